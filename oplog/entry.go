@@ -1,0 +1,193 @@
+package oplog
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/vmihailenco/msgpack/v5"
+)
+
+// RecordVersion is the version byte of every Raft log record. A node refuses what it does not know.
+const RecordVersion = 1
+
+const (
+	flagZstd     = 1
+	compressFrom = 4096
+	// MaxRecord bounds a decoded record, so that a hostile or damaged log cannot eat the memory.
+	MaxRecord = 64 << 20
+	// MaxEntry bounds one entry's body: what fits a peer frame with room to spare.
+	MaxEntry = 15 << 20
+	headLen  = 2 + 16
+)
+
+// ErrRecord says that a log record cannot be read. The node stops rather than skip state.
+var ErrRecord = &Error{Kind: Corrupt, Text: "unreadable log record"}
+
+// An Entry is what stands or falls together.
+type Entry struct {
+	Node   uint32 // the node whose client asked
+	DB     DB     // the database the operations are about; 0 for the control plane
+	Key    string // idempotency key, scoped by database; empty for none
+	Digest []byte // what the key's request was, so that another request under it is refused
+	KeyTTL Time   // how long the key is remembered, in log time; 0 means DefaultKeyTTL
+	Ops    []Op
+}
+
+// DefaultKeyTTL is how long an idempotency key is remembered: seven days of log time.
+const DefaultKeyTTL Time = 7 * 24 * 3600 * 1e6
+
+type entryHead struct {
+	Node   uint32 `msgpack:"n,omitempty"`
+	DB     DB     `msgpack:"d,omitempty"`
+	Key    string `msgpack:"k,omitempty"`
+	Digest []byte `msgpack:"g,omitempty"`
+	KeyTTL Time   `msgpack:"t,omitempty"`
+	Ops    int    `msgpack:"o"`
+}
+
+// Encode makes the entry's body: what travels from a follower to the leader and into the log.
+func (e Entry) Encode() ([]byte, error) {
+	var buf bytes.Buffer
+	enc := msgpack.GetEncoder()
+	defer msgpack.PutEncoder(enc)
+	enc.Reset(&buf)
+	enc.UseCompactInts(true)
+	if err := enc.Encode(entryHead{e.Node, e.DB, e.Key, e.Digest, e.KeyTTL, len(e.Ops)}); err != nil {
+		return nil, fmt.Errorf("entry: %w", err)
+	}
+	for _, op := range e.Ops {
+		if err := enc.EncodeUint(uint64(op.Kind())); err != nil {
+			return nil, fmt.Errorf("entry: %w", err)
+		}
+		if err := enc.Encode(op); err != nil {
+			return nil, fmt.Errorf("entry: %s: %w", op.Kind(), err)
+		}
+	}
+	if buf.Len() > MaxEntry {
+		return nil, Errorf(TooLarge, "entry of %d bytes is over the limit of %d", buf.Len(), MaxEntry)
+	}
+	return buf.Bytes(), nil
+}
+
+// DecodeEntry reads a body back. An operation this version does not know is ErrRecord.
+func DecodeEntry(body []byte) (e Entry, err error) {
+	dec := msgpack.GetDecoder()
+	defer msgpack.PutDecoder(dec)
+	dec.Reset(bytes.NewReader(body))
+	var h entryHead
+	if err := dec.Decode(&h); err != nil {
+		return e, fmt.Errorf("%w: head: %w", ErrRecord, err)
+	}
+	if h.Ops < 0 || h.Ops > len(body) {
+		return e, fmt.Errorf("%w: %d operations in %d bytes", ErrRecord, h.Ops, len(body))
+	}
+	e = Entry{Node: h.Node, DB: h.DB, Key: h.Key, Digest: h.Digest, KeyTTL: h.KeyTTL, Ops: make([]Op, h.Ops)}
+	for i := range e.Ops {
+		k, err := dec.DecodeUint8()
+		if err != nil {
+			return e, fmt.Errorf("%w: operation %d: %w", ErrRecord, i, err)
+		}
+		make, ok := ops[OpKind(k)]
+		if !ok {
+			return e, fmt.Errorf("%w: operation kind %d is from a newer version (this one knows up to %d)", ErrRecord, k, highestKnownKind)
+		}
+		op := make()
+		if err := dec.Decode(op); err != nil {
+			return e, fmt.Errorf("%w: %s: %w", ErrRecord, OpKind(k), err)
+		}
+		e.Ops[i] = op
+	}
+	return e, nil
+}
+
+var zstdEnc = sync.OnceValue(func() *zstd.Encoder {
+	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
+	if err != nil {
+		panic("oplog: zstd writer: " + err.Error())
+	}
+	return e
+})
+
+var zstdDec = sync.OnceValue(func() *zstd.Decoder {
+	d, err := zstd.NewReader(nil, zstd.WithDecoderMaxMemory(MaxRecord), zstd.WithDecoderConcurrency(0))
+	if err != nil {
+		panic("oplog: zstd reader: " + err.Error())
+	}
+	return d
+})
+
+// EncodeRecord joins entry bodies into one log record stamped with h.
+func EncodeRecord(h HLC, bodies ...[]byte) []byte {
+	n := binary.MaxVarintLen64
+	for _, b := range bodies {
+		n += binary.MaxVarintLen64 + len(b)
+	}
+	rec := make([]byte, headLen, headLen+n)
+	rec[0] = RecordVersion
+	copy(rec[2:], h[:])
+	rec = binary.AppendUvarint(rec, uint64(len(bodies)))
+	for _, b := range bodies {
+		rec = binary.AppendUvarint(rec, uint64(len(b)))
+		rec = append(rec, b...)
+	}
+	if len(rec) < compressFrom {
+		return rec
+	}
+	packed := zstdEnc().EncodeAll(rec[headLen:], append(make([]byte, 0, len(rec)/2), rec[:headLen]...))
+	if len(packed) >= len(rec) {
+		return rec
+	}
+	packed[1] |= flagZstd
+	return packed
+}
+
+// DecodeRecord takes a log record apart. The bodies may share rec's memory.
+func DecodeRecord(rec []byte) (h HLC, bodies [][]byte, err error) {
+	if len(rec) < headLen+1 || rec[0] != RecordVersion || rec[1]&^flagZstd != 0 {
+		return h, nil, fmt.Errorf("%w: %s", ErrRecord, describeHead(rec))
+	}
+	copy(h[:], rec[2:])
+	rest := rec[headLen:]
+	if rec[1]&flagZstd != 0 {
+		if rest, err = zstdDec().DecodeAll(rest, nil); err != nil {
+			return h, nil, fmt.Errorf("%w: %w", ErrRecord, err)
+		}
+	}
+	count, rest, err := takeUvarint(rest)
+	if err != nil || count > uint64(len(rest)) {
+		return h, nil, fmt.Errorf("%w: entry count", ErrRecord)
+	}
+	bodies = make([][]byte, count)
+	for i := range bodies {
+		var n uint64
+		if n, rest, err = takeUvarint(rest); err != nil || n > uint64(len(rest)) {
+			return h, nil, fmt.Errorf("%w: length of entry %d", ErrRecord, i)
+		}
+		bodies[i], rest = rest[:n:n], rest[n:]
+	}
+	if len(rest) != 0 {
+		return h, nil, fmt.Errorf("%w: %d bytes too many", ErrRecord, len(rest))
+	}
+	return h, bodies, nil
+}
+
+func describeHead(rec []byte) string {
+	if len(rec) < headLen+1 {
+		return fmt.Sprintf("%d bytes", len(rec))
+	}
+	return fmt.Sprintf("version %d, flags %#x (this version reads %d)", rec[0], rec[1], RecordVersion)
+}
+
+var errShort = errors.New("short")
+
+func takeUvarint(b []byte) (uint64, []byte, error) {
+	v, n := binary.Uvarint(b)
+	if n <= 0 {
+		return 0, nil, errShort
+	}
+	return v, b[n:], nil
+}

@@ -1,0 +1,67 @@
+package oplog
+
+import "fmt"
+
+// A Kind says what the caller can do about an error. Kinds travel as numbers: add at the end, never reorder.
+type Kind uint8
+
+// The kinds of error every surface maps to its own codes.
+const (
+	Internal       Kind = iota // a bug or a broken disk
+	Invalid                    // can never succeed as sent
+	NotFound                   // no such memory, session or database
+	Denied                     // token missing, wrong or too weak
+	Conflict                   // contradicts what is there: name taken, session active, key reused
+	TooLarge                   // over a size or a quota
+	Unavailable                // no leader or no quorum now; nothing was written; retry
+	NotLeader                  // this node refuses writes; the leader may take them
+	UnknownOutcome             // it may or may not have happened; ask again with the same idempotency key
+	Corrupt                    // a file or a record does not hold what it says
+)
+
+var kindNames = [...]string{"internal", "invalid", "not found", "denied", "conflict", "too large",
+	"unavailable", "not leader", "unknown outcome", "corrupt"}
+
+func (k Kind) String() string {
+	if int(k) < len(kindNames) {
+		return kindNames[k]
+	}
+	return fmt.Sprintf("kind %d", uint8(k))
+}
+
+// An Error may leave the process: a surface shows Kind and Text. Err is for the log alone and never travels.
+type Error struct {
+	Kind Kind   `msgpack:"k"`
+	Text string `msgpack:"t"`
+	Err  error  `msgpack:"-"`
+}
+
+func (e *Error) Error() string {
+	if e.Err != nil {
+		return e.Text + ": " + e.Err.Error()
+	}
+	return e.Text
+}
+
+// Unwrap gives the cause, if this process knows it.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Is matches by value, so a sentinel decoded from a peer's reply still compares equal.
+// A target without text matches every error of its kind.
+func (e *Error) Is(target error) bool {
+	t, ok := target.(*Error)
+	return ok && t.Kind == e.Kind && (t.Text == "" || t.Text == e.Text)
+}
+
+// Errorf makes an error of a kind.
+func Errorf(k Kind, format string, args ...any) *Error {
+	return &Error{Kind: k, Text: fmt.Sprintf(format, args...)}
+}
+
+// What callers branch on. The texts are part of the replicated results: change them only with the entry version.
+var (
+	ErrNoMemory   = &Error{Kind: NotFound, Text: "no such memory"}
+	ErrNoDatabase = &Error{Kind: NotFound, Text: "no such database"}
+	ErrNoSession  = &Error{Kind: NotFound, Text: "no such session"}
+	ErrKeyReused  = &Error{Kind: Conflict, Text: "idempotency key was used with another request"}
+)

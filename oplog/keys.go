@@ -1,0 +1,92 @@
+package oplog
+
+import "encoding/binary"
+
+// tableID names a kind of key. Numbers enter the Sum: append, never renumber.
+type tableID uint8
+
+const (
+	tControl       tableID = 1  // cluster id, next database number
+	tDatabase      tableID = 2  // id → Database
+	tDatabaseName  tableID = 3  // name → id
+	tToken         tableID = 4  // hash → Token
+	tNode          tableID = 5  // id → NodeInfo
+	tStats         tableID = 10 // "" → Stats
+	tMemory        tableID = 11 // seq → Memory
+	tRID           tableID = 12 // rid → seq
+	tVector        tableID = 13 // seq → Vector
+	tCreated       tableID = 14 // time seq
+	tNamespace     tableID = 15 // name 0 seq
+	tDue           tableID = 16 // time seq
+	tRevision      tableID = 17 // seq number → Revision
+	tEdge          tableID = 20 // id → Edge
+	tTriple        tableID = 21 // src type dst → edge id
+	tBySource      tableID = 22 // src id
+	tByTarget      tableID = 23 // dst id
+	tClaim         tableID = 24 // id → StoredClaim
+	tStatement     tableID = 25 // statement → claim id
+	tClaimBy       tableID = 26 // entity id
+	tAlias         tableID = 27 // namespace alias → StoredAlias
+	tEntity        tableID = 28 // name → Entity
+	tEntityMemory  tableID = 29 // name 0 seq
+	tSession       tableID = 30 // id → Session
+	tSessionMemory tableID = 31 // id 0 seq
+	tActivePair    tableID = 32 // namespace client → session id
+	tActiveSession tableID = 33 // namespace 0 start id → session id
+	tSessionStart  tableID = 34 // start id, active ones only
+	tKey           tableID = 40 // idempotency key → keyRecord
+	tKeyExpiry     tableID = 41 // time key
+	tForeign       tableID = 42 // op id of a foreign peer → ""
+)
+
+// tableNames are the bbolt bucket names, readable in any bbolt browser.
+var tableNames = map[tableID][]byte{
+	tControl: []byte("control"), tDatabase: []byte("databases"), tDatabaseName: []byte("database-names"),
+	tToken: []byte("tokens"), tNode: []byte("nodes"), tStats: []byte("stats"), tMemory: []byte("memories"),
+	tRID: []byte("rids"), tVector: []byte("vectors"), tCreated: []byte("by-created"), tNamespace: []byte("by-namespace"),
+	tDue: []byte("by-due"), tRevision: []byte("revisions"), tEdge: []byte("edges"), tTriple: []byte("triples"),
+	tBySource: []byte("edges-by-source"), tByTarget: []byte("edges-by-target"), tClaim: []byte("claims"),
+	tStatement: []byte("statements"), tClaimBy: []byte("claims-by-entity"), tAlias: []byte("aliases"),
+	tEntity: []byte("entities"), tEntityMemory: []byte("memories-by-entity"), tSession: []byte("sessions"),
+	tSessionMemory: []byte("memories-by-session"), tActivePair: []byte("active-pairs"),
+	tActiveSession: []byte("active-sessions"), tSessionStart: []byte("active-by-start"),
+	tKey: []byte("keys"), tKeyExpiry: []byte("keys-by-expiry"), tForeign: []byte("foreign"),
+}
+
+func be64(v uint64) []byte { return binary.BigEndian.AppendUint64(make([]byte, 0, 16), v) }
+
+func beUint64(b []byte) uint64 {
+	if len(b) < 8 {
+		return 0
+	}
+	return binary.BigEndian.Uint64(b)
+}
+
+func seqKey(s Seq) []byte { return be64(uint64(s)) }
+
+// timeKey sorts by time; times before 1970 do too.
+func timeKey(t Time, s Seq) []byte {
+	return binary.BigEndian.AppendUint64(be64(uint64(t)^(1<<63)), uint64(s))
+}
+
+// nameKey is a name's prefix (see joinKey) and a sequence number.
+func nameKey(name string, s Seq) []byte {
+	return binary.BigEndian.AppendUint64(joinKey(name, ""), uint64(s))
+}
+
+// joinKey puts strings into one key so that no two lists of strings share one: every part is
+// preceded by its length, and the last is not. joinKey(x, "") is the prefix of all keys that begin with x.
+func joinKey(parts ...string) []byte {
+	n := 0
+	for _, p := range parts {
+		n += len(p) + 4
+	}
+	k := make([]byte, 0, n+8)
+	for i, p := range parts {
+		if i < len(parts)-1 {
+			k = binary.BigEndian.AppendUint32(k, uint32(len(p)))
+		}
+		k = append(k, p...)
+	}
+	return k
+}

@@ -1,0 +1,125 @@
+package oplog
+
+import (
+	"fmt"
+
+	"github.com/vmihailenco/msgpack/v5"
+	bolt "go.etcd.io/bbolt"
+)
+
+// retained is a record as the log window keeps it.
+type retained struct {
+	HLC  HLC    `msgpack:"h"` // after the clock rule, so later than all before it
+	Ops  int    `msgpack:"n"`
+	Void []int  `msgpack:"v,omitempty"` // entries that were refused or replayed: they did nothing
+	Data []byte `msgpack:"d"`
+}
+
+// EncodeMsgpack writes an HLC as 16 bytes.
+func (h HLC) EncodeMsgpack(e *msgpack.Encoder) error { return e.EncodeBytes(h[:]) }
+
+// DecodeMsgpack reads 16 bytes.
+func (h *HLC) DecodeMsgpack(d *msgpack.Decoder) error {
+	b, err := d.DecodeBytes()
+	if err != nil {
+		return err
+	}
+	if len(b) != len(h) {
+		return fmt.Errorf("%w: hlc of %d bytes", ErrState, len(b))
+	}
+	copy(h[:], b)
+	return nil
+}
+
+// trimBatch bounds what one Apply drops: more than it adds, so the window shrinks to its size in the end.
+const trimBatch = 64
+
+func (s *State) trim(tx *bolt.Tx, m *mark) error {
+	log := tx.Bucket(bktLog)
+	c := log.Cursor()
+	cutoff := m.last.Millis() - min(m.last.Millis(), uint64(s.opts.RetainTime.Milliseconds()))
+	for range trimBatch {
+		k, v := c.First()
+		if k == nil || Index(beUint64(k)) == m.index {
+			return nil
+		}
+		r := decode[retained](v)
+		if m.ops <= uint64(s.opts.RetainOps) && r.HLC.Millis() >= cutoff {
+			return nil
+		}
+		m.ops -= min(m.ops, uint64(r.Ops))
+		if err := c.Delete(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Retained says which part of the log the state still holds: the indexes of the first and the last record,
+// and the time of the first. ok is false when it holds none.
+func (v *View) Retained() (first, last Index, since HLC, ok bool) {
+	c := v.tx.Bucket(bktLog).Cursor()
+	k, val := c.First()
+	if k == nil {
+		return 0, 0, since, false
+	}
+	first, since = Index(beUint64(k)), decode[retained](val).HLC
+	k, _ = c.Last()
+	return first, Index(beUint64(k)), since, true
+}
+
+// Log walks the applied entries from the record at or after an index, in order, until f says stop.
+// Refused and replayed entries are left out: they did nothing. Results are not kept.
+func (v *View) Log(from Index, f func(Outcome) bool) error {
+	c := v.tx.Bucket(bktLog).Cursor()
+	for k, val := c.Seek(be64(uint64(from))); k != nil; k, val = c.Next() {
+		r := decode[retained](val)
+		_, bodies, err := DecodeRecord(r.Data)
+		if err != nil {
+			return fmt.Errorf("log record %d: %w", beUint64(k), err)
+		}
+		void := map[int]bool{}
+		for _, i := range r.Void {
+			void[i] = true
+		}
+		for i, b := range bodies {
+			if void[i] {
+				continue
+			}
+			e, err := DecodeEntry(b)
+			if err != nil {
+				return fmt.Errorf("log record %d entry %d: %w", beUint64(k), i, err)
+			}
+			if !f(Outcome{Index: Index(beUint64(k)), Number: i, HLC: r.HLC.Add(uint32(i)), Entry: &e}) {
+				return nil
+			}
+		}
+	}
+	return nil
+}
+
+// SeekHLC finds the index of the first retained record that has an entry after h, by halving: times grow along the log.
+func (v *View) SeekHLC(h HLC) Index {
+	first, last, _, ok := v.Retained()
+	if !ok {
+		return 0
+	}
+	log := v.tx.Bucket(bktLog)
+	lo, hi := first, last+1 // the answer is in [lo, hi]
+	for lo < hi {
+		mid := lo + (hi-lo)/2
+		k, val := log.Cursor().Seek(be64(uint64(mid)))
+		if k == nil {
+			hi = mid
+			continue
+		}
+		r := decode[retained](val)
+		_, bodies, err := DecodeRecord(r.Data)
+		if err != nil || h.Less(r.HLC.Add(uint32(max(len(bodies), 1)-1))) {
+			hi = mid
+		} else {
+			lo = Index(beUint64(k)) + 1
+		}
+	}
+	return lo
+}

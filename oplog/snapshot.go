@@ -1,0 +1,204 @@
+package oplog
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/klauspost/compress/zstd"
+	bolt "go.etcd.io/bbolt"
+)
+
+// A snapshot stream is
+//
+//	"CAIRNSNP" | version 1 | zstd( size u64, the state file, SHA-256 of size and file )
+//
+// The file is a copy made inside a read transaction: whole and consistent at one index.
+const (
+	snapMagic   = "CAIRNSNP"
+	snapVersion = 1
+)
+
+// ErrSnapshot says that a snapshot does not hold what it should; the state is as it was.
+var ErrSnapshot = &Error{Kind: Corrupt, Text: "unreadable snapshot"}
+
+// A Snapshot is the state at one index, held still until it is released.
+type Snapshot struct {
+	tx   *bolt.Tx
+	mark mark
+	// Progress, when set, is called now and then with the bytes copied and their total.
+	Progress func(done, total int64)
+}
+
+// Snapshot holds the state still; Apply goes on meanwhile.
+func (s *State) Snapshot() (*Snapshot, error) {
+	v, err := s.View()
+	if err != nil {
+		return nil, err
+	}
+	return &Snapshot{tx: v.tx, mark: v.mark}, nil
+}
+
+// Index is where the snapshot was taken.
+func (s *Snapshot) Index() (index, term Index) { return s.mark.index, s.mark.term }
+
+// Release lets go of the state. It may be called twice.
+func (s *Snapshot) Release() {
+	if s.tx != nil {
+		_ = s.tx.Rollback()
+		s.tx = nil
+	}
+}
+
+// WriteTo streams the snapshot.
+func (s *Snapshot) WriteTo(w io.Writer) (int64, error) {
+	out := &counted{w: w}
+	if _, err := out.Write(append([]byte(snapMagic), snapVersion)); err != nil {
+		return out.n, err
+	}
+	z, err := zstd.NewWriter(out, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
+	if err != nil {
+		return out.n, fmt.Errorf("snapshot: %w", err)
+	}
+	h := sha256.New()
+	total := s.tx.Size()
+	body := &progress{w: io.MultiWriter(z, h), total: total, report: s.Progress}
+	if _, err = body.Write(be64(uint64(total))); err == nil {
+		_, err = s.tx.WriteTo(body)
+	}
+	if err == nil {
+		_, err = z.Write(h.Sum(nil))
+	}
+	if err = errors.Join(err, z.Close()); err != nil {
+		return out.n, fmt.Errorf("snapshot: %w", err)
+	}
+	return out.n, nil
+}
+
+// Restore replaces the state by a snapshot. The stream is written beside the state file, verified, and
+// swapped in; until then, and whenever it fails, the state is as it was.
+func (s *State) Restore(r io.Reader) (err error) {
+	next := s.path + ".restoring"
+	defer func() {
+		if err != nil {
+			os.Remove(next)
+		}
+	}()
+	if err := receive(next, r); err != nil {
+		return err
+	}
+	db, m, err := openFile(next, s.opts)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrSnapshot, err)
+	}
+	if err := db.Close(); err != nil {
+		return fmt.Errorf("restore: %w", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.db == nil {
+		return Errorf(Internal, "state is closed")
+	}
+	if err := s.db.Close(); err != nil { // waits for open views
+		return fmt.Errorf("restore: %w", err)
+	}
+	if err := os.Rename(next, s.path); err != nil {
+		return errors.Join(fmt.Errorf("restore: %w", err), s.reopen())
+	}
+	if err := errors.Join(syncDir(filepath.Dir(s.path)), s.reopen()); err != nil {
+		return fmt.Errorf("restore: %w", err)
+	}
+	s.at.Lock()
+	s.m = m
+	s.at.Unlock()
+	return nil
+}
+
+func (s *State) reopen() (err error) {
+	s.db, _, err = openFile(s.path, s.opts)
+	return err
+}
+
+// receive writes the state file of a snapshot stream to path and checks it.
+func receive(path string, r io.Reader) error {
+	head := make([]byte, len(snapMagic)+1)
+	if _, err := io.ReadFull(r, head); err != nil {
+		return fmt.Errorf("%w: %w", ErrSnapshot, err)
+	}
+	if string(head[:len(snapMagic)]) != snapMagic || head[len(snapMagic)] != snapVersion {
+		return fmt.Errorf("%w: not a snapshot this version reads", ErrSnapshot)
+	}
+	z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(64<<20))
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrSnapshot, err)
+	}
+	defer z.Close()
+	h := sha256.New()
+	body := io.TeeReader(z, h)
+	var size uint64
+	if err := binary.Read(body, binary.BigEndian, &size); err != nil {
+		return fmt.Errorf("%w: %w", ErrSnapshot, err)
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("restore: %w", err)
+	}
+	_, err = io.CopyN(f, body, int64(size))
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return fmt.Errorf("%w: %w", ErrSnapshot, err)
+	}
+	return checkTrailer(z, h)
+}
+
+func checkTrailer(r io.Reader, h hash.Hash) error {
+	want := h.Sum(nil)
+	got := make([]byte, len(want))
+	if _, err := io.ReadFull(r, got); err != nil {
+		return fmt.Errorf("%w: checksum: %w", ErrSnapshot, err)
+	}
+	if string(got) != string(want) {
+		return fmt.Errorf("%w: checksum differs", ErrSnapshot)
+	}
+	return nil
+}
+
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+type counted struct {
+	w io.Writer
+	n int64
+}
+
+func (c *counted) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	c.n += int64(n)
+	return n, err
+}
+
+// progress reports every 16 MiB: often enough to be seen, rarely enough to cost nothing.
+type progress struct {
+	w                 io.Writer
+	done, told, total int64
+	report            func(done, total int64)
+}
+
+func (p *progress) Write(b []byte) (int, error) {
+	n, err := p.w.Write(b)
+	p.done += int64(n)
+	if p.report != nil && (p.done-p.told >= 16<<20 || p.done >= p.total) {
+		p.told = p.done
+		p.report(p.done, p.total)
+	}
+	return n, err
+}

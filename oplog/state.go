@@ -1,0 +1,382 @@
+package oplog
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// FormatVersion is the state file's. A node refuses a file of a later one.
+const FormatVersion = 1
+
+// ErrState says that the state file does not hold what it should. Move it aside and rebuild from a peer.
+var ErrState = &Error{Kind: Corrupt, Text: "unreadable state"}
+
+// Options say how a node keeps its state. The zero value is right for production.
+type Options struct {
+	RetainOps  int           // operations kept in the log window; default 1,000,000
+	RetainTime time.Duration // how long they are kept; default 7 days
+	NoSync     bool          // for tests that measure something else: a crash of the machine loses the file
+}
+
+func (o Options) withDefaults() Options {
+	if o.RetainOps == 0 {
+		o.RetainOps = 1_000_000
+	}
+	if o.RetainTime == 0 {
+		o.RetainTime = 7 * 24 * time.Hour
+	}
+	return o
+}
+
+// State is all that is replicated, in one file.
+type State struct {
+	path string
+	opts Options
+
+	mu sync.RWMutex // held for writing only while Restore swaps the file
+	db *bolt.DB
+
+	at sync.Mutex // guards mark: Apply sets it, everybody reads it
+	m  mark
+}
+
+// mark is how far the state has come. It is stored with the effects of the records it counts.
+type mark struct {
+	index, term Index
+	last        HLC
+	sum         Sum
+	ops         uint64 // operations in the retained log
+}
+
+var (
+	bktMeta = []byte("meta")
+	bktLog  = []byte("log")
+	keyMark = []byte("mark")
+	keyFmt  = []byte("format")
+)
+
+// Open opens or creates the state file at path.
+func Open(path string, o Options) (*State, error) {
+	s := &State{path: path, opts: o.withDefaults()}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, fmt.Errorf("state: %w", err)
+	}
+	db, m, err := openFile(path, s.opts)
+	if err != nil {
+		return nil, err
+	}
+	s.db, s.m = db, m
+	return s, nil
+}
+
+func openFile(path string, o Options) (_ *bolt.DB, m mark, err error) {
+	db, err := bolt.Open(path, 0o600, &bolt.Options{
+		Timeout:        2 * time.Second, // another process holds the file: say so instead of waiting for ever
+		NoSync:         o.NoSync,
+		NoFreelistSync: true,
+		FreelistType:   bolt.FreelistMapType,
+	})
+	if err != nil {
+		return nil, m, fmt.Errorf("%w: %s: %w", ErrState, path, err)
+	}
+	defer func() {
+		if err != nil {
+			db.Close()
+		}
+	}()
+	err = db.Update(func(tx *bolt.Tx) error {
+		meta, err := tx.CreateBucketIfNotExists(bktMeta)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.CreateBucketIfNotExists(bktLog); err != nil {
+			return err
+		}
+		if f := meta.Get(keyFmt); f == nil {
+			return meta.Put(keyFmt, be64(FormatVersion))
+		} else if v := beUint64(f); v != FormatVersion {
+			return fmt.Errorf("%w: format %d, this version reads %d", ErrState, v, FormatVersion)
+		}
+		if m, err = decodeMark(meta.Get(keyMark)); err != nil {
+			return err
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, m, fmt.Errorf("state %s: %w", path, err)
+	}
+	return db, m, nil
+}
+
+const markLen = 8 + 8 + 16 + 32 + 8
+
+func (m mark) encode() []byte {
+	b := make([]byte, 0, markLen)
+	b = binary.BigEndian.AppendUint64(b, uint64(m.index))
+	b = binary.BigEndian.AppendUint64(b, uint64(m.term))
+	b = append(b, m.last[:]...)
+	b = append(b, m.sum.bytes()...)
+	return binary.BigEndian.AppendUint64(b, m.ops)
+}
+
+func decodeMark(b []byte) (m mark, err error) {
+	switch len(b) {
+	case 0:
+		return m, nil
+	case markLen:
+		m.index, m.term = Index(beUint64(b)), Index(beUint64(b[8:]))
+		copy(m.last[:], b[16:])
+		m.sum = sumFrom(b[32:64])
+		m.ops = beUint64(b[64:])
+		return m, nil
+	default:
+		return m, fmt.Errorf("%w: mark of %d bytes", ErrState, len(b))
+	}
+}
+
+// Close closes the file. Views that are open keep it open until they end.
+func (s *State) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.db == nil {
+		return nil
+	}
+	err := s.db.Close()
+	s.db = nil
+	return err
+}
+
+// Applied is the last record whose effects the state holds.
+func (s *State) Applied() (index, term Index) {
+	m := s.mark()
+	return m.index, m.term
+}
+
+// Last is the time of the newest entry; a new leader's clock observes it.
+func (s *State) Last() HLC { return s.mark().last }
+
+// Sum is the hash of the whole replicated state at an index.
+func (s *State) Sum() (Index, Sum) {
+	m := s.mark()
+	return m.index, m.sum
+}
+
+func (s *State) mark() mark {
+	s.at.Lock()
+	defer s.at.Unlock()
+	return s.m
+}
+
+// A Record is one committed Raft log record. Data is empty for the log's own bookkeeping, which only moves the index.
+type Record struct {
+	Index, Term Index
+	Data        []byte
+}
+
+// An Outcome is what became of one entry.
+type Outcome struct {
+	Index    Index
+	Number   int // place of the entry in its record
+	HLC      HLC
+	Entry    *Entry
+	Results  []Result // one an operation; nil when refused
+	Err      *Error   // the refusal
+	Replayed bool     // the idempotency key was known: Results are those of the first time, nothing was done now
+}
+
+// Apply advances the state by a batch of committed records, in order, in one transaction. Records the
+// state already holds are passed over. It is a function of the state and the records alone; an error means
+// that nothing of the batch was applied and the node must stop: its disk is broken or a record is from a newer version.
+func (s *State) Apply(batch []Record) (out []Outcome, err error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.db == nil {
+		return nil, Errorf(Internal, "state is closed")
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			d, ok := p.(diskError)
+			if !ok {
+				panic(p)
+			}
+			out, err = nil, d.err
+		}
+	}()
+	next := s.mark()
+	tx, err := s.db.Begin(true)
+	if err != nil {
+		return nil, fmt.Errorf("apply: %w", err)
+	}
+	defer tx.Rollback() // no effect after the commit
+	t := newTxn(tx, next.sum)
+	stats := map[DB]*Stats{}
+	for _, r := range batch {
+		if r.Index <= next.index {
+			continue
+		}
+		o, err := s.applyRecord(t, stats, r, &next)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, o...)
+	}
+	for _, db := range sortedKeys(stats) {
+		if t.get(tDatabase, 0, be64(uint64(db))) != nil {
+			write(t, tStats, db, nil2key, stats[db])
+		}
+	}
+	if err := s.trim(tx, &next); err != nil {
+		return nil, fmt.Errorf("trim log: %w", err)
+	}
+	next.sum = t.sum
+	if err := tx.Bucket(bktMeta).Put(keyMark, next.encode()); err != nil {
+		return nil, fmt.Errorf("apply: %w", err)
+	}
+	if err := tx.Commit(); err != nil {
+		return nil, fmt.Errorf("apply: commit: %w", err)
+	}
+	s.at.Lock()
+	s.m = next
+	s.at.Unlock()
+	return out, nil
+}
+
+var nil2key = []byte("counters")
+
+func (s *State) applyRecord(t *txn, stats map[DB]*Stats, r Record, next *mark) ([]Outcome, error) {
+	next.index, next.term = r.Index, r.Term
+	if len(r.Data) == 0 {
+		return nil, nil
+	}
+	h, bodies, err := DecodeRecord(r.Data)
+	if err != nil {
+		return nil, fmt.Errorf("record %d: %w", r.Index, err)
+	}
+	// Invariant: entry times grow along the log, whatever a leader's clock said.
+	if !next.last.Less(h) {
+		l := next.last.Add(1)
+		h = MakeHLC(l.Millis(), l.Logical(), h.Node())
+	}
+	out := make([]Outcome, len(bodies))
+	kept := retained{HLC: h, Data: r.Data}
+	for i, body := range bodies {
+		e, err := DecodeEntry(body)
+		if err != nil {
+			return nil, fmt.Errorf("record %d entry %d: %w", r.Index, i, err)
+		}
+		o := &out[i]
+		o.Index, o.Number, o.HLC, o.Entry = r.Index, i, h.Add(uint32(i)), &e
+		t.applyEntry(stats, o)
+		next.last = o.HLC
+		if o.Err != nil || o.Replayed {
+			kept.Void = append(kept.Void, i)
+		}
+		kept.Ops += len(e.Ops)
+	}
+	next.ops += uint64(kept.Ops)
+	log := t.tx.Bucket(bktLog)
+	log.FillPercent = 0.95
+	if err := log.Put(be64(uint64(r.Index)), encode(&kept)); err != nil {
+		return nil, fmt.Errorf("retain: %w", err)
+	}
+	return out, nil
+}
+
+// applying is what an operation sees: the state, the entry's database and time, its counters.
+type applying struct {
+	*txn
+	db    DB
+	hlc   HLC
+	stats *Stats
+	alone bool // the entry has no other operation
+}
+
+func (t *txn) applyEntry(stats map[DB]*Stats, o *Outcome) {
+	e := o.Entry
+	st, ok := stats[e.DB]
+	if !ok {
+		v, _ := read[Stats](t, tStats, e.DB, nil2key)
+		st = &v
+		stats[e.DB] = st
+	}
+	before := *st
+	a := &applying{txn: t, db: e.DB, hlc: o.HLC, stats: st, alone: len(e.Ops) == 1}
+	t.undo = t.undo[:0]
+	if o.Replayed, o.Results, o.Err = a.replay(e); o.Replayed || o.Err != nil {
+		return
+	}
+	results := make([]Result, len(e.Ops))
+	for i, op := range e.Ops {
+		var err *Error
+		if results[i], err = op.apply(a); err != nil {
+			t.rollback()
+			*st = before
+			o.Err = err
+			return
+		}
+	}
+	if e.DB != 0 {
+		st.Operations += uint64(len(e.Ops))
+	}
+	o.Results = results
+	a.keep(e, results)
+	a.expireKeys()
+}
+
+// database is the entry's database, or the refusal when there is none.
+func (a *applying) database() (Database, *Error) {
+	d, ok := read[Database](a.txn, tDatabase, 0, be64(uint64(a.db)))
+	if !ok {
+		return d, ErrNoDatabase
+	}
+	return d, nil
+}
+
+func (a *applying) setDatabase(d Database) { write(a.txn, tDatabase, 0, be64(uint64(d.ID)), &d) }
+
+// liveMemory is a memory that has not been forgotten.
+func (a *applying) liveMemory(rid string) (*Memory, *Error) {
+	m, ok := memoryByRID(a.txn, a.db, rid)
+	if !ok || m.Status == Tombstoned {
+		return nil, ErrNoMemory
+	}
+	return m, nil
+}
+
+func memoryByRID(t *txn, db DB, rid string) (*Memory, bool) {
+	if rid == "" {
+		return nil, false
+	}
+	seq := t.get(tRID, db, []byte(rid))
+	if seq == nil {
+		return nil, false
+	}
+	m, ok := read[Memory](t, tMemory, db, bytes.Clone(seq))
+	return &m, ok
+}
+
+func (a *applying) putMemory(m *Memory) { write(a.txn, tMemory, a.db, seqKey(m.Seq), m) }
+
+func (a *applying) putRevision(m *Memory, reason string, at Time) {
+	key := binary.BigEndian.AppendUint32(seqKey(m.Seq), m.Revision)
+	write(a.txn, tRevision, a.db, key, &Revision{Number: m.Revision, Text: m.Text, Importance: m.Importance,
+		Valence: m.Valence, Certainty: m.Certainty, Metadata: m.Metadata, Reason: reason, Until: at})
+}
+
+func (a *applying) countStatus(s Status, by int64) {
+	n := map[Status]*uint64{Active: &a.stats.Active, Consolidated: &a.stats.Consolidated, Tombstoned: &a.stats.Tombstoned}[s]
+	*n = uint64(int64(*n) + by)
+}
+
+// IsCorrupt says that a file or record could not be read, as opposed to a disk that is full or gone.
+func IsCorrupt(err error) bool {
+	return errors.Is(err, ErrState) || errors.Is(err, ErrRecord)
+}

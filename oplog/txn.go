@@ -1,0 +1,269 @@
+package oplog
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/vmihailenco/msgpack/v5"
+	bolt "go.etcd.io/bbolt"
+	berrors "go.etcd.io/bbolt/errors"
+)
+
+// txn is a bbolt transaction that keeps the Sum and can undo an entry. Every replicated key goes through it.
+type txn struct {
+	tx      *bolt.Tx
+	sum     Sum
+	buckets map[bucketID]*bolt.Bucket
+	undo    []change // of the current entry, newest last
+}
+
+type bucketID struct {
+	table tableID
+	db    DB
+}
+
+type change struct {
+	bucketID
+	key, old []byte
+	had      bool
+}
+
+var bktDatabases = []byte("db")
+
+func newTxn(tx *bolt.Tx, sum Sum) *txn {
+	return &txn{tx: tx, sum: sum, buckets: map[bucketID]*bolt.Bucket{}}
+}
+
+// bucket finds a table's bucket; nil when it does not exist and the transaction only reads.
+func (t *txn) bucket(table tableID, db DB) *bolt.Bucket {
+	id := bucketID{table, db}
+	if b, ok := t.buckets[id]; ok {
+		return b
+	}
+	b := t.open(table, db)
+	if b != nil {
+		t.buckets[id] = b
+	}
+	return b
+}
+
+func (t *txn) open(table tableID, db DB) *bolt.Bucket {
+	name := tableNames[table]
+	if !t.tx.Writable() {
+		if db == 0 {
+			return t.tx.Bucket(name)
+		}
+		all := t.tx.Bucket(bktDatabases)
+		if all == nil {
+			return nil
+		}
+		if b := all.Bucket(dbKey(db)); b != nil {
+			return b.Bucket(name)
+		}
+		return nil
+	}
+	var b *bolt.Bucket
+	var err error
+	if db == 0 {
+		b, err = t.tx.CreateBucketIfNotExists(name)
+	} else {
+		var all, one *bolt.Bucket
+		if all, err = t.tx.CreateBucketIfNotExists(bktDatabases); err == nil {
+			if one, err = all.CreateBucketIfNotExists(dbKey(db)); err == nil {
+				b, err = one.CreateBucketIfNotExists(name)
+			}
+		}
+	}
+	if err != nil {
+		panic(diskError{fmt.Errorf("open table %s: %w", name, err)})
+	}
+	if ascending[table] {
+		b.FillPercent = 0.95
+	}
+	return b
+}
+
+// ascending tables get their keys in growing order, so their pages can be filled.
+var ascending = map[tableID]bool{tMemory: true, tVector: true, tCreated: true, tRID: true, tForeign: true, tKeyExpiry: true}
+
+func dbKey(db DB) []byte { return binary.BigEndian.AppendUint32(nil, uint32(db)) }
+
+// diskError carries a failed write out of the handlers to Apply, which gives it to its caller: handlers
+// decide what happens to memory and have nothing to say about disks.
+type diskError struct{ err error }
+
+// get returns the value of a key, valid until the key is written or the transaction ends; nil for none.
+func (t *txn) get(table tableID, db DB, key []byte) []byte {
+	b := t.bucket(table, db)
+	if b == nil {
+		return nil
+	}
+	return b.Get(key)
+}
+
+func (t *txn) put(table tableID, db DB, key, value []byte) {
+	b := t.bucket(table, db)
+	old := b.Get(key)
+	if old != nil && bytes.Equal(old, value) {
+		return
+	}
+	t.remember(table, db, key, old)
+	if old != nil {
+		t.sum.sub(element(table, db, key, old))
+	}
+	t.sum.add(element(table, db, key, value))
+	if value == nil {
+		value = []byte{}
+	}
+	if err := b.Put(key, value); err != nil {
+		panic(diskError{err})
+	}
+}
+
+func (t *txn) del(table tableID, db DB, key []byte) {
+	b := t.bucket(table, db)
+	old := b.Get(key)
+	if old == nil {
+		return
+	}
+	t.remember(table, db, key, old)
+	t.sum.sub(element(table, db, key, old))
+	if err := b.Delete(key); err != nil {
+		panic(diskError{err})
+	}
+}
+
+func (t *txn) remember(table tableID, db DB, key, old []byte) {
+	// Copies: bbolt may move its pages at the next write.
+	c := change{bucketID: bucketID{table, db}, key: bytes.Clone(key), had: old != nil}
+	if c.had {
+		c.old = bytes.Clone(old)
+	}
+	t.undo = append(t.undo, c)
+}
+
+// rollback undoes what the current entry wrote.
+func (t *txn) rollback() {
+	for i := len(t.undo) - 1; i >= 0; i-- {
+		c := t.undo[i]
+		b := t.bucket(c.table, c.db)
+		if now := b.Get(c.key); now != nil {
+			t.sum.sub(element(c.table, c.db, c.key, now))
+		}
+		var err error
+		if c.had {
+			t.sum.add(element(c.table, c.db, c.key, c.old))
+			err = b.Put(c.key, c.old)
+		} else {
+			err = b.Delete(c.key)
+		}
+		if err != nil {
+			panic(diskError{err})
+		}
+	}
+	t.undo = t.undo[:0]
+}
+
+// scan walks the keys with a prefix in order until f says stop. f must not write to the table.
+func (t *txn) scan(table tableID, db DB, prefix []byte, f func(k, v []byte) bool) {
+	b := t.bucket(table, db)
+	if b == nil {
+		return
+	}
+	c := b.Cursor()
+	for k, v := c.Seek(prefix); k != nil && bytes.HasPrefix(k, prefix); k, v = c.Next() {
+		if !f(k, v) {
+			return
+		}
+	}
+}
+
+// scanBack walks the keys with a prefix in reverse order.
+func (t *txn) scanBack(table tableID, db DB, prefix []byte, f func(k, v []byte) bool) {
+	b := t.bucket(table, db)
+	if b == nil {
+		return
+	}
+	c := b.Cursor()
+	k, v := c.Seek(after(prefix))
+	if k == nil {
+		k, v = c.Last()
+	} else {
+		k, v = c.Prev()
+	}
+	for ; k != nil && bytes.HasPrefix(k, prefix); k, v = c.Prev() {
+		if !f(k, v) {
+			return
+		}
+	}
+}
+
+// after is the smallest key behind all keys with a prefix.
+func after(prefix []byte) []byte {
+	end := bytes.Clone(prefix)
+	for i := len(end) - 1; i >= 0; i-- {
+		if end[i]++; end[i] != 0 {
+			return end[:i+1]
+		}
+	}
+	return bytes.Repeat([]byte{0xFF}, 64)
+}
+
+// dropDatabase removes a database's bucket and takes all its elements out of the Sum. It costs what the
+// database holds; it is the one operation that does, and it is rare. It cannot be undone inside an entry,
+// so DropDB does all its refusing before it.
+func (t *txn) dropDatabase(db DB) {
+	all := t.tx.Bucket(bktDatabases)
+	if all == nil || all.Bucket(dbKey(db)) == nil {
+		return
+	}
+	for table := range tableNames { // order is free here: the Sum is a set's
+		t.scan(table, db, nil, func(k, v []byte) bool {
+			t.sum.sub(element(table, db, k, v))
+			return true
+		})
+	}
+	for id := range t.buckets {
+		if id.db == db {
+			delete(t.buckets, id)
+		}
+	}
+	if err := all.DeleteBucket(dbKey(db)); err != nil && !errors.Is(err, berrors.ErrBucketNotFound) {
+		panic(diskError{err})
+	}
+}
+
+// decode reads a stored value. The file is ours and checksummed by nobody: what cannot be read is corruption.
+func decode[T any](b []byte) T {
+	var v T
+	if err := msgpack.Unmarshal(b, &v); err != nil {
+		panic(diskError{fmt.Errorf("%w: stored %T: %w", ErrState, v, err)})
+	}
+	return v
+}
+
+func read[T any](t *txn, table tableID, db DB, key []byte) (T, bool) {
+	if b := t.get(table, db, key); b != nil {
+		return decode[T](b), true
+	}
+	var zero T
+	return zero, false
+}
+
+func write[T any](t *txn, table tableID, db DB, key []byte, v *T) {
+	t.put(table, db, key, encode(v))
+}
+
+func encode(v any) []byte {
+	var buf bytes.Buffer
+	enc := msgpack.GetEncoder()
+	defer msgpack.PutEncoder(enc)
+	enc.Reset(&buf)
+	enc.UseCompactInts(true)
+	if err := enc.Encode(v); err != nil {
+		panic(fmt.Sprintf("oplog: encode %T: %v", v, err))
+	}
+	return buf.Bytes()
+}

@@ -1,0 +1,192 @@
+package oplog
+
+import (
+	"encoding/binary"
+	"math"
+)
+
+// Status is where a memory is in its life.
+type Status uint8
+
+// The statuses. Numbers are stored.
+const (
+	Active       Status = iota
+	Consolidated        // merged into another memory
+	Tombstoned          // forgotten
+)
+
+func (s Status) String() string {
+	return [...]string{"active", "consolidated", "tombstoned"}[min(s, Tombstoned)]
+}
+
+// Vector is a little-endian float32 array, kept as the bytes the client sent.
+type Vector []byte
+
+// MakeVector packs floats.
+func MakeVector(f []float32) Vector {
+	v := make(Vector, 4*len(f))
+	for i, x := range f {
+		binary.LittleEndian.PutUint32(v[4*i:], math.Float32bits(x))
+	}
+	return v
+}
+
+// Floats unpacks the vector.
+func (v Vector) Floats() []float32 {
+	f := make([]float32, len(v)/4)
+	for i := range f {
+		f[i] = math.Float32frombits(binary.LittleEndian.Uint32(v[4*i:]))
+	}
+	return f
+}
+
+// A Memory is one record as the state holds it. Its vector lies beside it (View.Vector).
+type Memory struct {
+	Seq          Seq      `msgpack:"q"`
+	RID          string   `msgpack:"r"`
+	Text         string   `msgpack:"x"`
+	Type         string   `msgpack:"t,omitempty"`
+	Status       Status   `msgpack:"s,omitempty"`
+	Importance   float64  `msgpack:"i,omitempty"`
+	HalfLife     float64  `msgpack:"h,omitempty"` // seconds
+	Valence      float64  `msgpack:"v,omitempty"`
+	Certainty    float64  `msgpack:"c,omitempty"`
+	Namespace    string   `msgpack:"n,omitempty"`
+	Domain       string   `msgpack:"d,omitempty"`
+	Source       string   `msgpack:"u,omitempty"`
+	Emotion      string   `msgpack:"e,omitempty"`
+	Metadata     []byte   `msgpack:"m,omitempty"` // JSON
+	Tier         string   `msgpack:"ti,omitempty"`
+	Owner        string   `msgpack:"ow,omitempty"`
+	Session      string   `msgpack:"se,omitempty"`
+	Order        uint64   `msgpack:"so,omitempty"` // place in the session, from 0
+	Speaker      string   `msgpack:"sp,omitempty"`
+	Created      Time     `msgpack:"ca"`
+	Updated      Time     `msgpack:"ua"`
+	Accessed     Time     `msgpack:"la"`
+	Accesses     uint64   `msgpack:"ac,omitempty"`
+	Due          Time     `msgpack:"du,omitempty"`
+	TemporalKind string   `msgpack:"tk,omitempty"`
+	Into         string   `msgpack:"in,omitempty"` // rid of the memory this one was merged into
+	Revision     uint32   `msgpack:"rv,omitempty"` // how often it was corrected
+	Extractor    uint8    `msgpack:"xv,omitempty"`
+	Entities     []string `msgpack:"xe,omitempty"`
+}
+
+// A Revision is what a memory was before a correction.
+type Revision struct {
+	Number     uint32  `msgpack:"n"`
+	Text       string  `msgpack:"x"`
+	Importance float64 `msgpack:"i"`
+	Valence    float64 `msgpack:"v"`
+	Certainty  float64 `msgpack:"c"`
+	Metadata   []byte  `msgpack:"m,omitempty"`
+	Reason     string  `msgpack:"r,omitempty"` // of the correction that replaced it
+	Until      Time    `msgpack:"at"`
+}
+
+// An Edge is a relation between two entities.
+type Edge struct {
+	ID      string  `msgpack:"id"`
+	Src     string  `msgpack:"s"`
+	Dst     string  `msgpack:"d"`
+	Type    string  `msgpack:"t"`
+	Weight  float64 `msgpack:"w"`
+	Created Time    `msgpack:"c"`
+	Updated Time    `msgpack:"u"`
+}
+
+// An Entity is a name that memories, edges or claims mention.
+type Entity struct {
+	Name     string `msgpack:"n"`
+	Type     string `msgpack:"t"`
+	First    Time   `msgpack:"f"`
+	Last     Time   `msgpack:"l"`
+	Mentions uint64 `msgpack:"m"`
+}
+
+// StoredClaim is a claim as the state holds it.
+type StoredClaim struct {
+	Claim
+	Updated Time `msgpack:"u"`
+}
+
+// StoredAlias is what an alias stands for.
+type StoredAlias struct {
+	Canonical string `msgpack:"c"`
+	Source    string `msgpack:"s"`
+	At        Time   `msgpack:"at"`
+}
+
+// SessionStatus is where a session is in its life.
+type SessionStatus uint8
+
+// The session statuses. Numbers are stored.
+const (
+	SessionActive SessionStatus = iota
+	SessionEnded
+	SessionAbandoned
+	SessionImplicit // never started: memories named it
+)
+
+func (s SessionStatus) String() string {
+	return [...]string{"active", "ended", "been abandoned", "no explicit start"}[min(s, SessionImplicit)]
+}
+
+// A Session groups memories of one conversation or task.
+type Session struct {
+	ID         string        `msgpack:"id"`
+	Namespace  string        `msgpack:"ns"`
+	Client     string        `msgpack:"cl,omitempty"`
+	Metadata   []byte        `msgpack:"md,omitempty"`
+	Started    Time          `msgpack:"st"`
+	Ended      Time          `msgpack:"en,omitempty"`
+	Status     SessionStatus `msgpack:"s,omitempty"`
+	Summary    string        `msgpack:"su,omitempty"`
+	Memories   uint64        `msgpack:"m,omitempty"`
+	ValenceSum float64       `msgpack:"v,omitempty"`
+	Topics     []string      `msgpack:"t,omitempty"`
+}
+
+// A Database is a hard wall: nothing inside it is seen from another.
+type Database struct {
+	ID          DB     `msgpack:"id"`
+	Name        string `msgpack:"n"`
+	Created     Time   `msgpack:"c"`
+	Dim         uint32 `msgpack:"d,omitempty"` // of its vectors; 0 until the first
+	MaxMemories uint64 `msgpack:"q,omitempty"`
+}
+
+// A Token admits to a database. The text is known to its holder alone.
+type Token struct {
+	Hash    string   `msgpack:"h"`
+	DB      DB       `msgpack:"d"`
+	Label   string   `msgpack:"l,omitempty"`
+	Scopes  []string `msgpack:"s,omitempty"`
+	Created Time     `msgpack:"c"`
+	Expires Time     `msgpack:"x,omitempty"`
+	Revoked Time     `msgpack:"r,omitempty"`
+}
+
+// NodeInfo is where a node's clients and peers find it.
+type NodeInfo struct {
+	ID      uint32 `msgpack:"id"`
+	Wire    string `msgpack:"w"`
+	HTTP    string `msgpack:"h"`
+	Peer    string `msgpack:"p"`
+	Version string `msgpack:"v"`
+}
+
+// Stats are a database's counters, kept by Apply so that reading them costs nothing.
+type Stats struct {
+	NextSeq         uint64 `msgpack:"n"` // the last sequence number given out
+	Active          uint64 `msgpack:"a"`
+	Consolidated    uint64 `msgpack:"c"`
+	Tombstoned      uint64 `msgpack:"t"`
+	Edges           uint64 `msgpack:"e"`
+	Entities        uint64 `msgpack:"en"`
+	Claims          uint64 `msgpack:"cl"`
+	Operations      uint64 `msgpack:"o"` // applied, refusals not counted
+	OpenConflicts   uint64 `msgpack:"oc"`
+	PendingTriggers uint64 `msgpack:"pt"`
+}

@@ -1,0 +1,277 @@
+package oplog
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// A View is the state at one index: reads through it agree with each other. Close it soon, for as long as
+// it is open the file cannot reuse the pages it sees.
+type View struct {
+	*txn
+	mark mark
+}
+
+// View opens the state as it is now.
+func (s *State) View() (*View, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.db == nil {
+		return nil, Errorf(Unavailable, "state is closed")
+	}
+	tx, err := s.db.Begin(false)
+	if err != nil {
+		return nil, fmt.Errorf("view: %w", err)
+	}
+	m, err := decodeMark(tx.Bucket(bktMeta).Get(keyMark))
+	if err != nil {
+		tx.Rollback()
+		return nil, err
+	}
+	return &View{txn: newTxn(tx, m.sum), mark: m}, nil
+}
+
+// Read runs f on a view and closes it. What f returns must not share the view's memory.
+// Corruption met inside f comes back as an error.
+func (s *State) Read(f func(*View) error) (err error) {
+	v, err := s.View()
+	if err != nil {
+		return err
+	}
+	defer v.Close()
+	defer func() {
+		if p := recover(); p != nil {
+			d, ok := p.(diskError)
+			if !ok {
+				panic(p)
+			}
+			err = d.err
+		}
+	}()
+	return f(v)
+}
+
+// Close ends the view.
+func (v *View) Close() { _ = v.tx.Rollback() } // a read transaction's rollback cannot fail
+
+// Index is the state's place in the log.
+func (v *View) Index() Index { return v.mark.index }
+
+// Sum is the hash of the whole replicated state.
+func (v *View) Sum() Sum { return v.mark.sum }
+
+// Time is the newest entry's.
+func (v *View) Time() HLC { return v.mark.last }
+
+// Cluster is the cluster's id; empty before the first entry.
+func (v *View) Cluster() string { return string(v.get(tControl, 0, []byte("cluster"))) }
+
+// Memory finds a record by its public id, whatever its status.
+func (v *View) Memory(db DB, rid string) (*Memory, bool) { return memoryByRID(v.txn, db, rid) }
+
+// MemoryAt finds a record by its dense number.
+func (v *View) MemoryAt(db DB, seq Seq) (*Memory, bool) {
+	m, ok := read[Memory](v.txn, tMemory, db, seqKey(seq))
+	return &m, ok
+}
+
+// Vector appends a record's vector to dst; nil dst and no vector give nil.
+func (v *View) Vector(db DB, seq Seq) Vector { return bytes.Clone(v.get(tVector, db, seqKey(seq))) }
+
+// Memories walks the records from a sequence number on, in order.
+func (v *View) Memories(db DB, from Seq, f func(*Memory) bool) {
+	v.scanFrom(tMemory, db, seqKey(from), func(_, val []byte) bool {
+		m := decode[Memory](val)
+		return f(&m)
+	})
+}
+
+// Recent walks the records from the newest creation time backwards, those before a time when it is not 0.
+func (v *View) Recent(db DB, before Time, f func(*Memory) bool) {
+	b := v.bucket(tCreated, db)
+	if b == nil {
+		return
+	}
+	c := b.Cursor()
+	var k []byte
+	if before == 0 {
+		k, _ = c.Last()
+	} else if k, _ = c.Seek(timeKey(before, 0)); k == nil {
+		k, _ = c.Last()
+	} else {
+		k, _ = c.Prev()
+	}
+	for ; k != nil; k, _ = c.Prev() {
+		if m, ok := v.MemoryAt(db, Seq(binary.BigEndian.Uint64(k[8:]))); ok && !f(m) {
+			return
+		}
+	}
+}
+
+// SessionMemories walks a session's records in the order they were stored.
+func (v *View) SessionMemories(db DB, id string, f func(*Memory) bool) {
+	v.scan(tSessionMemory, db, joinKey(id, ""), func(k, _ []byte) bool {
+		m, ok := v.MemoryAt(db, Seq(beUint64(k[len(k)-8:])))
+		return !ok || f(m)
+	})
+}
+
+// Revisions are what a record was before each correction, oldest first.
+func (v *View) Revisions(db DB, seq Seq) (r []Revision) {
+	v.scan(tRevision, db, seqKey(seq), func(_, val []byte) bool {
+		r = append(r, decode[Revision](val))
+		return true
+	})
+	return r
+}
+
+// Edge finds a relation by its id.
+func (v *View) Edge(db DB, id string) (Edge, bool) { return read[Edge](v.txn, tEdge, db, []byte(id)) }
+
+// Edges are the relations an entity is in, outgoing first, at most limit.
+func (v *View) Edges(db DB, entity string, limit int) (edges []Edge) {
+	prefix := joinKey(entity, "")
+	collect := func(table tableID, skipLoops bool) {
+		v.scan(table, db, prefix, func(k, _ []byte) bool {
+			if e, ok := v.Edge(db, string(k[len(prefix):])); ok && !(skipLoops && e.Src == e.Dst) {
+				edges = append(edges, e)
+			}
+			return len(edges) < limit
+		})
+	}
+	collect(tBySource, false)
+	if len(edges) < limit {
+		collect(tByTarget, true)
+	}
+	return edges
+}
+
+// AllEdges walks the relations by id.
+func (v *View) AllEdges(db DB, f func(Edge) bool) {
+	v.scan(tEdge, db, nil, func(_, val []byte) bool { return f(decode[Edge](val)) })
+}
+
+// Claims are the claims an entity is named in, oldest first; namespace "" means all.
+func (v *View) Claims(db DB, entity, namespace string, limit int) (claims []StoredClaim) {
+	prefix := joinKey(entity, "")
+	v.scan(tClaimBy, db, prefix, func(k, _ []byte) bool {
+		c, ok := read[StoredClaim](v.txn, tClaim, db, k[len(prefix):])
+		if ok && (namespace == "" || c.Namespace == namespace) {
+			claims = append(claims, c)
+		}
+		return len(claims) < limit
+	})
+	return claims
+}
+
+// Canonical resolves a name through the aliases of a namespace.
+func (v *View) Canonical(db DB, namespace, name string) string {
+	return (&applying{txn: v.txn, db: db}).canonical(namespace, name)
+}
+
+// Entity finds an entity by its name.
+func (v *View) Entity(db DB, name string) (Entity, bool) {
+	return read[Entity](v.txn, tEntity, db, []byte(name))
+}
+
+// Session finds a session by its id.
+func (v *View) Session(db DB, id string) (Session, bool) {
+	return read[Session](v.txn, tSession, db, []byte(id))
+}
+
+// Stats are a database's counters.
+func (v *View) Stats(db DB) Stats {
+	s, _ := read[Stats](v.txn, tStats, db, nil2key)
+	return s
+}
+
+// Database finds a database by its number.
+func (v *View) Database(id DB) (Database, bool) {
+	return read[Database](v.txn, tDatabase, 0, be64(uint64(id)))
+}
+
+// DatabaseNamed finds a database by its name.
+func (v *View) DatabaseNamed(name string) (Database, bool) {
+	id := v.get(tDatabaseName, 0, []byte(name))
+	if id == nil {
+		return Database{}, false
+	}
+	return v.Database(DB(beUint64(id)))
+}
+
+// Databases are all databases by number.
+func (v *View) Databases() (dbs []Database) {
+	v.scan(tDatabase, 0, nil, func(_, val []byte) bool {
+		dbs = append(dbs, decode[Database](val))
+		return true
+	})
+	return dbs
+}
+
+// Token finds a token by its hash.
+func (v *View) Token(hash string) (Token, bool) { return read[Token](v.txn, tToken, 0, []byte(hash)) }
+
+// Tokens are all tokens by hash, revoked ones too.
+func (v *View) Tokens() (tokens []Token) {
+	v.scan(tToken, 0, nil, func(_, val []byte) bool {
+		tokens = append(tokens, decode[Token](val))
+		return true
+	})
+	return tokens
+}
+
+// Nodes are the addresses the nodes have advertised, by node number.
+func (v *View) Nodes() (nodes []NodeInfo) {
+	v.scan(tNode, 0, nil, func(_, val []byte) bool {
+		nodes = append(nodes, decode[NodeInfo](val))
+		return true
+	})
+	return nodes
+}
+
+// KnowsForeign says whether a pushed operation was taken before.
+func (v *View) KnowsForeign(db DB, opID string) bool {
+	return v.get(tForeign, db, []byte(opID)) != nil
+}
+
+func (v *View) scanFrom(table tableID, db DB, start []byte, f func(k, val []byte) bool) {
+	b := v.bucket(table, db)
+	if b == nil {
+		return
+	}
+	c := b.Cursor()
+	for k, val := c.Seek(start); k != nil; k, val = c.Next() {
+		if !f(k, val) {
+			return
+		}
+	}
+}
+
+// Recount computes the Sum from the keys themselves: what it should be. It costs the whole state; it is for doctors and tests.
+func (v *View) Recount() (sum Sum) {
+	one := func(table tableID, db DB, b *bolt.Bucket) {
+		if b == nil {
+			return
+		}
+		_ = b.ForEach(func(k, val []byte) error {
+			sum.add(element(table, db, k, val))
+			return nil
+		})
+	}
+	for table, name := range tableNames {
+		one(table, 0, v.tx.Bucket(name))
+	}
+	if all := v.tx.Bucket(bktDatabases); all != nil {
+		_ = all.ForEachBucket(func(k []byte) error {
+			db, b := DB(binary.BigEndian.Uint32(k)), all.Bucket(k)
+			for table, name := range tableNames {
+				one(table, db, b.Bucket(name))
+			}
+			return nil
+		})
+	}
+	return sum
+}
