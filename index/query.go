@@ -1,0 +1,44 @@
+package index
+
+import (
+	"time"
+
+	"github.com/cairndb/cairn/oplog"
+)
+
+// A Query is a question to one database. Zero values do not filter.
+type Query struct {
+	Text         string
+	Vector       []float32
+	K            int
+	Types        []string
+	Namespace    string
+	Domain       string
+	Source       string
+	Session      string
+	Tier         string
+	Owner        string
+	Since, Until oplog.Time // of creation
+	Consolidated bool       // also memories that were merged into others
+	Expand       bool       // follow relations of entities named in the question
+	Now          time.Time  // of the question: decides recency and decay
+}
+
+// A Hit is one answer.
+type Hit struct {
+	Memory *oplog.Memory
+	Score  float64
+	Why    []string // never empty
+}
+
+// Info is what is to be said of an answer as a whole.
+type Info struct {
+	Confidence float64
+	Candidates int // rows that were scored
+}
+
+// What a query may ask for.
+const (
+	MaxK     = 1000
+	maxTerms = 32
+)

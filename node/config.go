@@ -1,0 +1,112 @@
+package node
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"time"
+)
+
+// Config says what a node is. Home is required; a zero elsewhere means the default beside it.
+type Config struct {
+	Home string // data directory, created if absent
+
+	Wire    string // 127.0.0.1:7437: the clients' wire protocol; port 0 picks one
+	HTTP    string // 127.0.0.1:7438: the gateway
+	Cluster string // 127.0.0.1:7440: peers
+
+	NodeID        uint32 // 1
+	Role          string // voter; or read_replica
+	Secret        string // shared by the members; empty only where there are no peers
+	Advertise     string // Cluster: the address peers dial
+	AdvertiseWire string // Wire: the address clients are sent to
+	AdvertiseHTTP string // HTTP, as host:port
+	Peers         []Peer // the other members; empty for a cluster of one
+
+	Heartbeat         time.Duration // 1s
+	Election          time.Duration // 5s
+	SnapshotThreshold uint64        // 8192 log entries
+	SnapshotInterval  time.Duration // 2m
+	TrailingLogs      uint64        // 10240
+	RetainOps         int           // 1,000,000 operations served to OPLOG_PULL
+	RetainTime        time.Duration // 7 days
+
+	ForwardWrites bool          // followers forward writes of the YantrikDB surfaces instead of refusing them
+	NoMasterToken bool          // the cluster secret is no client token
+	MintToken     bool          // write a client token of database "default" to HOME/token if there is none
+	MaxConnsPerIP int           // 100; loopback is exempt
+	MaxConns      int           // 4096
+	MaxInFlight   int           // 1024 requests over all connections
+	ApplyTimeout  time.Duration // 10s: from proposal to applied
+	AuthTimeout   time.Duration // 10s: to the first frame
+	Version       string        // "dev"
+
+	Logger *slog.Logger // discards
+}
+
+// Peer is another member as configured.
+type Peer struct {
+	Addr string // its cluster address
+	Role string // voter
+}
+
+// The roles a node may be configured to.
+const (
+	RoleVoter       = "voter"
+	RoleReadReplica = "read_replica"
+)
+
+func (c Config) withDefaults() Config {
+	c.Wire = cmp.Or(c.Wire, "127.0.0.1:7437")
+	c.HTTP = cmp.Or(c.HTTP, "127.0.0.1:7438")
+	c.Cluster = cmp.Or(c.Cluster, "127.0.0.1:7440")
+	c.NodeID = cmp.Or(c.NodeID, 1)
+	c.Role = cmp.Or(c.Role, RoleVoter)
+	c.Heartbeat = cmp.Or(c.Heartbeat, time.Second)
+	c.Election = cmp.Or(c.Election, 5*time.Second)
+	c.SnapshotThreshold = cmp.Or(c.SnapshotThreshold, 8192)
+	c.SnapshotInterval = cmp.Or(c.SnapshotInterval, 2*time.Minute)
+	c.TrailingLogs = cmp.Or(c.TrailingLogs, 10240)
+	c.MaxConnsPerIP = cmp.Or(c.MaxConnsPerIP, 100)
+	c.MaxConns = cmp.Or(c.MaxConns, 4096)
+	c.MaxInFlight = cmp.Or(c.MaxInFlight, 1024)
+	c.ApplyTimeout = cmp.Or(c.ApplyTimeout, 10*time.Second)
+	c.AuthTimeout = cmp.Or(c.AuthTimeout, 10*time.Second)
+	c.Version = cmp.Or(c.Version, "dev")
+	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
+	return c
+}
+
+// validate names every fault at once.
+func (c Config) validate() error {
+	var errs []error
+	if c.Home == "" {
+		errs = append(errs, errors.New("home: a data directory is needed"))
+	}
+	for name, addr := range map[string]string{"wire": c.Wire, "http": c.HTTP, "cluster": c.Cluster} {
+		if _, _, err := net.SplitHostPort(addr); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", name, err))
+		}
+	}
+	switch c.Role {
+	case RoleVoter, RoleReadReplica:
+	case "witness":
+		errs = append(errs, errors.New("role witness is not offered: give the cluster a third small voter instead"))
+	default:
+		errs = append(errs, fmt.Errorf("role %q: voter or read_replica", c.Role))
+	}
+	if len(c.Peers) > 0 && c.Secret == "" {
+		errs = append(errs, errors.New("cluster_secret: needed where there are peers"))
+	}
+	for i, p := range c.Peers {
+		if _, _, err := net.SplitHostPort(p.Addr); err != nil {
+			errs = append(errs, fmt.Errorf("peer %d: %w", i+1, err))
+		}
+	}
+	if c.Election < 2*c.Heartbeat {
+		errs = append(errs, fmt.Errorf("election timeout %s is under twice the heartbeat %s", c.Election, c.Heartbeat))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,109 @@
+package node
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"github.com/cairndb/cairn/oplog"
+)
+
+// maxEdges bounds an answer about one entity.
+const maxEdges = 10_000
+
+// Relate says that two entities stand in a relation; saying it again updates the weight.
+func (s *Service) Relate(ctx context.Context, c Caller, src, relation, dst string, weight float64) (edge string, w Written, err error) {
+	if err := names(src, relation, dst); err != nil {
+		return "", w, err
+	}
+	if math.IsNaN(weight) || math.IsInf(weight, 0) {
+		return "", w, oplog.Errorf(oplog.Invalid, "weight is not a finite number")
+	}
+	w, err = s.write(ctx, c, write{scope: Write, ops: []oplog.Op{&oplog.Relate{ID: oplog.NewID(), Src: src, Dst: dst,
+		Type: relation, Weight: weight, At: oplog.At(time.Now())}}})
+	if err != nil {
+		return "", w, err
+	}
+	return w.Results[0].ID, w, nil
+}
+
+func names(all ...string) error {
+	for _, n := range all {
+		if len(n) > maxName {
+			return oplog.Errorf(oplog.TooLarge, "name of %d bytes is over %d", len(n), maxName)
+		}
+	}
+	return nil
+}
+
+// Edges are the relations an entity is in, both directions.
+func (s *Service) Edges(ctx context.Context, c Caller, entity string, f Freshness) (edges []oplog.Edge, err error) {
+	err = s.read(ctx, c, f, func(v *oplog.View) error {
+		edges = v.Edges(c.DB, entity, maxEdges)
+		return nil
+	})
+	return edges, err
+}
+
+// Claim states a relation with its evidence.
+func (s *Service) Claim(ctx context.Context, c Caller, claim oplog.Claim) (id string, w Written, err error) {
+	if err := names(claim.Src, claim.Type, claim.Dst, claim.Namespace, claim.Modality, claim.Extractor, claim.Band); err != nil {
+		return "", w, err
+	}
+	if claim.Polarity < -1 || claim.Polarity > 1 {
+		return "", w, oplog.Errorf(oplog.Invalid, "polarity is 1, 0 or -1")
+	}
+	claim.ID, claim.At = oplog.NewID(), oplog.At(time.Now())
+	w, err = s.write(ctx, c, write{scope: Write, ops: []oplog.Op{&claim}})
+	if err != nil {
+		return "", w, err
+	}
+	return w.Results[0].ID, w, nil
+}
+
+// Claims are what is claimed of an entity; the namespaces "" and "default" mean all.
+func (s *Service) Claims(ctx context.Context, c Caller, entity, namespace string, f Freshness) (claims []oplog.StoredClaim, err error) {
+	if namespace == "default" {
+		namespace = ""
+	}
+	err = s.read(ctx, c, f, func(v *oplog.View) error {
+		claims = v.Claims(c.DB, v.Canonical(c.DB, namespace, entity), namespace, maxEdges)
+		return nil
+	})
+	return claims, err
+}
+
+// Alias makes a name stand for another.
+func (s *Service) Alias(ctx context.Context, c Caller, a oplog.Alias) (added bool, w Written, err error) {
+	if err := names(a.Alias, a.Canonical, a.Namespace, a.Source); err != nil {
+		return false, w, err
+	}
+	a.At = oplog.At(time.Now())
+	w, err = s.write(ctx, c, write{scope: Write, ops: []oplog.Op{&a}})
+	return err == nil && w.Results[0].Changed, w, err
+}
+
+// StartSession opens a session; id is made here when empty.
+func (s *Service) StartSession(ctx context.Context, c Caller, op oplog.SessionStart) (id string, w Written, err error) {
+	if err := names(op.Namespace, op.Client, op.ID); err != nil {
+		return "", w, err
+	}
+	if op.Namespace == "" {
+		op.Namespace = "default"
+	}
+	if op.ID == "" {
+		op.ID = oplog.NewID()
+	}
+	op.At = oplog.At(time.Now())
+	w, err = s.write(ctx, c, write{scope: Write, ops: []oplog.Op{&op}})
+	return op.ID, w, err
+}
+
+// EndSession closes a session and says what it amounted to.
+func (s *Service) EndSession(ctx context.Context, c Caller, id, summary string) (*oplog.SessionSummary, Written, error) {
+	w, err := s.write(ctx, c, write{scope: Write, ops: []oplog.Op{&oplog.SessionEnd{ID: id, Summary: summary, At: oplog.At(time.Now())}}})
+	if err != nil {
+		return nil, w, err
+	}
+	return w.Results[0].Session, w, nil
+}

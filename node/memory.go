@@ -1,0 +1,227 @@
+package node
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"time"
+
+	"github.com/cairndb/cairn/index"
+	"github.com/cairndb/cairn/oplog"
+)
+
+// A Draft is a memory as a client gives it. What it leaves out has the zero value's meaning said beside it.
+type Draft struct {
+	RID          string // made here when empty
+	Text         string
+	Type         string  // semantic
+	Importance   float64 // as given: surfaces put in their protocol's default
+	HalfLife     time.Duration
+	Valence      float64
+	Certainty    float64
+	Namespace    string // default
+	Domain       string
+	Source       string // user
+	Emotion      string
+	Metadata     []byte // JSON; empty for none
+	Tier         string
+	Owner        string
+	Session      string // the namespace's active one
+	Speaker      string
+	Due          time.Time
+	TemporalKind string
+	Created      time.Time // now
+	Vector       []float32 // made by the database's embedder, if it has one
+}
+
+// What a request may hold.
+const (
+	MaxText     = 1 << 20
+	MaxBatch    = 10_000
+	MaxMetadata = 1 << 20
+	MaxDim      = 8192
+	maxName     = 512 // namespaces, domains, entity names and the like
+)
+
+// Remembered is the answer to Remember.
+type Remembered struct {
+	RIDs []string
+	Written
+}
+
+// Remember stores drafts, all or none. key may be empty.
+func (s *Service) Remember(ctx context.Context, c Caller, key string, drafts ...Draft) (Remembered, error) {
+	if len(drafts) > MaxBatch {
+		return Remembered{}, oplog.Errorf(oplog.TooLarge, "batch of %d memories is over %d", len(drafts), MaxBatch)
+	}
+	w := write{scope: Write, key: key}
+	if key != "" {
+		w.digest = digestDrafts(drafts)
+	}
+	dim, err := s.dimension(c.DB)
+	if err != nil {
+		return Remembered{}, err
+	}
+	for i := range drafts {
+		op, err := drafts[i].settle(time.Now(), dim)
+		if err != nil {
+			return Remembered{}, err
+		}
+		w.ops = append(w.ops, op)
+	}
+	out, err := s.write(ctx, c, w)
+	if err != nil {
+		return Remembered{}, err
+	}
+	r := Remembered{RIDs: make([]string, len(out.Results)), Written: out}
+	for i, res := range out.Results {
+		r.RIDs[i] = res.ID
+	}
+	return r, nil
+}
+
+// digestDrafts covers what makes a memory what it is; ids and times made by a client's retry are not part of it.
+func digestDrafts(drafts []Draft) []byte {
+	parts := make([]any, 0, 3*len(drafts))
+	for _, d := range drafts {
+		parts = append(parts, d.Text, d.Namespace, d.Type)
+	}
+	return digest(parts...)
+}
+
+func (s *Service) dimension(db oplog.DB) (dim int, err error) {
+	err = s.state.Read(func(v *oplog.View) error {
+		d, ok := v.Database(db)
+		if !ok {
+			return oplog.ErrNoDatabase
+		}
+		dim = int(d.Dim)
+		return nil
+	})
+	return dim, err
+}
+
+// settle decides all that must not be decided in Apply, and refuses what can never succeed.
+func (d *Draft) settle(now time.Time, dim int) (*oplog.Remember, error) {
+	if len(d.Text) > MaxText {
+		return nil, oplog.Errorf(oplog.TooLarge, "text of %d bytes is over %d", len(d.Text), MaxText)
+	}
+	if len(d.Metadata) > MaxMetadata {
+		return nil, oplog.Errorf(oplog.TooLarge, "metadata of %d bytes is over %d", len(d.Metadata), MaxMetadata)
+	}
+	if len(d.Metadata) > 0 && !json.Valid(d.Metadata) {
+		return nil, oplog.Errorf(oplog.Invalid, "metadata is not valid JSON")
+	}
+	for name, v := range map[string]string{"namespace": d.Namespace, "domain": d.Domain, "source": d.Source,
+		"memory_type": d.Type, "emotional_state": d.Emotion, "session_id": d.Session} {
+		if len(v) > maxName {
+			return nil, oplog.Errorf(oplog.TooLarge, "%s of %d bytes is over %d", name, len(v), maxName)
+		}
+	}
+	for name, v := range map[string]float64{"importance": d.Importance, "valence": d.Valence, "certainty": d.Certainty} {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return nil, oplog.Errorf(oplog.Invalid, "%s is not a finite number", name)
+		}
+	}
+	if err := CheckVector(d.Vector, dim); err != nil {
+		return nil, err
+	}
+	created := oplog.At(now)
+	if !d.Created.IsZero() {
+		created = oplog.At(d.Created)
+	}
+	op := &oplog.Remember{
+		RID: d.RID, Text: d.Text, Type: d.Type, Importance: d.Importance, HalfLife: d.HalfLife.Seconds(),
+		Valence: d.Valence, Certainty: d.Certainty, Namespace: d.Namespace, Domain: d.Domain, Source: d.Source,
+		Emotion: d.Emotion, Metadata: d.Metadata, Tier: d.Tier, Owner: d.Owner, Session: d.Session,
+		Speaker: d.Speaker, TemporalKind: d.TemporalKind, Created: created, Updated: oplog.At(now),
+		Vector: oplog.MakeVector(d.Vector),
+	}
+	if op.RID == "" {
+		op.RID = oplog.NewID()
+	}
+	if op.Namespace == "" {
+		op.Namespace = "default"
+	}
+	if !d.Due.IsZero() {
+		op.Due = oplog.At(d.Due)
+	}
+	return op, nil
+}
+
+// CheckVector refuses what is no vector of the database; dim 0 means that the database has none yet.
+func CheckVector(v []float32, dim int) error {
+	if len(v) == 0 {
+		return nil
+	}
+	if len(v) > MaxDim {
+		return oplog.Errorf(oplog.Invalid, "embedding of %d dimensions is over %d", len(v), MaxDim)
+	}
+	if dim != 0 && len(v) != dim {
+		return oplog.Errorf(oplog.Invalid, "embedding has %d dimensions, the database has %d", len(v), dim)
+	}
+	for _, x := range v {
+		if f := float64(x); math.IsNaN(f) || math.IsInf(f, 0) {
+			return oplog.Errorf(oplog.Invalid, "embedding holds a number that is not finite")
+		}
+	}
+	return nil
+}
+
+// Forget makes a memory invisible; found says whether there was one to forget.
+func (s *Service) Forget(ctx context.Context, c Caller, rid string) (found bool, w Written, err error) {
+	w, err = s.write(ctx, c, write{scope: Write, ops: []oplog.Op{&oplog.Forget{RID: rid, At: oplog.At(time.Now())}}})
+	return err == nil && w.Results[0].Changed, w, err
+}
+
+// An Answer is what a recall found, best first.
+type Answer struct {
+	Hits  []index.Hit
+	Info  index.Info
+	Index oplog.Index   // the answer reflects the log up to here
+	Lag   time.Duration // how far this node was behind the leader, as far as it knows
+}
+
+// Recall finds memories.
+func (s *Service) Recall(ctx context.Context, c Caller, q index.Query, f Freshness) (Answer, error) {
+	if !c.May(Read) {
+		return Answer{}, oplog.Errorf(oplog.Denied, "token has no %s scope", Read)
+	}
+	dim, err := s.dimension(c.DB)
+	if err != nil {
+		return Answer{}, err
+	}
+	if err := CheckVector(q.Vector, dim); err != nil {
+		return Answer{}, err
+	}
+	if err := s.fresh(ctx, f); err != nil {
+		return Answer{}, err
+	}
+	a := Answer{Index: s.machine.indexed.get(), Lag: s.lag()}
+	q.Now = time.Now()
+	a.Hits, a.Info, err = s.index.Search(ctx, c.DB, q)
+	return a, err
+}
+
+// Memory reads one memory, whatever its status.
+func (s *Service) Memory(ctx context.Context, c Caller, rid string, f Freshness) (m *oplog.Memory, err error) {
+	err = s.read(ctx, c, f, func(v *oplog.View) error {
+		var ok bool
+		if m, ok = v.Memory(c.DB, rid); !ok {
+			return oplog.ErrNoMemory
+		}
+		return nil
+	})
+	return m, err
+}
+
+// read runs f on the state when it is fresh enough.
+func (s *Service) read(ctx context.Context, c Caller, fr Freshness, f func(*oplog.View) error) error {
+	if !c.May(Read) {
+		return oplog.Errorf(oplog.Denied, "token has no %s scope", Read)
+	}
+	if err := s.fresh(ctx, fr); err != nil {
+		return err
+	}
+	return s.state.Read(f)
+}

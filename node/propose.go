@@ -1,0 +1,120 @@
+package node
+
+import (
+	"context"
+
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/raft"
+)
+
+// The proposer joins entries that arrive while records are under way into the next record: a lone write
+// goes at once, a crowd shares the fsyncs. Records are proposed in the order in which they were stamped,
+// so HLC order is log order.
+const (
+	maxRecordEntries = 1024
+	maxRecordBytes   = 4 << 20
+	recordsInFlight  = 2
+	proposalQueue    = 4096 // entries waiting; more are refused as unavailable
+)
+
+// A proposal is an entry body on its way into the log.
+type proposal struct {
+	body []byte
+	done chan decided // has room for the answer: the proposer never waits for a proposer's client
+}
+
+// decided is what became of a proposal.
+type decided struct {
+	outcome oplog.Outcome
+	err     error
+}
+
+type proposer struct {
+	raft  *raft.Node
+	clock *oplog.Clock
+	queue chan proposal
+	slots chan struct{}
+}
+
+func newProposer(r *raft.Node, clock *oplog.Clock) *proposer {
+	return &proposer{raft: r, clock: clock, queue: make(chan proposal, proposalQueue), slots: make(chan struct{}, recordsInFlight)}
+}
+
+// propose takes a body into the log on the leader and waits for what became of it. When ctx ends first the outcome is unknown.
+func (p *proposer) propose(ctx context.Context, body []byte) (oplog.Outcome, error) {
+	pr := proposal{body: body, done: make(chan decided, 1)}
+	select {
+	case p.queue <- pr:
+	default:
+		return oplog.Outcome{}, oplog.Errorf(oplog.Unavailable, "the write queue is full; retry")
+	}
+	select {
+	case d := <-pr.done:
+		return d.outcome, d.err
+	case <-ctx.Done():
+		return oplog.Outcome{}, &oplog.Error{Kind: oplog.UnknownOutcome, Text: "the write may or may not have happened", Err: ctx.Err()}
+	}
+}
+
+// run is the proposer's task.
+func (p *proposer) run(ctx context.Context) error {
+	for {
+		var batch []proposal
+		select {
+		case <-ctx.Done():
+			return p.drain(ctx)
+		case first := <-p.queue:
+			batch = append(batch, first)
+		}
+		select {
+		case p.slots <- struct{}{}: // entries that come while we wait here join the batch below
+		case <-ctx.Done():
+			fail(batch, errStopping)
+			return p.drain(ctx)
+		}
+		batch = p.gather(batch)
+		bodies := make([][]byte, len(batch))
+		for i, pr := range batch {
+			bodies[i] = pr.body
+		}
+		rec := oplog.EncodeRecord(p.clock.Next(len(bodies)), bodies...)
+		f := p.raft.Propose(ctx, rec)
+		go func() { // ends with the proposal: raft answers every one, at the latest when it closes
+			defer func() { <-p.slots }()
+			settle(f, batch)
+		}()
+	}
+}
+
+var errStopping = &oplog.Error{Kind: oplog.Unavailable, Text: "the node is stopping"}
+
+func (p *proposer) drain(ctx context.Context) error {
+	for {
+		select {
+		case pr := <-p.queue:
+			pr.done <- decided{err: errStopping}
+		default:
+			return ctx.Err()
+		}
+	}
+}
+
+func (p *proposer) gather(batch []proposal) []proposal {
+	size := len(batch[0].body)
+	for len(batch) < maxRecordEntries && size < maxRecordBytes {
+		select {
+		case pr := <-p.queue:
+			batch = append(batch, pr)
+			size += len(pr.body)
+		default:
+			return batch
+		}
+	}
+	return batch
+}
+
+func fail(batch []proposal, err error) {
+	for _, pr := range batch {
+		pr.done <- decided{err: err}
+	}
+}

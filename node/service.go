@@ -1,0 +1,132 @@
+package node
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/cairndb/cairn/index"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/raft"
+)
+
+// Service is the memory: what every surface calls. Its methods may be called from any goroutine.
+type Service struct {
+	cfg      Config
+	log      *slog.Logger
+	state    *oplog.State
+	index    *index.Index
+	raft     *raft.Node
+	proposer *proposer
+	machine  *machine
+	started  time.Time
+}
+
+// Written says where in the log a write is: a client carries the index to another node to read its own write there.
+type Written struct {
+	Index    oplog.Index
+	Replayed bool // an idempotency key answered: the write had happened before
+	Results  []oplog.Result
+}
+
+// A write is what a service method makes of a request.
+type write struct {
+	scope  Scope
+	key    string // idempotency key of the client, or empty
+	digest []byte // of what the client sent, for the key
+	ops    []oplog.Op
+	system bool // control plane: the entry belongs to no database
+}
+
+// write refuses or proposes, and answers when this node has applied and indexed the entry.
+func (s *Service) write(ctx context.Context, c Caller, w write) (Written, error) {
+	if !c.May(w.scope) {
+		return Written{}, oplog.Errorf(oplog.Denied, "token has no %s scope", w.scope)
+	}
+	if len(w.key) > maxKey {
+		return Written{}, oplog.Errorf(oplog.Invalid, "idempotency key of %d bytes is over %d", len(w.key), maxKey)
+	}
+	if len(w.ops) == 0 {
+		return Written{Index: s.machine.applied.get()}, nil
+	}
+	e := oplog.Entry{Node: s.cfg.NodeID, DB: c.DB, Key: w.key, Digest: w.digest, Ops: w.ops}
+	if w.system {
+		e.DB = 0
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.ApplyTimeout)
+	defer cancel()
+	d, err := s.propose(ctx, e, c.Forward)
+	if err != nil {
+		return Written{}, err
+	}
+	// The entry is committed: whatever happens to the waiting below, it happened.
+	if err := s.waitIndexed(ctx, d.Index); err != nil {
+		return Written{}, &oplog.Error{Kind: oplog.UnknownOutcome, Text: "the write is committed but not yet readable here", Err: err}
+	}
+	if d.Err != nil {
+		return Written{}, d.Err
+	}
+	return Written{Index: d.Index, Replayed: d.Replayed, Results: d.Results}, nil
+}
+
+// maxKey bounds an idempotency key.
+const maxKey = 512
+
+// forwardKeyTTL is how long the key of a forwarded entry is kept: longer than any retry of the forwarder.
+const forwardKeyTTL = oplog.Time(10 * time.Minute / time.Microsecond)
+
+// propose takes an entry into the log, here or through the leader.
+func (s *Service) propose(ctx context.Context, e oplog.Entry, forward bool) (oplog.Outcome, error) {
+	leads := s.machine.leads()
+	if !leads && !forward {
+		return oplog.Outcome{}, s.notLeader()
+	}
+	if !leads && e.Key == "" {
+		// A forwarded entry may have to be sent twice: a key of its own makes that safe.
+		e.Key, e.KeyTTL = "forward/"+uuid.NewString(), forwardKeyTTL
+	}
+	body, err := e.Encode()
+	if err != nil {
+		return oplog.Outcome{}, err
+	}
+	if leads {
+		o, err := s.proposer.propose(ctx, body)
+		if !errors.Is(err, &oplog.Error{Kind: oplog.NotLeader}) || !forward {
+			return o, err
+		}
+	}
+	return s.forward(ctx, body)
+}
+
+// notLeader is the refusal of a node that may not write, with what it knows of the one that may.
+func (s *Service) notLeader() error {
+	if id, ok := s.machine.leader(); ok {
+		return oplog.Errorf(oplog.NotLeader, "not the leader (current leader: node %d)", id)
+	}
+	return ErrNoLeader
+}
+
+// ErrNoLeader is the refusal while nobody leads.
+var ErrNoLeader = &oplog.Error{Kind: oplog.Unavailable, Text: "no leader elected (cluster not ready)"}
+
+// waitIndexed waits until this node has applied an index and can find what it brought.
+func (s *Service) waitIndexed(ctx context.Context, i oplog.Index) error {
+	if err := s.machine.applied.wait(ctx, i); err != nil {
+		return err
+	}
+	return s.machine.indexed.wait(ctx, i)
+}
+
+// digest condenses a client's request, so that an idempotency key cannot be used for another one.
+func digest(parts ...any) []byte {
+	h := sha256.New()
+	for _, p := range parts {
+		fmt.Fprintf(h, "%T %v\x00", p, p)
+	}
+	return h.Sum(nil)[:16]
+}
