@@ -1,0 +1,334 @@
+package text
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// Limits of the analysis. They are part of the index format: two nodes that
+// differ in them would rank differently.
+const (
+	// MaxTokens is how many counted tokens of one text are indexed; what follows
+	// the token that reaches it is not searchable.
+	MaxTokens = 32768
+	// MaxQueryTokens is how many distinct terms of a query are looked at, the
+	// first ones in reading order.
+	MaxQueryTokens = 512
+	// maxTermBytes is the longest term kept whole; a longer one becomes a prefix and a hash.
+	maxTermBytes = 96
+	// maxStops is how many stop words are remembered in case nothing else remains.
+	maxStops = 64
+	// maxCamelBytes is the longest piece searched for case boundaries: beyond it is data, not a name.
+	maxCamelBytes = 64
+)
+
+// A Token is one term of a text and the bytes of the text it came from.
+type Token struct {
+	Term       string
+	Start, End int
+	// Extra marks a second reading of bytes that other tokens cover as well: the
+	// exact form of an identifier, or one character of a longer CJK run. It is
+	// searchable and has a frequency, but does not count in the text's length.
+	Extra bool
+}
+
+// Analyze returns the tokens of a text as the index stores them, in reading
+// order (an exact form precedes its parts). It is a pure function.
+func Analyze(text string) []Token {
+	a := analyzer{text: text, max: MaxTokens}
+	return a.run()
+}
+
+// AnalyzeQuery returns the distinct terms a query asks for, in reading order,
+// at most MaxQueryTokens. It differs from Analyze in that a CJK run of two or
+// more characters asks for its bigrams only.
+func AnalyzeQuery(text string) []string {
+	a := analyzer{text: text, max: MaxTokens, query: true}
+	seen := make(map[string]struct{})
+	var terms []string
+	for _, t := range a.run() {
+		if _, ok := seen[t.Term]; ok {
+			continue
+		}
+		seen[t.Term] = struct{}{}
+		if terms = append(terms, t.Term); len(terms) == MaxQueryTokens {
+			break
+		}
+	}
+	return terms
+}
+
+type analyzer struct {
+	text    string
+	max     int
+	query   bool
+	tokens  []Token
+	stops   []Token // used when tokens stays empty
+	counted int
+	stem    stemmer
+}
+
+func (a *analyzer) run() []Token {
+	for i := 0; i < len(a.text) && a.counted < a.max; {
+		switch r, n := a.rune(i); classOf(r) {
+		case classWord:
+			i = a.chunk(i)
+		case classCJK, classCluster:
+			i = a.grams(i, classOf(r))
+		case classSymbol:
+			i = a.symbol(i, r, n)
+		default:
+			i += n
+		}
+	}
+	if len(a.tokens) == 0 {
+		return a.stops
+	}
+	return a.tokens
+}
+
+func (a *analyzer) rune(i int) (rune, int) {
+	if c := a.text[i]; c < utf8.RuneSelf {
+		return rune(c), 1
+	}
+	r, n := utf8.DecodeRuneInString(a.text[i:])
+	if r == utf8.RuneError && n == 1 {
+		return 0, 1 // invalid bytes separate words like a control character
+	}
+	return r, n
+}
+
+// chunk reads a word, or several joined by single connectors, and emits it.
+func (a *analyzer) chunk(start int) int {
+	end, compound, quote := start, false, false
+	for i := start; i < len(a.text); {
+		r, n := a.rune(i)
+		switch classOf(r) {
+		case classWord:
+			i += n
+			end = i
+			continue
+		case classIgnored:
+			i += n
+			continue
+		case classConnector:
+			if end == i && i+n < len(a.text) {
+				if next, _ := a.rune(i + n); classOf(next) == classWord {
+					quote = quote || isQuote(r)
+					compound = compound || !isQuote(r)
+					i += n
+					continue
+				}
+			}
+		}
+		break
+	}
+	if !compound && !quote {
+		if tail := languageSuffix(a.text[start:end], a.text[end:]); tail != "" {
+			a.push(fold(a.text[start:end])+tail, start, end+len(tail), false)
+			return end + len(tail)
+		}
+	}
+	a.name(start, end, compound, quote)
+	return end
+}
+
+// languageSuffix recognises c++, c#, f# and their kind.
+func languageSuffix(word, rest string) string {
+	if len(word) > 2 {
+		return ""
+	}
+	for _, s := range [...]string{"++", "#"} {
+		if after, ok := strings.CutPrefix(rest, s); ok {
+			if r, _ := utf8.DecodeRuneInString(after); after == "" || classOf(r) != classWord {
+				return s
+			}
+		}
+	}
+	return ""
+}
+
+// name emits one chunk: a plain word, or a compound as its exact form and its parts.
+func (a *analyzer) name(start, end int, compound, quote bool) {
+	if quote {
+		var stop bool
+		if end, stop = contraction(a.text, start, end); stop {
+			a.stop(fold(a.text[start:end]), start, end)
+			return
+		}
+	}
+	parts := a.split(start, end)
+	if len(parts) <= 1 {
+		a.word(start, end)
+		return
+	}
+	exact := len(a.tokens)
+	whole := fold(a.text[start:end])
+	a.push(whole, start, end, true)
+	if len(whole) > 2 && whole[0] == 'v' && isDigit(whole[1]) {
+		a.push(whole[1:], start+1, end, true) // v1.2.3 is asked for as 1.2.3 as well
+	}
+	before := a.counted
+	for _, p := range parts {
+		if p[1]-p[0] > 1 {
+			a.word(p[0], p[1])
+		}
+	}
+	if a.counted == before {
+		a.tokens[exact].Extra = false
+		a.counted++
+	}
+}
+
+// split cuts a chunk at its connectors and at the case boundaries of short pieces.
+func (a *analyzer) split(start, end int) [][2]int {
+	var parts [][2]int
+	from := start
+	for i := start; i < end; {
+		r, n := a.rune(i)
+		if classOf(r) == classConnector {
+			parts = a.camel(parts, from, i)
+			from = i + n
+		}
+		i += n
+	}
+	return a.camel(parts, from, end)
+}
+
+// camel appends the pieces of text[start:end] between case boundaries:
+// parse|HTTP|Request, HTTP2|Server.
+func (a *analyzer) camel(parts [][2]int, start, end int) [][2]int {
+	if end-start > maxCamelBytes {
+		return append(parts, [2]int{start, end})
+	}
+	from := start
+	var prev rune
+	for i := start; i < end; {
+		r, n := a.rune(i)
+		if i > from && unicode.IsUpper(r) {
+			next := rune(0)
+			if i+n < end {
+				next, _ = a.rune(i + n)
+			}
+			if unicode.IsLower(prev) || (unicode.IsUpper(prev) || unicode.IsDigit(prev)) && unicode.IsLower(next) {
+				parts = append(parts, [2]int{from, i})
+				from = i
+			}
+		}
+		prev = r
+		i += n
+	}
+	return append(parts, [2]int{from, end})
+}
+
+// contraction takes 's off, and 'll, 're, 've, 'd, 'm; it reports don't and its kind as stop words.
+func contraction(text string, start, end int) (int, bool) {
+	s := text[start:end]
+	at := strings.LastIndexAny(s, "'’")
+	if at <= 0 {
+		return end, false
+	}
+	_, n := utf8.DecodeRuneInString(s[at:])
+	switch strings.ToLower(s[at+n:]) {
+	case "s", "ll", "re", "ve", "d", "m":
+		return start + at, false
+	case "t":
+		return end, s[at-1] == 'n' || s[at-1] == 'N'
+	}
+	return end, false
+}
+
+func (a *analyzer) word(start, end int) {
+	term := fold(a.text[start:end])
+	if isStop(term) {
+		a.stop(term, start, end)
+		return
+	}
+	a.push(a.stem.stem(term), start, end, false)
+}
+
+func (a *analyzer) stop(term string, start, end int) {
+	if len(a.stops) < maxStops {
+		a.stops = append(a.stops, Token{Term: term, Start: start, End: end})
+	}
+}
+
+func (a *analyzer) push(term string, start, end int, extra bool) {
+	if term == "" {
+		return
+	}
+	if !extra {
+		a.counted++
+	}
+	a.tokens = append(a.tokens, Token{Term: capTerm(term), Start: start, End: end, Extra: extra})
+}
+
+// symbol emits an emoji or other symbol; two regional indicators are one flag.
+func (a *analyzer) symbol(i int, r rune, n int) int {
+	end := i + n
+	if isRegional(r) && end < len(a.text) {
+		if next, m := a.rune(end); isRegional(next) {
+			end += m
+		}
+	}
+	a.push(norm.NFKC.String(a.text[i:end]), i, end, false)
+	return end
+}
+
+// grams emits a run of a script written without spaces as overlapping pairs of
+// characters, and for texts the single characters as extras.
+func (a *analyzer) grams(start int, class class) int {
+	end := start
+	for end < len(a.text) {
+		r, n := a.rune(end)
+		if c := classOf(r); c != class && c != classIgnored && !unicode.Is(unicode.M, r) {
+			break
+		}
+		end += n
+	}
+	units := a.units(start, end)
+	if len(units) == 1 {
+		a.push(units[0].term, units[0].start, units[0].end, false)
+		return end
+	}
+	for i, u := range units {
+		if a.counted >= a.max {
+			break
+		}
+		if !a.query {
+			a.push(u.term, u.start, u.end, true)
+		}
+		if i+1 < len(units) {
+			a.push(u.term+units[i+1].term, u.start, units[i+1].end, false)
+		}
+	}
+	return end
+}
+
+type unit struct {
+	term       string
+	start, end int
+}
+
+// units cuts a run into characters with their marks, each folded by itself.
+func (a *analyzer) units(start, end int) []unit {
+	var us []unit
+	for i := start; i < end; {
+		r, n := a.rune(i)
+		switch {
+		case classOf(r) == classIgnored:
+		case len(us) > 0 && (unicode.Is(unicode.M, r) || isVoicing(r)):
+			us[len(us)-1].end = i + n
+		default:
+			us = append(us, unit{start: i, end: i + n})
+		}
+		i += n
+	}
+	for i := range us {
+		us[i].term = strings.ToLower(norm.NFKC.String(a.text[us[i].start:us[i].end]))
+	}
+	return us
+}

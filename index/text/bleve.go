@@ -1,0 +1,166 @@
+package text
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/blevesearch/bleve/v2/index/scorch"
+	bleve "github.com/blevesearch/bleve_index_api"
+	segment "github.com/blevesearch/scorch_segment_api/v2"
+)
+
+// The fields of a Bleve document. Nothing is stored but the id.
+const (
+	fieldID   = "_id"   // row number, 8 hex digits
+	fieldText = "t"     // the terms; norm = length
+	fieldRow  = "g"     // one term, the group in 8 hex digits; frequency = row + rowBias, norm = length + 1
+	rowBias   = 2       // keeps the frequency off 1, which has an encoding that cannot hold every norm
+	keyState  = "cairn" // internal value: format, watermark
+)
+
+// A field hands Bleve terms that are already counted.
+type field struct {
+	name    string
+	value   []byte
+	options bleve.FieldIndexingOptions
+	length  int
+	freqs   bleve.TokenFrequencies
+}
+
+func (f *field) Name() string                                     { return f.name }
+func (f *field) Value() []byte                                    { return f.value }
+func (f *field) ArrayPositions() []uint64                         { return nil }
+func (f *field) EncodedFieldType() byte                           { return 't' }
+func (f *field) Analyze()                                         {}
+func (f *field) Options() bleve.FieldIndexingOptions              { return f.options }
+func (f *field) AnalyzedLength() int                              { return f.length }
+func (f *field) AnalyzedTokenFrequencies() bleve.TokenFrequencies { return f.freqs }
+func (f *field) NumPlainTextBytes() uint64                        { return 0 }
+
+// A bleveDoc is a document as Bleve's Batch wants to see it.
+type bleveDoc struct {
+	id     string
+	fields [3]field
+}
+
+func (d *bleveDoc) ID() string                                 { return d.id }
+func (d *bleveDoc) Size() int                                  { return 256 + 64*len(d.fields[2].freqs) }
+func (d *bleveDoc) VisitComposite(bleve.CompositeFieldVisitor) {}
+func (d *bleveDoc) HasComposite() bool                         { return false }
+func (d *bleveDoc) NumPlainTextBytes() uint64                  { return 0 }
+func (d *bleveDoc) AddIDField()                                {}
+func (d *bleveDoc) StoredFieldsBytes() uint64                  { return 0 }
+func (d *bleveDoc) Indexed() bool                              { return true }
+func (d *bleveDoc) VisitFields(visit bleve.FieldVisitor) {
+	for i := range d.fields {
+		visit(&d.fields[i])
+	}
+}
+
+func hex8(n uint32) string {
+	const zeros = "00000000"
+	s := strconv.FormatUint(uint64(n), 16)
+	return zeros[len(s):] + s
+}
+
+func newBleveDoc(d *document) *bleveDoc {
+	id := hex8(d.row)
+	freqs := make([]bleve.TokenFreq, len(d.terms)+2)
+	one := func(i int, term string, n int) bleve.TokenFrequencies {
+		freqs[i].SetFrequency(n)
+		return bleve.TokenFrequencies{term: &freqs[i]}
+	}
+	text := make(bleve.TokenFrequencies, len(d.terms))
+	for i, t := range d.terms {
+		freqs[i+2].SetFrequency(int(t.tf))
+		text[t.term] = &freqs[i+2]
+	}
+	return &bleveDoc{id: id, fields: [3]field{
+		{name: fieldID, value: []byte(id), options: bleve.IndexField | bleve.StoreField, length: 1, freqs: one(0, id, 1)},
+		{name: fieldRow, options: bleve.IndexField, length: int(d.length) + 1, freqs: one(1, hex8(d.group), int(d.row)+rowBias)},
+		{name: fieldText, options: bleve.IndexField, length: int(d.length), freqs: text},
+	}}
+}
+
+// A segmentInfo is what is kept beside one immutable Bleve segment.
+type segmentInfo struct {
+	id   uint64
+	rows []uint32 // by local document number
+	// entries are the decoded postings in the cache; guarded by Cache.mu.
+	entries map[string]*entry
+	dropped bool
+}
+
+// A snapshot is a Bleve reader with its segments' tables. It is shared by
+// counting references on the reader.
+type snapshot struct {
+	reader   *scorch.IndexSnapshot
+	segments []*segmentInfo // parallel to reader.Segments()
+}
+
+// normalised is implemented by postings that know the integer behind their norm.
+type normalised interface{ NormUint64() uint64 }
+
+// walk visits one term's postings in document order.
+func walk(dict segment.TermDictionary, term string, visit func(doc, freq, norm uint64)) error {
+	list, err := dict.PostingsList([]byte(term), nil, nil)
+	if err != nil {
+		return corrupt(err)
+	}
+	return walkList(list, visit)
+}
+
+func walkList(list segment.PostingsList, visit func(doc, freq, norm uint64)) error {
+	it := list.Iterator(true, true, false, nil)
+	for {
+		p, err := it.Next()
+		if err != nil {
+			return corrupt(err)
+		}
+		if p == nil {
+			return nil
+		}
+		n, ok := p.(normalised)
+		if !ok {
+			return corrupt(fmt.Errorf("segment format without integer norms"))
+		}
+		visit(p.Number(), p.Frequency(), n.NormUint64())
+	}
+}
+
+// loadRows reads a segment's row numbers, groups and lengths from its row field.
+func loadRows(s segment.Segment, visit func(doc, row, group uint32, length uint16)) (rows []uint32, err error) {
+	defer recoverCorrupt(&err)
+	dict, err := s.Dictionary(fieldRow)
+	if err != nil {
+		return nil, corrupt(err)
+	}
+	rows = make([]uint32, s.Count())
+	seen := 0
+	for it := dict.AutomatonIterator(nil, nil, nil); ; {
+		e, err := it.Next()
+		if err != nil {
+			return nil, corrupt(err)
+		}
+		if e == nil {
+			break
+		}
+		group, err := strconv.ParseUint(e.Term, 16, 32)
+		if err != nil {
+			return nil, corrupt(err)
+		}
+		err = walk(dict, e.Term, func(doc, freq, norm uint64) {
+			row := uint32(freq - rowBias)
+			rows[doc] = row
+			seen++
+			visit(uint32(doc), row, uint32(group), uint16(norm-1))
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	if seen != len(rows) {
+		return nil, corrupt(fmt.Errorf("segment names %d of %d rows", seen, len(rows)))
+	}
+	return rows, nil
+}

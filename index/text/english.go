@@ -1,0 +1,50 @@
+package text
+
+import (
+	"strings"
+
+	"github.com/blevesearch/snowballstem"
+	"github.com/blevesearch/snowballstem/english"
+)
+
+// stops are the English words that carry no meaning by themselves.
+var stops = func() map[string]struct{} {
+	m := make(map[string]struct{})
+	for _, w := range strings.Fields(`
+		i me my myself we our ours ourselves you your yours yourself yourselves he him his himself she her hers
+		herself it its itself they them their theirs themselves what which who whom this that these those am is are
+		was were be been being have has had having do does did doing would should could ought a an the and but if or
+		because as until while of at by for with about against between into through during before after above below
+		to from up down in out on off over under again further then once here there when where why how all any both
+		each few more most other some such no nor not only own same so than too very can will just`) {
+		m[w] = struct{}{}
+	}
+	return m
+}()
+
+func isStop(term string) bool {
+	_, ok := stops[term]
+	return ok
+}
+
+// A stemmer cuts English endings off. It is not safe for concurrent use.
+type stemmer struct{ env *snowballstem.Env }
+
+// stem leaves alone what is not a plain lower-case a–z word: names, numbers, other scripts.
+func (s *stemmer) stem(w string) string {
+	if len(w) < 3 || len(w) > 40 {
+		return w
+	}
+	for i := 0; i < len(w); i++ {
+		if w[i] < 'a' || w[i] > 'z' {
+			return w
+		}
+	}
+	if s.env == nil {
+		s.env = snowballstem.NewEnv(w)
+	} else {
+		s.env.SetCurrent(w)
+	}
+	english.Stem(s.env)
+	return s.env.Current()
+}

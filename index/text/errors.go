@@ -1,0 +1,40 @@
+package text
+
+import (
+	"errors"
+	"fmt"
+)
+
+// ErrClosed is returned by calls on a closed index.
+var ErrClosed = errors.New("text index closed")
+
+// ErrLocked is returned by Open when another process or Index has the directory open.
+var ErrLocked = errors.New("text index in use")
+
+// ErrCorrupt is wrapped by every error that says the stored index cannot be
+// read. The index is derived: close it, open it again and rebuild.
+var ErrCorrupt = errors.New("text index corrupt")
+
+// A MovedError is returned by Open when the directory held no usable index: it
+// was moved aside, whole. Opening again starts an empty index to rebuild.
+type MovedError struct {
+	Dir, To string
+	Err     error // wraps ErrCorrupt
+}
+
+func (e *MovedError) Error() string { return fmt.Sprintf("%s: moved to %s: %v", e.Dir, e.To, e.Err) }
+func (e *MovedError) Unwrap() error { return e.Err }
+
+func corrupt(err error) error {
+	if errors.Is(err, ErrCorrupt) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrCorrupt, err)
+}
+
+// recoverCorrupt turns a panic of Bleve's decoders, which trust their bytes, into ErrCorrupt.
+func recoverCorrupt(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("%w: decoder panicked: %v", ErrCorrupt, p)
+	}
+}

@@ -1,0 +1,129 @@
+package text
+
+import (
+	"hash/fnv"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// A class says how the scanner treats a character.
+type class uint8
+
+const (
+	classBreak     class = iota // ends a word
+	classWord                   // letters, digits, marks
+	classConnector              // joins two words into a compound when it stands alone between them
+	classIgnored                // invisible inside a word: soft hyphen, joiners, variation selectors
+	classSymbol                 // a term by itself: emoji, arrows, currency
+	classCJK                    // Han, kana, Hangul
+	classCluster                // scripts without spaces that stack marks: Thai, Lao, Khmer, Burmese
+)
+
+func classOf(r rune) class {
+	if r < utf8.RuneSelf {
+		return asciiClass(byte(r))
+	}
+	switch {
+	case isVoicing(r), r == 'ー', unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul):
+		if unicode.IsLetter(r) || unicode.IsNumber(r) {
+			return classCJK
+		}
+	case unicode.In(r, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar):
+		if unicode.IsLetter(r) || unicode.Is(unicode.M, r) {
+			return classCluster
+		}
+	}
+	switch {
+	case r == '\u200b': // zero width space
+		return classBreak
+	case unicode.Is(unicode.Cf, r), unicode.Is(unicode.Variation_Selector, r), r >= 0x1F3FB && r <= 0x1F3FF:
+		return classIgnored // 1F3FB..1F3FF are skin tones
+	case unicode.IsLetter(r), unicode.IsNumber(r), unicode.Is(unicode.M, r):
+		return classWord
+	case r == '’':
+		return classConnector
+	case unicode.In(r, unicode.So, unicode.Sm, unicode.Sc):
+		return classSymbol
+	}
+	return classBreak
+}
+
+func asciiClass(c byte) class {
+	switch {
+	case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', isDigit(c):
+		return classWord
+	case strings.IndexByte("_-./\\@:'", c) >= 0:
+		return classConnector
+	}
+	return classBreak
+}
+
+func isDigit(c byte) bool    { return '0' <= c && c <= '9' }
+func isQuote(r rune) bool    { return r == '\'' || r == '’' }
+func isRegional(r rune) bool { return r >= 0x1F1E6 && r <= 0x1F1FF }
+
+// isVoicing reports the half-width kana sound marks, which belong to the character before them.
+func isVoicing(r rune) bool { return r == 0xFF9E || r == 0xFF9F }
+
+// letters holds the letters that compatibility decomposition leaves whole.
+var letters = strings.NewReplacer(
+	"ß", "ss", "æ", "ae", "œ", "oe", "ø", "o", "ł", "l", "đ", "d", "ħ", "h", "ð", "d", "þ", "th", "ı", "i", "ŧ", "t", "ς", "σ",
+	"ى", "ي", "ة", "ه", "ـ", "", "ی", "ي", "ک", "ك",
+)
+
+// fold brings a word to the form that is compared: compatibility forms resolved,
+// lower case, accents off where they are decoration (Latin, Greek, Cyrillic,
+// Arabic, Hebrew) and kept where they are vowels (the Indic scripts), invisible
+// characters gone, the Arabic article off.
+func fold(s string) string {
+	ascii, lower := true, true
+	for i := 0; i < len(s); i++ {
+		ascii = ascii && s[i] < utf8.RuneSelf
+		lower = lower && (s[i] < 'A' || s[i] > 'Z')
+	}
+	if ascii {
+		if lower {
+			return s
+		}
+		return strings.ToLower(s)
+	}
+	var b strings.Builder
+	b.Grow(len(s))
+	decorated := false
+	for _, r := range norm.NFKD.String(s) {
+		if unicode.Is(unicode.Mn, r) {
+			if !decorated {
+				b.WriteRune(r)
+			}
+			continue
+		}
+		if classOf(r) == classIgnored || unicode.IsSpace(r) || r == utf8.RuneError {
+			continue
+		}
+		decorated = unicode.In(r, unicode.Latin, unicode.Greek, unicode.Cyrillic, unicode.Arabic, unicode.Hebrew)
+		b.WriteRune(unicode.ToLower(r))
+	}
+	out := norm.NFC.String(letters.Replace(b.String()))
+	if rest, ok := strings.CutPrefix(out, "ال"); ok && utf8.RuneCountInString(rest) >= 3 {
+		return rest
+	}
+	return out
+}
+
+// capTerm bounds a term: equal long terms stay equal, different ones differ.
+func capTerm(term string) string {
+	if len(term) <= maxTermBytes {
+		return term
+	}
+	h := fnv.New64a()
+	h.Write([]byte(term))
+	cut := 64
+	for !utf8.RuneStart(term[cut]) {
+		cut--
+	}
+	return term[:cut] + "~" + strconv.FormatUint(h.Sum64(), 16)
+}

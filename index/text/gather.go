@@ -1,0 +1,291 @@
+package text
+
+import (
+	"slices"
+
+	segment "github.com/blevesearch/scorch_segment_api/v2"
+)
+
+// A search is one query against one moment of the index.
+type search struct {
+	index  *Index
+	params Params
+	groups groupSet
+	seq    uint64 // the moment
+	deaths uint32
+	pages  []*page
+	rows   int // row numbers are below this
+	totals Totals
+	snap   *snapshot
+	terms  []queryTerm // sorted
+	acc    *accumulator
+}
+
+// A queryTerm is a term with the postings that score and its document frequency.
+type queryTerm struct {
+	term  string
+	df    uint64
+	lists [][]posting // live rows in the groups only
+	tail  [][]posting // of the blocks, not filtered yet
+}
+
+// gather takes the moment and every term's postings. It returns nil when the query has no terms.
+func (x *Index) gather(q Query) (*search, error) {
+	terms := q.Terms
+	if terms == nil {
+		terms = AnalyzeQuery(q.Text)
+	}
+	terms = slices.Clone(terms[:min(len(terms), MaxQueryTokens)])
+	slices.Sort(terms)
+	terms = slices.Compact(terms)
+	if err := x.refresh(); err != nil {
+		return nil, err
+	}
+	s, err := x.capture(q, terms)
+	if s == nil || err != nil {
+		return nil, err
+	}
+	if err := s.collect(); err != nil {
+		s.release()
+		return nil, err
+	}
+	return s, nil
+}
+
+// capture fixes the moment: sequence, totals, tail postings and Bleve snapshot belong together.
+func (x *Index) capture(q Query, terms []string) (*search, error) {
+	s := &search{index: x, params: x.cfg.Params, groups: newGroupSet(q.Groups), terms: make([]queryTerm, len(terms))}
+	if q.Params != nil {
+		s.params = q.Params.withDefaults()
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.closed {
+		return nil, ErrClosed
+	}
+	if len(terms) == 0 {
+		return nil, nil
+	}
+	s.seq, s.deaths, s.pages, s.rows = x.seq, x.rows.deaths, x.rows.pages, len(x.rows.pages)<<pageBits
+	s.totals = x.totals
+	if !s.params.Database {
+		s.totals = x.totalsLocked(s.groups.list)
+	}
+	for i, term := range terms {
+		t := &s.terms[i]
+		t.term = term
+		for _, b := range x.sealed {
+			if p := b.terms[term]; p != nil {
+				t.tail = append(t.tail, p)
+			}
+		}
+		if p := x.open.terms[term]; p != nil {
+			t.tail = append(t.tail, p)
+		}
+	}
+	s.snap = x.snap
+	s.snap.reader.AddRef()
+	x.users.Add(1)
+	return s, nil
+}
+
+// release gives back what a search holds. Its lists must not be used afterwards.
+func (s *search) release() {
+	if s.acc != nil {
+		s.acc.clear()
+		s.index.accs.Put(s.acc)
+	}
+	s.snap.reader.Close()
+	s.index.users.Done()
+}
+
+// collect reads each term's postings in every segment and filters them.
+func (s *search) collect() error {
+	segments := s.snap.reader.Segments()
+	dicts := make([]segment.TermDictionary, len(segments))
+	for i := range s.terms {
+		t := &s.terms[i]
+		for _, list := range t.tail {
+			s.take(t, list, nil)
+		}
+		for n, seg := range segments {
+			e, err := s.postings(s.snap.segments[n], seg.Segment(), &dicts[n], t.term)
+			if err != nil {
+				return err
+			}
+			s.take(t, e.post, e)
+		}
+	}
+	return nil
+}
+
+// postings returns a term's postings in a segment, from the cache or decoded.
+func (s *search) postings(info *segmentInfo, seg segment.Segment, dict *segment.TermDictionary, term string) (_ *entry, err error) {
+	cache := s.index.cfg.Cache
+	if e := cache.get(info, term); e != nil {
+		return e, nil
+	}
+	defer recoverCorrupt(&err)
+	if *dict == nil {
+		if *dict, err = seg.Dictionary(fieldText); err != nil {
+			return nil, corrupt(err)
+		}
+	}
+	post, err := decode(*dict, info, term)
+	if err != nil {
+		return nil, err
+	}
+	return cache.put(info, term, post), nil
+}
+
+// take filters a list by life and group, counts it into df and keeps what scores.
+func (s *search) take(t *queryTerm, list []posting, e *entry) {
+	if len(list) == 0 {
+		return
+	}
+	if len(s.groups.list) == 0 {
+		live := list
+		if !s.allLive(list, e) {
+			live = s.filter(list, func(r *rowInfo) bool { return r.liveAt(s.seq) })
+		}
+		t.df += uint64(len(live))
+		t.keep(live)
+		return
+	}
+	in := s.filter(list, func(r *rowInfo) bool { return s.groups.has(r.group) && r.liveAt(s.seq) })
+	t.keep(in)
+	if s.params.Database {
+		t.df += s.count(list, e)
+	} else {
+		t.df += uint64(len(in))
+	}
+}
+
+func (t *queryTerm) keep(list []posting) {
+	if len(list) > 0 {
+		t.lists = append(t.lists, list)
+	}
+}
+
+// allLive says whether every posting of a list is live, from the entry's count when it is current.
+func (s *search) allLive(list []posting, e *entry) bool {
+	return s.count(list, e) == uint64(len(list))
+}
+
+// count returns how many postings of a list are live.
+func (s *search) count(list []posting, e *entry) uint64 {
+	if e != nil {
+		if c := e.counted.Load(); c != uncounted && uint32(c>>32) == s.deaths {
+			return c & (1<<32 - 1)
+		}
+	}
+	n := uint64(0)
+	for _, p := range list {
+		if s.row(p.row).liveAt(s.seq) {
+			n++
+		}
+	}
+	if e != nil {
+		e.counted.Store(uint64(s.deaths)<<32 | n)
+	}
+	return n
+}
+
+func (s *search) row(row uint32) *rowInfo { return &s.pages[row>>pageBits][row&(pageRows-1)] }
+
+func (s *search) filter(list []posting, keep func(*rowInfo) bool) []posting {
+	var out []posting
+	for _, p := range list {
+		if keep(s.row(p.row)) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// decode reads one term's postings out of a segment.
+func decode(dict segment.TermDictionary, info *segmentInfo, term string) ([]posting, error) {
+	list, err := dict.PostingsList([]byte(term), nil, nil)
+	if err != nil {
+		return nil, corrupt(err)
+	}
+	n := list.Count()
+	if n == 0 {
+		return nil, nil
+	}
+	post := make([]posting, 0, n)
+	err = walkList(list, func(doc, freq, norm uint64) {
+		post = append(post, posting{info.rows[doc], uint16(freq), uint16(norm)})
+	})
+	return post, err
+}
+
+// A groupSet answers whether a group was asked for.
+type groupSet struct {
+	list []uint32
+	set  map[uint32]struct{} // nil when one group is asked for
+}
+
+func newGroupSet(groups []uint32) groupSet {
+	list := slices.Clone(groups)
+	slices.Sort(list)
+	g := groupSet{list: slices.Compact(list)}
+	if len(g.list) > 1 {
+		g.set = make(map[uint32]struct{}, len(g.list))
+		for _, n := range g.list {
+			g.set[n] = struct{}{}
+		}
+	}
+	return g
+}
+
+func (g *groupSet) has(group uint32) bool {
+	if g.set == nil {
+		return g.list[0] == group
+	}
+	_, ok := g.set[group]
+	return ok
+}
+
+// An accumulator holds a sum and a mask of matched terms per row number, all zero when not in use.
+type accumulator struct {
+	sums    []float64
+	mask    []uint32
+	touched []uint32
+}
+
+func (a *accumulator) grow(rows int) {
+	if len(a.mask) < rows {
+		a.sums, a.mask = make([]float64, rows), make([]uint32, rows)
+	}
+}
+
+// clear makes an accumulator fit for the next search.
+func (a *accumulator) clear() {
+	for _, row := range a.touched {
+		a.sums[row], a.mask[row] = 0, 0
+	}
+	a.touched = a.touched[:0]
+}
+
+// norms is Params.lengthNorm with the short lengths computed once.
+type norms struct {
+	params Params
+	totals Totals
+	short  [256]float64
+}
+
+func newNorms(p Params, t Totals) *norms {
+	n := &norms{params: p, totals: t}
+	for i := range n.short {
+		n.short[i] = p.lengthNorm(uint16(i), t)
+	}
+	return n
+}
+
+func (n *norms) of(length uint16) float64 {
+	if int(length) < len(n.short) {
+		return n.short[length]
+	}
+	return n.params.lengthNorm(length, n.totals)
+}

@@ -1,0 +1,303 @@
+package text
+
+import (
+	"encoding/binary"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/blevesearch/bleve/v2/index/scorch"
+	bleve "github.com/blevesearch/bleve_index_api"
+)
+
+const (
+	blockRows   = 1000 // rows after which a block is sealed
+	roundBlocks = 4    // blocks given to Bleve at once when there is a backlog
+	linger      = 5 * time.Millisecond
+)
+
+// index is the one goroutine that writes to Bleve.
+func (x *Index) index() {
+	for range x.wake {
+		for {
+			if x.lingers() {
+				time.Sleep(linger) // gathers a batch; nobody waits for it
+			}
+			round, last, ok := x.take()
+			if !ok {
+				break
+			}
+			if err := x.write(round, last); err != nil {
+				x.fail(err)
+				break
+			}
+		}
+		x.mu.Lock()
+		stop := x.closed || x.err != nil
+		x.mu.Unlock()
+		if stop {
+			return
+		}
+	}
+}
+
+// lingers says whether waiting a moment makes a better batch.
+func (x *Index) lingers() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return !x.closed && x.syncing == 0 && len(x.sealed) == 0 && !x.open.empty()
+}
+
+// sealLocked closes the open block to changes and starts another.
+func (x *Index) sealLocked() {
+	x.sealed = append(x.sealed, x.open)
+	x.open = newBlock()
+	x.open.applied, x.open.seq = x.applied, x.seq
+}
+
+// take picks the blocks of the next round, and the state to store with them. Rows that
+// died already are left out, which also makes it safe to write the blocks of
+// a round in any order: a deletion never has to follow its own row.
+func (x *Index) take() (round []*block, last *block, ok bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.closed || x.err != nil {
+		return nil, nil, false
+	}
+	if !x.open.empty() && len(x.sealed) == 0 {
+		x.sealLocked()
+	}
+	if len(x.sealed) == 0 {
+		if x.syncing == 0 || x.flushing >= x.seq {
+			return nil, nil, false
+		}
+		x.sealLocked() // empty, but its watermark has to be stored
+		x.sealed[0].applied, x.sealed[0].seq = x.applied, x.seq
+	}
+	round = x.sealed[:min(len(x.sealed), roundBlocks):min(len(x.sealed), roundBlocks)]
+	x.round = true
+	x.generation++
+	return round, round[len(round)-1], true
+}
+
+// write gives a round to Bleve and then swaps the tail's blocks for Bleve's segments in one step.
+//
+// Invariant: the watermark is stored with or after every change up to it, never before.
+func (x *Index) write(round []*block, last *block) error {
+	if len(round) == 1 {
+		if err := x.store.Batch(x.batch(last, last)); err != nil {
+			return fmt.Errorf("write batch: %w", err)
+		}
+	} else {
+		errs := make([]error, len(round))
+		var wg sync.WaitGroup
+		for i, b := range round {
+			wg.Go(func() { errs[i] = x.store.Batch(x.batch(b, nil)) })
+		}
+		wg.Wait()
+		for _, err := range errs {
+			if err != nil {
+				return fmt.Errorf("write batch: %w", err)
+			}
+		}
+		if err := x.store.Batch(x.batch(newBlock(), last)); err != nil {
+			return fmt.Errorf("write watermark: %w", err)
+		}
+	}
+	x.mu.Lock()
+	x.flushing = last.seq
+	x.mu.Unlock()
+	snap, err := x.read()
+	if err != nil {
+		return err
+	}
+	x.publish(snap, round)
+	if x.cfg.Dir == "" {
+		x.stored(last)
+	}
+	return nil
+}
+
+// batch builds one Bleve batch of a block, with the watermark of state if that is not nil.
+func (x *Index) batch(b, state *block) *bleve.Batch {
+	out := bleve.NewBatch()
+	for _, row := range b.deletes {
+		out.Delete(hex8(row))
+	}
+	live := make([]bool, len(b.docs))
+	x.mu.Lock()
+	for i := range b.docs {
+		live[i] = x.rows.find(b.docs[i].row).died.Load() == 0
+	}
+	x.mu.Unlock()
+	for i := range b.docs {
+		if live[i] {
+			out.Update(newBleveDoc(&b.docs[i]))
+		}
+	}
+	if state != nil {
+		out.SetInternal([]byte(keyState), encodeState(state.applied))
+		out.SetPersistedCallback(func(err error) {
+			if err == nil {
+				x.stored(state)
+			}
+		})
+	}
+	return out
+}
+
+// stored records that everything up to a block is on disk.
+func (x *Index) stored(b *block) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.persisted = max(x.persisted, b.seq)
+	x.watermark = max(x.watermark, b.applied)
+	x.changed.Broadcast()
+}
+
+// publish removes the round's blocks from the tail and installs the snapshot that holds them.
+func (x *Index) publish(snap *snapshot, round []*block) {
+	x.mu.Lock()
+	old := x.snap
+	x.snap = snap
+	x.sealed = append([]*block(nil), x.sealed[len(round):]...)
+	for _, b := range round {
+		x.tailRows -= len(b.docs)
+		x.tailBytes -= b.bytes
+	}
+	x.round = false
+	gone := x.forgetLocked()
+	x.changed.Broadcast()
+	x.mu.Unlock()
+	x.discard(old, gone)
+}
+
+// fail stops the indexer for good: the index keeps answering from memory, Sync
+// and Ready report why, and the owner reopens it.
+func (x *Index) fail(err error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.err = err
+	x.changed.Broadcast()
+	x.cfg.Logger.Error("text indexer stopped", "err", err)
+}
+
+// read takes Bleve's current reader and prepares the tables of segments not met before.
+func (x *Index) read() (*snapshot, error) {
+	r, err := x.store.Reader()
+	if err != nil {
+		return nil, fmt.Errorf("bleve reader: %w", err)
+	}
+	return x.prepare(r.(*scorch.IndexSnapshot))
+}
+
+func (x *Index) prepare(reader *scorch.IndexSnapshot) (*snapshot, error) {
+	snap := &snapshot{reader: reader}
+	for _, s := range reader.Segments() {
+		x.mu.Lock()
+		info := x.infos[s.Id()]
+		x.mu.Unlock()
+		if info == nil {
+			rows, err := loadRows(s.Segment(), func(uint32, uint32, uint32, uint16) {})
+			if err != nil {
+				reader.Close()
+				return nil, err
+			}
+			info = &segmentInfo{id: s.Id(), rows: rows}
+			x.mu.Lock()
+			if had := x.infos[s.Id()]; had != nil {
+				info = had
+			}
+			x.infos[s.Id()] = info
+			x.mu.Unlock()
+		}
+		snap.segments = append(snap.segments, info)
+	}
+	return snap, nil
+}
+
+// install replaces the snapshot; nil leaves none.
+func (x *Index) install(snap *snapshot) {
+	x.mu.Lock()
+	old := x.snap
+	x.snap = snap
+	gone := x.forgetLocked()
+	x.mu.Unlock()
+	x.discard(old, gone)
+}
+
+// forgetLocked removes the tables of segments that the current snapshot does not have.
+func (x *Index) forgetLocked() (gone []*segmentInfo) {
+	keep := make(map[uint64]bool)
+	if x.snap != nil {
+		for _, s := range x.snap.segments {
+			keep[s.id] = true
+		}
+	}
+	for id, info := range x.infos {
+		if !keep[id] {
+			delete(x.infos, id)
+			gone = append(gone, info)
+		}
+	}
+	return gone
+}
+
+func (x *Index) discard(old *snapshot, gone []*segmentInfo) {
+	if old != nil {
+		old.reader.Close()
+	}
+	for _, info := range gone {
+		x.cfg.Cache.drop(info)
+	}
+}
+
+// refresh follows merges between rounds, so that an idle index lets go of
+// replaced segments. A round in flight makes the new reader unusable: it may
+// hold rows that the tail still has.
+func (x *Index) refresh() error {
+	x.mu.Lock()
+	if x.closed || x.round || x.snap == nil {
+		x.mu.Unlock()
+		return nil
+	}
+	generation, current := x.generation, x.snap.reader
+	r, err := x.store.Reader()
+	x.mu.Unlock()
+	if err != nil {
+		return fmt.Errorf("bleve reader: %w", err)
+	}
+	if r.(*scorch.IndexSnapshot) == current {
+		return r.Close()
+	}
+	snap, err := x.prepare(r.(*scorch.IndexSnapshot))
+	if err != nil {
+		return err
+	}
+	x.mu.Lock()
+	if x.closed || x.generation != generation || x.snap.reader != current {
+		x.mu.Unlock()
+		return snap.reader.Close()
+	}
+	old := x.snap
+	x.snap = snap
+	gone := x.forgetLocked()
+	x.mu.Unlock()
+	x.discard(old, gone)
+	return nil
+}
+
+// The stored state is a format number and the watermark, both big endian.
+const format = 1
+
+func encodeState(applied uint64) []byte {
+	b := binary.BigEndian.AppendUint32(nil, format)
+	return binary.BigEndian.AppendUint64(b, applied)
+}
+
+func decodeState(b []byte) (applied uint64, err error) {
+	if len(b) != 12 || binary.BigEndian.Uint32(b) != format {
+		return 0, corrupt(fmt.Errorf("stored state has another format"))
+	}
+	return binary.BigEndian.Uint64(b[4:]), nil
+}

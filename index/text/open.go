@@ -1,0 +1,179 @@
+package text
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"syscall"
+
+	"github.com/blevesearch/bleve/v2/index/scorch"
+	bleve "github.com/blevesearch/bleve_index_api"
+	berrors "go.etcd.io/bbolt/errors"
+)
+
+// marker is the file that says the directory once held a stored watermark. With
+// it, and without a watermark, the index has lost its state.
+const marker = "cairn.format"
+
+// Open opens the index in cfg.Dir, or creates it. A directory that holds no
+// readable index is moved aside and reported as a *MovedError; opening again
+// then creates an empty one.
+func Open(cfg Config) (*Index, error) {
+	cfg = cfg.withDefaults()
+	x := &Index{
+		cfg: cfg, wake: make(chan struct{}, 1), seq: 1, persisted: 1, flushing: 1,
+		groups: make(map[uint32]*Totals), infos: make(map[uint64]*segmentInfo), open: newBlock(),
+	}
+	x.changed = sync.NewCond(&x.mu)
+	if err := x.openStore(); err != nil {
+		if errors.Is(err, ErrCorrupt) && cfg.Dir != "" {
+			return nil, moveAside(cfg.Dir, err)
+		}
+		return nil, fmt.Errorf("open text index %s: %w", cfg.Dir, err)
+	}
+	x.tasks.Go(x.index)
+	return x, nil
+}
+
+// openStore opens Bleve and rebuilds the row table and totals from its segments.
+func (x *Index) openStore() (err error) {
+	if x.cfg.Dir != "" {
+		if err := verifyFiles(x.cfg.Dir); err != nil {
+			return err
+		}
+	}
+	x.queue = bleve.NewAnalysisQueue(1) // documents arrive analysed: it only passes them on
+	if x.store, err = openScorch(x.cfg.Dir, x.queue); err != nil {
+		x.queue.Close()
+		return err
+	}
+	defer func() {
+		if err != nil {
+			x.install(nil)
+			x.store.Close()
+			x.queue.Close()
+		}
+	}()
+	snap, err := x.load()
+	if err != nil {
+		return err
+	}
+	x.install(snap)
+	return x.checkState(snap)
+}
+
+// openScorch opens the store with a configuration of its own: Bleve keeps what
+// it is given. unsafe_batch lets a batch return when it is searchable; the log
+// is what makes changes durable.
+func openScorch(dir string, queue *bleve.AnalysisQueue) (store bleve.Index, err error) {
+	defer recoverCorrupt(&err)
+	store, err = scorch.NewScorch(scorch.Name, map[string]any{
+		"path":         dir,
+		"unsafe_batch": true,
+		"bolt_timeout": "2s",
+		"scorchPersisterOptions": map[string]any{
+			"PersisterNapTimeMSec":      50,
+			"PersisterNapUnderNumFiles": 1000,
+		},
+	}, queue)
+	if err != nil {
+		return nil, err
+	}
+	return store, classify(store.Open())
+}
+
+// classify separates a damaged index from a machine in trouble: only the first
+// may be moved aside.
+func classify(err error) error {
+	var errno syscall.Errno
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, berrors.ErrTimeout):
+		return fmt.Errorf("%w: %w", ErrLocked, err)
+	case errors.As(err, &errno) && errno != syscall.ENOENT && errno != syscall.EINVAL:
+		return err
+	}
+	return corrupt(err)
+}
+
+// load reads every segment's rows. A row that Bleve has deleted but still holds is dead here as well.
+func (x *Index) load() (*snapshot, error) {
+	r, err := x.store.Reader()
+	if err != nil {
+		return nil, fmt.Errorf("bleve reader: %w", err)
+	}
+	reader := r.(*scorch.IndexSnapshot)
+	snap := &snapshot{reader: reader}
+	for _, s := range reader.Segments() {
+		deleted := s.Deleted()
+		rows, err := loadRows(s.Segment(), func(doc, row, group uint32, length uint16) {
+			info := x.rows.add(row)
+			if info.known && info.died.Load() == 0 {
+				return
+			}
+			info.group, info.length, info.known = group, length, true
+			if deleted != nil && deleted.Contains(doc) {
+				info.died.Store(1)
+				return
+			}
+			info.died.Store(0)
+			x.countLocked(group, length)
+		})
+		if err != nil {
+			reader.Close()
+			return nil, err
+		}
+		info := &segmentInfo{id: s.Id(), rows: rows}
+		x.infos[info.id] = info
+		snap.segments = append(snap.segments, info)
+	}
+	return snap, nil
+}
+
+// checkState reads the watermark and compares it with the marker.
+func (x *Index) checkState(snap *snapshot) error {
+	val, err := snap.reader.GetInternal([]byte(keyState))
+	if err != nil {
+		return corrupt(err)
+	}
+	if x.cfg.Dir == "" {
+		return nil
+	}
+	path := filepath.Join(x.cfg.Dir, marker)
+	if val != nil {
+		if x.watermark, err = decodeState(val); err != nil {
+			return err
+		}
+		x.applied = x.watermark
+	}
+	_, err = os.Stat(path)
+	switch {
+	case err == nil && val == nil:
+		return corrupt(errors.New("stored state is gone"))
+	case err == nil:
+		return nil
+	case !errors.Is(err, os.ErrNotExist):
+		return err
+	case val != nil:
+		return os.WriteFile(path, []byte(strconv.Itoa(format)+"\n"), 0o600)
+	}
+	return nil
+}
+
+// moveAside renames a directory to the first free name beside it.
+func moveAside(dir string, cause error) error {
+	for n := 1; ; n++ {
+		to := fmt.Sprintf("%s.corrupt-%d", filepath.Clean(dir), n)
+		if _, err := os.Lstat(to); err == nil {
+			continue
+		}
+		if err := os.Rename(dir, to); err != nil {
+			return fmt.Errorf("move aside: %w (%w)", err, cause)
+		}
+		return &MovedError{Dir: dir, To: to, Err: cause}
+	}
+}

@@ -1,0 +1,101 @@
+package text
+
+import (
+	"cmp"
+	"math"
+)
+
+// Params are the settings of the scoring formula
+//
+//	score = coord^c · Σ idf^p · tf·(k1+1) / (tf + k1·(1−b+b·len/avg))
+//
+// where idf = ln(1+(N−df+.5)/(df+.5)), coord is matched terms over query terms
+// and c is 0 or 1. The zero value means the defaults beside the fields.
+type Params struct {
+	K1      float64 // .9; how slowly repetition saturates
+	B       float64 // .4; how much length counts, 0 < B <= 1; negative means 0
+	P       float64 // 2; exponent of idf
+	NoCoord bool    // leave coord out
+	// Database takes N, df and the average length from the whole database even
+	// when the query names groups. By default they come from those groups' live rows.
+	Database bool
+}
+
+func (p Params) withDefaults() Params {
+	p.K1 = cmp.Or(p.K1, .9)
+	p.B = max(cmp.Or(p.B, .4), 0)
+	p.P = cmp.Or(p.P, 2)
+	return p
+}
+
+// Totals are the exact counts over live rows that scoring rests on.
+type Totals struct {
+	Rows   uint64 // live rows
+	Tokens uint64 // sum of their lengths
+}
+
+// weight is idf^p of a term that df of n rows contain.
+func (p Params) weight(n, df uint64) float64 {
+	idf := ln(1 + (float64(n)-float64(df)+.5)/(float64(df)+.5))
+	switch p.P {
+	case 1:
+		return idf
+	case 2:
+		return idf * idf
+	}
+	return exp(p.P * ln(idf))
+}
+
+// lengthNorm is the second summand of the denominator for a text of that length.
+func (p Params) lengthNorm(length uint16, t Totals) float64 {
+	share := float64(p.B * float64(uint64(length)*t.Rows) / float64(max(t.Tokens, 1)))
+	return float64(p.K1 * (1 - p.B + share))
+}
+
+// part is one term's contribution. The conversions forbid fused operations, so
+// that every architecture rounds alike.
+func (p Params) part(weight float64, tf uint16, lengthNorm float64) float64 {
+	f := float64(tf)
+	return float64(weight * (float64(f*(p.K1+1)) / (f + lengthNorm)))
+}
+
+// finish turns the sum of the parts into the score that is compared.
+func (p Params) finish(sum float64, matched, terms int) float64 {
+	if !p.NoCoord {
+		sum = float64(sum * (float64(matched) / float64(terms)))
+	}
+	return math.Round(sum*1e9) / 1e9
+}
+
+// ln is the natural logarithm of a positive number computed the same way on
+// every architecture; math.Log has assembly on some.
+func ln(x float64) float64 {
+	if x <= 0 {
+		return math.Inf(-1)
+	}
+	frac, e := math.Frexp(x)
+	if frac < math.Sqrt2/2 {
+		frac, e = frac*2, e-1
+	}
+	s := (frac - 1) / (frac + 1)
+	z := float64(s * s)
+	sum := 0.0
+	for k := 23; k >= 1; k -= 2 {
+		sum = float64(sum*z) + 1/float64(k)
+	}
+	return float64(float64(e)*math.Ln2) + float64(2*float64(s*sum))
+}
+
+// exp is e^x in the same spirit as ln.
+func exp(x float64) float64 {
+	if x < -700 {
+		return 0
+	}
+	n := math.Floor(x/math.Ln2 + .5)
+	r := x - float64(n*math.Ln2)
+	sum := 1.0
+	for k := 18; k >= 1; k-- {
+		sum = 1 + float64(float64(r*sum)/float64(k))
+	}
+	return math.Ldexp(sum, int(n))
+}

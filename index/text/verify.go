@@ -1,0 +1,3 @@
+package text
+
+func verifyFiles(dir string) error { return nil }
