@@ -1,0 +1,265 @@
+package wire
+
+// Auth opens a client's connection.
+type Auth struct{ Token string }
+
+func (m *Auth) fields(c *codec) { c.str("token", &m.Token, required) }
+
+// AuthOK binds the connection to a database.
+type AuthOK struct {
+	Database   string
+	DatabaseID uint32
+}
+
+func (m *AuthOK) fields(c *codec) {
+	c.str("database", &m.Database, required)
+	uintField(c, "database_id", &m.DatabaseID, required)
+}
+
+// AuthFail says why not; the connection closes.
+type AuthFail struct{ Reason string }
+
+func (m *AuthFail) fields(c *codec) { c.str("reason", &m.Reason, required) }
+
+// Name is the payload of SELECT_DB and CREATE_DB.
+type Name struct{ Name string }
+
+func (m *Name) fields(c *codec) { c.str("name", &m.Name, required) }
+
+// DBOK answers SELECT_DB and CREATE_DB.
+type DBOK struct {
+	ID      uint32
+	Message string
+	Name    string
+}
+
+func (m *DBOK) fields(c *codec) {
+	uintField(c, "id", &m.ID, required)
+	c.str("message", &m.Message, defaulted)
+	c.str("name", &m.Name, required)
+}
+
+// Nothing is an empty map.
+type Nothing struct{}
+
+func (m *Nothing) fields(*codec) {}
+
+// Database is a row of LIST_DB_RESULT.
+type Database struct {
+	CreatedAt string // YYYY-MM-DD HH:MM:SS UTC
+	ID        uint32
+	Name      string
+}
+
+func (m *Database) fields(c *codec) {
+	c.str("created_at", &m.CreatedAt, defaulted)
+	uintField(c, "id", &m.ID, required)
+	c.str("name", &m.Name, required)
+}
+
+// ListDBResult lists the databases by id.
+type ListDBResult struct{ Databases []Database }
+
+func (m *ListDBResult) fields(c *codec) { list(c, "databases", &m.Databases, required) }
+
+// Remember is a memory to store. NewRemember gives the defaults.
+type Remember struct {
+	Text           string
+	MemoryType     string
+	Importance     float64
+	Valence        float64
+	HalfLife       float64 // hours
+	Metadata       JSON
+	Namespace      string
+	Certainty      float64
+	Domain         string
+	Source         string
+	EmotionalState *string
+	Embedding      []float32
+
+	// Extensions: absent unless set.
+	IdempotencyKey string
+	SessionID      string
+	DueAt          float64 // unix seconds
+	TemporalKind   string
+	Tier           string
+	CreatedAt      float64 // unix seconds; for imports
+	Speaker        string
+}
+
+// NewRemember is a memory with the protocol's defaults.
+func NewRemember(text string) Remember {
+	return Remember{Text: text, MemoryType: "semantic", Importance: 0.5, HalfLife: 168, Certainty: 1, Source: "user"}
+}
+
+func (m *Remember) fields(c *codec) {
+	if c.mode == decoding {
+		*m = NewRemember("")
+	}
+	c.str("text", &m.Text, required)
+	c.str("memory_type", &m.MemoryType, defaulted)
+	c.f64("importance", &m.Importance, defaulted)
+	c.f64("valence", &m.Valence, defaulted)
+	c.f64("half_life", &m.HalfLife, defaulted)
+	c.json("metadata", &m.Metadata, defaulted)
+	c.str("namespace", &m.Namespace, defaulted)
+	c.f64("certainty", &m.Certainty, defaulted)
+	c.str("domain", &m.Domain, defaulted)
+	c.str("source", &m.Source, defaulted)
+	c.optStr("emotional_state", &m.EmotionalState, optional)
+	c.floats("embedding", &m.Embedding, optional)
+	c.str("idempotency_key", &m.IdempotencyKey, extension)
+	c.str("session_id", &m.SessionID, extension)
+	c.f64("due_at", &m.DueAt, extension)
+	c.str("temporal_kind", &m.TemporalKind, extension)
+	c.str("tier", &m.Tier, extension)
+	c.f64("created_at", &m.CreatedAt, extension)
+	c.str("speaker", &m.Speaker, extension)
+}
+
+// RememberBatch stores memories, all or none.
+type RememberBatch struct {
+	Memories       []Remember
+	IdempotencyKey string // extension
+}
+
+func (m *RememberBatch) fields(c *codec) {
+	list(c, "memories", &m.Memories, required)
+	c.str("idempotency_key", &m.IdempotencyKey, extension)
+}
+
+// RememberOK answers REMEMBER.
+type RememberOK struct {
+	RID   string
+	Index uint64 // extension: place in the log
+}
+
+func (m *RememberOK) fields(c *codec) {
+	c.str("rid", &m.RID, required)
+	uintField(c, "index", &m.Index, extension)
+}
+
+// RememberBatchOK answers REMEMBER_BATCH, with the same opcode as RememberOK.
+type RememberBatchOK struct {
+	RIDs  []string
+	Index uint64 // extension
+}
+
+func (m *RememberBatchOK) fields(c *codec) {
+	c.strs("rids", &m.RIDs, required)
+	uintField(c, "index", &m.Index, extension)
+}
+
+// Recall is a question. NewRecall gives the defaults.
+type Recall struct {
+	Query               string
+	TopK                int
+	MemoryType          *string
+	IncludeConsolidated bool
+	ExpandEntities      bool
+	Namespace           *string
+	Domain              *string
+	Source              *string
+	QueryEmbedding      []float32
+
+	// Extensions: absent unless set.
+	Consistency   string // stale, index, linearizable
+	MinIndex      uint64
+	SkipReinforce bool
+	Explain       bool
+	Since, Until  float64 // unix seconds
+	Types         []string
+	Session       string
+}
+
+// NewRecall is a question with the protocol's defaults.
+func NewRecall(query string) Recall { return Recall{Query: query, TopK: 10, ExpandEntities: true} }
+
+func (m *Recall) fields(c *codec) {
+	if c.mode == decoding {
+		*m = NewRecall("")
+	}
+	c.str("query", &m.Query, required)
+	c.integer("top_k", &m.TopK, defaulted)
+	c.optStr("memory_type", &m.MemoryType, optional)
+	c.boolean("include_consolidated", &m.IncludeConsolidated, defaulted)
+	c.boolean("expand_entities", &m.ExpandEntities, defaulted)
+	c.optStr("namespace", &m.Namespace, optional)
+	c.optStr("domain", &m.Domain, optional)
+	c.optStr("source", &m.Source, optional)
+	c.floats("query_embedding", &m.QueryEmbedding, optional)
+	c.str("consistency", &m.Consistency, extension)
+	uintField(c, "min_index", &m.MinIndex, extension)
+	c.boolean("skip_reinforce", &m.SkipReinforce, extension)
+	c.boolean("explain", &m.Explain, extension)
+	c.f64("since", &m.Since, extension)
+	c.f64("until", &m.Until, extension)
+	c.strs("types", &m.Types, extension)
+	c.str("session", &m.Session, extension)
+}
+
+// RecallResult is one memory found; keys in alphabetical order, as peers of old send them.
+type RecallResult struct {
+	Certainty    float64
+	CreatedAt    float64
+	Domain       string
+	Importance   float64
+	MemoryType   string
+	Metadata     JSON
+	Namespace    string
+	RID          string
+	Score        float64
+	Source       string
+	Text         string
+	Valence      float64
+	WhyRetrieved []string
+}
+
+func (m *RecallResult) fields(c *codec) {
+	c.f64("certainty", &m.Certainty, defaulted)
+	c.f64("created_at", &m.CreatedAt, required)
+	c.str("domain", &m.Domain, defaulted)
+	c.f64("importance", &m.Importance, required)
+	c.str("memory_type", &m.MemoryType, required)
+	c.json("metadata", &m.Metadata, defaulted)
+	c.str("namespace", &m.Namespace, defaulted)
+	c.str("rid", &m.RID, required)
+	c.f64("score", &m.Score, required)
+	c.str("source", &m.Source, defaulted)
+	c.str("text", &m.Text, required)
+	c.f64("valence", &m.Valence, defaulted)
+	c.strs("why_retrieved", &m.WhyRetrieved, required)
+}
+
+// RecallEnd ends the results of a RECALL.
+type RecallEnd struct {
+	Total      int
+	Confidence float64
+	Index      uint64  // extension: the answer reflects the log up to here
+	LagSeconds float64 // extension
+}
+
+func (m *RecallEnd) fields(c *codec) {
+	c.integer("total", &m.Total, required)
+	c.f64("confidence", &m.Confidence, defaulted)
+	uintField(c, "index", &m.Index, extension)
+	c.f64("lag_seconds", &m.LagSeconds, extension)
+}
+
+// Forget names the memory to forget.
+type Forget struct{ RID string }
+
+func (m *Forget) fields(c *codec) { c.str("rid", &m.RID, required) }
+
+// ForgetOK says whether there was one.
+type ForgetOK struct {
+	Found bool
+	RID   string
+	Index uint64 // extension
+}
+
+func (m *ForgetOK) fields(c *codec) {
+	c.boolean("found", &m.Found, required)
+	c.str("rid", &m.RID, required)
+	uintField(c, "index", &m.Index, extension)
+}

@@ -1,0 +1,37 @@
+// Package wire is the cluster protocol: frames on a stream, and the messages inside them. It knows bytes and
+// nothing else; it opens no sockets, starts no goroutines and imports no other package of this module.
+//
+// # Frames
+//
+//	+-----------+----------+-------+--------------+---------+
+//	| len  4 BE | flags 1  | op 1  | stream  4 BE | payload |
+//	+-----------+----------+-------+--------------+---------+
+//
+// len counts every byte after itself: 6 at least, 16,777,222 at most. The low six bits of flags are the
+// version, 1; 0x40 marks a zstd payload, 0x80 a JSON one (decompress first, then parse; a JSON request is
+// answered in JSON). A payload of 4,096 bytes or more is compressed when that makes it smaller. The stream
+// id is the requester's choice, and every frame of the answer bears it.
+//
+// # Messages
+//
+// A payload is one msgpack map from field names to values. Every message here describes its fields once
+// (Message), in the order in which they are written. A reader takes less orderly payloads too: any order, a
+// positional array instead of the map, field numbers or bytes as keys, integers for floats, float64 or
+// integers in embeddings, bytes for a byte vector that is otherwise an array of integers. Unknown keys are
+// passed over; a key that comes twice, a missing required field, nil for what is not optional, an integer out
+// of range and invalid UTF-8 are refused. Before anything is decoded the payload is scanned without
+// recursion: no deeper than 1,024, no header announcing more than is there.
+//
+// Fields called extensions are Cairn's own. They are left out when unset, so that what older peers see is
+// byte for byte what they expect.
+//
+// # Conversations
+//
+// A client sends AUTH first; anything else is answered ERROR 1000 and closed. Frames of different streams
+// may interleave, those of one stream keep their order. RECALL is answered by any number of RECALL_RESULT
+// and one RECALL_END. SUBSCRIBE is answered by EVENT frames on its stream until UNSUBSCRIBE. A write that a
+// node may not take is answered READONLY_ERROR, shaped like ERROR, with the leader in its details.
+//
+// A peer sends CLUSTER_HELLO first. Raft travels inside OPLOG_PUSH, HEARTBEAT and REQUEST_VOTE as the
+// extension `raft`; 0xD0 to 0xDA are snapshots, forwarding, read indexes and membership.
+package wire

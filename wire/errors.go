@@ -1,0 +1,55 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// Code is an error's number.
+type Code uint16
+
+// The codes.
+const (
+	CodeAuthRequired   Code = 1000
+	CodeAuthInvalid    Code = 1001
+	CodeDBNotFound     Code = 2000
+	CodeDBExists       Code = 2001
+	CodeMemoryNotFound Code = 3000
+	CodeInvalidPayload Code = 4000
+	CodeInternal       Code = 5000
+	CodeEmbedding      Code = 5001
+	CodeReadonlyNode   Code = 6000
+	CodeNotLeader      Code = 6001
+	CodeNoQuorum       Code = 6002
+	CodeSecretMismatch Code = 6003
+	CodeTermMismatch   Code = 6004
+)
+
+// Error is the payload of ERROR and of READONLY_ERROR.
+type Error struct {
+	Code    Code
+	Message string
+	Details JSON // an object, or empty for nil
+}
+
+func (m *Error) fields(c *codec) {
+	uintField(c, "code", &m.Code, required)
+	c.str("message", &m.Message, required)
+	c.json("details", &m.Details, defaulted)
+}
+
+// Leader is the details of a READONLY_ERROR: where the write may go.
+type Leader struct {
+	ID   *uint32 `json:"leader_id"`
+	Addr *string `json:"leader_addr"` // clients' wire address, host:port
+	HTTP *string `json:"leader_http"` // URL
+	Term uint64  `json:"term"`
+}
+
+// Leader reads the details of a READONLY_ERROR; ok is false when there are none.
+func (m *Error) Leader() (l Leader, ok bool) {
+	if len(m.Details) == 0 || bytes.Equal(m.Details, []byte("null")) {
+		return l, false
+	}
+	return l, json.Unmarshal(m.Details, &l) == nil
+}

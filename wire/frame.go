@@ -1,0 +1,122 @@
+package wire
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// What a frame may be.
+const (
+	Version      = 1        // low six bits of the flags byte
+	FlagJSON     = 0x80     // the payload is JSON
+	FlagZstd     = 0x40     // the payload is compressed; decompress before anything else
+	MaxPayload   = 16 << 20 // as transmitted
+	MaxLength    = 6 + MaxPayload
+	CompressFrom = 4096 // raw bytes from which a payload is compressed, when that makes it smaller
+
+	headLen   = 10
+	minLength = 6
+)
+
+// What a payload may grow to when it is decompressed.
+const (
+	MaxPlainEarly  = 64 << 10 // before AUTH or CLUSTER_HELLO; the frame itself may be no longer
+	MaxPlainClient = 16 << 20
+	MaxPlainPeer   = 64 << 20
+)
+
+// A Frame is one message on a stream. Flags holds the flag bits and the version, Payload the bytes as transmitted.
+type Frame struct {
+	Flags   uint8
+	Op      Op
+	Stream  uint32
+	Payload []byte
+}
+
+func (f Frame) String() string {
+	return fmt.Sprintf("flags=0x%02x op=%s stream=%d payload=%x", f.Flags, f.Op, f.Stream, f.Payload)
+}
+
+// JSON says whether the payload is JSON; a reply to it is too.
+func (f Frame) JSON() bool { return f.Flags&FlagJSON != 0 }
+
+// AppendFrame writes a frame behind dst.
+func AppendFrame(dst []byte, f Frame) []byte {
+	dst = binary.BigEndian.AppendUint32(dst, uint32(minLength+len(f.Payload)))
+	dst = append(dst, f.Flags, byte(f.Op))
+	dst = binary.BigEndian.AppendUint32(dst, f.Stream)
+	return append(dst, f.Payload...)
+}
+
+// A FrameError says what is wrong with a frame. After one whose Fatal is set the stream has no boundary to go on from.
+type FrameError struct {
+	Text  string
+	Fatal bool
+}
+
+func (e *FrameError) Error() string { return e.Text }
+
+// Reader takes frames from a stream. One goroutine at a time.
+type Reader struct {
+	r    io.Reader
+	max  int
+	head [headLen]byte
+}
+
+// NewReader reads frames whose length field is at most maxLength.
+func NewReader(r io.Reader, maxLength int) *Reader { return &Reader{r: r, max: maxLength} }
+
+// SetLimit changes the largest length field accepted from the next frame on.
+func (r *Reader) SetLimit(maxLength int) { r.max = maxLength }
+
+// Next returns the next frame: io.EOF between frames, io.ErrUnexpectedEOF inside one, a FrameError for a
+// length or version that cannot be served. The payload is the caller's.
+func (r *Reader) Next() (f Frame, err error) {
+	if _, err := io.ReadFull(r.r, r.head[:4]); err != nil {
+		return f, err
+	}
+	n := int64(binary.BigEndian.Uint32(r.head[:4]))
+	if n < minLength {
+		return f, &FrameError{fmt.Sprintf("frame body too small: %d bytes (minimum %d)", n, minLength), true}
+	}
+	if n > int64(r.max) {
+		return f, &FrameError{fmt.Sprintf("frame body too large: %d bytes", n), true}
+	}
+	if _, err := io.ReadFull(r.r, r.head[4:]); err != nil {
+		return f, inside(err)
+	}
+	f = Frame{Flags: r.head[4], Op: Op(r.head[5]), Stream: binary.BigEndian.Uint32(r.head[6:])}
+	if f.Payload, err = readBody(r.r, int(n)-minLength); err != nil {
+		return f, inside(err)
+	}
+	if v := f.Flags & 0x3F; v > Version {
+		return f, &FrameError{fmt.Sprintf("unsupported protocol version %d", v), true}
+	}
+	return f, nil
+}
+
+func inside(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// readStep is what is allocated ahead of the bytes that arrive.
+const readStep = 64 << 10
+
+func readBody(r io.Reader, n int) ([]byte, error) {
+	buf := make([]byte, min(n, readStep))
+	for got := 0; ; {
+		m, err := io.ReadFull(r, buf[got:])
+		if err != nil {
+			return nil, err
+		}
+		if got += m; got == n {
+			return buf, nil
+		}
+		buf = append(buf, make([]byte, min(n-got, got))...)
+	}
+}

@@ -1,0 +1,123 @@
+package wire
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+var encoder = sync.OnceValue(func() *zstd.Encoder {
+	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(4), zstd.WithEncoderCRC(false))
+	if err != nil {
+		panic("wire: zstd writer: " + err.Error())
+	}
+	return e
+})
+
+// decoders by memory limit: the limit is the decoder's, so each cap has its own.
+var decoders = map[int]func() *zstd.Decoder{
+	MaxPlainEarly:  newDecoder(MaxPlainEarly),
+	MaxPlainClient: newDecoder(MaxPlainClient),
+	MaxPlainPeer:   newDecoder(MaxPlainPeer),
+}
+
+func newDecoder(limit int) func() *zstd.Decoder {
+	return sync.OnceValue(func() *zstd.Decoder {
+		d, err := zstd.NewReader(nil, zstd.WithDecoderMaxMemory(uint64(limit)), zstd.WithDecoderConcurrency(0), zstd.WithDecoderLowmem(true))
+		if err != nil {
+			panic("wire: zstd reader: " + err.Error())
+		}
+		return d
+	})
+}
+
+// Empty is a frame without payload.
+func Empty(op Op, stream uint32) Frame { return Frame{Flags: Version, Op: op, Stream: stream} }
+
+// Pack makes a message's frame: msgpack, or JSON; compressed when that pays.
+func Pack(op Op, stream uint32, m Message, json bool) (Frame, error) {
+	b, err := AppendPack(nil, op, stream, m, json)
+	if err != nil {
+		return Frame{}, err
+	}
+	return Frame{Flags: b[4], Op: op, Stream: stream, Payload: b[headLen:]}, nil
+}
+
+// AppendPack writes a message's whole frame behind dst, in one buffer.
+func AppendPack(dst []byte, op Op, stream uint32, m Message, json bool) ([]byte, error) {
+	start := len(dst)
+	dst = append(dst, 0, 0, 0, 0, Version, byte(op))
+	dst = binary.BigEndian.AppendUint32(dst, stream)
+	dst = encodeInto(dst, m)
+	if json {
+		text, err := msgpackToJSON(dst[start+headLen:])
+		if err != nil {
+			return nil, err
+		}
+		dst = append(dst[:start+headLen], text...)
+		dst[start+4] |= FlagJSON
+	}
+	if raw := dst[start+headLen:]; len(raw) >= CompressFrom {
+		if packed := encoder().EncodeAll(raw, nil); len(packed) < len(raw) {
+			dst = append(dst[:start+headLen], packed...)
+			dst[start+4] |= FlagZstd
+		}
+	}
+	n := len(dst) - start - 4
+	if n > MaxLength || n > math.MaxUint32 {
+		return nil, &FrameError{Text: fmt.Sprintf("frame body too large: %d bytes", n)}
+	}
+	binary.BigEndian.PutUint32(dst[start:], uint32(n))
+	return dst, nil
+}
+
+func msgpackToJSON(b []byte) ([]byte, error) {
+	x, _, err := toAny(b, 0, looseJSON)
+	if err != nil {
+		return nil, err
+	}
+	return marshal(x)
+}
+
+// Plain is a frame's payload as one checked msgpack value: decompressed within maxPlain (one of the
+// MaxPlain constants), turned from JSON if need be, and scanned.
+func Plain(f Frame, maxPlain int) ([]byte, error) {
+	b := f.Payload
+	if f.Flags&FlagZstd != 0 {
+		if len(b) == 0 {
+			return nil, fmt.Errorf("%w: compressed payload is empty", ErrPayload)
+		}
+		var err error
+		if b, err = decoders[maxPlain]().DecodeAll(b, nil); err != nil {
+			return nil, fmt.Errorf("%w: zstd: %w", ErrPayload, err)
+		}
+	}
+	if len(b) > maxPlain {
+		return nil, fmt.Errorf("%w: %d bytes, %d allowed here", ErrPayload, len(b), maxPlain)
+	}
+	if f.JSON() {
+		var err error
+		if b, err = jsonToMsgpack(b); err != nil {
+			return nil, err
+		}
+	}
+	if len(b) == 0 {
+		return nil, fmt.Errorf("%w: empty payload", ErrPayload)
+	}
+	if _, err := scan(b); err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+// Unpack reads a frame's message. Byte strings of peer messages share the payload's memory; everything else is copied.
+func Unpack(f Frame, m Message, maxPlain int) error {
+	b, err := Plain(f, maxPlain)
+	if err != nil {
+		return err
+	}
+	return decodeAt(b, 0, m)
+}

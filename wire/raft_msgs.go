@@ -1,0 +1,215 @@
+package wire
+
+// The `raft` maps carry Raft itself inside the seed's messages: a peer that is no member sends none and is
+// answered without. Byte strings are msgpack bin.
+
+// RaftHello is what members tell each other when they connect.
+type RaftHello struct {
+	ClusterID string // empty while the sender belongs to no cluster
+	Purpose   string // heartbeat, append, snapshot or forward: what the connection will carry
+	HasState  bool   // the sender has a configuration and will not start a cluster
+	EntryMin  uint32 // versions of log records it reads
+	EntryMax  uint32
+	Wire      string // where its clients find it
+	HTTP      string
+	Version   string // of the binary
+}
+
+func (m *RaftHello) fields(c *codec) {
+	c.str("cluster_id", &m.ClusterID, defaulted)
+	c.str("purpose", &m.Purpose, defaulted)
+	c.boolean("has_state", &m.HasState, defaulted)
+	uintField(c, "entry_min", &m.EntryMin, defaulted)
+	uintField(c, "entry_max", &m.EntryMax, defaulted)
+	c.str("wire", &m.Wire, defaulted)
+	c.str("http", &m.HTTP, defaulted)
+	c.str("version", &m.Version, defaulted)
+}
+
+// RaftEntry is one log entry.
+type RaftEntry struct {
+	Index      uint64
+	Term       uint64
+	Type       uint8
+	Data       []byte
+	Extensions []byte
+	AppendedAt int64 // unix nanoseconds; 0 for none
+}
+
+func (m *RaftEntry) fields(c *codec) {
+	uintField(c, "i", &m.Index, required)
+	uintField(c, "t", &m.Term, required)
+	uintField(c, "k", &m.Type, required)
+	c.bin("d", &m.Data, optional)
+	c.bin("x", &m.Extensions, extension)
+	at := int(m.AppendedAt)
+	c.integer("a", &at, extension)
+	m.AppendedAt = int64(at)
+}
+
+// RaftAppend is an AppendEntries request.
+type RaftAppend struct {
+	Term       uint64
+	Leader     uint32
+	LeaderAddr string
+	PrevIndex  uint64
+	PrevTerm   uint64
+	Commit     uint64
+	Entries    []RaftEntry
+}
+
+func (m *RaftAppend) fields(c *codec) {
+	uintField(c, "term", &m.Term, required)
+	uintField(c, "leader", &m.Leader, required)
+	c.str("leader_addr", &m.LeaderAddr, required)
+	uintField(c, "prev_index", &m.PrevIndex, required)
+	uintField(c, "prev_term", &m.PrevTerm, required)
+	uintField(c, "commit", &m.Commit, required)
+	list(c, "entries", &m.Entries, extension)
+}
+
+// RaftAppendReply answers it.
+type RaftAppendReply struct {
+	Term           uint64
+	LastLog        uint64
+	Success        bool
+	NoRetryBackoff bool
+}
+
+func (m *RaftAppendReply) fields(c *codec) {
+	uintField(c, "term", &m.Term, required)
+	uintField(c, "last_log", &m.LastLog, required)
+	c.boolean("success", &m.Success, required)
+	c.boolean("no_retry_backoff", &m.NoRetryBackoff, required)
+}
+
+// RaftVote is a RequestVote or, with PreVote, a RequestPreVote.
+type RaftVote struct {
+	Term      uint64
+	Candidate uint32
+	Addr      string
+	LastIndex uint64
+	LastTerm  uint64
+	Transfer  bool
+	PreVote   bool
+}
+
+func (m *RaftVote) fields(c *codec) {
+	uintField(c, "term", &m.Term, required)
+	uintField(c, "candidate", &m.Candidate, required)
+	c.str("addr", &m.Addr, required)
+	uintField(c, "last_index", &m.LastIndex, required)
+	uintField(c, "last_term", &m.LastTerm, required)
+	c.boolean("transfer", &m.Transfer, extension)
+	c.boolean("pre_vote", &m.PreVote, extension)
+}
+
+// RaftVoteReply answers it.
+type RaftVoteReply struct {
+	Term    uint64
+	Granted bool
+}
+
+func (m *RaftVoteReply) fields(c *codec) {
+	uintField(c, "term", &m.Term, required)
+	c.boolean("granted", &m.Granted, required)
+}
+
+// SnapshotBegin opens an InstallSnapshot: chunks of Size bytes in all follow on the same connection.
+type SnapshotBegin struct {
+	Term               uint64
+	Leader             uint32
+	LeaderAddr         string
+	LastIndex          uint64
+	LastTerm           uint64
+	Configuration      []byte
+	ConfigurationIndex uint64
+	Size               uint64
+}
+
+func (m *SnapshotBegin) fields(c *codec) {
+	uintField(c, "term", &m.Term, required)
+	uintField(c, "leader", &m.Leader, required)
+	c.str("leader_addr", &m.LeaderAddr, required)
+	uintField(c, "last_index", &m.LastIndex, required)
+	uintField(c, "last_term", &m.LastTerm, required)
+	c.bin("configuration", &m.Configuration, required)
+	uintField(c, "configuration_index", &m.ConfigurationIndex, required)
+	uintField(c, "size", &m.Size, required)
+}
+
+// SnapshotChunk is a piece of a snapshot; the last one carries the SHA-256 of all.
+type SnapshotChunk struct {
+	Offset uint64
+	Data   []byte
+	Sum    []byte
+}
+
+func (m *SnapshotChunk) fields(c *codec) {
+	uintField(c, "offset", &m.Offset, required)
+	c.bin("data", &m.Data, required)
+	c.bin("sum", &m.Sum, extension)
+}
+
+// SnapshotOK answers the last chunk.
+type SnapshotOK struct {
+	Term    uint64
+	Success bool
+}
+
+func (m *SnapshotOK) fields(c *codec) {
+	uintField(c, "term", &m.Term, required)
+	c.boolean("success", &m.Success, required)
+}
+
+// TimeoutNow tells a member to campaign at once: the leader hands over.
+type TimeoutNow struct {
+	Leader     uint32
+	LeaderAddr string
+}
+
+func (m *TimeoutNow) fields(c *codec) {
+	uintField(c, "leader", &m.Leader, required)
+	c.str("leader_addr", &m.LeaderAddr, required)
+}
+
+// Forward brings an entry to the leader.
+type Forward struct{ Entry []byte }
+
+func (m *Forward) fields(c *codec) { c.bin("entry", &m.Entry, required) }
+
+// ForwardOK brings back what became of it.
+type ForwardOK struct{ Outcome []byte }
+
+func (m *ForwardOK) fields(c *codec) { c.bin("outcome", &m.Outcome, required) }
+
+// ReadIndexOK answers READ_INDEX: everything acknowledged before the question is at or below Index.
+type ReadIndexOK struct {
+	Index uint64
+	Term  uint64
+}
+
+func (m *ReadIndexOK) fields(c *codec) {
+	uintField(c, "index", &m.Index, required)
+	uintField(c, "term", &m.Term, required)
+}
+
+// Membership asks the leader to change who belongs to the cluster.
+type Membership struct {
+	Action string // join, remove, promote, transfer
+	NodeID uint32
+	Addr   string // for join: the peer address of the node
+	Role   string // for join: voter or read_replica
+}
+
+func (m *Membership) fields(c *codec) {
+	c.str("action", &m.Action, required)
+	uintField(c, "node_id", &m.NodeID, defaulted)
+	c.str("addr", &m.Addr, defaulted)
+	c.str("role", &m.Role, defaulted)
+}
+
+// MembershipOK says what was done.
+type MembershipOK struct{ Message string }
+
+func (m *MembershipOK) fields(c *codec) { c.str("message", &m.Message, required) }
