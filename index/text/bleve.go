@@ -107,10 +107,6 @@ func walk(dict segment.TermDictionary, term string, visit func(doc, freq, norm u
 	if err != nil {
 		return corrupt(err)
 	}
-	return walkList(list, visit)
-}
-
-func walkList(list segment.PostingsList, visit func(doc, freq, norm uint64)) error {
 	it := list.Iterator(true, true, false, nil)
 	for {
 		p, err := it.Next()

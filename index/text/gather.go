@@ -19,6 +19,7 @@ type search struct {
 	snap   *snapshot
 	terms  []queryTerm // sorted
 	acc    *accumulator
+	coords [maxTerms + 1]float64
 }
 
 // A queryTerm is a term with the postings that score and its document frequency.
@@ -144,15 +145,17 @@ func (s *search) take(t *queryTerm, list []posting, e *entry) {
 		return
 	}
 	if len(s.groups.list) == 0 {
-		live := list
-		if !s.allLive(list, e) {
-			live = s.filter(list, func(r *rowInfo) bool { return r.liveAt(s.seq) })
+		live := s.count(list, e)
+		if t.df += live; live < uint64(len(list)) {
+			list = s.living(list)
 		}
-		t.df += uint64(len(live))
-		t.keep(live)
+		t.keep(list)
 		return
 	}
-	in := s.filter(list, func(r *rowInfo) bool { return s.groups.has(r.group) && r.liveAt(s.seq) })
+	in := s.inGroups(list)
+	if s.deaths > 0 {
+		in = s.living(in)
+	}
 	t.keep(in)
 	if s.params.Database {
 		t.df += s.count(list, e)
@@ -167,13 +170,11 @@ func (t *queryTerm) keep(list []posting) {
 	}
 }
 
-// allLive says whether every posting of a list is live, from the entry's count when it is current.
-func (s *search) allLive(list []posting, e *entry) bool {
-	return s.count(list, e) == uint64(len(list))
-}
-
-// count returns how many postings of a list are live.
+// count returns how many postings of a list are live, from the entry when its count is current.
 func (s *search) count(list []posting, e *entry) uint64 {
+	if s.deaths == 0 {
+		return uint64(len(list))
+	}
 	if e != nil {
 		if c := e.counted.Load(); c != uncounted && uint32(c>>32) == s.deaths {
 			return c & (1<<32 - 1)
@@ -181,7 +182,7 @@ func (s *search) count(list []posting, e *entry) uint64 {
 	}
 	n := uint64(0)
 	for _, p := range list {
-		if s.row(p.row).liveAt(s.seq) {
+		if s.live(p.row) {
 			n++
 		}
 	}
@@ -191,12 +192,35 @@ func (s *search) count(list []posting, e *entry) uint64 {
 	return n
 }
 
-func (s *search) row(row uint32) *rowInfo { return &s.pages[row>>pageBits][row&(pageRows-1)] }
+// live says whether a row that is known was live at the search's moment.
+func (s *search) live(row uint32) bool {
+	d := s.pages[row>>pageBits].died[row&(pageRows-1)].Load()
+	return d == 0 || d > s.seq
+}
 
-func (s *search) filter(list []posting, keep func(*rowInfo) bool) []posting {
+func (s *search) living(list []posting) []posting {
 	var out []posting
 	for _, p := range list {
-		if keep(s.row(p.row)) {
+		if s.live(p.row) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+func (s *search) inGroups(list []posting) []posting {
+	var out []posting
+	if s.groups.set == nil {
+		want := s.groups.list[0]
+		for _, p := range list {
+			if s.pages[p.row>>pageBits].group[p.row&(pageRows-1)] == want {
+				out = append(out, p)
+			}
+		}
+		return out
+	}
+	for _, p := range list {
+		if _, ok := s.groups.set[s.pages[p.row>>pageBits].group[p.row&(pageRows-1)]]; ok {
 			out = append(out, p)
 		}
 	}
@@ -214,13 +238,20 @@ func decode(dict segment.TermDictionary, info *segmentInfo, term string) ([]post
 		return nil, nil
 	}
 	post := make([]posting, 0, n)
-	err = walkList(list, func(doc, freq, norm uint64) {
-		post = append(post, posting{info.rows[doc], uint16(freq), uint16(norm)})
-	})
-	return post, err
+	for it := list.Iterator(true, true, false, nil); ; {
+		p, err := it.Next()
+		if err != nil {
+			return nil, corrupt(err)
+		}
+		if p == nil {
+			return post, nil
+		}
+		length := p.(normalised).NormUint64()
+		post = append(post, posting{info.rows[p.Number()], uint16(p.Frequency()), uint16(length)})
+	}
 }
 
-// A groupSet answers whether a group was asked for.
+// A groupSet is the groups asked for.
 type groupSet struct {
 	list []uint32
 	set  map[uint32]struct{} // nil when one group is asked for
@@ -239,53 +270,28 @@ func newGroupSet(groups []uint32) groupSet {
 	return g
 }
 
-func (g *groupSet) has(group uint32) bool {
-	if g.set == nil {
-		return g.list[0] == group
-	}
-	_, ok := g.set[group]
-	return ok
+// A cell sums up one row: its parts so far, and which terms they came from.
+type cell struct {
+	sum  float64
+	mask uint32
 }
 
-// An accumulator holds a sum and a mask of matched terms per row number, all zero when not in use.
+// An accumulator holds a cell per row number, all zero when not in use.
 type accumulator struct {
-	sums    []float64
-	mask    []uint32
+	cells   []cell
 	touched []uint32
 }
 
 func (a *accumulator) grow(rows int) {
-	if len(a.mask) < rows {
-		a.sums, a.mask = make([]float64, rows), make([]uint32, rows)
+	if len(a.cells) < rows {
+		a.cells = make([]cell, rows)
 	}
 }
 
 // clear makes an accumulator fit for the next search.
 func (a *accumulator) clear() {
 	for _, row := range a.touched {
-		a.sums[row], a.mask[row] = 0, 0
+		a.cells[row] = cell{}
 	}
 	a.touched = a.touched[:0]
-}
-
-// norms is Params.lengthNorm with the short lengths computed once.
-type norms struct {
-	params Params
-	totals Totals
-	short  [256]float64
-}
-
-func newNorms(p Params, t Totals) *norms {
-	n := &norms{params: p, totals: t}
-	for i := range n.short {
-		n.short[i] = p.lengthNorm(uint16(i), t)
-	}
-	return n
-}
-
-func (n *norms) of(length uint16) float64 {
-	if int(length) < len(n.short) {
-		return n.short[length]
-	}
-	return n.params.lengthNorm(length, n.totals)
 }

@@ -42,13 +42,14 @@ type Row struct {
 
 // An Index is the lexical side of one database. All methods are safe for concurrent use.
 type Index struct {
-	cfg   Config
-	store bleve.Index
-	queue *bleve.AnalysisQueue
-	users sync.WaitGroup // searches in flight
-	tasks sync.WaitGroup // the indexer
-	wake  chan struct{}  // has room for one
-	accs  sync.Pool      // of *accumulator
+	cfg    Config
+	store  bleve.Index
+	queue  *bleve.AnalysisQueue
+	users  sync.WaitGroup // searches in flight
+	tasks  sync.WaitGroup // the indexer
+	wake   chan struct{}  // has room for one
+	accs   sync.Pool      // of *accumulator
+	marked bool           // Bleve's persister alone uses it once Open has returned
 
 	mu         sync.Mutex // guards what follows; never held over I/O or a call into Bleve but Reader
 	changed    *sync.Cond // something Ready or Sync waits for happened
@@ -106,11 +107,10 @@ func (x *Index) Apply(applied uint64, add []Row, del []uint32) error {
 }
 
 func (x *Index) addLocked(b *block, d document) {
-	if x.rows.find(d.row) != nil {
+	if p, _ := x.rows.at(d.row); p != nil {
 		return
 	}
-	r := x.rows.add(d.row)
-	r.group, r.length, r.known = d.group, d.length, true
+	x.rows.add(d.row, d.group, d.length)
 	x.countLocked(d.group, d.length)
 	bytes := b.bytes
 	b.add(d)
@@ -131,16 +131,15 @@ func (x *Index) countLocked(group uint32, length uint16) {
 }
 
 func (x *Index) deleteLocked(b *block, row uint32) {
-	r := x.rows.find(row)
-	if r == nil || r.died.Load() != 0 {
+	p, i := x.rows.at(row)
+	if p == nil || p.died[i].Load() != 0 {
 		return
 	}
-	r.died.Store(x.seq)
+	p.died[i].Store(x.seq)
 	x.rows.deaths++
-	g := x.groups[r.group]
-	for _, t := range [...]*Totals{&x.totals, g} {
+	for _, t := range [...]*Totals{&x.totals, x.groups[p.group[i]]} {
 		t.Rows--
-		t.Tokens -= uint64(r.length)
+		t.Tokens -= uint64(p.length[i])
 	}
 	b.deletes = append(b.deletes, row)
 }

@@ -127,7 +127,7 @@ func (x *Index) batch(b, state *block) *bleve.Batch {
 	live := make([]bool, len(b.docs))
 	x.mu.Lock()
 	for i := range b.docs {
-		live[i] = x.rows.find(b.docs[i].row).died.Load() == 0
+		live[i] = x.rows.live(b.docs[i].row)
 	}
 	x.mu.Unlock()
 	for i := range b.docs {
@@ -138,9 +138,13 @@ func (x *Index) batch(b, state *block) *bleve.Batch {
 	if state != nil {
 		out.SetInternal([]byte(keyState), encodeState(state.applied))
 		out.SetPersistedCallback(func(err error) {
-			if err == nil {
-				x.stored(state)
+			if err != nil {
+				return // Bleve tries again
 			}
+			if err := x.mark(); err != nil {
+				x.cfg.Logger.Warn("text index marker not written", "err", err)
+			}
+			x.stored(state)
 		})
 	}
 	return out

@@ -49,12 +49,12 @@ func (m model) search(q Query, p Params) []Hit {
 			for _, t := range d.terms {
 				if t.term == term {
 					matched++
-					sum += p.part(p.weight(all.Rows, df[term]), t.tf, p.lengthNorm(d.length, all))
+					sum += float64(p.weight(all.Rows, df[term]) * p.saturation(t.tf, p.lengthNorm(d.length, all)))
 				}
 			}
 		}
 		if matched > 0 && in(m[row]) && (q.Keep == nil || q.Keep(row)) {
-			hits = append(hits, Hit{Row: row, Score: p.finish(sum, matched, len(terms)), Matched: matched})
+			hits = append(hits, Hit{Row: row, Score: round(float64(sum * p.coord(matched, len(terms)))), Matched: matched})
 		}
 	}
 	slices.SortFunc(hits, func(a, b Hit) int { return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Row, b.Row)) })

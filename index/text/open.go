@@ -40,11 +40,6 @@ func Open(cfg Config) (*Index, error) {
 
 // openStore opens Bleve and rebuilds the row table and totals from its segments.
 func (x *Index) openStore() (err error) {
-	if x.cfg.Dir != "" {
-		if err := verifyFiles(x.cfg.Dir); err != nil {
-			return err
-		}
-	}
 	x.queue = bleve.NewAnalysisQueue(1) // documents arrive analysed: it only passes them on
 	if x.store, err = openScorch(x.cfg.Dir, x.queue); err != nil {
 		x.queue.Close()
@@ -69,6 +64,11 @@ func (x *Index) openStore() (err error) {
 // it is given. unsafe_batch lets a batch return when it is searchable; the log
 // is what makes changes durable.
 func openScorch(dir string, queue *bleve.AnalysisQueue) (store bleve.Index, err error) {
+	defer func() {
+		if err != nil && store != nil {
+			abandon(store)
+		}
+	}()
 	defer recoverCorrupt(&err)
 	store, err = scorch.NewScorch(scorch.Name, map[string]any{
 		"path":         dir,
@@ -83,6 +83,13 @@ func openScorch(dir string, queue *bleve.AnalysisQueue) (store bleve.Index, err 
 		return nil, err
 	}
 	return store, classify(store.Open())
+}
+
+// abandon closes what a failed opening left, which may be half made.
+func abandon(store bleve.Index) {
+	var err error
+	defer recoverCorrupt(&err)
+	store.Close()
 }
 
 // classify separates a damaged index from a machine in trouble: only the first
@@ -110,18 +117,22 @@ func (x *Index) load() (*snapshot, error) {
 	snap := &snapshot{reader: reader}
 	for _, s := range reader.Segments() {
 		deleted := s.Deleted()
+		if err := verify(s.Segment()); err != nil {
+			reader.Close()
+			return nil, err
+		}
 		rows, err := loadRows(s.Segment(), func(doc, row, group uint32, length uint16) {
-			info := x.rows.add(row)
-			if info.known && info.died.Load() == 0 {
-				return
+			p, i := x.rows.at(row)
+			dead := deleted != nil && deleted.Contains(doc)
+			switch {
+			case p == nil && dead:
+				p, i = x.rows.add(row, group, length)
+				p.died[i].Store(1)
+				x.rows.deaths++
+			case p == nil:
+				x.rows.add(row, group, length)
+				x.countLocked(group, length)
 			}
-			info.group, info.length, info.known = group, length, true
-			if deleted != nil && deleted.Contains(doc) {
-				info.died.Store(1)
-				return
-			}
-			info.died.Store(0)
-			x.countLocked(group, length)
 		})
 		if err != nil {
 			reader.Close()
@@ -143,25 +154,29 @@ func (x *Index) checkState(snap *snapshot) error {
 	if x.cfg.Dir == "" {
 		return nil
 	}
-	path := filepath.Join(x.cfg.Dir, marker)
 	if val != nil {
 		if x.watermark, err = decodeState(val); err != nil {
 			return err
 		}
 		x.applied = x.watermark
+		return x.mark()
 	}
-	_, err = os.Stat(path)
-	switch {
-	case err == nil && val == nil:
-		return corrupt(errors.New("stored state is gone"))
+	switch _, err = os.Stat(filepath.Join(x.cfg.Dir, marker)); {
 	case err == nil:
+		return corrupt(errors.New("stored state is gone"))
+	case errors.Is(err, os.ErrNotExist):
 		return nil
-	case !errors.Is(err, os.ErrNotExist):
-		return err
-	case val != nil:
-		return os.WriteFile(path, []byte(strconv.Itoa(format)+"\n"), 0o600)
 	}
-	return nil
+	return err
+}
+
+// mark leaves the marker in the directory, once.
+func (x *Index) mark() error {
+	if x.marked || x.cfg.Dir == "" {
+		return nil
+	}
+	x.marked = true
+	return os.WriteFile(filepath.Join(x.cfg.Dir, marker), []byte(strconv.Itoa(format)+"\n"), 0o600)
 }
 
 // moveAside renames a directory to the first free name beside it.

@@ -7,51 +7,53 @@ const (
 	pageRows = 1 << pageBits
 )
 
-// A rowInfo is what is remembered of every row number ever seen: 16 bytes.
-type rowInfo struct {
-	died   atomic.Uint64 // sequence of the change that deleted it; 0 while live
-	group  uint32
-	length uint16
-	known  bool
+// A page holds what is remembered of 4,096 row numbers, 15 bytes each, in
+// columns: a filtered search reads groups only.
+type page struct {
+	group  [pageRows]uint32
+	died   [pageRows]atomic.Uint64 // sequence of the change that deleted the row; 0 while live
+	length [pageRows]uint16
+	known  [pageRows]bool
 }
 
-// liveAt says whether a known row is live as of a sequence number.
-func (r *rowInfo) liveAt(seq uint64) bool {
-	d := r.died.Load()
-	return d == 0 || d > seq
-}
-
-type page [pageRows]rowInfo
-
-// A rowTable holds rowInfos by row number in pages, so that growing never moves
-// one that a search is reading.
+// A rowTable remembers every row number ever seen. Its pages stay where they
+// are, so that growing never moves one that a search is reading.
 //
 // Invariant: an entry but for died is written once, under Index.mu, before any
 // view that can reach it is captured.
 type rowTable struct {
 	pages  []*page
-	deaths uint32 // rows that died since Open
+	deaths uint32 // rows that died, those found dead by Open included
 }
 
-func (t *rowTable) find(row uint32) *rowInfo {
-	if p := int(row >> pageBits); p < len(t.pages) && t.pages[p] != nil {
-		if r := &t.pages[p][row&(pageRows-1)]; r.known {
-			return r
+// at returns the page and place of a row that is known, or nil.
+func (t *rowTable) at(row uint32) (*page, uint32) {
+	if n := int(row >> pageBits); n < len(t.pages) && t.pages[n] != nil {
+		if p, i := t.pages[n], row&(pageRows-1); p.known[i] {
+			return p, i
 		}
 	}
-	return nil
+	return nil, 0
 }
 
-// add makes room for a row and returns its entry.
-func (t *rowTable) add(row uint32) *rowInfo {
-	p := int(row >> pageBits)
-	if p >= len(t.pages) {
-		grown := make([]*page, p+1, max(p+1, 2*len(t.pages)))
+// add makes a row known.
+func (t *rowTable) add(row, group uint32, length uint16) (*page, uint32) {
+	n := int(row >> pageBits)
+	if n >= len(t.pages) {
+		grown := make([]*page, n+1, max(n+1, 2*len(t.pages)))
 		copy(grown, t.pages)
 		t.pages = grown
 	}
-	if t.pages[p] == nil {
-		t.pages[p] = new(page)
+	if t.pages[n] == nil {
+		t.pages[n] = new(page)
 	}
-	return &t.pages[p][row&(pageRows-1)]
+	p, i := t.pages[n], row&(pageRows-1)
+	p.group[i], p.length[i], p.known[i] = group, length, true
+	return p, i
+}
+
+// live says whether a known row has not died.
+func (t *rowTable) live(row uint32) bool {
+	p, i := t.at(row)
+	return p != nil && p.died[i].Load() == 0
 }

@@ -52,20 +52,23 @@ func (p Params) lengthNorm(length uint16, t Totals) float64 {
 	return float64(p.K1 * (1 - p.B + share))
 }
 
-// part is one term's contribution. The conversions forbid fused operations, so
-// that every architecture rounds alike.
-func (p Params) part(weight float64, tf uint16, lengthNorm float64) float64 {
+// saturation is what a term's weight is multiplied with. The conversions forbid
+// fused operations, so that every architecture rounds alike.
+func (p Params) saturation(tf uint16, lengthNorm float64) float64 {
 	f := float64(tf)
-	return float64(weight * (float64(f*(p.K1+1)) / (f + lengthNorm)))
+	return float64(f*(p.K1+1)) / (f + lengthNorm)
 }
 
-// finish turns the sum of the parts into the score that is compared.
-func (p Params) finish(sum float64, matched, terms int) float64 {
-	if !p.NoCoord {
-		sum = float64(sum * (float64(matched) / float64(terms)))
+// coord is the factor for a row that matched so many of the terms.
+func (p Params) coord(matched, terms int) float64 {
+	if p.NoCoord {
+		return 1
 	}
-	return math.Round(sum*1e9) / 1e9
+	return float64(matched) / float64(terms)
 }
+
+// round brings a score to the precision in which scores are compared.
+func round(score float64) float64 { return math.Round(score*1e9) / 1e9 }
 
 // ln is the natural logarithm of a positive number computed the same way on
 // every architecture; math.Log has assembly on some.
@@ -98,4 +101,36 @@ func exp(x float64) float64 {
 		sum = 1 + float64(float64(r*sum)/float64(k))
 	}
 	return math.Ldexp(sum, int(n))
+}
+
+// A scale is a query's saturations; those of common frequencies and lengths are computed once.
+type scale struct {
+	params Params
+	totals Totals
+	norms  [scaleLengths]float64
+	sats   [scaleTFs][scaleLengths]float64 // by tf-1; 0 is not computed yet
+}
+
+const scaleLengths, scaleTFs = 256, 4
+
+func (s *scale) of(tf, length uint16) float64 {
+	if length >= scaleLengths {
+		return s.params.saturation(tf, s.params.lengthNorm(length, s.totals))
+	}
+	if tf-1 >= scaleTFs {
+		return s.params.saturation(tf, s.norm(length))
+	}
+	sat := &s.sats[tf-1][length]
+	if *sat == 0 {
+		*sat = s.params.saturation(tf, s.norm(length))
+	}
+	return *sat
+}
+
+func (s *scale) norm(length uint16) float64 {
+	n := &s.norms[length]
+	if *n == 0 {
+		*n = s.params.lengthNorm(length, s.totals)
+	}
+	return *n
 }

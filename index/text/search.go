@@ -2,6 +2,7 @@ package text
 
 import (
 	"cmp"
+	"math"
 	"math/bits"
 	"slices"
 	"strings"
@@ -66,8 +67,8 @@ func (x *Index) Scores(q Query, rows []uint32) ([]float64, error) {
 	}
 	defer s.release()
 	for i, row := range rows {
-		if int(row) < len(s.acc.mask) && s.acc.mask[row] != 0 {
-			out[i] = s.score(row)
+		if int(row) < len(s.acc.cells) && s.acc.cells[row].mask != 0 {
+			out[i] = round(s.raw(&s.acc.cells[row]))
 		}
 	}
 	return out, nil
@@ -123,45 +124,51 @@ func (s *search) accumulate() {
 		s.acc = new(accumulator)
 	}
 	s.acc.grow(s.rows)
-	norms := newNorms(s.params, s.totals)
-	sums, mask, touched := s.acc.sums, s.acc.mask, s.acc.touched
+	scale := s.newScale()
+	cells, touched := s.acc.cells, s.acc.touched
 	for i := range s.terms {
 		t := &s.terms[i]
-		if t.df == 0 {
-			continue
-		}
 		weight, bit := s.params.weight(s.totals.Rows, t.df), uint32(1)<<i
 		for _, list := range t.lists {
 			for _, p := range list {
-				if mask[p.row] == 0 {
+				c := &cells[p.row]
+				if c.mask == 0 {
 					touched = append(touched, p.row)
 				}
-				mask[p.row] |= bit
-				sums[p.row] += s.params.part(weight, p.tf, norms.of(p.length))
+				c.mask |= bit
+				c.sum += float64(weight * scale.of(p.tf, p.length))
 			}
 		}
 	}
 	s.acc.touched = touched
+	for n := range s.coords {
+		s.coords[n] = s.params.coord(n, len(s.terms))
+	}
 }
 
-func (s *search) score(row uint32) float64 {
-	return s.params.finish(s.acc.sums[row], bits.OnesCount32(s.acc.mask[row]), len(s.terms))
-}
+func (s *search) newScale() *scale { return &scale{params: s.params, totals: s.totals} }
+
+// raw is a row's score before rounding.
+func (s *search) raw(c *cell) float64 { return float64(c.sum * s.coords[bits.OnesCount32(c.mask)]) }
 
 // top selects the K best rows with a heap whose root is the worst kept.
 func (s *search) top(q Query) []Hit {
 	k := cmp.Or(q.K, 10)
 	h := hitHeap{tie: q.Tie, hits: make([]Hit, 0, min(k, len(s.acc.touched)))}
+	enough := math.Inf(-1) // a raw score below it cannot round to one that makes the list
 	for _, row := range s.acc.touched {
-		hit := Hit{Row: row, Score: s.score(row)}
-		if len(h.hits) == k && !h.before(hit, h.hits[0]) {
+		c := &s.acc.cells[row]
+		raw := s.raw(c)
+		if raw < enough {
 			continue
 		}
-		if q.Keep != nil && !q.Keep(row) {
+		hit := Hit{Row: row, Score: round(raw), Matched: bits.OnesCount32(c.mask)}
+		if len(h.hits) == k && !h.before(hit, h.hits[0]) || q.Keep != nil && !q.Keep(row) {
 			continue
 		}
-		hit.Matched = bits.OnesCount32(s.acc.mask[row])
-		h.offer(hit, k)
+		if h.offer(hit, k); len(h.hits) == k {
+			enough = h.hits[0].Score - 2e-9
+		}
 	}
 	slices.SortFunc(h.hits, func(a, b Hit) int {
 		if h.before(a, b) {
@@ -178,7 +185,7 @@ func (s *search) explain(hits []Hit) {
 	for i, h := range hits {
 		at[h.Row] = i
 	}
-	norms := newNorms(s.params, s.totals)
+	scale := s.newScale()
 	for _, t := range s.terms {
 		weight := s.params.weight(s.totals.Rows, t.df)
 		for _, list := range t.lists {
@@ -186,7 +193,7 @@ func (s *search) explain(hits []Hit) {
 				if i, ok := at[p.row]; ok {
 					hits[i].Terms = append(hits[i].Terms, TermMatch{
 						Term: t.term, TF: p.tf, DF: t.df, Length: p.length,
-						Part: s.params.part(weight, p.tf, norms.of(p.length)),
+						Part: float64(weight * scale.of(p.tf, p.length)),
 					})
 				}
 			}

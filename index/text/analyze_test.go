@@ -1,0 +1,127 @@
+package text
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+func terms(tokens []Token) string {
+	var out []string
+	for _, t := range tokens {
+		s := t.Term
+		if t.Extra {
+			s = "+" + s
+		}
+		out = append(out, s)
+	}
+	return strings.Join(out, " ")
+}
+
+func TestAnalyze(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"The cats were running home", "cat run home"},
+		{"Bob's O'Brien don't we'll l’avion", "bob +o'brien brien +l'avion avion"},
+		{"who are you", "who are you"}, // nothing but stop words stays findable
+		{"", ""},
+		{"\x00\x01 \t", ""},
+		{"parseHTTPRequest", "+parsehttprequest pars http request"},
+		{"snake_case_name", "+snake_case_name snake case name"},
+		{"index/text/a.go", "+index/text/a.go index text go"},
+		{"C:\\Users\\bob", "+c:\\users\\bob user bob"},
+		{"ERR_CONN_RESET E1234 utf8", "+err_conn_reset err conn reset e1234 utf8"},
+		{"v1.2.3 10.5", "+v1.2.3 +1.2.3 v1 10.5"},
+		{"mail bob@example.com.", "mail +bob@example.com bob exampl com"},
+		{"https://host.io/a/path?x=12#frag", "https +host.io/a/path host io path x 12 frag"},
+		{"C++ and C# code", "c++ c# code"},
+		{"naïve CAFÉ ﬁne Straße Łódź", "naiv cafe fine strasse lodz"},
+		{"cafe\u0301 soft\u00adware zero\u200bwidth", "cafe softwar zero width"},
+		{"ＦＵＬＬ ｗｉｄｔｈ", "full width"},
+		{"東京都", "+東 東京 +京 京都 +都"},
+		{"東", "東"},
+		{"東京go言語", "+東 東京 +京 go +言 言語 +語"},
+		{"ｶﾞｷﾞ", "+ガ ガギ +ギ"},
+		{"한국어", "+한 한국 +국 국어 +어"},
+		{"ภาษา", "+ภ ภา +า าษ +ษ ษา +า"},
+		{"Привет ёлка", "привет елка"},
+		{"الكتاب كتاب", "كتاب كتاب"},
+		{"हिन्दी", "हिन्दी"},
+		{"ship 🚀🇫🇷 👍🏽 ❤️", "ship 🚀 🇫🇷 👍 ❤"},
+		{"bad\xff\xfeutf8", "bad utf8"},
+		{"ΟΔΟΣ οδος", "οδοσ οδοσ"},
+	} {
+		if got := terms(Analyze(c.text)); got != c.want {
+			t.Errorf("%q: got %q, want %q", c.text, got, c.want)
+		}
+	}
+}
+
+func TestAnalyzeQuery(t *testing.T) {
+	if got, want := AnalyzeQuery("東京 東 cat cats"), []string{"東京", "東", "cat"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	var b strings.Builder
+	for i := range 10_000 {
+		fmt.Fprintf(&b, "word%d ", i)
+	}
+	if got := AnalyzeQuery(b.String()); len(got) != MaxQueryTokens {
+		t.Errorf("got %d terms, want %d", len(got), MaxQueryTokens)
+	}
+}
+
+func TestAnalyzeIsBounded(t *testing.T) {
+	for name, piece := range map[string]string{
+		"words": "many different words ", "camel": "aB", "one": "x", "connectors": "a.b_c/", "cjk": "漢字", "marks": "a\u0301\u0302", "emoji": "🚀",
+		"ligature": "\ufdfa", "stops": "the ", "invalid": "\xf0\x90",
+	} {
+		text := strings.Repeat(piece, (1<<20)/len(piece))
+		counted := 0
+		for _, tok := range Analyze(text) {
+			if !tok.Extra {
+				counted++
+			}
+			if len(tok.Term) > maxTermBytes || !utf8.ValidString(tok.Term) {
+				t.Fatalf("%s: bad term %q", name, tok.Term)
+			}
+		}
+		if counted > MaxTokens {
+			t.Errorf("%s: %d tokens", name, counted)
+		}
+		if d := analyse(Row{Text: text}); len(d.terms) > 0 && d.length == 0 {
+			t.Errorf("%s: terms without a length", name)
+		}
+	}
+}
+
+func TestLongTermsStayApart(t *testing.T) {
+	a, b := strings.Repeat("x", 500)+"1", strings.Repeat("x", 500)+"2"
+	x, y := Analyze(a), Analyze(b)
+	if len(x) != 1 || len(y) != 1 || x[0].Term == y[0].Term || x[0].Term != Analyze(a)[0].Term {
+		t.Errorf("got %v and %v", x, y)
+	}
+}
+
+func FuzzAnalyze(f *testing.F) {
+	for _, s := range []string{"parseHTTPRequest v1.2", "東京ｶﾞ", "\xff'’s", "e\u0301\u200d", "ภาษา 🇫🇷🇫", "x'", "ﷺ"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		tokens := Analyze(s)
+		for _, tok := range tokens {
+			if tok.Term == "" || len(tok.Term) > maxTermBytes || tok.Start < 0 || tok.End > len(s) || tok.Start >= tok.End {
+				t.Fatalf("%q: bad token %+v", s, tok)
+			}
+		}
+		stored := make(map[string]bool)
+		for _, tok := range tokens {
+			stored[tok.Term] = true
+		}
+		for _, term := range AnalyzeQuery(s) {
+			if !stored[term] {
+				t.Fatalf("%q: a text is not found by its own term %q", s, term)
+			}
+		}
+	})
+}

@@ -1,0 +1,263 @@
+package text
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+const crashDir = "CAIRN_TEXT_CRASH_DIR"
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(crashDir); dir != "" {
+		writeForever(dir)
+	}
+	os.Exit(m.Run())
+}
+
+// The history of the crash tests: change i adds row i and, often, deletes an older one.
+func change(i uint64) (Row, []uint32) {
+	r := rand.New(rand.NewPCG(i, 0))
+	row := Row{Row: uint32(i), Group: uint32(i % 4), Text: words(r, 1+r.IntN(30), 500)}
+	if i > 5 && i%3 == 0 {
+		return row, []uint32{uint32(r.Uint64N(i))}
+	}
+	return row, nil
+}
+
+func writeForever(dir string) {
+	x, err := Open(Config{Dir: dir})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	for i, said := x.Watermark()+1, uint64(0); ; i++ {
+		row, del := change(i)
+		if err := errors.Join(x.Ready(context.Background()), x.Apply(i, []Row{row}, del)); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		if w := x.Watermark(); w != said {
+			fmt.Println(w)
+			said = w
+		}
+		if i%10 == 0 {
+			time.Sleep(time.Millisecond) // the pace of a busy log, so that a run covers many batches
+		}
+	}
+}
+
+// historyModel is the model after change n.
+func historyModel(n uint64) model {
+	m := model{}
+	for i := uint64(1); i <= n; i++ {
+		row, del := change(i)
+		m[row.Row] = row
+		for _, d := range del {
+			delete(m, d)
+		}
+	}
+	return m
+}
+
+// replayAndCompare applies what the watermark does not cover and compares with the model.
+func replayAndCompare(t *testing.T, x *Index, to uint64) {
+	t.Helper()
+	for i := x.Watermark() + 1; i <= to; i++ {
+		row, del := change(i)
+		apply(t, x, i, []Row{row}, del...)
+	}
+	m := historyModel(to)
+	if got := x.Totals().Rows; got != uint64(len(m)) {
+		t.Fatalf("got %d rows after replay to %d, want %d", got, to, len(m))
+	}
+	r := rand.New(rand.NewPCG(11, to))
+	for range 5 {
+		q := Query{Text: words(r, 3, 500), K: 30}
+		sameHits(t, "after replay", find(t, x, q), m.search(q, Params{}.withDefaults()))
+	}
+}
+
+func TestKill(t *testing.T) {
+	dir := t.TempDir()
+	for round := range 20 {
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), crashDir+"="+dir)
+		cmd.Stderr = os.Stderr
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		said := ""
+		lines := bufio.NewScanner(out)
+		for n := 0; n <= 1+round%4 && lines.Scan(); n++ {
+			said = lines.Text()
+		}
+		time.Sleep(time.Duration(rand.IntN(60)) * time.Millisecond) // the kill may fall anywhere
+		cmd.Process.Kill()
+		cmd.Wait()
+		x, err := Open(Config{Dir: dir})
+		if err != nil {
+			t.Fatalf("round %d: %v", round, err)
+		}
+		w := x.Watermark()
+		var announced uint64
+		if fmt.Sscan(said, &announced); w < announced || w == 0 {
+			t.Fatalf("round %d: watermark %d after %q was announced", round, w, said)
+		}
+		replayAndCompare(t, x, w+500)
+		if err := x.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestCloseDoesNotLose(t *testing.T) {
+	dir := t.TempDir()
+	for to := uint64(300); to <= 3000; to += 300 {
+		x := openAt(t, dir)
+		replayAndCompare(t, x, to)
+		if err := x.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// storedIndex makes a directory with several segments.
+func storedIndex(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "ix")
+	x := openAt(t, dir)
+	for i := uint64(1); i <= 600; i++ {
+		row, del := change(i)
+		apply(t, x, i, []Row{row}, del...)
+		if i%200 == 0 {
+			settle(t, x)
+		}
+	}
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// eachSegment does the same harm to every segment file: which of them are in use is Bleve's business.
+func eachSegment(dir string, harm func(name string) error) error {
+	files, err := filepath.Glob(filepath.Join(dir, "*.zap"))
+	if err == nil && len(files) == 0 {
+		err = errors.New("no segment files")
+	}
+	for _, name := range files {
+		err = errors.Join(err, harm(name))
+	}
+	return err
+}
+
+func flipBit(name string) error {
+	b, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	b[len(b)/2] ^= 1
+	return os.WriteFile(name, b, 0o600)
+}
+
+func truncate(size int64) func(string) error {
+	return func(name string) error { return os.Truncate(name, size) }
+}
+
+func TestDamageIsMovedAside(t *testing.T) {
+	damage := map[string]func(dir string) error{
+		"segment truncated": func(dir string) error { return eachSegment(dir, truncate(1000)) },
+		"segment emptied":   func(dir string) error { return eachSegment(dir, truncate(0)) },
+		"segment deleted":   func(dir string) error { return eachSegment(dir, os.Remove) },
+		"segment bit":       func(dir string) error { return eachSegment(dir, flipBit) },
+		"root truncated":    func(dir string) error { return os.Truncate(filepath.Join(dir, "root.bolt"), 5000) },
+		"root emptied":      func(dir string) error { return os.Truncate(filepath.Join(dir, "root.bolt"), 0) },
+		"root deleted":      func(dir string) error { return os.Remove(filepath.Join(dir, "root.bolt")) },
+		"root garbage": func(dir string) error {
+			return os.WriteFile(filepath.Join(dir, "root.bolt"), []byte(strings.Repeat("nonsense", 4096)), 0o600)
+		},
+	}
+	for name, harm := range damage {
+		t.Run(name, func(t *testing.T) {
+			dir := storedIndex(t)
+			if err := harm(dir); err != nil {
+				t.Fatal(err)
+			}
+			_, err := Open(Config{Dir: dir})
+			var moved *MovedError
+			if !errors.As(err, &moved) || !errors.Is(err, ErrCorrupt) {
+				t.Fatalf("got %v, want a MovedError", err)
+			}
+			if _, err := os.Stat(moved.To); err != nil {
+				t.Fatalf("moved away: %v", err)
+			}
+			x := openAt(t, dir)
+			if w := x.Watermark(); w != 0 {
+				t.Fatalf("got watermark %d in a fresh index", w)
+			}
+			replayAndCompare(t, x, 700)
+		})
+	}
+}
+
+func TestLocked(t *testing.T) {
+	dir := t.TempDir()
+	openAt(t, dir)
+	if _, err := Open(Config{Dir: dir}); !errors.Is(err, ErrLocked) {
+		t.Fatalf("got %v, want ErrLocked", err)
+	}
+}
+
+// TestNoLeaks opens and closes an index many times and counts goroutines and files.
+func TestNoLeaks(t *testing.T) {
+	count := func() (int, int) {
+		fds, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Skipf("no /proc/self/fd here: %v", err)
+		}
+		return runtime.NumGoroutine(), len(fds)
+	}
+	dir := t.TempDir()
+	cycle := func(n uint64) {
+		x := openAt(t, filepath.Join(dir, fmt.Sprint(n%3)))
+		row, _ := change(n)
+		apply(t, x, n, []Row{row})
+		if n%2 == 0 {
+			settle(t, x)
+		}
+		find(t, x, Query{Text: "w1x w2x"})
+		if err := x.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cycle(0)
+	g0, f0 := count()
+	for n := range uint64(50) {
+		cycle(n + 1)
+	}
+	deadline := time.Now().Add(10 * time.Second)
+	for {
+		g, f := count()
+		if g <= g0+2 && f <= f0+1 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("got %d goroutines and %d files, had %d and %d", g, f, g0, f0)
+		}
+		runtime.Gosched()
+	}
+}

@@ -1,0 +1,137 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync/atomic"
+
+	"github.com/cairndb/cairn/index"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/raft"
+)
+
+// machine is what raft drives: it gives committed records to the state and the outcomes to those who wait.
+// raft calls Apply, Snapshot and Restore from one goroutine; the follow task feeds the index and the subscribers.
+type machine struct {
+	state *oplog.State
+	index *index.Index
+	feed  *feed
+	log   *slog.Logger
+
+	applied mark // the state holds everything up to here
+	indexed mark // and so does the index
+	queue   chan followed
+
+	lead atomic.Uint64 // the leader's node id; 0 for none
+	self uint32
+	ours atomic.Bool // this node leads and has applied its term's barrier
+}
+
+// followed is a step for the follow task: outcomes, or a restored state.
+type followed struct {
+	upTo     oplog.Index
+	outcomes []oplog.Outcome
+	restored bool
+}
+
+// followQueue bounds how far the index may fall behind before Apply waits for it.
+const followQueue = 1024
+
+func newMachine(self uint32, state *oplog.State, x *index.Index, at oplog.Index, f *feed, log *slog.Logger) *machine {
+	m := &machine{state: state, index: x, feed: f, log: log, queue: make(chan followed, followQueue), self: self}
+	applied, _ := state.Applied()
+	m.applied.set(applied)
+	m.indexed.set(at)
+	return m
+}
+
+// Apply implements raft.StateMachine. An error of the state stops the process: a node that cannot apply what the
+// cluster has agreed on must not go on answering.
+func (m *machine) Apply(batch []raft.Record) []any {
+	records := make([]oplog.Record, len(batch))
+	for i, r := range batch {
+		records[i] = oplog.Record{Index: oplog.Index(r.Index), Term: oplog.Index(r.Term), Data: r.Data}
+	}
+	outcomes, err := m.state.Apply(records)
+	if err != nil {
+		m.log.Error("cannot apply", "index", batch[0].Index, "err", err)
+		panic(fmt.Sprintf("node: cannot apply record %d: %v", batch[0].Index, err))
+	}
+	results := make([]any, len(batch))
+	at := 0
+	for i, r := range batch {
+		first := at
+		for at < len(outcomes) && uint64(outcomes[at].Index) == r.Index {
+			at++
+		}
+		results[i] = outcomes[first:at]
+	}
+	last := oplog.Index(batch[len(batch)-1].Index)
+	m.applied.set(last)
+	m.queue <- followed{upTo: last, outcomes: outcomes}
+	return results
+}
+
+// Applied implements raft.StateMachine.
+func (m *machine) Applied() (index, term uint64) {
+	i, t := m.state.Applied()
+	return uint64(i), uint64(t)
+}
+
+// Snapshot implements raft.StateMachine.
+func (m *machine) Snapshot() (raft.Snapshot, error) {
+	s, err := m.state.Snapshot()
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Restore implements raft.StateMachine.
+func (m *machine) Restore(r io.Reader) error {
+	if err := m.state.Restore(r); err != nil {
+		return err
+	}
+	at, _ := m.state.Applied()
+	m.applied.set(at)
+	m.queue <- followed{upTo: at, restored: true}
+	return nil
+}
+
+// follow is the task that keeps the index and the subscribers up to date.
+func (m *machine) follow(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case f := <-m.queue:
+			if err := m.step(ctx, f); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func (m *machine) step(ctx context.Context, f followed) error {
+	if f.restored {
+		if _, err := m.index.Rebuild(ctx); err != nil {
+			return err
+		}
+	} else if err := m.index.Follow(f.outcomes); err != nil {
+		return fmt.Errorf("index: %w", err)
+	}
+	m.indexed.set(f.upTo)
+	m.feed.publish(f.outcomes)
+	return nil
+}
+
+// leads says whether this node may write: it leads, and has applied all that came before its term.
+func (m *machine) leads() bool { return m.ours.Load() }
+
+// leader is who leads, as far as this node knows.
+func (m *machine) leader() (uint32, bool) {
+	id := uint32(m.lead.Load())
+	return id, id != 0
+}
