@@ -173,7 +173,7 @@ func (a *analyzer) name(start, end int, compound, quote bool) {
 	}
 	before := a.counted
 	for _, p := range parts {
-		if p[1]-p[0] > 1 {
+		if p[1]-p[0] > 1 && a.counted < a.max {
 			a.word(p[0], p[1])
 		}
 	}

@@ -71,7 +71,7 @@ func isVoicing(r rune) bool { return r == 0xFF9E || r == 0xFF9F }
 
 // letters holds the letters that compatibility decomposition leaves whole.
 var letters = strings.NewReplacer(
-	"ß", "ss", "æ", "ae", "œ", "oe", "ø", "o", "ł", "l", "đ", "d", "ħ", "h", "ð", "d", "þ", "th", "ı", "i", "ŧ", "t", "ς", "σ",
+	"ß", "ss", "æ", "ae", "œ", "oe", "ø", "o", "ł", "l", "đ", "d", "ħ", "h", "ð", "d", "þ", "th", "ı", "i", "ŧ", "t", "ς", "σ", "’", "'",
 	"ى", "ي", "ة", "ه", "ـ", "", "ی", "ي", "ک", "ك",
 )
 
