@@ -39,12 +39,12 @@ func (x *Index) gather(q Query) (*search, error) {
 	terms = slices.Clone(terms[:min(len(terms), MaxQueryTokens)])
 	slices.Sort(terms)
 	terms = slices.Compact(terms)
-	if err := x.refresh(); err != nil {
-		return nil, err
-	}
 	s, err := x.capture(q, terms)
 	if s == nil || err != nil {
 		return nil, err
+	}
+	if x.moved() {
+		x.poke() // for the next search: this one has its segments
 	}
 	if err := s.collect(); err != nil {
 		s.release()

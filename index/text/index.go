@@ -51,27 +51,25 @@ type Index struct {
 	accs   sync.Pool      // of *accumulator
 	marked bool           // Bleve's persister alone uses it once Open has returned
 
-	mu         sync.Mutex // guards what follows; never held over I/O or a call into Bleve but Reader
-	changed    *sync.Cond // something Ready or Sync waits for happened
-	closed     bool
-	err        error // the first failure of the indexer; the index keeps answering from memory
-	rows       rowTable
-	totals     Totals
-	groups     map[uint32]*Totals
-	seq        uint64 // number of the last change
-	applied    uint64 // highest applied index seen
-	persisted  uint64 // sequence that is on disk
-	watermark  uint64 // applied index that is on disk
-	flushing   uint64 // sequence given to Bleve
-	syncing    int    // Sync calls waiting
-	open       *block
-	sealed     []*block // oldest first
-	tailRows   int
-	tailBytes  int
-	round      bool // a round is in flight: the reader must not be refreshed
-	generation uint64
-	infos      map[uint64]*segmentInfo
-	snap       *snapshot
+	mu        sync.Mutex // guards what follows; never held over I/O or a call into Bleve but Reader
+	changed   *sync.Cond // something Ready or Sync waits for happened
+	closed    bool
+	err       error // the first failure of the indexer; the index keeps answering from memory
+	rows      rowTable
+	totals    Totals
+	groups    map[uint32]*Totals
+	seq       uint64 // number of the last change
+	applied   uint64 // highest applied index seen
+	persisted uint64 // sequence that is on disk
+	watermark uint64 // applied index that is on disk
+	flushing  uint64 // sequence given to Bleve
+	syncing   int    // Sync calls waiting
+	open      *block
+	sealed    []*block // oldest first
+	tailRows  int
+	tailBytes int
+	infos     map[uint64]*segmentInfo
+	snap      *snapshot
 }
 
 // Apply makes rows and deletions of one log index searchable before it returns,

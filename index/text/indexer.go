@@ -32,6 +32,9 @@ func (x *Index) index() {
 				break
 			}
 		}
+		if err := x.refresh(); err != nil {
+			x.fail(err)
+		}
 		x.mu.Lock()
 		stop := x.closed || x.err != nil
 		x.mu.Unlock()
@@ -75,8 +78,6 @@ func (x *Index) take() (round []*block, last *block, ok bool) {
 		x.sealed[0].applied, x.sealed[0].seq = x.applied, x.seq
 	}
 	round = x.sealed[:min(len(x.sealed), roundBlocks):min(len(x.sealed), roundBlocks)]
-	x.round = true
-	x.generation++
 	return round, round[len(round)-1], true
 }
 
@@ -157,6 +158,7 @@ func (x *Index) stored(b *block) {
 	x.persisted = max(x.persisted, b.seq)
 	x.watermark = max(x.watermark, b.applied)
 	x.changed.Broadcast()
+	x.poke() // to swap segments in memory for files
 }
 
 // publish removes the round's blocks from the tail and installs the snapshot that holds them.
@@ -169,7 +171,6 @@ func (x *Index) publish(snap *snapshot, round []*block) {
 		x.tailRows -= len(b.docs)
 		x.tailBytes -= b.bytes
 	}
-	x.round = false
 	gone := x.forgetLocked()
 	x.changed.Broadcast()
 	x.mu.Unlock()
@@ -256,39 +257,30 @@ func (x *Index) discard(old *snapshot, gone []*segmentInfo) {
 	}
 }
 
-// refresh follows merges between rounds, so that an idle index lets go of
-// replaced segments. A round in flight makes the new reader unusable: it may
-// hold rows that the tail still has.
+// refresh follows persists and merges between rounds, so that an index lets go of
+// segments that were replaced. Only the indexer calls it: during a round the
+// newest reader may hold rows that the tail still has.
 func (x *Index) refresh() error {
-	x.mu.Lock()
-	if x.closed || x.round || x.snap == nil {
-		x.mu.Unlock()
+	if !x.moved() {
 		return nil
 	}
-	generation, current := x.generation, x.snap.reader
+	snap, err := x.read()
+	if err == nil {
+		x.install(snap)
+	}
+	return err
+}
+
+// moved says whether Bleve's segments are not those of the snapshot any more.
+func (x *Index) moved() bool {
 	r, err := x.store.Reader()
-	x.mu.Unlock()
 	if err != nil {
-		return fmt.Errorf("bleve reader: %w", err)
+		return false
 	}
-	if r.(*scorch.IndexSnapshot) == current {
-		return r.Close()
-	}
-	snap, err := x.prepare(r.(*scorch.IndexSnapshot))
-	if err != nil {
-		return err
-	}
+	defer r.Close()
 	x.mu.Lock()
-	if x.closed || x.generation != generation || x.snap.reader != current {
-		x.mu.Unlock()
-		return snap.reader.Close()
-	}
-	old := x.snap
-	x.snap = snap
-	gone := x.forgetLocked()
-	x.mu.Unlock()
-	x.discard(old, gone)
-	return nil
+	defer x.mu.Unlock()
+	return x.snap != nil && r.(*scorch.IndexSnapshot) != x.snap.reader
 }
 
 // The stored state is a format number and the watermark, both big endian.

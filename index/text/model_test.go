@@ -38,7 +38,7 @@ func (m model) search(q Query, p Params) []Hit {
 		}
 	}
 	if len(terms) > maxTerms {
-		slices.SortFunc(terms, func(a, b string) int { return cmp.Or(cmp.Compare(df[a], df[b]), strings.Compare(a, b)) })
+		slices.SortFunc(terms, func(a, b string) int { return cmp.Or(cmp.Compare(df[a]-1, df[b]-1), strings.Compare(a, b)) })
 		terms = terms[:maxTerms]
 		slices.Sort(terms)
 	}

@@ -106,13 +106,14 @@ func (x *Index) evaluate(q Query) (*search, error) {
 	return s, nil
 }
 
-// choose keeps the terms with the highest idf when there are too many.
+// choose keeps the terms with the highest idf when there are too many; terms that
+// no row has come last.
 func (s *search) choose() {
 	if len(s.terms) <= maxTerms {
 		return
 	}
 	slices.SortFunc(s.terms, func(a, b queryTerm) int {
-		return cmp.Or(cmp.Compare(a.df, b.df), strings.Compare(a.term, b.term))
+		return cmp.Or(cmp.Compare(a.df-1, b.df-1), strings.Compare(a.term, b.term)) // 0-1 is the largest
 	})
 	s.terms = s.terms[:maxTerms]
 	slices.SortFunc(s.terms, func(a, b queryTerm) int { return strings.Compare(a.term, b.term) })

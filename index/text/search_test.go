@@ -1,0 +1,251 @@
+package text
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+func TestLogarithmAndExponential(t *testing.T) {
+	for x := 1e-9; x < 1e9; x *= 1.0137 {
+		if got, want := ln(x), math.Log(x); math.Abs(got-want) > 1e-14*max(1, math.Abs(want)) {
+			t.Fatalf("ln(%g): got %.17g, want %.17g", x, got, want)
+		}
+	}
+	for x := -30.0; x < 30; x += .0917 {
+		if got, want := exp(x), math.Exp(x); math.Abs(got-want) > 1e-14*want {
+			t.Fatalf("exp(%g): got %.17g, want %.17g", x, got, want)
+		}
+	}
+}
+
+// TestLengthsAreExact stores texts of awkward lengths and frequencies and reads
+// them back through segments, a merge and a restart.
+func TestLengthsAreExact(t *testing.T) {
+	dir := t.TempDir()
+	x := openAt(t, dir)
+	lengths := []int{0, 1, 2, 3, 127, 128, 129, 255, 256, 4095, 4096, 5000, 16383, 16384, 32767, 32768, 40000}
+	want := make(map[uint32][2]int)
+	for i, n := range lengths {
+		row, tf := uint32(i), max(n/2, min(n, 1))
+		text := strings.Repeat("needle ", tf) + strings.Repeat("hay ", n-tf)
+		n = min(n, MaxTokens)
+		want[row] = [2]int{min(tf, MaxTokens), n}
+		apply(t, x, uint64(i+1), []Row{{Row: row, Text: text}})
+		settle(t, x) // a segment each, which Bleve then merges
+	}
+	check := func(when string) {
+		t.Helper()
+		hits := find(t, x, Query{Text: "needle", K: 100, Explain: true})
+		if len(hits) != len(lengths)-1 {
+			t.Fatalf("%s: got %d hits, want %d", when, len(hits), len(lengths)-1)
+		}
+		for _, h := range hits {
+			if got := [2]int{int(h.Terms[0].TF), int(h.Terms[0].Length)}; got != want[h.Row] {
+				t.Errorf("%s: row %d: got tf and length %v, want %v", when, h.Row, got, want[h.Row])
+			}
+		}
+	}
+	check("live")
+	totals := x.Totals()
+	x.Close()
+	x = openAt(t, dir)
+	if got := x.Totals(); got != totals {
+		t.Errorf("got %+v after a restart, want %+v", got, totals)
+	}
+	check("restarted")
+}
+
+func TestTieRuleAndOrder(t *testing.T) {
+	x := openAt(t, "")
+	for i := range uint32(50) {
+		apply(t, x, 0, []Row{{Row: i, Text: "same words"}})
+	}
+	rows := func(q Query) (out []uint32) {
+		q.Text, q.K = "words", 3
+		for _, h := range find(t, x, q) {
+			out = append(out, h.Row)
+		}
+		return out
+	}
+	if got, want := rows(Query{}), []uint32{0, 1, 2}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	newest := func(a, b uint32) int { return cmp.Compare(b, a) }
+	if got, want := rows(Query{Tie: newest}), []uint32{49, 48, 47}; !slices.Equal(got, want) {
+		t.Errorf("newest first: got %v, want %v", got, want)
+	}
+	odd := func(row uint32) bool { return row%2 == 1 }
+	if got, want := rows(Query{Keep: odd}), []uint32{1, 3, 5}; !slices.Equal(got, want) {
+		t.Errorf("odd: got %v, want %v", got, want)
+	}
+}
+
+func TestExplainAddsUp(t *testing.T) {
+	x := openAt(t, "")
+	apply(t, x, 0, []Row{{Row: 0, Text: "red fox"}, {Row: 1, Text: "red red car"}, {Row: 2, Text: "blue"}})
+	q := Query{Text: "red fox jumps", Explain: true}
+	hits := find(t, x, q)
+	if len(hits) != 2 || hits[0].Row != 0 || hits[0].Matched != 2 {
+		t.Fatalf("got %+v", hits)
+	}
+	scores, err := x.Scores(q, []uint32{0, 1, 2, 900_000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range hits {
+		sum := 0.0
+		for _, m := range h.Terms {
+			sum += m.Part
+		}
+		if got := round(sum * float64(h.Matched) / 3); got != h.Score || scores[h.Row] != h.Score {
+			t.Errorf("row %d: parts give %v, Scores %v, Search %v", h.Row, got, scores[h.Row], h.Score)
+		}
+	}
+	if scores[2] != 0 || scores[3] != 0 {
+		t.Errorf("got %v for rows that match nothing", scores[2:])
+	}
+	stats, totals, err := x.TermStats([]string{"red", "nothing", "blue"}, nil)
+	if want := []TermStat{{"blue", 1}, {"nothing", 0}, {"red", 2}}; err != nil || !slices.Equal(stats, want) || totals != (Totals{3, 6}) {
+		t.Errorf("got %v %v %v, want %v", stats, totals, err, want)
+	}
+}
+
+// TestManyTerms asks far more than is scored, and compares with the model.
+func TestManyTerms(t *testing.T) {
+	x, m := openAt(t, ""), model{}
+	r := rand.New(rand.NewPCG(5, 6))
+	for i := range uint32(300) {
+		row := Row{Row: i, Text: words(r, 30, 400)}
+		m[i] = row
+		apply(t, x, 0, []Row{row})
+	}
+	for range 10 {
+		q := Query{Text: words(r, 300, 400), K: 40}
+		sameHits(t, "many terms", find(t, x, q), m.search(q, Params{}.withDefaults()))
+	}
+	var long strings.Builder
+	for i := range 10_000 {
+		fmt.Fprintf(&long, "w%dx ", i)
+	}
+	if hits := find(t, x, Query{Text: long.String()}); len(hits) != 10 {
+		t.Errorf("got %d hits for 10,000 words", len(hits))
+	}
+}
+
+// TestExponents covers the settings that TestModel leaves at their defaults.
+func TestExponents(t *testing.T) {
+	x, m := openAt(t, ""), model{}
+	r := rand.New(rand.NewPCG(15, 16))
+	for i := range uint32(200) {
+		row := Row{Row: i, Text: words(r, 20, 100)}
+		m[i] = row
+		apply(t, x, 0, []Row{row})
+	}
+	for _, p := range []Params{{P: 1}, {P: 1.5}, {NoCoord: true}, {B: -1}, {B: 1, K1: 2}} {
+		p = p.withDefaults()
+		q := Query{Text: words(r, 5, 100), K: 50, Params: &p}
+		sameHits(t, fmt.Sprintf("%+v", p), find(t, x, q), m.search(q, p))
+	}
+}
+
+// TestConcurrent searches while rows come and go. A row of a finished Apply is never missed.
+func TestConcurrent(t *testing.T) {
+	x := openAt(t, t.TempDir())
+	var wg sync.WaitGroup
+	stop := make(chan struct{})
+	for g := range 3 {
+		wg.Go(func() {
+			r := rand.New(rand.NewPCG(uint64(g), 0))
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				q := Query{Text: words(r, 3, 100), Groups: []uint32{0, 1}[:r.IntN(3)]}
+				if _, err := x.Search(q); err != nil {
+					t.Errorf("search: %v", err)
+					return
+				}
+			}
+		})
+	}
+	r := rand.New(rand.NewPCG(77, 0))
+	for i := range uint32(4000) {
+		mark := fmt.Sprintf("mark%d", i)
+		apply(t, x, uint64(i+1), []Row{{Row: i, Group: i % 2, Text: words(r, 10, 100) + mark}})
+		if h := find(t, x, Query{Text: mark}); len(h) != 1 || h[0].Row != i {
+			t.Fatalf("row %d: got %v", i, h)
+		}
+		if i%5 == 4 {
+			apply(t, x, uint64(i+1), nil, i-uint32(r.IntN(5)))
+		}
+	}
+	close(stop)
+	wg.Wait()
+	settle(t, x)
+	if l := x.Lag(); l.Rows != 0 || l.Unsynced != 0 || l.Err != nil || l.Bytes != 0 {
+		t.Errorf("got %+v after Sync", l)
+	}
+	if got := x.Watermark(); got != 4000 {
+		t.Errorf("got watermark %d, want 4000", got)
+	}
+}
+
+// TestWatermarkWithoutRows stores an index that no row came with.
+func TestWatermarkWithoutRows(t *testing.T) {
+	dir := t.TempDir()
+	x := openAt(t, dir)
+	apply(t, x, 41, []Row{{Row: 0, Text: "one"}})
+	apply(t, x, 42, nil)
+	settle(t, x)
+	apply(t, x, 43, nil)
+	settle(t, x)
+	x.Close()
+	if got := openAt(t, dir).Watermark(); got != 43 {
+		t.Errorf("got %d, want 43", got)
+	}
+}
+
+func TestReadyHoldsBack(t *testing.T) {
+	x, err := Open(Config{Dir: t.TempDir(), MaxTail: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	rows := make([]Row, 50)
+	for i := range rows {
+		rows[i] = Row{Row: uint32(i), Text: "words"}
+	}
+	apply(t, x, 1, rows)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := x.Ready(ctx); !errors.Is(err, context.Canceled) && x.Lag().Rows >= 10 {
+		t.Errorf("got %v with %d rows in the tail", err, x.Lag().Rows)
+	}
+	if err := x.Ready(context.Background()); err != nil || x.Lag().Rows >= 10 {
+		t.Errorf("got %v with %d rows in the tail", err, x.Lag().Rows)
+	}
+}
+
+func TestClosed(t *testing.T) {
+	x := openAt(t, t.TempDir())
+	x.Close()
+	_, err := x.Search(Query{Text: "x"})
+	for _, err := range []error{err, x.Apply(1, nil, nil), x.Close()} {
+		if err != nil && !errors.Is(err, ErrClosed) {
+			t.Errorf("got %v", err)
+		}
+	}
+	if _, err := x.Search(Query{Text: "x"}); !errors.Is(err, ErrClosed) {
+		t.Errorf("got %v, want ErrClosed", err)
+	}
+}
