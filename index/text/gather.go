@@ -84,6 +84,9 @@ func (x *Index) capture(q Query, terms []string) (*search, error) {
 			t.tail = append(t.tail, p)
 		}
 	}
+	if s.acc, _ = x.accs.Get().(*accumulator); s.acc == nil {
+		s.acc = new(accumulator)
+	}
 	s.snap = x.snap
 	s.snap.reader.AddRef()
 	x.users.Add(1)
@@ -92,10 +95,8 @@ func (x *Index) capture(q Query, terms []string) (*search, error) {
 
 // release gives back what a search holds. Its lists must not be used afterwards.
 func (s *search) release() {
-	if s.acc != nil {
-		s.acc.clear()
-		s.index.accs.Put(s.acc)
-	}
+	s.acc.clear()
+	s.index.accs.Put(s.acc)
 	s.snap.reader.Close()
 	s.index.users.Done()
 }
@@ -145,17 +146,12 @@ func (s *search) take(t *queryTerm, list []posting, e *entry) {
 		return
 	}
 	if len(s.groups.list) == 0 {
-		live := s.count(list, e)
-		if t.df += live; live < uint64(len(list)) {
-			list = s.living(list)
-		}
+		list = s.living(list, e)
+		t.df += uint64(len(list))
 		t.keep(list)
 		return
 	}
-	in := s.inGroups(list)
-	if s.deaths > 0 {
-		in = s.living(in)
-	}
+	in := s.living(s.inGroups(list), nil)
 	t.keep(in)
 	if s.params.Database {
 		t.df += s.count(list, e)
@@ -170,15 +166,10 @@ func (t *queryTerm) keep(list []posting) {
 	}
 }
 
-// count returns how many postings of a list are live, from the entry when its count is current.
+// count returns how many postings of a list are live.
 func (s *search) count(list []posting, e *entry) uint64 {
-	if s.deaths == 0 {
-		return uint64(len(list))
-	}
-	if e != nil {
-		if c := e.counted.Load(); c != uncounted && uint32(c>>32) == s.deaths {
-			return c & (1<<32 - 1)
-		}
+	if n, ok := s.counted(list, e); ok {
+		return n
 	}
 	n := uint64(0)
 	for _, p := range list {
@@ -186,10 +177,26 @@ func (s *search) count(list []posting, e *entry) uint64 {
 			n++
 		}
 	}
+	s.recount(e, n)
+	return n
+}
+
+// counted returns a list's live count where it is known without looking.
+func (s *search) counted(list []posting, e *entry) (uint64, bool) {
+	if s.deaths == 0 {
+		return uint64(len(list)), true
+	}
+	if e == nil {
+		return 0, false
+	}
+	c := e.counted.Load()
+	return c & (1<<32 - 1), c != uncounted && uint32(c>>32) == s.deaths
+}
+
+func (s *search) recount(e *entry, n uint64) {
 	if e != nil {
 		e.counted.Store(uint64(s.deaths)<<32 | n)
 	}
-	return n
 }
 
 // live says whether a row that is known was live at the search's moment.
@@ -198,18 +205,29 @@ func (s *search) live(row uint32) bool {
 	return d == 0 || d > s.seq
 }
 
-func (s *search) living(list []posting) []posting {
-	var out []posting
+// living returns a list's live postings: the list itself when all of them are.
+func (s *search) living(list []posting, e *entry) []posting {
+	if n, ok := s.counted(list, e); ok && n == uint64(len(list)) {
+		return list
+	}
+	from := len(s.acc.scratch)
 	for _, p := range list {
 		if s.live(p.row) {
-			out = append(out, p)
+			s.acc.scratch = append(s.acc.scratch, p)
 		}
+	}
+	out := s.acc.scratch[from:]
+	s.recount(e, uint64(len(out)))
+	if len(out) == len(list) {
+		s.acc.scratch = s.acc.scratch[:from]
+		return list
 	}
 	return out
 }
 
+// inGroups returns a list's postings whose rows are in the groups asked for.
 func (s *search) inGroups(list []posting) []posting {
-	var out []posting
+	from, out := len(s.acc.scratch), s.acc.scratch
 	if s.groups.set == nil {
 		want := s.groups.list[0]
 		for _, p := range list {
@@ -217,14 +235,15 @@ func (s *search) inGroups(list []posting) []posting {
 				out = append(out, p)
 			}
 		}
-		return out
-	}
-	for _, p := range list {
-		if _, ok := s.groups.set[s.pages[p.row>>pageBits].group[p.row&(pageRows-1)]]; ok {
-			out = append(out, p)
+	} else {
+		for _, p := range list {
+			if _, ok := s.groups.set[s.pages[p.row>>pageBits].group[p.row&(pageRows-1)]]; ok {
+				out = append(out, p)
+			}
 		}
 	}
-	return out
+	s.acc.scratch = out
+	return out[from:]
 }
 
 // decode reads one term's postings out of a segment.
@@ -280,6 +299,7 @@ type cell struct {
 type accumulator struct {
 	cells   []cell
 	touched []uint32
+	scratch []posting // filtered lists, one behind the other
 }
 
 func (a *accumulator) grow(rows int) {
@@ -293,5 +313,5 @@ func (a *accumulator) clear() {
 	for _, row := range a.touched {
 		a.cells[row] = cell{}
 	}
-	a.touched = a.touched[:0]
+	a.touched, a.scratch = a.touched[:0], a.scratch[:0]
 }

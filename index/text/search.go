@@ -121,9 +121,6 @@ func (s *search) choose() {
 
 // accumulate adds up each row's parts in the order of the terms.
 func (s *search) accumulate() {
-	if s.acc, _ = s.index.accs.Get().(*accumulator); s.acc == nil {
-		s.acc = new(accumulator)
-	}
 	s.acc.grow(s.rows)
 	scale := s.newScale()
 	cells, touched := s.acc.cells, s.acc.touched
