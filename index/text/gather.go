@@ -20,6 +20,9 @@ type search struct {
 	terms  []queryTerm // sorted
 	acc    *accumulator
 	coords [maxTerms + 1]float64
+	// list and iterator are Bleve's, used again from term to term.
+	list     segment.PostingsList
+	iterator segment.PostingsIterator
 }
 
 // A queryTerm is a term with the postings that score and its document frequency.
@@ -133,7 +136,7 @@ func (s *search) postings(info *segmentInfo, seg segment.Segment, dict *segment.
 			return nil, corrupt(err)
 		}
 	}
-	post, err := decode(*dict, info, term)
+	post, err := s.decode(*dict, info, term)
 	if err != nil {
 		return nil, err
 	}
@@ -247,18 +250,20 @@ func (s *search) inGroups(list []posting) []posting {
 }
 
 // decode reads one term's postings out of a segment.
-func decode(dict segment.TermDictionary, info *segmentInfo, term string) ([]posting, error) {
-	list, err := dict.PostingsList([]byte(term), nil, nil)
+func (s *search) decode(dict segment.TermDictionary, info *segmentInfo, term string) ([]posting, error) {
+	list, err := dict.PostingsList([]byte(term), nil, s.list)
 	if err != nil {
 		return nil, corrupt(err)
 	}
+	s.list = list
 	n := list.Count()
 	if n == 0 {
 		return nil, nil
 	}
 	post := make([]posting, 0, n)
-	for it := list.Iterator(true, true, false, nil); ; {
-		p, err := it.Next()
+	s.iterator = list.Iterator(true, true, false, s.iterator)
+	for {
+		p, err := s.iterator.Next()
 		if err != nil {
 			return nil, corrupt(err)
 		}

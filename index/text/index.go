@@ -68,6 +68,8 @@ type Index struct {
 	sealed    []*block // oldest first
 	tailRows  int
 	tailBytes int
+	added     uint64 // rows taken since Open
+	stored    uint64 // of those, on disk
 	infos     map[uint64]*segmentInfo
 	snap      *snapshot
 }
@@ -94,7 +96,7 @@ func (x *Index) Apply(applied uint64, add []Row, del []uint32) error {
 	for _, row := range del {
 		x.deleteLocked(b, row)
 	}
-	b.applied, b.seq = x.applied, x.seq
+	b.applied, b.seq, b.added = x.applied, x.seq, x.added
 	if len(b.docs) >= blockRows {
 		x.sealLocked()
 	}
@@ -113,6 +115,7 @@ func (x *Index) addLocked(b *block, d document) {
 	bytes := b.bytes
 	b.add(d)
 	x.tailRows++
+	x.added++
 	x.tailBytes += b.bytes - bytes
 }
 
@@ -216,10 +219,13 @@ func (x *Index) totalsLocked(groups []uint32) Totals {
 	return sum
 }
 
-// Ready waits until the tail is within its bound. Callers of Apply call it
+// Ready waits until the tail is within its bound, and what Bleve holds in memory
+// because it cannot write within eight times that. Callers of Apply call it
 // first, where waiting is allowed; a caller that does not is never refused.
 func (x *Index) Ready(ctx context.Context) error {
-	return x.await(ctx, func() bool { return x.tailRows < x.cfg.MaxTail && x.tailBytes < x.cfg.MaxBytes })
+	return x.await(ctx, func() bool {
+		return x.tailRows < x.cfg.MaxTail && x.tailBytes < x.cfg.MaxBytes && x.added-x.stored < uint64(8*x.cfg.MaxTail)
+	})
 }
 
 // Sync waits until every change applied before the call is on disk.

@@ -55,7 +55,7 @@ func (x *Index) lingers() bool {
 func (x *Index) sealLocked() {
 	x.sealed = append(x.sealed, x.open)
 	x.open = newBlock()
-	x.open.applied, x.open.seq = x.applied, x.seq
+	x.open.applied, x.open.seq, x.open.added = x.applied, x.seq, x.added
 }
 
 // take picks the blocks of the next round, and the state to store with them. Rows that
@@ -75,7 +75,6 @@ func (x *Index) take() (round []*block, last *block, ok bool) {
 			return nil, nil, false
 		}
 		x.sealLocked() // empty, but its watermark has to be stored
-		x.sealed[0].applied, x.sealed[0].seq = x.applied, x.seq
 	}
 	round = x.sealed[:min(len(x.sealed), roundBlocks):min(len(x.sealed), roundBlocks)]
 	return round, round[len(round)-1], true
@@ -114,7 +113,7 @@ func (x *Index) write(round []*block, last *block) error {
 	}
 	x.publish(snap, round)
 	if x.cfg.Dir == "" {
-		x.stored(last)
+		x.persistedUpTo(last)
 	}
 	return nil
 }
@@ -145,18 +144,19 @@ func (x *Index) batch(b, state *block) *bleve.Batch {
 			if err := x.mark(); err != nil {
 				x.cfg.Logger.Warn("text index marker not written", "err", err)
 			}
-			x.stored(state)
+			x.persistedUpTo(state)
 		})
 	}
 	return out
 }
 
-// stored records that everything up to a block is on disk.
-func (x *Index) stored(b *block) {
+// persistedUpTo records that everything up to a block is on disk.
+func (x *Index) persistedUpTo(b *block) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.persisted = max(x.persisted, b.seq)
 	x.watermark = max(x.watermark, b.applied)
+	x.stored = max(x.stored, b.added)
 	x.changed.Broadcast()
 	x.poke() // to swap segments in memory for files
 }

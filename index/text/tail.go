@@ -52,6 +52,7 @@ type block struct {
 	bytes   int
 	applied uint64 // the watermark once this block is persisted
 	seq     uint64 // of the last change in it
+	added   uint64 // Index.added then
 }
 
 func newBlock() *block { return &block{terms: make(map[string][]posting)} }
