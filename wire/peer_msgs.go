@@ -233,6 +233,7 @@ type ClusterStatusResult struct {
 	Peers       []PeerStatus
 	QuorumSize  uint32
 	Healthy     bool
+	Node        JSON // extension: what the node says of itself
 }
 
 func (m *ClusterStatusResult) fields(c *codec) {
@@ -243,6 +244,7 @@ func (m *ClusterStatusResult) fields(c *codec) {
 	list(c, "peers", &m.Peers, required)
 	uintField(c, "quorum_size", &m.QuorumSize, required)
 	c.boolean("healthy", &m.Healthy, required)
+	c.json("node", &m.Node, extension)
 }
 
 // DatabaseList answers CLUSTER_DATABASE_LIST.

@@ -1,0 +1,88 @@
+package raft
+
+import (
+	"context"
+	"time"
+
+	hraft "github.com/hashicorp/raft"
+
+	"github.com/cairndb/cairn/wire"
+)
+
+// form makes one cluster out of nodes that were configured with each other's addresses, started in any order.
+//
+// A node without configuration asks every peer who it is. When a peer has a configuration, a cluster exists and
+// this node asks to join it. When all have answered and none has one, the node with the lowest id starts the
+// cluster with all of them; the others wait to be spoken to. A node that has a configuration does nothing here,
+// and one that cannot reach every configured voter starts nothing: so at most one cluster is ever formed.
+func (n *Node) form() {
+	if n.amnesiac() && len(n.cfg.Peers) == 0 {
+		n.log.Error("the log of a cluster of one was lost; starting again from the state")
+		n.remembered(1, 1)
+	}
+	const pause = 200 * time.Millisecond
+	for wait := time.Duration(0); ; wait = pause {
+		select {
+		case <-n.ctx.Done():
+			return
+		case <-time.After(wait):
+		}
+		if n.hasState() {
+			return
+		}
+		n.tryForm()
+	}
+}
+
+func (n *Node) tryForm() {
+	servers := []hraft.Server{{ID: serverID(n.cfg.NodeID), Address: hraft.ServerAddress(n.cfg.Advertise)}}
+	lowest := n.cfg.NodeID
+	for _, addr := range n.cfg.Peers {
+		h, err := n.probe(addr)
+		if err != nil {
+			return // not there yet: the next try asks again
+		}
+		if h.Raft == nil || h.NodeID == n.cfg.NodeID {
+			n.log.Error("peer is not another member", "peer", h.NodeID, "addr", addr)
+			return
+		}
+		if h.Raft.HasState {
+			n.askToJoin(addr)
+			return
+		}
+		if h.Role == "voter" {
+			lowest = min(lowest, h.NodeID)
+			servers = append(servers, hraft.Server{ID: serverID(h.NodeID), Address: hraft.ServerAddress(addr)})
+		}
+	}
+	if n.cfg.Role != "voter" || lowest != n.cfg.NodeID || n.amnesiac() {
+		return
+	}
+	if err := n.raft.BootstrapCluster(hraft.Configuration{Servers: servers}).Error(); err != nil {
+		n.log.Warn("cluster not formed", "err", err)
+		return
+	}
+	n.log.Info("cluster formed", "voters", len(servers))
+}
+
+func (n *Node) probe(addr string) (wire.ClusterHelloOK, error) {
+	ctx, cancel := context.WithTimeout(n.ctx, helloTimeout)
+	defer cancel()
+	c, err := n.pool.dial(ctx, addr, forForward)
+	if err != nil {
+		return wire.ClusterHelloOK{}, err
+	}
+	n.pool.put(addr, forForward, c)
+	return c.hello, nil
+}
+
+// askToJoin asks a peer that belongs to a cluster to take this node in; only its leader can.
+func (n *Node) askToJoin(addr string) {
+	ctx, cancel := context.WithTimeout(n.ctx, rpcTimeout)
+	defer cancel()
+	var ok wire.MembershipOK
+	m := &wire.Membership{Action: "join", NodeID: n.cfg.NodeID, Addr: n.cfg.Advertise, Role: n.cfg.Role}
+	if err := n.pool.call(ctx, addr, forForward, wire.OpMembership, m, wire.OpMembershipOK, &ok); err == nil {
+		n.log.Info("joined", "addr", addr)
+	}
+}

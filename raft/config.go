@@ -1,0 +1,88 @@
+package raft
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"log/slog"
+	"net"
+	"time"
+
+	"github.com/cairndb/cairn/wire"
+)
+
+// Config says what a member is. NodeID, Dir, Addr and Handler are required; a zero elsewhere means the default beside it.
+type Config struct {
+	NodeID    uint32
+	Dir       string // raft.db, snapshots
+	Addr      string // peer listener; port 0 picks one
+	Advertise string // what peers dial; Addr
+	Secret    string
+	Role      string   // voter; or read_replica
+	Peers     []string // the other members' peer addresses; empty starts a cluster of one
+	Voters    int      // configured voters, this node included; len(Peers)+1
+
+	Heartbeat         time.Duration // 1s: how often the leader is heard at least
+	Election          time.Duration // 5s: silence after which followers elect
+	SnapshotThreshold uint64        // 8192
+	SnapshotInterval  time.Duration // 2m
+	TrailingLogs      uint64        // 10240
+	NoSync            bool          // for tests that measure something else
+
+	Hello   func() wire.RaftHello // what this node says of itself: cluster id, versions, client addresses
+	Handler Handler
+	Dial    func(ctx context.Context, addr string) (net.Conn, error) // net.Dialer; a seam for faults
+	Logger  *slog.Logger                                             // discards
+}
+
+// Handler answers what peers ask beyond consensus. Its methods are called from the connections' goroutines.
+type Handler interface {
+	// Forward takes an entry of another member into the log and returns what became of it.
+	Forward(ctx context.Context, entry []byte) ([]byte, error)
+	// Peer answers a frame that is not consensus: OPLOG_PULL, a foreign OPLOG_PUSH, lists, status.
+	Peer(ctx context.Context, f wire.Frame) (wire.Frame, error)
+}
+
+// StateMachine is what the log drives.
+type StateMachine interface {
+	// Apply takes consecutive committed records and returns one result for each.
+	Apply(batch []Record) []any
+	// Applied is the last record whose effects survive a restart; those up to it are passed over by Apply.
+	Applied() (index, term uint64)
+	// Snapshot holds the state still; it is written while Apply goes on.
+	Snapshot() (Snapshot, error)
+	// Restore replaces the state, wholly or not at all.
+	Restore(r io.Reader) error
+}
+
+// Snapshot is a state held still.
+type Snapshot interface {
+	WriteTo(w io.Writer) (int64, error)
+	Release()
+}
+
+// Record is one committed log record; Data is empty for the log's own bookkeeping.
+type Record struct {
+	Index, Term uint64
+	Data        []byte
+}
+
+func (c Config) withDefaults() Config {
+	c.Advertise = cmp.Or(c.Advertise, c.Addr)
+	c.Role = cmp.Or(c.Role, "voter")
+	c.Voters = cmp.Or(c.Voters, len(c.Peers)+1)
+	c.Heartbeat = cmp.Or(c.Heartbeat, time.Second)
+	c.Election = cmp.Or(c.Election, 5*time.Second)
+	c.SnapshotThreshold = cmp.Or(c.SnapshotThreshold, 8192)
+	c.SnapshotInterval = cmp.Or(c.SnapshotInterval, 2*time.Minute)
+	c.TrailingLogs = cmp.Or(c.TrailingLogs, 10240)
+	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
+	if c.Dial == nil {
+		d := &net.Dialer{Timeout: 5 * time.Second, KeepAlive: 15 * time.Second}
+		c.Dial = func(ctx context.Context, addr string) (net.Conn, error) { return d.DialContext(ctx, "tcp", addr) }
+	}
+	if c.Hello == nil {
+		c.Hello = func() wire.RaftHello { return wire.RaftHello{} }
+	}
+	return c
+}

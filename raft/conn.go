@@ -1,0 +1,210 @@
+package raft
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/cairndb/cairn/wire"
+)
+
+// The purposes of connections: each has its own to each peer.
+const (
+	forHeartbeat = "heartbeat"
+	forAppend    = "append"
+	forSnapshot  = "snapshot"
+	forForward   = "forward"
+)
+
+const (
+	helloTimeout = 5 * time.Second
+	rpcTimeout   = 10 * time.Second
+	idleConns    = 4 // kept per peer and purpose
+	bufferSize   = 64 << 10
+)
+
+// conn is a connection to a peer after the handshake. One goroutine at a time.
+type conn struct {
+	net.Conn
+	r     *wire.Reader
+	hello wire.ClusterHelloOK
+	buf   []byte
+}
+
+// call sends a message and reads its answer.
+func (c *conn) call(deadline time.Time, op wire.Op, m wire.Message, want wire.Op, answer wire.Message) error {
+	if err := c.send(deadline, op, m); err != nil {
+		return err
+	}
+	return c.answer(deadline, want, answer)
+}
+
+func (c *conn) send(deadline time.Time, op wire.Op, m wire.Message) (err error) {
+	if c.buf, err = wire.AppendPack(c.buf[:0], op, 0, m, false); err != nil {
+		return err
+	}
+	if err := c.SetWriteDeadline(deadline); err != nil {
+		return err
+	}
+	_, err = c.Write(c.buf)
+	if cap(c.buf) > 1<<20 {
+		c.buf = nil // one large batch does not pin its buffer
+	}
+	return err
+}
+
+func (c *conn) answer(deadline time.Time, want wire.Op, answer wire.Message) error {
+	f, err := c.next(deadline)
+	if err != nil {
+		return err
+	}
+	if f.Op != want {
+		return fmt.Errorf("answer %s where %s belongs", f.Op, want)
+	}
+	return wire.Unpack(f, answer, wire.MaxPlainPeer)
+}
+
+// next reads a frame; an ERROR frame becomes an error.
+func (c *conn) next(deadline time.Time) (wire.Frame, error) {
+	if err := c.SetReadDeadline(deadline); err != nil {
+		return wire.Frame{}, err
+	}
+	f, err := c.r.Next()
+	if err != nil {
+		return f, err
+	}
+	if f.Op == wire.OpError || f.Op == wire.OpReadonlyError {
+		var e wire.Error
+		if err := wire.Unpack(f, &e, wire.MaxPlainPeer); err != nil {
+			return f, err
+		}
+		return f, &PeerError{Code: e.Code, Text: e.Message}
+	}
+	return f, nil
+}
+
+// A PeerError is what a peer answered instead.
+type PeerError struct {
+	Code wire.Code
+	Text string
+}
+
+func (e *PeerError) Error() string { return fmt.Sprintf("peer: %s (%d)", e.Text, e.Code) }
+
+// pool keeps connections to peers between calls.
+type pool struct {
+	cfg    *Config
+	node   *Node
+	mu     sync.Mutex
+	idle   map[poolKey][]*conn
+	live   map[*conn]struct{}
+	closed bool
+}
+
+type poolKey struct{ addr, purpose string }
+
+var errClosed = errors.New("closed")
+
+func newPool(n *Node) *pool {
+	return &pool{cfg: &n.cfg, node: n, idle: map[poolKey][]*conn{}, live: map[*conn]struct{}{}}
+}
+
+// get takes an idle connection or dials one.
+func (p *pool) get(ctx context.Context, addr, purpose string) (*conn, error) {
+	key := poolKey{addr, purpose}
+	p.mu.Lock()
+	if n := len(p.idle[key]); n > 0 {
+		c := p.idle[key][n-1]
+		p.idle[key] = p.idle[key][:n-1]
+		p.mu.Unlock()
+		return c, nil
+	}
+	p.mu.Unlock()
+	return p.dial(ctx, addr, purpose)
+}
+
+// put gives a healthy connection back.
+func (p *pool) put(addr, purpose string, c *conn) {
+	key := poolKey{addr, purpose}
+	p.mu.Lock()
+	if !p.closed && len(p.idle[key]) < idleConns {
+		p.idle[key] = append(p.idle[key], c)
+		p.mu.Unlock()
+		return
+	}
+	p.mu.Unlock()
+	p.drop(c)
+}
+
+func (p *pool) drop(c *conn) {
+	p.mu.Lock()
+	delete(p.live, c)
+	p.mu.Unlock()
+	c.Close()
+}
+
+// dial connects and shakes hands.
+func (p *pool) dial(ctx context.Context, addr, purpose string) (*conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, helloTimeout)
+	defer cancel()
+	nc, err := p.cfg.Dial(ctx, addr)
+	if err != nil {
+		return nil, fmt.Errorf("peer %s: %w", addr, err)
+	}
+	c := &conn{Conn: nc, r: wire.NewReader(bufio.NewReaderSize(nc, bufferSize), wire.MaxLength)}
+	p.mu.Lock()
+	if p.closed {
+		p.mu.Unlock()
+		nc.Close()
+		return nil, errClosed
+	}
+	p.live[c] = struct{}{}
+	p.mu.Unlock()
+	deadline, _ := ctx.Deadline()
+	if err := c.call(deadline, wire.OpClusterHello, p.node.hello(purpose), wire.OpClusterHelloOK, &c.hello); err != nil {
+		p.drop(c)
+		return nil, fmt.Errorf("peer %s: hello: %w", addr, err)
+	}
+	return c, nil
+}
+
+// call makes one exchange with a peer. A kept connection may have died unnoticed; then one fresh one is tried,
+// because the request surely was not answered and every request is safe to send twice or carries its own guard.
+func (p *pool) call(ctx context.Context, addr, purpose string, op wire.Op, m wire.Message, want wire.Op, answer wire.Message) error {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		deadline = time.Now().Add(rpcTimeout)
+	}
+	c, err := p.get(ctx, addr, purpose)
+	if err != nil {
+		return err
+	}
+	err = c.call(deadline, op, m, want, answer)
+	var pe *PeerError
+	if err != nil && !errors.As(err, &pe) {
+		p.drop(c)
+		return fmt.Errorf("peer %s: %w", addr, err)
+	}
+	p.put(addr, purpose, c)
+	return err
+}
+
+// close ends every connection, in use or not.
+func (p *pool) close() {
+	p.mu.Lock()
+	p.closed = true
+	all := make([]*conn, 0, len(p.live))
+	for c := range p.live {
+		all = append(all, c)
+	}
+	clear(p.live)
+	clear(p.idle)
+	p.mu.Unlock()
+	for _, c := range all {
+		c.Close()
+	}
+}

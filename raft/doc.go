@@ -1,0 +1,21 @@
+// Package raft is consensus: hashicorp/raft assembled, and the peer port on which it travels inside the
+// cluster opcodes. It carries opaque records and knows nothing of memory.
+//
+//	hashicorp/raft call                frame              answer
+//	AppendEntries with entries         0xC4 OPLOG_PUSH    0xC5 OPLOG_PUSH_OK
+//	AppendEntries without              0xC6 HEARTBEAT     0xC7 HEARTBEAT_ACK
+//	RequestVote, RequestPreVote        0xC8 REQUEST_VOTE  0xC9 VOTE_GRANTED or 0xCA VOTE_DENIED
+//	InstallSnapshot                    0xD0 BEGIN, 0xD1 CHUNK …   0xD2 SNAPSHOT_OK
+//	TimeoutNow                         0xD3               0xD4
+//	an entry on its way to the leader  0xD5 FORWARD       0xD6 FORWARD_OK
+//	a linearizable read                0xD7 READ_INDEX    0xD8 READ_INDEX_OK
+//	membership                         0xD9 MEMBERSHIP    0xDA MEMBERSHIP_OK
+//
+// Each kind of traffic has connections of its own to each peer, so a snapshot never delays a heartbeat.
+// Every connection begins with CLUSTER_HELLO and the cluster secret. A Raft message counts only when it has
+// a `raft` map, its sender is the node that said hello, and that node is a member (or this node has no
+// configuration yet). A message without the map comes from a foreign peer: it is answered, and changes nothing.
+//
+// A Node is opened once and closed once; its other methods may be called from any goroutine. The state
+// machine is called from one goroutine at a time. No lock is held while a connection is read or written.
+package raft

@@ -1,0 +1,31 @@
+package raft
+
+import (
+	"errors"
+	"fmt"
+
+	hraft "github.com/hashicorp/raft"
+)
+
+// What callers branch on.
+var (
+	ErrNotLeader      = errors.New("not the leader")
+	ErrNoLeader       = errors.New("no leader elected")
+	ErrUnknownOutcome = errors.New("leadership was lost while the record was under way")
+	ErrUnavailable    = errors.New("the log takes no records now")
+	ErrRefused        = errors.New("refused")
+)
+
+// meaning maps the library's errors to ours: the record surely did not enter the log, or nobody knows.
+func meaning(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, hraft.ErrNotLeader):
+		return ErrNotLeader
+	case errors.Is(err, hraft.ErrEnqueueTimeout), errors.Is(err, hraft.ErrLeadershipTransferInProgress):
+		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+	default: // lost leadership, shut down, aborted by a restore: it may be committed by the next leader
+		return fmt.Errorf("%w: %w", ErrUnknownOutcome, err)
+	}
+}

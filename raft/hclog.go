@@ -1,0 +1,37 @@
+package raft
+
+import (
+	"bytes"
+	"encoding/json"
+	"log/slog"
+
+	"github.com/hashicorp/go-hclog"
+)
+
+// newLogger carries the library's log lines onto slog: it writes them as JSON, one a write, and this reads them.
+func newLogger(to *slog.Logger) hclog.Logger {
+	return hclog.New(&hclog.LoggerOptions{Name: "raft", Level: hclog.Info, JSONFormat: true, Output: lines{to}})
+}
+
+type lines struct{ to *slog.Logger }
+
+var levels = map[string]slog.Level{"trace": slog.LevelDebug, "debug": slog.LevelDebug, "info": slog.LevelDebug,
+	"warn": slog.LevelInfo, "error": slog.LevelWarn}
+
+// Write takes one JSON line. The library's own notion of what matters is a level louder than an operator's.
+func (l lines) Write(p []byte) (int, error) {
+	var line map[string]any
+	if json.Unmarshal(bytes.TrimSpace(p), &line) != nil {
+		return len(p), nil
+	}
+	level, _ := line["@level"].(string)
+	msg, _ := line["@message"].(string)
+	attrs := make([]any, 0, 2*len(line))
+	for k, v := range line {
+		if k[0] != '@' {
+			attrs = append(attrs, k, v)
+		}
+	}
+	l.to.Log(nil, levels[level], msg, attrs...) //nolint:staticcheck // slog takes a nil context
+	return len(p), nil
+}

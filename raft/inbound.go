@@ -1,0 +1,305 @@
+package raft
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	hraft "github.com/hashicorp/raft"
+
+	"github.com/cairndb/cairn/wire"
+)
+
+// member says whether a Raft message of this connection's peer counts: it must be sent by the node that said
+// hello, and that node must be a member, unless this node has no configuration to compare with.
+func (c *inbound) member(sender uint32) bool {
+	if sender != c.peer.NodeID || sender == c.n.cfg.NodeID || c.peer.Raft == nil {
+		return false
+	}
+	servers := c.n.servers()
+	if len(servers) == 0 {
+		return true
+	}
+	for _, s := range servers {
+		if s.ID == serverID(sender) {
+			return true
+		}
+	}
+	return false
+}
+
+// consume hands a request to the library and waits for its answer.
+func (c *inbound) consume(ctx context.Context, cmd any, body io.Reader) (any, error) {
+	ch := make(chan hraft.RPCResponse, 1)
+	r := hraft.RPC{Command: cmd, Reader: body, RespChan: ch}
+	if a, ok := cmd.(*hraft.AppendEntriesRequest); ok {
+		if fast := c.n.fast.Load(); fast != nil && isHeartbeat(a) {
+			(*fast)(r)
+			return wait(ctx, ch)
+		}
+	}
+	select {
+	case c.n.transport.consumer <- r:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	return wait(ctx, ch)
+}
+
+// isHeartbeat is the library's own mark of an append that brings nothing and asks for no consistency check.
+func isHeartbeat(a *hraft.AppendEntriesRequest) bool {
+	return len(a.Entries) == 0 && a.Term != 0 && a.Addr != nil && a.PrevLogEntry == 0 && a.PrevLogTerm == 0 && a.LeaderCommitIndex == 0
+}
+
+func wait(ctx context.Context, ch <-chan hraft.RPCResponse) (any, error) {
+	select {
+	case r := <-ch:
+		return r.Response, r.Error
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (c *inbound) header(id uint32, addr string) hraft.RPCHeader {
+	return hraft.RPCHeader{ProtocolVersion: hraft.ProtocolVersionMax, ID: []byte(serverID(id)), Addr: []byte(addr)}
+}
+
+func (c *inbound) append(ctx context.Context, a *wire.RaftAppend) (*wire.RaftAppendReply, error) {
+	req := &hraft.AppendEntriesRequest{RPCHeader: c.header(a.Leader, a.LeaderAddr), Term: a.Term, Leader: []byte(a.LeaderAddr),
+		PrevLogEntry: a.PrevIndex, PrevLogTerm: a.PrevTerm, LeaderCommitIndex: a.Commit, Entries: make([]*hraft.Log, len(a.Entries))}
+	for i, e := range a.Entries {
+		l := &hraft.Log{Index: e.Index, Term: e.Term, Type: hraft.LogType(e.Type), Data: e.Data, Extensions: e.Extensions}
+		if e.AppendedAt != 0 {
+			l.AppendedAt = time.Unix(0, e.AppendedAt)
+		}
+		req.Entries[i] = l
+	}
+	resp, err := c.consume(ctx, req, nil)
+	if err != nil {
+		return nil, err
+	}
+	r, ok := resp.(*hraft.AppendEntriesResponse)
+	if !ok {
+		return nil, fmt.Errorf("append answered with %T", resp)
+	}
+	if r.Success {
+		c.n.remembered(r.LastLog, a.Commit)
+	}
+	return &wire.RaftAppendReply{Term: r.Term, LastLog: r.LastLog, Success: r.Success, NoRetryBackoff: r.NoRetryBackoff}, nil
+}
+
+// push is AppendEntries when a member sends it; otherwise operations of a foreign peer.
+func (c *inbound) push(ctx context.Context, f wire.Frame) error {
+	var m wire.OplogPush
+	if err := wire.Unpack(f, &m, wire.MaxPlainPeer); err != nil {
+		return err
+	}
+	if m.Raft == nil {
+		return c.other(f)
+	}
+	if !c.member(m.Raft.Leader) {
+		return c.fail(f, wire.CodeNotLeader, "node %d is no member of this cluster", m.Raft.Leader)
+	}
+	r, err := c.append(ctx, m.Raft)
+	if err != nil {
+		return c.fail(f, wire.CodeInternal, "%v", err)
+	}
+	return c.reply(f, wire.OpOplogPushOK, &wire.OplogPushOK{LastHLC: []byte{}, Raft: r})
+}
+
+func (c *inbound) heartbeat(ctx context.Context, f wire.Frame) error {
+	var m wire.Heartbeat
+	if err := wire.Unpack(f, &m, wire.MaxPlainPeer); err != nil {
+		return err
+	}
+	ack := &wire.HeartbeatAck{FollowerID: c.n.cfg.NodeID, FollowerRole: c.n.cfg.Role, FollowerLastHLC: []byte{}}
+	if m.Raft != nil && c.member(m.Raft.Leader) {
+		r, err := c.append(ctx, m.Raft)
+		if err != nil {
+			return c.fail(f, wire.CodeInternal, "%v", err)
+		}
+		ack.Raft = r
+	}
+	// A foreign peer is told the true term and moves nothing.
+	ack.Term = c.n.Term()
+	return c.reply(f, wire.OpHeartbeatAck, ack)
+}
+
+func (c *inbound) vote(ctx context.Context, f wire.Frame) error {
+	var m wire.RequestVote
+	if err := wire.Unpack(f, &m, wire.MaxPlainPeer); err != nil {
+		return err
+	}
+	reply := func(v *wire.Vote, op wire.Op) error {
+		v.VoterID = c.n.cfg.NodeID
+		return c.reply(f, op, v)
+	}
+	deny := func(reason string) error {
+		return reply(&wire.Vote{Term: c.n.Term(), Reason: &reason}, wire.OpVoteDenied)
+	}
+	switch v := m.Raft; {
+	case v == nil:
+		return deny("this cluster votes through Raft only")
+	case !c.member(v.Candidate):
+		return deny("not a voter")
+	case c.n.amnesiac():
+		return deny("this node lost its log and has not caught up")
+	default:
+		r, err := c.ballot(ctx, v)
+		if err != nil {
+			return deny(err.Error())
+		}
+		op := wire.OpVoteDenied
+		if r.Granted {
+			op = wire.OpVoteGranted
+		}
+		return reply(&wire.Vote{Term: r.Term, Granted: r.Granted, Raft: r}, op)
+	}
+}
+
+func (c *inbound) ballot(ctx context.Context, v *wire.RaftVote) (*wire.RaftVoteReply, error) {
+	var cmd any = &hraft.RequestVoteRequest{RPCHeader: c.header(v.Candidate, v.Addr), Term: v.Term, Candidate: []byte(v.Addr),
+		LastLogIndex: v.LastIndex, LastLogTerm: v.LastTerm, LeadershipTransfer: v.Transfer}
+	if v.PreVote {
+		cmd = &hraft.RequestPreVoteRequest{RPCHeader: c.header(v.Candidate, v.Addr), Term: v.Term, LastLogIndex: v.LastIndex, LastLogTerm: v.LastTerm}
+	}
+	resp, err := c.consume(ctx, cmd, nil)
+	if err != nil {
+		return nil, err
+	}
+	switch r := resp.(type) {
+	case *hraft.RequestVoteResponse:
+		return &wire.RaftVoteReply{Term: r.Term, Granted: r.Granted}, nil
+	case *hraft.RequestPreVoteResponse:
+		return &wire.RaftVoteReply{Term: r.Term, Granted: r.Granted}, nil
+	default:
+		return nil, fmt.Errorf("vote answered with %T", resp)
+	}
+}
+
+func (c *inbound) snapshot(ctx context.Context, f wire.Frame) error {
+	var m wire.SnapshotBegin
+	if err := wire.Unpack(f, &m, wire.MaxPlainPeer); err != nil {
+		return err
+	}
+	if !c.member(m.Leader) {
+		return c.fail(f, wire.CodeNotLeader, "node %d is no member of this cluster", m.Leader)
+	}
+	c.n.log.Info("receiving snapshot", "peer", m.Leader, "index", m.LastIndex, "bytes", m.Size)
+	pr, pw := io.Pipe()
+	received := make(chan error, 1)
+	go func() { // ends with the last chunk, the connection, or the reader's close below
+		err := c.chunks(pw, m.Size)
+		pw.CloseWithError(err)
+		received <- err
+	}()
+	req := &hraft.InstallSnapshotRequest{RPCHeader: c.header(m.Leader, m.LeaderAddr), SnapshotVersion: hraft.SnapshotVersionMax, Term: m.Term,
+		Leader: []byte(m.LeaderAddr), LastLogIndex: m.LastIndex, LastLogTerm: m.LastTerm, Configuration: m.Configuration,
+		ConfigurationIndex: m.ConfigurationIndex, Size: int64(m.Size)}
+	resp, err := c.consume(ctx, req, pr)
+	pr.CloseWithError(errClosed)
+	if rerr := <-received; rerr != nil {
+		return rerr // the stream broke off: there is no boundary to answer at
+	}
+	if err != nil {
+		return c.fail(f, wire.CodeInternal, "%v", err)
+	}
+	r, ok := resp.(*hraft.InstallSnapshotResponse)
+	if !ok {
+		return fmt.Errorf("snapshot answered with %T", resp)
+	}
+	return c.reply(f, wire.OpSnapshotOK, &wire.SnapshotOK{Term: r.Term, Success: r.Success})
+}
+
+// chunks takes the pieces of a snapshot off the connection, all of them even when nobody reads them any more.
+func (c *inbound) chunks(w io.Writer, size uint64) error {
+	h := sha256.New()
+	var werr error
+	for at := uint64(0); ; {
+		if err := c.nc.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+			return err
+		}
+		f, err := c.r.Next()
+		if err != nil {
+			return err
+		}
+		var m wire.SnapshotChunk
+		if f.Op != wire.OpSnapshotChunk {
+			return fmt.Errorf("%s inside a snapshot", f.Op)
+		}
+		if err := wire.Unpack(f, &m, wire.MaxPlainPeer); err != nil {
+			return err
+		}
+		if at += uint64(len(m.Data)); m.Offset+uint64(len(m.Data)) != at || at > size {
+			return fmt.Errorf("snapshot chunk at %d where %d belongs", m.Offset, at-uint64(len(m.Data)))
+		}
+		h.Write(m.Data)
+		if werr == nil {
+			_, werr = w.Write(m.Data)
+		}
+		if at == size {
+			if string(m.Sum) != string(h.Sum(nil)) {
+				return errors.New("snapshot checksum differs")
+			}
+			return c.nc.SetReadDeadline(time.Time{})
+		}
+	}
+}
+
+func (c *inbound) timeoutNow(ctx context.Context, f wire.Frame) error {
+	var m wire.TimeoutNow
+	if err := wire.Unpack(f, &m, wire.MaxPlainPeer); err != nil {
+		return err
+	}
+	if !c.member(m.Leader) {
+		return c.fail(f, wire.CodeNotLeader, "node %d is no member of this cluster", m.Leader)
+	}
+	if _, err := c.consume(ctx, &hraft.TimeoutNowRequest{RPCHeader: c.header(m.Leader, m.LeaderAddr)}, nil); err != nil {
+		return c.fail(f, wire.CodeInternal, "%v", err)
+	}
+	return c.reply(f, wire.OpTimeoutNowOK, &wire.Nothing{})
+}
+
+func (c *inbound) forward(ctx context.Context, f wire.Frame) error {
+	var m wire.Forward
+	if err := wire.Unpack(f, &m, wire.MaxPlainPeer); err != nil {
+		return err
+	}
+	if !c.member(c.peer.NodeID) {
+		return c.fail(f, wire.CodeNotLeader, "node %d is no member of this cluster", c.peer.NodeID)
+	}
+	out, err := c.n.cfg.Handler.Forward(ctx, m.Entry)
+	if err != nil {
+		return c.fail(f, wire.CodeInternal, "%v", err)
+	}
+	return c.reply(f, wire.OpForwardOK, &wire.ForwardOK{Outcome: out})
+}
+
+func (c *inbound) readIndex(ctx context.Context, f wire.Frame) error {
+	if !c.n.IsLeader() {
+		return c.fail(f, wire.CodeNotLeader, "%v", ErrNotLeader)
+	}
+	i, err := c.n.ReadIndex(ctx)
+	if err != nil {
+		return c.fail(f, wire.CodeNoQuorum, "%v", err)
+	}
+	return c.reply(f, wire.OpReadIndexOK, &wire.ReadIndexOK{Index: i, Term: c.n.Term()})
+}
+
+func (c *inbound) membership(ctx context.Context, f wire.Frame) error {
+	var m wire.Membership
+	if err := wire.Unpack(f, &m, wire.MaxPlainPeer); err != nil {
+		return err
+	}
+	if !c.n.IsLeader() {
+		return c.fail(f, wire.CodeNotLeader, "%v", ErrNotLeader)
+	}
+	msg, err := c.n.change(m)
+	if err != nil {
+		return c.fail(f, wire.CodeInternal, "%v", err)
+	}
+	return c.reply(f, wire.OpMembershipOK, &wire.MembershipOK{Message: msg})
+}

@@ -1,0 +1,75 @@
+package raft
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
+	"go.etcd.io/bbolt"
+)
+
+// openLog opens the log and the vote. A file that cannot be read is moved aside, kept and named, and the node
+// goes on with an empty one: the leader brings it up to date. What it may have voted is forgotten with the
+// file, so it gives no vote until it has caught up (amnesiac).
+func (n *Node) openLog() (err error) {
+	path := filepath.Join(n.cfg.Dir, "raft.db")
+	if n.logs, err = n.openStore(path); err != nil {
+		if errors.Is(err, bbolt.ErrTimeout) { //nolint:staticcheck // raft-boltdb returns this one
+			return fmt.Errorf("raft log %s: held by another process", path)
+		}
+		aside := fmt.Sprintf("%s.corrupt-%d", path, time.Now().Unix())
+		n.log.Error("raft log unreadable, moved aside", "path", path, "aside", aside, "err", err)
+		if err := os.WriteFile(n.amnesiaFile(), []byte("the log was lost; no votes until caught up\n"), 0o600); err != nil {
+			return fmt.Errorf("raft log: %w", err)
+		}
+		if err := os.Rename(path, aside); err != nil {
+			return fmt.Errorf("raft log: %w", err)
+		}
+		if n.logs, err = n.openStore(path); err != nil {
+			return fmt.Errorf("raft log %s: %w", path, err)
+		}
+	}
+	if _, err := os.Stat(n.amnesiaFile()); err == nil {
+		n.lost.Store(true)
+	}
+	return nil
+}
+
+func (n *Node) openStore(path string) (s *raftboltdb.BoltStore, err error) {
+	defer func() { // bbolt panics on some damaged files
+		if p := recover(); p != nil {
+			err = fmt.Errorf("unreadable: %v", p)
+		}
+	}()
+	s, err = raftboltdb.New(raftboltdb.Options{Path: path, NoSync: n.cfg.NoSync, MsgpackUseNewTimeFormat: true,
+		BoltOptions: &bbolt.Options{Timeout: 2 * time.Second, NoFreelistSync: true, FreelistType: bbolt.FreelistMapType}})
+	if err != nil {
+		return nil, err
+	}
+	if _, err := s.LastIndex(); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (n *Node) amnesiaFile() string { return filepath.Join(n.cfg.Dir, "amnesia") }
+
+// amnesiac says whether this node has lost its vote and must not give another yet.
+func (n *Node) amnesiac() bool { return n.lost.Load() }
+
+// remembered ends the amnesia: a leader's log is here up to what was committed when it spoke.
+func (n *Node) remembered(last, commit uint64) {
+	if !n.lost.Load() || commit == 0 || last < commit {
+		return
+	}
+	if err := os.Remove(n.amnesiaFile()); err != nil && !errors.Is(err, os.ErrNotExist) {
+		n.log.Warn("amnesia mark stays", "err", err)
+		return
+	}
+	n.lost.Store(false)
+	n.log.Info("caught up after a lost log", "index", last)
+}

@@ -1,0 +1,200 @@
+package raft
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	hraft "github.com/hashicorp/raft"
+
+	"github.com/cairndb/cairn/wire"
+)
+
+// Change asks the leader, wherever it is, to change who belongs to the cluster.
+func (n *Node) Change(ctx context.Context, m wire.Membership) (string, error) {
+	if n.IsLeader() {
+		return n.change(m)
+	}
+	var ok wire.MembershipOK
+	err := n.askLeader(ctx, wire.OpMembership, &m, wire.OpMembershipOK, &ok)
+	return ok.Message, err
+}
+
+var changes = map[string]func(*Node, wire.Membership) (string, error){
+	"join":     (*Node).join,
+	"remove":   (*Node).remove,
+	"promote":  (*Node).makeVoter,
+	"transfer": (*Node).transfer,
+}
+
+func (n *Node) change(m wire.Membership) (string, error) {
+	f, ok := changes[m.Action]
+	if !ok {
+		return "", fmt.Errorf("%w: membership action %q: join, remove, promote or transfer", ErrRefused, m.Action)
+	}
+	return f(n, m)
+}
+
+const changeTimeout = 10 * time.Second
+
+func (n *Node) find(id uint32) (hraft.Server, bool) {
+	s := n.servers()
+	i := slices.IndexFunc(s, func(s hraft.Server) bool { return s.ID == serverID(id) })
+	if i < 0 {
+		return hraft.Server{}, false
+	}
+	return s[i], true
+}
+
+// join takes a node in without a vote; it is promoted when it has caught up, if it wants to be a voter.
+func (n *Node) join(m wire.Membership) (string, error) {
+	if m.NodeID == 0 || m.Addr == "" {
+		return "", fmt.Errorf("%w: a node joins with its id and its peer address", ErrRefused)
+	}
+	for _, s := range n.servers() {
+		if s.Address == hraft.ServerAddress(m.Addr) && s.ID != serverID(m.NodeID) {
+			return "", fmt.Errorf("%w: address %s belongs to node %s; remove it first", ErrRefused, m.Addr, s.ID)
+		}
+	}
+	s, known := n.find(m.NodeID)
+	if known && string(s.Address) == m.Addr {
+		n.want(m.NodeID, m.Role != "read_replica" && s.Suffrage != hraft.Voter)
+		return fmt.Sprintf("node %d is a member already", m.NodeID), nil
+	}
+	var f hraft.IndexFuture
+	if known && s.Suffrage == hraft.Voter { // a voter that moved keeps its vote
+		f = n.raft.AddVoter(serverID(m.NodeID), hraft.ServerAddress(m.Addr), 0, changeTimeout)
+	} else {
+		f = n.raft.AddNonvoter(serverID(m.NodeID), hraft.ServerAddress(m.Addr), 0, changeTimeout)
+	}
+	if err := f.Error(); err != nil {
+		return "", meaning(err)
+	}
+	n.want(m.NodeID, m.Role != "read_replica")
+	return fmt.Sprintf("node %d joined", m.NodeID), nil
+}
+
+func (n *Node) want(id uint32, voter bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if voter {
+		n.wanted[id] = true
+	} else {
+		delete(n.wanted, id)
+	}
+}
+
+// promote gives those who joined as voters their vote, once they are within one batch of the leader's log.
+func (n *Node) promote() {
+	tick := time.NewTicker(500 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-n.ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if !n.IsLeader() {
+			continue
+		}
+		n.mu.Lock()
+		var due []uint32
+		for id := range n.wanted {
+			if p := n.peers[id]; p != nil && p.lastLog+512 >= n.raft.LastIndex() {
+				due = append(due, id)
+			}
+		}
+		n.mu.Unlock()
+		for _, id := range due {
+			if _, err := n.makeVoter(wire.Membership{NodeID: id}); err != nil {
+				n.log.Warn("not promoted", "peer", id, "err", err)
+				continue
+			}
+			n.want(id, false)
+		}
+	}
+}
+
+func (n *Node) makeVoter(m wire.Membership) (string, error) {
+	s, ok := n.find(m.NodeID)
+	if !ok {
+		return "", fmt.Errorf("%w: node %d is no member", ErrRefused, m.NodeID)
+	}
+	if s.Suffrage == hraft.Voter {
+		return fmt.Sprintf("node %d is a voter already", m.NodeID), nil
+	}
+	if err := n.raft.AddVoter(s.ID, s.Address, 0, changeTimeout).Error(); err != nil {
+		return "", meaning(err)
+	}
+	return fmt.Sprintf("node %d is a voter", m.NodeID), nil
+}
+
+func (n *Node) remove(m wire.Membership) (string, error) {
+	if _, ok := n.find(m.NodeID); !ok {
+		return "", fmt.Errorf("%w: node %d is no member", ErrRefused, m.NodeID)
+	}
+	n.want(m.NodeID, false)
+	if err := n.raft.RemoveServer(serverID(m.NodeID), 0, changeTimeout).Error(); err != nil {
+		return "", meaning(err)
+	}
+	return fmt.Sprintf("node %d removed", m.NodeID), nil
+}
+
+func (n *Node) transfer(m wire.Membership) (string, error) {
+	f := n.raft.LeadershipTransfer()
+	if m.NodeID != 0 {
+		s, ok := n.find(m.NodeID)
+		if !ok {
+			return "", fmt.Errorf("%w: node %d is no member", ErrRefused, m.NodeID)
+		}
+		f = n.raft.LeadershipTransferToServer(s.ID, s.Address)
+	}
+	if err := f.Error(); err != nil {
+		return "", fmt.Errorf("transfer: %w", err)
+	}
+	return "leadership handed over", nil
+}
+
+// Member is a node of the cluster as this one knows it.
+type Member struct {
+	ID       uint32
+	Addr     string
+	Voter    bool
+	LastLog  uint64    // on the leader: how far the member's log is known to reach
+	LastSeen time.Time // on the leader: its last answer; zero for never
+}
+
+// Status is what this node knows of consensus.
+type Status struct {
+	State         string // Leader, Follower, Candidate
+	Term          uint64
+	LastIndex     uint64
+	CommitIndex   uint64
+	AppliedIndex  uint64
+	SnapshotIndex uint64
+	LastContact   time.Time // with the leader
+	Amnesia       bool
+	Members       []Member
+}
+
+// Status reads it.
+func (n *Node) Status() Status {
+	s := Status{State: n.raft.State().String(), Term: n.Term(), LastIndex: n.raft.LastIndex(), CommitIndex: n.raft.CommitIndex(),
+		AppliedIndex: n.raft.AppliedIndex(), LastContact: n.raft.LastContact(), Amnesia: n.amnesiac()}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, srv := range n.servers() {
+		m := Member{ID: nodeID(srv.ID), Addr: string(srv.Address), Voter: srv.Suffrage == hraft.Voter}
+		if p := n.peers[m.ID]; p != nil {
+			m.LastLog, m.LastSeen = p.lastLog, p.lastSeen
+		}
+		s.Members = append(s.Members, m)
+	}
+	return s
+}
+
+// Ask makes one exchange with another member: what the Handler's Peer answers there.
+func (n *Node) Ask(ctx context.Context, addr string, op wire.Op, m wire.Message, want wire.Op, answer wire.Message) error {
+	return n.pool.call(ctx, addr, forForward, op, m, want, answer)
+}

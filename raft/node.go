@@ -1,0 +1,295 @@
+package raft
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	hraft "github.com/hashicorp/raft"
+	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
+
+	"github.com/cairndb/cairn/wire"
+)
+
+// Node is one member's part in consensus.
+type Node struct {
+	cfg       Config
+	log       *slog.Logger
+	sm        StateMachine
+	raft      *hraft.Raft
+	logs      *raftboltdb.BoltStore
+	transport *transport
+	server    *server
+	pool      *pool
+	fast      atomic.Pointer[func(hraft.RPC)]
+	lost      atomic.Bool   // see amnesiac
+	ready     atomic.Uint64 // term whose barrier this node, leading, has applied; 0 for none
+
+	ctx    context.Context
+	cancel context.CancelFunc
+	tasks  sync.WaitGroup
+
+	mu      sync.Mutex
+	peers   map[uint32]*peerState // what the leader knows of the others
+	wanted  map[uint32]bool       // joined as voters, not yet promoted
+	changed chan struct{}         // closed and replaced when leadership moves
+}
+
+type peerState struct {
+	lastLog  uint64
+	lastSeen time.Time
+}
+
+// Open starts the member: it listens, opens its log, and takes part. ctx bounds the opening only.
+func Open(ctx context.Context, cfg Config, sm StateMachine) (_ *Node, err error) {
+	cfg = cfg.withDefaults()
+	n := &Node{cfg: cfg, log: cfg.Logger, sm: sm, peers: map[uint32]*peerState{}, wanted: map[uint32]bool{}, changed: make(chan struct{})}
+	n.ctx, n.cancel = context.WithCancel(context.Background())
+	n.pool = newPool(n)
+	n.transport = &transport{n: n, consumer: make(chan hraft.RPC)}
+	defer func() {
+		if err != nil {
+			n.Close()
+		}
+	}()
+	if err := os.MkdirAll(cfg.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("raft: %w", err)
+	}
+	lc := net.ListenConfig{}
+	ln, err := lc.Listen(ctx, "tcp", cfg.Addr)
+	if err != nil {
+		return nil, fmt.Errorf("peer listener: %w", err)
+	}
+	if _, port, _ := net.SplitHostPort(n.cfg.Advertise); port == "0" {
+		n.cfg.Advertise = ln.Addr().String()
+	}
+	n.server = &server{n: n, ln: ln, conns: map[net.Conn]struct{}{}}
+	if err := n.start(); err != nil {
+		return nil, err
+	}
+	n.tasks.Go(n.server.serve)
+	n.tasks.Go(n.watch)
+	n.tasks.Go(n.form)
+	n.tasks.Go(n.promote)
+	return n, nil
+}
+
+// start opens the log and the library.
+func (n *Node) start() error {
+	if err := n.openLog(); err != nil {
+		return err
+	}
+	snaps, err := hraft.NewFileSnapshotStoreWithLogger(n.cfg.Dir, 2, newLogger(n.log))
+	if err != nil {
+		return fmt.Errorf("snapshots: %w", err)
+	}
+	cache, err := hraft.NewLogCache(1024, n.logs)
+	if err != nil {
+		return fmt.Errorf("log cache: %w", err)
+	}
+	n.raft, err = hraft.NewRaft(n.library(snaps), &fsm{n.sm}, cache, n.logs, snaps, n.transport)
+	if err != nil {
+		return fmt.Errorf("raft: %w", err)
+	}
+	return nil
+}
+
+// library maps our two timings to the library's. It measures silence of the leader with HeartbeatTimeout and
+// sends heartbeats at a tenth of it, so both follow from Election; a vote takes at most ElectionTimeout more.
+func (n *Node) library(snaps hraft.SnapshotStore) *hraft.Config {
+	c := hraft.DefaultConfig()
+	c.LocalID = serverID(n.cfg.NodeID)
+	c.HeartbeatTimeout = n.cfg.Election
+	c.ElectionTimeout = n.cfg.Election
+	c.LeaderLeaseTimeout = n.cfg.Election / 2
+	c.CommitTimeout = min(50*time.Millisecond, n.cfg.Heartbeat/2)
+	c.MaxAppendEntries = 512
+	c.BatchApplyCh = true
+	c.SnapshotThreshold = n.cfg.SnapshotThreshold
+	c.SnapshotInterval = n.cfg.SnapshotInterval
+	c.TrailingLogs = n.cfg.TrailingLogs
+	c.Logger = newLogger(n.log)
+	c.ShutdownOnRemove = false
+	// The state file knows its own index; only a state that is behind the newest snapshot is restored from it.
+	applied, _ := n.sm.Applied()
+	c.NoSnapshotRestoreOnStart = true
+	if list, err := snaps.List(); err == nil && len(list) > 0 && applied < list[0].Index {
+		c.NoSnapshotRestoreOnStart = false
+	}
+	return c
+}
+
+// Close hands over, cuts the peers off, and stops. It may be called twice.
+func (n *Node) Close() error {
+	if n.ctx.Err() != nil {
+		n.tasks.Wait()
+		return nil
+	}
+	var errs []error
+	if n.raft != nil && n.raft.State() == hraft.Leader && len(n.servers()) > 1 {
+		if err := n.handOver(); err != nil {
+			n.log.Info("leadership not handed over", "err", err)
+		}
+	}
+	n.cancel()
+	if n.server != nil {
+		n.server.close()
+	}
+	n.pool.close()
+	if n.raft != nil {
+		errs = append(errs, n.raft.Shutdown().Error())
+	}
+	n.tasks.Wait()
+	if n.logs != nil {
+		errs = append(errs, n.logs.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// handOver gives leadership away and waits for it, but not for ever.
+func (n *Node) handOver() error {
+	f := n.raft.LeadershipTransfer()
+	done := make(chan error, 1)
+	go func() { done <- f.Error() }() // ends with the transfer, which the library bounds
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(2 * time.Second):
+		return errors.New("took too long")
+	}
+}
+
+// Addr is where the listener is bound.
+func (n *Node) Addr() string { return n.server.ln.Addr().String() }
+
+// Advertised is the address peers are told.
+func (n *Node) Advertised() string { return n.cfg.Advertise }
+
+func (n *Node) hello(purpose string) *wire.ClusterHello {
+	h := n.cfg.Hello()
+	h.Purpose, h.HasState = purpose, n.hasState()
+	return &wire.ClusterHello{NodeID: n.cfg.NodeID, Role: n.cfg.Role, CurrentTerm: n.Term(), ClusterSecret: n.cfg.Secret,
+		AdvertiseAddr: n.cfg.Advertise, ProtocolVersion: wire.Version, Raft: &h}
+}
+
+func (n *Node) servers() []hraft.Server {
+	if n.raft == nil {
+		return nil
+	}
+	f := n.raft.GetConfiguration()
+	if f.Error() != nil {
+		return nil
+	}
+	return f.Configuration().Servers
+}
+
+func (n *Node) hasState() bool { return len(n.servers()) > 0 }
+
+// Term is the current term.
+func (n *Node) Term() uint64 {
+	if n.raft == nil {
+		return 0
+	}
+	return n.raft.CurrentTerm()
+}
+
+// Leader is who leads, as far as this node knows.
+func (n *Node) Leader() (id uint32, addr string, ok bool) {
+	if n.raft == nil {
+		return 0, "", false
+	}
+	a, sid := n.raft.LeaderWithID()
+	return nodeID(sid), string(a), sid != ""
+}
+
+// IsLeader says whether this node leads and has applied the barrier of its term.
+func (n *Node) IsLeader() bool {
+	t := n.ready.Load()
+	return t != 0 && n.raft.State() == hraft.Leader && t == n.Term()
+}
+
+// Changed is closed at the next move of leadership; take a new one then.
+func (n *Node) Changed() <-chan struct{} {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.changed
+}
+
+func (n *Node) moved() {
+	n.mu.Lock()
+	close(n.changed)
+	n.changed = make(chan struct{})
+	n.mu.Unlock()
+}
+
+// watch follows leadership: it is announced only when the barrier of the new term is applied here.
+func (n *Node) watch() {
+	obs := make(chan hraft.Observation, 64)
+	o := hraft.NewObserver(obs, false, func(o *hraft.Observation) bool {
+		switch o.Data.(type) {
+		case hraft.LeaderObservation, hraft.RaftState:
+			return true
+		}
+		return false
+	})
+	n.raft.RegisterObserver(o)
+	defer n.raft.DeregisterObserver(o)
+	tick := time.NewTicker(n.cfg.Heartbeat)
+	defer tick.Stop()
+	for {
+		moved := true
+		select {
+		case <-n.ctx.Done():
+			return
+		case <-obs:
+		case <-tick.C: // observations may be dropped; this finds what was missed
+			moved = false
+		}
+		if n.settle() || moved {
+			n.moved()
+		}
+	}
+}
+
+// settle brings ready up to date and says whether it changed.
+func (n *Node) settle() bool {
+	if n.raft.State() != hraft.Leader {
+		if n.ready.Swap(0) == 0 {
+			return false
+		}
+		n.log.Info("leadership lost", "term", n.Term())
+		return true
+	}
+	term := n.Term()
+	if n.ready.Load() == term {
+		return false
+	}
+	if err := n.raft.Barrier(n.cfg.Election).Error(); err != nil {
+		return false
+	}
+	if n.raft.State() != hraft.Leader || n.Term() != term {
+		return false
+	}
+	n.ready.Store(term)
+	n.log.Info("leader", "term", term)
+	return true
+}
+
+// heard notes what a follower's answer says of it.
+func (n *Node) heard(id uint32, lastLog uint64) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	p := n.peers[id]
+	if p == nil {
+		p = &peerState{}
+		n.peers[id] = p
+	}
+	p.lastSeen = time.Now()
+	p.lastLog = max(p.lastLog, lastLog)
+}

@@ -1,0 +1,81 @@
+package raft
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	hraft "github.com/hashicorp/raft"
+
+	"github.com/cairndb/cairn/wire"
+)
+
+// Future is a record on its way.
+type Future struct {
+	f   hraft.ApplyFuture
+	err error
+}
+
+// enqueueTimeout bounds how long a record waits to be taken in.
+const enqueueTimeout = 5 * time.Second
+
+// Propose takes a record into the log of the leader. Calls of one goroutine keep their order. The data is not
+// to be changed afterwards.
+func (n *Node) Propose(_ context.Context, data []byte) *Future {
+	if !n.IsLeader() {
+		return &Future{err: ErrNotLeader}
+	}
+	return &Future{f: n.raft.Apply(data, enqueueTimeout)}
+}
+
+// Wait returns the record's index and what the state machine made of it. Errors are ErrNotLeader and
+// ErrUnavailable when the record surely is not in the log, ErrUnknownOutcome otherwise.
+func (f *Future) Wait() (index uint64, result any, err error) {
+	if f.err != nil {
+		return 0, nil, f.err
+	}
+	if err := f.f.Error(); err != nil {
+		return 0, nil, meaning(err)
+	}
+	return f.f.Index(), f.f.Response(), nil
+}
+
+// ReadIndex is an index at which everything acknowledged before the call is applied. The leader takes what it
+// has applied itself and confirms that it still leads; a follower asks the leader.
+func (n *Node) ReadIndex(ctx context.Context) (uint64, error) {
+	if n.IsLeader() {
+		i, _ := n.sm.Applied()
+		if err := n.raft.VerifyLeader().Error(); err != nil {
+			return 0, fmt.Errorf("%w: %w", ErrNoLeader, err)
+		}
+		return i, nil
+	}
+	var ok wire.ReadIndexOK
+	err := n.askLeader(ctx, wire.OpReadIndex, &wire.Nothing{}, wire.OpReadIndexOK, &ok)
+	return ok.Index, err
+}
+
+// Forward sends an entry to the leader and returns what became of it. The entry may arrive twice: it carries
+// an idempotency key. ErrNotLeader and ErrNoLeader mean that it surely was not taken.
+func (n *Node) Forward(ctx context.Context, entry []byte) ([]byte, error) {
+	var ok wire.ForwardOK
+	err := n.askLeader(ctx, wire.OpForward, &wire.Forward{Entry: entry}, wire.OpForwardOK, &ok)
+	return ok.Outcome, err
+}
+
+func (n *Node) askLeader(ctx context.Context, op wire.Op, m wire.Message, want wire.Op, answer wire.Message) error {
+	id, addr, ok := n.Leader()
+	if !ok {
+		return ErrNoLeader
+	}
+	if id == n.cfg.NodeID {
+		return ErrNotLeader // it leads, but its barrier is not through
+	}
+	err := n.pool.call(ctx, addr, forForward, op, m, want, answer)
+	var pe *PeerError
+	if errors.As(err, &pe) && pe.Code == wire.CodeNotLeader {
+		return ErrNotLeader
+	}
+	return err
+}

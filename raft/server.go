@@ -1,0 +1,233 @@
+package raft
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/cairndb/cairn/wire"
+)
+
+// What the listener bears.
+const (
+	maxInbound   = 1024             // connections; more are closed unanswered
+	earlyTimeout = 10 * time.Second // to say hello
+)
+
+// server is the answering side of the peer port.
+type server struct {
+	n  *Node
+	ln net.Listener
+
+	mu     sync.Mutex
+	conns  map[net.Conn]struct{}
+	closed bool
+}
+
+func (s *server) serve() {
+	for {
+		nc, err := s.ln.Accept()
+		if err != nil {
+			if !errors.Is(err, net.ErrClosed) {
+				s.n.log.Warn("accept", "surface", "peer", "err", err)
+			}
+			return
+		}
+		if !s.add(nc) {
+			nc.Close()
+			continue
+		}
+		s.n.tasks.Go(func() {
+			defer s.remove(nc)
+			in := &inbound{n: s.n, nc: nc, r: wire.NewReader(bufio.NewReaderSize(nc, bufferSize), wire.MaxPlainEarly)}
+			in.run()
+		})
+	}
+}
+
+func (s *server) add(nc net.Conn) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || len(s.conns) >= maxInbound {
+		return false
+	}
+	s.conns[nc] = struct{}{}
+	return true
+}
+
+func (s *server) remove(nc net.Conn) {
+	s.mu.Lock()
+	delete(s.conns, nc)
+	s.mu.Unlock()
+	nc.Close()
+}
+
+func (s *server) close() {
+	s.mu.Lock()
+	s.closed = true
+	for nc := range s.conns {
+		nc.Close()
+	}
+	s.mu.Unlock()
+	s.ln.Close()
+}
+
+// inbound is one connection of a peer: frames are answered one after the other.
+type inbound struct {
+	n    *Node
+	nc   net.Conn
+	r    *wire.Reader
+	peer wire.ClusterHello
+	buf  []byte
+}
+
+func (c *inbound) run() {
+	if err := c.nc.SetReadDeadline(time.Now().Add(earlyTimeout)); err != nil {
+		return
+	}
+	f, err := c.r.Next()
+	if err != nil {
+		c.refuse(err)
+		return
+	}
+	if !c.greet(f) {
+		return
+	}
+	c.r.SetLimit(wire.MaxLength)
+	if err := c.nc.SetReadDeadline(time.Time{}); err != nil {
+		return
+	}
+	for {
+		f, err := c.r.Next()
+		if err != nil {
+			c.refuse(err)
+			return
+		}
+		if err := c.answer(f); err != nil {
+			return
+		}
+	}
+}
+
+// refuse answers a frame that has no boundary to go on from; other ends of a connection are nobody's fault.
+func (c *inbound) refuse(err error) {
+	var fe *wire.FrameError
+	if errors.As(err, &fe) {
+		_ = c.fail(wire.Frame{}, wire.CodeInvalidPayload, "%s", fe.Text)
+	}
+}
+
+func (c *inbound) reply(to wire.Frame, op wire.Op, m wire.Message) (err error) {
+	if c.buf, err = wire.AppendPack(c.buf[:0], op, to.Stream, m, to.JSON()); err != nil {
+		return err
+	}
+	return c.write(c.buf)
+}
+
+func (c *inbound) write(b []byte) error {
+	if err := c.nc.SetWriteDeadline(time.Now().Add(rpcTimeout)); err != nil {
+		return err
+	}
+	_, err := c.nc.Write(b)
+	if cap(c.buf) > 1<<20 {
+		c.buf = nil
+	}
+	return err
+}
+
+func (c *inbound) fail(to wire.Frame, code wire.Code, format string, args ...any) error {
+	return c.reply(to, wire.OpError, &wire.Error{Code: code, Message: fmt.Sprintf(format, args...)})
+}
+
+// greet reads the hello. It changes nothing but this connection.
+func (c *inbound) greet(f wire.Frame) bool {
+	if f.Op != wire.OpClusterHello {
+		_ = c.fail(f, wire.CodeInvalidPayload, "expected ClusterHello")
+		return false
+	}
+	if err := wire.Unpack(f, &c.peer, wire.MaxPlainEarly); err != nil {
+		_ = c.fail(f, wire.CodeInvalidPayload, "%v", err)
+		return false
+	}
+	got, want := sha256.Sum256([]byte(c.peer.ClusterSecret)), sha256.Sum256([]byte(c.n.cfg.Secret))
+	c.peer.ClusterSecret = ""
+	if subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
+		c.n.log.Warn("peer refused: cluster secret mismatch", "peer", c.peer.NodeID, "addr", c.nc.RemoteAddr())
+		_ = c.fail(f, wire.CodeSecretMismatch, "cluster secret mismatch")
+		return false
+	}
+	if v := max(c.peer.ProtocolVersion, 1); v != wire.Version {
+		_ = c.fail(f, wire.CodeInvalidPayload, "protocol version mismatch: peer=%d, ours=%d", v, wire.Version)
+		return false
+	}
+	if err := c.n.sameCluster(c.peer.Raft); err != nil {
+		_ = c.fail(f, wire.CodeInvalidPayload, "%v", err)
+		return false
+	}
+	ok := &wire.ClusterHelloOK{NodeID: c.n.cfg.NodeID, Role: c.n.cfg.Role, CurrentTerm: c.n.Term(), ProtocolVersion: wire.Version}
+	if id, _, known := c.n.Leader(); known {
+		ok.LeaderID = &id
+	}
+	if c.peer.Raft != nil {
+		ok.Raft = c.n.hello(c.peer.Raft.Purpose).Raft
+	}
+	return c.reply(f, wire.OpClusterHelloOK, ok) == nil
+}
+
+// sameCluster refuses a member of another cluster, with the reason.
+func (n *Node) sameCluster(h *wire.RaftHello) error {
+	ours := n.cfg.Hello().ClusterID
+	if h != nil && h.ClusterID != "" && ours != "" && h.ClusterID != ours {
+		return fmt.Errorf("this node belongs to cluster %s, the peer to %s", ours, h.ClusterID)
+	}
+	return nil
+}
+
+type rpc func(*inbound, context.Context, wire.Frame) error
+
+// rpcs are the opcodes answered here; the rest is the Handler's.
+var rpcs = map[wire.Op]rpc{
+	wire.OpPing:          (*inbound).ping,
+	wire.OpOplogPush:     (*inbound).push,
+	wire.OpHeartbeat:     (*inbound).heartbeat,
+	wire.OpRequestVote:   (*inbound).vote,
+	wire.OpSnapshotBegin: (*inbound).snapshot,
+	wire.OpTimeoutNow:    (*inbound).timeoutNow,
+	wire.OpForward:       (*inbound).forward,
+	wire.OpReadIndex:     (*inbound).readIndex,
+	wire.OpMembership:    (*inbound).membership,
+}
+
+// answer serves one frame. An error ends the connection.
+func (c *inbound) answer(f wire.Frame) error {
+	h, ok := rpcs[f.Op]
+	if !ok {
+		return c.other(f)
+	}
+	err := h(c, c.n.ctx, f)
+	if wire.IsPayload(err) {
+		return c.fail(f, wire.CodeInvalidPayload, "%v", err)
+	}
+	return err
+}
+
+func (c *inbound) other(f wire.Frame) error {
+	if !f.Op.Known() {
+		return c.fail(f, wire.CodeInvalidPayload, "unknown opcode: 0x%02X", uint8(f.Op))
+	}
+	out, err := c.n.cfg.Handler.Peer(c.n.ctx, f)
+	if err != nil {
+		return err
+	}
+	return c.write(wire.AppendFrame(nil, out))
+}
+
+func (c *inbound) ping(_ context.Context, f wire.Frame) error {
+	return c.write(wire.AppendFrame(nil, wire.Empty(wire.OpPong, f.Stream)))
+}
