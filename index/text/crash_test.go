@@ -15,7 +15,10 @@ import (
 	"time"
 )
 
-const crashDir = "CAIRN_TEXT_CRASH_DIR"
+const (
+	crashDir  = "CAIRN_TEXT_CRASH_DIR"
+	crashPace = "CAIRN_TEXT_CRASH_PACE" // not empty: not as fast as it goes
+)
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(crashDir); dir != "" {
@@ -50,7 +53,7 @@ func writeForever(dir string) {
 			fmt.Println(w)
 			said = w
 		}
-		if i%10 == 0 {
+		if os.Getenv(crashPace) != "" && i%10 == 0 {
 			time.Sleep(time.Millisecond) // the pace of a busy log, so that a run covers many batches
 		}
 	}
@@ -81,47 +84,61 @@ func replayAndCompare(t *testing.T, x *Index, to uint64) {
 		t.Fatalf("got %d rows after replay to %d, want %d", got, to, len(m))
 	}
 	r := rand.New(rand.NewPCG(11, to))
-	for range 5 {
+	for range 2 {
 		q := Query{Text: words(r, 3, 500), K: 30}
 		sameHits(t, "after replay", find(t, x, q), m.search(q, Params{}.withDefaults()))
 	}
 }
 
 func TestKill(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	for round := range 20 {
-		cmd := exec.Command(os.Args[0])
-		cmd.Env = append(os.Environ(), crashDir+"="+dir)
-		cmd.Stderr = os.Stderr
-		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		said := ""
-		lines := bufio.NewScanner(out)
-		for n := 0; n <= 1+round%4 && lines.Scan(); n++ {
-			said = lines.Text()
-		}
-		time.Sleep(time.Duration(rand.IntN(60)) * time.Millisecond) // the kill may fall anywhere
-		cmd.Process.Kill()
-		cmd.Wait()
-		x, err := Open(Config{Dir: dir})
-		if err != nil {
-			t.Fatalf("round %d: %v", round, err)
-		}
-		w := x.Watermark()
-		var announced uint64
-		if fmt.Sscan(said, &announced); w < announced || w == 0 {
-			t.Fatalf("round %d: watermark %d after %q was announced", round, w, said)
-		}
-		replayAndCompare(t, x, w+500)
-		if err := x.Close(); err != nil {
+		killWriter(t, dir, crashPace+"=1", 1+round%4, 500)
+	}
+}
+
+// TestKillUnderBacklog kills while batches are written four at a time.
+func TestKillUnderBacklog(t *testing.T) {
+	t.Parallel()
+	for round := range 3 {
+		killWriter(t, t.TempDir(), crashPace+"=", 1+round, roundBlocks*blockRows+500)
+	}
+}
+
+// killWriter kills a writing process after it announced some watermarks, then
+// opens what it left, replays past what was on its way, and compares.
+func killWriter(t *testing.T, dir, pace string, announcements int, replay uint64) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), crashDir+"="+dir, pace)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var announced uint64
+	for lines := bufio.NewScanner(out); announcements > 0 && lines.Scan(); announcements-- {
+		if _, err := fmt.Sscan(lines.Text(), &announced); err != nil {
 			t.Fatal(err)
 		}
 	}
+	time.Sleep(time.Duration(rand.IntN(60)) * time.Millisecond) // the kill may fall anywhere
+	cmd.Process.Kill()
+	cmd.Wait()
+	x, err := Open(Config{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	w := x.Watermark()
+	if w < announced || w == 0 {
+		t.Fatalf("got watermark %d after %d was announced", w, announced)
+	}
+	replayAndCompare(t, x, w+replay)
 }
 
 func TestCloseDoesNotLose(t *testing.T) {

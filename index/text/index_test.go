@@ -28,6 +28,7 @@ func TestFindableAtOnce(t *testing.T) {
 
 // TestModel lets random changes, pauses and restarts run against the model.
 func TestModel(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		dir := ""
 		disk := rapid.IntRange(0, 3).Draw(t, "disk") == 0
@@ -90,6 +91,7 @@ func TestModel(t *testing.T) {
 // TestReplicasAgree feeds two indexes the same rows in other batches, restarts one, and
 // compares 1,000 queries bit by bit.
 func TestReplicasAgree(t *testing.T) {
+	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
 	var rows []Row
 	for i := range uint32(6000) {
