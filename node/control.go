@@ -56,15 +56,19 @@ func (s *Service) CreateToken(ctx context.Context, c Caller, database, label str
 			return "", oplog.Errorf(oplog.Invalid, "scope %q: read, write or admin", sc)
 		}
 	}
-	raw := make([]byte, 32)
-	rand.Read(raw)
-	text = "ydb_" + hex.EncodeToString(raw)
+	text = newToken()
 	op := &oplog.CreateToken{Hash: HashToken(text), DB: target.DB, Label: label, Scopes: scopes, At: oplog.At(time.Now())}
 	if !expires.IsZero() {
 		op.Expires = oplog.At(expires)
 	}
 	_, err = s.write(ctx, c, write{scope: Admin, system: true, ops: []oplog.Op{op}})
 	return text, err
+}
+
+func newToken() string {
+	raw := make([]byte, 32)
+	rand.Read(raw) // never fails
+	return "ydb_" + hex.EncodeToString(raw)
 }
 
 // RevokeToken ends a token, given as its text or its hash; false when there was none to end.

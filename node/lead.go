@@ -1,0 +1,100 @@
+package node
+
+import (
+	"context"
+	"time"
+
+	"github.com/cairndb/cairn/oplog"
+)
+
+// retryPause is how long a write waits before it looks for the leader again when nothing tells it to.
+const retryPause = 100 * time.Millisecond
+
+// pause waits for leadership to move, or a moment.
+func pause(ctx context.Context, changed <-chan struct{}) error {
+	t := time.NewTimer(retryPause)
+	defer t.Stop()
+	select {
+	case <-changed:
+		return nil
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// lead is the task that follows leadership. A new leader's clock observes the log's newest time before it
+// stamps anything; then it makes sure that the cluster has a name, that this node's addresses are in the state,
+// and that there is a token when one is to be minted.
+func (n *Node) lead(ctx context.Context) error {
+	for {
+		changed := n.raft.Changed()
+		id, _, ok := n.raft.Leader()
+		if !ok {
+			id = 0
+		}
+		n.machine.lead.Store(uint64(id))
+		leads := n.raft.IsLeader()
+		if leads && !n.machine.ours.Load() {
+			n.clock.Observe(n.state.Last())
+		}
+		n.machine.ours.Store(leads)
+		if ok {
+			if err := n.introduce(ctx, leads); err != nil && ctx.Err() == nil {
+				n.log.Info("not introduced yet", "err", err)
+			}
+		}
+		select {
+		case <-changed:
+		case <-time.After(n.cfg.Heartbeat):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// introduce writes what every node is to know of this one.
+func (n *Node) introduce(ctx context.Context, leads bool) error {
+	c := Caller{DB: 0, Scopes: allScopes, Forward: true}
+	var cluster string
+	var known bool
+	err := n.state.Read(func(v *oplog.View) error {
+		cluster = v.Cluster()
+		for _, i := range v.Nodes() {
+			known = known || i == n.info()
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, n.cfg.ApplyTimeout)
+	defer cancel()
+	if cluster == "" {
+		if !leads {
+			return nil
+		}
+		if _, err := n.service.write(ctx, c, write{scope: Admin, system: true, ops: []oplog.Op{&oplog.Init{Cluster: oplog.NewID(), At: oplog.At(time.Now())}}}); err != nil {
+			return err
+		}
+	}
+	if !known {
+		i := n.info()
+		op := &oplog.Advertise{Node: i.ID, Wire: i.Wire, HTTP: i.HTTP, Peer: i.Peer, Version: i.Version}
+		if _, err := n.service.write(ctx, c, write{scope: Admin, system: true, ops: []oplog.Op{op}}); err != nil {
+			return err
+		}
+	}
+	if n.cfg.MintToken {
+		if err := n.mint(ctx, c); err != nil {
+			return err
+		}
+	}
+	n.introduced.Do(func() { close(n.ready) })
+	return nil
+}
+
+func (n *Node) info() oplog.NodeInfo {
+	return oplog.NodeInfo{ID: n.cfg.NodeID, Wire: n.cfg.AdvertiseWire, HTTP: n.cfg.AdvertiseHTTP, Peer: n.raft.Advertised(), Version: n.cfg.Version}
+}

@@ -1,0 +1,241 @@
+package node
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/cairndb/cairn/index"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/raft"
+	"github.com/cairndb/cairn/wire"
+)
+
+// Node is one running Cairn node.
+type Node struct {
+	cfg     Config
+	log     *slog.Logger
+	state   *oplog.State
+	machine *machine
+	clock   *oplog.Clock
+	raft    *raft.Node
+	service *Service
+	wire    *wireServer
+	gateway *gateway
+	wireLn  net.Listener
+	httpLn  net.Listener
+
+	ctx        context.Context
+	cancel     context.CancelCauseFunc
+	tasks      sync.WaitGroup
+	closers    []func() error
+	ready      chan struct{}
+	introduced sync.Once
+}
+
+// Open starts a node and returns when its surfaces listen; Ready says when it serves writes. ctx bounds the
+// opening, not the node's life. On error everything that was opened is closed.
+func Open(ctx context.Context, cfg Config) (_ *Node, err error) {
+	cfg = cfg.withDefaults()
+	if err := cfg.validate(); err != nil {
+		return nil, fmt.Errorf("config: %w", err)
+	}
+	n := &Node{cfg: cfg, log: cfg.Logger, ready: make(chan struct{})}
+	n.ctx, n.cancel = context.WithCancelCause(context.Background())
+	defer func() {
+		if err != nil {
+			n.Close()
+		}
+	}()
+	if err := os.MkdirAll(cfg.Home, 0o700); err != nil {
+		return nil, fmt.Errorf("home: %w", err)
+	}
+	if n.wireLn, err = n.listen(ctx, "wire", cfg.Wire, &n.cfg.AdvertiseWire); err != nil {
+		return nil, err
+	}
+	if n.httpLn, err = n.listen(ctx, "http", cfg.HTTP, &n.cfg.AdvertiseHTTP); err != nil {
+		return nil, err
+	}
+	if err := n.openMemory(ctx); err != nil {
+		return nil, err
+	}
+	if err := n.openRaft(ctx); err != nil {
+		return nil, err
+	}
+	n.openSurfaces()
+	return n, nil
+}
+
+func (n *Node) listen(ctx context.Context, name, addr string, advertise *string) (net.Listener, error) {
+	lc := net.ListenConfig{}
+	ln, err := lc.Listen(ctx, "tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("%s listener: %w", name, err)
+	}
+	n.onClose(func() error { return ignoreClosed(ln.Close()) })
+	*advertise = cmp.Or(*advertise, ln.Addr().String())
+	return ln, nil
+}
+
+func ignoreClosed(err error) error {
+	if errors.Is(err, net.ErrClosed) {
+		return nil
+	}
+	return err
+}
+
+// openMemory opens the state and the index. A state file that cannot be read is moved aside, kept and named;
+// the node starts empty and the leader, or the newest snapshot, brings it up to date.
+func (n *Node) openMemory(ctx context.Context) (err error) {
+	path := filepath.Join(n.cfg.Home, "state.db")
+	opts := oplog.Options{RetainOps: n.cfg.RetainOps, RetainTime: n.cfg.RetainTime}
+	if n.state, err = oplog.Open(path, opts); oplog.IsCorrupt(err) && !strings.Contains(err.Error(), "timeout") {
+		aside := fmt.Sprintf("%s.corrupt-%d", path, time.Now().Unix())
+		n.log.Error("state unreadable, moved aside", "path", path, "aside", aside, "err", err)
+		if err := os.Rename(path, aside); err != nil {
+			return fmt.Errorf("state: %w", err)
+		}
+		n.state, err = oplog.Open(path, opts)
+	}
+	if err != nil {
+		return err
+	}
+	n.onClose(n.state.Close)
+	x, at, err := index.Open(ctx, index.Config{State: n.state, Logger: n.log})
+	if err != nil {
+		return err
+	}
+	n.machine = newMachine(n.cfg.NodeID, n.state, x, at, newFeed(), n.log)
+	n.clock = oplog.NewClock(n.cfg.NodeID, time.Now)
+	n.clock.Observe(n.state.Last())
+	n.service = &Service{cfg: n.cfg, log: n.log, state: n.state, index: x, machine: n.machine, started: time.Now()}
+	n.spawn("follow", n.machine.follow)
+	return nil
+}
+
+func (n *Node) openRaft(ctx context.Context) (err error) {
+	peers := make([]string, len(n.cfg.Peers))
+	for i, p := range n.cfg.Peers {
+		peers[i] = p.Addr
+	}
+	n.raft, err = raft.Open(ctx, raft.Config{
+		NodeID: n.cfg.NodeID, Dir: filepath.Join(n.cfg.Home, "raft"), Addr: n.cfg.Cluster, Advertise: cmp.Or(n.cfg.Advertise, n.cfg.Cluster),
+		Secret: n.cfg.Secret, Role: n.cfg.Role, Peers: peers, Heartbeat: n.cfg.Heartbeat, Election: n.cfg.Election,
+		SnapshotThreshold: n.cfg.SnapshotThreshold, SnapshotInterval: n.cfg.SnapshotInterval, TrailingLogs: n.cfg.TrailingLogs,
+		Hello: n.helloInfo, Handler: n.service, Logger: n.log,
+	}, n.machine)
+	if err != nil {
+		return err
+	}
+	n.onClose(n.raft.Close)
+	n.service.raft = n.raft
+	n.service.proposer = newProposer(n.raft, n.clock)
+	n.spawn("propose", n.service.proposer.run)
+	n.spawn("lead", n.lead)
+	return nil
+}
+
+func (n *Node) helloInfo() wire.RaftHello {
+	h := wire.RaftHello{EntryMin: oplog.RecordVersion, EntryMax: oplog.RecordVersion, Wire: n.cfg.AdvertiseWire, HTTP: n.cfg.AdvertiseHTTP, Version: n.cfg.Version}
+	_ = n.state.Read(func(v *oplog.View) error { // a closing state has no name to tell
+		h.ClusterID = v.Cluster()
+		return nil
+	})
+	return h
+}
+
+func (n *Node) openSurfaces() {
+	n.service.cfg = n.cfg
+	n.wire = newWireServer(n.service)
+	n.onClose(n.wire.close)
+	n.spawn("wire", func(context.Context) error { return n.wire.run(n.wireLn) })
+	n.gateway = newGateway(n.service)
+	n.onClose(func() error {
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+		defer cancel()
+		return n.gateway.close(ctx)
+	})
+	n.spawn("http", func(context.Context) error { return n.gateway.run(n.httpLn) })
+}
+
+// Service is the memory, for surfaces in this process.
+func (n *Node) Service() *Service { return n.service }
+
+// Addrs are where the node listens.
+type Addrs struct{ Wire, HTTP, Cluster string }
+
+// Addrs returns the bound addresses.
+func (n *Node) Addrs() Addrs {
+	return Addrs{Wire: n.wireLn.Addr().String(), HTTP: n.httpLn.Addr().String(), Cluster: n.raft.Addr()}
+}
+
+// Ready returns when the node serves reads and writes: somebody leads, and this node has said who it is.
+func (n *Node) Ready(ctx context.Context) error {
+	select {
+	case <-n.ready:
+		return nil
+	case <-n.ctx.Done():
+		return n.Err()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Done is closed when the node stops, by Close or because a task failed; Err says which.
+func (n *Node) Done() <-chan struct{} { return n.ctx.Done() }
+
+var errClosing = errors.New("closed")
+
+// Err is why the node stopped: nil while it runs and after Close.
+func (n *Node) Err() error {
+	if err := context.Cause(n.ctx); err != nil && !errors.Is(err, errClosing) {
+		return err
+	}
+	return nil
+}
+
+func (n *Node) onClose(f func() error) { n.closers = append(n.closers, f) }
+
+// spawn runs a task for the node's life; the first to fail brings the node down, named in the cause.
+func (n *Node) spawn(name string, task func(context.Context) error) {
+	n.tasks.Go(func() {
+		if err := task(n.ctx); err != nil && n.ctx.Err() == nil {
+			n.log.Error("task failed", "task", name, "err", err)
+			n.cancel(fmt.Errorf("%s: %w", name, err))
+		}
+	})
+}
+
+// Close stops the node: surfaces first, then leadership and consensus, then the tasks, the state last.
+// It may be called twice.
+func (n *Node) Close() error {
+	var errs []error
+	for len(n.closers) > 1 { // the state, opened before all that use it, waits for the tasks
+		last := len(n.closers) - 1
+		f := n.closers[last]
+		n.closers = n.closers[:last]
+		if last == n.stateCloser() {
+			n.cancel(errClosing)
+			n.tasks.Wait()
+		}
+		errs = append(errs, f())
+	}
+	n.cancel(errClosing)
+	n.tasks.Wait()
+	for _, f := range n.closers {
+		errs = append(errs, f())
+	}
+	n.closers = nil
+	return errors.Join(errs...)
+}
+
+// stateCloser is the place of the state's close among the closers: behind the two listeners'.
+func (n *Node) stateCloser() int { return 2 }

@@ -1,0 +1,211 @@
+package node_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/wire"
+	"github.com/cairndb/cairn/wire/client"
+)
+
+const secret = "ydb_cluster_test"
+
+// freeAddr reserves a loopback port for a moment. Members must know each other's addresses before they start.
+func freeAddr(t testing.TB) string {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	return ln.Addr().String()
+}
+
+type cluster struct {
+	t     testing.TB
+	cfgs  []node.Config
+	nodes []*node.Node
+}
+
+func start(t testing.TB, n int) *cluster {
+	t.Helper()
+	c := &cluster{t: t, nodes: make([]*node.Node, n)}
+	peers := make([]string, n)
+	for i := range n {
+		peers[i] = freeAddr(t)
+	}
+	for i := range n {
+		cfg := node.Config{Home: t.TempDir(), Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", Cluster: peers[i], NodeID: uint32(i + 1),
+			Secret: secret, Heartbeat: 100 * time.Millisecond, Election: 400 * time.Millisecond,
+			Logger: slog.New(slog.NewTextHandler(t.Output(), nil)).With("node", i+1)}
+		for j, p := range peers {
+			if j != i {
+				cfg.Peers = append(cfg.Peers, node.Peer{Addr: p, Role: node.RoleVoter})
+			}
+		}
+		c.cfgs = append(c.cfgs, cfg)
+	}
+	t.Cleanup(func() {
+		for i := range c.nodes {
+			c.stop(i)
+		}
+	})
+	for i := range n {
+		c.open(i)
+	}
+	for i := range n {
+		c.ready(i)
+	}
+	return c
+}
+
+func (c *cluster) open(i int) {
+	c.t.Helper()
+	n, err := node.Open(c.t.Context(), c.cfgs[i])
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.nodes[i] = n
+	c.cfgs[i].Wire, c.cfgs[i].HTTP = n.Addrs().Wire, n.Addrs().HTTP // a restart keeps its addresses
+}
+
+func (c *cluster) ready(i int) {
+	c.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
+	defer cancel()
+	if err := c.nodes[i].Ready(ctx); err != nil {
+		c.t.Fatalf("node %d is not ready: %v", i+1, err)
+	}
+}
+
+func (c *cluster) stop(i int) {
+	c.t.Helper()
+	if c.nodes[i] == nil {
+		return
+	}
+	if err := c.nodes[i].Close(); err != nil {
+		c.t.Errorf("close node %d: %v", i+1, err)
+	}
+	c.nodes[i] = nil
+}
+
+// leader waits for one that takes writes.
+func (c *cluster) leader() int {
+	c.t.Helper()
+	for deadline := time.Now().Add(15 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		for i, n := range c.nodes {
+			if n != nil && n.Service().Status(context.Background()).AcceptsWrites {
+				return i
+			}
+		}
+	}
+	c.t.Fatal("no leader")
+	return -1
+}
+
+func (c *cluster) dial(nodes ...int) *client.Client {
+	c.t.Helper()
+	cfg := client.Config{Token: secret}
+	for _, i := range nodes {
+		cfg.Addrs = append(cfg.Addrs, c.nodes[i].Addrs().Wire)
+	}
+	cl, err := client.Dial(c.t.Context(), cfg)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.t.Cleanup(func() { cl.Close() })
+	return cl
+}
+
+// agree waits until all nodes have the same state at the same index.
+func (c *cluster) agree() {
+	c.t.Helper()
+	var last string
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		sums := map[string]bool{}
+		last = ""
+		for _, n := range c.nodes {
+			if n != nil {
+				st := n.Service().Status(context.Background())
+				last += fmt.Sprintf("node %d at %d: %s\n", st.NodeID, st.SumIndex, st.Sum)
+				sums[fmt.Sprint(st.SumIndex, st.Sum)] = true
+			}
+		}
+		if len(sums) == 1 {
+			return
+		}
+	}
+	c.t.Fatalf("states differ:\n%s", last)
+}
+
+func find(t testing.TB, cl *client.Client, query string) []wire.RecallResult {
+	t.Helper()
+	r, _, err := cl.Recall(t.Context(), wire.NewRecall(query))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestOneNode(t *testing.T) {
+	c := start(t, 1)
+	cl := c.dial(0)
+	rid, err := cl.Remember(t.Context(), wire.NewRemember("Alice leads the payments team"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := find(t, cl, "who leads payments?"); len(r) != 1 || r[0].RID != rid {
+		t.Fatalf("got %+v", r)
+	}
+	if found, err := cl.Forget(t.Context(), rid); err != nil || !found {
+		t.Fatalf("forget: %v, %v", found, err)
+	}
+	if r := find(t, cl, "who leads payments?"); len(r) != 0 {
+		t.Fatalf("forgotten, but found: %+v", r)
+	}
+	c.stop(0)
+	c.open(0)
+	c.ready(0)
+	st, err := c.dial(0).Stats(t.Context())
+	if err != nil || st.TombstonedMemories != 1 {
+		t.Fatalf("after a restart: %+v, %v", st, err)
+	}
+}
+
+func TestThreeNodesLoseNothing(t *testing.T) {
+	c := start(t, 3)
+	cl := c.dial(0, 1, 2)
+	var rids []string
+	put := func(text string) {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
+		defer cancel()
+		rid, err := cl.Remember(ctx, wire.NewRemember(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		rids = append(rids, rid)
+	}
+	for i := range 50 {
+		put(fmt.Sprintf("before the failure number %d", i))
+	}
+	old := c.leader()
+	c.stop(old)
+	for i := range 50 {
+		put(fmt.Sprintf("after the failure number %d", i))
+	}
+	c.open(old)
+	c.ready(old)
+	c.agree()
+	for i := range c.nodes {
+		st, err := c.dial(i).Stats(t.Context())
+		if err != nil || st.ActiveMemories != uint64(len(rids)) {
+			t.Errorf("node %d has %d memories, %d were acknowledged (%v)", i+1, st.ActiveMemories, len(rids), err)
+		}
+	}
+}

@@ -1,0 +1,107 @@
+package node
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/wire"
+)
+
+// peerHandlers are what other nodes may ask beyond consensus.
+var peerHandlers = map[wire.Op]func(*Service, context.Context, wire.Frame) (wire.Op, wire.Message, error){
+	wire.OpOplogPull:           (*Service).oplogPull,
+	wire.OpOplogPush:           (*Service).oplogPush,
+	wire.OpClusterDatabaseList: (*Service).databaseList,
+	wire.OpClusterStatus:       (*Service).peerStatus,
+}
+
+// Peer implements raft.Handler.
+func (s *Service) Peer(ctx context.Context, f wire.Frame) (wire.Frame, error) {
+	h, ok := peerHandlers[f.Op]
+	if !ok {
+		return wire.Pack(wire.OpError, f.Stream, &wire.Error{Code: wire.CodeInvalidPayload, Message: "unsupported cluster opcode: " + f.Op.Name()}, f.JSON())
+	}
+	op, m, err := h(s, ctx, f)
+	if err != nil {
+		var e *wire.Error
+		op, e = s.errorOf(err)
+		var c *coded
+		if errors.As(err, &c) {
+			e.Code = c.code
+		}
+		m = e
+	}
+	return wire.Pack(op, f.Stream, m, f.JSON())
+}
+
+func (s *Service) databaseList(_ context.Context, f wire.Frame) (wire.Op, wire.Message, error) {
+	if err := wire.Unpack(f, &wire.Nothing{}, wire.MaxPlainPeer); err != nil {
+		return 0, nil, err
+	}
+	r := &wire.DatabaseList{Databases: []string{}}
+	err := s.state.Read(func(v *oplog.View) error {
+		for _, d := range v.Databases() {
+			r.Databases = append(r.Databases, d.Name)
+		}
+		return nil
+	})
+	return wire.OpClusterDatabaseListResult, r, err
+}
+
+// peerStatus answers with what this node knows without asking others: it is what they ask.
+func (s *Service) peerStatus(context.Context, wire.Frame) (wire.Op, wire.Message, error) {
+	r := s.statusResult()
+	b, err := json.Marshal(s.own())
+	if err != nil {
+		return 0, nil, err
+	}
+	r.Node = b
+	return wire.OpClusterStatusResult, r, nil
+}
+
+func (s *Service) statusResult() *wire.ClusterStatusResult {
+	st := s.raft.Status()
+	r := &wire.ClusterStatusResult{CurrentTerm: st.Term, SelfID: s.cfg.NodeID, SelfRole: s.cfg.Role, Peers: []wire.PeerStatus{}}
+	if id, ok := s.machine.leader(); ok {
+		r.LeaderID = &id
+	}
+	voters := uint32(0)
+	for _, m := range st.Members {
+		if m.Voter {
+			voters++
+		}
+		if m.ID == s.cfg.NodeID {
+			continue
+		}
+		role := RoleVoter
+		if !m.Voter {
+			role = RoleReadReplica
+		}
+		p := wire.PeerStatus{NodeID: m.ID, Addr: m.Addr, Role: role, CurrentTerm: st.Term, LastSeenSecsAgo: math.Inf(1)}
+		r.Peers = append(r.Peers, p)
+	}
+	r.QuorumSize = voters/2 + 1
+	r.Healthy = r.LeaderID != nil
+	return r
+}
+
+func (ss *session) clusterStatus(ctx context.Context) (*wire.ClusterStatusResult, error) {
+	s := ss.w.s
+	r, full := s.statusResult(), s.Status(ctx)
+	r.Healthy = full.Healthy
+	for i := range r.Peers {
+		for _, p := range full.Peers {
+			if p.NodeID != r.Peers[i].NodeID {
+				continue
+			}
+			r.Peers[i].Reachable, r.Peers[i].CurrentTerm = p.Reachable, p.CurrentTerm
+			if p.LastSeenSecsAgo != nil {
+				r.Peers[i].LastSeenSecsAgo = *p.LastSeenSecsAgo
+			}
+		}
+	}
+	return r, nil
+}

@@ -1,0 +1,229 @@
+package node
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/raft"
+	"github.com/cairndb/cairn/wire"
+)
+
+// Status is the cluster as one node sees it.
+type Status struct {
+	Clustered      bool         `json:"clustered"`
+	Message        string       `json:"message,omitempty"`
+	NodeID         uint32       `json:"node_id"`
+	Role           string       `json:"role"`
+	ConfiguredRole string       `json:"configured_role"`
+	CurrentTerm    uint64       `json:"current_term"`
+	LeaderID       *uint32      `json:"leader_id"`
+	LeaderAddr     string       `json:"leader_addr"`
+	LeaderHTTP     string       `json:"leader_http"`
+	AcceptsWrites  bool         `json:"accepts_writes"`
+	Healthy        bool         `json:"healthy"`
+	QuorumSize     int          `json:"quorum_size"`
+	VotedFor       *uint32      `json:"voted_for"`
+	Cluster        string       `json:"cluster_id"`
+	Addr           string       `json:"addr"`
+	Wire           string       `json:"wire"`
+	HTTP           string       `json:"http"`
+	Applied        oplog.Index  `json:"applied_index"`
+	Commit         uint64       `json:"commit_index"`
+	SumIndex       oplog.Index  `json:"state_hash_index"`
+	Sum            string       `json:"state_hash"`
+	Agreement      string       `json:"state_agreement"` // agree, diverged, unknown
+	Version        string       `json:"version"`
+	UptimeSecs     float64      `json:"uptime_secs"`
+	Peers          []PeerStatus `json:"peers"`
+}
+
+// PeerStatus is another member.
+type PeerStatus struct {
+	NodeID          uint32      `json:"node_id"`
+	Addr            string      `json:"addr"`
+	Wire            string      `json:"wire"`
+	HTTP            string      `json:"http"`
+	Role            string      `json:"role"`
+	Voter           bool        `json:"voter"`
+	Reachable       bool        `json:"reachable"`
+	CurrentTerm     uint64      `json:"current_term"`
+	LastSeenSecsAgo *float64    `json:"last_seen_secs_ago"`
+	Applied         oplog.Index `json:"applied_index"`
+	LagEntries      uint64      `json:"lag_entries"`
+	SumIndex        oplog.Index `json:"state_hash_index"`
+	Sum             string      `json:"state_hash"`
+	Version         string      `json:"version"`
+	UptimeSecs      float64     `json:"uptime_secs"`
+}
+
+// own is what a node tells another of itself, as the extension of CLUSTER_STATUS_RESULT.
+type own struct {
+	Role       string      `json:"role"`
+	Applied    oplog.Index `json:"applied"`
+	SumIndex   oplog.Index `json:"sum_index"`
+	Sum        string      `json:"sum"`
+	Version    string      `json:"version"`
+	UptimeSecs float64     `json:"uptime"`
+	Term       uint64      `json:"term"`
+}
+
+func (s *Service) own() own {
+	i, sum := s.state.Sum()
+	st := s.raft.Status()
+	return own{Role: st.State, Applied: s.machine.applied.get(), SumIndex: i, Sum: sum.String(), Version: s.cfg.Version,
+		UptimeSecs: time.Since(s.started).Seconds(), Term: st.Term}
+}
+
+// askTimeout bounds what a status waits for one peer.
+const askTimeout = 700 * time.Millisecond
+
+// Status asks every member how it is and puts the answers together.
+func (s *Service) Status(ctx context.Context) Status {
+	rs, me := s.raft.Status(), s.own()
+	st := Status{Clustered: true, NodeID: s.cfg.NodeID, Role: rs.State, ConfiguredRole: s.cfg.Role, CurrentTerm: rs.Term,
+		AcceptsWrites: s.machine.leads(), Addr: s.raft.Advertised(), Wire: s.cfg.AdvertiseWire, HTTP: s.cfg.AdvertiseHTTP,
+		Applied: me.Applied, Commit: rs.CommitIndex, SumIndex: me.SumIndex, Sum: me.Sum, Version: me.Version, UptimeSecs: me.UptimeSecs, Peers: []PeerStatus{}}
+	infos := map[uint32]oplog.NodeInfo{}
+	_ = s.state.Read(func(v *oplog.View) error { // a closing state leaves the addresses empty
+		st.Cluster = v.Cluster()
+		for _, i := range v.Nodes() {
+			infos[i.ID] = i
+		}
+		return nil
+	})
+	voters, reachable := 0, 0
+	st.Peers = s.askAll(ctx, rs.Members, infos)
+	for _, m := range rs.Members {
+		if m.Voter {
+			voters++
+			if m.ID == s.cfg.NodeID || slices.ContainsFunc(st.Peers, func(p PeerStatus) bool { return p.NodeID == m.ID && p.Reachable }) {
+				reachable++
+			}
+		}
+	}
+	st.QuorumSize = voters/2 + 1
+	if id, ok := s.machine.leader(); ok {
+		st.LeaderID, st.LeaderAddr, st.LeaderHTTP = &id, infos[id].Wire, infos[id].HTTP
+	}
+	st.Healthy = st.LeaderID != nil && reachable >= st.QuorumSize
+	st.Agreement = agreement(st)
+	if len(rs.Members) <= 1 {
+		st.Clustered, st.Message = false, "single-node mode (no replication)"
+	}
+	return st
+}
+
+// agreement compares state hashes taken at the same index; hashes at different ones say nothing.
+func agreement(st Status) string {
+	said := "unknown"
+	for _, p := range st.Peers {
+		if !p.Reachable || p.SumIndex != st.SumIndex {
+			continue
+		}
+		if p.Sum != st.Sum {
+			return "diverged"
+		}
+		said = "agree"
+	}
+	return said
+}
+
+func (s *Service) askAll(ctx context.Context, members []raft.Member, infos map[uint32]oplog.NodeInfo) []PeerStatus {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	peers := []PeerStatus{}
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	last := s.raft.Status().LastIndex
+	for _, m := range members {
+		if m.ID == s.cfg.NodeID {
+			continue
+		}
+		wg.Go(func() {
+			p := s.ask(ctx, m)
+			p.Wire, p.HTTP = infos[m.ID].Wire, infos[m.ID].HTTP
+			if p.Reachable && last > uint64(p.Applied) {
+				p.LagEntries = last - uint64(p.Applied)
+			}
+			mu.Lock()
+			peers = append(peers, p)
+			mu.Unlock()
+		})
+	}
+	wg.Wait()
+	slices.SortFunc(peers, func(a, b PeerStatus) int { return int(a.NodeID) - int(b.NodeID) })
+	return peers
+}
+
+func (s *Service) ask(ctx context.Context, m raft.Member) PeerStatus {
+	p := PeerStatus{NodeID: m.ID, Addr: m.Addr, Voter: m.Voter, Role: "unreachable"}
+	if !m.LastSeen.IsZero() {
+		ago := time.Since(m.LastSeen).Seconds()
+		p.LastSeenSecsAgo = &ago
+	}
+	var r wire.ClusterStatusResult
+	if err := s.raft.Ask(ctx, m.Addr, wire.OpClusterStatus, &wire.Nothing{}, wire.OpClusterStatusResult, &r); err != nil {
+		return p
+	}
+	var o own
+	if json.Unmarshal(r.Node, &o) != nil {
+		return p
+	}
+	zero := 0.0
+	p.Reachable, p.Role, p.Applied, p.SumIndex, p.Sum, p.Version, p.UptimeSecs, p.CurrentTerm = true, o.Role, o.Applied, o.SumIndex, o.Sum, o.Version, o.UptimeSecs, o.Term
+	p.LastSeenSecsAgo = &zero
+	return p
+}
+
+// leaderInfo is where the leader's clients find it, as far as this node knows.
+func (s *Service) leaderInfo() (info oplog.NodeInfo, ok bool) {
+	id, ok := s.machine.leader()
+	if !ok {
+		return info, false
+	}
+	info.ID = id
+	_ = s.state.Read(func(v *oplog.View) error {
+		for _, i := range v.Nodes() {
+			if i.ID == id {
+				info = i
+			}
+		}
+		return nil
+	})
+	return info, true
+}
+
+// lag is how far this node is behind what it knows to be committed.
+func (s *Service) lag() time.Duration {
+	st := s.raft.Status()
+	if uint64(s.machine.applied.get()) >= st.CommitIndex || s.machine.leads() {
+		return 0
+	}
+	return max(0, time.Since(s.state.Last().Time().Time()))
+}
+
+// MemberChange asks for a change of who belongs to the cluster.
+type MemberChange struct {
+	Verb   string `json:"-"` // join, leave, remove, promote, transfer
+	NodeID uint32 `json:"node_id"`
+	Addr   string `json:"addr"`
+	Role   string `json:"role"`
+}
+
+// ChangeMembers carries it out through the leader.
+func (s *Service) ChangeMembers(ctx context.Context, m MemberChange) (string, error) {
+	if m.Verb == "leave" {
+		m.Verb, m.NodeID = "remove", s.cfg.NodeID
+	}
+	msg, err := s.raft.Change(ctx, wire.Membership{Action: m.Verb, NodeID: m.NodeID, Addr: m.Addr, Role: m.Role})
+	if err != nil {
+		return "", &oplog.Error{Kind: oplog.Conflict, Text: strings.TrimSpace(fmt.Sprint(err)), Err: err}
+	}
+	return msg, nil
+}

@@ -1,0 +1,74 @@
+package node
+
+import (
+	"encoding/json"
+	"errors"
+
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/wire"
+)
+
+// codes maps what went wrong to the wire's numbers.
+var codes = map[oplog.Kind]wire.Code{
+	oplog.Internal:       wire.CodeInternal,
+	oplog.Invalid:        wire.CodeInvalidPayload,
+	oplog.NotFound:       wire.CodeMemoryNotFound,
+	oplog.Denied:         wire.CodeAuthInvalid,
+	oplog.Conflict:       wire.CodeInternal,
+	oplog.TooLarge:       wire.CodeInvalidPayload,
+	oplog.Unavailable:    wire.CodeNoQuorum,
+	oplog.NotLeader:      wire.CodeReadonlyNode,
+	oplog.UnknownOutcome: wire.CodeInternal,
+	oplog.Corrupt:        wire.CodeInternal,
+}
+
+// errorOf is what a client is told of an error.
+func (s *Service) errorOf(err error) (wire.Op, *wire.Error) {
+	if wire.IsPayload(err) {
+		return wire.OpError, &wire.Error{Code: wire.CodeInvalidPayload, Message: err.Error()}
+	}
+	var e *oplog.Error
+	if !errors.As(err, &e) {
+		s.log.Error("request failed", "surface", "wire", "err", err)
+		return wire.OpError, &wire.Error{Code: wire.CodeInternal, Message: "internal error"}
+	}
+	w := &wire.Error{Code: codes[e.Kind], Message: e.Text}
+	switch e.Kind {
+	case oplog.NotLeader:
+		w.Details = s.leaderDetails()
+		return wire.OpReadonlyError, w
+	case oplog.Unavailable:
+		if errors.Is(e, ErrNoLeader) {
+			w.Details = s.leaderDetails()
+			return wire.OpReadonlyError, w
+		}
+	case oplog.UnknownOutcome:
+		w.Details = wire.JSON(`{"unknown_outcome":true}`)
+	}
+	return wire.OpError, w
+}
+
+func (s *Service) leaderDetails() wire.JSON {
+	l := wire.Leader{Term: s.raft.Term()}
+	if info, ok := s.leaderInfo(); ok {
+		l.ID = &info.ID
+		if info.Wire != "" {
+			url := "http://" + info.HTTP
+			l.Addr, l.HTTP = &info.Wire, &url
+		}
+	}
+	b, err := json.Marshal(l)
+	if err != nil {
+		return nil
+	}
+	return b
+}
+
+// coded gives an error a number of its own where the table's is too coarse.
+type coded struct {
+	code wire.Code
+	err  error
+}
+
+func (c *coded) Error() string { return c.err.Error() }
+func (c *coded) Unwrap() error { return c.err }

@@ -1,0 +1,278 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/cairndb/cairn/index"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/wire"
+)
+
+type handler func(*session, context.Context, wire.Frame) error
+
+// handlers is the clients' protocol at a glance. A new opcode is a line here, a method, a vector, a script.
+var handlers = map[wire.Op]handler{
+	wire.OpPing:          func(ss *session, _ context.Context, f wire.Frame) error { return ss.empty(f, wire.OpPong) },
+	wire.OpSelectDB:      call(wire.OpDBOK, (*session).selectDB),
+	wire.OpCreateDB:      call(wire.OpDBOK, (*session).createDB),
+	wire.OpListDB:        ask(wire.OpListDBResult, (*session).listDB),
+	wire.OpRemember:      call(wire.OpRememberOK, (*session).remember),
+	wire.OpRememberBatch: call(wire.OpRememberOK, (*session).rememberBatch),
+	wire.OpRecall:        (*session).recall,
+	wire.OpForget:        call(wire.OpForgetOK, (*session).forget),
+	wire.OpRelate:        call(wire.OpRelateOK, (*session).relate),
+	wire.OpEdges:         call(wire.OpEdgesResult, (*session).edges),
+	wire.OpClaim:         call(wire.OpClaimOK, (*session).claim),
+	wire.OpClaims:        call(wire.OpClaimsResult, (*session).claims),
+	wire.OpAlias:         call(wire.OpAliasOK, (*session).alias),
+	wire.OpSessionStart:  call(wire.OpSessionOK, (*session).sessionStart),
+	wire.OpSessionEnd:    call(wire.OpSessionOK, (*session).sessionEnd),
+	wire.OpStats:         ask(wire.OpInfoResult, (*session).stats),
+	wire.OpClusterStatus: ask(wire.OpClusterStatusResult, (*session).clusterStatus),
+	wire.OpSubscribe:     (*session).subscribe,
+	wire.OpUnsubscribe:   (*session).unsubscribe,
+}
+
+// message is a pointer to a message struct.
+type message[T any] interface {
+	*T
+	wire.Message
+}
+
+// call adapts a typed method: decode, run, reply or fail. Nothing else does.
+func call[Req any, P message[Req], Resp wire.Message](op wire.Op, f func(*session, context.Context, P) (Resp, error)) handler {
+	return func(ss *session, ctx context.Context, in wire.Frame) error {
+		req := P(new(Req))
+		if err := wire.Unpack(in, req, wire.MaxPlainClient); err != nil {
+			return ss.failed(in, err)
+		}
+		resp, err := f(ss, ctx, req)
+		if err != nil {
+			return ss.failed(in, err)
+		}
+		return ss.reply(in, op, resp)
+	}
+}
+
+// ask adapts a method whose request has no content worth reading.
+func ask[Resp wire.Message](op wire.Op, f func(*session, context.Context) (Resp, error)) handler {
+	return func(ss *session, ctx context.Context, in wire.Frame) error {
+		resp, err := f(ss, ctx)
+		if err != nil {
+			return ss.failed(in, err)
+		}
+		return ss.reply(in, op, resp)
+	}
+}
+
+func (ss *session) failed(in wire.Frame, err error) error {
+	op, e := ss.w.s.errorOf(err)
+	var c *coded
+	if errors.As(err, &c) {
+		e.Code = c.code
+	}
+	return ss.reply(in, op, e)
+}
+
+// serve answers one frame. An error ends the connection.
+func (ss *session) serve(f wire.Frame) error {
+	if !f.Op.Known() {
+		return ss.fail(f, &wire.Error{Code: wire.CodeInvalidPayload, Message: fmt.Sprintf("unknown opcode: 0x%02X", uint8(f.Op))})
+	}
+	h, ok := handlers[f.Op]
+	if !ok {
+		return ss.fail(f, &wire.Error{Code: wire.CodeInvalidPayload, Message: "unsupported opcode: " + f.Op.Name()})
+	}
+	if f.Op.IsWrite() && !ss.who().Forward && !ss.w.s.machine.leads() {
+		return ss.failed(f, ss.w.s.notLeader()) // before the payload is looked at
+	}
+	return h(ss, ss.ctx, f)
+}
+
+// auth reads the first frame.
+func (ss *session) auth(f wire.Frame) bool {
+	if !f.Op.Known() {
+		_ = ss.fail(f, &wire.Error{Code: wire.CodeInvalidPayload, Message: fmt.Sprintf("unknown opcode: 0x%02X", uint8(f.Op))})
+		return false
+	}
+	if f.Op != wire.OpAuth {
+		_ = ss.fail(f, &wire.Error{Code: wire.CodeAuthRequired, Message: "expected AUTH frame"})
+		return false
+	}
+	var m wire.Auth
+	if err := wire.Unpack(f, &m, wire.MaxPlainEarly); err != nil {
+		_ = ss.reply(f, wire.OpAuthFail, &wire.AuthFail{Reason: "invalid AUTH payload"})
+		return false
+	}
+	c, err := ss.w.s.Authenticate(m.Token)
+	if err != nil {
+		_ = ss.reply(f, wire.OpAuthFail, &wire.AuthFail{Reason: errToken.Text})
+		return false
+	}
+	ss.mu.Lock()
+	ss.caller, ss.authed = c, true
+	ss.mu.Unlock()
+	return ss.reply(f, wire.OpAuthOK, &wire.AuthOK{Database: c.Database, DatabaseID: uint32(c.DB)}) == nil
+}
+
+func (ss *session) selectDB(_ context.Context, m *wire.Name) (*wire.DBOK, error) {
+	c, err := ss.w.s.Select(ss.who(), m.Name)
+	if err != nil {
+		return nil, &coded{wire.CodeDBNotFound, err}
+	}
+	ss.mu.Lock()
+	ss.caller = c
+	ss.mu.Unlock()
+	return &wire.DBOK{ID: uint32(c.DB), Message: fmt.Sprintf("database '%s' selected", c.Database), Name: c.Database}, nil
+}
+
+func (ss *session) createDB(ctx context.Context, m *wire.Name) (*wire.DBOK, error) {
+	id, _, err := ss.w.s.CreateDatabase(ctx, ss.who(), m.Name)
+	if errors.Is(err, &oplog.Error{Kind: oplog.Conflict}) {
+		return nil, &coded{wire.CodeDBExists, err}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &wire.DBOK{ID: uint32(id), Message: fmt.Sprintf("database '%s' created", m.Name), Name: m.Name}, nil
+}
+
+func (ss *session) listDB(ctx context.Context) (*wire.ListDBResult, error) {
+	dbs, err := ss.w.s.Databases(ctx, ss.who(), Stale)
+	if err != nil {
+		return nil, err
+	}
+	r := &wire.ListDBResult{Databases: []wire.Database{}}
+	for _, d := range dbs {
+		r.Databases = append(r.Databases, wire.Database{CreatedAt: d.Created.Time().Format(time.DateTime), ID: uint32(d.ID), Name: d.Name})
+	}
+	return r, nil
+}
+
+// hours turns a half-life of the protocol into a duration; what no duration can hold is held to its bounds.
+func hours(h float64) time.Duration {
+	ns := h * float64(time.Hour)
+	if math.IsNaN(ns) || ns <= 0 {
+		return 0
+	}
+	return time.Duration(min(ns, math.MaxInt64/2))
+}
+
+func seconds(s float64) time.Time {
+	if s == 0 || math.IsNaN(s) || math.Abs(s) > 1e11 {
+		return time.Time{}
+	}
+	return time.UnixMicro(int64(s * 1e6))
+}
+
+func draft(m *wire.Remember) Draft {
+	d := Draft{Text: m.Text, Type: m.MemoryType, Importance: m.Importance, HalfLife: hours(m.HalfLife), Valence: m.Valence,
+		Certainty: m.Certainty, Namespace: m.Namespace, Domain: m.Domain, Source: m.Source, Metadata: m.Metadata, Tier: m.Tier,
+		Session: m.SessionID, Speaker: m.Speaker, Due: seconds(m.DueAt), TemporalKind: m.TemporalKind, Created: seconds(m.CreatedAt), Vector: m.Embedding}
+	if m.EmotionalState != nil {
+		d.Emotion = *m.EmotionalState
+	}
+	return d
+}
+
+func (ss *session) remember(ctx context.Context, m *wire.Remember) (*wire.RememberOK, error) {
+	r, err := ss.w.s.Remember(ctx, ss.who(), m.IdempotencyKey, draft(m))
+	if err != nil {
+		return nil, err
+	}
+	return &wire.RememberOK{RID: r.RIDs[0]}, nil
+}
+
+func (ss *session) rememberBatch(ctx context.Context, m *wire.RememberBatch) (*wire.RememberBatchOK, error) {
+	drafts := make([]Draft, len(m.Memories))
+	for i := range m.Memories {
+		drafts[i] = draft(&m.Memories[i])
+	}
+	r, err := ss.w.s.Remember(ctx, ss.who(), m.IdempotencyKey, drafts...)
+	if err != nil {
+		return nil, err
+	}
+	if r.RIDs == nil {
+		r.RIDs = []string{}
+	}
+	return &wire.RememberBatchOK{RIDs: r.RIDs}, nil
+}
+
+func freshness(m *wire.Recall) (Freshness, error) {
+	switch {
+	case m.Consistency == "linearizable":
+		return Freshness{Mode: LinearizableMode}, nil
+	case m.MinIndex > 0:
+		return Freshness{Mode: AtIndexMode, Index: oplog.Index(m.MinIndex)}, nil
+	case m.Consistency == "" || m.Consistency == "stale":
+		return Stale, nil
+	}
+	return Stale, oplog.Errorf(oplog.Invalid, "consistency %q: stale, linearizable, or a min_index", m.Consistency)
+}
+
+func (ss *session) recall(ctx context.Context, f wire.Frame) error {
+	var m wire.Recall
+	if err := wire.Unpack(f, &m, wire.MaxPlainClient); err != nil {
+		return ss.failed(f, err)
+	}
+	fr, err := freshness(&m)
+	if err != nil {
+		return ss.failed(f, err)
+	}
+	if m.TopK < 0 {
+		return ss.failed(f, oplog.Errorf(oplog.Invalid, "top_k is %d: at least 0", m.TopK))
+	}
+	a, err := ss.w.s.Recall(ctx, ss.who(), query(&m), fr)
+	if err != nil {
+		return ss.failed(f, err)
+	}
+	for _, h := range a.Hits {
+		if err := ss.reply(f, wire.OpRecallResult, result(h)); err != nil {
+			return err
+		}
+	}
+	return ss.reply(f, wire.OpRecallEnd, &wire.RecallEnd{Total: len(a.Hits), Confidence: a.Info.Confidence,
+		Index: uint64(a.Index), LagSeconds: a.Lag.Seconds()})
+}
+
+func query(m *wire.Recall) index.Query {
+	q := index.Query{Text: m.Query, Vector: m.QueryEmbedding, K: m.TopK, Types: m.Types, Consolidated: m.IncludeConsolidated,
+		Expand: m.ExpandEntities, Session: m.Session}
+	for _, o := range []struct {
+		from *string
+		to   *string
+	}{{m.Namespace, &q.Namespace}, {m.Domain, &q.Domain}, {m.Source, &q.Source}} {
+		if o.from != nil {
+			*o.to = *o.from
+		}
+	}
+	if m.MemoryType != nil {
+		q.Types = append(q.Types, *m.MemoryType)
+	}
+	if t := seconds(m.Since); !t.IsZero() {
+		q.Since = oplog.At(t)
+	}
+	if t := seconds(m.Until); !t.IsZero() {
+		q.Until = oplog.At(t)
+	}
+	return q
+}
+
+func result(h index.Hit) *wire.RecallResult {
+	m := h.Memory
+	return &wire.RecallResult{Certainty: m.Certainty, CreatedAt: m.Created.Seconds(), Domain: m.Domain, Importance: m.Importance,
+		MemoryType: m.Type, Metadata: m.Metadata, Namespace: m.Namespace, RID: m.RID, Score: h.Score, Source: m.Source,
+		Text: m.Text, Valence: m.Valence, WhyRetrieved: h.Why}
+}
+
+func (ss *session) forget(ctx context.Context, m *wire.Forget) (*wire.ForgetOK, error) {
+	found, _, err := ss.w.s.Forget(ctx, ss.who(), m.RID)
+	if err != nil {
+		return nil, err
+	}
+	return &wire.ForgetOK{Found: found, RID: m.RID}, nil
+}

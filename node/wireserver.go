@@ -1,0 +1,355 @@
+package node
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/wire"
+)
+
+// What a client's connection may do.
+const (
+	writeTimeout   = 30 * time.Second // a client that reads nothing for this long is gone
+	streamsPerConn = 256              // requests under way on one connection
+	streamQueue    = 64               // requests waiting behind another of their stream
+)
+
+// wireServer accepts the clients' binary protocol.
+type wireServer struct {
+	s      *Service
+	ctx    context.Context
+	cancel context.CancelFunc
+	tasks  sync.WaitGroup
+	slots  chan struct{} // requests under way over all connections
+
+	mu       sync.Mutex
+	sessions map[*session]struct{}
+	perIP    map[string]int
+	closed   bool
+	ln       net.Listener
+}
+
+func newWireServer(s *Service) *wireServer {
+	w := &wireServer{s: s, slots: make(chan struct{}, s.cfg.MaxInFlight), sessions: map[*session]struct{}{}, perIP: map[string]int{}}
+	w.ctx, w.cancel = context.WithCancel(context.Background())
+	return w
+}
+
+func (w *wireServer) run(ln net.Listener) error {
+	w.mu.Lock()
+	w.ln = ln
+	w.mu.Unlock()
+	w.tasks.Go(w.watchTokens)
+	for {
+		nc, err := ln.Accept()
+		if err != nil {
+			if errors.Is(err, net.ErrClosed) {
+				return nil
+			}
+			w.s.log.Warn("accept", "surface", "wire", "err", err)
+			time.Sleep(10 * time.Millisecond) // out of descriptors: give others a chance to end
+			continue
+		}
+		ss := newSession(w, nc)
+		if !w.add(ss) {
+			nc.Close()
+			continue
+		}
+		w.tasks.Go(func() {
+			defer w.remove(ss)
+			ss.run()
+		})
+	}
+}
+
+// add counts a connection in; it is counted out by remove, whatever becomes of it.
+func (w *wireServer) add(ss *session) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed || len(w.sessions) >= w.s.cfg.MaxConns {
+		return false
+	}
+	if ss.ip != "" && w.perIP[ss.ip] >= w.s.cfg.MaxConnsPerIP {
+		return false
+	}
+	w.sessions[ss] = struct{}{}
+	if ss.ip != "" {
+		w.perIP[ss.ip]++
+	}
+	return true
+}
+
+func (w *wireServer) remove(ss *session) {
+	ss.end()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.sessions, ss)
+	if ss.ip != "" {
+		if w.perIP[ss.ip]--; w.perIP[ss.ip] == 0 {
+			delete(w.perIP, ss.ip)
+		}
+	}
+}
+
+// watchTokens closes the connections of tokens that were revoked or whose database is gone.
+func (w *wireServer) watchTokens() {
+	for w.ctx.Err() == nil {
+		sub := w.s.machine.feed.subscribe()
+		w.checkTokens() // what happened while nobody watched
+		for open := true; open; {
+			select {
+			case o, ok := <-sub.C:
+				open = ok
+				if ok && revokes(o) {
+					w.checkTokens()
+				}
+			case <-w.ctx.Done():
+				open = false
+			}
+		}
+		sub.close()
+	}
+}
+
+func revokes(o oplog.Outcome) bool {
+	if o.Err != nil {
+		return false
+	}
+	for _, op := range o.Entry.Ops {
+		switch op.(type) {
+		case *oplog.RevokeToken, *oplog.DropDB:
+			return true
+		}
+	}
+	return false
+}
+
+func (w *wireServer) checkTokens() {
+	w.mu.Lock()
+	all := make([]*session, 0, len(w.sessions))
+	for ss := range w.sessions {
+		all = append(all, ss)
+	}
+	w.mu.Unlock()
+	for _, ss := range all {
+		if hash := ss.tokenHash(); hash != "" && !w.s.tokenStands(hash) {
+			ss.end()
+		}
+	}
+}
+
+func (s *Service) tokenStands(hash string) (ok bool) {
+	err := s.state.Read(func(v *oplog.View) error {
+		t, known := v.Token(hash)
+		ok = known && t.Revoked == 0 && (t.Expires == 0 || t.Expires > oplog.At(time.Now()))
+		return nil
+	})
+	return ok || err != nil // a state that cannot be read revokes nobody
+}
+
+func (w *wireServer) close() error {
+	w.mu.Lock()
+	w.closed = true
+	ln := w.ln
+	w.mu.Unlock()
+	if ln != nil {
+		ln.Close()
+	}
+	w.finish(time.Second)
+	w.cancel()
+	w.mu.Lock()
+	for ss := range w.sessions {
+		ss.end()
+	}
+	w.mu.Unlock()
+	w.tasks.Wait()
+	return nil
+}
+
+// finish lets requests under way end, for a while.
+func (w *wireServer) finish(patience time.Duration) {
+	deadline := time.NewTimer(patience)
+	defer deadline.Stop()
+	for range cap(w.slots) {
+		select {
+		case w.slots <- struct{}{}: // every slot taken by us means that no request is under way
+		case <-deadline.C:
+			return
+		}
+	}
+}
+
+// session is one client's connection.
+type session struct {
+	w   *wireServer
+	nc  net.Conn
+	ip  string // counted against the limit; empty for loopback
+	r   *wire.Reader
+	ctx context.Context
+	cut context.CancelFunc
+
+	out sync.Mutex // one frame at a time leaves; held over the write, and nothing else is
+	buf []byte
+
+	mu      sync.Mutex
+	caller  Caller
+	authed  bool
+	streams map[uint32]*stream
+	subs    map[uint32]context.CancelFunc
+	tasks   sync.WaitGroup
+}
+
+// stream is the requests of one stream id: done one after the other.
+type stream struct{ waiting []wire.Frame }
+
+func newSession(w *wireServer, nc net.Conn) *session {
+	ss := &session{w: w, nc: nc, streams: map[uint32]*stream{}, subs: map[uint32]context.CancelFunc{}}
+	ss.ctx, ss.cut = context.WithCancel(w.ctx)
+	if a, ok := nc.RemoteAddr().(*net.TCPAddr); ok && !a.IP.IsLoopback() {
+		ss.ip = a.IP.String()
+	}
+	ss.r = wire.NewReader(bufio.NewReaderSize(nc, 32<<10), wire.MaxPlainEarly)
+	return ss
+}
+
+// end closes the connection; it may be called by anybody, any number of times.
+func (ss *session) end() {
+	ss.cut()
+	ss.nc.Close()
+}
+
+func (ss *session) tokenHash() string {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	return ss.caller.Token
+}
+
+func (ss *session) who() Caller {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	return ss.caller
+}
+
+func (ss *session) run() {
+	defer ss.tasks.Wait()
+	defer ss.end()
+	if err := ss.nc.SetReadDeadline(time.Now().Add(ss.w.s.cfg.AuthTimeout)); err != nil {
+		return
+	}
+	f, err := ss.r.Next()
+	if err != nil {
+		ss.refuse(err)
+		return
+	}
+	if !ss.auth(f) {
+		return
+	}
+	ss.r.SetLimit(wire.MaxLength)
+	if err := ss.nc.SetReadDeadline(time.Time{}); err != nil {
+		return
+	}
+	for {
+		f, err := ss.r.Next()
+		if err != nil {
+			ss.refuse(err)
+			return
+		}
+		if !ss.dispatch(f) {
+			return
+		}
+	}
+}
+
+// refuse answers a frame from which the stream cannot go on.
+func (ss *session) refuse(err error) {
+	var fe *wire.FrameError
+	if errors.As(err, &fe) {
+		_ = ss.fail(wire.Frame{}, &wire.Error{Code: wire.CodeInvalidPayload, Message: fe.Text})
+	}
+}
+
+// dispatch hands a frame to its stream. A stream's requests run one after the other, streams side by side.
+func (ss *session) dispatch(f wire.Frame) bool {
+	ss.mu.Lock()
+	if st, busy := ss.streams[f.Stream]; busy {
+		full := len(st.waiting) >= streamQueue
+		if !full {
+			st.waiting = append(st.waiting, f)
+		}
+		ss.mu.Unlock()
+		if full {
+			return ss.fail(f, overloaded) == nil
+		}
+		return true
+	}
+	if len(ss.streams) >= streamsPerConn {
+		ss.mu.Unlock()
+		return ss.fail(f, overloaded) == nil
+	}
+	ss.streams[f.Stream] = &stream{}
+	ss.mu.Unlock()
+	ss.tasks.Go(func() { ss.work(f) })
+	return true
+}
+
+var overloaded = &wire.Error{Code: wire.CodeInternal, Message: "server overloaded; retry", Details: wire.JSON(`{"retry_after_ms":100}`)}
+
+func (ss *session) work(f wire.Frame) {
+	for {
+		select {
+		case ss.w.slots <- struct{}{}:
+			err := ss.serve(f)
+			<-ss.w.slots
+			if err != nil {
+				ss.end()
+				return
+			}
+		case <-ss.ctx.Done():
+			return
+		}
+		ss.mu.Lock()
+		st := ss.streams[f.Stream]
+		if len(st.waiting) == 0 {
+			delete(ss.streams, f.Stream)
+			ss.mu.Unlock()
+			return
+		}
+		f, st.waiting = st.waiting[0], st.waiting[1:]
+		ss.mu.Unlock()
+	}
+}
+
+// reply sends a message as an answer to a frame. An error means that the connection is gone.
+func (ss *session) reply(to wire.Frame, op wire.Op, m wire.Message) (err error) {
+	ss.out.Lock()
+	defer ss.out.Unlock()
+	if ss.buf, err = wire.AppendPack(ss.buf[:0], op, to.Stream, m, to.JSON()); err != nil {
+		return err
+	}
+	return ss.send(ss.buf)
+}
+
+func (ss *session) empty(to wire.Frame, op wire.Op) error {
+	ss.out.Lock()
+	defer ss.out.Unlock()
+	ss.buf = wire.AppendFrame(ss.buf[:0], wire.Empty(op, to.Stream))
+	return ss.send(ss.buf)
+}
+
+func (ss *session) send(b []byte) error {
+	if err := ss.nc.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
+		return err
+	}
+	_, err := ss.nc.Write(b)
+	if cap(ss.buf) > 1<<20 {
+		ss.buf = nil
+	}
+	return err
+}
+
+func (ss *session) fail(to wire.Frame, e *wire.Error) error { return ss.reply(to, wire.OpError, e) }

@@ -1,0 +1,178 @@
+package client
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/cairndb/cairn/wire"
+)
+
+func (c *Client) call(ctx context.Context, repeat again, op wire.Op, m wire.Message, want wire.Op, answer wire.Message) error {
+	return c.do(ctx, repeat, func(cn *conn) error { return cn.ask(ctx, op, m, want, answer) })
+}
+
+// Ping asks the node whether it is there.
+func (c *Client) Ping(ctx context.Context) error {
+	return c.call(ctx, safe, wire.OpPing, nil, wire.OpPong, nil)
+}
+
+// Remember stores a memory and returns its id. Without an idempotency key of the caller's it gets one, and
+// retries across a change of leaders store it once.
+func (c *Client) Remember(ctx context.Context, m wire.Remember) (string, error) {
+	if m.IdempotencyKey == "" {
+		m.IdempotencyKey = NewKey()
+	}
+	var ok wire.RememberOK
+	err := c.call(ctx, safe, wire.OpRemember, &m, wire.OpRememberOK, &ok)
+	return ok.RID, err
+}
+
+// RememberBatch stores memories, all or none, and returns their ids in order.
+func (c *Client) RememberBatch(ctx context.Context, m wire.RememberBatch) ([]string, error) {
+	if m.IdempotencyKey == "" {
+		m.IdempotencyKey = NewKey()
+	}
+	var ok wire.RememberBatchOK
+	err := c.call(ctx, safe, wire.OpRememberBatch, &m, wire.OpRememberOK, &ok)
+	return ok.RIDs, err
+}
+
+// Recall asks a question and returns all results.
+func (c *Client) Recall(ctx context.Context, q wire.Recall) (results []wire.RecallResult, end wire.RecallEnd, err error) {
+	err = c.do(ctx, safe, func(cn *conn) error {
+		results = nil
+		end, err = recall(ctx, cn, q, func(r wire.RecallResult) error {
+			results = append(results, r)
+			return nil
+		})
+		return err
+	})
+	return results, end, err
+}
+
+// RecallEach hands over each result as it arrives. It is not asked again when the connection breaks.
+func (c *Client) RecallEach(ctx context.Context, q wire.Recall, each func(wire.RecallResult) error) (end wire.RecallEnd, err error) {
+	cn, err := c.connection(ctx)
+	if err != nil {
+		return end, err
+	}
+	return recall(ctx, cn, q, each)
+}
+
+func recall(ctx context.Context, cn *conn, q wire.Recall, each func(wire.RecallResult) error) (end wire.RecallEnd, err error) {
+	err = cn.stream(ctx, wire.OpRecall, &q, func(f wire.Frame) (bool, error) {
+		switch f.Op {
+		case wire.OpRecallResult:
+			var r wire.RecallResult
+			if err := wire.Unpack(f, &r, wire.MaxPlainClient); err != nil {
+				return false, err
+			}
+			return false, each(r)
+		case wire.OpRecallEnd:
+			return true, wire.Unpack(f, &end, wire.MaxPlainClient)
+		default:
+			return false, fmt.Errorf("answer %s to RECALL", f.Op)
+		}
+	})
+	return end, err
+}
+
+// Forget makes a memory invisible; found says whether there was one.
+func (c *Client) Forget(ctx context.Context, rid string) (found bool, err error) {
+	var ok wire.ForgetOK
+	err = c.call(ctx, safe, wire.OpForget, &wire.Forget{RID: rid}, wire.OpForgetOK, &ok)
+	return ok.Found, err
+}
+
+// Relate puts two entities into a relation; saying it again updates the weight, so it is safe to repeat.
+func (c *Client) Relate(ctx context.Context, m wire.Relate) (edge string, err error) {
+	var ok wire.RelateOK
+	err = c.call(ctx, safe, wire.OpRelate, &m, wire.OpRelateOK, &ok)
+	return ok.EdgeID, err
+}
+
+// Edges are the relations an entity is in.
+func (c *Client) Edges(ctx context.Context, entity string) ([]wire.Edge, error) {
+	var r wire.EdgesResult
+	err := c.call(ctx, safe, wire.OpEdges, &wire.Entity{Entity: entity}, wire.OpEdgesResult, &r)
+	return r.Edges, err
+}
+
+// Claim states a relation with its evidence.
+func (c *Client) Claim(ctx context.Context, m wire.Claim) (id string, err error) {
+	var ok wire.ClaimOK
+	err = c.call(ctx, safe, wire.OpClaim, &m, wire.OpClaimOK, &ok)
+	return ok.ClaimID, err
+}
+
+// Claims are what is claimed of an entity.
+func (c *Client) Claims(ctx context.Context, entity, namespace string) ([]wire.ClaimRow, error) {
+	var r wire.ClaimsResult
+	err := c.call(ctx, safe, wire.OpClaims, &wire.Claims{Entity: entity, Namespace: namespace}, wire.OpClaimsResult, &r)
+	return r.Claims, err
+}
+
+// Alias makes a name stand for another.
+func (c *Client) Alias(ctx context.Context, m wire.Alias) (added bool, err error) {
+	var ok wire.AliasOK
+	err = c.call(ctx, safe, wire.OpAlias, &m, wire.OpAliasOK, &ok)
+	return ok.Added, err
+}
+
+// StartSession opens a session.
+func (c *Client) StartSession(ctx context.Context, m wire.SessionStart) (id string, err error) {
+	var ok wire.SessionStarted
+	err = c.call(ctx, unsafe, wire.OpSessionStart, &m, wire.OpSessionOK, &ok)
+	return ok.SessionID, err
+}
+
+// EndSession closes it.
+func (c *Client) EndSession(ctx context.Context, id string, summary *string) (wire.SessionEnded, error) {
+	var ok wire.SessionEnded
+	err := c.call(ctx, unsafe, wire.OpSessionEnd, &wire.SessionEnd{SessionID: id, Summary: summary}, wire.OpSessionOK, &ok)
+	return ok, err
+}
+
+// CreateDatabase makes a database.
+func (c *Client) CreateDatabase(ctx context.Context, name string) (id uint32, err error) {
+	var ok wire.DBOK
+	err = c.call(ctx, unsafe, wire.OpCreateDB, &wire.Name{Name: name}, wire.OpDBOK, &ok)
+	return ok.ID, err
+}
+
+// Databases lists them by id.
+func (c *Client) Databases(ctx context.Context) ([]wire.Database, error) {
+	var r wire.ListDBResult
+	err := c.call(ctx, safe, wire.OpListDB, nil, wire.OpListDBResult, &r)
+	return r.Databases, err
+}
+
+// Stats are the database's counters.
+func (c *Client) Stats(ctx context.Context) (wire.Stats, error) {
+	var r wire.Stats
+	err := c.call(ctx, safe, wire.OpStats, nil, wire.OpInfoResult, &r)
+	return r, err
+}
+
+// ClusterStatus is the cluster as the node sees it.
+func (c *Client) ClusterStatus(ctx context.Context) (wire.ClusterStatusResult, error) {
+	var r wire.ClusterStatusResult
+	err := c.call(ctx, safe, wire.OpClusterStatus, nil, wire.OpClusterStatusResult, &r)
+	return r, err
+}
+
+// Subscribe hands over events until ctx ends, each returns an error, or the connection breaks: then subscribe
+// again behind the last event's index.
+func (c *Client) Subscribe(ctx context.Context, m wire.Subscribe, each func(wire.Event) error) error {
+	cn, err := c.connection(ctx)
+	if err != nil {
+		return err
+	}
+	return cn.stream(ctx, wire.OpSubscribe, &m, func(f wire.Frame) (bool, error) {
+		var e wire.Event
+		if err := wire.Unpack(f, &e, wire.MaxPlainClient); err != nil {
+			return false, err
+		}
+		return false, each(e)
+	})
+}

@@ -1,0 +1,230 @@
+package client
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/cairndb/cairn/wire"
+)
+
+// ErrUnknownOutcome says that a write may or may not have happened.
+var ErrUnknownOutcome = errors.New("the write may or may not have happened")
+
+// ErrClosed says that the client was closed.
+var ErrClosed = errors.New("client closed")
+
+// Error is what the server answered instead.
+type Error struct {
+	Code    wire.Code
+	Message string
+	Details []byte // JSON; empty for none
+}
+
+func (e *Error) Error() string { return fmt.Sprintf("%s (%d)", e.Message, e.Code) }
+
+// Config says where the cluster is. Addrs and Token are required; a zero elsewhere means the default beside it.
+type Config struct {
+	Addrs       []string // wire addresses, tried in order
+	Token       string
+	Database    string        // the token's own
+	TLS         *tls.Config   // plain TCP
+	DialTimeout time.Duration // 5s
+}
+
+// Client talks to a cluster.
+type Client struct {
+	cfg Config
+
+	mu     sync.Mutex
+	conn   *conn
+	target string // where to dial next: a leader's address, or empty for the first that answers
+	next   int    // the address to begin with
+	closed bool
+}
+
+// Dial connects to the first node that answers.
+func Dial(ctx context.Context, cfg Config) (*Client, error) {
+	if len(cfg.Addrs) == 0 {
+		return nil, errors.New("no addresses")
+	}
+	if cfg.DialTimeout == 0 {
+		cfg.DialTimeout = 5 * time.Second
+	}
+	c := &Client{cfg: cfg}
+	if _, err := c.connection(ctx); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// Close ends the connection; calls under way end with ErrClosed.
+func (c *Client) Close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
+	if c.conn != nil {
+		c.conn.end(ErrClosed)
+		c.conn = nil
+	}
+	return nil
+}
+
+// Addr is the node the client is connected to; empty for none.
+func (c *Client) Addr() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.conn == nil {
+		return ""
+	}
+	return c.conn.addr
+}
+
+// connection returns the live connection, or makes one.
+func (c *Client) connection(ctx context.Context) (*conn, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock() // callers that come meanwhile need the same connection
+	if c.closed {
+		return nil, ErrClosed
+	}
+	if c.conn != nil && c.conn.alive() {
+		return c.conn, nil
+	}
+	var errs []error
+	order := append(slices.Clone(c.cfg.Addrs[c.next%len(c.cfg.Addrs):]), c.cfg.Addrs[:c.next%len(c.cfg.Addrs)]...)
+	if c.target != "" {
+		order = append([]string{c.target}, order...)
+		c.target = ""
+	}
+	for _, addr := range order {
+		cn, err := c.dial(ctx, addr)
+		if err == nil {
+			c.conn = cn
+			return cn, nil
+		}
+		errs = append(errs, fmt.Errorf("%s: %w", addr, err))
+		var e *Error
+		if errors.As(err, &e) || ctx.Err() != nil {
+			break // a refusal is the same everywhere
+		}
+	}
+	return nil, errors.Join(errs...)
+}
+
+// leave gives up a connection; the next call dials to, or goes on with the next address.
+func (c *Client) leave(cn *conn, to string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.conn != cn {
+		return // somebody else has moved on already
+	}
+	if to != "" && to == cn.addr {
+		return
+	}
+	c.conn = nil
+	c.target = to
+	if to == "" {
+		c.next++
+	}
+	cn.retire()
+}
+
+func (c *Client) dial(ctx context.Context, addr string) (*conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.cfg.DialTimeout)
+	defer cancel()
+	d := net.Dialer{KeepAlive: 15 * time.Second}
+	nc, err := d.DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return nil, err
+	}
+	if c.cfg.TLS != nil {
+		tc := tls.Client(nc, c.cfg.TLS)
+		if err := tc.HandshakeContext(ctx); err != nil {
+			nc.Close()
+			return nil, err
+		}
+		nc = tc
+	}
+	cn := newConn(nc, addr)
+	var ok wire.AuthOK
+	if err := cn.ask(ctx, wire.OpAuth, &wire.Auth{Token: c.cfg.Token}, wire.OpAuthOK, &ok); err != nil {
+		cn.end(err)
+		return nil, err
+	}
+	if c.cfg.Database != "" && c.cfg.Database != ok.Database {
+		if err := cn.ask(ctx, wire.OpSelectDB, &wire.Name{Name: c.cfg.Database}, wire.OpDBOK, &wire.DBOK{}); err != nil {
+			cn.end(err)
+			return nil, err
+		}
+	}
+	return cn, nil
+}
+
+const (
+	firstPause = 20 * time.Millisecond
+	lastPause  = 500 * time.Millisecond
+)
+
+// again says whether a request may be sent a second time after its connection broke.
+type again bool
+
+const (
+	safe   again = true
+	unsafe again = false
+)
+
+// do sends a request until it is answered, its context ends, or sending it again would not be safe.
+func (c *Client) do(ctx context.Context, repeat again, f func(*conn) error) error {
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+		cn, err := c.connection(ctx)
+		if err == nil {
+			if err = f(cn); err == nil {
+				return nil
+			}
+		}
+		var refused *readonly
+		var e *Error
+		switch {
+		case errors.As(err, &refused):
+			c.leave(cn, refused.leader)
+			if refused.leader != "" {
+				pause = firstPause
+			}
+			err = refused.err
+		case errors.As(err, &e), errors.Is(err, ErrClosed):
+			return err
+		case ctx.Err() != nil:
+			if cn != nil && repeat == unsafe {
+				return fmt.Errorf("%w: %w", ErrUnknownOutcome, ctx.Err())
+			}
+			return err
+		case cn == nil: // nobody could be reached: nothing was sent
+		case repeat == unsafe:
+			c.leave(cn, "")
+			return fmt.Errorf("%w: %w", ErrUnknownOutcome, err)
+		default:
+			c.leave(cn, "")
+		}
+		t := time.NewTimer(pause)
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			t.Stop()
+			return fmt.Errorf("%w: %w", ctx.Err(), err)
+		}
+	}
+}
+
+// NewKey makes an idempotency key.
+func NewKey() string {
+	var b [16]byte
+	rand.Read(b[:]) // never fails
+	return hex.EncodeToString(b[:])
+}

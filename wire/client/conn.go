@@ -1,0 +1,225 @@
+package client
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/cairndb/cairn/wire"
+)
+
+// conn is one connection with its reader goroutine.
+type conn struct {
+	nc   net.Conn
+	addr string
+
+	out sync.Mutex // one frame at a time leaves
+	buf []byte
+
+	mu      sync.Mutex
+	streams map[uint32]chan wire.Frame // requests that wait for frames
+	next    uint32
+	err     error // why it ended; nil while it lives
+	retired bool  // ends when the last request is answered
+	done    chan struct{}
+}
+
+// streamBuffer is how many frames a request may be behind before the connection waits for it.
+const streamBuffer = 64
+
+func newConn(nc net.Conn, addr string) *conn {
+	c := &conn{nc: nc, addr: addr, streams: map[uint32]chan wire.Frame{}, next: 1, done: make(chan struct{})}
+	go c.read() // ends with the connection
+	return c
+}
+
+func (c *conn) alive() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err == nil && !c.retired
+}
+
+// end closes the connection and fails all that wait.
+func (c *conn) end(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err != nil {
+		return
+	}
+	c.err = err
+	close(c.done)
+	c.nc.Close()
+}
+
+// retire takes no new requests and ends when the last is answered.
+func (c *conn) retire() {
+	c.mu.Lock()
+	c.retired = true
+	idle := len(c.streams) == 0
+	c.mu.Unlock()
+	if idle {
+		c.end(ErrClosed)
+	}
+}
+
+func (c *conn) read() {
+	r := wire.NewReader(bufio.NewReaderSize(c.nc, 64<<10), wire.MaxLength)
+	for {
+		f, err := r.Next()
+		if err != nil {
+			c.end(fmt.Errorf("connection lost: %w", err))
+			return
+		}
+		c.mu.Lock()
+		ch := c.streams[f.Stream]
+		c.mu.Unlock()
+		if ch == nil {
+			continue // the request was given up
+		}
+		select {
+		case ch <- f:
+		case <-c.done:
+			return
+		}
+	}
+}
+
+func (c *conn) open() (uint32, chan wire.Frame, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err != nil {
+		return 0, nil, c.err
+	}
+	id := c.next
+	c.next++
+	ch := make(chan wire.Frame, streamBuffer)
+	c.streams[id] = ch
+	return id, ch, nil
+}
+
+func (c *conn) release(id uint32) {
+	c.mu.Lock()
+	ch := c.streams[id]
+	delete(c.streams, id)
+	last := c.retired && len(c.streams) == 0
+	c.mu.Unlock()
+	for drained := ch == nil; !drained; { // the reader may be about to hand over one more
+		select {
+		case <-ch:
+		default:
+			drained = true
+		}
+	}
+	if last {
+		c.end(ErrClosed)
+	}
+}
+
+func (c *conn) send(ctx context.Context, op wire.Op, stream uint32, m wire.Message) (err error) {
+	c.out.Lock()
+	defer c.out.Unlock()
+	if m == nil {
+		c.buf = wire.AppendFrame(c.buf[:0], wire.Empty(op, stream))
+	} else if c.buf, err = wire.AppendPack(c.buf[:0], op, stream, m, false); err != nil {
+		return &Error{Code: wire.CodeInvalidPayload, Message: err.Error()}
+	}
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		deadline = time.Now().Add(30 * time.Second)
+	}
+	if err := c.nc.SetWriteDeadline(deadline); err != nil {
+		return err
+	}
+	if _, err = c.nc.Write(c.buf); err != nil {
+		c.end(fmt.Errorf("connection lost: %w", err)) // half a frame may be out
+	}
+	if cap(c.buf) > 1<<20 {
+		c.buf = nil
+	}
+	return err
+}
+
+// stream sends a request and hands its frames to f until f says that it was the last.
+func (c *conn) stream(ctx context.Context, op wire.Op, m wire.Message, f func(wire.Frame) (last bool, err error)) error {
+	id, ch, err := c.open()
+	if err != nil {
+		return err
+	}
+	defer c.release(id)
+	if err := c.send(ctx, op, id, m); err != nil {
+		return err
+	}
+	for {
+		select {
+		case fr := <-ch:
+			if err := refusal(fr); err != nil {
+				return err
+			}
+			if last, err := f(fr); last || err != nil {
+				return err
+			}
+		case <-c.done:
+			return c.err
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// ask sends a request that has one frame for an answer.
+func (c *conn) ask(ctx context.Context, op wire.Op, m wire.Message, want wire.Op, answer wire.Message) error {
+	return c.stream(ctx, op, m, func(f wire.Frame) (bool, error) {
+		if f.Op != want {
+			return true, fmt.Errorf("answer %s where %s belongs", f.Op, want)
+		}
+		if answer == nil {
+			return true, nil
+		}
+		return true, wire.Unpack(f, answer, wire.MaxPlainClient)
+	})
+}
+
+// readonly is a refusal that names, perhaps, the node that may.
+type readonly struct {
+	leader string
+	err    error
+}
+
+func (r *readonly) Error() string { return r.err.Error() }
+
+// refusal is the error a frame carries, if it is one.
+func refusal(f wire.Frame) error {
+	switch f.Op {
+	case wire.OpAuthFail:
+		var m wire.AuthFail
+		if err := wire.Unpack(f, &m, wire.MaxPlainClient); err != nil {
+			return err
+		}
+		return &Error{Code: wire.CodeAuthInvalid, Message: m.Reason}
+	case wire.OpError, wire.OpReadonlyError:
+		var m wire.Error
+		if err := wire.Unpack(f, &m, wire.MaxPlainClient); err != nil {
+			return err
+		}
+		e := &Error{Code: m.Code, Message: m.Message, Details: m.Details}
+		if f.Op == wire.OpError {
+			return e
+		}
+		r := &readonly{err: e}
+		if l, ok := m.Leader(); ok && l.Addr != nil {
+			r.leader = *l.Addr
+		}
+		return r
+	}
+	return nil
+}
+
+// IsCode says whether an error is the server's, with a code.
+func IsCode(err error, code wire.Code) bool {
+	var e *Error
+	return errors.As(err, &e) && e.Code == code
+}

@@ -1,0 +1,13 @@
+// Package client speaks Cairn's wire protocol to a cluster.
+//
+// A Client knows some nodes' addresses and keeps one connection, on which any number of goroutines may ask at
+// once. A read goes to the node it is connected to. A refused write is taken to the leader that the refusal
+// names; while there is none, the write waits until its context ends.
+//
+// # What is sent twice
+//
+// A read whose connection breaks is asked again on another node. A write is sent again only when it surely was
+// not taken (the dial failed, a node refused it), or when it carries an idempotency key: Remember and
+// RememberBatch make one when the caller gives none, so they survive the death of a leader and store once.
+// Any other write whose connection breaks ends in ErrUnknownOutcome: it may or may not have happened.
+package client
