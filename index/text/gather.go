@@ -72,7 +72,7 @@ func (x *Index) capture(q Query, terms []string) (*search, error) {
 	}
 	s.seq, s.deaths, s.pages, s.rows = x.seq, x.rows.deaths, x.rows.pages, len(x.rows.pages)<<pageBits
 	s.totals = x.totals
-	if !s.params.Database {
+	if s.params.Local {
 		s.totals = x.totalsLocked(s.groups.list)
 	}
 	for i, term := range terms {
@@ -156,10 +156,10 @@ func (s *search) take(t *queryTerm, list []posting, e *entry) {
 	}
 	in := s.living(s.inGroups(list), nil)
 	t.keep(in)
-	if s.params.Database {
-		t.df += s.count(list, e)
-	} else {
+	if s.params.Local {
 		t.df += uint64(len(in))
+	} else {
+		t.df += s.count(list, e)
 	}
 }
 

@@ -78,7 +78,7 @@ func TestModel(t *testing.T) {
 				}
 			}
 			q := Query{Text: text(), K: rapid.IntRange(1, 60).Draw(t, "k"), Groups: rapid.SliceOfN(rapid.Uint32Range(0, 4), 0, 2).Draw(t, "groups")}
-			p := Params{Database: rapid.Bool().Draw(t, "database"), B: .75}.withDefaults()
+			p := Params{Local: rapid.Bool().Draw(t, "local"), B: .75}.withDefaults()
 			q.Params = &p
 			if rapid.Bool().Draw(t, "keep") {
 				q.Keep = func(row uint32) bool { return row%2 == 0 }

@@ -28,7 +28,7 @@ func (m model) search(q Query, p Params) []Hit {
 	for row, r := range m {
 		d := analyse(r)
 		docs[row] = d
-		if !in(r) && !p.Database {
+		if p.Local && !in(r) {
 			continue
 		}
 		all.Rows++

@@ -16,9 +16,9 @@ type Params struct {
 	B       float64 // .4; how much length counts, 0 < B <= 1; negative means 0
 	P       float64 // 2; exponent of idf
 	NoCoord bool    // leave coord out
-	// Database takes N, df and the average length from the whole database even
-	// when the query names groups. By default they come from those groups' live rows.
-	Database bool
+	// Local takes N, df and the average length from the live rows of the groups
+	// that a query names. By default they come from the whole database.
+	Local bool
 }
 
 func (p Params) withDefaults() Params {

@@ -83,7 +83,7 @@ type TermStat struct {
 // TermStats returns the exact document frequencies of terms over the live rows
 // of the groups, or of the database, sorted by term, with the totals of the same moment.
 func (x *Index) TermStats(terms []string, groups []uint32) ([]TermStat, Totals, error) {
-	s, err := x.gather(Query{Terms: terms, Groups: groups})
+	s, err := x.gather(Query{Terms: terms, Groups: groups, Params: &Params{Local: true}})
 	if s == nil || err != nil {
 		return nil, x.Totals(groups...), err
 	}
