@@ -2,6 +2,7 @@ package text
 
 import (
 	"container/list"
+	"strings"
 	"sync"
 	"sync/atomic"
 )
@@ -45,7 +46,7 @@ func (c *Cache) get(info *segmentInfo, term string) *entry {
 
 // put offers postings to the cache and returns the entry to use, kept or not.
 func (c *Cache) put(info *segmentInfo, term string, post []posting) *entry {
-	e := &entry{info: info, term: term, post: post}
+	e := &entry{info: info, term: strings.Clone(term), post: post} // term may be a piece of a long query
 	e.counted.Store(uncounted)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -58,7 +59,7 @@ func (c *Cache) put(info *segmentInfo, term string, post []posting) *entry {
 	if info.entries == nil {
 		info.entries = make(map[string]*entry)
 	}
-	info.entries[term] = e
+	info.entries[e.term] = e
 	e.at = c.lru.PushFront(e)
 	for c.used += e.cost(); c.used > c.max; {
 		c.remove(c.lru.Back().Value.(*entry))

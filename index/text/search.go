@@ -151,7 +151,10 @@ func (s *search) raw(c *cell) float64 { return float64(c.sum * s.coords[bits.One
 
 // top selects the K best rows with a heap whose root is the worst kept.
 func (s *search) top(q Query) []Hit {
-	k := cmp.Or(q.K, 10)
+	k := q.K
+	if k <= 0 {
+		k = 10
+	}
 	h := hitHeap{tie: q.Tie, hits: make([]Hit, 0, min(k, len(s.acc.touched)))}
 	enough := math.Inf(-1) // a raw score below it cannot round to one that makes the list
 	for _, row := range s.acc.touched {
