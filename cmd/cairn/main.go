@@ -1,4 +1,21 @@
 // Command cairn is the memory server and everything that talks to it.
+//
+// Results go to stdout, everything else to stderr. It exits with 0 when all is well, 1 when something failed
+// (the message is on stderr, with a hint when there is advice), 2 when it was called wrongly.
 package main
 
-func main() {}
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	go func() {
+		<-ctx.Done()
+		stop() // a second signal ends the process at once
+	}()
+	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}

@@ -1,0 +1,155 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairndb/cairn/wire/client"
+)
+
+func (a *app) db() *cobra.Command {
+	group := &cobra.Command{Use: "db", Short: "Databases: create, list, drop"}
+	var t target
+	create := &cobra.Command{Use: "create NAME", Short: "Create a database", Args: cobra.ExactArgs(1), RunE: func(c *cobra.Command, args []string) error {
+		return t.with(c.Context(), func(ctx context.Context, cl *client.Client) error {
+			id, err := cl.CreateDatabase(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			if t.asJSON {
+				return a.json(map[string]any{"id": id, "name": args[0]})
+			}
+			fmt.Fprintf(a.out, "created database '%s' (id: %d)\n", args[0], id)
+			return nil
+		})
+	}}
+	list := &cobra.Command{Use: "list", Short: "List the databases", Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
+		return t.with(c.Context(), func(ctx context.Context, cl *client.Client) error {
+			dbs, err := cl.Databases(ctx)
+			if err != nil {
+				return err
+			}
+			if t.asJSON {
+				type row struct {
+					ID      uint32 `json:"id"`
+					Name    string `json:"name"`
+					Created string `json:"created_at"`
+				}
+				rows := []row{}
+				for _, d := range dbs {
+					rows = append(rows, row{d.ID, d.Name, d.CreatedAt})
+				}
+				return a.json(rows)
+			}
+			fmt.Fprintf(a.out, "%-6s %-20s %s\n", "ID", "NAME", "CREATED")
+			for _, d := range dbs {
+				fmt.Fprintf(a.out, "%-6d %-20s %s\n", d.ID, d.Name, d.CreatedAt)
+			}
+			return nil
+		})
+	}}
+	var yes bool
+	drop := &cobra.Command{Use: "drop NAME --yes", Short: "Remove a database with all that is in it", Args: cobra.ExactArgs(1), RunE: func(c *cobra.Command, args []string) error {
+		if !yes {
+			return usageError{fmt.Errorf("dropping '%s' cannot be undone; say --yes", args[0])}
+		}
+		var out map[string]string
+		if err := t.get(c.Context(), "DELETE", "/v1/databases/"+url.PathEscape(args[0]), nil, &out); err != nil {
+			return err
+		}
+		if t.asJSON {
+			return a.json(out)
+		}
+		fmt.Fprintf(a.out, "dropped database '%s'\n", args[0])
+		return nil
+	}}
+	drop.Flags().BoolVar(&yes, "yes", false, "really")
+	for _, c := range []*cobra.Command{create, list, drop} {
+		t.flags(c)
+		group.AddCommand(c)
+	}
+	return group
+}
+
+type tokenRow struct {
+	HashPrefix string   `json:"hash_prefix"`
+	Database   string   `json:"database"`
+	Label      string   `json:"label"`
+	Scopes     []string `json:"scopes"`
+	Created    float64  `json:"created_at"`
+	Expires    *float64 `json:"expires_at"`
+	Revoked    *float64 `json:"revoked_at"`
+}
+
+func (a *app) token() *cobra.Command {
+	group := &cobra.Command{Use: "token", Short: "Client tokens: create, list, revoke"}
+	var t target
+	var database, label string
+	var scopes []string
+	var expires time.Duration
+	create := &cobra.Command{Use: "create", Short: "Make a token; it is shown once", Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
+		body := map[string]any{"database": database, "label": label, "scopes": scopes}
+		if expires > 0 {
+			body["expires_at"] = float64(time.Now().Add(expires).Unix())
+		}
+		var out map[string]string
+		if err := t.get(c.Context(), "POST", "/v1/admin/tokens", body, &out); err != nil {
+			return err
+		}
+		if t.asJSON {
+			return a.json(out)
+		}
+		fmt.Fprintln(a.out, out["token"])
+		fmt.Fprintln(a.err, "keep it: only its hash is stored")
+		return nil
+	}}
+	create.Flags().StringVar(&database, "for", "default", "database it lets its holder into")
+	create.Flags().StringVar(&label, "label", "", "what it is for")
+	create.Flags().StringSliceVar(&scopes, "scope", nil, "read, write, admin; read and write by default")
+	create.Flags().DurationVar(&expires, "expires", 0, "how long it holds; for ever by default")
+	list := &cobra.Command{Use: "list", Short: "List the tokens by hash", Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
+		var out struct {
+			Tokens []tokenRow `json:"tokens"`
+		}
+		if err := t.get(c.Context(), "GET", "/v1/admin/tokens", nil, &out); err != nil {
+			return err
+		}
+		if t.asJSON {
+			return a.json(out)
+		}
+		w := tabwriter.NewWriter(a.out, 0, 4, 2, ' ', 0)
+		fmt.Fprintln(w, "HASH\tDATABASE\tLABEL\tSCOPES\tSTATE")
+		for _, r := range out.Tokens {
+			state := "valid"
+			if r.Revoked != nil {
+				state = "revoked"
+			}
+			fmt.Fprintf(w, "%s\t%s\t%s\t%v\t%s\n", r.HashPrefix, r.Database, r.Label, r.Scopes, state)
+		}
+		return w.Flush()
+	}}
+	revoke := &cobra.Command{Use: "revoke TOKEN", Short: "End a token (its text or its whole hash); its connections are closed", Args: cobra.ExactArgs(1), RunE: func(c *cobra.Command, args []string) error {
+		var out map[string]bool
+		if err := t.get(c.Context(), "POST", "/v1/admin/tokens/revoke", map[string]string{"token": args[0]}, &out); err != nil {
+			return err
+		}
+		if t.asJSON {
+			return a.json(out)
+		}
+		if !out["revoked"] {
+			return fmt.Errorf("token not found or already revoked")
+		}
+		fmt.Fprintln(a.out, "token revoked")
+		return nil
+	}}
+	for _, c := range []*cobra.Command{create, list, revoke} {
+		t.flags(c)
+		group.AddCommand(c)
+	}
+	return group
+}

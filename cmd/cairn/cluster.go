@@ -1,0 +1,186 @@
+package main
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/template"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) cluster() *cobra.Command {
+	group := &cobra.Command{Use: "cluster", Short: "A cluster: init, status, join, leave, remove, promote, transfer"}
+	status := a.status()
+	group.AddCommand(a.clusterInit(), status)
+	var t target
+	var addr, role string
+	var id uint32
+	change := func(verb, short string, needsID bool) *cobra.Command {
+		c := &cobra.Command{Use: verb, Short: short, Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
+			if needsID && id == 0 {
+				return usageError{fmt.Errorf("cluster %s needs --node-id", verb)}
+			}
+			var out map[string]string
+			body := map[string]any{"node_id": id, "addr": addr, "role": role}
+			if err := t.get(c.Context(), "POST", "/v1/cluster/"+verb, body, &out); err != nil {
+				return err
+			}
+			if t.asJSON {
+				return a.json(out)
+			}
+			fmt.Fprintln(a.out, out["message"])
+			return nil
+		}}
+		t.flags(c)
+		c.Flags().Uint32Var(&id, "node-id", 0, "the node it is about")
+		return c
+	}
+	join := change("join", "Take a node in; it is promoted to voter when it has caught up", true)
+	join.Flags().StringVar(&addr, "peer-addr", "", "its peer address, host:port")
+	join.Flags().StringVar(&role, "role", "voter", "voter or read_replica")
+	group.AddCommand(join, change("leave", "The node that is asked leaves the cluster", false),
+		change("remove", "Remove a node that is gone for good", true), change("promote", "Make a replica a voter", true),
+		change("transfer", "Hand leadership over, to --node-id if given", false))
+	return group
+}
+
+// nodeFile is what a configuration is made of.
+type nodeFile struct {
+	NodeID                          int
+	DataDir, Bind                   string
+	WirePort, HTTPPort, ClusterPort int
+	Advertise, Secret               string
+	Peers                           []string
+	HeartbeatMS, ElectionMS         int
+}
+
+var configTemplate = template.Must(template.New("config").Parse(`# A node of a Cairn cluster. Run it with: cairn serve --config FILE
+
+[server]
+wire_port = {{.WirePort}}
+http_port = {{.HTTPPort}}
+data_dir = {{printf "%q" .DataDir}}
+{{- if .Bind}}
+bind = {{printf "%q" .Bind}}
+{{- end}}
+
+[cluster]
+node_id = {{.NodeID}}
+role = "voter"
+cluster_port = {{.ClusterPort}}
+advertise_addr = {{printf "%q" .Advertise}}
+heartbeat_interval_ms = {{.HeartbeatMS}}
+election_timeout_ms = {{.ElectionMS}}
+cluster_secret = {{printf "%q" .Secret}}
+{{range .Peers}}
+[[cluster.peers]]
+addr = {{printf "%q" .}}
+role = "voter"
+{{end}}`))
+
+type initFlags struct {
+	id, nodes, base                 int
+	output, dir, dataDir, secret    string
+	wirePort, httpPort, clusterPort int
+	peers                           []string
+	advertise                       string
+}
+
+func (a *app) clusterInit() *cobra.Command {
+	var f initFlags
+	c := &cobra.Command{
+		Use: "init", Short: "Write the configuration of a node, or with --nodes of a whole cluster on this machine", Args: cobra.NoArgs,
+		Example: "  cairn cluster init --node-id 1 --peers 10.0.0.2:7440,10.0.0.3:7440 --advertise 10.0.0.1:7440\n" +
+			"  cairn cluster init --nodes 3 --dir ./cluster --port-base 7500",
+		RunE: func(c *cobra.Command, _ []string) error { return a.initCluster(f) },
+	}
+	fl := c.Flags()
+	fl.IntVar(&f.id, "node-id", 0, "this node's number")
+	fl.StringVarP(&f.output, "output", "o", "./cairn.toml", "where the configuration goes")
+	fl.StringVar(&f.dataDir, "data-dir", "./data", "data directory")
+	fl.IntVar(&f.wirePort, "wire-port", 7437, "wire port")
+	fl.IntVar(&f.httpPort, "http-port", 7438, "gateway port")
+	fl.IntVar(&f.clusterPort, "cluster-port", 7440, "peer port")
+	fl.StringSliceVar(&f.peers, "peers", nil, "the other members' peer addresses")
+	fl.StringVar(&f.advertise, "advertise", "", "the address peers dial; 127.0.0.1 and the peer port by default")
+	fl.StringVar(&f.secret, "secret", "", "cluster secret; made when empty")
+	fl.IntVar(&f.nodes, "nodes", 0, "write this many configurations for one machine")
+	fl.StringVar(&f.dir, "dir", "./cluster", "with --nodes: where they go")
+	fl.IntVar(&f.base, "port-base", 7500, "with --nodes: node N uses the ten ports from here + 10·(N−1)")
+	return c
+}
+
+func newSecret() string {
+	b := make([]byte, 32)
+	rand.Read(b) // never fails
+	return "ydb_cluster_" + hex.EncodeToString(b)
+}
+
+func (a *app) initCluster(f initFlags) error {
+	if f.secret == "" {
+		f.secret = newSecret()
+	}
+	if f.nodes == 0 {
+		if f.id == 0 {
+			return usageError{fmt.Errorf("cluster init needs --node-id, or --nodes for a whole cluster")}
+		}
+		n := nodeFile{NodeID: f.id, DataDir: f.dataDir, WirePort: f.wirePort, HTTPPort: f.httpPort, ClusterPort: f.clusterPort,
+			Advertise: f.advertise, Secret: f.secret, Peers: f.peers, HeartbeatMS: 1000, ElectionMS: 5000}
+		if n.Advertise == "" {
+			n.Advertise = loopback(f.clusterPort)
+		}
+		if err := writeConfig(f.output, n); err != nil {
+			return err
+		}
+		fmt.Fprintf(a.out, "config written to %s\ncluster_secret: %s\n", f.output, f.secret)
+		fmt.Fprintf(a.err, "next: give the other nodes the same secret, then run `cairn serve --config %s` on each\n", f.output)
+		return nil
+	}
+	var files []string
+	for i := 1; i <= f.nodes; i++ {
+		at := f.base + 10*(i-1)
+		n := nodeFile{NodeID: i, DataDir: filepath.Join(f.dir, fmt.Sprintf("node%d", i)), Bind: "127.0.0.1", WirePort: at, HTTPPort: at + 1,
+			ClusterPort: at + 3, Advertise: loopback(at + 3), Secret: f.secret, HeartbeatMS: 250, ElectionMS: 1000}
+		for j := 1; j <= f.nodes; j++ {
+			if j != i {
+				n.Peers = append(n.Peers, loopback(f.base+10*(j-1)+3))
+			}
+		}
+		path := filepath.Join(f.dir, fmt.Sprintf("node%d.toml", i))
+		if err := writeConfig(path, n); err != nil {
+			return err
+		}
+		files = append(files, path)
+	}
+	token := filepath.Join(f.dir, "token")
+	if err := os.WriteFile(token, []byte(f.secret+"\n"), 0o600); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.out, "configs written to %s\ntoken: %s\n", strings.Join(files, " "), token)
+	return nil
+}
+
+// writeConfig never overwrites: a lost secret cannot be had back.
+func writeConfig(path string, n nodeFile) error {
+	var b bytes.Buffer
+	if err := configTemplate.Execute(&b, n); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return hinted{err, "it is not overwritten: move it away first"}
+	}
+	if _, err := f.Write(b.Bytes()); err != nil {
+		f.Close()
+		return err
+	}
+	return f.Close()
+}

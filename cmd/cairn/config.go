@@ -1,0 +1,185 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pelletier/go-toml/v2"
+
+	"github.com/cairndb/cairn/node"
+)
+
+// file is the configuration of a cluster node. Keys keep the spelling that existing files use.
+type file struct {
+	Server struct {
+		WirePort      int    `toml:"wire_port"`
+		HTTPPort      int    `toml:"http_port"`
+		Bind          string `toml:"bind"`
+		DataDir       string `toml:"data_dir"`
+		ForwardWrites bool   `toml:"forward_writes"`
+		MasterToken   *bool  `toml:"master_token"`
+	} `toml:"server"`
+	Cluster struct {
+		NodeID             uint32     `toml:"node_id"`
+		Role               string     `toml:"role"`
+		ClusterPort        int        `toml:"cluster_port"`
+		Bind               string     `toml:"bind"`
+		AdvertiseAddr      string     `toml:"advertise_addr"`
+		AdvertiseWire      string     `toml:"advertise_wire"`
+		AdvertiseHTTP      string     `toml:"advertise_http"`
+		HeartbeatMS        int        `toml:"heartbeat_interval_ms"`
+		ElectionMS         int        `toml:"election_timeout_ms"`
+		Secret             string     `toml:"cluster_secret"`
+		SecretFile         string     `toml:"cluster_secret_file"`
+		ReplicationMode    string     `toml:"replication_mode"`
+		SnapshotThreshold  uint64     `toml:"snapshot_threshold"`
+		SnapshotIntervalMS int        `toml:"snapshot_interval_ms"`
+		TrailingLogs       uint64     `toml:"trailing_logs"`
+		Peers              []filePeer `toml:"peers"`
+	} `toml:"cluster"`
+	Limits struct {
+		MaxConnections      int `toml:"max_connections"`
+		MaxConnectionsPerIP int `toml:"max_connections_per_ip"`
+		MaxInFlight         int `toml:"max_in_flight"`
+	} `toml:"limits"`
+	Log struct {
+		RetainOperations int `toml:"retain_operations"`
+		RetainHours      int `toml:"retain_hours"`
+	} `toml:"log"`
+}
+
+type filePeer struct {
+	Addr string `toml:"addr"`
+	Role string `toml:"role"`
+}
+
+// loadConfig reads a configuration. Unknown keys are named in warnings, or refused when strict.
+func loadConfig(path string, strict bool, env func(string) string, log *slog.Logger) (node.Config, error) {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return node.Config{}, hinted{err, "`cairn cluster init` writes one"}
+	}
+	f, unknown, err := parseConfig(raw)
+	if err != nil {
+		return node.Config{}, fmt.Errorf("%s: %w", path, err)
+	}
+	if len(unknown) > 0 {
+		if strict {
+			return node.Config{}, fmt.Errorf("%s: unknown keys: %s", path, strings.Join(unknown, ", "))
+		}
+		log.Warn("unknown configuration keys are ignored", "path", path, "keys", strings.Join(unknown, ", "))
+	}
+	if err := override(&f, env); err != nil {
+		return node.Config{}, err
+	}
+	return f.node()
+}
+
+func parseConfig(raw []byte) (f file, unknown []string, err error) {
+	d := toml.NewDecoder(bytes.NewReader(raw))
+	d.DisallowUnknownFields()
+	err = d.Decode(&f)
+	var strict *toml.StrictMissingError
+	if errors.As(err, &strict) {
+		for _, e := range strict.Errors {
+			unknown = append(unknown, strings.Join(e.Key(), "."))
+		}
+		return f, unknown, nil
+	}
+	return f, nil, err
+}
+
+// overrides are the environment's names for keys of the file, the first that is set winning.
+var overrides = []struct {
+	names []string
+	set   func(*file, string) error
+}{
+	{[]string{"CAIRN_SERVER_WIRE_PORT"}, number(func(f *file) *int { return &f.Server.WirePort })},
+	{[]string{"CAIRN_SERVER_HTTP_PORT"}, number(func(f *file) *int { return &f.Server.HTTPPort })},
+	{[]string{"CAIRN_SERVER_DATA_DIR"}, text(func(f *file) *string { return &f.Server.DataDir })},
+	{[]string{"CAIRN_SERVER_BIND"}, text(func(f *file) *string { return &f.Server.Bind })},
+	{[]string{"CAIRN_CLUSTER_NODE_ID", "YANTRIKDB_CLUSTER_NODE_ID"}, func(f *file, v string) error {
+		id, err := strconv.ParseUint(v, 10, 32)
+		f.Cluster.NodeID = uint32(id)
+		return err
+	}},
+	{[]string{"CAIRN_CLUSTER_ROLE"}, text(func(f *file) *string { return &f.Cluster.Role })},
+	{[]string{"CAIRN_CLUSTER_CLUSTER_PORT"}, number(func(f *file) *int { return &f.Cluster.ClusterPort })},
+	{[]string{"CAIRN_CLUSTER_ADVERTISE_ADDR"}, text(func(f *file) *string { return &f.Cluster.AdvertiseAddr })},
+	{[]string{"CAIRN_CLUSTER_SECRET", "CAIRN_CLUSTER_CLUSTER_SECRET", "YANTRIKDB_CLUSTER_SECRET"}, text(func(f *file) *string { return &f.Cluster.Secret })},
+	{[]string{"CAIRN_CLUSTER_CLUSTER_SECRET_FILE"}, text(func(f *file) *string { return &f.Cluster.SecretFile })},
+}
+
+func text(at func(*file) *string) func(*file, string) error {
+	return func(f *file, v string) error { *at(f) = v; return nil }
+}
+
+func number(at func(*file) *int) func(*file, string) error {
+	return func(f *file, v string) (err error) { *at(f), err = strconv.Atoi(v); return err }
+}
+
+func override(f *file, env func(string) string) error {
+	for _, o := range overrides {
+		for _, name := range o.names {
+			if v := env(name); v != "" {
+				if err := o.set(f, v); err != nil {
+					return fmt.Errorf("environment %s: %w", name, err)
+				}
+				break
+			}
+		}
+	}
+	return nil
+}
+
+// node turns the file into what a node is opened with.
+func (f *file) node() (node.Config, error) {
+	secret := f.Cluster.Secret
+	if f.Cluster.SecretFile != "" {
+		b, err := os.ReadFile(f.Cluster.SecretFile)
+		if err != nil {
+			return node.Config{}, fmt.Errorf("cluster_secret_file: %w", err)
+		}
+		secret = strings.TrimSpace(string(b))
+	}
+	bind := cmp.Or(f.Server.Bind, "0.0.0.0")
+	at := func(host string, port, def int) string { return net.JoinHostPort(host, strconv.Itoa(cmp.Or(port, def))) }
+	wirePort := cmp.Or(f.Server.WirePort, 7437)
+	c := node.Config{
+		Home: cmp.Or(f.Server.DataDir, "./data"), Wire: at(bind, wirePort, 0), HTTP: at(bind, f.Server.HTTPPort, wirePort+1),
+		Cluster: at(cmp.Or(f.Cluster.Bind, bind), f.Cluster.ClusterPort, 7440), NodeID: cmp.Or(f.Cluster.NodeID, 1), Secret: secret,
+		Advertise: f.Cluster.AdvertiseAddr, AdvertiseWire: f.Cluster.AdvertiseWire, AdvertiseHTTP: f.Cluster.AdvertiseHTTP,
+		Heartbeat: time.Duration(f.Cluster.HeartbeatMS) * time.Millisecond, Election: time.Duration(f.Cluster.ElectionMS) * time.Millisecond,
+		SnapshotThreshold: f.Cluster.SnapshotThreshold, SnapshotInterval: time.Duration(f.Cluster.SnapshotIntervalMS) * time.Millisecond,
+		TrailingLogs: f.Cluster.TrailingLogs, RetainOps: f.Log.RetainOperations, RetainTime: time.Duration(f.Log.RetainHours) * time.Hour,
+		ForwardWrites: f.Server.ForwardWrites, NoMasterToken: f.Server.MasterToken != nil && !*f.Server.MasterToken,
+		MaxConns: f.Limits.MaxConnections, MaxConnsPerIP: f.Limits.MaxConnectionsPerIP, MaxInFlight: f.Limits.MaxInFlight,
+	}
+	switch f.Cluster.Role {
+	case "", "single":
+		if len(f.Cluster.Peers) > 0 && f.Cluster.Role == "single" {
+			return c, errors.New(`cluster.role "single" with peers: say "voter"`)
+		}
+		c.Role = node.RoleVoter
+	default:
+		c.Role = f.Cluster.Role
+	}
+	for i, p := range f.Cluster.Peers {
+		if p.Role == "witness" {
+			return c, fmt.Errorf("cluster.peers %d: witnesses are not offered: give the cluster a third small voter instead", i+1)
+		}
+		c.Peers = append(c.Peers, node.Peer{Addr: p.Addr, Role: cmp.Or(p.Role, node.RoleVoter)})
+	}
+	if c.Advertise == "" && len(c.Peers) > 0 && strings.HasPrefix(c.Cluster, "0.0.0.0:") {
+		return c, errors.New("cluster.advertise_addr: needed when listening on every address: it is what the peers dial")
+	}
+	return c, nil
+}

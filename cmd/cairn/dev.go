@@ -1,0 +1,165 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/cairndb/cairn/node"
+)
+
+// logging is the flags of the commands that run a node.
+type logging struct{ format, level string }
+
+func (l *logging) flags(c *cobra.Command) {
+	c.Flags().StringVar(&l.format, "log-format", "text", "text or json")
+	c.Flags().StringVar(&l.level, "log-level", "info", "debug, info, warn, error")
+}
+
+func (l *logging) logger(w io.Writer) (*slog.Logger, error) {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(l.level)); err != nil {
+		return nil, usageError{fmt.Errorf("--log-level %q: debug, info, warn or error", l.level)}
+	}
+	opts := &slog.HandlerOptions{Level: level}
+	switch l.format {
+	case "text":
+		return slog.New(slog.NewTextHandler(w, opts)), nil
+	case "json":
+		return slog.New(slog.NewJSONHandler(w, opts)), nil
+	}
+	return nil, usageError{fmt.Errorf("--log-format %q: text or json", l.format)}
+}
+
+func (a *app) dev() *cobra.Command {
+	var home string
+	var base int
+	var l logging
+	c := &cobra.Command{
+		Use: "dev", Short: "Run one node with no set-up", Args: cobra.NoArgs,
+		Long: `Run one node with no set-up: a real log with one voter, data below --home, a client token in HOME/token.
+
+When it serves reads and writes it prints one JSON line on stdout. Everything else goes to stderr.`,
+		RunE: func(c *cobra.Command, _ []string) error {
+			log, err := l.logger(a.err)
+			if err != nil {
+				return err
+			}
+			cfg := node.Config{Home: home, MintToken: true, Heartbeat: 250 * time.Millisecond, Election: time.Second,
+				Version: buildVersion(), Logger: log}
+			if c.Flags().Changed("port-base") {
+				if base < 1 || base > 65530 {
+					return usageError{fmt.Errorf("--port-base %d: 1 to 65530", base)}
+				}
+				cfg.Wire, cfg.HTTP, cfg.Cluster = loopback(base), loopback(base+1), loopback(base+3)
+			}
+			return a.runNode(c.Context(), cfg, a.banner)
+		},
+	}
+	c.Flags().StringVar(&home, "home", cmp.Or(os.Getenv("CAIRN_HOME"), defaultHome), "data directory")
+	c.Flags().IntVar(&base, "port-base", 0, "wire on this port, gateway +1, cluster +3")
+	l.flags(c)
+	return c
+}
+
+func loopback(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
+
+// readyLine is what stdout says when the node serves.
+type readyLine struct {
+	Ready   bool   `json:"ready"`
+	NodeID  uint32 `json:"node_id"`
+	Wire    string `json:"wire"`
+	HTTP    string `json:"http"`
+	Cluster string `json:"cluster"`
+	Home    string `json:"home"`
+}
+
+// stopTimeout is how long a node may take to stop.
+const stopTimeout = 5 * time.Second
+
+// runNode runs a node until ctx ends or it fails.
+func (a *app) runNode(ctx context.Context, cfg node.Config, banner func(readyLine)) (err error) {
+	if cfg.Home, err = filepath.Abs(cfg.Home); err != nil {
+		return err
+	}
+	n, err := node.Open(ctx, cfg)
+	if err != nil {
+		return hinted{err, "is another node running in this home or on these ports? --home and --port-base choose others"}
+	}
+	defer func() { err = errors.Join(err, closeNode(n)) }()
+	addrs := n.Addrs()
+	if err := writeAddresses(cfg.Home, addrs); err != nil {
+		return err
+	}
+	if err := n.Ready(ctx); err != nil {
+		if ctx.Err() != nil {
+			return nil // told to stop before it was ready
+		}
+		return err
+	}
+	line := readyLine{Ready: true, NodeID: max(cfg.NodeID, 1), Wire: addrs.Wire, HTTP: "http://" + addrs.HTTP, Cluster: addrs.Cluster, Home: cfg.Home}
+	b, err := json.Marshal(line)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.out, "%s\n", b)
+	if banner != nil {
+		banner(line)
+	}
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-n.Done():
+		return n.Err()
+	}
+}
+
+// closeNode stops a node, but not for longer than a supervisor would wait.
+func closeNode(n *node.Node) error {
+	done := make(chan error, 1)
+	go func() { done <- n.Close() }() // ends with the process at the latest
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(stopTimeout):
+		return fmt.Errorf("the node did not stop within %s", stopTimeout)
+	}
+}
+
+func writeAddresses(home string, n node.Addrs) error {
+	b, err := json.Marshal(addresses{Wire: n.Wire, HTTP: n.HTTP, Cluster: n.Cluster})
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(home, addrsFile), append(b, '\n'), 0o600)
+}
+
+// banner says hello to a person; a program reads the line on stdout.
+func (a *app) banner(l readyLine) {
+	f, ok := a.err.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return
+	}
+	fmt.Fprintf(f, `
+  Cairn is up. In another terminal:
+
+    cairn remember "Alice leads the payments team" --home %[1]s
+    cairn recall "who leads payments?" --home %[1]s
+    cairn status --home %[1]s
+
+  wire     %[2]s
+  gateway  %[3]s
+  token    %[1]s/token
+
+`, l.Home, l.Wire, l.HTTP)
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+type logLine struct {
+	Index      uint64  `json:"index"`
+	Number     int     `json:"number"`
+	Time       float64 `json:"time"`
+	Node       uint32  `json:"node"`
+	Database   string  `json:"database,omitempty"`
+	Operations []struct {
+		Kind string `json:"kind"`
+		ID   string `json:"id,omitempty"`
+	} `json:"operations"`
+}
+
+func (a *app) log() *cobra.Command {
+	group := &cobra.Command{Use: "log", Short: "The log of operations: tail"}
+	var t target
+	var from uint64
+	var limit int
+	var follow bool
+	c := &cobra.Command{Use: "tail", Short: "Show what was applied: kinds and ids, never content", Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
+		next := from
+		for {
+			last, err := a.logPage(c.Context(), &t, next, limit, follow)
+			if err != nil || !follow || c.Context().Err() != nil {
+				if c.Context().Err() != nil {
+					return nil
+				}
+				return err
+			}
+			if last != 0 {
+				next = last + 1
+			}
+		}
+	}}
+	t.flags(c)
+	c.Flags().Uint64Var(&from, "from", 0, "first log index; the newest lines by default")
+	c.Flags().IntVarP(&limit, "limit", "n", 20, "how many lines")
+	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what comes")
+	group.AddCommand(c)
+	return group
+}
+
+func (a *app) logPage(ctx context.Context, t *target, from uint64, limit int, wait bool) (last uint64, err error) {
+	ctx, cancel := t.context(ctx)
+	defer cancel()
+	path := fmt.Sprintf("/v1/admin/log?from=%d&limit=%d", from, limit)
+	if wait && from > 0 {
+		path += fmt.Sprintf("&wait_ms=%d", min(t.timeout/2, 5*time.Second).Milliseconds())
+	}
+	r, err := t.request(ctx, "GET", path, nil)
+	if err != nil {
+		return 0, err
+	}
+	defer r.Close()
+	for d := json.NewDecoder(r); ; {
+		var l logLine
+		if err := d.Decode(&l); errors.Is(err, io.EOF) {
+			return last, nil
+		} else if err != nil {
+			return last, err
+		}
+		last = l.Index
+		if t.asJSON {
+			if err := json.NewEncoder(a.out).Encode(l); err != nil {
+				return last, err
+			}
+			continue
+		}
+		ops := make([]string, len(l.Operations))
+		for i, o := range l.Operations {
+			ops[i] = strings.TrimSpace(o.Kind + " " + o.ID)
+		}
+		fmt.Fprintf(a.out, "%d.%d  %s  node %d  %s  %s\n", l.Index, l.Number, time.UnixMicro(int64(l.Time*1e6)).Local().Format("15:04:05.000"),
+			l.Node, orDash(l.Database), strings.Join(ops, ", "))
+	}
+}

@@ -1,0 +1,191 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairndb/cairn/wire"
+	"github.com/cairndb/cairn/wire/client"
+)
+
+func (a *app) remember() *cobra.Command {
+	var t target
+	m := wire.NewRemember("")
+	var metadata string
+	c := &cobra.Command{
+		Use: "remember TEXT...", Short: "Store a memory; - reads it from standard input", Args: cobra.MinimumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			m.Text = strings.Join(args, " ")
+			if m.Text == "-" {
+				b, err := io.ReadAll(io.LimitReader(a.in, 16<<20))
+				if err != nil {
+					return err
+				}
+				m.Text = strings.TrimRight(string(b), "\n")
+			}
+			if metadata != "" {
+				if !json.Valid([]byte(metadata)) {
+					return usageError{fmt.Errorf("--metadata is not JSON")}
+				}
+				m.Metadata = wire.JSON(metadata)
+			}
+			return t.with(c.Context(), func(ctx context.Context, cl *client.Client) error {
+				rid, err := cl.Remember(ctx, m)
+				if err != nil {
+					return err
+				}
+				if t.asJSON {
+					return a.json(map[string]string{"rid": rid})
+				}
+				fmt.Fprintln(a.out, rid)
+				return nil
+			})
+		},
+	}
+	t.flags(c)
+	f := c.Flags()
+	f.StringVar(&m.MemoryType, "type", m.MemoryType, "episodic, semantic, procedural, emotional, or your own")
+	f.StringVarP(&m.Namespace, "namespace", "n", "", "namespace")
+	f.StringVar(&m.Domain, "domain", "", "domain")
+	f.StringVar(&m.Source, "source", m.Source, "who says it")
+	f.StringVar(&m.SessionID, "session", "", "session it belongs to")
+	f.Float64Var(&m.Importance, "importance", m.Importance, "0 to 1")
+	f.Float64Var(&m.Valence, "valence", 0, "-1 (bad) to 1 (good)")
+	f.Float64Var(&m.HalfLife, "half-life", m.HalfLife, "hours after which it counts half")
+	f.StringVar(&metadata, "metadata", "", "JSON to keep with it")
+	f.StringVar(&m.IdempotencyKey, "key", "", "idempotency key: the same key stores once")
+	return c
+}
+
+type recalled struct {
+	Results []hit   `json:"results"`
+	Total   int     `json:"total"`
+	Index   uint64  `json:"index"`
+	Lag     float64 `json:"lag_seconds"`
+}
+
+type hit struct {
+	RID       string          `json:"rid"`
+	Score     float64         `json:"score"`
+	Text      string          `json:"text"`
+	Type      string          `json:"memory_type"`
+	Namespace string          `json:"namespace"`
+	Created   float64         `json:"created_at"`
+	Metadata  json.RawMessage `json:"metadata"`
+	Why       []string        `json:"why_retrieved"`
+}
+
+func (a *app) recall() *cobra.Command {
+	var t target
+	q := wire.NewRecall("")
+	var namespace, domain, kind string
+	c := &cobra.Command{
+		Use: "recall QUESTION...", Short: "Find memories", Args: cobra.MinimumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			q.Query = strings.Join(args, " ")
+			for _, o := range []struct {
+				from string
+				to   **string
+			}{{namespace, &q.Namespace}, {domain, &q.Domain}, {kind, &q.MemoryType}} {
+				if o.from != "" {
+					*o.to = &o.from
+				}
+			}
+			return t.with(c.Context(), func(ctx context.Context, cl *client.Client) error {
+				results, end, err := cl.Recall(ctx, q)
+				if err != nil {
+					return err
+				}
+				return a.printRecall(t.asJSON, results, end)
+			})
+		},
+	}
+	t.flags(c)
+	f := c.Flags()
+	f.IntVarP(&q.TopK, "top", "k", q.TopK, "how many at the most")
+	f.StringVarP(&namespace, "namespace", "n", "", "only this namespace")
+	f.StringVar(&domain, "domain", "", "only this domain")
+	f.StringVar(&kind, "type", "", "only this type")
+	f.StringVar(&q.Consistency, "consistency", "", "stale (default) or linearizable")
+	f.Uint64Var(&q.MinIndex, "min-index", 0, "wait until the node has reached this log index")
+	return c
+}
+
+func (a *app) printRecall(asJSON bool, results []wire.RecallResult, end wire.RecallEnd) error {
+	if asJSON {
+		out := recalled{Results: []hit{}, Total: end.Total, Index: end.Index, Lag: end.LagSeconds}
+		for _, r := range results {
+			h := hit{r.RID, r.Score, r.Text, r.MemoryType, r.Namespace, r.CreatedAt, json.RawMessage(r.Metadata), r.WhyRetrieved}
+			if len(h.Metadata) == 0 {
+				h.Metadata = json.RawMessage("null")
+			}
+			out.Results = append(out.Results, h)
+		}
+		return a.json(out)
+	}
+	if len(results) == 0 {
+		fmt.Fprintln(a.err, "nothing found")
+	}
+	for _, r := range results {
+		at := time.UnixMicro(int64(r.CreatedAt * 1e6)).Local().Format(time.DateTime)
+		fmt.Fprintf(a.out, "%.3f  %s\n       %s  %s  %s\n", r.Score, r.Text, r.RID, at, strings.Join(r.WhyRetrieved, ", "))
+	}
+	return nil
+}
+
+func (a *app) forget() *cobra.Command {
+	var t target
+	c := &cobra.Command{
+		Use: "forget RID", Short: "Forget a memory", Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			return t.with(c.Context(), func(ctx context.Context, cl *client.Client) error {
+				found, err := cl.Forget(ctx, args[0])
+				if err != nil {
+					return err
+				}
+				if t.asJSON {
+					return a.json(map[string]any{"rid": args[0], "found": found})
+				}
+				if !found {
+					return fmt.Errorf("no memory %s", args[0])
+				}
+				fmt.Fprintln(a.out, "forgotten")
+				return nil
+			})
+		},
+	}
+	t.flags(c)
+	return c
+}
+
+func (a *app) relate() *cobra.Command {
+	var t target
+	m := wire.Relate{Weight: 1}
+	c := &cobra.Command{
+		Use: "relate ENTITY RELATION TARGET", Short: "Put two entities into a relation", Args: cobra.ExactArgs(3),
+		Example: "  cairn relate Alice leads payments",
+		RunE: func(c *cobra.Command, args []string) error {
+			m.Entity, m.Relationship, m.Target = args[0], args[1], args[2]
+			return t.with(c.Context(), func(ctx context.Context, cl *client.Client) error {
+				id, err := cl.Relate(ctx, m)
+				if err != nil {
+					return err
+				}
+				if t.asJSON {
+					return a.json(map[string]string{"edge_id": id})
+				}
+				fmt.Fprintln(a.out, id)
+				return nil
+			})
+		},
+	}
+	t.flags(c)
+	c.Flags().Float64Var(&m.Weight, "weight", m.Weight, "weight of the relation")
+	return c
+}

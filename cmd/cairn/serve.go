@@ -1,0 +1,37 @@
+package main
+
+import (
+	"cmp"
+	"os"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) serve() *cobra.Command {
+	var path, home string
+	var strict bool
+	var l logging
+	c := &cobra.Command{
+		Use: "serve --config FILE", Short: "Run a node of a cluster", Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			log, err := l.logger(a.err)
+			if err != nil {
+				return err
+			}
+			cfg, err := loadConfig(path, strict, os.Getenv, log)
+			if err != nil {
+				return err
+			}
+			if home != "" {
+				cfg.Home = home
+			}
+			cfg.Version, cfg.Logger = buildVersion(), log
+			return a.runNode(c.Context(), cfg, nil)
+		},
+	}
+	c.Flags().StringVarP(&path, "config", "c", cmp.Or(os.Getenv("CAIRN_CONFIG"), os.Getenv("YANTRIKDB_CONFIG"), "cairn.toml"), "configuration file")
+	c.Flags().StringVar(&home, "home", "", "data directory; overrides server.data_dir")
+	c.Flags().BoolVar(&strict, "strict", false, "refuse unknown configuration keys")
+	l.flags(c)
+	return c
+}

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+)
+
+// clusterStatus is what the gateway says of the cluster. What a person sees is made of it; --json passes it on.
+type clusterStatus struct {
+	Clustered bool         `json:"clustered"`
+	NodeID    uint32       `json:"node_id"`
+	Role      string       `json:"role"`
+	Term      uint64       `json:"current_term"`
+	LeaderID  *uint32      `json:"leader_id"`
+	Healthy   bool         `json:"healthy"`
+	Quorum    int          `json:"quorum_size"`
+	Cluster   string       `json:"cluster_id"`
+	Wire      string       `json:"wire"`
+	Applied   uint64       `json:"applied_index"`
+	Commit    uint64       `json:"commit_index"`
+	Agreement string       `json:"state_agreement"`
+	Sum       string       `json:"state_hash"`
+	SumIndex  uint64       `json:"state_hash_index"`
+	Version   string       `json:"version"`
+	Uptime    float64      `json:"uptime_secs"`
+	Peers     []peerStatus `json:"peers"`
+}
+
+type peerStatus struct {
+	NodeID    uint32  `json:"node_id"`
+	Wire      string  `json:"wire"`
+	Role      string  `json:"role"`
+	Voter     bool    `json:"voter"`
+	Reachable bool    `json:"reachable"`
+	Applied   uint64  `json:"applied_index"`
+	Lag       uint64  `json:"lag_entries"`
+	Sum       string  `json:"state_hash"`
+	SumIndex  uint64  `json:"state_hash_index"`
+	Version   string  `json:"version"`
+	Uptime    float64 `json:"uptime_secs"`
+}
+
+func (a *app) status() *cobra.Command {
+	var t target
+	var watch bool
+	var every time.Duration
+	c := &cobra.Command{Use: "status", Short: "Show the cluster", Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
+		if !watch {
+			return a.showStatus(c.Context(), &t)
+		}
+		return a.watchStatus(c.Context(), &t, every)
+	}}
+	t.flags(c)
+	c.Flags().BoolVarP(&watch, "watch", "w", false, "refresh until interrupted")
+	c.Flags().DurationVar(&every, "interval", time.Second, "with --watch: how often")
+	return c
+}
+
+func (a *app) showStatus(ctx context.Context, t *target) error {
+	var raw json.RawMessage
+	if err := t.get(ctx, "GET", "/v1/cluster", nil, &raw); err != nil {
+		return err
+	}
+	if t.asJSON {
+		return a.json(raw)
+	}
+	var s clusterStatus
+	if err := json.Unmarshal(raw, &s); err != nil {
+		return err
+	}
+	return printStatus(a.out, s)
+}
+
+func (a *app) watchStatus(ctx context.Context, t *target, every time.Duration) error {
+	clear := ""
+	if f, ok := a.out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		clear = "\x1b[H\x1b[2J"
+	}
+	for {
+		fmt.Fprint(a.out, clear)
+		if err := a.showStatus(ctx, t); err != nil && ctx.Err() == nil {
+			fmt.Fprintln(a.err, "cairn:", err) // a node that is down may come back
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(every):
+		}
+	}
+}
+
+func printStatus(w io.Writer, s clusterStatus) error {
+	leader := "none"
+	if s.LeaderID != nil {
+		leader = fmt.Sprintf("node %d", *s.LeaderID)
+	}
+	health := "healthy"
+	if !s.Healthy {
+		health = "NOT HEALTHY"
+	}
+	fmt.Fprintf(w, "cluster %s  %s\nleader %s  term %d  quorum %d of %d\n\n", orDash(s.Cluster), health, leader, s.Term, s.Quorum, voters(s))
+	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(tw, "NODE\tROLE\tREACHABLE\tAPPLIED\tLAG\tSTATE\tWIRE\tVERSION\tUP")
+	fmt.Fprintf(tw, "%d *\t%s\tyes\t%d\t%d\t%s\t%s\t%s\t%s\n", s.NodeID, s.Role, s.Applied, behind(s.Commit, s.Applied), short(s.Sum), s.Wire, s.Version, up(s.Uptime))
+	for _, p := range s.Peers {
+		if !p.Reachable {
+			fmt.Fprintf(tw, "%d\t-\tNO\t-\t-\t-\t%s\t-\t-\n", p.NodeID, orDash(p.Wire))
+			continue
+		}
+		role := p.Role
+		if !p.Voter {
+			role += " (replica)"
+		}
+		fmt.Fprintf(tw, "%d\t%s\tyes\t%d\t%d\t%s\t%s\t%s\t%s\n", p.NodeID, role, p.Applied, p.Lag, stateOf(s, p), orDash(p.Wire), p.Version, up(p.Uptime))
+	}
+	return tw.Flush()
+}
+
+func voters(s clusterStatus) int {
+	n := 1
+	for _, p := range s.Peers {
+		if p.Voter {
+			n++
+		}
+	}
+	return n
+}
+
+// stateOf compares a peer's state with this node's; at different indexes there is nothing to compare.
+func stateOf(s clusterStatus, p peerStatus) string {
+	switch {
+	case p.SumIndex != s.SumIndex:
+		return "at " + fmt.Sprint(p.SumIndex)
+	case p.Sum != s.Sum:
+		return "DIVERGED"
+	default:
+		return short(p.Sum) + " ="
+	}
+}
+
+func short(sum string) string { return sum[:min(8, len(sum))] }
+
+func behind(a, b uint64) uint64 {
+	if a > b {
+		return a - b
+	}
+	return 0
+}
+
+func up(secs float64) string { return (time.Duration(secs) * time.Second).String() }
+
+func orDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}

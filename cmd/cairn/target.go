@@ -1,0 +1,200 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairndb/cairn/wire/client"
+)
+
+// target is the node a command talks to: the one whose home is given, unless addresses are.
+type target struct {
+	home      string
+	addrs     []string
+	http      string
+	tokenFile string
+	database  string
+	timeout   time.Duration
+	asJSON    bool
+}
+
+func (t *target) flags(c *cobra.Command) {
+	f := c.Flags()
+	f.StringVar(&t.home, "home", cmp.Or(os.Getenv("CAIRN_HOME"), defaultHome), "home of a node on this machine: its addresses and token are found there")
+	f.StringSliceVar(&t.addrs, "addr", nil, "wire addresses of nodes, host:port")
+	f.StringVar(&t.http, "url", "", "gateway of a node, http://host:port")
+	f.StringVar(&t.tokenFile, "token-file", os.Getenv("CAIRN_TOKEN_FILE"), "file with the token (or CAIRN_TOKEN in the environment)")
+	f.StringVar(&t.database, "db", "", "database; the token's own by default")
+	f.DurationVar(&t.timeout, "timeout", 15*time.Second, "how long to wait for an answer")
+	f.BoolVar(&t.asJSON, "json", false, "print JSON")
+}
+
+// addresses is the file a running node leaves in its home.
+type addresses struct {
+	Wire    string `json:"wire"`
+	HTTP    string `json:"http"`
+	Cluster string `json:"cluster"`
+}
+
+const (
+	defaultHome = "cairn-data"
+	addrsFile   = "addrs.json"
+)
+
+func (t *target) find() (addresses, error) {
+	b, err := os.ReadFile(filepath.Join(t.home, addrsFile))
+	if err != nil {
+		return addresses{}, hinted{fmt.Errorf("no node found in %s", t.home), "start one with `cairn dev`, or name one with --addr and --url"}
+	}
+	var a addresses
+	if err := json.Unmarshal(b, &a); err != nil {
+		return a, fmt.Errorf("%s: %w", filepath.Join(t.home, addrsFile), err)
+	}
+	return a, nil
+}
+
+// token is looked for in the environment, the file that was named, and the home. It is never an argument.
+func (t *target) token() (string, error) {
+	if v := cmp.Or(os.Getenv("CAIRN_TOKEN"), os.Getenv("YQL_TOKEN")); v != "" && t.tokenFile == "" {
+		return v, nil
+	}
+	path := cmp.Or(t.tokenFile, filepath.Join(t.home, "token"))
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return "", hinted{fmt.Errorf("no token: %w", err), "set CAIRN_TOKEN, or name a file with --token-file"}
+	}
+	return strings.TrimSpace(string(b)), nil
+}
+
+func (t *target) context(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, t.timeout)
+}
+
+func (t *target) dial(ctx context.Context) (*client.Client, error) {
+	if len(t.addrs) == 0 {
+		a, err := t.find()
+		if err != nil {
+			return nil, err
+		}
+		t.addrs = []string{a.Wire}
+	}
+	token, err := t.token()
+	if err != nil {
+		return nil, err
+	}
+	c, err := client.Dial(ctx, client.Config{Addrs: t.addrs, Token: token, Database: t.database})
+	if err != nil {
+		return nil, hinted{fmt.Errorf("connect: %w", err), "is the node running? `cairn status` shows a cluster"}
+	}
+	return c, nil
+}
+
+// with runs f with a connected client.
+func (t *target) with(ctx context.Context, f func(context.Context, *client.Client) error) error {
+	ctx, cancel := t.context(ctx)
+	defer cancel()
+	c, err := t.dial(ctx)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f(ctx, c), c.Close())
+}
+
+func (t *target) url() (string, error) {
+	if t.http != "" {
+		return strings.TrimRight(t.http, "/"), nil
+	}
+	a, err := t.find()
+	if err != nil {
+		return "", err
+	}
+	return "http://" + a.HTTP, nil
+}
+
+// httpError is the gateway's refusal.
+type httpError struct {
+	Status     int
+	Text       string `json:"error"`
+	LeaderAddr string `json:"leader_addr"`
+}
+
+func (e *httpError) Error() string { return fmt.Sprintf("%s (HTTP %d)", e.Text, e.Status) }
+
+// request makes one exchange with the gateway, and a second one with the leader when the first names it.
+// The answer's body is the caller's to close.
+func (t *target) request(ctx context.Context, method, path string, body any) (io.ReadCloser, error) {
+	base, err := t.url()
+	if err != nil {
+		return nil, err
+	}
+	r, err := t.once(ctx, method, base+path, body)
+	var e *httpError
+	if errors.As(err, &e) && e.LeaderAddr != "" && e.LeaderAddr != base {
+		return t.once(ctx, method, e.LeaderAddr+path, body)
+	}
+	return r, err
+}
+
+func (t *target) once(ctx context.Context, method, url string, body any) (io.ReadCloser, error) {
+	var in io.Reader
+	if body != nil {
+		b, err := json.Marshal(body)
+		if err != nil {
+			return nil, err
+		}
+		in = bytes.NewReader(b)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, url, in)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	if token, err := t.token(); err == nil {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return nil, hinted{err, "is the node running?"}
+	}
+	if resp.StatusCode/100 == 2 {
+		return resp.Body, nil
+	}
+	defer resp.Body.Close()
+	e := &httpError{Status: resp.StatusCode}
+	b, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10)) // what arrived is enough to say what is wrong
+	if json.Unmarshal(b, e) != nil || e.Text == "" {
+		e.Text = cmp.Or(strings.TrimSpace(string(b)), http.StatusText(resp.StatusCode))
+	}
+	return nil, e
+}
+
+// get reads a JSON answer.
+func (t *target) get(ctx context.Context, method, path string, body, answer any) error {
+	ctx, cancel := t.context(ctx)
+	defer cancel()
+	r, err := t.request(ctx, method, path, body)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	return json.NewDecoder(r).Decode(answer)
+}
+
+// json prints a value for machines.
+func (a *app) json(v any) error {
+	e := json.NewEncoder(a.out)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}

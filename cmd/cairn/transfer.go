@@ -1,0 +1,185 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+
+	"github.com/schollz/progressbar/v3"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/cairndb/cairn/wire"
+	"github.com/cairndb/cairn/wire/client"
+)
+
+func (a *app) exportCmd() *cobra.Command {
+	var t target
+	c := &cobra.Command{Use: "export [DATABASE]", Short: "Write a database as JSON lines to stdout: memories, then relations", Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			path := "/v1/export"
+			if len(args) == 1 {
+				path += "?database=" + url.QueryEscape(args[0])
+			}
+			r, err := t.request(c.Context(), "GET", path, nil)
+			if err != nil {
+				return err
+			}
+			defer r.Close()
+			n, err := io.Copy(a.out, r)
+			if err != nil {
+				return fmt.Errorf("export broke off after %d bytes: %w", n, err)
+			}
+			return nil
+		}}
+	t.flags(c)
+	return c
+}
+
+// importRow is a line of an export: a memory or an edge.
+type importRow struct {
+	Type       string          `json:"type"`
+	Text       string          `json:"text"`
+	MemoryType string          `json:"memory_type"`
+	Importance *float64        `json:"importance"`
+	Valence    float64         `json:"valence"`
+	HalfLife   *float64        `json:"half_life"`
+	Created    float64         `json:"created_at"`
+	Metadata   json.RawMessage `json:"metadata"`
+	Namespace  string          `json:"namespace"`
+	Certainty  *float64        `json:"certainty"`
+	Domain     string          `json:"domain"`
+	Source     string          `json:"source"`
+	Emotion    *string         `json:"emotional_state"`
+	Session    string          `json:"session_id"`
+	Src        string          `json:"src"`
+	Dst        string          `json:"dst"`
+	RelType    string          `json:"rel_type"`
+	Weight     *float64        `json:"weight"`
+}
+
+func (r *importRow) memory() wire.Remember {
+	m := wire.NewRemember(r.Text)
+	m.Valence, m.CreatedAt, m.Namespace, m.Domain, m.EmotionalState, m.SessionID = r.Valence, r.Created, r.Namespace, r.Domain, r.Emotion, r.Session
+	for _, o := range []struct {
+		from *float64
+		to   *float64
+	}{{r.Importance, &m.Importance}, {r.HalfLife, &m.HalfLife}, {r.Certainty, &m.Certainty}} {
+		if o.from != nil {
+			*o.to = *o.from
+		}
+	}
+	if r.MemoryType != "" {
+		m.MemoryType = r.MemoryType
+	}
+	if r.Source != "" {
+		m.Source = r.Source
+	}
+	if string(r.Metadata) != "null" {
+		m.Metadata = wire.JSON(r.Metadata)
+	}
+	return m
+}
+
+// importBatch is how many memories share an entry.
+const importBatch = 200
+
+func (a *app) importCmd() *cobra.Command {
+	var t target
+	c := &cobra.Command{Use: "import [DATABASE]", Short: "Read JSON lines from stdin into a database; memories get new ids", Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				t.database = args[0]
+			}
+			cl, err := t.dial(c.Context())
+			if err != nil {
+				return err
+			}
+			defer cl.Close()
+			im := importer{c: cl, bar: a.progress("importing")}
+			if err := im.run(c.Context(), a.in); err != nil {
+				return fmt.Errorf("line %d: %w (%d memories and %d relations were imported)", im.line, err, im.memories, im.edges)
+			}
+			if t.asJSON {
+				return a.json(map[string]int{"memories": im.memories, "edges": im.edges})
+			}
+			fmt.Fprintf(a.err, "imported %d memories and %d relations\n", im.memories, im.edges)
+			return nil
+		}}
+	t.flags(c)
+	return c
+}
+
+type importer struct {
+	c                     *client.Client
+	bar                   *progressbar.ProgressBar
+	batch                 wire.RememberBatch
+	line, memories, edges int
+}
+
+func (im *importer) run(ctx context.Context, in io.Reader) error {
+	sc := bufio.NewScanner(in)
+	sc.Buffer(make([]byte, 64<<10), 16<<20)
+	for sc.Scan() {
+		im.line++
+		if len(sc.Bytes()) == 0 {
+			continue
+		}
+		var r importRow
+		if err := json.Unmarshal(sc.Bytes(), &r); err != nil {
+			return err
+		}
+		if r.Type == "edge" {
+			if err := im.edge(ctx, &r); err != nil {
+				return err
+			}
+			continue
+		}
+		im.batch.Memories = append(im.batch.Memories, r.memory())
+		if len(im.batch.Memories) == importBatch {
+			if err := im.flush(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	return errors.Join(sc.Err(), im.flush(ctx))
+}
+
+func (im *importer) edge(ctx context.Context, r *importRow) error {
+	m := wire.Relate{Entity: r.Src, Target: r.Dst, Relationship: r.RelType, Weight: 1}
+	if r.Weight != nil {
+		m.Weight = *r.Weight
+	}
+	if _, err := im.c.Relate(ctx, m); err != nil {
+		return err
+	}
+	im.edges++
+	return nil
+}
+
+func (im *importer) flush(ctx context.Context) error {
+	if len(im.batch.Memories) == 0 {
+		return nil
+	}
+	rids, err := im.c.RememberBatch(ctx, im.batch)
+	if err != nil {
+		return err
+	}
+	im.memories += len(rids)
+	im.batch = wire.RememberBatch{}
+	return im.bar.Add(len(rids))
+}
+
+// progress is a bar on a terminal and silence elsewhere.
+func (a *app) progress(what string) *progressbar.ProgressBar {
+	f, ok := a.err.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return progressbar.DefaultSilent(-1, what)
+	}
+	return progressbar.NewOptions(-1, progressbar.OptionSetWriter(f), progressbar.OptionSetDescription(what), progressbar.OptionShowCount(), progressbar.OptionClearOnFinish())
+}
