@@ -108,7 +108,7 @@ func (n *Node) library(snaps hraft.SnapshotStore) *hraft.Config {
 	c.HeartbeatTimeout = n.cfg.Election
 	c.ElectionTimeout = n.cfg.Election
 	c.LeaderLeaseTimeout = n.cfg.Election / 2
-	c.CommitTimeout = min(50*time.Millisecond, n.cfg.Heartbeat/2)
+	c.CommitTimeout = min(20*time.Millisecond, n.cfg.Heartbeat/2) // how long a follower may not know that a record is committed
 	c.MaxAppendEntries = 512
 	c.BatchApplyCh = true
 	c.SnapshotThreshold = n.cfg.SnapshotThreshold

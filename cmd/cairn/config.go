@@ -151,7 +151,9 @@ func (f *file) node() (node.Config, error) {
 		secret = strings.TrimSpace(string(b))
 	}
 	bind := cmp.Or(f.Server.Bind, "0.0.0.0")
-	at := func(host string, port, def int) string { return net.JoinHostPort(host, strconv.Itoa(cmp.Or(port, def))) }
+	at := func(host string, port, def int) string {
+		return net.JoinHostPort(host, strconv.Itoa(cmp.Or(port, def)))
+	}
 	wirePort := cmp.Or(f.Server.WirePort, 7437)
 	c := node.Config{
 		Home: cmp.Or(f.Server.DataDir, "./data"), Wire: at(bind, wirePort, 0), HTTP: at(bind, f.Server.HTTPPort, wirePort+1),

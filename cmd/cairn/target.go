@@ -33,12 +33,19 @@ type target struct {
 func (t *target) flags(c *cobra.Command) {
 	f := c.Flags()
 	f.StringVar(&t.home, "home", cmp.Or(os.Getenv("CAIRN_HOME"), defaultHome), "home of a node on this machine: its addresses and token are found there")
-	f.StringSliceVar(&t.addrs, "addr", nil, "wire addresses of nodes, host:port")
-	f.StringVar(&t.http, "url", "", "gateway of a node, http://host:port")
+	f.StringSliceVar(&t.addrs, "addr", list(os.Getenv("CAIRN_ADDRS")), "wire addresses of nodes, host:port (or CAIRN_ADDRS)")
+	f.StringVar(&t.http, "url", os.Getenv("CAIRN_URL"), "gateway of a node, http://host:port (or CAIRN_URL)")
 	f.StringVar(&t.tokenFile, "token-file", os.Getenv("CAIRN_TOKEN_FILE"), "file with the token (or CAIRN_TOKEN in the environment)")
 	f.StringVar(&t.database, "db", "", "database; the token's own by default")
 	f.DurationVar(&t.timeout, "timeout", 15*time.Second, "how long to wait for an answer")
 	f.BoolVar(&t.asJSON, "json", false, "print JSON")
+}
+
+func list(s string) []string {
+	if s == "" {
+		return nil
+	}
+	return strings.Split(s, ",")
 }
 
 // addresses is the file a running node leaves in its home.

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/cairndb/cairn/"
+
+// rooms says which of our rooms each room may import. What is not listed may import none.
+var rooms = map[string][]string{
+	"wire":  {},
+	"oplog": {},
+	"index": {"oplog", "wire"},
+	"raft":  {"oplog", "wire"},
+	"node":  {"oplog", "wire", "index", "raft"},
+	"local": {"oplog", "index", "wire"},
+	"cmd":   {"oplog", "wire", "index", "raft", "node", "local"},
+}
+
+// owners says which rooms may import a library.
+var owners = map[string][]string{
+	"github.com/blevesearch/bleve/":      {"index"},
+	"github.com/hashicorp/raft":          {"raft"},
+	"github.com/hashicorp/go-hclog":      {"raft"},
+	"github.com/klauspost/compress/zstd": {"wire", "oplog", "local"},
+	"go.etcd.io/bbolt":                   {"oplog", "raft", "index"},
+	"github.com/spf13/cobra":             {"cmd"},
+	"github.com/pelletier/go-toml/":      {"cmd"},
+}
+
+// TestLayers holds the arrows between the rooms.
+func TestLayers(t *testing.T) {
+	out, err := exec.Command("go", "list", "-json=ImportPath,Imports", module+"...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p struct {
+			ImportPath string
+			Imports    []string
+		}
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		seen++
+		from := room(p.ImportPath)
+		for _, i := range p.Imports {
+			if to := room(i); to != "" && to != from && !slices.Contains(rooms[from], to) {
+				t.Errorf("%s imports %s: room %s may not import room %s", p.ImportPath, i, from, to)
+			}
+			for lib, may := range owners {
+				if strings.HasPrefix(i, lib) && !slices.Contains(may, from) {
+					t.Errorf("%s imports %s, which belongs to %v", p.ImportPath, i, may)
+				}
+			}
+		}
+	}
+	if seen < len(rooms)-1 {
+		t.Errorf("only %d packages were looked at", seen)
+	}
+}
+
+func room(path string) string {
+	rest, ours := strings.CutPrefix(path, module)
+	if !ours {
+		return ""
+	}
+	name, _, _ := strings.Cut(rest, "/")
+	return name
+}

@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# Three Cairn nodes on this machine: starts them, says how to talk to each, and stops them on Ctrl-C.
+#
+#   deploy/three-node/run.sh [DIR] [PORT_BASE]
+#
+# DIR (default ./cluster) keeps configurations and data: run it again and the memory is still there.
+set -euo pipefail
+root=$(cd "$(dirname "$0")/../.." && pwd)
+dir=${1:-./cluster}
+base=${2:-7500}
+mkdir -p "$dir"
+dir=$(cd "$dir" && pwd)
+cairn=$dir/cairn
+(cd "$root" && go build -o "$cairn" ./cmd/cairn)
+[ -f "$dir/node1.toml" ] || "$cairn" cluster init --nodes 3 --dir "$dir" --port-base "$base" >/dev/null
+
+pids=()
+stop() {
+    trap - INT TERM EXIT
+    kill "${pids[@]}" 2>/dev/null || true
+    wait "${pids[@]}" 2>/dev/null || true
+    echo "stopped; the data stays in $dir" >&2
+}
+trap stop INT TERM EXIT
+for i in 1 2 3; do
+    "$cairn" serve --config "$dir/node$i.toml" >"$dir/node$i.ready" 2>>"$dir/node$i.log" &
+    pids+=($!)
+done
+for i in 1 2 3; do
+    for _ in $(seq 150); do
+        [ -s "$dir/node$i.ready" ] && break
+        kill -0 "${pids[$((i - 1))]}" 2>/dev/null || { echo "node $i ended; see $dir/node$i.log" >&2; exit 1; }
+        sleep 0.1
+    done
+done
+cat >&2 <<TXT
+
+Three nodes are up. In another terminal:
+
+  export CAIRN_TOKEN_FILE=$dir/token CAIRN_ADDRS=127.0.0.1:$base,127.0.0.1:$((base + 10)),127.0.0.1:$((base + 20))
+  $cairn remember "Alice leads the payments team" --addr \$CAIRN_ADDRS
+  $cairn recall "who leads payments?" --addr 127.0.0.1:$((base + 20))
+  $cairn status --url http://127.0.0.1:$((base + 1))
+
+Kill one and go on (its process id is the number):  kill -9 ${pids[0]} | ${pids[1]} | ${pids[2]}
+TXT
+for i in 1 2 3; do echo "node $i  pid ${pids[$((i - 1))]}  wire 127.0.0.1:$((base + 10 * (i - 1)))  gateway http://127.0.0.1:$((base + 10 * (i - 1) + 1))" >&2; done
+wait
