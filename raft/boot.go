@@ -36,26 +36,30 @@ func (n *Node) form() {
 
 func (n *Node) tryForm() {
 	servers := []hraft.Server{{ID: serverID(n.cfg.NodeID), Address: hraft.ServerAddress(n.cfg.Advertise)}}
-	lowest := n.cfg.NodeID
+	lowest, all := n.cfg.NodeID, true
 	for _, addr := range n.cfg.Peers {
 		h, err := n.probe(addr)
 		if err != nil {
-			return // not there yet: the next try asks again
+			all = false // not there yet; another may belong to a cluster all the same
+			continue
 		}
 		if h.Raft == nil || h.NodeID == n.cfg.NodeID {
 			n.log.Error("peer is not another member", "peer", h.NodeID, "addr", addr)
 			return
 		}
 		if h.Raft.HasState {
-			n.askToJoin(addr)
-			return
+			all = false
+			if n.askToJoin(addr) {
+				return
+			}
+			continue // only the leader takes nodes in: it may be the next
 		}
 		if h.Role == "voter" {
 			lowest = min(lowest, h.NodeID)
 			servers = append(servers, hraft.Server{ID: serverID(h.NodeID), Address: hraft.ServerAddress(addr)})
 		}
 	}
-	if n.cfg.Role != "voter" || lowest != n.cfg.NodeID || n.amnesiac() {
+	if !all || n.cfg.Role != "voter" || lowest != n.cfg.NodeID || n.amnesiac() {
 		return
 	}
 	if err := n.raft.BootstrapCluster(hraft.Configuration{Servers: servers}).Error(); err != nil {
@@ -76,13 +80,15 @@ func (n *Node) probe(addr string) (wire.ClusterHelloOK, error) {
 	return c.hello, nil
 }
 
-// askToJoin asks a peer that belongs to a cluster to take this node in; only its leader can.
-func (n *Node) askToJoin(addr string) {
+// askToJoin asks a peer that belongs to a cluster to take this node in, and says whether it did.
+func (n *Node) askToJoin(addr string) bool {
 	ctx, cancel := context.WithTimeout(n.ctx, rpcTimeout)
 	defer cancel()
 	var ok wire.MembershipOK
 	m := &wire.Membership{Action: "join", NodeID: n.cfg.NodeID, Addr: n.cfg.Advertise, Role: n.cfg.Role}
-	if err := n.pool.call(ctx, addr, forForward, wire.OpMembership, m, wire.OpMembershipOK, &ok); err == nil {
-		n.log.Info("joined", "addr", addr)
+	if err := n.pool.call(ctx, addr, forForward, wire.OpMembership, m, wire.OpMembershipOK, &ok); err != nil {
+		return false
 	}
+	n.log.Info("joined", "addr", addr)
+	return true
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	hraft "github.com/hashicorp/raft"
@@ -142,15 +143,15 @@ func (n *Node) remove(m wire.Membership) (string, error) {
 }
 
 func (n *Node) transfer(m wire.Membership) (string, error) {
-	f := n.raft.LeadershipTransfer()
+	move := n.raft.LeadershipTransfer
 	if m.NodeID != 0 {
 		s, ok := n.find(m.NodeID)
 		if !ok {
 			return "", fmt.Errorf("%w: node %d is no member", ErrRefused, m.NodeID)
 		}
-		f = n.raft.LeadershipTransferToServer(s.ID, s.Address)
+		move = func() hraft.Future { return n.raft.LeadershipTransferToServer(s.ID, s.Address) }
 	}
-	if err := f.Error(); err != nil {
+	if err := move().Error(); err != nil {
 		return "", fmt.Errorf("transfer: %w", err)
 	}
 	return "leadership handed over", nil
@@ -182,6 +183,7 @@ type Status struct {
 func (n *Node) Status() Status {
 	s := Status{State: n.raft.State().String(), Term: n.Term(), LastIndex: n.raft.LastIndex(), CommitIndex: n.raft.CommitIndex(),
 		AppliedIndex: n.raft.AppliedIndex(), LastContact: n.raft.LastContact(), Amnesia: n.amnesiac()}
+	s.SnapshotIndex, _ = strconv.ParseUint(n.raft.Stats()["last_snapshot_index"], 10, 64) // the library tells it nowhere else
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, srv := range n.servers() {

@@ -1,0 +1,225 @@
+package raft
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cairndb/cairn/wire"
+)
+
+// list is a state machine: the records in order.
+type list struct {
+	mu          sync.Mutex
+	Index, Term uint64
+	Items       []string
+}
+
+func (l *list) Apply(batch []Record) []any {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	out := make([]any, len(batch))
+	for i, r := range batch {
+		if r.Index <= l.Index {
+			continue
+		}
+		l.Index, l.Term = r.Index, r.Term
+		if r.Data != nil {
+			l.Items = append(l.Items, string(r.Data))
+		}
+		out[i] = len(l.Items)
+	}
+	return out
+}
+
+func (l *list) Applied() (uint64, uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.Index, l.Term
+}
+
+func (l *list) items() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.Items)
+}
+
+type image []byte
+
+func (i image) WriteTo(w io.Writer) (int64, error) { n, err := w.Write(i); return int64(n), err }
+func (image) Release()                             {}
+
+func (l *list) Snapshot() (Snapshot, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	b, err := json.Marshal(map[string]any{"Index": l.Index, "Term": l.Term, "Items": l.Items})
+	return image(b), err
+}
+
+func (l *list) Restore(r io.Reader) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.Items = nil
+	return json.NewDecoder(r).Decode(l)
+}
+
+type noHandler struct{}
+
+func (noHandler) Forward(context.Context, []byte) ([]byte, error) {
+	return nil, errors.New("none here")
+}
+func (noHandler) Peer(_ context.Context, f wire.Frame) (wire.Frame, error) {
+	return wire.Pack(wire.OpError, f.Stream, &wire.Error{Code: wire.CodeInvalidPayload, Message: "none here"}, false)
+}
+
+type cluster struct {
+	t     testing.TB
+	addrs []string
+	nodes []*Node
+	sms   []*list
+}
+
+// start opens n nodes, the last first, that know only each other's addresses.
+func start(t testing.TB, n int) *cluster {
+	c := &cluster{t: t, addrs: make([]string, n), nodes: make([]*Node, n), sms: make([]*list, n)}
+	for i := range n {
+		c.addrs[i] = freeAddr(t)
+	}
+	for i := n - 1; i >= 0; i-- {
+		c.open(i, "secret", slices.Concat(c.addrs[:i], c.addrs[i+1:]))
+	}
+	return c
+}
+
+func freeAddr(t testing.TB) string {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	return ln.Addr().String()
+}
+
+func (c *cluster) open(i int, secret string, peers []string) {
+	c.t.Helper()
+	c.sms[i] = &list{}
+	n, err := Open(context.Background(), Config{NodeID: uint32(i + 1), Dir: c.t.TempDir(), Addr: c.addrs[i], Secret: secret, Peers: peers,
+		Heartbeat: 250 * time.Millisecond, Election: time.Second, Handler: noHandler{}}, c.sms[i])
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.nodes[i] = n
+	c.t.Cleanup(func() { n.Close() })
+}
+
+func (c *cluster) wait(what string, ok func() bool) {
+	c.t.Helper()
+	for deadline := time.Now().Add(15 * time.Second); !ok(); <-time.After(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			c.t.Fatalf("not within 15s: %s", what)
+		}
+	}
+}
+
+func (c *cluster) leader() (l *Node) {
+	c.t.Helper()
+	c.wait("a leader", func() bool {
+		i := slices.IndexFunc(c.nodes, func(n *Node) bool { return n != nil && n.ctx.Err() == nil && n.IsLeader() })
+		if i >= 0 {
+			l = c.nodes[i]
+		}
+		return i >= 0
+	})
+	return l
+}
+
+func (c *cluster) propose(from, to int) (want []string) {
+	c.t.Helper()
+	l := c.leader()
+	for i := from; i < to; i++ {
+		want = append(want, fmt.Sprint("r", i))
+		if _, _, err := l.Propose(c.t.Context(), []byte(want[len(want)-1])).Wait(); err != nil {
+			c.t.Fatal(err)
+		}
+	}
+	return want
+}
+
+func TestThreeNodesFailOver(t *testing.T) {
+	c := start(t, 3)
+	want := c.propose(0, 50)
+	first := c.leader()
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	want = append(want, c.propose(50, 100)...)
+	for i, n := range c.nodes {
+		if n != first {
+			c.wait("equal lists", func() bool { return slices.Equal(c.sms[i].items(), want) })
+		}
+	}
+}
+
+func TestTransferReachesTheNodeNamed(t *testing.T) {
+	c := start(t, 3)
+	c.propose(0, 1)
+	id := c.leader().cfg.NodeID%3 + 1
+	if _, err := c.leader().Change(t.Context(), wire.Membership{Action: "transfer", NodeID: id}); err != nil {
+		t.Fatal(err)
+	}
+	c.wait("the named node to lead", func() bool { return c.nodes[id-1].IsLeader() })
+}
+
+func TestJoinFindsTheLeaderBehindOthers(t *testing.T) {
+	c := start(t, 3)
+	want := c.propose(0, 20)
+	l := c.leader().cfg.NodeID
+	follower := c.addrs[l%3]
+	c.addrs, c.nodes, c.sms = append(c.addrs, freeAddr(t)), append(c.nodes, nil), append(c.sms, nil)
+	c.open(3, "secret", []string{freeAddr(t), follower, c.addrs[l-1]}) // nobody, a follower, the leader
+	c.wait("the newcomer to vote and hold all", func() bool {
+		i := slices.IndexFunc(c.leader().Status().Members, func(m Member) bool { return m.ID == 4 && m.Voter })
+		return i >= 0 && slices.Equal(c.sms[3].items(), want)
+	})
+}
+
+// A stranger who has the secret moves no term, with or without a raft map.
+func TestStrangerMovesNothing(t *testing.T) {
+	c := start(t, 3)
+	c.propose(0, 1)
+	l := c.leader()
+	term := l.Term()
+	stranger := &Node{cfg: Config{NodeID: 99, Role: "voter", Secret: "secret", Advertise: "127.0.0.1:1"}.withDefaults()}
+	p := newPool(stranger)
+	defer p.close()
+	const far = 1_000_000_000
+	for _, m := range []*wire.RaftVote{nil, {Term: far, Candidate: 99}, {Term: far, Candidate: l.cfg.NodeID%3 + 1}} {
+		var v wire.Vote
+		err := p.call(t.Context(), l.Advertised(), forHeartbeat, wire.OpRequestVote, &wire.RequestVote{Term: far, CandidateID: 99, Raft: m}, wire.OpVoteDenied, &v)
+		if err != nil || v.Granted || v.Term != term || v.Reason == nil {
+			t.Errorf("vote %+v: got %+v, %v", m, v, err)
+		}
+	}
+	for _, a := range []*wire.RaftAppend{nil, {Term: far, Leader: 99}, {Term: far, Leader: l.cfg.NodeID%3 + 1}} {
+		var ack wire.HeartbeatAck
+		err := p.call(t.Context(), l.Advertised(), forHeartbeat, wire.OpHeartbeat, &wire.Heartbeat{Term: far, LeaderID: 99, Raft: a}, wire.OpHeartbeatAck, &ack)
+		if err != nil || ack.Term != term || ack.Raft != nil {
+			t.Errorf("heartbeat %+v: got %+v, %v", a, ack, err)
+		}
+	}
+	if !l.IsLeader() || l.Term() != term {
+		t.Errorf("term %d became %d", term, l.Term())
+	}
+	stranger.cfg.Secret = "wrong"
+	var pe *PeerError
+	if _, err := p.dial(t.Context(), l.Advertised(), forForward); !errors.As(err, &pe) || pe.Code != wire.CodeSecretMismatch {
+		t.Errorf("wrong secret: got %v", err)
+	}
+}
