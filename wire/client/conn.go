@@ -154,19 +154,33 @@ func (c *conn) stream(ctx context.Context, op wire.Op, m wire.Message, f func(wi
 		return err
 	}
 	for {
-		select {
-		case fr := <-ch:
-			if err := refusal(fr); err != nil {
-				return err
-			}
-			if last, err := f(fr); last || err != nil {
-				return err
-			}
-		case <-c.done:
-			return c.err
-		case <-ctx.Done():
-			return ctx.Err()
+		fr, err := c.await(ctx, ch)
+		if err != nil {
+			return err
 		}
+		if err := refusal(fr); err != nil {
+			return err
+		}
+		if last, err := f(fr); last || err != nil {
+			return err
+		}
+	}
+}
+
+// await returns the next frame of a stream. What arrived before the connection ended still counts.
+func (c *conn) await(ctx context.Context, ch <-chan wire.Frame) (wire.Frame, error) {
+	select {
+	case f := <-ch:
+		return f, nil
+	case <-c.done:
+		select {
+		case f := <-ch:
+			return f, nil
+		default:
+			return wire.Frame{}, c.err
+		}
+	case <-ctx.Done():
+		return wire.Frame{}, ctx.Err()
 	}
 }
 

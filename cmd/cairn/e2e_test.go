@@ -1,0 +1,383 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/cairndb/cairn/wire"
+	"github.com/cairndb/cairn/wire/client"
+)
+
+// asCairn in the environment makes the test binary the real thing, so that tests run real processes.
+const asCairn = "CAIRN_TEST_BE_CAIRN"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asCairn) != "" {
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+func command(ctx context.Context, args ...string) *exec.Cmd {
+	c := exec.CommandContext(ctx, os.Args[0], args...)
+	c.Env = append(os.Environ(), asCairn+"=1")
+	return c
+}
+
+// process is a running node.
+type process struct {
+	t    testing.TB
+	args []string
+	cmd  *exec.Cmd
+	line readyLine
+	log  *bytes.Buffer
+}
+
+// launch starts a node; up waits for its line.
+func (p *process) launch() (up func()) {
+	p.t.Helper()
+	p.cmd = command(context.Background(), p.args...)
+	p.log = &bytes.Buffer{}
+	p.cmd.Stderr = p.log
+	out, err := p.cmd.StdoutPipe()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if err := p.cmd.Start(); err != nil {
+		p.t.Fatal(err)
+	}
+	cmd := p.cmd
+	return func() {
+		p.t.Helper()
+		guard := time.AfterFunc(30*time.Second, func() { cmd.Process.Kill() })
+		defer guard.Stop()
+		line, err := bufio.NewReader(out).ReadBytes('\n')
+		if err != nil {
+			p.t.Fatalf("no ready line: %v\n%s", err, p.log)
+		}
+		if err := json.Unmarshal(line, &p.line); err != nil || !p.line.Ready {
+			p.t.Fatalf("ready line %q: %v", line, err)
+		}
+	}
+}
+
+func (p *process) kill() {
+	if p.cmd != nil {
+		p.cmd.Process.Kill()
+		p.cmd.Wait()
+		p.cmd = nil
+	}
+}
+
+// stop asks politely and says how long it took.
+func (p *process) stop() (time.Duration, error) {
+	start := time.Now()
+	p.cmd.Process.Signal(syscall.SIGTERM)
+	err := p.cmd.Wait()
+	p.cmd = nil
+	return time.Since(start), err
+}
+
+func freePorts(t testing.TB, n int) []int {
+	t.Helper()
+	var ports []int
+	for range n {
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer ln.Close()
+		ports = append(ports, ln.Addr().(*net.TCPAddr).Port)
+	}
+	return ports
+}
+
+func startDev(t testing.TB) (*process, string) {
+	t.Helper()
+	home := filepath.Join(t.TempDir(), "home")
+	p := &process{t: t, args: []string{"dev", "--home", home, "--port-base", fmt.Sprint(freePorts(t, 1)[0])}}
+	t.Cleanup(p.kill)
+	p.launch()()
+	return p, home
+}
+
+// cli runs a command to its end.
+func cli(t testing.TB, args ...string) (stdout string, code int) {
+	t.Helper()
+	c := command(t.Context(), args...)
+	var errb bytes.Buffer
+	c.Stderr = &errb
+	out, err := c.Output()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	if code = c.ProcessState.ExitCode(); code != 0 {
+		t.Logf("cairn %s: %s", strings.Join(args, " "), errb.String())
+	}
+	return string(out), code
+}
+
+func TestDevFromTheShell(t *testing.T) {
+	t.Parallel()
+	p, home := startDev(t)
+	rid, code := cli(t, "remember", "Alice leads the payments team", "--home", home)
+	if code != 0 {
+		t.Fatalf("exit %d", code)
+	}
+	out, _ := cli(t, "recall", "who leads payments?", "--home", home, "--json")
+	var got recalled
+	if err := json.Unmarshal([]byte(out), &got); err != nil || len(got.Results) != 1 || got.Results[0].RID != strings.TrimSpace(rid) {
+		t.Fatalf("got %s (%v)", out, err)
+	}
+	if _, code := cli(t, "forget", strings.TrimSpace(rid), "--home", home); code != 0 {
+		t.Errorf("forget: exit %d", code)
+	}
+	if _, code := cli(t, "forget", "nobody", "--home", home); code != exitFailed {
+		t.Errorf("forget of nothing: exit %d", code)
+	}
+	if _, code := cli(t, "frobnicate"); code != exitUsage {
+		t.Errorf("unknown verb: exit %d", code)
+	}
+	if took, err := p.stop(); err != nil || took > 5*time.Second {
+		t.Errorf("SIGTERM: %v after %s", err, took)
+	}
+}
+
+func TestRevokedTokenClosesItsConnection(t *testing.T) {
+	t.Parallel()
+	p, home := startDev(t)
+	out, code := cli(t, "token", "create", "--home", home)
+	if code != 0 {
+		t.Fatal("no token")
+	}
+	token := strings.TrimSpace(out)
+	c, err := client.Dial(t.Context(), client.Config{Addrs: []string{p.line.Wire}, Token: token})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	gone := make(chan error, 1)
+	go func() {
+		gone <- c.Subscribe(t.Context(), wire.Subscribe{Events: []string{"stored"}}, func(wire.Event) error { return nil })
+	}()
+	if _, code := cli(t, "token", "revoke", token, "--home", home); code != 0 {
+		t.Fatal("not revoked")
+	}
+	select {
+	case <-gone:
+	case <-time.After(10 * time.Second):
+		t.Error("the connection outlived its token")
+	}
+	if _, err := client.Dial(t.Context(), client.Config{Addrs: []string{p.line.Wire}, Token: token}); !client.IsCode(err, wire.CodeAuthInvalid) {
+		t.Errorf("a revoked token: %v", err)
+	}
+}
+
+// startThree starts three nodes in the given order and waits until all serve.
+func startThree(t testing.TB, order ...int) (nodes []*process, token string) {
+	t.Helper()
+	dir := t.TempDir()
+	ports := freePorts(t, 9)
+	token = newSecret()
+	for i := range 3 {
+		n := nodeFile{NodeID: i + 1, DataDir: filepath.Join(dir, fmt.Sprint("node", i+1)), Bind: "127.0.0.1", WirePort: ports[3*i],
+			HTTPPort: ports[3*i+1], ClusterPort: ports[3*i+2], Advertise: loopback(ports[3*i+2]), Secret: token, HeartbeatMS: 250, ElectionMS: 1000}
+		for j := range 3 {
+			if j != i {
+				n.Peers = append(n.Peers, loopback(ports[3*j+2]))
+			}
+		}
+		path := filepath.Join(dir, fmt.Sprintf("node%d.toml", i+1))
+		if err := writeConfig(path, n); err != nil {
+			t.Fatal(err)
+		}
+		nodes = append(nodes, &process{t: t, args: []string{"serve", "--strict", "--config", path}})
+	}
+	t.Cleanup(func() {
+		for _, p := range nodes {
+			p.kill()
+			if t.Failed() && p.log != nil {
+				t.Logf("%s:\n%s", p.args[3], tailOf(p.log.String(), 4000))
+			}
+		}
+	})
+	ups := make([]func(), 3)
+	for _, i := range order {
+		ups[i] = nodes[i].launch()
+	}
+	last := time.Now()
+	for _, up := range ups {
+		up()
+	}
+	t.Logf("three nodes serve %s after the last start", time.Since(last).Round(10*time.Millisecond))
+	return nodes, token
+}
+
+func tailOf(s string, n int) string { return s[max(0, len(s)-n):] }
+
+func statusOf(t testing.TB, p *process) (s clusterStatus, ok bool) {
+	t.Helper()
+	tg := target{http: p.line.HTTP, timeout: 5 * time.Second}
+	err := tg.get(t.Context(), "GET", "/v1/cluster", nil, &s)
+	return s, err == nil
+}
+
+func leaderOf(t testing.TB, nodes []*process) int {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		for i, p := range nodes {
+			if p.cmd == nil {
+				continue
+			}
+			if s, ok := statusOf(t, p); ok && s.Role == "Leader" && s.LeaderID != nil {
+				return i
+			}
+		}
+	}
+	t.Fatal("no leader")
+	return -1
+}
+
+// TestLeadersDieAndNothingIsLost: writers write while leaders are killed and followers restarted. Every
+// acknowledged memory is on all nodes in the end, none twice, and the states are equal.
+func TestLeadersDieAndNothingIsLost(t *testing.T) {
+	kills := 10
+	if testing.Short() {
+		kills = 3
+	}
+	nodes, token := startThree(t, 2, 0, 1)
+	var addrs []string
+	for _, p := range nodes {
+		addrs = append(addrs, p.line.Wire)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var mu sync.Mutex
+	acked := map[string]string{} // rid → text
+	var wg sync.WaitGroup
+	for w := range 4 {
+		wg.Go(func() {
+			c, err := client.Dial(t.Context(), client.Config{Addrs: addrs, Token: token})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer c.Close()
+			for i := 0; ctx.Err() == nil; i++ {
+				m := wire.NewRemember(fmt.Sprintf("writer %d memory %d", w, i))
+				m.IdempotencyKey = fmt.Sprintf("key-%d-%d", w, i)
+				rid, err := putOnce(t.Context(), c, m)
+				if err != nil {
+					t.Errorf("writer %d: %v", w, err)
+					return
+				}
+				again := rid
+				if i%20 == 0 { // the same key again gives the same memory
+					if again, err = putOnce(t.Context(), c, m); err != nil {
+						t.Errorf("writer %d: %v", w, err)
+						return
+					}
+				}
+				mu.Lock()
+				if other, seen := acked[rid]; seen || again != rid {
+					t.Errorf("%s was acknowledged as %s (%q)", m.Text, rid, other)
+				}
+				acked[rid] = m.Text
+				mu.Unlock()
+			}
+		})
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range kills {
+		l := leaderOf(t, nodes)
+		nodes[l].kill()
+		start := time.Now()
+		leaderOf(t, nodes)
+		t.Logf("a new leader after %s", time.Since(start).Round(10*time.Millisecond))
+		nodes[l].launch()()
+		f := (leaderOf(t, nodes) + 1 + rng.IntN(2)) % 3
+		nodes[f].kill()
+		nodes[f].launch()()
+	}
+	cancel()
+	wg.Wait()
+	sameState(t, nodes)
+	for _, p := range nodes {
+		checkExport(t, p, token, acked)
+	}
+	t.Logf("%d memories acknowledged across %d dead leaders", len(acked), kills)
+}
+
+func putOnce(ctx context.Context, c *client.Client, m wire.Remember) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	for {
+		rid, err := c.Remember(ctx, m)
+		var e *client.Error
+		if errors.As(err, &e) && strings.Contains(string(e.Details), "unknown_outcome") {
+			continue // the key makes asking again safe
+		}
+		return rid, err
+	}
+}
+
+func sameState(t testing.TB, nodes []*process) {
+	t.Helper()
+	var said string
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		said = ""
+		states := map[string]bool{}
+		for _, p := range nodes {
+			s, _ := statusOf(t, p)
+			said += fmt.Sprintf("node %d at %d: %s\n", s.NodeID, s.SumIndex, s.Sum)
+			states[fmt.Sprint(s.SumIndex, s.Sum)] = true
+		}
+		if len(states) == 1 {
+			return
+		}
+	}
+	t.Fatalf("states differ:\n%s", said)
+}
+
+func checkExport(t testing.TB, p *process, token string, acked map[string]string) {
+	t.Helper()
+	t.Setenv("CAIRN_TOKEN", token)
+	tg := target{http: p.line.HTTP, timeout: time.Minute}
+	r, err := tg.request(t.Context(), "GET", "/v1/export", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	texts, rids := map[string]int{}, map[string]bool{}
+	for sc := bufio.NewScanner(r); sc.Scan(); {
+		var row struct{ RID, Text string }
+		if err := json.Unmarshal(sc.Bytes(), &row); err != nil {
+			t.Fatal(err)
+		}
+		texts[row.Text]++
+		rids[row.RID] = true
+	}
+	for rid, text := range acked {
+		if !rids[rid] {
+			t.Errorf("node %d lost %s (%q)", p.line.NodeID, rid, text)
+		}
+		if texts[text] != 1 {
+			t.Errorf("node %d has %q %d times", p.line.NodeID, text, texts[text])
+		}
+	}
+}
