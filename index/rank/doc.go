@@ -1,0 +1,30 @@
+// Package rank decides the order of an answer. It is scoring and fusion and
+// nothing else: no I/O, no clock, no goroutine, no state. The owner of the index
+// gathers candidates and hands them over with the columns; the answer is a
+// function of these alone, to the bit, in whatever order the candidates come.
+//
+// # From words to relevance
+//
+// A memory is seldom alone. What was said just before and after it, in which
+// session, when and by whom says as much about it as its own words:
+//
+//	words    exact BM25 of the row's own text, as a share of a perfect match,
+//	         discounted by the square root of its density
+//	passage  BM25 of the row and its neighbours read as one text, halved a step
+//	around   the neighbours' own words, halved a step; an answer inherits
+//	         more from the question before it
+//	session  how far the session's match lies above the average session's
+//	factors  the speaker is named in the question; the asker asks about
+//	         himself; the date is the one asked for; the row is itself a question
+//
+// density is min(1, 20/length): in a very long text a word says less. The sum,
+// times the factors, is brought under 1 by x/(1+x). Vectors and the graph then
+// join (fuse.go), and the composite adds what the memory is worth:
+//
+//	score = relevance · (1 + bounded freshness) · (1 + gate·importance) · valence
+//
+// Freshness is at most Settings.Freshness, 5 %, so that a better match does not
+// lose to a merely newer row. Additive is the older form of the composite.
+//
+// Scores are rounded to 1e-9; ties go to the newer row, then to the lower rid.
+package rank

@@ -1,0 +1,272 @@
+package rank
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// shelf is a corpus of rows numbered from 0; a session's rows follow each other.
+type shelf []Row
+
+func (s shelf) Row(i uint32) Row { return s[i] }
+
+func (s shelf) Near(i uint32, by int) (uint32, bool) {
+	j := int(i) + by
+	if j < 0 || j >= len(s) || s[i].Session == 0 || s[j].Session != s[i].Session {
+		return 0, false
+	}
+	return uint32(j), true
+}
+
+func (s shelf) Sessions() (int, float64) {
+	ids, sum := map[uint32]bool{}, 0.0
+	for _, r := range s {
+		if r.Session != 0 {
+			ids[r.Session] = true
+			sum += float64(r.Length)
+		}
+	}
+	return len(ids), sum / float64(max(len(ids), 1))
+}
+
+func (s shelf) SessionLength(id uint32) (sum float64) {
+	for _, r := range s {
+		if r.Session == id {
+			sum += float64(r.Length)
+		}
+	}
+	return sum
+}
+
+const now = int64(1_700_000_000_000_000)
+
+func rows(n int, edit func(i int, r *Row)) shelf {
+	s := make(shelf, n)
+	for i := range s {
+		s[i] = Row{RID: fmt.Sprintf("r%03d", i), Created: 1, Accessed: 1, Importance: .5, HalfLife: 604800, Length: 10}
+		if edit != nil {
+			edit(i, &s[i])
+		}
+	}
+	return s
+}
+
+func ask(text string, n int) Question {
+	return Question{Text: text, Terms: []Term{{DF: 2}, {DF: 3}}, Rows: uint64(n), Average: 10, Now: now}
+}
+
+func order(s []Scored) (out []uint32) {
+	for _, x := range s {
+		out = append(out, x.Row)
+	}
+	return out
+}
+
+func wantOrder(t *testing.T, got []Scored, want ...uint32) {
+	t.Helper()
+	if !slices.Equal(order(got), want) {
+		t.Errorf("order = %v, want %v", order(got), want)
+	}
+}
+
+func TestTies(t *testing.T) {
+	s := rows(4, func(i int, r *Row) {
+		r.RID = []string{"b", "a", "d", "c"}[i]
+		if i == 2 {
+			r.Created = 2 // too little to change a score that is rounded
+		}
+	})
+	both := []uint16{1, 1}
+	got := Rank(ask("x", 4), Defaults(), []Candidate{{Row: 0, TF: both}, {Row: 1, TF: both}, {Row: 2, TF: both}, {Row: 3, TF: both}}, s)
+	wantOrder(t, got, 2, 1, 0, 3)
+}
+
+func TestBetterMatchBeatsNewerRow(t *testing.T) {
+	s := rows(2, func(i int, r *Row) {
+		if i == 1 {
+			r.Created, r.Accessed = now, now
+		}
+	})
+	got := Rank(ask("x", 20), Defaults(), []Candidate{{Row: 0, TF: []uint16{1, 1}}, {Row: 1, TF: []uint16{0, 1}}}, s)
+	wantOrder(t, got, 0, 1)
+	got = Rank(ask("x", 20), Defaults(), []Candidate{{Row: 0, TF: []uint16{1, 1}}, {Row: 1, TF: []uint16{1, 1}}}, s)
+	wantOrder(t, got, 1, 0)
+}
+
+// Each signal alone must decide between two rows that are equal without it.
+func TestSignals(t *testing.T) {
+	one := []uint16{1, 0}
+	for _, c := range []struct {
+		name  string
+		text  string
+		edit  func(i int, r *Row)
+		cands []Candidate
+		off   func(*Settings)
+	}{
+		{"named", "what did Ada build", func(i int, r *Row) { r.Speaker = []string{"Bob", "Ada"}[i&1] }, nil,
+			func(s *Settings) { s.Named = 0 }},
+		{"asker", "where did I put it", func(i int, r *Row) { r.Speaker = []string{"assistant", "user"}[i&1] }, nil,
+			func(s *Settings) { s.Asker = 0 }},
+		{"date", "in June 2021", func(i int, r *Row) {
+			r.Created = []int64{1_600_000_000_000_000, 1_623_000_000_000_000}[i&1]
+		}, nil, func(s *Settings) { s.Date = 0 }},
+		{"question", "x", func(i int, r *Row) { r.Asks = i == 0 }, nil, func(s *Settings) { s.Questions = 0 }},
+		{"density", "x", func(i int, r *Row) { r.Length = []uint32{200, 10}[i&1] }, nil,
+			func(s *Settings) { s.Density, s.B = 0, 0 }},
+		{"vector", "x", nil, []Candidate{{Row: 0, TF: one, HasVector: true, Vector: .1}, {Row: 1, TF: one, HasVector: true, Vector: .9}},
+			func(s *Settings) { s.Vector = 0 }},
+		{"graph", "x", nil, []Candidate{{Row: 0, TF: one}, {Row: 1, TF: one, Graph: 1, Via: "Ada"}},
+			func(s *Settings) { s.Graph = 0 }},
+		{"importance", "x", func(i int, r *Row) { r.HalfLife, r.Importance = 0, []float64{.1, .9}[i&1] }, nil,
+			func(s *Settings) { s.Importance = false }},
+		{"valence", "x", func(i int, r *Row) { r.Valence = []float64{0, -.9}[i&1] }, nil,
+			func(s *Settings) { s.Valence = false }},
+		{"freshness", "x", func(i int, r *Row) { r.Created = []int64{1, now}[i&1] }, nil,
+			func(s *Settings) { s.Freshness = 0 }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if c.cands == nil {
+				c.cands = []Candidate{{Row: 0, TF: one}, {Row: 1, TF: one}}
+			}
+			s, set := rows(2, c.edit), Defaults()
+			set.Fill = false
+			got := Rank(ask(c.text, 20), set, c.cands, s)
+			wantOrder(t, got, 1, 0)
+			if got[0].Score == got[1].Score {
+				t.Error("the signal does not show in the score")
+			}
+			c.off(&set)
+			got = Rank(ask(c.text, 20), set, c.cands, s)
+			if got[0].Score != got[1].Score {
+				t.Errorf("switched off, scores differ: %v, %v", got[0].Score, got[1].Score)
+			}
+		})
+	}
+}
+
+func TestNeighboursAnswer(t *testing.T) {
+	s := rows(40, func(i int, r *Row) {
+		r.Session = uint32(i/4) + 1
+		r.Asks = i == 0
+	})
+	got := Rank(ask("x", 40), Defaults(), []Candidate{{Row: 0, TF: []uint16{1, 1}}, {Row: 9, TF: []uint16{0, 1}}}, s)
+	if !slices.Contains(order(got), 1) {
+		t.Fatal("the row after a match is no candidate")
+	}
+	if i := slices.IndexFunc(got, func(x Scored) bool { return x.Row == 1 }); !slices.Contains(got[i].Why, "context_match") || got[i].Parts.Words != 0 {
+		t.Errorf("row 1: %+v", got[i])
+	}
+	set := Defaults()
+	set.Passage, set.Around, set.Session = 0, 0, 0
+	wantOrder(t, Rank(ask("x", 40), set, []Candidate{{Row: 0, TF: []uint16{1, 1}}, {Row: 9, TF: []uint16{0, 1}}}, s), 0, 9)
+}
+
+func TestHashedVectorsOnlyFill(t *testing.T) {
+	s := rows(4, nil)
+	got := Rank(ask("x", 20), Defaults(), []Candidate{
+		{Row: 0, HasVector: true, Vector: .2}, {Row: 1, HasVector: true, Vector: .9},
+		{Row: 2, TF: []uint16{0, 1}, HasVector: true}, {Row: 3, TF: []uint16{1, 1}},
+	}, s)
+	wantOrder(t, got, 3, 2, 1, 0)
+}
+
+func TestReasons(t *testing.T) {
+	s := rows(1, func(_ int, r *Row) {
+		r.Created, r.Accessed, r.Importance, r.Valence, r.Speaker = now, now, .42, -.7, "Ada"
+	})
+	got := Rank(ask("of Ada", 9), Defaults(), []Candidate{{Row: 0, TF: []uint16{1, 0}, HasVector: true, Vector: .83, Graph: 1, Via: "Ada"}}, s)
+	want := []string{"semantically similar (0.83)", "recent", "important (decay=0.42)", "emotionally weighted (-0.70)",
+		"keyword_match", "graph-connected via Ada", "speaker_match"}
+	if !slices.Equal(got[0].Why, want) {
+		t.Errorf("why = %q, want %q", got[0].Why, want)
+	}
+	got = Rank(ask("x", 9), Defaults(), []Candidate{{Row: 0}}, rows(1, nil))
+	if !slices.Equal(got[0].Why, []string{"matched query"}) {
+		t.Errorf("why = %q", got[0].Why)
+	}
+}
+
+func TestConfidenceAndHints(t *testing.T) {
+	top := []Scored{{Score: .8, Parts: Parts{Relevance: .8}}, {Score: .5}, {Score: .4}}
+	near(t, "confidence", Confidence(top, 6, 2), .35*.8+.25*.4+.2*.5+.2*.5, 1e-12)
+	near(t, "confidence of nothing", Confidence(nil, 6, 2), 0, 0)
+	hints := Hints("who", .1, nil, []int64{0, 40 * 86400 * 1e6}, []string{"Ada"})
+	var kinds []string
+	for _, h := range hints {
+		kinds = append(kinds, h.Type)
+	}
+	if want := []string{"specificity", "entity", "time_range", "keyword"}; !slices.Equal(kinds, want) {
+		t.Errorf("hints = %v, want %v", kinds, want)
+	}
+	if Hints("who", .6, nil, nil, nil) != nil {
+		t.Error("hints for a sure answer")
+	}
+}
+
+func TestDistinct(t *testing.T) {
+	in := []Scored{{Row: 1}, {Row: 2}, {Row: 3}, {Row: 4}}
+	same := func(a, b uint32) float64 {
+		if a+b == 3 {
+			return .99
+		}
+		return .5
+	}
+	wantOrder(t, Distinct(in, 2, same), 1, 3)
+}
+
+func draw(t *rapid.T) (Question, []Candidate, shelf, Settings) {
+	n := rapid.IntRange(1, 30).Draw(t, "rows")
+	unit := rapid.Float64Range(0, 1)
+	s := rows(n, func(i int, r *Row) {
+		r.Session = uint32(i / 5)
+		r.Length = rapid.Uint32Range(0, 300).Draw(t, "length")
+		r.Created = rapid.Int64Range(0, now).Draw(t, "created")
+		r.Importance, r.Valence = unit.Draw(t, "importance"), unit.Draw(t, "valence")
+		r.Asks = rapid.Bool().Draw(t, "asks")
+	})
+	var cands []Candidate
+	for i := range n {
+		if rapid.Bool().Draw(t, "found") {
+			cands = append(cands, Candidate{Row: uint32(i), TF: []uint16{uint16(rapid.IntRange(0, 3).Draw(t, "tf")), 1},
+				HasVector: rapid.Bool().Draw(t, "has"), Vector: unit.Draw(t, "cosine"), Graph: unit.Draw(t, "graph")})
+		}
+	}
+	set := Defaults()
+	set.Fill = rapid.Bool().Draw(t, "fill")
+	return ask("what did I say in June", n), cands, s, set
+}
+
+func TestInputOrderDoesNotMatter(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		q, cands, s, set := draw(t)
+		got := Rank(q, set, cands, s)
+		again := Rank(q, set, rapid.Permutation(cands).Draw(t, "shuffled"), s)
+		if !reflect.DeepEqual(got, again) {
+			t.Fatalf("%v\n%v", got, again)
+		}
+	})
+}
+
+func TestExplainAddsUp(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		q, cands, s, set := draw(t)
+		for i, x := range Rank(q, set, cands, s) {
+			p := x.Parts
+			if want := p.Relevance * p.Fresh * p.Importance * p.Valence; math.Abs(x.Score-want) > 1e-9 {
+				t.Fatalf("score %v, parts make %v", x.Score, want)
+			}
+			if p.Relevance < 0 || p.Relevance > 1 || p.Fresh < 1 || p.Fresh > 1+set.Freshness+1e-12 || len(x.Why) == 0 {
+				t.Fatalf("%d: %+v", i, x)
+			}
+			sum := (p.Words + p.Passage + p.Around + p.Session) * p.Factor
+			if rel := max(0, sum) / (1 + max(0, sum)); set.Fill && rel > 0 && p.Graph == 0 && math.Abs(rel-p.Relevance) > 1e-12 {
+				t.Fatalf("relevance %v, parts make %v", p.Relevance, rel)
+			}
+		}
+	})
+}

@@ -1,0 +1,110 @@
+package rank
+
+import (
+	"fmt"
+	"math"
+	"strings"
+)
+
+// why names the reasons of a row, in the order clients know them.
+func why(c *clue) (out []string) {
+	p := c.parts
+	if p.Vector > .5 {
+		out = append(out, fmt.Sprintf("semantically similar (%.2f)", p.Vector))
+	}
+	if p.Recency > .5 {
+		out = append(out, "recent")
+	}
+	if p.Decay > .3 {
+		out = append(out, fmt.Sprintf("important (decay=%.2f)", p.Decay))
+	}
+	if math.Abs(c.Valence) > .5 {
+		out = append(out, fmt.Sprintf("emotionally weighted (%.2f)", c.Valence))
+	}
+	if len(out) == 0 {
+		out = append(out, "matched query")
+	}
+	if p.Words > 0 {
+		out = append(out, "keyword_match")
+		if !c.HasVector {
+			out = append(out, "fts_sourced")
+		}
+	}
+	if p.Graph > 0 && c.Via != "" {
+		out = append(out, "graph-connected via "+c.Via)
+	}
+	for _, r := range []struct {
+		holds bool
+		name  string
+	}{
+		{p.Around > 0 && p.Around > p.Words, "context_match"},
+		{p.Session > 0, "session_match"},
+		{p.Named, "speaker_match"},
+		{p.Date > 0, "date_match"},
+	} {
+		if r.holds {
+			out = append(out, r.name)
+		}
+	}
+	return out
+}
+
+// Confidence is how far to trust an answer, 0 to 1: the best match, its lead, how many of the four
+// kinds of search took part, and how full the answer is.
+func Confidence(top []Scored, k, sources int) float64 {
+	if len(top) == 0 || k <= 0 {
+		return 0
+	}
+	var best, lead float64
+	for _, s := range top {
+		best = max(best, s.Parts.Relevance)
+	}
+	if n := min(len(top), 3); n > 1 {
+		lead = top[0].Score - top[n-1].Score
+	}
+	c := float64(.35*best) + float64(.25*lead) + float64(.2*float64(sources)/4) + float64(.2*min(float64(len(top))/float64(k), 1))
+	return max(0, min(c, 1))
+}
+
+// A Hint says how to ask better.
+type Hint struct {
+	Type       string   `json:"hint_type"`
+	Suggestion string   `json:"suggestion"`
+	Entities   []string `json:"related_entities"`
+}
+
+// Hints are for an answer whose confidence is below .6; others get none. Created are the times of the
+// rows in it, in microseconds.
+func Hints(question string, confidence float64, top []Scored, created []int64, entities []string) (out []Hint) {
+	if confidence >= .6 {
+		return nil
+	}
+	if entities == nil {
+		entities = []string{}
+	}
+	hint := func(kind, say string) { out = append(out, Hint{kind, say, entities}) }
+	if len(strings.Fields(question)) <= 3 {
+		hint("specificity", "add more detail to the question")
+	}
+	if len(entities) > 0 {
+		hint("entity", "name one of the related entities")
+	}
+	var first, last int64
+	for i, t := range created {
+		if i == 0 {
+			first, last = t, t
+		}
+		first, last = min(first, t), max(last, t)
+	}
+	if last-first > 30*86400*1e6 {
+		hint("time_range", "limit the question to a span of time")
+	}
+	var best float64
+	for _, s := range top {
+		best = max(best, s.Parts.Relevance)
+	}
+	if best < .25 {
+		hint("keyword", "use words that the memory itself would use")
+	}
+	return out
+}

@@ -1,0 +1,36 @@
+package rank
+
+// Settings are the weights of the signals. A zero switches its signal off; start from Defaults.
+type Settings struct {
+	K1, B      float64 // .9, .4: of BM25, for words and passage alike
+	Density    float64 // 20: tokens from which a text's length counts against it
+	Passage    float64 // .5
+	Around     float64 // .25
+	Reach      int     // 4: neighbours to either side that count
+	Step       float64 // .5: what a step away leaves
+	Answer     float64 // 2: factor on what an answer inherits from the question just before it
+	Session    float64 // .1: for one standard deviation above the average session
+	Named      float64 // .3: the speaker is named
+	Asker      float64 // .5: the question speaks of its asker, the memory is the user's own
+	Date       float64 // 1
+	Questions  float64 // .2: taken off a memory that is a question
+	Vector     float64 // 1: beside the words' 1, with a real embedder
+	Fill       bool    // true: without one, vectors only fill what words leave empty
+	Graph      float64 // .15
+	Freshness  float64 // .05: bound of the freshness factor
+	Importance bool    // true: importance, behind the gate
+	Valence    bool    // true
+	Weights    Weights
+}
+
+// Defaults is the one configuration for all data.
+func Defaults() Settings {
+	return Settings{
+		K1: .9, B: .4, Density: 20,
+		Passage: .5, Around: .25, Reach: 4, Step: .5, Answer: 2,
+		Session: .1, Named: .3, Asker: .5, Date: 1, Questions: .2,
+		Vector: 1, Fill: true, Graph: .15,
+		Freshness: .05, Importance: true, Valence: true,
+		Weights: DefaultWeights(),
+	}
+}
