@@ -172,8 +172,23 @@ func (p *pool) dial(ctx context.Context, addr, purpose string) (*conn, error) {
 	return c, nil
 }
 
-// call makes one exchange with a peer. A kept connection may have died unnoticed; then one fresh one is tried,
-// because the request surely was not answered and every request is safe to send twice or carries its own guard.
+// forget closes a connection that failed and the idle ones beside it: a peer that restarted has cut them all,
+// and each would cost a later call its failure. Nothing is sent twice here.
+func (p *pool) forget(addr, purpose string, c *conn) {
+	key := poolKey{addr, purpose}
+	p.mu.Lock()
+	stale := append(p.idle[key], c)
+	delete(p.idle, key)
+	for _, c := range stale {
+		delete(p.live, c)
+	}
+	p.mu.Unlock()
+	for _, c := range stale {
+		c.Close()
+	}
+}
+
+// call makes one exchange with a peer. After an error that is no PeerError nobody knows whether it was served.
 func (p *pool) call(ctx context.Context, addr, purpose string, op wire.Op, m wire.Message, want wire.Op, answer wire.Message) error {
 	deadline, ok := ctx.Deadline()
 	if !ok {
@@ -186,7 +201,7 @@ func (p *pool) call(ctx context.Context, addr, purpose string, op wire.Op, m wir
 	err = c.call(deadline, op, m, want, answer)
 	var pe *PeerError
 	if err != nil && !errors.As(err, &pe) {
-		p.drop(c)
+		p.forget(addr, purpose, c)
 		return fmt.Errorf("peer %s: %w", addr, err)
 	}
 	p.put(addr, purpose, c)

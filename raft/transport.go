@@ -97,7 +97,7 @@ func (t *transport) AppendEntries(id hraft.ServerID, addr hraft.ServerAddress, a
 		}
 	}
 	if err != nil {
-		t.n.pool.drop(c)
+		t.n.pool.forget(string(addr), purpose, c)
 		return err
 	}
 	t.n.pool.put(string(addr), purpose, c)
@@ -154,7 +154,7 @@ func (t *transport) vote(addr hraft.ServerAddress, v *wire.RaftVote) (*wire.Raft
 		err = errors.New("the vote is not of a member")
 	}
 	if err != nil {
-		t.n.pool.drop(c)
+		t.n.pool.forget(string(addr), forHeartbeat, c)
 		return nil, err
 	}
 	t.n.pool.put(string(addr), forHeartbeat, c)
