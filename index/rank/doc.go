@@ -10,8 +10,8 @@
 //
 //	words    exact BM25 of the row's own text, as a share of a perfect match,
 //	         discounted by the square root of its density
-//	passage  BM25 of the row and its neighbours read as one text, halved a step
-//	around   the neighbours' own words, halved a step; an answer inherits
+//	passage  BM25 of the row and its neighbours read as one text, fading by .6 a step
+//	around   the neighbours' own words, fading by .6 a step; an answer inherits
 //	         more from the question before it
 //	session  how far the session's match lies above the average session's
 //	factors  the speaker is named in the question; the asker asks about

@@ -16,6 +16,8 @@ type evidence struct {
 	best   float64   // their sum: a perfect match
 	found  map[uint32]*clue
 	rows   []*clue // in row order
+
+	scratch []float64 // of look, by term
 }
 
 // A clue is a row and what is known about it.
@@ -25,6 +27,7 @@ type clue struct {
 	own   float64 // words, discounted by density
 	dense float64
 	parts Parts
+	score float64
 }
 
 func newEvidence(q Question, set Settings, cands []Candidate, corpus Corpus) *evidence {
@@ -38,6 +41,7 @@ func newEvidence(q Question, set Settings, cands []Candidate, corpus Corpus) *ev
 			e.best += w
 		}
 	}
+	e.scratch = make([]float64, len(e.weight))
 	for _, c := range cands {
 		e.add(c)
 	}
@@ -90,19 +94,21 @@ func (e *evidence) widen() {
 		return
 	}
 	var near []uint32
+	seen := map[uint32]bool{}
 	for _, c := range e.found {
-		if c.own > 0 {
-			for by := -e.set.Reach; by <= e.set.Reach; by++ {
-				if row, ok := e.corpus.Near(c.Candidate.Row, by); by != 0 && ok {
-					near = append(near, row)
-				}
+		if c.own == 0 {
+			continue
+		}
+		for by := -e.set.Reach; by <= e.set.Reach; by++ {
+			row, ok := e.corpus.Near(c.Candidate.Row, by)
+			if ok && e.found[row] == nil && !seen[row] {
+				seen[row] = true
+				near = append(near, row)
 			}
 		}
 	}
 	for _, row := range near {
-		if e.found[row] == nil {
-			e.add(Candidate{Row: row})
-		}
+		e.add(Candidate{Row: row})
 	}
 }
 
@@ -127,7 +133,8 @@ func (e *evidence) relevance() {
 
 // look reads the rows around c.
 func (e *evidence) look(c *clue) {
-	tf := make([]float64, len(e.weight))
+	tf := e.scratch
+	clear(tf)
 	var length, mass, around float64
 	for by := -e.set.Reach; by <= e.set.Reach; by++ {
 		row, ok := c.Candidate.Row, true
@@ -226,10 +233,11 @@ type subject struct {
 	line  string // its words between spaces
 	asker bool
 	date  date
+	named map[string]bool // by speaker, as far as known
 }
 
 func newSubject(question string) subject {
-	s := subject{line: " " + strings.Join(words(question), " ") + " ", date: dateIn(question)}
+	s := subject{line: " " + strings.Join(words(question), " ") + " ", date: dateIn(question), named: map[string]bool{}}
 	for _, w := range []string{" i ", " my ", " me ", " we ", " our "} {
 		s.asker = s.asker || strings.Contains(s.line, w)
 	}
@@ -237,8 +245,13 @@ func newSubject(question string) subject {
 }
 
 func (s subject) names(speaker string) bool {
-	ws := words(speaker)
-	return len(ws) > 0 && strings.Contains(s.line, " "+strings.Join(ws, " ")+" ")
+	named, ok := s.named[speaker]
+	if !ok {
+		ws := words(speaker)
+		named = len(ws) > 0 && strings.Contains(s.line, " "+strings.Join(ws, " ")+" ")
+		s.named[speaker] = named
+	}
+	return named
 }
 
 // factor is what multiplies a row's match: speaker, asker, date, kind and density.

@@ -12,6 +12,7 @@ type Question struct {
 	Rows    uint64  // live rows the statistics are of, a namespace's or the database's
 	Average float64 // length of such a row in tokens
 	Now     int64   // microseconds
+	K       int     // how many rows are wanted; 0 is all
 }
 
 // A Term is an analysed word of the question; DF is how many rows contain it.
@@ -78,25 +79,21 @@ func Rank(q Question, set Settings, cands []Candidate, corpus Corpus) []Scored {
 	e.relevance()
 	e.fuse()
 	mood := Sentiment(q.Text)
-	type placed struct {
-		Scored
-		row Row
-	}
-	all := make([]placed, 0, len(e.rows))
 	for _, c := range e.rows {
 		e.compose(c, mood)
 		p := c.parts
-		score := float64(float64(float64(p.Relevance*p.Fresh)*p.Importance) * p.Valence)
-		s := Scored{Row: c.Candidate.Row, Score: round(score), Parts: p, Why: why(c)}
-		all = append(all, placed{s, c.Row})
+		c.score = round(float64(float64(p.Relevance*p.Fresh)*p.Importance) * p.Valence)
 	}
-	slices.SortFunc(all, func(a, b placed) int {
-		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(b.row.Created, a.row.Created),
-			cmp.Compare(a.row.RID, b.row.RID), cmp.Compare(a.Row, b.Row))
+	slices.SortFunc(e.rows, func(a, b *clue) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(b.Created, a.Created),
+			cmp.Compare(a.RID, b.RID), cmp.Compare(a.Candidate.Row, b.Candidate.Row))
 	})
-	out := make([]Scored, len(all))
-	for i, p := range all {
-		out[i] = p.Scored
+	if q.K > 0 {
+		e.rows = e.rows[:min(len(e.rows), q.K)]
+	}
+	out := make([]Scored, len(e.rows))
+	for i, c := range e.rows {
+		out[i] = Scored{Row: c.Candidate.Row, Score: c.score, Parts: c.parts, Why: why(c)}
 	}
 	return out
 }

@@ -270,3 +270,26 @@ func TestExplainAddsUp(t *testing.T) {
 		}
 	})
 }
+
+func BenchmarkRank(b *testing.B) {
+	s := rows(4000, func(i int, r *Row) {
+		r.Session = uint32(i/20) + 1
+		r.Speaker = []string{"Ada", "Bob"}[i&1]
+	})
+	c := counted{s}
+	var cands []Candidate
+	for i := range 1000 {
+		cands = append(cands, Candidate{Row: uint32(i * 4), TF: []uint16{uint16(i & 1), 1}})
+	}
+	for b.Loop() {
+		q := ask("what did Ada say", 4000)
+		q.K = 10
+		Rank(q, Defaults(), cands, c)
+	}
+}
+
+// counted answers for sessions of one length at once, as an index does.
+type counted struct{ shelf }
+
+func (c counted) Sessions() (int, float64)     { return len(c.shelf) / 20, 200 }
+func (c counted) SessionLength(uint32) float64 { return 200 }

@@ -7,7 +7,7 @@ type Settings struct {
 	Passage    float64 // .5
 	Around     float64 // .25
 	Reach      int     // 4: neighbours to either side that count
-	Step       float64 // .5: what a step away leaves
+	Step       float64 // .6: what a step away leaves
 	Answer     float64 // 2: factor on what an answer inherits from the question just before it
 	Session    float64 // .1: for one standard deviation above the average session
 	Named      float64 // .3: the speaker is named
@@ -27,7 +27,7 @@ type Settings struct {
 func Defaults() Settings {
 	return Settings{
 		K1: .9, B: .4, Density: 20,
-		Passage: .5, Around: .25, Reach: 4, Step: .5, Answer: 2,
+		Passage: .5, Around: .25, Reach: 4, Step: .6, Answer: 2,
 		Session: .1, Named: .3, Asker: .5, Date: 1, Questions: .2,
 		Vector: 1, Fill: true, Graph: .15,
 		Freshness: .05, Importance: true, Valence: true,
