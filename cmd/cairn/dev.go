@@ -18,6 +18,12 @@ import (
 	"github.com/cairndb/cairn/node"
 )
 
+// The timings of nodes that share a machine: nothing but a death is slow there.
+const (
+	devHeartbeat = 250 * time.Millisecond
+	devElection  = time.Second
+)
+
 // logging is the flags of the commands that run a node.
 type logging struct{ format, level string }
 
@@ -55,7 +61,7 @@ When it serves reads and writes it prints one JSON line on stdout. Everything el
 			if err != nil {
 				return err
 			}
-			cfg := node.Config{Home: home, MintToken: true, Heartbeat: 250 * time.Millisecond, Election: time.Second,
+			cfg := node.Config{Home: home, MintToken: true, Heartbeat: devHeartbeat, Election: devElection,
 				Version: buildVersion(), Logger: log}
 			if c.Flags().Changed("port-base") {
 				if base < 1 || base > 65530 {
