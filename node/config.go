@@ -2,6 +2,7 @@ package node
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -43,7 +44,8 @@ type Config struct {
 	AuthTimeout   time.Duration // 10s: to the first frame
 	Version       string        // "dev"
 
-	Logger *slog.Logger // discards
+	Dial   func(ctx context.Context, addr string) (net.Conn, error) // to peers; a TCP dialer. A seam for faults.
+	Logger *slog.Logger                                             // discards
 }
 
 // Peer is another member as configured.

@@ -130,7 +130,7 @@ func (n *Node) openRaft(ctx context.Context) (err error) {
 		NodeID: n.cfg.NodeID, Dir: filepath.Join(n.cfg.Home, "raft"), Addr: n.cfg.Cluster, Advertise: cmp.Or(n.cfg.Advertise, n.cfg.Cluster),
 		Secret: n.cfg.Secret, Role: n.cfg.Role, Peers: peers, Heartbeat: n.cfg.Heartbeat, Election: n.cfg.Election,
 		SnapshotThreshold: n.cfg.SnapshotThreshold, SnapshotInterval: n.cfg.SnapshotInterval, TrailingLogs: n.cfg.TrailingLogs,
-		Hello: n.helloInfo, Handler: n.service, Logger: n.log,
+		Hello: n.helloInfo, Handler: n.service, Dial: n.cfg.Dial, Logger: n.log,
 	}, n.machine)
 	if err != nil {
 		return err

@@ -34,6 +34,11 @@ type cluster struct {
 
 func start(t testing.TB, n int) *cluster {
 	t.Helper()
+	return startWith(t, n, func(int, *node.Config) {})
+}
+
+func startWith(t testing.TB, n int, change func(int, *node.Config)) *cluster {
+	t.Helper()
 	c := &cluster{t: t, nodes: make([]*node.Node, n)}
 	peers := make([]string, n)
 	for i := range n {
@@ -48,6 +53,7 @@ func start(t testing.TB, n int) *cluster {
 				cfg.Peers = append(cfg.Peers, node.Peer{Addr: p, Role: node.RoleVoter})
 			}
 		}
+		change(i, &cfg)
 		c.cfgs = append(c.cfgs, cfg)
 	}
 	t.Cleanup(func() {

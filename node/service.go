@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -25,7 +26,11 @@ type Service struct {
 	proposer *proposer
 	machine  *machine
 	started  time.Time
+	conns    atomic.Int64 // clients' wire connections
 }
+
+// Connections is how many clients are connected to the wire port.
+func (s *Service) Connections() int { return int(s.conns.Load()) }
 
 // Written says where in the log a write is: a client carries the index to another node to read its own write there.
 type Written struct {

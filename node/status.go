@@ -119,6 +119,9 @@ func (s *Service) Status(ctx context.Context) Status {
 	return st
 }
 
+// RaftStatus is what this node knows of consensus.
+func (s *Service) RaftStatus() raft.Status { return s.raft.Status() }
+
 // agreement compares state hashes taken at the same index; hashes at different ones say nothing.
 func agreement(st Status) string {
 	said := "unknown"

@@ -78,6 +78,7 @@ func (w *wireServer) add(ss *session) bool {
 		return false
 	}
 	w.sessions[ss] = struct{}{}
+	w.s.conns.Add(1)
 	if ss.ip != "" {
 		w.perIP[ss.ip]++
 	}
@@ -89,6 +90,7 @@ func (w *wireServer) remove(ss *session) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.sessions, ss)
+	w.s.conns.Add(-1)
 	if ss.ip != "" {
 		if w.perIP[ss.ip]--; w.perIP[ss.ip] == 0 {
 			delete(w.perIP, ss.ip)

@@ -1,0 +1,408 @@
+package node_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cairndb/cairn/index"
+	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/wire"
+	"github.com/cairndb/cairn/wire/client"
+)
+
+// network lets tests cut nodes off from each other: connections across a cut break and none are made.
+type network struct {
+	mu    sync.Mutex
+	alone int            // the node that is cut off; 0 for none
+	owner map[string]int // peer address → node
+	conns map[net.Conn][2]int
+}
+
+func newNetwork() *network {
+	return &network{owner: map[string]int{}, conns: map[net.Conn][2]int{}}
+}
+
+var errCut = errors.New("cut off")
+
+func (n *network) dialer(from int) func(context.Context, string) (net.Conn, error) {
+	return func(ctx context.Context, addr string) (net.Conn, error) {
+		n.mu.Lock()
+		to := n.owner[addr]
+		cut := n.alone != 0 && (from == n.alone || to == n.alone)
+		n.mu.Unlock()
+		if cut {
+			return nil, errCut
+		}
+		c, err := (&net.Dialer{}).DialContext(ctx, "tcp", addr)
+		if err != nil {
+			return nil, err
+		}
+		n.mu.Lock()
+		n.conns[c] = [2]int{from, to}
+		n.mu.Unlock()
+		return c, nil
+	}
+}
+
+func (n *network) cut(node int) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.alone = node
+	for c, ends := range n.conns {
+		if ends[0] == node || ends[1] == node {
+			c.Close()
+			delete(n.conns, c)
+		}
+	}
+}
+
+func (c *cluster) service(i int) (*node.Service, node.Caller) {
+	c.t.Helper()
+	s := c.nodes[i].Service()
+	caller, err := s.Authenticate(secret)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return s, caller
+}
+
+func eventually(t testing.TB, what string, check func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		if check() {
+			return
+		}
+	}
+	t.Fatalf("never: %s", what)
+}
+
+func TestALeaderCutOffAcknowledgesNothing(t *testing.T) {
+	net := newNetwork()
+	c := startWith(t, 3, func(i int, cfg *node.Config) {
+		net.owner[cfg.Cluster] = i + 1
+		cfg.Dial = net.dialer(i + 1)
+		cfg.ApplyTimeout = 2 * time.Second
+	})
+	old := c.leader()
+	s, caller := c.service(old)
+	if _, err := s.Remember(t.Context(), caller, "", node.Draft{Text: "before"}); err != nil {
+		t.Fatal(err)
+	}
+	net.cut(old + 1)
+	if r, err := s.Remember(t.Context(), caller, "", node.Draft{Text: "alone"}); err == nil {
+		t.Errorf("a leader without a quorum acknowledged %v", r.RIDs)
+	}
+	eventually(t, "the rest elects another", func() bool {
+		for i, n := range c.nodes {
+			if i != old && n.Service().Status(t.Context()).AcceptsWrites {
+				return true
+			}
+		}
+		return false
+	})
+	next := (old + 1) % 3
+	if !c.nodes[next].Service().Status(t.Context()).AcceptsWrites {
+		next = (old + 2) % 3
+	}
+	s2, caller2 := c.service(next)
+	if _, err := s2.Remember(t.Context(), caller2, "", node.Draft{Text: "majority"}); err != nil {
+		t.Errorf("the majority does not write: %v", err)
+	}
+	if a, err := s.Recall(t.Context(), caller, index.Query{Text: "before", K: 5}, node.Stale); err != nil || len(a.Hits) == 0 {
+		t.Errorf("the minority does not read: %v, %v", a.Hits, err)
+	}
+	if _, err := s.Recall(t.Context(), caller, index.Query{Text: "before", K: 5}, node.Freshness{Mode: node.LinearizableMode}); err == nil {
+		t.Error("the minority answered a linearizable read")
+	}
+	net.cut(0)
+	c.agree()
+}
+
+func TestAFollowerComesBackBySnapshot(t *testing.T) {
+	c := startWith(t, 3, func(_ int, cfg *node.Config) {
+		cfg.SnapshotThreshold, cfg.SnapshotInterval, cfg.TrailingLogs = 32, 50*time.Millisecond, 8
+	})
+	away := (c.leader() + 1) % 3
+	c.stop(away)
+	s, caller := c.service(c.leader())
+	caller.Forward = true
+	for i := range 200 {
+		if _, err := s.Remember(t.Context(), caller, "", node.Draft{Text: fmt.Sprintf("compacted memory number%d", i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	eventually(t, "a snapshot is taken", func() bool { return s.RaftStatus().SnapshotIndex > 100 })
+	c.open(away)
+	c.ready(away)
+	c.agree()
+	if r := find(t, c.dial(away), "number7"); len(r) == 0 || r[0].Text != "compacted memory number7" {
+		t.Errorf("got %+v", r)
+	}
+}
+
+func TestFollowersReadWhatWasWritten(t *testing.T) {
+	c := start(t, 3)
+	l := c.leader()
+	s, caller := c.service(l)
+	for i := range 30 {
+		text := fmt.Sprintf("unique%d", i)
+		r, err := s.Remember(t.Context(), caller, "", node.Draft{Text: text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, fc := c.service((l + 1 + i%2) % 3)
+		fresh := node.Freshness{Mode: node.AtIndexMode, Index: r.Index}
+		if i%3 == 0 {
+			fresh = node.Freshness{Mode: node.LinearizableMode}
+		}
+		a, err := f.Recall(t.Context(), fc, index.Query{Text: text, K: 1}, fresh)
+		if err != nil || len(a.Hits) != 1 || a.Hits[0].Memory.RID != r.RIDs[0] {
+			t.Fatalf("write %d: %+v, %v", i, a.Hits, err)
+		}
+	}
+}
+
+func TestFollowersRefuseOrForward(t *testing.T) {
+	c := start(t, 3)
+	f := (c.leader() + 1) % 3
+	s, caller := c.service(f)
+	if _, err := s.Remember(t.Context(), caller, "", node.Draft{Text: "refused"}); !errors.Is(err, &oplog.Error{Kind: oplog.NotLeader}) {
+		t.Errorf("got %v", err)
+	}
+	caller.Forward = true
+	r, err := s.Remember(t.Context(), caller, "once", node.Draft{Text: "forwarded"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r2, err := s.Remember(t.Context(), caller, "once", node.Draft{Text: "forwarded"}); err != nil || r2.RIDs[0] != r.RIDs[0] || !r2.Replayed {
+		t.Errorf("the same key: %+v, %v", r2, err)
+	}
+	if _, err := s.Remember(t.Context(), caller, "once", node.Draft{Text: "another"}); !errors.Is(err, oplog.ErrKeyReused) {
+		t.Errorf("the same key for another text: %v", err)
+	}
+	if a, err := s.Recall(t.Context(), caller, index.Query{Text: "forwarded", K: 1}, node.Stale); err != nil || len(a.Hits) != 1 {
+		t.Errorf("own write not read: %+v, %v", a.Hits, err)
+	}
+}
+
+func TestDatabasesAndTokensAreTheSameEverywhere(t *testing.T) {
+	c := start(t, 3)
+	cl := c.dial(0, 1, 2)
+	id, err := cl.CreateDatabase(t.Context(), "work")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := cl.CreateDatabase(t.Context(), "work"); !client.IsCode(err, wire.CodeDBExists) {
+		t.Errorf("twice: %v", err)
+	}
+	if _, err := cl.CreateDatabase(t.Context(), "../escape"); !client.IsCode(err, wire.CodeInvalidPayload) {
+		t.Errorf("a path as a name: %v", err)
+	}
+	s, caller := c.service(c.leader())
+	token, err := s.CreateToken(t.Context(), caller, "work", "", nil, time.Time{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := cl.Remember(t.Context(), wire.NewRemember("secret of default")); err != nil {
+		t.Fatal(err)
+	}
+	c.agree()
+	for i := range c.nodes {
+		s, _ := c.service(i)
+		got, err := s.Authenticate(token)
+		if err != nil || uint32(got.DB) != id {
+			t.Errorf("node %d: %+v, %v", i+1, got, err)
+		}
+		if a, err := s.Recall(t.Context(), got, index.Query{Text: "secret", K: 5}, node.Stale); err != nil || len(a.Hits) != 0 {
+			t.Errorf("node %d shows another database's memory: %+v, %v", i+1, a.Hits, err)
+		}
+	}
+	if done, err := s.RevokeToken(t.Context(), caller, token); err != nil || !done {
+		t.Fatal(done, err)
+	}
+	c.agree()
+	for i := range c.nodes {
+		s, _ := c.service(i)
+		if _, err := s.Authenticate(token); err == nil {
+			t.Errorf("node %d takes a revoked token", i+1)
+		}
+	}
+}
+
+// TestBombs sends what must be refused, before and after AUTH, and looks whether somebody else is disturbed.
+func TestBombs(t *testing.T) {
+	c := start(t, 1)
+	other := c.dial(0)
+	addr := c.nodes[0].Addrs().Wire
+	deep := append([]byte(strings.Repeat("\x91", 60<<10)), 1)
+	frames := map[string][]byte{
+		"too small":  {0, 0, 0, 5, 1, 0xF1, 0, 0, 0},
+		"too large":  {1, 0, 0, 7, 1, 0x20, 0, 0, 0, 0},
+		"huge":       {0xFF, 0xFF, 0xFF, 0xFF, 1, 0x20, 0, 0, 0, 0},
+		"deep":       wire.AppendFrame(nil, wire.Frame{Flags: 1, Op: wire.OpAuth, Payload: deep}),
+		"lying":      wire.AppendFrame(nil, wire.Frame{Flags: 1, Op: wire.OpAuth, Payload: []byte{0x81, 0xA5, 't', 'o', 'k', 'e', 'n', 0xDD, 0xFF, 0xFF, 0xFF, 0xFF}}),
+		"bad zstd":   wire.AppendFrame(nil, wire.Frame{Flags: 0x41, Op: wire.OpAuth, Payload: []byte{1, 2, 3}}),
+		"version":    wire.AppendFrame(nil, wire.Frame{Flags: 2, Op: wire.OpAuth, Payload: []byte{0x80}}),
+		"not AUTH":   wire.AppendFrame(nil, wire.Empty(wire.OpPing, 3)),
+		"unknown":    wire.AppendFrame(nil, wire.Empty(wire.Op(0x99), 3)),
+		"over early": append([]byte{0, 2, 0, 0, 1, 1, 0, 0, 0, 0}, make([]byte, 100)...),
+	}
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	for name, raw := range frames {
+		nc, err := net.Dial("tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		nc.SetDeadline(time.Now().Add(10 * time.Second))
+		if _, err := nc.Write(raw); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		answer, err := io.ReadAll(nc) // until the server closes
+		if err != nil && !strings.Contains(err.Error(), "reset") {
+			t.Errorf("%s: not closed: %v", name, err)
+		}
+		if len(answer) < 10 && err == nil {
+			t.Errorf("%s: no answer", name)
+		}
+		nc.Close()
+		if err := other.Ping(t.Context()); err != nil {
+			t.Fatalf("%s disturbed somebody else: %v", name, err)
+		}
+	}
+	runtime.ReadMemStats(&after)
+	if grown := after.TotalAlloc - before.TotalAlloc; grown > 64<<20 {
+		t.Errorf("refusing cost %d MiB", grown>>20)
+	}
+}
+
+func TestCloseLeavesNoGoroutine(t *testing.T) {
+	before := runtime.NumGoroutine()
+	c := start(t, 3)
+	cl := c.dial(c.leader())
+	if _, err := cl.Remember(t.Context(), wire.NewRemember("short-lived")); err != nil {
+		t.Fatal(err)
+	}
+	cl.Close()
+	for i := range c.nodes {
+		c.stop(i)
+	}
+	eventually(t, "the goroutines end", func() bool { return runtime.NumGoroutine() <= before+2 })
+}
+
+func TestConnectionLimitDoesNotLeak(t *testing.T) {
+	c := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.MaxConns = 3 })
+	for range 5 {
+		var open []*client.Client
+		for range 3 {
+			cl, err := client.Dial(t.Context(), client.Config{Addrs: []string{c.nodes[0].Addrs().Wire}, Token: secret})
+			if err != nil {
+				t.Fatal(err)
+			}
+			open = append(open, cl)
+		}
+		if cl, err := client.Dial(t.Context(), client.Config{Addrs: []string{c.nodes[0].Addrs().Wire}, Token: secret}); err == nil {
+			cl.Close()
+			t.Fatal("a fourth connection was let in")
+		}
+		for _, cl := range open {
+			cl.Close()
+		}
+		eventually(t, "there is room again", func() bool {
+			cl, err := client.Dial(t.Context(), client.Config{Addrs: []string{c.nodes[0].Addrs().Wire}, Token: secret})
+			if err == nil {
+				cl.Close()
+			}
+			return err == nil
+		})
+		eventually(t, "nobody is connected", func() bool { return c.nodes[0].Service().Connections() == 0 })
+	}
+}
+
+func TestEventsWithACursor(t *testing.T) {
+	c := start(t, 1)
+	cl := c.dial(0)
+	var first string
+	for i := range 3 {
+		rid, err := cl.Remember(t.Context(), wire.NewRemember(fmt.Sprint("old ", i)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			first = rid
+		}
+	}
+	got := make(chan wire.Event, 16)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() {
+		done <- cl.Subscribe(ctx, wire.Subscribe{Events: []string{"stored"}, Cursor: 1}, func(e wire.Event) error {
+			got <- e
+			return nil
+		})
+	}()
+	next := func() wire.Event {
+		t.Helper()
+		select {
+		case e := <-got:
+			return e
+		case <-time.After(10 * time.Second):
+			t.Fatal("no event")
+			return wire.Event{}
+		}
+	}
+	if e := next(); e.EventType != "subscribed" {
+		t.Fatalf("got %+v", e)
+	}
+	if e := next(); e.EventType != "stored" || !strings.Contains(string(e.Data), first) {
+		t.Fatalf("got %+v", e)
+	}
+	next()
+	next()
+	rid, err := cl.Remember(t.Context(), wire.NewRemember("new"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e := next(); !strings.Contains(string(e.Data), rid) {
+		t.Fatalf("got %+v", e)
+	}
+	cancel()
+	<-done
+}
+
+func BenchmarkRemember(b *testing.B) {
+	for _, nodes := range []int{1, 3} {
+		for _, writers := range []int{1, 64} {
+			b.Run(fmt.Sprintf("nodes=%d/writers=%d", nodes, writers), func(b *testing.B) {
+				c := start(b, nodes)
+				s, caller := c.service(c.leader())
+				work := make(chan struct{})
+				var wg sync.WaitGroup
+				for range writers {
+					wg.Go(func() {
+						for range work {
+							if _, err := s.Remember(b.Context(), caller, "", node.Draft{Text: "an agent learned something worth keeping"}); err != nil {
+								b.Error(err)
+							}
+						}
+					})
+				}
+				for b.Loop() {
+					work <- struct{}{}
+				}
+				close(work)
+				wg.Wait()
+			})
+		}
+	}
+}
