@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -54,6 +55,49 @@ type file struct {
 		RetainOperations int `toml:"retain_operations"`
 		RetainHours      int `toml:"retain_hours"`
 	} `toml:"log"`
+
+	// Known, and without effect in this build: notYet says which of them a file sets.
+	TLS        map[string]any `toml:"tls"`
+	Encryption map[string]any `toml:"encryption"`
+	Embedding  map[string]any `toml:"embedding"`
+	Background map[string]any `toml:"background"`
+	Local      map[string]any `toml:"local"`
+	Raft       map[string]any `toml:"raft"`
+	Index      map[string]any `toml:"index"`
+}
+
+// protections are sections that someone relies on for secrecy: a node that cannot honour them does not start.
+func (f *file) protections() error {
+	var errs []error
+	for name, section := range map[string]map[string]any{"tls": f.TLS, "encryption": f.Encryption} {
+		if asks(section) {
+			errs = append(errs, fmt.Errorf("[%s] is not offered by this build, and starting without it would not be what was asked for", name))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// asks says whether a section wants anything: files spell out what is off, too.
+func asks(section map[string]any) bool {
+	for _, v := range section {
+		if inner, ok := v.(map[string]any); ok && !asks(inner) || v == false || v == "" {
+			continue
+		}
+		return true
+	}
+	return false
+}
+
+// notYet names the sections that are understood and change nothing.
+func (f *file) notYet() (names []string) {
+	for name, section := range map[string]map[string]any{"embedding": f.Embedding, "background": f.Background,
+		"local": f.Local, "raft": f.Raft, "index": f.Index} {
+		if len(section) > 0 {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 type filePeer struct {
@@ -77,10 +121,20 @@ func loadConfig(path string, strict bool, env func(string) string, log *slog.Log
 		}
 		log.Warn("unknown configuration keys are ignored", "path", path, "keys", strings.Join(unknown, ", "))
 	}
+	if names := f.notYet(); len(names) > 0 {
+		log.Warn("configuration sections without effect in this build", "path", path, "sections", strings.Join(names, ", "))
+	}
+	if err := f.protections(); err != nil {
+		return node.Config{}, hinted{fmt.Errorf("%s: %w", path, err), "remove the section and protect the ports and the disk by other means"}
+	}
 	if err := override(&f, env); err != nil {
 		return node.Config{}, err
 	}
-	return f.node()
+	c, err := f.node()
+	if err != nil {
+		return c, fmt.Errorf("%s: %w", path, err)
+	}
+	return c, nil
 }
 
 func parseConfig(raw []byte) (f file, unknown []string, err error) {
@@ -114,6 +168,10 @@ var overrides = []struct {
 	{[]string{"CAIRN_CLUSTER_ROLE"}, text(func(f *file) *string { return &f.Cluster.Role })},
 	{[]string{"CAIRN_CLUSTER_CLUSTER_PORT"}, number(func(f *file) *int { return &f.Cluster.ClusterPort })},
 	{[]string{"CAIRN_CLUSTER_ADVERTISE_ADDR"}, text(func(f *file) *string { return &f.Cluster.AdvertiseAddr })},
+	{[]string{"CAIRN_CLUSTER_ADVERTISE_WIRE"}, text(func(f *file) *string { return &f.Cluster.AdvertiseWire })},
+	{[]string{"CAIRN_CLUSTER_ADVERTISE_HTTP"}, text(func(f *file) *string { return &f.Cluster.AdvertiseHTTP })},
+	{[]string{"CAIRN_CLUSTER_HEARTBEAT_INTERVAL_MS"}, number(func(f *file) *int { return &f.Cluster.HeartbeatMS })},
+	{[]string{"CAIRN_CLUSTER_ELECTION_TIMEOUT_MS"}, number(func(f *file) *int { return &f.Cluster.ElectionMS })},
 	{[]string{"CAIRN_CLUSTER_SECRET", "CAIRN_CLUSTER_CLUSTER_SECRET", "YANTRIKDB_CLUSTER_SECRET"}, text(func(f *file) *string { return &f.Cluster.Secret })},
 	{[]string{"CAIRN_CLUSTER_CLUSTER_SECRET_FILE"}, text(func(f *file) *string { return &f.Cluster.SecretFile })},
 }

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"bytes"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cairndb/cairn/node"
+)
+
+func loadText(t *testing.T, text string, strict bool, env map[string]string) (node.Config, string, error) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "cairn.toml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	c, err := loadConfig(path, strict, func(name string) string { return env[name] }, slog.New(slog.NewTextHandler(&log, nil)))
+	return c, log.String(), err
+}
+
+func TestConfigFile(t *testing.T) {
+	secret := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secret, []byte("  from a file\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		name, text string
+		env        map[string]string
+		check      func(node.Config) bool
+	}{
+		{"an empty file is one node on the usual ports", "", nil, func(c node.Config) bool {
+			return c.Wire == "0.0.0.0:7437" && c.HTTP == "0.0.0.0:7438" && c.Cluster == "0.0.0.0:7440" && c.Home == "./data" &&
+				c.NodeID == 1 && c.Role == node.RoleVoter && len(c.Peers) == 0
+		}},
+		{"the gateway follows the wire port", "[server]\nwire_port = 9000", nil, func(c node.Config) bool { return c.HTTP == "0.0.0.0:9001" }},
+		{"role single", "[cluster]\nrole = \"single\"", nil, func(c node.Config) bool { return c.Role == node.RoleVoter }},
+		{"a replica", "[cluster]\nrole = \"read_replica\"", nil, func(c node.Config) bool { return c.Role == node.RoleReadReplica }},
+		{"timings", "[cluster]\nheartbeat_interval_ms = 250\nelection_timeout_ms = 1000\nsnapshot_threshold = 9\nsnapshot_interval_ms = 500\ntrailing_logs = 7", nil,
+			func(c node.Config) bool {
+				return c.Heartbeat == 250*time.Millisecond && c.Election == time.Second && c.SnapshotThreshold == 9 &&
+					c.SnapshotInterval == 500*time.Millisecond && c.TrailingLogs == 7
+			}},
+		{"the master token", "[server]\nmaster_token = false\nforward_writes = true", nil, func(c node.Config) bool { return c.NoMasterToken && c.ForwardWrites }},
+		{"the master token is on by itself", "", nil, func(c node.Config) bool { return !c.NoMasterToken && !c.ForwardWrites }},
+		{"protection spelled out as off", "[encryption]\nauto_generate = false\n[tls]\ncert_path = \"\"", nil, func(c node.Config) bool { return c.NodeID == 1 }},
+		{"a secret from a file", "[cluster]\ncluster_secret_file = '" + secret + "'", nil, func(c node.Config) bool { return c.Secret == "from a file" }},
+		{"the environment wins", "[server]\nwire_port = 9000\n[cluster]\nnode_id = 2\ncluster_secret = \"in the file\"",
+			map[string]string{"CAIRN_SERVER_WIRE_PORT": "9100", "YANTRIKDB_CLUSTER_NODE_ID": "3", "YANTRIKDB_CLUSTER_SECRET": "in the environment"},
+			func(c node.Config) bool {
+				return c.Wire == "0.0.0.0:9100" && c.NodeID == 3 && c.Secret == "in the environment"
+			}},
+		{"our names before theirs", "", map[string]string{"CAIRN_CLUSTER_NODE_ID": "4", "YANTRIKDB_CLUSTER_NODE_ID": "3"},
+			func(c node.Config) bool { return c.NodeID == 4 }},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c, log, err := loadText(t, tc.text, true, tc.env)
+			if err != nil || !tc.check(c) || log != "" {
+				t.Errorf("%+v, %v, log %q", c, err, log)
+			}
+		})
+	}
+}
+
+func TestConfigRefusals(t *testing.T) {
+	for _, tc := range []struct {
+		name, text, want string
+		env              map[string]string
+	}{
+		{"not TOML", "server = [", "", nil},
+		{"a wrong type", "[server]\nwire_port = \"many\"", "wire_port", nil},
+		{"an unknown key when strict", "[server]\nwier_port = 1", "server.wier_port", nil},
+		{"a witness among the peers", "[[cluster.peers]]\naddr = \"a:1\"\nrole = \"witness\"", "third small voter", nil},
+		{"single with peers", "[cluster]\nrole = \"single\"\n[[cluster.peers]]\naddr = \"a:1\"\nrole = \"voter\"", "voter", nil},
+		{"peers and no address of its own", "[[cluster.peers]]\naddr = \"a:1\"\nrole = \"voter\"", "advertise_addr", nil},
+		{"a secret file that is not there", "[cluster]\ncluster_secret_file = \"/nonexistent/secret\"", "cluster_secret_file", nil},
+		{"encryption that would not happen", "[encryption]\nauto_generate = true", "encryption", nil},
+		{"TLS that would not happen", "[tls]\ncert_path = \"x\"", "tls", nil},
+		{"a number that is none in the environment", "", "CAIRN_SERVER_WIRE_PORT", map[string]string{"CAIRN_SERVER_WIRE_PORT": "many"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if _, _, err := loadText(t, tc.text, true, tc.env); err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("%v, want it to name %q", err, tc.want)
+			}
+		})
+	}
+}
+
+func TestUnknownKeysAreNamed(t *testing.T) {
+	_, log, err := loadText(t, "[server]\nwier_port = 1\n[cluster]\nfancy = true\n[embedding]\ndim = 384", false, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"server.wier_port", "cluster.fancy", "sections=embedding"} {
+		if !strings.Contains(log, want) {
+			t.Errorf("the log does not name %s: %s", want, log)
+		}
+	}
+}
+
+// TestInitWritesWhatServeReads: what `cluster init` writes is read back strictly, and says what was asked for.
+func TestInitWritesWhatServeReads(t *testing.T) {
+	dir := t.TempDir()
+	one := filepath.Join(dir, "one.toml")
+	var out, errw bytes.Buffer
+	if code := run(t.Context(), []string{"cluster", "init", "--node-id", "2", "-o", one, "--data-dir", dir, "--wire-port", "8000",
+		"--http-port", "8001", "--cluster-port", "8003", "--peers", "a:1,b:2", "--advertise", "c:3", "--secret", "s3cret"}, nil, &out, &errw); code != exitOK {
+		t.Fatalf("exit %d: %s", code, &errw)
+	}
+	if want := "config written to " + one + "\ncluster_secret: s3cret\n"; out.String() != want {
+		t.Errorf("printed %q, want %q", &out, want)
+	}
+	noEnv := func(string) string { return "" }
+	c, err := loadConfig(one, true, noEnv, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.NodeID != 2 || c.Home != dir || c.Wire != "0.0.0.0:8000" || c.HTTP != "0.0.0.0:8001" || c.Cluster != "0.0.0.0:8003" ||
+		c.Advertise != "c:3" || c.Secret != "s3cret" || len(c.Peers) != 2 || c.Peers[1].Addr != "b:2" {
+		t.Errorf("%+v", c)
+	}
+	if i, err := os.Stat(one); err != nil || i.Mode().Perm() != 0o600 {
+		t.Errorf("a file with a secret has mode %v (%v)", i.Mode(), err)
+	}
+	errw.Reset()
+	if code := run(t.Context(), []string{"cluster", "init", "--node-id", "2", "-o", one}, nil, &out, &errw); code != exitFailed || !strings.Contains(errw.String(), "hint: ") {
+		t.Errorf("overwriting: exit %d, %s", code, &errw)
+	}
+
+	if code := run(t.Context(), []string{"cluster", "init", "--nodes", "3", "--dir", dir, "--port-base", "7600"}, nil, &out, &errw); code != exitOK {
+		t.Fatalf("exit %d: %s", code, &errw)
+	}
+	for i, at := range []string{"127.0.0.1:7600", "127.0.0.1:7610", "127.0.0.1:7620"} {
+		c, err := loadConfig(filepath.Join(dir, "node"+string(rune('1'+i))+".toml"), true, noEnv, slog.New(slog.DiscardHandler))
+		if err != nil || c.Wire != at || c.NodeID != uint32(i+1) || len(c.Peers) != 2 || c.Heartbeat != devHeartbeat || c.Election != devElection {
+			t.Errorf("node %d: %+v, %v", i+1, c, err)
+		}
+	}
+}
