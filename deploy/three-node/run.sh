@@ -10,6 +10,7 @@ dir=${1:-./cluster}
 base=${2:-7500}
 mkdir -p "$dir"
 dir=$(cd "$dir" && pwd)
+echo "*" >"$dir/.gitignore" # secrets and data, also when DIR is in a clone
 cairn=$dir/cairn
 (cd "$root" && go build -o "$cairn" ./cmd/cairn)
 [ -f "$dir/node1.toml" ] || "$cairn" cluster init --nodes 3 --dir "$dir" --port-base "$base" >/dev/null
