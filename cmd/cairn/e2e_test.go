@@ -93,24 +93,35 @@ func (p *process) stop() (time.Duration, error) {
 	return time.Since(start), err
 }
 
-func freePorts(t testing.TB, n int) []int {
+// freePorts finds n ports in a row, below the range from which the system gives outgoing connections theirs:
+// nothing takes them between now and their use but another test's unlucky choice.
+func freePorts(t testing.TB, n int) int {
 	t.Helper()
-	var ports []int
-	for range n {
-		ln, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
+	for range 200 {
+		base := 10_000 + rand.IntN(20_000)
+		if allFree(base, n) {
+			return base
 		}
-		defer ln.Close()
-		ports = append(ports, ln.Addr().(*net.TCPAddr).Port)
 	}
-	return ports
+	t.Fatal("no free ports")
+	return 0
+}
+
+func allFree(base, n int) bool {
+	for p := base; p < base+n; p++ {
+		ln, err := net.Listen("tcp", loopback(p))
+		if err != nil {
+			return false
+		}
+		ln.Close()
+	}
+	return true
 }
 
 func startDev(t testing.TB) (*process, string) {
 	t.Helper()
 	home := filepath.Join(t.TempDir(), "home")
-	p := &process{t: t, args: []string{"dev", "--home", home, "--port-base", fmt.Sprint(freePorts(t, 1)[0])}}
+	p := &process{t: t, args: []string{"dev", "--home", home, "--port-base", fmt.Sprint(freePorts(t, 6))}}
 	t.Cleanup(p.kill)
 	p.launch()()
 	return p, home
@@ -193,14 +204,14 @@ func TestRevokedTokenClosesItsConnection(t *testing.T) {
 func startThree(t testing.TB, order ...int) (nodes []*process, token string) {
 	t.Helper()
 	dir := t.TempDir()
-	ports := freePorts(t, 9)
+	base := freePorts(t, 9)
 	token = newSecret()
 	for i := range 3 {
-		n := nodeFile{NodeID: i + 1, DataDir: filepath.Join(dir, fmt.Sprint("node", i+1)), Bind: "127.0.0.1", WirePort: ports[3*i],
-			HTTPPort: ports[3*i+1], ClusterPort: ports[3*i+2], Advertise: loopback(ports[3*i+2]), Secret: token, HeartbeatMS: 250, ElectionMS: 1000}
+		n := nodeFile{NodeID: i + 1, DataDir: filepath.Join(dir, fmt.Sprint("node", i+1)), Bind: "127.0.0.1", WirePort: base + 3*i,
+			HTTPPort: base + 3*i + 1, ClusterPort: base + 3*i + 2, Advertise: loopback(base + 3*i + 2), Secret: token, HeartbeatMS: 250, ElectionMS: 1000}
 		for j := range 3 {
 			if j != i {
-				n.Peers = append(n.Peers, loopback(ports[3*j+2]))
+				n.Peers = append(n.Peers, loopback(base+3*j+2))
 			}
 		}
 		path := filepath.Join(dir, fmt.Sprintf("node%d.toml", i+1))
