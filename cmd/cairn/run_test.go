@@ -1,0 +1,148 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cairndb/cairn/node"
+)
+
+func TestExitCodes(t *testing.T) {
+	empty := t.TempDir()
+	for _, tc := range []struct {
+		args string
+		code int
+		says string // on stderr
+	}{
+		{"version", exitOK, ""},
+		{"version --json", exitOK, ""},
+		{"completion bash", exitOK, ""},
+		{"--help", exitOK, ""},
+		{"nonsense", exitUsage, "nonsense"},
+		{"db", exitUsage, "needs a verb"},
+		{"db nonsense", exitUsage, "nonsense"},
+		{"recall", exitUsage, "arg"},
+		{"relate Alice leads", exitUsage, "arg"},
+		{"status --nonsense", exitUsage, "nonsense"},
+		{"dev --port-base 70000", exitUsage, "--port-base"},
+		{"dev --log-format xml", exitUsage, "--log-format"},
+		{"dev --log-level loud", exitUsage, "--log-level"},
+		{"db drop x", exitUsage, "--yes"},
+		{"cluster init", exitUsage, "--node-id"},
+		{"cluster remove", exitUsage, "--node-id"},
+		{"bench write --nodes 2", exitUsage, "--nodes"},
+		{"bench write --clients 0", exitUsage, "--clients"},
+		{"recall anything --home " + empty, exitFailed, "hint: start one with `cairn dev`"},
+		{"status --home " + empty, exitFailed, "hint: "},
+		{"serve --config " + filepath.Join(empty, "none.toml"), exitFailed, "hint: `cairn cluster init`"},
+		{"recall x --addr 127.0.0.1:1 --home " + empty, exitFailed, "hint: "},
+	} {
+		t.Run(tc.args, func(t *testing.T) {
+			t.Setenv("CAIRN_TOKEN", "")
+			t.Setenv("CAIRN_ADDRS", "")
+			t.Setenv("CAIRN_URL", "")
+			var out, errw bytes.Buffer
+			code := run(t.Context(), strings.Fields(tc.args), strings.NewReader(""), &out, &errw)
+			if code != tc.code || !strings.Contains(errw.String(), tc.says) {
+				t.Errorf("exit %d, want %d; stderr: %s", code, tc.code, &errw)
+			}
+			if code == exitOK && out.Len() == 0 {
+				t.Error("nothing on stdout")
+			}
+			if code != exitOK && out.Len() > 0 {
+				t.Errorf("a failure wrote to stdout: %s", &out)
+			}
+		})
+	}
+}
+
+// TestOutputKeys pins the keys that programs read.
+func TestOutputKeys(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		v    any
+		want string
+	}{
+		{"ready line", readyLine{Ready: true, NodeID: 1, Wire: "w", HTTP: "h", Cluster: "c", Home: "d"},
+			`{"ready":true,"node_id":1,"wire":"w","http":"h","cluster":"c","home":"d"}`},
+		{"addrs.json", addresses{"w", "h", "c"}, `{"wire":"w","http":"h","cluster":"c"}`},
+		{"a recall", recalled{Results: []hit{{RID: "r", Score: 0.5, Text: "t", Type: "semantic", Namespace: "n", Created: 2, Metadata: []byte("null"), Why: []string{"w"}}}, Total: 1, Index: 7},
+			`{"results":[{"rid":"r","score":0.5,"text":"t","memory_type":"semantic","namespace":"n","created_at":2,"metadata":null,"why_retrieved":["w"]}],"total":1,"index":7,"lag_seconds":0}`},
+		{"a benchmark", benchReport{Target: "t", Bytes: 200, Runs: []benchRun{{1, 10, 2, 5, 0.5, 1}}, Ratio: 1},
+			`{"target":"t","text_bytes":200,"runs":[{"clients":1,"writes":10,"seconds":2,"writes_per_second":5,"p50_ms":0.5,"p99_ms":1}],"ratio":1}`},
+	} {
+		if got, err := json.Marshal(tc.v); err != nil || string(got) != tc.want {
+			t.Errorf("%s: %s (%v), want %s", tc.name, got, err, tc.want)
+		}
+	}
+}
+
+func TestStatusForAPerson(t *testing.T) {
+	leader := uint32(2)
+	s := clusterStatus{Clustered: true, NodeID: 1, Role: "Follower", Term: 3, LeaderID: &leader, Healthy: true, Quorum: 2, Cluster: "c1",
+		Wire: "a:1", Applied: 10, Commit: 12, Sum: "0123456789", SumIndex: 10, Version: "v1", Uptime: 61.5,
+		Peers: []peerStatus{
+			{NodeID: 2, Wire: "b:1", Role: "Leader", Voter: true, Reachable: true, Applied: 12, Sum: "abcdef", SumIndex: 12, Version: "v1", Uptime: 3},
+			{NodeID: 3, Voter: true},
+			{NodeID: 4, Wire: "d:1", Role: "Follower", Reachable: true, Applied: 10, Lag: 2, Sum: "0123456789", SumIndex: 10, Version: "v1", Uptime: 3},
+			{NodeID: 5, Wire: "e:1", Role: "Follower", Reachable: true, Applied: 10, Lag: 2, Sum: "different", SumIndex: 10, Version: "v2", Uptime: 3},
+		}}
+	var out bytes.Buffer
+	if err := printStatus(&out, s); err != nil {
+		t.Fatal(err)
+	}
+	want := `cluster c1  healthy
+leader node 2  term 3  quorum 2 of 3
+
+NODE  ROLE                REACHABLE  APPLIED  LAG  STATE       WIRE  VERSION  UP
+1 *   Follower            yes        10       2    01234567    a:1   v1       1m1s
+2     Leader              yes        12       0    at 12       b:1   v1       3s
+3     -                   NO         -        -    -           -     -        -
+4     Follower (replica)  yes        10       2    01234567 =  d:1   v1       3s
+5     Follower (replica)  yes        10       2    DIVERGED    e:1   v2       3s
+`
+	if out.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", &out, want)
+	}
+}
+
+func TestWhereTheTokenComesFrom(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"token": "of the home\n", "other": "of the file\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, tc := range []struct{ cairn, yql, file, want string }{
+		{"", "", "", "of the home"},
+		{"", "theirs", "", "theirs"},
+		{"ours", "theirs", "", "ours"},
+		{"ours", "theirs", filepath.Join(dir, "other"), "of the file"},
+	} {
+		t.Setenv("CAIRN_TOKEN", tc.cairn)
+		t.Setenv("YQL_TOKEN", tc.yql)
+		tg := target{home: dir, tokenFile: tc.file}
+		if got, err := tg.token(); err != nil || got != tc.want {
+			t.Errorf("%+v: %q, %v", tc, got, err)
+		}
+	}
+}
+
+// TestAddressesAreFound: what a node writes into its home is what the other commands read there.
+func TestAddressesAreFound(t *testing.T) {
+	home := t.TempDir()
+	if err := writeAddresses(home, node.Addrs{Wire: "a:1", HTTP: "a:2", Cluster: "a:3"}); err != nil {
+		t.Fatal(err)
+	}
+	tg := target{home: home}
+	if url, err := tg.url(); err != nil || url != "http://a:2" {
+		t.Errorf("%q, %v", url, err)
+	}
+	if i, err := os.Stat(filepath.Join(home, addrsFile)); err != nil || i.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", i.Mode(), err)
+	}
+}
