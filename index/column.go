@@ -1,107 +1,211 @@
 package index
 
 import (
+	"cmp"
+	"context"
 	"math"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
-	"unicode"
 
+	"github.com/cairndb/cairn/index/rank"
+	"github.com/cairndb/cairn/index/text"
 	"github.com/cairndb/cairn/oplog"
 )
 
-// A row is what filters and scores need of a memory, without a look at the disk.
-type row struct {
+// A column holds what filters and scores need of a row, without a look at the disk.
+type column struct {
+	rank.Row
 	seq                                                   oplog.Seq
-	rid                                                   string
 	kind, namespace, domain, source, session, tier, owner string
-	created, accessed                                     oplog.Time
-	importance, halfLife, valence                         float64
 	status                                                oplog.Status
 	revision                                              uint32
-	length                                                int // in words
-	words                                                 map[string]int
+	place                                                 int       // in its session's rows
+	dead                                                  bool      // replaced by a later row, or forgotten
 	vector                                                []float32 // unit length; nil for none
 }
 
-// database is the index of one database. One goroutine puts; any may search.
+// A session is the rows of one conversation in the order they were stored.
+type session struct {
+	rows   []uint32
+	tokens uint64
+}
+
+// sums are a namespace's counters.
+type sums struct {
+	group            uint32
+	sessions, tokens uint64 // of rows that belong to a session
+}
+
+// database is the index of one database. One goroutine puts; any may search. The lock is held for the columns
+// alone: never over I/O, and by put only for what it changes.
 type database struct {
-	mu       sync.RWMutex
-	rows     map[oplog.Seq]*row
-	postings map[string]map[oplog.Seq]struct{}
-	total    int // words in live rows
-	vectors  int
+	dir   string
+	words *text.Index
+
+	mu         sync.RWMutex
+	cols       []column // by row number
+	bySeq      map[oplog.Seq]uint32
+	sessions   []session // by session number; 0 is none
+	sessionIDs map[[2]string]uint32
+	namespaces map[string]*sums
+	vectors    int
 }
 
-func newDatabase() *database {
-	return &database{rows: map[oplog.Seq]*row{}, postings: map[string]map[oplog.Seq]struct{}{}}
+func newDatabase(dir string, words *text.Index) *database {
+	return &database{dir: dir, words: words, bySeq: map[oplog.Seq]uint32{}, sessions: make([]session, 1),
+		sessionIDs: map[[2]string]uint32{}, namespaces: map[string]*sums{}}
 }
 
-// put brings a row up to date. Rows that were forgotten leave nothing behind.
-func (d *database) put(m *oplog.Memory, vec oplog.Vector) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	old := d.rows[m.Seq]
-	if old != nil && (m.Status == oplog.Tombstoned || old.revision != m.Revision) {
-		d.remove(old)
-		old = nil
+// drop closes the index and removes its files.
+func (d *database) drop() {
+	d.words.Close()
+	os.RemoveAll(filepath.Dir(d.dir)) // what stays is removed at the next Open
+}
+
+// A change is a memory as it is now.
+type change struct {
+	m   *oplog.Memory
+	vec oplog.Vector
+}
+
+// sortChanges makes row numbers follow the order in which memories were stored.
+func sortChanges(c []change) {
+	slices.SortFunc(c, func(a, b change) int { return cmp.Compare(a.m.Seq, b.m.Seq) })
+}
+
+// put brings rows up to date: all of them are found, or gone, when it returns.
+func (d *database) put(ctx context.Context, changes []change) error {
+	if err := d.words.Ready(ctx); err != nil {
+		return err
 	}
-	if m.Status == oplog.Tombstoned {
-		return
-	}
-	if old != nil {
-		old.accessed, old.halfLife, old.importance, old.status = m.Accessed, m.HalfLife, m.Importance, m.Status
-		return
-	}
-	r := &row{
-		seq: m.Seq, rid: m.RID, kind: m.Type, namespace: m.Namespace, domain: m.Domain, source: m.Source,
-		session: m.Session, tier: m.Tier, owner: m.Owner, created: m.Created, accessed: m.Accessed,
-		importance: m.Importance, halfLife: m.HalfLife, valence: m.Valence, status: m.Status, revision: m.Revision,
-		words: map[string]int{}, vector: unit(vec.Floats()),
-	}
-	for _, w := range words(m.Text) {
-		r.words[w]++
-		r.length++
-	}
-	for w := range r.words {
-		p := d.postings[w]
-		if p == nil {
-			p = map[oplog.Seq]struct{}{}
-			d.postings[w] = p
+	lengths := make([]uint32, len(changes)) // analysed outside the lock
+	for i, c := range changes {
+		if c.m.Status != oplog.Tombstoned {
+			lengths[i] = tokens(c.m.Text)
 		}
-		p[r.seq] = struct{}{}
 	}
-	d.rows[r.seq] = r
-	d.total += r.length
-	if r.vector != nil {
+	d.mu.Lock()
+	var add []text.Row
+	var del []uint32
+	for i, c := range changes {
+		old, known := d.bySeq[c.m.Seq]
+		switch {
+		case c.m.Status == oplog.Tombstoned:
+			if known {
+				del = append(del, d.kill(old))
+				delete(d.bySeq, c.m.Seq)
+			}
+			continue
+		case known && d.cols[old].revision == c.m.Revision:
+			d.cols[old].touch(c.m)
+			continue
+		case known:
+			del = append(del, d.kill(old))
+		}
+		add = append(add, d.add(c, lengths[i], old, known))
+	}
+	d.mu.Unlock()
+	if len(add)+len(del) == 0 {
+		return nil
+	}
+	return d.words.Apply(0, add, del)
+}
+
+// tokens is a text's length as the text index counts it.
+func tokens(s string) (n uint32) {
+	for _, t := range text.Analyze(s) {
+		if !t.Extra {
+			n++
+		}
+	}
+	return n
+}
+
+// touch takes over what changes without a change of the text.
+func (c *column) touch(m *oplog.Memory) {
+	c.Accessed, c.HalfLife, c.Importance, c.status = int64(m.Accessed), m.HalfLife, m.Importance, m.Status
+}
+
+// add makes a row. A corrected text takes its predecessor's place in the session.
+func (d *database) add(c change, length uint32, old uint32, corrected bool) text.Row {
+	m := c.m
+	row := uint32(len(d.cols))
+	ns := d.namespaces[m.Namespace]
+	if ns == nil {
+		ns = &sums{group: uint32(len(d.namespaces)) + 1}
+		d.namespaces[m.Namespace] = ns
+	}
+	col := column{seq: m.Seq, kind: m.Type, namespace: m.Namespace, domain: m.Domain, source: m.Source, session: m.Session, tier: m.Tier,
+		owner: m.Owner, status: m.Status, revision: m.Revision, vector: unit(c.vec.Floats()),
+		Row: rank.Row{RID: m.RID, Created: int64(m.Created), Accessed: int64(m.Accessed), Importance: m.Importance, HalfLife: m.HalfLife,
+			Valence: m.Valence, Length: length, Speaker: speaker(m), Asks: strings.HasSuffix(strings.TrimSpace(m.Text), "?")}}
+	if m.Session != "" {
+		col.Session, col.place = d.join(m, ns, row, length, old, corrected)
+	}
+	if col.vector != nil {
 		d.vectors++
 	}
+	d.cols = append(d.cols, col)
+	d.bySeq[m.Seq] = row
+	return text.Row{Row: row, Group: ns.group, Text: m.Text}
 }
 
-func (d *database) remove(r *row) {
-	for w := range r.words {
-		delete(d.postings[w], r.seq)
-		if len(d.postings[w]) == 0 {
-			delete(d.postings, w)
-		}
+func (d *database) join(m *oplog.Memory, ns *sums, row, length, old uint32, corrected bool) (id uint32, place int) {
+	key := [2]string{m.Namespace, m.Session}
+	id, ok := d.sessionIDs[key]
+	if !ok {
+		id = uint32(len(d.sessions))
+		d.sessionIDs[key] = id
+		d.sessions = append(d.sessions, session{})
+		ns.sessions++
 	}
-	d.total -= r.length
-	if r.vector != nil {
+	s := &d.sessions[id]
+	s.tokens += uint64(length)
+	ns.tokens += uint64(length)
+	if corrected {
+		place = d.cols[old].place
+		s.rows[place] = row
+		return id, place
+	}
+	s.rows = append(s.rows, row)
+	return id, len(s.rows) - 1
+}
+
+// kill takes a row out of everything that is counted.
+func (d *database) kill(row uint32) uint32 {
+	c := &d.cols[row]
+	c.dead = true
+	if c.vector != nil {
 		d.vectors--
+		c.vector = nil
 	}
-	delete(d.rows, r.seq)
+	if c.Session != 0 {
+		d.sessions[c.Session].tokens -= uint64(c.Length)
+		d.namespaces[c.namespace].tokens -= uint64(c.Length)
+	}
+	return row
 }
 
-func words(text string) []string {
-	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
-	})
+// speaker is who said a memory: the one named beside it, or, as transcripts have it, before its first colon.
+func speaker(m *oplog.Memory) string {
+	if m.Speaker != "" {
+		return m.Speaker
+	}
+	name, _, ok := strings.Cut(m.Text[:min(len(m.Text), 64)], ": ")
+	if !ok || m.Session == "" || strings.ContainsAny(name, ".!?,;\n") || strings.Count(name, " ") > 3 {
+		return ""
+	}
+	return name
 }
 
 // unit scales a vector to length 1; a vector without length is none.
 func unit(v []float32) []float32 {
 	var sum float64
 	for _, x := range v {
-		sum += float64(x) * float64(x)
+		sum += float64(float64(x) * float64(x))
 	}
 	if sum == 0 {
 		return nil
@@ -115,7 +219,7 @@ func unit(v []float32) []float32 {
 
 func dot(a, b []float32) (sum float64) {
 	for i := range a {
-		sum += float64(a[i]) * float64(b[i])
+		sum += float64(float64(a[i]) * float64(b[i]))
 	}
 	return sum
 }

@@ -119,7 +119,7 @@ func (m *machine) step(ctx context.Context, f followed) error {
 		if _, err := m.index.Rebuild(ctx); err != nil {
 			return err
 		}
-	} else if err := m.index.Follow(f.outcomes); err != nil {
+	} else if err := m.index.Follow(ctx, f.outcomes); err != nil {
 		return fmt.Errorf("index: %w", err)
 	}
 	m.indexed.set(f.upTo)

@@ -109,10 +109,11 @@ func (n *Node) openMemory(ctx context.Context) (err error) {
 		return err
 	}
 	n.onClose(n.state.Close)
-	x, at, err := index.Open(ctx, index.Config{State: n.state, Logger: n.log})
+	x, at, err := index.Open(ctx, index.Config{Dir: filepath.Join(n.cfg.Home, "index"), State: n.state, Logger: n.log})
 	if err != nil {
 		return err
 	}
+	n.onClose(x.Close)
 	n.machine = newMachine(n.cfg.NodeID, n.state, x, at, newFeed(), n.log)
 	n.clock = oplog.NewClock(n.cfg.NodeID, time.Now)
 	n.clock.Observe(n.state.Last())
@@ -218,11 +219,11 @@ func (n *Node) spawn(name string, task func(context.Context) error) {
 // It may be called twice.
 func (n *Node) Close() error {
 	var errs []error
-	for len(n.closers) > 1 { // the state, opened before all that use it, waits for the tasks
+	for len(n.closers) > 0 { // the index and the state, opened before all that use them, wait for the tasks
 		last := len(n.closers) - 1
 		f := n.closers[last]
 		n.closers = n.closers[:last]
-		if last == n.stateCloser() {
+		if last == n.indexCloser() {
 			n.cancel(errClosing)
 			n.tasks.Wait()
 		}
@@ -230,12 +231,8 @@ func (n *Node) Close() error {
 	}
 	n.cancel(errClosing)
 	n.tasks.Wait()
-	for _, f := range n.closers {
-		errs = append(errs, f())
-	}
-	n.closers = nil
 	return errors.Join(errs...)
 }
 
-// stateCloser is the place of the state's close among the closers: behind the two listeners'.
-func (n *Node) stateCloser() int { return 2 }
+// indexCloser is the place of the index's close among the closers: behind the two listeners' and the state's.
+func (n *Node) indexCloser() int { return 3 }
