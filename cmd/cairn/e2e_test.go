@@ -365,7 +365,8 @@ func sameState(t testing.TB, nodes []*process) {
 	t.Fatalf("states differ:\n%s", said)
 }
 
-func checkExport(t testing.TB, p *process, token string, acked map[string]string) {
+// exported is what a node holds: text by id.
+func exported(t testing.TB, p *process, token string) map[string]string {
 	t.Helper()
 	t.Setenv("CAIRN_TOKEN", token)
 	tg := target{http: p.line.HTTP, timeout: time.Minute}
@@ -374,17 +375,33 @@ func checkExport(t testing.TB, p *process, token string, acked map[string]string
 		t.Fatal(err)
 	}
 	defer r.Close()
-	texts, rids := map[string]int{}, map[string]bool{}
-	for sc := bufio.NewScanner(r); sc.Scan(); {
+	rows := map[string]string{}
+	sc := bufio.NewScanner(r)
+	for sc.Scan() {
 		var row struct{ RID, Text string }
 		if err := json.Unmarshal(sc.Bytes(), &row); err != nil {
 			t.Fatal(err)
 		}
-		texts[row.Text]++
-		rids[row.RID] = true
+		if _, twice := rows[row.RID]; twice {
+			t.Errorf("node %d has %s twice", p.line.NodeID, row.RID)
+		}
+		rows[row.RID] = row.Text
+	}
+	if err := sc.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return rows
+}
+
+func checkExport(t testing.TB, p *process, token string, acked map[string]string) {
+	t.Helper()
+	rows := exported(t, p, token)
+	texts := map[string]int{}
+	for _, text := range rows {
+		texts[text]++
 	}
 	for rid, text := range acked {
-		if !rids[rid] {
+		if rows[rid] != text {
 			t.Errorf("node %d lost %s (%q)", p.line.NodeID, rid, text)
 		}
 		if texts[text] != 1 {

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/cairndb/cairn/wire"
+	"github.com/cairndb/cairn/wire/client"
+)
+
+// soon is how long a cluster with the timings of one machine may be without a leader.
+const soon = 3 * time.Second
+
+// TestWritesGoOnSoonAfterALeaderDies: with a client that holds on, the median of three deaths is what counts,
+// for a split vote now and then is part of the protocol.
+func TestWritesGoOnSoonAfterALeaderDies(t *testing.T) {
+	nodes, token := startThree(t, 1, 2, 0)
+	var addrs []string
+	for _, p := range nodes {
+		addrs = append(addrs, p.line.Wire)
+	}
+	c, err := client.Dial(t.Context(), client.Config{Addrs: addrs, Token: token})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	acked := map[string]string{}
+	write := func(text string) {
+		t.Helper()
+		rid, err := putOnce(t.Context(), c, wire.NewRemember(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		acked[rid] = text
+	}
+	write("before anybody dies")
+	var took []time.Duration
+	for i := range 3 {
+		l := leaderOf(t, nodes)
+		nodes[l].kill()
+		start := time.Now()
+		write(fmt.Sprint("after death ", i))
+		took = append(took, time.Since(start))
+		nodes[l].launch()()
+	}
+	t.Logf("writes were accepted again after %v", took)
+	slices.Sort(took)
+	if took[1] > soon {
+		t.Errorf("a write waited %s in the median, want under %s", took[1], soon)
+	}
+	sameState(t, nodes)
+	for _, p := range nodes {
+		checkExport(t, p, token, acked)
+	}
+}
+
+// TestABatchIsAllOrNothing: the leader dies while a thousand memories are on their way in one batch.
+func TestABatchIsAllOrNothing(t *testing.T) {
+	nodes, token := startThree(t, 0, 1, 2)
+	l := leaderOf(t, nodes)
+	c, err := client.Dial(t.Context(), client.Config{Addrs: []string{nodes[l].line.Wire}, Token: token})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	const size, rounds = 1000, 4
+	for round := range rounds {
+		var b wire.RememberBatch
+		for i := range size {
+			b.Memories = append(b.Memories, wire.NewRemember(fmt.Sprintf("batch %d memory %d", round, i)))
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		if round == rounds-1 { // the others show how long one takes
+			time.AfterFunc(3*time.Millisecond, func() { nodes[l].cmd.Process.Signal(syscall.SIGKILL) })
+		}
+		_, err := c.RememberBatch(ctx, b)
+		cancel()
+		t.Logf("round %d: %v", round, err)
+		if round < rounds-1 && err != nil {
+			t.Fatal(err)
+		}
+	}
+	nodes[l].kill()
+	nodes[l].launch()()
+	sameState(t, nodes)
+	for _, p := range nodes {
+		counts := map[string]int{}
+		for _, text := range exported(t, p, token) {
+			name, _, _ := strings.Cut(text, " memory ")
+			counts[name]++
+		}
+		for round := range rounds {
+			name := fmt.Sprint("batch ", round)
+			if n := counts[name]; n != size && (round < rounds-1 || n != 0) {
+				t.Errorf("node %d has %d of %s", p.line.NodeID, n, name)
+			}
+		}
+	}
+}
