@@ -324,6 +324,7 @@ func TestLeadersDieAndNothingIsLost(t *testing.T) {
 		f := (leaderOf(t, nodes) + 1 + rng.IntN(2)) % 3
 		nodes[f].kill()
 		nodes[f].launch()()
+		waitForWrites(t, &mu, acked, 100) // every death meets writers at work
 	}
 	cancel()
 	wg.Wait()
@@ -332,6 +333,22 @@ func TestLeadersDieAndNothingIsLost(t *testing.T) {
 		checkExport(t, p, token, acked)
 	}
 	t.Logf("%d memories acknowledged across %d dead leaders", len(acked), kills)
+}
+
+// waitForWrites returns when n more have been acknowledged.
+func waitForWrites(t testing.TB, mu *sync.Mutex, acked map[string]string, n int) {
+	t.Helper()
+	count := func() int {
+		mu.Lock()
+		defer mu.Unlock()
+		return len(acked)
+	}
+	want := count() + n
+	for deadline := time.Now().Add(20 * time.Second); count() < want; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) || t.Failed() {
+			t.Fatalf("%d writes acknowledged, want %d", count(), want)
+		}
+	}
 }
 
 func putOnce(ctx context.Context, c *client.Client, m wire.Remember) (string, error) {
