@@ -187,7 +187,8 @@ func (t *txn) scanBack(table tableID, db DB, prefix []byte, f func(k, v []byte) 
 		return
 	}
 	c := b.Cursor()
-	k, v := c.Seek(after(prefix))
+	var v []byte
+	k, _ := c.Seek(after(prefix))
 	if k == nil {
 		k, v = c.Last()
 	} else {

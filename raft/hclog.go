@@ -2,6 +2,7 @@ package raft
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"log/slog"
 
@@ -32,6 +33,6 @@ func (l lines) Write(p []byte) (int, error) {
 			attrs = append(attrs, k, v)
 		}
 	}
-	l.to.Log(nil, levels[level], msg, attrs...) //nolint:staticcheck // slog takes a nil context
+	l.to.Log(context.Background(), levels[level], msg, attrs...)
 	return len(p), nil
 }

@@ -68,7 +68,7 @@ func (c *inbound) header(id uint32, addr string) hraft.RPCHeader {
 }
 
 func (c *inbound) append(ctx context.Context, a *wire.RaftAppend) (*wire.RaftAppendReply, error) {
-	req := &hraft.AppendEntriesRequest{RPCHeader: c.header(a.Leader, a.LeaderAddr), Term: a.Term, Leader: []byte(a.LeaderAddr),
+	req := &hraft.AppendEntriesRequest{RPCHeader: c.header(a.Leader, a.LeaderAddr), Term: a.Term,
 		PrevLogEntry: a.PrevIndex, PrevLogTerm: a.PrevTerm, LeaderCommitIndex: a.Commit, Entries: make([]*hraft.Log, len(a.Entries))}
 	for i, e := range a.Entries {
 		l := &hraft.Log{Index: e.Index, Term: e.Term, Type: hraft.LogType(e.Type), Data: e.Data, Extensions: e.Extensions}
@@ -161,7 +161,7 @@ func (c *inbound) vote(ctx context.Context, f wire.Frame) error {
 }
 
 func (c *inbound) ballot(ctx context.Context, v *wire.RaftVote) (*wire.RaftVoteReply, error) {
-	var cmd any = &hraft.RequestVoteRequest{RPCHeader: c.header(v.Candidate, v.Addr), Term: v.Term, Candidate: []byte(v.Addr),
+	var cmd any = &hraft.RequestVoteRequest{RPCHeader: c.header(v.Candidate, v.Addr), Term: v.Term,
 		LastLogIndex: v.LastIndex, LastLogTerm: v.LastTerm, LeadershipTransfer: v.Transfer}
 	if v.PreVote {
 		cmd = &hraft.RequestPreVoteRequest{RPCHeader: c.header(v.Candidate, v.Addr), Term: v.Term, LastLogIndex: v.LastIndex, LastLogTerm: v.LastTerm}

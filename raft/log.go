@@ -9,6 +9,7 @@ import (
 
 	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
 	"go.etcd.io/bbolt"
+	berrors "go.etcd.io/bbolt/errors"
 )
 
 // openLog opens the log and the vote. A file that cannot be read is moved aside, kept and named, and the node
@@ -17,7 +18,7 @@ import (
 func (n *Node) openLog() (err error) {
 	path := filepath.Join(n.cfg.Dir, "raft.db")
 	if n.logs, err = n.openStore(path); err != nil {
-		if errors.Is(err, bbolt.ErrTimeout) { //nolint:staticcheck // raft-boltdb returns this one
+		if errors.Is(err, berrors.ErrTimeout) {
 			return fmt.Errorf("raft log %s: held by another process", path)
 		}
 		aside := fmt.Sprintf("%s.corrupt-%d", path, time.Now().Unix())

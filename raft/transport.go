@@ -33,10 +33,6 @@ func (t *transport) EncodePeer(_ hraft.ServerID, a hraft.ServerAddress) []byte {
 func (t *transport) DecodePeer(b []byte) hraft.ServerAddress                   { return hraft.ServerAddress(b) }
 func (t *transport) SetHeartbeatHandler(cb func(hraft.RPC))                    { t.n.fast.Store(&cb) }
 
-func (t *transport) header() hraft.RPCHeader {
-	return hraft.RPCHeader{ProtocolVersion: hraft.ProtocolVersionMax, ID: []byte(serverID(t.n.cfg.NodeID)), Addr: []byte(t.n.cfg.Advertise)}
-}
-
 func packAppend(n *Node, a *hraft.AppendEntriesRequest) (wire.Op, wire.Message) {
 	r := &wire.RaftAppend{Term: a.Term, Leader: n.cfg.NodeID, LeaderAddr: n.cfg.Advertise, PrevIndex: a.PrevLogEntry,
 		PrevTerm: a.PrevLogTerm, Commit: a.LeaderCommitIndex}

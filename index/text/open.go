@@ -122,11 +122,11 @@ func (x *Index) load() (*snapshot, error) {
 			return nil, err
 		}
 		rows, err := loadRows(s.Segment(), func(doc, row, group uint32, length uint16) {
-			p, i := x.rows.at(row)
+			p, _ := x.rows.at(row)
 			dead := deleted != nil && deleted.Contains(doc)
 			switch {
 			case p == nil && dead:
-				p, i = x.rows.add(row, group, length)
+				p, i := x.rows.add(row, group, length)
 				p.died[i].Store(1)
 				x.rows.deaths++
 			case p == nil:
