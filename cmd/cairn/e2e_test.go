@@ -268,7 +268,7 @@ func leaderOf(t testing.TB, nodes []*process) int {
 // TestLeadersDieAndNothingIsLost: writers write while leaders are killed and followers restarted. Every
 // acknowledged memory is on all nodes in the end, none twice, and the states are equal.
 func TestLeadersDieAndNothingIsLost(t *testing.T) {
-	kills := 10
+	kills := leaderKills
 	if testing.Short() {
 		kills = 3
 	}

@@ -1,0 +1,6 @@
+//go:build soak
+
+package main
+
+// leaderKills is how many leaders die in TestLeadersDieAndNothingIsLost; with the build tag soak it takes minutes.
+const leaderKills = 200
