@@ -3,7 +3,6 @@ package node
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"math"
 
 	"github.com/cairndb/cairn/oplog"
@@ -28,10 +27,6 @@ func (s *Service) Peer(ctx context.Context, f wire.Frame) (wire.Frame, error) {
 	if err != nil {
 		var e *wire.Error
 		op, e = s.errorOf(err)
-		var c *coded
-		if errors.As(err, &c) {
-			e.Code = c.code
-		}
 		m = e
 	}
 	return wire.Pack(op, f.Stream, m, f.JSON())

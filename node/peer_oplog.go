@@ -35,6 +35,10 @@ func opID(h oplog.HLC, n int) string {
 	return string(out)
 }
 
+// errSnapshotRequired tells a reader that what it asks for has left the log.
+var errSnapshotRequired = &coded{code: wire.CodeInternal, details: wire.JSON(`{"snapshot_required":true}`),
+	err: &oplog.Error{Kind: oplog.Conflict, Text: "the cursor is older than the retained log"}}
+
 func (s *Service) oplogPull(_ context.Context, f wire.Frame) (wire.Op, wire.Message, error) {
 	var m wire.OplogPull
 	if err := wire.Unpack(f, &m, wire.MaxPlainPeer); err != nil {
@@ -50,14 +54,10 @@ func (s *Service) oplogPull(_ context.Context, f wire.Frame) (wire.Op, wire.Mess
 	err := s.state.Read(func(v *oplog.View) error {
 		d, ok := v.DatabaseNamed(m.Database)
 		if !ok {
-			return &coded{wire.CodeInternal, oplog.Errorf(oplog.NotFound, "database '%s' not found", m.Database)}
+			return &coded{code: wire.CodeInternal, err: oplog.Errorf(oplog.NotFound, "database '%s' not found", m.Database)}
 		}
-		first, _, from, ok := v.Retained()
-		if !ok {
-			return nil
-		}
-		if len(m.SinceHLC) != 0 && since.Less(from) && first > 1 && s.trimmed(v, first) {
-			return &coded{wire.CodeInternal, &oplog.Error{Kind: oplog.Conflict, Text: "cursor is older than the retained log: snapshot_required"}}
+		if gone, ok := v.Trimmed(); ok && since.Less(gone) {
+			return errSnapshotRequired
 		}
 		size := 0
 		return v.Log(v.SeekHLC(since), func(o oplog.Outcome) bool {
@@ -81,15 +81,6 @@ func (s *Service) oplogPull(_ context.Context, f wire.Frame) (wire.Op, wire.Mess
 		})
 	})
 	return wire.OpOplogPullResult, r, err
-}
-
-// trimmed says whether operations were dropped from the window, as opposed to a log that began there.
-func (s *Service) trimmed(v *oplog.View, first oplog.Index) bool {
-	var ops uint64
-	for _, d := range v.Databases() {
-		ops += v.Stats(d.ID).Operations
-	}
-	return ops > 0 && first > 16
 }
 
 // behind says whether an operation comes after a cursor.
@@ -155,7 +146,7 @@ func (s *Service) oplogPush(ctx context.Context, f wire.Frame) (wire.Op, wire.Me
 	}
 	c, err := s.Local(m.Database)
 	if err != nil {
-		return 0, nil, &coded{wire.CodeInternal, err}
+		return 0, nil, &coded{code: wire.CodeInternal, err: err}
 	}
 	w := write{scope: Write}
 	for i := range m.Ops {

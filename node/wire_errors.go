@@ -33,6 +33,10 @@ func (s *Service) errorOf(err error) (wire.Op, *wire.Error) {
 		return wire.OpError, &wire.Error{Code: wire.CodeInternal, Message: "internal error"}
 	}
 	w := &wire.Error{Code: codes[e.Kind], Message: e.Text}
+	var c *coded
+	if errors.As(err, &c) {
+		w.Code, w.Details = c.code, c.details
+	}
 	switch e.Kind {
 	case oplog.NotLeader:
 		w.Details = s.leaderDetails()
@@ -66,8 +70,9 @@ func (s *Service) leaderDetails() wire.JSON {
 
 // coded gives an error a number of its own where the table's is too coarse.
 type coded struct {
-	code wire.Code
-	err  error
+	code    wire.Code
+	details wire.JSON
+	err     error
 }
 
 func (c *coded) Error() string { return c.err.Error() }

@@ -71,10 +71,6 @@ func ask[Resp wire.Message](op wire.Op, f func(*session, context.Context) (Resp,
 
 func (ss *session) failed(in wire.Frame, err error) error {
 	op, e := ss.w.s.errorOf(err)
-	var c *coded
-	if errors.As(err, &c) {
-		e.Code = c.code
-	}
 	return ss.reply(in, op, e)
 }
 
@@ -122,7 +118,7 @@ func (ss *session) auth(f wire.Frame) bool {
 func (ss *session) selectDB(_ context.Context, m *wire.Name) (*wire.DBOK, error) {
 	c, err := ss.w.s.Select(ss.who(), m.Name)
 	if err != nil {
-		return nil, &coded{wire.CodeDBNotFound, err}
+		return nil, &coded{code: wire.CodeDBNotFound, err: err}
 	}
 	ss.mu.Lock()
 	ss.caller = c
@@ -133,7 +129,7 @@ func (ss *session) selectDB(_ context.Context, m *wire.Name) (*wire.DBOK, error)
 func (ss *session) createDB(ctx context.Context, m *wire.Name) (*wire.DBOK, error) {
 	id, _, err := ss.w.s.CreateDatabase(ctx, ss.who(), m.Name)
 	if errors.Is(err, &oplog.Error{Kind: oplog.Conflict}) {
-		return nil, &coded{wire.CodeDBExists, err}
+		return nil, &coded{code: wire.CodeDBExists, err: err}
 	}
 	if err != nil {
 		return nil, err

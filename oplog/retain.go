@@ -51,8 +51,27 @@ func (s *State) trim(tx *bolt.Tx, m *mark) error {
 		if err := c.Delete(); err != nil {
 			return err
 		}
+		last := r.HLC.Add(uint32(max(entries(r.Data), 1) - 1))
+		if err := tx.Bucket(bktMeta).Put(keyTrimmed, last[:]); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+func entries(record []byte) int {
+	_, bodies, err := DecodeRecord(record)
+	if err != nil {
+		return 0
+	}
+	return len(bodies)
+}
+
+// Trimmed is the time of the newest entry that has left the window; ok is false while none has.
+func (v *View) Trimmed() (h HLC, ok bool) {
+	b := v.tx.Bucket(bktMeta).Get(keyTrimmed)
+	ok = copy(h[:], b) == len(h)
+	return h, ok
 }
 
 // Retained says which part of the log the state still holds: the indexes of the first and the last record,
@@ -98,7 +117,8 @@ func (v *View) Log(from Index, f func(Outcome) bool) error {
 	return nil
 }
 
-// SeekHLC finds the index of the first retained record that has an entry after h, by halving: times grow along the log.
+// SeekHLC finds the index of the first retained record that has an entry at h or after it, by halving: times grow
+// along the log. The operations of one entry share its time, so a cursor may stand in the middle of one.
 func (v *View) SeekHLC(h HLC) Index {
 	first, last, _, ok := v.Retained()
 	if !ok {
@@ -115,7 +135,7 @@ func (v *View) SeekHLC(h HLC) Index {
 		}
 		r := decode[retained](val)
 		_, bodies, err := DecodeRecord(r.Data)
-		if err != nil || h.Less(r.HLC.Add(uint32(max(len(bodies), 1)-1))) {
+		if err != nil || !r.HLC.Add(uint32(max(len(bodies), 1)-1)).Less(h) {
 			hi = mid
 		} else {
 			lo = Index(beUint64(k)) + 1

@@ -61,6 +61,8 @@ var (
 	bktLog  = []byte("log")
 	keyMark = []byte("mark")
 	keyFmt  = []byte("format")
+
+	keyTrimmed = []byte("trimmed")
 )
 
 // Open opens or creates the state file at path.

@@ -1,0 +1,183 @@
+package node_test
+
+import (
+	"bufio"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/wire"
+)
+
+// peerConn is a peer that is no member: it knows the secret and the seed's messages.
+type peerConn struct {
+	t  testing.TB
+	nc net.Conn
+	r  *wire.Reader
+}
+
+func foreign(t testing.TB, addr string) *peerConn {
+	t.Helper()
+	nc, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { nc.Close() })
+	nc.SetDeadline(time.Now().Add(20 * time.Second))
+	p := &peerConn{t, nc, wire.NewReader(bufio.NewReader(nc), wire.MaxLength)}
+	f := p.ask(wire.OpClusterHello, &wire.ClusterHello{NodeID: 77, Role: "voter", CurrentTerm: 1_000_000_000, ClusterSecret: secret, AdvertiseAddr: "127.0.0.1:1", ProtocolVersion: 1})
+	if f.Op != wire.OpClusterHelloOK {
+		t.Fatalf("hello answered with %s", f.Op)
+	}
+	return p
+}
+
+func (p *peerConn) ask(op wire.Op, m wire.Message) wire.Frame {
+	p.t.Helper()
+	b, err := wire.AppendPack(nil, op, 9, m, false)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if _, err := p.nc.Write(b); err != nil {
+		p.t.Fatal(err)
+	}
+	f, err := p.r.Next()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if f.Stream != 9 {
+		p.t.Errorf("answer on stream %d", f.Stream)
+	}
+	return f
+}
+
+func (p *peerConn) pull(m *wire.OplogPull) (r wire.OplogPullResult, e wire.Error) {
+	p.t.Helper()
+	f := p.ask(wire.OpOplogPull, m)
+	into := wire.Message(&r)
+	if f.Op == wire.OpError {
+		into = &e
+	}
+	if err := wire.Unpack(f, into, wire.MaxPlainPeer); err != nil {
+		p.t.Fatal(err)
+	}
+	return r, e
+}
+
+func TestForeignPeersPullByCursor(t *testing.T) {
+	c := start(t, 1)
+	cl := c.dial(0)
+	var rids []string
+	for range 7 {
+		rid, err := cl.Remember(t.Context(), wire.NewRemember("pulled"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		rids = append(rids, rid)
+	}
+	batch := wire.RememberBatch{Memories: []wire.Remember{wire.NewRemember("one"), wire.NewRemember("two"), wire.NewRemember("three")}}
+	more, err := cl.RememberBatch(t.Context(), batch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rids = append(rids, more...)
+	p := foreign(t, c.nodes[0].Addrs().Cluster)
+	var got []string
+	req := &wire.OplogPull{Database: "default", Limit: 2}
+	for {
+		r, e := p.pull(req)
+		if e.Code != 0 {
+			t.Fatal(e)
+		}
+		for _, op := range r.Ops {
+			got = append(got, *op.TargetRID)
+		}
+		if len(r.Ops) > 0 {
+			last := r.Ops[len(r.Ops)-1]
+			req.SinceHLC, req.SinceOpID = last.HLC, &last.OpID
+		}
+		if !r.HasMore {
+			break
+		}
+	}
+	if strings.Join(got, " ") != strings.Join(rids, " ") {
+		t.Errorf("pulled %v\nstored %v", got, rids)
+	}
+	if _, e := p.pull(&wire.OplogPull{Database: "nowhere", Limit: 1}); e.Code != wire.CodeInternal || e.Message != "database 'nowhere' not found" {
+		t.Errorf("unknown database: %+v", e)
+	}
+}
+
+func TestACursorBeforeTheWindowIsToldSo(t *testing.T) {
+	c := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.RetainOps = 5 })
+	cl := c.dial(0)
+	for range 20 {
+		if _, err := cl.Remember(t.Context(), wire.NewRemember("soon gone from the log")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, e := foreign(t, c.nodes[0].Addrs().Cluster).pull(&wire.OplogPull{Database: "default", Limit: 10})
+	if !strings.Contains(string(e.Details), `"snapshot_required":true`) {
+		t.Errorf("got %+v", e)
+	}
+}
+
+func TestForeignPushesAreTakenOnce(t *testing.T) {
+	c := start(t, 1)
+	p := foreign(t, c.nodes[0].Addrs().Cluster)
+	push := &wire.OplogPush{Database: "default", Ops: []wire.OplogEntry{
+		{OpID: "op-1", OpType: "record", Payload: wire.JSON(`{"rid":"r1","type":"semantic","text":"pushed by a neighbour","importance":0.5,"half_life":604800,"created_at":1700000000.5,"namespace":"default","metadata":{"a":1}}`),
+			ActorID: "a", OriginActor: "a", HLC: make([]byte, 16), FormatVersion: 1},
+		{OpID: "op-2", OpType: "never_heard_of", Payload: wire.JSON(`{"x":1}`), ActorID: "a", OriginActor: "a", HLC: make([]byte, 16), FormatVersion: 1},
+	}}
+	for i, want := range []uint64{2, 0} {
+		f := p.ask(wire.OpOplogPush, push)
+		var ok wire.OplogPushOK
+		if err := wire.Unpack(f, &ok, wire.MaxPlainPeer); err != nil || f.Op != wire.OpOplogPushOK {
+			t.Fatalf("%s: %v", f.Op, err)
+		}
+		if ok.Applied != want || ok.LastOpID != "op-2" {
+			t.Errorf("push %d: %+v", i, ok)
+		}
+	}
+	if r := find(t, c.dial(0), "neighbour"); len(r) != 1 || r[0].RID != "r1" || r[0].CreatedAt != 1700000000.5 || string(r[0].Metadata) != `{"a":1}` {
+		t.Errorf("got %+v", r)
+	}
+}
+
+func TestForeignPeersMoveNothing(t *testing.T) {
+	c := start(t, 3)
+	l := c.leader()
+	term := c.nodes[l].Service().RaftStatus().Term
+	p := foreign(t, c.nodes[l].Addrs().Cluster)
+	for _, raft := range []bool{false, true} {
+		hb := &wire.Heartbeat{Term: 1_000_000_000, LeaderID: 77, LeaderLastHLC: []byte{}}
+		rv := &wire.RequestVote{Term: 1_000_000_000, CandidateID: 77, LastLogHLC: make([]byte, 16)}
+		if raft {
+			hb.Raft = &wire.RaftAppend{Term: 1_000_000_000, Leader: 77, LeaderAddr: "127.0.0.1:1"}
+			rv.Raft = &wire.RaftVote{Term: 1_000_000_000, Candidate: 77, Addr: "127.0.0.1:1", LastIndex: 1 << 40, LastTerm: 1 << 40}
+		}
+		f := p.ask(wire.OpHeartbeat, hb)
+		var ack wire.HeartbeatAck
+		if err := wire.Unpack(f, &ack, wire.MaxPlainPeer); err != nil || ack.Term != term || ack.Raft != nil {
+			t.Errorf("heartbeat: %s %+v, %v", f.Op, ack, err)
+		}
+		f = p.ask(wire.OpRequestVote, rv)
+		var v wire.Vote
+		if err := wire.Unpack(f, &v, wire.MaxPlainPeer); err != nil || f.Op != wire.OpVoteDenied || v.Granted || v.Term != term || v.Reason == nil {
+			t.Errorf("vote: %s %+v, %v", f.Op, v, err)
+		}
+	}
+	if f := p.ask(wire.OpOplogPush, &wire.OplogPush{Database: "default", Ops: []wire.OplogEntry{},
+		Raft: &wire.RaftAppend{Term: 1_000_000_000, Leader: 77, LeaderAddr: "127.0.0.1:1", Entries: []wire.RaftEntry{{Index: 1, Term: 1_000_000_000}}}}); f.Op != wire.OpError {
+		t.Errorf("a forged append was answered with %s", f.Op)
+	}
+	if f := p.ask(wire.OpPing, &wire.Nothing{}); f.Op != wire.OpPong {
+		t.Errorf("ping answered with %s", f.Op)
+	}
+	if now := c.nodes[l].Service().RaftStatus(); now.Term != term || now.State != "Leader" {
+		t.Errorf("moved: %+v", now)
+	}
+}
