@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -213,7 +214,7 @@ func (s *Service) foreign(e *wire.OplogEntry) (*oplog.Foreign, error) {
 		op.Forgot = &oplog.Forget{RID: p.RID, At: oplog.At(time.Now())}
 	case "relate":
 		if p.Src != "" && p.Dst != "" && p.RelType != "" {
-			op.Related = &oplog.Relate{ID: p.Edge, Src: p.Src, Dst: p.Dst, Type: p.RelType, Weight: p.Weight, At: oplog.At(time.Now())}
+			op.Related = &oplog.Relate{ID: cmp.Or(p.Edge, oplog.NewID()), Src: p.Src, Dst: p.Dst, Type: p.RelType, Weight: p.Weight, At: oplog.At(time.Now())}
 		}
 	}
 	return op, nil

@@ -90,6 +90,9 @@ func (op *CreateDB) apply(a *applying) (Result, *Error) {
 	if !ValidDatabaseName(op.Name) {
 		return Result{}, Errorf(Invalid, "database name must be 1 to 64 of A-Z a-z 0-9 . _ - and not start with a dot")
 	}
+	if a.get(tControl, 0, []byte("cluster")) == nil {
+		return Result{}, Errorf(Invalid, "the cluster's first entry comes before its databases") // "default" is number 1
+	}
 	if a.get(tDatabaseName, 0, []byte(op.Name)) != nil {
 		return Result{}, Errorf(Conflict, "database '%s' already exists", op.Name)
 	}

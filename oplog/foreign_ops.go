@@ -38,6 +38,9 @@ func (op *Foreign) apply(a *applying) (Result, *Error) {
 	case op.Forgot != nil:
 		effect = op.Forgot
 	case op.Related != nil:
+		if a.get(tEdge, a.db, []byte(op.Related.ID)) != nil {
+			return Result{ID: op.OpID, Changed: true}, nil // a stranger's id that is taken here
+		}
 		effect = op.Related
 	default:
 		return Result{ID: op.OpID, Changed: true}, nil

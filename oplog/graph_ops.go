@@ -74,6 +74,8 @@ func (op *Relate) apply(a *applying) (Result, *Error) {
 			panic("oplog: edge without a body")
 		}
 		e.ID, e.Created, isNew = old.ID, old.Created, false
+	} else if op.ID == "" || a.get(tEdge, a.db, []byte(op.ID)) != nil {
+		return Result{}, Errorf(Conflict, "relation id %q is not free", op.ID)
 	}
 	write(a.txn, tEdge, a.db, []byte(e.ID), &e)
 	if isNew {
@@ -122,6 +124,8 @@ func (op *Claim) apply(a *applying) (Result, *Error) {
 			panic("oplog: claim without a body")
 		}
 		c.ID, c.At, isNew = old.ID, old.At, false
+	} else if op.ID == "" || a.get(tClaim, a.db, []byte(op.ID)) != nil {
+		return Result{}, Errorf(Conflict, "claim id %q is not free", op.ID)
 	}
 	write(a.txn, tClaim, a.db, []byte(c.ID), &c)
 	if isNew {

@@ -1,0 +1,174 @@
+package oplog
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+)
+
+// env is a state and a counter that serves as index and clock.
+type env struct {
+	t     *testing.T
+	s     *State
+	index Index
+	now   uint64 // millis
+}
+
+func newEnv(t *testing.T) *env {
+	t.Helper()
+	s, err := Open(filepath.Join(t.TempDir(), "state.db"), Options{NoSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return &env{t: t, s: s, now: 1_700_000_000_000}
+}
+
+// TestApply runs the scripts of testdata/apply. `entry` applies one entry: a line an operation, its kind and its
+// fields as JSON; options are db, key and digest. `view` prints what the state says. `advance` moves the clock.
+func TestApply(t *testing.T) {
+	datadriven.Walk(t, "testdata/apply", func(t *testing.T, path string) {
+		e := newEnv(t)
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			out := e.run(t, d)
+			if err := e.s.Read(func(v *View) error {
+				if got := v.Recount(); got != v.Sum() {
+					t.Errorf("%s: the running sum is %s, the state's is %s", d.Pos, v.Sum(), got)
+				}
+				return nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+			return out
+		})
+	})
+}
+
+func (e *env) run(t *testing.T, d *datadriven.TestData) string {
+	switch d.Cmd {
+	case "entry":
+		return e.entry(t, d)
+	case "advance":
+		var hours int
+		d.ScanArgs(t, "hours", &hours)
+		e.now += uint64(hours) * 3_600_000
+		return ""
+	case "view":
+		return e.view(t, d)
+	default:
+		t.Fatalf("%s: no command %s", d.Pos, d.Cmd)
+		return ""
+	}
+}
+
+func (e *env) entry(t *testing.T, d *datadriven.TestData) string {
+	db, key, digest := 1, "", ""
+	d.MaybeScanArgs(t, "db", &db)
+	d.MaybeScanArgs(t, "key", &key)
+	d.MaybeScanArgs(t, "digest", &digest)
+	in := Entry{Node: 1, DB: DB(db), Key: key, Digest: []byte(digest)}
+	for line := range strings.Lines(d.Input) {
+		name, fields, _ := strings.Cut(strings.TrimSpace(line), " ")
+		in.Ops = append(in.Ops, e.op(t, name, fields))
+	}
+	body, err := in.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.now++
+	e.index++
+	out, err := e.s.Apply([]Record{{Index: e.index, Term: 1, Data: EncodeRecord(MakeHLC(e.now, 0, 1), body)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := out[0]
+	if o.Err != nil {
+		return fmt.Sprintf("%s: %s\n", o.Err.Kind, o.Err.Text)
+	}
+	var b strings.Builder
+	if o.Replayed {
+		b.WriteString("replayed\n")
+	}
+	for _, r := range o.Results {
+		fmt.Fprintf(&b, "id=%s num=%d changed=%t", r.ID, r.Num, r.Changed)
+		if s := r.Session; s != nil {
+			fmt.Fprintf(&b, " memories=%d topics=%v valence=%.3f", s.Memories, s.Topics, s.Valence)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// op makes an operation of its kind's name and its Go fields as JSON; times are left to the script's clock.
+func (e *env) op(t *testing.T, name, fields string) Op {
+	t.Helper()
+	for k, text := range kindText {
+		if text != name {
+			continue
+		}
+		op := ops[k]()
+		if fields == "" {
+			fields = "{}"
+		}
+		dec := json.NewDecoder(bytes.NewReader([]byte(fields)))
+		dec.DisallowUnknownFields()
+		if err := dec.Decode(op); err != nil {
+			t.Fatalf("%s %s: %v", name, fields, err)
+		}
+		if r, ok := op.(*Remember); ok {
+			if r.Created == 0 {
+				r.Created = Time(e.now * 1000)
+			}
+			if r.Namespace == "" {
+				r.Namespace = "default"
+			}
+		}
+		if s, ok := op.(*SessionStart); ok && s.At == 0 {
+			s.At = Time(e.now * 1000)
+		}
+		return op
+	}
+	t.Fatalf("no operation %q", name)
+	return nil
+}
+
+func (e *env) view(t *testing.T, d *datadriven.TestData) string {
+	db := 1
+	d.MaybeScanArgs(t, "db", &db)
+	var b strings.Builder
+	err := e.s.Read(func(v *View) error {
+		st := v.Stats(DB(db))
+		fmt.Fprintf(&b, "active=%d tombstoned=%d edges=%d entities=%d claims=%d operations=%d\n", st.Active, st.Tombstoned, st.Edges, st.Entities, st.Claims, st.Operations)
+		v.Memories(DB(db), 0, func(m *Memory) bool {
+			fmt.Fprintf(&b, "memory %d %s %q %s", m.Seq, m.RID, m.Text, m.Status)
+			if m.Session != "" {
+				fmt.Fprintf(&b, " session=%s/%d", m.Session, m.Order)
+			}
+			for _, r := range v.Revisions(DB(db), m.Seq) {
+				fmt.Fprintf(&b, " was(%q, %s)", r.Text, r.Reason)
+			}
+			b.WriteByte('\n')
+			return true
+		})
+		v.AllEdges(DB(db), func(e Edge) bool {
+			fmt.Fprintf(&b, "edge %s %s -%s-> %s %.2f\n", e.ID, e.Src, e.Type, e.Dst, e.Weight)
+			return true
+		})
+		for _, x := range v.Databases() {
+			fmt.Fprintf(&b, "database %d %s dim=%d\n", x.ID, x.Name, x.Dim)
+		}
+		for _, k := range v.Tokens() {
+			fmt.Fprintf(&b, "token %s db=%d revoked=%t\n", k.Hash[:8], k.DB, k.Revoked != 0)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
