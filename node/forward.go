@@ -7,6 +7,7 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/wire"
 )
 
 // relayed is an outcome on its way back from the leader.
@@ -51,7 +52,7 @@ func (s *Service) Forward(ctx context.Context, body []byte) ([]byte, error) {
 	defer cancel()
 	o, err := oplog.Outcome{}, s.notLeader()
 	if s.machine.leads() {
-		if _, err = oplog.DecodeEntry(body); err == nil { // nothing unreadable enters the log
+		if err = readable(body); err == nil {
 			o, err = s.proposer.propose(ctx, body)
 		}
 	}
@@ -63,4 +64,20 @@ func (s *Service) Forward(ctx context.Context, body []byte) ([]byte, error) {
 		r.Index, r.Results, r.Err, r.Replayed = o.Index, o.Results, o.Err, o.Replayed
 	}
 	return msgpack.Marshal(&r)
+}
+
+// readable says whether a body from the network is an entry: nothing else enters the log, where every node would
+// have to decode it. The scan comes first, because a decoder can be made to eat the stack.
+func readable(body []byte) error {
+	for rest := body; len(rest) > 0; {
+		n, err := wire.Scan(rest)
+		if err != nil {
+			return oplog.Errorf(oplog.Invalid, "the entry is unreadable")
+		}
+		rest = rest[n:]
+	}
+	if e, err := oplog.DecodeEntry(body); err != nil || len(e.Ops) == 0 {
+		return oplog.Errorf(oplog.Invalid, "the entry is unreadable")
+	}
+	return nil
 }

@@ -147,6 +147,27 @@ func TestForeignPushesAreTakenOnce(t *testing.T) {
 	}
 }
 
+// TestForwardedBombsAreRefused: whoever claims to be a member cannot put into the log what no node can read.
+func TestForwardedBombsAreRefused(t *testing.T) {
+	c := start(t, 1)
+	s, _ := c.service(0)
+	for name, body := range map[string][]byte{
+		"deep":    []byte(strings.Repeat("\x91", 1<<20) + "\x01"),
+		"lying":   {0xDD, 0xFF, 0xFF, 0xFF, 0xFF},
+		"nothing": {},
+		"other":   {0x81, 0xA1, 'x', 0x01},
+	} {
+		before := s.RaftStatus().LastIndex
+		out, err := s.Forward(t.Context(), body)
+		if err != nil || !strings.Contains(string(out), "unreadable") {
+			t.Errorf("%s: %q, %v", name, out, err)
+		}
+		if after := s.RaftStatus().LastIndex; after != before {
+			t.Errorf("%s went into the log", name)
+		}
+	}
+}
+
 func TestForeignPeersMoveNothing(t *testing.T) {
 	c := start(t, 3)
 	l := c.leader()

@@ -107,7 +107,7 @@ func Plain(f Frame, maxPlain int) ([]byte, error) {
 	if len(b) == 0 {
 		return nil, fmt.Errorf("%w: empty payload", ErrPayload)
 	}
-	if _, err := scan(b); err != nil {
+	if _, err := Scan(b); err != nil {
 		return nil, err
 	}
 	return b, nil

@@ -12,10 +12,10 @@ const MaxDepth = 1024
 // ErrPayload says that a payload is not the message it should be.
 var ErrPayload = errors.New("invalid payload")
 
-// scan walks one msgpack value without recursion and without allocating, so that a hostile payload is
+// Scan walks one msgpack value without recursion and without allocating, so that a hostile payload is
 // refused before anything decodes it: nesting is at most MaxDepth, and no header announces more than is there.
 // It returns the length of the value; bytes behind it are nobody's business.
-func scan(b []byte) (int, error) {
+func Scan(b []byte) (int, error) {
 	var depth int
 	var left [MaxDepth + 1]uint64 // values still to come on each level
 	left[0] = 1

@@ -153,11 +153,11 @@ func TestScanRefusesBombs(t *testing.T) {
 		"reserved byte": {0xC1},
 		"nothing":       {},
 	} {
-		if _, err := scan(b); !errors.Is(err, ErrPayload) {
+		if _, err := Scan(b); !errors.Is(err, ErrPayload) {
 			t.Errorf("%s: got %v, want a refusal", name, err)
 		}
 	}
-	if n, err := scan(append(bytes.Repeat([]byte{0x91}, MaxDepth), 0x01)); err != nil || n != MaxDepth+1 {
+	if n, err := Scan(append(bytes.Repeat([]byte{0x91}, MaxDepth), 0x01)); err != nil || n != MaxDepth+1 {
 		t.Errorf("depth %d: %d, %v", MaxDepth, n, err)
 	}
 }
