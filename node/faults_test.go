@@ -380,6 +380,27 @@ func TestEventsWithACursor(t *testing.T) {
 	<-done
 }
 
+// BenchmarkFollowerSees measures how long a memory that the leader has acknowledged takes to be readable on a follower.
+func BenchmarkFollowerSees(b *testing.B) {
+	c := start(b, 3)
+	l := c.leader()
+	s, caller := c.service(l)
+	f, fc := c.service((l + 1) % 3)
+	var waited time.Duration
+	for b.Loop() {
+		r, err := s.Remember(b.Context(), caller, "", node.Draft{Text: "seen elsewhere"})
+		if err != nil {
+			b.Fatal(err)
+		}
+		start := time.Now()
+		if _, err := f.Recall(b.Context(), fc, index.Query{Text: "seen", K: 1}, node.Freshness{Mode: node.AtIndexMode, Index: r.Index}); err != nil {
+			b.Fatal(err)
+		}
+		waited += time.Since(start)
+	}
+	b.ReportMetric(float64(waited.Microseconds())/1000/float64(b.N), "ms-until-seen")
+}
+
 func BenchmarkRemember(b *testing.B) {
 	for _, nodes := range []int{1, 3} {
 		for _, writers := range []int{1, 64} {

@@ -131,6 +131,9 @@ func (t *transport) RequestPreVote(_ hraft.ServerID, addr hraft.ServerAddress, a
 }
 
 func (t *transport) vote(addr hraft.ServerAddress, v *wire.RaftVote) (*wire.RaftVoteReply, error) {
+	if t.n.amnesiac() {
+		return nil, errors.New("this node lost its log and asks for no votes") // its vote for itself may be its second
+	}
 	deadline := time.Now().Add(max(t.n.cfg.Election, time.Second))
 	ctx, cancel := context.WithDeadline(t.n.ctx, deadline)
 	defer cancel()
