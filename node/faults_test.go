@@ -286,6 +286,104 @@ func TestBombs(t *testing.T) {
 	}
 }
 
+// TestBombsAfterTheHandshake: who is let in is not trusted either. The connection stays where the frame has a boundary.
+func TestBombsAfterTheHandshake(t *testing.T) {
+	c := start(t, 1)
+	other := c.dial(0)
+	payloads := map[string]wire.Frame{
+		"deep":         {Flags: 1, Payload: append([]byte(strings.Repeat("\x91", 4<<20)), 1)},
+		"lying array":  {Flags: 1, Payload: []byte{0xDD, 0xFF, 0xFF, 0xFF, 0xFF}},
+		"lying string": {Flags: 1, Payload: []byte{0x81, 0xA4, 't', 'e', 'x', 't', 0xDB, 0xFF, 0xFF, 0xFF, 0xFF}},
+		"bad zstd":     {Flags: 0x41, Payload: []byte{0x28, 1, 2, 3}},
+		"empty zstd":   {Flags: 0x41},
+		"deep JSON":    {Flags: 0x81, Payload: []byte(strings.Repeat("[", 4<<20))},
+		"not a map":    {Flags: 1, Payload: []byte{7}},
+	}
+	client := func(op wire.Op) (net.Conn, *wire.Reader, wire.Op) {
+		nc, err := net.Dial("tcp", c.nodes[0].Addrs().Wire)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { nc.Close() })
+		nc.SetDeadline(time.Now().Add(30 * time.Second))
+		b, err := wire.AppendPack(nil, wire.OpAuth, 1, &wire.Auth{Token: secret}, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		nc.Write(b)
+		r := wire.NewReader(nc, wire.MaxLength)
+		if f, err := r.Next(); err != nil || f.Op != wire.OpAuthOK {
+			t.Fatalf("auth: %s, %v", f.Op, err)
+		}
+		return nc, r, op
+	}
+	peer := func(op wire.Op) (net.Conn, *wire.Reader, wire.Op) {
+		p := foreign(t, c.nodes[0].Addrs().Cluster)
+		return p.nc, p.r, op
+	}
+	for _, open := range []func() (net.Conn, *wire.Reader, wire.Op){
+		func() (net.Conn, *wire.Reader, wire.Op) { return client(wire.OpRemember) },
+		func() (net.Conn, *wire.Reader, wire.Op) { return peer(wire.OpOplogPush) },
+		func() (net.Conn, *wire.Reader, wire.Op) { return peer(wire.OpOplogPull) },
+	} {
+		nc, r, op := open()
+		for name, f := range payloads {
+			f.Op, f.Stream = op, 5
+			if _, err := nc.Write(wire.AppendFrame(nil, f)); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			answer, err := r.Next()
+			if err != nil {
+				t.Fatalf("%s to %s: %v", name, op, err)
+			}
+			var e wire.Error
+			if err := wire.Unpack(answer, &e, wire.MaxPlainPeer); err != nil || e.Code != wire.CodeInvalidPayload || answer.Stream != 5 {
+				t.Errorf("%s to %s: %s %+v, %v", name, op, answer.Op, e, err)
+			}
+			if err := other.Ping(t.Context()); err != nil {
+				t.Fatalf("%s disturbed somebody else: %v", name, err)
+			}
+		}
+	}
+}
+
+func TestAReplicaReadsAndARemovedNodeIsGone(t *testing.T) {
+	c := startWith(t, 3, func(i int, cfg *node.Config) {
+		if i == 2 {
+			cfg.Role = node.RoleReadReplica
+			return
+		}
+		cfg.Peers = cfg.Peers[:1] // the voters know each other; the replica knows them
+	})
+	s, caller := c.service(c.leader())
+	r, err := s.Remember(t.Context(), caller, "", node.Draft{Text: "for the replica"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, fc := c.service(2)
+	a, err := f.Recall(t.Context(), fc, index.Query{Text: "replica", K: 1}, node.Freshness{Mode: node.AtIndexMode, Index: r.Index})
+	if err != nil || len(a.Hits) != 1 {
+		t.Errorf("the replica found %+v, %v", a.Hits, err)
+	}
+	member := func() (voter, known bool) {
+		for _, m := range s.RaftStatus().Members {
+			if m.ID == 3 {
+				return m.Voter, true
+			}
+		}
+		return false, false
+	}
+	if voter, known := member(); voter || !known {
+		t.Errorf("the replica is a voter: %t, known: %t", voter, known)
+	}
+	if _, err := s.ChangeMembers(t.Context(), node.MemberChange{Verb: "remove", NodeID: 3}); err != nil {
+		t.Fatal(err)
+	}
+	if _, known := member(); known {
+		t.Error("removed, but a member")
+	}
+}
+
 func TestCloseLeavesNoGoroutine(t *testing.T) {
 	before := runtime.NumGoroutine()
 	c := start(t, 3)

@@ -86,6 +86,7 @@ func (m *machine) Snapshot() (raft.Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.Progress = func(done, total int64) { m.log.Info("writing snapshot", "bytes", done, "of", total) }
 	return s, nil
 }
 
