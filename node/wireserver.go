@@ -98,8 +98,14 @@ func (w *wireServer) remove(ss *session) {
 	}
 }
 
-// watchTokens closes the connections of tokens that were revoked or whose database is gone.
+// tokenCheck is how often tokens are looked at without a reason: some expire, and one may be revoked between
+// the look at it and the opening of its connection.
+const tokenCheck = 2 * time.Second
+
+// watchTokens closes the connections of tokens that were revoked, have expired, or whose database is gone.
 func (w *wireServer) watchTokens() {
+	tick := time.NewTicker(tokenCheck)
+	defer tick.Stop()
 	for w.ctx.Err() == nil {
 		sub := w.s.machine.feed.subscribe()
 		w.checkTokens() // what happened while nobody watched
@@ -110,6 +116,8 @@ func (w *wireServer) watchTokens() {
 				if ok && revokes(o) {
 					w.checkTokens()
 				}
+			case <-tick.C:
+				w.checkTokens()
 			case <-w.ctx.Done():
 				open = false
 			}
