@@ -50,6 +50,9 @@ func (s *Service) Forward(ctx context.Context, body []byte) ([]byte, error) {
 	r := relayed{}
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.ApplyTimeout)
 	defer cancel()
+	if err := s.isOpen(ctx); err != nil {
+		return nil, err
+	}
 	o, err := oplog.Outcome{}, s.notLeader()
 	if s.machine.leads() {
 		if err = readable(body); err == nil {

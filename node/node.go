@@ -117,7 +117,7 @@ func (n *Node) openMemory(ctx context.Context) (err error) {
 	n.machine = newMachine(n.cfg.NodeID, n.state, x, at, newFeed(), n.log)
 	n.clock = oplog.NewClock(n.cfg.NodeID, time.Now)
 	n.clock.Observe(n.state.Last())
-	n.service = &Service{cfg: n.cfg, log: n.log, state: n.state, index: x, machine: n.machine, started: time.Now()}
+	n.service = &Service{cfg: n.cfg, log: n.log, state: n.state, index: x, machine: n.machine, started: time.Now(), opened: make(chan struct{})}
 	n.spawn("follow", n.machine.follow)
 	return nil
 }
@@ -139,6 +139,7 @@ func (n *Node) openRaft(ctx context.Context) (err error) {
 	n.onClose(n.raft.Close)
 	n.service.raft = n.raft
 	n.service.proposer = newProposer(n.raft, n.clock)
+	close(n.service.opened)
 	n.spawn("propose", n.service.proposer.run)
 	n.spawn("lead", n.lead)
 	return nil
@@ -154,7 +155,6 @@ func (n *Node) helloInfo() wire.RaftHello {
 }
 
 func (n *Node) openSurfaces() {
-	n.service.cfg = n.cfg
 	n.wire = newWireServer(n.service)
 	n.onClose(n.wire.close)
 	n.spawn("wire", func(context.Context) error { return n.wire.run(n.wireLn) })

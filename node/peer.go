@@ -19,6 +19,9 @@ var peerHandlers = map[wire.Op]func(*Service, context.Context, wire.Frame) (wire
 
 // Peer implements raft.Handler.
 func (s *Service) Peer(ctx context.Context, f wire.Frame) (wire.Frame, error) {
+	if err := s.isOpen(ctx); err != nil {
+		return wire.Frame{}, err
+	}
 	h, ok := peerHandlers[f.Op]
 	if !ok {
 		return wire.Pack(wire.OpError, f.Stream, &wire.Error{Code: wire.CodeInvalidPayload, Message: "unsupported cluster opcode: " + f.Op.Name()}, f.JSON())

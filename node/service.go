@@ -26,7 +26,8 @@ type Service struct {
 	proposer *proposer
 	machine  *machine
 	started  time.Time
-	conns    atomic.Int64 // clients' wire connections
+	opened   chan struct{} // closed when raft and proposer are set; peers may ask before
+	conns    atomic.Int64  // clients' wire connections
 }
 
 // Connections is how many clients are connected to the wire port.
@@ -118,6 +119,16 @@ func (s *Service) notLeader() error {
 
 // ErrNoLeader is the refusal while nobody leads.
 var ErrNoLeader = &oplog.Error{Kind: oplog.Unavailable, Text: "no leader elected (cluster not ready)"}
+
+// isOpen waits until the node has put the service together: the peer port listens a moment earlier.
+func (s *Service) isOpen(ctx context.Context) error {
+	select {
+	case <-s.opened:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
 
 // waitIndexed waits until this node has applied an index and can find what it brought.
 func (s *Service) waitIndexed(ctx context.Context, i oplog.Index) error {

@@ -21,11 +21,12 @@ const (
 
 // wireServer accepts the clients' binary protocol.
 type wireServer struct {
-	s      *Service
-	ctx    context.Context
-	cancel context.CancelFunc
-	tasks  sync.WaitGroup
-	slots  chan struct{} // requests under way over all connections
+	s        *Service
+	ctx      context.Context
+	cancel   context.CancelFunc
+	tasks    sync.WaitGroup
+	accepted chan struct{} // closed when no more connections are taken, so that tasks only shrink
+	slots    chan struct{} // requests under way over all connections
 
 	mu       sync.Mutex
 	sessions map[*session]struct{}
@@ -35,15 +36,20 @@ type wireServer struct {
 }
 
 func newWireServer(s *Service) *wireServer {
-	w := &wireServer{s: s, slots: make(chan struct{}, s.cfg.MaxInFlight), sessions: map[*session]struct{}{}, perIP: map[string]int{}}
+	w := &wireServer{s: s, accepted: make(chan struct{}), slots: make(chan struct{}, s.cfg.MaxInFlight), sessions: map[*session]struct{}{}, perIP: map[string]int{}}
 	w.ctx, w.cancel = context.WithCancel(context.Background())
 	return w
 }
 
 func (w *wireServer) run(ln net.Listener) error {
 	w.mu.Lock()
+	if w.closed {
+		w.mu.Unlock()
+		return nil
+	}
 	w.ln = ln
 	w.mu.Unlock()
+	defer close(w.accepted)
 	w.tasks.Go(w.watchTokens)
 	for {
 		nc, err := ln.Accept()
@@ -169,6 +175,7 @@ func (w *wireServer) close() error {
 	w.mu.Unlock()
 	if ln != nil {
 		ln.Close()
+		<-w.accepted
 	}
 	w.finish(time.Second)
 	w.cancel()

@@ -166,7 +166,7 @@ func TestDevFromTheShell(t *testing.T) {
 		t.Errorf("unknown verb: exit %d", code)
 	}
 	if took, err := p.stop(); err != nil || took > 5*time.Second {
-		t.Errorf("SIGTERM: %v after %s", err, took)
+		t.Errorf("SIGTERM: %v after %s\n%s", err, took, p.log)
 	}
 }
 
