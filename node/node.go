@@ -9,7 +9,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
@@ -97,7 +96,7 @@ func ignoreClosed(err error) error {
 func (n *Node) openMemory(ctx context.Context) (err error) {
 	path := filepath.Join(n.cfg.Home, "state.db")
 	opts := oplog.Options{RetainOps: n.cfg.RetainOps, RetainTime: n.cfg.RetainTime}
-	if n.state, err = oplog.Open(path, opts); oplog.IsCorrupt(err) && !strings.Contains(err.Error(), "timeout") {
+	if n.state, err = oplog.Open(path, opts); oplog.IsCorrupt(err) {
 		aside := fmt.Sprintf("%s.corrupt-%d", path, time.Now().Unix())
 		n.log.Error("state unreadable, moved aside", "path", path, "aside", aside, "err", err)
 		if err := os.Rename(path, aside); err != nil {

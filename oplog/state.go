@@ -11,6 +11,7 @@ import (
 	"time"
 
 	bolt "go.etcd.io/bbolt"
+	berrors "go.etcd.io/bbolt/errors"
 )
 
 // FormatVersion is the state file's. A node refuses a file of a later one.
@@ -86,8 +87,11 @@ func openFile(path string, o Options) (_ *bolt.DB, m mark, err error) {
 		NoFreelistSync: true,
 		FreelistType:   bolt.FreelistMapType,
 	})
-	if err != nil {
+	switch {
+	case errors.Is(err, berrors.ErrInvalid), errors.Is(err, berrors.ErrVersionMismatch), errors.Is(err, berrors.ErrChecksum):
 		return nil, m, fmt.Errorf("%w: %s: %w", ErrState, path, err)
+	case err != nil: // held by another process, no permission, no descriptor: nothing is wrong with the file
+		return nil, m, fmt.Errorf("state %s: %w", path, err)
 	}
 	defer func() {
 		if err != nil {
