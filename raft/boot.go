@@ -62,7 +62,7 @@ func (n *Node) tryForm() {
 	if !all || n.cfg.Role != "voter" || lowest != n.cfg.NodeID || n.amnesiac() {
 		return
 	}
-	if err := n.raft.BootstrapCluster(hraft.Configuration{Servers: servers}).Error(); err != nil {
+	if err := n.await(n.raft.BootstrapCluster(hraft.Configuration{Servers: servers})); err != nil {
 		n.log.Warn("cluster not formed", "err", err)
 		return
 	}

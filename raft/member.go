@@ -69,7 +69,7 @@ func (n *Node) join(m wire.Membership) (string, error) {
 	} else {
 		f = n.raft.AddNonvoter(serverID(m.NodeID), hraft.ServerAddress(m.Addr), 0, changeTimeout)
 	}
-	if err := f.Error(); err != nil {
+	if err := n.await(f); err != nil {
 		return "", meaning(err)
 	}
 	n.want(m.NodeID, m.Role != "read_replica")
@@ -125,7 +125,7 @@ func (n *Node) makeVoter(m wire.Membership) (string, error) {
 	if s.Suffrage == hraft.Voter {
 		return fmt.Sprintf("node %d is a voter already", m.NodeID), nil
 	}
-	if err := n.raft.AddVoter(s.ID, s.Address, 0, changeTimeout).Error(); err != nil {
+	if err := n.await(n.raft.AddVoter(s.ID, s.Address, 0, changeTimeout)); err != nil {
 		return "", meaning(err)
 	}
 	return fmt.Sprintf("node %d is a voter", m.NodeID), nil
@@ -136,7 +136,7 @@ func (n *Node) remove(m wire.Membership) (string, error) {
 		return "", fmt.Errorf("%w: node %d is no member", ErrRefused, m.NodeID)
 	}
 	n.want(m.NodeID, false)
-	if err := n.raft.RemoveServer(serverID(m.NodeID), 0, changeTimeout).Error(); err != nil {
+	if err := n.await(n.raft.RemoveServer(serverID(m.NodeID), 0, changeTimeout)); err != nil {
 		return "", meaning(err)
 	}
 	return fmt.Sprintf("node %d removed", m.NodeID), nil
@@ -151,7 +151,7 @@ func (n *Node) transfer(m wire.Membership) (string, error) {
 		}
 		move = func() hraft.Future { return n.raft.LeadershipTransferToServer(s.ID, s.Address) }
 	}
-	if err := move().Error(); err != nil {
+	if err := n.await(move()); err != nil {
 		return "", fmt.Errorf("transfer: %w", err)
 	}
 	return "leadership handed over", nil

@@ -31,9 +31,10 @@ type Node struct {
 	lost      atomic.Bool   // see amnesiac
 	ready     atomic.Uint64 // term whose barrier this node, leading, has applied; 0 for none
 
-	ctx    context.Context
-	cancel context.CancelFunc
-	tasks  sync.WaitGroup
+	ctx     context.Context
+	cancel  context.CancelFunc
+	tasks   sync.WaitGroup
+	stopped chan struct{} // closed when the library has shut down
 
 	mu      sync.Mutex
 	peers   map[uint32]*peerState // what the leader knows of the others
@@ -49,7 +50,7 @@ type peerState struct {
 // Open starts the member: it listens, opens its log, and takes part. ctx bounds the opening only.
 func Open(ctx context.Context, cfg Config, sm StateMachine) (_ *Node, err error) {
 	cfg = cfg.withDefaults()
-	n := &Node{cfg: cfg, log: cfg.Logger, sm: sm, peers: map[uint32]*peerState{}, wanted: map[uint32]bool{}, changed: make(chan struct{})}
+	n := &Node{cfg: cfg, log: cfg.Logger, sm: sm, peers: map[uint32]*peerState{}, wanted: map[uint32]bool{}, changed: make(chan struct{}), stopped: make(chan struct{})}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	n.pool = newPool(n)
 	n.transport = &transport{n: n, consumer: make(chan hraft.RPC)}
@@ -111,7 +112,8 @@ func (n *Node) library(snaps hraft.SnapshotStore) *hraft.Config {
 	c.LeaderLeaseTimeout = n.cfg.Election * 3 / 10
 	c.CommitTimeout = min(20*time.Millisecond, n.cfg.Heartbeat/2) // how long a follower may not know that a record is committed
 	c.MaxAppendEntries = 512
-	c.BatchApplyCh = true
+	// A record that still waits in a buffered queue at Shutdown is never answered; the leader batches what waits either way.
+	c.BatchApplyCh = false
 	c.SnapshotThreshold = n.cfg.SnapshotThreshold
 	c.SnapshotInterval = n.cfg.SnapshotInterval
 	c.TrailingLogs = n.cfg.TrailingLogs
@@ -146,11 +148,25 @@ func (n *Node) Close() error {
 	if n.raft != nil {
 		errs = append(errs, n.raft.Shutdown().Error())
 	}
+	close(n.stopped)
 	n.tasks.Wait()
 	if n.logs != nil {
 		errs = append(errs, n.logs.Close())
 	}
 	return errors.Join(errs...)
+}
+
+// await waits for what the library was asked. It forgets to answer some of what is under way when it shuts down:
+// the outcome is unknown then.
+func (n *Node) await(f hraft.Future) error {
+	done := make(chan error, 1)
+	go func() { done <- f.Error() }() // left behind, with the library's own state, when it never answers
+	select {
+	case err := <-done:
+		return err
+	case <-n.stopped:
+		return hraft.ErrRaftShutdown
+	}
 }
 
 // handOver gives leadership away and waits for it, but not for ever.
@@ -271,7 +287,7 @@ func (n *Node) settle() bool {
 	if n.ready.Load() == term {
 		return false
 	}
-	if err := n.raft.Barrier(n.cfg.Election).Error(); err != nil {
+	if err := n.await(n.raft.Barrier(n.cfg.Election)); err != nil {
 		return false
 	}
 	if n.raft.State() != hraft.Leader || n.Term() != term {

@@ -13,6 +13,7 @@ import (
 
 // Future is a record on its way.
 type Future struct {
+	n   *Node
 	f   hraft.ApplyFuture
 	err error
 }
@@ -26,7 +27,7 @@ func (n *Node) Propose(_ context.Context, data []byte) *Future {
 	if !n.IsLeader() {
 		return &Future{err: ErrNotLeader}
 	}
-	return &Future{f: n.raft.Apply(data, enqueueTimeout)}
+	return &Future{n: n, f: n.raft.Apply(data, enqueueTimeout)}
 }
 
 // Wait returns the record's index and what the state machine made of it. Errors are ErrNotLeader and
@@ -35,7 +36,7 @@ func (f *Future) Wait() (index uint64, result any, err error) {
 	if f.err != nil {
 		return 0, nil, f.err
 	}
-	if err := f.f.Error(); err != nil {
+	if err := f.n.await(f.f); err != nil {
 		return 0, nil, meaning(err)
 	}
 	return f.f.Index(), f.f.Response(), nil
@@ -46,7 +47,7 @@ func (f *Future) Wait() (index uint64, result any, err error) {
 func (n *Node) ReadIndex(ctx context.Context) (uint64, error) {
 	if n.IsLeader() {
 		i, _ := n.sm.Applied()
-		if err := n.raft.VerifyLeader().Error(); err != nil {
+		if err := n.await(n.raft.VerifyLeader()); err != nil {
 			return 0, fmt.Errorf("%w: %w", ErrNoLeader, err)
 		}
 		return i, nil
