@@ -80,6 +80,16 @@ func (s *Service) write(ctx context.Context, c Caller, w write) (Written, error)
 	return Written{Index: d.Index, Replayed: d.Replayed, Results: d.Results}, nil
 }
 
+// Commit proposes operations of a surface's own making: they stand or fall together.
+func (s *Service) Commit(ctx context.Context, c Caller, key string, ops ...oplog.Op) (Written, error) {
+	return s.write(ctx, c, write{scope: Write, key: key, ops: ops})
+}
+
+// View runs f on the state when it is fresh enough.
+func (s *Service) View(ctx context.Context, c Caller, fr Freshness, f func(*oplog.View) error) error {
+	return s.read(ctx, c, fr, f)
+}
+
 // maxKey bounds an idempotency key.
 const maxKey = 512
 

@@ -107,11 +107,11 @@ func (e *env) entry(t *testing.T, d *datadriven.TestData) string {
 // op makes an operation of its kind's name and its Go fields as JSON; times are left to the script's clock.
 func (e *env) op(t *testing.T, name, fields string) Op {
 	t.Helper()
-	for k, text := range kindText {
-		if text != name {
+	for _, k := range kinds {
+		if k.name != name {
 			continue
 		}
-		op := ops[k]()
+		op := k.make()
 		if fields == "" {
 			fields = "{}"
 		}

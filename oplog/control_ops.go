@@ -51,6 +51,16 @@ type Advertise struct {
 	Version string `msgpack:"v"`
 }
 
+var controlFamily = family{
+	{KindInit, "init", func() Op { return new(Init) }},
+	{KindCreateDB, "create_database", func() Op { return new(CreateDB) }},
+	{KindDropDB, "drop_database", func() Op { return new(DropDB) }},
+	{KindCreateToken, "create_token", func() Op { return new(CreateToken) }},
+	{KindRevokeToken, "revoke_token", func() Op { return new(RevokeToken) }},
+	{KindSetQuota, "set_quota", func() Op { return new(SetQuota) }},
+	{KindAdvertise, "advertise", func() Op { return new(Advertise) }},
+}
+
 // Kind implements Op.
 func (*Init) Kind() OpKind { return KindInit }
 

@@ -91,11 +91,11 @@ func DecodeEntry(body []byte) (e Entry, err error) {
 		if err != nil {
 			return e, fmt.Errorf("%w: operation %d: %w", ErrRecord, i, err)
 		}
-		make, ok := ops[OpKind(k)]
+		known, ok := kinds[OpKind(k)]
 		if !ok {
-			return e, fmt.Errorf("%w: operation kind %d is from a newer version (this one knows up to %d)", ErrRecord, k, highestKnownKind)
+			return e, fmt.Errorf("%w: operation kind %d is from a newer version", ErrRecord, k)
 		}
-		op := make()
+		op := known.make()
 		if err := dec.Decode(op); err != nil {
 			return e, fmt.Errorf("%w: %s: %w", ErrRecord, OpKind(k), err)
 		}

@@ -14,6 +14,10 @@ type Foreign struct {
 	Related *Relate   `msgpack:"el,omitempty"`
 }
 
+var foreignFamily = family{
+	{KindForeign, "foreign", func() Op { return new(Foreign) }},
+}
+
 // Kind implements Op.
 func (*Foreign) Kind() OpKind { return KindForeign }
 

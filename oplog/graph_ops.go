@@ -46,6 +46,13 @@ type Alias struct {
 	At        Time   `msgpack:"at"`
 }
 
+var graphFamily = family{
+	{KindRelate, "relate", func() Op { return new(Relate) }},
+	{KindUnrelate, "unrelate", func() Op { return new(Unrelate) }},
+	{KindClaim, "claim", func() Op { return new(Claim) }},
+	{KindAlias, "alias", func() Op { return new(Alias) }},
+}
+
 // Kind implements Op.
 func (*Relate) Kind() OpKind { return KindRelate }
 

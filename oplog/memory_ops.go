@@ -66,6 +66,13 @@ type Hit struct {
 	At    Time   `msgpack:"a"`
 }
 
+var memoryFamily = family{
+	{KindRemember, "remember", func() Op { return new(Remember) }},
+	{KindCorrect, "correct", func() Op { return new(Correct) }},
+	{KindForget, "forget", func() Op { return new(Forget) }},
+	{KindReinforce, "reinforce", func() Op { return new(Reinforce) }},
+}
+
 // Kind implements Op.
 func (*Remember) Kind() OpKind { return KindRemember }
 

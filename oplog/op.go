@@ -3,7 +3,8 @@ package oplog
 // OpKind is an operation's number in the log. Numbers are for ever: append, never renumber.
 type OpKind uint8
 
-// The operations. Gaps are left for the families that grow.
+// The operations. Each subject has a range of numbers: memories from 10, relations 20, sessions 30, raw events 40,
+// covenants 50, cognition 70, the control plane 80, strangers 90.
 const (
 	KindInit         OpKind = 1
 	KindRemember     OpKind = 10
@@ -24,7 +25,6 @@ const (
 	KindSetQuota     OpKind = 84
 	KindAdvertise    OpKind = 85
 	KindForeign      OpKind = 90
-	highestKnownKind        = KindForeign
 )
 
 // An Op is one thing that happens to memory.
@@ -36,39 +36,32 @@ type Op interface {
 	apply(*applying) (Result, *Error)
 }
 
-// ops makes an empty operation of each kind, for the decoder. It is also the list of what this version can read.
-var ops = map[OpKind]func() Op{
-	KindInit:         func() Op { return new(Init) },
-	KindRemember:     func() Op { return new(Remember) },
-	KindCorrect:      func() Op { return new(Correct) },
-	KindForget:       func() Op { return new(Forget) },
-	KindReinforce:    func() Op { return new(Reinforce) },
-	KindRelate:       func() Op { return new(Relate) },
-	KindUnrelate:     func() Op { return new(Unrelate) },
-	KindClaim:        func() Op { return new(Claim) },
-	KindAlias:        func() Op { return new(Alias) },
-	KindSessionStart: func() Op { return new(SessionStart) },
-	KindSessionEnd:   func() Op { return new(SessionEnd) },
-	KindAbandon:      func() Op { return new(Abandon) },
-	KindCreateDB:     func() Op { return new(CreateDB) },
-	KindDropDB:       func() Op { return new(DropDB) },
-	KindCreateToken:  func() Op { return new(CreateToken) },
-	KindRevokeToken:  func() Op { return new(RevokeToken) },
-	KindSetQuota:     func() Op { return new(SetQuota) },
-	KindAdvertise:    func() Op { return new(Advertise) },
-	KindForeign:      func() Op { return new(Foreign) },
+// family lists the operations of one subject; it stands beside them.
+type family []struct {
+	kind OpKind
+	name string
+	make func() Op // an empty one, for the decoder
 }
 
-var kindText = map[OpKind]string{
-	KindInit: "init", KindRemember: "remember", KindCorrect: "correct", KindForget: "forget",
-	KindReinforce: "reinforce", KindRelate: "relate", KindUnrelate: "unrelate", KindClaim: "claim",
-	KindAlias: "alias", KindSessionStart: "session_start", KindSessionEnd: "session_end",
-	KindAbandon: "session_abandon", KindCreateDB: "create_database", KindDropDB: "drop_database",
-	KindCreateToken: "create_token", KindRevokeToken: "revoke_token", KindSetQuota: "set_quota",
-	KindAdvertise: "advertise", KindForeign: "foreign",
+// families is what this version can read.
+var families = []family{memoryFamily, graphFamily, sessionFamily, controlFamily, foreignFamily}
+
+type kindInfo struct {
+	name string
+	make func() Op
 }
 
-func (k OpKind) String() string { return kindText[k] }
+var kinds = func() map[OpKind]kindInfo {
+	m := map[OpKind]kindInfo{}
+	for _, f := range families {
+		for _, k := range f {
+			m[k.kind] = kindInfo{k.name, k.make}
+		}
+	}
+	return m
+}()
+
+func (k OpKind) String() string { return kinds[k].name }
 
 // A Result is what one operation came to. Which fields are set depends on the operation.
 type Result struct {

@@ -28,6 +28,12 @@ type Abandon struct {
 	At     Time   `msgpack:"at"`
 }
 
+var sessionFamily = family{
+	{KindSessionStart, "session_start", func() Op { return new(SessionStart) }},
+	{KindSessionEnd, "session_end", func() Op { return new(SessionEnd) }},
+	{KindAbandon, "session_abandon", func() Op { return new(Abandon) }},
+}
+
 // Kind implements Op.
 func (*SessionStart) Kind() OpKind { return KindSessionStart }
 

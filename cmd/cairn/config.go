@@ -56,12 +56,13 @@ type file struct {
 		RetainHours      int `toml:"retain_hours"`
 	} `toml:"log"`
 
+	Local localConfig `toml:"local"`
+
 	// Known, and without effect in this build: notYet says which of them a file sets.
 	TLS        map[string]any `toml:"tls"`
 	Encryption map[string]any `toml:"encryption"`
 	Embedding  map[string]any `toml:"embedding"`
 	Background map[string]any `toml:"background"`
-	Local      map[string]any `toml:"local"`
 	Raft       map[string]any `toml:"raft"`
 	Index      map[string]any `toml:"index"`
 }
@@ -91,7 +92,7 @@ func asks(section map[string]any) bool {
 // notYet names the sections that are understood and change nothing.
 func (f *file) notYet() (names []string) {
 	for name, section := range map[string]map[string]any{"embedding": f.Embedding, "background": f.Background,
-		"local": f.Local, "raft": f.Raft, "index": f.Index} {
+		"raft": f.Raft, "index": f.Index} {
 		if len(section) > 0 {
 			names = append(names, name)
 		}
@@ -106,18 +107,18 @@ type filePeer struct {
 }
 
 // loadConfig reads a configuration. Unknown keys are named in warnings, or refused when strict.
-func loadConfig(path string, strict bool, env func(string) string, log *slog.Logger) (node.Config, error) {
+func loadConfig(path string, strict bool, env func(string) string, log *slog.Logger) (setup, error) {
 	raw, err := os.ReadFile(path)
 	if err != nil {
-		return node.Config{}, hinted{err, "`cairn cluster init` writes one"}
+		return setup{}, hinted{err, "`cairn cluster init` writes one"}
 	}
 	f, unknown, err := parseConfig(raw)
 	if err != nil {
-		return node.Config{}, fmt.Errorf("%s: %w", path, err)
+		return setup{}, fmt.Errorf("%s: %w", path, err)
 	}
 	if len(unknown) > 0 {
 		if strict {
-			return node.Config{}, fmt.Errorf("%s: unknown keys: %s", path, strings.Join(unknown, ", "))
+			return setup{}, fmt.Errorf("%s: unknown keys: %s", path, strings.Join(unknown, ", "))
 		}
 		log.Warn("unknown configuration keys are ignored", "path", path, "keys", strings.Join(unknown, ", "))
 	}
@@ -125,16 +126,16 @@ func loadConfig(path string, strict bool, env func(string) string, log *slog.Log
 		log.Warn("configuration sections without effect in this build", "path", path, "sections", strings.Join(names, ", "))
 	}
 	if err := f.protections(); err != nil {
-		return node.Config{}, hinted{fmt.Errorf("%s: %w", path, err), "remove the section and protect the ports and the disk by other means"}
+		return setup{}, hinted{fmt.Errorf("%s: %w", path, err), "remove the section and protect the ports and the disk by other means"}
 	}
 	if err := override(&f, env); err != nil {
-		return node.Config{}, err
+		return setup{}, err
 	}
 	c, err := f.node()
 	if err != nil {
-		return c, fmt.Errorf("%s: %w", path, err)
+		return setup{}, fmt.Errorf("%s: %w", path, err)
 	}
-	return c, nil
+	return setup{node: c, local: f.Local}, nil
 }
 
 func parseConfig(raw []byte) (f file, unknown []string, err error) {

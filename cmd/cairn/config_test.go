@@ -20,7 +20,7 @@ func loadText(t *testing.T, text string, strict bool, env map[string]string) (no
 	}
 	var log bytes.Buffer
 	c, err := loadConfig(path, strict, func(name string) string { return env[name] }, slog.New(slog.NewTextHandler(&log, nil)))
-	return c, log.String(), err
+	return c.node, log.String(), err
 }
 
 func TestConfigFile(t *testing.T) {
@@ -115,10 +115,11 @@ func TestInitWritesWhatServeReads(t *testing.T) {
 		t.Errorf("printed %q, want %q", &out, want)
 	}
 	noEnv := func(string) string { return "" }
-	c, err := loadConfig(one, true, noEnv, slog.New(slog.DiscardHandler))
+	up, err := loadConfig(one, true, noEnv, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
+	c := up.node
 	if c.NodeID != 2 || c.Home != dir || c.Wire != "0.0.0.0:8000" || c.HTTP != "0.0.0.0:8001" || c.Cluster != "0.0.0.0:8003" ||
 		c.Advertise != "c:3" || c.Secret != "s3cret" || len(c.Peers) != 2 || c.Peers[1].Addr != "b:2" {
 		t.Errorf("%+v", c)
@@ -135,7 +136,8 @@ func TestInitWritesWhatServeReads(t *testing.T) {
 		t.Fatalf("exit %d: %s", code, &errw)
 	}
 	for i, at := range []string{"127.0.0.1:7600", "127.0.0.1:7610", "127.0.0.1:7620"} {
-		c, err := loadConfig(filepath.Join(dir, "node"+string(rune('1'+i))+".toml"), true, noEnv, slog.New(slog.DiscardHandler))
+		up, err := loadConfig(filepath.Join(dir, "node"+string(rune('1'+i))+".toml"), true, noEnv, slog.New(slog.DiscardHandler))
+		c := up.node
 		if err != nil || c.Wire != at || c.NodeID != uint32(i+1) || len(c.Peers) != 2 || c.Heartbeat != devHeartbeat || c.Election != devElection {
 			t.Errorf("node %d: %+v, %v", i+1, c, err)
 		}

@@ -69,11 +69,11 @@ When it serves reads and writes it prints one JSON line on stdout. Everything el
 				}
 				cfg.Wire, cfg.HTTP, cfg.Cluster = loopback(base), loopback(base+1), loopback(base+3)
 			}
-			return a.runNode(c.Context(), cfg, a.banner)
+			return a.runNode(c.Context(), setup{node: cfg, dev: true, base: base}, a.banner)
 		},
 	}
 	c.Flags().StringVar(&home, "home", cmp.Or(os.Getenv("CAIRN_HOME"), defaultHome), "data directory")
-	c.Flags().IntVar(&base, "port-base", 0, "wire on this port, gateway +1, cluster +3")
+	c.Flags().IntVar(&base, "port-base", 0, "wire on this port, gateway +1, cluster +3, stringd +4, Covenant's HTTP mirror +5")
 	l.flags(c)
 	return c
 }
@@ -82,19 +82,34 @@ func loopback(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
 
 // readyLine is what stdout says when the node serves.
 type readyLine struct {
-	Ready   bool   `json:"ready"`
-	NodeID  uint32 `json:"node_id"`
-	Wire    string `json:"wire"`
-	HTTP    string `json:"http"`
-	Cluster string `json:"cluster"`
-	Home    string `json:"home"`
+	Ready    bool   `json:"ready"`
+	NodeID   uint32 `json:"node_id"`
+	Wire     string `json:"wire"`
+	HTTP     string `json:"http"`
+	Cluster  string `json:"cluster"`
+	String   string `json:"string,omitempty"`
+	Sift     string `json:"sift,omitempty"`
+	Covenant string `json:"covenant,omitempty"`
+	Process  string `json:"process,omitempty"`
+	Home     string `json:"home"`
 }
 
 // stopTimeout is how long a node may take to stop.
 const stopTimeout = 5 * time.Second
 
+// setup is all that a running node is made from.
+type setup struct {
+	node  node.Config
+	local localConfig
+	dev   bool
+	base  int // of the ports, 0 for the protocols' own
+}
+
 // runNode runs a node until ctx ends or it fails.
-func (a *app) runNode(ctx context.Context, cfg node.Config, banner func(readyLine)) (err error) {
+func (a *app) runNode(ctx context.Context, up setup, banner func(readyLine)) (err error) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	cfg := up.node
 	if cfg.Home, err = filepath.Abs(cfg.Home); err != nil {
 		return err
 	}
@@ -107,13 +122,19 @@ func (a *app) runNode(ctx context.Context, cfg node.Config, banner func(readyLin
 	if err := writeAddresses(cfg.Home, addrs); err != nil {
 		return err
 	}
+	line := readyLine{Ready: true, NodeID: max(cfg.NodeID, 1), Wire: addrs.Wire, HTTP: "http://" + addrs.HTTP, Cluster: addrs.Cluster, Home: cfg.Home}
+	closeLocal, err := openSurfaces(ctx, &host{node: n, home: cfg.Home, run: cmp.Or(up.local.Home, filepath.Join(cfg.Home, "run")),
+		local: up.local, dev: up.dev, base: up.base, log: cfg.Logger, stop: stop, line: &line})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeLocal()) }()
 	if err := n.Ready(ctx); err != nil {
 		if ctx.Err() != nil {
 			return nil // told to stop before it was ready
 		}
 		return err
 	}
-	line := readyLine{Ready: true, NodeID: max(cfg.NodeID, 1), Wire: addrs.Wire, HTTP: "http://" + addrs.HTTP, Cluster: addrs.Cluster, Home: cfg.Home}
 	b, err := json.Marshal(line)
 	if err != nil {
 		return err

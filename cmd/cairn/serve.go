@@ -18,15 +18,15 @@ func (a *app) serve() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			cfg, err := loadConfig(path, strict, os.Getenv, log)
+			up, err := loadConfig(path, strict, os.Getenv, log)
 			if err != nil {
 				return err
 			}
 			if home != "" {
-				cfg.Home = home
+				up.node.Home = home
 			}
-			cfg.Version, cfg.Logger = buildVersion(), log
-			return a.runNode(c.Context(), cfg, nil)
+			up.node.Version, up.node.Logger = buildVersion(), log
+			return a.runNode(c.Context(), up, nil)
 		},
 	}
 	c.Flags().StringVarP(&path, "config", "c", cmp.Or(os.Getenv("CAIRN_CONFIG"), os.Getenv("YANTRIKDB_CONFIG"), "cairn.toml"), "configuration file")

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+
+	"github.com/cairndb/cairn/index"
+	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/oplog"
+)
+
+// localConfig is the [local] section: the surfaces for clients on this host.
+type localConfig struct {
+	Home          string   `toml:"home"`           // where their sockets and files are; HOME/run by default
+	Disable       []string `toml:"disable"`        // names of surfaces that are not opened
+	AllowShutdown *bool    `toml:"allow_shutdown"` // clients may stop the node; true by default
+}
+
+func (l localConfig) allowShutdown() bool { return l.AllowShutdown == nil || *l.AllowShutdown }
+
+// host is what a local surface gets of the process it runs in.
+type host struct {
+	node  *node.Node
+	home  string // of the node, absolute
+	run   string // directory for sockets and the surfaces' own files
+	local localConfig
+	dev   bool
+	base  int // of the ports, 0 for the protocols' own
+	log   *slog.Logger
+	stop  func()     // asks the process to stop, as SIGTERM does
+	line  *readyLine // where a surface says where it listens
+}
+
+// port is the loopback address of a surface: def, unless the ports have a base.
+func (h *host) port(offset, def int) string {
+	if h.base == 0 {
+		return loopback(def)
+	}
+	return loopback(h.base + offset)
+}
+
+// surfaces are the protocols spoken on this host only, in the order they open. Open returns what closes one; nil when
+// there is nothing to serve.
+var surfaces = []struct {
+	name string
+	open func(context.Context, *host) (func() error, error)
+}{}
+
+// openSurfaces opens them all, or none.
+func openSurfaces(ctx context.Context, h *host) (closeAll func() error, err error) {
+	var closers []func() error
+	closeAll = func() (err error) {
+		for _, c := range slices.Backward(closers) {
+			err = errors.Join(err, c())
+		}
+		return err
+	}
+	for _, s := range surfaces {
+		if slices.Contains(h.local.Disable, s.name) {
+			continue
+		}
+		c, err := s.open(ctx, h)
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("%s: %w", s.name, err), closeAll())
+		}
+		if c != nil {
+			closers = append(closers, c)
+		}
+	}
+	return closeAll, nil
+}
+
+// memory is one database as the local surfaces see it: they ask for interfaces that it meets, and know no node.
+type memory struct {
+	svc      *node.Service
+	database string
+}
+
+// Write proposes operations that stand or fall together. A key makes it safe to ask again.
+func (m memory) Write(ctx context.Context, key string, ops ...oplog.Op) ([]oplog.Result, oplog.Index, error) {
+	c, err := m.svc.Local(m.database)
+	if err != nil {
+		return nil, 0, err
+	}
+	w, err := m.svc.Commit(ctx, c, key, ops...)
+	return w.Results, w.Index, err
+}
+
+// View reads the state as this node has applied it.
+func (m memory) View(ctx context.Context, f func(*oplog.View, oplog.DB) error) error {
+	c, err := m.svc.Local(m.database)
+	if err != nil {
+		return err
+	}
+	return m.svc.View(ctx, c, node.Freshness{}, func(v *oplog.View) error { return f(v, c.DB) })
+}
+
+// Recall finds memories.
+func (m memory) Recall(ctx context.Context, q index.Query) ([]index.Hit, index.Info, error) {
+	c, err := m.svc.Local(m.database)
+	if err != nil {
+		return nil, index.Info{}, err
+	}
+	a, err := m.svc.Recall(ctx, c, q, node.Freshness{})
+	return a.Hits, a.Info, err
+}
