@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -128,7 +129,7 @@ func (n *Node) openRaft(ctx context.Context) (err error) {
 	}
 	n.raft, err = raft.Open(ctx, raft.Config{
 		NodeID: n.cfg.NodeID, Dir: filepath.Join(n.cfg.Home, "raft"), Addr: n.cfg.Cluster, Advertise: cmp.Or(n.cfg.Advertise, n.cfg.Cluster),
-		Secret: n.cfg.Secret, Role: n.cfg.Role, Peers: peers, Heartbeat: n.cfg.Heartbeat, Election: n.cfg.Election,
+		Secret: n.cfg.Secret, Role: n.cfg.Role, Peers: peers, Alone: n.alone(), Heartbeat: n.cfg.Heartbeat, Election: n.cfg.Election,
 		SnapshotThreshold: n.cfg.SnapshotThreshold, SnapshotInterval: n.cfg.SnapshotInterval, TrailingLogs: n.cfg.TrailingLogs,
 		Hello: n.helloInfo, Handler: n.service, Dial: n.cfg.Dial, Logger: n.log,
 	}, n.machine)
@@ -142,6 +143,15 @@ func (n *Node) openRaft(ctx context.Context) (err error) {
 	n.spawn("propose", n.service.proposer.run)
 	n.spawn("lead", n.lead)
 	return nil
+}
+
+// alone says whether the state knows of no other node, and the configuration names none.
+func (n *Node) alone() (yes bool) {
+	_ = n.state.Read(func(v *oplog.View) error { // an unreadable state did not open
+		yes = len(n.cfg.Peers) == 0 && !slices.ContainsFunc(v.Nodes(), func(i oplog.NodeInfo) bool { return i.ID != n.cfg.NodeID })
+		return nil
+	})
+	return yes
 }
 
 func (n *Node) helloInfo() wire.RaftHello {

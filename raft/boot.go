@@ -16,10 +16,6 @@ import (
 // cluster with all of them; the others wait to be spoken to. A node that has a configuration does nothing here,
 // and one that cannot reach every configured voter starts nothing: so at most one cluster is ever formed.
 func (n *Node) form() {
-	if n.amnesiac() && len(n.cfg.Peers) == 0 {
-		n.log.Error("the log of a cluster of one was lost; starting again from the state")
-		n.remembered(1, 1)
-	}
 	const pause = 200 * time.Millisecond
 	for wait := time.Duration(0); ; wait = pause {
 		select {

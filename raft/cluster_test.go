@@ -82,6 +82,7 @@ func (noHandler) Peer(_ context.Context, f wire.Frame) (wire.Frame, error) {
 type cluster struct {
 	t     testing.TB
 	addrs []string
+	dirs  []string
 	nodes []*Node
 	sms   []*list
 }
@@ -110,8 +111,16 @@ func freeAddr(t testing.TB) string {
 func (c *cluster) open(i int, secret string, peers []string) {
 	c.t.Helper()
 	c.sms[i] = &list{}
-	n, err := Open(context.Background(), Config{NodeID: uint32(i + 1), Dir: c.t.TempDir(), Addr: c.addrs[i], Secret: secret, Peers: peers,
-		Heartbeat: 250 * time.Millisecond, Election: time.Second, Handler: noHandler{}}, c.sms[i])
+	c.dirs = slices.Grow(c.dirs, len(c.nodes))[:len(c.nodes)]
+	c.dirs[i] = c.t.TempDir()
+	c.reopen(i, secret, peers)
+}
+
+// reopen starts a node on the files and the state that are there.
+func (c *cluster) reopen(i int, secret string, peers []string) {
+	c.t.Helper()
+	n, err := Open(context.Background(), Config{NodeID: uint32(i + 1), Dir: c.dirs[i], Addr: c.addrs[i], Secret: secret, Peers: peers,
+		Alone: len(peers) == 0, Heartbeat: 250 * time.Millisecond, Election: time.Second, Handler: noHandler{}}, c.sms[i])
 	if err != nil {
 		c.t.Fatal(err)
 	}

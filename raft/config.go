@@ -20,6 +20,7 @@ type Config struct {
 	Secret    string
 	Role      string   // voter; or read_replica
 	Peers     []string // the other members' peer addresses; empty starts a cluster of one
+	Alone     bool     // nobody else is known to have been a member: the state here is all there is
 	Voters    int      // configured voters, this node included; len(Peers)+1
 
 	Heartbeat         time.Duration // 1s: how often the leader is heard at least

@@ -85,9 +85,6 @@ func (c *inbound) append(ctx context.Context, a *wire.RaftAppend) (*wire.RaftApp
 	if !ok {
 		return nil, fmt.Errorf("append answered with %T", resp)
 	}
-	if r.Success {
-		c.n.remembered(r.LastLog, a.Commit)
-	}
 	return &wire.RaftAppendReply{Term: r.Term, LastLog: r.LastLog, Success: r.Success, NoRetryBackoff: r.NoRetryBackoff}, nil
 }
 
@@ -297,9 +294,9 @@ func (c *inbound) membership(ctx context.Context, f wire.Frame) error {
 	if !c.n.IsLeader() {
 		return c.fail(f, wire.CodeNotLeader, "%v", ErrNotLeader)
 	}
-	msg, err := c.n.change(m)
+	ok, err := c.n.change(m)
 	if err != nil {
 		return c.fail(f, wire.CodeInternal, "%v", err)
 	}
-	return c.reply(f, wire.OpMembershipOK, &wire.MembershipOK{Message: msg})
+	return c.reply(f, wire.OpMembershipOK, &ok)
 }

@@ -13,8 +13,7 @@ import (
 )
 
 // openLog opens the log and the vote. A file that cannot be read is moved aside, kept and named, and the node
-// goes on with an empty one: the leader brings it up to date. What it may have voted is forgotten with the
-// file, so it gives no vote until it has caught up (amnesiac).
+// goes on with an empty one: the leader brings it up to date (see rejoin).
 func (n *Node) openLog() (err error) {
 	path := filepath.Join(n.cfg.Dir, "raft.db")
 	if n.logs, err = n.openStore(path); err != nil {
@@ -23,7 +22,7 @@ func (n *Node) openLog() (err error) {
 		}
 		aside := fmt.Sprintf("%s.corrupt-%d", path, time.Now().Unix())
 		n.log.Error("raft log unreadable, moved aside", "path", path, "aside", aside, "err", err)
-		if err := os.WriteFile(n.amnesiaFile(), []byte("the log was lost; no votes until caught up\n"), 0o600); err != nil {
+		if err := n.forget(); err != nil {
 			return fmt.Errorf("raft log: %w", err)
 		}
 		if err := os.Rename(path, aside); err != nil {
@@ -33,8 +32,12 @@ func (n *Node) openLog() (err error) {
 			return fmt.Errorf("raft log %s: %w", path, err)
 		}
 	}
-	if _, err := os.Stat(n.amnesiaFile()); err == nil {
-		n.lost.Store(true)
+	gone, err := n.lostLog()
+	if err != nil {
+		return fmt.Errorf("raft log %s: %w", path, err)
+	}
+	if _, err := os.Stat(n.amnesiaFile()); err == nil || gone {
+		return n.forget()
 	}
 	return nil
 }
@@ -55,22 +58,4 @@ func (n *Node) openStore(path string) (s *raftboltdb.BoltStore, err error) {
 		return nil, err
 	}
 	return s, nil
-}
-
-func (n *Node) amnesiaFile() string { return filepath.Join(n.cfg.Dir, "amnesia") }
-
-// amnesiac says whether this node has lost its vote and must not give another yet.
-func (n *Node) amnesiac() bool { return n.lost.Load() }
-
-// remembered ends the amnesia: a leader's log is here up to what was committed when it spoke.
-func (n *Node) remembered(last, commit uint64) {
-	if !n.lost.Load() || commit == 0 || last < commit {
-		return
-	}
-	if err := os.Remove(n.amnesiaFile()); err != nil && !errors.Is(err, os.ErrNotExist) {
-		n.log.Warn("amnesia mark stays", "err", err)
-		return
-	}
-	n.lost.Store(false)
-	n.log.Info("caught up after a lost log", "index", last)
 }

@@ -15,24 +15,34 @@ import (
 // Change asks the leader, wherever it is, to change who belongs to the cluster.
 func (n *Node) Change(ctx context.Context, m wire.Membership) (string, error) {
 	if n.IsLeader() {
-		return n.change(m)
+		ok, err := n.change(m)
+		return ok.Message, err
 	}
 	var ok wire.MembershipOK
 	err := n.askLeader(ctx, wire.OpMembership, &m, wire.OpMembershipOK, &ok)
 	return ok.Message, err
 }
 
-var changes = map[string]func(*Node, wire.Membership) (string, error){
-	"join":     (*Node).join,
-	"remove":   (*Node).remove,
-	"promote":  (*Node).makeVoter,
-	"transfer": (*Node).transfer,
+var changes = map[string]func(*Node, wire.Membership) (wire.MembershipOK, error){
+	"join":     said((*Node).join),
+	"rejoin":   (*Node).takeVote,
+	"remove":   said((*Node).remove),
+	"promote":  said((*Node).makeVoter),
+	"transfer": said((*Node).transfer),
 }
 
-func (n *Node) change(m wire.Membership) (string, error) {
+// said is a change that has nothing to tell but its message.
+func said(f func(*Node, wire.Membership) (string, error)) func(*Node, wire.Membership) (wire.MembershipOK, error) {
+	return func(n *Node, m wire.Membership) (wire.MembershipOK, error) {
+		msg, err := f(n, m)
+		return wire.MembershipOK{Message: msg}, err
+	}
+}
+
+func (n *Node) change(m wire.Membership) (wire.MembershipOK, error) {
 	f, ok := changes[m.Action]
 	if !ok {
-		return "", fmt.Errorf("%w: membership action %q: join, remove, promote or transfer", ErrRefused, m.Action)
+		return wire.MembershipOK{}, fmt.Errorf("%w: membership action %q: join, remove, promote or transfer", ErrRefused, m.Action)
 	}
 	return f(n, m)
 }

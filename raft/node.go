@@ -78,6 +78,7 @@ func Open(ctx context.Context, cfg Config, sm StateMachine) (_ *Node, err error)
 	n.tasks.Go(n.watch)
 	n.tasks.Go(n.form)
 	n.tasks.Go(n.promote)
+	n.tasks.Go(n.rejoin)
 	return n, nil
 }
 
@@ -89,6 +90,11 @@ func (n *Node) start() error {
 	snaps, err := hraft.NewFileSnapshotStoreWithLogger(n.cfg.Dir, 2, newLogger(n.log))
 	if err != nil {
 		return fmt.Errorf("snapshots: %w", err)
+	}
+	if n.amnesiac() && n.cfg.Alone {
+		if err := n.refound(snaps); err != nil {
+			return fmt.Errorf("raft log: %w", err)
+		}
 	}
 	cache, err := hraft.NewLogCache(1024, n.logs)
 	if err != nil {

@@ -196,7 +196,7 @@ func (m *ReadIndexOK) fields(c *codec) {
 
 // Membership asks the leader to change who belongs to the cluster.
 type Membership struct {
-	Action string // join, remove, promote, transfer
+	Action string // join, rejoin, remove, promote, transfer
 	NodeID uint32
 	Addr   string // for join: the peer address of the node
 	Role   string // for join: voter or read_replica
@@ -210,6 +210,12 @@ func (m *Membership) fields(c *codec) {
 }
 
 // MembershipOK says what was done.
-type MembershipOK struct{ Message string }
+type MembershipOK struct {
+	Message string
+	Index   uint64 // for rejoin: where in the log the vote was taken away
+}
 
-func (m *MembershipOK) fields(c *codec) { c.str("message", &m.Message, required) }
+func (m *MembershipOK) fields(c *codec) {
+	c.str("message", &m.Message, required)
+	uintField(c, "index", &m.Index, defaulted)
+}

@@ -1,0 +1,173 @@
+package raft
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	hraft "github.com/hashicorp/raft"
+
+	"github.com/cairndb/cairn/wire"
+)
+
+// A node whose log is gone has forgotten whom it voted for and which records it took. It must not vote again until
+// neither can be missed: it asks the leader to take its vote away (rejoin), is brought up to date like a new member,
+// and gets the vote back by a second change of the configuration. Both changes are committed by the others alone, so
+// a leader that was deposed meanwhile can do neither. Until then it takes records, and that keeps the cluster going.
+
+func (n *Node) amnesiaFile() string { return filepath.Join(n.cfg.Dir, "amnesia") }
+
+// amnesiac says whether this node has lost its vote and must not give another yet.
+func (n *Node) amnesiac() bool { return n.lost.Load() }
+
+// forget marks the log as lost, on disk, before anything of it goes away.
+func (n *Node) forget() error {
+	n.lost.Store(true)
+	f, err := os.OpenFile(n.amnesiaFile(), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString("the log was lost; no votes until this node has rejoined\n")
+	return errors.Join(err, f.Sync(), f.Close(), syncDir(n.cfg.Dir))
+}
+
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// remember ends the amnesia.
+func (n *Node) remember() {
+	if err := os.Remove(n.amnesiaFile()); err != nil && !errors.Is(err, os.ErrNotExist) {
+		n.log.Warn("amnesia mark stays", "err", err)
+		return
+	}
+	n.lost.Store(false)
+	n.log.Info("whole again after a lost log")
+}
+
+// lostLog says whether the log is empty though the state was built from one: somebody removed the file.
+func (n *Node) lostLog() (bool, error) {
+	last, err := n.logs.LastIndex()
+	if err != nil || last != 0 {
+		return false, err
+	}
+	if term, err := n.logs.GetUint64([]byte("CurrentTerm")); err == nil && term != 0 {
+		return false, nil
+	}
+	applied, _ := n.sm.Applied()
+	return applied != 0, nil
+}
+
+// refound gives the only member there is a log that begins where its state ends: everything it ever acknowledged is
+// in the state, and records of a log that began anew would be passed over as applied already.
+func (n *Node) refound(snaps hraft.SnapshotStore) error {
+	index, term := n.sm.Applied()
+	if list, err := snaps.List(); err != nil {
+		return err
+	} else if len(list) > 0 && list[0].Index >= index {
+		index, term = list[0].Index, list[0].Term
+	} else if index > 0 {
+		if err := n.snapshotState(snaps, index, term); err != nil {
+			return err
+		}
+	}
+	if err := n.logs.SetUint64([]byte("CurrentTerm"), term); err != nil {
+		return err
+	}
+	n.log.Warn("the log of a cluster of one was lost: it begins anew where the state ends", "index", index, "term", term)
+	n.remember()
+	return nil
+}
+
+func (n *Node) snapshotState(snaps hraft.SnapshotStore, index, term uint64) error {
+	s, err := n.sm.Snapshot()
+	if err != nil {
+		return err
+	}
+	defer s.Release()
+	self := hraft.Configuration{Servers: []hraft.Server{{ID: serverID(n.cfg.NodeID), Address: hraft.ServerAddress(n.cfg.Advertise)}}}
+	sink, err := snaps.Create(hraft.SnapshotVersionMax, index, term, self, 1, n.transport)
+	if err != nil {
+		return err
+	}
+	return held{s}.Persist(sink)
+}
+
+// rejoin works, once a second, on what this node is not yet and is to be: whole, and a voter. The leader forgets what
+// it was asked when it goes; the node does not.
+func (n *Node) rejoin() {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	var since uint64 // index at which the others took the vote away; 0 while they have not
+	for {
+		select {
+		case <-n.ctx.Done():
+			return
+		case <-tick.C:
+		}
+		self, known := n.find(n.cfg.NodeID)
+		_, _, led := n.Leader()
+		if !known || !led || n.cfg.Role != "voter" {
+			continue
+		}
+		switch {
+		case n.amnesiac() && since == 0:
+			ok, err := n.askMembership("rejoin")
+			if err != nil {
+				n.log.Warn("the vote stays lost", "err", err)
+				continue
+			}
+			since = ok.Index
+		case n.amnesiac() && self.Suffrage == hraft.Voter && n.raft.LastIndex() > since:
+			n.remember()
+		case self.Suffrage != hraft.Voter:
+			if _, err := n.askMembership("join"); err != nil {
+				n.log.Info("no vote yet", "err", err)
+			}
+		}
+	}
+}
+
+func (n *Node) askMembership(action string) (ok wire.MembershipOK, err error) {
+	ctx, cancel := context.WithTimeout(n.ctx, changeTimeout)
+	defer cancel()
+	m := &wire.Membership{Action: action, NodeID: n.cfg.NodeID, Addr: n.cfg.Advertise, Role: n.cfg.Role}
+	return ok, n.askLeader(ctx, wire.OpMembership, m, wire.OpMembershipOK, &ok)
+}
+
+// takeVote is the leader's side of rejoin. It waits for all the others: with one of them away as well, the cluster
+// could commit nothing without the vote that goes.
+func (n *Node) takeVote(m wire.Membership) (ok wire.MembershipOK, err error) {
+	s, known := n.find(m.NodeID)
+	if !known {
+		return ok, fmt.Errorf("%w: node %d is no member", ErrRefused, m.NodeID)
+	}
+	if m.NodeID == n.cfg.NodeID {
+		return ok, fmt.Errorf("%w: node %d leads", ErrRefused, m.NodeID)
+	}
+	for _, other := range n.servers() {
+		if id := nodeID(other.ID); id != n.cfg.NodeID && id != m.NodeID && other.Suffrage == hraft.Voter && !n.heardWithin(id, n.cfg.Election) {
+			return ok, fmt.Errorf("%w: node %d is away, and the cluster needs one that remembers", ErrUnavailable, id)
+		}
+	}
+	f := n.raft.DemoteVoter(s.ID, 0, changeTimeout)
+	if err := n.await(f); err != nil {
+		return ok, meaning(err)
+	}
+	n.want(m.NodeID, true)
+	return wire.MembershipOK{Message: fmt.Sprintf("node %d votes again when it has caught up", m.NodeID), Index: f.Index()}, nil
+}
+
+func (n *Node) heardWithin(id uint32, d time.Duration) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	p := n.peers[id]
+	return p != nil && time.Since(p.lastSeen) < d
+}

@@ -1,0 +1,106 @@
+package raft
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// loseLog damages the log of a stopped node in one of the ways a disk does.
+var loseLog = map[string]func(t *testing.T, path string){
+	"removed": func(t *testing.T, path string) {
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+	},
+	"torn": func(t *testing.T, path string) {
+		if err := os.Truncate(path, 5000); err != nil {
+			t.Fatal(err)
+		}
+	},
+	"scribbled over": func(t *testing.T, path string) {
+		f, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		if _, err := f.WriteAt(slices.Repeat([]byte{0xA5}, 32<<10), 0); err != nil {
+			t.Fatal(err)
+		}
+	},
+}
+
+// What a cluster of one acknowledges after it lost its log is there after the next start, too.
+func TestOneNodeOutlivesItsLog(t *testing.T) {
+	for name, lose := range loseLog {
+		t.Run(name, func(t *testing.T) {
+			c := start(t, 1)
+			want := c.propose(0, 20)
+			for round := range 2 {
+				c.nodes[0].Close()
+				lose(t, filepath.Join(c.dirs[0], "raft.db"))
+				c.reopen(0, "secret", nil)
+				want = append(want, c.propose(20+5*round, 25+5*round)...)
+				if got := c.sms[0].items(); !slices.Equal(got, want) {
+					t.Fatalf("after loss %d: %q, want %q", round+1, got, want)
+				}
+			}
+			c.nodes[0].Close()
+			c.reopen(0, "secret", nil)
+			want = append(want, c.propose(90, 91)...)
+			if got := c.sms[0].items(); !slices.Equal(got, want) {
+				t.Errorf("after a start: %q, want %q", got, want)
+			}
+		})
+	}
+}
+
+// A member that lost its log votes again only after the others took its vote away and gave it back.
+func TestMemberRejoinsAfterLosingItsLog(t *testing.T) {
+	c := start(t, 3)
+	want := c.propose(0, 20)
+	l := int(c.leader().cfg.NodeID - 1)
+	lost, other := (l+1)%3, (l+2)%3
+	peers := func(i int) []string { return slices.Concat(c.addrs[:i], c.addrs[i+1:]) }
+
+	c.nodes[lost].Close()
+	c.nodes[other].Close()
+	loseLog["removed"](t, filepath.Join(c.dirs[lost], "raft.db"))
+	c.reopen(lost, "secret", peers(lost))
+	c.wait("the one without a log to take records", func() bool { return c.nodes[lost].Status().LastIndex > 0 })
+	want = append(want, c.propose(20, 25)...) // with two of three, one of which has no vote
+	c.wait("equal lists", func() bool { return slices.Equal(c.sms[lost].items(), want) })
+	if !c.nodes[lost].amnesiac() {
+		t.Fatal("it calls itself whole while a member that may know better is away")
+	}
+	if _, err := c.nodes[lost].askMembership("rejoin"); err == nil {
+		t.Fatal("the leader gave up a vote that it needs")
+	}
+
+	c.reopen(other, "secret", peers(other))
+	c.wait("the lost one to be whole", func() bool { return !c.nodes[lost].amnesiac() })
+	i := slices.IndexFunc(c.leader().Status().Members, func(m Member) bool { return m.ID == uint32(lost+1) && m.Voter })
+	if i < 0 {
+		t.Fatal("whole, and no voter")
+	}
+	c.leader().Close() // the vote counts again
+	want = append(want, c.propose(25, 30)...)
+	c.wait("equal lists", func() bool { return slices.Equal(c.sms[lost].items(), want) })
+}
+
+// A wish to vote outlives the leader that heard it.
+func TestPromotionSurvivesItsLeader(t *testing.T) {
+	c := start(t, 3)
+	c.propose(0, 5)
+	c.addrs, c.nodes, c.sms = append(c.addrs, freeAddr(t)), append(c.nodes, nil), append(c.sms, nil)
+	c.open(3, "secret", c.addrs[:3])
+	c.wait("the newcomer to be known", func() bool { _, ok := c.leader().find(4); return ok })
+	for _, n := range c.nodes[:3] {
+		n.want(4, false) // as if the leader that took it in were gone
+	}
+	c.wait("the newcomer to vote", func() bool {
+		s, ok := c.leader().find(4)
+		return ok && s.Suffrage == 0
+	})
+}
