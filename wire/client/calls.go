@@ -7,13 +7,13 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-func (c *Client) call(ctx context.Context, repeat again, op wire.Op, m wire.Message, want wire.Op, answer wire.Message) error {
-	return c.do(ctx, repeat, func(cn *conn) error { return cn.ask(ctx, op, m, want, answer) })
+func (c *Client) call(ctx context.Context, kind again, op wire.Op, m wire.Message, want wire.Op, answer wire.Message) error {
+	return c.do(ctx, kind, func(cn *conn) error { return cn.ask(ctx, op, m, want, answer) })
 }
 
 // Ping asks the node whether it is there.
 func (c *Client) Ping(ctx context.Context) error {
-	return c.call(ctx, safe, wire.OpPing, nil, wire.OpPong, nil)
+	return c.call(ctx, read, wire.OpPing, nil, wire.OpPong, nil)
 }
 
 // Remember stores a memory and returns its id. Without an idempotency key of the caller's it gets one, and
@@ -23,7 +23,7 @@ func (c *Client) Remember(ctx context.Context, m wire.Remember) (string, error) 
 		m.IdempotencyKey = NewKey()
 	}
 	var ok wire.RememberOK
-	err := c.call(ctx, safe, wire.OpRemember, &m, wire.OpRememberOK, &ok)
+	err := c.call(ctx, known, wire.OpRemember, &m, wire.OpRememberOK, &ok)
 	return ok.RID, err
 }
 
@@ -33,13 +33,13 @@ func (c *Client) RememberBatch(ctx context.Context, m wire.RememberBatch) ([]str
 		m.IdempotencyKey = NewKey()
 	}
 	var ok wire.RememberBatchOK
-	err := c.call(ctx, safe, wire.OpRememberBatch, &m, wire.OpRememberOK, &ok)
+	err := c.call(ctx, known, wire.OpRememberBatch, &m, wire.OpRememberOK, &ok)
 	return ok.RIDs, err
 }
 
 // Recall asks a question and returns all results.
 func (c *Client) Recall(ctx context.Context, q wire.Recall) (results []wire.RecallResult, end wire.RecallEnd, err error) {
-	err = c.do(ctx, safe, func(cn *conn) error {
+	err = c.do(ctx, read, func(cn *conn) error {
 		results = nil
 		end, err = recall(ctx, cn, q, func(r wire.RecallResult) error {
 			results = append(results, r)
@@ -80,94 +80,95 @@ func recall(ctx context.Context, cn *conn, q wire.Recall, each func(wire.RecallR
 // Forget makes a memory invisible; found says whether there was one.
 func (c *Client) Forget(ctx context.Context, rid string) (found bool, err error) {
 	var ok wire.ForgetOK
-	err = c.call(ctx, safe, wire.OpForget, &wire.Forget{RID: rid}, wire.OpForgetOK, &ok)
+	err = c.call(ctx, known, wire.OpForget, &wire.Forget{RID: rid}, wire.OpForgetOK, &ok)
 	return ok.Found, err
 }
 
 // Relate puts two entities into a relation; saying it again updates the weight, so it is safe to repeat.
 func (c *Client) Relate(ctx context.Context, m wire.Relate) (edge string, err error) {
 	var ok wire.RelateOK
-	err = c.call(ctx, safe, wire.OpRelate, &m, wire.OpRelateOK, &ok)
+	err = c.call(ctx, known, wire.OpRelate, &m, wire.OpRelateOK, &ok)
 	return ok.EdgeID, err
 }
 
 // Edges are the relations an entity is in.
 func (c *Client) Edges(ctx context.Context, entity string) ([]wire.Edge, error) {
 	var r wire.EdgesResult
-	err := c.call(ctx, safe, wire.OpEdges, &wire.Entity{Entity: entity}, wire.OpEdgesResult, &r)
+	err := c.call(ctx, read, wire.OpEdges, &wire.Entity{Entity: entity}, wire.OpEdgesResult, &r)
 	return r.Edges, err
 }
 
 // Claim states a relation with its evidence.
 func (c *Client) Claim(ctx context.Context, m wire.Claim) (id string, err error) {
 	var ok wire.ClaimOK
-	err = c.call(ctx, safe, wire.OpClaim, &m, wire.OpClaimOK, &ok)
+	err = c.call(ctx, known, wire.OpClaim, &m, wire.OpClaimOK, &ok)
 	return ok.ClaimID, err
 }
 
 // Claims are what is claimed of an entity.
 func (c *Client) Claims(ctx context.Context, entity, namespace string) ([]wire.ClaimRow, error) {
 	var r wire.ClaimsResult
-	err := c.call(ctx, safe, wire.OpClaims, &wire.Claims{Entity: entity, Namespace: namespace}, wire.OpClaimsResult, &r)
+	err := c.call(ctx, read, wire.OpClaims, &wire.Claims{Entity: entity, Namespace: namespace}, wire.OpClaimsResult, &r)
 	return r.Claims, err
 }
 
 // Alias makes a name stand for another.
 func (c *Client) Alias(ctx context.Context, m wire.Alias) (added bool, err error) {
 	var ok wire.AliasOK
-	err = c.call(ctx, safe, wire.OpAlias, &m, wire.OpAliasOK, &ok)
+	err = c.call(ctx, known, wire.OpAlias, &m, wire.OpAliasOK, &ok)
 	return ok.Added, err
 }
 
 // StartSession opens a session.
 func (c *Client) StartSession(ctx context.Context, m wire.SessionStart) (id string, err error) {
 	var ok wire.SessionStarted
-	err = c.call(ctx, unsafe, wire.OpSessionStart, &m, wire.OpSessionOK, &ok)
+	err = c.call(ctx, once, wire.OpSessionStart, &m, wire.OpSessionOK, &ok)
 	return ok.SessionID, err
 }
 
 // EndSession closes it.
 func (c *Client) EndSession(ctx context.Context, id string, summary *string) (wire.SessionEnded, error) {
 	var ok wire.SessionEnded
-	err := c.call(ctx, unsafe, wire.OpSessionEnd, &wire.SessionEnd{SessionID: id, Summary: summary}, wire.OpSessionOK, &ok)
+	err := c.call(ctx, once, wire.OpSessionEnd, &wire.SessionEnd{SessionID: id, Summary: summary}, wire.OpSessionOK, &ok)
 	return ok, err
 }
 
 // CreateDatabase makes a database.
 func (c *Client) CreateDatabase(ctx context.Context, name string) (id uint32, err error) {
 	var ok wire.DBOK
-	err = c.call(ctx, unsafe, wire.OpCreateDB, &wire.Name{Name: name}, wire.OpDBOK, &ok)
+	err = c.call(ctx, once, wire.OpCreateDB, &wire.Name{Name: name}, wire.OpDBOK, &ok)
 	return ok.ID, err
 }
 
 // Databases lists them by id.
 func (c *Client) Databases(ctx context.Context) ([]wire.Database, error) {
 	var r wire.ListDBResult
-	err := c.call(ctx, safe, wire.OpListDB, nil, wire.OpListDBResult, &r)
+	err := c.call(ctx, read, wire.OpListDB, nil, wire.OpListDBResult, &r)
 	return r.Databases, err
 }
 
 // Stats are the database's counters.
 func (c *Client) Stats(ctx context.Context) (wire.Stats, error) {
 	var r wire.Stats
-	err := c.call(ctx, safe, wire.OpStats, nil, wire.OpInfoResult, &r)
+	err := c.call(ctx, read, wire.OpStats, nil, wire.OpInfoResult, &r)
 	return r, err
 }
 
 // ClusterStatus is the cluster as the node sees it.
 func (c *Client) ClusterStatus(ctx context.Context) (wire.ClusterStatusResult, error) {
 	var r wire.ClusterStatusResult
-	err := c.call(ctx, safe, wire.OpClusterStatus, nil, wire.OpClusterStatusResult, &r)
+	err := c.call(ctx, read, wire.OpClusterStatus, nil, wire.OpClusterStatusResult, &r)
 	return r, err
 }
 
 // Subscribe hands over events until ctx ends, each returns an error, or the connection breaks: then subscribe
-// again behind the last event's index.
+// again behind the last event's index. It has a connection of its own, so that a slow taker delays no request.
 func (c *Client) Subscribe(ctx context.Context, m wire.Subscribe, each func(wire.Event) error) error {
-	cn, err := c.connection(ctx)
+	cn, err := c.another(ctx)
 	if err != nil {
 		return err
 	}
+	defer cn.end(ErrClosed)
 	return cn.stream(ctx, wire.OpSubscribe, &m, func(f wire.Frame) (bool, error) {
 		var e wire.Event
 		if err := wire.Unpack(f, &e, wire.MaxPlainClient); err != nil {

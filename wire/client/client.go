@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -26,6 +27,14 @@ type Error struct {
 	Code    wire.Code
 	Message string
 	Details []byte // JSON; empty for none
+}
+
+// unknown says whether the server does not know what became of the write.
+func (e *Error) unknown() bool {
+	var d struct {
+		Unknown bool `json:"unknown_outcome"`
+	}
+	return len(e.Details) > 0 && json.Unmarshal(e.Details, &d) == nil && d.Unknown
 }
 
 func (e *Error) Error() string { return fmt.Sprintf("%s (%d)", e.Message, e.Code) }
@@ -98,12 +107,7 @@ func (c *Client) connection(ctx context.Context) (*conn, error) {
 		return c.conn, nil
 	}
 	var errs []error
-	order := append(slices.Clone(c.cfg.Addrs[c.next%len(c.cfg.Addrs):]), c.cfg.Addrs[:c.next%len(c.cfg.Addrs)]...)
-	if c.target != "" {
-		order = append([]string{c.target}, order...)
-		c.target = ""
-	}
-	for _, addr := range order {
+	for _, addr := range c.order() {
 		cn, err := c.dial(ctx, addr)
 		if err == nil {
 			c.conn = cn
@@ -116,6 +120,25 @@ func (c *Client) connection(ctx context.Context) (*conn, error) {
 		}
 	}
 	return nil, errors.Join(errs...)
+}
+
+// order is the addresses as they are to be tried.
+func (c *Client) order() []string {
+	order := append(slices.Clone(c.cfg.Addrs[c.next%len(c.cfg.Addrs):]), c.cfg.Addrs[:c.next%len(c.cfg.Addrs)]...)
+	if c.target != "" {
+		order = append([]string{c.target}, order...)
+		c.target = ""
+	}
+	return order
+}
+
+// another is a second connection to the node the client is connected to.
+func (c *Client) another(ctx context.Context) (*conn, error) {
+	cn, err := c.connection(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return c.dial(ctx, cn.addr)
 }
 
 // leave gives up a connection; the next call dials to, or goes on with the next address.
@@ -172,16 +195,24 @@ const (
 	lastPause  = 500 * time.Millisecond
 )
 
-// again says whether a request may be sent a second time after its connection broke.
-type again bool
+// again says what a request may suffer when its connection breaks.
+type again uint8
 
 const (
-	safe   again = true
-	unsafe again = false
+	read  again = iota // changes nothing: asked anew
+	known              // a write that the server knows again, by its key or because it names all it changes: asked anew
+	once               // a write that might happen twice: never sent again
 )
 
 // do sends a request until it is answered, its context ends, or sending it again would not be safe.
-func (c *Client) do(ctx context.Context, repeat again, f func(*conn) error) error {
+func (c *Client) do(ctx context.Context, kind again, f func(*conn) error) error {
+	sent := false // a write went out whose fate is not known
+	unsure := func(err error) error {
+		if sent {
+			return fmt.Errorf("%w: %w", ErrUnknownOutcome, err)
+		}
+		return err
+	}
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		cn, err := c.connection(ctx)
 		if err == nil {
@@ -198,26 +229,24 @@ func (c *Client) do(ctx context.Context, repeat again, f func(*conn) error) erro
 				pause = firstPause
 			}
 			err = refused.err
-		case errors.As(err, &e), errors.Is(err, ErrClosed):
-			return err
-		case ctx.Err() != nil:
-			if cn != nil && repeat == unsafe {
-				return fmt.Errorf("%w: %w", ErrUnknownOutcome, ctx.Err())
-			}
-			return err
-		case cn == nil: // nobody could be reached: nothing was sent
-		case repeat == unsafe:
-			c.leave(cn, "")
-			return fmt.Errorf("%w: %w", ErrUnknownOutcome, err)
+		case errors.As(err, &e) && !e.unknown():
+			return err // an answer, though not the one that was hoped for
+		case cn == nil && !errors.Is(err, ErrClosed): // nobody could be reached: nothing was sent
 		default:
-			c.leave(cn, "")
+			sent = sent || kind != read && cn != nil
+			if kind == once || errors.Is(err, ErrClosed) {
+				return unsure(err)
+			}
+			if e == nil && ctx.Err() == nil {
+				c.leave(cn, "")
+			}
 		}
 		t := time.NewTimer(pause)
 		select {
 		case <-t.C:
 		case <-ctx.Done():
 			t.Stop()
-			return fmt.Errorf("%w: %w", ctx.Err(), err)
+			return unsure(fmt.Errorf("%w: %w", ctx.Err(), err))
 		}
 	}
 }

@@ -1,0 +1,347 @@
+package client_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cairndb/cairn/wire"
+	"github.com/cairndb/cairn/wire/client"
+)
+
+// peer is a server that does what a test says: the cases below are those that a healthy server brings about
+// only by dying at the right moment.
+type peer struct {
+	t    *testing.T
+	ln   net.Listener
+	wait sync.WaitGroup
+	// answer gets every frame behind AUTH; false hangs up.
+	answer func(p *session, f wire.Frame) bool
+}
+
+type session struct {
+	*peer
+	nc  net.Conn
+	out sync.Mutex
+}
+
+func serve(t *testing.T, answer func(*session, wire.Frame) bool) *peer {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &peer{t: t, ln: ln, answer: answer}
+	p.wait.Go(func() {
+		for {
+			nc, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			t.Cleanup(func() { nc.Close() })
+			p.wait.Go(func() { (&session{peer: p, nc: nc}).run() })
+		}
+	})
+	t.Cleanup(p.wait.Wait)
+	t.Cleanup(func() { ln.Close() })
+	return p
+}
+
+func (p *peer) addr() string { return p.ln.Addr().String() }
+
+func (s *session) run() {
+	defer s.nc.Close()
+	r := wire.NewReader(bufio.NewReader(s.nc), wire.MaxLength)
+	for {
+		f, err := r.Next()
+		if err != nil {
+			return
+		}
+		f.Payload = append([]byte(nil), f.Payload...) // the reader's buffer is used again
+		if f.Op == wire.OpAuth {
+			s.send(f, wire.OpAuthOK, &wire.AuthOK{Database: "default", DatabaseID: 1})
+			continue
+		}
+		if !s.answer(s, f) {
+			return
+		}
+	}
+}
+
+func (s *session) send(to wire.Frame, op wire.Op, m wire.Message) {
+	f := wire.Empty(op, to.Stream)
+	if m != nil {
+		var err error
+		if f, err = wire.Pack(op, to.Stream, m, false); err != nil {
+			s.t.Error(err)
+			return
+		}
+	}
+	s.out.Lock()
+	defer s.out.Unlock()
+	_, _ = s.nc.Write(wire.AppendFrame(nil, f)) // a client that left is the client's affair
+}
+
+func dial(t *testing.T, peers ...*peer) *client.Client {
+	t.Helper()
+	cfg := client.Config{Token: "t"}
+	for _, p := range peers {
+		cfg.Addrs = append(cfg.Addrs, p.addr())
+	}
+	c, err := client.Dial(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+func TestRefusedWriteGoesToTheLeader(t *testing.T) {
+	leader := serve(t, func(s *session, f wire.Frame) bool {
+		s.send(f, wire.OpDBOK, &wire.DBOK{Name: "d", ID: 7})
+		return true
+	})
+	addr := leader.addr()
+	details, err := json.Marshal(wire.Leader{Addr: &addr})
+	if err != nil {
+		t.Fatal(err)
+	}
+	follower := serve(t, func(s *session, f wire.Frame) bool {
+		s.send(f, wire.OpReadonlyError, &wire.Error{Code: wire.CodeReadonlyNode, Message: "not the leader", Details: details})
+		return true
+	})
+	c := dial(t, follower)
+	id, err := c.CreateDatabase(t.Context(), "d")
+	if err != nil || id != 7 {
+		t.Fatalf("got %d, %v", id, err)
+	}
+	if c.Addr() != addr {
+		t.Errorf("connected to %s, the leader is %s", c.Addr(), addr)
+	}
+}
+
+func TestBrokenWrite(t *testing.T) {
+	var mu sync.Mutex
+	var keys []string
+	note := func(t *testing.T, f wire.Frame) {
+		var m wire.Remember
+		if err := wire.Unpack(f, &m, wire.MaxPlainClient); err != nil {
+			t.Error(err)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		keys = append(keys, m.IdempotencyKey)
+	}
+	dies := serve(t, func(s *session, f wire.Frame) bool {
+		if f.Op == wire.OpRemember {
+			note(t, f)
+		}
+		return false
+	})
+	lives := serve(t, func(s *session, f wire.Frame) bool {
+		if f.Op != wire.OpRemember {
+			t.Errorf("%s was sent a second time", f.Op)
+			return false
+		}
+		note(t, f)
+		s.send(f, wire.OpRememberOK, &wire.RememberOK{RID: "r"})
+		return true
+	})
+	t.Run("one with a key is sent again", func(t *testing.T) {
+		rid, err := dial(t, dies, lives).Remember(t.Context(), wire.NewRemember("x"))
+		if err != nil || rid != "r" {
+			t.Fatalf("got %q, %v", rid, err)
+		}
+		if len(keys) != 2 || keys[0] == "" || keys[0] != keys[1] {
+			t.Errorf("keys %q", keys)
+		}
+	})
+	t.Run("one without is not", func(t *testing.T) {
+		if _, err := dial(t, dies, lives).CreateDatabase(t.Context(), "d"); !errors.Is(err, client.ErrUnknownOutcome) {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+func TestUnknownOutcomeIsAskedAgainOrSaid(t *testing.T) {
+	var mu sync.Mutex
+	asked := 0
+	p := serve(t, func(s *session, f wire.Frame) bool {
+		mu.Lock()
+		asked++
+		first := asked == 1
+		mu.Unlock()
+		if f.Op == wire.OpRemember && !first {
+			s.send(f, wire.OpRememberOK, &wire.RememberOK{RID: "r"})
+		} else {
+			s.send(f, wire.OpError, &wire.Error{Code: wire.CodeInternal, Message: "lost", Details: wire.JSON(`{"unknown_outcome":true}`)})
+		}
+		return true
+	})
+	c := dial(t, p)
+	if rid, err := c.Remember(t.Context(), wire.NewRemember("x")); err != nil || rid != "r" {
+		t.Errorf("a write with a key: got %q, %v", rid, err)
+	}
+	if _, err := c.CreateDatabase(t.Context(), "d"); !errors.Is(err, client.ErrUnknownOutcome) {
+		t.Errorf("a write without: got %v", err)
+	}
+}
+
+func TestDeadlineOfAWriteNobodyAnswers(t *testing.T) {
+	p := serve(t, func(s *session, f wire.Frame) bool {
+		if f.Op == wire.OpPing {
+			s.send(f, wire.OpPong, nil)
+		}
+		return true
+	})
+	c := dial(t, p)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	_, err := c.Remember(ctx, wire.NewRemember("x"))
+	if !errors.Is(err, client.ErrUnknownOutcome) || !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("the write: got %v", err)
+	}
+	ctx, cancel = context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, _, err := c.Recall(ctx, wire.NewRecall("x")); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, client.ErrUnknownOutcome) {
+		t.Errorf("the read: got %v", err)
+	}
+	if err := c.Ping(t.Context()); err != nil {
+		t.Errorf("a later request on the same connection: %v", err)
+	}
+}
+
+func TestManyRequestsAnsweredBackwards(t *testing.T) {
+	const n = 50
+	var mu sync.Mutex
+	var held []wire.Frame
+	p := serve(t, func(s *session, f wire.Frame) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		if held = append(held, f); len(held) < n {
+			return true
+		}
+		for i := n - 1; i >= 0; i-- {
+			var m wire.Recall
+			if err := wire.Unpack(held[i], &m, wire.MaxPlainClient); err != nil {
+				t.Error(err)
+			}
+			s.send(held[i], wire.OpRecallResult, &wire.RecallResult{RID: m.Query})
+			s.send(held[i], wire.OpRecallEnd, &wire.RecallEnd{Total: 1})
+		}
+		return true
+	})
+	c := dial(t, p)
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() {
+			q := fmt.Sprint("q", i)
+			r, _, err := c.Recall(t.Context(), wire.NewRecall(q))
+			if err != nil || len(r) != 1 || r[0].RID != q {
+				t.Errorf("%s: got %+v, %v", q, r, err)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// Somebody who takes events slowly, or not at all, delays no request.
+func TestSlowSubscriberDelaysNobody(t *testing.T) {
+	flood := make(chan struct{})
+	p := serve(t, func(s *session, f wire.Frame) bool {
+		switch f.Op {
+		case wire.OpSubscribe:
+			go func() {
+				for range 1000 {
+					s.send(f, wire.OpEvent, &wire.Event{EventType: "stored", Data: wire.JSON(`{}`)})
+				}
+				close(flood)
+			}()
+		case wire.OpPing:
+			s.send(f, wire.OpPong, nil)
+		}
+		return true
+	})
+	c := dial(t, p)
+	ctx, cancel := context.WithCancel(t.Context())
+	taken := make(chan struct{})
+	var once sync.Once
+	done := make(chan error, 1)
+	go func() {
+		done <- c.Subscribe(ctx, wire.Subscribe{}, func(wire.Event) error {
+			once.Do(func() { close(taken) })
+			<-ctx.Done()
+			return ctx.Err()
+		})
+	}()
+	<-taken
+	for range 20 {
+		if err := c.Ping(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Errorf("the subscription ended with %v", err)
+	}
+	<-flood
+}
+
+func TestCloseEndsWhatWaits(t *testing.T) {
+	got := make(chan struct{})
+	p := serve(t, func(*session, wire.Frame) bool { close(got); return true })
+	c := dial(t, p)
+	done := make(chan error, 1)
+	go func() { done <- c.Ping(t.Context()) }()
+	<-got
+	c.Close()
+	if err := <-done; !errors.Is(err, client.ErrClosed) {
+		t.Errorf("got %v", err)
+	}
+	if err := c.Ping(t.Context()); !errors.Is(err, client.ErrClosed) {
+		t.Errorf("after Close: got %v", err)
+	}
+}
+
+// A refused token is the same on every node: no second one is asked.
+func TestRefusedTokenIsFinal(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	served := make(chan error, 1)
+	go func() {
+		nc, err := ln.Accept()
+		if err != nil {
+			served <- err
+			return
+		}
+		defer nc.Close()
+		f, err := wire.NewReader(bufio.NewReader(nc), wire.MaxLength).Next()
+		if err != nil {
+			served <- err
+			return
+		}
+		no, err := wire.Pack(wire.OpAuthFail, f.Stream, &wire.AuthFail{Reason: "invalid or revoked token"}, false)
+		if err == nil {
+			_, err = nc.Write(wire.AppendFrame(nil, no))
+		}
+		served <- err
+	}()
+	second := serve(t, func(*session, wire.Frame) bool { return false })
+	_, err = client.Dial(t.Context(), client.Config{Addrs: []string{ln.Addr().String(), second.addr()}, Token: "t"})
+	if !client.IsCode(err, wire.CodeAuthInvalid) {
+		t.Errorf("got %v", err)
+	}
+	if err := <-served; err != nil && !errors.Is(err, io.EOF) {
+		t.Error(err)
+	}
+}
