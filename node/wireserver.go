@@ -58,7 +58,10 @@ func (w *wireServer) run(ln net.Listener) error {
 				return nil
 			}
 			w.s.log.Warn("accept", "surface", "wire", "err", err)
-			time.Sleep(10 * time.Millisecond) // out of descriptors: give others a chance to end
+			select {
+			case <-time.After(10 * time.Millisecond): // out of descriptors: give others a chance to end
+			case <-w.ctx.Done():
+			}
 			continue
 		}
 		ss := newSession(w, nc)

@@ -21,7 +21,9 @@ const (
 	MaxRecord = 64 << 20
 	// MaxEntry bounds one entry's body: what fits a peer frame with room to spare.
 	MaxEntry = 15 << 20
-	headLen  = 2 + 16
+	// MaxOps bounds an entry's operations.
+	MaxOps  = 100_000
+	headLen = 2 + 16
 )
 
 // ErrRecord says that a log record cannot be read. The node stops rather than skip state.
@@ -51,6 +53,9 @@ type entryHead struct {
 
 // Encode makes the entry's body: what travels from a follower to the leader and into the log.
 func (e Entry) Encode() ([]byte, error) {
+	if len(e.Ops) > MaxOps {
+		return nil, Errorf(TooLarge, "entry of %d operations is over the limit of %d", len(e.Ops), MaxOps)
+	}
 	var buf bytes.Buffer
 	enc := msgpack.GetEncoder()
 	defer msgpack.PutEncoder(enc)
@@ -82,7 +87,7 @@ func DecodeEntry(body []byte) (e Entry, err error) {
 	if err := dec.Decode(&h); err != nil {
 		return e, fmt.Errorf("%w: head: %w", ErrRecord, err)
 	}
-	if h.Ops < 0 || h.Ops > len(body) {
+	if h.Ops < 0 || h.Ops > MaxOps || h.Ops > len(body)/2 { // a kind and a value each
 		return e, fmt.Errorf("%w: %d operations in %d bytes", ErrRecord, h.Ops, len(body))
 	}
 	e = Entry{Node: h.Node, DB: h.DB, Key: h.Key, Digest: h.Digest, KeyTTL: h.KeyTTL, Ops: make([]Op, h.Ops)}

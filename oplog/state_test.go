@@ -259,6 +259,36 @@ func FuzzDecodeRecord(f *testing.F) {
 	})
 }
 
+func FuzzDecodeEntry(f *testing.F) {
+	for _, k := range kinds {
+		body, err := Entry{DB: 1, Key: "k", Digest: []byte("d"), Ops: []Op{k.make(), k.make()}}.Encode()
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(body)
+	}
+	f.Fuzz(func(t *testing.T, in []byte) {
+		e, err := DecodeEntry(in)
+		if err != nil {
+			if !IsCorrupt(err) {
+				t.Fatalf("not called unreadable: %v", err)
+			}
+			return
+		}
+		body, err := e.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := DecodeEntry(body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if second, err := again.Encode(); err != nil || !bytes.Equal(body, second) {
+			t.Fatalf("%x, then %x (%v)", body, second, err)
+		}
+	})
+}
+
 func BenchmarkApply(b *testing.B) {
 	for _, batch := range []int{1, 100} {
 		b.Run(fmt.Sprint("batch=", batch), func(b *testing.B) {
