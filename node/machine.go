@@ -86,13 +86,17 @@ func (m *machine) Snapshot() (raft.Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.Progress = func(done, total int64) { m.log.Info("writing snapshot", "bytes", done, "of", total) }
+	s.Progress = m.progress("writing snapshot")
 	return s, nil
+}
+
+func (m *machine) progress(what string) func(done, total int64) {
+	return func(done, total int64) { m.log.Info(what, "bytes", done, "of", total) }
 }
 
 // Restore implements raft.StateMachine.
 func (m *machine) Restore(r io.Reader) error {
-	if err := m.state.Restore(r); err != nil {
+	if err := m.state.Restore(r, m.progress("restoring snapshot")); err != nil {
 		return err
 	}
 	at, _ := m.state.Applied()

@@ -81,15 +81,16 @@ func (s *Snapshot) WriteTo(w io.Writer) (int64, error) {
 }
 
 // Restore replaces the state by a snapshot. The stream is written beside the state file, verified, and
-// swapped in; until then, and whenever it fails, the state is as it was.
-func (s *State) Restore(r io.Reader) (err error) {
+// swapped in; until then, and whenever it fails, the state is as it was. Report, unless nil, is called now and then
+// with the bytes written and their total.
+func (s *State) Restore(r io.Reader, report func(done, total int64)) (err error) {
 	next := s.path + ".restoring"
 	defer func() {
 		if err != nil {
 			os.Remove(next)
 		}
 	}()
-	if err := receive(next, r); err != nil {
+	if err := receive(next, r, report); err != nil {
 		return err
 	}
 	db, m, err := openFile(next, s.opts)
@@ -125,7 +126,7 @@ func (s *State) reopen() (err error) {
 }
 
 // receive writes the state file of a snapshot stream to path and checks it.
-func receive(path string, r io.Reader) error {
+func receive(path string, r io.Reader, report func(done, total int64)) error {
 	head := make([]byte, len(snapMagic)+1)
 	if _, err := io.ReadFull(r, head); err != nil {
 		return fmt.Errorf("%w: %w", ErrSnapshot, err)
@@ -148,7 +149,7 @@ func receive(path string, r io.Reader) error {
 	if err != nil {
 		return fmt.Errorf("restore: %w", err)
 	}
-	_, err = io.CopyN(f, body, int64(size))
+	_, err = io.CopyN(&progress{w: f, total: int64(size), report: report}, body, int64(size))
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return fmt.Errorf("%w: %w", ErrSnapshot, err)
 	}

@@ -137,7 +137,7 @@ func throughSnapshot(t *rapid.T, s *State, path string) *State {
 		t.Fatal(err)
 	}
 	next := mustOpen(t, path)
-	if err := next.Restore(&buf); err != nil {
+	if err := next.Restore(&buf, nil); err != nil {
 		t.Fatal(err)
 	}
 	snap.Release()
@@ -197,11 +197,11 @@ func TestDamagedSnapshotsLeaveTheStateAlone(t *testing.T) {
 	for i := 0; i < len(whole); i += max(1, len(whole)/60) {
 		flipped := bytes.Clone(whole)
 		flipped[i] ^= 0x40
-		if err := s.Restore(bytes.NewReader(whole[:i])); !errors.Is(err, ErrSnapshot) {
+		if err := s.Restore(bytes.NewReader(whole[:i]), nil); !errors.Is(err, ErrSnapshot) {
 			t.Errorf("cut at %d of %d: %v", i, len(whole), err)
 		}
 		// A bit that compression does not use may be flipped; whatever is restored passed its checksum.
-		if err := s.Restore(bytes.NewReader(flipped)); err != nil && !errors.Is(err, ErrSnapshot) {
+		if err := s.Restore(bytes.NewReader(flipped), nil); err != nil && !errors.Is(err, ErrSnapshot) {
 			t.Errorf("flipped at %d of %d: %v", i, len(whole), err)
 		}
 	}

@@ -1,0 +1,65 @@
+package oplog
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// The window of retained records ends where its size or its age says, whichever comes first, and tells where.
+func TestLogWindow(t *testing.T) {
+	const minute = 60_000 // of HLC milliseconds
+	for _, c := range []struct {
+		name  string
+		opts  Options
+		first Index // after 100 records of one operation, a minute apart
+	}{
+		{"by age", Options{NoSync: true, RetainOps: 1000, RetainTime: 10 * time.Minute}, 90},
+		{"by size", Options{NoSync: true, RetainOps: 5, RetainTime: 1000 * time.Hour}, 96},
+		{"not yet", Options{NoSync: true, RetainOps: 1000, RetainTime: 1000 * time.Hour}, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s, err := Open(filepath.Join(t.TempDir(), "state.db"), c.opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			at := func(i Index) HLC { return MakeHLC(uint64(i)*minute, 0, 1) }
+			for i := Index(1); i <= 100; i++ {
+				op := Op(&Init{Cluster: "c", At: 1})
+				if i > 1 {
+					op = &Remember{RID: fmt.Sprint(i), Text: "t", Namespace: "n", Created: Time(i)}
+				}
+				body, err := Entry{DB: 1, Ops: []Op{op}}.Encode()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := s.Apply([]Record{{Index: i, Term: 1, Data: EncodeRecord(at(i), body)}}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			err = s.Read(func(v *View) error {
+				first, last, since, ok := v.Retained()
+				if !ok || first != c.first || last != 100 || since != at(first) {
+					t.Errorf("holds %d to %d since %x (%v), want %d to 100", first, last, since, ok, c.first)
+				}
+				trimmed, gone := v.Trimmed()
+				if gone != (c.first > 1) || gone && trimmed != at(c.first-1) {
+					t.Errorf("the newest that left: %x (%v), want %x", trimmed, gone, at(c.first-1))
+				}
+				if got := v.SeekHLC(at(99)); got != 99 {
+					t.Errorf("the record of minute 99 is found at %d", got)
+				}
+				n := 0
+				if err := v.Log(0, func(Outcome) bool { n++; return true }); err != nil || n != int(100-c.first+1) {
+					t.Errorf("the log has %d entries (%v), want %d", n, err, 100-c.first+1)
+				}
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
