@@ -106,8 +106,9 @@ type filePeer struct {
 	Role string `toml:"role"`
 }
 
-// loadConfig reads a configuration. Unknown keys are named in warnings, or refused when strict.
-func loadConfig(path string, strict bool, env func(string) string, log *slog.Logger) (setup, error) {
+// loadConfig reads a configuration; the environment overrides the file, and flags both. Unknown keys are named in
+// warnings, or refused when strict.
+func loadConfig(path string, strict bool, flags func(*file), env func(string) string, log *slog.Logger) (setup, error) {
 	raw, err := os.ReadFile(path)
 	if err != nil {
 		return setup{}, hinted{err, "`cairn cluster init` writes one"}
@@ -131,6 +132,7 @@ func loadConfig(path string, strict bool, env func(string) string, log *slog.Log
 	if err := override(&f, env); err != nil {
 		return setup{}, err
 	}
+	flags(&f)
 	c, err := f.node()
 	if err != nil {
 		return setup{}, fmt.Errorf("%s: %w", path, err)

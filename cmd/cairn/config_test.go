@@ -19,7 +19,7 @@ func loadText(t *testing.T, text string, strict bool, env map[string]string) (no
 		t.Fatal(err)
 	}
 	var log bytes.Buffer
-	c, err := loadConfig(path, strict, func(name string) string { return env[name] }, slog.New(slog.NewTextHandler(&log, nil)))
+	c, err := loadConfig(path, strict, func(*file) {}, func(name string) string { return env[name] }, slog.New(slog.NewTextHandler(&log, nil)))
 	return c.node, log.String(), err
 }
 
@@ -115,7 +115,7 @@ func TestInitWritesWhatServeReads(t *testing.T) {
 		t.Errorf("printed %q, want %q", &out, want)
 	}
 	noEnv := func(string) string { return "" }
-	up, err := loadConfig(one, true, noEnv, slog.New(slog.DiscardHandler))
+	up, err := loadConfig(one, true, func(*file) {}, noEnv, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func TestInitWritesWhatServeReads(t *testing.T) {
 		t.Fatalf("exit %d: %s", code, &errw)
 	}
 	for i, at := range []string{"127.0.0.1:7600", "127.0.0.1:7610", "127.0.0.1:7620"} {
-		up, err := loadConfig(filepath.Join(dir, "node"+string(rune('1'+i))+".toml"), true, noEnv, slog.New(slog.DiscardHandler))
+		up, err := loadConfig(filepath.Join(dir, "node"+string(rune('1'+i))+".toml"), true, func(*file) {}, noEnv, slog.New(slog.DiscardHandler))
 		c := up.node
 		if err != nil || c.Wire != at || c.NodeID != uint32(i+1) || len(c.Peers) != 2 || c.Heartbeat != devHeartbeat || c.Election != devElection {
 			t.Errorf("node %d: %+v, %v", i+1, c, err)

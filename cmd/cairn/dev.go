@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/cairndb/cairn/node"
 )
@@ -173,11 +172,10 @@ func writeAddresses(home string, n node.Addrs) error {
 
 // banner says hello to a person; a program reads the line on stdout.
 func (a *app) banner(l readyLine) {
-	f, ok := a.err.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) {
+	if !isTerminal(a.err) {
 		return
 	}
-	fmt.Fprintf(f, `
+	fmt.Fprintf(a.err, `
   Cairn is up. In another terminal:
 
     cairn remember "Alice leads the payments team" --home %[1]s

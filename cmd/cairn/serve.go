@@ -9,6 +9,7 @@ import (
 
 func (a *app) serve() *cobra.Command {
 	var path, home string
+	var wirePort, httpPort int
 	var strict bool
 	var l logging
 	c := &cobra.Command{
@@ -18,12 +19,12 @@ func (a *app) serve() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			up, err := loadConfig(path, strict, os.Getenv, log)
+			up, err := loadConfig(path, strict, func(f *file) {
+				f.Server.WirePort, f.Server.HTTPPort = cmp.Or(wirePort, f.Server.WirePort), cmp.Or(httpPort, f.Server.HTTPPort)
+				f.Server.DataDir = cmp.Or(home, f.Server.DataDir)
+			}, os.Getenv, log)
 			if err != nil {
 				return err
-			}
-			if home != "" {
-				up.node.Home = home
 			}
 			up.node.Version, up.node.Logger = buildVersion(), log
 			return a.runNode(c.Context(), up, nil)
@@ -31,6 +32,9 @@ func (a *app) serve() *cobra.Command {
 	}
 	c.Flags().StringVarP(&path, "config", "c", cmp.Or(os.Getenv("CAIRN_CONFIG"), os.Getenv("YANTRIKDB_CONFIG"), "cairn.toml"), "configuration file")
 	c.Flags().StringVar(&home, "home", "", "data directory; overrides server.data_dir")
+	c.Flags().StringVar(&home, "data-dir", "", "the same as --home")
+	c.Flags().IntVar(&wirePort, "wire-port", 0, "overrides server.wire_port")
+	c.Flags().IntVar(&httpPort, "http-port", 0, "overrides server.http_port; the wire port + 1 by default")
 	c.Flags().BoolVar(&strict, "strict", false, "refuse unknown configuration keys")
 	l.flags(c)
 	return c

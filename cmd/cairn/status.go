@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"text/tabwriter"
 	"time"
 
+	"github.com/charmbracelet/lipgloss"
+	"github.com/charmbracelet/lipgloss/table"
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 )
@@ -81,7 +84,7 @@ func (a *app) showStatus(ctx context.Context, t *target) error {
 
 func (a *app) watchStatus(ctx context.Context, t *target, every time.Duration) error {
 	clear := ""
-	if f, ok := a.out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+	if isTerminal(a.out) {
 		clear = "\x1b[H\x1b[2J"
 	}
 	for {
@@ -107,21 +110,55 @@ func printStatus(w io.Writer, s clusterStatus) error {
 		health = "NOT HEALTHY"
 	}
 	fmt.Fprintf(w, "cluster %s  %s\nleader %s  term %d  quorum %d of %d\n\n", orDash(s.Cluster), health, leader, s.Term, s.Quorum, voters(s))
+	if isTerminal(w) {
+		return drawTable(w, statusHead, statusRows(s))
+	}
 	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(tw, "NODE\tROLE\tREACHABLE\tAPPLIED\tLAG\tSTATE\tWIRE\tVERSION\tUP")
-	fmt.Fprintf(tw, "%d *\t%s\tyes\t%d\t%d\t%s\t%s\t%s\t%s\n", s.NodeID, s.Role, s.Applied, behind(s.Commit, s.Applied), short(s.Sum), s.Wire, s.Version, up(s.Uptime))
+	for _, row := range append([][]string{statusHead}, statusRows(s)...) {
+		fmt.Fprintln(tw, strings.Join(row, "\t"))
+	}
+	return tw.Flush()
+}
+
+var statusHead = []string{"NODE", "ROLE", "REACHABLE", "APPLIED", "LAG", "STATE", "WIRE", "VERSION", "UP"}
+
+func statusRows(s clusterStatus) [][]string {
+	rows := [][]string{{fmt.Sprint(s.NodeID, " *"), s.Role, "yes", fmt.Sprint(s.Applied), fmt.Sprint(behind(s.Commit, s.Applied)), short(s.Sum), s.Wire, s.Version, up(s.Uptime)}}
 	for _, p := range s.Peers {
 		if !p.Reachable {
-			fmt.Fprintf(tw, "%d\t-\tNO\t-\t-\t-\t%s\t-\t-\n", p.NodeID, orDash(p.Wire))
+			rows = append(rows, []string{fmt.Sprint(p.NodeID), "-", "NO", "-", "-", "-", orDash(p.Wire), "-", "-"})
 			continue
 		}
 		role := p.Role
 		if !p.Voter {
 			role += " (replica)"
 		}
-		fmt.Fprintf(tw, "%d\t%s\tyes\t%d\t%d\t%s\t%s\t%s\t%s\n", p.NodeID, role, p.Applied, p.Lag, stateOf(s, p), orDash(p.Wire), p.Version, up(p.Uptime))
+		rows = append(rows, []string{fmt.Sprint(p.NodeID), role, "yes", fmt.Sprint(p.Applied), fmt.Sprint(p.Lag), stateOf(s, p), orDash(p.Wire), p.Version, up(p.Uptime)})
 	}
-	return tw.Flush()
+	return rows
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// drawTable draws a table with borders, and in colour what is wrong with a node or special about it.
+func drawTable(w io.Writer, head []string, rows [][]string) error {
+	cell := lipgloss.NewStyle().Padding(0, 1)
+	colours := map[string]lipgloss.Color{"Leader": "10", "NO": "9", "DIVERGED": "9"}
+	t := table.New().Border(lipgloss.RoundedBorder()).BorderStyle(lipgloss.NewStyle().Faint(true)).Headers(head...).Rows(rows...).
+		StyleFunc(func(row, col int) lipgloss.Style {
+			if row == table.HeaderRow {
+				return cell.Bold(true)
+			}
+			if c, ok := colours[rows[row][col]]; ok {
+				return cell.Foreground(c).Bold(true)
+			}
+			return cell
+		})
+	_, err := fmt.Fprintln(w, t)
+	return err
 }
 
 func voters(s clusterStatus) int {

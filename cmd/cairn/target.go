@@ -24,6 +24,7 @@ type target struct {
 	home      string
 	addrs     []string
 	http      string
+	given     string // the token itself
 	tokenFile string
 	database  string
 	timeout   time.Duration
@@ -35,6 +36,7 @@ func (t *target) flags(c *cobra.Command) {
 	f.StringVar(&t.home, "home", cmp.Or(os.Getenv("CAIRN_HOME"), defaultHome), "home of a node on this machine: its addresses and token are found there")
 	f.StringSliceVar(&t.addrs, "addr", list(os.Getenv("CAIRN_ADDRS")), "wire addresses of nodes, host:port (or CAIRN_ADDRS)")
 	f.StringVar(&t.http, "url", os.Getenv("CAIRN_URL"), "gateway of a node, http://host:port (or CAIRN_URL)")
+	f.StringVarP(&t.given, "token", "t", "", "the token itself; other users of this machine can see it: a file or CAIRN_TOKEN is better")
 	f.StringVar(&t.tokenFile, "token-file", os.Getenv("CAIRN_TOKEN_FILE"), "file with the token (or CAIRN_TOKEN in the environment)")
 	f.StringVar(&t.database, "db", "", "database; the token's own by default")
 	f.DurationVar(&t.timeout, "timeout", 15*time.Second, "how long to wait for an answer")
@@ -72,8 +74,11 @@ func (t *target) find() (addresses, error) {
 	return a, nil
 }
 
-// token is looked for in the environment, the file that was named, and the home. It is never an argument.
+// token is what was given, or is looked for in the file that was named, the environment, and the home.
 func (t *target) token() (string, error) {
+	if t.given != "" {
+		return t.given, nil
+	}
 	if v := cmp.Or(os.Getenv("CAIRN_TOKEN"), os.Getenv("YQL_TOKEN")); v != "" && t.tokenFile == "" {
 		return v, nil
 	}
