@@ -44,8 +44,13 @@ type Config struct {
 	AuthTimeout   time.Duration // 10s: to the first frame
 	Version       string        // "dev"
 
-	Dial   func(ctx context.Context, addr string) (net.Conn, error) // to peers; a TCP dialer. A seam for faults.
-	Logger *slog.Logger                                             // discards
+	// Seams for faults. The zero values are TCP, TCP, the machine's clock and a disk that is waited for.
+	Dial   func(ctx context.Context, addr string) (net.Conn, error) // to peers
+	Listen func(ctx context.Context, addr string) (net.Listener, error)
+	Now    func() time.Time // orders the log's entries
+	NoSync bool             // a crash of the machine loses what was acknowledged last
+
+	Logger *slog.Logger // discards
 }
 
 // Peer is another member as configured.
@@ -77,6 +82,14 @@ func (c Config) withDefaults() Config {
 	c.ApplyTimeout = cmp.Or(c.ApplyTimeout, 10*time.Second)
 	c.AuthTimeout = cmp.Or(c.AuthTimeout, 10*time.Second)
 	c.Version = cmp.Or(c.Version, "dev")
+	if c.Listen == nil {
+		c.Listen = func(ctx context.Context, addr string) (net.Listener, error) {
+			return new(net.ListenConfig).Listen(ctx, "tcp", addr)
+		}
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
 	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
 	return c
 }

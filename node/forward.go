@@ -7,6 +7,7 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/raft"
 	"github.com/cairndb/cairn/wire"
 )
 
@@ -18,31 +19,60 @@ type relayed struct {
 	Replayed bool           `msgpack:"p,omitempty"`
 }
 
-// forward sends an entry to the leader, again while nobody leads and it surely was not taken, or when the
-// connection broke: its key makes that safe.
+// forward sends an entry to the leader, again while it surely was not taken, and when nobody knows whether it was:
+// its key makes that safe. An error is a refusal only when no attempt can have been taken.
 func (s *Service) forward(ctx context.Context, body []byte) (oplog.Outcome, error) {
+	sent := false // an attempt went out whose fate is not known
 	for {
 		changed := s.raft.Changed()
-		out, err := s.raft.Forward(ctx, body)
-		if err == nil {
-			var r relayed
-			if err := msgpack.Unmarshal(out, &r); err != nil {
-				return oplog.Outcome{}, &oplog.Error{Kind: oplog.UnknownOutcome, Text: "the leader's answer is unreadable", Err: err}
+		o, err := s.hand(ctx, body)
+		var e *oplog.Error
+		switch {
+		case err == nil:
+			return o, nil
+		case errors.Is(err, raft.ErrNotLeader), errors.Is(err, ErrNoLeader), errors.Is(err, raft.ErrNoLeader),
+			errors.Is(err, &oplog.Error{Kind: oplog.NotLeader}):
+		case errors.As(err, &e) && e.Kind != oplog.UnknownOutcome:
+			if sent {
+				return o, unknown(err)
 			}
-			if r.Index != 0 {
-				return oplog.Outcome{Index: r.Index, Results: r.Results, Err: r.Err, Replayed: r.Replayed}, nil
-			}
-			if !errors.Is(r.Err, &oplog.Error{Kind: oplog.NotLeader}) {
-				return oplog.Outcome{}, r.Err
-			}
+			return o, err
+		default:
+			sent = true
 		}
-		if s.machine.leads() { // leadership came here meanwhile
-			return s.proposer.propose(ctx, body)
+		if s.machine.leads() {
+			continue // leadership came here meanwhile
 		}
 		if err := pause(ctx, changed); err != nil {
-			return oplog.Outcome{}, ErrNoLeader
+			if sent {
+				return o, unknown(err)
+			}
+			return o, ErrNoLeader
 		}
 	}
+}
+
+// hand gives an entry to whoever leads, once.
+func (s *Service) hand(ctx context.Context, body []byte) (oplog.Outcome, error) {
+	if s.machine.leads() {
+		return s.proposer.propose(ctx, body)
+	}
+	out, err := s.raft.Forward(ctx, body)
+	if err != nil {
+		return oplog.Outcome{}, err
+	}
+	var r relayed
+	if err := msgpack.Unmarshal(out, &r); err != nil {
+		return oplog.Outcome{}, unknown(err)
+	}
+	if r.Index == 0 && r.Err != nil {
+		return oplog.Outcome{}, r.Err
+	}
+	return oplog.Outcome{Index: r.Index, Results: r.Results, Err: r.Err, Replayed: r.Replayed}, nil
+}
+
+func unknown(err error) error {
+	return &oplog.Error{Kind: oplog.UnknownOutcome, Text: "the write may or may not have happened", Err: err}
 }
 
 // Forward implements raft.Handler: the leader's end of forward.

@@ -75,8 +75,7 @@ func Open(ctx context.Context, cfg Config) (_ *Node, err error) {
 }
 
 func (n *Node) listen(ctx context.Context, name, addr string, advertise *string) (net.Listener, error) {
-	lc := net.ListenConfig{}
-	ln, err := lc.Listen(ctx, "tcp", addr)
+	ln, err := n.cfg.Listen(ctx, addr)
 	if err != nil {
 		return nil, fmt.Errorf("%s listener: %w", name, err)
 	}
@@ -96,7 +95,7 @@ func ignoreClosed(err error) error {
 // the node starts empty and the leader, or the newest snapshot, brings it up to date.
 func (n *Node) openMemory(ctx context.Context) (err error) {
 	path := filepath.Join(n.cfg.Home, "state.db")
-	opts := oplog.Options{RetainOps: n.cfg.RetainOps, RetainTime: n.cfg.RetainTime}
+	opts := oplog.Options{RetainOps: n.cfg.RetainOps, RetainTime: n.cfg.RetainTime, NoSync: n.cfg.NoSync}
 	if n.state, err = oplog.Open(path, opts); oplog.IsCorrupt(err) {
 		aside := fmt.Sprintf("%s.corrupt-%d", path, time.Now().Unix())
 		n.log.Error("state unreadable, moved aside", "path", path, "aside", aside, "err", err)
@@ -115,7 +114,7 @@ func (n *Node) openMemory(ctx context.Context) (err error) {
 	}
 	n.onClose(x.Close)
 	n.machine = newMachine(n.cfg.NodeID, n.state, x, at, newFeed(), n.log)
-	n.clock = oplog.NewClock(n.cfg.NodeID, time.Now)
+	n.clock = oplog.NewClock(n.cfg.NodeID, n.cfg.Now)
 	n.clock.Observe(n.state.Last())
 	n.service = &Service{cfg: n.cfg, log: n.log, state: n.state, index: x, machine: n.machine, started: time.Now(), opened: make(chan struct{})}
 	n.spawn("follow", n.machine.follow)
@@ -131,7 +130,7 @@ func (n *Node) openRaft(ctx context.Context) (err error) {
 		NodeID: n.cfg.NodeID, Dir: filepath.Join(n.cfg.Home, "raft"), Addr: n.cfg.Cluster, Advertise: cmp.Or(n.cfg.Advertise, n.cfg.Cluster),
 		Secret: n.cfg.Secret, Role: n.cfg.Role, Peers: peers, Alone: n.alone(), Heartbeat: n.cfg.Heartbeat, Election: n.cfg.Election,
 		SnapshotThreshold: n.cfg.SnapshotThreshold, SnapshotInterval: n.cfg.SnapshotInterval, TrailingLogs: n.cfg.TrailingLogs,
-		Hello: n.helloInfo, Handler: n.service, Dial: n.cfg.Dial, Logger: n.log,
+		Hello: n.helloInfo, Handler: n.service, Dial: n.cfg.Dial, Listen: n.cfg.Listen, NoSync: n.cfg.NoSync, Logger: n.log,
 	}, n.machine)
 	if err != nil {
 		return err

@@ -52,7 +52,7 @@ func (p *proposer) propose(ctx context.Context, body []byte) (oplog.Outcome, err
 	case d := <-pr.done:
 		return d.outcome, d.err
 	case <-ctx.Done():
-		return oplog.Outcome{}, &oplog.Error{Kind: oplog.UnknownOutcome, Text: "the write may or may not have happened", Err: ctx.Err()}
+		return oplog.Outcome{}, unknown(ctx.Err())
 	}
 }
 

@@ -93,28 +93,31 @@ func (s *Service) View(ctx context.Context, c Caller, fr Freshness, f func(*oplo
 // maxKey bounds an idempotency key.
 const maxKey = 512
 
-// forwardKeyTTL is how long the key of a forwarded entry is kept: longer than any retry of the forwarder.
-const forwardKeyTTL = oplog.Time(10 * time.Minute / time.Microsecond)
+// forwardKeyTTL is how long the key of a forwarded entry is kept: longer than any retry of the forwarder, and than a
+// leader's clock is likely to be wrong.
+const forwardKeyTTL = oplog.Time(24 * time.Hour / time.Microsecond)
 
 // propose takes an entry into the log, here or through the leader.
 func (s *Service) propose(ctx context.Context, e oplog.Entry, forward bool) (oplog.Outcome, error) {
-	leads := s.machine.leads()
-	if !leads && !forward {
+	if s.machine.leads() {
+		body, err := e.Encode()
+		if err != nil {
+			return oplog.Outcome{}, err
+		}
+		o, err := s.proposer.propose(ctx, body)
+		if !forward || !errors.Is(err, &oplog.Error{Kind: oplog.NotLeader}) {
+			return o, err
+		}
+	}
+	if !forward {
 		return oplog.Outcome{}, s.notLeader()
 	}
-	if !leads && e.Key == "" {
-		// A forwarded entry may have to be sent twice: a key of its own makes that safe.
+	if e.Key == "" { // it may have to be sent twice
 		e.Key, e.KeyTTL = "forward/"+uuid.NewString(), forwardKeyTTL
 	}
 	body, err := e.Encode()
 	if err != nil {
 		return oplog.Outcome{}, err
-	}
-	if leads {
-		o, err := s.proposer.propose(ctx, body)
-		if !errors.Is(err, &oplog.Error{Kind: oplog.NotLeader}) || !forward {
-			return o, err
-		}
 	}
 	return s.forward(ctx, body)
 }

@@ -35,6 +35,6 @@ func refusal(err error) error {
 	case errors.Is(err, raft.ErrUnavailable):
 		return &oplog.Error{Kind: oplog.Unavailable, Text: "the log takes no writes now; retry", Err: err}
 	default:
-		return &oplog.Error{Kind: oplog.UnknownOutcome, Text: "the write may or may not have happened", Err: err}
+		return unknown(err)
 	}
 }

@@ -32,8 +32,9 @@ type Config struct {
 
 	Hello   func() wire.RaftHello // what this node says of itself: cluster id, versions, client addresses
 	Handler Handler
-	Dial    func(ctx context.Context, addr string) (net.Conn, error) // net.Dialer; a seam for faults
-	Logger  *slog.Logger                                             // discards
+	Dial    func(ctx context.Context, addr string) (net.Conn, error)     // TCP; a seam for faults
+	Listen  func(ctx context.Context, addr string) (net.Listener, error) // TCP; a seam for faults
+	Logger  *slog.Logger                                                 // discards
 }
 
 // Handler answers what peers ask beyond consensus. Its methods are called from the connections' goroutines.
@@ -78,6 +79,11 @@ func (c Config) withDefaults() Config {
 	c.SnapshotInterval = cmp.Or(c.SnapshotInterval, 2*time.Minute)
 	c.TrailingLogs = cmp.Or(c.TrailingLogs, 10240)
 	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
+	if c.Listen == nil {
+		c.Listen = func(ctx context.Context, addr string) (net.Listener, error) {
+			return new(net.ListenConfig).Listen(ctx, "tcp", addr)
+		}
+	}
 	if c.Dial == nil {
 		d := &net.Dialer{Timeout: 5 * time.Second, KeepAlive: 15 * time.Second}
 		c.Dial = func(ctx context.Context, addr string) (net.Conn, error) { return d.DialContext(ctx, "tcp", addr) }

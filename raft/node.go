@@ -62,8 +62,7 @@ func Open(ctx context.Context, cfg Config, sm StateMachine) (_ *Node, err error)
 	if err := os.MkdirAll(cfg.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("raft: %w", err)
 	}
-	lc := net.ListenConfig{}
-	ln, err := lc.Listen(ctx, "tcp", cfg.Addr)
+	ln, err := cfg.Listen(ctx, cfg.Addr)
 	if err != nil {
 		return nil, fmt.Errorf("peer listener: %w", err)
 	}

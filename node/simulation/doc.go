@@ -1,0 +1,12 @@
+// Package simulation runs whole clusters inside one process, in virtual time, over a network in memory whose links are
+// cut, slowed and broken by a schedule made from a seed. It has no code outside of its tests.
+//
+// Every node is the real one: raft, transport, log, state, index, service. Only three things are not: the network
+// (network_test.go), the clock that orders the log, and fsync, which a simulated death does not need. Clients work
+// through the memory service and write down what they asked, when, and what they were told (history_test.go); a
+// checker decides whether one memory could have answered so (model_test.go). A seed decides the faults, not the
+// interleaving of goroutines: run again with -count when a failing seed passes.
+//
+//	go test ./node/simulation -run 'TestSimulation/seed=17$' -count=20
+//	go test -tags soak ./node/simulation -timeout 0 -seeds 5000
+package simulation

@@ -1,0 +1,339 @@
+package simulation
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"os"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// network is a network in memory. What is sent over a link that is cut is held, as TCP would, until the link is
+// whole again or the connection is broken; a broken one loses what was under way, in the middle of a frame too.
+type network struct {
+	mu        sync.Mutex
+	rng       *rand.Rand
+	listeners map[string]*listener
+	cut       map[[2]int]bool // from, to
+	delay     map[int]time.Duration
+	conns     []*conn
+	changed   chan struct{} // closed and replaced when a link changes
+}
+
+func newNetwork(seed uint64) *network {
+	return &network{rng: rand.New(rand.NewPCG(seed, 1)), listeners: map[string]*listener{}, cut: map[[2]int]bool{},
+		delay: map[int]time.Duration{}, changed: make(chan struct{})}
+}
+
+// host is the number of a node by its address, "node2:7440".
+func host(addr string) (n int) {
+	fmt.Sscanf(addr, "node%d:", &n)
+	return n
+}
+
+func (n *network) change(f func()) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	f()
+	close(n.changed)
+	n.changed = make(chan struct{})
+}
+
+func (n *network) link(from, to int) (cut bool, changed <-chan struct{}) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.cut[[2]int{from, to}], n.changed
+}
+
+// lag is how long the next bytes of a link take.
+func (n *network) lag(from, to int) time.Duration {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	d := 100*time.Microsecond + time.Duration(n.rng.IntN(400))*time.Microsecond
+	for _, end := range []int{from, to} {
+		if max := n.delay[end]; max > 0 {
+			d += time.Duration(n.rng.Int64N(int64(max)))
+		}
+	}
+	return d
+}
+
+// breakAll breaks the connections of a node.
+func (n *network) breakAll(node int) {
+	n.mu.Lock()
+	var gone []*conn
+	n.conns = slices.DeleteFunc(n.conns, func(c *conn) bool {
+		mine := c.from == node || c.to == node
+		if mine {
+			gone = append(gone, c)
+		}
+		return mine || c.out.over()
+	})
+	n.mu.Unlock()
+	for _, c := range gone {
+		c.out.fail(syscall.ECONNRESET)
+		c.in.fail(syscall.ECONNRESET)
+	}
+}
+
+func (n *network) listen(_ context.Context, addr string) (net.Listener, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.listeners[addr] != nil {
+		return nil, syscall.EADDRINUSE
+	}
+	l := &listener{n: n, addr: addr, accept: make(chan net.Conn, 128), closed: make(chan struct{})}
+	n.listeners[addr] = l
+	return l, nil
+}
+
+// dialer is how a node reaches others.
+func (n *network) dialer(from int) func(context.Context, string) (net.Conn, error) {
+	return func(ctx context.Context, addr string) (net.Conn, error) {
+		ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+		defer cancel()
+		to := host(addr)
+		for {
+			there, changed := n.link(from, to)
+			back, _ := n.link(to, from)
+			if !there && !back {
+				break
+			}
+			select {
+			case <-changed:
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+		}
+		time.Sleep(n.lag(from, to)) // the handshake's round trip
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		l := n.listeners[addr]
+		if l == nil {
+			return nil, syscall.ECONNREFUSED
+		}
+		ab, ba := newHalf(n, from, to), newHalf(n, to, from)
+		a, b := &conn{from: from, to: to, out: ab, in: ba}, &conn{from: to, to: from, out: ba, in: ab}
+		select {
+		case l.accept <- b:
+		default:
+			return nil, syscall.ECONNREFUSED
+		}
+		n.conns = append(n.conns, a)
+		return a, nil
+	}
+}
+
+type listener struct {
+	n      *network
+	addr   string
+	accept chan net.Conn
+	once   sync.Once
+	closed chan struct{}
+}
+
+func (l *listener) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.accept:
+		return c, nil
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (l *listener) Close() error {
+	l.once.Do(func() {
+		close(l.closed)
+		l.n.mu.Lock()
+		delete(l.n.listeners, l.addr)
+		l.n.mu.Unlock()
+	})
+	return nil
+}
+
+func (l *listener) Addr() net.Addr { return address(l.addr) }
+
+type address string
+
+func (address) Network() string  { return "memory" }
+func (a address) String() string { return string(a) }
+
+// conn is one end.
+type conn struct {
+	from, to int
+	out, in  *half
+}
+
+func (c *conn) Read(b []byte) (int, error)         { return c.in.read(b) }
+func (c *conn) Write(b []byte) (int, error)        { return c.out.write(b) }
+func (c *conn) LocalAddr() net.Addr                { return address(fmt.Sprintf("node%d:0", c.from)) }
+func (c *conn) RemoteAddr() net.Addr               { return address(fmt.Sprintf("node%d:0", c.to)) }
+func (c *conn) SetReadDeadline(t time.Time) error  { c.in.setDeadline(&c.in.readBy, t); return nil }
+func (c *conn) SetWriteDeadline(t time.Time) error { c.out.setDeadline(&c.out.writeBy, t); return nil }
+
+func (c *conn) SetDeadline(t time.Time) error {
+	_ = c.SetReadDeadline(t)
+	return c.SetWriteDeadline(t)
+}
+
+func (c *conn) Close() error {
+	c.out.finish()
+	c.in.fail(net.ErrClosed)
+	return nil
+}
+
+// half is one direction of a connection.
+type half struct {
+	n        *network
+	from, to int
+
+	mu              sync.Mutex
+	chunks          []chunk
+	held            int   // bytes
+	end             bool  // the sender has closed
+	err             error // broken
+	readBy, writeBy time.Time
+	changed         chan struct{}
+}
+
+type chunk struct {
+	at time.Time // when it arrives
+	b  []byte
+}
+
+const window = 4 << 20 // bytes that may be under way
+
+func newHalf(n *network, from, to int) *half {
+	return &half{n: n, from: from, to: to, changed: make(chan struct{})}
+}
+
+// touch wakes all that wait; the lock is held.
+func (h *half) touch() {
+	close(h.changed)
+	h.changed = make(chan struct{})
+}
+
+func (h *half) setDeadline(at *time.Time, t time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	*at = t
+	h.touch()
+}
+
+func (h *half) finish() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.end = true
+	h.touch()
+}
+
+func (h *half) fail(err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.err == nil {
+		h.err, h.chunks, h.held = err, nil, 0
+	}
+	h.touch()
+}
+
+func (h *half) over() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.err != nil
+}
+
+func (h *half) write(b []byte) (int, error) {
+	lag := h.n.lag(h.from, h.to)
+	for {
+		h.mu.Lock()
+		switch {
+		case h.err != nil || h.end:
+			defer h.mu.Unlock()
+			if h.err == nil {
+				return 0, net.ErrClosed
+			}
+			return 0, h.err
+		case past(h.writeBy):
+			h.mu.Unlock()
+			return 0, os.ErrDeadlineExceeded
+		case h.held < window:
+			at := time.Now().Add(lag)
+			if last := len(h.chunks) - 1; last >= 0 && h.chunks[last].at.After(at) {
+				at = h.chunks[last].at // bytes keep their order
+			}
+			h.chunks = append(h.chunks, chunk{at, slices.Clone(b)})
+			h.held += len(b)
+			h.touch()
+			h.mu.Unlock()
+			return len(b), nil
+		}
+		changed, by := h.changed, h.writeBy
+		h.mu.Unlock()
+		wait(changed, nil, by)
+	}
+}
+
+func (h *half) read(b []byte) (int, error) {
+	for {
+		cut, relinked := h.n.link(h.from, h.to)
+		h.mu.Lock()
+		by := h.readBy
+		switch {
+		case h.err != nil:
+			defer h.mu.Unlock()
+			return 0, h.err
+		case past(by):
+			h.mu.Unlock()
+			return 0, os.ErrDeadlineExceeded
+		case cut:
+		case len(h.chunks) > 0:
+			c := &h.chunks[0]
+			if !past(c.at) {
+				by = earlier(by, c.at)
+				break
+			}
+			n := copy(b, c.b)
+			if c.b = c.b[n:]; len(c.b) == 0 {
+				h.chunks = h.chunks[1:]
+			}
+			h.held -= n
+			h.touch()
+			h.mu.Unlock()
+			return n, nil
+		case h.end:
+			h.mu.Unlock()
+			return 0, io.EOF
+		}
+		changed := h.changed
+		h.mu.Unlock()
+		wait(changed, relinked, by)
+	}
+}
+
+func past(t time.Time) bool { return !t.IsZero() && !time.Now().Before(t) }
+
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || b.Before(a) {
+		return b
+	}
+	return a
+}
+
+func wait(a, b <-chan struct{}, by time.Time) {
+	var due <-chan time.Time
+	if !by.IsZero() {
+		t := time.NewTimer(time.Until(by))
+		defer t.Stop()
+		due = t.C
+	}
+	select {
+	case <-a:
+	case <-b:
+	case <-due:
+	}
+}

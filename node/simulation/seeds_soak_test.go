@@ -1,0 +1,5 @@
+//go:build soak
+
+package simulation
+
+const defaultSeeds = 5000
