@@ -39,8 +39,8 @@ func command(ctx context.Context, args ...string) *exec.Cmd {
 	return c
 }
 
-// process is a running node.
-type process struct {
+// nodeProcess is a running node.
+type nodeProcess struct {
 	t    testing.TB
 	args []string
 	cmd  *exec.Cmd
@@ -49,7 +49,7 @@ type process struct {
 }
 
 // launch starts a node; up waits for its line.
-func (p *process) launch() (up func()) {
+func (p *nodeProcess) launch() (up func()) {
 	p.t.Helper()
 	p.cmd = command(context.Background(), p.args...)
 	p.log = &bytes.Buffer{}
@@ -76,7 +76,7 @@ func (p *process) launch() (up func()) {
 	}
 }
 
-func (p *process) kill() {
+func (p *nodeProcess) kill() {
 	if p.cmd != nil {
 		p.cmd.Process.Kill()
 		p.cmd.Wait()
@@ -85,7 +85,7 @@ func (p *process) kill() {
 }
 
 // stop asks politely and says how long it took.
-func (p *process) stop() (time.Duration, error) {
+func (p *nodeProcess) stop() (time.Duration, error) {
 	start := time.Now()
 	p.cmd.Process.Signal(syscall.SIGTERM)
 	err := p.cmd.Wait()
@@ -118,10 +118,10 @@ func allFree(base, n int) bool {
 	return true
 }
 
-func startDev(t testing.TB) (*process, string) {
+func startDev(t testing.TB) (*nodeProcess, string) {
 	t.Helper()
 	home := filepath.Join(t.TempDir(), "home")
-	p := &process{t: t, args: []string{"dev", "--home", home, "--port-base", fmt.Sprint(freePorts(t, 6))}}
+	p := &nodeProcess{t: t, args: []string{"dev", "--home", home, "--port-base", fmt.Sprint(freePorts(t, 6))}}
 	t.Cleanup(p.kill)
 	p.launch()()
 	return p, home
@@ -201,7 +201,7 @@ func TestRevokedTokenClosesItsConnection(t *testing.T) {
 }
 
 // startThree starts three nodes in the given order and waits until all serve.
-func startThree(t testing.TB, order ...int) (nodes []*process, token string) {
+func startThree(t testing.TB, order ...int) (nodes []*nodeProcess, token string) {
 	t.Helper()
 	dir := t.TempDir()
 	base := freePorts(t, 9)
@@ -218,7 +218,7 @@ func startThree(t testing.TB, order ...int) (nodes []*process, token string) {
 		if err := writeConfig(path, n); err != nil {
 			t.Fatal(err)
 		}
-		nodes = append(nodes, &process{t: t, args: []string{"serve", "--strict", "--config", path}})
+		nodes = append(nodes, &nodeProcess{t: t, args: []string{"serve", "--strict", "--config", path}})
 	}
 	t.Cleanup(func() {
 		for _, p := range nodes {
@@ -242,14 +242,14 @@ func startThree(t testing.TB, order ...int) (nodes []*process, token string) {
 
 func tailOf(s string, n int) string { return s[max(0, len(s)-n):] }
 
-func statusOf(t testing.TB, p *process) (s clusterStatus, ok bool) {
+func statusOf(t testing.TB, p *nodeProcess) (s clusterStatus, ok bool) {
 	t.Helper()
 	tg := target{http: p.line.HTTP, timeout: 5 * time.Second}
 	err := tg.get(t.Context(), "GET", "/v1/cluster", nil, &s)
 	return s, err == nil
 }
 
-func leaderOf(t testing.TB, nodes []*process) int {
+func leaderOf(t testing.TB, nodes []*nodeProcess) int {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		for i, p := range nodes {
@@ -364,7 +364,7 @@ func putOnce(ctx context.Context, c *client.Client, m wire.Remember) (string, er
 	}
 }
 
-func sameState(t testing.TB, nodes []*process) {
+func sameState(t testing.TB, nodes []*nodeProcess) {
 	t.Helper()
 	var said string
 	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
@@ -383,7 +383,7 @@ func sameState(t testing.TB, nodes []*process) {
 }
 
 // exported is what a node holds: text by id.
-func exported(t testing.TB, p *process, token string) map[string]string {
+func exported(t testing.TB, p *nodeProcess, token string) map[string]string {
 	t.Helper()
 	t.Setenv("CAIRN_TOKEN", token)
 	tg := target{http: p.line.HTTP, timeout: time.Minute}
@@ -410,7 +410,7 @@ func exported(t testing.TB, p *process, token string) map[string]string {
 	return rows
 }
 
-func checkExport(t testing.TB, p *process, token string, acked map[string]string) {
+func checkExport(t testing.TB, p *nodeProcess, token string, acked map[string]string) {
 	t.Helper()
 	rows := exported(t, p, token)
 	texts := map[string]int{}

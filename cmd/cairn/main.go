@@ -12,6 +12,9 @@ import (
 )
 
 func main() {
+	if isClaustrum(os.Args[0]) {
+		os.Exit((&app{in: os.Stdin, out: os.Stdout, err: os.Stderr}).claustrum(os.Args[1:]))
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	go func() {
 		<-ctx.Done()

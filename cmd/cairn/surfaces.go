@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"slices"
 
 	"github.com/cairndb/cairn/index"
@@ -42,15 +43,31 @@ func (h *host) port(offset, def int) string {
 	return loopback(h.base + offset)
 }
 
+// fits says whether a path can be a socket's: the system allows about a hundred bytes. A surface whose path is too long
+// is not served, and says so; the node runs all the same.
+func (h *host) fits(surface, path string) bool {
+	const limit = 103 // the shortest of the systems' bounds
+	if len(path) > limit {
+		h.log.Warn("socket path too long, surface not served: give a shorter --home or local.home", "surface", surface, "path", path, "limit", limit)
+		return false
+	}
+	return true
+}
+
 // surfaces are the protocols spoken on this host only, in the order they open. Open returns what closes one; nil when
 // there is nothing to serve.
 var surfaces = []struct {
 	name string
 	open func(context.Context, *host) (func() error, error)
-}{}
+}{
+	{"process", openProcess},
+}
 
 // openSurfaces opens them all, or none.
 func openSurfaces(ctx context.Context, h *host) (closeAll func() error, err error) {
+	if err := os.MkdirAll(h.run, 0o700); err != nil {
+		return nil, err
+	}
 	var closers []func() error
 	closeAll = func() (err error) {
 		for _, c := range slices.Backward(closers) {

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairndb/cairn/local/process/standalone"
+)
+
+// process is the process surface as a program of its own. Its flags have one dash, as its callers write them.
+func (a *app) process() *cobra.Command {
+	return &cobra.Command{
+		Use: "process -serve|-bridge|-stop|-version|-install", Short: "Run the process surface by itself",
+		Long: `Run the process surface by itself. A binary named claustrum is this command.
+
+  cairn process -serve -socket PATH -token-file FILE    start the daemon
+  cairn process -bridge -socket PATH                    relay stdin and stdout to it
+  cairn process -stop -socket PATH                      end it; the token is in CLAUDE_RPC_TOKEN
+  cairn process -install -cli-dir DIR -cli-version V    install an agent's command line
+
+cairn process -help lists all flags.`,
+		DisableFlagParsing: true,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if code := a.claustrum(args); code != exitOK {
+				return exitCode(code)
+			}
+			return nil
+		},
+	}
+}
+
+func (a *app) claustrum(args []string) int {
+	in, ok := a.in.(*os.File)
+	if !ok {
+		in = os.Stdin
+	}
+	return standalone.Main(standalone.Program{Args: args, In: in, Out: a.out, Err: a.err})
+}
+
+// isClaustrum says whether the binary goes by that name.
+func isClaustrum(argv0 string) bool { return filepath.Base(argv0) == "claustrum" }
+
+// exitCode is a failure that has said everything already.
+type exitCode int
+
+func (e exitCode) Error() string { return "" }

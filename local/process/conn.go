@@ -1,0 +1,326 @@
+package process
+
+import (
+	"bufio"
+	"encoding/json"
+	"net"
+	"sync"
+	"time"
+)
+
+// conn is one client. Its reader hands requests out, its writer sends what is due: answers first, then frames of the
+// processes it follows, which it takes from their stores at its own pace.
+type conn struct {
+	s  *Server
+	nc net.Conn
+
+	mu       sync.Mutex
+	ready    []byte            // answers, as lines
+	live     map[*proc]*cursor // processes whose new frames are sent
+	replays  []*replayJob
+	after    []lateAnswer
+	lanes    map[string]*lane
+	inFlight int
+	parked   int  // bytes of stdin that waits for room
+	finish   bool // nothing more will be asked: send what is due, then close
+	room     chan struct{}
+	woken    chan struct{}
+	done     chan struct{} // closed when the connection ends
+	once     sync.Once
+}
+
+// replayJob is a reattach that is being answered: frames, then the answer, then live frames.
+type replayJob struct {
+	p    *proc
+	at   cursor
+	to   uint64
+	line []byte
+}
+
+// lateAnswer waits until the connection has sent a process's exit frame, if it follows it.
+type lateAnswer struct {
+	p    *proc
+	line []byte
+}
+
+// lane is the requests that take effect one after the other.
+type lane struct{ waiting []func() }
+
+const (
+	maxLine     = 1 << 20 // with its newline
+	maxInFlight = 1024
+	maxReady    = 8 << 20
+	maxParked   = 16 << 20
+	slice       = 256 << 10 // of frames between two looks at the answers
+	halfClosed  = 15 * time.Second
+)
+
+func newConn(s *Server, nc net.Conn) *conn {
+	return &conn{s: s, nc: nc, live: map[*proc]*cursor{}, lanes: map[string]*lane{}, room: make(chan struct{}),
+		woken: make(chan struct{}, 1), done: make(chan struct{})}
+}
+
+// end closes the connection; it may be called by anybody, any number of times.
+func (c *conn) end() {
+	c.once.Do(func() {
+		close(c.done)
+		c.nc.Close()
+	})
+}
+
+func (c *conn) run() {
+	var writer sync.WaitGroup
+	writer.Go(c.write)
+	if c.read() {
+		c.settle()
+	}
+	c.end()
+	writer.Wait()
+	c.mu.Lock()
+	var followed []*proc
+	for p := range c.live {
+		followed = append(followed, p)
+	}
+	for _, j := range c.replays {
+		followed = append(followed, j.p)
+	}
+	c.mu.Unlock()
+	for _, p := range followed {
+		p.mu.Lock()
+		delete(p.subs, c)
+		p.mu.Unlock()
+	}
+}
+
+// read hands out requests until there are no more, and says whether what they asked is to be answered still.
+func (c *conn) read() (answered bool) {
+	in := bufio.NewScanner(c.nc)
+	in.Buffer(make([]byte, 0, 4096), maxLine)
+	for in.Scan() {
+		if len(in.Bytes()) == 0 {
+			continue
+		}
+		c.take(in.Bytes())
+		if !c.throttle() {
+			return false
+		}
+	}
+	return in.Err() == nil
+}
+
+// throttle waits while too much is under way for this client.
+func (c *conn) throttle() bool {
+	for {
+		c.mu.Lock()
+		ok := c.inFlight < maxInFlight && len(c.ready) < maxReady && c.parked < maxParked
+		room := c.room
+		c.mu.Unlock()
+		if ok {
+			return true
+		}
+		select {
+		case <-room:
+		case <-c.done:
+			return false
+		}
+	}
+}
+
+// relax tells the reader that there may be room; the lock is held.
+func (c *conn) relax() {
+	close(c.room)
+	c.room = make(chan struct{})
+}
+
+// settle waits, not for ever, until all that was asked is answered and sent.
+func (c *conn) settle() {
+	due := time.NewTimer(halfClosed)
+	defer due.Stop()
+	for {
+		c.mu.Lock()
+		idle, room := c.inFlight == 0, c.room
+		c.finish = c.finish || idle
+		c.mu.Unlock()
+		if idle {
+			c.wake()
+			select {
+			case <-c.done: // by the writer, when it is through
+			case <-due.C:
+			}
+			return
+		}
+		select {
+		case <-room:
+		case <-c.done:
+			return
+		case <-due.C:
+			return
+		}
+	}
+}
+
+// take checks a request and sets it going.
+func (c *conn) take(line []byte) {
+	c.mu.Lock()
+	c.inFlight++
+	c.mu.Unlock()
+	r, e := c.s.parse(line)
+	var m method
+	if e == nil {
+		m, e = c.s.find(r.Method)
+	}
+	if e != nil {
+		c.answer(answer(r.ID, nil, e), nil)
+		return
+	}
+	if m.plain != nil {
+		c.work(r.ID, func() {
+			result, e := m.plain(c.s, r.Params)
+			if _, none := result.(silence); none && e == nil {
+				return // the connection is about to end
+			}
+			c.answer(answer(r.ID, result, e), nil)
+		})
+		return
+	}
+	var name struct {
+		ID string `json:"id"`
+	}
+	_ = json.Unmarshal(r.Params, &name) // the method itself says what is wrong with them
+	k := &call{c: c, s: c.s, id: r.ID, raw: r.Params}
+	c.enqueue("process/"+name.ID, func() {
+		defer c.recovered(r.ID)
+		m.process(k)
+	})
+}
+
+// work runs something that may take long.
+func (c *conn) work(id any, f func()) {
+	c.s.tasks.Go(func() {
+		defer c.recovered(id)
+		f()
+	})
+}
+
+func (c *conn) recovered(id any) {
+	if v := recover(); v != nil {
+		c.answer(answer(id, nil, refuse(codeInternal, "recovered panic: %v", v)), nil)
+	}
+}
+
+// enqueue runs something after what is in the lane already.
+func (c *conn) enqueue(name string, f func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if l := c.lanes[name]; l != nil {
+		l.waiting = append(l.waiting, f)
+		return
+	}
+	l := &lane{waiting: []func(){f}}
+	c.lanes[name] = l
+	c.s.tasks.Go(func() {
+		for {
+			c.mu.Lock()
+			if len(l.waiting) == 0 {
+				delete(c.lanes, name)
+				c.mu.Unlock()
+				return
+			}
+			next := l.waiting[0]
+			l.waiting = l.waiting[1:]
+			c.mu.Unlock()
+			next()
+		}
+	})
+}
+
+func (c *conn) idle(name string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.lanes[name] == nil
+}
+
+// park counts stdin that waits.
+func (c *conn) park(bytes int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.parked += bytes
+	c.relax()
+}
+
+// answer sends a line. What is to begin behind it, such as the frames of a new process, is begun by then.
+func (c *conn) answer(line []byte, then func()) {
+	c.mu.Lock()
+	c.ready = append(c.ready, line...)
+	c.inFlight--
+	c.relax()
+	c.mu.Unlock()
+	if then != nil {
+		then()
+	}
+	c.wake()
+}
+
+// answerAfter sends a line behind the last frame of a process that has ended, where this connection follows it.
+func (c *conn) answerAfter(p *proc, line []byte) {
+	c.mu.Lock()
+	c.after = append(c.after, lateAnswer{p, line})
+	c.inFlight--
+	c.relax()
+	c.mu.Unlock()
+	c.wake()
+}
+
+// follow begins to send a process's frames.
+func (c *conn) follow(p *proc, from uint64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.replaced {
+		return
+	}
+	p.subs[c] = struct{}{}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.live[p] = &cursor{next: from, at: -1}
+}
+
+// reattach replays frames behind from, sends the answer, and goes on with live frames. What is told is one snapshot.
+func (c *conn) reattach(p *proc, from uint64, line func(reattachResult) []byte) {
+	p.mu.Lock()
+	r := reattachResult{Found: true, Running: p.running, Last: p.frames.last(), Applied: p.in.total()}
+	if r.Last > 0 {
+		r.First = p.frames.first
+	}
+	job := &replayJob{p: p, at: cursor{next: max(from+1, p.frames.first), at: -1}, to: r.Last, line: line(r)}
+	if !p.replaced {
+		p.subs[c] = struct{}{}
+	}
+	c.mu.Lock()
+	if at := c.live[p]; at != nil { // what it was about to be sent comes with the replay
+		job.at.next = min(job.at.next, at.next)
+		delete(c.live, p)
+	}
+	c.replays = append(c.replays, job)
+	c.mu.Unlock()
+	p.mu.Unlock()
+	c.wake()
+}
+
+// forget stops following a process; its lock is held.
+func (c *conn) forget(p *proc) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.live, p)
+	for _, j := range c.replays {
+		if j.p == p {
+			j.at.next = j.to + 1 // its answer still goes out
+		}
+	}
+}
+
+func (c *conn) wake() {
+	select {
+	case c.woken <- struct{}{}:
+	default:
+	}
+}

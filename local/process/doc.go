@@ -1,0 +1,44 @@
+// Package process runs programs for whoever drives it over a unix socket, and lets their output be picked up again after
+// the connection is gone. It speaks claustrum's protocol to the byte.
+//
+// # Lines
+//
+// Requests and answers are JSON objects, one a line (NDJSON), on a socket of mode 0600. A line of up to 1,048,575 bytes
+// before its newline is served; a longer one closes the connection without a word. Empty lines are skipped.
+//
+//	{"jsonrpc":"2.0","id":1,"method":"process.spawn","params":{…},"auth":"<token>"}
+//	{"jsonrpc":"2.0","id":1,"result":{…}}
+//	{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"…"}}
+//	{"type":"stream","processId":"a","stream":"stdout","seq":1,"data":"<base64>"}
+//	{"type":"stream","processId":"a","stream":"exit","seq":2,"exitCode":0}
+//
+// A request is checked in the order parse, auth, version, method, params; what fails first is answered:
+//
+//	-32700  Parse error                      the line is no request; the answer's id is null
+//	-32001  Unauthorized: …                  the token is missing or wrong
+//	-32600  Invalid JSON-RPC version
+//	-32601  Invalid method format / Unknown namespace / Unknown method
+//	-32602  Invalid params, and what a method itself refuses
+//	-32603  what the system refused, in its own words
+//	-32003  stdin offset gap: offset ahead of applied bytes
+//
+// # Methods
+//
+//	server.   ping version capabilities shutdown
+//	files.    list validate stat read extract_tar
+//	git.      info status list_branches worktree_create worktree_remove
+//	process.  spawn stdin kill killAndWait reattach
+//
+// # Promises
+//
+//   - Requests of one connection run concurrently, but those that name the same process take effect in the order in
+//     which they came; a spawn, its stdin and its kill may be sent in one write.
+//   - The answer to spawn precedes every frame of the process. The answer to reattach follows the frames it replays
+//     and precedes the live ones; nothing is missing and nothing comes twice. The answer to a killAndWait that saw the
+//     process die follows its exit frame.
+//   - A frame holds at most 32 KiB. Frames are kept as long as the process is known, the older ones in a file.
+//   - Who reads slowly, or not at all, delays nobody: frames are not queued for a connection, it takes them from the
+//     store at its own pace.
+//   - The exit frame is the last of a process, at most five seconds after its leader is gone, even when a descendant
+//     holds the pipes open.
+package process

@@ -1,0 +1,126 @@
+package process
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// login is the PATH of the user's login shell: a server that a service manager started has a poorer one.
+type login struct {
+	path      atomic.Pointer[string]
+	extracted chan struct{}
+}
+
+const (
+	pathTimeout  = 4 * time.Second
+	pathSentinel = "___CLAUDE_SSH_PATH_EXTRACT___"
+)
+
+// extractPath asks the login shell.
+func (s *Server) extractPath() {
+	defer close(s.login.extracted)
+	shell := loginShell()
+	if shell == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(s.ctx, pathTimeout)
+	defer cancel()
+	c := exec.CommandContext(ctx, shell, "-l", "-i", "-c", `/bin/sh -c 'printf "%s%s\n" "`+pathSentinel+`" "$PATH"'`)
+	c.Env = append(clean(os.Environ()), "DISABLE_AUTO_UPDATE=true", "ZSH_DISABLE_COMPFIX=true")
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
+	c.WaitDelay = 100 * time.Millisecond
+	var said limited
+	c.Stdout, c.Stderr = &said, &said
+	err := c.Run()
+	if ctx.Err() != nil {
+		return // what it has said until now may be half of it
+	}
+	if err != nil {
+		s.log.Debug("[shellenv] Shell command exited with error (may still have PATH): " + oneLine(err.Error()))
+	}
+	for lines := bufio.NewScanner(&said.Buffer); lines.Scan(); {
+		if _, path, ok := strings.Cut(lines.Text(), pathSentinel); ok {
+			if path = strings.TrimSpace(path); path != "" {
+				s.login.path.Store(&path)
+				s.log.Info("[shellenv] Extracted shell PATH (" + itoa(len(path)) + " chars)")
+			}
+			return
+		}
+	}
+	s.log.Warn("[shellenv] PATH sentinel not found in shell output")
+}
+
+// limited keeps the first MiB of what a shell says.
+type limited struct{ bytes.Buffer }
+
+func (l *limited) Write(b []byte) (int, error) {
+	l.Buffer.Write(b[:min(len(b), max(0, 1<<20-l.Len()))])
+	return len(b), nil
+}
+
+// ReadFrom keeps the bound when the caller copies.
+func (l *limited) ReadFrom(r io.Reader) (int64, error) { return io.Copy(struct{ io.Writer }{l}, r) }
+
+func loginShell() string {
+	for _, sh := range []string{os.Getenv("SHELL"), "/bin/zsh", "/bin/bash", "/bin/sh"} {
+		if i, err := os.Stat(sh); sh != "" && err == nil && i.Mode().IsRegular() && i.Mode().Perm()&0o111 != 0 {
+			return sh
+		}
+	}
+	return ""
+}
+
+// path is the PATH commands are looked up in. The first who asks waits for the login shell.
+func (s *Server) path() string {
+	<-s.login.extracted
+	if p := s.login.path.Load(); p != nil {
+		return *p
+	}
+	return os.Getenv("PATH")
+}
+
+// secrets never reach a child.
+var secrets = []string{"CLAUDE_RPC_TOKEN", "CLAUSTRUM_DAEMON_CHILD", "CLAUSTRUM_TOKEN_PIPE", "CAIRN_TOKEN", "YQL_TOKEN",
+	"CAIRN_CLUSTER_SECRET", "CAIRN_CLUSTER_CLUSTER_SECRET", "YANTRIKDB_CLUSTER_SECRET", "YANTRIKDB_ENCRYPTION_KEY_HEX"}
+
+func clean(env []string) []string {
+	return slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
+		return slices.Contains(secrets, name)
+	})
+}
+
+// childEnv is the environment of a child: the server's without its secrets, the login shell's PATH, and what the
+// request adds.
+func (s *Server) childEnv(extra map[string]string) []string {
+	env := clean(os.Environ())
+	set := func(name, value string) {
+		env = slices.DeleteFunc(env, func(kv string) bool { return strings.HasPrefix(kv, name+"=") })
+		env = append(env, name+"="+value)
+	}
+	set("PATH", s.path())
+	set("CLAUDE_SSH_DAEMON_CHILD", "1")
+	for k, v := range extra {
+		set(k, v)
+	}
+	return env
+}
+
+func pathOf(env []string) string {
+	for _, kv := range env {
+		if p, ok := strings.CutPrefix(kv, "PATH="); ok {
+			return p
+		}
+	}
+	return ""
+}

@@ -1,0 +1,194 @@
+package process
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// proc is one process, from its start until its entry goes.
+type proc struct {
+	s       *Server
+	id      string
+	idJSON  []byte
+	pid     int
+	started float64 // epoch seconds, told to those who want to know whether it is still the same
+	os      *os.Process
+	in      *stdinQueue
+	gone    chan struct{} // closed with the exit frame
+
+	mu       sync.Mutex
+	frames   *replay
+	subs     map[*conn]struct{} // woken when a frame is there
+	running  bool
+	replaced bool // its id belongs to another one: it is silent
+	ended    time.Time
+}
+
+// after the leader's exit, how long a descendant may hold the pipes open.
+const drainTime = 5 * time.Second
+
+// start runs a command. The error is what the client is told.
+func (s *Server) start(p spawnParams) (_ *proc, err error) {
+	env := s.childEnv(p.Env)
+	path := p.Command
+	if !strings.Contains(path, "/") {
+		if path, err = lookPath(p.Command, s.path()); err != nil {
+			return nil, err
+		}
+	}
+	if p.Cwd != "" {
+		if i, err := os.Stat(p.Cwd); err != nil {
+			return nil, &os.PathError{Op: "chdir", Path: p.Cwd, Err: errors.Unwrap(err)}
+		} else if !i.IsDir() {
+			return nil, &os.PathError{Op: "chdir", Path: p.Cwd, Err: syscall.ENOTDIR}
+		}
+	}
+	var theirs [3]*os.File
+	var ours [3]*os.File
+	defer func() {
+		for i := range theirs {
+			if theirs[i] != nil {
+				theirs[i].Close()
+			}
+			if err != nil && ours[i] != nil {
+				ours[i].Close()
+			}
+		}
+	}()
+	if theirs[0], ours[0], err = os.Pipe(); err != nil {
+		return nil, err
+	}
+	for i := 1; i < 3; i++ {
+		if ours[i], theirs[i], err = os.Pipe(); err != nil {
+			return nil, err
+		}
+	}
+	op, err := os.StartProcess(path, append([]string{p.Command}, p.Args...), &os.ProcAttr{
+		Dir: p.Cwd, Env: env, Files: theirs[:], Sys: &syscall.SysProcAttr{Setpgid: true}})
+	if err != nil {
+		return nil, err
+	}
+	id, _ := json.Marshal(p.ID) // a string
+	pr := &proc{s: s, id: p.ID, idJSON: id, pid: op.Pid, started: float64(time.Now().UnixNano()) / 1e9, os: op, running: true,
+		frames: newReplay(s.cfg.SpillDir), subs: map[*conn]struct{}{}, gone: make(chan struct{})}
+	pr.in = newStdinQueue(ours[0], func() { s.log.Warn("[process.Manager] stdin backpressure: queue full for " + oneLine(p.ID)) })
+	s.tasks.Go(func() { pr.watch(ours[1], ours[2]) })
+	return pr, nil
+}
+
+// watch reads the output and sees the process out.
+func (p *proc) watch(stdout, stderr *os.File) {
+	var readers sync.WaitGroup
+	readers.Go(func() { p.pump(stdoutStream, stdout) })
+	readers.Go(func() { p.pump(stderrStream, stderr) })
+	drained := make(chan struct{})
+	go func() { readers.Wait(); close(drained) }() // ends below, at the latest when the read ends are closed
+
+	awaitExit(p.os) // it stays a zombie: its group's number cannot be given to another
+	select {
+	case <-drained:
+	case <-time.After(drainTime):
+	case <-p.s.ctx.Done():
+	}
+	stdout.Close()
+	stderr.Close()
+	<-drained
+	p.in.close()
+
+	p.mu.Lock()
+	code := -1
+	if st, err := p.os.Wait(); err == nil {
+		code = st.ExitCode()
+	}
+	p.running, p.ended = false, time.Now()
+	p.frames.add(frame{stream: exitStream, code: code})
+	p.wake()
+	p.mu.Unlock()
+	close(p.gone)
+	p.s.count.exits.Add(1)
+	p.s.log.Info("[process.Manager] Process " + oneLine(p.id) + " exited with code " + itoa(code))
+}
+
+// pump turns what the process writes into frames.
+func (p *proc) pump(s stream, f *os.File) {
+	p.s.log.Debug("[process.Manager] Starting " + streamNames[s] + " streaming for process " + oneLine(p.id))
+	buf := make([]byte, maxFrame)
+	for {
+		n, err := f.Read(buf)
+		if n > 0 {
+			data := append([]byte(nil), buf[:n]...)
+			p.mu.Lock()
+			p.frames.add(frame{stream: s, data: data})
+			p.wake()
+			p.mu.Unlock()
+			p.s.count.output.Add(int64(n))
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// wake tells the subscribers; the lock is held.
+func (p *proc) wake() {
+	for c := range p.subs {
+		c.wake()
+	}
+}
+
+// signal reaches the whole group, but never one that may be somebody else's by now.
+func (p *proc) signal(sig syscall.Signal) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.running {
+		_ = syscall.Kill(-p.pid, sig) // a group that is gone needs no signal
+	}
+}
+
+func (p *proc) alive() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.running
+}
+
+// silence takes all subscribers away for good: the id is another process's from now on.
+func (p *proc) silence() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.replaced = true
+	for c := range p.subs {
+		c.forget(p)
+	}
+	clear(p.subs)
+}
+
+// discard removes what is kept of a process that is gone.
+func (p *proc) discard() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.frames.close()
+}
+
+// lookPath finds a command on a PATH that need not be this process's own.
+func lookPath(name, path string) (string, error) {
+	if strings.Contains(name, "/") {
+		return name, nil
+	}
+	for _, dir := range filepath.SplitList(path) {
+		if dir == "" {
+			dir = "."
+		}
+		full := filepath.Join(dir, name)
+		if i, err := os.Stat(full); err == nil && i.Mode().IsRegular() && i.Mode().Perm()&0o111 != 0 {
+			return full, nil
+		}
+	}
+	return "", &exec.Error{Name: name, Err: exec.ErrNotFound}
+}

@@ -1,0 +1,287 @@
+package process
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// call is a process.* request on its way.
+type call struct {
+	c    *conn
+	s    *Server
+	id   any
+	raw  json.RawMessage
+}
+
+// reply answers; it is called once.
+func (k *call) reply(result any, e *rpcError) { k.c.answer(answer(k.id, result, e), nil) }
+
+type spawnParams struct {
+	ID      string            `json:"id"`
+	Command string            `json:"command"`
+	Args    []string          `json:"args"`
+	Cwd     string            `json:"cwd"`
+	Env     map[string]string `json:"env"`
+	WantPid bool              `json:"wantPid"`
+}
+
+type spawnResult struct {
+	Success bool    `json:"success"`
+	Pid     int     `json:"pid,omitempty"`
+	Started float64 `json:"startTime,omitempty"`
+}
+
+func spawn(k *call) {
+	p, e := bind[spawnParams](k.raw)
+	switch {
+	case e != nil:
+	case p.ID == "":
+		e = refuse(codeParams, "Process ID is required")
+	case p.Command == "":
+		e = refuse(codeParams, "Command is required")
+	}
+	if e != nil {
+		k.reply(nil, e)
+		return
+	}
+	pr, err := k.s.start(p)
+	if err != nil {
+		k.s.log.Error("[process.Manager] Failed to start process " + oneLine(p.ID) + ": " + oneLine(err.Error()))
+		k.reply(nil, internal(err))
+		return
+	}
+	k.s.log.Info("[process.Manager] Process " + oneLine(p.ID) + " started, PID=" + itoa(pr.pid) + ", command=" + oneLine(p.Command))
+	k.s.count.spawns.Add(1)
+	k.s.register(pr)
+	r := spawnResult{Success: true}
+	if p.WantPid {
+		r.Pid, r.Started = pr.pid, pr.started
+	}
+	k.c.answer(answer(k.id, r, nil), func() { k.c.follow(pr, 1) })
+}
+
+type stdinParams struct {
+	ID     string `json:"id"`
+	Data   string `json:"data"`
+	Offset *int64 `json:"offset"`
+}
+
+type stdinResult struct {
+	Success   bool  `json:"success"`
+	Applied   int64 `json:"applied"`
+	Duplicate bool  `json:"duplicate,omitempty"`
+}
+
+var errNotRunning = &rpcError{codeParams, "Process not running"}
+
+func stdin(k *call) {
+	p, e := bind[stdinParams](k.raw)
+	if e == nil && p.Offset != nil && *p.Offset < 0 {
+		e = errParams
+	}
+	if e != nil {
+		k.reply(nil, e)
+		return
+	}
+	data, err := base64.StdEncoding.DecodeString(p.Data)
+	if err != nil {
+		k.reply(nil, refuse(codeParams, "Invalid base64 data"))
+		return
+	}
+	pr := k.s.lookup(p.ID)
+	if pr == nil {
+		k.reply(nil, refuse(codeParams, "Process not found"))
+		return
+	}
+	waiting := "stdin/" + p.ID // those that wait for room, in order
+	if k.c.idle(waiting) {
+		if full := k.feed(pr, data, p.Offset); full == nil {
+			return
+		}
+	}
+	k.c.park(len(data))
+	k.c.enqueue(waiting, func() {
+		defer k.c.park(-len(data))
+		for full := k.feed(pr, data, p.Offset); full != nil; full = k.feed(pr, data, p.Offset) {
+			select {
+			case <-full:
+			case <-pr.gone:
+			case <-k.s.ctx.Done():
+				k.reply(nil, errNotRunning)
+				return
+			}
+		}
+	})
+}
+
+// feed offers data and answers, or returns what to wait for before it is offered again.
+func (k *call) feed(pr *proc, data []byte, offset *int64) <-chan struct{} {
+	if !pr.alive() {
+		k.reply(nil, errNotRunning)
+		return nil
+	}
+	before := pr.in.total()
+	applied, duplicate, full, err := pr.in.offer(data, offset)
+	switch {
+	case errors.Is(err, errFull):
+		return full
+	case errors.Is(err, errGap):
+		k.reply(nil, refuse(codeOffsetGap, "stdin offset gap: offset ahead of applied bytes"))
+	case err != nil:
+		k.reply(nil, errNotRunning)
+	default:
+		k.s.count.input.Add(max(0, applied-before))
+		k.reply(stdinResult{Success: true, Applied: applied, Duplicate: duplicate}, nil)
+	}
+	return nil
+}
+
+type killParams struct {
+	ID        string `json:"id"`
+	Signal    string `json:"signal"`
+	TimeoutMs int64  `json:"timeoutMs"`
+	Escalate  *bool  `json:"escalate"`
+}
+
+var signals = map[string]syscall.Signal{
+	"TERM": syscall.SIGTERM, "KILL": syscall.SIGKILL, "INT": syscall.SIGINT, "HUP": syscall.SIGHUP, "QUIT": syscall.SIGQUIT,
+	"SIGTERM": syscall.SIGTERM, "SIGKILL": syscall.SIGKILL, "SIGINT": syscall.SIGINT, "SIGHUP": syscall.SIGHUP, "SIGQUIT": syscall.SIGQUIT,
+}
+
+// signalNamed knows the common names; anything else is TERM.
+func signalNamed(name string) syscall.Signal {
+	if s, ok := signals[name]; ok {
+		return s
+	}
+	return syscall.SIGTERM
+}
+
+func kill(k *call) {
+	p, e := bind[struct {
+		ID     string `json:"id"`
+		Signal string `json:"signal"`
+	}](k.raw)
+	if e != nil {
+		k.reply(nil, e)
+		return
+	}
+	if pr := k.s.lookup(p.ID); pr != nil {
+		pr.signal(signalNamed(p.Signal))
+	}
+	k.reply(struct {
+		Success bool `json:"success"`
+	}{true}, nil)
+}
+
+type killResult struct {
+	Found     bool `json:"found"`
+	Died      bool `json:"died"`
+	Already   bool `json:"alreadyExited,omitempty"`
+	Escalated bool `json:"escalated,omitempty"`
+}
+
+const (
+	defaultGrace = 3 * time.Second
+	maxGrace     = 10 * time.Minute
+	killGrace    = 5 * time.Second // at least, after SIGKILL
+)
+
+func killAndWait(k *call) {
+	p, e := bind[killParams](k.raw)
+	if e == nil && p.ID == "" {
+		e = refuse(codeParams, "Process ID is required")
+	}
+	if e != nil {
+		k.reply(nil, e)
+		return
+	}
+	pr := k.s.lookup(p.ID)
+	switch {
+	case pr == nil:
+		k.reply(killResult{}, nil)
+	case !pr.alive():
+		k.c.answerAfter(pr, answer(k.id, killResult{Found: true, Died: true, Already: true}, nil))
+	default:
+		grace := defaultGrace
+		if p.TimeoutMs > 0 {
+			grace = time.Duration(min(p.TimeoutMs, maxGrace.Milliseconds())) * time.Millisecond
+		}
+		pr.signal(signalNamed(p.Signal))
+		k.c.work(k.id, func() { k.await(pr, grace, p.Escalate == nil || *p.Escalate) })
+	}
+}
+
+// await sees a process out, or not.
+func (k *call) await(pr *proc, grace time.Duration, escalate bool) {
+	r := killResult{Found: true, Died: pr.goneWithin(grace)}
+	if !r.Died && escalate {
+		pr.signal(syscall.SIGKILL)
+		r.Escalated, r.Died = true, pr.goneWithin(max(grace, killGrace))
+	}
+	if r.Died {
+		k.c.answerAfter(pr, answer(k.id, r, nil))
+	} else {
+		k.reply(r, nil)
+	}
+}
+
+func (p *proc) goneWithin(d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-p.gone:
+		return true
+	case <-t.C:
+	case <-p.s.ctx.Done():
+	}
+	return !p.alive()
+}
+
+type reattachParams struct {
+	ID      string `json:"id"`
+	FromSeq int64  `json:"fromSeq"`
+	WantPid bool   `json:"wantPid"`
+}
+
+type reattachResult struct {
+	Found   bool    `json:"found"`
+	Running bool    `json:"running"`
+	First   uint64  `json:"firstSeq"`
+	Last    uint64  `json:"lastSeq"`
+	Applied int64   `json:"stdinApplied"`
+	Pid     int     `json:"pid,omitempty"`
+	Started float64 `json:"startTime,omitempty"`
+}
+
+func reattach(k *call) {
+	p, e := bind[reattachParams](k.raw)
+	switch {
+	case e != nil:
+	case p.FromSeq < 0:
+		e = errParams
+	case p.ID == "":
+		e = refuse(codeParams, "Process ID is required")
+	}
+	if e != nil {
+		k.reply(nil, e)
+		return
+	}
+	pr := k.s.lookup(p.ID)
+	if pr == nil {
+		k.reply(reattachResult{}, nil)
+		return
+	}
+	k.s.count.reattaches.Add(1)
+	k.c.reattach(pr, uint64(p.FromSeq), func(r reattachResult) []byte {
+		if p.WantPid {
+			r.Pid, r.Started = pr.pid, pr.started
+		}
+		return answer(k.id, r, nil)
+	})
+}
+
+func itoa(n int) string { return strconv.Itoa(n) }

@@ -1,0 +1,166 @@
+package process
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// request is a line as it came.
+type request struct {
+	JSONRPC string          `json:"jsonrpc"`
+	ID      any             `json:"id"`
+	Method  string          `json:"method"`
+	Params  json.RawMessage `json:"params"`
+	Auth    string          `json:"auth"`
+}
+
+// rpcError is what a request gets instead of a result.
+type rpcError struct {
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+}
+
+const (
+	codeParse        = -32700
+	codeVersion      = -32600
+	codeMethod       = -32601
+	codeParams       = -32602
+	codeInternal     = -32603
+	codeUnauthorized = -32001
+	codeOffsetGap    = -32003
+)
+
+func refuse(code int, format string, args ...any) *rpcError {
+	return &rpcError{code, fmt.Sprintf(format, args...)}
+}
+
+func internal(err error) *rpcError { return &rpcError{codeInternal, err.Error()} }
+
+var errParams = &rpcError{codeParams, "Invalid params"}
+
+// parse reads a request and checks what does not depend on its method. The request is there for its id even when it
+// is refused.
+func (s *Server) parse(line []byte) (request, *rpcError) {
+	var r request
+	if err := json.Unmarshal(line, &r); err != nil {
+		return request{}, &rpcError{codeParse, "Parse error"}
+	}
+	if !s.authorised(r.Auth) {
+		id := ""
+		if r.ID != nil {
+			b, _ := json.Marshal(r.ID) // it was JSON a moment ago
+			id = string(b)
+		}
+		s.log.Warn("[Server] Unauthorized request: method=" + oneLine(r.Method) + ", id=" + oneLine(id))
+		return r, &rpcError{codeUnauthorized, "Unauthorized: invalid or missing auth token"}
+	}
+	if r.JSONRPC != "2.0" {
+		return r, &rpcError{codeVersion, "Invalid JSON-RPC version"}
+	}
+	return r, nil
+}
+
+// authorised compares hashes, so that neither length nor content of the token shows in the time it takes.
+func (s *Server) authorised(token string) bool {
+	a, b := sha256.Sum256([]byte(token)), sha256.Sum256([]byte(s.cfg.Token))
+	return subtle.ConstantTimeCompare(a[:], b[:]) == 1
+}
+
+// find is the method of a request.
+func (s *Server) find(name string) (method, *rpcError) {
+	ns, _, dotted := strings.Cut(name, ".")
+	if !dotted {
+		return method{}, refuse(codeMethod, "Invalid method format: %s", name)
+	}
+	known := false
+	for _, m := range s.methods {
+		if m.name == name {
+			return m, nil
+		}
+		known = known || strings.HasPrefix(m.name, ns+".")
+	}
+	if !known {
+		return method{}, refuse(codeMethod, "Unknown namespace: %s", ns)
+	}
+	return method{}, refuse(codeMethod, "Unknown method: %s", name)
+}
+
+// method is one of the nineteen. Exactly one of its functions is set.
+type method struct {
+	name string
+	// plain runs beside everything else.
+	plain func(*Server, json.RawMessage) (any, *rpcError)
+	// process takes effect in order with the other requests for its process on the connection, and answers by itself.
+	process func(*call)
+}
+
+// methods are in the order in which capabilities lists them.
+func methods() []method {
+	return []method{
+		{name: "server.ping", plain: ping},
+		{name: "server.version", plain: version},
+		{name: "server.capabilities", plain: capabilities},
+		{name: "server.shutdown", plain: shutdown},
+		{name: "files.list", plain: filesList},
+		{name: "files.validate", plain: filesValidate},
+		{name: "files.stat", plain: filesStat},
+		{name: "files.read", plain: filesRead},
+		{name: "files.extract_tar", plain: extractTar},
+		{name: "git.info", plain: gitInfo},
+		{name: "git.status", plain: gitStatus},
+		{name: "git.list_branches", plain: gitBranches},
+		{name: "git.worktree_create", plain: gitWorktreeCreate},
+		{name: "git.worktree_remove", plain: gitWorktreeRemove},
+		{name: "process.spawn", process: spawn},
+		{name: "process.stdin", process: stdin},
+		{name: "process.kill", process: kill},
+		{name: "process.killAndWait", process: killAndWait},
+		{name: "process.reattach", process: reattach},
+	}
+}
+
+// bind decodes params into a namespace's struct.
+func bind[T any](raw json.RawMessage) (p T, e *rpcError) {
+	if len(raw) == 0 || json.Unmarshal(raw, &p) != nil {
+		return p, errParams
+	}
+	return p, nil
+}
+
+// answer is the line of a response.
+func answer(id, result any, e *rpcError) []byte {
+	var b []byte
+	var err error
+	if e != nil {
+		b, err = json.Marshal(struct {
+			JSONRPC string    `json:"jsonrpc"`
+			ID      any       `json:"id"`
+			Error   *rpcError `json:"error"`
+		}{"2.0", id, e})
+	} else {
+		b, err = json.Marshal(struct {
+			JSONRPC string `json:"jsonrpc"`
+			ID      any    `json:"id"`
+			Result  any    `json:"result"`
+		}{"2.0", id, result})
+	}
+	if err != nil { // nothing a handler returns can fail to encode
+		return answer(nil, nil, internal(err))
+	}
+	return append(b, '\n')
+}
+
+// oneLine keeps what a client said from beginning a line of its own in a log.
+func oneLine(s string) string {
+	clean := func(r rune) rune {
+		if r < ' ' || r == 0x7f || r == '\u2028' || r == '\u2029' || r == '\u0085' {
+			return '?'
+		}
+		return r
+	}
+	return string(bytes.ToValidUTF8([]byte(strings.Map(clean, s)), []byte("?")))
+}

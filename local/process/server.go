@@ -1,0 +1,279 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// Config says what a server is. Socket and Token are required; a zero elsewhere means the default beside it.
+type Config struct {
+	Socket        string
+	Token         string
+	Version       string // "dev": what server.version tells
+	SpillDir      string // the system's temporary directory: where old frames are kept
+	KeepChildren  bool   // processes outlive the server
+	AllowShutdown bool   // server.shutdown ends the server
+	Stop          func() // what server.shutdown calls; the server's own end
+	Logger        *slog.Logger
+}
+
+// Server listens on one socket and keeps the table of processes.
+type Server struct {
+	cfg     Config
+	log     *slog.Logger
+	methods []method
+	ln      *net.UnixListener
+	inode   uint64
+	login   login
+	count   counters
+
+	ctx    context.Context // ends when the server stops
+	cancel context.CancelFunc
+	tasks  sync.WaitGroup
+
+	mu      sync.Mutex
+	conns   map[*conn]struct{}
+	procs   map[string]*proc
+	closing bool
+}
+
+// counters are what /metrics shows.
+type counters struct {
+	conns, spawns, exits, reattaches, output, input atomic.Int64
+}
+
+// keepExited is how long a process that has ended can still be reattached to.
+const keepExited = 15 * time.Minute
+
+// Listen takes over the socket and serves until Close. A file at its path that is no socket is left alone.
+func Listen(cfg Config) (*Server, error) {
+	if cfg.Token == "" {
+		return nil, errors.New("an empty token would let everybody in")
+	}
+	if cfg.Version == "" {
+		cfg.Version = "dev"
+	}
+	if cfg.SpillDir == "" {
+		cfg.SpillDir = os.TempDir()
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	s := &Server{cfg: cfg, log: cfg.Logger, methods: methods(), conns: map[*conn]struct{}{}, procs: map[string]*proc{}}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s.login.extracted = make(chan struct{})
+	s.tasks.Go(s.extractPath)
+	if err := s.bind(); err != nil {
+		s.cancel()
+		s.tasks.Wait()
+		return nil, fmt.Errorf("listen unix: %w", err)
+	}
+	s.tasks.Go(s.accept)
+	s.tasks.Go(s.sweep)
+	return s, nil
+}
+
+// bind makes the socket, never with more rights than its owner's.
+func (s *Server) bind() error {
+	if i, err := os.Lstat(s.cfg.Socket); err == nil && i.Mode().Type() == os.ModeSocket {
+		_ = os.Remove(s.cfg.Socket) // if it stays, the bind says so
+	}
+	umask.Lock()
+	old := syscall.Umask(0o077)
+	ln, err := net.ListenUnix("unix", &net.UnixAddr{Name: s.cfg.Socket, Net: "unix"})
+	syscall.Umask(old)
+	umask.Unlock()
+	if err != nil {
+		return err
+	}
+	ln.SetUnlinkOnClose(false) // it may be a successor's by then
+	if err := os.Chmod(s.cfg.Socket, 0o600); err != nil {
+		return errors.Join(err, ln.Close())
+	}
+	s.ln, s.inode = ln, inode(s.cfg.Socket)
+	return nil
+}
+
+// umask is the process's: two servers must not restore each other's.
+var umask sync.Mutex
+
+func inode(path string) uint64 {
+	i, err := os.Lstat(path)
+	if err != nil {
+		return 0
+	}
+	if st, ok := i.Sys().(*syscall.Stat_t); ok {
+		return st.Ino
+	}
+	return 0
+}
+
+func (s *Server) accept() {
+	for wait := 5 * time.Millisecond; ; {
+		nc, err := s.ln.Accept()
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil {
+			s.log.Error("[Server] accept error (retrying in " + wait.String() + "): " + err.Error())
+			select {
+			case <-time.After(wait):
+			case <-s.ctx.Done():
+			}
+			wait = min(2*wait, time.Second)
+			continue
+		}
+		wait = 5 * time.Millisecond
+		s.serve(nc)
+	}
+}
+
+func (s *Server) serve(nc net.Conn) {
+	c := newConn(s, nc)
+	s.mu.Lock()
+	if s.closing {
+		s.mu.Unlock()
+		nc.Close()
+		return
+	}
+	s.conns[c] = struct{}{}
+	s.mu.Unlock()
+	s.count.conns.Add(1)
+	s.log.Info("[Server] New connection from: " + nc.RemoteAddr().String())
+	s.tasks.Go(func() {
+		c.run()
+		s.mu.Lock()
+		delete(s.conns, c)
+		s.mu.Unlock()
+		s.log.Info("[Server] Connection closed: " + nc.RemoteAddr().String())
+	})
+}
+
+// register makes a process the one of its id. The one that had it is silenced and killed.
+func (s *Server) register(p *proc) {
+	s.mu.Lock()
+	old := s.procs[p.id]
+	s.procs[p.id] = p
+	s.mu.Unlock()
+	if old != nil {
+		old.silence()
+		old.signal(syscall.SIGKILL)
+		s.tasks.Go(func() { // its frames go when it is gone
+			select {
+			case <-old.gone:
+			case <-s.ctx.Done():
+			}
+			old.discard()
+		})
+	}
+}
+
+func (s *Server) lookup(id string) *proc {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.procs[id]
+}
+
+// sweep drops processes that ended long ago.
+func (s *Server) sweep() {
+	t := time.NewTicker(time.Minute)
+	defer t.Stop()
+	for {
+		select {
+		case <-s.ctx.Done():
+			return
+		case <-t.C:
+		}
+		s.mu.Lock()
+		var old []*proc
+		for id, p := range s.procs {
+			p.mu.Lock()
+			if !p.running && time.Since(p.ended) > keepExited && len(p.subs) == 0 {
+				old = append(old, p)
+				delete(s.procs, id)
+			}
+			p.mu.Unlock()
+		}
+		s.mu.Unlock()
+		for _, p := range old {
+			p.discard()
+		}
+	}
+}
+
+// stop is what server.shutdown does: Done is closed, and whoever runs the server closes it.
+func (s *Server) stop() {
+	if s.cfg.Stop != nil {
+		s.cfg.Stop()
+	}
+	s.cancel()
+}
+
+// Done is closed when a client has asked the server to stop, or it was closed.
+func (s *Server) Done() <-chan struct{} { return s.ctx.Done() }
+
+// closeTime bounds Close: a child that cannot be killed does not hold it up.
+const closeTime = 3 * time.Second
+
+// Close stops listening, removes the socket if it is still this server's, kills the processes and cuts the clients off.
+func (s *Server) Close() error {
+	s.mu.Lock()
+	if s.closing {
+		s.mu.Unlock()
+		return nil
+	}
+	s.closing = true
+	procs := make([]*proc, 0, len(s.procs))
+	for _, p := range s.procs {
+		procs = append(procs, p)
+	}
+	s.mu.Unlock()
+	err := s.ln.Close()
+	if inode(s.cfg.Socket) == s.inode {
+		err = errors.Join(err, os.Remove(s.cfg.Socket))
+	}
+	if s.cfg.KeepChildren {
+		n := 0
+		for _, p := range procs {
+			if p.alive() {
+				n++
+			}
+		}
+		s.log.Info("[Server] -keep-children: leaving " + itoa(n) + " running child process(es) alive across shutdown")
+	} else {
+		for _, p := range procs {
+			p.signal(syscall.SIGKILL)
+		}
+	}
+	s.cancel()
+	s.mu.Lock()
+	for c := range s.conns {
+		c.end()
+	}
+	s.mu.Unlock()
+	if !s.cfg.KeepChildren {
+		s.waitTasks()
+	}
+	for _, p := range procs {
+		p.discard()
+	}
+	return err
+}
+
+func (s *Server) waitTasks() {
+	done := make(chan struct{})
+	go func() { s.tasks.Wait(); close(done) }() // left behind only with a child that SIGKILL does not end
+	select {
+	case <-done:
+	case <-time.After(closeTime):
+		s.log.Warn("[Server] some processes did not end")
+	}
+}

@@ -1,0 +1,62 @@
+package process
+
+import (
+	"encoding/json"
+	"runtime"
+)
+
+func ping(*Server, json.RawMessage) (any, *rpcError) {
+	return struct {
+		Pong bool `json:"pong"`
+	}{true}, nil
+}
+
+func version(s *Server, _ json.RawMessage) (any, *rpcError) {
+	return struct {
+		Version  string `json:"version"`
+		Platform string `json:"platform"`
+		Arch     string `json:"arch"`
+	}{s.cfg.Version, runtime.GOOS, runtime.GOARCH}, nil
+}
+
+func capabilities(s *Server, _ json.RawMessage) (any, *rpcError) {
+	names := make([]string, len(s.methods))
+	for i, m := range s.methods {
+		names[i] = m.name
+	}
+	return struct {
+		Version  string   `json:"version"`
+		Methods  []string `json:"methods"`
+		Features []string `json:"features"`
+	}{s.cfg.Version, names, []string{"process.stdin.offset"}}, nil
+}
+
+// shutdown is never answered: the connection closes.
+func shutdown(s *Server, _ json.RawMessage) (any, *rpcError) {
+	if !s.cfg.AllowShutdown {
+		return nil, refuse(codeMethod, "server.shutdown is turned off here")
+	}
+	s.stop()
+	return silence{}, nil
+}
+
+// silence is a result that is not sent.
+type silence struct{}
+
+// A Counter is a number that only grows, for whoever shows it.
+type Counter struct {
+	Name, Help string
+	Value      func() int64
+}
+
+// Counters are what the server counts.
+func (s *Server) Counters() []Counter {
+	return []Counter{
+		{"claustrum_connections_total", "Connections accepted.", s.count.conns.Load},
+		{"claustrum_process_spawns_total", "Processes started.", s.count.spawns.Load},
+		{"claustrum_process_exits_total", "Processes ended.", s.count.exits.Load},
+		{"claustrum_reattaches_total", "Reattaches to a process that was found.", s.count.reattaches.Load},
+		{"claustrum_stream_bytes_total", "Bytes of output read, stdout and stderr.", s.count.output.Load},
+		{"claustrum_stdin_bytes_total", "Bytes of input accepted.", s.count.input.Load},
+	}
+}

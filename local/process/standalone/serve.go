@@ -1,0 +1,255 @@
+package standalone
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/cairndb/cairn/local/process"
+)
+
+// What the launcher tells the daemon it starts. childMark says that it is the daemon; the descriptors are pipes.
+const (
+	childMark  = "CLAUSTRUM_DAEMON_CHILD"
+	tokenPipe  = "CLAUSTRUM_TOKEN_PIPE"
+	statusPipe = "CLAUSTRUM_STATUS_PIPE"
+	parentMark = "CLAUDE_SSH_DAEMON_CHILD" // stays in the environment, for the daemon's children
+	rpcToken   = "CLAUDE_RPC_TOKEN"
+)
+
+// launchTime bounds how long the launcher waits for its daemon.
+const launchTime = 10 * time.Second
+
+func serve(o *options, p Program) error {
+	if o.tokenFile == "" && o.tokenFD < 0 {
+		return errors.New("daemonized child requires --token-file or --token-fd")
+	}
+	if os.Getenv(childMark) == "1" {
+		return daemon(o)
+	}
+	return launch(o, p)
+}
+
+// launch starts the daemon in a session of its own and returns when its socket accepts, or with what it failed of.
+func launch(o *options, p Program) error {
+	var token []byte
+	if o.tokenFD >= 0 {
+		f := os.NewFile(uintptr(o.tokenFD), "token")
+		if f == nil {
+			return fmt.Errorf("read --token-fd: descriptor %d is not open", o.tokenFD)
+		}
+		var err error
+		if token, err = io.ReadAll(io.LimitReader(f, maxToken+1)); err != nil {
+			return fmt.Errorf("read --token-fd: %w", err)
+		}
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer null.Close()
+	tokenR, tokenW, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	statusR, statusW, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer statusR.Close()
+	log := logFile(o.socket, null)
+	files := []*os.File{null, kept(os.Stdout, null), kept(os.Stderr, log), tokenR, statusW}
+	env := append(os.Environ(), childMark+"=1", parentMark+"=1", statusPipe+"=4")
+	if o.tokenFD >= 0 {
+		env = append(env, tokenPipe+"=3")
+	}
+	pr, err := os.StartProcess(exe, os.Args, &os.ProcAttr{Env: env, Files: files, Sys: &syscall.SysProcAttr{Setsid: true}})
+	tokenR.Close()
+	statusW.Close()
+	if err != nil {
+		tokenW.Close()
+		return err
+	}
+	_, werr := tokenW.Write(token) // a pipe holds more than a token may be long
+	tokenW.Close()
+	if werr != nil && o.tokenFD >= 0 {
+		return fmt.Errorf("read --token-fd: %w", werr)
+	}
+	if err := pr.Release(); err != nil {
+		return err
+	}
+	if err := statusR.SetReadDeadline(time.Now().Add(launchTime)); err != nil {
+		return err
+	}
+	said, err := io.ReadAll(statusR)
+	switch {
+	case string(said) == "ok":
+		fmt.Fprintf(p.Out, "Claustrum remote server listening on %s\n", o.socket)
+		return nil
+	case len(said) > 0:
+		return errors.New(string(said))
+	case err != nil:
+		return fmt.Errorf("the daemon did not come up: %w", err)
+	default:
+		return errors.New("the daemon ended before it listened")
+	}
+}
+
+// kept is a descriptor the daemon may go on writing to: a pipe would make whoever reads it wait for the daemon's end.
+func kept(f, instead *os.File) *os.File {
+	i, err := f.Stat()
+	if err != nil || i.Mode()&(os.ModeNamedPipe|os.ModeSocket) != 0 {
+		return instead
+	}
+	return f
+}
+
+func logFile(socket string, null *os.File) *os.File {
+	f, err := os.OpenFile(filepath.Join(filepath.Dir(socket), "remote-server.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return null
+	}
+	return f // belongs to the daemon from here on; the launcher is about to end
+}
+
+const maxToken = 32 << 10
+
+// daemonToken is the token, from the pipe or from the file, which is removed.
+func (o *options) daemonToken() (string, error) {
+	var b []byte
+	var err error
+	if n, perr := strconv.Atoi(os.Getenv(tokenPipe)); perr == nil {
+		f := os.NewFile(uintptr(n), "token")
+		b, err = io.ReadAll(io.LimitReader(f, maxToken+1))
+		err = errors.Join(err, f.Close())
+	} else {
+		if b, err = os.ReadFile(o.tokenFile); err != nil {
+			return "", fmt.Errorf("read --token-file: %w", err)
+		}
+		err = os.Remove(o.tokenFile)
+	}
+	if err != nil {
+		return "", fmt.Errorf("read --token-file: %w", err)
+	}
+	b = bytes.TrimSuffix(bytes.TrimSuffix(b, []byte("\n")), []byte("\r"))
+	if len(b) == 0 || len(b) > maxToken {
+		return "", fmt.Errorf("the token is empty or longer than %d bytes", maxToken)
+	}
+	return string(b), nil
+}
+
+// errReported is a failure that the launcher prints.
+var errReported = errors.New("reported")
+
+// daemon is the detached process.
+func daemon(o *options) (err error) {
+	status := os.Stdout
+	if n, perr := strconv.Atoi(os.Getenv(statusPipe)); perr == nil {
+		status = os.NewFile(uintptr(n), "status")
+		syscall.CloseOnExec(n)
+		if os.Getenv(tokenPipe) == "" {
+			syscall.Close(3) // the token came by file
+		}
+	}
+	told := false
+	defer func() {
+		if err != nil && !told {
+			io.WriteString(status, err.Error())
+			status.Close()
+			err = errReported
+		}
+	}()
+	token, err := o.daemonToken()
+	for _, name := range []string{tokenPipe, statusPipe, rpcToken, childMark} {
+		err = errors.Join(err, os.Unsetenv(name))
+	}
+	if err != nil {
+		return err
+	}
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP, syscall.SIGPIPE) // caught, not ignored: ignoring is inherited
+	id, _ := Version()
+	log := newLogger(os.Stderr, os.Getenv("CLAUSTRUM_LOG_LEVEL"))
+	s, err := process.Listen(process.Config{Socket: o.socket, Token: token, Version: id, SpillDir: spillDir(o.socket),
+		KeepChildren: o.keepChildren, AllowShutdown: true, Logger: log})
+	if err != nil {
+		return err
+	}
+	if o.metrics != "" {
+		defer serveMetrics(o.metrics, s, log)()
+	}
+	told = true
+	if _, err := io.WriteString(status, "ok"); err != nil {
+		log.Warn("[Server] the launcher is gone: " + err.Error())
+	}
+	status.Close()
+	select {
+	case <-signals:
+	case <-s.Done():
+	}
+	return s.Close()
+}
+
+// spillDir is where old frames go: beside the socket, which is the user's own.
+func spillDir(socket string) string {
+	if dir := filepath.Dir(socket); dir != "" {
+		if f, err := os.CreateTemp(dir, "replay-*"); err == nil {
+			f.Close()
+			os.Remove(f.Name())
+			return dir
+		}
+	}
+	return os.TempDir()
+}
+
+// bridge copies between the program's streams and the socket.
+func bridge(o *options, p Program) error {
+	nc, err := net.Dial("unix", o.socket)
+	if err != nil {
+		return fmt.Errorf("dial server: %w", err)
+	}
+	defer nc.Close()
+	go func() { // ends with the program: reading stdin cannot be interrupted
+		if _, err := io.Copy(nc, p.In); err == nil {
+			_ = nc.(*net.UnixConn).CloseWrite()
+		}
+	}()
+	if _, err := io.Copy(p.Out, nc); err != nil && !errors.Is(err, syscall.ECONNRESET) {
+		return err
+	}
+	return nil
+}
+
+// stopTime bounds how long -stop waits for a daemon.
+const stopTime = 2 * time.Second
+
+// stop asks a daemon to end. One that is not there has ended already.
+func stop(o *options, out io.Writer) {
+	nc, err := net.DialTimeout("unix", o.socket, stopTime)
+	if err != nil {
+		return
+	}
+	defer nc.Close()
+	if nc.SetDeadline(time.Now().Add(stopTime)) != nil {
+		return
+	}
+	line := `{"jsonrpc":"2.0","id":1,"method":"server.shutdown","auth":` + quote(os.Getenv(rpcToken)) + "}\n"
+	if _, err := io.Copy(nc, strings.NewReader(line)); err != nil {
+		return
+	}
+	_, _ = io.Copy(out, nc) // what comes until it closes
+}

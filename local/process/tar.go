@@ -1,0 +1,160 @@
+package process
+
+import (
+	"archive/tar"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+type tarParams struct {
+	Archive string `json:"archivePath"`
+	Dest    string `json:"destDir"`
+}
+
+type tarResult struct {
+	Success bool   `json:"success"`
+	Files   int    `json:"fileCount"`
+	Error   string `json:"error,omitempty"`
+}
+
+// maxExtracted bounds what an archive may become.
+const maxExtracted = 4 << 30
+
+// extractTar empties destDir, unpacks a gzip tar into it and removes the archive, whatever became of it. Nothing is
+// written outside of destDir, not through a link either.
+func extractTar(_ *Server, raw json.RawMessage) (any, *rpcError) {
+	p, e := bind[tarParams](raw)
+	if e != nil {
+		return nil, e
+	}
+	if p.Archive == "" || p.Dest == "" {
+		return nil, refuse(codeParams, "archivePath and destDir are required")
+	}
+	n, err := unpack(p.Archive, p.Dest)
+	if err != nil {
+		return tarResult{Error: err.Error()}, nil
+	}
+	return tarResult{Success: true, Files: n}, nil
+}
+
+func unpack(archive, dest string) (files int, err error) {
+	dir := filepath.Clean(dest)
+	if !filepath.IsAbs(dir) || dir == "/" {
+		return 0, fmt.Errorf("destDir must be an absolute, non-root path: %q", dest)
+	}
+	if home, err := os.UserHomeDir(); err == nil && within(filepath.Clean(home), dir) {
+		return 0, fmt.Errorf("destDir must not be or contain the home directory: %q", dest)
+	}
+	f, err := os.Open(archive)
+	if err != nil {
+		return 0, fmt.Errorf("open archive: %w", err)
+	}
+	defer os.Remove(archive) // consumed, on every outcome
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		return 0, fmt.Errorf("gzip: %w", err)
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		return 0, fmt.Errorf("clean destDir: %w", err)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return 0, fmt.Errorf("mkdir destDir: %w", err)
+	}
+	if err := os.Chmod(dir, 0o700); err != nil {
+		return 0, fmt.Errorf("mkdir destDir: %w", err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return 0, fmt.Errorf("mkdir destDir: %w", err)
+	}
+	defer root.Close()
+	if files, err = entries(root, dir, tar.NewReader(z)); err != nil {
+		return 0, err
+	}
+	if err := writeFile(root, ".synced", strings.NewReader("")); err != nil {
+		return 0, fmt.Errorf("write .synced: %w", err)
+	}
+	return files, nil
+}
+
+// within says whether path is dir or below it.
+func within(path, dir string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && rel != ".." && !strings.HasPrefix(rel, "../")
+}
+
+var errSize = errors.New("extraction size limit exceeded")
+
+func entries(root *os.Root, dir string, t *tar.Reader) (files int, err error) {
+	left := int64(maxExtracted)
+	for {
+		h, err := t.Next()
+		if errors.Is(err, io.EOF) {
+			return files, nil
+		}
+		if err != nil {
+			return 0, fmt.Errorf("gzip: %w", err)
+		}
+		if h.Typeflag == tar.TypeXGlobalHeader {
+			continue
+		}
+		target := filepath.Join(dir, h.Name)
+		if !within(target, dir) {
+			return 0, fmt.Errorf("unsafe path in archive: %s", h.Name)
+		}
+		name, err := filepath.Rel(dir, target)
+		if err != nil {
+			return 0, fmt.Errorf("unsafe path in archive: %s", h.Name)
+		}
+		switch h.Typeflag {
+		case tar.TypeDir:
+			err = makeDirs(root, name)
+		case tar.TypeReg:
+			if left -= h.Size; left < 0 {
+				return 0, errSize
+			}
+			if err = makeDirs(root, filepath.Dir(name)); err == nil {
+				err = writeFile(root, name, t)
+			}
+			files++
+		default:
+			return 0, fmt.Errorf("unsupported tar entry type %c: %s", h.Typeflag, h.Name)
+		}
+		if err != nil {
+			return 0, fmt.Errorf("gzip: %w", err)
+		}
+	}
+}
+
+// makeDirs makes a directory and its parents, 0700 exactly.
+func makeDirs(root *os.Root, name string) error {
+	if name == "." {
+		return nil
+	}
+	if err := makeDirs(root, filepath.Dir(name)); err != nil {
+		return err
+	}
+	if err := root.Mkdir(name, 0o700); err != nil {
+		if i, serr := root.Lstat(name); !errors.Is(err, fs.ErrExist) || serr != nil || !i.IsDir() {
+			return err
+		}
+	}
+	return root.Chmod(name, 0o700)
+}
+
+func writeFile(root *os.Root, name string, r io.Reader) error {
+	f, err := root.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, r)
+	return errors.Join(err, f.Chmod(0o600), f.Close())
+}

@@ -1,0 +1,145 @@
+package process
+
+import "slices"
+
+// write is the connection's writer: it ends with the connection.
+func (c *conn) write() {
+	defer c.end()
+	var buf []byte
+	for {
+		var more, last bool
+		buf, more, last = c.due(buf[:0])
+		if len(buf) > 0 {
+			n, err := c.nc.Write(buf)
+			if err != nil {
+				c.s.log.Debug("[Server] writeResponse: wrote " + itoa(n) + "/" + itoa(len(buf)) + " bytes, error=" + oneLine(err.Error()))
+				return
+			}
+		}
+		if cap(buf) > 4*slice {
+			buf = nil
+		}
+		if more {
+			continue
+		}
+		if last {
+			return
+		}
+		select {
+		case <-c.woken:
+		case <-c.done:
+			return
+		}
+	}
+}
+
+// due collects what is to be sent next: all answers, and a slice of frames of each process. more says that there is
+// more at once, last that there will be nothing any more.
+func (c *conn) due(buf []byte) (_ []byte, more, last bool) {
+	c.mu.Lock()
+	buf = append(buf, c.ready...)
+	if cap(c.ready) > maxReady {
+		c.ready = nil
+	}
+	c.ready = c.ready[:0]
+	c.relax()
+	var jobs []*replayJob
+	for _, j := range c.replays { // of several for one process, the first
+		if !slices.ContainsFunc(jobs, func(o *replayJob) bool { return o.p == j.p }) {
+			jobs = append(jobs, j)
+		}
+	}
+	follow := make([]*proc, 0, len(c.live))
+	for p := range c.live {
+		follow = append(follow, p)
+	}
+	c.mu.Unlock()
+
+	for _, j := range jobs {
+		var rest bool
+		if buf, rest = c.replayOf(buf, j); rest {
+			more = true
+		}
+	}
+	for _, p := range follow {
+		var rest bool
+		if buf, rest = c.liveOf(buf, p); rest {
+			more = true
+		}
+	}
+	return c.late(buf, more)
+}
+
+// replayOf adds a slice of a replay, and the answer when it is through.
+func (c *conn) replayOf(buf []byte, j *replayJob) (_ []byte, more bool) {
+	j.p.mu.Lock()
+	defer j.p.mu.Unlock()
+	c.mu.Lock()
+	at := j.at
+	c.mu.Unlock()
+	if at.next <= j.to {
+		at.next = max(at.next, j.p.frames.first) // dropped since: the answer said where they begin
+		var err error
+		if buf, err = j.p.frames.read(buf, j.p.idJSON, &at, j.to, slice); err != nil {
+			c.end()
+			return buf, false
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	j.at = at
+	if at.next <= j.to {
+		return buf, true
+	}
+	buf = append(buf, j.line...)
+	c.replays = slices.DeleteFunc(c.replays, func(o *replayJob) bool { return o == j })
+	if next := slices.IndexFunc(c.replays, func(o *replayJob) bool { return o.p == j.p }); next >= 0 {
+		o := c.replays[next]
+		o.at = cursor{next: min(o.at.next, j.to+1), at: -1}
+	} else if !j.p.replaced {
+		c.live[j.p] = &cursor{next: j.to + 1, at: -1}
+	}
+	return buf, true
+}
+
+// liveOf adds a slice of a process's new frames.
+func (c *conn) liveOf(buf []byte, p *proc) (_ []byte, more bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c.mu.Lock()
+	at := c.live[p]
+	c.mu.Unlock()
+	if at == nil || p.replaced { // a reattach took over, or the id is another's
+		return buf, false
+	}
+	var err error
+	if buf, err = p.frames.read(buf, p.idJSON, at, p.frames.last(), slice); err != nil {
+		c.end() // what it has not read is not there any more
+		return buf, false
+	}
+	if at.next <= p.frames.last() {
+		return buf, true
+	}
+	if !p.running { // that was the exit frame
+		c.mu.Lock()
+		delete(c.live, p)
+		c.mu.Unlock()
+		delete(p.subs, c)
+	}
+	return buf, false
+}
+
+// late adds the answers that waited for an exit frame which is now in buf, or which nobody waits for.
+func (c *conn) late(buf []byte, more bool) (_ []byte, _, last bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.after = slices.DeleteFunc(c.after, func(l lateAnswer) bool {
+		if c.live[l.p] != nil || slices.ContainsFunc(c.replays, func(j *replayJob) bool { return j.p == l.p }) {
+			return false
+		}
+		buf = append(buf, l.line...)
+		return true
+	})
+	last = c.finish && len(c.ready) == 0 && len(c.replays) == 0 && len(c.after) == 0 && !more
+	return buf, more || len(c.ready) > 0, last
+}
