@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -123,4 +124,19 @@ func pathOf(env []string) string {
 		}
 	}
 	return ""
+}
+
+// sealDescriptors keeps what this process was started with from its children: those it opens itself are sealed already.
+func sealDescriptors() {
+	dir, err := os.Open("/dev/fd")
+	if err != nil {
+		return // a system without it: there is nothing to go by
+	}
+	defer dir.Close()
+	names, _ := dir.Readdirnames(-1) // what could be read is sealed
+	for _, n := range names {
+		if fd, err := strconv.Atoi(n); err == nil && fd > 2 {
+			syscall.CloseOnExec(fd)
+		}
+	}
 }

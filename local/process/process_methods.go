@@ -11,10 +11,10 @@ import (
 
 // call is a process.* request on its way.
 type call struct {
-	c    *conn
-	s    *Server
-	id   any
-	raw  json.RawMessage
+	c   *conn
+	s   *Server
+	id  any
+	raw json.RawMessage
 }
 
 // reply answers; it is called once.

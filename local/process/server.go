@@ -70,6 +70,7 @@ func Listen(cfg Config) (*Server, error) {
 	s := &Server{cfg: cfg, log: cfg.Logger, methods: methods(), conns: map[*conn]struct{}{}, procs: map[string]*proc{}}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.login.extracted = make(chan struct{})
+	sealDescriptors()
 	s.tasks.Go(s.extractPath)
 	if err := s.bind(); err != nil {
 		s.cancel()

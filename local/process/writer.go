@@ -92,6 +92,8 @@ func (c *conn) replayOf(buf []byte, j *replayJob) (_ []byte, more bool) {
 		return buf, true
 	}
 	buf = append(buf, j.line...)
+	c.inFlight--
+	c.relax()
 	c.replays = slices.DeleteFunc(c.replays, func(o *replayJob) bool { return o == j })
 	if next := slices.IndexFunc(c.replays, func(o *replayJob) bool { return o.p == j.p }); next >= 0 {
 		o := c.replays[next]

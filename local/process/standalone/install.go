@@ -217,4 +217,3 @@ func prune(dir, current string, n int) {
 		}
 	}
 }
-

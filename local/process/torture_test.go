@@ -1,0 +1,428 @@
+package process_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+func TestLineLimits(t *testing.T) {
+	socket, _ := listen(t)
+	ping := strings.TrimSuffix(request(1, "server.ping", struct{}{}), "\n")
+	fill := func(n int) string { return ping[:len(ping)-1] + `,"x":"` + strings.Repeat("a", n-len(ping)-7) + `"}` }
+	for _, c := range []struct {
+		length int
+		end    string
+		served bool
+	}{
+		{1048575, "\n", true}, {1048576, "\n", false}, {1048574, "\r\n", true}, {1048575, "\r\n", false}, {1048575, "", true}, {1048576, "", false},
+	} {
+		p := connect(t, socket)
+		body := fill(c.length)
+		if len(body) != c.length {
+			t.Fatalf("made %d bytes, not %d", len(body), c.length)
+		}
+		_, werr := io.WriteString(p.nc, body+c.end)
+		if c.end == "" {
+			p.nc.(*net.UnixConn).CloseWrite()
+		}
+		l, err := p.receive()
+		if served := err == nil && string(l.Result) == `{"pong":true}`; served != c.served {
+			t.Errorf("%d bytes and %q: served %v (%v, %v)", c.length, c.end, served, werr, err)
+		}
+	}
+	p := connect(t, socket)
+	p.write("\n\r\n")
+	if got := p.call("server.ping", nil); got != `{"pong":true}` {
+		t.Errorf("after empty lines: %s", got)
+	}
+}
+
+// One write may hold all that is to happen to a process.
+func TestPipelinedRequestsKeepTheirOrder(t *testing.T) {
+	socket, _ := listen(t)
+	p := connect(t, socket)
+	var b strings.Builder
+	var want strings.Builder
+	b.WriteString(request(1, "process.spawn", map[string]any{"id": "p", "command": "/bin/sh", "args": []string{"-c", "head -c 600"}}))
+	for i := range 100 {
+		chunk := fmt.Sprintf("<%04d>", i)
+		want.WriteString(chunk)
+		b.WriteString(request(2+i, "process.stdin", map[string]any{"id": "p", "data": b64(chunk), "offset": 6 * i}))
+	}
+	p.write(b.String())
+	p.next = 101
+	if got := p.output("p"); got != want.String() {
+		t.Errorf("the process read %q", got)
+	}
+	for i := range 101 {
+		if l := p.answer(1 + i); l.Error != nil {
+			t.Errorf("request %d: %+v", 1+i, l.Error)
+		}
+	}
+}
+
+func TestStdinOffsets(t *testing.T) {
+	socket, _ := listen(t)
+	p := connect(t, socket)
+	p.sh("p", "head -c 10; exec sleep 100")
+	stdin := func(data string, offset int) string {
+		return p.call("process.stdin", map[string]any{"id": "p", "data": b64(data), "offset": offset})
+	}
+	for _, c := range []struct {
+		data   string
+		offset int
+		want   string
+	}{
+		{"01234", 0, `{"success":true,"applied":5}`},
+		{"01234", 0, `{"success":true,"applied":5,"duplicate":true}`},
+		{"23", 2, `{"success":true,"applied":5,"duplicate":true}`},
+		{"", 5, `{"success":true,"applied":5}`},
+		{"", 3, `{"success":true,"applied":5,"duplicate":true}`},
+		{"6", 6, "error -32003 stdin offset gap: offset ahead of applied bytes"},
+		{"3456789", 3, `{"success":true,"applied":10}`},
+		{"x", -1, "error -32602 Invalid params"},
+	} {
+		if got := stdin(c.data, c.offset); got != c.want {
+			t.Errorf("%q at %d: %s, want %s", c.data, c.offset, got, c.want)
+		}
+	}
+	got := ""
+	for got != "0123456789" {
+		l := p.await("output", func(l line) bool { return l.Stream == "stdout" })
+		got += string(l.Data)
+	}
+	p.call("process.kill", map[string]any{"id": "p", "signal": "KILL"})
+}
+
+// A process that does not read makes only its own stdin wait.
+func TestFullStdinDelaysNobodyElse(t *testing.T) {
+	socket, _ := listen(t)
+	p := connect(t, socket)
+	p.sh("p", "exec sleep 100")
+	chunk := strings.Repeat("x", 700<<10)
+	var asked []int
+	for range 14 {
+		asked = append(asked, p.ask("process.stdin", map[string]any{"id": "p", "data": b64(chunk)}))
+	}
+	if got := p.call("server.ping", nil); got != `{"pong":true}` {
+		t.Fatal(got)
+	}
+	if got := p.call("process.killAndWait", map[string]any{"id": "p", "signal": "KILL"}); got != `{"found":true,"died":true}` {
+		t.Fatal(got)
+	}
+	refused := 0
+	for _, id := range asked {
+		if l := p.answer(id); l.Error != nil {
+			refused++
+			if l.Error.Message != "Process not running" {
+				t.Errorf("refused with %q", l.Error.Message)
+			}
+		}
+	}
+	if refused == 0 || refused == len(asked) {
+		t.Errorf("%d of %d refused", refused, len(asked))
+	}
+}
+
+// Whatever a client has seen, a reattach gives it the rest: nothing missing, nothing twice, the answer in its place.
+func TestReattachFromAnywhere(t *testing.T) {
+	socket, _ := listen(t)
+	p := connect(t, socket)
+	p.sh("p", "i=0; while [ $i -lt 3000 ]; do echo $i; i=$((i+1)); done")
+	var clients sync.WaitGroup
+	for range 40 {
+		from := rand.IntN(60)
+		clients.Go(func() {
+			q := connect(t, socket)
+			id := q.ask("process.reattach", map[string]any{"id": "p", "fromSeq": from})
+			last, seq := -1, from
+			for {
+				l, err := q.receive()
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if l.ID != nil {
+					var r struct{ LastSeq int }
+					if *l.ID != id || unmarshal(l.Result, &r) != nil {
+						t.Errorf("answer %+v", l)
+						return
+					}
+					if last = r.LastSeq; last < from {
+						seq = last // nothing to replay: the live ones begin behind the last
+					} else if seq != last {
+						t.Errorf("answered behind frame %d, says %d", seq, last)
+					}
+					continue
+				}
+				if seq++; l.Seq != seq || last < 0 && l.Seq <= from {
+					t.Errorf("frame %d where %d belongs", l.Seq, seq)
+					return
+				}
+				if l.Stream == "exit" && last >= 0 {
+					return
+				}
+				if l.Stream == "exit" {
+					seq = l.Seq // the answer is still to come, and there is nothing behind it
+					if l, err = q.receive(); err != nil || l.ID == nil {
+						t.Errorf("behind the exit: %+v, %v", l, err)
+					}
+					return
+				}
+			}
+		})
+	}
+	clients.Wait()
+}
+
+// A child writes more than memory is to hold, two clients read it and one does not.
+func TestSlowReadersDelayNobody(t *testing.T) {
+	socket, _ := listen(t)
+	size := bigOutput
+	p := connect(t, socket)
+	lazy := connect(t, socket)
+	p.sh("p", fmt.Sprintf("sleep 0.2; head -c %d /dev/zero | tr '\\0' 'x'", size))
+	lazy.ask("process.reattach", map[string]any{"id": "p"})
+	before := residentMiB(t)
+	read := func(q *peer) {
+		h, n := sha256.New(), 0
+		for {
+			l, err := q.receive()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if l.Stream == "exit" {
+				break
+			}
+			h.Write(l.Data)
+			n += len(l.Data)
+		}
+		want := sha256.New()
+		for left := size; left > 0; left -= min(left, 1<<20) {
+			want.Write(bytes.Repeat([]byte{'x'}, min(left, 1<<20)))
+		}
+		if n != size || !bytes.Equal(h.Sum(nil), want.Sum(nil)) {
+			t.Errorf("got %d bytes of %d, or other ones", n, size)
+		}
+	}
+	second := connect(t, socket)
+	second.call("process.reattach", map[string]any{"id": "p"})
+	var both sync.WaitGroup
+	both.Go(func() { read(p) })
+	both.Go(func() { read(second) })
+	both.Wait()
+	if grown := residentMiB(t) - before; grown > 200 {
+		t.Errorf("memory grew by %d MiB", grown)
+	}
+	if got := connect(t, socket).call("process.reattach", map[string]any{"id": "p", "fromSeq": 1 << 30}); !strings.Contains(got, `"firstSeq":1,`) {
+		t.Errorf("the first frame is gone: %s", got)
+	}
+}
+
+func residentMiB(t *testing.T) int {
+	b, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		t.Skip("no /proc/self/statm on this system: memory is not measured")
+	}
+	pages, err := strconv.Atoi(strings.Fields(string(b))[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pages * os.Getpagesize() >> 20
+}
+
+func TestWholeGroupDies(t *testing.T) {
+	socket, _ := listen(t)
+	p := connect(t, socket)
+	p.sh("p", fmt.Sprintf("i=0; while [ $i -lt %d ]; do sleep 1000 & i=$((i+1)); done; echo up; wait", grandchildren))
+	l := p.await("up", func(l line) bool { return string(l.Data) == "up\n" })
+	_ = l
+	group := 0
+	if got := p.call("process.reattach", map[string]any{"id": "p", "fromSeq": 1, "wantPid": true}); got != "" {
+		var r struct{ Pid int }
+		if err := unmarshal([]byte(got), &r); err != nil {
+			t.Fatal(err)
+		}
+		group = r.Pid
+	}
+	if got := p.call("process.killAndWait", map[string]any{"id": "p", "signal": "KILL"}); got != `{"found":true,"died":true}` {
+		t.Fatal(got)
+	}
+	deadline := time.Now().Add(5 * time.Second)
+	for !errors.Is(syscall.Kill(-group, 0), syscall.ESRCH) {
+		if time.Now().After(deadline) {
+			t.Fatal("members of the group are alive")
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// A descendant that keeps the pipes open does not keep the exit frame back for ever.
+func TestExitFrameIsNotHeldBack(t *testing.T) {
+	socket, _ := listen(t)
+	p := connect(t, socket)
+	start := time.Now()
+	p.sh("p", "sleep 60 & echo done")
+	if l := p.exit("p"); *l.ExitCode != 0 {
+		t.Errorf("exit code %d", *l.ExitCode)
+	}
+	if d := time.Since(start); d > 7*time.Second {
+		t.Errorf("after %s", d)
+	}
+}
+
+func TestIDReusedUnderFire(t *testing.T) {
+	socket, _ := listen(t)
+	p := connect(t, socket)
+	for i := range 30 {
+		p.sh("p", fmt.Sprintf("while :; do echo %d; done", i))
+		p.seen = nil // what came before the answer is of the old one
+		for range 3 {
+			l := p.await("output", func(l line) bool { return l.ProcessID == "p" })
+			for _, s := range strings.Fields(string(l.Data)) {
+				if l.Seq == 1 && s != fmt.Sprint(i) {
+					t.Fatalf("process %d wrote %q", i, s)
+				}
+			}
+		}
+	}
+	p.ask("process.killAndWait", map[string]any{"id": "p", "signal": "KILL"})
+	p.exit("p")
+}
+
+func TestNothingIsLeftOfManyProcesses(t *testing.T) {
+	socket, _ := listen(t)
+	p := connect(t, socket)
+	p.sh("first", "true")
+	p.exit("first")
+	before := descriptors(t)
+	for i := range spawns {
+		id := fmt.Sprint("p", i%50)
+		p.sh(id, "true")
+		p.exit(id)
+	}
+	deadline := time.Now().Add(5 * time.Second)
+	for descriptors(t) > before+4 {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d descriptors became %d", before, descriptors(t))
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	var ws syscall.WaitStatus
+	if pid, err := syscall.Wait4(-1, &ws, syscall.WNOHANG, nil); pid > 0 {
+		t.Errorf("process %d was a zombie (%v)", pid, err)
+	}
+}
+
+func descriptors(t *testing.T) int {
+	l, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Skip("no /proc/self/fd on this system: descriptors are not counted")
+	}
+	return len(l)
+}
+
+func TestHalfClosedClientGetsItsAnswers(t *testing.T) {
+	socket, _ := listen(t)
+	p := connect(t, socket)
+	p.write(request(1, "process.spawn", map[string]any{"id": "p", "command": "sleep", "args": []string{"100"}}) +
+		request(2, "process.killAndWait", map[string]any{"id": "p", "timeoutMs": 2000}) + request(3, "server.ping", nil) +
+		request(4, "process.reattach", map[string]any{"id": "p"}))
+	p.nc.(*net.UnixConn).CloseWrite()
+	start := time.Now()
+	for id := 1; id <= 4; id++ {
+		if l := p.answer(id); l.Error != nil {
+			t.Errorf("%d: %+v", id, l.Error)
+		}
+	}
+	for {
+		if _, err := p.receive(); errors.Is(err, io.EOF) {
+			if d := time.Since(start); d > 5*time.Second {
+				t.Errorf("closed after %s", d)
+			}
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestManyConnections(t *testing.T) {
+	socket, _ := listen(t)
+	var all sync.WaitGroup
+	for i := range 200 {
+		all.Go(func() {
+			p := connect(t, socket)
+			id := fmt.Sprint("p", i)
+			p.sh(id, "cat")
+			p.call("process.stdin", map[string]any{"id": id, "data": b64("hello")})
+			l := p.await("the echo", func(l line) bool { return l.ProcessID == id && l.Stream == "stdout" })
+			if string(l.Data) != "hello" {
+				t.Errorf("%d: %q", i, l.Data)
+			}
+			if got := p.call("process.killAndWait", map[string]any{"id": id, "signal": "KILL"}); got != `{"found":true,"died":true}` {
+				t.Errorf("%d: %s", i, got)
+			}
+		})
+	}
+	all.Wait()
+}
+
+func TestCloseLeavesNothing(t *testing.T) {
+	socket, s := listen(t)
+	p := connect(t, socket)
+	p.sh("p", "trap '' TERM; sleep 1000 & wait")
+	var r struct{ Pid int }
+	if err := unmarshal([]byte(p.call("process.reattach", map[string]any{"id": "p", "wantPid": true})), &r); err != nil {
+		t.Fatal(err)
+	}
+	start := time.Now()
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if d := time.Since(start); d > 3*time.Second {
+		t.Errorf("took %s", d)
+	}
+	if _, err := os.Lstat(socket); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the socket: %v", err)
+	}
+	deadline := time.Now().Add(5 * time.Second)
+	for !errors.Is(syscall.Kill(-r.Pid, 0), syscall.ESRCH) {
+		if time.Now().After(deadline) {
+			t.Fatal("the group is alive")
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// A server that lost its path to another does not remove what is the other's.
+func TestSuccessorKeepsItsSocket(t *testing.T) {
+	socket, first := listen(t)
+	moved := filepath.Join(filepath.Dir(socket), "moved")
+	if err := os.Rename(socket, moved); err != nil {
+		t.Fatal(err)
+	}
+	ln, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	first.Close()
+	if _, err := os.Lstat(socket); err != nil {
+		t.Error(err)
+	}
+}
