@@ -1,0 +1,107 @@
+// Package frame is length-prefixed messages on a stream, as two protocols of this host speak them:
+//
+//	+-------------+-----------------+
+//	| len  4 bytes | body, len bytes |
+//	+-------------+-----------------+
+//
+// len is unsigned and counts the body alone. Its byte order and the largest body are the protocol's: a Format holds
+// both. A length over the limit is known from the four bytes alone; nothing is allocated or read for it. The room for
+// a body grows as its bytes arrive, so a peer pays for what it claims.
+//
+// The package knows nothing of what a body means, and sets no deadlines: those belong to the connection, whose owner
+// knows how long it may be silent. A Format is a value and safe for any number of goroutines.
+package frame
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+)
+
+// Head is the length of what precedes a body.
+const Head = 4
+
+// A Format is one protocol's way of framing.
+type Format struct {
+	Order binary.ByteOrder // big-endian when nil
+	Max   uint32           // the largest body; one byte more is refused
+}
+
+// TooLarge is a body over the limit, read or to be written.
+type TooLarge struct{ Len, Max uint64 }
+
+func (e *TooLarge) Error() string { return fmt.Sprintf("frame too large: %d > %d", e.Len, e.Max) }
+
+// firstRoom is what a body gets before its first byte has arrived.
+const firstRoom = 64 << 10
+
+func (f Format) order() binary.ByteOrder {
+	if f.Order == nil {
+		return binary.BigEndian
+	}
+	return f.Order
+}
+
+// Read takes one frame and returns its body, in buf when it has the room. The end of the stream between frames is
+// io.EOF, inside a frame io.ErrUnexpectedEOF, a length over the limit *TooLarge. It reads no byte behind the frame.
+func (f Format) Read(r io.Reader, buf []byte) ([]byte, error) {
+	n, err := f.ReadHead(r)
+	if err != nil {
+		return nil, err
+	}
+	return f.ReadBody(r, buf, n)
+}
+
+// ReadHead takes a frame's length: for who wants to know the size before making room for it.
+func (f Format) ReadHead(r io.Reader) (int, error) {
+	var head [Head]byte
+	if _, err := io.ReadFull(r, head[:]); err != nil {
+		return 0, err
+	}
+	n := f.order().Uint32(head[:])
+	if n > f.Max {
+		return 0, &TooLarge{Len: uint64(n), Max: uint64(f.Max)}
+	}
+	return int(n), nil
+}
+
+// ReadBody takes the n bytes that ReadHead announced.
+func (f Format) ReadBody(r io.Reader, buf []byte, n int) ([]byte, error) {
+	buf = slices.Grow(buf[:0], min(n, firstRoom))
+	for len(buf) < n {
+		at := len(buf)
+		// Twice what has arrived: memory follows the bytes, and copying stays linear.
+		buf = slices.Grow(buf, min(n-at, max(at, firstRoom)))
+		buf = buf[:min(cap(buf), n)]
+		if _, err := io.ReadFull(r, buf[at:]); err != nil {
+			if errors.Is(err, io.EOF) {
+				err = io.ErrUnexpectedEOF
+			}
+			return nil, err
+		}
+	}
+	return buf, nil
+}
+
+// Append adds a frame to dst, or refuses the body with *TooLarge.
+func (f Format) Append(dst, body []byte) ([]byte, error) {
+	if uint64(len(body)) > uint64(f.Max) {
+		return dst, &TooLarge{Len: uint64(len(body)), Max: uint64(f.Max)}
+	}
+	at := len(dst)
+	dst = append(dst, make([]byte, Head)...)
+	f.order().PutUint32(dst[at:], uint32(len(body)))
+	return append(dst, body...), nil
+}
+
+// Write sends a frame in one piece.
+func (f Format) Write(w io.Writer, body []byte) error {
+	b, err := f.Append(make([]byte, 0, Head+min(len(body), int(f.Max))), body)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(b)
+	return err
+}
