@@ -1,0 +1,89 @@
+// Package redact takes secrets out of text before it leaves memory: before it is logged, proposed, stored, indexed or
+// shown. String works on text; JSON on decoded values, where a key like "password" tells of its value too.
+//
+// A secret is replaced by a mask that says what it was, [REDACTED:kind]; a bearer token by "Bearer [REDACTED]". Masks
+// are stable: tools search for them, and redacting twice changes nothing. The rules are a table (rules.go), applied in
+// order, each over what the one before left. None is exact. They lean towards taking too much where a key names a
+// secret, and towards leaving ids, times, addresses and bare numbers alone, for these are what a memory is asked for.
+//
+// Everything here is a pure function, safe for any number of goroutines, and linear in the length of its input.
+package redact
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+const mask = "[REDACTED:secret]"
+
+// String redacts text.
+func String(s string) string {
+	if len(s) < shortest {
+		return s
+	}
+	for i := range rules {
+		s = rules[i].apply(s)
+	}
+	return wrapped(s)
+}
+
+// shortest is the length under which no rule can match: "pw=x" needs its name.
+const shortest = 5
+
+// JSON redacts a decoded JSON value: every string at any depth, and object keys. The value given is not changed.
+// Keys that redaction makes equal are numbered, in the order of what they were.
+func JSON(v any) any { return value(v, false) }
+
+// value redacts v; secret says that its place names it one.
+func value(v any, secret bool) any {
+	switch v := v.(type) {
+	case string:
+		if secret && v != "" && !strings.HasPrefix(v, "[REDACTED") && !strings.HasPrefix(v, "Bearer [REDACTED") {
+			return mask
+		}
+		return String(v)
+	case []any:
+		return list(v, secret)
+	case map[string]any:
+		return object(v)
+	default:
+		return v
+	}
+}
+
+func list(v []any, secret bool) []any {
+	out := make([]any, len(v))
+	flag := false // the item before is a flag whose argument is a secret
+	for i, x := range v {
+		out[i] = value(x, secret || flag)
+		s, ok := x.(string)
+		flag = ok && strings.HasPrefix(s, "-") && !strings.Contains(s, "=") && names(s)
+	}
+	return out
+}
+
+func object(v map[string]any) map[string]any {
+	out := make(map[string]any, len(v))
+	named := false // {"name": "DB_PASSWORD", "value": …}
+	for _, k := range []string{"name", "key", "Name", "Key"} {
+		s, ok := v[k].(string)
+		named = named || ok && names(s)
+	}
+	for _, k := range slices.Sorted(maps.Keys(v)) {
+		secret := names(k) || named && strings.EqualFold(k, "value")
+		key := String(k)
+		for n := 2; ; n++ {
+			if _, taken := out[key]; !taken {
+				break
+			}
+			key = String(k) + "#" + strconv.Itoa(n)
+		}
+		out[key] = value(v[k], secret)
+	}
+	return out
+}
+
+// names says whether a key, variable or flag is that of a secret.
+func names(key string) bool { return len(key) <= 128 && keyName.MatchString(key) }

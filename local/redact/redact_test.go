@@ -1,0 +1,120 @@
+package redact
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestMasks(t *testing.T) {
+	alnum := strings.Repeat("aB3", 20)
+	for in, want := range map[string]string{
+		// The long known ones.
+		"a <private>x\ny</private> b <private>z</private>": "a [REDACTED:private] b [REDACTED:private]",
+		"<private>unclosed":                  "<private>unclosed",
+		"id AKIAIOSFODNN7EXAMPLE.":           "id [REDACTED:aws].",
+		"xAKIAIOSFODNN7EXAMPLE":              "xAKIAIOSFODNN7EXAMPLE",
+		"ghp_" + alnum[:36]:                  "[REDACTED:github]",
+		"sk-ant-" + alnum[:20]:               "[REDACTED:anthropic]",
+		"sk-" + alnum[:32]:                   "[REDACTED:openai]",
+		"bearer  " + alnum[:20]:              "Bearer [REDACTED]",
+		"Bearer\u00a0" + alnum[:20]:          "Bearer [REDACTED]",
+		"Bearer eyJabc.eyJdef.ghijklmnop":    "Bearer [REDACTED]",
+		"x eyJabc.eyJdef.ghi y":              "x [REDACTED:jwt] y",
+		"me@x.io":                            "[REDACTED:email]",
+		"a@b.c":                              "a@b.c",
+		"+1 415 555 1212":                    "+[REDACTED:phone]",
+		"postgres://u:p4ss@db.example.com/x": "postgres://u:[REDACTED:email]/x",
+		"tel 415-555-1212, (030) 555 1212":   "tel [REDACTED:phone], [REDACTED:phone]",
+		"call +4915112345678 now":            "call +[REDACTED:phone] now",
+		// What is no secret.
+		"1714688532000":                        "1714688532000",
+		"pid 123456789":                        "pid 123456789",
+		"192.168.100.200":                      "192.168.100.200",
+		"192.168.100.200:8080":                 "192.168.100.200:8080",
+		"2024-05-01 12:30:00.123":              "2024-05-01 12:30:00.123",
+		"550e8400-1234-4716-4466-446655440000": "550e8400-1234-4716-4466-446655440000",
+		"max_tokens: 4096":                     "max_tokens: 4096",
+		"token := lexer.next()":                "token := lexer.next()",
+		"token = lexer(next)":                  "token = lexer(next)",
+		"if password == nil {":                 "if password == nil {",
+		"password: string":                     "password: string",
+		"http://localhost:8080/path":           "http://localhost:8080/path",
+		// What the long known ones miss.
+		"ASIAIOSFODNN7EXAMPLE":              "[REDACTED:aws]",
+		"gho_" + alnum[:36]:                 "[REDACTED:github]",
+		"github_pat_" + alnum[:50]:          "[REDACTED:github]",
+		"sk-proj-" + alnum:                  "[REDACTED:openai]",
+		"sk_live_" + alnum[:24]:             "[REDACTED:stripe]",
+		"xoxb-1234567890-" + alnum[:20]:     "[REDACTED:slack]",
+		"AIza" + alnum[:35]:                 "[REDACTED:google]",
+		"password=hunter2":                  "password=[REDACTED:secret]",
+		"PASSWORD = \"hunter 2\"":           "PASSWORD = \"[REDACTED:secret]\"",
+		`{"apiKey":"abc"}`:                  `{"apiKey":"[REDACTED:secret]"}`,
+		`"{\"api_key\":\"abc\"}"`:           `"{\"api_key\":\"[REDACTED:secret]\"}"`,
+		"redis://:pw@localhost:6379":        "redis://:[REDACTED:secret]@localhost:6379",
+		"amqp://u:p!x@mq.example.com/":      "amqp://u:[REDACTED:email]/",
+		"curl -u admin:s3cret http://x":     "curl -u admin:[REDACTED:secret] http://x",
+		"mysql --password hunter2 -h x":     "mysql --password [REDACTED:secret] -h x",
+		"Authorization: Basic dXNlcjpwYXNz": "Authorization: Basic [REDACTED:secret]",
+		"token: [REDACTED:github]":          "token: [REDACTED:github]",
+		"-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY-----\nx":                   "[REDACTED:pem]\nx",
+		"-----BEGIN PRIVATE KEY-----\ncut off":                                                     "[REDACTED:pem]",
+		"blob " + base64.StdEncoding.EncodeToString([]byte("export DB_PASSWORD=hunter2")) + " end": "blob [REDACTED:secret] end",
+	} {
+		if got := String(in); got != want {
+			t.Errorf("%q\n got %q\nwant %q", in, got, want)
+		}
+		if got := String(want); got != want {
+			t.Errorf("%q is redacted again, to %q", want, got)
+		}
+	}
+}
+
+func TestJSON(t *testing.T) {
+	in := `{"a":["me@x.io",5,null,{"password":"x","n":1}],"me@x.io":"k","you@x.io":"l","env":[{"name":"DB_PASSWORD","value":"pw"}],
+		"args":["run","--token","abc","-v"],"secrets":["one","two"],"password":"[REDACTED:github]","tokens":12}`
+	want := `{"a":["[REDACTED:email]",5,null,{"password":"[REDACTED:secret]","n":1}],"[REDACTED:email]":"k","[REDACTED:email]#2":"l",
+		"env":[{"name":"DB_PASSWORD","value":"[REDACTED:secret]"}],"args":["run","--token","[REDACTED:secret]","-v"],
+		"secrets":["[REDACTED:secret]","[REDACTED:secret]"],"password":"[REDACTED:github]","tokens":12}`
+	var v, w any
+	if err := json.Unmarshal([]byte(in), &v); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal([]byte(want), &w); err != nil {
+		t.Fatal(err)
+	}
+	if got := JSON(v); !reflect.DeepEqual(got, w) {
+		t.Errorf("got  %v\nwant %v", got, w)
+	}
+}
+
+// TestLongText guards against a rule whose cost is not linear, or far from it: the largest frame must not hold a core.
+func TestLongText(t *testing.T) {
+	for _, unit := range []string{"plain words go on and on ", "pass token key secret ", "@.", "0123456789 ", "a+b/", "sk-", "://x:", "-u ", "password="} {
+		start := time.Now()
+		String(strings.Repeat(unit, (1<<20)/len(unit)))
+		if took := time.Since(start); took > 10*time.Second {
+			t.Errorf("a mebibyte of %q took %s", unit, took)
+		} else {
+			t.Logf("%q: %s", unit, took)
+		}
+	}
+}
+
+func FuzzString(f *testing.F) {
+	f.Add("password=hunter2 AKIAIOSFODNN7EXAMPLE me@x.io")
+	f.Add("+1 415 555 1212 <private>")
+	f.Fuzz(func(t *testing.T, s string) {
+		once := String(s)
+		for _, v := range []any{s, []any{s}, map[string]any{s: s}} {
+			JSON(v)
+		}
+		if strings.Contains(once, "\x00") && !strings.Contains(s, "\x00") {
+			t.Fatalf("%q became %q", s, once)
+		}
+	})
+}
