@@ -42,6 +42,7 @@ type Config struct {
 	MaxInFlight   int           // 1024 requests over all connections
 	ApplyTimeout  time.Duration // 10s: from proposal to applied
 	AuthTimeout   time.Duration // 10s: to the first frame
+	CORSOrigins   []string      // origins whose pages may ask the gateway; none
 	Version       string        // "dev"
 
 	// Seams for faults. The zero values are TCP, TCP, the machine's clock and a disk that is waited for.

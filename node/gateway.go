@@ -4,62 +4,102 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
+	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/cairndb/cairn/oplog"
 )
 
-// The gateway speaks JSON over HTTP. Here it has what running a cluster needs: health, status, membership,
-// tokens, databases, the log and the export.
+// The gateway speaks JSON over HTTP.
 const (
-	maxBody     = 16 << 20
+	maxBody     = 64 << 20
 	headTimeout = 10 * time.Second
 	maxHeader   = 64 << 10
+	maxBusy     = 256 // requests that are worked on at a time; streams that wait are not counted
 )
 
-// routes is the gateway at a glance: pattern, the right a token must have, handler.
-func (g *gateway) routes() []route {
-	return []route{
-		{"GET /v1/health", "", g.health},
-		{"GET /v1/cluster", "", g.cluster},
-		{"POST /v1/cluster/{verb}", Admin, g.member},
-		{"POST /v1/admin/tokens", Admin, g.createToken},
-		{"GET /v1/admin/tokens", Admin, g.listTokens},
-		{"POST /v1/admin/tokens/revoke", Admin, g.revokeToken},
-		{"DELETE /v1/databases/{name}", Admin, g.dropDatabase},
-		{"GET /v1/admin/log", Admin, g.tail},
-		{"GET /v1/export", Read, g.export},
-	}
+// A route is a line of the gateway: what is asked, with which right, and what the body holds. The documentation at
+// /openapi.json and /docs is made of the same lines.
+type route struct {
+	method, path string
+	scope        Scope // empty: no token asked
+	write        bool  // refused by a node that does not lead
+	handle       func(*gateway, *request) (any, error)
+	summary      string
+	body         string // "name:type" of each field, ! behind those that must be there
+	query        string // the same for the query
 }
 
-type route struct {
-	pattern string
-	scope   Scope // empty: no token asked
-	handle  func(http.ResponseWriter, *http.Request, Caller) error
+// routes is the gateway at a glance.
+func routes() []route {
+	return slices.Concat(memoryRoutes, graphRoutes, sessionRoutes, infoRoutes, adminRoutes)
+}
+
+// request is one exchange on its way.
+type request struct {
+	w    http.ResponseWriter
+	r    *http.Request
+	c    Caller
+	body fields
+}
+
+// streamed is a result that the handler has written itself.
+type streamed struct{}
+
+// direct adapts a handler that writes its answer itself.
+func direct(f func(*gateway, http.ResponseWriter, *http.Request, Caller) error) func(*gateway, *request) (any, error) {
+	return func(g *gateway, q *request) (any, error) { return streamed{}, f(g, q.w, q.r, q.c) }
 }
 
 type gateway struct {
-	s   *Service
-	srv *http.Server
+	s       *Service
+	srv     *http.Server
+	metrics *metrics
+	busy    atomic.Int64
 }
 
 func newGateway(s *Service) *gateway {
-	g := &gateway{s: s}
+	g := &gateway{s: s, metrics: newMetrics(s)}
 	mux := http.NewServeMux()
-	for _, r := range g.routes() {
-		mux.HandleFunc(r.pattern, func(w http.ResponseWriter, req *http.Request) {
-			if err := g.serve(w, req, r); err != nil {
-				g.fail(w, err)
-			}
-		})
+	for _, r := range routes() {
+		mux.HandleFunc(r.method+" "+r.path, func(w http.ResponseWriter, req *http.Request) { g.serve(w, req, r) })
 	}
-	g.srv = &http.Server{Handler: mux, ReadHeaderTimeout: headTimeout, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: maxHeader}
+	mux.Handle("/mcp", g.mcp())
+	mux.Handle("GET /metrics", g.metrics.handler())
+	mux.HandleFunc("GET /openapi.json", serveOpenAPI)
+	mux.HandleFunc("GET /docs", serveDocs)
+	g.srv = &http.Server{Handler: g.outer(mux), ReadHeaderTimeout: headTimeout, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: maxHeader}
 	return g
+}
+
+// outer is what every exchange goes through: an id of the request, and the origins that may ask from a browser.
+func (g *gateway) outer(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		id := r.Header.Get("X-Request-Id")
+		if id == "" || len(id) > 128 {
+			id = uuid.NewString()
+		}
+		w.Header().Set("X-Request-Id", id)
+		if origin := r.Header.Get("Origin"); origin != "" && slices.Contains(g.s.cfg.CORSOrigins, origin) {
+			w.Header().Set("Access-Control-Allow-Origin", origin)
+			w.Header().Set("Vary", "Origin")
+			if r.Method == http.MethodOptions {
+				w.Header().Set("Access-Control-Allow-Methods", "GET, POST, DELETE")
+				w.Header().Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Last-Event-ID")
+				w.WriteHeader(http.StatusNoContent)
+				return
+			}
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 func (g *gateway) run(ln net.Listener) error {
@@ -77,24 +117,62 @@ func (g *gateway) close(ctx context.Context) error {
 	return nil
 }
 
-func (g *gateway) serve(w http.ResponseWriter, r *http.Request, rt route) error {
-	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
-	if rt.scope == "" {
-		return rt.handle(w, r, Caller{})
+// serve checks a request in the order body, leadership, token, right, and answers it.
+func (g *gateway) serve(w http.ResponseWriter, r *http.Request, rt route) {
+	start := time.Now()
+	defer func() { g.metrics.handled(rt.path, time.Since(start)) }()
+	q := &request{w: w, r: r}
+	result, err := g.answer(q, rt)
+	if err != nil {
+		g.fail(w, err)
+		return
 	}
+	if _, done := result.(streamed); !done {
+		writeJSON(w, http.StatusOK, result)
+	}
+}
+
+func (g *gateway) answer(q *request, rt route) (any, error) {
+	if n := g.busy.Add(1); n > maxBusy {
+		g.busy.Add(-1)
+		return nil, oplog.Errorf(oplog.Unavailable, "server overloaded: %d inflight ops (max %d). Retry later.", n, maxBusy)
+	}
+	defer g.busy.Add(-1)
+	if err := q.readBody(); err != nil {
+		return nil, err
+	}
+	if rt.write && !g.s.cfg.ForwardWrites && !g.s.machine.leads() {
+		return nil, g.s.notLeader()
+	}
+	if rt.scope != "" {
+		var err error
+		if q.c, err = g.authenticate(q.r); err != nil {
+			return nil, err
+		}
+		if !q.c.May(rt.scope) {
+			return nil, &statusError{http.StatusForbidden, "insufficient_scope", oplog.Errorf(oplog.Denied, "token has no %s scope", rt.scope)}
+		}
+	}
+	return rt.handle(g, q)
+}
+
+func (g *gateway) authenticate(r *http.Request) (Caller, error) {
 	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	if !ok {
-		return &oplog.Error{Kind: oplog.Denied, Text: "missing Authorization: Bearer token"}
+		return Caller{}, oplog.Errorf(oplog.Denied, "missing Bearer token")
 	}
-	c, err := g.s.Authenticate(token)
-	if err != nil {
-		return err
-	}
-	if !c.May(rt.scope) {
-		return oplog.Errorf(oplog.Denied, "token has no %s scope", rt.scope)
-	}
-	return rt.handle(w, r, c)
+	return g.s.Authenticate(token)
 }
+
+// statusError gives an error a status and a code of its own where the table's are too coarse.
+type statusError struct {
+	status int
+	code   string
+	err    error
+}
+
+func (e *statusError) Error() string { return e.err.Error() }
+func (e *statusError) Unwrap() error { return e.err }
 
 // statuses maps what went wrong to HTTP.
 var statuses = map[oplog.Kind]int{
@@ -110,12 +188,27 @@ var statuses = map[oplog.Kind]int{
 	oplog.Corrupt:        http.StatusInternalServerError,
 }
 
+// kindCodes are the codes beside the messages, for those who branch on them.
+var kindCodes = map[oplog.Kind]string{
+	oplog.Internal: "internal_error", oplog.Invalid: "invalid_request", oplog.NotFound: "not_found", oplog.Denied: "unauthenticated",
+	oplog.Conflict: "conflict", oplog.TooLarge: "too_large", oplog.Unavailable: "cluster_unavailable", oplog.NotLeader: "not_leader",
+	oplog.UnknownOutcome: "commit_timeout", oplog.Corrupt: "internal_error",
+}
+
+// failure is what a client reads of an error.
 type failure struct {
-	Error      string  `json:"error"`
-	Code       string  `json:"code"`
-	Leader     *uint32 `json:"leader,omitempty"`
-	LeaderID   *uint32 `json:"leader_node_id,omitempty"`
-	LeaderAddr string  `json:"leader_addr,omitempty"`
+	Error string `json:"error"`
+	Code  string `json:"code"`
+}
+
+// readOnly is the refusal of a node that does not lead, in every spelling that clients look for.
+type readOnly struct {
+	failure
+	Leader     *uint32 `json:"leader"`
+	LeaderID   *uint32 `json:"leader_id"`
+	LeaderNode *uint32 `json:"leader_node_id"`
+	LeaderAddr *string `json:"leader_addr"`
+	RetryAfter int     `json:"retry_after_ms"`
 }
 
 func (g *gateway) fail(w http.ResponseWriter, err error) {
@@ -124,17 +217,29 @@ func (g *gateway) fail(w http.ResponseWriter, err error) {
 		e = &oplog.Error{Kind: oplog.Internal, Text: "internal error", Err: err}
 		g.s.log.Error("request failed", "surface", "http", "err", err)
 	}
-	f := failure{Error: e.Text, Code: strings.ReplaceAll(e.Kind.String(), " ", "_")}
-	if e.Kind == oplog.NotLeader {
-		f.Error = "read-only: " + e.Text
-		if l, ok := g.s.leaderInfo(); ok {
-			f.Leader, f.LeaderID, f.LeaderAddr = &l.ID, &l.ID, "http://"+l.HTTP
-		}
+	f := failure{Error: e.Text, Code: kindCodes[e.Kind]}
+	status := statuses[e.Kind]
+	var se *statusError
+	if errors.As(err, &se) {
+		status, f.Code = se.status, se.code
 	}
-	if e.Kind == oplog.Unavailable || e.Kind == oplog.NotLeader {
+	if status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests {
 		w.Header().Set("Retry-After", "1")
 	}
-	writeJSON(w, statuses[e.Kind], f)
+	if e.Kind != oplog.NotLeader && !errors.Is(e, ErrNoLeader) {
+		writeJSON(w, status, f)
+		return
+	}
+	r := readOnly{failure: failure{"read-only: no leader elected", "not_leader"}, RetryAfter: 1000}
+	if l, ok := g.s.leaderInfo(); ok {
+		r.Error = fmt.Sprintf("read-only: not the leader (current leader: node %d)", l.ID)
+		r.Leader, r.LeaderID, r.LeaderNode = &l.ID, &l.ID, &l.ID
+		if l.HTTP != "" {
+			url := "http://" + l.HTTP
+			r.LeaderAddr = &url
+		}
+	}
+	writeJSON(w, status, r)
 }
 
 func writeJSON(w http.ResponseWriter, status int, v any) {
@@ -145,20 +250,6 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_, _ = w.Write(append(b, '\n')) // a client that went away is no failure of ours
-}
-
-func readJSON(r *http.Request, v any) error {
-	b, err := io.ReadAll(r.Body)
-	if err != nil {
-		return oplog.Errorf(oplog.TooLarge, "body is over %d bytes", maxBody)
-	}
-	if len(b) == 0 {
-		return nil
-	}
-	if err := json.Unmarshal(b, v); err != nil {
-		return oplog.Errorf(oplog.Invalid, "body is not the JSON object this route takes: %v", err)
-	}
-	return nil
 }
 
 func intParam(r *http.Request, name string, def int) (int, error) {

@@ -1,83 +1,86 @@
 package node
 
 import (
-	"net/http"
+	"fmt"
 	"time"
 
 	"github.com/cairndb/cairn/oplog"
 )
 
-func (g *gateway) health(w http.ResponseWriter, r *http.Request, _ Caller) error {
-	status, code := "ok", http.StatusOK
-	if _, ok := g.s.machine.leader(); !ok {
-		status = "no leader" // reads go on: the node is alive
-	}
-	writeJSON(w, code, map[string]any{"status": status, "node_id": g.s.cfg.NodeID, "version": g.s.cfg.Version,
-		"applied_index": g.s.machine.applied.get(), "writable": g.s.machine.leads()})
-	return nil
+var adminRoutes = []route{
+	{method: "GET", path: "/v1/cluster", handle: clusterStatus, summary: "The cluster as this node sees it"},
+	{method: "POST", path: "/v1/cluster/{verb}", scope: Admin, handle: changeMembers, summary: "Change who belongs to the cluster: join, remove, promote, transfer",
+		body: "node_id:integer addr:string role:string"},
+	{method: "POST", path: "/v1/databases", scope: Write, write: true, handle: createDatabase, summary: "Make a database", body: "name:string!"},
+	{method: "GET", path: "/v1/databases", scope: Read, handle: listDatabases, summary: "All databases"},
+	{method: "DELETE", path: "/v1/databases/{name}", scope: Admin, write: true, handle: dropDatabase, summary: "Remove a database with all that is in it"},
+	{method: "POST", path: "/v1/admin/tokens", scope: Admin, write: true, handle: createToken, summary: "Make a token; its text is shown once",
+		body: "database:string label:string scopes:array expires_at:number"},
+	{method: "GET", path: "/v1/admin/tokens", scope: Admin, handle: listTokens, summary: "All tokens, by the beginning of their hashes"},
+	{method: "POST", path: "/v1/admin/tokens/revoke", scope: Admin, write: true, handle: revokeToken, summary: "End a token", body: "token:string!"},
+	{method: "GET", path: "/v1/admin/log", scope: Admin, handle: direct((*gateway).tail), summary: "What was applied, without what it says; NDJSON",
+		query: "from:integer limit:integer wait_ms:integer database:string"},
+	{method: "GET", path: "/v1/export", scope: Read, handle: direct((*gateway).export), summary: "A database's memories and relations; NDJSON", query: "database:string"},
 }
 
-func (g *gateway) cluster(w http.ResponseWriter, r *http.Request, _ Caller) error {
-	writeJSON(w, http.StatusOK, g.s.Status(r.Context()))
-	return nil
-}
+func clusterStatus(g *gateway, q *request) (any, error) { return g.s.Status(q.r.Context()), nil }
 
-func (g *gateway) member(w http.ResponseWriter, r *http.Request, _ Caller) error {
-	var req MemberChange
-	if err := readJSON(r, &req); err != nil {
-		return err
-	}
-	req.Verb = r.PathValue("verb")
-	msg, err := g.s.ChangeMembers(r.Context(), req)
+func changeMembers(g *gateway, q *request) (any, error) {
+	req := MemberChange{Verb: q.r.PathValue("verb"), NodeID: uint32(q.body.whole("node_id", 0)), Addr: q.body.str("addr", ""), Role: q.body.str("role", "")}
+	msg, err := g.s.ChangeMembers(q.r.Context(), req)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	writeJSON(w, http.StatusOK, map[string]string{"status": "ok", "message": msg})
-	return nil
+	return map[string]string{"status": "ok", "message": msg}, nil
 }
 
-type tokenRequest struct {
-	Database string   `json:"database"`
-	Label    string   `json:"label"`
-	Scopes   []string `json:"scopes"`
-	Expires  float64  `json:"expires_at"` // unix seconds; 0 for never
-	Token    string   `json:"token"`
+func createDatabase(g *gateway, q *request) (any, error) {
+	name, err := q.body.must("name")
+	if err != nil {
+		return nil, err
+	}
+	id, _, err := g.s.CreateDatabase(q.r.Context(), q.c, name)
+	if err != nil {
+		return nil, err
+	}
+	return map[string]any{"name": name, "id": id, "message": fmt.Sprintf("database '%s' created", name)}, nil
+}
+
+func listDatabases(g *gateway, q *request) (any, error) {
+	dbs, err := g.s.Databases(q.r.Context(), q.c, Stale)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]map[string]any, len(dbs))
+	for i, d := range dbs {
+		rows[i] = map[string]any{"id": d.ID, "name": d.Name, "created_at": d.Created.Time().UTC().Format(time.DateTime)}
+	}
+	return map[string]any{"databases": rows}, nil
 }
 
 const hashPrefix = 12 // hex digits of a token's hash that are shown
 
-func (g *gateway) createToken(w http.ResponseWriter, r *http.Request, c Caller) error {
-	var req tokenRequest
-	if err := readJSON(r, &req); err != nil {
-		return err
-	}
-	if req.Database == "" {
-		req.Database = "default"
-	}
+func createToken(g *gateway, q *request) (any, error) {
+	database := q.body.str("database", "default")
 	var expires time.Time
-	if req.Expires > 0 {
-		expires = time.UnixMicro(int64(req.Expires * 1e6))
+	if at := q.body.num("expires_at", 0); at > 0 {
+		expires = time.UnixMicro(int64(at * 1e6))
 	}
-	text, err := g.s.CreateToken(r.Context(), c, req.Database, req.Label, req.Scopes, expires)
+	label := q.body.str("label", "")
+	text, err := g.s.CreateToken(q.r.Context(), q.c, database, label, q.body.strs("scopes"), expires)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	writeJSON(w, http.StatusOK, map[string]string{"token": text, "database": req.Database, "label": req.Label,
-		"hash_prefix": HashToken(text)[:hashPrefix]})
-	return nil
+	return map[string]any{"token": text, "database": database, "label": label, "hash_prefix": HashToken(text)[:hashPrefix], "replicated": true}, nil
 }
 
-func (g *gateway) revokeToken(w http.ResponseWriter, r *http.Request, c Caller) error {
-	var req tokenRequest
-	if err := readJSON(r, &req); err != nil {
-		return err
-	}
-	done, err := g.s.RevokeToken(r.Context(), c, req.Token)
+func revokeToken(g *gateway, q *request) (any, error) {
+	token, err := q.body.must("token")
 	if err != nil {
-		return err
+		return nil, err
 	}
-	writeJSON(w, http.StatusOK, map[string]bool{"revoked": done})
-	return nil
+	done, err := g.s.RevokeToken(q.r.Context(), q.c, token)
+	return map[string]bool{"revoked": done}, err
 }
 
 type tokenRow struct {
@@ -90,15 +93,15 @@ type tokenRow struct {
 	Revoked    *float64 `json:"revoked_at"`
 }
 
-func (g *gateway) listTokens(w http.ResponseWriter, r *http.Request, c Caller) error {
-	tokens, err := g.s.Tokens(r.Context(), c)
+func listTokens(g *gateway, q *request) (any, error) {
+	tokens, err := g.s.Tokens(q.r.Context(), q.c)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	names := map[oplog.DB]string{}
-	dbs, err := g.s.Databases(r.Context(), c, Stale)
+	dbs, err := g.s.Databases(q.r.Context(), q.c, Stale)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, d := range dbs {
 		names[d.ID] = d.Name
@@ -115,15 +118,13 @@ func (g *gateway) listTokens(w http.ResponseWriter, r *http.Request, c Caller) e
 		rows[i] = tokenRow{HashPrefix: t.Hash[:hashPrefix], Database: names[t.DB], Label: t.Label, Scopes: t.Scopes,
 			Created: t.Created.Seconds(), Expires: optional(t.Expires), Revoked: optional(t.Revoked)}
 	}
-	writeJSON(w, http.StatusOK, map[string]any{"tokens": rows})
-	return nil
+	return map[string]any{"tokens": rows}, nil
 }
 
-func (g *gateway) dropDatabase(w http.ResponseWriter, r *http.Request, c Caller) error {
-	name := r.PathValue("name")
-	if err := g.s.DropDatabase(r.Context(), c, name); err != nil {
-		return err
+func dropDatabase(g *gateway, q *request) (any, error) {
+	name := q.r.PathValue("name")
+	if err := g.s.DropDatabase(q.r.Context(), q.c, name); err != nil {
+		return nil, err
 	}
-	writeJSON(w, http.StatusOK, map[string]string{"dropped": name})
-	return nil
+	return map[string]string{"dropped": name}, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"time"
 
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/wire"
@@ -45,16 +46,18 @@ func (ss *session) subscribe(ctx context.Context, f wire.Frame) error {
 	ss.tasks.Go(func() {
 		defer cancel()
 		defer sub.close()
-		p := pusher{ss: ss, f: f, db: c.DB, only: m.Events}
+		p := pusher{s: ss.w.s, db: c.DB, only: m.Events, emit: func(name string, _ oplog.Index, data []byte) error {
+			return ss.reply(f, wire.OpEvent, &wire.Event{EventType: name, Data: data})
+		}}
 		if err := p.run(ctx, sub, oplog.Index(m.Cursor)); err != nil {
 			ss.end()
 		}
 	})
-	return ss.reply(f, wire.OpEvent, &wire.Event{EventType: "subscribed", Data: ss.position()})
+	return ss.reply(f, wire.OpEvent, &wire.Event{EventType: "subscribed", Data: ss.w.s.position()})
 }
 
-func (ss *session) position() wire.JSON {
-	b, _ := json.Marshal(map[string]oplog.Index{"index": ss.w.s.machine.indexed.get()}) // a map of numbers always encodes
+func (s *Service) position() []byte {
+	b, _ := json.Marshal(map[string]oplog.Index{"index": s.machine.indexed.get()}) // a map of numbers always encodes
 	return b
 }
 
@@ -65,17 +68,21 @@ func (ss *session) unsubscribe(_ context.Context, f wire.Frame) error {
 		delete(ss.subs, stream)
 	}
 	ss.mu.Unlock()
-	return ss.reply(f, wire.OpEvent, &wire.Event{EventType: "unsubscribed", Data: ss.position()})
+	return ss.reply(f, wire.OpEvent, &wire.Event{EventType: "unsubscribed", Data: ss.w.s.position()})
 }
 
-// pusher sends one subscription's events.
+// pusher sends one subscription's events, over whatever its subscriber speaks.
 type pusher struct {
-	ss   *session
-	f    wire.Frame
+	s    *Service
 	db   oplog.DB
 	only []string // event types; empty or "*" for all
+	emit func(name string, at oplog.Index, data []byte) error
+	beat func() error // now and then, when nothing happens; nil for never
 	sent oplog.Index
 }
+
+// beatEvery is how often a quiet subscription shows that it lives.
+const beatEvery = 15 * time.Second
 
 func (p *pusher) run(ctx context.Context, sub *subscription, cursor oplog.Index) error {
 	if cursor > 0 {
@@ -83,14 +90,24 @@ func (p *pusher) run(ctx context.Context, sub *subscription, cursor oplog.Index)
 			return err
 		}
 	}
+	var beats <-chan time.Time
+	if p.beat != nil {
+		t := time.NewTicker(beatEvery)
+		defer t.Stop()
+		beats = t.C
+	}
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
+		case <-beats:
+			if err := p.beat(); err != nil {
+				return err
+			}
 		case o, ok := <-sub.C:
 			if !ok {
 				if sub.fellBehind() {
-					return p.ss.reply(p.f, wire.OpEvent, &wire.Event{EventType: "lagged", Data: p.ss.position()})
+					return p.emit("lagged", 0, p.s.position())
 				}
 				return nil
 			}
@@ -111,7 +128,7 @@ const replayPage = 512
 func (p *pusher) replay(cursor oplog.Index) error {
 	for {
 		var page []oplog.Outcome
-		if err := p.ss.w.s.state.Read(func(v *oplog.View) error {
+		if err := p.s.state.Read(func(v *oplog.View) error {
 			return v.Log(cursor+1, func(o oplog.Outcome) bool {
 				if len(page) >= replayPage && o.Index != page[len(page)-1].Index {
 					return false // a page ends between records
@@ -148,7 +165,7 @@ func (p *pusher) push(o oplog.Outcome) error {
 		if err != nil {
 			return err
 		}
-		if err := p.ss.reply(p.f, wire.OpEvent, &wire.Event{EventType: kind, Data: b}); err != nil {
+		if err := p.emit(kind, o.Index, b); err != nil {
 			return err
 		}
 	}

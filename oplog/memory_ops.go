@@ -1,6 +1,9 @@
 package oplog
 
-import "math"
+import (
+	"encoding/json"
+	"math"
+)
 
 // Remember stores one memory. Everything that chance, the clock or a model decides is in it already.
 type Remember struct {
@@ -43,6 +46,7 @@ type Correct struct {
 	Valence    *float64 `msgpack:"va,omitempty"`
 	Certainty  *float64 `msgpack:"ce,omitempty"`
 	Metadata   []byte   `msgpack:"md,omitempty"`
+	Merge      []byte   `msgpack:"mm,omitempty"` // JSON object: its members replace those of the metadata, null removes one
 	Vector     Vector   `msgpack:"ve,omitempty"` // of the new text
 	Reason     string   `msgpack:"re,omitempty"`
 	At         Time     `msgpack:"at"`
@@ -160,6 +164,10 @@ func (op *Correct) apply(a *applying) (Result, *Error) {
 	if n := uint32(len(op.Vector) / 4); n > 0 && d.Dim != 0 && n != d.Dim {
 		return Result{}, Errorf(Invalid, "embedding has %d dimensions, database %s has %d", n, d.Name, d.Dim)
 	}
+	merged, err := mergeJSON(m.Metadata, op.Merge)
+	if err != nil {
+		return Result{}, err
+	}
 	a.putRevision(m, op.Reason, op.At)
 	m.Revision++
 	m.Updated = op.At
@@ -175,6 +183,9 @@ func (op *Correct) apply(a *applying) (Result, *Error) {
 	if op.Metadata != nil {
 		m.Metadata = op.Metadata
 	}
+	if op.Merge != nil {
+		m.Metadata = merged
+	}
 	if op.Text != nil {
 		m.Text = *op.Text
 		// The old vector speaks of the old text: without a new one the row has none.
@@ -186,6 +197,36 @@ func (op *Correct) apply(a *applying) (Result, *Error) {
 	}
 	a.putMemory(m)
 	return Result{ID: m.RID, Num: uint64(m.Revision), Changed: true}, nil
+}
+
+// mergeJSON puts the members of one object into another, one level deep. Names come out sorted, so that the result is
+// the same everywhere.
+func mergeJSON(into, from []byte) ([]byte, *Error) {
+	if from == nil {
+		return into, nil
+	}
+	have, add := map[string]json.RawMessage{}, map[string]json.RawMessage{}
+	if len(into) > 0 && json.Unmarshal(into, &have) != nil {
+		return nil, Errorf(Invalid, "the memory's metadata is no object that another could be merged into")
+	}
+	if json.Unmarshal(from, &add) != nil {
+		return nil, Errorf(Invalid, "metadata to merge is not a JSON object")
+	}
+	if have == nil { // it was null
+		have = map[string]json.RawMessage{}
+	}
+	for k, v := range add {
+		if string(v) == "null" {
+			delete(have, k)
+		} else {
+			have[k] = v
+		}
+	}
+	b, err := json.Marshal(have)
+	if err != nil {
+		return nil, Errorf(Invalid, "metadata cannot be merged")
+	}
+	return b, nil
 }
 
 func (op *Forget) apply(a *applying) (Result, *Error) {

@@ -3,6 +3,7 @@ package oplog
 import (
 	"bytes"
 	"encoding/binary"
+	"slices"
 	"fmt"
 
 	bolt "go.etcd.io/bbolt"
@@ -109,6 +110,36 @@ func (v *View) Recent(db DB, before Time, f func(*Memory) bool) {
 			return
 		}
 	}
+}
+
+// Around are the active memories of a memory's namespace that were created next to it, n on each side and itself,
+// oldest first.
+func (v *View) Around(db DB, m *Memory, n int) []*Memory {
+	const scan = 100 // rows looked at for each that is wanted
+	b := v.bucket(tCreated, db)
+	if b == nil {
+		return nil
+	}
+	side := func(step func(*bolt.Cursor) []byte) (list []*Memory) {
+		c := b.Cursor()
+		c.Seek(timeKey(m.Created, m.Seq))
+		for k, seen := step(c), 0; k != nil && len(list) < n && seen < scan*n; k, seen = step(c), seen+1 {
+			o, ok := v.MemoryAt(db, Seq(binary.BigEndian.Uint64(k[8:])))
+			if ok && o.Status == Active && o.Namespace == m.Namespace {
+				list = append(list, o)
+			}
+		}
+		return list
+	}
+	before := side(func(c *bolt.Cursor) []byte { k, _ := c.Prev(); return k })
+	slices.Reverse(before)
+	return append(append(before, m), side(func(c *bolt.Cursor) []byte { k, _ := c.Next(); return k })...)
+}
+
+// KeyResults are what the entry under an idempotency key came to; nil when the key is not known.
+func (v *View) KeyResults(db DB, key string) []Result {
+	k, _ := read[keyRecord](v.txn, tKey, db, []byte(key))
+	return k.Results
 }
 
 // SessionMemories walks a session's records in the order they were stored.

@@ -58,7 +58,7 @@ func (a *app) db() *cobra.Command {
 		if !yes {
 			return usageError{fmt.Errorf("dropping '%s' cannot be undone; say --yes", args[0])}
 		}
-		var out map[string]string
+		var out map[string]any
 		if err := t.get(c.Context(), "DELETE", "/v1/databases/"+url.PathEscape(args[0]), nil, &out); err != nil {
 			return err
 		}
@@ -97,7 +97,7 @@ func (a *app) token() *cobra.Command {
 		if expires > 0 {
 			body["expires_at"] = float64(time.Now().Add(expires).Unix())
 		}
-		var out map[string]string
+		var out map[string]any
 		if err := t.get(c.Context(), "POST", "/v1/admin/tokens", body, &out); err != nil {
 			return err
 		}

@@ -172,6 +172,9 @@ func (t *target) once(ctx context.Context, method, url string, body any) (io.Rea
 	if err != nil {
 		return nil, usageError{err}
 	}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
 	if token, err := t.token(); err == nil {
 		req.Header.Set("Authorization", "Bearer "+token)
 	}

@@ -215,7 +215,9 @@ func (c *cluster) faults(rng *rand.Rand, steps int) {
 			})
 		},
 		func(i int) { c.net.change(func() { c.net.cut = map[[2]int]bool{} }) },
-		func(i int) { c.net.change(func() { c.net.delay[i+1] = time.Duration(rng.IntN(400)) * time.Millisecond }) },
+		func(i int) {
+			c.net.change(func() { c.net.delay[i+1] = time.Duration(rng.IntN(400)) * time.Millisecond })
+		},
 		func(i int) { c.net.breakAll(i + 1) },
 		func(i int) {
 			if c.node(i) != nil {

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/spf13/cobra"
+)
+
+// mcp speaks the Model Context Protocol on stdin and stdout, for tools that start their servers themselves. What it
+// offers is what the node's /mcp offers.
+func (a *app) mcp() *cobra.Command {
+	var t target
+	c := &cobra.Command{Use: "mcp", Short: "Serve memory to a model over stdin and stdout (MCP)", Args: cobra.NoArgs,
+		Long: `Serve memory to a model over stdin and stdout, as the Model Context Protocol has it.
+
+  {"mcpServers": {"cairn": {"command": "cairn", "args": ["mcp", "--home", "/path/to/cairn-data"]}}}
+
+It talks to a node's gateway: start one with cairn dev, or name one with --url and a token.`,
+		RunE: func(c *cobra.Command, _ []string) error { return a.serveMCP(c.Context(), &t) }}
+	t.flags(c)
+	return c
+}
+
+// bearer adds the token to what the protocol's client sends.
+type bearer struct{ token string }
+
+// RoundTrip implements http.RoundTripper.
+func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+b.token)
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+func (a *app) serveMCP(ctx context.Context, t *target) error {
+	base, err := t.url()
+	if err != nil {
+		return err
+	}
+	token, err := t.token()
+	if err != nil {
+		return err
+	}
+	client := mcp.NewClient(&mcp.Implementation{Name: "cairn mcp", Version: buildVersion()}, nil)
+	up, err := client.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: base + "/mcp", HTTPClient: &http.Client{Transport: bearer{token}}, DisableStandaloneSSE: true}, nil)
+	if err != nil {
+		return hinted{err, "is the node running, and is the token right?"}
+	}
+	defer up.Close()
+	srv := mcp.NewServer(&mcp.Implementation{Name: "cairn", Title: "Cairn memory", Version: buildVersion()},
+		&mcp.ServerOptions{Instructions: up.InitializeResult().Instructions})
+	for tool, err := range up.Tools(ctx, nil) {
+		if err != nil {
+			return err
+		}
+		srv.AddTool(tool, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return up.CallTool(ctx, &mcp.CallToolParams{Name: r.Params.Name, Arguments: r.Params.Arguments})
+		})
+	}
+	read := func(ctx context.Context, r *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+		return up.ReadResource(ctx, &mcp.ReadResourceParams{URI: r.Params.URI})
+	}
+	for res, err := range up.Resources(ctx, nil) {
+		if err != nil {
+			return err
+		}
+		srv.AddResource(res, read)
+	}
+	for res, err := range up.ResourceTemplates(ctx, nil) {
+		if err != nil {
+			return err
+		}
+		srv.AddResourceTemplate(res, read)
+	}
+	if err := srv.Run(ctx, &mcp.StdioTransport{}); err != nil && ctx.Err() == nil {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,183 @@
+package node
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"math"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/cairndb/cairn/oplog"
+)
+
+// fields is a request's JSON object. Clients of this protocol send numbers as strings and nulls for what they leave out:
+// a field of the wrong type is not there.
+type fields map[string]json.RawMessage
+
+// readBody reads the object, if there is a body.
+func (q *request) readBody() error {
+	if q.r.Body == nil || q.r.Method == http.MethodGet {
+		return nil
+	}
+	b, err := io.ReadAll(http.MaxBytesReader(q.w, q.r.Body, maxBody))
+	if err != nil {
+		return &statusError{http.StatusRequestEntityTooLarge, "too_large", oplog.Errorf(oplog.TooLarge, "body is over %d bytes", maxBody)}
+	}
+	if len(bytes.TrimSpace(b)) == 0 {
+		return nil
+	}
+	if t, _, err := mime.ParseMediaType(q.r.Header.Get("Content-Type")); err != nil || t != "application/json" && !strings.HasSuffix(t, "+json") {
+		return &statusError{http.StatusUnsupportedMediaType, "invalid_body", oplog.Errorf(oplog.Invalid, "Expected request with `Content-Type: application/json`")}
+	}
+	if err := json.Unmarshal(b, &q.body); err != nil {
+		return &statusError{http.StatusBadRequest, "invalid_body", oplog.Errorf(oplog.Invalid, "body is not a JSON object: %v", err)}
+	}
+	return nil
+}
+
+// raw is a field's JSON; nil for null and for none.
+func (f fields) raw(name string) json.RawMessage {
+	v := f[name]
+	if string(v) == "null" {
+		return nil
+	}
+	return v
+}
+
+func decoded[T any](f fields, name string) (v T, ok bool) {
+	raw := f.raw(name)
+	return v, raw != nil && json.Unmarshal(raw, &v) == nil
+}
+
+func (f fields) str(name, def string) string {
+	if s, ok := decoded[string](f, name); ok {
+		return s
+	}
+	return def
+}
+
+// first is the first of several spellings of a field that is there.
+func (f fields) first(names ...string) string {
+	for _, n := range names {
+		if s, ok := decoded[string](f, n); ok {
+			return s
+		}
+	}
+	return ""
+}
+
+// must is a string field that has to be there.
+func (f fields) must(name string) (string, error) {
+	s, ok := decoded[string](f, name)
+	if !ok {
+		return "", oplog.Errorf(oplog.Invalid, "missing '%s'", name)
+	}
+	return s, nil
+}
+
+func (f fields) num(name string, def float64) float64 {
+	if v, ok := decoded[float64](f, name); ok && !math.IsInf(v, 0) {
+		return v
+	}
+	return def
+}
+
+// optional is a number that may be absent.
+func (f fields) optional(name string) *float64 {
+	if v, ok := decoded[float64](f, name); ok {
+		return &v
+	}
+	return nil
+}
+
+// whole is a whole number of at least 0, written as one.
+func (f fields) whole(name string, def uint64) uint64 {
+	v, err := strconv.ParseUint(string(f.raw(name)), 10, 63)
+	if err != nil {
+		return def
+	}
+	return v
+}
+
+func (f fields) flag(name string, def bool) bool {
+	if v, ok := decoded[bool](f, name); ok {
+		return v
+	}
+	return def
+}
+
+func (f fields) strs(name string) []string {
+	v, _ := decoded[[]string](f, name)
+	return v
+}
+
+// vector is a list of numbers; what is no number in it is dropped.
+func (f fields) vector(name string) []float32 {
+	list, ok := decoded[[]json.RawMessage](f, name)
+	if !ok {
+		return nil
+	}
+	v := make([]float32, 0, len(list))
+	for _, raw := range list {
+		if x, err := strconv.ParseFloat(string(raw), 64); err == nil {
+			v = append(v, float32(x))
+		}
+	}
+	return v
+}
+
+// object is a field's JSON as it came, def when it is not there.
+func (f fields) object(name, def string) []byte {
+	if raw := f.raw(name); raw != nil {
+		var b bytes.Buffer
+		if json.Compact(&b, raw) == nil {
+			return b.Bytes()
+		}
+	}
+	return []byte(def)
+}
+
+// param is a parameter of the query, blank for none.
+func (q *request) param(name string) string { return q.r.URL.Query().Get(name) }
+
+// count is a whole number of the query; def for none and for what is no number.
+func (q *request) count(name string, def int) int {
+	if n, err := strconv.Atoi(q.param(name)); err == nil && n >= 0 {
+		return n
+	}
+	return def
+}
+
+// newEnough is the freshness a read asks for: an index of the log that must have been applied here.
+func (q *request) newEnough() (Freshness, error) {
+	for _, name := range []string{"min_seq", "min_index"} {
+		s := q.param(name)
+		if s == "" {
+			s = string(q.body.raw(name))
+		}
+		if s == "" {
+			continue
+		}
+		i, err := strconv.ParseUint(s, 10, 64)
+		if err != nil {
+			return Stale, &statusError{http.StatusBadRequest, "invalid_min_seq", oplog.Errorf(oplog.Invalid, "%s: a whole number", name)}
+		}
+		return Freshness{Mode: AtIndexMode, Index: oplog.Index(i)}, nil
+	}
+	if q.param("consistency") == "linearizable" || q.body.str("consistency", "") == "linearizable" {
+		return Freshness{Mode: LinearizableMode}, nil
+	}
+	return Stale, nil
+}
+
+// replicaBehind names a read that waited in vain for an index.
+func replicaBehind(f Freshness, err error) error {
+	var e *oplog.Error
+	if f.Mode == AtIndexMode && asUnavailable(err, &e) {
+		return &statusError{http.StatusPreconditionFailed, "replica_behind", oplog.Errorf(oplog.Unavailable, "replica behind: %s", e.Text)}
+	}
+	return err
+}

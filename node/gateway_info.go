@@ -1,0 +1,146 @@
+package node
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/cairndb/cairn/oplog"
+)
+
+var infoRoutes = []route{
+	{method: "GET", path: "/v1/health", handle: httpHealth, summary: "Whether the node lives; always 200"},
+	{method: "GET", path: "/v1/health/deep", handle: httpHealthDeep, summary: "Whether state, index and quorum answer"},
+	{method: "GET", path: "/v1/health/ready", handle: httpReady, summary: "Whether the node serves reads that are not far behind"},
+	{method: "GET", path: "/v1/stats", scope: Read, handle: httpStats, summary: "A database's counters", query: "verbose:string"},
+	{method: "GET", path: "/v1/events", scope: Read, handle: direct((*gateway).events), summary: "What happens, as an event stream; Last-Event-ID or from resumes",
+		query: "from:integer type:string"},
+	{method: "GET", path: "/v1/pack-context", scope: Read, handle: httpPackContext, summary: "Always empty: there are no packs here"},
+}
+
+func httpHealth(g *gateway, _ *request) (any, error) {
+	r := map[string]any{"status": "ok", "engines_loaded": g.s.databases(), "node_id": g.s.cfg.NodeID, "version": g.s.cfg.Version,
+		"applied_index": g.s.machine.applied.get(), "writable": g.s.machine.leads(), "capabilities": []string{"idempotency_key"}}
+	if len(g.s.cfg.Peers) > 0 {
+		r["cluster"] = g.s.clusterHealth()
+	}
+	return r, nil
+}
+
+func (s *Service) databases() (n int) {
+	_ = s.state.Read(func(v *oplog.View) error { // a closing state has none
+		n = len(v.Databases())
+		return nil
+	})
+	return n
+}
+
+func (s *Service) clusterHealth() map[string]any {
+	rs := s.raft.Status()
+	var leader any
+	if id, ok := s.machine.leader(); ok {
+		leader = id
+	}
+	role := rs.State
+	if role == "Leader" && !s.machine.leads() {
+		role = "Candidate" // elected, and its barrier is not through
+	}
+	return map[string]any{"node_id": s.cfg.NodeID, "role": role, "role_label": lower(role), "term": rs.Term, "leader": leader,
+		"accepts_writes": s.machine.leads(), "healthy": leader != nil, "last_log_index": rs.LastIndex, "last_applied_index": s.machine.applied.get(),
+		"replication_lag_log_entries": rs.CommitIndex - min(rs.CommitIndex, uint64(s.machine.applied.get()))}
+}
+
+func lower(role string) string {
+	if role == "" {
+		return ""
+	}
+	return string(role[0]|0x20) + role[1:]
+}
+
+func httpHealthDeep(g *gateway, q *request) (any, error) {
+	checks := []map[string]any{}
+	healthy := true
+	check := func(name string, f func() error, more map[string]any) {
+		start := time.Now()
+		err := f()
+		row := map[string]any{"check": name, "pass": err == nil, "latency_ms": float64(time.Since(start).Microseconds()) / 1e3}
+		if err != nil {
+			healthy = false
+			row["error"] = err.Error()
+		}
+		for k, v := range more {
+			row[k] = v
+		}
+		checks = append(checks, row)
+	}
+	check("control_db", func() error { return g.s.state.Read(func(*oplog.View) error { return nil }) }, map[string]any{"databases": g.s.databases()})
+	check("engine_lock", func() error {
+		if lag := g.s.machine.applied.get() - min(g.s.machine.applied.get(), g.s.machine.indexed.get()); lag > maxReadyLag {
+			return fmt.Errorf("the index is %d entries behind", lag)
+		}
+		return nil
+	}, nil)
+	if len(g.s.cfg.Peers) > 0 {
+		check("cluster_quorum", func() error {
+			if _, ok := g.s.machine.leader(); !ok {
+				return ErrNoLeader
+			}
+			return nil
+		}, g.s.clusterHealth())
+	}
+	status, code := "healthy", http.StatusOK
+	if !healthy {
+		status, code = "degraded", http.StatusServiceUnavailable
+	}
+	writeJSON(q.w, code, map[string]any{"status": status, "checks": checks})
+	return streamed{}, nil
+}
+
+// maxReadyLag is how many entries a node may be behind and still be sent readers.
+const maxReadyLag = 10_000
+
+func httpReady(g *gateway, q *request) (any, error) {
+	rs := g.s.raft.Status()
+	applied := g.s.machine.indexed.get()
+	behind := rs.CommitIndex - min(rs.CommitIndex, uint64(applied))
+	ready, code := behind <= maxReadyLag && !rs.Amnesia, http.StatusOK
+	if !ready {
+		code = http.StatusServiceUnavailable
+	}
+	writeJSON(q.w, code, map[string]any{"ready": ready, "behind": behind, "applied_index": applied})
+	return streamed{}, nil
+}
+
+func httpStats(g *gateway, q *request) (any, error) {
+	st, err := g.s.Stats(q.r.Context(), q.c, Stale)
+	if err != nil {
+		return nil, err
+	}
+	r := map[string]any{"active_memories": st.Active, "consolidated_memories": st.Consolidated, "tombstoned_memories": st.Tombstoned, "edges": st.Edges,
+		"entities": st.Entities, "operations": st.Operations, "open_conflicts": st.OpenConflicts, "pending_triggers": st.PendingTriggers}
+	if v := q.param("verbose"); v == "1" || v == "true" {
+		r["claims"], r["applied_index"], r["indexed_index"] = st.Claims, g.s.machine.applied.get(), g.s.machine.indexed.get()
+	}
+	return r, nil
+}
+
+func httpPackContext(*gateway, *request) (any, error) {
+	return map[string]any{"pack_context": nil, "packs_pending": []string{}, "packs_poisoned": []string{}}, nil
+}
+
+// cursorOf is where a subscriber left off.
+func cursorOf(r *http.Request) (oplog.Index, error) {
+	s := r.Header.Get("Last-Event-ID")
+	if s == "" {
+		s = r.URL.Query().Get("from")
+	}
+	if s == "" {
+		return 0, nil
+	}
+	i, err := strconv.ParseUint(s, 10, 64)
+	if err != nil {
+		return 0, oplog.Errorf(oplog.Invalid, "Last-Event-ID or from: an index of the log")
+	}
+	return oplog.Index(i), nil
+}

@@ -1,0 +1,396 @@
+package node_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/cairndb/cairn/node"
+)
+
+// web asks one node's gateway.
+type web struct {
+	t     testing.TB
+	base  string
+	token string
+}
+
+func (c *cluster) web(i int) *web {
+	return &web{t: c.t, base: "http://" + c.nodes[i].Addrs().HTTP, token: secret}
+}
+
+// send makes one exchange. A body that is no string is sent as JSON.
+func (w *web) send(method, path string, body any) (int, map[string]any) {
+	w.t.Helper()
+	var in io.Reader
+	switch b := body.(type) {
+	case nil:
+	case string:
+		in = strings.NewReader(b)
+	default:
+		raw, err := json.Marshal(b)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		in = bytes.NewReader(raw)
+	}
+	req, err := http.NewRequestWithContext(context.Background(), method, w.base+path, in)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if in != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if w.token != "" {
+		req.Header.Set("Authorization", "Bearer "+w.token)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var out map[string]any
+	if err := json.Unmarshal(b, &out); err != nil && resp.StatusCode != http.StatusNotFound && resp.StatusCode != http.StatusMethodNotAllowed {
+		w.t.Fatalf("%s %s: %d %q", method, path, resp.StatusCode, b)
+	}
+	return resp.StatusCode, out
+}
+
+func (w *web) ok(method, path string, body any) map[string]any {
+	w.t.Helper()
+	status, out := w.send(method, path, body)
+	if status != http.StatusOK {
+		w.t.Fatalf("%s %s: %d %v", method, path, status, out)
+	}
+	return out
+}
+
+type obj = map[string]any
+
+func keys(m any) string {
+	return strings.Join(slices.Sorted(maps.Keys(m.(map[string]any))), " ")
+}
+
+func TestGatewayMemories(t *testing.T) {
+	w := start(t, 1).web(0)
+	rid := w.ok("POST", "/v1/remember", obj{"text": "Alice leads the payments team", "importance": "0.9", "metadata": obj{"a": 1}, "namespace": "  "})["rid"].(string)
+	if len(rid) != 36 {
+		t.Errorf("rid %q", rid)
+	}
+	batch := w.ok("POST", "/v1/remember/batch", obj{"memories": []obj{{"text": "Bob leads search"}, {"text": "the deploy failed on friday", "namespace": "ops", "half_life": 24}}})
+	if len(batch["rids"].([]any)) != 2 || batch["count"] != 2.0 {
+		t.Errorf("batch: %v", batch)
+	}
+	if got := w.ok("POST", "/v1/remember/batch", obj{"memories": []obj{}}); fmt.Sprint(got["rids"], got["count"]) != "[] 0" {
+		t.Errorf("empty batch: %v", got)
+	}
+	found := w.ok("POST", "/v1/recall", obj{"query": "who leads payments", "top_k": 5.0, "namespace": ""})
+	rows := found["results"].([]any)
+	first := rows[0].(obj)
+	const want = "certainty created_at domain importance memory_type metadata namespace rid score source text valence why_retrieved"
+	if len(rows) != 3 || first["rid"] != rid || keys(first) != want || first["importance"] != 0.5 || first["namespace"] != "default" {
+		t.Errorf("recall: %v", found)
+	}
+	if got := w.ok("POST", "/v1/recall", obj{"query": "leads", "namespace": "ops"}); got["total"] != 1.0 {
+		t.Errorf("filtered: %v", got)
+	}
+	fixed := w.ok("POST", "/v1/correct", obj{"rid": rid, "reason": "she moved", "new_text": "Alice leads the ledger team", "metadata_merge": obj{"b": 2, "a": nil}})
+	if fixed["revision"] != 1.0 || fixed["corrected_rid"] != rid {
+		t.Errorf("correct: %v", fixed)
+	}
+	row := w.ok("GET", fmt.Sprintf("/v1/memory/%s?min_seq=%v", rid, fixed["log_index"]), nil)
+	if row["text"] != "Alice leads the ledger team" || row["metadata_json"] != `{"b":2}` || row["half_life"] != 168.0 {
+		t.Errorf("memory: %v", row)
+	}
+	if got := w.ok("GET", "/v1/memory/"+rid+"/revisions", nil)["revisions"].([]any); len(got) != 1 || got[0].(obj)["text"] != "Alice leads the payments team" {
+		t.Errorf("revisions: %v", got)
+	}
+	if got := w.ok("GET", "/v1/memories?limit=2", nil); len(got["items"].([]any)) != 2 || got["total"] != 3.0 {
+		t.Errorf("list: %v", got)
+	}
+	for _, found := range []bool{true, false} {
+		if got := w.ok("POST", "/v1/forget", obj{"rid": rid}); got["found"] != found || got["rid"] != rid {
+			t.Errorf("forget: %v, want %v", got, found)
+		}
+	}
+	if got := keys(w.ok("GET", "/v1/stats", nil)); got != "active_memories consolidated_memories edges entities open_conflicts operations pending_triggers tombstoned_memories" {
+		t.Errorf("stats: %s", got)
+	}
+}
+
+func TestGatewayIdempotency(t *testing.T) {
+	w := start(t, 1).web(0)
+	first := w.ok("POST", "/v1/remember", obj{"text": "once", "idempotency_key": "k"})["rid"]
+	if again := w.ok("POST", "/v1/remember", obj{"text": "once", "idempotency_key": "k"})["rid"]; again != first {
+		t.Errorf("the same again: %v, first %v", again, first)
+	}
+	other := w.ok("POST", "/v1/remember", obj{"text": "other", "idempotency_key": "k"})
+	if other["stored"] != false || other["idempotency_conflict"] != true || other["rid"] != first {
+		t.Errorf("another under the same key: %v", other)
+	}
+	if n := w.ok("GET", "/v1/stats", nil)["active_memories"]; n != 1.0 {
+		t.Errorf("%v memories", n)
+	}
+}
+
+func TestGatewayGraphAndSessions(t *testing.T) {
+	w := start(t, 1).web(0)
+	edge := w.ok("POST", "/v1/relate", obj{"entity": "Alice", "target": "payments", "relationship": "leads"})["edge_id"]
+	if again := w.ok("POST", "/v1/relate", obj{"src": "Alice", "dst": "payments", "rel_type": "leads", "weight": 0.5})["edge_id"]; again != edge {
+		t.Errorf("edge %v became %v", edge, again)
+	}
+	for _, got := range []obj{w.ok("GET", "/v1/edges?entity=payments", nil), w.ok("POST", "/v1/graph", obj{"action": "query", "entity": "Alice"})} {
+		if e := got["edges"].([]any); len(e) != 1 || keys(e[0]) != "dst edge_id rel_type src weight" || e[0].(obj)["weight"] != 0.5 {
+			t.Errorf("edges: %v", got)
+		}
+	}
+	w.ok("POST", "/v1/claim", obj{"src": "Alice", "rel_type": "born_in", "dst": "Oslo", "polarity": -1, "extractor": "court"})
+	claims := w.ok("GET", "/v1/claims?entity=Oslo&namespace=default", nil)["claims"].([]any)
+	const want = "claim_id confidence_band created_at dst extractor modality namespace polarity rel_type source_memory_rid src status_suggestion valid_from valid_to weight"
+	if len(claims) != 1 || keys(claims[0]) != want || claims[0].(obj)["status_suggestion"] != "negative" {
+		t.Errorf("claims: %v", claims)
+	}
+	if got := w.ok("POST", "/v1/alias", obj{"alias": "Al", "canonical_name": "Alice"}); got["added"] != true || keys(got) != "added alias canonical_name namespace" {
+		t.Errorf("alias: %v", got)
+	}
+	id := w.ok("POST", "/v1/sessions", obj{})["session_id"].(string)
+	if status, got := w.send("POST", "/v1/sessions", obj{}); status != http.StatusConflict {
+		t.Errorf("a second session: %d %v", status, got)
+	}
+	w.ok("POST", "/v1/remember", obj{"text": "said in the session"})
+	if got := w.ok("GET", "/v1/sessions/"+id, nil); len(got["memories"].([]any)) != 1 {
+		t.Errorf("session: %v", got)
+	}
+	end := w.ok("DELETE", "/v1/sessions/"+id, nil)
+	if keys(end) != "duration_secs memory_count session_id topics" || end["memory_count"] != 1.0 {
+		t.Errorf("end: %v", end)
+	}
+}
+
+// Whatever is wrong with a request is answered by its own status, in JSON, with the message clients know.
+func TestGatewayRefusals(t *testing.T) {
+	c := startWith(t, 3, func(_ int, cfg *node.Config) { cfg.SnapshotThreshold = 1000 })
+	l := c.leader()
+	w := c.web(l)
+	refused := func(w *web, method, path string, body any, status int, text string) {
+		t.Helper()
+		got, out := w.send(method, path, body)
+		if s, _ := out["error"].(string); got != status || text != "" && !strings.Contains(s, text) {
+			t.Errorf("%s %s: %d %v, want %d %q", method, path, got, out, status, text)
+		}
+	}
+	refused(w, "POST", "/v1/remember", obj{"metadata": obj{}}, 400, "missing 'text'")
+	refused(w, "POST", "/v1/remember", obj{"text": 7}, 400, "missing 'text'")
+	refused(w, "POST", "/v1/remember", `{"text":`, 400, "not a JSON object")
+	refused(w, "POST", "/v1/remember", `[]`, 400, "not a JSON object")
+	refused(w, "POST", "/v1/remember", obj{"text": "x", "idempotency_key": " "}, 400, "idempotency_key")
+	refused(w, "POST", "/v1/remember", obj{"text": strings.Repeat("x", node.MaxText+1)}, 413, "over")
+	refused(w, "POST", "/v1/remember/batch", obj{"memories": []obj{{"text": "a"}, {}}}, 400, "memories[1]: missing 'text'")
+	refused(w, "POST", "/v1/remember/batch", obj{}, 400, "missing 'memories' array")
+	refused(w, "POST", "/v1/recall", obj{}, 400, "missing 'query'")
+	refused(w, "POST", "/v1/recall", obj{"query": "x", "min_index": 1 << 40}, 412, "replica behind")
+	refused(w, "POST", "/v1/forget", obj{}, 400, "missing 'rid'")
+	refused(w, "POST", "/v1/correct", obj{"rid": "x", "reason": " "}, 400, "missing 'reason'")
+	refused(w, "POST", "/v1/correct", obj{"rid": "x", "reason": "y"}, 404, "")
+	refused(w, "GET", "/v1/memory/none", nil, 404, "")
+	refused(w, "GET", "/v1/claims", nil, 400, "missing 'entity' query parameter")
+	refused(w, "POST", "/v1/relate", obj{"entity": "a", "target": "b"}, 400, "missing 'relationship'")
+	refused(w, "DELETE", "/v1/sessions/none", nil, 404, "")
+	refused(w, "POST", "/v1/databases", obj{"name": "default"}, 409, "database 'default' already exists")
+	refused(w, "GET", "/v1/nothing", nil, 404, "")
+	refused(w, "PUT", "/v1/remember", obj{"text": "x"}, 405, "")
+	w.ok("POST", "/v1/remember", obj{"text": "with a vector", "embedding": []float64{1, 0}})
+	refused(w, "POST", "/v1/remember", obj{"text": "x", "embedding": []float64{1, 0, 0}}, 400, "3 dimensions")
+
+	refused(&web{t, w.base, ""}, "POST", "/v1/recall", obj{"query": "x"}, 401, "missing Bearer token")
+	refused(&web{t, w.base, "wrong"}, "POST", "/v1/recall", obj{"query": "x"}, 401, "invalid or revoked token")
+	reader := w.ok("POST", "/v1/admin/tokens", obj{"database": "default", "scopes": []string{"read"}})["token"].(string)
+	refused(&web{t, w.base, reader}, "POST", "/v1/remember", obj{"text": "x"}, 403, "no write scope")
+	w.ok("POST", "/v1/admin/tokens/revoke", obj{"token": reader})
+	refused(&web{t, w.base, reader}, "POST", "/v1/recall", obj{"query": "x"}, 401, "invalid or revoked token")
+
+	follower := c.web((l + 1) % 3)
+	status, out := (&web{t, follower.base, ""}).send("POST", "/v1/remember", obj{"text": "x"})
+	if status != 503 || out["leader"] != float64(l+1) || out["leader_addr"] != w.base || out["code"] != "not_leader" ||
+		out["error"] != fmt.Sprintf("read-only: not the leader (current leader: node %d)", l+1) {
+		t.Errorf("a follower: %d %v", status, out)
+	}
+	var h obj
+	eventually(t, "health names the leader", func() bool {
+		h = w.ok("GET", "/v1/health", nil)["cluster"].(obj)
+		return h["accepts_writes"] == true && h["role"] == "Leader"
+	})
+	for _, path := range []string{"/v1/health/deep", "/v1/health/ready"} {
+		w.ok("GET", path, nil)
+	}
+}
+
+func TestGatewayEvents(t *testing.T) {
+	c := start(t, 1)
+	w := c.web(0)
+	before := w.ok("POST", "/v1/remember", obj{"text": "before"})["log_index"].(float64)
+	w.ok("POST", "/v1/remember", obj{"text": "after"})
+	listen := func(from float64) *bufio.Scanner {
+		req, err := http.NewRequestWithContext(t.Context(), "GET", w.base+"/v1/events", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer "+secret)
+		if from > 0 {
+			req.Header.Set("Last-Event-ID", fmt.Sprint(from))
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { resp.Body.Close() })
+		if ct := resp.Header.Get("Content-Type"); ct != "text/event-stream" {
+			t.Errorf("content type %q", ct)
+		}
+		return bufio.NewScanner(resp.Body)
+	}
+	await := func(in *bufio.Scanner, want string) {
+		t.Helper()
+		for in.Scan() {
+			if in.Text() == want {
+				return
+			}
+		}
+		t.Fatalf("no %q: %v", want, in.Err())
+	}
+	in := listen(before)
+	await(in, "event: subscribed")
+	await(in, "event: stored")
+	w.ok("POST", "/v1/relate", obj{"entity": "a", "target": "b", "relationship": "c"})
+	await(in, "event: related")
+	w.ok("POST", "/v1/remember", obj{"text": "live"})
+	await(in, "event: stored")
+}
+
+func TestGatewayDescribesItself(t *testing.T) {
+	w := start(t, 1).web(0)
+	doc := w.ok("GET", "/openapi.json", nil)
+	paths := doc["paths"].(obj)
+	if doc["openapi"] != "3.1.0" || len(paths) < 30 {
+		t.Errorf("%v with %d paths", doc["openapi"], len(paths))
+	}
+	for path, methods := range paths {
+		for method := range methods.(obj) { // every line of the document is served
+			p := strings.NewReplacer("{rid}", "x", "{id}", "x", "{name}", "x", "{verb}", "x").Replace(path)
+			if path == "/v1/events" {
+				continue // it does not end
+			}
+			status, _ := (&web{t, w.base, ""}).send(strings.ToUpper(method), p, nil)
+			if status == 404 || status == 405 {
+				t.Errorf("%s %s: %d", method, path, status)
+			}
+		}
+	}
+	for _, path := range []string{"/docs", "/metrics"} {
+		resp, err := http.Get(w.base + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if err != nil || resp.StatusCode != 200 || !bytes.Contains(b, []byte(map[string]string{"/docs": "/v1/recall", "/metrics": "cairn_applied_index"}[path])) {
+			t.Errorf("%s: %d, %v", path, resp.StatusCode, err)
+		}
+	}
+}
+
+// bearer is what a client of the protocol adds to its requests.
+type bearer struct{}
+
+func (bearer) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+secret)
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+// A model on a follower remembers through the leader and recalls where it is.
+func TestGatewayMCP(t *testing.T) {
+	c := start(t, 3)
+	f := c.web((c.leader() + 1) % 3)
+	cl := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
+	s, err := cl.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: f.base + "/mcp", HTTPClient: &http.Client{Transport: bearer{}}, DisableStandaloneSSE: true}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	list, err := s.ListTools(t.Context(), nil)
+	if err != nil || len(list.Tools) < 7 {
+		t.Fatalf("tools: %v, %v", list, err)
+	}
+	call := func(name string, args obj) (obj, bool) {
+		t.Helper()
+		r, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: name, Arguments: args})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out obj
+		text := r.Content[0].(*mcp.TextContent).Text
+		if !r.IsError && json.Unmarshal([]byte(text), &out) != nil {
+			t.Fatalf("%s: %q", name, text)
+		}
+		return out, r.IsError
+	}
+	out, _ := call("remember", obj{"content": "the staging database is called heron"})
+	rid := out["rid"].(string)
+	if got, _ := call("recall", obj{"query": "name of the staging database", "limit": 3}); got["results"].([]any)[0].(obj)["rid"] != rid {
+		t.Errorf("recall: %v", got)
+	}
+	if got, _ := call("correct", obj{"id": rid, "reason": "renamed", "text": "the staging database is called osprey"}); got["revision"] != 1.0 {
+		t.Errorf("correct: %v", got)
+	}
+	if got, _ := call("timeline", obj{"rid": rid}); len(got["memories"].([]any)) != 1 {
+		t.Errorf("timeline: %v", got)
+	}
+	res, err := s.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "cairn://memory/" + rid})
+	if err != nil || !strings.Contains(res.Contents[0].Text, "osprey") {
+		t.Errorf("resource: %v, %v", res, err)
+	}
+	if _, bad := call("recall", obj{}); !bad {
+		t.Error("recall without a query was answered")
+	}
+	if got, _ := call("forget", obj{"rid": rid}); got["found"] != true {
+		t.Errorf("forget: %v", got)
+	}
+	resp, err := http.Post(f.base+"/mcp", "application/json", strings.NewReader(`{}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if resp.StatusCode != 401 || resp.Header.Get("WWW-Authenticate") == "" {
+		t.Errorf("without a token: %d", resp.StatusCode)
+	}
+}
+
+// A client that has nothing but Python's own library.
+func TestGatewayFromPython(t *testing.T) {
+	if _, err := exec.LookPath("python3"); err != nil {
+		t.Skip("python3 is not installed")
+	}
+	w := start(t, 1).web(0)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	if out, err := exec.CommandContext(ctx, "python3", "testdata/sdk.py", w.token, w.base).CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}

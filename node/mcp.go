@@ -1,0 +1,250 @@
+package node
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/cairndb/cairn/index"
+	"github.com/cairndb/cairn/oplog"
+)
+
+// A tool is something a model may do. Its description is written for the model: when to use it, and what it gets.
+type tool struct {
+	name, description string
+	args              string // "name:type" of each argument, ! behind those that must be there
+	readOnly          bool
+	call              func(ctx context.Context, s *Service, c Caller, args fields) (any, error)
+}
+
+// tools is the surface for models at a glance.
+var tools = []tool{
+	{name: "remember", description: "Store one fact, decision, preference or event so that it is there in later conversations. Write it as a sentence that stands by itself: who, what, when. " +
+		"Use it when the user says something worth keeping, when a decision is made, and when you learn how something works. Never store secrets.",
+		args: "text:string! importance:number memory_type:string namespace:string domain:string certainty:number metadata:object emotional_state:string", call: mcpRemember},
+	{name: "recall", readOnly: true, description: "Find what is known about something: memories by words, meaning, relation and time, best first, each with a score and why it was found. " +
+		"Use it at the start of a task, and before you answer anything about the user, the project or earlier work.",
+		args: "query:string! top_k:integer namespace:string domain:string memory_type:string", call: mcpRecall},
+	{name: "correct", description: "Change a memory that is wrong or out of date. What it said before is kept as a revision. Prefer it to forgetting and storing anew.",
+		args: "rid:string! reason:string! new_text:string new_importance:number", call: mcpCorrect},
+	{name: "forget", description: "Make a memory invisible for good. Use it when the user asks for it, or when a memory should never have been stored.", args: "rid:string!", call: mcpForget},
+	{name: "relate", description: "Say that two entities stand in a relation, such as Alice leads payments. Recall follows relations between what a question names.",
+		args: "entity:string! relationship:string! target:string! weight:number", call: mcpRelate},
+	{name: "timeline", readOnly: true, description: "What was stored shortly before and after a memory, oldest first. Without a rid: the newest memories. Use it to see the course of events around something.",
+		args: "rid:string limit:integer namespace:string", call: mcpTimeline},
+	{name: "status", readOnly: true, description: "How many memories there are, and whether the memory takes writes.", args: "", call: mcpStatus},
+}
+
+// mcp serves the tools over Streamable HTTP. Every exchange stands by itself: any node answers any of them.
+func (g *gateway) mcp() http.Handler {
+	h := mcp.NewStreamableHTTPHandler(func(r *http.Request) *mcp.Server {
+		c, _ := r.Context().Value(callerKey{}).(Caller) // put there below
+		return newMCPServer(g.s, c)
+	}, &mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c, err := g.authenticate(r)
+		if err != nil {
+			w.Header().Set("WWW-Authenticate", "Bearer")
+			g.fail(w, err)
+			return
+		}
+		c.Forward = true // a model has no idea of a cluster
+		h.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, c)))
+	})
+}
+
+type callerKey struct{}
+
+func newMCPServer(s *Service, c Caller) *mcp.Server {
+	srv := mcp.NewServer(&mcp.Implementation{Name: "cairn", Title: "Cairn memory", Version: s.cfg.Version}, &mcp.ServerOptions{
+		Instructions: "A memory that outlives conversations. Recall before you answer; remember what will matter later."})
+	for _, t := range tools {
+		srv.AddTool(&mcp.Tool{Name: t.name, Description: t.description, InputSchema: schemaOf(t.args), Annotations: &mcp.ToolAnnotations{ReadOnlyHint: t.readOnly}},
+			func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+				args := fields{}
+				if len(req.Params.Arguments) > 0 {
+					if err := json.Unmarshal(req.Params.Arguments, &args); err != nil {
+						return toolError(oplog.Errorf(oplog.Invalid, "arguments are no object")), nil
+					}
+				}
+				result, err := t.call(ctx, s, c, args)
+				if err != nil {
+					return toolError(err), nil
+				}
+				b, err := json.Marshal(result)
+				if err != nil {
+					return nil, err
+				}
+				return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(b)}}, StructuredContent: json.RawMessage(b)}, nil
+			})
+	}
+	srv.AddResource(&mcp.Resource{URI: "cairn://memories/recent", Name: "recent", Title: "Recent memories", Description: "The twenty newest memories.", MIMEType: "application/json"},
+		func(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+			list, err := s.List(ctx, c, Listing{Limit: 20})
+			if err != nil {
+				return nil, err
+			}
+			return resource(req.Params.URI, rows(list))
+		})
+	srv.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: "cairn://memory/{rid}", Name: "memory", Title: "A memory", Description: "One memory by its id.", MIMEType: "application/json"},
+		func(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+			m, err := s.Memory(ctx, c, strings.TrimPrefix(req.Params.URI, "cairn://memory/"), Stale)
+			if errors.Is(err, &oplog.Error{Kind: oplog.NotFound}) {
+				return nil, mcp.ResourceNotFoundError(req.Params.URI)
+			}
+			if err != nil {
+				return nil, err
+			}
+			return resource(req.Params.URI, memoryRow(m))
+		})
+	return srv
+}
+
+func schemaOf(args string) map[string]any {
+	props, must := map[string]any{}, []string{}
+	for _, f := range described(args) {
+		props[f.name] = f.schema()
+		if f.must {
+			must = append(must, f.name)
+		}
+	}
+	schema := map[string]any{"type": "object", "properties": props}
+	if len(must) > 0 {
+		schema["required"] = must
+	}
+	return schema
+}
+
+// toolError is a failure the model can read and act upon.
+func toolError(err error) *mcp.CallToolResult {
+	text := "internal error"
+	var e *oplog.Error
+	if errors.As(err, &e) {
+		text = e.Text
+	}
+	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: text}}}
+}
+
+func resource(uri string, v any) (*mcp.ReadResourceResult, error) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: uri, MIMEType: "application/json", Text: string(b)}}}, nil
+}
+
+func rows(list []*oplog.Memory) []any {
+	r := make([]any, len(list))
+	for i, m := range list {
+		r[i] = memoryRow(m)
+	}
+	return r
+}
+
+// alias makes another spelling of an argument stand for it.
+func (f fields) alias(name string, others ...string) {
+	for _, o := range others {
+		if f.raw(name) == nil && f.raw(o) != nil {
+			f[name] = f[o]
+		}
+	}
+}
+
+func mcpRemember(ctx context.Context, s *Service, c Caller, args fields) (any, error) {
+	args.alias("text", "content", "memory")
+	args.alias("memory_type", "type")
+	d, err := httpDraft(args)
+	if err != nil {
+		return nil, err
+	}
+	r, err := s.Remember(ctx, c, args.str("idempotency_key", ""), d)
+	if err != nil {
+		return nil, err
+	}
+	return map[string]any{"rid": r.RIDs[0], "log_index": r.Index}, nil
+}
+
+func mcpRecall(ctx context.Context, s *Service, c Caller, args fields) (any, error) {
+	args.alias("query", "text", "q")
+	args.alias("top_k", "limit", "k")
+	q, err := httpQuery(args)
+	if err != nil {
+		return nil, err
+	}
+	a, err := s.Recall(ctx, c, q, Stale)
+	if err != nil {
+		return nil, err
+	}
+	results := make([]any, len(a.Hits))
+	for i, h := range a.Hits {
+		results[i] = httpRow(h, false)
+	}
+	return map[string]any{"results": results, "total": len(results), "confidence": a.Info.Confidence}, nil
+}
+
+func mcpCorrect(ctx context.Context, s *Service, c Caller, args fields) (any, error) {
+	args.alias("rid", "id", "memory_id")
+	args.alias("new_text", "text", "content")
+	rid, err := args.must("rid")
+	if err != nil {
+		return nil, err
+	}
+	n := Correction{Reason: args.str("reason", ""), Importance: args.optional("new_importance")}
+	if n.Reason == "" {
+		return nil, oplog.Errorf(oplog.Invalid, "missing 'reason'")
+	}
+	if text, ok := decoded[string](args, "new_text"); ok {
+		n.Text = &text
+	}
+	revision, _, err := s.Correct(ctx, c, rid, n)
+	return map[string]any{"rid": rid, "revision": revision}, err
+}
+
+func mcpForget(ctx context.Context, s *Service, c Caller, args fields) (any, error) {
+	args.alias("rid", "id", "memory_id")
+	rid, err := args.must("rid")
+	if err != nil {
+		return nil, err
+	}
+	found, _, err := s.Forget(ctx, c, rid)
+	return map[string]any{"rid": rid, "found": found}, err
+}
+
+func mcpRelate(ctx context.Context, s *Service, c Caller, args fields) (any, error) {
+	args.alias("entity", "src", "source", "from")
+	args.alias("target", "dst", "to")
+	args.alias("relationship", "rel_type", "relation")
+	for _, name := range []string{"entity", "target", "relationship"} {
+		if _, err := args.must(name); err != nil {
+			return nil, err
+		}
+	}
+	id, _, err := s.Relate(ctx, c, args.str("entity", ""), args.str("relationship", ""), args.str("target", ""), args.num("weight", 1))
+	return map[string]any{"edge_id": id}, err
+}
+
+func mcpTimeline(ctx context.Context, s *Service, c Caller, args fields) (any, error) {
+	args.alias("rid", "id", "memory_id")
+	n := int(min(args.whole("limit", 10), index.MaxK))
+	var list []*oplog.Memory
+	var err error
+	if rid := args.str("rid", ""); rid != "" {
+		list, err = s.Timeline(ctx, c, rid, n)
+	} else {
+		list, err = s.List(ctx, c, Listing{Namespace: args.str("namespace", ""), Limit: n})
+	}
+	return map[string]any{"memories": rows(list)}, err
+}
+
+func mcpStatus(ctx context.Context, s *Service, c Caller, _ fields) (any, error) {
+	st, err := s.Stats(ctx, c, Stale)
+	if err != nil {
+		return nil, err
+	}
+	_, led := s.machine.leader()
+	return map[string]any{"active_memories": st.Active, "entities": st.Entities, "edges": st.Edges, "database": c.Database, "accepts_writes": led, "node_id": s.cfg.NodeID}, nil
+}
