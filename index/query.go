@@ -16,10 +16,13 @@ type Query struct {
 	Domain       string
 	Source       string
 	Session      string
+	Private      string // rows of namespaces with this prefix are not seen,
+	Within       string // but for those of this one
 	Tier         string
 	Owner        string
 	Since, Until oplog.Time // of creation
 	Consolidated bool       // also memories that were merged into others
+	Matched      bool       // only what words or vectors found: no newest rows to fill the answer
 	Expand       bool       // follow relations of entities named in the question
 	Now          time.Time  // of the question: decides recency and decay
 }

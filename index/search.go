@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/cairndb/cairn/index/rank"
 	"github.com/cairndb/cairn/index/text"
@@ -57,6 +58,7 @@ func (q *Query) admits(c *column) bool {
 		q.Domain != "" && q.Domain != c.domain,
 		q.Source != "" && q.Source != c.source,
 		q.Session != "" && q.Session != c.session,
+		q.Private != "" && c.namespace != q.Within && strings.HasPrefix(c.namespace, q.Private),
 		q.Tier != "" && q.Tier != c.tier,
 		q.Owner != "" && q.Owner != c.owner,
 		q.Since != 0 && c.Created < int64(q.Since),
@@ -80,7 +82,9 @@ func (d *database) search(q Query) ([]found, Info, error) {
 	if len(cands) > 0 {
 		sources = 1
 	}
-	cands = in.fill(cands)
+	if !q.Matched {
+		cands = in.fill(cands)
+	}
 	set := rank.Defaults()
 	set.Fill = false // vectors here are a real model's: the caller's own
 	ranked := rank.Rank(question, set, cands, in)

@@ -60,6 +60,8 @@ func (e *env) run(t *testing.T, d *datadriven.TestData) string {
 		return ""
 	case "view":
 		return e.view(t, d)
+	case "events":
+		return e.events(t, d)
 	default:
 		t.Fatalf("%s: no command %s", d.Pos, d.Cmd)
 		return ""
@@ -165,6 +167,30 @@ func (e *env) view(t *testing.T, d *datadriven.TestData) string {
 		for _, k := range v.Tokens() {
 			fmt.Fprintf(&b, "token %s db=%d revoked=%t\n", k.Hash[:8], k.DB, k.Revoked != 0)
 		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func (e *env) events(t *testing.T, d *datadriven.TestData) string {
+	var b strings.Builder
+	var workspace string
+	d.ScanArgs(t, "workspace", &workspace)
+	err := e.s.Read(func(v *View) error {
+		c := v.EventCounts(1, workspace)
+		fmt.Fprintf(&b, "events=%d raw=%d summarized=%d skipped=%d sessions=%d\n", c.Events, c.Raw, c.Summarized, c.Skipped, c.Sessions)
+		v.Events(1, 0, func(x *StoredEvent) bool {
+			if x.Workspace == workspace {
+				fmt.Fprintln(&b, strings.TrimSpace(fmt.Sprintf("event %d %s %s %s", x.ID, x.Tool, x.Status, x.Summary)))
+				if x.Summary != "" && v.EventOf(1, x.Summary) != x.ID || v.EventWith(1, workspace, x.Session, x.Hash) != x.ID {
+					t.Errorf("event %d is not found by its summary or content", x.ID)
+				}
+			}
+			return true
+		})
 		return nil
 	})
 	if err != nil {

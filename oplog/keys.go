@@ -36,6 +36,11 @@ const (
 	tSessionStart  tableID = 34 // start id, active ones only
 	tKey           tableID = 40 // idempotency key → keyRecord
 	tKeyExpiry     tableID = 41 // time key
+	tEvent         tableID = 50 // id → StoredEvent
+	tEventHash     tableID = 51 // workspace session hash → event id
+	tEventSummary  tableID = 52 // rid of the summary → event id
+	tEventSession  tableID = 53 // workspace session → EventSession
+	tEventCount    tableID = 54 // "last" → event id; "workspace" workspace → EventCounts
 	tForeign       tableID = 42 // op id of a foreign peer → ""
 )
 
@@ -50,6 +55,8 @@ var tableNames = map[tableID][]byte{
 	tEntity: []byte("entities"), tEntityMemory: []byte("memories-by-entity"), tSession: []byte("sessions"),
 	tSessionMemory: []byte("memories-by-session"), tActivePair: []byte("active-pairs"),
 	tActiveSession: []byte("active-sessions"), tSessionStart: []byte("active-by-start"),
+	tEvent: []byte("events"), tEventHash: []byte("events-by-hash"), tEventSummary: []byte("events-by-summary"),
+	tEventSession: []byte("event-sessions"), tEventCount: []byte("event-counts"),
 	tKey: []byte("keys"), tKeyExpiry: []byte("keys-by-expiry"), tForeign: []byte("foreign"),
 }
 

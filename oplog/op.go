@@ -18,6 +18,8 @@ const (
 	KindSessionStart OpKind = 30
 	KindSessionEnd   OpKind = 31
 	KindAbandon      OpKind = 32
+	KindEvent        OpKind = 40
+	KindEventMark    OpKind = 41
 	KindCreateDB     OpKind = 80
 	KindDropDB       OpKind = 81
 	KindCreateToken  OpKind = 82
@@ -44,7 +46,7 @@ type family []struct {
 }
 
 // families is what this version can read.
-var families = []family{memoryFamily, graphFamily, sessionFamily, controlFamily, foreignFamily}
+var families = []family{memoryFamily, graphFamily, sessionFamily, eventFamily, controlFamily, foreignFamily}
 
 type kindInfo struct {
 	name string

@@ -19,6 +19,10 @@ func Subject(op Op) string {
 		return op.ID
 	case *SessionEnd:
 		return op.ID
+	case *Event:
+		return op.Summary
+	case *EventMark:
+		return op.Summary
 	case *CreateDB:
 		return op.Name
 	case *DropDB:

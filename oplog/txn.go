@@ -86,7 +86,7 @@ func (t *txn) open(table tableID, db DB) *bolt.Bucket {
 }
 
 // ascending tables get their keys in growing order, so their pages can be filled.
-var ascending = map[tableID]bool{tMemory: true, tVector: true, tCreated: true, tRID: true, tForeign: true, tKeyExpiry: true}
+var ascending = map[tableID]bool{tMemory: true, tVector: true, tCreated: true, tRID: true, tForeign: true, tEvent: true, tKeyExpiry: true}
 
 func dbKey(db DB) []byte { return binary.BigEndian.AppendUint32(nil, uint32(db)) }
 
