@@ -40,7 +40,7 @@ type route struct {
 
 // routes is the gateway at a glance.
 func routes() []route {
-	return slices.Concat(memoryRoutes, graphRoutes, sessionRoutes, infoRoutes, adminRoutes)
+	return slices.Concat(memoryRoutes, graphRoutes, sessionRoutes, infoRoutes, adminRoutes, consoleRoutes)
 }
 
 // request is one exchange on its way.
@@ -76,6 +76,8 @@ func newGateway(s *Service) *gateway {
 	mux.Handle("GET /metrics", g.metrics.handler())
 	mux.HandleFunc("GET /openapi.json", serveOpenAPI)
 	mux.HandleFunc("GET /docs", serveDocs)
+	mux.Handle("GET /{$}", console())
+	mux.Handle("GET /console/", console())
 	g.srv = &http.Server{Handler: g.outer(mux), ReadHeaderTimeout: headTimeout, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: maxHeader}
 	return g
 }

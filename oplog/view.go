@@ -3,8 +3,8 @@ package oplog
 import (
 	"bytes"
 	"encoding/binary"
-	"slices"
 	"fmt"
+	"slices"
 
 	bolt "go.etcd.io/bbolt"
 )
@@ -206,6 +206,11 @@ func (v *View) Canonical(db DB, namespace, name string) string {
 // Entity finds an entity by its name.
 func (v *View) Entity(db DB, name string) (Entity, bool) {
 	return read[Entity](v.txn, tEntity, db, []byte(name))
+}
+
+// Entities walks the entities by name.
+func (v *View) Entities(db DB, f func(Entity) bool) {
+	v.scan(tEntity, db, nil, func(_, val []byte) bool { return f(decode[Entity](val)) })
 }
 
 // Session finds a session by its id.

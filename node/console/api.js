@@ -1,0 +1,59 @@
+// What the console asks, it asks of the gateway it came from, with the token of whoever signed in.
+
+const key = "cairn-token";
+export const token = () => sessionStorage.getItem(key);
+export const signIn = (t) => sessionStorage.setItem(key, t);
+export const signOut = () => sessionStorage.removeItem(key);
+
+export class Refused extends Error {
+  constructor(status, body) {
+    super(body?.error ?? `HTTP ${status}`);
+    this.status = status;
+    this.leader = body?.leader_addr;
+  }
+}
+
+async function request(method, path, body, signal) {
+  const headers = {};
+  if (token()) headers.Authorization = `Bearer ${token()}`;
+  if (body !== undefined) headers["Content-Type"] = "application/json";
+  const r = await fetch(path, { method, headers, signal, body: body === undefined ? undefined : JSON.stringify(body) });
+  if (!r.ok) throw new Refused(r.status, await r.json().catch(() => null));
+  return r;
+}
+
+export const get = async (path, signal) => (await request("GET", path, undefined, signal)).json();
+export const post = async (path, body = {}) => (await request("POST", path, body)).json();
+export const text = async (path) => (await request("GET", path)).text();
+
+export async function lines(path) {
+  const all = await text(path);
+  return all.split("\n").filter(Boolean).map((l) => JSON.parse(l));
+}
+
+/** events hands over the feed until the signal ends it, and comes back when the connection breaks. */
+export async function events(each, signal) {
+  let last = "";
+  while (!signal.aborted) {
+    try {
+      const r = await request("GET", `/v1/events${last ? `?from=${last}` : ""}`, undefined, signal);
+      const reader = r.body.pipeThrough(new TextDecoderStream()).getReader();
+      let rest = "";
+      for (;;) {
+        const { value, done } = await reader.read();
+        if (done) break;
+        const blocks = (rest + value).split("\n\n");
+        rest = blocks.pop();
+        for (const b of blocks) {
+          const f = Object.fromEntries(b.split("\n").filter((l) => l.includes(": ")).map((l) => [l.slice(0, l.indexOf(": ")), l.slice(l.indexOf(": ") + 2)]));
+          if (f.id) last = f.id;
+          if (f.event) each(f.event, JSON.parse(f.data));
+        }
+      }
+    } catch (e) {
+      if (signal.aborted) return;
+      if (e instanceof Refused && e.status < 500) throw e;
+    }
+    await new Promise((ok) => setTimeout(ok, 1000));
+  }
+}
