@@ -18,6 +18,7 @@ let leave = new AbortController();
 
 async function show() {
   leave.abort();
+  document.querySelectorAll("dialog").forEach((d) => d.close());
   leave = new AbortController();
   if (!token()) return signInPage();
   const [name, ...rest] = decodeURIComponent(location.hash.slice(1)).split("/");

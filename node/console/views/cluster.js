@@ -3,7 +3,7 @@ import { ago, fill, h } from "/console/dom.js";
 
 /** The nodes as the one that serves the page sees them, live. */
 export async function cluster(main, signal) {
-  const head = h("div", { class: "card" }), nodes = h("div", { class: "grid" }), stats = h("div", { class: "grid" });
+  const head = h("div", { class: "card" }), nodes = h("div", { class: "grid" }), stats = h("div", { class: "grid stats" });
   let drawn = false;
   async function refresh() {
     const [s, st] = await Promise.all([get("/v1/cluster", signal), get("/v1/stats?verbose=1", signal)]);
