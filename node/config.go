@@ -34,6 +34,9 @@ type Config struct {
 	RetainOps         int           // 1,000,000 operations served to OPLOG_PULL
 	RetainTime        time.Duration // 7 days
 
+	TLS     TLSFiles // secures Wire and HTTP; plain when zero
+	PeerTLS TLSFiles // secures Cluster, from both sides; plain when zero
+
 	ForwardWrites bool          // followers forward writes of the YantrikDB surfaces instead of refusing them
 	NoMasterToken bool          // the cluster secret is no client token
 	MintToken     bool          // write a client token of database "default" to HOME/token if there is none
@@ -116,6 +119,7 @@ func (c Config) validate() error {
 	if len(c.Peers) > 0 && c.Secret == "" {
 		errs = append(errs, errors.New("cluster_secret: needed where there are peers"))
 	}
+	errs = append(errs, c.TLS.validate("tls", false), c.PeerTLS.validate("tls.cluster", true))
 	for i, p := range c.Peers {
 		if _, _, err := net.SplitHostPort(p.Addr); err != nil {
 			errs = append(errs, fmt.Errorf("peer %d: %w", i+1, err))

@@ -107,7 +107,7 @@ func httpCompare(g *gateway, q *request) (any, error) {
 	for i, n := range nodes {
 		all.Go(func() {
 			answers[i] = nodeAnswer{NodeID: n.ID}
-			if err := answers[i].ask(ctx, "http://"+n.HTTP, q.r.Header.Get("Authorization"), body); err != nil {
+			if err := answers[i].ask(ctx, g.s.gateways, g.s.cfg.scheme()+n.HTTP, q.r.Header.Get("Authorization"), body); err != nil {
 				answers[i].Error = "did not answer"
 			}
 		})
@@ -120,14 +120,14 @@ func httpCompare(g *gateway, q *request) (any, error) {
 	return map[string]any{"nodes": answers, "equal": equal}, nil
 }
 
-func (a *nodeAnswer) ask(ctx context.Context, base, auth string, body []byte) error {
+func (a *nodeAnswer) ask(ctx context.Context, c *http.Client, base, auth string, body []byte) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, base+"/v1/recall", bytes.NewReader(body))
 	if err != nil {
 		return err
 	}
 	req.Header.Set("Authorization", auth)
 	req.Header.Set("Content-Type", "application/json")
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := c.Do(req)
 	if err != nil {
 		return err
 	}

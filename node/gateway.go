@@ -237,7 +237,7 @@ func (g *gateway) fail(w http.ResponseWriter, err error) {
 		r.Error = fmt.Sprintf("read-only: not the leader (current leader: node %d)", l.ID)
 		r.Leader, r.LeaderID, r.LeaderNode = &l.ID, &l.ID, &l.ID
 		if l.HTTP != "" {
-			url := "http://" + l.HTTP
+			url := g.s.cfg.scheme() + l.HTTP
 			r.LeaderAddr = &url
 		}
 	}

@@ -3,6 +3,7 @@ package node
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -58,10 +59,7 @@ func Open(ctx context.Context, cfg Config) (_ *Node, err error) {
 	if err := os.MkdirAll(cfg.Home, 0o700); err != nil {
 		return nil, fmt.Errorf("home: %w", err)
 	}
-	if n.wireLn, err = n.listen(ctx, "wire", cfg.Wire, &n.cfg.AdvertiseWire); err != nil {
-		return nil, err
-	}
-	if n.httpLn, err = n.listen(ctx, "http", cfg.HTTP, &n.cfg.AdvertiseHTTP); err != nil {
+	if err := n.openListeners(ctx); err != nil {
 		return nil, err
 	}
 	if err := n.openMemory(ctx); err != nil {
@@ -72,6 +70,24 @@ func Open(ctx context.Context, cfg Config) (_ *Node, err error) {
 	}
 	n.openSurfaces()
 	return n, nil
+}
+
+func (n *Node) openListeners(ctx context.Context) (err error) {
+	var certs *certificates
+	if n.cfg.TLS.On() {
+		if certs, err = openCertificates(n.cfg.TLS, n.log); err != nil {
+			return fmt.Errorf("tls: %w", err)
+		}
+	}
+	if n.wireLn, err = n.listen(ctx, "wire", n.cfg.Wire, &n.cfg.AdvertiseWire); err != nil {
+		return err
+	}
+	if n.httpLn, err = n.listen(ctx, "http", n.cfg.HTTP, &n.cfg.AdvertiseHTTP); err != nil {
+		return err
+	}
+	n.wireLn = n.secured("wire", n.wireLn, certs)
+	n.httpLn = n.secured("http", n.httpLn, certs, "h2", "http/1.1")
+	return nil
 }
 
 func (n *Node) listen(ctx context.Context, name, addr string, advertise *string) (net.Listener, error) {
@@ -117,6 +133,9 @@ func (n *Node) openMemory(ctx context.Context) (err error) {
 	n.clock = oplog.NewClock(n.cfg.NodeID, n.cfg.Now)
 	n.clock.Observe(n.state.Last())
 	n.service = &Service{cfg: n.cfg, log: n.log, state: n.state, index: x, machine: n.machine, started: time.Now(), opened: make(chan struct{})}
+	if n.service.gateways, err = gatewayClient(n.cfg.TLS); err != nil {
+		return fmt.Errorf("tls: %w", err)
+	}
 	n.spawn("follow", n.machine.follow)
 	return nil
 }
@@ -126,11 +145,28 @@ func (n *Node) openRaft(ctx context.Context) (err error) {
 	for i, p := range n.cfg.Peers {
 		peers[i] = p.Addr
 	}
+	listen := n.cfg.Listen
+	var server, client *tls.Config
+	if n.cfg.PeerTLS.On() {
+		certs, err := openCertificates(n.cfg.PeerTLS, n.log)
+		if err != nil {
+			return fmt.Errorf("tls.cluster: %w", err)
+		}
+		server, client = certs.forPeers()
+	} else {
+		listen = func(ctx context.Context, addr string) (net.Listener, error) {
+			ln, err := n.cfg.Listen(ctx, addr)
+			if err == nil {
+				n.plainly("peer", ln)
+			}
+			return ln, err
+		}
+	}
 	n.raft, err = raft.Open(ctx, raft.Config{
 		NodeID: n.cfg.NodeID, Dir: filepath.Join(n.cfg.Home, "raft"), Addr: n.cfg.Cluster, Advertise: cmp.Or(n.cfg.Advertise, n.cfg.Cluster),
 		Secret: n.cfg.Secret, Role: n.cfg.Role, Peers: peers, Alone: n.alone(), Heartbeat: n.cfg.Heartbeat, Election: n.cfg.Election,
 		SnapshotThreshold: n.cfg.SnapshotThreshold, SnapshotInterval: n.cfg.SnapshotInterval, TrailingLogs: n.cfg.TrailingLogs,
-		Hello: n.helloInfo, Handler: n.service, Dial: n.cfg.Dial, Listen: n.cfg.Listen, NoSync: n.cfg.NoSync, Logger: n.log,
+		Hello: n.helloInfo, Handler: n.service, Dial: n.cfg.Dial, Listen: listen, ServerTLS: server, ClientTLS: client, NoSync: n.cfg.NoSync, Logger: n.log,
 	}, n.machine)
 	if err != nil {
 		return err

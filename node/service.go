@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"sync/atomic"
 	"time"
 
@@ -26,6 +27,7 @@ type Service struct {
 	proposer *proposer
 	machine  *machine
 	started  time.Time
+	gateways *http.Client  // for the other nodes' gateways
 	opened   chan struct{} // closed when raft and proposer are set; peers may ask before
 	conns    atomic.Int64  // clients' wire connections
 }

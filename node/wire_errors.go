@@ -57,7 +57,7 @@ func (s *Service) leaderDetails() wire.JSON {
 	if info, ok := s.leaderInfo(); ok {
 		l.ID = &info.ID
 		if info.Wire != "" {
-			url := "http://" + info.HTTP
+			url := s.cfg.scheme() + info.HTTP
 			l.Addr, l.HTTP = &info.Wire, &url
 		}
 	}

@@ -3,6 +3,7 @@ package node
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"errors"
 	"net"
 	"sync"
@@ -258,10 +259,10 @@ func (ss *session) who() Caller {
 func (ss *session) run() {
 	defer ss.tasks.Wait()
 	defer ss.end()
-	if err := ss.nc.SetReadDeadline(time.Now().Add(ss.w.s.cfg.AuthTimeout)); err != nil {
+	if err := ss.nc.SetDeadline(time.Now().Add(ss.w.s.cfg.AuthTimeout)); err != nil {
 		return
 	}
-	f, err := ss.r.Next()
+	f, err := ss.r.Next() // where TLS is on, the handshake goes first
 	if err != nil {
 		ss.refuse(err)
 		return
@@ -290,6 +291,13 @@ func (ss *session) refuse(err error) {
 	var fe *wire.FrameError
 	if errors.As(err, &fe) {
 		_ = ss.fail(wire.Frame{}, &wire.Error{Code: wire.CodeInvalidPayload, Message: fe.Text})
+	}
+	var plain tls.RecordHeaderError
+	if errors.As(err, &plain) && plain.Conn != nil {
+		said := &wire.Error{Code: wire.CodeInvalidPayload, Message: "this port speaks TLS"}
+		if b, err := wire.AppendPack(nil, wire.OpError, 0, said, false); err == nil {
+			_, _ = plain.Conn.Write(b) // nothing was sent yet: it can be told in the clear
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package raft
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"io"
 	"log/slog"
 	"net"
@@ -32,9 +33,15 @@ type Config struct {
 
 	Hello   func() wire.RaftHello // what this node says of itself: cluster id, versions, client addresses
 	Handler Handler
-	Dial    func(ctx context.Context, addr string) (net.Conn, error)     // TCP; a seam for faults
-	Listen  func(ctx context.Context, addr string) (net.Listener, error) // TCP; a seam for faults
-	Logger  *slog.Logger                                                 // discards
+
+	// Mutual TLS between members: both or neither. The configurations verify the other side's chain; raft compares its
+	// certificate with the id it says hello with (see Identity).
+	ServerTLS *tls.Config
+	ClientTLS *tls.Config
+
+	Dial   func(ctx context.Context, addr string) (net.Conn, error)     // TCP; a seam for faults
+	Listen func(ctx context.Context, addr string) (net.Listener, error) // TCP; a seam for faults
+	Logger *slog.Logger                                                 // discards
 }
 
 // Handler answers what peers ask beyond consensus. Its methods are called from the connections' goroutines.

@@ -3,6 +3,7 @@ package raft
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -127,6 +128,26 @@ func (p *pool) get(ctx context.Context, addr, purpose string) (*conn, error) {
 	return p.dial(ctx, addr, purpose)
 }
 
+// member is get for a message to one member: whoever else has its address by now must not answer for it.
+func (p *pool) member(ctx context.Context, id uint32, addr, purpose string) (*conn, error) {
+	c, err := p.get(ctx, addr, purpose)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.is(id); err != nil {
+		p.forget(addr, purpose, c)
+		return nil, err
+	}
+	return c, nil
+}
+
+func (c *conn) is(id uint32) error {
+	if c.hello.NodeID != id {
+		return fmt.Errorf("peer %s: node %d answers where node %d belongs", c.RemoteAddr(), c.hello.NodeID, id)
+	}
+	return nil
+}
+
 // put gives a healthy connection back.
 func (p *pool) put(addr, purpose string, c *conn) {
 	key := poolKey{addr, purpose}
@@ -155,6 +176,11 @@ func (p *pool) dial(ctx context.Context, addr, purpose string) (*conn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("peer %s: %w", addr, err)
 	}
+	if p.cfg.ClientTLS != nil {
+		if nc, err = secure(ctx, tls.Client(nc, p.cfg.ClientTLS)); err != nil {
+			return nil, fmt.Errorf("peer %s: %w", addr, err)
+		}
+	}
 	c := &conn{Conn: nc, r: wire.NewReader(bufio.NewReaderSize(nc, bufferSize), wire.MaxLength)}
 	p.mu.Lock()
 	if p.closed {
@@ -168,6 +194,10 @@ func (p *pool) dial(ctx context.Context, addr, purpose string) (*conn, error) {
 	if err := c.call(deadline, wire.OpClusterHello, p.node.hello(purpose), wire.OpClusterHelloOK, &c.hello); err != nil {
 		p.drop(c)
 		return nil, fmt.Errorf("peer %s: hello: %w", addr, err)
+	}
+	if err := identified(nc, c.hello.NodeID); err != nil {
+		p.drop(c)
+		return nil, fmt.Errorf("peer %s: %w", addr, err)
 	}
 	return c, nil
 }

@@ -16,6 +16,10 @@ func (t *transport) AppendEntriesPipeline(id hraft.ServerID, addr hraft.ServerAd
 	if err != nil {
 		return nil, err
 	}
+	if err := c.is(nodeID(id)); err != nil {
+		t.n.pool.drop(c)
+		return nil, err
+	}
 	p := &pipeline{n: t.n, id: id, c: c, flying: make(chan *inFlight, pipelineDepth),
 		done: make(chan hraft.AppendFuture, pipelineDepth), stop: make(chan struct{})}
 	t.n.tasks.Go(p.receive)

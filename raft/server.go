@@ -45,6 +45,12 @@ func (s *server) serve() {
 		}
 		s.n.tasks.Go(func() {
 			defer s.remove(nc)
+			nc := nc
+			if s.n.cfg.ServerTLS != nil {
+				if nc = s.handshake(nc); nc == nil {
+					return
+				}
+			}
 			in := &inbound{n: s.n, nc: nc, r: wire.NewReader(bufio.NewReaderSize(nc, bufferSize), wire.MaxPlainEarly)}
 			in.run()
 		})
@@ -164,6 +170,11 @@ func (c *inbound) greet(f wire.Frame) bool {
 	}
 	if v := max(c.peer.ProtocolVersion, 1); v != wire.Version {
 		_ = c.fail(f, wire.CodeInvalidPayload, "protocol version mismatch: peer=%d, ours=%d", v, wire.Version)
+		return false
+	}
+	if err := identified(c.nc, c.peer.NodeID); err != nil {
+		c.n.log.Warn("peer refused: its certificate is another's", "peer", c.peer.NodeID, "addr", c.nc.RemoteAddr(), "err", err)
+		_ = c.fail(f, wire.CodeSecretMismatch, "%v", err)
 		return false
 	}
 	if err := c.n.sameCluster(c.peer.Raft); err != nil {

@@ -82,7 +82,7 @@ func (t *transport) AppendEntries(id hraft.ServerID, addr hraft.ServerAddress, a
 	deadline := time.Now().Add(t.n.appendTimeout(purpose))
 	ctx, cancel := context.WithDeadline(t.n.ctx, deadline)
 	defer cancel()
-	c, err := t.n.pool.get(ctx, string(addr), purpose)
+	c, err := t.n.pool.member(ctx, nodeID(id), string(addr), purpose)
 	if err != nil {
 		return err
 	}
@@ -109,8 +109,8 @@ func (n *Node) appendTimeout(purpose string) time.Duration {
 	return rpcTimeout
 }
 
-func (t *transport) RequestVote(_ hraft.ServerID, addr hraft.ServerAddress, a *hraft.RequestVoteRequest, resp *hraft.RequestVoteResponse) error {
-	v, err := t.vote(addr, &wire.RaftVote{Term: a.Term, Candidate: t.n.cfg.NodeID, Addr: t.n.cfg.Advertise,
+func (t *transport) RequestVote(id hraft.ServerID, addr hraft.ServerAddress, a *hraft.RequestVoteRequest, resp *hraft.RequestVoteResponse) error {
+	v, err := t.vote(id, addr, &wire.RaftVote{Term: a.Term, Candidate: t.n.cfg.NodeID, Addr: t.n.cfg.Advertise,
 		LastIndex: a.LastLogIndex, LastTerm: a.LastLogTerm, Transfer: a.LeadershipTransfer})
 	if err != nil {
 		return err
@@ -120,8 +120,8 @@ func (t *transport) RequestVote(_ hraft.ServerID, addr hraft.ServerAddress, a *h
 }
 
 // RequestPreVote makes the transport a WithPreVote.
-func (t *transport) RequestPreVote(_ hraft.ServerID, addr hraft.ServerAddress, a *hraft.RequestPreVoteRequest, resp *hraft.RequestPreVoteResponse) error {
-	v, err := t.vote(addr, &wire.RaftVote{Term: a.Term, Candidate: t.n.cfg.NodeID, Addr: t.n.cfg.Advertise,
+func (t *transport) RequestPreVote(id hraft.ServerID, addr hraft.ServerAddress, a *hraft.RequestPreVoteRequest, resp *hraft.RequestPreVoteResponse) error {
+	v, err := t.vote(id, addr, &wire.RaftVote{Term: a.Term, Candidate: t.n.cfg.NodeID, Addr: t.n.cfg.Advertise,
 		LastIndex: a.LastLogIndex, LastTerm: a.LastLogTerm, PreVote: true})
 	if err != nil {
 		return err
@@ -130,14 +130,14 @@ func (t *transport) RequestPreVote(_ hraft.ServerID, addr hraft.ServerAddress, a
 	return nil
 }
 
-func (t *transport) vote(addr hraft.ServerAddress, v *wire.RaftVote) (*wire.RaftVoteReply, error) {
+func (t *transport) vote(id hraft.ServerID, addr hraft.ServerAddress, v *wire.RaftVote) (*wire.RaftVoteReply, error) {
 	if t.n.amnesiac() {
 		return nil, errors.New("this node lost its log and asks for no votes") // its vote for itself may be its second
 	}
 	deadline := time.Now().Add(max(t.n.cfg.Election, time.Second))
 	ctx, cancel := context.WithDeadline(t.n.ctx, deadline)
 	defer cancel()
-	c, err := t.n.pool.get(ctx, string(addr), forHeartbeat)
+	c, err := t.n.pool.member(ctx, nodeID(id), string(addr), forHeartbeat)
 	if err != nil {
 		return nil, err
 	}
@@ -169,6 +169,9 @@ func (t *transport) InstallSnapshot(id hraft.ServerID, addr hraft.ServerAddress,
 		return err
 	}
 	defer t.n.pool.drop(c)
+	if err := c.is(nodeID(id)); err != nil {
+		return err
+	}
 	t.n.log.Info("sending snapshot", "peer", id, "index", a.LastLogIndex, "bytes", a.Size)
 	if err := sendSnapshot(c, t.n.cfg.NodeID, t.n.cfg.Advertise, a, data); err != nil {
 		return fmt.Errorf("snapshot to %s: %w", addr, err)

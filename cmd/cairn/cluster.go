@@ -5,18 +5,21 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/template"
+	"time"
 
 	"github.com/spf13/cobra"
 )
 
 func (a *app) cluster() *cobra.Command {
-	group := &cobra.Command{Use: "cluster", Short: "A cluster: init, status, join, leave, remove, promote, transfer"}
+	group := &cobra.Command{Use: "cluster", Short: "A cluster: init, cert, status, join, leave, remove, promote, transfer"}
 	status := a.status()
-	group.AddCommand(a.clusterInit(), status)
+	group.AddCommand(a.clusterInit(), a.clusterCert(), status)
 	var t target
 	var addr, role string
 	var id uint32
@@ -57,6 +60,7 @@ type nodeFile struct {
 	Advertise, Secret               string
 	Peers                           []string
 	HeartbeatMS, ElectionMS         int
+	TLS                             string // directory of the certificates; empty for plain text
 }
 
 var configTemplate = template.Must(template.New("config").Parse(`# A node of a Cairn cluster. Run it with: cairn serve --config FILE
@@ -77,6 +81,17 @@ advertise_addr = {{printf "%q" .Advertise}}
 heartbeat_interval_ms = {{.HeartbeatMS}}
 election_timeout_ms = {{.ElectionMS}}
 cluster_secret = {{printf "%q" .Secret}}
+{{if .TLS}}
+[tls] # clients: 7437 and 7438
+cert_path = "{{.TLS}}/node{{.NodeID}}.crt"
+key_path = "{{.TLS}}/node{{.NodeID}}.key"
+ca_path = "{{.TLS}}/ca.crt"
+
+[tls.cluster] # members: mutual
+cert_path = "{{.TLS}}/node{{.NodeID}}.crt"
+key_path = "{{.TLS}}/node{{.NodeID}}.key"
+ca_path = "{{.TLS}}/ca.crt"
+{{end -}}
 {{range .Peers}}
 [[cluster.peers]]
 addr = {{printf "%q" .}}
@@ -88,7 +103,8 @@ type initFlags struct {
 	output, dir, dataDir, secret    string
 	wirePort, httpPort, clusterPort int
 	peers                           []string
-	advertise                       string
+	advertise, secretFile           string
+	tls                             bool
 }
 
 func (a *app) clusterInit() *cobra.Command {
@@ -108,7 +124,9 @@ func (a *app) clusterInit() *cobra.Command {
 	fl.IntVar(&f.clusterPort, "cluster-port", 7440, "peer port")
 	fl.StringSliceVar(&f.peers, "peers", nil, "the other members' peer addresses")
 	fl.StringVar(&f.advertise, "advertise", "", "the address peers dial; 127.0.0.1 and the peer port by default")
-	fl.StringVar(&f.secret, "secret", "", "cluster secret; made when empty")
+	fl.StringVar(&f.secret, "secret", "", "cluster secret; made when empty; other users of this machine can see it here: a file is better")
+	fl.StringVar(&f.secretFile, "secret-file", "", "file with the cluster secret")
+	fl.BoolVar(&f.tls, "tls", false, "make an authority, unless there is one in tls/ beside the configuration, and the nodes' certificates")
 	fl.IntVar(&f.nodes, "nodes", 0, "write this many configurations for one machine")
 	fl.StringVar(&f.dir, "dir", "./cluster", "with --nodes: where they go")
 	fl.IntVar(&f.base, "port-base", 7500, "with --nodes: node N uses the ten ports from here + 10·(N−1)")
@@ -122,6 +140,13 @@ func newSecret() string {
 }
 
 func (a *app) initCluster(f initFlags) error {
+	if f.secretFile != "" {
+		b, err := os.ReadFile(f.secretFile)
+		if err != nil {
+			return err
+		}
+		f.secret = strings.TrimSpace(string(b))
+	}
 	if f.secret == "" {
 		f.secret = newSecret()
 	}
@@ -133,6 +158,9 @@ func (a *app) initCluster(f initFlags) error {
 			Advertise: f.advertise, Secret: f.secret, Peers: f.peers, HeartbeatMS: 1000, ElectionMS: 5000}
 		if n.Advertise == "" {
 			n.Advertise = loopback(f.clusterPort)
+		}
+		if err := f.certify(filepath.Dir(f.output), &n); err != nil {
+			return err
 		}
 		if err := writeConfig(f.output, n); err != nil {
 			return err
@@ -152,6 +180,9 @@ func (a *app) initCluster(f initFlags) error {
 			}
 		}
 		path := filepath.Join(f.dir, fmt.Sprintf("node%d.toml", i))
+		if err := f.certify(f.dir, &n); err != nil {
+			return err
+		}
 		if err := writeConfig(path, n); err != nil {
 			return err
 		}
@@ -163,6 +194,28 @@ func (a *app) initCluster(f initFlags) error {
 	}
 	fmt.Fprintf(a.out, "configs written to %s\ntoken: %s\n", strings.Join(files, " "), token)
 	return nil
+}
+
+// certify gives a node its certificate, from the authority in tls/ below dir.
+func (f *initFlags) certify(dir string, n *nodeFile) error {
+	if !f.tls {
+		return nil
+	}
+	abs, err := filepath.Abs(filepath.Join(dir, "tls"))
+	if err != nil {
+		return err
+	}
+	au, err := openAuthority(abs)
+	if err != nil {
+		return err
+	}
+	hosts := []string{"127.0.0.1", "localhost"}
+	if h, _, err := net.SplitHostPort(n.Advertise); err == nil && !slices.Contains(hosts, h) {
+		hosts = append(hosts, h)
+	}
+	n.TLS = abs
+	_, err = au.issue(uint32(n.NodeID), hosts, time.Now().Add(-time.Hour), time.Now().AddDate(0, 0, nodeDays))
+	return err
 }
 
 // writeConfig never overwrites: a lost secret cannot be had back.

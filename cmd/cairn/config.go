@@ -56,10 +56,14 @@ type file struct {
 		RetainHours      int `toml:"retain_hours"`
 	} `toml:"log"`
 
+	TLS struct {
+		tlsFiles
+		Cluster tlsFiles `toml:"cluster"`
+	} `toml:"tls"`
+
 	Local localConfig `toml:"local"`
 
 	// Known, and without effect in this build: notYet says which of them a file sets.
-	TLS        map[string]any `toml:"tls"`
 	Encryption map[string]any `toml:"encryption"`
 	Embedding  map[string]any `toml:"embedding"`
 	Background map[string]any `toml:"background"`
@@ -68,12 +72,15 @@ type file struct {
 }
 
 // protections are sections that someone relies on for secrecy: a node that cannot honour them does not start.
-func (f *file) protections() error {
+func (f *file) protections(unknown []string) error {
 	var errs []error
-	for name, section := range map[string]map[string]any{"tls": f.TLS, "encryption": f.Encryption} {
-		if asks(section) {
-			errs = append(errs, fmt.Errorf("[%s] is not offered by this build, and starting without it would not be what was asked for", name))
+	for _, key := range unknown {
+		if strings.HasPrefix(key, "tls.") {
+			errs = append(errs, fmt.Errorf("[tls] has no key %s, and starting without it would not be what was asked for", key))
 		}
+	}
+	if asks(f.Encryption) {
+		errs = append(errs, errors.New("[encryption] is not offered by this build, and starting without it would not be what was asked for"))
 	}
 	return errors.Join(errs...)
 }
@@ -101,6 +108,17 @@ func (f *file) notYet() (names []string) {
 	return names
 }
 
+// tlsFiles names PEM files; relative paths are the working directory's, as all others here.
+type tlsFiles struct {
+	CertPath string `toml:"cert_path"`
+	KeyPath  string `toml:"key_path"`
+	CAPath   string `toml:"ca_path"`
+}
+
+func (t tlsFiles) node() node.TLSFiles {
+	return node.TLSFiles{Cert: t.CertPath, Key: t.KeyPath, CA: t.CAPath}
+}
+
 type filePeer struct {
 	Addr string `toml:"addr"`
 	Role string `toml:"role"`
@@ -117,6 +135,9 @@ func loadConfig(path string, strict bool, flags func(*file), env func(string) st
 	if err != nil {
 		return setup{}, fmt.Errorf("%s: %w", path, err)
 	}
+	if err := f.protections(unknown); err != nil {
+		return setup{}, hinted{fmt.Errorf("%s: %w", path, err), "remove what is named and protect the ports and the disk by other means"}
+	}
 	if len(unknown) > 0 {
 		if strict {
 			return setup{}, fmt.Errorf("%s: unknown keys: %s", path, strings.Join(unknown, ", "))
@@ -125,9 +146,6 @@ func loadConfig(path string, strict bool, flags func(*file), env func(string) st
 	}
 	if names := f.notYet(); len(names) > 0 {
 		log.Warn("configuration sections without effect in this build", "path", path, "sections", strings.Join(names, ", "))
-	}
-	if err := f.protections(); err != nil {
-		return setup{}, hinted{fmt.Errorf("%s: %w", path, err), "remove the section and protect the ports and the disk by other means"}
 	}
 	if err := override(&f, env); err != nil {
 		return setup{}, err
@@ -176,6 +194,12 @@ var overrides = []struct {
 	{[]string{"CAIRN_CLUSTER_HEARTBEAT_INTERVAL_MS"}, number(func(f *file) *int { return &f.Cluster.HeartbeatMS })},
 	{[]string{"CAIRN_CLUSTER_ELECTION_TIMEOUT_MS"}, number(func(f *file) *int { return &f.Cluster.ElectionMS })},
 	{[]string{"CAIRN_CLUSTER_SECRET", "CAIRN_CLUSTER_CLUSTER_SECRET", "YANTRIKDB_CLUSTER_SECRET"}, text(func(f *file) *string { return &f.Cluster.Secret })},
+	{[]string{"CAIRN_TLS_CERT_PATH"}, text(func(f *file) *string { return &f.TLS.CertPath })},
+	{[]string{"CAIRN_TLS_KEY_PATH"}, text(func(f *file) *string { return &f.TLS.KeyPath })},
+	{[]string{"CAIRN_TLS_CA_PATH"}, text(func(f *file) *string { return &f.TLS.CAPath })},
+	{[]string{"CAIRN_TLS_CLUSTER_CERT_PATH"}, text(func(f *file) *string { return &f.TLS.Cluster.CertPath })},
+	{[]string{"CAIRN_TLS_CLUSTER_KEY_PATH"}, text(func(f *file) *string { return &f.TLS.Cluster.KeyPath })},
+	{[]string{"CAIRN_TLS_CLUSTER_CA_PATH"}, text(func(f *file) *string { return &f.TLS.Cluster.CAPath })},
 	{[]string{"CAIRN_CLUSTER_CLUSTER_SECRET_FILE"}, text(func(f *file) *string { return &f.Cluster.SecretFile })},
 }
 
@@ -224,7 +248,7 @@ func (f *file) node() (node.Config, error) {
 		SnapshotThreshold: f.Cluster.SnapshotThreshold, SnapshotInterval: time.Duration(f.Cluster.SnapshotIntervalMS) * time.Millisecond,
 		TrailingLogs: f.Cluster.TrailingLogs, RetainOps: f.Log.RetainOperations, RetainTime: time.Duration(f.Log.RetainHours) * time.Hour,
 		ForwardWrites: f.Server.ForwardWrites, NoMasterToken: f.Server.MasterToken != nil && !*f.Server.MasterToken,
-		MaxConns: f.Limits.MaxConnections, MaxConnsPerIP: f.Limits.MaxConnectionsPerIP, MaxInFlight: f.Limits.MaxInFlight,
+		TLS: f.TLS.node(), PeerTLS: f.TLS.Cluster.node(), MaxConns: f.Limits.MaxConnections, MaxConnsPerIP: f.Limits.MaxConnectionsPerIP, MaxInFlight: f.Limits.MaxInFlight,
 	}
 	switch f.Cluster.Role {
 	case "", "single":

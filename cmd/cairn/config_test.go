@@ -79,7 +79,8 @@ func TestConfigRefusals(t *testing.T) {
 		{"peers and no address of its own", "[[cluster.peers]]\naddr = \"a:1\"\nrole = \"voter\"", "advertise_addr", nil},
 		{"a secret file that is not there", "[cluster]\ncluster_secret_file = \"/nonexistent/secret\"", "cluster_secret_file", nil},
 		{"encryption that would not happen", "[encryption]\nauto_generate = true", "encryption", nil},
-		{"TLS that would not happen", "[tls]\ncert_path = \"x\"", "tls", nil},
+		{"TLS that would not happen", "[tls]\nclient_ca_path = \"x\"", "tls.client_ca_path", nil},
+		{"TLS between members that would not happen", "[tls.cluster]\ncert = \"x\"", "tls.cluster.cert", nil},
 		{"a number that is none in the environment", "", "CAIRN_SERVER_WIRE_PORT", map[string]string{"CAIRN_SERVER_WIRE_PORT": "many"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

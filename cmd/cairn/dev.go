@@ -118,10 +118,10 @@ func (a *app) runNode(ctx context.Context, up setup, banner func(readyLine)) (er
 	}
 	defer func() { err = errors.Join(err, closeNode(n)) }()
 	addrs := n.Addrs()
-	if err := writeAddresses(cfg.Home, addrs); err != nil {
+	if err := writeAddresses(cfg.Home, addrs, cfg.TLS); err != nil {
 		return err
 	}
-	line := readyLine{Ready: true, NodeID: max(cfg.NodeID, 1), Wire: addrs.Wire, HTTP: "http://" + addrs.HTTP, Cluster: addrs.Cluster, Home: cfg.Home}
+	line := readyLine{Ready: true, NodeID: max(cfg.NodeID, 1), Wire: addrs.Wire, HTTP: scheme(cfg.TLS.On()) + addrs.HTTP, Cluster: addrs.Cluster, Home: cfg.Home}
 	closeLocal, err := openSurfaces(ctx, &host{node: n, home: cfg.Home, run: cmp.Or(up.local.Home, filepath.Join(cfg.Home, "run")),
 		local: up.local, dev: up.dev, base: up.base, log: cfg.Logger, stop: stop, line: &line})
 	if err != nil {
@@ -162,8 +162,14 @@ func closeNode(n *node.Node) error {
 	}
 }
 
-func writeAddresses(home string, n node.Addrs) error {
-	b, err := json.Marshal(addresses{Wire: n.Wire, HTTP: n.HTTP, Cluster: n.Cluster})
+func writeAddresses(home string, n node.Addrs, secured node.TLSFiles) (err error) {
+	at := addresses{Wire: n.Wire, HTTP: n.HTTP, Cluster: n.Cluster, TLS: secured.On()}
+	if secured.CA != "" {
+		if at.CA, err = filepath.Abs(secured.CA); err != nil {
+			return err
+		}
+	}
+	b, err := json.Marshal(at)
 	if err != nil {
 		return err
 	}

@@ -46,6 +46,7 @@ type nodeProcess struct {
 	cmd  *exec.Cmd
 	line readyLine
 	log  *bytes.Buffer
+	ca   string // of a node that speaks TLS
 }
 
 // launch starts a node; up waits for its line.
@@ -203,7 +204,12 @@ func TestRevokedTokenClosesItsConnection(t *testing.T) {
 // startThree starts three nodes in the given order and waits until all serve.
 func startThree(t testing.TB, order ...int) (nodes []*nodeProcess, token string) {
 	t.Helper()
-	dir := t.TempDir()
+	return startThreeIn(t, t.TempDir(), func(*nodeFile) {}, order...)
+}
+
+// startThreeIn does so below a directory, with configurations that change has had its hands on.
+func startThreeIn(t testing.TB, dir string, change func(*nodeFile), order ...int) (nodes []*nodeProcess, token string) {
+	t.Helper()
 	base := freePorts(t, 9)
 	token = newSecret()
 	for i := range 3 {
@@ -215,6 +221,7 @@ func startThree(t testing.TB, order ...int) (nodes []*nodeProcess, token string)
 			}
 		}
 		path := filepath.Join(dir, fmt.Sprintf("node%d.toml", i+1))
+		change(&n)
 		if err := writeConfig(path, n); err != nil {
 			t.Fatal(err)
 		}
@@ -244,7 +251,7 @@ func tailOf(s string, n int) string { return s[max(0, len(s)-n):] }
 
 func statusOf(t testing.TB, p *nodeProcess) (s clusterStatus, ok bool) {
 	t.Helper()
-	tg := target{http: p.line.HTTP, timeout: 5 * time.Second}
+	tg := target{http: p.line.HTTP, ca: p.ca, timeout: 5 * time.Second}
 	err := tg.get(t.Context(), "GET", "/v1/cluster", nil, &s)
 	return s, err == nil
 }
@@ -386,7 +393,7 @@ func sameState(t testing.TB, nodes []*nodeProcess) {
 func exported(t testing.TB, p *nodeProcess, token string) map[string]string {
 	t.Helper()
 	t.Setenv("CAIRN_TOKEN", token)
-	tg := target{http: p.line.HTTP, timeout: time.Minute}
+	tg := target{http: p.line.HTTP, ca: p.ca, timeout: time.Minute}
 	r, err := tg.request(t.Context(), "GET", "/v1/export", nil)
 	if err != nil {
 		t.Fatal(err)

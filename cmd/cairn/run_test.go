@@ -69,7 +69,7 @@ func TestOutputKeys(t *testing.T) {
 	}{
 		{"ready line", readyLine{Ready: true, NodeID: 1, Wire: "w", HTTP: "h", Cluster: "c", Home: "d"},
 			`{"ready":true,"node_id":1,"wire":"w","http":"h","cluster":"c","home":"d"}`},
-		{"addrs.json", addresses{"w", "h", "c"}, `{"wire":"w","http":"h","cluster":"c"}`},
+		{"addrs.json", addresses{Wire: "w", HTTP: "h", Cluster: "c"}, `{"wire":"w","http":"h","cluster":"c"}`},
 		{"a recall", recalled{Results: []hit{{RID: "r", Score: 0.5, Text: "t", Type: "semantic", Namespace: "n", Created: 2, Metadata: []byte("null"), Why: []string{"w"}}}, Total: 1, Index: 7},
 			`{"results":[{"rid":"r","score":0.5,"text":"t","memory_type":"semantic","namespace":"n","created_at":2,"metadata":null,"why_retrieved":["w"]}],"total":1,"index":7,"lag_seconds":0}`},
 		{"a benchmark", benchReport{Target: "t", Bytes: 200, Runs: []benchRun{{1, 10, 2, 5, 0.5, 1}}, Ratio: 1},
@@ -135,7 +135,7 @@ func TestWhereTheTokenComesFrom(t *testing.T) {
 // TestAddressesAreFound: what a node writes into its home is what the other commands read there.
 func TestAddressesAreFound(t *testing.T) {
 	home := t.TempDir()
-	if err := writeAddresses(home, node.Addrs{Wire: "a:1", HTTP: "a:2", Cluster: "a:3"}); err != nil {
+	if err := writeAddresses(home, node.Addrs{Wire: "a:1", HTTP: "a:2", Cluster: "a:3"}, node.TLSFiles{}); err != nil {
 		t.Fatal(err)
 	}
 	tg := target{home: home}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -29,6 +31,9 @@ type target struct {
 	database  string
 	timeout   time.Duration
 	asJSON    bool
+	tls       bool
+	ca        string
+	trust     *tls.Config // made by secure
 }
 
 func (t *target) flags(c *cobra.Command) {
@@ -38,6 +43,8 @@ func (t *target) flags(c *cobra.Command) {
 	f.StringVar(&t.http, "url", os.Getenv("CAIRN_URL"), "gateway of a node, http://host:port (or CAIRN_URL)")
 	f.StringVarP(&t.given, "token", "t", "", "the token itself; other users of this machine can see it: a file or CAIRN_TOKEN is better")
 	f.StringVar(&t.tokenFile, "token-file", os.Getenv("CAIRN_TOKEN_FILE"), "file with the token (or CAIRN_TOKEN in the environment)")
+	f.BoolVar(&t.tls, "tls", os.Getenv("CAIRN_TLS") != "", "speak TLS, trusting this system's authorities (or CAIRN_TLS=1)")
+	f.StringVar(&t.ca, "ca", os.Getenv("CAIRN_CA"), "speak TLS, trusting the authorities in this file (or CAIRN_CA)")
 	f.StringVar(&t.database, "db", "", "database; the token's own by default")
 	f.DurationVar(&t.timeout, "timeout", 15*time.Second, "how long to wait for an answer")
 	f.BoolVar(&t.asJSON, "json", false, "print JSON")
@@ -55,6 +62,8 @@ type addresses struct {
 	Wire    string `json:"wire"`
 	HTTP    string `json:"http"`
 	Cluster string `json:"cluster"`
+	TLS     bool   `json:"tls,omitempty"`
+	CA      string `json:"ca,omitempty"` // whom to trust
 }
 
 const (
@@ -101,12 +110,17 @@ func (t *target) dial(ctx context.Context) (*client.Client, error) {
 			return nil, err
 		}
 		t.addrs = []string{a.Wire}
+		t.tls, t.ca = t.tls || a.TLS, cmp.Or(t.ca, a.CA)
+	}
+	secured, err := t.secure()
+	if err != nil {
+		return nil, err
 	}
 	token, err := t.token()
 	if err != nil {
 		return nil, err
 	}
-	c, err := client.Dial(ctx, client.Config{Addrs: t.addrs, Token: token, Database: t.database})
+	c, err := client.Dial(ctx, client.Config{Addrs: t.addrs, Token: token, Database: t.database, TLS: secured})
 	if err != nil {
 		return nil, hinted{fmt.Errorf("connect: %w", err), "is the node running? `cairn status` shows a cluster"}
 	}
@@ -132,7 +146,43 @@ func (t *target) url() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return "http://" + a.HTTP, nil
+	t.tls, t.ca = t.tls || a.TLS, cmp.Or(t.ca, a.CA)
+	return scheme(a.TLS) + a.HTTP, nil
+}
+
+func scheme(secure bool) string {
+	if secure {
+		return "https://"
+	}
+	return "http://"
+}
+
+// secure is how TLS is spoken; nil when it is not.
+func (t *target) secure() (*tls.Config, error) {
+	if t.trust != nil || !t.tls && t.ca == "" {
+		return t.trust, nil
+	}
+	t.trust = &tls.Config{MinVersion: tls.VersionTLS12}
+	if t.ca != "" {
+		b, err := os.ReadFile(t.ca)
+		if err != nil {
+			return nil, fmt.Errorf("--ca: %w", err)
+		}
+		t.trust.RootCAs = x509.NewCertPool()
+		if !t.trust.RootCAs.AppendCertsFromPEM(b) {
+			return nil, fmt.Errorf("--ca %s: no certificate in it", t.ca)
+		}
+	}
+	return t.trust, nil
+}
+
+// gateway is the HTTP client that trusts whom it should.
+func (t *target) gateway() (*http.Client, error) {
+	secured, err := t.secure()
+	if err != nil || secured == nil {
+		return http.DefaultClient, err
+	}
+	return &http.Client{Transport: &http.Transport{TLSClientConfig: secured, ForceAttemptHTTP2: true, Proxy: http.ProxyFromEnvironment}}, nil
 }
 
 // httpError is the gateway's refusal.
@@ -178,7 +228,11 @@ func (t *target) once(ctx context.Context, method, url string, body any) (io.Rea
 	if token, err := t.token(); err == nil {
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
-	resp, err := http.DefaultClient.Do(req)
+	hc, err := t.gateway()
+	if err != nil {
+		return nil, err
+	}
+	resp, err := hc.Do(req)
 	if err != nil {
 		return nil, hinted{err, "is the node running?"}
 	}

@@ -168,9 +168,13 @@ func (c *Client) dial(ctx context.Context, addr string) (*conn, error) {
 		return nil, err
 	}
 	if c.cfg.TLS != nil {
-		tc := tls.Client(nc, c.cfg.TLS)
+		tc := tls.Client(nc, c.secure(addr))
 		if err := tc.HandshakeContext(ctx); err != nil {
 			nc.Close()
+			var plain tls.RecordHeaderError
+			if errors.As(err, &plain) {
+				return nil, errors.New("the server does not speak TLS")
+			}
 			return nil, err
 		}
 		nc = tc
@@ -188,6 +192,15 @@ func (c *Client) dial(ctx context.Context, addr string) (*conn, error) {
 		}
 	}
 	return cn, nil
+}
+
+// secure is the configuration for one node: its certificate must be for the host that was asked for.
+func (c *Client) secure(addr string) *tls.Config {
+	cfg := c.cfg.TLS.Clone()
+	if host, _, err := net.SplitHostPort(addr); err == nil && cfg.ServerName == "" {
+		cfg.ServerName = host
+	}
+	return cfg
 }
 
 const (

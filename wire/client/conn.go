@@ -78,6 +78,10 @@ func (c *conn) read() {
 		ch := c.streams[f.Stream]
 		c.mu.Unlock()
 		if ch == nil {
+			if err := refusal(f); err != nil && f.Stream == 0 {
+				c.end(err) // said of the connection, not of a request
+				return
+			}
 			continue // the request was given up
 		}
 		select {

@@ -1,0 +1,176 @@
+package main
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairndb/cairn/raft"
+)
+
+// How long what this authority signs holds.
+const (
+	authorityYears = 10
+	nodeDays       = 365
+)
+
+// authority is a small certificate authority in a directory: ca.crt and ca.key. It is for test clusters and for those
+// who have no other; whoever holds ca.key can make a member of the cluster.
+type authority struct {
+	dir  string
+	cert *x509.Certificate
+	key  *ecdsa.PrivateKey
+}
+
+// openAuthority reads the authority of a directory, or makes one.
+func openAuthority(dir string) (*authority, error) {
+	a := &authority{dir: dir}
+	certPEM, err := os.ReadFile(a.path("ca.crt"))
+	if errors.Is(err, os.ErrNotExist) {
+		return a, a.create()
+	}
+	if err != nil {
+		return nil, err
+	}
+	keyPEM, err := os.ReadFile(a.path("ca.key"))
+	if err != nil {
+		return nil, err
+	}
+	c, _ := pem.Decode(certPEM)
+	k, _ := pem.Decode(keyPEM)
+	if c == nil || k == nil {
+		return nil, fmt.Errorf("%s: ca.crt and ca.key are not PEM", dir)
+	}
+	if a.cert, err = x509.ParseCertificate(c.Bytes); err != nil {
+		return nil, fmt.Errorf("ca.crt: %w", err)
+	}
+	if a.key, err = x509.ParseECPrivateKey(k.Bytes); err != nil {
+		return nil, fmt.Errorf("ca.key: %w", err)
+	}
+	return a, nil
+}
+
+func (a *authority) path(name string) string { return filepath.Join(a.dir, name) }
+
+func (a *authority) create() (err error) {
+	if a.key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
+		return err
+	}
+	t := &x509.Certificate{SerialNumber: serial(), Subject: pkix.Name{CommonName: "Cairn cluster authority"},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().AddDate(authorityYears, 0, 0),
+		IsCA: true, BasicConstraintsValid: true, MaxPathLenZero: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign}
+	der, err := x509.CreateCertificate(rand.Reader, t, t, a.key.Public(), a.key)
+	if err != nil {
+		return err
+	}
+	if a.cert, err = x509.ParseCertificate(der); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(a.dir, 0o700); err != nil {
+		return err
+	}
+	return a.write("ca", der, a.key)
+}
+
+// issue makes the certificate of a node for both its ends, NAME.crt and NAME.key, replacing what is there.
+func (a *authority) issue(id uint32, hosts []string, from, until time.Time) (name string, err error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return "", err
+	}
+	t := &x509.Certificate{SerialNumber: serial(), Subject: pkix.Name{CommonName: raft.Identity(id)}, NotBefore: from, NotAfter: until,
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+		DNSNames: []string{raft.Identity(id)}}
+	for _, h := range hosts {
+		if ip := net.ParseIP(h); ip != nil {
+			t.IPAddresses = append(t.IPAddresses, ip)
+		} else {
+			t.DNSNames = append(t.DNSNames, h)
+		}
+	}
+	der, err := x509.CreateCertificate(rand.Reader, t, a.cert, key.Public(), a.key)
+	if err != nil {
+		return "", err
+	}
+	name = fmt.Sprintf("node%d", id)
+	return name, a.write(name, der, key)
+}
+
+func serial() *big.Int {
+	n, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
+	if err != nil {
+		panic("cairn: no randomness: " + err.Error())
+	}
+	return n
+}
+
+// write puts a certificate and its key in place, the key first: a node that looks between the two keeps what it has.
+func (a *authority) write(name string, der []byte, key *ecdsa.PrivateKey) error {
+	k, err := x509.MarshalECPrivateKey(key)
+	if err != nil {
+		return err
+	}
+	return errors.Join(replaceFile(a.path(name+".key"), pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: k}), 0o600),
+		replaceFile(a.path(name+".crt"), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o644))
+}
+
+// replaceFile changes a file at once: a reader sees the old content or the new.
+func replaceFile(path string, b []byte, mode os.FileMode) error {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(b)
+	err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	return err
+}
+
+func (a *app) clusterCert() *cobra.Command {
+	var dir string
+	var id uint32
+	var hosts []string
+	var days int
+	c := &cobra.Command{
+		Use: "cert --node-id N --host NAME", Short: "Issue a node's certificate from the authority of `cluster init --tls`, or replace it", Args: cobra.NoArgs,
+		Long: `Issue a node's certificate from the authority of ` + "`cluster init --tls`" + `, or replace it. A running node takes
+the new one for its next connections. Clients check the --host names; members check the node's id, which is in it.`,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if id == 0 {
+				return usageError{errors.New("cluster cert needs --node-id")}
+			}
+			au, err := openAuthority(dir)
+			if err != nil {
+				return err
+			}
+			name, err := au.issue(id, hosts, time.Now().Add(-time.Hour), time.Now().AddDate(0, 0, days))
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(a.out, "%s\n%s\n", au.path(name+".crt"), au.path(name+".key"))
+			return nil
+		},
+	}
+	c.Flags().StringVar(&dir, "dir", "./tls", "directory of ca.crt and ca.key")
+	c.Flags().Uint32Var(&id, "node-id", 0, "the node it is for")
+	c.Flags().StringSliceVar(&hosts, "host", []string{"127.0.0.1", "localhost"}, "names and addresses clients use for the node")
+	c.Flags().IntVar(&days, "days", nodeDays, "how long it holds")
+	return c
+}

@@ -1,0 +1,292 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cairndb/cairn/wire"
+	"github.com/cairndb/cairn/wire/client"
+)
+
+// secureThree starts three nodes with TLS on all ports, as `cluster init --tls` configures them.
+func secureThree(t *testing.T) (nodes []*nodeProcess, au *authority, token string) {
+	t.Helper()
+	dir := t.TempDir()
+	nodes, token = startThreeIn(t, dir, func(n *nodeFile) {
+		f := initFlags{tls: true}
+		if err := f.certify(dir, n); err != nil {
+			t.Fatal(err)
+		}
+	}, 0, 1, 2)
+	au, err := openAuthority(filepath.Join(dir, "tls"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range nodes {
+		p.ca = au.path("ca.crt")
+	}
+	return nodes, au, token
+}
+
+func trusting(t testing.TB, ca string) *tls.Config {
+	t.Helper()
+	c, err := (&target{ca: ca}).secure()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// sayHello says hello to a peer port as a node would and returns why it was refused; empty when it was let in.
+func sayHello(t testing.TB, addr, ca string, cert *tls.Certificate, hello wire.ClusterHello) string {
+	t.Helper()
+	nc, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	if err := nc.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if ca != "" {
+		cfg := trusting(t, ca)
+		cfg.ServerName = "127.0.0.1"
+		if cert != nil {
+			cfg.Certificates = []tls.Certificate{*cert}
+		}
+		nc = tls.Client(nc, cfg)
+	}
+	f, err := wire.Pack(wire.OpClusterHello, 0, &hello, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := nc.Write(wire.AppendFrame(nil, f)); err != nil {
+		return err.Error()
+	}
+	f, err = wire.NewReader(nc, wire.MaxLength).Next()
+	if err != nil {
+		return err.Error()
+	}
+	if f.Op == wire.OpClusterHelloOK {
+		return ""
+	}
+	var e wire.Error
+	if err := wire.Unpack(f, &e, wire.MaxPlainPeer); err != nil {
+		t.Fatal(err)
+	}
+	return e.Message
+}
+
+// TestTLSEverywhere: three nodes speak TLS on every port; whoever shows the wrong thing is told so and changes nothing.
+func TestTLSEverywhere(t *testing.T) {
+	nodes, au, token := secureThree(t)
+	t.Setenv("CAIRN_TOKEN", token)
+	leader := nodes[leaderOf(t, nodes)]
+	if _, code := cli(t, "remember", "said in private", "--addr", leader.line.Wire, "--ca", au.path("ca.crt")); code != 0 {
+		t.Fatal("a client that trusts the authority is not served")
+	}
+	if !strings.HasPrefix(leader.line.HTTP, "https://") {
+		t.Errorf("the ready line says %s", leader.line.HTTP)
+	}
+	before, _ := statusOf(t, leader)
+
+	issue := func(a *authority, id uint32, from, until time.Time) *tls.Certificate {
+		name, err := a.issue(id, []string{"127.0.0.1"}, from, until)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := tls.LoadX509KeyPair(a.path(name+".crt"), a.path(name+".key"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &c
+	}
+	now := time.Now()
+	stranger, err := openAuthority(filepath.Join(t.TempDir(), "other"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := issue(au, 9, now.Add(-time.Hour), now.Add(time.Hour))
+	expired := issue(au, 9, now.Add(-2*time.Hour), now.Add(-time.Hour))
+	foreign := issue(stranger, 9, now.Add(-time.Hour), now.Add(time.Hour))
+	ca, hello := au.path("ca.crt"), wire.ClusterHello{NodeID: 9, Role: "voter", ClusterSecret: token, AdvertiseAddr: "127.0.0.1:1", ProtocolVersion: 1}
+	as := func(id uint32, secret string) wire.ClusterHello {
+		h := hello
+		h.NodeID, h.ClusterSecret = id, secret
+		return h
+	}
+	for _, tc := range []struct {
+		name, ca string
+		cert     *tls.Certificate
+		hello    wire.ClusterHello
+		want     string
+	}{
+		{"all as it should be", ca, good, hello, ""},
+		{"another authority's certificate", ca, foreign, hello, "tls: "},
+		{"an expired certificate", ca, expired, hello, "tls: "},
+		{"no certificate", ca, nil, hello, "tls: "},
+		{"plain text", "", nil, hello, "this port speaks TLS"},
+		{"another node's certificate", ca, good, as(1, token), "node 1 needs node-1.cairn"},
+		{"the wrong secret", ca, good, as(9, "guessed"), "cluster secret mismatch"},
+	} {
+		got := sayHello(t, leader.line.Cluster, tc.ca, tc.cert, tc.hello)
+		if tc.want == "" && got != "" || !strings.Contains(got, tc.want) {
+			t.Errorf("peer with %s: %q, want %q", tc.name, got, tc.want)
+		}
+	}
+	for _, tc := range []struct {
+		name string
+		cfg  client.Config
+		want string
+	}{
+		{"plain text", client.Config{Token: token}, "this port speaks TLS"},
+		{"another authority", client.Config{Token: token, TLS: trusting(t, stranger.path("ca.crt"))}, "unknown authority"},
+		{"a wrong token", client.Config{Token: "ydb_wrong", TLS: trusting(t, ca)}, "invalid or revoked token"},
+	} {
+		tc.cfg.Addrs = []string{leader.line.Wire}
+		c, err := client.Dial(t.Context(), tc.cfg)
+		if err == nil {
+			c.Close()
+			t.Errorf("client with %s was served", tc.name)
+		} else if !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("client with %s: %v, want %q", tc.name, err, tc.want)
+		}
+	}
+	if after, _ := statusOf(t, leader); after.Term != before.Term || after.Sum != before.Sum || len(after.Peers) != 2 {
+		t.Errorf("the refused had an effect: %+v, before %+v", after, before)
+	}
+
+	out, code := cli(t, "token", "create", "--url", leader.line.HTTP, "--ca", ca)
+	if code != 0 {
+		t.Fatal("no token")
+	}
+	short := strings.TrimSpace(out)
+	if _, code := cli(t, "token", "revoke", short, "--url", leader.line.HTTP, "--ca", ca); code != 0 {
+		t.Fatal("not revoked")
+	}
+	if _, err := client.Dial(t.Context(), client.Config{Addrs: []string{leader.line.Wire}, Token: short, TLS: trusting(t, ca)}); !client.IsCode(err, wire.CodeAuthInvalid) {
+		t.Errorf("a revoked token: %v", err)
+	}
+	leader.kill()
+	for _, want := range []string{"signed by unknown authority", "has expired"} {
+		if !strings.Contains(leader.log.String(), want) {
+			t.Errorf("the refusing node's log does not say %q", want)
+		}
+	}
+}
+
+// eventually waits for what another process is about to do.
+func eventually(ok func() bool) bool {
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		if ok() {
+			return true
+		}
+	}
+	return false
+}
+
+// TestCertificatesRotateUnderLoad: all certificates are replaced while writers write; no write is refused or lost, and
+// new connections see the new certificates.
+func TestCertificatesRotateUnderLoad(t *testing.T) {
+	nodes, au, token := secureThree(t)
+	leaderOf(t, nodes)
+	var addrs []string
+	for _, p := range nodes {
+		addrs = append(addrs, p.line.Wire)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	var mu sync.Mutex
+	acked := map[string]string{}
+	var wg sync.WaitGroup
+	for w := range 3 {
+		wg.Go(func() {
+			for i := 0; ctx.Err() == nil; i++ { // a connection for every few writes, so that handshakes meet the change
+				c, err := client.Dial(t.Context(), client.Config{Addrs: addrs, Token: token, TLS: trusting(t, au.path("ca.crt"))})
+				if err != nil {
+					t.Errorf("writer %d: %v", w, err)
+					return
+				}
+				for j := range 5 {
+					m := wire.NewRemember(fmt.Sprintf("writer %d memory %d.%d", w, i, j))
+					m.IdempotencyKey = client.NewKey()
+					rid, err := putOnce(t.Context(), c, m)
+					if err != nil {
+						t.Errorf("writer %d: %v", w, err)
+					}
+					mu.Lock()
+					acked[rid] = m.Text
+					mu.Unlock()
+				}
+				c.Close()
+			}
+		})
+	}
+	waitForWrites(t, &mu, acked, 50)
+	serials := map[string]string{}
+	for i := range nodes {
+		name, err := au.issue(uint32(i+1), []string{"127.0.0.1"}, time.Now().Add(-time.Hour), time.Now().Add(time.Hour))
+		if err != nil {
+			t.Fatal(err)
+		}
+		cert, err := tls.LoadX509KeyPair(au.path(name+".crt"), au.path(name+".key"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		serials[addrs[i]] = cert.Leaf.SerialNumber.String()
+	}
+	for addr, want := range serials {
+		if !eventually(func() bool { return shown(t, addr, au).SerialNumber.String() == want }) {
+			t.Errorf("%s goes on with its old certificate", addr)
+		}
+	}
+	waitForWrites(t, &mu, acked, 50)
+	nodes[0].kill() // and a member that comes back shows its new one to the others
+	nodes[0].launch()()
+	waitForWrites(t, &mu, acked, 50)
+	stop()
+	wg.Wait()
+	sameState(t, nodes)
+	for _, p := range nodes {
+		checkExport(t, p, token, acked)
+	}
+	t.Logf("%d writes acknowledged across the change", len(acked))
+}
+
+// shown is the certificate a port shows.
+func shown(t testing.TB, addr string, au *authority) *x509.Certificate {
+	t.Helper()
+	nc, err := tls.Dial("tcp", addr, trusting(t, au.path("ca.crt")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	return nc.ConnectionState().PeerCertificates[0]
+}
+
+func TestClusterInitMakesCertificates(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "c")
+	if _, code := cli(t, "cluster", "init", "--nodes", "3", "--dir", dir, "--tls"); code != 0 {
+		t.Fatal("init")
+	}
+	for _, name := range []string{"ca", "node1", "node2", "node3"} {
+		if st, err := os.Stat(filepath.Join(dir, "tls", name+".key")); err != nil || st.Mode().Perm() != 0o600 {
+			t.Errorf("%s.key: %v, %v", name, st, err)
+		}
+	}
+	if _, code := cli(t, "cluster", "cert", "--dir", filepath.Join(dir, "tls"), "--node-id", "2", "--host", "db2.example"); code != 0 {
+		t.Fatal("cert")
+	}
+	cert, err := tls.LoadX509KeyPair(filepath.Join(dir, "tls", "node2.crt"), filepath.Join(dir, "tls", "node2.key"))
+	if err != nil || cert.Leaf.VerifyHostname("db2.example") != nil || cert.Leaf.VerifyHostname("node-2.cairn") != nil {
+		t.Errorf("the new certificate: %v %v", cert.Leaf, err)
+	}
+}

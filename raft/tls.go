@@ -1,0 +1,66 @@
+package raft
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"time"
+
+	"github.com/cairndb/cairn/wire"
+)
+
+// Identity is the DNS name that the certificate of a member bears. Host names play no part on the peer port: a member
+// is who its certificate says, wherever it runs.
+func Identity(id uint32) string { return fmt.Sprintf("node-%d.cairn", id) }
+
+// identified says whether the certificate at the other end is the node's. A plain connection has none to compare.
+func identified(nc net.Conn, id uint32) error {
+	tc, ok := nc.(*tls.Conn)
+	if !ok {
+		return nil
+	}
+	certs := tc.ConnectionState().PeerCertificates
+	if len(certs) == 0 {
+		return errors.New("the peer showed no certificate")
+	}
+	if want := Identity(id); !slices.Contains(certs[0].DNSNames, want) {
+		return fmt.Errorf("the certificate is for %v, and node %d needs %s", certs[0].DNSNames, id, want)
+	}
+	return nil
+}
+
+// secure makes the handshake, and closes what fails it.
+func secure(ctx context.Context, tc *tls.Conn) (net.Conn, error) {
+	if err := tc.HandshakeContext(ctx); err != nil {
+		tc.Close()
+		var plain tls.RecordHeaderError
+		if errors.As(err, &plain) {
+			return nil, errors.New("tls: the peer does not speak it")
+		}
+		return nil, err
+	}
+	return tc, nil
+}
+
+// handshake secures an accepted connection; nil when it was refused. One that speaks no TLS is told so in a plain frame.
+func (s *server) handshake(raw net.Conn) net.Conn {
+	ctx, cancel := context.WithTimeout(s.n.ctx, earlyTimeout)
+	defer cancel()
+	tc := tls.Server(raw, s.n.cfg.ServerTLS)
+	err := tc.HandshakeContext(ctx)
+	if err == nil {
+		return tc
+	}
+	s.n.log.Warn("peer refused: no secure connection", "addr", raw.RemoteAddr(), "err", err)
+	var plain tls.RecordHeaderError
+	if errors.As(err, &plain) && plain.Conn != nil {
+		_ = raw.SetWriteDeadline(time.Now().Add(time.Second))
+		if b, err := wire.AppendPack(nil, wire.OpError, 0, &wire.Error{Code: wire.CodeInvalidPayload, Message: "this port speaks TLS"}, false); err == nil {
+			_, _ = raw.Write(b) // it is refused either way
+		}
+	}
+	return nil
+}
