@@ -1,0 +1,64 @@
+package extract
+
+import (
+	"strings"
+	"unicode"
+)
+
+func digits(w string) bool {
+	return w != "" && strings.IndexFunc(w, func(r rune) bool { return !unicode.IsDigit(r) }) < 0
+}
+
+// dateShape says whether a word is a date of digits: 2024-05-01, 1/5/2024, 01.05.2024.
+func dateShape(w string) bool {
+	for _, sep := range []string{"-", "/", "."} {
+		p := strings.Split(w, sep)
+		if len(p) == 3 && digits(p[0]) && digits(p[1]) && digits(p[2]) && (len(p[0]) == 4 || len(p[2]) == 4 || len(p[2]) == 2) &&
+			len(p[0]) <= 4 && len(p[1]) <= 2 && len(p[2]) <= 4 {
+			return true
+		}
+	}
+	return false
+}
+
+// date takes a date at i: of digits, or a month with a day or a year beside it.
+func (f *finder) date(i int) (name string, next int, ok bool) {
+	t := f.toks[i].text
+	if dateShape(t) {
+		return t, i + 1, true
+	}
+	at := func(j int) string {
+		if j < len(f.toks) {
+			return f.toks[j].text
+		}
+		return ""
+	}
+	month := func(w string) bool { return months[strings.ToLower(w)] && capital(w) }
+	switch {
+	case month(t) && dayNumber(at(i+1)) != "":
+		name, next = t+" "+dayNumber(at(i+1)), i+2
+	case dayNumber(t) != "" && month(at(i+1)):
+		name, next = at(i+1)+" "+dayNumber(t), i+2
+	case month(t) && year(at(i+1)):
+		return t + " " + at(i+1), i + 2, true
+	default:
+		return "", 0, false
+	}
+	if year(at(next)) {
+		return name + " " + at(next), next + 1, true
+	}
+	return name, next, true
+}
+
+func year(w string) bool { return len(w) == 4 && digits(w) && (w[0] == '1' || w[0] == '2') }
+
+// dayNumber is a day of a month without its ordinal ending; empty when the word is none.
+func dayNumber(w string) string {
+	for _, suffix := range []string{"st", "nd", "rd", "th"} {
+		w = strings.TrimSuffix(w, suffix)
+	}
+	if digits(w) && len(w) <= 2 && w != "0" && w != "00" {
+		return strings.TrimLeft(w, "0")
+	}
+	return ""
+}

@@ -1,0 +1,33 @@
+// Package extract finds what a text names: people, organisations, places, tools, handles, quoted terms, code
+// identifiers and dates. It is a pure function of the text and of Version, without a model and without a list of
+// the world's names: capitals, punctuation and a few words around them decide.
+//
+// What is found travels in the log entry of the memory, with the version that found it, so that replicas never
+// extract anything themselves and a better extractor changes no past. Change Version with every change of what is found.
+//
+//	runs of capitals   Alice Chen, San Francisco, Series A      person, place, organization or unknown
+//	known words, caps  Postgres, AWS, gRPC                      tech
+//	handles            @alice, alice@example.com, #launch       handle
+//	quoted terms       "blue book"                              term
+//	identifiers        parseRequest, snake_case, a/b/c.go       code
+//	dates              2024-05-01, March 3, 3 May 2025          date
+//
+// A capital at the beginning of a sentence says little: a lone word there counts only if it is no common one.
+package extract
+
+// Version numbers what this package finds.
+const Version = 1
+
+// Bounds, so that no text costs more than a little.
+const (
+	maxText     = 64 << 10 // bytes looked at
+	maxEntities = 48
+	maxNameLen  = 96
+	maxRun      = 5 // words of a name
+)
+
+// An Entity is a name in a text.
+type Entity struct {
+	Name string
+	Type string // person, organization, place, tech, handle, term, code, date or unknown
+}

@@ -1,0 +1,210 @@
+package extract
+
+import (
+	"slices"
+	"strings"
+)
+
+// Entities are what a text names, in order, each once.
+func Entities(text string) []Entity {
+	if len(text) > maxText {
+		text = text[:maxText]
+	}
+	f := finder{text: text, toks: tokens(text), seen: map[string]bool{}}
+	f.quoted()
+	for i := 0; i < len(f.toks) && len(f.found) < maxEntities; {
+		i = f.at(i)
+	}
+	return f.found
+}
+
+type finder struct {
+	text  string
+	toks  []token
+	found []Entity
+	seen  map[string]bool
+}
+
+func (f *finder) add(name, kind string) {
+	name = strings.TrimSpace(name)
+	if name == "" || len(name) > maxNameLen || f.seen[name] || len(f.found) >= maxEntities {
+		return
+	}
+	f.seen[name] = true
+	f.found = append(f.found, Entity{Name: name, Type: kind})
+}
+
+// at looks at the word at i and returns where to go on.
+func (f *finder) at(i int) int {
+	t := f.toks[i]
+	if name, next, ok := f.date(i); ok {
+		f.add(name, "date")
+		return next
+	}
+	low := strings.ToLower(t.text)
+	switch {
+	case strings.HasPrefix(t.text, "@") && alnum(t.text) >= 2, strings.HasPrefix(t.text, "#") && letters(t.text) >= 2,
+		strings.Contains(t.text, "@") && strings.Contains(t.text, ".") && !strings.HasPrefix(t.text, "@"):
+		f.add(t.text, "handle")
+	case tools[low]:
+		f.add(t.text, "tech")
+	case identifier(t.text) && !capitalRun(t.text):
+		f.add(t.text, "code")
+	case f.isName(i):
+		return f.run(i)
+	}
+	return i + 1
+}
+
+// capitalRun says whether a word is a name joined by dashes or slashes, like O'Brien-Smith or R&D.
+func capitalRun(w string) bool {
+	for p := range strings.FieldsFuncSeq(w, func(r rune) bool { return strings.ContainsRune("-'’&./", r) }) {
+		if !capital(p) {
+			return false
+		}
+	}
+	return !strings.ContainsAny(w, "_/") && !innerCapital(w)
+}
+
+func innerCapital(w string) bool {
+	for p := range strings.FieldsFuncSeq(w, func(r rune) bool { return strings.ContainsRune("-'’&.", r) }) {
+		if !shout(p) && len(p) > 1 && strings.ToLower(p[1:]) != p[1:] && !strings.HasPrefix(p, "Mc") && !strings.HasPrefix(p, "Mac") {
+			return true
+		}
+	}
+	return false
+}
+
+// isName says whether a word can be part of a name.
+func (f *finder) isName(i int) bool {
+	t := f.toks[i]
+	low := strings.ToLower(t.text)
+	return capital(t.text) && !months[low] && !weekdays[low] && (letters(t.text) > 0)
+}
+
+// run takes a run of capitalised words.
+func (f *finder) run(i int) int {
+	end := i + 1
+	for end < len(f.toks) && end-i < maxRun && f.toks[end].joined && !f.toks[end].sentence && !f.toks[end-1].own &&
+		(f.isName(end) || digits(f.toks[end].text) && projects[strings.ToLower(f.toks[i].text)]) {
+		end++
+	}
+	words := f.toks[i:end]
+	for len(words) > 0 && function[strings.ToLower(words[0].text)] {
+		words = words[1:]
+	}
+	for len(words) > 1 && function[strings.ToLower(words[len(words)-1].text)] && len(words[len(words)-1].text) > 1 {
+		words = words[:len(words)-1]
+	}
+	if len(words) > 1 && words[0].sentence && starters[strings.ToLower(words[0].text)] && !projects[strings.ToLower(words[0].text)] {
+		words = words[1:]
+	}
+	if len(words) == 0 || len(words) == 1 && f.common(words[0]) {
+		return end
+	}
+	names := make([]string, len(words))
+	for j, w := range words {
+		names[j] = w.text
+	}
+	name := strings.Join(names, " ")
+	if alnum(name) < 2 {
+		return end
+	}
+	f.add(name, f.kind(names, i))
+	return end
+}
+
+// common says whether a lone capitalised word is probably no name: it only begins a sentence.
+func (f *finder) common(t token) bool {
+	low := strings.ToLower(t.text)
+	if !t.sentence || shout(t.text) || t.own {
+		return false
+	}
+	return starters[low] || len(low) >= 6 && (strings.HasSuffix(low, "ing") || strings.HasSuffix(low, "tion") || strings.HasSuffix(low, "ly"))
+}
+
+func (f *finder) kind(names []string, i int) string {
+	first, last := strings.ToLower(names[0]), strings.ToLower(names[len(names)-1])
+	whole := strings.ToLower(strings.Join(names, ""))
+	switch {
+	case tools[first] && len(names) == 1:
+		return "tech"
+	case projects[first]:
+		return "project"
+	case organisations[last]:
+		return "organization"
+	case places[first] && len(names) == 1, places[whole], placeWords[last], places[last] && len(names) == 2:
+		return "place"
+	case len(names) == 1 && shout(names[0]):
+		return "tech"
+	case f.placed(i):
+		return "place"
+	case len(names) >= 2 && len(names) <= 3:
+		return "person"
+	}
+	return "unknown"
+}
+
+// placed says whether the words before say that somebody is, lives or goes there.
+func (f *finder) placed(i int) bool {
+	if i >= 1 && f.toks[i-1].text == "in" {
+		return true
+	}
+	return i >= 2 && placeBefore[strings.ToLower(f.toks[i-1].text)] && placeVerbs[strings.ToLower(f.toks[i-2].text)]
+}
+
+// quoted takes what stands between double quotes or backticks, if it is short.
+func (f *finder) quoted() {
+	for _, q := range [][2]string{{`"`, `"`}, {"“", "”"}, {"`", "`"}} {
+		rest := f.text
+		for range maxEntities {
+			_, after, ok := strings.Cut(rest, q[0])
+			if !ok {
+				break
+			}
+			inside, next, ok := strings.Cut(after, q[1])
+			if !ok {
+				break
+			}
+			rest = next
+			if n := len(strings.Fields(inside)); n >= 1 && n <= 6 && alnum(inside) >= 2 && len(inside) <= 64 && !strings.ContainsAny(inside, "\n") {
+				f.add(strings.Trim(inside, " .,;:!?"), "term")
+			}
+		}
+	}
+}
+
+// Link adds the entities that are known already and occur in a text, however they are written. known returns the names
+// of a folded form; it is asked for runs of up to four words.
+func Link(text string, found []Entity, known func(folded string) []string) []Entity {
+	if len(text) > maxText {
+		text = text[:maxText]
+	}
+	toks := tokens(text)
+	have := map[string]bool{}
+	for _, e := range found {
+		have[e.Name] = true
+	}
+	asked := map[string]bool{}
+	const maxAsked = 4096
+	for i := range toks {
+		var run []string
+		for j := i; j < len(toks) && j < i+4; j++ {
+			run = append(run, toks[j].text)
+			folded := strings.ToLower(strings.Join(run, " "))
+			if j == i && (function[folded] || starters[folded] || months[folded] || weekdays[folded] || alnum(folded) < 3) || asked[folded] {
+				continue
+			}
+			if asked[folded] = true; len(asked) > maxAsked || len(found) >= maxEntities {
+				return found
+			}
+			for _, name := range known(folded) {
+				if !have[name] && len(found) < maxEntities {
+					have[name] = true
+					found = append(found, Entity{Name: name})
+				}
+			}
+		}
+	}
+	return slices.Clip(found)
+}

@@ -1,0 +1,125 @@
+package extract
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// A token is a word of a text, with what stands before it.
+type token struct {
+	text     string
+	at, end  int
+	sentence bool // the first of its sentence
+	joined   bool // only a blank stands between it and the one before
+	own      bool // ended in 's, which text leaves out
+}
+
+// part says whether a rune may stand inside a word: identifiers, paths, addresses and handles stay whole.
+func part(r rune) bool {
+	return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.Is(unicode.Mn, r) || strings.ContainsRune("_'’-./@#:+&", r)
+}
+
+// tokens splits a text. Punctuation at a word's ends is no part of it.
+func tokens(s string) (out []token) {
+	first, blank := true, true
+	for at := 0; at < len(s); {
+		r, n := utf8.DecodeRuneInString(s[at:])
+		if !part(r) {
+			if strings.ContainsRune(".!?\n;:•", r) {
+				first = true
+			}
+			blank = blank && r == ' '
+			at += n
+			continue
+		}
+		end := at
+		for end < len(s) {
+			r, n := utf8.DecodeRuneInString(s[end:])
+			if !part(r) {
+				break
+			}
+			end += n
+		}
+		word := s[at:end]
+		core := strings.TrimLeft(word, "'’-./:+&")
+		start := at + len(word) - len(core)
+		trimmed := strings.TrimRight(core, "'’-./:&#@")
+		tail := core[len(trimmed):]
+		if trimmed != "" {
+			t := token{text: trimmed, at: start, end: start + len(trimmed), sentence: first, joined: blank && start == at && len(out) > 0}
+			for _, suffix := range []string{"'s", "’s"} {
+				if short, ok := strings.CutSuffix(t.text, suffix); ok && short != "" {
+					t.text, t.own = short, true
+				}
+			}
+			out = append(out, t)
+			first, blank = false, tail == ""
+		}
+		if strings.ContainsAny(tail, ".:") {
+			first = true
+		}
+		at = end
+	}
+	return out
+}
+
+// capital says whether a word begins with a capital letter.
+func capital(w string) bool {
+	r, _ := utf8.DecodeRuneInString(w)
+	return unicode.IsUpper(r)
+}
+
+// shout says whether a word is an acronym: two or more capitals, digits allowed, nothing small.
+func shout(w string) bool {
+	caps := 0
+	for _, r := range w {
+		switch {
+		case unicode.IsUpper(r):
+			caps++
+		case unicode.IsLower(r):
+			return false
+		}
+	}
+	return caps >= 2
+}
+
+func alnum(w string) (n int) {
+	for _, r := range w {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			n++
+		}
+	}
+	return n
+}
+
+// identifier says whether a word is a name in a program: it has an underscore, a slash or dots inside letters,
+// ends like a call, or changes from small to capital letters.
+func identifier(w string) bool {
+	if strings.Contains(w, "://") {
+		return true
+	}
+	if strings.ContainsAny(w, "_/") {
+		return alnum(w) >= 3 && letters(w) >= 2 && !strings.Contains(w, "//") && !dateShape(w)
+	}
+	if i := strings.IndexByte(w, '.'); i > 0 && i < len(w)-1 && letters(w[:i]) == i && letters(w[i+1:]) > 0 {
+		return true
+	}
+	small := false
+	for _, r := range w {
+		if small && unicode.IsUpper(r) {
+			return true
+		}
+		small = unicode.IsLower(r)
+	}
+	return false
+}
+
+func letters(w string) (n int) {
+	for _, r := range w {
+		if unicode.IsLetter(r) {
+			n++
+		}
+	}
+	return n
+}
