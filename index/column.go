@@ -126,7 +126,7 @@ func tokens(s string) (n uint32) {
 
 // touch takes over what changes without a change of the text.
 func (c *column) touch(m *oplog.Memory) {
-	c.Accessed, c.HalfLife, c.Importance, c.status = int64(m.Accessed), m.HalfLife, m.Importance, m.Status
+	c.Accessed, c.HalfLife, c.Importance, c.status, c.tier = int64(m.Accessed), m.HalfLife, m.Importance, m.Status, m.Tier
 }
 
 // add makes a row. A corrected text takes its predecessor's place in the session.

@@ -141,11 +141,11 @@ func (x *Index) Follow(ctx context.Context, batch []oplog.Outcome) error {
 		if o.Err != nil || o.Replayed {
 			continue
 		}
-		for _, op := range o.Entry.Ops {
+		for i, op := range o.Entry.Ops {
 			if _, ok := op.(*oplog.DropDB); ok {
 				dropped = true
 			}
-			for _, rid := range rows(op) {
+			for _, rid := range append(rows(op), o.Results[i].Rows...) {
 				if touched[o.Entry.DB] == nil {
 					touched[o.Entry.DB] = map[string]struct{}{}
 				}

@@ -180,6 +180,7 @@ func (a *applying) mention(m Mention, seq Seq, at Time) {
 	if !ok {
 		e = Entity{Name: m.Name, Type: "unknown", First: at}
 		a.stats.Entities++
+		a.put(tFolded, a.db, joinKey(Fold(m.Name), m.Name), nil)
 	}
 	if m.Type != "" && e.Type == "unknown" {
 		e.Type = m.Type

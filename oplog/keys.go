@@ -42,6 +42,20 @@ const (
 	tEventSession  tableID = 53 // workspace session → EventSession
 	tEventCount    tableID = 54 // "last" → event id; "workspace" workspace → EventCounts
 	tForeign       tableID = 42 // op id of a foreign peer → ""
+
+	tFolded        tableID = 80 // lower-case name 0 name → "": entities however they are written
+	tPast          tableID = 81 // time seq → "": when memories stopped being what they were
+	tConflict      tableID = 82 // id → ConflictRow
+	tConflictPair  tableID = 83 // the sides in order → conflict id
+	tConflictOrder tableID = 84 // status priority time id → conflict id
+	tConflictSide  tableID = 85 // side 0 conflict id
+	tTrigger       tableID = 86 // id → TriggerRow
+	tTriggerOrder  tableID = 87 // status time id → trigger id
+	tTriggerCool   tableID = 88 // cooldown key → trigger id, the newest
+	tPattern       tableID = 89 // key → Pattern
+	tMind          tableID = 90 // see the mind* keys
+	tFeedback      tableID = 91 // number → Judgement
+	tSessionPair   tableID = 92 // namespace client time id: every session, active or not
 )
 
 // tableNames are the bbolt bucket names, readable in any bbolt browser.
@@ -58,7 +72,20 @@ var tableNames = map[tableID][]byte{
 	tEvent: []byte("events"), tEventHash: []byte("events-by-hash"), tEventSummary: []byte("events-by-summary"),
 	tEventSession: []byte("event-sessions"), tEventCount: []byte("event-counts"),
 	tKey: []byte("keys"), tKeyExpiry: []byte("keys-by-expiry"), tForeign: []byte("foreign"),
+	tFolded: []byte("entities-folded"), tPast: []byte("past"), tConflict: []byte("conflicts"),
+	tConflictPair: []byte("conflicts-by-pair"), tConflictOrder: []byte("conflicts-in-order"),
+	tConflictSide: []byte("conflicts-by-side"), tTrigger: []byte("triggers"), tTriggerOrder: []byte("triggers-in-order"),
+	tTriggerCool: []byte("triggers-by-cooldown"), tPattern: []byte("patterns"), tMind: []byte("mind"),
+	tFeedback: []byte("feedback"), tSessionPair: []byte("sessions-by-pair"),
 }
+
+// The keys of tMind.
+var (
+	mindSelf        = []byte("self")        // Mind
+	mindPersonality = []byte("personality") // Personality
+	mindWeights     = []byte("weights")     // Weights
+	mindSettings    = []byte("settings")    // Settings
+)
 
 func be64(v uint64) []byte { return binary.BigEndian.AppendUint64(make([]byte, 0, 16), v) }
 

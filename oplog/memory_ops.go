@@ -50,6 +50,9 @@ type Correct struct {
 	Vector     Vector   `msgpack:"ve,omitempty"` // of the new text
 	Reason     string   `msgpack:"re,omitempty"`
 	At         Time     `msgpack:"at"`
+
+	Extractor uint8     `msgpack:"xv,omitempty"` // of the new text, as in Remember
+	Entities  []Mention `msgpack:"xe,omitempty"`
 }
 
 // Forget makes a memory invisible to every reader. It is never undone.
@@ -117,7 +120,6 @@ func (op *Remember) apply(a *applying) (Result, *Error) {
 	if err := a.joinSession(m, op.Session); err != nil {
 		return Result{}, err
 	}
-	a.putMemory(m)
 	key := seqKey(m.Seq)
 	a.put(tRID, a.db, []byte(m.RID), key)
 	a.put(tCreated, a.db, timeKey(m.Created, m.Seq), nil)
@@ -128,9 +130,8 @@ func (op *Remember) apply(a *applying) (Result, *Error) {
 	if len(op.Vector) > 0 {
 		a.put(tVector, a.db, key, op.Vector)
 	}
-	for _, e := range op.Entities {
-		a.mention(e, m.Seq, m.Created)
-	}
+	a.relink(m, op.Entities, op.Extractor, m.Created)
+	a.putMemory(m)
 	a.stats.Active++
 	return Result{ID: m.RID, Num: uint64(m.Seq), Changed: true}, nil
 }
@@ -145,9 +146,6 @@ func (op *Remember) memory() *Memory {
 	}
 	if m.Updated == 0 {
 		m.Updated = m.Created
-	}
-	for _, e := range op.Entities {
-		m.Entities = append(m.Entities, e.Name)
 	}
 	return m
 }
@@ -188,6 +186,7 @@ func (op *Correct) apply(a *applying) (Result, *Error) {
 	}
 	if op.Text != nil {
 		m.Text = *op.Text
+		a.relink(m, op.Entities, op.Extractor, op.At)
 		// The old vector speaks of the old text: without a new one the row has none.
 		if len(op.Vector) > 0 {
 			a.put(tVector, a.db, seqKey(m.Seq), op.Vector)
@@ -237,10 +236,7 @@ func (op *Forget) apply(a *applying) (Result, *Error) {
 	if err != nil {
 		return Result{ID: op.RID}, nil // not found is an answer, not a refusal
 	}
-	a.countStatus(m.Status, -1)
-	m.Status, m.Updated = Tombstoned, op.At
-	a.countStatus(m.Status, +1)
-	a.putMemory(m)
+	a.forget(m, op.At)
 	return Result{ID: op.RID, Num: uint64(m.Seq), Changed: true}, nil
 }
 

@@ -20,6 +20,12 @@ const (
 	KindAbandon      OpKind = 32
 	KindEvent        OpKind = 40
 	KindEventMark    OpKind = 41
+	KindCognition    OpKind = 70
+	KindResolve      OpKind = 71
+	KindTriggerMove  OpKind = 72
+	KindFeedback     OpKind = 73
+	KindSetSettings  OpKind = 74
+	KindPurge        OpKind = 75
 	KindCreateDB     OpKind = 80
 	KindDropDB       OpKind = 81
 	KindCreateToken  OpKind = 82
@@ -46,7 +52,7 @@ type family []struct {
 }
 
 // families is what this version can read.
-var families = []family{memoryFamily, graphFamily, sessionFamily, eventFamily, controlFamily, foreignFamily}
+var families = []family{memoryFamily, graphFamily, sessionFamily, eventFamily, mindFamily, controlFamily, foreignFamily}
 
 type kindInfo struct {
 	name string
@@ -71,6 +77,8 @@ type Result struct {
 	Num     uint64          `msgpack:"n,omitempty"`  // dense sequence, database number, count
 	Changed bool            `msgpack:"c,omitempty"`  // found, added, created: the state is not what it was
 	Session *SessionSummary `msgpack:"s,omitempty"`
+	Thought *Thought        `msgpack:"g,omitempty"`
+	Rows    []string        `msgpack:"r,omitempty"` // memories it touched that the operation itself does not name
 }
 
 // SessionSummary is what a session amounted to when it ended.

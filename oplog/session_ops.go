@@ -60,6 +60,7 @@ func (op *SessionStart) apply(a *applying) (Result, *Error) {
 	// The newest active session of a namespace is the last key of its prefix.
 	a.put(tActiveSession, a.db, append(joinKey(op.Namespace, ""), append(be64(uint64(op.At)), op.ID...)...), []byte(op.ID))
 	a.put(tSessionStart, a.db, append(be64(uint64(op.At)), op.ID...), nil)
+	a.put(tSessionPair, a.db, pairHistoryKey(op.Namespace, op.Client, op.At, op.ID), nil)
 	return Result{ID: op.ID, Changed: true}, nil
 }
 

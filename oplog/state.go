@@ -374,7 +374,8 @@ func (a *applying) putMemory(m *Memory) { write(a.txn, tMemory, a.db, seqKey(m.S
 func (a *applying) putRevision(m *Memory, reason string, at Time) {
 	key := binary.BigEndian.AppendUint32(seqKey(m.Seq), m.Revision)
 	write(a.txn, tRevision, a.db, key, &Revision{Number: m.Revision, Text: m.Text, Importance: m.Importance,
-		Valence: m.Valence, Certainty: m.Certainty, Metadata: m.Metadata, Reason: reason, Until: at})
+		Valence: m.Valence, Certainty: m.Certainty, Metadata: m.Metadata, From: m.since(), Reason: reason, Until: at})
+	a.put(tPast, a.db, timeKey(at, m.Seq), nil)
 }
 
 func (a *applying) countStatus(s Status, by int64) {

@@ -23,6 +23,10 @@ func Subject(op Op) string {
 		return op.Summary
 	case *EventMark:
 		return op.Summary
+	case *Resolve:
+		return op.ID
+	case *TriggerMove:
+		return op.ID
 	case *CreateDB:
 		return op.Name
 	case *DropDB:

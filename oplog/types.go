@@ -71,6 +71,7 @@ type Memory struct {
 	Revision     uint32   `msgpack:"rv,omitempty"` // how often it was corrected
 	Extractor    uint8    `msgpack:"xv,omitempty"`
 	Entities     []string `msgpack:"xe,omitempty"`
+	Merged       uint32   `msgpack:"mg,omitempty"` // made of so many others
 }
 
 // A Revision is what a memory was before a correction.
@@ -81,6 +82,7 @@ type Revision struct {
 	Valence    float64 `msgpack:"v"`
 	Certainty  float64 `msgpack:"c"`
 	Metadata   []byte  `msgpack:"m,omitempty"`
+	From       Time    `msgpack:"f,omitempty"` // since when it was so
 	Reason     string  `msgpack:"r,omitempty"` // of the correction that replaced it
 	Until      Time    `msgpack:"at"`
 }

@@ -1,0 +1,225 @@
+package oplog
+
+// Cognition is what THINK decided on a snapshot. Every part carries what it relied on; a part whose grounds are
+// gone by the time it is applied is dropped, the same on every replica, and the others stand.
+type Cognition struct {
+	Base        Index         `msgpack:"b"` // the snapshot's place in the log
+	At          Time          `msgpack:"at"`
+	Expired     []string      `msgpack:"x,omitempty"` // triggers whose time is over
+	Conflicts   []ConflictRow `msgpack:"c,omitempty"`
+	Bounds      []ClaimBound  `msgpack:"cb,omitempty"`
+	Merges      []Merge       `msgpack:"m,omitempty"`
+	Triggers    []TriggerRow  `msgpack:"t,omitempty"`
+	Patterns    []Pattern     `msgpack:"p,omitempty"`
+	Personality *Personality  `msgpack:"pe,omitempty"`
+	Weights     *Weights      `msgpack:"w,omitempty"`
+	Retier      []Retier      `msgpack:"r,omitempty"`
+	Outdated    []Grounds     `msgpack:"o,omitempty"` // memories whose tier's time is over
+	Cursor      Seq           `msgpack:"cu,omitempty"`
+	Last        bool          `msgpack:"l,omitempty"` // the round's last entry: it moves the time of the last THINK
+}
+
+// Grounds are a memory as a decision knew it.
+type Grounds struct {
+	RID      string `msgpack:"r"`
+	Revision uint32 `msgpack:"v,omitempty"`
+}
+
+// Merge makes one memory of several.
+type Merge struct {
+	Into    Remember  `msgpack:"i"`
+	Sources []Grounds `msgpack:"s"`
+}
+
+// ClaimBound ends a claim's validity where its successor's begins.
+type ClaimBound struct {
+	ID string  `msgpack:"id"`
+	To float64 `msgpack:"t"`
+}
+
+// Retier moves a memory to another tier.
+type Retier struct {
+	RID  string `msgpack:"r"`
+	From string `msgpack:"f"`
+	To   string `msgpack:"t"`
+}
+
+// Resolve settles a conflict: keep_a, keep_b, keep_both, merge (with Merged) or dismiss.
+type Resolve struct {
+	ID       string    `msgpack:"id"`
+	Strategy string    `msgpack:"s"`
+	Winner   string    `msgpack:"w,omitempty"` // overrides which side stays
+	Merged   *Remember `msgpack:"m,omitempty"`
+	Note     string    `msgpack:"n,omitempty"`
+	At       Time      `msgpack:"at"`
+}
+
+// TriggerMove takes a trigger a step through its life.
+type TriggerMove struct {
+	ID string        `msgpack:"id"`
+	To TriggerStatus `msgpack:"t"`
+	At Time          `msgpack:"at"`
+}
+
+// Feedback keeps a client's word on results, for learning.
+type Feedback struct {
+	Judgements []Judgement `msgpack:"j"`
+}
+
+// SetSettings replaces a database's policies.
+type SetSettings struct {
+	Settings Settings `msgpack:"s"`
+}
+
+// Purge erases memories created before a time: their texts, vectors and revisions too. It looks at no more than
+// purgeStep rows; Result.ID says where the next entry goes on, and is empty at the end.
+type Purge struct {
+	Before    Time   `msgpack:"b"`
+	Tier      string `msgpack:"t,omitempty"` // these filter when set
+	Owner     string `msgpack:"o,omitempty"`
+	Namespace string `msgpack:"n,omitempty"`
+	From      string `msgpack:"f,omitempty"` // the last entry's Result.ID
+	At        Time   `msgpack:"at"`
+}
+
+var mindFamily = family{
+	{KindCognition, "cognition", func() Op { return new(Cognition) }},
+	{KindResolve, "resolve", func() Op { return new(Resolve) }},
+	{KindTriggerMove, "trigger", func() Op { return new(TriggerMove) }},
+	{KindFeedback, "feedback", func() Op { return new(Feedback) }},
+	{KindSetSettings, "set_settings", func() Op { return new(SetSettings) }},
+	{KindPurge, "purge", func() Op { return new(Purge) }},
+}
+
+// Kind implements Op.
+func (*Cognition) Kind() OpKind { return KindCognition }
+
+// Kind implements Op.
+func (*Resolve) Kind() OpKind { return KindResolve }
+
+// Kind implements Op.
+func (*TriggerMove) Kind() OpKind { return KindTriggerMove }
+
+// Kind implements Op.
+func (*Feedback) Kind() OpKind { return KindFeedback }
+
+// Kind implements Op.
+func (*SetSettings) Kind() OpKind { return KindSetSettings }
+
+// Kind implements Op.
+func (*Purge) Kind() OpKind { return KindPurge }
+
+// apply takes the parts in a fixed order: what a part frees or takes, the later ones see.
+func (op *Cognition) apply(a *applying) (Result, *Error) {
+	if _, err := a.database(); err != nil {
+		return Result{}, err
+	}
+	t := &Thought{}
+	var rows []string
+	for _, id := range op.Expired {
+		if a.moveTrigger(id, TriggerExpired, op.At) {
+			t.Expired++
+		}
+	}
+	for i := range op.Conflicts {
+		if a.openConflict(op.Conflicts[i]) {
+			t.Conflicts++
+		}
+	}
+	for _, b := range op.Bounds {
+		a.boundClaim(b, op.At)
+	}
+	for i := range op.Merges {
+		done, err := a.merge(&op.Merges[i], op.At)
+		if err != nil {
+			return Result{}, err
+		}
+		if done {
+			t.Merged++
+			rows = append(rows, op.Merges[i].Into.RID)
+			for _, g := range op.Merges[i].Sources {
+				rows = append(rows, g.RID)
+			}
+		}
+	}
+	for _, r := range op.Retier {
+		if a.retier(r, op.At) {
+			t.Retiered++
+			rows = append(rows, r.RID)
+		}
+	}
+	for _, g := range op.Outdated {
+		if m, ok := a.stands(g); ok {
+			a.forget(m, op.At)
+			t.Forgotten++
+			rows = append(rows, g.RID)
+		}
+	}
+	for _, tr := range op.Triggers {
+		if a.addTrigger(tr) {
+			t.Triggers = append(t.Triggers, tr.ID)
+		}
+	}
+	for _, p := range op.Patterns {
+		if a.seePattern(p) {
+			t.PatternsNew++
+		} else {
+			t.PatternsUpdated++
+		}
+	}
+	a.learn(op, t)
+	return Result{Thought: t, Rows: rows, Changed: true}, nil
+}
+
+// learn keeps what a round says of the mind as a whole.
+func (a *applying) learn(op *Cognition, t *Thought) {
+	if op.Personality != nil {
+		write(a.txn, tMind, a.db, mindPersonality, op.Personality)
+		t.Personality = true
+	}
+	if w := op.Weights; w != nil {
+		old, _ := read[Weights](a.txn, tMind, a.db, mindWeights)
+		if w.Generation == old.Generation+1 { // learned from the weights that still stand
+			write(a.txn, tMind, a.db, mindWeights, w)
+			t.Weights = true
+		}
+	}
+	m, _ := read[Mind](a.txn, tMind, a.db, mindSelf)
+	if op.Cursor != 0 {
+		m.Cursor = op.Cursor
+	}
+	if op.Last {
+		m.LastThink, m.Base = max(m.LastThink, op.At), max(m.Base, op.Base)
+	}
+	write(a.txn, tMind, a.db, mindSelf, &m)
+}
+
+func (op *SetSettings) apply(a *applying) (Result, *Error) {
+	if _, err := a.database(); err != nil {
+		return Result{}, err
+	}
+	write(a.txn, tMind, a.db, mindSettings, &op.Settings)
+	return Result{Changed: true}, nil
+}
+
+// keepFeedback is how many judgements a database keeps, the newest.
+const keepFeedback = 2000
+
+func (op *Feedback) apply(a *applying) (Result, *Error) {
+	if _, err := a.database(); err != nil {
+		return Result{}, err
+	}
+	next := uint64(1)
+	a.scanBack(tFeedback, a.db, nil, func(k, _ []byte) bool {
+		next = beUint64(k) + 1
+		return false
+	})
+	for i := range op.Judgements {
+		write(a.txn, tFeedback, a.db, be64(next), &op.Judgements[i])
+		if next > keepFeedback {
+			a.del(tFeedback, a.db, be64(next-keepFeedback))
+		}
+		next++
+	}
+	return Result{Num: uint64(len(op.Judgements)), Changed: len(op.Judgements) > 0}, nil
+}

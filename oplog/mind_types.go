@@ -1,0 +1,165 @@
+package oplog
+
+// ConflictStatus is where a conflict is in its life.
+type ConflictStatus uint8
+
+// The conflict statuses. Numbers are stored, and order the lists.
+const (
+	ConflictOpen ConflictStatus = iota
+	ConflictResolved
+	ConflictDismissed
+)
+
+var conflictStatuses = [...]string{"open", "resolved", "dismissed"}
+
+func (s ConflictStatus) String() string { return conflictStatuses[min(s, ConflictDismissed)] }
+
+// Priority is how urgent a conflict is, the most urgent first.
+type Priority uint8
+
+// The priorities. Numbers are stored.
+const (
+	Critical Priority = iota
+	High
+	Medium
+	Low
+)
+
+func (p Priority) String() string {
+	return [...]string{"critical", "high", "medium", "low"}[min(p, Low)]
+}
+
+// A ConflictRow is a contradiction as the state holds it. A side is a memory's rid, or, where no memory tells of
+// it, "edge:" and an edge's id or "claim:" and a claim's.
+type ConflictRow struct {
+	ID         string         `msgpack:"id"`
+	Type       string         `msgpack:"t"` // identity_fact, preference, temporal, minor
+	Priority   Priority       `msgpack:"p"`
+	Status     ConflictStatus `msgpack:"s,omitempty"`
+	A          string         `msgpack:"a"`
+	B          string         `msgpack:"b"`
+	Entity     string         `msgpack:"e,omitempty"`
+	Relation   string         `msgpack:"r,omitempty"`
+	Namespace  string         `msgpack:"ns,omitempty"`
+	Reason     string         `msgpack:"re"`
+	Detected   Time           `msgpack:"at"`
+	DetectedBy uint32         `msgpack:"by,omitempty"` // node
+	Resolved   Time           `msgpack:"ra,omitempty"`
+	Strategy   string         `msgpack:"st,omitempty"`
+	Winner     string         `msgpack:"w,omitempty"`
+	Merged     string         `msgpack:"m,omitempty"` // rid that a merge made
+	Note       string         `msgpack:"n,omitempty"`
+}
+
+// TriggerStatus is where a trigger is in its life.
+type TriggerStatus uint8
+
+// The trigger statuses. Numbers are stored.
+const (
+	TriggerPending TriggerStatus = iota
+	TriggerDelivered
+	TriggerAcknowledged
+	TriggerActed
+	TriggerDismissed
+	TriggerExpired
+)
+
+var triggerStatuses = [...]string{"pending", "delivered", "acknowledged", "acted", "dismissed", "expired"}
+
+func (s TriggerStatus) String() string { return triggerStatuses[min(s, TriggerExpired)] }
+
+// A TriggerRow is something that deserves attention.
+type TriggerRow struct {
+	ID       string        `msgpack:"id"`
+	Type     string        `msgpack:"t"`
+	Urgency  float64       `msgpack:"u"`
+	Status   TriggerStatus `msgpack:"s,omitempty"`
+	Reason   string        `msgpack:"re"`
+	Action   string        `msgpack:"ac"`
+	Sources  []string      `msgpack:"sr,omitempty"`
+	Entity   string        `msgpack:"e,omitempty"`
+	Created  Time          `msgpack:"at"`
+	Expires  Time          `msgpack:"x"`
+	Cooldown string        `msgpack:"k"`  // one pending or delivered trigger a key within CoolFor
+	CoolFor  Time          `msgpack:"cf"` // a duration
+	Moved    Time          `msgpack:"mv,omitempty"`
+}
+
+// A Pattern is a regularity that THINK has seen.
+type Pattern struct {
+	Key         string   `msgpack:"k"` // what makes it the same pattern
+	Type        string   `msgpack:"t"`
+	Description string   `msgpack:"d"`
+	Confidence  float64  `msgpack:"c"`
+	Sources     []string `msgpack:"s,omitempty"`
+	Entities    []string `msgpack:"e,omitempty"`
+	First       Time     `msgpack:"f"`
+	Confirmed   Time     `msgpack:"l"`
+	Seen        uint64   `msgpack:"n"`
+}
+
+// Personality is what a database's memories make of their agent: four traits from 0 to 1.
+type Personality struct {
+	Attentiveness float64 `msgpack:"a"`
+	Depth         float64 `msgpack:"d"`
+	Energy        float64 `msgpack:"e"`
+	Warmth        float64 `msgpack:"w"`
+	Confidence    float64 `msgpack:"c"`
+	Runs          uint64  `msgpack:"r"`
+	Updated       Time    `msgpack:"at"`
+}
+
+// NeutralPersonality is that of a database nobody has thought about.
+var neutralPersonality = Personality{Attentiveness: .5, Depth: .5, Energy: .5, Warmth: .5}
+
+// Weights are how a database's recall weighs its signals, once it has learned from feedback.
+type Weights struct {
+	Sim          float64 `msgpack:"s"`
+	Decay        float64 `msgpack:"d"`
+	Recency      float64 `msgpack:"r"`
+	GateTau      float64 `msgpack:"g"`
+	AlphaImp     float64 `msgpack:"a"`
+	KeywordBoost float64 `msgpack:"k"`
+	Generation   uint64  `msgpack:"n"`
+}
+
+// A Judgement is a client's word on one result of a recall.
+type Judgement struct {
+	Query    string  `msgpack:"q"`
+	RID      string  `msgpack:"r"`
+	Relevant bool    `msgpack:"v"`
+	Score    float64 `msgpack:"s,omitempty"`
+	Rank     int     `msgpack:"k,omitempty"`
+	At       Time    `msgpack:"at"`
+}
+
+// Settings are a database's policies. Durations are in microseconds; zero switches a policy off.
+type Settings struct {
+	WorkingTTL   Time   `msgpack:"wt,omitempty"` // working memories are forgotten when this old
+	EpisodicTTL  Time   `msgpack:"et,omitempty"` // and episodic ones
+	PromoteAfter uint64 `msgpack:"pa,omitempty"` // accesses after which a memory goes up one tier
+	Consolidate  bool   `msgpack:"co,omitempty"` // background THINK may merge
+	QuietMind    bool   `msgpack:"qm,omitempty"` // no background THINK at all
+	Updated      Time   `msgpack:"at,omitempty"`
+}
+
+// Mind is what a database remembers of its own thinking.
+type Mind struct {
+	LastThink Time  `msgpack:"lt,omitempty"`
+	Base      Index `msgpack:"b,omitempty"`
+	Cursor    Seq   `msgpack:"c,omitempty"` // consolidation goes on behind it
+}
+
+// Thought says what Apply accepted of a round of cognition.
+type Thought struct {
+	Merged          uint32   `msgpack:"m,omitempty"`
+	Conflicts       uint32   `msgpack:"c,omitempty"`
+	Triggers        []string `msgpack:"t,omitempty"` // ids
+	Expired         uint32   `msgpack:"x,omitempty"`
+	PatternsNew     uint32   `msgpack:"pn,omitempty"`
+	PatternsUpdated uint32   `msgpack:"pu,omitempty"`
+	Personality     bool     `msgpack:"p,omitempty"`
+	Weights         bool     `msgpack:"w,omitempty"`
+	Retiered        uint32   `msgpack:"r,omitempty"`
+	Forgotten       uint32   `msgpack:"f,omitempty"`
+}
