@@ -48,6 +48,18 @@ func (s *Service) Correct(ctx context.Context, c Caller, rid string, n Correctio
 	}
 	op := &oplog.Correct{RID: rid, Text: n.Text, Importance: n.Importance, Valence: n.Valence, Certainty: n.Certainty, Merge: n.Merge,
 		Vector: oplog.MakeVector(n.Vector), Reason: n.Reason, At: oplog.At(time.Now())}
+	if n.Text != nil {
+		if op.Extractor, op.Entities, err = s.extract(c.DB, *n.Text); err != nil {
+			return 0, w, err
+		}
+		if len(op.Vector) == 0 {
+			vecs, err := s.embed(ctx, c.DB, []string{*n.Text})
+			if err != nil {
+				return 0, w, err
+			}
+			op.Vector = vecs[0]
+		}
+	}
 	w, err = s.write(ctx, c, write{scope: Write, ops: []oplog.Op{op}})
 	if err != nil {
 		return 0, w, err

@@ -58,15 +58,11 @@ func (s *Service) Remember(ctx context.Context, c Caller, key string, drafts ...
 	if key != "" {
 		w.digest = digestDrafts(drafts)
 	}
-	dim, err := s.dimension(c.DB)
+	ops, err := s.settleDrafts(ctx, c, drafts)
 	if err != nil {
 		return Remembered{}, err
 	}
-	for i := range drafts {
-		op, err := drafts[i].settle(time.Now(), dim)
-		if err != nil {
-			return Remembered{}, err
-		}
+	for _, op := range ops {
 		w.ops = append(w.ops, op)
 	}
 	out, err := s.write(ctx, c, w)

@@ -1,0 +1,59 @@
+package node
+
+import (
+	"context"
+
+	"github.com/cairndb/cairn/wire"
+)
+
+func (ss *session) think(ctx context.Context, m *wire.Think) (*wire.ThinkResult, error) {
+	a, err := ss.w.s.Think(ctx, ss.who(), ThinkRequest{Consolidate: m.RunConsolidation, Conflicts: m.RunConflictScan,
+		Patterns: m.RunPatternMining, Personality: m.RunPersonality, ConsolidationLimit: m.ConsolidationLimit})
+	if err != nil {
+		return nil, err
+	}
+	r := &wire.ThinkResult{ConflictsFound: int(a.Conflicts), ConsolidationCount: int(a.Merged), DurationMS: uint64(a.Took.Milliseconds()),
+		PatternsNew: int(a.PatternsNew), PatternsUpdated: int(a.PatternsUpdated), PersonalityUpdated: a.Personality, Triggers: []wire.Trigger{}}
+	for _, t := range a.Triggers {
+		sources := t.Sources
+		if sources == nil {
+			sources = []string{}
+		}
+		r.Triggers = append(r.Triggers, wire.Trigger{Reason: t.Reason, SourceRIDs: sources, SuggestedAction: t.Action, TriggerType: t.Type, Urgency: t.Urgency})
+	}
+	return r, nil
+}
+
+func (ss *session) conflicts(ctx context.Context, m *wire.Conflicts) (*wire.ConflictResult, error) {
+	rows, err := ss.w.s.Conflicts(ctx, ss.who(), ConflictQuery{Status: text(m.Status), Type: text(m.ConflictType), Entity: text(m.Entity), Limit: m.Limit}, Stale)
+	if err != nil {
+		return nil, err
+	}
+	r := &wire.ConflictResult{Conflicts: []wire.Conflict{}}
+	for _, c := range rows {
+		r.Conflicts = append(r.Conflicts, wire.Conflict{ConflictID: c.ID, ConflictType: c.Type, DetectedAt: c.Detected.Seconds(), DetectionReason: c.Reason,
+			Entity: orNil(c.Entity), MemoryA: c.A, MemoryB: c.B, Priority: c.Priority.String(), Status: c.Status.String()})
+	}
+	return r, nil
+}
+
+func (ss *session) resolve(ctx context.Context, m *wire.Resolve) (*wire.Resolved, error) {
+	_, _, err := ss.w.s.Resolve(ctx, ss.who(), Resolution{ID: m.ConflictID, Strategy: m.Strategy, Winner: text(m.WinnerRID),
+		NewText: text(m.NewText), Note: text(m.ResolutionNote)})
+	if err != nil {
+		return nil, err
+	}
+	return &wire.Resolved{ConflictID: m.ConflictID, Strategy: m.Strategy}, nil
+}
+
+func (ss *session) personality(ctx context.Context) (*wire.Personality, error) {
+	traits, err := ss.w.s.Personality(ctx, ss.who(), Stale)
+	if err != nil {
+		return nil, err
+	}
+	r := &wire.Personality{Traits: []wire.Trait{}}
+	for _, t := range traits {
+		r.Traits = append(r.Traits, wire.Trait{Name: t.Name, Score: t.Score})
+	}
+	return r, nil
+}
