@@ -122,10 +122,15 @@ func allFree(base, n int) bool {
 func startDev(t testing.TB) (*nodeProcess, string) {
 	t.Helper()
 	home := filepath.Join(t.TempDir(), "home")
+	return startDevIn(t, home), home
+}
+
+func startDevIn(t testing.TB, home string) *nodeProcess {
+	t.Helper()
 	p := &nodeProcess{t: t, args: []string{"dev", "--home", home, "--port-base", fmt.Sprint(freePorts(t, 6))}}
 	t.Cleanup(p.kill)
 	p.launch()()
-	return p, home
+	return p
 }
 
 // cli runs a command to its end.
