@@ -48,7 +48,7 @@ type benchWrite struct {
 }
 
 func (a *app) bench() *cobra.Command {
-	group := &cobra.Command{Use: "bench", Short: "Measure: write, recall"}
+	group := &cobra.Command{Use: "bench", Short: "Measure, compare, and soak"}
 	var b benchWrite
 	c := &cobra.Command{
 		Use: "write", Short: "Measure writes: every client waits for its answer before it writes again", Args: cobra.NoArgs,
@@ -64,7 +64,7 @@ With --addr it writes into that cluster, under the namespace "bench".`,
 	c.Flags().IntVar(&b.nodes, "nodes", 1, "without --addr: how many nodes to start, 1 or 3")
 	c.Flags().IntVar(&b.bytes, "bytes", 200, "length of a memory's text")
 	c.Flags().DurationVar(&b.length, "for", 5*time.Second, "how long each number of clients writes")
-	group.AddCommand(c, a.benchRecall())
+	group.AddCommand(c, a.benchRecall(), a.benchLoad(), a.benchCompare(), a.benchSoak())
 	return group
 }
 
