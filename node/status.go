@@ -230,3 +230,9 @@ func (s *Service) ChangeMembers(ctx context.Context, m MemberChange) (string, er
 	}
 	return msg, nil
 }
+
+// Leader is the node that leads, as far as this one knows.
+func (s *Service) Leader() (id uint32, ok bool) { return s.machine.leader() }
+
+// Applied is how far this node has come in the log.
+func (s *Service) Applied() oplog.Index { return s.machine.applied.get() }

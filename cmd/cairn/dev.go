@@ -47,7 +47,7 @@ func (l *logging) logger(w io.Writer) (*slog.Logger, error) {
 }
 
 func (a *app) dev() *cobra.Command {
-	var home string
+	var home, siftHome string
 	var base int
 	var l logging
 	c := &cobra.Command{
@@ -68,10 +68,11 @@ When it serves reads and writes it prints one JSON line on stdout. Everything el
 				}
 				cfg.Wire, cfg.HTTP, cfg.Cluster = loopback(base), loopback(base+1), loopback(base+3)
 			}
-			return a.runNode(c.Context(), setup{node: cfg, dev: true, base: base}, a.banner)
+			return a.runNode(c.Context(), setup{node: cfg, local: localConfig{siftConfig: siftConfig{Home: siftHome}}, dev: true, base: base}, a.banner)
 		},
 	}
 	c.Flags().StringVar(&home, "home", cmp.Or(os.Getenv("CAIRN_HOME"), defaultHome), "data directory")
+	c.Flags().StringVar(&siftHome, "sift-home", "", "directory of the SiftCoder sockets; HOME/run/siftcoder by default")
 	c.Flags().IntVar(&base, "port-base", 0, "wire on this port, gateway +1, cluster +3, stringd +4, Covenant's HTTP mirror +5")
 	l.flags(c)
 	return c

@@ -18,6 +18,7 @@ type localConfig struct {
 	Home          string   `toml:"home"`           // where their sockets and files are; HOME/run by default
 	Disable       []string `toml:"disable"`        // names of surfaces that are not opened
 	AllowShutdown *bool    `toml:"allow_shutdown"` // clients may stop the node; true by default
+	siftConfig
 }
 
 func (l localConfig) allowShutdown() bool { return l.AllowShutdown == nil || *l.AllowShutdown }
@@ -61,6 +62,7 @@ var surfaces = []struct {
 	open func(context.Context, *host) (func() error, error)
 }{
 	{"process", openProcess},
+	{"sift", openSift},
 }
 
 // openSurfaces opens them all, or none.

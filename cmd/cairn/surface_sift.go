@@ -1,0 +1,74 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/cairndb/cairn/local/sift"
+)
+
+// siftConfig is the part of [local] that is the SiftCoder surface's.
+type siftConfig struct {
+	Home        string            `toml:"sift_home"`        // what its clients call ~/.siftcoder; HOME/run/siftcoder by default
+	NS          string            `toml:"sift_ns"`          // SIFTCODER_NS, or default
+	Database    string            `toml:"sift_database"`    // default
+	Shared      *bool             `toml:"sift_shared"`      // workspaces see what other protocols stored; true by default
+	Workspaces  []string          `toml:"sift_workspaces"`  // directories that are served from the start
+	Names       map[string]string `toml:"sift_names"`       // "<ns>/<key>" = name: workspaces of one name share their memories
+	Transcripts string            `toml:"sift_transcripts"` // ~/.claude/projects
+}
+
+// openSift serves the workspaces of this host, each on its socket.
+func openSift(ctx context.Context, h *host) (func() error, error) {
+	c := h.local.siftConfig
+	home := cmp.Or(c.Home, filepath.Join(h.run, "siftcoder"))
+	if !h.fits("sift", filepath.Join(home, "control.sock.new")) {
+		return nil, nil
+	}
+	svc := h.node.Service()
+	cfg := sift.Config{Home: home, NS: cmp.Or(c.NS, os.Getenv("SIFTCODER_NS")), Memory: memory{svc, cmp.Or(c.Database, "default")},
+		Private: c.Shared != nil && !*c.Shared, Names: c.Names, Transcripts: c.Transcripts, AllowShutdown: h.local.allowShutdown(),
+		Logger: h.log.With("surface", "sift"), Cluster: func() sift.Cluster {
+			st := svc.RaftStatus()
+			cl := sift.Cluster{NodeID: h.line.NodeID, Role: strings.ToLower(st.State), Term: st.Term, CommitIndex: st.CommitIndex,
+				AppliedIndex: svc.Applied(), Peers: max(len(st.Members)-1, 0)}
+			if id, ok := svc.Leader(); ok {
+				cl.LeaderID = &id
+			}
+			return cl
+		}}
+	if h.dev {
+		cfg.Stop = h.stop
+	}
+	s, err := sift.Open(cfg)
+	if err != nil {
+		return nil, err
+	}
+	dirs := c.Workspaces
+	if h.dev {
+		cwd, err := os.Getwd()
+		if err == nil {
+			dirs = append([]string{cmp.Or(os.Getenv("SIFTCODER_WORKSPACE_CWD"), cwd)}, dirs...)
+		}
+	}
+	for _, dir := range dirs {
+		socket, err := serveWorkspace(ctx, s, dir)
+		if err != nil { // the others, and the node, run all the same
+			h.log.Warn("workspace not served", "surface", "sift", "path", dir, "err", err)
+			continue
+		}
+		h.line.Sift = cmp.Or(h.line.Sift, socket)
+	}
+	return s.Close, nil
+}
+
+func serveWorkspace(ctx context.Context, s *sift.Server, dir string) (string, error) {
+	w, err := sift.Find(ctx, dir, os.Getenv("SIFTCODER_SUBSPACE"))
+	if err != nil {
+		return "", err
+	}
+	return s.Serve(w)
+}

@@ -1,0 +1,298 @@
+package sift
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/cairndb/cairn/oplog"
+)
+
+// Tally is what a backfill or an import has come to.
+type Tally struct {
+	Source           string `json:"source"`
+	Scanned          int    `json:"scanned"`
+	Captured         int    `json:"captured"`
+	Skipped          int    `json:"skipped"`
+	SkippedDuplicate int    `json:"skippedDuplicate"`
+	Broken           int    `json:"broken"` // lines that could not be read
+	Errors           int    `json:"errors"`
+	FirstError       string `json:"firstError,omitempty"`
+	Running          bool   `json:"running,omitempty"`
+	Files            int    `json:"files"` // to be scanned
+}
+
+// A backfillRun is a replay of transcripts into a workspace. It outlives the client that asked for it, and a second
+// request joins the first.
+type backfillRun struct {
+	mu    sync.Mutex
+	tally Tally
+	err   error
+	done  chan struct{}
+}
+
+func (r *backfillRun) change(f func(*Tally)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	f(&r.tally)
+	r.tally.Skipped = r.tally.SkippedDuplicate
+}
+
+func (r *backfillRun) now() (Tally, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.tally, r.err
+}
+
+func (r *backfillRun) fail(err error) {
+	r.change(func(t *Tally) {
+		t.Errors++
+		t.FirstError = cmp.Or(t.FirstError, err.Error())
+	})
+}
+
+// run starts work for a workspace, unless there is some, and returns it.
+func (s *Server) run(key string, source string, work func(context.Context, *backfillRun) error) *backfillRun {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r := s.runs[key]; r != nil {
+		select {
+		case <-r.done:
+		default:
+			return r
+		}
+	}
+	r := &backfillRun{tally: Tally{Source: source, Running: true}, done: make(chan struct{})}
+	s.runs[key] = r
+	s.tasks.Go(func() {
+		err := work(s.ctx, r)
+		r.mu.Lock()
+		r.err, r.tally.Running = err, false
+		t := r.tally
+		r.mu.Unlock()
+		close(r.done)
+		s.log.Info("backfill done", "workspace", key, "source", source, "scanned", t.Scanned, "captured", t.Captured,
+			"duplicate", t.SkippedDuplicate, "broken", t.Broken, "errors", t.Errors, "complete", err == nil)
+	})
+	return r
+}
+
+// backfill replays transcripts and answers when it is done.
+func backfill(_ context.Context, c *call) (any, error) {
+	source := "transcripts"
+	if raw, ok := c.fields["source"]; ok && string(raw) != "null" {
+		s, isText := c.text("source")
+		if !isText {
+			s = string(raw)
+		}
+		source = s
+	}
+	if source != "transcripts" {
+		return nil, badRequest("unsupported backfill source: " + show(source))
+	}
+	const all = 1 << 30
+	limit, err := c.count("limit", all, all)
+	if err != nil {
+		return nil, err
+	}
+	per, err := c.count("perTranscriptLimit", all, all)
+	if err != nil {
+		return nil, err
+	}
+	job := *c // the request's bytes may go
+	job.fields = nil
+	own := c.flag("workspaceOnly", true)
+	r := c.s.run(c.w.Key, source, func(ctx context.Context, r *backfillRun) error { return job.replay(ctx, r, own, limit, per) })
+	<-r.done
+	return r.now()
+}
+
+// backfillRunState tells how far the workspace's backfill is: {"kind":"backfill_run"}.
+func backfillRunState(_ context.Context, c *call) (any, error) {
+	c.s.mu.Lock()
+	r := c.s.runs[c.w.Key]
+	c.s.mu.Unlock()
+	if r == nil {
+		return Tally{}, nil
+	}
+	t, _ := r.now()
+	return t, nil
+}
+
+// replay takes up transcripts, newest first.
+func (c *call) replay(ctx context.Context, r *backfillRun, own bool, limit, per int) error {
+	files := transcripts(c.s.cfg.Transcripts, c.w, own)
+	files = files[:min(len(files), limit)]
+	r.change(func(t *Tally) { t.Files = len(files) })
+	for i, f := range files {
+		if ctx.Err() != nil {
+			return badRequest("backfill stopped; ask again to go on")
+		}
+		r.change(func(t *Tally) { t.Scanned++ })
+		if err := c.transcript(ctx, r, f, per); err != nil {
+			if errors.Is(err, errStop) {
+				return err
+			}
+			r.fail(err)
+		}
+		if t, _ := r.now(); (i+1)%10 == 0 || i+1 == len(files) {
+			c.s.log.Info("backfill", "workspace", c.w.Key, "scanned", t.Scanned, "of", len(files), "captured", t.Captured, "duplicate", t.SkippedDuplicate)
+		}
+	}
+	return nil
+}
+
+// errStop ends a run: the rest of the work would fail as well. Asking again goes on where it stopped, for what is
+// stored already is known.
+const errStop = badRequest("the cluster takes no writes; ask again to go on")
+
+var notAlnum = regexp.MustCompile(`[^A-Za-z0-9]`)
+
+// transcripts finds the session files of a workspace, or of all, newest first.
+func transcripts(root string, w Workspace, own bool) []string {
+	var dirs []string
+	if own {
+		for _, p := range []string{w.Dir, w.Top} {
+			for _, enc := range []string{strings.ReplaceAll(p, "/", "-"), strings.NewReplacer("/", "-", ".", "-").Replace(p), notAlnum.ReplaceAllString(p, "-")} {
+				if p != "" && !slices.Contains(dirs, enc) {
+					dirs = append(dirs, enc)
+				}
+			}
+		}
+	} else {
+		entries, err := os.ReadDir(root)
+		if err != nil {
+			return nil
+		}
+		for _, e := range entries {
+			if e.IsDir() {
+				dirs = append(dirs, e.Name())
+			}
+		}
+	}
+	type file struct {
+		path string
+		at   time.Time
+	}
+	var all []file
+	for _, d := range dirs {
+		entries, err := os.ReadDir(filepath.Join(root, d))
+		if err != nil {
+			continue
+		}
+		for _, e := range entries {
+			if !e.Type().IsRegular() || filepath.Ext(e.Name()) != ".jsonl" {
+				continue // links out of the tree and pipes among them
+			}
+			if i, err := e.Info(); err == nil {
+				all = append(all, file{filepath.Join(root, d, e.Name()), i.ModTime()})
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b file) int { return cmp.Or(b.at.Compare(a.at), strings.Compare(a.path, b.path)) })
+	paths := make([]string, len(all))
+	for i, f := range all {
+		paths[i] = f.path
+	}
+	return paths
+}
+
+// A batch gathers observations for one entry.
+type batch struct {
+	c    *call
+	r    *backfillRun
+	obs  []*observation
+	size int
+}
+
+const (
+	batchFrames = 128
+	batchBytes  = 1 << 20
+)
+
+func (b *batch) add(ctx context.Context, o *observation) error {
+	if len(b.obs) > 0 && b.size+len(o.stamped) > batchBytes {
+		if err := b.flush(ctx); err != nil {
+			return err
+		}
+	}
+	b.obs = append(b.obs, o)
+	b.size += len(o.stamped)
+	if len(b.obs) < batchFrames {
+		return nil
+	}
+	return b.flush(ctx)
+}
+
+// flush proposes what is new of the batch as one entry. Events that others store meanwhile refuse it: then what is
+// left is proposed again. A write whose outcome is unknown is asked for again as well: what it stored is known by then.
+func (b *batch) flush(ctx context.Context) error {
+	defer func() { b.obs, b.size = nil, 0 }()
+	wait := 200 * time.Millisecond
+	for attempt := 0; len(b.obs) > 0; attempt++ {
+		fresh, err := b.fresh(ctx)
+		if err != nil {
+			return err
+		}
+		if attempt == 0 {
+			b.r.change(func(t *Tally) { t.SkippedDuplicate += len(b.obs) - len(fresh) })
+		} else {
+			// Those that are known only now came from this batch's earlier attempts.
+			b.r.change(func(t *Tally) { t.Captured += len(b.obs) - len(fresh) })
+		}
+		if b.obs = fresh; len(fresh) == 0 {
+			return nil
+		}
+		var ops []oplog.Op
+		for _, o := range fresh {
+			ops = append(ops, b.c.ops(o)...)
+		}
+		wctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+		_, _, err = b.c.s.cfg.Memory.Write(wctx, "", ops...)
+		cancel()
+		var known *oplog.Error
+		switch {
+		case err == nil:
+			b.r.change(func(t *Tally) { t.Captured += len(fresh) })
+			return nil
+		case errors.Is(err, oplog.ErrEventKnown):
+			continue
+		case errors.As(err, &known) && (known.Kind == oplog.Unavailable || known.Kind == oplog.UnknownOutcome || known.Kind == oplog.NotLeader),
+			errors.Is(err, context.DeadlineExceeded):
+		default:
+			return b.c.s.public("backfill", err)
+		}
+		if attempt >= 20 {
+			return errStop
+		}
+		select {
+		case <-time.After(wait):
+			wait = min(2*wait, 2*time.Second)
+		case <-ctx.Done():
+			return errStop
+		}
+	}
+	return nil
+}
+
+// fresh are the batch's observations that no event has, each once.
+func (b *batch) fresh(ctx context.Context) (fresh []*observation, err error) {
+	seen := map[string]bool{}
+	err = b.c.s.cfg.Memory.View(ctx, func(v *oplog.View, db oplog.DB) error {
+		for _, o := range b.obs {
+			if key := o.session + "\x00" + string(o.hash); !seen[key] && v.EventWith(db, b.c.ns, o.session, o.hash) == 0 {
+				seen[key] = true
+				fresh = append(fresh, o)
+			}
+		}
+		return nil
+	})
+	return fresh, err
+}

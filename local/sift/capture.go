@@ -1,0 +1,229 @@
+package sift
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io"
+	"maps"
+	"math"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/cairndb/cairn/local/redact"
+	"github.com/cairndb/cairn/oplog"
+)
+
+// An observation is one capture, redacted: nothing of what came in is kept beside it.
+type observation struct {
+	session, tool, source string
+	at                    oplog.Time
+	payload               any    // redacted
+	stamped               []byte // JSON of the payload with its source
+	hash                  []byte
+	tokens                uint64
+}
+
+const (
+	maxName = 512     // of session and tool
+	maxMs   = 8.64e15 // the largest time JavaScript knows
+	packed  = 1 << 10 // payloads over this are stored compressed
+)
+
+// captured is the reply to a capture.
+type captured struct {
+	ID        oplog.EventID `json:"id"`
+	TokensEst uint64        `json:"tokensEst"`
+	SummaryID oplog.Seq     `json:"summaryId"`
+	Duplicate bool          `json:"duplicate"`
+}
+
+// capture stores what a tool did, and its summary, in one entry.
+func capture(ctx context.Context, c *call) (any, error) {
+	o, err := c.observation()
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience(c.size))
+	defer cancel()
+	return c.s.store(ctx, c, o)
+}
+
+// patience is how long a write may take before its client is told: hooks wait for a second. Large ones take longer to
+// travel, and their senders know it.
+func patience(size int) time.Duration {
+	return 900*time.Millisecond + time.Duration(size>>20)*250*time.Millisecond
+}
+
+func (c *call) observation() (*observation, error) {
+	session, ok := c.text("sessionId")
+	if !ok || session == "" {
+		return nil, badRequest("capture: sessionId required")
+	}
+	tool, ok := c.text("tool")
+	if !ok || tool == "" {
+		return nil, badRequest("capture: tool required")
+	}
+	raw, ok := c.fields["payload"]
+	if !ok {
+		return nil, badRequest("capture: payload required")
+	}
+	ts, there, err := c.number("ts")
+	switch {
+	case err != nil || there && (ts < 0 || ts > maxMs):
+		return nil, badRequest("capture: ts must be a finite number >= 0")
+	case !there:
+		ts = float64(time.Now().UnixMilli())
+	}
+	source, _ := c.text("source")
+	var payload any
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	if err := d.Decode(&payload); err != nil {
+		return nil, badRequest("capture: payload is not JSON")
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, badRequest("capture: payload is not JSON")
+	}
+	return observe(session, tool, source, oplog.Time(math.Floor(ts))*1000, payload)
+}
+
+// observe redacts, stamps and hashes. What it returns is all that goes on.
+func observe(session, tool, source string, at oplog.Time, payload any) (*observation, error) {
+	o := &observation{session: redact.String(session), tool: redact.String(tool), source: redact.String(source), at: at}
+	if o.source == "" {
+		o.source = "claude-code"
+	}
+	if len(o.session) > maxName || len(o.tool) > maxName || len(o.source) > maxName {
+		return nil, badRequest("capture: sessionId, tool or source is too long")
+	}
+	o.payload = redact.JSON(payload)
+	stamped := map[string]any{}
+	if m, ok := o.payload.(map[string]any); ok {
+		maps.Copy(stamped, m)
+	} else {
+		stamped["value"] = o.payload
+	}
+	// The source is no part of what is hashed: a backfilled copy and a live one with the same content are one event.
+	delete(stamped, "_source")
+	content, err := encode(stamped)
+	if err != nil {
+		return nil, badRequest("capture: payload is not JSON")
+	}
+	sum := sha256.Sum256(content)
+	o.hash = sum[:]
+	stamped["_source"] = o.source
+	if o.stamped, err = encode(stamped); err != nil {
+		return nil, badRequest("capture: payload is not JSON")
+	}
+	o.tokens = (utf16Len(o.stamped) + 3) / 4
+	return o, nil
+}
+
+// utf16Len is a text's length as JavaScript counts it.
+func utf16Len(b []byte) (n uint64) {
+	for len(b) > 0 {
+		r, size := utf8.DecodeRune(b)
+		if n++; r > 0xFFFF {
+			n++
+		}
+		b = b[size:]
+	}
+	return n
+}
+
+// store proposes an observation, or finds the event that it is.
+func (s *Server) store(ctx context.Context, c *call, o *observation) (captured, error) {
+	if have, err := s.known(ctx, c.ns, o); err != nil || have.ID != 0 {
+		return have, err
+	}
+	ops := c.ops(o)
+	results, _, err := s.cfg.Memory.Write(ctx, "", ops...)
+	if errors.Is(err, oplog.ErrEventKnown) { // another client was faster
+		return s.known(ctx, c.ns, o)
+	}
+	if err != nil {
+		return captured{}, err
+	}
+	return captured{ID: oplog.EventID(results[0].Num), TokensEst: o.tokens, SummaryID: oplog.Seq(results[1].Num)}, nil
+}
+
+// known looks an observation up; ID 0 is none.
+func (s *Server) known(ctx context.Context, ns string, o *observation) (have captured, err error) {
+	err = s.cfg.Memory.View(ctx, func(v *oplog.View, db oplog.DB) error {
+		id := v.EventWith(db, ns, o.session, o.hash)
+		if id == 0 {
+			return nil
+		}
+		have = captured{ID: id, TokensEst: o.tokens, Duplicate: true}
+		if e, ok := v.Event(db, id); ok && e.Summary != "" {
+			if m, ok := v.Memory(db, e.Summary); ok {
+				have.SummaryID = m.Seq
+			}
+		}
+		return nil
+	})
+	return have, err
+}
+
+// ops are the event and its summary.
+func (c *call) ops(o *observation) []oplog.Op {
+	sum := summarize(o)
+	rid := oplog.NewID()
+	meta, err := encode(map[string]any{"sift": origin{Tool: o.tool, Session: o.session, Source: o.source, Hash: hex.EncodeToString(o.hash),
+		TokensIn: o.tokens, Confidence: sum.confidence}})
+	if err != nil {
+		panic("sift: metadata does not encode: " + err.Error())
+	}
+	event := &oplog.Event{Workspace: c.ns, Session: o.session, Tool: o.tool, Source: o.source, Hash: o.hash, Payload: o.stamped,
+		Tokens: o.tokens, Dir: c.w.Dir, At: o.at, Status: oplog.EventSummarized, Summary: rid}
+	if len(o.stamped) > packed {
+		if z := zip().EncodeAll(o.stamped, nil); len(z) < len(o.stamped) {
+			event.Payload, event.Packed = z, true
+		}
+	}
+	return []oplog.Op{event, &oplog.Remember{RID: rid, Text: sum.text, Type: "episodic", Importance: 0.5,
+		HalfLife: halfLife(o.tool).Seconds(), Certainty: sum.confidence, Namespace: c.ns, Domain: "general", Source: o.source,
+		Metadata: meta, Session: o.session, Created: o.at, Updated: oplog.At(time.Now())}}
+}
+
+// zip is shared: EncodeAll may be called from any goroutine.
+var zip = sync.OnceValue(func() *zstd.Encoder {
+	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(4))
+	if err != nil {
+		panic("sift: zstd writer: " + err.Error())
+	}
+	return e
+})
+
+// origin is what a summary's metadata says of its event.
+type origin struct {
+	Tool       string  `json:"tool"`
+	Session    string  `json:"session"`
+	Source     string  `json:"source"`
+	Hash       string  `json:"hash"`
+	TokensIn   uint64  `json:"tokensIn"`
+	Confidence float64 `json:"confidence"`
+}
+
+// halfLife is how soon what a tool did fades.
+func halfLife(tool string) time.Duration {
+	const day = 24 * time.Hour
+	switch tool {
+	case "Edit", "Write", "MultiEdit", "NotebookEdit":
+		return 30 * day
+	case "Read":
+		return 14 * day
+	case "Grep":
+		return 5 * day
+	case "Bash":
+		return 3 * day
+	}
+	return 7 * day
+}

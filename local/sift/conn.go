@@ -1,0 +1,200 @@
+package sift
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"time"
+
+	"github.com/cairndb/cairn/local/frame"
+)
+
+// How long a reply may take to leave, and what a client may still send meanwhile.
+const (
+	writeTimeout  = 30 * time.Second
+	lingerTimeout = time.Second
+	lingerBytes   = 64 << 20
+	largeRequest  = 1 << 20 // requests over this take turns: decoded they are many times their size
+)
+
+// serve reads one request, answers it and closes. Once the request is whole, nothing the client does stops the work.
+func (l *listener) serve(c *net.UnixConn) {
+	defer c.Close()
+	select {
+	case l.s.slots <- struct{}{}:
+		defer func() { <-l.s.slots }()
+	default:
+		reply(c, failure("too many connections"))
+		return
+	}
+	if !l.track(c) {
+		return
+	}
+	c.SetReadDeadline(time.Now().Add(l.s.cfg.IdleTimeout))
+	req, done, err := l.read(c)
+	l.untrack(c)
+	defer done()
+	switch {
+	case err == nil:
+	case errors.Is(err, io.EOF), errors.Is(err, os.ErrDeadlineExceeded):
+		return // nothing was asked, or not in time
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		reply(c, failure("incomplete frame"))
+		return
+	default:
+		var large *frame.TooLarge
+		if errors.As(err, &large) {
+			reply(c, failure(err.Error()))
+			linger(c)
+		}
+		return
+	}
+	start := time.Now()
+	a := l.answer(req)
+	for _, part := range a.parts {
+		reply(c, success(part))
+	}
+	if a.err != nil {
+		reply(c, failure(a.err.Error()))
+	} else if a.data != nil {
+		reply(c, success(a.data))
+	}
+	l.s.log.Debug("request answered", "surface", "sift", "kind", a.kind, "bytes", len(req), "ok", a.err == nil, "took", time.Since(start))
+	linger(c)
+	if a.then != nil {
+		a.then()
+	}
+}
+
+// read takes a whole request. done gives its room back.
+func (l *listener) read(c io.Reader) (req []byte, done func(), err error) {
+	done = func() {}
+	n, err := format.ReadHead(c)
+	if err != nil {
+		return nil, done, err
+	}
+	if n > largeRequest {
+		select {
+		case l.s.large <- struct{}{}:
+			done = func() { <-l.s.large }
+		case <-l.ctx.Done():
+			return nil, done, io.EOF
+		}
+	}
+	req, err = format.ReadBody(c, nil, n)
+	return req, done, err
+}
+
+// track remembers a connection whose request is not whole; false when the listener is closed.
+func (l *listener) track(c net.Conn) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.ctx.Err() != nil {
+		return false
+	}
+	l.conns[c] = struct{}{}
+	return true
+}
+
+func (l *listener) untrack(c net.Conn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.conns, c)
+}
+
+// reply sends one frame. A client that has gone is no error: its request has been done.
+func reply(c net.Conn, body []byte) {
+	c.SetWriteDeadline(time.Now().Add(writeTimeout))
+	var large *frame.TooLarge
+	if err := format.Write(c, body); errors.As(err, &large) {
+		_ = format.Write(c, failure(err.Error()))
+	}
+}
+
+// linger ends our side and takes in what is still coming. A socket closed with bytes unread would be reset, and the
+// client could lose the reply.
+func linger(c *net.UnixConn) {
+	if c.CloseWrite() != nil {
+		return
+	}
+	c.SetReadDeadline(time.Now().Add(lingerTimeout))
+	_, _ = io.CopyN(io.Discard, c, lingerBytes)
+}
+
+func success(data any) []byte {
+	b, err := encode(struct {
+		OK   bool `json:"ok"`
+		Data any  `json:"data"`
+	}{true, data})
+	if err != nil {
+		return failure("internal error")
+	}
+	return b
+}
+
+func failure(text string) []byte {
+	b, err := encode(struct {
+		OK    bool   `json:"ok"`
+		Error string `json:"error"`
+	}{false, text})
+	if err != nil {
+		panic("sift: a string does not encode: " + err.Error())
+	}
+	return b
+}
+
+// encode is JSON as the clients write it: without HTML's escapes.
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// Call is a client: one request, one reply. Its data comes back as it is, and a refusal as an error.
+func Call(ctx context.Context, socket string, request any) (json.RawMessage, error) {
+	body, err := encode(request)
+	if err != nil {
+		return nil, err
+	}
+	var d net.Dialer
+	c, err := d.DialContext(ctx, "unix", socket)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	stop := context.AfterFunc(ctx, func() { c.SetDeadline(time.Now()) })
+	defer stop()
+	if err := format.Write(c, body); err != nil {
+		return nil, err
+	}
+	b, err := format.Read(c, nil)
+	if err != nil {
+		return nil, fmt.Errorf("reply: %w", errors.Join(err, ctx.Err()))
+	}
+	var r struct {
+		OK    bool            `json:"ok"`
+		Data  json.RawMessage `json:"data"`
+		Error string          `json:"error"`
+	}
+	if err := json.Unmarshal(b, &r); err != nil {
+		return nil, fmt.Errorf("reply: %w", err)
+	}
+	if !r.OK {
+		return nil, &Refusal{r.Error}
+	}
+	return r.Data, nil
+}
+
+// Refusal is a daemon's ok:false.
+type Refusal struct{ Text string }
+
+func (r *Refusal) Error() string { return r.Text }

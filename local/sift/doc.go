@@ -1,0 +1,65 @@
+// Package sift speaks the SiftCoder memory daemon's protocol: hooks, command lines and MCP servers written for that
+// daemon find this one on their socket. What they capture is in the cluster's memory when they are answered, and a
+// summary of it can be found at once, here and through every other protocol.
+//
+// # Frames
+//
+//	+--------------------+----------------------------+
+//	| len  4 bytes, BE   | body, len bytes of JSON    |
+//	+--------------------+----------------------------+
+//
+// len counts the body alone and may be 16777216 at most; one more is refused from the four bytes, with
+// "frame too large: <len> > 16777216". A connection carries one request and its reply. The client may close its side
+// after the request, keep it open, or vanish: a request that has come in whole is done. After the reply the server ends
+// its side. A connection that has not brought a whole request after 30 seconds is dropped; a client that ends in the
+// middle of one is answered "incomplete frame". Bytes that are no UTF-8 become U+FFFD.
+//
+// Every reply is {"ok":true,"data":…} or {"ok":false,"error":"…"}. Names of fields are matched exactly; unknown fields
+// are passed over. No error repeats a payload or a query.
+//
+// # Requests
+//
+//	kind           fields                                        data
+//	capture        sessionId, tool, payload, ts?, source?        id, tokensEst, summaryId, duplicate
+//	search         query, k? (10, at most 1000)                  hits: id = summaryId, eventId, text, ts, score, recency, tool, sessionId
+//	timeline       nearId, window? (10, at most 1000)            before, near, after, rows
+//	get            ids                                           summaries, rows (the same)
+//	ping                                                         pong, pid, uptimeMs, nodeId, role
+//	status                                                       counts, namespace, workspace, cwd, backend, backends, config, cluster
+//	backfill       source?, limit?, perTranscriptLimit?,         source, scanned, captured, skipped, skippedDuplicate,
+//	               workspaceOnly? (true)                         broken, errors, firstError?
+//	shutdown                                                     ok, stopping
+//	drain          batch?                                        processed, errors, pending, backend
+//	summaries      limit? (20)                                   summaries, newest first
+//	why            nodeKind, nodeId, depth?                      edges, always empty
+//	stream_search  query, k?                                     frames {partial:{stage,hits}}, then {done:true}
+//	backfill_run                                                 how far the workspace's backfill or import is
+//	import_home    home                                          as backfill: takes over an earlier daemon's wal.ndjson
+//
+// Any other kind is answered "unknown request kind: <kind>" at once. Times are Unix milliseconds. Ids of summaries are
+// the records' dense numbers in the database, those of events a sequence of their own; neither is ever reused.
+//
+// # Capture
+//
+// In order: the payload, tool, session and source are redacted (package redact); an object payload gets _source, any
+// other becomes {"value":…,"_source":…}; the SHA-256 of the redacted payload with sorted keys and without _source says
+// what it is. One content is one event in a session: a repeat is answered with the first one's ids and stores nothing.
+// Event and summary are one entry of the log, so there is no event without its summary. A node that reaches no quorum
+// refuses within a second.
+//
+// # Workspaces
+//
+//	HOME/control.sock                     takes workspaces on: open {path}, workspaces, ping
+//	HOME/<ns>/run/<key>.sock              a workspace's socket, mode 0600
+//	HOME/<ns>/workspaces/<key>/run.pid    the pid of who serves it
+//	HOME/<ns>/workspaces/<key>/cwd        the directory it is for; served again at the next start
+//
+// key is the first 12 hex digits of the SHA-256 of the repository's top directory (the directory itself without one),
+// links resolved, followed by ":" and the subspace where SIFTCODER_SUBSPACE or .siftcoder/subspace names one. A socket
+// that answers ping under another live pid is left to it. One that another process has unlinked is made anew.
+//
+// A workspace's memories are in the namespace sift/<ns>/<key>, or sift/<name> when several share one. It sees them and
+// what other protocols stored, never another workspace's.
+//
+// The package knows the memory by a small interface. It writes nothing but the files above.
+package sift

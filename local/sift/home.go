@@ -1,0 +1,85 @@
+package sift
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"path/filepath"
+
+	"github.com/cairndb/cairn/oplog"
+)
+
+// importHome takes over what an earlier daemon left of this workspace in its write-ahead file:
+// {"kind":"import_home","home":DIR}, DIR being what it called ~/.siftcoder. Once more is harmless.
+func importHome(_ context.Context, c *call) (any, error) {
+	home, ok := c.text("home")
+	if !ok || home == "" {
+		return nil, badRequest("import_home: home required")
+	}
+	path := filepath.Join(home, c.s.cfg.NS, "workspaces", c.w.Key, "wal.ndjson")
+	job := *c
+	job.fields = nil
+	r := c.s.run(c.w.Key, "wal", func(ctx context.Context, r *backfillRun) error { return job.takeOver(ctx, r, path) })
+	<-r.done
+	return r.now()
+}
+
+// takeOver reads one write-ahead file: a JSON object a line. Torn and foreign lines are counted and passed over.
+func (c *call) takeOver(ctx context.Context, r *backfillRun, path string) error {
+	f, err := openRegular(path)
+	if err != nil {
+		return badRequest("import_home: " + reason(err))
+	}
+	defer f.Close()
+	r.change(func(t *Tally) { t.Files, t.Scanned = 1, 1 })
+	b := &batch{c: c, r: r}
+	in := bufio.NewReaderSize(f, 256<<10)
+	for n := 1; ; n++ {
+		raw, err := readLine(in)
+		if errors.Is(err, io.EOF) {
+			return b.flush(ctx)
+		}
+		if err != nil && !errors.Is(err, errLine) {
+			return err
+		}
+		o, ok := walLine(raw)
+		if !ok {
+			r.change(func(t *Tally) { t.Broken++ })
+			continue
+		}
+		if err := b.add(ctx, o); err != nil {
+			return err
+		}
+		if n%10_000 == 0 {
+			t, _ := r.now()
+			c.s.log.Info("import", "workspace", c.w.Key, "lines", n, "captured", t.Captured, "duplicate", t.SkippedDuplicate)
+		}
+	}
+}
+
+func walLine(raw []byte) (*observation, bool) {
+	var l struct {
+		TS        float64         `json:"ts"`
+		SessionID string          `json:"sessionId"`
+		Tool      string          `json:"tool"`
+		Payload   json.RawMessage `json:"payload"`
+	}
+	raw = bytes.ToValidUTF8(raw, []byte("\uFFFD"))
+	if json.Unmarshal(raw, &l) != nil || l.SessionID == "" || l.Tool == "" || len(l.Payload) == 0 || l.TS < 0 || l.TS > maxMs {
+		return nil, false
+	}
+	payload := value(l.Payload)
+	source := ""
+	if m, ok := payload.(map[string]any); ok {
+		source, _ = m["_source"].(string)
+		delete(m, "_source")
+		if inner, ok := m["value"]; ok && len(m) == 1 {
+			payload = inner
+		}
+	}
+	o, err := observe(l.SessionID, l.Tool, source, oplog.Time(l.TS)*1000, payload)
+	return o, err == nil
+}

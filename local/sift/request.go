@@ -1,0 +1,262 @@
+package sift
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/cairndb/cairn/local/redact"
+	"github.com/cairndb/cairn/oplog"
+)
+
+// An answer is what became of a request.
+type answer struct {
+	kind  string
+	parts []any // frames before the last
+	data  any
+	err   error
+	then  func() // done when the reply has left
+}
+
+// A call is a request on its way: the workspace, and its fields as they came. Names are matched exactly.
+type call struct {
+	s      *Server
+	w      Workspace
+	ns     string // namespace of the workspace's memories
+	fields map[string]json.RawMessage
+	size   int
+	out    *answer
+}
+
+// A handler answers one kind of request.
+type handler = func(context.Context, *call) (any, error)
+
+// kinds is the protocol at a glance: what a workspace's socket answers.
+func kinds() map[string]handler {
+	return map[string]handler{
+		"capture":       capture,
+		"search":        search,
+		"timeline":      timeline,
+		"get":           get,
+		"ping":          ping,
+		"status":        status,
+		"backfill":      backfill,
+		"shutdown":      shutdown,
+		"drain":         drain,
+		"summaries":     summaries,
+		"why":           why,
+		"stream_search": streamSearch,
+		"backfill_run":  backfillRunState, // ours
+		"import_home":   importHome,       // ours
+	}
+}
+
+// controls is what the control socket answers.
+func controls() map[string]handler {
+	return map[string]handler{
+		"ping":       ping,
+		"open":       open,
+		"workspaces": workspaces,
+	}
+}
+
+// answer decodes a request and runs it. Work begun is not stopped by the client's going.
+func (l *listener) answer(req []byte) *answer {
+	a := &answer{}
+	if !utf8.Valid(req) {
+		req = bytes.ToValidUTF8(req, []byte("\uFFFD"))
+	}
+	var any json.RawMessage
+	if err := json.Unmarshal(req, &any); err != nil {
+		a.err = errors.New("invalid json: " + jsonFault(err))
+		return a
+	}
+	c := &call{s: l.s, size: len(req), out: a}
+	if err := json.Unmarshal(any, &c.fields); err != nil || c.fields == nil {
+		a.err = errors.New("unknown request kind: undefined")
+		return a
+	}
+	table := l.s.controls
+	if l.workspace != nil {
+		table, c.w, c.ns = l.s.kinds, *l.workspace, l.workspace.namespace(l.s.cfg.NS)
+	}
+	kind := c.kind()
+	run := table[kind]
+	if run == nil {
+		a.err = fmt.Errorf("unknown request kind: %s", show(kind))
+		return a
+	}
+	a.kind = kind
+	a.data, a.err = run(l.s.ctx, c)
+	if a.err != nil {
+		a.err = l.s.public(kind, a.err)
+	}
+	return a
+}
+
+// kind is the discriminant as clients print it.
+func (c *call) kind() string {
+	raw, ok := c.fields["kind"]
+	if !ok {
+		return "undefined"
+	}
+	var s string
+	if json.Unmarshal(raw, &s) == nil && raw[0] == '"' {
+		return s
+	}
+	return string(raw)
+}
+
+// show is a client's own word in an error: short, and without what may be a secret.
+func show(s string) string {
+	s = redact.String(s)
+	if len(s) > 64 {
+		s = strings.ToValidUTF8(s[:64], "")
+	}
+	return s
+}
+
+// jsonFault says what is wrong with a text, and nothing of the text.
+func jsonFault(err error) string {
+	var at *json.SyntaxError
+	if errors.As(err, &at) {
+		return fmt.Sprintf("unexpected input at offset %d", at.Offset)
+	}
+	return "unexpected input"
+}
+
+// badRequest is an error of the client's: its text goes out as it is.
+type badRequest string
+
+func (b badRequest) Error() string { return string(b) }
+
+// public is what a client may know of an error. The rest is for the log.
+func (s *Server) public(kind string, err error) error {
+	var bad badRequest
+	var known *oplog.Error
+	switch {
+	case errors.As(err, &bad):
+		return bad
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		return errors.New("not enough voters answered in time; retry")
+	case errors.As(err, &known) && known.Kind != oplog.Internal && known.Kind != oplog.Corrupt:
+		return errors.New(known.Text)
+	}
+	s.log.Error("request failed", "surface", "sift", "kind", kind, "err", err)
+	return errors.New("internal error")
+}
+
+// text reads a string field; ok is false when it is missing or no string.
+func (c *call) text(name string) (s string, ok bool) {
+	raw := c.fields[name]
+	if len(raw) == 0 || raw[0] != '"' || json.Unmarshal(raw, &s) != nil {
+		return "", false
+	}
+	return s, true
+}
+
+// number reads a numeric field. A missing one, or null, is there=false; anything else that is no finite number is an error.
+func (c *call) number(name string) (n float64, there bool, err error) {
+	raw := c.fields[name]
+	if len(raw) == 0 || string(raw) == "null" {
+		return 0, false, nil
+	}
+	if json.Unmarshal(raw, &n) != nil || math.IsInf(n, 0) || math.IsNaN(n) {
+		return 0, true, badRequest(fmt.Sprintf("%s: %s must be a number", c.kind(), name))
+	}
+	return n, true, nil
+}
+
+// count reads an optional count: def without one, never below 0 or over the limit.
+func (c *call) count(name string, def, limit int) (int, error) {
+	n, there, err := c.number(name)
+	if err != nil || !there {
+		return def, err
+	}
+	return int(math.Max(0, math.Min(n, float64(limit)))), nil
+}
+
+// flag reads an optional boolean.
+func (c *call) flag(name string, def bool) bool {
+	switch string(c.fields[name]) {
+	case "true":
+		return true
+	case "false":
+		return false
+	}
+	return def
+}
+
+func ping(_ context.Context, c *call) (any, error) {
+	cl := c.s.cfg.Cluster()
+	return struct {
+		Pong     bool   `json:"pong"`
+		Pid      int    `json:"pid"`
+		UptimeMs int64  `json:"uptimeMs"`
+		NodeID   uint32 `json:"nodeId"`
+		Role     string `json:"role"`
+	}{true, os.Getpid(), time.Since(c.s.started).Milliseconds(), cl.NodeID, cl.Role}, nil
+}
+
+// shutdown replies first. A node by itself stops whole; a member of a cluster stops serving the workspace.
+func shutdown(_ context.Context, c *call) (any, error) {
+	if !c.s.cfg.AllowShutdown {
+		return nil, badRequest("shutdown is not allowed here")
+	}
+	c.out.then = func() {
+		if c.s.cfg.Stop != nil {
+			c.s.cfg.Stop()
+			return
+		}
+		if err := c.s.Stop(c.w.Key); err != nil {
+			c.s.log.Warn("workspace not closed cleanly", "key", c.w.Key, "err", err)
+		}
+	}
+	return struct {
+		OK       bool `json:"ok"`
+		Stopping bool `json:"stopping"`
+	}{true, true}, nil
+}
+
+// open takes a workspace on: {"kind":"open","path":DIR,"subspace":S?}.
+func open(ctx context.Context, c *call) (any, error) {
+	dir, ok := c.text("path")
+	if i, err := os.Stat(dir); !ok || err != nil || !i.IsDir() {
+		return nil, badRequest("open: path must be a directory of this host")
+	}
+	sub, _ := c.text("subspace")
+	w, err := Find(ctx, dir, sub)
+	if err != nil {
+		return nil, badRequest("open: path must be a directory of this host")
+	}
+	socket, err := c.s.Serve(w)
+	if err != nil {
+		return nil, badRequest(err.Error())
+	}
+	return Served{Namespace: c.s.cfg.NS, Key: w.Key, Dir: w.Dir, Socket: socket}, nil
+}
+
+// Served is a workspace and where it is served.
+type Served struct {
+	Namespace string `json:"namespace"`
+	Key       string `json:"workspace"`
+	Dir       string `json:"cwd"`
+	Socket    string `json:"socket"`
+}
+
+func workspaces(_ context.Context, c *call) (any, error) {
+	all := []Served{}
+	for _, w := range c.s.served() {
+		all = append(all, Served{c.s.cfg.NS, w.Key, w.Dir, c.s.cfg.socket(w.Key)})
+	}
+	return struct {
+		Workspaces []Served `json:"workspaces"`
+	}{all}, nil
+}

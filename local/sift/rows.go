@@ -1,0 +1,254 @@
+package sift
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"math"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/cairndb/cairn/oplog"
+)
+
+// A row is a summary as get and timeline show it. A memory that another protocol stored has no event.
+type row struct {
+	ID         oplog.Seq      `json:"id"`
+	EventID    *oplog.EventID `json:"eventId"`
+	TS         int64          `json:"ts"`
+	Model      string         `json:"model"`
+	PromptHash string         `json:"promptHash"`
+	Text       string         `json:"text"`
+	TokensIn   *uint64        `json:"tokensIn"`
+	TokensOut  uint64         `json:"tokensOut"`
+	Confidence float64        `json:"confidence"`
+	Tool       string         `json:"tool,omitempty"`
+	SessionID  string         `json:"sessionId,omitempty"`
+}
+
+func makeRow(v *oplog.View, db oplog.DB, m *oplog.Memory) row {
+	r := row{ID: m.Seq, TS: int64(m.Created) / 1000, Text: m.Text, TokensOut: uint64(utf8.RuneCountInString(m.Text)+3) / 4,
+		Confidence: m.Certainty, SessionID: m.Session, Model: m.Source}
+	if o, ok := originOf(m); ok {
+		r.Model, r.PromptHash, r.TokensIn, r.Tool, r.SessionID = model, promptHash, &o.TokensIn, o.Tool, o.Session
+		if id := v.EventOf(db, m.RID); id != 0 {
+			r.EventID = &id
+		}
+	}
+	return r
+}
+
+// originOf reads what a summary says of its event; ok is false for memories of other protocols.
+func originOf(m *oplog.Memory) (o origin, ok bool) {
+	if !strings.HasPrefix(m.Namespace, privatePrefix) {
+		return o, false
+	}
+	var meta struct {
+		Sift *origin `json:"sift"`
+	}
+	if json.Unmarshal(m.Metadata, &meta) != nil || meta.Sift == nil {
+		return o, false
+	}
+	return *meta.Sift, true
+}
+
+// sees says whether a memory is shown in the workspace: its own, and, unless the server is private, what other protocols
+// stored. Never another workspace's.
+func (c *call) sees(m *oplog.Memory) bool {
+	if m.Status == oplog.Tombstoned {
+		return false
+	}
+	return m.Namespace == c.ns || !c.s.cfg.Private && !strings.HasPrefix(m.Namespace, privatePrefix)
+}
+
+// foreignReach is how many records are looked at for memories of other protocols. The workspace's own are found by
+// their namespace, however many others lie between.
+const foreignReach = 4000
+
+// beside collects up to n visible records on one side of a number, nearest first.
+func (c *call) beside(v *oplog.View, db oplog.DB, from oplog.Seq, n int, back bool) []*oplog.Memory {
+	if n <= 0 {
+		return nil
+	}
+	var own, others []*oplog.Memory
+	take := func(s oplog.Seq) bool {
+		if m, ok := v.MemoryAt(db, s); ok && c.sees(m) {
+			own = append(own, m)
+		}
+		return len(own) < n
+	}
+	looked := 0
+	look := func(m *oplog.Memory) bool {
+		if looked++; m.Namespace != c.ns && c.sees(m) {
+			others = append(others, m)
+		}
+		return len(others) < n && looked < foreignReach
+	}
+	if back {
+		v.NamespaceBack(db, c.ns, from, take)
+	} else {
+		v.NamespaceFrom(db, c.ns, from+1, take)
+	}
+	if !c.s.cfg.Private {
+		if back {
+			v.MemoriesBack(db, from, look)
+		} else {
+			v.Memories(db, from+1, look)
+		}
+	}
+	all := append(own, others...)
+	slices.SortFunc(all, func(a, b *oplog.Memory) int {
+		if back {
+			a, b = b, a
+		}
+		return int(int64(a.Seq) - int64(b.Seq))
+	})
+	return all[:min(len(all), n)]
+}
+
+const maxWindow = 1000
+
+// timeline is what lies around a summary in the order of ids.
+func timeline(ctx context.Context, c *call) (any, error) {
+	near, there, err := c.number("nearId")
+	if err != nil || !there {
+		return nil, badRequest("timeline: nearId must be a number")
+	}
+	window, err := c.count("window", 10, maxWindow)
+	if err != nil {
+		return nil, err
+	}
+	out := struct {
+		Before []row `json:"before"`
+		Near   *row  `json:"near"`
+		After  []row `json:"after"`
+		Rows   []row `json:"rows"`
+	}{Before: []row{}, After: []row{}, Rows: []row{}}
+	// The place between two ids is that of the higher one: what is before it is below, what is after is not.
+	at := oplog.Seq(math.Ceil(math.Min(math.Max(near, 0), 1<<53)))
+	return &out, c.s.cfg.Memory.View(ctx, func(v *oplog.View, db oplog.DB) error {
+		if float64(at) == near {
+			if m, ok := v.MemoryAt(db, at); ok && c.sees(m) {
+				r := makeRow(v, db, m)
+				out.Near = &r
+			}
+		}
+		if at > 0 {
+			for _, m := range slices.Backward(c.beside(v, db, at, window, true)) {
+				out.Before = append(out.Before, makeRow(v, db, m))
+			}
+		}
+		from := at
+		if float64(at) != near && at > 0 {
+			from = at - 1
+		}
+		for _, m := range c.beside(v, db, from, window, false) {
+			out.After = append(out.After, makeRow(v, db, m))
+		}
+		out.Rows = append(out.Rows, out.Before...)
+		if out.Near != nil {
+			out.Rows = append(out.Rows, *out.Near)
+		}
+		out.Rows = append(out.Rows, out.After...)
+		return nil
+	})
+}
+
+const maxIDs = 10_000
+
+// get fetches summaries by their ids, ascending.
+func get(ctx context.Context, c *call) (any, error) {
+	const bad = badRequest("get: ids must be an array of integers")
+	raw := c.fields["ids"]
+	var numbers []json.Number
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	if len(raw) == 0 || raw[0] != '[' || d.Decode(&numbers) != nil || bytes.ContainsRune(raw, '"') {
+		return nil, bad
+	}
+	if len(numbers) > maxIDs {
+		return nil, badRequest("get: too many ids")
+	}
+	var ids []oplog.Seq
+	for _, n := range numbers {
+		f, err := n.Float64()
+		if err != nil || f != math.Trunc(f) {
+			return nil, bad
+		}
+		if f >= 1 && f < 1<<53 {
+			ids = append(ids, oplog.Seq(f))
+		}
+	}
+	slices.Sort(ids)
+	rows := []row{}
+	err := c.s.cfg.Memory.View(ctx, func(v *oplog.View, db oplog.DB) error {
+		for _, id := range slices.Compact(ids) {
+			if m, ok := v.MemoryAt(db, id); ok && c.sees(m) {
+				rows = append(rows, makeRow(v, db, m))
+			}
+		}
+		return nil
+	})
+	return struct {
+		Summaries []row `json:"summaries"`
+		Rows      []row `json:"rows"`
+	}{rows, rows}, err
+}
+
+// newest are the latest visible records, by time, then by id.
+func (c *call) newest(ctx context.Context, k int) (all []row, err error) {
+	err = c.s.cfg.Memory.View(ctx, func(v *oplog.View, db oplog.DB) error {
+		for _, m := range c.beside(v, db, 0, k, true) {
+			all = append(all, makeRow(v, db, m))
+		}
+		return nil
+	})
+	slices.SortStableFunc(all, func(a, b row) int { return newer(a.TS, b.TS, a.ID, b.ID) })
+	return all, err
+}
+
+func newer(ta, tb int64, a, b oplog.Seq) int {
+	switch {
+	case ta != tb:
+		return int(math.Copysign(1, float64(tb-ta)))
+	case a != b:
+		return int(math.Copysign(1, float64(int64(b)-int64(a))))
+	}
+	return 0
+}
+
+// summaries lists the newest.
+func summaries(ctx context.Context, c *call) (any, error) {
+	limit, err := c.count("limit", 20, maxWindow)
+	if err != nil {
+		return nil, err
+	}
+	type short struct {
+		ID         oplog.Seq      `json:"id"`
+		EventID    *oplog.EventID `json:"eventId"`
+		TS         string         `json:"ts"`
+		Model      string         `json:"model"`
+		Text       string         `json:"text"`
+		Confidence float64        `json:"confidence"`
+	}
+	all, err := c.newest(ctx, limit)
+	out := make([]short, len(all))
+	for i, r := range all {
+		out[i] = short{r.ID, r.EventID, time.UnixMilli(r.TS).UTC().Format("2006-01-02T15:04:05.000Z"), r.Model, r.Text, r.Confidence}
+		if utf8.RuneCountInString(r.Text) > maxSummary {
+			out[i].Text = string([]rune(r.Text)[:maxSummary]) + "..."
+		}
+	}
+	return struct {
+		Summaries []short `json:"summaries"`
+	}{out}, err
+}
+
+// why has nothing to say: there are no edges between events here.
+func why(context.Context, *call) (any, error) {
+	return struct {
+		Edges []any `json:"edges"`
+	}{[]any{}}, nil
+}

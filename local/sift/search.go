@@ -1,0 +1,110 @@
+package sift
+
+import (
+	"context"
+	"math"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/cairndb/cairn/index"
+	"github.com/cairndb/cairn/oplog"
+)
+
+// A hit is one answer to a search. ID and SummaryID are the same: clients give either to get and timeline.
+type hit struct {
+	ID        oplog.Seq      `json:"id"`
+	SummaryID oplog.Seq      `json:"summaryId"`
+	EventID   *oplog.EventID `json:"eventId"`
+	Text      string         `json:"text"`
+	TS        int64          `json:"ts"`
+	Score     float64        `json:"score"`
+	Recency   float64        `json:"recency"`
+	Tool      string         `json:"tool,omitempty"`
+	SessionID string         `json:"sessionId,omitempty"`
+}
+
+// Recency falls with age from 1 to a floor, so that an old answer is never buried for its age alone.
+const recencyFloor = 0.4
+
+func recency(now, ts int64, tool string) float64 {
+	age := float64(max(now-ts, 0))
+	return recencyFloor + (1-recencyFloor)*math.Exp(-age/float64(halfLife(tool).Milliseconds()))
+}
+
+const defaultK, maxK = 10, 1000
+
+func search(ctx context.Context, c *call) (any, error) {
+	hits, err := c.search(ctx)
+	return answerHits{hits}, err
+}
+
+type answerHits struct {
+	Hits []hit `json:"hits"`
+}
+
+func (c *call) search(ctx context.Context) ([]hit, error) {
+	query, ok := c.text("query")
+	if !ok {
+		return nil, badRequest("search: query required")
+	}
+	k, err := c.count("k", defaultK, maxK)
+	if err != nil || k == 0 {
+		return []hit{}, err
+	}
+	now := time.Now().UnixMilli()
+	hits := []hit{}
+	if strings.IndexFunc(query, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) < 0 {
+		all, err := c.newest(ctx, k)
+		for _, r := range all {
+			rec := recency(now, r.TS, r.Tool)
+			hits = append(hits, hit{r.ID, r.ID, r.EventID, r.Text, r.TS, rec, rec, r.Tool, r.SessionID})
+		}
+		return hits, err
+	}
+	q := index.Query{Text: query, K: k, Matched: true, Private: privatePrefix, Within: c.ns}
+	if c.s.cfg.Private {
+		q.Namespace = c.ns
+	}
+	found, _, err := c.s.cfg.Memory.Recall(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	err = c.s.cfg.Memory.View(ctx, func(v *oplog.View, db oplog.DB) error {
+		for _, f := range found {
+			r := makeRow(v, db, f.Memory)
+			hits = append(hits, hit{r.ID, r.ID, r.EventID, r.Text, r.TS, f.Score, recency(now, r.TS, r.Tool), r.Tool, r.SessionID})
+		}
+		return nil
+	})
+	slices.SortStableFunc(hits, func(a, b hit) int {
+		switch {
+		case a.Score > b.Score:
+			return -1
+		case a.Score < b.Score:
+			return 1
+		}
+		return newer(a.TS, b.TS, a.ID, b.ID)
+	})
+	return hits, err
+}
+
+// streamSearch is search in several frames: what was found, and that it is all.
+func streamSearch(ctx context.Context, c *call) (any, error) {
+	hits, err := c.search(ctx)
+	if err != nil {
+		return nil, err
+	}
+	type stage struct {
+		Stage string `json:"stage"`
+		Hits  []hit  `json:"hits"`
+	}
+	type partial struct {
+		Partial stage `json:"partial"`
+	}
+	c.out.parts = []any{partial{stage{"bm25", hits}}, partial{stage{"final", hits}}}
+	return struct {
+		Done bool `json:"done"`
+	}{true}, nil
+}

@@ -1,0 +1,227 @@
+package sift
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/cairndb/cairn/index"
+	"github.com/cairndb/cairn/local/frame"
+	"github.com/cairndb/cairn/oplog"
+)
+
+// Memory is the database behind the sockets. Writes reach a quorum before they return, from any node.
+type Memory interface {
+	Write(ctx context.Context, key string, ops ...oplog.Op) ([]oplog.Result, oplog.Index, error)
+	View(ctx context.Context, f func(*oplog.View, oplog.DB) error) error
+	Recall(ctx context.Context, q index.Query) ([]index.Hit, index.Info, error)
+}
+
+// Cluster is what status tells of the node's place.
+type Cluster struct {
+	NodeID       uint32      `json:"nodeId"`
+	Role         string      `json:"role"`
+	LeaderID     *uint32     `json:"leaderId"`
+	Term         uint64      `json:"term"`
+	CommitIndex  uint64      `json:"commitIndex"`
+	AppliedIndex oplog.Index `json:"appliedIndex"`
+	Peers        int         `json:"peers"`
+}
+
+// Config says what a server is. Home and Memory are required; a zero elsewhere means the default beside it.
+type Config struct {
+	Home          string            // what clients call ~/.siftcoder
+	NS            string            // default: the namespace below it
+	Memory        Memory            //
+	Cluster       func() Cluster    // nothing is told
+	Private       bool              // a workspace sees its own memories only, not those of other protocols
+	Names         map[string]string // workspaces that share memories: "<ns>/<key>" → name
+	Transcripts   string            // ~/.claude/projects: what backfill reads
+	AllowShutdown bool              // clients may stop what serves them
+	Stop          func()            // what a client's shutdown stops; only its workspace
+	MaxConns      int               // 2048, over all workspaces
+	IdleTimeout   time.Duration     // 30s, until a request is whole
+	Logger        *slog.Logger      // discards
+}
+
+func (c Config) withDefaults() Config {
+	c.NS = cmp.Or(c.NS, DefaultNS)
+	c.MaxConns = cmp.Or(c.MaxConns, 2048)
+	c.IdleTimeout = cmp.Or(c.IdleTimeout, 30*time.Second)
+	if c.Transcripts == "" {
+		if home, err := os.UserHomeDir(); err == nil {
+			c.Transcripts = filepath.Join(home, ".claude", "projects")
+		}
+	}
+	if c.Cluster == nil {
+		c.Cluster = func() Cluster { return Cluster{} }
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return c
+}
+
+// format is the protocol's framing.
+var format = frame.Format{Max: 16 << 20}
+
+// Server serves workspaces, each on a socket of its own, and the control socket.
+type Server struct {
+	cfg     Config
+	log     *slog.Logger
+	started time.Time
+	large   chan struct{} // one for each large request in memory
+	slots   chan struct{} // one for each connection
+
+	kinds, controls map[string]handler
+
+	ctx    context.Context // ends when the server closes
+	cancel context.CancelFunc
+	tasks  sync.WaitGroup
+
+	mu      sync.Mutex
+	serving map[string]*listener // by workspace key; "" is the control socket
+	runs    map[string]*backfillRun
+	closing bool
+}
+
+// Open makes the directories and listens on the control socket. Workspaces that were served before are served again.
+func Open(cfg Config) (*Server, error) {
+	cfg = cfg.withDefaults()
+	if err := CheckNS(cfg.NS); err != nil {
+		return nil, err
+	}
+	s := &Server{cfg: cfg, log: cfg.Logger, started: time.Now(), large: make(chan struct{}, 3),
+		slots: make(chan struct{}, cfg.MaxConns), serving: map[string]*listener{}, runs: map[string]*backfillRun{}, kinds: kinds(), controls: controls()}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	for _, dir := range []string{cfg.Home, cfg.base(), filepath.Join(cfg.base(), "run"), filepath.Join(cfg.base(), "workspaces")} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil, err
+		}
+	}
+	l, err := s.listen(Control(cfg.Home), nil)
+	if err != nil {
+		return nil, fmt.Errorf("control socket: %w", err)
+	}
+	s.serving[""] = l
+	s.reopen()
+	return s, nil
+}
+
+// reopen serves the workspaces that an earlier run took on. One that cannot be served is logged.
+func (s *Server) reopen() {
+	entries, err := os.ReadDir(filepath.Join(s.cfg.base(), "workspaces"))
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		dir, err := os.ReadFile(s.cfg.files(e.Name(), fileDir))
+		if err != nil {
+			continue // not one of ours
+		}
+		w := Workspace{Key: e.Name(), Dir: strings.TrimSpace(string(dir))}
+		w.Top = w.Dir
+		if found, err := Find(s.ctx, w.Dir, ""); err == nil {
+			w.Top = found.Top
+		}
+		if _, err := s.Serve(w); err != nil {
+			s.log.Warn("workspace not served", "key", w.Key, "err", err)
+		}
+	}
+}
+
+// The files of a workspace's directory.
+const (
+	filePid  = "run.pid"
+	filePort = "http.port"
+	fileDir  = "cwd" // ours: the directory it is for
+)
+
+// Serve listens on a workspace's socket and returns its path. A workspace that is served already is left as it is.
+func (s *Server) Serve(w Workspace) (socket string, err error) {
+	socket = s.cfg.socket(w.Key)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closing {
+		return "", errors.New("the server is closing")
+	}
+	if s.serving[w.Key] != nil {
+		return socket, nil
+	}
+	if name := s.cfg.Names[s.cfg.NS+"/"+w.Key]; name != "" {
+		w.Name = name
+	}
+	if err := s.guard(w.Key, socket); err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(filepath.Dir(s.cfg.files(w.Key, filePid)), 0o700); err != nil {
+		return "", err
+	}
+	if err := os.WriteFile(s.cfg.files(w.Key, fileDir), []byte(w.Dir+"\n"), 0o600); err != nil {
+		return "", err
+	}
+	l, err := s.listen(socket, &w)
+	if err != nil {
+		return "", err
+	}
+	if err := os.WriteFile(s.cfg.files(w.Key, filePid), fmt.Appendf(nil, "%d\n", os.Getpid()), 0o600); err != nil {
+		return "", errors.Join(err, l.close())
+	}
+	s.serving[w.Key] = l
+	s.log.Info("workspace served", "key", w.Key, "socket", socket)
+	return socket, nil
+}
+
+// Stop ends the service of one workspace and removes its files.
+func (s *Server) Stop(key string) error {
+	s.mu.Lock()
+	l := s.serving[key]
+	delete(s.serving, key)
+	s.mu.Unlock()
+	if l == nil || key == "" {
+		return nil
+	}
+	return l.close()
+}
+
+// Close stops listening, finishes the requests it has, and removes the sockets.
+func (s *Server) Close() error {
+	s.mu.Lock()
+	s.closing = true
+	var errs []error
+	for _, l := range s.serving {
+		errs = append(errs, l.close())
+	}
+	clear(s.serving)
+	s.mu.Unlock()
+	grace := time.AfterFunc(closeGrace, s.cancel)
+	s.tasks.Wait()
+	grace.Stop()
+	s.cancel()
+	return errors.Join(errs...)
+}
+
+// closeGrace is how long requests may go on after Close.
+const closeGrace = 2 * time.Second
+
+// served are the workspaces by key.
+func (s *Server) served() []Workspace {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []Workspace
+	for _, l := range s.serving {
+		if l.workspace != nil {
+			all = append(all, *l.workspace)
+		}
+	}
+	slices.SortFunc(all, func(a, b Workspace) int { return strings.Compare(a.Key, b.Key) })
+	return all
+}

@@ -1,0 +1,260 @@
+package sift
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// model names how summaries are made. They are cut out of the payload, by rules: no network, the same everywhere.
+const model = "extractive-v1"
+
+// promptHash stands where another summariser's prompt is named.
+var promptHash = func() string {
+	h := sha256.Sum256([]byte(model))
+	return hex.EncodeToString(h[:])
+}()
+
+// maxSummary bounds a summary, in characters.
+const maxSummary = 240
+
+type summary struct {
+	text       string
+	confidence float64
+}
+
+// templates say what a known tool did. An empty answer falls back to the payload's own words.
+var templates = map[string]func(in, out any) string{
+	"Read": func(in, out any) string {
+		return join("Read", field(in, "file_path", "path"), telling(out, declaration))
+	},
+	"Write": func(in, out any) string {
+		return join("Wrote", field(in, "file_path", "path"), names(field(in, "content")))
+	},
+	"Edit": func(in, out any) string {
+		return join("Edited", field(in, "file_path", "path"), changed(field(in, "old_string"), field(in, "new_string")))
+	},
+	"Bash": func(in, out any) string { return join("Ran", field(in, "command"), telling(out, failureLine)) },
+	"Grep": func(in, out any) string { return found(in, out) },
+	"Glob": func(in, out any) string { return found(in, out) },
+}
+
+// summarize makes one line of an observation: what was done, to what, and the most telling line of what came back.
+func summarize(o *observation) summary {
+	in, out := o.payload, any(nil)
+	if m, ok := o.payload.(map[string]any); ok {
+		if i, ok := m["tool_input"]; ok {
+			in, out = i, m["tool_response"]
+		}
+	}
+	s := summary{confidence: 0.8}
+	if t := templates[o.tool]; t != nil {
+		s.text = t(in, out)
+	}
+	if o.tool == "Notification" {
+		s.text = field(o.payload, "message")
+	}
+	if s.text == "" {
+		s.confidence = 0.5
+		if w := words(o.payload); w != "" {
+			s.text = o.tool + ": " + w
+		}
+	}
+	if s.text = oneLine(s.text, maxSummary); s.text == "" {
+		s.confidence = 0.2
+		s.text = oneLine(o.tool+" call", maxSummary)
+	}
+	return s
+}
+
+// join is "verb subject: detail". Without a subject there is nothing to say.
+func join(verb, subject, detail string) string {
+	subject, detail = oneLine(subject, 160), oneLine(detail, maxSummary)
+	switch {
+	case subject == "":
+		return ""
+	case detail == "":
+		return verb + " " + subject
+	}
+	return verb + " " + subject + ": " + detail
+}
+
+// field is the first of an object's fields that is text.
+func field(v any, keys ...string) string {
+	m, _ := v.(map[string]any)
+	for _, k := range keys {
+		if s, ok := m[k].(string); ok && s != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+// lines are the lines of all text in a value, the first few hundred of them.
+func lines(v any) (all []string) {
+	const enough = 400
+	walk(v, func(s string) bool {
+		for l := range strings.Lines(s) {
+			if l = strings.TrimSpace(strings.ToValidUTF8(l, "")); l != "" {
+				all = append(all, l)
+			}
+			if len(all) >= enough {
+				return false
+			}
+		}
+		return true
+	})
+	return all
+}
+
+// walk visits a value's strings, those of objects by key, until f says stop.
+func walk(v any, f func(string) bool) bool {
+	switch v := v.(type) {
+	case string:
+		return f(v)
+	case []any:
+		for _, x := range v {
+			if !walk(x, f) {
+				return false
+			}
+		}
+	case map[string]any:
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			if !walk(v[k], f) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+var (
+	declaration = regexp.MustCompile(`^(?:\d+[\s→|:]+)?\s*(?:#{1,6} \S|(?:pub |export |default |async |public |private |static )*(?:func|def|class|type|struct|interface|enum|fn|function|const|package|module|trait|impl)\b)`)
+	failureLine = regexp.MustCompile(`(?i)\b(?:error|fail(?:ed|ure)?|panic|fatal|exception|denied|refused|cannot|not found|undefined|timeout|traceback|conflict)\b`)
+	identifier  = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]{2,}`)
+	declares    = regexp.MustCompile(`(?m)^\s*(?:pub |export |default |async |public |private |static )*(?:func|def|class|type|struct|interface|enum|fn|function|const)\s+(?:\([^)\n]*\)\s*)?([A-Za-z_][A-Za-z0-9_]*)`)
+)
+
+// telling is the first line that matches; without one the last line of a command's output, the first of anything else.
+func telling(v any, want *regexp.Regexp) string {
+	all := lines(v)
+	for _, l := range all {
+		if want.MatchString(l[:min(len(l), 2000)]) {
+			return l
+		}
+	}
+	switch {
+	case len(all) == 0:
+		return ""
+	case want == failureLine:
+		return all[len(all)-1]
+	}
+	return all[0]
+}
+
+// names are what a text declares; its first line when that is nothing.
+func names(content string) string {
+	content = content[:min(len(content), 256<<10)]
+	var found []string
+	for _, m := range declares.FindAllStringSubmatch(content, 24) {
+		if !slices.Contains(found, m[1]) {
+			found = append(found, m[1])
+		}
+	}
+	if len(found) > 0 {
+		return strings.Join(found, ", ")
+	}
+	return telling(content, declaration)
+}
+
+// changed is the identifiers that went and came; the first lines when there are none.
+func changed(old, new string) string {
+	set := func(s string) map[string]bool {
+		m := map[string]bool{}
+		for _, w := range identifier.FindAllString(s[:min(len(s), 64<<10)], 4000) {
+			m[w] = true
+		}
+		return m
+	}
+	was, is := set(old), set(new)
+	only := func(text string, other map[string]bool) string {
+		var out []string
+		for _, w := range identifier.FindAllString(text[:min(len(text), 64<<10)], 4000) {
+			if !other[w] && !slices.Contains(out, w) && len(out) < 8 {
+				out = append(out, w)
+			}
+		}
+		return strings.Join(out, " ")
+	}
+	gone, come := only(old, is), only(new, was)
+	if gone == "" && come == "" {
+		gone, come = oneLine(firstOf(old), 90), oneLine(firstOf(new), 90)
+	}
+	if gone == "" && come == "" {
+		return ""
+	}
+	return gone + " → " + come
+}
+
+func firstOf(s string) string {
+	for l := range strings.Lines(s) {
+		if l = strings.TrimSpace(l); l != "" {
+			return l
+		}
+	}
+	return ""
+}
+
+// found is a search's line: what for, where, how much, and the first of it.
+func found(in, out any) string {
+	pattern := field(in, "pattern", "query")
+	if pattern == "" {
+		return ""
+	}
+	where := field(in, "path", "glob")
+	if where == "" {
+		where = "."
+	}
+	all := lines(out)
+	s := fmt.Sprintf("%s in %s: %d matches", oneLine(pattern, 100), oneLine(where, 80), len(all))
+	if len(all) > 0 {
+		s += ", " + all[0]
+	}
+	return s
+}
+
+// words are the most telling texts of a payload: the longest, short ones last.
+func words(v any) string {
+	var all []string
+	walk(v, func(s string) bool {
+		if s = oneLine(s, maxSummary); s != "" && !slices.Contains(all, s) {
+			all = append(all, s)
+		}
+		return len(all) < 100
+	})
+	if len(all) == 0 {
+		if n, ok := v.(json.Number); ok {
+			return n.String()
+		}
+		return ""
+	}
+	slices.SortStableFunc(all, func(a, b string) int { return len(b) - len(a) })
+	return strings.Join(all, "; ")
+}
+
+// oneLine puts a text on one line of at most n characters.
+func oneLine(s string, n int) string {
+	s = s[:min(len(s), 64*n)]
+	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "")), " ")
+	if utf8.RuneCountInString(s) <= n {
+		return s
+	}
+	r := []rune(s)
+	return strings.TrimSpace(string(r[:n-1])) + "…"
+}

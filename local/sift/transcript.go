@@ -1,0 +1,216 @@
+package sift
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/cairndb/cairn/oplog"
+)
+
+// maxLine bounds a line of a transcript; a longer one is broken.
+const maxLine = 16 << 20
+
+// replayed are the tools whose calls are taken from transcripts.
+var replayed = map[string]bool{"Read": true, "Write": true, "Edit": true, "Bash": true, "Grep": true, "Glob": true}
+
+// A transcript's line, as far as it matters.
+type line struct {
+	Type      string `json:"type"`
+	Timestamp string `json:"timestamp"`
+	Message   struct {
+		Content json.RawMessage `json:"content"`
+	} `json:"message"`
+}
+
+// A block of a message: a tool's use, or its result.
+type block struct {
+	Type      string          `json:"type"`
+	ID        string          `json:"id"`
+	Name      string          `json:"name"`
+	Input     json.RawMessage `json:"input"`
+	ToolUseID string          `json:"tool_use_id"`
+	Content   json.RawMessage `json:"content"`
+}
+
+// use is a tool's use whose result has not come yet.
+type use struct {
+	at    time.Time
+	name  string
+	input json.RawMessage
+}
+
+// maxPending bounds the uses that wait for a result; the oldest transcripts lose theirs rather than grow.
+const maxPending = 10_000
+
+// transcript replays one session file: a frame for each use that meets its result, at most per of them.
+func (c *call) transcript(ctx context.Context, r *backfillRun, path string, per int) error {
+	f, err := openRegular(path)
+	if err != nil {
+		return errors.New("transcript not readable: " + reason(err))
+	}
+	defer f.Close()
+	session := strings.TrimSuffix(filepath.Base(path), ".jsonl")
+	b := &batch{c: c, r: r}
+	pending := map[string]use{}
+	taken := 0
+	in := bufio.NewReaderSize(f, 256<<10)
+	for taken < per {
+		raw, err := readLine(in)
+		if errors.Is(err, errLine) {
+			r.change(func(t *Tally) { t.Broken++ })
+			r.fail(err)
+			continue
+		}
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return errors.Join(errors.New("transcript not readable: "+reason(err)), b.flush(ctx))
+		}
+		if ctx.Err() != nil {
+			return errStop
+		}
+		blocks, at, ok := parseLine(raw, r)
+		if !ok {
+			continue
+		}
+		for _, bl := range blocks {
+			if bl.Type == "tool_use" {
+				if replayed[bl.Name] && bl.ID != "" && len(pending) < maxPending {
+					pending[bl.ID] = use{at, bl.Name, bytes.Clone(bl.Input)}
+				}
+				continue
+			}
+			u, ok := pending[bl.ToolUseID]
+			if !ok || taken >= per {
+				continue
+			}
+			delete(pending, bl.ToolUseID)
+			o, err := observe(session, u.name, "replay", oplog.Time(u.at.UnixMilli())*1000,
+				map[string]any{"tool_input": value(u.input), "tool_response": value(bl.Content)})
+			if err != nil {
+				r.fail(err)
+				continue
+			}
+			taken++
+			if err := b.add(ctx, o); err != nil {
+				return err
+			}
+		}
+	}
+	return b.flush(ctx)
+}
+
+// parseLine reads a line's blocks of use and result. What has other roles is passed over; what is no JSON is counted.
+func parseLine(raw []byte, r *backfillRun) (blocks []block, at time.Time, ok bool) {
+	if len(bytes.TrimSpace(raw)) == 0 {
+		return nil, at, false
+	}
+	raw = bytes.ToValidUTF8(raw, []byte("\uFFFD"))
+	var l line
+	if err := json.Unmarshal(raw, &l); err != nil {
+		if !json.Valid(raw) {
+			r.change(func(t *Tally) { t.Broken++ })
+		}
+		return nil, at, false
+	}
+	want := map[string]string{"assistant": "tool_use", "user": "tool_result"}[l.Type]
+	at, err := time.Parse(time.RFC3339, l.Timestamp)
+	if want == "" || err != nil || at.UnixMilli() < 0 {
+		return nil, at, false
+	}
+	var each []json.RawMessage
+	if json.Unmarshal(l.Message.Content, &each) != nil {
+		return nil, at, false // text
+	}
+	for _, e := range each {
+		var b block
+		if json.Unmarshal(e, &b) == nil && b.Type == want {
+			blocks = append(blocks, b)
+		}
+	}
+	return blocks, at, true
+}
+
+// value decodes a block's part; images and other encoded data are left out of it.
+func value(raw json.RawMessage) any {
+	if len(raw) == 0 {
+		return nil
+	}
+	var v any
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	if d.Decode(&v) != nil {
+		return nil
+	}
+	list, ok := v.([]any)
+	if !ok {
+		return v
+	}
+	kept := []any{}
+	for _, x := range list {
+		if m, ok := x.(map[string]any); ok && m["source"] != nil && m["type"] != "text" {
+			continue
+		}
+		kept = append(kept, x)
+	}
+	return kept
+}
+
+var errLine = errors.New("a line is longer than 16 MiB")
+
+// readLine reads a line whole, or skips it when it is too long. The last one may lack its end.
+func readLine(r *bufio.Reader) ([]byte, error) {
+	var whole []byte
+	long := false
+	for {
+		part, err := r.ReadSlice('\n')
+		if !long {
+			whole = append(whole, part...)
+			if long = len(whole) > maxLine; long {
+				whole = nil
+			}
+		}
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case long && (err == nil || errors.Is(err, io.EOF)):
+			return nil, errLine
+		case errors.Is(err, io.EOF) && len(whole) > 0:
+			return whole, nil
+		}
+		return whole, err
+	}
+}
+
+// openRegular opens a plain file and nothing else, without waiting for one that is a pipe by now.
+func openRegular(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		return nil, err
+	}
+	if i, err := f.Stat(); err != nil || !i.Mode().IsRegular() {
+		return nil, errors.Join(fmt.Errorf("not a regular file"), f.Close())
+	}
+	return f, nil
+}
+
+// reason is an error without the path in it.
+func reason(err error) string {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err.Error()
+	}
+	return err.Error()
+}

@@ -1,0 +1,111 @@
+package sift
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// A Workspace is one project directory as its clients find it: by the key of its path.
+type Workspace struct {
+	Key  string // 12 hex digits
+	Dir  string // the directory that was asked for, absolute
+	Top  string // of its repository, links resolved; Dir without one
+	Name string // namespace of its memories when several share one; empty for its own
+}
+
+// DefaultNS is the namespace of a home without SIFTCODER_NS.
+const DefaultNS = "default"
+
+var goodNS = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+
+// CheckNS refuses a namespace that is no plain file name: it is a directory.
+func CheckNS(ns string) error {
+	if !goodNS.MatchString(ns) || ns == "." || ns == ".." {
+		return fmt.Errorf("namespace %q: letters, digits, '.', '_' and '-', 1 to 64 of them", ns)
+	}
+	return nil
+}
+
+// Find works out the workspace of a directory as clients do. subspace is SIFTCODER_SUBSPACE, or empty.
+func Find(ctx context.Context, dir, subspace string) (Workspace, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return Workspace{}, err
+	}
+	top := dir
+	if out, err := exec.CommandContext(ctx, "git", "-C", dir, "rev-parse", "--show-toplevel").Output(); err == nil {
+		if t := strings.TrimSpace(string(out)); t != "" {
+			top = t
+		}
+	}
+	if real, err := filepath.EvalSymlinks(top); err == nil {
+		top = real
+	}
+	sub := strings.TrimSpace(subspace)
+	if sub == "" {
+		sub = firstLine(filepath.Join(top, ".siftcoder", "subspace"))
+	}
+	return Workspace{Key: Key(top, sub), Dir: dir, Top: top}, nil
+}
+
+// Key condenses a path, and a subspace of it when there is one.
+func Key(path, subspace string) string {
+	if subspace != "" {
+		path += ":" + subspace
+	}
+	h := sha256.Sum256([]byte(path))
+	return hex.EncodeToString(h[:])[:12]
+}
+
+func firstLine(path string) string {
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	s := bufio.NewScanner(f)
+	s.Scan()
+	return strings.TrimSpace(s.Text())
+}
+
+// privatePrefix begins the namespace of every workspace's memories.
+const privatePrefix = "sift/"
+
+// namespace is where the workspace's memories are.
+func (w Workspace) namespace(ns string) string {
+	if w.Name != "" {
+		return privatePrefix + w.Name
+	}
+	return privatePrefix + ns + "/" + w.Key
+}
+
+// The layout below a home and its namespace.
+func (c *Config) base() string             { return filepath.Join(c.Home, c.NS) }
+func (c *Config) socket(key string) string { return filepath.Join(c.base(), "run", key+".sock") }
+func (c *Config) files(key, name string) string {
+	return filepath.Join(c.base(), "workspaces", key, name)
+}
+
+// Control is the socket on which a node takes workspaces on.
+func Control(home string) string { return filepath.Join(home, "control.sock") }
+
+// errPath says that a path is too long for a socket.
+var errPath = errors.New("path too long for a unix socket")
+
+// checkPath refuses a path that the system would refuse without saying why.
+func checkPath(path string) error {
+	const limit = 107 - len(".new") // sun_path on Linux without its final zero, and without the name it is made under
+	if len(path) > limit {
+		return fmt.Errorf("%s: %w: %d bytes, %d are possible; choose a shorter home", path, errPath, len(path), limit)
+	}
+	return nil
+}
