@@ -249,6 +249,9 @@ func (d *database) namespace(name string) *sums {
 // describe fills a column from a memory.
 func (d *database) describe(col *column, m *oplog.Memory, length uint32) {
 	d.namespace(m.Namespace)
+	for _, name := range m.Entities {
+		d.names.entity(name)
+	}
 	f := facet{m.Type, m.Namespace, m.Domain, m.Source, m.Session, m.Tier, m.Owner}
 	if col.facet = d.facets[f]; col.facet == nil {
 		col.facet = &f

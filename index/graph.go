@@ -67,13 +67,9 @@ func (n *names) alias(namespace, alias, canonical string) {
 	n.aliases[key][namespace] = canonical
 }
 
-// learn takes over the names of an operation.
+// learn takes over the names of an operation; those a memory mentions come with its row.
 func (n *names) learn(op oplog.Op) {
 	switch op := op.(type) {
-	case *oplog.Remember:
-		for _, m := range op.Entities {
-			n.entity(m.Name)
-		}
 	case *oplog.Relate:
 		n.entity(op.Src)
 		n.entity(op.Dst)
@@ -83,9 +79,6 @@ func (n *names) learn(op oplog.Op) {
 	case *oplog.Alias:
 		n.alias(op.Namespace, op.Alias, op.Canonical)
 	case *oplog.Foreign:
-		if op.Stored != nil {
-			n.learn(op.Stored)
-		}
 		if op.Related != nil {
 			n.learn(op.Related)
 		}
