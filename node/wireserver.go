@@ -6,7 +6,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"net"
-	"slices"
 	"sync"
 	"time"
 
@@ -122,9 +121,9 @@ func (w *wireServer) watchTokens() {
 		w.checkTokens() // what happened while nobody watched
 		for open := true; open; {
 			select {
-			case batch, ok := <-sub.C:
+			case o, ok := <-sub.C:
 				open = ok
-				if slices.ContainsFunc(batch, revokes) {
+				if ok && revokes(o) {
 					w.checkTokens()
 				}
 			case <-tick.C:

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 )
 
 type pathParams struct {
@@ -67,7 +66,7 @@ func filesList(_ *Server, raw json.RawMessage) (any, *rpcError) {
 	if e != nil {
 		return nil, e
 	}
-	f, err := os.OpenFile(p.Path, os.O_RDONLY|syscall.O_DIRECTORY, 0) // a pipe would wait for its writer
+	f, err := os.Open(p.Path)
 	if err != nil {
 		return nil, internal(err)
 	}
