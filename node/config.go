@@ -37,6 +37,8 @@ type Config struct {
 	TLS     TLSFiles // secures Wire and HTTP; plain when zero
 	PeerTLS TLSFiles // secures Cluster, from both sides; plain when zero
 
+	Backup BackupPlan // none without a directory
+
 	ForwardWrites bool          // followers forward writes of the YantrikDB surfaces instead of refusing them
 	NoMasterToken bool          // the cluster secret is no client token
 	MintToken     bool          // write a client token of database "default" to HOME/token if there is none
@@ -46,6 +48,7 @@ type Config struct {
 	ApplyTimeout  time.Duration // 10s: from proposal to applied
 	AuthTimeout   time.Duration // 10s: to the first frame
 	CORSOrigins   []string      // origins whose pages may ask the gateway; none
+	MaxRPS        int           // 10,000 requests a second of one token to the gateway; negative for no limit
 	Version       string        // "dev"
 
 	// Seams for faults. The zero values are TCP, TCP, the machine's clock and a disk that is waited for.
@@ -83,6 +86,7 @@ func (c Config) withDefaults() Config {
 	c.MaxConnsPerIP = cmp.Or(c.MaxConnsPerIP, 100)
 	c.MaxConns = cmp.Or(c.MaxConns, 4096)
 	c.MaxInFlight = cmp.Or(c.MaxInFlight, 1024)
+	c.MaxRPS = cmp.Or(c.MaxRPS, 10_000)
 	c.ApplyTimeout = cmp.Or(c.ApplyTimeout, 10*time.Second)
 	c.AuthTimeout = cmp.Or(c.AuthTimeout, 10*time.Second)
 	c.Version = cmp.Or(c.Version, "dev")

@@ -49,9 +49,9 @@ func console() http.Handler {
 }
 
 var consoleRoutes = []route{
-	{method: "GET", path: "/v1/memory/{rid}/timeline", scope: Read, handle: httpTimeline, summary: "What was stored shortly before and after a memory", query: "limit:integer"},
-	{method: "GET", path: "/v1/entities", scope: Read, handle: httpEntities, summary: "Names that memories, relations and claims mention", query: "limit:integer"},
-	{method: "POST", path: "/v1/recall/compare", scope: Read, handle: httpCompare, summary: "The same question to every node: equal indexes give equal answers", body: "query:string!"},
+	{name: "timeline", method: "GET", path: "/v1/memory/{rid}/timeline", scope: Read, handle: httpTimeline, summary: "What was stored shortly before and after a memory", query: "limit:integer", result: "memories:array!"},
+	{name: "entities", method: "GET", path: "/v1/entities", scope: Read, handle: httpEntities, summary: "Names that memories, relations and claims mention", query: "limit:integer", result: "entities:array!"},
+	{name: "recall_compare", method: "POST", path: "/v1/recall/compare", scope: Read, handle: httpCompare, summary: "The same question to every node: equal indexes give equal answers", body: "query:string!", result: "nodes:array! equal:boolean!"},
 }
 
 func httpTimeline(g *gateway, q *request) (any, error) {

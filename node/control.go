@@ -27,6 +27,15 @@ func (s *Service) DropDatabase(ctx context.Context, c Caller, name string) error
 	return err
 }
 
+// SetQuota bounds a database's active memories; 0 is no bound.
+func (s *Service) SetQuota(ctx context.Context, c Caller, database string, memories uint64) (Written, error) {
+	target, err := s.Select(c, database)
+	if err != nil {
+		return Written{}, err
+	}
+	return s.write(ctx, c, write{scope: Admin, system: true, ops: []oplog.Op{&oplog.SetQuota{DB: target.DB, MaxMemories: memories}}})
+}
+
 // Databases lists all databases by number.
 func (s *Service) Databases(ctx context.Context, c Caller, f Freshness) (dbs []oplog.Database, err error) {
 	err = s.read(ctx, c, f, func(v *oplog.View) error {

@@ -15,22 +15,29 @@ type feed struct {
 
 // subscription is one reader of the feed.
 type subscription struct {
-	C    chan oplog.Outcome // closed when the subscription ends
+	C    chan []oplog.Outcome // whole records; closed when the subscription ends
 	feed *feed
 	lost bool // guarded by feed.mu
 }
 
-// feedBuffer is how many outcomes a subscriber may be behind.
-const feedBuffer = 1024
+// feedBuffer is how many batches a subscriber may be behind. It is small: a thousand of them wait on a node, and
+// what one misses it reads from the log.
+const feedBuffer = 64
 
 func newFeed() *feed { return &feed{subs: map[*subscription]struct{}{}} }
 
 func (f *feed) subscribe() *subscription {
-	s := &subscription{C: make(chan oplog.Outcome, feedBuffer), feed: f}
+	s := &subscription{C: make(chan []oplog.Outcome, feedBuffer), feed: f}
 	f.mu.Lock()
 	f.subs[s] = struct{}{}
 	f.mu.Unlock()
 	return s
+}
+
+func (f *feed) readers() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.subs)
 }
 
 // close ends the subscription; it may be called twice.
@@ -54,20 +61,19 @@ func (f *feed) drop(s *subscription) {
 	}
 }
 
+// publish never waits: the batch is shared, and nobody may change it.
 func (f *feed) publish(outcomes []oplog.Outcome) {
+	if len(outcomes) == 0 {
+		return
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for s := range f.subs {
-		for _, o := range outcomes {
-			select {
-			case s.C <- o:
-			default:
-				s.lost = true
-			}
-			if s.lost {
-				f.drop(s)
-				break
-			}
+		select {
+		case s.C <- outcomes:
+		default:
+			s.lost = true
+			f.drop(s)
 		}
 	}
 }

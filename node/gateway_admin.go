@@ -8,30 +8,21 @@ import (
 )
 
 var adminRoutes = []route{
-	{method: "GET", path: "/v1/cluster", handle: clusterStatus, summary: "The cluster as this node sees it"},
-	{method: "POST", path: "/v1/cluster/{verb}", scope: Admin, handle: changeMembers, summary: "Change who belongs to the cluster: join, remove, promote, transfer",
-		body: "node_id:integer addr:string role:string"},
-	{method: "POST", path: "/v1/databases", scope: Write, write: true, handle: createDatabase, summary: "Make a database", body: "name:string!"},
-	{method: "GET", path: "/v1/databases", scope: Read, handle: listDatabases, summary: "All databases"},
-	{method: "DELETE", path: "/v1/databases/{name}", scope: Admin, write: true, handle: dropDatabase, summary: "Remove a database with all that is in it"},
-	{method: "POST", path: "/v1/admin/tokens", scope: Admin, write: true, handle: createToken, summary: "Make a token; its text is shown once",
-		body: "database:string label:string scopes:array expires_at:number"},
-	{method: "GET", path: "/v1/admin/tokens", scope: Admin, handle: listTokens, summary: "All tokens, by the beginning of their hashes"},
-	{method: "POST", path: "/v1/admin/tokens/revoke", scope: Admin, write: true, handle: revokeToken, summary: "End a token", body: "token:string!"},
-	{method: "GET", path: "/v1/admin/log", scope: Admin, handle: direct((*gateway).tail), summary: "What was applied, without what it says; NDJSON",
+	{name: "databases_create", method: "POST", path: "/v1/databases", scope: Write, write: true, handle: createDatabase, summary: "Make a database", body: "name:string!",
+		result: "name:string! id:integer! message:string!"},
+	{name: "databases", method: "GET", path: "/v1/databases", scope: Read, handle: listDatabases, summary: "All databases", result: "databases:array!"},
+	{name: "databases_drop", method: "DELETE", path: "/v1/databases/{name}", scope: Admin, write: true, handle: dropDatabase, summary: "Remove a database with all that is in it", result: "dropped:string!"},
+	{name: "quota", method: "POST", path: "/v1/admin/databases/{name}/quota", scope: Admin, write: true, handle: setQuota, summary: "Bound a database's active memories; 0 for no bound",
+		body: "max_memories:integer!", result: "database:string! max_memories:integer! log_index:integer!"},
+	{name: "me", method: "GET", path: "/v1/admin/me", scope: Read, handle: whoAmI, summary: "What the token of this request may do, and where",
+		result: "database:string! database_id:integer! scopes:array! master:boolean! node_id:integer!"},
+	{name: "tokens_create", method: "POST", path: "/v1/admin/tokens", scope: Admin, write: true, handle: createToken, summary: "Make a token; its text is shown once",
+		body: "database:string database_id:integer label:string scopes:array expires_at:number", result: "token:string! database:string! database_id:integer! label:string! hash_prefix:string! replicated:boolean!"},
+	{name: "tokens", method: "GET", path: "/v1/admin/tokens", scope: Admin, handle: listTokens, summary: "All tokens, by the beginning of their hashes", result: "tokens:array!"},
+	{name: "tokens_revoke", method: "POST", path: "/v1/admin/tokens/revoke", scope: Admin, write: true, handle: revokeToken, summary: "End a token, given as its text or its whole hash",
+		body: "token:string hash:string", result: "revoked:boolean!"},
+	{name: "log", method: "GET", path: "/v1/admin/log", scope: Admin, handle: direct((*gateway).tail), summary: "What was applied, without what it says; NDJSON",
 		query: "from:integer limit:integer wait_ms:integer database:string"},
-	{method: "GET", path: "/v1/export", scope: Read, handle: direct((*gateway).export), summary: "A database's memories and relations; NDJSON", query: "database:string"},
-}
-
-func clusterStatus(g *gateway, q *request) (any, error) { return g.s.Status(q.r.Context()), nil }
-
-func changeMembers(g *gateway, q *request) (any, error) {
-	req := MemberChange{Verb: q.r.PathValue("verb"), NodeID: uint32(q.body.whole("node_id", 0)), Addr: q.body.str("addr", ""), Role: q.body.str("role", "")}
-	msg, err := g.s.ChangeMembers(q.r.Context(), req)
-	if err != nil {
-		return nil, err
-	}
-	return map[string]string{"status": "ok", "message": msg}, nil
 }
 
 func createDatabase(g *gateway, q *request) (any, error) {
@@ -61,23 +52,26 @@ func listDatabases(g *gateway, q *request) (any, error) {
 const hashPrefix = 12 // hex digits of a token's hash that are shown
 
 func createToken(g *gateway, q *request) (any, error) {
-	database := q.body.str("database", "default")
+	database, err := g.s.databaseOf(q.body)
+	if err != nil {
+		return nil, err
+	}
 	var expires time.Time
 	if at := q.body.num("expires_at", 0); at > 0 {
 		expires = time.UnixMicro(int64(at * 1e6))
 	}
 	label := q.body.str("label", "")
-	text, err := g.s.CreateToken(q.r.Context(), q.c, database, label, q.body.strs("scopes"), expires)
+	text, err := g.s.CreateToken(q.r.Context(), q.c, database.Name, label, q.body.strs("scopes"), expires)
 	if err != nil {
 		return nil, err
 	}
-	return map[string]any{"token": text, "database": database, "label": label, "hash_prefix": HashToken(text)[:hashPrefix], "replicated": true}, nil
+	return map[string]any{"token": text, "database": database.Name, "database_id": database.ID, "label": label, "hash_prefix": HashToken(text)[:hashPrefix], "replicated": true}, nil
 }
 
 func revokeToken(g *gateway, q *request) (any, error) {
-	token, err := q.body.must("token")
-	if err != nil {
-		return nil, err
+	token := q.body.first("token", "hash")
+	if token == "" {
+		return nil, oplog.Errorf(oplog.Invalid, "missing 'token'")
 	}
 	done, err := g.s.RevokeToken(q.r.Context(), q.c, token)
 	return map[string]bool{"revoked": done}, err
@@ -127,4 +121,37 @@ func dropDatabase(g *gateway, q *request) (any, error) {
 		return nil, err
 	}
 	return map[string]string{"dropped": name}, nil
+}
+
+// databaseOf is the database a body names, by name or number.
+func (s *Service) databaseOf(f fields) (d oplog.Database, err error) {
+	err = s.state.Read(func(v *oplog.View) error {
+		var ok bool
+		if id := f.whole("database_id", 0); id > 0 {
+			d, ok = v.Database(oplog.DB(id))
+		} else {
+			d, ok = v.DatabaseNamed(f.str("database", "default"))
+		}
+		if !ok {
+			return oplog.Errorf(oplog.NotFound, "database not found")
+		}
+		return nil
+	})
+	return d, err
+}
+
+func setQuota(g *gateway, q *request) (any, error) {
+	if q.body.raw("max_memories") == nil {
+		return nil, oplog.Errorf(oplog.Invalid, "missing 'max_memories'")
+	}
+	name, most := q.r.PathValue("name"), q.body.whole("max_memories", 0)
+	w, err := g.s.SetQuota(q.r.Context(), q.c, name, most)
+	if err != nil {
+		return nil, err
+	}
+	return map[string]any{"database": name, "max_memories": most, "log_index": w.Index}, nil
+}
+
+func whoAmI(g *gateway, q *request) (any, error) {
+	return map[string]any{"database": q.c.Database, "database_id": q.c.DB, "scopes": q.c.Scopes, "master": q.c.Token == "", "node_id": g.s.cfg.NodeID}, nil
 }

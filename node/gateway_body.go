@@ -3,12 +3,15 @@ package node
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"math"
 	"mime"
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/cairndb/cairn/oplog"
 )
@@ -17,14 +20,44 @@ import (
 // a field of the wrong type is not there.
 type fields map[string]json.RawMessage
 
+// How much a body may hold. A batch may be large, and only for those who have shown a token; few of that size are read
+// at a time.
+const (
+	maxSmall    = 4 << 20 // a memory's text and metadata at their largest, as JSON
+	maxBody     = 64 << 20
+	maxLarge    = 16
+	bodyTimeout = time.Minute
+)
+
 // readBody reads the object, if there is a body.
-func (q *request) readBody() error {
+func (g *gateway) readBody(q *request, rt route) error {
 	if q.r.Body == nil || q.r.Method == http.MethodGet {
 		return nil
 	}
-	b, err := io.ReadAll(http.MaxBytesReader(q.w, q.r.Body, maxBody))
+	rc := http.NewResponseController(q.w)
+	if err := rc.SetReadDeadline(time.Now().Add(bodyTimeout)); err == nil {
+		defer func() { _ = rc.SetReadDeadline(time.Time{}) }() // the server watches the connection from here on
+	}
+	limit := int64(maxSmall)
+	if rt.large && (q.r.ContentLength > maxSmall || q.r.ContentLength < 0) {
+		limit = maxBody
+		if _, err := g.authenticate(q.r); err != nil {
+			return err
+		}
+		select {
+		case g.large <- struct{}{}:
+			defer func() { <-g.large }()
+		case <-q.r.Context().Done():
+			return oplog.Errorf(oplog.Unavailable, "the client left")
+		}
+	}
+	b, err := io.ReadAll(http.MaxBytesReader(q.w, q.r.Body, limit))
+	var over *http.MaxBytesError
+	if errors.As(err, &over) {
+		return &statusError{http.StatusRequestEntityTooLarge, "too_large", oplog.Errorf(oplog.TooLarge, "body is over %d bytes", limit)}
+	}
 	if err != nil {
-		return &statusError{http.StatusRequestEntityTooLarge, "too_large", oplog.Errorf(oplog.TooLarge, "body is over %d bytes", maxBody)}
+		return &statusError{http.StatusBadRequest, "invalid_body", oplog.Errorf(oplog.Invalid, "body broke off")}
 	}
 	if len(bytes.TrimSpace(b)) == 0 {
 		return nil
@@ -33,9 +66,18 @@ func (q *request) readBody() error {
 		return &statusError{http.StatusUnsupportedMediaType, "invalid_body", oplog.Errorf(oplog.Invalid, "Expected request with `Content-Type: application/json`")}
 	}
 	if err := json.Unmarshal(b, &q.body); err != nil {
-		return &statusError{http.StatusBadRequest, "invalid_body", oplog.Errorf(oplog.Invalid, "body is not a JSON object: %v", err)}
+		return &statusError{http.StatusBadRequest, "invalid_body", oplog.Errorf(oplog.Invalid, "body is not a JSON object: %s", malformed(err))}
 	}
 	return nil
+}
+
+// malformed says where JSON is wrong without saying what it says.
+func malformed(err error) string {
+	var syntax *json.SyntaxError
+	if errors.As(err, &syntax) {
+		return fmt.Sprintf("malformed at byte %d", syntax.Offset)
+	}
+	return "another kind of value"
 }
 
 // raw is a field's JSON; nil for null and for none.

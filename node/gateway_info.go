@@ -3,20 +3,24 @@ package node
 import (
 	"fmt"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/cairndb/cairn/oplog"
 )
 
 var infoRoutes = []route{
-	{method: "GET", path: "/v1/health", handle: httpHealth, summary: "Whether the node lives; always 200"},
-	{method: "GET", path: "/v1/health/deep", handle: httpHealthDeep, summary: "Whether state, index and quorum answer"},
-	{method: "GET", path: "/v1/health/ready", handle: httpReady, summary: "Whether the node serves reads that are not far behind"},
-	{method: "GET", path: "/v1/stats", scope: Read, handle: httpStats, summary: "A database's counters", query: "verbose:string"},
-	{method: "GET", path: "/v1/events", scope: Read, handle: direct((*gateway).events), summary: "What happens, as an event stream; Last-Event-ID or from resumes",
+	{name: "health", method: "GET", path: "/v1/health", handle: httpHealth, summary: "Whether the node lives; always 200",
+		result: "status:string! engines_loaded:integer! node_id:integer! version:string! applied_index:integer! writable:boolean! capabilities:array! cluster:object"},
+	{name: "health_deep", method: "GET", path: "/v1/health/deep", handle: httpHealthDeep, summary: "Whether state, index and quorum answer; 503 when one does not", result: "status:string! checks:array!"},
+	{name: "health_ready", method: "GET", path: "/v1/health/ready", handle: httpReady, summary: "Whether the node serves reads that are not far behind; 503 when it does not",
+		result: "ready:boolean! behind:integer! applied_index:integer!"},
+	{name: "stats", method: "GET", path: "/v1/stats", scope: Read, handle: httpStats, summary: "A database's counters", query: "verbose:string",
+		result: "active_memories:integer! consolidated_memories:integer! tombstoned_memories:integer! edges:integer! entities:integer! operations:integer! open_conflicts:integer! " +
+			"pending_triggers:integer! claims:integer applied_index:integer indexed_index:integer"},
+	{name: "events", method: "GET", path: "/v1/events", scope: Read, handle: direct((*gateway).events), summary: "What happens, as an event stream; Last-Event-ID or from resumes behind a log index",
 		query: "from:integer type:string"},
-	{method: "GET", path: "/v1/pack-context", scope: Read, handle: httpPackContext, summary: "Always empty: there are no packs here"},
+	{name: "pack_context", method: "GET", path: "/v1/pack-context", scope: Read, handle: httpPackContext, summary: "Always empty: there are no packs here",
+		result: "pack_context:string? packs_pending:array! packs_poisoned:array!"},
 }
 
 func httpHealth(g *gateway, _ *request) (any, error) {
@@ -127,20 +131,4 @@ func httpStats(g *gateway, q *request) (any, error) {
 
 func httpPackContext(*gateway, *request) (any, error) {
 	return map[string]any{"pack_context": nil, "packs_pending": []string{}, "packs_poisoned": []string{}}, nil
-}
-
-// cursorOf is where a subscriber left off.
-func cursorOf(r *http.Request) (oplog.Index, error) {
-	s := r.Header.Get("Last-Event-ID")
-	if s == "" {
-		s = r.URL.Query().Get("from")
-	}
-	if s == "" {
-		return 0, nil
-	}
-	i, err := strconv.ParseUint(s, 10, 64)
-	if err != nil {
-		return 0, oplog.Errorf(oplog.Invalid, "Last-Event-ID or from: an index of the log")
-	}
-	return oplog.Index(i), nil
 }

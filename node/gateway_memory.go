@@ -1,13 +1,11 @@
 package node
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"math"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -15,24 +13,37 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-const draftFields = "text:string! memory_type:string importance:number valence:number half_life:number metadata:object namespace:string " +
-	"certainty:number domain:string source:string emotional_state:string embedding:array session_id:string"
+const (
+	draftFields = "text:string! memory_type:string importance:number valence:number half_life:number metadata:object namespace:string " +
+		"certainty:number domain:string source:string emotional_state:string embedding:array session_id:string created_at:number due_at:number temporal_kind:string"
+	freshFields = "min_index:integer consistency:string"
+	memoryKeys  = "rid:string! type:string! memory_type:string! text:string! created_at:number! created_at_iso:string! updated_at:number! updated_at_iso:string! " +
+		"importance:number! half_life:number! last_access:number! access_count:integer! valence:number! consolidated_into:string? consolidation_status:string! " +
+		"storage_tier:string! metadata_json:string! metadata:any! namespace:string! certainty:number! domain:string! source:string! emotional_state:string? " +
+		"session_id:string? due_at:number? temporal_kind:string? tombstone_reason:string? revision:integer! embedding_model:string? embedding_bytes:integer? " +
+		"consolidation_sources:array! entities:array! claims:array!"
+)
 
 var memoryRoutes = []route{
-	{method: "POST", path: "/v1/remember", scope: Write, write: true, handle: httpRemember, summary: "Store a memory; half_life is in hours",
-		body: draftFields + " idempotency_key:string"},
-	{method: "POST", path: "/v1/remember/batch", scope: Write, write: true, handle: httpRememberBatch, summary: "Store memories, all or none",
-		body: "memories:array! idempotency_key:string"},
-	{method: "POST", path: "/v1/recall", scope: Read, handle: httpRecall, summary: "Find memories by words, meaning, relation and time; as an event stream when the client accepts one",
-		body: "query:string! top_k:integer memory_type:string namespace:string domain:string source:string include_consolidated:boolean " +
-			"expand_entities:boolean query_embedding:array time_window:array min_score:number explain:boolean min_index:integer consistency:string"},
-	{method: "POST", path: "/v1/forget", scope: Write, write: true, handle: httpForget, summary: "Make a memory invisible", body: "rid:string!"},
-	{method: "POST", path: "/v1/correct", scope: Write, write: true, handle: httpCorrect, summary: "Change a memory in place; what it was is kept",
-		body: "rid:string! reason:string! new_text:string new_importance:number new_valence:number metadata_merge:object embedding:array"},
-	{method: "GET", path: "/v1/memory/{rid}", scope: Read, handle: httpMemory, summary: "One memory, whatever its status", query: "min_seq:integer"},
-	{method: "GET", path: "/v1/memory/{rid}/revisions", scope: Read, handle: httpRevisions, summary: "What a memory was before each correction"},
-	{method: "GET", path: "/v1/memories", scope: Read, handle: httpMemories, summary: "Memories, newest first",
-		query: "namespace:string domain:string memory_type:string limit:integer offset:integer"},
+	{name: "remember", method: "POST", path: "/v1/remember", scope: Write, write: true, handle: httpRemember, summary: "Store a memory; half_life is in hours",
+		body: draftFields + " idempotency_key:string", result: "rid:string! log_index:integer stored:boolean idempotency_conflict:boolean"},
+	{name: "remember_batch", method: "POST", path: "/v1/remember/batch", scope: Write, write: true, large: true, handle: httpRememberBatch, summary: "Store memories, all or none",
+		body: "memories:array! idempotency_key:string", result: "rids:array! count:integer! log_index:integer!"},
+	{name: "recall", method: "POST", path: "/v1/recall", scope: Read, handle: httpRecall, summary: "Find memories by words, meaning, relation and time; as an event stream when the client accepts one",
+		body: "query:string! top_k:integer memory_type:string namespace:string domain:string source:string session_id:string include_consolidated:boolean " +
+			"expand_entities:boolean query_embedding:array time_window:array min_score:number explain:boolean " + freshFields,
+		result: "results:array! total:integer! fallback:string? confidence:number! index:integer! lag_seconds:number!"},
+	{name: "forget", method: "POST", path: "/v1/forget", scope: Write, write: true, handle: httpForget, summary: "Make a memory invisible", body: "rid:string! namespace:string reason:string",
+		result: "rid:string! found:boolean! log_index:integer!"},
+	{name: "correct", method: "POST", path: "/v1/correct", scope: Write, write: true, handle: httpCorrect, summary: "Change a memory in place; what it was is kept",
+		body:   "rid:string! reason:string! new_text:string new_importance:number new_valence:number metadata_merge:object embedding:array",
+		result: "rid:string! corrected_rid:string! original_rid:string! revision:integer! log_index:integer!"},
+	{name: "memory", method: "GET", path: "/v1/memory/{rid}", scope: Read, handle: httpMemory, summary: "One memory, whatever its status", query: "min_seq:integer consistency:string", result: memoryKeys},
+	{name: "revisions", method: "GET", path: "/v1/memory/{rid}/revisions", scope: Read, handle: httpRevisions, summary: "What a memory was before each correction", result: "rid:string! revisions:array!"},
+	{name: "memories", method: "GET", path: "/v1/memories", scope: Read, handle: httpMemories, summary: "Memories, newest first; before pages on from a creation time",
+		query: "namespace:string domain:string memory_type:string limit:integer offset:integer before:number", result: "total:integer! limit:integer! offset:integer! items:array!"},
+	{name: "current", method: "GET", path: "/v1/current", scope: Read, handle: httpCurrent, summary: "The newest memory of a namespace that is kept as a chain",
+		query: "namespace:string", result: "found:boolean! namespace:string! record:object!"},
 }
 
 const defaultHalfLife = 168 // hours
@@ -75,6 +86,9 @@ func httpRemember(g *gateway, q *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := g.s.room(q.c, 1); err != nil {
+		return nil, err
+	}
 	r, err := g.s.Remember(q.r.Context(), q.c, key, d)
 	if errors.Is(err, oplog.ErrKeyReused) {
 		return map[string]any{"stored": false, "idempotency_conflict": true, "rid": g.s.keyed(q.c.DB, key)}, nil
@@ -92,6 +106,19 @@ func quota(err error) error {
 		return &statusError{http.StatusTooManyRequests, "rate_limited", e}
 	}
 	return err
+}
+
+// room refuses what would not fit a database, in the words clients know. Two that race for the last place are told
+// apart when they are applied.
+func (s *Service) room(c Caller, adding int) error {
+	return s.state.Read(func(v *oplog.View) error {
+		d, _ := v.Database(c.DB)
+		if current := v.Stats(c.DB).Active; d.MaxMemories > 0 && current+uint64(adding) > d.MaxMemories {
+			return &statusError{http.StatusTooManyRequests, "rate_limited",
+				oplog.Errorf(oplog.TooLarge, "would exceed memory quota: current=%d, adding=%d, max=%d", current, adding, d.MaxMemories)}
+		}
+		return nil
+	})
 }
 
 // keyed is the first memory that was stored under a key.
@@ -112,6 +139,9 @@ func httpRememberBatch(g *gateway, q *request) (any, error) {
 	}
 	if len(items) > MaxBatch {
 		return nil, oplog.Errorf(oplog.Invalid, "batch size exceeds %d", MaxBatch)
+	}
+	if err := g.s.room(q.c, len(items)); err != nil {
+		return nil, err
 	}
 	key, err := idempotency(q.body)
 	if err != nil {
@@ -181,7 +211,7 @@ func httpQuery(f fields) (index.Query, error) {
 		return index.Query{}, err
 	}
 	q := index.Query{Text: text, K: int(min(f.whole("top_k", 10), math.MaxInt32)), Namespace: strings.TrimSpace(f.str("namespace", "")), Domain: f.str("domain", ""),
-		Source: f.str("source", ""), Consolidated: f.flag("include_consolidated", false), Expand: f.flag("expand_entities", true), Vector: f.vector("query_embedding")}
+		Source: f.str("source", ""), Consolidated: f.flag("include_consolidated", false), Expand: f.flag("expand_entities", true), Session: f.str("session_id", ""), Vector: f.vector("query_embedding")}
 	if q.K > index.MaxK {
 		return q, oplog.Errorf(oplog.Invalid, "top_k is %d: at most %d", q.K, index.MaxK)
 	}
@@ -228,29 +258,14 @@ func httpRecall(g *gateway, q *request) (any, error) {
 }
 
 func streamRows(w http.ResponseWriter, rows []any, end any) error {
-	w.Header().Set("Content-Type", "text/event-stream")
-	w.Header().Set("Cache-Control", "no-store")
+	out := newSSE(w)
 	for _, row := range rows {
-		if err := sseEvent(w, "", "result", row); err != nil {
+		if err := out.event("", "result", row); err != nil {
 			return nil // the client left
 		}
 	}
-	_ = sseEvent(w, "", "end", end)
+	_ = out.event("", "end", end)
 	return nil
-}
-
-func sseEvent(w http.ResponseWriter, id, name string, data any) error {
-	b, err := json.Marshal(data)
-	if err != nil {
-		return err
-	}
-	if id != "" {
-		id = "id: " + id + "\n"
-	}
-	if _, err := fmt.Fprintf(w, "%sevent: %s\ndata: %s\n\n", id, name, b); err != nil {
-		return err
-	}
-	return http.NewResponseController(w).Flush()
 }
 
 func httpForget(g *gateway, q *request) (any, error) {
@@ -308,7 +323,7 @@ func memoryRow(m *oplog.Memory) map[string]any {
 		"consolidation_status": m.Status.String(), "storage_tier": tier, "metadata_json": string(metadata(m)), "metadata": metadata(m), "namespace": m.Namespace,
 		"certainty": m.Certainty, "domain": m.Domain, "source": m.Source, "emotional_state": orNil(m.Emotion), "session_id": orNil(m.Session),
 		"due_at": nil, "temporal_kind": orNil(m.TemporalKind), "tombstone_reason": nil, "revision": m.Revision,
-		"consolidation_sources": []string{}, "entities": m.Entities, "claims": []string{}}
+		"embedding_model": nil, "embedding_bytes": nil, "consolidation_sources": []string{}, "entities": m.Entities, "claims": []string{}}
 	if m.Entities == nil {
 		row["entities"] = []string{}
 	}
@@ -346,55 +361,28 @@ func httpRevisions(g *gateway, q *request) (any, error) {
 func httpMemories(g *gateway, q *request) (any, error) {
 	f := Listing{Namespace: q.param("namespace"), Domain: q.param("domain"), Type: q.param("memory_type"),
 		Limit: min(max(q.count("limit", 50), 1), 200), Offset: q.count("offset", 0)}
+	if before, err := strconv.ParseFloat(q.param("before"), 64); err == nil && !seconds(before).IsZero() {
+		f.Before = oplog.At(seconds(before))
+	}
 	list, err := g.s.List(q.r.Context(), q.c, f)
 	if err != nil {
 		return nil, err
-	}
-	rows := make([]any, len(list))
-	for i, m := range list {
-		rows[i] = memoryRow(m)
 	}
 	st, err := g.s.Stats(q.r.Context(), q.c, Stale)
 	if err != nil {
 		return nil, err
 	}
-	return map[string]any{"total": st.Active, "limit": f.Limit, "offset": f.Offset, "items": rows}, nil
+	return map[string]any{"total": st.Active, "limit": f.Limit, "offset": f.Offset, "items": rows(list)}, nil
 }
 
-// events is the feed of a database as an event stream.
-func (g *gateway) events(w http.ResponseWriter, r *http.Request, c Caller) error {
-	g.busy.Add(-1) // it waits, and works on nothing
-	defer g.busy.Add(1)
-	cursor, err := cursorOf(r)
+func httpCurrent(g *gateway, q *request) (any, error) {
+	ns := blank(q.param("namespace"))
+	list, err := g.s.List(q.r.Context(), q.c, Listing{Namespace: ns, Limit: 1})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	w.Header().Set("Content-Type", "text/event-stream")
-	w.Header().Set("Cache-Control", "no-store")
-	ctx, cancel := context.WithCancel(r.Context())
-	defer cancel()
-	sub := g.s.machine.feed.subscribe()
-	defer sub.close()
-	rc := http.NewResponseController(w)
-	p := pusher{s: g.s, db: c.DB, only: r.URL.Query()["type"], emit: func(name string, at oplog.Index, data []byte) error {
-		if err := rc.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
-			return err
-		}
-		id := ""
-		if at > 0 {
-			id = fmt.Sprint(at)
-		}
-		return sseEvent(w, id, name, json.RawMessage(data))
-	}}
-	p.beat = func() error {
-		if _, err := io.WriteString(w, ":\n\n"); err != nil {
-			return err
-		}
-		return rc.Flush()
+	if len(list) == 0 {
+		return nil, &statusError{http.StatusNotFound, "memory_not_found", oplog.Errorf(oplog.NotFound, "namespace '%s' has no memories", ns)}
 	}
-	if err := p.emit("subscribed", 0, g.s.position()); err != nil {
-		return nil
-	}
-	_ = p.run(ctx, sub, cursor) // an error is the client's going away
-	return nil
+	return map[string]any{"found": true, "namespace": ns, "record": memoryRow(list[0])}, nil
 }

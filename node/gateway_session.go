@@ -9,9 +9,14 @@ import (
 )
 
 var sessionRoutes = []route{
-	{method: "POST", path: "/v1/sessions", scope: Write, write: true, handle: httpStartSession, summary: "Open a session", body: "namespace:string client_id:string metadata:object session_id:string"},
-	{method: "DELETE", path: "/v1/sessions/{id}", scope: Write, write: true, handle: httpEndSession, summary: "Close a session", body: "summary:string"},
-	{method: "GET", path: "/v1/sessions/{id}", scope: Read, handle: httpSession, summary: "A session and its memories, in order", query: "limit:integer"},
+	{name: "session_start", method: "POST", path: "/v1/sessions", scope: Write, write: true, handle: httpStartSession, summary: "Open a session; its namespace's memories join it",
+		body: "namespace:string client_id:string metadata:object session_id:string", result: "session_id:string!"},
+	{name: "session_end", method: "DELETE", path: "/v1/sessions/{id}", scope: Write, write: true, handle: httpEndSession, summary: "Close a session", body: "summary:string",
+		result: "session_id:string! duration_secs:number! memory_count:integer! topics:array!"},
+	{name: "session", method: "GET", path: "/v1/sessions/{id}", scope: Read, handle: httpSession, summary: "A session and its memories, in order", query: "limit:integer",
+		result: "session_id:string! namespace:string! client_id:string! started_at:number! ended_at:number? summary:string! memory_count:integer! memories:array!"},
+	{name: "session_draft", method: "POST", path: "/v1/session/end", scope: Write, write: true, handle: httpDraftSummary, summary: "Store a session's summary, a memory a statement",
+		body: "summary:string! namespace:string domain:string", result: "drafted:array! count:integer!"},
 }
 
 func httpStartSession(g *gateway, q *request) (any, error) {
@@ -62,4 +67,49 @@ func httpSession(g *gateway, q *request) (any, error) {
 		return nil
 	})
 	return row, named(err, "session_not_found")
+}
+
+// maxDrafted bounds the memories one summary becomes.
+const maxDrafted = 200
+
+// httpDraftSummary keeps each line of a summary, and each sentence of a line, as a memory of its own.
+func httpDraftSummary(g *gateway, q *request) (any, error) {
+	summary, err := q.body.must("summary")
+	if err != nil {
+		return nil, err
+	}
+	var drafts []Draft
+	for _, text := range statements(summary) {
+		drafts = append(drafts, Draft{Text: text, Type: "episodic", Importance: 0.5, HalfLife: hours(defaultHalfLife), Certainty: 1,
+			Namespace: blank(q.body.str("namespace", "")), Domain: q.body.str("domain", ""), Source: "session_summary", Metadata: []byte("{}")})
+		if len(drafts) == maxDrafted {
+			break
+		}
+	}
+	r, err := g.s.Remember(q.r.Context(), q.c, "", drafts...)
+	if err != nil {
+		return nil, quota(err)
+	}
+	if r.RIDs == nil {
+		r.RIDs = []string{}
+	}
+	return map[string]any{"drafted": r.RIDs, "count": len(r.RIDs)}, nil
+}
+
+// statements splits prose into sentences and lists into their items.
+func statements(text string) (list []string) {
+	for line := range strings.Lines(text) {
+		line = strings.TrimLeft(strings.TrimSpace(line), "-*• \t")
+		for line != "" {
+			end := len(line)
+			if i := strings.Index(line, ". "); i > 0 {
+				end = i + 1
+			}
+			if s := strings.TrimSpace(line[:end]); s != "" {
+				list = append(list, s)
+			}
+			line = strings.TrimSpace(line[end:])
+		}
+	}
+	return list
 }

@@ -104,21 +104,6 @@ func newMCPServer(s *Service, c Caller) *mcp.Server {
 	return srv
 }
 
-func schemaOf(args string) map[string]any {
-	props, must := map[string]any{}, []string{}
-	for _, f := range described(args) {
-		props[f.name] = f.schema()
-		if f.must {
-			must = append(must, f.name)
-		}
-	}
-	schema := map[string]any{"type": "object", "properties": props}
-	if len(must) > 0 {
-		schema["required"] = must
-	}
-	return schema
-}
-
 // toolError is a failure the model can read and act upon.
 func toolError(err error) *mcp.CallToolResult {
 	text := "internal error"

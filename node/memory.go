@@ -190,12 +190,15 @@ func (s *Service) Recall(ctx context.Context, c Caller, q index.Query, f Freshne
 	if err := CheckVector(q.Vector, dim); err != nil {
 		return Answer{}, err
 	}
+	start := time.Now()
 	if err := s.fresh(ctx, f); err != nil {
 		return Answer{}, err
 	}
+	s.timings.took("fresh", start)
 	a := Answer{Index: s.machine.indexed.get(), Lag: s.lag()}
 	q.Now = time.Now()
 	a.Hits, a.Info, err = s.index.Search(ctx, c.DB, q)
+	s.timings.took("search", q.Now)
 	return a, err
 }
 

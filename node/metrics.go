@@ -1,84 +1,124 @@
 package node
 
 import (
-	"fmt"
+	"net"
 	"net/http"
+	"strconv"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-
-	"github.com/cairndb/cairn/oplog"
 )
 
-// metrics is what /metrics shows. Everything is read when it is asked for, but the times of requests.
+// A Metric is a line of /metrics. Those that begin with yantrikdb are known to existing dashboards.
+type Metric struct {
+	Name, Help string
+	Kind       string // gauge, counter, histogram
+	Labels     []string
+
+	read    func(g *gateway, put func(v float64, labels ...string)) // nil for what is counted as it happens
+	buckets []float64
+}
+
+// Metrics is all that /metrics shows beside the Go runtime's own: dashboards and alerts are checked against it.
+func Metrics() []Metric { return metricTable }
+
+const (
+	gaugeKind     = "gauge"
+	counterKind   = "counter"
+	histogramKind = "histogram"
+)
+
+// metrics is the table at work: a collector of what is read when it is asked for, and the counters of what happens.
 type metrics struct {
+	g        *gateway
 	reg      *prometheus.Registry
-	seconds  *prometheus.HistogramVec
-	requests *prometheus.CounterVec
+	descs    []*prometheus.Desc
+	counters map[string]*prometheus.CounterVec
+	times    map[string]*prometheus.HistogramVec
+	conns    atomic.Int64
+	open     sync.Map // net.Conn of those counted
 }
 
-// gauge is a number that is read from the service.
-type gauge struct {
-	name, help string
-	value      func(*Service) float64
-}
-
-// gauges are the numbers of this node. Those that begin with yantrikdb are known to existing dashboards.
-var gauges = []gauge{
-	{"cairn_applied_index", "Log index this node has applied.", func(s *Service) float64 { return float64(s.machine.applied.get()) }},
-	{"cairn_indexed_index", "Log index this node can find.", func(s *Service) float64 { return float64(s.machine.indexed.get()) }},
-	{"cairn_index_lag_entries", "Entries applied and not yet findable.", func(s *Service) float64 {
-		a, i := s.machine.applied.get(), s.machine.indexed.get()
-		return float64(a - min(a, i))
-	}},
-	{"cairn_commit_index", "Log index known to be committed.", func(s *Service) float64 { return float64(s.raft.Status().CommitIndex) }},
-	{"cairn_apply_lag_entries", "Entries committed and not yet applied here.", func(s *Service) float64 {
-		c, a := s.raft.Status().CommitIndex, uint64(s.machine.applied.get())
-		return float64(c - min(a, c))
-	}},
-	{"cairn_term", "Current term.", func(s *Service) float64 { return float64(s.raft.Term()) }},
-	{"cairn_is_leader", "1 when this node takes writes.", func(s *Service) float64 { return number(s.machine.leads()) }},
-	{"cairn_has_leader", "1 when somebody leads, as far as this node knows.", func(s *Service) float64 { _, ok := s.machine.leader(); return number(ok) }},
-	{"cairn_wire_connections", "Clients connected to the wire port.", func(s *Service) float64 { return float64(s.Connections()) }},
-	{"cairn_write_queue", "Entries waiting to be proposed.", func(s *Service) float64 { return float64(len(s.proposer.queue)) }},
-	{"cairn_lag_seconds", "How far this node is behind the leader.", func(s *Service) float64 { return s.lag().Seconds() }},
-	{"cairn_uptime_seconds", "Time since the node started.", func(s *Service) float64 { return time.Since(s.started).Seconds() }},
-	{"yantrikdb_engines_loaded", "Databases.", func(s *Service) float64 { return float64(s.databases()) }},
-}
-
-// perDatabase are the counters of each database.
-var perDatabase = []struct {
-	name, help string
-	value      func(oplog.Stats) uint64
-}{
-	{"yantrikdb_active_memories", "Active memories.", func(st oplog.Stats) uint64 { return st.Active }},
-	{"yantrikdb_consolidated_memories", "Memories merged into others.", func(st oplog.Stats) uint64 { return st.Consolidated }},
-	{"yantrikdb_edges", "Relations.", func(st oplog.Stats) uint64 { return st.Edges }},
-	{"yantrikdb_open_conflicts", "Open conflicts.", func(st oplog.Stats) uint64 { return st.OpenConflicts }},
-	{"yantrikdb_operations_total", "Operations applied.", func(st oplog.Stats) uint64 { return st.Operations }},
-}
-
-var requestBuckets = []float64{0.0001, 0.0005, 0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60}
-
-func newMetrics(s *Service) *metrics {
-	m := &metrics{reg: prometheus.NewRegistry(),
-		seconds:  prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "yantrikdb_handler_duration_seconds", Help: "Time to answer a request.", Buckets: requestBuckets}, []string{"handler"}),
-		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "yantrikdb_requests_total", Help: "Requests answered."}, []string{"handler"}),
+func newMetrics(g *gateway) *metrics {
+	m := &metrics{g: g, reg: prometheus.NewRegistry(), descs: make([]*prometheus.Desc, len(metricTable)),
+		counters: map[string]*prometheus.CounterVec{}, times: map[string]*prometheus.HistogramVec{}}
+	for i, t := range metricTable {
+		switch {
+		case t.read != nil:
+			m.descs[i] = prometheus.NewDesc(t.Name, t.Help, t.Labels, nil)
+		case t.Name == stageSeconds:
+			m.reg.MustRegister(g.s.timings.vec)
+		case t.Kind == histogramKind:
+			m.times[t.Name] = prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: t.Name, Help: t.Help, Buckets: t.buckets}, t.Labels)
+			m.reg.MustRegister(m.times[t.Name])
+		default:
+			m.counters[t.Name] = prometheus.NewCounterVec(prometheus.CounterOpts{Name: t.Name, Help: t.Help}, t.Labels)
+			m.reg.MustRegister(m.counters[t.Name])
+		}
 	}
-	m.reg.MustRegister(m.seconds, m.requests, databaseCounters{s}, clusterGauges{s})
-	for _, g := range gauges {
-		m.reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: g.name, Help: g.help}, func() float64 { return g.value(s) }))
-	}
+	m.reg.MustRegister(m, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 
-func (m *metrics) handled(handler string, d time.Duration) {
-	m.seconds.WithLabelValues(handler).Observe(d.Seconds())
-	m.requests.WithLabelValues(handler).Inc()
+// Describe implements prometheus.Collector.
+func (m *metrics) Describe(out chan<- *prometheus.Desc) {
+	for _, d := range m.descs {
+		if d != nil {
+			out <- d
+		}
+	}
 }
 
-func (m *metrics) handler() http.Handler { return promhttp.HandlerFor(m.reg, promhttp.HandlerOpts{}) }
+// Collect implements prometheus.Collector. It asks no peer and waits for no write.
+func (m *metrics) Collect(out chan<- prometheus.Metric) {
+	for i, t := range metricTable {
+		if t.read == nil {
+			continue
+		}
+		kind := prometheus.GaugeValue
+		if t.Kind == counterKind {
+			kind = prometheus.CounterValue
+		}
+		t.read(m.g, func(v float64, labels ...string) {
+			out <- prometheus.MustNewConstMetric(m.descs[i], kind, v, labels...)
+		})
+	}
+}
+
+func (m *metrics) handler() http.Handler {
+	return promhttp.HandlerFor(m.reg, promhttp.HandlerOpts{EnableOpenMetrics: true})
+}
+
+func (m *metrics) handled(handler string, d time.Duration) {
+	m.times["yantrikdb_handler_duration_seconds"].WithLabelValues(handler).Observe(d.Seconds())
+	m.counters["yantrikdb_requests_total"].WithLabelValues(handler).Inc()
+}
+
+func (m *metrics) refused(kind string) {
+	m.counters["cairn_refusals_total"].WithLabelValues(kind).Inc()
+}
+
+func (m *metrics) status(code int) {
+	m.counters["cairn_http_responses_total"].WithLabelValues(strconv.Itoa(code)).Inc()
+}
+
+// connection follows the gateway's connections; it is the server's ConnState.
+func (m *metrics) connection(c net.Conn, s http.ConnState) {
+	switch s {
+	case http.StateNew:
+		if _, known := m.open.LoadOrStore(c, true); !known {
+			m.conns.Add(1)
+		}
+	case http.StateClosed, http.StateHijacked:
+		if _, known := m.open.LoadAndDelete(c); known {
+			m.conns.Add(-1)
+		}
+	}
+}
 
 func number(b bool) float64 {
 	if b {
@@ -87,55 +127,18 @@ func number(b bool) float64 {
 	return 0
 }
 
-// databaseCounters collects the counters of all databases: their number changes.
-type databaseCounters struct{ s *Service }
+// timings is how long the service's own steps take, whichever surface asked.
+type timings struct{ vec *prometheus.HistogramVec }
 
-// Describe implements prometheus.Collector; what is collected is described by itself.
-func (databaseCounters) Describe(chan<- *prometheus.Desc) {}
+const stageSeconds = "cairn_stage_seconds"
 
-// Collect implements prometheus.Collector.
-func (c databaseCounters) Collect(out chan<- prometheus.Metric) {
-	_ = c.s.state.Read(func(v *oplog.View) error { // a closing state has nothing to count
-		for _, d := range v.Databases() {
-			st := v.Stats(d.ID)
-			for _, p := range perDatabase {
-				kind := prometheus.GaugeValue
-				if p.name == "yantrikdb_operations_total" {
-					kind = prometheus.CounterValue
-				}
-				out <- prometheus.MustNewConstMetric(prometheus.NewDesc(p.name, p.help, []string{"db"}, nil), kind, float64(p.value(st)), d.Name)
-			}
-		}
-		return nil
-	})
+func newTimings() *timings {
+	return &timings{prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: stageSeconds, Help: stageHelp, Buckets: requestBuckets}, []string{"stage"})}
 }
 
-// clusterGauges collects what existing dashboards ask of a cluster.
-type clusterGauges struct{ s *Service }
-
-// Describe implements prometheus.Collector.
-func (clusterGauges) Describe(chan<- *prometheus.Desc) {}
-
-// Collect implements prometheus.Collector. It asks nobody: what the leader heard last is what is known.
-func (c clusterGauges) Collect(out chan<- prometheus.Metric) {
-	id := fmt.Sprint(c.s.cfg.NodeID)
-	one := func(name, help string, v float64) {
-		out <- prometheus.MustNewConstMetric(prometheus.NewDesc(name, help, []string{"node_id"}, nil), prometheus.GaugeValue, v, id)
-	}
-	rs := c.s.raft.Status()
-	_, led := c.s.machine.leader()
-	one("yantrikdb_cluster_term", "Current term.", float64(rs.Term))
-	one("yantrikdb_cluster_is_leader", "1 when this node takes writes.", number(c.s.machine.leads()))
-	one("yantrikdb_cluster_healthy", "1 when somebody leads.", number(led))
-	for _, m := range rs.Members {
-		if m.ID == c.s.cfg.NodeID || !c.s.machine.leads() {
-			continue
-		}
-		role := "voter"
-		if !m.Voter {
-			role = "readreplica"
-		}
-		out <- prometheus.MustNewConstMetric(prometheus.NewDesc("yantrikdb_cluster_peer_reachable", "1 when the peer answered lately.", []string{"addr", "role"}, nil),
-			prometheus.GaugeValue, number(time.Since(m.LastSeen) < 2*c.s.cfg.Election), m.Addr, role)
+// took counts a stage that began at start. Like a sync primitive it works on a nil receiver: a service without timings counts none.
+func (t *timings) took(stage string, start time.Time) {
+	if t != nil {
+		t.vec.WithLabelValues(stage).Observe(time.Since(start).Seconds())
 	}
 }

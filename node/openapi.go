@@ -13,7 +13,7 @@ import (
 var openAPI = sync.OnceValue(func() []byte {
 	paths := map[string]map[string]any{}
 	for _, r := range routes() {
-		op := map[string]any{"summary": r.summary, "operationId": strings.ToLower(r.method) + strings.NewReplacer("/v1", "", "/", "_", "{", "", "}", "", "-", "_").Replace(r.path),
+		op := map[string]any{"summary": r.summary, "operationId": r.name,
 			"responses": responses(r)}
 		var params []any
 		for _, seg := range strings.Split(r.path, "/") {
@@ -28,18 +28,8 @@ var openAPI = sync.OnceValue(func() []byte {
 			op["parameters"] = params
 		}
 		if r.body != "" {
-			props, must := map[string]any{}, []string{}
-			for _, f := range described(r.body) {
-				props[f.name] = f.schema()
-				if f.must {
-					must = append(must, f.name)
-				}
-			}
-			schema := map[string]any{"type": "object", "properties": props}
-			if len(must) > 0 {
-				schema["required"] = must
-			}
-			op["requestBody"] = map[string]any{"required": len(must) > 0, "content": map[string]any{"application/json": map[string]any{"schema": schema}}}
+			schema := schemaOf(r.body)
+			op["requestBody"] = map[string]any{"required": schema["required"] != nil, "content": map[string]any{"application/json": map[string]any{"schema": schema}}}
 		}
 		if r.scope == "" {
 			op["security"] = []any{}
@@ -63,32 +53,63 @@ var openAPI = sync.OnceValue(func() []byte {
 	return b
 })
 
-// field is one name of a route's body or query.
+// field is one name of a route's query, body or answer.
 type field struct {
 	name, kind string
-	must       bool
+	must       bool // there, always
+	nullable   bool
 }
 
 func (f field) schema() map[string]any {
-	s := map[string]any{"type": f.kind}
+	s := map[string]any{}
+	switch {
+	case f.kind == "any":
+	case f.nullable:
+		s["type"] = []string{f.kind, "null"}
+	default:
+		s["type"] = f.kind
+	}
 	if f.kind == "array" {
 		s["items"] = map[string]any{}
 	}
 	return s
 }
 
+// described reads the table's shorthand: name:type, then ! for what must be there or ? for what is there and may be null.
 func described(s string) (list []field) {
 	for _, w := range strings.Fields(s) {
 		name, kind, _ := strings.Cut(w, ":")
 		kind, must := strings.CutSuffix(kind, "!")
-		list = append(list, field{name, kind, must})
+		kind, null := strings.CutSuffix(kind, "?")
+		list = append(list, field{name, kind, must || null, null})
 	}
 	return list
 }
 
+// schemaOf is the object a shorthand describes.
+func schemaOf(shorthand string) map[string]any {
+	props, must := map[string]any{}, []string{}
+	for _, f := range described(shorthand) {
+		props[f.name] = f.schema()
+		if f.must {
+			must = append(must, f.name)
+		}
+	}
+	schema := map[string]any{"type": "object", "properties": props}
+	if len(must) > 0 {
+		schema["required"] = must
+	}
+	return schema
+}
+
 func responses(r route) map[string]any {
-	all := map[string]any{"200": map[string]any{"description": "done"}, "503": map[string]any{"description": "overloaded, or nobody leads; retry"}}
+	ok := map[string]any{"description": "done"}
+	if r.result != "" {
+		ok["content"] = map[string]any{"application/json": map[string]any{"schema": schemaOf(r.result)}}
+	}
+	all := map[string]any{"200": ok, "503": map[string]any{"description": "overloaded, or nobody leads; retry"}}
 	if r.scope != "" {
+		all["429"] = map[string]any{"description": "too many requests for this token, or the database is full; Retry-After says how long to wait"}
 		all["401"], all["403"] = map[string]any{"description": "token missing, invalid or revoked"}, map[string]any{"description": "the token has not the right"}
 	}
 	if r.body != "" || r.query != "" {
@@ -120,15 +141,20 @@ wrong type counts as absent. A write that reaches a node which does not lead ans
 			who = "token with " + string(r.scope)
 		}
 		fmt.Fprintf(&b, "<section><h2><b>%s</b> <code>%s</code></h2><p>%s <i>(%s)</i></p>", r.method, html.EscapeString(r.path), html.EscapeString(r.summary), who)
-		for what, fields := range map[string]string{"body": r.body, "query": r.query} {
-			if fields == "" {
+		for _, part := range [][2]string{{"query", r.query}, {"body", r.body}, {"answer", r.result}} {
+			if part[1] == "" {
 				continue
 			}
-			fmt.Fprintf(&b, "<p class=f>%s: ", what)
-			for _, f := range described(fields) {
+			fmt.Fprintf(&b, "<p class=f>%s: ", part[0])
+			for _, f := range described(part[1]) {
 				need := ""
-				if f.must {
+				switch {
+				case f.nullable:
+					need = " or null"
+				case f.must && part[0] != "answer":
 					need = " required"
+				case !f.must && part[0] == "answer":
+					need = " sometimes"
 				}
 				fmt.Fprintf(&b, "<code>%s</code> <small>%s%s</small> ", f.name, f.kind, need)
 			}

@@ -30,6 +30,9 @@ type Service struct {
 	gateways *http.Client  // for the other nodes' gateways
 	opened   chan struct{} // closed when raft and proposer are set; peers may ask before
 	conns    atomic.Int64  // clients' wire connections
+	agreed   atomic.Int64  // of agreements: the last comparison with the peers
+	timings  *timings
+	backups  spool
 }
 
 // Connections is how many clients are connected to the wire port.
@@ -68,14 +71,17 @@ func (s *Service) write(ctx context.Context, c Caller, w write) (Written, error)
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.ApplyTimeout)
 	defer cancel()
+	start := time.Now()
 	d, err := s.propose(ctx, e, c.Forward)
 	if err != nil {
 		return Written{}, err
 	}
+	s.timings.took("commit", start)
 	// The entry is committed: whatever happens to the waiting below, it happened.
 	if err := s.waitIndexed(ctx, d.Index); err != nil {
 		return Written{}, &oplog.Error{Kind: oplog.UnknownOutcome, Text: "the write is committed but not yet readable here", Err: err}
 	}
+	s.timings.took("readable", start)
 	if d.Err != nil {
 		return Written{}, d.Err
 	}

@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -121,9 +122,9 @@ func (w *wireServer) watchTokens() {
 		w.checkTokens() // what happened while nobody watched
 		for open := true; open; {
 			select {
-			case o, ok := <-sub.C:
+			case batch, ok := <-sub.C:
 				open = ok
-				if ok && revokes(o) {
+				if slices.ContainsFunc(batch, revokes) {
 					w.checkTokens()
 				}
 			case <-tick.C:

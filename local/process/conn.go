@@ -17,12 +17,14 @@ type conn struct {
 	mu       sync.Mutex
 	ready    []byte            // answers, as lines
 	live     map[*proc]*cursor // processes whose new frames are sent
+	fresh    map[*proc]bool    // those of live that may have some
 	replays  []*replayJob
 	after    []lateAnswer
 	lanes    map[string]*lane
 	inFlight int
-	parked   int  // bytes of stdin that waits for room
+	parked   int  // bytes of lines that wait in a lane
 	finish   bool // nothing more will be asked: send what is due, then close
+	ended    bool // nothing is sent any more
 	room     chan struct{}
 	woken    chan struct{}
 	done     chan struct{} // closed when the connection ends
@@ -56,7 +58,7 @@ const (
 )
 
 func newConn(s *Server, nc net.Conn) *conn {
-	return &conn{s: s, nc: nc, live: map[*proc]*cursor{}, lanes: map[string]*lane{}, room: make(chan struct{}),
+	return &conn{s: s, nc: nc, live: map[*proc]*cursor{}, fresh: map[*proc]bool{}, lanes: map[string]*lane{}, room: make(chan struct{}),
 		woken: make(chan struct{}, 1), done: make(chan struct{})}
 }
 
@@ -77,6 +79,7 @@ func (c *conn) run() {
 	c.end()
 	writer.Wait()
 	c.mu.Lock()
+	c.ended = true
 	var followed []*proc
 	for p := range c.live {
 		followed = append(followed, p)
@@ -187,9 +190,15 @@ func (c *conn) take(line []byte) {
 		ID string `json:"id"`
 	}
 	_ = json.Unmarshal(r.Params, &name) // the method itself says what is wrong with them
-	k := &call{c: c, s: c.s, id: r.ID, raw: r.Params}
+	k := &call{c: c, s: c.s, id: r.ID, raw: r.Params, size: len(line)}
+	c.park(k.size)
 	c.enqueue("process/"+name.ID, func() {
 		defer c.recovered(r.ID)
+		defer func() {
+			if !k.moved {
+				c.park(-k.size)
+			}
+		}()
 		m.process(k)
 	})
 }
@@ -240,12 +249,13 @@ func (c *conn) idle(name string) bool {
 	return c.lanes[name] == nil
 }
 
-// park counts stdin that waits.
+// park counts lines that wait.
 func (c *conn) park(bytes int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.parked += bytes
-	c.relax()
+	if c.parked += bytes; bytes < 0 {
+		c.relax()
+	}
 }
 
 // answer sends a line. What is to begin behind it, such as the frames of a new process, is begun by then.
@@ -275,35 +285,49 @@ func (c *conn) answerAfter(p *proc, line []byte) {
 func (c *conn) follow(p *proc, from uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.replaced {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if p.replaced || c.ended {
 		return
 	}
 	p.subs[c] = struct{}{}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.live[p] = &cursor{next: from, at: -1}
+	c.live[p], c.fresh[p] = &cursor{next: from}, true
 }
 
-// reattach replays frames behind from, sends the answer, and goes on with live frames. What is told is one snapshot.
-func (c *conn) reattach(p *proc, from uint64, line func(reattachResult) []byte) {
+// news tells the writer that a process it follows has frames.
+func (c *conn) news(p *proc) {
+	c.mu.Lock()
+	c.fresh[p] = true
+	c.mu.Unlock()
+	c.wake()
+}
+
+// reattach replays frames behind from, sends the answer, and goes on with live frames. What is told is one snapshot. It
+// does nothing when the id is another process's.
+func (c *conn) reattach(p *proc, from uint64, line func(reattachResult) []byte) (found bool) {
 	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.replaced {
+		return false
+	}
 	r := reattachResult{Found: true, Running: p.running, Last: p.frames.last(), Applied: p.in.total()}
 	if r.Last > 0 {
 		r.First = p.frames.first
 	}
-	job := &replayJob{p: p, at: cursor{next: max(from+1, p.frames.first), at: -1}, to: r.Last, line: line(r)}
-	if !p.replaced {
-		p.subs[c] = struct{}{}
-	}
+	job := &replayJob{p: p, at: cursor{next: max(from+1, p.frames.first)}, to: r.Last, line: line(r)}
 	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ended {
+		return true
+	}
+	p.subs[c] = struct{}{}
 	if at := c.live[p]; at != nil { // what it was about to be sent comes with the replay
 		job.at.next = min(job.at.next, at.next)
 		delete(c.live, p)
 	}
 	c.replays = append(c.replays, job)
-	c.mu.Unlock()
-	p.mu.Unlock()
 	c.wake()
+	return true
 }
 
 // forget stops following a process; its lock is held.
@@ -311,6 +335,7 @@ func (c *conn) forget(p *proc) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.live, p)
+	delete(c.fresh, p)
 	for _, j := range c.replays {
 		if j.p == p {
 			j.at.next = j.to + 1 // its answer still goes out

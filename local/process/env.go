@@ -37,7 +37,7 @@ func (s *Server) extractPath() {
 	defer cancel()
 	c := exec.CommandContext(ctx, shell, "-l", "-i", "-c", `/bin/sh -c 'printf "%s%s\n" "`+pathSentinel+`" "$PATH"'`)
 	c.Env = append(clean(os.Environ()), "DISABLE_AUTO_UPDATE=true", "ZSH_DISABLE_COMPFIX=true")
-	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // an interactive shell would take the terminal, or stop for it
 	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
 	c.WaitDelay = 100 * time.Millisecond
 	var said limited

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 type pathParams struct {
@@ -66,7 +67,7 @@ func filesList(_ *Server, raw json.RawMessage) (any, *rpcError) {
 	if e != nil {
 		return nil, e
 	}
-	f, err := os.Open(p.Path)
+	f, err := os.OpenFile(p.Path, os.O_RDONLY|syscall.O_DIRECTORY, 0) // a pipe would wait for its writer
 	if err != nil {
 		return nil, internal(err)
 	}

@@ -29,20 +29,31 @@ const gitTimeout = 60 * time.Second
 func (s *Server) git(dir string, args ...string) (out, all string, err error) {
 	ctx, cancel := context.WithTimeout(s.ctx, gitTimeout)
 	defer cancel()
-	env := append(s.childEnv(nil), "GIT_TERMINAL_PROMPT=0")
+	env := append(slices.DeleteFunc(s.childEnv(nil), elsewhere), "GIT_TERMINAL_PROMPT=0")
 	path, err := lookPath("git", pathOf(env))
 	if err != nil {
 		return "", "", err
 	}
 	c := exec.CommandContext(ctx, path, append([]string{"-C", dir}, args...)...)
 	c.Env = env
-	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // no terminal, no questions
 	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
 	c.WaitDelay = 2 * time.Second
 	var said capture
 	c.Stdout, c.Stderr = stdoutOf{&said}, &said
 	err = c.Run()
 	return strings.TrimRight(said.out.String(), "\n"), strings.TrimRight(said.all.String(), "\n"), err
+}
+
+// elsewhere is what would point git at another repository than the one in the request.
+func elsewhere(kv string) bool {
+	name, _, _ := strings.Cut(kv, "=")
+	switch name {
+	case "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR", "GIT_NAMESPACE", "GIT_OBJECT_DIRECTORY",
+		"GIT_ALTERNATE_OBJECT_DIRECTORIES":
+		return true
+	}
+	return false
 }
 
 // maxGit bounds what one run of git may say.

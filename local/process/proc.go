@@ -21,6 +21,7 @@ type proc struct {
 	started float64 // epoch seconds, told to those who want to know whether it is still the same
 	os      *os.Process
 	in      *stdinQueue
+	left    chan struct{} // closed when the leader has ended
 	gone    chan struct{} // closed with the exit frame
 
 	mu       sync.Mutex
@@ -77,8 +78,8 @@ func (s *Server) start(p spawnParams) (_ *proc, err error) {
 	}
 	id, _ := json.Marshal(p.ID) // a string
 	pr := &proc{s: s, id: p.ID, idJSON: id, pid: op.Pid, started: float64(time.Now().UnixNano()) / 1e9, os: op, running: true,
-		frames: newReplay(s.cfg.SpillDir), subs: map[*conn]struct{}{}, gone: make(chan struct{})}
-	pr.in = newStdinQueue(ours[0], func() { s.log.Warn("[process.Manager] stdin backpressure: queue full for " + oneLine(p.ID)) })
+		frames: newReplay(s.cfg.SpillDir, s.cfg.Replay), subs: map[*conn]struct{}{}, left: make(chan struct{}), gone: make(chan struct{})}
+	pr.in = newStdinQueue(ours[0], pr.left, func() { s.log.Warn("[process.Manager] stdin backpressure: queue full for " + oneLine(p.ID)) })
 	s.tasks.Go(func() { pr.watch(ours[1], ours[2]) })
 	return pr, nil
 }
@@ -92,6 +93,7 @@ func (p *proc) watch(stdout, stderr *os.File) {
 	go func() { readers.Wait(); close(drained) }() // ends below, at the latest when the read ends are closed
 
 	awaitExit(p.os) // it stays a zombie: its group's number cannot be given to another
+	close(p.left)
 	select {
 	case <-drained:
 	case <-time.After(drainTime):
@@ -139,7 +141,7 @@ func (p *proc) pump(s stream, f *os.File) {
 // wake tells the subscribers; the lock is held.
 func (p *proc) wake() {
 	for c := range p.subs {
-		c.wake()
+		c.news(p)
 	}
 }
 

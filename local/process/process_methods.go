@@ -15,6 +15,9 @@ type call struct {
 	s   *Server
 	id  any
 	raw json.RawMessage
+
+	size  int  // of its line
+	moved bool // it went on to another lane, which counts it from then on
 }
 
 // reply answers; it is called once.
@@ -56,7 +59,10 @@ func spawn(k *call) {
 	}
 	k.s.log.Info("[process.Manager] Process " + oneLine(p.ID) + " started, PID=" + itoa(pr.pid) + ", command=" + oneLine(p.Command))
 	k.s.count.spawns.Add(1)
-	k.s.register(pr)
+	if !k.s.register(pr) {
+		k.reply(nil, refuse(codeInternal, "the server is stopping"))
+		return
+	}
 	r := spawnResult{Success: true}
 	if p.WantPid {
 		r.Pid, r.Started = pr.pid, pr.started
@@ -103,9 +109,9 @@ func stdin(k *call) {
 			return
 		}
 	}
-	k.c.park(len(data))
+	k.moved = true
 	k.c.enqueue(waiting, func() {
-		defer k.c.park(-len(data))
+		defer k.c.park(-k.size)
 		for full := k.feed(pr, data, p.Offset); full != nil; full = k.feed(pr, data, p.Offset) {
 			select {
 			case <-full:
@@ -124,8 +130,7 @@ func (k *call) feed(pr *proc, data []byte, offset *int64) <-chan struct{} {
 		k.reply(nil, errNotRunning)
 		return nil
 	}
-	before := pr.in.total()
-	applied, duplicate, full, err := pr.in.offer(data, offset)
+	applied, taken, full, err := pr.in.offer(data, offset)
 	switch {
 	case errors.Is(err, errFull):
 		return full
@@ -134,8 +139,8 @@ func (k *call) feed(pr *proc, data []byte, offset *int64) <-chan struct{} {
 	case err != nil:
 		k.reply(nil, errNotRunning)
 	default:
-		k.s.count.input.Add(max(0, applied-before))
-		k.reply(stdinResult{Success: true, Applied: applied, Duplicate: duplicate}, nil)
+		k.s.count.input.Add(int64(max(0, taken)))
+		k.reply(stdinResult{Success: true, Applied: applied, Duplicate: taken == duplicate}, nil)
 	}
 	return nil
 }
@@ -270,18 +275,23 @@ func reattach(k *call) {
 		k.reply(nil, e)
 		return
 	}
-	pr := k.s.lookup(p.ID)
-	if pr == nil {
-		k.reply(reattachResult{}, nil)
-		return
-	}
-	k.s.count.reattaches.Add(1)
-	k.c.reattach(pr, uint64(p.FromSeq), func(r reattachResult) []byte {
-		if p.WantPid {
-			r.Pid, r.Started = pr.pid, pr.started
+	for {
+		pr := k.s.lookup(p.ID)
+		if pr == nil {
+			k.reply(reattachResult{}, nil)
+			return
 		}
-		return answer(k.id, r, nil)
-	})
+		line := func(r reattachResult) []byte {
+			k.s.count.reattaches.Add(1)
+			if p.WantPid {
+				r.Pid, r.Started = pr.pid, pr.started
+			}
+			return answer(k.id, r, nil)
+		}
+		if k.c.reattach(pr, uint64(p.FromSeq), line) { // else the id has another process by now
+			return
+		}
+	}
 }
 
 func itoa(n int) string { return strconv.Itoa(n) }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 )
 
@@ -50,21 +51,29 @@ func appendFrame(b, id []byte, seq uint64, f frame) []byte {
 	return append(b, "}\n"...)
 }
 
-// replay keeps all frames of one process: the newest in memory, the older ones in a file. The process's lock guards it.
+// replay keeps the frames of one process: the newest in memory, the older ones in files. The process's lock guards it.
 //
-// The file is records without gaps, stream byte, length u32, data; every markEvery-th record's place is remembered.
+// Invariant: the segments and recent hold the frames from first to next-1 without a gap, in this order.
 type replay struct {
-	dir    string
-	first  uint64  // seq of the oldest frame that is still there
-	recent []frame // the newest
-	held   int     // bytes of recent, with what a frame costs beside its data
+	dir      string
+	limit    int64 // bytes that segments may hold
+	first    uint64
+	next     uint64
+	recent   []frame // the newest
+	held     int     // bytes of recent, with what a frame costs beside its data
+	segments []*segment
+	spilled  int64 // bytes of segments
+	closed   bool  // nothing is written any more
+}
 
-	file      *os.File
-	fileFirst uint64 // seq of the file's first record
-	inFile    uint64 // records
-	fileEnd   int64
-	marks     []int64
-	err       error // the file failed: no second one is tried
+// segment is a run of frames in a file that has no name: it is gone with its descriptor, whatever ends the server. The
+// file is records without gaps, stream byte, length u32, data; every markEvery-th record's place is remembered.
+type segment struct {
+	file  *os.File
+	first uint64 // seq
+	count uint64
+	size  int64
+	marks []int64
 }
 
 const (
@@ -72,60 +81,92 @@ const (
 	frameCost    = 96       // of a frame beside its data
 	markEvery    = 256
 	recordHead   = 5
+	segmentShare = 16 // a segment is this part of the limit: what is dropped at once
 )
 
-func newReplay(dir string) *replay { return &replay{dir: dir, first: 1} }
+func newReplay(dir string, limit int64) *replay {
+	return &replay{dir: dir, limit: limit, first: 1, next: 1}
+}
 
 // last is the newest frame's seq, 0 for none.
-func (r *replay) last() uint64 { return r.recentFirst() + uint64(len(r.recent)) - 1 }
+func (r *replay) last() uint64 { return r.next - 1 }
 
-func (r *replay) recentFirst() uint64 {
-	if r.file == nil {
-		return r.first
-	}
-	return r.fileFirst + r.inFile
-}
+func (r *replay) recentFirst() uint64 { return r.next - uint64(len(r.recent)) }
 
 // add takes a frame whose data is not changed afterwards.
 func (r *replay) add(f frame) {
 	r.recent = append(r.recent, f)
+	r.next++
 	if r.held += len(f.data) + frameCost; r.held > memoryBudget {
 		r.spill()
 	}
 }
 
-// spill moves the older half to the file, or, when that fails, away: frames are dropped oldest first, whole.
+// spill moves the older half to a file. When there is no room for it, older frames make some; when that does not help,
+// it is dropped.
 func (r *replay) spill() {
 	n, size := 0, 0
 	for n < len(r.recent)-1 && size < memoryBudget/2 {
 		size += len(r.recent[n].data) + frameCost
 		n++
 	}
-	old := r.recent[:n]
-	if err := r.write(old); err != nil {
-		r.err = err
-		r.first = r.recentFirst() + uint64(n)
-		r.close()
+	for r.write(r.recent[:n]) != nil && len(r.segments) > 0 {
+		r.drop()
 	}
 	r.held -= size
 	r.recent = append(make([]frame, 0, len(r.recent)), r.recent[n:]...)
+	for r.spilled > r.limit && len(r.segments) > 1 {
+		r.drop()
+	}
+	r.settleFirst()
 }
 
-func (r *replay) write(old []frame) (err error) {
-	if r.err != nil {
-		return r.err
+// drop removes the oldest segment.
+func (r *replay) drop() {
+	r.segments[0].file.Close()
+	r.spilled -= r.segments[0].size
+	r.segments = slices.Delete(r.segments, 0, 1)
+	r.settleFirst()
+}
+
+func (r *replay) settleFirst() {
+	r.first = r.recentFirst()
+	if len(r.segments) > 0 {
+		r.first = r.segments[0].first
 	}
-	if r.file == nil {
-		first := r.first
-		if r.file, err = os.CreateTemp(r.dir, "replay-*"); err != nil {
+}
+
+var errClosedReplay = errors.New("the frames are not kept any more")
+
+// write appends the oldest frames of recent to the newest segment, all or none.
+func (r *replay) write(old []frame) error {
+	if r.closed {
+		return errClosedReplay
+	}
+	if n := len(r.segments); n == 0 || r.segments[n-1].size >= r.limit/segmentShare {
+		f, err := os.CreateTemp(r.dir, "replay-*")
+		if err != nil {
 			return err
 		}
-		r.fileFirst = first
+		if err := os.Remove(f.Name()); err != nil {
+			return errors.Join(err, f.Close())
+		}
+		r.segments = append(r.segments, &segment{file: f, first: r.recentFirst()})
 	}
-	w := bufio.NewWriterSize(io.NewOffsetWriter(r.file, r.fileEnd), 1<<20)
-	at, marks := r.fileEnd, r.marks
-	for i, f := range old {
-		if (r.inFile+uint64(i))%markEvery == 0 {
+	s := r.segments[len(r.segments)-1]
+	before := s.size
+	if err := s.write(old); err != nil {
+		return err
+	}
+	r.spilled += s.size - before
+	return nil
+}
+
+func (s *segment) write(frames []frame) error {
+	w := bufio.NewWriterSize(io.NewOffsetWriter(s.file, s.size), 1<<20)
+	at, marks := s.size, s.marks
+	for i, f := range frames {
+		if (s.count+uint64(i))%markEvery == 0 {
 			marks = append(marks, at)
 		}
 		var head [recordHead]byte
@@ -142,23 +183,23 @@ func (r *replay) write(old []frame) (err error) {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	r.fileEnd, r.marks, r.inFile = at, marks, r.inFile+uint64(len(old))
+	s.size, s.marks, s.count = at, marks, s.count+uint64(len(frames))
 	return nil
 }
 
-// close removes the file.
+// close removes the files.
 func (r *replay) close() {
-	if r.file != nil {
-		r.file.Close()
-		os.Remove(r.file.Name())
-		r.file, r.inFile, r.fileEnd, r.marks = nil, 0, 0, nil
+	r.closed = true
+	for len(r.segments) > 0 {
+		r.drop()
 	}
 }
 
 // cursor is a reader's place in a replay.
 type cursor struct {
-	next uint64 // seq
-	at   int64  // of next in the file; -1 when it is not known
+	next uint64   // seq
+	in   *segment // where at is a place; nil when it is not known
+	at   int64    // of next
 }
 
 var errDropped = errors.New("frames were dropped before they were read")
@@ -169,9 +210,9 @@ func (r *replay) read(b, id []byte, c *cursor, to uint64, limit int) ([]byte, er
 		return b, errDropped
 	}
 	for start := len(b); c.next <= to && len(b)-start < limit; {
-		if i := c.next - r.recentFirst(); c.next >= r.recentFirst() {
-			b = appendFrame(b, id, c.next, r.recent[i])
-			c.next, c.at = c.next+1, -1
+		if c.next >= r.recentFirst() {
+			b = appendFrame(b, id, c.next, r.recent[c.next-r.recentFirst()])
+			c.next, c.in = c.next+1, nil
 			continue
 		}
 		var err error
@@ -182,34 +223,47 @@ func (r *replay) read(b, id []byte, c *cursor, to uint64, limit int) ([]byte, er
 	return b, nil
 }
 
-// readFile reads records of the file.
+// readFile reads records of one segment.
 func (r *replay) readFile(b, id []byte, c *cursor, to uint64, limit int) ([]byte, error) {
-	skip := uint64(0)
-	if c.at < 0 {
-		i := c.next - r.fileFirst
-		c.at, skip = r.marks[i/markEvery], i%markEvery
+	i, found := slices.BinarySearchFunc(r.segments, c.next, func(s *segment, seq uint64) int {
+		switch {
+		case seq < s.first:
+			return 1
+		case seq >= s.first+s.count:
+			return -1
+		}
+		return 0
+	})
+	if !found {
+		return b, errDropped
 	}
-	in := bufio.NewReaderSize(io.NewSectionReader(r.file, c.at, r.fileEnd-c.at), 256<<10)
-	for start := len(b); c.next <= to && c.next < r.recentFirst() && len(b)-start < limit; {
+	s := r.segments[i]
+	skip := uint64(0)
+	if c.in != s {
+		n := c.next - s.first
+		c.in, c.at, skip = s, s.marks[n/markEvery], n%markEvery
+	}
+	in := bufio.NewReaderSize(io.NewSectionReader(s.file, c.at, s.size-c.at), 256<<10)
+	for start := len(b); c.next <= to && c.next < s.first+s.count && len(b)-start < limit; {
 		var head [recordHead]byte
 		if _, err := io.ReadFull(in, head[:]); err != nil {
 			return b, err
 		}
 		n := int(binary.BigEndian.Uint32(head[1:]))
+		c.at += recordHead + int64(n)
 		if skip > 0 {
 			if _, err := in.Discard(n); err != nil {
 				return b, err
 			}
 			skip--
-		} else {
-			f := frame{stream: stream(head[0]), data: make([]byte, n)}
-			if _, err := io.ReadFull(in, f.data); err != nil {
-				return b, err
-			}
-			b = appendFrame(b, id, c.next, f)
-			c.next++
+			continue
 		}
-		c.at += recordHead + int64(n)
+		f := frame{stream: stream(head[0]), data: make([]byte, n)}
+		if _, err := io.ReadFull(in, f.data); err != nil {
+			return b, err
+		}
+		b = appendFrame(b, id, c.next, f)
+		c.next++
 	}
 	return b, nil
 }

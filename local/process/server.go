@@ -19,6 +19,7 @@ type Config struct {
 	Token         string
 	Version       string // "dev": what server.version tells
 	SpillDir      string // the system's temporary directory: where old frames are kept
+	Replay        int64  // 1 GiB: how many bytes of old frames are kept for one process
 	KeepChildren  bool   // processes outlive the server
 	AllowShutdown bool   // server.shutdown ends the server
 	Stop          func() // what server.shutdown calls; the server's own end
@@ -31,7 +32,7 @@ type Server struct {
 	log     *slog.Logger
 	methods []method
 	ln      *net.UnixListener
-	inode   uint64
+	file    os.FileInfo // the socket's
 	login   login
 	count   counters
 
@@ -63,6 +64,9 @@ func Listen(cfg Config) (*Server, error) {
 	}
 	if cfg.SpillDir == "" {
 		cfg.SpillDir = os.TempDir()
+	}
+	if cfg.Replay == 0 {
+		cfg.Replay = 1 << 30
 	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
@@ -99,23 +103,15 @@ func (s *Server) bind() error {
 	if err := os.Chmod(s.cfg.Socket, 0o600); err != nil {
 		return errors.Join(err, ln.Close())
 	}
-	s.ln, s.inode = ln, inode(s.cfg.Socket)
+	if s.file, err = os.Lstat(s.cfg.Socket); err != nil {
+		return errors.Join(err, ln.Close())
+	}
+	s.ln = ln
 	return nil
 }
 
 // umask is the process's: two servers must not restore each other's.
 var umask sync.Mutex
-
-func inode(path string) uint64 {
-	i, err := os.Lstat(path)
-	if err != nil {
-		return 0
-	}
-	if st, ok := i.Sys().(*syscall.Stat_t); ok {
-		return st.Ino
-	}
-	return 0
-}
 
 func (s *Server) accept() {
 	for wait := 5 * time.Millisecond; ; {
@@ -158,9 +154,15 @@ func (s *Server) serve(nc net.Conn) {
 	})
 }
 
-// register makes a process the one of its id. The one that had it is silenced and killed.
-func (s *Server) register(p *proc) {
+// register makes a process the one of its id. The one that had it is silenced and killed. A server that is about to
+// end takes none: nobody would end it.
+func (s *Server) register(p *proc) bool {
 	s.mu.Lock()
+	if s.closing {
+		s.mu.Unlock()
+		p.signal(syscall.SIGKILL)
+		return false
+	}
 	old := s.procs[p.id]
 	s.procs[p.id] = p
 	s.mu.Unlock()
@@ -175,6 +177,7 @@ func (s *Server) register(p *proc) {
 			old.discard()
 		})
 	}
+	return true
 }
 
 func (s *Server) lookup(id string) *proc {
@@ -237,10 +240,11 @@ func (s *Server) Close() error {
 		procs = append(procs, p)
 	}
 	s.mu.Unlock()
-	err := s.ln.Close()
-	if inode(s.cfg.Socket) == s.inode {
-		err = errors.Join(err, os.Remove(s.cfg.Socket))
+	var err error
+	if i, lerr := os.Lstat(s.cfg.Socket); lerr == nil && os.SameFile(i, s.file) { // its number is nobody else's while it is open
+		err = os.Remove(s.cfg.Socket)
 	}
+	err = errors.Join(err, s.ln.Close())
 	if s.cfg.KeepChildren {
 		n := 0
 		for _, p := range procs {

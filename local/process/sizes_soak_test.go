@@ -5,5 +5,6 @@ package process_test
 const (
 	bigOutput     = 1 << 30
 	grandchildren = 500
+	reattaches    = 1000
 	spawns        = 10_000
 )

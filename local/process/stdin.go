@@ -4,19 +4,21 @@ import (
 	"errors"
 	"os"
 	"sync"
+	"time"
 )
 
 // stdinQueue carries bytes to a process in order. What it has accepted it delivers, as long as the process reads.
 type stdinQueue struct {
 	pipe *os.File
-	full func() // called once, when a request has to wait for the first time
+	left <-chan struct{} // closed when the process has ended
+	full func()          // called once, when a request has to wait for the first time
 
 	mu      sync.Mutex
 	applied int64 // bytes accepted
 	chunks  [][]byte
-	held    int // bytes of chunks, the one under way included
-	broken  bool
-	closed  bool
+	held    int  // bytes of chunks, the one under way included
+	broken  bool // the process reads no more: what is accepted is thrown away
+	closed  bool // nothing is accepted any more
 	told    bool
 	changed chan struct{}
 	done    chan struct{}
@@ -25,14 +27,18 @@ type stdinQueue struct {
 // stdinBudget is how much may wait for one process.
 const stdinBudget = 8 << 20
 
+// settleTime is how long a pipe that nobody reads is taken for a process about to end: the system closes the pipe of a
+// dying process a moment before it says that the process is dead.
+const settleTime = 250 * time.Millisecond
+
 var (
 	errGap    = errors.New("gap")
 	errClosed = errors.New("closed")
 	errFull   = errors.New("full")
 )
 
-func newStdinQueue(pipe *os.File, full func()) *stdinQueue {
-	q := &stdinQueue{pipe: pipe, full: full, changed: make(chan struct{}), done: make(chan struct{})}
+func newStdinQueue(pipe *os.File, left <-chan struct{}, full func()) *stdinQueue {
+	q := &stdinQueue{pipe: pipe, left: left, full: full, changed: make(chan struct{}), done: make(chan struct{})}
 	go q.deliver() // ends with close
 	return q
 }
@@ -46,66 +52,90 @@ func (q *stdinQueue) touch() {
 func (q *stdinQueue) deliver() {
 	defer close(q.done)
 	for {
-		q.mu.Lock()
-		for len(q.chunks) == 0 && !q.closed {
-			changed := q.changed
-			q.mu.Unlock()
-			<-changed
-			q.mu.Lock()
-		}
-		if q.closed {
-			q.mu.Unlock()
+		chunk, broken := q.take()
+		if chunk == nil {
 			return
 		}
-		chunk := q.chunks[0]
-		q.chunks = q.chunks[1:]
-		broken := q.broken
-		q.mu.Unlock()
+		dead := false
 		if !broken {
-			_, err := q.pipe.Write(chunk)
-			broken = err != nil
+			if _, err := q.pipe.Write(chunk); err != nil {
+				broken, dead = true, q.hasLeft()
+			}
 		}
 		q.mu.Lock()
-		q.broken = broken
+		q.broken, q.closed = broken, q.closed || dead
 		q.held -= len(chunk)
 		q.touch()
 		q.mu.Unlock()
 	}
 }
 
-// offer accepts data that begins at offset, nil for the end, or says why not. After errFull, wait for what it returns.
-func (q *stdinQueue) offer(data []byte, offset *int64) (applied int64, duplicate bool, changed <-chan struct{}, err error) {
+// take waits for the next chunk; nil is the end.
+func (q *stdinQueue) take() (chunk []byte, broken bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for len(q.chunks) == 0 && !q.closed {
+		changed := q.changed
+		q.mu.Unlock()
+		<-changed
+		q.mu.Lock()
+	}
+	if q.closed {
+		return nil, false
+	}
+	chunk, q.chunks[0] = q.chunks[0], nil
+	q.chunks = q.chunks[1:]
+	return chunk, q.broken
+}
+
+// hasLeft says whether the process has ended, or only closed its stdin.
+func (q *stdinQueue) hasLeft() bool {
+	t := time.NewTimer(settleTime)
+	defer t.Stop()
+	select {
+	case <-q.left:
+		return true
+	case <-t.C:
+		return false
+	}
+}
+
+// offer accepts data that begins at offset, nil for the end, or says why not. After errFull, wait for changed.
+func (q *stdinQueue) offer(data []byte, offset *int64) (applied int64, taken int, changed <-chan struct{}, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.closed {
-		return q.applied, false, nil, errClosed
+		return q.applied, 0, nil, errClosed
 	}
 	if offset != nil {
-		switch end := *offset + int64(len(data)); {
-		case *offset > q.applied:
-			return q.applied, false, nil, errGap
-		case *offset < q.applied && end <= q.applied:
-			return q.applied, true, nil, nil
+		switch at := *offset; {
+		case at > q.applied:
+			return q.applied, 0, nil, errGap
+		case at < q.applied && int64(len(data)) <= q.applied-at:
+			return q.applied, duplicate, nil, nil
 		default:
-			data = data[q.applied-*offset:]
+			data = data[q.applied-at:]
 		}
 	}
 	if len(data) == 0 {
-		return q.applied, false, nil, nil
+		return q.applied, 0, nil, nil
 	}
 	if q.held > 0 && q.held+len(data) > stdinBudget {
 		if !q.told {
 			q.told = true
 			q.full()
 		}
-		return q.applied, false, q.changed, errFull
+		return q.applied, 0, q.changed, errFull
 	}
 	q.applied += int64(len(data))
 	q.held += len(data)
 	q.chunks = append(q.chunks, data)
 	q.touch()
-	return q.applied, false, nil, nil
+	return q.applied, len(data), nil, nil
 }
+
+// duplicate is what offer takes of bytes that were all accepted before.
+const duplicate = -1
 
 func (q *stdinQueue) total() int64 {
 	q.mu.Lock()

@@ -27,6 +27,9 @@ type tarResult struct {
 // maxExtracted bounds what an archive may become.
 const maxExtracted = 4 << 30
 
+// maxPadding bounds what may follow an archive's end.
+const maxPadding = 64 << 20
+
 // extractTar empties destDir, unpacks a gzip tar into it and removes the archive, whatever became of it. Nothing is
 // written outside of destDir, not through a link either.
 func extractTar(_ *Server, raw json.RawMessage) (any, *rpcError) {
@@ -49,15 +52,18 @@ func unpack(archive, dest string) (files int, err error) {
 	if !filepath.IsAbs(dir) || dir == "/" {
 		return 0, fmt.Errorf("destDir must be an absolute, non-root path: %q", dest)
 	}
-	if home, err := os.UserHomeDir(); err == nil && within(filepath.Clean(home), dir) {
+	if holdsHome(dir) {
 		return 0, fmt.Errorf("destDir must not be or contain the home directory: %q", dest)
 	}
-	f, err := os.Open(archive)
+	f, err := os.OpenFile(archive, os.O_RDONLY|nonblock, 0) // a pipe would wait for its writer
 	if err != nil {
 		return 0, fmt.Errorf("open archive: %w", err)
 	}
-	defer os.Remove(archive) // consumed, on every outcome
 	defer f.Close()
+	if i, err := f.Stat(); err != nil || !i.Mode().IsRegular() {
+		return 0, fmt.Errorf("open archive: open %s: not a regular file", archive)
+	}
+	defer os.Remove(archive) // consumed, on every outcome
 	z, err := gzip.NewReader(f)
 	if err != nil {
 		return 0, fmt.Errorf("gzip: %w", err)
@@ -79,10 +85,30 @@ func unpack(archive, dest string) (files int, err error) {
 	if files, err = entries(root, dir, tar.NewReader(z)); err != nil {
 		return 0, err
 	}
+	if n, err := io.Copy(io.Discard, io.LimitReader(z, maxPadding)); err != nil { // the checksum is at the very end
+		return 0, fmt.Errorf("gzip: %w", err)
+	} else if n == maxPadding {
+		return 0, errSize
+	}
 	if err := writeFile(root, ".synced", strings.NewReader("")); err != nil {
 		return 0, fmt.Errorf("write .synced: %w", err)
 	}
 	return files, nil
+}
+
+// holdsHome says whether a directory is the home directory or above it, whatever links lead there. The directory itself
+// may be a link: it is the link that would be removed.
+func holdsHome(dir string) bool {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return false
+	}
+	if within(filepath.Clean(home), dir) {
+		return true
+	}
+	parent, perr := filepath.EvalSymlinks(filepath.Dir(dir))
+	home, herr := filepath.EvalSymlinks(home)
+	return perr == nil && herr == nil && within(home, filepath.Join(parent, filepath.Base(dir)))
 }
 
 // within says whether path is dir or below it.

@@ -141,57 +141,69 @@ func TestFullStdinDelaysNobodyElse(t *testing.T) {
 func TestReattachFromAnywhere(t *testing.T) {
 	socket, _ := listen(t)
 	p := connect(t, socket)
-	p.sh("p", "i=0; while [ $i -lt 3000 ]; do echo $i; i=$((i+1)); done")
+	p.sh("p", "i=0; while [ $i -lt 6000 ]; do echo $i; i=$((i+1)); done")
+	froms := make(chan int, reattaches)
+	for range reattaches {
+		froms <- rand.IntN(100)
+	}
+	close(froms)
 	var clients sync.WaitGroup
-	for range 40 {
-		from := rand.IntN(60)
+	for range 20 {
 		clients.Go(func() {
-			q := connect(t, socket)
-			id := q.ask("process.reattach", map[string]any{"id": "p", "fromSeq": from})
-			last, seq := -1, from
-			for {
-				l, err := q.receive()
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				if l.ID != nil {
-					var r struct {
-						LastSeq int
-						Running bool
-					}
-					if *l.ID != id || unmarshal(l.Result, &r) != nil {
-						t.Errorf("answer %+v", l)
-						return
-					}
-					if last = r.LastSeq; last < from {
-						if !r.Running {
-							return // it had ended before it wrote that many frames
-						}
-						seq = last // nothing to replay: the live ones begin behind the last
-					} else if seq != last {
-						t.Errorf("answered behind frame %d, says %d", seq, last)
-					}
-					continue
-				}
-				if seq++; l.Seq != seq || last < 0 && l.Seq <= from {
-					t.Errorf("frame %d where %d belongs", l.Seq, seq)
-					return
-				}
-				if l.Stream == "exit" && last >= 0 {
-					return
-				}
-				if l.Stream == "exit" {
-					seq = l.Seq // the answer is still to come, and there is nothing behind it
-					if l, err = q.receive(); err != nil || l.ID == nil {
-						t.Errorf("behind the exit: %+v, %v", l, err)
-					}
-					return
+			for from := range froms {
+				if err := reattachAndRead(connect(t, socket), "p", from); err != nil {
+					t.Errorf("from %d: %v", from, err)
 				}
 			}
 		})
 	}
 	clients.Wait()
+}
+
+// reattachAndRead reads a process's frames to the last one, and says what is wrong with them.
+func reattachAndRead(q *peer, id string, from int) error {
+	defer q.nc.Close()
+	q.ask("process.reattach", map[string]any{"id": id, "fromSeq": from})
+	seq := from
+	for { // the replay
+		l, err := q.receive()
+		if err != nil {
+			return err
+		}
+		if l.Type == "stream" {
+			if seq++; l.Seq != seq {
+				return fmt.Errorf("frame %d is replayed where %d belongs", l.Seq, seq)
+			}
+			continue
+		}
+		var r struct {
+			LastSeq int
+			Running bool
+		}
+		if err := unmarshal(l.Result, &r); err != nil {
+			return err
+		}
+		if seq != max(from, r.LastSeq) {
+			return fmt.Errorf("answered behind frame %d, says %d", seq, r.LastSeq)
+		}
+		if !r.Running {
+			return nil // the exit frame was replayed, or lies before from
+		}
+		seq = r.LastSeq
+		break
+	}
+	for {
+		l, err := q.receive()
+		if err != nil {
+			return err
+		}
+		if seq++; l.Seq != seq {
+			return fmt.Errorf("live frame %d where %d belongs", l.Seq, seq)
+		}
+		if l.Stream == "exit" {
+			return nil
+		}
+	}
 }
 
 // A child writes more than memory is to hold, two clients read it and one does not.

@@ -2,6 +2,9 @@ package process
 
 import "slices"
 
+// maxJobs is how many replays go on at once.
+const maxJobs = 16
+
 // write is the connection's writer: it ends with the connection.
 func (c *conn) write() {
 	defer c.end()
@@ -37,24 +40,22 @@ func (c *conn) write() {
 // more at once, last that there will be nothing any more.
 func (c *conn) due(buf []byte) (_ []byte, more, last bool) {
 	c.mu.Lock()
-	buf = append(buf, c.ready...)
-	if cap(c.ready) > maxReady {
-		c.ready = nil
-	}
-	c.ready = c.ready[:0]
+	buf, c.ready = c.ready, buf
 	c.relax()
 	var jobs []*replayJob
 	for _, j := range c.replays { // of several for one process, the first
-		if !slices.ContainsFunc(jobs, func(o *replayJob) bool { return o.p == j.p }) {
+		if len(jobs) < maxJobs && !slices.ContainsFunc(jobs, func(o *replayJob) bool { return o.p == j.p }) {
 			jobs = append(jobs, j)
 		}
 	}
-	follow := make([]*proc, 0, len(c.live))
-	for p := range c.live {
+	var follow []*proc
+	for p := range c.fresh { // in no order: nobody is always the last
 		follow = append(follow, p)
 	}
+	clear(c.fresh)
 	c.mu.Unlock()
 
+	answers := len(buf)
 	for _, j := range jobs {
 		var rest bool
 		if buf, rest = c.replayOf(buf, j); rest {
@@ -62,9 +63,15 @@ func (c *conn) due(buf []byte) (_ []byte, more, last bool) {
 		}
 	}
 	for _, p := range follow {
-		var rest bool
-		if buf, rest = c.liveOf(buf, p); rest {
+		rest := true // too much for now: later
+		if len(buf)-answers < maxReady/2 {
+			buf, rest = c.liveOf(buf, p)
+		}
+		if rest {
 			more = true
+			c.mu.Lock()
+			c.fresh[p] = true
+			c.mu.Unlock()
 		}
 	}
 	return c.late(buf, more)
@@ -78,7 +85,6 @@ func (c *conn) replayOf(buf []byte, j *replayJob) (_ []byte, more bool) {
 	at := j.at
 	c.mu.Unlock()
 	if at.next <= j.to {
-		at.next = max(at.next, j.p.frames.first) // dropped since: the answer said where they begin
 		var err error
 		if buf, err = j.p.frames.read(buf, j.p.idJSON, &at, j.to, slice); err != nil {
 			c.end()
@@ -97,9 +103,9 @@ func (c *conn) replayOf(buf []byte, j *replayJob) (_ []byte, more bool) {
 	c.replays = slices.DeleteFunc(c.replays, func(o *replayJob) bool { return o == j })
 	if next := slices.IndexFunc(c.replays, func(o *replayJob) bool { return o.p == j.p }); next >= 0 {
 		o := c.replays[next]
-		o.at = cursor{next: min(o.at.next, j.to+1), at: -1}
+		o.at = cursor{next: min(o.at.next, j.to+1)}
 	} else if !j.p.replaced {
-		c.live[j.p] = &cursor{next: j.to + 1, at: -1}
+		c.live[j.p], c.fresh[j.p] = &cursor{next: j.to + 1}, true
 	}
 	return buf, true
 }

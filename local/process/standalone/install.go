@@ -140,7 +140,7 @@ func fetch(o *options, path string) error {
 		return err
 	}
 	if o.cliZst != "" {
-		return os.Remove(o.cliZst)
+		_ = os.Remove(o.cliZst) // one that stays is no reason to call the installation failed
 	}
 	return nil
 }

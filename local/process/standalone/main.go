@@ -11,6 +11,7 @@
 package standalone
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -107,20 +108,21 @@ func Main(p Program) int {
 	return 0
 }
 
+// What the linker may be told: -X github.com/cairndb/cairn/local/process/standalone.linkedID=…
+var linkedID, linkedTime string
+
 // Version is what this build calls itself, and when it was made.
 func Version() (id, built string) {
-	id, built = "claustrum-dev", "unknown"
 	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return id, built
-	}
-	for _, s := range info.Settings {
-		switch s.Key {
-		case "vcs.revision":
-			id = s.Value
-		case "vcs.time":
-			built = s.Value
+	if ok {
+		for _, s := range info.Settings {
+			switch s.Key {
+			case "vcs.revision":
+				id = s.Value
+			case "vcs.time":
+				built = s.Value
+			}
 		}
 	}
-	return id, built
+	return cmp.Or(linkedID, id, "claustrum-dev"), cmp.Or(linkedTime, built, "unknown")
 }

@@ -2,6 +2,7 @@ package standalone
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -70,8 +71,11 @@ func launch(o *options, p Program) error {
 		return err
 	}
 	defer statusR.Close()
-	log := logFile(o.socket, null)
-	files := []*os.File{null, kept(os.Stdout, null), kept(os.Stderr, log), tokenR, statusW}
+	files := []*os.File{null, kept(os.Stdout), kept(os.Stderr), tokenR, statusW}
+	if files[1] == nil || files[2] == nil {
+		log := logFile(o.socket, null)
+		files[1], files[2] = cmp.Or(files[1], log), cmp.Or(files[2], log)
+	}
 	env := append(os.Environ(), childMark+"=1", parentMark+"=1", statusPipe+"=4")
 	if o.tokenFD >= 0 {
 		env = append(env, tokenPipe+"=3")
@@ -88,9 +92,6 @@ func launch(o *options, p Program) error {
 	if werr != nil && o.tokenFD >= 0 {
 		return fmt.Errorf("read --token-fd: %w", werr)
 	}
-	if err := pr.Release(); err != nil {
-		return err
-	}
 	if err := statusR.SetReadDeadline(time.Now().Add(launchTime)); err != nil {
 		return err
 	}
@@ -102,21 +103,23 @@ func launch(o *options, p Program) error {
 	case len(said) > 0:
 		return errors.New(string(said))
 	case err != nil:
-		return fmt.Errorf("the daemon did not come up: %w", err)
+		return errors.Join(fmt.Errorf("the daemon did not come up: %w", err), pr.Kill())
 	default:
 		return errors.New("the daemon ended before it listened")
 	}
 }
 
-// kept is a descriptor the daemon may go on writing to: a pipe would make whoever reads it wait for the daemon's end.
-func kept(f, instead *os.File) *os.File {
+// kept is a descriptor the daemon may go on writing to, or nil: a pipe would make whoever reads it wait for the daemon's
+// end.
+func kept(f *os.File) *os.File {
 	i, err := f.Stat()
 	if err != nil || i.Mode()&(os.ModeNamedPipe|os.ModeSocket) != 0 {
-		return instead
+		return nil
 	}
 	return f
 }
 
+// logFile is where the daemon writes instead, beside its socket.
 func logFile(socket string, null *os.File) *os.File {
 	f, err := os.OpenFile(filepath.Join(filepath.Dir(socket), "remote-server.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
@@ -144,7 +147,9 @@ func (o *options) daemonToken() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("read --token-file: %w", err)
 	}
-	b = bytes.TrimSuffix(bytes.TrimSuffix(b, []byte("\n")), []byte("\r"))
+	if line, ok := bytes.CutSuffix(b, []byte("\n")); ok { // one end of a line; all else is the token's
+		b = bytes.TrimSuffix(line, []byte("\r"))
+	}
 	if len(b) == 0 || len(b) > maxToken {
 		return "", fmt.Errorf("the token is empty or longer than %d bytes", maxToken)
 	}

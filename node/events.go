@@ -1,0 +1,201 @@
+package node
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/cairndb/cairn/oplog"
+)
+
+// eventTypes names what subscribers hear of.
+var eventTypes = map[oplog.OpKind]string{
+	oplog.KindRemember: "stored", oplog.KindCorrect: "corrected", oplog.KindForget: "forgotten",
+	oplog.KindRelate: "related", oplog.KindUnrelate: "unrelated", oplog.KindClaim: "claimed",
+	oplog.KindSessionStart: "session_started", oplog.KindSessionEnd: "session_ended",
+}
+
+// event is what a subscriber is told: ids, never content.
+type event struct {
+	Index  oplog.Index `json:"index"`
+	Number int         `json:"number"`
+	ID     string      `json:"id"`
+	At     float64     `json:"at"`
+}
+
+func (s *Service) position() []byte {
+	b, _ := json.Marshal(map[string]oplog.Index{"index": s.machine.indexed.get()}) // a map of numbers always encodes
+	return b
+}
+
+// pusher sends one subscription's events, over whatever its subscriber speaks. A subscriber that is too slow for the
+// feed reads on in the log: nothing is left out but what the log no longer holds, and that is said ("lagged").
+type pusher struct {
+	s     *Service
+	db    oplog.DB
+	only  []string                                             // event types; empty or "*" for all
+	emit  func(name string, at oplog.Index, data []byte) error // at is 0 while more of the record follows
+	beat  func() error                                         // now and then, when nothing happens; nil for never
+	admit func() error                                         // asked again when tokens or databases change; nil for always
+	sub   *subscription
+	sent  oplog.Index // all up to here was sent or is of no interest
+}
+
+// pusher subscribes at once: what happens from here on is not missed.
+func (s *Service) pusher(db oplog.DB, only []string, emit func(string, oplog.Index, []byte) error) *pusher {
+	p := &pusher{s: s, db: db, only: only, emit: emit, sub: s.machine.feed.subscribe()}
+	p.sent = s.machine.indexed.get()
+	return p
+}
+
+func (p *pusher) close() { p.sub.close() }
+
+// beatEvery is how often a quiet subscription shows that it lives.
+const beatEvery = 15 * time.Second
+
+// run sends what the log holds behind the cursor, if it is not 0, and then what happens, until ctx ends.
+func (p *pusher) run(ctx context.Context, cursor oplog.Index) error {
+	if cursor > 0 {
+		p.sent = cursor
+		if err := p.replay(ctx, cursor); err != nil {
+			return err
+		}
+	}
+	var beats <-chan time.Time
+	if p.beat != nil {
+		t := time.NewTicker(beatEvery)
+		defer t.Stop()
+		beats = t.C
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-beats:
+			if err := p.quiet(); err != nil {
+				return err
+			}
+		case batch, ok := <-p.sub.C:
+			if err := p.happened(ctx, batch, ok); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func (p *pusher) quiet() error {
+	if p.admit != nil {
+		if err := p.admit(); err != nil { // a token may have expired
+			return err
+		}
+	}
+	return p.beat()
+}
+
+func (p *pusher) happened(ctx context.Context, batch []oplog.Outcome, open bool) error {
+	if !open { // too slow: subscribe anew, then read what was missed
+		p.sub = p.s.machine.feed.subscribe()
+		return p.replay(ctx, p.sent)
+	}
+	if p.admit != nil && slices.ContainsFunc(batch, revokes) {
+		if err := p.admit(); err != nil {
+			return err
+		}
+	}
+	var told []occurrence
+	for _, o := range batch {
+		if o.Index > p.sent { // the replay had the others
+			told = p.tell(told, o)
+		}
+	}
+	p.sent = max(p.sent, batch[len(batch)-1].Index)
+	return p.send(told)
+}
+
+// replayPage is how many events are made at one view of the log.
+const replayPage = 512
+
+// replay sends what the log holds behind a cursor and this node can find; the feed has the rest.
+func (p *pusher) replay(ctx context.Context, cursor oplog.Index) error {
+	end := p.s.machine.indexed.get()
+	for cursor < end && ctx.Err() == nil {
+		var page []occurrence
+		var lost oplog.Index
+		at := end
+		err := p.s.state.Read(func(v *oplog.View) error {
+			if first, _, _, ok := v.Retained(); ok && first > cursor+1 {
+				if _, trimmed := v.Trimmed(); trimmed {
+					lost = first
+				}
+			}
+			seen := cursor
+			return v.Log(cursor+1, func(o oplog.Outcome) bool {
+				if o.Index > end {
+					return false
+				}
+				if o.Index != seen && len(page) >= replayPage { // a page ends between records
+					at = seen
+					return false
+				}
+				seen = o.Index
+				page = p.tell(page, o)
+				return true
+			})
+		})
+		if err != nil {
+			return err
+		}
+		if lost > 0 && p.sent < lost {
+			if err := p.emit("lagged", 0, p.s.position()); err != nil {
+				return err
+			}
+		}
+		if err := p.send(page); err != nil {
+			return err
+		}
+		cursor = at
+		p.sent = cursor
+	}
+	return nil
+}
+
+// occurrence is an event on its way.
+type occurrence struct {
+	name string
+	at   oplog.Index
+	data []byte
+}
+
+// tell adds what an entry means to the subscriber.
+func (p *pusher) tell(told []occurrence, o oplog.Outcome) []occurrence {
+	if o.Err != nil || o.Replayed || o.Entry.DB != p.db {
+		return told
+	}
+	for _, op := range o.Entry.Ops {
+		name, ok := eventTypes[op.Kind()]
+		if !ok || (len(p.only) > 0 && !slices.Contains(p.only, name) && !slices.Contains(p.only, "*")) {
+			continue
+		}
+		b, err := json.Marshal(event{Index: o.Index, Number: o.Number, ID: oplog.Subject(op), At: o.HLC.Time().Seconds()})
+		if err != nil {
+			continue // a time no JSON can hold
+		}
+		told = append(told, occurrence{name, o.Index, b})
+	}
+	return told
+}
+
+// send emits events. Only the last of a record carries the record's index: whoever resumes behind it has had all before it.
+func (p *pusher) send(told []occurrence) error {
+	for i, e := range told {
+		at := e.at
+		if i+1 < len(told) && told[i+1].at == at {
+			at = 0
+		}
+		if err := p.emit(e.name, at, e.data); err != nil {
+			return err
+		}
+	}
+	return nil
+}

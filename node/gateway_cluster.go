@@ -1,0 +1,94 @@
+package node
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/cairndb/cairn/oplog"
+)
+
+var clusterRoutes = []route{
+	{name: "cluster", method: "GET", path: "/v1/cluster", handle: clusterStatus, summary: "The cluster as this node sees it",
+		result: "clustered:boolean! message:string node_id:integer! role:string! configured_role:string! current_term:integer! leader_id:integer? leader_addr:string! leader_http:string! " +
+			"accepts_writes:boolean! healthy:boolean! quorum_size:integer! voted_for:integer? cluster_id:string! addr:string! wire:string! http:string! applied_index:integer! " +
+			"commit_index:integer! state_hash_index:integer! state_hash:string! state_agreement:string! version:string! uptime_secs:number! peers:array!"},
+	{name: "cluster_raft", method: "GET", path: "/v1/cluster/raft", scope: Read, handle: raftStatus, summary: "What this node knows of consensus",
+		result: "node_id:integer! state:string! current_term:integer! current_leader:integer? last_log_index:integer! last_applied_index:integer! snapshot_index:integer! " +
+			"millis_since_quorum_ack:integer? members:array! healthy:boolean!"},
+	{name: "cluster_change", method: "POST", path: "/v1/cluster/{verb}", scope: Admin, handle: changeMembers,
+		summary: "Change who belongs to the cluster: join, remove, promote, transfer. promote without a node_id asks leadership for this node",
+		body:    "node_id:integer addr:string role:string", result: "status:string! message:string! node_id:integer term:integer current_term:integer"},
+	{name: "control_snapshot", method: "GET", path: "/v1/admin/control-snapshot", scope: Read, handle: controlSnapshot, summary: "Databases and tokens as they are replicated; the cluster secret only",
+		result: "databases:array! tokens:array!"},
+}
+
+func clusterStatus(g *gateway, q *request) (any, error) { return g.s.Status(q.r.Context()), nil }
+
+func raftStatus(g *gateway, _ *request) (any, error) {
+	rs := g.s.raft.Status()
+	members := make([]map[string]any, len(rs.Members))
+	for i, m := range rs.Members {
+		members[i] = map[string]any{"node_id": m.ID, "addr": m.Addr, "is_voter": m.Voter}
+	}
+	row := map[string]any{"node_id": g.s.cfg.NodeID, "state": lower(rs.State), "current_term": rs.Term, "current_leader": nil, "last_log_index": rs.LastIndex,
+		"last_applied_index": g.s.machine.applied.get(), "snapshot_index": rs.SnapshotIndex, "millis_since_quorum_ack": nil, "members": members, "healthy": false}
+	if id, ok := g.s.machine.leader(); ok {
+		row["current_leader"], row["healthy"] = id, true
+	}
+	if !rs.LastContact.IsZero() && !g.s.machine.leads() {
+		row["millis_since_quorum_ack"] = time.Since(rs.LastContact).Milliseconds()
+	}
+	return row, nil
+}
+
+var memberVerbs = map[string]bool{"join": true, "leave": true, "remove": true, "promote": true, "transfer": true}
+
+func changeMembers(g *gateway, q *request) (any, error) {
+	req := MemberChange{Verb: q.r.PathValue("verb"), NodeID: uint32(q.body.whole("node_id", 0)), Addr: q.body.str("addr", ""), Role: q.body.str("role", "")}
+	if !memberVerbs[req.Verb] {
+		return nil, oplog.Errorf(oplog.NotFound, "no such change of members")
+	}
+	if req.Verb == "promote" && req.NodeID == 0 && req.Addr == "" {
+		return takeLead(g, q)
+	}
+	msg, err := g.s.ChangeMembers(q.r.Context(), req)
+	if err != nil {
+		return nil, err
+	}
+	return map[string]any{"status": "ok", "message": msg}, nil
+}
+
+// takeLead asks the leader to hand over to this node.
+func takeLead(g *gateway, q *request) (any, error) {
+	rs := g.s.raft.Status()
+	if len(rs.Members) <= 1 || g.s.cfg.Role != RoleVoter {
+		return nil, oplog.Errorf(oplog.Invalid, "only a voter of a cluster can be promoted")
+	}
+	if g.s.machine.leads() {
+		return map[string]any{"status": "already_leader", "node_id": g.s.cfg.NodeID, "term": rs.Term, "message": "this node leads"}, nil
+	}
+	msg, err := g.s.ChangeMembers(q.r.Context(), MemberChange{Verb: "transfer", NodeID: g.s.cfg.NodeID})
+	if err != nil {
+		return nil, err
+	}
+	return map[string]any{"status": "election_started", "node_id": g.s.cfg.NodeID, "current_term": rs.Term, "message": msg}, nil
+}
+
+func controlSnapshot(g *gateway, q *request) (any, error) {
+	if q.c.Token != "" {
+		return nil, &statusError{http.StatusForbidden, "forbidden", oplog.Errorf(oplog.Denied, "the cluster secret is needed")}
+	}
+	dbs, tokens := []map[string]any{}, []map[string]any{}
+	err := g.s.state.Read(func(v *oplog.View) error {
+		for _, d := range v.Databases() {
+			dbs = append(dbs, map[string]any{"id": d.ID, "name": d.Name, "path": d.Name, "created_at": d.Created.Time().UTC().Format(time.DateTime)})
+		}
+		for _, t := range v.Tokens() {
+			if t.Revoked == 0 {
+				tokens = append(tokens, map[string]any{"hash": t.Hash, "database_id": t.DB, "label": t.Label, "created_at": t.Created.Time().UTC().Format(time.DateTime)})
+			}
+		}
+		return nil
+	})
+	return map[string]any{"databases": dbs, "tokens": tokens}, err
+}

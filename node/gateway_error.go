@@ -1,0 +1,119 @@
+package node
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"github.com/cairndb/cairn/oplog"
+)
+
+// statusError gives an error a status and a code of its own where the table's are too coarse.
+type statusError struct {
+	status int
+	code   string
+	err    error
+}
+
+func (e *statusError) Error() string { return e.err.Error() }
+func (e *statusError) Unwrap() error { return e.err }
+
+// statuses maps what went wrong to HTTP.
+var statuses = map[oplog.Kind]int{
+	oplog.Internal:       http.StatusInternalServerError,
+	oplog.Invalid:        http.StatusBadRequest,
+	oplog.NotFound:       http.StatusNotFound,
+	oplog.Denied:         http.StatusUnauthorized,
+	oplog.Conflict:       http.StatusConflict,
+	oplog.TooLarge:       http.StatusRequestEntityTooLarge,
+	oplog.Unavailable:    http.StatusServiceUnavailable,
+	oplog.NotLeader:      http.StatusServiceUnavailable,
+	oplog.UnknownOutcome: http.StatusGatewayTimeout,
+	oplog.Corrupt:        http.StatusInternalServerError,
+}
+
+// kindCodes are the codes beside the messages, for those who branch on them.
+var kindCodes = map[oplog.Kind]string{
+	oplog.Internal: "internal_error", oplog.Invalid: "invalid_request", oplog.NotFound: "not_found", oplog.Denied: "unauthenticated",
+	oplog.Conflict: "conflict", oplog.TooLarge: "too_large", oplog.Unavailable: "cluster_unavailable", oplog.NotLeader: "not_leader",
+	oplog.UnknownOutcome: "commit_timeout", oplog.Corrupt: "internal_error",
+}
+
+// failure is what a client reads of an error.
+type failure struct {
+	Error string `json:"error"`
+	Code  string `json:"code"`
+}
+
+// readOnly is the refusal of a node that does not lead, in every spelling that clients look for.
+type readOnly struct {
+	failure
+	Leader     *uint32 `json:"leader"`
+	LeaderID   *uint32 `json:"leader_id"`
+	LeaderNode *uint32 `json:"leader_node_id"`
+	LeaderAddr *string `json:"leader_addr"`
+	RetryAfter int     `json:"retry_after_ms"`
+}
+
+func (g *gateway) fail(w http.ResponseWriter, err error) {
+	var slow *limited
+	if errors.As(err, &slow) {
+		g.metrics.refused("rate limited")
+		w.Header().Set("Retry-After", strconv.Itoa(slow.seconds()))
+		writeJSON(w, http.StatusTooManyRequests, failure{slow.Error(), "rate_limited"})
+		return
+	}
+	var e *oplog.Error
+	if !errors.As(err, &e) {
+		e = &oplog.Error{Kind: oplog.Internal, Text: "internal error", Err: err}
+		g.s.log.Error("request failed", "surface", "http", "err", err)
+	}
+	g.metrics.refused(e.Kind.String())
+	f := failure{Error: e.Text, Code: kindCodes[e.Kind]}
+	status := statuses[e.Kind]
+	var se *statusError
+	if errors.As(err, &se) {
+		status, f.Code = se.status, se.code
+	}
+	if status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests {
+		w.Header().Set("Retry-After", "1")
+	}
+	if e.Kind != oplog.NotLeader && !errors.Is(e, ErrNoLeader) {
+		writeJSON(w, status, f)
+		return
+	}
+	r := readOnly{failure: failure{"read-only: no leader elected", "not_leader"}, RetryAfter: 1000}
+	if l, ok := g.s.leaderInfo(); ok {
+		r.Error = fmt.Sprintf("read-only: not the leader (current leader: node %d)", l.ID)
+		r.Leader, r.LeaderID, r.LeaderNode = &l.ID, &l.ID, &l.ID
+		if l.HTTP != "" {
+			url := g.s.cfg.scheme() + l.HTTP
+			r.LeaderAddr = &url
+		}
+	}
+	writeJSON(w, status, r)
+}
+
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		status, b = http.StatusInternalServerError, []byte(`{"error":"internal error"}`)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(append(b, '\n')) // a client that went away is no failure of ours
+}
+
+func intParam(r *http.Request, name string, def int) (int, error) {
+	s := r.URL.Query().Get(name)
+	if s == "" {
+		return def, nil
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 0 {
+		return 0, oplog.Errorf(oplog.Invalid, "%s: a whole number of at least 0", name)
+	}
+	return n, nil
+}

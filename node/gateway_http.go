@@ -1,0 +1,123 @@
+package node
+
+import (
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// answerTimeout is what a client has to take an answer that is no stream; a stream sets its own for every piece.
+const answerTimeout = 2 * time.Minute
+
+// outer is what every exchange goes through: an id of the request, the origins that may ask from a browser, an answer
+// in JSON for what no route knows, and a line in the log.
+func (g *gateway) outer(mux *http.ServeMux) http.Handler {
+	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		start := time.Now()
+		w := &answerWriter{ResponseWriter: rw}
+		id := r.Header.Get("X-Request-Id")
+		if !printable(id) {
+			id = uuid.NewString()
+		}
+		h := w.Header()
+		h.Set("X-Request-Id", id)
+		h.Set("X-Content-Type-Options", "nosniff")
+		_ = http.NewResponseController(rw).SetWriteDeadline(start.Add(answerTimeout)) // a connection that has none is a test's
+		defer func() {
+			g.metrics.status(w.status)
+			g.s.log.Debug("request", "surface", "http", "id", id, "method", r.Method, "route", r.Pattern, "status", w.status, "took", time.Since(start))
+		}()
+		if g.cors(w, r) {
+			return
+		}
+		if _, pattern := mux.Handler(r); pattern == "" {
+			unrouted(w, r, mux)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
+}
+
+// printable says whether a client's request id may be sent back and logged.
+func printable(id string) bool {
+	return id != "" && len(id) <= 128 && !slices.ContainsFunc([]byte(id), func(b byte) bool { return b <= ' ' || b > '~' })
+}
+
+// cors lets the pages of configured origins ask; a preflight is answered here.
+func (g *gateway) cors(w http.ResponseWriter, r *http.Request) (done bool) {
+	origin := r.Header.Get("Origin")
+	if origin == "" || len(g.s.cfg.CORSOrigins) == 0 {
+		return false
+	}
+	h := w.Header()
+	h.Add("Vary", "Origin")
+	if !slices.Contains(g.s.cfg.CORSOrigins, origin) && !slices.Contains(g.s.cfg.CORSOrigins, "*") {
+		return false
+	}
+	h.Set("Access-Control-Allow-Origin", origin)
+	h.Set("Access-Control-Expose-Headers", "X-Request-Id, Retry-After, Mcp-Session-Id")
+	if r.Method != http.MethodOptions || r.Header.Get("Access-Control-Request-Method") == "" {
+		return false
+	}
+	h.Set("Access-Control-Allow-Methods", "GET, POST, DELETE")
+	h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Accept, Last-Event-ID, X-Request-Id, Mcp-Session-Id, Mcp-Protocol-Version")
+	h.Set("Access-Control-Max-Age", "600")
+	w.WriteHeader(http.StatusNoContent)
+	return true
+}
+
+// unrouted answers what no route takes. The mux knows whether another method would do.
+func unrouted(w http.ResponseWriter, r *http.Request, mux *http.ServeMux) {
+	said := verdict{header: http.Header{}, status: http.StatusOK}
+	mux.ServeHTTP(&said, r)
+	switch {
+	case said.status == http.StatusMethodNotAllowed:
+		w.Header().Set("Allow", said.header.Get("Allow"))
+		writeJSON(w, said.status, failure{"method not allowed", "method_not_allowed"})
+	case said.header.Get("Location") != "":
+		w.Header().Set("Location", said.header.Get("Location"))
+		w.WriteHeader(said.status)
+	default:
+		writeJSON(w, http.StatusNotFound, failure{"no such route", "not_found"})
+	}
+}
+
+// verdict takes the mux's own answer: its status and header, not its text.
+type verdict struct {
+	header http.Header
+	status int
+}
+
+func (v *verdict) Header() http.Header         { return v.header }
+func (v *verdict) WriteHeader(status int)      { v.status = status }
+func (v *verdict) Write(b []byte) (int, error) { return len(b), nil }
+
+// answerWriter remembers the status.
+type answerWriter struct {
+	http.ResponseWriter
+	status int
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (w *answerWriter) WriteHeader(status int) {
+	if w.status == 0 && status >= http.StatusOK {
+		w.status = status
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Write implements http.ResponseWriter.
+func (w *answerWriter) Write(b []byte) (int, error) {
+	if w.status == 0 {
+		w.status = http.StatusOK
+	}
+	return w.ResponseWriter.Write(b)
+}
+
+// Flush implements http.Flusher for those who do not ask through Unwrap.
+func (w *answerWriter) Flush() { _ = http.NewResponseController(w.ResponseWriter).Flush() }
+
+// Unwrap is for http.ResponseController.
+func (w *answerWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -1,0 +1,163 @@
+package node
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/cairndb/cairn/oplog"
+)
+
+// What an import takes at a time: one entry of the log.
+const (
+	importRows  = 200
+	importBytes = 1 << 20
+)
+
+// importer stores what it reads, batch by batch: nothing is read ahead of what is stored, so the sender waits in its
+// own socket.
+type importer struct {
+	ctx     context.Context
+	g       *gateway
+	c       Caller
+	key     string // of the whole import; each batch has its own below it
+	batches int
+	bytes   int
+	drafts  []Draft
+	edges   []oplog.Op
+	done    imported
+}
+
+type imported struct {
+	Lines    int         `json:"lines"`
+	Memories int         `json:"memories"`
+	Edges    int         `json:"edges"`
+	Index    oplog.Index `json:"log_index"`
+}
+
+func httpImport(g *gateway, q *request) (any, error) {
+	select {
+	case g.large <- struct{}{}:
+		defer func() { <-g.large }()
+	default:
+		return nil, oplog.Errorf(oplog.Unavailable, "%d imports are under way; retry later", maxLarge)
+	}
+	im := importer{ctx: q.r.Context(), g: g, c: q.c, key: q.param("key")}
+	if len(im.key) > maxKey-32 {
+		return nil, oplog.Errorf(oplog.Invalid, "key: at most %d bytes", maxKey-32)
+	}
+	rc := http.NewResponseController(q.w)
+	defer func() { _ = rc.SetReadDeadline(time.Time{}) }()
+	sc := bufio.NewScanner(patient{q.r.Body, rc})
+	sc.Buffer(make([]byte, 64<<10), maxSmall)
+	for sc.Scan() {
+		im.done.Lines++
+		if err := im.line(sc.Bytes()); err != nil {
+			return nil, im.broken(err)
+		}
+	}
+	if err := sc.Err(); errors.Is(err, bufio.ErrTooLong) {
+		return nil, im.broken(oplog.Errorf(oplog.TooLarge, "line is over %d bytes", maxSmall))
+	} else if err != nil {
+		return nil, im.broken(oplog.Errorf(oplog.Invalid, "body broke off"))
+	}
+	if err := im.flush(); err != nil {
+		return nil, im.broken(err)
+	}
+	_ = rc.SetWriteDeadline(time.Now().Add(answerTimeout)) // what was stored is stored, whether it is heard of or not
+	return im.done, nil
+}
+
+// patient is a body whose sender may take bodyTimeout for every piece.
+type patient struct {
+	r  io.Reader
+	rc *http.ResponseController
+}
+
+func (p patient) Read(b []byte) (int, error) {
+	_ = p.rc.SetReadDeadline(time.Now().Add(bodyTimeout)) // a connection that has none is a test's
+	return p.r.Read(b)
+}
+
+func (im *importer) line(b []byte) error {
+	if len(bytes.TrimSpace(b)) == 0 {
+		return nil
+	}
+	var f fields
+	if err := json.Unmarshal(b, &f); err != nil {
+		return oplog.Errorf(oplog.Invalid, "not a JSON object: %s", malformed(err))
+	}
+	switch kind := f.str("type", "memory"); kind {
+	case "memory":
+		d, err := httpDraft(f)
+		if err != nil {
+			return err
+		}
+		im.drafts = append(im.drafts, d)
+	case "edge":
+		op := &oplog.Relate{ID: oplog.NewID(), Src: f.str("src", ""), Dst: f.str("dst", ""), Type: f.str("rel_type", ""), Weight: f.num("weight", 1), At: oplog.At(time.Now())}
+		if op.Src == "" || op.Dst == "" || op.Type == "" {
+			return oplog.Errorf(oplog.Invalid, "an edge needs src, dst and rel_type")
+		}
+		if err := names(op.Src, op.Dst, op.Type); err != nil {
+			return err
+		}
+		im.edges = append(im.edges, op)
+	default:
+		return oplog.Errorf(oplog.Invalid, "type %q: memory or edge", kind)
+	}
+	if im.bytes += len(b); im.bytes < importBytes && len(im.drafts)+len(im.edges) < importRows {
+		return nil
+	}
+	return im.flush()
+}
+
+func (im *importer) flush() error {
+	if len(im.drafts) > 0 {
+		if err := im.g.s.room(im.c, len(im.drafts)); err != nil {
+			return err
+		}
+		r, err := im.g.s.Remember(im.ctx, im.c, im.batchKey(), im.drafts...)
+		if err != nil {
+			return err
+		}
+		im.done.Memories, im.done.Index = im.done.Memories+len(r.RIDs), r.Index
+	}
+	if len(im.edges) > 0 {
+		w, err := im.g.s.Commit(im.ctx, im.c, im.batchKey(), im.edges...)
+		if err != nil {
+			return err
+		}
+		im.done.Edges, im.done.Index = im.done.Edges+len(im.edges), w.Index
+	}
+	im.drafts, im.edges, im.bytes = nil, nil, 0
+	return nil
+}
+
+func (im *importer) batchKey() string {
+	if im.key == "" {
+		return ""
+	}
+	im.batches++
+	return fmt.Sprintf("%s/import/%d", im.key, im.batches)
+}
+
+// broken says where an import stopped, and what is stored all the same.
+func (im *importer) broken(err error) error {
+	var e *oplog.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	said := oplog.Errorf(e.Kind, "line %d: %s (%d memories and %d relations were imported)", im.done.Lines, e.Text, im.done.Memories, im.done.Edges)
+	var se *statusError
+	if errors.As(err, &se) {
+		return &statusError{se.status, se.code, said}
+	}
+	return said
+}

@@ -1,0 +1,112 @@
+package node
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/raft"
+)
+
+var requestBuckets = []float64{0.0001, 0.0005, 0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60}
+
+const stageHelp = "Time of the steps of a write (commit: from proposal to applied; readable: until this node finds it) and of a recall (fresh: waiting for freshness; search)."
+
+// metricTable is every metric at a glance.
+var metricTable = []Metric{
+	own1("cairn_applied_index", gaugeKind, "Log index this node has applied.", func(s *Service) float64 { return float64(s.machine.applied.get()) }),
+	own1("cairn_indexed_index", gaugeKind, "Log index this node can find.", func(s *Service) float64 { return float64(s.machine.indexed.get()) }),
+	own1("cairn_commit_index", gaugeKind, "Log index known to be committed.", func(s *Service) float64 { return float64(s.raft.Status().CommitIndex) }),
+	own1("cairn_apply_lag_entries", gaugeKind, "Entries committed and not yet applied here.", func(s *Service) float64 {
+		return less(s.raft.Status().CommitIndex, uint64(s.machine.applied.get()))
+	}),
+	own1("cairn_index_lag_entries", gaugeKind, "Entries applied and not yet findable.", func(s *Service) float64 {
+		return less(uint64(s.machine.applied.get()), uint64(s.machine.indexed.get()))
+	}),
+	own1("cairn_lag_seconds", gaugeKind, "How far this node is behind the leader, as far as it knows.", func(s *Service) float64 { return s.lag().Seconds() }),
+	own1("cairn_term", gaugeKind, "Current term.", func(s *Service) float64 { return float64(s.raft.Term()) }),
+	own1("cairn_is_leader", gaugeKind, "1 when this node takes writes.", func(s *Service) float64 { return number(s.machine.leads()) }),
+	own1("cairn_has_leader", gaugeKind, "1 when somebody leads, as far as this node knows.", func(s *Service) float64 { _, ok := s.machine.leader(); return number(ok) }),
+	own1("cairn_state_agreement", gaugeKind, "1 when the members' state hashes were equal at the last look, 0 when they could not be compared, -1 when they differ.",
+		func(s *Service) float64 { return float64(s.agreed.Load()) }),
+	own1("cairn_write_queue", gaugeKind, "Entries waiting to be proposed.", func(s *Service) float64 { return float64(len(s.proposer.queue)) }),
+	own1("cairn_follow_queue", gaugeKind, "Batches applied and waiting for the index.", func(s *Service) float64 { return float64(len(s.machine.queue)) }),
+	own1("cairn_subscribers", gaugeKind, "Readers of the feed of this node.", func(s *Service) float64 { return float64(s.machine.feed.readers()) }),
+	own1("cairn_uptime_seconds", gaugeKind, "Time since the node started.", func(s *Service) float64 { return time.Since(s.started).Seconds() }),
+	{Name: "cairn_build_info", Help: "1, with the version.", Kind: gaugeKind, Labels: []string{"version"},
+		read: func(g *gateway, put func(float64, ...string)) { put(1, g.s.cfg.Version) }},
+	{Name: "cairn_connections", Help: "Open connections of clients.", Kind: gaugeKind, Labels: []string{"surface"}, read: func(g *gateway, put func(float64, ...string)) {
+		put(float64(g.s.Connections()), "wire")
+		put(float64(g.metrics.conns.Load()), "http")
+	}},
+	{Name: "cairn_event_streams", Help: "Open event streams of the gateway.", Kind: gaugeKind,
+		read: func(g *gateway, put func(float64, ...string)) { put(float64(g.streams.Load())) }},
+	{Name: "cairn_http_inflight", Help: "Requests the gateway works on.", Kind: gaugeKind,
+		read: func(g *gateway, put func(float64, ...string)) { put(float64(g.busy.Load())) }},
+	{Name: "cairn_http_responses_total", Help: "Answers of the gateway by status.", Kind: counterKind, Labels: []string{"status"}},
+	{Name: "cairn_refusals_total", Help: "Requests the gateway refused, by kind.", Kind: counterKind, Labels: []string{"kind"}},
+	{Name: stageSeconds, Help: stageHelp, Kind: histogramKind, Labels: []string{"stage"}},
+	perMember("cairn_peer_log_index", "How far the peer's log is known to reach; told by the leader.", func(m raft.Member, _ *Service) float64 { return float64(m.LastLog) }),
+
+	own1("yantrikdb_engines_loaded", gaugeKind, "Databases.", func(s *Service) float64 { return float64(s.databases()) }),
+	perNode("yantrikdb_cluster_term", "Current term.", func(s *Service) float64 { return float64(s.raft.Term()) }),
+	perNode("yantrikdb_cluster_is_leader", "1 when this node takes writes.", func(s *Service) float64 { return number(s.machine.leads()) }),
+	perNode("yantrikdb_cluster_healthy", "1 when somebody leads.", func(s *Service) float64 { _, ok := s.machine.leader(); return number(ok) }),
+	perMember("yantrikdb_cluster_peer_reachable", "1 when the peer answered lately; told by the leader.",
+		func(m raft.Member, s *Service) float64 { return number(time.Since(m.LastSeen) < 2*s.cfg.Election) }),
+	perDatabase("yantrikdb_active_memories", gaugeKind, "Active memories.", func(st oplog.Stats) uint64 { return st.Active }),
+	perDatabase("yantrikdb_consolidated_memories", gaugeKind, "Memories merged into others.", func(st oplog.Stats) uint64 { return st.Consolidated }),
+	perDatabase("cairn_tombstoned_memories", gaugeKind, "Forgotten memories.", func(st oplog.Stats) uint64 { return st.Tombstoned }),
+	perDatabase("yantrikdb_edges", gaugeKind, "Relations.", func(st oplog.Stats) uint64 { return st.Edges }),
+	perDatabase("cairn_entities", gaugeKind, "Entities.", func(st oplog.Stats) uint64 { return st.Entities }),
+	perDatabase("yantrikdb_open_conflicts", gaugeKind, "Open conflicts.", func(st oplog.Stats) uint64 { return st.OpenConflicts }),
+	perDatabase("cairn_pending_triggers", gaugeKind, "Triggers nobody has dealt with.", func(st oplog.Stats) uint64 { return st.PendingTriggers }),
+	perDatabase("yantrikdb_operations_total", counterKind, "Operations applied.", func(st oplog.Stats) uint64 { return st.Operations }),
+	{Name: "yantrikdb_requests_total", Help: "Requests answered.", Kind: counterKind, Labels: []string{"handler"}},
+	{Name: "yantrikdb_handler_duration_seconds", Help: "Time to answer a request.", Kind: histogramKind, Labels: []string{"handler"}, buckets: requestBuckets},
+}
+
+func less(a, b uint64) float64 { return float64(a - min(a, b)) }
+
+// own1 is one number of this node.
+func own1(name, kind, help string, value func(*Service) float64) Metric {
+	return Metric{Name: name, Help: help, Kind: kind, read: func(g *gateway, put func(float64, ...string)) { put(value(g.s)) }}
+}
+
+// perNode is one number of this node, labelled with its id.
+func perNode(name, help string, value func(*Service) float64) Metric {
+	return Metric{Name: name, Help: help, Kind: gaugeKind, Labels: []string{"node_id"}, read: func(g *gateway, put func(float64, ...string)) {
+		put(value(g.s), strconv.FormatUint(uint64(g.s.cfg.NodeID), 10))
+	}}
+}
+
+// perMember is a number of each other member, known to the leader alone.
+func perMember(name, help string, value func(raft.Member, *Service) float64) Metric {
+	return Metric{Name: name, Help: help, Kind: gaugeKind, Labels: []string{"addr", "role"}, read: func(g *gateway, put func(float64, ...string)) {
+		if !g.s.machine.leads() {
+			return
+		}
+		for _, m := range g.s.raft.Status().Members {
+			if m.ID == g.s.cfg.NodeID {
+				continue
+			}
+			role := "voter"
+			if !m.Voter {
+				role = "readreplica"
+			}
+			put(value(m, g.s), m.Addr, role)
+		}
+	}}
+}
+
+// perDatabase is a counter of each database.
+func perDatabase(name, kind, help string, value func(oplog.Stats) uint64) Metric {
+	return Metric{Name: name, Help: help, Kind: kind, Labels: []string{"db"}, read: func(g *gateway, put func(float64, ...string)) {
+		_ = g.s.state.Read(func(v *oplog.View) error { // a closing state has nothing to count
+			for _, d := range v.Databases() {
+				put(float64(value(v.Stats(d.ID))), d.Name)
+			}
+			return nil
+		})
+	}}
+}
