@@ -3,7 +3,6 @@ package index
 import (
 	"time"
 
-	"github.com/cairndb/cairn/index/rank"
 	"github.com/cairndb/cairn/oplog"
 )
 
@@ -21,12 +20,18 @@ type Query struct {
 	Within       string // but for those of this one
 	Tier         string
 	Owner        string
-	Since, Until oplog.Time // of creation
-	Consolidated bool       // also memories that were merged into others
-	Matched      bool       // only what words or vectors found: no newest rows to fill the answer
-	Expand       bool       // follow relations of entities named in the question
-	Hashed       bool       // the vector is a hashed embedder's: it only fills what words leave empty
-	Now          time.Time  // of the question: decides recency and decay
+	Since, Until oplog.Time       // of creation
+	Consolidated bool             // also memories that were merged into others
+	Matched      bool             // only what words or vectors found: no newest rows to fill the answer
+	Expand       bool             // follow relations of entities named in the question
+	Now          time.Time        // of the question: decides recency and decay
+	Admit        func(Facts) bool // a filter of the caller's own, asked inside the scans; nil admits all
+}
+
+// Facts are what a caller's own filter may look at.
+type Facts struct {
+	Namespace, Owner, Tier string
+	Created                oplog.Time
 }
 
 // A Hit is one answer.
@@ -34,7 +39,6 @@ type Hit struct {
 	Memory *oplog.Memory
 	Score  float64
 	Why    []string // never empty
-	Parts  rank.Parts
 }
 
 // Info is what is to be said of an answer as a whole.

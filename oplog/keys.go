@@ -56,6 +56,17 @@ const (
 	tMind          tableID = 90 // see the mind* keys
 	tFeedback      tableID = 91 // number → Judgement
 	tSessionPair   tableID = 92 // namespace client time id: every session, active or not
+	tOperator      tableID = 60 // "operator" → key; "last grant" → number
+	tIdentity      tableID = 61 // key → Identity
+	tReceipt       tableID = 62 // id → Receipt
+	tReceiptBy     tableID = 63 // payer time 0 id
+	tReceiptTime   tableID = 64 // time 0 id
+	tReceiptOf     tableID = 65 // rid id
+	tGrant         tableID = 66 // signature → StoredGrant
+	tGrantOrder    tableID = 67 // number → signature
+	tGrantAction   tableID = 68 // subject action number → signature
+	tGrantSubject  tableID = 69 // subject number → signature
+	tGrantRevoked  tableID = 70 // time 0 signature
 )
 
 // tableNames are the bbolt bucket names, readable in any bbolt browser.
@@ -77,6 +88,10 @@ var tableNames = map[tableID][]byte{
 	tConflictSide: []byte("conflicts-by-side"), tTrigger: []byte("triggers"), tTriggerOrder: []byte("triggers-in-order"),
 	tTriggerCool: []byte("triggers-by-cooldown"), tPattern: []byte("patterns"), tMind: []byte("mind"),
 	tFeedback: []byte("feedback"), tSessionPair: []byte("sessions-by-pair"),
+	tOperator: []byte("operator"), tIdentity: []byte("identities"), tReceipt: []byte("receipts"),
+	tReceiptBy: []byte("receipts-by-payer"), tReceiptTime: []byte("receipts-by-time"), tReceiptOf: []byte("receipts-by-memory"),
+	tGrant: []byte("grants"), tGrantOrder: []byte("grants-by-number"), tGrantAction: []byte("grants-by-action"),
+	tGrantSubject: []byte("grants-by-subject"), tGrantRevoked: []byte("grants-by-revocation"),
 }
 
 // The keys of tMind.

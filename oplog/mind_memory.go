@@ -110,7 +110,7 @@ func (op *Purge) apply(a *applying) (Result, *Error) {
 }
 
 func (op *Purge) takes(m *Memory) bool {
-	return (op.Tier == "" || m.Tier == op.Tier) && (op.Owner == "" || m.Owner == op.Owner) &&
+	return (op.Tier == "" || m.Tier == op.Tier || TierOf(m.Tier) == op.Tier) && (op.Owner == "" || m.Owner == op.Owner) &&
 		(op.Namespace == "" || m.Namespace == op.Namespace)
 }
 

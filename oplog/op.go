@@ -20,6 +20,11 @@ const (
 	KindAbandon      OpKind = 32
 	KindEvent        OpKind = 40
 	KindEventMark    OpKind = 41
+	KindIdentity     OpKind = 50
+	KindReceipt      OpKind = 51
+	KindGrant        OpKind = 52
+	KindRevoke       OpKind = 53
+	KindPurgeGrants  OpKind = 54
 	KindCognition    OpKind = 70
 	KindResolve      OpKind = 71
 	KindTriggerMove  OpKind = 72
@@ -52,7 +57,7 @@ type family []struct {
 }
 
 // families is what this version can read.
-var families = []family{memoryFamily, graphFamily, sessionFamily, eventFamily, mindFamily, controlFamily, foreignFamily}
+var families = []family{memoryFamily, graphFamily, sessionFamily, eventFamily, covenantFamily, mindFamily, controlFamily, foreignFamily}
 
 type kindInfo struct {
 	name string

@@ -33,6 +33,10 @@ func Subject(op Op) string {
 		return op.Name
 	case *Foreign:
 		return op.OpID
+	case *Receipt:
+		return op.ID
+	case *Grant:
+		return op.Action
 	default:
 		return ""
 	}
