@@ -82,16 +82,17 @@ func loopback(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
 
 // readyLine is what stdout says when the node serves.
 type readyLine struct {
-	Ready    bool   `json:"ready"`
-	NodeID   uint32 `json:"node_id"`
-	Wire     string `json:"wire"`
-	HTTP     string `json:"http"`
-	Cluster  string `json:"cluster"`
-	String   string `json:"string,omitempty"`
-	Sift     string `json:"sift,omitempty"`
-	Covenant string `json:"covenant,omitempty"`
-	Process  string `json:"process,omitempty"`
-	Home     string `json:"home"`
+	Ready        bool   `json:"ready"`
+	NodeID       uint32 `json:"node_id"`
+	Wire         string `json:"wire"`
+	HTTP         string `json:"http"`
+	Cluster      string `json:"cluster"`
+	String       string `json:"string,omitempty"`
+	Sift         string `json:"sift,omitempty"`
+	Covenant     string `json:"covenant,omitempty"`
+	CovenantHTTP string `json:"covenant_http,omitempty"`
+	Process      string `json:"process,omitempty"`
+	Home         string `json:"home"`
 }
 
 // stopTimeout is how long a node may take to stop.
@@ -124,7 +125,7 @@ func (a *app) runNode(ctx context.Context, up setup, banner func(readyLine)) (er
 	}
 	line := readyLine{Ready: true, NodeID: max(cfg.NodeID, 1), Wire: addrs.Wire, HTTP: scheme(cfg.TLS.On()) + addrs.HTTP, Cluster: addrs.Cluster, Home: cfg.Home}
 	closeLocal, err := openSurfaces(ctx, &host{node: n, home: cfg.Home, run: cmp.Or(up.local.Home, filepath.Join(cfg.Home, "run")),
-		local: up.local, dev: up.dev, base: up.base, log: cfg.Logger, stop: stop, line: &line})
+		local: up.local, dev: up.dev, base: up.base, secret: cfg.Secret, log: cfg.Logger, stop: stop, line: &line})
 	if err != nil {
 		return err
 	}

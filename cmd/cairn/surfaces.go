@@ -19,21 +19,23 @@ type localConfig struct {
 	Disable       []string `toml:"disable"`        // names of surfaces that are not opened
 	AllowShutdown *bool    `toml:"allow_shutdown"` // clients may stop the node; true by default
 	siftConfig
+	covenantConfig
 }
 
 func (l localConfig) allowShutdown() bool { return l.AllowShutdown == nil || *l.AllowShutdown }
 
 // host is what a local surface gets of the process it runs in.
 type host struct {
-	node  *node.Node
-	home  string // of the node, absolute
-	run   string // directory for sockets and the surfaces' own files
-	local localConfig
-	dev   bool
-	base  int // of the ports, 0 for the protocols' own
-	log   *slog.Logger
-	stop  func()     // asks the process to stop, as SIGTERM does
-	line  *readyLine // where a surface says where it listens
+	node   *node.Node
+	home   string // of the node, absolute
+	run    string // directory for sockets and the surfaces' own files
+	local  localConfig
+	dev    bool
+	base   int    // of the ports, 0 for the protocols' own
+	secret string // of the cluster
+	log    *slog.Logger
+	stop   func()     // asks the process to stop, as SIGTERM does
+	line   *readyLine // where a surface says where it listens
 }
 
 // port is the loopback address of a surface: def, unless the ports have a base.
@@ -62,8 +64,8 @@ var surfaces = []struct {
 	open func(context.Context, *host) (func() error, error)
 }{
 	{"process", openProcess},
-	{"string", openString},
 	{"sift", openSift},
+	{"covenant", openCovenant},
 }
 
 // openSurfaces opens them all, or none.

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"path/filepath"
+	"syscall"
+
+	"github.com/cairndb/cairn/local/covenant"
+)
+
+// covenantConfig is the part of [local] that is the Covenant surface's.
+type covenantConfig struct {
+	Home      string   `toml:"covenant_home"`      // COVENANT_HOME; HOME/run/covenant by default
+	HTTP      string   `toml:"covenant_http"`      // address of the HTTP mirror, or off; 127.0.0.1:8421, if it is free
+	Origins   []string `toml:"covenant_origins"`   // of pages that may read the mirror; http://localhost:3000
+	Bootstrap *bool    `toml:"covenant_bootstrap"` // a new operator gets its first capabilities; true by default
+	Score     bool     `toml:"covenant_score"`     // search results carry metadata._score
+}
+
+// openCovenant serves Covenant on HOME/run/covenant/sock, and its HTTP mirror on a port of its own.
+func openCovenant(_ context.Context, h *host) (func() error, error) {
+	c := h.local.covenantConfig
+	home := cmp.Or(c.Home, filepath.Join(h.run, "covenant"))
+	if !h.fits("covenant", filepath.Join(home, "sock")) {
+		return nil, nil
+	}
+	cfg := covenant.Config{Home: home, Memory: memory{h.node.Service(), "default"}, Node: h.line.NodeID, Secret: h.secret,
+		HTTP: cmp.Or(c.HTTP, h.port(5, 8421)), Origins: c.Origins, NoBootstrap: c.Bootstrap != nil && !*c.Bootstrap, ShowScore: c.Score,
+		Logger: h.log.With("surface", "covenant")}
+	if cfg.HTTP == "off" {
+		cfg.HTTP = ""
+	}
+	s, err := covenant.Listen(cfg)
+	if errors.Is(err, syscall.EADDRINUSE) && c.HTTP == "" && h.base == 0 {
+		// Several nodes on one host: the first has the port, and nobody asked for another.
+		h.log.Warn("http mirror not served: its port is taken", "surface", "covenant", "addr", cfg.HTTP)
+		cfg.HTTP = ""
+		s, err = covenant.Listen(cfg)
+	}
+	if err != nil {
+		return nil, err
+	}
+	h.line.Covenant, h.line.CovenantHTTP = s.Socket(), s.HTTP()
+	if h.line.CovenantHTTP != "" {
+		h.line.CovenantHTTP = "http://" + h.line.CovenantHTTP
+	}
+	return s.Close, nil
+}

@@ -1,0 +1,303 @@
+package covenant
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/cairndb/cairn/local/covenant/mailbox"
+)
+
+// task is a task on the wire.
+type task struct {
+	ID          string       `json:"id"`
+	Sender      AgentID      `json:"sender"`
+	Recipient   AgentID      `json:"recipient"`
+	Intent      string       `json:"intent_text"`
+	Kind        *string      `json:"task_kind,omitempty"`
+	Parent      *string      `json:"parent,omitempty"`
+	Deadline    *uint64      `json:"deadline_ms,omitempty"`
+	Idempotency *idempotency `json:"idempotency,omitempty"`
+}
+
+type idempotency struct {
+	Safety string `json:"duplicate_safety"`
+	Key    string `json:"key"`
+}
+
+func readTask(f *fields) (t task) {
+	t = task{ID: f.uuid("id"), Sender: f.agent("sender"), Recipient: f.agent("recipient"), Intent: f.text("intent_text"),
+		Kind: f.optText("task_kind"), Parent: f.optUUID("parent"), Deadline: f.optNumber("deadline_ms")}
+	if f.raw("idempotency") != nil {
+		in := f.object("idempotency")
+		t.Idempotency = &idempotency{in.text("duplicate_safety"), in.text("key")}
+		if s := t.Idempotency.Safety; in.err != nil || s != "unsafe" && s != "idempotent" {
+			f.fail("idempotency", "not understood")
+		}
+	}
+	return t
+}
+
+// cache is what makes two tasks one and the same piece of work; empty for tasks that may not be answered from memory.
+func (t task) cache() string {
+	if t.Idempotency == nil || t.Idempotency.Safety != "idempotent" {
+		return ""
+	}
+	what := t.Intent
+	if t.Kind != nil {
+		what = *t.Kind
+	}
+	return fmt.Sprintf("%d:%s%s", len(what), what, t.Idempotency.Key)
+}
+
+func (t task) check() error {
+	switch {
+	case t.Kind != nil && strings.TrimSpace(*t.Kind) == "":
+		return errors.New("a2a: invalid task: task_kind must not be empty when present")
+	case t.Idempotency != nil && strings.TrimSpace(t.Idempotency.Key) == "":
+		return errors.New("a2a: invalid task: idempotency key must not be empty")
+	}
+	return nil
+}
+
+type result struct {
+	Task    string    `json:"task_id"`
+	Status  string    `json:"status"`
+	Content []content `json:"content"`
+	Error   *string   `json:"error_message,omitempty"`
+}
+
+func readResult(f *fields) (r result) {
+	r = result{Task: f.uuid("task_id"), Status: f.text("status"), Content: []content{}, Error: f.optText("error_message")}
+	if r.Status != "ok" && r.Status != "error" && r.Status != "partial" {
+		f.fail("status", "not understood")
+	}
+	for _, raw := range f.list("content") {
+		c := parse(raw)
+		switch kind := c.text("type"); kind {
+		case "text":
+			r.Content = append(r.Content, textBlock(c.text("text")))
+		case "json":
+			v, ok := c.m["value"]
+			if !ok {
+				c.fail("value", "missing")
+			}
+			r.Content = append(r.Content, content{Type: kind, Value: v})
+		default:
+			c.fail("type", "not understood")
+		}
+		if c.err != nil {
+			f.fail("content", c.err.Error())
+		}
+	}
+	return r
+}
+
+type taskIDFrame struct {
+	Kind string `json:"kind"`
+	Task string `json:"task_id"`
+}
+
+func sendTask(f *fields) action {
+	in := f.object("task")
+	t := readTask(in)
+	if f.err == nil {
+		f.err = in.err
+	}
+	return func(ctx context.Context, s *session) any {
+		if t.Sender != s.peer {
+			return s.refuse(senderMismatch{"a2_a_sender_mismatch", s.peer.Display, t.Sender.Display},
+				fmt.Sprintf("a2a send rejected: task.sender %q does not match authenticated peer %q", t.Sender.Display, s.peer.Display))
+		}
+		if refusal := s.gate(ctx, dealing("send", "to", t.Recipient, t.ID, "a2a-send:"+t.Recipient.Display)); refusal != nil {
+			return refusal
+		}
+		if refusal := s.welcome(ctx, t); refusal != nil {
+			return refusal
+		}
+		if err := t.check(); err != nil {
+			return fault(err.Error())
+		}
+		body, err := encode(t)
+		if err != nil {
+			return fault(err.Error())
+		}
+		from, err := encode(t.Sender)
+		if err != nil {
+			return fault(err.Error())
+		}
+		box := mailbox.Task{ID: t.ID, Sender: t.Sender.Pubkey, SenderID: from, Recipient: t.Recipient.Pubkey, Deadline: t.Deadline, Cache: t.cache(), Body: body}
+		err = s.srv.box.Send(now(), box, func(cached json.RawMessage) (json.RawMessage, error) { return renamed(cached, t.ID) })
+		if errors.Is(err, mailbox.ErrDuplicate) {
+			return fault("a2a: invalid task: duplicate task id")
+		}
+		if err != nil {
+			return s.srv.boxError(err)
+		}
+		return taskIDFrame{"a2_a_task_queued", t.ID}
+	}
+}
+
+// renamed is a cached result as the answer to another task.
+func renamed(body json.RawMessage, id string) (json.RawMessage, error) {
+	f := parse(body)
+	if f.err != nil {
+		return nil, f.err
+	}
+	r := readResult(f)
+	r.Task = id
+	return encode(r)
+}
+
+// dealing is the gate of sending to somebody, or answering somebody.
+func dealing(what, preposition string, with AgentID, id, label string) gate {
+	return gate{label: label, actions: []string{"a2a." + what + "." + with.Display, "a2a." + what + "." + with.Pubkey},
+		missing: fmt.Sprintf(`a2a %s %s %s requires capability "a2a.%s.%s".`, what, preposition, with.Display, what, with.Display),
+		allows:  func(_ string, sc scope) bool { return sc.task(with.Pubkey, id) },
+		reject:  fmt.Sprintf("a2a %s rejected by capability scope: peer or task does not match capability scope", what)}
+}
+
+// welcome asks whether the recipient takes tasks from the sender. To oneself everybody may send.
+func (s *session) welcome(ctx context.Context, t task) (refusal any) {
+	if t.Recipient.is(s.peer) {
+		return nil
+	}
+	names := []string{"a2a.recv." + s.peer.Display, "a2a.recv." + s.peer.Pubkey}
+	held, err := s.capabilities(ctx, t.Recipient.Pubkey, names)
+	if err != nil {
+		return fault(storeError("permissions", err).Error())
+	}
+	for _, c := range held {
+		if readScope(c.Scope).task(s.peer.Pubkey, t.ID) {
+			return nil
+		}
+	}
+	return s.refuse(recipientRejected{"a2_a_recipient_rejected", s.peer.Display, t.Recipient.Display, names[0]},
+		fmt.Sprintf("a2a send to %s rejected: recipient has not granted capability %q", t.Recipient.Display, names[0]))
+}
+
+func (s *Server) boxError(err error) any {
+	s.log.Error("mailbox not written", "err", err)
+	return fault("a2a: mailbox failed")
+}
+
+type taskFrame struct {
+	Kind string          `json:"kind"`
+	Task json.RawMessage `json:"task"`
+}
+
+func tryRecvTask(*fields) action {
+	return func(_ context.Context, s *session) any {
+		to, err := encode(s.peer)
+		if err != nil {
+			return fault(err.Error())
+		}
+		body, err := s.srv.box.Lease(now(), s.peer.Pubkey, newID(), to)
+		if err != nil {
+			return s.srv.boxError(err)
+		}
+		return taskFrame{"a2_a_task_opt", body}
+	}
+}
+
+func postResult(f *fields) action {
+	in := f.object("result")
+	r := readResult(in)
+	if f.err == nil {
+		f.err = in.err
+	}
+	return func(ctx context.Context, s *session) any {
+		t, ok := s.srv.box.Task(r.Task)
+		if !ok {
+			return s.refuse(resultRejected{"a2_a_result_rejected", r.Task, "unknown_task"},
+				fmt.Sprintf("a2a respond rejected: task_id %s was never dispatched through this daemon", r.Task))
+		}
+		var sender AgentID
+		if json.Unmarshal(t.SenderID, &sender) != nil {
+			return fault("a2a: mailbox failed")
+		}
+		if refusal := s.gate(ctx, dealing("respond", "to", sender, r.Task, "a2a-respond:"+r.Task)); refusal != nil {
+			return refusal
+		}
+		if t.Recipient != s.peer.Pubkey {
+			return s.refuse(resultRejected{"a2_a_result_rejected", r.Task, "not_recipient"},
+				fmt.Sprintf("a2a respond rejected: task_id %s is not addressed to the authenticated peer", r.Task))
+		}
+		body, err := encode(r)
+		if err != nil {
+			return fault(err.Error())
+		}
+		err = s.srv.box.Post(now(), mailbox.Result{Task: r.Task, Final: r.Status != "partial", Body: body})
+		switch {
+		case errors.Is(err, mailbox.ErrFinal):
+			return fault(fmt.Sprintf("a2a: task %s already has a final result", r.Task))
+		case errors.Is(err, mailbox.ErrNotLeased):
+			return fault(fmt.Sprintf("a2a: task %s is not currently leased", r.Task))
+		case err != nil:
+			return s.srv.boxError(err)
+		}
+		return taskIDFrame{"a2_a_result_posted", r.Task}
+	}
+}
+
+type resultFrame struct {
+	Kind   string          `json:"kind"`
+	Result json.RawMessage `json:"result"`
+}
+
+func tryRecvResult(*fields) action {
+	return func(_ context.Context, s *session) any {
+		body, err := s.srv.box.Take(now(), s.peer.Pubkey)
+		if err != nil {
+			return s.srv.boxError(err)
+		}
+		return resultFrame{"a2_a_result_opt", body}
+	}
+}
+
+type queueFrame struct {
+	Kind    string            `json:"kind"`
+	Tasks   []queueEntry      `json:"tasks"`
+	Results []json.RawMessage `json:"results"`
+}
+
+type queueEntry struct {
+	State   string          `json:"state"`
+	Task    json.RawMessage `json:"task"`
+	Lease   string          `json:"lease_id,omitempty"`
+	To      json.RawMessage `json:"leased_to,omitempty"`
+	At      *uint64         `json:"leased_at_ms,omitempty"`
+	Attempt uint32          `json:"attempt"`
+}
+
+func taskQueue(f *fields) action {
+	limit, age, within := f.count("limit", 10), f.optNumber("min_lease_age_ms"), f.optNumber("deadline_within_ms")
+	state := f.optText("state_filter")
+	if state != nil && *state != "queued" && *state != "in_flight" {
+		f.fail("state_filter", "not understood")
+	}
+	return func(_ context.Context, s *session) any {
+		at := now()
+		entries := s.srv.box.Queue(s.peer.Pubkey, func(e mailbox.Entry) bool {
+			switch {
+			case state != nil && (*state == "in_flight") != (e.Lease != nil),
+				age != nil && e.Lease != nil && at-min(at, e.Lease.At) < *age,
+				within != nil && (e.Deadline == nil || *e.Deadline > at && *e.Deadline-at > *within):
+				return false
+			}
+			return true
+		})
+		out := queueFrame{"a2_a_queue", []queueEntry{}, []json.RawMessage{}}
+		for _, e := range entries[:min(uint64(len(entries)), limit)] {
+			row := queueEntry{State: "queued", Task: e.Body, Attempt: e.Attempt}
+			if l := e.Lease; l != nil {
+				row.State, row.Lease, row.To, row.At = "in_flight", l.ID, l.To, &l.At
+			}
+			out.Tasks = append(out.Tasks, row)
+		}
+		out.Results = append(out.Results, s.srv.box.Results(s.peer.Pubkey, limit)...)
+		return out
+	}
+}

@@ -1,0 +1,75 @@
+package covenant
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/cairndb/cairn/local/covenant/b58"
+)
+
+// AgentID is who somebody is: a name for people and a public key for comparing. Identities are one when their keys are.
+type AgentID struct {
+	Display string `json:"display"`
+	Pubkey  string `json:"pubkey"` // base58 of 32 bytes
+}
+
+func (a AgentID) is(b AgentID) bool { return a.Pubkey == b.Pubkey }
+
+// UnmarshalJSON takes a well-formed identity only; the key comes out in its one spelling.
+func (a *AgentID) UnmarshalJSON(raw []byte) error {
+	f := parse(raw)
+	display, key := f.text("display"), f.text("pubkey")
+	if f.err != nil {
+		return f.err
+	}
+	if !validDisplay(display) {
+		return errors.New("display is not local@host")
+	}
+	b, err := b58.Decode(key)
+	if err != nil || len(b) != 32 {
+		return errors.New("pubkey is not 32 bytes of base58")
+	}
+	*a = AgentID{display, b58.Encode(b)}
+	return nil
+}
+
+func validDisplay(s string) bool {
+	local, host, ok := strings.Cut(s, "@")
+	return ok && len(s) <= 256 && validName(local) && validName(host)
+}
+
+func validName(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '.' || c == '-') {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// parseUUID takes any usual spelling and gives the one that is written.
+func parseUUID(s string) (string, error) {
+	u, err := uuid.Parse(s)
+	if err != nil {
+		return "", fmt.Errorf("not a uuid: %w", err)
+	}
+	return u.String(), nil
+}
+
+// newID makes an id that nobody can guess from its neighbours.
+func newID() string { return uuid.NewString() }
+
+// foreignID is the stable id of a record that another protocol gave an id of its own.
+func foreignID(rid string) (id string, same bool) {
+	if u, err := uuid.Parse(rid); err == nil {
+		return u.String(), u.String() == rid
+	}
+	return uuid.NewSHA1(uuid.NameSpaceOID, []byte("cairn/"+rid)).String(), false
+}
+
+var null = json.RawMessage("null")

@@ -1,0 +1,386 @@
+// Package audit is the record of what was asked of one node, and what was refused: a pair of files that vouch for each
+// other.
+//
+// events.jsonl holds one compact JSON event a line. events.chain.jsonl holds one anchor for each:
+//
+//	{"index":0,"event_id":…,"timestamp_ms":…,"event_hash_hex":H,"previous_hash_hex":P,"chain_hash_hex":C}
+//
+// H is the SHA-256 of the event's line without its newline; P the chain hash of the anchor before, 64 zeros for the
+// first; C the SHA-256 of the text P + "\n" + H. All are lower-case hex. Changing a line breaks its anchor and every
+// later one.
+//
+// Appending costs the same whatever the length: the tail is kept in memory, and the files' sizes and inodes are compared
+// with what was written last. When they differ somebody else has written, and the log takes nothing more until the two
+// files are of one length again; it never makes anchors for lines it did not write.
+//
+// Times never go back along the file, whatever the clock does. Lines are given to the system at once and to the disk
+// within a tenth of a second.
+package audit
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// An Event is one line.
+type Event struct {
+	ID        string          `json:"id"`
+	Timestamp uint64          `json:"timestamp_ms"`
+	Issuer    json.RawMessage `json:"issuer"`
+	Kind      json.RawMessage `json:"kind"`
+}
+
+type anchor struct {
+	Index     uint64 `json:"index"`
+	EventID   string `json:"event_id"`
+	Timestamp uint64 `json:"timestamp_ms"`
+	Event     string `json:"event_hash_hex"`
+	Previous  string `json:"previous_hash_hex"`
+	Chain     string `json:"chain_hash_hex"`
+}
+
+// ErrLengths is the refusal to append behind files that do not belong together.
+var ErrLengths = errors.New("audit files changed behind the log: their lengths differ")
+
+var zeros = strings.Repeat("0", 64)
+
+const (
+	eventsFile = "events.jsonl"
+	chainFile  = "events.chain.jsonl"
+	cutoffFile = "purged-before"
+	syncEvery  = 100 * time.Millisecond
+	// maxLine is far above any event: a request's text can be no longer than its frame.
+	maxLine = 64 << 20
+)
+
+// Log is the pair of files. Its methods may be called from any goroutine.
+type Log struct {
+	dir string
+	log *slog.Logger
+
+	done chan struct{}
+	wg   sync.WaitGroup
+
+	mu     sync.Mutex
+	events *os.File
+	chain  *os.File
+	was    [2]seen // of the files after our last write
+	rows   uint64
+	last   uint64 // newest timestamp
+	tail   string // newest chain hash
+	cutoff uint64 // of the last purge
+	dirty  bool
+}
+
+type seen struct {
+	size  int64
+	inode uint64
+}
+
+// Open opens the log, mending what a crash of our own can have left at its end.
+func Open(dir string, log *slog.Logger) (*Log, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("audit: %w", err)
+	}
+	l := &Log{dir: dir, log: log, done: make(chan struct{})}
+	if err := l.open(); err != nil {
+		return nil, fmt.Errorf("audit: %w", err)
+	}
+	l.wg.Go(l.syncing)
+	return l, nil
+}
+
+func (l *Log) open() (err error) {
+	if b, err := os.ReadFile(filepath.Join(l.dir, cutoffFile)); err == nil {
+		l.cutoff, _ = strconv.ParseUint(strings.TrimSpace(string(b)), 10, 64)
+	}
+	if err := l.finishPurge(); err != nil {
+		return err
+	}
+	if err := l.reopen(); err != nil {
+		return err
+	}
+	if err = l.load(); err != nil {
+		return errors.Join(err, l.events.Close(), l.chain.Close())
+	}
+	return nil
+}
+
+// ending is what reading one of the files came to.
+type ending struct {
+	lines uint64
+	whole int64  // bytes of complete lines
+	torn  bool   // something without a newline follows
+	last  []byte // the last complete line
+}
+
+func readEnding(f *os.File) (e ending, err error) {
+	err = eachLine(f, func(line []byte, complete bool) error {
+		if !complete {
+			e.torn = true
+			return nil
+		}
+		e.lines++
+		e.whole += int64(len(line)) + 1
+		e.last = append(e.last[:0], line...)
+		return nil
+	})
+	return e, err
+}
+
+// load finds the tail. The last event may be torn, or whole but without its anchor: the process died between the two.
+func (l *Log) load() error {
+	ev, err := readEnding(l.events)
+	if err != nil {
+		return err
+	}
+	ch, err := readEnding(l.chain)
+	if err != nil {
+		return err
+	}
+	if ch.torn {
+		l.log.Warn("audit anchor torn by a crash, cut off", "index", ch.lines)
+		if err := l.chain.Truncate(ch.whole); err != nil {
+			return err
+		}
+	}
+	if ev.torn && ch.lines == ev.lines {
+		l.log.Warn("audit event torn by a crash, cut off", "index", ev.lines)
+		if err := l.events.Truncate(ev.whole); err != nil {
+			return err
+		}
+	}
+	l.tail, l.rows = zeros, ch.lines
+	if ch.lines > 0 {
+		var a anchor
+		if err := json.Unmarshal(ch.last, &a); err == nil {
+			l.tail, l.last = a.Chain, a.Timestamp
+		}
+	}
+	if !ev.torn && ev.lines == ch.lines+1 {
+		var e Event
+		if json.Unmarshal(ev.last, &e) == nil {
+			l.log.Warn("audit event without its anchor after a crash, anchored", "index", ch.lines)
+			if err := l.anchor(ev.last, e); err != nil {
+				return err
+			}
+		}
+	}
+	return l.look()
+}
+
+// look remembers the files as they are.
+func (l *Log) look() error {
+	for i, name := range []string{eventsFile, chainFile} {
+		s, err := stat(filepath.Join(l.dir, name))
+		if err != nil {
+			return err
+		}
+		l.was[i] = s
+	}
+	return nil
+}
+
+func stat(path string) (seen, error) {
+	i, err := os.Stat(path)
+	if err != nil {
+		return seen{}, err
+	}
+	s := seen{size: i.Size()}
+	if st, ok := i.Sys().(*syscall.Stat_t); ok {
+		s.inode = st.Ino
+	}
+	return s, nil
+}
+
+// untouched refuses when somebody else has made the files differ in length.
+func (l *Log) untouched() error {
+	before := l.was
+	if err := l.look(); err != nil {
+		return err
+	}
+	if l.was == before {
+		return nil
+	}
+	l.was = before // until they agree, every append looks again
+	l.events.Close()
+	l.chain.Close()
+	if err := l.reopen(); err != nil {
+		return err
+	}
+	ev, err := readEnding(l.events)
+	if err != nil {
+		return err
+	}
+	ch, err := readEnding(l.chain)
+	if err != nil {
+		return err
+	}
+	if ev.lines != ch.lines || ev.torn || ch.torn {
+		return ErrLengths
+	}
+	l.tail, l.rows = zeros, ch.lines
+	var a anchor
+	if ch.lines > 0 && json.Unmarshal(ch.last, &a) == nil {
+		l.tail, l.last = a.Chain, max(l.last, a.Timestamp)
+	}
+	return l.look()
+}
+
+func (l *Log) reopen() (err error) {
+	const flags = os.O_RDWR | os.O_CREATE | os.O_APPEND
+	if l.events, err = os.OpenFile(filepath.Join(l.dir, eventsFile), flags, 0o600); err != nil {
+		return err
+	}
+	if l.chain, err = os.OpenFile(filepath.Join(l.dir, chainFile), flags, 0o600); err != nil {
+		return errors.Join(err, l.events.Close())
+	}
+	return nil
+}
+
+// Append writes an event. Its id is the caller's; its time is now, or the last one's when the clock went back.
+func (l *Log) Append(id string, now time.Time, issuer, kind any) error {
+	is, err := compact(issuer)
+	if err != nil {
+		return err
+	}
+	k, err := compact(kind)
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.untouched(); err != nil {
+		return err
+	}
+	e := Event{ID: id, Timestamp: max(uint64(now.UnixMilli()), l.last), Issuer: is, Kind: k}
+	line, err := compact(e)
+	if err != nil {
+		return err
+	}
+	if err := writeAll(l.events, append(line, '\n'), l.was[0].size); err != nil {
+		return err
+	}
+	l.was[0].size += int64(len(line)) + 1
+	if err := l.anchor(line, e); err != nil {
+		// Without its anchor the event must not stay: the files would never agree again.
+		size := l.was[0].size - int64(len(line)) - 1
+		if l.events.Truncate(size) == nil {
+			l.was[0].size = size
+		}
+		return err
+	}
+	l.dirty = true
+	return nil
+}
+
+// writeAll appends, and takes back what it wrote when the disk refuses the rest.
+func writeAll(f *os.File, b []byte, size int64) error {
+	n, err := f.Write(b)
+	if err != nil && n > 0 {
+		err = errors.Join(err, f.Truncate(size))
+	}
+	return err
+}
+
+func (l *Log) anchor(line []byte, e Event) error {
+	a := link(l.tail, l.rows, line, e)
+	b, err := compact(a)
+	if err != nil {
+		return err
+	}
+	if err := writeAll(l.chain, append(b, '\n'), l.was[1].size); err != nil {
+		return err
+	}
+	l.was[1].size += int64(len(b)) + 1
+	l.tail, l.last = a.Chain, e.Timestamp
+	l.rows++
+	return nil
+}
+
+func link(previous string, index uint64, line []byte, e Event) anchor {
+	h := sha256.Sum256(line)
+	event := hex.EncodeToString(h[:])
+	c := sha256.Sum256([]byte(previous + "\n" + event))
+	return anchor{Index: index, EventID: e.ID, Timestamp: e.Timestamp, Event: event, Previous: previous, Chain: hex.EncodeToString(c[:])}
+}
+
+// compact is JSON on one line as the protocol writes it.
+func compact(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, fmt.Errorf("audit: %w", err)
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// syncing gives written lines to the disk, a batch at a time.
+func (l *Log) syncing() {
+	t := time.NewTicker(syncEvery)
+	defer t.Stop()
+	for {
+		select {
+		case <-l.done:
+			return
+		case <-t.C:
+		}
+		if err := l.sync(); err != nil {
+			l.log.Error("audit files not synced", "err", err)
+		}
+	}
+}
+
+func (l *Log) sync() error {
+	l.mu.Lock()
+	if !l.dirty {
+		l.mu.Unlock()
+		return nil
+	}
+	l.dirty = false
+	events, chain := l.events, l.chain
+	l.mu.Unlock()
+	// Without the lock: a purge may close the files meanwhile, and syncs what it wrote itself.
+	err := errors.Join(events.Sync(), chain.Sync())
+	if errors.Is(err, os.ErrClosed) {
+		return nil
+	}
+	return err
+}
+
+// Close syncs and lets go of the files.
+func (l *Log) Close() error {
+	close(l.done)
+	l.wg.Wait()
+	err := l.sync()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return errors.Join(err, l.events.Close(), l.chain.Close())
+}
+
+// Cutoff is the time before which a purge dropped events; 0 for never.
+func (l *Log) Cutoff() uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.cutoff
+}
+
+// Rows counts the events.
+func (l *Log) Rows() uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.rows
+}

@@ -1,0 +1,174 @@
+package covenant
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/cairndb/cairn/local/frame"
+)
+
+// MaxFrame is the largest payload, in both directions.
+const MaxFrame = 8 << 20
+
+var framing = frame.Format{Max: MaxFrame}
+
+const (
+	textMalformed = "malformed frame"
+	textTooLarge  = "frame too large"
+	textAudit     = "audit write failed; refusing to proceed"
+	textFirst     = "first frame must be Authenticate"
+	textToken     = "unknown or revoked token"
+)
+
+var errOutput = fmt.Errorf("response exceeds %d-byte frame limit; lower limit or set prefer_stream", MaxFrame)
+
+// A session is one authenticated identity on one connection, or behind one HTTP request.
+type session struct {
+	srv       *Server
+	peer      AgentID
+	transport string
+}
+
+// conn reads one request at a time and answers it before the next.
+type conn struct {
+	srv *Server
+	net net.Conn
+	in  *bufio.Reader
+	out *bufio.Writer
+	buf []byte
+	*session
+}
+
+func serve(s *Server, nc net.Conn) {
+	c := &conn{srv: s, net: nc, in: bufio.NewReader(nc), out: bufio.NewWriter(nc)}
+	ctx, cancel := context.WithCancel(s.ctx)
+	defer cancel()
+	s.mu.Lock()
+	if !s.closing { // Close has set a deadline of its own
+		_ = nc.SetReadDeadline(time.Now().Add(s.cfg.AuthTimeout))
+	}
+	s.mu.Unlock()
+	for c.once(ctx) {
+	}
+	_ = c.out.Flush() // the client may be gone, and then there is nothing to say
+}
+
+// once answers one frame; false ends the connection.
+func (c *conn) once(ctx context.Context) bool {
+	body, err := framing.Read(c.in, c.buf)
+	var large *frame.TooLarge
+	if errors.As(err, &large) {
+		c.write(fault(textTooLarge))
+		return false
+	}
+	if err != nil {
+		return false
+	}
+	if cap(body) <= 1<<20 {
+		c.buf = body // large ones are not kept for connections that idle
+	}
+	kind, f := request(body)
+	verb := verbs[kind]
+	if f.err != nil || verb == nil {
+		c.write(fault(textMalformed))
+		return false
+	}
+	run := verb(f)
+	if f.err != nil {
+		c.write(fault(textMalformed))
+		return false
+	}
+	if c.session == nil {
+		return c.enter(ctx, kind, run)
+	}
+	return c.answer(run(ctx, c.session))
+}
+
+// request reads what is common to all requests.
+func request(body []byte) (kind string, f *fields) {
+	f = parse(body)
+	if f.err == nil {
+		kind = f.text("kind")
+	}
+	return kind, f
+}
+
+// enter is a request before the connection has an identity.
+func (c *conn) enter(ctx context.Context, kind string, run action) bool {
+	guest := &session{srv: c.srv, transport: "ipc"}
+	switch kind {
+	case "protocol_info":
+		return c.answer(run(ctx, guest))
+	case "authenticate":
+		reply := run(ctx, guest)
+		if !c.answer(reply) || guest.peer.Pubkey == "" {
+			return false
+		}
+		c.session = guest
+		c.srv.mu.Lock()
+		if !c.srv.closing {
+			_ = c.net.SetReadDeadline(time.Time{})
+		}
+		c.srv.mu.Unlock()
+		return true
+	}
+	c.write(c.srv.turnAway("ipc", textFirst))
+	return false
+}
+
+// turnAway records a failed authentication and gives what to say of it.
+func (s *Server) turnAway(transport, reason string) any {
+	if err := s.known(s.ctx); err != nil {
+		return fault(err.Error())
+	}
+	if err := s.record(s.operator, authenticationFailed{"authentication_failed", transport, reason}); err != nil {
+		return fault(textAudit)
+	}
+	return authFailed{"authentication_failed", reason}
+}
+
+// answer writes a reply, or the frames of a stream; false when the connection is lost.
+func (c *conn) answer(reply any) bool {
+	st, ok := reply.(*stream)
+	if !ok {
+		return c.write(reply) && c.out.Flush() == nil
+	}
+	return st.each(c.tooLarge, c.put) && c.out.Flush() == nil
+}
+
+// write sends one frame. A reply over the limit becomes an error, and the connection goes on.
+func (c *conn) write(reply any) bool {
+	body, err := encode(reply)
+	if err != nil || len(body) > MaxFrame {
+		if err == nil {
+			err = errOutput
+		}
+		if body, err = encode(fault(err.Error())); err != nil {
+			return false
+		}
+	}
+	return c.put(body)
+}
+
+func (c *conn) tooLarge(body []byte) bool { return len(body) > MaxFrame }
+
+func (c *conn) put(body []byte) bool {
+	return framing.Write(c.out, body) == nil
+}
+
+// encode is JSON as the protocol writes it: compact, nothing escaped for HTML.
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}

@@ -1,0 +1,110 @@
+// Package covenant serves the Covenant local IPC protocol, versions 1 and 2, on a unix socket, and over HTTP on a port of
+// its own. It is the protocol's reference as spoken here; what the store behind it does is not its business.
+//
+// # Frames
+//
+//	+--------------+------------------+
+//	| len  4 bytes | JSON, len bytes  |   big-endian; at most 8,388,608; UTF-8
+//	+--------------+------------------+
+//
+// Every request is answered by one frame, in order; requests may be sent without waiting. What cannot be read is answered
+// {"kind":"error","message":"malformed frame"}, a length over the limit "frame too large", and the connection ends. The
+// end of the stream is answered by nothing. An answer that would be too large becomes an error, and the connection goes
+// on. Names of fields are case-sensitive and unknown ones are passed over. Integers have no sign, fraction or quotes; a
+// null is none, but for optional fields, where it is as if absent. Identities are {"display":"local@host","pubkey":
+// "<base58 of 32 bytes>"} and are equal when their keys are. Times are Unix milliseconds. Tiers are working, episodic
+// and longterm.
+//
+// # Connections
+//
+//	new --protocol_info--> new
+//	new --authenticate, live token--> bound
+//	new --authenticate, any other--> authentication_failed "unknown or revoked token", closed
+//	new --anything else--> authentication_failed "first frame must be Authenticate", closed
+//	bound --authenticate--> answered; bound as before
+//
+// The operator's token is in HOME/peers/operator.token. Revoking a token leaves open connections alone. A connection has
+// 30 s to say who it is; after that it may be silent for ever.
+//
+// # Requests
+//
+//	kind                    fields (default)                        answer
+//	ping                                                            pong
+//	protocol_info                                                   protocol_info {info}
+//	authenticate            token_b58                               authenticated {display}
+//	submit_intent           text, prefer_stream                     intent_result {intent_id, status, text, sources, settlement}
+//	recent_memory           tier, limit (10), prefer_stream         memories {records}
+//	search_memory           query, tier, limit (10), min_relevance  memories {records}
+//	purge_memory            tier, before_ms                         memory_purged {purged}
+//	recent_receipts         limit (10), since_ms                    receipts {receipts}
+//	recent_capabilities     limit (10)                              capabilities {capabilities}
+//	grant_capability        action, scope, expires_at               capability_granted {signature_b58, subject_display, action}
+//	revoke_capability       signature_b58                           capability_revoked {signature_b58, removed}
+//	purge_capabilities      before_ms                               capabilities_purged {purged}
+//	verify                  window (100)                            verify_report {window, checks, drift, orphans_total}
+//	ignore_check            text                                    ignore_report {ignored, matched_pattern, rules_loaded}
+//	list_tools                                                      tool_list {tools}
+//	call_tool               name, arguments                         tool_result {content, is_error}
+//	recent_audit            limit (10), since_ms, prefer_stream     audit_events {events}
+//	verify_audit_integrity                                          audit_integrity {report}
+//	purge_audit             before_ms                               audit_purged {purged}
+//	enroll_peer             display, actions                        peer_enrolled {token_b58, pubkey_b58, display, granted}
+//	list_peers              limit (10)                              peer_list {peers}
+//	revoke_peer             peer (display or key)                   peer_revoked {removed}
+//	rotate_operator_token                                           operator_token_rotated {token_b58}
+//	purge_peers             before_ms                               peers_purged {purged}
+//	send_a2_a_task          task                                    a2_a_task_queued {task_id}
+//	try_recv_a2_a_task                                              a2_a_task_opt {task}
+//	post_a2_a_result        result                                  a2_a_result_posted {task_id}
+//	try_recv_a2_a_result                                            a2_a_result_opt {result}
+//	a2_a_queue              limit (10), min_lease_age_ms,           a2_a_queue {tasks, results}
+//	                        deadline_within_ms, state_filter
+//
+// What a request's handler cannot do is answered error {message}, and the connection goes on.
+//
+// # Streams
+//
+// prefer_stream true makes recent_memory, recent_audit and submit_intent answer with stream_begin, stream_chunk 0, 1, 2 …
+// and stream_end; stream_error ends a stream that broke on the way. A chunk is a record, an event, or {text, sources,
+// runtime_events}; only the last kind of stream has a summary {intent_id, status, settlement}. A refusal is a plain frame
+// and no stream. Chunks are read from the store as they are sent, so a stream of any length needs the same memory.
+//
+// # Capabilities
+//
+// What a request needs is in the gates beside its handler. A capability is signed with the operator's ed25519 key over
+//
+//	subject 32 | u32 len, action | u32 len, scope as canonical JSON | grantor 32 | 1 or 0 | u64 expires_at or 0
+//
+// and counts while it is signed so by the operator, not expired (its last millisecond counts) and not revoked. Granting it
+// again lifts the revocation: the signature is the same one. A new operator holds memory.read, memory.write,
+// memory.purge, audit.purge, capabilities.purge, peers.purge and chain.receipts; enrolled peers hold what they were
+// enrolled with, and may grant themselves a2a.recv.* alone. A scope that is not empty says version 1 and may narrow:
+// tiers, before_ms, record_id, apply (memory); tool, arguments.allow (tools); peer_pubkey_b58, task_id (a2a); limit
+// (receipts); before_ms (purges).
+//
+// # Memories
+//
+// An intent is answered from its sender's memories: the five best that score 0.35 or more, quoted and numbered, their ids
+// as sources; without any, an echo. The answer is stored in tier working under the intent's id, with its receipt, in one
+// entry of the log; one that quotes is marked derived and never quoted itself. Secrets are masked before anything else
+// sees the text. Texts that a rule of HOME/.covenantignore matches are answered ignored and leave nothing but an audit row.
+//
+// A search scores from 0 to 1, and 1 is the very text. min_relevance cuts the same ranking short, whatever its value.
+// Memories of other protocols are longterm and the operator's; ids that are no UUIDs become stable ones, the original in
+// metadata.source_id.
+//
+// # What is where
+//
+// Memories, receipts, capabilities and identities are replicated. Tokens, ignore rules, the audit files (package audit)
+// and the mailbox (package mailbox) are this node's own: two agents that exchange tasks talk to the same node. The first
+// node of a cluster to start this surface makes the operator's key; with a cluster secret the others get it, sealed with
+// that secret, and may grant as well.
+//
+// # HTTP
+//
+// The routes table of http.go maps paths to the same requests, with Authorization: Bearer and the token. Errors of
+// handlers are answered 200 like on the socket; 401, 4xx and 5xx are HTTP's own matter. Accept: text/event-stream asks
+// for a stream.
+//
+// A Server may be closed from any goroutine.
+package covenant

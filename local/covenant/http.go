@@ -1,0 +1,274 @@
+package covenant
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A route is a verb over HTTP: its parameters come from the query, or the body is its fields.
+type route struct {
+	path   string // method and path
+	kind   string
+	params []param // of the query; nil for a body
+	under  string  // the body is this one field
+	stream bool    // may be answered as server-sent events
+}
+
+type param struct {
+	name, as string // the field, when it is called something else
+	text     bool   // a string, not a number
+	def      string
+}
+
+var (
+	tierParam  = param{name: "tier", text: true}
+	limit10    = param{name: "limit", def: "10"}
+	limit20    = param{name: "limit", def: "20"}
+	sinceParam = param{name: "since_ms"}
+)
+
+// routes is the mirror at a glance.
+var routes = []route{
+	{path: "POST /intent", kind: "submit_intent", stream: true},
+	{path: "GET /memory/recent", kind: "recent_memory", params: []param{tierParam, limit10}, stream: true},
+	{path: "GET /memory/search", kind: "search_memory", params: []param{{name: "q", as: "query", text: true}, tierParam, limit10, {name: "min_relevance"}}},
+	{path: "POST /memory/purge", kind: "purge_memory"},
+	{path: "GET /receipts/recent", kind: "recent_receipts", params: []param{limit10, sinceParam}},
+	{path: "GET /capabilities/recent", kind: "recent_capabilities", params: []param{limit10}},
+	{path: "POST /capabilities/grant", kind: "grant_capability"},
+	{path: "POST /capabilities/revoke", kind: "revoke_capability"},
+	{path: "POST /capabilities/purge", kind: "purge_capabilities"},
+	{path: "GET /verify", kind: "verify", params: []param{{name: "window", def: "100"}}},
+	{path: "POST /ignore/check", kind: "ignore_check"},
+	{path: "GET /tools", kind: "list_tools", params: []param{}},
+	{path: "POST /tools/call", kind: "call_tool"},
+	{path: "GET /audit/recent", kind: "recent_audit", params: []param{limit20, sinceParam}, stream: true},
+	{path: "GET /audit/verify", kind: "verify_audit_integrity", params: []param{}},
+	{path: "POST /audit/purge", kind: "purge_audit"},
+	{path: "POST /a2a/tasks", kind: "send_a2_a_task", under: "task"},
+	{path: "GET /a2a/tasks/next", kind: "try_recv_a2_a_task", params: []param{}},
+	{path: "GET /a2a/tasks/recent", kind: "a2_a_queue", params: []param{limit10}},
+	{path: "POST /a2a/results", kind: "post_a2_a_result", under: "result"},
+	{path: "GET /a2a/results/next", kind: "try_recv_a2_a_result", params: []param{}},
+	{path: "GET /a2a/results/recent", kind: "a2_a_queue", params: []param{limit10}},
+	{path: "GET /a2a/queue", kind: "a2_a_queue", params: []param{limit10, {name: "min_lease_age_ms"}, {name: "deadline_within_ms"}, {name: "state_filter", text: true}}},
+	{path: "GET /peers/list", kind: "list_peers", params: []param{limit20}},
+	{path: "POST /peers/enroll", kind: "enroll_peer"},
+	{path: "POST /peers/purge", kind: "purge_peers"},
+	{path: "POST /peers/rotate", kind: "rotate_operator_token", params: []param{}},
+	{path: "POST /peers/revoke", kind: "revoke_peer"},
+}
+
+func (s *Server) listenHTTP() error {
+	ln, err := net.Listen("tcp", s.cfg.HTTP)
+	if err != nil {
+		return fmt.Errorf("http mirror: %w", err)
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) {
+		reply(w, http.StatusOK, struct {
+			Status string `json:"status"`
+		}{"ok"})
+	})
+	mux.HandleFunc("GET /version", func(w http.ResponseWriter, r *http.Request) {
+		reply(w, http.StatusOK, protocolInfo(nil)(r.Context(), nil))
+	})
+	for _, rt := range routes {
+		mux.HandleFunc(rt.path, func(w http.ResponseWriter, r *http.Request) { s.serveRoute(rt, w, r) })
+	}
+	s.httpAt = ln.Addr().String()
+	s.http = &http.Server{Handler: s.cors(mux), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		BaseContext: func(net.Listener) context.Context { return s.ctx }}
+	s.tasks.Go(func() {
+		if err := s.http.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
+			s.log.Error("http mirror ended", "err", err)
+		}
+	})
+	return nil
+}
+
+// cors lets pages of the configured origins read the answers. Others get them without leave, and their browser keeps
+// them back; a request that changes anything needs a token in a header, which only a page with leave may send.
+func (s *Server) cors(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Add("Vary", "Origin")
+		if o := r.Header.Get("Origin"); slices.Contains(s.cfg.Origins, o) {
+			h.Set("Access-Control-Allow-Origin", o)
+			h.Set("Access-Control-Allow-Credentials", "true")
+			if r.Method == http.MethodOptions {
+				h.Set("Access-Control-Allow-Methods", "GET, POST, OPTIONS")
+				h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type")
+			}
+		}
+		if r.Method == http.MethodOptions {
+			w.WriteHeader(http.StatusOK)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func (s *Server) serveRoute(rt route, w http.ResponseWriter, r *http.Request) {
+	who, status, refusal := s.bearer(r)
+	if refusal != nil {
+		reply(w, status, refusal)
+		return
+	}
+	f, err := rt.fields(w, r)
+	if err != nil {
+		status := http.StatusBadRequest
+		var large *http.MaxBytesError
+		if errors.As(err, &large) {
+			status = http.StatusRequestEntityTooLarge
+		}
+		reply(w, status, fault(err.Error()))
+		return
+	}
+	events := rt.stream && wantsEvents(r.Header.Values("Accept"))
+	delete(f.m, "prefer_stream")
+	if events {
+		f.m["prefer_stream"] = json.RawMessage("true")
+	}
+	run := verbs[rt.kind](f)
+	if f.err != nil {
+		reply(w, http.StatusUnprocessableEntity, fault(f.err.Error()))
+		return
+	}
+	answer := run(r.Context(), &session{srv: s, peer: *who, transport: "http"})
+	if st, ok := answer.(*stream); ok {
+		serveEvents(w, st)
+		return
+	}
+	reply(w, http.StatusOK, answer)
+}
+
+// bearer finds out who asks.
+func (s *Server) bearer(r *http.Request) (who *AgentID, status int, refusal any) {
+	reason := ""
+	auth := r.Header.Get("Authorization")
+	scheme, token, _ := strings.Cut(auth, " ")
+	token = strings.TrimSpace(token)
+	switch {
+	case auth == "":
+		reason = "missing Authorization header"
+	case !strings.EqualFold(scheme, "Bearer") || token == "":
+		reason = "expected `Authorization: Bearer <token>`"
+	case !isToken(token):
+		reason = "malformed bearer token"
+	default:
+		var err error
+		if who, err = s.whose(r.Context(), token); err != nil {
+			return nil, http.StatusServiceUnavailable, fault(err.Error())
+		}
+		if who != nil {
+			return who, 0, nil
+		}
+		reason = textToken
+	}
+	if failed, ok := s.turnAway("http", reason).(errorFrame); ok {
+		return nil, http.StatusInternalServerError, failed
+	}
+	return nil, http.StatusUnauthorized, fault(reason)
+}
+
+// fields are the request's, read as the socket's are.
+func (rt route) fields(w http.ResponseWriter, r *http.Request) (*fields, error) {
+	if rt.params != nil {
+		return query(rt.params, r.URL.Query())
+	}
+	if t, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || t != "application/json" {
+		return nil, errors.New("expected Content-Type application/json")
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxFrame))
+	if err != nil {
+		return nil, err
+	}
+	if rt.under != "" {
+		return &fields{m: map[string]json.RawMessage{rt.under: body}}, nil
+	}
+	f := parse(body)
+	return f, f.err
+}
+
+func query(params []param, q url.Values) (*fields, error) {
+	f := &fields{m: map[string]json.RawMessage{}}
+	for _, p := range params {
+		v, given := p.def, p.def != ""
+		if q.Has(p.name) {
+			v, given = q.Get(p.name), true
+		}
+		if !given {
+			continue
+		}
+		raw := json.RawMessage(v)
+		if p.text {
+			var err error
+			if raw, err = encode(v); err != nil {
+				return nil, err
+			}
+		} else if _, err := strconv.ParseFloat(v, 64); err != nil {
+			return nil, fmt.Errorf("%s: not a number", p.name)
+		}
+		name := p.name
+		if p.as != "" {
+			name = p.as
+		}
+		f.m[name] = raw
+	}
+	return f, nil
+}
+
+func reply(w http.ResponseWriter, status int, v any) {
+	b, err := encode(v)
+	if err != nil {
+		status, b = http.StatusInternalServerError, []byte(`{"error":"answer could not be written"}`)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(b) // the client may be gone
+}
+
+// wantsEvents says whether the media type is named itself; patterns do not count.
+func wantsEvents(accept []string) bool {
+	for _, line := range accept {
+		for part := range strings.SplitSeq(line, ",") {
+			media, _, _ := strings.Cut(part, ";")
+			if strings.EqualFold(strings.TrimSpace(media), "text/event-stream") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// serveEvents writes each frame of a stream as an event of its kind.
+func serveEvents(w http.ResponseWriter, st *stream) {
+	h := w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("Cache-Control", "no-cache")
+	h.Set("X-Accel-Buffering", "no")
+	w.WriteHeader(http.StatusOK)
+	out := http.NewResponseController(w)
+	st.each(func(b []byte) bool { return len(b) > MaxFrame }, func(b []byte) bool {
+		var k kindFrame
+		if json.Unmarshal(b, &k) != nil {
+			return false
+		}
+		if _, err := fmt.Fprintf(w, "event: %s\ndata: %s\n\n", k.Kind, b); err != nil {
+			return false
+		}
+		return k.Kind == "stream_chunk" || out.Flush() == nil
+	})
+}

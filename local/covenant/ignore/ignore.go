@@ -1,0 +1,191 @@
+// Package ignore is the rule file that keeps intents out of memory.
+//
+// A line is a rule: white space around it is dropped, and so are empty lines and those that begin with #. A leading !
+// turns the rule into an exception; a leading / after that binds it to the beginning of the text. What is left is a
+// pattern: * is a run of anything but /, ** a run of anything, ? one character but /. It is compared with the text byte
+// by byte and must match a beginning of it, or, unbound, a beginning of what follows any byte. The last rule that
+// matches decides.
+//
+// Matching backtracks to the latest star alone, so it is fast on every input, and a pattern with several stars may miss
+// what a full search would find. Clients know it so.
+package ignore
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Seed is the rule file of a new home.
+const Seed = `# Intents whose text matches a rule below are answered "ignored" and leave no memory.
+# One rule a line; * stays within a path segment, ** does not; a leading ! makes an exception.
+# Last match wins.
+**/.env
+**/.env.*
+**/secrets.toml
+**/secrets.json
+**/*.pem
+**/*.key
+**/id_rsa*
+**/id_ed25519*
+**/.ssh/**
+**/credentials
+**/credentials.json
+**/.aws/credentials
+`
+
+type rule struct {
+	line    string // as written, trimmed
+	pattern string
+	except  bool
+	bound   bool
+}
+
+// Rules are a parsed file.
+type Rules []rule
+
+// Parse reads the lines.
+func Parse(text string) (rules Rules) {
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		r := rule{line: line, pattern: line}
+		r.pattern, r.except = strings.CutPrefix(r.pattern, "!")
+		r.pattern, r.bound = strings.CutPrefix(r.pattern, "/")
+		if r.pattern != "" {
+			rules = append(rules, r)
+		}
+	}
+	return rules
+}
+
+// Check says whether a text is ignored, and by which line it was decided; empty when none matched.
+func (rs Rules) Check(text string) (ignored bool, line string) {
+	for i := len(rs) - 1; i >= 0; i-- {
+		if rs[i].matches(text) {
+			return !rs[i].except, rs[i].line
+		}
+	}
+	return false, ""
+}
+
+func (r rule) matches(text string) bool {
+	m := matcher{p: r.pattern, s: text, known: make([]span, len(r.pattern)+1)}
+	if r.bound {
+		return m.at(0)
+	}
+	for at := range len(text) + 1 {
+		if m.at(at) {
+			return true
+		}
+	}
+	return false
+}
+
+// A matcher tries one pattern at one place of a text after another. What a star found from some place on, it need not
+// look for again: that keeps the work in proportion to the text.
+type matcher struct {
+	p, s  string
+	known []span // by the place in the pattern where it goes on behind a star
+}
+
+// A span says that a star that begins between lo and hi ends at hi, or ends nowhere.
+type span struct {
+	lo, hi    int
+	set, ends bool
+}
+
+// at says whether the pattern matches what begins at si.
+func (m *matcher) at(si int) bool {
+	const none = -1
+	p, s := m.p, m.s
+	pi, star, start, from, deep := 0, none, 0, 0, false // of the latest star
+	for {
+		if pi == len(p) {
+			return true
+		}
+		if p[pi] == '*' {
+			if star != none {
+				m.known[star] = span{start, from, true, true}
+			}
+			deep = pi+1 < len(p) && p[pi+1] == '*'
+			for pi < len(p) && p[pi] == '*' {
+				pi++
+			}
+			star, start, from = pi, si, si
+			if k := m.known[star]; k.set && k.lo <= si && si <= k.hi {
+				if !k.ends {
+					return false
+				}
+				from, si = k.hi, k.hi
+			}
+			continue
+		}
+		if si < len(s) && (p[pi] == s[si] || p[pi] == '?' && s[si] != '/') {
+			pi, si = pi+1, si+1
+			continue
+		}
+		if star == none {
+			return false
+		}
+		if from >= len(s) || !deep && s[from] == '/' {
+			m.known[star] = span{start, from, true, false}
+			return false
+		}
+		from++
+		pi, si = star, from
+	}
+}
+
+// A File is a rule file that is read again when it has changed. Its methods may be called from any goroutine.
+type File struct {
+	path string
+
+	mu    sync.Mutex
+	rules Rules
+	size  int64
+	mod   time.Time
+}
+
+// Open reads the file, and makes it when it is missing.
+func Open(path string) (*File, error) {
+	f := &File{path: path, size: -1}
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		if err := os.WriteFile(path, []byte(Seed), 0o600); err != nil {
+			return nil, fmt.Errorf("ignore rules: %w", err)
+		}
+	}
+	if _, err := f.Rules(); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// Rules are those of the file as it is now. A file that is gone has none.
+func (f *File) Rules() (Rules, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	info, err := os.Stat(f.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		f.rules, f.size = nil, -1
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("ignore rules: %w", err)
+	}
+	if info.Size() == f.size && info.ModTime().Equal(f.mod) {
+		return f.rules, nil
+	}
+	b, err := os.ReadFile(f.path)
+	if err != nil {
+		return nil, fmt.Errorf("ignore rules: %w", err)
+	}
+	f.rules, f.size, f.mod = Parse(string(b)), info.Size(), info.ModTime()
+	return f.rules, nil
+}

@@ -1,0 +1,199 @@
+package covenant
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/cairndb/cairn/local/redact"
+	"github.com/cairndb/cairn/oplog"
+)
+
+type intentFrame struct {
+	Kind       string          `json:"kind"`
+	Intent     string          `json:"intent_id"`
+	Status     string          `json:"status"`
+	Text       string          `json:"text"`
+	Sources    []string        `json:"sources"`
+	Settlement json.RawMessage `json:"settlement"`
+}
+
+type intentChunk struct {
+	Text    string   `json:"text"`
+	Sources []string `json:"sources"`
+	Events  []string `json:"runtime_events"`
+}
+
+type intentSummary struct {
+	Intent     string          `json:"intent_id"`
+	Status     string          `json:"status"`
+	Settlement json.RawMessage `json:"settlement"`
+}
+
+const (
+	maxEvidence = 5
+	maxQuote    = 1000 // characters
+	maxIntent   = 1 << 20
+)
+
+func submitIntent(f *fields) action {
+	text, streams := f.text("text"), f.flag("prefer_stream")
+	return func(ctx context.Context, s *session) any {
+		reply := s.intent(ctx, text)
+		done, ok := reply.(intentFrame)
+		if !streams || !ok || done.Status != "ok" {
+			return reply
+		}
+		return &stream{kind: "intent_result",
+			chunks: func(emit func(any) (bool, error)) error {
+				_, err := emit(intentChunk{done.Text, done.Sources, []string{}})
+				return err
+			},
+			summary: func() any { return intentSummary{done.Intent, done.Status, done.Settlement} }}
+	}
+}
+
+// intent answers from memory and remembers the answer.
+func (s *session) intent(ctx context.Context, text string) any {
+	if len(text) > maxIntent {
+		return fault(fmt.Sprintf("memory: text of %d bytes is over %d", len(text), maxIntent))
+	}
+	id := newID()
+	rules, err := s.srv.ignore.Rules()
+	if err != nil {
+		return fault(err.Error())
+	}
+	ignored, line := rules.Check(text)
+	text = redact.String(text) // from here on nobody sees what it held
+	if ignored {
+		if s.srv.record(s.peer, intentIgnored{"intent_ignored", id, text, line}) != nil {
+			return fault(textAudit)
+		}
+		return intentFrame{"intent_result", id, "ignored", "ignored by .covenantignore rule: " + line, []string{}, null}
+	}
+	at := time.Now()
+	refusal := s.gate(ctx, gate{label: "memory:write", actions: []string{"memory.write"},
+		missing: `intent dispatch requires capability "memory.write" because successful dispatch writes working memory.`,
+		allows: func(_ string, sc scope) bool {
+			return sc.apply(true) && sc.tiers([]string{"working"}) && sc.admits(id, millis(at))
+		},
+		reject: "memory write rejected by capability scope: tier or before_ms does not match capability scope"})
+	if refusal != nil {
+		return refusal
+	}
+	answer, sources, err := s.evidence(ctx, text)
+	if err != nil {
+		return fault(storeError("memory", err).Error())
+	}
+	defer s.srv.flight(id)()
+	if err := s.remember(ctx, id, text, answer, sources, at); err != nil {
+		return fault(storeError("memory", err).Error())
+	}
+	hash := sha256.Sum256([]byte(answer))
+	if s.srv.record(s.peer, intentDispatched{"intent_dispatched", id, text, nil, hex.EncodeToString(hash[:]), "ok"}) != nil {
+		return fault(textAudit)
+	}
+	return intentFrame{"intent_result", id, "ok", answer, sources, null}
+}
+
+// evidence quotes what the session's own memories say about a text. Nothing is said that they do not say.
+func (s *session) evidence(ctx context.Context, text string) (answer string, sources []string, err error) {
+	found, err := s.search(ctx, text, "", []scope{readScope([]byte("{}"))}, 50)
+	if err != nil {
+		return "", nil, err
+	}
+	sources = []string{}
+	var b strings.Builder
+	for _, r := range found {
+		if r.score < s.srv.cfg.EvidenceScore || len(sources) == maxEvidence {
+			break
+		}
+		if derived(r.Metadata) {
+			continue // an answer is no evidence
+		}
+		if len(sources) > 0 {
+			b.WriteByte('\n')
+		}
+		sources = append(sources, r.ID)
+		fmt.Fprintf(&b, "[%d] %s", len(sources), quote(r.Text))
+	}
+	if len(sources) == 0 {
+		return "phase 0 echo (no agent matched): " + text, sources, nil
+	}
+	return b.String(), sources, nil
+}
+
+func quote(s string) string {
+	n := 0
+	for at := range s {
+		if n == maxQuote {
+			return s[:at]
+		}
+		n++
+	}
+	return s
+}
+
+func derived(meta json.RawMessage) bool {
+	var m struct {
+		Derived bool `json:"derived"`
+	}
+	return json.Unmarshal(meta, &m) == nil && m.Derived
+}
+
+type intentMetadata struct {
+	Text    string   `json:"intent_text"`
+	Agent   *string  `json:"agent_id"`
+	Status  string   `json:"status"`
+	Origin  string   `json:"origin_node"`
+	Derived bool     `json:"derived,omitempty"`
+	Sources []string `json:"source_ids,omitempty"`
+}
+
+// remember stores an answer and its receipt in one entry.
+func (s *session) remember(ctx context.Context, id, text, answer string, sources []string, at time.Time) error {
+	meta, err := encode(intentMetadata{Text: text, Status: "ok", Origin: s.srv.origin(), Derived: len(sources) > 0, Sources: sources})
+	if err != nil {
+		return err
+	}
+	t := oplog.At(at)
+	ctx, cancel := s.srv.write(ctx)
+	defer cancel()
+	_, _, err = s.srv.cfg.Memory.Write(ctx, "covenant/"+id,
+		&oplog.Remember{RID: id, Text: answer, Type: "episodic", Namespace: oplog.CovenantNamespace, Tier: "working", Owner: s.peer.Pubkey,
+			Source: "covenant", Metadata: meta, Created: t},
+		&oplog.Receipt{ID: newID(), Payer: s.peer.Pubkey, Resource: "memory", Memory: id, Credits: credits(answer), At: t})
+	return err
+}
+
+// credits is what a text costs: one for each kibibyte begun.
+func credits(text string) uint64 { return max(1, (uint64(len(text))+1023)/1024) }
+
+func (s *Server) origin() string { return fmt.Sprintf("node-%d", s.cfg.Node) }
+
+type ignoreFrame struct {
+	Kind    string  `json:"kind"`
+	Ignored bool    `json:"ignored"`
+	Pattern *string `json:"matched_pattern"`
+	Rules   int     `json:"rules_loaded"`
+}
+
+func ignoreCheck(f *fields) action {
+	text := f.text("text")
+	return func(_ context.Context, s *session) any {
+		rules, err := s.srv.ignore.Rules()
+		if err != nil {
+			return fault(err.Error())
+		}
+		out := ignoreFrame{Kind: "ignore_report", Rules: len(rules)}
+		var line string
+		if out.Ignored, line = rules.Check(text); line != "" {
+			out.Pattern = &line
+		}
+		return out
+	}
+}

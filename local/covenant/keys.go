@@ -1,0 +1,81 @@
+package covenant
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/ed25519"
+	"crypto/hkdf"
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// loadKey reads the raw 32-byte seed of a key, or makes one.
+func loadKey(path string) (ed25519.PrivateKey, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, err
+	}
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		seed := make([]byte, ed25519.SeedSize)
+		rand.Read(seed) // never fails
+		return ed25519.NewKeyFromSeed(seed), os.WriteFile(path, seed, 0o600)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a regular file", path)
+	}
+	seed, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	if len(seed) != ed25519.SeedSize {
+		return nil, fmt.Errorf("%s holds %d bytes, a key has %d", path, len(seed), ed25519.SeedSize)
+	}
+	return ed25519.NewKeyFromSeed(seed), nil
+}
+
+// seal makes the operator's key travel in the replicated log, readable only by those who have the cluster's secret.
+func seal(secret string, key ed25519.PrivateKey) ([]byte, error) {
+	box, err := sealer(secret)
+	if box == nil || err != nil {
+		return nil, err
+	}
+	nonce := make([]byte, box.NonceSize())
+	rand.Read(nonce) // never fails
+	return box.Seal(nonce, nonce, key.Seed(), []byte(key.Public().(ed25519.PublicKey))), nil
+}
+
+// open is seal's inverse; nil when this node cannot.
+func unseal(secret string, sealed []byte, public []byte) (ed25519.PrivateKey, error) {
+	box, err := sealer(secret)
+	if box == nil || err != nil || len(sealed) < box.NonceSize() {
+		return nil, err
+	}
+	seed, err := box.Open(nil, sealed[:box.NonceSize()], sealed[box.NonceSize():], public)
+	if err != nil || len(seed) != ed25519.SeedSize {
+		return nil, nil
+	}
+	return ed25519.NewKeyFromSeed(seed), nil
+}
+
+func sealer(secret string) (cipher.AEAD, error) {
+	if secret == "" {
+		return nil, nil
+	}
+	key, err := hkdf.Key(sha256.New, []byte(secret), nil, "cairn covenant operator key", 32)
+	if err != nil {
+		return nil, err
+	}
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, err
+	}
+	return cipher.NewGCM(block)
+}

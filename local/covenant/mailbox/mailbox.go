@@ -1,0 +1,338 @@
+// Package mailbox carries tasks from one agent of this host to another, and results back.
+//
+//	queued --Lease--> in flight --Post--> result waiting --Take--> gone
+//
+// Every change is a line of one file before it is a change in memory, and on disk before anyone is answered: a lease
+// given is a lease kept, across any crash. A lease never ends by itself; whoever took a task and died keeps it until an
+// operator acts. Deadlines are advice. Exactly one receiver gets a task.
+//
+// A final result of an idempotent task is kept under (sender, recipient, kind or intent, key), and answers a later task
+// of the same kind at once.
+//
+// The file is JSON lines: {"at":ms,"op":…} with op one of queued, leased, posted, taken. It is read once, at Open.
+package mailbox
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"sync"
+)
+
+// A Task is what is asked of an agent. Identities are their keys.
+type Task struct {
+	ID        string          `json:"id"`
+	Sender    string          `json:"sender"`
+	SenderID  json.RawMessage `json:"sender_id,omitempty"` // whole
+	Recipient string          `json:"recipient"`
+	Deadline  *uint64         `json:"deadline,omitempty"`
+	Cache     string          `json:"cache,omitempty"` // kind or intent, and key, of an idempotent task
+	Body      json.RawMessage `json:"body"`
+}
+
+// A Result answers a task.
+type Result struct {
+	Task  string          `json:"task"`
+	Final bool            `json:"final"`
+	Body  json.RawMessage `json:"body"`
+}
+
+// A Lease is a task in somebody's hands.
+type Lease struct {
+	ID      string          `json:"id"`
+	To      json.RawMessage `json:"to"`
+	At      uint64          `json:"at"`
+	Attempt uint32          `json:"attempt"`
+}
+
+// An Entry is a task that waits or is worked on.
+type Entry struct {
+	Task
+	Lease   *Lease // nil while queued
+	Attempt uint32
+}
+
+// What a mailbox refuses.
+var (
+	ErrDuplicate = errors.New("duplicate task id")
+	ErrUnknown   = errors.New("task was never dispatched")
+	ErrFinal     = errors.New("task already has a final result")
+	ErrNotLeased = errors.New("task is not currently leased")
+)
+
+type event struct {
+	At     uint64  `json:"at"`
+	Op     string  `json:"op"`
+	Task   *Task   `json:"task,omitempty"`
+	ID     string  `json:"id,omitempty"`
+	Lease  *Lease  `json:"lease,omitempty"`
+	Result *Result `json:"result,omitempty"`
+}
+
+type known struct {
+	task  Task
+	hash  [32]byte
+	lease *Lease
+	tries uint32
+	final bool
+}
+
+// Box is the mailbox. Its methods may be called from any goroutine.
+type Box struct {
+	mu     sync.Mutex
+	file   *os.File
+	size   int64
+	broken error               // the file could not be written: nothing is promised any more
+	tasks  map[string]*known   // all ever seen
+	queue  map[string][]string // recipient → queued task ids, oldest first
+	held   map[string]*known   // leased
+	order  []string            // queued and leased, oldest first
+	ready  map[string][]Result // sender → results, oldest first
+	cache  map[string]Result
+}
+
+// Open reads the file, and makes it when it is missing. A line torn by a crash at its end is cut off.
+func Open(path string) (*Box, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("mailbox: %w", err)
+	}
+	b := &Box{file: f, tasks: map[string]*known{}, queue: map[string][]string{}, held: map[string]*known{},
+		ready: map[string][]Result{}, cache: map[string]Result{}}
+	if err := b.replay(); err != nil {
+		return nil, errors.Join(fmt.Errorf("mailbox: %w", err), f.Close())
+	}
+	return b, nil
+}
+
+func (b *Box) replay() error {
+	r := bufio.NewReader(b.file)
+	for n := 0; ; n++ {
+		line, err := r.ReadBytes('\n')
+		if errors.Is(err, io.EOF) {
+			if len(line) > 0 {
+				return b.file.Truncate(b.size)
+			}
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		var e event
+		if err := json.Unmarshal(line, &e); err != nil {
+			return fmt.Errorf("line %d: %w", n+1, err)
+		}
+		b.apply(e)
+		b.size += int64(len(line))
+	}
+}
+
+// commit writes events and then makes them so.
+func (b *Box) commit(events ...event) error {
+	if b.broken != nil {
+		return b.broken
+	}
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	for _, e := range events {
+		if err := enc.Encode(e); err != nil {
+			return fmt.Errorf("mailbox: %w", err)
+		}
+	}
+	_, err := b.file.Write(buf.Bytes())
+	if err == nil {
+		err = b.file.Sync()
+	}
+	if err != nil {
+		err = fmt.Errorf("mailbox: %w", err)
+		if b.file.Truncate(b.size) != nil {
+			b.broken = err
+		}
+		return err
+	}
+	b.size += int64(buf.Len())
+	for _, e := range events {
+		b.apply(e)
+	}
+	return nil
+}
+
+func (b *Box) apply(e event) {
+	switch e.Op {
+	case "queued":
+		b.tasks[e.Task.ID] = &known{task: *e.Task, hash: sha256.Sum256(e.Task.Body)}
+		b.queue[e.Task.Recipient] = append(b.queue[e.Task.Recipient], e.Task.ID)
+		b.order = append(b.order, e.Task.ID)
+	case "leased":
+		k := b.tasks[e.ID]
+		if k == nil {
+			return
+		}
+		k.lease, k.tries = e.Lease, e.Lease.Attempt
+		b.held[e.ID] = k
+		b.unqueue(k)
+	case "posted":
+		k := b.tasks[e.Result.Task]
+		if k == nil {
+			return
+		}
+		b.ready[k.task.Sender] = append(b.ready[k.task.Sender], *e.Result)
+		if e.Result.Final {
+			k.final, k.lease = true, nil
+			delete(b.held, k.task.ID)
+			b.unqueue(k)
+			b.order = slices.DeleteFunc(b.order, func(id string) bool { return id == k.task.ID })
+			if k.task.Cache != "" {
+				b.cache[cacheKey(k.task)] = *e.Result
+			}
+			k.task.Body = nil // its hash is enough from now on
+		}
+	case "taken":
+		if r := b.ready[e.ID]; len(r) > 0 {
+			b.ready[e.ID] = r[1:]
+		}
+	}
+}
+
+func (b *Box) unqueue(k *known) {
+	to := k.task.Recipient
+	if i := slices.Index(b.queue[to], k.task.ID); i >= 0 {
+		b.queue[to] = slices.Delete(b.queue[to], i, i+1)
+	}
+}
+
+func cacheKey(t Task) string {
+	k, _ := json.Marshal([]string{t.Sender, t.Recipient, t.Cache})
+	return string(k)
+}
+
+// Send queues a task; the same one again is taken once. answer makes a cached result's body fit the new task.
+func (b *Box) Send(now uint64, t Task, answer func(cached json.RawMessage) (json.RawMessage, error)) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if k := b.tasks[t.ID]; k != nil {
+		if k.hash == sha256.Sum256(t.Body) {
+			return nil
+		}
+		return ErrDuplicate
+	}
+	events := []event{{At: now, Op: "queued", Task: &t}}
+	if r, ok := b.cache[cacheKey(t)]; ok && t.Cache != "" {
+		body, err := answer(r.Body)
+		if err != nil {
+			return err
+		}
+		events = append(events, event{At: now, Op: "posted", Result: &Result{Task: t.ID, Final: true, Body: body}})
+	}
+	return b.commit(events...)
+}
+
+// Lease gives the oldest task that waits for a recipient, to it and to nobody else; nil when none waits.
+func (b *Box) Lease(now uint64, recipient, leaseID string, to json.RawMessage) (json.RawMessage, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	q := b.queue[recipient]
+	if len(q) == 0 {
+		return nil, nil
+	}
+	k := b.tasks[q[0]]
+	l := &Lease{ID: leaseID, To: to, At: now, Attempt: k.tries + 1}
+	if err := b.commit(event{At: now, Op: "leased", ID: k.task.ID, Lease: l}); err != nil {
+		return nil, err
+	}
+	return k.task.Body, nil
+}
+
+// Task finds a task that was ever sent.
+func (b *Box) Task(id string) (Task, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	k := b.tasks[id]
+	if k == nil {
+		return Task{}, false
+	}
+	return k.task, true
+}
+
+// Post takes a result for a task's sender.
+func (b *Box) Post(now uint64, r Result) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	k := b.tasks[r.Task]
+	switch {
+	case k == nil:
+		return ErrUnknown
+	case k.final:
+		return ErrFinal
+	case k.lease == nil:
+		return ErrNotLeased
+	}
+	return b.commit(event{At: now, Op: "posted", Result: &r})
+}
+
+// Take gives the oldest result that waits for a sender, once; nil when none waits.
+func (b *Box) Take(now uint64, sender string) (json.RawMessage, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	r := b.ready[sender]
+	if len(r) == 0 {
+		return nil, nil
+	}
+	body := r[0].Body
+	return body, b.commit(event{At: now, Op: "taken", ID: sender})
+}
+
+// Queue lists what one identity sent or is to receive: queued tasks in their order, then leased ones by the time of
+// their lease and id; those that keep wants.
+func (b *Box) Queue(who string, keep func(Entry) bool) (entries []Entry) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var held []Entry
+	for _, id := range b.order {
+		k := b.tasks[id]
+		if k.task.Sender != who && k.task.Recipient != who {
+			continue
+		}
+		e := Entry{Task: k.task, Lease: k.lease, Attempt: k.tries}
+		switch {
+		case !keep(e):
+		case e.Lease == nil:
+			entries = append(entries, e)
+		default:
+			held = append(held, e)
+		}
+	}
+	slices.SortStableFunc(held, func(a, b Entry) int {
+		return cmp.Or(cmp.Compare(a.Lease.At, b.Lease.At), cmp.Compare(a.ID, b.ID))
+	})
+	return append(entries, held...)
+}
+
+// Results are those that wait for a sender, oldest first, at most limit. They stay.
+func (b *Box) Results(sender string, limit uint64) (out []json.RawMessage) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, r := range b.ready[sender] {
+		if uint64(len(out)) == limit {
+			break
+		}
+		out = append(out, r.Body)
+	}
+	return out
+}
+
+// Close lets go of the file.
+func (b *Box) Close() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.broken = errors.New("mailbox is closed")
+	return b.file.Close()
+}

@@ -1,0 +1,288 @@
+package covenant
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cairndb/cairn/oplog"
+)
+
+// Record is a memory as this protocol shows it. All keys are always there.
+type Record struct {
+	ID        string          `json:"id"`
+	Tier      string          `json:"tier"`
+	Owner     AgentID         `json:"owner"`
+	Text      string          `json:"text"`
+	Embedding []float32       `json:"embedding"`
+	Metadata  json.RawMessage `json:"metadata"`
+	Created   uint64          `json:"created_at"`
+	Parent    *string         `json:"parent"`
+}
+
+type memoriesFrame struct {
+	Kind    string   `json:"kind"`
+	Records []Record `json:"records"`
+}
+
+// ownerOf is the key a memory belongs to: its own in this protocol's namespace, else the operator's.
+func (s *Server) ownerOf(namespace, owner string) string {
+	if namespace == oplog.CovenantNamespace && owner != "" {
+		return owner
+	}
+	return s.operator.Pubkey
+}
+
+func toMillis(t oplog.Time) uint64 { return uint64(max(t, 0)) / 1000 }
+
+// show makes the record of a memory. What other protocols stored is given a uuid when its own id is none.
+func (s *Server) show(n namer, m *oplog.Memory) Record {
+	id, same := foreignID(m.RID)
+	meta := json.RawMessage(m.Metadata)
+	if len(meta) == 0 || !json.Valid(meta) {
+		meta = json.RawMessage("{}")
+	}
+	if !same {
+		meta = withKey(meta, "source_id", m.RID)
+	}
+	r := Record{ID: id, Tier: oplog.TierOf(m.Tier), Owner: n.agent(s.ownerOf(m.Namespace, m.Owner)), Text: m.Text,
+		Embedding: []float32{}, Metadata: meta, Created: toMillis(m.Created)}
+	if v := n.v.Vector(n.db, m.Seq); len(v) > 0 {
+		r.Embedding = v.Floats()
+	}
+	return r
+}
+
+// withKey adds a key to a JSON object, or to an object around what is none.
+func withKey(meta json.RawMessage, key string, value any) json.RawMessage {
+	var m map[string]json.RawMessage
+	if json.Unmarshal(meta, &m) != nil || m == nil {
+		m = map[string]json.RawMessage{"value": meta}
+	}
+	v, err := encode(value)
+	if err != nil {
+		return meta
+	}
+	m[key] = v
+	out, err := encode(m)
+	if err != nil {
+		return meta
+	}
+	return out
+}
+
+// readGate lets memory be read.
+func readGate(verb, label, tier string) gate {
+	g := gate{label: "memory:" + label, actions: []string{"memory.read"}, missing: fmt.Sprintf(
+		`memory %s requires capability "memory.read" or a tier-specific memory.read.<tier> capability.`, verb),
+		reject: fmt.Sprintf("memory %s rejected by capability scope: tier or before_ms does not match capability scope", verb)}
+	want := allTiers
+	if tier != "" {
+		want = []string{tier}
+		g.actions = append(g.actions, "memory.read."+tier)
+	}
+	g.allows = func(_ string, s scope) bool { return s.reads(want) }
+	return g
+}
+
+// sees says which memories a session may see: its own, of one tier if one is given, as far as its scopes reach.
+func (s *session) sees(tier string, scopes []scope) func(namespace, owner, t string, created uint64) bool {
+	return func(namespace, owner, t string, created uint64) bool {
+		return s.srv.ownerOf(namespace, owner) == s.peer.Pubkey && (tier == "" || oplog.TierOf(t) == tier) &&
+			slices.ContainsFunc(scopes, func(sc scope) bool {
+				before := sc.optNumber("before_ms")
+				return before == nil || created < *before
+			})
+	}
+}
+
+// only says whether the scopes let a record of this id be seen; time is for sees.
+func only(scopes []scope, r *Record) bool {
+	return slices.ContainsFunc(scopes, func(sc scope) bool { return sc.admits(r.ID, r.Created) })
+}
+
+func recentMemory(f *fields) action {
+	tier, limit, streams := f.tier("tier"), f.count("limit", 10), f.flag("prefer_stream")
+	return func(ctx context.Context, s *session) any {
+		scopes, refusal := s.scopes(ctx, readGate("read", "recent", tier))
+		if refusal != nil {
+			return refusal
+		}
+		w := &walk{s: s, sees: s.sees(tier, scopes), scopes: scopes, left: limit}
+		if streams {
+			page, err := w.next(ctx) // a fault before the first chunk is a plain error
+			if err != nil {
+				return fault(storeError("memory", err).Error())
+			}
+			return &stream{kind: "memories", chunks: w.chunks(ctx, page)}
+		}
+		out := memoriesFrame{"memories", []Record{}}
+		for size := 0; ; {
+			page, err := w.next(ctx)
+			if err != nil {
+				return fault(storeError("memory", err).Error())
+			}
+			if len(page) == 0 {
+				return out
+			}
+			out.Records = append(out.Records, page...)
+			if size += weigh(page); size > 2*MaxFrame { // it will not fit, however it is written
+				return fault(errOutput.Error())
+			}
+		}
+	}
+}
+
+// weigh is at most what the records are as JSON.
+func weigh(rs []Record) (n int) {
+	for i := range rs {
+		n += len(rs[i].Text) + len(rs[i].Metadata) + 2*len(rs[i].Embedding)
+	}
+	return n
+}
+
+// A walk goes through a session's memories from the newest to the oldest, some at a time. Each page is read at its own
+// moment: newer memories do not come in, purged ones are left out.
+type walk struct {
+	s      *session
+	sees   func(namespace, owner, tier string, created uint64) bool
+	scopes []scope
+	left   uint64
+	before oplog.Time // where to go on; 0 is the newest
+	done   bool
+}
+
+const (
+	pageRows  = 256
+	pageBytes = 4 << 20
+)
+
+// next gives some more records; none at the end.
+func (w *walk) next(ctx context.Context) (page []Record, err error) {
+	for len(page) == 0 && !w.done && w.left > 0 && err == nil {
+		err = w.s.srv.cfg.Memory.View(ctx, func(v *oplog.View, db oplog.DB) error {
+			page = w.read(namer{v, db})
+			return nil
+		})
+	}
+	w.left -= min(w.left, uint64(len(page)))
+	return page, err
+}
+
+// read takes whole milliseconds: records of one are ordered by id, and time as the protocol knows it ends there.
+func (w *walk) read(n namer) (page []Record) {
+	w.done = true
+	size, looked := 0, 0
+	same := 0 // where the records of the last millisecond begin
+	w.each(n, func(m *oplog.Memory) bool {
+		ms := toMillis(m.Created)
+		if len(page) > 0 && page[len(page)-1].Created != ms {
+			same = len(page)
+		}
+		full := uint64(len(page)) >= w.left || len(page) >= pageRows || size >= pageBytes || looked >= 64*pageRows
+		if full && toMillis(w.before) != ms {
+			w.done = false
+			return false
+		}
+		looked++
+		w.before = oplog.Time(ms) * 1000
+		if m.Status == oplog.Tombstoned || !w.sees(m.Namespace, m.Owner, m.Tier, ms) {
+			return true
+		}
+		r := w.s.srv.show(n, m)
+		if !only(w.scopes, &r) {
+			return true
+		}
+		size += weigh([]Record{r})
+		at, _ := slices.BinarySearchFunc(page[same:], r, func(a, b Record) int { return strings.Compare(a.ID, b.ID) })
+		page = slices.Insert(page, same+at, r)
+		return true
+	})
+	return page[:min(uint64(len(page)), w.left)]
+}
+
+// each walks memories back in time. What a peer owns it wrote through this protocol, so its receipts lead to it; the
+// operator owns all the rest.
+func (w *walk) each(n namer, f func(*oplog.Memory) bool) {
+	if w.s.isOperator() {
+		n.v.Recent(n.db, w.before, f)
+		return
+	}
+	n.v.ReceiptsBefore(n.db, w.s.peer.Pubkey, w.before, func(r oplog.Receipt) bool {
+		m, ok := n.v.Memory(n.db, r.Memory)
+		return !ok || f(m)
+	})
+}
+
+// chunks streams the pages, the first of which was read already.
+func (w *walk) chunks(ctx context.Context, page []Record) func(func(any) (bool, error)) error {
+	return func(emit func(any) (bool, error)) (err error) {
+		for len(page) > 0 {
+			for i := range page {
+				if more, err := emit(page[i]); err != nil || !more {
+					return err
+				}
+			}
+			if page, err = w.next(ctx); err != nil {
+				return storeError("memory", err)
+			}
+		}
+		return nil
+	}
+}
+
+func purgeMemory(f *fields) action {
+	tier, before := f.tier("tier"), f.number("before_ms")
+	want := allTiers
+	if tier != "" {
+		want = []string{tier}
+	}
+	return func(ctx context.Context, s *session) any {
+		refusal := s.gate(ctx, gate{label: "memory:purge", actions: []string{"memory.purge"}, missing: `memory purge requires capability "memory.purge".`,
+			allows: func(_ string, sc scope) bool {
+				return sc.apply(true) && sc.tiers(want) && sc.cutoff(before) && sc.raw("record_id") == nil
+			},
+			reject: "memory purge rejected by capability scope: tier or before_ms does not match capability scope"})
+		if refusal != nil {
+			return refusal
+		}
+		op := oplog.Purge{Before: micros(before), Tier: tier, At: oplog.At(time.Now())}
+		if !s.isOperator() {
+			op.Owner, op.Namespace = s.peer.Pubkey, oplog.CovenantNamespace
+		}
+		purged, err := s.srv.purge(ctx, op)
+		if err != nil {
+			return fault(storeError("memory", err).Error())
+		}
+		row := purgeDone{Type: "memory_purged", Before: before, Purged: purged}
+		if tier != "" {
+			row.Tier = &tier
+		}
+		if s.srv.record(s.peer, row) != nil {
+			return fault(textAudit)
+		}
+		return purgedFrame{"memory_purged", purged}
+	}
+}
+
+// purge goes through the memories a step an entry, so that none of them keeps the log waiting. Which memories go is
+// decided where the entries are applied: every node drops the same.
+func (s *Server) purge(ctx context.Context, op oplog.Purge) (purged uint64, err error) {
+	for {
+		ctx, cancel := s.write(ctx)
+		res, _, err := s.cfg.Memory.Write(ctx, "", &op)
+		cancel()
+		if err != nil {
+			return purged, err
+		}
+		purged += res[0].Num
+		next := op
+		if next.From = res[0].ID; next.From == "" {
+			return purged, nil
+		}
+		op = next
+	}
+}

@@ -1,0 +1,62 @@
+package covenant
+
+import (
+	"context"
+	"math"
+
+	"github.com/cairndb/cairn/oplog"
+)
+
+// Receipt is what a memory cost, as this protocol shows it. There is no chain behind it: what speaks of one is null.
+type Receipt struct {
+	ID        string  `json:"id"`
+	Payer     AgentID `json:"payer"`
+	Resource  string  `json:"resource"`
+	Memory    string  `json:"memory_record_id,omitempty"`
+	Credits   uint64  `json:"credits_consumed"`
+	Settled   uint64  `json:"settled_at"`
+	Chain     *string `json:"chain"`
+	Cluster   *string `json:"cluster"`
+	Batch     *string `json:"batch_id"`
+	Root      *string `json:"merkle_root"`
+	Tx        *string `json:"tx_sig"`
+	OnChain   *string `json:"onchain_sig"`
+	Slot      *uint64 `json:"slot"`
+	Confirmed *uint64 `json:"confirmed_at"`
+}
+
+type receiptsFrame struct {
+	Kind     string    `json:"kind"`
+	Receipts []Receipt `json:"receipts"`
+}
+
+func recentReceipts(f *fields) action {
+	limit, since := f.count("limit", 10), f.optNumber("since_ms")
+	return func(ctx context.Context, s *session) any {
+		refusal := s.gate(ctx, gate{label: "chain:receipts", actions: []string{"chain.receipts"}, missing: `receipt reads require capability "chain.receipts".`,
+			allows: func(_ string, sc scope) bool { return sc.limit(limit) },
+			reject: "receipt read rejected by capability scope: limit does not match capability scope"})
+		if refusal != nil {
+			return refusal
+		}
+		out := receiptsFrame{"receipts", []Receipt{}}
+		err := s.srv.cfg.Memory.View(ctx, func(v *oplog.View, db oplog.DB) error {
+			v.Receipts(db, s.peer.Pubkey, func(r oplog.Receipt) bool {
+				if uint64(len(out.Receipts)) >= min(limit, maxReceipts) || since != nil && toMillis(r.At) < *since {
+					return false
+				}
+				out.Receipts = append(out.Receipts, Receipt{ID: r.ID, Payer: s.peer, Resource: r.Resource, Memory: r.Memory, Credits: r.Credits, Settled: toMillis(r.At)})
+				return true
+			})
+			return nil
+		})
+		if err != nil {
+			return fault(storeError("memory", err).Error())
+		}
+		reverse(out.Receipts)
+		return out
+	}
+}
+
+// maxReceipts is more than any frame holds.
+const maxReceipts = math.MaxUint16

@@ -1,0 +1,270 @@
+package covenant
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/cairndb/cairn/local/covenant/b58"
+)
+
+// registration is a line of the registry: a token's hash and whose it is, or the end of one.
+type registration struct {
+	Token      string   `json:"token_sha256"`
+	Agent      *AgentID `json:"agent_id,omitempty"` // nil is the cluster's operator, whoever that is
+	Operator   bool     `json:"operator,omitempty"`
+	Registered uint64   `json:"registered_at,omitempty"`
+	Revoked    uint64   `json:"revoked_at,omitempty"`
+	Prefix     string   `json:"prefix,omitempty"`
+}
+
+// registry is this node's tokens. They never leave it; only their hashes are on disk.
+type registry struct {
+	path string
+
+	mu   sync.Mutex
+	rows []registration // by registration; a revoked one has both times
+}
+
+func hashToken(token []byte) string {
+	h := sha256.Sum256(token)
+	return hex.EncodeToString(h[:])
+}
+
+func openRegistry(path string) (*registry, error) {
+	r := &registry{path: path}
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return r, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	in := bufio.NewReader(f)
+	for whole := int64(0); ; {
+		line, err := in.ReadBytes('\n')
+		if errors.Is(err, io.EOF) {
+			if len(line) > 0 { // torn by a crash, never answered for
+				return r, os.Truncate(path, whole)
+			}
+			return r, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		var row registration
+		if err := json.Unmarshal(line, &row); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		r.take(row)
+		whole += int64(len(line))
+	}
+}
+
+func (r *registry) take(row registration) {
+	if i := r.find(row.Token); i >= 0 && row.Registered == 0 {
+		r.rows[i].Revoked = row.Revoked
+		return
+	}
+	r.rows = append(r.rows, row)
+}
+
+// find looks at every row, so that the time it takes says nothing of how much of a token was right.
+func (r *registry) find(hash string) int {
+	at := -1
+	for i := range r.rows {
+		if subtle.ConstantTimeCompare([]byte(r.rows[i].Token), []byte(hash)) == 1 {
+			at = i
+		}
+	}
+	return at
+}
+
+// write appends a row to the file and takes it.
+func (r *registry) write(row registration) error {
+	b, err := json.Marshal(row)
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(r.path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(b, '\n'))
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+		r.take(row)
+	}
+	return err
+}
+
+// resolve finds whose a live token is.
+func (r *registry) resolve(text string) (registration, bool) {
+	token, err := b58.Decode(text)
+	if err != nil || len(token) != 32 {
+		return registration{}, false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	i := r.find(hashToken(token))
+	if i < 0 || r.rows[i].Revoked != 0 {
+		return registration{}, false
+	}
+	return r.rows[i], true
+}
+
+// mint makes a token and registers it; agent nil is the operator.
+func (r *registry) mint(agent *AgentID, now uint64) (string, error) {
+	token := make([]byte, 32)
+	rand.Read(token) // never fails
+	return b58.Encode(token), r.register(token, agent, now)
+}
+
+func (r *registry) register(token []byte, agent *AgentID, now uint64) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.write(registration{Token: hashToken(token), Agent: agent, Operator: agent == nil, Registered: now, Prefix: b58.Encode(token)[:6]})
+}
+
+// revoke ends the live tokens that which picks.
+func (r *registry) revoke(now uint64, which func(registration) bool) (n int, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, row := range slices.Clone(r.rows) {
+		if row.Revoked == 0 && which(row) {
+			if err := r.write(registration{Token: row.Token, Revoked: now}); err != nil {
+				return n, err
+			}
+			n++
+		}
+	}
+	return n, nil
+}
+
+// purge drops tokens that were revoked before a time.
+func (r *registry) purge(before uint64) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	kept := slices.DeleteFunc(slices.Clone(r.rows), func(row registration) bool { return row.Revoked != 0 && row.Revoked < before })
+	n := len(r.rows) - len(kept)
+	if n == 0 {
+		return 0, nil
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	for _, row := range kept {
+		revoked := row.Revoked
+		row.Revoked = 0
+		err := enc.Encode(row)
+		if revoked != 0 {
+			err = errors.Join(err, enc.Encode(registration{Token: row.Token, Revoked: revoked}))
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+	if err := replaceFile(r.path, b.Bytes()); err != nil {
+		return 0, err
+	}
+	r.rows = kept
+	return n, nil
+}
+
+func (r *registry) list() []registration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.rows)
+}
+
+// replaceFile puts a whole new file in the place of the old one.
+func replaceFile(path string, b []byte) error {
+	f, err := os.OpenFile(path+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(b)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return errors.Join(err, os.Remove(path+".new"))
+	}
+	return os.Rename(path+".new", path)
+}
+
+// operatorToken reads the operator's token, or makes one. A file that others could read stops the start: the token is all
+// that a client shows.
+func (r *registry) operatorToken(path string, now uint64) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return r.newOperatorToken(path, now)
+	case err != nil:
+		return err
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%s is not a regular file", path)
+	case info.Mode().Perm()&0o077 != 0:
+		return fmt.Errorf("%s has mode %04o: others may read it; chmod 600", path, info.Mode().Perm())
+	}
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	text := strings.TrimSpace(string(raw))
+	token, err := b58.Decode(text)
+	if err != nil || len(token) != 32 {
+		return r.newOperatorToken(path, now)
+	}
+	if _, ok := r.resolve(text); ok {
+		return nil
+	}
+	r.mu.Lock()
+	known := r.find(hashToken(token)) >= 0
+	r.mu.Unlock()
+	if known { // revoked: a rotation was cut short after the old token's end
+		return r.newOperatorToken(path, now)
+	}
+	return r.register(token, nil, now)
+}
+
+func (r *registry) newOperatorToken(path string, now uint64) error {
+	_, err := r.rotate(path, now)
+	return err
+}
+
+// rotate makes the operator a new token: registered first, then written, then the old ones end. A crash on the way
+// leaves a token that works.
+func (r *registry) rotate(path string, now uint64) (string, error) {
+	old := map[string]bool{}
+	for _, row := range r.list() {
+		old[row.Token] = row.Operator && row.Revoked == 0
+	}
+	text, err := r.mint(nil, now)
+	if err != nil {
+		return "", err
+	}
+	if err := replaceFile(path, []byte(text+"\n")); err != nil {
+		return "", err
+	}
+	_, err = r.revoke(now, func(row registration) bool { return old[row.Token] })
+	return text, err
+}
+
+// isToken says whether a text has the form of a token.
+func isToken(text string) bool {
+	b, err := b58.Decode(text)
+	return err == nil && len(b) == 32
+}

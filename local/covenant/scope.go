@@ -1,0 +1,123 @@
+package covenant
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cairndb/cairn/local/covenant/canon"
+)
+
+// scoped are the namespaces of actions whose scopes have a form; elsewhere anything goes.
+var scoped = []string{"intent.", "tool.", "memory.", "agent.", "a2a.", "audit.", "peers.", "identity.", "chain."}
+
+// checkScope refuses a scope that could not be enforced.
+func checkScope(name string, raw json.RawMessage) error {
+	if !slices.ContainsFunc(scoped, func(p string) bool { return strings.HasPrefix(name, p) }) {
+		return nil
+	}
+	bad := func(why string) error {
+		return fmt.Errorf("permissions: invalid capability scope: %s: %s", name, why)
+	}
+	f := parse(raw)
+	if f.err != nil {
+		return bad("scope must be a JSON object")
+	}
+	if len(f.m) == 0 {
+		return nil
+	}
+	version, ok := f.m["version"]
+	if !ok {
+		return bad("non-empty scopes must set version 1")
+	}
+	switch v := string(bytes.TrimSpace(version)); {
+	case v == "1":
+		return nil
+	case f.integer("version", version) == 0 && f.err != nil:
+		return bad("non-empty scopes must set version 1")
+	default:
+		return bad("unsupported scope version " + v)
+	}
+}
+
+// ownGrant says whether an identity may grant an action to itself: to receive from somebody is the receiver's to allow.
+func ownGrant(name string) bool {
+	return strings.HasPrefix(name, "a2a.recv.") && len(name) > len("a2a.recv.")
+}
+
+// A scope narrows a capability. What it does not name it leaves open; a field of the wrong form allows nothing.
+type scope struct{ *fields }
+
+func readScope(raw []byte) scope { return scope{parse(raw)} }
+
+// cutoff says whether a purge up to a time is allowed.
+func (s scope) cutoff(before uint64) bool {
+	limit := s.optNumber("before_ms")
+	return s.err == nil && (limit == nil || before <= *limit)
+}
+
+var allTiers = []string{"working", "episodic", "longterm"}
+
+// tiers says whether all of some tiers are allowed.
+func (s scope) tiers(want []string) bool {
+	if s.raw("tiers") == nil {
+		return s.err == nil
+	}
+	allowed := s.texts("tiers")
+	for i, t := range allowed {
+		allowed[i] = tiers[t]
+	}
+	return s.err == nil && !slices.ContainsFunc(want, func(t string) bool { return !slices.Contains(allowed, t) })
+}
+
+// apply says whether the scope is for changing (true) or for reading (false); absent is for both.
+func (s scope) apply(change bool) bool {
+	if s.raw("apply") == nil {
+		return s.err == nil
+	}
+	return s.flag("apply") == change && s.err == nil
+}
+
+// reads says whether reading some tiers is allowed at all; which records is for admits.
+func (s scope) reads(want []string) bool { return s.apply(false) && s.tiers(want) }
+
+// admits says whether a record may be seen.
+func (s scope) admits(id string, created uint64) bool {
+	before, only := s.optNumber("before_ms"), s.optText("record_id")
+	return s.err == nil && (before == nil || created < *before) && (only == nil || *only == id)
+}
+
+// narrow says whether there is anything for admits to look at.
+func (s scope) narrow() bool { return s.raw("before_ms") != nil || s.raw("record_id") != nil }
+
+// tool says whether a call is allowed.
+func (s scope) tool(name string, arguments json.RawMessage) bool {
+	if t := s.optText("tool"); s.err != nil || t != nil && *t != name {
+		return false
+	}
+	rule := s.raw("arguments")
+	if rule == nil {
+		return s.err == nil
+	}
+	allow, ok := parse(rule).m["allow"]
+	if !ok {
+		return true
+	}
+	want, err1 := canon.JSON(allow)
+	got, err2 := canon.JSON(arguments)
+	return err1 == nil && err2 == nil && bytes.Equal(want, got)
+}
+
+// task says whether dealing with a peer about a task is allowed.
+func (s scope) task(peer, task string) bool {
+	p, t := s.optText("peer_pubkey_b58"), s.optText("task_id")
+	return s.err == nil && (p == nil || *p == peer) && (t == nil || *t == task)
+}
+
+// limit says whether asking for so many is allowed.
+func (s scope) limit(n uint64) bool {
+	most := s.optNumber("limit")
+	return s.err == nil && (most == nil || n <= *most)
+}

@@ -1,0 +1,90 @@
+package covenant
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/cairndb/cairn/index"
+	"github.com/cairndb/cairn/oplog"
+)
+
+// A scored record is one that a question found, with a score from 0 to 1.
+type scored struct {
+	Record
+	score  float64
+	memory *oplog.Memory
+}
+
+// search ranks a session's memories by likeness to a question: all that score above nothing, best first.
+func (s *session) search(ctx context.Context, question, tier string, scopes []scope, limit uint64) ([]scored, error) {
+	if strings.TrimSpace(question) == "" || limit == 0 {
+		return nil, nil
+	}
+	sees := s.sees(tier, scopes)
+	k := int(min(limit, index.MaxK))
+	if slices.ContainsFunc(scopes, scope.narrow) {
+		k = index.MaxK // some of them are taken out below
+	}
+	hits, _, err := s.srv.cfg.Memory.Recall(ctx, index.Query{Text: question, K: max(k, 50), Matched: true,
+		Admit: func(f index.Facts) bool { return sees(f.Namespace, f.Owner, f.Tier, toMillis(f.Created)) }})
+	if err != nil {
+		return nil, err
+	}
+	var out []scored
+	err = s.srv.cfg.Memory.View(ctx, func(v *oplog.View, db oplog.DB) error {
+		for _, h := range hits {
+			r := scored{s.srv.show(namer{v, db}, h.Memory), likeness(h, question), h.Memory}
+			if r.score > 0 && only(scopes, &r.Record) {
+				out = append(out, r)
+			}
+		}
+		return nil
+	})
+	slices.SortStableFunc(out, func(a, b scored) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(b.Created, a.Created), cmp.Compare(a.ID, b.ID))
+	})
+	return out[:min(uint64(len(out)), limit)], err
+}
+
+// likeness brings a score to 0..1; the very text is 1.
+func likeness(h index.Hit, question string) float64 {
+	q := strings.TrimSpace(question)
+	if strings.TrimSpace(h.Memory.Text) == q || strings.TrimSpace(h.Memory.Intent()) == q {
+		return 1
+	}
+	if math.IsNaN(h.Score) {
+		return 0
+	}
+	return min(max(h.Score, 0), almost)
+}
+
+// almost is the most that what is not the very text can score.
+const almost = 0.99
+
+func searchMemory(f *fields) action {
+	query, tier, limit, least := f.text("query"), f.tier("tier"), f.count("limit", 10), f.optFloat("min_relevance")
+	return func(ctx context.Context, s *session) any {
+		scopes, refusal := s.scopes(ctx, readGate("search", "search", tier))
+		if refusal != nil {
+			return refusal
+		}
+		found, err := s.search(ctx, query, tier, scopes, limit)
+		if err != nil {
+			return fault(storeError("memory", err).Error())
+		}
+		out := memoriesFrame{"memories", []Record{}}
+		for _, r := range found {
+			if least != nil && r.score < *least {
+				break
+			}
+			if s.srv.cfg.ShowScore {
+				r.Metadata = withKey(r.Metadata, "_score", r.score)
+			}
+			out.Records = append(out.Records, r.Record)
+		}
+		return out
+	}
+}

@@ -1,0 +1,338 @@
+package covenant
+
+import (
+	"cmp"
+	"context"
+	"crypto/ed25519"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/cairndb/cairn/index"
+	"github.com/cairndb/cairn/local/covenant/audit"
+	"github.com/cairndb/cairn/local/covenant/ignore"
+	"github.com/cairndb/cairn/local/covenant/mailbox"
+	"github.com/cairndb/cairn/oplog"
+)
+
+// Memory is what the surface needs of the replicated store. Write answers when this node has applied and indexed what it
+// wrote, or says why not.
+type Memory interface {
+	Write(ctx context.Context, key string, ops ...oplog.Op) ([]oplog.Result, oplog.Index, error)
+	View(ctx context.Context, f func(*oplog.View, oplog.DB) error) error
+	Recall(ctx context.Context, q index.Query) ([]index.Hit, index.Info, error)
+}
+
+// Config says what a server is. Home and Memory are required; a zero elsewhere means the default beside it.
+type Config struct {
+	Home          string // COVENANT_HOME: the socket and this node's own files
+	Memory        Memory
+	Node          uint32        // whose intents these are, in a cluster
+	Secret        string        // of the cluster: lets its nodes share the operator's key; empty: they do not
+	Display       string        // user@local: the operator's name, if this node makes the operator
+	NoBootstrap   bool          // a new operator starts without any capability
+	HTTP          string        // address of the HTTP mirror; empty for none
+	Origins       []string      // http://localhost:3000: whom browsers let read the mirror
+	EvidenceScore float64       // 0.35: what a memory must score to answer an intent
+	WriteTimeout  time.Duration // 5s
+	AuthTimeout   time.Duration // 30s: for a connection to say who it is
+	Logger        *slog.Logger  // discards
+	ShowScore     bool          // search results carry metadata._score
+}
+
+func (c Config) withDefaults() Config {
+	c.Display = cmp.Or(c.Display, "user@local")
+	c.EvidenceScore = cmp.Or(c.EvidenceScore, 0.35)
+	c.WriteTimeout = cmp.Or(c.WriteTimeout, 5*time.Second)
+	c.AuthTimeout = cmp.Or(c.AuthTimeout, 30*time.Second)
+	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
+	if c.Origins == nil {
+		c.Origins = []string{"http://localhost:3000"}
+	}
+	return c
+}
+
+// Server is the surface of one node.
+type Server struct {
+	cfg    Config
+	log    *slog.Logger
+	audit  *audit.Log
+	ignore *ignore.File
+	box    *mailbox.Box
+	peers  *registry
+	local  ed25519.PrivateKey // this node's own; the operator's only if it came first
+	ln     *net.UnixListener
+	socket os.FileInfo
+	http   *http.Server
+	httpAt string
+
+	ctx    context.Context // ends when the server stops
+	cancel context.CancelFunc
+	tasks  sync.WaitGroup
+
+	settled  chan struct{} // closed when operator and signer are known
+	operator AgentID
+	signer   ed25519.PrivateKey // nil when this node does not hold the operator's key
+
+	mu      sync.Mutex
+	conns   map[net.Conn]struct{}
+	closing bool
+	flights map[string]int // intents and grants whose audit row is still to come
+}
+
+// Listen opens a home and serves it until Close.
+func Listen(cfg Config) (_ *Server, err error) {
+	s := &Server{cfg: cfg.withDefaults(), conns: map[net.Conn]struct{}{}, settled: make(chan struct{}), flights: map[string]int{}}
+	s.log = s.cfg.Logger
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.Close())
+		}
+	}()
+	if err = s.claim(); err != nil {
+		return s, err
+	}
+	if err = s.openHome(); err != nil {
+		return s, err
+	}
+	if s.cfg.HTTP != "" {
+		if err = s.listenHTTP(); err != nil {
+			return s, err
+		}
+	}
+	s.tasks.Go(s.settle)
+	s.tasks.Go(s.accept)
+	return s, nil
+}
+
+func (s *Server) openHome() (err error) {
+	home := s.cfg.Home
+	if s.local, err = loadKey(filepath.Join(home, "identity", "local.key")); err != nil {
+		return fmt.Errorf("identity: %w", err)
+	}
+	if err := os.MkdirAll(filepath.Join(home, "peers"), 0o700); err != nil {
+		return err
+	}
+	if s.peers, err = openRegistry(filepath.Join(home, "peers", "registry.jsonl")); err != nil {
+		return fmt.Errorf("registry: %w", err)
+	}
+	if err := s.peers.operatorToken(s.tokenPath(), millis(time.Now())); err != nil {
+		return fmt.Errorf("operator token: %w", err)
+	}
+	if s.audit, err = audit.Open(filepath.Join(home, "audit"), s.log); err != nil {
+		return err
+	}
+	if s.ignore, err = ignore.Open(filepath.Join(home, ".covenantignore")); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Join(home, "a2a"), 0o700); err != nil {
+		return err
+	}
+	s.box, err = mailbox.Open(filepath.Join(home, "a2a", "events.jsonl"))
+	return err
+}
+
+func (s *Server) tokenPath() string { return filepath.Join(s.cfg.Home, "peers", "operator.token") }
+
+// Socket is where the server listens.
+func (s *Server) Socket() string { return filepath.Join(s.cfg.Home, "sock") }
+
+// HTTP is the mirror's address; empty when there is none.
+func (s *Server) HTTP() string { return s.httpAt }
+
+// maxSocketPath is the shortest of the systems' bounds.
+const maxSocketPath = 103
+
+// claim makes the socket. A live owner is left in peace, and so is a file that is no socket.
+func (s *Server) claim() error {
+	path := s.Socket()
+	if len(path) > maxSocketPath {
+		return fmt.Errorf("socket path of %d bytes is over %d: choose a shorter home", len(path), maxSocketPath)
+	}
+	if err := os.MkdirAll(s.cfg.Home, 0o700); err != nil {
+		return err
+	}
+	if err := os.Chmod(s.cfg.Home, 0o700); err != nil {
+		return err
+	}
+	if i, err := os.Lstat(path); err == nil {
+		if i.Mode().Type() != os.ModeSocket {
+			return fmt.Errorf("%s is there and no socket", path)
+		}
+		if c, err := net.DialTimeout("unix", path, time.Second); err == nil {
+			c.Close()
+			return fmt.Errorf("%s is served by another process", path)
+		}
+		if err := os.Remove(path); err != nil {
+			return err
+		}
+	}
+	ln, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		return err
+	}
+	ln.SetUnlinkOnClose(false) // by then it may be a successor's
+	s.ln = ln
+	// The home is 0700: nobody else came in between.
+	if err := os.Chmod(path, 0o600); err != nil {
+		return err
+	}
+	s.socket, err = os.Lstat(path)
+	return err
+}
+
+// Close stops listening, ends the connections, and waits for what is at work. It may be called twice.
+func (s *Server) Close() error {
+	s.mu.Lock()
+	if s.closing {
+		s.mu.Unlock()
+		return nil
+	}
+	s.closing = true
+	for c := range s.conns {
+		// Reading ends now, so an answer on its way is still given.
+		_ = c.SetReadDeadline(time.Unix(1, 0))
+	}
+	s.mu.Unlock()
+	var errs []error
+	if s.ln != nil {
+		errs = append(errs, s.ln.Close())
+		if i, err := os.Lstat(s.Socket()); err == nil && s.socket != nil && os.SameFile(i, s.socket) {
+			errs = append(errs, os.Remove(s.Socket()))
+		}
+	}
+	if s.http != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+		if s.http.Shutdown(ctx) != nil {
+			errs = append(errs, s.http.Close())
+		}
+		cancel()
+	}
+	s.endConns()
+	if s.audit != nil {
+		errs = append(errs, s.audit.Close())
+	}
+	if s.box != nil {
+		errs = append(errs, s.box.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// closeTimeout is how long requests at work may take when the server stops.
+const closeTimeout = 2 * time.Second
+
+func (s *Server) endConns() {
+	hurry := time.AfterFunc(closeTimeout, func() {
+		s.cancel()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for c := range s.conns {
+			c.Close()
+		}
+	})
+	defer hurry.Stop()
+	done := make(chan struct{})
+	go func() { s.tasks.Wait(); close(done) }()
+	select {
+	case <-s.settled:
+	default:
+		s.cancel() // nobody will settle it any more
+	}
+	<-done
+	s.cancel()
+}
+
+func (s *Server) accept() {
+	for wait := 5 * time.Millisecond; ; {
+		c, err := s.ln.Accept()
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil {
+			s.log.Warn("cannot accept, retrying", "err", err)
+			select {
+			case <-time.After(wait):
+			case <-s.ctx.Done():
+			}
+			wait = min(2*wait, time.Second)
+			continue
+		}
+		wait = 5 * time.Millisecond
+		if !s.track(c) {
+			c.Close()
+			return
+		}
+		s.tasks.Go(func() {
+			defer s.untrack(c)
+			serve(s, c)
+		})
+	}
+}
+
+func (s *Server) track(c net.Conn) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closing {
+		return false
+	}
+	s.conns[c] = struct{}{}
+	return true
+}
+
+func (s *Server) untrack(c net.Conn) {
+	c.Close()
+	s.mu.Lock()
+	delete(s.conns, c)
+	s.mu.Unlock()
+}
+
+// flight notes that a change is on its way into state and audit; land ends it. verify looks away from what is in flight.
+func (s *Server) flight(id string) (land func()) {
+	s.mu.Lock()
+	s.flights[id]++
+	s.mu.Unlock()
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.flights[id]--; s.flights[id] == 0 {
+			delete(s.flights, id)
+		}
+	}
+}
+
+func (s *Server) inFlight() map[string]bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := make(map[string]bool, len(s.flights))
+	for id := range s.flights {
+		out[id] = true
+	}
+	return out
+}
+
+func millis(t time.Time) uint64 { return uint64(t.UnixMilli()) }
+
+// storeError is what a client is told of a write that failed. subject is "memory" or "permissions".
+func storeError(subject string, err error) error {
+	var e *oplog.Error
+	switch {
+	case !errors.As(err, &e):
+		if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+			return fmt.Errorf("%s: outcome unknown: the write was not answered in time", subject)
+		}
+		return fmt.Errorf("%s: store failed", subject)
+	case e.Kind == oplog.Unavailable || e.Kind == oplog.NotLeader:
+		return fmt.Errorf("%s: no leader: nothing was written", subject)
+	case e.Kind == oplog.UnknownOutcome:
+		return fmt.Errorf("%s: outcome unknown: %s", subject, e.Text)
+	}
+	return fmt.Errorf("%s: %s", subject, strings.TrimSuffix(e.Text, "."))
+}

@@ -1,0 +1,143 @@
+package covenant
+
+import (
+	"context"
+	"crypto/ed25519"
+	"errors"
+	"time"
+
+	"github.com/cairndb/cairn/local/covenant/b58"
+	"github.com/cairndb/cairn/oplog"
+)
+
+// bootstrap is what a new operator may do from the first request on.
+var bootstrap = []string{"memory.read", "memory.write", "memory.purge", "audit.purge", "capabilities.purge", "peers.purge", "chain.receipts"}
+
+// settle finds out who the operator is: the one the cluster has, or this node's own key if it has none. It tries until it
+// knows; meanwhile nobody can authenticate.
+func (s *Server) settle() {
+	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
+		err := s.settleOnce()
+		if err == nil {
+			close(s.settled)
+			return
+		}
+		s.log.Debug("operator not settled yet", "err", err)
+		select {
+		case <-s.ctx.Done():
+			return
+		case <-time.After(wait):
+		}
+	}
+}
+
+func (s *Server) settleOnce() error {
+	known, err := s.findOperator()
+	if err != nil {
+		return err
+	}
+	if known == nil {
+		if err := s.proposeOperator(); err != nil && !errors.Is(err, oplog.ErrHasOperator) {
+			return err
+		}
+		if known, err = s.findOperator(); err != nil {
+			return err
+		}
+		if known == nil {
+			return errors.New("the operator is not there yet")
+		}
+	}
+	s.operator = AgentID{known.Display, known.Key}
+	if s.operator.Pubkey == keyText(s.local) {
+		s.signer = s.local
+	} else {
+		public, err := b58.Decode(known.Key)
+		if err != nil {
+			return err
+		}
+		if s.signer, err = unseal(s.cfg.Secret, known.Sealed, public); err != nil {
+			return err
+		}
+		if s.signer == nil {
+			s.log.Warn("this node does not hold the operator's key: capabilities are granted elsewhere")
+		}
+	}
+	return s.auditBootstrap()
+}
+
+func keyText(k ed25519.PrivateKey) string { return b58.Encode(k.Public().(ed25519.PublicKey)) }
+
+func (s *Server) findOperator() (found *oplog.Identity, err error) {
+	err = s.cfg.Memory.View(s.ctx, func(v *oplog.View, db oplog.DB) error {
+		if id, ok := v.Operator(db); ok {
+			found = &id
+		}
+		return nil
+	})
+	return found, err
+}
+
+func (s *Server) proposeOperator() error {
+	sealed, err := seal(s.cfg.Secret, s.local)
+	if err != nil {
+		return err
+	}
+	now := oplog.At(time.Now())
+	self := AgentID{s.cfg.Display, keyText(s.local)}
+	ops := []oplog.Op{&oplog.Identity{Key: self.Pubkey, Display: self.Display, Operator: true, Sealed: sealed, At: now}}
+	if !s.cfg.NoBootstrap {
+		for _, action := range bootstrap {
+			c := Capability{Subject: self, Action: action, Scope: []byte("{}"), GrantedBy: self}
+			op, err := c.sign(s.local, s.cfg.Node, now)
+			if err != nil {
+				return err
+			}
+			op.First = true
+			ops = append(ops, op)
+		}
+	}
+	ctx, cancel := context.WithTimeout(s.ctx, s.cfg.WriteTimeout)
+	defer cancel()
+	_, _, err = s.cfg.Memory.Write(ctx, "", ops...)
+	return err
+}
+
+// auditBootstrap gives the first capabilities their rows, if this node granted them and has not yet said so.
+func (s *Server) auditBootstrap() error {
+	if s.audit.Rows() > 0 || s.audit.Cutoff() > 0 {
+		return nil
+	}
+	var first []oplog.StoredGrant
+	err := s.cfg.Memory.View(s.ctx, func(v *oplog.View, db oplog.DB) error {
+		v.Grants(db, s.operator.Pubkey, func(g oplog.StoredGrant) bool {
+			if g.First && g.Node == s.cfg.Node {
+				first = append(first, g)
+			}
+			return true
+		})
+		return nil
+	})
+	for i := len(first) - 1; i >= 0 && err == nil; i-- {
+		err = s.record(s.operator, capabilityGranted{"capability_granted", s.operator.Display, first[i].Action, s.operator.Display, first[i].Signature})
+	}
+	return err
+}
+
+var errNoOperator = errors.New("permissions: no leader: the operator is not known yet")
+
+// known waits until the operator is settled.
+func (s *Server) known(ctx context.Context) error {
+	select {
+	case <-s.settled:
+		return nil
+	default:
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.WriteTimeout)
+	defer cancel()
+	select {
+	case <-s.settled:
+		return nil
+	case <-ctx.Done():
+		return errNoOperator
+	}
+}
