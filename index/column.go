@@ -1,225 +1,149 @@
 package index
 
 import (
-	"cmp"
-	"context"
-	"math"
-	"os"
-	"path/filepath"
-	"slices"
-	"strings"
-	"sync"
+	"sync/atomic"
 
 	"github.com/cairndb/cairn/index/rank"
-	"github.com/cairndb/cairn/index/text"
 	"github.com/cairndb/cairn/oplog"
 )
 
-// A column holds what filters and scores need of a row, without a look at the disk.
+// A column holds what filters and scores need of a row, without a look at the disk. All but the atomic fields is written
+// before the row can be seen and never again.
 type column struct {
 	rank.Row
-	seq                                                   oplog.Seq
+	*facet
+	seq      oplog.Seq
+	revision uint32
+	place    int32                 // in its session's rows
+	died     atomic.Uint64         // number of the change that replaced or forgot the row; 0 while it lives
+	now      atomic.Pointer[worth] // what reinforcement made of the row; nil: what it was stored with
+	first    oplog.Status          // the status it was stored with
+}
+
+// A facet is what many rows share. Rows of one facet point to the same.
+type facet struct {
 	kind, namespace, domain, source, session, tier, owner string
-	status                                                oplog.Status
-	revision                                              uint32
-	place                                                 int       // in its session's rows
-	dead                                                  bool      // replaced by a later row, or forgotten
-	vector                                                []float32 // unit length; nil for none
 }
 
-// A session is the rows of one conversation in the order they were stored.
-type session struct {
-	rows   []uint32
-	tokens uint64
+// worth is what may change of a memory without a change of its text.
+type worth struct {
+	accessed             int64
+	halfLife, importance float64
+	status               oplog.Status
+	tier                 string
 }
 
-// sums are a namespace's counters.
-type sums struct {
-	group            uint32
-	sessions, tokens uint64 // of rows that belong to a session
-}
-
-// database is the index of one database. One goroutine puts; any may search. The lock is held for the columns
-// alone: never over I/O, and by put only for what it changes.
-type database struct {
-	dir   string
-	words *text.Index
-
-	mu         sync.RWMutex
-	cols       []column // by row number
-	bySeq      map[oplog.Seq]uint32
-	sessions   []session // by session number; 0 is none
-	sessionIDs map[[2]string]uint32
-	namespaces map[string]*sums
-	vectors    int
-}
-
-func newDatabase(dir string, words *text.Index) *database {
-	return &database{dir: dir, words: words, bySeq: map[oplog.Seq]uint32{}, sessions: make([]session, 1),
-		sessionIDs: map[[2]string]uint32{}, namespaces: map[string]*sums{}}
-}
-
-// drop closes the index and removes its files.
-func (d *database) drop() {
-	d.words.Close()
-	os.RemoveAll(filepath.Dir(d.dir)) // what stays is removed at the next Open
-}
-
-// A change is a memory as it is now.
-type change struct {
-	m   *oplog.Memory
-	vec oplog.Vector
-}
-
-// sortChanges makes row numbers follow the order in which memories were stored.
-func sortChanges(c []change) {
-	slices.SortFunc(c, func(a, b change) int { return cmp.Compare(a.m.Seq, b.m.Seq) })
-}
-
-// put brings rows up to date: all of them are found, or gone, when it returns.
-func (d *database) put(ctx context.Context, changes []change) error {
-	if err := d.words.Ready(ctx); err != nil {
-		return err
+func (c *column) status() oplog.Status {
+	if w := c.now.Load(); w != nil {
+		return w.status
 	}
-	lengths := make([]uint32, len(changes)) // analysed outside the lock
-	for i, c := range changes {
-		if c.m.Status != oplog.Tombstoned {
-			lengths[i] = tokens(c.m.Words())
-		}
-	}
-	d.mu.Lock()
-	var add []text.Row
-	var del []uint32
-	for i, c := range changes {
-		old, known := d.bySeq[c.m.Seq]
-		switch {
-		case c.m.Status == oplog.Tombstoned:
-			if known {
-				del = append(del, d.kill(old))
-				delete(d.bySeq, c.m.Seq)
-			}
-			continue
-		case known && d.cols[old].revision == c.m.Revision:
-			d.cols[old].touch(c.m)
-			continue
-		case known:
-			del = append(del, d.kill(old))
-		}
-		add = append(add, d.add(c, lengths[i], old, known))
-	}
-	d.mu.Unlock()
-	if len(add)+len(del) == 0 {
-		return nil
-	}
-	return d.words.Apply(0, add, del)
+	return c.first
 }
 
-// tokens is a text's length as the text index counts it.
-func tokens(s string) (n uint32) {
-	for _, t := range text.Analyze(s) {
-		if !t.Extra {
-			n++
-		}
+// shelved is the tier the memory is in.
+func (c *column) shelved() string {
+	if w := c.now.Load(); w != nil {
+		return w.tier
 	}
-	return n
+	return c.tier
+}
+
+// row is the column as it is worth now.
+func (c *column) row() rank.Row {
+	r := c.Row
+	if w := c.now.Load(); w != nil {
+		r.Accessed, r.HalfLife, r.Importance = w.accessed, w.halfLife, w.importance
+	}
+	return r
 }
 
 // touch takes over what changes without a change of the text.
 func (c *column) touch(m *oplog.Memory) {
-	c.Accessed, c.HalfLife, c.Importance, c.status, c.tier = int64(m.Accessed), m.HalfLife, m.Importance, m.Status, m.Tier
+	w := worth{int64(m.Accessed), m.HalfLife, m.Importance, m.Status, m.Tier}
+	if old := c.now.Load(); old != nil && *old == w {
+		return
+	}
+	c.now.Store(&w)
 }
 
-// add makes a row. A corrected text takes its predecessor's place in the session.
-func (d *database) add(c change, length uint32, old uint32, corrected bool) text.Row {
-	m := c.m
-	row := uint32(len(d.cols))
-	ns := d.namespaces[m.Namespace]
-	if ns == nil {
-		ns = &sums{group: uint32(len(d.namespaces)) + 1}
-		d.namespaces[m.Namespace] = ns
-	}
-	col := column{seq: m.Seq, kind: m.Type, namespace: m.Namespace, domain: m.Domain, source: m.Source, session: m.Session, tier: m.Tier,
-		owner: m.Owner, status: m.Status, revision: m.Revision, vector: unit(c.vec.Floats()),
-		Row: rank.Row{RID: m.RID, Created: int64(m.Created), Accessed: int64(m.Accessed), Importance: m.Importance, HalfLife: m.HalfLife,
-			Valence: m.Valence, Length: length, Speaker: speaker(m), Asks: strings.HasSuffix(strings.TrimSpace(m.Text), "?")}}
-	if m.Session != "" {
-		col.Session, col.place = d.join(m, ns, row, length, old, corrected)
-	}
-	if col.vector != nil {
-		d.vectors++
-	}
-	d.cols = append(d.cols, col)
-	d.bySeq[m.Seq] = row
-	return text.Row{Row: row, Group: ns.group, Text: m.Words()}
+const chunkRows = 1024
+
+// columns are the rows by number. One goroutine appends; readers take no lock, for a chunk never moves.
+type columns struct {
+	chunks atomic.Pointer[[]*[chunkRows]column]
+	n      atomic.Uint32
 }
 
-func (d *database) join(m *oplog.Memory, ns *sums, row, length, old uint32, corrected bool) (id uint32, place int) {
-	key := [2]string{m.Namespace, m.Session}
-	id, ok := d.sessionIDs[key]
-	if !ok {
-		id = uint32(len(d.sessions))
-		d.sessionIDs[key] = id
-		d.sessions = append(d.sessions, session{})
-		ns.sessions++
-	}
-	s := &d.sessions[id]
-	s.tokens += uint64(length)
-	ns.tokens += uint64(length)
-	if corrected {
-		place = d.cols[old].place
-		s.rows[place] = row
-		return id, place
-	}
-	s.rows = append(s.rows, row)
-	return id, len(s.rows) - 1
+// A shelf is the columns as they were at a moment, but for the atomic fields.
+type shelf struct {
+	chunks []*[chunkRows]column
+	n      uint32
 }
 
-// kill takes a row out of everything that is counted.
-func (d *database) kill(row uint32) uint32 {
-	c := &d.cols[row]
-	c.dead = true
-	if c.vector != nil {
-		d.vectors--
-		c.vector = nil
+func (s *shelf) at(row uint32) *column { return &s.chunks[row/chunkRows][row%chunkRows] }
+
+// shelf captures the rows that are there.
+func (c *columns) shelf() shelf {
+	n := c.n.Load() // before the table: it has the chunks of n rows or more
+	if t := c.chunks.Load(); t != nil {
+		return shelf{*t, n}
 	}
-	if c.Session != 0 {
-		d.sessions[c.Session].tokens -= uint64(c.Length)
-		d.namespaces[c.namespace].tokens -= uint64(c.Length)
-	}
-	return row
+	return shelf{}
 }
 
-// speaker is who said a memory: the one named beside it, or, as transcripts have it, before its first colon.
-func speaker(m *oplog.Memory) string {
-	if m.Speaker != "" {
-		return m.Speaker
+// next is the column of the row that publish will show. The writer alone calls both.
+func (c *columns) next() (uint32, *column) {
+	n := c.n.Load()
+	var table []*[chunkRows]column
+	if t := c.chunks.Load(); t != nil {
+		table = *t
 	}
-	name, _, ok := strings.Cut(m.Text[:min(len(m.Text), 64)], ": ")
-	if !ok || m.Session == "" || strings.ContainsAny(name, ".!?,;\n") || strings.Count(name, " ") > 3 {
-		return ""
+	for len(table) <= int(n/chunkRows) {
+		table = append(table, new([chunkRows]column))
+		grown := table
+		c.chunks.Store(&grown)
 	}
-	return name
+	return n, &table[n/chunkRows][n%chunkRows]
 }
 
-// unit scales a vector to length 1; a vector without length is none.
-func unit(v []float32) []float32 {
-	var sum float64
-	for _, x := range v {
-		sum += float64(float64(x) * float64(x))
+func (c *columns) publish() { c.n.Add(1) }
+
+// skip leaves row numbers below n unused: they are dead.
+func (c *columns) skip(n uint32) {
+	for c.n.Load() < n {
+		_, col := c.next()
+		col.facet = noFacet
+		col.died.Store(1)
+		c.publish()
 	}
-	if sum == 0 {
-		return nil
-	}
-	n := math.Sqrt(sum)
-	for i := range v {
-		v[i] = float32(float64(v[i]) / n)
-	}
-	return v
 }
 
-func dot(a, b []float32) (sum float64) {
-	for i := range a {
-		sum += float64(float64(a[i]) * float64(b[i]))
+var noFacet = &facet{}
+
+// A seqTable finds a memory's row + 1 by its sequence number; 0 is none. One goroutine sets.
+type seqTable struct {
+	chunks atomic.Pointer[[]*[chunkRows]atomic.Uint32]
+	top    atomic.Uint64 // the highest number set
+}
+
+func (t *seqTable) get(seq oplog.Seq) uint32 {
+	table := t.chunks.Load()
+	if table == nil || uint64(seq)/chunkRows >= uint64(len(*table)) {
+		return 0
 	}
-	return sum
+	return (*table)[seq/chunkRows][seq%chunkRows].Load()
+}
+
+func (t *seqTable) set(seq oplog.Seq, row uint32) {
+	var table []*[chunkRows]atomic.Uint32
+	if p := t.chunks.Load(); p != nil {
+		table = *p
+	}
+	for uint64(len(table)) <= uint64(seq)/chunkRows {
+		table = append(table, new([chunkRows]atomic.Uint32))
+		grown := table
+		t.chunks.Store(&grown)
+	}
+	table[seq/chunkRows][seq%chunkRows].Store(row)
+	t.top.Store(max(t.top.Load(), uint64(seq)))
 }

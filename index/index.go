@@ -2,20 +2,20 @@ package index
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
-	"os"
-	"path/filepath"
-	"strconv"
 	"sync"
+	"time"
 
 	"github.com/cairndb/cairn/index/text"
+	"github.com/cairndb/cairn/index/vector"
 	"github.com/cairndb/cairn/oplog"
 )
 
 // Config says where an index finds what it follows, and where it may keep what it derives.
 type Config struct {
-	Dir    string // of this index alone; emptied at Open
+	Dir    string // of this index alone
 	State  *oplog.State
 	Logger *slog.Logger // discards
 }
@@ -24,6 +24,7 @@ type Config struct {
 type Index struct {
 	cfg   Config
 	cache *text.Cache
+	pool  vector.Pool
 
 	mu  sync.RWMutex
 	dbs map[oplog.DB]*database
@@ -33,16 +34,17 @@ type Index struct {
 // postingCache bounds the decoded postings kept over all databases.
 const postingCache = 128 << 20
 
-// Open builds the index from the state as it is. It returns the place in the log from which to Follow on.
+// Open brings the index up to the state as it is. It takes over what an earlier run left on disk when that is whole and of
+// the same database. It returns the place in the log from which to Follow on.
 func Open(ctx context.Context, cfg Config) (*Index, oplog.Index, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	if err := os.RemoveAll(cfg.Dir); err != nil {
+	x := &Index{cfg: cfg, cache: text.NewCache(postingCache), pool: vector.NewPool()}
+	if err := x.tidy(); err != nil {
 		return nil, 0, fmt.Errorf("index: %w", err)
 	}
-	x := &Index{cfg: cfg, cache: text.NewCache(postingCache)}
-	at, err := x.Rebuild(ctx)
+	at, err := x.build(ctx, true)
 	return x, at, err
 }
 
@@ -51,7 +53,9 @@ const rebuildStep = 1000
 
 // Rebuild throws away what the index holds and reads the state again, as after a restored snapshot.
 // Searches see the old rows until it is done.
-func (x *Index) Rebuild(ctx context.Context) (at oplog.Index, err error) {
+func (x *Index) Rebuild(ctx context.Context) (oplog.Index, error) { return x.build(ctx, false) }
+
+func (x *Index) build(ctx context.Context, adopt bool) (at oplog.Index, err error) {
 	x.mu.Lock()
 	x.gen++
 	gen := x.gen
@@ -60,15 +64,20 @@ func (x *Index) Rebuild(ctx context.Context) (at oplog.Index, err error) {
 	err = x.cfg.State.Read(func(v *oplog.View) error {
 		at = v.Index()
 		for _, d := range v.Databases() {
-			db, err := x.load(ctx, v, d.ID, gen)
+			db, err := x.load(ctx, v, d, gen, adopt)
+			if db != nil {
+				dbs[d.ID] = db
+			}
 			if err != nil {
 				return err
 			}
-			dbs[d.ID] = db
 		}
 		return ctx.Err()
 	})
 	if err != nil {
+		for _, d := range dbs {
+			d.words.Close()
+		}
 		return 0, fmt.Errorf("rebuild index: %w", err)
 	}
 	x.mu.Lock()
@@ -81,27 +90,26 @@ func (x *Index) Rebuild(ctx context.Context) (at oplog.Index, err error) {
 	return at, nil
 }
 
-func (x *Index) load(ctx context.Context, v *oplog.View, id oplog.DB, gen int) (*database, error) {
-	db, err := x.open(id, gen)
+func (x *Index) load(ctx context.Context, v *oplog.View, info oplog.Database, gen int, adopt bool) (*database, error) {
+	db, err := x.open(v.Cluster(), info, gen, adopt)
 	if err != nil {
 		return nil, err
 	}
+	db.names.load(v, info.ID)
+	kept := len(db.adopted)
 	var page []change
-	var total, stored int
+	total := 0
 	flush := func() error {
-		if len(page) == 0 {
-			return nil
-		}
 		total += len(page)
 		err := db.put(ctx, page)
 		page = page[:0]
-		if stored += 1; err == nil && total%50_000 == 0 {
-			x.cfg.Logger.Info("building the index", "database", id, "memories", total)
+		if err == nil && total%50_000 == 0 && total > 0 {
+			x.cfg.Logger.Info("building the index", "database", info.ID, "memories", total)
 		}
 		return err
 	}
-	v.Memories(id, 0, func(m *oplog.Memory) bool {
-		if page = append(page, change{m, v.Vector(id, m.Seq)}); len(page) == rebuildStep {
+	v.Memories(info.ID, 0, func(m *oplog.Memory) bool {
+		if page = append(page, change{m, v.Vector(info.ID, m.Seq)}); len(page) == rebuildStep {
 			err = flush()
 		}
 		return err == nil && ctx.Err() == nil
@@ -109,23 +117,26 @@ func (x *Index) load(ctx context.Context, v *oplog.View, id oplog.DB, gen int) (
 	if err == nil {
 		err = flush()
 	}
-	return db, err
-}
-
-func (x *Index) open(id oplog.DB, gen int) (*database, error) {
-	dir := filepath.Join(x.cfg.Dir, strconv.Itoa(int(id))+"-"+strconv.Itoa(gen), "text")
-	words, err := text.Open(text.Config{Dir: dir, Cache: x.cache, Logger: x.cfg.Logger})
 	if err != nil {
-		return nil, fmt.Errorf("database %d: %w", id, err)
+		return db, err
 	}
-	return newDatabase(dir, words), nil
+	x.cfg.Logger.Debug("index ready", "database", info.ID, "memories", total, "kept", kept-len(db.adopted))
+	return db, db.disown()
 }
 
-// Close lets go of the files.
+// closeSync bounds how long Close waits for the disk. What is not there by then is analysed again at the next Open.
+const closeSync = 2 * time.Second
+
+// Close writes what is not on disk yet and lets go of the files.
 func (x *Index) Close() error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	for _, d := range x.dbs {
+	ctx, cancel := context.WithTimeout(context.Background(), closeSync)
+	defer cancel()
+	for id, d := range x.dbs {
+		if err := d.words.Sync(ctx); err != nil && !errors.Is(err, text.ErrClosed) {
+			x.cfg.Logger.Warn("index closed before it was on disk", "database", id, "err", err)
+		}
 		d.words.Close()
 	}
 	x.dbs = nil
@@ -144,6 +155,9 @@ func (x *Index) Follow(ctx context.Context, batch []oplog.Outcome) error {
 		for i, op := range o.Entry.Ops {
 			if _, ok := op.(*oplog.DropDB); ok {
 				dropped = true
+			}
+			if db := x.database(o.Entry.DB); db != nil {
+				db.names.learn(op)
 			}
 			for _, rid := range append(rows(op), o.Results[i].Rows...) {
 				if touched[o.Entry.DB] == nil {
@@ -198,15 +212,17 @@ func rows(op oplog.Op) []string {
 }
 
 func (x *Index) refresh(ctx context.Context, v *oplog.View, id oplog.DB, rids map[string]struct{}) error {
-	if _, ok := v.Database(id); !ok {
+	info, ok := v.Database(id)
+	if !ok {
 		return nil
 	}
 	db := x.database(id)
 	if db == nil {
 		var err error
-		if db, err = x.open(id, x.gen); err != nil {
+		if db, err = x.open(v.Cluster(), info, x.gen, false); err != nil {
 			return err
 		}
+		db.names.load(v, id)
 		x.mu.Lock()
 		x.dbs[id] = db
 		x.mu.Unlock()
@@ -235,6 +251,25 @@ func (x *Index) forget(v *oplog.View) {
 	for _, d := range gone {
 		d.drop()
 	}
+}
+
+// A Lag says how much of what is found is not on disk yet, over all databases. A restart costs that much analysis.
+type Lag struct {
+	Rows, Bytes int
+	Unsynced    uint64 // changes
+	Err         error  // why writing stopped, if it did: answers stay right, the next Open starts anew
+}
+
+// Lag returns how far the disk is behind.
+func (x *Index) Lag() (sum Lag) {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	for _, d := range x.dbs {
+		l := d.words.Lag()
+		sum.Rows, sum.Bytes, sum.Unsynced = sum.Rows+l.Rows, sum.Bytes+l.Bytes, sum.Unsynced+l.Unsynced
+		sum.Err = errors.Join(sum.Err, l.Err)
+	}
+	return sum
 }
 
 func (x *Index) database(db oplog.DB) *database {

@@ -3,6 +3,7 @@ package index
 import (
 	"time"
 
+	"github.com/cairndb/cairn/index/rank"
 	"github.com/cairndb/cairn/oplog"
 )
 
@@ -24,6 +25,7 @@ type Query struct {
 	Consolidated bool             // also memories that were merged into others
 	Matched      bool             // only what words or vectors found: no newest rows to fill the answer
 	Expand       bool             // follow relations of entities named in the question
+	Hashed       bool             // the vector is a hashed embedder's: it only fills what words leave empty
 	Now          time.Time        // of the question: decides recency and decay
 	Admit        func(Facts) bool // a filter of the caller's own, asked inside the scans; nil admits all
 }
@@ -39,6 +41,7 @@ type Hit struct {
 	Memory *oplog.Memory
 	Score  float64
 	Why    []string // never empty
+	Parts  rank.Parts
 }
 
 // Info is what is to be said of an answer as a whole.

@@ -8,13 +8,16 @@ import (
 
 	"github.com/cairndb/cairn/index/rank"
 	"github.com/cairndb/cairn/index/text"
+	"github.com/cairndb/cairn/index/vector"
 	"github.com/cairndb/cairn/oplog"
 )
 
 // How far a search looks.
 const (
-	depth     = 1000   // rows by words, and as many by vector
-	fillLimit = 10_000 // newest rows looked at to fill an answer that nothing matched
+	depth       = 1000   // rows by words
+	vectorDepth = 100    // rows by vector, when no more are asked for
+	fillLimit   = 10_000 // newest rows looked at to fill an answer that nothing matched
+	attempts    = 3      // at a moment in which no row is being replaced
 )
 
 // Search answers a question, best first.
@@ -24,101 +27,140 @@ func (x *Index) Search(ctx context.Context, db oplog.DB, q Query) ([]Hit, Info, 
 		return nil, Info{}, nil
 	}
 	q.K = min(q.K, MaxK)
-	found, info, err := d.search(q)
-	if err != nil {
-		return nil, info, err
-	}
-	if err := ctx.Err(); err != nil {
-		return nil, info, err
-	}
-	hits := make([]Hit, 0, len(found))
-	err = x.cfg.State.Read(func(v *oplog.View) error {
-		for _, s := range found {
-			// The state may be ahead of the index: what is gone by now is not shown.
-			if m, ok := v.MemoryAt(db, s.seq); ok && m.Status != oplog.Tombstoned {
-				hits = append(hits, Hit{Memory: m, Score: s.Score, Why: s.Why})
+	var hits []Hit
+	var info Info
+	for range attempts {
+		edits := d.edits.Load()
+		in := d.moment(&q)
+		// The state is read after the moment: it holds every row of it.
+		err := x.cfg.State.Read(func(v *oplog.View) (err error) {
+			in.view, in.db = v, db
+			if hits, info, err = in.answer(x.pool); err == nil {
+				err = ctx.Err()
 			}
+			return err
+		})
+		if err != nil {
+			return nil, info, err
 		}
-		return nil
-	})
-	return hits, info, err
-}
-
-type found struct {
-	rank.Scored
-	seq oplog.Seq
+		if edits == d.edits.Load() && edits%2 == 0 {
+			break
+		}
+	}
+	return hits, info, nil
 }
 
 func (q *Query) admits(c *column) bool {
 	switch {
-	case c.dead,
-		c.status == oplog.Consolidated && !q.Consolidated,
+	case c.status() == oplog.Consolidated && !q.Consolidated,
 		len(q.Types) > 0 && !slices.Contains(q.Types, c.kind),
 		q.Namespace != "" && q.Namespace != c.namespace,
 		q.Domain != "" && q.Domain != c.domain,
 		q.Source != "" && q.Source != c.source,
 		q.Session != "" && q.Session != c.session,
 		q.Private != "" && c.namespace != q.Within && strings.HasPrefix(c.namespace, q.Private),
-		q.Tier != "" && q.Tier != c.tier,
+		q.Tier != "" && q.Tier != c.shelved(),
 		q.Owner != "" && q.Owner != c.owner,
 		q.Since != 0 && c.Created < int64(q.Since),
 		q.Until != 0 && c.Created > int64(q.Until),
-		q.Admit != nil && !q.Admit(Facts{c.namespace, c.owner, c.tier, oplog.Time(c.Created)}):
+		q.Admit != nil && !q.Admit(Facts{c.namespace, c.owner, c.shelved(), oplog.Time(c.Created)}):
 		return false
 	}
 	return true
 }
 
-// search gathers candidates and ranks them. The columns are held still meanwhile.
-func (d *database) search(q Query) ([]found, Info, error) {
+// inside is one question's view of a database at a moment; it is rank's Corpus. It holds no lock.
+type inside struct {
+	d     *database
+	q     *Query
+	shelf shelf
+	seq   uint64 // the moment: rows that died after it are alive
+	named sums   // of the question's namespace, or of the database
+	known bool   // the namespace has rows
+	convs []*session
+	view  *oplog.View
+	db    oplog.DB
+}
+
+// moment captures where things are.
+func (d *database) moment(q *Query) *inside {
+	in := &inside{d: d, q: q}
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	in := inside{d: d, q: &q}
+	in.shelf, in.seq, in.convs, in.named, in.known = d.cols.shelf(), d.seq, d.sessions, d.total, true
+	if q.Namespace != "" {
+		ns := d.namespaces[q.Namespace]
+		if in.known = ns != nil; in.known {
+			in.named = *ns
+		}
+	}
+	return in
+}
+
+// answer gathers candidates, ranks them and reads what made the list.
+func (in *inside) answer(pool vector.Pool) ([]Hit, Info, error) {
 	question, cands, err := in.byWords()
 	if err != nil {
 		return nil, Info{}, err
 	}
-	cands = in.byVector(cands)
 	sources := 0
 	if len(cands) > 0 {
-		sources = 1
+		sources++
 	}
-	if !q.Matched {
+	found := len(cands)
+	if cands = in.byVector(cands, pool); len(cands) > found {
+		sources++
+	}
+	if in.q.Expand {
+		found = len(cands)
+		if cands, err = in.byGraph(cands); err != nil {
+			return nil, Info{}, err
+		}
+		if len(cands) > found {
+			sources++
+		}
+	}
+	if !in.q.Matched {
 		cands = in.fill(cands)
 	}
 	set := rank.Defaults()
-	set.Fill = false // vectors here are a real model's: the caller's own
+	set.Fill = in.q.Hashed
 	ranked := rank.Rank(question, set, cands, in)
-	info := Info{Candidates: len(cands), Confidence: rank.Confidence(ranked, q.K, sources)}
-	out := make([]found, len(ranked))
-	for i, s := range ranked {
-		out[i] = found{s, d.cols[s.Row].seq}
+	info := Info{Candidates: len(cands), Confidence: rank.Confidence(ranked, in.q.K, sources)}
+	hits := make([]Hit, 0, len(ranked))
+	for _, s := range ranked {
+		// The state may be ahead of the index: what is gone by now is not shown.
+		if m, ok := in.view.MemoryAt(in.db, in.shelf.at(s.Row).seq); ok && m.Status != oplog.Tombstoned {
+			hits = append(hits, Hit{Memory: m, Score: s.Score, Why: s.Why, Parts: s.Parts})
+		}
 	}
-	return out, info, nil
+	return hits, info, nil
 }
 
-// inside is one question's view of a database; it is rank's Corpus.
-type inside struct {
-	d *database
-	q *Query
+// keep says whether a row was alive at the moment and passes the filters.
+func (in *inside) keep(row uint32) bool {
+	if row >= in.shelf.n {
+		return false
+	}
+	c := in.shelf.at(row)
+	if died := c.died.Load(); died != 0 && died <= in.seq {
+		return false
+	}
+	return in.q.admits(c)
 }
 
-func (in inside) keep(row uint32) bool {
-	return int(row) < len(in.d.cols) && in.q.admits(&in.d.cols[row])
-}
-
-func (in inside) groups() []uint32 {
-	if in.q.Namespace == "" {
+func (in *inside) groups() []uint32 {
+	switch {
+	case in.q.Namespace == "":
 		return nil
-	}
-	if ns := in.d.namespaces[in.q.Namespace]; ns != nil {
-		return []uint32{ns.group}
+	case in.known:
+		return []uint32{group(in.q.Namespace)}
 	}
 	return []uint32{0} // no row has it
 }
 
 // byWords finds the rows that have words of the question, with the statistics these are weighed by.
-func (in inside) byWords() (rank.Question, []rank.Candidate, error) {
+func (in *inside) byWords() (rank.Question, []rank.Candidate, error) {
 	groups := in.groups()
 	terms := text.AnalyzeQuery(in.q.Text)
 	stats, totals, err := in.d.words.TermStats(terms, groups)
@@ -144,13 +186,14 @@ func (in inside) byWords() (rank.Question, []rank.Candidate, error) {
 	if len(terms) == 0 {
 		return question, nil, nil
 	}
-	hits, err := in.d.words.Search(text.Query{Terms: terms, Groups: groups, Keep: in.keep, Tie: in.tie, K: depth, Explain: true})
+	hits, err := in.d.words.Search(text.Query{Terms: terms, Groups: groups, Keep: in.keep, Tie: in.tie, K: max(depth, in.q.K), Explain: true})
 	if err != nil {
 		return question, nil, err
 	}
 	cands := make([]rank.Candidate, len(hits))
+	counts := make([]uint16, len(hits)*len(terms))
 	for i, h := range hits {
-		cands[i] = rank.Candidate{Row: h.Row, TF: make([]uint16, len(terms))}
+		cands[i] = rank.Candidate{Row: h.Row, TF: counts[i*len(terms) : (i+1)*len(terms)]}
 		for _, m := range h.Terms {
 			cands[i].TF[place[m.Term]] = m.TF
 		}
@@ -159,77 +202,79 @@ func (in inside) byWords() (rank.Question, []rank.Candidate, error) {
 }
 
 // tie orders rows that words cannot tell apart the same way on every replica.
-func (in inside) tie(a, b uint32) int {
-	x, y := &in.d.cols[a], &in.d.cols[b]
+func (in *inside) tie(a, b uint32) int {
+	if a >= in.shelf.n || b >= in.shelf.n { // put since the moment: keep refuses it
+		return cmp.Compare(a, b)
+	}
+	x, y := in.shelf.at(a), in.shelf.at(b)
 	return cmp.Or(cmp.Compare(y.Created, x.Created), cmp.Compare(x.RID, y.RID))
 }
 
-type near struct {
-	row uint32
-	sim float64
-}
-
 // byVector adds the rows nearest to the question's vector, and the similarity of those already found.
-func (in inside) byVector(cands []rank.Candidate) []rank.Candidate {
-	vec := unit(slices.Clone(in.q.Vector))
-	if vec == nil || in.d.vectors == 0 {
+func (in *inside) byVector(cands []rank.Candidate, pool vector.Pool) []rank.Candidate {
+	store := in.d.vectors.Load()
+	if store == nil || len(in.q.Vector) != store.Dim() {
 		return cands
 	}
-	var all []near
-	for row := range in.d.cols {
-		c := &in.d.cols[row]
-		if len(c.vector) == len(vec) && in.q.admits(c) {
-			all = append(all, near{uint32(row), dot(vec, c.vector)})
+	unit := vector.Unit(slices.Clone(in.q.Vector))
+	if unit == nil {
+		return cands
+	}
+	buf := make([]float32, store.Dim())
+	q := store.Ask(unit, vector.Query{K: max(vectorDepth, in.q.K), Keep: in.keep, Tie: in.tie, Exact: func(row uint32) []float32 {
+		return vector.Unit(in.view.Floats(in.db, in.shelf.at(row).seq, buf))
+	}})
+	near := store.Search(q, pool)
+	sim := make(map[uint32]float64, len(near))
+	for _, h := range near {
+		sim[h.Row] = h.Sim
+	}
+	for i := range cands {
+		c := &cands[i]
+		if s, ok := sim[c.Row]; ok {
+			c.Vector, c.HasVector = s, true
+			delete(sim, c.Row)
+		} else {
+			c.Vector, c.HasVector = store.Similarity(q, c.Row)
 		}
 	}
-	slices.SortFunc(all, func(a, b near) int { return cmp.Or(cmp.Compare(b.sim, a.sim), in.tie(a.row, b.row)) })
-	sim := make(map[uint32]float64, len(all))
-	for _, n := range all {
-		sim[n.row] = n.sim
-	}
-	have := make(map[uint32]bool, len(cands))
-	for i := range cands {
-		have[cands[i].Row] = true
-		cands[i].Vector, cands[i].HasVector = sim[cands[i].Row], hasKey(sim, cands[i].Row)
-	}
-	for _, n := range all[:min(len(all), depth)] {
-		if !have[n.row] {
-			cands = append(cands, rank.Candidate{Row: n.row, Vector: n.sim, HasVector: true})
+	for _, h := range near {
+		if _, left := sim[h.Row]; left {
+			cands = append(cands, rank.Candidate{Row: h.Row, Vector: h.Sim, HasVector: true})
 		}
 	}
 	return cands
 }
 
-func hasKey(m map[uint32]float64, k uint32) bool {
-	_, ok := m[k]
-	return ok
-}
-
 // fill brings an answer up to the size asked for with the newest rows: weak rows are better than none.
-func (in inside) fill(cands []rank.Candidate) []rank.Candidate {
+func (in *inside) fill(cands []rank.Candidate) []rank.Candidate {
+	if len(cands) >= in.q.K {
+		return cands
+	}
 	have := make(map[uint32]bool, len(cands))
 	for _, c := range cands {
 		have[c.Row] = true
 	}
-	for row, looked := len(in.d.cols)-1, 0; row >= 0 && looked < fillLimit && len(cands) < in.q.K; row, looked = row-1, looked+1 {
-		if r := uint32(row); !have[r] && in.keep(r) {
-			cands = append(cands, rank.Candidate{Row: r})
+	seq := oplog.Seq(in.d.bySeq.top.Load())
+	for looked := 0; seq > 0 && looked < fillLimit && len(cands) < in.q.K; seq, looked = seq-1, looked+1 {
+		if row := in.d.bySeq.get(seq); row != 0 && !have[row-1] && in.keep(row-1) {
+			cands = append(cands, rank.Candidate{Row: row - 1})
 		}
 	}
 	return cands
 }
 
 // Row implements rank.Corpus.
-func (in inside) Row(row uint32) rank.Row { return in.d.cols[row].Row }
+func (in *inside) Row(row uint32) rank.Row { return in.shelf.at(row).row() }
 
 // Near implements rank.Corpus.
-func (in inside) Near(row uint32, by int) (uint32, bool) {
-	c := &in.d.cols[row]
+func (in *inside) Near(row uint32, by int) (uint32, bool) {
+	c := in.shelf.at(row)
 	if c.Session == 0 {
 		return 0, false
 	}
-	rows := in.d.sessions[c.Session].rows
-	at := c.place + by
+	rows := *in.convs[c.Session].rows.Load()
+	at := int(c.place) + by
 	if at < 0 || at >= len(rows) || !in.keep(rows[at]) {
 		return 0, false
 	}
@@ -237,24 +282,14 @@ func (in inside) Near(row uint32, by int) (uint32, bool) {
 }
 
 // Sessions implements rank.Corpus.
-func (in inside) Sessions() (int, float64) {
-	var n, tokens uint64
-	if in.q.Namespace != "" {
-		if ns := in.d.namespaces[in.q.Namespace]; ns != nil {
-			n, tokens = ns.sessions, ns.tokens
-		}
-	} else {
-		for _, ns := range in.d.namespaces {
-			n, tokens = n+ns.sessions, tokens+ns.tokens
-		}
-	}
-	if n == 0 {
+func (in *inside) Sessions() (int, float64) {
+	if !in.known || in.named.sessions == 0 {
 		return 0, 0
 	}
-	return int(n), float64(tokens) / float64(n)
+	return int(in.named.sessions), float64(in.named.tokens) / float64(in.named.sessions)
 }
 
 // SessionLength implements rank.Corpus.
-func (in inside) SessionLength(session uint32) float64 {
-	return float64(in.d.sessions[session].tokens)
+func (in *inside) SessionLength(session uint32) float64 {
+	return float64(in.convs[session].tokens.Load())
 }

@@ -37,6 +37,8 @@ type Config struct {
 	TLS     TLSFiles // secures Wire and HTTP; plain when zero
 	PeerTLS TLSFiles // secures Cluster, from both sides; plain when zero
 
+	Backup BackupPlan // none without a directory
+
 	ForwardWrites bool          // followers forward writes of the YantrikDB surfaces instead of refusing them
 	NoMasterToken bool          // the cluster secret is no client token
 	MintToken     bool          // write a client token of database "default" to HOME/token if there is none

@@ -39,7 +39,7 @@ type route struct {
 
 // routes is the gateway at a glance.
 func routes() []route {
-	return slices.Concat(memoryRoutes, graphRoutes, sessionRoutes, infoRoutes, clusterRoutes, adminRoutes, transferRoutes, consoleRoutes)
+	return slices.Concat(memoryRoutes, graphRoutes, sessionRoutes, infoRoutes, clusterRoutes, adminRoutes, transferRoutes, backupRoutes, consoleRoutes)
 }
 
 // request is one exchange on its way.

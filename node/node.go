@@ -133,6 +133,7 @@ func (n *Node) openMemory(ctx context.Context) (err error) {
 	n.clock = oplog.NewClock(n.cfg.NodeID, n.cfg.Now)
 	n.clock.Observe(n.state.Last())
 	n.service = &Service{cfg: n.cfg, log: n.log, state: n.state, index: x, machine: n.machine, started: time.Now(), timings: newTimings(), opened: make(chan struct{})}
+	n.service.backups.dir = filepath.Join(n.cfg.Home, "backup-spool")
 	if n.service.gateways, err = gatewayClient(n.cfg.TLS); err != nil {
 		return fmt.Errorf("tls: %w", err)
 	}
@@ -178,6 +179,9 @@ func (n *Node) openRaft(ctx context.Context) (err error) {
 	n.spawn("propose", n.service.proposer.run)
 	n.spawn("lead", n.lead)
 	n.spawn("compare", n.service.compare)
+	if n.cfg.Backup.Dir != "" {
+		n.spawn("backup", n.backup)
+	}
 	return nil
 }
 

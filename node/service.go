@@ -32,6 +32,7 @@ type Service struct {
 	conns    atomic.Int64  // clients' wire connections
 	agreed   atomic.Int64  // of agreements: the last comparison with the peers
 	timings  *timings
+	backups  spool
 }
 
 // Connections is how many clients are connected to the wire port.

@@ -12,6 +12,8 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 	berrors "go.etcd.io/bbolt/errors"
+
+	"github.com/cairndb/cairn/oplog/boltfile"
 )
 
 // FormatVersion is the state file's. A node refuses a file of a later one.
@@ -80,13 +82,28 @@ func Open(path string, o Options) (*State, error) {
 	return s, nil
 }
 
-func openFile(path string, o Options) (_ *bolt.DB, m mark, err error) {
-	db, err := bolt.Open(path, 0o600, &bolt.Options{
+// openBolt opens the file; what bbolt panics about is an error like those it returns.
+func openBolt(path string, o Options) (db *bolt.DB, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%w: %v", berrors.ErrInvalid, p)
+		}
+	}()
+	return bolt.Open(path, 0o600, &bolt.Options{
 		Timeout:        2 * time.Second, // another process holds the file: say so instead of waiting for ever
 		NoSync:         o.NoSync,
 		NoFreelistSync: true,
 		FreelistType:   bolt.FreelistMapType,
 	})
+}
+
+func openFile(path string, o Options) (_ *bolt.DB, m mark, err error) {
+	if err := boltfile.Verify(path); errors.Is(err, boltfile.ErrDamaged) {
+		return nil, m, fmt.Errorf("%w: %s: %w", ErrState, path, err)
+	} else if err != nil {
+		return nil, m, fmt.Errorf("state %s: %w", path, err)
+	}
+	db, err := openBolt(path, o)
 	switch {
 	case errors.Is(err, berrors.ErrInvalid), errors.Is(err, berrors.ErrVersionMismatch), errors.Is(err, berrors.ErrChecksum):
 		return nil, m, fmt.Errorf("%w: %s: %w", ErrState, path, err)

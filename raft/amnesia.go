@@ -81,7 +81,7 @@ func (n *Node) refound(snaps hraft.SnapshotStore) error {
 	if err := n.logs.SetUint64([]byte("CurrentTerm"), term); err != nil {
 		return err
 	}
-	n.log.Warn("the log of a cluster of one was lost: it begins anew where the state ends", "index", index, "term", term)
+	n.log.Warn("the log begins anew where the state ends, with this node alone", "index", index, "term", term)
 	n.remember()
 	return nil
 }

@@ -10,6 +10,8 @@ import (
 	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
 	"go.etcd.io/bbolt"
 	berrors "go.etcd.io/bbolt/errors"
+
+	"github.com/cairndb/cairn/oplog/boltfile"
 )
 
 // openLog opens the log and the vote. A file that cannot be read is moved aside, kept and named, and the node
@@ -48,6 +50,9 @@ func (n *Node) openStore(path string) (s *raftboltdb.BoltStore, err error) {
 			err = fmt.Errorf("unreadable: %v", p)
 		}
 	}()
+	if err := boltfile.Verify(path); err != nil {
+		return nil, err
+	}
 	s, err = raftboltdb.New(raftboltdb.Options{Path: path, NoSync: n.cfg.NoSync, MsgpackUseNewTimeFormat: true,
 		BoltOptions: &bbolt.Options{Timeout: 2 * time.Second, NoFreelistSync: true, FreelistType: bbolt.FreelistMapType}})
 	if err != nil {

@@ -61,6 +61,13 @@ type file struct {
 		Cluster tlsFiles `toml:"cluster"`
 	} `toml:"tls"`
 
+	Backup struct {
+		Dir             string `toml:"dir"`
+		IntervalMinutes int    `toml:"interval_minutes"`
+		FullEvery       int    `toml:"full_every"`
+		Keep            int    `toml:"keep"`
+	} `toml:"backup"`
+
 	Local localConfig `toml:"local"`
 
 	// Known, and without effect in this build: notYet says which of them a file sets.
@@ -248,7 +255,8 @@ func (f *file) node() (node.Config, error) {
 		SnapshotThreshold: f.Cluster.SnapshotThreshold, SnapshotInterval: time.Duration(f.Cluster.SnapshotIntervalMS) * time.Millisecond,
 		TrailingLogs: f.Cluster.TrailingLogs, RetainOps: f.Log.RetainOperations, RetainTime: time.Duration(f.Log.RetainHours) * time.Hour,
 		ForwardWrites: f.Server.ForwardWrites, NoMasterToken: f.Server.MasterToken != nil && !*f.Server.MasterToken,
-		TLS: f.TLS.node(), PeerTLS: f.TLS.Cluster.node(), MaxConns: f.Limits.MaxConnections, MaxConnsPerIP: f.Limits.MaxConnectionsPerIP, MaxInFlight: f.Limits.MaxInFlight,
+		Backup: node.BackupPlan{Dir: f.Backup.Dir, Interval: time.Duration(f.Backup.IntervalMinutes) * time.Minute, Every: f.Backup.FullEvery, Keep: f.Backup.Keep},
+		TLS:    f.TLS.node(), PeerTLS: f.TLS.Cluster.node(), MaxConns: f.Limits.MaxConnections, MaxConnsPerIP: f.Limits.MaxConnectionsPerIP, MaxInFlight: f.Limits.MaxInFlight,
 	}
 	switch f.Cluster.Role {
 	case "", "single":

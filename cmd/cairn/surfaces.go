@@ -64,6 +64,7 @@ var surfaces = []struct {
 	open func(context.Context, *host) (func() error, error)
 }{
 	{"process", openProcess},
+	{"string", openString},
 	{"sift", openSift},
 	{"covenant", openCovenant},
 }

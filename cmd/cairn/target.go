@@ -225,6 +225,21 @@ func (t *target) once(ctx context.Context, method, url string, body any) (io.Rea
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
+	return t.exchange(req)
+}
+
+// fetch reads from a gateway with headers of its own.
+func (t *target) fetch(ctx context.Context, url string, h http.Header) (io.ReadCloser, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	req.Header = h
+	return t.exchange(req)
+}
+
+// exchange sends a request with the token and makes an error of a refusal.
+func (t *target) exchange(req *http.Request) (io.ReadCloser, error) {
 	if token, err := t.token(); err == nil {
 		req.Header.Set("Authorization", "Bearer "+token)
 	}

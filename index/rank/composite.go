@@ -72,6 +72,9 @@ func (w Weights) importance(sim, importance, alpha float64) float64 {
 	return 1 + float64(float64(w.Gate(sim)*alpha)*min(importance, 1))
 }
 
+// Rarity is what the proximity of an entity is divided by that was mentioned so often: 1 + ln of it.
+func Rarity(mentions uint64) float64 { return 1 + ln(float64(max(mentions, 1))) }
+
 // freshness is a factor between 1 and 1+bound.
 func (w Weights) freshness(decay, recency, bound float64) float64 {
 	sum := w.Decay + w.Recency

@@ -15,6 +15,7 @@ const (
 	fieldText = "t"     // the terms; norm = length
 	fieldRow  = "g"     // one term, the group in 8 hex digits; frequency = row + rowBias, norm = length + 1
 	rowBias   = 2       // keeps the frequency off 1, which has an encoding that cannot hold every norm
+	fieldTag  = "r"     // one term, the tag's revision in 8 hex digits; frequency = the tag's number + 2, norm = 1
 	keyState  = "cairn" // internal value: format, watermark
 )
 
@@ -40,11 +41,11 @@ func (f *field) NumPlainTextBytes() uint64                        { return 0 }
 // A bleveDoc is a document as Bleve's Batch wants to see it.
 type bleveDoc struct {
 	id     string
-	fields [3]field
+	fields [4]field
 }
 
 func (d *bleveDoc) ID() string                                 { return d.id }
-func (d *bleveDoc) Size() int                                  { return 256 + 64*len(d.fields[2].freqs) }
+func (d *bleveDoc) Size() int                                  { return 256 + 64*len(d.fields[3].freqs) }
 func (d *bleveDoc) VisitComposite(bleve.CompositeFieldVisitor) {}
 func (d *bleveDoc) HasComposite() bool                         { return false }
 func (d *bleveDoc) NumPlainTextBytes() uint64                  { return 0 }
@@ -65,19 +66,20 @@ func hex8(n uint32) string {
 
 func newBleveDoc(d *document) *bleveDoc {
 	id := hex8(d.row)
-	freqs := make([]bleve.TokenFreq, len(d.terms)+2)
+	freqs := make([]bleve.TokenFreq, len(d.terms)+3)
 	one := func(i int, term string, n int) bleve.TokenFrequencies {
 		freqs[i].SetFrequency(n)
 		return bleve.TokenFrequencies{term: &freqs[i]}
 	}
 	text := make(bleve.TokenFrequencies, len(d.terms))
 	for i, t := range d.terms {
-		freqs[i+2].SetFrequency(int(t.tf))
-		text[t.term] = &freqs[i+2]
+		freqs[i+3].SetFrequency(int(t.tf))
+		text[t.term] = &freqs[i+3]
 	}
-	return &bleveDoc{id: id, fields: [3]field{
+	return &bleveDoc{id: id, fields: [4]field{
 		{name: fieldID, value: []byte(id), options: bleve.IndexField | bleve.StoreField, length: 1, freqs: one(0, id, 1)},
 		{name: fieldRow, options: bleve.IndexField, length: int(d.length) + 1, freqs: one(1, hex8(d.group), int(d.row)+rowBias)},
+		{name: fieldTag, options: bleve.IndexField, length: 1, freqs: one(2, hex8(d.tag.Revision), int(d.tag.Number)+rowBias)},
 		{name: fieldText, options: bleve.IndexField, length: int(d.length), freqs: text},
 	}}
 }
@@ -159,4 +161,30 @@ func loadRows(s segment.Segment, visit func(doc, row, group uint32, length uint1
 		return nil, corrupt(fmt.Errorf("segment names %d of %d rows", seen, len(rows)))
 	}
 	return rows, nil
+}
+
+// loadTags reads a segment's tags.
+func loadTags(s segment.Segment, visit func(doc uint32, tag Tag)) (err error) {
+	defer recoverCorrupt(&err)
+	dict, err := s.Dictionary(fieldTag)
+	if err != nil {
+		return corrupt(err)
+	}
+	for it := dict.AutomatonIterator(nil, nil, nil); ; {
+		e, err := it.Next()
+		if err != nil {
+			return corrupt(err)
+		}
+		if e == nil {
+			return nil
+		}
+		revision, err := strconv.ParseUint(e.Term, 16, 32)
+		if err != nil {
+			return corrupt(err)
+		}
+		err = walk(dict, e.Term, func(doc, freq, _ uint64) { visit(uint32(doc), Tag{Number: freq - rowBias, Revision: uint32(revision)}) })
+		if err != nil {
+			return err
+		}
+	}
 }

@@ -15,12 +15,13 @@
 //
 // # What is stored
 //
-// A row is a Bleve document of three fields, handed over as counted terms; Bleve
+// A row is a Bleve document of four fields, handed over as counted terms; Bleve
 // analyses nothing and stores nothing but the id.
 //
 //	_id  the row number, 8 hex digits
 //	t    the terms; norm = length of the text in tokens, exact up to 65535
 //	g    one term, the group in 8 hex digits; frequency = row + 2, norm = length + 1
+//	r    one term, the tag's revision, 8 hex digits; frequency = the tag's number + 2
 //
 // Field g is what a restart reads: one posting a row gives its number, group and
 // length, so statistics are rebuilt exactly from the segments, without the

@@ -38,6 +38,60 @@ type Row struct {
 	Row   uint32
 	Group uint32 // small interned number of the namespace
 	Text  string
+	Tag   Tag
+}
+
+// A Tag is the owner's name of a text. It is stored beside the row and given back by Restored.
+type Tag struct {
+	Number   uint64
+	Revision uint32
+}
+
+// A Restored row is one that Open found alive on disk.
+type Restored struct {
+	Row, Group, Length uint32
+	Tag                Tag
+}
+
+// Restored hands over what Open found, by ascending row, and forgets it. next is a row number above every one that was
+// ever used.
+func (x *Index) Restored() (rows []Restored, next uint32) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	rows, x.restored = x.restored, nil
+	for n := len(x.rows.pages) - 1; n >= 0 && next == 0; n-- {
+		for i := pageRows - 1; x.rows.pages[n] != nil && i >= 0 && next == 0; i-- {
+			if x.rows.pages[n].known[i] {
+				next = uint32(n<<pageBits+i) + 1
+			}
+		}
+	}
+	return rows, next
+}
+
+// A Document is an analysed text, on its way to become a row.
+type Document struct{ d document }
+
+// Analyse prepares texts for ApplyDocuments, many of them on several cores.
+func Analyse(texts []string) []Document {
+	rows := make([]Row, len(texts))
+	for i, t := range texts {
+		rows[i].Text = t
+	}
+	docs := make([]Document, len(texts))
+	for i, d := range analyseAll(rows) {
+		docs[i] = Document{d}
+	}
+	return docs
+}
+
+// Length is the text's length in tokens.
+func (d Document) Length() uint32 { return uint32(d.d.length) }
+
+// As makes the document a row.
+func (d Document) As(row, group uint32, tag Tag) Document {
+	d.d.row, d.d.group, d.d.tag = row, group, tag
+	return d
 }
 
 // An Index is the lexical side of one database. All methods are safe for concurrent use.
@@ -72,6 +126,7 @@ type Index struct {
 	stored    uint64 // of those, on disk
 	infos     map[uint64]*segmentInfo
 	snap      *snapshot
+	restored  []Restored
 }
 
 // Apply makes rows and deletions of one log index searchable before it returns,
@@ -82,6 +137,15 @@ type Index struct {
 // until its last call.
 func (x *Index) Apply(applied uint64, add []Row, del []uint32) error {
 	docs := analyseAll(add)
+	ready := make([]Document, len(docs))
+	for i, d := range docs {
+		ready[i] = Document{d}
+	}
+	return x.ApplyDocuments(applied, ready, del)
+}
+
+// ApplyDocuments is Apply for texts that are analysed already.
+func (x *Index) ApplyDocuments(applied uint64, add []Document, del []uint32) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.closed {
@@ -90,8 +154,8 @@ func (x *Index) Apply(applied uint64, add []Row, del []uint32) error {
 	x.seq++
 	x.applied = max(x.applied, applied)
 	b := x.open
-	for _, d := range docs {
-		x.addLocked(b, d)
+	for _, d := range add {
+		x.addLocked(b, d.d)
 	}
 	for _, row := range del {
 		x.deleteLocked(b, row)

@@ -11,18 +11,16 @@ import (
 )
 
 const (
-	blockRows   = 1000 // rows after which a block is sealed
-	roundBlocks = 4    // blocks given to Bleve at once when there is a backlog
-	linger      = 5 * time.Millisecond
+	blockRows   = 1000                   // rows after which a block is sealed
+	roundBlocks = 4                      // blocks given to Bleve at once when there is a backlog
+	linger      = 500 * time.Millisecond // from a change to Bleve while changes are few: the tail answers meanwhile
 )
 
 // index is the one goroutine that writes to Bleve.
 func (x *Index) index() {
 	for range x.wake {
 		for {
-			if x.lingers() {
-				time.Sleep(linger) // gathers a batch; nobody waits for it
-			}
+			x.linger()
 			round, last, ok := x.take()
 			if !ok {
 				break
@@ -49,6 +47,19 @@ func (x *Index) lingers() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return !x.closed && x.syncing == 0 && len(x.sealed) == 0 && !x.open.empty()
+}
+
+// linger gathers a batch: every batch is a segment and a sync of the disk that the log wants too. Nobody waits for it.
+func (x *Index) linger() {
+	t := time.NewTimer(linger)
+	defer t.Stop()
+	for x.lingers() {
+		select {
+		case <-t.C:
+			return
+		case <-x.wake:
+		}
+	}
 }
 
 // sealLocked closes the open block to changes and starts another.
@@ -284,7 +295,7 @@ func (x *Index) moved() bool {
 }
 
 // The stored state is a format number and the watermark, both big endian.
-const format = 1
+const format = 2
 
 func encodeState(applied uint64) []byte {
 	b := binary.BigEndian.AppendUint32(nil, format)

@@ -1,10 +1,12 @@
 package text
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"syscall"
@@ -116,7 +118,8 @@ func (x *Index) load() (*snapshot, error) {
 	reader := r.(*scorch.IndexSnapshot)
 	snap := &snapshot{reader: reader}
 	for _, s := range reader.Segments() {
-		deleted := s.Deleted()
+		deleted, first := s.Deleted(), len(x.restored)
+		place := map[uint32]int{}
 		if err := verify(s.Segment()); err != nil {
 			reader.Close()
 			return nil, err
@@ -132,8 +135,22 @@ func (x *Index) load() (*snapshot, error) {
 			case p == nil:
 				x.rows.add(row, group, length)
 				x.countLocked(group, length)
+				place[doc] = len(x.restored)
+				x.restored = append(x.restored, Restored{Row: row, Group: group, Length: uint32(length)})
 			}
 		})
+		if err == nil {
+			tagged := 0
+			err = loadTags(s.Segment(), func(doc uint32, tag Tag) {
+				if at, ok := place[doc]; ok {
+					x.restored[at].Tag = tag
+					tagged++
+				}
+			})
+			if err == nil && tagged != len(x.restored)-first {
+				err = corrupt(fmt.Errorf("segment tags %d of %d rows", tagged, len(x.restored)-first))
+			}
+		}
 		if err != nil {
 			reader.Close()
 			return nil, err
@@ -142,6 +159,7 @@ func (x *Index) load() (*snapshot, error) {
 		x.infos[info.id] = info
 		snap.segments = append(snap.segments, info)
 	}
+	slices.SortFunc(x.restored, func(a, b Restored) int { return cmp.Compare(a.Row, b.Row) })
 	return snap, nil
 }
 

@@ -19,6 +19,7 @@ type termFreq struct {
 // A document is an analysed row.
 type document struct {
 	row, group uint32
+	tag        Tag
 	length     uint16
 	terms      []termFreq // sorted by term
 }
@@ -26,7 +27,7 @@ type document struct {
 // analyse turns a row into what is indexed of it. A text with terms has length 1 at least.
 func analyse(r Row) document {
 	tokens := Analyze(r.Text)
-	d := document{row: r.Row, group: r.Group}
+	d := document{row: r.Row, group: r.Group, tag: r.Tag}
 	slices.SortFunc(tokens, func(a, b Token) int { return strings.Compare(a.Term, b.Term) })
 	length := 0
 	for i := 0; i < len(tokens); {

@@ -1,0 +1,296 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/archive"
+)
+
+func (a *app) backup() *cobra.Command {
+	var t target
+	var b backupRun
+	c := &cobra.Command{
+		Use: "backup --to DIR", Short: "Back a running cluster up: all databases, consistent at one index", Args: cobra.NoArgs,
+		Long: `Back a running cluster up into a directory: all databases, consistent at one index of the log. Writes go on meanwhile.
+
+The first backup in a directory is the whole state; each later one is the log since the one before, or the whole state
+again with --full or when the log no longer reaches back. A download that breaks off goes on where it was. Files are
+checksummed and get their names when they are whole. "cairn backup verify" restores them and compares hashes;
+"cairn restore" brings them back, up to any index or time they hold. An admin token is needed. Files hold everything,
+unencrypted: keep them as you keep the data.`,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if b.dir == "" {
+				return usageError{errors.New("backup needs --to")}
+			}
+			b.t = &t
+			done, err := b.run(c.Context())
+			if err != nil {
+				return err
+			}
+			return a.sayBackup(&t, done)
+		},
+	}
+	t.flags(c)
+	c.Flags().StringVar(&b.dir, "to", "", "directory, made when it is not there")
+	c.Flags().BoolVar(&b.full, "full", false, "the whole state, not the log since the last")
+	c.Flags().IntVar(&b.keep, "keep", 0, "remove all but this many whole states and what follows them; 0 keeps all")
+	c.AddCommand(a.backupVerify(), a.backupList())
+	return c
+}
+
+func (a *app) sayBackup(t *target, d backupDone) error {
+	if t.asJSON {
+		return a.json(d)
+	}
+	if d.Path == "" {
+		fmt.Fprintf(a.out, "nothing has happened since index %d\n", d.Index)
+		return nil
+	}
+	fmt.Fprintf(a.out, "%s\nindex %d  state %s  %d bytes\n", d.Path, d.Index, d.Hash, d.Size)
+	return nil
+}
+
+// backupDone is what a backup says of itself. Path is empty when there was nothing to back up.
+type backupDone struct {
+	Path  string `json:"path"`
+	Since uint64 `json:"since"`
+	Index uint64 `json:"index"`
+	Hash  string `json:"state_hash"`
+	Size  int64  `json:"size"`
+}
+
+// backupRun is one run of the command.
+type backupRun struct {
+	t    *target
+	dir  string
+	full bool
+	keep int
+}
+
+// offered is a backup that a node has made and keeps for a while.
+type offered struct {
+	Node   string `json:"node"` // the gateway that has it
+	ID     string `json:"id"`
+	Since  uint64 `json:"since"`
+	Index  uint64 `json:"index"`
+	Hash   string `json:"state_hash"`
+	Size   int64  `json:"size"`
+	SHA256 string `json:"sha256"`
+}
+
+// The download under way and what it is of; both stay when it breaks off.
+const (
+	partFile  = ".download"
+	offerFile = ".download.json"
+)
+
+func (b *backupRun) run(ctx context.Context) (done backupDone, err error) {
+	if err := os.MkdirAll(b.dir, 0o700); err != nil {
+		return done, err
+	}
+	files, err := archive.List(b.dir)
+	if err != nil {
+		return done, err
+	}
+	since := oplog.Index(0)
+	if chain, err := archive.Chain(files, 0); err == nil && !b.full {
+		since = chain[len(chain)-1].Index
+	}
+	o, ok := b.resume(ctx, uint64(since))
+	if !ok {
+		if o, err = b.make(ctx, uint64(since)); err != nil {
+			return done, err
+		}
+	}
+	done = backupDone{Since: o.Since, Index: o.Index, Hash: o.Hash, Size: o.Size}
+	if o.Since != 0 && o.Since == o.Index {
+		b.forget(ctx, o)
+		return done, nil
+	}
+	if err := b.download(ctx, o); err != nil {
+		return done, hinted{err, "run it again: it goes on where it broke off"}
+	}
+	done.Path = filepath.Join(b.dir, archive.Name(oplog.Index(o.Since), oplog.Index(o.Index)))
+	if err := archive.Settle(filepath.Join(b.dir, partFile), done.Path); err != nil {
+		return done, err
+	}
+	b.forget(ctx, o)
+	_, err = archive.Prune(b.dir, b.keep)
+	return done, err
+}
+
+// make asks a node for a backup, the whole state when its log does not reach back.
+func (b *backupRun) make(ctx context.Context, since uint64) (o offered, err error) {
+	base, err := b.t.url()
+	if err != nil {
+		return o, err
+	}
+	os.Remove(filepath.Join(b.dir, partFile)) // of another backup
+	err = b.ask(ctx, "POST", base+"/v1/admin/backups", map[string]uint64{"since": since}, &o)
+	var refused *httpError
+	if errors.As(err, &refused) && refused.Status == http.StatusConflict && since != 0 {
+		err = b.ask(ctx, "POST", base+"/v1/admin/backups", map[string]uint64{"since": 0}, &o)
+	}
+	if err != nil {
+		return o, err
+	}
+	o.Node = base
+	raw, err := json.Marshal(o)
+	if err != nil {
+		return o, err
+	}
+	return o, os.WriteFile(filepath.Join(b.dir, offerFile), raw, 0o600)
+}
+
+func (b *backupRun) ask(ctx context.Context, method, url string, body, answer any) error {
+	r, err := b.t.once(ctx, method, url, body)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	return json.NewDecoder(r).Decode(answer)
+}
+
+// resume finds a download that broke off and that the node still has.
+func (b *backupRun) resume(ctx context.Context, since uint64) (o offered, ok bool) {
+	raw, err := os.ReadFile(filepath.Join(b.dir, offerFile))
+	if err != nil || json.Unmarshal(raw, &o) != nil || o.Since != since {
+		return o, false
+	}
+	if _, err := os.Stat(filepath.Join(b.dir, partFile)); err != nil {
+		return o, false
+	}
+	r, err := b.get(ctx, o, o.Size-1) // one byte: is it still there?
+	if err != nil {
+		return o, false
+	}
+	r.Close()
+	return o, true
+}
+
+// get reads a backup from a place on.
+func (b *backupRun) get(ctx context.Context, o offered, from int64) (io.ReadCloser, error) {
+	return b.t.fetch(ctx, o.Node+"/v1/admin/backups/"+o.ID, http.Header{"Range": {fmt.Sprintf("bytes=%d-", from)}, "If-Range": {`"` + o.SHA256 + `"`}})
+}
+
+// download brings the rest of a backup and checks the whole.
+func (b *backupRun) download(ctx context.Context, o offered) (err error) {
+	path := filepath.Join(b.dir, partFile)
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	h := sha256.New()
+	have, err := io.Copy(h, f)
+	if err != nil {
+		return err
+	}
+	if have < o.Size {
+		r, err := b.get(ctx, o, have)
+		if err != nil {
+			return err
+		}
+		n, err := io.Copy(io.MultiWriter(f, h), io.LimitReader(r, o.Size-have))
+		r.Close()
+		if err == nil && have+n < o.Size {
+			err = io.ErrUnexpectedEOF
+		}
+		if err != nil {
+			return fmt.Errorf("download broke off after %d of %d bytes: %w", have+n, o.Size, err)
+		}
+	}
+	if hex.EncodeToString(h.Sum(nil)) != o.SHA256 {
+		os.Remove(path)
+		return errors.New("what arrived is not what the node has")
+	}
+	return f.Sync()
+}
+
+// forget tells the node that its copy is not needed any more. It would forget by itself in time.
+func (b *backupRun) forget(ctx context.Context, o offered) {
+	_ = b.ask(ctx, "DELETE", o.Node+"/v1/admin/backups/"+o.ID, nil, &struct{}{})
+	os.Remove(filepath.Join(b.dir, offerFile))
+	os.Remove(filepath.Join(b.dir, partFile))
+}
+
+func (a *app) backupVerify() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{Use: "verify DIR", Short: "Restore the newest backups into a scratch state and compare the hashes", Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			rep, err := archive.Verify(args[0])
+			if err != nil {
+				return hinted{err, "make a new one with `cairn backup --full`"}
+			}
+			if asJSON {
+				return a.json(map[string]any{"files": len(rep.Files), "index": rep.End.Index, "state_hash": rep.End.Sum.String()})
+			}
+			fmt.Fprintf(a.out, "%d files restore to index %d, state %s\n", len(rep.Files), rep.End.Index, rep.End.Sum)
+			return nil
+		}}
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+func (a *app) backupList() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{Use: "list DIR", Short: "List the backups in a directory", Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			files, err := archive.List(args[0])
+			if err != nil {
+				return err
+			}
+			type row struct {
+				File  string    `json:"file"`
+				Since uint64    `json:"since"`
+				Index uint64    `json:"index"`
+				Size  int64     `json:"size"`
+				At    time.Time `json:"written"`
+			}
+			rows := make([]row, len(files))
+			for i, f := range files {
+				rows[i] = row{filepath.Base(f.Path), uint64(f.Since), uint64(f.Index), f.Size, f.At}
+			}
+			if asJSON {
+				return a.json(rows)
+			}
+			w := tabwriter.NewWriter(a.out, 0, 4, 2, ' ', 0)
+			fmt.Fprintln(w, "FILE\tSINCE\tINDEX\tBYTES\tWRITTEN")
+			for _, r := range rows {
+				fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%s\n", r.File, r.Since, r.Index, r.Size, r.At.UTC().Format(time.RFC3339))
+			}
+			return w.Flush()
+		}}
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+// parsePoint reads --at: an index, or a time.
+func parsePoint(s string) (to archive.Target, err error) {
+	if s == "" {
+		return to, nil
+	}
+	if _, err := fmt.Sscanf(s+"\n", "%d\n", &to.Index); err == nil && to.Index > 0 {
+		return to, nil
+	}
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02"} {
+		if at, err := time.ParseInLocation(layout, s, time.UTC); err == nil {
+			return archive.Target{Time: oplog.At(at)}, nil
+		}
+	}
+	return to, usageError{fmt.Errorf("--at %q: an index of the log, or a time such as %s (UTC unless it says otherwise)", s, time.Now().UTC().Format(time.RFC3339))}
+}

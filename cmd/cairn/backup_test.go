@@ -1,0 +1,235 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cairndb/cairn/wire"
+	"github.com/cairndb/cairn/wire/client"
+)
+
+// jsonOf runs a command that prints JSON.
+func jsonOf[T any](t testing.TB, args ...string) (v T) {
+	t.Helper()
+	out, code := cli(t, append(args, "--json")...)
+	if err := json.Unmarshal([]byte(out), &v); code != 0 || err != nil {
+		t.Fatalf("cairn %s: exit %d, %v: %s", strings.Join(args, " "), code, err, out)
+	}
+	return v
+}
+
+type restored struct {
+	Index uint64 `json:"index"`
+	Hash  string `json:"state_hash"`
+}
+
+// TestBackupUnderLoadRestoresIntoAFreshCluster: four writers write while backups are made. What was acknowledged before
+// a backup began is in it; three fresh nodes that start from it are equal and hold it.
+func TestBackupUnderLoadRestoresIntoAFreshCluster(t *testing.T) {
+	nodes, token := startThree(t, 0, 1, 2)
+	t.Setenv("CAIRN_TOKEN", token)
+	backups := filepath.Join(t.TempDir(), "backups")
+	ctx, stop := context.WithCancel(t.Context())
+	var mu sync.Mutex
+	acked := map[string]string{}
+	var wg sync.WaitGroup
+	for w := range 4 {
+		wg.Go(func() {
+			c, err := client.Dial(t.Context(), client.Config{Addrs: []string{nodes[leaderOf(t, nodes)].line.Wire}, Token: token})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer c.Close()
+			for i := 0; ctx.Err() == nil; i++ {
+				m := wire.NewRemember(fmt.Sprintf("writer %d memory %d", w, i))
+				m.IdempotencyKey = client.NewKey()
+				rid, err := putOnce(t.Context(), c, m)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				mu.Lock()
+				acked[rid] = m.Text
+				mu.Unlock()
+			}
+		})
+	}
+	url := nodes[leaderOf(t, nodes)].line.HTTP // the node that has acknowledged it has applied it
+	var last backupDone
+	var before map[string]string
+	for i := range 3 { // a state, then two ranges
+		waitForWrites(t, &mu, acked, 50)
+		mu.Lock()
+		before = map[string]string{}
+		for k, v := range acked {
+			before[k] = v
+		}
+		mu.Unlock()
+		last = jsonOf[backupDone](t, "backup", "--to", backups, "--url", url)
+		if (last.Since == 0) != (i == 0) {
+			t.Errorf("backup %d begins at %d", i, last.Since)
+		}
+	}
+	stop()
+	wg.Wait()
+	if got := jsonOf[restored](t, "backup", "verify", backups); got.Index != last.Index || got.Hash != last.Hash {
+		t.Errorf("verify says %+v, the backup %+v", got, last)
+	}
+
+	dir := t.TempDir()
+	fresh := freshThree(t, dir, token)
+	got := jsonOf[restored](t, "restore", "--from", backups, "--config", fresh[0].args[3])
+	if got.Index != last.Index || got.Hash != last.Hash {
+		t.Errorf("restored %+v, the backup says %+v", got, last)
+	}
+	ups := make([]func(), 3)
+	for i, p := range fresh {
+		ups[i] = p.launch()
+	}
+	for _, up := range ups {
+		up()
+	}
+	leader := fresh[leaderOf(t, fresh)]
+	if !eventually(func() bool { s, ok := statusOf(t, leader); return ok && voters(s) == 3 }) {
+		t.Fatal("the fresh nodes do not become three voters")
+	}
+	if _, code := cli(t, "remember", "life goes on", "--addr", leader.line.Wire); code != 0 {
+		t.Error("the restored cluster takes no writes")
+	}
+	sameState(t, fresh)
+	for _, p := range fresh {
+		checkExport(t, p, token, before)
+	}
+	t.Logf("%d memories were acknowledged before the last backup, at index %d", len(before), last.Index)
+}
+
+// freshThree are three nodes that were configured and never started.
+func freshThree(t *testing.T, dir, token string) (nodes []*nodeProcess) {
+	t.Helper()
+	base := freePorts(t, 9)
+	for i := range 3 {
+		n := nodeFile{NodeID: i + 1, DataDir: filepath.Join(dir, fmt.Sprint("fresh", i+1)), Bind: "127.0.0.1", WirePort: base + 3*i,
+			HTTPPort: base + 3*i + 1, ClusterPort: base + 3*i + 2, Advertise: loopback(base + 3*i + 2), Secret: token, HeartbeatMS: 250, ElectionMS: 1000}
+		for j := range 3 {
+			if j != i {
+				n.Peers = append(n.Peers, loopback(base+3*j+2))
+			}
+		}
+		path := filepath.Join(dir, fmt.Sprintf("fresh%d.toml", i+1))
+		if err := writeConfig(path, n); err != nil {
+			t.Fatal(err)
+		}
+		p := &nodeProcess{t: t, args: []string{"serve", "--strict", "--config", path}}
+		t.Cleanup(p.kill)
+		nodes = append(nodes, p)
+	}
+	return nodes
+}
+
+// TestPointInTime: restoring to an index between two writes has exactly the first, and one database comes back into a
+// live node beside what is there.
+func TestPointInTime(t *testing.T) {
+	t.Parallel()
+	p, home := startDev(t)
+	backups := filepath.Join(t.TempDir(), "backups")
+	said := func(text string) { t.Helper(); cli(t, "remember", text, "--home", home) }
+	said("before the first backup")
+	jsonOf[backupDone](t, "backup", "--to", backups, "--home", home)
+	said("the first of two")
+	s, _ := statusOf(t, p)
+	between := s.Applied
+	cut := time.Now()
+	said("the second of two")
+	jsonOf[backupDone](t, "backup", "--to", backups, "--home", home)
+	again := jsonOf[backupDone](t, "backup", "--to", backups, "--home", home)
+	if again.Path != "" {
+		t.Errorf("a backup of nothing: %+v", again)
+	}
+	for _, at := range []string{fmt.Sprint(between), cut.UTC().Format(time.RFC3339Nano)} {
+		old := filepath.Join(t.TempDir(), "old")
+		jsonOf[restored](t, "restore", "--from", backups, "--home", old, "--at", at)
+		q := &nodeProcess{t: t, args: []string{"dev", "--home", old, "--port-base", fmt.Sprint(freePorts(t, 6))}}
+		t.Cleanup(q.kill)
+		q.launch()()
+		out, code := cli(t, "export", "--home", old)
+		if code != 0 || !strings.Contains(out, "the first of two") || strings.Contains(out, "the second of two") || !strings.Contains(out, "before the first") {
+			t.Errorf("at %s: exit %d, %s", at, code, out)
+		}
+		q.kill()
+	}
+	if _, code := cli(t, "restore", "--from", backups, "--home", home); code != exitFailed {
+		t.Errorf("a restore over a living home: exit %d", code)
+	}
+	out, code := cli(t, "restore", "--from", backups, "--database", "default", "--into", "second", "--home", home)
+	if code != 0 || !strings.Contains(out, "3 memories") {
+		t.Errorf("one database into a live node: exit %d, %s", code, out)
+	}
+	if out, _ := cli(t, "recall", "which came second of two", "--db", "second", "--home", home); !strings.Contains(out, "the second of two") {
+		t.Errorf("recall from the restored database: %s", out)
+	}
+}
+
+// TestADownloadGoesOnWhereItBroke: a proxy cuts the first download; the second run asks for the rest only.
+func TestADownloadGoesOnWhereItBroke(t *testing.T) {
+	t.Parallel()
+	p, home := startDev(t)
+	cli(t, "remember", "something to keep", "--home", home)
+	backend, err := url.Parse(p.line.HTTP)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := httputil.NewSingleHostReverseProxy(backend)
+	var mu sync.Mutex
+	var ranges []string
+	cut := true
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		download := r.Method == http.MethodGet
+		if download {
+			ranges = append(ranges, r.Header.Get("Range"))
+		}
+		breakOff := download && cut
+		cut = cut && !download
+		mu.Unlock()
+		if !breakOff {
+			proxy.ServeHTTP(w, r)
+			return
+		}
+		rec := httptest.NewRecorder()
+		proxy.ServeHTTP(rec, r)
+		w.Header().Set("Content-Length", rec.Header().Get("Content-Length"))
+		w.WriteHeader(rec.Code)
+		io.CopyN(w, rec.Body, 100)
+		http.NewResponseController(w).Flush()
+		panic(http.ErrAbortHandler)
+	}))
+	defer front.Close()
+	backups := filepath.Join(t.TempDir(), "b")
+	args := []string{"backup", "--to", backups, "--url", front.URL, "--home", home}
+	if _, code := cli(t, args...); code != exitFailed {
+		t.Fatalf("a download that broke off: exit %d", code)
+	}
+	if st, err := os.Stat(filepath.Join(backups, partFile)); err != nil || st.Size() != 100 {
+		t.Fatalf("what arrived is not kept: %v, %v", st, err)
+	}
+	done := jsonOf[backupDone](t, args...)
+	if last := ranges[len(ranges)-1]; last != "bytes=100-" {
+		t.Errorf("the rest was asked for as %q", last)
+	}
+	if got := jsonOf[restored](t, "backup", "verify", backups); got.Hash != done.Hash {
+		t.Errorf("verify: %+v, backup: %+v", got, done)
+	}
+}

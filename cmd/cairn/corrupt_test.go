@@ -1,0 +1,95 @@
+package main
+
+import (
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cairndb/cairn/wire"
+	"github.com/cairndb/cairn/wire/client"
+)
+
+// Whatever file of a member the disk damages, the member starts, says what it moved aside, is made whole by the others
+// and holds what they hold.
+func TestDamagedFilesAreHealed(t *testing.T) {
+	nodes, token := startThree(t, 0, 1, 2)
+	var addrs []string
+	for _, p := range nodes {
+		addrs = append(addrs, p.line.Wire)
+	}
+	c, err := client.Dial(t.Context(), client.Config{Addrs: addrs, Token: token})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	acked := map[string]string{}
+	write := func(n int) {
+		for i := range n {
+			text := fmt.Sprintf("memory %d of %d, about lighthouses", len(acked), i)
+			rid, err := putOnce(t.Context(), c, wire.NewRemember(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			acked[rid] = text
+		}
+	}
+	write(50)
+	rng := rand.New(rand.NewPCG(1, 1))
+	damage := map[string]func(path string, b []byte) []byte{
+		"scribbled": func(_ string, b []byte) []byte {
+			for i := range min(len(b), 64<<10) {
+				b[i] = byte(rng.Uint32())
+			}
+			return b
+		},
+		"torn": func(_ string, b []byte) []byte { return b[:len(b)/3] },
+	}
+	for _, file := range []string{"state.db", "raft/raft.db", "index"} {
+		for how, f := range damage {
+			t.Run(file+" "+how, func(t *testing.T) {
+				i := (leaderOf(t, nodes) + 1) % 3
+				home := nodes[i].line.Home
+				nodes[i].kill()
+				hit := 0
+				err := filepath.WalkDir(filepath.Join(home, file), func(path string, d fs.DirEntry, err error) error {
+					if err != nil || d.IsDir() {
+						return err
+					}
+					b, err := os.ReadFile(path)
+					if err != nil || len(b) == 0 {
+						return err
+					}
+					hit++
+					return os.WriteFile(path, f(path, b), 0o600)
+				})
+				if err != nil || hit == 0 {
+					t.Fatalf("%d files were damaged: %v", hit, err)
+				}
+				nodes[i].launch()()
+				write(5)
+				sameState(t, nodes)
+				checkExport(t, nodes[i], token, acked)
+				if file != "index" {
+					aside, err := filepath.Glob(filepath.Join(home, file+".corrupt-*"))
+					if err != nil || len(aside) == 0 || !strings.Contains(nodes[i].log.String(), "moved aside") {
+						t.Errorf("moved aside: %v, %v", aside, err)
+					}
+				}
+				own, err := client.Dial(t.Context(), client.Config{Addrs: []string{nodes[i].line.Wire}, Token: token})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer own.Close()
+				q := wire.NewRecall("lighthouses")
+				q.TopK = len(acked)
+				if found, _, err := own.Recall(t.Context(), q); err != nil || len(found) != len(acked) {
+					t.Errorf("it finds %d of %d memories (%v)", len(found), len(acked), err)
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/oplog/archive"
+)
+
+// restoreRun is one run of the command.
+type restoreRun struct {
+	t                target
+	from, at, config string
+	database, into   string
+	home             string
+	to               archive.Target
+}
+
+func (a *app) restore() *cobra.Command {
+	var r restoreRun
+	c := &cobra.Command{
+		Use: "restore --from DIR", Short: "Restore a backup into an empty home, or one database into a live cluster", Args: cobra.NoArgs,
+		Example: `  cairn restore --from ./backups --config node1.toml          # this node founds the cluster; the others join with empty homes
+  cairn restore --from ./backups --home ./restored            # for cairn dev --home ./restored
+  cairn restore --from ./backups --config node1.toml --at 2026-03-01T12:00:00Z
+  cairn restore --from ./backups --database work --into work-again --addr 10.0.0.1:7437`,
+		Long: `Restore a backup into an empty home, or one database into a live cluster.
+
+Into a home: the node becomes the only member of a cluster that begins where the backup ends; nodes that are configured
+with it as a peer and start with empty homes join it. Tokens and databases are as they were. The cluster id is the old
+one: never let nodes of the old cluster meet the new one.
+
+Into a live cluster (--database): the memories and relations of one database are written through the cluster like an
+import, and get new ids; sessions, claims and the log do not come along.
+
+--at restores up to an index of the log or a time, both inclusive, and leaves out what came later.`,
+		RunE: func(c *cobra.Command, _ []string) (err error) {
+			if r.from == "" {
+				return usageError{errors.New("restore needs --from")}
+			}
+			if r.to, err = parsePoint(r.at); err != nil {
+				return err
+			}
+			if r.database != "" {
+				return a.restoreDatabase(c.Context(), &r)
+			}
+			if r.config == "" && !c.Flags().Changed("home") {
+				return usageError{errors.New("restore needs --config or --home, or --database for a live cluster")}
+			}
+			r.home = r.t.home
+			return a.restoreHome(&r)
+		},
+	}
+	r.t.flags(c)
+	c.Flags().StringVar(&r.from, "from", "", "directory of backups")
+	c.Flags().StringVar(&r.at, "at", "", "an index of the log or a time; all there is by default")
+	c.Flags().StringVarP(&r.config, "config", "c", "", "configuration of the node that is to have the state")
+	c.Flags().StringVar(&r.database, "database", "", "restore only this database, into a live cluster")
+	c.Flags().StringVar(&r.into, "into", "", "with --database: the database that gets it, made when it is not there; the same name by default")
+	return c
+}
+
+func (a *app) restoreHome(r *restoreRun) error {
+	cfg, err := a.offlineConfig(r.config, r.home)
+	if err != nil {
+		return err
+	}
+	at, err := node.Restore(cfg, r.from, r.to)
+	if err != nil {
+		return err
+	}
+	if r.t.asJSON {
+		return a.json(map[string]any{"home": cfg.Home, "index": at.Index, "state_hash": at.Sum.String()})
+	}
+	fmt.Fprintf(a.out, "restored to index %d, state %s, in %s\n", at.Index, at.Sum, cfg.Home)
+	return nil
+}
+
+// offlineConfig is the configuration of a node whose files are worked on while it does not run.
+func (a *app) offlineConfig(path, home string) (cfg node.Config, err error) {
+	log := slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	if path != "" {
+		up, err := loadConfig(path, false, func(*file) {}, os.Getenv, log)
+		if err != nil {
+			return cfg, err
+		}
+		cfg = up.node
+	} else {
+		cfg.Home = home
+	}
+	cfg.Logger = log
+	cfg.Home, err = filepath.Abs(cfg.Home)
+	return cfg, err
+}
+
+// restoreDatabase brings a backup up as a node of its own on loopback and copies one database out of it.
+func (a *app) restoreDatabase(ctx context.Context, r *restoreRun) (err error) {
+	dir, err := os.MkdirTemp("", "cairn-restore-*")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	cfg := node.Config{Home: filepath.Join(dir, "home"), Wire: loopback(0), HTTP: loopback(0), Cluster: loopback(0), MintToken: true,
+		Heartbeat: devHeartbeat, Election: devElection, Version: buildVersion()}
+	if _, err := node.Restore(cfg, r.from, r.to); err != nil {
+		return err
+	}
+	n, err := node.Open(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, n.Close()) }()
+	if err := n.Ready(ctx); err != nil {
+		return err
+	}
+	scratch := target{http: "http://" + n.Addrs().HTTP, tokenFile: filepath.Join(cfg.Home, "token")}
+	rows, err := scratch.request(ctx, "GET", "/v1/export?database="+url.QueryEscape(r.database), nil)
+	if err != nil {
+		return fmt.Errorf("database '%s' of the backup: %w", r.database, err)
+	}
+	defer rows.Close()
+	return a.importInto(ctx, r, rows)
+}
+
+func (a *app) importInto(ctx context.Context, r *restoreRun, rows io.Reader) error {
+	into := r.into
+	if into == "" {
+		into = r.database
+	}
+	cl, err := r.t.dial(ctx)
+	if err != nil {
+		return err
+	}
+	defer cl.Close()
+	dbs, err := cl.Databases(ctx)
+	if err != nil {
+		return err
+	}
+	known := false
+	for _, d := range dbs {
+		known = known || d.Name == into
+	}
+	if !known {
+		if _, err := cl.CreateDatabase(ctx, into); err != nil {
+			return err
+		}
+	}
+	r.t.database = into
+	dst, err := r.t.dial(ctx)
+	if err != nil {
+		return err
+	}
+	defer dst.Close()
+	im := importer{c: dst, bar: a.progress("restoring")}
+	if err := im.run(ctx, rows); err != nil {
+		return fmt.Errorf("row %d: %w (%d memories and %d relations were restored)", im.line, err, im.memories, im.edges)
+	}
+	if r.t.asJSON {
+		return a.json(map[string]any{"database": into, "memories": im.memories, "edges": im.edges})
+	}
+	fmt.Fprintf(a.out, "restored %d memories and %d relations into '%s'\n", im.memories, im.edges, into)
+	return nil
+}

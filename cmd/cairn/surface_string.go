@@ -1,0 +1,134 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cairndb/cairn/local/stringd"
+	commands "github.com/cairndb/cairn/local/stringd/command"
+	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/oplog"
+)
+
+// openString serves agents over HTTP on loopback. Its files are below the node's home in dev and where local.home says,
+// else where the protocol has them, below the user's.
+func openString(_ context.Context, h *host) (func() error, error) {
+	cfg := stringd.Config{
+		Addr: h.port(4, stringPort()), Data: filepath.Join(h.run, "string", "daemon"), Agents: filepath.Join(h.run, "string", "agents"),
+		Memory: stringMemory{memory{h.node.Service(), "default"}}, Version: cmp.Or(buildVersion(), "cairn"),
+		AllowShutdown: h.local.allowShutdown(), Stop: h.stop, Logger: h.log.With("surface", "string"),
+	}
+	if !h.dev && h.local.Home == "" {
+		user, err := os.UserHomeDir()
+		if err != nil {
+			return nil, err
+		}
+		cfg.Data, cfg.Agents = filepath.Join(user, ".string", "daemon"), filepath.Join(user, ".string", "agents")
+	}
+	if dir := os.Getenv("STRING_DATA_DIR"); dir != "" && !h.dev {
+		cfg.Data = dir
+	}
+	var err error
+	if cfg.Data, err = filepath.Abs(cfg.Data); err != nil {
+		return nil, err
+	}
+	s, err := stringd.Listen(cfg)
+	if err != nil {
+		return nil, err
+	}
+	h.line.String = "http://" + s.Addr()
+	return s.Close, nil
+}
+
+// stringPort is the protocol's own port, or the one its environment names.
+func stringPort() int {
+	const def = 3923
+	p, err := strconv.Atoi(os.Getenv("STRING_PORT"))
+	if err != nil || p < 1 || p > 65535 {
+		return def
+	}
+	return p
+}
+
+// stringMemory is a database as the commands of stringd see it.
+type stringMemory struct{ memory }
+
+// leaderless bounds a write while nobody leads: a client is told soon, and an election may still end in time.
+const leaderless = 700 * time.Millisecond
+
+// bounded gives a write less time when this node knows no leader.
+func (m stringMemory) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	if _, ok := m.svc.Leader(); ok {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, leaderless)
+}
+
+// week is the half-life of a memory that says none.
+const week = 7 * 24 * time.Hour
+
+// Remember implements command.Memory.
+func (m stringMemory) Remember(ctx context.Context, key string, n commands.Note) (commands.Stored, error) {
+	c, err := m.svc.Local(m.database)
+	if err != nil {
+		return commands.Stored{}, err
+	}
+	ctx, cancel := m.bounded(ctx)
+	defer cancel()
+	w, err := m.svc.Remember(ctx, c, key, node.Draft{Text: n.Text, Type: n.Type, Tier: n.Tier, Source: n.Source, Namespace: n.Namespace,
+		Importance: n.Importance, Created: n.Created, Metadata: n.Metadata, HalfLife: week, Certainty: 1})
+	if err != nil {
+		return commands.Stored{}, err
+	}
+	return commands.Stored{ID: w.RIDs[0], Index: w.Index, Replayed: w.Replayed}, nil
+}
+
+// Write implements command.Memory.
+func (m stringMemory) Write(ctx context.Context, key string, ops ...oplog.Op) ([]oplog.Result, oplog.Index, error) {
+	ctx, cancel := m.bounded(ctx)
+	defer cancel()
+	return m.memory.Write(ctx, key, ops...)
+}
+
+// Await implements command.Memory.
+func (m stringMemory) Await(ctx context.Context, at oplog.Index, leader bool) error {
+	c, err := m.svc.Local(m.database)
+	if err != nil {
+		return err
+	}
+	fr := node.Freshness{Mode: node.AtIndexMode, Index: at}
+	none := func(*oplog.View) error { return nil }
+	if err := m.svc.View(ctx, c, fr, none); err != nil || !leader {
+		return err
+	}
+	return m.svc.View(ctx, c, node.Freshness{Mode: node.LinearizableMode}, none)
+}
+
+// Role implements command.Memory.
+func (m stringMemory) Role() (string, oplog.Index) {
+	st := m.svc.RaftStatus()
+	return strings.ToLower(st.State), oplog.Index(st.AppliedIndex)
+}
+
+// Cluster implements command.Memory.
+func (m stringMemory) Cluster(ctx context.Context) commands.Cluster {
+	st := m.svc.Status(ctx)
+	c := commands.Cluster{Node: st.NodeID, Role: st.Role, Term: st.CurrentTerm, Commit: st.Commit, Applied: uint64(st.Applied)}
+	if st.LeaderID != nil {
+		c.Leader = fmt.Sprintf("n%d %s", *st.LeaderID, st.LeaderAddr)
+	}
+	for _, p := range st.Peers {
+		seen := -1.0
+		if p.LastSeenSecsAgo != nil {
+			seen = *p.LastSeenSecsAgo
+		}
+		c.Peers = append(c.Peers, commands.Peer{Node: p.NodeID, Role: p.Role, Addr: p.Addr, Lag: p.LagEntries, Seen: seen})
+	}
+	return c
+}

@@ -1,0 +1,351 @@
+package index
+
+import (
+	"cmp"
+	"context"
+	"hash/fnv"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/cairndb/cairn/index/rank"
+	"github.com/cairndb/cairn/index/text"
+	"github.com/cairndb/cairn/index/vector"
+	"github.com/cairndb/cairn/oplog"
+)
+
+// A session is the rows of one conversation in the order they were stored.
+type session struct {
+	rows   atomic.Pointer[[]uint32] // replaced, or grown beyond what a reader sees
+	tokens atomic.Uint64
+}
+
+// sums are counters: a namespace's, or the database's.
+type sums struct {
+	sessions, tokens uint64 // of rows that belong to a session
+}
+
+// database is the index of one database. One goroutine puts; any may search. The lock is held by put for what it
+// changes in memory, and by a search for the moment it takes to capture where things are.
+type database struct {
+	dir   string
+	words *text.Index
+	cols  columns
+	bySeq seqTable
+	names names
+
+	vectors atomic.Pointer[vector.Store] // nil before the first vector
+	edits   atomic.Uint64                // odd while rows are being replaced
+
+	mu         sync.RWMutex
+	seq        uint64              // number of the last change
+	sessions   []*session          // by session number; 0 is none
+	sessionIDs map[facet]uint32    // by namespace and session
+	namespaces map[string]*sums    // by name
+	total      sums                // of all namespaces
+	facets     map[facet]*facet    // the writer's alone, as are the next two
+	strings    map[string]string   // one copy of each speaker
+	adopted    map[oplog.Seq]adopt // rows found on disk that the state has not confirmed yet
+	strays     map[uint32]struct{} // rows found on disk that cannot be
+}
+
+// adopt is a row that a closed index left.
+type adopt struct {
+	row, revision, length uint32
+}
+
+func newDatabase(dir string, words *text.Index) *database {
+	return &database{dir: dir, words: words, names: newNames(), sessions: make([]*session, 1), sessionIDs: map[facet]uint32{},
+		seq: 1, namespaces: map[string]*sums{}, facets: map[facet]*facet{}, strings: map[string]string{}}
+}
+
+// drop closes the index and removes its files.
+func (d *database) drop() {
+	d.words.Close()
+	os.RemoveAll(filepath.Dir(d.dir)) // what stays is removed at the next Open
+}
+
+// A change is a memory as it is now.
+type change struct {
+	m   *oplog.Memory
+	vec oplog.Vector
+}
+
+// sortChanges makes row numbers follow the order in which memories were stored.
+func sortChanges(c []change) {
+	slices.SortFunc(c, func(a, b change) int { return cmp.Compare(a.m.Seq, b.m.Seq) })
+}
+
+// A ready change has been worked on as far as can be done without the lock.
+type ready struct {
+	change
+	found  bool // on disk, at row
+	row    uint32
+	length uint32 // of the text, in tokens
+	doc    text.Document
+	unit   []float32
+	code   vector.Prepared
+}
+
+// put brings rows up to date: all of them are found, or gone, when it returns.
+func (d *database) put(ctx context.Context, changes []change) error {
+	if err := d.words.Ready(ctx); err != nil {
+		return err
+	}
+	work, replaced := d.prepare(changes)
+	if replaced { // a search that meets the old row gone and the new one not there yet looks again
+		d.edits.Add(1)
+		defer d.edits.Add(1)
+	}
+	var add []text.Document
+	var del []uint32
+	d.mu.Lock()
+	d.seq++
+	for i := range work {
+		w := &work[i]
+		m := w.m
+		old, known := d.rowOf(m.Seq)
+		switch {
+		case m.Status == oplog.Tombstoned:
+			if known {
+				del = append(del, d.kill(old))
+				d.bySeq.set(m.Seq, 0)
+			} else {
+				d.gap(m)
+			}
+			continue
+		case known && d.at(old).revision == m.Revision:
+			d.at(old).touch(m)
+			continue
+		case known:
+			del = append(del, d.kill(old))
+		}
+		row := d.add(w, old, known)
+		if !w.found {
+			add = append(add, w.doc.As(row, group(m.Namespace), text.Tag{Number: uint64(m.Seq), Revision: m.Revision}))
+		}
+	}
+	d.mu.Unlock()
+	if len(add)+len(del) == 0 {
+		return nil
+	}
+	return d.words.ApplyDocuments(0, add, del)
+}
+
+// prepare analyses texts and condenses vectors of the rows that are new. Only put's goroutine changes bySeq, so it reads it freely.
+func (d *database) prepare(changes []change) (work []ready, replaced bool) {
+	work = make([]ready, len(changes))
+	var texts []string
+	var analyse, fresh []int
+	for i, c := range changes {
+		work[i].change = c
+		old, known := d.rowOf(c.m.Seq)
+		if c.m.Status == oplog.Tombstoned || known && d.at(old).revision == c.m.Revision {
+			continue
+		}
+		replaced = replaced || known
+		fresh = append(fresh, i)
+		if a, ok := d.adopted[c.m.Seq]; ok && a.revision == c.m.Revision {
+			work[i].found, work[i].row, work[i].length = true, a.row, a.length
+			delete(d.adopted, c.m.Seq)
+			continue
+		}
+		texts, analyse = append(texts, c.m.Words()), append(analyse, i)
+	}
+	for i, doc := range text.Analyse(texts) {
+		work[analyse[i]].doc, work[analyse[i]].length = doc, doc.Length()
+	}
+	d.condense(work, fresh)
+	return work, replaced
+}
+
+// condense prepares vectors, many of them on several cores.
+func (d *database) condense(work []ready, fresh []int) {
+	var with []int
+	for _, i := range fresh {
+		if work[i].unit = vector.Unit(work[i].vec.Floats()); work[i].unit != nil {
+			with = append(with, i)
+		}
+	}
+	if len(with) == 0 {
+		return
+	}
+	if d.vectors.Load() == nil {
+		d.vectors.Store(vector.New(len(work[with[0]].unit)))
+	}
+	store := d.vectors.Load()
+	workers := max(1, min(runtime.GOMAXPROCS(0), len(with)/16))
+	var wg sync.WaitGroup
+	for n := range workers {
+		wg.Go(func() {
+			for k := n; k < len(with); k += workers {
+				w := &work[with[k]]
+				if len(w.unit) != store.Dim() {
+					w.unit = nil // of another embedder than the rest: found by its words
+					continue
+				}
+				w.code = store.Prepare(w.unit)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func (d *database) rowOf(seq oplog.Seq) (row uint32, ok bool) {
+	n := d.bySeq.get(seq)
+	return n - 1, n != 0
+}
+
+func (d *database) at(row uint32) *column {
+	s := d.cols.shelf()
+	return s.at(row)
+}
+
+// add makes a row. A corrected text takes its predecessor's place in the session.
+func (d *database) add(w *ready, old uint32, corrected bool) (row uint32) {
+	var col *column
+	if row = w.row; w.found {
+		col = d.at(row)
+	} else {
+		row, col = d.cols.next()
+	}
+	d.describe(col, w.m, w.length)
+	if w.m.Session != "" {
+		d.join(col, row, old, corrected)
+	}
+	if w.unit != nil {
+		d.vectors.Load().Put(row, w.code)
+	}
+	if w.found {
+		col.died.Store(0)
+	} else {
+		d.cols.publish()
+	}
+	d.bySeq.set(w.m.Seq, row+1)
+	return row
+}
+
+// group is a namespace's number in the text index. Two namespaces that share one share their statistics, everywhere alike.
+func group(namespace string) uint32 {
+	h := fnv.New32a()
+	h.Write([]byte(namespace))
+	return max(h.Sum32(), 1) // 0 is no namespace's
+}
+
+// namespace finds a namespace's counters, made when it is the first row's.
+func (d *database) namespace(name string) *sums {
+	ns := d.namespaces[name]
+	if ns == nil {
+		ns = &sums{}
+		d.namespaces[name] = ns
+	}
+	return ns
+}
+
+// describe fills a column from a memory.
+func (d *database) describe(col *column, m *oplog.Memory, length uint32) {
+	d.namespace(m.Namespace)
+	for _, name := range m.Entities {
+		d.names.entity(name)
+	}
+	f := facet{m.Type, m.Namespace, m.Domain, m.Source, m.Session, m.Tier, m.Owner}
+	if col.facet = d.facets[f]; col.facet == nil {
+		col.facet = &f
+		d.facets[f] = &f
+	}
+	col.seq, col.revision, col.first = m.Seq, m.Revision, m.Status
+	col.Row = rank.Row{RID: m.RID, Created: int64(m.Created), Accessed: int64(m.Accessed), Importance: m.Importance, HalfLife: m.HalfLife,
+		Valence: m.Valence, Length: length, Speaker: d.one(speaker(m)), Asks: strings.HasSuffix(strings.TrimSpace(m.Text), "?")}
+}
+
+// one returns the copy of a string that all rows share.
+func (d *database) one(s string) string {
+	if have, ok := d.strings[s]; ok {
+		return have
+	}
+	s = strings.Clone(s)
+	d.strings[s] = s
+	return s
+}
+
+// session finds a conversation, made when it is the first to name it.
+func (d *database) session(namespace, name string) (*session, uint32) {
+	key := facet{namespace: namespace, session: name}
+	id, ok := d.sessionIDs[key]
+	if !ok {
+		id = uint32(len(d.sessions))
+		d.sessionIDs[key] = id
+		s := &session{}
+		s.rows.Store(new([]uint32))
+		d.sessions = append(d.sessions, s)
+		d.namespaces[namespace].sessions++
+		d.total.sessions++
+	}
+	return d.sessions[id], id
+}
+
+func (d *database) join(col *column, row, old uint32, corrected bool) {
+	s, id := d.session(col.namespace, col.session)
+	length := uint64(col.Length)
+	s.tokens.Add(length)
+	d.namespaces[col.namespace].tokens += length
+	d.total.tokens += length
+	rows := *s.rows.Load()
+	if corrected && d.at(old).Session == id {
+		rows = slices.Clone(rows)
+		col.place = d.at(old).place
+		rows[col.place] = row
+	} else {
+		col.place = int32(len(rows))
+		rows = append(rows, row)
+	}
+	s.rows.Store(&rows)
+	col.Session = id
+}
+
+// noRow stands in a session for a memory that is gone.
+const noRow = ^uint32(0)
+
+// gap keeps the place of a memory that was forgotten before it was seen here: its neighbours are as far apart as on a
+// node that knew it.
+func (d *database) gap(m *oplog.Memory) {
+	if m.Session == "" {
+		return
+	}
+	d.namespace(m.Namespace)
+	s, _ := d.session(m.Namespace, m.Session)
+	rows := append(*s.rows.Load(), noRow)
+	s.rows.Store(&rows)
+}
+
+// kill takes a row out of everything that is counted.
+func (d *database) kill(row uint32) uint32 {
+	c := d.at(row)
+	c.died.Store(d.seq)
+	if v := d.vectors.Load(); v != nil {
+		v.Delete(row)
+	}
+	if c.Session != 0 {
+		length := uint64(c.Length)
+		d.sessions[c.Session].tokens.Add(-length)
+		d.namespaces[c.namespace].tokens -= length
+		d.total.tokens -= length
+	}
+	return row
+}
+
+// speaker is who said a memory: the one named beside it, or, as transcripts have it, before its first colon.
+func speaker(m *oplog.Memory) string {
+	if m.Speaker != "" {
+		return m.Speaker
+	}
+	name, _, ok := strings.Cut(m.Text[:min(len(m.Text), 64)], ": ")
+	if !ok || m.Session == "" || strings.ContainsAny(name, ".!?,;\n") || strings.Count(name, " ") > 3 {
+		return ""
+	}
+	return name
+}

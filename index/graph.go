@@ -1,0 +1,260 @@
+package index
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+
+	"github.com/cairndb/cairn/index/rank"
+	"github.com/cairndb/cairn/index/text"
+	"github.com/cairndb/cairn/oplog"
+)
+
+// How far a question is followed through the graph.
+const (
+	maxSeeds    = 8   // entities named in the question
+	maxHops     = 2   // from a seed
+	maxReached  = 30  // entities
+	maxDegree   = 64  // relations looked at of one entity
+	entityRows  = 100 // rows looked at of one entity
+	nameWords   = 5   // of a name that a question can contain
+	graphFactor = 5   // rows the graph may add, times K
+)
+
+// names finds the entities that a text names, by their own names and by aliases. It is fed by the database's writer.
+type names struct {
+	mu       sync.RWMutex
+	entities map[string][]string          // folded name → names, sorted
+	aliases  map[string]map[string]string // folded alias → namespace → name
+}
+
+func newNames() names {
+	return names{entities: map[string][]string{}, aliases: map[string]map[string]string{}}
+}
+
+// fold is a name's words in lower case.
+func fold(name string) string { return strings.Join(foldWords(name), " ") }
+
+func foldWords(s string) []string {
+	return strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) })
+}
+
+func (n *names) entity(name string) {
+	key := fold(name)
+	if key == "" {
+		return
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	have := n.entities[key]
+	if i, ok := slices.BinarySearch(have, name); !ok {
+		n.entities[key] = slices.Insert(slices.Clone(have), i, name)
+	}
+}
+
+func (n *names) alias(namespace, alias, canonical string) {
+	key := fold(alias)
+	if key == "" {
+		return
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.aliases[key] == nil {
+		n.aliases[key] = map[string]string{}
+	}
+	n.aliases[key][namespace] = canonical
+}
+
+// learn takes over the names of an operation; those a memory mentions come with its row.
+func (n *names) learn(op oplog.Op) {
+	switch op := op.(type) {
+	case *oplog.Relate:
+		n.entity(op.Src)
+		n.entity(op.Dst)
+	case *oplog.Claim:
+		n.entity(op.Src)
+		n.entity(op.Dst)
+	case *oplog.Alias:
+		n.alias(op.Namespace, op.Alias, op.Canonical)
+	case *oplog.Foreign:
+		if op.Related != nil {
+			n.learn(op.Related)
+		}
+	}
+}
+
+// load takes over the names of the state.
+func (n *names) load(v *oplog.View, db oplog.DB) {
+	v.Entities(db, func(e oplog.Entity) bool {
+		n.entity(e.Name)
+		return true
+	})
+	v.Aliases(db, func(namespace, alias string, to oplog.StoredAlias) bool {
+		n.alias(namespace, alias, to.Canonical)
+		return true
+	})
+}
+
+// in returns the entities a text names, in the order of the text, longer names first.
+func (n *names) in(s, namespace string) (found []string) {
+	words := foldWords(s)
+	n.mu.RLock()
+	defer n.mu.RUnlock()
+	add := func(name string) {
+		if len(found) < maxSeeds && !slices.Contains(found, name) {
+			found = append(found, name)
+		}
+	}
+	for i := 0; i < len(words) && len(found) < maxSeeds; i++ {
+		for j := min(len(words), i+nameWords); j > i; j-- {
+			key := strings.Join(words[i:j], " ")
+			for _, name := range n.entities[key] {
+				add(name)
+			}
+			if a := n.aliases[key]; a != nil {
+				if name, ok := a[cmp.Or(namespace, "default")]; ok {
+					add(name)
+				} else if name, ok := a["default"]; ok {
+					add(name)
+				}
+			}
+		}
+	}
+	return found
+}
+
+// A reached entity is one that the graph leads to from the question.
+type reached struct {
+	name      string
+	weight    float64 // product of the relations' weights on the way
+	hops      int
+	proximity float64
+}
+
+// walk goes through relations and claims from the seeds, breadth first, either way. The order of what it meets is that of
+// the state: the same everywhere.
+func (in *inside) walk(seeds []string) []reached {
+	var out []reached
+	for _, s := range seeds {
+		out = append(out, reached{name: s, weight: 1, proximity: 1})
+	}
+	known := map[string]bool{}
+	for _, s := range seeds {
+		known[s] = true
+	}
+	for i := 0; i < len(out) && len(out) < maxReached; i++ {
+		from := out[i]
+		if from.hops == maxHops {
+			break
+		}
+		for _, to := range in.neighbours(from.name) {
+			if known[to.name] || len(out) == maxReached {
+				continue
+			}
+			known[to.name] = true
+			to.weight = float64(from.weight * to.weight)
+			to.hops = from.hops + 1
+			to.proximity = to.weight / float64(int(1)<<(2*to.hops))
+			out = append(out, to)
+		}
+	}
+	return out
+}
+
+// neighbours are the entities that a relation or an affirmed claim joins to a name, the strongest first.
+func (in *inside) neighbours(name string) (out []reached) {
+	add := func(a, b string, weight float64) {
+		other := a
+		if a == name {
+			other = b
+		}
+		if weight > 0 && other != name {
+			out = append(out, reached{name: other, weight: min(weight, 1)})
+		}
+	}
+	for _, e := range in.view.Edges(in.db, name, maxDegree) {
+		add(e.Src, e.Dst, e.Weight)
+	}
+	for _, c := range in.view.Claims(in.db, name, in.q.Namespace, maxDegree) {
+		if c.Polarity >= 0 {
+			add(c.Src, c.Dst, c.Weight)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b reached) int {
+		return cmp.Or(cmp.Compare(b.weight, a.weight), cmp.Compare(a.name, b.name))
+	})
+	return out
+}
+
+// byGraph gives rows that speak of entities near the question's their proximity, and adds the best of those that nothing
+// else found.
+func (in *inside) byGraph(cands []rank.Candidate) ([]rank.Candidate, error) {
+	seeds := in.d.names.in(in.q.Text, in.q.Namespace)
+	if len(seeds) == 0 {
+		return cands, nil
+	}
+	at := make(map[uint32]int, len(cands))
+	for i, c := range cands {
+		at[c.Row] = i
+	}
+	var fresh []rank.Candidate
+	for _, r := range in.walk(seeds) {
+		terms := text.AnalyzeQuery(r.name)
+		if len(terms) == 0 {
+			continue
+		}
+		proximity := r.proximity
+		if e, ok := in.view.Entity(in.db, r.name); ok && r.hops == 0 {
+			proximity /= rank.Rarity(e.Mentions) // what everything speaks of says little
+		}
+		rows, err := in.d.words.Search(text.Query{Terms: terms, Groups: in.groups(), Keep: in.keep, Tie: in.tie, K: entityRows})
+		if err != nil {
+			return cands, err
+		}
+		for _, h := range rows {
+			if h.Matched < len(terms) {
+				continue
+			}
+			i, ok := at[h.Row]
+			if !ok {
+				i = len(cands) + len(fresh)
+				at[h.Row] = i
+				fresh = append(fresh, rank.Candidate{Row: h.Row})
+			}
+			near(candidate(cands, fresh, i), in.dimmed(h.Row, proximity), r.name)
+		}
+	}
+	slices.SortFunc(fresh, func(a, b rank.Candidate) int {
+		return cmp.Or(cmp.Compare(in.pull(b), in.pull(a)), in.tie(a.Row, b.Row))
+	})
+	return append(cands, fresh[:min(len(fresh), graphFactor*in.q.K)]...), nil
+}
+
+// candidate is the one at a place in both lists, one behind the other.
+func candidate(cands, fresh []rank.Candidate, i int) *rank.Candidate {
+	if i < len(cands) {
+		return &cands[i]
+	}
+	return &fresh[i-len(cands)]
+}
+
+func near(c *rank.Candidate, proximity float64, via string) {
+	if proximity > c.Graph {
+		c.Graph, c.Via = proximity, via
+	}
+}
+
+// dimmed halves the proximity of memories that were merged into others.
+func (in *inside) dimmed(row uint32, proximity float64) float64 {
+	if in.shelf.at(row).status() == oplog.Consolidated {
+		return proximity / 2
+	}
+	return proximity
+}
+
+// pull orders what the graph alone found.
+func (in *inside) pull(c rank.Candidate) float64 {
+	return float64(in.shelf.at(c.Row).row().Importance * (.3 + float64(.7*c.Graph)))
+}

@@ -1,0 +1,209 @@
+package stringd
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/cairndb/cairn/local/stringd/command"
+	"github.com/cairndb/cairn/local/stringd/inbox"
+)
+
+func (s *Server) listAgents(w http.ResponseWriter, _ *http.Request, _ []string) error {
+	list := []fields{}
+	for _, a := range s.agents.all() {
+		list = append(list, a.public())
+	}
+	reply(w, http.StatusOK, fields{{"agents", list}})
+	return nil
+}
+
+func (s *Server) registerAgent(w http.ResponseWriter, r *http.Request, _ []string) error {
+	b, err := body(w, r)
+	if err != nil {
+		return err
+	}
+	o, _ := object(b) // anything else is an empty object
+	id, _ := text(o, "agent_id")
+	if id == "" {
+		return refuse(http.StatusBadRequest, "agent_id required")
+	}
+	home, _ := text(o, "home")
+	var allowed []string
+	if raw, ok := o["allowed_paths"]; ok {
+		var list []string
+		if json.Unmarshal(raw, &list) != nil || list == nil {
+			return refuse(http.StatusBadRequest, "allowed_paths must be an array of strings")
+		}
+		allowed = trimmed(list)
+	}
+	created, err := s.AddAgent(id, home, allowed)
+	if err != nil {
+		return err
+	}
+	a, _ := s.agents.get(id)
+	reply(w, http.StatusOK, fields{{"agent_id", id}, {"home", a.Home}, {"created", created}})
+	return nil
+}
+
+func trimmed(list []string) []string {
+	out := []string{}
+	for _, p := range list {
+		if p = strings.TrimSpace(p); p != "" {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// AddAgent implements command.Host: it registers an agent or changes one. An empty home keeps what there is, nil allowed too.
+func (s *Server) AddAgent(id, home string, allowed []string) (created bool, err error) {
+	if !validID(id) {
+		return false, refuse(http.StatusBadRequest, "Invalid agent_id: %s", id)
+	}
+	old, exists := s.agents.get(id)
+	chosen := home != ""
+	if rest, ok := strings.CutPrefix(home, "~"); ok && (rest == "" || rest[0] == '/') {
+		home = s.cfg.Home + rest
+	}
+	switch {
+	case chosen && !filepath.IsAbs(home):
+		return false, refuse(http.StatusBadRequest, "home must be an absolute path")
+	case chosen:
+		home = filepath.Clean(home)
+	case exists:
+		home = old.Home
+	default:
+		home = filepath.Join(s.cfg.Agents, id)
+	}
+	if err := os.MkdirAll(home, 0o700); err != nil {
+		return false, refuse(http.StatusBadRequest, "home cannot be created: %v", errors.Unwrap(err))
+	}
+	if exists && !chosen && allowed == nil {
+		return false, nil
+	}
+	created, err = s.agents.put(id, func(a *agent) {
+		a.Home = home
+		if allowed != nil {
+			a.Allowed = allowed
+		}
+	})
+	if err == nil && exists && old.Home != home {
+		s.sessions.drop(id)
+	}
+	return created, err
+}
+
+// RemoveAgent implements command.Host: files stay, everything else of the agent goes.
+func (s *Server) RemoveAgent(id string) (bool, error) {
+	removed, err := s.agents.remove(id)
+	if removed {
+		s.sessions.drop(id)
+		s.streams.drop(id)
+	}
+	return removed, err
+}
+
+func (s *Server) deleteAgent(w http.ResponseWriter, _ *http.Request, args []string) error {
+	removed, err := s.RemoveAgent(args[0])
+	if err != nil {
+		return err
+	}
+	reply(w, http.StatusOK, fields{{"agent_id", args[0]}, {"deleted", removed}})
+	return nil
+}
+
+func (s *Server) showWebhook(w http.ResponseWriter, r *http.Request, args []string) error {
+	return s.giveWebhook(w, args[0], false)
+}
+
+func (s *Server) rotateWebhook(w http.ResponseWriter, r *http.Request, args []string) error {
+	return s.giveWebhook(w, args[0], true)
+}
+
+func (s *Server) giveWebhook(w http.ResponseWriter, id string, rotate bool) error {
+	if _, ok := s.agents.get(id); !ok {
+		return refuse(http.StatusNotFound, "Unknown agent: %s", id)
+	}
+	url, err := s.Webhook(id, rotate)
+	if err != nil {
+		return err
+	}
+	reply(w, http.StatusOK, fields{{"agent_id", id}, {"webhook_url", url}})
+	return nil
+}
+
+// Webhook implements command.Host: the URL of an agent, with a new token when there is none or it is to be another.
+func (s *Server) Webhook(id string, rotate bool) (string, error) {
+	a, ok := s.agents.get(id)
+	if !ok {
+		return "", refuse(http.StatusNotFound, "Unknown agent: %s", id)
+	}
+	if a.Token == "" || rotate {
+		err := s.agents.change(func(l []agent) []agent {
+			if i := slices.IndexFunc(l, func(x agent) bool { return x.ID == id }); i >= 0 {
+				if l[i].Token == "" || rotate { // another caller may have been first
+					l[i].Token = newToken()
+				}
+				a = l[i]
+			}
+			return l
+		})
+		if err != nil {
+			return "", err
+		}
+	}
+	return "http://" + s.Addr() + "/webhook/" + a.Token, nil
+}
+
+// Agents implements command.Host.
+func (s *Server) Agents() (out []command.Agent) {
+	for _, a := range s.agents.all() {
+		out = append(out, a.command())
+	}
+	return out
+}
+
+func (a agent) command() command.Agent {
+	return command.Agent{ID: a.ID, Home: a.Home, Allowed: a.Allowed}
+}
+
+// known finds the agent a request names in its header.
+func (s *Server) known(r *http.Request) (agent, error) {
+	id := strings.TrimSpace(r.Header.Get("X-Agent-Id"))
+	if id == "" {
+		return agent{}, refuse(http.StatusBadRequest, "X-Agent-Id header required")
+	}
+	a, ok := s.agents.get(id)
+	if !ok {
+		return agent{}, refuse(http.StatusUnauthorized, "Unknown agent: %s", id)
+	}
+	return a, nil
+}
+
+// inboxes gives every home one inbox, so that one lock guards its files.
+type inboxes struct {
+	mu sync.Mutex
+	m  map[string]*inbox.Inbox
+}
+
+func newInboxes() *inboxes { return &inboxes{m: map[string]*inbox.Inbox{}} }
+
+// Inbox implements command.Host.
+func (s *Server) Inbox(a command.Agent) *inbox.Inbox {
+	s.inboxes.mu.Lock()
+	defer s.inboxes.mu.Unlock()
+	key := fmt.Sprintf("%s\x00%s", a.ID, a.Home)
+	b := s.inboxes.m[key]
+	if b == nil {
+		b = inbox.New(a.ID, a.Home)
+		s.inboxes.m[key] = b
+	}
+	return b
+}

@@ -1,0 +1,181 @@
+package command
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// hubPages answer with a hub's page in every hub.
+func hubPages() []def {
+	return []def{
+		{name: "open", run: (*call).hubPage},
+		{name: "list", run: (*call).hubPage},
+		{name: "info", run: (*call).hubPage},
+		{name: "help", run: (*call).hubHelp},
+	}
+}
+
+// hubFamily are the commands that only one hub has.
+func hubFamily() map[string][]def {
+	return map[string][]def{
+		"event": {
+			{name: "list", usage: "/list [--all]", run: func(c *call) (string, error) { return c.eventVerb("list", strings.Fields(c.args)) }},
+			{name: "read", usage: "/read <id>", run: func(c *call) (string, error) { return c.eventVerb("read", strings.Fields(c.args)) }},
+			{name: "ack", usage: "/ack <id>", run: func(c *call) (string, error) { return c.eventVerb("ack", strings.Fields(c.args)) }},
+			{name: "clear", usage: "/clear [--all]", run: func(c *call) (string, error) { return c.eventVerb("clear", strings.Fields(c.args)) }},
+			{name: "webhook", usage: "/webhook show|rotate", run: (*call).hubWebhook},
+		},
+		"system": {
+			{name: "status", usage: "/status", run: func(c *call) (string, error) { return c.set.Host.Status(), nil }},
+			{name: "stop", usage: "/stop", run: func(c *call) (string, error) {
+				if err := c.set.Host.Shutdown(); err != nil {
+					return "", failf(Unsupported, "%v", err)
+				}
+				return "stringd shutting down", nil
+			}},
+		},
+		"agent": {
+			{name: "current", usage: "/current", run: func(c *call) (string, error) { return c.agent.ID + "\t" + c.agent.Home, nil }},
+			{name: "add", usage: "/add <id> [--home p] [--allow a,b]", run: (*call).hubAdd},
+			{name: "set-home", usage: "/set-home [id] <path>", run: (*call).hubSetHome},
+			{name: "rm", usage: "/rm <id>", run: (*call).hubRemove},
+			{name: "use", usage: "/use", run: func(c *call) (string, error) {
+				return "", failf(Unsupported, "The agent is chosen by each request's X-Agent-Id.")
+			}},
+		},
+	}
+}
+
+func (c *call) hubPage() (string, error) {
+	rows := c.hubRows()
+	body := strings.Join(rows, "\n")
+	if len(rows) == 0 {
+		body = "(none)"
+	}
+	if c.topic.Name == "event" {
+		return listEvents(c.set.Host.Inbox(c.agent), false)
+	}
+	help, err := c.hubHelp()
+	return fmt.Sprintf("# %s hub\n\n%d entries\n\n%s\n\n%s", c.topic.Name, len(rows), body, help), err
+}
+
+func (c *call) hubHelp() (string, error) {
+	var b strings.Builder
+	b.WriteString("## Commands\n\n  /list")
+	for _, d := range c.set.commands().hubs[c.topic.Name] {
+		b.WriteString("\n  " + d.usage)
+	}
+	b.WriteString("\n  and everything that works in a tab")
+	return b.String(), nil
+}
+
+// hubRows is what a hub gathers.
+func (c *call) hubRows() (rows []string) {
+	switch c.topic.Name {
+	case "agent":
+		for _, a := range c.set.Host.Agents() {
+			mark := "  "
+			if a.ID == c.agent.ID {
+				mark = "* "
+			}
+			rows = append(rows, mark+a.ID+"\t"+a.Home)
+		}
+	case "bash":
+		for _, l := range c.set.Host.Sessions(c.agent.ID) {
+			if l.Topic.Type == Bash && l.CWD != "" {
+				rows = append(rows, strings.TrimPrefix(l.Topic.Name, "bash:")+"  alive · cwd: "+l.CWD)
+			}
+		}
+	case "app":
+		for _, l := range c.set.Host.Sessions(c.agent.ID) {
+			if l.Topic.Type == App {
+				rows = append(rows, l.Topic.Name)
+			}
+		}
+	case "tool":
+		entries, _ := os.ReadDir(filepath.Join(c.agent.Home, "tools")) // no directory is no tools
+		for _, e := range entries {
+			if name, ok := strings.CutSuffix(e.Name(), ".md"); ok {
+				rows = append(rows, "/tool:"+name)
+			}
+		}
+	case "system":
+		rows = strings.Split(c.set.Host.Status(), "\n")
+	}
+	return rows
+}
+
+func (c *call) hubWebhook() (string, error) {
+	if c.args != "show" && c.args != "rotate" && c.args != "" {
+		return "", failf(InvalidPayload, "Usage: /webhook show|rotate")
+	}
+	return c.set.Host.Webhook(c.agent.ID, c.args == "rotate")
+}
+
+func (c *call) hubAdd() (string, error) {
+	w, err := words(c.args)
+	if err != nil {
+		return "", err
+	}
+	var id, home string
+	var allowed []string
+	for i := 0; i < len(w); i++ {
+		switch {
+		case w[i] == "--home" && i+1 < len(w):
+			i++
+			home = w[i]
+		case w[i] == "--allow" && i+1 < len(w):
+			i++
+			allowed = list(w[i])
+		case id == "" && !strings.HasPrefix(w[i], "-"):
+			id = w[i]
+		default:
+			return "", failf(InvalidPayload, "Usage: /add <id> [--home p] [--allow a,b]")
+		}
+	}
+	if id == "" {
+		return "", failf(InvalidPayload, "Usage: /add <id> [--home p] [--allow a,b]")
+	}
+	if id == c.agent.ID && home != "" {
+		return "", failf(Unsupported, "An agent cannot move itself: its topics, this one too, would be closed.")
+	}
+	created, err := c.set.Host.AddAgent(id, home, allowed)
+	if err != nil {
+		return "", failf(InvalidPayload, "%v", err)
+	}
+	if !created {
+		return "Updated agent: " + id, nil
+	}
+	return "Added agent: " + id, nil
+}
+
+func (c *call) hubSetHome() (string, error) {
+	w, err := words(c.args)
+	if err != nil || len(w) != 2 {
+		return "", failf(InvalidPayload, "Usage: /set-home <id> <path>")
+	}
+	if !slices.ContainsFunc(c.set.Host.Agents(), func(a Agent) bool { return a.ID == w[0] }) {
+		return "", failf(NotFound, "Unknown agent: %s", w[0])
+	}
+	if w[0] == c.agent.ID {
+		return "", failf(Unsupported, "An agent cannot move itself: its topics, this one too, would be closed.")
+	}
+	if _, err := c.set.Host.AddAgent(w[0], w[1], nil); err != nil {
+		return "", failf(InvalidPayload, "%v", err)
+	}
+	return "Home of " + w[0] + ": " + w[1], nil
+}
+
+func (c *call) hubRemove() (string, error) {
+	if c.args == c.agent.ID {
+		return "", failf(Unsupported, "An agent cannot remove itself.")
+	}
+	ok, err := c.set.Host.RemoveAgent(c.args)
+	if err == nil && !ok {
+		return "", failf(NotFound, "Unknown agent: %s", c.args)
+	}
+	return "Removed agent: " + c.args, err
+}

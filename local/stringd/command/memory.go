@@ -1,0 +1,319 @@
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cairndb/cairn/index"
+	"github.com/cairndb/cairn/oplog"
+)
+
+// Memory is what the commands ask of the node. Errors are *oplog.Error where the caller can do something about them.
+type Memory interface {
+	// Remember stores one memory and answers when it is committed, and found by Recall here.
+	Remember(ctx context.Context, key string, n Note) (Stored, error)
+	// Write proposes operations that stand or fall together.
+	Write(ctx context.Context, key string, ops ...oplog.Op) ([]oplog.Result, oplog.Index, error)
+	// View reads the state as this node has applied it.
+	View(ctx context.Context, f func(*oplog.View, oplog.DB) error) error
+	// Recall finds memories, best first.
+	Recall(ctx context.Context, q index.Query) ([]index.Hit, index.Info, error)
+	// Await waits until this node has an index; with leader, all that was acknowledged before the call.
+	Await(ctx context.Context, at oplog.Index, leader bool) error
+	// Role is what the node is at the moment, and the index it has applied.
+	Role() (role string, applied oplog.Index)
+	// Cluster asks every member how it is.
+	Cluster(ctx context.Context) Cluster
+}
+
+// A Note is a memory to be stored.
+type Note struct {
+	Text, Type, Tier, Source, Namespace string
+	Importance                          float64
+	Created                             time.Time
+	Metadata                            []byte
+}
+
+// Stored says where a memory is.
+type Stored struct {
+	ID       string
+	Index    oplog.Index
+	Replayed bool // its key had been used: it was stored before
+}
+
+// Cluster is the state of the cluster as one node sees it.
+type Cluster struct {
+	Node            uint32 `json:"node"`
+	Role            string `json:"role"`
+	Leader          string `json:"leader"` // empty without one
+	Term            uint64 `json:"term"`
+	Commit, Applied uint64
+	Peers           []Peer `json:"peers"`
+}
+
+// A Peer is another member.
+type Peer struct {
+	Node uint32  `json:"node"`
+	Role string  `json:"role"`
+	Addr string  `json:"address"`
+	Lag  uint64  `json:"lag"`
+	Seen float64 `json:"last_contact_seconds"` // negative when unknown
+}
+
+// What the memory commands bound.
+const (
+	defaultK      = 8
+	maxK          = 100
+	defaultBudget = 4000
+	cutText       = 240
+	maxText       = 1 << 20
+	maxScan       = 10_000 // rows looked at for one list
+	maxBatch      = 1000   // memories forgotten by one entry
+)
+
+var tiers = []string{"working", "episodic", "longterm"}
+
+func oneOf(choices ...string) func(string) error {
+	return func(v string) error {
+		if !slices.Contains(choices, v) {
+			return fmt.Errorf("want %s", strings.Join(choices, ", "))
+		}
+		return nil
+	}
+}
+
+func number(lo, hi float64) func(string) error {
+	return func(v string) error {
+		if f, err := strconv.ParseFloat(v, 64); err != nil || math.IsNaN(f) || f < lo || f > hi {
+			return fmt.Errorf("want a number from %g to %g", lo, hi)
+		}
+		return nil
+	}
+}
+
+func whole(lo, hi int) func(string) error {
+	return func(v string) error {
+		if n, err := strconv.Atoi(v); err != nil || n < lo || n > hi {
+			return fmt.Errorf("want a whole number from %d to %d", lo, hi)
+		}
+		return nil
+	}
+}
+
+func instant(v string) error {
+	_, err := parseTime(v)
+	return err
+}
+
+func pair(v string) error {
+	if k, _, ok := strings.Cut(v, "="); !ok || k == "" {
+		return errors.New("want key=value")
+	}
+	return nil
+}
+
+// parseTime reads a time: RFC 3339, a date, or how long ago (90m, 7d).
+func parseTime(v string) (time.Time, error) {
+	for _, form := range []string{time.RFC3339Nano, time.DateOnly, "2006-01-02T15:04:05"} {
+		if t, err := time.Parse(form, v); err == nil {
+			return t, nil
+		}
+	}
+	ago := v
+	if days, ok := strings.CutSuffix(v, "d"); ok {
+		if n, err := strconv.Atoi(days); err == nil {
+			return time.Now().AddDate(0, 0, -n), nil
+		}
+	}
+	if d, err := time.ParseDuration(ago); err == nil && d >= 0 {
+		return time.Now().Add(-d), nil
+	}
+	return time.Time{}, errors.New("want a time such as 2026-01-31T12:00:00Z")
+}
+
+var (
+	nsFlag   = flag{name: "--ns", check: notEmpty}
+	jsonFlag = flag{name: "--json", bare: true}
+	helpFlag = flag{name: "--help", bare: true}
+	tierFlag = flag{name: "--tier", check: oneOf(tiers...)}
+)
+
+func notEmpty(v string) error {
+	if v == "" {
+		return errors.New("want a value")
+	}
+	return nil
+}
+
+func memoryFamily() []def {
+	return []def{
+		{name: "remember", usage: "/remember <text>", about: "keep a memory: --type --tier --importance --tags --source --at --meta k=v --key --event --ns", shell: true,
+			run: memo((*call).remember, flag{name: "--type", check: notEmpty}, tierFlag, flag{name: "--importance", check: number(0, 1)}, flag{name: "--tags", check: notEmpty},
+				flag{name: "--source", check: notEmpty}, flag{name: "--at", check: instant}, flag{name: "--meta", check: pair}, flag{name: "--key", check: notEmpty},
+				flag{name: "--event", check: notEmpty})},
+		{name: "recall", usage: "/recall <query>", about: "find memories: -k --tier --type --tags --since --until --min-score --after --budget --full --explain --consistency --ns", shell: true,
+			run: memo((*call).recall, flag{name: "-k", check: whole(1, maxK)}, tierFlag, flag{name: "--type", check: notEmpty}, flag{name: "--tags", check: notEmpty},
+				flag{name: "--since", check: instant}, flag{name: "--until", check: instant}, flag{name: "--min-score", check: number(0, 1e9)}, flag{name: "--after", check: whole(0, math.MaxInt)},
+				flag{name: "--budget", check: whole(1, 1<<20)}, flag{name: "--full", bare: true}, flag{name: "--explain", bare: true},
+				flag{name: "--consistency", check: oneOf("local", "leader")})},
+		{name: "memory", usage: "/memory <id|@mN>...", about: "show memories whole", shell: true, run: memo((*call).showMemory)},
+		{name: "forget", usage: "/forget <id|@mN>...", about: "forget memories: --reason, or --query q --yes", shell: true,
+			run: memo((*call).forget, flag{name: "--reason", check: notEmpty}, flag{name: "--query", check: notEmpty}, flag{name: "--yes", bare: true})},
+		{name: "recent", usage: "/recent", about: "the newest memories: -n --tier", shell: true, run: memo((*call).recent, flag{name: "-n", check: whole(1, maxK)}, tierFlag)},
+		{name: "timeline", usage: "/timeline <id|@mN>", about: "what was remembered around one: --window", shell: true,
+			run: memo((*call).timeline, flag{name: "--window", check: whole(1, maxK)})},
+		{name: "stats", usage: "/stats", about: "how much is remembered", shell: true, run: memo((*call).stats)},
+		{name: "cluster", usage: "/cluster [status|nodes]", about: "the nodes, their roles and lag", shell: true, run: memo((*call).cluster)},
+		{name: "capture", usage: "/capture <tool>", about: "keep a tool's JSON: --session --source", shell: true,
+			run: memo((*call).capture, flag{name: "--session", check: notEmpty}, flag{name: "--source", check: notEmpty})},
+		{name: "purge", usage: "/purge --before <time> --yes", about: "forget what is older: --tier", shell: true,
+			run: memo((*call).purge, flag{name: "--before", check: instant}, tierFlag, flag{name: "--yes", bare: true})},
+		{name: "episode", usage: "/episode start|end|list", about: "group memories", shell: true, run: memo((*call).episode)},
+	}
+}
+
+// An ask is a memory command with its flags read.
+type ask struct {
+	*call
+	flags flags
+	text  string // between the flags, with the body
+	ns    string // empty for all
+}
+
+// memo adapts a memory command: flags are read, the namespace settled, and --help and --json answered in one place.
+func memo(f func(*call, ask) (view, error), known ...flag) func(*call) (string, error) {
+	known = append(known, nsFlag, jsonFlag, helpFlag)
+	return func(c *call) (string, error) {
+		if c.args == "--help" {
+			return c.usage(known), nil
+		}
+		fl, text, err := takeFlags(c.args, known)
+		if err != nil {
+			return "", err
+		}
+		if c.more && c.body != "" {
+			text = strings.TrimPrefix(text+"\n"+c.body, "\n")
+		}
+		a := ask{call: c, flags: fl, text: text, ns: c.agent.ID}
+		if ns, ok := fl["--ns"]; ok {
+			a.ns = ns
+		}
+		if a.ns == "*" {
+			a.ns = ""
+		}
+		v, err := f(c, a)
+		if err != nil {
+			return "", err
+		}
+		if fl.has("--json") {
+			b, err := marshal(v.json)
+			return b, err
+		}
+		return v.text, nil
+	}
+}
+
+// A view is an answer in both its forms.
+type view struct {
+	text string
+	json any
+}
+
+func (c *call) usage(known []flag) string {
+	d := c.find()
+	var b strings.Builder
+	fmt.Fprintf(&b, "Usage: %s\n---\n%s\n", d.usage, d.about)
+	for _, k := range known {
+		fmt.Fprintf(&b, "  %s\n", k.name)
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
+// marshal writes JSON as it is read: without escapes for HTML.
+func marshal(v any) (string, error) {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return strings.TrimSuffix(b.String(), "\n"), err
+}
+
+// resolve turns @m1 into the memory's id.
+func (c *call) resolve(word string) (string, error) {
+	name, ok := strings.CutPrefix(word, "@")
+	if !ok {
+		return word, nil
+	}
+	if id, ok := c.values[name]; ok {
+		return id, nil
+	}
+	return "", failf(NotFound, "Shortcut not found: @%s", name)
+}
+
+// note is an answer's memory for JSON.
+type note struct {
+	ID         string          `json:"id"`
+	Namespace  string          `json:"ns"`
+	Text       string          `json:"text"`
+	Type       string          `json:"type"`
+	Tier       string          `json:"tier"`
+	Importance float64         `json:"importance"`
+	Source     string          `json:"source,omitempty"`
+	Created    string          `json:"created"`
+	Status     string          `json:"status"`
+	Score      float64         `json:"score,omitempty"`
+	Why        []string        `json:"why,omitempty"`
+	Metadata   json.RawMessage `json:"metadata,omitempty"`
+}
+
+func noteOf(m *oplog.Memory) note {
+	n := note{ID: m.RID, Namespace: m.Namespace, Text: m.Text, Type: m.Type, Tier: tierOf(m), Importance: m.Importance, Source: m.Source,
+		Created: m.Created.Time().Format(time.RFC3339), Status: m.Status.String()}
+	if json.Valid(m.Metadata) {
+		n.Metadata = m.Metadata
+	}
+	return n
+}
+
+// tierOf is a memory's tier; what came without one is there to stay.
+func tierOf(m *oplog.Memory) string {
+	if m.Tier == "" {
+		return "longterm"
+	}
+	return m.Tier
+}
+
+func day(t oplog.Time) string { return t.Time().Format(time.DateOnly) }
+
+// indented is a memory's text below its line.
+func indented(text string, full bool) string {
+	if r := []rune(text); !full && len(r) > cutText {
+		text = string(r[:cutText-3]) + "..."
+	}
+	return "    " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n    ")
+}
+
+// tags are a memory's, from its metadata.
+func tags(m *oplog.Memory) []string {
+	var meta struct {
+		Tags []string `json:"tags"`
+	}
+	_ = json.Unmarshal(m.Metadata, &meta) // metadata of another shape has no tags
+	return meta.Tags
+}
+
+func list(s string) (out []string) {
+	for p := range strings.SplitSeq(s, ",") {
+		if p = strings.TrimSpace(p); p != "" {
+			out = append(out, p)
+		}
+	}
+	return out
+}

@@ -1,0 +1,293 @@
+package command
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cairndb/cairn/index"
+	"github.com/cairndb/cairn/oplog"
+)
+
+// query is the question a call's flags ask.
+func query(a ask, text string, k int) index.Query {
+	q := index.Query{Text: text, K: k, Namespace: a.ns, Tier: a.flags["--tier"], Now: time.Now()}
+	if t := a.flags["--type"]; t != "" {
+		q.Types = list(t)
+	}
+	if t, err := parseTime(a.flags["--since"]); err == nil {
+		q.Since = oplog.At(t)
+	}
+	if t, err := parseTime(a.flags["--until"]); err == nil {
+		q.Until = oplog.At(t)
+	}
+	return q
+}
+
+// awaitTimeout bounds the wait for another node's write.
+const awaitTimeout = 5 * time.Second
+
+func (c *call) recall(a ask) (view, error) {
+	if strings.TrimSpace(a.text) == "" {
+		return view{}, failf(InvalidPayload, "Usage: /recall <query>")
+	}
+	k, budget := defaultK, defaultBudget
+	if v, err := strconv.Atoi(a.flags["-k"]); err == nil {
+		k = v
+	}
+	if v, err := strconv.Atoi(a.flags["--budget"]); err == nil {
+		budget = v
+	}
+	after, _ := strconv.ParseUint(a.flags["--after"], 10, 64) // checked with the flag
+	if leader := a.flags["--consistency"] == "leader"; after > 0 || leader {
+		if err := c.set.Memory.Await(c.ctx, oplog.Index(after), leader); err != nil {
+			return view{}, err
+		}
+	}
+	hits, matched, err := c.search(a, k)
+	if err != nil {
+		return view{}, err
+	}
+	role, applied := c.set.Memory.Role()
+	notes := make([]note, len(hits))
+	entries := make([]string, len(hits))
+	for i, h := range hits {
+		name := "m" + strconv.Itoa(i+1)
+		c.values[name] = h.Memory.RID
+		entries[i] = fmt.Sprintf("[%.2f][@%s] %s · %s · %s\n%s", h.Score, name, h.Memory.RID, day(h.Memory.Created), tierOf(h.Memory),
+			indented(h.Memory.Text, a.flags.has("--full")))
+		if a.flags.has("--explain") {
+			entries[i] += "\n    why: " + strings.Join(h.Why, ", ")
+		}
+		notes[i] = noteOf(h.Memory)
+		notes[i].Score, notes[i].Why = h.Score, h.Why
+	}
+	head := fmt.Sprintf("Recalled %d of %d for %q (index %d, %s)", len(hits), matched, a.text, applied, role)
+	if strings.ContainsAny(a.text, "\"\\\n") || head == "" {
+		head = fmt.Sprintf("Recalled %d of %d for \"%s\" (index %d, %s)", len(hits), matched, oneLine(a.text, 200), applied, role)
+	}
+	return view{under(head, within(entries, budget)),
+		map[string]any{"query": a.text, "matched": matched, "index": applied, "role": role, "memories": notes}}, nil
+}
+
+// search asks, and keeps what the index does not filter.
+func (c *call) search(a ask, k int) (hits []index.Hit, matched int, err error) {
+	want := list(a.flags["--tags"])
+	q := query(a, a.text, k)
+	if len(want) > 0 {
+		q.K = min(index.MaxK, k*20)
+	}
+	hits, info, err := c.set.Memory.Recall(c.ctx, q)
+	if err != nil {
+		return nil, 0, err
+	}
+	floor, _ := strconv.ParseFloat(cmp.Or(a.flags["--min-score"], "0"), 64)
+	hits = slices.DeleteFunc(hits, func(h index.Hit) bool {
+		have := tags(h.Memory)
+		return h.Score < floor || slices.ContainsFunc(want, func(t string) bool { return !slices.Contains(have, t) })
+	})
+	return hits[:min(k, len(hits))], max(info.Candidates, len(hits)), nil
+}
+
+// within joins entries as far as the budget of characters goes; the first one is always there.
+func within(entries []string, budget int) string {
+	if len(entries) == 0 {
+		return "(no memories)"
+	}
+	n, used := 0, 0
+	for n < len(entries) {
+		used += len([]rune(entries[n])) + 1
+		if used > budget && n > 0 {
+			break
+		}
+		n++
+	}
+	out := strings.Join(entries[:n], "\n")
+	if r := []rune(out); len(r) > budget {
+		out = string(r[:budget]) + "..."
+	}
+	if cut := len(entries) - n; cut > 0 {
+		out += fmt.Sprintf("\n... (%d more cut by the budget of %d characters)", cut, budget)
+	}
+	return out
+}
+
+// oneLine is a preview: blanks collapsed, cut to n characters.
+func oneLine(s string, n int) string {
+	r := []rune(strings.Join(strings.Fields(s), " "))
+	if len(r) > n {
+		return string(r[:n-3]) + "..."
+	}
+	return string(r)
+}
+
+// visible says whether a list shows a memory.
+func visible(m *oplog.Memory, ns, tier string) bool {
+	return m.Status == oplog.Active && (ns == "" || m.Namespace == ns) && (tier == "" || tierOf(m) == tier)
+}
+
+func (c *call) showMemory(a ask) (view, error) {
+	words := strings.Fields(a.text)
+	if len(words) == 0 {
+		return view{}, failf(InvalidPayload, "Usage: /memory <id|@mN>...")
+	}
+	var texts []string
+	var notes []note
+	for _, w := range words {
+		id, err := c.resolve(w)
+		if err != nil {
+			return view{}, err
+		}
+		m, edges, err := c.lookUp(id)
+		if err != nil {
+			return view{}, err
+		}
+		texts = append(texts, under("Memory "+m.RID, describeMemory(m, edges)))
+		notes = append(notes, noteOf(m))
+	}
+	return view{strings.Join(texts, "\n\n"), notes}, nil
+}
+
+// lookUp reads a memory that is not forgotten, and the relations of what it mentions.
+func (c *call) lookUp(id string) (m *oplog.Memory, edges []oplog.Edge, err error) {
+	err = c.set.Memory.View(c.ctx, func(v *oplog.View, db oplog.DB) error {
+		found, ok := v.Memory(db, id)
+		if !ok || found.Status == oplog.Tombstoned {
+			return failf(NotFound, "Memory not found: %s", id)
+		}
+		m = found
+		for _, e := range found.Entities {
+			edges = append(edges, v.Edges(db, e, 20)...)
+		}
+		return nil
+	})
+	return m, edges, err
+}
+
+func describeMemory(m *oplog.Memory, edges []oplog.Edge) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "id: %s\nns: %s\ntype: %s\ntier: %s\nimportance: %g\nsource: %s\ncreated: %s\nupdated: %s\nstatus: %s\n",
+		m.RID, m.Namespace, m.Type, tierOf(m), m.Importance, m.Source, m.Created.Time().Format(time.RFC3339), m.Updated.Time().Format(time.RFC3339), m.Status)
+	if t := tags(m); len(t) > 0 {
+		fmt.Fprintf(&b, "tags: %s\n", strings.Join(t, ", "))
+	}
+	if len(m.Metadata) > 0 {
+		fmt.Fprintf(&b, "metadata: %s\n", m.Metadata)
+	}
+	b.WriteString("\n" + m.Text + "\n\nedges:")
+	for _, e := range edges {
+		fmt.Fprintf(&b, "\n  %s", edgeLine(e))
+	}
+	if len(edges) == 0 {
+		b.WriteString(" (none)")
+	}
+	return b.String()
+}
+
+// newest reads the newest memories of a namespace.
+func (c *call) newest(ns, tier string, n int) (out []*oplog.Memory, err error) {
+	err = c.set.Memory.View(c.ctx, func(v *oplog.View, db oplog.DB) error {
+		looked := 0
+		v.Recent(db, 0, func(m *oplog.Memory) bool {
+			if visible(m, ns, tier) {
+				out = append(out, m)
+			}
+			looked++
+			return len(out) < n && looked < maxScan
+		})
+		return nil
+	})
+	return out, err
+}
+
+func (c *call) recent(a ask) (view, error) {
+	n := defaultK
+	if v, err := strconv.Atoi(a.flags["-n"]); err == nil {
+		n = v
+	}
+	found, err := c.newest(a.ns, a.flags["--tier"], n)
+	if err != nil {
+		return view{}, err
+	}
+	var entries []string
+	notes := []note{}
+	for i, m := range found {
+		name := "m" + strconv.Itoa(i+1)
+		c.values[name] = m.RID
+		entries = append(entries, fmt.Sprintf("[@%s] %s · %s · %s\n%s", name, m.RID, day(m.Created), tierOf(m), indented(m.Text, false)))
+		notes = append(notes, noteOf(m))
+	}
+	return view{under(fmt.Sprintf("Recent %d", len(found)), within(entries, defaultBudget)), notes}, nil
+}
+
+func (c *call) timeline(a ask) (view, error) {
+	window := 10
+	if v, err := strconv.Atoi(a.flags["--window"]); err == nil {
+		window = v
+	}
+	id, err := c.resolve(strings.TrimSpace(a.text))
+	if err != nil {
+		return view{}, err
+	}
+	before, m, after, err := c.around(id, window)
+	if err != nil {
+		return view{}, err
+	}
+	var b strings.Builder
+	line := func(mark string, m *oplog.Memory) {
+		fmt.Fprintf(&b, "%s%s · %s · %s\n    %s\n", mark, m.RID, m.Created.Time().Format(time.RFC3339), tierOf(m), oneLine(m.Text, cutText))
+	}
+	b.WriteString("before\n")
+	notes := map[string]any{"near": noteOf(m)}
+	for _, x := range before {
+		line("  ", x)
+	}
+	line("> near ", m)
+	b.WriteString("after\n")
+	for _, x := range after {
+		line("  ", x)
+	}
+	notes["before"], notes["after"] = notesOf(before), notesOf(after)
+	return view{under("Timeline around "+m.RID, strings.TrimRight(b.String(), "\n")), notes}, nil
+}
+
+func notesOf(ms []*oplog.Memory) []note {
+	out := make([]note, len(ms))
+	for i, m := range ms {
+		out[i] = noteOf(m)
+	}
+	return out
+}
+
+// around reads what the memory's namespace holds before and after it, each in order of time.
+func (c *call) around(id string, window int) (before []*oplog.Memory, m *oplog.Memory, after []*oplog.Memory, err error) {
+	err = c.set.Memory.View(c.ctx, func(v *oplog.View, db oplog.DB) error {
+		var ok bool
+		if m, ok = v.Memory(db, id); !ok || m.Status == oplog.Tombstoned {
+			return failf(NotFound, "Memory not found: %s", id)
+		}
+		looked := 0
+		v.Recent(db, m.Created, func(x *oplog.Memory) bool {
+			if x.RID != m.RID && visible(x, m.Namespace, "") {
+				before = append(before, x)
+			}
+			looked++
+			return len(before) < window && looked < maxScan
+		})
+		looked = 0
+		v.Memories(db, m.Seq+1, func(x *oplog.Memory) bool {
+			if x.Created >= m.Created && visible(x, m.Namespace, "") {
+				after = append(after, x)
+			}
+			looked++
+			return len(after) < window && looked < maxScan
+		})
+		return nil
+	})
+	slices.Reverse(before)
+	slices.SortStableFunc(after, func(x, y *oplog.Memory) int { return cmp.Compare(x.Created, y.Created) })
+	return before, m, after, err
+}

@@ -1,0 +1,237 @@
+package command
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cairndb/cairn/local/stringd/inbox"
+	"github.com/cairndb/cairn/oplog"
+)
+
+func (c *call) remember(a ask) (view, error) {
+	text := a.text
+	if id, ok := a.flags["--event"]; ok {
+		e, err := c.set.Host.Inbox(c.agent).Get(id)
+		if errors.Is(err, inbox.ErrNotFound) {
+			return view{}, failf(NotFound, "Event not found: %s", id)
+		} else if err != nil {
+			return view{}, err
+		}
+		text = strings.TrimSpace(text + "\n" + e.Text)
+	}
+	if strings.TrimSpace(text) == "" {
+		return view{}, failf(InvalidPayload, "Usage: /remember <text>")
+	}
+	meta := map[string]any{}
+	if t := list(a.flags["--tags"]); len(t) > 0 {
+		meta["tags"] = t
+	}
+	if kv, ok := a.flags["--meta"]; ok {
+		k, v, _ := strings.Cut(kv, "=")
+		meta[k] = v
+	}
+	n := Note{Text: text, Type: orElse(a.flags["--type"], "semantic"), Tier: orElse(a.flags["--tier"], "longterm"),
+		Source: orElse(a.flags["--source"], "user"), Importance: 0.5}
+	if v, ok := a.flags["--importance"]; ok {
+		n.Importance, _ = strconv.ParseFloat(v, 64) // checked with the flag
+	}
+	if v, ok := a.flags["--at"]; ok {
+		n.Created, _ = parseTime(v)
+	}
+	return c.store(a, n, meta, a.flags["--key"], "Remembered")
+}
+
+// store keeps a note in the call's namespace and tells where it is.
+func (c *call) store(a ask, n Note, meta map[string]any, key, verb string) (view, error) {
+	if len(n.Text) > maxText {
+		return view{}, failf(InvalidPayload, "text of %d bytes is over %d", len(n.Text), maxText)
+	}
+	n.Namespace = orElse(a.ns, "default")
+	if len(meta) > 0 {
+		var err error
+		if n.Metadata, err = json.Marshal(meta); err != nil {
+			return view{}, err
+		}
+	}
+	s, err := c.set.Memory.Remember(c.ctx, key, n)
+	if err != nil {
+		return view{}, err
+	}
+	c.vars.set("last_memory", s.ID)
+	if s.Replayed {
+		verb = "Already remembered"
+	}
+	return view{
+		text: under(verb+" "+s.ID, fmt.Sprintf("id: %s\nns: %s\ntier: %s\nindex: %d", s.ID, n.Namespace, n.Tier, s.Index)),
+		json: map[string]any{"id": s.ID, "ns": n.Namespace, "tier": n.Tier, "index": s.Index, "replayed": s.Replayed},
+	}, nil
+}
+
+func orElse(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}
+
+// capture keeps what a tool said, as it said it.
+func (c *call) capture(a ask) (view, error) {
+	tool, body, _ := strings.Cut(a.text, "\n")
+	tool = strings.TrimSpace(tool)
+	if tool == "" || strings.TrimSpace(body) == "" {
+		return view{}, failf(InvalidPayload, "Usage: /capture <tool> with a JSON body on the next line")
+	}
+	if !json.Valid([]byte(body)) {
+		return view{}, failf(InvalidPayload, "the body is not valid JSON")
+	}
+	meta := map[string]any{"tool": tool}
+	if s, ok := a.flags["--session"]; ok {
+		meta["session"] = s
+	}
+	return c.store(a, Note{Text: tool + " " + strings.TrimSpace(body), Type: "capture", Tier: "working", Importance: 0.3,
+		Source: orElse(a.flags["--source"], tool)}, meta, "", "Captured")
+}
+
+func (c *call) forget(a ask) (view, error) {
+	if q, ok := a.flags["--query"]; ok {
+		if a.text != "" { // the value of a flag is one word; the question goes on
+			q += " " + a.text
+		}
+		return c.forgetFound(a, q)
+	}
+	words := strings.Fields(a.text)
+	if len(words) == 0 {
+		return view{}, failf(InvalidPayload, "Usage: /forget <id|@mN>...")
+	}
+	ids := make([]string, len(words))
+	for i, w := range words {
+		id, err := c.resolve(w)
+		if err != nil {
+			return view{}, err
+		}
+		ids[i] = id
+	}
+	gone, missing, err := c.forgetAll(ids)
+	if err != nil {
+		return view{}, err
+	}
+	var said []string
+	for _, id := range gone {
+		said = append(said, "Forgot "+id)
+	}
+	if len(missing) > 0 {
+		return view{}, failf(NotFound, "%s", strings.TrimPrefix(strings.Join(said, "\n")+"\nMemory not found: "+strings.Join(missing, ", "), "\n"))
+	}
+	return view{strings.Join(said, "\n"), map[string]any{"forgotten": gone}}, nil
+}
+
+// forgetAll forgets memories, some at a time.
+func (c *call) forgetAll(ids []string) (gone, missing []string, err error) {
+	for len(ids) > 0 {
+		n := min(len(ids), maxBatch)
+		ops := make([]oplog.Op, n)
+		for i, id := range ids[:n] {
+			ops[i] = &oplog.Forget{RID: id, At: oplog.At(time.Now())}
+		}
+		res, _, err := c.set.Memory.Write(c.ctx, "", ops...)
+		if err != nil {
+			return gone, missing, err
+		}
+		for i, r := range res {
+			if r.Changed {
+				gone = append(gone, ids[i])
+			} else {
+				missing = append(missing, ids[i])
+			}
+		}
+		ids = ids[n:]
+	}
+	return gone, missing, nil
+}
+
+func (c *call) forgetFound(a ask, q string) (view, error) {
+	hits, _, err := c.set.Memory.Recall(c.ctx, query(a, q, maxK))
+	if err != nil {
+		return view{}, err
+	}
+	var ids, said []string
+	for _, h := range hits {
+		ids = append(ids, h.Memory.RID)
+	}
+	if !a.flags.has("--yes") {
+		for _, h := range hits {
+			said = append(said, fmt.Sprintf("%s · %s · %s\n%s", h.Memory.RID, day(h.Memory.Created), tierOf(h.Memory), indented(h.Memory.Text, false)))
+		}
+		return view{under(fmt.Sprintf("Would forget %d", len(ids)), strings.Join(append(said, "Nothing was changed. Add --yes to forget them."), "\n")),
+			map[string]any{"would_forget": ids}}, nil
+	}
+	gone, _, err := c.forgetAll(ids)
+	for _, id := range gone {
+		said = append(said, "Forgot "+id)
+	}
+	return view{orElse(strings.Join(said, "\n"), "(no memories)"), map[string]any{"forgotten": gone}}, err
+}
+
+// purge forgets what was created before a time.
+func (c *call) purge(a ask) (view, error) {
+	if !a.flags.has("--before") {
+		return view{}, failf(InvalidPayload, "Usage: /purge --before <time> [--tier t] --yes")
+	}
+	before, _ := parseTime(a.flags["--before"])
+	var ids []string
+	err := c.set.Memory.View(c.ctx, func(v *oplog.View, db oplog.DB) error {
+		v.Recent(db, oplog.At(before), func(m *oplog.Memory) bool {
+			if visible(m, a.ns, a.flags["--tier"]) {
+				ids = append(ids, m.RID)
+			}
+			return len(ids) < maxScan
+		})
+		return nil
+	})
+	if err != nil {
+		return view{}, err
+	}
+	if !a.flags.has("--yes") {
+		return view{fmt.Sprintf("Would purge %d. Nothing was changed. Add --yes to forget them.", len(ids)), map[string]any{"would_purge": len(ids)}}, nil
+	}
+	gone, _, err := c.forgetAll(ids)
+	return view{fmt.Sprintf("Purged %d", len(gone)), map[string]any{"purged": len(gone)}}, err
+}
+
+// episode groups what is remembered in the agent's namespace.
+func (c *call) episode(a ask) (view, error) {
+	verb, rest, _ := strings.Cut(a.text, " ")
+	now := oplog.At(time.Now())
+	switch verb {
+	case "start":
+		res, _, err := c.set.Memory.Write(c.ctx, "", &oplog.SessionStart{ID: oplog.NewID(), Namespace: orElse(a.ns, "default"), Client: "string/" + c.agent.ID, At: now})
+		if err != nil {
+			return view{}, err
+		}
+		c.vars.set("_episode", res[0].ID)
+		return view{"Episode started " + res[0].ID, map[string]any{"id": res[0].ID}}, nil
+	case "end":
+		id := c.vars.m["_episode"]
+		if id == "" {
+			return view{}, failf(NotFound, "No episode was started in this topic.")
+		}
+		res, _, err := c.set.Memory.Write(c.ctx, "", &oplog.SessionEnd{ID: id, Summary: strings.TrimSpace(rest), At: now})
+		if err != nil {
+			return view{}, err
+		}
+		c.vars.set("_episode", "")
+		n := uint64(0)
+		if s := res[0].Session; s != nil {
+			n = s.Memories
+		}
+		return view{fmt.Sprintf("Episode ended %s (%d memories)", id, n), map[string]any{"id": id, "memories": n}}, nil
+	case "list":
+		id := c.vars.m["_episode"]
+		return view{under("Episodes", orElse(id, "(none started in this topic)")), map[string]any{"active": id}}, nil
+	}
+	return view{}, failf(InvalidPayload, "Usage: /episode start|end|list")
+}

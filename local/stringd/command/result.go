@@ -1,0 +1,92 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/cairndb/cairn/oplog"
+)
+
+// A Code says why a command failed. Clients branch on it.
+type Code string
+
+// The codes of the protocol, besides EXIT_<n>.
+const (
+	NotFound       Code = "NOT_FOUND"
+	BlockNotFound  Code = "BLOCK_NOT_FOUND"
+	InvalidTarget  Code = "INVALID_TARGET"
+	InvalidPath    Code = "INVALID_PATH"
+	InvalidPayload Code = "INVALID_PAYLOAD"
+	NotAllowed     Code = "FILE_NOT_ALLOWED"
+	Unsupported    Code = "COMMAND_UNSUPPORTED"
+	Conflict       Code = "CONFLICT"
+	LoadError      Code = "LOAD_ERROR"
+	Circular       Code = "CIRCULAR_REFERENCE"
+	InternalError  Code = "INTERNAL_ERROR"
+	Busy           Code = "BUSY"
+	Timeout        Code = "TIMEOUT"
+	ReadOnly       Code = "READONLY"
+	NoLeader       Code = "NO_LEADER"
+	AuthRequired   Code = "AUTH_REQUIRED"
+)
+
+// Result is what a command came to. Text is the output, or what went wrong when there is a code.
+type Result struct {
+	Code Code // empty when the command succeeded
+	Text string
+}
+
+// OK says whether the command succeeded.
+func (r Result) OK() bool { return r.Code == "" }
+
+// Body is the text a client reads.
+func (r Result) Body() string {
+	if r.OK() {
+		return r.Text
+	}
+	return "ERROR(" + string(r.Code) + "): " + r.Text
+}
+
+// A fault is a failure with its code.
+type fault struct {
+	code Code
+	text string
+}
+
+func (f *fault) Error() string { return f.text }
+
+func failf(c Code, format string, args ...any) error {
+	return &fault{c, fmt.Sprintf(format, args...)}
+}
+
+// exit is the fault of a program that ended with a status.
+func exit(status int, text string) error { return &fault{Code(fmt.Sprintf("EXIT_%d", status)), text} }
+
+// codes carries the errors of the memory over.
+var codes = map[oplog.Kind]Code{
+	oplog.Invalid: InvalidPayload, oplog.TooLarge: InvalidPayload, oplog.NotFound: NotFound, oplog.Denied: AuthRequired,
+	oplog.Conflict: Conflict, oplog.Unavailable: NoLeader, oplog.NotLeader: ReadOnly, oplog.UnknownOutcome: Timeout,
+}
+
+func result(text string, err error) Result {
+	if err == nil {
+		return Result{Text: text}
+	}
+	var f *fault
+	if errors.As(err, &f) {
+		return Result{f.code, f.text}
+	}
+	var e *oplog.Error
+	if errors.As(err, &e) {
+		if c, ok := codes[e.Kind]; ok {
+			if c == Timeout {
+				return Result{c, e.Text + "; the outcome is unknown, repeat with the same --key"}
+			}
+			return Result{c, e.Text}
+		}
+	}
+	return Result{InternalError, err.Error()}
+}
+
+// lines joins a system line and the content below it.
+func under(system, content string) string { return system + "\n---\n" + content }

@@ -1,0 +1,111 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/cairndb/cairn/local/stringd/shell"
+)
+
+func shellFamily() []def {
+	return []def{
+		{name: "exec", usage: "/exec <line>", about: "run a line in a shell", shell: true, run: (*call).exec},
+	}
+}
+
+// shellOff is what a daemon without a shell says.
+var shellOff = failf(Unsupported, "The shell is off on this node.")
+
+func (c *call) exec() (string, error) {
+	line := c.joined()
+	if strings.TrimSpace(line) == "" {
+		return "", failf(Unsupported, "Usage: /exec <shell command>")
+	}
+	if c.topic.Type == Bash {
+		return c.inShell(c.ctx, line)
+	}
+	if !c.set.Shell {
+		return "", shellOff
+	}
+	dir := c.workDir()
+	out, err := shell.Once(c.ctx, shell.Line{Text: line, Dir: dir, Environ: c.environ(), Timeout: c.set.Timeout})
+	if err != nil {
+		return "", err
+	}
+	return c.report(out)
+}
+
+// environ is what programs see: the daemon's environment, the agent's home and the topic's variables.
+func (c *call) environ() []string {
+	env := append(slices.Clone(c.set.Environ), "HOME="+c.agent.Home)
+	for _, k := range c.vars.keys {
+		if !strings.HasPrefix(k, "_") {
+			env = append(env, k+"="+c.vars.m[k])
+		}
+	}
+	return env
+}
+
+// report is a program's end as the protocol tells it.
+func (c *call) report(out shell.Out) (string, error) { return reportOut(out, c.set) }
+
+func reportOut(out shell.Out, set *Settings) (string, error) {
+	body := orElse(out.Text, "(no output)")
+	if out.TimedOut {
+		return "", failf(Timeout, "timed out after %s | cwd: %s\n---\n%s", set.Timeout, out.CWD, body)
+	}
+	text := under(fmt.Sprintf("exit: %d | cwd: %s", out.Status, out.CWD), body)
+	if out.Status != 0 {
+		return "", exit(out.Status, text)
+	}
+	return text, nil
+}
+
+// workDir is where relative paths begin: the directory opened last, else the document's, else home.
+func (s *Session) workDir() string {
+	switch {
+	case s.dir != "":
+		return s.dir
+	case s.doc != nil && s.doc.path != "":
+		return filepath.Dir(s.doc.path)
+	}
+	return s.agent.Home
+}
+
+// bash is the input of a shell's topic: commands of ours by their names, everything else is for the shell.
+func (s *Session) bash(ctx context.Context, cmd string) (string, error) {
+	if rest, ok := strings.CutPrefix(cmd, "//"); ok {
+		c := s.parse(ctx, "/"+rest)
+		switch c.name() {
+		case "help", "info", "close":
+			return c.find().run(c)
+		}
+		return "", failf(Unsupported, "Unknown command: /%s\nUse //help to see available commands.", c.word)
+	}
+	if strings.HasPrefix(cmd, "/") {
+		c := s.parse(ctx, cmd)
+		if !strings.Contains(c.word[1:], "/") {
+			if d := c.find(); d != nil && d.shell {
+				return d.run(c)
+			} else if d != nil {
+				return "", failf(Unsupported, "%s does not work in a bash topic.", c.word)
+			}
+		}
+	}
+	return s.inShell(ctx, cmd)
+}
+
+func (s *Session) inShell(ctx context.Context, line string) (string, error) {
+	if !s.set.Shell {
+		return "", shellOff
+	}
+	out, err := s.shell.Run(ctx, s.agent.Home, line, s.set.Timeout)
+	if err != nil {
+		return "", err
+	}
+	s.cwd.Store(&out.CWD)
+	return reportOut(out, s.set)
+}

@@ -1,0 +1,68 @@
+package command
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// TopicType is what a topic is for: it decides which commands it takes.
+type TopicType string
+
+// The topic types.
+const (
+	Tab  TopicType = "tab"
+	App  TopicType = "app"
+	Bash TopicType = "bash"
+	Hub  TopicType = "hub"
+)
+
+// A Topic is the name of one session of an agent, in canonical form.
+type Topic struct {
+	Name string
+	Type TopicType
+}
+
+const maxTopic = 200
+
+var (
+	hubs    = []string{"app", "bash", "tool", "event", "system", "agent"}
+	segment = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+)
+
+// ParseTopic reads a topic; an empty one is the tab main.
+func ParseTopic(raw string) (Topic, bool) {
+	name := strings.TrimSpace(raw)
+	if name == "" {
+		return Topic{"main", Tab}, true
+	}
+	if len(name) > maxTopic {
+		return Topic{}, false
+	}
+	parts := strings.Split(name, ":")
+	for _, p := range parts {
+		if !segment.MatchString(p) {
+			return Topic{}, false
+		}
+	}
+	switch {
+	case len(parts) == 1 && slices.Contains(hubs, name):
+		return Topic{name, Hub}, true
+	case len(parts) == 1:
+		return Topic{name, Tab}, true
+	case parts[0] == "app":
+		return Topic{name, App}, true
+	case parts[0] == "bash":
+		return Topic{name, Bash}, true
+	}
+	return Topic{}, false
+}
+
+// app splits an app topic into the app's name and its configuration's.
+func (t Topic) app() (name, config string) {
+	if t.Type != App {
+		return "", ""
+	}
+	name, config, _ = strings.Cut(strings.TrimPrefix(t.Name, "app:"), ":")
+	return name, config
+}

@@ -1,0 +1,35 @@
+package command
+
+import "strings"
+
+// words splits at whitespace, except within quotes; a quoted word may be empty and span lines.
+func words(s string) (out []string, err error) {
+	var b strings.Builder
+	in, quote := false, rune(0)
+	for _, r := range s {
+		switch {
+		case quote != 0 && r == quote:
+			quote = 0
+		case quote != 0:
+			b.WriteRune(r)
+		case r == '\'' || r == '"':
+			quote, in = r, true
+		case r == ' ' || r == '\t' || r == '\n' || r == '\r':
+			if in {
+				out = append(out, b.String())
+				b.Reset()
+				in = false
+			}
+		default:
+			b.WriteRune(r)
+			in = true
+		}
+	}
+	if quote != 0 {
+		return nil, failf(InvalidPayload, "unclosed %c", quote)
+	}
+	if in {
+		out = append(out, b.String())
+	}
+	return out, nil
+}

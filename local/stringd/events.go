@@ -1,0 +1,164 @@
+package stringd
+
+import (
+	"bytes"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/cairndb/cairn/local/stringd/inbox"
+)
+
+// What an event may be.
+const (
+	maxEvent     = 64 << 10
+	streamBuffer = 256 // events a stream may be behind before it is dropped
+)
+
+// webhook takes a text into an agent's inbox: on disk first, then to the streams, then the answer.
+func (s *Server) webhook(w http.ResponseWriter, r *http.Request, args []string) error {
+	tooLarge := refuse(http.StatusRequestEntityTooLarge, "Webhook body exceeds %d bytes", maxEvent)
+	a, ok := s.agents.byToken(args[0])
+	if !ok {
+		_, _ = readBody(w, r, maxEvent, tooLarge) // so that the sender sees the answer
+		return refuse(http.StatusUnauthorized, "Unknown webhook token")
+	}
+	b, err := readBody(w, r, maxEvent, tooLarge)
+	if err != nil {
+		return err
+	}
+	if len(bytes.TrimSpace(b)) == 0 {
+		return refuse(http.StatusBadRequest, "Webhook body must be non-empty text")
+	}
+	if now, ok := s.agents.byToken(args[0]); !ok || now.ID != a.ID { // rotated while the body came
+		return refuse(http.StatusUnauthorized, "Unknown webhook token")
+	}
+	e, err := s.Inbox(a.command()).Append(string(b), func(e inbox.Event) { s.streams.push(a.ID, e) })
+	if err != nil {
+		return err
+	}
+	reply(w, http.StatusAccepted, fields{{"ok", true}, {"agent_id", a.ID}, {"event_id", e.ID}})
+	return nil
+}
+
+// streams are the open event streams.
+type streams struct {
+	mu     sync.Mutex
+	m      map[string]map[chan inbox.Event]struct{}
+	closed bool
+}
+
+func newStreams() *streams { return &streams{m: map[string]map[chan inbox.Event]struct{}{}} }
+
+// open adds a stream; its channel is closed when it is to end.
+func (l *streams) open(agent string) chan inbox.Event {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c := make(chan inbox.Event, streamBuffer)
+	if l.closed {
+		close(c)
+		return c
+	}
+	if l.m[agent] == nil {
+		l.m[agent] = map[chan inbox.Event]struct{}{}
+	}
+	l.m[agent][c] = struct{}{}
+	return c
+}
+
+// end takes a stream away; once more does nothing.
+func (l *streams) end(agent string, c chan inbox.Event) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, ok := l.m[agent][c]; ok {
+		delete(l.m[agent], c)
+		close(c)
+	}
+}
+
+// push gives every stream of an agent an event. One that does not keep up is ended: nobody waits for it.
+func (l *streams) push(agent string, e inbox.Event) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for c := range l.m[agent] {
+		select {
+		case c <- e:
+		default:
+			delete(l.m[agent], c)
+			close(c)
+		}
+	}
+}
+
+func (l *streams) drop(agent string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for c := range l.m[agent] {
+		close(c)
+	}
+	delete(l.m, agent)
+}
+
+func (l *streams) closeAll() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+	for agent, cs := range l.m {
+		for c := range cs {
+			close(c)
+		}
+		delete(l.m, agent)
+	}
+}
+
+// streamWrite bounds one write to a stream: a client that does not read is dropped.
+const streamWrite = 10 * time.Second
+
+func (s *Server) stream(w http.ResponseWriter, r *http.Request, _ []string) error {
+	a, err := s.known(r)
+	if err != nil {
+		return err
+	}
+	events := s.streams.open(a.ID)
+	defer s.streams.end(a.ID, events)
+	if _, ok := s.agents.get(a.ID); !ok { // deleted just now: the stream would never end
+		return refuse(http.StatusUnauthorized, "Unknown agent: %s", a.ID)
+	}
+	s.startStream(w, r)
+	rc := http.NewResponseController(w)
+	defer func() { _ = rc.SetWriteDeadline(time.Time{}) }() // the connection may serve more requests
+	send := func(b []byte) bool {
+		_ = rc.SetWriteDeadline(time.Now().Add(streamWrite)) // a closed connection fails at the write
+		_, err := w.Write(b)
+		return err == nil && rc.Flush() == nil
+	}
+	if !send(event(nil, "ready", fields{{"agent_id", a.ID}})) {
+		return nil
+	}
+	ping := time.NewTicker(s.cfg.Ping)
+	defer ping.Stop()
+	for {
+		var out []byte
+		select {
+		case e, ok := <-events:
+			if !ok {
+				return nil
+			}
+			out = event(nil, "event", e)
+		case t := <-ping.C:
+			out = event(nil, "ping", fields{{"t", t.UTC().Format(inbox.Stamp)}})
+		case <-r.Context().Done():
+			return nil
+		}
+		if !send(out) {
+			return nil
+		}
+	}
+}
+
+// port is the bound one.
+func (s *Server) port() string {
+	_, p, _ := net.SplitHostPort(s.Addr())
+	return p
+}

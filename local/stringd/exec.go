@@ -1,0 +1,116 @@
+package stringd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/cairndb/cairn/local/stringd/command"
+)
+
+// exec is the hot path: one command in one topic, answered as three events.
+func (s *Server) exec(w http.ResponseWriter, r *http.Request, _ []string) error {
+	a, err := s.known(r)
+	if err != nil {
+		return err
+	}
+	b, err := body(w, r)
+	if err != nil {
+		return err
+	}
+	o, ok := object(b)
+	if !ok {
+		return refuse(http.StatusBadRequest, "Invalid JSON body — expected { \"cmd\": \"...\" }")
+	}
+	cmd, _ := text(o, "cmd")
+	if cmd == "" {
+		return refuse(http.StatusBadRequest, "Empty command — provide non-empty \"cmd\" field")
+	}
+	t, err := topicOf(o)
+	if err != nil {
+		return err
+	}
+	var request any // null when there is none
+	id, _ := text(o, "request_id")
+	if id != "" {
+		request = id
+	}
+	x, _ := s.sessions.touch(a.ID, t)
+	switch err := x.acquire(r.Context(), s.cfg.QueueSize, s.cfg.QueueWait); {
+	case errors.Is(err, errFull):
+		return &refusal{http.StatusTooManyRequests, fields{{"error", "QUEUE_FULL"}, {"message", fmt.Sprintf("Topic %s:%s has %d commands queued. Try again later.", a.ID, t.Name, s.cfg.QueueSize)}}}
+	case errors.Is(err, errWaited), errors.Is(err, errDropped):
+		return &refusal{http.StatusGatewayTimeout, fields{{"error", "QUEUE_TIMEOUT"}, {"message", "Timed out waiting in queue."}}}
+	case errors.Is(err, errGone):
+		panic(http.ErrAbortHandler) // nobody is there to answer
+	}
+	s.startStream(w, r)
+	res := s.runAndRelease(x, a, cmd)
+	label := labelOf(cmd)
+	var meta any
+	if m := x.run.Meta(); m != nil && res.Code != command.InternalError {
+		meta = m
+	}
+	var code any
+	if !res.OK() {
+		code = res.Code
+	}
+	out := event(nil, "head", fields{{"ok", res.OK()}, {"code", code}, {"cmd", label}, {"request_id", request}, {"agent_id", a.ID},
+		{"topic", t.Name}, {"topic_type", t.Type}, {"meta", meta}})
+	out = event(out, "content", "re: "+prefix(id)+label+"\n"+res.Body())
+	out = event(out, "done", struct{}{})
+	_, _ = w.Write(out) // a client that is gone needs no answer
+	return nil
+}
+
+// startStream sends the headers of an event stream: the command is starting.
+func (s *Server) startStream(w http.ResponseWriter, _ *http.Request) {
+	h := w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("Cache-Control", "no-cache")
+	h.Set("Connection", "keep-alive")
+	h.Set("X-Accel-Buffering", "no")
+	w.WriteHeader(http.StatusOK)
+	_ = http.NewResponseController(w).Flush() // fails when the client is gone
+}
+
+// runAndRelease runs a command in a turn that was acquired, and gives the turn on. The command belongs to the topic,
+// not to the connection: it runs to its end when the client goes.
+func (s *Server) runAndRelease(x *session, a agent, cmd string) command.Result {
+	defer x.release()
+	ctx, cancel := context.WithCancel(s.ctx)
+	defer cancel()
+	return x.run.Run(ctx, a.command(), cmd)
+}
+
+// event appends one server-sent event. JSON has no newlines: one data line is enough.
+func event(dst []byte, name string, data any) []byte {
+	dst = append(dst, "event: "...)
+	dst = append(dst, name...)
+	dst = append(dst, "\ndata: "...)
+	dst = append(dst, encode(data)...)
+	return append(dst, "\n\n"...)
+}
+
+// maxLabel is how much of a command its answer repeats.
+const maxLabel = 80
+
+// labelOf is a command's first line, cut.
+func labelOf(cmd string) string {
+	first, _, _ := strings.Cut(cmd, "\n")
+	first = strings.TrimRight(first, "\r")
+	if r := []rune(first); len(r) > maxLabel {
+		return string(r[:maxLabel-3]) + "..."
+	}
+	return first
+}
+
+// prefix is a request's id in the first line of its content, which must stay one line.
+func prefix(id string) string {
+	if id == "" {
+		return ""
+	}
+	return "[" + strings.NewReplacer("\r", " ", "\n", " ").Replace(id) + "] "
+}

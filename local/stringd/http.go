@@ -1,0 +1,230 @@
+package stringd
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// A refusal is an error answer: a status and a JSON object.
+type refusal struct {
+	status int
+	body   any
+}
+
+func (r *refusal) Error() string { return fmt.Sprint(r.body) }
+
+func refuse(status int, format string, args ...any) *refusal {
+	return &refusal{status, fields{{"error", fmt.Sprintf(format, args...)}}}
+}
+
+// route is one method of one path. What it returns is answered as an error.
+type route func(s *Server, w http.ResponseWriter, r *http.Request, args []string) error
+
+// routes is the protocol at a glance: a * stands for one segment of the path, ** for what is left.
+var routes = []struct {
+	method, path string
+	serve        route
+}{
+	{"POST", "/exec", (*Server).exec},
+	{"GET", "/health", (*Server).health},
+	{"POST", "/shutdown", (*Server).shutdown},
+	{"GET", "/describe", (*Server).describe},
+	{"GET", "/agents", (*Server).listAgents},
+	{"POST", "/agents", (*Server).registerAgent},
+	{"DELETE", "/agents/*", (*Server).deleteAgent},
+	{"GET", "/agents/*/webhook", (*Server).showWebhook},
+	{"POST", "/agents/*/webhook", (*Server).rotateWebhook},
+	{"GET", "/sessions", (*Server).listSessions},
+	{"POST", "/sessions", (*Server).createSession},
+	{"DELETE", "/sessions/**", (*Server).deleteSession},
+	{"POST", "/webhook/*", (*Server).webhook},
+	{"GET", "/events/stream", (*Server).stream},
+	{"*", "/mcp", (*Server).mcp},
+}
+
+// handler puts what holds for every route around them.
+func (s *Server) handler() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Access-Control-Allow-Origin", "*")
+		h.Set("Access-Control-Allow-Headers", "Content-Type, X-Agent-Id")
+		if r.Host != "" && !isLoopback(hostOf(r.Host)) {
+			reply(w, http.StatusForbidden, fields{{"error", "Host not allowed: " + r.Host}})
+			return
+		}
+		if o := r.Header.Get("Origin"); o != "" && s.cfg.StrictOrigin && !loopbackOrigin(o) {
+			reply(w, http.StatusForbidden, fields{{"error", "Origin not allowed: " + o}})
+			return
+		}
+		if r.Method == http.MethodOptions {
+			w.WriteHeader(http.StatusNoContent)
+			return
+		}
+		if err := s.route(w, r); err != nil {
+			s.fail(w, r, err)
+		}
+	})
+}
+
+// route finds who serves a request. A panic before the first byte is an error like any other.
+func (s *Server) route(w http.ResponseWriter, r *http.Request) (err error) {
+	defer func() {
+		if p := recover(); p != nil && p != http.ErrAbortHandler {
+			s.log.Error("handler panicked", "path", r.URL.Path, "err", p)
+			err = fmt.Errorf("%v", p)
+		}
+	}()
+	parts := strings.Split(strings.TrimPrefix(r.URL.EscapedPath(), "/"), "/")
+	for _, rt := range routes {
+		if rt.method != "*" && rt.method != r.Method && (rt.method != "GET" || r.Method != "HEAD") {
+			continue
+		}
+		if args, ok := match(rt.path, parts); ok {
+			for i := range args {
+				if args[i], err = url.PathUnescape(args[i]); err != nil {
+					return refuse(http.StatusBadRequest, "Malformed percent-encoding")
+				}
+			}
+			return rt.serve(s, w, r, args)
+		}
+	}
+	return refuse(http.StatusNotFound, "Not found: %s %s", r.Method, r.URL.Path)
+}
+
+func match(pattern string, parts []string) (args []string, ok bool) {
+	want := strings.Split(strings.TrimPrefix(pattern, "/"), "/")
+	for i, p := range want {
+		switch {
+		case p == "**":
+			return append(args, strings.Join(parts[min(i, len(parts)):], "/")), true
+		case i >= len(parts):
+			return nil, false
+		case p == "*" && parts[i] != "":
+			args = append(args, parts[i])
+		case p != parts[i]:
+			return nil, false
+		}
+	}
+	return args, len(parts) == len(want)
+}
+
+func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
+	var no *refusal
+	if !errors.As(err, &no) {
+		s.log.Warn("request failed", "path", r.URL.Path, "err", err)
+		no = refuse(http.StatusInternalServerError, "%v", err)
+	}
+	reply(w, no.status, no.body)
+}
+
+// reply sends one JSON object.
+func reply(w http.ResponseWriter, status int, body any) {
+	b := encode(body)
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Content-Length", fmt.Sprint(len(b)))
+	w.WriteHeader(status)
+	_, _ = w.Write(b) // a client that is gone needs no answer
+}
+
+// encode writes JSON as the protocol has it: UTF-8, nothing escaped for HTML, no newline.
+func encode(v any) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		panic(fmt.Sprintf("stringd: unencodable answer: %v", err)) // answers are structs of our own
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}
+
+// fields is an object whose keys keep their order.
+type fields []field
+
+type field struct {
+	key   string
+	value any
+}
+
+// MarshalJSON implements json.Marshaler.
+func (f fields) MarshalJSON() ([]byte, error) {
+	b := []byte{'{'}
+	for i, p := range f {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, encode(p.key)...)
+		b = append(b, ':')
+		b = append(b, encode(p.value)...)
+	}
+	return append(b, '}'), nil
+}
+
+// What a request may send.
+const (
+	maxBody  = 10 << 20
+	maxDrain = 20 << 20 // read and thrown away, so that a client which is still sending sees the refusal
+)
+
+// readBody reads a body up to a limit.
+func readBody(w http.ResponseWriter, r *http.Request, limit int64, refused *refusal) ([]byte, error) {
+	tooLarge := func() error {
+		_, _ = io.CopyN(io.Discard, r.Body, maxDrain) // until it ends or the patience does
+		w.Header().Set("Connection", "close")
+		return refused
+	}
+	if r.ContentLength > limit {
+		return nil, tooLarge()
+	}
+	b, err := io.ReadAll(io.LimitReader(r.Body, limit+1))
+	if int64(len(b)) > limit {
+		return nil, tooLarge()
+	}
+	if err != nil {
+		return nil, refuse(http.StatusBadRequest, "request body ended early")
+	}
+	return b, nil
+}
+
+func body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	return readBody(w, r, maxBody, refuse(http.StatusRequestEntityTooLarge, "Request body exceeds %d bytes", maxBody))
+}
+
+// object reads a JSON object; ok is false when the bytes are something else.
+func object(b []byte) (o map[string]json.RawMessage, ok bool) {
+	b = bytes.TrimPrefix(b, []byte("\ufeff"))
+	return o, json.Unmarshal(b, &o) == nil && o != nil
+}
+
+// text is a member of an object when it is a string, trimmed.
+func text(o map[string]json.RawMessage, key string) (s string, isString bool) {
+	raw, there := o[key]
+	if !there || json.Unmarshal(raw, &s) != nil || len(raw) == 0 || raw[0] != '"' {
+		return "", false
+	}
+	return strings.TrimSpace(s), true
+}
+
+func hostOf(hostport string) string {
+	if h, _, err := net.SplitHostPort(hostport); err == nil {
+		return h
+	}
+	return strings.Trim(hostport, "[]")
+}
+
+// isLoopback says whether a host's name is one of this machine's own.
+func isLoopback(host string) bool {
+	return host == "127.0.0.1" || host == "::1" || strings.EqualFold(host, "localhost")
+}
+
+func loopbackOrigin(origin string) bool {
+	u, err := url.Parse(origin)
+	return err == nil && isLoopback(u.Hostname())
+}

@@ -1,0 +1,254 @@
+package stringd
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"mime"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cairndb/cairn/local/stringd/command"
+)
+
+// JSON-RPC's codes, and the transport's own.
+const (
+	rpcParse      = -32700
+	rpcMethod     = -32601
+	rpcParams     = -32602
+	rpcTransport  = -32000
+	latestVersion = "2025-11-25"
+)
+
+var mcpVersions = []string{latestVersion, "2025-06-18", "2025-03-26", "2024-11-05", "2024-10-07"}
+
+// message is a JSON-RPC request, notification or response.
+type message struct {
+	Version string          `json:"jsonrpc"`
+	ID      json.RawMessage `json:"id"`
+	Method  string          `json:"method"`
+	Params  json.RawMessage `json:"params"`
+	Result  json.RawMessage `json:"result"`
+	Error   json.RawMessage `json:"error"`
+}
+
+func (m message) valid() bool {
+	return m.Version == "2.0" && (m.Method != "" || m.Result != nil || m.Error != nil)
+}
+
+// asks says whether the message wants an answer.
+func (m message) asks() bool {
+	return m.Method != "" && len(m.ID) > 0 && !bytes.Equal(m.ID, []byte("null"))
+}
+
+func rpcError(id json.RawMessage, code int, text string) fields {
+	return fields{{"jsonrpc", "2.0"}, {"error", fields{{"code", code}, {"message", text}}}, {"id", id}}
+}
+
+func rpcRefuse(status, code int, format string, args ...any) *refusal {
+	return &refusal{status, rpcError(nil, code, fmt.Sprintf(format, args...))}
+}
+
+// mcp is the Model Context Protocol over Streamable HTTP, without sessions: every request stands alone.
+func (s *Server) mcp(w http.ResponseWriter, r *http.Request, _ []string) error {
+	if o := r.Header.Get("Origin"); o != "" && !loopbackOrigin(o) {
+		return rpcRefuse(http.StatusForbidden, rpcTransport, "Origin not allowed: %s", o)
+	}
+	switch r.Method {
+	case http.MethodPost:
+		return s.mcpPost(w, r)
+	case http.MethodGet:
+		return s.mcpListen(w, r)
+	case http.MethodDelete:
+		w.WriteHeader(http.StatusOK)
+		return nil
+	}
+	w.Header().Set("Allow", "GET, POST, DELETE")
+	return rpcRefuse(http.StatusMethodNotAllowed, rpcTransport, "Method not allowed.")
+}
+
+func (s *Server) mcpPost(w http.ResponseWriter, r *http.Request) error {
+	if t, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); t != "application/json" {
+		return rpcRefuse(http.StatusUnsupportedMediaType, rpcTransport, "Unsupported Media Type: Content-Type must be application/json")
+	}
+	if v := r.Header.Get("Mcp-Protocol-Version"); v != "" && !slices.Contains(mcpVersions, v) {
+		return rpcRefuse(http.StatusBadRequest, rpcTransport, "Bad Request: Unsupported protocol version: %s (supported versions: %s)", v, strings.Join(mcpVersions, ", "))
+	}
+	b, err := readBody(w, r, maxBody, rpcRefuse(http.StatusRequestEntityTooLarge, rpcTransport, "Request body exceeds %d bytes", maxBody))
+	if err != nil {
+		return err
+	}
+	messages, err := parseMessages(b)
+	if err != nil {
+		return err
+	}
+	a, err := s.mcpAgent(r)
+	if err != nil {
+		return err
+	}
+	var answers []fields
+	for _, m := range messages {
+		if m.asks() {
+			answers = append(answers, s.mcpAnswer(a, m))
+		}
+	}
+	if len(answers) == 0 {
+		w.WriteHeader(http.StatusAccepted)
+		return nil
+	}
+	s.mcpReply(w, r, answers, len(b) > 0 && bytes.TrimSpace(b)[0] == '[')
+	return nil
+}
+
+// mcpReply sends answers as events when the client takes them, as JSON otherwise.
+func (s *Server) mcpReply(w http.ResponseWriter, r *http.Request, answers []fields, batch bool) {
+	switch {
+	case strings.Contains(strings.Join(r.Header.Values("Accept"), ","), "text/event-stream"):
+		s.startStream(w, r)
+		var out []byte
+		for _, f := range answers {
+			out = event(out, "message", f)
+		}
+		_, _ = w.Write(out) // a client that is gone needs no answer
+	case batch:
+		reply(w, http.StatusOK, answers)
+	default:
+		reply(w, http.StatusOK, answers[0])
+	}
+}
+
+// parseMessages reads one message or a batch.
+func parseMessages(b []byte) (out []message, err error) {
+	b = bytes.TrimSpace(bytes.TrimPrefix(b, []byte("\ufeff")))
+	if !json.Valid(b) {
+		return nil, rpcRefuse(http.StatusBadRequest, rpcParse, "Parse error: Invalid JSON")
+	}
+	if b[0] == '[' {
+		err = json.Unmarshal(b, &out)
+	} else {
+		out = make([]message, 1)
+		err = json.Unmarshal(b, &out[0])
+	}
+	if err != nil || slices.ContainsFunc(out, func(m message) bool { return !m.valid() }) {
+		return nil, rpcRefuse(http.StatusBadRequest, rpcParse, "Parse error: Invalid JSON-RPC message")
+	}
+	return out, nil
+}
+
+// mcpAgent finds the agent of the header, or makes it: MCP clients know nothing of registering.
+func (s *Server) mcpAgent(r *http.Request) (agent, error) {
+	id := strings.TrimSpace(r.Header.Get("X-Agent-Id"))
+	if id == "" {
+		id = "default"
+	}
+	if a, ok := s.agents.get(id); ok {
+		return a, nil
+	}
+	if _, err := s.AddAgent(id, "", nil); err != nil {
+		return agent{}, err
+	}
+	a, _ := s.agents.get(id)
+	return a, nil
+}
+
+// mcpMethods are the requests that are served.
+var mcpMethods = map[string]func(*Server, agent, json.RawMessage) any{
+	"initialize": (*Server).mcpInitialize,
+	"ping":       func(*Server, agent, json.RawMessage) any { return struct{}{} },
+	"tools/list": func(*Server, agent, json.RawMessage) any { return fields{{"tools", []any{stringTool()}}} },
+	"tools/call": (*Server).mcpCall,
+}
+
+func (s *Server) mcpAnswer(a agent, m message) fields {
+	f, ok := mcpMethods[m.Method]
+	if !ok {
+		return rpcError(m.ID, rpcMethod, "Method not found")
+	}
+	return fields{{"result", f(s, a, m.Params)}, {"jsonrpc", "2.0"}, {"id", m.ID}}
+}
+
+func (s *Server) mcpInitialize(_ agent, params json.RawMessage) any {
+	var p struct {
+		Version string `json:"protocolVersion"`
+	}
+	_ = json.Unmarshal(params, &p) // whatever is not a version gets ours
+	if !slices.Contains(mcpVersions, p.Version) {
+		p.Version = latestVersion
+	}
+	return fields{{"protocolVersion", p.Version}, {"capabilities", fields{{"tools", fields{{"listChanged", true}}}}},
+		{"serverInfo", fields{{"name", "string"}, {"version", s.cfg.Version}}}}
+}
+
+// stringTool is the one tool: the whole command language.
+func stringTool() fields {
+	str := func(about string) fields { return fields{{"type", "string"}, {"minLength", 1}, {"description", about}} }
+	return fields{{"name", "string"}, {"title", "String"},
+		{"description", "Run one command in a topic: documents (/open, /nav, /act, /edit), programs (/exec, bash topics), events, " +
+			"and a memory shared by all agents: /remember <text> keeps something, /recall <question> finds it again. /help lists every command."},
+		{"inputSchema", fields{{"type", "object"}, {"properties", fields{
+			{"topic", str("Where the command runs: a name such as main, bash:name for a shell, app:name, or a hub (app, bash, tool, event, system, agent).")},
+			{"cmd", str("The command line, beginning with a slash, such as /help, /recall what did we decide, or /remember the sky is blue.")}}},
+			{"required", []string{"topic", "cmd"}}, {"$schema", "http://json-schema.org/draft-07/schema#"}}}}
+}
+
+func toolText(text string, isError bool) fields {
+	return fields{{"content", []fields{{{"type", "text"}, {"text", text}}}}, {"isError", isError}}
+}
+
+func (s *Server) mcpCall(a agent, params json.RawMessage) any {
+	var p struct {
+		Name string                     `json:"name"`
+		Args map[string]json.RawMessage `json:"arguments"`
+	}
+	if json.Unmarshal(params, &p) != nil || p.Name == "" {
+		return toolText(fmt.Sprintf("MCP error %d: Invalid tool call", rpcParams), true)
+	}
+	if p.Name != "string" {
+		return toolText(fmt.Sprintf("MCP error %d: Tool %s not found", rpcParams, p.Name), true)
+	}
+	topic, topicOK := text(p.Args, "topic")
+	cmd, cmdOK := text(p.Args, "cmd")
+	if !topicOK || !cmdOK || topic == "" || cmd == "" {
+		return toolText(fmt.Sprintf("MCP error %d: Input validation error: Invalid arguments for tool string: topic and cmd must be non-empty strings", rpcParams), true)
+	}
+	t, ok := command.ParseTopic(topic)
+	if !ok {
+		return toolText(envelope(topic, "ERROR(INVALID_TARGET): Invalid topic: "+topic), true)
+	}
+	x, _ := s.sessions.touch(a.ID, t)
+	if !x.try() {
+		return toolText(envelope(t.Name, "ERROR(BUSY): Topic "+t.Name+" is executing another command. Retry shortly."), true)
+	}
+	res := s.runAndRelease(x, a, cmd)
+	return toolText(envelope(t.Name, res.Body()), !res.OK())
+}
+
+// envelope marks where a command's text begins and ends.
+func envelope(topic, body string) string { return "<𝒞=string:" + topic + ">\n" + body + "\n</𝒞>" }
+
+// mcpListen is the stream on which a server could speak first. This one has nothing to say.
+func (s *Server) mcpListen(w http.ResponseWriter, r *http.Request) error {
+	if !strings.Contains(strings.Join(r.Header.Values("Accept"), ","), "text/event-stream") {
+		return rpcRefuse(http.StatusNotAcceptable, rpcTransport, "Not Acceptable: Client must accept text/event-stream")
+	}
+	s.startStream(w, r)
+	rc := http.NewResponseController(w)
+	defer func() { _ = rc.SetWriteDeadline(time.Time{}) }() // the connection may serve more requests
+	ping := time.NewTicker(s.cfg.Ping)
+	defer ping.Stop()
+	for {
+		select {
+		case <-ping.C:
+			_ = rc.SetWriteDeadline(time.Now().Add(streamWrite))
+			if _, err := w.Write([]byte(": ping\n\n")); err != nil || rc.Flush() != nil {
+				return nil
+			}
+		case <-r.Context().Done():
+			return nil
+		case <-s.ctx.Done():
+			return nil
+		}
+	}
+}

@@ -1,0 +1,189 @@
+package stringd
+
+import (
+	"bytes"
+	"crypto/rand"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/cairndb/cairn/local/stringd/inbox"
+)
+
+// An agent is a record of the registry. What another version wrote beside the known fields is kept.
+type agent struct {
+	ID      string
+	Home    string
+	Allowed []string
+	Created string
+	Token   string
+	extra   map[string]json.RawMessage
+}
+
+// public is the record as lists show it: without the token.
+func (a agent) public() fields {
+	return fields{{"id", a.ID}, {"home", a.Home}, {"allowedPaths", a.Allowed}, {"createdAt", a.Created}}
+}
+
+// MarshalJSON implements json.Marshaler.
+func (a agent) MarshalJSON() ([]byte, error) {
+	f := a.public()
+	if a.Token != "" {
+		f = append(f, field{"webhookToken", a.Token})
+	}
+	keys := make([]string, 0, len(a.extra))
+	for k := range a.extra {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	for _, k := range keys {
+		f = append(f, field{k, a.extra[k]})
+	}
+	return f.MarshalJSON()
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (a *agent) UnmarshalJSON(b []byte) error {
+	if err := json.Unmarshal(b, &a.extra); err != nil {
+		return err
+	}
+	for k, into := range map[string]any{"id": &a.ID, "home": &a.Home, "allowedPaths": &a.Allowed, "createdAt": &a.Created, "webhookToken": &a.Token} {
+		if raw, ok := a.extra[k]; ok {
+			if err := json.Unmarshal(raw, into); err != nil {
+				return err
+			}
+			delete(a.extra, k)
+		}
+	}
+	if a.ID == "" || a.Home == "" {
+		return errors.New("an agent without id or home")
+	}
+	if a.Allowed == nil {
+		a.Allowed = []string{}
+	}
+	return nil
+}
+
+// registry is the agents, in the order they came. A change is on disk before it is seen.
+type registry struct {
+	path string
+	mu   sync.RWMutex
+	list []agent
+}
+
+// openRegistry reads the file; one that cannot be read is kept aside under another name.
+func openRegistry(path string, log *slog.Logger) (*registry, error) {
+	r := &registry{path: path}
+	b, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return r, nil
+	}
+	if err == nil {
+		if err = json.Unmarshal(b, &r.list); err == nil {
+			return r, nil
+		}
+	}
+	aside := fmt.Sprintf("%s.corrupt-%d", path, time.Now().UnixMilli())
+	log.Warn("agents file is unreadable and was moved aside", "path", path, "aside", aside, "err", err)
+	r.list = nil
+	return r, os.Rename(path, aside)
+}
+
+func (r *registry) get(id string) (agent, bool) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	i := r.find(id)
+	if i < 0 {
+		return agent{}, false
+	}
+	return r.list[i], true
+}
+
+func (r *registry) find(id string) int {
+	return slices.IndexFunc(r.list, func(a agent) bool { return a.ID == id })
+}
+
+func (r *registry) all() []agent {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return slices.Clone(r.list)
+}
+
+// byToken finds whose webhook a token is. Every record is compared, each in constant time.
+func (r *registry) byToken(token string) (found agent, ok bool) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	for _, a := range r.list {
+		if a.Token != "" && subtle.ConstantTimeCompare([]byte(a.Token), []byte(token)) == 1 {
+			found, ok = a, true
+		}
+	}
+	return found, ok
+}
+
+// change makes a new list of the old one, and takes it once it is on disk.
+func (r *registry) change(f func([]agent) []agent) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	next := f(slices.Clone(r.list))
+	if next == nil {
+		next = []agent{}
+	}
+	b := encode(next)
+	var out bytes.Buffer
+	if err := json.Indent(&out, b, "", "  "); err != nil {
+		return err
+	}
+	out.WriteByte('\n')
+	if err := inbox.WriteFile(r.path, out.Bytes(), 0o600); err != nil {
+		return fmt.Errorf("write agents: %w", err)
+	}
+	r.list = next
+	return nil
+}
+
+// put adds an agent or changes one.
+func (r *registry) put(id string, edit func(*agent)) (created bool, err error) {
+	err = r.change(func(l []agent) []agent {
+		i := slices.IndexFunc(l, func(a agent) bool { return a.ID == id })
+		if created = i < 0; created {
+			l = append(l, agent{ID: id, Allowed: []string{}, Created: time.Now().UTC().Format(inbox.Stamp)})
+			i = len(l) - 1
+		}
+		edit(&l[i])
+		return l
+	})
+	return created, err
+}
+
+func (r *registry) remove(id string) (removed bool, err error) {
+	if _, ok := r.get(id); !ok {
+		return false, nil
+	}
+	err = r.change(func(l []agent) []agent {
+		return slices.DeleteFunc(l, func(a agent) bool { removed = removed || a.ID == id; return a.ID == id })
+	})
+	return removed && err == nil, err
+}
+
+func newToken() string {
+	var raw [24]byte
+	rand.Read(raw[:]) // never fails
+	return "wh_" + base64.RawURLEncoding.EncodeToString(raw[:])
+}
+
+// validID says whether an id can name a directory.
+func validID(id string) bool {
+	return len(id) <= 128 && id != "." && id != ".." && !strings.ContainsFunc(id, func(c rune) bool {
+		return c == '/' || c == '\\' || c < ' ' || c == 0x7f
+	})
+}

@@ -1,0 +1,179 @@
+package stringd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/cairndb/cairn/local/stringd/command"
+)
+
+// Config says what a daemon is. Addr, Data, Agents and Memory are required; a zero elsewhere means the default beside it.
+type Config struct {
+	Addr          string // loopback only; port 0 picks one
+	Data          string // directory of agents.json, created if absent; one daemon at a time
+	Agents        string // directory of homes that nobody chose
+	Home          string // what ~ is in POST /agents; the user's
+	Memory        command.Memory
+	Version       string
+	NoShell       bool // /exec, CLI actions and bash topics are refused
+	FullAccess    bool // documents may lie anywhere, not only in the agent's home and allowed paths
+	Outbound      bool // actions may ask hosts other than this one
+	StrictOrigin  bool // every route refuses an Origin that is not loopback; /mcp always does
+	AllowShutdown bool
+	Stop          func()        // asks the process to stop; nil: the daemon alone stops
+	QueueSize     int           // 5: commands waiting for a topic
+	QueueWait     time.Duration // 120s
+	Timeout       time.Duration // 120s: of a program
+	Ping          time.Duration // 30s: between pings of a stream
+	Logger        *slog.Logger  // discards
+}
+
+func (c Config) withDefaults() Config {
+	if c.QueueSize == 0 {
+		c.QueueSize = 5
+	}
+	if c.QueueWait == 0 {
+		c.QueueWait = 120 * time.Second
+	}
+	if c.Timeout == 0 {
+		c.Timeout = 120 * time.Second
+	}
+	if c.Ping == 0 {
+		c.Ping = 30 * time.Second
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Home == "" {
+		c.Home, _ = os.UserHomeDir() // without one, ~ stays as it is and is refused
+	}
+	return c
+}
+
+func (c Config) validate() error {
+	var errs []error
+	host, _, err := net.SplitHostPort(c.Addr)
+	if err != nil || !isLoopback(host) {
+		errs = append(errs, fmt.Errorf("address %q: this surface is for loopback only", c.Addr))
+	}
+	if !filepath.IsAbs(c.Data) || !filepath.IsAbs(c.Agents) {
+		errs = append(errs, errors.New("data and agent directories must be absolute"))
+	}
+	if c.Memory == nil {
+		errs = append(errs, errors.New("no memory"))
+	}
+	return errors.Join(errs...)
+}
+
+// Server is a running daemon.
+type Server struct {
+	cfg      Config
+	log      *slog.Logger
+	ln       net.Listener
+	http     *http.Server
+	lock     *os.File
+	agents   *registry
+	sessions *sessions
+	streams  *streams
+	inboxes  *inboxes
+	settings *command.Settings
+
+	ctx    context.Context // ends when the daemon stops
+	cancel context.CancelFunc
+	tasks  sync.WaitGroup
+	once   sync.Once
+	err    error // of Close
+}
+
+// Listen opens the registry and serves. The daemon runs until Close.
+func Listen(cfg Config) (_ *Server, err error) {
+	cfg = cfg.withDefaults()
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	s := &Server{cfg: cfg, log: cfg.Logger, streams: newStreams(), inboxes: newInboxes()}
+	temp := filepath.Join(cfg.Data, "tmp")
+	if s.lock, err = lockDir(cfg.Data); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			s.lock.Close()
+		}
+	}()
+	if err := errors.Join(os.RemoveAll(temp), os.MkdirAll(temp, 0o700)); err != nil { // of a run that was killed
+		return nil, err
+	}
+	if s.agents, err = openRegistry(filepath.Join(cfg.Data, "agents.json"), s.log); err != nil {
+		return nil, err
+	}
+	if s.ln, err = net.Listen("tcp4", cfg.Addr); err != nil {
+		return nil, err
+	}
+	s.settings = &command.Settings{Host: s, Memory: cfg.Memory, Shell: !cfg.NoShell, FullAccess: cfg.FullAccess, Outbound: cfg.Outbound,
+		Timeout: cfg.Timeout, Environ: environ(os.Environ()), Temp: temp}
+	s.sessions = newSessions(s.settings, cfg.QueueSize)
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s.http = &http.Server{Handler: s.handler(), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
+		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug)}
+	s.tasks.Go(func() { _ = s.http.Serve(s.ln) }) // ErrServerClosed
+	return s, nil
+}
+
+// environ is what programs see of the daemon's environment: not its secrets.
+func environ(all []string) []string {
+	return slices.DeleteFunc(slices.Clone(all), func(kv string) bool {
+		k, _, _ := strings.Cut(kv, "=")
+		return k == "HOME" || strings.HasPrefix(k, "CAIRN_") || strings.HasPrefix(k, "YANTRIKDB_")
+	})
+}
+
+// lockDir makes the data directory this process's alone.
+func lockDir(dir string) (*os.File, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("%s is in use by another daemon: %w", dir, err)
+	}
+	return f, nil
+}
+
+// Addr is where the daemon listens.
+func (s *Server) Addr() string { return s.ln.Addr().String() }
+
+// drainTimeout is how long Close waits for answers that are under way.
+const drainTimeout = time.Second
+
+// Close stops the daemon: no new connections, streams end, shells and what runs in them are killed.
+func (s *Server) Close() error {
+	s.once.Do(func() {
+		s.cancel()
+		s.streams.closeAll()
+		s.sessions.closeAll()
+		ctx, cancel := context.WithTimeout(context.Background(), drainTimeout)
+		defer cancel()
+		if s.http.Shutdown(ctx) != nil {
+			s.err = s.http.Close()
+		}
+		s.tasks.Wait()
+		s.err = errors.Join(s.err, s.lock.Close())
+	})
+	return s.err
+}

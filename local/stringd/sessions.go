@@ -1,0 +1,283 @@
+package stringd
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/cairndb/cairn/local/stringd/command"
+)
+
+// A session is one topic of one agent with its queue. Invariant: waiting is empty unless busy.
+type session struct {
+	id    key
+	topic command.Topic
+	run   *command.Session
+
+	mu      sync.Mutex
+	busy    bool
+	closed  bool
+	waiting []*waiter // first come, first served
+}
+
+// key names a session.
+type key struct{ agent, topic string }
+
+// A waiter is a command in the queue. turn receives once: true when it may run, false when the session was closed.
+type waiter struct{ turn chan bool }
+
+// The ways not to get a turn.
+var (
+	errFull    = errors.New("queue full")
+	errWaited  = errors.New("waited too long")
+	errGone    = errors.New("client gone")
+	errDropped = errors.New("session closed")
+)
+
+// acquire waits for the session's turn. Who gets it must release.
+func (x *session) acquire(ctx context.Context, size int, wait time.Duration) error {
+	x.mu.Lock()
+	if x.closed {
+		x.mu.Unlock()
+		return errDropped
+	}
+	if !x.busy {
+		x.busy = true
+		x.mu.Unlock()
+		return nil
+	}
+	if len(x.waiting) >= size {
+		x.mu.Unlock()
+		return errFull
+	}
+	me := &waiter{make(chan bool, 1)}
+	x.waiting = append(x.waiting, me)
+	x.mu.Unlock()
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	var why error
+	select {
+	case granted := <-me.turn:
+		if !granted {
+			return errDropped
+		}
+		if ctx.Err() != nil { // both happened: who is gone must not run
+			x.release()
+			return errGone
+		}
+		return nil
+	case <-timer.C:
+		why = errWaited
+	case <-ctx.Done():
+		why = errGone
+	}
+	x.mu.Lock()
+	if i := slices.Index(x.waiting, me); i >= 0 {
+		x.waiting = slices.Delete(x.waiting, i, i+1)
+		x.mu.Unlock()
+		return why
+	}
+	x.mu.Unlock()
+	if <-me.turn { // it was given meanwhile: pass it on
+		x.release()
+	}
+	return why
+}
+
+// try takes the turn only when nobody has it.
+func (x *session) try() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.busy || x.closed {
+		return false
+	}
+	x.busy = true
+	return true
+}
+
+// release gives the turn to the next.
+func (x *session) release() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if len(x.waiting) == 0 {
+		x.busy = false
+		return
+	}
+	next := x.waiting[0]
+	x.waiting = x.waiting[1:]
+	next.turn <- true
+}
+
+// close turns the waiters away and kills the shell. What is running ends by itself.
+func (x *session) close() {
+	x.mu.Lock()
+	x.closed = true
+	waiting := x.waiting
+	x.waiting = nil
+	x.mu.Unlock()
+	for _, w := range waiting {
+		w.turn <- false
+	}
+	x.run.Close()
+}
+
+func (x *session) load() (busy bool, queued int) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.busy, len(x.waiting)
+}
+
+// sessions are the live ones.
+type sessions struct {
+	set   *command.Settings
+	queue int
+	mu    sync.Mutex
+	m     map[key]*session
+	order []*session
+}
+
+func newSessions(set *command.Settings, queue int) *sessions {
+	return &sessions{set: set, queue: queue, m: map[key]*session{}}
+}
+
+// touch gives the session of a topic, a new one if there is none.
+func (l *sessions) touch(agent string, t command.Topic) (x *session, created bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	k := key{agent, t.Name}
+	if x := l.m[k]; x != nil {
+		return x, false
+	}
+	x = &session{id: k, topic: t, run: command.NewSession(l.set, t)}
+	l.m[k] = x
+	l.order = append(l.order, x)
+	return x, true
+}
+
+// list gives the sessions of an agent, or all, in the order they were made.
+func (l *sessions) list(agent string) (out []*session) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, x := range l.order {
+		if agent == "" || x.id.agent == agent {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// remove takes sessions out of the list and closes them.
+func (l *sessions) remove(which func(*session) bool) int {
+	l.mu.Lock()
+	var gone []*session
+	l.order = slices.DeleteFunc(l.order, func(x *session) bool {
+		if !which(x) {
+			return false
+		}
+		gone = append(gone, x)
+		delete(l.m, x.id)
+		return true
+	})
+	l.mu.Unlock()
+	var wg sync.WaitGroup
+	for _, x := range gone {
+		wg.Go(x.close)
+	}
+	wg.Wait()
+	return len(gone)
+}
+
+func (l *sessions) drop(agent string) int {
+	return l.remove(func(x *session) bool { return x.id.agent == agent })
+}
+func (l *sessions) closeAll() { l.remove(func(*session) bool { return true }) }
+
+// Sessions implements command.Host.
+func (s *Server) Sessions(agent string) (out []command.Listed) {
+	for _, x := range s.sessions.list(agent) {
+		busy, queued := x.load()
+		out = append(out, command.Listed{Topic: x.topic, Executing: busy, Queued: queued, Meta: x.run.Meta(), CWD: x.run.CWD()})
+	}
+	return out
+}
+
+// CloseSession implements command.Host.
+func (s *Server) CloseSession(agent, topic string) bool {
+	return s.sessions.remove(func(x *session) bool { return x.id == key{agent, topic} }) > 0
+}
+
+func (s *Server) listSessions(w http.ResponseWriter, r *http.Request, _ []string) error {
+	list := []fields{}
+	for _, x := range s.sessions.list(r.URL.Query().Get("agent_id")) {
+		busy, queued := x.load()
+		m := x.run.Meta()
+		f := fields{{"agent_id", x.id.agent}, {"topic", x.topic.Name}, {"topic_type", x.topic.Type}, {"executing", busy}, {"queue_length", queued}, {"doc", nil}, {"created", true}}
+		if m != nil {
+			f[5].value = fields{{"uri", m.URI}, {"title", m.Title}, {"current_block", m.CurrentBlock}}
+			f = append(f, field{"uri", m.URI}, field{"title", m.Title}, field{"menus", m.Menus}, field{"actions", m.Actions},
+				field{"history_length", m.HistoryLength}, field{"block_id", m.BlockID}, field{"converted", m.Converted}, field{"warnings", m.Warnings})
+		}
+		list = append(list, f)
+	}
+	reply(w, http.StatusOK, fields{{"sessions", list}})
+	return nil
+}
+
+func (s *Server) createSession(w http.ResponseWriter, r *http.Request, _ []string) error {
+	b, err := body(w, r)
+	if err != nil {
+		return err
+	}
+	o, _ := object(b) // anything else is an empty object
+	id, _ := text(o, "agent_id")
+	if id == "" {
+		return refuse(http.StatusBadRequest, "agent_id required")
+	}
+	if _, ok := s.agents.get(id); !ok {
+		return refuse(http.StatusUnauthorized, "Unknown agent: %s", id)
+	}
+	t, err := topicOf(o)
+	if err != nil {
+		return err
+	}
+	_, created := s.sessions.touch(id, t)
+	reply(w, http.StatusOK, fields{{"agent_id", id}, {"topic", t.Name}, {"topic_type", t.Type}, {"created", created}})
+	return nil
+}
+
+// topicOf reads a request's topic.
+func topicOf(o map[string]json.RawMessage) (command.Topic, error) {
+	raw, isString := text(o, "topic")
+	if !isString && o["topic"] != nil {
+		return command.Topic{}, refuse(http.StatusBadRequest, "Invalid topic: %s", o["topic"])
+	}
+	t, ok := command.ParseTopic(raw)
+	if !ok {
+		return t, refuse(http.StatusBadRequest, "Invalid topic: %s", raw)
+	}
+	return t, nil
+}
+
+func (s *Server) deleteSession(w http.ResponseWriter, r *http.Request, _ []string) error {
+	// The decoded whole is split, so that an escaped slash parts agent and topic like a plain one.
+	path, err := url.PathUnescape(strings.TrimPrefix(r.URL.EscapedPath(), "/sessions/"))
+	if err != nil {
+		return refuse(http.StatusBadRequest, "Malformed percent-encoding")
+	}
+	agent, raw, ok := strings.Cut(path, "/")
+	if !ok || agent == "" || raw == "" || !strings.HasPrefix(r.URL.EscapedPath(), "/sessions/") {
+		return refuse(http.StatusBadRequest, "Expected /sessions/:agent_id/:topic")
+	}
+	t, valid := command.ParseTopic(raw)
+	if !valid {
+		return refuse(http.StatusBadRequest, "Invalid topic: %s", raw)
+	}
+	reply(w, http.StatusOK, fields{{"agent_id", agent}, {"topic", t.Name}, {"deleted", s.CloseSession(agent, t.Name)}})
+	return nil
+}

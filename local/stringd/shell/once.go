@@ -1,0 +1,72 @@
+package shell
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Line is one command for a shell of its own.
+type Line struct {
+	Text    string
+	Dir     string
+	Environ []string
+	Timeout time.Duration
+}
+
+// Once runs a line with /bin/bash -c. Output and errors come in one stream, input is empty. Nothing of its process
+// group is left when it returns: what is to live longer belongs into a Shell.
+func Once(ctx context.Context, l Line) (Out, error) {
+	ctx, cancel := context.WithTimeout(ctx, l.Timeout)
+	defer cancel()
+	c := exec.CommandContext(ctx, "/bin/bash", "-c", l.Text)
+	c.Dir, c.Env = l.Dir, l.Environ
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
+	c.WaitDelay = 500 * time.Millisecond // for the pipe, when what bash left behind has it open
+	var out sink
+	c.Stdout, c.Stderr = &out, &out
+	if err := c.Start(); err != nil {
+		return Out{}, err
+	}
+	err := c.Wait()
+	_ = syscall.Kill(-c.Process.Pid, syscall.SIGKILL) // ESRCH when all are gone
+	o := Out{Text: out.text(), CWD: l.Dir, Status: status(c.ProcessState), TimedOut: ctx.Err() != nil}
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) && !errors.Is(err, exec.ErrWaitDelay) && ctx.Err() == nil {
+		return o, err
+	}
+	return o, nil
+}
+
+// sink takes both streams.
+type sink struct {
+	mu  sync.Mutex
+	buf capture
+}
+
+func (s *sink) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.buf.write(b)
+	return len(b), nil
+}
+
+func (s *sink) text() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return strings.TrimRight(s.buf.all(), " \t\r\n")
+}
+
+// exitStatus is what $? would say.
+func exitStatus(p *os.ProcessState) int {
+	if w, ok := p.Sys().(syscall.WaitStatus); ok && w.Signaled() {
+		return 128 + int(w.Signal())
+	}
+	return p.ExitCode()
+}

@@ -1,0 +1,74 @@
+package shell
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// killSession kills every process of a session: a shell with job control gives each job a group of its own. What is
+// forked meanwhile is found in the next round.
+func killSession(sid int) {
+	for range 10 {
+		killed := false
+		for _, pid := range processes() {
+			if s, state := sessionOf(pid); s == sid && state != "Z" && syscall.Kill(pid, syscall.SIGKILL) == nil {
+				killed = true
+			}
+		}
+		if !killed {
+			return
+		}
+	}
+}
+
+func processes() (pids []int) {
+	d, err := os.Open("/proc")
+	if err != nil {
+		return nil
+	}
+	defer d.Close()
+	names, _ := d.Readdirnames(-1)
+	for _, n := range names {
+		if pid, err := strconv.Atoi(n); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// sessionOf reads pid's session and state: the fields after the program's name, which may hold anything.
+func sessionOf(pid int) (sid int, state string) {
+	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return 0, ""
+	}
+	s := string(b)
+	f := strings.Fields(s[strings.LastIndexByte(s, ')')+1:])
+	if len(f) < 4 {
+		return 0, ""
+	}
+	sid, _ = strconv.Atoi(f[3])
+	return sid, f[0]
+}
+
+// quiet has the terminal neither echo nor turn newlines into pairs, whatever the last program left it as.
+func quiet(tty *os.File) {
+	rc, err := tty.SyscallConn()
+	if err != nil {
+		return
+	}
+	_ = rc.Control(func(fd uintptr) {
+		t, err := unix.IoctlGetTermios(int(fd), unix.TCGETS)
+		if err != nil {
+			return
+		}
+		t.Lflag = t.Lflag&^(unix.ECHO|unix.ECHOE|unix.ECHOK|unix.ECHONL|unix.ECHOCTL) | unix.ICANON | unix.ISIG
+		t.Iflag |= unix.ICRNL
+		t.Oflag &^= unix.ONLCR
+		_ = unix.IoctlSetTermios(int(fd), unix.TCSETS, t)
+	})
+}

@@ -1,0 +1,172 @@
+package node
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/cairndb/cairn/oplog"
+)
+
+// A backup over the gateway is made in two steps, so that a download that breaks off goes on where it was: POST writes
+// it to a file beside the state, GET serves that file, ranges and all, and DELETE is for those who are done.
+var backupRoutes = []route{
+	{method: "POST", path: "/v1/admin/backups", scope: Admin, handle: makeBackup,
+		summary: "Make a backup of all databases as this node has them: the whole state, or with since the log behind an index", body: "since:integer"},
+	{method: "GET", path: "/v1/admin/backups/{id}", scope: Admin, handle: direct((*gateway).sendBackup), summary: "Download a backup; ranges are served"},
+	{method: "DELETE", path: "/v1/admin/backups/{id}", scope: Admin, handle: dropBackup, summary: "Remove a backup that was downloaded"},
+}
+
+const (
+	maxSpooled  = 4
+	spoolExpiry = time.Hour // since it was last asked for
+)
+
+// Backup is one that waits to be downloaded.
+type Backup struct {
+	ID     string      `json:"id"`
+	Since  oplog.Index `json:"since"` // 0: the whole state
+	Index  oplog.Index `json:"index"`
+	Hash   string      `json:"state_hash"`
+	Size   int64       `json:"size"`
+	SHA256 string      `json:"sha256"`
+}
+
+// spool is the backups that wait. The zero value with a dir is ready.
+type spool struct {
+	dir string
+
+	mu    sync.Mutex
+	begun bool
+	kept  map[string]*spooled
+}
+
+type spooled struct {
+	Backup
+	path string
+	used time.Time
+}
+
+// clean removes what nobody asks for any more, and what an earlier process left.
+func (s *spool) clean() error {
+	if !s.begun {
+		s.begun, s.kept = true, map[string]*spooled{}
+		if err := os.RemoveAll(s.dir); err != nil {
+			return err
+		}
+	}
+	for id, b := range s.kept {
+		if time.Since(b.used) > spoolExpiry {
+			delete(s.kept, id)
+			os.Remove(b.path)
+		}
+	}
+	return os.MkdirAll(s.dir, 0o700)
+}
+
+// Spool writes a backup to a file of the node's own and says what it is.
+func (s *Service) Spool(since oplog.Index) (Backup, error) {
+	sp := &s.backups
+	sp.mu.Lock() // one at a time: each is a copy of the whole state on this node's disk
+	defer sp.mu.Unlock()
+	if err := sp.clean(); err != nil {
+		return Backup{}, err
+	}
+	if len(sp.kept) >= maxSpooled {
+		return Backup{}, oplog.Errorf(oplog.Unavailable, "%d backups wait to be downloaded; download or delete one", maxSpooled)
+	}
+	b := &spooled{Backup: Backup{ID: oplog.NewID(), Since: since}, used: time.Now()}
+	b.path = filepath.Join(sp.dir, b.ID)
+	f, err := os.OpenFile(b.path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return Backup{}, err
+	}
+	h := sha256.New()
+	out := &countingWriter{w: io.MultiWriter(f, h)}
+	at, err := s.WriteBackup(out, since)
+	if err = errors.Join(err, f.Close()); err != nil {
+		os.Remove(b.path)
+		return Backup{}, err
+	}
+	b.Index, b.Hash, b.Size, b.SHA256 = at.Index, at.Sum.String(), out.n, hex.EncodeToString(h.Sum(nil))
+	sp.kept[b.ID] = b
+	return b.Backup, nil
+}
+
+type countingWriter struct {
+	w io.Writer
+	n int64
+}
+
+func (c *countingWriter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	c.n += int64(n)
+	return n, err
+}
+
+// WriteBackup streams the state as this node has it, or the log behind an index, and says where it ends. Writes go on.
+func (s *Service) WriteBackup(w io.Writer, since oplog.Index) (at oplog.Point, err error) {
+	if since == 0 {
+		snap, err := s.state.Snapshot()
+		if err != nil {
+			return at, err
+		}
+		defer snap.Release()
+		_, err = snap.WriteTo(w)
+		return snap.Point(), err
+	}
+	err = s.state.Read(func(v *oplog.View) error {
+		at = v.Point()
+		return v.WriteRange(w, since)
+	})
+	return at, err
+}
+
+func (sp *spool) find(id string) (*spooled, error) {
+	sp.mu.Lock()
+	defer sp.mu.Unlock()
+	b, ok := sp.kept[id]
+	if !ok {
+		return nil, oplog.Errorf(oplog.NotFound, "no such backup; make a new one")
+	}
+	b.used = time.Now()
+	return b, nil
+}
+
+func makeBackup(g *gateway, q *request) (any, error) {
+	return g.s.Spool(oplog.Index(q.body.whole("since", 0)))
+}
+
+func (g *gateway) sendBackup(w http.ResponseWriter, r *http.Request, _ Caller) error {
+	b, err := g.s.backups.find(r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	f, err := os.Open(b.path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	w.Header().Set("Content-Type", "application/octet-stream")
+	w.Header().Set("ETag", `"`+b.SHA256+`"`)
+	http.ServeContent(w, r, "", time.Time{}, f)
+	return nil
+}
+
+func dropBackup(g *gateway, q *request) (any, error) {
+	b, err := g.s.backups.find(q.r.PathValue("id"))
+	if err != nil {
+		return nil, err
+	}
+	sp := &g.s.backups
+	sp.mu.Lock()
+	defer sp.mu.Unlock()
+	delete(sp.kept, b.ID)
+	return map[string]string{"deleted": b.ID}, os.Remove(b.path)
+}

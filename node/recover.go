@@ -1,0 +1,92 @@
+package node
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/archive"
+	"github.com/cairndb/cairn/raft"
+)
+
+// still is a state machine of a node that does not run: nobody waits for what becomes of its records.
+type still struct{ *oplog.State }
+
+// Apply implements raft.StateMachine.
+func (s still) Apply(batch []raft.Record) []any {
+	records := make([]oplog.Record, len(batch))
+	for i, r := range batch {
+		records[i] = oplog.Record{Index: oplog.Index(r.Index), Term: oplog.Index(r.Term), Data: r.Data}
+	}
+	if _, err := s.State.Apply(records); err != nil {
+		panic(fmt.Sprintf("node: cannot apply record %d: %v", batch[0].Index, err)) // nothing runs that could go on
+	}
+	return make([]any, len(batch))
+}
+
+// Applied implements raft.StateMachine.
+func (s still) Applied() (index, term uint64) {
+	i, t := s.State.Applied()
+	return uint64(i), uint64(t)
+}
+
+// Snapshot implements raft.StateMachine.
+func (s still) Snapshot() (raft.Snapshot, error) { return s.State.Snapshot() }
+
+// Restore implements raft.StateMachine.
+func (s still) Restore(r io.Reader) error { return s.State.Restore(r, nil) }
+
+// withFiles opens the files of a node that does not run.
+func withFiles(cfg Config, f func(raft.Config, still) error) (err error) {
+	cfg = cfg.withDefaults()
+	if err := cfg.validate(); err != nil {
+		return fmt.Errorf("config: %w", err)
+	}
+	st, err := oplog.Open(filepath.Join(cfg.Home, "state.db"), oplog.Options{RetainOps: cfg.RetainOps, RetainTime: cfg.RetainTime})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, st.Close()) }()
+	return f(raft.Config{NodeID: cfg.NodeID, Dir: filepath.Join(cfg.Home, "raft"), Addr: cfg.Cluster,
+		Advertise: cmp.Or(cfg.Advertise, cfg.Cluster), Logger: cfg.Logger}, still{st})
+}
+
+// Restore fills a home that has no state from a backup directory, and makes its node the only member of a cluster that
+// begins there. The other nodes join with empty homes.
+func Restore(cfg Config, dir string, to archive.Target) (at oplog.Point, err error) {
+	path := filepath.Join(cfg.Home, "state.db")
+	if _, err := os.Stat(filepath.Join(cfg.Home, "raft", "raft.db")); err == nil {
+		return at, fmt.Errorf("%s has a log already: restore into an empty home", cfg.Home)
+	}
+	if err := os.MkdirAll(cfg.Home, 0o700); err != nil {
+		return at, err
+	}
+	if at, err = archive.Restore(dir, path, to); err != nil {
+		return at, err
+	}
+	return at, withFiles(cfg, func(rc raft.Config, sm still) error { return raft.Found(rc, sm) })
+}
+
+// Members are who belongs to the cluster of a node that does not run, and where its state is.
+func Members(cfg Config) (members []raft.Member, at oplog.Point, err error) {
+	err = withFiles(cfg, func(rc raft.Config, sm still) (err error) {
+		at = sm.Point()
+		members, err = raft.Members(rc, sm)
+		return err
+	})
+	return members, at, err
+}
+
+// Recover makes a node that does not run the only member of its cluster; see raft.Recover for what that means.
+func Recover(cfg Config) (at oplog.Point, err error) {
+	err = withFiles(cfg, func(rc raft.Config, sm still) error {
+		err := raft.Recover(rc, sm)
+		at = sm.Point()
+		return err
+	})
+	return at, err
+}

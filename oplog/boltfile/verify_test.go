@@ -1,0 +1,156 @@
+package boltfile_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/cairndb/cairn/oplog/boltfile"
+)
+
+// grown is a file with nested buckets, large values and a past.
+func grown(t testing.TB, n int) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "db")
+	db, err := bolt.Open(path, 0o600, &bolt.Options{NoFreelistSync: true, NoSync: true, FreelistType: bolt.FreelistMapType})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for round := range 4 {
+		err := db.Update(func(tx *bolt.Tx) error {
+			for b := range 3 {
+				outer, err := tx.CreateBucketIfNotExists(fmt.Append(nil, "bucket", b))
+				if err != nil {
+					return err
+				}
+				inner, err := outer.CreateBucketIfNotExists([]byte("inner"))
+				if err != nil {
+					return err
+				}
+				for i := range n {
+					if err := inner.Put(fmt.Append(nil, (i*7919+round*31)%(2*n)), make([]byte, (i%20)*(i%20)*8)); err != nil {
+						return err
+					}
+				}
+				if round == 2 {
+					if err := outer.DeleteBucket([]byte("inner")); err != nil {
+						return err
+					}
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestWholeFilesPass(t *testing.T) {
+	for _, n := range []int{0, 1, 300, 3000} {
+		if err := boltfile.Verify(grown(t, n)); err != nil {
+			t.Errorf("%d keys: %v", n, err)
+		}
+	}
+	path := grown(t, 10)
+	db, err := bolt.Open(path, 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if err := os.Truncate(path, 5000); err != nil { // whatever it looks like while somebody else has it
+		t.Fatal(err)
+	}
+	if err := boltfile.Verify(path); err != nil {
+		t.Errorf("a file that another holds: %v", err)
+	}
+	if err := boltfile.Verify(filepath.Join(t.TempDir(), "none")); err != nil {
+		t.Errorf("a file that is not there: %v", err)
+	}
+}
+
+// What passes opens: bbolt finds nothing in it that it would panic about. What does not pass says why.
+func TestDamagedFilesAreNamed(t *testing.T) {
+	whole, err := os.ReadFile(grown(t, 300))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	found := 0
+	for range 200 {
+		b := append([]byte(nil), whole...)
+		page := rng.IntN(len(b)/4096) * 4096
+		switch rng.IntN(3) {
+		case 0: // the head of a page
+			b[page+rng.IntN(16)] ^= byte(1 << rng.IntN(8))
+		case 1: // a torn end
+			b = b[:page]
+		default: // a page of something else
+			for i := range 4096 {
+				b[page+i] = byte(rng.Uint32())
+			}
+		}
+		path := filepath.Join(t.TempDir(), "db")
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		err := boltfile.Verify(path)
+		if err != nil {
+			found++
+			if !errors.Is(err, boltfile.ErrDamaged) {
+				t.Errorf("not called damaged: %v", err)
+			}
+			continue
+		}
+		if len(b) == 0 {
+			continue
+		}
+		func() {
+			defer func() { _ = recover() }() // here it can be recovered; in a goroutine of bbolt's it ends the test
+			if db, err := bolt.Open(path, 0o600, &bolt.Options{NoFreelistSync: true, FreelistType: bolt.FreelistMapType}); err == nil {
+				db.Close()
+			}
+		}()
+	}
+	if found < 60 {
+		t.Errorf("only %d of 200 damaged files were found", found)
+	}
+}
+
+func FuzzVerify(f *testing.F) {
+	b, err := os.ReadFile(grown(f, 5))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(b[:8192])
+	f.Fuzz(func(t *testing.T, in []byte) {
+		path := filepath.Join(t.TempDir(), "db")
+		if err := os.WriteFile(path, in, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_ = boltfile.Verify(path) // it returns, whatever it says
+	})
+}
+
+func BenchmarkVerify(b *testing.B) {
+	path := grown(b, 20_000)
+	i, err := os.Stat(path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.SetBytes(i.Size())
+	for b.Loop() {
+		if err := boltfile.Verify(path); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,76 @@
+package raft
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	hraft "github.com/hashicorp/raft"
+)
+
+// What is here works on the files of a node that does not run.
+
+// Found gives a node whose state came from elsewhere a log that begins where that state ends, with the node as the only
+// member. Others join it. A home that has a log or a snapshot is left alone.
+func Found(cfg Config, sm StateMachine) error {
+	return offline(cfg, sm, func(n *Node, snaps hraft.SnapshotStore) error {
+		has, err := hraft.HasExistingState(n.logs, n.logs, snaps)
+		if err != nil {
+			return err
+		}
+		if has {
+			return fmt.Errorf("%s has a log already", cfg.Dir)
+		}
+		return n.refound(snaps)
+	})
+}
+
+// Members are who belongs to the cluster, as a node that does not run remembers it.
+func Members(cfg Config, sm StateMachine) (members []Member, err error) {
+	err = offline(cfg, sm, func(n *Node, snaps hraft.SnapshotStore) error {
+		c, err := hraft.GetConfiguration(n.library(snaps), &fsm{n.sm}, n.logs, n.logs, snaps, n.transport)
+		if err != nil {
+			return err
+		}
+		for _, s := range c.Servers {
+			members = append(members, Member{ID: nodeID(s.ID), Addr: string(s.Address), Voter: s.Suffrage == hraft.Voter})
+		}
+		return nil
+	})
+	return members, err
+}
+
+// Recover makes a node the only member of its cluster, with all that its log holds: what was acknowledged by a majority
+// this node did not belong to is lost, and what was never acknowledged may come to be. The others must never run again
+// with the homes they have.
+func Recover(cfg Config, sm StateMachine) error {
+	return offline(cfg, sm, func(n *Node, snaps hraft.SnapshotStore) error {
+		if n.amnesiac() {
+			return errors.New("this node has lost its log: recover from another, or restore a backup")
+		}
+		alone := hraft.Configuration{Servers: []hraft.Server{{ID: serverID(cfg.NodeID), Address: hraft.ServerAddress(n.cfg.Advertise)}}}
+		return hraft.RecoverCluster(n.library(snaps), &fsm{n.sm}, n.logs, n.logs, snaps, n.transport, alone)
+	})
+}
+
+// offline opens a node's log without taking part.
+func offline(cfg Config, sm StateMachine, f func(*Node, hraft.SnapshotStore) error) (err error) {
+	cfg = cfg.withDefaults()
+	n := &Node{cfg: cfg, log: cfg.Logger, sm: sm}
+	n.ctx, n.cancel = context.WithCancel(context.Background())
+	defer n.cancel()
+	n.transport = &transport{n: n, consumer: make(chan hraft.RPC)}
+	if err := os.MkdirAll(cfg.Dir, 0o700); err != nil {
+		return fmt.Errorf("raft: %w", err)
+	}
+	if err := n.openLog(); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, n.logs.Close()) }()
+	snaps, err := hraft.NewFileSnapshotStoreWithLogger(cfg.Dir, 2, newLogger(n.log))
+	if err != nil {
+		return fmt.Errorf("snapshots: %w", err)
+	}
+	return f(n, snaps)
+}
