@@ -119,15 +119,9 @@ func TestBackupUnderLoadRestoresIntoAFreshCluster(t *testing.T) {
 // freshThree are three nodes that were configured and never started.
 func freshThree(t *testing.T, dir, token string) (nodes []*nodeProcess) {
 	t.Helper()
-	base := freePorts(t, 9)
+	base := freePorts(t, 3*portsEach)
 	for i := range 3 {
-		n := nodeFile{NodeID: i + 1, DataDir: filepath.Join(dir, fmt.Sprint("fresh", i+1)), Bind: "127.0.0.1", WirePort: base + 3*i,
-			HTTPPort: base + 3*i + 1, ClusterPort: base + 3*i + 2, Advertise: loopback(base + 3*i + 2), Secret: token, HeartbeatMS: 250, ElectionMS: 1000}
-		for j := range 3 {
-			if j != i {
-				n.Peers = append(n.Peers, loopback(base+3*j+2))
-			}
-		}
+		n := nodeHere(filepath.Join(dir, fmt.Sprint("fresh", i+1)), i+1, 3, base, token)
 		path := filepath.Join(dir, fmt.Sprintf("fresh%d.toml", i+1))
 		if err := writeConfig(path, n); err != nil {
 			t.Fatal(err)

@@ -125,19 +125,13 @@ func (s *soak) run(ctx context.Context, a *app) (v soakVerdict, err error) {
 }
 
 func (s *soak) start(ctx context.Context) error {
-	ports, err := reservePorts(9)
+	base, err := freeRow(3 * portsEach)
 	if err != nil {
 		return err
 	}
 	s.token = newSecret()
 	for i := range 3 {
-		n := nodeFile{NodeID: i + 1, DataDir: filepath.Join(s.dir, fmt.Sprint("node", i+1)), Bind: "127.0.0.1", WirePort: portOf(ports[3*i]), HTTPPort: portOf(ports[3*i+1]),
-			ClusterPort: portOf(ports[3*i+2]), Advertise: ports[3*i+2], Secret: s.token, HeartbeatMS: 250, ElectionMS: 1000}
-		for j := range 3 {
-			if j != i {
-				n.Peers = append(n.Peers, ports[3*j+2])
-			}
-		}
+		n := nodeHere(filepath.Join(s.dir, fmt.Sprint("node", i+1)), i+1, 3, base, s.token)
 		path := filepath.Join(s.dir, fmt.Sprintf("node%d.toml", i+1))
 		if err := writeConfig(path, n); err != nil {
 			return err

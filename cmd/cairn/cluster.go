@@ -61,6 +61,24 @@ type nodeFile struct {
 	Peers                           []string
 	HeartbeatMS, ElectionMS         int
 	TLS                             string // directory of the certificates; empty for plain text
+	Local                           bool   // several nodes share the machine: the surfaces of each have a home and ports of their own
+	StringPort, CovenantPort        int
+}
+
+// portsEach is how many ports a node has of its own when several share a machine.
+const portsEach = 10
+
+// nodeHere is node id of several that share this machine; its ports are in a row of its own behind base.
+func nodeHere(data string, id, of, base int, secret string) nodeFile {
+	at := func(id, offset int) int { return base + portsEach*(id-1) + offset }
+	n := nodeFile{NodeID: id, DataDir: data, Bind: "127.0.0.1", WirePort: at(id, 0), HTTPPort: at(id, 1), ClusterPort: at(id, 3), Advertise: loopback(at(id, 3)),
+		Secret: secret, HeartbeatMS: 250, ElectionMS: 1000, Local: true, StringPort: at(id, stringOffset), CovenantPort: at(id, covenantOffset)}
+	for other := 1; other <= of; other++ {
+		if other != id {
+			n.Peers = append(n.Peers, loopback(at(other, 3)))
+		}
+	}
+	return n
 }
 
 var configTemplate = template.Must(template.New("config").Parse(`# A node of a Cairn cluster. Run it with: cairn serve --config FILE
@@ -91,6 +109,12 @@ ca_path = "{{.TLS}}/ca.crt"
 cert_path = "{{.TLS}}/node{{.NodeID}}.crt"
 key_path = "{{.TLS}}/node{{.NodeID}}.key"
 ca_path = "{{.TLS}}/ca.crt"
+{{end -}}
+{{if .Local}}
+[local]
+home = {{printf "%q" (print .DataDir "/run")}}
+string_port = {{.StringPort}}
+covenant_port = {{.CovenantPort}}
 {{end -}}
 {{range .Peers}}
 [[cluster.peers]]
@@ -171,14 +195,7 @@ func (a *app) initCluster(f initFlags) error {
 	}
 	var files []string
 	for i := 1; i <= f.nodes; i++ {
-		at := f.base + 10*(i-1)
-		n := nodeFile{NodeID: i, DataDir: filepath.Join(f.dir, fmt.Sprintf("node%d", i)), Bind: "127.0.0.1", WirePort: at, HTTPPort: at + 1,
-			ClusterPort: at + 3, Advertise: loopback(at + 3), Secret: f.secret, HeartbeatMS: 250, ElectionMS: 1000}
-		for j := 1; j <= f.nodes; j++ {
-			if j != i {
-				n.Peers = append(n.Peers, loopback(f.base+10*(j-1)+3))
-			}
-		}
+		n := nodeHere(filepath.Join(f.dir, fmt.Sprintf("node%d", i)), i, f.nodes, f.base, f.secret)
 		path := filepath.Join(f.dir, fmt.Sprintf("node%d.toml", i))
 		if err := f.certify(f.dir, &n); err != nil {
 			return err

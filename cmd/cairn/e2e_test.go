@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -94,29 +93,13 @@ func (p *nodeProcess) stop() (time.Duration, error) {
 	return time.Since(start), err
 }
 
-// freePorts finds n ports in a row, below the range from which the system gives outgoing connections theirs:
-// nothing takes them between now and their use but another test's unlucky choice.
 func freePorts(t testing.TB, n int) int {
 	t.Helper()
-	for range 200 {
-		base := 10_000 + rand.IntN(20_000)
-		if allFree(base, n) {
-			return base
-		}
+	base, err := freeRow(n)
+	if err != nil {
+		t.Fatal(err)
 	}
-	t.Fatal("no free ports")
-	return 0
-}
-
-func allFree(base, n int) bool {
-	for p := base; p < base+n; p++ {
-		ln, err := net.Listen("tcp", loopback(p))
-		if err != nil {
-			return false
-		}
-		ln.Close()
-	}
-	return true
+	return base
 }
 
 func startDev(t testing.TB) (*nodeProcess, string) {
@@ -215,16 +198,10 @@ func startThree(t testing.TB, order ...int) (nodes []*nodeProcess, token string)
 // startThreeIn does so below a directory, with configurations that change has had its hands on.
 func startThreeIn(t testing.TB, dir string, change func(*nodeFile), order ...int) (nodes []*nodeProcess, token string) {
 	t.Helper()
-	base := freePorts(t, 9)
+	base := freePorts(t, 3*portsEach)
 	token = newSecret()
 	for i := range 3 {
-		n := nodeFile{NodeID: i + 1, DataDir: filepath.Join(dir, fmt.Sprint("node", i+1)), Bind: "127.0.0.1", WirePort: base + 3*i,
-			HTTPPort: base + 3*i + 1, ClusterPort: base + 3*i + 2, Advertise: loopback(base + 3*i + 2), Secret: token, HeartbeatMS: 250, ElectionMS: 1000}
-		for j := range 3 {
-			if j != i {
-				n.Peers = append(n.Peers, loopback(base+3*j+2))
-			}
-		}
+		n := nodeHere(filepath.Join(dir, fmt.Sprint("node", i+1)), i+1, 3, base, token)
 		path := filepath.Join(dir, fmt.Sprintf("node%d.toml", i+1))
 		change(&n)
 		if err := writeConfig(path, n); err != nil {

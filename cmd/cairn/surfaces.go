@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,6 +19,8 @@ type localConfig struct {
 	Home          string   `toml:"home"`           // where their sockets and files are; HOME/run by default
 	Disable       []string `toml:"disable"`        // names of surfaces that are not opened
 	AllowShutdown *bool    `toml:"allow_shutdown"` // clients may stop the node; true by default
+	StringPort    int      `toml:"string_port"`    // 3923
+	CovenantPort  int      `toml:"covenant_port"`  // 8421: Covenant's HTTP mirror
 	siftConfig
 	covenantConfig
 }
@@ -38,10 +41,17 @@ type host struct {
 	line   *readyLine // where a surface says where it listens
 }
 
-// port is the loopback address of a surface: def, unless the ports have a base.
+// Where the surfaces' ports are, from the base.
+const (
+	stringOffset   = 4
+	covenantOffset = 5
+)
+
+// port is the loopback address of a surface: behind the base when there is one, else as configured, else def.
 func (h *host) port(offset, def int) string {
+	configured := map[int]int{stringOffset: h.local.StringPort, covenantOffset: h.local.CovenantPort}[offset]
 	if h.base == 0 {
-		return loopback(def)
+		return loopback(cmp.Or(configured, def))
 	}
 	return loopback(h.base + offset)
 }
@@ -69,7 +79,7 @@ var surfaces = []struct {
 	{"covenant", openCovenant},
 }
 
-// openSurfaces opens them all, or none.
+// openSurfaces opens them all, or, in dev, none.
 func openSurfaces(ctx context.Context, h *host) (closeAll func() error, err error) {
 	if err := os.MkdirAll(h.run, 0o700); err != nil {
 		return nil, err
@@ -86,6 +96,10 @@ func openSurfaces(ctx context.Context, h *host) (closeAll func() error, err erro
 			continue
 		}
 		c, err := s.open(ctx, h)
+		if err != nil && !h.dev { // a member of a cluster is worth more than a surface of one host
+			h.log.Error("surface not served: [local] has its home and port, and disable = [\""+s.name+"\"] does without it", "surface", s.name, "err", err)
+			continue
+		}
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("%s: %w", s.name, err), closeAll())
 		}
