@@ -195,7 +195,8 @@ func (c *call) ops(o *observation) []oplog.Op {
 
 // zip is shared: EncodeAll may be called from any goroutine.
 var zip = sync.OnceValue(func() *zstd.Encoder {
-	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(4))
+	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(4),
+		zstd.WithAllLitEntropyCompression(true)) // text without repeats shrinks too, and the largest request must fit an entry
 	if err != nil {
 		panic("sift: zstd writer: " + err.Error())
 	}

@@ -1,0 +1,262 @@
+package sift
+
+import (
+	"fmt"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+)
+
+func TestCaptureValidates(t *testing.T) {
+	d := start(t, nil)
+	for in, want := range map[string]string{
+		`{"kind":"capture","tool":"Read","payload":1}`:                                             "capture: sessionId required",
+		`{"kind":"capture","sessionId":"","tool":"Read","payload":1}`:                              "capture: sessionId required",
+		`{"kind":"capture","sessionId":5,"tool":"Read","payload":1}`:                               "capture: sessionId required",
+		`{"kind":"capture","sessionId":"s","payload":1}`:                                           "capture: tool required",
+		`{"kind":"capture","sessionId":"s","tool":"","payload":1}`:                                 "capture: tool required",
+		`{"kind":"capture","sessionId":"s","tool":"Read"}`:                                         "capture: payload required",
+		`{"kind":"capture","sessionId":"s","tool":"Read","payload":1,"ts":-1}`:                     "capture: ts must be a finite number >= 0",
+		`{"kind":"capture","sessionId":"s","tool":"Read","payload":1,"ts":"x"}`:                    "capture: ts must be a finite number >= 0",
+		`{"kind":"capture","sessionId":"s","tool":"Read","payload":1,"ts":1e400}`:                  "capture: ts must be a finite number >= 0",
+		`{"kind":"capture","sessionId":"s","tool":"Read","payload":1,"ts":8640000000000001}`:       "capture: ts must be a finite number >= 0",
+		`{"kind":"capture","sessionId":"` + strings.Repeat("x", 600) + `","tool":"R","payload":1}`: "capture: sessionId, tool or source is too long",
+		`{"kind":"search"}`:                              "search: query required",
+		`{"kind":"search","query":5}`:                    "search: query required",
+		`{"kind":"search","query":"x","k":"y"}`:          "search: k must be a number",
+		`{"kind":"timeline"}`:                            "timeline: nearId must be a number",
+		`{"kind":"timeline","nearId":"1"}`:               "timeline: nearId must be a number",
+		`{"kind":"timeline","nearId":1,"window":[]}`:     "timeline: window must be a number",
+		`{"kind":"get"}`:                                 "get: ids must be an array of integers",
+		`{"kind":"get","ids":1}`:                         "get: ids must be an array of integers",
+		`{"kind":"get","ids":[1.5]}`:                     "get: ids must be an array of integers",
+		`{"kind":"get","ids":["1"]}`:                     "get: ids must be an array of integers",
+		`{"kind":"get","ids":[null]}`:                    "get: ids must be an array of integers",
+		`{"kind":"backfill","source":"github"}`:          "unsupported backfill source: github",
+		`{"kind":"import_home"}`:                         "import_home: home required",
+		`{"kind":"ghp_` + strings.Repeat("a", 36) + `"}`: "unknown request kind: [REDACTED:github]",
+	} {
+		if got := d.refused(in); got != want {
+			t.Errorf("%.100s: %q, want %q", in, got, want)
+		}
+	}
+	if n := d.ask(`{"kind":"status"}`)["counts"].(map[string]any)["events"]; n != 0.0 {
+		t.Errorf("%v events", n)
+	}
+}
+
+// TestSameContentIsOneEvent: in a session; whatever its source, the order of its keys, and the secret it held.
+func TestSameContentIsOneEvent(t *testing.T) {
+	d := start(t, nil)
+	first := d.ask(`{"kind":"capture","sessionId":"a","tool":"Bash","payload":{"x":1,"y":"password=one"}}`)
+	d.ask(`{"kind":"capture","sessionId":"a","tool":"Bash","payload":{"other":1}}`)
+	again := d.ask(`{"kind":"capture","sessionId":"a","tool":"Bash","payload":{"y":"password=two","_source":"z","x":1},"source":"replay","ts":5}`)
+	if again["id"] != first["id"] || again["summaryId"] != first["summaryId"] || again["duplicate"] != true || first["duplicate"] != false {
+		t.Errorf("%v, then %v", first, again)
+	}
+	if other := d.ask(`{"kind":"capture","sessionId":"b","tool":"Bash","payload":{"x":1,"y":"password=one"}}`); other["id"] != 3.0 {
+		t.Errorf("another session: %v", other)
+	}
+	for _, p := range []string{`null`, `5`, `"text"`, `[]`, `true`} {
+		if r := d.ask(`{"kind":"capture","sessionId":"c","tool":"Odd","payload":` + p + `}`); r["duplicate"] != false {
+			t.Errorf("%s: %v", p, r)
+		}
+	}
+	want := map[string]any{"events": 8.0, "raw": 0.0, "summarized": 8.0, "skipped": 0.0, "summaries": 8.0, "embeddings": 0.0, "superseded": 0.0, "sessions": 3.0}
+	if got := d.ask(`{"kind":"status"}`)["counts"]; !reflect.DeepEqual(got, want) {
+		t.Errorf("%v", got)
+	}
+}
+
+func TestSummaries(t *testing.T) {
+	d := start(t, nil)
+	for in, want := range map[string]string{
+		`"Read","payload":{"tool_input":{"file_path":"/a/b.go"},"tool_response":"// c\n\n     7→func Open(x int) error {\n"}`: "Read /a/b.go: 7→func Open(x int) error {",
+		`"Read","payload":{"tool_input":{"file_path":"/etc/hosts"},"tool_response":null}`:                                     "Read /etc/hosts",
+		`"Write","payload":{"tool_input":{"file_path":"x.py","content":"def one():\n  pass\nclass Two:\n"}}`:                  "Wrote x.py: one, Two",
+		`"Edit","payload":{"tool_input":{"file_path":"x.go","old_string":"a := oldName()","new_string":"a := newName()"}}`:    "Edited x.go: oldName → newName",
+		`"Bash","payload":{"tool_input":{"command":"make\ntest"},"tool_response":{"stdout":"ok\nerror: no rule\ndone"}}`:      "Ran make test: error: no rule",
+		`"Bash","payload":{"tool_input":{"command":"ls"},"tool_response":"a\nb\nlast"}`:                                       "Ran ls: last",
+		`"Grep","payload":{"tool_input":{"pattern":"TODO","path":"src"},"tool_response":"src/a.go:1\nsrc/b.go:2"}`:            "TODO in src: 2 matches, src/a.go:1",
+		`"Glob","payload":{"tool_input":{"pattern":"*.md"},"tool_response":[]}`:                                               "*.md in .: 0 matches",
+		`"Notification","payload":{"message":"needs  your\npermission","urgency":"high"}`:                                     "needs your permission",
+		`"Odd","payload":{"k":"short","z":["a much longer text"]}`:                                                            "Odd: a much longer text; short",
+		`"Odd","payload":{"n":5}`:                     "Odd call",
+		`"Bash","payload":null`:                       "Bash call",
+		`"Read","payload":{"file_path":"/etc/hosts"}`: "Read /etc/hosts",
+		`"Bash","payload":{"tool_input":{"command":"` + strings.Repeat("x", 500) + `"}}`: "Ran " + strings.Repeat("x", 159) + "…",
+	} {
+		r := d.ask(`{"kind":"capture","sessionId":"s","tool":` + in + `}`)
+		row := d.ask(fmt.Sprintf(`{"kind":"get","ids":[%v]}`, r["summaryId"]))["summaries"].([]any)[0].(map[string]any)
+		if row["text"] != want {
+			t.Errorf("%.80s: %q, want %q", in, row["text"], want)
+		}
+		if n := utf8.RuneCountInString(row["text"].(string)); n > 240 || row["model"] != "extractive-v1" || row["tokensIn"] != r["tokensEst"] ||
+			row["eventId"] != r["id"] || row["sessionId"] != "s" || len(row["promptHash"].(string)) != 64 {
+			t.Errorf("%.80s: %v", in, row)
+		}
+	}
+}
+
+func note(session string, ts int64, text string) string {
+	return fmt.Sprintf(`{"kind":"capture","sessionId":%q,"tool":"Notification","payload":{"message":%q},"ts":%d}`, session, text, ts)
+}
+
+func ids(rows any) (out []int) {
+	for _, r := range rows.([]any) {
+		out = append(out, int(r.(map[string]any)["id"].(float64)))
+	}
+	return out
+}
+
+// TestTimeline goes by position: ids of other workspaces leave no gaps, those of other protocols are shown.
+func TestTimeline(t *testing.T) {
+	d := start(t, nil)
+	other := d.serve(shortDir(t))
+	for i := range 12 { // 1 3 5 … here, 2 4 6 … there
+		d.ask(note("s", int64(i)*1000, fmt.Sprint("here ", i)))
+		d.askOn(other, note("s", int64(i)*1000, fmt.Sprint("there ", i)))
+	}
+	foreign := int(d.store.remember(t, "default", "of another protocol")) // 25
+	for _, c := range []struct {
+		in            string
+		before, after []int
+		near          any
+	}{
+		{`"nearId":9,"window":2`, []int{5, 7}, []int{11, 13}, 9.0},
+		{`"nearId":9,"window":0`, nil, nil, 9.0},
+		{`"nearId":9,"window":-3`, nil, nil, 9.0},
+		{`"nearId":1,"window":3`, nil, []int{3, 5, 7}, 1.0},
+		{`"nearId":23,"window":3`, []int{17, 19, 21}, []int{foreign}, 23.0},
+		{`"nearId":25,"window":2`, []int{21, 23}, nil, 25.0},
+		{`"nearId":8,"window":2`, []int{5, 7}, []int{9, 11}, nil}, // there, not here
+		{`"nearId":8.5,"window":1`, []int{7}, []int{9}, nil},
+		{`"nearId":-5,"window":1`, nil, []int{1}, nil},
+		{`"nearId":0,"window":1`, nil, []int{1}, nil},
+		{`"nearId":1e300,"window":1`, []int{foreign}, nil, nil},
+		{`"nearId":13`, []int{1, 3, 5, 7, 9, 11}, []int{15, 17, 19, 21, 23, foreign}, 13.0},
+	} {
+		got := d.ask(`{"kind":"timeline",` + c.in + `}`)
+		var near any
+		if m, ok := got["near"].(map[string]any); ok {
+			near = m["id"]
+		}
+		all := slices.Clone(c.before)
+		if near != nil {
+			all = append(all, int(near.(float64)))
+		}
+		all = append(all, c.after...)
+		if !slices.Equal(ids(got["before"]), c.before) || !slices.Equal(ids(got["after"]), c.after) || near != c.near || !slices.Equal(ids(got["rows"]), all) {
+			t.Errorf("%s: before %v near %v after %v rows %v", c.in, ids(got["before"]), near, ids(got["after"]), ids(got["rows"]))
+		}
+	}
+	if got := ids(d.ask(`{"kind":"get","ids":[9,2,9,999,25,-1,0,1e30,7]}`)["rows"]); !slices.Equal(got, []int{7, 9, 25}) {
+		t.Errorf("get: %v", got)
+	}
+	if got := ids(d.ask(`{"kind":"get","ids":[]}`)["summaries"]); got != nil {
+		t.Errorf("get nothing: %v", got)
+	}
+	if got := ids(d.ask(`{"kind":"summaries","limit":3}`)["summaries"]); !slices.Equal(got, []int{foreign, 23, 21}) {
+		t.Errorf("summaries: %v", got)
+	}
+}
+
+func TestSearch(t *testing.T) {
+	d := start(t, nil)
+	other := d.serve(shortDir(t))
+	now := time.Now().UnixMilli()
+	const day = 24 * 3600 * 1000
+	d.ask(note("s", now-60*day, "the deploy key rotates on fridays"))          // 1
+	d.ask(note("s", now-day, "parseConfig reads snake_case_name from a-b.go")) // 2
+	d.ask(note("s", now, "unrelated chatter about lunch"))                     // 3
+	d.askOn(other, note("s", now, "the deploy key of another workspace"))      // 4
+	d.store.remember(t, "default", "deploy windows open at noon")              // 5
+	d.ask(note("t", 0, "a deploy from the beginning of time"))                 // 6
+	d.ask(note("t", now+365*day, "a deploy from the future"))                  // 7
+	find := func(q string) []int { return ids(d.ask(fmt.Sprintf(`{"kind":"search","query":%q}`, q))["hits"]) }
+	if got := find("when does the deploy key rotate"); len(got) == 0 || got[0] != 1 {
+		t.Errorf("the only right answer is 60 days old: %v", got)
+	}
+	if got := find("deploy"); slices.Contains(got, 4) || !slices.Contains(got, 5) || !slices.Contains(got, 6) || !slices.Contains(got, 7) {
+		t.Errorf("deploy: %v", got)
+	}
+	for _, q := range []string{"parse config", "snake case", "parseConfig deploy lunch xyzzy something else entirely", `"parseConfig" AND (x:* -y`} {
+		if got := find(q); !slices.Contains(got, 2) {
+			t.Errorf("%s: %v", q, got)
+		}
+	}
+	if got := find("xyzzy plugh"); len(got) != 0 {
+		t.Errorf("nonsense finds %v", got)
+	}
+	for _, q := range []string{"", " \t", `"(:*-`} {
+		if got := find(q); !slices.Equal(got, []int{7, 5, 3, 2, 1, 6}) && !slices.Equal(got, []int{7, 3, 5, 2, 1, 6}) {
+			t.Errorf("%q: the newest are %v", q, got)
+		}
+	}
+	for k, want := range map[string]int{"0": 0, "-1": 0, "1": 1, "1e9": 6, "2.9": 2} {
+		if got := ids(d.ask(`{"kind":"search","query":"","k":` + k + `}`)["hits"]); len(got) != want {
+			t.Errorf("k %s: %v", k, got)
+		}
+	}
+	hit := d.ask(`{"kind":"search","query":"parseConfig","k":1}`)["hits"].([]any)[0].(map[string]any)
+	if hit["id"] != hit["summaryId"] || hit["eventId"] != 2.0 || hit["tool"] != "Notification" || hit["sessionId"] != "s" || hit["score"].(float64) <= 0 || hit["recency"].(float64) <= recencyFloor {
+		t.Errorf("%v", hit)
+	}
+}
+
+// TestPrivateWorkspaces see nothing but their own.
+func TestPrivateWorkspaces(t *testing.T) {
+	d := start(t, func(c *Config) { c.Private = true })
+	d.store.remember(t, "default", "deploy at noon")
+	d.ask(note("s", 1, "deploy at dawn"))
+	if got := ids(d.ask(`{"kind":"search","query":"deploy"}`)["hits"]); !slices.Equal(got, []int{2}) {
+		t.Errorf("search: %v", got)
+	}
+	if got := ids(d.ask(`{"kind":"get","ids":[1,2]}`)["rows"]); !slices.Equal(got, []int{2}) {
+		t.Errorf("get: %v", got)
+	}
+	if got := ids(d.ask(`{"kind":"timeline","nearId":2}`)["rows"]); !slices.Equal(got, []int{2}) {
+		t.Errorf("timeline: %v", got)
+	}
+}
+
+func TestStatusAndPing(t *testing.T) {
+	leader := uint32(3)
+	d := start(t, func(c *Config) {
+		c.Cluster = func() Cluster { return Cluster{NodeID: 2, Role: "follower", LeaderID: &leader, Term: 4, Peers: 2} }
+	})
+	st := d.ask(`{"kind":"status"}`)
+	if st["namespace"] != "default" || st["workspace"] != keyOf(d) || st["backend"] != "extractive" ||
+		!reflect.DeepEqual(st["backends"], map[string]any{"extractive": true, "ollama": false, "anthropic": false}) ||
+		st["cluster"].(map[string]any)["leaderId"] != 3.0 || st["config"] == nil {
+		t.Errorf("%v", st)
+	}
+	if p := d.ask(`{"kind":"ping"}`); p["pong"] != true || p["pid"] != float64(os.Getpid()) || p["nodeId"] != 2.0 || p["role"] != "follower" || p["uptimeMs"] == nil {
+		t.Errorf("%v", p)
+	}
+	if p := d.ask(`{"kind":"drain"}`); !reflect.DeepEqual(p, map[string]any{"processed": 0.0, "errors": 0.0, "pending": 0.0, "backend": "extractive"}) {
+		t.Errorf("%v", p)
+	}
+}
+
+func TestStreamSearch(t *testing.T) {
+	d := start(t, nil)
+	d.ask(note("s", 1, "deploy at dawn"))
+	c := d.dial()
+	c.Write(encodeFrame(t, `{"kind":"stream_search","query":"deploy"}`))
+	var got []string
+	for {
+		b, err := format.Read(c, nil)
+		if err != nil {
+			break
+		}
+		got = append(got, string(b))
+	}
+	if len(got) != 3 || !strings.Contains(got[0], `"stage":"bm25"`) || !strings.Contains(got[1], `"stage":"final"`) || got[2] != `{"ok":true,"data":{"done":true}}` {
+		t.Errorf("%q", got)
+	}
+}

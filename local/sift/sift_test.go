@@ -1,0 +1,228 @@
+package sift
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cairndb/cairn/index"
+	"github.com/cairndb/cairn/oplog"
+)
+
+// store is a memory without a cluster: a real state and a real index, and entries applied one by one.
+type store struct {
+	dir   string
+	state *oplog.State
+	index *index.Index
+
+	mu   sync.Mutex
+	at   oplog.Index
+	down bool // no quorum: writes wait for their context
+}
+
+func newStore(t testing.TB) *store {
+	t.Helper()
+	s := &store{dir: t.TempDir()}
+	var err error
+	if s.state, err = oplog.Open(filepath.Join(s.dir, "state.db"), oplog.Options{NoSync: true}); err != nil {
+		t.Fatal(err)
+	}
+	if s.index, _, err = index.Open(t.Context(), index.Config{Dir: filepath.Join(s.dir, "index"), State: s.state}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.index.Close(); s.state.Close() })
+	if _, _, err := s.apply(oplog.Entry{Ops: []oplog.Op{&oplog.Init{Cluster: "c"}}}); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func (s *store) apply(e oplog.Entry) ([]oplog.Result, oplog.Index, error) {
+	body, err := e.Encode()
+	if err != nil {
+		return nil, 0, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.at++
+	out, err := s.state.Apply([]oplog.Record{{Index: s.at, Term: 1,
+		Data: oplog.EncodeRecord(oplog.MakeHLC(uint64(time.Now().UnixMilli()), 0, 1), body)}})
+	if err != nil {
+		return nil, 0, err
+	}
+	if err := s.index.Follow(context.Background(), out); err != nil {
+		return nil, 0, err
+	}
+	if out[0].Err != nil {
+		return nil, 0, out[0].Err
+	}
+	return out[0].Results, s.at, nil
+}
+
+func (s *store) Write(ctx context.Context, key string, ops ...oplog.Op) ([]oplog.Result, oplog.Index, error) {
+	s.mu.Lock()
+	down := s.down
+	s.mu.Unlock()
+	if down {
+		<-ctx.Done()
+		return nil, 0, &oplog.Error{Kind: oplog.Unavailable, Text: "no leader elected (cluster not ready)"}
+	}
+	return s.apply(oplog.Entry{Node: 1, DB: oplog.DefaultDB, Key: key, Ops: ops})
+}
+
+func (s *store) View(_ context.Context, f func(*oplog.View, oplog.DB) error) error {
+	return s.state.Read(func(v *oplog.View) error { return f(v, oplog.DefaultDB) })
+}
+
+func (s *store) Recall(ctx context.Context, q index.Query) ([]index.Hit, index.Info, error) {
+	q.Now = time.Now()
+	return s.index.Search(ctx, oplog.DefaultDB, q)
+}
+
+// remember stores what another protocol would.
+func (s *store) remember(t testing.TB, namespace, text string) oplog.Seq {
+	t.Helper()
+	now := oplog.At(time.Now())
+	r, _, err := s.apply(oplog.Entry{DB: oplog.DefaultDB, Ops: []oplog.Op{&oplog.Remember{RID: oplog.NewID(), Text: text, Namespace: namespace, Importance: 0.5, Created: now, Updated: now}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return oplog.Seq(r[0].Num)
+}
+
+// daemon is a server and the socket of one workspace.
+type daemon struct {
+	*Server
+	t      testing.TB
+	store  *store
+	socket string
+	dir    string
+	log    *bytes.Buffer
+}
+
+// shortDir is a directory whose sockets' paths are short enough.
+func shortDir(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "sift")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+func start(t testing.TB, change func(*Config)) *daemon {
+	t.Helper()
+	d := &daemon{t: t, store: newStore(t), dir: shortDir(t), log: &bytes.Buffer{}}
+	cfg := Config{Home: filepath.Join(shortDir(t), "h"), Memory: d.store, Transcripts: filepath.Join(d.dir, "projects"), AllowShutdown: true,
+		Logger: slog.New(slog.NewTextHandler(&guarded{w: d.log}, &slog.HandlerOptions{Level: slog.LevelDebug}))}
+	if change != nil {
+		change(&cfg)
+	}
+	var err error
+	if d.Server, err = Open(cfg); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	d.socket = d.serve(d.dir)
+	return d
+}
+
+func (d *daemon) serve(dir string) string {
+	d.t.Helper()
+	w, err := Find(context.Background(), dir, "")
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	socket, err := d.Serve(w)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return socket
+}
+
+// guarded is a writer for several goroutines.
+type guarded struct {
+	mu sync.Mutex
+	w  *bytes.Buffer
+}
+
+func (g *guarded) Write(b []byte) (int, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.w.Write(b)
+}
+
+// ask sends a request and decodes the data of its reply.
+func (d *daemon) ask(request string) map[string]any {
+	d.t.Helper()
+	return d.askOn(d.socket, request)
+}
+
+func (d *daemon) askOn(socket, request string) map[string]any {
+	d.t.Helper()
+	data, err := Call(d.t.Context(), socket, json.RawMessage(request))
+	if err != nil {
+		d.t.Fatalf("%.200s: %v", request, err)
+	}
+	var m map[string]any
+	if err := json.Unmarshal(data, &m); err != nil {
+		d.t.Fatal(err)
+	}
+	return m
+}
+
+// refused sends a request that is answered ok:false, and returns the error.
+func (d *daemon) refused(request string) string {
+	d.t.Helper()
+	data, err := Call(d.t.Context(), d.socket, json.RawMessage(request))
+	var no *Refusal
+	if !errors.As(err, &no) {
+		d.t.Fatalf("%.200s: %s, %v; want a refusal", request, data, err)
+	}
+	return no.Text
+}
+
+func (d *daemon) dial() *net.UnixConn {
+	d.t.Helper()
+	c, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: d.socket, Net: "unix"})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	d.t.Cleanup(func() { c.Close() })
+	c.SetDeadline(time.Now().Add(20 * time.Second))
+	return c
+}
+
+// eventually waits for a condition.
+func eventually(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(15 * time.Second)
+	for !ok() {
+		if time.Now().After(deadline) {
+			t.Fatalf("never: %s", what)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+func encodeFrame(t testing.TB, body string) []byte {
+	t.Helper()
+	b, err := format.Append(nil, []byte(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}

@@ -1,0 +1,222 @@
+package sift
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestKeys(t *testing.T) {
+	for _, c := range [][3]string{{"/home/u/proj", "", "9c09f8055a26"}, {"/home/u/proj", "svc", "940423a5354a"}, {"/", "", "8a5edab28263"}} {
+		if got := Key(c[0], c[1]); got != c[2] {
+			t.Errorf("%v: %s", c, got)
+		}
+	}
+}
+
+func TestFind(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(shortDir(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	repo, deep := filepath.Join(dir, "repo"), filepath.Join(dir, "repo", "a", "b")
+	if err := os.MkdirAll(deep, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	find := func(dir, sub string) Workspace {
+		w, err := Find(context.Background(), dir, sub)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return w
+	}
+	if w := find(deep, ""); w.Key != Key(deep, "") || w.Dir != deep {
+		t.Errorf("without a repository: %+v", w)
+	}
+	if out, err := exec.Command("git", "init", "-q", repo).CombinedOutput(); err != nil {
+		t.Fatalf("git: %v %s", err, out)
+	}
+	if w := find(deep, ""); w.Key != Key(repo, "") || w.Dir != deep || w.Top != repo {
+		t.Errorf("in a repository: %+v", w)
+	}
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink(repo, link); err != nil {
+		t.Fatal(err)
+	}
+	if w := find(link, ""); w.Key != Key(repo, "") {
+		t.Errorf("by a link: %+v", w)
+	}
+	if w := find(repo, " svc "); w.Key != Key(repo, "svc") {
+		t.Errorf("a subspace: %+v", w)
+	}
+	os.MkdirAll(filepath.Join(repo, ".siftcoder"), 0o700)
+	os.WriteFile(filepath.Join(repo, ".siftcoder", "subspace"), []byte("api\nmore\n"), 0o600)
+	if w := find(deep, ""); w.Key != Key(repo, "api") {
+		t.Errorf("a subspace from the file: %+v", w)
+	}
+	for _, ns := range []string{"", ".", "..", "a/b", "a b", strings.Repeat("x", 65)} {
+		if CheckNS(ns) == nil {
+			t.Errorf("namespace %q is taken", ns)
+		}
+	}
+}
+
+func TestFilesOfAWorkspace(t *testing.T) {
+	d := start(t, nil)
+	key := keyOf(d)
+	for path, mode := range map[string]os.FileMode{d.socket: 0o600, filepath.Dir(d.socket): 0o700, d.cfg.Home: 0o700, Control(d.cfg.Home): 0o600} {
+		if i, err := os.Stat(path); err != nil || i.Mode().Perm() != mode {
+			t.Errorf("%s: %v %v", path, i.Mode(), err)
+		}
+	}
+	pid := d.cfg.files(key, filePid)
+	if b, _ := os.ReadFile(pid); strings.TrimSpace(string(b)) != fmt.Sprint(os.Getpid()) {
+		t.Errorf("run.pid holds %q", b)
+	}
+	port := d.cfg.files(key, filePort)
+	if err := os.WriteFile(port, []byte("1"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := d.ask(`{"kind":"shutdown"}`); got["ok"] != true || got["stopping"] != true {
+		t.Error(got)
+	}
+	eventually(t, "its files are gone", func() bool {
+		_, a := os.Stat(d.socket)
+		_, b := os.Stat(pid)
+		_, c := os.Stat(port)
+		return a != nil && b != nil && c != nil
+	})
+	if d.serve(d.dir) != d.socket {
+		t.Error("it cannot be served again")
+	}
+	d.ask(`{"kind":"ping"}`)
+}
+
+func TestShutdownStops(t *testing.T) {
+	stopped := make(chan struct{})
+	d := start(t, func(c *Config) { c.Stop = func() { close(stopped) } })
+	d.ask(`{"kind":"shutdown"}`)
+	<-stopped
+	no := start(t, func(c *Config) { c.AllowShutdown = false })
+	if got := no.refused(`{"kind":"shutdown"}`); got != "shutdown is not allowed here" {
+		t.Error(got)
+	}
+	no.ask(`{"kind":"ping"}`)
+}
+
+func TestControlSocket(t *testing.T) {
+	d := start(t, nil)
+	control, dir := Control(d.cfg.Home), shortDir(t)
+	got := d.askOn(control, fmt.Sprintf(`{"kind":"open","path":%q}`, dir))
+	if again := d.askOn(control, fmt.Sprintf(`{"kind":"open","path":%q}`, dir)); again["socket"] != got["socket"] {
+		t.Errorf("%v, then %v", got, again)
+	}
+	d.askOn(got["socket"].(string), `{"kind":"ping"}`)
+	if all := d.askOn(control, `{"kind":"workspaces"}`)["workspaces"].([]any); len(all) != 2 {
+		t.Error(all)
+	}
+	for _, bad := range []string{`{"kind":"open","path":"/no/such"}`, `{"kind":"open"}`, `{"kind":"capture"}`} {
+		if _, err := Call(t.Context(), control, json.RawMessage(bad)); err == nil {
+			t.Errorf("%s is taken", bad)
+		}
+	}
+	// The next start serves both again.
+	cfg := d.cfg
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(got["socket"].(string)); err == nil {
+		t.Error("the socket outlives the server")
+	}
+	s, err := Open(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	d.askOn(got["socket"].(string), `{"kind":"ping"}`)
+	d.ask(`{"kind":"ping"}`)
+}
+
+// TestClaiming: a stale socket is replaced, a living daemon's is left to it, and what is no socket stays.
+func TestClaiming(t *testing.T) {
+	d := start(t, nil)
+	dir := shortDir(t)
+	w, err := Find(context.Background(), dir, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	socket := d.cfg.socket(w.Key)
+	stale, err := net.ListenUnix("unix", &net.UnixAddr{Name: socket, Net: "unix"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stale.SetUnlinkOnClose(false)
+	stale.Close()
+	os.MkdirAll(filepath.Dir(d.cfg.files(w.Key, filePid)), 0o700)
+	os.WriteFile(d.cfg.files(w.Key, filePid), []byte("999999999"), 0o600)
+	if d.serve(dir) != socket {
+		t.Fatal("a stale socket is in the way")
+	}
+	// Another process of the same home: our pid lives and answers.
+	other := exec.Command("sleep", "60")
+	if err := other.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { other.Process.Kill(); other.Wait() }()
+	os.WriteFile(d.cfg.files(w.Key, filePid), fmt.Appendf(nil, "%d", other.Process.Pid), 0o600)
+	if err := d.guard(w.Key, socket); err == nil || err.Error() != fmt.Sprintf("daemon already running for this workspace (pid=%d); refusing to start a second instance", other.Process.Pid) {
+		t.Errorf("a living daemon: %v", err)
+	}
+	if _, err := Open(d.cfg); err == nil || !strings.Contains(err.Error(), "another process") {
+		t.Errorf("a second server in one home: %v", err)
+	}
+	third := shortDir(t)
+	w3, _ := Find(context.Background(), third, "")
+	os.WriteFile(d.cfg.socket(w3.Key), []byte("mine"), 0o600)
+	if _, err := d.Serve(w3); err == nil || !strings.Contains(err.Error(), "no socket") {
+		t.Errorf("a plain file: %v", err)
+	}
+	if b, _ := os.ReadFile(d.cfg.socket(w3.Key)); string(b) != "mine" {
+		t.Error("the file is gone")
+	}
+}
+
+// TestUnlinkedSocketIsMadeAnew: another daemon's start unlinks a socket without asking.
+func TestUnlinkedSocketIsMadeAnew(t *testing.T) {
+	d := start(t, nil)
+	if err := os.Remove(d.socket); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "it answers again", func() bool { return answers(d.socket) })
+	d.ask(sample)
+}
+
+func TestPathTooLong(t *testing.T) {
+	home := filepath.Join(shortDir(t), strings.Repeat("x", 90))
+	_, err := Open(Config{Home: home, Memory: newStore(t)})
+	if !errors.Is(err, errPath) || !strings.Contains(err.Error(), home) {
+		t.Error(err)
+	}
+}
+
+// TestSharedName has two workspaces with one memory.
+func TestSharedName(t *testing.T) {
+	a, b := shortDir(t), shortDir(t)
+	wa, _ := Find(context.Background(), a, "")
+	wb, _ := Find(context.Background(), b, "")
+	d := start(t, func(c *Config) { c.Names = map[string]string{"default/" + wa.Key: "team", "default/" + wb.Key: "team"} })
+	d.askOn(d.serve(a), note("s", 1, "the staging cluster is blue"))
+	if got := ids(d.askOn(d.serve(b), `{"kind":"search","query":"staging"}`)["hits"]); len(got) != 1 {
+		t.Error(got)
+	}
+	if got := ids(d.ask(`{"kind":"search","query":"staging"}`)["hits"]); len(got) != 0 {
+		t.Error(got)
+	}
+}
