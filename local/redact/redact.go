@@ -10,7 +10,9 @@
 package redact
 
 import (
+	"encoding/json"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,7 +45,7 @@ func value(v any, secret bool) any {
 		if secret && v != "" && !strings.HasPrefix(v, "[REDACTED") && !strings.HasPrefix(v, "Bearer [REDACTED") {
 			return mask
 		}
-		return String(v)
+		return String(inner(v))
 	case []any:
 		return list(v, secret)
 	case map[string]any:
@@ -51,6 +53,29 @@ func value(v any, secret bool) any {
 	default:
 		return v
 	}
+}
+
+// inner redacts text that is JSON itself, whose escapes could hide what the rules look for. Text without a secret, or
+// that is not JSON, stays as it is.
+func inner(s string) string {
+	if t := strings.TrimLeft(s, " \t\r\n"); t == "" || t[0] != '{' && t[0] != '[' || !json.Valid([]byte(s)) {
+		return s
+	}
+	var v any
+	d := json.NewDecoder(strings.NewReader(s))
+	d.UseNumber()
+	if d.Decode(&v) != nil {
+		return s
+	}
+	clean := JSON(v)
+	if reflect.DeepEqual(clean, v) {
+		return s
+	}
+	b, err := json.Marshal(clean)
+	if err != nil {
+		return mask
+	}
+	return string(b)
 }
 
 func list(v []any, secret bool) []any {

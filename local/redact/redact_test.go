@@ -75,6 +75,15 @@ func TestMasks(t *testing.T) {
 }
 
 func TestJSON(t *testing.T) {
+	for in, want := range map[string]string{
+		`{"x": "\u003cprivate\u003eplan\u003c/private\u003e"}`: `{"x":"[REDACTED:private]"}`,
+		`[1.50, "plain \u0041"]`:                               `[1.50, "plain \u0041"]`,
+		`["a \u0070assword=x1y2"]`:                             `["a password=[REDACTED:secret]"]`,
+	} {
+		if got := JSON(in); got != want {
+			t.Errorf("%s: %v", in, got)
+		}
+	}
 	in := `{"a":["me@x.io",5,null,{"password":"x","n":1}],"me@x.io":"k","you@x.io":"l","env":[{"name":"DB_PASSWORD","value":"pw"}],
 		"args":["run","--token","abc","-v"],"secrets":["one","two"],"password":"[REDACTED:github]","tokens":12}`
 	want := `{"a":["[REDACTED:email]",5,null,{"password":"[REDACTED:secret]","n":1}],"[REDACTED:email]":"k","[REDACTED:email]#2":"l",

@@ -125,6 +125,9 @@ func TestInvalidUTF8IsReplaced(t *testing.T) {
 
 // TestLargestFrame stores the largest request there is, of bytes that do not compress well.
 func TestLargestFrame(t *testing.T) {
+	if testing.Short() {
+		t.Skip("sixteen mebibytes take a minute under the race detector")
+	}
 	d := start(t, nil)
 	pre, post := `{"kind":"capture","sessionId":"big","tool":"X","payload":"`, `"}`
 	n := 16<<20 - len(pre) - len(post)

@@ -105,7 +105,7 @@ type daemon struct {
 	store  *store
 	socket string
 	dir    string
-	log    *bytes.Buffer
+	log    *guarded
 }
 
 // shortDir is a directory whose sockets' paths are short enough.
@@ -121,9 +121,9 @@ func shortDir(t testing.TB) string {
 
 func start(t testing.TB, change func(*Config)) *daemon {
 	t.Helper()
-	d := &daemon{t: t, store: newStore(t), dir: shortDir(t), log: &bytes.Buffer{}}
+	d := &daemon{t: t, store: newStore(t), dir: shortDir(t), log: &guarded{}}
 	cfg := Config{Home: filepath.Join(shortDir(t), "h"), Memory: d.store, Transcripts: filepath.Join(d.dir, "projects"), AllowShutdown: true,
-		Logger: slog.New(slog.NewTextHandler(&guarded{w: d.log}, &slog.HandlerOptions{Level: slog.LevelDebug}))}
+		Logger: slog.New(slog.NewTextHandler(d.log, &slog.HandlerOptions{Level: slog.LevelDebug}))}
 	if change != nil {
 		change(&cfg)
 	}
@@ -156,13 +156,19 @@ func (d *daemon) serve(dir string) string {
 // guarded is a writer for several goroutines.
 type guarded struct {
 	mu sync.Mutex
-	w  *bytes.Buffer
+	w  bytes.Buffer
 }
 
 func (g *guarded) Write(b []byte) (int, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.w.Write(b)
+}
+
+func (g *guarded) String() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.w.String()
 }
 
 // ask sends a request and decodes the data of its reply.
