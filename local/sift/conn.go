@@ -30,6 +30,7 @@ func (l *listener) serve(c *net.UnixConn) {
 		defer func() { <-l.s.slots }()
 	default:
 		reply(c, failure("too many connections"))
+		linger(c)
 		return
 	}
 	if !l.track(c) {
