@@ -14,6 +14,7 @@ var eventTypes = map[oplog.OpKind]string{
 	oplog.KindRemember: "stored", oplog.KindCorrect: "corrected", oplog.KindForget: "forgotten",
 	oplog.KindRelate: "related", oplog.KindUnrelate: "unrelated", oplog.KindClaim: "claimed",
 	oplog.KindSessionStart: "session_started", oplog.KindSessionEnd: "session_ended",
+	oplog.KindCognition: "thought", oplog.KindResolve: "resolved", oplog.KindTriggerMove: "trigger_moved", oplog.KindPurge: "purged",
 }
 
 // event is what a subscriber is told: ids, never content.

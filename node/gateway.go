@@ -39,7 +39,7 @@ type route struct {
 
 // routes is the gateway at a glance.
 func routes() []route {
-	return slices.Concat(memoryRoutes, graphRoutes, sessionRoutes, infoRoutes, clusterRoutes, adminRoutes, transferRoutes, backupRoutes, consoleRoutes)
+	return slices.Concat(memoryRoutes, graphRoutes, sessionRoutes, mindRoutes, timeRoutes, infoRoutes, clusterRoutes, adminRoutes, transferRoutes, backupRoutes, consoleRoutes)
 }
 
 // request is one exchange on its way.
@@ -126,7 +126,7 @@ func (g *gateway) answer(q *request, rt route) (any, error) {
 	}
 	if n := g.busy.Add(1); n > maxBusy {
 		g.busy.Add(-1)
-		return nil, oplog.Errorf(oplog.Unavailable, "server overloaded: %d inflight ops (max %d). Retry later.", n-1, maxBusy)
+		return nil, crowded(n)
 	}
 	defer g.busy.Add(-1)
 	if rt.write && !g.s.cfg.ForwardWrites && !g.s.machine.leads() {
@@ -140,13 +140,17 @@ func (g *gateway) answer(q *request, rt route) (any, error) {
 	return rt.handle(g, q)
 }
 
+func crowded(n int64) error {
+	return oplog.Errorf(oplog.Unavailable, "server overloaded: %d inflight ops (max %d). Retry later.", n-1, maxBusy)
+}
+
 // admit finds who asks, in which database, and whether they may, now.
 func (g *gateway) admit(q *request, scope Scope) (err error) {
 	if q.c, err = g.authenticate(q.r); err != nil {
 		return err
 	}
 	if !q.c.May(scope) {
-		return &statusError{http.StatusForbidden, "insufficient_scope", oplog.Errorf(oplog.Denied, "token has no %s scope", scope)}
+		return &statusError{status: http.StatusForbidden, code: "insufficient_scope", err: oplog.Errorf(oplog.Denied, "token has no %s scope", scope)}
 	}
 	if wait := g.rates.take(q.c.Token, time.Now()); wait > 0 {
 		return &limited{wait}

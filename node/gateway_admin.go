@@ -1,7 +1,9 @@
 package node
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/cairndb/cairn/oplog"
@@ -21,8 +23,60 @@ var adminRoutes = []route{
 	{name: "tokens", method: "GET", path: "/v1/admin/tokens", scope: Admin, handle: listTokens, summary: "All tokens, by the beginning of their hashes", result: "tokens:array!"},
 	{name: "tokens_revoke", method: "POST", path: "/v1/admin/tokens/revoke", scope: Admin, write: true, handle: revokeToken, summary: "End a token, given as its text or its whole hash",
 		body: "token:string hash:string", result: "revoked:boolean!"},
+	{name: "settings", method: "GET", path: "/v1/admin/settings", scope: Read, handle: getSettings, summary: "A database's policies; ages in seconds, 0 for none", result: settingsKeys},
+	{name: "settings_set", method: "POST", path: "/v1/admin/settings", scope: Admin, write: true, handle: setSettings, summary: "Change a database's policies; what is left out stays",
+		body: "working_ttl_secs:number episodic_ttl_secs:number promote_after:integer consolidate:boolean quiet_mind:boolean", result: settingsKeys},
+	{name: "purge", method: "POST", path: "/v1/admin/purge", scope: Admin, write: true, handle: purge, summary: "Erase memories created before a time: texts, vectors and revisions",
+		body: "before:number! namespace:string tier:string owner:string", result: "purged:integer! log_index:integer!"},
 	{name: "log", method: "GET", path: "/v1/admin/log", scope: Admin, handle: direct((*gateway).tail), summary: "What was applied, without what it says; NDJSON",
 		query: "from:integer limit:integer wait_ms:integer database:string"},
+}
+
+const settingsKeys = "working_ttl_secs:number! episodic_ttl_secs:number! promote_after:integer! consolidate:boolean! quiet_mind:boolean! updated_at:number?"
+
+func settingsRow(set oplog.Settings) map[string]any {
+	return map[string]any{"working_ttl_secs": set.WorkingTTL.Seconds(), "episodic_ttl_secs": set.EpisodicTTL.Seconds(), "promote_after": set.PromoteAfter,
+		"consolidate": set.Consolidate, "quiet_mind": set.QuietMind, "updated_at": when(set.Updated)}
+}
+
+func getSettings(g *gateway, q *request) (any, error) {
+	set, err := g.s.DatabaseSettings(q.r.Context(), q.c, Stale)
+	if err != nil {
+		return nil, err
+	}
+	return settingsRow(set), nil
+}
+
+func setSettings(g *gateway, q *request) (any, error) {
+	set, err := g.s.DatabaseSettings(q.r.Context(), q.c, Stale)
+	if err != nil {
+		return nil, err
+	}
+	micros := func(name string, old oplog.Time) oplog.Time {
+		return oplog.Time(min(q.body.num(name, old.Seconds()), maxAge) * 1e6)
+	}
+	set.WorkingTTL, set.EpisodicTTL = micros("working_ttl_secs", set.WorkingTTL), micros("episodic_ttl_secs", set.EpisodicTTL)
+	set.PromoteAfter = q.body.whole("promote_after", set.PromoteAfter)
+	set.Consolidate, set.QuietMind = q.body.flag("consolidate", set.Consolidate), q.body.flag("quiet_mind", set.QuietMind)
+	if _, err := g.s.SetDatabaseSettings(q.r.Context(), q.c, set); err != nil {
+		return nil, err
+	}
+	return getSettings(g, q)
+}
+
+// maxAge bounds an age in seconds: a century.
+const maxAge = 100 * 365 * 86400
+
+func purge(g *gateway, q *request) (any, error) {
+	before := seconds(q.body.num("before", 0))
+	if before.IsZero() {
+		return nil, oplog.Errorf(oplog.Invalid, "missing 'before'")
+	}
+	n, w, err := g.s.Purge(q.r.Context(), q.c, PurgeFilter{Before: before, Tier: q.body.str("tier", ""), Owner: q.body.str("owner", ""), Namespace: q.body.str("namespace", "")})
+	if err != nil {
+		return nil, err
+	}
+	return map[string]any{"purged": n, "log_index": w.Index}, nil
 }
 
 func createDatabase(g *gateway, q *request) (any, error) {
@@ -92,6 +146,7 @@ func listTokens(g *gateway, q *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	byAge(tokens)
 	names := map[oplog.DB]string{}
 	dbs, err := g.s.Databases(q.r.Context(), q.c, Stale)
 	if err != nil {
@@ -100,19 +155,17 @@ func listTokens(g *gateway, q *request) (any, error) {
 	for _, d := range dbs {
 		names[d.ID] = d.Name
 	}
-	optional := func(t oplog.Time) *float64 {
-		if t == 0 {
-			return nil
-		}
-		s := t.Seconds()
-		return &s
-	}
 	rows := make([]tokenRow, len(tokens))
 	for i, t := range tokens {
-		rows[i] = tokenRow{HashPrefix: t.Hash[:hashPrefix], Database: names[t.DB], Label: t.Label, Scopes: t.Scopes,
-			Created: t.Created.Seconds(), Expires: optional(t.Expires), Revoked: optional(t.Revoked)}
+		rows[i] = tokenRow{HashPrefix: t.Hash[:hashPrefix], Database: names[t.DB], Label: t.Label, Scopes: orEmpty(t.Scopes),
+			Created: t.Created.Seconds(), Expires: when(t.Expires), Revoked: when(t.Revoked)}
 	}
 	return map[string]any{"tokens": rows}, nil
+}
+
+// byAge puts tokens in the order they were made; by hash they have none that a reader could follow.
+func byAge(tokens []oplog.Token) {
+	slices.SortStableFunc(tokens, func(a, b oplog.Token) int { return cmp.Compare(a.Created, b.Created) })
 }
 
 func dropDatabase(g *gateway, q *request) (any, error) {

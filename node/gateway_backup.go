@@ -17,10 +17,11 @@ import (
 // A backup over the gateway is made in two steps, so that a download that breaks off goes on where it was: POST writes
 // it to a file beside the state, GET serves that file, ranges and all, and DELETE is for those who are done.
 var backupRoutes = []route{
-	{method: "POST", path: "/v1/admin/backups", scope: Admin, handle: makeBackup,
-		summary: "Make a backup of all databases as this node has them: the whole state, or with since the log behind an index", body: "since:integer"},
-	{method: "GET", path: "/v1/admin/backups/{id}", scope: Admin, handle: direct((*gateway).sendBackup), summary: "Download a backup; ranges are served"},
-	{method: "DELETE", path: "/v1/admin/backups/{id}", scope: Admin, handle: dropBackup, summary: "Remove a backup that was downloaded"},
+	{name: "backup", method: "POST", path: "/v1/admin/backups", scope: Admin, handle: makeBackup,
+		summary: "Make a backup of all databases as this node has them: the whole state, or with since the log behind an index", body: "since:integer",
+		result: "id:string! since:integer! index:integer! state_hash:string! size:integer! sha256:string!"},
+	{name: "backup_send", method: "GET", path: "/v1/admin/backups/{id}", scope: Admin, handle: direct((*gateway).sendBackup), summary: "Download a backup; ranges are served"},
+	{name: "backup_drop", method: "DELETE", path: "/v1/admin/backups/{id}", scope: Admin, handle: dropBackup, summary: "Remove a backup that was downloaded", result: "deleted:string!"},
 }
 
 const (

@@ -2,6 +2,7 @@ package node
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -54,19 +55,19 @@ func (g *gateway) readBody(q *request, rt route) error {
 	b, err := io.ReadAll(http.MaxBytesReader(q.w, q.r.Body, limit))
 	var over *http.MaxBytesError
 	if errors.As(err, &over) {
-		return &statusError{http.StatusRequestEntityTooLarge, "too_large", oplog.Errorf(oplog.TooLarge, "body is over %d bytes", limit)}
+		return &statusError{status: http.StatusRequestEntityTooLarge, code: "too_large", err: oplog.Errorf(oplog.TooLarge, "body is over %d bytes", limit)}
 	}
 	if err != nil {
-		return &statusError{http.StatusBadRequest, "invalid_body", oplog.Errorf(oplog.Invalid, "body broke off")}
+		return &statusError{status: http.StatusBadRequest, code: "invalid_body", err: oplog.Errorf(oplog.Invalid, "body broke off")}
 	}
 	if len(bytes.TrimSpace(b)) == 0 {
 		return nil
 	}
 	if t, _, err := mime.ParseMediaType(q.r.Header.Get("Content-Type")); err != nil || t != "application/json" && !strings.HasSuffix(t, "+json") {
-		return &statusError{http.StatusUnsupportedMediaType, "invalid_body", oplog.Errorf(oplog.Invalid, "Expected request with `Content-Type: application/json`")}
+		return &statusError{status: http.StatusUnsupportedMediaType, code: "invalid_body", err: oplog.Errorf(oplog.Invalid, "Expected request with `Content-Type: application/json`")}
 	}
 	if err := json.Unmarshal(b, &q.body); err != nil {
-		return &statusError{http.StatusBadRequest, "invalid_body", oplog.Errorf(oplog.Invalid, "body is not a JSON object: %s", malformed(err))}
+		return &statusError{status: http.StatusBadRequest, code: "invalid_body", err: oplog.Errorf(oplog.Invalid, "body is not a JSON object: %s", malformed(err))}
 	}
 	return nil
 }
@@ -205,7 +206,7 @@ func (q *request) newEnough() (Freshness, error) {
 		}
 		i, err := strconv.ParseUint(s, 10, 64)
 		if err != nil {
-			return Stale, &statusError{http.StatusBadRequest, "invalid_min_seq", oplog.Errorf(oplog.Invalid, "%s: a whole number", name)}
+			return Stale, &statusError{status: http.StatusBadRequest, code: "invalid_min_seq", err: oplog.Errorf(oplog.Invalid, "%s: a whole number", name)}
 		}
 		return Freshness{Mode: AtIndexMode, Index: oplog.Index(i)}, nil
 	}
@@ -215,11 +216,22 @@ func (q *request) newEnough() (Freshness, error) {
 	return Stale, nil
 }
 
+// behindWait is how long a read waits for an index before its client is told to ask elsewhere.
+const behindWait = 2 * time.Second
+
+// waiting bounds a read that asks for an index.
+func waiting(ctx context.Context, f Freshness) (context.Context, context.CancelFunc) {
+	if f.Mode != AtIndexMode {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, behindWait)
+}
+
 // replicaBehind names a read that waited in vain for an index.
 func replicaBehind(f Freshness, err error) error {
 	var e *oplog.Error
 	if f.Mode == AtIndexMode && asUnavailable(err, &e) {
-		return &statusError{http.StatusPreconditionFailed, "replica_behind", oplog.Errorf(oplog.Unavailable, "replica behind: %s", e.Text)}
+		return &statusError{status: http.StatusPreconditionFailed, code: "replica_behind", err: oplog.Errorf(oplog.Unavailable, "replica behind: %s", e.Text)}
 	}
 	return err
 }

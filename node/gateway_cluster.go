@@ -76,14 +76,16 @@ func takeLead(g *gateway, q *request) (any, error) {
 
 func controlSnapshot(g *gateway, q *request) (any, error) {
 	if q.c.Token != "" {
-		return nil, &statusError{http.StatusForbidden, "forbidden", oplog.Errorf(oplog.Denied, "the cluster secret is needed")}
+		return nil, &statusError{status: http.StatusForbidden, code: "forbidden", err: oplog.Errorf(oplog.Denied, "the cluster secret is needed")}
 	}
 	dbs, tokens := []map[string]any{}, []map[string]any{}
 	err := g.s.state.Read(func(v *oplog.View) error {
 		for _, d := range v.Databases() {
 			dbs = append(dbs, map[string]any{"id": d.ID, "name": d.Name, "path": d.Name, "created_at": d.Created.Time().UTC().Format(time.DateTime)})
 		}
-		for _, t := range v.Tokens() {
+		all := v.Tokens()
+		byAge(all)
+		for _, t := range all {
 			if t.Revoked == 0 {
 				tokens = append(tokens, map[string]any{"hash": t.Hash, "database_id": t.DB, "label": t.Label, "created_at": t.Created.Time().UTC().Format(time.DateTime)})
 			}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"strconv"
 
@@ -15,6 +16,7 @@ type statusError struct {
 	status int
 	code   string
 	err    error
+	more   map[string]any // beside error and code
 }
 
 func (e *statusError) Error() string { return e.err.Error() }
@@ -79,6 +81,12 @@ func (g *gateway) fail(w http.ResponseWriter, err error) {
 	}
 	if status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests {
 		w.Header().Set("Retry-After", "1")
+	}
+	if se != nil && se.more != nil {
+		all := map[string]any{"error": f.Error, "code": f.Code}
+		maps.Copy(all, se.more)
+		writeJSON(w, status, all)
+		return
 	}
 	if e.Kind != oplog.NotLeader && !errors.Is(e, ErrNoLeader) {
 		writeJSON(w, status, f)

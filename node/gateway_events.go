@@ -60,7 +60,7 @@ func cursorOf(r *http.Request) (oplog.Index, error) {
 	}
 	i, err := strconv.ParseUint(s, 10, 63)
 	if err != nil {
-		return 0, &statusError{http.StatusBadRequest, "invalid_cursor", oplog.Errorf(oplog.Invalid, "Last-Event-ID or from: an index of the log")}
+		return 0, &statusError{status: http.StatusBadRequest, code: "invalid_cursor", err: oplog.Errorf(oplog.Invalid, "Last-Event-ID or from: an index of the log")}
 	}
 	return oplog.Index(i), nil
 }

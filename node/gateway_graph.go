@@ -11,6 +11,7 @@ var graphRoutes = []route{
 	{name: "relate", method: "POST", path: "/v1/relate", scope: Write, write: true, handle: httpRelate, summary: "Put two entities into a relation; src, dst and rel_type are taken as well",
 		body: "entity:string! target:string! relationship:string! weight:number", result: "edge_id:string! log_index:integer!"},
 	{name: "edges", method: "GET", path: "/v1/edges", scope: Read, handle: httpEdges, summary: "The relations an entity is in", query: "entity:string!", result: "edges:array!"},
+	{name: "unrelate", method: "DELETE", path: "/v1/edges/{id}", scope: Write, write: true, handle: httpUnrelate, summary: "Take a relation away", result: "edge_id:string! found:boolean! log_index:integer!"},
 	{name: "graph", method: "POST", path: "/v1/graph", scope: Read, handle: httpGraph, summary: "The relations an entity is in, asked by POST", body: "action:string entity:string!", result: "edges:array!"},
 	{name: "ingest_claim", method: "POST", path: "/v1/claim", scope: Write, write: true, handle: httpClaim, summary: "State a relation with its evidence",
 		body: "src:string! rel_type:string! dst:string! namespace:string polarity:integer modality:string valid_from:number valid_to:number extractor:string " +
@@ -47,6 +48,14 @@ func edgesOf(g *gateway, q *request, entity string) (any, error) {
 		rows[i] = map[string]any{"edge_id": e.ID, "src": e.Src, "dst": e.Dst, "rel_type": e.Type, "weight": e.Weight}
 	}
 	return map[string]any{"edges": rows}, nil
+}
+
+func httpUnrelate(g *gateway, q *request) (any, error) {
+	found, w, err := g.s.Unrelate(q.r.Context(), q.c, q.r.PathValue("id"))
+	if err != nil {
+		return nil, err
+	}
+	return map[string]any{"edge_id": q.r.PathValue("id"), "found": found, "log_index": w.Index}, nil
 }
 
 var errNoEntity = oplog.Errorf(oplog.Invalid, "missing 'entity' query parameter")
@@ -106,28 +115,24 @@ func httpClaims(g *gateway, q *request) (any, error) {
 	if entity == "" {
 		return nil, errNoEntity
 	}
-	var claims []oplog.StoredClaim
-	ns := q.param("namespace")
+	ns, now := q.param("namespace"), float64(time.Now().UnixMicro())/1e6
+	rows := []map[string]any{}
 	err := g.s.read(q.r.Context(), q.c, Stale, func(v *oplog.View) error {
-		claims = v.Claims(q.c.DB, v.Canonical(q.c.DB, ns, entity), ns, maxEdges)
+		claims := v.Claims(q.c.DB, v.Canonical(q.c.DB, ns, entity), ns, maxEdges)
+		for i := len(claims) - 1; i >= 0; i-- {
+			c := claims[i]
+			disputed := v.InConflict(q.c.DB, c.ID) || c.SourceRID != "" && v.InConflict(q.c.DB, c.SourceRID)
+			rows = append(rows, map[string]any{"claim_id": c.ID, "src": c.Src, "dst": c.Dst, "rel_type": c.Type, "weight": c.Weight, "created_at": c.At.Seconds(),
+				"polarity": c.Polarity, "modality": c.Modality, "valid_from": c.ValidFrom, "valid_to": c.ValidTo, "extractor": c.Extractor,
+				"confidence_band": c.Band, "source_memory_rid": orNil(c.SourceRID), "namespace": c.Namespace, "status_suggestion": suggestion(c, now, disputed)})
+		}
 		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	now := float64(time.Now().UnixMicro()) / 1e6
-	rows := make([]map[string]any, 0, len(claims))
-	for i := len(claims) - 1; i >= 0; i-- {
-		c := claims[i]
-		rows = append(rows, map[string]any{"claim_id": c.ID, "src": c.Src, "dst": c.Dst, "rel_type": c.Type, "weight": c.Weight, "created_at": c.At.Seconds(),
-			"polarity": c.Polarity, "modality": c.Modality, "valid_from": c.ValidFrom, "valid_to": c.ValidTo, "extractor": c.Extractor,
-			"confidence_band": c.Band, "source_memory_rid": orNil(c.SourceRID), "namespace": c.Namespace, "status_suggestion": suggestion(c, now)})
-	}
-	return map[string]any{"claims": rows}, nil
+	return map[string]any{"claims": rows}, err
 }
 
 // suggestion is how a claim reads at a time.
-func suggestion(c oplog.StoredClaim, now float64) string {
+func suggestion(c oplog.StoredClaim, now float64, disputed bool) string {
 	switch {
 	case c.Polarity < 0:
 		return "negative"
@@ -135,6 +140,8 @@ func suggestion(c oplog.StoredClaim, now float64) string {
 		return "historical"
 	case c.ValidTo != nil:
 		return "superseded"
+	case disputed:
+		return "conflicted"
 	}
 	return "active"
 }

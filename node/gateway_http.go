@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// answerTimeout is what a client has to take an answer that is no stream; a stream sets its own for every piece.
+// answerTimeout is what a client has to take an answer, or the next piece of a long one; event streams set their own.
 const answerTimeout = 2 * time.Minute
 
 // outer is what every exchange goes through: an id of the request, the origins that may ask from a browser, an answer
@@ -24,7 +24,7 @@ func (g *gateway) outer(mux *http.ServeMux) http.Handler {
 		h := w.Header()
 		h.Set("X-Request-Id", id)
 		h.Set("X-Content-Type-Options", "nosniff")
-		_ = http.NewResponseController(rw).SetWriteDeadline(start.Add(answerTimeout)) // a connection that has none is a test's
+		w.arm(start)
 		defer func() {
 			g.metrics.status(w.status)
 			g.s.log.Debug("request", "surface", "http", "id", id, "method", r.Method, "route", r.Pattern, "status", w.status, "took", time.Since(start))
@@ -98,6 +98,23 @@ func (v *verdict) Write(b []byte) (int, error) { return len(b), nil }
 type answerWriter struct {
 	http.ResponseWriter
 	status int
+	armed  time.Time // when the write deadline was set last
+	owned  bool      // the handler sets its own deadlines
+}
+
+// SetWriteDeadline is what http.ResponseController calls for a handler.
+func (w *answerWriter) SetWriteDeadline(t time.Time) error {
+	w.owned = true
+	return http.NewResponseController(w.ResponseWriter).SetWriteDeadline(t)
+}
+
+// rearmEvery is how often a long answer gets answerTimeout anew.
+const rearmEvery = 10 * time.Second
+
+// arm gives the client answerTimeout from now on.
+func (w *answerWriter) arm(now time.Time) {
+	w.armed = now
+	_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(now.Add(answerTimeout)) // a connection that has none is a test's
 }
 
 // WriteHeader implements http.ResponseWriter.
@@ -112,6 +129,9 @@ func (w *answerWriter) WriteHeader(status int) {
 func (w *answerWriter) Write(b []byte) (int, error) {
 	if w.status == 0 {
 		w.status = http.StatusOK
+	}
+	if now := time.Now(); !w.owned && now.Sub(w.armed) > rearmEvery {
+		w.arm(now)
 	}
 	return w.ResponseWriter.Write(b)
 }

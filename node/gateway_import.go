@@ -157,7 +157,7 @@ func (im *importer) broken(err error) error {
 	said := oplog.Errorf(e.Kind, "line %d: %s (%d memories and %d relations were imported)", im.done.Lines, e.Text, im.done.Memories, im.done.Edges)
 	var se *statusError
 	if errors.As(err, &se) {
-		return &statusError{se.status, se.code, said}
+		return &statusError{status: se.status, code: se.code, err: said}
 	}
 	return said
 }

@@ -103,7 +103,7 @@ func httpRemember(g *gateway, q *request) (any, error) {
 func quota(err error) error {
 	var e *oplog.Error
 	if errors.As(err, &e) && e.Kind == oplog.TooLarge && strings.Contains(e.Text, "quota") {
-		return &statusError{http.StatusTooManyRequests, "rate_limited", e}
+		return &statusError{status: http.StatusTooManyRequests, code: "rate_limited", err: e}
 	}
 	return err
 }
@@ -114,8 +114,8 @@ func (s *Service) room(c Caller, adding int) error {
 	return s.state.Read(func(v *oplog.View) error {
 		d, _ := v.Database(c.DB)
 		if current := v.Stats(c.DB).Active; d.MaxMemories > 0 && current+uint64(adding) > d.MaxMemories {
-			return &statusError{http.StatusTooManyRequests, "rate_limited",
-				oplog.Errorf(oplog.TooLarge, "would exceed memory quota: current=%d, adding=%d, max=%d", current, adding, d.MaxMemories)}
+			return &statusError{status: http.StatusTooManyRequests, code: "rate_limited",
+				err: oplog.Errorf(oplog.TooLarge, "would exceed memory quota: current=%d, adding=%d, max=%d", current, adding, d.MaxMemories)}
 		}
 		return nil
 	})
@@ -238,7 +238,9 @@ func httpRecall(g *gateway, q *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	a, err := g.s.Recall(q.r.Context(), q.c, query, fr)
+	ctx, cancel := waiting(q.r.Context(), fr)
+	defer cancel()
+	a, err := g.s.Recall(ctx, q.c, query, fr)
 	if err != nil {
 		return nil, replicaBehind(fr, err)
 	}
@@ -285,15 +287,9 @@ func httpCorrect(g *gateway, q *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if strings.TrimSpace(q.body.str("reason", "")) == "" {
-		return nil, oplog.Errorf(oplog.Invalid, "missing 'reason'")
-	}
-	c := Correction{Reason: q.body.str("reason", ""), Importance: q.body.optional("new_importance"), Valence: q.body.optional("new_valence"), Vector: q.body.vector("embedding")}
-	if text, ok := decoded[string](q.body, "new_text"); ok {
-		c.Text = &text
-	}
-	if q.body.raw("metadata_merge") != nil {
-		c.Merge = q.body.object("metadata_merge", "{}")
+	c, err := correction(q.body)
+	if err != nil {
+		return nil, err
 	}
 	revision, w, err := g.s.Correct(q.r.Context(), q.c, rid, c)
 	if err != nil {
@@ -302,10 +298,24 @@ func httpCorrect(g *gateway, q *request) (any, error) {
 	return map[string]any{"rid": rid, "corrected_rid": rid, "original_rid": rid, "revision": revision, "log_index": w.Index}, nil
 }
 
+func correction(f fields) (Correction, error) {
+	c := Correction{Reason: f.str("reason", ""), Importance: f.optional("new_importance"), Valence: f.optional("new_valence"), Vector: f.vector("embedding")}
+	if strings.TrimSpace(c.Reason) == "" {
+		return c, oplog.Errorf(oplog.Invalid, "missing 'reason'")
+	}
+	if text, ok := decoded[string](f, "new_text"); ok {
+		c.Text = &text
+	}
+	if f.raw("metadata_merge") != nil {
+		c.Merge = f.object("metadata_merge", "{}")
+	}
+	return c, nil
+}
+
 // named gives what was not found a code of its own.
 func named(err error, code string) error {
 	if errors.Is(err, &oplog.Error{Kind: oplog.NotFound}) {
-		return &statusError{http.StatusNotFound, code, err}
+		return &statusError{status: http.StatusNotFound, code: code, err: err}
 	}
 	return err
 }
@@ -338,7 +348,9 @@ func httpMemory(g *gateway, q *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := g.s.Memory(q.r.Context(), q.c, q.r.PathValue("rid"), fr)
+	ctx, cancel := waiting(q.r.Context(), fr)
+	defer cancel()
+	m, err := g.s.Memory(ctx, q.c, q.r.PathValue("rid"), fr)
 	if err != nil {
 		return nil, named(replicaBehind(fr, err), "memory_not_found")
 	}
@@ -382,7 +394,7 @@ func httpCurrent(g *gateway, q *request) (any, error) {
 		return nil, err
 	}
 	if len(list) == 0 {
-		return nil, &statusError{http.StatusNotFound, "memory_not_found", oplog.Errorf(oplog.NotFound, "namespace '%s' has no memories", ns)}
+		return nil, &statusError{status: http.StatusNotFound, code: "memory_not_found", err: oplog.Errorf(oplog.NotFound, "namespace '%s' has no memories", ns)}
 	}
 	return map[string]any{"found": true, "namespace": ns, "record": memoryRow(list[0])}, nil
 }

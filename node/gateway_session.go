@@ -1,6 +1,7 @@
 package node
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"strings"
@@ -13,8 +14,10 @@ var sessionRoutes = []route{
 		body: "namespace:string client_id:string metadata:object session_id:string", result: "session_id:string!"},
 	{name: "session_end", method: "DELETE", path: "/v1/sessions/{id}", scope: Write, write: true, handle: httpEndSession, summary: "Close a session", body: "summary:string",
 		result: "session_id:string! duration_secs:number! memory_count:integer! topics:array!"},
-	{name: "session", method: "GET", path: "/v1/sessions/{id}", scope: Read, handle: httpSession, summary: "A session and its memories, in order", query: "limit:integer",
-		result: "session_id:string! namespace:string! client_id:string! started_at:number! ended_at:number? summary:string! memory_count:integer! memories:array!"},
+	{name: "session", method: "GET", path: "/v1/sessions/{id}", scope: Read, handle: httpSession, summary: "A session and its memories, in order", query: "limit:integer offset:integer",
+		result: "session_id:string! namespace:string! client_id:string! started_at:number! ended_at:number? status:string! summary:string! memory_count:integer! topics:array! memories:array!"},
+	{name: "sessions", method: "GET", path: "/v1/sessions", scope: Read, handle: httpSessions, summary: "The sessions of a namespace, newest first",
+		query: "namespace:string client_id:string active:boolean limit:integer", result: "sessions:array! count:integer!"},
 	{name: "session_draft", method: "POST", path: "/v1/session/end", scope: Write, write: true, handle: httpDraftSummary, summary: "Store a session's summary, a memory a statement",
 		body: "summary:string! namespace:string domain:string", result: "drafted:array! count:integer!"},
 }
@@ -22,9 +25,8 @@ var sessionRoutes = []route{
 func httpStartSession(g *gateway, q *request) (any, error) {
 	op := oplog.SessionStart{ID: q.body.str("session_id", ""), Namespace: blank(q.body.str("namespace", "")), Client: q.body.str("client_id", ""), Metadata: q.body.object("metadata", "{}")}
 	id, _, err := g.s.StartSession(q.r.Context(), q.c, op)
-	var e *oplog.Error
-	if errors.As(err, &e) && e.Kind == oplog.Conflict {
-		return nil, &statusError{http.StatusConflict, "conflict", &oplog.Error{Kind: oplog.Conflict, Text: strings.TrimSpace(e.Text)}}
+	if errors.Is(err, &oplog.Error{Kind: oplog.Conflict}) {
+		return nil, &statusError{status: http.StatusConflict, code: "conflict", err: err, more: map[string]any{"session_id": g.s.activeSession(q.r.Context(), q.c, op)}}
 	}
 	if err != nil {
 		return nil, err
@@ -32,41 +34,55 @@ func httpStartSession(g *gateway, q *request) (any, error) {
 	return map[string]any{"session_id": id}, nil
 }
 
+// activeSession is the one in the way of another; nil when it has ended in the meantime.
+func (s *Service) activeSession(ctx context.Context, c Caller, op oplog.SessionStart) any {
+	rows, err := s.Sessions(ctx, c, SessionQuery{Namespace: op.Namespace, Client: &op.Client, Active: true, Limit: 1}, Stale)
+	if err != nil || len(rows) == 0 {
+		return nil
+	}
+	return rows[0].ID
+}
+
+func httpSessions(g *gateway, q *request) (any, error) {
+	sq := SessionQuery{Namespace: blank(q.param("namespace")), Active: q.param("active") == "true" || q.param("active") == "1", Limit: q.count("limit", defaultList)}
+	if q.r.URL.Query().Has("client_id") {
+		client := q.param("client_id")
+		sq.Client = &client
+	}
+	list, err := g.s.Sessions(q.r.Context(), q.c, sq, Stale)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]map[string]any, len(list))
+	for i := range list {
+		rows[i] = sessionRow(&list[i])
+	}
+	return map[string]any{"sessions": rows, "count": len(rows)}, nil
+}
+
+var sessionStatuses = map[oplog.SessionStatus]string{oplog.SessionActive: "active", oplog.SessionEnded: "ended", oplog.SessionAbandoned: "abandoned", oplog.SessionImplicit: "implicit"}
+
+func sessionRow(s *oplog.Session) map[string]any {
+	return map[string]any{"session_id": s.ID, "namespace": s.Namespace, "client_id": s.Client, "started_at": s.Started.Seconds(), "ended_at": when(s.Ended),
+		"status": sessionStatuses[s.Status], "summary": s.Summary, "memory_count": s.Memories, "topics": orEmpty(s.Topics)}
+}
+
 func httpEndSession(g *gateway, q *request) (any, error) {
 	s, _, err := g.s.EndSession(q.r.Context(), q.c, q.r.PathValue("id"), q.body.str("summary", ""))
 	if err != nil {
 		return nil, named(err, "session_not_found")
 	}
-	topics := s.Topics
-	if topics == nil {
-		topics = []string{}
-	}
-	return map[string]any{"session_id": s.ID, "duration_secs": (s.Ended - s.Started).Seconds(), "memory_count": s.Memories, "topics": topics}, nil
+	return map[string]any{"session_id": s.ID, "duration_secs": (s.Ended - s.Started).Seconds(), "memory_count": s.Memories, "topics": orEmpty(s.Topics)}, nil
 }
 
 func httpSession(g *gateway, q *request) (any, error) {
-	id, limit := q.r.PathValue("id"), min(max(q.count("limit", 100), 1), 1000)
-	var row map[string]any
-	err := g.s.read(q.r.Context(), q.c, Stale, func(v *oplog.View) error {
-		s, ok := v.Session(q.c.DB, id)
-		if !ok {
-			return oplog.Errorf(oplog.NotFound, "session %s not found", id)
-		}
-		memories := []any{}
-		v.SessionMemories(q.c.DB, id, func(m *oplog.Memory) bool {
-			if m.Status == oplog.Active {
-				memories = append(memories, memoryRow(m))
-			}
-			return len(memories) < limit
-		})
-		row = map[string]any{"session_id": s.ID, "namespace": s.Namespace, "client_id": s.Client, "started_at": s.Started.Seconds(),
-			"ended_at": nil, "summary": s.Summary, "memory_count": s.Memories, "memories": memories}
-		if s.Ended != 0 {
-			row["ended_at"] = s.Ended.Seconds()
-		}
-		return nil
-	})
-	return row, named(err, "session_not_found")
+	x, list, err := g.s.SessionHistory(q.r.Context(), q.c, q.r.PathValue("id"), q.count("offset", 0), max(q.count("limit", 100), 1), Stale)
+	if err != nil {
+		return nil, named(err, "session_not_found")
+	}
+	row := sessionRow(&x)
+	row["memories"] = rows(list)
+	return row, nil
 }
 
 // maxDrafted bounds the memories one summary becomes.

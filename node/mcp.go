@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -25,17 +26,21 @@ type tool struct {
 var tools = []tool{
 	{name: "remember", description: "Store one fact, decision, preference or event so that it is there in later conversations. Write it as a sentence that stands by itself: who, what, when. " +
 		"Use it when the user says something worth keeping, when a decision is made, and when you learn how something works. Never store secrets.",
-		args: "text:string! importance:number memory_type:string namespace:string domain:string certainty:number metadata:object emotional_state:string", call: mcpRemember},
+		args: "text:string! importance:number memory_type:string namespace:string domain:string source:string certainty:number valence:number metadata:object emotional_state:string " +
+			"due_at:number idempotency_key:string", call: mcpRemember},
 	{name: "recall", readOnly: true, description: "Find what is known about something: memories by words, meaning, relation and time, best first, each with a score and why it was found. " +
 		"Use it at the start of a task, and before you answer anything about the user, the project or earlier work.",
-		args: "query:string! top_k:integer namespace:string domain:string memory_type:string", call: mcpRecall},
+		args: "query:string! top_k:integer namespace:string domain:string source:string memory_type:string time_window:array", call: mcpRecall},
 	{name: "correct", description: "Change a memory that is wrong or out of date. What it said before is kept as a revision. Prefer it to forgetting and storing anew.",
-		args: "rid:string! reason:string! new_text:string new_importance:number", call: mcpCorrect},
-	{name: "forget", description: "Make a memory invisible for good. Use it when the user asks for it, or when a memory should never have been stored.", args: "rid:string!", call: mcpForget},
+		args: "rid:string! reason:string! new_text:string new_importance:number new_valence:number metadata_merge:object", call: mcpCorrect},
+	{name: "forget", description: "Make a memory invisible for good. Use it when the user asks for it, or when a memory should never have been stored.", args: "rid:string! reason:string", call: mcpForget},
 	{name: "relate", description: "Say that two entities stand in a relation, such as Alice leads payments. Recall follows relations between what a question names.",
 		args: "entity:string! relationship:string! target:string! weight:number", call: mcpRelate},
 	{name: "timeline", readOnly: true, description: "What was stored shortly before and after a memory, oldest first. Without a rid: the newest memories. Use it to see the course of events around something.",
 		args: "rid:string limit:integer namespace:string", call: mcpTimeline},
+	{name: "think", description: "Let the memory look over itself: merge duplicates, find contradictions, and say what deserves attention. Use it at the end of a long piece of work, " +
+		"or when memories seem to disagree; then bring the triggers it returns to the user.",
+		args: "run_consolidation:boolean run_conflicts:boolean run_patterns:boolean run_personality:boolean", call: mcpThink},
 	{name: "status", readOnly: true, description: "How many memories there are, and whether the memory takes writes.", args: "", call: mcpStatus},
 }
 
@@ -46,18 +51,33 @@ func (g *gateway) mcp() http.Handler {
 		return newMCPServer(g.s, c)
 	}, &mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c, err := g.authenticate(r)
-		if err != nil {
-			w.Header().Set("WWW-Authenticate", "Bearer")
+		start := time.Now()
+		q := &request{w: w, r: r}
+		if err := g.admit(q, Read); err != nil {
+			if errors.Is(err, &oplog.Error{Kind: oplog.Denied}) {
+				w.Header().Set("WWW-Authenticate", "Bearer")
+			}
 			g.fail(w, err)
 			return
 		}
-		c.Forward = true // a model has no idea of a cluster
-		h.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, c)))
+		if n := g.busy.Add(1); n > maxBusy {
+			g.busy.Add(-1)
+			g.fail(w, crowded(n))
+			return
+		}
+		defer g.busy.Add(-1)
+		defer func() { g.metrics.handled("mcp", time.Since(start)) }()
+		q.c.Forward = true // a model has no idea of a cluster
+		r.Body = http.MaxBytesReader(w, r.Body, maxSmall)
+		ctx := context.WithValue(r.Context(), callerKey{}, q.c)
+		h.ServeHTTP(w, r.WithContext(context.WithValue(ctx, bearerKey{}, r.Header.Get("Authorization"))))
 	})
 }
 
-type callerKey struct{}
+type (
+	callerKey struct{} // a Caller
+	bearerKey struct{} // what the request brought as Authorization
+)
 
 func newMCPServer(s *Service, c Caller) *mcp.Server {
 	srv := mcp.NewServer(&mcp.Implementation{Name: "cairn", Title: "Cairn memory", Version: s.cfg.Version}, &mcp.ServerOptions{
@@ -178,12 +198,9 @@ func mcpCorrect(ctx context.Context, s *Service, c Caller, args fields) (any, er
 	if err != nil {
 		return nil, err
 	}
-	n := Correction{Reason: args.str("reason", ""), Importance: args.optional("new_importance")}
-	if n.Reason == "" {
-		return nil, oplog.Errorf(oplog.Invalid, "missing 'reason'")
-	}
-	if text, ok := decoded[string](args, "new_text"); ok {
-		n.Text = &text
+	n, err := correction(args)
+	if err != nil {
+		return nil, err
 	}
 	revision, _, err := s.Correct(ctx, c, rid, n)
 	return map[string]any{"rid": rid, "revision": revision}, err
@@ -223,6 +240,18 @@ func mcpTimeline(ctx context.Context, s *Service, c Caller, args fields) (any, e
 		list, err = s.List(ctx, c, Listing{Namespace: args.str("namespace", ""), Limit: n})
 	}
 	return map[string]any{"memories": rows(list)}, err
+}
+
+// mcpThink runs where the leader is: a round of thought reads much, and only the leader decides.
+func mcpThink(ctx context.Context, s *Service, c Caller, args fields) (any, error) {
+	a, err := s.Think(ctx, c, thinkRequest(args, false))
+	if errors.Is(err, &oplog.Error{Kind: oplog.NotLeader}) {
+		return s.askLeader(ctx, "/v1/think", args)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return thinkRow(a), nil
 }
 
 func mcpStatus(ctx context.Context, s *Service, c Caller, _ fields) (any, error) {

@@ -1,0 +1,294 @@
+package node_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+)
+
+// transcript asks one node what a script says and writes down what it answers. What differs from run to run is
+// replaced: ids by the names under which the script saved them, times and indexes by dots.
+//
+//	ask
+//	POST /v1/remember save=rid:A token=reader type=text/plain
+//	{"text":"x"}
+//	----
+//	200
+//	{"log_index":"…","rid":"${A}"}
+type transcript struct {
+	base  string
+	saved map[string]string
+	doc   map[string]any  // openapi.json
+	asked map[string]bool // "METHOD /path" of the table
+}
+
+// TestGatewayTranscript asks every route of the table, rightly and wrongly, and checks each answer against what the
+// document says of it.
+func TestGatewayTranscript(t *testing.T) {
+	w := start(t, 1).web(0)
+	tr := &transcript{base: w.base, saved: map[string]string{"master": secret}, doc: w.ok("GET", "/openapi.json", nil), asked: map[string]bool{}}
+	datadriven.Walk(t, "testdata/gateway", func(t *testing.T, path string) {
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string { return tr.run(t, d) })
+	})
+	for path, methods := range tr.doc["paths"].(map[string]any) {
+		for method := range methods.(map[string]any) {
+			if line := strings.ToUpper(method) + " " + path; !tr.asked[line] {
+				t.Errorf("no transcript asks %s", line)
+			}
+		}
+	}
+}
+
+func (tr *transcript) run(t *testing.T, d *datadriven.TestData) string {
+	t.Helper()
+	line, body, _ := strings.Cut(d.Input, "\n")
+	words := strings.Fields(line)
+	method, path := words[0], words[1]
+	kind, token, save, big := "", "master", "", 0
+	for _, a := range words[2:] {
+		name, val, _ := strings.Cut(a, "=")
+		switch name {
+		case "token":
+			token = val
+		case "save":
+			save = val
+		case "type":
+			kind = val
+		case "pad":
+			big, _ = strconv.Atoi(val)
+		default:
+			t.Fatalf("%s: what is %q?", d.Pos, a)
+		}
+	}
+	body = tr.expand(body)
+	if big > 0 {
+		body = strings.Replace(body, "PAD", strings.Repeat("x", big), 1)
+	}
+	req, err := http.NewRequestWithContext(t.Context(), method, tr.base+tr.expand(path), strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if kind == "" {
+		kind = "application/json"
+	}
+	if body != "" && kind != "none" {
+		req.Header.Set("Content-Type", kind)
+	}
+	if token != "none" {
+		text := tr.saved[token]
+		if text == "" {
+			text = token
+		}
+		req.Header.Set("Authorization", "Bearer "+text)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatalf("%s: %v", d.Pos, err)
+	}
+	defer resp.Body.Close()
+	if resp.Header.Get("Content-Type") == "text/event-stream" && strings.HasPrefix(path, "/v1/events") {
+		tr.note(method, path)
+		return fmt.Sprintf("%d\nan event stream\n", resp.StatusCode) // it has tests of its own, and no end
+	}
+	raw, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatalf("%s: %v", d.Pos, err)
+	}
+	out := fmt.Sprintf("%d\n", resp.StatusCode)
+	if resp.Header.Get("Content-Type") == "application/octet-stream" {
+		tr.note(method, path)
+		return out + "bytes\n"
+	}
+	if allow := resp.Header.Get("Allow"); allow != "" {
+		out += "Allow: " + allow + "\n"
+	}
+	lines := strings.Split(strings.TrimSpace(string(raw)), "\n")
+	route := tr.note(method, path)
+	for i, line := range lines {
+		var v any
+		if json.Unmarshal([]byte(line), &v) != nil {
+			out += line + "\n"
+			continue
+		}
+		if i == 0 && save != "" {
+			key, name, _ := strings.Cut(save, ":")
+			tr.saved[name] = pick(v, key)
+		}
+		if resp.StatusCode == http.StatusOK && resp.Header.Get("Content-Type") == "application/json" {
+			tr.conforms(t, d, route, v)
+		}
+		var b strings.Builder
+		enc := json.NewEncoder(&b)
+		enc.SetEscapeHTML(false)
+		if err := enc.Encode(tr.settled("", v)); err != nil {
+			t.Fatal(err)
+		}
+		out += b.String()
+	}
+	return out
+}
+
+// pick follows dots and numbers into a value.
+func pick(v any, path string) string {
+	for _, step := range strings.Split(path, ".") {
+		switch x := v.(type) {
+		case map[string]any:
+			v = x[step]
+		case []any:
+			i := 0
+			if _, err := fmt.Sscan(step, &i); err != nil || i >= len(x) {
+				return ""
+			}
+			v = x[i]
+		}
+	}
+	return fmt.Sprint(v)
+}
+
+func (tr *transcript) expand(s string) string {
+	for name, v := range tr.saved {
+		s = strings.ReplaceAll(s, "${"+name+"}", v)
+	}
+	return s
+}
+
+// volatile are the keys whose values are never the same twice.
+var volatile = regexp.MustCompile(`^(log_index|size|sha256|.*_at|.*_at_iso|last_access|index|.*_index|lag_seconds|score|confidence|time|uptime_secs|latency_ms|duration_ms|duration_secs|` +
+	`hash|hash_prefix|state_hash|token|cluster_id|addr|wire|http|leader_addr|leader_http|first_seen|last_seen|last_maintenance|digest|urgency|per_day|last_confirmed|until|depth|` +
+	`why_retrieved|entities|consolidation_count|conflicts_found|patterns_new|patterns_updated|personality_updated|operations|entities)$`)
+
+var place = regexp.MustCompile(`log index \d+`)
+
+var uuid = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
+
+func (tr *transcript) settled(key string, v any) any {
+	switch x := v.(type) {
+	case map[string]any:
+		for k := range x {
+			x[k] = tr.settled(k, x[k])
+		}
+	case []any:
+		if volatile.MatchString(key) && len(x) > 0 && kindOf(x[0]) != "object" {
+			return "…"
+		}
+		for i := range x {
+			x[i] = tr.settled(key, x[i])
+		}
+	case nil:
+	case string:
+		for name, saved := range tr.saved {
+			if saved != "" && saved == x {
+				return "${" + name + "}"
+			}
+		}
+		if volatile.MatchString(key) {
+			return "…"
+		}
+		return uuid.ReplaceAllStringFunc(place.ReplaceAllString(x, "log index …"), func(id string) string {
+			for name, saved := range tr.saved {
+				if saved == id {
+					return "${" + name + "}"
+				}
+			}
+			return "<id>"
+		})
+	default:
+		if volatile.MatchString(key) {
+			return "…"
+		}
+	}
+	return v
+}
+
+// note finds the document's path for what was asked, and remembers that it was.
+func (tr *transcript) note(method, path string) map[string]any {
+	path, _, _ = strings.Cut(path, "?")
+	parts := strings.Split(path, "/")
+	var best string
+	for p, methods := range tr.doc["paths"].(map[string]any) {
+		if methods.(map[string]any)[strings.ToLower(method)] == nil {
+			continue
+		}
+		want := strings.Split(p, "/")
+		fits := len(want) == len(parts)
+		for i := 0; fits && i < len(want); i++ {
+			fits = strings.HasPrefix(want[i], "{") || want[i] == parts[i]
+		}
+		if fits && (best == "" || strings.Count(p, "{") < strings.Count(best, "{")) {
+			best = p
+		}
+	}
+	if best == "" {
+		return nil
+	}
+	tr.asked[method+" "+best] = true
+	return tr.doc["paths"].(map[string]any)[best].(map[string]any)[strings.ToLower(method)].(map[string]any)
+}
+
+// conforms holds an answer to its schema: every key is described, what must be there is, and the types are right.
+func (tr *transcript) conforms(t *testing.T, d *datadriven.TestData, route map[string]any, v any) {
+	t.Helper()
+	if route == nil {
+		return
+	}
+	content, ok := route["responses"].(map[string]any)["200"].(map[string]any)["content"].(map[string]any)
+	if !ok {
+		t.Errorf("%s: the document knows no answer", d.Pos)
+		return
+	}
+	schema := content["application/json"].(map[string]any)["schema"].(map[string]any)
+	props := schema["properties"].(map[string]any)
+	got, _ := v.(map[string]any)
+	for _, k := range schema["required"].([]any) {
+		if _, ok := got[k.(string)]; !ok {
+			t.Errorf("%s: no %q in the answer", d.Pos, k)
+		}
+	}
+	for k, v := range got {
+		p, ok := props[k].(map[string]any)
+		if !ok {
+			t.Errorf("%s: %q is not described", d.Pos, k)
+			continue
+		}
+		if types := p["type"]; types != nil && !slices.Contains(kinds(types), kindOf(v)) && !(kindOf(v) == "integer" && slices.Contains(kinds(types), "number")) {
+			t.Errorf("%s: %q is %s, described as %v", d.Pos, k, kindOf(v), types)
+		}
+	}
+}
+
+func kinds(v any) (list []string) {
+	if s, ok := v.(string); ok {
+		return []string{s}
+	}
+	for _, s := range v.([]any) {
+		list = append(list, s.(string))
+	}
+	return list
+}
+
+func kindOf(v any) string {
+	switch x := v.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "boolean"
+	case string:
+		return "string"
+	case float64:
+		if x == float64(int64(x)) {
+			return "integer"
+		}
+		return "number"
+	case []any:
+		return "array"
+	}
+	return "object"
+}
