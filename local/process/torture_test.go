@@ -298,7 +298,7 @@ func TestExitFrameIsNotHeldBack(t *testing.T) {
 	if l := p.exit("p"); *l.ExitCode != 0 {
 		t.Errorf("exit code %d", *l.ExitCode)
 	}
-	if d := time.Since(start); d > 7*time.Second {
+	if d := time.Since(start); d > 30*time.Second { // five, and what a busy machine adds; the descendant holds them for sixty
 		t.Errorf("after %s", d)
 	}
 }
