@@ -136,7 +136,9 @@ func (op *Resolve) settle(a *applying, c *ConflictRow) (Result, *Error) {
 				r.Rows = append(r.Rows, side)
 			}
 		}
+		a.detached = true
 		made, err := op.Merged.apply(a)
+		a.detached = false
 		if err != nil {
 			return Result{}, err
 		}

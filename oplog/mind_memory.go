@@ -48,7 +48,9 @@ func (a *applying) merge(m *Merge, at Time) (bool, *Error) {
 		a.putMemory(s)
 		a.put(tPast, a.db, timeKey(at, s.Seq), nil)
 	}
+	a.detached = true
 	r, err := m.Into.apply(a)
+	a.detached = false
 	if err != nil {
 		return false, err
 	}

@@ -142,7 +142,7 @@ func (a *applying) topics(id string) []string {
 // joinSession attaches a new memory to the session it names, or to its namespace's newest active one.
 func (a *applying) joinSession(m *Memory, named string) *Error {
 	id := []byte(named)
-	if named == "" {
+	if named == "" && !a.detached {
 		a.scanBack(tActiveSession, a.db, joinKey(m.Namespace, ""), func(_, v []byte) bool {
 			id = append([]byte(nil), v...)
 			return false

@@ -320,6 +320,8 @@ type applying struct {
 	hlc   HLC
 	stats *Stats
 	alone bool // the entry has no other operation
+
+	detached bool // memories made now join no session of their own accord
 }
 
 func (t *txn) applyEntry(stats map[DB]*Stats, o *Outcome) {

@@ -1,0 +1,140 @@
+package mind
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cairndb/cairn/oplog"
+)
+
+// Types and priorities of conflicts.
+var priorities = map[string]oplog.Priority{"identity_fact": oplog.Critical, "preference": oplog.High, "temporal": oplog.High, "minor": oplog.Low}
+
+// told is a fact and the row that tells it.
+type told struct {
+	fact
+	row int
+}
+
+// maxValues is how many values of one attribute are believed to contradict each other: more mean that it has many.
+const maxValues = 4
+
+// MaxConflicts bounds what one round reports.
+const MaxConflicts = 500
+
+// Contradictions are the pairs of memories that cannot both be so. Sides are rids, the older one first; ids and times
+// are the caller's to give.
+func Contradictions(ctx context.Context, s *Snapshot) ([]oplog.ConflictRow, error) {
+	by := map[string][]told{}
+	var keys []string
+	for i := range s.Rows {
+		if err := pause(ctx, i); err != nil {
+			return nil, err
+		}
+		r := &s.Rows[i]
+		if r.Made || exempt[r.Type] && r.Type != "procedural" {
+			continue // what a merge made tells nothing that its sources did not
+		}
+		for _, f := range facts(r.Text) {
+			name := s.canonical(r.Namespace, f.name)
+			if name != f.name {
+				f.subject = strings.ToLower(name)
+			}
+			key := r.Namespace + "\x00" + f.subject + "\x00" + f.attr
+			if by[key] == nil {
+				keys = append(keys, key)
+			}
+			by[key] = append(by[key], told{f, i})
+		}
+	}
+	var out []oplog.ConflictRow
+	seen := map[[2]int]bool{}
+	for n, key := range keys {
+		if err := pause(ctx, n); err != nil {
+			return nil, err
+		}
+		for _, p := range clash(by[key]) {
+			a, b := p[0], p[1]
+			if pair := [2]int{min(a.row, b.row), max(a.row, b.row)}; a.row == b.row || seen[pair] {
+				continue
+			} else {
+				seen[pair] = true
+			}
+			if out = append(out, s.conflict(a, b)); len(out) == MaxConflicts {
+				return out, nil
+			}
+		}
+	}
+	return out, nil
+}
+
+func (s *Snapshot) conflict(a, b told) oplog.ConflictRow {
+	if s.Rows[a.row].Created > s.Rows[b.row].Created {
+		a, b = b, a
+	}
+	reason := fmt.Sprintf("%s: %s and %s contradict via %s", a.name, quote(a.fact), quote(b.fact), strings.TrimSpace(a.attr))
+	return oplog.ConflictRow{Type: a.kind, Priority: priorities[a.kind], A: s.Rows[a.row].RID, B: s.Rows[b.row].RID,
+		Entity: a.name, Relation: a.attr, Namespace: s.Rows[a.row].Namespace, Reason: reason}
+}
+
+func quote(f fact) string {
+	if f.denied {
+		return "not '" + f.shown + "'"
+	}
+	return "'" + f.shown + "'"
+}
+
+// clash pairs what cannot both be so among facts about one subject and attribute.
+func clash(all []told) (pairs [][2]told) {
+	if len(all) < 2 {
+		return nil
+	}
+	newest := map[string]told{} // by what is said
+	var values []string
+	denials := map[string]bool{}
+	for _, t := range all { // rows come the oldest first
+		key := t.value
+		if t.denied {
+			key = "\x00" + key
+		} else if _, ok := newest[key]; !ok {
+			values = append(values, key)
+		}
+		denials[key] = t.denied
+		newest[key] = t
+	}
+	for _, v := range values {
+		if d, ok := newest["\x00"+v]; ok {
+			pairs = append(pairs, [2]told{newest[v], d})
+		}
+	}
+	if !all[0].single || len(values) > maxValues {
+		return pairs
+	}
+	slices.SortFunc(values, func(x, y string) int { return cmp.Compare(newest[y].row, newest[x].row) })
+	for i, v := range values[:min(len(values), 1)] { // the newest against each other one
+		for _, o := range values[i+1:] {
+			if a, b := newest[v], newest[o]; a.single && b.single && differ(a.value, b.value) {
+				pairs = append(pairs, [2]told{a, b})
+			}
+		}
+	}
+	return pairs
+}
+
+// differ says whether two values exclude each other: one that only says more does not.
+func differ(a, b string) bool {
+	x, y := strings.Fields(a), strings.Fields(b)
+	return !within(x, y) && !within(y, x)
+}
+
+func within(x, y []string) bool {
+	for _, w := range x {
+		if !slices.Contains(y, w) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,76 @@
+// Package mind is what THINK decides, as functions of plain values: no clock, no chance, no disk, no goroutine.
+// The node gathers a Snapshot, calls these, and proposes what comes back; Apply checks it against the state again.
+//
+// # Contradictions
+//
+// A text is read for facts: a subject, an attribute, a value (facts.go). Two memories of one namespace contradict
+// each other when they give one subject two values of an attribute that has one (a birthday, a home, a deadline,
+// "uses … for billing"), or when one denies what the other states. Words that are merely similar contradict nothing: a
+// false alarm costs a person's time, a missed one costs nothing that was not lost before. Relations and claims are
+// compared in the same way (statements.go).
+//
+// # Duplicates
+//
+// Two memories say the same when the words that carry meaning are the same but for a few that one of them adds, with
+// the same numbers, the same names in the same order, and the same denials (duplicates.go). Nothing else is merged.
+//
+// # The rest
+//
+// Triggers, patterns, personality and learned weights are small sums over the snapshot, one file each.
+package mind
+
+import (
+	"context"
+
+	"github.com/cairndb/cairn/oplog"
+)
+
+// A Row is a memory as thinking sees it.
+type Row struct {
+	RID, Text, Type, Namespace, Domain, Source string
+	Created, Accessed                          oplog.Time
+	Importance, HalfLife, Valence              float64
+	Revision                                   uint32
+	Made                                       bool // by a merge
+	InConflict                                 bool // in an open one
+	Entities                                   []string
+}
+
+// A Snapshot is a database at one index.
+type Snapshot struct {
+	Now        oplog.Time
+	Rows       []Row // active ones, the oldest first
+	Edges      []oplog.Edge
+	Claims     []oplog.StoredClaim
+	Stats      oplog.Stats
+	Resolved   int        // conflicts that are settled
+	Critical   oplog.Time // when the oldest open critical conflict was found; 0 for none
+	LastEnd    oplog.Time // of the session that ended last; 0 for none
+	Patterns   []oplog.Pattern
+	Traits     oplog.Personality
+	Weights    oplog.Weights
+	Judgements []oplog.Judgement
+	Canonical  func(namespace, name string) string // nil: names stand for themselves
+
+	rids map[string]bool // made when first needed
+}
+
+// slice is how many rows are looked at before the caller's context is.
+const slice = 512
+
+// pause asks the context now and then.
+func pause(ctx context.Context, i int) error {
+	if i%slice == 0 {
+		return ctx.Err()
+	}
+	return nil
+}
+
+func (s *Snapshot) canonical(namespace, name string) string {
+	if s.Canonical == nil {
+		return name
+	}
+	return s.Canonical(namespace, name)
+}
+
+const day = oplog.Time(24 * 3600 * 1e6)

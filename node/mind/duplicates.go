@@ -1,0 +1,201 @@
+package mind
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/cairndb/cairn/oplog"
+)
+
+// exempt are the types that are never merged: how to do things, and what holds for ever, is kept as it was said.
+var exempt = set("procedural constraint rule goal self_model")
+
+// MaxCluster bounds the memories that become one.
+const MaxCluster = 10
+
+// A meaning is what two texts are compared by.
+type meaning struct {
+	words   []string // stems that carry meaning, sorted, each once
+	numbers []string // in order
+	names   []string // capitalised stems inside sentences, where capitals mean something
+	order   []string // all of the words, as they come
+	denied  bool
+}
+
+func meaningOf(text string) (m meaning) {
+	denials0 := 0
+	for _, s := range sentences(text) {
+		for i, w := range s {
+			switch {
+			case denials[w.low]:
+				denials0++
+			case fillers[w.low] || joints[w.low]:
+			default:
+				st := plainTime(w.stem)
+				m.words = append(m.words, st)
+				m.order = append(m.order, st)
+				if hasNumber(st) {
+					m.numbers = append(m.numbers, st)
+				} else if i > 0 && isUpper(w.raw) && !months[w.low] && !weekdays[w.low] {
+					m.names = append(m.names, st)
+				}
+			}
+		}
+	}
+	m.denied = denials0%2 == 1
+	slices.Sort(m.words)
+	m.words = slices.Compact(m.words)
+	return m
+}
+
+// How far apart the words of duplicates may be: what one text says more than the other.
+const (
+	maxMore  = 2   // words
+	minShare = .75 // of all words are in both
+	minWords = 3   // under which nothing is compared
+)
+
+// same says whether two texts say the same.
+func same(a, b *meaning) bool {
+	if len(a.words) < minWords || len(b.words) < minWords || a.denied != b.denied || !slices.Equal(a.numbers, b.numbers) {
+		return false
+	}
+	moreA, moreB, both := 0, 0, 0
+	i, j := 0, 0
+	for i < len(a.words) || j < len(b.words) {
+		switch {
+		case j == len(b.words) || i < len(a.words) && a.words[i] < b.words[j]:
+			if slices.Contains(a.names, a.words[i]) {
+				return false
+			}
+			moreA++
+			i++
+		case i == len(a.words) || b.words[j] < a.words[i]:
+			if slices.Contains(b.names, b.words[j]) {
+				return false
+			}
+			moreB++
+			j++
+		default:
+			both, i, j = both+1, i+1, j+1
+		}
+	}
+	if moreA > 0 && moreB > 0 || moreA+moreB > maxMore { // one word in another's place is another fact
+		return false
+	}
+	return float64(both)/float64(both+moreA+moreB) >= minShare && slices.Equal(a.named(b), b.named(a))
+}
+
+// named is the names of both texts in the order in which one has them: who does what to whom.
+func (m *meaning) named(o *meaning) (out []string) {
+	for _, w := range m.order {
+		if (slices.Contains(m.names, w) || slices.Contains(o.names, w)) && slices.Contains(o.order, w) && !slices.Contains(out, w) {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// MergeLimits say how far consolidation looks.
+type MergeLimits struct {
+	Seeds  int        // rows for which duplicates are looked for
+	From   int        // the first of them, by its place in the snapshot; the search wraps around
+	Window oplog.Time // how far apart duplicates may lie
+}
+
+// candidates bounds the rows one seed is compared with.
+const candidates = 400
+
+// Duplicates are the clusters of rows that say the same, as places in the snapshot, and the place behind the last seed.
+// Rows in taken are left alone.
+func Duplicates(ctx context.Context, s *Snapshot, l MergeLimits, taken map[string]bool) (clusters [][]int, next int, err error) {
+	n := len(s.Rows)
+	if n == 0 || l.Seeds <= 0 {
+		return nil, l.From, nil
+	}
+	means := make([]meaning, n)
+	rows := map[string][]int32{} // by word
+	for i := range s.Rows {
+		if err := pause(ctx, i); err != nil {
+			return nil, 0, err
+		}
+		if r := &s.Rows[i]; !mergeable(r, taken) {
+			continue
+		}
+		means[i] = meaningOf(s.Rows[i].Text)
+		for _, w := range means[i].words {
+			rows[w] = append(rows[w], int32(i))
+		}
+	}
+	used := make([]bool, n)
+	for k := range min(l.Seeds, n) {
+		if err := pause(ctx, k); err != nil {
+			return nil, 0, err
+		}
+		seed := (l.From + k) % n
+		next = (seed + 1) % n
+		if used[seed] || len(means[seed].words) == 0 {
+			continue
+		}
+		cluster := []int{seed}
+		for _, c := range near(means[seed].words, rows) {
+			a, b := &s.Rows[seed], &s.Rows[c]
+			if int(c) == seed || used[c] || !alike(a, b, l.Window) || !same(&means[seed], &means[c]) {
+				continue
+			}
+			if cluster = append(cluster, int(c)); len(cluster) == MaxCluster {
+				break
+			}
+		}
+		if len(cluster) > 1 {
+			slices.Sort(cluster)
+			for _, c := range cluster {
+				used[c] = true
+			}
+			clusters = append(clusters, cluster)
+		}
+	}
+	return clusters, next, nil
+}
+
+func mergeable(r *Row, taken map[string]bool) bool {
+	return !r.Made && !r.InConflict && !exempt[r.Type] && !taken[r.RID] && r.Text != ""
+}
+
+// near are the rows that share one of the rarest words: duplicates differ in few.
+func near(words []string, rows map[string][]int32) (out []int32) {
+	rare := slices.Clone(words)
+	slices.SortFunc(rare, func(a, b string) int { return cmp.Or(cmp.Compare(len(rows[a]), len(rows[b])), cmp.Compare(a, b)) })
+	seen := map[int32]bool{}
+	for _, w := range rare[:min(len(rare), maxMore+2)] {
+		for _, r := range rows[w] {
+			if !seen[r] {
+				seen[r] = true
+				out = append(out, r)
+			}
+			if len(out) >= candidates {
+				return out
+			}
+		}
+	}
+	return out
+}
+
+// alike says whether two rows may become one, whatever they say.
+func alike(a, b *Row, window oplog.Time) bool {
+	d := a.Created - b.Created
+	if a.Namespace != b.Namespace || d > window || -d > window {
+		return false
+	}
+	if a.Domain != b.Domain && a.Domain != "" && b.Domain != "" && a.Domain != "general" && b.Domain != "general" {
+		return false
+	}
+	if len(a.Entities) == 0 || len(b.Entities) == 0 {
+		return true
+	}
+	return slices.ContainsFunc(a.Entities, func(e string) bool {
+		return slices.ContainsFunc(b.Entities, func(o string) bool { return strings.EqualFold(e, o) })
+	})
+}

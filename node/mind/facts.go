@@ -1,0 +1,225 @@
+package mind
+
+import "strings"
+
+// A fact is what a sentence says of a subject.
+type fact struct {
+	subject string // folded
+	name    string // the subject as written
+	attr    string
+	value   string // stems, joined by blanks
+	shown   string // the value as written
+	kind    string // identity_fact, preference or temporal
+	single  bool   // the attribute has one value at a time
+	denied  bool
+}
+
+// maxFacts bounds what is read from one text.
+const maxFacts = 8
+
+// facts reads a text.
+func facts(text string) (out []fact) {
+	for _, s := range sentences(text) {
+		for _, clause := range clauses(s) {
+			if f, ok := read(clause); ok {
+				out = append(out, f)
+			}
+			if len(out) == maxFacts {
+				return out
+			}
+		}
+	}
+	return out
+}
+
+// clauses drops what changes nothing and splits at conjunctions behind a comma. "Note: …" loses its first part.
+func clauses(s []word) (out [][]word) {
+	cur := make([]word, 0, len(s))
+	flush := func() {
+		if len(cur) >= 3 {
+			out = append(out, cur)
+		}
+		cur = make([]word, 0, len(s))
+	}
+	for i, w := range s {
+		if w.stop && len(cur) > 0 && i < len(s)-1 {
+			flush()
+		}
+		cur = append(cur, w)
+	}
+	flush()
+	return out
+}
+
+// enders begin what no longer belongs to a value.
+var enders = set(`because since and but which who while so though although until after before with if when unless whereas where
+thanks according despite instead`)
+
+var pronouns = set(`he she it they this these those there here you who which what that someone everyone everybody nobody`)
+
+var selfWords = map[string]string{"i": "user", "my": "user", "me": "user", "we": "we", "our": "we"}
+
+// read finds the fact of a clause: a subject, a verb that is known, a value.
+func read(c []word) (fact, bool) {
+	denied := false
+	ws := make([]word, 0, len(c))
+	for i, w := range c {
+		switch {
+		case w.low == "used" && i+1 < len(c) && c[i+1].low == "to", w.low == "formerly" || w.low == "previously" || w.low == "once" || w.low == "maybe" || w.low == "if":
+			return fact{}, false // the past, or no statement
+		case w.low == "longer" && i > 0 && c[i-1].low == "no", denials[w.low]:
+			denied = true
+			if base := auxiliary(w.low); base != "" {
+				ws = append(ws, word{raw: base, low: base, stem: "be"})
+			}
+		case w.low == "longer" && denied, w.low == "do" || w.low == "does" || w.low == "did":
+		case fillers[w.low] && !w.own && !selfSubject(w, len(ws)):
+		default:
+			ws = append(ws, w)
+		}
+	}
+	for _, find := range []func([]word) (fact, bool){possessive, ofPhrase, verbal, definite} {
+		if f, ok := find(ws); ok {
+			f.denied = f.denied != denied
+			return f, f.value != ""
+		}
+	}
+	return fact{}, false
+}
+
+// selfSubject keeps the "I" that begins a statement, which elsewhere fills.
+func selfSubject(w word, at int) bool { return w.low == "i" && at == 0 }
+
+// auxiliary is the verb inside a contracted denial, when it carries meaning.
+func auxiliary(low string) string {
+	switch strings.ReplaceAll(low, "’", "'") {
+	case "isn't", "aren't":
+		return "is"
+	}
+	return ""
+}
+
+// subject reads the words before a verb: few, and no pronoun.
+func subject(ws []word) (folded, shown string, ok bool) {
+	for len(ws) > 0 && (ws[0].low == "our" || ws[0].low == "my" || ws[0].low == "user" && len(ws) > 1 && !ws[0].own) && len(ws) > 1 {
+		ws = ws[1:]
+	}
+	if len(ws) == 0 || len(ws) > 5 || pronouns[ws[0].low] {
+		return "", "", false
+	}
+	if s, self := selfWords[ws[0].low]; self && len(ws) == 1 {
+		return s, s, true
+	}
+	var f, n []string
+	for _, w := range ws {
+		if joints[w.low] && w.low != "of" && w.low != "for" && w.low != "with" {
+			return "", "", false
+		}
+		f, n = append(f, w.stem), append(n, w.raw)
+	}
+	return strings.Join(f, " "), strings.Join(n, " "), true
+}
+
+// maxValue bounds a value's words: longer ones are stories.
+const maxValue = 6
+
+// value reads the words behind a verb, up to what no longer belongs to it.
+func value(ws []word) (stems, shown string, words []word) {
+	for i, w := range ws {
+		if enders[w.low] || i > 0 && w.stop {
+			ws = ws[:i]
+			break
+		}
+	}
+	for len(ws) > 0 && (ws[0].low == "in" || ws[0].low == "on" || ws[0].low == "at" || ws[0].low == "to" || ws[0].low == "every" || ws[0].low == "by") {
+		ws = ws[1:]
+	}
+	if len(ws) == 0 || len(ws) > maxValue {
+		return "", "", nil
+	}
+	var s, n []string
+	for _, w := range ws {
+		s, n = append(s, plainTime(w.stem)), append(n, w.raw)
+	}
+	return strings.Join(s, " "), strings.Join(n, " "), ws
+}
+
+// plainTime spells times of day and ordinals in one way.
+func plainTime(w string) string {
+	if ordinal(w) {
+		return w[:len(w)-2]
+	}
+	if clock(w) {
+		return strings.TrimSuffix(strings.ReplaceAll(w, ":00", ""), "h")
+	}
+	return w
+}
+
+// telling says whether a value is one that excludes others: a name, a number, a time, a word of a category.
+func telling(ws []word) bool {
+	for _, w := range ws {
+		if isUpper(w.raw) || hasNumber(w.raw) || temporal(w.low) || categories[w.low] != "" || strings.ContainsAny(w.raw, "_/@.") {
+			return true
+		}
+	}
+	return false
+}
+
+func timely(ws []word) bool {
+	for _, w := range ws {
+		if temporal(w.low) {
+			return true
+		}
+	}
+	return false
+}
+
+func kindOf(attr string, ws []word) string {
+	switch {
+	case strings.Contains(attr, "favorit") || strings.Contains(attr, "favourit") || strings.Contains(attr, "prefer"):
+		return "preference"
+	case timely(ws):
+		return "temporal"
+	}
+	for _, w := range ws {
+		if c := categories[w.low]; c != "" && c != "cloud_providers" && c != "roles" {
+			return "preference"
+		}
+	}
+	return "identity_fact"
+}
+
+// noun says what a possessive or definite fact is about: its attribute and value.
+func (f *fact) noun(attr []word, val []word) bool {
+	var a []string
+	favorite := strings.HasPrefix(attr[0].stem, "favo")
+	for _, w := range attr {
+		if many[w.stem] && !favorite || joints[w.low] {
+			return false
+		}
+		a = append(a, w.stem)
+	}
+	last := attr[len(attr)-1].stem
+	v, shown, ws := value(val)
+	if v == "" || !telling(ws) && !slots[last] && !slots[attr[0].stem] {
+		return false
+	}
+	f.attr, f.value, f.shown, f.single = strings.Join(a, " "), v, shown, true
+	f.kind = kindOf(f.attr, ws)
+	return true
+}
+
+// be finds the copula: "is", "was changed to", "moved to". Past tense is no statement about now, but for "is now".
+func be(ws []word, from int) (at, next int) {
+	for i := from; i < len(ws); i++ {
+		switch ws[i].low {
+		case "is", "are", "=", "equals", "becomes", "remains", "stays":
+			return i, i + 1
+		case "changed", "moved":
+			if i+1 < len(ws) && ws[i+1].low == "to" {
+				return i, i + 2
+			}
+		}
+	}
+	return -1, -1
+}

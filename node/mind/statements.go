@@ -1,0 +1,151 @@
+package mind
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/cairndb/cairn/oplog"
+)
+
+var identityRelations = set("birthday age lives_in works_at email phone full_name spouse hometown")
+var preferenceRelations = set("prefers favorite likes dislikes")
+
+// A policy says what several values of one relation mean.
+var (
+	overlapping  = set("founded works_at speaks")
+	singleInTime = set("ceo_of cto_of cfo_of leads married_to")
+	singleHigh   = set("born_in headquartered_in acquired subsidiary_of")
+)
+
+// Statements are the contradictions among relations and claims. Claims that follow each other in time contradict
+// nothing: the older one's validity is bounded instead.
+func Statements(s *Snapshot) (found []oplog.ConflictRow, bounds []oplog.ClaimBound) {
+	found = edgeConflicts(s.Edges)
+	byTriple := map[string][]oplog.StoredClaim{}
+	var keys []string
+	for _, c := range s.Claims {
+		if c.Modality != "asserted" && c.Modality != "reported" {
+			continue
+		}
+		key := c.Namespace + "\x00" + c.Src + "\x00" + c.Type
+		if byTriple[key] == nil {
+			keys = append(keys, key)
+		}
+		byTriple[key] = append(byTriple[key], c)
+	}
+	for _, key := range keys {
+		f, b := s.claimConflicts(byTriple[key])
+		found, bounds = append(found, f...), append(bounds, b...)
+		if len(found) >= MaxConflicts {
+			return found[:MaxConflicts], bounds
+		}
+	}
+	return found, bounds
+}
+
+func edgeConflicts(edges []oplog.Edge) (found []oplog.ConflictRow) {
+	by := map[string][]oplog.Edge{}
+	var keys []string
+	for _, e := range edges {
+		if !identityRelations[e.Type] && (!preferenceRelations[e.Type] || e.Type == "likes" || e.Type == "dislikes") {
+			continue // one may like many things
+		}
+		key := e.Src + "\x00" + e.Type
+		if by[key] == nil {
+			keys = append(keys, key)
+		}
+		by[key] = append(by[key], e)
+	}
+	for _, key := range keys {
+		es := by[key]
+		slices.SortFunc(es, func(a, b oplog.Edge) int { return int(max(-1, min(1, a.Updated-b.Updated))) })
+		last := es[len(es)-1]
+		for _, e := range es[:len(es)-1] {
+			kind := "identity_fact"
+			if preferenceRelations[e.Type] {
+				kind = "preference"
+			}
+			found = append(found, oplog.ConflictRow{Type: kind, Priority: priorities[kind], A: "edge:" + e.ID, B: "edge:" + last.ID, Entity: e.Src,
+				Relation: e.Type, Namespace: "default", Reason: fmt.Sprintf("Entity '%s' has conflicting %s values: '%s' vs '%s'", e.Src, e.Type, e.Dst, last.Dst)})
+		}
+	}
+	return found
+}
+
+// claimSide is the memory a claim is from, or the claim itself.
+func (s *Snapshot) claimSide(c oplog.StoredClaim) string {
+	if c.SourceRID != "" && s.has(c.SourceRID) {
+		return c.SourceRID
+	}
+	return "claim:" + c.ID
+}
+
+func (s *Snapshot) has(rid string) bool {
+	if s.rids == nil {
+		s.rids = make(map[string]bool, len(s.Rows))
+		for i := range s.Rows {
+			s.rids[s.Rows[i].RID] = true
+		}
+	}
+	return s.rids[rid]
+}
+
+// claimConflicts compares the claims of one subject and relation, the oldest first.
+func (s *Snapshot) claimConflicts(cs []oplog.StoredClaim) (found []oplog.ConflictRow, bounds []oplog.ClaimBound) {
+	slices.SortStableFunc(cs, func(a, b oplog.StoredClaim) int { return int(max(-1, min(1, a.At-b.At))) })
+	const few = 50
+	cs = cs[max(0, len(cs)-few):]
+	add := func(a, b oplog.StoredClaim, p oplog.Priority, why string) {
+		found = append(found, oplog.ConflictRow{Type: "identity_fact", Priority: p, A: s.claimSide(a), B: s.claimSide(b), Entity: a.Src, Relation: a.Type,
+			Namespace: a.Namespace, Reason: fmt.Sprintf("%s %s: '%s' and '%s' %s", a.Src, a.Type, a.Dst, b.Dst, why)})
+	}
+	for i, a := range cs {
+		for _, b := range cs[i+1:] {
+			da, db := s.canonical(a.Namespace, a.Dst), s.canonical(b.Namespace, b.Dst)
+			switch {
+			case da == db && a.Polarity*b.Polarity < 0 && together(a, b) != apart:
+				add(a, b, oplog.High, "contradict via polarity")
+			case da == db || a.Polarity != 1 || b.Polarity != 1 || overlapping[a.Type] || !singleInTime[a.Type] && !singleHigh[a.Type]:
+			case together(a, b) == overlaps:
+				add(a, b, oplog.High, "contradict via overlapping validity")
+			case together(a, b) == apart:
+				if b.ValidFrom != nil && a.ValidTo == nil {
+					bounds = append(bounds, oplog.ClaimBound{ID: a.ID, To: *b.ValidFrom})
+				}
+			case singleHigh[a.Type]:
+				add(a, b, oplog.High, "contradict via "+a.Type)
+			default:
+				add(a, b, oplog.Medium, "may contradict")
+			}
+		}
+	}
+	return found, bounds
+}
+
+type overlap int
+
+const (
+	unknown overlap = iota
+	overlaps
+	apart
+)
+
+// together says whether two claims' times of validity overlap. A claim without an end ends where a later begins.
+func together(a, b oplog.StoredClaim) overlap {
+	if a.ValidFrom == nil || b.ValidFrom == nil {
+		return unknown
+	}
+	first, second := a, b
+	if *b.ValidFrom < *a.ValidFrom {
+		first, second = b, a
+	}
+	switch {
+	case *first.ValidFrom == *second.ValidFrom:
+		return overlaps
+	case first.ValidTo == nil && first.ID == a.ID:
+		return apart // the newer claim succeeds it
+	case first.ValidTo == nil || *first.ValidTo > *second.ValidFrom:
+		return overlaps
+	}
+	return apart
+}

@@ -1,0 +1,246 @@
+package mind
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/cairndb/cairn/oplog"
+)
+
+// A kind of trigger: what is suggested, and for how long it is quiet and waits.
+type kind struct {
+	action       string
+	cool, expiry oplog.Time
+}
+
+var kinds = map[string]kind{
+	"decay_review":             {"ask_user_to_confirm_or_forget", 3 * day, 7 * day},
+	"consolidation_ready":      {"run_consolidation", 1 * day, 3 * day},
+	"conflict_escalation":      {"review_conflicts", 2 * day, 14 * day},
+	"temporal_drift":           {"verify_or_update", 14 * day, 7 * day},
+	"redundancy":               {"consolidate_or_forget", 1 * day, 7 * day},
+	"relationship_insight":     {"explore_entity", 7 * day, 7 * day},
+	"valence_trend":            {"acknowledge_trend", 7 * day, 7 * day},
+	"entity_anomaly":           {"review_entity", 7 * day, 7 * day},
+	"pattern_discovered":       {"explore_pattern", 7 * day, 7 * day},
+	"entity_bridge_discovered": {"explore_bridge", 7 * day, 7 * day},
+	"session_awareness":        {"acknowledge", 3 * day, 7 * day},
+	"weights_updated":          {"acknowledge", 3 * day, 7 * day},
+}
+
+// Trigger makes one. Its cooldown key is its type, its sources in order, and its entity.
+func (s *Snapshot) Trigger(name string, urgency float64, reason, entity string, sources ...string) oplog.TriggerRow {
+	k := kinds[name]
+	slices.Sort(sources)
+	return oplog.TriggerRow{Type: name, Urgency: min(max(urgency, 0), 1), Reason: reason, Action: k.action, Sources: sources, Entity: entity, Created: s.Now,
+		Expires: s.Now + k.expiry, CoolFor: k.cool, Cooldown: strings.Join(append([]string{name, entity}, sources...), "\x00")}
+}
+
+// Decay is what is left of a memory's importance.
+func (r *Row) decay(now oplog.Time) float64 {
+	if r.HalfLife <= 0 {
+		return 0
+	}
+	return r.Importance * math.Exp2(-max(0, (now-r.Accessed).Seconds())/r.HalfLife)
+}
+
+// maxOf bounds the triggers of one kind that one round considers.
+const maxOf = 10
+
+// Triggers is what deserves attention, the most urgent first.
+func Triggers(ctx context.Context, s *Snapshot) ([]oplog.TriggerRow, error) {
+	var out []oplog.TriggerRow
+	for _, f := range []func(*Snapshot) []oplog.TriggerRow{decayed, ready, escalation, drifted, redundant, insights, trend, anomalies, awareness} {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		found := f(s)
+		SortTriggers(found)
+		out = append(out, found[:min(len(found), maxOf)]...)
+	}
+	SortTriggers(out)
+	return out, nil
+}
+
+// SortTriggers puts the most urgent first; those as urgent by type and reason.
+func SortTriggers(t []oplog.TriggerRow) {
+	slices.SortStableFunc(t, func(a, b oplog.TriggerRow) int {
+		return cmp.Or(cmp.Compare(b.Urgency, a.Urgency), cmp.Compare(a.Type, b.Type), cmp.Compare(a.Cooldown, b.Cooldown))
+	})
+}
+
+func decayed(s *Snapshot) (out []oplog.TriggerRow) {
+	for i := range s.Rows {
+		r := &s.Rows[i]
+		if d := r.decay(s.Now); r.Importance >= .5 && d < .1 {
+			out = append(out, s.Trigger("decay_review", r.Importance*(1-d/r.Importance),
+				fmt.Sprintf("an important memory (%.2f) has faded to %.2f", r.Importance, d), "", r.RID))
+		}
+	}
+	return out
+}
+
+func ready(s *Snapshot) []oplog.TriggerRow {
+	episodic := 0
+	for i := range s.Rows {
+		if s.Rows[i].Type == "episodic" {
+			episodic++
+		}
+	}
+	if len(s.Rows) < 10 || episodic < 10 {
+		return nil
+	}
+	return []oplog.TriggerRow{s.Trigger("consolidation_ready", float64(episodic)/50, fmt.Sprintf("%d episodic memories could be consolidated", episodic), "")}
+}
+
+func escalation(s *Snapshot) []oplog.TriggerRow {
+	n := s.Stats.OpenConflicts
+	ageing := s.Critical != 0 && s.Now-s.Critical > 3*day
+	if n <= 5 && !ageing {
+		return nil
+	}
+	u := min(float64(n)/10, 1)
+	if ageing {
+		u += .3
+	}
+	return []oplog.TriggerRow{s.Trigger("conflict_escalation", u, fmt.Sprintf("%d conflicts are open", n), "")}
+}
+
+func drifted(s *Snapshot) (out []oplog.TriggerRow) {
+	for i := range s.Rows {
+		r := &s.Rows[i]
+		if age := s.Now - r.Created; r.Type == "semantic" && age > 90*day && s.Now-r.Accessed > 30*day {
+			out = append(out, s.Trigger("temporal_drift", float64(age)/float64(365*day), fmt.Sprintf("stored %d days ago and not looked at for a month", age/day), "", r.RID))
+		}
+	}
+	return out
+}
+
+// newest bounds the rows that are compared pair by pair.
+const newest = 30
+
+// redundant finds pairs among the newest rows whose words are nearly the same.
+func redundant(s *Snapshot) (out []oplog.TriggerRow) {
+	rows := s.Rows[max(0, len(s.Rows)-newest):]
+	means := make([]meaning, len(rows))
+	for i := range rows {
+		means[i] = meaningOf(rows[i].Text)
+	}
+	for i := range rows {
+		for j := i + 1; j < len(rows); j++ {
+			a, b := &rows[i], &rows[j]
+			if a.Namespace != b.Namespace || a.Made || b.Made || !same(&means[i], &means[j]) {
+				continue
+			}
+			sim := jaccard(means[i].words, means[j].words)
+			out = append(out, s.Trigger("redundancy", sim, fmt.Sprintf("two memories say the same (%.0f%%)", 100*sim), "", a.RID, b.RID))
+			if len(out) == 5 {
+				return out
+			}
+		}
+	}
+	return out
+}
+
+func jaccard(a, b []string) float64 {
+	both := 0
+	for _, w := range a {
+		if _, ok := slices.BinarySearch(b, w); ok {
+			both++
+		}
+	}
+	if all := len(a) + len(b) - both; all > 0 {
+		return float64(both) / float64(all)
+	}
+	return 0
+}
+
+func insights(s *Snapshot) (out []oplog.TriggerRow) {
+	for _, h := range hubs(s) {
+		out = append(out, s.Trigger("relationship_insight", float64(h.n)/20, fmt.Sprintf("%s has %d relations", h.name, h.n), h.name))
+	}
+	return out
+}
+
+type counted struct {
+	name string
+	n    int
+}
+
+// hubs are the entities with five outgoing relations or more, the most first.
+func hubs(s *Snapshot) (out []counted) {
+	n := map[string]int{}
+	for _, e := range s.Edges {
+		n[e.Src]++
+	}
+	for name, c := range n {
+		if c >= 5 {
+			out = append(out, counted{name, c})
+		}
+	}
+	slices.SortFunc(out, func(a, b counted) int { return cmp.Or(cmp.Compare(b.n, a.n), cmp.Compare(a.name, b.name)) })
+	return out
+}
+
+// moods are the mean valences of a stretch and of the one before it; ok with three rows in each.
+func moods(s *Snapshot, recent, before oplog.Time) (now, then float64, ok bool) {
+	var n, m int
+	for i := range s.Rows {
+		switch age := s.Now - s.Rows[i].Created; {
+		case age <= recent:
+			now, n = now+s.Rows[i].Valence, n+1
+		case age <= recent+before:
+			then, m = then+s.Rows[i].Valence, m+1
+		}
+	}
+	if n < 3 || m < 3 {
+		return 0, 0, false
+	}
+	return now / float64(n), then / float64(m), true
+}
+
+func trend(s *Snapshot) []oplog.TriggerRow {
+	now, then, ok := moods(s, 7*day, 30*day)
+	if d := math.Abs(now - then); ok && d > .3 {
+		return []oplog.TriggerRow{s.Trigger("valence_trend", d, fmt.Sprintf("mood went from %+.2f to %+.2f in a week", then, now), "")}
+	}
+	return nil
+}
+
+func anomalies(s *Snapshot) (out []oplog.TriggerRow) {
+	dst := map[[2]string]map[string]bool{}
+	for _, e := range s.Edges {
+		if identityRelations[e.Type] || preferenceRelations[e.Type] {
+			k := [2]string{e.Src, e.Type}
+			if dst[k] == nil {
+				dst[k] = map[string]bool{}
+			}
+			dst[k][e.Dst] = true
+		}
+	}
+	for k, values := range dst { // sorted by the caller
+		if len(values) >= 3 {
+			out = append(out, s.Trigger("entity_anomaly", float64(len(values))/5, fmt.Sprintf("%s has %d values for %s", k[0], len(values), k[1]), k[0]))
+		}
+	}
+	return out
+}
+
+func awareness(s *Snapshot) []oplog.TriggerRow {
+	gap := s.Now - s.LastEnd
+	if s.LastEnd == 0 || gap <= day/6 {
+		return nil
+	}
+	u := .3
+	switch {
+	case gap > 3*day:
+		u = .7
+	case gap > day:
+		u = .5
+	}
+	return []oplog.TriggerRow{s.Trigger("session_awareness", u, fmt.Sprintf("the last session ended %d hours ago", gap/(day/24)), "")}
+}

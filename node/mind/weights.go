@@ -1,0 +1,168 @@
+package mind
+
+import (
+	"math"
+
+	"github.com/cairndb/cairn/oplog"
+)
+
+// DefaultWeights are those of a database that has learned nothing.
+var DefaultWeights = oplog.Weights{Sim: .50, Decay: .20, Recency: .30, GateTau: .25, AlphaImp: .80, KeywordBoost: .31}
+
+const (
+	minJudgements = 20
+	margin        = .05
+	step          = .05  // share of a weight
+	tauStep       = .005 // of the gate's threshold
+	maxChange     = .05  // of any weight in one generation
+)
+
+// judged is a row of feedback with the signals it would be scored by.
+type judged struct {
+	query               string
+	relevant            bool
+	sim, decay, recency float64
+	importance          float64
+	keyword             bool
+}
+
+// Learn moves the weights so that what was called relevant scores above what was not; nil when there is too little to
+// learn from, or nothing is gained.
+func Learn(s *Snapshot) *oplog.Weights {
+	rows := s.judged()
+	if len(rows) < minJudgements {
+		return nil
+	}
+	w := s.Weights
+	if w.Sim == 0 && w.Decay == 0 && w.Recency == 0 {
+		w = DefaultWeights
+	}
+	start, best := w, loss(rows, w)
+	before := best
+	coords := []struct {
+		at func(*oplog.Weights) *float64
+		by float64 // 0: a share
+	}{
+		{func(w *oplog.Weights) *float64 { return &w.Sim }, 0},
+		{func(w *oplog.Weights) *float64 { return &w.Decay }, 0},
+		{func(w *oplog.Weights) *float64 { return &w.Recency }, 0},
+		{func(w *oplog.Weights) *float64 { return &w.AlphaImp }, 0},
+		{func(w *oplog.Weights) *float64 { return &w.GateTau }, tauStep},
+	}
+	for range 20 {
+		improved := false
+		for _, c := range coords {
+			for _, sign := range []float64{1, -1} {
+				next := w
+				d := c.by
+				if d == 0 {
+					d = *c.at(&w) * step
+				}
+				*c.at(&next) += sign * d
+				next = normal(next)
+				if !nearby(start, next) {
+					continue
+				}
+				if l := loss(rows, next); l < best-1e-9 {
+					w, best, improved = next, l, true
+				}
+			}
+		}
+		if !improved {
+			break
+		}
+	}
+	if best >= before-1e-9 {
+		return nil
+	}
+	w.Generation = s.Weights.Generation + 1
+	return &w
+}
+
+// normal makes the three shares sum to 1.
+func normal(w oplog.Weights) oplog.Weights {
+	if sum := w.Sim + w.Decay + w.Recency; sum > 0 {
+		w.Sim, w.Decay, w.Recency = w.Sim/sum, w.Decay/sum, w.Recency/sum
+	}
+	return w
+}
+
+func nearby(a, b oplog.Weights) bool {
+	for _, d := range []float64{a.Sim - b.Sim, a.Decay - b.Decay, a.Recency - b.Recency, a.AlphaImp - b.AlphaImp, a.GateTau - b.GateTau} {
+		if math.Abs(d) > maxChange {
+			return false
+		}
+	}
+	return b.GateTau >= 0
+}
+
+// loss is the mean hinge over pairs of relevant and irrelevant rows of one query.
+func loss(rows []judged, w oplog.Weights) float64 {
+	var sum float64
+	n := 0
+	for i := range rows {
+		if !rows[i].relevant {
+			continue
+		}
+		for j := range rows {
+			if rows[j].relevant || rows[i].query != rows[j].query {
+				continue
+			}
+			sum += max(0, margin-(rows[i].score(w)-rows[j].score(w)))
+			n++
+		}
+	}
+	if n == 0 {
+		return 0
+	}
+	return sum / float64(n)
+}
+
+func (r *judged) score(w oplog.Weights) float64 {
+	base := w.Sim*r.sim + w.Decay*r.decay + w.Recency*r.recency
+	gate := 1 / (1 + math.Exp(-12*(r.sim-w.GateTau)))
+	s := base * (1 + gate*w.AlphaImp*min(r.importance, 1))
+	if r.keyword {
+		s += w.KeywordBoost * max(1-r.sim, .2)
+	}
+	return s
+}
+
+// maxLearn bounds the judgements that are learned from: pairs are compared.
+const maxLearn = 400
+
+// judged joins the feedback with the rows that are still there. Similarity is by words: the share of the question's that
+// the memory has.
+func (s *Snapshot) judged() (out []judged) {
+	at := map[string]int{}
+	for i := range s.Rows {
+		at[s.Rows[i].RID] = i
+	}
+	for _, j := range s.Judgements {
+		i, ok := at[j.RID]
+		if !ok || len(out) == maxLearn {
+			continue
+		}
+		r := &s.Rows[i]
+		q, m := meaningOf(j.Query), meaningOf(r.Text)
+		row := judged{query: j.Query, relevant: j.Relevant, sim: jaccard(q.words, m.words), decay: r.decay(s.Now),
+			recency: math.Exp(-max(0, (s.Now-r.Created).Seconds()) / (7 * 86400)), importance: r.Importance}
+		for _, w := range q.words {
+			row.keyword = row.keyword || len(w) > 3 && containsSorted(m.words, w)
+		}
+		out = append(out, row)
+	}
+	return out
+}
+
+func containsSorted(words []string, w string) bool {
+	lo, hi := 0, len(words)
+	for lo < hi {
+		if mid := (lo + hi) / 2; words[mid] < w {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	return lo < len(words) && words[lo] == w
+}

@@ -1,0 +1,206 @@
+package mind
+
+import (
+	"strings"
+	"unicode"
+)
+
+// A word is a token of a text.
+type word struct {
+	raw  string // as written
+	low  string // in small letters
+	stem string
+	own  bool // had 's
+	stop bool // punctuation that ends a clause stands before it
+}
+
+// maxRead is how much of a text is read for meaning.
+const maxRead = 2048
+
+// sentences splits a text into sentences of words, few enough to be cheap.
+func sentences(s string) (out [][]word) {
+	if len(s) > maxRead {
+		s = s[:maxRead]
+	}
+	var cur []word
+	brk := false
+	flush := func() {
+		if len(cur) > 0 {
+			out = append(out, cur)
+		}
+		cur, brk = nil, false
+	}
+	for i := 0; i < len(s); {
+		end := i
+		for end < len(s) && !space(s[end]) {
+			end++
+		}
+		if end == i {
+			if s[i] == '\n' {
+				flush()
+			}
+			i++
+			continue
+		}
+		tok := s[i:end]
+		core := strings.Trim(tok, `.,;:!?()[]{}"“”'’…*`)
+		if core != "" {
+			w := word{raw: core, stop: brk}
+			for _, suffix := range []string{"'s", "’s"} {
+				if short, ok := strings.CutSuffix(core, suffix); ok {
+					w.raw, w.own = short, true
+				}
+			}
+			w.low = strings.ToLower(w.raw)
+			w.stem = stem(w.low)
+			cur = append(cur, w)
+			brk = false
+		}
+		switch last := tok[len(tok)-1]; {
+		case last == '.' && len(core) > 1 || last == '!' || last == '?':
+			flush()
+		case strings.IndexByte(",;:()", last) >= 0 || strings.HasSuffix(tok, "—") || tok == "-":
+			brk = true
+		}
+		i = end
+	}
+	flush()
+	return out
+}
+
+func space(b byte) bool { return b == ' ' || b == '\t' || b == '\n' || b == '\r' }
+
+var irregular = map[string]string{"is": "be", "are": "be", "was": "be", "were": "be", "been": "be", "am": "be", "has": "hav",
+	"had": "hav", "have": "hav", "ran": "run", "runs": "run", "led": "lead", "built": "build", "began": "begin", "spoke": "speak",
+	"wrote": "write", "met": "meet", "went": "go", "goes": "go", "ate": "eat", "drank": "drink", "knew": "know", "paid": "pay",
+	"children": "child", "people": "person", "born": "born", "news": "news", "written": "written"}
+
+// stem brings the forms of a word together. It is no linguist: it must only be the same for both texts.
+func stem(w string) string {
+	if s, ok := irregular[w]; ok {
+		return s
+	}
+	if len(w) <= 3 || strings.IndexFunc(w, unicode.IsDigit) >= 0 {
+		return w
+	}
+	switch {
+	case strings.HasSuffix(w, "ies") && len(w) > 4:
+		return w[:len(w)-3] + "y"
+	case strings.HasSuffix(w, "ied") && len(w) > 4:
+		return w[:len(w)-3] + "y"
+	case strings.HasSuffix(w, "ing") && len(w) > 5:
+		w = undouble(w[:len(w)-3])
+	case strings.HasSuffix(w, "ed") && len(w) > 4:
+		w = undouble(w[:len(w)-2])
+	case strings.HasSuffix(w, "es") && len(w) > 4 && strings.ContainsRune("sxzh", rune(w[len(w)-3])):
+		w = w[:len(w)-2]
+	case strings.HasSuffix(w, "s") && !strings.HasSuffix(w, "ss") && !strings.HasSuffix(w, "us") && !strings.HasSuffix(w, "is"):
+		w = w[:len(w)-1]
+	}
+	if len(w) > 3 {
+		w = strings.TrimSuffix(w, "e")
+	}
+	return w
+}
+
+func undouble(w string) string {
+	if n := len(w); n > 3 && w[n-1] == w[n-2] && strings.IndexByte("bdgklmnprt", w[n-1]) >= 0 {
+		return w[:n-1]
+	}
+	return w
+}
+
+func set(words string) map[string]bool {
+	m := map[string]bool{}
+	for w := range strings.FieldsSeq(words) {
+		m[w] = true
+	}
+	return m
+}
+
+// fillers change nothing about what a sentence says.
+var fillers = set(`a an the just also really actually currently still now again basically simply quite very already so too
+please btw fyi apparently indeed certainly definitely today recently officially presently nowadays that
+i think believe heard hear know note noted remember reminder recall mentioned told said says confirmed seems seemingly
+update info information well ok okay oh yes`)
+
+// joints hold a sentence together; by themselves they carry no meaning worth comparing.
+var joints = set(`in on at to for from by with of into onto over under and or but is are was were be been being am do does did
+has have had will would can could should shall may might must it its this these those there here he she they we you his her
+their our your my i me him them us who which what when where how than then while about up out`)
+
+var denials = set(`not no never none neither nor cannot without isn't aren't wasn't weren't doesn't don't didn't won't can't
+couldn't shouldn't hasn't haven't hadn't isn’t aren’t wasn’t doesn’t don’t didn’t won’t can’t`)
+
+var months = set(`january february march april may june july august september october november december jan feb mar apr jun jul
+aug sep sept oct nov dec`)
+
+var weekdays = set(`monday tuesday wednesday thursday friday saturday sunday mondays tuesdays wednesdays thursdays fridays
+saturdays sundays mon tue tues wed thu thur thurs fri sat sun`)
+
+var dayParts = set(`morning noon afternoon evening night midnight today tomorrow tonight yesterday weekly daily monthly yearly q1 q2
+q3 q4 am pm`)
+
+// temporal says whether a word tells a time.
+func temporal(low string) bool {
+	return months[low] || weekdays[low] || dayParts[low] || clock(low) || digit(low) && len(low) == 4 && (low[:2] == "19" || low[:2] == "20") || ordinal(low) ||
+		isoDate(low)
+}
+
+func isoDate(low string) bool {
+	return len(low) >= 8 && strings.Count(low, "-") == 2 && strings.IndexFunc(low, func(r rune) bool { return r != '-' && !unicode.IsDigit(r) }) < 0
+}
+
+func digit(w string) bool {
+	return w != "" && strings.IndexFunc(w, func(r rune) bool { return !unicode.IsDigit(r) }) < 0
+}
+
+func ordinal(w string) bool {
+	for _, s := range []string{"st", "nd", "rd", "th"} {
+		if n, ok := strings.CutSuffix(w, s); ok && digit(n) {
+			return true
+		}
+	}
+	return false
+}
+
+// clock says whether a word is a time of day: 9am, 9:30, 14h.
+func clock(w string) bool {
+	n := strings.TrimRight(w, "apmh")
+	if n == w {
+		h, m, ok := strings.Cut(w, ":")
+		return ok && digit(h) && digit(m) && len(h) <= 2 && len(m) == 2
+	}
+	h, m, _ := strings.Cut(n, ":")
+	return digit(h) && len(h) <= 2 && (m == "" || digit(m))
+}
+
+// hasNumber says whether a word holds a digit.
+func hasNumber(w string) bool { return strings.IndexFunc(w, unicode.IsDigit) >= 0 }
+
+func isUpper(w string) bool {
+	for _, r := range w {
+		return unicode.IsUpper(r)
+	}
+	return false
+}
+
+// categories are words of which one stands where another cannot also stand.
+var categories = func() map[string]string {
+	m := map[string]string{}
+	for name, words := range map[string]string{
+		"databases":             "postgres postgresql mysql mariadb sqlite mongodb cassandra dynamodb oracle cockroachdb redis clickhouse duckdb snowflake bigquery redshift",
+		"cloud_providers":       "aws gcp azure digitalocean heroku vercel netlify cloudflare hetzner linode",
+		"programming_languages": "python go golang rust java javascript typescript kotlin swift ruby scala c++ c# php elixir haskell",
+		"frameworks":            "react vue angular svelte django flask rails spring nextjs fastapi express laravel",
+		"roles":                 "engineer designer manager director ceo cto cfo analyst architect intern consultant",
+		"infrastructure":        "kubernetes docker nomad terraform ansible pulumi nginx envoy haproxy kafka rabbitmq nats",
+		"editors_tools":         "vim emacs vscode neovim intellij sublime jira linear asana trello notion slack teams zoom",
+		"llm_providers":         "openai anthropic mistral cohere gemini claude llama",
+	} {
+		for w := range strings.FieldsSeq(words) {
+			m[w] = name
+		}
+	}
+	return m
+}()
