@@ -134,6 +134,7 @@ func (n *Node) openMemory(ctx context.Context) (err error) {
 	n.clock.Observe(n.state.Last())
 	n.service = &Service{cfg: n.cfg, log: n.log, state: n.state, index: x, machine: n.machine, started: time.Now(), timings: newTimings(), opened: make(chan struct{})}
 	n.service.backups.dir = filepath.Join(n.cfg.Home, "backup-spool")
+	n.service.thinking = make(chan struct{}, 1)
 	if n.service.gateways, err = gatewayClient(n.cfg.TLS); err != nil {
 		return fmt.Errorf("tls: %w", err)
 	}

@@ -33,6 +33,7 @@ type Service struct {
 	agreed   atomic.Int64  // of agreements: the last comparison with the peers
 	timings  *timings
 	backups  spool
+	thinking chan struct{} // holds a token while a round of cognition is under way
 }
 
 // Connections is how many clients are connected to the wire port.

@@ -1,23 +1,24 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"time"
 
+	"github.com/cairndb/cairn/node/mind"
 	"github.com/cairndb/cairn/oplog"
 )
 
-// A ThinkRequest says what a round of cognition is to do.
+// A ThinkRequest says what a round of cognition is to do. Triggers are always looked for.
 type ThinkRequest struct {
 	Consolidate        bool
 	Conflicts          bool
 	Patterns           bool
 	Personality        bool
-	ConsolidationLimit int           // 50: rows for which duplicates are looked for; the next round goes on behind them
+	ConsolidationLimit int           // 50: memories for which duplicates are looked for; the next round goes on behind them
 	Window             time.Duration // 7 days: how far apart duplicates may lie
 	MinActive          int           // 10: fewer active memories are not consolidated
 	MaxTriggers        int           // 10
-	Minor              bool          // report conflicts of little weight too
 }
 
 // A ThinkAnswer says what Apply accepted of a round.
@@ -28,8 +29,17 @@ type ThinkAnswer struct {
 	Index    oplog.Index
 }
 
-// Think looks at the caller's database as it is, decides what follows, and proposes that in one entry, or in several
-// when it is much. It runs on the leader alone.
+func (r ThinkRequest) withDefaults() ThinkRequest {
+	r.ConsolidationLimit = min(max(r.ConsolidationLimit, 0), thinkRows)
+	r.Window = cmp.Or(r.Window, week)
+	r.MinActive = cmp.Or(r.MinActive, 10)
+	r.MaxTriggers = min(cmp.Or(r.MaxTriggers, 10), maxList)
+	return r
+}
+
+// Think looks at the caller's database as it is, decides what follows, and proposes that in one entry, or in several when
+// it is much. It runs on the leader alone, one round at a time, on a snapshot read in slices: writes and recalls go on
+// meanwhile, and what they change drops what was decided about it. When leadership is lost the round comes to nothing.
 func (s *Service) Think(ctx context.Context, c Caller, r ThinkRequest) (ThinkAnswer, error) {
 	started := time.Now()
 	if !c.May(Write) {
@@ -38,11 +48,212 @@ func (s *Service) Think(ctx context.Context, c Caller, r ThinkRequest) (ThinkAns
 	if !s.machine.leads() {
 		return ThinkAnswer{}, s.notLeader()
 	}
-	op := &oplog.Cognition{Base: s.machine.applied.get(), At: oplog.At(s.cfg.Now()), Last: true}
-	c.Forward = false
-	w, err := s.write(ctx, c, write{scope: Write, ops: []oplog.Op{op}})
-	if err != nil {
+	select {
+	case s.thinking <- struct{}{}:
+		defer func() { <-s.thinking }()
+	case <-ctx.Done():
+		return ThinkAnswer{}, oplog.Errorf(oplog.Unavailable, "another round of cognition is under way; retry")
+	}
+	c.Forward = false // a round belongs to the leader that thought it
+	t := &thinker{s: s, c: c, r: r.withDefaults()}
+	if err := t.gather(ctx); err != nil {
 		return ThinkAnswer{}, err
 	}
-	return ThinkAnswer{Thought: *w.Results[0].Thought, Took: time.Since(started), Index: w.Index}, nil
+	if err := t.decide(ctx); err != nil {
+		return ThinkAnswer{}, err
+	}
+	a, err := t.propose(ctx)
+	a.Took = time.Since(started)
+	if err == nil {
+		s.log.Info("thought", "database", c.Database, "memories", len(t.snap.Rows), "conflicts", a.Conflicts, "merged", a.Merged, "took", a.Took)
+	}
+	return a, err
+}
+
+// thinker is one round.
+type thinker struct {
+	s    *Service
+	c    Caller
+	r    ThinkRequest
+	base oplog.Index
+	set  oplog.Settings
+	seqs []oplog.Seq // of the snapshot's rows
+	snap mind.Snapshot
+	mind oplog.Mind
+
+	op oplog.Cognition // what is decided
+}
+
+// What one round looks at, so that its memory is bounded however large the database is: the newest.
+const (
+	thinkRows   = 100_000
+	thinkEdges  = 100_000
+	thinkClaims = 100_000
+	thinkSlice  = 500 // rows read at one view
+	thinkText   = 2048
+)
+
+// gather reads the snapshot in slices. Between them the state moves on: every decision carries the revisions it knew.
+func (t *thinker) gather(ctx context.Context) error {
+	db := t.c.DB
+	var from oplog.Seq
+	err := t.s.state.Read(func(v *oplog.View) error {
+		if _, ok := v.Database(db); !ok {
+			return oplog.ErrNoDatabase
+		}
+		t.base, t.mind, t.set = v.Index(), v.Mind(db), v.Settings(db)
+		t.snap = mind.Snapshot{Now: oplog.At(t.s.cfg.Now()), Stats: v.Stats(db), Traits: v.Personality(db)}
+		t.snap.Weights, _ = v.Weights(db)
+		if next := oplog.Seq(t.snap.Stats.NextSeq); next > thinkRows {
+			from = next - thinkRows
+		}
+		t.gatherSmall(v)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for from = from + 1; ; {
+		more := false
+		if err := t.s.state.Read(func(v *oplog.View) error {
+			looked := 0
+			v.Memories(db, from, func(m *oplog.Memory) bool {
+				if looked++; looked > thinkSlice {
+					more = true
+					return false
+				}
+				from = m.Seq + 1
+				t.take(v, m)
+				return true
+			})
+			return ctx.Err()
+		}); err != nil {
+			return err
+		}
+		if !more {
+			break
+		}
+	}
+	if err := t.gatherEdges(ctx); err != nil {
+		return err
+	}
+	return t.gatherClaims(ctx)
+}
+
+func (t *thinker) take(v *oplog.View, m *oplog.Memory) {
+	if m.Status != oplog.Active {
+		return
+	}
+	t.tierPolicy(m)
+	t.seqs = append(t.seqs, m.Seq)
+	t.snap.Rows = append(t.snap.Rows, mind.Row{RID: m.RID, Text: m.Text[:min(len(m.Text), thinkText)], Type: m.Type, Namespace: m.Namespace, Domain: m.Domain,
+		Source: m.Source, Created: m.Created, Accessed: m.Accessed, Importance: m.Importance, HalfLife: m.HalfLife, Valence: m.Valence, Revision: m.Revision,
+		Made: m.Merged > 0, InConflict: v.InConflict(t.c.DB, m.RID), Entities: m.Entities})
+}
+
+// gatherSmall reads what is small beside the memories.
+func (t *thinker) gatherSmall(v *oplog.View) {
+	db, looked := t.c.DB, 0
+	v.Conflicts(db, nil, func(c oplog.ConflictRow) bool {
+		switch {
+		case c.Status != oplog.ConflictOpen:
+			t.snap.Resolved++
+		case c.Priority == oplog.Critical && (t.snap.Critical == 0 || c.Detected < t.snap.Critical):
+			t.snap.Critical = c.Detected
+		}
+		looked++
+		return looked < maxLook
+	})
+	v.Patterns(db, func(p oplog.Pattern) bool {
+		t.snap.Patterns = append(t.snap.Patterns, p)
+		return len(t.snap.Patterns) < maxLook
+	})
+	v.Judgements(db, func(j oplog.Judgement) bool {
+		t.snap.Judgements = append(t.snap.Judgements, j)
+		return true // the table is bounded
+	})
+	v.SessionsOf(db, "default", func(x oplog.Session) bool {
+		t.snap.LastEnd = max(t.snap.LastEnd, x.Ended)
+		looked++
+		return looked < 2*maxLook
+	})
+	for _, st := range []oplog.TriggerStatus{oplog.TriggerPending, oplog.TriggerDelivered} {
+		v.Triggers(db, st, func(x oplog.TriggerRow) bool {
+			if x.Expires <= t.snap.Now {
+				t.op.Expired = append(t.op.Expired, x.ID)
+			}
+			return len(t.op.Expired) < maxList
+		})
+	}
+}
+
+func (t *thinker) gatherEdges(ctx context.Context) error {
+	for from, more := "", true; more; {
+		more = false
+		if err := t.s.state.Read(func(v *oplog.View) error {
+			looked := 0
+			v.EdgesFrom(t.c.DB, from, func(e oplog.Edge) bool {
+				if looked++; looked > thinkSlice {
+					more = len(t.snap.Edges) < thinkEdges
+					return false
+				}
+				from = e.ID + "\x00"
+				t.snap.Edges = append(t.snap.Edges, e)
+				return true
+			})
+			return ctx.Err()
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *thinker) gatherClaims(ctx context.Context) error {
+	for from, more := "", true; more; {
+		more = false
+		if err := t.s.state.Read(func(v *oplog.View) error {
+			looked := 0
+			v.ClaimsFrom(t.c.DB, from, func(c oplog.StoredClaim) bool {
+				if looked++; looked > thinkSlice {
+					more = len(t.snap.Claims) < thinkClaims
+					return false
+				}
+				from = c.ID + "\x00"
+				t.snap.Claims = append(t.snap.Claims, c)
+				return true
+			})
+			return ctx.Err()
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// The tiers, from the shortest life to the longest.
+const (
+	TierWorking  = "working"
+	TierEpisodic = "episodic"
+	TierLongterm = "longterm"
+)
+
+var promotion = map[string]string{TierWorking: TierEpisodic, TierEpisodic: TierLongterm}
+
+// tierPolicy applies the database's policies to a memory: used often enough it goes up a tier, too old it is forgotten.
+func (t *thinker) tierPolicy(m *oplog.Memory) {
+	up, ok := promotion[m.Tier]
+	if !ok || len(t.op.Retier)+len(t.op.Outdated) >= oplog.MaxOps/10 {
+		return
+	}
+	ttl := t.set.WorkingTTL
+	if m.Tier == TierEpisodic {
+		ttl = t.set.EpisodicTTL
+	}
+	switch {
+	case t.set.PromoteAfter > 0 && m.Accesses >= t.set.PromoteAfter:
+		t.op.Retier = append(t.op.Retier, oplog.Retier{RID: m.RID, From: m.Tier, To: up})
+	case ttl > 0 && m.Created+ttl <= t.snap.Now:
+		t.op.Outdated = append(t.op.Outdated, oplog.Grounds{RID: m.RID, Revision: m.Revision})
+	}
 }

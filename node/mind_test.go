@@ -1,0 +1,164 @@
+package node_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/mind/mindtest"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/wire"
+)
+
+func (c *cluster) local(i int) (*node.Service, node.Caller) {
+	c.t.Helper()
+	s := c.nodes[i].Service()
+	caller, err := s.Local("default")
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	caller.Forward = false
+	return s, caller
+}
+
+// store keeps a corpus under its own ids.
+func store(t testing.TB, s *node.Service, c node.Caller, corpus *mindtest.Corpus) {
+	t.Helper()
+	var drafts []node.Draft
+	for _, r := range corpus.Rows {
+		drafts = append(drafts, node.Draft{RID: r.RID, Text: r.Text, Type: r.Type, Importance: r.Importance, HalfLife: 168 * time.Hour, Namespace: r.Namespace})
+	}
+	if _, err := s.Remember(t.Context(), c, "", drafts...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestThinkFindsPlantedTruth: through three real nodes, with the counts that Apply accepted, and every follower equal.
+func TestThinkFindsPlantedTruth(t *testing.T) {
+	t.Parallel()
+	c := start(t, 3)
+	lead := c.leader()
+	s, caller := c.local(lead)
+	corpus := mindtest.New(42)
+	store(t, s, caller, corpus)
+	for i := range c.nodes {
+		if i == lead {
+			continue
+		}
+		f, fc := c.local(i)
+		if _, err := f.Think(t.Context(), fc, node.ThinkRequest{Conflicts: true}); !isKind(err, oplog.NotLeader) {
+			t.Errorf("a follower was asked to think: %v", err)
+		}
+	}
+	a, err := s.Think(t.Context(), caller, node.ThinkRequest{Consolidate: true, Conflicts: true, Patterns: true, Personality: true, ConsolidationLimit: len(corpus.Rows)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := s.Conflicts(t.Context(), caller, node.ConflictQuery{Status: "open", Limit: 1000}, node.Stale)
+	if err != nil {
+		t.Fatal(err)
+	}
+	right := 0
+	for _, r := range rows {
+		if corpus.Conflicts[mindtest.Pair(r.A, r.B)] {
+			right++
+		}
+	}
+	if int(a.Conflicts) != len(rows) || 10*right < 8*len(corpus.Conflicts) || 10*right < 7*len(rows) {
+		t.Errorf("%d conflicts reported, %d listed, %d of %d right", a.Conflicts, len(rows), right, len(corpus.Conflicts))
+	}
+	merged := 0
+	for p := range corpus.Duplicates {
+		x, y := memory(t, s, caller, p[0]), memory(t, s, caller, p[1])
+		if x.Status == oplog.Consolidated && x.Into == y.Into {
+			merged++
+		}
+	}
+	if 10*merged < 8*len(corpus.Duplicates) || int(a.Merged) < merged {
+		t.Errorf("%d of %d duplicates merged, %d reported", merged, len(corpus.Duplicates), a.Merged)
+	}
+	for rid := range corpus.Innocent {
+		if m := memory(t, s, caller, rid); m.Status != oplog.Active {
+			t.Errorf("look-alike %q is %s", m.Text, m.Status)
+		}
+	}
+	again, err := s.Think(t.Context(), caller, node.ThinkRequest{Consolidate: true, Conflicts: true, ConsolidationLimit: len(corpus.Rows)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again.Conflicts != 0 || again.Merged != 0 {
+		t.Errorf("thinking again found %d conflicts and merged %d", again.Conflicts, again.Merged)
+	}
+	c.agree()
+	for i := range c.nodes {
+		f, fc := c.local(i)
+		theirs, err := f.Conflicts(t.Context(), fc, node.ConflictQuery{Status: "open", Limit: 1000}, node.Stale)
+		if err != nil || fmt.Sprint(theirs) != fmt.Sprint(rows) {
+			t.Errorf("node %d lists other conflicts (%v)", i+1, err)
+		}
+	}
+}
+
+func memory(t testing.TB, s *node.Service, c node.Caller, rid string) *oplog.Memory {
+	t.Helper()
+	m, err := s.Memory(t.Context(), c, rid, node.Stale)
+	if err != nil {
+		t.Fatalf("%s: %v", rid, err)
+	}
+	return m
+}
+
+func isKind(err error, k oplog.Kind) bool {
+	var e *oplog.Error
+	return errors.As(err, &e) && e.Kind == k
+}
+
+// TestConflictsOverTheWire: found, listed, settled in every way, through the client.
+func TestConflictsOverTheWire(t *testing.T) {
+	t.Parallel()
+	c := start(t, 1)
+	cl := c.dial(0)
+	ctx := context.Background()
+	for _, text := range []string{"Alice lives in Lisbon.", "Alice lives in Berlin.", "Bob works at Acme.", "Bob works at Globex.", "The standup is at 9am.", "The standup is at 10am.",
+		"Carol is allergic to nuts.", "Carol is not allergic to nuts."} {
+		if _, err := cl.Remember(ctx, wire.Remember{Text: text, Importance: .5}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r, err := cl.Think(ctx, wire.Think{RunConflictScan: true})
+	if err != nil || r.ConflictsFound != 4 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	open := "open"
+	rows, err := cl.Conflicts(ctx, wire.Conflicts{Status: &open, Limit: 10})
+	if err != nil || len(rows) != 4 || rows[0].Priority != "critical" {
+		t.Fatalf("%+v, %v", rows, err)
+	}
+	text := "Bob works at Acme and at Globex"
+	for i, how := range []wire.Resolve{{Strategy: "keep_a"}, {Strategy: "keep_b"}, {Strategy: "merge", NewText: &text}, {Strategy: "keep_both"}} {
+		how.ConflictID = rows[i].ConflictID
+		if err := cl.Resolve(ctx, how); err != nil {
+			t.Fatalf("%s: %v", how.Strategy, err)
+		}
+		if err := cl.Resolve(ctx, how); err == nil {
+			t.Errorf("%s twice", how.Strategy)
+		}
+	}
+	st, err := cl.Stats(ctx)
+	if err != nil || st.OpenConflicts != 0 || st.TombstonedMemories != 4 || st.ActiveMemories != 5 {
+		t.Errorf("%+v, %v", st, err)
+	}
+	hits, _, err := cl.Recall(ctx, wire.Recall{Query: "where does Bob work", TopK: 3})
+	if err != nil || len(hits) == 0 {
+		t.Fatal(hits, err)
+	}
+	if traits, err := cl.Personality(ctx); err != nil || len(traits) != 4 || traits[0].Name != "attentiveness" {
+		t.Errorf("%v, %v", traits, err)
+	}
+	if err := cl.Resolve(ctx, wire.Resolve{ConflictID: "nobody", Strategy: "keep_a"}); err == nil {
+		t.Error("a conflict that is not there was settled")
+	}
+}
