@@ -28,6 +28,7 @@ type Caller struct {
 	Token    string  // hash; empty for the master token and local callers
 	Scopes   []Scope // what is allowed
 	Forward  bool    // writes follow the leader by themselves
+	Quiet    bool    // what it recalls is not reinforced
 }
 
 // May says whether the caller has a right.

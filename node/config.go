@@ -42,6 +42,7 @@ type Config struct {
 	ForwardWrites bool          // followers forward writes of the YantrikDB surfaces instead of refusing them
 	NoMasterToken bool          // the cluster secret is no client token
 	MintToken     bool          // write a client token of database "default" to HOME/token if there is none
+	Background    Background    // what the leader does by itself
 	MaxConnsPerIP int           // 100; loopback is exempt
 	MaxConns      int           // 4096
 	MaxInFlight   int           // 1024 requests over all connections
@@ -90,6 +91,7 @@ func (c Config) withDefaults() Config {
 	c.ApplyTimeout = cmp.Or(c.ApplyTimeout, 10*time.Second)
 	c.AuthTimeout = cmp.Or(c.AuthTimeout, 10*time.Second)
 	c.Version = cmp.Or(c.Version, "dev")
+	c.Background = c.Background.withDefaults()
 	if c.Listen == nil {
 		c.Listen = func(ctx context.Context, addr string) (net.Listener, error) {
 			return new(net.ListenConfig).Listen(ctx, "tcp", addr)

@@ -199,6 +199,9 @@ func (s *Service) Recall(ctx context.Context, c Caller, q index.Query, f Freshne
 	q.Now = time.Now()
 	a.Hits, a.Info, err = s.index.Search(ctx, c.DB, q)
 	s.timings.took("search", q.Now)
+	if err == nil && !c.Quiet {
+		s.reinforcer.returned(c.DB, a.Hits, q.Now)
+	}
 	return a, err
 }
 

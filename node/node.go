@@ -135,6 +135,7 @@ func (n *Node) openMemory(ctx context.Context) (err error) {
 	n.service = &Service{cfg: n.cfg, log: n.log, state: n.state, index: x, machine: n.machine, started: time.Now(), timings: newTimings(), opened: make(chan struct{})}
 	n.service.backups.dir = filepath.Join(n.cfg.Home, "backup-spool")
 	n.service.thinking = make(chan struct{}, 1)
+	n.service.reinforcer = newReinforcer(n.service)
 	if n.service.gateways, err = gatewayClient(n.cfg.TLS); err != nil {
 		return fmt.Errorf("tls: %w", err)
 	}
@@ -179,6 +180,8 @@ func (n *Node) openRaft(ctx context.Context) (err error) {
 	close(n.service.opened)
 	n.spawn("propose", n.service.proposer.run)
 	n.spawn("lead", n.lead)
+	n.spawn("reinforce", n.service.reinforcer.run)
+	n.spawn("background", n.service.background)
 	n.spawn("compare", n.service.compare)
 	if n.cfg.Backup.Dir != "" {
 		n.spawn("backup", n.backup)

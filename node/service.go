@@ -34,6 +34,8 @@ type Service struct {
 	timings  *timings
 	backups  spool
 	thinking chan struct{} // holds a token while a round of cognition is under way
+
+	reinforcer *reinforcer
 }
 
 // Connections is how many clients are connected to the wire port.

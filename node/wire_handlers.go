@@ -226,7 +226,9 @@ func (ss *session) recall(ctx context.Context, f wire.Frame) error {
 	if m.TopK < 0 {
 		return ss.failed(f, oplog.Errorf(oplog.Invalid, "top_k is %d: at least 0", m.TopK))
 	}
-	a, err := ss.w.s.Recall(ctx, ss.who(), query(&m), fr)
+	c := ss.who()
+	c.Quiet = m.SkipReinforce
+	a, err := ss.w.s.Recall(ctx, c, query(&m), fr)
 	if err != nil {
 		return ss.failed(f, err)
 	}

@@ -349,7 +349,11 @@ func (t *txn) applyEntry(stats map[DB]*Stats, o *Outcome) {
 		}
 	}
 	if e.DB != 0 {
-		st.Operations += uint64(len(e.Ops))
+		for _, op := range e.Ops {
+			if op.Kind() != KindReinforce { // it is no client's
+				st.Operations++
+			}
+		}
 	}
 	o.Results = results
 	a.keep(e, results)

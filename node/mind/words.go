@@ -204,3 +204,23 @@ var categories = func() map[string]string {
 	}
 	return m
 }()
+
+// Words are the stems of a text that carry meaning, sorted, each once.
+func Words(text string) []string {
+	m := meaningOf(text)
+	return m.words
+}
+
+// Share is how many of the first words are among the others, 0 to 1. Both are as Words gives them.
+func Share(of, in []string) float64 {
+	if len(of) == 0 {
+		return 0
+	}
+	n := 0
+	for _, w := range of {
+		if containsSorted(in, w) {
+			n++
+		}
+	}
+	return float64(n) / float64(len(of))
+}

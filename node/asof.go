@@ -1,0 +1,89 @@
+package node
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/cairndb/cairn/index"
+	"github.com/cairndb/cairn/node/mind"
+	"github.com/cairndb/cairn/oplog"
+)
+
+// What a look into the past costs at most.
+const (
+	pastDepth = 200    // rows of today's answer that are looked at
+	pastRows  = 20_000 // rows that have changed since
+)
+
+// RecallAsOf finds what was believed at a time: texts as they were before later corrections, and memories that
+// were merged or forgotten since. What still is as it was is found as ever; what has changed is compared by its words.
+func (s *Service) RecallAsOf(ctx context.Context, c Caller, q index.Query, at time.Time, f Freshness) (Answer, error) {
+	k, then := q.K, oplog.At(at)
+	if k <= 0 || k > index.MaxK {
+		return Answer{}, oplog.Errorf(oplog.Invalid, "top_k is %d: from 1 to %d", k, index.MaxK)
+	}
+	q.K, q.Consolidated = max(k, pastDepth), true
+	if q.Until == 0 || q.Until > then {
+		q.Until = then
+	}
+	c.Quiet = true // the past is not brought to mind again
+	a, err := s.Recall(ctx, c, q, f)
+	if err != nil {
+		return a, err
+	}
+	words := mind.Words(q.Text)
+	seen := map[oplog.Seq]bool{}
+	var hits []index.Hit
+	var best float64
+	err = s.state.Read(func(v *oplog.View) error {
+		for _, h := range a.Hits {
+			seen[h.Memory.Seq] = true
+			was, ok := v.AsOf(c.DB, h.Memory, then)
+			if !ok {
+				continue
+			}
+			if was.Text != h.Memory.Text {
+				h.Score, h.Why = 0, nil
+			}
+			h.Memory = was
+			best = max(best, h.Score)
+			hits = append(hits, h)
+		}
+		looked := 0
+		v.Past(c.DB, then, func(m *oplog.Memory) bool {
+			if looked++; looked > pastRows || ctx.Err() != nil {
+				return false
+			}
+			if was, ok := v.AsOf(c.DB, m, then); ok && !seen[m.Seq] && admitsPast(&q, was) {
+				hits = append(hits, index.Hit{Memory: was})
+			}
+			seen[m.Seq] = true
+			return true
+		})
+		return ctx.Err()
+	})
+	if err != nil {
+		return a, err
+	}
+	for i := range hits {
+		if h := &hits[i]; h.Why == nil {
+			h.Score = max(best, 1) * mind.Share(words, mind.Words(h.Memory.Text))
+			h.Why = []string{"as believed then"}
+		}
+	}
+	slices.SortFunc(hits, func(x, y index.Hit) int {
+		return cmp.Or(cmp.Compare(y.Score, x.Score), cmp.Compare(y.Memory.Created, x.Memory.Created), cmp.Compare(x.Memory.RID, y.Memory.RID))
+	})
+	a.Hits = hits[:min(len(hits), k)]
+	return a, nil
+}
+
+// admitsPast applies a query's filters to a memory as it was.
+func admitsPast(q *index.Query, m *oplog.Memory) bool {
+	return m.Text != "" && (len(q.Types) == 0 || slices.Contains(q.Types, m.Type)) && (q.Namespace == "" || q.Namespace == m.Namespace) &&
+		(q.Domain == "" || q.Domain == m.Domain) && (q.Source == "" || q.Source == m.Source) && (q.Session == "" || q.Session == m.Session) &&
+		(q.Tier == "" || q.Tier == m.Tier) && (q.Owner == "" || q.Owner == m.Owner) && (q.Since == 0 || m.Created >= q.Since) &&
+		m.Created <= q.Until
+}
