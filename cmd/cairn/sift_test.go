@@ -1,0 +1,385 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cairndb/cairn/local/sift"
+	"github.com/cairndb/cairn/wire"
+	"github.com/cairndb/cairn/wire/client"
+)
+
+// shortDir is a directory below which sockets' paths are short enough.
+func shortDir(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "cairn")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+// siftAsk sends a request to a socket and decodes the data of its reply.
+func siftAsk(ctx context.Context, socket, request string) (m map[string]any, err error) {
+	data, err := sift.Call(ctx, socket, json.RawMessage(request))
+	if err != nil {
+		return nil, err
+	}
+	return m, json.Unmarshal(data, &m)
+}
+
+func siftDo(t testing.TB, socket, request string) map[string]any {
+	t.Helper()
+	m, err := siftAsk(t.Context(), socket, request)
+	if err != nil {
+		t.Fatalf("%.100s: %v", request, err)
+	}
+	return m
+}
+
+// siftOpenAt has a node serve a directory, as `cairn sift open` does.
+func siftOpenAt(t testing.TB, home, dir string) string {
+	t.Helper()
+	out, code := cli(t, "sift", "open", dir, "--home", home)
+	var s sift.Served
+	if err := json.Unmarshal([]byte(out), &s); code != 0 || err != nil {
+		t.Fatalf("sift open: exit %d, %s (%v)", code, out, err)
+	}
+	return s.Socket
+}
+
+// TestSiftOnACluster: what is captured on a follower's socket is found on the other nodes, over the wire and on their
+// sockets, within a second. Without a quorum a capture is refused within a second, and reads go on.
+func TestSiftOnACluster(t *testing.T) {
+	t.Parallel()
+	dir := shortDir(t)
+	nodes, token := startThreeIn(t, dir, func(*nodeFile) {}, 0, 1, 2)
+	project := shortDir(t)
+	var sockets []string
+	for _, p := range nodes {
+		sockets = append(sockets, siftOpenAt(t, p.line.Home, project))
+	}
+	lead := leaderOf(t, nodes)
+	a, b := (lead+1)%3, (lead+2)%3
+	for i := range 20 {
+		text := fmt.Sprintf("the lighthouse keeper wrote note %d in the harbour log", i)
+		r := siftDo(t, sockets[a], fmt.Sprintf(`{"kind":"capture","sessionId":"s","tool":"Notification","payload":{"message":%q}}`, text))
+		if r["id"] != float64(i+1) {
+			t.Fatalf("capture %d: %v", i, r)
+		}
+		// Read-your-writes, on the node that was asked.
+		hits := siftDo(t, sockets[a], fmt.Sprintf(`{"kind":"search","query":"harbour note %d"}`, i))["hits"].([]any)
+		if len(hits) == 0 || !strings.Contains(fmt.Sprint(hits...), text) {
+			t.Fatalf("capture %d is not found where it was captured: %v", i, hits)
+		}
+	}
+	begin := time.Now()
+	siftDo(t, sockets[a], `{"kind":"capture","sessionId":"s","tool":"Bash","payload":{"tool_input":{"command":"deploy zanzibar"},"tool_response":"done"}}`)
+	c, err := client.Dial(t.Context(), client.Config{Addrs: []string{nodes[b].line.Wire}, Token: token})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	found := func() bool {
+		rs, _, err := c.Recall(t.Context(), wire.Recall{Query: "zanzibar", TopK: 3})
+		return err == nil && len(rs) > 0 && strings.Contains(rs[0].Text, "deploy zanzibar")
+	}
+	for !found() {
+		if time.Since(begin) > 10*time.Second {
+			t.Fatal("the capture never came to another node")
+		}
+	}
+	if took := time.Since(begin); took > time.Second {
+		t.Errorf("it took %s", took)
+	}
+	if hits := siftDo(t, sockets[b], `{"kind":"search","query":"zanzibar"}`)["hits"].([]any); len(hits) == 0 || hits[0].(map[string]any)["eventId"] != 21.0 {
+		t.Errorf("on the other node's socket: %v", hits)
+	}
+	// The wire's memories are seen on the sockets.
+	l, err := client.Dial(t.Context(), client.Config{Addrs: []string{nodes[lead].line.Wire}, Token: token})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if _, err := l.Remember(t.Context(), wire.NewRemember("a quokka from the wire")); err != nil {
+		t.Fatal(err)
+	}
+	if hits := siftDo(t, sockets[lead], `{"kind":"search","query":"quokka"}`)["hits"].([]any); len(hits) == 0 || hits[0].(map[string]any)["eventId"] != nil {
+		t.Errorf("a memory from the wire: %v", hits)
+	}
+	nodes[lead].kill()
+	nodes[b].kill()
+	for range 3 {
+		begin := time.Now()
+		_, err := siftAsk(t.Context(), sockets[a], fmt.Sprintf(`{"kind":"capture","sessionId":"s","tool":"X","payload":%d}`, time.Now().UnixNano()))
+		var no *sift.Refusal
+		if took := time.Since(begin); !errors.As(err, &no) || took > time.Second+100*time.Millisecond {
+			t.Errorf("without a quorum: %v after %s", err, took)
+		}
+	}
+	if hits := siftDo(t, sockets[a], `{"kind":"search","query":"zanzibar"}`)["hits"].([]any); len(hits) == 0 {
+		t.Error("reads do not go on")
+	}
+}
+
+// TestSiftKilled: clients capture while the node is killed and started again. Every acknowledged capture is there once,
+// under the id it was acknowledged with, and the socket is at its path again.
+func TestSiftKilled(t *testing.T) {
+	t.Parallel()
+	home := filepath.Join(shortDir(t), "h")
+	p := &nodeProcess{t: t, args: []string{"dev", "--home", home, "--port-base", fmt.Sprint(freePorts(t, 6))}}
+	t.Cleanup(p.kill)
+	p.launch()()
+	socket := p.line.Sift
+	var mu sync.Mutex
+	acked := map[string][2]float64{} // text → event, summary
+	for round := range 3 {
+		ctx, cancel := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		var n atomic.Int64
+		for w := range 8 {
+			wg.Go(func() {
+				for i := 0; ctx.Err() == nil; i++ {
+					text := fmt.Sprintf("round %d writer %d capture %d", round, w, i)
+					r, err := siftAsk(ctx, socket, fmt.Sprintf(`{"kind":"capture","sessionId":"w%d","tool":"Notification","payload":{"message":%q}}`, w, text))
+					if err != nil {
+						return // killed
+					}
+					mu.Lock()
+					acked[text] = [2]float64{r["id"].(float64), r["summaryId"].(float64)}
+					mu.Unlock()
+					n.Add(1)
+				}
+			})
+		}
+		for n.Load() < 100 {
+			time.Sleep(time.Millisecond)
+		}
+		p.kill()
+		cancel()
+		wg.Wait()
+		p.launch()()
+		if p.line.Sift != socket {
+			t.Fatalf("the socket is %s, was %s", p.line.Sift, socket)
+		}
+	}
+	seen := map[float64]bool{}
+	for text, id := range acked {
+		rows := siftDo(t, socket, fmt.Sprintf(`{"kind":"get","ids":[%v]}`, id[1]))["rows"].([]any)
+		if len(rows) != 1 || rows[0].(map[string]any)["text"] != text || rows[0].(map[string]any)["eventId"] != id[0] || seen[id[0]] {
+			t.Fatalf("%q was acknowledged as %v: %v", text, id, rows)
+		}
+		seen[id[0]] = true
+		// The client that asks again, not knowing, gets the same ids.
+		w := strings.Fields(text)[3]
+		r := siftDo(t, socket, fmt.Sprintf(`{"kind":"capture","sessionId":"w%s","tool":"Notification","payload":{"message":%q}}`, w, text))
+		if r["duplicate"] != true || r["id"] != id[0] || r["summaryId"] != id[1] {
+			t.Fatalf("%q again: %v", text, r)
+		}
+	}
+	counts := siftDo(t, socket, `{"kind":"status"}`)["counts"].(map[string]any)
+	if counts["events"] != counts["summarized"] || counts["events"].(float64) < float64(len(acked)) || counts["events"].(float64) > float64(len(acked)+3*8) {
+		t.Errorf("%d acknowledged, %v", len(acked), counts)
+	}
+	siftDo(t, socket, `{"kind":"shutdown"}`)
+	begin := time.Now()
+	err := p.cmd.Wait()
+	p.cmd = nil
+	if took := time.Since(begin); err != nil || took > 5*time.Second {
+		t.Errorf("shutdown: %v after %s", err, took)
+	}
+	if _, err := os.Stat(socket); err == nil {
+		t.Error("the socket outlives the node")
+	}
+}
+
+// TestSiftSecretsOnDisk looks for planted secrets in every file of a node and in its log at the finest level.
+func TestSiftSecretsOnDisk(t *testing.T) {
+	t.Parallel()
+	home := filepath.Join(shortDir(t), "h")
+	p := &nodeProcess{t: t, args: []string{"dev", "--home", home, "--log-level", "debug", "--port-base", fmt.Sprint(freePorts(t, 6))}}
+	t.Cleanup(p.kill)
+	p.launch()()
+	for i := range 60 {
+		secret := []string{"password=Zq%dhunter", "<private>Zq%dhunter</private>", "sk-ant-api03-Zq%dhunteraB3aB3aB3aB3aB3", "ghp_Zq%dhunter" + strings.Repeat("a", 40)}[i%4]
+		secret = fmt.Sprintf(secret, i)
+		siftDo(t, p.line.Sift, fmt.Sprintf(`{"kind":"capture","sessionId":"s %[1]s","tool":"Bash","payload":{"tool_input":{"command":"x %[1]s y"},"tool_response":["%[1]s",%[2]d]}}`, secret, i))
+		siftDo(t, p.line.Sift, fmt.Sprintf(`{"kind":"search","query":%q}`, secret))
+		siftAsk(t.Context(), p.line.Sift, fmt.Sprintf(`{"kind":%q}`, secret))
+	}
+	if _, err := p.stop(); err != nil {
+		t.Fatal(err)
+	}
+	files := 0
+	err := filepath.WalkDir(home, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || !e.Type().IsRegular() {
+			return err
+		}
+		files++
+		b, err := os.ReadFile(path)
+		if i := strings.Index(string(b), "hunter"); i >= 0 {
+			t.Errorf("%s holds …%q…", path, b[max(0, i-40):min(len(b), i+20)])
+		}
+		return err
+	})
+	if err != nil || files < 3 {
+		t.Errorf("%d files: %v", files, err)
+	}
+	if strings.Contains(p.log.String(), "hunter") || !strings.Contains(p.log.String(), "request answered") {
+		t.Error("the log holds a secret, or nothing")
+	}
+}
+
+// TestSiftVerbs runs the client's verbs, and a node from a file with all its keys.
+func TestSiftVerbs(t *testing.T) {
+	t.Parallel()
+	dir, project := shortDir(t), shortDir(t)
+	claude := filepath.Join(dir, "projects", strings.ReplaceAll(project, "/", "-"))
+	if err := os.MkdirAll(claude, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	session := `{"type":"assistant","timestamp":"2024-01-01T00:00:00Z","message":{"content":[{"type":"tool_use","id":"1","name":"Bash","input":{"command":"make giraffe"}}]}}
+{"type":"user","timestamp":"2024-01-01T00:00:01Z","message":{"content":[{"type":"tool_result","tool_use_id":"1","content":"ok"}]}}
+`
+	if err := os.WriteFile(filepath.Join(claude, "s.jsonl"), []byte(session), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	base := freePorts(t, 3)
+	conf := filepath.Join(dir, "c.toml")
+	if err := os.WriteFile(conf, fmt.Appendf(nil, `[server]
+wire_port = %d
+http_port = %d
+bind = "127.0.0.1"
+data_dir = %q
+[cluster]
+node_id = 1
+cluster_port = %d
+cluster_secret = "none but this test"
+[local]
+disable = ["process"]
+sift_home = %q
+sift_ns = "team-1"
+sift_database = "default"
+sift_shared = false
+sift_workspaces = [%q]
+sift_transcripts = %q
+[local.sift_names]
+"team-1/000000000000" = "shared"
+`, base, base+1, filepath.Join(dir, "h"), base+2, filepath.Join(dir, "sift"), project, filepath.Join(dir, "projects")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := &nodeProcess{t: t, args: []string{"serve", "--strict", "--config", conf}}
+	t.Cleanup(p.kill)
+	p.launch()()
+	run := func(want int, args ...string) string {
+		t.Helper()
+		out, code := cli(t, append([]string{"sift", "--sift-home", filepath.Join(dir, "sift"), "--ns", "team-1", "--workspace", project}, args...)...)
+		if code != want {
+			t.Errorf("sift %v: exit %d", args, code)
+		}
+		return out
+	}
+	if out := run(0, "backfill"); !strings.Contains(out, `"captured": 1`) {
+		t.Errorf("backfill: %s", out)
+	}
+	if out := run(0, "search", "giraffe"); !strings.HasPrefix(out, "#1  ") || !strings.Contains(out, "[Bash] Ran make giraffe: ok") {
+		t.Errorf("search: %s", out)
+	}
+	var st siftState
+	if out := run(0, "status"); json.Unmarshal([]byte(out), &st) != nil || st.Daemon != "running" || st.Namespace != "team-1" || !strings.Contains(string(st.Counts), `"events": 1`) {
+		t.Errorf("status: %s", out)
+	}
+	if out := run(0, "list"); !strings.Contains(out, project) {
+		t.Errorf("list: %s", out)
+	}
+	if out := run(0, "call", `{"kind":"get","ids":[1]}`); !strings.Contains(out, "giraffe") {
+		t.Errorf("call: %s", out)
+	}
+	run(exitFailed, "call", `{"kind":"nothing"}`)
+	run(exitUsage, "call", `{`)
+	run(exitFailed, "open", "/no/such/directory")
+	if out := run(0, "drain"); !strings.Contains(out, "extractive") {
+		t.Errorf("drain: %s", out)
+	}
+	if out := run(0, "stop"); !strings.Contains(out, `"stopping": true`) {
+		t.Errorf("stop: %s", out)
+	}
+	for deadline := time.Now().Add(5 * time.Second); ; {
+		if out := run(0, "status"); strings.Contains(out, "unreachable") {
+			break
+		} else if time.Now().After(deadline) {
+			t.Fatalf("the workspace is served still: %s", out)
+		}
+	}
+	if p.cmd.ProcessState != nil {
+		t.Error("the node of a cluster has stopped")
+	}
+	run(0, "open", project)
+	run(0, "ping")
+}
+
+// BenchmarkSift has 32 one-shot clients capture, and 32 connections write the same texts over the wire, in one run of one
+// node: captures/s, remembers/s, and the ratio.
+func BenchmarkSift(b *testing.B) {
+	home := filepath.Join(shortDir(b), "h")
+	p := &nodeProcess{t: b, args: []string{"dev", "--home", home, "--log-level", "warn", "--port-base", fmt.Sprint(freePorts(b, 6))}}
+	b.Cleanup(p.kill)
+	p.launch()()
+	raw, err := os.ReadFile(filepath.Join(home, "token"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	var conns []*client.Client
+	for range 32 {
+		c, err := client.Dial(b.Context(), client.Config{Addrs: []string{p.line.Wire}, Token: strings.TrimSpace(string(raw))})
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer c.Close()
+		conns = append(conns, c)
+	}
+	var serial atomic.Int64
+	rate := func(write func(w int, text string) error) float64 {
+		var wg sync.WaitGroup
+		var done atomic.Int64
+		begin := time.Now()
+		for w := range 32 {
+			wg.Go(func() {
+				for time.Since(begin) < 3*time.Second {
+					if err := write(w, fmt.Sprintf("step %d of the build went well and left a line of output", serial.Add(1))); err != nil {
+						b.Error(err)
+						return
+					}
+					done.Add(1)
+				}
+			})
+		}
+		wg.Wait()
+		return float64(done.Load()) / time.Since(begin).Seconds()
+	}
+	for range b.N {
+		remembers := rate(func(w int, text string) error {
+			_, err := conns[w].Remember(b.Context(), wire.NewRemember(text))
+			return err
+		})
+		captures := rate(func(w int, text string) error {
+			_, err := sift.Call(b.Context(), p.line.Sift, map[string]any{"kind": "capture", "sessionId": "s", "tool": "Bash",
+				"payload": map[string]any{"tool_input": map[string]any{"command": "make"}, "tool_response": text}})
+			return err
+		})
+		b.ReportMetric(captures, "captures/s")
+		b.ReportMetric(remembers, "remembers/s")
+		b.ReportMetric(captures/remembers, "ratio")
+	}
+}
