@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 
 func command(ctx context.Context, args ...string) *exec.Cmd {
 	c := exec.CommandContext(ctx, os.Args[0], args...)
-	c.Env = append(os.Environ(), asCairn+"=1")
+	c.Env = append(os.Environ(), asCairn+"=1", "SHELL=/bin/sh") // not the user's own, which may do anything
 	return c
 }
 

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -17,6 +18,7 @@ import (
 
 // login is the PATH of the user's login shell: a server that a service manager started has a poorer one.
 type login struct {
+	once      sync.Once
 	path      atomic.Pointer[string]
 	extracted chan struct{}
 }
@@ -35,14 +37,11 @@ func (s *Server) extractPath() {
 	}
 	ctx, cancel := context.WithTimeout(s.ctx, pathTimeout)
 	defer cancel()
-	c := exec.CommandContext(ctx, shell, "-l", "-i", "-c", `/bin/sh -c 'printf "%s%s\n" "`+pathSentinel+`" "$PATH"'`)
+	c := exec.Command(shell, "-l", "-i", "-c", `/bin/sh -c 'printf "%s%s\n" "`+pathSentinel+`" "$PATH"'`)
 	c.Env = append(clean(os.Environ()), "DISABLE_AUTO_UPDATE=true", "ZSH_DISABLE_COMPFIX=true")
-	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // an interactive shell would take the terminal, or stop for it
-	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
-	c.WaitDelay = 100 * time.Millisecond
 	var said limited
 	c.Stdout, c.Stderr = &said, &said
-	err := c.Run()
+	err := runAlone(ctx, c, syscall.SIGHUP)
 	if ctx.Err() != nil {
 		return // what it has said until now may be half of it
 	}
@@ -60,6 +59,32 @@ func (s *Server) extractPath() {
 	}
 	s.log.Warn("[shellenv] PATH sentinel not found in shell output")
 }
+
+// runAlone runs a command in a session of its own: it has no terminal to take, to stop for or to ask at. When ctx ends
+// first, its whole group gets a polite signal, so that it removes what it had locked, and soon SIGKILL.
+func runAlone(ctx context.Context, c *exec.Cmd, polite syscall.Signal) error {
+	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	c.WaitDelay = politeTime // for what holds its pipes open
+	if err := c.Start(); err != nil {
+		return err
+	}
+	left := make(chan struct{})
+	go func() { awaitExit(c.Process); close(left) }() // a zombie until Wait: the group's number stays its own
+	select {
+	case <-left:
+	case <-ctx.Done():
+		_ = syscall.Kill(-c.Process.Pid, polite) // a group that is gone needs no signal
+		select {
+		case <-left:
+		case <-time.After(politeTime):
+		}
+		_ = syscall.Kill(-c.Process.Pid, syscall.SIGKILL)
+		<-left
+	}
+	return c.Wait()
+}
+
+const politeTime = 300 * time.Millisecond
 
 // limited keeps the first MiB of what a shell says.
 type limited struct{ bytes.Buffer }
@@ -81,8 +106,12 @@ func loginShell() string {
 	return ""
 }
 
+// warm asks the login shell once, in the background.
+func (s *Server) warm() { s.login.once.Do(func() { s.tasks.Go(s.extractPath) }) }
+
 // path is the PATH commands are looked up in. The first who asks waits for the login shell.
 func (s *Server) path() string {
+	s.warm()
 	<-s.login.extracted
 	if p := s.login.path.Load(); p != nil {
 		return *p

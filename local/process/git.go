@@ -34,14 +34,11 @@ func (s *Server) git(dir string, args ...string) (out, all string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	c := exec.CommandContext(ctx, path, append([]string{"-C", dir}, args...)...)
+	c := exec.Command(path, append([]string{"-C", dir}, args...)...)
 	c.Env = env
-	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // no terminal, no questions
-	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
-	c.WaitDelay = 2 * time.Second
 	var said capture
 	c.Stdout, c.Stderr = stdoutOf{&said}, &said
-	err = c.Run()
+	err = runAlone(ctx, c, syscall.SIGTERM)
 	return strings.TrimRight(said.out.String(), "\n"), strings.TrimRight(said.all.String(), "\n"), err
 }
 
@@ -126,11 +123,11 @@ func slug(url string) string {
 	if _, rest, ok := strings.Cut(url, "://"); ok {
 		url = rest
 	}
-	if _, rest, ok := strings.Cut(url, "@"); ok {
+	if user, rest, ok := strings.Cut(url, "@"); ok && !strings.Contains(user, "/") {
 		url = rest
 	}
 	i := strings.IndexAny(url, ":/")
-	if i < 0 {
+	if i <= 0 { // no host
 		return ""
 	}
 	owner, repo, ok := strings.Cut(strings.TrimSuffix(strings.TrimRight(url[i+1:], "/"), ".git"), "/")

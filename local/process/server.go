@@ -20,6 +20,7 @@ type Config struct {
 	Version       string // "dev": what server.version tells
 	SpillDir      string // the system's temporary directory: where old frames are kept
 	Replay        int64  // 1 GiB: how many bytes of old frames are kept for one process
+	WarmPath      bool   // asks the login shell for its PATH at the start, not when the first process needs it
 	KeepChildren  bool   // processes outlive the server
 	AllowShutdown bool   // server.shutdown ends the server
 	Stop          func() // what server.shutdown calls; the server's own end
@@ -75,11 +76,13 @@ func Listen(cfg Config) (*Server, error) {
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.login.extracted = make(chan struct{})
 	sealDescriptors()
-	s.tasks.Go(s.extractPath)
 	if err := s.bind(); err != nil {
 		s.cancel()
 		s.tasks.Wait()
 		return nil, fmt.Errorf("listen unix: %w", err)
+	}
+	if cfg.WarmPath {
+		s.warm()
 	}
 	s.tasks.Go(s.accept)
 	s.tasks.Go(s.sweep)

@@ -267,34 +267,23 @@ func TestWholeGroupDies(t *testing.T) {
 	socket, _ := listen(t)
 	p := connect(t, socket)
 	p.sh("p", fmt.Sprintf("i=0; while [ $i -lt %d ]; do sleep 1000 & i=$((i+1)); done; echo up; wait", grandchildren))
-	l := p.await("up", func(l line) bool { return string(l.Data) == "up\n" })
-	_ = l
-	group := 0
-	if got := p.call("process.reattach", map[string]any{"id": "p", "fromSeq": 1, "wantPid": true}); got != "" {
-		var r struct{ Pid int }
-		if err := unmarshal([]byte(got), &r); err != nil {
-			t.Fatal(err)
-		}
-		group = r.Pid
+	p.await("up", func(l line) bool { return string(l.Data) == "up\n" })
+	var r struct{ Pid int }
+	if err := unmarshal([]byte(p.call("process.reattach", map[string]any{"id": "p", "fromSeq": 1, "wantPid": true})), &r); err != nil {
+		t.Fatal(err)
 	}
 	if got := p.call("process.killAndWait", map[string]any{"id": "p", "signal": "KILL"}); got != `{"found":true,"died":true}` {
 		t.Fatal(got)
 	}
-	deadline := time.Now().Add(5 * time.Second)
-	for !errors.Is(syscall.Kill(-group, 0), syscall.ESRCH) {
-		if time.Now().After(deadline) {
-			t.Fatal("members of the group are alive")
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
+	goneSoon(t, r.Pid)
 }
 
 // A descendant that keeps the pipes open does not keep the exit frame back for ever.
 func TestExitFrameIsNotHeldBack(t *testing.T) {
 	socket, _ := listen(t)
 	p := connect(t, socket)
-	start := time.Now()
 	p.sh("p", "sleep 60 & echo done")
+	start := time.Now()
 	if l := p.exit("p"); *l.ExitCode != 0 {
 		t.Errorf("exit code %d", *l.ExitCode)
 	}
@@ -418,13 +407,7 @@ func TestCloseLeavesNothing(t *testing.T) {
 	if _, err := os.Lstat(socket); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the socket: %v", err)
 	}
-	deadline := time.Now().Add(5 * time.Second)
-	for !errors.Is(syscall.Kill(-r.Pid, 0), syscall.ESRCH) {
-		if time.Now().After(deadline) {
-			t.Fatal("the group is alive")
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
+	goneSoon(t, r.Pid)
 }
 
 // A server that lost its path to another does not remove what is the other's.

@@ -190,7 +190,7 @@ func daemon(o *options) (err error) {
 	id, _ := Version()
 	log := newLogger(os.Stderr, os.Getenv("CLAUSTRUM_LOG_LEVEL"))
 	s, err := process.Listen(process.Config{Socket: o.socket, Token: token, Version: id, SpillDir: spillDir(o.socket),
-		KeepChildren: o.keepChildren, AllowShutdown: true, Logger: log})
+		WarmPath: true, KeepChildren: o.keepChildren, AllowShutdown: true, Logger: log})
 	if err != nil {
 		return err
 	}

@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 
 func program(t testing.TB, args ...string) *exec.Cmd {
 	c := exec.CommandContext(t.Context(), os.Args[0], args...)
-	c.Env = append(os.Environ(), asProgram+"=1")
+	c.Env = append(os.Environ(), asProgram+"=1", "SHELL=/bin/sh") // what a user's login shell does is not to be tested
 	return c
 }
 

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// A node's processes end with it, whoever asks for the end.
+func TestNodeTakesItsProcessesAlong(t *testing.T) {
+	t.Parallel()
+	for _, how := range []string{"SIGTERM", "server.shutdown"} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			home, err := os.MkdirTemp("", "h") // a socket's path is short
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { os.RemoveAll(home) })
+			p := startDevIn(t, home)
+			file := filepath.Join(home, "process.token")
+			token, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for path, mode := range map[string]os.FileMode{file: 0o600, p.line.Process: os.ModeSocket | 0o600} {
+				if i, err := os.Stat(path); err != nil || i.Mode() != mode {
+					t.Errorf("%s: %v, %v", path, i.Mode(), err)
+				}
+			}
+			nc, err := net.Dial("unix", p.line.Process)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer nc.Close()
+			ask := func(method, params string) {
+				if _, err := fmt.Fprintf(nc, `{"jsonrpc":"2.0","id":1,"method":%q,"params":%s,"auth":%q}`+"\n", method, params, strings.TrimSpace(string(token))); err != nil {
+					t.Fatal(err)
+				}
+			}
+			ask("process.spawn", `{"id":"p","command":"/bin/sh","args":["-c","trap '' TERM; sleep 1000 & wait"],"wantPid":true}`)
+			line, err := bufio.NewReader(nc).ReadBytes('\n')
+			var r struct{ Result struct{ Pid int } }
+			if uerr := json.Unmarshal(line, &r); err != nil || uerr != nil || r.Result.Pid == 0 {
+				t.Fatalf("%s: %v, %v", line, err, uerr)
+			}
+			var took time.Duration
+			if how == "SIGTERM" {
+				took, err = p.stop()
+			} else {
+				start := time.Now()
+				ask("server.shutdown", "{}")
+				err = p.cmd.Wait()
+				p.cmd, took = nil, time.Since(start)
+			}
+			if err != nil || took > 5*time.Second {
+				t.Errorf("%v after %s\n%s", err, took, p.log)
+			}
+			for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(5 * time.Millisecond) { // init has its orphans to reap
+				err := syscall.Kill(-r.Result.Pid, 0)
+				if errors.Is(err, syscall.ESRCH) {
+					break
+				}
+				if time.Now().After(deadline) {
+					t.Errorf("the process's group: %v", err)
+					break
+				}
+			}
+			if _, err := os.Lstat(p.line.Process); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("the socket: %v", err)
+			}
+		})
+	}
+}
+
+// The program goes by two names and takes its flags with one dash or two, under either.
+func TestProcessUnderBothNames(t *testing.T) {
+	t.Parallel()
+	const none = "claustrum: one of --version/--install/--serve/--bridge/--stop is required\n"
+	for _, c := range []struct {
+		name   string
+		args   []string
+		stdout string // a prefix
+		stderr string
+		code   int
+	}{
+		{"cairn", []string{"process", "-version"}, "claustrum ", "", 0},
+		{"cairn", []string{"process", "--version"}, "claustrum ", "", 0},
+		{"claustrum", []string{"-version"}, "claustrum ", "", 0},
+		{"/opt/x/claustrum", []string{"--version"}, "claustrum ", "", 0},
+		{"cairn", []string{"process"}, "", none, 2},
+		{"claustrum", nil, "", none, 2},
+		{"claustrum", []string{"-serve", "-socket", "/no/such"}, "", "claustrum: daemonized child requires --token-file or --token-fd\n", 1},
+		{"cairn", []string{"process", "-bridge", "-socket", "/no/such"}, "", "claustrum: dial server: dial unix /no/such: connect: no such file or directory\n", 1},
+		{"cairn", []string{"process", "-stop", "-socket", "/no/such"}, "", "", 0},
+		{"claustrum", []string{"-install"}, "__INSTALL_RESULT__{", "", 0},
+	} {
+		cmd := command(t.Context(), c.args...)
+		cmd.Args[0] = c.name
+		var out, errs strings.Builder
+		cmd.Stdout, cmd.Stderr = &out, &errs
+		_ = cmd.Run() // its code is looked at
+		if code := cmd.ProcessState.ExitCode(); code != c.code || errs.String() != c.stderr || !strings.HasPrefix(out.String(), c.stdout) || (c.stdout == "") != (out.Len() == 0) {
+			t.Errorf("%s %q: exit %d, %q, %q", c.name, c.args, code, out.String(), errs.String())
+		}
+	}
+}

@@ -1,0 +1,176 @@
+package process_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/cairndb/cairn/local/process"
+)
+
+// Who waits for many things is still answered.
+func TestManyRequestsAtOnce(t *testing.T) {
+	socket, _ := listen(t)
+	p := connect(t, socket)
+	p.sh("p", "trap '' TERM; echo up; cat")
+	p.await("up", func(l line) bool { return string(l.Data) == "up\n" })
+	var waiting []int
+	for range 300 {
+		waiting = append(waiting, p.ask("process.killAndWait", map[string]any{"id": "p", "timeoutMs": 60_000}))
+	}
+	if got := p.call("server.ping", nil); got != `{"pong":true}` {
+		t.Fatal(got)
+	}
+	if got := connect(t, socket).call("process.killAndWait", map[string]any{"id": "p", "signal": "KILL"}); got != `{"found":true,"died":true}` {
+		t.Fatal(got)
+	}
+	for i, id := range waiting {
+		if l := p.answer(id); string(l.Result) != `{"found":true,"died":true}` {
+			t.Fatalf("%d: %s", id, l.Result)
+		}
+		if i == 0 && !sawExit(p.seen, "p") {
+			t.Error("the answer came before the exit frame")
+		}
+	}
+}
+
+func sawExit(lines []line, id string) bool {
+	for _, l := range lines {
+		if l.ProcessID == id && l.Stream == "exit" {
+			return true
+		}
+	}
+	return false
+}
+
+// Of several that spawn one id at once, one has it; nothing is left of the others.
+func TestConcurrentSpawnsOfOneID(t *testing.T) {
+	socket, _ := listen(t)
+	var all sync.WaitGroup
+	pids := make(chan int, 16)
+	for range cap(pids) {
+		all.Go(func() {
+			var r struct{ Pid int }
+			got := connect(t, socket).call("process.spawn", map[string]any{"id": "p", "command": "sleep", "args": []string{"1000"}, "wantPid": true})
+			if err := unmarshal([]byte(got), &r); err != nil || r.Pid == 0 {
+				t.Errorf("%s: %v", got, err)
+			}
+			pids <- r.Pid
+		})
+	}
+	all.Wait()
+	close(pids)
+	p := connect(t, socket)
+	var r struct{ Pid int }
+	if err := unmarshal([]byte(p.call("process.reattach", map[string]any{"id": "p", "wantPid": true})), &r); err != nil {
+		t.Fatal(err)
+	}
+	for pid := range pids {
+		if pid != r.Pid {
+			goneSoon(t, pid)
+		} else if err := syscall.Kill(-pid, 0); err != nil {
+			t.Errorf("the one that has the id: %v", err)
+		}
+	}
+}
+
+// goneSoon waits until a process group has no member.
+func goneSoon(t testing.TB, group int) {
+	t.Helper()
+	for deadline := time.Now().Add(5 * time.Second); !errors.Is(syscall.Kill(-group, 0), syscall.ESRCH); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("group %d is alive", group)
+		}
+	}
+}
+
+// A spawn that meets the server's end leaves no process behind.
+func TestSpawnsWhileTheServerStops(t *testing.T) {
+	mark := filepath.Join(t.TempDir(), "pids")
+	for range 10 {
+		socket, s := listen(t)
+		warm := connect(t, socket)
+		warm.sh("warm", "true")
+		var all sync.WaitGroup
+		started := make(chan struct{}, 8)
+		for i := range cap(started) {
+			all.Go(func() {
+				p := connect(t, socket)
+				for n := 0; ; n++ {
+					script := "echo $$ >>" + mark + "; exec sleep 1000"
+					if _, err := io.WriteString(p.nc, request(1, "process.spawn", map[string]any{"id": fmt.Sprint(i, "-", n), "command": "/bin/sh", "args": []string{"-c", script}})); err != nil {
+						return
+					}
+					if _, err := p.receive(); err != nil {
+						return
+					}
+					if n == 0 {
+						started <- struct{}{}
+					}
+				}
+			})
+		}
+		for range cap(started) {
+			<-started
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		all.Wait()
+	}
+	b, err := os.ReadFile(mark)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range strings.Fields(string(b)) {
+		var pid int
+		if _, err := fmt.Sscan(f, &pid); err != nil {
+			t.Fatal(err)
+		}
+		goneSoon(t, pid)
+	}
+}
+
+// Frames that had to be dropped before a client took them end its connection: it is never told less than it thinks.
+func TestDroppedFramesCutTheSlowReaderOff(t *testing.T) {
+	socket := filepath.Join(t.TempDir(), "s")
+	s, err := process.Listen(process.Config{Socket: socket, Token: token, SpillDir: t.TempDir(), Replay: 32 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	lazy := connect(t, socket)
+	lazy.write(request(1, "process.spawn", map[string]any{"id": "p", "command": "/bin/sh", "args": []string{"-c", "head -c 200000000 /dev/zero; read line"}}))
+	for first := 1; first <= 1; { // until the child, which nobody delays, has written more than is kept
+		p := connect(t, socket) // a new one each time: it is sent frames, and reads none
+		var r struct{ FirstSeq int }
+		if err := unmarshal([]byte(p.call("process.reattach", map[string]any{"id": "p", "fromSeq": 1 << 40})), &r); err != nil {
+			t.Fatal(err)
+		}
+		p.nc.Close()
+		first = max(1, r.FirstSeq)
+	}
+	for last := 0; ; {
+		l, err := lazy.receive()
+		if errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if l.Type != "stream" {
+			continue
+		}
+		if l.Seq != last+1 {
+			t.Fatalf("frame %d follows frame %d", l.Seq, last)
+		}
+		last = l.Seq
+	}
+}

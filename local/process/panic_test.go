@@ -1,0 +1,35 @@
+package process
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"net"
+	"path/filepath"
+	"testing"
+)
+
+// A method that panics is answered, wherever it runs, and the server goes on.
+func TestPanicIsAnswered(t *testing.T) {
+	s, err := Listen(Config{Socket: filepath.Join(t.TempDir(), "s"), Token: "t", SpillDir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	s.methods = append(s.methods, method{name: "server.oops", plain: func(*Server, json.RawMessage) (any, *rpcError) { panic("oops") }},
+		method{name: "process.oops", process: func(*call) { panic("oops") }})
+	nc, err := net.Dial("unix", s.cfg.Socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	in := bufio.NewReader(nc)
+	for _, name := range []string{"server.oops", "process.oops", "server.oops"} {
+		if _, err := io.WriteString(nc, `{"jsonrpc":"2.0","id":1,"method":"`+name+`","params":{},"auth":"t"}`+"\n"); err != nil {
+			t.Fatal(err)
+		}
+		if l, err := in.ReadString('\n'); l != `{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"recovered panic: oops"}}`+"\n" {
+			t.Errorf("%s: %q, %v", name, l, err)
+		}
+	}
+}

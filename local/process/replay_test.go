@@ -1,0 +1,95 @@
+package process
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"testing"
+)
+
+// filled is a replay of n frames that all say which they are.
+func filled(t *testing.T, dir string, limit int64, n int) *replay {
+	t.Helper()
+	r := newReplay(dir, limit)
+	t.Cleanup(r.close)
+	for i := 1; i <= n; i++ {
+		r.add(frame{data: payload(i)})
+	}
+	return r
+}
+
+func payload(i int) []byte { return bytes.Repeat(fmt.Appendf(nil, "%08d", i), maxFrame/8) }
+
+// check reads from a frame to the last, in small slices.
+func check(t *testing.T, r *replay, from uint64) {
+	t.Helper()
+	c := cursor{next: from}
+	for seq := from; seq <= r.last(); {
+		b, err := r.read(nil, []byte(`"p"`), &c, r.last(), 100_000)
+		if err != nil {
+			t.Fatalf("frame %d: %v", seq, err)
+		}
+		for l := range bytes.Lines(b) {
+			if want := appendFrame(nil, []byte(`"p"`), seq, frame{data: payload(int(seq))}); !bytes.Equal(l, want) {
+				t.Fatalf("frame %d is %.60q", seq, l)
+			}
+			seq++
+		}
+	}
+}
+
+func TestReplayKeepsEverythingBelowItsLimit(t *testing.T) {
+	r := filled(t, t.TempDir(), 1<<30, 2000)
+	if r.first != 1 || r.last() != 2000 || r.held > memoryBudget {
+		t.Errorf("frames %d to %d, %d bytes held", r.first, r.last(), r.held)
+	}
+	for _, from := range []uint64{1, 2, 255, 256, 257, 1300, 1999, 2000} {
+		check(t, r, from)
+	}
+}
+
+func TestReplayDropsTheOldestAboveItsLimit(t *testing.T) {
+	r := filled(t, t.TempDir(), 32<<20, 3000)
+	kept := int64(r.last()-r.first+1) * maxFrame
+	if r.first == 1 || kept < 32<<20 || r.spilled > 32<<20 {
+		t.Errorf("frames %d to %d, %d bytes in files", r.first, r.last(), r.spilled)
+	}
+	check(t, r, r.first)
+	if _, err := r.read(nil, nil, &cursor{next: r.first - 1}, r.last(), 1); !errors.Is(err, errDropped) {
+		t.Errorf("a dropped frame: %v", err)
+	}
+}
+
+// Where nothing can be written, what memory holds stays, and what is told of it is true.
+func TestReplayWithoutRoom(t *testing.T) {
+	dir := t.TempDir()
+	r := filled(t, dir, 1<<30, 1000)
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	r.limit = 0 // the segment that is there is full
+	for i := 1001; i <= 2000; i++ {
+		r.add(frame{data: payload(i)})
+	}
+	if r.first != r.recentFirst() || r.last() != 2000 || r.held > memoryBudget || len(r.recent) == 0 {
+		t.Errorf("frames %d to %d, %d in memory", r.first, r.last(), len(r.recent))
+	}
+	check(t, r, r.first)
+}
+
+func TestReplayLeavesNoFile(t *testing.T) {
+	dir := t.TempDir()
+	r := filled(t, dir, 1<<30, 2000)
+	if l, err := os.ReadDir(dir); err != nil || len(l) != 0 || len(r.segments) == 0 {
+		t.Errorf("%v, %v, %d segments", l, err, len(r.segments))
+	}
+	r.close()
+	r.add(frame{stream: exitStream, code: 3})
+	for i := range 1000 {
+		r.add(frame{data: payload(i)})
+	}
+	if len(r.segments) != 0 {
+		t.Error("a closed replay writes")
+	}
+}
