@@ -1,0 +1,303 @@
+package covenant_test
+
+import (
+	"encoding/binary"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cairndb/cairn/local/covenant"
+)
+
+const (
+	malformed = `{"kind":"error","message":"malformed frame"}`
+	tooLarge  = `{"kind":"error","message":"frame too large"}`
+	pong      = `{"kind":"pong"}`
+)
+
+func TestBeforeAuthentication(t *testing.T) {
+	t.Parallel()
+	d := start(t)
+	c := d.dial()
+	for range 3 {
+		if got := string(func() []byte { c.send(`{"kind":"protocol_info"}`); return c.recv() }()); got != `{"kind":"protocol_info","info":{"protocol":"covenant.ipc","version":1,"min_supported":1,"max_supported":2}}` {
+			t.Errorf("protocol_info: %s", got)
+		}
+	}
+	c.want("authenticated", fmt.Sprintf(`{"kind":"authenticate","token_b58":%q}`, d.token()))
+	for request, reason := range map[string]string{
+		`{"kind":"ping"}`:                            "first frame must be Authenticate",
+		`{"kind":"recent_memory"}`:                   "first frame must be Authenticate",
+		`{"kind":"authenticate","token_b58":"0OIl"}`: "unknown or revoked token",
+		`{"kind":"authenticate","token_b58":"abc"}`:  "unknown or revoked token",
+		`{"kind":"authenticate","token_b58":"4vJ9JU1bJJE96FWSJKvHsmmFADCg4gpZQff4P3bkLKi"}`: "unknown or revoked token",
+		`{"kind":"authenticate","token_b58":"` + strings.Repeat("1", 4000) + `"}`:           "unknown or revoked token",
+	} {
+		c := d.dial()
+		if r := c.call(request); r["kind"] != "authentication_failed" || r["reason"] != reason {
+			t.Errorf("%.80s: %v", request, r)
+		}
+		c.ended()
+		row := d.operator().lastAudit()
+		if row["type"] != "authentication_failed" || row["transport"] != "ipc" || row["reason"] != reason {
+			t.Errorf("audit row: %v", row)
+		}
+	}
+}
+
+func TestMalformedFramesAreAnsweredThenClosed(t *testing.T) {
+	t.Parallel()
+	d := start(t)
+	for name, body := range map[string]string{
+		"empty": "", "no json": "{", "no object": "[]", "null": "null", "no kind": "{}", "unknown kind": `{"kind":"pong"}`, "kind of the wrong case": `{"KIND":"ping"}`,
+		"kind that is no string": `{"kind":1}`, "two values": `{"kind":"ping"}{}`, "invalid utf-8": "{\"kind\":\"ping\",\"x\":\"\xff\"}",
+		"missing field": `{"kind":"submit_intent"}`, "wrong type": `{"kind":"submit_intent","text":1}`, "null text": `{"kind":"submit_intent","text":null}`,
+		"fraction": `{"kind":"recent_memory","limit":10.0}`, "quoted": `{"kind":"recent_memory","limit":"10"}`, "negative": `{"kind":"recent_memory","limit":-1}`,
+		"null limit": `{"kind":"recent_memory","limit":null}`, "null window": `{"kind":"verify","window":null}`, "exponent": `{"kind":"recent_memory","limit":1e1}`,
+		"over u64": `{"kind":"purge_memory","before_ms":18446744073709551616}`, "unknown tier": `{"kind":"recent_memory","tier":"short"}`,
+		"tier of the wrong case": `{"kind":"recent_memory","tier":"Working"}`, "no before_ms": `{"kind":"purge_memory"}`,
+		"stream that is no boolean": `{"kind":"recent_memory","prefer_stream":"yes"}`, "bad display": `{"kind":"enroll_peer","display":"a b@c","actions":[]}`,
+		"two at signs": `{"kind":"enroll_peer","display":"a@b@c","actions":[]}`, "actions that are no strings": `{"kind":"enroll_peer","display":"a@b","actions":[1]}`,
+		"bad state": `{"kind":"a2_a_queue","state_filter":"done"}`, "no task": `{"kind":"send_a2_a_task"}`, "half a task": `{"kind":"send_a2_a_task","task":{"id":"x"}}`,
+		"bad status":  `{"kind":"post_a2_a_result","result":{"task_id":"11111111-1111-4111-8111-111111111111","status":"done"}}`,
+		"bad content": `{"kind":"post_a2_a_result","result":{"task_id":"11111111-1111-4111-8111-111111111111","status":"ok","content":[{"type":"image"}]}}`,
+	} {
+		for _, c := range []*client{d.dial(), d.operator()} {
+			c.send(body)
+			if got := string(c.recv()); got != malformed {
+				t.Errorf("%s: %s", name, got)
+			}
+			c.ended()
+		}
+	}
+}
+
+func TestUnknownFieldsArePassedOver(t *testing.T) {
+	t.Parallel()
+	c := start(t).operator()
+	c.want("pong", `{"kind":"ping","extra":{"deep":[1,2]},"prefer_stream":true}`)
+	c.want("memories", `{"kind":"recent_memory","tier":null,"limit":18446744073709551615,"prefer_stream":null}`)
+	c.want("receipts", `{"kind":"recent_receipts","since_ms":9007199254740993}`)
+	for _, tier := range []string{"working", "episodic", "longterm", "long-term", "long_term"} {
+		c.want("memories", `{"kind":"recent_memory","tier":"`+tier+`"}`)
+	}
+}
+
+func TestLengths(t *testing.T) {
+	t.Parallel()
+	d := start(t)
+	full := `{"kind":"ping","pad":"`
+	full += strings.Repeat("x", covenant.MaxFrame-len(full)-2) + `"}`
+	c := d.operator()
+	c.send(full)
+	if got := string(c.recv()); got != pong {
+		t.Errorf("a frame of the largest size: %.100s", got)
+	}
+	for _, n := range []uint32{covenant.MaxFrame + 1, 0xFFFFFFFF} {
+		for _, c := range []*client{d.dial(), d.operator()} {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			c.Write(binary.BigEndian.AppendUint32(nil, n)) // no body follows
+			if got := string(c.recv()); got != tooLarge {
+				t.Errorf("length %d: %s", n, got)
+			}
+			c.ended()
+			if runtime.ReadMemStats(&after); after.TotalAlloc-before.TotalAlloc > covenant.MaxFrame {
+				t.Errorf("length %d: %d bytes were allocated", n, after.TotalAlloc-before.TotalAlloc)
+			}
+		}
+	}
+}
+
+func TestFramesTornAndJoined(t *testing.T) {
+	t.Parallel()
+	d := start(t)
+	c := d.operator()
+	raw := frameOf(`{"kind":"ping","größe":"ü"}`)
+	for cut := range raw {
+		c.Write(raw[:cut])
+		c.Write(raw[cut:])
+		if got := string(c.recv()); got != pong {
+			t.Fatalf("cut at %d: %s", cut, got)
+		}
+	}
+	for i := range raw { // one byte at a time
+		c.Write(raw[i : i+1])
+	}
+	c.Write(append(frameOf(`{"kind":"protocol_info"}`), raw...)) // two in one
+	for _, want := range []string{"pong", "protocol_info", "pong"} {
+		if r := c.next(); r["kind"] != want {
+			t.Errorf("%v, want %s", r, want)
+		}
+	}
+}
+
+func TestHalfClosedClientIsAnswered(t *testing.T) {
+	t.Parallel()
+	d := start(t)
+	c := d.operator()
+	c.send(`{"kind":"submit_intent","text":"said, then silent"}`)
+	c.Conn.(*net.UnixConn).CloseWrite()
+	if r := c.next(); r["status"] != "ok" {
+		t.Errorf("%v", r)
+	}
+	c.ended()
+}
+
+func TestClientVanishesInsideAFrame(t *testing.T) {
+	t.Parallel()
+	d := start(t)
+	for _, c := range []*client{d.dial(), d.operator()} {
+		c.Write(frameOf(`{"kind":"ping"}`)[:9])
+		c.Conn.(*net.UnixConn).CloseWrite()
+		c.ended() // without a word
+	}
+	d.operator().want("pong", `{"kind":"ping"}`)
+}
+
+func TestSecondAuthenticationDoesNotRebind(t *testing.T) {
+	t.Parallel()
+	d := start(t)
+	r := d.operator().want("peer_enrolled", `{"kind":"enroll_peer","display":"bob@local","actions":[]}`)
+	c := d.operator()
+	if got := c.call(fmt.Sprintf(`{"kind":"authenticate","token_b58":%q}`, r["token_b58"])); got["display"] != "bob@local" {
+		t.Errorf("%v", got)
+	}
+	if got := c.call(`{"kind":"authenticate","token_b58":"nope"}`); got["kind"] != "authentication_failed" {
+		t.Errorf("%v", got)
+	}
+	c.want("audit_integrity", `{"kind":"verify_audit_integrity"}`) // the operator's alone
+	if own := c.intent("whose am I"); own["status"] != "ok" {
+		t.Errorf("%v", own)
+	}
+	if got := c.records(`{"kind":"recent_memory"}`)[0]["owner"].(object)["display"]; got != "user@local" {
+		t.Errorf("owner %v", got)
+	}
+}
+
+func TestManyOneShotClients(t *testing.T) {
+	t.Parallel()
+	d := start(t)
+	token := d.token()
+	var wg sync.WaitGroup
+	for i := range 500 {
+		wg.Go(func() {
+			c, err := net.Dial("unix", d.Socket())
+			if err != nil {
+				t.Errorf("client %d: %v", i, err)
+				return
+			}
+			defer c.Close()
+			cl := &client{t, c}
+			if _, err := c.Write(append(frameOf(fmt.Sprintf(`{"kind":"authenticate","token_b58":%q}`, token)), frameOf(`{"kind":"ping"}`)...)); err != nil {
+				t.Errorf("client %d: %v", i, err)
+				return
+			}
+			if a, p := string(cl.recv()), string(cl.recv()); !strings.Contains(a, "authenticated") || p != pong {
+				t.Errorf("client %d: %s, %s", i, a, p)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestPipelinedPings(t *testing.T) {
+	t.Parallel()
+	c := start(t).operator()
+	const n = 5000
+	var b []byte
+	for range n {
+		b = append(b, frameOf(`{"kind":"ping"}`)...)
+	}
+	began := time.Now()
+	go c.Write(b)
+	for i := range n {
+		if got := string(c.recv()); got != pong {
+			t.Fatalf("reply %d: %s", i, got)
+		}
+	}
+	took := time.Since(began)
+	t.Logf("%d pings in %s", n, took)
+	if took > 5*time.Second { // a second on an idle machine; tests share theirs
+		t.Errorf("%d pings took %s", n, took)
+	}
+}
+
+func TestSocketIsClaimedWithCare(t *testing.T) {
+	t.Parallel()
+	d := start(t)
+	if i, err := os.Lstat(d.Socket()); err != nil || i.Mode().Perm() != 0o600 {
+		t.Errorf("socket: %v, %v", i.Mode(), err)
+	}
+	if _, err := covenant.Listen(d.cfg); err == nil {
+		t.Fatal("a second server took a live one's socket")
+	}
+	d.operator().want("pong", `{"kind":"ping"}`)
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Lstat(d.Socket()); !os.IsNotExist(err) {
+		t.Errorf("the socket stays after Close: %v", err)
+	}
+	// A dead one's socket is taken over.
+	ln, err := net.ListenUnix("unix", &net.UnixAddr{Name: d.Socket(), Net: "unix"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ln.SetUnlinkOnClose(false)
+	ln.Close()
+	d.serve()
+	d.operator().want("pong", `{"kind":"ping"}`)
+	d.Close()
+	if err := os.WriteFile(d.Socket(), []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := covenant.Listen(d.cfg); err == nil {
+		t.Error("a regular file was taken for a socket")
+	}
+	os.Remove(d.Socket())
+	long := d.cfg
+	long.Home = filepath.Join(t.TempDir(), strings.Repeat("x", 120))
+	if _, err := covenant.Listen(long); err == nil || !strings.Contains(err.Error(), "socket path") {
+		t.Errorf("a path that is too long: %v", err)
+	}
+	d.serve()
+}
+
+func TestOperatorTokenFile(t *testing.T) {
+	t.Parallel()
+	d := start(t)
+	path := filepath.Join(d.cfg.Home, "peers", "operator.token")
+	first := d.token()
+	d.restart()
+	if d.token() != first {
+		t.Error("a restart made a new token")
+	}
+	d.Close()
+	os.Chmod(path, 0o640)
+	if _, err := covenant.Listen(d.cfg); err == nil {
+		t.Error("a token that others may read was used")
+	}
+	os.Chmod(path, 0o600)
+	os.Rename(path, path+".real")
+	os.Symlink(path+".real", path)
+	if _, err := covenant.Listen(d.cfg); err == nil {
+		t.Error("a symlink was followed")
+	}
+	os.Remove(path)
+	os.WriteFile(path, []byte("not base58: 0OIl\n"), 0o600)
+	d.serve()
+	if d.token() == first {
+		t.Error("no fresh token")
+	}
+	d.operator()
+	if b, err := os.ReadFile(filepath.Join(d.cfg.Home, "peers", "registry.jsonl")); err != nil || strings.Contains(string(b), d.token()) {
+		t.Errorf("the registry holds the token itself: %v", err)
+	}
+}
