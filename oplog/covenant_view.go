@@ -117,8 +117,12 @@ func (v *View) ReceiptsOf(db DB, rid string) (out []Receipt) {
 	return out
 }
 
-// Words is what a memory is found by: its text, and the intent it answers when the text does not repeat it.
+// Words is what a memory is found by: its text, and the intent it answers when the text does not repeat it, or the words
+// of the event it sums up.
 func (m *Memory) Words() string {
+	if more := m.eventWords(); more != "" {
+		return m.Text + "\n" + more
+	}
 	if m.Namespace != CovenantNamespace || len(m.Metadata) == 0 {
 		return m.Text
 	}

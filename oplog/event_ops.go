@@ -1,6 +1,10 @@
 package oplog
 
-import "encoding/hex"
+import (
+	"encoding/hex"
+	"encoding/json"
+	"strings"
+)
 
 // Event stores what a tool did, raw. Its summary is a Remember of the same entry; the two know each other by the
 // memory's id. An event is stored once for a workspace, session and content: a second is refused with ErrEventKnown, and
@@ -83,6 +87,23 @@ func (*Event) Kind() OpKind { return KindEvent }
 
 // Kind implements Op.
 func (*EventMark) Kind() OpKind { return KindEventMark }
+
+// EventPrefix begins the namespaces of events' summaries.
+const EventPrefix = "sift/"
+
+// eventWords are the words of an event that its summary leaves out, as its metadata names them.
+func (m *Memory) eventWords() string {
+	if !strings.HasPrefix(m.Namespace, EventPrefix) || len(m.Metadata) == 0 {
+		return ""
+	}
+	var meta struct {
+		Sift struct {
+			Words string `json:"words"`
+		} `json:"sift"`
+	}
+	_ = json.Unmarshal(m.Metadata, &meta) // what is no such metadata names no words
+	return meta.Sift.Words
+}
 
 var keyLastEvent = []byte("last")
 

@@ -177,7 +177,7 @@ func (c *call) ops(o *observation) []oplog.Op {
 	sum := summarize(o)
 	rid := oplog.NewID()
 	meta, err := encode(map[string]any{"sift": origin{Tool: o.tool, Session: o.session, Source: o.source, Hash: hex.EncodeToString(o.hash),
-		TokensIn: o.tokens, Confidence: sum.confidence}})
+		TokensIn: o.tokens, Confidence: sum.confidence, Words: others(o.payload, sum.text)}})
 	if err != nil {
 		panic("sift: metadata does not encode: " + err.Error())
 	}
@@ -211,6 +211,7 @@ type origin struct {
 	Hash       string  `json:"hash"`
 	TokensIn   uint64  `json:"tokensIn"`
 	Confidence float64 `json:"confidence"`
+	Words      string  `json:"words,omitempty"` // of the payload, that the summary leaves out: search finds it by them
 }
 
 // halfLife is how soon what a tool did fades.

@@ -197,7 +197,11 @@ func TestSearch(t *testing.T) {
 			t.Errorf("%q: the newest are %v", q, got)
 		}
 	}
-	for k, want := range map[string]int{"0": 0, "-1": 0, "1": 1, "1e9": 6, "2.9": 2} {
+	d.ask(`{"kind":"capture","sessionId":"u","tool":"Bash","payload":{"tool_input":{"command":"make"},"tool_response":"warning: the flux capacitor drifts\nmore\ndone"}}`)
+	if got := find("flux capacitor"); len(got) == 0 || got[0] != 8 {
+		t.Errorf("a line that the summary leaves out: %v", got)
+	}
+	for k, want := range map[string]int{"0": 0, "-1": 0, "1": 1, "1e9": 7, "2.9": 2} {
 		if got := ids(d.ask(`{"kind":"search","query":"","k":` + k + `}`)["hits"]); len(got) != want {
 			t.Errorf("k %s: %v", k, got)
 		}

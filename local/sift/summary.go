@@ -248,6 +248,39 @@ func words(v any) string {
 	return strings.Join(all, "; ")
 }
 
+// maxOthers bounds the words that a summary is found by besides its own.
+const maxOthers = 2 << 10
+
+var word = regexp.MustCompile(`[\pL\pN_][\pL\pN_.\-]*[\pL\pN_]`)
+
+// others are the payload's words that are not in its summary, each once, the first of them: what the summary's length
+// leaves out is found all the same.
+func others(payload any, summary string) string {
+	seen := map[string]bool{"REDACTED": true}
+	for _, w := range word.FindAllString(summary, -1) {
+		seen[w] = true
+	}
+	var b strings.Builder
+	walk(payload, func(s string) bool {
+		for s = s[:min(len(s), 64<<10)]; b.Len() < maxOthers; {
+			at := word.FindStringIndex(s)
+			if at == nil {
+				return true
+			}
+			w := s[at[0]:at[1]]
+			s = s[at[1]:]
+			if len(w) > 64 || seen[w] {
+				continue
+			}
+			seen[w] = true
+			b.WriteString(w)
+			b.WriteByte(' ')
+		}
+		return false
+	})
+	return strings.TrimRight(b.String(), " ")
+}
+
 // oneLine puts a text on one line of at most n characters.
 func oneLine(s string, n int) string {
 	s = s[:min(len(s), 64*n)]

@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+
+	"github.com/cairndb/cairn/oplog"
 )
 
 // A Workspace is one project directory as its clients find it: by the key of its path.
@@ -78,7 +80,7 @@ func firstLine(path string) string {
 }
 
 // privatePrefix begins the namespace of every workspace's memories.
-const privatePrefix = "sift/"
+const privatePrefix = oplog.EventPrefix
 
 // namespace is where the workspace's memories are.
 func (w Workspace) namespace(ns string) string {
