@@ -27,7 +27,7 @@ type Query struct {
 	Expand       bool             // follow relations of entities named in the question
 	Hashed       bool             // the vector is a hashed embedder's: it only fills what words leave empty
 	Now          time.Time        // of the question: decides recency and decay
-	Admit        func(Facts) bool // a filter of the caller's own, asked inside the scans; nil admits all
+	Admit        func(Facts) bool // a filter of the caller's own, asked inside the scans, by several goroutines; nil admits all
 }
 
 // Facts are what a caller's own filter may look at.
@@ -52,6 +52,5 @@ type Info struct {
 
 // What a query may ask for.
 const (
-	MaxK     = 1000
-	maxTerms = 32
+	MaxK = 1000
 )

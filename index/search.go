@@ -16,6 +16,7 @@ import (
 const (
 	depth       = 1000   // rows by words
 	vectorDepth = 100    // rows by vector, when no more are asked for
+	precise     = 40     // of those, the ones whose similarity is that of the originals; or 4 times as many as are asked for
 	fillLimit   = 10_000 // newest rows looked at to fill an answer that nothing matched
 	attempts    = 3      // at a moment in which no row is being replaced
 )
@@ -161,42 +162,22 @@ func (in *inside) groups() []uint32 {
 
 // byWords finds the rows that have words of the question, with the statistics these are weighed by.
 func (in *inside) byWords() (rank.Question, []rank.Candidate, error) {
-	groups := in.groups()
-	terms := text.AnalyzeQuery(in.q.Text)
-	stats, totals, err := in.d.words.TermStats(terms, groups)
+	found, err := in.d.words.Find(text.Query{Terms: text.AnalyzeQuery(in.q.Text), Groups: in.groups(), Keep: in.keep, Tie: in.tie,
+		K: max(depth, in.q.K)})
 	if err != nil {
 		return rank.Question{}, nil, err
 	}
-	if len(stats) > maxTerms { // the rarest say the most; those nobody has say nothing
-		slices.SortStableFunc(stats, func(a, b text.TermStat) int { return cmp.Compare(a.DF-1, b.DF-1) })
-		stats = stats[:maxTerms]
-		slices.SortFunc(stats, func(a, b text.TermStat) int { return cmp.Compare(a.Term, b.Term) })
+	question := rank.Question{Text: in.q.Text, Rows: found.Totals.Rows, Now: in.q.Now.UnixMicro(), K: in.q.K}
+	if found.Totals.Rows > 0 {
+		question.Average = float64(found.Totals.Tokens) / float64(found.Totals.Rows)
 	}
-	question := rank.Question{Text: in.q.Text, Rows: totals.Rows, Now: in.q.Now.UnixMicro(), K: in.q.K}
-	if totals.Rows > 0 {
-		question.Average = float64(totals.Tokens) / float64(totals.Rows)
+	n := len(found.Terms)
+	for _, t := range found.Terms {
+		question.Terms = append(question.Terms, rank.Term{DF: t.DF})
 	}
-	place := map[string]int{}
-	terms = terms[:0]
-	for i, s := range stats {
-		place[s.Term] = i
-		terms = append(terms, s.Term)
-		question.Terms = append(question.Terms, rank.Term{DF: s.DF})
-	}
-	if len(terms) == 0 {
-		return question, nil, nil
-	}
-	hits, err := in.d.words.Search(text.Query{Terms: terms, Groups: groups, Keep: in.keep, Tie: in.tie, K: max(depth, in.q.K), Explain: true})
-	if err != nil {
-		return question, nil, err
-	}
-	cands := make([]rank.Candidate, len(hits))
-	counts := make([]uint16, len(hits)*len(terms))
-	for i, h := range hits {
-		cands[i] = rank.Candidate{Row: h.Row, TF: counts[i*len(terms) : (i+1)*len(terms)]}
-		for _, m := range h.Terms {
-			cands[i].TF[place[m.Term]] = m.TF
-		}
+	cands := make([]rank.Candidate, len(found.Rows))
+	for i, row := range found.Rows {
+		cands[i] = rank.Candidate{Row: row, TF: found.TF[i*n : (i+1)*n]}
 	}
 	return question, cands, nil
 }
@@ -207,7 +188,10 @@ func (in *inside) tie(a, b uint32) int {
 		return cmp.Compare(a, b)
 	}
 	x, y := in.shelf.at(a), in.shelf.at(b)
-	return cmp.Or(cmp.Compare(y.Created, x.Created), cmp.Compare(x.RID, y.RID))
+	if x.Created != y.Created {
+		return cmp.Compare(y.Created, x.Created)
+	}
+	return cmp.Compare(x.RID, y.RID)
 }
 
 // byVector adds the rows nearest to the question's vector, and the similarity of those already found.
@@ -221,7 +205,7 @@ func (in *inside) byVector(cands []rank.Candidate, pool vector.Pool) []rank.Cand
 		return cands
 	}
 	buf := make([]float32, store.Dim())
-	q := store.Ask(unit, vector.Query{K: max(vectorDepth, in.q.K), Keep: in.keep, Tie: in.tie, Exact: func(row uint32) []float32 {
+	q := store.Ask(unit, vector.Query{K: max(vectorDepth, in.q.K), Precise: max(precise, 4*in.q.K), Keep: in.keep, Tie: in.tie, Exact: func(row uint32) []float32 {
 		return vector.Unit(in.view.Floats(in.db, in.shelf.at(row).seq, buf))
 	}})
 	near := store.Search(q, pool)

@@ -69,19 +69,22 @@ type recallFlags struct {
 	target
 	corpus, queries, out string
 	k                    int
+	size, dim, asks      int
 }
 
 func (a *app) benchRecall() *cobra.Command {
 	var f recallFlags
 	c := &cobra.Command{
-		Use: "recall --corpus FILE --queries FILE", Short: "Load a corpus, ask every question, and say how well and how fast they were answered", Args: cobra.NoArgs,
+		Use: "recall {--corpus FILE --queries FILE | --size N}", Short: "Load a corpus, ask every question, and say how well and how fast they were answered", Args: cobra.NoArgs,
 		Long: `Stores every line of the corpus once, in file order, as "<speaker>: <text> <caption>" in a namespace of its
 conversation, then asks every query in its namespace.
 
+With --size it makes up so many memories instead, with vectors of --dim dimensions, and measures speed alone.
+
 Without --addr it starts a node of its own in a temporary directory.`,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if f.corpus == "" || f.queries == "" {
-				return usageError{errors.New("bench recall needs --corpus and --queries")}
+			if f.size == 0 && (f.corpus == "" || f.queries == "") {
+				return usageError{errors.New("bench recall needs --corpus and --queries, or --size")}
 			}
 			return a.evaluate(c.Context(), &f)
 		},
@@ -91,6 +94,9 @@ Without --addr it starts a node of its own in a temporary directory.`,
 	c.Flags().StringVar(&f.queries, "queries", "", "questions, a JSON object a line")
 	c.Flags().StringVar(&f.out, "out", "", "write the rankings here")
 	c.Flags().IntVarP(&f.k, "k", "k", 20, "how many to ask for")
+	c.Flags().IntVar(&f.size, "size", 0, "measure speed on so many generated memories")
+	c.Flags().IntVar(&f.dim, "dim", 0, "with --size: dimensions of their vectors; 0 for none")
+	c.Flags().IntVar(&f.asks, "asks", 500, "with --size: questions of each kind")
 	return c
 }
 
@@ -115,6 +121,16 @@ func (a *app) evaluate(ctx context.Context, f *recallFlags) error {
 		return err
 	}
 	defer cl.Close()
+	if f.size != 0 {
+		r, err := a.measureSpeed(ctx, cl, f)
+		if err != nil {
+			return err
+		}
+		if f.asJSON {
+			return a.json(r)
+		}
+		return r.print(a)
+	}
 	ids, err := a.loadCorpus(ctx, cl, f.corpus)
 	if err != nil {
 		return err

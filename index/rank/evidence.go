@@ -14,8 +14,8 @@ type evidence struct {
 	corpus Corpus
 	weight []float64 // idf^1.5 of each term
 	best   float64   // their sum: a perfect match
-	found  map[uint32]*clue
-	rows   []*clue // in row order
+	found  *table
+	rows   []*clue // in an order of content
 
 	scratch []float64 // of look, by term
 }
@@ -31,7 +31,7 @@ type clue struct {
 }
 
 func newEvidence(q Question, set Settings, cands []Candidate, corpus Corpus) *evidence {
-	e := &evidence{q: q, set: set, corpus: corpus, found: make(map[uint32]*clue, 2*len(cands))}
+	e := &evidence{q: q, set: set, corpus: corpus, found: newTable(4 * len(cands))}
 	for _, t := range q.Terms {
 		n, df := float64(q.Rows), float64(t.DF)
 		idf := ln(1 + (max(n-df, 0)+.5)/(df+.5))
@@ -46,16 +46,20 @@ func newEvidence(q Question, set Settings, cands []Candidate, corpus Corpus) *ev
 		e.add(c)
 	}
 	e.widen()
-	e.rows = make([]*clue, 0, len(e.found))
-	for _, c := range e.found {
-		e.rows = append(e.rows, c)
-	}
-	slices.SortFunc(e.rows, func(a, b *clue) int { return cmp.Compare(a.Candidate.Row, b.Candidate.Row) })
+	e.rows = e.found.all()
+	// Sums below are made in this order: by what the rows are, for their numbers may differ from replica to replica.
+	slices.SortFunc(e.rows, func(a, b *clue) int {
+		if a.Created != b.Created {
+			return cmp.Compare(a.Created, b.Created)
+		}
+		return cmp.Or(cmp.Compare(a.RID, b.RID), cmp.Compare(a.Candidate.Row, b.Candidate.Row))
+	})
 	return e
 }
 
 func (e *evidence) add(c Candidate) *clue {
-	k := &clue{Candidate: c, Row: e.corpus.Row(c.Row), dense: 1}
+	k := e.found.put(c.Row)
+	k.Candidate, k.Row, k.dense = c, e.corpus.Row(c.Row), 1
 	if len(k.TF) > len(e.weight) {
 		k.TF = k.TF[:len(e.weight)]
 	}
@@ -70,7 +74,6 @@ func (e *evidence) add(c Candidate) *clue {
 		}
 	}
 	k.own = float64(e.share(k.own, covered) * math.Sqrt(k.dense))
-	e.found[c.Row] = k
 	return k
 }
 
@@ -93,22 +96,16 @@ func (e *evidence) widen() {
 	if e.set.Passage == 0 && e.set.Around == 0 {
 		return
 	}
-	var near []uint32
-	seen := map[uint32]bool{}
-	for _, c := range e.found {
+	for _, c := range e.found.all() {
 		if c.own == 0 {
 			continue
 		}
 		for by := -e.set.Reach; by <= e.set.Reach; by++ {
 			row, ok := e.corpus.Near(c.Candidate.Row, by)
-			if ok && e.found[row] == nil && !seen[row] {
-				seen[row] = true
-				near = append(near, row)
+			if ok && e.found.get(row) == nil {
+				e.add(Candidate{Row: row})
 			}
 		}
-	}
-	for _, row := range near {
-		e.add(Candidate{Row: row})
 	}
 }
 
@@ -144,7 +141,7 @@ func (e *evidence) look(c *clue) {
 		if !ok {
 			continue
 		}
-		o := e.found[row]
+		o := e.found.get(row)
 		var share float64 = 1
 		for range max(by, -by) {
 			share = float64(share * e.set.Step)

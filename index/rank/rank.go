@@ -78,24 +78,73 @@ func Rank(q Question, set Settings, cands []Candidate, corpus Corpus) []Scored {
 	e := newEvidence(q, set, cands, corpus)
 	e.relevance()
 	e.fuse()
-	mood := Sentiment(q.Text)
-	for _, c := range e.rows {
-		e.compose(c, mood)
-		p := c.parts
-		c.score = round(float64(float64(p.Relevance*p.Fresh)*p.Importance) * p.Valence)
-	}
-	slices.SortFunc(e.rows, func(a, b *clue) int {
-		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(b.Created, a.Created),
-			cmp.Compare(a.RID, b.RID), cmp.Compare(a.Candidate.Row, b.Candidate.Row))
-	})
-	if q.K > 0 {
-		e.rows = e.rows[:min(len(e.rows), q.K)]
-	}
+	e.rows = e.leaders(Sentiment(q.Text))
 	out := make([]Scored, len(e.rows))
 	for i, c := range e.rows {
 		out[i] = Scored{Row: c.Candidate.Row, Score: c.score, Parts: c.parts, Why: why(c)}
 	}
 	return out
+}
+
+// insertUpTo is how many wanted rows are kept in order as they come; for more, all are sorted at the end.
+const insertUpTo = 128
+
+// leaders composes the scores and returns the K best rows in order, or all.
+func (e *evidence) leaders(mood int) []*clue {
+	k := e.q.K
+	if k <= 0 || k > insertUpTo || k >= len(e.rows) {
+		for _, c := range e.rows {
+			e.score(c, mood)
+		}
+		slices.SortFunc(e.rows, precedes)
+		if k > 0 {
+			return e.rows[:min(len(e.rows), k)]
+		}
+		return e.rows
+	}
+	top := make([]*clue, 0, k+1)
+	for _, c := range e.rows {
+		if len(top) == k && e.bound(c, mood) < top[k-1].score {
+			continue
+		}
+		e.score(c, mood)
+		at, _ := slices.BinarySearchFunc(top, c, precedes)
+		if top = slices.Insert(top, at, c); len(top) > k {
+			top = top[:k]
+		}
+	}
+	return top
+}
+
+// bound is a score that a row cannot exceed whatever its age is: it spares most rows their exponentials.
+func (e *evidence) bound(c *clue, mood int) float64 {
+	b := c.parts.Relevance * (1 + max(e.set.Freshness, 0))
+	if e.set.Importance {
+		b *= 1 + max(0, e.set.Weights.AlphaImp*min(c.Row.Importance, 1))
+	}
+	if e.set.Valence {
+		b *= ValenceBoost(c.Row.Valence, mood)
+	}
+	return b + 1e-8
+}
+
+// precedes is an answer's: score, then the newer row, then the lower rid.
+func precedes(a, b *clue) int {
+	switch {
+	case a.score != b.score:
+		return cmp.Compare(b.score, a.score)
+	case a.Created != b.Created:
+		return cmp.Compare(b.Created, a.Created)
+	case a.RID != b.RID:
+		return cmp.Compare(a.RID, b.RID)
+	}
+	return cmp.Compare(a.Candidate.Row, b.Candidate.Row)
+}
+
+func (e *evidence) score(c *clue, mood int) {
+	e.compose(c, mood)
+	p := c.parts
+	c.score = round(float64(float64(p.Relevance*p.Fresh)*p.Importance) * p.Valence)
 }
 
 // compose fills in what the memory itself is worth.

@@ -304,12 +304,30 @@ type cell struct {
 type accumulator struct {
 	cells   []cell
 	touched []uint32
+	marks   []uint32  // by row: place among the hits + 1; all zero when not in use
 	scratch []posting // filtered lists, one behind the other
 }
 
 func (a *accumulator) grow(rows int) {
 	if len(a.cells) < rows {
 		a.cells = make([]cell, rows)
+	}
+}
+
+// mark makes the places of hits known by row; what it returns forgets them.
+func (a *accumulator) mark(hits []Hit) (unmark func()) {
+	if len(a.marks) < len(a.cells) {
+		a.marks = make([]uint32, len(a.cells))
+	}
+	rows := make([]uint32, len(hits))
+	for i, h := range hits {
+		rows[i] = h.Row
+		a.marks[h.Row] = uint32(i + 1)
+	}
+	return func() {
+		for _, row := range rows {
+			a.marks[row] = 0
+		}
 	}
 }
 

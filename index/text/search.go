@@ -149,50 +149,49 @@ func (s *search) newScale() *scale { return &scale{params: s.params, totals: s.t
 // raw is a row's score before rounding.
 func (s *search) raw(c *cell) float64 { return float64(c.sum * s.coords[bits.OnesCount32(c.mask)]) }
 
-// top selects the K best rows with a heap whose root is the worst kept.
+// top selects the K best rows, in order.
 func (s *search) top(q Query) []Hit {
-	k := q.K
-	if k <= 0 {
-		k = 10
+	hits := s.best(q)
+	slices.SortFunc(hits, func(a, b Hit) int {
+		return cmp.Or(cmp.Compare(b.Score, a.Score), tied(q.Tie, a.Row, b.Row))
+	})
+	return hits
+}
+
+// best selects the K best rows, in no order.
+func (s *search) best(q Query) []Hit {
+	sel := selection{k: q.K, tie: q.Tie, floor: math.Inf(-1)}
+	if sel.k <= 0 {
+		sel.k = 10
 	}
-	h := hitHeap{tie: q.Tie, hits: make([]Hit, 0, min(k, len(s.acc.touched)))}
-	enough := math.Inf(-1) // a raw score below it cannot round to one that makes the list
+	sel.hits = make([]Hit, 0, min(2*sel.k, len(s.acc.touched)))
 	for _, row := range s.acc.touched {
 		c := &s.acc.cells[row]
 		raw := s.raw(c)
-		if raw < enough {
+		if raw < sel.floor {
 			continue
 		}
-		hit := Hit{Row: row, Score: round(raw), Matched: bits.OnesCount32(c.mask)}
-		if len(h.hits) == k && !h.before(hit, h.hits[0]) || q.Keep != nil && !q.Keep(row) {
+		if q.Keep != nil && !q.Keep(row) {
 			continue
 		}
-		if h.offer(hit, k); len(h.hits) == k {
-			enough = h.hits[0].Score - 2e-9
-		}
+		sel.offer(Hit{Row: row, Score: round(raw), Matched: bits.OnesCount32(c.mask)})
 	}
-	slices.SortFunc(h.hits, func(a, b Hit) int {
-		if h.before(a, b) {
-			return -1
-		}
-		return 1
-	})
-	return h.hits
+	if len(sel.hits) > sel.k {
+		sel.cut()
+	}
+	return sel.hits
 }
 
 // explain fills the hits' term matches from the lists.
 func (s *search) explain(hits []Hit) {
-	at := make(map[uint32]int, len(hits))
-	for i, h := range hits {
-		at[h.Row] = i
-	}
+	defer s.acc.mark(hits)()
 	scale := s.newScale()
 	for _, t := range s.terms {
 		weight := s.params.weight(s.totals.Rows, t.df)
 		for _, list := range t.lists {
 			for _, p := range list {
-				if i, ok := at[p.row]; ok {
-					hits[i].Terms = append(hits[i].Terms, TermMatch{
+				if i := s.acc.marks[p.row]; i > 0 {
+					hits[i-1].Terms = append(hits[i-1].Terms, TermMatch{
 						Term: t.term, TF: p.tf, DF: t.df, Length: p.length,
 						Part: float64(weight * scale.of(p.tf, p.length)),
 					})
@@ -202,50 +201,41 @@ func (s *search) explain(hits []Hit) {
 	}
 }
 
-// A hitHeap keeps its worst hit at the root.
-type hitHeap struct {
-	hits []Hit
-	tie  func(a, b uint32) int
+// A Found is what a query matches, in numbers: the terms that counted, how many rows have each and how often each row has
+// each. Statistics are of the query's groups.
+type Found struct {
+	Terms  []TermStat // sorted; at most 32 of those asked for, the rarest
+	Totals Totals
+	Rows   []uint32
+	TF     []uint16 // of row i and term j at i·len(Terms)+j
 }
 
-// before orders hits: score down, then the caller's tie rule, then row number.
-func (h *hitHeap) before(a, b Hit) bool {
-	if a.Score != b.Score {
-		return a.Score > b.Score
+// Find returns the K best rows, in no order, and what a scorer of the caller's own needs of them.
+func (x *Index) Find(q Query) (Found, error) {
+	q.Params = &Params{Local: true}
+	s, err := x.evaluate(q)
+	if s == nil || err != nil {
+		return Found{Totals: x.Totals(q.Groups...)}, err
 	}
-	if h.tie != nil {
-		if c := h.tie(a.Row, b.Row); c != 0 {
-			return c < 0
-		}
+	defer s.release()
+	f := Found{Totals: s.totals}
+	for _, t := range s.terms {
+		f.Terms = append(f.Terms, TermStat{t.term, t.df})
 	}
-	return a.Row < b.Row
-}
-
-func (h *hitHeap) offer(hit Hit, k int) {
-	if len(h.hits) < k {
-		h.hits = append(h.hits, hit)
-		for i := len(h.hits) - 1; i > 0; {
-			up := (i - 1) / 2
-			if !h.before(h.hits[up], h.hits[i]) {
-				break
-			}
-			h.hits[up], h.hits[i] = h.hits[i], h.hits[up]
-			i = up
-		}
-		return
+	hits := s.best(q)
+	defer s.acc.mark(hits)()
+	f.Rows, f.TF = make([]uint32, len(hits)), make([]uint16, len(hits)*len(f.Terms))
+	for i, h := range hits {
+		f.Rows[i] = h.Row
 	}
-	h.hits[0] = hit
-	for i := 0; ; {
-		worst := i
-		for c := 2*i + 1; c <= 2*i+2 && c < len(h.hits); c++ {
-			if h.before(h.hits[worst], h.hits[c]) {
-				worst = c
+	for j, t := range s.terms {
+		for _, list := range t.lists {
+			for _, p := range list {
+				if i := s.acc.marks[p.row]; i > 0 {
+					f.TF[int(i-1)*len(f.Terms)+j] = p.tf
+				}
 			}
 		}
-		if worst == i {
-			return
-		}
-		h.hits[i], h.hits[worst] = h.hits[worst], h.hits[i]
-		i = worst
 	}
+	return f, nil
 }

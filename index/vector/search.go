@@ -21,6 +21,8 @@ const (
 // A Query asks for the K nearest rows.
 type Query struct {
 	K int
+	// Precise is how many of them, at least, are ordered by their originals; 0 is twice K. The rest keep their int8 score.
+	Precise int
 	// Keep refuses rows. It is asked inside the scan, of rows near enough to be taken, by several goroutines.
 	Keep func(row uint32) bool
 	// Tie orders rows of equal score, negative for a first; rows it finds equal go by number.
@@ -59,12 +61,16 @@ func (s *Store) Search(q *Query, pool Pool) []Hit {
 	if s.Len() == 0 || q.K <= 0 {
 		return nil
 	}
-	exact := max(minExact, 2*q.K)
+	precise := q.Precise
+	if precise == 0 {
+		precise = max(minExact, 2*q.K)
+	}
+	exact := max(precise, q.K)
 	var hits []Hit
 	if n := s.Len(); n <= directRows {
 		hits = s.scan(q, pool, exact, s.scanInt8)
 	} else {
-		hits = s.scan(q, pool, max(min(max(n/50, minCoded), maxCoded), 2*exact), s.scanCodes)
+		hits = s.scan(q, pool, max(min(max(n/100, minCoded), maxCoded), 2*exact), s.scanCodes)
 		for i := range hits {
 			row := hits[i].Row
 			hits[i].Sim = s.middle(q, q.blocks[row/blockRows], int(row%blockRows))
@@ -74,14 +80,15 @@ func (s *Store) Search(q *Query, pool Pool) []Hit {
 			hits = top.hits
 		}
 	}
+	slices.SortFunc(hits, q.compare)
 	if q.Exact != nil {
-		for i := range hits {
+		for i := range hits[:min(precise, len(hits))] {
 			if v := q.Exact(hits[i].Row); len(v) == s.dim {
 				hits[i].Sim = Dot(q.unit, v)
 			}
 		}
+		slices.SortFunc(hits, q.compare)
 	}
-	slices.SortFunc(hits, q.compare)
 	return hits[:min(len(hits), q.K)]
 }
 

@@ -1,0 +1,82 @@
+package index_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/cairndb/cairn/index"
+	"github.com/cairndb/cairn/oplog"
+)
+
+// BenchmarkSearch asks one database of CAIRN_BENCH_ROWS memories (20,000) of 45 words and 384 dimensions.
+func BenchmarkSearch(b *testing.B) {
+	n := 20_000
+	if s := os.Getenv("CAIRN_BENCH_ROWS"); s != "" {
+		n, _ = strconv.Atoi(s)
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	zipf := rand.NewZipf(rng, 1.1, 8, 50_000)
+	text := func(words int, least uint64) string {
+		var s strings.Builder
+		for range words {
+			w := zipf.Uint64()
+			for w < least {
+				w = zipf.Uint64()
+			}
+			fmt.Fprintf(&s, "w%dx ", w)
+		}
+		return s.String()
+	}
+	vec := func() []float32 {
+		v := make([]float32, 384)
+		for i := range v {
+			v[i] = float32(rng.NormFloat64())
+		}
+		return v
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	r, l := openReplica(b), newLog(b)
+	r.apply(l.records, 1)
+	for i := 0; i < n; i += 500 {
+		var ops []oplog.Op
+		for k := i; k < min(i+500, n); k++ {
+			m := remember(fmt.Sprintf("0190%08d-0000-7000-8000-000000000000", k), text(45, 0))
+			m.Created += oplog.Time(k) * 1e6
+			m.Namespace, m.Vector = fmt.Sprint("ns", k%10), oplog.MakeVector(vec())
+			ops = append(ops, m)
+		}
+		l.add(1, ops...)
+		r.apply(l.records[len(l.records)-1:], 1)
+		l.records[len(l.records)-1].Data = nil
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	b.Logf("%d rows: heap %d bytes a row, lag %+v", n, (after.HeapAlloc-before.HeapAlloc)/uint64(n), r.index.Lag())
+	for _, kind := range []struct {
+		name string
+		ask  func() index.Query
+	}{
+		{"words", func() index.Query { return index.Query{Text: text(6, 50)} }},
+		{"namespace", func() index.Query { return index.Query{Text: text(6, 50), Namespace: "ns3"} }},
+		{"vector", func() index.Query { return index.Query{Vector: vec()} }},
+		{"both", func() index.Query { return index.Query{Text: text(6, 50), Vector: vec()} }},
+		{"both-namespace", func() index.Query { return index.Query{Text: text(6, 50), Vector: vec(), Namespace: "ns3"} }},
+	} {
+		b.Run(kind.name, func(b *testing.B) {
+			asked := make([]index.Query, 200)
+			for i := range asked {
+				asked[i] = kind.ask()
+				asked[i].K = 10
+			}
+			for i := 0; b.Loop(); i++ {
+				r.ask(asked[i%len(asked)])
+			}
+		})
+	}
+}
