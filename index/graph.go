@@ -200,9 +200,11 @@ func (in *inside) byGraph(cands []rank.Candidate) ([]rank.Candidate, error) {
 		at[c.Row] = i
 	}
 	var fresh []rank.Candidate
+	asked := text.AnalyzeQuery(in.q.Text)
+	slices.Sort(asked)
 	for _, r := range in.walk(seeds) {
 		terms := text.AnalyzeQuery(r.name)
-		if len(terms) == 0 {
+		if len(terms) == 0 || contains(asked, terms) { // the words find and weigh it: to count it again only blurs them
 			continue
 		}
 		proximity := r.proximity
@@ -230,6 +232,16 @@ func (in *inside) byGraph(cands []rank.Candidate) ([]rank.Candidate, error) {
 		return cmp.Or(cmp.Compare(in.pull(b), in.pull(a)), in.tie(a.Row, b.Row))
 	})
 	return append(cands, fresh[:min(len(fresh), graphFactor*in.q.K)]...), nil
+}
+
+// contains says whether all terms are among sorted ones.
+func contains(sorted, terms []string) bool {
+	for _, t := range terms {
+		if _, ok := slices.BinarySearch(sorted, t); !ok {
+			return false
+		}
+	}
+	return true
 }
 
 // candidate is the one at a place in both lists, one behind the other.
