@@ -40,7 +40,7 @@ func hubFamily() map[string][]def {
 		"agent": {
 			{name: "current", usage: "/current", run: func(c *call) (string, error) { return c.agent.ID + "\t" + c.agent.Home, nil }},
 			{name: "add", usage: "/add <id> [--home p] [--allow a,b]", run: (*call).hubAdd},
-			{name: "set-home", usage: "/set-home [id] <path>", run: (*call).hubSetHome},
+			{name: "set-home", usage: "/set-home <id> <path>", run: (*call).hubSetHome},
 			{name: "rm", usage: "/rm <id>", run: (*call).hubRemove},
 			{name: "use", usage: "/use", run: func(c *call) (string, error) {
 				return "", failf(Unsupported, "The agent is chosen by each request's X-Agent-Id.")

@@ -1,5 +1,7 @@
 package command
 
+import "slices"
+
 // ordered is a map that remembers the order of its keys: lists of variables read as they were set.
 type ordered struct {
 	keys []string
@@ -13,4 +15,9 @@ func (o *ordered) set(k, v string) {
 		o.keys = append(o.keys, k)
 	}
 	o.m[k] = v
+}
+
+func (o *ordered) del(k string) {
+	delete(o.m, k)
+	o.keys = slices.DeleteFunc(o.keys, func(x string) bool { return x == k })
 }

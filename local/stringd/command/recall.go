@@ -2,6 +2,7 @@ package command
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -43,7 +44,11 @@ func (c *call) recall(a ask) (view, error) {
 	}
 	after, _ := strconv.ParseUint(a.flags["--after"], 10, 64) // checked with the flag
 	if leader := a.flags["--consistency"] == "leader"; after > 0 || leader {
-		if err := c.set.Memory.Await(c.ctx, oplog.Index(after), leader); err != nil {
+		ctx, cancel := context.WithTimeout(c.ctx, awaitTimeout)
+		defer cancel()
+		if err := c.set.Memory.Await(ctx, oplog.Index(after), leader); err != nil && !leader {
+			return view{}, failf(Timeout, "%v", err)
+		} else if err != nil {
 			return view{}, err
 		}
 	}
@@ -65,10 +70,7 @@ func (c *call) recall(a ask) (view, error) {
 		notes[i] = noteOf(h.Memory)
 		notes[i].Score, notes[i].Why = h.Score, h.Why
 	}
-	head := fmt.Sprintf("Recalled %d of %d for %q (index %d, %s)", len(hits), matched, a.text, applied, role)
-	if strings.ContainsAny(a.text, "\"\\\n") || head == "" {
-		head = fmt.Sprintf("Recalled %d of %d for \"%s\" (index %d, %s)", len(hits), matched, oneLine(a.text, 200), applied, role)
-	}
+	head := fmt.Sprintf("Recalled %d of %d for \"%s\" (index %d, %s)", len(hits), matched, oneLine(a.text, 200), applied, role)
 	return view{under(head, within(entries, budget)),
 		map[string]any{"query": a.text, "matched": matched, "index": applied, "role": role, "memories": notes}}, nil
 }
@@ -80,7 +82,7 @@ func (c *call) search(a ask, k int) (hits []index.Hit, matched int, err error) {
 	if len(want) > 0 {
 		q.K = min(index.MaxK, k*20)
 	}
-	hits, info, err := c.set.Memory.Recall(c.ctx, q)
+	hits, info, err := c.asked(q)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -90,6 +92,38 @@ func (c *call) search(a ask, k int) (hits []index.Hit, matched int, err error) {
 		return h.Score < floor || slices.ContainsFunc(want, func(t string) bool { return !slices.Contains(have, t) })
 	})
 	return hits[:min(k, len(hits))], max(info.Candidates, len(hits)), nil
+}
+
+// answers says whether a hit has to do with the question: the index fills up with what is recent or important. Where
+// there are vectors a likeness too faint to be named may still be the answer, so there all is kept.
+func answers(h index.Hit, vectors bool) bool {
+	return vectors || slices.ContainsFunc(h.Why, func(why string) bool {
+		filler := why == "recent" || why == "matched query" || strings.HasPrefix(why, "important") || strings.HasPrefix(why, "emotionally")
+		return !filler
+	})
+}
+
+// asked recalls, without what only fills up.
+func (c *call) asked(q index.Query) (hits []index.Hit, info index.Info, err error) {
+	var vectors bool
+	err = c.set.Memory.View(c.ctx, func(v *oplog.View, db oplog.DB) error {
+		d, _ := v.Database(db)
+		vectors = d.Dim > 0
+		return nil
+	})
+	if err != nil {
+		return nil, info, err
+	}
+	hits, info, err = c.set.Memory.Recall(c.ctx, q)
+	if err != nil {
+		return nil, info, err
+	}
+	full := len(hits) >= q.K
+	hits = slices.DeleteFunc(hits, func(h index.Hit) bool { return !answers(h, vectors) })
+	if !full { // the index had nothing else to give
+		info.Candidates = len(hits)
+	}
+	return hits, info, nil
 }
 
 // within joins entries as far as the budget of characters goes; the first one is always there.

@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/local/stringd/inbox"
 	"github.com/cairndb/cairn/oplog"
 )
@@ -158,6 +160,8 @@ func (c *call) forgetFound(a ask, q string) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
+	// Only what holds the words goes: a likeness is not enough to forget for.
+	hits = slices.DeleteFunc(hits, func(h index.Hit) bool { return !slices.Contains(h.Why, "keyword_match") })
 	var ids, said []string
 	for _, h := range hits {
 		ids = append(ids, h.Memory.RID)
@@ -223,7 +227,7 @@ func (c *call) episode(a ask) (view, error) {
 		if err != nil {
 			return view{}, err
 		}
-		c.vars.set("_episode", "")
+		c.vars.del("_episode")
 		n := uint64(0)
 		if s := res[0].Session; s != nil {
 			n = s.Memories

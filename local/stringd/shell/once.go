@@ -25,6 +25,15 @@ func Once(ctx context.Context, l Line) (Out, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.Timeout)
 	defer cancel()
 	c := exec.CommandContext(ctx, "/bin/bash", "-c", l.Text)
+	if len(l.Text) > maxArgument {
+		script, err := pipe(l.Text)
+		if err != nil {
+			return Out{}, err
+		}
+		defer script.Close() // ends the writer, too
+		c = exec.CommandContext(ctx, "/bin/bash", "/dev/fd/3")
+		c.ExtraFiles = []*os.File{script}
+	}
 	c.Dir, c.Env = l.Dir, l.Environ
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
@@ -42,6 +51,22 @@ func Once(ctx context.Context, l Line) (Out, error) {
 		return o, err
 	}
 	return o, nil
+}
+
+// maxArgument is what the system surely takes as one argument; a longer line is read from a pipe.
+const maxArgument = 100 << 10
+
+// pipe gives a file that reads as text.
+func pipe(text string) (*os.File, error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	go func() { // ends when all is read, or nobody can read any more
+		_, _ = w.WriteString(text)
+		w.Close()
+	}()
+	return r, nil
 }
 
 // sink takes both streams.

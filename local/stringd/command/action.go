@@ -1,0 +1,383 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/cairndb/cairn/local/stringd/sfmd"
+	"github.com/cairndb/cairn/local/stringd/shell"
+)
+
+func actionFamily() []def {
+	return []def{
+		{name: "act", sub: true, usage: "/act.<id> [args]", about: "do what the document offers; /act lists it", run: (*call).act},
+		{name: "tool", sub: true, usage: "/tool:<name>[.act] [args]", about: "do what a file in tools/ offers", run: (*call).tool},
+	}
+}
+
+func (c *call) act() (string, error) {
+	if c.doc == nil && c.topic.Type == App {
+		if _, err := c.openApp(); err != nil {
+			return "", err
+		}
+	}
+	if c.doc == nil {
+		return "", noDocument()
+	}
+	id, args := c.sub, c.joined()
+	if id == "" {
+		id, args = cutWord(args)
+	}
+	if id == "" || id == "--help" {
+		var b strings.Builder
+		for _, a := range c.doc.doc.Actions {
+			b.WriteString(schema(a) + "\n")
+		}
+		return under("Actions", orElse(strings.TrimRight(b.String(), "\n"), "(none)")), nil
+	}
+	i := slices.IndexFunc(c.doc.doc.Actions, func(a sfmd.Action) bool { return a.ID == id })
+	if i < 0 {
+		return "", failf(NotFound, "Action not found: %q\nAvailable: %s", id, orElse(strings.Join(actionIDs(c.doc.doc), ", "), "(none)"))
+	}
+	return c.runAction(c.doc.doc.Actions[i], args)
+}
+
+func cutWord(s string) (word, rest string) {
+	s = strings.TrimSpace(s)
+	if i := strings.IndexAny(s, " \t\n"); i >= 0 {
+		return s[:i], strings.TrimSpace(s[i:])
+	}
+	return s, ""
+}
+
+// tool runs an action of a file below tools/, without opening it.
+func (c *call) tool() (string, error) {
+	name, id, _ := strings.Cut(c.sub, ".")
+	if name == "" || !segment.MatchString(name) {
+		return "", failf(NotFound, "Tool not found: %s", c.sub)
+	}
+	p, err := c.findTool(name)
+	if err != nil {
+		return "", err
+	}
+	if id == "" {
+		if id = p.doc.Front.Text("default"); id == "" && len(p.doc.Actions) == 1 {
+			id = p.doc.Actions[0].ID
+		}
+	}
+	i := slices.IndexFunc(p.doc.Actions, func(a sfmd.Action) bool { return a.ID == id })
+	switch {
+	case id == "":
+		return "", failf(InvalidPayload, "Tool %s has no default action. Available: %s", name, strings.Join(actionIDs(p.doc), ", "))
+	case i < 0:
+		return "", failf(NotFound, "Action not found: %q\nAvailable: %s", id, strings.Join(actionIDs(p.doc), ", "))
+	}
+	return (&performer{call: c, page: p, action: p.doc.Actions[i]}).run(c.joined())
+}
+
+// findTool looks for tools/<name>.md, then for the file whose front matter has the name.
+func (c *call) findTool(name string) (*page, error) {
+	base := filepath.Join(c.agent.Home, "tools")
+	if path, err := c.locate(name+".md", base); err == nil {
+		if p, err := c.load(path, ""); err == nil {
+			return p, nil
+		}
+	}
+	files, err := filepath.Glob(filepath.Join(base, "*.md"))
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range files[:min(len(files), 200)] {
+		if path, err := c.locate(f, base); err == nil {
+			if p, err := c.load(path, ""); err == nil && p.doc.Front.Text("name") == name {
+				return p, nil
+			}
+		}
+	}
+	return nil, failf(NotFound, "Tool not found: %s", name)
+}
+
+// schema is an action as /act shows it.
+func schema(a sfmd.Action) string {
+	rows := []string{"/act." + a.ID}
+	for _, f := range a.Fields {
+		row := "  "
+		if f.Short != "" {
+			row += " -" + f.Short + ","
+		}
+		need := "optional"
+		if f.Required {
+			need = "required"
+		}
+		row += fmt.Sprintf(" --%s <%s> (%s)", f.Name, f.Type, need)
+		if f.About != "" {
+			row += " — " + f.About
+		}
+		if f.HasValue {
+			row += fmt.Sprintf(" [default: %s]", f.Default)
+		}
+		rows = append(rows, row)
+	}
+	if len(a.Fields) == 0 {
+		rows = append(rows, "   (no flags)")
+	}
+	return strings.Join(rows, "\n")
+}
+
+func (c *call) runAction(a sfmd.Action, args string) (string, error) {
+	return (&performer{call: c, page: c.doc, action: a}).run(args)
+}
+
+// A performer carries one action out.
+type performer struct {
+	*call
+	page   *page
+	action sfmd.Action
+	env    map[string]string // $variables, for the author's text only
+	values map[string]string // of fields
+	rest   []string          // what no field took
+}
+
+// errHelp asks for the schema instead.
+var errHelp = errors.New("help")
+
+func (p *performer) run(args string) (string, error) {
+	var err error
+	if p.env, err = p.Session.env(); err != nil {
+		return "", err
+	}
+	w, err := words(args)
+	if err != nil {
+		return "", err
+	}
+	if err := p.bind(w); errors.Is(err, errHelp) {
+		return under("Action: "+p.action.ID, schema(p.action)), nil
+	} else if err != nil {
+		return "", err
+	}
+	var res response
+	if p.action.Method == "CLI" {
+		res, err = p.cli()
+	} else {
+		res, err = p.http()
+	}
+	if err != nil {
+		return "", err
+	}
+	if t, ok := p.page.doc.Responses[p.action.ID]; ok {
+		return p.template(t, res)
+	}
+	return orElse(strings.TrimRight(res.text, " \t\r\n"), "(no output)"), nil
+}
+
+// bind gives the fields their values.
+func (p *performer) bind(w []string) error {
+	p.values = map[string]string{}
+	var loose []string
+	for i := 0; i < len(w); i++ {
+		arg := w[i]
+		if arg == "--" {
+			loose = append(loose, w[i+1:]...)
+			break
+		}
+		if arg == "--help" || arg == "-h" && p.field("-h") == nil {
+			return errHelp
+		}
+		name, value, eq := strings.Cut(arg, "=")
+		f := p.field(name)
+		if f == nil {
+			loose = append(loose, arg)
+			continue
+		}
+		switch {
+		case eq:
+		case f.Type == "boolean" || f.Type == "bool":
+			value = "true"
+		case i+1 < len(w) && (!strings.HasPrefix(w[i+1], "-") || p.field(w[i+1]) == nil && !strings.HasPrefix(w[i+1], "--")):
+			i++
+			value = w[i]
+		default:
+			return failf(InvalidPayload, "%s needs a value", arg)
+		}
+		if err := p.give(f.Name, value); err != nil {
+			return err
+		}
+	}
+	return p.place(loose, len(w) == 0)
+}
+
+// place fills fields in order with what came without a name, then with defaults.
+func (p *performer) place(loose []string, empty bool) error {
+	for _, f := range p.action.Fields {
+		if _, ok := p.values[f.Name]; !ok && len(loose) > 0 {
+			if err := p.give(f.Name, loose[0]); err != nil {
+				return err
+			}
+			loose = loose[1:]
+		}
+	}
+	var missing []string
+	for _, f := range p.action.Fields {
+		if _, ok := p.values[f.Name]; ok {
+			continue
+		}
+		switch {
+		case f.HasValue:
+			p.values[f.Name] = p.author(f.Default)
+		case f.Required:
+			missing = append(missing, f.Name)
+		}
+	}
+	if len(missing) > 0 {
+		if empty {
+			return errHelp
+		}
+		return failf(InvalidPayload, "Missing required: %s", strings.Join(missing, ", "))
+	}
+	takesRest := len(p.action.Fields) == 0 || strings.Contains(p.action.Target, "{...args}") || strings.Contains(p.action.Target, "$ARGS")
+	if len(loose) > 0 && !takesRest {
+		return failf(InvalidPayload, "Too many arguments: %s", strings.Join(loose, " "))
+	}
+	p.rest = loose
+	return nil
+}
+
+func (p *performer) field(flag string) *sfmd.Field {
+	for i, f := range p.action.Fields {
+		if flag == "--"+f.Name || f.Short != "" && flag == "-"+f.Short {
+			return &p.action.Fields[i]
+		}
+	}
+	return nil
+}
+
+// give sets a field to a caller's value: topic variables and shortcuts are put in, $variables are not for callers.
+func (p *performer) give(name, value string) error {
+	if persistent.MatchString(value) {
+		return failf(InvalidPayload, "$var cannot be used in command arguments: %s", value)
+	}
+	value = p.substitute(value)
+	if id, ok := strings.CutPrefix(value, "@"); ok && segment.MatchString(strings.ReplaceAll(id, ".", "")) {
+		if v, there := p.Session.values[id]; there {
+			value = v
+		} else {
+			href, _, err := p.follow(id)
+			if err != nil {
+				return err
+			}
+			value = href
+		}
+	}
+	p.values[name] = value
+	return nil
+}
+
+// author resolves $variables in what the document's author wrote. What is not set stays.
+func (p *performer) author(text string) string {
+	return persistent.ReplaceAllStringFunc(text, func(m string) string {
+		if v, ok := p.env[m[1:]]; ok {
+			return v
+		}
+		return m
+	})
+}
+
+// response is what an action brought.
+type response struct {
+	status int
+	text   string
+}
+
+func (p *performer) cli() (response, error) {
+	if !p.set.Shell {
+		return response{}, shellOff
+	}
+	line := p.script(p.author(p.action.Target))
+	dir := p.agent.Home
+	if p.page.path != "" {
+		dir = filepath.Dir(p.page.path)
+	}
+	out, err := shell.Once(p.ctx, shell.Line{Text: line, Dir: dir, Environ: p.environ(), Timeout: p.set.Timeout})
+	if err != nil {
+		return response{}, err
+	}
+	if _, err := p.report(out); err != nil {
+		return response{}, err
+	}
+	return response{status: out.Status, text: out.Text}, nil
+}
+
+// script puts the callers' values into the author's line without letting them be read as shell: each becomes a variable,
+// set before the line, and the place that named it a quoted reference. However the author quoted the place, a value is
+// expanded after the line was parsed, and what it holds is never run.
+func (p *performer) script(line string) string {
+	var pre, out strings.Builder
+	var quote byte
+	vars := 0
+	refer := func(v string) string {
+		vars++
+		name := fmt.Sprintf("__arg%d", vars)
+		fmt.Fprintf(&pre, "%s=%s\n", name, quoteShell(v))
+		switch quote {
+		case '"':
+			return "${" + name + "}"
+		case '\'':
+			return `'"${` + name + `}"'`
+		}
+		return `"${` + name + `}"`
+	}
+	all := func() string {
+		refs := make([]string, len(p.rest))
+		for i, r := range p.rest {
+			refs[i] = refer(r)
+		}
+		return strings.Join(refs, " ")
+	}
+	for i := 0; i < len(line); i++ {
+		switch b := line[i]; {
+		case b == '\\' && quote != '\'' && i+1 < len(line):
+			out.WriteString(line[i : i+2])
+			i++
+			continue
+		case quote == 0 && (b == '"' || b == '\''):
+			quote = b
+		case b == quote:
+			quote = 0
+		case b == '{':
+			if m := fieldRef.FindString(line[i:]); m != "" && strings.HasPrefix(line[i:], m) && (i == 0 || line[i-1] != '$') {
+				if name := m[1 : len(m)-1]; name == "...args" {
+					out.WriteString(all())
+				} else {
+					out.WriteString(p.insert(name, m, refer))
+				}
+				i += len(m) - 1
+				continue
+			}
+		case strings.HasPrefix(line[i:], "$ARGS"):
+			out.WriteString(all())
+			i += len("$ARGS") - 1
+			continue
+		}
+		out.WriteByte(line[i])
+	}
+	return pre.String() + out.String()
+}
+
+// insert is what a {name} in the author's text becomes.
+func (p *performer) insert(name, as string, quote func(string) string) string {
+	if v, ok := p.values[name]; ok {
+		return quote(v)
+	}
+	if slices.ContainsFunc(p.action.Fields, func(f sfmd.Field) bool { return f.Name == name }) {
+		return quote("")
+	}
+	if v, ok := p.vars.m[name]; ok {
+		return quote(v)
+	}
+	return as
+}
+
+func quoteShell(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

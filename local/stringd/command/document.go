@@ -1,0 +1,452 @@
+package command
+
+import (
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/cairndb/cairn/local/stringd/sfmd"
+)
+
+// A page is the document of a session.
+type page struct {
+	uri   string
+	path  string // of its file; empty for mem: documents
+	block string
+	doc   *sfmd.Document
+	menus []menu
+	auto  []sfmd.Link // of the last view
+	text  string      // the last view, for when the file cannot be read again
+}
+
+// A menu is the shortcuts of another file.
+type menu struct {
+	name, dir string
+	links     []sfmd.Link
+}
+
+// A place is where /back goes.
+type place struct{ page *page }
+
+const maxHistory = 100
+
+func documentFamily() []def {
+	return []def{
+		{name: "open", usage: "/open <path|uri|path#block|@id|dir|mem:...>", about: "open a document", run: (*call).open},
+		{name: "back", usage: "/back", about: "return to the document before", run: (*call).back},
+		{name: "refresh", usage: "/refresh", about: "read the document again", run: (*call).refresh},
+		{name: "close", usage: "/close", about: "close the document, or the shell", shell: true, run: (*call).close},
+		{name: "source", usage: "/source", about: "the document as it is written", run: (*call).source},
+		{name: "ls", usage: "/ls [dir]", about: "list files", run: (*call).ls},
+		{name: "info", usage: "/info [@id]", about: "what this topic holds", shell: true, run: (*call).info},
+		{name: "help", usage: "/help", about: "this list", shell: true, run: (*call).help},
+	}
+}
+
+func (c *call) open() (string, error) {
+	target := unquote(c.args)
+	base := c.workDir()
+	if target == "" {
+		switch {
+		case c.topic.Type == App:
+			return c.openApp()
+		case c.doc == nil:
+			return "", failf(InvalidTarget, "Usage: /open <path>")
+		}
+		target = c.doc.uri
+		if c.doc.block != "" {
+			target += "#" + c.doc.block
+		}
+	}
+	if id, ok := strings.CutPrefix(target, "@"); ok {
+		href, dir, err := c.follow(id)
+		if err != nil {
+			return "", err
+		}
+		target, base = href, orElse(dir, base)
+	}
+	return c.openTarget(target, base)
+}
+
+func (c *call) openTarget(target, base string) (string, error) {
+	switch scheme, _, _ := strings.Cut(target, ":"); scheme {
+	case "mem":
+		return c.openMemory(target)
+	case "http", "https":
+		return "", failf(LoadError, "HTTP loading is disabled: %s", target)
+	}
+	path, block := splitBlock(target)
+	if path == "" && c.doc != nil { // #block of this document
+		path = c.doc.path
+	}
+	real, err := c.locate(path, base)
+	if err != nil {
+		return "", err
+	}
+	if fi, err := os.Stat(real); err == nil && fi.IsDir() {
+		c.dir = real
+		return c.list(real)
+	}
+	p, err := c.load(real, block)
+	if err != nil {
+		return "", err
+	}
+	return c.show("Opened", p, true)
+}
+
+// load reads a document and finds the block in it.
+func (s *Session) load(path, block string) (*page, error) {
+	text, st, err := s.readFile(path)
+	if err != nil {
+		return nil, err
+	}
+	p := &page{uri: fileURI(path), path: path, block: block, doc: sfmd.Parse(text)}
+	if err := s.checkBlock(p); err != nil {
+		return nil, err
+	}
+	for _, d := range p.doc.Menus {
+		p.menus = append(p.menus, s.loadMenu(p, d))
+	}
+	s.seen[path] = st
+	return p, nil
+}
+
+func (s *Session) checkBlock(p *page) error {
+	if p.block == "" {
+		return nil
+	}
+	if _, _, ok := p.doc.Find(p.block); ok {
+		return nil
+	}
+	return failf(BlockNotFound, "Block not found: #%s in %s\n%s", p.block, s.nameOf(p), blocksLine(p.doc))
+}
+
+func blocksLine(d *sfmd.Document) string {
+	if ids := d.BlockIDs(); len(ids) > 0 {
+		return "Available blocks: " + strings.Join(ids, ", ")
+	}
+	return "This document has no blocks."
+}
+
+// nameOf is a document as answers name it.
+func (s *Session) nameOf(p *page) string {
+	if p.path == "" {
+		return p.uri
+	}
+	return s.display(p.path)
+}
+
+// loadMenu reads a menu's file; one that cannot be read has no entries.
+func (s *Session) loadMenu(p *page, d sfmd.Directive) menu {
+	m := menu{name: d.Name}
+	path, err := s.locate(d.Path, filepath.Dir(p.path))
+	if err == nil {
+		var text string
+		if text, _, err = s.readFile(path); err == nil {
+			m.dir, m.links = filepath.Dir(path), sfmd.Parse(text).Links
+		}
+	}
+	if err != nil {
+		p.doc.Warnings = append(p.doc.Warnings, "MENU_NOT_LOADED: "+d.Name)
+	}
+	return m
+}
+
+// show makes p the session's document and renders it.
+func (c *call) show(verb string, p *page, push bool) (string, error) {
+	if push && c.doc != nil {
+		c.history = append(c.history, place{c.doc})
+		if len(c.history) > maxHistory {
+			c.history = c.history[1:]
+		}
+	}
+	c.doc, c.dir = p, ""
+	text := c.render(p)
+	p.text = text
+	name := c.nameOf(p)
+	if p.block != "" {
+		name += "#" + p.block
+	}
+	out := under(verb+" "+name, text)
+	if id := p.doc.Front.Text("default"); id != "" && p.block == "" && verb == "Opened" {
+		if i := slices.IndexFunc(p.doc.Actions, func(a sfmd.Action) bool { return a.ID == id }); i >= 0 {
+			if done, err := c.runAction(p.doc.Actions[i], ""); err == nil {
+				out += "\n\n---\n\n" + done
+			}
+		}
+	}
+	return out, nil
+}
+
+// render is the view of a page, with the hints above it when it is the whole document.
+func (c *call) render(p *page) string {
+	if p.block != "" {
+		start, end, _ := p.doc.Find(p.block)
+		v := p.doc.Render(start, end, nil)
+		p.auto = v.Auto
+		return v.Text
+	}
+	v := p.doc.Render(0, p.doc.Whole(), func(d sfmd.Directive) string { return c.include(p.path, d, []string{p.path}) })
+	p.auto = v.Auto
+	if h := c.hints(p); len(h) > 0 {
+		return strings.TrimSpace(strings.Join(h, "\n") + "\n\n" + v.Text)
+	}
+	return v.Text
+}
+
+func (c *call) hints(p *page) (h []string) {
+	var names []string
+	for _, m := range p.menus {
+		key := m.dir + "\x00" + m.name
+		if c.menus[key] {
+			names = append(names, m.name)
+			continue
+		}
+		c.menus[key] = true
+		h = append(h, "[nav] "+m.name+" — first view")
+		for _, l := range m.links[:min(len(m.links), 20)] {
+			h = append(h, fmt.Sprintf("[%s][@%s.%s]", l.Label, m.name, l.ID))
+		}
+	}
+	if len(names) > 0 {
+		h = append(h, "[nav] "+strings.Join(names, ", ")+" — /nav <name>")
+	}
+	if len(p.doc.Actions) > 0 {
+		h = append(h, "[actions] "+strings.Join(actionIDs(p.doc), ", ")+"  ·  /act --help (all)  ·  /act.<name> --help")
+	}
+	if missing := c.missingEnv(p.doc); len(missing) > 0 {
+		h = append(h, "[!] Missing required env: $"+strings.Join(missing, ", $"))
+	}
+	return h
+}
+
+func (s *Session) missingEnv(d *sfmd.Document) (missing []string) {
+	want := d.Front.List("requires")
+	if len(want) == 0 {
+		return nil
+	}
+	env, _ := s.env() // an unreadable file has none
+	for _, k := range want {
+		if k = strings.TrimPrefix(k, "$"); env[k] == "" {
+			missing = append(missing, k)
+		}
+	}
+	return missing
+}
+
+func actionIDs(d *sfmd.Document) (ids []string) {
+	for _, a := range d.Actions {
+		ids = append(ids, a.ID)
+	}
+	return ids
+}
+
+// maxIncludes is how deep includes may go.
+const maxIncludes = 16
+
+// include is another file's block in place of a directive.
+func (c *call) include(from string, d sfmd.Directive, stack []string) string {
+	path := d.Path
+	if path == "" {
+		path = filepath.Base(from) + ".source/" + d.Name + ".md"
+	}
+	real, err := c.locate(path, filepath.Dir(from))
+	if err != nil {
+		return "⚠ Include failed: " + d.Name + " (" + err.Error() + ")"
+	}
+	mark := real + "#" + d.Name
+	if slices.Contains(stack, mark) || len(stack) > maxIncludes {
+		return "⚠ Circular include detected: " + d.Name
+	}
+	text, _, err := c.readFile(real)
+	if err != nil {
+		return "⚠ Include failed: " + d.Name + " (" + strings.SplitN(err.Error(), "\n", 2)[0] + ")"
+	}
+	doc := sfmd.Parse(text)
+	start, end, ok := doc.Find(d.Name)
+	if !ok && d.Path != "" {
+		return "⚠ Include failed: " + d.Name + " (no such block)"
+	} else if !ok {
+		start, end = 0, doc.Whole()
+	}
+	return doc.Render(start, end, func(inner sfmd.Directive) string {
+		return c.include(real, inner, append(slices.Clone(stack), mark))
+	}).Text
+}
+
+func (c *call) back() (string, error) {
+	if len(c.history) == 0 {
+		return "", failf(InvalidTarget, "No previous page in history.")
+	}
+	last := c.history[len(c.history)-1].page
+	c.history = c.history[:len(c.history)-1]
+	if fresh, err := c.again(last); err == nil {
+		return c.show("Back to", fresh, false)
+	}
+	c.doc, c.dir = last, ""
+	return under("Back to "+c.nameOf(last), last.text), nil
+}
+
+// again reads a page anew.
+func (c *call) again(p *page) (*page, error) {
+	if p.path == "" {
+		return c.memoryPage(p.uri)
+	}
+	real, err := c.locate(p.path, c.agent.Home)
+	if err != nil {
+		return nil, err
+	}
+	return c.load(real, p.block)
+}
+
+func (c *call) refresh() (string, error) {
+	if c.doc == nil {
+		return "", noDocument()
+	}
+	p, err := c.again(c.doc)
+	if err != nil {
+		return "", err
+	}
+	return c.show("Refreshed", p, false)
+}
+
+func noDocument() error { return failf(InvalidTarget, "No document open. Use /open <path> first.") }
+
+func (c *call) close() (string, error) {
+	if c.topic.Type == Bash {
+		c.shell.Reset()
+		return "Closed: " + c.topic.Name, nil
+	}
+	if c.doc == nil {
+		return "", failf(InvalidTarget, "No document open.")
+	}
+	uri := c.doc.uri
+	c.doc, c.dir, c.vars = nil, "", newOrdered()
+	clear(c.values)
+	c.shell.Reset()
+	return "Closed: " + uri, nil
+}
+
+func (c *call) source() (string, error) {
+	if c.doc == nil {
+		return "", noDocument()
+	}
+	return under("[source: "+c.doc.uri+"]", c.doc.doc.Source), nil
+}
+
+func (c *call) ls() (string, error) {
+	if c.topic.Type != Tab {
+		return "", failf(InvalidTarget, "/ls works in tab topics only.")
+	}
+	dir, err := c.locate(orElse(unquote(c.args), "."), c.workDir())
+	if err != nil {
+		return "", err
+	}
+	return c.list(dir)
+}
+
+func (c *call) list(dir string) (string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return "", failf(NotFound, "Directory not found: %s", c.display(dir))
+	}
+	var dirs, files []string
+	for _, e := range entries {
+		switch {
+		case strings.HasPrefix(e.Name(), "."):
+		case e.IsDir():
+			dirs = append(dirs, "  "+e.Name()+"/")
+		default:
+			files = append(files, "  "+e.Name())
+		}
+	}
+	return under("Listing "+c.display(dir)+"/", orElse(strings.Join(append(dirs, files...), "\n"), "  (empty)")), nil
+}
+
+// openApp opens the page of an app's topic.
+func (c *call) openApp() (string, error) {
+	name, _ := c.topic.app()
+	for _, file := range []string{"index.md", "string.md"} {
+		path := filepath.Join(c.agent.Home, "apps", name, file)
+		if _, err := os.Stat(path); err == nil {
+			return c.openTarget(path, c.agent.Home)
+		}
+	}
+	return "", failf(NotFound, "App not found: %s", name)
+}
+
+// follow finds what a shortcut stands for, and the directory its path begins in.
+func (s *Session) follow(id string) (href, dir string, err error) {
+	if s.doc != nil {
+		here := ""
+		if s.doc.path != "" {
+			here = filepath.Dir(s.doc.path)
+		}
+		at := func(links []sfmd.Link) bool {
+			i := slices.IndexFunc(links, func(l sfmd.Link) bool { return l.ID == id })
+			if i >= 0 {
+				href, dir = links[i].Href, here
+			}
+			return i >= 0
+		}
+		if at(s.doc.doc.Links) {
+			return href, dir, nil
+		}
+		if v, ok := s.values[id]; ok {
+			return valueHref(v), here, nil
+		}
+		if at(s.doc.auto) {
+			return href, dir, nil
+		}
+		for _, m := range s.doc.menus {
+			for _, l := range m.links {
+				if id == m.name+"."+l.ID || id == l.ID {
+					return l.Href, m.dir, nil
+				}
+			}
+		}
+	} else if v, ok := s.values[id]; ok {
+		return valueHref(v), "", nil
+	}
+	return "", "", failf(NotFound, "Shortcut not found: @%s", id)
+}
+
+// valueHref lets a memory's id be opened.
+func valueHref(v string) string {
+	if len(v) == 36 && strings.Count(v, "-") == 4 && !strings.ContainsAny(v, "/.:") {
+		return "mem:" + v
+	}
+	return v
+}
+
+// describe is the meta of an answer.
+func (s *Session) describe() *Meta {
+	p := s.doc
+	if p == nil {
+		return nil
+	}
+	m := &Meta{URI: p.uri, Menus: []string{}, Actions: append([]string{}, actionIDs(p.doc)...), HistoryLength: len(s.history), Warnings: append([]string{}, p.doc.Warnings...)}
+	if t := p.doc.Front.Text("title"); t != "" {
+		m.Title = &t
+	}
+	if p.block != "" {
+		anchor := "#" + p.block
+		m.CurrentBlock, m.BlockID = &anchor, &p.block
+	}
+	for _, x := range p.menus {
+		m.Menus = append(m.Menus, x.name)
+	}
+	return m
+}
+
+// query of a mem: URI.
+func memQuery(uri string) string {
+	u, err := url.Parse(uri)
+	if err != nil {
+		return ""
+	}
+	return u.Query().Get("q")
+}

@@ -1,0 +1,395 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cairndb/cairn/local/stringd/inbox"
+	"github.com/cairndb/cairn/local/stringd/sfmd"
+)
+
+// stamp tells whether a file is still the one that was read.
+type stamp struct {
+	mod  time.Time
+	size int64
+}
+
+func stampOf(fi fs.FileInfo) stamp { return stamp{fi.ModTime(), fi.Size()} }
+
+// undo is the last change of a topic.
+type undo struct {
+	path          string
+	before, after string
+	created       bool
+}
+
+func editFamily() []def {
+	return []def{
+		{name: "edit", usage: "/edit path[#block] [text]", about: "view a file with line numbers, or replace it", run: (*call).edit},
+		{name: "write", usage: "/write [--force] path [text]", about: "write a file", run: (*call).write},
+		{name: "append", usage: "/append path [text]", about: "add to a file", run: (*call).appendTo},
+		{name: "replace", usage: "/replace path[:L1-L2|#block] [--all]", about: "replace text: old, ---, new on the lines below", run: (*call).replace},
+		{name: "undo", usage: "/undo", about: "take the last change back", run: (*call).undoLast},
+		{name: "verify", usage: "/verify path#block", about: "look at a block's size and beginning", run: (*call).verify},
+	}
+}
+
+// An edit is a file to be changed, as it is now.
+type edit struct {
+	path, shown string
+	block       string
+	text        string
+	exists      bool
+	stamp       stamp
+}
+
+// target reads the file an edit command names.
+func (c *call) target(typed string) (e edit, err error) {
+	if strings.HasPrefix(typed, "mem:") {
+		return e, failf(Unsupported, "mem: documents are read-only.")
+	}
+	if typed == "" {
+		return e, failf(InvalidPayload, "Usage: %s <path>", c.word)
+	}
+	var path string
+	path, e.block = splitBlock(typed)
+	if path == "" && c.doc != nil {
+		path = c.doc.path
+	}
+	if e.path, err = c.locate(path, c.workDir()); err != nil {
+		return e, err
+	}
+	e.shown = c.display(e.path)
+	e.text, e.stamp, err = c.readFile(e.path)
+	var f *fault
+	if errors.As(err, &f) && f.code == NotFound {
+		return e, nil
+	}
+	e.exists = err == nil
+	return e, err
+}
+
+// input is a command's path and the text after it: on the line, or below it.
+func (c *call) input() (path, content string, given bool) {
+	line := c.args
+	if len(line) > 0 && (line[0] == '"' || line[0] == '\'') {
+		if end := strings.IndexByte(line[1:], line[0]); end >= 0 {
+			path, line = line[1:end+1], line[end+2:]
+		}
+	}
+	if path == "" {
+		path, line, _ = strings.Cut(line, " ")
+	}
+	line = strings.TrimSpace(line)
+	switch {
+	case c.more && line != "":
+		return path, line + "\n" + c.body, true
+	case c.more:
+		return path, c.body, true
+	}
+	return path, line, line != ""
+}
+
+func missingFile(shown string) error { return failf(NotFound, "File not found: %s", shown) }
+
+func (c *call) edit() (string, error) {
+	path, content, given := c.input()
+	e, err := c.target(path)
+	if err != nil {
+		return "", err
+	}
+	if !e.exists {
+		return "", missingFile(e.shown)
+	}
+	start, end, err := e.span()
+	if err != nil {
+		return "", err
+	}
+	if !given {
+		c.seen[e.path] = e.stamp
+		return numbered(e, e.text[start:end]), nil
+	}
+	if e.block != "" {
+		return c.editBlock(e, start, end, content)
+	}
+	if err := c.unchanged(e); err != nil {
+		return "", err
+	}
+	return c.save(e, fmt.Sprintf("Edited %s (%d lines, whole file)", e.shown, countLines(content)), content)
+}
+
+// span is the part of the file that an edit is about.
+func (e edit) span() (start, end int, err error) {
+	if e.block == "" {
+		return 0, len(e.text), nil
+	}
+	d := sfmd.Parse(e.text)
+	start, end, ok := d.Find(e.block)
+	if !ok {
+		return 0, 0, failf(BlockNotFound, "Block not found: #%s in %s\n%s", e.block, e.shown, blocksLine(d))
+	}
+	if strings.HasPrefix(e.text[start:end], "#") { // a heading's block: its line stays
+		if i := strings.IndexByte(e.text[start:end], '\n'); i >= 0 {
+			start += i + 1
+		} else {
+			start = end
+		}
+	}
+	return start, end, nil
+}
+
+func (c *call) editBlock(e edit, start, end int, content string) (string, error) {
+	old := e.text[start:end]
+	lead := old[:len(old)-len(strings.TrimLeft(old, "\n"))]
+	tail := old[len(strings.TrimRight(old, "\n")):]
+	if strings.TrimSpace(old) == "" {
+		lead, tail = "", "\n"
+	}
+	if tail == "" && end < len(e.text) {
+		tail = "\n"
+	}
+	if start > 0 && e.text[start-1] != '\n' {
+		lead = "\n" + lead
+	}
+	next := e.text[:start] + lead + strings.Trim(content, "\n") + tail + e.text[end:]
+	return c.save(e, fmt.Sprintf("Edited %s#%s (%d lines)", e.shown, e.block, countLines(content)), next)
+}
+
+func countLines(s string) int { return len(splitLines(s)) }
+
+func numbered(e edit, text string) string {
+	rows := splitLines(text)
+	width := len(fmt.Sprint(len(rows)))
+	for i := range rows {
+		rows[i] = fmt.Sprintf("%*d | %s", width, i+1, rows[i])
+	}
+	name := e.shown
+	if e.block != "" {
+		name += "#" + e.block
+	}
+	return fmt.Sprintf("[editing: %s]\n---\n%s\n\n(%d lines)", name, strings.Join(rows, "\n"), len(rows))
+}
+
+// unchanged refuses to overwrite what the client has not seen.
+func (c *call) unchanged(e edit) error {
+	if !e.exists {
+		return nil
+	}
+	if st, ok := c.seen[e.path]; !ok || !st.mod.Equal(e.stamp.mod) || st.size != e.stamp.size {
+		why := "was not read in this topic"
+		if ok {
+			why = "has changed since it was read"
+		}
+		return failf(Conflict, "%s %s. Use /edit %s first, or /write --force.", e.shown, why, e.shown)
+	}
+	return nil
+}
+
+// save writes a file, remembers how to take it back, and shows what changed.
+func (c *call) save(e edit, said, content string) (string, error) {
+	if len(content) > maxFile {
+		return "", failf(InvalidPayload, "%d bytes are more than %d", len(content), maxFile)
+	}
+	if err := os.MkdirAll(filepath.Dir(e.path), 0o755); err != nil {
+		return "", failf(LoadError, "Cannot write %s: %v", e.shown, errors.Unwrap(err))
+	}
+	if err := c.put(e.path, content); err != nil {
+		return "", failf(LoadError, "Cannot write %s: %v", e.shown, errors.Unwrap(err))
+	}
+	c.undo = &undo{path: e.path, before: e.text, after: content, created: !e.exists}
+	return said + "\n---\n" + diff(e.text, content) + "\n---\nUse /undo to revert.", nil
+}
+
+// put replaces a file's content and keeps its mode.
+func (c *call) put(path, content string) error {
+	mode := fs.FileMode(0o644)
+	if fi, err := os.Stat(path); err == nil {
+		mode = fi.Mode().Perm()
+	}
+	if err := inbox.WriteFile(path, []byte(content), mode); err != nil {
+		return err
+	}
+	fi, err := os.Stat(path)
+	if err == nil {
+		c.seen[path] = stampOf(fi)
+	}
+	return err
+}
+
+func (c *call) write() (string, error) {
+	rest, force := strings.CutPrefix(c.args, "--force")
+	if force {
+		c.args = strings.TrimSpace(rest)
+	}
+	path, content, _ := c.input()
+	e, err := c.target(path)
+	if err != nil {
+		return "", err
+	}
+	if e.block != "" {
+		return c.edit()
+	}
+	if !force {
+		if err := c.unchanged(e); err != nil {
+			return "", err
+		}
+	}
+	verb := "Written"
+	if !e.exists {
+		verb = "Created"
+	}
+	return c.save(e, fmt.Sprintf("%s: %s (%d bytes, %d lines)", verb, e.shown, len(content), countLines(content)), content)
+}
+
+func (c *call) appendTo() (string, error) {
+	path, content, given := c.input()
+	e, err := c.target(path)
+	if err != nil {
+		return "", err
+	}
+	if !e.exists {
+		return "", missingFile(e.shown)
+	}
+	if !given {
+		return "", failf(InvalidPayload, "Usage: /append <path> <text>")
+	}
+	next := e.text
+	if next != "" && !strings.HasSuffix(next, "\n") {
+		next += "\n"
+	}
+	next += content
+	return c.save(e, fmt.Sprintf("Appended to: %s (now %d bytes)", e.shown, len(next)), next)
+}
+
+var lineRange = regexp.MustCompile(`^(.+):L(\d+)(?:-L?(\d+))?$`)
+
+func (c *call) replace() (string, error) {
+	args, all := c.args, false
+	if rest, ok := strings.CutSuffix(args, "--all"); ok {
+		args, all = strings.TrimSpace(rest), true
+	}
+	path := unquote(args)
+	if !c.more {
+		return "", failf(InvalidPayload, "Usage: /replace <path> with the old text, ---, and the new text on the lines below")
+	}
+	if m := lineRange.FindStringSubmatch(path); m != nil {
+		return c.replaceLines(m)
+	}
+	e, err := c.target(path)
+	if err != nil {
+		return "", err
+	}
+	if !e.exists {
+		return "", missingFile(e.shown)
+	}
+	if e.block != "" {
+		start, end, err := e.span()
+		if err != nil {
+			return "", err
+		}
+		return c.editBlock(e, start, end, c.body)
+	}
+	old, new, ok := strings.Cut(c.body, "\n---\n")
+	if !ok {
+		if old, ok = strings.CutSuffix(c.body, "\n---"); !ok {
+			return "", failf(InvalidPayload, "Usage: /replace <path> with the old text, ---, and the new text on the lines below")
+		}
+	}
+	if old == "" {
+		return "", failf(InvalidPayload, "the text to replace is empty")
+	}
+	n := strings.Count(e.text, old)
+	switch {
+	case n == 0:
+		return "", failf(NotFound, "Text not found in %s", e.shown)
+	case n > 1 && !all:
+		return "", failf(Conflict, "Text found %d times in %s. Add --all, or more of the text around it.", n, e.shown)
+	}
+	what := "1 occurrence"
+	if n > 1 {
+		what = fmt.Sprintf("%d occurrences", n)
+	}
+	return c.save(e, fmt.Sprintf("Replaced %s in %s", what, e.shown), strings.ReplaceAll(e.text, old, new))
+}
+
+func (c *call) replaceLines(m []string) (string, error) {
+	e, err := c.target(m[1])
+	if err != nil {
+		return "", err
+	}
+	if !e.exists {
+		return "", missingFile(e.shown)
+	}
+	from, err1 := strconv.Atoi(m[2])
+	to, err2 := from, error(nil)
+	where := "L" + m[2]
+	if m[3] != "" {
+		to, err2 = strconv.Atoi(m[3])
+		where += "-L" + m[3]
+	}
+	rows := strings.SplitAfter(e.text, "\n")
+	if rows[len(rows)-1] == "" {
+		rows = rows[:len(rows)-1]
+	}
+	if err1 != nil || err2 != nil || from < 1 || to < from || to > len(rows) {
+		return "", failf(InvalidTarget, "Invalid line range: %s (%s has %d lines)", where, e.shown, len(rows))
+	}
+	content := strings.TrimSuffix(c.body, "\n")
+	if strings.HasSuffix(rows[to-1], "\n") {
+		content += "\n"
+	}
+	next := strings.Join(rows[:from-1], "") + content + strings.Join(rows[to:], "")
+	return c.save(e, fmt.Sprintf("Replaced %s:%s", e.shown, where), next)
+}
+
+func (c *call) undoLast() (string, error) {
+	u := c.undo
+	if u == nil {
+		return "", failf(NotFound, "Nothing to undo.")
+	}
+	path, err := c.locate(u.path, c.agent.Home)
+	if err != nil {
+		return "", err
+	}
+	now, _, err := c.readFile(path)
+	if err != nil || now != u.after {
+		return "", failf(Conflict, "%s has changed since. Nothing was reverted.", c.display(path))
+	}
+	c.undo = nil
+	if u.created {
+		delete(c.seen, path)
+		return "Undo: deleted " + c.display(path) + " (was newly created)", os.Remove(path)
+	}
+	if err := c.put(path, u.before); err != nil {
+		return "", err
+	}
+	rows := splitLines(u.before)
+	return fmt.Sprintf("Undo: reverted %s (%d lines)\n%s", c.display(path), len(rows), strings.Join(rows[:min(len(rows), 10)], "\n")), nil
+}
+
+func (c *call) verify() (string, error) {
+	e, err := c.target(unquote(c.args))
+	if err != nil {
+		return "", err
+	}
+	if !e.exists {
+		return "", missingFile(e.shown)
+	}
+	start, end, err := e.span()
+	if err != nil {
+		return "", err
+	}
+	text := []rune(strings.TrimSpace(e.text[start:end]))
+	name := e.shown
+	if e.block != "" {
+		name += "#" + e.block
+	}
+	return under(fmt.Sprintf("Verified %s (%d lines, %d chars)", name, countLines(string(text)), len(text)), string(text[:min(len(text), 200)])), nil
+}

@@ -1,0 +1,255 @@
+package command
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+)
+
+// fieldRef is a {name} or {...args} in an author's text.
+var fieldRef = regexp.MustCompile(`\{(\.\.\.args|[A-Za-z_][\w-]*)\}`)
+
+// maxResponse is how much of an answer is read.
+const maxResponse = 10 << 20
+
+// http asks the action's host. Only this one may be asked, unless the daemon was told otherwise.
+func (p *performer) http() (response, error) {
+	used := map[string]bool{}
+	target := fieldRef.ReplaceAllStringFunc(p.author(p.action.Target), func(m string) string {
+		used[m[1:len(m)-1]] = true
+		return p.insert(m[1:len(m)-1], m, url.PathEscape)
+	})
+	u, err := url.Parse(target)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
+		return response{}, failf(InvalidTarget, "Invalid URI: %s", p.action.Target)
+	}
+	if !p.set.Outbound && !loopbackHost(u.Hostname()) {
+		return response{}, failf(LoadError, "HTTP to other hosts is disabled: %s", u.Host)
+	}
+	body := p.payload(u, used)
+	req, err := http.NewRequestWithContext(p.ctx, p.action.Method, u.String(), bytes.NewReader(body))
+	if err != nil {
+		return response{}, failf(InvalidTarget, "Invalid URI: %s", p.action.Target)
+	}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	for _, h := range p.action.Headers {
+		req.Header.Set(h[0], fieldRef.ReplaceAllStringFunc(p.author(h[1]), func(m string) string {
+			return p.insert(m[1:len(m)-1], m, func(s string) string { return strings.NewReplacer("\r", "", "\n", "").Replace(s) })
+		}))
+	}
+	client := &http.Client{Timeout: p.set.Timeout, CheckRedirect: func(r *http.Request, via []*http.Request) error {
+		if !p.set.Outbound && !loopbackHost(r.URL.Hostname()) || len(via) > 5 {
+			return http.ErrUseLastResponse
+		}
+		return nil
+	}}
+	res, err := client.Do(req)
+	if err != nil {
+		return response{}, failf(LoadError, "HTTP request failed: %s", u.Host)
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(io.LimitReader(res.Body, maxResponse))
+	if err != nil {
+		return response{}, failf(LoadError, "HTTP response of %s ended early", u.Host)
+	}
+	if res.StatusCode >= 400 {
+		code := LoadError
+		if res.StatusCode == http.StatusNotFound {
+			code = NotFound
+		}
+		return response{}, failf(code, "HTTP %d at %s\n%s", res.StatusCode, u.Redacted(), b[:min(len(b), 500)])
+	}
+	return response{res.StatusCode, string(b)}, nil
+}
+
+// payload is the request's body; what a GET has left over goes into its query.
+func (p *performer) payload(u *url.URL, used map[string]bool) []byte {
+	if p.action.Template != "" {
+		return []byte(fieldRef.ReplaceAllStringFunc(p.author(p.action.Template), func(m string) string {
+			return p.insert(m[1:len(m)-1], m, func(s string) string {
+				b, _ := json.Marshal(s) // a string always encodes
+				return string(b[1 : len(b)-1])
+			})
+		}))
+	}
+	left := map[string]any{}
+	q := u.Query()
+	for _, f := range p.action.Fields {
+		v, ok := p.values[f.Name]
+		if !ok || used[f.Name] {
+			continue
+		}
+		q.Set(f.Name, v)
+		left[f.Name] = typed(f.Type, v)
+	}
+	if p.action.Method == "GET" || p.action.Method == "DELETE" {
+		u.RawQuery = q.Encode()
+		return nil
+	}
+	b, _ := json.Marshal(left) // strings, numbers and booleans
+	return b
+}
+
+// typed is a value as JSON has it.
+func typed(kind, v string) any {
+	switch kind {
+	case "number", "integer", "int", "float", "boolean", "bool":
+		var x any
+		if json.Unmarshal([]byte(v), &x) == nil {
+			return x
+		}
+	}
+	return v
+}
+
+func loopbackHost(host string) bool {
+	ip := net.ParseIP(host)
+	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
+}
+
+var (
+	varLine   = regexp.MustCompile(`^\{([A-Za-z_]\w*)\}\s*=\s*(.+)$`)
+	shortLine = regexp.MustCompile(`^\{@([A-Za-z0-9_-]+)\}\s*=\s*(.+)$`)
+	forLine   = regexp.MustCompile(`^for:\s*(\w+)\s+in\s+\{?([\w.\[\]-]+)\}?\s*$`)
+	exprRef   = regexp.MustCompile(`\{([A-Za-z_@][\w.\[\]-]*)\}`)
+)
+
+// template turns an answer into text, variables and shortcuts, as the document's author wants it.
+func (p *performer) template(t string, res response) (string, error) {
+	var body any
+	if json.Unmarshal([]byte(res.text), &body) != nil {
+		body = res.text
+	}
+	sc := scope{p, map[string]any{"Response": map[string]any{"status": float64(res.status), "body": body}}, map[string]int{}}
+	var out []string
+	if err := sc.lines(strings.Split(t, "\n"), &out, false); err != nil {
+		return "", err
+	}
+	return orElse(strings.TrimSpace(strings.Join(out, "\n")), "(no output)"), nil
+}
+
+// scope is the names a template sees.
+type scope struct {
+	p     *performer
+	names map[string]any
+	count map[string]int // of shortcuts made in loops
+}
+
+func (s scope) lines(lines []string, out *[]string, loop bool) error {
+	for i := 0; i < len(lines); i++ {
+		t := strings.TrimSpace(lines[i])
+		if m := forLine.FindStringSubmatch(t); m != nil {
+			end := i + 1
+			for depth := 1; end < len(lines); end++ {
+				if e := strings.TrimSpace(lines[end]); forLine.MatchString(e) {
+					depth++
+				} else if e == "end:" {
+					if depth--; depth == 0 {
+						break
+					}
+				}
+			}
+			list, _ := s.look(m[2]).([]any) // anything else is no list
+			for _, x := range list[:min(len(list), 1000)] {
+				s.names[m[1]] = x
+				if err := s.lines(lines[i+1:min(end, len(lines))], out, true); err != nil {
+					return err
+				}
+			}
+			delete(s.names, m[1])
+			i = end
+			continue
+		}
+		switch {
+		case strings.HasPrefix(t, "save:"), strings.HasPrefix(t, "decode:"), strings.HasPrefix(t, "to:"):
+			return failf(Unsupported, "save, decode and to are not offered by this node.")
+		case varLine.MatchString(t):
+			m := varLine.FindStringSubmatch(t)
+			s.p.vars.set(m[1], s.value(m[2]))
+		case shortLine.MatchString(t):
+			m := shortLine.FindStringSubmatch(t)
+			id := m[1]
+			if loop {
+				s.count[id]++
+				id = fmt.Sprintf("%s-%d", id, s.count[id])
+			}
+			s.p.Session.values[id] = s.value(m[2])
+		default:
+			*out = append(*out, s.fill(lines[i]))
+		}
+	}
+	return nil
+}
+
+// value is the right side of an assignment: a path, or text with paths in braces.
+func (s scope) value(expr string) string {
+	expr = strings.TrimSpace(expr)
+	if strings.HasPrefix(expr, "\"") {
+		return s.fill(unquote(expr))
+	}
+	if strings.ContainsAny(expr, "{ ") {
+		return s.fill(expr)
+	}
+	if v := s.look(expr); v != nil {
+		return show(v)
+	}
+	return expr
+}
+
+func (s scope) fill(text string) string {
+	return exprRef.ReplaceAllStringFunc(text, func(m string) string {
+		if v := s.look(m[1 : len(m)-1]); v != nil {
+			return show(v)
+		}
+		return m
+	})
+}
+
+// look follows a path such as Response.body.a[0].b.
+func (s scope) look(path string) any {
+	parts := strings.FieldsFunc(path, func(r rune) bool { return r == '.' || r == '[' || r == ']' })
+	if len(parts) == 0 {
+		return nil
+	}
+	at, ok := s.names[parts[0]]
+	if !ok {
+		if v, ok := s.p.values[path]; ok {
+			return v
+		}
+		if v, ok := s.p.vars.m[path]; ok {
+			return v
+		}
+		return nil
+	}
+	for _, k := range parts[1:] {
+		switch v := at.(type) {
+		case map[string]any:
+			at = v[k]
+		case []any:
+			var i int
+			if _, err := fmt.Sscan(k, &i); err != nil || i < 0 || i >= len(v) {
+				return nil
+			}
+			at = v[i]
+		default:
+			return nil
+		}
+	}
+	return at
+}
+
+func show(v any) string {
+	if s, ok := v.(string); ok {
+		return s
+	}
+	b, _ := marshal(v) // decoded JSON encodes again
+	return b
+}

@@ -1,0 +1,126 @@
+package command
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// maxFile is how large a document may be.
+const maxFile = 10 << 20
+
+// locate turns a path as typed into a file's, and holds it to where the agent may be.
+func (s *Session) locate(typed, base string) (string, error) {
+	p := typed
+	switch {
+	case p == "~" || strings.HasPrefix(p, "~/"):
+		p = s.agent.Home + p[1:]
+	case strings.HasPrefix(p, "file://"):
+		u, err := url.Parse(p)
+		if err != nil || u.Path == "" {
+			return "", failf(InvalidPath, "Invalid path: %s", typed)
+		}
+		p = u.Path
+	}
+	if p == "" || strings.ContainsRune(p, 0) {
+		return "", failf(InvalidPath, "Invalid path: %s", typed)
+	}
+	if !filepath.IsAbs(p) {
+		p = filepath.Join(base, p)
+	}
+	p = filepath.Clean(p)
+	real, err := realPath(p)
+	if err != nil {
+		return "", failf(InvalidPath, "Invalid path: %s", typed)
+	}
+	if !s.set.FullAccess && !s.inside(real) {
+		return "", failf(NotAllowed, "Path outside workspace: %s", typed)
+	}
+	return real, nil
+}
+
+// inside says whether a real path lies in the agent's home or in one of its allowed directories.
+func (s *Session) inside(real string) bool {
+	for _, root := range append([]string{s.agent.Home}, s.agent.Allowed...) {
+		if rest, ok := strings.CutPrefix(root, "~"); ok {
+			root = s.agent.Home + rest
+		}
+		if r, err := realPath(filepath.Clean(root)); err == nil && (real == r || strings.HasPrefix(real, strings.TrimSuffix(r, "/")+"/")) {
+			return true
+		}
+	}
+	return false
+}
+
+// realPath follows links; of a path that is not there yet, those of its deepest part that is.
+func realPath(p string) (string, error) {
+	real, err := filepath.EvalSymlinks(p)
+	if err == nil || !errors.Is(err, fs.ErrNotExist) {
+		return real, err
+	}
+	if fi, err := os.Lstat(p); err == nil && fi.Mode()&fs.ModeSymlink != 0 {
+		return "", errors.New("dangling link") // writing through it would leave the workspace
+	}
+	dir := filepath.Dir(p)
+	if dir == p {
+		return p, nil
+	}
+	parent, err := realPath(dir)
+	return filepath.Join(parent, filepath.Base(p)), err
+}
+
+// readFile reads a regular file that locate gave. It is opened without following links and without waiting for a writer.
+func (s *Session) readFile(path string) (string, stamp, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", stamp{}, failf(NotFound, "File not found: %s\nRecovery: Use /ls to list available files, or check the path spelling.", s.display(path))
+	}
+	if err != nil {
+		return "", stamp{}, failf(LoadError, "Cannot read %s: %v", s.display(path), errors.Unwrap(err))
+	}
+	defer f.Close()
+	fi, err := f.Stat()
+	switch {
+	case err != nil:
+		return "", stamp{}, err
+	case !fi.Mode().IsRegular():
+		return "", stamp{}, failf(LoadError, "Not a regular file: %s", s.display(path))
+	case fi.Size() > maxFile:
+		return "", stamp{}, failf(LoadError, "%s has %d bytes, more than %d", s.display(path), fi.Size(), maxFile)
+	}
+	b, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err != nil || len(b) > maxFile {
+		return "", stamp{}, failf(LoadError, "Cannot read %s", s.display(path))
+	}
+	return string(b), stampOf(fi), nil
+}
+
+// display is a path as answers show it: from home when it is below.
+func (s *Session) display(path string) string {
+	home, err := realPath(s.agent.Home)
+	if err != nil {
+		home = s.agent.Home
+	}
+	if path == home {
+		return "~"
+	}
+	if rel, ok := strings.CutPrefix(path, home+"/"); ok {
+		return rel
+	}
+	return path
+}
+
+func fileURI(path string) string { return (&url.URL{Scheme: "file", Path: path}).String() }
+
+// splitBlock parts path#block.
+func splitBlock(target string) (path, block string) {
+	if i := strings.LastIndexByte(target, '#'); i >= 0 {
+		return target[:i], target[i+1:]
+	}
+	return target, ""
+}

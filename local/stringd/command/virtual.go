@@ -1,0 +1,97 @@
+package command
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/cairndb/cairn/index"
+	"github.com/cairndb/cairn/local/stringd/sfmd"
+	"github.com/cairndb/cairn/oplog"
+)
+
+// openMemory opens a mem: document: memories as a page, with a block and a shortcut each.
+func (c *call) openMemory(uri string) (string, error) {
+	p, err := c.memoryPage(uri)
+	if err != nil {
+		return "", err
+	}
+	return c.show("Opened", p, true)
+}
+
+func (c *call) memoryPage(uri string) (*page, error) {
+	uri, block := splitBlock(uri)
+	rest := strings.TrimPrefix(uri, "mem:")
+	kind, arg, _ := strings.Cut(rest, "/")
+	var text string
+	var err error
+	switch {
+	case rest == "recent":
+		var ms []*oplog.Memory
+		ms, err = c.newest(c.agent.ID, "", 20)
+		text = c.memoryDoc("Recent memories", ms)
+	case rest == "cluster":
+		text = frontMatter("Cluster") + describeCluster(c.set.Memory.Cluster(c.ctx))
+	case kind == "timeline":
+		text, err = c.timelineDoc(arg)
+	case strings.HasPrefix(rest, "search?"):
+		text, err = c.searchDoc(memQuery(uri))
+	case rest == "":
+		err = failf(InvalidTarget, "Usage: /open mem:recent | mem:<id> | mem:timeline/<id> | mem:search?q=... | mem:cluster")
+	default:
+		var m *oplog.Memory
+		var edges []oplog.Edge
+		if m, edges, err = c.lookUp(rest); err == nil {
+			text = frontMatter("Memory "+m.RID) + "[@timeline Timeline](mem:timeline/" + m.RID + ")\n\n<!-- #m1 -->\n" + quoted(describeMemory(m, edges)) + "\n<!-- /m1 -->"
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	p := &page{uri: uri, block: block, doc: sfmd.Parse(text)}
+	return p, c.checkBlock(p)
+}
+
+func frontMatter(title string) string { return fmt.Sprintf("---\ntitle: %q\n---\n", title) }
+
+// quoted keeps a memory's text from being read as anything of a document: no line of it begins as one.
+func quoted(text string) string {
+	return "> " + strings.ReplaceAll(strings.ReplaceAll(text, "\r", ""), "\n", "\n> ")
+}
+
+func (c *call) memoryDoc(title string, ms []*oplog.Memory) string {
+	var b strings.Builder
+	b.WriteString(frontMatter(title))
+	for i, m := range ms {
+		id := fmt.Sprint("m", i+1)
+		c.values[id] = m.RID
+		fmt.Fprintf(&b, "<!-- #%s -->\n[@%s %s](mem:%s) · %s · %s\n\n%s\n<!-- /%s -->\n\n", id, id, m.RID, m.RID, m.Created.Time().Format(time.DateOnly), tierOf(m), quoted(m.Text), id)
+	}
+	if len(ms) == 0 {
+		b.WriteString("(no memories)\n")
+	}
+	return b.String()
+}
+
+func (c *call) timelineDoc(id string) (string, error) {
+	before, m, after, err := c.around(id, 10)
+	if err != nil {
+		return "", err
+	}
+	return c.memoryDoc("Timeline around "+m.RID, append(append(before, m), after...)), nil
+}
+
+func (c *call) searchDoc(q string) (string, error) {
+	if strings.TrimSpace(q) == "" {
+		return "", failf(InvalidTarget, "Usage: /open mem:search?q=<question>")
+	}
+	hits, _, err := c.asked(index.Query{Text: q, K: 20, Namespace: c.agent.ID, Now: time.Now()})
+	if err != nil {
+		return "", err
+	}
+	var ms []*oplog.Memory
+	for _, h := range hits {
+		ms = append(ms, h.Memory)
+	}
+	return c.memoryDoc("Memories of "+oneLine(q, 60), ms), nil
+}

@@ -1,0 +1,111 @@
+package sfmd
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// An Action is something a document offers to do.
+type Action struct {
+	ID       string
+	Method   string // GET POST PUT PATCH DELETE CLI
+	Target   string // a URI, or a shell command
+	Headers  [][2]string
+	Template string // of the body; empty for none
+	Fields   []Field
+}
+
+// A Field is one argument of an action.
+type Field struct {
+	Name     string
+	Short    string // one letter, or empty
+	Type     string
+	Required bool
+	About    string
+	Default  string
+	HasValue bool // Default is one
+}
+
+var (
+	fieldLine = regexp.MustCompile(`^([A-Za-z_][\w-]*)(?:\s*,\s*-([A-Za-z]))?\s*:\s*([A-Za-z]\w*(?:\[\])?)\s*(?:\((required|optional)\))?\s*(?:"((?:[^"\\]|\\.)*)")?\s*(?:=\s*(?:"((?:[^"\\]|\\.)*)"|(\S+)))?$`)
+	option    = regexp.MustCompile(`\s-(H|d)\s+(?:"([^"]*)"|'([^']*)'|(\S+))`)
+	methods   = []string{"GET", "POST", "PUT", "PATCH", "DELETE", "CLI"}
+)
+
+// readActions reads the fences that are actions, and their templates.
+func (d *Document) readActions(fences []fence) {
+	for _, f := range fences {
+		id, ok := strings.CutPrefix(f.info, "act.")
+		if !ok {
+			continue
+		}
+		id, _, _ = strings.Cut(id, " ")
+		var text []string
+		for i := f.open; i <= f.close; i++ {
+			d.lines[i].hidden = true
+			if i > f.open && (i < f.close || !d.closed(f)) {
+				text = append(text, d.lines[i].text)
+			}
+		}
+		if name, ok := strings.CutSuffix(id, ".response"); ok {
+			d.Responses[name] = strings.Join(text, "\n")
+			continue
+		}
+		a, ok := parseAction(id, text)
+		if !ok || id == "" {
+			d.warn("INVALID_ACTION_BLOCK: act.%s", id)
+			continue
+		}
+		if slices.ContainsFunc(d.Actions, func(o Action) bool { return o.ID == id }) {
+			d.warn("INVALID_ACTION_BLOCK: act.%s is there twice", id)
+			continue
+		}
+		d.Actions = append(d.Actions, a)
+	}
+}
+
+// closed says whether a fence ends with its delimiter, and not with the document.
+func (d *Document) closed(f fence) bool {
+	return f.close > f.open && fenceMark.MatchString(d.lines[f.close].text)
+}
+
+func parseAction(id string, text []string) (a Action, ok bool) {
+	a.ID = id
+	for _, raw := range text {
+		t := strings.TrimSpace(raw)
+		switch {
+		case t == "":
+		case a.Method == "":
+			method, target, _ := strings.Cut(t, " ")
+			a.Method, a.Target = strings.ToUpper(method), strings.TrimSpace(target)
+			if !slices.Contains(methods, a.Method) || a.Target == "" {
+				return a, false
+			}
+			if a.Method != "CLI" {
+				a.options()
+			}
+		default:
+			m := fieldLine.FindStringSubmatch(t)
+			if m == nil || raw[0] != ' ' && raw[0] != '\t' {
+				return a, false
+			}
+			f := Field{Name: m[1], Short: m[2], Type: m[3], Required: m[4] == "required", About: m[5], Default: m[6] + m[7], HasValue: strings.Contains(t, "=") && m[6]+m[7] != ""}
+			a.Fields = append(a.Fields, f)
+		}
+	}
+	return a, a.Method != ""
+}
+
+// options takes -H and -d out of the target.
+func (a *Action) options() {
+	for _, m := range option.FindAllStringSubmatch(a.Target, -1) {
+		v := m[2] + m[3] + m[4]
+		if m[1] == "d" {
+			a.Template = v
+		} else if k, v, ok := strings.Cut(v, ":"); ok {
+			a.Headers = append(a.Headers, [2]string{strings.TrimSpace(k), strings.TrimSpace(v)})
+		}
+	}
+	a.Target = strings.TrimSpace(option.ReplaceAllString(" "+a.Target, ""))
+}

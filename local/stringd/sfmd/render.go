@@ -1,0 +1,117 @@
+package sfmd
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// View is a document as an agent reads it.
+type View struct {
+	Text string
+	Auto []Link // shortcuts made for links that were too long to show
+}
+
+var (
+	anyLink = regexp.MustCompile(`(!?)\[([^\]@!][^\]]*)\]\(([^)\s]+)\)`)
+	refLink = regexp.MustCompile(`\[([^\]@!][^\]]*)\]\[([^\]@][^\]]*)?\]`)
+	simple  = regexp.MustCompile(`^[A-Za-z0-9 -]{1,20}$`)
+)
+
+const longHref = 40
+
+// Whole is the end of the whole document, for Render.
+func (d *Document) Whole() int { return len(d.Source) + 1 }
+
+// Render shows the part of the document between two offsets. include, when not nil, gives the text in place of an
+// include directive.
+func (d *Document) Render(start, end int, include func(Directive) string) View {
+	r := renderer{d: d, used: map[string]int{}}
+	for _, l := range d.Links {
+		r.used[l.ID]++
+	}
+	var out []string
+	for _, l := range d.lines {
+		if l.start < start || l.start >= end || l.front || l.hidden {
+			continue
+		}
+		if l.fence > 0 {
+			out = append(out, l.text)
+			continue
+		}
+		t := strings.TrimSpace(l.text)
+		if m := directive.FindStringSubmatch(t); m != nil {
+			if m[1] == "include" && include != nil && strings.TrimSpace(m[2]) != "" {
+				out = append(out, include(Directive{strings.TrimSpace(m[2]), strings.TrimSpace(m[3])}))
+			}
+			continue
+		}
+		if openMark.MatchString(t) || closeMark.MatchString(t) || refDef.MatchString(t) {
+			continue
+		}
+		out = append(out, outsideCode(l.text, r.links))
+	}
+	return View{strings.TrimSpace(strings.Join(out, "\n")), r.auto}
+}
+
+type renderer struct {
+	d    *Document
+	used map[string]int
+	auto []Link
+
+	numbered int
+}
+
+// links rewrites the links of a piece of text.
+func (r *renderer) links(s string) string {
+	if !strings.Contains(s, "[") {
+		return s
+	}
+	s = shortcut.ReplaceAllStringFunc(s, func(m string) string {
+		p := shortcut.FindStringSubmatch(m)
+		label := strings.TrimSpace(p[2])
+		if label == "" {
+			label = p[1]
+		}
+		return "[" + label + "][@" + p[1] + "]"
+	})
+	s = refLink.ReplaceAllStringFunc(s, func(m string) string {
+		p := refLink.FindStringSubmatch(m)
+		name := p[2]
+		if name == "" {
+			name = p[1]
+		}
+		if href, ok := r.d.refs[strings.ToLower(name)]; ok {
+			return "[" + p[1] + "](" + href + ")"
+		}
+		return m
+	})
+	return anyLink.ReplaceAllStringFunc(s, func(m string) string {
+		p := anyLink.FindStringSubmatch(m)
+		href := p[3]
+		if p[1] == "!" || !strings.HasPrefix(href, "http://") && !strings.HasPrefix(href, "https://") && len(href) <= longHref {
+			return m
+		}
+		return p[1] + "[" + p[2] + "][@" + r.shorten(p[2], href) + "]"
+	})
+}
+
+// shorten gives a link a shortcut: its label's slug, or a number.
+func (r *renderer) shorten(label, href string) string {
+	for _, l := range r.auto {
+		if l.Label == label && l.Href == href {
+			return l.ID
+		}
+	}
+	id := Slug(label)
+	if !simple.MatchString(label) || id == "" {
+		r.numbered++
+		id = fmt.Sprint("link-", r.numbered)
+	}
+	r.used[id]++
+	if n := r.used[id]; n > 1 {
+		id = fmt.Sprintf("%s-%d", id, n)
+	}
+	r.auto = append(r.auto, Link{id, label, href})
+	return id
+}
