@@ -1,0 +1,270 @@
+package node_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cairndb/cairn/node"
+)
+
+// listener is a raw event stream: no client library that reads ahead, or keeps memory of its own.
+type listener struct {
+	t  testing.TB
+	nc net.Conn
+	in *bufio.Reader
+}
+
+func (w *web) listen(query string) *listener {
+	w.t.Helper()
+	nc, err := net.Dial("tcp", strings.TrimPrefix(w.base, "http://"))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() { nc.Close() })
+	fmt.Fprintf(nc, "GET /v1/events%s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n\r\n", query, w.token)
+	l := &listener{w.t, nc, bufio.NewReaderSize(nc, 256)}
+	if got := l.line(); !strings.Contains(got, "200") {
+		w.t.Fatalf("events: %q", got)
+	}
+	return l
+}
+
+// line reads a line, whatever it belongs to.
+func (l *listener) line() string {
+	l.t.Helper()
+	if err := l.nc.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
+		l.t.Fatal(err)
+	}
+	s, err := l.in.ReadString('\n')
+	if err != nil {
+		l.t.Fatalf("event stream: %v", err)
+	}
+	return strings.TrimRight(s, "\r\n")
+}
+
+// next is the next event: its id, its name, and what it says.
+func (l *listener) next() (id, name string, data obj) {
+	l.t.Helper()
+	for {
+		line := l.line()
+		if v, ok := strings.CutPrefix(line, "id: "); ok {
+			id = v
+		} else if v, ok := strings.CutPrefix(line, "event: "); ok {
+			name = v
+		} else if v, ok := strings.CutPrefix(line, "data: "); ok {
+			if err := json.Unmarshal([]byte(v), &data); err != nil {
+				l.t.Fatal(err)
+			}
+			return id, name, data
+		}
+	}
+}
+
+// Whoever resumes behind an event's id hears of everything after it and of nothing before it, also when several
+// operations share a record of the log.
+func TestEventsResumeBehindAnyID(t *testing.T) {
+	w := start(t, 1).web(0)
+	first := w.ok("POST", "/v1/remember", obj{"text": "before all"})
+	from := fmt.Sprintf("?from=%.0f", first["log_index"])
+	var writers sync.WaitGroup
+	for range 8 { // at once, so that they share records
+		writers.Go(func() {
+			w.ok("POST", "/v1/remember/batch", obj{"memories": []obj{{"text": "a"}, {"text": "b"}, {"text": "c"}}})
+		})
+	}
+	writers.Wait()
+	const all = 24
+	read := func(l *listener, n int) (ids, rids []string) {
+		l.next() // subscribed
+		for range n {
+			id, name, data := l.next()
+			if name != "stored" {
+				t.Fatalf("event %q %v", name, data)
+			}
+			ids, rids = append(ids, id), append(rids, data["id"].(string))
+		}
+		return ids, rids
+	}
+	ids, rids := read(w.listen(from), all)
+	for i, id := range ids {
+		if id == "" || i == all-1 {
+			continue
+		}
+		if _, rest := read(w.listen("?from="+id), all-1-i); rest[0] != rids[i+1] || rest[len(rest)-1] != rids[all-1] {
+			t.Errorf("behind %s (event %d): begins with %s, want %s", id, i, rest[0], rids[i+1])
+		}
+	}
+	if ids[all-1] == "" {
+		t.Error("the last event of all has no id")
+	}
+}
+
+// A reader that takes nothing does not slow those who write, and when it reads at last it has missed nothing.
+func TestSlowReaderSlowsNobody(t *testing.T) {
+	w := start(t, 1).web(0)
+	slow := w.listen("")
+	if tcp, ok := slow.nc.(*net.TCPConn); ok {
+		_ = tcp.SetReadBuffer(128 << 10) // the sooner it is full the better
+	}
+	const edges = 30_000 // their events are more than the system keeps for a connection
+	var lines strings.Builder
+	for i := range edges {
+		fmt.Fprintf(&lines, `{"type":"edge","src":"s%d","dst":"d","rel_type":"r"}`+"\n", i)
+	}
+	began := time.Now()
+	if got := w.ok("POST", "/v1/import", lines.String()); got["edges"] != float64(edges) {
+		t.Fatalf("import: %v", got)
+	}
+	t.Logf("%d relations in %s beside a reader that does not read", edges, time.Since(began))
+	if one := time.Now(); w.ok("POST", "/v1/relate", obj{"entity": "a", "target": "b", "relationship": "c"}) == nil || time.Since(one) > 5*time.Second {
+		t.Errorf("a write took %s beside a reader that does not read", time.Since(one))
+	}
+	seen := map[string]bool{}
+	slow.next() // subscribed
+	for len(seen) < edges+1 {
+		_, name, data := slow.next()
+		if name != "related" || seen[data["id"].(string)] {
+			t.Fatalf("event %s %v after %d", name, data, len(seen))
+		}
+		seen[data["id"].(string)] = true
+	}
+}
+
+// A stream ends with the token that opened it.
+func TestEventsEndWithTheirToken(t *testing.T) {
+	w := start(t, 1).web(0)
+	token := w.ok("POST", "/v1/admin/tokens", obj{"scopes": []string{"read"}})["token"].(string)
+	l := (&web{t, w.base, token}).listen("")
+	l.next()
+	w.ok("POST", "/v1/admin/tokens/revoke", obj{"token": token})
+	if err := l.nc.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		line, err := l.in.ReadString('\n')
+		if err != nil {
+			t.Fatalf("the stream did not end: %v", err)
+		}
+		if strings.TrimSpace(line) == "0" { // the last chunk
+			return
+		}
+	}
+}
+
+// A thousand streams on which nothing happens cost little.
+func TestIdleStreamsAreCheap(t *testing.T) {
+	w := start(t, 1).web(0)
+	used := func() uint64 {
+		runtime.GC()
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapInuse + m.StackInuse
+	}
+	w.listen("").next()
+	before := used()
+	const n = 1000
+	for range n {
+		w.listen("").next()
+	}
+	cost := int64(used()) - int64(before)
+	t.Logf("%d idle event streams: %.1f MB, both ends of each connection", n, float64(cost)/1e6)
+	if cost > 50e6 {
+		t.Errorf("%d idle event streams cost %d bytes", n, cost)
+	}
+	w.ok("POST", "/v1/remember", obj{"text": "and all of them hear of this"})
+}
+
+// limits: too many requests of one token, origins, and more work than the node takes on.
+func TestGatewayLimits(t *testing.T) {
+	c := startWith(t, 1, func(_ int, cfg *node.Config) {
+		cfg.MaxRPS, cfg.CORSOrigins = 5, []string{"https://app.example"}
+	})
+	w := c.web(0)
+	w.t = t
+	ask := func(method, path string, header map[string]string) *http.Response {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), method, w.base+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k, v := range header {
+			req.Header.Set(k, v)
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		return resp
+	}
+	auth := map[string]string{"Authorization": "Bearer " + secret}
+	slow := 0
+	for range 12 {
+		if r := ask("GET", "/v1/stats", auth); r.StatusCode == http.StatusTooManyRequests {
+			slow++
+			if r.Header.Get("Retry-After") == "" {
+				t.Error("429 without Retry-After")
+			}
+		}
+	}
+	if slow == 0 {
+		t.Error("12 requests at once passed a limit of 5 a second")
+	}
+	for range 12 { // who needs no token is not held
+		if r := ask("GET", "/v1/health", nil); r.StatusCode != http.StatusOK {
+			t.Errorf("health: %d", r.StatusCode)
+		}
+	}
+	if r := ask("GET", "/v1/health", map[string]string{"X-Request-Id": "abc-1"}); r.Header.Get("X-Request-Id") != "abc-1" {
+		t.Errorf("request id %q", r.Header.Get("X-Request-Id"))
+	}
+	if r := ask("GET", "/v1/health", map[string]string{"X-Request-Id": "a b"}); r.Header.Get("X-Request-Id") == "a b" {
+		t.Error("a request id with a blank was sent back")
+	}
+	pre := map[string]string{"Origin": "https://app.example", "Access-Control-Request-Method": "POST"}
+	if r := ask("OPTIONS", "/v1/recall", pre); r.StatusCode != http.StatusNoContent || r.Header.Get("Access-Control-Allow-Origin") != "https://app.example" {
+		t.Errorf("preflight: %d %v", r.StatusCode, r.Header)
+	}
+	pre["Origin"] = "https://evil.example"
+	if r := ask("OPTIONS", "/v1/recall", pre); r.Header.Get("Access-Control-Allow-Origin") != "" {
+		t.Errorf("a foreign origin is allowed: %v", r.Header)
+	}
+}
+
+// More bodies that never end than the node works on at a time do not keep others out.
+func TestUnfinishedBodiesHoldNothingUp(t *testing.T) {
+	w := start(t, 1).web(0)
+	for range 300 {
+		nc, err := net.Dial("tcp", strings.TrimPrefix(w.base, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { nc.Close() })
+		fmt.Fprintf(nc, "POST /v1/recall HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{", secret)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, "GET", w.base+"/v1/stats", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+secret)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		t.Errorf("beside unfinished bodies: %d", resp.StatusCode)
+	}
+}

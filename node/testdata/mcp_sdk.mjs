@@ -1,0 +1,43 @@
+// What the official TypeScript SDK asks of /mcp: initialise, list, call, resources, errors.
+import assert from "node:assert/strict";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+
+const [url, token] = process.argv.slice(2);
+const client = new Client({ name: "transcript", version: "1" });
+await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers: { Authorization: `Bearer ${token}` } } }));
+assert.equal(client.getServerVersion().name, "cairn");
+assert.ok(client.getInstructions().length > 0);
+
+const { tools } = await client.listTools();
+const names = tools.map((t) => t.name).sort();
+assert.deepEqual(names, ["correct", "forget", "recall", "relate", "remember", "status", "think", "timeline"]);
+for (const t of tools) assert.ok(t.description.length > 40 && t.inputSchema.type === "object", t.name);
+
+const call = async (name, args) => {
+  const r = await client.callTool({ name, arguments: args });
+  assert.ok(!r.isError, `${name}: ${JSON.stringify(r.content)}`);
+  assert.deepEqual(JSON.parse(r.content[0].text), r.structuredContent);
+  return r.structuredContent;
+};
+const { rid } = await call("remember", { text: "the staging database is called heron", importance: 0.8 });
+assert.equal((await call("recall", { query: "what is the staging database called", top_k: 3 })).results[0].rid, rid);
+assert.equal((await call("correct", { rid, reason: "renamed", new_text: "the staging database is called osprey" })).revision, 1);
+assert.ok((await call("relate", { src: "osprey", dst: "staging", rel_type: "serves" })).edge_id);
+assert.equal((await call("timeline", { rid })).memories.at(-1).rid, rid);
+assert.ok(Array.isArray((await call("think", { run_consolidation: false })).triggers));
+assert.equal((await call("status", {})).active_memories, 1);
+
+const { resources } = await client.listResources();
+assert.ok(resources.some((r) => r.uri === "cairn://memories/recent"));
+const { resourceTemplates } = await client.listResourceTemplates();
+assert.equal(resourceTemplates[0].uriTemplate, "cairn://memory/{rid}");
+const one = await client.readResource({ uri: `cairn://memory/${rid}` });
+assert.match(one.contents[0].text, /osprey/);
+assert.match((await client.readResource({ uri: "cairn://memories/recent" })).contents[0].text, /osprey/);
+
+await assert.rejects(client.readResource({ uri: "cairn://memory/none" }));
+await assert.rejects(client.callTool({ name: "levitate", arguments: {} }));
+assert.ok((await client.callTool({ name: "recall", arguments: {} })).isError);
+assert.equal((await call("forget", { rid })).found, true);
+await client.close();
