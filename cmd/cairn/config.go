@@ -21,12 +21,13 @@ import (
 // file is the configuration of a cluster node. Keys keep the spelling that existing files use.
 type file struct {
 	Server struct {
-		WirePort      int    `toml:"wire_port"`
-		HTTPPort      int    `toml:"http_port"`
-		Bind          string `toml:"bind"`
-		DataDir       string `toml:"data_dir"`
-		ForwardWrites bool   `toml:"forward_writes"`
-		MasterToken   *bool  `toml:"master_token"`
+		WirePort      int      `toml:"wire_port"`
+		HTTPPort      int      `toml:"http_port"`
+		Bind          string   `toml:"bind"`
+		DataDir       string   `toml:"data_dir"`
+		ForwardWrites bool     `toml:"forward_writes"`
+		CORSOrigins   []string `toml:"cors_origins"`
+		MasterToken   *bool    `toml:"master_token"`
 	} `toml:"server"`
 	Cluster struct {
 		NodeID             uint32     `toml:"node_id"`
@@ -50,6 +51,7 @@ type file struct {
 		MaxConnections      int `toml:"max_connections"`
 		MaxConnectionsPerIP int `toml:"max_connections_per_ip"`
 		MaxInFlight         int `toml:"max_in_flight"`
+		MaxRPS              int `toml:"max_rps"` // of one token over HTTP
 	} `toml:"limits"`
 	Log struct {
 		RetainOperations int `toml:"retain_operations"`
@@ -257,6 +259,7 @@ func (f *file) node() (node.Config, error) {
 		ForwardWrites: f.Server.ForwardWrites, NoMasterToken: f.Server.MasterToken != nil && !*f.Server.MasterToken,
 		Backup: node.BackupPlan{Dir: f.Backup.Dir, Interval: time.Duration(f.Backup.IntervalMinutes) * time.Minute, Every: f.Backup.FullEvery, Keep: f.Backup.Keep},
 		TLS:    f.TLS.node(), PeerTLS: f.TLS.Cluster.node(), MaxConns: f.Limits.MaxConnections, MaxConnsPerIP: f.Limits.MaxConnectionsPerIP, MaxInFlight: f.Limits.MaxInFlight,
+		MaxRPS: f.Limits.MaxRPS, CORSOrigins: f.Server.CORSOrigins,
 	}
 	switch f.Cluster.Role {
 	case "", "single":

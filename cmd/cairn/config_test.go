@@ -46,6 +46,7 @@ func TestConfigFile(t *testing.T) {
 					c.SnapshotInterval == 500*time.Millisecond && c.TrailingLogs == 7
 			}},
 		{"the master token", "[server]\nmaster_token = false\nforward_writes = true", nil, func(c node.Config) bool { return c.NoMasterToken && c.ForwardWrites }},
+		{"the gateway's pages and rates", "[server]\ncors_origins = [\"https://a.example\"]\n[limits]\nmax_rps = 7", nil, func(c node.Config) bool { return len(c.CORSOrigins) == 1 && c.MaxRPS == 7 }},
 		{"the master token is on by itself", "", nil, func(c node.Config) bool { return !c.NoMasterToken && !c.ForwardWrites }},
 		{"protection spelled out as off", "[encryption]\nauto_generate = false\n[tls]\ncert_path = \"\"", nil, func(c node.Config) bool { return c.NodeID == 1 }},
 		{"a secret from a file", "[cluster]\ncluster_secret_file = '" + secret + "'", nil, func(c node.Config) bool { return c.Secret == "from a file" }},

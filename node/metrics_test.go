@@ -1,0 +1,68 @@
+package node_test
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+
+	"github.com/cairndb/cairn/node"
+)
+
+// Every line of the table is shown, with the kind and the labels it says, and nothing of ours is shown beside it.
+func TestMetricsAreTheTable(t *testing.T) {
+	c := start(t, 3)
+	w := c.web(c.leader())
+	w.ok("POST", "/v1/remember", obj{"text": "counted"})
+	w.ok("POST", "/v1/recall", obj{"query": "counted"})
+	w.send("POST", "/v1/recall", obj{})
+	resp, err := http.Get(w.base + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := expfmt.NewTextParser(model.LegacyValidation)
+	shown, err := p.TextToMetricFamilies(strings.NewReader(string(body)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range node.Metrics() {
+		f := shown[m.Name]
+		if f == nil {
+			t.Errorf("%s is not shown", m.Name)
+			continue
+		}
+		delete(shown, m.Name)
+		if kind := strings.ToLower(f.GetType().String()); kind != m.Kind {
+			t.Errorf("%s is %s, want %s", m.Name, kind, m.Kind)
+		}
+		var labels []string
+		for _, l := range f.Metric[0].Label {
+			labels = append(labels, l.GetName())
+		}
+		if strings.Join(labels, " ") != strings.Join(m.Labels, " ") {
+			t.Errorf("%s has labels %v, want %v", m.Name, labels, m.Labels)
+		}
+		if f.GetHelp() == "" {
+			t.Errorf("%s has no help", m.Name)
+		}
+	}
+	for name := range shown {
+		if strings.HasPrefix(name, "cairn_") || strings.HasPrefix(name, "yantrikdb_") {
+			t.Errorf("%s is not in the table", name)
+		}
+	}
+	for _, want := range []string{`yantrikdb_handler_duration_seconds_count{handler="recall"} 2`, `yantrikdb_requests_total{handler="remember"} 1`,
+		`yantrikdb_active_memories{db="default"} 1`, `cairn_refusals_total{kind="invalid"} 1`, `cairn_stage_seconds_count{stage="commit"}`} {
+		if !strings.Contains(string(body), want) {
+			t.Errorf("no %s", want)
+		}
+	}
+}
