@@ -60,6 +60,8 @@ func (e *env) run(t *testing.T, d *datadriven.TestData) string {
 		return ""
 	case "view":
 		return e.view(t, d)
+	case "mind":
+		return e.mind(t)
 	case "events":
 		return e.events(t, d)
 	default:
@@ -100,6 +102,9 @@ func (e *env) entry(t *testing.T, d *datadriven.TestData) string {
 		fmt.Fprintf(&b, "id=%s num=%d changed=%t", r.ID, r.Num, r.Changed)
 		if s := r.Session; s != nil {
 			fmt.Fprintf(&b, " memories=%d topics=%v valence=%.3f", s.Memories, s.Topics, s.Valence)
+		}
+		if r.Thought != nil {
+			fmt.Fprintf(&b, " thought=%+v rows=%v", *r.Thought, r.Rows)
 		}
 		b.WriteByte('\n')
 	}

@@ -13,13 +13,17 @@ import (
 
 // history draws a run of entries over a small world, so that they meet: the same ids, keys, names.
 func history(t *rapid.T) []Record {
-	n := rapid.IntRange(10, 80).Draw(t, "entries")
+	return historyOf(t, rapid.IntRange(10, 80).Draw(t, "entries"), 12)
+}
+
+// historyOf is a history of n records over a world of a size.
+func historyOf(t *rapid.T, n, world int) []Record {
 	records := []Record{record(1, []Entry{{Node: 1, Ops: []Op{&Init{Cluster: "c", At: 1}}}})}
-	id := func(prefix string) string { return fmt.Sprint(prefix, rapid.IntRange(0, 12).Draw(t, "id")) }
+	id := func(prefix string) string { return fmt.Sprint(prefix, rapid.IntRange(0, world).Draw(t, "id")) }
 	at := Time(0)
 	op := func() Op {
 		at++
-		switch rapid.IntRange(0, 9).Draw(t, "kind") {
+		switch rapid.IntRange(0, 15).Draw(t, "kind") {
 		case 0, 1, 2, 3:
 			return &Remember{RID: id("m"), Text: id("text"), Namespace: id("ns"), Session: rapid.SampledFrom([]string{"", "", "s1", "t1"}).Draw(t, "session"),
 				Created: at, Vector: rapid.SampledFrom([]Vector{nil, make(Vector, 8), make(Vector, 12)}).Draw(t, "vector"), Entities: []Mention{{Name: id("e")}}}
@@ -34,8 +38,10 @@ func history(t *rapid.T) []Record {
 			return &SessionStart{ID: id("s"), Namespace: id("ns"), Client: "c", At: at}
 		case 8:
 			return &SessionEnd{ID: id("s"), At: at}
-		default:
+		case 9:
 			return &Reinforce{Hits: []Hit{{RID: id("m"), Count: 2, At: at}}}
+		default:
+			return mindOp(t, id, at)
 		}
 	}
 	for i := range n {
@@ -156,20 +162,17 @@ func same(t *rapid.T, a, b *State) {
 			if got := v.Recount(); got != v.Sum() {
 				return fmt.Errorf("sum %s, counted %s", v.Sum(), got)
 			}
-			var active, gone, edges uint64
+			var count [3]uint64
+			var edges uint64
 			v.Memories(1, 0, func(m *Memory) bool {
-				if m.Status == Active {
-					active++
-				} else {
-					gone++
-				}
+				count[m.Status]++
 				return true
 			})
 			v.AllEdges(1, func(Edge) bool { edges++; return true })
-			if st := v.Stats(1); st.Active != active || st.Tombstoned != gone || st.Edges != edges {
-				return fmt.Errorf("counters %+v, counted %d, %d, %d", st, active, gone, edges)
+			if st := v.Stats(1); st.Active != count[Active] || st.Consolidated != count[Consolidated] || st.Tombstoned != count[Tombstoned] || st.Edges != edges {
+				return fmt.Errorf("counters %+v, counted %v and %d edges", st, count, edges)
 			}
-			return nil
+			return countMind(v)
 		})
 		if err != nil {
 			t.Fatal(err)

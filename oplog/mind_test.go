@@ -1,0 +1,138 @@
+package oplog
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// mind prints what a database thinks.
+func (e *env) mind(t *testing.T) string {
+	var b strings.Builder
+	err := e.s.Read(func(v *View) error {
+		st := v.Stats(1)
+		fmt.Fprintf(&b, "active=%d consolidated=%d tombstoned=%d open_conflicts=%d pending_triggers=%d\n", st.Active, st.Consolidated, st.Tombstoned,
+			st.OpenConflicts, st.PendingTriggers)
+		v.Conflicts(1, nil, func(c ConflictRow) bool {
+			fmt.Fprintf(&b, "conflict %s %s %s %s %s/%s %s winner=%s merged=%s\n", c.ID, c.Status, c.Type, c.Priority, c.A, c.B, c.Strategy, c.Winner, c.Merged)
+			return true
+		})
+		for s := TriggerPending; s <= TriggerExpired; s++ {
+			v.Triggers(1, s, func(x TriggerRow) bool {
+				fmt.Fprintf(&b, "trigger %s %s %s\n", x.ID, x.Type, x.Status)
+				return true
+			})
+		}
+		v.Patterns(1, func(p Pattern) bool {
+			fmt.Fprintf(&b, "pattern %s seen=%d confidence=%.2f\n", p.Key, p.Seen, p.Confidence)
+			return true
+		})
+		w, _ := v.Weights(1)
+		fmt.Fprintf(&b, "mind %+v depth=%.2f weights=%.2f/%d promote=%d\n", v.Mind(1), v.Personality(1).Depth, w.Sim, w.Generation, v.Settings(1).PromoteAfter)
+		v.Memories(1, 0, func(m *Memory) bool {
+			if m.Into != "" || m.Merged > 0 {
+				fmt.Fprintf(&b, "memory %s %s into=%s made_of=%d importance=%.2f\n", m.RID, m.Status, m.Into, m.Merged, m.Importance)
+			}
+			return true
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// mindOp draws an operation of the mind.
+func mindOp(t *rapid.T, id func(string) string, at Time) Op {
+	grounds := func() Grounds {
+		return Grounds{RID: id("m"), Revision: uint32(rapid.IntRange(0, 1).Draw(t, "revision"))}
+	}
+	switch rapid.IntRange(0, 6).Draw(t, "mind") {
+	case 0:
+		return &Cognition{At: at, Conflicts: []ConflictRow{{ID: id("c"), Type: "minor", A: id("m"), B: id("m"), Detected: at}},
+			Triggers: []TriggerRow{{ID: id("t"), Cooldown: id("k"), CoolFor: 5, Created: at, Expires: at + 9}}, Expired: []string{id("t")}}
+	case 1, 2:
+		return &Cognition{At: at, Last: true, Merges: []Merge{{Into: Remember{RID: id("x"), Text: "merged", Namespace: id("ns"), Created: at, Entities: []Mention{{Name: id("e")}}},
+			Sources: []Grounds{grounds(), grounds()}}}, Retier: []Retier{{RID: id("m"), To: "longterm"}}, Patterns: []Pattern{{Key: id("p")}}}
+	case 3:
+		return &Resolve{ID: id("c"), Strategy: rapid.SampledFrom([]string{KeepA, KeepB, KeepBoth, MergeAB, Dismiss}).Draw(t, "strategy"),
+			Merged: &Remember{RID: id("y"), Text: "both", Namespace: "ns1", Created: at}, At: at}
+	case 4:
+		return &TriggerMove{ID: id("t"), To: TriggerStatus(rapid.IntRange(1, 5).Draw(t, "status")), At: at}
+	case 5:
+		return &Purge{Before: at - Time(rapid.IntRange(0, 500).Draw(t, "age")), Namespace: id("ns"), At: at}
+	default:
+		return &Feedback{Judgements: []Judgement{{Query: id("q"), RID: id("m"), At: at}}}
+	}
+}
+
+// countMind holds the mind's counters against what is there.
+func countMind(v *View) error {
+	var open, pending uint64
+	v.Conflicts(1, []ConflictStatus{ConflictOpen}, func(ConflictRow) bool { open++; return true })
+	v.Triggers(1, TriggerPending, func(TriggerRow) bool { pending++; return true })
+	if st := v.Stats(1); st.OpenConflicts != open || st.PendingTriggers != pending {
+		return fmt.Errorf("counters %+v, counted %d open conflicts, %d pending triggers", st, open, pending)
+	}
+	return nil
+}
+
+// TestFiveThousandOperations: a long history, in one batch and in many, with restarts and a snapshot in the middle, is
+// one state with one hash.
+func TestFiveThousandOperations(t *testing.T) {
+	for seed := range 3 {
+		records := rapid.Custom(func(t *rapid.T) []Record { return historyOf(t, 1250, 60) }).Example(seed)
+		ops := 0
+		for _, r := range records {
+			_, bodies, err := DecodeRecord(r.Data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, b := range bodies {
+				e, err := DecodeEntry(b)
+				if err != nil {
+					t.Fatal(err)
+				}
+				ops += len(e.Ops)
+			}
+		}
+		if ops < 5000 {
+			t.Fatalf("only %d operations", ops)
+		}
+		dir := t.TempDir()
+		a := mustOpen(t, filepath.Join(dir, "a"))
+		if _, err := a.Apply(records); err != nil {
+			t.Fatal(err)
+		}
+		rapid.Check(t, func(t *rapid.T) {
+			if rapid.IntRange(0, 49).Draw(t, "of fifty") > 0 {
+				return // the other checks are many and small
+			}
+			path := filepath.Join(dir, NewID())
+			b := mustOpen(t, path)
+			defer func() { b.Close() }()
+			for i := 0; i < len(records); {
+				n := rapid.IntRange(1, 200).Draw(t, "batch")
+				if _, err := b.Apply(records[i:min(len(records), i+n)]); err != nil {
+					t.Fatal(err)
+				}
+				i += n
+				switch rapid.IntRange(0, 9).Draw(t, "then") {
+				case 0:
+					b.Close()
+					b = mustOpen(t, path)
+				case 1:
+					path = filepath.Join(dir, NewID())
+					b = throughSnapshot(t, b, path)
+				}
+			}
+			same(t, a, b)
+		})
+		a.Close()
+		t.Logf("seed %d: %d operations", seed, ops)
+	}
+}
