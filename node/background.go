@@ -10,7 +10,7 @@ import (
 
 // Background says what a leader does by itself. The zero value is right for production.
 type Background struct {
-	Off         bool
+	NoThink     bool          // nothing is thought about but on request
 	Think       time.Duration // 30m: how often every database is thought about: conflicts, triggers, tiers
 	Consolidate bool          // merge duplicates too, in databases whose settings do not ask for it themselves
 	Abandon     time.Duration // 1h: how often forgotten sessions are looked for
@@ -18,7 +18,9 @@ type Background struct {
 }
 
 func (b Background) withDefaults() Background {
-	b.Think = cmp.Or(b.Think, 30*time.Minute)
+	if b.Think <= 0 {
+		b.Think = 30 * time.Minute
+	}
 	b.Abandon = cmp.Or(b.Abandon, time.Hour)
 	b.SessionAge = cmp.Or(b.SessionAge, 24*time.Hour)
 	return b
@@ -30,10 +32,6 @@ const minThink = 10
 // background is the task that does it. Every node runs it, and only the leader finds anything to do.
 func (s *Service) background(ctx context.Context) error {
 	b := s.cfg.Background
-	if b.Off {
-		<-ctx.Done()
-		return ctx.Err()
-	}
 	think, abandon := time.NewTicker(b.Think), time.NewTicker(b.Abandon)
 	defer think.Stop()
 	defer abandon.Stop()
@@ -42,6 +40,9 @@ func (s *Service) background(ctx context.Context) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-think.C:
+			if b.NoThink {
+				continue
+			}
 			s.eachDatabase(ctx, "think", s.thinkAlone)
 		case <-abandon.C:
 			s.eachDatabase(ctx, "abandon", s.abandon)

@@ -40,7 +40,9 @@ type pusher struct {
 	beat  func() error                                         // now and then, when nothing happens; nil for never
 	admit func() error                                         // asked again when tokens or databases change; nil for always
 	sub   *subscription
-	sent  oplog.Index // all up to here was sent or is of no interest
+
+	leader uint32      // as last told
+	sent   oplog.Index // all up to here was sent or is of no interest
 }
 
 // pusher subscribes at once: what happens from here on is not missed.
@@ -69,10 +71,16 @@ func (p *pusher) run(ctx context.Context, cursor oplog.Index) error {
 		defer t.Stop()
 		beats = t.C
 	}
+	p.leader, _, _ = p.s.raft.Leader() // subscribers hear of changes
 	for {
+		changed := p.s.raft.Changed()
+		if err := p.leadership(); err != nil {
+			return err
+		}
 		select {
 		case <-ctx.Done():
 			return nil
+		case <-changed:
 		case <-beats:
 			if err := p.quiet(); err != nil {
 				return err
@@ -105,10 +113,15 @@ func (p *pusher) happened(ctx context.Context, batch []oplog.Outcome, open bool)
 		}
 	}
 	var told []occurrence
-	for _, o := range batch {
-		if o.Index > p.sent { // the replay had the others
-			told = p.tell(told, o)
+	if err := p.s.state.Read(func(v *oplog.View) error {
+		for _, o := range batch {
+			if o.Index > p.sent { // the replay had the others
+				told = p.tell(v, told, o)
+			}
 		}
+		return nil
+	}); err != nil {
+		return err
 	}
 	p.sent = max(p.sent, batch[len(batch)-1].Index)
 	return p.send(told)
@@ -140,7 +153,7 @@ func (p *pusher) replay(ctx context.Context, cursor oplog.Index) error {
 					return false
 				}
 				seen = o.Index
-				page = p.tell(page, o)
+				page = p.tell(v, page, o)
 				return true
 			})
 		})
@@ -168,21 +181,27 @@ type occurrence struct {
 	data []byte
 }
 
+// wants says whether the subscriber asked for an event.
+func (p *pusher) wants(name string) bool {
+	return len(p.only) == 0 || slices.Contains(p.only, name) || slices.Contains(p.only, "*")
+}
+
 // tell adds what an entry means to the subscriber.
-func (p *pusher) tell(told []occurrence, o oplog.Outcome) []occurrence {
+func (p *pusher) tell(v *oplog.View, told []occurrence, o oplog.Outcome) []occurrence {
 	if o.Err != nil || o.Replayed || o.Entry.DB != p.db {
 		return told
 	}
 	for _, op := range o.Entry.Ops {
-		name, ok := eventTypes[op.Kind()]
-		if !ok || (len(p.only) > 0 && !slices.Contains(p.only, name) && !slices.Contains(p.only, "*")) {
-			continue
+		for _, n := range occurrences(v, p.db, op) {
+			if !p.wants(n.name) {
+				continue
+			}
+			b, err := json.Marshal(event{Index: o.Index, Number: o.Number, ID: n.id, At: o.HLC.Time().Seconds()})
+			if err != nil {
+				continue // a time no JSON can hold
+			}
+			told = append(told, occurrence{n.name, o.Index, b})
 		}
-		b, err := json.Marshal(event{Index: o.Index, Number: o.Number, ID: oplog.Subject(op), At: o.HLC.Time().Seconds()})
-		if err != nil {
-			continue // a time no JSON can hold
-		}
-		told = append(told, occurrence{name, o.Index, b})
 	}
 	return told
 }

@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"slices"
 
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/wire"
@@ -19,10 +20,10 @@ func (ss *session) subscribe(ctx context.Context, f wire.Frame) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	ss.mu.Lock()
-	if old := ss.subs[f.Stream]; old != nil {
-		old()
+	if old, ok := ss.subs[f.Stream]; ok {
+		old.cancel()
 	}
-	ss.subs[f.Stream] = cancel
+	ss.subs[f.Stream] = subscribed{cancel, m.Events}
 	ss.mu.Unlock()
 	p := ss.w.s.pusher(c.DB, m.Events, func(name string, _ oplog.Index, data []byte) error {
 		return ss.reply(f, wire.OpEvent, &wire.Event{EventType: name, Data: data})
@@ -37,12 +38,30 @@ func (ss *session) subscribe(ctx context.Context, f wire.Frame) error {
 	return ss.reply(f, wire.OpEvent, &wire.Event{EventType: "subscribed", Data: ss.w.s.position()})
 }
 
+// subscribed is a subscription of this connection.
+type subscribed struct {
+	cancel context.CancelFunc
+	events []string
+}
+
+// unsubscribe ends the subscription of its own stream; on another stream those to the same events, or all when it names none.
 func (ss *session) unsubscribe(_ context.Context, f wire.Frame) error {
+	var m wire.Subscribe
+	if err := wire.Unpack(f, &m, wire.MaxPlainClient); err != nil {
+		m.Events = nil // an empty payload names none
+	}
 	ss.mu.Lock()
-	for stream, cancel := range ss.subs {
-		cancel()
-		delete(ss.subs, stream)
+	_, own := ss.subs[f.Stream]
+	for stream, sub := range ss.subs {
+		if own && stream == f.Stream || !own && (len(m.Events) == 0 || sameEvents(m.Events, sub.events)) {
+			sub.cancel()
+			delete(ss.subs, stream)
+		}
 	}
 	ss.mu.Unlock()
 	return ss.reply(f, wire.OpEvent, &wire.Event{EventType: "unsubscribed", Data: ss.w.s.position()})
+}
+
+func sameEvents(a, b []string) bool {
+	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
 }

@@ -222,7 +222,7 @@ type session struct {
 	caller  Caller
 	authed  bool
 	streams map[uint32]*stream
-	subs    map[uint32]context.CancelFunc
+	subs    map[uint32]subscribed
 	tasks   sync.WaitGroup
 }
 
@@ -230,7 +230,7 @@ type session struct {
 type stream struct{ waiting []wire.Frame }
 
 func newSession(w *wireServer, nc net.Conn) *session {
-	ss := &session{w: w, nc: nc, streams: map[uint32]*stream{}, subs: map[uint32]context.CancelFunc{}}
+	ss := &session{w: w, nc: nc, streams: map[uint32]*stream{}, subs: map[uint32]subscribed{}}
 	ss.ctx, ss.cut = context.WithCancel(w.ctx)
 	if a, ok := nc.RemoteAddr().(*net.TCPAddr); ok && !a.IP.IsLoopback() {
 		ss.ip = a.IP.String()

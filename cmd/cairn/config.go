@@ -70,12 +70,12 @@ type file struct {
 		Keep            int    `toml:"keep"`
 	} `toml:"backup"`
 
-	Local localConfig `toml:"local"`
+	Background backgroundConfig `toml:"background"`
+	Local      localConfig      `toml:"local"`
 
 	// Known, and without effect in this build: notYet says which of them a file sets.
 	Encryption map[string]any `toml:"encryption"`
 	Embedding  map[string]any `toml:"embedding"`
-	Background map[string]any `toml:"background"`
 	Raft       map[string]any `toml:"raft"`
 	Index      map[string]any `toml:"index"`
 }
@@ -107,8 +107,7 @@ func asks(section map[string]any) bool {
 
 // notYet names the sections that are understood and change nothing.
 func (f *file) notYet() (names []string) {
-	for name, section := range map[string]map[string]any{"embedding": f.Embedding, "background": f.Background,
-		"raft": f.Raft, "index": f.Index} {
+	for name, section := range map[string]map[string]any{"embedding": f.Embedding, "raft": f.Raft, "index": f.Index} {
 		if len(section) > 0 {
 			names = append(names, name)
 		}
@@ -256,7 +255,7 @@ func (f *file) node() (node.Config, error) {
 		Heartbeat: time.Duration(f.Cluster.HeartbeatMS) * time.Millisecond, Election: time.Duration(f.Cluster.ElectionMS) * time.Millisecond,
 		SnapshotThreshold: f.Cluster.SnapshotThreshold, SnapshotInterval: time.Duration(f.Cluster.SnapshotIntervalMS) * time.Millisecond,
 		TrailingLogs: f.Cluster.TrailingLogs, RetainOps: f.Log.RetainOperations, RetainTime: time.Duration(f.Log.RetainHours) * time.Hour,
-		ForwardWrites: f.Server.ForwardWrites, NoMasterToken: f.Server.MasterToken != nil && !*f.Server.MasterToken,
+		Background: f.Background.node(), ForwardWrites: f.Server.ForwardWrites, NoMasterToken: f.Server.MasterToken != nil && !*f.Server.MasterToken,
 		Backup: node.BackupPlan{Dir: f.Backup.Dir, Interval: time.Duration(f.Backup.IntervalMinutes) * time.Minute, Every: f.Backup.FullEvery, Keep: f.Backup.Keep},
 		TLS:    f.TLS.node(), PeerTLS: f.TLS.Cluster.node(), MaxConns: f.Limits.MaxConnections, MaxConnsPerIP: f.Limits.MaxConnectionsPerIP, MaxInFlight: f.Limits.MaxInFlight,
 		MaxRPS: f.Limits.MaxRPS, CORSOrigins: f.Server.CORSOrigins,

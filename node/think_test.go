@@ -1,0 +1,276 @@
+package node_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cairndb/cairn/index"
+	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/mind/mindtest"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/wire"
+)
+
+// TestALeaderThatFallsWhileThinking: what it had decided is applied once or not at all, and the next one goes on.
+func TestALeaderThatFallsWhileThinking(t *testing.T) {
+	t.Parallel()
+	c := start(t, 3)
+	lead := c.leader()
+	s, caller := c.local(lead)
+	corpus := mindtest.New(7)
+	store(t, s, caller, corpus)
+	all := node.ThinkRequest{Consolidate: true, Conflicts: true, ConsolidationLimit: 40}
+	began := make(chan struct{})
+	var thinking sync.WaitGroup
+	thinking.Go(func() {
+		for i := range 50 { // a round a slice of the memories
+			if i == 3 {
+				close(began)
+			}
+			if _, err := s.Think(context.Background(), caller, all); err != nil {
+				return // the leader is gone
+			}
+		}
+	})
+	<-began
+	c.stop(lead)
+	thinking.Wait()
+	s, caller = c.local(c.leader())
+	all.ConsolidationLimit = len(corpus.Rows)
+	if _, err := s.Think(t.Context(), caller, all); err != nil {
+		t.Fatal(err)
+	}
+	c.open(lead)
+	c.agree()
+	made := map[string][]string{}
+	for _, r := range corpus.Rows {
+		m := memory(t, s, caller, r.RID)
+		if m.Into != "" {
+			made[m.Into] = append(made[m.Into], m.RID)
+		} else if m.Status != oplog.Active {
+			t.Errorf("%s is %s and nothing stands for it", m.RID, m.Status)
+		}
+	}
+	for rid, sources := range made {
+		if m := memory(t, s, caller, rid); m.Status != oplog.Active || int(m.Merged) != len(sources) {
+			t.Errorf("%s was made of %d, %d say so", rid, m.Merged, len(sources))
+		}
+	}
+	rows, err := s.Conflicts(t.Context(), caller, node.ConflictQuery{Limit: 1000}, node.Stale)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[[2]string]bool{}
+	for _, r := range rows {
+		if p := mindtest.Pair(r.A, r.B); seen[p] {
+			t.Errorf("%v is in two conflicts", p)
+		} else {
+			seen[p] = true
+		}
+	}
+	if len(made) < 32 || len(rows) < 24 {
+		t.Errorf("%d merges, %d conflicts", len(made), len(rows))
+	}
+}
+
+// TestEventsOfTheMind: conflicts, merges and triggers are told by name, live and to who comes later with a cursor.
+func TestEventsOfTheMind(t *testing.T) {
+	t.Parallel()
+	c := start(t, 1)
+	cl := c.dial(0)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	for _, text := range []string{"Alice lives in Lisbon.", "Alice lives in Berlin.", "Bob asked for the quarterly report on Thursday.", "Note that Bob asked for the quarterly report on Thursday.",
+		"one", "two", "three", "four", "five", "six"} {
+		if _, err := cl.Remember(ctx, wire.Remember{Text: text, Importance: .5, MemoryType: "episodic"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stop := errors.New("enough")
+	watch := func(m wire.Subscribe, want ...string) (heard []string) {
+		err := cl.Subscribe(ctx, m, func(e wire.Event) error {
+			var d struct{ ID string }
+			if err := json.Unmarshal(e.Data, &d); err != nil {
+				return err
+			}
+			if e.EventType == "subscribed" && m.Cursor == 0 {
+				_, err := cl.Think(ctx, wire.Think{RunConflictScan: true, RunConsolidation: true, ConsolidationLimit: 100})
+				return err
+			}
+			if e.EventType == "subscribed" {
+				return nil
+			}
+			heard = append(heard, e.EventType+" "+d.ID)
+			want = slices.DeleteFunc(want, func(w string) bool { return w == e.EventType })
+			if len(want) == 0 {
+				return stop
+			}
+			return nil
+		})
+		if !errors.Is(err, stop) {
+			t.Errorf("waiting for %v: %v, heard %v", want, err, heard)
+		}
+		return heard
+	}
+	live := watch(wire.Subscribe{Events: []string{"conflict", "consolidated", "trigger"}}, "conflict", "consolidated", "trigger")
+	later := watch(wire.Subscribe{Events: []string{"conflict", "consolidated", "trigger"}, Cursor: 1}, "conflict", "consolidated", "trigger")
+	if strings.Join(live, ",") != strings.Join(later, ",") {
+		t.Errorf("live %v, later %v", live, later)
+	}
+}
+
+// TestTheMindOverTime: stale and upcoming, chronology, profile, sessions, revisions and what was believed then.
+func TestTheMindOverTime(t *testing.T) {
+	t.Parallel()
+	c := start(t, 1)
+	s, caller := c.local(0)
+	ctx := t.Context()
+	now := time.Now()
+	old := now.Add(-40 * 24 * time.Hour)
+	if _, err := s.Remember(ctx, caller, "", node.Draft{RID: "old", Text: "Alice Chen keeps bees in Lisbon", Importance: .9, Created: old, Domain: "home", Valence: .5},
+		node.Draft{RID: "dull", Text: "Alice Chen bought stamps", Importance: .1, Created: old},
+		node.Draft{RID: "due", Text: "call Alice Chen back", Importance: .5, Due: now.Add(36 * time.Hour)},
+		node.Draft{RID: "far", Text: "renew the passport", Importance: .5, Due: now.Add(9000 * time.Hour)}); err != nil {
+		t.Fatal(err)
+	}
+	rids := func(rows []*oplog.Memory, err error) string {
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out []string
+		for _, m := range rows {
+			out = append(out, m.RID)
+		}
+		return strings.Join(out, " ")
+	}
+	if got := rids(s.StaleMemories(ctx, caller, 30, "", 10, node.Stale)); got != "old" {
+		t.Errorf("stale: %q", got)
+	}
+	if got := rids(s.Upcoming(ctx, caller, 7, "", 10, node.Stale)); got != "due" {
+		t.Errorf("upcoming: %q", got)
+	}
+	if got := rids(s.Chronology(ctx, caller, node.ChronologyQuery{Entity: "Alice Chen"}, node.Stale)); got != "old dull due" {
+		t.Errorf("chronology: %q", got)
+	}
+	p, err := s.EntityProfile(ctx, caller, "Alice Chen", 0, node.Stale)
+	if err != nil || p.Memories != 3 || p.Entity.Type != "person" || p.Depth <= 0 || p.Depth > 1 {
+		t.Errorf("%+v, %v", p, err)
+	}
+	then := time.Now()
+	text := "Alice Chen keeps bees in Porto"
+	if _, _, err := s.Correct(ctx, caller, "old", node.Correction{Text: &text, Reason: "she moved"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := s.Forget(ctx, caller, "due"); err != nil {
+		t.Fatal(err)
+	}
+	a, err := s.RecallAsOf(ctx, caller, index.Query{Text: "where does Alice Chen keep bees", K: 2}, then, node.Stale)
+	if err != nil || len(a.Hits) == 0 || a.Hits[0].Memory.Text != "Alice Chen keeps bees in Lisbon" {
+		t.Errorf("as of then: %+v, %v", a.Hits, err)
+	}
+	a, err = s.RecallAsOf(ctx, caller, index.Query{Text: "call Alice Chen back", K: 1}, then, node.Stale)
+	if err != nil || len(a.Hits) != 1 || a.Hits[0].Memory.RID != "due" {
+		t.Errorf("what was forgotten since: %+v, %v", a.Hits, err)
+	}
+	a, err = s.RecallAsOf(ctx, caller, index.Query{Text: "bees", K: 5}, old.Add(-time.Hour), node.Stale)
+	if err != nil || len(a.Hits) != 0 {
+		t.Errorf("before all: %d hits, %v", len(a.Hits), err)
+	}
+	id, _, err := s.StartSession(ctx, caller, oplog.SessionStart{Client: "x"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Remember(ctx, caller, "", node.Draft{RID: "in", Text: "Bob said hello"}); err != nil {
+		t.Fatal(err)
+	}
+	client := "x"
+	sessions, err := s.Sessions(ctx, caller, node.SessionQuery{Client: &client}, node.Stale)
+	if err != nil || len(sessions) != 1 || sessions[0].ID != id || sessions[0].Memories != 1 {
+		t.Errorf("%+v, %v", sessions, err)
+	}
+	_, rows, err := s.SessionHistory(ctx, caller, id, 0, 10, node.Stale)
+	if got := rids(rows, err); got != "in" {
+		t.Errorf("history: %q", got)
+	}
+	n, _, err := s.Purge(ctx, caller, node.PurgeFilter{Before: now.Add(-time.Hour)})
+	if err != nil || n != 2 {
+		t.Errorf("%d purged, %v", n, err)
+	}
+	if a, err := s.Recall(ctx, caller, index.Query{Text: "bees in Porto", K: 5, Matched: true}, node.Stale); err != nil || len(a.Hits) != 0 {
+		t.Errorf("purged and found: %+v, %v", a.Hits, err)
+	}
+}
+
+// BenchmarkRecallWhileThinking compares the p99 of four clients' recalls over 50,000 memories with and without THINK.
+func BenchmarkRecallWhileThinking(b *testing.B) {
+	c := startWith(b, 1, func(_ int, cfg *node.Config) { cfg.NoSync = true })
+	s, caller := c.local(0)
+	caller.Quiet = true
+	const rows = 50_000
+	var drafts []node.Draft
+	for seed := uint64(0); len(drafts) < rows; seed++ {
+		for _, r := range mindtest.New(seed).Rows {
+			drafts = append(drafts, node.Draft{Text: r.Text, Importance: .5, HalfLife: 168 * time.Hour})
+		}
+	}
+	for part := range slices.Chunk(drafts[:rows], 5000) {
+		if _, err := s.Remember(b.Context(), caller, "", part...); err != nil {
+			b.Fatal(err)
+		}
+	}
+	p99 := func(done <-chan struct{}) time.Duration {
+		var mu sync.Mutex
+		var took []time.Duration
+		var clients sync.WaitGroup
+		for k := range 4 {
+			clients.Go(func() {
+				for i := 0; ; i++ {
+					select {
+					case <-done:
+						return
+					default:
+					}
+					at := time.Now()
+					if _, err := s.Recall(context.Background(), caller, index.Query{Text: drafts[(k*7919+i*104729)%rows].Text, K: 10}, node.Stale); err != nil {
+						b.Error(err)
+						return
+					}
+					d := time.Since(at)
+					mu.Lock()
+					took = append(took, d)
+					mu.Unlock()
+				}
+			})
+		}
+		clients.Wait()
+		slices.Sort(took)
+		return took[len(took)*99/100]
+	}
+	for b.Loop() {
+		done := make(chan struct{})
+		var a node.ThinkAnswer
+		go func() {
+			defer close(done)
+			var err error
+			if a, err = s.Think(context.Background(), caller, node.ThinkRequest{Consolidate: true, Conflicts: true, Patterns: true, ConsolidationLimit: rows}); err != nil {
+				b.Error(err)
+			}
+		}()
+		loud := p99(done)
+		still := make(chan struct{})
+		time.AfterFunc(max(a.Took, 3*time.Second), func() { close(still) })
+		quiet := p99(still)
+		b.ReportMetric(float64(quiet.Microseconds())/1000, "quiet-p99-ms")
+		b.ReportMetric(float64(loud.Microseconds())/1000, "thinking-p99-ms")
+		b.ReportMetric(float64(loud)/float64(quiet), "ratio")
+		b.ReportMetric(a.Took.Seconds(), "think-s")
+		b.Log(fmt.Sprintf("%+v", a.Thought.Merged), a.Conflicts)
+	}
+}
