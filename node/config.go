@@ -39,6 +39,8 @@ type Config struct {
 
 	Backup BackupPlan // none without a directory
 
+	MinFree uint64 // 64 MiB of disk; with less, writes are refused
+
 	ForwardWrites bool          // followers forward writes of the YantrikDB surfaces instead of refusing them
 	NoMasterToken bool          // the cluster secret is no client token
 	MintToken     bool          // write a client token of database "default" to HOME/token if there is none
@@ -85,6 +87,7 @@ func (c Config) withDefaults() Config {
 	c.SnapshotInterval = cmp.Or(c.SnapshotInterval, 2*time.Minute)
 	c.TrailingLogs = cmp.Or(c.TrailingLogs, 10240)
 	c.MaxConnsPerIP = cmp.Or(c.MaxConnsPerIP, 100)
+	c.MinFree = cmp.Or(c.MinFree, DefaultMinFree)
 	c.MaxConns = cmp.Or(c.MaxConns, 4096)
 	c.MaxInFlight = cmp.Or(c.MaxInFlight, 1024)
 	c.MaxRPS = cmp.Or(c.MaxRPS, 10_000)

@@ -24,6 +24,9 @@ type machine struct {
 	indexed mark // and so does the index
 	queue   chan followed
 
+	disk *space
+	stop chan struct{} // closed when the node stops
+
 	lead atomic.Uint64 // the leader's node id; 0 for none
 	self uint32
 	ours atomic.Bool // this node leads and has applied its term's barrier
@@ -39,8 +42,8 @@ type followed struct {
 // followQueue bounds how far the index may fall behind before Apply waits for it.
 const followQueue = 1024
 
-func newMachine(self uint32, state *oplog.State, x *index.Index, at oplog.Index, f *feed, log *slog.Logger) *machine {
-	m := &machine{state: state, index: x, feed: f, log: log, queue: make(chan followed, followQueue), self: self}
+func newMachine(self uint32, state *oplog.State, x *index.Index, at oplog.Index, f *feed, disk *space, log *slog.Logger) *machine {
+	m := &machine{disk: disk, stop: make(chan struct{}), state: state, index: x, feed: f, log: log, queue: make(chan followed, followQueue), self: self}
 	applied, _ := state.Applied()
 	m.applied.set(applied)
 	m.indexed.set(at)
@@ -48,18 +51,22 @@ func newMachine(self uint32, state *oplog.State, x *index.Index, at oplog.Index,
 }
 
 // Apply implements raft.StateMachine. An error of the state stops the process: a node that cannot apply what the
-// cluster has agreed on must not go on answering.
+// cluster has agreed on must not go on answering. A disk without room is waited for.
 func (m *machine) Apply(batch []raft.Record) []any {
 	records := make([]oplog.Record, len(batch))
 	for i, r := range batch {
 		records[i] = oplog.Record{Index: oplog.Index(r.Index), Term: oplog.Index(r.Term), Data: r.Data}
 	}
-	outcomes, err := m.state.Apply(records)
-	if err != nil {
-		m.log.Error("cannot apply", "index", batch[0].Index, "err", err)
-		panic(fmt.Sprintf("node: cannot apply record %d: %v", batch[0].Index, err))
-	}
 	results := make([]any, len(batch))
+	select {
+	case <-m.stop: // what came before was perhaps not applied
+		return results
+	default:
+	}
+	outcomes, ok := m.applyPatiently(records)
+	if !ok {
+		return results
+	}
 	at := 0
 	for i, r := range batch {
 		first := at
@@ -70,7 +77,7 @@ func (m *machine) Apply(batch []raft.Record) []any {
 	}
 	last := oplog.Index(batch[len(batch)-1].Index)
 	m.applied.set(last)
-	m.queue <- followed{upTo: last, outcomes: outcomes}
+	m.hand(followed{upTo: last, outcomes: outcomes})
 	return results
 }
 
@@ -101,8 +108,16 @@ func (m *machine) Restore(r io.Reader) error {
 	}
 	at, _ := m.state.Applied()
 	m.applied.set(at)
-	m.queue <- followed{upTo: at, restored: true}
+	m.hand(followed{upTo: at, restored: true})
 	return nil
+}
+
+// hand gives the follow task its next step; while the index is far behind, the log waits for it.
+func (m *machine) hand(f followed) {
+	select {
+	case m.queue <- f:
+	case <-m.stop:
+	}
 }
 
 // follow is the task that keeps the index and the subscribers up to date.
@@ -112,8 +127,11 @@ func (m *machine) follow(ctx context.Context) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case f := <-m.queue:
-			if err := m.step(ctx, f); err != nil {
-				return err
+			for err := m.step(ctx, f); err != nil; err = m.step(ctx, followed{upTo: f.upTo, outcomes: f.outcomes, restored: true}) {
+				if !m.disk.lacks(err) || !m.disk.wait(ctx.Done()) {
+					return err
+				}
+				m.log.Warn("the index waits for room", "index", f.upTo, "err", err) // and is made anew, for what it took is not known
 			}
 		}
 	}

@@ -129,10 +129,12 @@ func (n *Node) openMemory(ctx context.Context) (err error) {
 		return err
 	}
 	n.onClose(x.Close)
-	n.machine = newMachine(n.cfg.NodeID, n.state, x, at, newFeed(), n.log)
+	disk := newSpace(n.cfg.Home, n.cfg.MinFree, n.log)
+	n.machine = newMachine(n.cfg.NodeID, n.state, x, at, newFeed(), disk, n.log)
 	n.clock = oplog.NewClock(n.cfg.NodeID, n.cfg.Now)
 	n.clock.Observe(n.state.Last())
 	n.service = &Service{cfg: n.cfg, log: n.log, state: n.state, index: x, machine: n.machine, started: time.Now(), timings: newTimings(), opened: make(chan struct{})}
+	n.service.disk = disk
 	n.service.backups.dir = filepath.Join(n.cfg.Home, "backup-spool")
 	n.service.thinking = make(chan struct{}, 1)
 	n.service.reinforcer = newReinforcer(n.service)
@@ -175,11 +177,13 @@ func (n *Node) openRaft(ctx context.Context) (err error) {
 		return err
 	}
 	n.onClose(n.raft.Close)
+	n.onClose(func() error { close(n.machine.stop); return nil }) // first: raft's close waits for Apply
 	n.service.raft = n.raft
-	n.service.proposer = newProposer(n.raft, n.clock)
+	n.service.proposer = newProposer(n.raft, n.clock, n.service.disk)
 	close(n.service.opened)
 	n.spawn("propose", n.service.proposer.run)
 	n.spawn("lead", n.lead)
+	n.spawn("space", n.watchSpace)
 	n.spawn("reinforce", n.service.reinforcer.run)
 	n.spawn("background", n.service.background)
 	n.spawn("compare", n.service.compare)

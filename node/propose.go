@@ -34,14 +34,18 @@ type proposer struct {
 	clock *oplog.Clock
 	queue chan proposal
 	slots chan struct{}
+	disk  *space
 }
 
-func newProposer(r *raft.Node, clock *oplog.Clock) *proposer {
-	return &proposer{raft: r, clock: clock, queue: make(chan proposal, proposalQueue), slots: make(chan struct{}, recordsInFlight)}
+func newProposer(r *raft.Node, clock *oplog.Clock, disk *space) *proposer {
+	return &proposer{disk: disk, raft: r, clock: clock, queue: make(chan proposal, proposalQueue), slots: make(chan struct{}, recordsInFlight)}
 }
 
 // propose takes a body into the log on the leader and waits for what became of it. When ctx ends first the outcome is unknown.
 func (p *proposer) propose(ctx context.Context, body []byte) (oplog.Outcome, error) {
+	if err := p.disk.refusal(); err != nil {
+		return oplog.Outcome{}, err
+	}
 	pr := proposal{body: body, done: make(chan decided, 1)}
 	select {
 	case p.queue <- pr:

@@ -71,6 +71,21 @@ func Restore(cfg Config, dir string, to archive.Target) (at oplog.Point, err err
 	return at, withFiles(cfg, func(rc raft.Config, sm still) error { return raft.Found(rc, sm) })
 }
 
+// Check opens the files of a node that does not run and says where its state is; deep computes its hash anew.
+func Check(cfg Config, deep bool) (at oplog.Point, err error) {
+	err = withFiles(cfg, func(rc raft.Config, sm still) error {
+		at = sm.Point()
+		if deep {
+			if err := sm.Verify(); err != nil {
+				return err
+			}
+		}
+		_, err := raft.Members(rc, sm)
+		return err
+	})
+	return at, err
+}
+
 // Members are who belongs to the cluster of a node that does not run, and where its state is.
 func Members(cfg Config) (members []raft.Member, at oplog.Point, err error) {
 	err = withFiles(cfg, func(rc raft.Config, sm still) (err error) {

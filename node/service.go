@@ -33,6 +33,7 @@ type Service struct {
 	agreed   atomic.Int64  // of agreements: the last comparison with the peers
 	timings  *timings
 	backups  spool
+	disk     *space
 	thinking chan struct{} // holds a token while a round of cognition is under way
 
 	reinforcer *reinforcer

@@ -43,7 +43,9 @@ func (s *State) Point() Point {
 func (v *View) Point() Point { return Point{Index: v.mark.index, Term: v.mark.term, Sum: v.mark.sum} }
 
 // Point is where the snapshot was taken.
-func (s *Snapshot) Point() Point { return Point{Index: s.mark.index, Term: s.mark.term, Sum: s.mark.sum} }
+func (s *Snapshot) Point() Point {
+	return Point{Index: s.mark.index, Term: s.mark.term, Sum: s.mark.sum}
+}
 
 // Verify computes the hash of what the state holds and compares it with the one it has kept. It reads everything.
 func (s *State) Verify() error {

@@ -99,7 +99,7 @@ func (n *Node) start() error {
 	if err != nil {
 		return fmt.Errorf("log cache: %w", err)
 	}
-	n.raft, err = hraft.NewRaft(n.library(snaps), &fsm{n.sm}, cache, n.logs, snaps, n.transport)
+	n.raft, err = hraft.NewRaft(n.library(snaps), &fsm{n.sm}, cache, patient{n}, snaps, n.transport)
 	if err != nil {
 		return fmt.Errorf("raft: %w", err)
 	}

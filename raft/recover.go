@@ -50,8 +50,25 @@ func Recover(cfg Config, sm StateMachine) error {
 			return errors.New("this node has lost its log: recover from another, or restore a backup")
 		}
 		alone := hraft.Configuration{Servers: []hraft.Server{{ID: serverID(cfg.NodeID), Address: hraft.ServerAddress(n.cfg.Advertise)}}}
-		return hraft.RecoverCluster(n.library(snaps), &fsm{n.sm}, n.logs, n.logs, snaps, n.transport, alone)
+		kept := &keeping{StateMachine: n.sm}
+		err := hraft.RecoverCluster(n.library(snaps), &fsm{kept}, n.logs, n.logs, snaps, n.transport, alone)
+		if kept.last != nil {
+			kept.last.Release() // the library does not, and the state could not close
+		}
+		return err
 	})
+}
+
+// keeping remembers the snapshot that was taken last.
+type keeping struct {
+	StateMachine
+	last Snapshot
+}
+
+// Snapshot implements StateMachine.
+func (k *keeping) Snapshot() (s Snapshot, err error) {
+	k.last, err = k.StateMachine.Snapshot()
+	return k.last, err
 }
 
 // offline opens a node's log without taking part.

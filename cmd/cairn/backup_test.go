@@ -30,6 +30,16 @@ func jsonOf[T any](t testing.TB, args ...string) (v T) {
 	return v
 }
 
+// cliJSON is for commands that print and fail.
+func cliJSON[T any](t testing.TB, args ...string) (v T, code int) {
+	t.Helper()
+	out, code := cli(t, args...)
+	if err := json.Unmarshal([]byte(out), &v); err != nil {
+		t.Fatalf("cairn %s: %v: %s", strings.Join(args, " "), err, out)
+	}
+	return v, code
+}
+
 type restored struct {
 	Index uint64 `json:"index"`
 	Hash  string `json:"state_hash"`

@@ -19,7 +19,7 @@ import (
 func (a *app) cluster() *cobra.Command {
 	group := &cobra.Command{Use: "cluster", Short: "A cluster: init, cert, status, join, leave, remove, promote, transfer"}
 	status := a.status()
-	group.AddCommand(a.clusterInit(), a.clusterCert(), status)
+	group.AddCommand(a.clusterInit(), a.clusterCert(), a.clusterRecover(), status)
 	var t target
 	var addr, role string
 	var id uint32

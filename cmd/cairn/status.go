@@ -40,6 +40,7 @@ type clusterStatus struct {
 type peerStatus struct {
 	NodeID    uint32  `json:"node_id"`
 	Wire      string  `json:"wire"`
+	HTTP      string  `json:"http"`
 	Role      string  `json:"role"`
 	Voter     bool    `json:"voter"`
 	Reachable bool    `json:"reachable"`

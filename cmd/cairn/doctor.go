@@ -1,0 +1,283 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairndb/cairn/node"
+)
+
+// A finding is what a check found: what is, and what to do about it when it is not well.
+type finding struct {
+	Check  string `json:"check"`
+	Status string `json:"status"` // ok, warn, fail
+	Says   string `json:"says"`
+	Do     string `json:"do,omitempty"`
+}
+
+const (
+	well = "ok"
+	warn = "warn"
+	ill  = "fail"
+)
+
+// exam is what is looked at.
+type exam struct {
+	t       *target
+	path    string // of the configuration; empty for a dev node
+	cfg     node.Config
+	secrets []string // files that hold secrets
+	running *clusterStatus
+	deep    bool
+}
+
+// checks are made in this order; each may find several things.
+var checks = []struct {
+	name string
+	run  func(*exam, context.Context) []finding
+}{
+	{"home", (*exam).home},
+	{"secrets", (*exam).secretFiles},
+	{"disk", (*exam).disk},
+	{"certificates", (*exam).certificates},
+	{"ports", (*exam).ports},
+	{"peers", (*exam).peers},
+	{"cluster", (*exam).cluster},
+	{"clocks", (*exam).clocks},
+	{"files", (*exam).files},
+}
+
+func (a *app) doctor() *cobra.Command {
+	var t target
+	e := exam{t: &t}
+	c := &cobra.Command{
+		Use: "doctor", Short: "Look for what is wrong with a node and say what to do", Args: cobra.NoArgs,
+		Long: `Look for what is wrong with a node and say what to do: configuration, ports, permissions, disk speed and space,
+certificates, peers, clocks, versions, agreement of the states, and, when the node is stopped, its files (with --deep the
+hash of the whole state is computed anew). Exits with 1 when something is wrong.`,
+		RunE: func(c *cobra.Command, _ []string) error { return a.examine(c.Context(), &e) },
+	}
+	t.flags(c)
+	c.Flags().StringVarP(&e.path, "config", "c", "", "configuration of the node; without it a dev node in --home is looked at")
+	c.Flags().BoolVar(&e.deep, "deep", false, "read the whole state of a stopped node")
+	return c
+}
+
+func (a *app) examine(ctx context.Context, e *exam) error {
+	found := e.configure()
+	if found[len(found)-1].Status != ill {
+		var s clusterStatus
+		if err := e.t.get(ctx, "GET", "/v1/cluster", nil, &s); err == nil {
+			e.running = &s
+		}
+		for _, c := range checks {
+			for _, f := range c.run(e, ctx) {
+				f.Check = c.name
+				found = append(found, f)
+			}
+		}
+	}
+	bad := 0
+	for _, f := range found {
+		if f.Status == ill {
+			bad++
+		}
+	}
+	if err := a.report(e.t.asJSON, found); err != nil {
+		return err
+	}
+	if bad > 0 {
+		return fmt.Errorf("%d of %d findings are wrong", bad, len(found))
+	}
+	return nil
+}
+
+func (a *app) report(asJSON bool, found []finding) error {
+	if asJSON {
+		return a.json(found)
+	}
+	w := tabwriter.NewWriter(a.out, 0, 4, 2, ' ', 0)
+	for _, f := range found {
+		fmt.Fprintf(w, "%s\t%s\t%s\n", f.Status, f.Check, f.Says)
+		if f.Do != "" {
+			fmt.Fprintf(w, "\t\t→ %s\n", f.Do)
+		}
+	}
+	return w.Flush()
+}
+
+// configure reads the configuration and finds the running node's gateway.
+func (e *exam) configure() []finding {
+	if e.path == "" {
+		e.cfg = node.Config{Home: e.t.home}
+		e.secrets = []string{filepath.Join(e.t.home, "token")}
+		return []finding{{"configuration", well, "none: a dev node in " + e.t.home, ""}}
+	}
+	var log strings.Builder
+	up, err := loadConfig(e.path, false, func(*file) {}, os.Getenv, slog.New(slog.NewTextHandler(&log, nil)))
+	if err != nil {
+		return []finding{{"configuration", ill, err.Error(), "correct it; `cairn cluster init` writes one that works"}}
+	}
+	e.cfg = up.node
+	e.secrets = []string{e.path}
+	if e.t.http == "" {
+		e.t.home = e.cfg.Home
+	}
+	if said := strings.TrimSpace(log.String()); said != "" {
+		return []finding{{"configuration", warn, said, "remove or correct what is named"}}
+	}
+	return []finding{{"configuration", well, e.path, ""}}
+}
+
+func (e *exam) home(context.Context) []finding {
+	st, err := os.Stat(e.cfg.Home)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return []finding{{"", warn, e.cfg.Home + " is not there yet", "it is made when the node starts"}}
+	case err != nil:
+		return []finding{{"", ill, err.Error(), "the node's user must be able to reach it"}}
+	case st.Mode().Perm()&0o077 != 0:
+		return []finding{{"", warn, fmt.Sprintf("%s is open to others (%s)", e.cfg.Home, st.Mode().Perm()), "chmod 700 " + e.cfg.Home}}
+	}
+	fs := []finding{{"", well, e.cfg.Home, ""}}
+	for _, pattern := range []string{"state.db.corrupt-*", "raft/raft.db.corrupt-*"} {
+		if aside, _ := filepath.Glob(filepath.Join(e.cfg.Home, pattern)); len(aside) > 0 {
+			fs = append(fs, finding{"", warn, "moved aside as unreadable: " + strings.Join(aside, ", "), "look at the disk; remove them when the node is whole again"})
+		}
+	}
+	if _, err := os.Stat(filepath.Join(e.cfg.Home, "raft", "amnesia")); err == nil {
+		fs = append(fs, finding{"", warn, "this node lost its log and has no vote until it has rejoined", "start the others; it rejoins by itself"})
+	}
+	return fs
+}
+
+func (e *exam) secretFiles(context.Context) (fs []finding) {
+	for _, path := range append(e.secrets, e.cfg.TLS.Key, e.cfg.PeerTLS.Key) {
+		st, err := os.Stat(path)
+		if path == "" || err != nil {
+			continue
+		}
+		if st.Mode().Perm()&0o077 != 0 {
+			fs = append(fs, finding{"", ill, fmt.Sprintf("%s can be read by others (%s)", path, st.Mode().Perm()), "chmod 600 " + path})
+		}
+	}
+	if fs == nil {
+		fs = []finding{{"", well, "only their owner reads them", ""}}
+	}
+	return fs
+}
+
+func (e *exam) cluster(context.Context) (fs []finding) {
+	s := e.running
+	if s == nil {
+		return []finding{{"", warn, "no running node answers", "start it, or name its gateway with --url"}}
+	}
+	if s.LeaderID == nil {
+		fs = append(fs, finding{"", ill, "nobody leads: writes are refused", "start the other voters; see `cairn cluster recover --help` when a majority is gone for good"})
+	}
+	if s.Agreement == "diverged" {
+		fs = append(fs, finding{"", ill, "states at the same index differ", "see the runbook for divergence: stop the node that differs from the others and give it an empty home"})
+	}
+	down := 0
+	versions := map[string]bool{s.Version: true}
+	for _, p := range s.Peers {
+		if !p.Reachable {
+			down++
+			fs = append(fs, finding{"", ill, fmt.Sprintf("node %d does not answer", p.NodeID), "start it, or `cairn cluster remove --node-id " + fmt.Sprint(p.NodeID) + "` when it is gone for good"})
+			continue
+		}
+		versions[p.Version] = true
+		if p.Lag > 10_000 {
+			fs = append(fs, finding{"", warn, fmt.Sprintf("node %d is %d entries behind", p.NodeID, p.Lag), "look at its disk and its network"})
+		}
+	}
+	if len(versions) > 1 {
+		fs = append(fs, finding{"", warn, fmt.Sprintf("%d versions run side by side", len(versions)), "finish the upgrade: one node at a time"})
+	}
+	if len(fs) == 0 {
+		fs = []finding{{"", well, fmt.Sprintf("node %d: %s, term %d, index %d, state %s", s.NodeID, s.Role, s.Term, s.Applied, s.Agreement), ""}}
+	}
+	return fs
+}
+
+// maxSkew is how far clocks may be apart before anybody should care: times of memories come from them.
+const maxSkew = 2 * time.Second
+
+// clocks compares this machine's clock with those of the gateways, which tell theirs to a second.
+func (e *exam) clocks(ctx context.Context) (fs []finding) {
+	if e.running == nil {
+		return nil
+	}
+	for _, p := range e.running.Peers {
+		if p.HTTP == "" || !p.Reachable {
+			continue
+		}
+		skew, err := e.skew(ctx, p.HTTP)
+		if err != nil {
+			fs = append(fs, finding{"", warn, fmt.Sprintf("node %d: %v", p.NodeID, err), "its gateway cannot be reached from here"})
+		} else if skew > maxSkew {
+			fs = append(fs, finding{"", ill, fmt.Sprintf("node %d's clock is %s off", p.NodeID, skew.Round(time.Second)), "run a time service on every node"})
+		}
+	}
+	if fs == nil {
+		fs = []finding{{"", well, "within " + maxSkew.String(), ""}}
+	}
+	return fs
+}
+
+func (e *exam) skew(ctx context.Context, addr string) (time.Duration, error) {
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	hc, err := e.t.gateway()
+	if err != nil {
+		return 0, err
+	}
+	base := strings.TrimPrefix(strings.TrimPrefix(addr, "http://"), "https://")
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, scheme(e.t.tls || e.t.ca != "")+base+"/v1/health", nil)
+	if err != nil {
+		return 0, err
+	}
+	start := time.Now()
+	resp, err := hc.Do(req)
+	if err != nil {
+		return 0, err
+	}
+	io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<16))
+	resp.Body.Close()
+	took := time.Since(start)
+	at, err := http.ParseTime(resp.Header.Get("Date"))
+	if err != nil {
+		return 0, err
+	}
+	d := at.Sub(start.Add(took / 2)).Abs()
+	return max(0, d-time.Second-took), nil // the header is cut to a second
+}
+
+func (e *exam) files(context.Context) []finding {
+	if e.running != nil {
+		return []finding{{"", well, "the node runs: it checks its own", ""}}
+	}
+	if _, err := os.Stat(filepath.Join(e.cfg.Home, "state.db")); err != nil {
+		return nil
+	}
+	at, err := node.Check(e.cfg, e.deep)
+	if err != nil {
+		return []finding{{"", ill, err.Error(), "move the file named aside and start the node: it is brought up to date by the others"}}
+	}
+	said := fmt.Sprintf("state at index %d, hash %s", at.Index, at.Sum)
+	if e.deep {
+		said += ", computed anew"
+	}
+	return []finding{{"", well, said, ""}}
+}

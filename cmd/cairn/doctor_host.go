@@ -1,0 +1,164 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/raft"
+)
+
+// What a disk should do: a write is acknowledged after two fsyncs on a majority.
+const (
+	slowSync  = 20 * time.Millisecond
+	syncTries = 20
+	lowSpace  = 10 // percent free
+)
+
+func (e *exam) disk(context.Context) (fs []finding) {
+	if _, err := os.Stat(e.cfg.Home); err != nil {
+		return nil
+	}
+	var st syscall.Statfs_t
+	if err := syscall.Statfs(e.cfg.Home, &st); err == nil && st.Blocks > 0 {
+		free := uint64(st.Bavail) * uint64(st.Bsize)
+		percent := 100 * uint64(st.Bavail) / uint64(st.Blocks)
+		f := finding{"", well, fmt.Sprintf("%d MiB free (%d%%)", free>>20, percent), ""}
+		if percent < lowSpace {
+			f.Status, f.Do = warn, "make room: a node that runs out refuses writes"
+		}
+		if free < node.DefaultMinFree {
+			f.Status = ill
+		}
+		fs = append(fs, f)
+	}
+	median, worst, err := syncLatency(e.cfg.Home)
+	switch {
+	case err != nil:
+		return append(fs, finding{"", ill, err.Error(), "the node's user must be able to write there"})
+	case median > slowSync:
+		return append(fs, finding{"", warn, fmt.Sprintf("an fsync takes %s (worst of %d: %s)", median, syncTries, worst), "a faster disk makes faster writes"})
+	default:
+		return append(fs, finding{"", well, fmt.Sprintf("an fsync takes %s (worst of %d: %s)", median, syncTries, worst), ""})
+	}
+}
+
+func syncLatency(dir string) (median, worst time.Duration, err error) {
+	f, err := os.CreateTemp(dir, ".doctor-*")
+	if err != nil {
+		return 0, 0, err
+	}
+	defer os.Remove(f.Name())
+	defer f.Close()
+	var took []time.Duration
+	for range syncTries {
+		start := time.Now()
+		if _, err := f.Write(make([]byte, 4096)); err != nil {
+			return 0, 0, err
+		}
+		if err := f.Sync(); err != nil {
+			return 0, 0, err
+		}
+		took = append(took, time.Since(start).Round(10*time.Microsecond))
+	}
+	slices.Sort(took)
+	return took[len(took)/2], took[len(took)-1], nil
+}
+
+func (e *exam) certificates(context.Context) (fs []finding) {
+	if !e.cfg.TLS.On() && !e.cfg.PeerTLS.On() {
+		return []finding{{"", well, "none: plain text", ""}}
+	}
+	id := max(e.cfg.NodeID, 1)
+	for _, c := range []struct {
+		name  string
+		files node.TLSFiles
+		peer  bool
+	}{{"tls", e.cfg.TLS, false}, {"tls.cluster", e.cfg.PeerTLS, true}} {
+		if c.files.On() {
+			fs = append(fs, lookAt(c.name, c.files, c.peer, id))
+		}
+	}
+	return fs
+}
+
+func lookAt(name string, files node.TLSFiles, peer bool, id uint32) finding {
+	pair, err := tls.LoadX509KeyPair(files.Cert, files.Key)
+	if err != nil {
+		return finding{"", ill, fmt.Sprintf("[%s]: %v", name, err), "`cairn cluster cert` issues one"}
+	}
+	left := time.Until(pair.Leaf.NotAfter)
+	f := finding{"", well, fmt.Sprintf("[%s]: ends in %d days", name, int(left.Hours()/24)), ""}
+	switch {
+	case left < 0:
+		f = finding{"", ill, fmt.Sprintf("[%s]: ended %s", name, pair.Leaf.NotAfter.Format(time.DateOnly)), "replace it; the node takes the new one by itself"}
+	case left < 14*24*time.Hour:
+		f.Status, f.Do = warn, "replace it; the node takes the new one by itself"
+	}
+	if peer && !slices.Contains(pair.Leaf.DNSNames, raft.Identity(id)) {
+		return finding{"", ill, fmt.Sprintf("[%s]: it is for %v, and this node needs %s", name, pair.Leaf.DNSNames, raft.Identity(id)), "issue one with `cairn cluster cert --node-id " + fmt.Sprint(id) + "`"}
+	}
+	if files.CA != "" && f.Status != ill {
+		pem, err := os.ReadFile(files.CA)
+		if err != nil {
+			return finding{"", ill, fmt.Sprintf("[%s]: %v", name, err), "name the authority's certificate in ca_path"}
+		}
+		pool := x509.NewCertPool()
+		pool.AppendCertsFromPEM(pem)
+		if _, err := pair.Leaf.Verify(x509.VerifyOptions{Roots: pool, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}}); err != nil {
+			return finding{"", ill, fmt.Sprintf("[%s]: %v", name, err), "ca_path and cert_path belong to different authorities"}
+		}
+	}
+	return f
+}
+
+// ports tries to listen where the node would; while the node runs, its own answers explain a taken port.
+func (e *exam) ports(context.Context) (fs []finding) {
+	if e.running != nil {
+		return []finding{{"", well, "the node runs and answers", ""}}
+	}
+	for _, p := range []struct{ name, addr string }{{"wire", cmp.Or(e.cfg.Wire, loopback(7437))}, {"gateway", cmp.Or(e.cfg.HTTP, loopback(7438))}, {"peers", cmp.Or(e.cfg.Cluster, loopback(7440))}} {
+		ln, err := net.Listen("tcp", p.addr)
+		if err != nil {
+			fs = append(fs, finding{"", ill, fmt.Sprintf("%s: %v", p.name, err), "another process has it: stop that, or choose another port"})
+			continue
+		}
+		ln.Close()
+	}
+	if fs == nil {
+		fs = []finding{{"", well, "free", ""}}
+	}
+	return fs
+}
+
+func (e *exam) peers(ctx context.Context) []finding {
+	if len(e.cfg.Peers) == 0 {
+		return nil
+	}
+	fs := make([]finding, len(e.cfg.Peers))
+	var wg sync.WaitGroup
+	for i, p := range e.cfg.Peers {
+		wg.Go(func() {
+			d := net.Dialer{Timeout: 3 * time.Second}
+			start := time.Now()
+			nc, err := d.DialContext(ctx, "tcp", p.Addr)
+			if err != nil {
+				fs[i] = finding{"", warn, fmt.Sprintf("%s: %v", p.Addr, err), "is that node running, and the way to it open?"}
+				return
+			}
+			nc.Close()
+			fs[i] = finding{"", well, fmt.Sprintf("%s answers in %s", p.Addr, time.Since(start).Round(10*time.Microsecond)), ""}
+		})
+	}
+	wg.Wait()
+	return fs
+}

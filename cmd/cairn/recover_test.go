@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cairndb/cairn/wire"
+	"github.com/cairndb/cairn/wire/client"
+)
+
+// TestRecoverFromALostMajority: two of three nodes lose everything. The third goes on alone, only when it is told so by
+// name, with all it had; the others come back with empty homes and are voters again.
+func TestRecoverFromALostMajority(t *testing.T) {
+	dir := t.TempDir()
+	nodes, token := startThreeIn(t, dir, func(*nodeFile) {}, 0, 1, 2)
+	t.Setenv("CAIRN_TOKEN", token)
+	l := leaderOf(t, nodes)
+	c, err := client.Dial(t.Context(), client.Config{Addrs: []string{nodes[l].line.Wire}, Token: token})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	acked := map[string]string{}
+	for _, text := range []string{"the first", "the second", "the third"} {
+		rid, err := putOnce(context.Background(), c, wire.NewRemember(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		acked[rid] = text
+	}
+	config := nodes[l].args[3]
+	if _, code := cli(t, "cluster", "recover", "--config", config); code != exitFailed {
+		t.Errorf("recovering a running node: exit %d", code)
+	}
+	if _, err := nodes[l].stop(); err != nil {
+		t.Fatal(err)
+	}
+	if _, code := cli(t, "cluster", "recover", "--config", config, "--give-up", others(l)); code != exitFailed {
+		t.Errorf("recovering while the majority lives: exit %d", code)
+	}
+	for i, p := range nodes {
+		p.kill()
+		if i != l {
+			if err := os.RemoveAll(p.line.Home); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if _, code := cli(t, "cluster", "recover", "--config", config); code != exitUsage {
+		t.Errorf("recovering without giving anybody up: exit %d", code)
+	}
+	if out, code := cli(t, "cluster", "recover", "--config", config, "--give-up", others(l)); code != 0 || !strings.Contains(out, "only member") {
+		t.Fatalf("recover: exit %d, %s", code, out)
+	}
+	if out, code := cli(t, "doctor", "--config", config, "--deep"); code != 0 || !strings.Contains(out, "computed anew") {
+		t.Errorf("doctor: exit %d, %s", code, out)
+	}
+	nodes[l].launch()()
+	checkExport(t, nodes[l], token, acked)
+	for i, p := range nodes {
+		if i != l {
+			p.launch()()
+		}
+	}
+	if !eventually(func() bool { s, ok := statusOf(t, nodes[l]); return ok && voters(s) == 3 && s.Healthy }) {
+		t.Fatal("the others do not come back as voters")
+	}
+	sameState(t, nodes)
+	for _, p := range nodes {
+		checkExport(t, p, token, acked)
+	}
+}
+
+func others(l int) string {
+	var ids []string
+	for i, id := range []string{"1", "2", "3"} {
+		if i != l {
+			ids = append(ids, id)
+		}
+	}
+	return strings.Join(ids, ",")
+}
+
+// TestDoctor: a healthy node passes; what is wrong is named with what to do.
+func TestDoctor(t *testing.T) {
+	t.Parallel()
+	_, home := startDev(t)
+	out, code := cli(t, "doctor", "--home", home)
+	for _, want := range []string{"fsync takes", "ok  cluster", "only their owner"} {
+		if code != 0 || !strings.Contains(out, want) {
+			t.Errorf("exit %d, want %q in:\n%s", code, want, out)
+		}
+	}
+	if err := os.Chmod(filepath.Join(home, "token"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]finding{}
+	raw, code := cliJSON[[]finding](t, "doctor", "--home", home, "--json")
+	for _, f := range raw {
+		found[f.Check] = f
+	}
+	if f := found["secrets"]; code != exitFailed || f.Status != ill || !strings.Contains(f.Do, "chmod 600") {
+		t.Errorf("a token that everybody reads: exit %d, %+v", code, f)
+	}
+	config := filepath.Join(t.TempDir(), "c.toml")
+	if err := os.WriteFile(config, []byte("[server]\nwire_port = \"x\""), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, code := cli(t, "doctor", "--config", config); code != exitFailed || !strings.Contains(out, "wire_port") {
+		t.Errorf("a configuration that is none: exit %d, %s", code, out)
+	}
+}

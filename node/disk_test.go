@@ -1,0 +1,176 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cairndb/cairn/oplog"
+)
+
+// smallDisk mounts a tmpfs.
+func smallDisk(t *testing.T, dir string, mib int) {
+	t.Helper()
+	if runtime.GOOS != "linux" || os.Getuid() != 0 {
+		t.Skip("a small disk is a tmpfs, which only root on linux may mount")
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", fmt.Sprintf("size=%dm", mib), "tmpfs", dir).CombinedOutput(); err != nil {
+		t.Skipf("no tmpfs can be mounted here: %v: %s", err, out)
+	}
+	t.Cleanup(func() {
+		if out, err := exec.Command("umount", dir).CombinedOutput(); err != nil {
+			t.Errorf("umount: %v: %s", err, out)
+		}
+	})
+}
+
+// fill leaves no room on a disk; the function it returns gives it back.
+func fill(t *testing.T, dir string) (release func()) {
+	t.Helper()
+	f, err := os.Create(filepath.Join(dir, "ballast"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	block := make([]byte, 64<<10)
+	for len(block) > 0 {
+		if _, err := f.Write(block); err != nil {
+			block = block[:len(block)/2]
+		}
+	}
+	return func() {
+		f.Close()
+		if err := os.Remove(f.Name()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestAFullDisk fills the disk in turn under all of a node, under its log and snapshots, and under its state and index,
+// before and after the guard that should have noticed. Writes are refused or of unknown outcome, reads go on, nothing
+// acknowledged is lost, and writes are taken again without a restart.
+func TestAFullDisk(t *testing.T) {
+	for _, tc := range []struct {
+		name, on string // what is on the small disk
+		least    uint64 // MinFree: 1 lets writes through to where the disk refuses them
+		refused  bool   // by the guard, with its words
+	}{
+		{"guarded", ".", 8 << 20, true},
+		{"log and snapshots", "raft", 1, false},
+		{"state and index", "state", 1, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			home := filepath.Join(t.TempDir(), "home")
+			small := filepath.Join(home, tc.on)
+			if tc.on == "state" { // the home is small, and its log elsewhere
+				small = home
+			}
+			smallDisk(t, small, 32)
+			if tc.on == "state" {
+				if err := os.Symlink(t.TempDir(), filepath.Join(home, "raft")); err != nil {
+					t.Fatal(err)
+				}
+			}
+			n := openAlone(t, home, tc.least)
+			c, err := n.Service().Local("default")
+			if err != nil {
+				t.Fatal(err)
+			}
+			acked := map[string]string{}
+			put := func(text string) error {
+				rid := oplog.NewID()
+				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+				defer cancel()
+				_, err := n.Service().Commit(ctx, c, "", &oplog.Remember{RID: rid, Text: text, Namespace: "default", Type: "semantic", Created: oplog.At(time.Now())})
+				if err == nil {
+					acked[rid] = text
+				}
+				return err
+			}
+			for i := range 50 {
+				if err := put(fmt.Sprint("before ", i)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			release := fill(t, small)
+			deadline := time.Now().Add(20 * time.Second)
+			for err = nil; err == nil; { // pages that were free before are used up first
+				if time.Now().After(deadline) {
+					t.Fatal("the disk is full and writes go on")
+				}
+				err = put("while it fills " + strings.Repeat("x", 8<<10))
+			}
+			var e *oplog.Error
+			if !errors.As(err, &e) || e.Kind != oplog.Unavailable && e.Kind != oplog.UnknownOutcome && e.Kind != oplog.NotLeader {
+				t.Errorf("a write without room: %v", err)
+			}
+			for tc.refused && !strings.Contains(fmt.Sprint(err), "disk full") { // the guard looks four times a second
+				if time.Now().After(deadline) {
+					t.Fatalf("the refusal does not say why: %v", err)
+				}
+				err = put("still full")
+			}
+			holds(t, n, acked) // reads go on
+			if n.Err() != nil {
+				t.Fatalf("the node stopped: %v", n.Err())
+			}
+			release()
+			deadline = time.Now().Add(20 * time.Second)
+			for err := put("after"); err != nil; err = put("after") {
+				if time.Now().After(deadline) {
+					t.Fatalf("there is room again and writes are refused: %v", err)
+				}
+			}
+			holds(t, n, acked)
+			if err := n.Close(); err != nil {
+				t.Error(err)
+			}
+			n = openAlone(t, home, tc.least)
+			holds(t, n, acked)
+		})
+	}
+}
+
+func openAlone(t *testing.T, home string, least uint64) *Node {
+	t.Helper()
+	n, err := Open(t.Context(), Config{Home: home, Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", Cluster: "127.0.0.1:0", MinFree: least,
+		Heartbeat: 100 * time.Millisecond, Election: 400 * time.Millisecond, Logger: slog.New(slog.NewTextHandler(t.Output(), nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { n.Close() })
+	if err := n.Ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// holds checks that a node holds what was acknowledged.
+func holds(t *testing.T, n *Node, acked map[string]string) {
+	t.Helper()
+	c, err := n.Service().Local("default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = n.Service().View(t.Context(), c, Stale, func(v *oplog.View) error {
+		for rid, text := range acked {
+			if m, ok := v.Memory(c.DB, rid); !ok || m.Text != text {
+				t.Errorf("%s is lost", rid)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Errorf("read: %v", err)
+	}
+}
