@@ -32,7 +32,7 @@ func TestManyRequestsAtOnce(t *testing.T) {
 		t.Fatal(got)
 	}
 	for i, id := range waiting {
-		if l := p.answer(id); string(l.Result) != `{"found":true,"died":true}` {
+		if l := p.answer(id); !strings.HasPrefix(string(l.Result), `{"found":true,"died":true`) { // or it had gone before
 			t.Fatalf("%d: %s", id, l.Result)
 		}
 		if i == 0 && !sawExit(p.seen, "p") {

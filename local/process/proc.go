@@ -127,9 +127,12 @@ func (p *proc) pump(s stream, f *os.File) {
 		if n > 0 {
 			data := append([]byte(nil), buf[:n]...)
 			p.mu.Lock()
-			p.frames.add(frame{stream: s, data: data})
+			full := p.frames.add(frame{stream: s, data: data})
 			p.wake()
 			p.mu.Unlock()
+			if full {
+				p.frames.spill(&p.mu)
+			}
 			p.s.count.output.Add(int64(n))
 		}
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"sync"
 )
 
 // stream is where a frame came from.
@@ -64,6 +65,8 @@ type replay struct {
 	segments []*segment
 	spilled  int64 // bytes of segments
 	closed   bool  // nothing is written any more
+
+	spilling sync.Mutex // held while a file is written; taken before the process's lock
 }
 
 // segment is a run of frames in a file that has no name: it is gone with its descriptor, whatever ends the server. The
@@ -93,32 +96,94 @@ func (r *replay) last() uint64 { return r.next - 1 }
 
 func (r *replay) recentFirst() uint64 { return r.next - uint64(len(r.recent)) }
 
-// add takes a frame whose data is not changed afterwards.
-func (r *replay) add(f frame) {
+// add takes a frame whose data is not changed afterwards, and says whether spill is to be called.
+func (r *replay) add(f frame) (full bool) {
 	r.recent = append(r.recent, f)
 	r.next++
-	if r.held += len(f.data) + frameCost; r.held > memoryBudget {
-		r.spill()
+	r.held += len(f.data) + frameCost
+	return r.held > memoryBudget
+}
+
+// spill moves the older half of what memory holds to a file. It takes the process's lock, and writes without it. When
+// there is no room for the frames, older ones make some; when that does not help, they are dropped.
+func (r *replay) spill(lock sync.Locker) {
+	r.spilling.Lock() // the process's other stream waits here: memory stays bounded
+	defer r.spilling.Unlock()
+	for {
+		lock.Lock()
+		frames, to := r.plan()
+		lock.Unlock()
+		if frames == nil {
+			return
+		}
+		s, err := to, error(nil)
+		if s == nil {
+			s, err = newSegment(r.dir)
+		}
+		var next segment
+		if err == nil {
+			next, err = s.write(frames)
+		}
+		lock.Lock()
+		r.settle(frames, s, next, err)
+		lock.Unlock()
 	}
 }
 
-// spill moves the older half to a file. When there is no room for it, older frames make some; when that does not help,
-// it is dropped.
-func (r *replay) spill() {
+// plan chooses what to move and where to, a new segment where to is nil. Who calls it holds the lock.
+func (r *replay) plan() (frames []frame, to *segment) {
+	if r.held <= memoryBudget {
+		return nil, nil
+	}
 	n, size := 0, 0
 	for n < len(r.recent)-1 && size < memoryBudget/2 {
 		size += len(r.recent[n].data) + frameCost
 		n++
 	}
-	for r.write(r.recent[:n]) != nil && len(r.segments) > 0 {
-		r.drop()
+	if r.closed {
+		r.forget(n)
+		return nil, nil
 	}
-	r.held -= size
+	if k := len(r.segments); k > 0 && r.segments[k-1].size < r.limit/segmentShare {
+		to = r.segments[k-1]
+	}
+	return r.recent[:n:n], to
+}
+
+// settle makes what was written count: s is a segment as next says. Who calls it holds the lock.
+func (r *replay) settle(frames []frame, s *segment, next segment, err error) {
+	isNew := s != nil && s.count == 0
+	switch {
+	case r.closed || err != nil && len(r.segments) == 0:
+		r.forget(len(frames))
+		r.first = r.recentFirst()
+	case err != nil:
+		r.drop() // and it is tried again
+	default:
+		if isNew {
+			next.first = r.recentFirst()
+			r.segments = append(r.segments, s)
+		}
+		r.spilled += next.size - s.size
+		*s = next
+		r.forget(len(frames))
+		for r.spilled > r.limit && len(r.segments) > 1 {
+			r.drop()
+		}
+		r.first = r.segments[0].first
+		return
+	}
+	if isNew {
+		s.file.Close()
+	}
+}
+
+// forget takes the n oldest frames out of memory.
+func (r *replay) forget(n int) {
+	for _, f := range r.recent[:n] {
+		r.held -= len(f.data) + frameCost
+	}
 	r.recent = append(make([]frame, 0, len(r.recent)), r.recent[n:]...)
-	for r.spilled > r.limit && len(r.segments) > 1 {
-		r.drop()
-	}
-	r.settleFirst()
 }
 
 // drop removes the oldest segment.
@@ -126,43 +191,25 @@ func (r *replay) drop() {
 	r.segments[0].file.Close()
 	r.spilled -= r.segments[0].size
 	r.segments = slices.Delete(r.segments, 0, 1)
-	r.settleFirst()
-}
-
-func (r *replay) settleFirst() {
 	r.first = r.recentFirst()
 	if len(r.segments) > 0 {
 		r.first = r.segments[0].first
 	}
 }
 
-var errClosedReplay = errors.New("the frames are not kept any more")
-
-// write appends the oldest frames of recent to the newest segment, all or none.
-func (r *replay) write(old []frame) error {
-	if r.closed {
-		return errClosedReplay
+func newSegment(dir string) (*segment, error) {
+	f, err := os.CreateTemp(dir, "replay-*")
+	if err != nil {
+		return nil, err
 	}
-	if n := len(r.segments); n == 0 || r.segments[n-1].size >= r.limit/segmentShare {
-		f, err := os.CreateTemp(r.dir, "replay-*")
-		if err != nil {
-			return err
-		}
-		if err := os.Remove(f.Name()); err != nil {
-			return errors.Join(err, f.Close())
-		}
-		r.segments = append(r.segments, &segment{file: f, first: r.recentFirst()})
+	if err := os.Remove(f.Name()); err != nil {
+		return nil, errors.Join(err, f.Close())
 	}
-	s := r.segments[len(r.segments)-1]
-	before := s.size
-	if err := s.write(old); err != nil {
-		return err
-	}
-	r.spilled += s.size - before
-	return nil
+	return &segment{file: f}, nil
 }
 
-func (s *segment) write(frames []frame) error {
+// write appends frames and returns what the segment is with them. Nobody reads behind its size until then.
+func (s *segment) write(frames []frame) (next segment, err error) {
 	w := bufio.NewWriterSize(io.NewOffsetWriter(s.file, s.size), 1<<20)
 	at, marks := s.size, s.marks
 	for i, f := range frames {
@@ -173,18 +220,17 @@ func (s *segment) write(frames []frame) error {
 		head[0] = byte(f.stream)
 		binary.BigEndian.PutUint32(head[1:], uint32(len(f.data)))
 		if _, err := w.Write(head[:]); err != nil {
-			return err
+			return next, err
 		}
 		if _, err := w.Write(f.data); err != nil {
-			return err
+			return next, err
 		}
 		at += recordHead + int64(len(f.data))
 	}
 	if err := w.Flush(); err != nil {
-		return err
+		return next, err
 	}
-	s.size, s.marks, s.count = at, marks, s.count+uint64(len(frames))
-	return nil
+	return segment{file: s.file, first: s.first, count: s.count + uint64(len(frames)), size: at, marks: marks}, nil
 }
 
 // close removes the files.

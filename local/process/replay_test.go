@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync"
 	"testing"
 )
 
@@ -14,9 +15,16 @@ func filled(t *testing.T, dir string, limit int64, n int) *replay {
 	r := newReplay(dir, limit)
 	t.Cleanup(r.close)
 	for i := 1; i <= n; i++ {
-		r.add(frame{data: payload(i)})
+		put(r, i)
 	}
 	return r
+}
+
+// put adds a frame as a process does.
+func put(r *replay, i int) {
+	if r.add(frame{data: payload(i)}) {
+		r.spill(new(sync.Mutex))
+	}
 }
 
 func payload(i int) []byte { return bytes.Repeat(fmt.Appendf(nil, "%08d", i), maxFrame/8) }
@@ -70,7 +78,7 @@ func TestReplayWithoutRoom(t *testing.T) {
 	}
 	r.limit = 0 // the segment that is there is full
 	for i := 1001; i <= 2000; i++ {
-		r.add(frame{data: payload(i)})
+		put(r, i)
 	}
 	if r.first != r.recentFirst() || r.last() != 2000 || r.held > memoryBudget || len(r.recent) == 0 {
 		t.Errorf("frames %d to %d, %d in memory", r.first, r.last(), len(r.recent))
@@ -87,7 +95,7 @@ func TestReplayLeavesNoFile(t *testing.T) {
 	r.close()
 	r.add(frame{stream: exitStream, code: 3})
 	for i := range 1000 {
-		r.add(frame{data: payload(i)})
+		put(r, i)
 	}
 	if len(r.segments) != 0 {
 		t.Error("a closed replay writes")
