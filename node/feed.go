@@ -7,7 +7,7 @@ import (
 )
 
 // feed hands what was applied to those who subscribed, in log order. A subscriber that does not keep up
-// loses its place: its channel is closed after Lost is set, and it may subscribe again from the log.
+// loses its place: its channel is closed, and it may subscribe again and read what it missed in the log.
 type feed struct {
 	mu   sync.Mutex
 	subs map[*subscription]struct{}
@@ -15,9 +15,8 @@ type feed struct {
 
 // subscription is one reader of the feed.
 type subscription struct {
-	C    chan []oplog.Outcome // whole records; closed when the subscription ends
+	C    chan []oplog.Outcome // whole records; closed when the subscription ends or its reader is too slow
 	feed *feed
-	lost bool // guarded by feed.mu
 }
 
 // feedBuffer is how many batches a subscriber may be behind. It is small: a thousand of them wait on a node, and
@@ -47,13 +46,6 @@ func (s *subscription) close() {
 	s.feed.drop(s)
 }
 
-// fellBehind says, after C is closed, whether the reader was too slow.
-func (s *subscription) fellBehind() bool {
-	s.feed.mu.Lock()
-	defer s.feed.mu.Unlock()
-	return s.lost
-}
-
 func (f *feed) drop(s *subscription) {
 	if _, ok := f.subs[s]; ok {
 		delete(f.subs, s)
@@ -72,7 +64,6 @@ func (f *feed) publish(outcomes []oplog.Outcome) {
 		select {
 		case s.C <- outcomes:
 		default:
-			s.lost = true
 			f.drop(s)
 		}
 	}

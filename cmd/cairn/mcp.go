@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"net/http"
+	"net/url"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/spf13/cobra"
@@ -24,13 +26,16 @@ It talks to a node's gateway: start one with cairn dev, or name one with --url a
 }
 
 // bearer adds the token to what the protocol's client sends.
-type bearer struct{ token string }
+type bearer struct {
+	token string
+	next  http.RoundTripper
+}
 
 // RoundTrip implements http.RoundTripper.
 func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	r.Header.Set("Authorization", "Bearer "+b.token)
-	return http.DefaultTransport.RoundTrip(r)
+	return b.next.RoundTrip(r)
 }
 
 func (a *app) serveMCP(ctx context.Context, t *target) error {
@@ -42,8 +47,17 @@ func (a *app) serveMCP(ctx context.Context, t *target) error {
 	if err != nil {
 		return err
 	}
+	web, err := t.gateway()
+	if err != nil {
+		return err
+	}
+	web = &http.Client{Transport: bearer{token, cmp.Or(web.Transport, http.DefaultTransport)}}
+	endpoint := base + "/mcp"
+	if t.database != "" {
+		endpoint += "?database=" + url.QueryEscape(t.database)
+	}
 	client := mcp.NewClient(&mcp.Implementation{Name: "cairn mcp", Version: buildVersion()}, nil)
-	up, err := client.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: base + "/mcp", HTTPClient: &http.Client{Transport: bearer{token}}, DisableStandaloneSSE: true}, nil)
+	up, err := client.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: endpoint, HTTPClient: web, DisableStandaloneSSE: true}, nil)
 	if err != nil {
 		return hinted{err, "is the node running, and is the token right?"}
 	}

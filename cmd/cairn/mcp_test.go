@@ -1,0 +1,52 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// A model's tools over stdin and stdout are the node's own.
+func TestMCPOverStdio(t *testing.T) {
+	_, home := startDev(t)
+	cl := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
+	s, err := cl.Connect(t.Context(), &mcp.CommandTransport{Command: command(t.Context(), "mcp", "--home", home)}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if got := s.InitializeResult(); got.ServerInfo.Name != "cairn" || got.Instructions == "" {
+		t.Errorf("initialize: %+v", got)
+	}
+	list, err := s.ListTools(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, tool := range list.Tools {
+		names = append(names, tool.Name)
+	}
+	if got := strings.Join(names, " "); got != "correct forget recall relate remember status think timeline" {
+		t.Errorf("tools: %s", got)
+	}
+	r, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "remember", Arguments: map[string]any{"text": "the kettle is in the second drawer"}})
+	if err != nil || r.IsError {
+		t.Fatalf("remember: %v %v", r, err)
+	}
+	var made struct {
+		RID string `json:"rid"`
+	}
+	if err := json.Unmarshal([]byte(r.Content[0].(*mcp.TextContent).Text), &made); err != nil {
+		t.Fatal(err)
+	}
+	r, err = s.CallTool(t.Context(), &mcp.CallToolParams{Name: "recall", Arguments: map[string]any{"query": "where is the kettle"}})
+	if err != nil || r.IsError || !strings.Contains(r.Content[0].(*mcp.TextContent).Text, made.RID) {
+		t.Errorf("recall: %v %v", r, err)
+	}
+	res, err := s.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "cairn://memory/" + made.RID})
+	if err != nil || !strings.Contains(res.Contents[0].Text, "second drawer") {
+		t.Errorf("resource: %v %v", res, err)
+	}
+}
