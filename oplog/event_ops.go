@@ -248,13 +248,11 @@ func (v *View) scanBefore(table tableID, db DB, end []byte, f func(k, val []byte
 		return
 	}
 	c := b.Cursor()
-	k, val := c.Seek(end)
-	if k == nil {
-		k, val = c.Last()
-	} else {
-		k, val = c.Prev()
+	step := c.Prev
+	if k, _ := c.Seek(end); k == nil {
+		step = c.Last
 	}
-	for ; k != nil; k, val = c.Prev() {
+	for k, val := step(); k != nil; k, val = c.Prev() {
 		if !f(k, val) {
 			return
 		}

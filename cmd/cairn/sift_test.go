@@ -383,3 +383,44 @@ func BenchmarkSift(b *testing.B) {
 		b.ReportMetric(captures/remembers, "ratio")
 	}
 }
+
+// TestSiftLargeCapture: the largest request there is costs no leader its place, and small ones pass beside it.
+func TestSiftLargeCapture(t *testing.T) {
+	if testing.Short() {
+		t.Skip("sixteen mebibytes take a minute under the race detector")
+	}
+	nodes, _ := startThreeIn(t, shortDir(t), func(*nodeFile) {}, 0, 1, 2)
+	project := shortDir(t)
+	lead := leaderOf(t, nodes)
+	follower := siftOpenAt(t, nodes[(lead+1)%3].line.Home, project)
+	leader := siftOpenAt(t, nodes[lead].line.Home, project)
+	siftDo(t, leader, `{"kind":"capture","sessionId":"small","tool":"Bash","payload":0}`)
+	term := siftDo(t, leader, `{"kind":"status"}`)["cluster"].(map[string]any)["term"]
+	var lines strings.Builder
+	for i := 0; lines.Len() < 15<<20; i++ {
+		fmt.Fprintf(&lines, "%x lorem %x ipsum %x\\n", i*2654435761%1000003, i*40503%65521, i*i)
+	}
+	big := make(chan error, 1)
+	go func() {
+		_, err := siftAsk(t.Context(), follower, `{"kind":"capture","sessionId":"big","tool":"Read","payload":{"content":"`+lines.String()+`"}}`)
+		big <- err
+	}()
+	var worst time.Duration
+	for i := 1; ; i++ {
+		begin := time.Now()
+		siftDo(t, leader, fmt.Sprintf(`{"kind":"capture","sessionId":"small","tool":"Bash","payload":%d}`, i))
+		worst = max(worst, time.Since(begin))
+		select {
+		case err := <-big:
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("%d small captures beside it, the slowest took %s", i, worst)
+			if now := siftDo(t, leader, `{"kind":"status"}`)["cluster"].(map[string]any)["term"]; now != term {
+				t.Errorf("term %v became %v", term, now)
+			}
+			return
+		default:
+		}
+	}
+}

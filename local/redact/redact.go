@@ -81,9 +81,16 @@ func inner(s string) string {
 func list(v []any, secret bool) []any {
 	out := make([]any, len(v))
 	flag := false // the item before is a flag whose argument is a secret
+	key := false  // a key that began in an item before goes on: text as a list of lines
 	for i, x := range v {
 		out[i] = value(x, secret || flag)
 		s, ok := x.(string)
+		if begin := strings.LastIndex(s, "-----BEGIN "); key && ok {
+			out[i] = "[REDACTED:pem]"
+			key = !strings.Contains(s, "-----END ")
+		} else if begin >= 0 && strings.Contains(s[begin:], "PRIVATE KEY") {
+			key = !strings.Contains(s[begin:], "-----END ")
+		}
 		flag = ok && strings.HasPrefix(s, "-") && !strings.Contains(s, "=") && names(s)
 	}
 	return out

@@ -85,9 +85,9 @@ func TestJSON(t *testing.T) {
 		}
 	}
 	in := `{"a":["me@x.io",5,null,{"password":"x","n":1}],"me@x.io":"k","you@x.io":"l","env":[{"name":"DB_PASSWORD","value":"pw"}],
-		"args":["run","--token","abc","-v"],"secrets":["one","two"],"password":"[REDACTED:github]","tokens":12}`
+		"pem":["a","-----BEGIN PRIVATE KEY-----","abc","-----END PRIVATE KEY-----","b"],"args":["run","--token","abc","-v"],"secrets":["one","two"],"password":"[REDACTED:github]","tokens":12}`
 	want := `{"a":["[REDACTED:email]",5,null,{"password":"[REDACTED:secret]","n":1}],"[REDACTED:email]":"k","[REDACTED:email]#2":"l",
-		"env":[{"name":"DB_PASSWORD","value":"[REDACTED:secret]"}],"args":["run","--token","[REDACTED:secret]","-v"],
+		"env":[{"name":"DB_PASSWORD","value":"[REDACTED:secret]"}],"pem":["a","[REDACTED:pem]","[REDACTED:pem]","[REDACTED:pem]","b"],"args":["run","--token","[REDACTED:secret]","-v"],
 		"secrets":["[REDACTED:secret]","[REDACTED:secret]"],"password":"[REDACTED:github]","tokens":12}`
 	var v, w any
 	if err := json.Unmarshal([]byte(in), &v); err != nil {

@@ -249,7 +249,7 @@ func TestRefusalWithoutQuorum(t *testing.T) {
 }
 
 func FuzzAnswer(f *testing.F) {
-	for _, s := range []string{sample, `{"kind":"search","query":"a","k":-1}`, `{"kind":"timeline","nearId":1e300,"window":2}`,
+	for _, s := range []string{sample, `{"kind":"search"}`, `{"kind":"search","query":"a","k":-1}`, `{"kind":"timeline","nearId":1e300,"window":2}`,
 		`{"kind":"get","ids":[1,2.5,"x"]}`, `{"kind":"backfill","source":{}}`, `{"kind":"stream_search","query":""}`, "\xff{", `{"kind":"summaries","limit":1e9}`} {
 		f.Add([]byte(s))
 	}

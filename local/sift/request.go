@@ -96,7 +96,7 @@ func (l *listener) answer(req []byte) *answer {
 	a.kind = kind
 	a.data, a.err = run(l.s.ctx, c)
 	if a.err != nil {
-		a.err = l.s.public(kind, a.err)
+		a.data, a.err = nil, l.s.public(kind, a.err)
 	}
 	return a
 }
