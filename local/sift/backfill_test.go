@@ -157,7 +157,10 @@ func TestBackfillGoesOn(t *testing.T) {
 	d.store.mu.Lock()
 	d.store.down = false
 	d.store.mu.Unlock()
-	eventually(t, "it goes on without its client", func() bool { return d.ask(`{"kind":"backfill_run"}`)["captured"] == float64(n) })
+	eventually(t, "it goes on without its client", func() bool {
+		now := d.ask(`{"kind":"backfill_run"}`)
+		return now["captured"] == float64(n) && now["running"] == nil
+	})
 	if got := tally(d.ask(`{"kind":"backfill"}`)); got != "scanned=1 captured=0 skipped=1000 duplicate=1000 broken=0 errors=0" {
 		t.Error(got)
 	}
