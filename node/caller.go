@@ -78,8 +78,12 @@ func (s *Service) isMaster(token string) bool {
 	if s.cfg.Secret == "" || s.cfg.NoMasterToken {
 		return false
 	}
-	a, b := sha256.Sum256([]byte(token)), sha256.Sum256([]byte(s.cfg.Secret))
-	return subtle.ConstantTimeCompare(a[:], b[:]) == 1
+	got, same := sha256.Sum256([]byte(token)), 0
+	for _, secret := range append([]string{s.cfg.Secret}, s.cfg.OtherSecrets...) {
+		want := sha256.Sum256([]byte(secret))
+		same |= subtle.ConstantTimeCompare(got[:], want[:])
+	}
+	return same == 1
 }
 
 // Local is the caller of a surface whose clients are this host's own user.

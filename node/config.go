@@ -18,13 +18,14 @@ type Config struct {
 	HTTP    string // 127.0.0.1:7438: the gateway
 	Cluster string // 127.0.0.1:7440: peers
 
-	NodeID        uint32 // 1
-	Role          string // voter; or read_replica
-	Secret        string // shared by the members; empty only where there are no peers
-	Advertise     string // Cluster: the address peers dial
-	AdvertiseWire string // Wire: the address clients are sent to
-	AdvertiseHTTP string // HTTP, as host:port
-	Peers         []Peer // the other members; empty for a cluster of one
+	NodeID        uint32   // 1
+	Role          string   // voter; or read_replica
+	Secret        string   // shared by the members; empty only where there are no peers
+	OtherSecrets  []string // valid beside Secret while one is changed for another; not shown to others
+	Advertise     string   // Cluster: the address peers dial
+	AdvertiseWire string   // Wire: the address clients are sent to
+	AdvertiseHTTP string   // HTTP, as host:port
+	Peers         []Peer   // the other members; empty for a cluster of one
 
 	Heartbeat         time.Duration // 1s
 	Election          time.Duration // 5s

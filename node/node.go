@@ -169,7 +169,7 @@ func (n *Node) openRaft(ctx context.Context) (err error) {
 	}
 	n.raft, err = raft.Open(ctx, raft.Config{
 		NodeID: n.cfg.NodeID, Dir: filepath.Join(n.cfg.Home, "raft"), Addr: n.cfg.Cluster, Advertise: cmp.Or(n.cfg.Advertise, n.cfg.Cluster),
-		Secret: n.cfg.Secret, Role: n.cfg.Role, Peers: peers, Alone: n.alone(), Heartbeat: n.cfg.Heartbeat, Election: n.cfg.Election,
+		Secret: n.cfg.Secret, Others: n.cfg.OtherSecrets, Role: n.cfg.Role, Peers: peers, Alone: n.alone(), Heartbeat: n.cfg.Heartbeat, Election: n.cfg.Election,
 		SnapshotThreshold: n.cfg.SnapshotThreshold, SnapshotInterval: n.cfg.SnapshotInterval, TrailingLogs: n.cfg.TrailingLogs,
 		Hello: n.helloInfo, Handler: n.service, Dial: n.cfg.Dial, Listen: listen, ServerTLS: server, ClientTLS: client, NoSync: n.cfg.NoSync, Logger: n.log,
 	}, n.machine)

@@ -19,6 +19,7 @@ type Config struct {
 	Addr      string // peer listener; port 0 picks one
 	Advertise string // what peers dial; Addr
 	Secret    string
+	Others    []string // secrets that peers may show as well, while the one is being changed for the other
 	Role      string   // voter; or read_replica
 	Peers     []string // the other members' peer addresses; empty starts a cluster of one
 	Alone     bool     // nobody else is known to have been a member: the state here is all there is

@@ -195,7 +195,7 @@ func (p *pool) dial(ctx context.Context, addr, purpose string) (*conn, error) {
 		p.drop(c)
 		return nil, fmt.Errorf("peer %s: hello: %w", addr, err)
 	}
-	if err := identified(nc, c.hello.NodeID); err != nil {
+	if err := errors.Join(identified(nc, c.hello.NodeID), p.node.sameCluster(c.hello.Raft)); err != nil {
 		p.drop(c)
 		return nil, fmt.Errorf("peer %s: %w", addr, err)
 	}

@@ -161,9 +161,9 @@ func (c *inbound) greet(f wire.Frame) bool {
 		_ = c.fail(f, wire.CodeInvalidPayload, "%v", err)
 		return false
 	}
-	got, want := sha256.Sum256([]byte(c.peer.ClusterSecret)), sha256.Sum256([]byte(c.n.cfg.Secret))
+	known := c.n.cfg.knows(c.peer.ClusterSecret)
 	c.peer.ClusterSecret = ""
-	if subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
+	if !known {
 		c.n.log.Warn("peer refused: cluster secret mismatch", "peer", c.peer.NodeID, "addr", c.nc.RemoteAddr())
 		_ = c.fail(f, wire.CodeSecretMismatch, "cluster secret mismatch")
 		return false
@@ -191,11 +191,29 @@ func (c *inbound) greet(f wire.Frame) bool {
 	return c.reply(f, wire.OpClusterHelloOK, ok) == nil
 }
 
-// sameCluster refuses a member of another cluster, with the reason.
+// knows compares a secret with all that are valid, by their hashes: neither length nor content shows in the time it takes.
+func (c *Config) knows(secret string) bool {
+	got, same := sha256.Sum256([]byte(secret)), 0
+	for _, s := range append([]string{c.Secret}, c.Others...) {
+		want := sha256.Sum256([]byte(s))
+		same |= subtle.ConstantTimeCompare(got[:], want[:])
+	}
+	return same == 1
+}
+
+// sameCluster refuses a member of another cluster, and one that cannot read this node's log or whose log this node cannot
+// read, with the reason.
 func (n *Node) sameCluster(h *wire.RaftHello) error {
-	ours := n.cfg.Hello().ClusterID
-	if h != nil && h.ClusterID != "" && ours != "" && h.ClusterID != ours {
-		return fmt.Errorf("this node belongs to cluster %s, the peer to %s", ours, h.ClusterID)
+	ours := n.cfg.Hello()
+	if h == nil {
+		return nil
+	}
+	if h.ClusterID != "" && ours.ClusterID != "" && h.ClusterID != ours.ClusterID {
+		return fmt.Errorf("this node belongs to cluster %s, the peer to %s", ours.ClusterID, h.ClusterID)
+	}
+	if h.EntryMax != 0 && ours.EntryMax != 0 && (h.EntryMax < ours.EntryMin || h.EntryMin > ours.EntryMax) {
+		return fmt.Errorf("this node (%s) reads log records of versions %d to %d, the peer (%s) %d to %d: upgrade the older one",
+			ours.Version, ours.EntryMin, ours.EntryMax, h.Version, h.EntryMin, h.EntryMax)
 	}
 	return nil
 }

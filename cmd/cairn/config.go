@@ -41,6 +41,8 @@ type file struct {
 		ElectionMS         int        `toml:"election_timeout_ms"`
 		Secret             string     `toml:"cluster_secret"`
 		SecretFile         string     `toml:"cluster_secret_file"`
+		OtherSecret        string     `toml:"other_cluster_secret"`
+		OtherSecretFile    string     `toml:"other_cluster_secret_file"`
 		ReplicationMode    string     `toml:"replication_mode"`
 		SnapshotThreshold  uint64     `toml:"snapshot_threshold"`
 		SnapshotIntervalMS int        `toml:"snapshot_interval_ms"`
@@ -233,15 +235,27 @@ func override(f *file, env func(string) string) error {
 	return nil
 }
 
+// secretOf is a secret as it stands, or as the file that is named has it.
+func secretOf(text, path, key string) (string, error) {
+	if path == "" {
+		return text, nil
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", key, err)
+	}
+	return strings.TrimSpace(string(b)), nil
+}
+
 // node turns the file into what a node is opened with.
 func (f *file) node() (node.Config, error) {
-	secret := f.Cluster.Secret
-	if f.Cluster.SecretFile != "" {
-		b, err := os.ReadFile(f.Cluster.SecretFile)
-		if err != nil {
-			return node.Config{}, fmt.Errorf("cluster_secret_file: %w", err)
-		}
-		secret = strings.TrimSpace(string(b))
+	secret, err := secretOf(f.Cluster.Secret, f.Cluster.SecretFile, "cluster_secret_file")
+	if err != nil {
+		return node.Config{}, err
+	}
+	other, err := secretOf(f.Cluster.OtherSecret, f.Cluster.OtherSecretFile, "other_cluster_secret_file")
+	if err != nil {
+		return node.Config{}, err
 	}
 	bind := cmp.Or(f.Server.Bind, "0.0.0.0")
 	at := func(host string, port, def int) string {
@@ -259,6 +273,9 @@ func (f *file) node() (node.Config, error) {
 		Backup: node.BackupPlan{Dir: f.Backup.Dir, Interval: time.Duration(f.Backup.IntervalMinutes) * time.Minute, Every: f.Backup.FullEvery, Keep: f.Backup.Keep},
 		TLS:    f.TLS.node(), PeerTLS: f.TLS.Cluster.node(), MaxConns: f.Limits.MaxConnections, MaxConnsPerIP: f.Limits.MaxConnectionsPerIP, MaxInFlight: f.Limits.MaxInFlight,
 		MaxRPS: f.Limits.MaxRPS, CORSOrigins: f.Server.CORSOrigins,
+	}
+	if other != "" {
+		c.OtherSecrets = []string{other}
 	}
 	switch f.Cluster.Role {
 	case "", "single":
