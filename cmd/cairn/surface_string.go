@@ -20,7 +20,7 @@ import (
 // else where the protocol has them, below the user's.
 func openString(_ context.Context, h *host) (func() error, error) {
 	cfg := stringd.Config{
-		Addr: h.port(4, stringPort()), Data: filepath.Join(h.run, "string", "daemon"), Agents: filepath.Join(h.run, "string", "agents"),
+		Addr: h.port(stringOffset, stringPort()), Data: filepath.Join(h.run, "string", "daemon"), Agents: filepath.Join(h.run, "string", "agents"),
 		Memory: stringMemory{memory{h.node.Service(), "default"}}, Version: cmp.Or(buildVersion(), "cairn"),
 		AllowShutdown: h.local.allowShutdown(), Stop: h.stop, Logger: h.log.With("surface", "string"),
 	}

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// stringExec runs one command through the stringd surface of a node, for the agent e2e.
+func stringExec(t testing.TB, p *nodeProcess, cmd string) (content string, ok bool) {
+	t.Helper()
+	body, err := json.Marshal(map[string]string{"cmd": cmd, "topic": "main"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return stringPost(t, p, "/exec", string(body))
+}
+
+func stringPost(t testing.TB, p *nodeProcess, path, body string) (content string, ok bool) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), "POST", p.line.String+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("X-Agent-Id", "e2e")
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b), strings.Contains(string(b), `"ok":true`)
+}
+
+// TestStringOnEveryNode: what an agent remembers on a follower is found there at once, and on the others at that index.
+// Without a quorum a write is refused within a second and reads go on.
+func TestStringOnEveryNode(t *testing.T) {
+	nodes, _ := startThree(t, 0, 1, 2)
+	for _, p := range nodes {
+		if got, _ := stringPost(t, p, "/agents", `{"agent_id":"e2e"}`); !strings.Contains(got, `"agent_id":"e2e"`) {
+			t.Fatalf("register: %s", got)
+		}
+	}
+	leader := leaderOf(t, nodes)
+	follower := nodes[(leader+1)%3]
+	for i := range 20 {
+		text := fmt.Sprintf("fact%d about the lighthouse", i)
+		got, ok := stringExec(t, follower, "/remember --json "+text)
+		if !ok {
+			t.Fatalf("remember on a follower: %s", got)
+		}
+		if got, _ := stringExec(t, follower, fmt.Sprintf("/recall fact%d", i)); !strings.Contains(got, text) {
+			t.Fatalf("not found at once: %s", got)
+		}
+		index := between(got, `\"index\":`, ",")
+		for _, p := range nodes {
+			if got, ok := stringExec(t, p, fmt.Sprintf("/recall --after %s fact%d", index, i)); !ok || !strings.Contains(got, text) {
+				t.Fatalf("not found on another node at index %s: %s", index, got)
+			}
+		}
+	}
+	if got, ok := stringExec(t, follower, "/recall --consistency leader lighthouse"); !ok {
+		t.Errorf("linearizable: %s", got)
+	}
+	if got, _ := stringExec(t, follower, "/cluster"); !strings.Contains(got, "(follower)") || !strings.Contains(got, " leader ") {
+		t.Errorf("cluster: %s", got)
+	}
+
+	for i, p := range nodes {
+		if p != follower {
+			nodes[i].kill()
+		}
+	}
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		if got, _ := stringExec(t, follower, "/cluster"); strings.Contains(got, "leader: none") {
+			break
+		} else if time.Now().After(end) {
+			t.Fatalf("still a leader: %s", got)
+		}
+	}
+	start := time.Now()
+	got, ok := stringExec(t, follower, "/remember without a quorum")
+	if took := time.Since(start); ok || took > time.Second || !strings.Contains(got, "NO_LEADER") && !strings.Contains(got, "READONLY") {
+		t.Errorf("a write without a quorum: %s after %s", got, took)
+	} else {
+		t.Logf("refused after %s", took.Round(time.Millisecond))
+	}
+	if got, ok := stringExec(t, follower, "/recall fact7"); !ok || !strings.Contains(got, "fact7 about the lighthouse") {
+		t.Errorf("a read without a quorum: %s", got)
+	}
+}
+
+func between(s, from, to string) string {
+	_, s, _ = strings.Cut(s, from)
+	s, _, _ = strings.Cut(s, to)
+	return strings.Trim(s, "} \"\\\n")
+}
+
+// TestStringInDev: dev writes below its home only, says where the surface is, and ends within five seconds with a shell running.
+func TestStringInDev(t *testing.T) {
+	t.Parallel()
+	p, home := startDev(t)
+	if got, _ := stringPost(t, p, "/agents", `{"agent_id":"e2e"}`); !strings.Contains(got, filepath.Join(home, "run", "string", "agents", "e2e")) {
+		t.Errorf("home: %s", got)
+	}
+	if _, err := os.Stat(filepath.Join(home, "run", "string", "daemon", "agents.json")); err != nil {
+		t.Error(err)
+	}
+	body := `{"cmd":"sleep 1000 & echo $!","topic":"bash:x"}`
+	if got, ok := stringPost(t, p, "/exec", body); !ok {
+		t.Errorf("shell: %s", got)
+	}
+	if took, err := p.stop(); err != nil || took > 5*time.Second {
+		t.Errorf("SIGTERM: %v after %s\n%s", err, took, p.log)
+	}
+}
