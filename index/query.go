@@ -26,6 +26,7 @@ type Query struct {
 	Matched      bool             // only what words or vectors found: no newest rows to fill the answer
 	Expand       bool             // follow relations of entities named in the question
 	Hashed       bool             // the vector is a hashed embedder's: it only fills what words leave empty
+	Weights      *rank.Weights    // learned by the database; nil for the default
 	Now          time.Time        // of the question: decides recency and decay
 	Admit        func(Facts) bool // a filter of the caller's own, asked inside the scans, by several goroutines; nil admits all
 }

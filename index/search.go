@@ -126,6 +126,9 @@ func (in *inside) answer(pool vector.Pool) ([]Hit, Info, error) {
 	}
 	set := rank.Defaults()
 	set.Fill = in.q.Hashed
+	if in.q.Weights != nil {
+		set.Weights = *in.q.Weights
+	}
 	ranked := rank.Rank(question, set, cands, in)
 	info := Info{Candidates: len(cands), Confidence: rank.Confidence(ranked, in.q.K, sources)}
 	hits := make([]Hit, 0, len(ranked))

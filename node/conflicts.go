@@ -135,6 +135,7 @@ func (s *Service) mergedSides(ctx context.Context, c Caller, r Resolution) (*opl
 	if strings.TrimSpace(r.NewText) == "" {
 		return nil, oplog.Errorf(oplog.Invalid, "strategy merge needs new_text")
 	}
+	var vectors [][]float32
 	d := Draft{Text: r.NewText, Type: "semantic", Certainty: .8, Importance: .5, HalfLife: week, Source: "user", Domain: "general", Vector: r.Vector}
 	err := s.state.Read(func(v *oplog.View) error {
 		x, ok := v.Conflict(c.DB, r.ID)
@@ -146,6 +147,9 @@ func (s *Service) mergedSides(ctx context.Context, c Caller, r Resolution) (*opl
 		for _, rid := range []string{x.A, x.B} {
 			if m, ok := v.Memory(c.DB, rid); ok && m.Status != oplog.Tombstoned {
 				sides = append(sides, m)
+				if f := v.Vector(c.DB, m.Seq).Floats(); len(f) > 0 {
+					vectors = append(vectors, f)
+				}
 			}
 		}
 		d.inherit(sides)
@@ -159,6 +163,9 @@ func (s *Service) mergedSides(ctx context.Context, c Caller, r Resolution) (*opl
 	ops, err := s.settleDrafts(ctx, c, []Draft{d})
 	if err != nil {
 		return nil, err
+	}
+	if len(ops[0].Vector) == 0 { // no embedder: what lies between the sides is nearer to them than nothing
+		ops[0].Vector = mean(vectors)
 	}
 	return ops[0], nil
 }

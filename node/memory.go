@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/index"
+	"github.com/cairndb/cairn/index/rank"
 	"github.com/cairndb/cairn/oplog"
 )
 
@@ -97,6 +98,23 @@ func (s *Service) dimension(db oplog.DB) (dim int, err error) {
 	return dim, err
 }
 
+// learned is a database's dimension, and its weights when it has learned any.
+func (s *Service) learned(db oplog.DB) (dim int, w *rank.Weights, err error) {
+	err = s.state.Read(func(v *oplog.View) error {
+		d, ok := v.Database(db)
+		if !ok {
+			return oplog.ErrNoDatabase
+		}
+		dim = int(d.Dim)
+		if l, ok := v.Weights(db); ok {
+			w = &rank.Weights{Sim: l.Sim, Decay: l.Decay, Recency: l.Recency, GateTau: l.GateTau, AlphaImp: l.AlphaImp,
+				KeywordBoost: l.KeywordBoost, Generation: l.Generation}
+		}
+		return nil
+	})
+	return dim, w, err
+}
+
 // settle decides all that must not be decided in Apply, and refuses what can never succeed.
 func (d *Draft) settle(now time.Time, dim int) (*oplog.Remember, error) {
 	if len(d.Text) > MaxText {
@@ -183,7 +201,7 @@ func (s *Service) Recall(ctx context.Context, c Caller, q index.Query, f Freshne
 	if !c.May(Read) {
 		return Answer{}, oplog.Errorf(oplog.Denied, "token has no %s scope", Read)
 	}
-	dim, err := s.dimension(c.DB)
+	dim, weights, err := s.learned(c.DB)
 	if err != nil {
 		return Answer{}, err
 	}
@@ -197,6 +215,7 @@ func (s *Service) Recall(ctx context.Context, c Caller, q index.Query, f Freshne
 	s.timings.took("fresh", start)
 	a := Answer{Index: s.machine.indexed.get(), Lag: s.lag()}
 	q.Now = time.Now()
+	q.Weights = weights
 	a.Hits, a.Info, err = s.index.Search(ctx, c.DB, q)
 	s.timings.took("search", q.Now)
 	if err == nil && !c.Quiet {

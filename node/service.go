@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -94,6 +95,19 @@ func (s *Service) write(ctx context.Context, c Caller, w write) (Written, error)
 
 // Commit proposes operations of a surface's own making: they stand or fall together.
 func (s *Service) Commit(ctx context.Context, c Caller, key string, ops ...oplog.Op) (Written, error) {
+	ops = slices.Clone(ops)
+	for i, op := range ops { // what their texts name is settled here, as for all memories
+		m, ok := op.(*oplog.Remember)
+		if !ok || m.Extractor != 0 {
+			continue
+		}
+		named := *m
+		var err error
+		if named.Extractor, named.Entities, err = s.extract(c.DB, m.Text); err != nil {
+			return Written{}, err
+		}
+		ops[i] = &named
+	}
 	return s.write(ctx, c, write{scope: Write, key: key, ops: ops})
 }
 

@@ -113,6 +113,7 @@ func (t *thinker) gather(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	t.snap.Rest = rest(ctx)
 	for from = from + 1; ; {
 		more := false
 		if err := t.s.state.Read(func(v *oplog.View) error {
@@ -133,11 +134,29 @@ func (t *thinker) gather(ctx context.Context) error {
 		if !more {
 			break
 		}
+		t.snap.Rest()
 	}
 	if err := t.gatherEdges(ctx); err != nil {
 		return err
 	}
 	return t.gatherClaims(ctx)
+}
+
+// longestRest bounds the rest after a slice of thinking.
+const longestRest = 20 * time.Millisecond
+
+// rest makes a function that sleeps half as long as it was away: those who recall meanwhile come first.
+func rest(ctx context.Context) func() {
+	last := time.Now()
+	return func() {
+		t := time.NewTimer(min(time.Since(last)/2, longestRest))
+		defer t.Stop()
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+		}
+		last = time.Now()
+	}
 }
 
 func (t *thinker) take(v *oplog.View, m *oplog.Memory) {

@@ -31,7 +31,7 @@ func Contradictions(ctx context.Context, s *Snapshot) ([]oplog.ConflictRow, erro
 	by := map[string][]told{}
 	var keys []string
 	for i := range s.Rows {
-		if err := pause(ctx, i); err != nil {
+		if err := s.pause(ctx, i); err != nil {
 			return nil, err
 		}
 		r := &s.Rows[i]
@@ -53,7 +53,7 @@ func Contradictions(ctx context.Context, s *Snapshot) ([]oplog.ConflictRow, erro
 	var out []oplog.ConflictRow
 	seen := map[[2]int]bool{}
 	for n, key := range keys {
-		if err := pause(ctx, n); err != nil {
+		if err := s.pause(ctx, n); err != nil {
 			return nil, err
 		}
 		for _, p := range clash(by[key]) {

@@ -52,18 +52,23 @@ type Snapshot struct {
 	Judgements []oplog.Judgement
 	Canonical  func(namespace, name string) string // nil: names stand for themselves
 
+	Rest func() // called after every slice of work; nil for no rest
+
 	rids map[string]bool // made when first needed
 }
 
 // slice is how many rows are looked at before the caller's context is.
 const slice = 512
 
-// pause asks the context now and then.
-func pause(ctx context.Context, i int) error {
-	if i%slice == 0 {
-		return ctx.Err()
+// pause asks the context now and then, and lets others have the machine.
+func (s *Snapshot) pause(ctx context.Context, i int) error {
+	if i%slice != 0 {
+		return nil
 	}
-	return nil
+	if s.Rest != nil {
+		s.Rest()
+	}
+	return ctx.Err()
 }
 
 func (s *Snapshot) canonical(namespace, name string) string {

@@ -59,6 +59,9 @@ const (
 
 // same says whether two texts say the same.
 func same(a, b *meaning) bool {
+	if d := len(a.words) - len(b.words); d > maxMore || d < -maxMore {
+		return false
+	}
 	if len(a.words) < minWords || len(b.words) < minWords || a.denied != b.denied || !slices.Equal(a.numbers, b.numbers) {
 		return false
 	}
@@ -118,7 +121,7 @@ func Duplicates(ctx context.Context, s *Snapshot, l MergeLimits, taken map[strin
 	means := make([]meaning, n)
 	rows := map[string][]int32{} // by word
 	for i := range s.Rows {
-		if err := pause(ctx, i); err != nil {
+		if err := s.pause(ctx, i); err != nil {
 			return nil, 0, err
 		}
 		if r := &s.Rows[i]; !mergeable(r, taken) {
@@ -131,7 +134,7 @@ func Duplicates(ctx context.Context, s *Snapshot, l MergeLimits, taken map[strin
 	}
 	used := make([]bool, n)
 	for k := range min(l.Seeds, n) {
-		if err := pause(ctx, k); err != nil {
+		if err := s.pause(ctx, k); err != nil {
 			return nil, 0, err
 		}
 		seed := (l.From + k) % n
