@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"net"
 	"time"
+
+	"github.com/cairndb/cairn/index/embed"
 )
 
 // Config says what a node is. Home is required; a zero elsewhere means the default beside it.
@@ -54,6 +56,8 @@ type Config struct {
 	CORSOrigins   []string      // origins whose pages may ask the gateway; none
 	MaxRPS        int           // 10,000 requests a second of one token to the gateway; negative for no limit
 	Version       string        // "dev"
+
+	Embedder embed.Embedder // none: vectors are the clients' own
 
 	// Seams for faults. The zero values are TCP, TCP, the machine's clock and a disk that is waited for.
 	Dial   func(ctx context.Context, addr string) (net.Conn, error) // to peers

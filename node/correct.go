@@ -53,7 +53,7 @@ func (s *Service) Correct(ctx context.Context, c Caller, rid string, n Correctio
 			return 0, w, err
 		}
 		if len(op.Vector) == 0 {
-			vecs, err := s.embed(ctx, c.DB, []string{*n.Text})
+			vecs, err := s.embed(ctx, c, []string{*n.Text})
 			if err != nil {
 				return 0, w, err
 			}

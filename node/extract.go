@@ -26,7 +26,7 @@ func (s *Service) settleDrafts(ctx context.Context, c Caller, drafts []Draft) ([
 		}
 	}
 	if len(bare) > 0 {
-		vecs, err := s.embed(ctx, c.DB, texts)
+		vecs, err := s.embed(ctx, c, texts)
 		if err != nil {
 			return nil, err
 		}
@@ -61,10 +61,4 @@ func mentions(v *oplog.View, db oplog.DB, text string) []oplog.Mention {
 		out[i] = oplog.Mention{Name: e.Name, Type: e.Type}
 	}
 	return out
-}
-
-// embed makes vectors for texts with the database's embedder. Without one a memory has no vector and is found by
-// its words.
-func (s *Service) embed(_ context.Context, _ oplog.DB, texts []string) ([]oplog.Vector, error) {
-	return make([]oplog.Vector, len(texts)), nil
 }

@@ -208,6 +208,9 @@ func (s *Service) Recall(ctx context.Context, c Caller, q index.Query, f Freshne
 	if err := CheckVector(q.Vector, dim); err != nil {
 		return Answer{}, err
 	}
+	if err := s.embedQuestion(ctx, c.DB, &q); err != nil {
+		return Answer{}, err
+	}
 	start := time.Now()
 	if err := s.fresh(ctx, f); err != nil {
 		return Answer{}, err

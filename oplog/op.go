@@ -37,6 +37,7 @@ const (
 	KindRevokeToken  OpKind = 83
 	KindSetQuota     OpKind = 84
 	KindAdvertise    OpKind = 85
+	KindSetEmbedder  OpKind = 86
 	KindForeign      OpKind = 90
 )
 
@@ -57,7 +58,7 @@ type family []struct {
 }
 
 // families is what this version can read.
-var families = []family{memoryFamily, graphFamily, sessionFamily, eventFamily, covenantFamily, mindFamily, controlFamily, foreignFamily}
+var families = []family{memoryFamily, graphFamily, sessionFamily, eventFamily, covenantFamily, mindFamily, controlFamily, embedFamily, foreignFamily}
 
 type kindInfo struct {
 	name string

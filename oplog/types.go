@@ -157,6 +157,8 @@ type Database struct {
 	Created     Time   `msgpack:"c"`
 	Dim         uint32 `msgpack:"d,omitempty"` // of its vectors; 0 until the first
 	MaxMemories uint64 `msgpack:"q,omitempty"`
+
+	Embedder *Embedder `msgpack:"em,omitempty"` // what makes vectors for texts that come without; nil until the first
 }
 
 // A Token admits to a database. The text is known to its holder alone.

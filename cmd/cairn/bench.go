@@ -198,7 +198,7 @@ type localCluster struct {
 	addrs      []string
 }
 
-func startLocal(ctx context.Context, n int) (_ *localCluster, err error) {
+func startLocal(ctx context.Context, n int, edit ...func(*node.Config)) (_ *localCluster, err error) {
 	dir, err := os.MkdirTemp("", "cairn-bench-")
 	if err != nil {
 		return nil, err
@@ -221,6 +221,9 @@ func startLocal(ctx context.Context, n int) (_ *localCluster, err error) {
 			if j != i {
 				cfg.Peers = append(cfg.Peers, node.Peer{Addr: p})
 			}
+		}
+		for _, f := range edit {
+			f(&cfg)
 		}
 		nd, err := node.Open(ctx, cfg)
 		if err != nil {

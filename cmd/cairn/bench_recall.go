@@ -16,6 +16,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cairndb/cairn/index/embed"
+	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
 )
@@ -68,6 +70,7 @@ type recallReport struct {
 type recallFlags struct {
 	target
 	corpus, queries, out string
+	embedder             string
 	k                    int
 	size, dim, asks      int
 }
@@ -94,6 +97,7 @@ Without --addr it starts a node of its own in a temporary directory.`,
 	c.Flags().StringVar(&f.queries, "queries", "", "questions, a JSON object a line")
 	c.Flags().StringVar(&f.out, "out", "", "write the rankings here")
 	c.Flags().IntVarP(&f.k, "k", "k", 20, "how many to ask for")
+	c.Flags().StringVar(&f.embedder, "embedder", "none", "without --addr: none or builtin")
 	c.Flags().IntVar(&f.size, "size", 0, "measure speed on so many generated memories")
 	c.Flags().IntVar(&f.dim, "dim", 0, "with --size: dimensions of their vectors; 0 for none")
 	c.Flags().IntVar(&f.asks, "asks", 500, "with --size: questions of each kind")
@@ -103,7 +107,11 @@ Without --addr it starts a node of its own in a temporary directory.`,
 func (a *app) evaluate(ctx context.Context, f *recallFlags) error {
 	cfg := client.Config{Addrs: f.addrs, Database: f.database}
 	if len(f.addrs) == 0 {
-		own, err := startLocal(ctx, 1)
+		e, err := embed.Open(embed.Config{Kind: f.embedder})
+		if err != nil {
+			return usageError{err}
+		}
+		own, err := startLocal(ctx, 1, func(c *node.Config) { c.Embedder = e })
 		if err != nil {
 			return err
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
+	"github.com/cairndb/cairn/index/embed"
 	"github.com/cairndb/cairn/node"
 )
 
@@ -72,12 +73,20 @@ type file struct {
 		Keep            int    `toml:"keep"`
 	} `toml:"backup"`
 
+	Embedding struct {
+		Strategy string `toml:"strategy"` // none, builtin, static, http
+		Path     string `toml:"path"`
+		URL      string `toml:"url"`
+		Model    string `toml:"model"`
+		KeyFile  string `toml:"key_file"`
+		Dim      int    `toml:"dim"`
+	} `toml:"embedding"`
+
 	Background backgroundConfig `toml:"background"`
 	Local      localConfig      `toml:"local"`
 
 	// Known, and without effect in this build: notYet says which of them a file sets.
 	Encryption map[string]any `toml:"encryption"`
-	Embedding  map[string]any `toml:"embedding"`
 	Raft       map[string]any `toml:"raft"`
 	Index      map[string]any `toml:"index"`
 }
@@ -109,7 +118,7 @@ func asks(section map[string]any) bool {
 
 // notYet names the sections that are understood and change nothing.
 func (f *file) notYet() (names []string) {
-	for name, section := range map[string]map[string]any{"embedding": f.Embedding, "raft": f.Raft, "index": f.Index} {
+	for name, section := range map[string]map[string]any{"raft": f.Raft, "index": f.Index} {
 		if len(section) > 0 {
 			names = append(names, name)
 		}
@@ -295,5 +304,25 @@ func (f *file) node() (node.Config, error) {
 	if c.Advertise == "" && len(c.Peers) > 0 && strings.HasPrefix(c.Cluster, "0.0.0.0:") {
 		return c, errors.New("cluster.advertise_addr: needed when listening on every address: it is what the peers dial")
 	}
-	return c, nil
+	e, err := f.embedder()
+	c.Embedder = e
+	return c, err
+}
+
+// embedder is what [embedding] asks for.
+func (f *file) embedder() (embed.Embedder, error) {
+	e := f.Embedding
+	c := embed.Config{Kind: e.Strategy, Path: e.Path, URL: e.URL, Model: e.Model, Dim: e.Dim}
+	if e.KeyFile != "" {
+		key, err := os.ReadFile(e.KeyFile)
+		if err != nil {
+			return nil, fmt.Errorf("embedding.key_file: %w", err)
+		}
+		c.Key = strings.TrimSpace(string(key))
+	}
+	em, err := embed.Open(c)
+	if err != nil {
+		return nil, fmt.Errorf("embedding: %w", err)
+	}
+	return em, nil
 }

@@ -93,11 +93,11 @@ func TestConfigRefusals(t *testing.T) {
 }
 
 func TestUnknownKeysAreNamed(t *testing.T) {
-	_, log, err := loadText(t, "[server]\nwier_port = 1\n[cluster]\nfancy = true\n[embedding]\ndim = 384", false, nil)
+	_, log, err := loadText(t, "[server]\nwier_port = 1\n[cluster]\nfancy = true\n[raft]\nx = 384", false, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"server.wier_port", "cluster.fancy", "sections=embedding"} {
+	for _, want := range []string{"server.wier_port", "cluster.fancy", "sections=raft"} {
 		if !strings.Contains(log, want) {
 			t.Errorf("the log does not name %s: %s", want, log)
 		}

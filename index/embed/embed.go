@@ -1,0 +1,68 @@
+// Package embed makes vectors from texts, before these enter the log. The vector travels in the entry: nodes that only apply
+// the log embed nothing, and a database is bound to the embedder its first vector came from (Identity).
+//
+//	none     no vectors but the clients' own; memories are found by their words
+//	builtin  words, word pairs and letter groups, hashed to signed features; no files, no network
+//	static   a directory with a model2vec model: model.safetensors, tokenizer.json, config.json
+//	http     a server that speaks OpenAI's POST /v1/embeddings or Ollama's POST /api/embed
+//
+// An Embedder may be used from any number of goroutines. It keeps no text.
+package embed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// An Identity tells embedders apart whose vectors cannot be compared.
+type Identity struct {
+	Name    string
+	Version string
+	Dim     int
+}
+
+func (i Identity) String() string {
+	return fmt.Sprintf("%s/%s (%d dimensions)", i.Name, i.Version, i.Dim)
+}
+
+// An Embedder makes vectors of one dimension.
+type Embedder interface {
+	Identity() Identity
+	// Embed returns a vector a text, in order; nil for a text that has nothing to embed.
+	Embed(ctx context.Context, texts []string) ([][]float32, error)
+}
+
+// Config chooses an embedder. The zero value is none.
+type Config struct {
+	Kind  string // none, builtin, static, http
+	Path  string // static: the model's directory
+	URL   string // http: up to and with /v1/embeddings or /api/embed
+	Model string // http
+	Key   string // http: bearer token, if any
+	Dim   int    // http: of the model's vectors; builtin: 384
+}
+
+// Open makes the embedder; nil for none.
+func Open(c Config) (Embedder, error) {
+	switch c.Kind {
+	case "", "none", "client_only":
+		return nil, nil
+	case "builtin", "bundled":
+		return NewHashed(c.Dim)
+	case "static":
+		return OpenStatic(c.Path)
+	case "http":
+		return NewHTTP(c)
+	}
+	return nil, fmt.Errorf("embedder %q: none, builtin, static or http", c.Kind)
+}
+
+var errDim = errors.New("dimensions must be 8 to 8192")
+
+func checkDim(dim int) error {
+	if dim < 8 || dim > 8192 {
+		return errDim
+	}
+	return nil
+}

@@ -1,0 +1,207 @@
+package embed
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+)
+
+// How the http embedder treats its server.
+const (
+	httpBatch    = 64               // texts a request
+	httpAtOnce   = 4                // requests under way
+	httpTimeout  = 20 * time.Second // a request
+	httpTries    = 3                // of a request that failed in a way that may pass
+	httpPause    = 200 * time.Millisecond
+	httpFailures = 5                // in a row, after which
+	httpRest     = 10 * time.Second // nothing is asked for so long
+	httpMaxText  = 32 << 10         // bytes of a text that are sent
+)
+
+// ErrResting is the refusal after too many failures in a row.
+var ErrResting = errors.New("the embedding server failed too often and is left alone for a while")
+
+// HTTP asks a server for vectors.
+type HTTP struct {
+	url, model, key string
+	dim             int
+	ollama          bool
+	client          *http.Client
+	slots           chan struct{}
+
+	mu       sync.Mutex
+	failures int
+	until    time.Time // not asked before
+}
+
+// NewHTTP returns an embedder that asks c.URL. A URL that ends in /api/embed is an Ollama server's.
+func NewHTTP(c Config) (*HTTP, error) {
+	u, err := url.Parse(c.URL)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, fmt.Errorf("embedding url %q: an http or https address is needed", c.URL)
+	}
+	if c.Model == "" {
+		return nil, errors.New("the http embedder needs a model")
+	}
+	if err := checkDim(c.Dim); err != nil {
+		return nil, fmt.Errorf("the http embedder needs its model's dimensions: %w", err)
+	}
+	return &HTTP{url: c.URL, model: c.Model, key: c.Key, dim: c.Dim, ollama: strings.HasSuffix(u.Path, "/api/embed"),
+		client: &http.Client{Timeout: httpTimeout}, slots: make(chan struct{}, httpAtOnce)}, nil
+}
+
+// Identity implements Embedder.
+func (h *HTTP) Identity() Identity { return Identity{"http", h.model, h.dim} }
+
+// Embed implements Embedder.
+func (h *HTTP) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	out := make([][]float32, 0, len(texts))
+	for at := 0; at < len(texts); at += httpBatch {
+		vecs, err := h.batch(ctx, texts[at:min(at+httpBatch, len(texts))])
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, vecs...)
+	}
+	return out, nil
+}
+
+func (h *HTTP) batch(ctx context.Context, texts []string) (vecs [][]float32, err error) {
+	select {
+	case h.slots <- struct{}{}:
+		defer func() { <-h.slots }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if h.resting() {
+		return nil, ErrResting
+	}
+	for try := 1; ; try++ {
+		var again bool
+		vecs, again, err = h.ask(ctx, texts)
+		h.note(err)
+		if err == nil || !again || try == httpTries {
+			return vecs, err
+		}
+		select {
+		case <-time.After(time.Duration(try*try) * httpPause):
+		case <-ctx.Done():
+			return nil, err
+		}
+	}
+}
+
+func (h *HTTP) resting() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return time.Now().Before(h.until)
+}
+
+func (h *HTTP) note(err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if err == nil {
+		h.failures = 0
+		return
+	}
+	if h.failures++; h.failures >= httpFailures {
+		h.failures, h.until = 0, time.Now().Add(httpRest)
+	}
+}
+
+type httpRequest struct {
+	Model          string   `json:"model"`
+	Input          []string `json:"input"`
+	EncodingFormat string   `json:"encoding_format,omitempty"`
+}
+
+type httpReply struct {
+	Data []struct {
+		Index     int       `json:"index"`
+		Embedding []float32 `json:"embedding"`
+	} `json:"data"` // OpenAI
+	Embeddings [][]float32 `json:"embeddings"` // Ollama
+}
+
+// ask sends one request; again says whether it is worth another.
+func (h *HTTP) ask(ctx context.Context, texts []string) (vecs [][]float32, again bool, err error) {
+	req := httpRequest{Model: h.model, Input: make([]string, len(texts))}
+	for i, t := range texts {
+		req.Input[i] = cmp.Or(strings.ToValidUTF8(t[:min(len(t), httpMaxText)], ""), " ")
+	}
+	if !h.ollama {
+		req.EncodingFormat = "float"
+	}
+	body, err := json.Marshal(req)
+	if err != nil {
+		return nil, false, err
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, h.url, bytes.NewReader(body))
+	if err != nil {
+		return nil, false, err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	if h.key != "" {
+		r.Header.Set("Authorization", "Bearer "+h.key)
+	}
+	res, err := h.client.Do(r)
+	if err != nil {
+		return nil, ctx.Err() == nil, fmt.Errorf("embedding server: %w", err)
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		return nil, res.StatusCode == http.StatusTooManyRequests || res.StatusCode >= 500, fmt.Errorf("embedding server: %s", res.Status)
+	}
+	limit := int64(len(texts))*int64(h.dim)*32 + 1<<16 // 32 bytes are ample for a number in JSON
+	raw, err := io.ReadAll(io.LimitReader(res.Body, limit+1))
+	if err != nil {
+		return nil, ctx.Err() == nil, fmt.Errorf("embedding server: %w", err)
+	}
+	if int64(len(raw)) > limit {
+		return nil, false, fmt.Errorf("embedding server: an answer of more than %d bytes", limit)
+	}
+	var reply httpReply
+	if err := json.Unmarshal(raw, &reply); err != nil {
+		return nil, false, errors.New("embedding server: an answer that is not its protocol's")
+	}
+	vecs, err = h.order(reply, len(texts))
+	return vecs, false, err
+}
+
+// order puts an answer's vectors in the order of the texts and refuses what is not one.
+func (h *HTTP) order(reply httpReply, n int) ([][]float32, error) {
+	vecs := reply.Embeddings
+	if !h.ollama {
+		vecs = make([][]float32, n)
+		for _, d := range reply.Data {
+			if d.Index < 0 || d.Index >= n || vecs[d.Index] != nil {
+				return nil, errors.New("embedding server: a vector of no text")
+			}
+			vecs[d.Index] = d.Embedding
+		}
+	}
+	if len(vecs) != n {
+		return nil, fmt.Errorf("embedding server: %d vectors for %d texts", len(vecs), n)
+	}
+	for _, v := range vecs {
+		if len(v) != h.dim {
+			return nil, fmt.Errorf("embedding server: a vector of %d dimensions, configured are %d", len(v), h.dim)
+		}
+		for _, x := range v {
+			if math.IsNaN(float64(x)) || math.IsInf(float64(x), 0) {
+				return nil, errors.New("embedding server: a number that is not finite")
+			}
+		}
+	}
+	return vecs, nil
+}

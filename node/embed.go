@@ -1,0 +1,100 @@
+package node
+
+import (
+	"context"
+	"time"
+
+	"github.com/cairndb/cairn/index"
+	"github.com/cairndb/cairn/oplog"
+)
+
+// How long a caller waits for the embedder. A memory is stored without a vector when it takes longer, and a question is
+// answered by its words.
+const (
+	embedWait = 30 * time.Second
+	askWait   = 2 * time.Second
+)
+
+// embed makes vectors for texts with the database's embedder. Without one a memory has no vector and is found by
+// its words, as it is when the embedder fails.
+func (s *Service) embed(ctx context.Context, c Caller, texts []string) ([]oplog.Vector, error) {
+	out := make([]oplog.Vector, len(texts))
+	if s.cfg.Embedder == nil {
+		return out, nil
+	}
+	if ours, err := s.bind(ctx, c); err != nil || !ours {
+		return out, err
+	}
+	wait, cancel := context.WithTimeout(ctx, embedWait)
+	defer cancel()
+	vecs, err := s.cfg.Embedder.Embed(wait, texts)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		s.log.Warn("not embedded, found by words alone", "memories", len(texts), "err", err)
+		return out, nil
+	}
+	for i, v := range vecs {
+		if len(v) > 0 {
+			out[i] = oplog.MakeVector(v)
+		}
+	}
+	return out, nil
+}
+
+// identity is the configured embedder as the state names it.
+func (s *Service) identity() oplog.Embedder {
+	i := s.cfg.Embedder.Identity()
+	return oplog.Embedder{Name: i.Name, Version: i.Version, Dim: uint32(i.Dim)}
+}
+
+// bind ties a database without vectors to this node's embedder. A database whose vectors are its clients' stays theirs; one
+// that another embedder made the vectors of is refused: they could not be compared.
+func (s *Service) bind(ctx context.Context, c Caller) (ours bool, err error) {
+	self := s.identity()
+	d, err := s.databaseInfo(c.DB)
+	switch {
+	case err != nil:
+		return false, err
+	case d.Embedder == nil && d.Dim == 0:
+		_, err := s.write(ctx, c, write{scope: Write, ops: []oplog.Op{&oplog.SetEmbedder{Embedder: self}}})
+		return err == nil, err
+	case d.Embedder == nil:
+		return false, nil
+	case *d.Embedder != self:
+		return false, oplog.Errorf(oplog.Conflict, "database %s is embedded by %s, this node embeds by %s", d.Name, d.Embedder, &self)
+	}
+	return true, nil
+}
+
+func (s *Service) databaseInfo(db oplog.DB) (d oplog.Database, err error) {
+	err = s.state.Read(func(v *oplog.View) error {
+		var ok bool
+		if d, ok = v.Database(db); !ok {
+			return oplog.ErrNoDatabase
+		}
+		return nil
+	})
+	return d, err
+}
+
+// embedQuestion gives a question the vector of its text, if the database's vectors are this node's embedder's.
+func (s *Service) embedQuestion(ctx context.Context, db oplog.DB, q *index.Query) error {
+	if s.cfg.Embedder == nil || len(q.Vector) > 0 || q.Text == "" {
+		return nil
+	}
+	d, err := s.databaseInfo(db)
+	if err != nil || d.Embedder == nil || *d.Embedder != s.identity() {
+		return err
+	}
+	wait, cancel := context.WithTimeout(ctx, askWait)
+	defer cancel()
+	vecs, err := s.cfg.Embedder.Embed(wait, []string{q.Text})
+	if err != nil {
+		s.log.Warn("question not embedded, answered by words alone", "err", err)
+		return ctx.Err()
+	}
+	q.Vector, q.Hashed = vecs[0], d.Embedder.Name == "builtin"
+	return nil
+}
