@@ -51,7 +51,7 @@ func startWith(t testing.TB, n int, change func(int, *node.Config)) *cluster {
 	}
 	for i := range n {
 		cfg := node.Config{Home: t.TempDir(), Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", Cluster: peers[i], NodeID: uint32(i + 1),
-			Secret: secret, Heartbeat: 100 * time.Millisecond, Election: 400 * time.Millisecond,
+			Secret: secret, Heartbeat: 200 * time.Millisecond, Election: 1500 * time.Millisecond,
 			Logger: slog.New(slog.NewTextHandler(t.Output(), nil)).With("node", i+1)}
 		for j, p := range peers {
 			if j != i {
