@@ -28,14 +28,19 @@ func (ss *session) subscribe(ctx context.Context, f wire.Frame) error {
 	p := ss.w.s.pusher(c.DB, m.Events, func(name string, _ oplog.Index, data []byte) error {
 		return ss.reply(f, wire.OpEvent, &wire.Event{EventType: name, Data: data})
 	})
-	ss.tasks.Go(func() {
+	if err := ss.reply(f, wire.OpEvent, &wire.Event{EventType: "subscribed", Data: ss.w.s.position()}); err != nil {
+		cancel()
+		p.close()
+		return err
+	}
+	ss.tasks.Go(func() { // not earlier: the first event follows the answer
 		defer cancel()
 		defer p.close()
 		if err := p.run(ctx, oplog.Index(m.Cursor)); err != nil {
 			ss.end()
 		}
 	})
-	return ss.reply(f, wire.OpEvent, &wire.Event{EventType: "subscribed", Data: ss.w.s.position()})
+	return nil
 }
 
 // subscribed is a subscription of this connection.
