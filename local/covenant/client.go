@@ -1,0 +1,117 @@
+package covenant
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Client is a connection that has authenticated with the operator's token. It is for one goroutine.
+type Client struct{ net net.Conn }
+
+// Dial connects to the daemon of a home.
+func Dial(ctx context.Context, home string) (*Client, error) {
+	token, err := os.ReadFile(filepath.Join(home, "peers", "operator.token"))
+	if err != nil {
+		return nil, fmt.Errorf("operator token: %w", err)
+	}
+	var d net.Dialer
+	nc, err := d.DialContext(ctx, "unix", filepath.Join(home, "sock"))
+	if err != nil {
+		return nil, err
+	}
+	if end, ok := ctx.Deadline(); ok {
+		_ = nc.SetDeadline(end)
+	} else {
+		_ = nc.SetDeadline(time.Time{})
+	}
+	c := &Client{nc}
+	err = c.Call(map[string]any{"kind": "authenticate", "token_b58": strings.TrimSpace(string(token))}, func(json.RawMessage) error { return nil })
+	if err != nil {
+		return nil, errors.Join(err, nc.Close())
+	}
+	return c, nil
+}
+
+// Call sends a request and gives the answer to f. An answer in pieces is put together: the summary's fields, the chunks'
+// and those of a plain answer are in one frame of the kind the stream stands for.
+func (c *Client) Call(request any, f func(json.RawMessage) error) error {
+	b, err := encode(request)
+	if err != nil {
+		return err
+	}
+	if err := framing.Write(c.net, b); err != nil {
+		return err
+	}
+	answer, err := c.next()
+	if err != nil {
+		return err
+	}
+	if answer.Kind == "stream_begin" {
+		if answer, err = c.gather(answer); err != nil {
+			return err
+		}
+	}
+	return f(answer.raw)
+}
+
+type answer struct {
+	Kind     string          `json:"kind"`
+	Message  string          `json:"message"`
+	Reason   string          `json:"reason"`
+	Response string          `json:"response_kind"`
+	Chunk    json.RawMessage `json:"chunk"`
+	Summary  json.RawMessage `json:"summary"`
+	raw      json.RawMessage
+}
+
+func (c *Client) next() (a answer, err error) {
+	raw, err := framing.Read(c.net, nil)
+	if err != nil {
+		return a, err
+	}
+	if err := json.Unmarshal(raw, &a); err != nil {
+		return a, err
+	}
+	a.raw = raw
+	switch a.Kind {
+	case "error", "stream_error":
+		return a, errors.New(a.Message)
+	case "authentication_failed":
+		return a, errors.New("authentication failed: " + a.Reason)
+	}
+	return a, nil
+}
+
+// gather takes a stream of one object.
+func (c *Client) gather(begin answer) (answer, error) {
+	whole := map[string]json.RawMessage{}
+	for {
+		a, err := c.next()
+		if err != nil {
+			return a, err
+		}
+		for _, part := range []json.RawMessage{a.Chunk, a.Summary} {
+			if len(part) > 0 {
+				if err := json.Unmarshal(part, &whole); err != nil {
+					return a, err
+				}
+			}
+		}
+		if a.Kind == "stream_end" {
+			delete(whole, "runtime_events")
+			whole["kind"] = json.RawMessage(fmt.Sprintf("%q", begin.Response))
+			a.raw, err = encode(whole)
+			return a, err
+		}
+	}
+}
+
+// Close ends the connection.
+func (c *Client) Close() error { return c.net.Close() }
