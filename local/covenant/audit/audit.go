@@ -176,7 +176,12 @@ func (l *Log) load() error {
 			if err := l.anchor(ev.last, e); err != nil {
 				return err
 			}
+			return l.look()
 		}
+	}
+	if ev.lines != ch.lines {
+		l.log.Error("audit files do not belong together: nothing is appended", "events", ev.lines, "anchors", ch.lines)
+		return nil // was stays zero: every append looks again, and refuses
 	}
 	return l.look()
 }
