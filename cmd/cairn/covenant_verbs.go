@@ -62,8 +62,8 @@ func (a *app) say(format string, args ...any) error {
 	return err
 }
 
-// shown decodes an answer and prints its lines.
-func shown[T any](lines func(a *app, answer T) error) func(*app, json.RawMessage) error {
+// answered decodes an answer and prints its lines.
+func answered[T any](lines func(a *app, answer T) error) func(*app, json.RawMessage) error {
 	return func(a *app, raw json.RawMessage) error {
 		var v T
 		if err := json.Unmarshal(raw, &v); err != nil {
@@ -76,7 +76,7 @@ func shown[T any](lines func(a *app, answer T) error) func(*app, json.RawMessage
 type named struct{ Display string }
 
 var (
-	showVersion = shown(func(a *app, v struct {
+	showVersion = answered(func(a *app, v struct {
 		Info struct {
 			Protocol     string
 			Version      int
@@ -85,9 +85,9 @@ var (
 	}) error {
 		return a.say("%s %d (up to %d)", v.Info.Protocol, v.Info.Version, v.Info.MaxSupported)
 	})
-	showIntent = shown(func(a *app, v struct{ Text string }) error { return a.say("%s", v.Text) })
-	showPurged = shown(func(a *app, v struct{ Purged uint64 }) error { return a.say("purged %d", v.Purged) })
-	showVerify = shown(func(a *app, v struct {
+	showIntent = answered(func(a *app, v struct{ Text string }) error { return a.say("%s", v.Text) })
+	showPurged = answered(func(a *app, v struct{ Purged uint64 }) error { return a.say("purged %d", v.Purged) })
+	showVerify = answered(func(a *app, v struct {
 		Checks []struct {
 			Name, Message string
 			Passed        bool
@@ -106,7 +106,7 @@ var (
 		}
 		return nil
 	})
-	showMemories = shown(func(a *app, v struct {
+	showMemories = answered(func(a *app, v struct {
 		Records []struct {
 			Created    uint64 `json:"created_at"`
 			Tier, Text string
@@ -119,7 +119,7 @@ var (
 		}
 		return nil
 	})
-	showCapabilities = shown(func(a *app, v struct {
+	showCapabilities = answered(func(a *app, v struct {
 		Capabilities []struct {
 			Capability struct {
 				Subject named
@@ -141,20 +141,20 @@ var (
 		}
 		return nil
 	})
-	showGranted = shown(func(a *app, v struct {
+	showGranted = answered(func(a *app, v struct {
 		Subject   string `json:"subject_display"`
 		Action    string
 		Signature string `json:"signature_b58"`
 	}) error {
 		return a.say("%s → %s  %s", v.Subject, v.Action, v.Signature)
 	})
-	showRevoked = shown(func(a *app, v struct{ Removed bool }) error {
+	showRevoked = answered(func(a *app, v struct{ Removed bool }) error {
 		if !v.Removed {
 			return a.say("(no live capability with that signature)")
 		}
 		return a.say("revoked")
 	})
-	showReceipts = shown(func(a *app, v struct {
+	showReceipts = answered(func(a *app, v struct {
 		Receipts []struct {
 			Settled  uint64 `json:"settled_at"`
 			Resource string
@@ -171,7 +171,7 @@ var (
 		}
 		return nil
 	})
-	showAudit = shown(func(a *app, v struct {
+	showAudit = answered(func(a *app, v struct {
 		Events []struct {
 			At     uint64 `json:"timestamp_ms"`
 			Issuer named
@@ -185,7 +185,7 @@ var (
 		}
 		return nil
 	})
-	showIntegrity = shown(func(a *app, v struct {
+	showIntegrity = answered(func(a *app, v struct {
 		Report struct {
 			Events, Anchors uint64
 			Valid           bool
@@ -204,7 +204,7 @@ var (
 		}
 		return nil
 	})
-	showIgnored = shown(func(a *app, v struct {
+	showIgnored = answered(func(a *app, v struct {
 		Ignored bool
 		Pattern *string `json:"matched_pattern"`
 		Rules   int     `json:"rules_loaded"`
@@ -215,7 +215,7 @@ var (
 		}
 		return a.say("ignored: %t (%s; %d rules)", v.Ignored, by, v.Rules)
 	})
-	showTools = shown(func(a *app, v struct {
+	showTools = answered(func(a *app, v struct {
 		Tools []struct{ Name, Description string }
 	}) error {
 		for _, t := range v.Tools {
@@ -225,7 +225,7 @@ var (
 		}
 		return nil
 	})
-	showTool = shown(func(a *app, v struct {
+	showTool = answered(func(a *app, v struct {
 		Content []struct {
 			Text  string
 			Value json.RawMessage
@@ -242,7 +242,7 @@ var (
 		}
 		return nil
 	})
-	showQueue = shown(func(a *app, v struct {
+	showQueue = answered(func(a *app, v struct {
 		Tasks []struct {
 			State   string
 			Attempt int
@@ -268,7 +268,7 @@ var (
 		}
 		return nil
 	})
-	showPeers = shown(func(a *app, v struct {
+	showPeers = answered(func(a *app, v struct {
 		Peers []struct {
 			Display, Pubkey string
 			Prefix          string  `json:"token_prefix"`
@@ -282,13 +282,13 @@ var (
 		}
 		return nil
 	})
-	showEnrolled = shown(func(a *app, v struct {
+	showEnrolled = answered(func(a *app, v struct {
 		Display string
 		Token   string `json:"token_b58"`
 	}) error {
 		return a.say("%s has the token %s", v.Display, v.Token)
 	})
-	showPeerRevoked = shown(func(a *app, v struct{ Removed bool }) error {
+	showPeerRevoked = answered(func(a *app, v struct{ Removed bool }) error {
 		if !v.Removed {
 			return a.say("(no live token of that peer)")
 		}
