@@ -166,8 +166,6 @@ func (g *covenantFlags) add(c *cobra.Command, names []string) {
 		case "before-ms":
 			f.Uint64Var(&g.before, n, 0, "up to this time, in Unix milliseconds")
 			f.Uint64Var(&g.olderMS, "older-than-ms", 0, "up to so many milliseconds ago")
-			c.MarkFlagsOneRequired("before-ms", "older-than-ms")
-			c.MarkFlagsMutuallyExclusive("before-ms", "older-than-ms")
 		case "since-ms":
 			f.Uint64Var(&g.since, n, 0, "from this time on, in Unix milliseconds")
 		case "window":
@@ -202,8 +200,13 @@ func (g *covenantFlags) fill(c *cobra.Command, request map[string]any) error {
 			request[field.name] = field.value
 		}
 	}
-	if f := c.Flags().Lookup("older-than-ms"); f != nil && f.Changed {
-		request["before_ms"] = uint64(time.Now().UnixMilli()) - g.olderMS
+	if f := c.Flags().Lookup("older-than-ms"); f != nil {
+		if f.Changed == c.Flags().Changed("before-ms") {
+			return fmt.Errorf("one of --before-ms and --older-than-ms")
+		}
+		if now := uint64(time.Now().UnixMilli()); f.Changed {
+			request["before_ms"] = now - min(now, g.olderMS)
+		}
 	}
 	if f := c.Flags().Lookup("scope"); f != nil && f.Changed {
 		if !json.Valid([]byte(g.scope)) {

@@ -1,0 +1,344 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/cairndb/cairn/local/covenant"
+	"github.com/cairndb/cairn/wire"
+	"github.com/cairndb/cairn/wire/client"
+)
+
+func covenantOf(t testing.TB, p *nodeProcess) *covenant.Client {
+	t.Helper()
+	if p.line.Covenant == "" {
+		t.Fatal("the node serves no Covenant socket")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(cancel)
+	c, err := covenant.Dial(ctx, filepath.Dir(p.line.Covenant))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+func covenantAsks[T any](c *covenant.Client, request map[string]any) (v T, err error) {
+	err = c.Call(request, func(b json.RawMessage) error { return json.Unmarshal(b, &v) })
+	return v, err
+}
+
+func covenantAsked[T any](t testing.TB, c *covenant.Client, request map[string]any) T {
+	t.Helper()
+	v, err := covenantAsks[T](c, request)
+	if err != nil {
+		t.Fatalf("%v: %v", request["kind"], err)
+	}
+	return v
+}
+
+type covenantRecords struct {
+	Records []struct {
+		ID, Text string
+		Owner    struct{ Display, Pubkey string }
+	}
+}
+
+func TestCovenantFromTheShell(t *testing.T) {
+	t.Parallel()
+	_, home := startDev(t)
+	run := func(want int, args ...string) string {
+		t.Helper()
+		out, code := cli(t, append([]string{"covenant", "--home", home}, args...)...)
+		if code != want {
+			t.Errorf("%v: exit code %d, want %d", args, code, want)
+		}
+		return out
+	}
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"ping"}, "pong\n"},
+		{[]string{"version"}, "covenant.ipc 1 (up to 2)\n"},
+		{[]string{"receipts", "recent"}, "(no receipts)\n"},
+		{[]string{"intent", "remember", "tea"}, "phase 0 echo (no agent matched): remember tea\n"},
+		{[]string{"intent", "--stream", "coffee"}, "phase 0 echo (no agent matched): coffee\n"},
+		{[]string{"ignore", "check", "src/.env"}, "ignored: true (**/.env; 12 rules)\n"},
+		{[]string{"tools", "list"}, "clock — Returns the current Unix time in milliseconds.\n"},
+		{[]string{"peers", "enroll", "bob@local", "memory.read"}, "bob@local has the token "},
+		{[]string{"peers", "revoke", "bob@local"}, "revoked\n"},
+		{[]string{"a2a", "status"}, ""},
+		{[]string{"verify", "--window", "5"}, "ok memory ↔ audit: 0 memory orphan(s), 0 audit orphan(s)\n"},
+		{[]string{"capabilities", "purge", "--older-than-ms", "5"}, "purged 0\n"},
+		{[]string{"peers", "purge", "--before-ms", "1"}, "purged 0\n"},
+		{[]string{"audit", "purge", "--before-ms", "1"}, "purged 0\n"},
+	} {
+		if got := run(0, c.args...); !strings.HasPrefix(got, c.want) {
+			t.Errorf("%v: %q, want %q", c.args, got, c.want)
+		}
+	}
+	for _, c := range [][2]string{{"memory recent -n 1", "] working: "}, {"memory search tea", "] working: "}, {"receipts recent", "] memory: 1 credits — (local-only)"},
+		{"capabilities recent", "user@local → memory.read (user@local) [perpetual]"}, {"audit recent", "intent_dispatched"}, {"audit verify", "valid: true"}, {"peers list", "user@local"}} {
+		if got := run(0, strings.Fields(c[0])...); !strings.Contains(got, c[1]) {
+			t.Errorf("%s: %q, want %q in it", c[0], got, c[1])
+		}
+	}
+	sig := strings.Fields(run(0, "capabilities", "grant", "tool.call.echo"))
+	if got := run(0, "tools", "call", "echo", `{"text":"<hi>"}`); got != "<hi>\n" {
+		t.Errorf("echo: %q", got)
+	}
+	for _, want := range []string{"revoked\n", "(no live capability with that signature)\n"} {
+		if got := run(0, "capabilities", "revoke", sig[len(sig)-1]); got != want {
+			t.Errorf("revoke: %q, want %q", got, want)
+		}
+	}
+	for cmd, kind := range map[string]string{"ping": "daemon_ping", "receipts recent": "receipt_list", "capabilities recent": "capability_list", "peers list": "peer_list",
+		"a2a status": "a2a_status", "memory recent": "memories", "peers rotate": "peer_token_rotated", "memory purge --before-ms 1": "memory_purged"} {
+		var v struct {
+			Kind   string
+			Before uint64 `json:"before_ms"`
+		}
+		if err := json.Unmarshal([]byte(run(0, append(strings.Fields(cmd), "--json")...)), &v); err != nil || v.Kind != kind || strings.Contains(cmd, "purge") && v.Before != 1 {
+			t.Errorf("%s --json: %+v, %v; want kind %s", cmd, v, err, kind)
+		}
+	}
+	run(1, "tools", "call", "clock")
+	run(2, "memory", "purge")
+	run(2, "memory", "recent", "--tier", "short")
+	run(2, "nonsense")
+	run(1, "--covenant-home", "/nowhere", "ping")
+}
+
+// TestCovenantSurvivesAKill kills a node under load: what was acknowledged is there once, the chain holds, leases stay.
+func TestCovenantSurvivesAKill(t *testing.T) {
+	t.Parallel()
+	p, _ := startDev(t)
+	c := covenantOf(t, p)
+	covenantAsked[any](t, c, map[string]any{"kind": "submit_intent", "text": "who am I"})
+	o := covenantAsked[covenantRecords](t, c, map[string]any{"kind": "recent_memory"}).Records[0].Owner
+	agent := map[string]string{"display": o.Display, "pubkey": o.Pubkey}
+	covenantAsked[any](t, c, map[string]any{"kind": "grant_capability", "action": "a2a.send." + o.Display})
+	task := uuid.NewString()
+	covenantAsked[any](t, c, map[string]any{"kind": "send_a2_a_task", "task": map[string]any{"id": task, "sender": agent, "recipient": agent, "intent_text": "x"}})
+	covenantAsked[any](t, c, map[string]any{"kind": "try_recv_a2_a_task"})
+
+	var mu sync.Mutex
+	acked := map[string]string{}
+	var wg sync.WaitGroup
+	for w := range 8 {
+		wc := covenantOf(t, p)
+		wg.Go(func() {
+			for i := 0; ; i++ {
+				v, err := covenantAsks[struct {
+					ID   string `json:"intent_id"`
+					Text string
+				}](wc, map[string]any{"kind": "submit_intent", "text": fmt.Sprintf("w%dn%d", w, i)})
+				if err != nil {
+					return // the kill
+				}
+				mu.Lock()
+				acked[v.ID] = v.Text
+				mu.Unlock()
+			}
+		})
+	}
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		mu.Lock()
+		n := len(acked)
+		mu.Unlock()
+		if n >= 200 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("only %d intents in 20 s", n)
+		}
+	}
+	p.kill()
+	wg.Wait()
+	p.launch()()
+	c = covenantOf(t, p)
+	seen := map[string]int{}
+	for _, r := range covenantAsked[covenantRecords](t, c, map[string]any{"kind": "recent_memory", "limit": 1_000_000}).Records {
+		seen[r.ID]++
+		if want, ok := acked[r.ID]; ok && r.Text != want {
+			t.Errorf("%s is %q, was acknowledged as %q", r.ID, r.Text, want)
+		}
+	}
+	for id := range acked {
+		if seen[id] != 1 {
+			t.Errorf("acknowledged intent %s is there %d times", id, seen[id])
+		}
+	}
+	if extra := len(seen) - len(acked); extra > 1+8 { // at most one a worker was on its way
+		t.Errorf("%d memories nobody covenantAsked for", extra-1)
+	}
+	if r := covenantAsked[struct {
+		Report struct {
+			Valid    bool
+			Failures []string
+		}
+	}](t, c, map[string]any{"kind": "verify_audit_integrity"}); !r.Report.Valid {
+		t.Errorf("audit chain: %v", r.Report.Failures)
+	}
+	q := covenantAsked[struct {
+		Tasks []struct {
+			State string
+			Task  struct{ ID string }
+		}
+	}](t, c, map[string]any{"kind": "a2_a_queue"})
+	if len(q.Tasks) != 1 || q.Tasks[0].State != "in_flight" || q.Tasks[0].Task.ID != task {
+		t.Errorf("leases after the kill: %+v", q)
+	}
+	v := covenantAsked[struct {
+		Drift []struct{ Kind, ID string }
+	}](t, c, map[string]any{"kind": "verify", "window": 1_000_000})
+	for _, d := range v.Drift {
+		if _, ok := acked[d.ID]; ok {
+			t.Errorf("drift of an acknowledged intent: %+v", d)
+		}
+	}
+	t.Logf("%d intents acknowledged before the kill", len(acked))
+}
+
+// TestOneMemoryThroughCovenant: what one node's clients store in other dialects another node's Covenant finds, and what it
+// purges is gone everywhere.
+func TestOneMemoryThroughCovenant(t *testing.T) {
+	nodes, token := startThree(t, 0, 1, 2)
+	a, b := covenantOf(t, nodes[0]), covenantOf(t, nodes[1])
+	wc, err := client.Dial(t.Context(), client.Config{Addrs: []string{nodes[leaderOf(t, nodes)].line.Wire}, Token: token})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer wc.Close()
+	if _, err := putOnce(t.Context(), wc, wire.NewRemember("the wombat sleeps by day")); err != nil {
+		t.Fatal(err)
+	}
+	intent := covenantAsked[struct {
+		ID string `json:"intent_id"`
+	}](t, a, map[string]any{"kind": "submit_intent", "text": "remember the axolotl"})
+	find := func(c *covenant.Client, what string) (n int) {
+		return len(covenantAsked[covenantRecords](t, c, map[string]any{"kind": "search_memory", "query": what}).Records)
+	}
+	within := func(limit time.Duration, what string, ok func() bool) {
+		t.Helper()
+		for deadline := time.Now().Add(limit); !ok(); time.Sleep(5 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("%s: not within %s", what, limit)
+			}
+		}
+	}
+	within(2*time.Second, "found on another node", func() bool { return find(b, "wombat") == 1 && find(b, "axolotl") == 1 })
+	rs := covenantAsked[covenantRecords](t, b, map[string]any{"kind": "search_memory", "query": "axolotl"}).Records
+	if rs[0].ID != intent.ID || rs[0].Owner.Display != "user@local" {
+		t.Errorf("%+v", rs[0])
+	}
+	for i, p := range nodes { // one operator, and every node can sign for it
+		c := covenantOf(t, p)
+		covenantAsked[any](t, c, map[string]any{"kind": "grant_capability", "action": fmt.Sprint("test.node", i)})
+		v := covenantAsked[struct {
+			Orphans uint64 `json:"orphans_total"`
+			Checks  []struct{ Message string }
+		}](t, c, map[string]any{"kind": "verify"})
+		if v.Orphans != 0 {
+			t.Errorf("node %d sees drift: %+v", i+1, v)
+		}
+	}
+	if got := covenantAsked[struct{ Purged uint64 }](t, b, map[string]any{"kind": "purge_memory", "before_ms": time.Now().Add(time.Hour).UnixMilli()}); got.Purged != 2 {
+		t.Errorf("purged %d, want 2", got.Purged)
+	}
+	for _, p := range nodes {
+		c := covenantOf(t, p)
+		within(2*time.Second, "gone everywhere", func() bool { return find(c, "wombat")+find(c, "axolotl") == 0 })
+	}
+	if got := exported(t, nodes[2], token); len(got) != 0 {
+		t.Errorf("still exported: %v", got)
+	}
+	sameState(t, nodes)
+}
+
+// TestCovenantWithoutQuorum: writes are refused in time and with their words, reads go on.
+func TestCovenantWithoutQuorum(t *testing.T) {
+	nodes, _ := startThree(t, 0, 1, 2)
+	c := covenantOf(t, nodes[0])
+	covenantAsked[any](t, c, map[string]any{"kind": "submit_intent", "text": "while there is a quorum"})
+	nodes[1].kill()
+	nodes[2].kill()
+	var said []string
+	for range 3 {
+		began := time.Now()
+		_, err := covenantAsks[any](c, map[string]any{"kind": "submit_intent", "text": "nobody is there"})
+		if err == nil {
+			t.Fatal("a write without a quorum was acknowledged")
+		}
+		if took := time.Since(began); took > 6*time.Second {
+			t.Errorf("the refusal took %s", took)
+		}
+		said = append(said, err.Error())
+		if m := err.Error(); !strings.HasPrefix(m, "memory: no leader") && !strings.Contains(m, "outcome unknown") {
+			t.Errorf("refusal %q", m)
+		}
+	}
+	if !slices.ContainsFunc(said, func(m string) bool { return strings.HasPrefix(m, "memory: no leader") }) {
+		t.Errorf("never said that there is no leader: %q", said)
+	}
+	if rs := covenantAsked[covenantRecords](t, c, map[string]any{"kind": "recent_memory"}).Records; len(rs) == 0 {
+		t.Error("reads stopped")
+	}
+}
+
+// TestCovenantKeepsNoSecrets plants secrets in intents and looks for them in every file, in the log and in the answers.
+func TestCovenantKeepsNoSecrets(t *testing.T) {
+	t.Parallel()
+	p, home := startDev(t)
+	c := covenantOf(t, p)
+	var cores [][]byte
+	for i := range 200 {
+		core := fmt.Sprintf("%03dQx7VbN2kLpZ4rTyW8sDfGhJ5mCeA9uIo", i)
+		shape := []string{"use ghp_%sAAAA to clone", "password=%s", `{"api_key": "%s"}`, "Authorization: Bearer %s", "export DB_PASSWORD='%s'",
+			"postgres://app:%s@db/app", "sk-ant-%s is the key", "curl -u admin:%s https://x", "--token %s", "<private>%s</private>"}[i%10]
+		text := strings.Repeat("note ", i%7) + fmt.Sprintf(shape, core) + strings.Repeat(" and more", i%3)
+		answer := covenantAsked[json.RawMessage](t, c, map[string]any{"kind": "submit_intent", "text": text})
+		if bytes.Contains(answer, []byte(core)) {
+			t.Errorf("answered: %s", shape)
+		}
+		cores = append(cores, []byte(core))
+	}
+	if _, err := p.stop(); err != nil {
+		t.Fatal(err)
+	}
+	look := func(name string, b []byte) {
+		for i, core := range cores {
+			if bytes.Contains(b, core) {
+				t.Errorf("secret %d is in %s", i, name)
+			}
+		}
+	}
+	look("the log", p.log.Bytes())
+	files := 0
+	err := filepath.WalkDir(home, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		files++
+		look(path, b)
+		return err
+	})
+	if err != nil || files < 5 {
+		t.Errorf("%d files looked at: %v", files, err)
+	}
+}
