@@ -65,7 +65,7 @@ func (l *listener) serve(c *net.UnixConn) {
 	} else if a.data != nil {
 		reply(c, success(a.data))
 	}
-	l.s.log.Debug("request answered", "surface", "sift", "kind", a.kind, "bytes", len(req), "ok", a.err == nil, "took", time.Since(start))
+	l.s.log.Debug("request answered", "kind", a.kind, "bytes", len(req), "ok", a.err == nil, "took", time.Since(start))
 	linger(c)
 	if a.then != nil {
 		a.then()

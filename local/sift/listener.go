@@ -123,7 +123,7 @@ func (l *listener) accept() {
 			moved := ln != l.ln // watch has made another
 			l.mu.Unlock()
 			if !moved {
-				l.s.log.Warn("accept failed", "surface", "sift", "err", err)
+				l.s.log.Warn("accept failed", "err", err)
 				select { // out of descriptors, mostly: they come back
 				case <-time.After(50 * time.Millisecond):
 				case <-l.ctx.Done():
@@ -154,9 +154,9 @@ func (l *listener) watch() {
 		if ours || l.ctx.Err() != nil {
 			continue
 		}
-		l.s.log.Error("socket was replaced by another process; listening anew", "surface", "sift", "socket", l.path)
+		l.s.log.Error("socket was replaced by another process; listening anew", "socket", l.path)
 		if err := l.claim(); err != nil {
-			l.s.log.Error("socket not claimed", "surface", "sift", "socket", l.path, "err", err)
+			l.s.log.Error("socket not claimed", "socket", l.path, "err", err)
 			continue
 		}
 		old.Close()

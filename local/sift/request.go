@@ -149,7 +149,7 @@ func (s *Server) public(kind string, err error) error {
 	case errors.As(err, &known) && known.Kind != oplog.Internal && known.Kind != oplog.Corrupt:
 		return errors.New(known.Text)
 	}
-	s.log.Error("request failed", "surface", "sift", "kind", kind, "err", err)
+	s.log.Error("request failed", "kind", kind, "err", err)
 	return errors.New("internal error")
 }
 
