@@ -1,0 +1,187 @@
+package mind
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/cairndb/cairn/oplog"
+)
+
+func rows(n int, change func(int, *Row)) (out []Row) {
+	for i := range n {
+		r := Row{RID: fmt.Sprintf("m%03d", i), Text: fmt.Sprintf("event number %d happened", i), Type: "episodic", Namespace: "default", Importance: .5, HalfLife: 604800}
+		change(i, &r)
+		out = append(out, r)
+	}
+	return out
+}
+
+// TestTriggers: each kind is raised by what it is about, and not by a quiet database.
+func TestTriggers(t *testing.T) {
+	now := oplog.Time(400 * day)
+	quiet := rows(5, func(_ int, r *Row) { r.Created, r.Accessed, r.Importance = now, now, .4 })
+	for name, s := range map[string]*Snapshot{
+		"decay_review":        {Rows: rows(1, func(_ int, r *Row) { r.Importance, r.Accessed = .9, now-60*day })},
+		"consolidation_ready": {Rows: rows(12, func(_ int, r *Row) { r.Created, r.Accessed = now, now })},
+		"conflict_escalation": {Stats: oplog.Stats{OpenConflicts: 6}},
+		"temporal_drift": {Rows: rows(1, func(_ int, r *Row) {
+			r.Type, r.Created, r.Accessed, r.Importance = "semantic", now-100*day, now-40*day, .1
+		})},
+		"redundancy": {Rows: rows(2, func(_ int, r *Row) {
+			r.Text, r.Created, r.Accessed = "the quarterly report went out on Thursday", now, now
+		})},
+		"relationship_insight": {Edges: edges("Alice", "knows", 5)},
+		"entity_anomaly":       {Edges: edges("Alice", "lives_in", 3)},
+		"valence_trend": {Rows: rows(6, func(i int, r *Row) {
+			r.Created, r.Accessed, r.Valence = now-oplog.Time(i/3)*20*day, now, float64(1-i/3)
+		})},
+		"session_awareness": {LastEnd: now - 2*day},
+	} {
+		s.Now = now
+		got, err := Triggers(t.Context(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := false
+		for _, x := range got {
+			found = found || x.Type == name
+			if x.Urgency < 0 || x.Urgency > 1 || x.Action == "" || x.Expires <= now || x.Cooldown == "" {
+				t.Errorf("%s: %+v", name, x)
+			}
+		}
+		if !found {
+			t.Errorf("%s is not among %d triggers", name, len(got))
+		}
+	}
+	if got, err := Triggers(t.Context(), &Snapshot{Now: now, Rows: quiet}); err != nil || len(got) != 0 {
+		t.Errorf("a quiet database: %+v, %v", got, err)
+	}
+}
+
+func edges(src, kind string, n int) (out []oplog.Edge) {
+	for i := range n {
+		out = append(out, oplog.Edge{ID: fmt.Sprint(src, i), Src: src, Dst: fmt.Sprint("d", i), Type: kind})
+	}
+	return out
+}
+
+// TestPatterns: each kind is seen where it is, twice the same.
+func TestPatterns(t *testing.T) {
+	now := oplog.Time(400 * day)
+	s := &Snapshot{Now: now, Edges: append(edges("Alice", "knows", 6), edges("Bob", "knows", 6)...),
+		Rows: rows(24, func(i int, r *Row) {
+			r.Created = now - oplog.Time(24-i)*day
+			r.Entities, r.Domain, r.Valence = []string{"Apollo"}, []string{"work", "home"}[i%2], float64(i/12)
+			if i >= 14 {
+				r.Created = now - 3*day
+			}
+		})}
+	found, err := FindPatterns(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := map[string]bool{}
+	for _, p := range found {
+		kinds[p.Type] = true
+	}
+	for _, k := range []string{"co_occurrence", "temporal_cluster", "valence_trend", "topic_cluster", "entity_hub", "entity_bridge"} {
+		if !kinds[k] {
+			t.Errorf("no %s among %v", k, kinds)
+		}
+	}
+	again, err := FindPatterns(t.Context(), s)
+	if err != nil || fmt.Sprint(again) != fmt.Sprint(found) {
+		t.Errorf("the second look differs (%v)", err)
+	}
+	if n := len(PatternTriggers(s, found)); n == 0 {
+		t.Error("nothing new is told")
+	}
+	s.Patterns = found
+	if n := len(PatternTriggers(s, found)); n != 0 {
+		t.Errorf("%d known patterns are told", n)
+	}
+}
+
+// TestTraits: the first round takes what it sees, later ones move a little; all stay between 0 and 1.
+func TestTraits(t *testing.T) {
+	now := oplog.Time(400 * day)
+	s := &Snapshot{Now: now, Rows: rows(70, func(i int, r *Row) { r.Created, r.Valence, r.Domain = now, 1, fmt.Sprint(i%5) })}
+	first := Traits(s)
+	if first.Warmth != 1 || math.Abs(first.Energy-.9) > 1e-9 || math.Abs(first.Depth-.9) > 1e-9 || first.Runs != 1 || first.Confidence != .05 {
+		t.Errorf("%+v", first)
+	}
+	s.Traits = *first
+	for i := range s.Rows {
+		s.Rows[i].Valence = -1
+	}
+	if second := Traits(s); math.Abs(second.Warmth-.85) > 1e-9 || second.Runs != 2 {
+		t.Errorf("%+v", second)
+	}
+}
+
+// TestLearn: what was called relevant comes to score higher, a little a generation; without enough words nothing moves.
+func TestLearn(t *testing.T) {
+	now := oplog.Time(400 * day)
+	s := &Snapshot{Now: now, Rows: rows(40, func(i int, r *Row) {
+		r.Created, r.Accessed = now-oplog.Time(i%2)*30*day, now // the old ones are what is wanted
+	})}
+	for i := range 40 {
+		s.Judgements = append(s.Judgements, oplog.Judgement{Query: "event happened", RID: s.Rows[i].RID, Relevant: i%2 == 1})
+	}
+	w := Learn(s)
+	if w == nil || w.Generation != 1 || w.Recency >= DefaultWeights.Recency || DefaultWeights.Recency-w.Recency > maxChange+1e-9 {
+		t.Fatalf("%+v", w)
+	}
+	if sum := w.Sim + w.Decay + w.Recency; math.Abs(sum-1) > 1e-9 {
+		t.Errorf("shares sum to %v", sum)
+	}
+	s.Judgements = s.Judgements[:minJudgements-1]
+	if w := Learn(s); w != nil {
+		t.Errorf("learned from too little: %+v", w)
+	}
+}
+
+// TestStatements: claims that overlap contradict each other, those that follow each other are bounded.
+func TestStatements(t *testing.T) {
+	at := func(v float64) *float64 { return &v }
+	claim := func(id, dst string, from, to *float64, polarity int8) oplog.StoredClaim {
+		return oplog.StoredClaim{Claim: oplog.Claim{ID: id, Namespace: "default", Src: "Acme", Type: "ceo_of", Dst: dst, Polarity: polarity, Modality: "asserted", ValidFrom: from, ValidTo: to, At: oplog.Time(id[1])}}
+	}
+	for name, c := range map[string]struct {
+		claims        []oplog.StoredClaim
+		found, bounds int
+		priority      oplog.Priority
+	}{
+		"overlap":    {[]oplog.StoredClaim{claim("c1", "Ann", at(1), at(9), 1), claim("c2", "Bob", at(5), nil, 1)}, 1, 0, oplog.High},
+		"succession": {[]oplog.StoredClaim{claim("c1", "Ann", at(1), nil, 1), claim("c2", "Bob", at(5), nil, 1)}, 0, 1, 0},
+		"apart":      {[]oplog.StoredClaim{claim("c1", "Ann", at(1), at(4), 1), claim("c2", "Bob", at(5), nil, 1)}, 0, 0, 0},
+		"unknown":    {[]oplog.StoredClaim{claim("c1", "Ann", nil, nil, 1), claim("c2", "Bob", nil, nil, 1)}, 1, 0, oplog.Medium},
+		"polarity":   {[]oplog.StoredClaim{claim("c1", "Ann", nil, nil, 1), claim("c2", "Ann", nil, nil, -1)}, 1, 0, oplog.High},
+		"the same":   {[]oplog.StoredClaim{claim("c1", "Ann", nil, nil, 1), claim("c2", "Ann", nil, nil, 1)}, 0, 0, 0},
+	} {
+		found, bounds := Statements(&Snapshot{Claims: c.claims})
+		if len(found) != c.found || len(bounds) != c.bounds || len(found) > 0 && found[0].Priority != c.priority {
+			t.Errorf("%s: %+v, %+v", name, found, bounds)
+		}
+	}
+	found, _ := Statements(&Snapshot{Edges: append(edges("Alice", "lives_in", 2), edges("Alice", "likes", 3)...)})
+	if len(found) != 1 || !oplog.IsStatement(found[0].A) {
+		t.Errorf("%+v", found)
+	}
+}
+
+// TestThinkingIsCancelled: nothing goes on after the caller has left.
+func TestThinkingIsCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	s := &Snapshot{Rows: rows(10, func(int, *Row) {})}
+	if _, err := Contradictions(ctx, s); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if _, _, err := Duplicates(ctx, s, MergeLimits{Seeds: 10}, nil); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
