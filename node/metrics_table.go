@@ -32,6 +32,8 @@ var metricTable = []Metric{
 	own1("cairn_write_queue", gaugeKind, "Entries waiting to be proposed.", func(s *Service) float64 { return float64(len(s.proposer.queue)) }),
 	own1("cairn_follow_queue", gaugeKind, "Batches applied and waiting for the index.", func(s *Service) float64 { return float64(len(s.machine.queue)) }),
 	own1("cairn_subscribers", gaugeKind, "Readers of the feed of this node.", func(s *Service) float64 { return float64(s.machine.feed.readers()) }),
+	own1("cairn_disk_free_bytes", gaugeKind, "Least room on the disks of this node's home.", func(s *Service) float64 { return float64(s.disk.free.Load()) }),
+	own1("cairn_disk_full", gaugeKind, "1 when this node refuses writes for want of disk.", func(s *Service) float64 { return number(s.disk.full.Load()) }),
 	own1("cairn_uptime_seconds", gaugeKind, "Time since the node started.", func(s *Service) float64 { return time.Since(s.started).Seconds() }),
 	{Name: "cairn_build_info", Help: "1, with the version.", Kind: gaugeKind, Labels: []string{"version"},
 		read: func(g *gateway, put func(float64, ...string)) { put(1, g.s.cfg.Version) }},

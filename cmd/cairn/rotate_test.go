@@ -102,4 +102,3 @@ func rewrite(t *testing.T, path, shown, other string) {
 		t.Fatal(err)
 	}
 }
-

@@ -10,7 +10,7 @@ import (
 func (a *app) serve() *cobra.Command {
 	var path, home string
 	var wirePort, httpPort int
-	var strict bool
+	var strict, numbered bool
 	var l logging
 	c := &cobra.Command{
 		Use: "serve --config FILE", Short: "Run a node of a cluster", Args: cobra.NoArgs,
@@ -19,11 +19,16 @@ func (a *app) serve() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			var hostErr error
 			up, err := loadConfig(path, strict, func(f *file) {
+				if numbered {
+					host, err := os.Hostname()
+					hostErr = cmp.Or(err, f.fromHostname(host))
+				}
 				f.Server.WirePort, f.Server.HTTPPort = cmp.Or(wirePort, f.Server.WirePort), cmp.Or(httpPort, f.Server.HTTPPort)
 				f.Server.DataDir = cmp.Or(home, f.Server.DataDir)
 			}, os.Getenv, log)
-			if err != nil {
+			if err := cmp.Or(hostErr, err); err != nil {
 				return err
 			}
 			up.node.Version, up.node.Logger = buildVersion(), log
@@ -35,6 +40,7 @@ func (a *app) serve() *cobra.Command {
 	c.Flags().StringVar(&home, "data-dir", "", "the same as --home")
 	c.Flags().IntVar(&wirePort, "wire-port", 0, "overrides server.wire_port")
 	c.Flags().IntVar(&httpPort, "http-port", 0, "overrides server.http_port; the wire port + 1 by default")
+	c.Flags().BoolVar(&numbered, "node-from-hostname", false, "a host named NAME-2 is node 3; cluster.peers lists all members, this one too")
 	c.Flags().BoolVar(&strict, "strict", false, "refuse unknown configuration keys")
 	l.flags(c)
 	return c

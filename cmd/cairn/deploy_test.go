@@ -1,0 +1,176 @@
+package main
+
+import (
+	"encoding/json"
+	"io/fs"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/cairndb/cairn/node"
+)
+
+const deployDir = "../../deploy"
+
+func readDeploy(t testing.TB, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(deployDir, path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// TestDeployYAML: every YAML document parses, and the configurations inside are ones a node accepts.
+func TestDeployYAML(t *testing.T) {
+	seen := 0
+	err := filepath.WalkDir(deployDir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !slices.Contains([]string{".yaml", ".yml"}, filepath.Ext(path)) {
+			return err
+		}
+		seen++
+		f, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		for dec := yaml.NewDecoder(f); ; {
+			var doc map[string]any
+			if err := dec.Decode(&doc); err != nil {
+				if err.Error() != "EOF" {
+					t.Errorf("%s: %v", path, err)
+				}
+				return nil
+			}
+			if data, ok := doc["data"].(map[string]any); ok && doc["kind"] == "ConfigMap" {
+				text, _ := data["cairn.toml"].(string)
+				for i, want := range []uint32{1, 2, 3, 4} {
+					checkPodConfig(t, text, []string{"cairn-0", "cairn-1", "cairn-2", "cairn-3"}[i], want)
+				}
+			}
+		}
+	})
+	if err != nil || seen < 4 {
+		t.Errorf("%d files, %v", seen, err)
+	}
+}
+
+func checkPodConfig(t *testing.T, text, host string, id uint32) {
+	t.Helper()
+	f, unknown, err := parseConfig([]byte(text))
+	if err != nil || len(unknown) > 0 {
+		t.Fatalf("configuration of the pods: %v, unknown %v", err, unknown)
+	}
+	if err := f.fromHostname(host); err != nil {
+		t.Fatal(err)
+	}
+	f.Cluster.SecretFile = ""
+	c, err := f.node()
+	peers := 2
+	if id > 3 {
+		peers = 3 // a pod added later knows the first three
+	}
+	if err != nil || c.NodeID != id || len(c.Peers) != peers || c.Advertise != host+".cairn-peers:7440" || c.AdvertiseWire != host+".cairn-peers:7437" {
+		t.Errorf("pod %s is %+v, %v", host, c, err)
+	}
+}
+
+func TestComposeConfigurations(t *testing.T) {
+	secret := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secret, []byte("s"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env := func(k string) string { return map[string]string{"CAIRN_CLUSTER_CLUSTER_SECRET_FILE": secret}[k] }
+	for i, name := range []string{"cairn1", "cairn2", "cairn3"} {
+		up, err := loadConfig(filepath.Join(deployDir, "compose", name+".toml"), true, func(*file) {}, env, slog.New(slog.DiscardHandler))
+		if err != nil || up.node.NodeID != uint32(i+1) || len(up.node.Peers) != 2 || up.node.Advertise != name+":7440" {
+			t.Errorf("%s: %+v, %v", name, up.node, err)
+		}
+	}
+}
+
+// TestEveryMetricNamedExists: dashboards and alerts ask for nothing that no node tells.
+func TestEveryMetricNamedExists(t *testing.T) {
+	known := map[string]bool{"up": true}
+	for _, m := range node.Metrics() {
+		known[m.Name] = true
+		if m.Kind == "histogram" {
+			known[m.Name+"_bucket"], known[m.Name+"_sum"], known[m.Name+"_count"] = true, true, true
+		}
+	}
+	names := regexp.MustCompile(`\b(?:cairn|yantrikdb)_[a-z_]+\b`)
+	dashboard := readDeploy(t, "grafana/dashboard.json")
+	if !json.Valid([]byte(dashboard)) {
+		t.Error("the dashboard is not JSON")
+	}
+	used := map[string]bool{}
+	for _, text := range []string{dashboard, readDeploy(t, "grafana/alerts.yml")} {
+		for _, n := range names.FindAllString(text, -1) {
+			used[n] = true
+		}
+	}
+	if len(used) < 10 {
+		t.Errorf("only %d metrics are used", len(used))
+	}
+	for _, n := range slices.Sorted(maps.Keys(used)) {
+		if !known[n] {
+			t.Errorf("no node tells %s", n)
+		}
+	}
+}
+
+// TestEveryCommandNamedExists: the commands and flags in deploy/ are ones the binary has, and alerts name runbooks that
+// are there.
+func TestEveryCommandNamedExists(t *testing.T) {
+	root := (&app{}).root()
+	texts := map[string]string{"systemd": readDeploy(t, "systemd/cairn.service")}
+	books, err := filepath.Glob(filepath.Join(deployDir, "runbooks", "*.md"))
+	if err != nil || len(books) < 6 {
+		t.Fatalf("%d runbooks, %v", len(books), err)
+	}
+	for _, b := range books {
+		texts[filepath.Base(b)] = readDeploy(t, filepath.Join("runbooks", filepath.Base(b)))
+	}
+	command := regexp.MustCompile("(?:`|/usr/local/bin/)cairn ([^`\n]+)")
+	checked := 0
+	for name, text := range texts {
+		for _, m := range command.FindAllStringSubmatch(text, -1) {
+			checked++
+			checkCommand(t, root, name, strings.Fields(m[1]))
+		}
+	}
+	for _, argv := range [][]string{{"serve", "--config", "f", "--node-from-hostname", "--log-format", "json"}} {
+		checkCommand(t, root, "kubernetes", argv)
+	}
+	if checked < 15 {
+		t.Errorf("only %d commands were found", checked)
+	}
+	for _, m := range regexp.MustCompile(`runbook: ([a-z-]+\.md)`).FindAllStringSubmatch(readDeploy(t, "grafana/alerts.yml"), -1) {
+		if _, err := os.Stat(filepath.Join(deployDir, "runbooks", m[1])); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func checkCommand(t *testing.T, root *cobra.Command, where string, argv []string) {
+	t.Helper()
+	c, _, err := root.Find(argv)
+	if err != nil || c == root {
+		t.Errorf("%s: no command cairn %s", where, strings.Join(argv, " "))
+		return
+	}
+	for _, a := range argv {
+		flag, _, _ := strings.Cut(strings.TrimPrefix(a, "--"), "=")
+		if strings.HasPrefix(a, "--") && flag != "help" && c.Flags().Lookup(flag) == nil {
+			t.Errorf("%s: cairn %s has no --%s", where, c.CommandPath(), flag)
+		}
+	}
+}

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// fromHostname makes a node of a numbered host, such as a pod of a StatefulSet: NAME-2 is node 3, and its peer address is
+// the configured peer that bears its name, or for a number beyond those the first one's with the number changed. So one
+// configuration, which lists all members, serves them all.
+func (f *file) fromHostname(host string) error {
+	host, _, _ = strings.Cut(host, ".")
+	at := strings.LastIndexByte(host, '-')
+	n, err := strconv.ParseUint(host[at+1:], 10, 31)
+	if at < 0 || err != nil {
+		return fmt.Errorf("host name %q does not end in -NUMBER", host)
+	}
+	if len(f.Cluster.Peers) == 0 {
+		return fmt.Errorf("host name %q: cluster.peers lists all members, this one too", host)
+	}
+	own := ""
+	for _, p := range f.Cluster.Peers {
+		if name, _, _ := strings.Cut(p.Addr, "."); name == host {
+			own = p.Addr
+		}
+	}
+	if own == "" {
+		_, rest, found := strings.Cut(f.Cluster.Peers[0].Addr, ".")
+		if !found {
+			return fmt.Errorf("cluster.peers: %q has no domain to find %s in", f.Cluster.Peers[0].Addr, host)
+		}
+		own = host + "." + rest
+	}
+	f.Cluster.Peers = slices.DeleteFunc(f.Cluster.Peers, func(p filePeer) bool { return p.Addr == own })
+	name, _, err := net.SplitHostPort(own)
+	if err != nil {
+		return err
+	}
+	wire := cmp.Or(f.Server.WirePort, 7437)
+	f.Cluster.NodeID = uint32(n) + 1
+	f.Cluster.AdvertiseAddr = cmp.Or(f.Cluster.AdvertiseAddr, own)
+	f.Cluster.AdvertiseWire = cmp.Or(f.Cluster.AdvertiseWire, net.JoinHostPort(name, strconv.Itoa(wire)))
+	f.Cluster.AdvertiseHTTP = cmp.Or(f.Cluster.AdvertiseHTTP, net.JoinHostPort(name, strconv.Itoa(cmp.Or(f.Server.HTTPPort, wire+1))))
+	return nil
+}
