@@ -274,6 +274,10 @@ func zombie(pid int) bool {
 
 func TestNewDaemonTakesTheSocketOver(t *testing.T) {
 	socket := daemon(t)
+	first, err := strconv.Atoi(strings.TrimSpace(spawnAndRead(t, socket, "echo $PPID")))
+	if err != nil {
+		t.Fatal(err)
+	}
 	file := filepath.Join(filepath.Dir(socket), "token")
 	if err := os.WriteFile(file, []byte("second"), 0o600); err != nil {
 		t.Fatal(err)
@@ -281,6 +285,10 @@ func TestNewDaemonTakesTheSocketOver(t *testing.T) {
 	if _, errs, code := run(t, program(t, "-serve", "-socket", socket, "-token-file", file)); code != 0 {
 		t.Fatalf("exit %d, %q", code, errs)
 	}
+	if err := syscall.Kill(first, syscall.SIGTERM); err != nil { // it leaves its successor's socket alone
+		t.Fatal(err)
+	}
+	eventually(t, "the first daemon to end", func() bool { return errors.Is(syscall.Kill(first, 0), syscall.ESRCH) || zombie(first) })
 	nc, err := net.Dial("unix", socket)
 	if err != nil {
 		t.Fatal(err)
