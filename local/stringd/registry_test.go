@@ -147,7 +147,7 @@ func registerForEver(dir string) {
 // TestAgentsSurviveKills kills the daemon at a hundred moments: the file is always whole, and holds what was acknowledged last.
 func TestAgentsSurviveKills(t *testing.T) {
 	t.Parallel()
-	rounds := 100
+	rounds := 100 // of which none may lose what was acknowledged
 	if testing.Short() {
 		rounds = 10
 		t.Log("short: 10 rounds of 100")

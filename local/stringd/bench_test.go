@@ -1,0 +1,47 @@
+package stringd_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// BenchmarkExecInfo is one client with one connection: the median of /exec /info is reported as p50-µs.
+func BenchmarkExecInfo(b *testing.B) {
+	d := start(b, nil)
+	took := make([]time.Duration, 0, b.N)
+	for b.Loop() {
+		begin := time.Now()
+		if o, err := d.tryExec(context.Background(), "main", "/info"); err != nil || !o.OK {
+			b.Fatal(o, err)
+		}
+		took = append(took, time.Since(begin))
+	}
+	slices.Sort(took)
+	b.ReportMetric(float64(took[len(took)/2].Microseconds()), "p50-µs")
+}
+
+// BenchmarkExecTopics is fifty clients, each with a topic of its own.
+func BenchmarkExecTopics(b *testing.B) {
+	d := start(b, nil)
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	begin := time.Now()
+	b.ResetTimer()
+	for topic := range 50 {
+		wg.Go(func() {
+			for next.Add(1) <= int64(b.N) {
+				if o, err := d.tryExec(context.Background(), fmt.Sprint("t", topic), "/info"); err != nil || !o.OK {
+					b.Error(o, err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	b.ReportMetric(float64(b.N)/time.Since(begin).Seconds(), "exec/s")
+}
