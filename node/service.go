@@ -106,6 +106,13 @@ func (s *Service) Commit(ctx context.Context, c Caller, key string, ops ...oplog
 		if named.Extractor, named.Entities, err = s.extract(c.DB, m.Text); err != nil {
 			return Written{}, err
 		}
+		if len(m.Vector) == 0 {
+			vecs, err := s.embed(ctx, c, []string{m.Text})
+			if err != nil {
+				return Written{}, err
+			}
+			named.Vector = vecs[0]
+		}
 		ops[i] = &named
 	}
 	return s.write(ctx, c, write{scope: Write, key: key, ops: ops})

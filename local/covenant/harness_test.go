@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/index"
+	"github.com/cairndb/cairn/index/embed"
 	"github.com/cairndb/cairn/local/covenant"
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/oplog"
@@ -77,9 +78,9 @@ func (l *lockedBuffer) String() string {
 	return l.b.String()
 }
 
-func startNode(t testing.TB, log *slog.Logger) *node.Node {
+func startNode(t testing.TB, log *slog.Logger, embedder embed.Embedder) *node.Node {
 	t.Helper()
-	n, err := node.Open(t.Context(), node.Config{Home: filepath.Join(t.TempDir(), "node"), Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0",
+	n, err := node.Open(t.Context(), node.Config{Embedder: embedder, Home: filepath.Join(t.TempDir(), "node"), Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0",
 		Cluster: "127.0.0.1:0", Heartbeat: 50 * time.Millisecond, Election: 100 * time.Millisecond, Logger: log})
 	if err != nil {
 		t.Fatal(err)
@@ -94,9 +95,15 @@ func startNode(t testing.TB, log *slog.Logger) *node.Node {
 // start serves a new home.
 func start(t testing.TB, change ...func(*covenant.Config)) *daemon {
 	t.Helper()
+	return startWith(t, nil, change...)
+}
+
+// startWith is start, and the node makes vectors.
+func startWith(t testing.TB, embedder embed.Embedder, change ...func(*covenant.Config)) *daemon {
+	t.Helper()
 	d := &daemon{t: t, log: &lockedBuffer{}}
 	log := slog.New(slog.NewTextHandler(d.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	d.node = startNode(t, log)
+	d.node = startNode(t, log, embedder)
 	home, err := os.MkdirTemp("", "cov") // the test's own is too long a path for a socket
 	if err != nil {
 		t.Fatal(err)

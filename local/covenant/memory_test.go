@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cairndb/cairn/index/embed"
 	"github.com/cairndb/cairn/local/covenant"
 	"github.com/cairndb/cairn/oplog"
 )
@@ -359,4 +360,18 @@ func TestStreamsEqualAnswers(t *testing.T) {
 	}
 	bob, _ := d.enroll("bob@local")
 	bob.refused("memory read requires capability", `{"kind":"recent_memory","prefer_stream":true}`)
+}
+
+func TestRecordsCarryTheirVectors(t *testing.T) {
+	t.Parallel()
+	e, err := embed.NewHashed(64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := startWith(t, e).operator()
+	c.intent("a kettle of tea")
+	r := c.records(`{"kind":"search_memory","query":"kettle of tea"}`)
+	if len(r) != 1 || len(r[0]["embedding"].([]any)) != 64 {
+		t.Errorf("%v", r)
+	}
 }

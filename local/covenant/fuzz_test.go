@@ -1,0 +1,43 @@
+package covenant
+
+import (
+	"bytes"
+	"encoding/json"
+	"testing"
+	"unicode/utf8"
+)
+
+// FuzzRequest reads arbitrary bodies as requests. What is taken is UTF-8, an object and of a known kind, and reading it
+// again after its keys were put in another order takes it again; what one key's other case says is not heard.
+func FuzzRequest(f *testing.F) {
+	for kind := range verbs {
+		f.Add([]byte(`{"kind":"` + kind + `","text":"x","limit":10,"before_ms":1,"tier":"working","query":"q","task":{"id":"11111111-1111-4111-8111-111111111111"}}`))
+	}
+	f.Add([]byte(`{"kind":"recent_memory","limit":1e1}`))
+	f.Add([]byte("{\"kind\":\"ping\",\"\xff\":1}"))
+	f.Add([]byte(`{"KIND":"ping"}`))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		kind, in := request(bytes.Clone(body))
+		if in.err != nil || verbs[kind] == nil {
+			return
+		}
+		run := verbs[kind](in)
+		if in.err != nil {
+			return
+		}
+		if run == nil || !utf8.Valid(body) {
+			t.Fatalf("%q was taken", body)
+		}
+		sorted, err := json.Marshal(in.m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, in2 := request(sorted)
+		if verbs[again] == nil {
+			t.Fatalf("%q is another request when it is written anew: %q", body, sorted)
+		}
+		if verbs[again](in2); in2.err != nil {
+			t.Fatalf("%q is refused when it is written anew: %v", sorted, in2.err)
+		}
+	})
+}
