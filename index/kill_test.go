@@ -1,0 +1,124 @@
+package index_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cairndb/cairn/index"
+	"github.com/cairndb/cairn/oplog"
+)
+
+const killedHome = "CAIRN_TEST_KILLED_HOME"
+
+// TestMain lets the test binary be the process that is killed.
+func TestMain(m *testing.M) {
+	if home := os.Getenv(killedHome); home != "" {
+		if err := writeUntilKilled(home); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+	}
+	os.Exit(m.Run())
+}
+
+// writeUntilKilled goes on where the last run was killed, and says which record the index has taken.
+func writeUntilKilled(home string) error {
+	s, err := oplog.Open(filepath.Join(home, "state.db"), oplog.Options{NoSync: true})
+	if err != nil {
+		return err
+	}
+	x, _, err := index.Open(context.Background(), index.Config{Dir: filepath.Join(home, "index"), State: s})
+	if err != nil {
+		return err
+	}
+	raw, err := os.ReadFile(filepath.Join(home, "seed"))
+	if err != nil {
+		return err
+	}
+	n, err := strconv.Atoi(string(raw))
+	if err != nil {
+		return err
+	}
+	records := history(fatal{}, n).records
+	at, _ := s.Applied()
+	fmt.Println("ready")
+	for _, r := range records[at:] {
+		out, err := s.Apply([]oplog.Record{r})
+		if err != nil {
+			return err
+		}
+		if err := x.Follow(context.Background(), out); err != nil {
+			return err
+		}
+	}
+	fmt.Println("done")
+	select {}
+}
+
+// fatal ends the process where a test would fail.
+type fatal struct{ testing.TB }
+
+func (fatal) Helper() {}
+
+func (fatal) Fatal(args ...any) { panic(fmt.Sprint(args...)) }
+
+// TestKilled: a process that is killed while it indexes leaves a directory from which the next one answers as if nothing had
+// happened.
+func TestKilled(t *testing.T) {
+	t.Parallel()
+	const records = 4000
+	kills := 12
+	if testing.Short() {
+		kills = 3
+	}
+	rng := rand.New(rand.NewPCG(11, 12))
+	home := t.TempDir()
+	if err := os.WriteFile(filepath.Join(home, "seed"), []byte(strconv.Itoa(records)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for kill := range kills {
+		cmd := exec.CommandContext(t.Context(), os.Args[0])
+		cmd.Env = append(os.Environ(), killedHome+"="+home)
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		lines := bufio.NewScanner(out)
+		if !lines.Scan() || !strings.HasPrefix(lines.Text(), "ready") {
+			t.Fatalf("the process says %q", lines.Text())
+		}
+		timer := time.AfterFunc(time.Duration(rng.IntN(700))*time.Millisecond, func() { cmd.Process.Kill() })
+		if lines.Scan() { // done before the kill
+			timer.Stop()
+			cmd.Process.Kill()
+		}
+		cmd.Wait() // killed: its error says only that
+
+		r := &replica{t: t, home: home}
+		if r.state, err = oplog.Open(filepath.Join(home, "state.db"), oplog.Options{NoSync: true}); err != nil {
+			t.Fatal(err)
+		}
+		r.openIndex()
+		at, _ := r.state.Applied()
+		if kill == kills-1 || kill%4 == 3 {
+			want := openReplica(t)
+			want.apply(history(t, records).records[:at], 500)
+			qs := questions()[:40]
+			sameAnswers(t, fmt.Sprintf("kill %d at record %d", kill, at), qs, r.answers(qs), want.answers(qs))
+		}
+		r.index.Close()
+		r.state.Close()
+	}
+}
