@@ -217,12 +217,15 @@ func (s *Service) Recall(ctx context.Context, c Caller, q index.Query, f Freshne
 	}
 	s.timings.took("fresh", start)
 	a := Answer{Index: s.machine.indexed.get(), Lag: s.lag()}
-	q.Now = time.Now()
+	searching := time.Now()
+	if q.Now.IsZero() {
+		q.Now = searching
+	}
 	q.Weights = weights
 	a.Hits, a.Info, err = s.index.Search(ctx, c.DB, q)
-	s.timings.took("search", q.Now)
+	s.timings.took("search", searching)
 	if err == nil && !c.Quiet {
-		s.reinforcer.returned(c.DB, a.Hits, q.Now)
+		s.reinforcer.returned(c.DB, a.Hits, searching)
 	}
 	return a, err
 }

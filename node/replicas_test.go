@@ -1,0 +1,87 @@
+package node_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/cairndb/cairn/index"
+	"github.com/cairndb/cairn/node"
+)
+
+// TestReplicasAnswerAlike: at one index three nodes give the same rows and the same bits of every score, one of them after
+// a restart.
+func TestReplicasAnswerAlike(t *testing.T) {
+	t.Parallel()
+	c := start(t, 3)
+	s, caller := c.local(c.leader())
+	rng := rand.New(rand.NewPCG(4, 2))
+	words := []string{"river", "violin", "harbor", "winter", "letter", "bridge", "candle", "market", "engine", "painter"}
+	vec := func() []float32 {
+		v := make([]float32, 16)
+		for i := range v {
+			v[i] = float32(rng.NormFloat64())
+		}
+		return v
+	}
+	var rids []string
+	var last node.Written
+	for range 6 {
+		drafts := make([]node.Draft, 50)
+		for i := range drafts {
+			drafts[i] = node.Draft{Text: words[rng.IntN(10)] + " and " + words[rng.IntN(10)] + " of Ada Lovelace", Importance: rng.Float64(),
+				Certainty: 1, HalfLife: time.Hour, Session: fmt.Sprint("s", rng.IntN(6)), Vector: vec()}
+		}
+		r, err := s.Remember(t.Context(), caller, "", drafts...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rids, last = append(rids, r.RIDs...), r.Written
+		if _, last, err = s.Forget(t.Context(), caller, r.RIDs[rng.IntN(50)]); err != nil {
+			t.Fatal(err)
+		}
+		text := words[rng.IntN(10)] + " corrected"
+		if _, w, err := s.Correct(t.Context(), caller, rids[rng.IntN(len(rids)/2)], node.Correction{Text: &text, Reason: "better"}); err == nil {
+			last = w
+		} else {
+			t.Log("a forgotten memory is not corrected:", err)
+		}
+	}
+	follower := (c.leader() + 1) % 3
+	c.stop(follower)
+	c.open(follower)
+	c.ready(follower)
+	now := time.Now()
+	type line struct {
+		RID   string
+		Score float64
+	}
+	for i := range 60 {
+		q := index.Query{Text: words[rng.IntN(10)] + " " + words[rng.IntN(10)], K: 20, Now: now, Expand: i%2 == 0}
+		if i%3 == 0 {
+			q.Vector = vec()
+		}
+		var want []line
+		for n := range c.nodes {
+			s, caller := c.local(n)
+			caller.Quiet = true
+			a, err := s.Recall(context.Background(), caller, q, node.Freshness{Mode: node.AtIndexMode, Index: last.Index})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []line
+			for _, h := range a.Hits {
+				got = append(got, line{h.Memory.RID, h.Score})
+			}
+			if want == nil {
+				want = got
+			}
+			if len(got) == 0 || !reflect.DeepEqual(got, want) {
+				t.Fatalf("question %d, node %d:\n got %v\nwant %v", i, n+1, got, want)
+			}
+		}
+	}
+}
