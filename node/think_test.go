@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -271,6 +270,6 @@ func BenchmarkRecallWhileThinking(b *testing.B) {
 		b.ReportMetric(float64(loud.Microseconds())/1000, "thinking-p99-ms")
 		b.ReportMetric(float64(loud)/float64(quiet), "ratio")
 		b.ReportMetric(a.Took.Seconds(), "think-s")
-		b.Log(fmt.Sprintf("%+v", a.Thought.Merged), a.Conflicts)
+		b.Logf("%d merged, %d conflicts", a.Merged, a.Conflicts)
 	}
 }

@@ -18,9 +18,8 @@ type Corpus struct {
 	Innocent   map[string]bool // rids of look-alikes
 	At         oplog.Time      // of the newest
 
-	rng   *rand.Rand
-	names []string
-	used  map[string]bool
+	rng  *rand.Rand
+	used map[string]bool
 }
 
 var (
@@ -33,11 +32,9 @@ var (
 	languages  = strings.Fields("Python Go Rust Java Kotlin TypeScript Ruby")
 	clouds     = strings.Fields("AWS GCP Azure Hetzner")
 	colors     = strings.Fields("green blue red purple orange yellow")
-	foods      = strings.Fields("sushi pizza ramen tacos curry falafel")
 	days       = strings.Fields("Monday Tuesday Wednesday Thursday Friday")
 	monthNames = strings.Fields("January February March April May June July August September October")
 	services   = strings.Fields("billing search checkout gateway ledger mailer auth inventory")
-	things     = strings.Fields("peanuts shellfish penicillin gluten dairy pollen")
 	activities = strings.Fields("hiking chess pottery climbing sailing baking karate fencing")
 	openings   = []string{"", "", "", "Note: ", "FYI, ", "Remember that ", "", "Apparently "}
 )
