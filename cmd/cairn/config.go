@@ -22,43 +22,43 @@ import (
 // file is the configuration of a cluster node. Keys keep the spelling that existing files use.
 type file struct {
 	Server struct {
-		WirePort      int      `toml:"wire_port"`
-		HTTPPort      int      `toml:"http_port"`
-		Bind          string   `toml:"bind"`
-		DataDir       string   `toml:"data_dir"`
-		ForwardWrites bool     `toml:"forward_writes"`
-		CORSOrigins   []string `toml:"cors_origins"`
-		MasterToken   *bool    `toml:"master_token"`
+		WirePort      int      `toml:"wire_port"`      // 7437: the clients' binary protocol
+		HTTPPort      int      `toml:"http_port"`      // wire_port + 1: the gateway
+		Bind          string   `toml:"bind"`           // address to listen on; 0.0.0.0, and in [cluster] that of [server]
+		DataDir       string   `toml:"data_dir"`       // ./data
+		ForwardWrites bool     `toml:"forward_writes"` // false: a follower refuses a write with the leader's address; true: it passes the write on
+		CORSOrigins   []string `toml:"cors_origins"`   // none: origins of web pages that may ask the gateway
+		MasterToken   *bool    `toml:"master_token"`   // true: the cluster secret is an admin token of database "default"
 	} `toml:"server"`
 	Cluster struct {
-		NodeID             uint32     `toml:"node_id"`
-		Role               string     `toml:"role"`
-		ClusterPort        int        `toml:"cluster_port"`
-		Bind               string     `toml:"bind"`
-		AdvertiseAddr      string     `toml:"advertise_addr"`
-		AdvertiseWire      string     `toml:"advertise_wire"`
-		AdvertiseHTTP      string     `toml:"advertise_http"`
-		HeartbeatMS        int        `toml:"heartbeat_interval_ms"`
-		ElectionMS         int        `toml:"election_timeout_ms"`
-		Secret             string     `toml:"cluster_secret"`
-		SecretFile         string     `toml:"cluster_secret_file"`
-		OtherSecret        string     `toml:"other_cluster_secret"`
-		OtherSecretFile    string     `toml:"other_cluster_secret_file"`
-		ReplicationMode    string     `toml:"replication_mode"`
-		SnapshotThreshold  uint64     `toml:"snapshot_threshold"`
-		SnapshotIntervalMS int        `toml:"snapshot_interval_ms"`
-		TrailingLogs       uint64     `toml:"trailing_logs"`
-		Peers              []filePeer `toml:"peers"`
+		NodeID             uint32     `toml:"node_id"`                   // 1; every member has its own
+		Role               string     `toml:"role"`                      // voter; or read_replica
+		ClusterPort        int        `toml:"cluster_port"`              // 7440: the other members
+		Bind               string     `toml:"bind"`                      // address to listen on; 0.0.0.0, and in [cluster] that of [server]
+		AdvertiseAddr      string     `toml:"advertise_addr"`            // what peers dial; needed when listening on every address
+		AdvertiseWire      string     `toml:"advertise_wire"`            // where clients are sent to
+		AdvertiseHTTP      string     `toml:"advertise_http"`            // host:port where clients are sent to over HTTP
+		HeartbeatMS        int        `toml:"heartbeat_interval_ms"`     // 1000
+		ElectionMS         int        `toml:"election_timeout_ms"`       // 5000: silence after which a leader is replaced; at least twice the heartbeat
+		Secret             string     `toml:"cluster_secret"`            // shared by all members; needed where there are peers
+		SecretFile         string     `toml:"cluster_secret_file"`       // a file with it instead
+		OtherSecret        string     `toml:"other_cluster_secret"`      // accepted as well, while the secret is being changed
+		OtherSecretFile    string     `toml:"other_cluster_secret_file"` // a file with it instead
+		ReplicationMode    string     `toml:"replication_mode"`          // taken from older files and without effect: a write is always on a majority
+		SnapshotThreshold  uint64     `toml:"snapshot_threshold"`        // 8192 log entries
+		SnapshotIntervalMS int        `toml:"snapshot_interval_ms"`      // 120000
+		TrailingLogs       uint64     `toml:"trailing_logs"`             // 10240 entries kept behind a snapshot, for members that were away
+		Peers              []filePeer `toml:"peers"`                     // the other members
 	} `toml:"cluster"`
 	Limits struct {
-		MaxConnections      int `toml:"max_connections"`
-		MaxConnectionsPerIP int `toml:"max_connections_per_ip"`
-		MaxInFlight         int `toml:"max_in_flight"`
-		MaxRPS              int `toml:"max_rps"` // of one token over HTTP
+		MaxConnections      int `toml:"max_connections"`        // 4096 on the wire port
+		MaxConnectionsPerIP int `toml:"max_connections_per_ip"` // 100; loopback is exempt
+		MaxInFlight         int `toml:"max_in_flight"`          // 1024 requests over all wire connections
+		MaxRPS              int `toml:"max_rps"`                // of one token over HTTP
 	} `toml:"limits"`
 	Log struct {
-		RetainOperations int `toml:"retain_operations"`
-		RetainHours      int `toml:"retain_hours"`
+		RetainOperations int `toml:"retain_operations"` // 1000000 applied operations kept for readers of the log and for backups of ranges
+		RetainHours      int `toml:"retain_hours"`      // 168
 	} `toml:"log"`
 
 	TLS struct {
@@ -67,10 +67,10 @@ type file struct {
 	} `toml:"tls"`
 
 	Backup struct {
-		Dir             string `toml:"dir"`
-		IntervalMinutes int    `toml:"interval_minutes"`
-		FullEvery       int    `toml:"full_every"`
-		Keep            int    `toml:"keep"`
+		Dir             string `toml:"dir"`              // directory; no backups without
+		IntervalMinutes int    `toml:"interval_minutes"` // 60
+		FullEvery       int    `toml:"full_every"`       // 24 ranges of the log between two whole states
+		Keep            int    `toml:"keep"`             // 7 whole states and what follows them
 	} `toml:"backup"`
 
 	Embedding struct {
@@ -129,9 +129,9 @@ func (f *file) notYet() (names []string) {
 
 // tlsFiles names PEM files; relative paths are the working directory's, as all others here.
 type tlsFiles struct {
-	CertPath string `toml:"cert_path"`
-	KeyPath  string `toml:"key_path"`
-	CAPath   string `toml:"ca_path"`
+	CertPath string `toml:"cert_path"` // PEM; with key_path it turns TLS on
+	KeyPath  string `toml:"key_path"`  // PEM
+	CAPath   string `toml:"ca_path"`   // PEM of the authorities; needed in [tls.cluster]
 }
 
 func (t tlsFiles) node() node.TLSFiles {
@@ -139,8 +139,8 @@ func (t tlsFiles) node() node.TLSFiles {
 }
 
 type filePeer struct {
-	Addr string `toml:"addr"`
-	Role string `toml:"role"`
+	Addr string `toml:"addr"` // peer address, host:port
+	Role string `toml:"role"` // voter; or read_replica
 }
 
 // loadConfig reads a configuration; the environment overrides the file, and flags both. Unknown keys are named in
