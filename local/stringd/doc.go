@@ -1,2 +1,63 @@
-// Package stringd serves the stringd protocol, version 0.1, to agents on the same host.
+// Package stringd serves the stringd protocol, version 0.1, to agents on this host: HTTP/1.1 on loopback, commands
+// answered as server-sent events, and the same commands as a tool of the Model Context Protocol. It listens nowhere
+// else, and the X-Agent-Id header says who asks without proving it: whoever runs as this user is trusted, and a web
+// page that this user opens may send requests too (StrictOrigin refuses those). A request whose Host is not this
+// machine's own name is refused with 403 before anything happens, so that no page can rebind its name to it.
+//
+// # Endpoints
+//
+//	POST   /exec                    {"cmd","topic"?,"request_id"?}; X-Agent-Id      three events, below
+//	GET    /health                                                                 {"ok","agents","sessions","version","role"}
+//	POST   /shutdown                                                               {"ok","message"}, then the process stops
+//	GET    /describe                                                               name, version, limits
+//	GET    /agents                                                                 {"agents":[{"id","home","allowedPaths","createdAt"}]}
+//	POST   /agents                  {"agent_id","home"?,"allowed_paths"?}          {"agent_id","home","created"}
+//	DELETE /agents/:id                                                             {"agent_id","deleted"}
+//	GET    /agents/:id/webhook      the URL, made at the first call                {"agent_id","webhook_url"}
+//	POST   /agents/:id/webhook      a new URL; the old one is dead at once
+//	GET    /sessions[?agent_id=]                                                   {"sessions":[...]}
+//	POST   /sessions                {"agent_id","topic"?}                          {"agent_id","topic","topic_type","created"}
+//	DELETE /sessions/:agent/:topic                                                 {"agent_id","topic","deleted"}
+//	POST   /webhook/:token          any text up to 64 KiB                          202 {"ok","agent_id","event_id"}
+//	GET    /events/stream           X-Agent-Id                                     ready, then event and ping
+//	*      /mcp                     JSON-RPC 2.0, Streamable HTTP without sessions
+//
+// Every answer carries Access-Control-Allow-Origin: * and Access-Control-Allow-Headers: Content-Type, X-Agent-Id;
+// OPTIONS is 204. Errors are {"error":"..."}: 400 for what cannot be read, 401 for an agent or token that is not known,
+// 404 for a path or method, 413 over 10 MiB, 429 and 504 from the queue, 403 for a foreign Host.
+//
+// # An answer of /exec
+//
+//	event: head
+//	data: {"ok":true,"code":null,"cmd":"/info","request_id":null,"agent_id":"a","topic":"main","topic_type":"tab","meta":null}
+//
+//	event: content
+//	data: "re: [request id] /info\nSession info\n---\n..."
+//
+//	event: done
+//	data: {}
+//
+// Lines end in \n, each event has one data line, data is JSON. Headers go out when the command starts, the events when
+// it has ended. A failed command has a code, and a body of ERROR(CODE): message; the status stays 200.
+//
+// # Topics and the queue
+//
+// A topic is a bare name (a tab), app:name[:config], bash:name, or one of the hubs app, bash, tool, event, system, agent.
+// It runs one command at a time; five wait, the next gets 429 QUEUE_FULL, and who waited 120 seconds 504 QUEUE_TIMEOUT.
+// A client that leaves while it waits is forgotten; one that leaves while its command runs loses only the answer.
+// A command through /mcp takes the same turn, but is told BUSY instead of waiting.
+//
+// # Commands
+//
+// /help lists them, and package command has them in tables, a family each: documents (String-flavoured Markdown, see
+// package sfmd), navigation, actions, variables, edits, the shell, events, topics, hubs, and the memory of the cluster:
+// /remember, /recall, /memory, /forget, /recent, /timeline, /stats, /cluster, /relate, /edges, /capture, /purge and
+// /episode, and documents such as mem:recent. A bash topic is a shell; its input is what the shell gets, but for commands
+// named with one slash and //help, //info, //close.
+//
+// # What is kept where
+//
+// agents.json and its lock are in Config.Data; a second daemon there is refused. An event is a file below its agent's
+// home, on disk before its sender hears 202. Topics live in memory only. Memories are the cluster's: a write is answered
+// when it is committed and can be recalled on this node.
 package stringd
