@@ -74,6 +74,7 @@ var surfaces = []struct {
 	open func(context.Context, *host) (func() error, error)
 }{
 	{"process", openProcess},
+	{"debug", openDebug},
 	{"string", openString},
 	{"sift", openSift},
 	{"covenant", openCovenant},

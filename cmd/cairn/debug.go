@@ -1,0 +1,185 @@
+package main
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/http/pprof"
+	"os"
+	"path/filepath"
+	"regexp"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// debugSocket is below a node's run directory: profiles are for the node's own user on its own host.
+const debugSocket = "debug.sock"
+
+// openDebug serves Go's profiles on a unix socket.
+func openDebug(ctx context.Context, h *host) (func() error, error) {
+	path := filepath.Join(h.run, debugSocket)
+	if !h.fits("debug", path) {
+		return nil, nil
+	}
+	if st, err := os.Lstat(path); err == nil && st.Mode()&fs.ModeSocket != 0 { // the home is ours alone: what is there is an earlier process's
+		if err := os.Remove(path); err != nil {
+			return nil, err
+		}
+	}
+	ln, err := new(net.ListenConfig).Listen(ctx, "unix", path)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		return nil, errors.Join(err, ln.Close())
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
+	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+	srv := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
+	var wg sync.WaitGroup
+	wg.Go(func() { _ = srv.Serve(ln) }) // ends with Close
+	return func() error {
+		err := srv.Close()
+		wg.Wait()
+		return err
+	}, nil
+}
+
+func (a *app) debug() *cobra.Command {
+	group := &cobra.Command{Use: "debug", Short: "For those who look into a node: bundle"}
+	var t target
+	var path, out string
+	c := &cobra.Command{
+		Use: "bundle", Short: "Collect what helps to understand a node, without secrets and memories", Args: cobra.NoArgs,
+		Long: `Collect what helps to understand a node into one file: the doctor's findings, status, metrics, a dump of its goroutines
+and heap, its configuration without secrets, and the names and sizes of its files. No memory text, token or secret goes
+in. Profiles come over HOME/run/debug.sock; by hand: curl --unix-socket HOME/run/debug.sock http://x/debug/pprof/`,
+		RunE: func(c *cobra.Command, _ []string) error { return a.bundle(c.Context(), &t, path, out) },
+	}
+	t.flags(c)
+	c.Flags().StringVarP(&path, "config", "c", "", "configuration of the node; without it a dev node in --home is looked at")
+	c.Flags().StringVarP(&out, "output", "o", "cairn-debug.tar.gz", "where it goes; never overwritten")
+	group.AddCommand(c)
+	return group
+}
+
+func (a *app) bundle(ctx context.Context, t *target, config, out string) (err error) {
+	f, err := os.OpenFile(out, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	z := gzip.NewWriter(f)
+	tw := tar.NewWriter(z)
+	defer func() { err = errors.Join(err, tw.Close(), z.Close(), f.Close()) }()
+	e := &exam{t: t, path: config}
+	var said bytes.Buffer
+	doctor := &app{in: a.in, out: &said, err: io.Discard}
+	_ = doctor.examine(ctx, e) // what is wrong is in what it says
+	home := e.cfg.Home
+	for _, part := range []struct {
+		name string
+		make func() ([]byte, error)
+	}{
+		{"version.txt", func() ([]byte, error) { return []byte(buildVersion() + "\n"), nil }},
+		{"doctor.txt", func() ([]byte, error) { return said.Bytes(), nil }},
+		{"status.json", func() ([]byte, error) { return t.page(ctx, "/v1/cluster") }},
+		{"metrics.txt", func() ([]byte, error) { return t.page(ctx, "/metrics") }},
+		{"config.toml", func() ([]byte, error) { return redacted(config) }},
+		{"files.txt", func() ([]byte, error) { return listing(home) }},
+		{"goroutines.txt", func() ([]byte, error) { return profile(ctx, home, "goroutine?debug=2") }},
+		{"heap.pprof", func() ([]byte, error) { return profile(ctx, home, "heap") }},
+	} {
+		b, err := part.make()
+		if err != nil {
+			b = []byte("not to be had: " + err.Error() + "\n")
+		}
+		h := &tar.Header{Name: "cairn-debug/" + part.name, Mode: 0o600, Size: int64(len(b)), ModTime: time.Now()}
+		if err := tw.WriteHeader(h); err != nil {
+			return err
+		}
+		if _, err := tw.Write(b); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintln(a.out, out)
+	return nil
+}
+
+// maxPart bounds a part of a bundle.
+const maxPart = 64 << 20
+
+func (t *target) page(ctx context.Context, path string) ([]byte, error) {
+	ctx, cancel := t.context(ctx)
+	defer cancel()
+	r, err := t.request(ctx, http.MethodGet, path, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	return io.ReadAll(io.LimitReader(r, maxPart))
+}
+
+// secretLine is a line of a configuration that may hold one.
+var secretLine = regexp.MustCompile(`(?mi)^(\s*[a-z_.]*(?:secret|token|password|key)[a-z_]*\s*=\s*).*$`)
+
+// inURL is a password inside an address.
+var inURL = regexp.MustCompile(`(://)[^/@\s"]+@`)
+
+func redacted(path string) ([]byte, error) {
+	if path == "" {
+		return nil, errors.New("a dev node has none")
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return inURL.ReplaceAll(secretLine.ReplaceAll(b, []byte(`${1}"REDACTED"`)), []byte("${1}REDACTED@")), nil
+}
+
+func listing(home string) ([]byte, error) {
+	var b bytes.Buffer
+	err := filepath.WalkDir(home, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			fmt.Fprintf(&b, "%v\n", err)
+			return nil
+		}
+		info, err := d.Info()
+		if err != nil {
+			return nil // it went away meanwhile
+		}
+		rel, err := filepath.Rel(home, path)
+		fmt.Fprintf(&b, "%s %12d %s %s\n", info.Mode(), info.Size(), info.ModTime().UTC().Format(time.RFC3339), rel)
+		return err
+	})
+	return b.Bytes(), err
+}
+
+func profile(ctx context.Context, home, name string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	tr := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", filepath.Join(home, "run", debugSocket))
+	}}
+	defer tr.CloseIdleConnections()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://debug/debug/pprof/"+name, nil)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := (&http.Client{Transport: tr}).Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	return io.ReadAll(io.LimitReader(resp.Body, maxPart))
+}
