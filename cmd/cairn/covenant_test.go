@@ -217,7 +217,7 @@ func TestCovenantSurvivesAKill(t *testing.T) {
 // TestOneMemoryThroughCovenant: what one node's clients store in other dialects another node's Covenant finds, and what it
 // purges is gone everywhere.
 func TestOneMemoryThroughCovenant(t *testing.T) {
-	nodes, token := startThree(t, 0, 1, 2)
+	nodes, token := startThreeIn(t, shortDir(t), func(*nodeFile) {}, 0, 1, 2)
 	a, b := covenantOf(t, nodes[0]), covenantOf(t, nodes[1])
 	wc, err := client.Dial(t.Context(), client.Config{Addrs: []string{nodes[leaderOf(t, nodes)].line.Wire}, Token: token})
 	if err != nil {
@@ -241,7 +241,13 @@ func TestOneMemoryThroughCovenant(t *testing.T) {
 			}
 		}
 	}
-	within(2*time.Second, "found on another node", func() bool { return find(b, "wombat") == 1 && find(b, "axolotl") == 1 })
+	socket := siftOpenAt(t, nodes[0].line.Home, shortDir(t))
+	siftDo(t, socket, `{"kind":"capture","sessionId":"s","tool":"Notification","payload":{"message":"the quokka smiles"}}`)
+	began := time.Now()
+	within(time.Second, "found on another node", func() bool {
+		return find(b, "wombat") == 1 && find(b, "axolotl") == 1 && find(b, "quokka") == 1
+	})
+	t.Logf("the last capture was found on another node %s after its answer", time.Since(began))
 	rs := covenantAsked[covenantRecords](t, b, map[string]any{"kind": "search_memory", "query": "axolotl"}).Records
 	if rs[0].ID != intent.ID || rs[0].Owner.Display != "user@local" {
 		t.Errorf("%+v", rs[0])
@@ -257,12 +263,12 @@ func TestOneMemoryThroughCovenant(t *testing.T) {
 			t.Errorf("node %d sees drift: %+v", i+1, v)
 		}
 	}
-	if got := covenantAsked[struct{ Purged uint64 }](t, b, map[string]any{"kind": "purge_memory", "before_ms": time.Now().Add(time.Hour).UnixMilli()}); got.Purged != 2 {
-		t.Errorf("purged %d, want 2", got.Purged)
+	if got := covenantAsked[struct{ Purged uint64 }](t, b, map[string]any{"kind": "purge_memory", "before_ms": time.Now().Add(time.Hour).UnixMilli()}); got.Purged != 3 {
+		t.Errorf("purged %d, want 3", got.Purged)
 	}
 	for _, p := range nodes {
 		c := covenantOf(t, p)
-		within(2*time.Second, "gone everywhere", func() bool { return find(c, "wombat")+find(c, "axolotl") == 0 })
+		within(2*time.Second, "gone everywhere", func() bool { return find(c, "wombat")+find(c, "axolotl")+find(c, "quokka") == 0 })
 	}
 	if got := exported(t, nodes[2], token); len(got) != 0 {
 		t.Errorf("still exported: %v", got)
