@@ -16,10 +16,26 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
+// stringConfig is the part of [local] that is the stringd surface's.
+type stringConfig struct {
+	Shell    *bool  `toml:"string_shell"`         // /exec, actions and bash topics run programs; true by default
+	Origin   string `toml:"string_origin_policy"` // permissive (default), or loopback: requests of other origins' pages are refused
+	Access   string `toml:"string_access"`        // workspace (default): documents lie in the agent's directories; or full
+	Outbound bool   `toml:"string_outbound"`      // documents' actions may ask other hosts
+}
+
 // openString serves agents over HTTP on loopback. Its files are below the node's home in dev and where local.home says,
 // else where the protocol has them, below the user's.
 func openString(_ context.Context, h *host) (func() error, error) {
+	c := h.local.stringConfig
+	if c.Origin != "" && c.Origin != "permissive" && c.Origin != "loopback" {
+		return nil, fmt.Errorf("local.string_origin_policy %q: permissive or loopback", c.Origin)
+	}
+	if c.Access != "" && c.Access != "workspace" && c.Access != "full" {
+		return nil, fmt.Errorf("local.string_access %q: workspace or full", c.Access)
+	}
 	cfg := stringd.Config{
+		NoShell: c.Shell != nil && !*c.Shell, StrictOrigin: c.Origin == "loopback", FullAccess: c.Access == "full", Outbound: c.Outbound,
 		Addr: h.port(stringOffset, stringPort()), Data: filepath.Join(h.run, "string", "daemon"), Agents: filepath.Join(h.run, "string", "agents"),
 		Memory: stringMemory{memory{h.node.Service(), "default"}}, Version: cmp.Or(buildVersion(), "cairn"),
 		AllowShutdown: h.local.allowShutdown(), Stop: h.stop, Logger: h.log.With("surface", "string"),

@@ -23,6 +23,7 @@ type localConfig struct {
 	CovenantPort  int      `toml:"covenant_port"`  // 8421: Covenant's HTTP mirror
 	siftConfig
 	covenantConfig
+	stringConfig
 }
 
 func (l localConfig) allowShutdown() bool { return l.AllowShutdown == nil || *l.AllowShutdown }

@@ -300,6 +300,10 @@ func TestHostAndOrigin(t *testing.T) {
 	if strings.Contains(d.do("GET", "/agents", "", "Host: LOCALHOST").body, "evil") {
 		t.Error("a refused request changed something")
 	}
+	strict := start(t, func(c *stringd.Config) { c.StrictOrigin = true })
+	if a := strict.do("GET", "/health", "", "Origin: http://example.com"); a.status != 403 {
+		t.Errorf("a page of another origin: %d", a.status)
+	}
 	if a := d.do("GET", "/health", "", "Host: [::1]:80"); a.status != 200 {
 		t.Errorf("::1: %d", a.status)
 	}

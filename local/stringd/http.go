@@ -76,7 +76,9 @@ func (s *Server) handler() http.Handler {
 // route finds who serves a request. A panic before the first byte is an error like any other.
 func (s *Server) route(w http.ResponseWriter, r *http.Request) (err error) {
 	defer func() {
-		if p := recover(); p != nil && p != http.ErrAbortHandler {
+		if p := recover(); p == http.ErrAbortHandler {
+			panic(p) // closes the connection without a byte
+		} else if p != nil {
 			s.log.Error("handler panicked", "path", r.URL.Path, "err", p)
 			err = fmt.Errorf("%v", p)
 		}

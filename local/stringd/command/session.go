@@ -3,7 +3,6 @@ package command
 import (
 	"context"
 	"fmt"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -135,7 +134,6 @@ func (s *Session) Run(ctx context.Context, a Agent, cmd string) (r Result) {
 	defer func() {
 		if p := recover(); p != nil {
 			r = Result{InternalError, fmt.Sprint(p)}
-			_ = debug.Stack() // kept out of the answer
 		}
 		s.meta.Store(s.describe())
 	}()
