@@ -78,7 +78,7 @@ func read(c []word) (fact, bool) {
 			ws = append(ws, w)
 		}
 	}
-	for _, find := range []func([]word) (fact, bool){possessive, ofPhrase, verbal, definite} {
+	for _, find := range []func([]word) (fact, bool){possessive, ofPhrase, inverse, verbal, definite} {
 		if f, ok := find(ws); ok {
 			f.denied = f.denied != denied
 			return f, f.value != ""
@@ -103,6 +103,9 @@ func auxiliary(low string) string {
 func subject(ws []word) (folded, shown string, ok bool) {
 	for len(ws) > 0 && (ws[0].low == "our" || ws[0].low == "my" || ws[0].low == "user" && len(ws) > 1 && !ws[0].own) && len(ws) > 1 {
 		ws = ws[1:]
+	}
+	for len(ws) > 1 && (ws[len(ws)-1].stem == "be" || ws[len(ws)-1].stem == "hav") { // "has been moved to"
+		ws = ws[:len(ws)-1]
 	}
 	if len(ws) == 0 || len(ws) > 5 || pronouns[ws[0].low] {
 		return "", "", false

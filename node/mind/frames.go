@@ -58,6 +58,10 @@ func definite(ws []word) (f fact, ok bool) {
 	if f.subject, f.name, ok = subject(ws[:v]); !ok {
 		return f, false
 	}
+	if state := states[ws[next].low]; state != "" && next == len(ws)-1 {
+		f.attr, f.value, f.shown, f.kind, f.single = "is "+state, ws[next].low, ws[next].raw, "identity_fact", true
+		return f, true
+	}
 	last := ws[v-1]
 	if isUpper(last.raw) && !slots[last.stem] { // a name may be many things
 		if len(ws) == next || !timely(ws[next:]) || !dated(ws[next]) {
@@ -79,6 +83,68 @@ func definite(ws []word) (f fact, ok bool) {
 // dated says whether a word leads to a time: "is on Friday", "is at 9".
 func dated(w word) bool {
 	return w.low == "on" || w.low == "at" || w.low == "in" || w.low == "due" || temporal(w.low)
+}
+
+// inverse reads "Alice is the CTO of Acme" as what it says of Acme: one at a time holds such a post.
+func inverse(ws []word) (f fact, ok bool) {
+	v, next := be(ws, 1)
+	if v < 1 || v > 4 || ws[v].low != "is" || next+2 >= len(ws) {
+		return f, false
+	}
+	for at := next + 1; at < len(ws)-1 && at <= next+2; at++ {
+		if ws[at].low != "of" && ws[at].low != "at" || !posts[ws[at-1].low] {
+			continue
+		}
+		_, holder, okS := subject(ws[:v])
+		_, _, org := value(ws[at+1:])
+		if !okS || len(org) == 0 || !isUpper(ws[0].raw) || !isUpper(org[0].raw) {
+			return f, false
+		}
+		if f.subject, f.name, ok = subject(org); !ok {
+			return f, false
+		}
+		f.attr, f.shown, f.kind, f.single = ws[at-1].stem, holder, "identity_fact", true
+		f.value, _, _ = value(ws[:v])
+		return f, true
+	}
+	return f, false
+}
+
+// posts are held by one at a time.
+var posts = set("ceo cto cfo coo president chair chairman chairwoman mayor captain lead leader head director principal owner")
+
+// states are words of which one holds at a time.
+var states = func() map[string]string {
+	m := map[string]string{}
+	for _, group := range []string{"left-handed right-handed", "enabled disabled", "open closed", "married single divorced widowed", "public private",
+		"online offline", "approved rejected", "active inactive", "alive dead", "locked unlocked", "mandatory optional", "deprecated supported"} {
+		for w := range strings.FieldsSeq(group) {
+			m[w] = group
+		}
+	}
+	return m
+}()
+
+// numerals are numbers as words.
+var numerals = set("no one two three four five six seven eight nine ten eleven twelve")
+
+// hasNumbered reads "Carol has two children", "the server has 16 GB of memory".
+func hasNumbered(ws []word) (f fact, ok bool) {
+	for i := 1; i+2 < len(ws) && i <= 5; i++ {
+		if ws[i].low != "has" || !digit(ws[i+1].low) && !numerals[ws[i+1].low] {
+			continue
+		}
+		if f.subject, f.name, ok = subject(ws[:i]); !ok {
+			return f, false
+		}
+		what, _, _ := value(ws[i+2:])
+		if what == "" || strings.Count(what, " ") > 3 {
+			return f, false
+		}
+		f.attr, f.value, f.shown, f.kind, f.single = "has "+what, ws[i+1].low, ws[i+1].raw, "identity_fact", true
+		return f, true
+	}
+	return f, false
 }
 
 // A frame is a verb with what it says of its subject.
@@ -111,6 +177,7 @@ var frames = func() (out []frame) {
 	id := "identity_fact"
 	add("lives in", id, true, nil, "lives in", "is living in", "resides in", "moved to", "relocated to")
 	add("works at", id, true, nil, "works at", "works for", "is working at", "is working for", "is employed at", "is employed by")
+	add("studies at", id, true, nil, "studies at")
 	add("born", id, true, nil, "was born in", "was born on", "born in", "born on")
 	add("located in", id, true, nil, "is based in", "is located in", "is headquartered in", "sits in")
 	add("spouse", id, true, nil, "is married to")
@@ -122,7 +189,9 @@ var frames = func() (out []frame) {
 	add("stored in", "preference", true, nil, "is stored in", "stores data in", "is backed by")
 	add("when", "temporal", true, timed, "is scheduled for", "is scheduled on", "is scheduled at", "is planned for", "is set for", "is due on", "is due by",
 		"is due in", "is due", "takes place on", "takes place in", "takes place at", "happens on", "happens at", "meets on", "meets at", "meets every", "launches on",
-		"launches in", "ships on", "ships in", "goes live on", "starts on", "starts at", "starts in", "begins on", "begins at", "is moved to")
+		"launches in", "ships on", "ships in", "goes live on", "starts on", "starts at", "starts in", "begins on", "begins at", "is moved to", "departs at", "arrives at", "leaves at", "departs on", "arrives on", "leaves on")
+	add("founded", id, true, nil, "was founded in", "was established in")
+	add("hired", id, true, timed, "was hired in", "was hired on")
 	add("ends", "temporal", true, timed, "ends on", "ends at", "ends in", "expires on", "expires in", "closes on", "closes at")
 	add("opens", "temporal", true, timed, "opens on", "opens at")
 	add("costs", id, true, number, "costs", "is priced at")
@@ -144,6 +213,9 @@ func verbal(ws []word) (f fact, ok bool) {
 		return g, true
 	}
 	if g, ok := prefers(ws); ok {
+		return g, true
+	}
+	if g, ok := hasNumbered(ws); ok {
 		return g, true
 	}
 	if g, ok := aged(ws); ok {
@@ -175,6 +247,9 @@ func verbal(ws []word) (f fact, ok bool) {
 		return f, false
 	}
 	f.attr, f.value, f.shown, f.kind, f.single, f.denied = fr.attr, v, shown, fr.kind, fr.single, fr.denies
+	if c := categories[vw[0].low]; fr.attr == "uses" && len(vw) == 1 && (c == "databases" || c == "cloud_providers") {
+		f.attr, f.single = "uses among "+c, true
+	}
 	if f.single && f.kind != "temporal" && !telling(vw) {
 		f.single = false
 	}
@@ -183,7 +258,7 @@ func verbal(ws []word) (f fact, ok bool) {
 
 // past says whether a verb tells of what was: "worked at", "was based in". Births and moves tell of now.
 func past(ws []word, at int, fr frame) bool {
-	if fr.attr == "born" {
+	if fr.attr == "born" || fr.attr == "founded" || fr.attr == "hired" {
 		return false
 	}
 	w := ws[at].low

@@ -189,7 +189,7 @@ func isUpper(w string) bool {
 var categories = func() map[string]string {
 	m := map[string]string{}
 	for name, words := range map[string]string{
-		"databases":             "postgres postgresql mysql mariadb sqlite mongodb cassandra dynamodb oracle cockroachdb redis clickhouse duckdb snowflake bigquery redshift",
+		"databases":             "postgres postgresql mysql mariadb sqlite mongodb cassandra dynamodb oracle cockroachdb",
 		"cloud_providers":       "aws gcp azure digitalocean heroku vercel netlify cloudflare hetzner linode",
 		"programming_languages": "python go golang rust java javascript typescript kotlin swift ruby scala c++ c# php elixir haskell",
 		"frameworks":            "react vue angular svelte django flask rails spring nextjs fastapi express laravel",
