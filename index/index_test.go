@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -525,5 +526,43 @@ func TestRestartKeepsRows(t *testing.T) {
 	}
 	if lag := r.index.Lag(); lag.Err != nil {
 		t.Errorf("lag: %+v", lag)
+	}
+}
+
+// TestFoundAtOnce: what Follow has taken is found by the next search, and what it forgot is not, while others search and the
+// words move from the tail to the disk.
+func TestFoundAtOnce(t *testing.T) {
+	t.Parallel()
+	r, l := openReplica(t), newLog(t)
+	r.apply(l.records, 1)
+	ctx, stop := context.WithCancel(t.Context())
+	var others sync.WaitGroup
+	for range 2 {
+		others.Go(func() {
+			for ctx.Err() == nil {
+				if _, _, err := r.index.Search(ctx, 1, index.Query{Text: "shared words", K: 20, Now: now}); err != nil && ctx.Err() == nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	defer others.Wait()
+	defer stop()
+	for i := range 1500 {
+		rid := fmt.Sprint("m", i)
+		l.add(1, remember(rid, fmt.Sprintf("shared words and token%dq", i)))
+		if i%5 == 4 {
+			l.add(1, &oplog.Forget{RID: fmt.Sprint("m", i-1), At: oplog.At(now)})
+		}
+		r.apply(l.records[len(l.records)-1-min(1, i%5/4):], 8)
+		if got := r.found(fmt.Sprintf("token%dq", i)); !slices.Equal(got, []string{rid}) {
+			t.Fatalf("memory %d: found %v", i, got)
+		}
+		if i%5 == 4 {
+			if got := r.found(fmt.Sprintf("token%dq", i-1)); len(got) != 0 {
+				t.Fatalf("memory %d was forgotten and is found", i-1)
+			}
+		}
 	}
 }
