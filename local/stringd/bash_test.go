@@ -96,7 +96,7 @@ func (d *daemon) pid(name string) int {
 
 func TestTimeoutsCutAndLeaveTheNextCommandClean(t *testing.T) {
 	t.Parallel()
-	d := start(t, func(c *stringd.Config) { c.Timeout = 700 * time.Millisecond })
+	d := start(t, func(c *stringd.Config) { c.Timeout = 1500 * time.Millisecond })
 	d.ok("bash:x", "v=kept")
 	has(t, d.fails("bash:x", "echo partial; sleep 1000", "TIMEOUT"), "partial")
 	if got := d.ok("bash:x", "echo $v"); !strings.HasSuffix(got, "\n---\nkept") {
