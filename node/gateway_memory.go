@@ -186,6 +186,37 @@ type explained struct {
 	Emotion *string `json:"emotional_state"`
 	Session string  `json:"session_id"`
 	Status  string  `json:"status"`
+	Shares  shares  `json:"scores"`
+	Factors factors `json:"factors"`
+}
+
+// shares is how much of a score each signal brought: they add up to it.
+type shares struct {
+	Words   float64 `json:"words"`
+	Passage float64 `json:"passage"`
+	Around  float64 `json:"around"`
+	Session float64 `json:"session"`
+	Vector  float64 `json:"vector"`
+	Graph   float64 `json:"graph"`
+}
+
+// factors is what relevance was multiplied by, and how far the memory had faded.
+type factors struct {
+	Fresh      float64 `json:"fresh"`
+	Importance float64 `json:"importance"`
+	Valence    float64 `json:"valence"`
+	Recency    float64 `json:"recency"`
+	Decay      float64 `json:"decay"`
+}
+
+func sharesOf(h index.Hit) shares {
+	p := h.Parts
+	sum := p.Words + p.Passage + p.Around + p.Session + p.Vector + p.Graph
+	if sum <= 0 {
+		return shares{}
+	}
+	part := func(v float64) float64 { return v / sum * h.Score }
+	return shares{part(p.Words), part(p.Passage), part(p.Around), part(p.Session), part(p.Vector), part(p.Graph)}
 }
 
 func metadata(m *oplog.Memory) json.RawMessage {
@@ -202,7 +233,8 @@ func httpRow(h index.Hit, explain bool) any {
 	if !explain {
 		return row
 	}
-	return explained{recallRow: row, Emotion: orNil(m.Emotion), Session: m.Session, Status: m.Status.String()}
+	return explained{recallRow: row, Emotion: orNil(m.Emotion), Session: m.Session, Status: m.Status.String(), Shares: sharesOf(h),
+		Factors: factors{h.Parts.Fresh, h.Parts.Importance, h.Parts.Valence, h.Parts.Recency, h.Parts.Decay}}
 }
 
 func httpQuery(f fields) (index.Query, error) {

@@ -37,8 +37,9 @@ function result(m, again) {
   return h("article", { class: "card result" },
     h("div", { class: "row" }, h("span", { class: "pill brand" }, m.score.toFixed(3)), ...m.why_retrieved.map((w) => h("span", { class: "pill" }, w)), h("span", { class: "soft small" }, `${when(m.created_at)} · ${m.namespace}`)),
     h("p", { class: "text" }, m.text),
-    bar(parts.length ? parts : [["score", m.score]], parts.length ? Math.max(1, parts.reduce((s, [, v]) => s + v, 0)) : 1),
-    parts.length > 0 && h("div", { class: "legend" }, ...parts.map(([n, v], i) => h("span", {}, h("i", { class: `c${i % 6}` }), `${n} ${v.toFixed(2)}`))),
+    bar(parts.length ? parts : [["score", m.score]], Math.max(1, m.score)),
+    parts.length > 0 && h("div", { class: "legend" }, ...parts.map(([n, v], i) => h("span", {}, h("i", { class: `c${i % 6}` }), `${n} ${v.toFixed(2)}`)),
+      ...Object.entries(m.factors ?? {}).map(([n, v]) => h("span", {}, `${n} ×${v.toFixed(2)}`))),
     h("button", { type: "button", onclick: () => openMemory(m.rid, again) }, "Open"));
 }
 
