@@ -20,12 +20,14 @@ type conn struct {
 	fresh    map[*proc]bool    // those of live that may have some
 	replays  []*replayJob
 	after    []lateAnswer
+	files    []*fileBody // answers that are read as they are sent
 	lanes    map[string]*lane
 	inFlight int
 	parked   int  // bytes of lines that wait in a lane
 	finish   bool // nothing more will be asked: send what is due, then close
 	ended    bool // nothing is sent any more
 	room     chan struct{}
+	open     chan struct{} // a place for each file in files, or on the way there
 	woken    chan struct{}
 	done     chan struct{} // closed when the connection ends
 	once     sync.Once
@@ -53,13 +55,14 @@ const (
 	maxInFlight = 1024
 	maxReady    = 8 << 20
 	maxParked   = 16 << 20
+	maxFiles    = 4
 	slice       = 256 << 10 // of frames between two looks at the answers
 	halfClosed  = 15 * time.Second
 )
 
 func newConn(s *Server, nc net.Conn) *conn {
 	return &conn{s: s, nc: nc, live: map[*proc]*cursor{}, fresh: map[*proc]bool{}, lanes: map[string]*lane{}, room: make(chan struct{}),
-		woken: make(chan struct{}, 1), done: make(chan struct{})}
+		open: make(chan struct{}, maxFiles), woken: make(chan struct{}, 1), done: make(chan struct{})}
 }
 
 // end closes the connection; it may be called by anybody, any number of times.
@@ -86,6 +89,9 @@ func (c *conn) run() {
 	}
 	for _, j := range c.replays {
 		followed = append(followed, j.p)
+	}
+	for _, f := range c.files {
+		f.file.Close()
 	}
 	c.mu.Unlock()
 	for _, p := range followed {
@@ -177,12 +183,11 @@ func (c *conn) take(line []byte) {
 		return
 	}
 	if m.plain != nil {
+		size := len(line)
+		c.park(size)
 		c.work(r.ID, func() {
-			result, e := m.plain(c.s, r.Params)
-			if _, none := result.(silence); none && e == nil {
-				return // the connection is about to end
-			}
-			c.answer(answer(r.ID, result, e), nil)
+			defer c.park(-size)
+			c.plain(m, r)
 		})
 		return
 	}
@@ -201,6 +206,44 @@ func (c *conn) take(line []byte) {
 		}()
 		m.process(k)
 	})
+}
+
+// plain runs a method that needs no order.
+func (c *conn) plain(m method, r request) {
+	if m.files {
+		select {
+		case c.open <- struct{}{}:
+		case <-c.done:
+			return
+		}
+	}
+	result, e := m.plain(c.s, r.Params)
+	switch body := result.(type) {
+	case silence: // the connection is about to end
+		if e == nil {
+			return
+		}
+	case *fileBody:
+		body.line(r.ID)
+		c.send(body)
+		return
+	}
+	if m.files {
+		<-c.open
+	}
+	c.answer(answer(r.ID, result, e), nil)
+}
+
+// send has the writer send a file.
+func (c *conn) send(f *fileBody) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ended {
+		f.file.Close()
+		return
+	}
+	c.files = append(c.files, f)
+	c.wake()
 }
 
 // work runs something that may take long.

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"unicode/utf8"
 )
 
 type pathParams struct {
@@ -17,7 +19,7 @@ type pathParams struct {
 	MaxBytes int64  `json:"maxBytes"`
 }
 
-// maxRead bounds what files.read holds in memory, whatever the client allows.
+// maxRead bounds what files.read answers, whatever the client allows.
 const maxRead = 256 << 20
 
 func filesStat(_ *Server, raw json.RawMessage) (any, *rpcError) {
@@ -96,6 +98,8 @@ type readResult struct {
 	Exists  bool   `json:"exists"`
 }
 
+// filesRead answers small files at once. Of larger ones it gives what the connection's writer reads as it sends: no file
+// is in memory as a whole, however many are asked for and however slowly they are taken.
 func filesRead(_ *Server, raw json.RawMessage) (any, *rpcError) {
 	p, e := bind[pathParams](raw)
 	if e != nil {
@@ -124,16 +128,72 @@ func filesRead(_ *Server, raw json.RawMessage) (any, *rpcError) {
 	if err != nil {
 		return nil, internal(err)
 	}
-	defer f.Close()
 	if i, err := f.Stat(); err != nil || !i.Mode().IsRegular() {
+		f.Close()
 		return nil, refuse(codeParams, "files.read: not a regular file")
 	}
-	b, err := io.ReadAll(io.LimitReader(f, limit+1))
-	if err != nil {
+	first, err := io.ReadAll(io.LimitReader(f, min(limit, smallFile)+1))
+	switch {
+	case err != nil:
+		f.Close()
 		return nil, internal(err)
-	}
-	if int64(len(b)) > limit {
+	case int64(len(first)) > limit: // it has grown
+		f.Close()
 		return nil, refuse(codeParams, "files.read: file exceeds maxBytes")
+	case len(first) <= smallFile:
+		f.Close()
+		return readResult{string(first), true}, nil
 	}
-	return readResult{string(b), true}, nil
+	return &fileBody{file: f, held: first, left: limit - int64(len(first))}, nil
+}
+
+// smallFile is what is read at once.
+const smallFile = 32 << 10
+
+// fileBody is a file that is sent as JSON while it is read. It ends where the file does, or at the limit if that grew.
+type fileBody struct {
+	head, tail []byte // of its line, around the content
+	file       *os.File
+	held       []byte // read, and not sent
+	left       int64  // what may be read still
+}
+
+// line makes the line that content goes into.
+func (b *fileBody) line(id any) {
+	const mark = "\uE000" // no id's text: JSON of an id comes before it
+	whole := answer(id, readResult{mark, true}, nil)
+	at := bytes.LastIndex(whole, []byte(mark))
+	b.head, b.tail = whole[:at], whole[at+len(mark):]
+}
+
+// next appends the next piece of the line, and says whether it was the last one.
+func (b *fileBody) next(buf []byte) (_ []byte, last bool, err error) {
+	buf, b.head = append(buf, b.head...), nil
+	held := len(b.held)
+	b.held = slices.Grow(b.held, slice)
+	n, err := io.ReadFull(b.file, b.held[held:held+int(min(slice, b.left))])
+	b.held, b.left = b.held[:held+n], b.left-int64(n)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return buf, false, err
+	}
+	last = err != nil || b.left == 0
+	ready := len(b.held)
+	for i := 1; !last && i < utf8.UTFMax && i <= ready; i++ { // a character that is cut waits for its rest
+		if tail := b.held[ready-i:]; utf8.RuneStart(tail[0]) {
+			if !utf8.FullRune(tail) {
+				ready -= i
+			}
+			break
+		}
+	}
+	text, err := json.Marshal(string(b.held[:ready]))
+	if err != nil {
+		return buf, false, err
+	}
+	b.held = append(b.held[:0], b.held[ready:]...)
+	buf = append(buf, text[1:len(text)-1]...)
+	if last {
+		buf = append(buf, b.tail...)
+	}
+	return buf, last, nil
 }

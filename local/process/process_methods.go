@@ -216,7 +216,11 @@ func killAndWait(k *call) {
 			grace = time.Duration(min(p.TimeoutMs, maxGrace.Milliseconds())) * time.Millisecond
 		}
 		pr.signal(signalNamed(p.Signal))
-		k.c.work(k.id, func() { k.await(pr, grace, p.Escalate == nil || *p.Escalate) })
+		k.moved = true
+		k.c.work(k.id, func() {
+			defer k.c.park(-k.size)
+			k.await(pr, grace, p.Escalate == nil || *p.Escalate)
+		})
 	}
 }
 

@@ -250,27 +250,23 @@ type cursor struct {
 
 var errDropped = errors.New("frames were dropped before they were read")
 
-// read appends lines of frames from a cursor on, up to seq to and about limit bytes, and moves it.
-func (r *replay) read(b, id []byte, c *cursor, to uint64, limit int) ([]byte, error) {
-	if c.next < r.first {
-		return b, errDropped
-	}
-	for start := len(b); c.next <= to && len(b)-start < limit; {
-		if c.next >= r.recentFirst() {
-			b = appendFrame(b, id, c.next, r.recent[c.next-r.recentFirst()])
-			c.next, c.in = c.next+1, nil
-			continue
-		}
-		var err error
-		if b, err = r.readFile(b, id, c, to, limit-(len(b)-start)); err != nil {
-			return b, err
-		}
-	}
-	return b, nil
+// A run is frames that follow a cursor, chosen under the process's lock and read without it: a cold disk and base64 delay
+// who reads, never the process. What is dropped meanwhile shows as errDropped.
+type run struct {
+	at     cursor
+	to     uint64
+	frames []frame // in memory; or else
+	from   segment // as it was when the run was chosen
 }
 
-// readFile reads records of one segment.
-func (r *replay) readFile(b, id []byte, c *cursor, to uint64, limit int) ([]byte, error) {
+// run chooses what is next for a cursor, up to seq to. Who calls it holds the lock.
+func (r *replay) run(c cursor, to uint64) (run, error) {
+	if c.next < r.first {
+		return run{}, errDropped
+	}
+	if first := r.recentFirst(); c.next >= first {
+		return run{at: c, to: to, frames: r.recent[c.next-first:]}, nil
+	}
 	i, found := slices.BinarySearchFunc(r.segments, c.next, func(s *segment, seq uint64) int {
 		switch {
 		case seq < s.first:
@@ -281,35 +277,69 @@ func (r *replay) readFile(b, id []byte, c *cursor, to uint64, limit int) ([]byte
 		return 0
 	})
 	if !found {
-		return b, errDropped
+		return run{}, errDropped
 	}
 	s := r.segments[i]
-	skip := uint64(0)
 	if c.in != s {
+		c.in, c.at = s, -1
+	}
+	return run{at: c, to: to, from: *s}, nil
+}
+
+// read appends lines of the run, about limit bytes of them, and says where the next run begins.
+func (r run) read(b, id []byte, limit int) ([]byte, cursor, error) {
+	if r.frames == nil {
+		return r.readFile(b, id, limit)
+	}
+	c, start := r.at, len(b)
+	for _, f := range r.frames {
+		if c.next > r.to || len(b)-start >= limit {
+			break
+		}
+		b = appendFrame(b, id, c.next, f)
+		c.next++
+	}
+	c.in = nil
+	return b, c, nil
+}
+
+// readFile reads records of one segment.
+func (r run) readFile(b, id []byte, limit int) ([]byte, cursor, error) {
+	c, s, skip := r.at, r.from, uint64(0)
+	if c.at < 0 {
 		n := c.next - s.first
-		c.in, c.at, skip = s, s.marks[n/markEvery], n%markEvery
+		c.at, skip = s.marks[n/markEvery], n%markEvery
 	}
 	in := bufio.NewReaderSize(io.NewSectionReader(s.file, c.at, s.size-c.at), 256<<10)
-	for start := len(b); c.next <= to && c.next < s.first+s.count && len(b)-start < limit; {
+	f := frame{data: make([]byte, 0, maxFrame)}
+	for start := len(b); c.next <= r.to && c.next < s.first+s.count && len(b)-start < limit; {
 		var head [recordHead]byte
 		if _, err := io.ReadFull(in, head[:]); err != nil {
-			return b, err
+			return b, c, gone(err)
 		}
 		n := int(binary.BigEndian.Uint32(head[1:]))
 		c.at += recordHead + int64(n)
 		if skip > 0 {
 			if _, err := in.Discard(n); err != nil {
-				return b, err
+				return b, c, gone(err)
 			}
 			skip--
 			continue
 		}
-		f := frame{stream: stream(head[0]), data: make([]byte, n)}
+		f.stream, f.data = stream(head[0]), slices.Grow(f.data[:0], n)[:n]
 		if _, err := io.ReadFull(in, f.data); err != nil {
-			return b, err
+			return b, c, gone(err)
 		}
 		b = appendFrame(b, id, c.next, f)
 		c.next++
 	}
-	return b, nil
+	return b, c, nil
+}
+
+// gone says what an unreadable file means: mostly that it was dropped, and closed with that, in the middle of a read.
+func gone(err error) error {
+	if errors.Is(err, os.ErrClosed) {
+		return errDropped
+	}
+	return err
 }

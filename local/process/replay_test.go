@@ -34,8 +34,12 @@ func check(t *testing.T, r *replay, from uint64) {
 	t.Helper()
 	c := cursor{next: from}
 	for seq := from; seq <= r.last(); {
-		b, err := r.read(nil, []byte(`"p"`), &c, r.last(), 100_000)
+		part, err := r.run(c, r.last())
 		if err != nil {
+			t.Fatalf("frame %d: %v", seq, err)
+		}
+		var b []byte
+		if b, c, err = part.read(nil, []byte(`"p"`), 100_000); err != nil {
 			t.Fatalf("frame %d: %v", seq, err)
 		}
 		for l := range bytes.Lines(b) {
@@ -64,7 +68,7 @@ func TestReplayDropsTheOldestAboveItsLimit(t *testing.T) {
 		t.Errorf("frames %d to %d, %d bytes in files", r.first, r.last(), r.spilled)
 	}
 	check(t, r, r.first)
-	if _, err := r.read(nil, nil, &cursor{next: r.first - 1}, r.last(), 1); !errors.Is(err, errDropped) {
+	if _, err := r.run(cursor{next: r.first - 1}, r.last()); !errors.Is(err, errDropped) {
 		t.Errorf("a dropped frame: %v", err)
 	}
 }
@@ -99,5 +103,48 @@ func TestReplayLeavesNoFile(t *testing.T) {
 	}
 	if len(r.segments) != 0 {
 		t.Error("a closed replay writes")
+	}
+}
+
+// A run is read without the process's lock: while a client reads, however slowly, frames are added, moved and dropped.
+func TestReadersHoldNoLock(t *testing.T) {
+	r := filled(t, t.TempDir(), 64<<20, 1500)
+	var runs []run
+	for _, from := range []uint64{1, 300, r.recentFirst(), r.last()} {
+		part, err := r.run(cursor{next: from}, r.last())
+		if err != nil {
+			t.Fatal(err)
+		}
+		runs = append(runs, part)
+	}
+	read := func(part run) error {
+		b, c, err := part.read(nil, []byte(`"p"`), 300_000)
+		for l := range bytes.Lines(b) {
+			if want := appendFrame(nil, []byte(`"p"`), part.at.next, frame{data: payload(int(part.at.next))}); !bytes.Equal(l, want) {
+				t.Errorf("frame %d is %.60q", part.at.next, l)
+			}
+			part.at.next++
+		}
+		if part.at.next != c.next {
+			t.Errorf("the cursor is at %d behind frame %d", c.next, part.at.next-1)
+		}
+		return err
+	}
+	for i := 1501; i <= 2000; i++ { // what was in memory moves to a file
+		put(r, i)
+	}
+	for _, part := range runs {
+		if err := read(part); err != nil {
+			t.Errorf("from %d: %v", part.at.next, err)
+		}
+	}
+	for i := 2001; i <= 6000; i++ { // and what was in files goes
+		put(r, i)
+	}
+	if err := read(runs[0]); !errors.Is(err, errDropped) {
+		t.Errorf("a run whose file was dropped: %v", err)
+	}
+	if err := read(runs[3]); err != nil {
+		t.Errorf("a run in memory: %v", err)
 	}
 }

@@ -96,6 +96,8 @@ type method struct {
 	plain func(*Server, json.RawMessage) (any, *rpcError)
 	// process takes effect in order with the other requests for its process on the connection, and answers by itself.
 	process func(*call)
+	// files says that plain's result may be a file: a connection has a few of them open at a time.
+	files bool
 }
 
 // methods are in the order in which capabilities lists them.
@@ -108,7 +110,7 @@ func methods() []method {
 		{name: "files.list", plain: filesList},
 		{name: "files.validate", plain: filesValidate},
 		{name: "files.stat", plain: filesStat},
-		{name: "files.read", plain: filesRead},
+		{name: "files.read", plain: filesRead, files: true},
 		{name: "files.extract_tar", plain: extractTar},
 		{name: "git.info", plain: gitInfo},
 		{name: "git.status", plain: gitStatus},

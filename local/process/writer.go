@@ -9,9 +9,29 @@ const maxJobs = 16
 func (c *conn) write() {
 	defer c.end()
 	var buf []byte
+	var file *fileBody // being sent: nothing comes between its pieces
+	defer func() {
+		if file != nil {
+			file.file.Close()
+		}
+	}()
 	for {
 		var more, last bool
-		buf, more, last = c.due(buf[:0])
+		if file == nil {
+			buf, more, last = c.due(buf[:0])
+			file = c.nextFile()
+			more = more || file != nil
+		} else {
+			through, err := false, error(nil)
+			if buf, through, err = file.next(buf[:0]); err != nil {
+				c.s.log.Warn("[Server] file not read to its end: " + oneLine(err.Error()))
+				return // half an answer is none
+			}
+			if more = true; through {
+				c.sent(file)
+				file = nil
+			}
+		}
 		if len(buf) > 0 {
 			n, err := c.nc.Write(buf)
 			if err != nil {
@@ -34,6 +54,28 @@ func (c *conn) write() {
 			return
 		}
 	}
+}
+
+// nextFile is a file whose turn it is.
+func (c *conn) nextFile() *fileBody {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.files) == 0 {
+		return nil
+	}
+	f := c.files[0]
+	c.files = c.files[1:]
+	return f
+}
+
+// sent lets go of a file whose last piece is on its way.
+func (c *conn) sent(f *fileBody) {
+	f.file.Close()
+	<-c.open
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.inFlight--
+	c.relax()
 }
 
 // due collects what is to be sent next: all answers, and a slice of frames of each process. more says that there is
@@ -79,17 +121,19 @@ func (c *conn) due(buf []byte) (_ []byte, more, last bool) {
 
 // replayOf adds a slice of a replay, and the answer when it is through.
 func (c *conn) replayOf(buf []byte, j *replayJob) (_ []byte, more bool) {
+	start := len(buf)
+	at, part, err := c.nextOf(j)
+	if err == nil && at.next <= j.to {
+		buf, at, err = part.read(buf, j.p.idJSON, slice)
+	}
 	j.p.mu.Lock()
 	defer j.p.mu.Unlock()
-	c.mu.Lock()
-	at := j.at
-	c.mu.Unlock()
-	if at.next <= j.to {
-		var err error
-		if buf, err = j.p.frames.read(buf, j.p.idJSON, &at, j.to, slice); err != nil {
-			c.end()
-			return buf, false
-		}
+	if j.p.replaced { // nothing of it is sent any more, but for the answer
+		buf, at, err = buf[:start], cursor{next: j.to + 1}, nil
+	}
+	if err != nil {
+		c.end()
+		return buf[:start], false
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -110,31 +154,66 @@ func (c *conn) replayOf(buf []byte, j *replayJob) (_ []byte, more bool) {
 	return buf, true
 }
 
+// nextOf is where a replay is, and what of it is next.
+func (c *conn) nextOf(j *replayJob) (at cursor, part run, err error) {
+	j.p.mu.Lock()
+	defer j.p.mu.Unlock()
+	c.mu.Lock()
+	at = j.at
+	c.mu.Unlock()
+	if at.next <= j.to {
+		part, err = j.p.frames.run(at, j.to)
+	}
+	return at, part, err
+}
+
 // liveOf adds a slice of a process's new frames.
 func (c *conn) liveOf(buf []byte, p *proc) (_ []byte, more bool) {
+	start := len(buf)
+	at, part, err := c.newsOf(p)
+	if at == nil { // a reattach took over, or the id is another's
+		return buf, false
+	}
+	next := *at
+	if err == nil && next.next <= part.to {
+		buf, next, err = part.read(buf, p.idJSON, slice)
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	c.mu.Lock()
-	at := c.live[p]
-	c.mu.Unlock()
-	if at == nil || p.replaced { // a reattach took over, or the id is another's
-		return buf, false
+	defer c.mu.Unlock()
+	if c.live[p] != at || p.replaced { // meanwhile: it is the reattach that sends these frames, or nobody
+		return buf[:start], false
 	}
-	var err error
-	if buf, err = p.frames.read(buf, p.idJSON, at, p.frames.last(), slice); err != nil {
+	if err != nil {
 		c.end() // what it has not read is not there any more
-		return buf, false
+		return buf[:start], false
 	}
+	*at = next
 	if at.next <= p.frames.last() {
 		return buf, true
 	}
 	if !p.running { // that was the exit frame
-		c.mu.Lock()
 		delete(c.live, p)
-		c.mu.Unlock()
 		delete(p.subs, c)
 	}
 	return buf, false
+}
+
+// newsOf is where this connection is in a process it follows, nil where it does not, and what is next.
+func (c *conn) newsOf(p *proc) (at *cursor, part run, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c.mu.Lock()
+	at = c.live[p]
+	c.mu.Unlock()
+	if at == nil || p.replaced {
+		return nil, run{}, nil
+	}
+	if last := p.frames.last(); at.next <= last {
+		part, err = p.frames.run(*at, last)
+	}
+	return at, part, err
 }
 
 // late adds the answers that waited for an exit frame which is now in buf, or which nobody waits for.
