@@ -44,15 +44,36 @@ type nodeProcess struct {
 	args []string
 	cmd  *exec.Cmd
 	line readyLine
-	log  *bytes.Buffer
+	log  *logged
 	ca   string // of a node that speaks TLS
 }
+
+// logged is what a process has written so far; it may be read while the process goes on.
+type logged struct {
+	mu sync.Mutex
+	b  []byte
+}
+
+func (l *logged) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.b = append(l.b, p...)
+	return len(p), nil
+}
+
+func (l *logged) Bytes() []byte {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return bytes.Clone(l.b)
+}
+
+func (l *logged) String() string { return string(l.Bytes()) }
 
 // launch starts a node; up waits for its line.
 func (p *nodeProcess) launch() (up func()) {
 	p.t.Helper()
 	p.cmd = command(context.Background(), p.args...)
-	p.log = &bytes.Buffer{}
+	p.log = &logged{}
 	p.cmd.Stderr = p.log
 	out, err := p.cmd.StdoutPipe()
 	if err != nil {
