@@ -1,0 +1,15 @@
+package seal
+
+import "errors"
+
+// What can be wrong. Callers compare with errors.Is.
+var (
+	// ErrDamaged says that sealed bytes are not what was sealed: changed, cut, moved, or of another key than they say.
+	ErrDamaged = errors.New("sealed data is damaged")
+	// ErrKey says that a key that is needed is not there: the master key is missing or another one.
+	ErrKey = errors.New("encryption key does not fit")
+	// ErrPlain says that something is not sealed that should be.
+	ErrPlain = errors.New("not encrypted")
+	// ErrSealed says that something is sealed and no key was given.
+	ErrSealed = errors.New("encrypted, and no key is configured")
+)

@@ -1,0 +1,154 @@
+package seal
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+const keySize = 32
+
+// A Master is a key that wraps others.
+type Master struct{ key [keySize]byte }
+
+// NewMaster makes a key.
+func NewMaster() (m Master) {
+	rand.Read(m.key[:]) // never fails
+	return m
+}
+
+// Text is the key as a key file has it: 64 hex digits.
+func (m Master) Text() string { return hex.EncodeToString(m.key[:]) }
+
+// ID names the key without telling it.
+func (m Master) ID() KeyID {
+	h := hmac.New(sha256.New, m.key[:])
+	h.Write([]byte("cairn master key id"))
+	return KeyID(binary.BigEndian.Uint32(h.Sum(nil)))
+}
+
+// A KeyID names a key.
+type KeyID uint32
+
+func (id KeyID) String() string { return fmt.Sprintf("%08x", uint32(id)) }
+
+// Source says where the master keys come from. At most one field is set; none means no encryption.
+type Source struct {
+	File    string // path of a file
+	Env     string // name of an environment variable
+	Command string // run by /bin/sh -c; it prints what a file would hold
+}
+
+// On says whether encryption is asked for.
+func (s Source) On() bool { return s != Source{} }
+
+// commandTime bounds how long a key command may take.
+const commandTime = 30 * time.Second
+
+// Masters reads the keys: one a line, 32 bytes as hex or base64, the current one first and those it replaced after it.
+// Empty lines and lines that begin with # are passed over; a file of exactly 32 bytes is one key as it is.
+func (s Source) Masters(ctx context.Context) (keys []Master, err error) {
+	var raw []byte
+	switch {
+	case s.File != "" && s.Env == "" && s.Command == "":
+		raw, err = keyFile(s.File)
+	case s.Env != "" && s.File == "" && s.Command == "":
+		v, ok := os.LookupEnv(s.Env)
+		if !ok || v == "" {
+			return nil, fmt.Errorf("%w: environment variable %s is not set", ErrKey, s.Env)
+		}
+		raw = []byte(strings.ReplaceAll(v, ",", "\n"))
+	case s.Command != "" && s.File == "" && s.Env == "":
+		raw, err = keyCommand(ctx, s.Command)
+	default:
+		return nil, errors.New("encryption: one of key_file, key_env and key_command")
+	}
+	if err != nil {
+		return nil, err
+	}
+	if keys, err = parseMasters(raw); err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", ErrKey, s, err)
+	}
+	return keys, nil
+}
+
+// String names the source, not the key.
+func (s Source) String() string {
+	switch {
+	case s.File != "":
+		return s.File
+	case s.Env != "":
+		return "$" + s.Env
+	case s.Command != "":
+		return "key_command"
+	}
+	return "no key"
+}
+
+func keyFile(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrKey, err)
+	}
+	if info.Mode().Perm()&0o077 != 0 {
+		return nil, fmt.Errorf("%w: %s has mode %04o: others may read it; chmod 600", ErrKey, path, info.Mode().Perm())
+	}
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrKey, err)
+	}
+	return raw, nil
+}
+
+func keyCommand(ctx context.Context, command string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, commandTime)
+	defer cancel()
+	c := exec.CommandContext(ctx, "/bin/sh", "-c", command)
+	c.WaitDelay = time.Second
+	var out bytes.Buffer
+	c.Stdout, c.Stderr = &out, os.Stderr
+	if err := c.Run(); err != nil {
+		return nil, fmt.Errorf("%w: key_command: %w", ErrKey, err)
+	}
+	return out.Bytes(), nil
+}
+
+func parseMasters(raw []byte) (keys []Master, err error) {
+	if len(raw) == keySize {
+		return []Master{{key: [keySize]byte(raw)}}, nil
+	}
+	lines := bufio.NewScanner(bytes.NewReader(raw))
+	for n := 1; lines.Scan(); n++ {
+		text := strings.TrimSpace(lines.Text())
+		if text == "" || strings.HasPrefix(text, "#") {
+			continue
+		}
+		b, err := hex.DecodeString(text)
+		if err != nil {
+			b, err = base64.StdEncoding.DecodeString(text)
+		}
+		if err != nil || len(b) != keySize { // what stands there is a secret: it is not repeated
+			return nil, fmt.Errorf("line %d is not 32 bytes in hex or base64", n)
+		}
+		keys = append(keys, Master{key: [keySize]byte(b)})
+	}
+	if err := lines.Err(); err != nil {
+		return nil, err
+	}
+	if len(keys) == 0 {
+		return nil, errors.New("no key there; `cairn key new` makes one")
+	}
+	return keys, nil
+}

@@ -1,0 +1,324 @@
+package seal
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// RingFile is the keyring's name in a home.
+const RingFile = "keyring"
+
+const ringVersion = 1
+
+// Ring is the keys of one home. A nil Ring passes everything through.
+type Ring struct {
+	path    string // empty: never stored
+	masters []Master
+
+	mu     sync.RWMutex
+	active KeyID
+	keys   map[KeyID]*dataKey
+}
+
+// dataKey is a key that seals data, and what it is stored as.
+type dataKey struct {
+	id      KeyID
+	created time.Time
+	master  KeyID
+	key     [keySize]byte
+	values  cipher.AEAD
+}
+
+// Info is what may be told of a data key.
+type Info struct {
+	ID      KeyID
+	Created time.Time
+	Master  KeyID
+	Active  bool
+}
+
+type storedRing struct {
+	Version int         `json:"version"`
+	Active  string      `json:"active"`
+	Keys    []storedKey `json:"keys"`
+}
+
+type storedKey struct {
+	ID      string    `json:"id"`
+	Created time.Time `json:"created"`
+	Master  string    `json:"master"`
+	Wrapped string    `json:"wrapped"`
+}
+
+// Ephemeral is a ring with a key of its own that is never stored: what it seals is gone with the process. It reads the
+// backups of the masters.
+func Ephemeral(masters []Master) *Ring {
+	r := &Ring{masters: masters, keys: map[KeyID]*dataKey{}}
+	r.add()
+	return r
+}
+
+// Create makes a home's keyring, with one data key. It refuses when there is one.
+func Create(home string, masters []Master) (*Ring, error) {
+	r := Ephemeral(masters)
+	r.path = filepath.Join(home, RingFile)
+	if _, err := os.Lstat(r.path); err == nil {
+		return nil, fmt.Errorf("%s exists", r.path)
+	}
+	return r, r.store()
+}
+
+// Exists says whether a home has a keyring: whether it is encrypted.
+func Exists(home string) bool {
+	_, err := os.Lstat(filepath.Join(home, RingFile))
+	return err == nil
+}
+
+// Open reads a home's keyring. When the current master key is not the one that wraps the data keys, but one of the older
+// ones is, the master key was changed: all data keys are wrapped anew and a new one becomes active, on disk before Open returns.
+func Open(home string, masters []Master) (r *Ring, rotated bool, err error) {
+	r = &Ring{path: filepath.Join(home, RingFile), masters: masters, keys: map[KeyID]*dataKey{}}
+	raw, err := os.ReadFile(r.path)
+	if err != nil {
+		return nil, false, err
+	}
+	if err := r.load(raw); err != nil {
+		return nil, false, fmt.Errorf("keyring %s: %w", r.path, err)
+	}
+	for _, k := range r.keys {
+		rotated = rotated || k.master != masters[0].ID()
+	}
+	if rotated {
+		return r, true, r.Rotate()
+	}
+	return r, false, nil
+}
+
+func (r *Ring) load(raw []byte) error {
+	var s storedRing
+	if err := json.Unmarshal(raw, &s); err != nil {
+		return fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	if s.Version != ringVersion {
+		return fmt.Errorf("%w: version %d, this one reads %d", ErrDamaged, s.Version, ringVersion)
+	}
+	for _, k := range s.Keys {
+		id, err := parseID(k.ID)
+		if err != nil {
+			return err
+		}
+		by, err := parseID(k.Master)
+		if err != nil {
+			return err
+		}
+		wrapped, err := base64.StdEncoding.DecodeString(k.Wrapped)
+		if err != nil {
+			return fmt.Errorf("%w: key %s: %w", ErrDamaged, id, err)
+		}
+		m, ok := r.master(by)
+		if !ok {
+			return fmt.Errorf("%w: data key %s is wrapped by master key %s, and the one configured is %s", ErrKey, id, by, r.masters[0].ID())
+		}
+		d := &dataKey{id: id, created: k.Created, master: by}
+		if d.key, err = unwrap(m.key, wrapped, ringContext(id)); err != nil {
+			return fmt.Errorf("data key %s: %w", id, err)
+		}
+		d.values = gcm(d.key)
+		r.keys[id] = d
+	}
+	active, err := parseID(s.Active)
+	if err != nil || r.keys[active] == nil {
+		return fmt.Errorf("%w: no active key", ErrDamaged)
+	}
+	r.active = active
+	return nil
+}
+
+func parseID(s string) (KeyID, error) {
+	n, err := strconv.ParseUint(s, 16, 32)
+	if err != nil || len(s) != 8 {
+		return 0, fmt.Errorf("%w: key id %q", ErrDamaged, s)
+	}
+	return KeyID(n), nil
+}
+
+func ringContext(id KeyID) []byte { return []byte("cairn data key " + id.String()) }
+
+func (r *Ring) master(id KeyID) (Master, bool) {
+	for _, m := range r.masters {
+		if m.ID() == id {
+			return m, true
+		}
+	}
+	return Master{}, false
+}
+
+// add makes a data key and makes it the active one.
+func (r *Ring) add() {
+	var raw [4]byte
+	d := &dataKey{created: time.Now().UTC().Truncate(time.Second), master: r.masters[0].ID()}
+	for d.id == 0 || r.keys[d.id] != nil {
+		rand.Read(raw[:])
+		d.id = KeyID(binary.BigEndian.Uint32(raw[:]))
+	}
+	rand.Read(d.key[:])
+	d.values = gcm(d.key)
+	r.keys[d.id] = d
+	r.active = d.id
+}
+
+// store writes the keyring, wrapped by the current master key, in the place of the old one.
+func (r *Ring) store() (err error) {
+	if r.path == "" {
+		return nil
+	}
+	s := storedRing{Version: ringVersion, Active: r.active.String()}
+	m := r.masters[0]
+	for _, id := range slices.Sorted(maps.Keys(r.keys)) {
+		k := r.keys[id]
+		s.Keys = append(s.Keys, storedKey{ID: id.String(), Created: k.created, Master: m.ID().String(),
+			Wrapped: base64.StdEncoding.EncodeToString(wrap(m.key, k.key, ringContext(id)))})
+	}
+	raw, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := replace(r.path, append(raw, '\n')); err != nil {
+		return fmt.Errorf("keyring: %w", err)
+	}
+	for _, k := range r.keys {
+		k.master = m.ID()
+	}
+	return nil
+}
+
+// replace puts a whole new file in the place of the old one, on disk when it returns.
+func replace(path string, b []byte) error {
+	f, err := os.OpenFile(path+".new", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(b)
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+		err = os.Rename(path+".new", path)
+	}
+	if err != nil {
+		return errors.Join(err, removeIfThere(path+".new"))
+	}
+	d, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+func removeIfThere(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// Rotate makes a new active data key and wraps all keys by the current master key.
+func (r *Ring) Rotate() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	was := r.active
+	r.add()
+	if err := r.store(); err != nil {
+		delete(r.keys, r.active)
+		r.active = was
+		return err
+	}
+	return nil
+}
+
+// Retire drops all data keys but the active one. What they sealed can never be read again: the caller has rewritten it.
+func (r *Ring) Retire() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := r.keys
+	r.keys = map[KeyID]*dataKey{r.active: all[r.active]}
+	if err := r.store(); err != nil {
+		r.keys = all
+		return err
+	}
+	return nil
+}
+
+// Keys lists the data keys, oldest first.
+func (r *Ring) Keys() (keys []Info) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	for id, k := range r.keys {
+		keys = append(keys, Info{ID: id, Created: k.created, Master: k.master, Active: id == r.active})
+	}
+	slices.SortFunc(keys, func(a, b Info) int { return a.Created.Compare(b.Created) })
+	return keys
+}
+
+// Active is the key that seals what is written now.
+func (r *Ring) Active() KeyID {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.active
+}
+
+func (r *Ring) current() *dataKey {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.keys[r.active]
+}
+
+func (r *Ring) find(id KeyID) (*dataKey, error) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	if k := r.keys[id]; k != nil {
+		return k, nil
+	}
+	return nil, fmt.Errorf("%w: it names key %s, which the keyring does not have", ErrDamaged, id)
+}
+
+func gcm(key [keySize]byte) cipher.AEAD {
+	b, err := aes.NewCipher(key[:])
+	if err == nil {
+		if a, err := cipher.NewGCM(b); err == nil {
+			return a
+		}
+	}
+	panic("seal: AES-256-GCM is not there") // keys have one size
+}
+
+const wrappedSize = nonceSize + keySize + tagSize
+
+// wrap seals a key by another.
+func wrap(by, key [keySize]byte, context []byte) []byte {
+	nonce := make([]byte, nonceSize, wrappedSize)
+	rand.Read(nonce)
+	return gcm(by).Seal(nonce, nonce, key[:], context)
+}
+
+func unwrap(by [keySize]byte, wrapped, context []byte) (key [keySize]byte, err error) {
+	if len(wrapped) != wrappedSize {
+		return key, fmt.Errorf("%w: wrapped key of %d bytes", ErrDamaged, len(wrapped))
+	}
+	b, err := gcm(by).Open(nil, wrapped[:nonceSize], wrapped[nonceSize:], context)
+	if err != nil {
+		return key, fmt.Errorf("%w: wrapped key", ErrDamaged)
+	}
+	return [keySize]byte(b), nil
+}

@@ -1,0 +1,302 @@
+package seal_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/cairndb/cairn/oplog/seal"
+)
+
+func ring(t testing.TB) *seal.Ring { return seal.Ephemeral([]seal.Master{seal.NewMaster()}) }
+
+func TestValues(t *testing.T) {
+	r := ring(t)
+	for _, v := range []string{"", "a", strings.Repeat("long ", 1000)} {
+		sealed := r.Seal([]byte("before"), []byte(v), []byte("here"))
+		if len(v) > 9 && bytes.Contains(sealed, []byte(v)) {
+			t.Errorf("%d bytes stand in what was sealed", len(v))
+		}
+		got, err := r.Open([]byte("x"), sealed[6:], []byte("here"))
+		if err != nil || string(got) != "x"+v {
+			t.Errorf("%d bytes come back as %d: %v", len(v), len(got), err)
+		}
+		if _, err := r.Open(nil, sealed[6:], []byte("there")); !errors.Is(err, seal.ErrDamaged) {
+			t.Errorf("in another place: %v", err)
+		}
+		for i := range sealed[6:] {
+			bad := bytes.Clone(sealed[6:])
+			bad[i] ^= 1
+			if _, err := r.Open(nil, bad, []byte("here")); !errors.Is(err, seal.ErrDamaged) {
+				t.Fatalf("byte %d changed: %v", i, err)
+			}
+			if i > 100 {
+				break
+			}
+		}
+	}
+	var off *seal.Ring
+	if got, err := off.Open(nil, off.Seal(nil, []byte("v"), nil), nil); err != nil || string(got) != "v" {
+		t.Errorf("without a ring: %q, %v", got, err)
+	}
+}
+
+func TestNames(t *testing.T) {
+	r := ring(t)
+	n, err := r.Names(r.Active())
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := n.Seal(nil, []byte("Alice"), []byte("entities"))
+	if !bytes.Equal(a, n.Seal(nil, []byte("Alice"), []byte("entities"))) {
+		t.Error("equal names differ")
+	}
+	if bytes.Equal(a, n.Seal(nil, []byte("Alice"), []byte("edges"))) {
+		t.Error("names of different places are equal")
+	}
+	if got, err := n.Open(nil, a, []byte("entities")); err != nil || string(got) != "Alice" {
+		t.Errorf("%q, %v", got, err)
+	}
+	for i := range a {
+		bad := bytes.Clone(a)
+		bad[i] ^= 4
+		if _, err := n.Open(nil, bad, []byte("entities")); !errors.Is(err, seal.ErrDamaged) {
+			t.Errorf("byte %d changed: %v", i, err)
+		}
+	}
+	if _, err := r.Names(1); !errors.Is(err, seal.ErrKey) {
+		t.Errorf("names of a key that is not there: %v", err)
+	}
+}
+
+func sealFile(t testing.TB, plain []byte, open func(io.Writer) (*seal.Writer, error)) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w, err := open(&b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for rest := plain; len(rest) > 0; {
+		n := min(len(rest), 10_000)
+		if _, err := w.Write(rest[:n]); err != nil {
+			t.Fatal(err)
+		}
+		rest = rest[n:]
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func readAll(r *seal.Ring, sealed []byte) ([]byte, error) {
+	in, err := r.Reader(iotest.HalfReader(bytes.NewReader(sealed)))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(in)
+}
+
+func TestFiles(t *testing.T) {
+	r := ring(t)
+	const chunk = 64 << 10
+	for _, size := range []int{0, 1, chunk - 1, chunk, chunk + 1, 3 * chunk, 3*chunk + 7} {
+		plain := bytes.Repeat([]byte("0123456789abcde"), size/15+1)[:size]
+		sealed := sealFile(t, plain, r.Writer)
+		got, err := readAll(r, sealed)
+		if err != nil || !bytes.Equal(got, plain) {
+			t.Fatalf("%d bytes: %d come back, %v", size, len(got), err)
+		}
+		if n, err := seal.PlainSize(int64(len(sealed))); err != nil || n != int64(size) {
+			t.Errorf("%d bytes are thought to be %d, %v", size, n, err)
+		}
+		f, err := r.At(bytes.NewReader(sealed), int64(len(sealed)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := iotest.TestReader(io.NewSectionReader(f, 0, f.Size()), plain); err != nil {
+			t.Errorf("%d bytes in any order: %v", size, err)
+		}
+		for _, cut := range []int{1, 16, 17, chunk, chunk + 16} {
+			if cut > len(sealed) {
+				continue
+			}
+			if _, err := readAll(r, sealed[:len(sealed)-cut]); !errors.Is(err, seal.ErrDamaged) {
+				t.Errorf("%d bytes, %d cut off: %v", size, cut, err)
+			}
+		}
+		for _, at := range []int{9, 11, 30, len(sealed) - 1, len(sealed) / 2} {
+			bad := bytes.Clone(sealed)
+			bad[at] ^= 1
+			if _, err := readAll(r, bad); err == nil {
+				t.Errorf("%d bytes, byte %d changed: nobody noticed", size, at)
+			}
+		}
+		if _, err := readAll(r, append(bytes.Clone(sealed), 0)); !errors.Is(err, seal.ErrDamaged) {
+			t.Errorf("%d bytes, one more behind: %v", size, err)
+		}
+	}
+}
+
+func TestBackupsNeedTheMasterKeyAlone(t *testing.T) {
+	m := seal.NewMaster()
+	sealed := sealFile(t, []byte("all there is"), seal.Ephemeral([]seal.Master{m}).Backup)
+	elsewhere := seal.Ephemeral([]seal.Master{seal.NewMaster(), m})
+	if got, err := readAll(elsewhere, sealed); err != nil || string(got) != "all there is" {
+		t.Errorf("%q, %v", got, err)
+	}
+	if _, err := readAll(ring(t), sealed); !errors.Is(err, seal.ErrKey) {
+		t.Errorf("another master key: %v", err)
+	}
+	var none *seal.Ring
+	if _, err := none.Reader(bytes.NewReader(sealed)); !errors.Is(err, seal.ErrSealed) {
+		t.Errorf("no key: %v", err)
+	}
+}
+
+func TestRing(t *testing.T) {
+	home, old, other := t.TempDir(), seal.NewMaster(), seal.NewMaster()
+	r, err := seal.Create(home, []seal.Master{old})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := seal.Create(home, []seal.Master{old}); err == nil {
+		t.Error("a keyring was made over another")
+	}
+	sealed := r.Seal(nil, []byte("v"), nil)
+	if _, _, err := seal.Open(home, []seal.Master{other}); !errors.Is(err, seal.ErrKey) || !strings.Contains(err.Error(), other.ID().String()) {
+		t.Errorf("wrong master key: %v", err)
+	}
+	if _, rotated, err := seal.Open(home, []seal.Master{old, other}); err != nil || rotated {
+		t.Errorf("same master key: rotated %v, %v", rotated, err)
+	}
+	r2, rotated, err := seal.Open(home, []seal.Master{other, old})
+	if err != nil || !rotated || len(r2.Keys()) != 2 || r2.Active() == r.Active() {
+		t.Fatalf("new master key: rotated %v, keys %v, %v", rotated, r2.Keys(), err)
+	}
+	r3, rotated, err := seal.Open(home, []seal.Master{other})
+	if err != nil || rotated {
+		t.Fatalf("new master key alone: rotated %v, %v", rotated, err)
+	}
+	if got, err := r3.Open(nil, sealed, nil); err != nil || string(got) != "v" {
+		t.Errorf("what the old data key sealed: %q, %v", got, err)
+	}
+	if err := r3.Retire(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r3.Open(nil, sealed, nil); !errors.Is(err, seal.ErrDamaged) {
+		t.Errorf("after its key was retired: %v", err)
+	}
+	raw, err := os.ReadFile(filepath.Join(home, seal.RingFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := bytes.Index(raw, []byte(`"wrapped": "`)) + 20
+	raw[at] = 'A' + (raw[at]-'A'+1)%26
+	if err := os.WriteFile(filepath.Join(home, seal.RingFile), raw, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := seal.Open(home, []seal.Master{other}); !errors.Is(err, seal.ErrDamaged) {
+		t.Errorf("damaged keyring: %v", err)
+	}
+}
+
+func TestSources(t *testing.T) {
+	a, b := seal.NewMaster(), seal.NewMaster()
+	path := filepath.Join(t.TempDir(), "key")
+	if err := os.WriteFile(path, []byte("# the new one\n"+a.Text()+"\n\n"+b.Text()+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("TEST_KEYS", a.Text()+","+b.Text())
+	for _, s := range []seal.Source{{File: path}, {Env: "TEST_KEYS"}, {Command: "cat '" + path + "'"}} {
+		got, err := s.Masters(context.Background())
+		if err != nil || len(got) != 2 || got[0] != a || got[1] != b {
+			t.Errorf("%s: %d keys, %v", s, len(got), err)
+		}
+	}
+	for name, s := range map[string]seal.Source{"two at once": {File: path, Env: "TEST_KEYS"}, "no variable": {Env: "TEST_NONE"},
+		"no file": {File: path + "x"}, "failing command": {Command: "exit 3"}, "no key": {Command: "echo"}, "no hex": {Command: "echo secret"}} {
+		if keys, err := s.Masters(context.Background()); err == nil || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: %d keys, %v", name, len(keys), err)
+		}
+	}
+	if err := os.Chmod(path, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := (seal.Source{File: path}).Masters(context.Background()); !errors.Is(err, seal.ErrKey) || !strings.Contains(err.Error(), "chmod 600") {
+		t.Errorf("a file that others may read: %v", err)
+	}
+}
+
+func TestLines(t *testing.T) {
+	r := ring(t)
+	line := r.Line([]byte(`{"text":"secret"}`), "mailbox")
+	if bytes.ContainsAny(line, "\n") || bytes.Contains(line, []byte("secret")) {
+		t.Errorf("line %q", line)
+	}
+	if got, err := r.OpenLine(line, "mailbox"); err != nil || string(got) != `{"text":"secret"}` {
+		t.Errorf("%q, %v", got, err)
+	}
+	if _, err := r.OpenLine([]byte(`{"text":"plain"}`), "mailbox"); !errors.Is(err, seal.ErrDamaged) {
+		t.Errorf("a plain line: %v", err)
+	}
+	if got, err := r.Plain(r.Bytes([]byte("small"))); err != nil || string(got) != "small" {
+		t.Errorf("%q, %v", got, err)
+	}
+	if _, err := r.Plain([]byte("small")); !errors.Is(err, seal.ErrPlain) {
+		t.Errorf("a plain file: %v", err)
+	}
+}
+
+// What opens is what was sealed, and nothing else opens.
+func FuzzFile(f *testing.F) {
+	r := ring(f)
+	whole := sealFile(f, []byte("a memory"), r.Writer)
+	f.Add(whole)
+	f.Add(whole[:len(whole)-1])
+	f.Add(sealFile(f, nil, r.Backup))
+	f.Fuzz(func(t *testing.T, in []byte) {
+		plain, err := readAll(r, in)
+		if err == nil && !bytes.Equal(in, whole) && len(plain) != 0 {
+			t.Fatalf("%d bytes of somebody else's opened", len(plain))
+		}
+		at, atErr := r.At(bytes.NewReader(in), int64(len(in)))
+		if atErr == nil {
+			_, atErr = io.ReadAll(io.NewSectionReader(at, 0, at.Size()))
+		}
+		if err == nil && atErr != nil {
+			t.Fatalf("in order it opens, in any order: %v", atErr)
+		}
+		if _, err := r.Open(nil, in, nil); err == nil {
+			t.Fatal("a value that nobody sealed")
+		}
+	})
+}
+
+func BenchmarkSeal(b *testing.B) {
+	r := ring(b)
+	v, place := bytes.Repeat([]byte("x"), 400), []byte("memories 00000001")
+	b.SetBytes(int64(len(v)))
+	var buf []byte
+	for b.Loop() {
+		buf = r.Seal(buf[:0], v, place)
+	}
+}
+
+func BenchmarkName(b *testing.B) {
+	r := ring(b)
+	n, err := r.Names(r.Active())
+	if err != nil {
+		b.Fatal(err)
+	}
+	var buf []byte
+	for b.Loop() {
+		buf = n.Seal(buf[:0], []byte("default namespace"), []byte("by-namespace"))
+	}
+}

@@ -1,0 +1,71 @@
+package seal
+
+import (
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/binary"
+	"fmt"
+)
+
+const (
+	idSize    = 4
+	nonceSize = 12
+	tagSize   = 16
+
+	// Overhead is by how much a value grows.
+	Overhead = idSize + nonceSize + tagSize
+)
+
+// Seal appends a sealed value to dst. place says where it lies; the same place opens it.
+func (r *Ring) Seal(dst, value, place []byte) []byte {
+	if r == nil {
+		return append(dst, value...)
+	}
+	k := r.current()
+	at := len(dst)
+	dst = binary.BigEndian.AppendUint32(dst, uint32(k.id))
+	var nonce [nonceSize]byte
+	rand.Read(nonce[:])
+	dst = append(dst, nonce[:]...)
+	return k.values.Seal(dst, dst[at+idSize:], value, place)
+}
+
+// Open appends what was sealed to dst.
+func (r *Ring) Open(dst, sealed, place []byte) ([]byte, error) {
+	if r == nil {
+		return append(dst, sealed...), nil
+	}
+	if len(sealed) < Overhead {
+		return nil, fmt.Errorf("%w: %d bytes are no sealed value", ErrDamaged, len(sealed))
+	}
+	k, err := r.find(KeyID(binary.BigEndian.Uint32(sealed)))
+	if err != nil {
+		return nil, err
+	}
+	out, err := k.values.Open(dst, sealed[idSize:idSize+nonceSize], sealed[idSize+nonceSize:], place)
+	if err != nil {
+		return nil, fmt.Errorf("%w: it does not authenticate", ErrDamaged)
+	}
+	return out, nil
+}
+
+// Line seals one line of a file of lines: base64, without a newline.
+func (r *Ring) Line(line []byte, place string) []byte {
+	if r == nil {
+		return line
+	}
+	sealed := r.Seal(make([]byte, 0, len(line)+Overhead), line, []byte(place))
+	return base64.StdEncoding.AppendEncode(nil, sealed)
+}
+
+// OpenLine reads a line of Line.
+func (r *Ring) OpenLine(line []byte, place string) ([]byte, error) {
+	if r == nil {
+		return line, nil
+	}
+	sealed, err := base64.StdEncoding.AppendDecode(nil, line)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	return r.Open(nil, sealed, []byte(place))
+}
