@@ -201,6 +201,8 @@ func (s *Service) Recall(ctx context.Context, c Caller, q index.Query, f Freshne
 	if !c.May(Read) {
 		return Answer{}, oplog.Errorf(oplog.Denied, "token has no %s scope", Read)
 	}
+	s.asking.Add(1)
+	defer s.asking.Add(-1)
 	dim, weights, err := s.learned(c.DB)
 	if err != nil {
 		return Answer{}, err

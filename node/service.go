@@ -35,6 +35,7 @@ type Service struct {
 	timings  *timings
 	backups  spool
 	disk     *space
+	asking   atomic.Int64  // recalls under way
 	thinking chan struct{} // holds a token while a round of cognition is under way
 
 	reinforcer *reinforcer

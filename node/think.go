@@ -89,7 +89,7 @@ const (
 	thinkRows   = 100_000
 	thinkEdges  = 100_000
 	thinkClaims = 100_000
-	thinkSlice  = 500 // rows read at one view
+	thinkSlice  = 100 // rows read at one view
 	thinkText   = 2048
 )
 
@@ -113,7 +113,7 @@ func (t *thinker) gather(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t.snap.Rest = rest(ctx)
+	t.snap.Rest = t.s.pace(ctx)
 	for from = from + 1; ; {
 		more := false
 		if err := t.s.state.Read(func(v *oplog.View) error {
@@ -140,23 +140,6 @@ func (t *thinker) gather(ctx context.Context) error {
 		return err
 	}
 	return t.gatherClaims(ctx)
-}
-
-// longestRest bounds the rest after a slice of thinking.
-const longestRest = 20 * time.Millisecond
-
-// rest makes a function that sleeps half as long as it was away: those who recall meanwhile come first.
-func rest(ctx context.Context) func() {
-	last := time.Now()
-	return func() {
-		t := time.NewTimer(min(time.Since(last)/2, longestRest))
-		defer t.Stop()
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-		}
-		last = time.Now()
-	}
 }
 
 func (t *thinker) take(v *oplog.View, m *oplog.Memory) {
@@ -209,6 +192,7 @@ func (t *thinker) gatherSmall(v *oplog.View) {
 func (t *thinker) gatherEdges(ctx context.Context) error {
 	for from, more := "", true; more; {
 		more = false
+		t.snap.Rest()
 		if err := t.s.state.Read(func(v *oplog.View) error {
 			looked := 0
 			v.EdgesFrom(t.c.DB, from, func(e oplog.Edge) bool {
@@ -231,6 +215,7 @@ func (t *thinker) gatherEdges(ctx context.Context) error {
 func (t *thinker) gatherClaims(ctx context.Context) error {
 	for from, more := "", true; more; {
 		more = false
+		t.snap.Rest()
 		if err := t.s.state.Read(func(v *oplog.View) error {
 			looked := 0
 			v.ClaimsFrom(t.c.DB, from, func(c oplog.StoredClaim) bool {

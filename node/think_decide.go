@@ -98,8 +98,9 @@ func (t *thinker) merges(ctx context.Context, taken map[string]bool) error {
 	if next < len(t.seqs) && t.r.ConsolidationLimit > 0 {
 		t.op.Cursor = t.seqs[next]
 	}
-	for i, cl := range clusters {
-		if i%64 == 0 && ctx.Err() != nil {
+	for _, cl := range clusters {
+		t.snap.Rest()
+		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		if err := t.merge(cl); err != nil {
@@ -259,6 +260,7 @@ func (t *thinker) propose(ctx context.Context) (ThinkAnswer, error) {
 		t.op.Merges, t.op.Retier, t.op.Outdated = nil, nil, nil
 	}
 	for _, e := range append(entries, t.op) {
+		t.snap.Rest() // applying a part costs a moment on this node too
 		w, err := t.s.write(ctx, t.c, write{scope: Write, ops: []oplog.Op{&e}})
 		if err != nil {
 			return a, err

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"runtime"
+	"runtime/metrics"
 	"slices"
 	"strings"
 	"sync"
@@ -207,7 +209,8 @@ func TestTheMindOverTime(t *testing.T) {
 	}
 }
 
-// BenchmarkRecallWhileThinking compares the p99 of four clients' recalls over 50,000 memories with and without THINK.
+// BenchmarkRecallWhileThinking compares the p99 of four clients' recalls over 50,000 memories while a round of THINK runs
+// with that of a stretch before it and of one behind it, and says how much the heap grew.
 func BenchmarkRecallWhileThinking(b *testing.B) {
 	c := startWith(b, 1, func(_ int, cfg *node.Config) { cfg.NoSync = true })
 	s, caller := c.local(0)
@@ -224,36 +227,15 @@ func BenchmarkRecallWhileThinking(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	p99 := func(done <-chan struct{}) time.Duration {
-		var mu sync.Mutex
-		var took []time.Duration
-		var clients sync.WaitGroup
-		for k := range 4 {
-			clients.Go(func() {
-				for i := 0; ; i++ {
-					select {
-					case <-done:
-						return
-					default:
-					}
-					at := time.Now()
-					if _, err := s.Recall(context.Background(), caller, index.Query{Text: drafts[(k*7919+i*104729)%rows].Text, K: 10}, node.Stale); err != nil {
-						b.Error(err)
-						return
-					}
-					d := time.Since(at)
-					mu.Lock()
-					took = append(took, d)
-					mu.Unlock()
-				}
-			})
-		}
-		clients.Wait()
-		slices.Sort(took)
-		return took[len(took)*99/100]
+	ask := func(i int) error {
+		_, err := s.Recall(context.Background(), caller, index.Query{Text: drafts[i%rows].Text, K: 10}, node.Stale)
+		return err
 	}
+	const stretch = 8 * time.Second
 	for b.Loop() {
-		done := make(chan struct{})
+		before := clients(b, ask, time.After(stretch))
+		heap := watchHeap()
+		done := make(chan time.Time)
 		var a node.ThinkAnswer
 		go func() {
 			defer close(done)
@@ -262,14 +244,78 @@ func BenchmarkRecallWhileThinking(b *testing.B) {
 				b.Error(err)
 			}
 		}()
-		loud := p99(done)
-		still := make(chan struct{})
-		time.AfterFunc(max(a.Took, 3*time.Second), func() { close(still) })
-		quiet := p99(still)
-		b.ReportMetric(float64(quiet.Microseconds())/1000, "quiet-p99-ms")
-		b.ReportMetric(float64(loud.Microseconds())/1000, "thinking-p99-ms")
-		b.ReportMetric(float64(loud)/float64(quiet), "ratio")
+		loud := clients(b, ask, done)
+		grown := heap()
+		quiet := append(before, clients(b, ask, time.After(stretch))...)
+		b.ReportMetric(p99(quiet), "quiet-p99-ms")
+		b.ReportMetric(p99(loud), "thinking-p99-ms")
+		b.ReportMetric(p99(loud)/p99(quiet), "ratio")
 		b.ReportMetric(a.Took.Seconds(), "think-s")
-		b.Logf("%d merged, %d conflicts", a.Merged, a.Conflicts)
+		b.ReportMetric(grown, "heap-MB")
+		b.Logf("%d merged, %d conflicts; p99 before %.1f ms, %d recalls meanwhile", a.Merged, a.Conflicts, p99(before), len(loud))
+	}
+}
+
+// clients lets four of them ask until they are told to stop, and says how long each answer took.
+func clients(b *testing.B, ask func(i int) error, stop <-chan time.Time) (took []time.Duration) {
+	done := make(chan struct{})
+	go func() { <-stop; close(done) }()
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	for k := range 4 {
+		all.Go(func() {
+			for i := 0; ; i++ {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				at := time.Now()
+				if err := ask(k*7919 + i*104729); err != nil {
+					b.Error(err)
+					return
+				}
+				d := time.Since(at)
+				mu.Lock()
+				took = append(took, d)
+				mu.Unlock()
+			}
+		})
+	}
+	all.Wait()
+	return took
+}
+
+// p99 is in milliseconds.
+func p99(took []time.Duration) float64 {
+	took = slices.Sorted(slices.Values(took))
+	return float64(took[len(took)*99/100].Microseconds()) / 1000
+}
+
+// watchHeap returns a function that says by how many megabytes what is live grew, at most, since.
+func watchHeap() func() float64 {
+	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	live := func() uint64 { metrics.Read(sample); return sample[0].Value.Uint64() }
+	runtime.GC()
+	start := live()
+	most := start
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(20 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-stop:
+				return
+			case <-tick.C:
+				most = max(most, live())
+			}
+		}
+	}()
+	return func() float64 {
+		close(stop)
+		<-done
+		return float64(most-start) / 1e6
 	}
 }

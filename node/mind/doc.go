@@ -52,23 +52,28 @@ type Snapshot struct {
 	Judgements []oplog.Judgement
 	Canonical  func(namespace, name string) string // nil: names stand for themselves
 
-	Rest func() // called after every slice of work; nil for no rest
+	Rest func() // called every few rows: it rests when it has been long enough; nil for no rest
 
 	rids map[string]bool // made when first needed
 }
 
 // slice is how many rows are looked at before the caller's context is.
-const slice = 512
+const slice = 16
 
 // pause asks the context now and then, and lets others have the machine.
 func (s *Snapshot) pause(ctx context.Context, i int) error {
+	s.breathe(i)
 	if i%slice != 0 {
 		return nil
 	}
-	if s.Rest != nil {
+	return ctx.Err()
+}
+
+// breathe only lets others have the machine, where what is done is short enough to be finished.
+func (s *Snapshot) breathe(i int) {
+	if i%slice == 0 && s.Rest != nil {
 		s.Rest()
 	}
-	return ctx.Err()
 }
 
 func (s *Snapshot) canonical(namespace, name string) string {

@@ -133,8 +133,9 @@ func Duplicates(ctx context.Context, s *Snapshot, l MergeLimits, taken map[strin
 		}
 	}
 	used := make([]bool, n)
+	look := finder{rows: rows, seen: make([]int32, n)}
 	for k := range min(l.Seeds, n) {
-		if err := s.pause(ctx, k); err != nil {
+		if err := s.pause(ctx, k*slice); err != nil { // a seed may be compared with hundreds of rows
 			return nil, 0, err
 		}
 		seed := (l.From + k) % n
@@ -143,9 +144,10 @@ func Duplicates(ctx context.Context, s *Snapshot, l MergeLimits, taken map[strin
 			continue
 		}
 		cluster := []int{seed}
-		for _, c := range near(means[seed].words, rows) {
-			a, b := &s.Rows[seed], &s.Rows[c]
-			if int(c) == seed || used[c] || !alike(a, b, l.Window) || !same(&means[seed], &means[c]) {
+		a := &s.Rows[seed]
+		for _, c := range look.near(means[seed].words, int32(seed)) {
+			b := &s.Rows[c]
+			if used[c] || !beside(a, b, l.Window) || !same(&means[seed], &means[c]) || !alike(a, b) {
 				continue
 			}
 			if cluster = append(cluster, int(c)); len(cluster) == MaxCluster {
@@ -167,31 +169,41 @@ func mergeable(r *Row, taken map[string]bool) bool {
 	return !r.Made && !r.InConflict && !exempt[r.Type] && !taken[r.RID] && r.Text != ""
 }
 
-// near are the rows that share one of the rarest words: duplicates differ in few.
-func near(words []string, rows map[string][]int32) (out []int32) {
-	rare := slices.Clone(words)
-	slices.SortFunc(rare, func(a, b string) int { return cmp.Or(cmp.Compare(len(rows[a]), len(rows[b])), cmp.Compare(a, b)) })
-	seen := map[int32]bool{}
-	for _, w := range rare[:min(len(rare), maxMore+2)] {
-		for _, r := range rows[w] {
-			if !seen[r] {
-				seen[r] = true
-				out = append(out, r)
+// finder looks for candidates; what it needs for one seed it uses for the next.
+type finder struct {
+	rows       map[string][]int32 // by word
+	seen       []int32            // by row: the last seed that met it, and one
+	rare       []string
+	candidates []int32
+}
+
+// near are the rows that share one of a seed's rarest words: duplicates differ in few. They are good until the next call.
+func (f *finder) near(words []string, seed int32) []int32 {
+	f.rare, f.candidates = append(f.rare[:0], words...), f.candidates[:0]
+	slices.SortFunc(f.rare, func(a, b string) int { return cmp.Or(cmp.Compare(len(f.rows[a]), len(f.rows[b])), cmp.Compare(a, b)) })
+	f.seen[seed] = seed + 1
+	for _, w := range f.rare[:min(len(f.rare), maxMore+2)] {
+		for _, r := range f.rows[w] {
+			if f.seen[r] == seed+1 {
+				continue
 			}
-			if len(out) >= candidates {
-				return out
+			f.seen[r] = seed + 1
+			if f.candidates = append(f.candidates, r); len(f.candidates) >= candidates {
+				return f.candidates
 			}
 		}
 	}
-	return out
+	return f.candidates
+}
+
+// beside says whether two rows lie close enough to be compared.
+func beside(a, b *Row, window oplog.Time) bool {
+	d := a.Created - b.Created
+	return a.Namespace == b.Namespace && d <= window && -d <= window
 }
 
 // alike says whether two rows may become one, whatever they say.
-func alike(a, b *Row, window oplog.Time) bool {
-	d := a.Created - b.Created
-	if a.Namespace != b.Namespace || d > window || -d > window {
-		return false
-	}
+func alike(a, b *Row) bool {
 	if a.Domain != b.Domain && a.Domain != "" && b.Domain != "" && a.Domain != "general" && b.Domain != "general" {
 		return false
 	}

@@ -34,7 +34,8 @@ func FindPatterns(ctx context.Context, s *Snapshot) ([]oplog.Pattern, error) {
 // coOccurrence: two entities share three targets or more.
 func coOccurrence(s *Snapshot) (out []oplog.Pattern) {
 	dst := map[string][]string{}
-	for _, e := range s.Edges {
+	for i, e := range s.Edges {
+		s.breathe(i)
 		if !slices.Contains(dst[e.Dst], e.Src) && len(dst[e.Dst]) < 50 {
 			dst[e.Dst] = append(dst[e.Dst], e.Src)
 		}
@@ -65,6 +66,7 @@ func clusters(s *Snapshot) (out []oplog.Pattern) {
 	total := 0
 	const hour = day / 24
 	for i := range s.Rows {
+		s.breathe(i)
 		if r := &s.Rows[i]; r.Type == "episodic" && r.Created >= 0 {
 			hours[(int64(r.Created/hour)+3*24)%168]++
 			total++
@@ -138,6 +140,7 @@ func hubPatterns(s *Snapshot) (out []oplog.Pattern) {
 func bridges(s *Snapshot) (out []oplog.Pattern) {
 	in := map[string]map[string]int{}
 	for i := range s.Rows {
+		s.breathe(i)
 		r := &s.Rows[i]
 		if r.Domain == "" || r.Domain == "general" {
 			continue

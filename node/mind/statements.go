@@ -20,10 +20,11 @@ var (
 // Statements are the contradictions among relations and claims. Claims that follow each other in time contradict
 // nothing: the older one's validity is bounded instead.
 func Statements(s *Snapshot) (found []oplog.ConflictRow, bounds []oplog.ClaimBound) {
-	found = edgeConflicts(s.Edges)
+	found = s.edgeConflicts()
 	byTriple := map[string][]oplog.StoredClaim{}
 	var keys []string
-	for _, c := range s.Claims {
+	for i, c := range s.Claims {
+		s.breathe(i)
 		if c.Modality != "asserted" && c.Modality != "reported" {
 			continue
 		}
@@ -33,7 +34,8 @@ func Statements(s *Snapshot) (found []oplog.ConflictRow, bounds []oplog.ClaimBou
 		}
 		byTriple[key] = append(byTriple[key], c)
 	}
-	for _, key := range keys {
+	for i, key := range keys {
+		s.breathe(i)
 		f, b := s.claimConflicts(byTriple[key])
 		found, bounds = append(found, f...), append(bounds, b...)
 		if len(found) >= MaxConflicts {
@@ -43,10 +45,11 @@ func Statements(s *Snapshot) (found []oplog.ConflictRow, bounds []oplog.ClaimBou
 	return found, bounds
 }
 
-func edgeConflicts(edges []oplog.Edge) (found []oplog.ConflictRow) {
+func (s *Snapshot) edgeConflicts() (found []oplog.ConflictRow) {
 	by := map[string][]oplog.Edge{}
 	var keys []string
-	for _, e := range edges {
+	for i, e := range s.Edges {
+		s.breathe(i)
 		if !identityRelations[e.Type] && (!preferenceRelations[e.Type] || e.Type == "likes" || e.Type == "dislikes") {
 			continue // one may like many things
 		}
@@ -56,7 +59,8 @@ func edgeConflicts(edges []oplog.Edge) (found []oplog.ConflictRow) {
 		}
 		by[key] = append(by[key], e)
 	}
-	for _, key := range keys {
+	for i, key := range keys {
+		s.breathe(i)
 		es := by[key]
 		slices.SortFunc(es, func(a, b oplog.Edge) int { return int(max(-1, min(1, a.Updated-b.Updated))) })
 		last := es[len(es)-1]

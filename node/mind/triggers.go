@@ -73,13 +73,40 @@ func SortTriggers(t []oplog.TriggerRow) {
 	})
 }
 
-func decayed(s *Snapshot) (out []oplog.TriggerRow) {
+// a rowUrgency is a row that may deserve a trigger.
+type rowUrgency struct {
+	row     *Row
+	urgency float64
+}
+
+// urgent are the rows with the greatest urgency, as many as one kind of trigger may have; 0 is none.
+func (s *Snapshot) urgent(of func(*Row) float64) (top []rowUrgency) {
 	for i := range s.Rows {
-		r := &s.Rows[i]
-		if d := r.decay(s.Now); r.Importance >= .5 && d < .1 {
-			out = append(out, s.Trigger("decay_review", r.Importance*(1-d/r.Importance),
-				fmt.Sprintf("an important memory (%.2f) has faded to %.2f", r.Importance, d), "", r.RID))
+		s.breathe(i)
+		u := of(&s.Rows[i])
+		if u <= 0 || len(top) == maxOf && u <= top[maxOf-1].urgency {
+			continue
 		}
+		at, _ := slices.BinarySearchFunc(top, u, func(x rowUrgency, u float64) int {
+			if x.urgency >= u { // of two as urgent the older comes first
+				return -1
+			}
+			return 1
+		})
+		top = slices.Insert(top, at, rowUrgency{&s.Rows[i], u})
+		top = top[:min(len(top), maxOf)]
+	}
+	return top
+}
+
+func decayed(s *Snapshot) (out []oplog.TriggerRow) {
+	for _, x := range s.urgent(func(r *Row) float64 {
+		if d := r.decay(s.Now); r.Importance >= .5 && d < .1 {
+			return r.Importance * (1 - d/r.Importance)
+		}
+		return 0
+	}) {
+		out = append(out, s.Trigger("decay_review", x.urgency, fmt.Sprintf("an important memory (%.2f) has faded to %.2f", x.row.Importance, x.row.decay(s.Now)), "", x.row.RID))
 	}
 	return out
 }
@@ -87,6 +114,7 @@ func decayed(s *Snapshot) (out []oplog.TriggerRow) {
 func ready(s *Snapshot) []oplog.TriggerRow {
 	episodic := 0
 	for i := range s.Rows {
+		s.breathe(i)
 		if s.Rows[i].Type == "episodic" {
 			episodic++
 		}
@@ -111,11 +139,13 @@ func escalation(s *Snapshot) []oplog.TriggerRow {
 }
 
 func drifted(s *Snapshot) (out []oplog.TriggerRow) {
-	for i := range s.Rows {
-		r := &s.Rows[i]
+	for _, x := range s.urgent(func(r *Row) float64 {
 		if age := s.Now - r.Created; r.Type == "semantic" && age > 90*day && s.Now-r.Accessed > 30*day {
-			out = append(out, s.Trigger("temporal_drift", float64(age)/float64(365*day), fmt.Sprintf("stored %d days ago and not looked at for a month", age/day), "", r.RID))
+			return float64(age) / float64(365*day)
 		}
+		return 0
+	}) {
+		out = append(out, s.Trigger("temporal_drift", x.urgency, fmt.Sprintf("stored %d days ago and not looked at for a month", (s.Now-x.row.Created)/day), "", x.row.RID))
 	}
 	return out
 }
@@ -174,7 +204,8 @@ type counted struct {
 // hubs are the entities with five outgoing relations or more, the most first.
 func hubs(s *Snapshot) (out []counted) {
 	n := map[string]int{}
-	for _, e := range s.Edges {
+	for i, e := range s.Edges {
+		s.breathe(i)
 		n[e.Src]++
 	}
 	for name, c := range n {
@@ -190,6 +221,7 @@ func hubs(s *Snapshot) (out []counted) {
 func moods(s *Snapshot, recent, before oplog.Time) (now, then float64, ok bool) {
 	var n, m int
 	for i := range s.Rows {
+		s.breathe(i)
 		switch age := s.Now - s.Rows[i].Created; {
 		case age <= recent:
 			now, n = now+s.Rows[i].Valence, n+1
@@ -213,7 +245,8 @@ func trend(s *Snapshot) []oplog.TriggerRow {
 
 func anomalies(s *Snapshot) (out []oplog.TriggerRow) {
 	dst := map[[2]string]map[string]bool{}
-	for _, e := range s.Edges {
+	for i, e := range s.Edges {
+		s.breathe(i)
 		if identityRelations[e.Type] || preferenceRelations[e.Type] {
 			k := [2]string{e.Src, e.Type}
 			if dst[k] == nil {

@@ -50,6 +50,7 @@ func Learn(s *Snapshot) *oplog.Weights {
 		{func(w *oplog.Weights) *float64 { return &w.GateTau }, tauStep},
 	}
 	for range 20 {
+		s.breathe(0)
 		improved := false
 		for _, c := range coords {
 			for _, sign := range []float64{1, -1} {
@@ -98,6 +99,10 @@ func nearby(a, b oplog.Weights) bool {
 
 // loss is the mean hinge over pairs of relevant and irrelevant rows of one query.
 func loss(rows []judged, w oplog.Weights) float64 {
+	scores := make([]float64, len(rows))
+	for i := range rows {
+		scores[i] = rows[i].score(w)
+	}
 	var sum float64
 	n := 0
 	for i := range rows {
@@ -108,7 +113,7 @@ func loss(rows []judged, w oplog.Weights) float64 {
 			if rows[j].relevant || rows[i].query != rows[j].query {
 				continue
 			}
-			sum += max(0, margin-(rows[i].score(w)-rows[j].score(w)))
+			sum += max(0, margin-(scores[i]-scores[j]))
 			n++
 		}
 	}
@@ -136,6 +141,7 @@ const maxLearn = 400
 func (s *Snapshot) judged() (out []judged) {
 	at := map[string]int{}
 	for i := range s.Rows {
+		s.breathe(i)
 		at[s.Rows[i].RID] = i
 	}
 	for _, j := range s.Judgements {
