@@ -60,7 +60,7 @@ func (a *app) covenant() *cobra.Command {
 	t.flags(root)
 	groups := map[string]*cobra.Command{"": root}
 	for _, g := range [][2]string{{"memory", "Read and purge memories"}, {"capabilities", "Grant, list, revoke and purge capabilities"}, {"receipts", "Show receipts"},
-		{"audit", "Read, check and purge the audit log"}, {"ignore", "Try the ignore rules"}, {"tools", "List and call tools"}, {"a2a", "Look at the mailbox"},
+		{"audit", "Read, check and purge the audit log"}, {"ignore", "Try the ignore rules"}, {"tools", "List and call tools"}, {"a2a", "Look at the mailbox, and mend it"},
 		{"peers", "Enrol, list, revoke and purge peers"}} {
 		groups[g[0]] = &cobra.Command{Use: g[0], Short: g[1]}
 		root.AddCommand(groups[g[0]])

@@ -306,25 +306,62 @@ func TestCovenantWithoutQuorum(t *testing.T) {
 	}
 }
 
-// TestCovenantKeepsNoSecrets plants secrets in intents and looks for them in every file, in the log and in the answers.
+// secretForms are what secrets look like, each around a core that must be seen nowhere.
+var secretForms = []string{"ghp_%sAAAA", "password=%s", `{"api_key": "%s"}`, "Authorization: Bearer %s", "export DB_PASSWORD='%s'", "postgres://app:%s@db/app",
+	"sk-ant-%s", "curl -u admin:%s https://x", "--token %s", "<private>%s</private>", "github_pat_%s", "sk-proj-%s", "xoxb-12345-%s", "sk_live_%s", "gho_%s",
+	"secret: %s", "-----BEGIN RSA PRIVATE KEY-----\n%s\n-----END RSA PRIVATE KEY-----", "AWS_SECRET_ACCESS_KEY=%s", "Authorization: Basic %s", "eyJ%s.eyJ%s.c2ln"}
+
+// secretPlaces are where they stand.
+var secretPlaces = []string{"%s", "note: %s", "%s and more", "a\nb\n%s\nc", "(%s)", "x %s, y %[1]s", "é %s é", "first; %s; last", "\t%s\t", "1. %s\n2. done"}
+
+// TestCovenantKeepsNoSecrets plants secrets in two hundred shapes in intents, and in tasks between agents and what
+// answers them, and looks for them in every file, in the log and in the answers.
 func TestCovenantKeepsNoSecrets(t *testing.T) {
 	t.Parallel()
 	p, home := startDev(t)
 	c := covenantOf(t, p)
-	var cores [][]byte
-	for i := range 200 {
-		core := fmt.Sprintf("%03dQx7VbN2kLpZ4rTyW8sDfGhJ5mCeA9uIo", i)
-		shape := []string{"use ghp_%sAAAA to clone", "password=%s", `{"api_key": "%s"}`, "Authorization: Bearer %s", "export DB_PASSWORD='%s'",
-			"postgres://app:%s@db/app", "sk-ant-%s is the key", "curl -u admin:%s https://x", "--token %s", "<private>%s</private>"}[i%10]
-		text := strings.Repeat("note ", i%7) + fmt.Sprintf(shape, core) + strings.Repeat(" and more", i%3)
-		answer := covenantAsked[json.RawMessage](t, c, map[string]any{"kind": "submit_intent", "text": text})
-		if bytes.Contains(answer, []byte(core)) {
-			t.Errorf("answered: %s", shape)
-		}
-		cores = append(cores, []byte(core))
+	for _, action := range []string{"a2a.send.user@local", "a2a.respond.user@local"} {
+		covenantAsked[json.RawMessage](t, c, map[string]any{"kind": "grant_capability", "action": action})
 	}
+	held := covenantAsked[struct {
+		Capabilities []struct {
+			Capability struct{ Subject map[string]string }
+		}
+	}](t, c, map[string]any{"kind": "recent_capabilities"})
+	self := held.Capabilities[0].Capability.Subject
+	var cores [][]byte
+	var said bytes.Buffer
+	ask := func(request map[string]any) {
+		t.Helper()
+		answer := covenantAsked[json.RawMessage](t, c, request)
+		if bytes.Contains(answer, []byte(`"kind":"error"`)) {
+			t.Fatalf("%v: %s", request["kind"], answer)
+		}
+		said.Write(answer)
+	}
+	for i, form := range secretForms {
+		for k, place := range secretPlaces {
+			core := fmt.Sprintf("%03dQx7VbN2kLpZ4rTyW8sDfGhJ5mCeA9uIo", 10*i+k)
+			cores = append(cores, []byte(core))
+			text := fmt.Sprintf(place, strings.ReplaceAll(form, "%s", core))
+			ask(map[string]any{"kind": "submit_intent", "text": text})
+			id := uuid.NewString()
+			ask(map[string]any{"kind": "send_a2_a_task", "task": map[string]any{"id": id, "sender": self, "recipient": self, "intent_text": text, "task_kind": text,
+				"idempotency": map[string]any{"duplicate_safety": "idempotent", "key": text}}})
+			ask(map[string]any{"kind": "try_recv_a2_a_task"})
+			ask(map[string]any{"kind": "post_a2_a_result", "result": map[string]any{"task_id": id, "status": "ok", "error_message": text,
+				"content": []any{map[string]any{"type": "text", "text": text}, map[string]any{"type": "json", "value": map[string]any{"deep": []any{text, 1}, text: nil, "password": core}}}}})
+			ask(map[string]any{"kind": "a2_a_queue"})
+			ask(map[string]any{"kind": "try_recv_a2_a_result"})
+		}
+	}
+	ask(map[string]any{"kind": "recent_memory", "limit": 1000})
+	ask(map[string]any{"kind": "recent_audit", "limit": 10_000})
 	if _, err := p.stop(); err != nil {
 		t.Fatal(err)
+	}
+	if n := bytes.Count(said.Bytes(), []byte("[REDACTED")); n < 5*len(cores) {
+		t.Errorf("%d masks in what was answered", n)
 	}
 	look := func(name string, b []byte) {
 		for i, core := range cores {
@@ -333,6 +370,7 @@ func TestCovenantKeepsNoSecrets(t *testing.T) {
 			}
 		}
 	}
+	look("the answers", said.Bytes())
 	look("the log", p.log.Bytes())
 	files := 0
 	err := filepath.WalkDir(home, func(path string, d fs.DirEntry, err error) error {

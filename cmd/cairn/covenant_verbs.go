@@ -31,6 +31,8 @@ var covenantVerbs = []covenantVerb{
 	{group: "tools", use: "list", short: "List tools", kind: "list_tools", args: cobra.NoArgs, show: showTools},
 	{group: "tools", use: "call NAME [ARGUMENTS]", short: "Call a tool; arguments are JSON", kind: "call_tool", args: cobra.RangeArgs(1, 2), fields: toolCall, show: showTool},
 	{group: "a2a", use: "status", short: "Show tasks and results that wait", kind: "a2_a_queue", envelope: "a2a_status", args: cobra.NoArgs, flags: []string{"limit", "queue"}, echo: []string{"limit"}, show: showQueue},
+	{group: "a2a", use: "requeue TASK", short: "Take a task from a worker that died; its recipient gets it again", kind: "repair_a2_a_task", args: cobra.ExactArgs(1), fields: repair("requeue"), show: showRepaired},
+	{group: "a2a", use: "force-error TASK [REASON]", short: "End a task whose worker died with an error", kind: "repair_a2_a_task", args: cobra.RangeArgs(1, 2), fields: repair("force_error"), show: showRepaired},
 	{group: "peers", use: "list", short: "List registered tokens", kind: "list_peers", envelope: "peer_list", args: cobra.NoArgs, flags: []string{"limit"}, echo: []string{"limit"}, show: showPeers},
 	{group: "peers", use: "enroll DISPLAY [ACTION...]", short: "Make an identity with a token and capabilities", kind: "enroll_peer", args: cobra.MinimumNArgs(1), fields: enrolment, show: showEnrolled},
 	{group: "peers", use: "revoke PEER", short: "End a peer's tokens", kind: "revoke_peer", envelope: "peer_revoke", args: cobra.ExactArgs(1), fields: oneText("peer"), show: showPeerRevoked},
@@ -51,6 +53,19 @@ func toolCall(args []string) (map[string]any, error) {
 	}
 	return m, nil
 }
+
+// repair is what an operator does to a task.
+func repair(how string) func([]string) (map[string]any, error) {
+	return func(args []string) (map[string]any, error) {
+		m := map[string]any{"task_id": args[0], "action": how}
+		if len(args) == 2 {
+			m["reason"] = args[1]
+		}
+		return m, nil
+	}
+}
+
+func showRepaired(a *app, _ json.RawMessage) error { return a.say("done") }
 
 func enrolment(args []string) (map[string]any, error) {
 	return map[string]any{"display": args[0], "actions": append([]string{}, args[1:]...)}, nil

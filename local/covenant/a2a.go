@@ -1,13 +1,17 @@
 package covenant
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 
 	"github.com/cairndb/cairn/local/covenant/mailbox"
+	"github.com/cairndb/cairn/local/redact"
 )
 
 // task is a task on the wire.
@@ -20,6 +24,8 @@ type task struct {
 	Parent      *string      `json:"parent,omitempty"`
 	Deadline    *uint64      `json:"deadline_ms,omitempty"`
 	Idempotency *idempotency `json:"idempotency,omitempty"`
+
+	work string // what makes two tasks one and the same piece of work; empty for tasks that may not be answered from memory
 }
 
 type idempotency struct {
@@ -37,11 +43,23 @@ func readTask(f *fields) (t task) {
 			f.fail("idempotency", "not understood")
 		}
 	}
+	return t.masked()
+}
+
+// masked is the task without its secrets: the mailbox is a file. What is the same work is decided by what was sent.
+func (t task) masked() task {
+	was := t.sameWork()
+	t.Intent, t.Kind = redact.String(t.Intent), masked(t.Kind)
+	if t.Idempotency != nil {
+		t.Idempotency = &idempotency{t.Idempotency.Safety, redact.String(t.Idempotency.Key)}
+	}
+	if t.work = was; was != t.sameWork() {
+		t.work = fmt.Sprintf("%x", sha256.Sum256([]byte(was)))
+	}
 	return t
 }
 
-// cache is what makes two tasks one and the same piece of work; empty for tasks that may not be answered from memory.
-func (t task) cache() string {
+func (t task) sameWork() string {
 	if t.Idempotency == nil || t.Idempotency.Safety != "idempotent" {
 		return ""
 	}
@@ -50,6 +68,29 @@ func (t task) cache() string {
 		what = *t.Kind
 	}
 	return fmt.Sprintf("%d:%s%s", len(what), what, t.Idempotency.Key)
+}
+
+// masked is a text without its secrets.
+func masked(s *string) *string {
+	if s == nil {
+		return nil
+	}
+	m := redact.String(*s)
+	return &m
+}
+
+// maskedJSON is a value without its secrets. One that holds none stays as it was written.
+func maskedJSON(raw json.RawMessage) (json.RawMessage, error) {
+	var v any
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	if err := d.Decode(&v); err != nil {
+		return nil, err
+	}
+	if clean := redact.JSON(v); !reflect.DeepEqual(clean, v) {
+		return encode(clean)
+	}
+	return raw, nil
 }
 
 func (t task) check() error {
@@ -70,7 +111,7 @@ type result struct {
 }
 
 func readResult(f *fields) (r result) {
-	r = result{Task: f.uuid("task_id"), Status: f.text("status"), Content: []content{}, Error: f.optText("error_message")}
+	r = result{Task: f.uuid("task_id"), Status: f.text("status"), Content: []content{}, Error: masked(f.optText("error_message"))}
 	if r.Status != "ok" && r.Status != "error" && r.Status != "partial" {
 		f.fail("status", "not understood")
 	}
@@ -78,11 +119,16 @@ func readResult(f *fields) (r result) {
 		c := parse(raw)
 		switch kind := c.text("type"); kind {
 		case "text":
-			r.Content = append(r.Content, textBlock(c.text("text")))
+			r.Content = append(r.Content, textBlock(redact.String(c.text("text"))))
 		case "json":
 			v, ok := c.m["value"]
 			if !ok {
 				c.fail("value", "missing")
+				break
+			}
+			v, err := maskedJSON(v)
+			if err != nil {
+				c.fail("value", "not understood")
 			}
 			r.Content = append(r.Content, content{Type: kind, Value: v})
 		default:
@@ -128,7 +174,7 @@ func sendTask(f *fields) action {
 		if err != nil {
 			return fault(err.Error())
 		}
-		box := mailbox.Task{ID: t.ID, Sender: t.Sender.Pubkey, SenderID: from, Recipient: t.Recipient.Pubkey, Deadline: t.Deadline, Cache: t.cache(), Body: body}
+		box := mailbox.Task{ID: t.ID, Sender: t.Sender.Pubkey, SenderID: from, Recipient: t.Recipient.Pubkey, Deadline: t.Deadline, Cache: t.work, Body: body}
 		err = s.srv.box.Send(now(), box, func(cached json.RawMessage) (json.RawMessage, error) { return renamed(cached, t.ID) })
 		if errors.Is(err, mailbox.ErrDuplicate) {
 			return fault("a2a: invalid task: duplicate task id")
@@ -241,6 +287,45 @@ func postResult(f *fields) action {
 		return taskIDFrame{"a2_a_result_posted", r.Task}
 	}
 }
+
+// repairTask takes a task from a worker that died. Only the operator may: nobody else can tell that it did.
+func repairTask(f *fields) action {
+	id, how := f.uuid("task_id"), f.text("action")
+	if how != "requeue" && how != "force_error" {
+		f.fail("action", "not understood")
+	}
+	reason := masked(f.optText("reason"))
+	return func(_ context.Context, s *session) any {
+		if !s.isOperator() {
+			return fault("a2a repair requires the operator identity")
+		}
+		var err error
+		if how == "requeue" {
+			err = s.srv.box.Requeue(now(), id)
+		} else {
+			if reason == nil {
+				reason = ptr("forced by the operator")
+			}
+			var body []byte
+			if body, err = encode(result{Task: id, Status: "error", Content: []content{}, Error: reason}); err == nil {
+				err = s.srv.box.Post(now(), mailbox.Result{Task: id, Final: true, Body: body})
+			}
+		}
+		switch {
+		case errors.Is(err, mailbox.ErrUnknown):
+			return fault(fmt.Sprintf("a2a: task %s was never dispatched through this daemon", id))
+		case errors.Is(err, mailbox.ErrFinal):
+			return fault(fmt.Sprintf("a2a: task %s already has a final result", id))
+		case errors.Is(err, mailbox.ErrNotLeased):
+			return fault(fmt.Sprintf("a2a: task %s is not currently leased", id))
+		case err != nil:
+			return s.srv.boxError(err)
+		}
+		return taskIDFrame{"a2_a_task_repaired", id}
+	}
+}
+
+func ptr[T any](v T) *T { return &v }
 
 type resultFrame struct {
 	Kind   string          `json:"kind"`

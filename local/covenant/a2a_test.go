@@ -167,13 +167,65 @@ func TestIdempotentTaskIsAnsweredFromMemory(t *testing.T) {
 	if r := c.want("a2_a_result_opt", recvResult)["result"].(object); r["task_id"] != second || r["status"] != "ok" {
 		t.Errorf("%v", r)
 	}
-	for _, x := range [][2]string{{"k2", "idempotent"}, {"k1", "unsafe"}} {
+	for _, x := range [][2]string{{"k2", "idempotent"}, {"k1", "unsafe"}, {"password=one1one1", "idempotent"}, {"password=two2two2", "idempotent"}} { // two that look alike when masked
 		id, body := task(x[0], x[1])
 		c.want("a2_a_task_queued", body)
 		if r := c.want("a2_a_task_opt", recvTask)["task"]; r == nil || r.(object)["id"] != id {
 			t.Errorf("%v was not delivered: %v", x, r)
 		}
+		c.want("a2_a_result_posted", post(id, "ok"))
 	}
+}
+
+// A task whose worker died is given out again, or ended, by the operator and by nobody else.
+func TestRepairs(t *testing.T) {
+	t.Parallel()
+	d := start(t)
+	op := d.operator()
+	op.grant(`"action":"a2a.send.user@local"`)
+	subject := capabilities(op, 1)[0]["capability"].(object)["subject"].(object)
+	me := agent(subject["display"].(string), subject["pubkey"].(string))
+	ids := []string{uuid.NewString(), uuid.NewString(), uuid.NewString()}
+	for _, id := range ids {
+		op.want("a2_a_task_queued", send(taskOf(id, me, me, "")))
+	}
+	mend := func(id, how string) string {
+		return fmt.Sprintf(`{"kind":"repair_a2_a_task","task_id":%q,"action":%q,"reason":"password=hunter2hunter2"}`, id, how)
+	}
+	leased := func() any { return op.want("a2_a_task_opt", recvTask)["task"].(object)["id"] }
+	op.refused("a2a: task "+ids[0]+" is not currently leased", mend(ids[0], "requeue"))
+	if got := leased(); got != ids[0] {
+		t.Fatalf("%v", got)
+	}
+	if got := leased(); got != ids[1] {
+		t.Fatalf("%v", got)
+	}
+	peer, _ := d.enroll("ann@local")
+	peer.refused("a2a repair requires the operator identity", mend(ids[0], "requeue"))
+	if r := op.want("a2_a_task_repaired", mend(ids[0], "requeue")); r["task_id"] != ids[0] {
+		t.Errorf("%v", r)
+	}
+	d.restart()
+	op = d.operator()
+	if got := leased(); got != ids[0] { // before the one that was queued behind it
+		t.Errorf("the next task is %v", got)
+	}
+	if q := op.want("a2_a_queue", queue)["tasks"].([]any); len(q) != 3 || q[2].(map[string]any)["attempt"] != 2.0 {
+		t.Errorf("%v", q)
+	}
+	op.want("a2_a_task_repaired", mend(ids[1], "force_error"))
+	r := op.want("a2_a_result_opt", recvResult)["result"].(map[string]any)
+	if r["task_id"] != ids[1] || r["status"] != "error" || r["error_message"] != "password=[REDACTED:secret]" {
+		t.Errorf("%v", r)
+	}
+	op.refused("a2a: task "+ids[1]+" already has a final result", mend(ids[1], "requeue"))
+	unknown := uuid.NewString()
+	op.refused("a2a: task "+unknown+" was never dispatched through this daemon", mend(unknown, "force_error"))
+	op.send(mend(ids[0], "forget"))
+	if got := string(op.recv()); got != malformed {
+		t.Error(got)
+	}
+	op.ended()
 }
 
 func TestEveryTaskIsLeasedOnce(t *testing.T) {

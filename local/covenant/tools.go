@@ -8,6 +8,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/cairndb/cairn/local/redact"
 )
 
 // content is a block of a tool's or task's result.
@@ -104,7 +106,7 @@ type toolFrame struct {
 }
 
 func callTool(f *fields) action {
-	name, arguments := f.text("name"), f.m["arguments"]
+	name, arguments := redact.String(f.text("name")), f.m["arguments"] // the name goes into the audit log, whatever it is
 	if arguments == nil {
 		arguments = null
 	}

@@ -42,6 +42,7 @@ var verbs = map[string]verb{
 	"post_a2_a_result":       postResult,
 	"try_recv_a2_a_result":   tryRecvResult,
 	"a2_a_queue":             taskQueue,
+	"repair_a2_a_task":       repairTask,
 }
 
 type errorFrame struct {

@@ -1,15 +1,18 @@
 // Package mailbox carries tasks from one agent of this host to another, and results back.
 //
 //	queued --Lease--> in flight --Post--> result waiting --Take--> gone
+//	   ^------Requeue------'
 //
 // Every change is a line of one file before it is a change in memory, and on disk before anyone is answered: a lease
 // given is a lease kept, across any crash. A lease never ends by itself; whoever took a task and died keeps it until an
-// operator acts. Deadlines are advice. Exactly one receiver gets a task.
+// operator acts (Requeue, which puts it back in its place). Deadlines are advice. Exactly one receiver gets a task.
 //
 // A final result of an idempotent task is kept under (sender, recipient, kind or intent, key), and answers a later task
-// of the same kind at once.
+// of the same kind at once. The newest 10,000 such results are kept, and the ids of the newest 100,000 finished tasks.
 //
-// The file is JSON lines: {"at":ms,"op":…} with op one of queued, leased, posted, taken. It is read once, at Open.
+// The file is JSON lines: {"at":ms,"op":…} with op one of queued, leased, requeued, posted, taken, and, in a file that was
+// compacted, finished, waiting and cached, which say what is left of lines that are gone. It is read once, at Open, and
+// written anew when it is four times as long as what it says is worth.
 package mailbox
 
 import (
@@ -74,6 +77,8 @@ type event struct {
 	ID     string  `json:"id,omitempty"`
 	Lease  *Lease  `json:"lease,omitempty"`
 	Result *Result `json:"result,omitempty"`
+	Hash   []byte  `json:"hash,omitempty"` // of a finished task's body
+	Tries  uint32  `json:"tries,omitempty"`
 }
 
 type known struct {
@@ -82,20 +87,28 @@ type known struct {
 	lease *Lease
 	tries uint32
 	final bool
+	place uint64 // in the order in which tasks came
 }
+
+func byPlace(k *known, place uint64) int { return cmp.Compare(k.place, place) }
 
 // Box is the mailbox. Its methods may be called from any goroutine.
 type Box struct {
 	mu     sync.Mutex
+	path   string
 	file   *os.File
 	size   int64
+	due    int64               // the size at which the file is compacted
 	broken error               // the file could not be written: nothing is promised any more
-	tasks  map[string]*known   // all ever seen
-	queue  map[string][]string // recipient → queued task ids, oldest first
-	held   map[string]*known   // leased
-	order  []string            // queued and leased, oldest first
+	tasks  map[string]*known   // all that are not finished, and the newest of those that are
+	queue  map[string][]*known // recipient → queued tasks, oldest first
+	order  []*known            // queued and leased, oldest first
+	places uint64              // given so far
 	ready  map[string][]Result // sender → results, oldest first
 	cache  map[string]Result
+
+	finished []string // ids, oldest first
+	cached   []string // keys of cache, oldest first
 }
 
 // Open reads the file, and makes it when it is missing. A line torn by a crash at its end is cut off.
@@ -104,10 +117,14 @@ func Open(path string) (*Box, error) {
 	if err != nil {
 		return nil, fmt.Errorf("mailbox: %w", err)
 	}
-	b := &Box{file: f, tasks: map[string]*known{}, queue: map[string][]string{}, held: map[string]*known{},
+	b := &Box{path: path, file: f, tasks: map[string]*known{}, queue: map[string][]*known{},
 		ready: map[string][]Result{}, cache: map[string]Result{}}
 	if err := b.replay(); err != nil {
 		return nil, errors.Join(fmt.Errorf("mailbox: %w", err), f.Close())
+	}
+	b.due = minDue
+	if b.size >= b.due {
+		b.compact()
 	}
 	return b, nil
 }
@@ -162,23 +179,27 @@ func (b *Box) commit(events ...event) error {
 	for _, e := range events {
 		b.apply(e)
 	}
+	if b.size >= b.due {
+		b.compact()
+	}
 	return nil
 }
 
 func (b *Box) apply(e event) {
 	switch e.Op {
 	case "queued":
-		b.tasks[e.Task.ID] = &known{task: *e.Task, hash: sha256.Sum256(e.Task.Body)}
-		b.queue[e.Task.Recipient] = append(b.queue[e.Task.Recipient], e.Task.ID)
-		b.order = append(b.order, e.Task.ID)
+		b.places++
+		k := &known{task: *e.Task, hash: sha256.Sum256(e.Task.Body), tries: e.Tries, place: b.places}
+		b.tasks[e.Task.ID] = k
+		b.queue[e.Task.Recipient] = append(b.queue[e.Task.Recipient], k)
+		b.order = append(b.order, k)
 	case "leased":
 		k := b.tasks[e.ID]
 		if k == nil {
 			return
 		}
 		k.lease, k.tries = e.Lease, e.Lease.Attempt
-		b.held[e.ID] = k
-		b.unqueue(k)
+		b.queue[k.task.Recipient] = without(b.queue[k.task.Recipient], k)
 	case "posted":
 		k := b.tasks[e.Result.Task]
 		if k == nil {
@@ -187,14 +208,30 @@ func (b *Box) apply(e event) {
 		b.ready[k.task.Sender] = append(b.ready[k.task.Sender], *e.Result)
 		if e.Result.Final {
 			k.final, k.lease = true, nil
-			delete(b.held, k.task.ID)
-			b.unqueue(k)
-			b.order = slices.DeleteFunc(b.order, func(id string) bool { return id == k.task.ID })
+			b.queue[k.task.Recipient] = without(b.queue[k.task.Recipient], k)
+			b.order = without(b.order, k)
 			if k.task.Cache != "" {
-				b.cache[cacheKey(k.task)] = *e.Result
+				b.keep(cacheKey(k.task), *e.Result)
 			}
 			k.task.Body = nil // its hash is enough from now on
+			b.finish(e.Result.Task)
 		}
+	case "requeued":
+		if k := b.tasks[e.ID]; k != nil && k.lease != nil {
+			k.lease = nil
+			q := b.queue[k.task.Recipient]
+			at, _ := slices.BinarySearchFunc(q, k.place, byPlace)
+			b.queue[k.task.Recipient] = slices.Insert(q, at, k)
+		}
+	case "finished":
+		k := &known{task: *e.Task, final: true}
+		copy(k.hash[:], e.Hash)
+		b.tasks[e.Task.ID] = k
+		b.finish(e.Task.ID)
+	case "waiting":
+		b.ready[e.ID] = append(b.ready[e.ID], *e.Result)
+	case "cached":
+		b.keep(e.ID, *e.Result)
 	case "taken":
 		if r := b.ready[e.ID]; len(r) > 0 {
 			b.ready[e.ID] = r[1:]
@@ -202,11 +239,12 @@ func (b *Box) apply(e event) {
 	}
 }
 
-func (b *Box) unqueue(k *known) {
-	to := k.task.Recipient
-	if i := slices.Index(b.queue[to], k.task.ID); i >= 0 {
-		b.queue[to] = slices.Delete(b.queue[to], i, i+1)
+// without takes a task out of those that are in the order of their places.
+func without(list []*known, k *known) []*known {
+	if i, found := slices.BinarySearchFunc(list, k.place, byPlace); found {
+		return slices.Delete(list, i, i+1)
 	}
+	return list
 }
 
 func cacheKey(t Task) string {
@@ -243,7 +281,7 @@ func (b *Box) Lease(now uint64, recipient, leaseID string, to json.RawMessage) (
 	if len(q) == 0 {
 		return nil, nil
 	}
-	k := b.tasks[q[0]]
+	k := q[0]
 	l := &Lease{ID: leaseID, To: to, At: now, Attempt: k.tries + 1}
 	if err := b.commit(event{At: now, Op: "leased", ID: k.task.ID, Lease: l}); err != nil {
 		return nil, err
@@ -251,7 +289,23 @@ func (b *Box) Lease(now uint64, recipient, leaseID string, to json.RawMessage) (
 	return k.task.Body, nil
 }
 
-// Task finds a task that was ever sent.
+// Requeue takes a lease away: the task is the next its recipient gets.
+func (b *Box) Requeue(now uint64, id string) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	k := b.tasks[id]
+	switch {
+	case k == nil:
+		return ErrUnknown
+	case k.final:
+		return ErrFinal
+	case k.lease == nil:
+		return ErrNotLeased
+	}
+	return b.commit(event{At: now, Op: "requeued", ID: id})
+}
+
+// Task finds a task that was sent.
 func (b *Box) Task(id string) (Task, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -296,8 +350,7 @@ func (b *Box) Queue(who string, keep func(Entry) bool) (entries []Entry) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var held []Entry
-	for _, id := range b.order {
-		k := b.tasks[id]
+	for _, k := range b.order {
 		if k.task.Sender != who && k.task.Recipient != who {
 			continue
 		}

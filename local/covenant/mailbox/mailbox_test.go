@@ -103,3 +103,146 @@ func TestRefusals(t *testing.T) {
 		t.Error("a closed mailbox took a task")
 	}
 }
+
+// busy is a mailbox with something in every state; what it then says of itself is its picture.
+func busy(t *testing.T, b *Box) {
+	t.Helper()
+	send := func(id, cache string) {
+		must(t, b.Send(1, Task{ID: id, Sender: "a", Recipient: "b", Cache: cache, Body: json.RawMessage(`{"id":"` + id + `"}`)}, same))
+	}
+	for _, id := range []string{"taken", "waiting", "back", "held"} {
+		send(id, "")
+		if _, err := b.Lease(2, "b", "l-"+id, json.RawMessage(`"b"`)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(t, b.Post(3, Result{Task: "taken", Final: true, Body: json.RawMessage(`"taken"`)}))
+	if got, err := b.Take(4, "a"); err != nil || string(got) != `"taken"` {
+		t.Fatalf("%s, %v", got, err)
+	}
+	must(t, b.Post(3, Result{Task: "held", Body: json.RawMessage(`"half"`)}))
+	must(t, b.Post(3, Result{Task: "waiting", Final: true, Body: json.RawMessage(`"waiting"`)}))
+	send("later", "")
+	send("cached", "same work")
+	must(t, b.Requeue(5, "back"))
+}
+
+func picture(t *testing.T, b *Box) string {
+	t.Helper()
+	type entry struct {
+		ID      string
+		Lease   *Lease
+		Attempt uint32
+		Body    string
+	}
+	var all struct {
+		Queue   []entry
+		Results []json.RawMessage
+		Refused []string
+	}
+	for _, e := range b.Queue("a", func(Entry) bool { return true }) {
+		all.Queue = append(all.Queue, entry{e.ID, e.Lease, e.Attempt, string(e.Body)})
+	}
+	all.Results = b.Results("a", 10)
+	for _, id := range []string{"taken", "waiting", "unknown", "later"} {
+		all.Refused = append(all.Refused, errText(b.Post(9, Result{Task: id, Final: true})))
+		task, known := b.Task(id)
+		all.Refused = append(all.Refused, task.Recipient, map[bool]string{true: "known"}[known])
+	}
+	all.Refused = append(all.Refused, errText(b.Send(9, Task{ID: "taken", Body: json.RawMessage(`{"id":"taken"}`)}, same)),
+		errText(b.Send(9, Task{ID: "taken", Body: json.RawMessage(`{"other":1}`)}, same)))
+	out, err := json.MarshalIndent(all, "", " ")
+	must(t, err)
+	return string(out)
+}
+
+func errText(err error) string {
+	if err == nil {
+		return "taken"
+	}
+	return err.Error()
+}
+
+// A compacted file says all that the long one said, before and after it is read again, and takes what comes.
+func TestCompactionChangesNothing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "events.jsonl")
+	b := open(t, path)
+	busy(t, b)
+	want, long := picture(t, b), b.size
+	for range 3 {
+		b.compact()
+		must(t, b.broken)
+		if got := picture(t, b); got != want {
+			t.Fatalf("compacted: %s, was %s", got, want)
+		}
+		must(t, b.Close())
+		b = open(t, path)
+		if got := picture(t, b); got != want {
+			t.Fatalf("read again: %s, was %s", got, want)
+		}
+	}
+	if b.size >= long {
+		t.Errorf("%d bytes became %d", long, b.size)
+	}
+	if got, err := b.Lease(6, "b", "again", json.RawMessage(`"b"`)); err != nil || string(got) != `{"id":"back"}` {
+		t.Errorf("the requeued task is the next: %s, %v", got, err)
+	}
+	if e := b.Queue("b", func(e Entry) bool { return e.ID == "back" }); len(e) != 1 || e[0].Attempt != 2 {
+		t.Errorf("the second attempt: %+v", e)
+	}
+	for _, want := range []string{`{"id":"later"}`, `{"id":"cached"}`} {
+		if got, err := b.Lease(6, "b", "x", json.RawMessage(`"b"`)); err != nil || string(got) != want {
+			t.Errorf("got %s, %v, want %s", got, err, want)
+		}
+	}
+	must(t, b.Post(7, Result{Task: "cached", Final: true, Body: json.RawMessage(`"answer"`)}))
+	b.compact()
+	must(t, b.Close())
+	b = open(t, path)
+	must(t, b.Send(8, Task{ID: "like it", Sender: "a", Recipient: "b", Cache: "same work", Body: json.RawMessage(`1`)}, same))
+	if r := b.Results("a", 10); len(r) != 4 || string(r[3]) != `"answer"` {
+		t.Errorf("the answer kept for idempotent tasks: %s", r)
+	}
+}
+
+// The file of a mailbox that is used stays short, and reading it at the start takes what is left, not what ever was.
+func TestTheFileStaysShort(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "events.jsonl")
+	b := open(t, path)
+	body, err := json.Marshal(bytes.Repeat([]byte("x"), 60<<10))
+	must(t, err)
+	for i := range 400 { // 32 MB of tasks that come and go
+		id, _ := json.Marshal(i)
+		must(t, b.Send(1, Task{ID: string(id), Sender: "a", Recipient: "b", Body: body}, same))
+		if _, err := b.Lease(1, "b", "l", json.RawMessage(`"b"`)); err != nil {
+			t.Fatal(err)
+		}
+		must(t, b.Post(1, Result{Task: string(id), Final: true, Body: json.RawMessage(`1`)}))
+		if _, err := b.Take(1, "a"); err != nil {
+			t.Fatal(err)
+		}
+		if i, err := os.Stat(path); err != nil || i.Size() != b.size || b.size > minDue+200<<10 {
+			t.Fatalf("the file has %d bytes, counted as %d: %v", i.Size(), b.size, err)
+		}
+	}
+}
+
+// A directory where nothing can be made costs the mailbox nothing but length.
+func TestCompactionThatFails(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "events.jsonl")
+	b := open(t, path)
+	busy(t, b)
+	want := picture(t, b)
+	must(t, os.Mkdir(path+".new", 0o700)) // it is in the way
+	b.compact()
+	if got := picture(t, b); got != want {
+		t.Errorf("%s, was %s", got, want)
+	}
+	must(t, b.Send(9, Task{ID: "n", Sender: "a", Recipient: "b", Body: json.RawMessage(`1`)}, same))
+	must(t, b.Close())
+	b = open(t, path)
+	if e := b.Queue("b", func(e Entry) bool { return e.ID == "n" }); len(e) != 1 {
+		t.Error("what came after is lost")
+	}
+}
