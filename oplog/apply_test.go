@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/cockroachdb/datadriven"
+
+	"github.com/cairndb/cairn/oplog/seal"
 )
 
 // env is a state and a counter that serves as index and clock.
@@ -19,9 +21,9 @@ type env struct {
 	now   uint64 // millis
 }
 
-func newEnv(t *testing.T) *env {
+func newEnv(t *testing.T, keys *seal.Ring) *env {
 	t.Helper()
-	s, err := Open(filepath.Join(t.TempDir(), "state.db"), Options{NoSync: true})
+	s, err := Open(filepath.Join(t.TempDir(), "state.db"), Options{NoSync: true, Keys: keys})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,9 +33,16 @@ func newEnv(t *testing.T) *env {
 
 // TestApply runs the scripts of testdata/apply. `entry` applies one entry: a line an operation, its kind and its
 // fields as JSON; options are db, key and digest. `view` prints what the state says. `advance` moves the clock.
+// Each runs on a plain and on an encrypted state.
 func TestApply(t *testing.T) {
+	for name, keys := range map[string]*seal.Ring{"plain": nil, "encrypted": seal.Ephemeral([]seal.Master{seal.NewMaster()})} {
+		t.Run(name, func(t *testing.T) { applyScripts(t, keys) })
+	}
+}
+
+func applyScripts(t *testing.T, keys *seal.Ring) {
 	datadriven.Walk(t, "testdata/apply", func(t *testing.T, path string) {
-		e := newEnv(t)
+		e := newEnv(t, keys)
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			out := e.run(t, d)
 			if err := e.s.Read(func(v *View) error {

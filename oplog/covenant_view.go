@@ -1,7 +1,6 @@
 package oplog
 
 import (
-	"bytes"
 	"encoding/json"
 	"strings"
 )
@@ -48,29 +47,10 @@ func (v *View) Grants(db DB, subject string, f func(StoredGrant) bool) {
 	if subject != "" {
 		table, prefix = tGrantSubject, joinKey(subject, "")
 	}
-	b := v.bucket(table, db)
-	if b == nil {
-		return
-	}
-	v.backwards(table, db, prefix, func(_, sig []byte) bool {
+	v.scanBack(table, db, prefix, func(_, sig []byte) bool {
 		g, ok := v.Grant(db, string(sig))
 		return !ok || f(g)
 	})
-}
-
-// backwards is scanBack, also for the whole table.
-func (v *View) backwards(table tableID, db DB, prefix []byte, f func(k, val []byte) bool) {
-	if len(prefix) > 0 {
-		v.scanBack(table, db, prefix, f)
-		return
-	}
-	b := v.bucket(table, db)
-	if b == nil {
-		return
-	}
-	c := b.Cursor()
-	for k, val := c.Last(); k != nil && f(k, val); k, val = c.Prev() {
-	}
 }
 
 // Receipts walks receipts from the newest to the oldest; those of one payer, unless it is empty.
@@ -82,27 +62,14 @@ func (v *View) ReceiptsBefore(db DB, payer string, before Time, f func(Receipt) 
 	if payer != "" {
 		table, prefix = tReceiptBy, joinKey(payer, "")
 	}
-	b := v.bucket(table, db)
-	if b == nil {
-		return
-	}
-	end := after(prefix)
+	var below []byte
 	if before != 0 {
-		end = append(bytes.Clone(prefix), timeKey(before, 0)...)
+		below = timeKey(before, 0)
 	}
-	c := b.Cursor()
-	k, _ := c.Seek(end)
-	if k == nil {
-		k, _ = c.Last()
-	} else {
-		k, _ = c.Prev()
-	}
-	for ; k != nil && bytes.HasPrefix(k, prefix); k, _ = c.Prev() {
+	v.scanBelow(table, db, prefix, below, func(k, _ []byte) bool {
 		r, ok := read[Receipt](v.txn, tReceipt, db, k[len(prefix)+16:])
-		if ok && !f(r) {
-			return
-		}
-	}
+		return !ok || f(r)
+	})
 }
 
 // ReceiptsOf are the receipts of one memory.

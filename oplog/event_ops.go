@@ -220,41 +220,23 @@ func (v *View) NamespaceFrom(db DB, namespace string, from Seq, f func(Seq) bool
 // NamespaceBack is NamespaceFrom downwards, from the number below; 0 means from the newest.
 func (v *View) NamespaceBack(db DB, namespace string, below Seq, f func(Seq) bool) {
 	prefix := joinKey(namespace, "")
-	end := nameKey(namespace, below)
-	if below == 0 {
-		end = after(prefix)
-	}
-	v.scanBefore(tNamespace, db, end, func(k, _ []byte) bool {
-		return len(k) == len(prefix)+8 && string(k[:len(prefix)]) == string(prefix) && f(Seq(beUint64(k[len(prefix):])))
+	v.scanBelow(tNamespace, db, prefix, belowSeq(below), func(k, _ []byte) bool {
+		return len(k) == len(prefix)+8 && f(Seq(beUint64(k[len(prefix):])))
 	})
+}
+
+// belowSeq is where a backward walk begins; nil is at the newest.
+func belowSeq(below Seq) []byte {
+	if below == 0 {
+		return nil
+	}
+	return seqKey(below)
 }
 
 // MemoriesBack walks the records downwards from the number below; 0 means from the newest.
 func (v *View) MemoriesBack(db DB, below Seq, f func(*Memory) bool) {
-	end := seqKey(below)
-	if below == 0 {
-		end = after(nil)
-	}
-	v.scanBefore(tMemory, db, end, func(_, val []byte) bool {
+	v.scanBelow(tMemory, db, nil, belowSeq(below), func(_, val []byte) bool {
 		m := decode[Memory](val)
 		return f(&m)
 	})
-}
-
-// scanBefore walks the keys below end downwards.
-func (v *View) scanBefore(table tableID, db DB, end []byte, f func(k, val []byte) bool) {
-	b := v.bucket(table, db)
-	if b == nil {
-		return
-	}
-	c := b.Cursor()
-	step := c.Prev
-	if k, _ := c.Seek(end); k == nil {
-		step = c.Last
-	}
-	for k, val := step(); k != nil; k, val = c.Prev() {
-		if !f(k, val) {
-			return
-		}
-	}
 }

@@ -51,6 +51,10 @@ func expiryKey(t Time, key string) []byte { return append(be64(uint64(t)), key..
 // so the table cannot outgrow its window.
 func (a *applying) expireKeys() {
 	const few = 4
+	b := a.bucket(tKeyExpiry, a.db)
+	if k, _ := b.Bucket.Cursor().First(); k == nil || Time(beUint64(k)) > a.hlc.Time() { // the time is never sealed
+		return
+	}
 	var gone [][]byte
 	a.scan(tKeyExpiry, a.db, nil, func(k, _ []byte) bool {
 		if len(gone) == few || Time(binary.BigEndian.Uint64(k)) > a.hlc.Time() {

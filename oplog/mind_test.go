@@ -127,7 +127,7 @@ func TestFiveThousandOperations(t *testing.T) {
 					b = mustOpen(t, path)
 				case 1:
 					path = filepath.Join(dir, NewID())
-					b = throughSnapshot(t, b, path)
+					b = throughSnapshot(t, b, path, nil)
 				}
 			}
 			same(t, a, b)

@@ -90,7 +90,7 @@ func (v *View) writeRecords(w io.Writer, since Index) error {
 	if _, err := w.Write(append(head, v.mark.sum.bytes()...)); err != nil {
 		return err
 	}
-	c := v.tx.Bucket(bktLog).Cursor()
+	c := logBucket(v.tx, v.c).Cursor()
 	for k, val := c.Seek(be64(uint64(since) + 1)); k != nil; k, val = c.Next() {
 		r := decode[retained](val)
 		b := append(append(make([]byte, 0, 28), k...), r.HLC[:]...)

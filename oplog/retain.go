@@ -35,7 +35,7 @@ func (h *HLC) DecodeMsgpack(d *msgpack.Decoder) error {
 const trimBatch = 64
 
 func (s *State) trim(tx *bolt.Tx, m *mark) error {
-	log := tx.Bucket(bktLog)
+	log := logBucket(tx, s.c)
 	c := log.Cursor()
 	cutoff := m.last.Millis() - min(m.last.Millis(), uint64(s.opts.RetainTime.Milliseconds()))
 	for range trimBatch {
@@ -52,7 +52,7 @@ func (s *State) trim(tx *bolt.Tx, m *mark) error {
 			return err
 		}
 		last := r.HLC.Add(uint32(max(entries(r.Data), 1) - 1))
-		if err := tx.Bucket(bktMeta).Put(keyTrimmed, last[:]); err != nil {
+		if err := metaBucket(tx, s.c).Put(keyTrimmed, last[:]); err != nil {
 			return err
 		}
 	}
@@ -69,7 +69,7 @@ func entries(record []byte) int {
 
 // Trimmed is the time of the newest entry that has left the window; ok is false while none has.
 func (v *View) Trimmed() (h HLC, ok bool) {
-	b := v.tx.Bucket(bktMeta).Get(keyTrimmed)
+	b := metaBucket(v.tx, v.c).Get(keyTrimmed)
 	ok = copy(h[:], b) == len(h)
 	return h, ok
 }
@@ -77,7 +77,7 @@ func (v *View) Trimmed() (h HLC, ok bool) {
 // Retained says which part of the log the state still holds: the indexes of the first and the last record,
 // and the time of the first. ok is false when it holds none.
 func (v *View) Retained() (first, last Index, since HLC, ok bool) {
-	c := v.tx.Bucket(bktLog).Cursor()
+	c := logBucket(v.tx, v.c).Cursor()
 	k, val := c.First()
 	if k == nil {
 		return 0, 0, since, false
@@ -90,7 +90,7 @@ func (v *View) Retained() (first, last Index, since HLC, ok bool) {
 // Log walks the applied entries from the record at or after an index, in order, until f says stop.
 // Refused and replayed entries are left out: they did nothing. Results are not kept.
 func (v *View) Log(from Index, f func(Outcome) bool) error {
-	c := v.tx.Bucket(bktLog).Cursor()
+	c := logBucket(v.tx, v.c).Cursor()
 	for k, val := c.Seek(be64(uint64(from))); k != nil; k, val = c.Next() {
 		r := decode[retained](val)
 		_, bodies, err := DecodeRecord(r.Data)
@@ -124,7 +124,7 @@ func (v *View) SeekHLC(h HLC) Index {
 	if !ok {
 		return 0
 	}
-	log := v.tx.Bucket(bktLog)
+	log := logBucket(v.tx, v.c)
 	lo, hi := first, last+1 // the answer is in [lo, hi]
 	for lo < hi {
 		mid := lo + (hi-lo)/2

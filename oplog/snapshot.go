@@ -17,11 +17,15 @@ import (
 // A snapshot stream is
 //
 //	"CAIRNSNP" | version 1 | zstd( size u64, the state file, SHA-256 of size and file )
+//	"CAIRNSNP" | version 2 | zstd( size u64, the rows, SHA-256 of size and rows )
 //
-// The file is a copy made inside a read transaction: whole and consistent at one index.
+// The file is a copy made inside a read transaction: whole and consistent at one index. A node whose file is encrypted
+// writes version 2, the rows in plain (see writeRows), for its pages are of no use to others; size is its file's then. Every
+// node reads both.
 const (
-	snapMagic   = "CAIRNSNP"
-	snapVersion = 1
+	snapMagic = "CAIRNSNP"
+	snapFile  = 1
+	snapRows  = 2
 )
 
 // ErrSnapshot says that a snapshot does not hold what it should; the state is as it was.
@@ -30,6 +34,7 @@ var ErrSnapshot = &Error{Kind: Corrupt, Text: "unreadable snapshot"}
 // A Snapshot is the state at one index, held still until it is released.
 type Snapshot struct {
 	tx   *bolt.Tx
+	c    *codec
 	mark mark
 	// Progress, when set, is called now and then with the bytes copied and their total.
 	Progress func(done, total int64)
@@ -41,7 +46,7 @@ func (s *State) Snapshot() (*Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Snapshot{tx: v.tx, mark: v.mark}, nil
+	return &Snapshot{tx: v.tx, c: v.c, mark: v.mark}, nil
 }
 
 // Index is where the snapshot was taken.
@@ -57,8 +62,12 @@ func (s *Snapshot) Release() {
 
 // WriteTo streams the snapshot.
 func (s *Snapshot) WriteTo(w io.Writer) (int64, error) {
+	version := byte(snapFile)
+	if s.c != nil {
+		version = snapRows
+	}
 	out := &counted{w: w}
-	if _, err := out.Write(append([]byte(snapMagic), snapVersion)); err != nil {
+	if _, err := out.Write(append([]byte(snapMagic), version)); err != nil {
 		return out.n, err
 	}
 	z, err := zstd.NewWriter(out, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
@@ -68,8 +77,10 @@ func (s *Snapshot) WriteTo(w io.Writer) (int64, error) {
 	h := sha256.New()
 	total := s.tx.Size()
 	body := &progress{w: io.MultiWriter(z, h), total: total, report: s.Progress}
-	if _, err = body.Write(be64(uint64(total))); err == nil {
+	if _, err = body.Write(be64(uint64(total))); err == nil && version == snapFile {
 		_, err = s.tx.WriteTo(body)
+	} else if err == nil {
+		err = caught(func() error { return writeRows(body, s.tx, s.c) })
 	}
 	if err == nil {
 		_, err = z.Write(h.Sum(nil))
@@ -90,10 +101,10 @@ func (s *State) Restore(r io.Reader, report func(done, total int64)) (err error)
 			os.Remove(next)
 		}
 	}()
-	if err := receive(next, r, report); err != nil {
+	if err := receive(next, s.opts, r, report); err != nil {
 		return err
 	}
-	db, m, err := openFile(next, s.opts)
+	db, _, m, err := openFile(next, s.opts)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrSnapshot, err)
 	}
@@ -121,17 +132,18 @@ func (s *State) Restore(r io.Reader, report func(done, total int64)) (err error)
 }
 
 func (s *State) reopen() (err error) {
-	s.db, _, err = openFile(s.path, s.opts)
+	s.db, s.c, _, err = openFile(s.path, s.opts)
 	return err
 }
 
-// receive writes the state file of a snapshot stream to path and checks it.
-func receive(path string, r io.Reader, report func(done, total int64)) error {
+// receive makes the state file of a snapshot stream at path and checks it.
+func receive(path string, o Options, r io.Reader, report func(done, total int64)) error {
 	head := make([]byte, len(snapMagic)+1)
 	if _, err := io.ReadFull(r, head); err != nil {
 		return fmt.Errorf("%w: %w", ErrSnapshot, err)
 	}
-	if string(head[:len(snapMagic)]) != snapMagic || head[len(snapMagic)] != snapVersion {
+	version := head[len(snapMagic)]
+	if string(head[:len(snapMagic)]) != snapMagic || version != snapFile && version != snapRows {
 		return fmt.Errorf("%w: not a snapshot this version reads", ErrSnapshot)
 	}
 	z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(64<<20))
@@ -139,21 +151,67 @@ func receive(path string, r io.Reader, report func(done, total int64)) error {
 		return fmt.Errorf("%w: %w", ErrSnapshot, err)
 	}
 	defer z.Close()
-	h := sha256.New()
-	body := io.TeeReader(z, h)
+	in := newSummed(z)
 	var size uint64
-	if err := binary.Read(body, binary.BigEndian, &size); err != nil {
+	if err := binary.Read(in, binary.BigEndian, &size); err != nil {
 		return fmt.Errorf("%w: %w", ErrSnapshot, err)
 	}
+	switch {
+	case version == snapRows:
+		err = build(path, o, func(b *builder) error {
+			b.progress = &progress{total: int64(size), report: report}
+			return b.steps(in)
+		})
+	case o.Keys == nil:
+		err = receiveFile(path, in, int64(size), report)
+	default:
+		err = receiveSealed(path, o, in, int64(size), report)
+	}
+	if err != nil {
+		return err
+	}
+	return checkTrailer(in.Reader, in.h)
+}
+
+// receiveFile writes the file as it comes.
+func receiveFile(path string, in io.Reader, size int64, report func(done, total int64)) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
 		return fmt.Errorf("restore: %w", err)
 	}
-	_, err = io.CopyN(&progress{w: f, total: int64(size), report: report}, body, int64(size))
+	_, err = io.CopyN(&progress{w: f, total: size, report: report}, in, size)
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return fmt.Errorf("%w: %w", ErrSnapshot, err)
 	}
-	return checkTrailer(z, h)
+	return nil
+}
+
+// receiveSealed takes the rows out of a file that comes unencrypted. It needs them in any order, and they are not to be
+// on the disk as they are: so the file is spooled sealed.
+func receiveSealed(path string, o Options, in io.Reader, size int64, report func(done, total int64)) (err error) {
+	spool := path + ".image"
+	f, err := os.OpenFile(spool, os.O_CREATE|os.O_TRUNC|os.O_RDWR, 0o600)
+	if err != nil {
+		return fmt.Errorf("restore: %w", err)
+	}
+	defer func() { err = errors.Join(err, f.Close(), os.Remove(spool)) }()
+	w, err := o.Keys.Writer(f)
+	if err != nil {
+		return fmt.Errorf("restore: %w", err)
+	}
+	_, err = io.CopyN(&progress{w: w, total: size, report: report}, in, size)
+	if err = errors.Join(err, w.Close()); err != nil {
+		return fmt.Errorf("%w: %w", ErrSnapshot, err)
+	}
+	sealed, err := f.Seek(0, io.SeekEnd)
+	if err != nil {
+		return fmt.Errorf("restore: %w", err)
+	}
+	image, err := o.Keys.At(f, sealed)
+	if err != nil {
+		return fmt.Errorf("restore: %w", err)
+	}
+	return build(path, o, func(b *builder) error { return b.image(image) })
 }
 
 func checkTrailer(r io.Reader, h hash.Hash) error {
@@ -196,10 +254,14 @@ type progress struct {
 
 func (p *progress) Write(b []byte) (int, error) {
 	n, err := p.w.Write(b)
+	p.add(n)
+	return n, err
+}
+
+func (p *progress) add(n int) {
 	p.done += int64(n)
 	if p.report != nil && (p.done-p.told >= 16<<20 || p.done >= p.total) {
 		p.told = p.done
 		p.report(p.done, p.total)
 	}
-	return n, err
 }

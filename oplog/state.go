@@ -14,10 +14,14 @@ import (
 	berrors "go.etcd.io/bbolt/errors"
 
 	"github.com/cairndb/cairn/oplog/boltfile"
+	"github.com/cairndb/cairn/oplog/seal"
 )
 
 // FormatVersion is the state file's. A node refuses a file of a later one.
 const FormatVersion = 1
+
+// sealedFormat is an encrypted file's: one that a version which knows nothing of encryption refuses.
+const sealedFormat = 2
 
 // ErrState says that the state file does not hold what it should. Move it aside and rebuild from a peer.
 var ErrState = &Error{Kind: Corrupt, Text: "unreadable state"}
@@ -27,6 +31,7 @@ type Options struct {
 	RetainOps  int           // operations kept in the log window; default 1,000,000
 	RetainTime time.Duration // how long they are kept; default 7 days
 	NoSync     bool          // for tests that measure something else: a crash of the machine loses the file
+	Keys       *seal.Ring    // what the file is encrypted with; nil: it is not
 }
 
 func (o Options) withDefaults() Options {
@@ -46,6 +51,7 @@ type State struct {
 
 	mu sync.RWMutex // held for writing only while Restore swaps the file
 	db *bolt.DB
+	c  *codec // the file's
 
 	at sync.Mutex // guards mark: Apply sets it, everybody reads it
 	m  mark
@@ -74,11 +80,11 @@ func Open(path string, o Options) (*State, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("state: %w", err)
 	}
-	db, m, err := openFile(path, s.opts)
+	db, c, m, err := openFile(path, s.opts)
 	if err != nil {
 		return nil, err
 	}
-	s.db, s.m = db, m
+	s.db, s.c, s.m = db, c, m
 	return s, nil
 }
 
@@ -97,46 +103,65 @@ func openBolt(path string, o Options) (db *bolt.DB, err error) {
 	})
 }
 
-func openFile(path string, o Options) (_ *bolt.DB, m mark, err error) {
+func openFile(path string, o Options) (_ *bolt.DB, c *codec, m mark, err error) {
 	if err := boltfile.Verify(path); errors.Is(err, boltfile.ErrDamaged) {
-		return nil, m, fmt.Errorf("%w: %s: %w", ErrState, path, err)
+		return nil, nil, m, fmt.Errorf("%w: %s: %w", ErrState, path, err)
 	} else if err != nil {
-		return nil, m, fmt.Errorf("state %s: %w", path, err)
+		return nil, nil, m, fmt.Errorf("state %s: %w", path, err)
 	}
 	db, err := openBolt(path, o)
 	switch {
 	case errors.Is(err, berrors.ErrInvalid), errors.Is(err, berrors.ErrVersionMismatch), errors.Is(err, berrors.ErrChecksum):
-		return nil, m, fmt.Errorf("%w: %s: %w", ErrState, path, err)
+		return nil, nil, m, fmt.Errorf("%w: %s: %w", ErrState, path, err)
 	case err != nil: // held by another process, no permission, no descriptor: nothing is wrong with the file
-		return nil, m, fmt.Errorf("state %s: %w", path, err)
+		return nil, nil, m, fmt.Errorf("state %s: %w", path, err)
 	}
-	defer func() {
-		if err != nil {
-			db.Close()
-		}
-	}()
-	err = db.Update(func(tx *bolt.Tx) error {
-		meta, err := tx.CreateBucketIfNotExists(bktMeta)
-		if err != nil {
+	err = caught(func() error {
+		return db.Update(func(tx *bolt.Tx) (err error) {
+			c, m, err = begin(tx, o)
 			return err
-		}
-		if _, err := tx.CreateBucketIfNotExists(bktLog); err != nil {
-			return err
-		}
-		if f := meta.Get(keyFmt); f == nil {
-			return meta.Put(keyFmt, be64(FormatVersion))
-		} else if v := beUint64(f); v != FormatVersion {
-			return fmt.Errorf("%w: format %d, this version reads %d", ErrState, v, FormatVersion)
-		}
-		if m, err = decodeMark(meta.Get(keyMark)); err != nil {
-			return err
-		}
-		return nil
+		})
 	})
 	if err != nil {
-		return nil, m, fmt.Errorf("state %s: %w", path, err)
+		db.Close()
+		return nil, nil, m, fmt.Errorf("state %s: %w", path, err)
 	}
-	return db, m, nil
+	return db, c, m, nil
+}
+
+// begin makes the buckets of a new file, or reads the mark of one that is there.
+func begin(tx *bolt.Tx, o Options) (c *codec, m mark, err error) {
+	meta, err := tx.CreateBucketIfNotExists(bktMeta)
+	if err != nil {
+		return nil, m, err
+	}
+	if _, err := tx.CreateBucketIfNotExists(bktLog); err != nil {
+		return nil, m, err
+	}
+	f := meta.Get(keyFmt)
+	if f == nil {
+		if c, err = newCodec(meta, o.Keys); err != nil {
+			return nil, m, err
+		}
+	} else if c, err = codecOf(meta, beUint64(f), o.Keys); err != nil {
+		return nil, m, err
+	}
+	m, err = decodeMark(metaBucket(tx, c).Get(keyMark))
+	return c, m, err
+}
+
+// caught runs what may meet a damaged file.
+func caught(f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			d, ok := p.(diskError)
+			if !ok {
+				panic(p)
+			}
+			err = d.err
+		}
+	}()
+	return f()
 }
 
 const markLen = 8 + 8 + 16 + 32 + 8
@@ -239,7 +264,7 @@ func (s *State) Apply(batch []Record) (out []Outcome, err error) {
 		return nil, fmt.Errorf("apply: %w", err)
 	}
 	defer tx.Rollback() // no effect after the commit
-	t := newTxn(tx, next.sum)
+	t := newTxn(tx, s.c, next.sum)
 	stats := map[DB]*Stats{}
 	for _, r := range batch {
 		if r.Index <= next.index {
@@ -260,7 +285,7 @@ func (s *State) Apply(batch []Record) (out []Outcome, err error) {
 		return nil, fmt.Errorf("trim log: %w", err)
 	}
 	next.sum = t.sum
-	if err := tx.Bucket(bktMeta).Put(keyMark, next.encode()); err != nil {
+	if err := metaBucket(tx, s.c).Put(keyMark, next.encode()); err != nil {
 		return nil, fmt.Errorf("apply: %w", err)
 	}
 	if err := tx.Commit(); err != nil {
@@ -305,7 +330,7 @@ func (s *State) applyRecord(t *txn, stats map[DB]*Stats, r Record, next *mark) (
 		kept.Ops += len(e.Ops)
 	}
 	next.ops += uint64(kept.Ops)
-	log := t.tx.Bucket(bktLog)
+	log := logBucket(t.tx, t.c)
 	log.FillPercent = 0.95
 	if err := log.Put(be64(uint64(r.Index)), encode(&kept)); err != nil {
 		return nil, fmt.Errorf("retain: %w", err)

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/cairndb/cairn/oplog/seal"
 )
 
 // history draws a run of entries over a small world, so that they meet: the same ids, keys, names.
@@ -70,18 +72,22 @@ func record(i Index, entries []Entry) Record {
 	return Record{Index: i, Term: 1, Data: EncodeRecord(MakeHLC(1_700_000_000_000+uint64(i)*1000, 0, 1), bodies...)}
 }
 
-func mustOpen(t interface{ Fatal(...any) }, path string) *State {
-	s, err := Open(path, Options{NoSync: true})
+func mustOpen(t interface{ Fatal(...any) }, path string) *State { return mustOpenSealed(t, path, nil) }
+
+func mustOpenSealed(t interface{ Fatal(...any) }, path string, keys *seal.Ring) *State {
+	s, err := Open(path, Options{NoSync: true, Keys: keys})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
 }
 
-// TestOneHistoryOneState: the same records in other batches, across restarts and a snapshot, are the same state
-// and gave the same answers; and the running sum and counters are what a count from scratch gives.
+// TestOneHistoryOneState: the same records in other batches, across restarts and a snapshot, encrypted under one key or
+// another or not at all, are the same state and gave the same answers; and the running sum and counters are what a count
+// from scratch gives.
 func TestOneHistoryOneState(t *testing.T) {
 	dir := t.TempDir()
+	rings := []*seal.Ring{nil, seal.Ephemeral([]seal.Master{seal.NewMaster()}), seal.Ephemeral([]seal.Master{seal.NewMaster()})}
 	run := 0
 	rapid.Check(t, func(t *rapid.T) {
 		run++
@@ -93,7 +99,8 @@ func TestOneHistoryOneState(t *testing.T) {
 			t.Fatal(err)
 		}
 		path := filepath.Join(dir, fmt.Sprint(run, "b"))
-		b := mustOpen(t, path)
+		keys := rapid.SampledFrom(rings).Draw(t, "keys")
+		b := mustOpenSealed(t, path, keys)
 		defer func() { b.Close() }()
 		at := 0
 		var saidB []Outcome
@@ -109,10 +116,17 @@ func TestOneHistoryOneState(t *testing.T) {
 			switch at++; rapid.IntRange(0, 11).Draw(t, "then") {
 			case 0:
 				b.Close()
-				b = mustOpen(t, path)
+				b = mustOpenSealed(t, path, keys)
 			case 1:
-				b = throughSnapshot(t, b, filepath.Join(dir, fmt.Sprint(run, "c", at)))
+				keys = rapid.SampledFrom(rings).Draw(t, "keys")
+				b = throughSnapshot(t, b, filepath.Join(dir, fmt.Sprint(run, "c", at)), keys)
 				path = b.path
+			case 2:
+				if keys != nil {
+					if err := keys.Rotate(); err != nil {
+						t.Fatal(err)
+					}
+				}
 			}
 		}
 		if len(said) != len(saidB) {
@@ -132,7 +146,7 @@ func answer(o Outcome) string {
 	return fmt.Sprintf("%x %v %t %v", encode(o.Results), o.Err, o.Replayed, o.HLC)
 }
 
-func throughSnapshot(t *rapid.T, s *State, path string) *State {
+func throughSnapshot(t *rapid.T, s *State, path string, keys *seal.Ring) *State {
 	snap, err := s.Snapshot()
 	if err != nil {
 		t.Fatal(err)
@@ -142,7 +156,7 @@ func throughSnapshot(t *rapid.T, s *State, path string) *State {
 	if _, err := snap.WriteTo(&buf); err != nil {
 		t.Fatal(err)
 	}
-	next := mustOpen(t, path)
+	next := mustOpenSealed(t, path, keys)
 	if err := next.Restore(&buf, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -293,9 +307,13 @@ func FuzzDecodeEntry(f *testing.F) {
 }
 
 func BenchmarkApply(b *testing.B) {
-	for _, batch := range []int{1, 100} {
-		b.Run(fmt.Sprint("batch=", batch), func(b *testing.B) {
-			s, err := Open(filepath.Join(b.TempDir(), "state.db"), Options{})
+	for _, c := range []struct {
+		batch int
+		keys  *seal.Ring
+	}{{1, nil}, {100, nil}, {1, seal.Ephemeral([]seal.Master{seal.NewMaster()})}, {100, seal.Ephemeral([]seal.Master{seal.NewMaster()})}} {
+		batch := c.batch
+		b.Run(fmt.Sprint("batch=", batch, "/sealed=", c.keys != nil), func(b *testing.B) {
+			s, err := Open(filepath.Join(b.TempDir(), "state.db"), Options{Keys: c.keys})
 			if err != nil {
 				b.Fatal(err)
 			}

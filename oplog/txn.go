@@ -14,8 +14,9 @@ import (
 // txn is a bbolt transaction that keeps the Sum and can undo an entry. Every replicated key goes through it.
 type txn struct {
 	tx      *bolt.Tx
+	c       *codec
 	sum     Sum
-	buckets map[bucketID]*bolt.Bucket
+	buckets map[bucketID]*bucket
 	undo    []change // of the current entry, newest last
 }
 
@@ -32,20 +33,22 @@ type change struct {
 
 var bktDatabases = []byte("db")
 
-func newTxn(tx *bolt.Tx, sum Sum) *txn {
-	return &txn{tx: tx, sum: sum, buckets: map[bucketID]*bolt.Bucket{}}
+func newTxn(tx *bolt.Tx, c *codec, sum Sum) *txn {
+	return &txn{tx: tx, c: c, sum: sum, buckets: map[bucketID]*bucket{}}
 }
 
 // bucket finds a table's bucket; nil when it does not exist and the transaction only reads.
-func (t *txn) bucket(table tableID, db DB) *bolt.Bucket {
+func (t *txn) bucket(table tableID, db DB) *bucket {
 	id := bucketID{table, db}
 	if b, ok := t.buckets[id]; ok {
 		return b
 	}
-	b := t.open(table, db)
-	if b != nil {
-		t.buckets[id] = b
+	in := t.open(table, db)
+	if in == nil {
+		return nil
 	}
+	b := &bucket{in, id, t.c}
+	t.buckets[id] = b
 	return b
 }
 
@@ -168,36 +171,20 @@ func (t *txn) rollback() {
 
 // scan walks the keys with a prefix in order until f says stop. f must not write to the table.
 func (t *txn) scan(table tableID, db DB, prefix []byte, f func(k, v []byte) bool) {
-	b := t.bucket(table, db)
-	if b == nil {
-		return
-	}
-	c := b.Cursor()
-	for k, v := c.Seek(prefix); k != nil && bytes.HasPrefix(k, prefix); k, v = c.Next() {
-		if !f(k, v) {
-			return
-		}
+	if b := t.bucket(table, db); b != nil {
+		b.walk(prefix, nil, false, f)
 	}
 }
 
 // scanBack walks the keys with a prefix in reverse order.
 func (t *txn) scanBack(table tableID, db DB, prefix []byte, f func(k, v []byte) bool) {
-	b := t.bucket(table, db)
-	if b == nil {
-		return
-	}
-	c := b.Cursor()
-	var v []byte
-	k, _ := c.Seek(after(prefix))
-	if k == nil {
-		k, v = c.Last()
-	} else {
-		k, v = c.Prev()
-	}
-	for ; k != nil && bytes.HasPrefix(k, prefix); k, v = c.Prev() {
-		if !f(k, v) {
-			return
-		}
+	t.scanBelow(table, db, prefix, nil, f)
+}
+
+// scanBelow is scanBack from below prefix and below together; nil is from the last on.
+func (t *txn) scanBelow(table tableID, db DB, prefix, below []byte, f func(k, v []byte) bool) {
+	if b := t.bucket(table, db); b != nil {
+		b.walk(prefix, below, true, f)
 	}
 }
 

@@ -27,32 +27,27 @@ func (s *State) View() (*View, error) {
 	if err != nil {
 		return nil, fmt.Errorf("view: %w", err)
 	}
-	m, err := decodeMark(tx.Bucket(bktMeta).Get(keyMark))
+	var m mark
+	err = caught(func() (err error) {
+		m, err = decodeMark(metaBucket(tx, s.c).Get(keyMark))
+		return err
+	})
 	if err != nil {
 		tx.Rollback()
 		return nil, err
 	}
-	return &View{txn: newTxn(tx, m.sum), mark: m}, nil
+	return &View{txn: newTxn(tx, s.c, m.sum), mark: m}, nil
 }
 
 // Read runs f on a view and closes it. What f returns must not share the view's memory.
 // Corruption met inside f comes back as an error.
-func (s *State) Read(f func(*View) error) (err error) {
+func (s *State) Read(f func(*View) error) error {
 	v, err := s.View()
 	if err != nil {
 		return err
 	}
 	defer v.Close()
-	defer func() {
-		if p := recover(); p != nil {
-			d, ok := p.(diskError)
-			if !ok {
-				panic(p)
-			}
-			err = d.err
-		}
-	}()
-	return f(v)
+	return caught(func() error { return f(v) })
 }
 
 // Close ends the view.
@@ -120,7 +115,7 @@ func (v *View) Around(db DB, m *Memory, n int) []*Memory {
 	if b == nil {
 		return nil
 	}
-	side := func(step func(*bolt.Cursor) []byte) (list []*Memory) {
+	side := func(step func(*cursor) []byte) (list []*Memory) {
 		c := b.Cursor()
 		c.Seek(timeKey(m.Created, m.Seq))
 		for k, seen := step(c), 0; k != nil && len(list) < n && seen < scan*n; k, seen = step(c), seen+1 {
@@ -131,9 +126,9 @@ func (v *View) Around(db DB, m *Memory, n int) []*Memory {
 		}
 		return list
 	}
-	before := side(func(c *bolt.Cursor) []byte { k, _ := c.Prev(); return k })
+	before := side(func(c *cursor) []byte { k, _ := c.Prev(); return k })
 	slices.Reverse(before)
-	return append(append(before, m), side(func(c *bolt.Cursor) []byte { k, _ := c.Next(); return k })...)
+	return append(append(before, m), side(func(c *cursor) []byte { k, _ := c.Next(); return k })...)
 }
 
 // KeyResults are what the entry under an idempotency key came to; nil when the key is not known.
@@ -288,23 +283,23 @@ func (v *View) scanFrom(table tableID, db DB, start []byte, f func(k, val []byte
 
 // Recount computes the Sum from the keys themselves: what it should be. It costs the whole state; it is for doctors and tests.
 func (v *View) Recount() (sum Sum) {
-	one := func(table tableID, db DB, b *bolt.Bucket) {
+	one := func(id bucketID, b *bolt.Bucket) {
 		if b == nil {
 			return
 		}
-		_ = b.ForEach(func(k, val []byte) error {
-			sum.add(element(table, db, k, val))
+		_ = (&bucket{b, id, v.c}).ForEach(func(k, val []byte) error {
+			sum.add(element(id.table, id.db, k, val))
 			return nil
 		})
 	}
 	for table, name := range tableNames {
-		one(table, 0, v.tx.Bucket(name))
+		one(bucketID{table: table}, v.tx.Bucket(name))
 	}
 	if all := v.tx.Bucket(bktDatabases); all != nil {
 		_ = all.ForEachBucket(func(k []byte) error {
 			db, b := DB(binary.BigEndian.Uint32(k)), all.Bucket(k)
 			for table, name := range tableNames {
-				one(table, db, b.Bucket(name))
+				one(bucketID{table, db}, b.Bucket(name))
 			}
 			return nil
 		})

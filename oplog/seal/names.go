@@ -6,11 +6,13 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"fmt"
+	"hash"
+	"sync"
 )
 
 // Names seals parts of keys, so that equal names become equal bytes.
 type Names struct {
-	mac   [keySize]byte
+	macs  sync.Pool // of hash.Hash, keyed
 	block cipher.Block
 }
 
@@ -34,11 +36,14 @@ func (r *Ring) Names(id KeyID) (*Names, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Names{mac: derive("cairn names: synthetic iv"), block: b}, nil
+	mac := derive("cairn names: synthetic iv")
+	return &Names{macs: sync.Pool{New: func() any { return hmac.New(sha256.New, mac[:]) }}, block: b}, nil
 }
 
 func (n *Names) iv(label, name []byte) (iv [NameOverhead]byte) {
-	h := hmac.New(sha256.New, n.mac[:])
+	h := n.macs.Get().(hash.Hash)
+	defer n.macs.Put(h)
+	h.Reset()
 	h.Write([]byte{byte(len(label))}) // labels are short and fixed
 	h.Write(label)
 	h.Write(name)

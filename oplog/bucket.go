@@ -1,0 +1,214 @@
+package oplog
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// bucket is a table as those above it see it: plain keys and values, whatever is in the file.
+type bucket struct {
+	*bolt.Bucket
+	id bucketID
+	c  *codec
+}
+
+// A number for each bucket that is no table: they enter the places of values, and nothing else.
+const (
+	tMeta tableID = 254
+	tLog  tableID = 255
+)
+
+func metaBucket(tx *bolt.Tx, c *codec) *bucket {
+	return &bucket{tx.Bucket(bktMeta), bucketID{table: tMeta}, c}
+}
+
+func logBucket(tx *bolt.Tx, c *codec) *bucket {
+	return &bucket{tx.Bucket(bktLog), bucketID{table: tLog}, c}
+}
+
+// damaged stops what is under way: the file is not what was written.
+func (b *bucket) damaged(stored []byte, err error) {
+	name := tableNames[b.id.table]
+	switch b.id.table {
+	case tMeta:
+		name = bktMeta
+	case tLog:
+		name = bktLog
+	}
+	panic(diskError{fmt.Errorf("%w: table %s of database %d, key %x: %w", ErrState, name, b.id.db, stored, err)})
+}
+
+// Get returns a value, valid until the key is written or the transaction ends; nil for none.
+func (b *bucket) Get(key []byte) []byte {
+	stored := b.c.key(b.id, key)
+	return b.open(stored, b.Bucket.Get(stored))
+}
+
+func (b *bucket) open(stored, value []byte) []byte {
+	plain, err := b.c.plainValue(b.id, stored, value)
+	if err != nil {
+		b.damaged(stored, err)
+	}
+	return plain
+}
+
+// Put stores a value.
+func (b *bucket) Put(key, value []byte) error {
+	stored := b.c.key(b.id, key)
+	return b.Bucket.Put(stored, b.c.value(b.id, stored, value))
+}
+
+// Delete takes a key away.
+func (b *bucket) Delete(key []byte) error { return b.Bucket.Delete(b.c.key(b.id, key)) }
+
+// ForEach walks all rows, in the file's order.
+func (b *bucket) ForEach(f func(k, v []byte) error) error {
+	c := b.Cursor()
+	for k, v := c.First(); k != nil; k, v = c.Next() {
+		if err := f(k, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Cursor walks in the file's order, which is the order of plain keys as far as nothing of them is sealed.
+func (b *bucket) Cursor() *cursor { return &cursor{Cursor: b.Bucket.Cursor(), b: b} }
+
+type cursor struct {
+	*bolt.Cursor
+	b *bucket
+
+	// The beginning that was opened last, for rows that share it.
+	was, plain []byte
+}
+
+func (c *cursor) row(k, v []byte) ([]byte, []byte) {
+	if k == nil || c.b.c == nil {
+		return k, v
+	}
+	return c.key(k), c.b.open(k, v)
+}
+
+// key reads a stored key. Neighbours mostly begin with the same name, which is opened once.
+func (c *cursor) key(k []byte) []byte {
+	n := 0
+	if layouts[c.b.id.table] == "n*" && len(k) > 4 {
+		n = 4 + int(beUint32(k))
+	}
+	if n > 0 && n <= len(k) && bytes.Equal(c.was, k[:n]) {
+		return append(slices.Clip(c.plain), k[n:]...)
+	}
+	p, _, err := c.b.c.plainKey(c.b.id, k)
+	if err != nil {
+		c.b.damaged(k, err)
+	}
+	if n > 0 {
+		c.was, c.plain = bytes.Clone(k[:n]), bytes.Clone(p[:len(p)-(len(k)-n)])
+	}
+	return p
+}
+
+// First, and the others, are those of bbolt's cursor.
+func (c *cursor) First() (k, v []byte) { return c.row(c.Cursor.First()) }
+func (c *cursor) Last() (k, v []byte)  { return c.row(c.Cursor.Last()) }
+func (c *cursor) Next() (k, v []byte)  { return c.row(c.Cursor.Next()) }
+func (c *cursor) Prev() (k, v []byte)  { return c.row(c.Cursor.Prev()) }
+
+// Seek finds a key, or the place of one that ends between two parts.
+func (c *cursor) Seek(key []byte) (k, v []byte) {
+	return c.row(c.Cursor.Seek(c.b.c.key(c.b.id, key)))
+}
+
+// walk visits the rows whose keys begin with a prefix that ends between two parts, from the first on or from the last
+// back. A backward walk begins below, when that is not nil: what may follow the prefix, of parts that are not sealed.
+func (b *bucket) walk(prefix, below []byte, back bool, f func(k, v []byte) bool) {
+	stored := b.c.key(b.id, prefix)
+	c := b.Bucket.Cursor()
+	var k, v []byte
+	step := c.Next
+	if !back {
+		k, v = c.Seek(stored)
+	} else {
+		step = c.Prev
+		end := after(stored)
+		if below != nil {
+			end = append(bytes.Clone(stored), below...)
+		}
+		if k, _ = c.Seek(end); k == nil {
+			k, v = c.Last()
+		} else {
+			k, v = c.Prev()
+		}
+	}
+	if b.c != nil && inOrder(b.id.table) {
+		b.runs(stored, k, v, step, back, f)
+		return
+	}
+	at := cursor{b: b}
+	for ; k != nil && bytes.HasPrefix(k, stored); k, v = step() {
+		if !f(at.row(k, v)) {
+			return
+		}
+	}
+}
+
+// row is a row that waits for its turn.
+type row struct{ stored, plain, value []byte }
+
+// runs visits rows so that those which agree in all but their last part come in the order of their plain keys. Nearly all
+// such runs are one row, or ids that are not sealed; the others are gathered and sorted.
+func (b *bucket) runs(prefix, k, v []byte, step func() ([]byte, []byte), back bool, f func(k, v []byte) bool) {
+	var run []row
+	flush := func() bool {
+		slices.SortFunc(run, func(x, y row) int {
+			if back {
+				x, y = y, x
+			}
+			return bytes.Compare(x.plain, y.plain)
+		})
+		for _, r := range run {
+			if !f(r.plain, b.open(r.stored, r.value)) {
+				return false
+			}
+		}
+		run = run[:0]
+		return true
+	}
+	var head []byte // what the run's rows agree in
+	begun, sorted := false, false
+	for ; k != nil && bytes.HasPrefix(k, prefix); k, v = step() {
+		plain, h, err := b.c.plainKey(b.id, k)
+		if err != nil {
+			b.damaged(k, err)
+		}
+		if !begun || !bytes.Equal(head, k[:h]) {
+			if !flush() {
+				return
+			}
+			begun, head = true, k[:h]
+			sorted = b.sorted(k, h, back)
+		}
+		if run = append(run, row{k, plain, v}); sorted && !flush() {
+			return
+		}
+	}
+	flush()
+}
+
+// sorted says whether the run that begins at a row lies in the order of plain keys: none of its ids is sealed. Sealed ones
+// lie behind the others.
+func (b *bucket) sorted(first []byte, head int, back bool) bool {
+	if l := layouts[b.id.table]; l[len(l)-1] != 'I' || len(first) <= head || first[head] != idPlain {
+		return false
+	}
+	if back {
+		return true
+	}
+	sealed := append(bytes.Clone(first[:head]), idSealed)
+	k, _ := b.Bucket.Cursor().Seek(sealed)
+	return !bytes.HasPrefix(k, sealed)
+}

@@ -1,0 +1,47 @@
+package oplog
+
+import (
+	"fmt"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/cairndb/cairn/oplog/seal"
+)
+
+// keySealed holds, in the meta bucket of an encrypted file, the data key that its names are sealed under.
+var keySealed = []byte("sealed")
+
+// newCodec marks a new file as what it is going to be.
+func newCodec(meta *bolt.Bucket, keys *seal.Ring) (*codec, error) {
+	if keys == nil {
+		return nil, meta.Put(keyFmt, be64(FormatVersion))
+	}
+	id := keys.Active()
+	names, err := keys.Names(id)
+	if err != nil {
+		return nil, err
+	}
+	if err := meta.Put(keySealed, be64(uint64(id))); err != nil {
+		return nil, err
+	}
+	return &codec{ring: keys, names: names}, meta.Put(keyFmt, be64(sealedFormat))
+}
+
+// codecOf is the codec of a file that is there. A key that is missing is no damage: nothing is to be moved aside for it.
+func codecOf(meta *bolt.Bucket, format uint64, keys *seal.Ring) (*codec, error) {
+	switch {
+	case format == FormatVersion && keys == nil:
+		return nil, nil
+	case format == FormatVersion:
+		return nil, seal.ErrPlain
+	case format == sealedFormat && keys == nil:
+		return nil, seal.ErrSealed
+	case format == sealedFormat:
+		names, err := keys.Names(seal.KeyID(beUint64(meta.Get(keySealed))))
+		if err != nil {
+			return nil, err
+		}
+		return &codec{ring: keys, names: names}, nil
+	}
+	return nil, fmt.Errorf("%w: format %d, this version reads %d", ErrState, format, FormatVersion)
+}
