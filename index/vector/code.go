@@ -71,12 +71,12 @@ func (r *rotation) hadamard(x []float32) {
 }
 
 // code writes the signs of a rotated vector and returns its factor.
-func code(rotated []float32, into []uint64) (factor float32) {
+func code(rotated []float32, into []byte) (factor float32) {
 	clear(into)
 	var sum float64
 	for i, x := range rotated {
 		if x < 0 {
-			into[i/64] |= 1 << (i % 64)
+			into[i/8] |= 1 << (i % 8)
 			sum -= float64(x)
 		} else {
 			sum += float64(x)

@@ -1,29 +1,32 @@
 package vector
 
 import (
-	"cmp"
 	"math"
 	"math/bits"
-	"runtime"
 	"slices"
 	"sync"
 )
 
 const (
-	directRows   = 20_000  // up to here every row's int8 form is compared
-	parallelRows = 100_000 // from here several goroutines scan
-	maxWorkers   = 4
-	minCoded     = 1024 // rows that codes leave for int8, at least
-	maxCoded     = 4096
-	minExact     = 64 // rows that int8 leaves for float32, at least
+	directRows = 20_000 // up to here every row's int8 form is compared
+	minCoded   = 1024   // rows that codes leave for int8, at least
+	minExact   = 64     // rows that int8 leaves for float32, at least
+	checkRows  = 256    // int8 forms compared before it is asked whether the rest can be left
+	steps      = 2048   // in which estimates are told apart: a thousandth of a cosine
 )
+
+// coded is how many of n rows codes leave for int8 at most. Without any structure in the data the nearest of n rows stand out
+// from the rest by little more than the error of an estimate, and this many are needed to have nine of ten of ten.
+func coded(n int) int { return max(minCoded, int(16*math.Sqrt(float64(n)))) }
 
 // A Query asks for the K nearest rows.
 type Query struct {
 	K int
 	// Precise is how many of them, at least, are ordered by their originals; 0 is twice K. The rest keep their int8 score.
 	Precise int
-	// Keep refuses rows. It is asked inside the scan, of rows near enough to be taken, by several goroutines.
+	// Below hides rows from this number on; 0 hides none.
+	Below uint32
+	// Keep refuses rows; nil refuses none. It is asked of every row before anything is computed, by several goroutines.
 	Keep func(row uint32) bool
 	// Tie orders rows of equal score, negative for a first; rows it finds equal go by number.
 	Tie func(a, b uint32) int
@@ -31,29 +34,44 @@ type Query struct {
 	Exact func(row uint32) []float32
 
 	unit   []float32
-	code   []uint64
 	int8s  []int8
 	scale  float32
+	table  *table
 	blocks []*block
 }
 
-// A Hit is a row and its cosine.
-type Hit struct {
-	Row uint32
-	Sim float64
-}
-
-// A Pool lends goroutines to scans, so that many searches at once do not multiply them.
-type Pool chan struct{}
-
-// NewPool lends as many goroutines as there are processors.
-func NewPool() Pool { return make(Pool, runtime.GOMAXPROCS(0)) }
-
 // Ask prepares a question: a vector of unit length and the store's dimension.
 func (s *Store) Ask(unit []float32, q Query) *Query {
-	p := s.Prepare(unit)
-	q.unit, q.code, q.int8s, q.scale, q.blocks = unit, p.code, p.int8s, p.scale, *s.blocks.Load()
+	q.unit, q.int8s, q.blocks = unit, make([]int8, s.padded), *s.blocks.Load()
+	q.scale = quantise(unit, q.int8s)
 	return &q
+}
+
+// scratch is what a search needs once and can use again.
+type scratch struct {
+	kept  []uint64 // by slot: alive and kept
+	step  []uint16 // by slot: its estimate, 0 when it is out
+	count [maxWorkers]struct {
+		kept  int
+		steps [steps]int
+		found []uint32
+	}
+	order []uint32
+}
+
+type scratchPool struct{ sync.Pool }
+
+func (p *scratchPool) take(blocks int) *scratch {
+	c, _ := p.Get().(*scratch)
+	if c == nil {
+		c = &scratch{}
+	}
+	c.kept = slices.Grow(c.kept[:0], blocks*blockRows/64)[:blocks*blockRows/64]
+	for i := range c.count {
+		n := &c.count[i]
+		n.kept, n.steps, n.found = 0, [steps]int{}, n.found[:0]
+	}
+	return c
 }
 
 // Search returns the nearest rows, nearest first.
@@ -66,20 +84,16 @@ func (s *Store) Search(q *Query, pool Pool) []Hit {
 		precise = max(minExact, 2*q.K)
 	}
 	exact := max(precise, q.K)
+	crew := hire(pool, s.Len())
+	c := s.scratch.take(len(q.blocks))
 	var hits []Hit
-	if n := s.Len(); n <= directRows {
-		hits = s.scan(q, pool, exact, s.scanInt8)
+	if n := s.choose(q, c, crew); n <= directRows {
+		hits = s.direct(q, c, crew, exact)
 	} else {
-		hits = s.scan(q, pool, max(min(max(n/100, minCoded), maxCoded), 2*exact), s.scanCodes)
-		for i := range hits {
-			row := hits[i].Row
-			hits[i].Sim = s.middle(q, q.blocks[row/blockRows], int(row%blockRows))
-		}
-		if top := (best{q: q, keep: exact, hits: hits}); len(hits) > exact {
-			top.cut()
-			hits = top.hits
-		}
+		hits = s.byCodes(q, c, crew, exact, n)
 	}
+	s.scratch.Put(c)
+	crew.dismiss()
 	slices.SortFunc(hits, q.compare)
 	if q.Exact != nil {
 		for i := range hits[:min(precise, len(hits))] {
@@ -92,155 +106,152 @@ func (s *Store) Search(q *Query, pool Pool) []Hit {
 	return hits[:min(len(hits), q.K)]
 }
 
-func (q *Query) compare(a, b Hit) int {
-	if a.Sim != b.Sim { // neither is NaN
-		if a.Sim > b.Sim {
-			return -1
+// choose finds the slots that take part, and counts them.
+func (s *Store) choose(q *Query, c *scratch, crew crew) (n int) {
+	crew.each(len(q.blocks), func(worker, from, to int) {
+		for at := from; at < to; at++ {
+			kept := c.kept[at*blockRows/64:][:blockRows/64]
+			b := q.blocks[at]
+			if b == nil {
+				clear(kept)
+				continue
+			}
+			all := q.Keep == nil && (q.Below == 0 || uint32((at+1)*blockRows) <= q.Below)
+			for w := range b.live {
+				kept[w] = b.live[w].Load()
+				for live := kept[w]; live != 0 && !all; live &= live - 1 {
+					slot := w*64 + bits.TrailingZeros64(live)
+					row := uint32(at*blockRows + b.row(slot))
+					if q.Below != 0 && row >= q.Below || q.Keep != nil && !q.Keep(row) {
+						kept[w] &^= 1 << (slot % 64)
+					}
+				}
+				c.count[worker].kept += bits.OnesCount64(kept[w])
+			}
 		}
-		return 1
+	})
+	for i := range c.count {
+		n += c.count[i].kept
 	}
-	if q.Tie != nil {
-		if c := q.Tie(a.Row, b.Row); c != 0 {
-			return c
-		}
-	}
-	return cmp.Compare(a.Row, b.Row)
+	return n
 }
 
-// scan looks at all blocks, on several goroutines when there is much to do and the pool has some, and returns the best keep
-// rows in no order. What the goroutines find is merged by a total order: how many there were does not show.
-func (s *Store) scan(q *Query, pool Pool, keep int, one func(*Query, int, *block, *best)) []Hit {
-	workers := 1
-	if s.Len() >= parallelRows {
-	borrow:
-		for workers < maxWorkers {
-			select {
-			case pool <- struct{}{}:
-				workers++
-			default:
-				break borrow
+// direct compares the int8 forms of all that take part. What the goroutines find is merged by a total order.
+func (s *Store) direct(q *Query, c *scratch, crew crew, keep int) []Hit {
+	found := make([]best, crew.size)
+	for i := range found {
+		found[i] = newBest(q, keep)
+	}
+	crew.each(len(q.blocks), func(worker, from, to int) {
+		top := found[worker] // of this goroutine's own cache lines
+		for at := from; at < to; at++ {
+			for w, kept := range c.kept[at*blockRows/64:][:blockRows/64] {
+				for ; kept != 0; kept &= kept - 1 {
+					b, slot := q.blocks[at], w*64+bits.TrailingZeros64(kept)
+					top.offer(uint32(at*blockRows+b.row(slot)), s.middle(q, b, slot))
+				}
 			}
 		}
-	}
-	found := make([]best, workers)
-	run := func(w int) {
-		top := best{q: q, keep: keep, floor: math.Inf(-1)} // of this goroutine's own cache lines until it is done
-		share := (len(q.blocks) + workers - 1) / workers
-		for n := w * share; n < min((w+1)*share, len(q.blocks)); n++ {
-			if b := q.blocks[n]; b != nil {
-				one(q, n, b, &top)
-			}
-		}
-		found[w] = top
-	}
-	var wg sync.WaitGroup
-	for w := 1; w < workers; w++ {
-		wg.Go(func() {
-			defer func() { <-pool }()
-			run(w)
-		})
-	}
-	run(0)
-	wg.Wait()
+		found[worker] = top
+	})
 	all := &found[0]
 	for _, f := range found[1:] {
 		all.hits = append(all.hits, f.hits...)
 	}
-	if len(all.hits) > keep {
-		all.cut()
-	}
+	all.cut()
 	return all.hits
 }
 
-func (s *Store) scanInt8(q *Query, n int, b *block, top *best) {
-	for w := range b.live {
-		for live := b.live[w].Load(); live != 0; live &= live - 1 {
-			i := w*64 + bits.TrailingZeros64(live)
-			top.offer(uint32(n*blockRows+i), s.middle(q, b, i))
+// byCodes estimates all n that take part by their codes, and compares the int8 forms of those whose estimates are the best:
+// from the top down, until what is left is too far below what was found.
+func (s *Store) byCodes(q *Query, c *scratch, crew crew, keep, n int) []Hit {
+	rotated := append(make([]float32, 0, s.dim), q.unit...)
+	s.rotation.apply(rotated)
+	q.table = newTable(rotated, s.columns, s.kernels.bytes)
+	c.step = slices.Grow(c.step[:0], len(q.blocks)*blockRows)[:len(q.blocks)*blockRows]
+	crew.each(len(q.blocks), func(worker, from, to int) {
+		for at := from; at < to; at++ {
+			s.estimate(q, q.blocks[at], c.kept[at*blockRows/64:], c.step[at*blockRows:][:blockRows], &c.count[worker].steps)
+		}
+	})
+	var all [steps]int
+	for w := range c.count {
+		for i, k := range c.count[w].steps {
+			all[i] += k
 		}
 	}
-}
-
-func (s *Store) scanCodes(q *Query, n int, b *block, top *best) {
-	six, floor := s.words == 6, top.floor
-	for w := range b.live {
-		for live := b.live[w].Load(); live != 0; live &= live - 1 {
-			i := w*64 + bits.TrailingZeros64(live)
-			var h int
-			if six {
-				h = hamming6((*[6]uint64)(q.code), (*[6]uint64)(b.codes[i*6:i*6+6]))
-			} else {
-				h = hamming(q.code, b.codes[i*s.words:(i+1)*s.words])
-			}
-			if sim := float64(float32(s.dim-2*h) * b.factor[i]); sim >= floor {
-				top.offer(uint32(n*blockRows+i), sim)
-				floor = top.floor
+	last, taken := steps, 0
+	for want := max(coded(n), 2*keep); taken < want && last > 1; taken += all[last] {
+		last--
+	}
+	crew.each(len(q.blocks), func(worker, from, to int) {
+		found := c.count[worker].found
+		for i, step := range c.step[from*blockRows : to*blockRows] {
+			if int(step) >= last {
+				found = append(found, uint32(from*blockRows+i))
 			}
 		}
-	}
+		c.count[worker].found = found
+	})
+	return s.compareAll(q, c, &all, last, taken, keep)
 }
 
-// best gathers the nearest rows: a buffer of twice the number wanted that is cut when full.
-type best struct {
-	q     *Query
-	keep  int
-	hits  []Hit
-	floor float64 // nothing below it can make the list
-}
-
-func (t *best) offer(row uint32, sim float64) {
-	if sim < t.floor || t.q.Keep != nil && !t.q.Keep(row) {
+// estimate writes the steps of a block's slots.
+func (s *Store) estimate(q *Query, b *block, kept []uint64, into []uint16, count *[steps]int) {
+	clear(into)
+	if b == nil {
 		return
 	}
-	if t.hits == nil {
-		t.hits = make([]Hit, 0, 2*t.keep)
-	}
-	t.hits = append(t.hits, Hit{row, sim})
-	if len(t.hits) == 2*t.keep {
-		t.cut()
+	var sums [groupRows]uint16
+	for group := range b.slots / groupRows {
+		live := uint32(kept[group/2] >> (group % 2 * 32))
+		if live == 0 {
+			continue
+		}
+		s.kernels.scan(s, q, b, group, live, &sums)
+		for ; live != 0; live &= live - 1 {
+			i := bits.TrailingZeros32(live)
+			signs := float32(float32(sums[i])*q.table.step) + q.table.offset
+			step := min(max(int((float32(signs*b.factor[group*groupRows+i])+1)*(steps/2)), 1), steps-1)
+			into[group*groupRows+i] = uint16(step)
+			count[step]++
+		}
 	}
 }
 
-// cut leaves the best keep rows, in no order: quickselect about the last of them.
-func (t *best) cut() {
-	h := t.hits
-	for lo, hi := 0, len(h)-1; lo < hi; {
-		pivot := median(t.q, h[lo], h[(lo+hi)/2], h[hi])
-		i, j := lo, hi
-		for i <= j {
-			for t.q.compare(h[i], pivot) < 0 {
-				i++
-			}
-			for t.q.compare(pivot, h[j]) < 0 {
-				j--
-			}
-			if i <= j {
-				h[i], h[j] = h[j], h[i]
-				i++
-				j--
-			}
-		}
-		switch {
-		case t.keep-1 <= j:
-			hi = j
-		case t.keep-1 >= i:
-			lo = i
-		default:
-			lo = hi
-		}
-	}
-	t.hits, t.floor = h[:t.keep], h[t.keep-1].Sim
-}
+// slack is how far an estimate may lie below the cosine: three times the deviation of its error, which is that of the part of
+// a vector that its signs leave out.
+func (s *Store) slack() float64 { return 2.28 / math.Sqrt(float64(s.dim)) }
 
-func median(q *Query, a, b, c Hit) Hit {
-	if q.compare(b, a) < 0 {
-		a, b = b, a
+// compareAll takes the slots that were found step by step.
+func (s *Store) compareAll(q *Query, c *scratch, all *[steps]int, last, taken, keep int) []Hit {
+	c.order = slices.Grow(c.order[:0], taken)[:taken]
+	var next [steps]int // where a step's slots go: the highest first
+	for i, at := steps-1, 0; i >= last; i-- {
+		next[i], at = at, at+all[i]
 	}
-	if q.compare(c, a) < 0 {
-		return a
+	for w := range c.count {
+		for _, at := range c.count[w].found {
+			step := c.step[at]
+			c.order[next[step]] = at
+			next[step]++
+		}
 	}
-	if q.compare(c, b) < 0 {
-		return c
+	top := newBest(q, keep)
+	for i, at, looked := steps-1, 0, 0; i >= last; i-- {
+		if at >= looked+checkRows { // whole steps: what is left out does not depend on the order within one
+			top.cut()
+			looked = at
+			if float64(i+1)/(steps/2)-1+s.slack() < top.floor {
+				break
+			}
+		}
+		for _, slot := range c.order[at:next[i]] {
+			b := q.blocks[slot/blockRows]
+			top.offer(slot/blockRows*blockRows+uint32(b.row(int(slot%blockRows))), s.middle(q, b, int(slot%blockRows)))
+		}
+		at = next[i]
 	}
-	return b
+	top.cut()
+	return top.hits
 }

@@ -1,35 +1,20 @@
 package vector
 
-import (
-	"sync/atomic"
-)
-
-const (
-	blockRows = 256
-	blockBits = blockRows / 64
-)
-
-// A block is what is kept of 256 consecutive rows. A row's columns are written before its live bit.
-type block struct {
-	live   [blockBits]atomic.Uint64
-	codes  []uint64
-	int8s  []int8
-	factor [blockRows]float32
-	scale  [blockRows]float32
-}
+import "sync/atomic"
 
 // A Store holds the vectors of one database, all of one dimension.
 type Store struct {
-	dim, words, padded int
-	rotation           *rotation
-	dot                func(a, b []int8) int32
-	blocks             atomic.Pointer[[]*block] // by row/256; nil where no row has a vector
-	rows               atomic.Int64             // live ones
+	dim, columns, padded int // columns: bytes of a code
+	rotation             *rotation
+	kernels              kernels
+	blocks               atomic.Pointer[[]*block] // by row/256; nil where no row has a vector
+	rows                 atomic.Int64             // live ones
+	scratch              scratchPool
 }
 
 // New returns an empty store for vectors of dim dimensions, 1 at least.
 func New(dim int) *Store {
-	s := &Store{dim: dim, words: (dim + 63) / 64, padded: (dim + 31) / 32 * 32, rotation: newRotation(dim), dot: dotInt8()}
+	s := &Store{dim: dim, columns: (dim + 63) / 64 * 8, padded: (dim + 31) / 32 * 32, rotation: newRotation(dim), kernels: fastest()}
 	s.blocks.Store(new([]*block))
 	return s
 }
@@ -42,7 +27,7 @@ func (s *Store) Len() int { return int(s.rows.Load()) }
 
 // A Prepared vector is what a store keeps of one: Prepare may run on many goroutines, Put on one.
 type Prepared struct {
-	code   []uint64
+	code   []byte
 	int8s  []int8
 	factor float32
 	scale  float32
@@ -50,7 +35,7 @@ type Prepared struct {
 
 // Prepare condenses a vector of unit length.
 func (s *Store) Prepare(unit []float32) Prepared {
-	p := Prepared{code: make([]uint64, s.words), int8s: make([]int8, s.padded)}
+	p := Prepared{code: make([]byte, s.columns), int8s: make([]int8, s.padded)}
 	p.scale = quantise(unit, p.int8s)
 	rotated := append(make([]float32, 0, s.dim), unit...)
 	s.rotation.apply(rotated)
@@ -61,13 +46,14 @@ func (s *Store) Prepare(unit []float32) Prepared {
 // Put stores a row's vector. A row is put once: a changed vector is a new row and a deleted old one.
 func (s *Store) Put(row uint32, p Prepared) {
 	b, i := s.block(row), int(row%blockRows)
-	if b.live[i/64].Load()>>(i%64)&1 == 1 {
+	if _, ok := b.slot(i); ok {
 		return
 	}
-	copy(b.codes[i*s.words:], p.code)
-	copy(b.int8s[i*s.padded:], p.int8s)
-	b.factor[i], b.scale[i] = p.factor, p.scale
-	b.live[i/64].Or(1 << (i % 64))
+	if b.packed != nil { // rows found on disk come in any order
+		b = s.unpack(b)
+		s.replace(int(row/blockRows), b)
+	}
+	s.write(b, i, p)
 	s.rows.Add(1)
 }
 
@@ -77,43 +63,75 @@ func (s *Store) block(row uint32) *block {
 	if n < len(table) && table[n] != nil {
 		return table[n]
 	}
-	b := &block{codes: make([]uint64, blockRows*s.words), int8s: make([]int8, blockRows*s.padded)}
-	grown := table
-	if n < len(table) { // a hole: readers have the table, so it is copied
-		grown = append([]*block(nil), table...)
-		grown[n] = b
-	} else {
-		for len(grown) < n {
-			grown = append(grown, nil)
-		}
-		grown = append(grown, b)
+	b := s.newBlock(blockRows)
+	if n < len(table) {
+		s.replace(n, b)
+		return b
 	}
-	s.blocks.Store(&grown)
+	for len(table) < n {
+		table = append(table, nil)
+	}
+	table = append(table, b)
+	s.blocks.Store(&table)
 	return b
 }
 
-// Delete takes a row out; a row without a vector is let be.
+// replace changes a place of the table, which readers have: it is copied.
+func (s *Store) replace(n int, b *block) {
+	table := append([]*block(nil), *s.blocks.Load()...)
+	table[n] = b
+	s.blocks.Store(&table)
+}
+
+// Delete takes a row out; a row without a vector is let be. A block that is not the newest and has come to be less than half
+// full is packed, and one that is empty is let go.
 func (s *Store) Delete(row uint32) {
-	table, n, i := *s.blocks.Load(), int(row/blockRows), int(row%blockRows)
+	table, n := *s.blocks.Load(), int(row/blockRows)
 	if n >= len(table) || table[n] == nil {
 		return
 	}
-	bit := uint64(1) << (i % 64)
-	if table[n].live[i/64].And(^bit)&bit != 0 {
-		s.rows.Add(-1)
+	b := table[n]
+	slot, ok := b.slot(int(row % blockRows))
+	if !ok {
+		return
 	}
+	b.live[slot/64].And(^(uint64(1) << (slot % 64)))
+	s.rows.Add(-1)
+	if n == len(table)-1 {
+		return
+	}
+	switch left := b.count(); {
+	case left == 0:
+		s.replace(n, nil)
+	case 2*left <= b.slots && b.slots > groupRows:
+		s.replace(n, s.pack(b))
+	}
+}
+
+// Bytes is about what the store holds in memory.
+func (s *Store) Bytes() (n int) {
+	for _, b := range *s.blocks.Load() {
+		if b != nil {
+			n += b.slots * (s.columns + s.padded + 8)
+		}
+	}
+	return n
 }
 
 // Similarity estimates the cosine of a row from its int8 form, to about ±.005; ok is false when it has no vector.
 func (s *Store) Similarity(q *Query, row uint32) (sim float64, ok bool) {
-	table, n, i := q.blocks, int(row/blockRows), int(row%blockRows)
-	if n >= len(table) || table[n] == nil || table[n].live[i/64].Load()>>(i%64)&1 == 0 {
+	table, n := q.blocks, int(row/blockRows)
+	if n >= len(table) || table[n] == nil {
 		return 0, false
 	}
-	return s.middle(q, table[n], i), true
+	slot, ok := table[n].slot(int(row % blockRows))
+	if !ok {
+		return 0, false
+	}
+	return s.middle(q, table[n], slot), true
 }
 
-func (s *Store) middle(q *Query, b *block, i int) float64 {
-	n := s.dot(q.int8s, b.int8s[i*s.padded:(i+1)*s.padded])
-	return float64(float64(float64(n)*float64(q.scale)) * float64(b.scale[i]))
+func (s *Store) middle(q *Query, b *block, slot int) float64 {
+	n := s.kernels.dot(q.int8s, b.int8s[slot*s.padded:(slot+1)*s.padded])
+	return float64(float64(float64(n)*float64(q.scale)) * float64(b.scale[slot]))
 }

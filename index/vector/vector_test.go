@@ -84,7 +84,7 @@ func (s *shelf) exact(v []float32, k int, keep func(uint32) bool) []Hit {
 
 func TestProductsAgree(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
-	fast := dotInt8()
+	fast := fastest().dot
 	for n := 0; n <= 8192; n += 32 {
 		if n > 512 && n%1024 != 0 {
 			continue
@@ -103,13 +103,6 @@ func TestProductsAgree(t *testing.T) {
 		if got, want := fast(a, b), int32(-127*127*n); got != want {
 			t.Fatalf("length %d of extremes: %d, want %d", n, got, want)
 		}
-	}
-}
-
-func TestHamming(t *testing.T) {
-	a, b := [6]uint64{1, 2, 3, 4, 5, 6}, [6]uint64{7, 0, ^uint64(0), 4, 1 << 63, 9}
-	if got, want := hamming6(&a, &b), hamming(a[:], b[:]); got != want {
-		t.Errorf("hamming6 = %d, want %d", got, want)
 	}
 }
 
@@ -299,7 +292,7 @@ func BenchmarkPrepare(b *testing.B) {
 
 func BenchmarkDot(b *testing.B) {
 	x, y := make([]int8, 384), make([]int8, 384)
-	for name, f := range map[string]func(a, b []int8) int32{"chosen": dotInt8(), "portable": dotGeneric} {
+	for name, f := range map[string]func(a, b []int8) int32{"chosen": fastest().dot, "portable": dotGeneric} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				f(x, y)

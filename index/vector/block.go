@@ -1,0 +1,114 @@
+package vector
+
+import (
+	"math/bits"
+	"sync/atomic"
+)
+
+const (
+	blockRows = 256
+	groupRows = 32 // whose codes lie side by side
+	groups    = blockRows / groupRows
+)
+
+// A block is what is kept of the vectors of 256 consecutive rows, each in a slot. Slots are rows until so many rows have
+// died that the block is packed. A slot's columns are written before its live bit.
+type block struct {
+	live   [blockRows / 64]atomic.Uint64 // by slot
+	slots  int                           // room, a multiple of groupRows
+	packed *packing                      // nil while slots are rows
+	codes  []byte                        // groups of slots; in each a byte of every slot, then the next byte of every slot
+	int8s  []int8
+	factor []float32
+	scale  []float32
+}
+
+// packing says which rows a packed block's slots hold.
+type packing struct {
+	row  [blockRows]uint8 // by slot
+	slot [blockRows]int16 // by row; -1 is none
+}
+
+func (s *Store) newBlock(slots int) *block {
+	slots = (slots + groupRows - 1) / groupRows * groupRows
+	return &block{slots: slots, codes: make([]byte, slots*s.columns), int8s: make([]int8, slots*s.padded),
+		factor: make([]float32, slots), scale: make([]float32, slots)}
+}
+
+// slot is where a row's vector is, if the row has one.
+func (b *block) slot(row int) (slot int, ok bool) {
+	if b.packed != nil {
+		if row = int(b.packed.slot[row]); row < 0 {
+			return 0, false
+		}
+	}
+	return row, b.live[row/64].Load()>>(row%64)&1 == 1
+}
+
+// row is whose vector is in a slot.
+func (b *block) row(slot int) int {
+	if b.packed != nil {
+		return int(b.packed.row[slot])
+	}
+	return slot
+}
+
+// count is the number of live slots.
+func (b *block) count() (n int) {
+	for w := range b.live {
+		n += bits.OnesCount64(b.live[w].Load())
+	}
+	return n
+}
+
+// write fills a slot and then shows it.
+func (s *Store) write(b *block, slot int, p Prepared) {
+	group := b.codes[slot/groupRows*groupRows*s.columns:]
+	for c, x := range p.code {
+		group[c*groupRows+slot%groupRows] = x
+	}
+	copy(b.int8s[slot*s.padded:], p.int8s)
+	b.factor[slot], b.scale[slot] = p.factor, p.scale
+	b.live[slot/64].Or(1 << (slot % 64))
+}
+
+// read is the reverse of write.
+func (s *Store) read(b *block, slot int) Prepared {
+	p := Prepared{code: make([]byte, s.columns), int8s: b.int8s[slot*s.padded : (slot+1)*s.padded], factor: b.factor[slot], scale: b.scale[slot]}
+	group := b.codes[slot/groupRows*groupRows*s.columns:]
+	for c := range p.code {
+		p.code[c] = group[c*groupRows+slot%groupRows]
+	}
+	return p
+}
+
+// pack copies the live slots of a block into one that has room for no more. Searches that have the old one go on with it.
+func (s *Store) pack(b *block) *block {
+	to := s.newBlock(b.count())
+	to.packed = &packing{}
+	for i := range to.packed.slot {
+		to.packed.slot[i] = -1
+	}
+	next := 0
+	for slot := range b.slots {
+		if b.live[slot/64].Load()>>(slot%64)&1 == 0 {
+			continue
+		}
+		row := b.row(slot)
+		to.packed.row[next], to.packed.slot[row] = uint8(row), int16(next)
+		s.write(to, next, s.read(b, slot))
+		next++
+	}
+	return to
+}
+
+// unpack copies a block into one whose slots are rows.
+func (s *Store) unpack(b *block) *block {
+	to := s.newBlock(blockRows)
+	for row := range blockRows {
+		if slot, ok := b.slot(row); ok {
+			s.write(to, row, s.read(b, slot))
+		}
+	}
+	return to
+}
