@@ -7,45 +7,20 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// A column holds what filters and scores need of a row, without a look at the disk. All but the atomic fields is written
-// before the row can be seen and never again.
+// A column holds what scores need of a row, without a look at the disk. All but the atomic field is written before the row
+// can be seen and never again.
 type column struct {
 	rank.Row
-	*facet
 	seq      oplog.Seq
 	revision uint32
 	place    int32                 // in its session's rows
-	died     atomic.Uint64         // number of the change that replaced or forgot the row; 0 while it lives
 	now      atomic.Pointer[worth] // what reinforcement made of the row; nil: what it was stored with
-	first    oplog.Status          // the status it was stored with
-}
-
-// A facet is what many rows share. Rows of one facet point to the same.
-type facet struct {
-	kind, namespace, domain, source, session, tier, owner string
 }
 
 // worth is what may change of a memory without a change of its text.
 type worth struct {
 	accessed             int64
 	halfLife, importance float64
-	status               oplog.Status
-	tier                 string
-}
-
-func (c *column) status() oplog.Status {
-	if w := c.now.Load(); w != nil {
-		return w.status
-	}
-	return c.first
-}
-
-// shelved is the tier the memory is in.
-func (c *column) shelved() string {
-	if w := c.now.Load(); w != nil {
-		return w.tier
-	}
-	return c.tier
 }
 
 // row is the column as it is worth now.
@@ -59,8 +34,8 @@ func (c *column) row() rank.Row {
 
 // touch takes over what changes without a change of the text.
 func (c *column) touch(m *oplog.Memory) {
-	w := worth{int64(m.Accessed), m.HalfLife, m.Importance, m.Status, m.Tier}
-	if old := c.now.Load(); old != nil && *old == w {
+	w := worth{int64(m.Accessed), m.HalfLife, m.Importance}
+	if old := c.now.Load(); old != nil && *old == w || old == nil && w == (worth{c.Accessed, c.HalfLife, c.Row.Importance}) {
 		return
 	}
 	c.now.Store(&w)
@@ -68,19 +43,34 @@ func (c *column) touch(m *oplog.Memory) {
 
 const chunkRows = 1024
 
+// A chunk is the columns of consecutive rows. What filters ask of every row lies together.
+type chunk struct {
+	died   [chunkRows]atomic.Uint64 // number of the change that replaced or forgot the row; 0 while it lives
+	facet  [chunkRows]atomic.Uint32
+	column [chunkRows]column
+}
+
 // columns are the rows by number. One goroutine appends; readers take no lock, for a chunk never moves.
 type columns struct {
-	chunks atomic.Pointer[[]*[chunkRows]column]
+	chunks atomic.Pointer[[]*chunk]
 	n      atomic.Uint32
 }
 
 // A shelf is the columns as they were at a moment, but for the atomic fields.
 type shelf struct {
-	chunks []*[chunkRows]column
+	chunks []*chunk
 	n      uint32
 }
 
-func (s *shelf) at(row uint32) *column { return &s.chunks[row/chunkRows][row%chunkRows] }
+func (s *shelf) at(row uint32) *column { return &s.chunks[row/chunkRows].column[row%chunkRows] }
+
+func (s *shelf) facet(row uint32) *atomic.Uint32 {
+	return &s.chunks[row/chunkRows].facet[row%chunkRows]
+}
+
+func (s *shelf) died(row uint32) *atomic.Uint64 {
+	return &s.chunks[row/chunkRows].died[row%chunkRows]
+}
 
 // shelf captures the rows that are there.
 func (c *columns) shelf() shelf {
@@ -91,19 +81,19 @@ func (c *columns) shelf() shelf {
 	return shelf{}
 }
 
-// next is the column of the row that publish will show. The writer alone calls both.
-func (c *columns) next() (uint32, *column) {
+// next is the row that publish will show, with room for it. The writer alone calls both.
+func (c *columns) next() uint32 {
 	n := c.n.Load()
-	var table []*[chunkRows]column
+	var table []*chunk
 	if t := c.chunks.Load(); t != nil {
 		table = *t
 	}
 	for len(table) <= int(n/chunkRows) {
-		table = append(table, new([chunkRows]column))
+		table = append(table, new(chunk))
 		grown := table
 		c.chunks.Store(&grown)
 	}
-	return n, &table[n/chunkRows][n%chunkRows]
+	return n
 }
 
 func (c *columns) publish() { c.n.Add(1) }
@@ -111,14 +101,12 @@ func (c *columns) publish() { c.n.Add(1) }
 // skip leaves row numbers below n unused: they are dead.
 func (c *columns) skip(n uint32) {
 	for c.n.Load() < n {
-		_, col := c.next()
-		col.facet = noFacet
-		col.died.Store(1)
+		row := c.next()
+		s := shelf{chunks: *c.chunks.Load()}
+		s.died(row).Store(1)
 		c.publish()
 	}
 }
-
-var noFacet = &facet{}
 
 // A seqTable finds a memory's row + 1 by its sequence number; 0 is none. One goroutine sets.
 type seqTable struct {

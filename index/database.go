@@ -18,8 +18,12 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
+// A sessionName is a conversation's within a database.
+type sessionName struct{ namespace, session string }
+
 // A session is the rows of one conversation in the order they were stored.
 type session struct {
+	sessionName
 	rows   atomic.Pointer[[]uint32] // replaced, or grown beyond what a reader sees
 	tokens atomic.Uint64
 }
@@ -35,6 +39,7 @@ type database struct {
 	dir   string
 	words *text.Index
 	cols  columns
+	faces *facets
 	bySeq seqTable
 	names names
 
@@ -42,13 +47,12 @@ type database struct {
 	edits   atomic.Uint64                // odd while rows are being replaced
 
 	mu         sync.RWMutex
-	seq        uint64              // number of the last change
-	sessions   []*session          // by session number; 0 is none
-	sessionIDs map[facet]uint32    // by namespace and session
+	seq        uint64     // number of the last change
+	sessions   []*session // by session number; 0 is none
+	sessionIDs map[sessionName]uint32
 	namespaces map[string]*sums    // by name
 	total      sums                // of all namespaces
-	facets     map[facet]*facet    // the writer's alone, as are the next two
-	strings    map[string]string   // one copy of each speaker
+	strings    map[string]string   // one copy of each speaker; the writer's alone, as are the next two
 	adopted    map[oplog.Seq]adopt // rows found on disk that the state has not confirmed yet
 	strays     map[uint32]struct{} // rows found on disk that cannot be
 }
@@ -59,8 +63,8 @@ type adopt struct {
 }
 
 func newDatabase(dir string, words *text.Index) *database {
-	return &database{dir: dir, words: words, names: newNames(), sessions: make([]*session, 1), sessionIDs: map[facet]uint32{},
-		seq: 1, namespaces: map[string]*sums{}, facets: map[facet]*facet{}, strings: map[string]string{}}
+	return &database{dir: dir, words: words, names: newNames(), sessions: make([]*session, 1), sessionIDs: map[sessionName]uint32{},
+		seq: 1, namespaces: map[string]*sums{}, faces: newFacets(), strings: map[string]string{}}
 }
 
 // drop closes the index and removes its files.
@@ -120,6 +124,8 @@ func (d *database) put(ctx context.Context, changes []change) error {
 			continue
 		case known && d.at(old).revision == m.Revision:
 			d.at(old).touch(m)
+			rows := d.cols.shelf()
+			rows.facet(old).Store(d.faces.of(facetOf(m)))
 			continue
 		case known:
 			del = append(del, d.kill(old))
@@ -207,21 +213,21 @@ func (d *database) at(row uint32) *column {
 
 // add makes a row. A corrected text takes its predecessor's place in the session.
 func (d *database) add(w *ready, old uint32, corrected bool) (row uint32) {
-	var col *column
-	if row = w.row; w.found {
-		col = d.at(row)
-	} else {
-		row, col = d.cols.next()
+	if row = w.row; !w.found {
+		row = d.cols.next()
 	}
+	rows := shelf{chunks: *d.cols.chunks.Load()}
+	col := rows.at(row)
 	d.describe(col, w.m, w.length)
+	rows.facet(row).Store(d.faces.of(facetOf(w.m)))
 	if w.m.Session != "" {
-		d.join(col, row, old, corrected)
+		d.join(col, w.m, row, old, corrected)
 	}
 	if w.unit != nil {
 		d.vectors.Load().Put(row, w.code)
 	}
 	if w.found {
-		col.died.Store(0)
+		rows.died(row).Store(0)
 	} else {
 		d.cols.publish()
 	}
@@ -252,12 +258,7 @@ func (d *database) describe(col *column, m *oplog.Memory, length uint32) {
 	for _, name := range m.Entities {
 		d.names.entity(name)
 	}
-	f := facet{m.Type, m.Namespace, m.Domain, m.Source, m.Session, m.Tier, m.Owner}
-	if col.facet = d.facets[f]; col.facet == nil {
-		col.facet = &f
-		d.facets[f] = &f
-	}
-	col.seq, col.revision, col.first = m.Seq, m.Revision, m.Status
+	col.seq, col.revision = m.Seq, m.Revision
 	col.Row = rank.Row{RID: m.RID, Created: int64(m.Created), Accessed: int64(m.Accessed), Importance: m.Importance, HalfLife: m.HalfLife,
 		Valence: m.Valence, Length: length, Speaker: d.one(speaker(m)), Asks: strings.HasSuffix(strings.TrimSpace(m.Text), "?")}
 }
@@ -274,12 +275,12 @@ func (d *database) one(s string) string {
 
 // session finds a conversation, made when it is the first to name it.
 func (d *database) session(namespace, name string) (*session, uint32) {
-	key := facet{namespace: namespace, session: name}
+	key := sessionName{namespace, name}
 	id, ok := d.sessionIDs[key]
 	if !ok {
 		id = uint32(len(d.sessions))
 		d.sessionIDs[key] = id
-		s := &session{}
+		s := &session{sessionName: key}
 		s.rows.Store(new([]uint32))
 		d.sessions = append(d.sessions, s)
 		d.namespaces[namespace].sessions++
@@ -288,11 +289,11 @@ func (d *database) session(namespace, name string) (*session, uint32) {
 	return d.sessions[id], id
 }
 
-func (d *database) join(col *column, row, old uint32, corrected bool) {
-	s, id := d.session(col.namespace, col.session)
+func (d *database) join(col *column, m *oplog.Memory, row, old uint32, corrected bool) {
+	s, id := d.session(m.Namespace, m.Session)
 	length := uint64(col.Length)
 	s.tokens.Add(length)
-	d.namespaces[col.namespace].tokens += length
+	d.namespaces[m.Namespace].tokens += length
 	d.total.tokens += length
 	rows := *s.rows.Load()
 	if corrected && d.at(old).Session == id {
@@ -324,15 +325,17 @@ func (d *database) gap(m *oplog.Memory) {
 
 // kill takes a row out of everything that is counted.
 func (d *database) kill(row uint32) uint32 {
-	c := d.at(row)
-	c.died.Store(d.seq)
+	rows := d.cols.shelf()
+	c := rows.at(row)
+	rows.died(row).Store(d.seq)
 	if v := d.vectors.Load(); v != nil {
 		v.Delete(row)
 	}
 	if c.Session != 0 {
 		length := uint64(c.Length)
-		d.sessions[c.Session].tokens.Add(-length)
-		d.namespaces[c.namespace].tokens -= length
+		s := d.sessions[c.Session]
+		s.tokens.Add(-length)
+		d.namespaces[s.namespace].tokens -= length
 		d.total.tokens -= length
 	}
 	return row

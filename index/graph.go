@@ -260,7 +260,7 @@ func near(c *rank.Candidate, proximity float64, via string) {
 
 // dimmed halves the proximity of memories that were merged into others.
 func (in *inside) dimmed(row uint32, proximity float64) float64 {
-	if in.shelf.at(row).status() == oplog.Consolidated {
+	if in.d.faces.at(in.shelf.facet(row).Load()).status == oplog.Consolidated {
 		return proximity / 2
 	}
 	return proximity

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/cairndb/cairn/index/rank"
 	"github.com/cairndb/cairn/index/text"
@@ -41,6 +40,7 @@ func (x *Index) Search(ctx context.Context, db oplog.DB, q Query) ([]Hit, Info, 
 			}
 			return err
 		})
+		in.sieve.done()
 		if err != nil {
 			return nil, info, err
 		}
@@ -51,30 +51,13 @@ func (x *Index) Search(ctx context.Context, db oplog.DB, q Query) ([]Hit, Info, 
 	return hits, info, nil
 }
 
-func (q *Query) admits(c *column) bool {
-	switch {
-	case c.status() == oplog.Consolidated && !q.Consolidated,
-		len(q.Types) > 0 && !slices.Contains(q.Types, c.kind),
-		q.Namespace != "" && q.Namespace != c.namespace,
-		q.Domain != "" && q.Domain != c.domain,
-		q.Source != "" && q.Source != c.source,
-		q.Session != "" && q.Session != c.session,
-		q.Private != "" && c.namespace != q.Within && strings.HasPrefix(c.namespace, q.Private),
-		q.Tier != "" && q.Tier != c.shelved(),
-		q.Owner != "" && q.Owner != c.owner,
-		q.Since != 0 && c.Created < int64(q.Since),
-		q.Until != 0 && c.Created > int64(q.Until),
-		q.Admit != nil && !q.Admit(Facts{c.namespace, c.owner, c.shelved(), oplog.Time(c.Created)}):
-		return false
-	}
-	return true
-}
-
 // inside is one question's view of a database at a moment; it is rank's Corpus. It holds no lock.
 type inside struct {
 	d     *database
 	q     *Query
 	shelf shelf
+	sieve sieve
+	all   bool   // there is no filter
 	seq   uint64 // the moment: rows that died after it are alive
 	named sums   // of the question's namespace, or of the database
 	known bool   // the namespace has rows
@@ -85,7 +68,7 @@ type inside struct {
 
 // moment captures where things are.
 func (d *database) moment(q *Query) *inside {
-	in := &inside{d: d, q: q}
+	in := &inside{d: d, q: q, all: q.everything(d.faces), sieve: newSieve(q, d.faces)}
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	in.shelf, in.seq, in.convs, in.named, in.known = d.cols.shelf(), d.seq, d.sessions, d.total, true
@@ -146,11 +129,26 @@ func (in *inside) keep(row uint32) bool {
 	if row >= in.shelf.n {
 		return false
 	}
-	c := in.shelf.at(row)
-	if died := c.died.Load(); died != 0 && died <= in.seq {
+	if died := in.shelf.died(row).Load(); died != 0 && died <= in.seq {
 		return false
 	}
-	return in.q.admits(c)
+	return in.all || in.sieve.passes(in.shelf.facet(row).Load()) && (!in.q.beyond() || in.admits(row))
+}
+
+// admits asks a row for what its facet does not tell.
+func (in *inside) admits(row uint32) bool {
+	c, q := in.shelf.at(row), in.q
+	switch {
+	case q.Session != "" && (c.Session == 0 || in.convs[c.Session].session != q.Session),
+		q.Since != 0 && c.Created < int64(q.Since),
+		q.Until != 0 && c.Created > int64(q.Until):
+		return false
+	}
+	if q.Admit == nil {
+		return true
+	}
+	f := in.d.faces.at(in.shelf.facet(row).Load())
+	return q.Admit(Facts{f.namespace, f.owner, f.tier, oplog.Time(c.Created)})
 }
 
 func (in *inside) groups() []uint32 {
@@ -200,7 +198,7 @@ func (in *inside) tie(a, b uint32) int {
 // byVector adds the rows nearest to the question's vector, and the similarity of those already found.
 func (in *inside) byVector(cands []rank.Candidate, pool vector.Pool) []rank.Candidate {
 	store := in.d.vectors.Load()
-	if store == nil || len(in.q.Vector) != store.Dim() {
+	if store == nil || in.shelf.n == 0 || len(in.q.Vector) != store.Dim() {
 		return cands
 	}
 	unit := vector.Unit(slices.Clone(in.q.Vector))
@@ -208,9 +206,13 @@ func (in *inside) byVector(cands []rank.Candidate, pool vector.Pool) []rank.Cand
 		return cands
 	}
 	buf := make([]float32, store.Dim())
-	q := store.Ask(unit, vector.Query{K: max(vectorDepth, in.q.K), Precise: max(precise, 4*in.q.K), Keep: in.keep, Tie: in.tie, Exact: func(row uint32) []float32 {
+	ask := vector.Query{K: max(vectorDepth, in.q.K), Precise: max(precise, 4*in.q.K), Below: in.shelf.n, Tie: in.tie, Exact: func(row uint32) []float32 {
 		return vector.Unit(in.view.Floats(in.db, in.shelf.at(row).seq, buf))
-	}})
+	}}
+	if !in.all { // what is dead has no vector any more
+		ask.Keep = in.keep
+	}
+	q := store.Ask(unit, ask)
 	near := store.Search(q, pool)
 	sim := make(map[uint32]float64, len(near))
 	for _, h := range near {

@@ -158,28 +158,37 @@ func (s *search) top(q Query) []Hit {
 	return hits
 }
 
-// best selects the K best rows, in no order.
+// best selects the K best rows, in no order: from those above a score that K of them or a few more reach, and while Keep
+// refuses too many of these, from those above a lower one.
 func (s *search) best(q Query) []Hit {
-	sel := selection{k: q.K, tie: q.Tie, floor: math.Inf(-1)}
-	if sel.k <= 0 {
-		sel.k = 10
+	k := q.K
+	if k <= 0 {
+		k = 10
 	}
-	sel.hits = make([]Hit, 0, min(2*sel.k, len(s.acc.touched)))
-	for _, row := range s.acc.touched {
-		c := &s.acc.cells[row]
-		raw := s.raw(c)
-		if raw < sel.floor {
-			continue
+	scores := s.spread()
+	hits := make([]Hit, 0, min(k+k/4+16, len(scores.raw)))
+	for upper, want, sure := math.Inf(1), k, 0; ; want *= 4 {
+		lower := scores.reached(want)
+		floor := lower - 2e-9 // what is rounded up to the last score is among them
+		for i, raw := range scores.raw {
+			if raw < floor || raw >= upper {
+				continue
+			}
+			row := s.acc.touched[i]
+			if q.Keep != nil && !q.Keep(row) {
+				continue
+			}
+			hits = append(hits, Hit{Row: row, Score: round(raw), Matched: bits.OnesCount32(s.acc.cells[row].mask)})
+			if raw >= lower {
+				sure++
+			}
 		}
-		if q.Keep != nil && !q.Keep(row) {
-			continue
+		if sure >= k || floor <= 0 {
+			break
 		}
-		sel.offer(Hit{Row: row, Score: round(raw), Matched: bits.OnesCount32(c.mask)})
+		upper = floor
 	}
-	if len(sel.hits) > sel.k {
-		sel.cut()
-	}
-	return sel.hits
+	return cut(hits, k, q.Tie)
 }
 
 // explain fills the hits' term matches from the lists.

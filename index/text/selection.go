@@ -2,20 +2,42 @@ package text
 
 import "cmp"
 
-// A selection gathers the k best hits: a buffer of twice as many that is cut when full. Scores that are equal are told apart
-// only where it decides who stays.
-type selection struct {
-	k     int
-	tie   func(a, b uint32) int
-	hits  []Hit
-	floor float64 // a raw score below it cannot round to one that stays
+// A spread is the scores of a search's rows, and about how many reach which.
+type spread struct {
+	raw   []float64 // by place in accumulator.touched
+	most  float64
+	count [spreadSteps]int
 }
 
-func (s *selection) offer(h Hit) {
-	s.hits = append(s.hits, h)
-	if len(s.hits) >= 2*s.k {
-		s.cut()
+const spreadSteps = 1024
+
+// spread computes the scores.
+func (s *search) spread() *spread {
+	d := &spread{raw: s.acc.scores[:0]}
+	for _, row := range s.acc.touched {
+		raw := s.raw(&s.acc.cells[row])
+		d.raw = append(d.raw, raw)
+		d.most = max(d.most, raw)
 	}
+	s.acc.scores = d.raw
+	if d.most > 0 {
+		for _, raw := range d.raw {
+			d.count[min(int(raw/d.most*spreadSteps), spreadSteps-1)]++
+		}
+	}
+	return d
+}
+
+// reached is a score that about n rows reach, or a few more; 0 when there are no more.
+func (d *spread) reached(n int) float64 {
+	if n >= len(d.raw) {
+		return 0
+	}
+	i := spreadSteps - 1
+	for sum := d.count[i]; sum < n && i > 0; sum += d.count[i] {
+		i--
+	}
+	return float64(i) * d.most / spreadSteps
 }
 
 // tied orders rows of equal score by the caller's rule, then by number.
@@ -28,43 +50,44 @@ func tied(tie func(a, b uint32) int, a, b uint32) int {
 	return cmp.Compare(a, b)
 }
 
-// cut leaves the k best, in no order.
-func (s *selection) cut() {
-	s.nth(0, len(s.hits)-1, func(a, b Hit) bool { return a.Score > b.Score })
-	last := s.hits[s.k-1].Score
-	s.floor = last - 2e-9
+// cut leaves the k best of some hits, in no order. Scores that are equal are told apart only where it decides who stays.
+func cut(hits []Hit, k int, tie func(a, b uint32) int) []Hit {
+	if len(hits) <= k {
+		return hits
+	}
+	nth(hits, k, func(a, b *Hit) bool { return a.Score > b.Score })
+	last := hits[k-1].Score
 	// Those of the last score come to stand together, behind all better ones; the caller's rule says which of them stay.
 	better := 0
-	for i := range s.hits {
-		if s.hits[i].Score > last {
-			s.hits[i], s.hits[better] = s.hits[better], s.hits[i]
+	for i := range hits {
+		if hits[i].Score > last {
+			hits[i], hits[better] = hits[better], hits[i]
 			better++
 		}
 	}
 	end := better
-	for i := better; i < len(s.hits); i++ {
-		if s.hits[i].Score == last {
-			s.hits[i], s.hits[end] = s.hits[end], s.hits[i]
+	for i := better; i < len(hits); i++ {
+		if hits[i].Score == last {
+			hits[i], hits[end] = hits[end], hits[i]
 			end++
 		}
 	}
-	if end > s.k {
-		s.nth(better, end-1, func(a, b Hit) bool { return tied(s.tie, a.Row, b.Row) < 0 })
+	if end > k {
+		nth(hits[better:end], k-better, func(a, b *Hit) bool { return tied(tie, a.Row, b.Row) < 0 })
 	}
-	s.hits = s.hits[:s.k]
+	return hits[:k]
 }
 
-// nth moves the hit that belongs at place k-1 of hits[lo:hi+1] there, and those before it before it.
-func (s *selection) nth(lo, hi int, before func(a, b Hit) bool) {
-	h, k := s.hits, s.k-1
-	for lo < hi {
+// nth moves the k first of some hits to their beginning, in no order.
+func nth(h []Hit, k int, before func(a, b *Hit) bool) {
+	for lo, hi := 0, len(h)-1; lo < hi; {
 		pivot := h[(lo+hi)/2]
 		i, j := lo, hi
 		for i <= j {
-			for before(h[i], pivot) {
+			for before(&h[i], &pivot) {
 				i++
 			}
-			for before(pivot, h[j]) {
+			for before(&pivot, &h[j]) {
 				j--
 			}
 			if i <= j {
@@ -74,9 +97,9 @@ func (s *selection) nth(lo, hi int, before func(a, b Hit) bool) {
 			}
 		}
 		switch {
-		case k <= j:
+		case k-1 <= j:
 			hi = j
-		case k >= i:
+		case k-1 >= i:
 			lo = i
 		default:
 			return

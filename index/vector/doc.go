@@ -6,7 +6,7 @@
 //	int8         d bytes a row  integer dot product, scaled    the best of those, or all rows of a small store
 //	float32      the original   dot product in float64         the best of those; read from its owner
 //
-// Codes leave at most 16·√n rows. They are compared from the best estimate down, until an estimate, with three deviations of
+// Codes leave at most 24·√n rows. They are compared from the best estimate down, until an estimate, with three deviations of
 // its error added, is below what was found: clustered vectors stop after a few hundred, a cloud without structure needs all.
 //
 // There is no graph and no training, so neither the order of insertion nor what was deleted changes an

@@ -1,0 +1,126 @@
+package index
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/cairndb/cairn/oplog"
+)
+
+// A facet is what many rows share and filters ask for. Rows hold its number: a filter looks at each facet once, and at the rows'
+// numbers after that. A row whose status or tier changes gets another facet.
+type facet struct {
+	kind, namespace, domain, source, tier, owner string
+	status                                       oplog.Status
+}
+
+func facetOf(m *oplog.Memory) facet {
+	return facet{m.Type, m.Namespace, m.Domain, m.Source, m.Tier, m.Owner, m.Status}
+}
+
+// facets are numbered in the order they came. One goroutine adds.
+type facets struct {
+	number   map[facet]uint32
+	list     atomic.Pointer[[]*facet]
+	merged   atomic.Bool // there is, or was, a memory that was merged into another
+	verdicts sync.Pool   // of *[]atomic.Uint32
+}
+
+func newFacets() *facets {
+	f := &facets{number: map[facet]uint32{}}
+	f.list.Store(new([]*facet))
+	return f
+}
+
+// of is a facet's number.
+func (f *facets) of(v facet) uint32 {
+	n, ok := f.number[v]
+	if !ok {
+		list := append(*f.list.Load(), &v)
+		n = uint32(len(list) - 1)
+		f.number[v] = n
+		f.list.Store(&list)
+		if v.status == oplog.Consolidated {
+			f.merged.Store(true)
+		}
+	}
+	return n
+}
+
+// at is the facet of a number.
+func (f *facets) at(n uint32) *facet { return (*f.list.Load())[n] }
+
+// A sieve is a question's filters, as far as facets decide them.
+type sieve struct {
+	q       *Query
+	facets  *facets
+	verdict *[]atomic.Uint32 // by facet: 0 is not looked at yet
+}
+
+const (
+	refused = 1
+	passed  = 2
+)
+
+func newSieve(q *Query, f *facets) sieve {
+	n := len(*f.list.Load())
+	v, _ := f.verdicts.Get().(*[]atomic.Uint32)
+	if v == nil || cap(*v) < n {
+		fresh := make([]atomic.Uint32, n+n/2)
+		v = &fresh
+	}
+	*v = (*v)[:n]
+	clear(*v)
+	return sieve{q, f, v}
+}
+
+func (s *sieve) done() { s.facets.verdicts.Put(s.verdict) }
+
+// passes says whether the rows of a facet may be in the answer.
+func (s *sieve) passes(n uint32) bool {
+	if int(n) >= len(*s.verdict) { // made since the question
+		return s.q.wants(s.facets.at(n))
+	}
+	v := &(*s.verdict)[n]
+	switch v.Load() {
+	case passed:
+		return true
+	case refused:
+		return false
+	}
+	if s.q.wants(s.facets.at(n)) {
+		v.Store(passed)
+		return true
+	}
+	v.Store(refused)
+	return false
+}
+
+// wants says whether a facet is what the question asks for.
+func (q *Query) wants(f *facet) bool {
+	switch {
+	case f.status == oplog.Consolidated && !q.Consolidated,
+		len(q.Types) > 0 && !slices.Contains(q.Types, f.kind),
+		q.Namespace != "" && q.Namespace != f.namespace,
+		q.Domain != "" && q.Domain != f.domain,
+		q.Source != "" && q.Source != f.source,
+		q.Private != "" && f.namespace != q.Within && strings.HasPrefix(f.namespace, q.Private),
+		q.Tier != "" && q.Tier != f.tier,
+		q.Owner != "" && q.Owner != f.owner:
+		return false
+	}
+	return true
+}
+
+// everything says whether the question has no filter at all.
+func (q *Query) everything(f *facets) bool {
+	return (q.Consolidated || !f.merged.Load()) && len(q.Types) == 0 && q.Namespace == "" && q.Domain == "" && q.Source == "" &&
+		q.Private == "" && q.Tier == "" && q.Owner == "" && !q.beyond()
+}
+
+// beyond says whether the question asks for more than facets tell.
+func (q *Query) beyond() bool {
+	return q.Since != 0 || q.Until != 0 || q.Session != "" || q.Admit != nil
+}
