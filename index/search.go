@@ -163,7 +163,11 @@ func (in *inside) groups() []uint32 {
 
 // byWords finds the rows that have words of the question, with the statistics these are weighed by.
 func (in *inside) byWords() (rank.Question, []rank.Candidate, error) {
-	found, err := in.d.words.Find(text.Query{Terms: text.AnalyzeQuery(in.q.Text), Groups: in.groups(), Keep: in.keep, Tie: in.tie,
+	keep := in.keep
+	if in.all { // what is dead has no words any more
+		keep = func(row uint32) bool { return row < in.shelf.n }
+	}
+	found, err := in.d.words.Find(text.Query{Terms: text.AnalyzeQuery(in.q.Text), Groups: in.groups(), Keep: keep, Tie: in.tie,
 		K: max(depth, in.q.K)})
 	if err != nil {
 		return rank.Question{}, nil, err

@@ -1,6 +1,10 @@
 package rank
 
-import "math"
+import (
+	"math"
+
+	"github.com/cairndb/cairn/index/exact"
+)
 
 // Weights are a database's learned weights.
 type Weights struct {
@@ -21,14 +25,14 @@ func Decay(importance, halfLife, elapsed float64) float64 {
 	if halfLife <= 0 {
 		return 0
 	}
-	return importance * exp(-max(elapsed, 0)/halfLife*math.Ln2)
+	return importance * exact.Exp(-max(elapsed, 0)/halfLife*math.Ln2)
 }
 
 // Recency is 1 for a new row and falls by e a week; age is in seconds.
-func Recency(age float64) float64 { return exp(-max(age, 0) / (7 * 86400)) }
+func Recency(age float64) float64 { return exact.Exp(-max(age, 0) / (7 * 86400)) }
 
 // Gate lets importance count only where there is a match.
-func (w Weights) Gate(sim float64) float64 { return 1 / (1 + exp(float64(-12*(sim-w.GateTau)))) }
+func (w Weights) Gate(sim float64) float64 { return 1 / (1 + exact.Exp(float64(-12*(sim-w.GateTau)))) }
 
 // ValenceBoost favours what is felt, the more so in the question's own mood.
 // Sentiment is -1, 0 or 1.
@@ -73,7 +77,7 @@ func (w Weights) importance(sim, importance, alpha float64) float64 {
 }
 
 // Rarity is what the proximity of an entity is divided by that was mentioned so often: 1 + ln of it.
-func Rarity(mentions uint64) float64 { return 1 + ln(float64(max(mentions, 1))) }
+func Rarity(mentions uint64) float64 { return 1 + exact.Ln(float64(max(mentions, 1))) }
 
 // freshness is a factor between 1 and 1+bound.
 func (w Weights) freshness(decay, recency, bound float64) float64 {

@@ -47,13 +47,6 @@ func TestClocks(t *testing.T) {
 	near(t, "eviction", Eviction(.5, 1), .7, 1e-12)
 }
 
-func TestOwnFunctions(t *testing.T) {
-	for x := -30.0; x < 30; x += .37 {
-		near(t, "exp", exp(x)/math.Exp(x), 1, 1e-13)
-		near(t, "ln", ln(math.Exp(x)), x, 1e-12)
-	}
-}
-
 func TestSentiment(t *testing.T) {
 	for q, want := range map[string]int{
 		"what went wrong with the failed launch": -1, "why is he so happy": 1, "stressing times": -1,

@@ -1,10 +1,10 @@
 package rank
 
 import (
-	"cmp"
 	"math"
-	"slices"
 	"strings"
+
+	"github.com/cairndb/cairn/index/exact"
 )
 
 // evidence is what the words of a question say about rows, before vectors and graph.
@@ -15,7 +15,7 @@ type evidence struct {
 	weight []float64 // idf^1.5 of each term
 	best   float64   // their sum: a perfect match
 	found  *table
-	rows   []*clue // in an order of content
+	rows   []*clue
 
 	scratch []float64 // of look, by term
 }
@@ -34,7 +34,7 @@ func newEvidence(q Question, set Settings, cands []Candidate, corpus Corpus) *ev
 	e := &evidence{q: q, set: set, corpus: corpus, found: newTable(4 * len(cands))}
 	for _, t := range q.Terms {
 		n, df := float64(q.Rows), float64(t.DF)
-		idf := ln(1 + (max(n-df, 0)+.5)/(df+.5))
+		idf := exact.Ln(1 + (max(n-df, 0)+.5)/(df+.5))
 		w := float64(idf * math.Sqrt(idf))
 		e.weight = append(e.weight, w)
 		if t.DF > 0 {
@@ -42,24 +42,21 @@ func newEvidence(q Question, set Settings, cands []Candidate, corpus Corpus) *ev
 		}
 	}
 	e.scratch = make([]float64, len(e.weight))
-	for _, c := range cands {
-		e.add(c)
+	rows := make([]Row, len(cands))
+	for i, c := range cands { // by themselves: so close to each other the processor waits for several at once
+		rows[i] = corpus.Row(c.Row)
+	}
+	for i, c := range cands {
+		e.add(c, &rows[i])
 	}
 	e.widen()
-	e.rows = e.found.all()
-	// Sums below are made in this order: by what the rows are, for their numbers may differ from replica to replica.
-	slices.SortFunc(e.rows, func(a, b *clue) int {
-		if a.Created != b.Created {
-			return cmp.Compare(a.Created, b.Created)
-		}
-		return cmp.Or(cmp.Compare(a.RID, b.RID), cmp.Compare(a.Candidate.Row, b.Candidate.Row))
-	})
+	e.rows = e.found.all() // in an order that differs from replica to replica: sums over rows are exact (package exact)
 	return e
 }
 
-func (e *evidence) add(c Candidate) *clue {
+func (e *evidence) add(c Candidate, row *Row) {
 	k := e.found.put(c.Row)
-	k.Candidate, k.Row, k.dense = c, e.corpus.Row(c.Row), 1
+	k.Candidate, k.Row, k.dense = c, *row, 1
 	if len(k.TF) > len(e.weight) {
 		k.TF = k.TF[:len(e.weight)]
 	}
@@ -74,7 +71,6 @@ func (e *evidence) add(c Candidate) *clue {
 		}
 	}
 	k.own = float64(e.share(k.own, covered) * math.Sqrt(k.dense))
-	return k
 }
 
 // saturate is BM25's factor for a frequency in a text of that length.
@@ -97,13 +93,14 @@ func (e *evidence) widen() {
 		return
 	}
 	for _, c := range e.found.all() {
-		if c.own == 0 {
+		if c.own == 0 || c.Row.Session == 0 {
 			continue
 		}
 		for by := -e.set.Reach; by <= e.set.Reach; by++ {
 			row, ok := e.corpus.Near(c.Candidate.Row, by)
 			if ok && e.found.get(row) == nil {
-				e.add(Candidate{Row: row})
+				r := e.corpus.Row(row)
+				e.add(Candidate{Row: row}, &r)
 			}
 		}
 	}
@@ -134,8 +131,8 @@ func (e *evidence) look(c *clue) {
 	clear(tf)
 	var length, mass, around float64
 	for by := -e.set.Reach; by <= e.set.Reach; by++ {
-		row, ok := c.Candidate.Row, true
-		if by != 0 {
+		row, ok := c.Candidate.Row, by == 0
+		if !ok && c.Row.Session != 0 {
 			row, ok = e.corpus.Near(row, by)
 		}
 		if !ok {
@@ -198,9 +195,8 @@ func (e *evidence) sessions() map[uint32]float64 {
 			tf[i] += float64(f)
 		}
 	}
-	slices.Sort(ids)
 	match := make(map[uint32]float64, len(ids))
-	var sum, squares float64
+	var sum, squares exact.Sum
 	for _, id := range ids {
 		norm := 2 * (.6 + float64(.4*e.corpus.SessionLength(id))/max(mean, 1))
 		for i, f := range tfs[id] {
@@ -209,11 +205,11 @@ func (e *evidence) sessions() map[uint32]float64 {
 			}
 		}
 		match[id] /= e.best
-		sum += match[id]
-		squares += float64(match[id] * match[id])
+		sum.Add(match[id])
+		squares.Add(float64(match[id] * match[id]))
 	}
-	avg := sum / float64(n)
-	sd := math.Sqrt(max(0, squares/float64(n)-float64(avg*avg)))
+	avg := sum.Value() / float64(n)
+	sd := math.Sqrt(max(0, squares.Value()/float64(n)-float64(avg*avg)))
 	for _, id := range ids {
 		if sd < 1e-9 {
 			match[id] = 0

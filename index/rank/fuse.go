@@ -1,6 +1,10 @@
 package rank
 
-import "math"
+import (
+	"math"
+
+	"github.com/cairndb/cairn/index/exact"
+)
 
 // fuse brings vectors and graph into the relevance.
 //
@@ -64,29 +68,30 @@ func (e *evidence) standardise() {
 		if x, ok := vector(c); ok {
 			z += float64(e.set.Vector * zv(x))
 		}
-		c.parts.Relevance = 1 / (1 + exp(-z/2))
+		c.parts.Relevance = 1 / (1 + exact.Exp(-z/2))
 	}
 }
 
 // scale returns what standardises a value of the list, nil when the list is empty.
 func (e *evidence) scale(of func(*clue) (float64, bool)) func(float64) float64 {
-	var n, sum, squares float64
+	var n float64
+	var sum, squares exact.Sum
 	for _, c := range e.rows {
 		if x, ok := of(c); ok {
 			n++
-			sum += x
+			sum.Add(x)
 		}
 	}
 	if n == 0 {
 		return nil
 	}
-	mean := sum / n
+	mean := sum.Value() / n
 	for _, c := range e.rows {
 		if x, ok := of(c); ok {
-			squares += float64((x - mean) * (x - mean))
+			squares.Add(float64((x - mean) * (x - mean)))
 		}
 	}
-	sd := math.Sqrt(squares / n)
+	sd := math.Sqrt(squares.Value() / n)
 	return func(x float64) float64 {
 		if sd < 1e-9 {
 			return 0

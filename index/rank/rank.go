@@ -3,6 +3,8 @@ package rank
 import (
 	"cmp"
 	"slices"
+
+	"github.com/cairndb/cairn/index/exact"
 )
 
 // A Question is what is asked, and the statistics its words are weighed by.
@@ -144,7 +146,7 @@ func precedes(a, b *clue) int {
 func (e *evidence) score(c *clue, mood int) {
 	e.compose(c, mood)
 	p := c.parts
-	c.score = round(float64(float64(p.Relevance*p.Fresh)*p.Importance) * p.Valence)
+	c.score = exact.Round(float64(float64(p.Relevance*p.Fresh)*p.Importance) * p.Valence)
 }
 
 // compose fills in what the memory itself is worth.

@@ -306,7 +306,7 @@ type accumulator struct {
 	touched []uint32
 	marks   []uint32  // by row: place among the hits + 1; all zero when not in use
 	scratch []posting // filtered lists, one behind the other
-	scores  []float64
+	spread  spread
 }
 
 func (a *accumulator) grow(rows int) {

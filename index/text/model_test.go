@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/cairndb/cairn/index/exact"
 )
 
 // A model is the same index as plain maps: every row scored one by one.
@@ -54,7 +56,7 @@ func (m model) search(q Query, p Params) []Hit {
 			}
 		}
 		if matched > 0 && in(m[row]) && (q.Keep == nil || q.Keep(row)) {
-			hits = append(hits, Hit{Row: row, Score: round(float64(sum * p.coord(matched, len(terms)))), Matched: matched})
+			hits = append(hits, Hit{Row: row, Score: exact.Round(float64(sum * p.coord(matched, len(terms)))), Matched: matched})
 		}
 	}
 	slices.SortFunc(hits, func(a, b Hit) int { return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Row, b.Row)) })

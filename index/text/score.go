@@ -2,14 +2,15 @@ package text
 
 import (
 	"cmp"
-	"math"
+
+	"github.com/cairndb/cairn/index/exact"
 )
 
 // Params are the settings of the scoring formula
 //
 //	score = coord^c · Σ idf^p · tf·(k1+1) / (tf + k1·(1−b+b·len/avg))
 //
-// where idf = ln(1+(N−df+.5)/(df+.5)), coord is matched terms over query terms
+// where idf = exact.Ln(1+(N−df+.5)/(df+.5)), coord is matched terms over query terms
 // and c is 0 or 1. The zero value means the defaults beside the fields.
 type Params struct {
 	K1      float64 // .9; how slowly repetition saturates
@@ -36,14 +37,14 @@ type Totals struct {
 
 // weight is idf^p of a term that df of n rows contain.
 func (p Params) weight(n, df uint64) float64 {
-	idf := ln(1 + (float64(n)-float64(df)+.5)/(float64(df)+.5))
+	idf := exact.Ln(1 + (float64(n)-float64(df)+.5)/(float64(df)+.5))
 	switch p.P {
 	case 1:
 		return idf
 	case 2:
 		return idf * idf
 	}
-	return exp(p.P * ln(idf))
+	return exact.Exp(p.P * exact.Ln(idf))
 }
 
 // lengthNorm is the second summand of the denominator for a text of that length.
@@ -65,42 +66,6 @@ func (p Params) coord(matched, terms int) float64 {
 		return 1
 	}
 	return float64(matched) / float64(terms)
-}
-
-// round brings a score to the precision in which scores are compared.
-func round(score float64) float64 { return math.Round(score*1e9) / 1e9 }
-
-// ln is the natural logarithm of a positive number computed the same way on
-// every architecture; math.Log has assembly on some.
-func ln(x float64) float64 {
-	if x <= 0 {
-		return math.Inf(-1)
-	}
-	frac, e := math.Frexp(x)
-	if frac < math.Sqrt2/2 {
-		frac, e = frac*2, e-1
-	}
-	s := (frac - 1) / (frac + 1)
-	z := float64(s * s)
-	sum := 0.0
-	for k := 23; k >= 1; k -= 2 {
-		sum = float64(sum*z) + 1/float64(k)
-	}
-	return float64(float64(e)*math.Ln2) + float64(2*float64(s*sum))
-}
-
-// exp is e^x in the same spirit as ln.
-func exp(x float64) float64 {
-	if x < -700 {
-		return 0
-	}
-	n := math.Floor(x/math.Ln2 + .5)
-	r := x - float64(n*math.Ln2)
-	sum := 1.0
-	for k := 18; k >= 1; k-- {
-		sum = 1 + float64(float64(r*sum)/float64(k))
-	}
-	return math.Ldexp(sum, int(n))
 }
 
 // A scale is a query's saturations; those of common frequencies and lengths are computed once.

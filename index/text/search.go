@@ -6,6 +6,8 @@ import (
 	"math/bits"
 	"slices"
 	"strings"
+
+	"github.com/cairndb/cairn/index/exact"
 )
 
 // maxTerms is how many terms of a query are scored: those with the highest idf.
@@ -68,7 +70,7 @@ func (x *Index) Scores(q Query, rows []uint32) ([]float64, error) {
 	defer s.release()
 	for i, row := range rows {
 		if int(row) < len(s.acc.cells) && s.acc.cells[row].mask != 0 {
-			out[i] = round(s.raw(&s.acc.cells[row]))
+			out[i] = exact.Round(s.raw(&s.acc.cells[row]))
 		}
 	}
 	return out, nil
@@ -178,7 +180,7 @@ func (s *search) best(q Query) []Hit {
 			if q.Keep != nil && !q.Keep(row) {
 				continue
 			}
-			hits = append(hits, Hit{Row: row, Score: round(raw), Matched: bits.OnesCount32(s.acc.cells[row].mask)})
+			hits = append(hits, Hit{Row: row, Score: exact.Round(raw), Matched: bits.OnesCount32(s.acc.cells[row].mask)})
 			if raw >= lower {
 				sure++
 			}

@@ -5,26 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
-)
 
-func TestLogarithmAndExponential(t *testing.T) {
-	for x := 1e-9; x < 1e9; x *= 1.0137 {
-		if got, want := ln(x), math.Log(x); math.Abs(got-want) > 1e-14*max(1, math.Abs(want)) {
-			t.Fatalf("ln(%g): got %.17g, want %.17g", x, got, want)
-		}
-	}
-	for x := -30.0; x < 30; x += .0917 {
-		if got, want := exp(x), math.Exp(x); math.Abs(got-want) > 1e-14*want {
-			t.Fatalf("exp(%g): got %.17g, want %.17g", x, got, want)
-		}
-	}
-}
+	"github.com/cairndb/cairn/index/exact"
+)
 
 // TestLengthsAreExact stores texts of awkward lengths and frequencies and reads
 // them back through segments, a merge and a restart.
@@ -105,7 +93,7 @@ func TestExplainAddsUp(t *testing.T) {
 		for _, m := range h.Terms {
 			sum += m.Part
 		}
-		if got := round(sum * float64(h.Matched) / 3); got != h.Score || scores[h.Row] != h.Score {
+		if got := exact.Round(sum * float64(h.Matched) / 3); got != h.Score || scores[h.Row] != h.Score {
 			t.Errorf("row %d: parts give %v, Scores %v, Search %v", h.Row, got, scores[h.Row], h.Score)
 		}
 	}

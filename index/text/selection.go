@@ -13,13 +13,13 @@ const spreadSteps = 1024
 
 // spread computes the scores.
 func (s *search) spread() *spread {
-	d := &spread{raw: s.acc.scores[:0]}
+	d := &s.acc.spread
+	d.raw, d.most, d.count = d.raw[:0], 0, [spreadSteps]int{}
 	for _, row := range s.acc.touched {
 		raw := s.raw(&s.acc.cells[row])
 		d.raw = append(d.raw, raw)
 		d.most = max(d.most, raw)
 	}
-	s.acc.scores = d.raw
 	if d.most > 0 {
 		for _, raw := range d.raw {
 			d.count[min(int(raw/d.most*spreadSteps), spreadSteps-1)]++
