@@ -49,6 +49,7 @@ func applyScripts(t *testing.T, keys *seal.Ring) {
 				if got := v.Recount(); got != v.Sum() {
 					t.Errorf("%s: the running sum is %s, the state's is %s", d.Pos, v.Sum(), got)
 				}
+				countsHold(t, d, v)
 				return nil
 			}); err != nil {
 				t.Fatal(err)
@@ -56,6 +57,28 @@ func applyScripts(t *testing.T, keys *seal.Ring) {
 			return out
 		})
 	})
+}
+
+// countsHold compares the counters with the rows they count.
+func countsHold(t *testing.T, d *datadriven.TestData, v *View) {
+	t.Helper()
+	for _, db := range v.Databases() {
+		var all NamespaceStats
+		named := map[string]bool{}
+		v.Memories(db.ID, 0, func(m *Memory) bool {
+			all.add(m.Status, +1)
+			named[m.Namespace] = true
+			return true
+		})
+		if st := v.Stats(db.ID); st.Active != all.Active || st.Consolidated != all.Consolidated || st.Tombstoned != all.Tombstoned {
+			t.Errorf("%s: counted %+v, there are %+v", d.Pos, st, all)
+		}
+		for ns := range named {
+			if got, want := v.NamespaceStats(db.ID, ns), v.countNamespace(db.ID, ns); got != want {
+				t.Errorf("%s: namespace %q counted %+v, has %+v", d.Pos, ns, got, want)
+			}
+		}
+	}
 }
 
 func (e *env) run(t *testing.T, d *datadriven.TestData) string {

@@ -16,41 +16,50 @@ type keyRecord struct {
 
 // replay answers an entry whose key is known: with the first results, or with a refusal when the request was another.
 func (a *applying) replay(e *Entry) (bool, []Result, *Error) {
-	if e.Key == "" {
-		return false, nil, nil
-	}
-	k, ok := read[keyRecord](a.txn, tKey, a.db, []byte(e.Key))
-	if !ok || k.Expires <= a.hlc.Time() {
-		return false, nil, nil
-	}
-	if !bytes.Equal(k.Digest, e.Digest) {
-		return false, nil, ErrKeyReused
-	}
-	return true, k.Results, nil
+	first, known, err := a.known(e.Key, e.Digest)
+	return known, first, err
 }
 
-func (a *applying) keep(e *Entry, results []Result) {
-	if e.Key == "" {
+// known is what a key stood for the first time, or a refusal when it was another request's.
+func (a *applying) known(key string, digest []byte) (first []Result, known bool, err *Error) {
+	if key == "" {
+		return nil, false, nil
+	}
+	k, ok := read[keyRecord](a.txn, tKey, a.db, []byte(key))
+	if !ok || k.Expires <= a.hlc.Time() {
+		return nil, false, nil
+	}
+	if !bytes.Equal(k.Digest, digest) {
+		return nil, false, ErrKeyReused
+	}
+	return k.Results, true, nil
+}
+
+func (a *applying) keep(e *Entry, results []Result) { a.keepKey(e.Key, e.Digest, e.KeyTTL, results) }
+
+// keepKey remembers a key for a time; 0 means DefaultKeyTTL.
+func (a *applying) keepKey(key string, digest []byte, ttl Time, results []Result) {
+	if key == "" {
 		return
 	}
-	if old, ok := read[keyRecord](a.txn, tKey, a.db, []byte(e.Key)); ok {
-		a.del(tKeyExpiry, a.db, expiryKey(old.Expires, e.Key))
+	if old, ok := read[keyRecord](a.txn, tKey, a.db, []byte(key)); ok {
+		a.del(tKeyExpiry, a.db, expiryKey(old.Expires, key))
 	}
-	ttl := e.KeyTTL
 	if ttl <= 0 {
 		ttl = DefaultKeyTTL
 	}
-	k := keyRecord{Digest: e.Digest, Expires: a.hlc.Time() + ttl, Results: results}
-	write(a.txn, tKey, a.db, []byte(e.Key), &k)
-	a.put(tKeyExpiry, a.db, expiryKey(k.Expires, e.Key), nil)
+	k := keyRecord{Digest: digest, Expires: a.hlc.Time() + ttl, Results: results}
+	write(a.txn, tKey, a.db, []byte(key), &k)
+	a.put(tKeyExpiry, a.db, expiryKey(k.Expires, key), nil)
+	a.keys++
 }
 
 func expiryKey(t Time, key string) []byte { return append(be64(uint64(t)), key...) }
 
-// expireKeys drops keys whose time is over by the log's clock, a few an entry: more than an entry adds,
+// expireKeys drops keys whose time is over by the log's clock, a few an entry: more than the entry added,
 // so the table cannot outgrow its window.
 func (a *applying) expireKeys() {
-	const few = 4
+	few := 4 + 2*a.keys
 	b := a.bucket(tKeyExpiry, a.db)
 	if k, _ := b.Bucket.Cursor().First(); k == nil || Time(beUint64(k)) > a.hlc.Time() { // the time is never sealed
 		return

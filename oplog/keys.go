@@ -56,6 +56,7 @@ const (
 	tMind          tableID = 90 // see the mind* keys
 	tFeedback      tableID = 91 // number → Judgement
 	tSessionPair   tableID = 92 // namespace client time id: every session, active or not
+	tNamespaceSum  tableID = 93 // namespace 0 → NamespaceStats
 	tOperator      tableID = 60 // "operator" → key; "last grant" → number
 	tIdentity      tableID = 61 // key → Identity
 	tReceipt       tableID = 62 // id → Receipt
@@ -88,6 +89,7 @@ var tableNames = map[tableID][]byte{
 	tConflictSide: []byte("conflicts-by-side"), tTrigger: []byte("triggers"), tTriggerOrder: []byte("triggers-in-order"),
 	tTriggerCool: []byte("triggers-by-cooldown"), tPattern: []byte("patterns"), tMind: []byte("mind"),
 	tFeedback: []byte("feedback"), tSessionPair: []byte("sessions-by-pair"),
+	tNamespaceSum: []byte("namespace-sums"),
 	tOperator: []byte("operator"), tIdentity: []byte("identities"), tReceipt: []byte("receipts"),
 	tReceiptBy: []byte("receipts-by-payer"), tReceiptTime: []byte("receipts-by-time"), tReceiptOf: []byte("receipts-by-memory"),
 	tGrant: []byte("grants"), tGrantOrder: []byte("grants-by-number"), tGrantAction: []byte("grants-by-action"),

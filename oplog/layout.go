@@ -20,7 +20,7 @@ import (
 // on a node that does not encrypt: Apply, or an answer, depends on it. Other sealed parts have an order of their own, the
 // same at every look, which is all that those who walk in pages need. A table that is not here has nothing to hide.
 var layouts = map[tableID]string{
-	tDatabaseName: "t", tRID: "i", tNamespace: "n*", tEdge: "i", tTriple: "t", tBySource: "nI", tByTarget: "nI", tClaim: "i",
+	tDatabaseName: "t", tRID: "i", tNamespace: "n*", tNamespaceSum: "n*", tEdge: "i", tTriple: "t", tBySource: "nI", tByTarget: "nI", tClaim: "i",
 	tStatement: "t", tClaimBy: "nI", tAlias: "t", tEntity: "t", tEntityMemory: "n*", tSession: "i", tSessionMemory: "n*",
 	tActivePair: "t", tActiveSession: "n8I", tSessionStart: "8I", tSessionPair: "nn8I", tKey: "t", tKeyExpiry: "8T", tForeign: "i",
 	tEventHash: "t", tEventSummary: "i", tEventSession: "t", tEventCount: "t", tFolded: "nT", tConflict: "i", tConflictPair: "t",

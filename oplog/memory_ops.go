@@ -30,6 +30,11 @@ type Remember struct {
 	Vector       Vector    `msgpack:"ve,omitempty"`
 	Extractor    uint8     `msgpack:"xv,omitempty"` // version of the extractor that found Entities; 0 for none
 	Entities     []Mention `msgpack:"xe,omitempty"`
+
+	// Key is the memory's own idempotency key, where a batch gives each of its memories one. A memory whose key is known
+	// is not stored again: its Result names the first one and has not Changed. Another one under the key fails the entry.
+	Key    string `msgpack:"ik,omitempty"`
+	Digest []byte `msgpack:"ig,omitempty"`
 }
 
 // A Mention is an entity named in a memory's text.
@@ -100,6 +105,12 @@ func (op *Remember) apply(a *applying) (Result, *Error) {
 	if op.RID == "" {
 		return Result{}, Errorf(Invalid, "a memory needs an id")
 	}
+	if first, known, err := a.known(op.Key, op.Digest); known || err != nil {
+		if len(first) > 0 {
+			return Result{ID: first[0].ID, Num: first[0].Num}, err
+		}
+		return Result{}, err
+	}
 	if a.get(tRID, a.db, []byte(op.RID)) != nil {
 		return Result{}, Errorf(Conflict, "memory %s is there already", op.RID)
 	}
@@ -132,8 +143,10 @@ func (op *Remember) apply(a *applying) (Result, *Error) {
 	}
 	a.relink(m, op.Entities, op.Extractor, m.Created)
 	a.putMemory(m)
-	a.stats.Active++
-	return Result{ID: m.RID, Num: uint64(m.Seq), Changed: true}, nil
+	a.countStatus(m, +1)
+	r := Result{ID: m.RID, Num: uint64(m.Seq), Changed: true}
+	a.keepKey(op.Key, op.Digest, 0, []Result{r})
+	return r, nil
 }
 
 func (op *Remember) memory() *Memory {

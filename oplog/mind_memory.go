@@ -13,9 +13,9 @@ func (a *applying) stands(g Grounds) (*Memory, bool) {
 
 // forget tombstones a memory and keeps its time, so that the past can still be asked about.
 func (a *applying) forget(m *Memory, at Time) {
-	a.countStatus(m.Status, -1)
+	a.countStatus(m, -1)
 	m.Status, m.Updated = Tombstoned, at
-	a.countStatus(m.Status, +1)
+	a.countStatus(m, +1)
 	a.putMemory(m)
 	a.put(tPast, a.db, timeKey(at, m.Seq), nil)
 }
@@ -41,10 +41,10 @@ func (a *applying) merge(m *Merge, at Time) (bool, *Error) {
 	}
 	// The sources leave first: a database at its quota gains room by a merge.
 	for _, s := range sources {
-		a.countStatus(s.Status, -1)
+		a.countStatus(s, -1)
 		s.Status, s.Into, s.Updated = Consolidated, m.Into.RID, at
 		s.Importance *= sourceShare
-		a.countStatus(s.Status, +1)
+		a.countStatus(s, +1)
 		a.putMemory(s)
 		a.put(tPast, a.db, timeKey(at, s.Seq), nil)
 	}

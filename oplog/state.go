@@ -347,6 +347,8 @@ type applying struct {
 	alone bool // the entry has no other operation
 
 	detached bool // memories made now join no session of their own accord
+	keys     int  // that the entry added
+	named    map[string]*[numStatuses]int64
 }
 
 func (t *txn) applyEntry(stats map[DB]*Stats, o *Outcome) {
@@ -381,6 +383,7 @@ func (t *txn) applyEntry(stats map[DB]*Stats, o *Outcome) {
 		}
 	}
 	o.Results = results
+	a.putNamed()
 	a.keep(e, results)
 	a.expireKeys()
 }
@@ -426,9 +429,11 @@ func (a *applying) putRevision(m *Memory, reason string, at Time) {
 	a.put(tPast, a.db, timeKey(at, m.Seq), nil)
 }
 
-func (a *applying) countStatus(s Status, by int64) {
-	n := map[Status]*uint64{Active: &a.stats.Active, Consolidated: &a.stats.Consolidated, Tombstoned: &a.stats.Tombstoned}[s]
+// countStatus counts a memory in, or out before it changes.
+func (a *applying) countStatus(m *Memory, by int64) {
+	n := map[Status]*uint64{Active: &a.stats.Active, Consolidated: &a.stats.Consolidated, Tombstoned: &a.stats.Tombstoned}[m.Status]
 	*n = uint64(int64(*n) + by)
+	a.countNamed(m, by)
 }
 
 // IsCorrupt says that a file or record could not be read, as opposed to a disk that is full or gone.

@@ -306,3 +306,32 @@ func (v *View) Recount() (sum Sum) {
 	}
 	return sum
 }
+
+// RIDs walks the ids of memories in their order behind one, or before it and downwards; blank begins at the end. Ids that
+// are made here are in the order of their making.
+func (v *View) RIDs(db DB, from string, down bool, f func(rid string, seq Seq) bool) {
+	b := v.bucket(tRID, db)
+	if b == nil {
+		return
+	}
+	c := b.Cursor()
+	step := c.Next
+	var k, val []byte
+	switch {
+	case down:
+		step = c.Prev
+		if k, _ = c.Seek([]byte(from)); from == "" || k == nil {
+			k, val = c.Last()
+		} else {
+			k, val = c.Prev()
+		}
+	case from == "":
+		k, val = c.First()
+	default:
+		if k, val = c.Seek([]byte(from)); string(k) == from {
+			k, val = c.Next()
+		}
+	}
+	for ; k != nil && f(string(k), Seq(beUint64(val))); k, val = step() {
+	}
+}
