@@ -25,6 +25,7 @@ type Query struct {
 	Consolidated bool             // also memories that were merged into others
 	Matched      bool             // only what words or vectors found: no newest rows to fill the answer
 	Expand       bool             // follow relations of entities named in the question
+	Bare         bool             // hits come with their memories' numbers, ids and times alone: the caller reads the rest
 	Hashed       bool             // the vector is a hashed embedder's: it only fills what words leave empty
 	Weights      *rank.Weights    // learned by the database; nil for the default
 	Now          time.Time        // of the question: decides recency and decay

@@ -116,6 +116,11 @@ func (in *inside) answer(pool vector.Pool) ([]Hit, Info, error) {
 	info := Info{Candidates: len(cands), Confidence: rank.Confidence(ranked, in.q.K, sources)}
 	hits := make([]Hit, 0, len(ranked))
 	for _, s := range ranked {
+		if in.q.Bare {
+			c := in.shelf.at(s.Row)
+			hits = append(hits, Hit{Memory: &oplog.Memory{Seq: c.seq, RID: c.RID, Created: oplog.Time(c.Created)}, Score: s.Score, Why: s.Why, Parts: s.Parts})
+			continue
+		}
 		// The state may be ahead of the index: what is gone by now is not shown.
 		if m, ok := in.view.MemoryAt(in.db, in.shelf.at(s.Row).seq); ok && m.Status != oplog.Tombstoned {
 			hits = append(hits, Hit{Memory: m, Score: s.Score, Why: s.Why, Parts: s.Parts})

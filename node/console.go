@@ -1,16 +1,16 @@
 package node
 
 import (
-	"bytes"
-	"context"
+	"cmp"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"io"
 	"io/fs"
 	"net/http"
+	"net/url"
+	"slices"
 	"sync"
 	"time"
 
@@ -49,9 +49,9 @@ func console() http.Handler {
 }
 
 var consoleRoutes = []route{
-	{name: "timeline", method: "GET", path: "/v1/memory/{rid}/timeline", scope: Read, handle: httpTimeline, summary: "What was stored shortly before and after a memory", query: "limit:integer", result: "memories:array!"},
-	{name: "entities", method: "GET", path: "/v1/entities", scope: Read, handle: httpEntities, summary: "Names that memories, relations and claims mention", query: "limit:integer", result: "entities:array!"},
-	{name: "recall_compare", method: "POST", path: "/v1/recall/compare", scope: Read, handle: httpCompare, summary: "The same question to every node: equal indexes give equal answers", body: "query:string!", result: "nodes:array! equal:boolean!"},
+	{name: "timeline", method: "GET", path: "/v1/memory/{rid}/timeline", scope: Read, handle: httpTimeline, summary: "What was stored shortly before and after a memory", query: "limit:integer", result: "memories:[]Memory!"},
+	{name: "entities", method: "GET", path: "/v1/entities", scope: Read, handle: httpEntities, summary: "Names that memories, relations and claims mention", query: "limit:integer", result: "entities:[]Entity!"},
+	{name: "recall_compare", method: "POST", path: "/v1/recall/compare", scope: Read, handle: httpCompare, summary: "The same question to every node: equal indexes give equal answers", body: "query:string!", result: "nodes:[]Compared! equal:boolean!"},
 }
 
 func httpTimeline(g *gateway, q *request) (any, error) {
@@ -87,7 +87,7 @@ type nodeAnswer struct {
 // compareTime bounds how long a node is waited for.
 const compareTime = 3 * time.Second
 
-// httpCompare asks the gateways of all nodes with the caller's own token, so that it learns nothing it might not ask itself.
+// httpCompare asks the gateways of all nodes.
 func httpCompare(g *gateway, q *request) (any, error) {
 	if _, err := q.body.must("query"); err != nil {
 		return nil, err
@@ -96,23 +96,19 @@ func httpCompare(g *gateway, q *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	var nodes []oplog.NodeInfo
-	if err := g.s.state.Read(func(v *oplog.View) error { nodes = v.Nodes(); return nil }); err != nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithTimeout(q.r.Context(), compareTime)
-	defer cancel()
-	answers := make([]nodeAnswer, len(nodes))
-	var all sync.WaitGroup
-	for i, n := range nodes {
-		all.Go(func() {
-			answers[i] = nodeAnswer{NodeID: n.ID}
-			if err := answers[i].ask(ctx, g.s.gateways, g.s.cfg.scheme()+n.HTTP, q.r.Header.Get("Authorization"), body); err != nil {
-				answers[i].Error = "did not answer"
-			}
-		})
-	}
-	all.Wait()
+	path := "/v1/recall?" + url.Values{"database": {q.c.Database}}.Encode()
+	var mu sync.Mutex
+	answers := []nodeAnswer{}
+	g.s.eachGateway(q, http.MethodPost, path, body, func(n oplog.NodeInfo, answer []byte, err error) {
+		a := nodeAnswer{NodeID: n.ID}
+		if err != nil || a.take(answer) != nil {
+			a.Error = "did not answer"
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		answers = append(answers, a)
+	})
+	slices.SortFunc(answers, func(a, b nodeAnswer) int { return cmp.Compare(a.NodeID, b.NodeID) })
 	equal := len(answers) > 0
 	for _, a := range answers {
 		equal = equal && a.Error == "" && a.Digest == answers[0].Digest
@@ -120,21 +116,8 @@ func httpCompare(g *gateway, q *request) (any, error) {
 	return map[string]any{"nodes": answers, "equal": equal}, nil
 }
 
-func (a *nodeAnswer) ask(ctx context.Context, c *http.Client, base, auth string, body []byte) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, base+"/v1/recall", bytes.NewReader(body))
-	if err != nil {
-		return err
-	}
-	req.Header.Set("Authorization", auth)
-	req.Header.Set("Content-Type", "application/json")
-	resp, err := c.Do(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("status %d", resp.StatusCode)
-	}
+// take reads a node's answer.
+func (a *nodeAnswer) take(answer []byte) error {
 	var got struct {
 		Index   oplog.Index `json:"index"`
 		Total   int         `json:"total"`
@@ -143,7 +126,7 @@ func (a *nodeAnswer) ask(ctx context.Context, c *http.Client, base, auth string,
 			Score float64 `json:"score"`
 		} `json:"results"`
 	}
-	if err := json.NewDecoder(io.LimitReader(resp.Body, maxBody)).Decode(&got); err != nil {
+	if err := json.Unmarshal(answer, &got); err != nil {
 		return err
 	}
 	h := sha256.New()

@@ -80,38 +80,6 @@ func (s *Service) Revisions(ctx context.Context, c Caller, rid string, f Freshne
 	return r, err
 }
 
-// A Listing says which memories are wanted. Zero values do not filter.
-type Listing struct {
-	Namespace, Domain, Type string
-	Limit, Offset           int
-	Before                  oplog.Time // of creation
-}
-
-// maxScan bounds the rows a listing looks at: filters that match next to nothing must not read a whole database.
-const maxScan = 100_000
-
-// List are active memories, newest first.
-func (s *Service) List(ctx context.Context, c Caller, l Listing) (list []*oplog.Memory, err error) {
-	err = s.read(ctx, c, Stale, func(v *oplog.View) error {
-		skip, seen := l.Offset, 0
-		v.Recent(c.DB, l.Before, func(m *oplog.Memory) bool {
-			seen++
-			wanted := m.Status == oplog.Active && (l.Namespace == "" || m.Namespace == l.Namespace) &&
-				(l.Domain == "" || m.Domain == l.Domain) && (l.Type == "" || m.Type == l.Type)
-			switch {
-			case !wanted:
-			case skip > 0:
-				skip--
-			default:
-				list = append(list, m)
-			}
-			return len(list) < l.Limit && seen < maxScan
-		})
-		return nil
-	})
-	return list, err
-}
-
 // Timeline are the memories around one, oldest first: what was stored shortly before and after it in its namespace.
 func (s *Service) Timeline(ctx context.Context, c Caller, rid string, n int) (list []*oplog.Memory, err error) {
 	err = s.read(ctx, c, Stale, func(v *oplog.View) error {

@@ -35,6 +35,11 @@ func mindEvents(v *oplog.View, db oplog.DB, op *oplog.Cognition) (out []meant) {
 	return append(out, meant{"thought", ""})
 }
 
+// stored says whether a memory is there: one whose key was known is not, the first one is.
+func stored(v *oplog.View, db oplog.DB, op *oplog.Remember) bool {
+	return op.Key == "" || has(v.Memory(db, op.RID))
+}
+
 func has[T any](_ T, ok bool) bool { return ok }
 
 // occurrences are what an operation means to a subscriber, in order.
@@ -45,6 +50,9 @@ func occurrences(v *oplog.View, db oplog.DB, op oplog.Op) []meant {
 	}
 	if c, ok := op.(*oplog.Cognition); ok {
 		return mindEvents(v, db, c)
+	}
+	if r, ok := op.(*oplog.Remember); ok && !stored(v, db, r) {
+		return nil
 	}
 	return []meant{{name, oplog.Subject(op)}}
 }

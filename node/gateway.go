@@ -33,13 +33,14 @@ type route struct {
 	query        string // "name:type" of each parameter, ! behind those that must be there
 	body         string // the same for the request's object
 	result       string // the same for the answer's, ! behind what is always there; empty where the answer is no object
+	media        string // what the answer is where it is no object
 	large        bool   // the body may be as large as a batch
 	stream       bool   // the handler reads the body itself
 }
 
 // routes is the gateway at a glance.
 func routes() []route {
-	return slices.Concat(memoryRoutes, graphRoutes, sessionRoutes, mindRoutes, timeRoutes, infoRoutes, clusterRoutes, adminRoutes, transferRoutes, backupRoutes, consoleRoutes)
+	return slices.Concat(memoryRoutes, listRoutes, insightRoutes, statsRoutes, graphRoutes, sessionRoutes, mindRoutes, timeRoutes, infoRoutes, clusterRoutes, adminRoutes, transferRoutes, backupRoutes, consoleRoutes)
 }
 
 // request is one exchange on its way.
@@ -124,7 +125,7 @@ func (g *gateway) answer(q *request, rt route) (any, error) {
 			return nil, err
 		}
 	}
-	if n := g.busy.Add(1); n > maxBusy {
+	if n := g.busy.Add(1); n > maxBusy && rt.scope != "" { // whoever asks whether the node lives is told, however busy it is
 		g.busy.Add(-1)
 		return nil, crowded(n)
 	}

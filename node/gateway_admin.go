@@ -12,15 +12,15 @@ import (
 var adminRoutes = []route{
 	{name: "databases_create", method: "POST", path: "/v1/databases", scope: Write, write: true, handle: createDatabase, summary: "Make a database", body: "name:string!",
 		result: "name:string! id:integer! message:string!"},
-	{name: "databases", method: "GET", path: "/v1/databases", scope: Read, handle: listDatabases, summary: "All databases", result: "databases:array!"},
+	{name: "databases", method: "GET", path: "/v1/databases", scope: Read, handle: listDatabases, summary: "All databases", result: "databases:[]Database!"},
 	{name: "databases_drop", method: "DELETE", path: "/v1/databases/{name}", scope: Admin, write: true, handle: dropDatabase, summary: "Remove a database with all that is in it", result: "dropped:string!"},
 	{name: "quota", method: "POST", path: "/v1/admin/databases/{name}/quota", scope: Admin, write: true, handle: setQuota, summary: "Bound a database's active memories; 0 for no bound",
 		body: "max_memories:integer!", result: "database:string! max_memories:integer! log_index:integer!"},
 	{name: "me", method: "GET", path: "/v1/admin/me", scope: Read, handle: whoAmI, summary: "What the token of this request may do, and where",
-		result: "database:string! database_id:integer! scopes:array! master:boolean! node_id:integer!"},
+		result: "database:string! database_id:integer! scopes:[]string! master:boolean! node_id:integer!"},
 	{name: "tokens_create", method: "POST", path: "/v1/admin/tokens", scope: Admin, write: true, handle: createToken, summary: "Make a token; its text is shown once",
-		body: "database:string database_id:integer label:string scopes:array expires_at:number", result: "token:string! database:string! database_id:integer! label:string! hash_prefix:string! replicated:boolean!"},
-	{name: "tokens", method: "GET", path: "/v1/admin/tokens", scope: Admin, handle: listTokens, summary: "All tokens, by the beginning of their hashes", result: "tokens:array!"},
+		body: "database:string database_id:integer label:string scopes:[]string expires_at:number", result: "token:string! database:string! database_id:integer! label:string! hash_prefix:string! replicated:boolean!"},
+	{name: "tokens", method: "GET", path: "/v1/admin/tokens", scope: Admin, handle: listTokens, summary: "All tokens, by the beginning of their hashes", result: "tokens:[]Token!"},
 	{name: "tokens_revoke", method: "POST", path: "/v1/admin/tokens/revoke", scope: Admin, write: true, handle: revokeToken, summary: "End a token, given as its text or its whole hash",
 		body: "token:string hash:string", result: "revoked:boolean!"},
 	{name: "settings", method: "GET", path: "/v1/admin/settings", scope: Read, handle: getSettings, summary: "A database's policies; ages in seconds, 0 for none", result: settingsKeys},
@@ -29,7 +29,7 @@ var adminRoutes = []route{
 	{name: "purge", method: "POST", path: "/v1/admin/purge", scope: Admin, write: true, handle: purge, summary: "Erase memories created before a time: texts, vectors and revisions",
 		body: "before:number! namespace:string tier:string owner:string", result: "purged:integer! log_index:integer!"},
 	{name: "log", method: "GET", path: "/v1/admin/log", scope: Admin, handle: direct((*gateway).tail), summary: "What was applied, without what it says; NDJSON",
-		query: "from:integer limit:integer wait_ms:integer database:string"},
+		query: "from:integer limit:integer wait_ms:integer", media: ndjsonType},
 }
 
 const settingsKeys = "working_ttl_secs:number! episodic_ttl_secs:number! promote_after:integer! consolidate:boolean! quiet_mind:boolean! updated_at:number?"

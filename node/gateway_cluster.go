@@ -1,7 +1,9 @@
 package node
 
 import (
+	"cmp"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/cairndb/cairn/oplog"
@@ -9,20 +11,48 @@ import (
 
 var clusterRoutes = []route{
 	{name: "cluster", method: "GET", path: "/v1/cluster", handle: clusterStatus, summary: "The cluster as this node sees it",
-		result: "clustered:boolean! message:string node_id:integer! role:string! configured_role:string! current_term:integer! leader_id:integer? leader_addr:string! leader_http:string! " +
+		result: "clustered:boolean! message:string node_id:integer! role:string! role_label:string! configured_role:string! current_term:integer! leader_id:integer? leader_addr:string! leader_http:string! " +
 			"accepts_writes:boolean! healthy:boolean! quorum_size:integer! voted_for:integer? cluster_id:string! addr:string! wire:string! http:string! applied_index:integer! " +
-			"commit_index:integer! state_hash_index:integer! state_hash:string! state_agreement:string! version:string! uptime_secs:number! peers:array!"},
+			"commit_index:integer! state_hash_index:integer! state_hash:string! state_agreement:string! version:string! uptime_secs:number! peers:[]Peer!"},
+	{name: "cluster_topology", method: "GET", path: "/v1/cluster/topology", scope: Read, handle: clusterTopology, summary: "The members of the cluster and where each is reached",
+		result: "cluster_id:string! node_id:integer! leader_id:integer? term:integer! quorum_size:integer! nodes:[]Member!"},
 	{name: "cluster_raft", method: "GET", path: "/v1/cluster/raft", scope: Read, handle: raftStatus, summary: "What this node knows of consensus",
 		result: "node_id:integer! state:string! current_term:integer! current_leader:integer? last_log_index:integer! last_applied_index:integer! snapshot_index:integer! " +
-			"millis_since_quorum_ack:integer? members:array! healthy:boolean!"},
+			"millis_since_quorum_ack:integer? members:[]RaftMember! healthy:boolean!"},
 	{name: "cluster_change", method: "POST", path: "/v1/cluster/{verb}", scope: Admin, handle: changeMembers,
 		summary: "Change who belongs to the cluster: join, remove, promote, transfer. promote without a node_id asks leadership for this node",
 		body:    "node_id:integer addr:string role:string", result: "status:string! message:string! node_id:integer term:integer current_term:integer"},
 	{name: "control_snapshot", method: "GET", path: "/v1/admin/control-snapshot", scope: Read, handle: controlSnapshot, summary: "Databases and tokens as they are replicated; the cluster secret only",
-		result: "databases:array! tokens:array!"},
+		result: "databases:[]KeptDatabase! tokens:[]KeptToken!"},
 }
 
 func clusterStatus(g *gateway, q *request) (any, error) { return g.s.Status(q.r.Context()), nil }
+
+// clusterTopology is the same for all nodes: the one that answers is a line like the others.
+func clusterTopology(g *gateway, q *request) (any, error) {
+	st := g.s.Status(q.r.Context())
+	me := PeerStatus{NodeID: st.NodeID, Addr: st.Addr, Wire: st.Wire, HTTP: st.HTTP, Role: "voter", State: st.Role, Voter: g.s.cfg.Role == RoleVoter, Reachable: true,
+		Applied: st.Applied, Version: st.Version}
+	if !me.Voter {
+		me.Role = "readreplica"
+	}
+	nodes := append([]PeerStatus{me}, st.Peers...)
+	slices.SortFunc(nodes, func(a, b PeerStatus) int { return cmp.Compare(a.NodeID, b.NodeID) })
+	list := make([]map[string]any, len(nodes))
+	for i, n := range nodes {
+		list[i] = map[string]any{"node_id": n.NodeID, "role": n.Role, "state": n.State, "voter": n.Voter, "reachable": n.Reachable, "is_leader": st.LeaderID != nil && *st.LeaderID == n.NodeID,
+			"addr": n.Addr, "wire": n.Wire, "http": g.s.gatewayURL(n.HTTP), "applied_index": n.Applied, "version": n.Version}
+	}
+	return map[string]any{"cluster_id": st.Cluster, "node_id": st.NodeID, "leader_id": st.LeaderID, "term": st.CurrentTerm, "quorum_size": st.QuorumSize, "nodes": list}, nil
+}
+
+// gatewayURL is the base that clients of another node's gateway need; nil while its address is not known.
+func (s *Service) gatewayURL(addr string) any {
+	if addr == "" {
+		return nil
+	}
+	return s.cfg.scheme() + addr
+}
 
 func raftStatus(g *gateway, _ *request) (any, error) {
 	rs := g.s.raft.Status()

@@ -9,11 +9,13 @@ import (
 )
 
 var transferRoutes = []route{
-	{name: "export", method: "GET", path: "/v1/export", scope: Read, handle: direct((*gateway).export), summary: "A database's memories, then its relations; NDJSON"},
+	{name: "export", method: "GET", path: "/v1/export", scope: Read, handle: direct((*gateway).export), summary: "A database's memories, then its relations; NDJSON", media: ndjsonType},
 	{name: "import", method: "POST", path: "/v1/import", scope: Write, write: true, stream: true, handle: httpImport,
 		summary: "Take NDJSON as export gives it; memories get new ids. A line is read when those before it are stored. With key, a second try stores nothing twice",
 		query:   "key:string", result: "lines:integer! memories:integer! edges:integer! log_index:integer!"},
 }
+
+const ndjsonType = "application/x-ndjson"
 
 type exportMemory struct {
 	Type       string          `json:"type"`
@@ -49,7 +51,7 @@ const exportPage = 500
 // the state open; one that takes nothing for writeTimeout is cut off. What breaks off half way ends without the
 // last chunk, so that nobody takes it for the whole.
 func (g *gateway) export(w http.ResponseWriter, r *http.Request, c Caller) error {
-	w.Header().Set("Content-Type", "application/x-ndjson")
+	w.Header().Set("Content-Type", ndjsonType)
 	w.Header().Set("Cache-Control", "no-store")
 	out := ndjson{enc: json.NewEncoder(w), rc: http.NewResponseController(w)}
 	for next := oplog.Seq(1); next != 0 && out.err == nil; {

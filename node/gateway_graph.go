@@ -10,14 +10,14 @@ import (
 var graphRoutes = []route{
 	{name: "relate", method: "POST", path: "/v1/relate", scope: Write, write: true, handle: httpRelate, summary: "Put two entities into a relation; src, dst and rel_type are taken as well",
 		body: "entity:string! target:string! relationship:string! weight:number", result: "edge_id:string! log_index:integer!"},
-	{name: "edges", method: "GET", path: "/v1/edges", scope: Read, handle: httpEdges, summary: "The relations an entity is in", query: "entity:string!", result: "edges:array!"},
+	{name: "edges", method: "GET", path: "/v1/edges", scope: Read, handle: httpEdges, summary: "The relations an entity is in", query: "entity:string!", result: "edges:[]Edge!"},
 	{name: "unrelate", method: "DELETE", path: "/v1/edges/{id}", scope: Write, write: true, handle: httpUnrelate, summary: "Take a relation away", result: "edge_id:string! found:boolean! log_index:integer!"},
-	{name: "graph", method: "POST", path: "/v1/graph", scope: Read, handle: httpGraph, summary: "The relations an entity is in, asked by POST", body: "action:string entity:string!", result: "edges:array!"},
+	{name: "graph", method: "POST", path: "/v1/graph", scope: Read, handle: httpGraph, summary: "The relations an entity is in, asked by POST", body: "action:string entity:string!", result: "edges:[]Edge!"},
 	{name: "ingest_claim", method: "POST", path: "/v1/claim", scope: Write, write: true, handle: httpClaim, summary: "State a relation with its evidence",
 		body: "src:string! rel_type:string! dst:string! namespace:string polarity:integer modality:string valid_from:number valid_to:number extractor:string " +
 			"extractor_version:string confidence_band:string source_memory_rid:string span_start:integer span_end:integer weight:number",
 		result: "claim_id:string! namespace:string! log_index:integer!"},
-	{name: "get_claims", method: "GET", path: "/v1/claims", scope: Read, handle: httpClaims, summary: "What is claimed of an entity, newest first", query: "entity:string! namespace:string", result: "claims:array!"},
+	{name: "get_claims", method: "GET", path: "/v1/claims", scope: Read, handle: httpClaims, summary: "What is claimed of an entity, newest first", query: "entity:string! namespace:string", result: "claims:[]Claim!"},
 	{name: "add_alias", method: "POST", path: "/v1/alias", scope: Write, write: true, handle: httpAlias, summary: "Make a name stand for another",
 		body: "alias:string! canonical_name:string! namespace:string source:string", result: "alias:string! canonical_name:string! namespace:string! added:boolean!"},
 }

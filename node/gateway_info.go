@@ -10,17 +10,14 @@ import (
 
 var infoRoutes = []route{
 	{name: "health", method: "GET", path: "/v1/health", handle: httpHealth, summary: "Whether the node lives; always 200",
-		result: "status:string! engines_loaded:integer! node_id:integer! version:string! applied_index:integer! writable:boolean! capabilities:array! cluster:object"},
-	{name: "health_deep", method: "GET", path: "/v1/health/deep", handle: httpHealthDeep, summary: "Whether state, index and quorum answer; 503 when one does not", result: "status:string! checks:array!"},
+		result: "status:string! engines_loaded:integer! node_id:integer! version:string! applied_index:integer! writable:boolean! capabilities:[]string! cluster:Health"},
+	{name: "health_deep", method: "GET", path: "/v1/health/deep", handle: httpHealthDeep, summary: "Whether state, index and quorum answer; 503 when one does not", result: "status:string! checks:[]Check!"},
 	{name: "health_ready", method: "GET", path: "/v1/health/ready", handle: httpReady, summary: "Whether the node serves reads that are not far behind; 503 when it does not",
 		result: "ready:boolean! behind:integer! applied_index:integer!"},
-	{name: "stats", method: "GET", path: "/v1/stats", scope: Read, handle: httpStats, summary: "A database's counters", query: "verbose:string",
-		result: "active_memories:integer! consolidated_memories:integer! tombstoned_memories:integer! edges:integer! entities:integer! operations:integer! open_conflicts:integer! " +
-			"pending_triggers:integer! claims:integer applied_index:integer indexed_index:integer"},
 	{name: "events", method: "GET", path: "/v1/events", scope: Read, handle: direct((*gateway).events), summary: "What happens, as an event stream; Last-Event-ID or from resumes behind a log index",
-		query: "from:integer type:string"},
+		query: "from:integer type:string", media: "text/event-stream"},
 	{name: "pack_context", method: "GET", path: "/v1/pack-context", scope: Read, handle: httpPackContext, summary: "Always empty: there are no packs here",
-		result: "pack_context:string? packs_pending:array! packs_poisoned:array!"},
+		result: "pack_context:string? packs_pending:[]string! packs_poisoned:[]string!"},
 }
 
 func httpHealth(g *gateway, _ *request) (any, error) {
@@ -46,10 +43,7 @@ func (s *Service) clusterHealth() map[string]any {
 	if id, ok := s.machine.leader(); ok {
 		leader = id
 	}
-	role := rs.State
-	if role == "Leader" && !s.machine.leads() {
-		role = "Candidate" // elected, and its barrier is not through
-	}
+	role := s.role(rs)
 	return map[string]any{"node_id": s.cfg.NodeID, "role": role, "role_label": lower(role), "term": rs.Term, "leader": leader,
 		"accepts_writes": s.machine.leads(), "healthy": leader != nil, "last_log_index": rs.LastIndex, "last_applied_index": s.machine.applied.get(),
 		"replication_lag_log_entries": rs.CommitIndex - min(rs.CommitIndex, uint64(s.machine.applied.get()))}
@@ -114,19 +108,6 @@ func httpReady(g *gateway, q *request) (any, error) {
 	}
 	writeJSON(q.w, code, map[string]any{"ready": ready, "behind": behind, "applied_index": applied})
 	return streamed{}, nil
-}
-
-func httpStats(g *gateway, q *request) (any, error) {
-	st, err := g.s.Stats(q.r.Context(), q.c, Stale)
-	if err != nil {
-		return nil, err
-	}
-	r := map[string]any{"active_memories": st.Active, "consolidated_memories": st.Consolidated, "tombstoned_memories": st.Tombstoned, "edges": st.Edges,
-		"entities": st.Entities, "operations": st.Operations, "open_conflicts": st.OpenConflicts, "pending_triggers": st.PendingTriggers}
-	if v := q.param("verbose"); v == "1" || v == "true" {
-		r["claims"], r["applied_index"], r["indexed_index"] = st.Claims, g.s.machine.applied.get(), g.s.machine.indexed.get()
-	}
-	return r, nil
 }
 
 func httpPackContext(*gateway, *request) (any, error) {

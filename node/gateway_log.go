@@ -40,16 +40,18 @@ func (g *gateway) tail(w http.ResponseWriter, r *http.Request, c Caller) error {
 		return err
 	}
 	if wait > 0 {
+		g.busy.Add(-1) // it waits, and works on nothing
 		ctx, cancel := context.WithTimeout(r.Context(), min(time.Duration(wait)*time.Millisecond, time.Minute))
 		_ = g.s.machine.applied.wait(ctx, oplog.Index(from)) // nothing new is an empty answer
 		cancel()
+		g.busy.Add(1)
 	}
 	only := r.URL.Query().Get("database")
 	lines, err := g.s.logLines(oplog.Index(from), min(limit, maxLogLines), only)
 	if err != nil {
 		return err
 	}
-	w.Header().Set("Content-Type", "application/x-ndjson")
+	w.Header().Set("Content-Type", ndjsonType)
 	enc := json.NewEncoder(w)
 	for _, l := range lines {
 		if err := enc.Encode(l); err != nil {

@@ -1,49 +1,39 @@
 package node
 
 import (
-	"encoding/json"
 	"errors"
-	"math"
+	"fmt"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
-	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/oplog"
 )
 
 const (
 	draftFields = "text:string! memory_type:string importance:number valence:number half_life:number metadata:object namespace:string " +
-		"certainty:number domain:string source:string emotional_state:string embedding:array session_id:string created_at:number due_at:number temporal_kind:string"
+		"certainty:number domain:string source:string emotional_state:string embedding:[]number session_id:string created_at:number due_at:number temporal_kind:string"
 	freshFields = "min_index:integer consistency:string"
-	memoryKeys  = "rid:string! type:string! memory_type:string! text:string! created_at:number! created_at_iso:string! updated_at:number! updated_at_iso:string! " +
-		"importance:number! half_life:number! last_access:number! access_count:integer! valence:number! consolidated_into:string? consolidation_status:string! " +
-		"storage_tier:string! metadata_json:string! metadata:any! namespace:string! certainty:number! domain:string! source:string! emotional_state:string? " +
-		"session_id:string? due_at:number? temporal_kind:string? tombstone_reason:string? revision:integer! embedding_model:string? embedding_bytes:integer? " +
-		"consolidation_sources:array! entities:array! claims:array!"
 )
 
 var memoryRoutes = []route{
 	{name: "remember", method: "POST", path: "/v1/remember", scope: Write, write: true, handle: httpRemember, summary: "Store a memory; half_life is in hours",
 		body: draftFields + " idempotency_key:string", result: "rid:string! log_index:integer stored:boolean idempotency_conflict:boolean"},
 	{name: "remember_batch", method: "POST", path: "/v1/remember/batch", scope: Write, write: true, large: true, handle: httpRememberBatch, summary: "Store memories, all or none",
-		body: "memories:array! idempotency_key:string", result: "rids:array! count:integer! log_index:integer!"},
+		body: "memories:[]Draft! idempotency_key:string", result: "rids:[]string! count:integer! log_index:integer!"},
 	{name: "recall", method: "POST", path: "/v1/recall", scope: Read, handle: httpRecall, summary: "Find memories by words, meaning, relation and time; as an event stream when the client accepts one",
 		body: "query:string! top_k:integer memory_type:string namespace:string domain:string source:string session_id:string include_consolidated:boolean " +
-			"expand_entities:boolean query_embedding:array time_window:array min_score:number explain:boolean " + freshFields,
-		result: "results:array! total:integer! fallback:string? confidence:number! index:integer! lag_seconds:number!"},
+			"expand_entities:boolean query_embedding:[]number time_window:[]number min_score:number explain:boolean " + freshFields,
+		result: "results:[]Result! total:integer! fallback:string? confidence:number! hints:[]Hint! index:integer! lag_seconds:number!"},
 	{name: "forget", method: "POST", path: "/v1/forget", scope: Write, write: true, handle: httpForget, summary: "Make a memory invisible", body: "rid:string! namespace:string reason:string",
 		result: "rid:string! found:boolean! log_index:integer!"},
 	{name: "correct", method: "POST", path: "/v1/correct", scope: Write, write: true, handle: httpCorrect, summary: "Change a memory in place; what it was is kept",
-		body:   "rid:string! reason:string! new_text:string new_importance:number new_valence:number metadata_merge:object embedding:array",
+		body:   "rid:string! reason:string! new_text:string new_importance:number new_valence:number metadata_merge:object embedding:[]number",
 		result: "rid:string! corrected_rid:string! original_rid:string! revision:integer! log_index:integer!"},
-	{name: "memory", method: "GET", path: "/v1/memory/{rid}", scope: Read, handle: httpMemory, summary: "One memory, whatever its status", query: "min_seq:integer consistency:string", result: memoryKeys},
-	{name: "revisions", method: "GET", path: "/v1/memory/{rid}/revisions", scope: Read, handle: httpRevisions, summary: "What a memory was before each correction", result: "rid:string! revisions:array!"},
-	{name: "memories", method: "GET", path: "/v1/memories", scope: Read, handle: httpMemories, summary: "Memories, newest first; before pages on from a creation time",
-		query: "namespace:string domain:string memory_type:string limit:integer offset:integer before:number", result: "total:integer! limit:integer! offset:integer! items:array!"},
+	{name: "memory", method: "GET", path: "/v1/memory/{rid}", scope: Read, handle: httpMemory, summary: "One memory, whatever its status", query: "min_seq:integer consistency:string", result: shapes["Memory"]},
+	{name: "revisions", method: "GET", path: "/v1/memory/{rid}/revisions", scope: Read, handle: httpRevisions, summary: "What a memory was before each correction", result: "rid:string! revisions:[]Revision!"},
 	{name: "current", method: "GET", path: "/v1/current", scope: Read, handle: httpCurrent, summary: "The newest memory of a namespace that is kept as a chain",
-		query: "namespace:string", result: "found:boolean! namespace:string! record:object!"},
+		query: "namespace:string", result: "found:boolean! namespace:string! record:Memory!"},
 }
 
 const defaultHalfLife = 168 // hours
@@ -132,6 +122,18 @@ func (s *Service) keyed(db oplog.DB, key string) (rid string) {
 	return rid
 }
 
+// httpItem is a memory of a batch. Its key is its own, or made of the batch's and its place.
+func httpItem(f fields, batchKey string, i int) (Draft, error) {
+	d, err := httpDraft(f)
+	if err != nil {
+		return d, err
+	}
+	if d.Key, err = idempotency(f); err == nil && d.Key == "" && batchKey != "" {
+		d.Key = fmt.Sprintf("%s:%d", batchKey, i)
+	}
+	return d, err
+}
+
 func httpRememberBatch(g *gateway, q *request) (any, error) {
 	items, ok := decoded[[]fields](q.body, "memories")
 	if !ok {
@@ -149,11 +151,14 @@ func httpRememberBatch(g *gateway, q *request) (any, error) {
 	}
 	drafts := make([]Draft, len(items))
 	for i, f := range items {
-		if drafts[i], err = httpDraft(f); err != nil {
+		if drafts[i], err = httpItem(f, key, i); err != nil {
 			return nil, oplog.Errorf(oplog.Invalid, "memories[%d]: %s", i, err)
 		}
 	}
-	r, err := g.s.Remember(q.r.Context(), q.c, key, drafts...)
+	r, err := g.s.Remember(q.r.Context(), q.c, "", drafts...)
+	if errors.Is(err, oplog.ErrKeyReused) {
+		return nil, &statusError{status: http.StatusConflict, code: "conflict", err: err, more: map[string]any{"stored": false, "idempotency_conflict": true}}
+	}
 	if err != nil {
 		return nil, quota(err)
 	}
@@ -161,145 +166,6 @@ func httpRememberBatch(g *gateway, q *request) (any, error) {
 		r.RIDs = []string{}
 	}
 	return map[string]any{"rids": r.RIDs, "count": len(r.RIDs), "log_index": r.Index}, nil
-}
-
-// recallRow is one result: exactly these keys, for clients that take the row for a record's arguments.
-type recallRow struct {
-	RID        string          `json:"rid"`
-	Text       string          `json:"text"`
-	Type       string          `json:"memory_type"`
-	Score      float64         `json:"score"`
-	Importance float64         `json:"importance"`
-	Created    float64         `json:"created_at"`
-	Why        []string        `json:"why_retrieved"`
-	Metadata   json.RawMessage `json:"metadata"`
-	Namespace  string          `json:"namespace"`
-	Domain     string          `json:"domain"`
-	Source     string          `json:"source"`
-	Certainty  float64         `json:"certainty"`
-	Valence    float64         `json:"valence"`
-}
-
-// explained is a row with what only those get who ask for it.
-type explained struct {
-	recallRow
-	Emotion *string `json:"emotional_state"`
-	Session string  `json:"session_id"`
-	Status  string  `json:"status"`
-	Shares  shares  `json:"scores"`
-	Factors factors `json:"factors"`
-}
-
-// shares is how much of a score each signal brought: they add up to it.
-type shares struct {
-	Words   float64 `json:"words"`
-	Passage float64 `json:"passage"`
-	Around  float64 `json:"around"`
-	Session float64 `json:"session"`
-	Vector  float64 `json:"vector"`
-	Graph   float64 `json:"graph"`
-}
-
-// factors is what relevance was multiplied by, and how far the memory had faded.
-type factors struct {
-	Fresh      float64 `json:"fresh"`
-	Importance float64 `json:"importance"`
-	Valence    float64 `json:"valence"`
-	Recency    float64 `json:"recency"`
-	Decay      float64 `json:"decay"`
-}
-
-func sharesOf(h index.Hit) shares {
-	p := h.Parts
-	sum := p.Words + p.Passage + p.Around + p.Session + p.Vector + p.Graph
-	if sum <= 0 {
-		return shares{}
-	}
-	part := func(v float64) float64 { return v / sum * h.Score }
-	return shares{part(p.Words), part(p.Passage), part(p.Around), part(p.Session), part(p.Vector), part(p.Graph)}
-}
-
-func metadata(m *oplog.Memory) json.RawMessage {
-	if len(m.Metadata) == 0 {
-		return json.RawMessage("{}")
-	}
-	return m.Metadata
-}
-
-func httpRow(h index.Hit, explain bool) any {
-	m := h.Memory
-	row := recallRow{RID: m.RID, Text: m.Text, Type: m.Type, Score: h.Score, Importance: m.Importance, Created: m.Created.Seconds(), Why: h.Why,
-		Metadata: metadata(m), Namespace: m.Namespace, Domain: m.Domain, Source: m.Source, Certainty: m.Certainty, Valence: m.Valence}
-	if !explain {
-		return row
-	}
-	return explained{recallRow: row, Emotion: orNil(m.Emotion), Session: m.Session, Status: m.Status.String(), Shares: sharesOf(h),
-		Factors: factors{h.Parts.Fresh, h.Parts.Importance, h.Parts.Valence, h.Parts.Recency, h.Parts.Decay}}
-}
-
-func httpQuery(f fields) (index.Query, error) {
-	text, err := f.must("query")
-	if err != nil {
-		return index.Query{}, err
-	}
-	q := index.Query{Text: text, K: int(min(f.whole("top_k", 10), math.MaxInt32)), Namespace: strings.TrimSpace(f.str("namespace", "")), Domain: f.str("domain", ""),
-		Source: f.str("source", ""), Consolidated: f.flag("include_consolidated", false), Expand: f.flag("expand_entities", true), Session: f.str("session_id", ""), Vector: f.vector("query_embedding")}
-	if q.K > index.MaxK {
-		return q, oplog.Errorf(oplog.Invalid, "top_k is %d: at most %d", q.K, index.MaxK)
-	}
-	if t := f.str("memory_type", ""); t != "" {
-		q.Types = []string{t}
-	}
-	if w, ok := decoded[[2]float64](f, "time_window"); ok {
-		if t := seconds(w[0]); !t.IsZero() {
-			q.Since = oplog.At(t)
-		}
-		if t := seconds(w[1]); !t.IsZero() {
-			q.Until = oplog.At(t)
-		}
-	}
-	return q, nil
-}
-
-func httpRecall(g *gateway, q *request) (any, error) {
-	query, err := httpQuery(q.body)
-	if err != nil {
-		return nil, err
-	}
-	fr, err := q.newEnough()
-	if err != nil {
-		return nil, err
-	}
-	ctx, cancel := waiting(q.r.Context(), fr)
-	defer cancel()
-	a, err := g.s.Recall(ctx, q.c, query, fr)
-	if err != nil {
-		return nil, replicaBehind(fr, err)
-	}
-	explain, floor := q.body.flag("explain", false), q.body.num("min_score", math.Inf(-1))
-	rows := make([]any, 0, len(a.Hits))
-	for _, h := range a.Hits {
-		if h.Score >= floor {
-			rows = append(rows, httpRow(h, explain))
-		}
-	}
-	end := map[string]any{"total": len(rows), "fallback": nil, "confidence": a.Info.Confidence, "index": a.Index, "lag_seconds": a.Lag.Seconds()}
-	if strings.Contains(q.r.Header.Get("Accept"), "text/event-stream") {
-		return streamed{}, streamRows(q.w, rows, end)
-	}
-	end["results"] = rows
-	return end, nil
-}
-
-func streamRows(w http.ResponseWriter, rows []any, end any) error {
-	out := newSSE(w)
-	for _, row := range rows {
-		if err := out.event("", "result", row); err != nil {
-			return nil // the client left
-		}
-	}
-	_ = out.event("", "end", end)
-	return nil
 }
 
 func httpForget(g *gateway, q *request) (any, error) {
@@ -354,7 +220,6 @@ func named(err error, code string) error {
 
 // memoryRow is a whole memory.
 func memoryRow(m *oplog.Memory) map[string]any {
-	iso := func(t oplog.Time) string { return t.Time().UTC().Format(time.RFC3339Nano) }
 	tier := m.Tier
 	if tier == "" {
 		tier = "hot"
@@ -375,6 +240,8 @@ func memoryRow(m *oplog.Memory) map[string]any {
 	return row
 }
 
+func iso(t oplog.Time) string { return t.Time().UTC().Format(time.RFC3339Nano) }
+
 func httpMemory(g *gateway, q *request) (any, error) {
 	fr, err := q.newEnough()
 	if err != nil {
@@ -382,11 +249,30 @@ func httpMemory(g *gateway, q *request) (any, error) {
 	}
 	ctx, cancel := waiting(q.r.Context(), fr)
 	defer cancel()
-	m, err := g.s.Memory(ctx, q.c, q.r.PathValue("rid"), fr)
+	var row map[string]any
+	err = g.s.read(ctx, q.c, fr, func(v *oplog.View) error {
+		m, ok := v.Memory(q.c.DB, q.r.PathValue("rid"))
+		if !ok {
+			return oplog.ErrNoMemory
+		}
+		row = memoryRow(m)
+		if n := len(v.Vector(q.c.DB, m.Seq)); n > 0 {
+			row["embedding_bytes"], row["embedding_model"] = n, embeddedBy(v, q.c.DB)
+		}
+		return nil
+	})
 	if err != nil {
 		return nil, named(replicaBehind(fr, err), "memory_not_found")
 	}
-	return memoryRow(m), nil
+	return row, nil
+}
+
+// embeddedBy names what makes a database's vectors; nil where the clients bring them.
+func embeddedBy(v *oplog.View, db oplog.DB) any {
+	if d, ok := v.Database(db); ok && d.Embedder != nil {
+		return d.Embedder.Name
+	}
+	return nil
 }
 
 func httpRevisions(g *gateway, q *request) (any, error) {
@@ -400,23 +286,6 @@ func httpRevisions(g *gateway, q *request) (any, error) {
 			"reason": r.Reason, "until": r.Until.Seconds()}
 	}
 	return map[string]any{"rid": q.r.PathValue("rid"), "revisions": rows}, nil
-}
-
-func httpMemories(g *gateway, q *request) (any, error) {
-	f := Listing{Namespace: q.param("namespace"), Domain: q.param("domain"), Type: q.param("memory_type"),
-		Limit: min(max(q.count("limit", 50), 1), 200), Offset: q.count("offset", 0)}
-	if before, err := strconv.ParseFloat(q.param("before"), 64); err == nil && !seconds(before).IsZero() {
-		f.Before = oplog.At(seconds(before))
-	}
-	list, err := g.s.List(q.r.Context(), q.c, f)
-	if err != nil {
-		return nil, err
-	}
-	st, err := g.s.Stats(q.r.Context(), q.c, Stale)
-	if err != nil {
-		return nil, err
-	}
-	return map[string]any{"total": st.Active, "limit": f.Limit, "offset": f.Offset, "items": rows(list)}, nil
 }
 
 func httpCurrent(g *gateway, q *request) (any, error) {

@@ -9,18 +9,18 @@ import (
 
 var timeRoutes = []route{
 	{name: "stale", method: "GET", path: "/v1/stale", scope: Read, handle: httpStale, summary: "What is worth something and was not looked at for days, the most important first",
-		query: "days:number namespace:string limit:integer", result: "items:array! count:integer!"},
+		query: "days:number namespace:string limit:integer", result: "items:[]Memory! count:integer!"},
 	{name: "upcoming", method: "GET", path: "/v1/upcoming", scope: Read, handle: httpUpcoming, summary: "What is due within days, the soonest first",
-		query: "days:number namespace:string limit:integer", result: "items:array! count:integer!"},
+		query: "days:number namespace:string limit:integer", result: "items:[]Memory! count:integer!"},
 	{name: "chronology", method: "GET", path: "/v1/chronology", scope: Read, handle: httpChronology, summary: "What was stored in a stretch of time, the oldest first; times are Unix seconds",
-		query: "from:number to:number namespace:string entity:string memory_type:string limit:integer", result: "items:array! count:integer!"},
+		query: "from:number to:number namespace:string entity:string memory_type:string limit:integer", result: "items:[]Memory! count:integer!"},
 	{name: "entity", method: "GET", path: "/v1/entities/{name}", scope: Read, handle: httpProfile, summary: "What is known of an entity", query: "days:number",
-		result: "entity:string! entity_type:string! mentions:integer! memories:integer! sessions:integer! domains:array! average_valence:number! valence_trend:number! dominant_emotion:string? " +
-			"per_day:number! links:integer! relations:array! depth:number! first_seen:number? last_seen:number?"},
+		result: "entity:string! entity_type:string! mentions:integer! memories:integer! sessions:integer! domains:[]string! average_valence:number! valence_trend:number! dominant_emotion:string? " +
+			"per_day:number! links:integer! relations:[]string! depth:number! first_seen:number? last_seen:number?"},
 	{name: "digest", method: "GET", path: "/v1/session/digest", scope: Read, handle: httpDigest, summary: "What an agent should know when it begins",
-		query: "namespace:string max_decisions:integer max_conflicts:integer max_triggers:integer snippet_chars:integer",
-		result: "narrative_head:string? top_decisions:array! open_conflicts:array! open_conflict_count:integer! pending_triggers:array! pending_trigger_count:integer! " +
-			"last_maintenance:number?"},
+		query: "namespace:string max_decisions:integer max_conflicts:integer max_triggers:integer snippet_chars:integer include_gaps:boolean max_gaps:integer",
+		result: "narrative_head:string? top_decisions:[]Decision! open_conflicts:[]Conflict! open_conflict_count:integer! pending_triggers:[]Trigger! pending_trigger_count:integer! " +
+			"last_maintenance:number? knowledge_gaps:[]Gap"},
 }
 
 func items(list []*oplog.Memory, err error) (any, error) {
@@ -102,8 +102,15 @@ func httpDigest(g *gateway, q *request) (any, error) {
 		}
 	}
 	st, last, err := g.s.counted(q.c.DB)
-	return map[string]any{"narrative_head": head, "top_decisions": decisions, "open_conflicts": conflictRows(conflicts), "open_conflict_count": st.OpenConflicts,
-		"pending_triggers": triggerRows(triggers), "pending_trigger_count": st.PendingTriggers, "last_maintenance": when(last)}, err
+	if err != nil {
+		return nil, err
+	}
+	digest := map[string]any{"narrative_head": head, "top_decisions": decisions, "open_conflicts": conflictRows(conflicts), "open_conflict_count": st.OpenConflicts,
+		"pending_triggers": triggerRows(triggers), "pending_trigger_count": st.PendingTriggers, "last_maintenance": when(last)}
+	if q.on("include_gaps") {
+		digest["knowledge_gaps"] = g.gaps(q, GapQuery{Namespace: q.param("namespace"), MinCount: gapCount, MaxTop: gapTop, Limit: q.count("max_gaps", 5)})
+	}
+	return digest, nil
 }
 
 func (s *Service) counted(db oplog.DB) (st oplog.Stats, last oplog.Time, err error) {

@@ -52,7 +52,7 @@ func (tr *transcript) run(t *testing.T, d *datadriven.TestData) string {
 	line, body, _ := strings.Cut(d.Input, "\n")
 	words := strings.Fields(line)
 	method, path := words[0], words[1]
-	kind, token, save, big := "", "master", "", 0
+	kind, accept, token, save, big := "", "", "master", "", 0
 	for _, a := range words[2:] {
 		name, val, _ := strings.Cut(a, "=")
 		switch name {
@@ -62,6 +62,8 @@ func (tr *transcript) run(t *testing.T, d *datadriven.TestData) string {
 			save = val
 		case "type":
 			kind = val
+		case "accept":
+			accept = val
 		case "pad":
 			big, _ = strconv.Atoi(val)
 		default:
@@ -89,6 +91,9 @@ func (tr *transcript) run(t *testing.T, d *datadriven.TestData) string {
 		}
 		req.Header.Set("Authorization", "Bearer "+text)
 	}
+	if accept != "" {
+		req.Header.Set("Accept", accept)
+	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		t.Fatalf("%s: %v", d.Pos, err)
@@ -114,6 +119,11 @@ func (tr *transcript) run(t *testing.T, d *datadriven.TestData) string {
 	route := tr.note(method, path)
 	for i, line := range lines {
 		var v any
+		data, event := strings.CutPrefix(line, "data: ")
+		if event {
+			line = data
+			out += "data: "
+		}
 		if json.Unmarshal([]byte(line), &v) != nil {
 			out += line + "\n"
 			continue
@@ -122,8 +132,8 @@ func (tr *transcript) run(t *testing.T, d *datadriven.TestData) string {
 			key, name, _ := strings.Cut(save, ":")
 			tr.saved[name] = pick(v, key)
 		}
-		if resp.StatusCode == http.StatusOK && resp.Header.Get("Content-Type") == "application/json" {
-			tr.conforms(t, d, route, v)
+		if resp.Header.Get("Content-Type") == "application/json" && resp.StatusCode != http.StatusMethodNotAllowed {
+			tr.conforms(t, d, route, resp.StatusCode, v)
 		}
 		var b strings.Builder
 		enc := json.NewEncoder(&b)
@@ -162,7 +172,7 @@ func (tr *transcript) expand(s string) string {
 
 // volatile are the keys whose values are never the same twice.
 var volatile = regexp.MustCompile(`^(log_index|size|sha256|.*_at|.*_at_iso|last_access|index|.*_index|lag_seconds|score|confidence|time|uptime_secs|latency_ms|duration_ms|duration_secs|` +
-	`hash|hash_prefix|state_hash|token|cluster_id|addr|wire|http|leader_addr|leader_http|first_seen|last_seen|last_maintenance|digest|urgency|per_day|last_confirmed|until|depth|` +
+	`hash|hash_prefix|state_hash|token|cluster_id|addr|wire|http|leader_addr|leader_http|first_seen|last_seen|last_seen_iso|last_maintenance|digest|urgency|per_day|last_confirmed|until|depth|` +
 	`why_retrieved|entities|consolidation_count|conflicts_found|patterns_new|patterns_updated|personality_updated|operations)$`)
 
 var place = regexp.MustCompile(`log index \d+`)
@@ -179,7 +189,7 @@ func (tr *transcript) settled(key string, v any) any {
 			x[k] = tr.settled(k, x[k])
 		}
 	case []any:
-		if volatile.MatchString(key) && len(x) > 0 && kindOf(x[0]) != "object" {
+		if key == "hints" || volatile.MatchString(key) && len(x) > 0 && kindOf(x[0]) != "object" {
 			return "…"
 		}
 		for i := range x {
@@ -236,35 +246,68 @@ func (tr *transcript) note(method, path string) map[string]any {
 	return tr.doc["paths"].(map[string]any)[best].(map[string]any)[strings.ToLower(method)].(map[string]any)
 }
 
-// conforms holds an answer to its schema: every key is described, what must be there is, and the types are right.
-func (tr *transcript) conforms(t *testing.T, d *datadriven.TestData, route map[string]any, v any) {
+// conforms holds an answer to what the document says of its status: every key is described, what must be there is, and
+// the types are right, all the way down.
+func (tr *transcript) conforms(t *testing.T, d *datadriven.TestData, route map[string]any, status int, v any) {
 	t.Helper()
 	if route == nil {
 		return
 	}
-	content, ok := route["responses"].(map[string]any)["200"].(map[string]any)["content"].(map[string]any)
+	answer, ok := route["responses"].(map[string]any)[strconv.Itoa(status)].(map[string]any)
 	if !ok {
-		t.Errorf("%s: the document knows no answer", d.Pos)
+		t.Errorf("%s: the document knows no answer %d", d.Pos, status)
 		return
 	}
-	schema := content["application/json"].(map[string]any)["schema"].(map[string]any)
-	props := schema["properties"].(map[string]any)
-	got, _ := v.(map[string]any)
-	for _, k := range schema["required"].([]any) {
-		if _, ok := got[k.(string)]; !ok {
-			t.Errorf("%s: no %q in the answer", d.Pos, k)
-		}
+	content, ok := answer["content"].(map[string]any)
+	if !ok {
+		t.Errorf("%s: the document knows no content of answer %d", d.Pos, status)
+		return
 	}
-	for k, v := range got {
-		p, ok := props[k].(map[string]any)
+	for _, wrong := range mismatches(tr.doc, content["application/json"].(map[string]any)["schema"].(map[string]any), v, "", status != http.StatusOK) {
+		t.Errorf("%s: %s", d.Pos, wrong)
+	}
+}
+
+// mismatches says where a value is not what a schema of the document says. Errors may hold more than is described.
+func mismatches(doc, schema map[string]any, v any, at string, open bool) (list []string) {
+	if ref, ok := schema["$ref"].(string); ok {
+		name := strings.TrimPrefix(ref, "#/components/schemas/")
+		schema, ok = doc["components"].(map[string]any)["schemas"].(map[string]any)[name].(map[string]any)
 		if !ok {
-			t.Errorf("%s: %q is not described", d.Pos, k)
-			continue
-		}
-		if types := p["type"]; types != nil && !slices.Contains(kinds(types), kindOf(v)) && !(kindOf(v) == "integer" && slices.Contains(kinds(types), "number")) {
-			t.Errorf("%s: %q is %s, described as %v", d.Pos, k, kindOf(v), types)
+			return []string{fmt.Sprintf("%s: there is no schema %s", at, name)}
 		}
 	}
+	if types := schema["type"]; types != nil && !slices.Contains(kinds(types), kindOf(v)) && !(kindOf(v) == "integer" && slices.Contains(kinds(types), "number")) {
+		return []string{fmt.Sprintf("%q is %s, described as %v", at, kindOf(v), types)}
+	}
+	switch v := v.(type) {
+	case []any:
+		items, _ := schema["items"].(map[string]any)
+		for i := range v {
+			list = append(list, mismatches(doc, items, v[i], fmt.Sprintf("%s[%d]", at, i), open)...)
+		}
+	case map[string]any:
+		props, ok := schema["properties"].(map[string]any)
+		if !ok {
+			return list // any object
+		}
+		must, _ := schema["required"].([]any)
+		for _, k := range must {
+			if _, ok := v[k.(string)]; !ok {
+				list = append(list, fmt.Sprintf("%s: no %q", at, k))
+			}
+		}
+		for k := range v {
+			p, ok := props[k].(map[string]any)
+			switch {
+			case ok:
+				list = append(list, mismatches(doc, p, v[k], at+"."+k, open)...)
+			case !open:
+				list = append(list, fmt.Sprintf("%s: %q is not described", at, k))
+			}
+		}
+	}
+	return list
 }
 
 func kinds(v any) (list []string) {

@@ -33,6 +33,7 @@ type Draft struct {
 	TemporalKind string
 	Created      time.Time // now
 	Vector       []float32 // made by the database's embedder, if it has one
+	Key          string    // idempotency key of this memory alone; none when empty
 }
 
 // What a request may hold.
@@ -132,6 +133,9 @@ func (d *Draft) settle(now time.Time, dim int) (*oplog.Remember, error) {
 			return nil, oplog.Errorf(oplog.TooLarge, "%s of %d bytes is over %d", name, len(v), maxName)
 		}
 	}
+	if len(d.Key) > maxKey+maxPlace {
+		return nil, oplog.Errorf(oplog.Invalid, "idempotency key of %d bytes is over %d", len(d.Key), maxKey)
+	}
 	for name, v := range map[string]float64{"importance": d.Importance, "valence": d.Valence, "certainty": d.Certainty} {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			return nil, oplog.Errorf(oplog.Invalid, "%s is not a finite number", name)
@@ -153,6 +157,9 @@ func (d *Draft) settle(now time.Time, dim int) (*oplog.Remember, error) {
 	}
 	if op.RID == "" {
 		op.RID = oplog.NewID()
+	}
+	if op.Key = d.Key; op.Key != "" {
+		op.Digest = digestDrafts([]Draft{*d})
 	}
 	if op.Namespace == "" {
 		op.Namespace = "default"
@@ -228,6 +235,7 @@ func (s *Service) Recall(ctx context.Context, c Caller, q index.Query, f Freshne
 	s.timings.took("search", searching)
 	if err == nil && !c.Quiet {
 		s.reinforcer.returned(c.DB, a.Hits, searching)
+		s.asked.note(c.DB, q.Namespace, q.Text, a.Hits, searching)
 	}
 	return a, err
 }

@@ -137,7 +137,7 @@ func (n *Node) openMemory(ctx context.Context) (err error) {
 	n.service.disk = disk
 	n.service.backups.dir = filepath.Join(n.cfg.Home, "backup-spool")
 	n.service.thinking = make(chan struct{}, 1)
-	n.service.reinforcer = newReinforcer(n.service)
+	n.service.reinforcer, n.service.asked = newReinforcer(n.service), newAsked()
 	if n.service.gateways, err = gatewayClient(n.cfg.TLS); err != nil {
 		return fmt.Errorf("tls: %w", err)
 	}

@@ -21,8 +21,12 @@ var openAPI = sync.OnceValue(func() []byte {
 				params = append(params, map[string]any{"name": strings.TrimSuffix(name, "}"), "in": "path", "required": true, "schema": map[string]any{"type": "string"}})
 			}
 		}
-		for _, f := range described(r.query) {
-			params = append(params, map[string]any{"name": f.name, "in": "query", "required": f.must, "schema": map[string]any{"type": f.kind}})
+		query := r.query
+		if r.scope != "" {
+			query += " database:string"
+		}
+		for _, f := range described(query) {
+			params = append(params, map[string]any{"name": f.name, "in": "query", "required": f.must, "schema": f.schema()})
 		}
 		if params != nil {
 			op["parameters"] = params
@@ -44,7 +48,7 @@ var openAPI = sync.OnceValue(func() []byte {
 		"info": map[string]any{"title": "Cairn gateway", "version": "1",
 			"description": "Memory for agents over HTTP. Times are Unix seconds, half-lives hours. A field of the wrong type counts as absent. Writes go to the leader: others answer 503 with its leader_addr."},
 		"security":   []any{map[string]any{"token": []string{}}},
-		"components": map[string]any{"securitySchemes": map[string]any{"token": map[string]any{"type": "http", "scheme": "bearer"}}},
+		"components": map[string]any{"schemas": components(), "securitySchemes": map[string]any{"token": map[string]any{"type": "http", "scheme": "bearer"}}},
 		"paths":      paths,
 	}, "", "  ")
 	if err != nil {
@@ -52,6 +56,17 @@ var openAPI = sync.OnceValue(func() []byte {
 	}
 	return b
 })
+
+// components are the shapes that answers and requests refer to.
+func components() map[string]any {
+	all := map[string]any{}
+	for name, shorthand := range shapes {
+		all[name] = schemaOf(shorthand)
+	}
+	all["Error"] = schemaOf("error:string! code:string!")
+	all["NotLeader"] = schemaOf("error:string! code:string! leader:integer? leader_id:integer? leader_node_id:integer? leader_addr:string? retry_after_ms:integer!")
+	return all
+}
 
 // field is one name of a route's query, body or answer.
 type field struct {
@@ -61,27 +76,38 @@ type field struct {
 }
 
 func (f field) schema() map[string]any {
-	s := map[string]any{}
-	switch {
-	case f.kind == "any":
-	case f.nullable:
-		s["type"] = []string{f.kind, "null"}
-	default:
-		s["type"] = f.kind
-	}
-	if f.kind == "array" {
-		s["items"] = map[string]any{}
+	s := schemaFor(f.kind)
+	if kind, ok := s["type"]; ok && f.nullable {
+		s["type"] = []any{kind, "null"}
 	}
 	return s
 }
 
-// described reads the table's shorthand: name:type, then ! for what must be there or ? for what is there and may be null.
+// schemaFor describes a value of a kind: a type of JSON, any, a shape, or a list of one of them.
+func schemaFor(kind string) map[string]any {
+	item, list := strings.CutPrefix(kind, "[]")
+	switch {
+	case list:
+		return map[string]any{"type": "array", "items": schemaFor(item)}
+	case kind == "any":
+		return map[string]any{}
+	case kind == "array":
+		return map[string]any{"type": "array", "items": map[string]any{}}
+	case kind != "" && kind[0] >= 'A' && kind[0] <= 'Z':
+		return map[string]any{"$ref": "#/components/schemas/" + kind}
+	}
+	return map[string]any{"type": kind}
+}
+
+// described reads the table's shorthand: name:type, then ! for what must be there, ? for what is there and may be null, and
+// | for what may be missing or null.
 func described(s string) (list []field) {
 	for _, w := range strings.Fields(s) {
 		name, kind, _ := strings.Cut(w, ":")
 		kind, must := strings.CutSuffix(kind, "!")
 		kind, null := strings.CutSuffix(kind, "?")
-		list = append(list, field{name, kind, must || null, null})
+		kind, maybe := strings.CutSuffix(kind, "|")
+		list = append(list, field{name, kind, must || null, null || maybe})
 	}
 	return list
 }
@@ -102,24 +128,40 @@ func schemaOf(shorthand string) map[string]any {
 	return schema
 }
 
+// failed is an answer of a status with an error in it.
+func failed(description, shape string) map[string]any {
+	return map[string]any{"description": description, "content": map[string]any{"application/json": map[string]any{"schema": schemaFor(shape)}}}
+}
+
 func responses(r route) map[string]any {
 	ok := map[string]any{"description": "done"}
-	if r.result != "" {
+	switch {
+	case r.result != "":
 		ok["content"] = map[string]any{"application/json": map[string]any{"schema": schemaOf(r.result)}}
+	case r.media != "":
+		ok["content"] = map[string]any{r.media: map[string]any{}}
 	}
-	all := map[string]any{"200": ok, "503": map[string]any{"description": "overloaded, or nobody leads; retry"}}
+	all := map[string]any{"200": ok, "503": failed("overloaded, or nobody leads; retry", "Error")}
 	if r.scope != "" {
-		all["429"] = map[string]any{"description": "too many requests for this token, or the database is full; Retry-After says how long to wait"}
-		all["401"], all["403"] = map[string]any{"description": "token missing, invalid or revoked"}, map[string]any{"description": "the token has not the right"}
+		all["401"], all["403"] = failed("token missing, invalid or revoked", "Error"), failed("the token has not the right", "Error")
+		all["404"] = failed("no such database, or nothing of that name", "Error")
+		all["429"] = failed("too many requests for this token, or the database is full; Retry-After says how long to wait", "Error")
 	}
-	if r.body != "" || r.query != "" {
-		all["400"] = map[string]any{"description": "something needed is missing or wrong"}
+	if r.scope != "" {
+		all["400"] = failed("something needed is missing or wrong", "Error")
 	}
-	if strings.Contains(r.path, "{") {
-		all["404"] = map[string]any{"description": "not found"}
+	if r.method != http.MethodGet {
+		all["413"], all["415"] = failed("the body is too large", "Error"), failed("the body is not said to be JSON", "Error")
+	}
+	if r.scope != "" && r.method != http.MethodGet {
+		all["409"] = failed("what is there is in the way", "Error")
+	}
+	if strings.Contains(r.query+r.body, "min_") {
+		all["412"] = failed("this node has not come as far in the log as was asked for", "Error")
 	}
 	if r.write {
-		all["503"] = map[string]any{"description": "this node does not lead; leader_addr names the one that does"}
+		all["504"] = failed("nobody knows what became of the write; the same idempotency_key asks again safely", "Error")
+		all["503"] = failed("this node does not lead; leader_addr names the one that does", "NotLeader")
 	}
 	return all
 }

@@ -39,6 +39,7 @@ type Service struct {
 	thinking chan struct{} // holds a token while a round of cognition is under way
 
 	reinforcer *reinforcer
+	asked      *asked
 }
 
 // Connections is how many clients are connected to the wire port.
@@ -126,6 +127,9 @@ func (s *Service) View(ctx context.Context, c Caller, fr Freshness, f func(*oplo
 
 // maxKey bounds an idempotency key.
 const maxKey = 512
+
+// maxPlace is what a place in a batch may add to a key.
+const maxPlace = 16
 
 // forwardKeyTTL is how long the key of a forwarded entry is kept: longer than any retry of the forwarder, and than a
 // leader's clock is likely to be wrong.

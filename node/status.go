@@ -19,7 +19,8 @@ type Status struct {
 	Clustered      bool         `json:"clustered"`
 	Message        string       `json:"message,omitempty"`
 	NodeID         uint32       `json:"node_id"`
-	Role           string       `json:"role"`
+	Role           string       `json:"role"` // Leader only when all that was committed before its term is applied
+	RoleLabel      string       `json:"role_label"`
 	ConfiguredRole string       `json:"configured_role"`
 	CurrentTerm    uint64       `json:"current_term"`
 	LeaderID       *uint32      `json:"leader_id"`
@@ -49,7 +50,8 @@ type PeerStatus struct {
 	Addr            string      `json:"addr"`
 	Wire            string      `json:"wire"`
 	HTTP            string      `json:"http"`
-	Role            string      `json:"role"`
+	Role            string      `json:"role"`  // voter, readreplica
+	State           string      `json:"state"` // Leader, Follower, Candidate, unreachable
 	Voter           bool        `json:"voter"`
 	Reachable       bool        `json:"reachable"`
 	CurrentTerm     uint64      `json:"current_term"`
@@ -76,8 +78,16 @@ type own struct {
 func (s *Service) own() own {
 	i, sum := s.state.Sum()
 	st := s.raft.Status()
-	return own{Role: st.State, Applied: s.machine.applied.get(), SumIndex: i, Sum: sum.String(), Version: s.cfg.Version,
+	return own{Role: s.role(st), Applied: s.machine.applied.get(), SumIndex: i, Sum: sum.String(), Version: s.cfg.Version,
 		UptimeSecs: time.Since(s.started).Seconds(), Term: st.Term}
+}
+
+// role is what this node is to its clients: one that was elected leads when its barrier is through.
+func (s *Service) role(st raft.Status) string {
+	if st.State == "Leader" && !s.machine.leads() {
+		return "Candidate"
+	}
+	return st.State
 }
 
 // askTimeout bounds what a status waits for one peer.
@@ -86,7 +96,7 @@ const askTimeout = 700 * time.Millisecond
 // Status asks every member how it is and puts the answers together.
 func (s *Service) Status(ctx context.Context) Status {
 	rs, me := s.raft.Status(), s.own()
-	st := Status{Clustered: true, NodeID: s.cfg.NodeID, Role: rs.State, ConfiguredRole: s.cfg.Role, CurrentTerm: rs.Term,
+	st := Status{Clustered: true, NodeID: s.cfg.NodeID, Role: me.Role, RoleLabel: lower(me.Role), ConfiguredRole: s.cfg.Role, CurrentTerm: rs.Term,
 		AcceptsWrites: s.machine.leads(), Addr: s.raft.Advertised(), Wire: s.cfg.AdvertiseWire, HTTP: s.cfg.AdvertiseHTTP,
 		Applied: me.Applied, Commit: rs.CommitIndex, SumIndex: me.SumIndex, Sum: me.Sum, Version: me.Version, UptimeSecs: me.UptimeSecs, Peers: []PeerStatus{}}
 	infos := map[uint32]oplog.NodeInfo{}
@@ -165,7 +175,10 @@ func (s *Service) askAll(ctx context.Context, members []raft.Member, infos map[u
 }
 
 func (s *Service) ask(ctx context.Context, m raft.Member) PeerStatus {
-	p := PeerStatus{NodeID: m.ID, Addr: m.Addr, Voter: m.Voter, Role: "unreachable"}
+	p := PeerStatus{NodeID: m.ID, Addr: m.Addr, Voter: m.Voter, Role: "voter", State: "unreachable"}
+	if !m.Voter {
+		p.Role = "readreplica"
+	}
 	if !m.LastSeen.IsZero() {
 		ago := time.Since(m.LastSeen).Seconds()
 		p.LastSeenSecsAgo = &ago
@@ -179,7 +192,7 @@ func (s *Service) ask(ctx context.Context, m raft.Member) PeerStatus {
 		return p
 	}
 	zero := 0.0
-	p.Reachable, p.Role, p.Applied, p.SumIndex, p.Sum, p.Version, p.UptimeSecs, p.CurrentTerm = true, o.Role, o.Applied, o.SumIndex, o.Sum, o.Version, o.UptimeSecs, o.Term
+	p.Reachable, p.State, p.Applied, p.SumIndex, p.Sum, p.Version, p.UptimeSecs, p.CurrentTerm = true, o.Role, o.Applied, o.SumIndex, o.Sum, o.Version, o.UptimeSecs, o.Term
 	p.LastSeenSecsAgo = &zero
 	return p
 }

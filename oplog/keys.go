@@ -90,7 +90,7 @@ var tableNames = map[tableID][]byte{
 	tTriggerCool: []byte("triggers-by-cooldown"), tPattern: []byte("patterns"), tMind: []byte("mind"),
 	tFeedback: []byte("feedback"), tSessionPair: []byte("sessions-by-pair"),
 	tNamespaceSum: []byte("namespace-sums"),
-	tOperator: []byte("operator"), tIdentity: []byte("identities"), tReceipt: []byte("receipts"),
+	tOperator:     []byte("operator"), tIdentity: []byte("identities"), tReceipt: []byte("receipts"),
 	tReceiptBy: []byte("receipts-by-payer"), tReceiptTime: []byte("receipts-by-time"), tReceiptOf: []byte("receipts-by-memory"),
 	tGrant: []byte("grants"), tGrantOrder: []byte("grants-by-number"), tGrantAction: []byte("grants-by-action"),
 	tGrantSubject: []byte("grants-by-subject"), tGrantRevoked: []byte("grants-by-revocation"),

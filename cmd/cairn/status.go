@@ -41,7 +41,7 @@ type peerStatus struct {
 	NodeID    uint32  `json:"node_id"`
 	Wire      string  `json:"wire"`
 	HTTP      string  `json:"http"`
-	Role      string  `json:"role"`
+	Role      string  `json:"state"`
 	Voter     bool    `json:"voter"`
 	Reachable bool    `json:"reachable"`
 	Applied   uint64  `json:"applied_index"`

@@ -144,7 +144,7 @@ func (m stringMemory) Cluster(ctx context.Context) commands.Cluster {
 		if p.LastSeenSecsAgo != nil {
 			seen = *p.LastSeenSecsAgo
 		}
-		c.Peers = append(c.Peers, commands.Peer{Node: p.NodeID, Role: p.Role, Addr: p.Addr, Lag: p.LagEntries, Seen: seen})
+		c.Peers = append(c.Peers, commands.Peer{Node: p.NodeID, Role: p.State, Addr: p.Addr, Lag: p.LagEntries, Seen: seen})
 	}
 	return c
 }

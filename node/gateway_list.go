@@ -1,0 +1,89 @@
+package node
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+
+	"github.com/cairndb/cairn/oplog"
+)
+
+var listRoutes = []route{
+	{name: "memories", method: "GET", path: "/v1/memories", scope: Read, handle: httpMemories,
+		summary: "Memories, newest first or sorted among the newest 20000; before pages on from a creation time. total counts the namespace, or the database. " +
+			"With kind, drive_id, since_rid or order: records in the order of their ids, paged by next_cursor",
+		query:  "namespace:string domain:string memory_type:string limit:integer offset:integer before:number sort:string kind:string drive_id:string since_rid:string order:string",
+		result: "total:integer limit:integer! offset:integer items:[]Memory records:[]Record next_cursor:string|"},
+}
+
+const (
+	defaultPage = 50
+	maxPage     = 200
+)
+
+func (q *request) listing() Listing {
+	l := Listing{Namespace: q.param("namespace"), Domain: q.param("domain"), Type: q.param("memory_type"), Sort: q.param("sort"),
+		Limit: min(max(q.count("limit", defaultPage), 1), maxPage), Offset: q.count("offset", 0)}
+	if before, err := strconv.ParseFloat(q.param("before"), 64); err == nil && !seconds(before).IsZero() {
+		l.Before = oplog.At(seconds(before))
+	}
+	return l
+}
+
+// badParam is a parameter of the query that cannot be taken for anything.
+func badParam(err error) error {
+	return &statusError{status: http.StatusBadRequest, code: "invalid_query_parameter", err: err}
+}
+
+func httpMemories(g *gateway, q *request) (any, error) {
+	l := q.listing()
+	for _, name := range []string{"kind", "drive_id", "since_rid", "order"} {
+		if q.r.URL.Query().Has(name) {
+			return httpRecords(g, q, l)
+		}
+	}
+	list, err := g.s.List(q.r.Context(), q.c, l)
+	if errors.Is(err, &oplog.Error{Kind: oplog.Invalid}) {
+		return nil, badParam(err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	total, err := g.s.activeIn(q, l.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	return map[string]any{"total": total, "limit": l.Limit, "offset": l.Offset, "items": rows(list)}, nil
+}
+
+// activeIn counts a namespace's memories, or the database's.
+func (s *Service) activeIn(q *request, namespace string) (n uint64, err error) {
+	err = s.read(q.r.Context(), q.c, Stale, func(v *oplog.View) error {
+		if n = v.Stats(q.c.DB).Active; namespace != "" {
+			n = v.NamespaceStats(q.c.DB, namespace).Active
+		}
+		return nil
+	})
+	return n, err
+}
+
+func httpRecords(g *gateway, q *request, l Listing) (any, error) {
+	w := Walk{Listing: l, Kind: q.param("kind"), Drive: q.param("drive_id"), Since: q.param("since_rid")}
+	switch q.param("order") {
+	case "asc":
+		w.Up = true
+	case "", "desc":
+	default:
+		return nil, badParam(oplog.Errorf(oplog.Invalid, "order: asc or desc"))
+	}
+	list, next, err := g.s.Records(q.r.Context(), q.c, w)
+	if err != nil {
+		return nil, err
+	}
+	records := make([]map[string]any, len(list))
+	for i, m := range list {
+		records[i] = map[string]any{"rid": m.RID, "text": m.Text, "memory_type": m.Type, "importance": m.Importance, "metadata": metadata(m), "namespace": m.Namespace,
+			"created_at": m.Created.Seconds(), "created_at_iso": iso(m.Created), "certainty": m.Certainty, "domain": m.Domain, "source": m.Source}
+	}
+	return map[string]any{"records": records, "next_cursor": orNil(next), "limit": l.Limit}, nil
+}

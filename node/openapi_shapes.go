@@ -1,0 +1,47 @@
+package node
+
+// shapes are the objects that stand in lists of answers and requests, in the shorthand of the route table, where a kind
+// that begins with a capital names one of these and [] before a kind makes a list.
+var shapes = map[string]string{
+	"Draft": draftFields + " idempotency_key:string",
+	"Memory": "rid:string! type:string! memory_type:string! text:string! created_at:number! created_at_iso:string! updated_at:number! updated_at_iso:string! " +
+		"importance:number! half_life:number! last_access:number! access_count:integer! valence:number! consolidated_into:string? consolidation_status:string! " +
+		"storage_tier:string! metadata_json:string! metadata:any! namespace:string! certainty:number! domain:string! source:string! emotional_state:string? " +
+		"session_id:string? due_at:number? temporal_kind:string? tombstone_reason:string? revision:integer! embedding_model:string? embedding_bytes:integer? " +
+		"consolidation_sources:[]string! entities:[]string! claims:[]string!",
+	"Record": "rid:string! text:string! memory_type:string! importance:number! metadata:any! namespace:string! created_at:number! created_at_iso:string! " +
+		"certainty:number! domain:string! source:string!",
+	"Result": "rid:string! text:string! memory_type:string! score:number! importance:number! created_at:number! why_retrieved:[]string! metadata:any! namespace:string! " +
+		"domain:string! source:string! certainty:number! valence:number! emotional_state:string| session_id:string status:string scores:Scores factors:Factors",
+	"Scores":       "words:number! passage:number! around:number! session:number! vector:number! graph:number!",
+	"Factors":      "fresh:number! importance:number! valence:number! recency:number! decay:number!",
+	"Hint":         "hint_type:string! suggestion:string! related_entities:[]string!",
+	"Gap":          "query:string! count:integer! avg_top_score:number! avg_results:number! last_seen:number! last_seen_iso:string!",
+	"Revision":     "revision:integer! text:string! importance:number! valence:number! certainty:number! reason:string! until:number!",
+	"Edge":         "edge_id:string! src:string! dst:string! rel_type:string! weight:number!",
+	"Entity":       "name:string! type:string! mentions:integer! last_seen:number!",
+	"Trait":        "name:string! score:number!",
+	"Attention":    "trigger_type:string! reason:string! urgency:number! source_rids:[]string! suggested_action:string!",
+	"Decision":     "rid:string! snippet:string! memory_type:string! importance:number! created_at:number!",
+	"Database":     "id:integer! name:string! created_at:string!",
+	"Token":        "hash_prefix:string! database:string! label:string! scopes:[]string! created_at:number! expires_at:number? revoked_at:number?",
+	"KeptDatabase": "id:integer! name:string! path:string! created_at:string!",
+	"KeptToken":    "hash:string! database_id:integer! label:string! created_at:string!",
+	"Check": "check:string! pass:boolean! latency_ms:number! error:string databases:integer node_id:integer role:string role_label:string term:integer leader:integer| " +
+		"accepts_writes:boolean healthy:boolean last_log_index:integer last_applied_index:integer replication_lag_log_entries:integer",
+	"Compared":   "node_id:integer! index:integer total:integer! digest:string error:string",
+	"RaftMember": "node_id:integer! addr:string! is_voter:boolean!",
+	"Claim": "claim_id:string! src:string! dst:string! rel_type:string! weight:number! created_at:number! polarity:integer! modality:string! valid_from:number? valid_to:number? " +
+		"extractor:string! confidence_band:string! source_memory_rid:string? namespace:string! status_suggestion:string!",
+	"Conflict": "conflict_id:string! conflict_type:string! priority:string! status:string! memory_a:string! memory_b:string! entity:string? rel_type:string? namespace:string! " +
+		"detection_reason:string! summary:string! detected_at:number! resolved_at:number? strategy:string? winner_rid:string? resolution_note:string?",
+	"Trigger": "trigger_id:string! trigger_type:string! urgency:number! status:string! reason:string! suggested_action:string! source_rids:[]string! entity:string? " +
+		"created_at:number! expires_at:number?",
+	"Pattern": "pattern_type:string! description:string! confidence:number! source_rids:[]string! entities:[]string! first_seen:number! last_confirmed:number! occurrence_count:integer!",
+	"Session": "session_id:string! namespace:string! client_id:string! started_at:number! ended_at:number? status:string! summary:string! memory_count:integer! topics:[]string!",
+	"Health": "node_id:integer! role:string! role_label:string! term:integer! leader:integer? accepts_writes:boolean! healthy:boolean! last_log_index:integer! " +
+		"last_applied_index:integer! replication_lag_log_entries:integer!",
+	"Peer": "node_id:integer! addr:string! wire:string! http:string! role:string! state:string! voter:boolean! reachable:boolean! current_term:integer! last_seen_secs_ago:number? " +
+		"applied_index:integer! lag_entries:integer! state_hash_index:integer! state_hash:string! version:string! uptime_secs:number!",
+	"Member": "node_id:integer! role:string! state:string! voter:boolean! reachable:boolean! is_leader:boolean! addr:string! wire:string! http:string? applied_index:integer! version:string!",
+}
