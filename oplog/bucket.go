@@ -2,10 +2,13 @@ package oplog
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"slices"
 
 	bolt "go.etcd.io/bbolt"
+
+	"github.com/cairndb/cairn/oplog/seal"
 )
 
 // bucket is a table as those above it see it: plain keys and values, whatever is in the file.
@@ -38,7 +41,11 @@ func (b *bucket) damaged(stored []byte, err error) {
 	case tLog:
 		name = bktLog
 	}
-	panic(diskError{fmt.Errorf("%w: table %s of database %d, key %x: %w", ErrState, name, b.id.db, stored, err)})
+	err = fmt.Errorf("table %s of database %d, key %x: %w", name, b.id.db, stored, err)
+	if !errors.Is(err, seal.ErrKey) { // a key that is missing is no damage: nothing is to be moved aside for it
+		err = fmt.Errorf("%w: %w", ErrState, err)
+	}
+	panic(diskError{err})
 }
 
 // Get returns a value, valid until the key is written or the transaction ends; nil for none.

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cairndb/cairn/oplog/seal"
 	"github.com/cairndb/cairn/wire"
 )
 
@@ -85,11 +86,14 @@ type cluster struct {
 	dirs  []string
 	nodes []*Node
 	sms   []*list
+	keys  map[int]*seal.Ring // of the nodes that encrypt
 }
 
 // start opens n nodes, the last first, that know only each other's addresses.
-func start(t testing.TB, n int) *cluster {
-	c := &cluster{t: t, addrs: make([]string, n), nodes: make([]*Node, n), sms: make([]*list, n)}
+func start(t testing.TB, n int) *cluster { return startSealed(t, n, nil) }
+
+func startSealed(t testing.TB, n int, keys map[int]*seal.Ring) *cluster {
+	c := &cluster{t: t, keys: keys, addrs: make([]string, n), nodes: make([]*Node, n), sms: make([]*list, n)}
 	for i := range n {
 		c.addrs[i] = freeAddr(t)
 	}
@@ -119,7 +123,7 @@ func (c *cluster) open(i int, secret string, peers []string) {
 // reopen starts a node on the files and the state that are there.
 func (c *cluster) reopen(i int, secret string, peers []string) {
 	c.t.Helper()
-	n, err := Open(context.Background(), Config{NodeID: uint32(i + 1), Dir: c.dirs[i], Addr: c.addrs[i], Secret: secret, Peers: peers,
+	n, err := Open(context.Background(), Config{NodeID: uint32(i + 1), Keys: c.keys[i], Dir: c.dirs[i], Addr: c.addrs[i], Secret: secret, Peers: peers,
 		Alone: len(peers) == 0, Heartbeat: 250 * time.Millisecond, Election: time.Second, Handler: noHandler{}}, c.sms[i])
 	if err != nil {
 		c.t.Fatal(err)
@@ -153,7 +157,7 @@ func (c *cluster) propose(from, to int) (want []string) {
 	c.t.Helper()
 	l := c.leader()
 	for i := from; i < to; i++ {
-		want = append(want, fmt.Sprint("r", i))
+		want = append(want, fmt.Sprint("entry-", i))
 		if _, _, err := l.Propose(c.t.Context(), []byte(want[len(want)-1])).Wait(); err != nil {
 			c.t.Fatal(err)
 		}

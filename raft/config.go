@@ -9,6 +9,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/cairndb/cairn/oplog/seal"
 	"github.com/cairndb/cairn/wire"
 )
 
@@ -31,6 +32,7 @@ type Config struct {
 	SnapshotInterval  time.Duration // 2m
 	TrailingLogs      uint64        // 10240
 	NoSync            bool          // for tests that measure something else
+	Keys              *seal.Ring    // what the log and the snapshots are encrypted with; nil: they are not
 
 	Hello   func() wire.RaftHello // what this node says of itself: cluster id, versions, client addresses
 	Handler Handler

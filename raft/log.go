@@ -12,6 +12,7 @@ import (
 	berrors "go.etcd.io/bbolt/errors"
 
 	"github.com/cairndb/cairn/oplog/boltfile"
+	"github.com/cairndb/cairn/oplog/seal"
 )
 
 // openLog opens the log and the vote. A file that cannot be read is moved aside, kept and named, and the node
@@ -21,6 +22,9 @@ func (n *Node) openLog() (err error) {
 	if n.logs, err = n.openStore(path); err != nil {
 		if errors.Is(err, berrors.ErrTimeout) {
 			return fmt.Errorf("raft log %s: held by another process", path)
+		}
+		if errors.Is(err, seal.ErrKey) || errors.Is(err, seal.ErrPlain) || errors.Is(err, seal.ErrSealed) {
+			return fmt.Errorf("raft log %s: %w", path, err)
 		}
 		aside := fmt.Sprintf("%s.corrupt-%d", path, time.Now().Unix())
 		n.log.Error("raft log unreadable, moved aside", "path", path, "aside", aside, "err", err)
@@ -44,7 +48,7 @@ func (n *Node) openLog() (err error) {
 	return nil
 }
 
-func (n *Node) openStore(path string) (s *raftboltdb.BoltStore, err error) {
+func (n *Node) openStore(path string) (_ store, err error) {
 	defer func() { // bbolt panics on some damaged files
 		if p := recover(); p != nil {
 			err = fmt.Errorf("unreadable: %v", p)
@@ -53,7 +57,7 @@ func (n *Node) openStore(path string) (s *raftboltdb.BoltStore, err error) {
 	if err := boltfile.Verify(path); err != nil {
 		return nil, err
 	}
-	s, err = raftboltdb.New(raftboltdb.Options{Path: path, NoSync: n.cfg.NoSync, MsgpackUseNewTimeFormat: true,
+	s, err := raftboltdb.New(raftboltdb.Options{Path: path, NoSync: n.cfg.NoSync, MsgpackUseNewTimeFormat: true,
 		BoltOptions: &bbolt.Options{Timeout: 2 * time.Second, NoFreelistSync: true, FreelistType: bbolt.FreelistMapType}})
 	if err != nil {
 		return nil, err
@@ -62,5 +66,9 @@ func (n *Node) openStore(path string) (s *raftboltdb.BoltStore, err error) {
 		s.Close()
 		return nil, err
 	}
-	return s, nil
+	whole, err := sealStore(s, n.cfg.Keys)
+	if err != nil {
+		s.Close()
+	}
+	return whole, err
 }

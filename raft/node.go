@@ -12,7 +12,6 @@ import (
 	"time"
 
 	hraft "github.com/hashicorp/raft"
-	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
 
 	"github.com/cairndb/cairn/wire"
 )
@@ -23,7 +22,7 @@ type Node struct {
 	log       *slog.Logger
 	sm        StateMachine
 	raft      *hraft.Raft
-	logs      *raftboltdb.BoltStore
+	logs      store
 	transport *transport
 	server    *server
 	pool      *pool
@@ -86,9 +85,9 @@ func (n *Node) start() error {
 	if err := n.openLog(); err != nil {
 		return err
 	}
-	snaps, err := hraft.NewFileSnapshotStoreWithLogger(n.cfg.Dir, 2, newLogger(n.log))
+	snaps, err := n.openSnapshots()
 	if err != nil {
-		return fmt.Errorf("snapshots: %w", err)
+		return err
 	}
 	if n.amnesiac() && n.cfg.Alone {
 		if err := n.refound(snaps); err != nil {

@@ -85,9 +85,9 @@ func offline(cfg Config, sm StateMachine, f func(*Node, hraft.SnapshotStore) err
 		return err
 	}
 	defer func() { err = errors.Join(err, n.logs.Close()) }()
-	snaps, err := hraft.NewFileSnapshotStoreWithLogger(cfg.Dir, 2, newLogger(n.log))
+	snaps, err := n.openSnapshots()
 	if err != nil {
-		return fmt.Errorf("snapshots: %w", err)
+		return err
 	}
 	return f(n, snaps)
 }

@@ -23,7 +23,7 @@ const NameOverhead = 16
 func (r *Ring) Names(id KeyID) (*Names, error) {
 	k, err := r.find(id)
 	if err != nil {
-		return nil, fmt.Errorf("%w: the file was made under data key %s, which the keyring does not have", ErrKey, id)
+		return nil, err
 	}
 	derive := func(purpose string) (out [keySize]byte) {
 		h := hmac.New(sha256.New, k.key[:])

@@ -290,7 +290,7 @@ func (r *Ring) find(id KeyID) (*dataKey, error) {
 	if k := r.keys[id]; k != nil {
 		return k, nil
 	}
-	return nil, fmt.Errorf("%w: it names key %s, which the keyring does not have", ErrDamaged, id)
+	return nil, fmt.Errorf("%w: it names data key %s, which the keyring does not have", ErrKey, id)
 }
 
 func gcm(key [keySize]byte) cipher.AEAD {

@@ -33,7 +33,11 @@ func TestValues(t *testing.T) {
 		for i := range sealed[6:] {
 			bad := bytes.Clone(sealed[6:])
 			bad[i] ^= 1
-			if _, err := r.Open(nil, bad, []byte("here")); !errors.Is(err, seal.ErrDamaged) {
+			want := seal.ErrDamaged
+			if i < 4 { // the key's id
+				want = seal.ErrKey
+			}
+			if _, err := r.Open(nil, bad, []byte("here")); !errors.Is(err, want) {
 				t.Fatalf("byte %d changed: %v", i, err)
 			}
 			if i > 100 {
@@ -190,7 +194,7 @@ func TestRing(t *testing.T) {
 	if err := r3.Retire(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r3.Open(nil, sealed, nil); !errors.Is(err, seal.ErrDamaged) {
+	if _, err := r3.Open(nil, sealed, nil); !errors.Is(err, seal.ErrKey) {
 		t.Errorf("after its key was retired: %v", err)
 	}
 	raw, err := os.ReadFile(filepath.Join(home, seal.RingFile))

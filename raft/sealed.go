@@ -1,0 +1,233 @@
+package raft
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	hraft "github.com/hashicorp/raft"
+	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
+
+	"github.com/cairndb/cairn/oplog/seal"
+)
+
+// store is the log and the vote.
+type store interface {
+	hraft.LogStore
+	hraft.StableStore
+	Close() error
+}
+
+// sealed encrypts what is in the log's records, and the vote. Index, term and kind of a record stay readable.
+type sealed struct {
+	*raftboltdb.BoltStore
+	keys *seal.Ring
+}
+
+// keyCipher says in the file that it is encrypted; its value is sealed itself.
+var keyCipher = []byte("cairn sealed")
+
+// sealStore puts the encryption around an open file, which is read once: a record that was changed is found before the
+// library meets it, which would panic. A file that is not what the node is to have is refused.
+func sealStore(s *raftboltdb.BoltStore, keys *seal.Ring) (store, error) {
+	mark, err := s.Get(keyCipher)
+	if err != nil && !errors.Is(err, raftboltdb.ErrKeyNotFound) {
+		return nil, err
+	}
+	last, err := s.LastIndex()
+	if err != nil {
+		return nil, err
+	}
+	_, votes := s.Get([]byte("CurrentTerm"))
+	empty := last == 0 && errors.Is(votes, raftboltdb.ErrKeyNotFound)
+	switch {
+	case keys == nil && mark == nil:
+		return s, nil
+	case keys == nil:
+		return nil, seal.ErrSealed
+	case mark == nil && !empty:
+		return nil, seal.ErrPlain
+	}
+	out := &sealed{s, keys}
+	if mark == nil {
+		return out, out.Set(keyCipher, []byte("1"))
+	}
+	return out, out.verify()
+}
+
+func (s *sealed) verify() error {
+	first, err := s.FirstIndex()
+	if err != nil || first == 0 {
+		return err
+	}
+	last, err := s.LastIndex()
+	if err != nil {
+		return err
+	}
+	var l hraft.Log
+	for i := first; i <= last; i++ {
+		if err := s.GetLog(i, &l); err != nil && !errors.Is(err, hraft.ErrLogNotFound) {
+			return err
+		}
+	}
+	return nil
+}
+
+func recordPlace(index uint64, part byte) []byte {
+	return append(binary.BigEndian.AppendUint64([]byte("raft log "), index), part)
+}
+
+// StoreLog implements hraft.LogStore.
+func (s *sealed) StoreLog(l *hraft.Log) error { return s.StoreLogs([]*hraft.Log{l}) }
+
+// StoreLogs implements hraft.LogStore. The records are the library's and stay as they are.
+func (s *sealed) StoreLogs(logs []*hraft.Log) error {
+	out := make([]*hraft.Log, len(logs))
+	for i, l := range logs {
+		c := *l
+		c.Data = s.keys.Seal(nil, l.Data, recordPlace(l.Index, 0))
+		if len(l.Extensions) > 0 {
+			c.Extensions = s.keys.Seal(nil, l.Extensions, recordPlace(l.Index, 1))
+		}
+		out[i] = &c
+	}
+	return s.BoltStore.StoreLogs(out)
+}
+
+// GetLog implements hraft.LogStore.
+func (s *sealed) GetLog(index uint64, l *hraft.Log) (err error) {
+	if err := s.BoltStore.GetLog(index, l); err != nil {
+		return err
+	}
+	if l.Data, err = s.keys.Open(nil, l.Data, recordPlace(index, 0)); err != nil {
+		return fmt.Errorf("record %d: %w", index, err)
+	}
+	if len(l.Extensions) > 0 {
+		if l.Extensions, err = s.keys.Open(nil, l.Extensions, recordPlace(index, 1)); err != nil {
+			return fmt.Errorf("record %d: %w", index, err)
+		}
+	}
+	return nil
+}
+
+// Set implements hraft.StableStore.
+func (s *sealed) Set(key, val []byte) error {
+	return s.BoltStore.Set(key, s.keys.Seal(nil, val, append([]byte("raft vote "), key...)))
+}
+
+// Get implements hraft.StableStore.
+func (s *sealed) Get(key []byte) ([]byte, error) {
+	val, err := s.BoltStore.Get(key)
+	if err != nil {
+		return nil, err // as it is: the library compares its text
+	}
+	return s.keys.Open(nil, val, append([]byte("raft vote "), key...))
+}
+
+// SetUint64 implements hraft.StableStore.
+func (s *sealed) SetUint64(key []byte, val uint64) error {
+	return s.Set(key, binary.BigEndian.AppendUint64(nil, val))
+}
+
+// GetUint64 implements hraft.StableStore.
+func (s *sealed) GetUint64(key []byte) (uint64, error) {
+	val, err := s.Get(key)
+	if err != nil {
+		return 0, err
+	}
+	if len(val) != 8 {
+		return 0, fmt.Errorf("%w: a number of %d bytes", seal.ErrDamaged, len(val))
+	}
+	return binary.BigEndian.Uint64(val), nil
+}
+
+// openSnapshots opens the directory of snapshots.
+func (n *Node) openSnapshots() (hraft.SnapshotStore, error) {
+	files, err := hraft.NewFileSnapshotStoreWithLogger(n.cfg.Dir, 2, newLogger(n.log))
+	if err != nil {
+		return nil, fmt.Errorf("snapshots: %w", err)
+	}
+	if n.cfg.Keys == nil {
+		return files, nil
+	}
+	return sealedSnapshots{files, n.cfg.Keys}, nil
+}
+
+// sealedSnapshots encrypts the states in a directory of snapshots. Beside each lies its place in the log and who the
+// members were, readable.
+type sealedSnapshots struct {
+	hraft.SnapshotStore
+	keys *seal.Ring
+}
+
+// Create implements hraft.SnapshotStore.
+func (s sealedSnapshots) Create(v hraft.SnapshotVersion, index, term uint64, c hraft.Configuration, at uint64, t hraft.Transport) (hraft.SnapshotSink, error) {
+	sink, err := s.SnapshotStore.Create(v, index, term, c, at, t)
+	if err != nil {
+		return nil, err
+	}
+	w, err := s.keys.Writer(sink)
+	if err != nil {
+		return nil, errors.Join(err, sink.Cancel())
+	}
+	return &sealedSink{SnapshotSink: sink, w: w}, nil
+}
+
+// List implements hraft.SnapshotStore.
+func (s sealedSnapshots) List() ([]*hraft.SnapshotMeta, error) {
+	list, err := s.SnapshotStore.List()
+	for _, m := range list {
+		if plain, err := seal.PlainSize(m.Size); err == nil { // another is told of when it is opened
+			m.Size = plain
+		}
+	}
+	return list, err
+}
+
+// Open implements hraft.SnapshotStore.
+func (s sealedSnapshots) Open(id string) (*hraft.SnapshotMeta, io.ReadCloser, error) {
+	m, in, err := s.SnapshotStore.Open(id)
+	if err != nil {
+		return nil, nil, err
+	}
+	plain, err := seal.PlainSize(m.Size)
+	if err == nil {
+		var r io.Reader
+		if r, err = s.keys.Reader(in); err == nil {
+			m.Size = plain
+			return m, opened{r, in}, nil
+		}
+	}
+	return nil, nil, errors.Join(fmt.Errorf("snapshot %s: %w", id, err), in.Close())
+}
+
+type opened struct {
+	io.Reader
+	io.Closer
+}
+
+type sealedSink struct {
+	hraft.SnapshotSink
+	w    *seal.Writer
+	once sync.Once
+}
+
+// Write implements io.Writer.
+func (s *sealedSink) Write(p []byte) (int, error) { return s.w.Write(p) }
+
+// Close implements hraft.SnapshotSink. The library may close a sink that it has cancelled.
+func (s *sealedSink) Close() (err error) {
+	s.once.Do(func() { err = s.w.Close() })
+	if err != nil {
+		return errors.Join(err, s.SnapshotSink.Cancel())
+	}
+	return s.SnapshotSink.Close()
+}
+
+// Cancel implements hraft.SnapshotSink.
+func (s *sealedSink) Cancel() error {
+	s.once.Do(func() {})
+	return s.SnapshotSink.Cancel()
+}

@@ -1,0 +1,142 @@
+package raft
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	hraft "github.com/hashicorp/raft"
+	"go.etcd.io/bbolt"
+
+	"github.com/cairndb/cairn/oplog/seal"
+)
+
+func newRing() *seal.Ring { return seal.Ephemeral([]seal.Master{seal.NewMaster()}) }
+
+// holds counts a text in all files below a directory.
+func holds(t *testing.T, dir, text string) (n int) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		raw, err := os.ReadFile(path)
+		n += bytes.Count(raw, []byte(text))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// A plain member and two under keys of their own are one cluster: by log, by snapshot and after restarts.
+func TestEncryptedMembersBesideAPlainOne(t *testing.T) {
+	c := startSealed(t, 3, map[int]*seal.Ring{1: newRing(), 2: newRing()})
+	peers := func(i int) []string { return slices.Concat(c.addrs[:i], c.addrs[i+1:]) }
+	want := c.propose(0, 30)
+	for _, n := range c.nodes {
+		c.wait("all records", func() bool { return len(c.sms[n.cfg.NodeID-1].items()) == len(want) })
+		if err := n.raft.Snapshot().Error(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, n := range c.nodes {
+		n.Close()
+		if got := holds(t, c.dirs[i], "entry-"); (got == 0) != (c.keys[i] != nil) {
+			t.Errorf("node %d holds %d readable records", i+1, got)
+		}
+	}
+	c.sms[1] = &list{} // its state is gone: it comes back from its own snapshot
+	for i := range c.nodes {
+		c.reopen(i, "secret", peers(i))
+	}
+	want = append(want, c.propose(30, 40)...)
+	for i := range c.nodes {
+		c.wait("equal lists", func() bool { return slices.Equal(c.sms[i].items(), want) })
+	}
+	// A leader's snapshot travels to a member under another key, and to a plain one.
+	l := int(c.leader().cfg.NodeID - 1)
+	behind := []int{(l + 1) % 3, (l + 2) % 3}
+	c.nodes[behind[0]].Close()
+	want = append(want, c.propose(40, 50)...)
+	if err := c.nodes[l].raft.ReloadConfig(hraft.ReloadableConfig{TrailingLogs: 1, SnapshotInterval: c.nodes[l].cfg.SnapshotInterval,
+		SnapshotThreshold: 1, HeartbeatTimeout: c.nodes[l].cfg.Election * 6 / 10, ElectionTimeout: c.nodes[l].cfg.Election * 6 / 10}); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.nodes[l].raft.Snapshot().Error(); err != nil {
+		t.Fatal(err)
+	}
+	c.sms[behind[0]] = &list{}
+	if err := os.RemoveAll(c.dirs[behind[0]]); err != nil {
+		t.Fatal(err)
+	}
+	c.reopen(behind[0], "secret", peers(behind[0]))
+	c.wait("the list by snapshot", func() bool { return slices.Equal(c.sms[behind[0]].items(), want) })
+}
+
+func TestTheLogAsksForItsKey(t *testing.T) {
+	keys := newRing()
+	c := startSealed(t, 1, map[int]*seal.Ring{0: keys})
+	want := c.propose(0, 5)
+	c.nodes[0].Close()
+	open := func(k *seal.Ring) error {
+		n, err := Open(context.Background(), Config{NodeID: 1, Dir: c.dirs[0], Addr: c.addrs[0], Secret: "secret", Alone: true, Handler: noHandler{}, Keys: k}, c.sms[0])
+		if err == nil {
+			n.Close()
+		}
+		return err
+	}
+	if err := open(nil); !errors.Is(err, seal.ErrSealed) {
+		t.Errorf("without a key: %v", err)
+	}
+	if err := open(newRing()); !errors.Is(err, seal.ErrKey) {
+		t.Errorf("with another key: %v", err)
+	}
+	c.reopen(0, "secret", nil)
+	want = append(want, c.propose(5, 6)...)
+	if got := c.sms[0].items(); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	plain := start(t, 1)
+	plain.propose(0, 1)
+	plain.nodes[0].Close()
+	c.dirs[0], c.addrs[0] = plain.dirs[0], plain.addrs[0]
+	if err := open(keys); !errors.Is(err, seal.ErrPlain) {
+		t.Errorf("a plain log: %v", err)
+	}
+}
+
+// A changed record is found at the start, and the log moved aside.
+func TestDamagedRecordsAreFound(t *testing.T) {
+	c := startSealed(t, 1, map[int]*seal.Ring{0: newRing()})
+	want := c.propose(0, 20)
+	c.nodes[0].Close()
+	db, err := bbolt.Open(filepath.Join(c.dirs[0], "raft.db"), 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = db.Update(func(tx *bbolt.Tx) error {
+		b := tx.Bucket([]byte("logs"))
+		k, v := b.Cursor().Last()
+		bad := bytes.Clone(v)
+		bad[bytes.LastIndex(bad, []byte("Data"))+20] ^= 1
+		return b.Put(bytes.Clone(k), bad)
+	})
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	c.reopen(0, "secret", nil)
+	if aside, _ := filepath.Glob(filepath.Join(c.dirs[0], "raft.db.corrupt-*")); len(aside) != 1 {
+		t.Errorf("moved aside: %v", aside)
+	}
+	want = append(want, c.propose(20, 21)...)
+	if got := c.sms[0].items(); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
