@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"os"
 	"time"
 
 	"github.com/cairndb/cairn/index/embed"
@@ -64,6 +65,8 @@ type Config struct {
 	Listen func(ctx context.Context, addr string) (net.Listener, error)
 	Now    func() time.Time // orders the log's entries
 	NoSync bool             // a crash of the machine loses what was acknowledged last
+
+	OpenFile func(string, int, os.FileMode) (*os.File, error) // opens the log's and the state's files
 
 	Logger *slog.Logger // discards
 }

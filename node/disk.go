@@ -111,7 +111,7 @@ func (n *Node) watchSpace(ctx context.Context) error {
 }
 
 // applyPatiently applies a batch, and waits while the disk has no room: it is agreed on, so it will be applied. ok is
-// false when the node stops first; the log brings the batch again at the next start.
+// false when the node stops first, for whatever reason; the log brings the batch again at the next start.
 func (m *machine) applyPatiently(records []oplog.Record) (out []oplog.Outcome, ok bool) {
 	for waited := false; ; waited = true {
 		out, err := m.state.Apply(records)
@@ -122,8 +122,10 @@ func (m *machine) applyPatiently(records []oplog.Record) (out []oplog.Outcome, o
 			return out, true
 		}
 		if !m.disk.lacks(err) {
-			m.log.Error("cannot apply", "index", records[0].Index, "err", err)
-			panic(fmt.Sprintf("node: cannot apply record %d: %v", records[0].Index, err))
+			m.log.Error("cannot apply, this node stops", "index", records[0].Index, "err", err)
+			m.fail(fmt.Errorf("cannot apply record %d: %w", records[0].Index, err))
+			<-m.stop
+			return nil, false
 		}
 		if !waited {
 			m.log.Error("disk full, what is agreed on waits", "index", records[0].Index, "err", err)

@@ -26,6 +26,7 @@ type machine struct {
 
 	disk *space
 	stop chan struct{} // closed when the node stops
+	fail func(error)   // has the node stopped
 
 	lead atomic.Uint64 // the leader's node id; 0 for none
 	self uint32
@@ -50,8 +51,8 @@ func newMachine(self uint32, state *oplog.State, x *index.Index, at oplog.Index,
 	return m
 }
 
-// Apply implements raft.StateMachine. An error of the state stops the process: a node that cannot apply what the
-// cluster has agreed on must not go on answering. A disk without room is waited for.
+// Apply implements raft.StateMachine. An error of the state stops the node: one that cannot apply what the cluster has
+// agreed on must not go on answering. A disk without room is waited for.
 func (m *machine) Apply(batch []raft.Record) []any {
 	records := make([]oplog.Record, len(batch))
 	for i, r := range batch {

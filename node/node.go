@@ -111,7 +111,7 @@ func ignoreClosed(err error) error {
 // the node starts empty and the leader, or the newest snapshot, brings it up to date.
 func (n *Node) openMemory(ctx context.Context) (err error) {
 	path := filepath.Join(n.cfg.Home, "state.db")
-	opts := oplog.Options{RetainOps: n.cfg.RetainOps, RetainTime: n.cfg.RetainTime, NoSync: n.cfg.NoSync}
+	opts := oplog.Options{RetainOps: n.cfg.RetainOps, RetainTime: n.cfg.RetainTime, NoSync: n.cfg.NoSync, OpenFile: n.cfg.OpenFile}
 	if n.state, err = oplog.Open(path, opts); oplog.IsCorrupt(err) {
 		aside := fmt.Sprintf("%s.corrupt-%d", path, time.Now().Unix())
 		n.log.Error("state unreadable, moved aside", "path", path, "aside", aside, "err", err)
@@ -131,6 +131,7 @@ func (n *Node) openMemory(ctx context.Context) (err error) {
 	n.onClose(x.Close)
 	disk := newSpace(n.cfg.Home, n.cfg.MinFree, n.log)
 	n.machine = newMachine(n.cfg.NodeID, n.state, x, at, newFeed(), disk, n.log)
+	n.machine.fail = func(err error) { n.cancel(err) }
 	n.clock = oplog.NewClock(n.cfg.NodeID, n.cfg.Now)
 	n.clock.Observe(n.state.Last())
 	n.service = &Service{cfg: n.cfg, log: n.log, state: n.state, index: x, machine: n.machine, started: time.Now(), timings: newTimings(), opened: make(chan struct{})}
@@ -172,6 +173,7 @@ func (n *Node) openRaft(ctx context.Context) (err error) {
 		Secret: n.cfg.Secret, Others: n.cfg.OtherSecrets, Role: n.cfg.Role, Peers: peers, Alone: n.alone(), Heartbeat: n.cfg.Heartbeat, Election: n.cfg.Election,
 		SnapshotThreshold: n.cfg.SnapshotThreshold, SnapshotInterval: n.cfg.SnapshotInterval, TrailingLogs: n.cfg.TrailingLogs,
 		Hello: n.helloInfo, Handler: n.service, Dial: n.cfg.Dial, Listen: listen, ServerTLS: server, ClientTLS: client, NoSync: n.cfg.NoSync, Logger: n.log,
+		OpenFile: n.cfg.OpenFile, Failed: func(err error) { n.cancel(err) },
 	}, n.machine)
 	if err != nil {
 		return err

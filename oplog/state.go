@@ -32,6 +32,8 @@ type Options struct {
 	RetainTime time.Duration // how long they are kept; default 7 days
 	NoSync     bool          // for tests that measure something else: a crash of the machine loses the file
 	Keys       *seal.Ring    // what the file is encrypted with; nil: it is not
+
+	OpenFile func(string, int, os.FileMode) (*os.File, error) // os.OpenFile; a seam for faults
 }
 
 func (o Options) withDefaults() Options {
@@ -98,6 +100,7 @@ func openBolt(path string, o Options) (db *bolt.DB, err error) {
 	return bolt.Open(path, 0o600, &bolt.Options{
 		Timeout:        2 * time.Second, // another process holds the file: say so instead of waiting for ever
 		NoSync:         o.NoSync,
+		OpenFile:       o.OpenFile,
 		NoFreelistSync: true,
 		FreelistType:   bolt.FreelistMapType,
 	})

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"os"
 	"time"
 
 	"github.com/cairndb/cairn/oplog/seal"
@@ -45,6 +46,9 @@ type Config struct {
 	Dial   func(ctx context.Context, addr string) (net.Conn, error)     // TCP; a seam for faults
 	Listen func(ctx context.Context, addr string) (net.Listener, error) // TCP; a seam for faults
 	Logger *slog.Logger                                                 // discards
+
+	OpenFile func(string, int, os.FileMode) (*os.File, error) // os.OpenFile, for the log; a seam for faults
+	Failed   func(error)                                      // told when the log's disk has failed: this member must be stopped
 }
 
 // Handler answers what peers ask beyond consensus. Its methods are called from the connections' goroutines.

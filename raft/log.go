@@ -58,7 +58,7 @@ func (n *Node) openStore(path string) (_ store, err error) {
 		return nil, err
 	}
 	s, err := raftboltdb.New(raftboltdb.Options{Path: path, NoSync: n.cfg.NoSync, MsgpackUseNewTimeFormat: true,
-		BoltOptions: &bbolt.Options{Timeout: 2 * time.Second, NoFreelistSync: true, FreelistType: bbolt.FreelistMapType}})
+		BoltOptions: &bbolt.Options{Timeout: 2 * time.Second, NoFreelistSync: true, FreelistType: bbolt.FreelistMapType, OpenFile: n.cfg.OpenFile}})
 	if err != nil {
 		return nil, err
 	}

@@ -23,6 +23,7 @@ type Node struct {
 	sm        StateMachine
 	raft      *hraft.Raft
 	logs      store
+	failure   atomic.Pointer[error] // of the disk the log is on
 	transport *transport
 	server    *server
 	pool      *pool
@@ -94,7 +95,7 @@ func (n *Node) start() error {
 			return fmt.Errorf("raft log: %w", err)
 		}
 	}
-	cache, err := hraft.NewLogCache(1024, n.logs)
+	cache, err := hraft.NewLogCache(1024, strict{n.logs, n})
 	if err != nil {
 		return fmt.Errorf("log cache: %w", err)
 	}

@@ -1,14 +1,11 @@
 package raft
 
-import (
-	"errors"
-	"syscall"
-	"time"
-)
+import "time"
 
 // patient is the stable store, where the library keeps its term and its vote. The library panics when one of them cannot
 // be stored; a disk without room gets it back sooner or later, so this waits instead, and the node stays silent as if it
-// were cut off. Records of the log are not waited for: the library passes their refusal on.
+// were cut off. Records of the log are not waited for: the library passes their refusal on. A disk that has failed in
+// another way is waited for until the node stops, which it is told to do.
 type patient struct{ n *Node }
 
 const roomCheck = 250 * time.Millisecond
@@ -33,9 +30,16 @@ func (p patient) GetUint64(key []byte) (uint64, error) { return p.n.logs.GetUint
 // then every connection is closed, so nobody hears of a vote that is not on disk.
 func (p patient) store(write func() error) error {
 	for told := false; ; told = true {
-		err := write()
-		if !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EDQUOT) {
-			return err
+		err := p.n.broken()
+		if err == nil {
+			if err = write(); err == nil {
+				return nil
+			}
+		}
+		if !lacksRoom(err) {
+			p.n.breaks(err)
+			<-p.n.ctx.Done()
+			return nil
 		}
 		if !told {
 			p.n.log.Error("disk full, the vote waits for room", "err", err)

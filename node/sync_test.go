@@ -1,0 +1,181 @@
+package node_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/oplog"
+)
+
+// A platter is a disk that can fail as disks do: what is written is taken, and lost, and the sync that should have put it
+// there says so. The files stay whole up to that moment.
+type platter struct {
+	mu    sync.Mutex
+	files map[string]*os.File
+	kept  []int // the files' own descriptors, which hold their locks
+}
+
+func (p *platter) open(name string, flag int, perm os.FileMode) (*os.File, error) {
+	f, err := os.OpenFile(name, flag, perm)
+	if err == nil {
+		p.mu.Lock()
+		p.files[filepath.Base(name)] = f
+		p.mu.Unlock()
+	}
+	return f, err
+}
+
+// fail breaks a file from now on: its descriptor becomes one that takes every write and refuses to sync.
+func (p *platter) fail(t *testing.T, base string) {
+	t.Helper()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	f := p.files[base]
+	if f == nil {
+		t.Fatalf("%s was never opened", base)
+	}
+	null, err := os.OpenFile("/dev/null", os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer null.Close()
+	own, err := syscall.Dup(int(f.Fd()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.kept = append(p.kept, own)
+	if err := dupOver(int(null.Fd()), int(f.Fd())); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Sync(); err == nil {
+		t.Skip("a null device that can be synced stands for no broken disk on " + runtime.GOOS)
+	}
+}
+
+func (p *platter) release() {
+	for _, fd := range p.kept {
+		syscall.Close(fd)
+	}
+	p.kept = nil
+}
+
+// TestAFailedSyncLosesNothing breaks the disk under the log or the state of a node, while clients write. The node takes
+// nothing more, says why and stops; where there are others they go on. With a disk that works again it has everything that
+// was acknowledged, and what the others have.
+func TestAFailedSyncLosesNothing(t *testing.T) {
+	for _, tc := range []struct {
+		nodes  int
+		leader bool
+		file   string
+	}{{1, true, "raft.db"}, {1, true, "state.db"}, {3, true, "raft.db"}, {3, true, "state.db"}, {3, false, "raft.db"}, {3, false, "state.db"}} {
+		t.Run(fmt.Sprintf("%d nodes/leader %v/%s", tc.nodes, tc.leader, tc.file), func(t *testing.T) {
+			t.Parallel()
+			disks := make([]*platter, tc.nodes)
+			c := startWith(t, tc.nodes, func(i int, cfg *node.Config) {
+				disks[i] = &platter{files: map[string]*os.File{}}
+				cfg.OpenFile = disks[i].open
+				cfg.ApplyTimeout = 2 * time.Second
+			})
+			victim := c.leader()
+			if !tc.leader {
+				victim = (victim + 1) % tc.nodes
+			}
+			defer disks[victim].release()
+			w := writeAll(t, c)
+			w.wait(t, 100)
+			disks[victim].fail(t, tc.file)
+			select {
+			case <-c.nodes[victim].Done():
+			case <-time.After(30 * time.Second):
+				t.Fatal("a node with a broken disk goes on")
+			}
+			if err := c.nodes[victim].Err(); err == nil || !strings.Contains(err.Error(), "disk has failed") && !strings.Contains(err.Error(), "cannot apply record") {
+				t.Errorf("the node says %v, not what became of its disk", err)
+			}
+			if err := w.put(c.nodes[victim], "after the end"); err == nil {
+				t.Error("a node that has stopped acknowledged a write")
+			}
+			if err := c.nodes[victim].Close(); err != nil { // as its process does
+				t.Logf("closing: %v", err) // the broken file's
+			}
+			if tc.nodes > 1 {
+				w.wait(t, 100)
+			}
+			w.stop()
+			c.nodes[victim] = nil
+			disks[victim].release()
+			c.open(victim)
+			c.ready(victim)
+			c.agree()
+			for i := range c.nodes {
+				s, caller := c.service(i)
+				for rid, text := range w.acked {
+					if m, err := s.Memory(t.Context(), caller, rid, node.Stale); err != nil || m.Text != text {
+						t.Fatalf("node %d lost %q: %v", i+1, text, err)
+					}
+				}
+			}
+		})
+	}
+}
+
+// writers are clients of all nodes of a cluster.
+type writers struct {
+	mu    sync.Mutex
+	acked map[string]string
+	stop  func()
+}
+
+// writeAll has every node's service write until stop.
+func writeAll(t *testing.T, c *cluster) *writers {
+	ctx, cancel := context.WithCancel(t.Context())
+	w := &writers{acked: map[string]string{}}
+	var wg sync.WaitGroup
+	w.stop = func() { cancel(); wg.Wait() }
+	t.Cleanup(w.stop)
+	for i, n := range c.nodes {
+		for k := range 2 {
+			wg.Go(func() {
+				for r := 0; ctx.Err() == nil; r++ {
+					_ = w.put(n, fmt.Sprintf("node %d writer %d write %d", i+1, k, r)) // refused, or of unknown outcome
+				}
+			})
+		}
+	}
+	return w
+}
+
+func (w *writers) put(n *node.Node, text string) error {
+	caller, err := n.Service().Local("default")
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	rid := oplog.NewID()
+	_, err = n.Service().Commit(ctx, caller, "", &oplog.Remember{RID: rid, Text: text, Namespace: "default", Type: "semantic", Created: oplog.At(time.Now())})
+	if err != nil {
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.acked[rid] = text
+	return nil
+}
+
+// wait returns when n more writes are acknowledged.
+func (w *writers) wait(t *testing.T, n int) {
+	t.Helper()
+	count := func() int { w.mu.Lock(); defer w.mu.Unlock(); return len(w.acked) }
+	have := count()
+	eventually(t, "writes go on", func() bool { return count() >= have+n })
+}
