@@ -11,6 +11,7 @@ import (
 	"github.com/cairndb/cairn/index/text"
 	"github.com/cairndb/cairn/index/vector"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/seal"
 )
 
 // Config says where an index finds what it follows, and where it may keep what it derives.
@@ -18,6 +19,7 @@ type Config struct {
 	Dir    string // of this index alone
 	State  *oplog.State
 	Logger *slog.Logger // discards
+	Keys   *seal.Ring   // what the files are encrypted with; nil: they are not
 }
 
 // Index holds the index of every database.

@@ -91,10 +91,10 @@ func (x *Index) open(cluster string, info oplog.Database, gen int, adopt bool) (
 	if err != nil {
 		return nil, err
 	}
-	if err := os.WriteFile(filepath.Join(dir, birthFile), raw, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, birthFile), x.cfg.Keys.Bytes(raw), 0o600); err != nil {
 		return nil, fmt.Errorf("database %d: %w", info.ID, err)
 	}
-	words, err := text.Open(text.Config{Dir: filepath.Join(dir, "text"), Cache: x.cache, Logger: x.cfg.Logger})
+	words, err := text.Open(text.Config{Dir: filepath.Join(dir, "text"), Cache: x.cache, Logger: x.cfg.Logger, Keys: x.cfg.Keys})
 	if err != nil {
 		return nil, fmt.Errorf("database %d: %w", info.ID, err)
 	}
@@ -104,12 +104,15 @@ func (x *Index) open(cluster string, info oplog.Database, gen int, adopt bool) (
 // reopen opens what an earlier run left in dir; nil when that is of no use.
 func (x *Index) reopen(dir string, self birth) *database {
 	raw, err := os.ReadFile(filepath.Join(dir, birthFile))
+	if err == nil {
+		raw, err = x.cfg.Keys.Plain(raw)
+	}
 	var b birth
 	if err != nil || json.Unmarshal(raw, &b) != nil || b != self {
 		x.cfg.Logger.Info("index of another database thrown away", "path", dir)
 		return nil
 	}
-	words, err := text.Open(text.Config{Dir: filepath.Join(dir, "text"), Cache: x.cache, Logger: x.cfg.Logger})
+	words, err := text.Open(text.Config{Dir: filepath.Join(dir, "text"), Cache: x.cache, Logger: x.cfg.Logger, Keys: x.cfg.Keys})
 	if err != nil {
 		x.cfg.Logger.Warn("index unreadable, built anew", "path", dir, "err", err)
 		return nil

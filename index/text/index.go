@@ -4,10 +4,13 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"path/filepath"
 	"runtime"
 	"sync"
 
 	bleve "github.com/blevesearch/bleve_index_api"
+
+	"github.com/cairndb/cairn/oplog/seal"
 )
 
 // Config says where an index lives and how it scores. Dir empty keeps it in
@@ -19,6 +22,7 @@ type Config struct {
 	MaxTail  int          // 32768: rows not yet in Bleve above which Ready waits
 	MaxBytes int          // 128 MiB: the same bound in bytes
 	Logger   *slog.Logger // discards
+	Keys     *seal.Ring   // what the files are encrypted with; nil: they are not
 }
 
 func (c Config) withDefaults() Config {
@@ -355,5 +359,8 @@ func (x *Index) Close() error {
 	x.install(nil)
 	err := x.store.Close()
 	x.queue.Close()
+	if x.cfg.Keys != nil {
+		sealed.dirs.Delete(filepath.Clean(x.cfg.Dir))
+	}
 	return err
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/cairndb/cairn/oplog/seal"
 )
 
 func TestFindableAtOnce(t *testing.T) {
@@ -29,13 +31,16 @@ func TestFindableAtOnce(t *testing.T) {
 // TestModel lets random changes, pauses and restarts run against the model.
 func TestModel(t *testing.T) {
 	t.Parallel()
+	rings := []*seal.Ring{nil, newRing()}
 	rapid.Check(t, func(t *rapid.T) {
 		dir := ""
 		disk := rapid.IntRange(0, 3).Draw(t, "disk") == 0
+		var keys *seal.Ring
 		if disk {
 			dir = tempDir(t)
+			keys = rapid.SampledFrom(rings).Draw(t, "keys")
 		}
-		x, err := Open(Config{Dir: dir})
+		x, err := Open(Config{Dir: dir, Keys: keys})
 		if err != nil {
 			t.Fatalf("open: %v", err)
 		}
@@ -72,7 +77,12 @@ func TestModel(t *testing.T) {
 				if disk {
 					settle(t, x)
 					x.Close()
-					if x, err = Open(Config{Dir: dir}); err != nil {
+					if keys != nil {
+						if err := keys.Rotate(); err != nil {
+							t.Fatal(err)
+						}
+					}
+					if x, err = Open(Config{Dir: dir, Keys: keys}); err != nil {
 						t.Fatalf("reopen: %v", err)
 					}
 				}

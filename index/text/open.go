@@ -30,6 +30,10 @@ func Open(cfg Config) (*Index, error) {
 		groups: make(map[uint32]*Totals), infos: make(map[uint64]*segmentInfo), open: newBlock(),
 	}
 	x.changed = sync.NewCond(&x.mu)
+	hook()
+	if cfg.Keys != nil && cfg.Dir != "" {
+		sealed.dirs.Store(filepath.Clean(cfg.Dir), cfg.Keys)
+	}
 	if err := x.openStore(); err != nil {
 		if errors.Is(err, ErrCorrupt) && cfg.Dir != "" {
 			return nil, moveAside(cfg.Dir, err)

@@ -1,0 +1,61 @@
+package text
+
+import (
+	"path/filepath"
+	"strconv"
+	"sync"
+
+	bleve "github.com/blevesearch/bleve_index_api"
+
+	"github.com/cairndb/cairn/oplog/seal"
+)
+
+// Bleve asks two variables of its own, for the whole process, how to write and read files. So that indexes under several
+// keys, and under none, live in one process, what stands there looks the file's directory up here. The terms, postings, stored
+// fields and field names of a segment go through it, and the values of the root file; how many of them there are, and
+// how long, does not. Each piece is sealed alone; the segment's checksum covers them all.
+var sealed struct {
+	once sync.Once
+	dirs sync.Map // directory of a store → *seal.Ring
+}
+
+// hook gives Bleve its two functions before the first store of the process is opened.
+func hook() {
+	sealed.once.Do(func() { bleve.WriterHook, bleve.ReaderHook = writing, reading })
+}
+
+func ringOf(path []byte) (*seal.Ring, bool) {
+	r, ok := sealed.dirs.Load(filepath.Dir(string(path)))
+	if !ok {
+		return nil, false
+	}
+	return r.(*seal.Ring), true
+}
+
+// piece is where what Bleve seals lies, as far as is known of it.
+var piece = []byte("text index")
+
+func writing(path []byte) (id string, process func([]byte) []byte, err error) {
+	keys, ok := ringOf(path)
+	if !ok {
+		return "", nil, nil
+	}
+	return keys.Active().String(), func(plain []byte) []byte {
+		return keys.Seal(make([]byte, 0, len(plain)+seal.Overhead), plain, piece)
+	}, nil
+}
+
+// reading finds what opens a file, by the id that stands in it: a file without one is not sealed.
+func reading(id string, path []byte) (process func([]byte) ([]byte, error), err error) {
+	if id == "" {
+		return nil, nil
+	}
+	if _, err := strconv.ParseUint(id, 16, 32); err != nil {
+		return nil, corrupt(err)
+	}
+	keys, ok := ringOf(path)
+	if !ok {
+		return nil, corrupt(seal.ErrSealed)
+	}
+	return func(b []byte) ([]byte, error) { return keys.Open(nil, b, piece) }, nil
+}
