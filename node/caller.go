@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
+	"net/http"
 	"slices"
 	"time"
 
@@ -17,7 +18,8 @@ type Scope string
 const (
 	Read  Scope = "read"
 	Write Scope = "write"
-	Admin Scope = "admin"
+	Owner Scope = "owner" // administers its own database: tokens, policies, purges
+	Admin Scope = "admin" // administers the cluster, and reaches every database
 )
 
 // A Caller is who asks, for which database, with which rights. Surfaces get one from Authenticate, or,
@@ -26,13 +28,37 @@ type Caller struct {
 	DB       oplog.DB
 	Database string
 	Token    string  // hash; empty for the master token and local callers
+	Label    string  // the token's
+	By       string  // who it is that has no token: see the by constants
 	Scopes   []Scope // what is allowed
 	Forward  bool    // writes follow the leader by themselves
 	Quiet    bool    // what it recalls is not reinforced
 }
 
+// Who asks without a token.
+const (
+	byMaster = "master" // the cluster secret
+	byLocal  = "local"  // this host's user, over a socket of this host
+	byNode   = "node"   // a node, of its own accord
+)
+
+// who is the caller as the audit names it.
+func (c Caller) who() string {
+	if c.Token == "" {
+		return c.By
+	}
+	return c.Token[:hashPrefix]
+}
+
 // May says whether the caller has a right.
-func (c Caller) May(s Scope) bool { return slices.Contains(c.Scopes, s) }
+func (c Caller) May(s Scope) bool {
+	return slices.Contains(c.Scopes, s) || s == Owner && slices.Contains(c.Scopes, Admin)
+}
+
+// noScope refuses a caller who is known and may not.
+func noScope(s Scope) error {
+	return &statusError{status: http.StatusForbidden, code: "insufficient_scope", err: oplog.Errorf(oplog.Denied, "token has no %s scope", s)}
+}
 
 var allScopes = []Scope{Read, Write, Admin}
 
@@ -48,7 +74,7 @@ var errToken = &oplog.Error{Kind: oplog.Denied, Text: "invalid or revoked token"
 func (s *Service) Authenticate(token string) (Caller, error) {
 	c := Caller{Forward: s.cfg.ForwardWrites}
 	if s.isMaster(token) {
-		c.DB, c.Database, c.Scopes = oplog.DefaultDB, "default", allScopes
+		c.DB, c.Database, c.Scopes, c.By = oplog.DefaultDB, "default", allScopes, byMaster
 		return c, nil
 	}
 	hash := HashToken(token)
@@ -61,7 +87,7 @@ func (s *Service) Authenticate(token string) (Caller, error) {
 		if !ok {
 			return errToken
 		}
-		c.DB, c.Database, c.Token = d.ID, d.Name, hash
+		c.DB, c.Database, c.Token, c.Label = d.ID, d.Name, hash, t.Label
 		for _, sc := range t.Scopes {
 			c.Scopes = append(c.Scopes, Scope(sc))
 		}
@@ -69,6 +95,9 @@ func (s *Service) Authenticate(token string) (Caller, error) {
 	})
 	if len(c.Scopes) == 0 {
 		c.Scopes = []Scope{Read, Write}
+	}
+	if err == nil {
+		s.uses.saw(hash, time.Now())
 	}
 	return c, err
 }
@@ -88,7 +117,7 @@ func (s *Service) isMaster(token string) bool {
 
 // Local is the caller of a surface whose clients are this host's own user.
 func (s *Service) Local(database string) (Caller, error) {
-	c := Caller{Scopes: allScopes, Forward: true}
+	c := Caller{Scopes: allScopes, Forward: true, By: byLocal}
 	return c, s.state.Read(func(v *oplog.View) error { return c.use(v, database) })
 }
 

@@ -55,7 +55,9 @@ type Config struct {
 	ApplyTimeout  time.Duration // 10s: from proposal to applied
 	AuthTimeout   time.Duration // 10s: to the first frame
 	CORSOrigins   []string      // origins whose pages may ask the gateway; none
-	MaxRPS        int           // 10,000 requests a second of one token to the gateway; negative for no limit
+	MaxRPS        int           // 10,000 requests a second of one token to the gateway, where nothing else is agreed on; negative for no limit
+	TokenUses     time.Duration // 5m: how often the cluster is told when tokens were used last
+	Slow          time.Duration // 1s: an operation that takes as long is logged; negative for none
 	Version       string        // "dev"
 
 	Embedder embed.Embedder // none: vectors are the clients' own
@@ -101,6 +103,8 @@ func (c Config) withDefaults() Config {
 	c.MaxRPS = cmp.Or(c.MaxRPS, 10_000)
 	c.ApplyTimeout = cmp.Or(c.ApplyTimeout, 10*time.Second)
 	c.AuthTimeout = cmp.Or(c.AuthTimeout, 10*time.Second)
+	c.TokenUses = cmp.Or(c.TokenUses, 5*time.Minute)
+	c.Slow = cmp.Or(c.Slow, time.Second)
 	c.Version = cmp.Or(c.Version, "dev")
 	c.Background = c.Background.withDefaults()
 	if c.Listen == nil {

@@ -2,8 +2,6 @@ package node
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"time"
 
 	"github.com/cairndb/cairn/oplog"
@@ -54,55 +52,25 @@ func (s *Service) Stats(ctx context.Context, c Caller, f Freshness) (st oplog.St
 	return st, err
 }
 
-// CreateToken makes a client token for a database. The text is returned once and kept nowhere.
-func (s *Service) CreateToken(ctx context.Context, c Caller, database, label string, scopes []string, expires time.Time) (text string, err error) {
+// SetLimit bounds what a database is asked of each node; the zero limit takes the bound away.
+func (s *Service) SetLimit(ctx context.Context, c Caller, database string, l oplog.Limit) (Written, error) {
 	target, err := s.Select(c, database)
 	if err != nil {
-		return "", err
+		return Written{}, err
 	}
-	for _, sc := range scopes {
-		if sc != string(Read) && sc != string(Write) && sc != string(Admin) {
-			return "", oplog.Errorf(oplog.Invalid, "scope %q: read, write or admin", sc)
-		}
-	}
-	text = newToken()
-	op := &oplog.CreateToken{Hash: HashToken(text), DB: target.DB, Label: label, Scopes: scopes, At: oplog.At(time.Now())}
-	if !expires.IsZero() {
-		op.Expires = oplog.At(expires)
-	}
-	_, err = s.write(ctx, c, write{scope: Admin, system: true, ops: []oplog.Op{op}})
-	return text, err
+	return s.write(ctx, c, write{scope: Admin, system: true, ops: []oplog.Op{&oplog.SetLimit{DB: target.DB, Limit: l}}})
 }
 
-func newToken() string {
-	raw := make([]byte, 32)
-	rand.Read(raw) // never fails
-	return "ydb_" + hex.EncodeToString(raw)
-}
-
-// RevokeToken ends a token, given as its text or its hash; false when there was none to end.
-func (s *Service) RevokeToken(ctx context.Context, c Caller, token string) (bool, error) {
-	hash := HashToken(token)
-	if err := s.state.Read(func(v *oplog.View) error {
-		if _, ok := v.Token(token); ok {
-			hash = token
-		}
-		return nil
-	}); err != nil {
-		return false, err
+// Limits are the bounds of a database.
+func (s *Service) Limits(ctx context.Context, c Caller, database string) (d oplog.Database, l oplog.Limit, err error) {
+	target, err := s.Select(c, database)
+	if err != nil {
+		return d, l, err
 	}
-	w, err := s.write(ctx, c, write{scope: Admin, system: true, ops: []oplog.Op{&oplog.RevokeToken{Hash: hash, At: oplog.At(time.Now())}}})
-	return err == nil && w.Results[0].Changed, err
-}
-
-// Tokens lists all tokens, by hash.
-func (s *Service) Tokens(ctx context.Context, c Caller) (tokens []oplog.Token, err error) {
-	if !c.May(Admin) {
-		return nil, oplog.Errorf(oplog.Denied, "token has no %s scope", Admin)
-	}
-	err = s.state.Read(func(v *oplog.View) error {
-		tokens = v.Tokens()
+	err = s.read(ctx, c, Stale, func(v *oplog.View) error {
+		d, _ = v.Database(target.DB)
+		l = v.Limits().Databases[target.DB]
 		return nil
 	})
-	return tokens, err
+	return d, l, err
 }

@@ -21,11 +21,11 @@ type relayed struct {
 
 // forward sends an entry to the leader, again while it surely was not taken, and when nobody knows whether it was:
 // its key makes that safe. An error is a refusal only when no attempt can have been taken.
-func (s *Service) forward(ctx context.Context, body []byte) (oplog.Outcome, error) {
+func (s *Service) forward(ctx context.Context, body []byte, newer oplog.Kinds) (oplog.Outcome, error) {
 	sent := false // an attempt went out whose fate is not known
 	for {
 		changed := s.raft.Changed()
-		o, err := s.hand(ctx, body)
+		o, err := s.hand(ctx, body, newer)
 		var e *oplog.Error
 		switch {
 		case err == nil:
@@ -53,8 +53,11 @@ func (s *Service) forward(ctx context.Context, body []byte) (oplog.Outcome, erro
 }
 
 // hand gives an entry to whoever leads, once.
-func (s *Service) hand(ctx context.Context, body []byte) (oplog.Outcome, error) {
+func (s *Service) hand(ctx context.Context, body []byte, newer oplog.Kinds) (oplog.Outcome, error) {
 	if s.machine.leads() {
+		if err := s.readByAll(newer); err != nil {
+			return oplog.Outcome{}, err
+		}
 		return s.proposer.propose(ctx, body)
 	}
 	out, err := s.raft.Forward(ctx, body)
@@ -85,7 +88,7 @@ func (s *Service) Forward(ctx context.Context, body []byte) ([]byte, error) {
 	}
 	o, err := oplog.Outcome{}, s.notLeader()
 	if s.machine.leads() {
-		if err = readable(body); err == nil {
+		if err = s.takes(body); err == nil {
 			o, err = s.proposer.propose(ctx, body)
 		}
 	}
@@ -99,18 +102,19 @@ func (s *Service) Forward(ctx context.Context, body []byte) ([]byte, error) {
 	return msgpack.Marshal(&r)
 }
 
-// readable says whether a body from the network is an entry: nothing else enters the log, where every node would
-// have to decode it. The scan comes first, because a decoder can be made to eat the stack.
-func readable(body []byte) error {
+// takes says whether a body from the network is an entry that all members can read: nothing else enters the log, where
+// every node would have to decode it. The scan comes first, because a decoder can be made to eat the stack.
+func (s *Service) takes(body []byte) error {
 	for rest := body; len(rest) > 0; {
 		n, err := wire.Scan(rest)
 		if err != nil {
-			return oplog.Errorf(oplog.Invalid, "the entry is unreadable")
+			return errUnreadable
 		}
 		rest = rest[n:]
 	}
-	if e, err := oplog.DecodeEntry(body); err != nil || len(e.Ops) == 0 {
-		return oplog.Errorf(oplog.Invalid, "the entry is unreadable")
+	e, err := oplog.DecodeEntry(body)
+	if err != nil || len(e.Ops) == 0 {
+		return errUnreadable
 	}
-	return nil
+	return s.readByAll(oplog.Newer(e.Ops))
 }

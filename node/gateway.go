@@ -63,14 +63,13 @@ type gateway struct {
 	s       *Service
 	srv     *http.Server
 	metrics *metrics
-	rates   *rates
 	busy    atomic.Int64
 	streams atomic.Int64
 	large   chan struct{} // slots for bodies as large as a batch
 }
 
 func newGateway(s *Service) *gateway {
-	g := &gateway{s: s, rates: newRates(s.cfg.MaxRPS), large: make(chan struct{}, maxLarge)}
+	g := &gateway{s: s, large: make(chan struct{}, maxLarge)}
 	g.metrics = newMetrics(g)
 	mux := http.NewServeMux()
 	for _, r := range routes() {
@@ -114,6 +113,7 @@ func (g *gateway) serve(w http.ResponseWriter, r *http.Request, rt route) {
 	}
 	if _, done := result.(streamed); !done {
 		writeJSON(w, http.StatusOK, result)
+		g.s.slowly("http", rt.name, q.c, start)
 	}
 }
 
@@ -151,13 +151,16 @@ func (g *gateway) admit(q *request, scope Scope) (err error) {
 		return err
 	}
 	if !q.c.May(scope) {
-		return &statusError{status: http.StatusForbidden, code: "insufficient_scope", err: oplog.Errorf(oplog.Denied, "token has no %s scope", scope)}
+		return noScope(scope)
 	}
-	if wait := g.rates.take(q.c.Token, time.Now()); wait > 0 {
-		return &limited{wait}
+	if q.c, err = g.s.Select(q.c, q.param("database")); err != nil {
+		return err
 	}
-	q.c, err = g.s.Select(q.c, q.param("database"))
-	return err
+	bound := q.c
+	if scope == Admin || scope == Owner {
+		bound.DB = 0 // whoever raises a database's bound is not held by it
+	}
+	return g.s.limits.admit(bound, g.s.cfg.MaxRPS, time.Now())
 }
 
 func (g *gateway) authenticate(r *http.Request) (Caller, error) {

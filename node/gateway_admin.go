@@ -3,6 +3,7 @@ package node
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -14,19 +15,27 @@ var adminRoutes = []route{
 		result: "name:string! id:integer! message:string!"},
 	{name: "databases", method: "GET", path: "/v1/databases", scope: Read, handle: listDatabases, summary: "All databases", result: "databases:[]Database!"},
 	{name: "databases_drop", method: "DELETE", path: "/v1/databases/{name}", scope: Admin, write: true, handle: dropDatabase, summary: "Remove a database with all that is in it", result: "dropped:string!"},
-	{name: "quota", method: "POST", path: "/v1/admin/databases/{name}/quota", scope: Admin, write: true, handle: setQuota, summary: "Bound a database's active memories; 0 for no bound",
-		body: "max_memories:integer!", result: "database:string! max_memories:integer! log_index:integer!"},
+	{name: "quota", method: "GET", path: "/v1/admin/databases/{name}/quota", scope: Read, handle: getQuota, summary: "What a database is bounded to; 0 for no bound",
+		result: "database:string! max_memories:integer! max_rps:integer! burst:integer! max_batch_size:integer! active_memories:integer!"},
+	{name: "quota_set", method: "POST", path: "/v1/admin/databases/{name}/quota", scope: Admin, write: true, handle: setQuota,
+		summary: "Bound a database: its active memories, and what each node is asked; 0 for no bound, what is left out stays",
+		body:    "max_memories:integer max_rps:integer burst:integer max_batch_size:integer",
+		result:  "database:string! max_memories:integer! max_rps:integer! burst:integer! max_batch_size:integer! log_index:integer!"},
 	{name: "me", method: "GET", path: "/v1/admin/me", scope: Read, handle: whoAmI, summary: "What the token of this request may do, and where",
 		result: "database:string! database_id:integer! scopes:[]string! master:boolean! node_id:integer!"},
-	{name: "tokens_create", method: "POST", path: "/v1/admin/tokens", scope: Admin, write: true, handle: createToken, summary: "Make a token; its text is shown once",
+	{name: "tokens_create", method: "POST", path: "/v1/admin/tokens", scope: Owner, write: true, handle: createToken, summary: "Make a token; its text is shown once",
 		body: "database:string database_id:integer label:string scopes:[]string expires_at:number", result: "token:string! database:string! database_id:integer! label:string! hash_prefix:string! replicated:boolean!"},
-	{name: "tokens", method: "GET", path: "/v1/admin/tokens", scope: Admin, handle: listTokens, summary: "All tokens, by the beginning of their hashes", result: "tokens:[]Token!"},
-	{name: "tokens_revoke", method: "POST", path: "/v1/admin/tokens/revoke", scope: Admin, write: true, handle: revokeToken, summary: "End a token, given as its text or its whole hash",
+	{name: "tokens", method: "GET", path: "/v1/admin/tokens", scope: Owner, handle: listTokens, summary: "All tokens, by the beginning of their hashes", result: "tokens:[]Token!"},
+	{name: "tokens_revoke", method: "POST", path: "/v1/admin/tokens/revoke", scope: Owner, write: true, handle: revokeToken, summary: "End a token, given as its text, its hash or the beginning of its hash",
 		body: "token:string hash:string", result: "revoked:boolean!"},
+	{name: "tokens_limit", method: "POST", path: "/v1/admin/tokens/limit", scope: Owner, write: true, handle: limitToken,
+		summary: "Bound what a token asks of each node; 0 or left out for no bound", body: "token:string hash:string max_rps:integer burst:integer max_batch_size:integer",
+		result: "hash_prefix:string! max_rps:integer! burst:integer! max_batch_size:integer! log_index:integer!"},
+	{name: "audit", method: "GET", path: "/v1/admin/audit", scope: Admin, handle: listAudit, summary: "Who changed what of the cluster, newest first", query: "limit:integer", result: "audit:[]Audit!"},
 	{name: "settings", method: "GET", path: "/v1/admin/settings", scope: Read, handle: getSettings, summary: "A database's policies; ages in seconds, 0 for none", result: settingsKeys},
-	{name: "settings_set", method: "POST", path: "/v1/admin/settings", scope: Admin, write: true, handle: setSettings, summary: "Change a database's policies; what is left out stays",
+	{name: "settings_set", method: "POST", path: "/v1/admin/settings", scope: Owner, write: true, handle: setSettings, summary: "Change a database's policies; what is left out stays",
 		body: "working_ttl_secs:number episodic_ttl_secs:number promote_after:integer consolidate:boolean quiet_mind:boolean", result: settingsKeys},
-	{name: "purge", method: "POST", path: "/v1/admin/purge", scope: Admin, write: true, handle: purge, summary: "Erase memories created before a time: texts, vectors and revisions",
+	{name: "purge", method: "POST", path: "/v1/admin/purge", scope: Owner, write: true, handle: purge, summary: "Erase memories created before a time: texts, vectors and revisions",
 		body: "before:number! namespace:string tier:string owner:string", result: "purged:integer! log_index:integer!"},
 	{name: "log", method: "GET", path: "/v1/admin/log", scope: Admin, handle: direct((*gateway).tail), summary: "What was applied, without what it says; NDJSON",
 		query: "from:integer limit:integer wait_ms:integer", media: ndjsonType},
@@ -139,6 +148,10 @@ type tokenRow struct {
 	Created    float64  `json:"created_at"`
 	Expires    *float64 `json:"expires_at"`
 	Revoked    *float64 `json:"revoked_at"`
+	Used       *float64 `json:"last_used_at"`
+	MaxRPS     uint32   `json:"max_rps"`
+	Burst      uint32   `json:"burst"`
+	MaxBatch   uint32   `json:"max_batch_size"`
 }
 
 func listTokens(g *gateway, q *request) (any, error) {
@@ -146,7 +159,7 @@ func listTokens(g *gateway, q *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	byAge(tokens)
+	slices.SortStableFunc(tokens, func(a, b TokenInfo) int { return cmp.Compare(a.Created, b.Created) })
 	names := map[oplog.DB]string{}
 	dbs, err := g.s.Databases(q.r.Context(), q.c, Stale)
 	if err != nil {
@@ -158,7 +171,8 @@ func listTokens(g *gateway, q *request) (any, error) {
 	rows := make([]tokenRow, len(tokens))
 	for i, t := range tokens {
 		rows[i] = tokenRow{HashPrefix: t.Hash[:hashPrefix], Database: names[t.DB], Label: t.Label, Scopes: orEmpty(t.Scopes),
-			Created: t.Created.Seconds(), Expires: when(t.Expires), Revoked: when(t.Revoked)}
+			Created: t.Created.Seconds(), Expires: when(t.Expires), Revoked: when(t.Revoked),
+			Used: when(t.Used), MaxRPS: t.Limit.PerSecond, Burst: t.Limit.Burst, MaxBatch: t.Limit.Batch}
 	}
 	return map[string]any{"tokens": rows}, nil
 }
@@ -193,16 +207,96 @@ func (s *Service) databaseOf(f fields) (d oplog.Database, err error) {
 	return d, err
 }
 
-func setQuota(g *gateway, q *request) (any, error) {
-	if q.body.raw("max_memories") == nil {
-		return nil, oplog.Errorf(oplog.Invalid, "missing 'max_memories'")
-	}
-	name, most := q.r.PathValue("name"), q.body.whole("max_memories", 0)
-	w, err := g.s.SetQuota(q.r.Context(), q.c, name, most)
+func quotaRow(d oplog.Database, l oplog.Limit) map[string]any {
+	return map[string]any{"database": d.Name, "max_memories": d.MaxMemories, "max_rps": l.PerSecond, "burst": l.Burst, "max_batch_size": l.Batch}
+}
+
+func getQuota(g *gateway, q *request) (any, error) {
+	d, l, err := g.s.Limits(q.r.Context(), q.c, q.r.PathValue("name"))
 	if err != nil {
 		return nil, err
 	}
-	return map[string]any{"database": name, "max_memories": most, "log_index": w.Index}, nil
+	row := quotaRow(d, l)
+	err = g.s.state.Read(func(v *oplog.View) error {
+		row["active_memories"] = v.Stats(d.ID).Active
+		return nil
+	})
+	return row, err
+}
+
+// setQuota makes two changes where two are asked for: bounds that every version knows stand by themselves.
+func setQuota(g *gateway, q *request) (any, error) {
+	ctx, name := q.r.Context(), q.r.PathValue("name")
+	d, l, err := g.s.Limits(ctx, q.c, name)
+	if err != nil {
+		return nil, err
+	}
+	to := limitOf(q.body, l)
+	if q.body.raw("max_memories") == nil && to == l {
+		return nil, oplog.Errorf(oplog.Invalid, "missing 'max_memories', 'max_rps', 'burst' or 'max_batch_size'")
+	}
+	var w Written
+	if q.body.raw("max_memories") != nil {
+		d.MaxMemories = q.body.whole("max_memories", 0)
+		if w, err = g.s.SetQuota(ctx, q.c, name, d.MaxMemories); err != nil {
+			return nil, err
+		}
+	}
+	if to != l {
+		if w, err = g.s.SetLimit(ctx, q.c, name, to); err != nil {
+			return nil, err
+		}
+		l = to
+	}
+	row := quotaRow(d, l)
+	row["log_index"] = w.Index
+	return row, nil
+}
+
+// limitOf is a bound as a body changes it.
+func limitOf(f fields, l oplog.Limit) oplog.Limit {
+	whole := func(name string, old uint32) uint32 { return uint32(min(f.whole(name, uint64(old)), math.MaxUint32)) }
+	return oplog.Limit{PerSecond: whole("max_rps", l.PerSecond), Burst: whole("burst", l.Burst), Batch: whole("max_batch_size", l.Batch)}
+}
+
+func limitToken(g *gateway, q *request) (any, error) {
+	token := q.body.first("token", "hash")
+	if token == "" {
+		return nil, oplog.Errorf(oplog.Invalid, "missing 'token'")
+	}
+	l := limitOf(q.body, oplog.Limit{})
+	t, w, err := g.s.LimitToken(q.r.Context(), q.c, token, l)
+	if err != nil {
+		return nil, err
+	}
+	return map[string]any{"hash_prefix": t.Hash[:hashPrefix], "max_rps": l.PerSecond, "burst": l.Burst, "max_batch_size": l.Batch, "log_index": w.Index}, nil
+}
+
+type auditRow struct {
+	Index oplog.Index `json:"log_index"`
+	At    float64     `json:"at"`
+	By    string      `json:"by"`
+	Label string      `json:"label"`
+	What  string      `json:"what"`
+	On    string      `json:"on"`
+	How   string      `json:"how"`
+	Node  uint32      `json:"node_id"`
+}
+
+func listAudit(g *gateway, q *request) (any, error) {
+	limit, err := intParam(q.r, "limit", 100)
+	if err != nil {
+		return nil, err
+	}
+	list, err := g.s.Audits(q.r.Context(), q.c, Stale, limit)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]auditRow, len(list))
+	for i, r := range list {
+		rows[i] = auditRow{r.Index, r.At.Seconds(), r.By, r.Label, r.What, r.On, r.How, r.Node}
+	}
+	return map[string]any{"audit": rows}, nil
 }
 
 func whoAmI(g *gateway, q *request) (any, error) {

@@ -81,7 +81,7 @@ func changeMembers(g *gateway, q *request) (any, error) {
 	if req.Verb == "promote" && req.NodeID == 0 && req.Addr == "" {
 		return takeLead(g, q)
 	}
-	msg, err := g.s.ChangeMembers(q.r.Context(), req)
+	msg, err := g.s.ChangeMembers(q.r.Context(), q.c, req)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +97,7 @@ func takeLead(g *gateway, q *request) (any, error) {
 	if g.s.machine.leads() {
 		return map[string]any{"status": "already_leader", "node_id": g.s.cfg.NodeID, "term": rs.Term, "message": "this node leads"}, nil
 	}
-	msg, err := g.s.ChangeMembers(q.r.Context(), MemberChange{Verb: "transfer", NodeID: g.s.cfg.NodeID})
+	msg, err := g.s.ChangeMembers(q.r.Context(), q.c, MemberChange{Verb: "transfer", NodeID: g.s.cfg.NodeID})
 	if err != nil {
 		return nil, err
 	}

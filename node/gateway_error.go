@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"net/http"
 	"strconv"
 
@@ -34,13 +35,14 @@ var statuses = map[oplog.Kind]int{
 	oplog.NotLeader:      http.StatusServiceUnavailable,
 	oplog.UnknownOutcome: http.StatusGatewayTimeout,
 	oplog.Corrupt:        http.StatusInternalServerError,
+	oplog.TooOld:         http.StatusConflict,
 }
 
 // kindCodes are the codes beside the messages, for those who branch on them.
 var kindCodes = map[oplog.Kind]string{
 	oplog.Internal: "internal_error", oplog.Invalid: "invalid_request", oplog.NotFound: "not_found", oplog.Denied: "unauthenticated",
 	oplog.Conflict: "conflict", oplog.TooLarge: "too_large", oplog.Unavailable: "cluster_unavailable", oplog.NotLeader: "not_leader",
-	oplog.UnknownOutcome: "commit_timeout", oplog.Corrupt: "internal_error",
+	oplog.UnknownOutcome: "commit_timeout", oplog.Corrupt: "internal_error", oplog.TooOld: "version_upgrade",
 }
 
 // failure is what a client reads of an error.
@@ -63,7 +65,7 @@ func (g *gateway) fail(w http.ResponseWriter, err error) {
 	var slow *limited
 	if errors.As(err, &slow) {
 		g.metrics.refused("rate limited")
-		w.Header().Set("Retry-After", strconv.Itoa(slow.seconds()))
+		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(slow.wait.Seconds()))))
 		writeJSON(w, http.StatusTooManyRequests, failure{slow.Error(), "rate_limited"})
 		return
 	}

@@ -56,7 +56,7 @@ func (n *Node) lead(ctx context.Context) error {
 
 // introduce writes what every node is to know of this one.
 func (n *Node) introduce(ctx context.Context, leads bool) error {
-	c := Caller{DB: 0, Scopes: allScopes, Forward: true}
+	c := Caller{DB: 0, By: byNode, Scopes: allScopes, Forward: true}
 	var cluster string
 	var known bool
 	err := n.state.Read(func(v *oplog.View) error {

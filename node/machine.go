@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"sync/atomic"
+	"time"
 
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/oplog"
@@ -18,6 +19,7 @@ type machine struct {
 	state *oplog.State
 	index *index.Index
 	feed  *feed
+	bound *limits
 	log   *slog.Logger
 
 	applied mark // the state holds everything up to here
@@ -27,6 +29,7 @@ type machine struct {
 	disk *space
 	stop chan struct{} // closed when the node stops
 	fail func(error)   // has the node stopped
+	slow time.Duration // a batch that takes as long to apply is logged; never when it is not positive
 
 	lead atomic.Uint64 // the leader's node id; 0 for none
 	self uint32
@@ -43,8 +46,8 @@ type followed struct {
 // followQueue bounds how far the index may fall behind before Apply waits for it.
 const followQueue = 1024
 
-func newMachine(self uint32, state *oplog.State, x *index.Index, at oplog.Index, f *feed, disk *space, log *slog.Logger) *machine {
-	m := &machine{disk: disk, stop: make(chan struct{}), state: state, index: x, feed: f, log: log, queue: make(chan followed, followQueue), self: self}
+func newMachine(self uint32, slow time.Duration, state *oplog.State, x *index.Index, at oplog.Index, f *feed, bound *limits, disk *space, log *slog.Logger) *machine {
+	m := &machine{slow: slow, disk: disk, stop: make(chan struct{}), state: state, index: x, feed: f, bound: bound, log: log, queue: make(chan followed, followQueue), self: self}
 	applied, _ := state.Applied()
 	m.applied.set(applied)
 	m.indexed.set(at)
@@ -64,10 +67,12 @@ func (m *machine) Apply(batch []raft.Record) []any {
 		return results
 	default:
 	}
+	start := time.Now()
 	outcomes, ok := m.applyPatiently(records)
 	if !ok {
 		return results
 	}
+	m.slowApply(start, len(records), len(outcomes), records[len(records)-1].Index)
 	at := 0
 	for i, r := range batch {
 		first := at
@@ -143,9 +148,11 @@ func (m *machine) step(ctx context.Context, f followed) error {
 		if _, err := m.index.Rebuild(ctx); err != nil {
 			return err
 		}
+		m.bound.load()
 	} else if err := m.index.Follow(ctx, f.outcomes); err != nil {
 		return fmt.Errorf("index: %w", err)
 	}
+	m.bound.follow(f.outcomes)
 	m.indexed.set(f.upTo)
 	m.feed.publish(f.outcomes)
 	return nil

@@ -91,7 +91,9 @@ func newMCPServer(s *Service, c Caller) *mcp.Server {
 						return toolError(oplog.Errorf(oplog.Invalid, "arguments are no object")), nil
 					}
 				}
+				start := time.Now()
 				result, err := t.call(ctx, s, c, args)
+				s.slowly("mcp", t.name, c, start)
 				if err != nil {
 					return toolError(err), nil
 				}

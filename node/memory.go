@@ -56,6 +56,9 @@ func (s *Service) Remember(ctx context.Context, c Caller, key string, drafts ...
 	if len(drafts) > MaxBatch {
 		return Remembered{}, oplog.Errorf(oplog.TooLarge, "batch of %d memories is over %d", len(drafts), MaxBatch)
 	}
+	if err := s.limits.batch(c, len(drafts)); err != nil {
+		return Remembered{}, err
+	}
 	w := write{scope: Write, key: key}
 	if key != "" {
 		w.digest = digestDrafts(drafts)
@@ -206,7 +209,7 @@ type Answer struct {
 // Recall finds memories.
 func (s *Service) Recall(ctx context.Context, c Caller, q index.Query, f Freshness) (Answer, error) {
 	if !c.May(Read) {
-		return Answer{}, oplog.Errorf(oplog.Denied, "token has no %s scope", Read)
+		return Answer{}, noScope(Read)
 	}
 	s.asking.Add(1)
 	defer s.asking.Add(-1)
@@ -255,7 +258,7 @@ func (s *Service) Memory(ctx context.Context, c Caller, rid string, f Freshness)
 // read runs f on the state when it is fresh enough.
 func (s *Service) read(ctx context.Context, c Caller, fr Freshness, f func(*oplog.View) error) error {
 	if !c.May(Read) {
-		return oplog.Errorf(oplog.Denied, "token has no %s scope", Read)
+		return noScope(Read)
 	}
 	if err := s.fresh(ctx, fr); err != nil {
 		return err

@@ -130,7 +130,7 @@ func (n *Node) openMemory(ctx context.Context) (err error) {
 	}
 	n.onClose(x.Close)
 	disk := newSpace(n.cfg.Home, n.cfg.MinFree, n.log)
-	n.machine = newMachine(n.cfg.NodeID, n.state, x, at, newFeed(), disk, n.log)
+	n.machine = newMachine(n.cfg.NodeID, n.cfg.Slow, n.state, x, at, newFeed(), newLimits(n.state), disk, n.log)
 	n.machine.fail = func(err error) { n.cancel(err) }
 	n.clock = oplog.NewClock(n.cfg.NodeID, n.cfg.Now)
 	n.clock.Observe(n.state.Last())
@@ -139,6 +139,7 @@ func (n *Node) openMemory(ctx context.Context) (err error) {
 	n.service.backups.dir = filepath.Join(n.cfg.Home, "backup-spool")
 	n.service.thinking = make(chan struct{}, 1)
 	n.service.reinforcer, n.service.asked = newReinforcer(n.service), newAsked()
+	n.service.uses, n.service.limits = newUses(n.service), n.machine.bound
 	if n.service.gateways, err = gatewayClient(n.cfg.TLS); err != nil {
 		return fmt.Errorf("tls: %w", err)
 	}
@@ -188,6 +189,7 @@ func (n *Node) openRaft(ctx context.Context) (err error) {
 	n.spawn("space", n.watchSpace)
 	n.spawn("reinforce", n.service.reinforcer.run)
 	n.spawn("background", n.service.background)
+	n.spawn("uses", n.service.uses.run)
 	n.spawn("compare", n.service.compare)
 	if n.cfg.Backup.Dir != "" {
 		n.spawn("backup", n.backup)
@@ -205,9 +207,10 @@ func (n *Node) alone() (yes bool) {
 }
 
 func (n *Node) helloInfo() wire.RaftHello {
-	h := wire.RaftHello{EntryMin: oplog.RecordVersion, EntryMax: oplog.RecordVersion, Wire: n.cfg.AdvertiseWire, HTTP: n.cfg.AdvertiseHTTP, Version: n.cfg.Version}
+	h := wire.RaftHello{EntryMin: oplog.RecordVersion, EntryMax: oplog.RecordVersion, StateMin: oplog.FormatVersion, StateMax: oplog.FormatVersion,
+		Reads: oplog.Reads(), Wire: n.cfg.AdvertiseWire, HTTP: n.cfg.AdvertiseHTTP, Version: n.cfg.Version}
 	_ = n.state.Read(func(v *oplog.View) error { // a closing state has no name to tell
-		h.ClusterID = v.Cluster()
+		h.ClusterID, h.Needs = v.Cluster(), v.Needs()
 		return nil
 	})
 	return h

@@ -18,7 +18,8 @@ type peerConn struct {
 	r  *wire.Reader
 }
 
-func foreign(t testing.TB, addr string) *peerConn {
+// knock connects to a peer port and says nothing yet.
+func knock(t testing.TB, addr string) *peerConn {
 	t.Helper()
 	nc, err := net.Dial("tcp", addr)
 	if err != nil {
@@ -26,7 +27,12 @@ func foreign(t testing.TB, addr string) *peerConn {
 	}
 	t.Cleanup(func() { nc.Close() })
 	nc.SetDeadline(time.Now().Add(20 * time.Second))
-	p := &peerConn{t, nc, wire.NewReader(bufio.NewReader(nc), wire.MaxLength)}
+	return &peerConn{t, nc, wire.NewReader(bufio.NewReader(nc), wire.MaxLength)}
+}
+
+func foreign(t testing.TB, addr string) *peerConn {
+	t.Helper()
+	p := knock(t, addr)
 	f := p.ask(wire.OpClusterHello, &wire.ClusterHello{NodeID: 77, Role: "voter", CurrentTerm: 1_000_000_000, ClusterSecret: secret, AdvertiseAddr: "127.0.0.1:1", ProtocolVersion: 1})
 	if f.Op != wire.OpClusterHelloOK {
 		t.Fatalf("hello answered with %s", f.Op)

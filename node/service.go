@@ -40,6 +40,9 @@ type Service struct {
 
 	reinforcer *reinforcer
 	asked      *asked
+	uses       *uses
+	limits     *limits
+	slow       slow
 }
 
 // Connections is how many clients are connected to the wire port.
@@ -64,7 +67,7 @@ type write struct {
 // write refuses or proposes, and answers when this node has applied and indexed the entry.
 func (s *Service) write(ctx context.Context, c Caller, w write) (Written, error) {
 	if !c.May(w.scope) {
-		return Written{}, oplog.Errorf(oplog.Denied, "token has no %s scope", w.scope)
+		return Written{}, noScope(w.scope)
 	}
 	if len(w.key) > maxKey {
 		return Written{}, oplog.Errorf(oplog.Invalid, "idempotency key of %d bytes is over %d", len(w.key), maxKey)
@@ -79,10 +82,16 @@ func (s *Service) write(ctx context.Context, c Caller, w write) (Written, error)
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.ApplyTimeout)
 	defer cancel()
 	start := time.Now()
+	e.Ops = s.audit(c, w.ops)
 	d, err := s.propose(ctx, e, c.Forward)
+	if len(e.Ops) > len(w.ops) && tooOld(err) { // in the middle of an upgrade things go on without the audit
+		e.Ops = w.ops
+		d, err = s.propose(ctx, e, c.Forward)
+	}
 	if err != nil {
 		return Written{}, err
 	}
+	d.Results = d.Results[:min(len(d.Results), len(w.ops))]
 	s.timings.took("commit", start)
 	// The entry is committed: whatever happens to the waiting below, it happened.
 	if err := s.waitIndexed(ctx, d.Index); err != nil {
@@ -137,6 +146,9 @@ const forwardKeyTTL = oplog.Time(24 * time.Hour / time.Microsecond)
 
 // propose takes an entry into the log, here or through the leader.
 func (s *Service) propose(ctx context.Context, e oplog.Entry, forward bool) (oplog.Outcome, error) {
+	if err := s.mayPropose(e.Ops); err != nil {
+		return oplog.Outcome{}, err
+	}
 	if s.machine.leads() {
 		body, err := e.Encode()
 		if err != nil {
@@ -157,7 +169,7 @@ func (s *Service) propose(ctx context.Context, e oplog.Entry, forward bool) (opl
 	if err != nil {
 		return oplog.Outcome{}, err
 	}
-	return s.forward(ctx, body)
+	return s.forward(ctx, body, oplog.Newer(e.Ops))
 }
 
 // notLeader is the refusal of a node that may not write, with what it knows of the one that may.

@@ -233,7 +233,7 @@ type MemberChange struct {
 }
 
 // ChangeMembers carries it out through the leader.
-func (s *Service) ChangeMembers(ctx context.Context, m MemberChange) (string, error) {
+func (s *Service) ChangeMembers(ctx context.Context, c Caller, m MemberChange) (string, error) {
 	if m.Verb == "leave" {
 		m.Verb, m.NodeID = "remove", s.cfg.NodeID
 	}
@@ -241,6 +241,7 @@ func (s *Service) ChangeMembers(ctx context.Context, m MemberChange) (string, er
 	if err != nil {
 		return "", &oplog.Error{Kind: oplog.Conflict, Text: strings.TrimSpace(fmt.Sprint(err)), Err: err}
 	}
+	s.note(ctx, c, m.Verb, fmt.Sprintf("node %d", m.NodeID), strings.TrimSpace(m.Addr+" "+m.Role))
 	return msg, nil
 }
 

@@ -43,7 +43,7 @@ func (r ThinkRequest) withDefaults() ThinkRequest {
 func (s *Service) Think(ctx context.Context, c Caller, r ThinkRequest) (ThinkAnswer, error) {
 	started := time.Now()
 	if !c.May(Write) {
-		return ThinkAnswer{}, oplog.Errorf(oplog.Denied, "token has no %s scope", Write)
+		return ThinkAnswer{}, noScope(Write)
 	}
 	if !s.machine.leads() {
 		return ThinkAnswer{}, s.notLeader()

@@ -3,6 +3,7 @@ package node
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/wire"
@@ -20,12 +21,18 @@ var codes = map[oplog.Kind]wire.Code{
 	oplog.NotLeader:      wire.CodeReadonlyNode,
 	oplog.UnknownOutcome: wire.CodeInternal,
 	oplog.Corrupt:        wire.CodeInternal,
+	oplog.TooOld:         wire.CodeInternal,
 }
 
 // errorOf is what a client is told of an error.
 func (s *Service) errorOf(err error) (wire.Op, *wire.Error) {
 	if wire.IsPayload(err) {
 		return wire.OpError, &wire.Error{Code: wire.CodeInvalidPayload, Message: err.Error()}
+	}
+	var slow *limited
+	if errors.As(err, &slow) {
+		return wire.OpError, &wire.Error{Code: wire.CodeInternal, Message: slow.Error(),
+			Details: wire.JSON(fmt.Sprintf(`{"retry_after_ms":%d}`, slow.wait.Milliseconds()+1))}
 	}
 	var e *oplog.Error
 	if !errors.As(err, &e) {

@@ -16,7 +16,7 @@ func (ss *session) subscribe(ctx context.Context, f wire.Frame) error {
 	}
 	c := ss.who()
 	if !c.May(Read) {
-		return ss.failed(f, oplog.Errorf(oplog.Denied, "token has no %s scope", Read))
+		return ss.failed(f, noScope(Read))
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	ss.mu.Lock()

@@ -90,6 +90,16 @@ func (ss *session) serve(f wire.Frame) error {
 	if f.Op.IsWrite() && !ss.who().Forward && !ss.w.s.machine.leads() {
 		return ss.failed(f, ss.w.s.notLeader()) // before the payload is looked at
 	}
+	if c := ss.who(); f.Op != wire.OpPing {
+		now := time.Now()
+		ss.w.s.uses.saw(c.Token, now)
+		if err := ss.w.s.limits.admit(c, 0, now); err != nil {
+			return ss.failed(f, err)
+		}
+	}
+	if f.Op != wire.OpSubscribe {
+		defer ss.w.s.slowly("wire", f.Op.Name(), ss.who(), time.Now())
+	}
 	return h(ss, ss.ctx, f)
 }
 

@@ -96,6 +96,8 @@ func (e *env) run(t *testing.T, d *datadriven.TestData) string {
 		return e.mind(t)
 	case "events":
 		return e.events(t, d)
+	case "operate":
+		return e.operate(t)
 	default:
 		t.Fatalf("%s: no command %s", d.Pos, d.Cmd)
 		return ""

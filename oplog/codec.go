@@ -1,8 +1,6 @@
 package oplog
 
 import (
-	"fmt"
-
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/cairndb/cairn/oplog/seal"
@@ -43,5 +41,5 @@ func codecOf(meta *bolt.Bucket, format uint64, keys *seal.Ring) (*codec, error) 
 		}
 		return &codec{ring: keys, names: names}, nil
 	}
-	return nil, fmt.Errorf("%w: format %d, this version reads %d", ErrState, format, FormatVersion)
+	return nil, Errorf(TooOld, "format %d, and this version reads up to %d: run the version that wrote it, or a later one", format, sealedFormat)
 }

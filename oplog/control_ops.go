@@ -144,7 +144,9 @@ func (op *DropDB) apply(a *applying) (Result, *Error) {
 	for _, t := range tokens {
 		t.Revoked = op.At
 		write(a.txn, tToken, 0, []byte(t.Hash), &t)
+		a.del(tLimit, 0, tokenLimit(t.Hash))
 	}
+	a.del(tLimit, 0, databaseLimit(id))
 	a.dropDatabase(id)
 	return Result{ID: op.Name, Num: uint64(id), Changed: true}, nil
 }
@@ -171,6 +173,7 @@ func (op *RevokeToken) apply(a *applying) (Result, *Error) {
 	}
 	t.Revoked = op.At
 	write(a.txn, tToken, 0, []byte(op.Hash), &t)
+	a.del(tLimit, 0, tokenLimit(op.Hash))
 	return Result{ID: op.Hash, Changed: true}, nil
 }
 

@@ -17,10 +17,11 @@ const (
 	NotLeader                  // this node refuses writes; the leader may take them
 	UnknownOutcome             // it may or may not have happened; ask again with the same idempotency key
 	Corrupt                    // a file or a record does not hold what it says
+	TooOld                     // a member's version cannot read it yet; nothing was written
 )
 
 var kindNames = [...]string{"internal", "invalid", "not found", "denied", "conflict", "too large",
-	"unavailable", "not leader", "unknown outcome", "corrupt"}
+	"unavailable", "not leader", "unknown outcome", "corrupt", "too old"}
 
 func (k Kind) String() string {
 	if int(k) < len(kindNames) {
@@ -62,6 +63,7 @@ func Errorf(k Kind, format string, args ...any) *Error {
 var (
 	ErrNoMemory   = &Error{Kind: NotFound, Text: "no such memory"}
 	ErrNoDatabase = &Error{Kind: NotFound, Text: "no such database"}
+	ErrNoToken    = &Error{Kind: NotFound, Text: "no such token"}
 	ErrNoSession  = &Error{Kind: NotFound, Text: "no such session"}
 	ErrKeyReused  = &Error{Kind: Conflict, Text: "idempotency key was used with another request"}
 )

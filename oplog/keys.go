@@ -11,6 +11,9 @@ const (
 	tDatabaseName  tableID = 3  // name → id
 	tToken         tableID = 4  // hash → Token
 	tNode          tableID = 5  // id → NodeInfo
+	tLimit         tableID = 6  // "t/" token hash, "d/" database → Limit
+	tAudit         tableID = 7  // number → AuditRow
+	tTokenUse      tableID = 8  // token hash → time
 	tStats         tableID = 10 // "" → Stats
 	tMemory        tableID = 11 // seq → Memory
 	tRID           tableID = 12 // rid → seq
@@ -73,7 +76,7 @@ const (
 // tableNames are the bbolt bucket names, readable in any bbolt browser.
 var tableNames = map[tableID][]byte{
 	tControl: []byte("control"), tDatabase: []byte("databases"), tDatabaseName: []byte("database-names"),
-	tToken: []byte("tokens"), tNode: []byte("nodes"), tStats: []byte("stats"), tMemory: []byte("memories"),
+	tToken: []byte("tokens"), tNode: []byte("nodes"), tLimit: []byte("limits"), tAudit: []byte("audits"), tTokenUse: []byte("token-uses"), tStats: []byte("stats"), tMemory: []byte("memories"),
 	tRID: []byte("rids"), tVector: []byte("vectors"), tCreated: []byte("by-created"), tNamespace: []byte("by-namespace"),
 	tDue: []byte("by-due"), tRevision: []byte("revisions"), tEdge: []byte("edges"), tTriple: []byte("triples"),
 	tBySource: []byte("edges-by-source"), tByTarget: []byte("edges-by-target"), tClaim: []byte("claims"),

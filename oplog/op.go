@@ -38,6 +38,9 @@ const (
 	KindSetQuota     OpKind = 84
 	KindAdvertise    OpKind = 85
 	KindSetEmbedder  OpKind = 86
+	KindSetLimit     OpKind = 87
+	KindAudit        OpKind = 88
+	KindUses         OpKind = 89
 	KindForeign      OpKind = 90
 )
 
@@ -58,7 +61,7 @@ type family []struct {
 }
 
 // families is what this version can read.
-var families = []family{memoryFamily, graphFamily, sessionFamily, eventFamily, covenantFamily, mindFamily, controlFamily, embedFamily, foreignFamily}
+var families = []family{memoryFamily, graphFamily, sessionFamily, eventFamily, covenantFamily, mindFamily, controlFamily, embedFamily, limitFamily, auditFamily, foreignFamily}
 
 type kindInfo struct {
 	name string

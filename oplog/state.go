@@ -347,7 +347,8 @@ type applying struct {
 	db    DB
 	hlc   HLC
 	stats *Stats
-	alone bool // the entry has no other operation
+	index Index
+	alone bool // the entry has no other operation that changes anything
 
 	detached bool // memories made now join no session of their own accord
 	keys     int  // that the entry added
@@ -363,7 +364,8 @@ func (t *txn) applyEntry(stats map[DB]*Stats, o *Outcome) {
 		stats[e.DB] = st
 	}
 	before := *st
-	a := &applying{txn: t, db: e.DB, hlc: o.HLC, stats: st, alone: len(e.Ops) == 1}
+	a := &applying{txn: t, db: e.DB, hlc: o.HLC, index: o.Index, stats: st, alone: changes(e.Ops) == 1}
+	t.need(e)
 	t.undo = t.undo[:0]
 	if o.Replayed, o.Results, o.Err = a.replay(e); o.Replayed || o.Err != nil {
 		return
@@ -380,7 +382,7 @@ func (t *txn) applyEntry(stats map[DB]*Stats, o *Outcome) {
 	}
 	if e.DB != 0 {
 		for _, op := range e.Ops {
-			if op.Kind() != KindReinforce { // it is no client's
+			if k := op.Kind(); k != KindReinforce && k != KindAudit { // it is no client's
 				st.Operations++
 			}
 		}
@@ -389,6 +391,16 @@ func (t *txn) applyEntry(stats map[DB]*Stats, o *Outcome) {
 	a.putNamed()
 	a.keep(e, results)
 	a.expireKeys()
+}
+
+// changes counts the operations of an entry that are more than a word about the others.
+func changes(ops []Op) (n int) {
+	for _, op := range ops {
+		if op.Kind() != KindAudit {
+			n++
+		}
+	}
+	return n
 }
 
 // database is the entry's database, or the refusal when there is none.

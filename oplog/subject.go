@@ -31,6 +31,8 @@ func Subject(op Op) string {
 		return op.Name
 	case *DropDB:
 		return op.Name
+	case *Audit:
+		return op.On
 	case *Foreign:
 		return op.OpID
 	case *Receipt:

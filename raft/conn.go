@@ -199,6 +199,7 @@ func (p *pool) dial(ctx context.Context, addr, purpose string) (*conn, error) {
 		p.drop(c)
 		return nil, fmt.Errorf("peer %s: %w", addr, err)
 	}
+	p.node.told(c.hello.NodeID, c.hello.Raft)
 	return c, nil
 }
 

@@ -38,6 +38,7 @@ type Node struct {
 
 	mu      sync.Mutex
 	peers   map[uint32]*peerState // what the leader knows of the others
+	hellos  map[uint32]Told       // what they said of themselves when they connected last
 	wanted  map[uint32]bool       // joined as voters, not yet promoted
 	changed chan struct{}         // closed and replaced when leadership moves
 }

@@ -178,9 +178,11 @@ func (c *inbound) greet(f wire.Frame) bool {
 		return false
 	}
 	if err := c.n.sameCluster(c.peer.Raft); err != nil {
+		c.n.log.Warn("peer refused", "peer", c.peer.NodeID, "addr", c.nc.RemoteAddr(), "err", err)
 		_ = c.fail(f, wire.CodeInvalidPayload, "%v", err)
 		return false
 	}
+	c.n.told(c.peer.NodeID, c.peer.Raft)
 	ok := &wire.ClusterHelloOK{NodeID: c.n.cfg.NodeID, Role: c.n.cfg.Role, CurrentTerm: c.n.Term(), ProtocolVersion: wire.Version}
 	if id, _, known := c.n.Leader(); known {
 		ok.LeaderID = &id
@@ -199,23 +201,6 @@ func (c *Config) knows(secret string) bool {
 		same |= subtle.ConstantTimeCompare(got[:], want[:])
 	}
 	return same == 1
-}
-
-// sameCluster refuses a member of another cluster, and one that cannot read this node's log or whose log this node cannot
-// read, with the reason.
-func (n *Node) sameCluster(h *wire.RaftHello) error {
-	ours := n.cfg.Hello()
-	if h == nil {
-		return nil
-	}
-	if h.ClusterID != "" && ours.ClusterID != "" && h.ClusterID != ours.ClusterID {
-		return fmt.Errorf("this node belongs to cluster %s, the peer to %s", ours.ClusterID, h.ClusterID)
-	}
-	if h.EntryMax != 0 && ours.EntryMax != 0 && (h.EntryMax < ours.EntryMin || h.EntryMin > ours.EntryMax) {
-		return fmt.Errorf("this node (%s) reads log records of versions %d to %d, the peer (%s) %d to %d: upgrade the older one",
-			ours.Version, ours.EntryMin, ours.EntryMax, h.Version, h.EntryMin, h.EntryMax)
-	}
-	return nil
 }
 
 type rpc func(*inbound, context.Context, wire.Frame) error

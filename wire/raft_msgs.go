@@ -13,6 +13,10 @@ type RaftHello struct {
 	Wire      string // where its clients find it
 	HTTP      string
 	Version   string // of the binary
+	StateMin  uint32 // formats of snapshots it reads; the greater is what it sends
+	StateMax  uint32
+	Reads     []byte // numbers of the operations it reads, in order; none told: those of the first release
+	Needs     []byte // those of its log that not every version reads
 }
 
 func (m *RaftHello) fields(c *codec) {
@@ -24,6 +28,10 @@ func (m *RaftHello) fields(c *codec) {
 	c.str("wire", &m.Wire, defaulted)
 	c.str("http", &m.HTTP, defaulted)
 	c.str("version", &m.Version, defaulted)
+	uintField(c, "state_min", &m.StateMin, extension)
+	uintField(c, "state_max", &m.StateMax, extension)
+	c.bin("reads", &m.Reads, extension)
+	c.bin("needs", &m.Needs, extension)
 }
 
 // RaftEntry is one log entry.

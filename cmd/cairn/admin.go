@@ -13,7 +13,7 @@ import (
 )
 
 func (a *app) db() *cobra.Command {
-	group := &cobra.Command{Use: "db", Short: "Databases: create, list, drop"}
+	group := &cobra.Command{Use: "db", Short: "Databases: create, list, drop, quota"}
 	var t target
 	create := &cobra.Command{Use: "create NAME", Short: "Create a database", Args: cobra.ExactArgs(1), RunE: func(c *cobra.Command, args []string) error {
 		return t.with(c.Context(), func(ctx context.Context, cl *client.Client) error {
@@ -69,7 +69,7 @@ func (a *app) db() *cobra.Command {
 		return nil
 	}}
 	drop.Flags().BoolVar(&yes, "yes", false, "really")
-	for _, c := range []*cobra.Command{create, list, drop} {
+	for _, c := range []*cobra.Command{create, list, drop, a.dbQuota(&t)} {
 		t.flags(c)
 		group.AddCommand(c)
 	}
@@ -84,10 +84,35 @@ type tokenRow struct {
 	Created    float64  `json:"created_at"`
 	Expires    *float64 `json:"expires_at"`
 	Revoked    *float64 `json:"revoked_at"`
+	Used       *float64 `json:"last_used_at"`
+	MaxRPS     uint32   `json:"max_rps"`
+	Burst      uint32   `json:"burst"`
+	MaxBatch   uint32   `json:"max_batch_size"`
+}
+
+// state is whether a token opens anything.
+func (r *tokenRow) state(now time.Time) string {
+	switch {
+	case r.Revoked != nil:
+		return "revoked"
+	case r.Expires == nil:
+		return "valid"
+	case *r.Expires <= float64(now.Unix()):
+		return "expired"
+	}
+	return "until " + clock(r.Expires)
+}
+
+// clock is a time of the gateway's as tables show it.
+func clock(at *float64) string {
+	if at == nil {
+		return "never"
+	}
+	return time.UnixMicro(int64(*at * 1e6)).Local().Format("2006-01-02 15:04")
 }
 
 func (a *app) token() *cobra.Command {
-	group := &cobra.Command{Use: "token", Short: "Client tokens: create, list, revoke"}
+	group := &cobra.Command{Use: "token", Short: "Client tokens: create, list, revoke, limit"}
 	var t target
 	var database, label string
 	var scopes []string
@@ -110,7 +135,7 @@ func (a *app) token() *cobra.Command {
 	}}
 	create.Flags().StringVar(&database, "for", "default", "database it lets its holder into")
 	create.Flags().StringVar(&label, "label", "", "what it is for")
-	create.Flags().StringSliceVar(&scopes, "scope", nil, "read, write, admin; read and write by default")
+	create.Flags().StringSliceVar(&scopes, "scope", nil, "read, write, owner (administers its database), admin (the cluster); read and write by default")
 	create.Flags().DurationVar(&expires, "expires", 0, "how long it holds; for ever by default")
 	list := &cobra.Command{Use: "list", Short: "List the tokens by hash", Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
 		var out struct {
@@ -123,17 +148,13 @@ func (a *app) token() *cobra.Command {
 			return a.json(out)
 		}
 		w := tabwriter.NewWriter(a.out, 0, 4, 2, ' ', 0)
-		fmt.Fprintln(w, "HASH\tDATABASE\tLABEL\tSCOPES\tSTATE")
+		fmt.Fprintln(w, "HASH\tDATABASE\tLABEL\tSCOPES\tSTATE\tLAST USED\tLIMIT")
 		for _, r := range out.Tokens {
-			state := "valid"
-			if r.Revoked != nil {
-				state = "revoked"
-			}
-			fmt.Fprintf(w, "%s\t%s\t%s\t%v\t%s\n", r.HashPrefix, r.Database, r.Label, r.Scopes, state)
+			fmt.Fprintf(w, "%s\t%s\t%s\t%v\t%s\t%s\t%s\n", r.HashPrefix, r.Database, r.Label, r.Scopes, r.state(time.Now()), clock(r.Used), perSecond(r.MaxRPS))
 		}
 		return w.Flush()
 	}}
-	revoke := &cobra.Command{Use: "revoke TOKEN", Short: "End a token (its text or its whole hash); its connections are closed", Args: cobra.ExactArgs(1), RunE: func(c *cobra.Command, args []string) error {
+	revoke := &cobra.Command{Use: "revoke TOKEN", Short: "End a token (its text, its hash or the beginning of it); its connections are closed", Args: cobra.ExactArgs(1), RunE: func(c *cobra.Command, args []string) error {
 		var out map[string]bool
 		if err := t.get(c.Context(), "POST", "/v1/admin/tokens/revoke", map[string]string{"token": args[0]}, &out); err != nil {
 			return err
@@ -147,7 +168,7 @@ func (a *app) token() *cobra.Command {
 		fmt.Fprintln(a.out, "token revoked")
 		return nil
 	}}
-	for _, c := range []*cobra.Command{create, list, revoke} {
+	for _, c := range []*cobra.Command{create, list, revoke, a.tokenLimit(&t)} {
 		t.flags(c)
 		group.AddCommand(c)
 	}

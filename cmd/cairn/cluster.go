@@ -17,7 +17,7 @@ import (
 )
 
 func (a *app) cluster() *cobra.Command {
-	group := &cobra.Command{Use: "cluster", Short: "A cluster: init, cert, status, join, leave, remove, promote, transfer"}
+	group := &cobra.Command{Use: "cluster", Short: "A cluster: init, cert, status, join, leave, remove, promote, transfer, handover, recover"}
 	status := a.status()
 	group.AddCommand(a.clusterInit(), a.clusterCert(), a.clusterRecover(), status)
 	var t target
@@ -48,7 +48,7 @@ func (a *app) cluster() *cobra.Command {
 	join.Flags().StringVar(&role, "role", "voter", "voter or read_replica")
 	group.AddCommand(join, change("leave", "The node that is asked leaves the cluster", false),
 		change("remove", "Remove a node that is gone for good", true), change("promote", "Make a replica a voter", true),
-		change("transfer", "Hand leadership over, to --node-id if given", false))
+		change("transfer", "Hand leadership over, to --node-id if given", false), a.handover())
 	return group
 }
 

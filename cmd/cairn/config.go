@@ -54,11 +54,13 @@ type file struct {
 		MaxConnections      int `toml:"max_connections"`        // 4096 on the wire port
 		MaxConnectionsPerIP int `toml:"max_connections_per_ip"` // 100; loopback is exempt
 		MaxInFlight         int `toml:"max_in_flight"`          // 1024 requests over all wire connections
-		MaxRPS              int `toml:"max_rps"`                // of one token over HTTP
+		MaxRPS              int `toml:"max_rps"`                // 10000 requests a second of one token over HTTP that `cairn token limit` has not bounded; negative for no bound
+		TokenUseMinutes     int `toml:"token_use_minutes"`      // 5: how often a node tells the others when tokens were used last
 	} `toml:"limits"`
 	Log struct {
 		RetainOperations int `toml:"retain_operations"` // 1000000 applied operations kept for readers of the log and for backups of ranges
 		RetainHours      int `toml:"retain_hours"`      // 168
+		SlowMS           int `toml:"slow_ms"`           // 1000: an operation that takes as long is logged, without what it says; negative for none
 	} `toml:"log"`
 
 	TLS struct {
@@ -281,7 +283,7 @@ func (f *file) node() (node.Config, error) {
 		Background: f.Background.node(), ForwardWrites: f.Server.ForwardWrites, NoMasterToken: f.Server.MasterToken != nil && !*f.Server.MasterToken,
 		Backup: node.BackupPlan{Dir: f.Backup.Dir, Interval: time.Duration(f.Backup.IntervalMinutes) * time.Minute, Every: f.Backup.FullEvery, Keep: f.Backup.Keep},
 		TLS:    f.TLS.node(), PeerTLS: f.TLS.Cluster.node(), MaxConns: f.Limits.MaxConnections, MaxConnsPerIP: f.Limits.MaxConnectionsPerIP, MaxInFlight: f.Limits.MaxInFlight,
-		MaxRPS: f.Limits.MaxRPS, CORSOrigins: f.Server.CORSOrigins,
+		MaxRPS: f.Limits.MaxRPS, Slow: time.Duration(f.Log.SlowMS) * time.Millisecond, TokenUses: time.Duration(f.Limits.TokenUseMinutes) * time.Minute, CORSOrigins: f.Server.CORSOrigins,
 	}
 	if other != "" {
 		c.OtherSecrets = []string{other}

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"fmt"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+)
+
+type auditRow struct {
+	Index uint64  `json:"log_index"`
+	At    float64 `json:"at"`
+	By    string  `json:"by"`
+	Label string  `json:"label"`
+	What  string  `json:"what"`
+	On    string  `json:"on"`
+	How   string  `json:"how"`
+	Node  uint32  `json:"node_id"`
+}
+
+func (a *app) audit() *cobra.Command {
+	var t target
+	var limit int
+	c := &cobra.Command{Use: "audit", Short: "Who changed what of the cluster: databases, tokens, limits, policies, members", Args: cobra.NoArgs,
+		Long: `Who changed what of the cluster, newest first: databases, tokens, limits, policies, purges and members. Every change goes
+into the log together with who asked for it: the beginning of a token's hash and its label, master (the cluster secret)
+or local (a socket of the node's host). The newest 10,000 are kept, on every node, and in backups.`,
+		RunE: func(c *cobra.Command, _ []string) error {
+			var out struct {
+				Audit []auditRow `json:"audit"`
+			}
+			if err := t.get(c.Context(), "GET", fmt.Sprintf("/v1/admin/audit?limit=%d", limit), nil, &out); err != nil {
+				return err
+			}
+			if t.asJSON {
+				return a.json(out.Audit)
+			}
+			w := tabwriter.NewWriter(a.out, 0, 4, 2, ' ', 0)
+			fmt.Fprintln(w, "INDEX\tWHEN\tBY\tLABEL\tNODE\tWHAT\tON\tHOW")
+			for _, r := range out.Audit {
+				fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%d\t%s\t%s\t%s\n", r.Index, clock(&r.At), r.By, orDash(r.Label), r.Node, r.What, orDash(r.On), r.How)
+			}
+			return w.Flush()
+		}}
+	t.flags(c)
+	c.Flags().IntVarP(&limit, "limit", "n", 100, "how many")
+	return c
+}

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// handover is what a node's supervisor runs before it stops the node: nobody waits for an election then.
+func (a *app) handover() *cobra.Command {
+	var t target
+	c := &cobra.Command{Use: "handover", Short: "Make sure that the node that is asked does not lead, and somebody else does; for hooks that run before it stops", Args: cobra.NoArgs,
+		Long: `If the node that is asked leads, hand leadership over and wait until another node leads. Nothing is done when it does not
+lead, or is the only voter. Exits with 1 when nobody else leads in time: the node may be stopped all the same, and the
+others elect.`,
+		RunE: func(c *cobra.Command, _ []string) error {
+			ctx, cancel := t.context(c.Context())
+			defer cancel()
+			said, err := handOver(ctx, &t)
+			if err != nil {
+				return err
+			}
+			if t.asJSON {
+				return a.json(map[string]string{"message": said})
+			}
+			fmt.Fprintln(a.out, said)
+			return nil
+		}}
+	t.flags(c)
+	return c
+}
+
+func handOver(ctx context.Context, t *target) (string, error) {
+	asked := false
+	for {
+		var s clusterStatus
+		if err := t.get(ctx, "GET", "/v1/cluster", nil, &s); err != nil {
+			return "", err
+		}
+		others := 0
+		for _, p := range s.Peers {
+			if p.Voter {
+				others++
+			}
+		}
+		switch {
+		case others == 0:
+			return "there is nobody to hand over to", nil
+		case s.Role != "Leader" && s.LeaderID != nil && *s.LeaderID != s.NodeID:
+			return fmt.Sprintf("node %d leads", *s.LeaderID), nil
+		case s.Role == "Leader" && !asked:
+			var out map[string]any
+			if err := t.get(ctx, "POST", "/v1/cluster/transfer", map[string]any{}, &out); err != nil {
+				return "", err
+			}
+			asked = true
+		}
+		select {
+		case <-ctx.Done():
+			return "", hinted{errors.New("nobody else leads yet"), "is a majority of the nodes running?"}
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}

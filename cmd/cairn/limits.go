@@ -1,0 +1,105 @@
+package main
+
+import (
+	"fmt"
+	"net/url"
+
+	"github.com/spf13/cobra"
+)
+
+// bounds are the flags that bound a token or a database; those that are not given say nothing.
+type bounds struct{ rps, burst, batch, memories uint32 }
+
+func (b *bounds) flags(c *cobra.Command) {
+	f := c.Flags()
+	f.Uint32Var(&b.rps, "rps", 0, "requests a second that each node admits; 0 for no bound")
+	f.Uint32Var(&b.burst, "burst", 0, "requests at once; a second's worth when 0")
+	f.Uint32Var(&b.batch, "max-batch", 0, "memories of one request; 0 for no bound")
+}
+
+func (b *bounds) body(c *cobra.Command) map[string]any {
+	body := map[string]any{}
+	for _, f := range []struct {
+		flag, key string
+		v         uint32
+	}{{"rps", "max_rps", b.rps}, {"burst", "burst", b.burst}, {"max-batch", "max_batch_size", b.batch}, {"max-memories", "max_memories", b.memories}} {
+		if c.Flags().Changed(f.flag) {
+			body[f.key] = f.v
+		}
+	}
+	return body
+}
+
+// quotaRow is what a database is bounded to.
+type quotaRow struct {
+	Database string  `json:"database"`
+	Memories uint64  `json:"max_memories"`
+	MaxRPS   uint32  `json:"max_rps"`
+	Burst    uint32  `json:"burst"`
+	MaxBatch uint32  `json:"max_batch_size"`
+	Active   *uint64 `json:"active_memories,omitempty"`
+}
+
+func (a *app) dbQuota(t *target) *cobra.Command {
+	var b bounds
+	c := &cobra.Command{Use: "quota NAME", Short: "Show what a database is bounded to, or bound it", Args: cobra.ExactArgs(1),
+		Long: `Show what a database is bounded to, or bound it. Bounds are replicated; what each node admits it counts for itself, so
+a cluster of three admits up to three times --rps. Memories are counted when they are applied: that bound is exact.`}
+	c.RunE = func(c *cobra.Command, args []string) error {
+		var out quotaRow
+		path, method, body := "/v1/admin/databases/"+url.PathEscape(args[0])+"/quota", "GET", any(nil)
+		if set := b.body(c); len(set) > 0 {
+			method, body = "POST", set
+		}
+		if err := t.get(c.Context(), method, path, body, &out); err != nil {
+			return err
+		}
+		if t.asJSON {
+			return a.json(out)
+		}
+		memories := orNone(out.Memories)
+		if out.Active != nil {
+			memories = fmt.Sprintf("%d of %s", *out.Active, memories)
+		}
+		fmt.Fprintf(a.out, "database '%s': memories %s, requests %s (burst %s), memories of one request %s\n",
+			out.Database, memories, perSecond(out.MaxRPS), orNone(uint64(out.Burst)), orNone(uint64(out.MaxBatch)))
+		return nil
+	}
+	b.flags(c)
+	c.Flags().Uint32Var(&b.memories, "max-memories", 0, "active memories; 0 for no bound")
+	return c
+}
+
+func (a *app) tokenLimit(t *target) *cobra.Command {
+	var b bounds
+	c := &cobra.Command{Use: "limit TOKEN", Short: "Bound what a token (its text, its hash or the beginning of it) asks of each node", Args: cobra.ExactArgs(1)}
+	c.RunE = func(c *cobra.Command, args []string) error {
+		body := b.body(c)
+		body["token"] = args[0]
+		var out tokenRow
+		if err := t.get(c.Context(), "POST", "/v1/admin/tokens/limit", body, &out); err != nil {
+			return err
+		}
+		if t.asJSON {
+			return a.json(map[string]any{"hash_prefix": out.HashPrefix, "max_rps": out.MaxRPS, "burst": out.Burst, "max_batch_size": out.MaxBatch})
+		}
+		fmt.Fprintf(a.out, "token %s: requests %s (burst %s), memories of one request %s\n", out.HashPrefix, perSecond(out.MaxRPS), orNone(uint64(out.Burst)), orNone(uint64(out.MaxBatch)))
+		return nil
+	}
+	b.flags(c)
+	return c
+}
+
+func perSecond(n uint32) string {
+	if n == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%d/s", n)
+}
+
+func orNone(n uint64) string {
+	if n == 0 {
+		return "unbounded"
+	}
+	return fmt.Sprint(n)
+}

@@ -1,0 +1,357 @@
+package node_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/wire"
+	"github.com/cairndb/cairn/wire/client"
+)
+
+// with is the gateway as another token sees it.
+func (w *web) with(token string) *web { return &web{t: w.t, base: w.base, token: token} }
+
+// newToken makes a token of database "default".
+func (w *web) newToken(body obj) string {
+	w.t.Helper()
+	return w.ok("POST", "/v1/admin/tokens", body)["token"].(string)
+}
+
+// tool calls a tool for models and returns the status, and what the tool says went wrong.
+func (w *web) tool(name string, args obj) (status int, header http.Header, failure string) {
+	w.t.Helper()
+	b, err := json.Marshal(obj{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": obj{"name": name, "arguments": args}})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	req, err := http.NewRequestWithContext(w.t.Context(), "POST", w.base+"/mcp", bytes.NewReader(b))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json, text/event-stream")
+	req.Header.Set("Authorization", "Bearer "+w.token)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	raw, err := io.ReadAll(resp.Body)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var out struct {
+		Result struct {
+			IsError bool
+			Content []struct{ Text string }
+		}
+		Error any
+	}
+	if err := json.Unmarshal(raw, &out); err != nil {
+		w.t.Fatalf("mcp answers %d %q", resp.StatusCode, raw)
+	}
+	if out.Result.IsError {
+		failure = out.Result.Content[0].Text
+	} else if out.Error != nil {
+		failure = fmt.Sprint(out.Error)
+	}
+	return resp.StatusCode, resp.Header, failure
+}
+
+func wireClient(t testing.TB, addr, token string) (*client.Client, error) {
+	cl, err := client.Dial(t.Context(), client.Config{Addrs: []string{addr}, Token: token})
+	if err == nil {
+		t.Cleanup(func() { cl.Close() })
+	}
+	return cl, err
+}
+
+// TestScopesHoldOnEverySurface: what a token may not do, it may not do over the wire, over HTTP and as a model's tool;
+// one that has expired or was revoked opens none of them.
+func TestScopesHoldOnEverySurface(t *testing.T) {
+	c := start(t, 1)
+	master, addr := c.web(0), c.nodes[0].Addrs().Wire
+	soon := time.Now().Add(1500 * time.Millisecond)
+	short := master.newToken(obj{"expires_at": float64(soon.UnixMicro()) / 1e6, "label": "short"})
+	for _, tc := range []struct {
+		scopes             []string
+		read, write, admin bool
+	}{
+		{nil, true, true, false},
+		{[]string{"read"}, true, false, false},
+		{[]string{"write"}, false, true, false},
+		{[]string{"read", "owner"}, true, false, false},
+		{[]string{"read", "write", "admin"}, true, true, true},
+	} {
+		name := strings.Join(tc.scopes, "+")
+		token := master.newToken(obj{"scopes": tc.scopes})
+		check := func(surface, right string, want bool, said string) {
+			t.Helper()
+			if refused := strings.Contains(said, "token has no "+right+" scope"); refused == want || want && said != "" {
+				t.Errorf("%q over %s: %s is refused: %t (%s)", name, surface, right, refused, said)
+			}
+		}
+		w := master.with(token)
+		text := func(out obj) string { s, _ := out["error"].(string); return s }
+		_, out := w.send("POST", "/v1/remember", obj{"text": "over http"})
+		check("http", "write", tc.write, text(out))
+		_, out = w.send("POST", "/v1/recall", obj{"query": "http"})
+		check("http", "read", tc.read, text(out))
+		_, out = w.send("GET", "/v1/admin/audit", nil)
+		check("http", "admin", tc.admin, text(out))
+		_, out = w.send("DELETE", "/v1/databases/nowhere", nil)
+		if tc.admin != (text(out) == "no such database") {
+			t.Errorf("%q drops databases: %v", name, out)
+		}
+
+		cl, err := wireClient(t, addr, token)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = cl.Remember(t.Context(), wire.NewRemember("over the wire"))
+		check("the wire", "write", tc.write, orEmpty(err))
+		_, _, err = cl.Recall(t.Context(), wire.NewRecall("wire"))
+		check("the wire", "read", tc.read, orEmpty(err))
+
+		if tc.read { // a session of a model begins with reading
+			_, _, said := w.tool("remember", obj{"text": "as a tool"})
+			check("mcp", "write", tc.write, said)
+			_, _, said = w.tool("recall", obj{"query": "tool"})
+			check("mcp", "read", tc.read, said)
+		} else if status, _, _ := w.tool("remember", obj{"text": "as a tool"}); status != http.StatusForbidden {
+			t.Errorf("%q opens mcp with %d", name, status)
+		}
+	}
+	ended := master.newToken(obj{"label": "ended"})
+	master.ok("POST", "/v1/admin/tokens/revoke", obj{"hash": node.HashToken(ended)[:12]})
+	eventually(t, "the short token's end", func() bool { return time.Now().After(soon) })
+	for name, token := range map[string]string{"expired": short, "revoked": ended, "made up": "ydb_none"} {
+		w := master.with(token)
+		if status, out := w.send("POST", "/v1/remember", obj{"text": "no effect"}); status != 401 || out["error"] != "invalid or revoked token" {
+			t.Errorf("%s over http: %d %v", name, status, out)
+		}
+		if status, _, _ := w.tool("recall", obj{"query": "x"}); status != 401 {
+			t.Errorf("%s as a tool: %d", name, status)
+		}
+		if _, err := wireClient(t, addr, token); !client.IsCode(err, wire.CodeAuthInvalid) {
+			t.Errorf("%s over the wire: %v", name, err)
+		}
+	}
+	if got := master.ok("POST", "/v1/recall", obj{"query": "no effect", "top_k": 50}); strings.Contains(fmt.Sprint(got), "no effect") {
+		t.Errorf("a refused write is there: %v", got)
+	}
+}
+
+func orEmpty(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// TestLimitsHoldOnEveryNode: a bound that is set on one node is kept by all, over all surfaces that know tokens; who is
+// not bounded is not held, and a bound is taken away again.
+func TestLimitsHoldOnEveryNode(t *testing.T) {
+	c := start(t, 3)
+	leader := c.web(c.leader())
+	bounded, free := leader.newToken(obj{"label": "bounded"}), leader.newToken(obj{"label": "free"})
+	const burst = 3
+	limit := leader.ok("POST", "/v1/admin/tokens/limit", obj{"token": bounded, "max_rps": 1, "burst": burst})
+	for i := range c.nodes {
+		w := c.web(i).with(bounded)
+		eventually(t, "the bound on every node", func() bool {
+			return c.web(i).ok("GET", "/v1/stats?verbose=1", nil)["applied_index"].(float64) >= limit["log_index"].(float64)
+		})
+		refused, after := 0, ""
+		eventually(t, "a refusal", func() bool { // the node takes the bound up with its next look at the log
+			status, header, _ := w.tool("status", obj{})
+			if status == http.StatusTooManyRequests {
+				refused, after = refused+1, header.Get("Retry-After")
+			}
+			return refused > 0
+		})
+		if n, err := strconv.Atoi(after); err != nil || n < 1 {
+			t.Errorf("node %d: Retry-After %q", i+1, after)
+		}
+		if status, out := w.send("GET", "/v1/stats", nil); status != http.StatusTooManyRequests || out["code"] != "rate_limited" || !strings.Contains(out["error"].(string), "for this token") {
+			t.Errorf("node %d over http: %d %v", i+1, status, out)
+		}
+		cl, err := wireClient(t, c.nodes[i].Addrs().Wire, bounded)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range burst + 1 {
+			_, err = cl.Stats(t.Context())
+		}
+		var e *client.Error
+		if !client.IsCode(err, wire.CodeInternal) || !asError(err, &e) || !strings.Contains(string(e.Details), "retry_after_ms") {
+			t.Errorf("node %d over the wire: %v", i+1, err)
+		}
+		for range 5 * burst {
+			c.web(i).with(free).ok("GET", "/v1/stats", nil)
+		}
+	}
+	leader.ok("POST", "/v1/admin/tokens/limit", obj{"token": bounded})
+	leader.ok("POST", "/v1/admin/databases/default/quota", obj{"max_rps": 1, "burst": 1})
+	eventually(t, "the database's bound", func() bool {
+		_, out := leader.with(free).send("GET", "/v1/stats", nil)
+		return strings.Contains(fmt.Sprint(out["error"]), "for this database")
+	})
+	leader.ok("POST", "/v1/admin/databases/default/quota", obj{"max_rps": 0, "burst": 0}) // is not itself held by it
+	eventually(t, "no bound", func() bool {
+		for range 10 {
+			if status, _ := leader.with(bounded).send("GET", "/v1/stats", nil); status != 200 {
+				return false
+			}
+		}
+		return true
+	})
+	c.agree()
+}
+
+func asError(err error, into **client.Error) bool {
+	e, ok := err.(*client.Error)
+	*into = e
+	return ok
+}
+
+// TestUsesOfTokensAreTold: every node knows when a token was used, whichever it was used on, and many uses are few entries.
+func TestUsesOfTokensAreTold(t *testing.T) {
+	c := startWith(t, 3, func(_ int, cfg *node.Config) { cfg.TokenUses = 100 * time.Millisecond })
+	leader := c.leader()
+	token := c.web(leader).newToken(obj{"label": "used"})
+	used := func(i int) any {
+		for _, row := range c.web(i).ok("GET", "/v1/admin/tokens", nil)["tokens"].([]any) {
+			if row := row.(obj); row["label"] == "used" {
+				return row["last_used_at"]
+			}
+		}
+		return nil
+	}
+	if got := used(leader); got != nil {
+		t.Errorf("used before it was: %v", got)
+	}
+	follower := c.web((leader + 1) % 3).with(token)
+	eventually(t, "the token on the follower", func() bool { status, _ := follower.send("GET", "/v1/stats", nil); return status == 200 })
+	before := c.nodes[leader].Service().Applied()
+	start := time.Now()
+	for range 300 {
+		follower.ok("GET", "/v1/stats", nil)
+	}
+	for i := range c.nodes {
+		eventually(t, "the use on every node", func() bool { at, ok := used(i).(float64); return ok && at >= float64(start.Unix()) })
+	}
+	most := uint64(time.Since(start)/(100*time.Millisecond)) + 2
+	if grown := uint64(c.nodes[leader].Service().Applied() - before); grown > most {
+		t.Errorf("300 uses are %d entries, at most %d were due", grown, most)
+	}
+	c.agree()
+}
+
+// TestTheAuditSaysWhoDidWhat: changes of the control plane are written down with who asked, on all nodes alike, whichever
+// node was asked; what was refused is not.
+func TestTheAuditSaysWhoDidWhat(t *testing.T) {
+	c := startWith(t, 3, func(_ int, cfg *node.Config) { cfg.ForwardWrites = true })
+	leader := c.leader()
+	follower := c.web((leader + 1) % 3)
+	token := follower.newToken(obj{"label": "deploys", "scopes": []string{"read", "write", "admin"}})
+	w := follower.with(token)
+	eventually(t, "the token on the follower", func() bool { status, _ := w.send("GET", "/v1/stats", nil); return status == 200 })
+	w.ok("POST", "/v1/databases", obj{"name": "work"})
+	if status, _ := w.send("POST", "/v1/databases", obj{"name": "work"}); status != 409 {
+		t.Errorf("made twice: %d", status)
+	}
+	w.ok("POST", "/v1/admin/databases/work/quota", obj{"max_memories": 7, "max_rps": 70})
+	w.ok("POST", "/v1/remember", obj{"text": "a memory is nobody's audit"})
+	w.ok("DELETE", "/v1/databases/work", nil)
+	w.ok("POST", "/v1/cluster/transfer", obj{"node_id": (leader+1)%3 + 1})
+	c.agree()
+	var want string
+	for i := range c.nodes {
+		var lines []string
+		for _, r := range c.web(i).ok("GET", "/v1/admin/audit", nil)["audit"].([]any) {
+			r := r.(obj)
+			lines = append(lines, fmt.Sprint(r["by"], "/", r["label"], " ", r["what"], " ", r["on"], " ", r["how"]))
+		}
+		got := strings.Join(lines, "\n")
+		if i == 0 {
+			want = got
+		} else if got != want {
+			t.Errorf("node %d has another audit:\n%s\n---\n%s", i+1, got, want)
+		}
+	}
+	by, made := node.HashToken(token)[:12]+"/deploys", node.HashToken(token)[:12]
+	expect := []string{
+		by + fmt.Sprintf(" transfer node %d ", (leader+1)%3+1), by + " drop_database work ", by + " set_limit work max_rps 70, burst 0, max_batch_size 0",
+		by + " set_quota work max_memories 7", by + " create_database work ", "master/ create_token " + made + ` database default, label "deploys", scopes read, write, admin`}
+	if want != strings.Join(expect, "\n") {
+		t.Errorf("the audit is\n%s\nwant\n%s", want, strings.Join(expect, "\n"))
+	}
+}
+
+// hello says hello to a peer port as some version of a node.
+func hello(t testing.TB, addr string, id uint32, h *wire.RaftHello) (refusal string) {
+	t.Helper()
+	p := knock(t, addr)
+	f := p.ask(wire.OpClusterHello, &wire.ClusterHello{NodeID: id, Role: "voter", ClusterSecret: secret, AdvertiseAddr: "127.0.0.1:1", ProtocolVersion: 1, Raft: h})
+	if f.Op == wire.OpClusterHelloOK {
+		return ""
+	}
+	var e wire.Error
+	if err := wire.Unpack(f, &e, wire.MaxPlainPeer); err != nil {
+		t.Fatal(err)
+	}
+	return e.Message
+}
+
+// TestNewKindsWaitForTheOldestMember: while a member runs a version that cannot read an operation, nobody may have it, and
+// is told why; what every version reads goes on. When all can read it it enters the log, and from then on no node is let
+// in that cannot.
+func TestNewKindsWaitForTheOldestMember(t *testing.T) {
+	c := start(t, 3)
+	leader := c.leader()
+	old := (leader + 1) % 3
+	c.stop(old)
+	w := c.web(leader)
+	addr := c.cfgs[leader].Cluster
+	if said := hello(t, addr, uint32(old+1), &wire.RaftHello{Version: "0.9", HasState: true}); said != "" {
+		t.Fatalf("an old member is not let in: %s", said)
+	}
+	status, out := w.send("POST", "/v1/admin/databases/default/quota", obj{"max_rps": 1000})
+	if want := fmt.Sprintf("node %d (version 0.9) does not read set_limit: upgrade it first", old+1); status != 409 || out["code"] != "version_upgrade" || out["error"] != want {
+		t.Errorf("a new kind beside an old member: %d %v", status, out)
+	}
+	w.ok("POST", "/v1/databases", obj{"name": "work"})
+	w.ok("POST", "/v1/remember", obj{"text": "life goes on"})
+	if got := w.ok("GET", "/v1/admin/audit", nil)["audit"].([]any); len(got) != 0 {
+		t.Errorf("an audit the old member cannot read: %v", got)
+	}
+	c.open(old)
+	c.ready(old)
+	eventually(t, "the upgraded member", func() bool {
+		status, _ := w.send("POST", "/v1/admin/databases/default/quota", obj{"max_rps": 1000})
+		return status == 200
+	})
+	if got := w.ok("GET", "/v1/admin/audit", nil)["audit"].([]any); len(got) != 1 {
+		t.Errorf("the audit after the upgrade: %v", got)
+	}
+	c.agree()
+	said := hello(t, addr, uint32(old+1), &wire.RaftHello{Version: "0.9", HasState: true})
+	if !strings.Contains(said, "the log holds operations that the peer (0.9) does not read (set_limit, audit): upgrade it") {
+		t.Errorf("a member that cannot read the log: %q", said)
+	}
+	if said := hello(t, addr, 9, &wire.RaftHello{Version: "0.9", StateMin: 7, StateMax: 8}); !strings.Contains(said, "snapshots of formats 1 to 1, the peer (0.9) 7 to 8") {
+		t.Errorf("a peer of another state: %q", said)
+	}
+	if said := hello(t, addr, 9, &wire.RaftHello{Version: "2.0", Needs: []byte{200}}); !strings.Contains(said, "does not read (kind 200): upgrade it") {
+		t.Errorf("a peer whose log is not for this version: %q", said)
+	}
+}

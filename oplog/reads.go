@@ -1,0 +1,93 @@
+package oplog
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A node that meets an operation it does not know stops. So members tell each other which kinds they read, and a kind
+// that is newer than the first release enters the log only when all of them read it. From then on it is in the log
+// for ever: the state notes it, and a node that cannot read it is not let in.
+//
+// A field added to an operation or to what it stores has no such guard: an older member passes over it, and its state
+// is another one from there on. What is new is a new kind, and what it stores a table of its own.
+
+// firstKinds are what the first release reads: what a peer reads that tells nothing.
+var firstKinds = []OpKind{KindInit,
+	KindRemember, KindCorrect, KindForget, KindReinforce, KindRelate, KindUnrelate, KindClaim, KindAlias,
+	KindSessionStart, KindSessionEnd, KindAbandon, KindEvent, KindEventMark,
+	KindIdentity, KindReceipt, KindGrant, KindRevoke, KindPurgeGrants,
+	KindCognition, KindResolve, KindTriggerMove, KindFeedback, KindSetSettings, KindPurge,
+	KindCreateDB, KindDropDB, KindCreateToken, KindRevokeToken, KindSetQuota, KindAdvertise, KindSetEmbedder, KindForeign}
+
+// first has their bits.
+var first = func() (set [256]bool) {
+	for _, k := range firstKinds {
+		set[k] = true
+	}
+	return set
+}()
+
+// Kinds is a set of kinds as members tell each other: their numbers in order, a byte each.
+type Kinds []byte
+
+// Reads are the kinds this version reads.
+func Reads() (all Kinds) {
+	for k := range kinds {
+		all = append(all, byte(k))
+	}
+	slices.Sort(all)
+	return all
+}
+
+// Newer are the kinds of some operations that not every version reads.
+func Newer(ops []Op) (newer Kinds) {
+	for _, op := range ops {
+		if k := byte(op.Kind()); !first[k] && !bytes.Contains(newer, []byte{k}) {
+			newer = append(newer, k)
+		}
+	}
+	return newer
+}
+
+// Lacks are those of needed that a member which tells that it reads these does not; one that tells nothing reads what
+// the first release did.
+func (reads Kinds) Lacks(needed Kinds) (missing Kinds) {
+	for _, k := range needed {
+		if !first[k] && !bytes.Contains(reads, []byte{k}) {
+			missing = append(missing, k)
+		}
+	}
+	return missing
+}
+
+// String names the kinds; those of a later version have numbers only.
+func (reads Kinds) String() string {
+	names := make([]string, len(reads))
+	for i, k := range reads {
+		if names[i] = OpKind(k).String(); names[i] == "" {
+			names[i] = fmt.Sprintf("kind %d", k)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+var needPrefix = []byte("needs/") // of tControl, behind it a kind's byte
+
+// need notes the newer kinds of an entry, whatever becomes of it: it is in the log.
+func (t *txn) need(e *Entry) {
+	for _, k := range Newer(e.Ops) {
+		t.put(tControl, 0, append(bytes.Clone(needPrefix), k), nil)
+	}
+}
+
+// Needs are the kinds that are or were in the log and that not every version reads.
+func (v *View) Needs() (needed Kinds) {
+	v.scan(tControl, 0, needPrefix, func(k, _ []byte) bool {
+		needed = append(needed, k[len(needPrefix):]...)
+		return true
+	})
+	return needed
+}

@@ -1,0 +1,78 @@
+package raft
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/wire"
+)
+
+// Told is what a peer's version reads, as it said when it connected last.
+type Told struct {
+	Version string
+	Reads   oplog.Kinds
+}
+
+// told notes a hello. Whoever sent it knows the cluster secret.
+func (n *Node) told(id uint32, h *wire.RaftHello) {
+	if h == nil {
+		return
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.hellos == nil {
+		n.hellos = map[uint32]Told{}
+	}
+	n.hellos[id] = Told{Version: h.Version, Reads: bytes.Clone(h.Reads)}
+}
+
+// Told is what a peer said of its version; false when it has not been heard since this node started.
+func (n *Node) Told(id uint32) (Told, bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	t, ok := n.hellos[id]
+	return t, ok
+}
+
+// Others are the other members' ids.
+func (n *Node) Others() (ids []uint32) {
+	for _, s := range n.servers() {
+		if id := nodeID(s.ID); id != n.cfg.NodeID {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// sameCluster refuses a member of another cluster, and one that cannot read this node's log or snapshots or whose log or
+// snapshots this node cannot read, with the reason.
+func (n *Node) sameCluster(h *wire.RaftHello) error {
+	if h == nil {
+		return nil
+	}
+	ours := n.cfg.Hello()
+	if h.ClusterID != "" && ours.ClusterID != "" && h.ClusterID != ours.ClusterID {
+		return fmt.Errorf("this node belongs to cluster %s, the peer to %s", ours.ClusterID, h.ClusterID)
+	}
+	if h.EntryMax != 0 && ours.EntryMax != 0 && (h.EntryMax < ours.EntryMin || h.EntryMin > ours.EntryMax) {
+		return fmt.Errorf("this node (%s) reads log records of versions %d to %d, the peer (%s) %d to %d: upgrade the older one",
+			ours.Version, ours.EntryMin, ours.EntryMax, h.Version, h.EntryMin, h.EntryMax)
+	}
+	if h.StateMax != 0 && ours.StateMax != 0 && (h.StateMax < ours.StateMin || h.StateMin > ours.StateMax) {
+		return fmt.Errorf("this node (%s) reads snapshots of formats %d to %d, the peer (%s) %d to %d: upgrade the older one",
+			ours.Version, ours.StateMin, ours.StateMax, h.Version, h.StateMin, h.StateMax)
+	}
+	return errors.Join(
+		reads(fmt.Sprintf("the peer (%s)", h.Version), h.Reads, ours.Needs),
+		reads(fmt.Sprintf("this node (%s)", ours.Version), ours.Reads, h.Needs))
+}
+
+// reads refuses who does not read what a log holds. A node without Reads of its own has no log that could need any.
+func reads(who string, reads, needs oplog.Kinds) error {
+	if missing := reads.Lacks(needs); len(missing) > 0 {
+		return fmt.Errorf("the log holds operations that %s does not read (%s): upgrade it", who, missing)
+	}
+	return nil
+}
