@@ -232,12 +232,13 @@ func setQuota(g *gateway, q *request) (any, error) {
 		return nil, err
 	}
 	to := limitOf(q.body, l)
-	if q.body.raw("max_memories") == nil && to == l {
+	most, bounded := decoded[uint64](q.body, "max_memories") // what is no number must not take the bound away
+	if !bounded && to == l {
 		return nil, oplog.Errorf(oplog.Invalid, "missing 'max_memories', 'max_rps', 'burst' or 'max_batch_size'")
 	}
 	var w Written
-	if q.body.raw("max_memories") != nil {
-		d.MaxMemories = q.body.whole("max_memories", 0)
+	if bounded {
+		d.MaxMemories = most
 		if w, err = g.s.SetQuota(ctx, q.c, name, d.MaxMemories); err != nil {
 			return nil, err
 		}

@@ -190,7 +190,15 @@ func httpPatterns(g *gateway, q *request) (any, error) {
 }
 
 func httpFeedback(g *gateway, q *request) (any, error) {
-	j := oplog.Judgement{Query: q.body.str("query", ""), RID: q.body.str("rid", ""), Relevant: q.body.flag("relevant", true), Score: q.body.num("score", 0), Rank: int(min(q.body.whole("rank", 0), maxList))}
+	query, err := q.body.must("query")
+	if err != nil {
+		return nil, err
+	}
+	rid, err := q.body.must("rid")
+	if err != nil {
+		return nil, err
+	}
+	j := oplog.Judgement{Query: query, RID: rid, Relevant: q.body.flag("relevant", true), Score: q.body.num("score", 0), Rank: int(min(q.body.whole("rank", 0), maxList))}
 	w, err := g.s.Feedback(q.r.Context(), q.c, j)
 	if err != nil {
 		return nil, err

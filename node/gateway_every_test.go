@@ -1,0 +1,254 @@
+package node_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// operation is a line of the route table as the gateway's own document tells of it.
+type operation struct {
+	method, path string
+	doc          map[string]any
+}
+
+func (o operation) String() string { return o.method + " " + o.path }
+
+// url fills the path in with names of nothing.
+func (o operation) url() string {
+	return strings.NewReplacer("{rid}", "none", "{id}", "none", "{name}", "none", "{verb}", "acknowledge").Replace(o.path)
+}
+
+func (o operation) needsToken() bool { _, open := o.doc["security"]; return !open }
+func (o operation) takesBody() bool  { return o.method != "GET" && o.path != "/v1/import" } // import reads lines, not an object
+
+// needs are the fields of the body, or the parameters of the query, that must be there, with their types.
+func (o operation) needs(doc map[string]any) (body, query map[string]string) {
+	body, query = map[string]string{}, map[string]string{}
+	if rb, ok := o.doc["requestBody"].(map[string]any); ok {
+		schema := rb["content"].(map[string]any)["application/json"].(map[string]any)["schema"].(map[string]any)
+		must, _ := schema["required"].([]any)
+		for _, name := range must {
+			body[name.(string)] = schema["properties"].(map[string]any)[name.(string)].(map[string]any)["type"].(string)
+		}
+	}
+	params, _ := o.doc["parameters"].([]any)
+	for _, p := range params {
+		if p := p.(map[string]any); p["in"] == "query" && p["required"] == true {
+			query[p["name"].(string)] = p["schema"].(map[string]any)["type"].(string)
+		}
+	}
+	return body, query
+}
+
+func operations(doc map[string]any) (all []operation) {
+	paths := doc["paths"].(map[string]any)
+	for _, path := range slices.Sorted(maps.Keys(paths)) {
+		methods := paths[path].(map[string]any)
+		for _, method := range slices.Sorted(maps.Keys(methods)) {
+			all = append(all, operation{strings.ToUpper(method), path, methods[method].(map[string]any)})
+		}
+	}
+	return all
+}
+
+// wrong is a request that no route may take, and what is answered.
+type wrong struct {
+	method, url, token, kind, body string
+	status                         int
+	code, text                     string
+}
+
+// asks makes the request and holds the answer to what is documented of its status.
+func (c wrong) ask(t *testing.T, base string, doc map[string]any, o operation) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), c.method, base+c.url, strings.NewReader(c.body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	if c.kind != "" {
+		req.Header.Set("Content-Type", c.kind)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatalf("%s %s: %v", c.method, c.url, err)
+	}
+	defer resp.Body.Close()
+	raw, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := fmt.Sprintf("%s %s: %d %s", c.method, c.url, resp.StatusCode, raw)
+	var got struct{ Error, Code string }
+	var whole any
+	if err := json.Unmarshal(raw, &got); err != nil || json.Unmarshal(raw, &whole) != nil {
+		t.Fatalf("%s: %v", said, err)
+	}
+	if resp.StatusCode != c.status || got.Code != c.code || !strings.Contains(got.Error, c.text) {
+		t.Errorf("%s, want %d %s %q", said, c.status, c.code, c.text)
+	}
+	if resp.Header.Get("X-Request-Id") == "" {
+		t.Errorf("%s: no request id", said)
+	}
+	if c.status == http.StatusMethodNotAllowed {
+		if !slices.Contains(strings.Split(resp.Header.Get("Allow"), ", "), o.method) {
+			t.Errorf("%s: allows %q", said, resp.Header.Get("Allow"))
+		}
+		return
+	}
+	answer, ok := o.doc["responses"].(map[string]any)[strconv.Itoa(c.status)].(map[string]any)
+	if !ok {
+		t.Errorf("%s: the document of %s knows no answer %d", said, o, c.status)
+		return
+	}
+	schema := answer["content"].(map[string]any)["application/json"].(map[string]any)["schema"].(map[string]any)
+	for _, bad := range mismatches(doc, schema, whole, "", true) {
+		t.Errorf("%s: %s", said, bad)
+	}
+}
+
+// TestEveryRouteRefuses asks every route of the table in every way a request may be wrong.
+func TestEveryRouteRefuses(t *testing.T) {
+	t.Parallel()
+	w := start(t, 1).web(0)
+	doc := w.ok("GET", "/openapi.json", nil)
+	w.ok("POST", "/v1/databases", obj{"name": "other"})
+	mint := func(scopes ...string) string {
+		return w.ok("POST", "/v1/admin/tokens", obj{"scopes": scopes})["token"].(string)
+	}
+	plain, revoked, reader, writer := mint("read", "write"), mint("read", "write", "admin"), mint("read"), mint("write")
+	w.ok("POST", "/v1/admin/tokens/revoke", obj{"token": revoked})
+	const js = "application/json"
+	all := operations(doc)
+	if len(all) < 60 {
+		t.Fatalf("%d routes", len(all))
+	}
+	for _, o := range all {
+		url := o.url()
+		ask := func(c wrong) {
+			t.Helper()
+			if c.method == "" {
+				c.method = o.method
+			}
+			if c.url == "" {
+				c.url = url
+			}
+			c.ask(t, w.base, doc, o)
+		}
+		ask(wrong{method: "PATCH", token: secret, status: 405, code: "method_not_allowed"})
+		if o.needsToken() {
+			ask(wrong{status: 401, code: "unauthenticated", text: "missing Bearer token"})
+			ask(wrong{token: "ydb_" + strings.Repeat("0", 64), status: 401, code: "unauthenticated", text: "invalid or revoked token"})
+			ask(wrong{token: revoked, status: 401, code: "unauthenticated", text: "invalid or revoked token"})
+			weak := reader // for routes that write or administer
+			if o.readable(doc) {
+				weak = writer
+			}
+			ask(wrong{token: weak, status: 403, code: "insufficient_scope", text: "token has no "})
+			if !o.admins() {
+				ask(wrong{url: url + "?database=other", token: plain, status: 404, code: "not_found", text: "database 'other' not found"})
+			}
+			ask(wrong{url: url + "?database=nowhere", token: secret, status: 404, code: "not_found", text: "database 'nowhere' not found"})
+		}
+		if o.takesBody() {
+			ask(wrong{token: secret, kind: js, body: `{"text":`, status: 400, code: "invalid_body", text: "malformed at byte 8"})
+			ask(wrong{token: secret, kind: js, body: `[1]`, status: 400, code: "invalid_body", text: "another kind of value"})
+			ask(wrong{token: secret, kind: "text/plain", body: `{}`, status: 415, code: "invalid_body", text: "Content-Type: application/json"})
+			ask(wrong{token: secret, body: `{}`, status: 415, code: "invalid_body"})
+			if o.path != "/v1/remember/batch" { // it takes 64 MiB, see below
+				ask(wrong{token: secret, kind: js, body: `{"text":"` + strings.Repeat("x", 4<<20) + `"}`, status: 413, code: "too_large", text: "body is over 4194304 bytes"})
+			}
+		}
+		body, query := o.needs(doc)
+		for name := range body {
+			for _, bad := range []any{nil, wrongType(body[name])} { // what is of another type counts as absent
+				given := obj{}
+				for other, kind := range body {
+					given[other] = rightType(kind)
+				}
+				given[name] = bad
+				raw, err := json.Marshal(given)
+				if err != nil {
+					t.Fatal(err)
+				}
+				ask(wrong{token: secret, kind: js, body: string(raw), status: 400, code: "invalid_request", text: "missing '" + name + "'"})
+			}
+		}
+		for name := range query {
+			ask(wrong{token: secret, status: 400, code: "invalid_request", text: "missing '" + name + "' query parameter"})
+		}
+	}
+	for _, o := range all {
+		if o.path == "/v1/remember/batch" {
+			wrong{method: "POST", url: o.path, token: secret, kind: js, body: `{"memories":[{"text":"` + strings.Repeat("x", 64<<20) + `"}]}`, status: 413, code: "too_large",
+				text: "body is over 67108864 bytes"}.ask(t, w.base, doc, o)
+			wrong{method: "POST", url: o.path, kind: js, body: `{"memories":[{"text":"` + strings.Repeat("x", 5<<20) + `"}]}`, status: 401, code: "unauthenticated"}.ask(t, w.base, doc, o)
+		}
+	}
+}
+
+// readable says whether a token that may read is enough.
+func (o operation) readable(map[string]any) bool {
+	return o.method == "GET" && !o.admins() || slices.Contains([]string{"/v1/recall", "/v1/recall/compare", "/v1/graph"}, o.path)
+}
+
+// admins says whether the route asks for the right to administer.
+func (o operation) admins() bool {
+	if slices.Contains([]string{"/v1/admin/me", "/v1/admin/settings", "/v1/admin/control-snapshot"}, o.path) {
+		return o.method != "GET"
+	}
+	return strings.HasPrefix(o.path, "/v1/admin/") || strings.HasPrefix(o.path, "/v1/cluster/{") || o.path == "/v1/databases/{name}"
+}
+
+func wrongType(kind string) any {
+	if kind == "string" {
+		return 7
+	}
+	return "seven"
+}
+
+func rightType(kind string) any {
+	return map[string]any{"string": "x", "array": []any{}, "integer": 1, "number": 1.5, "boolean": true, "object": obj{}}[kind]
+}
+
+// A follower refuses every write, whoever asks, and says in every spelling who leads.
+func TestEveryWriteNamesTheLeader(t *testing.T) {
+	t.Parallel()
+	c := start(t, 3)
+	l := c.leader()
+	f := c.web((l + 1) % 3)
+	doc := f.ok("GET", "/openapi.json", nil)
+	eventually(t, "the follower knows the leader's gateway", func() bool {
+		_, out := f.send("POST", "/v1/remember", obj{})
+		return out["leader_addr"] == c.web(l).base
+	})
+	writes := 0
+	for _, o := range operations(doc) {
+		answer := o.doc["responses"].(map[string]any)["503"].(map[string]any)
+		schema := answer["content"].(map[string]any)["application/json"].(map[string]any)["schema"].(map[string]any)
+		if schema["$ref"] != "#/components/schemas/NotLeader" {
+			continue
+		}
+		writes++
+		for _, token := range []string{"", "wrong", secret} {
+			status, out := (&web{t, f.base, token}).send(o.method, o.url(), nil)
+			if status != http.StatusServiceUnavailable || out["leader"] != float64(l+1) || out["leader_id"] != float64(l+1) || out["leader_node_id"] != float64(l+1) ||
+				out["leader_addr"] != c.web(l).base || out["code"] != "not_leader" || out["error"] != fmt.Sprintf("read-only: not the leader (current leader: node %d)", l+1) ||
+				keys(out) != "code error leader leader_addr leader_id leader_node_id retry_after_ms" {
+				t.Errorf("%s: %d %v", o, status, out)
+			}
+		}
+	}
+	if writes < 20 {
+		t.Errorf("%d routes write", writes)
+	}
+}

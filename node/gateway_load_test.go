@@ -1,0 +1,100 @@
+package node_test
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// More work at a time than the node takes on is refused with when to come back, and whoever asks whether it lives is told.
+func TestOverloadIsShed(t *testing.T) {
+	t.Parallel()
+	w := start(t, 1).web(0)
+	const most = 256
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 2 * most}}
+	ask := func(method, path, body string) *http.Response {
+		req, err := http.NewRequestWithContext(t.Context(), method, w.base+path, strings.NewReader(body))
+		if err != nil {
+			t.Error(err)
+			return nil
+		}
+		req.Header.Set("Authorization", "Bearer "+secret)
+		req.Header.Set("Content-Type", "application/json")
+		resp, err := client.Do(req)
+		if err != nil {
+			t.Error(err)
+			return nil
+		}
+		resp.Body.Close()
+		return resp
+	}
+	var waiting sync.WaitGroup
+	var mu sync.Mutex
+	answers := map[int]int{}
+	for range most + 44 { // each waits two seconds for an index that does not come
+		waiting.Go(func() {
+			if resp := ask("POST", "/v1/recall", `{"query":"x","min_index":1000000000}`); resp != nil {
+				mu.Lock()
+				answers[resp.StatusCode]++
+				mu.Unlock()
+				if resp.StatusCode == http.StatusServiceUnavailable && resp.Header.Get("Retry-After") == "" {
+					t.Error("503 without Retry-After")
+				}
+			}
+		})
+	}
+	full := func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return answers[http.StatusServiceUnavailable] > 0
+	}
+	eventually(t, "the node is full", full)
+	if resp := ask("GET", "/v1/health", ""); resp.StatusCode != http.StatusOK {
+		t.Errorf("health of a node that is full: %d", resp.StatusCode)
+	}
+	waiting.Wait()
+	if answers[http.StatusPreconditionFailed] < most/2 || answers[http.StatusServiceUnavailable] == 0 {
+		t.Errorf("answers by status: %v", answers)
+	}
+	if resp := ask("GET", "/v1/stats", ""); resp.StatusCode != http.StatusOK {
+		t.Errorf("afterwards: %d", resp.StatusCode)
+	}
+}
+
+// A client that does not finish its header is cut off, and so is one whose header has no end.
+func TestHeadersHaveAnEnd(t *testing.T) {
+	t.Parallel()
+	w := start(t, 1).web(0)
+	dial := func() net.Conn {
+		nc, err := net.Dial("tcp", strings.TrimPrefix(w.base, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { nc.Close() })
+		if err := nc.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+			t.Fatal(err)
+		}
+		return nc
+	}
+	slow, long := dial(), dial()
+	began := time.Now()
+	fmt.Fprint(slow, "GET /v1/health HTTP/1.1\r\nHost: x\r\nX-Slow: ")
+	go func() { // until the node has had enough
+		for _, err := fmt.Fprint(long, "GET /v1/health HTTP/1.1\r\nHost: x\r\n"); err == nil; {
+			_, err = fmt.Fprintf(long, "X-Long: %s\r\n", strings.Repeat("x", 4096))
+		}
+	}()
+	if line, err := bufio.NewReader(long).ReadString('\n'); err == nil && !strings.Contains(line, "431") {
+		t.Errorf("a header without an end: %q", line)
+	}
+	if _, err := slow.Read(make([]byte, 1)); err == nil {
+		t.Error("a header that is not finished was answered")
+	} else if took := time.Since(began); took < 5*time.Second || took > 40*time.Second {
+		t.Errorf("cut off after %s: %v", took, err)
+	}
+}

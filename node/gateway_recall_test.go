@@ -1,0 +1,123 @@
+package node_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+// stream asks for a recall as an event stream.
+func (w *web) stream(query obj) (*http.Response, *bufio.Reader) {
+	w.t.Helper()
+	raw, err := json.Marshal(query)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	req, err := http.NewRequestWithContext(w.t.Context(), "POST", w.base+"/v1/recall", strings.NewReader(string(raw)))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+w.token)
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "text/event-stream")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() { resp.Body.Close() })
+	return resp, bufio.NewReader(resp.Body)
+}
+
+// nextEvent reads an event of a stream.
+func nextEvent(t *testing.T, in *bufio.Reader) (name string, data obj) {
+	t.Helper()
+	for {
+		line, err := in.ReadString('\n')
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v, ok := strings.CutPrefix(line, "event: "); ok {
+			name = strings.TrimSpace(v)
+		}
+		if v, ok := strings.CutPrefix(line, "data: "); ok {
+			if err := json.Unmarshal([]byte(v), &data); err != nil {
+				t.Fatal(err)
+			}
+			return name, data
+		}
+	}
+}
+
+// A recall as an event stream has the rows of the same recall as an object, in their order, over many pages of rows; what
+// is refused is refused by its status.
+func TestRecallStreams(t *testing.T) {
+	t.Parallel()
+	w := start(t, 1).web(0)
+	batch := make([]obj, 100)
+	for i := range batch {
+		batch[i] = obj{"text": fmt.Sprintf("heron number %d stands in the lake", i), "importance": float64(i) / 100}
+	}
+	w.ok("POST", "/v1/remember/batch", obj{"memories": batch})
+	query := obj{"query": "which heron stands in the lake?", "top_k": 90, "explain": true}
+	whole := w.ok("POST", "/v1/recall", query)
+	resp, in := w.stream(query)
+	if got := resp.Header.Get("Content-Type"); resp.StatusCode != 200 || got != "text/event-stream" {
+		t.Fatalf("%d %s", resp.StatusCode, got)
+	}
+	for i, want := range whole["results"].([]any) {
+		name, row := nextEvent(t, in)
+		for _, r := range []obj{row, want.(obj)} { // both decay with the clock, between one question and the next
+			for _, k := range []string{"score", "scores", "factors", "why_retrieved"} {
+				delete(r, k)
+			}
+		}
+		if name != "result" || !reflect.DeepEqual(row, want) {
+			t.Fatalf("row %d: %s %v, want %v", i, name, row, want)
+		}
+	}
+	if name, end := nextEvent(t, in); name != "end" || end["total"] != 90.0 || end["confidence"] == nil || end["hints"] == nil {
+		t.Errorf("%s %v", name, end)
+	}
+	if resp, _ := w.stream(obj{"query": "x", "min_index": 1 << 40}); resp.StatusCode != http.StatusPreconditionFailed {
+		t.Errorf("behind: %d", resp.StatusCode)
+	}
+	if resp, _ := w.stream(obj{}); resp.StatusCode != http.StatusBadRequest {
+		t.Errorf("without a question: %d", resp.StatusCode)
+	}
+}
+
+// A client that does not read its answer holds up nobody, and the answer is not gathered for it: 64 MB of rows wait where
+// they are.
+func TestUnreadRecallHoldsNothing(t *testing.T) {
+	t.Parallel()
+	w := start(t, 1).web(0)
+	text := strings.Repeat("the lake is wide and the heron waits ", 28_000) // about 1 MB
+	for i := range 64 {
+		w.ok("POST", "/v1/remember", obj{"text": fmt.Sprint(i, " ", text)})
+	}
+	_, in := w.stream(obj{"query": "heron", "top_k": 64})
+	if name, _ := nextEvent(t, in); name != "result" {
+		t.Fatalf("first event %q", name)
+	}
+	began := time.Now()
+	for i := range 20 {
+		w.ok("POST", "/v1/remember", obj{"text": fmt.Sprintf("written beside a reader that does not read %d", i)})
+	}
+	if took := time.Since(began); took > 20*time.Second {
+		t.Errorf("20 writes took %s", took)
+	}
+	seen := 1
+	for name := "result"; name != "end"; {
+		if name, _ = nextEvent(t, in); name == "result" {
+			seen++
+		}
+	}
+	if seen != 64 {
+		t.Errorf("%d rows", seen)
+	}
+}
