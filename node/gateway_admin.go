@@ -61,10 +61,9 @@ func setSettings(g *gateway, q *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	micros := func(name string, old oplog.Time) oplog.Time {
-		return oplog.Time(min(q.body.num(name, old.Seconds()), maxAge) * 1e6)
-	}
-	set.WorkingTTL, set.EpisodicTTL = micros("working_ttl_secs", set.WorkingTTL), micros("episodic_ttl_secs", set.EpisodicTTL)
+	micros := func(seconds float64) oplog.Time { return oplog.Time(min(seconds, maxAge) * 1e6) }
+	set.WorkingTTL = micros(q.body.num("working_ttl_secs", set.WorkingTTL.Seconds()))
+	set.EpisodicTTL = micros(q.body.num("episodic_ttl_secs", set.EpisodicTTL.Seconds()))
 	set.PromoteAfter = q.body.whole("promote_after", set.PromoteAfter)
 	set.Consolidate, set.QuietMind = q.body.flag("consolidate", set.Consolidate), q.body.flag("quiet_mind", set.QuietMind)
 	if _, err := g.s.SetDatabaseSettings(q.r.Context(), q.c, set); err != nil {

@@ -68,6 +68,9 @@ func httpEdges(g *gateway, q *request) (any, error) {
 }
 
 func httpGraph(g *gateway, q *request) (any, error) {
+	if action := q.body.str("action", "query"); action != "query" {
+		return nil, oplog.Errorf(oplog.Invalid, "action '%s': query is all that is offered", action)
+	}
 	entity, err := q.body.must("entity")
 	if err != nil {
 		return nil, err

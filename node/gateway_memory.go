@@ -25,7 +25,7 @@ var memoryRoutes = []route{
 		body: "query:string! top_k:integer memory_type:string namespace:string domain:string source:string session_id:string include_consolidated:boolean " +
 			"expand_entities:boolean query_embedding:[]number time_window:[]number min_score:number explain:boolean " + freshFields,
 		result: "results:[]Result! total:integer! fallback:string? confidence:number! hints:[]Hint! index:integer! lag_seconds:number!"},
-	{name: "forget", method: "POST", path: "/v1/forget", scope: Write, write: true, handle: httpForget, summary: "Make a memory invisible", body: "rid:string! namespace:string reason:string",
+	{name: "forget", method: "POST", path: "/v1/forget", scope: Write, write: true, handle: httpForget, summary: "Make a memory invisible", body: "rid:string! reason:string",
 		result: "rid:string! found:boolean! log_index:integer!"},
 	{name: "correct", method: "POST", path: "/v1/correct", scope: Write, write: true, handle: httpCorrect, summary: "Change a memory in place; what it was is kept",
 		body:   "rid:string! reason:string! new_text:string new_importance:number new_valence:number metadata_merge:object embedding:[]number",
@@ -173,7 +173,7 @@ func httpForget(g *gateway, q *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, w, err := g.s.Forget(q.r.Context(), q.c, rid)
+	found, w, err := g.s.ForgetFor(q.r.Context(), q.c, rid, q.body.str("reason", ""))
 	if err != nil {
 		return nil, err
 	}
@@ -229,7 +229,7 @@ func memoryRow(m *oplog.Memory) map[string]any {
 		"last_access": m.Accessed.Seconds(), "access_count": m.Accesses, "valence": m.Valence, "consolidated_into": orNil(m.Into),
 		"consolidation_status": m.Status.String(), "storage_tier": tier, "metadata_json": string(metadata(m)), "metadata": metadata(m), "namespace": m.Namespace,
 		"certainty": m.Certainty, "domain": m.Domain, "source": m.Source, "emotional_state": orNil(m.Emotion), "session_id": orNil(m.Session),
-		"due_at": nil, "temporal_kind": orNil(m.TemporalKind), "tombstone_reason": nil, "revision": m.Revision,
+		"due_at": nil, "temporal_kind": orNil(m.TemporalKind), "tombstone_reason": orNil(m.Reason), "revision": m.Revision,
 		"embedding_model": nil, "embedding_bytes": nil, "consolidation_sources": []string{}, "entities": m.Entities, "claims": []string{}}
 	if m.Entities == nil {
 		row["entities"] = []string{}

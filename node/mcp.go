@@ -214,7 +214,7 @@ func mcpForget(ctx context.Context, s *Service, c Caller, args fields) (any, err
 	if err != nil {
 		return nil, err
 	}
-	found, _, err := s.Forget(ctx, c, rid)
+	found, _, err := s.ForgetFor(ctx, c, rid, args.str("reason", ""))
 	return map[string]any{"rid": rid, "found": found}, err
 }
 

@@ -42,6 +42,7 @@ const (
 	MaxBatch    = 10_000
 	MaxMetadata = 1 << 20
 	MaxDim      = 8192
+	MaxReason   = 4096
 	maxName     = 512 // namespaces, domains, entity names and the like
 )
 
@@ -194,7 +195,15 @@ func CheckVector(v []float32, dim int) error {
 
 // Forget makes a memory invisible; found says whether there was one to forget.
 func (s *Service) Forget(ctx context.Context, c Caller, rid string) (found bool, w Written, err error) {
-	w, err = s.write(ctx, c, write{scope: Write, ops: []oplog.Op{&oplog.Forget{RID: rid, At: oplog.At(time.Now())}}})
+	return s.ForgetFor(ctx, c, rid, "")
+}
+
+// ForgetFor is Forget with a reason, which is kept.
+func (s *Service) ForgetFor(ctx context.Context, c Caller, rid, reason string) (found bool, w Written, err error) {
+	if len(reason) > MaxReason {
+		return false, Written{}, oplog.Errorf(oplog.TooLarge, "reason of %d bytes is over %d", len(reason), MaxReason)
+	}
+	w, err = s.write(ctx, c, write{scope: Write, ops: []oplog.Op{&oplog.Forget{RID: rid, At: oplog.At(time.Now()), Reason: reason}}})
 	return err == nil && w.Results[0].Changed, w, err
 }
 

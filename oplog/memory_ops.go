@@ -62,8 +62,9 @@ type Correct struct {
 
 // Forget makes a memory invisible to every reader. It is never undone.
 type Forget struct {
-	RID string `msgpack:"rid"`
-	At  Time   `msgpack:"at"`
+	RID    string `msgpack:"rid"`
+	At     Time   `msgpack:"at"`
+	Reason string `msgpack:"re,omitempty"`
 }
 
 // Reinforce records that memories were recalled. Rows that are gone by then are skipped.
@@ -249,6 +250,7 @@ func (op *Forget) apply(a *applying) (Result, *Error) {
 	if err != nil {
 		return Result{ID: op.RID}, nil // not found is an answer, not a refusal
 	}
+	m.Reason = op.Reason
 	a.forget(m, op.At)
 	return Result{ID: op.RID, Num: uint64(m.Seq), Changed: true}, nil
 }

@@ -133,7 +133,7 @@ func (a *applying) erase(m *Memory, at Time) bool {
 	}
 	a.del(tVector, a.db, key)
 	a.unlink(m, nil)
-	m.Text, m.Metadata, m.Entities, m.Speaker, m.Emotion = "", nil, nil, "", ""
+	m.Text, m.Metadata, m.Entities, m.Speaker, m.Emotion, m.Reason = "", nil, nil, "", "", ""
 	if live {
 		a.forget(m, at)
 	} else {

@@ -72,6 +72,7 @@ type Memory struct {
 	Extractor    uint8    `msgpack:"xv,omitempty"`
 	Entities     []string `msgpack:"xe,omitempty"`
 	Merged       uint32   `msgpack:"mg,omitempty"` // made of so many others
+	Reason       string   `msgpack:"fr,omitempty"` // why it was forgotten
 }
 
 // A Revision is what a memory was before a correction.
