@@ -35,8 +35,9 @@ var openAPI = sync.OnceValue(func() []byte {
 			schema := schemaOf(r.body)
 			op["requestBody"] = map[string]any{"required": schema["required"] != nil, "content": map[string]any{"application/json": map[string]any{"schema": schema}}}
 		}
-		if r.scope == "" {
-			op["security"] = []any{}
+		op["security"] = []any{}
+		if r.scope != "" {
+			op["security"] = []any{map[string]any{"token": []string{string(r.scope)}}}
 		}
 		if paths[r.path] == nil {
 			paths[r.path] = map[string]any{}
