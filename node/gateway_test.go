@@ -387,10 +387,15 @@ func TestGatewayFromPython(t *testing.T) {
 	if _, err := exec.LookPath("python3"); err != nil {
 		t.Skip("python3 is not installed")
 	}
-	w := start(t, 1).web(0)
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	c := start(t, 3)
+	w, follower := c.web(c.leader()), c.web((c.leader()+1)%3)
+	eventually(t, "the follower knows the leader's gateway", func() bool {
+		_, out := follower.send("POST", "/v1/remember", obj{})
+		return out["leader_addr"] == w.base
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if out, err := exec.CommandContext(ctx, "python3", "testdata/sdk.py", w.token, w.base).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(ctx, "python3", "testdata/sdk.py", w.token, w.base, follower.base).CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
 }

@@ -81,7 +81,10 @@ type (
 
 func newMCPServer(s *Service, c Caller) *mcp.Server {
 	srv := mcp.NewServer(&mcp.Implementation{Name: "cairn", Title: "Cairn memory", Version: s.cfg.Version}, &mcp.ServerOptions{
-		Instructions: "A memory that outlives conversations. Recall before you answer; remember what will matter later."})
+		Instructions: "A memory that outlives conversations. Recall before you answer; remember what will matter later.",
+		CompletionHandler: func(ctx context.Context, r *mcp.CompleteRequest) (*mcp.CompleteResult, error) {
+			return s.complete(ctx, c, r.Params)
+		}})
 	for _, t := range tools {
 		srv.AddTool(&mcp.Tool{Name: t.name, Description: t.description, InputSchema: schemaOf(t.args), Annotations: &mcp.ToolAnnotations{ReadOnlyHint: t.readOnly}},
 			func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -112,9 +115,9 @@ func newMCPServer(s *Service, c Caller) *mcp.Server {
 			}
 			return resource(req.Params.URI, rows(list))
 		})
-	srv.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: "cairn://memory/{rid}", Name: "memory", Title: "A memory", Description: "One memory by its id.", MIMEType: "application/json"},
+	srv.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: memoryURI + "{rid}", Name: "memory", Title: "A memory", Description: "One memory by its id.", MIMEType: "application/json"},
 		func(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
-			m, err := s.Memory(ctx, c, strings.TrimPrefix(req.Params.URI, "cairn://memory/"), Stale)
+			m, err := s.Memory(ctx, c, strings.TrimPrefix(req.Params.URI, memoryURI), Stale)
 			if errors.Is(err, &oplog.Error{Kind: oplog.NotFound}) {
 				return nil, mcp.ResourceNotFoundError(req.Params.URI)
 			}
@@ -124,6 +127,26 @@ func newMCPServer(s *Service, c Caller) *mcp.Server {
 			return resource(req.Params.URI, memoryRow(m))
 		})
 	return srv
+}
+
+const (
+	memoryURI   = "cairn://memory/"
+	maxComplete = 20
+)
+
+// complete offers the newest memories' ids for what a client has of one. There is nothing else to complete.
+func (s *Service) complete(ctx context.Context, c Caller, p *mcp.CompleteParams) (*mcp.CompleteResult, error) {
+	found := &mcp.CompleteResult{Completion: mcp.CompletionResultDetails{Values: []string{}}}
+	if p.Ref == nil || !strings.HasPrefix(p.Ref.URI, memoryURI) || p.Argument.Name != "rid" {
+		return found, nil
+	}
+	list, err := s.List(ctx, c, Listing{Limit: maxPage})
+	for _, m := range list {
+		if strings.HasPrefix(m.RID, p.Argument.Value) && len(found.Completion.Values) < maxComplete {
+			found.Completion.Values = append(found.Completion.Values, m.RID)
+		}
+	}
+	return found, err
 }
 
 // toolError is a failure the model can read and act upon.
@@ -190,7 +213,7 @@ func mcpRecall(ctx context.Context, s *Service, c Caller, args fields) (any, err
 	for i, h := range a.Hits {
 		results[i] = httpRow(h, false)
 	}
-	return map[string]any{"results": results, "total": len(results), "confidence": a.Info.Confidence}, nil
+	return map[string]any{"results": results, "total": len(results), "confidence": a.Info.Confidence, "hints": hints(a, q.Text)}, nil
 }
 
 func mcpCorrect(ctx context.Context, s *Service, c Caller, args fields) (any, error) {

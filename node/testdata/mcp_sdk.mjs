@@ -36,6 +36,11 @@ const one = await client.readResource({ uri: `cairn://memory/${rid}` });
 assert.match(one.contents[0].text, /osprey/);
 assert.match((await client.readResource({ uri: "cairn://memories/recent" })).contents[0].text, /osprey/);
 
+const offered = await client.complete({ ref: { type: "ref/resource", uri: "cairn://memory/{rid}" }, argument: { name: "rid", value: rid.slice(0, 8) } });
+assert.ok(offered.completion.values.includes(rid));
+const unsure = await call("recall", { query: "zebra" });
+assert.ok(unsure.confidence < 0.6 && unsure.hints.length > 0 && unsure.hints[0].suggestion);
+
 await assert.rejects(client.readResource({ uri: "cairn://memory/none" }));
 await assert.rejects(client.callTool({ name: "levitate", arguments: {} }));
 assert.ok((await client.callTool({ name: "recall", arguments: {} })).isError);

@@ -116,3 +116,60 @@ assert len(found) == 6, found
 wanted = {"claim_id", "src", "dst", "rel_type", "weight", "created_at", "polarity", "modality", "valid_from", "valid_to", "extractor", "confidence_band",
           "source_memory_rid", "namespace", "status_suggestion"}
 assert all(set(c) == wanted for c in found.values()), found
+
+# What the later clients do on a follower's refusal: the same request again at the leader's gateway, at most two hops.
+def follow(base, method, path, body):
+    for _ in range(3):
+        data = json.dumps(body).encode()
+        headers = {"Authorization": "Bearer " + sys.argv[1], "Content-Type": "application/json"}
+        try:
+            with urllib.request.urlopen(urllib.request.Request(base + path, data, headers, method=method)) as r:
+                return base, json.load(r)
+        except urllib.error.HTTPError as e:
+            answer = json.load(e)
+            assert e.code == 503 and "read-only" in answer["error"] and isinstance(answer["leader"], int), (e.code, answer)
+            base = answer["leader_addr"]
+    raise AssertionError("no leader found")
+
+
+at, stored = follow(sys.argv[3], "POST", "/v1/remember", {"text": "stored through a follower's refusal"})
+assert at == sys.argv[2] and len(stored["rid"]) == 36, (at, stored)
+
+# reflect: a recall a type, and the typed ways to remember.
+for kind in ("self_model", "rule", "hypothesis", "constraint", "goal", "narrative_arc", "learning_signal"):
+    typed_rid = remember(f"[{kind}] of the agent", memory_type=kind, metadata={"class": kind, "priority": 1}, namespace="self")
+    rows = ask("POST", "/v1/recall", {"query": kind, "top_k": 5, "memory_type": kind, "namespace": "self", "expand_entities": False, "include_consolidated": False})
+    assert [Memory(**m).rid for m in rows["results"]] == [typed_rid], rows
+
+# The demonstrations: seed in batches of few fields, think by the other names, read back.
+batch = ask("POST", "/v1/remember/batch", {"memories": [{"text": f"line {i} of the play", "importance": 0.5, "domain": "play", "namespace": "bard"} for i in range(50)]})
+assert len(batch["rids"]) == 50 and batch["count"] == 50 and len(set(batch["rids"])) == 50
+assert set(ask("POST", "/v1/think", {"run_consolidation": False, "run_conflicts": True, "run_patterns": False})) == set(ThinkResult.__dataclass_fields__)
+assert len(ask("POST", "/v1/recall", {"query": "line of the play", "top_k": 5, "namespace": "bard"})["results"]) == 5
+assert isinstance(ask("GET", "/v1/conflicts?namespace=bard&limit=50")["conflicts"], list)
+assert ask("GET", "/v1/stats?namespace=bard")["active_memories"] == 50
+
+# The bridge for models: what it sends, and what it takes from the answers.
+edge = ask("POST", "/v1/relate", {"src": "Ada", "dst": "engine", "rel_type": "designs", "weight": 0.7})["edge_id"]
+edges = ask("POST", "/v1/graph", {"action": "query", "entity": "engine"})["edges"]
+assert edges == [{"edge_id": edge, "src": "Ada", "dst": "engine", "rel_type": "designs", "weight": 0.7}], edges
+old = remember("Ada lives in London", namespace="bridge")
+fixed = ask("POST", "/v1/correct", {"rid": old, "reason": "moved", "new_text": "Ada lives in Turin", "metadata_merge": {"checked": True}})
+assert {"rid", "corrected_rid", "original_rid", "revision"} <= set(fixed), fixed
+newer = remember("Ada lives in Rome", namespace="bridge")
+assert ask("GET", "/v1/current?namespace=bridge")["record"]["rid"] == newer
+refused(404, "GET", "/v1/current?namespace=nothing")
+asked = ask("POST", "/v1/recall", {"query": "an unheard-of thing", "top_k": 3})
+assert 0 <= asked["confidence"] <= 1 and isinstance(asked["hints"], list)
+ask("POST", "/v1/recall", {"query": "an unheard-of thing", "top_k": 3})
+gaps = ask("GET", "/v1/insights/gaps?min_count=2&max_avg_top_score=0.5&limit=10")["gaps"]
+assert gaps and set(gaps[0]) == {"query", "count", "avg_top_score", "avg_results", "last_seen", "last_seen_iso"} and gaps[0]["count"] == 2, gaps
+digest = ask("GET", "/v1/session/digest?max_decisions=8&max_conflicts=5&max_triggers=5&snippet_chars=240&include_gaps=true&max_gaps=5")
+assert {"narrative_head", "top_decisions", "open_conflicts", "open_conflict_count", "pending_triggers", "pending_trigger_count", "last_maintenance", "knowledge_gaps"} == set(digest)
+drafted = ask("POST", "/v1/session/end", {"summary": "It works. It is late.", "namespace": "bridge", "domain": "general"})
+assert drafted["count"] == 2 and len(drafted["drafted"]) == 2, drafted
+health = ask("GET", "/v1/health")["cluster"]
+assert health["accepts_writes"] is True and health["role"] == "Leader" and "idempotency_key" in ask("GET", "/v1/health")["capabilities"]
+cluster = ask("GET", "/v1/cluster")
+assert cluster["clustered"] and cluster["role"] == "Leader" and cluster["role_label"] == "leader" and cluster["configured_role"] == "voter", cluster
+assert {"node_id", "addr", "role", "reachable", "current_term", "last_seen_secs_ago"} <= set(cluster["peers"][0]) and cluster["peers"][0]["role"] == "voter", cluster
