@@ -43,6 +43,8 @@ type Config struct {
 
 	Backup BackupPlan // none without a directory
 
+	ScrubEvery time.Duration // 6h: between two counts of whether the state holds what was written; one comes at the start
+
 	MinFree uint64 // 64 MiB of disk; with less, writes are refused
 
 	ForwardWrites bool          // followers forward writes of the YantrikDB surfaces instead of refusing them
@@ -97,6 +99,7 @@ func (c Config) withDefaults() Config {
 	c.SnapshotInterval = cmp.Or(c.SnapshotInterval, 2*time.Minute)
 	c.TrailingLogs = cmp.Or(c.TrailingLogs, 10240)
 	c.MaxConnsPerIP = cmp.Or(c.MaxConnsPerIP, 100)
+	c.ScrubEvery = cmp.Or(c.ScrubEvery, 6*time.Hour)
 	c.MinFree = cmp.Or(c.MinFree, DefaultMinFree)
 	c.MaxConns = cmp.Or(c.MaxConns, 4096)
 	c.MaxInFlight = cmp.Or(c.MaxInFlight, 1024)

@@ -112,6 +112,9 @@ func ignoreClosed(err error) error {
 func (n *Node) openMemory(ctx context.Context) (err error) {
 	path := filepath.Join(n.cfg.Home, "state.db")
 	opts := oplog.Options{RetainOps: n.cfg.RetainOps, RetainTime: n.cfg.RetainTime, NoSync: n.cfg.NoSync, OpenFile: n.cfg.OpenFile}
+	if err := n.replace(path, opts); err != nil {
+		return fmt.Errorf("state: %w", err)
+	}
 	if n.state, err = oplog.Open(path, opts); oplog.IsCorrupt(err) {
 		aside := fmt.Sprintf("%s.corrupt-%d", path, time.Now().Unix())
 		n.log.Error("state unreadable, moved aside", "path", path, "aside", aside, "err", err)
@@ -131,7 +134,12 @@ func (n *Node) openMemory(ctx context.Context) (err error) {
 	n.onClose(x.Close)
 	disk := newSpace(n.cfg.Home, n.cfg.MinFree, n.log)
 	n.machine = newMachine(n.cfg.NodeID, n.cfg.Slow, n.state, x, at, newFeed(), newLimits(n.state), disk, n.log)
-	n.machine.fail = func(err error) { n.cancel(err) }
+	n.machine.fail = func(err error) {
+		if errors.Is(err, oplog.ErrState) { // a restart with the same file would meet it again
+			err = errors.Join(err, n.leaveWord(suspectFile, err))
+		}
+		n.cancel(err)
+	}
 	n.clock = oplog.NewClock(n.cfg.NodeID, n.cfg.Now)
 	n.clock.Observe(n.state.Last())
 	n.service = &Service{cfg: n.cfg, log: n.log, state: n.state, index: x, machine: n.machine, started: time.Now(), timings: newTimings(), opened: make(chan struct{})}
@@ -191,6 +199,7 @@ func (n *Node) openRaft(ctx context.Context) (err error) {
 	n.spawn("background", n.service.background)
 	n.spawn("uses", n.service.uses.run)
 	n.spawn("compare", n.service.compare)
+	n.spawn("scrub", n.scrub)
 	if n.cfg.Backup.Dir != "" {
 		n.spawn("backup", n.backup)
 	}

@@ -31,6 +31,8 @@ type Service struct {
 	gateways *http.Client  // for the other nodes' gateways
 	opened   chan struct{} // closed when raft and proposer are set; peers may ask before
 	conns    atomic.Int64  // clients' wire connections
+	whole    atomic.Bool   // the last count of the state found what was written
+	damaged  atomic.Int64  // counts of the state that did not come out
 	agreed   atomic.Int64  // of agreements: the last comparison with the peers
 	timings  *timings
 	backups  spool

@@ -62,6 +62,8 @@ type PeerStatus struct {
 	Sum             string      `json:"state_hash"`
 	Version         string      `json:"version"`
 	UptimeSecs      float64     `json:"uptime_secs"`
+
+	whole bool // it has counted its state and found what was written, and has its vote
 }
 
 // own is what a node tells another of itself, as the extension of CLUSTER_STATUS_RESULT.
@@ -73,13 +75,14 @@ type own struct {
 	Version    string      `json:"version"`
 	UptimeSecs float64     `json:"uptime"`
 	Term       uint64      `json:"term"`
+	Whole      bool        `json:"whole"`
 }
 
 func (s *Service) own() own {
 	i, sum := s.state.Sum()
 	st := s.raft.Status()
 	return own{Role: s.role(st), Applied: s.machine.applied.get(), SumIndex: i, Sum: sum.String(), Version: s.cfg.Version,
-		UptimeSecs: time.Since(s.started).Seconds(), Term: st.Term}
+		UptimeSecs: time.Since(s.started).Seconds(), Term: st.Term, Whole: s.whole.Load() && s.raft.Whole()}
 }
 
 // role is what this node is to its clients: one that was elected leads when its barrier is through.
@@ -193,7 +196,7 @@ func (s *Service) ask(ctx context.Context, m raft.Member) PeerStatus {
 	}
 	zero := 0.0
 	p.Reachable, p.State, p.Applied, p.SumIndex, p.Sum, p.Version, p.UptimeSecs, p.CurrentTerm = true, o.Role, o.Applied, o.SumIndex, o.Sum, o.Version, o.UptimeSecs, o.Term
-	p.LastSeenSecsAgo = &zero
+	p.LastSeenSecsAgo, p.whole = &zero, o.Whole
 	return p
 }
 

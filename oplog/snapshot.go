@@ -111,6 +111,8 @@ func (s *State) Restore(r io.Reader, report func(done, total int64)) (err error)
 	if err := db.Close(); err != nil {
 		return fmt.Errorf("restore: %w", err)
 	}
+	s.scrub.spoil()
+	defer s.scrub.spoil()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.db == nil {

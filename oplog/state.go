@@ -57,6 +57,8 @@ type State struct {
 
 	at sync.Mutex // guards mark: Apply sets it, everybody reads it
 	m  mark
+
+	scrub scrub
 }
 
 // mark is how far the state has come. It is stored with the effects of the records it counts.
@@ -268,6 +270,7 @@ func (s *State) Apply(batch []Record) (out []Outcome, err error) {
 	}
 	defer tx.Rollback() // no effect after the commit
 	t := newTxn(tx, s.c, next.sum)
+	t.watched = s.scrub.watching()
 	stats := map[DB]*Stats{}
 	for _, r := range batch {
 		if r.Index <= next.index {
@@ -291,12 +294,14 @@ func (s *State) Apply(batch []Record) (out []Outcome, err error) {
 	if err := metaBucket(tx, s.c).Put(keyMark, next.encode()); err != nil {
 		return nil, fmt.Errorf("apply: %w", err)
 	}
-	if err := tx.Commit(); err != nil {
+	err = s.scrub.commit(tx, t, func() {
+		s.at.Lock()
+		s.m = next
+		s.at.Unlock()
+	})
+	if err != nil {
 		return nil, fmt.Errorf("apply: commit: %w", err)
 	}
-	s.at.Lock()
-	s.m = next
-	s.at.Unlock()
 	return out, nil
 }
 

@@ -18,6 +18,10 @@ type txn struct {
 	sum     Sum
 	buckets map[bucketID]*bucket
 	undo    []change // of the current entry, newest last
+
+	watched bool    // a scrub is under way and wants to know
+	moves   []moved // what was done to the Sum
+	dropped bool    // a database, whose keys are not in moves
 }
 
 type bucketID struct {
@@ -113,10 +117,7 @@ func (t *txn) put(table tableID, db DB, key, value []byte) {
 		return
 	}
 	t.remember(table, db, key, old)
-	if old != nil {
-		t.sum.sub(element(table, db, key, old))
-	}
-	t.sum.add(element(table, db, key, value))
+	t.count(b, key, old, value, old != nil, true)
 	if value == nil {
 		value = []byte{}
 	}
@@ -132,7 +133,7 @@ func (t *txn) del(table tableID, db DB, key []byte) {
 		return
 	}
 	t.remember(table, db, key, old)
-	t.sum.sub(element(table, db, key, old))
+	t.count(b, key, old, nil, true, false)
 	if err := b.Delete(key); err != nil {
 		panic(diskError{err})
 	}
@@ -152,12 +153,10 @@ func (t *txn) rollback() {
 	for i := len(t.undo) - 1; i >= 0; i-- {
 		c := t.undo[i]
 		b := t.bucket(c.table, c.db)
-		if now := b.Get(c.key); now != nil {
-			t.sum.sub(element(c.table, c.db, c.key, now))
-		}
+		now := b.Get(c.key)
+		t.count(b, c.key, now, c.old, now != nil, c.had)
 		var err error
 		if c.had {
-			t.sum.add(element(c.table, c.db, c.key, c.old))
 			err = b.Put(c.key, c.old)
 		} else {
 			err = b.Delete(c.key)
@@ -207,6 +206,7 @@ func (t *txn) dropDatabase(db DB) {
 	if all == nil || all.Bucket(dbKey(db)) == nil {
 		return
 	}
+	t.dropped = true
 	for table := range tableNames { // order is free here: the Sum is a set's
 		t.scan(table, db, nil, func(k, v []byte) bool {
 			t.sum.sub(element(table, db, k, v))

@@ -23,6 +23,10 @@ func (n *Node) amnesiaFile() string { return filepath.Join(n.cfg.Dir, "amnesia")
 // amnesiac says whether this node has lost its vote and must not give another yet.
 func (n *Node) amnesiac() bool { return n.lost.Load() }
 
+// Whole says whether this member remembers what it voted and took, as one that has lost its log does not until it has
+// rejoined.
+func (n *Node) Whole() bool { return !n.amnesiac() }
+
 // forget marks the log as lost, on disk, before anything of it goes away.
 func (n *Node) forget() error {
 	n.lost.Store(true)
@@ -32,6 +36,28 @@ func (n *Node) forget() error {
 	}
 	_, err = f.WriteString("the log was lost; no votes until this node has rejoined\n")
 	return errors.Join(err, f.Sync(), f.Close(), syncDir(n.cfg.Dir))
+}
+
+// Discard moves the log and the snapshots of a member that does not run aside, when what its state was built of cannot be
+// trusted. It gives no vote until it has rejoined. Aside is where they are; empty when there were none.
+func Discard(dir string) (aside string, err error) {
+	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
+		return "", nil
+	}
+	aside = fmt.Sprintf("%s.corrupt-%d", dir, time.Now().Unix())
+	n := &Node{cfg: Config{Dir: dir}}
+	if err := n.forget(); err != nil { // before anything goes away
+		return "", err
+	}
+	if err := os.Mkdir(aside, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+		return "", err
+	}
+	for _, name := range []string{"raft.db", "snapshots"} {
+		if err := os.Rename(filepath.Join(dir, name), filepath.Join(aside, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return "", err
+		}
+	}
+	return aside, syncDir(dir)
 }
 
 func syncDir(dir string) error {
