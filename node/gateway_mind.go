@@ -11,7 +11,7 @@ import (
 
 var mindRoutes = []route{
 	{name: "think", method: "POST", path: "/v1/think", scope: Write, write: true, handle: httpThink, summary: "Look for duplicates, contradictions, patterns and what deserves attention",
-		body: "run_consolidation:boolean run_conflict_scan:boolean run_pattern_mining:boolean run_personality:boolean consolidation_limit:integer " +
+		body: "run_consolidation:boolean run_conflict_scan:boolean include_minor:boolean run_pattern_mining:boolean run_personality:boolean consolidation_limit:integer " +
 			"consolidation_time_window_days:number min_active_memories:integer max_triggers:integer",
 		result: "consolidation_count:integer! conflicts_found:integer! patterns_new:integer! patterns_updated:integer! personality_updated:boolean! duration_ms:integer! triggers:[]Attention!"},
 	{name: "conflicts", method: "GET", path: "/v1/conflicts", scope: Read, handle: httpConflicts, summary: "Contradictions, the most urgent first, then the newest; status all is every status",
@@ -32,6 +32,9 @@ var mindRoutes = []route{
 		body: "query:string! rid:string! relevant:boolean score:number rank:integer", result: "accepted:integer! log_index:integer!"},
 }
 
+// defaultConsolidation is how many memories a round looks for duplicates of when the request does not say.
+const defaultConsolidation = 50
+
 func httpThink(g *gateway, q *request) (any, error) {
 	a, err := g.s.Think(q.r.Context(), q.c, thinkRequest(q.body, true))
 	if err != nil {
@@ -45,8 +48,9 @@ func thinkRequest(f fields, personality bool) ThinkRequest {
 	f.alias("run_conflict_scan", "run_conflicts")
 	f.alias("run_pattern_mining", "run_patterns")
 	days := f.num("consolidation_time_window_days", 0)
-	return ThinkRequest{Consolidate: f.flag("run_consolidation", true), Conflicts: f.flag("run_conflict_scan", true), Patterns: f.flag("run_pattern_mining", false),
-		Personality: f.flag("run_personality", personality), ConsolidationLimit: int(min(f.whole("consolidation_limit", 0), maxLook)), Window: hours(days * 24),
+	return ThinkRequest{Consolidate: f.flag("run_consolidation", true), Conflicts: f.flag("run_conflict_scan", true), Minor: f.flag("include_minor", false),
+		Patterns:    f.flag("run_pattern_mining", false),
+		Personality: f.flag("run_personality", personality), ConsolidationLimit: int(min(f.whole("consolidation_limit", defaultConsolidation), maxLook)), Window: hours(days * 24),
 		MinActive: int(min(f.whole("min_active_memories", 0), maxLook)), MaxTriggers: int(min(f.whole("max_triggers", 0), maxList))}
 }
 

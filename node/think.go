@@ -13,9 +13,10 @@ import (
 type ThinkRequest struct {
 	Consolidate        bool
 	Conflicts          bool
+	Minor              bool // conflicts that may well be none, too
 	Patterns           bool
 	Personality        bool
-	ConsolidationLimit int           // 50: memories for which duplicates are looked for; the next round goes on behind them
+	ConsolidationLimit int           // memories for which duplicates are looked for, 0 for none; the next round goes on behind them
 	Window             time.Duration // 7 days: how far apart duplicates may lie
 	MinActive          int           // 10: fewer active memories are not consolidated
 	MaxTriggers        int           // 10
@@ -102,7 +103,7 @@ func (t *thinker) gather(ctx context.Context) error {
 			return oplog.ErrNoDatabase
 		}
 		t.base, t.mind, t.set = v.Index(), v.Mind(db), v.Settings(db)
-		t.snap = mind.Snapshot{Now: oplog.At(t.s.cfg.Now()), Stats: v.Stats(db), Traits: v.Personality(db)}
+		t.snap = mind.Snapshot{Now: oplog.At(t.s.cfg.Now()), Minor: t.r.Minor, Stats: v.Stats(db), Traits: v.Personality(db)}
 		t.snap.Weights, _ = v.Weights(db)
 		if next := oplog.Seq(t.snap.Stats.NextSeq); next > thinkRows {
 			from = next - thinkRows

@@ -39,6 +39,7 @@ func Contradictions(ctx context.Context, s *Snapshot) ([]oplog.ConflictRow, erro
 			continue // what a merge made tells nothing that its sources did not
 		}
 		for _, f := range facts(r.Text) {
+			s.slot(&f)
 			name := s.canonical(r.Namespace, f.name)
 			if name != f.name {
 				f.subject = strings.ToLower(name)
@@ -56,7 +57,14 @@ func Contradictions(ctx context.Context, s *Snapshot) ([]oplog.ConflictRow, erro
 		if err := s.pause(ctx, n); err != nil {
 			return nil, err
 		}
-		for _, p := range clash(by[key]) {
+		sure, maybe := clash(by[key])
+		if s.Minor {
+			for i := range maybe {
+				maybe[i][0].kind, maybe[i][1].kind = "minor", "minor"
+			}
+			sure = append(sure, maybe...)
+		}
+		for _, p := range sure {
 			a, b := p[0], p[1]
 			if pair := [2]int{min(a.row, b.row), max(a.row, b.row)}; a.row == b.row || seen[pair] {
 				continue
@@ -75,7 +83,11 @@ func (s *Snapshot) conflict(a, b told) oplog.ConflictRow {
 	if s.Rows[a.row].Created > s.Rows[b.row].Created {
 		a, b = b, a
 	}
-	reason := fmt.Sprintf("%s: %s and %s contradict via %s", a.name, quote(a.fact), quote(b.fact), strings.TrimSpace(a.attr))
+	verb := "contradict"
+	if a.kind == "minor" {
+		verb = "may contradict each other"
+	}
+	reason := fmt.Sprintf("%s: %s and %s %s via %s", a.name, quote(a.fact), quote(b.fact), verb, strings.TrimSpace(a.attr))
 	return oplog.ConflictRow{Type: a.kind, Priority: priorities[a.kind], A: s.Rows[a.row].RID, B: s.Rows[b.row].RID,
 		Entity: a.name, Relation: a.attr, Namespace: s.Rows[a.row].Namespace, Reason: reason}
 }
@@ -87,10 +99,10 @@ func quote(f fact) string {
 	return "'" + f.shown + "'"
 }
 
-// clash pairs what cannot both be so among facts about one subject and attribute.
-func clash(all []told) (pairs [][2]told) {
+// clash pairs what cannot both be so among facts about one subject and attribute, and what perhaps cannot.
+func clash(all []told) (pairs, maybe [][2]told) {
 	if len(all) < 2 {
-		return nil
+		return nil, nil
 	}
 	newest := map[string]told{} // by what is said
 	var values []string
@@ -110,18 +122,20 @@ func clash(all []told) (pairs [][2]told) {
 			pairs = append(pairs, [2]told{newest[v], d})
 		}
 	}
-	if !all[0].single || len(values) > maxValues {
-		return pairs
-	}
 	slices.SortFunc(values, func(x, y string) int { return cmp.Compare(newest[y].row, newest[x].row) })
 	for i, v := range values[:min(len(values), 1)] { // the newest against each other one
 		for _, o := range values[i+1:] {
-			if a, b := newest[v], newest[o]; a.single && b.single && differ(a.value, b.value) {
+			a, b := newest[v], newest[o]
+			switch {
+			case !differ(a.value, b.value):
+			case all[0].single && a.single && b.single && len(values) <= maxValues:
 				pairs = append(pairs, [2]told{a, b})
+			default:
+				maybe = append(maybe, [2]told{a, b})
 			}
 		}
 	}
-	return pairs
+	return pairs, maybe
 }
 
 // differ says whether two values exclude each other: one that only says more does not.

@@ -7,7 +7,8 @@
 // each other when they give one subject two values of an attribute that has one (a birthday, a home, a deadline,
 // "uses … for billing"), or when one denies what the other states. Words that are merely similar contradict nothing: a
 // false alarm costs a person's time, a missed one costs nothing that was not lost before. Relations and claims are
-// compared in the same way (statements.go).
+// compared in the same way (statements.go). Values of an attribute that may well have several are reported only when they are
+// asked for, as minor.
 //
 // # Duplicates
 //
@@ -50,11 +51,13 @@ type Snapshot struct {
 	Traits     oplog.Personality
 	Weights    oplog.Weights
 	Judgements []oplog.Judgement
+	Minor      bool                                // report what may be a contradiction too
 	Canonical  func(namespace, name string) string // nil: names stand for themselves
 
 	Rest func() // called every few rows: it rests when it has been long enough; nil for no rest
 
-	rids map[string]bool // made when first needed
+	rids   map[string]bool           // made when first needed
+	frames map[string]map[string]int // what Contradictions read: single words by the attribute they were the value of
 }
 
 // slice is how many rows are looked at before the caller's context is.

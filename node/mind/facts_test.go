@@ -21,7 +21,7 @@ func TestFacts(t *testing.T) {
 					fmt.Fprintf(&b, "%s | %s | %s | %s single=%t denied=%t\n", f.subject, f.attr, f.value, f.kind, f.single, f.denied)
 				}
 			case "contradictions":
-				s := &Snapshot{}
+				s := &Snapshot{Minor: d.HasArg("minor")}
 				for i, line := range strings.Split(strings.TrimSpace(d.Input), "\n") {
 					s.Rows = append(s.Rows, Row{RID: fmt.Sprint("m", i+1), Text: line, Namespace: "default", Created: oplog.Time(i)})
 				}

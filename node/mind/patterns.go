@@ -16,7 +16,7 @@ const MaxPatterns = 50
 // FindPatterns is what regularities the snapshot shows, the most certain first.
 func FindPatterns(ctx context.Context, s *Snapshot) ([]oplog.Pattern, error) {
 	var out []oplog.Pattern
-	for _, f := range []func(*Snapshot) []oplog.Pattern{coOccurrence, clusters, valence, topics, hubPatterns, bridges} {
+	for _, f := range []func(*Snapshot) []oplog.Pattern{coOccurrence, clusters, valence, topics, hubPatterns, crossDomain, bridges} {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -136,6 +136,50 @@ func hubPatterns(s *Snapshot) (out []oplog.Pattern) {
 	return out
 }
 
+// Rows of two domains are similar when they share so many of their words.
+const (
+	crossShare = .4
+	crossWords = 3
+)
+
+// crossDomain: memories of two domains speak of the same thing, among the newest of those that have one. The closest two stand for
+// their domains.
+func crossDomain(s *Snapshot) (out []oplog.Pattern) {
+	var rows []*Row
+	for i := len(s.Rows) - 1; i >= 0 && len(rows) < 200; i-- {
+		if d := s.Rows[i].Domain; d != "" && d != "general" {
+			rows = append(rows, &s.Rows[i])
+		}
+	}
+	means := make([]meaning, len(rows))
+	for i, r := range rows {
+		means[i] = meaningOf(r.Text)
+	}
+	best := map[string]oplog.Pattern{}
+	for i, a := range rows {
+		s.breathe(0)
+		for j, b := range rows[:i] {
+			if a.Domain == b.Domain || a.Namespace != b.Namespace {
+				continue
+			}
+			sim := jaccard(means[i].words, means[j].words)
+			if sim < crossShare || sim*float64(min(len(means[i].words), len(means[j].words))) < crossShare*crossWords {
+				continue
+			}
+			x, y := min(a.Domain, b.Domain), max(a.Domain, b.Domain)
+			key := "cross_domain\x00" + x + "\x00" + y
+			if best[key].Confidence < sim {
+				best[key] = oplog.Pattern{Key: key, Type: "cross_domain", Confidence: sim, Sources: []string{min(a.RID, b.RID), max(a.RID, b.RID)},
+					Description: fmt.Sprintf("%s and %s meet: two memories share %.0f%% of their words", x, y, 100*sim)}
+			}
+		}
+	}
+	for _, p := range best { // sorted by the caller
+		out = append(out, p)
+	}
+	return out
+}
+
 // bridges: an entity is named three times or more in each of two domains.
 func bridges(s *Snapshot) (out []oplog.Pattern) {
 	in := map[string]map[string]int{}
@@ -180,8 +224,11 @@ func PatternTriggers(s *Snapshot, found []oplog.Pattern) (out []oplog.TriggerRow
 			continue
 		}
 		name, u := "pattern_discovered", p.Confidence*.5
-		if p.Type == "entity_bridge" {
+		switch p.Type {
+		case "entity_bridge":
 			name, u = "entity_bridge_discovered", max(p.Confidence*.7, .4)
+		case "cross_domain":
+			name, u = "surprise_connection", max(p.Confidence*.8, .5)
 		}
 		entity := p.Key
 		if len(p.Entities) == 1 {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/extract"
 )
 
 var identityRelations = set("birthday age lives_in works_at email phone full_name spouse hometown")
@@ -100,13 +101,18 @@ func (s *Snapshot) claimConflicts(cs []oplog.StoredClaim) (found []oplog.Conflic
 	const few = 50
 	cs = cs[max(0, len(cs)-few):]
 	add := func(a, b oplog.StoredClaim, p oplog.Priority, why string) {
-		found = append(found, oplog.ConflictRow{Type: "identity_fact", Priority: p, A: s.claimSide(a), B: s.claimSide(b), Entity: a.Src, Relation: a.Type,
+		kind := "identity_fact"
+		if guessed(a, b) || a.Polarity == b.Polarity && loose(a, b) {
+			kind, p = "minor", priorities["minor"]
+		}
+		found = append(found, oplog.ConflictRow{Type: kind, Priority: p, A: s.claimSide(a), B: s.claimSide(b), Entity: a.Src, Relation: a.Type,
 			Namespace: a.Namespace, Reason: fmt.Sprintf("%s %s: '%s' and '%s' %s", a.Src, a.Type, a.Dst, b.Dst, why)})
 	}
 	for i, a := range cs {
 		for _, b := range cs[i+1:] {
 			da, db := s.canonical(a.Namespace, a.Dst), s.canonical(b.Namespace, b.Dst)
 			switch {
+			case !s.Minor && (guessed(a, b) || da != db && loose(a, b)):
 			case da == db && a.Polarity*b.Polarity < 0 && together(a, b) != apart:
 				add(a, b, oplog.High, "contradict via polarity")
 			case da == db || a.Polarity != 1 || b.Polarity != 1 || overlapping[a.Type] || !singleInTime[a.Type] && !singleHigh[a.Type]:
@@ -124,6 +130,21 @@ func (s *Snapshot) claimConflicts(cs []oplog.StoredClaim) (found []oplog.Conflic
 		}
 	}
 	return found, bounds
+}
+
+// What was read from a text contradicts less than what was claimed by somebody: such conflicts are at most minor when the text
+// only reported it,
+func guessed(cs ...oplog.StoredClaim) bool {
+	return slices.ContainsFunc(cs, func(c oplog.StoredClaim) bool {
+		return c.Extractor == extract.ClaimExtractor && c.Modality != "asserted"
+	})
+}
+
+// or when one may well stand in the relation to several at a time, and no text says when.
+func loose(cs ...oplog.StoredClaim) bool {
+	return slices.ContainsFunc(cs, func(c oplog.StoredClaim) bool {
+		return c.Extractor == extract.ClaimExtractor && (singleInTime[c.Type] || c.Type == "acquired")
+	})
 }
 
 type overlap int

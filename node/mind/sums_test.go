@@ -87,7 +87,7 @@ func TestPatterns(t *testing.T) {
 	for _, p := range found {
 		kinds[p.Type] = true
 	}
-	for _, k := range []string{"co_occurrence", "temporal_cluster", "valence_trend", "topic_cluster", "entity_hub", "entity_bridge"} {
+	for _, k := range []string{"co_occurrence", "temporal_cluster", "valence_trend", "topic_cluster", "entity_hub", "entity_bridge", "cross_domain"} {
 		if !kinds[k] {
 			t.Errorf("no %s among %v", k, kinds)
 		}
@@ -96,8 +96,12 @@ func TestPatterns(t *testing.T) {
 	if err != nil || fmt.Sprint(again) != fmt.Sprint(found) {
 		t.Errorf("the second look differs (%v)", err)
 	}
-	if n := len(PatternTriggers(s, found)); n == 0 {
-		t.Error("nothing new is told")
+	told := map[string]float64{}
+	for _, x := range PatternTriggers(s, found) {
+		told[x.Type] = max(told[x.Type], x.Urgency)
+	}
+	if told["surprise_connection"] < .5 || told["entity_bridge_discovered"] < .4 || told["pattern_discovered"] == 0 {
+		t.Errorf("told of new patterns: %v", told)
 	}
 	s.Patterns = found
 	if n := len(PatternTriggers(s, found)); n != 0 {
@@ -167,6 +171,28 @@ func TestStatements(t *testing.T) {
 			t.Errorf("%s: %+v, %+v", name, found, bounds)
 		}
 	}
+	for _, c := range []struct {
+		kind, modality string
+		polarity       int8 // of the second
+		dst            string
+		found, minor   int
+	}{
+		{"leads", "asserted", 1, "Iris", 0, 1},         // one may lead two
+		{"born_in", "asserted", 1, "Oslo", 1, 1},       // but is born in one place
+		{"born_in", "reported", 1, "Oslo", 0, 1},       // as far as the text itself says so
+		{"reports_to", "asserted", -1, "Apollo", 1, 1}, // what is denied is denied
+		{"speaks", "asserted", 1, "French", 0, 0},
+	} {
+		read := func(id, dst string, polarity int8) oplog.StoredClaim {
+			return oplog.StoredClaim{Claim: oplog.Claim{ID: id, Namespace: "default", Src: "Ann", Type: c.kind, Dst: dst, Polarity: polarity, Modality: c.modality, Extractor: "heuristic_v1"}}
+		}
+		for minor, want := range map[bool]int{false: c.found, true: c.minor} {
+			found, _ := Statements(&Snapshot{Minor: minor, Claims: []oplog.StoredClaim{read("c1", "Apollo", 1), read("c2", c.dst, c.polarity)}})
+			if len(found) != want || want > c.found && found[0].Type != "minor" {
+				t.Errorf("%s %s, minor %t: %+v", c.kind, c.modality, minor, found)
+			}
+		}
+	}
 	found, _ := Statements(&Snapshot{Edges: append(edges("Alice", "lives_in", 2), edges("Alice", "likes", 3)...)})
 	if len(found) != 1 || !oplog.IsStatement(found[0].A) {
 		t.Errorf("%+v", found)
@@ -183,5 +209,21 @@ func TestThinkingIsCancelled(t *testing.T) {
 	}
 	if _, _, err := Duplicates(ctx, s, MergeLimits{Seeds: 10}, nil); !errors.Is(err, context.Canceled) {
 		t.Error(err)
+	}
+}
+
+// TestCategoryGrowth: a word that stands where databases stand is asked about, once it has been seen there twice.
+func TestCategoryGrowth(t *testing.T) {
+	var texts []string
+	for i, store := range []string{"Postgres", "MySQL", "SQLite", "Surreal", "Surreal", "Odd"} {
+		texts = append(texts, fmt.Sprintf("We use %s for service%d.", store, i))
+	}
+	s := &Snapshot{Rows: rows(len(texts), func(i int, r *Row) { r.Text = texts[i] })}
+	if _, err := Contradictions(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	got := Growth(s)
+	if len(got) != 1 || got[0].Type != "gossip_expand_category" || got[0].Entity != "databases/surreal" || got[0].Urgency != .3 {
+		t.Errorf("%+v", got)
 	}
 }

@@ -30,6 +30,8 @@ var kinds = map[string]kind{
 	"entity_bridge_discovered": {"explore_bridge", 7 * day, 7 * day},
 	"session_awareness":        {"acknowledge", 3 * day, 7 * day},
 	"weights_updated":          {"acknowledge", 3 * day, 7 * day},
+	"surprise_connection":      {"explore_connection", 7 * day, 7 * day},
+	"gossip_expand_category":   {"ask_llm_to_classify", 3 * day, 7 * day},
 }
 
 // Trigger makes one. Its cooldown key is its type, its sources in order, and its entity.

@@ -1,0 +1,65 @@
+package mind
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cairndb/cairn/oplog"
+)
+
+// A category's words are told apart by its list (words.go), which knows nothing of what is named tomorrow. A word that
+// keeps standing where words of one category stand is probably one of them: that is said, and nobody is taught anything.
+const (
+	maxFrames   = 10_000
+	familiar    = 3 // words of a category that make an attribute its own
+	unfamiliar  = 2 // memories in which another word stands there
+	growUrgency = .3
+)
+
+// slot notes a fact whose value is one word, by its attribute without what it is for.
+func (s *Snapshot) slot(f *fact) {
+	word := strings.ToLower(f.shown)
+	if f.denied || strings.ContainsRune(word, ' ') || !isUpper(f.shown) && categories[word] == "" || temporal(word) || hasNumber(word) {
+		return
+	}
+	frame, _, _ := strings.Cut(f.attr, " for ")
+	if s.frames == nil {
+		s.frames = map[string]map[string]int{}
+	}
+	if s.frames[frame] == nil {
+		if len(s.frames) == maxFrames {
+			return
+		}
+		s.frames[frame] = map[string]int{}
+	}
+	s.frames[frame][word]++
+}
+
+// Growth is about words that may belong to a category. It reads what Contradictions saw.
+func Growth(s *Snapshot) (out []oplog.TriggerRow) {
+	for frame, words := range s.frames {
+		members := map[string]int{}
+		for w := range words {
+			if c := categories[w]; c != "" {
+				members[c]++
+			}
+		}
+		for c, n := range members {
+			if n < familiar {
+				continue
+			}
+			for w, seen := range words {
+				if categories[w] == "" && seen >= unfamiliar {
+					out = append(out, s.Trigger("gossip_expand_category", growUrgency, fmt.Sprintf("%q stands where %s stand (%s): is it one of them?", w,
+						strings.ReplaceAll(c, "_", " "), strings.TrimSpace(frame)), c+"/"+w))
+				}
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b oplog.TriggerRow) int {
+		return cmp.Or(cmp.Compare(a.Entity, b.Entity), cmp.Compare(a.Reason, b.Reason))
+	})
+	return out[:min(len(out), maxOf)]
+}
