@@ -29,6 +29,7 @@ type Query struct {
 	Hashed       bool             // the vector is a hashed embedder's: it only fills what words leave empty
 	Weights      *rank.Weights    // learned by the database; nil for the default
 	Now          time.Time        // of the question: decides recency and decay
+	Quiet        bool             // a node is not to count what it finds as used; the index itself does not look at it
 	Admit        func(Facts) bool // a filter of the caller's own, asked inside the scans, by several goroutines; nil admits all
 }
 

@@ -94,7 +94,8 @@ func httpQuery(f fields) (index.Query, error) {
 		return index.Query{}, err
 	}
 	q := index.Query{Text: text, K: int(min(f.whole("top_k", 10), math.MaxInt32)), Namespace: strings.TrimSpace(f.str("namespace", "")), Domain: f.str("domain", ""),
-		Source: f.str("source", ""), Consolidated: f.flag("include_consolidated", false), Expand: f.flag("expand_entities", true), Session: f.str("session_id", ""), Vector: f.vector("query_embedding")}
+		Source: f.str("source", ""), Consolidated: f.flag("include_consolidated", false), Expand: f.flag("expand_entities", true), Session: f.str("session_id", ""), Vector: f.vector("query_embedding"),
+		Quiet: f.flag("skip_reinforce", false)}
 	if q.K > index.MaxK {
 		return q, &statusError{status: http.StatusBadRequest, code: "invalid_request", err: oplog.Errorf(oplog.Invalid, "top_k is %d: at most %d", q.K, index.MaxK),
 			more: map[string]any{"reason": "top_k", "hard_top_k_cap": index.MaxK}}

@@ -237,7 +237,6 @@ func (ss *session) recall(ctx context.Context, f wire.Frame) error {
 		return ss.failed(f, oplog.Errorf(oplog.Invalid, "top_k is %d: at least 0", m.TopK))
 	}
 	c := ss.who()
-	c.Quiet = m.SkipReinforce
 	a, err := ss.w.s.Recall(ctx, c, query(&m), fr)
 	if err != nil {
 		return ss.failed(f, err)
@@ -253,7 +252,7 @@ func (ss *session) recall(ctx context.Context, f wire.Frame) error {
 
 func query(m *wire.Recall) index.Query {
 	q := index.Query{Text: m.Query, Vector: m.QueryEmbedding, K: m.TopK, Types: m.Types, Consolidated: m.IncludeConsolidated,
-		Expand: m.ExpandEntities, Session: m.Session}
+		Expand: m.ExpandEntities, Session: m.Session, Quiet: m.SkipReinforce}
 	for _, o := range []struct {
 		from *string
 		to   *string

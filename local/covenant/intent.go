@@ -102,7 +102,7 @@ func (s *session) intent(ctx context.Context, text string) any {
 
 // evidence quotes what the session's own memories say about a text. Nothing is said that they do not say.
 func (s *session) evidence(ctx context.Context, text string) (answer string, sources []string, err error) {
-	found, err := s.search(ctx, text, "", []scope{readScope([]byte("{}"))}, 50)
+	found, err := s.search(ctx, text, "", []scope{readScope([]byte("{}"))}, 50, false)
 	if err != nil {
 		return "", nil, err
 	}

@@ -19,7 +19,7 @@ type scored struct {
 }
 
 // search ranks a session's memories by likeness to a question: all that score above nothing, best first.
-func (s *session) search(ctx context.Context, question, tier string, scopes []scope, limit uint64) ([]scored, error) {
+func (s *session) search(ctx context.Context, question, tier string, scopes []scope, limit uint64, quiet bool) ([]scored, error) {
 	if strings.TrimSpace(question) == "" || limit == 0 {
 		return nil, nil
 	}
@@ -28,7 +28,7 @@ func (s *session) search(ctx context.Context, question, tier string, scopes []sc
 	if slices.ContainsFunc(scopes, scope.narrow) {
 		k = index.MaxK // some of them are taken out below
 	}
-	hits, _, err := s.srv.cfg.Memory.Recall(ctx, index.Query{Text: question, K: max(k, 50), Matched: true,
+	hits, _, err := s.srv.cfg.Memory.Recall(ctx, index.Query{Text: question, K: max(k, 50), Matched: true, Quiet: quiet,
 		Admit: func(f index.Facts) bool { return sees(f.Namespace, f.Owner, f.Tier, toMillis(f.Created)) }})
 	if err != nil {
 		return nil, err
@@ -65,13 +65,13 @@ func likeness(h index.Hit, question string) float64 {
 const almost = 0.99
 
 func searchMemory(f *fields) action {
-	query, tier, limit, least := f.text("query"), f.tier("tier"), f.count("limit", 10), f.optFloat("min_relevance")
+	query, tier, limit, least, quiet := f.text("query"), f.tier("tier"), f.count("limit", 10), f.optFloat("min_relevance"), f.flag("skip_reinforce")
 	return func(ctx context.Context, s *session) any {
 		scopes, refusal := s.scopes(ctx, readGate("search", "search", tier))
 		if refusal != nil {
 			return refusal
 		}
-		found, err := s.search(ctx, query, tier, scopes, limit)
+		found, err := s.search(ctx, query, tier, scopes, limit, quiet)
 		if err != nil {
 			return fault(storeError("memory", err).Error())
 		}

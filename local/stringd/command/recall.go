@@ -15,7 +15,7 @@ import (
 
 // query is the question a call's flags ask.
 func query(a ask, text string, k int) index.Query {
-	q := index.Query{Text: text, K: k, Namespace: a.ns, Tier: a.flags["--tier"], Now: time.Now()}
+	q := index.Query{Text: text, K: k, Namespace: a.ns, Tier: a.flags["--tier"], Now: time.Now(), Quiet: a.flags.has("--skip-reinforce")}
 	if t := a.flags["--type"]; t != "" {
 		q.Types = list(t)
 	}

@@ -156,7 +156,9 @@ func (c *call) forgetAll(ids []string) (gone, missing []string, err error) {
 }
 
 func (c *call) forgetFound(a ask, q string) (view, error) {
-	hits, _, err := c.set.Memory.Recall(c.ctx, query(a, q, maxK))
+	found := query(a, q, maxK)
+	found.Quiet = true // what is to be forgotten was not of use
+	hits, _, err := c.set.Memory.Recall(c.ctx, found)
 	if err != nil {
 		return view{}, err
 	}
