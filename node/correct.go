@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/extract"
 )
 
 // A Correction changes a memory in place. Nil fields stay as they are.
@@ -49,9 +50,11 @@ func (s *Service) Correct(ctx context.Context, c Caller, rid string, n Correctio
 	op := &oplog.Correct{RID: rid, Text: n.Text, Importance: n.Importance, Valence: n.Valence, Certainty: n.Certainty, Merge: n.Merge,
 		Vector: oplog.MakeVector(n.Vector), Reason: n.Reason, At: oplog.At(time.Now())}
 	if n.Text != nil {
-		if op.Extractor, op.Entities, err = s.extract(c.DB, *n.Text); err != nil {
+		said, err := s.extract(c.DB, *n.Text)
+		if err != nil {
 			return 0, w, err
 		}
+		op.Extractor, op.Entities, op.Claims = extract.Version, said.entities, said.claims
 		if len(op.Vector) == 0 {
 			vecs, err := s.embed(ctx, c, []string{*n.Text})
 			if err != nil {

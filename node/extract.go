@@ -36,29 +36,51 @@ func (s *Service) settleDrafts(ctx context.Context, c Caller, drafts []Draft) ([
 	}
 	return ops, s.state.Read(func(v *oplog.View) error {
 		for _, op := range ops {
-			op.Extractor, op.Entities = extract.Version, mentions(v, c.DB, op.Text)
+			readText(v, c.DB, op.Text).into(op)
 		}
 		return ctx.Err()
 	})
 }
 
-// extract is what a text names, for the entry that carries it.
-func (s *Service) extract(db oplog.DB, text string) (version uint8, found []oplog.Mention, err error) {
+// reading is what a text names and states, for the entry that carries it.
+type reading struct {
+	entities []oplog.Mention
+	claims   []oplog.Claim
+}
+
+func (r reading) into(op *oplog.Remember) {
+	op.Extractor, op.Entities, op.Claims = extract.Version, r.entities, r.claims
+}
+
+// extract reads one text.
+func (s *Service) extract(db oplog.DB, text string) (r reading, err error) {
 	err = s.state.Read(func(v *oplog.View) error {
-		found = mentions(v, db, text)
+		r = readText(v, db, text)
 		return nil
 	})
-	return extract.Version, found, err
+	return r, err
 }
 
 // sameNames bounds the entities that one folded form links to.
 const sameNames = 4
 
-func mentions(v *oplog.View, db oplog.DB, text string) []oplog.Mention {
+func readText(v *oplog.View, db oplog.DB, text string) (r reading) {
 	entities := extract.Link(text, extract.Entities(text), func(folded string) []string { return v.EntitiesFolded(db, folded, sameNames) })
-	out := make([]oplog.Mention, len(entities))
+	r.entities = make([]oplog.Mention, len(entities))
 	for i, e := range entities {
-		out[i] = oplog.Mention{Name: e.Name, Type: e.Type}
+		r.entities[i] = oplog.Mention{Name: e.Name, Type: e.Type}
 	}
-	return out
+	for _, c := range extract.Claims(text, entities) {
+		start, end := int64(c.Start), int64(c.End)
+		claim := oplog.Claim{ID: oplog.NewID(), Src: c.Src, Type: c.Type, Dst: c.Dst, Polarity: 1, Modality: "asserted", Extractor: extract.ClaimExtractor,
+			Band: "medium", SpanStart: &start, SpanEnd: &end, Weight: 1}
+		if c.Denied {
+			claim.Polarity = -1
+		}
+		if c.Reported {
+			claim.Modality = "reported"
+		}
+		r.claims = append(r.claims, claim)
+	}
+	return r
 }

@@ -124,7 +124,7 @@ func httpClaims(g *gateway, q *request) (any, error) {
 		claims := v.Claims(q.c.DB, v.Canonical(q.c.DB, ns, entity), ns, maxEdges)
 		for i := len(claims) - 1; i >= 0; i-- {
 			c := claims[i]
-			disputed := v.InConflict(q.c.DB, c.ID) || c.SourceRID != "" && v.InConflict(q.c.DB, c.SourceRID)
+			disputed := v.InConflict(q.c.DB, "claim:"+c.ID) || c.SourceRID != "" && v.InConflict(q.c.DB, c.SourceRID)
 			rows = append(rows, map[string]any{"claim_id": c.ID, "src": c.Src, "dst": c.Dst, "rel_type": c.Type, "weight": c.Weight, "created_at": c.At.Seconds(),
 				"polarity": c.Polarity, "modality": c.Modality, "valid_from": c.ValidFrom, "valid_to": c.ValidTo, "extractor": c.Extractor,
 				"confidence_band": c.Band, "source_memory_rid": orNil(c.SourceRID), "namespace": c.Namespace, "status_suggestion": suggestion(c, now, disputed)})

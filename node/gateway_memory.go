@@ -230,7 +230,7 @@ func memoryRow(m *oplog.Memory) map[string]any {
 		"consolidation_status": m.Status.String(), "storage_tier": tier, "metadata_json": string(metadata(m)), "metadata": metadata(m), "namespace": m.Namespace,
 		"certainty": m.Certainty, "domain": m.Domain, "source": m.Source, "emotional_state": orNil(m.Emotion), "session_id": orNil(m.Session),
 		"due_at": nil, "temporal_kind": orNil(m.TemporalKind), "tombstone_reason": orNil(m.Reason), "revision": m.Revision,
-		"embedding_model": nil, "embedding_bytes": nil, "consolidation_sources": []string{}, "entities": m.Entities, "claims": []string{}}
+		"embedding_model": nil, "embedding_bytes": nil, "consolidation_sources": []string{}, "entities": m.Entities, "claims": orEmpty(m.Claims)}
 	if m.Entities == nil {
 		row["entities"] = []string{}
 	}

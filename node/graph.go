@@ -3,9 +3,12 @@ package node
 import (
 	"context"
 	"math"
+	"slices"
 	"time"
 
+	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/extract"
 )
 
 // maxEdges bounds an answer about one entity.
@@ -19,12 +22,38 @@ func (s *Service) Relate(ctx context.Context, c Caller, src, relation, dst strin
 	if math.IsNaN(weight) || math.IsInf(weight, 0) {
 		return "", w, oplog.Errorf(oplog.Invalid, "weight is not a finite number")
 	}
-	w, err = s.write(ctx, c, write{scope: Write, ops: []oplog.Op{&oplog.Relate{ID: oplog.NewID(), Src: src, Dst: dst,
-		Type: relation, Weight: weight, At: oplog.At(time.Now())}}})
+	op := &oplog.Relate{ID: oplog.NewID(), Src: src, Dst: dst, Type: relation, Weight: weight, At: oplog.At(time.Now())}
+	if c.May(Write) { // a refused write searches nothing
+		if op.Links, err = s.mentioning(ctx, c.DB, src, dst); err != nil {
+			return "", w, err
+		}
+	}
+	w, err = s.write(ctx, c, write{scope: Write, ops: []oplog.Op{op}})
 	if err != nil {
 		return "", w, err
 	}
 	return w.Results[0].ID, w, nil
+}
+
+// maxBacklinks bounds the older memories that one relation ties to each of its names: the best matches.
+const maxBacklinks = 200
+
+// mentioning are the memories that have a name in their text and are not tied to it: the name was no entity yet when they were
+// stored. The index finds them, so that Apply need not look at every memory.
+func (s *Service) mentioning(ctx context.Context, db oplog.DB, names ...string) (links []oplog.Link, err error) {
+	for _, name := range names {
+		hits, _, err := s.index.Search(ctx, db, index.Query{Text: name, K: maxBacklinks, Matched: true, Now: time.Now()})
+		if err != nil {
+			return nil, err
+		}
+		for i := range hits {
+			m := hits[i].Memory
+			if !slices.Contains(m.Entities, name) && extract.Names(m.Text, name) {
+				links = append(links, oplog.Link{RID: m.RID, Name: name})
+			}
+		}
+	}
+	return links, nil
 }
 
 func names(all ...string) error {

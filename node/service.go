@@ -115,10 +115,11 @@ func (s *Service) Commit(ctx context.Context, c Caller, key string, ops ...oplog
 			continue
 		}
 		named := *m
-		var err error
-		if named.Extractor, named.Entities, err = s.extract(c.DB, m.Text); err != nil {
+		said, err := s.extract(c.DB, m.Text)
+		if err != nil {
 			return Written{}, err
 		}
+		said.into(&named)
 		if len(m.Vector) == 0 {
 			vecs, err := s.embed(ctx, c, []string{m.Text})
 			if err != nil {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/cairndb/cairn/node/mind"
 	"github.com/cairndb/cairn/oplog"
-	"github.com/cairndb/cairn/oplog/extract"
 )
 
 // decide fills in the round's entry from the snapshot, in the order in which Apply takes its parts.
@@ -65,11 +64,11 @@ func (t *thinker) aliases() {
 
 // conflicts are those of memories, relations and claims that the state does not know yet.
 func (t *thinker) conflicts(ctx context.Context, taken map[string]bool) error {
-	found, bounds := mind.Statements(&t.snap)
-	more, err := mind.Contradictions(ctx, &t.snap)
+	found, err := mind.Contradictions(ctx, &t.snap)
 	if err != nil {
 		return err
 	}
+	more, bounds := mind.Statements(&t.snap)
 	t.op.Bounds = bounds
 	return t.s.state.Read(func(v *oplog.View) error {
 		for _, c := range append(found, more...) {
@@ -126,6 +125,9 @@ func (t *thinker) merge(cluster []int) error {
 			if f := v.Vector(t.c.DB, x.Seq).Floats(); len(f) > 0 {
 				vectors = append(vectors, f)
 			}
+			for _, e := range v.Edges(t.c.DB, x.RID, maxCopied) {
+				m.Edges = append(m.Edges, oplog.Copied{Of: e.ID, ID: oplog.NewID()})
+			}
 		}
 		var err error
 		if m.Into, err = t.product(sources, vectors); err != nil {
@@ -134,11 +136,14 @@ func (t *thinker) merge(cluster []int) error {
 		if len(m.Into.Text) > MaxText {
 			return nil
 		}
-		m.Into.Extractor, m.Into.Entities = extract.Version, mentions(v, t.c.DB, m.Into.Text)
+		readText(v, t.c.DB, m.Into.Text).into(&m.Into)
 		t.op.Merges = append(t.op.Merges, m)
 		return nil
 	})
 }
+
+// maxCopied bounds the relations that a merged memory hands on.
+const maxCopied = 32
 
 // product is the memory that a cluster becomes.
 func (t *thinker) product(sources []*oplog.Memory, vectors [][]float32) (oplog.Remember, error) {
@@ -201,6 +206,7 @@ func (t *thinker) triggers(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	found = append(found, mind.Growth(&t.snap)...)
 	found = append(found, mind.PatternTriggers(&t.snap, t.op.Patterns)...)
 	if t.op.Weights != nil {
 		found = append(found, t.snap.Trigger("weights_updated", .3, "recall has learned from feedback", ""))

@@ -190,6 +190,9 @@ func (e *env) view(t *testing.T, d *datadriven.TestData) string {
 			if m.Session != "" {
 				fmt.Fprintf(&b, " session=%s/%d", m.Session, m.Order)
 			}
+			if len(m.Entities) > 0 {
+				fmt.Fprintf(&b, " names=%q", m.Entities)
+			}
 			for _, r := range v.Revisions(DB(db), m.Seq) {
 				fmt.Fprintf(&b, " was(%q, %s)", r.Text, r.Reason)
 			}
@@ -198,6 +201,10 @@ func (e *env) view(t *testing.T, d *datadriven.TestData) string {
 		})
 		v.AllEdges(DB(db), func(e Edge) bool {
 			fmt.Fprintf(&b, "edge %s %s -%s-> %s %.2f\n", e.ID, e.Src, e.Type, e.Dst, e.Weight)
+			return true
+		})
+		v.ClaimsFrom(DB(db), "", func(c StoredClaim) bool {
+			fmt.Fprintf(&b, "claim %s %s -%s-> %s polarity=%d by=%s of=%s\n", c.ID, c.Src, c.Type, c.Dst, c.Polarity, c.Extractor, c.SourceRID)
 			return true
 		})
 		for _, x := range v.Databases() {

@@ -15,6 +15,7 @@ func (a *applying) stands(g Grounds) (*Memory, bool) {
 func (a *applying) forget(m *Memory, at Time) {
 	a.countStatus(m, -1)
 	m.Status, m.Updated = Tombstoned, at
+	a.dropClaims(m)
 	a.countStatus(m, +1)
 	a.putMemory(m)
 	a.put(tPast, a.db, timeKey(at, m.Seq), nil)
@@ -44,6 +45,7 @@ func (a *applying) merge(m *Merge, at Time) (bool, *Error) {
 		a.countStatus(s, -1)
 		s.Status, s.Into, s.Updated = Consolidated, m.Into.RID, at
 		s.Importance *= sourceShare
+		a.dropClaims(s) // the product states them
 		a.countStatus(s, +1)
 		a.putMemory(s)
 		a.put(tPast, a.db, timeKey(at, s.Seq), nil)
@@ -57,7 +59,25 @@ func (a *applying) merge(m *Merge, at Time) (bool, *Error) {
 	made, _ := a.memoryAt(Seq(r.Num))
 	made.Merged = uint32(len(sources))
 	a.putMemory(made)
+	for _, c := range m.Edges {
+		a.copyEdge(c, seen, m.Into.RID, at)
+	}
 	return true, nil
+}
+
+// copyEdge relates the product of a merge as its sources were; a relation among them, or one that is gone, is left out.
+func (a *applying) copyEdge(c Copied, sources map[string]bool, product string, at Time) {
+	e, ok := read[Edge](a.txn, tEdge, a.db, []byte(c.Of))
+	if !ok || sources[e.Src] == sources[e.Dst] {
+		return
+	}
+	op := Relate{ID: c.ID, Src: e.Src, Dst: e.Dst, Type: e.Type, Weight: e.Weight, At: at}
+	if sources[op.Src] {
+		op.Src = product
+	} else {
+		op.Dst = product
+	}
+	_, _ = op.apply(a) // refused when its id is taken: then it is no new relation
 }
 
 func (a *applying) memoryAt(seq Seq) (*Memory, bool) {
@@ -133,6 +153,7 @@ func (a *applying) erase(m *Memory, at Time) bool {
 	}
 	a.del(tVector, a.db, key)
 	a.unlink(m, nil)
+	a.dropClaims(m)
 	m.Text, m.Metadata, m.Entities, m.Speaker, m.Emotion, m.Reason = "", nil, nil, "", "", ""
 	if live {
 		a.forget(m, at)

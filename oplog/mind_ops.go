@@ -29,6 +29,13 @@ type Grounds struct {
 type Merge struct {
 	Into    Remember  `msgpack:"i"`
 	Sources []Grounds `msgpack:"s"`
+	Edges   []Copied  `msgpack:"e,omitempty"` // relations that name a source
+}
+
+// Copied is a relation of a merged memory, which its product gets as well.
+type Copied struct {
+	Of string `msgpack:"o"` // the relation
+	ID string `msgpack:"i"` // of the new one
 }
 
 // ClaimBound ends a claim's validity where its successor's begins.

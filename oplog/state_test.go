@@ -23,25 +23,39 @@ func historyOf(t *rapid.T, n, world int) []Record {
 	records := []Record{record(1, []Entry{{Node: 1, Ops: []Op{&Init{Cluster: "c", At: 1}}}})}
 	id := func(prefix string) string { return fmt.Sprint(prefix, rapid.IntRange(0, world).Draw(t, "id")) }
 	at := Time(0)
+	found := func() []Claim {
+		return []Claim{{ID: id("claim"), Src: id("e"), Type: "works_at", Dst: id("e"), Polarity: int8(rapid.IntRange(-1, 1).Draw(t, "polarity")), Extractor: "x"}}
+	}
 	op := func() Op {
 		at++
-		switch rapid.IntRange(0, 15).Draw(t, "kind") {
+		switch rapid.IntRange(0, 19).Draw(t, "kind") {
 		case 0, 1, 2, 3:
 			return &Remember{RID: id("m"), Text: id("text"), Namespace: id("ns"), Session: rapid.SampledFrom([]string{"", "", "s1", "t1"}).Draw(t, "session"),
-				Created: at, Vector: rapid.SampledFrom([]Vector{nil, make(Vector, 8), make(Vector, 12)}).Draw(t, "vector"), Entities: []Mention{{Name: id("e")}}}
+				Created: at, Vector: rapid.SampledFrom([]Vector{nil, make(Vector, 8), make(Vector, 12)}).Draw(t, "vector"), Entities: []Mention{{Name: id("e")}}, Claims: found()}
 		case 4:
 			text := id("new")
-			return &Correct{RID: id("m"), Text: &text, At: at}
+			return &Correct{RID: id("m"), Text: &text, Claims: found(), At: at}
 		case 5:
 			return &Forget{RID: id("m"), At: at}
 		case 6:
-			return &Relate{ID: id("edge"), Src: id("e"), Dst: id("e"), Type: "knows", Weight: 1, At: at}
+			name := id("e")
+			return &Relate{ID: id("edge"), Src: name, Dst: id("e"), Type: "knows", Weight: 1, At: at, Links: []Link{{RID: id("m"), Name: name}}}
 		case 7:
 			return &SessionStart{ID: id("s"), Namespace: id("ns"), Client: "c", At: at}
 		case 8:
 			return &SessionEnd{ID: id("s"), At: at}
 		case 9:
 			return &Reinforce{Hits: []Hit{{RID: id("m"), Count: 2, At: at}}}
+		case 10:
+			c := found()[0]
+			c.Namespace, c.At = id("ns"), at
+			return &c
+		case 11:
+			return &Alias{Namespace: id("ns"), Alias: id("e"), Canonical: id("e"), At: at}
+		case 12:
+			return &Unrelate{ID: id("edge"), At: at}
+		case 13:
+			return &Abandon{Before: at - 50, Max: 2, At: at}
 		default:
 			return mindOp(t, id, at)
 		}
@@ -177,14 +191,15 @@ func same(t *rapid.T, a, b *State) {
 				return fmt.Errorf("sum %s, counted %s", v.Sum(), got)
 			}
 			var count [3]uint64
-			var edges uint64
+			var edges, claims uint64
+			v.ClaimsFrom(1, "", func(StoredClaim) bool { claims++; return true })
 			v.Memories(1, 0, func(m *Memory) bool {
 				count[m.Status]++
 				return true
 			})
 			v.AllEdges(1, func(Edge) bool { edges++; return true })
-			if st := v.Stats(1); st.Active != count[Active] || st.Consolidated != count[Consolidated] || st.Tombstoned != count[Tombstoned] || st.Edges != edges {
-				return fmt.Errorf("counters %+v, counted %v and %d edges", st, count, edges)
+			if st := v.Stats(1); st.Active != count[Active] || st.Consolidated != count[Consolidated] || st.Tombstoned != count[Tombstoned] || st.Edges != edges || st.Claims != claims {
+				return fmt.Errorf("counters %+v, counted %v, %d edges and %d claims", st, count, edges, claims)
 			}
 			return countMind(v)
 		})

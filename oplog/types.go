@@ -71,6 +71,7 @@ type Memory struct {
 	Revision     uint32   `msgpack:"rv,omitempty"` // how often it was corrected
 	Extractor    uint8    `msgpack:"xv,omitempty"`
 	Entities     []string `msgpack:"xe,omitempty"`
+	Claims       []string `msgpack:"xc,omitempty"` // ids of those its text states and no other's did before
 	Merged       uint32   `msgpack:"mg,omitempty"` // made of so many others
 	Reason       string   `msgpack:"fr,omitempty"` // why it was forgotten
 }

@@ -12,11 +12,14 @@
 //	identifiers        parseRequest, snake_case, a/b/c.go       code
 //	dates              2024-05-01, March 3, 3 May 2025          date
 //
+// Between the names it finds claims as well (claims.go): "Alice Chen is the CEO of Acme" is ceo_of(Alice Chen, Acme), denied or
+// only reported where a word says so.
+//
 // A capital at the beginning of a sentence says little: a lone word there counts only if it is no common one.
 package extract
 
 // Version numbers what this package finds.
-const Version = 1
+const Version = 2
 
 // Bounds, so that no text costs more than a little.
 const (

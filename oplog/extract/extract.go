@@ -208,3 +208,20 @@ func Link(text string, found []Entity, known func(folded string) []string) []Ent
 	}
 	return slices.Clip(found)
 }
+
+// Names says whether a text has a name in it, as whole words, however it is written.
+func Names(text, name string) bool {
+	folded := strings.ToLower(name)
+	low := strings.ToLower(text[:min(len(text), maxText)])
+	for from := 0; folded != ""; {
+		i := strings.Index(low[from:], folded)
+		if i < 0 {
+			return false
+		}
+		if edge(low, from+i, from+i+len(folded)) {
+			return true
+		}
+		from += i + len(folded)
+	}
+	return false
+}

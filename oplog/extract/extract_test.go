@@ -61,3 +61,39 @@ func BenchmarkEntities(b *testing.B) {
 		Entities(s)
 	}
 }
+
+// TestClaims runs the scripts: what a text states between the names in it.
+func TestClaims(t *testing.T) {
+	datadriven.RunTest(t, "testdata/claims.txt", func(t *testing.T, d *datadriven.TestData) string {
+		var b strings.Builder
+		for _, c := range Claims(d.Input, Entities(d.Input)) {
+			fmt.Fprintf(&b, "%s -%s-> %s", c.Src, c.Type, c.Dst)
+			if c.Denied {
+				b.WriteString(" denied")
+			}
+			if c.Reported {
+				b.WriteString(" reported")
+			}
+			fmt.Fprintf(&b, " %q\n", d.Input[c.Start:c.End])
+		}
+		if b.Len() == 0 {
+			return "none\n"
+		}
+		return b.String()
+	})
+}
+
+func FuzzClaims(f *testing.F) {
+	f.Add("Alice Chen is not the CEO of Acme Inc. and Acme's CTO, Bob Stone, speaks French.")
+	f.Fuzz(func(t *testing.T, s string) {
+		got := Claims(s, Entities(s))
+		if len(got) > maxClaims {
+			t.Fatalf("%d claims", len(got))
+		}
+		for _, c := range got {
+			if c.Src == "" || c.Dst == "" || c.Src == c.Dst || c.Start < 0 || c.End > len(s) || c.Start >= c.End {
+				t.Fatalf("%+v", c)
+			}
+		}
+	})
+}

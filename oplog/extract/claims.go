@@ -1,0 +1,198 @@
+package extract
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// A Claim is a relation that a text states between two names. It is read from the words between them and nothing else:
+// a phrase that is known, with articles, adverbs and a copula around it, makes one; any other word makes none.
+type Claim struct {
+	Src, Type, Dst string
+	Denied         bool // "is not the CEO of"
+	Reported       bool // "is said to be", "may"
+	Start, End     int  // bytes of the text
+}
+
+// ClaimExtractor names what finds claims, in the claims.
+const ClaimExtractor = "heuristic_v1"
+
+const (
+	maxBetween     = 150 // bytes between two names
+	maxClaims      = 16
+	maxOccurrences = 4 // of one name
+)
+
+// claimants are the types of names that stand in relations.
+var claimants = set("person organization place tech project unknown")
+
+// phrases between a source and its target.
+var phrases = map[string]string{
+	"ceo of": "ceo_of", "chief executive of": "ceo_of", "chief executive officer of": "ceo_of", "cto of": "cto_of", "cfo of": "cfo_of",
+	"founder of": "founded", "co-founder of": "founded", "cofounder of": "founded", "co-founded": "founded", "cofounded": "founded", "founded": "founded",
+	"leads": "leads", "heads": "leads", "runs": "leads", "manages": "leads", "directs": "leads",
+	"works at": "works_at", "works for": "works_at", "employed at": "works_at", "employed by": "works_at", "joined": "works_at",
+	"born in": "born_in", "was born in": "born_in",
+	"headquartered in": "headquartered_in", "quartered in": "headquartered_in", "based in": "headquartered_in", "located in": "headquartered_in",
+	"married to": "married_to", "acquired": "acquired", "bought": "acquired", "purchased": "acquired", "took over": "acquired",
+	"subsidiary of": "subsidiary_of", "owned by": "subsidiary_of", "speaks": "speaks", "fluent in": "speaks",
+	"member of": "member_of", "part of": "member_of", "belongs to": "member_of", "reports to": "reports_to",
+}
+
+// possessed is what comes behind "Acme's" and before a name: the relation leads from the name to Acme.
+var possessed = map[string]string{"ceo": "ceo_of", "cto": "cto_of", "cfo": "cfo_of", "founder": "founded", "co-founder": "founded", "cofounder": "founded"}
+
+// bare are the forms of verbs that stand behind "does not" or "may".
+var bare = map[string]string{"work at": "works_at", "work for": "works_at", "join": "works_at", "lead": "leads", "head": "leads", "run": "leads", "manage": "leads",
+	"direct": "leads", "acquire": "acquired", "buy": "acquired", "purchase": "acquired", "take over": "acquired", "speak": "speaks", "belong to": "member_of",
+	"report to": "reports_to", "found": "founded"}
+
+var (
+	negations = set("not no never denied denies denying neither nor isn't aren't wasn't weren't doesn't don't didn't hasn't haven't hadn't won't cannot can't couldn't")
+	hedges    = set("may might could allegedly reportedly supposedly said says rumored rumoured according apparently perhaps maybe possibly probably")
+	asides    = set("a an the is are now currently also still just recently has have had been be who which that does do did will would both proudly officially really")
+)
+
+// Claims are what a text says of the names in it, which are those of Entities and Link.
+func Claims(text string, names []Entity) (out []Claim) {
+	text = text[:min(len(text), maxText)]
+	at := occurrences(text, names)
+	for i := 0; i+1 < len(at) && len(out) < maxClaims; i++ {
+		a, b := at[i], at[i+1]
+		gap := text[a.end:b.start]
+		if a.name == b.name || len(gap) > maxBetween || ends(gap) {
+			continue
+		}
+		c, ok := relation(a, b, gap)
+		if !ok || slices.ContainsFunc(out, func(o Claim) bool {
+			return o.Src == c.Src && o.Type == c.Type && o.Dst == c.Dst && o.Denied == c.Denied
+		}) {
+			continue
+		}
+		c.Start, c.End = a.start, b.end
+		c.Reported = c.Reported || hedged(text[:a.start])
+		out = append(out, c)
+	}
+	return out
+}
+
+// occurrence is a name at its place in a text.
+type occurrence struct {
+	name, kind string
+	start, end int
+}
+
+// occurrences are in order; where names overlap the longest stands.
+func occurrences(text string, names []Entity) (out []occurrence) {
+	low := strings.ToLower(text)
+	if len(low) != len(text) {
+		low = text // some letters change their length: then names are found as they are written
+	}
+	for _, e := range names {
+		name := e.Name
+		if e.Type != "" && !claimants[e.Type] || possessed[strings.ToLower(name)] != "" {
+			continue // a title is no name
+		}
+		if len(low) == len(text) {
+			name = strings.ToLower(name)
+		}
+		for from, n := 0, 0; n < maxOccurrences; n++ {
+			i := strings.Index(low[from:], name)
+			if i < 0 || name == "" {
+				break
+			}
+			start, end := from+i, from+i+len(name)
+			if edge(text, start, end) {
+				out = append(out, occurrence{e.Name, e.Type, start, end})
+			}
+			from = end
+		}
+	}
+	slices.SortFunc(out, func(a, b occurrence) int { return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.end, a.end)) })
+	kept := out[:0]
+	for _, o := range out {
+		if n := len(kept); n > 0 && o.start < kept[n-1].end {
+			continue
+		}
+		kept = append(kept, o)
+	}
+	return kept
+}
+
+// edge says whether a stretch of text begins and ends with a word.
+func edge(text string, start, end int) bool {
+	before, _ := utf8.DecodeLastRuneInString(text[:start])
+	after, _ := utf8.DecodeRuneInString(text[end:])
+	letter := func(r rune) bool { return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r)) }
+	return !letter(before) && !letter(after)
+}
+
+// ends says whether a sentence ends between two names.
+func ends(gap string) bool {
+	return strings.ContainsAny(gap, "!?;\n") || strings.Contains(gap, ". ")
+}
+
+func hedged(before string) bool {
+	for _, cut := range []string{". ", "! ", "? ", "\n", "; "} {
+		before = before[strings.LastIndex(before, cut)+1:]
+	}
+	return slices.ContainsFunc(betweenWords(before), func(w string) bool { return hedges[w] })
+}
+
+func betweenWords(s string) []string {
+	s = strings.ReplaceAll(strings.ToLower(s), "’", "'")
+	return strings.FieldsFunc(s, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '\'' && r != '-' })
+}
+
+// relation reads the words between two names.
+func relation(a, b occurrence, gap string) (Claim, bool) {
+	c := Claim{Src: a.name, Dst: b.name}
+	words := betweenWords(gap)
+	owner := len(words) > 0 && words[0] == "'s"
+	if owner {
+		words = words[1:]
+	}
+	var said []string
+	for _, w := range words {
+		switch {
+		case negations[w]:
+			c.Denied = true
+		case hedges[w]:
+			c.Reported = true
+		case w == "to" && c.Reported && len(said) == 0: // "is said to have"
+		case !asides[w]:
+			said = append(said, w)
+		}
+	}
+	phrase := strings.Join(said, " ")
+	if owner {
+		if c.Type = possessed[phrase]; c.Type != "" && (b.kind == "" || b.kind == "person" || b.kind == "unknown") {
+			c.Src, c.Dst = b.name, a.name
+			return c, true
+		}
+		return c, false
+	}
+	if c.Type = phrases[phrase]; c.Type == "" && (c.Denied || c.Reported) {
+		c.Type = bare[phrase]
+	}
+	if n := len(said); c.Type == "" && n > 2 && n <= 6 && said[0] == "works" && said[1] == "as" && (said[n-1] == "at" || said[n-1] == "for") {
+		c.Type = "works_at"
+	}
+	return c, c.Type != "" && fits(c.Type, a.kind, b.kind)
+}
+
+// fits keeps relations from what cannot stand in them: nobody is headquartered anywhere, and one who runs Python leads nothing.
+func fits(relation, src, dst string) bool {
+	switch relation {
+	case "headquartered_in", "acquired", "subsidiary_of":
+		return src != "person"
+	case "leads":
+		return dst != "tech" && src != "tech"
+	case "works_at", "member_of", "reports_to":
+		return src != "place" && src != "tech"
+	}
+	return true
+}
