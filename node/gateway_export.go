@@ -109,10 +109,7 @@ func (s *Service) exportRows(db oplog.DB, from oplog.Seq) (rows []exportMemory, 
 // exportEdges reads a page of relations behind an id.
 func (s *Service) exportEdges(db oplog.DB, after string) (rows []exportEdge, last string, more bool, err error) {
 	err = s.state.Read(func(v *oplog.View) error {
-		v.EdgesFrom(db, after, func(e oplog.Edge) bool {
-			if e.ID == after {
-				return true
-			}
+		v.EdgesBehind(db, after, func(e oplog.Edge) bool {
 			if len(rows) == exportPage {
 				more = true
 				return false

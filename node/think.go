@@ -196,12 +196,12 @@ func (t *thinker) gatherEdges(ctx context.Context) error {
 		t.snap.Rest()
 		if err := t.s.state.Read(func(v *oplog.View) error {
 			looked := 0
-			v.EdgesFrom(t.c.DB, from, func(e oplog.Edge) bool {
+			v.EdgesBehind(t.c.DB, from, func(e oplog.Edge) bool {
 				if looked++; looked > thinkSlice {
 					more = len(t.snap.Edges) < thinkEdges
 					return false
 				}
-				from = e.ID + "\x00"
+				from = e.ID
 				t.snap.Edges = append(t.snap.Edges, e)
 				return true
 			})
@@ -219,12 +219,12 @@ func (t *thinker) gatherClaims(ctx context.Context) error {
 		t.snap.Rest()
 		if err := t.s.state.Read(func(v *oplog.View) error {
 			looked := 0
-			v.ClaimsFrom(t.c.DB, from, func(c oplog.StoredClaim) bool {
+			v.ClaimsBehind(t.c.DB, from, func(c oplog.StoredClaim) bool {
 				if looked++; looked > thinkSlice {
 					more = len(t.snap.Claims) < thinkClaims
 					return false
 				}
-				from = c.ID + "\x00"
+				from = c.ID
 				t.snap.Claims = append(t.snap.Claims, c)
 				return true
 			})

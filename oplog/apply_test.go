@@ -2,9 +2,11 @@ package oplog
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -199,14 +201,17 @@ func (e *env) view(t *testing.T, d *datadriven.TestData) string {
 			b.WriteByte('\n')
 			return true
 		})
+		var lines []string // a sealed file has another order
 		v.AllEdges(DB(db), func(e Edge) bool {
-			fmt.Fprintf(&b, "edge %s %s -%s-> %s %.2f\n", e.ID, e.Src, e.Type, e.Dst, e.Weight)
+			lines = append(lines, fmt.Sprintf("edge %s %s -%s-> %s %.2f\n", e.ID, e.Src, e.Type, e.Dst, e.Weight))
 			return true
 		})
-		v.ClaimsFrom(DB(db), "", func(c StoredClaim) bool {
-			fmt.Fprintf(&b, "claim %s %s -%s-> %s polarity=%d by=%s of=%s\n", c.ID, c.Src, c.Type, c.Dst, c.Polarity, c.Extractor, c.SourceRID)
+		v.ClaimsBehind(DB(db), "", func(c StoredClaim) bool {
+			lines = append(lines, fmt.Sprintf("claim %s %s -%s-> %s polarity=%d by=%s of=%s\n", c.ID, c.Src, c.Type, c.Dst, c.Polarity, c.Extractor, c.SourceRID))
 			return true
 		})
+		slices.SortFunc(lines, func(x, y string) int { return cmp.Or(-cmp.Compare(x[:1], y[:1]), cmp.Compare(x, y)) })
+		b.WriteString(strings.Join(lines, ""))
 		for _, x := range v.Databases() {
 			fmt.Fprintf(&b, "database %d %s dim=%d\n", x.ID, x.Name, x.Dim)
 		}

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/cairndb/cairn/oplog/seal"
 )
 
 // mind prints what a database thinks.
@@ -136,5 +138,52 @@ func TestFiveThousandOperations(t *testing.T) {
 		})
 		a.Close()
 		t.Logf("seed %d: %d operations", seed, ops)
+	}
+}
+
+// TestPages: whoever reads relations and claims page by page has had all of them once, in a sealed file too.
+func TestPages(t *testing.T) {
+	for name, keys := range map[string]*seal.Ring{"plain": nil, "encrypted": seal.Ephemeral([]seal.Master{seal.NewMaster()})} {
+		e := newEnv(t, keys)
+		const n = 100
+		in := Entry{DB: 1}
+		for i := range n {
+			in.Ops = append(in.Ops, &Relate{ID: fmt.Sprint("e", i), Src: "a", Dst: fmt.Sprint(i), Type: "r"}, &Claim{ID: fmt.Sprint("c", i), Src: "a", Dst: fmt.Sprint(i), Type: "r"})
+		}
+		if _, err := e.s.Apply([]Record{record(1, []Entry{{Ops: []Op{&Init{Cluster: "c"}}}}), record(2, []Entry{in})}); err != nil {
+			t.Fatal(err)
+		}
+		if err := e.s.Read(func(v *View) error {
+			for what, page := range map[string]func(behind string, f func(id string) bool){
+				"relations": func(id string, f func(string) bool) { v.EdgesBehind(1, id, func(x Edge) bool { return f(x.ID) }) },
+				"claims": func(id string, f func(string) bool) {
+					v.ClaimsBehind(1, id, func(x StoredClaim) bool { return f(x.ID) })
+				},
+			} {
+				seen := map[string]bool{}
+				for last, pages, more := "", 0, true; more && pages <= n; pages++ {
+					left := 7
+					more = false
+					page(last, func(id string) bool {
+						if left == 0 {
+							more = true
+							return false
+						}
+						left--
+						if seen[id] {
+							t.Errorf("%s: %s comes twice", what, id)
+						}
+						seen[id], last = true, id
+						return true
+					})
+				}
+				if len(seen) != n {
+					t.Errorf("%s, %s: %d of %d", name, what, len(seen), n)
+				}
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

@@ -192,14 +192,14 @@ func (v *View) EntitiesFrom(db DB, from string, f func(Entity) bool) {
 	v.scanFrom(tEntity, db, []byte(from), func(_, val []byte) bool { return f(decode[Entity](val)) })
 }
 
-// EdgesFrom walks the relations from an id on, by id.
-func (v *View) EdgesFrom(db DB, from string, f func(Edge) bool) {
-	v.scanFrom(tEdge, db, []byte(from), func(_, val []byte) bool { return f(decode[Edge](val)) })
+// EdgesBehind walks the relations behind an id, in the file's order, which is that of the ids where they are not sealed.
+func (v *View) EdgesBehind(db DB, id string, f func(Edge) bool) {
+	v.scanFrom(tEdge, db, []byte(id), func(k, val []byte) bool { return string(k) == id || f(decode[Edge](val)) })
 }
 
-// ClaimsFrom walks the claims from an id on, by id.
-func (v *View) ClaimsFrom(db DB, from string, f func(StoredClaim) bool) {
-	v.scanFrom(tClaim, db, []byte(from), func(_, val []byte) bool { return f(decode[StoredClaim](val)) })
+// ClaimsBehind walks the claims in the same way.
+func (v *View) ClaimsBehind(db DB, id string, f func(StoredClaim) bool) {
+	v.scanFrom(tClaim, db, []byte(id), func(k, val []byte) bool { return string(k) == id || f(decode[StoredClaim](val)) })
 }
 
 // Sessions walks the sessions of a namespace and a client, the newest first.

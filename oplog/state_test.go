@@ -192,7 +192,7 @@ func same(t *rapid.T, a, b *State) {
 			}
 			var count [3]uint64
 			var edges, claims uint64
-			v.ClaimsFrom(1, "", func(StoredClaim) bool { claims++; return true })
+			v.ClaimsBehind(1, "", func(StoredClaim) bool { claims++; return true })
 			v.Memories(1, 0, func(m *Memory) bool {
 				count[m.Status]++
 				return true
