@@ -55,6 +55,8 @@ type database struct {
 	strings    map[string]string   // one copy of each speaker; the writer's alone, as are the next two
 	adopted    map[oplog.Seq]adopt // rows found on disk that the state has not confirmed yet
 	strays     map[uint32]struct{} // rows found on disk that cannot be
+	lost       []oplog.Seq         // of a checkpoint, rows whose words the disk has lost
+	changed    bool                // since the last checkpoint; the writer's alone
 }
 
 // adopt is a row that a closed index left.
@@ -100,6 +102,7 @@ func (d *database) put(ctx context.Context, changes []change) error {
 	if err := d.words.Ready(ctx); err != nil {
 		return err
 	}
+	d.changed = true
 	work, replaced := d.prepare(changes)
 	if replaced { // a search that meets the old row gone and the new one not there yet looks again
 		d.edits.Add(1)
@@ -118,8 +121,9 @@ func (d *database) put(ctx context.Context, changes []change) error {
 			if known {
 				del = append(del, d.kill(old))
 				d.bySeq.set(m.Seq, 0)
-			} else {
+			} else if uint64(m.Seq) > d.bySeq.top.Load() { // never seen before
 				d.gap(m)
+				d.bySeq.set(m.Seq, 0)
 			}
 			continue
 		case known && d.at(old).revision == m.Revision:
@@ -291,10 +295,6 @@ func (d *database) session(namespace, name string) (*session, uint32) {
 
 func (d *database) join(col *column, m *oplog.Memory, row, old uint32, corrected bool) {
 	s, id := d.session(m.Namespace, m.Session)
-	length := uint64(col.Length)
-	s.tokens.Add(length)
-	d.namespaces[m.Namespace].tokens += length
-	d.total.tokens += length
 	rows := *s.rows.Load()
 	if corrected && d.at(old).Session == id {
 		rows = slices.Clone(rows)
@@ -306,6 +306,15 @@ func (d *database) join(col *column, m *oplog.Memory, row, old uint32, corrected
 	}
 	s.rows.Store(&rows)
 	col.Session = id
+	d.count(col)
+}
+
+// count adds a row to what is known of its conversation.
+func (d *database) count(c *column) {
+	s, length := d.sessions[c.Session], uint64(c.Length)
+	s.tokens.Add(length)
+	d.namespaces[s.namespace].tokens += length
+	d.total.tokens += length
 }
 
 // noRow stands in a session for a memory that is gone.

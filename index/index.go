@@ -31,6 +31,8 @@ type Index struct {
 	mu  sync.RWMutex
 	dbs map[oplog.DB]*database
 	gen int // counts rebuilds: each has directories of its own
+
+	keeper keeper // of the goroutine that follows
 }
 
 // postingCache bounds the decoded postings kept over all databases.
@@ -47,6 +49,9 @@ func Open(ctx context.Context, cfg Config) (*Index, oplog.Index, error) {
 		return nil, 0, fmt.Errorf("index: %w", err)
 	}
 	at, err := x.build(ctx, true)
+	if err == nil {
+		x.checkpoint()
+	}
 	return x, at, err
 }
 
@@ -55,7 +60,15 @@ const rebuildStep = 1000
 
 // Rebuild throws away what the index holds and reads the state again, as after a restored snapshot.
 // Searches see the old rows until it is done.
-func (x *Index) Rebuild(ctx context.Context) (oplog.Index, error) { return x.build(ctx, false) }
+func (x *Index) Rebuild(ctx context.Context) (oplog.Index, error) {
+	x.keeper.wait()
+	x.keeper.last = nil
+	at, err := x.build(ctx, false)
+	if err == nil {
+		x.checkpoint()
+	}
+	return at, err
+}
 
 func (x *Index) build(ctx context.Context, adopt bool) (at oplog.Index, err error) {
 	x.mu.Lock()
@@ -65,16 +78,27 @@ func (x *Index) build(ctx context.Context, adopt bool) (at oplog.Index, err erro
 	dbs := map[oplog.DB]*database{}
 	err = x.cfg.State.Read(func(v *oplog.View) error {
 		at = v.Index()
+		x.keeper.cluster, x.keeper.at, x.keeper.time = v.Cluster(), at, v.Time()
+		var head checkpoint
+		if adopt {
+			head = x.loadHead(v)
+		}
+		revived := map[oplog.DB]*database{}
 		for _, d := range v.Databases() {
-			db, err := x.load(ctx, v, d, gen, adopt)
+			db, whole, err := x.load(ctx, v, d, gen, adopt, head.Databases[d.ID])
 			if db != nil {
 				dbs[d.ID] = db
 			}
 			if err != nil {
 				return err
 			}
+			if whole {
+				revived[d.ID] = db
+			} else {
+				delete(x.keeper.last, d.ID)
+			}
 		}
-		return ctx.Err()
+		return errors.Join(x.catchUp(ctx, v, head, revived), ctx.Err())
 	})
 	if err != nil {
 		for _, d := range dbs {
@@ -92,17 +116,27 @@ func (x *Index) build(ctx context.Context, adopt bool) (at oplog.Index, err erro
 	return at, nil
 }
 
-func (x *Index) load(ctx context.Context, v *oplog.View, info oplog.Database, gen int, adopt bool) (*database, error) {
-	db, err := x.open(v.Cluster(), info, gen, adopt)
+// load opens a database's index and fills it: from its checkpoint, to which catchUp adds what came later, or from all of the state.
+func (x *Index) load(ctx context.Context, v *oplog.View, info oplog.Database, gen int, adopt bool, files saved) (_ *database, revived bool, err error) {
+	db, revived, err := x.open(v.Cluster(), info, gen, adopt, files)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	db.names.load(v, info.ID)
+	if revived {
+		return db, true, nil
+	}
+	return db, false, x.readAll(ctx, v, info, db)
+}
+
+// readAll fills an index from the state.
+func (x *Index) readAll(ctx context.Context, v *oplog.View, info oplog.Database, db *database) (err error) {
 	kept := len(db.adopted)
 	var page []change
 	total := 0
 	flush := func() error {
 		total += len(page)
+		x.keeper.changes += len(page)
 		err := db.put(ctx, page)
 		page = page[:0]
 		if err == nil && total%50_000 == 0 && total > 0 {
@@ -120,17 +154,22 @@ func (x *Index) load(ctx context.Context, v *oplog.View, info oplog.Database, ge
 		err = flush()
 	}
 	if err != nil {
-		return db, err
+		return err
 	}
 	x.cfg.Logger.Debug("index ready", "database", info.ID, "memories", total, "kept", kept-len(db.adopted))
-	return db, db.disown()
+	return db.disown()
 }
 
 // closeSync bounds how long Close waits for the disk. What is not there by then is analysed again at the next Open.
 const closeSync = 2 * time.Second
 
-// Close writes what is not on disk yet and lets go of the files.
+// Close writes what is not on disk yet and lets go of the files. Nothing follows any more.
 func (x *Index) Close() error {
+	x.keeper.wait()
+	if x.dbs != nil && (x.keeper.changes > 0 || len(x.keeper.last) == 0) {
+		x.keeper.changes = 0
+		x.portray()()
+	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), closeSync)
@@ -148,31 +187,30 @@ func (x *Index) Close() error {
 // Follow takes the outcomes of applied entries, in log order, from one goroutine. What it read of the state
 // may be ahead of an outcome: then it does a later one's work, which finds nothing left to do.
 func (x *Index) Follow(ctx context.Context, batch []oplog.Outcome) error {
-	touched := map[oplog.DB]map[string]struct{}{}
+	touched := touched{}
 	dropped := false
 	for _, o := range batch {
+		x.keeper.at, x.keeper.time = o.Index, o.HLC
 		if o.Err != nil || o.Replayed {
 			continue
 		}
-		for i, op := range o.Entry.Ops {
+		for _, op := range o.Entry.Ops {
 			if _, ok := op.(*oplog.DropDB); ok {
 				dropped = true
 			}
 			if db := x.database(o.Entry.DB); db != nil {
 				db.names.learn(op)
 			}
-			for _, rid := range append(rows(op), o.Results[i].Rows...) {
-				if touched[o.Entry.DB] == nil {
-					touched[o.Entry.DB] = map[string]struct{}{}
-				}
-				touched[o.Entry.DB][rid] = struct{}{}
-			}
 		}
+		touched.add(o)
 	}
 	if len(touched) == 0 && !dropped {
 		return nil
 	}
-	return x.cfg.State.Read(func(v *oplog.View) error {
+	err := x.cfg.State.Read(func(v *oplog.View) error {
+		if x.keeper.cluster == "" {
+			x.keeper.cluster = v.Cluster()
+		}
 		if dropped {
 			x.forget(v)
 		}
@@ -183,6 +221,31 @@ func (x *Index) Follow(ctx context.Context, batch []oplog.Outcome) error {
 		}
 		return nil
 	})
+	if err == nil {
+		x.checkpoint()
+	}
+	return err
+}
+
+// touched are the memories that something happened to.
+type touched map[oplog.DB]map[string]struct{}
+
+func (t touched) add(o oplog.Outcome) {
+	rids := t[o.Entry.DB]
+	if rids == nil {
+		rids = map[string]struct{}{}
+		t[o.Entry.DB] = rids
+	}
+	for _, op := range o.Entry.Ops {
+		for _, rid := range rows(op) {
+			rids[rid] = struct{}{}
+		}
+	}
+	for _, r := range o.Results {
+		for _, rid := range r.Rows {
+			rids[rid] = struct{}{}
+		}
+	}
 }
 
 // rows are the memories an operation touches.
@@ -221,7 +284,7 @@ func (x *Index) refresh(ctx context.Context, v *oplog.View, id oplog.DB, rids ma
 	db := x.database(id)
 	if db == nil {
 		var err error
-		if db, err = x.open(v.Cluster(), info, x.gen, false); err != nil {
+		if db, _, err = x.open(v.Cluster(), info, x.gen, false, saved{}); err != nil {
 			return err
 		}
 		db.names.load(v, id)
@@ -229,12 +292,21 @@ func (x *Index) refresh(ctx context.Context, v *oplog.View, id oplog.DB, rids ma
 		x.dbs[id] = db
 		x.mu.Unlock()
 	}
+	return x.renew(ctx, v, id, db, rids)
+}
+
+// renew brings some rows of a database up to date.
+func (x *Index) renew(ctx context.Context, v *oplog.View, id oplog.DB, db *database, rids map[string]struct{}) error {
 	changes := make([]change, 0, len(rids))
 	for rid := range rids {
 		if m, ok := v.Memory(id, rid); ok {
 			changes = append(changes, change{m, v.Vector(id, m.Seq)})
 		}
 	}
+	if len(changes) == 0 {
+		return nil
+	}
+	x.keeper.changes += len(changes)
 	sortChanges(changes)
 	return db.put(ctx, changes)
 }

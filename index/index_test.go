@@ -475,18 +475,18 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// A handler that remembers how many rows were kept at the last opening.
-type keptHandler struct {
+// openings remembers what was logged of the last opening: rows kept from the disk, or memories read from the state besides them.
+type openings struct {
 	slog.Handler
-	kept *int64
+	attrs map[string]int64
 }
 
-func (h keptHandler) Enabled(context.Context, slog.Level) bool { return true }
+func (h openings) Enabled(context.Context, slog.Level) bool { return true }
 
-func (h keptHandler) Handle(_ context.Context, rec slog.Record) error {
+func (h openings) Handle(_ context.Context, rec slog.Record) error {
 	rec.Attrs(func(a slog.Attr) bool {
-		if a.Key == "kept" {
-			*h.kept = a.Value.Int64()
+		if a.Value.Kind() == slog.KindInt64 {
+			h.attrs[a.Key] = a.Value.Int64()
 		}
 		return true
 	})
@@ -508,13 +508,26 @@ func TestRestartKeepsRows(t *testing.T) {
 	if _, err := r.state.Apply(l.records[501:]); err != nil { // the index did not see these
 		t.Fatal(err)
 	}
-	var kept int64
 	var err error
-	if r.index, _, err = index.Open(t.Context(), index.Config{Dir: r.dir(), State: r.state, Logger: slog.New(keptHandler{kept: &kept})}); err != nil {
+	said := openings{attrs: map[string]int64{}}
+	open := func() {
+		t.Helper()
+		clear(said.attrs)
+		if r.index, _, err = index.Open(t.Context(), index.Config{Dir: r.dir(), State: r.state, Logger: slog.New(said)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	open()
+	if n, ok := said.attrs["read"]; !ok || n != 2 {
+		t.Errorf("from a checkpoint: %v, want 2 read", said.attrs)
+	}
+	r.index.Close()
+	if err := os.Remove(filepath.Join(r.dir(), "checkpoint")); err != nil {
 		t.Fatal(err)
 	}
-	if kept != 498 {
-		t.Errorf("%d rows kept, want 498", kept)
+	open()
+	if n := said.attrs["kept"]; n != 499 {
+		t.Errorf("without a checkpoint: %v, want 499 kept", said.attrs)
 	}
 	if got := r.found("drawer"); !slices.Equal(got, []string{"m7"}) {
 		t.Errorf("drawer: %v", got)

@@ -1,11 +1,14 @@
 package index
 
 import (
+	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -44,7 +47,7 @@ func (x *Index) tidy() error {
 		}
 	}
 	for _, e := range entries {
-		if id, gen, ok := parseDir(e.Name()); !ok || gen < newest[id] {
+		if id, gen, ok := parseDir(e.Name()); e.Name() != checkpointFile && (!ok || gen < newest[id]) {
 			if err := os.RemoveAll(filepath.Join(x.cfg.Dir, e.Name())); err != nil {
 				return err
 			}
@@ -66,43 +69,43 @@ func parseDir(name string) (id string, gen int, ok bool) {
 }
 
 // open opens the index of a database. With adopt it looks for what an earlier run left, and takes it when it is whole and of
-// this database; otherwise it begins an empty one.
-func (x *Index) open(cluster string, info oplog.Database, gen int, adopt bool) (*database, error) {
+// this database; otherwise it begins an empty one. It is revived when the files of a checkpoint filled it.
+func (x *Index) open(cluster string, info oplog.Database, gen int, adopt bool, files saved) (_ *database, revived bool, err error) {
 	self := birth{Format: indexFormat, Cluster: cluster, Database: info.ID, Name: info.Name, Created: info.Created}
 	if adopt {
 		old, err := filepath.Glob(filepath.Join(x.cfg.Dir, strconv.Itoa(int(info.ID))+"-*"))
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		for _, dir := range old {
-			if d := x.reopen(dir, self); d != nil {
-				return d, nil
+			if d, revived := x.reopen(dir, self, files); d != nil {
+				return d, revived, nil
 			}
 			if err := os.RemoveAll(dir); err != nil {
-				return nil, fmt.Errorf("database %d: %w", info.ID, err)
+				return nil, false, fmt.Errorf("database %d: %w", info.ID, err)
 			}
 		}
 	}
 	dir := filepath.Join(x.cfg.Dir, dirName(info.ID, gen))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("database %d: %w", info.ID, err)
+		return nil, false, fmt.Errorf("database %d: %w", info.ID, err)
 	}
 	raw, err := json.Marshal(self)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	if err := os.WriteFile(filepath.Join(dir, birthFile), x.cfg.Keys.Bytes(raw), 0o600); err != nil {
-		return nil, fmt.Errorf("database %d: %w", info.ID, err)
+		return nil, false, fmt.Errorf("database %d: %w", info.ID, err)
 	}
 	words, err := text.Open(text.Config{Dir: filepath.Join(dir, "text"), Cache: x.cache, Logger: x.cfg.Logger, Keys: x.cfg.Keys})
 	if err != nil {
-		return nil, fmt.Errorf("database %d: %w", info.ID, err)
+		return nil, false, fmt.Errorf("database %d: %w", info.ID, err)
 	}
-	return newDatabase(filepath.Join(dir, "text"), words), nil
+	return newDatabase(filepath.Join(dir, "text"), words), false, nil
 }
 
 // reopen opens what an earlier run left in dir; nil when that is of no use.
-func (x *Index) reopen(dir string, self birth) *database {
+func (x *Index) reopen(dir string, self birth, files saved) (_ *database, revived bool) {
 	raw, err := os.ReadFile(filepath.Join(dir, birthFile))
 	if err == nil {
 		raw, err = x.cfg.Keys.Plain(raw)
@@ -110,30 +113,158 @@ func (x *Index) reopen(dir string, self birth) *database {
 	var b birth
 	if err != nil || json.Unmarshal(raw, &b) != nil || b != self {
 		x.cfg.Logger.Info("index of another database thrown away", "path", dir)
-		return nil
+		return nil, false
 	}
 	words, err := text.Open(text.Config{Dir: filepath.Join(dir, "text"), Cache: x.cache, Logger: x.cfg.Logger, Keys: x.cfg.Keys})
 	if err != nil {
 		x.cfg.Logger.Warn("index unreadable, built anew", "path", dir, "err", err)
-		return nil
+		return nil, false
 	}
-	d := newDatabase(filepath.Join(dir, "text"), words)
 	rows, next := words.Restored()
-	d.adopted = make(map[oplog.Seq]adopt, len(rows))
-	d.strays = make(map[uint32]struct{})
-	for _, r := range rows {
-		seq := oplog.Seq(r.Tag.Number)
-		if old, twice := d.adopted[seq]; twice { // a correction whose deletion had not reached the disk
-			if old.revision > r.Tag.Revision {
-				d.strays[r.Row] = struct{}{}
-				continue
-			}
-			d.strays[old.row] = struct{}{}
+	if files.Dir == filepath.Base(dir) {
+		d := blank(dir, words)
+		if err := x.revive(d, dir, rows, files); err == nil {
+			d.cols.skip(next)
+			return d, true
 		}
-		d.adopted[seq] = adopt{r.Row, r.Tag.Revision, r.Length}
+		x.cfg.Logger.Warn("checkpoint of the index unreadable, the state is read instead", "path", dir, "err", err)
+	}
+	d := blank(dir, words)
+	for _, r := range rows {
+		d.adopt(r)
 	}
 	d.cols.skip(next)
+	return d, false
+}
+
+// blank is a database that knows nothing yet, and may adopt rows.
+func blank(dir string, words *text.Index) *database {
+	d := newDatabase(filepath.Join(dir, "text"), words)
+	d.adopted, d.strays = map[oplog.Seq]adopt{}, map[uint32]struct{}{}
 	return d
+}
+
+// revive fills a blank database from the files of a checkpoint.
+func (x *Index) revive(d *database, dir string, words []text.Restored, files saved) error {
+	r := revival{d: d, words: words}
+	if err := readSections(filepath.Join(dir, files.Rows), rowsMagic, x.cfg.Keys, r.rows); err != nil {
+		return err
+	}
+	for _, f := range files.Vectors {
+		if err := readSections(filepath.Join(dir, f.File), vectorsMagic, x.cfg.Keys, func(e *eye) error { return r.vectors(e, f) }); err != nil {
+			return err
+		}
+	}
+	d.lost = r.lost
+	return nil
+}
+
+// loadHead reads which files are the checkpoint; it is empty when there is none that the state's log leads on from.
+func (x *Index) loadHead(v *oplog.View) (head checkpoint) {
+	path := filepath.Join(x.cfg.Dir, checkpointFile)
+	err := readSections(path, headMagic, x.cfg.Keys, func(e *eye) error {
+		if !e.next() {
+			return e.err
+		}
+		return json.Unmarshal(e.take(len(e.buf)), &head)
+	})
+	if err == nil {
+		err = head.follows(v)
+	}
+	if err != nil {
+		if !errors.Is(err, os.ErrNotExist) {
+			x.cfg.Logger.Info("no use for the checkpoint of the index", "err", err)
+		}
+		return checkpoint{}
+	}
+	x.keeper.last = head.Databases
+	return head
+}
+
+// follows says why the state's log does not lead on from a checkpoint.
+func (c *checkpoint) follows(v *oplog.View) error {
+	first, _, _, kept := v.Retained()
+	switch {
+	case c.Format != indexFormat || c.Cluster != v.Cluster():
+		return errors.New("it is of another cluster")
+	case c.At > v.Index():
+		return fmt.Errorf("it is of index %d, the state of %d", c.At, v.Index())
+	case c.At == v.Index() && c.Time != v.Time():
+		return errors.New("it is of another history")
+	case c.At < v.Index() && (!kept || first > c.At+1):
+		return fmt.Errorf("it is of index %d, the log begins at %d", c.At, first)
+	}
+	later := true
+	err := v.Log(c.At+1, func(o oplog.Outcome) bool {
+		later = c.Time.Less(o.HLC)
+		return false
+	})
+	if err == nil && !later {
+		return errors.New("it is of another history")
+	}
+	return err
+}
+
+// catchStep is how many memories a revived index takes over at once.
+const catchStep = 2000
+
+// catchUp takes over what happened since the checkpoint, and deletes rows on disk that nothing confirmed.
+func (x *Index) catchUp(ctx context.Context, v *oplog.View, head checkpoint, dbs map[oplog.DB]*database) error {
+	if len(dbs) == 0 {
+		return nil
+	}
+	page, n, before := touched{}, 0, x.keeper.changes
+	flush := func() error {
+		for id, rids := range page {
+			if err := x.renew(ctx, v, id, dbs[id], rids); err != nil {
+				return err
+			}
+		}
+		clear(page)
+		return ctx.Err()
+	}
+	var failed error
+	err := v.Log(head.At+1, func(o oplog.Outcome) bool {
+		if dbs[o.Entry.DB] == nil {
+			return true
+		}
+		page.add(o)
+		if n += len(o.Entry.Ops); n >= catchStep {
+			n, failed = 0, flush()
+		}
+		return failed == nil
+	})
+	if err = cmp.Or(err, failed); err == nil {
+		err = flush()
+	}
+	for id, d := range dbs {
+		if err == nil {
+			err = x.regain(ctx, v, id, d)
+		}
+		if err == nil {
+			err = d.disown()
+		}
+	}
+	x.cfg.Logger.Debug("index ready", "checkpoint", head.At, "read", x.keeper.changes-before)
+	return err
+}
+
+// regain analyses again the memories whose words the disk has lost.
+func (x *Index) regain(ctx context.Context, v *oplog.View, id oplog.DB, d *database) error {
+	for part := range slices.Chunk(d.lost, catchStep) {
+		var changes []change
+		for _, seq := range part {
+			if m, ok := v.MemoryAt(id, seq); ok {
+				changes = append(changes, change{m, v.Vector(id, seq)})
+			}
+		}
+		x.keeper.changes += len(changes)
+		if err := d.put(ctx, changes); err != nil {
+			return err
+		}
+	}
+	d.lost = nil
+	return nil
 }
 
 // disown deletes the rows on disk that the state does not have, once all of the state was put.

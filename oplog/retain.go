@@ -13,6 +13,16 @@ type retained struct {
 	Ops  int    `msgpack:"n"`
 	Void []int  `msgpack:"v,omitempty"` // entries that were refused or replayed: they did nothing
 	Data []byte `msgpack:"d"`
+
+	Rows map[int][]string `msgpack:"r,omitempty"` // by entry: memories it touched that its operations do not name
+}
+
+// rowsOf gathers what an entry's results say of memories.
+func rowsOf(results []Result) (rows []string) {
+	for _, r := range results {
+		rows = append(rows, r.Rows...)
+	}
+	return rows
 }
 
 // EncodeMsgpack writes an HLC as 16 bytes.
@@ -88,7 +98,7 @@ func (v *View) Retained() (first, last Index, since HLC, ok bool) {
 }
 
 // Log walks the applied entries from the record at or after an index, in order, until f says stop.
-// Refused and replayed entries are left out: they did nothing. Results are not kept.
+// Refused and replayed entries are left out: they did nothing. Of the results, only Rows are kept, all with the first.
 func (v *View) Log(from Index, f func(Outcome) bool) error {
 	c := logBucket(v.tx, v.c).Cursor()
 	for k, val := c.Seek(be64(uint64(from))); k != nil; k, val = c.Next() {
@@ -109,7 +119,12 @@ func (v *View) Log(from Index, f func(Outcome) bool) error {
 			if err != nil {
 				return fmt.Errorf("log record %d entry %d: %w", beUint64(k), i, err)
 			}
-			if !f(Outcome{Index: Index(beUint64(k)), Number: i, HLC: r.HLC.Add(uint32(i)), Entry: &e}) {
+			o := Outcome{Index: Index(beUint64(k)), Number: i, HLC: r.HLC.Add(uint32(i)), Entry: &e}
+			if rows := r.Rows[i]; rows != nil {
+				o.Results = make([]Result, len(e.Ops))
+				o.Results[0].Rows = rows
+			}
+			if !f(o) {
 				return nil
 			}
 		}

@@ -334,6 +334,11 @@ func (s *State) applyRecord(t *txn, stats map[DB]*Stats, r Record, next *mark) (
 		next.last = o.HLC
 		if o.Err != nil || o.Replayed {
 			kept.Void = append(kept.Void, i)
+		} else if rows := rowsOf(o.Results); rows != nil {
+			if kept.Rows == nil {
+				kept.Rows = map[int][]string{}
+			}
+			kept.Rows[i] = rows
 		}
 		kept.Ops += len(e.Ops)
 	}

@@ -1,6 +1,10 @@
 package vector
 
-import "sync/atomic"
+import (
+	"encoding/binary"
+	"math"
+	"sync/atomic"
+)
 
 // A Store holds the vectors of one database, all of one dimension.
 type Store struct {
@@ -134,4 +138,45 @@ func (s *Store) Similarity(q *Query, row uint32) (sim float64, ok bool) {
 func (s *Store) middle(q *Query, b *block, slot int) float64 {
 	n := s.kernels.dot(q.int8s, b.int8s[slot*s.padded:(slot+1)*s.padded])
 	return float64(float64(float64(n)*float64(q.scale)) * float64(b.scale[slot]))
+}
+
+// Each gives what is kept of the live rows from one number up to another, in order, until f says stop. What it gives is good
+// until the next call of f.
+func (s *Store) Each(from, to uint32, f func(row uint32, p Prepared) bool) {
+	table := *s.blocks.Load()
+	for n := int(from / blockRows); n < len(table) && uint32(n*blockRows) < to; n++ {
+		for i := range blockRows {
+			row := uint32(n*blockRows + i)
+			if table[n] == nil || row < from || row >= to {
+				continue
+			}
+			if slot, ok := table[n].slot(i); ok && !f(row, s.read(table[n], slot)) {
+				return
+			}
+		}
+	}
+}
+
+// Size is how many bytes Append adds.
+func (s *Store) Size() int { return 8 + s.columns + s.padded }
+
+// Append writes a prepared vector as the factor and the scale, both little endian, the code and the int8 form.
+func (p Prepared) Append(to []byte) []byte {
+	to = binary.LittleEndian.AppendUint32(to, math.Float32bits(p.factor))
+	to = binary.LittleEndian.AppendUint32(to, math.Float32bits(p.scale))
+	to = append(to, p.code...)
+	for _, x := range p.int8s {
+		to = append(to, byte(x))
+	}
+	return to
+}
+
+// Parse reads what Append wrote, Size bytes of it.
+func (s *Store) Parse(b []byte) Prepared {
+	p := Prepared{factor: math.Float32frombits(binary.LittleEndian.Uint32(b)), scale: math.Float32frombits(binary.LittleEndian.Uint32(b[4:])),
+		code: b[8 : 8+s.columns], int8s: make([]int8, s.padded)}
+	for i, x := range b[8+s.columns:][:s.padded] {
+		p.int8s[i] = int8(x)
+	}
+	return p
 }

@@ -1,0 +1,267 @@
+package index
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/cairndb/cairn/index/rank"
+	"github.com/cairndb/cairn/index/text"
+	"github.com/cairndb/cairn/index/vector"
+	"github.com/cairndb/cairn/oplog"
+)
+
+// The file of rows is
+//
+//	rows u32, highest sequence number u64
+//	facets:   count u32, then type, namespace, domain, source, tier, owner (strings), status u8
+//	speakers: count u32, then a string each
+//	sessions: count u32, then namespace, name (strings), its rows: count u32, a number u32 each, 2^32-1 for what is gone
+//	live rows, by number: the fields of record below; and a row 2^32-1 at the end
+//
+// and a string is its length u32 and its bytes.
+const noMore = ^uint32(0)
+
+// changedSince marks a row that the words have lost: no memory has that revision, so the state's is taken.
+const changedSince = ^uint32(0)
+
+// alive says whether a row was at the moment.
+func (p *portrait) alive(row uint32) bool {
+	died := p.shelf.died(row).Load()
+	return died == 0 || died > p.seq
+}
+
+// face is the number of a row's facet. One that was made since is done again at the next start: until then any of the
+// namespace's stands for it.
+func (p *portrait) face(row uint32) uint32 {
+	n := p.shelf.facet(row).Load()
+	if int(n) < len(p.faces) {
+		return n
+	}
+	since := p.facets.at(n)
+	return uint32(slices.IndexFunc(p.faces, func(f *facet) bool { return f.namespace == since.namespace }))
+}
+
+func (p *portrait) write(out *pen) {
+	out.u32(p.shelf.n)
+	out.u64(uint64(p.top))
+	out.u32(uint32(len(p.faces)))
+	for _, f := range p.faces {
+		for _, s := range []string{f.kind, f.namespace, f.domain, f.source, f.tier, f.owner} {
+			out.str(s)
+		}
+		out.u8(uint8(f.status))
+		out.cut(false)
+	}
+	speakers := p.speakers(out)
+	out.u32(uint32(len(p.sessions)))
+	for _, s := range p.sessions {
+		out.str(s.namespace)
+		out.str(s.session)
+		out.u32(uint32(len(s.rows)))
+		for _, row := range s.rows {
+			if row != noRow && !p.alive(row) {
+				row = noRow
+			}
+			out.u32(row)
+		}
+		out.cut(false)
+	}
+	for row := range p.shelf.n {
+		if !p.alive(row) {
+			continue
+		}
+		c := p.shelf.at(row)
+		r := c.row()
+		out.u32(row)
+		out.u64(uint64(c.seq))
+		out.u32(c.revision)
+		out.u32(uint32(c.place))
+		out.u32(p.face(row))
+		out.u32(speakers[r.Speaker])
+		out.u32(r.Session)
+		out.u32(r.Length)
+		out.u64(uint64(r.Created))
+		out.u64(uint64(r.Accessed))
+		out.f64(r.Importance)
+		out.f64(r.HalfLife)
+		out.f64(r.Valence)
+		asks := uint8(0)
+		if r.Asks {
+			asks = 1
+		}
+		out.u8(asks)
+		out.str(r.RID)
+		out.cut(false)
+	}
+	out.u32(noMore)
+}
+
+// speakers writes the names of those who speak and returns their numbers.
+func (p *portrait) speakers(out *pen) map[string]uint32 {
+	number := map[string]uint32{}
+	var names []string
+	for row := range p.shelf.n {
+		if s := p.shelf.at(row).Speaker; p.alive(row) {
+			if _, ok := number[s]; !ok {
+				number[s] = uint32(len(names))
+				names = append(names, s)
+			}
+		}
+	}
+	out.u32(uint32(len(names)))
+	for _, s := range names {
+		out.str(s)
+		out.cut(false)
+	}
+	return number
+}
+
+// A revival fills an empty database from its files. The words on disk say which of its rows they still have.
+type revival struct {
+	d        *database
+	words    []text.Restored // by row
+	speakers []string
+	lost     []oplog.Seq // rows whose words are gone
+}
+
+// rows reads the file of rows.
+func (r *revival) rows(e *eye) error {
+	n := e.u32()
+	top := e.u64()
+	for range e.u32() {
+		f := facet{kind: e.str(), namespace: e.str(), domain: e.str(), source: e.str(), tier: e.str(), owner: e.str(), status: oplog.Status(e.u8())}
+		if e.err != nil {
+			return e.err
+		}
+		r.d.faces.of(f)
+	}
+	for range e.u32() {
+		if r.speakers = append(r.speakers, r.d.one(e.str())); e.err != nil {
+			return e.err
+		}
+	}
+	for range e.u32() {
+		r.session(e, n)
+		if e.err != nil {
+			return e.err
+		}
+	}
+	r.d.cols.skip(n)
+	shelf := r.d.cols.shelf()
+	words := r.words
+	for row := e.u32(); row != noMore && e.err == nil; row = e.u32() {
+		if row >= n {
+			return fmt.Errorf("%w: row %d of %d", errSections, row, n)
+		}
+		for len(words) > 0 && words[0].Row < row {
+			r.d.adopt(words[0])
+			words = words[1:]
+		}
+		c := shelf.at(row)
+		if err := r.record(e, &shelf, row, c); err != nil {
+			return err
+		}
+		if len(words) > 0 && words[0].Row == row {
+			if tag := words[0].Tag; oplog.Seq(tag.Number) != c.seq || tag.Revision != c.revision {
+				r.d.strays[row] = struct{}{}
+				r.lost, c.revision = append(r.lost, c.seq), changedSince
+			}
+			words = words[1:]
+		} else {
+			r.lost, c.revision = append(r.lost, c.seq), changedSince
+		}
+	}
+	for _, w := range words {
+		r.d.adopt(w)
+	}
+	r.d.bySeq.top.Store(max(top, r.d.bySeq.top.Load()))
+	return e.err
+}
+
+func (r *revival) session(e *eye, n uint32) {
+	name := sessionName{e.str(), e.str()}
+	count := e.u32()
+	rows := make([]uint32, 0, min(count, 1<<20)) // grows as bytes arrive
+	for range count {
+		row := e.u32()
+		if e.err == nil && row != noRow && row >= n {
+			e.err = fmt.Errorf("%w: a session with row %d of %d", errSections, row, n)
+		}
+		if e.err != nil {
+			return
+		}
+		rows = append(rows, row)
+	}
+	if e.err == nil {
+		r.d.namespace(name.namespace)
+		s, _ := r.d.session(name.namespace, name.session)
+		s.rows.Store(&rows)
+	}
+}
+
+// record reads one live row.
+func (r *revival) record(e *eye, shelf *shelf, row uint32, c *column) error {
+	c.seq, c.revision, c.place = oplog.Seq(e.u64()), e.u32(), int32(e.u32())
+	face, speaker := e.u32(), e.u32()
+	c.Row = rank.Row{Session: e.u32(), Length: e.u32(), Created: int64(e.u64()), Accessed: int64(e.u64()),
+		Importance: e.f64(), HalfLife: e.f64(), Valence: e.f64(), Asks: e.u8() == 1, RID: e.str()}
+	if e.err != nil {
+		return e.err
+	}
+	if int(face) >= len(r.d.faces.number) || int(speaker) >= len(r.speakers) || int(c.Session) >= len(r.d.sessions) {
+		return fmt.Errorf("%w: row %d names what is not there", errSections, row)
+	}
+	c.Speaker = r.speakers[speaker]
+	r.d.namespace(r.d.faces.at(face).namespace)
+	if c.Session != 0 {
+		r.d.count(c)
+	}
+	shelf.facet(row).Store(face)
+	shelf.died(row).Store(0)
+	r.d.bySeq.set(c.seq, row+1)
+	return nil
+}
+
+// vectors reads a file of vectors. Those of rows that have died are passed over.
+func (r *revival) vectors(e *eye, f savedVectors) error {
+	dim := int(e.u32())
+	if e.err != nil || dim < 1 || dim > maxDim {
+		return fmt.Errorf("%w: vectors of %d dimensions", errSections, dim)
+	}
+	store := r.d.vectors.Load()
+	if store == nil {
+		store = vector.New(dim)
+		r.d.vectors.Store(store)
+	}
+	if store.Dim() != dim {
+		return fmt.Errorf("%w: vectors of %d and of %d dimensions", errSections, dim, store.Dim())
+	}
+	shelf := r.d.cols.shelf()
+	for range f.Count {
+		row, raw := e.u32(), e.take(store.Size())
+		if e.err != nil {
+			return e.err
+		}
+		if row >= shelf.n || shelf.died(row).Load() != 0 {
+			continue
+		}
+		store.Put(row, store.Parse(raw))
+	}
+	return nil
+}
+
+// maxDim is the most dimensions that a file is believed to have.
+const maxDim = 1 << 16
+
+// adopt keeps a row found on disk until the state confirms it.
+func (d *database) adopt(r text.Restored) {
+	seq := oplog.Seq(r.Tag.Number)
+	if old, twice := d.adopted[seq]; twice { // a correction whose deletion had not reached the disk
+		if old.revision > r.Tag.Revision {
+			d.strays[r.Row] = struct{}{}
+			return
+		}
+		d.strays[old.row] = struct{}{}
+	}
+	d.adopted[seq] = adopt{r.Row, r.Tag.Revision, r.Length}
+}
