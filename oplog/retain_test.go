@@ -63,3 +63,39 @@ func TestLogWindow(t *testing.T) {
 		})
 	}
 }
+
+// TestLogKeepsRows: the log says which memories an entry touched that its operations do not name.
+func TestLogKeepsRows(t *testing.T) {
+	s, err := Open(filepath.Join(t.TempDir(), "state.db"), Options{NoSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for i, op := range []Op{
+		&Init{Cluster: "c", At: 1},
+		&Remember{RID: "a", Text: "t", Namespace: "n", Created: 10},
+		&Purge{Before: 20, At: 30},
+	} {
+		body, err := Entry{DB: 1, Ops: []Op{op}}.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := uint64(i + 1)
+		out, err := s.Apply([]Record{{Index: Index(n), Term: 1, Data: EncodeRecord(MakeHLC(1000+n, 0, 1), body)}})
+		if err != nil || out[0].Err != nil {
+			t.Fatal(err, out)
+		}
+	}
+	var rows []string
+	err = s.Read(func(v *View) error {
+		return v.Log(0, func(o Outcome) bool {
+			for _, r := range o.Results {
+				rows = append(rows, r.Rows...)
+			}
+			return true
+		})
+	})
+	if err != nil || len(rows) != 1 || rows[0] != "a" {
+		t.Errorf("rows %q, %v; want a", rows, err)
+	}
+}
