@@ -91,14 +91,18 @@ func (s *Service) backupSince(dir string, since oplog.Index) (path string, at op
 		defer snap.Release()
 		at = snap.Point()
 		path, err = archive.Add(dir, 0, at.Index, func(w io.Writer) error {
-			_, err := snap.WriteTo(w)
-			return err
+			return sealed(s.keys, w, func(w io.Writer) error {
+				_, err := snap.WriteTo(w)
+				return err
+			})
 		})
 		return path, at, err
 	}
 	err = s.state.Read(func(v *oplog.View) (err error) {
 		at = v.Point()
-		path, err = archive.Add(dir, since, at.Index, func(w io.Writer) error { return v.WriteRange(w, since) })
+		path, err = archive.Add(dir, since, at.Index, func(w io.Writer) error {
+			return sealed(s.keys, w, func(w io.Writer) error { return v.WriteRange(w, since) })
+		})
 		return err
 	})
 	return path, at, err

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/index/embed"
+	"github.com/cairndb/cairn/oplog/seal"
 )
 
 // Config says what a node is. Home is required; a zero elsewhere means the default beside it.
@@ -40,6 +41,8 @@ type Config struct {
 
 	TLS     TLSFiles // secures Wire and HTTP; plain when zero
 	PeerTLS TLSFiles // secures Cluster, from both sides; plain when zero
+
+	Encryption seal.Source // the master key of the home's files; they are plain when zero
 
 	Backup BackupPlan // none without a directory
 

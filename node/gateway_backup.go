@@ -119,12 +119,15 @@ func (s *Service) WriteBackup(w io.Writer, since oplog.Index) (at oplog.Point, e
 			return at, err
 		}
 		defer snap.Release()
-		_, err = snap.WriteTo(w)
+		err = sealed(s.keys, w, func(w io.Writer) error {
+			_, err := snap.WriteTo(w)
+			return err
+		})
 		return snap.Point(), err
 	}
 	err = s.state.Read(func(v *oplog.View) error {
 		at = v.Point()
-		return v.WriteRange(w, since)
+		return sealed(s.keys, w, func(w io.Writer) error { return v.WriteRange(w, since) })
 	})
 	return at, err
 }

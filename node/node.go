@@ -16,6 +16,7 @@ import (
 
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/seal"
 	"github.com/cairndb/cairn/raft"
 	"github.com/cairndb/cairn/wire"
 )
@@ -24,6 +25,7 @@ import (
 type Node struct {
 	cfg     Config
 	log     *slog.Logger
+	keys    *seal.Ring // nil: the home is not encrypted
 	state   *oplog.State
 	machine *machine
 	clock   *oplog.Clock
@@ -58,6 +60,9 @@ func Open(ctx context.Context, cfg Config) (_ *Node, err error) {
 	}()
 	if err := os.MkdirAll(cfg.Home, 0o700); err != nil {
 		return nil, fmt.Errorf("home: %w", err)
+	}
+	if n.keys, err = openKeys(ctx, cfg); err != nil {
+		return nil, err
 	}
 	if err := n.openListeners(ctx); err != nil {
 		return nil, err
@@ -111,7 +116,7 @@ func ignoreClosed(err error) error {
 // the node starts empty and the leader, or the newest snapshot, brings it up to date.
 func (n *Node) openMemory(ctx context.Context) (err error) {
 	path := filepath.Join(n.cfg.Home, "state.db")
-	opts := oplog.Options{RetainOps: n.cfg.RetainOps, RetainTime: n.cfg.RetainTime, NoSync: n.cfg.NoSync, OpenFile: n.cfg.OpenFile}
+	opts := oplog.Options{RetainOps: n.cfg.RetainOps, RetainTime: n.cfg.RetainTime, NoSync: n.cfg.NoSync, OpenFile: n.cfg.OpenFile, Keys: n.keys}
 	if err := n.replace(path, opts); err != nil {
 		return fmt.Errorf("state: %w", err)
 	}
@@ -127,7 +132,7 @@ func (n *Node) openMemory(ctx context.Context) (err error) {
 		return err
 	}
 	n.onClose(n.state.Close)
-	x, at, err := index.Open(ctx, index.Config{Dir: filepath.Join(n.cfg.Home, "index"), State: n.state, Logger: n.log})
+	x, at, err := index.Open(ctx, index.Config{Dir: filepath.Join(n.cfg.Home, "index"), State: n.state, Logger: n.log, Keys: n.keys})
 	if err != nil {
 		return err
 	}
@@ -142,7 +147,7 @@ func (n *Node) openMemory(ctx context.Context) (err error) {
 	}
 	n.clock = oplog.NewClock(n.cfg.NodeID, n.cfg.Now)
 	n.clock.Observe(n.state.Last())
-	n.service = &Service{cfg: n.cfg, log: n.log, state: n.state, index: x, machine: n.machine, started: time.Now(), timings: newTimings(), opened: make(chan struct{})}
+	n.service = &Service{cfg: n.cfg, log: n.log, keys: n.keys, state: n.state, index: x, machine: n.machine, started: time.Now(), timings: newTimings(), opened: make(chan struct{})}
 	n.service.disk = disk
 	n.service.backups.dir = filepath.Join(n.cfg.Home, "backup-spool")
 	n.service.thinking = make(chan struct{}, 1)
@@ -181,7 +186,7 @@ func (n *Node) openRaft(ctx context.Context) (err error) {
 		NodeID: n.cfg.NodeID, Dir: filepath.Join(n.cfg.Home, "raft"), Addr: n.cfg.Cluster, Advertise: cmp.Or(n.cfg.Advertise, n.cfg.Cluster),
 		Secret: n.cfg.Secret, Others: n.cfg.OtherSecrets, Role: n.cfg.Role, Peers: peers, Alone: n.alone(), Heartbeat: n.cfg.Heartbeat, Election: n.cfg.Election,
 		SnapshotThreshold: n.cfg.SnapshotThreshold, SnapshotInterval: n.cfg.SnapshotInterval, TrailingLogs: n.cfg.TrailingLogs,
-		Hello: n.helloInfo, Handler: n.service, Dial: n.cfg.Dial, Listen: listen, ServerTLS: server, ClientTLS: client, NoSync: n.cfg.NoSync, Logger: n.log,
+		Hello: n.helloInfo, Handler: n.service, Dial: n.cfg.Dial, Listen: listen, ServerTLS: server, ClientTLS: client, NoSync: n.cfg.NoSync, Keys: n.keys, Logger: n.log,
 		OpenFile: n.cfg.OpenFile, Failed: func(err error) { n.cancel(err) },
 	}, n.machine)
 	if err != nil {

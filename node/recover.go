@@ -2,6 +2,7 @@ package node
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -46,13 +47,17 @@ func withFiles(cfg Config, f func(raft.Config, still) error) (err error) {
 	if err := cfg.validate(); err != nil {
 		return fmt.Errorf("config: %w", err)
 	}
-	st, err := oplog.Open(filepath.Join(cfg.Home, "state.db"), oplog.Options{RetainOps: cfg.RetainOps, RetainTime: cfg.RetainTime})
+	keys, err := openKeys(context.Background(), cfg)
+	if err != nil {
+		return err
+	}
+	st, err := oplog.Open(filepath.Join(cfg.Home, "state.db"), oplog.Options{RetainOps: cfg.RetainOps, RetainTime: cfg.RetainTime, Keys: keys})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
 	return f(raft.Config{NodeID: cfg.NodeID, Dir: filepath.Join(cfg.Home, "raft"), Addr: cfg.Cluster,
-		Advertise: cmp.Or(cfg.Advertise, cfg.Cluster), Logger: cfg.Logger}, still{st})
+		Advertise: cmp.Or(cfg.Advertise, cfg.Cluster), Logger: cfg.Logger, Keys: keys}, still{st})
 }
 
 // Restore fills a home that has no state from a backup directory, and makes its node the only member of a cluster that
@@ -65,7 +70,11 @@ func Restore(cfg Config, dir string, to archive.Target) (at oplog.Point, err err
 	if err := os.MkdirAll(cfg.Home, 0o700); err != nil {
 		return at, err
 	}
-	if at, err = archive.Restore(dir, path, to); err != nil {
+	keys, err := openKeys(context.Background(), cfg.withDefaults())
+	if err != nil {
+		return at, err
+	}
+	if at, err = archive.Restore(dir, path, to, keys); err != nil {
 		return at, err
 	}
 	return at, withFiles(cfg, func(rc raft.Config, sm still) error { return raft.Found(rc, sm) })

@@ -15,6 +15,7 @@ import (
 
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/seal"
 	"github.com/cairndb/cairn/raft"
 )
 
@@ -22,6 +23,7 @@ import (
 type Service struct {
 	cfg      Config
 	log      *slog.Logger
+	keys     *seal.Ring // nil: files are plain
 	state    *oplog.State
 	index    *index.Index
 	raft     *raft.Node

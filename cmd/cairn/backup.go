@@ -30,8 +30,8 @@ func (a *app) backup() *cobra.Command {
 The first backup in a directory is the whole state; each later one is the log since the one before, or the whole state
 again with --full or when the log no longer reaches back. A download that breaks off goes on where it was. Files are
 checksummed and get their names when they are whole. "cairn backup verify" restores them and compares hashes;
-"cairn restore" brings them back, up to any index or time they hold. An admin token is needed. Files hold everything,
-unencrypted: keep them as you keep the data.`,
+"cairn restore" brings them back, up to any index or time they hold. An admin token is needed. Files hold everything:
+keep them as you keep the data. Those of a node that encrypts its home are encrypted under its master key; the others are not.`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if b.dir == "" {
 				return usageError{errors.New("backup needs --to")}
@@ -230,11 +230,16 @@ func (b *backupRun) forget(ctx context.Context, o offered) {
 
 func (a *app) backupVerify() *cobra.Command {
 	var asJSON bool
+	var k keySource
 	c := &cobra.Command{Use: "verify DIR", Short: "Restore the newest backups into a scratch state and compare the hashes", Args: cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			rep, err := archive.Verify(args[0])
+		RunE: func(c *cobra.Command, args []string) error {
+			keys, err := k.scratch(c.Context())
 			if err != nil {
-				return hinted{err, "make a new one with `cairn backup --full`"}
+				return err
+			}
+			rep, err := archive.Verify(args[0], keys)
+			if err != nil {
+				return keyHint(err, "make a new one with `cairn backup --full`")
 			}
 			if asJSON {
 				return a.json(map[string]any{"files": len(rep.Files), "index": rep.End.Index, "state_hash": rep.End.Sum.String()})
@@ -243,6 +248,7 @@ func (a *app) backupVerify() *cobra.Command {
 			return nil
 		}}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	k.flags(c)
 	return c
 }
 

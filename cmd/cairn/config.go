@@ -17,6 +17,7 @@ import (
 
 	"github.com/cairndb/cairn/index/embed"
 	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/oplog/seal"
 )
 
 // file is the configuration of a cluster node. Keys keep the spelling that existing files use.
@@ -87,35 +88,31 @@ type file struct {
 	Background backgroundConfig `toml:"background"`
 	Local      localConfig      `toml:"local"`
 
+	Encryption struct {
+		KeyFile    string `toml:"key_file"`      // a file with the master key: a line of 64 hex digits or base64, older keys on lines below; mode 0600. Encrypts all of the home
+		KeyPath    string `toml:"key_path"`      // the same, as older files call it
+		KeyEnv     string `toml:"key_env"`       // the name of an environment variable with it instead, keys separated by commas
+		KeyCommand string `toml:"key_command"`   // a command that prints it instead, run by /bin/sh
+		Generate   bool   `toml:"auto_generate"` // taken from older files; true is refused: a key beside its data protects nothing
+	} `toml:"encryption"`
+
 	// Known, and without effect in this build: notYet says which of them a file sets.
-	Encryption map[string]any `toml:"encryption"`
-	Raft       map[string]any `toml:"raft"`
-	Index      map[string]any `toml:"index"`
+	Raft  map[string]any `toml:"raft"`
+	Index map[string]any `toml:"index"`
 }
 
 // protections are sections that someone relies on for secrecy: a node that cannot honour them does not start.
 func (f *file) protections(unknown []string) error {
 	var errs []error
 	for _, key := range unknown {
-		if strings.HasPrefix(key, "tls.") {
-			errs = append(errs, fmt.Errorf("[tls] has no key %s, and starting without it would not be what was asked for", key))
+		if section, _, _ := strings.Cut(key, "."); section == "tls" || section == "encryption" {
+			errs = append(errs, fmt.Errorf("[%s] has no key %s, and starting without it would not be what was asked for", section, key))
 		}
 	}
-	if asks(f.Encryption) {
-		errs = append(errs, errors.New("[encryption] is not offered by this build, and starting without it would not be what was asked for"))
+	if f.Encryption.Generate {
+		errs = append(errs, errors.New("[encryption] auto_generate is not offered: `cairn key new` makes a key, which belongs elsewhere than its data"))
 	}
 	return errors.Join(errs...)
-}
-
-// asks says whether a section wants anything: files spell out what is off, too.
-func asks(section map[string]any) bool {
-	for _, v := range section {
-		if inner, ok := v.(map[string]any); ok && !asks(inner) || v == false || v == "" {
-			continue
-		}
-		return true
-	}
-	return false
 }
 
 // notYet names the sections that are understood and change nothing.
@@ -221,7 +218,35 @@ var overrides = []struct {
 	{[]string{"CAIRN_TLS_CLUSTER_CERT_PATH"}, text(func(f *file) *string { return &f.TLS.Cluster.CertPath })},
 	{[]string{"CAIRN_TLS_CLUSTER_KEY_PATH"}, text(func(f *file) *string { return &f.TLS.Cluster.KeyPath })},
 	{[]string{"CAIRN_TLS_CLUSTER_CA_PATH"}, text(func(f *file) *string { return &f.TLS.Cluster.CAPath })},
+	{[]string{"CAIRN_ENCRYPTION_KEY_FILE"}, keysFrom(func(v string) seal.Source { return seal.Source{File: v} })},
+	{[]string{"CAIRN_ENCRYPTION_KEY_ENV"}, keysFrom(func(v string) seal.Source { return seal.Source{Env: v} })},
+	{[]string{"CAIRN_ENCRYPTION_KEY_COMMAND"}, keysFrom(func(v string) seal.Source { return seal.Source{Command: v} })},
+	{[]string{hexKeyEnv}, func(f *file, v string) error {
+		if f.encryption().On() {
+			return nil
+		}
+		return keysFrom(func(string) seal.Source { return seal.Source{Env: hexKeyEnv} })(f, v)
+	}},
 	{[]string{"CAIRN_CLUSTER_CLUSTER_SECRET_FILE"}, text(func(f *file) *string { return &f.Cluster.SecretFile })},
+}
+
+// hexKeyEnv is where other servers' set-ups have the master key.
+const hexKeyEnv = "YANTRIKDB_ENCRYPTION_KEY_HEX"
+
+// encryption is where the master key comes from.
+func (f *file) encryption() seal.Source {
+	e := f.Encryption
+	return seal.Source{File: cmp.Or(e.KeyFile, e.KeyPath), Env: e.KeyEnv, Command: e.KeyCommand}
+}
+
+// keysFrom takes the master key from one place, whatever other the file names.
+func keysFrom(source func(string) seal.Source) func(*file, string) error {
+	return func(f *file, v string) error {
+		f.Encryption.KeyPath = ""
+		s := source(v)
+		f.Encryption.KeyFile, f.Encryption.KeyEnv, f.Encryption.KeyCommand = s.File, s.Env, s.Command
+		return nil
+	}
 }
 
 func text(at func(*file) *string) func(*file, string) error {
@@ -283,7 +308,7 @@ func (f *file) node() (node.Config, error) {
 		Background: f.Background.node(), ForwardWrites: f.Server.ForwardWrites, NoMasterToken: f.Server.MasterToken != nil && !*f.Server.MasterToken,
 		Backup: node.BackupPlan{Dir: f.Backup.Dir, Interval: time.Duration(f.Backup.IntervalMinutes) * time.Minute, Every: f.Backup.FullEvery, Keep: f.Backup.Keep},
 		TLS:    f.TLS.node(), PeerTLS: f.TLS.Cluster.node(), MaxConns: f.Limits.MaxConnections, MaxConnsPerIP: f.Limits.MaxConnectionsPerIP, MaxInFlight: f.Limits.MaxInFlight,
-		MaxRPS: f.Limits.MaxRPS, Slow: time.Duration(f.Log.SlowMS) * time.Millisecond, TokenUses: time.Duration(f.Limits.TokenUseMinutes) * time.Minute, CORSOrigins: f.Server.CORSOrigins,
+		Encryption: f.encryption(), MaxRPS: f.Limits.MaxRPS, Slow: time.Duration(f.Log.SlowMS) * time.Millisecond, TokenUses: time.Duration(f.Limits.TokenUseMinutes) * time.Minute, CORSOrigins: f.Server.CORSOrigins,
 	}
 	if other != "" {
 		c.OtherSecrets = []string{other}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/oplog/seal"
 )
 
 func loadText(t *testing.T, text string, strict bool, env map[string]string) (node.Config, string, error) {
@@ -49,6 +50,11 @@ func TestConfigFile(t *testing.T) {
 		{"the gateway's pages and rates", "[server]\ncors_origins = [\"https://a.example\"]\n[limits]\nmax_rps = 7", nil, func(c node.Config) bool { return len(c.CORSOrigins) == 1 && c.MaxRPS == 7 }},
 		{"the master token is on by itself", "", nil, func(c node.Config) bool { return !c.NoMasterToken && !c.ForwardWrites }},
 		{"protection spelled out as off", "[encryption]\nauto_generate = false\n[tls]\ncert_path = \"\"", nil, func(c node.Config) bool { return c.NodeID == 1 }},
+		{"a master key in a file", "[encryption]\nkey_file = \"/keys/k\"", nil, func(c node.Config) bool { return c.Encryption == seal.Source{File: "/keys/k"} }},
+		{"a master key as older files name it", "[encryption]\nkey_path = \"/keys/k\"", nil, func(c node.Config) bool { return c.Encryption == seal.Source{File: "/keys/k"} }},
+		{"a master key's command in the environment", "[encryption]\nkey_file = \"/keys/k\"", map[string]string{"CAIRN_ENCRYPTION_KEY_COMMAND": "pass key"},
+			func(c node.Config) bool { return c.Encryption == seal.Source{Command: "pass key"} }},
+		{"a master key where others have it", "", map[string]string{hexKeyEnv: "00"}, func(c node.Config) bool { return c.Encryption == seal.Source{Env: hexKeyEnv} }},
 		{"a secret from a file", "[cluster]\ncluster_secret_file = '" + secret + "'", nil, func(c node.Config) bool { return c.Secret == "from a file" }},
 		{"the environment wins", "[server]\nwire_port = 9000\n[cluster]\nnode_id = 2\ncluster_secret = \"in the file\"",
 			map[string]string{"CAIRN_SERVER_WIRE_PORT": "9100", "YANTRIKDB_CLUSTER_NODE_ID": "3", "YANTRIKDB_CLUSTER_SECRET": "in the environment"},
@@ -80,6 +86,7 @@ func TestConfigRefusals(t *testing.T) {
 		{"peers and no address of its own", "[[cluster.peers]]\naddr = \"a:1\"\nrole = \"voter\"", "advertise_addr", nil},
 		{"a secret file that is not there", "[cluster]\ncluster_secret_file = \"/nonexistent/secret\"", "cluster_secret_file", nil},
 		{"encryption that would not happen", "[encryption]\nauto_generate = true", "encryption", nil},
+		{"encryption by a key that is not known", "[encryption]\nkey_hex = \"00\"", "encryption.key_hex", nil},
 		{"TLS that would not happen", "[tls]\nclient_ca_path = \"x\"", "tls.client_ca_path", nil},
 		{"TLS between members that would not happen", "[tls.cluster]\ncert = \"x\"", "tls.cluster.cert", nil},
 		{"a number that is none in the environment", "", "CAIRN_SERVER_WIRE_PORT", map[string]string{"CAIRN_SERVER_WIRE_PORT": "many"}},

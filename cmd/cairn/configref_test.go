@@ -123,7 +123,7 @@ func TestConfigReferenceIsCurrent(t *testing.T) {
 	}
 	r.out.WriteString("# Configuration\n\nMade from the code by a test of `cmd/cairn`; `CAIRN_UPDATE=1 go test ./cmd/cairn -run ConfigReference` writes it anew.\n" +
 		"The file is TOML, named by `cairn serve --config`. Flags override the environment, and the environment the file.\n" +
-		"An unknown key is a warning, and an error with `--strict`; in `[tls]` it always is an error.\n")
+		"An unknown key is a warning, and an error with `--strict`; in `[tls]` and `[encryption]` it always is an error.\n")
 	r.section("", r.types["file"])
 	r.out.WriteString("\n## Environment\n\n| variable | |\n|---|---|\n")
 	for _, o := range overrides {

@@ -49,6 +49,7 @@ func (l *logging) logger(w io.Writer) (*slog.Logger, error) {
 func (a *app) dev() *cobra.Command {
 	var home, siftHome string
 	var base int
+	var k keySource
 	var l logging
 	c := &cobra.Command{
 		Use: "dev", Short: "Run one node with no set-up", Args: cobra.NoArgs,
@@ -61,7 +62,7 @@ When it serves reads and writes it prints one JSON line on stdout. Everything el
 				return err
 			}
 			cfg := node.Config{Home: home, MintToken: true, Heartbeat: devHeartbeat, Election: devElection,
-				Version: buildVersion(), Logger: log}
+				Version: buildVersion(), Logger: log, Encryption: k.source()}
 			if c.Flags().Changed("port-base") {
 				if base < 1 || base > 65530 {
 					return usageError{fmt.Errorf("--port-base %d: 1 to 65530", base)}
@@ -74,6 +75,7 @@ When it serves reads and writes it prints one JSON line on stdout. Everything el
 	c.Flags().StringVar(&home, "home", cmp.Or(os.Getenv("CAIRN_HOME"), defaultHome), "data directory")
 	c.Flags().StringVar(&siftHome, "sift-home", "", "directory of the SiftCoder sockets; HOME/run/siftcoder by default")
 	c.Flags().IntVar(&base, "port-base", 0, "wire on this port, gateway +1, cluster +3, stringd +4, Covenant's HTTP mirror +5")
+	k.flags(c)
 	l.flags(c)
 	return c
 }
@@ -116,7 +118,12 @@ func (a *app) runNode(ctx context.Context, up setup, banner func(readyLine)) (er
 	}
 	n, err := node.Open(ctx, cfg)
 	if err != nil {
-		return hinted{err, "is another node running in this home or on these ports? --home and --port-base choose others"}
+		return keyHint(err, "is another node running in this home or on these ports? --home and --port-base choose others")
+	}
+	if name := cfg.Encryption.Env; name != "" { // programs that agents run inherit the environment
+		if err := os.Unsetenv(name); err != nil {
+			return err
+		}
 	}
 	defer func() { err = errors.Join(err, closeNode(n)) }()
 	addrs := n.Addrs()

@@ -23,6 +23,7 @@ type restoreRun struct {
 	database, into   string
 	home             string
 	to               archive.Target
+	key              keySource
 }
 
 func (a *app) restore() *cobra.Command {
@@ -61,6 +62,7 @@ import, and get new ids; sessions, claims and the log do not come along.
 		},
 	}
 	r.t.flags(c)
+	r.key.flags(c)
 	c.Flags().StringVar(&r.from, "from", "", "directory of backups")
 	c.Flags().StringVar(&r.at, "at", "", "an index of the log or a time; all there is by default")
 	c.Flags().StringVarP(&r.config, "config", "c", "", "configuration of the node that is to have the state")
@@ -74,9 +76,12 @@ func (a *app) restoreHome(r *restoreRun) error {
 	if err != nil {
 		return err
 	}
+	if r.key.set() || !cfg.Encryption.On() {
+		cfg.Encryption = r.key.source()
+	}
 	at, err := node.Restore(cfg, r.from, r.to)
 	if err != nil {
-		return err
+		return keyHint(err, "")
 	}
 	if r.t.asJSON {
 		return a.json(map[string]any{"home": cfg.Home, "index": at.Index, "state_hash": at.Sum.String()})
@@ -110,9 +115,9 @@ func (a *app) restoreDatabase(ctx context.Context, r *restoreRun) (err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	cfg := node.Config{Home: filepath.Join(dir, "home"), Wire: loopback(0), HTTP: loopback(0), Cluster: loopback(0), MintToken: true,
-		Heartbeat: devHeartbeat, Election: devElection, Version: buildVersion()}
+		Heartbeat: devHeartbeat, Election: devElection, Version: buildVersion(), Encryption: r.key.source()}
 	if _, err := node.Restore(cfg, r.from, r.to); err != nil {
-		return err
+		return keyHint(err, "")
 	}
 	n, err := node.Open(ctx, cfg)
 	if err != nil {

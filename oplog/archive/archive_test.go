@@ -103,24 +103,24 @@ func TestEveryPointIsReached(t *testing.T) {
 	if err := w.backup(dir, second); err != nil {
 		t.Fatal(err)
 	}
-	rep, err := Verify(dir)
+	rep, err := Verify(dir, nil)
 	if err != nil || len(rep.Files) != 3 || rep.End != w.st.Point() {
 		t.Fatalf("verify: %+v, %v; want %+v", rep, err, w.st.Point())
 	}
 	for i := first; i <= w.at; i++ {
-		at, err := Restore(dir, filepath.Join(t.TempDir(), "s.db"), Target{Index: i})
+		at, err := Restore(dir, filepath.Join(t.TempDir(), "s.db"), Target{Index: i}, nil)
 		if want, known := sums[i]; err != nil || known && (at.Sum != want || at.Index != i) {
 			t.Errorf("restore to %d: %+v, %v; want %s", i, at, err, want)
 		}
 	}
-	if _, err := Restore(dir, filepath.Join(t.TempDir(), "s.db"), Target{Index: first - 1}); !errors.Is(err, ErrNoBackup) {
+	if _, err := Restore(dir, filepath.Join(t.TempDir(), "s.db"), Target{Index: first - 1}, nil); !errors.Is(err, ErrNoBackup) {
 		t.Errorf("before the first backup: %v", err)
 	}
-	if _, err := Restore(dir, filepath.Join(t.TempDir(), "s.db"), Target{Index: w.at + 1}); !errors.Is(err, ErrNoBackup) {
+	if _, err := Restore(dir, filepath.Join(t.TempDir(), "s.db"), Target{Index: w.at + 1}, nil); !errors.Is(err, ErrNoBackup) {
 		t.Errorf("after the last: %v", err)
 	}
 	cut := oplog.Time((w.ms - 1500) * 1000) // between the last two writes but one and two
-	at, err := Restore(dir, filepath.Join(t.TempDir(), "s.db"), Target{Time: cut})
+	at, err := Restore(dir, filepath.Join(t.TempDir(), "s.db"), Target{Time: cut}, nil)
 	if err != nil || at.Index != w.at-2 {
 		t.Errorf("restore to a time: %+v, %v; want index %d", at, err, w.at-2)
 	}
@@ -154,14 +154,14 @@ func TestDamageIsFound(t *testing.T) {
 			if err := os.WriteFile(f.Path, bad, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if rep, err := Verify(dir); err == nil && rep.End != w.st.Point() {
+			if rep, err := Verify(dir, nil); err == nil && rep.End != w.st.Point() {
 				t.Errorf("%s: byte %d flipped was taken for %+v", filepath.Base(f.Path), at, rep.End)
 			}
 		}
 		if err := os.WriteFile(f.Path, good[:len(good)/2], 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Verify(dir); err == nil {
+		if _, err := Verify(dir, nil); err == nil {
 			t.Errorf("%s: half of it was enough", filepath.Base(f.Path))
 		}
 		if err := os.WriteFile(f.Path, good, 0o600); err != nil {
@@ -187,7 +187,7 @@ func TestPruneKeepsWhatIsNeeded(t *testing.T) {
 	if err != nil || len(removed) != 2 {
 		t.Fatalf("removed %v, %v", removed, err)
 	}
-	if rep, err := Verify(dir); err != nil || rep.End != w.st.Point() {
+	if rep, err := Verify(dir, nil); err != nil || rep.End != w.st.Point() {
 		t.Errorf("after pruning: %+v, %v", rep, err)
 	}
 }

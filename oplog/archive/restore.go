@@ -1,12 +1,14 @@
 package archive
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/seal"
 )
 
 // A Target says how far to restore; the zero value means all there is. Index and Time are inclusive: what is later
@@ -22,7 +24,9 @@ const applyBatch = 256
 // Restore builds the state of a directory's newest chain that reaches the target, in a new file at path, and checks it:
 // the state's own hash, and after each range that is applied wholly the hash that the range says. An existing file is
 // never touched.
-func Restore(dir, path string, to Target) (at oplog.Point, err error) {
+//
+// Keys, when there are any, open what is encrypted and encrypt the new file.
+func Restore(dir, path string, to Target, keys *seal.Ring) (at oplog.Point, err error) {
 	if _, err := os.Stat(path); err == nil {
 		return at, fmt.Errorf("%s exists", path)
 	}
@@ -30,11 +34,11 @@ func Restore(dir, path string, to Target) (at oplog.Point, err error) {
 	if err != nil {
 		return at, err
 	}
-	chain, err := chainFor(files, to)
+	chain, err := chainFor(files, to, keys)
 	if err != nil {
 		return at, fmt.Errorf("%s: %w", dir, err)
 	}
-	st, err := oplog.Open(path, oplog.Options{})
+	st, err := oplog.Open(path, oplog.Options{Keys: keys})
 	if err != nil {
 		return at, err
 	}
@@ -44,11 +48,11 @@ func Restore(dir, path string, to Target) (at oplog.Point, err error) {
 			os.Remove(path)
 		}
 	}()
-	if err := restoreState(st, chain[0]); err != nil {
+	if err := restoreState(st, chain[0], keys); err != nil {
 		return at, err
 	}
 	for _, f := range chain[1:] {
-		more, err := applyFile(st, f, to)
+		more, err := applyFile(st, f, to, keys)
 		if err != nil {
 			return at, err
 		}
@@ -64,7 +68,7 @@ func Restore(dir, path string, to Target) (at oplog.Point, err error) {
 
 // chainFor begins with the newest state that is not past the target. When the target is a time, a state says only by
 // its newest entry whether it is past.
-func chainFor(files []File, to Target) ([]File, error) {
+func chainFor(files []File, to Target, keys *seal.Ring) ([]File, error) {
 	if to.Time == 0 {
 		return Chain(files, to.Index)
 	}
@@ -74,7 +78,7 @@ func chainFor(files []File, to Target) ([]File, error) {
 		if err != nil {
 			return nil, err
 		}
-		newest, err := stateTime(chain[0])
+		newest, err := stateTime(chain[0], keys)
 		if err != nil {
 			return nil, err
 		}
@@ -87,14 +91,14 @@ func chainFor(files []File, to Target) ([]File, error) {
 	}
 }
 
-func stateTime(f File) (t oplog.Time, err error) {
+func stateTime(f File, keys *seal.Ring) (t oplog.Time, err error) {
 	err = scratch(func(path string) error {
-		st, err := oplog.Open(path, oplog.Options{NoSync: true})
+		st, err := oplog.Open(path, oplog.Options{NoSync: true, Keys: keys})
 		if err != nil {
 			return err
 		}
 		defer st.Close()
-		if err := readFile(f.Path, func(r io.Reader) error { return st.Restore(r, nil) }); err != nil {
+		if err := readFile(f.Path, keys, func(r io.Reader) error { return st.Restore(r, nil) }); err != nil {
 			return err
 		}
 		t = st.Last().Time()
@@ -112,8 +116,8 @@ func scratch(f func(path string) error) error {
 	return errors.Join(f(dir+"/state.db"), os.RemoveAll(dir))
 }
 
-func restoreState(st *oplog.State, f File) error {
-	if err := readFile(f.Path, func(r io.Reader) error { return st.Restore(r, nil) }); err != nil {
+func restoreState(st *oplog.State, f File, keys *seal.Ring) error {
+	if err := readFile(f.Path, keys, func(r io.Reader) error { return st.Restore(r, nil) }); err != nil {
 		return err
 	}
 	if err := st.Verify(); err != nil {
@@ -125,21 +129,28 @@ func restoreState(st *oplog.State, f File) error {
 	return nil
 }
 
-func readFile(path string, use func(io.Reader) error) error {
+func readFile(path string, keys *seal.Ring, use func(io.Reader) error) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	if err := use(f); err != nil {
+	in := bufio.NewReaderSize(f, 64<<10)
+	var plain io.Reader = in
+	if head, err := in.Peek(8); err == nil && seal.IsSealed(head) {
+		if plain, err = keys.Reader(in); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	if err := use(plain); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	return nil
 }
 
 // applyFile applies a range, all of it or up to the target; more is false when the target is reached.
-func applyFile(st *oplog.State, f File, to Target) (more bool, err error) {
-	err = readFile(f.Path, func(in io.Reader) error {
+func applyFile(st *oplog.State, f File, to Target, keys *seal.Ring) (more bool, err error) {
+	err = readFile(f.Path, keys, func(in io.Reader) error {
 		r, err := oplog.ReadRange(in)
 		if err != nil {
 			return err
@@ -197,7 +208,7 @@ type Report struct {
 }
 
 // Verify restores the newest chain into a scratch state, comparing hashes all the way.
-func Verify(dir string) (rep Report, err error) {
+func Verify(dir string, keys *seal.Ring) (rep Report, err error) {
 	files, err := List(dir)
 	if err != nil {
 		return rep, err
@@ -206,7 +217,7 @@ func Verify(dir string) (rep Report, err error) {
 		return rep, fmt.Errorf("%s: %w", dir, err)
 	}
 	err = scratch(func(path string) error {
-		rep.End, err = Restore(dir, path, Target{})
+		rep.End, err = Restore(dir, path, Target{}, keys)
 		return err
 	})
 	return rep, err

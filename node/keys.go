@@ -1,0 +1,66 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/cairndb/cairn/oplog/seal"
+)
+
+// openKeys opens the keyring of a home; nil when it is not encrypted and is not to be. A new home that is to be encrypted
+// gets one. Whatever does not fit is refused before a file is touched.
+func openKeys(ctx context.Context, cfg Config) (*seal.Ring, error) {
+	has := seal.Exists(cfg.Home)
+	if !cfg.Encryption.On() {
+		if has {
+			return nil, fmt.Errorf("home %s is %w", cfg.Home, seal.ErrSealed)
+		}
+		return nil, nil
+	}
+	masters, err := cfg.Encryption.Masters(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if !has {
+		if err := unused(cfg.Home); err != nil {
+			return nil, err
+		}
+		return seal.Create(cfg.Home, masters)
+	}
+	keys, rotated, err := seal.Open(cfg.Home, masters)
+	if rotated && err == nil {
+		cfg.Logger.Info("data keys wrapped by a new master key, and a new one made", "master", masters[0].ID(), "active", keys.Active())
+	}
+	return keys, err
+}
+
+// unused refuses a home that has data and no keyring.
+func unused(home string) error {
+	for _, name := range []string{"state.db", filepath.Join("raft", "raft.db")} {
+		if _, err := os.Lstat(filepath.Join(home, name)); err == nil {
+			return fmt.Errorf("home %s holds data and has no keyring: it is %w", home, seal.ErrPlain)
+		}
+	}
+	return nil
+}
+
+// Keys are what this node encrypts its files with, for the surfaces' own; nil when it does not.
+func (n *Node) Keys() *seal.Ring { return n.keys }
+
+// sealed writes a backup: encrypted under the master key on a node that encrypts, so that another home can read it.
+func sealed(keys *seal.Ring, w io.Writer, write func(io.Writer) error) error {
+	if keys == nil {
+		return write(w)
+	}
+	s, err := keys.Backup(w)
+	if err != nil {
+		return err
+	}
+	if err := write(s); err != nil {
+		return err
+	}
+	return s.Close()
+}
