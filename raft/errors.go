@@ -23,7 +23,9 @@ func meaning(err error) error {
 		return nil
 	case errors.Is(err, hraft.ErrNotLeader):
 		return ErrNotLeader
-	case errors.Is(err, hraft.ErrEnqueueTimeout), errors.Is(err, hraft.ErrLeadershipTransferInProgress):
+	case errors.Is(err, hraft.ErrLeadershipTransferInProgress): // nobody takes records for a moment
+		return fmt.Errorf("%w: %w", ErrNoLeader, err)
+	case errors.Is(err, hraft.ErrEnqueueTimeout):
 		return fmt.Errorf("%w: %w", ErrUnavailable, err)
 	default: // lost leadership, shut down, aborted by a restore: it may be committed by the next leader
 		return fmt.Errorf("%w: %w", ErrUnknownOutcome, err)

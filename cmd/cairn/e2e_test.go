@@ -46,6 +46,7 @@ type nodeProcess struct {
 	line readyLine
 	log  *logged
 	ca   string // of a node that speaks TLS
+	bin  string // another version's binary; empty for this one
 }
 
 // logged is what a process has written so far; it may be read while the process goes on.
@@ -73,6 +74,9 @@ func (l *logged) String() string { return string(l.Bytes()) }
 func (p *nodeProcess) launch() (up func()) {
 	p.t.Helper()
 	p.cmd = command(context.Background(), p.args...)
+	if p.bin != "" {
+		p.cmd.Path, p.cmd.Args[0] = p.bin, p.bin
+	}
 	p.log = &logged{}
 	p.cmd.Stderr = p.log
 	out, err := p.cmd.StdoutPipe()
@@ -219,6 +223,14 @@ func startThree(t testing.TB, order ...int) (nodes []*nodeProcess, token string)
 // startThreeIn does so below a directory, with configurations that change has had its hands on.
 func startThreeIn(t testing.TB, dir string, change func(*nodeFile), order ...int) (nodes []*nodeProcess, token string) {
 	t.Helper()
+	nodes, token = threeIn(t, dir, change)
+	startAll(t, nodes, order...)
+	return nodes, token
+}
+
+// threeIn configures three nodes.
+func threeIn(t testing.TB, dir string, change func(*nodeFile)) (nodes []*nodeProcess, token string) {
+	t.Helper()
 	base := freePorts(t, 3*portsEach)
 	token = newSecret()
 	for i := range 3 {
@@ -238,7 +250,13 @@ func startThreeIn(t testing.TB, dir string, change func(*nodeFile), order ...int
 			}
 		}
 	})
-	ups := make([]func(), 3)
+	return nodes, token
+}
+
+// startAll starts nodes in an order and waits until all serve.
+func startAll(t testing.TB, nodes []*nodeProcess, order ...int) {
+	t.Helper()
+	ups := make([]func(), len(nodes))
 	for _, i := range order {
 		ups[i] = nodes[i].launch()
 	}
@@ -247,7 +265,6 @@ func startThreeIn(t testing.TB, dir string, change func(*nodeFile), order ...int
 		up()
 	}
 	t.Logf("three nodes serve %s after the last start", time.Since(last).Round(10*time.Millisecond))
-	return nodes, token
 }
 
 func tailOf(s string, n int) string { return s[max(0, len(s)-n):] }

@@ -37,6 +37,17 @@ func (e *Error) unknown() bool {
 	return len(e.Details) > 0 && json.Unmarshal(e.Details, &d) == nil && d.Unknown
 }
 
+// RetryAfter is how long a server that refuses to be asked so often wants to be left alone; 0 for any other answer.
+func (e *Error) RetryAfter() time.Duration {
+	var d struct {
+		Millis int64 `json:"retry_after_ms"`
+	}
+	if len(e.Details) == 0 || json.Unmarshal(e.Details, &d) != nil {
+		return 0
+	}
+	return time.Duration(d.Millis) * time.Millisecond
+}
+
 func (e *Error) Error() string { return fmt.Sprintf("%s (%d)", e.Message, e.Code) }
 
 // Config says where the cluster is. Addrs and Token are required; a zero elsewhere means the default beside it.
@@ -206,6 +217,7 @@ func (c *Client) secure(addr string) *tls.Config {
 const (
 	firstPause = 20 * time.Millisecond
 	lastPause  = 500 * time.Millisecond
+	patience   = 3 * time.Second // with a cluster that takes nothing just now: leadership moves, or a queue is full
 )
 
 // again says what a request may suffer when its connection breaks.
@@ -226,6 +238,7 @@ func (c *Client) do(ctx context.Context, kind again, f func(*conn) error) error 
 		}
 		return err
 	}
+	begun := time.Now()
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		cn, err := c.connection(ctx)
 		if err == nil {
@@ -242,6 +255,7 @@ func (c *Client) do(ctx context.Context, kind again, f func(*conn) error) error 
 				pause = firstPause
 			}
 			err = refused.err
+		case errors.As(err, &e) && e.Code == wire.CodeNoQuorum && time.Since(begun) < patience: // nothing was written
 		case errors.As(err, &e) && !e.unknown():
 			return err // an answer, though not the one that was hoped for
 		case cn == nil && !errors.Is(err, ErrClosed): // nobody could be reached: nothing was sent

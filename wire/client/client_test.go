@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -191,6 +192,28 @@ func TestUnknownOutcomeIsAskedAgainOrSaid(t *testing.T) {
 	}
 	if _, err := c.CreateDatabase(t.Context(), "d"); !errors.Is(err, client.ErrUnknownOutcome) {
 		t.Errorf("a write without: got %v", err)
+	}
+}
+
+func TestAClusterThatTakesNothingJustNowIsAskedAgain(t *testing.T) {
+	var asked atomic.Int32
+	p := serve(t, func(s *session, f wire.Frame) bool {
+		if f.Op == wire.OpRemember && asked.Add(1) < 3 {
+			s.send(f, wire.OpError, &wire.Error{Code: wire.CodeNoQuorum, Message: "the log takes no writes now; retry"})
+		} else if f.Op == wire.OpRemember {
+			s.send(f, wire.OpRememberOK, &wire.RememberOK{RID: "r"})
+		} else {
+			s.send(f, wire.OpError, &wire.Error{Code: wire.CodeInternal, Message: "too many requests", Details: wire.JSON(`{"retry_after_ms":250}`)})
+		}
+		return true
+	})
+	c := dial(t, p)
+	if rid, err := c.Remember(t.Context(), wire.NewRemember("x")); err != nil || rid != "r" || asked.Load() != 3 {
+		t.Errorf("got %q, %v after %d", rid, err, asked.Load())
+	}
+	var e *client.Error
+	if _, err := c.Stats(t.Context()); !errors.As(err, &e) || e.RetryAfter() != 250*time.Millisecond {
+		t.Errorf("a refusal of too many requests: %v", err)
 	}
 }
 

@@ -1,0 +1,235 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cairndb/cairn/wire"
+	"github.com/cairndb/cairn/wire/client"
+)
+
+// oldest is the version that clusters may be upgraded from: the last one that does not tell what it reads. A commit that
+// changes what Apply makes of an operation that exists moves it, and ends upgrades without a stop across that commit.
+const oldest = "35c8dc8aa2690534b7f11aeae36acdc199b19df4"
+
+// oldBinary builds the oldest version from this repository's history, or says why it cannot.
+func oldBinary(t *testing.T) string {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("skipped in -short: builds another version")
+	}
+	rev, dir := cmp.Or(os.Getenv("CAIRN_OLD"), oldest), t.TempDir()
+	top, err := exec.Command("git", "rev-parse", "--show-toplevel").Output()
+	if err != nil {
+		t.Skipf("no git history to build an older version from: %v", err)
+	}
+	tree := exec.Command("git", "archive", "--output", filepath.Join(dir, "old.tar"), rev)
+	tree.Dir = strings.TrimSpace(string(top))
+	if out, err := tree.CombinedOutput(); err != nil {
+		t.Skipf("the history does not reach back to %s: %v: %s", rev, err, out)
+	}
+	if out, err := exec.Command("tar", "-x", "-f", filepath.Join(dir, "old.tar"), "-C", dir).CombinedOutput(); err != nil {
+		t.Fatalf("tar: %v: %s", err, out)
+	}
+	bin := filepath.Join(dir, "cairn-old")
+	build := exec.Command("go", "build", "-ldflags=-s -w", "-o", bin, "./cmd/cairn")
+	build.Dir = dir
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build of %s: %v: %s", rev, err, out)
+	}
+	return bin
+}
+
+// load writes and recalls through clients that try each request again once at most.
+type load struct {
+	stop  context.CancelFunc
+	tasks sync.WaitGroup
+	mu    sync.Mutex
+	acked map[string]string
+	again int // requests that were tried a second time
+}
+
+// putLoad puts three writers and a reader to work. A request that fails twice fails the test.
+func putLoad(t *testing.T, nodes []*nodeProcess, token string) *load {
+	t.Helper()
+	var addrs []string
+	for _, p := range nodes {
+		addrs = append(addrs, p.line.Wire)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	l := &load{stop: stop, acked: map[string]string{}}
+	twice := func(what string, f func(context.Context) error) bool {
+		for try := 1; ; try++ {
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			err := f(ctx)
+			cancel()
+			if err == nil {
+				return true
+			}
+			if try == 2 {
+				t.Errorf("%s failed twice: %v", what, err)
+				return false
+			}
+			l.mu.Lock()
+			l.again++
+			l.mu.Unlock()
+		}
+	}
+	for w := range 4 {
+		l.tasks.Go(func() {
+			c, err := client.Dial(t.Context(), client.Config{Addrs: addrs[w%3:], Token: token})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer c.Close()
+			for i := 0; ctx.Err() == nil; i++ {
+				if w == 3 {
+					if !twice("recall", func(ctx context.Context) error {
+						_, _, err := c.Recall(ctx, wire.NewRecall("memory"))
+						return err
+					}) {
+						return
+					}
+					continue
+				}
+				m := wire.NewRemember(fmt.Sprintf("writer %d memory %d", w, i))
+				m.IdempotencyKey = client.NewKey()
+				if !twice("remember", func(ctx context.Context) error {
+					rid, err := c.Remember(ctx, m)
+					if err == nil {
+						l.mu.Lock()
+						l.acked[rid] = m.Text
+						l.mu.Unlock()
+					}
+					return err
+				}) {
+					return
+				}
+			}
+		})
+	}
+	t.Cleanup(l.end)
+	return l
+}
+
+func (l *load) end() {
+	l.stop()
+	l.tasks.Wait()
+}
+
+func (l *load) goesOn(t *testing.T) { t.Helper(); waitForWrites(t, &l.mu, l.acked, 30) }
+
+// oneByOne stops and starts the nodes one after the other, the leader last, under load.
+func oneByOne(t *testing.T, nodes []*nodeProcess, l *load, between func(p *nodeProcess, left int)) {
+	t.Helper()
+	done := map[*nodeProcess]bool{}
+	for left := len(nodes); left > 0; left-- {
+		next := nodes[leaderOf(t, nodes)]
+		for _, p := range nodes {
+			if !done[p] && (left == 1 || p != nodes[leaderOf(t, nodes)]) {
+				next = p
+			}
+		}
+		l.goesOn(t)
+		if _, err := next.stop(); err != nil {
+			t.Fatalf("stop: %v\n%s", err, next.log)
+		}
+		done[next], next.bin = true, ""
+		l.goesOn(t)
+		next.launch()()
+		l.goesOn(t)
+		between(next, left-1)
+	}
+}
+
+// TestARollingRestartFailsNoRequest: nodes are restarted one after the other under load; no request fails beyond one
+// repetition, and nothing that was acknowledged is lost.
+func TestARollingRestartFailsNoRequest(t *testing.T) {
+	nodes, token := startThree(t, 0, 1, 2)
+	l := putLoad(t, nodes, token)
+	oneByOne(t, nodes, l, func(*nodeProcess, int) {})
+	l.end()
+	sameState(t, nodes)
+	for _, p := range nodes {
+		checkExport(t, p, token, l.acked)
+	}
+	t.Logf("%d writes acknowledged, %d requests tried a second time", len(l.acked), l.again)
+}
+
+// TestARollingUpgradeFailsNoRequest: three nodes of an older version are replaced one after the other under load. While
+// one of them is left, what it could not read is refused with its name; afterwards it is taken, and the older version
+// is not let in any more.
+func TestARollingUpgradeFailsNoRequest(t *testing.T) {
+	bin := oldBinary(t)
+	nodes, token := threeIn(t, t.TempDir(), func(*nodeFile) {})
+	for _, p := range nodes {
+		p.bin = bin
+	}
+	startAll(t, nodes, 0, 1, 2)
+	t.Setenv("CAIRN_TOKEN", token)
+	l := putLoad(t, nodes, token)
+	quota := func() (string, error) {
+		tg := target{http: nodes[leaderOf(t, nodes)].line.HTTP, timeout: 10 * time.Second}
+		var out quotaRow
+		err := tg.get(t.Context(), "POST", "/v1/admin/databases/default/quota", map[string]any{"max_rps": 1_000_000}, &out)
+		if err != nil {
+			return err.Error(), err
+		}
+		return "", nil
+	}
+	oneByOne(t, nodes, l, func(p *nodeProcess, left int) {
+		if left == 1 {
+			// The last to be replaced leads: have a new one lead, so that it is asked what the old one reads.
+			if _, code := cli(t, "cluster", "transfer", "--node-id", fmt.Sprint(p.line.NodeID), "--url", nodes[leaderOf(t, nodes)].line.HTTP); code != 0 {
+				t.Error("leadership does not go to the new version")
+			}
+			if !eventually(func() bool {
+				said, _ := quota()
+				return strings.Contains(said, "does not read set_limit: upgrade it first")
+			}) {
+				said, _ := quota()
+				t.Errorf("a new kind beside an old member: %q", said)
+			}
+			if _, code := cli(t, "db", "create", "during", "--addr", p.line.Wire); code != 0 {
+				t.Error("a database cannot be made during an upgrade")
+			}
+			sameState(t, nodes)
+		}
+	})
+	if !eventually(func() bool { _, err := quota(); return err == nil }) {
+		said, _ := quota()
+		t.Errorf("a new kind after the upgrade: %q", said)
+	}
+	if rows := jsonOf[[]auditRow](t, "audit", "--url", nodes[leaderOf(t, nodes)].line.HTTP); len(rows) != 1 || rows[0].What != "set_limit" {
+		t.Errorf("the audit after the upgrade: %+v", rows)
+	}
+	back := nodes[(leaderOf(t, nodes)+1)%3]
+	if _, err := back.stop(); err != nil {
+		t.Fatal(err)
+	}
+	back.bin = bin
+	back.launch()
+	leader := nodes[leaderOf(t, nodes)]
+	if !eventually(func() bool { return strings.Contains(leader.log.String(), "the log holds operations that the peer") }) {
+		t.Error("the older version is let in again, or nobody says why not")
+	}
+	l.goesOn(t)
+	back.kill()
+	back.bin = ""
+	back.launch()()
+	l.end()
+	sameState(t, nodes)
+	for _, p := range nodes {
+		checkExport(t, p, token, l.acked)
+	}
+	t.Logf("%d writes acknowledged, %d requests tried a second time", len(l.acked), l.again)
+}
