@@ -28,7 +28,7 @@ func openCovenant(_ context.Context, h *host) (func() error, error) {
 	}
 	cfg := covenant.Config{Home: home, Memory: memory{h.node.Service(), "default"}, Node: h.line.NodeID, Secret: h.secret,
 		HTTP: cmp.Or(c.HTTP, h.port(5, 8421)), Origins: c.Origins, NoBootstrap: c.Bootstrap != nil && !*c.Bootstrap, ShowScore: c.Score,
-		Logger: h.log.With("surface", "covenant")}
+		Keys: h.node.Keys(), Logger: h.log.With("surface", "covenant")}
 	if cfg.HTTP == "off" {
 		cfg.HTTP = ""
 	}

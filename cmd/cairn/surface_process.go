@@ -32,7 +32,7 @@ func openProcess(_ context.Context, h *host) (func() error, error) {
 	if err := os.MkdirAll(spill, 0o700); err != nil {
 		return nil, err
 	}
-	s, err := process.Listen(process.Config{Socket: socket, Token: token, Version: cmp.Or(buildVersion(), "cairn"), SpillDir: spill,
+	s, err := process.Listen(process.Config{Socket: socket, Token: token, Version: cmp.Or(buildVersion(), "cairn"), SpillDir: spill, Keys: h.node.Keys(),
 		AllowShutdown: h.local.allowShutdown(), Stop: h.stop, Logger: h.log.With("surface", "process")})
 	if err != nil {
 		return nil, err

@@ -3,11 +3,14 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"hash/fnv"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/cairndb/cairn/local/stringd"
@@ -38,7 +41,7 @@ func openString(_ context.Context, h *host) (func() error, error) {
 		NoShell: c.Shell != nil && !*c.Shell, StrictOrigin: c.Origin == "loopback", FullAccess: c.Access == "full", Outbound: c.Outbound,
 		Addr: h.port(stringOffset, stringPort()), Data: filepath.Join(h.run, "string", "daemon"), Agents: filepath.Join(h.run, "string", "agents"),
 		Memory: stringMemory{memory{h.node.Service(), "default"}}, Version: cmp.Or(buildVersion(), "cairn"),
-		AllowShutdown: h.local.allowShutdown(), Stop: h.stop, Logger: h.log.With("surface", "string"),
+		AllowShutdown: h.local.allowShutdown(), Stop: h.stop, Logger: h.log.With("surface", "string"), Keys: h.node.Keys(),
 	}
 	if !h.dev && h.local.Home == "" {
 		user, err := os.UserHomeDir()
@@ -54,15 +57,47 @@ func openString(_ context.Context, h *host) (func() error, error) {
 	if cfg.Data, err = filepath.Abs(cfg.Data); err != nil {
 		return nil, err
 	}
+	drop := func() error { return nil }
+	if cfg.Keys != nil && !cfg.NoShell {
+		if cfg.Temp, err = memoryDir(h.home); err != nil { // bash reads commands from files
+			h.log.Warn("commands would be on the disk: no shell on this node, which encrypts it", "surface", "string", "err", err)
+			cfg.NoShell = true
+		} else {
+			drop = func() error { return os.RemoveAll(cfg.Temp) }
+		}
+	}
 	s, err := stringd.Listen(cfg)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, drop())
 	}
 	h.line.String = "http://" + s.Addr()
-	return s.Close, nil
+	return func() error { return errors.Join(s.Close(), drop()) }, nil
 }
 
 // stringPort is the protocol's own port, or the one its environment names.
+// memoryDir is a directory that is not on a disk; that of a run of this home which was killed goes.
+func memoryDir(home string) (string, error) {
+	const shm = "/dev/shm"
+	var st syscall.Statfs_t
+	if err := syscall.Statfs(shm, &st); err != nil {
+		return "", err
+	}
+	if st.Type != 0x01021994 { // tmpfs
+		return "", fmt.Errorf("%s is no memory", shm)
+	}
+	of := fnv.New64a()
+	of.Write([]byte(home))
+	name := fmt.Sprintf("cairn-string-%016x-", of.Sum64())
+	old, err := filepath.Glob(filepath.Join(shm, name+"*"))
+	if err != nil {
+		return "", err
+	}
+	for _, dir := range old {
+		os.RemoveAll(dir) // what is somebody else's stays
+	}
+	return os.MkdirTemp(shm, name+"*")
+}
+
 func stringPort() int {
 	const def = 3923
 	p, err := strconv.Atoi(os.Getenv("STRING_PORT"))

@@ -19,6 +19,8 @@ import (
 	"sync"
 
 	"github.com/cairndb/cairn/local/covenant/b58"
+
+	atrest "github.com/cairndb/cairn/oplog/seal"
 )
 
 // registration is a line of the registry: a token's hash and whose it is, or the end of one.
@@ -31,9 +33,13 @@ type registration struct {
 	Prefix     string   `json:"prefix,omitempty"`
 }
 
+// RegistryPlace is what the registry's lines are sealed as.
+const RegistryPlace = "covenant registry"
+
 // registry is this node's tokens. They never leave it; only their hashes are on disk.
 type registry struct {
 	path string
+	keys *atrest.Ring // what lines are sealed with; nil: they are not
 
 	mu   sync.Mutex
 	rows []registration // by registration; a revoked one has both times
@@ -44,8 +50,8 @@ func hashToken(token []byte) string {
 	return hex.EncodeToString(h[:])
 }
 
-func openRegistry(path string) (*registry, error) {
-	r := &registry{path: path}
+func openRegistry(path string, keys *atrest.Ring) (*registry, error) {
+	r := &registry{path: path, keys: keys}
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return r, nil
@@ -66,8 +72,12 @@ func openRegistry(path string) (*registry, error) {
 		if err != nil {
 			return nil, err
 		}
+		plain, err := keys.OpenLine(bytes.TrimSuffix(line, []byte("\n")), RegistryPlace)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
 		var row registration
-		if err := json.Unmarshal(line, &row); err != nil {
+		if err := json.Unmarshal(plain, &row); err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 		r.take(row)
@@ -104,7 +114,7 @@ func (r *registry) write(row registration) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(append(b, '\n'))
+	_, err = f.Write(append(r.keys.Line(b, RegistryPlace), '\n'))
 	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
 		r.take(row)
 	}
@@ -164,16 +174,19 @@ func (r *registry) purge(before uint64) (int, error) {
 		return 0, nil
 	}
 	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
 	for _, row := range kept {
 		revoked := row.Revoked
 		row.Revoked = 0
-		err := enc.Encode(row)
+		lines := []registration{row}
 		if revoked != 0 {
-			err = errors.Join(err, enc.Encode(registration{Token: row.Token, Revoked: revoked}))
+			lines = append(lines, registration{Token: row.Token, Revoked: revoked})
 		}
-		if err != nil {
-			return 0, err
+		for _, l := range lines {
+			raw, err := json.Marshal(l)
+			if err != nil {
+				return 0, err
+			}
+			b.Write(append(r.keys.Line(raw, RegistryPlace), '\n'))
 		}
 	}
 	if err := replaceFile(r.path, b.Bytes()); err != nil {

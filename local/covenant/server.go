@@ -20,6 +20,7 @@ import (
 	"github.com/cairndb/cairn/local/covenant/ignore"
 	"github.com/cairndb/cairn/local/covenant/mailbox"
 	"github.com/cairndb/cairn/oplog"
+	atrest "github.com/cairndb/cairn/oplog/seal"
 )
 
 // Memory is what the surface needs of the replicated store. Write answers when this node has applied and indexed what it
@@ -45,6 +46,7 @@ type Config struct {
 	AuthTimeout   time.Duration // 30s: for a connection to say who it is
 	Logger        *slog.Logger  // discards
 	ShowScore     bool          // search results carry metadata._score
+	Keys          *atrest.Ring  // what mailbox, audit and registry are encrypted with; nil: they are not
 }
 
 func (c Config) withDefaults() Config {
@@ -121,13 +123,13 @@ func (s *Server) openHome() (err error) {
 	if err := os.MkdirAll(filepath.Join(home, "peers"), 0o700); err != nil {
 		return err
 	}
-	if s.peers, err = openRegistry(filepath.Join(home, "peers", "registry.jsonl")); err != nil {
+	if s.peers, err = openRegistry(filepath.Join(home, "peers", "registry.jsonl"), s.cfg.Keys); err != nil {
 		return fmt.Errorf("registry: %w", err)
 	}
 	if err := s.peers.operatorToken(s.tokenPath(), millis(time.Now())); err != nil {
 		return fmt.Errorf("operator token: %w", err)
 	}
-	if s.audit, err = audit.Open(filepath.Join(home, "audit"), s.log); err != nil {
+	if s.audit, err = audit.Open(filepath.Join(home, "audit"), s.cfg.Keys, s.log); err != nil {
 		return err
 	}
 	if s.ignore, err = ignore.Open(filepath.Join(home, ".covenantignore")); err != nil {
@@ -136,7 +138,7 @@ func (s *Server) openHome() (err error) {
 	if err := os.MkdirAll(filepath.Join(home, "a2a"), 0o700); err != nil {
 		return err
 	}
-	s.box, err = mailbox.Open(filepath.Join(home, "a2a", "events.jsonl"))
+	s.box, err = mailbox.Open(filepath.Join(home, "a2a", "events.jsonl"), s.cfg.Keys)
 	return err
 }
 

@@ -78,7 +78,7 @@ func (s *Server) start(p spawnParams) (_ *proc, err error) {
 	}
 	id, _ := json.Marshal(p.ID) // a string
 	pr := &proc{s: s, id: p.ID, idJSON: id, pid: op.Pid, started: float64(time.Now().UnixNano()) / 1e9, os: op, running: true,
-		frames: newReplay(s.cfg.SpillDir, s.cfg.Replay), subs: map[*conn]struct{}{}, left: make(chan struct{}), gone: make(chan struct{})}
+		frames: newReplay(s.cfg.SpillDir, s.cfg.Replay, s.cfg.Keys), subs: map[*conn]struct{}{}, left: make(chan struct{}), gone: make(chan struct{})}
 	pr.in = newStdinQueue(ours[0], pr.left, func() { s.log.Warn("[process.Manager] stdin backpressure: queue full for " + oneLine(p.ID)) })
 	s.tasks.Go(func() { pr.watch(ours[1], ours[2]) })
 	return pr, nil

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+
+	"github.com/cairndb/cairn/oplog/seal"
 )
 
 // stream is where a frame came from.
@@ -57,7 +59,8 @@ func appendFrame(b, id []byte, seq uint64, f frame) []byte {
 // Invariant: the segments and recent hold the frames from first to next-1 without a gap, in this order.
 type replay struct {
 	dir      string
-	limit    int64 // bytes that segments may hold
+	keys     *seal.Ring // what the segments' frames are sealed with; nil: they are not
+	limit    int64      // bytes that segments may hold
 	first    uint64
 	next     uint64
 	recent   []frame // the newest
@@ -70,9 +73,10 @@ type replay struct {
 }
 
 // segment is a run of frames in a file that has no name: it is gone with its descriptor, whatever ends the server. The
-// file is records without gaps, stream byte, length u32, data; every markEvery-th record's place is remembered.
+// file is records without gaps, stream byte, length u32, data, sealed on a node that encrypts; every markEvery-th record's place is remembered.
 type segment struct {
 	file  *os.File
+	keys  *seal.Ring
 	first uint64 // seq
 	count uint64
 	size  int64
@@ -87,8 +91,11 @@ const (
 	segmentShare = 16 // a segment is this part of the limit: what is dropped at once
 )
 
-func newReplay(dir string, limit int64) *replay {
-	return &replay{dir: dir, limit: limit, first: 1, next: 1}
+// spillPlace is where a sealed frame lies, as far as its key has to know: no file outlives its process.
+var spillPlace = []byte("process replay")
+
+func newReplay(dir string, limit int64, keys *seal.Ring) *replay {
+	return &replay{dir: dir, keys: keys, limit: limit, first: 1, next: 1}
 }
 
 // last is the newest frame's seq, 0 for none.
@@ -118,7 +125,7 @@ func (r *replay) spill(lock sync.Locker) {
 		}
 		s, err := to, error(nil)
 		if s == nil {
-			s, err = newSegment(r.dir)
+			s, err = newSegment(r.dir, r.keys)
 		}
 		var next segment
 		if err == nil {
@@ -197,7 +204,7 @@ func (r *replay) drop() {
 	}
 }
 
-func newSegment(dir string) (*segment, error) {
+func newSegment(dir string, keys *seal.Ring) (*segment, error) {
 	f, err := os.CreateTemp(dir, "replay-*")
 	if err != nil {
 		return nil, err
@@ -205,7 +212,7 @@ func newSegment(dir string) (*segment, error) {
 	if err := os.Remove(f.Name()); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	return &segment{file: f}, nil
+	return &segment{file: f, keys: keys}, nil
 }
 
 // write appends frames and returns what the segment is with them. Nobody reads behind its size until then.
@@ -218,19 +225,23 @@ func (s *segment) write(frames []frame) (next segment, err error) {
 		}
 		var head [recordHead]byte
 		head[0] = byte(f.stream)
-		binary.BigEndian.PutUint32(head[1:], uint32(len(f.data)))
+		data := f.data
+		if s.keys != nil {
+			data = s.keys.Seal(nil, f.data, spillPlace)
+		}
+		binary.BigEndian.PutUint32(head[1:], uint32(len(data)))
 		if _, err := w.Write(head[:]); err != nil {
 			return next, err
 		}
-		if _, err := w.Write(f.data); err != nil {
+		if _, err := w.Write(data); err != nil {
 			return next, err
 		}
-		at += recordHead + int64(len(f.data))
+		at += recordHead + int64(len(data))
 	}
 	if err := w.Flush(); err != nil {
 		return next, err
 	}
-	return segment{file: s.file, first: s.first, count: s.count + uint64(len(frames)), size: at, marks: marks}, nil
+	return segment{file: s.file, keys: s.keys, first: s.first, count: s.count + uint64(len(frames)), size: at, marks: marks}, nil
 }
 
 // close removes the files.
@@ -329,6 +340,13 @@ func (r run) readFile(b, id []byte, limit int) ([]byte, cursor, error) {
 		f.stream, f.data = stream(head[0]), slices.Grow(f.data[:0], n)[:n]
 		if _, err := io.ReadFull(in, f.data); err != nil {
 			return b, c, gone(err)
+		}
+		if s.keys != nil {
+			plain, err := s.keys.Open(nil, f.data, spillPlace)
+			if err != nil {
+				return b, c, err
+			}
+			f.data = plain
 		}
 		b = appendFrame(b, id, c.next, f)
 		c.next++

@@ -7,12 +7,14 @@ import (
 	"os"
 	"sync"
 	"testing"
+
+	"github.com/cairndb/cairn/oplog/seal"
 )
 
 // filled is a replay of n frames that all say which they are.
 func filled(t *testing.T, dir string, limit int64, n int) *replay {
 	t.Helper()
-	r := newReplay(dir, limit)
+	r := newReplay(dir, limit, seal.Ephemeral([]seal.Master{seal.NewMaster()})) // as it is on a node that encrypts
 	t.Cleanup(r.close)
 	for i := 1; i <= n; i++ {
 		put(r, i)

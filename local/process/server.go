@@ -11,19 +11,22 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/cairndb/cairn/oplog/seal"
 )
 
 // Config says what a server is. Socket and Token are required; a zero elsewhere means the default beside it.
 type Config struct {
 	Socket        string
 	Token         string
-	Version       string // "dev": what server.version tells
-	SpillDir      string // the system's temporary directory: where old frames are kept
-	Replay        int64  // 1 GiB: how many bytes of old frames are kept for one process
-	WarmPath      bool   // asks the login shell for its PATH at the start, not when the first process needs it
-	KeepChildren  bool   // processes outlive the server
-	AllowShutdown bool   // server.shutdown ends the server
-	Stop          func() // what server.shutdown calls; the server's own end
+	Version       string     // "dev": what server.version tells
+	SpillDir      string     // the system's temporary directory: where old frames are kept
+	Keys          *seal.Ring // what they are encrypted with; nil: they are not
+	Replay        int64      // 1 GiB: how many bytes of old frames are kept for one process
+	WarmPath      bool       // asks the login shell for its PATH at the start, not when the first process needs it
+	KeepChildren  bool       // processes outlive the server
+	AllowShutdown bool       // server.shutdown ends the server
+	Stop          func()     // what server.shutdown calls; the server's own end
 	Logger        *slog.Logger
 }
 

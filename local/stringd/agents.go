@@ -202,7 +202,7 @@ func (s *Server) Inbox(a command.Agent) *inbox.Inbox {
 	key := fmt.Sprintf("%s\x00%s", a.ID, a.Home)
 	b := s.inboxes.m[key]
 	if b == nil {
-		b = inbox.New(a.ID, a.Home)
+		b = inbox.New(a.ID, a.Home, s.cfg.Keys)
 		s.inboxes.m[key] = b
 	}
 	return b

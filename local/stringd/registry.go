@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/local/stringd/inbox"
+
+	"github.com/cairndb/cairn/oplog/seal"
 )
 
 // An agent is a record of the registry. What another version wrote beside the known fields is kept.
@@ -76,16 +78,20 @@ func (a *agent) UnmarshalJSON(b []byte) error {
 // registry is the agents, in the order they came. A change is on disk before it is seen.
 type registry struct {
 	path string
+	keys *seal.Ring // what the file is sealed with; nil: it is not
 	mu   sync.RWMutex
 	list []agent
 }
 
 // openRegistry reads the file; one that cannot be read is kept aside under another name.
-func openRegistry(path string, log *slog.Logger) (*registry, error) {
-	r := &registry{path: path}
+func openRegistry(path string, keys *seal.Ring, log *slog.Logger) (*registry, error) {
+	r := &registry{path: path, keys: keys}
 	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return r, nil
+	}
+	if err == nil {
+		b, err = keys.Plain(b)
 	}
 	if err == nil {
 		if err = json.Unmarshal(b, &r.list); err == nil {
@@ -144,7 +150,7 @@ func (r *registry) change(f func([]agent) []agent) error {
 		return err
 	}
 	out.WriteByte('\n')
-	if err := inbox.WriteFile(r.path, out.Bytes(), 0o600); err != nil {
+	if err := inbox.WriteFile(r.path, r.keys.Bytes(out.Bytes()), 0o600); err != nil {
 		return fmt.Errorf("write agents: %w", err)
 	}
 	r.list = next

@@ -1,6 +1,7 @@
 package stringd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,8 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/local/stringd/command"
+
+	"github.com/cairndb/cairn/oplog/seal"
 )
 
 // Config says what a daemon is. Addr, Data, Agents and Memory are required; a zero elsewhere means the default beside it.
@@ -37,6 +40,8 @@ type Config struct {
 	Timeout       time.Duration // 120s: of a program
 	Ping          time.Duration // 30s: between pings of a stream
 	Logger        *slog.Logger  // discards
+	Keys          *seal.Ring    // what inboxes and the registry are encrypted with; nil: they are not
+	Temp          string        // DATA/tmp: where commands lie while a shell reads them
 }
 
 func (c Config) withDefaults() Config {
@@ -103,7 +108,7 @@ func Listen(cfg Config) (_ *Server, err error) {
 		return nil, err
 	}
 	s := &Server{cfg: cfg, log: cfg.Logger, streams: newStreams(), inboxes: newInboxes()}
-	temp := filepath.Join(cfg.Data, "tmp")
+	temp := cmp.Or(cfg.Temp, filepath.Join(cfg.Data, "tmp"))
 	if s.lock, err = lockDir(cfg.Data); err != nil {
 		return nil, err
 	}
@@ -115,7 +120,7 @@ func Listen(cfg Config) (_ *Server, err error) {
 	if err := errors.Join(os.RemoveAll(temp), os.MkdirAll(temp, 0o700)); err != nil { // of a run that was killed
 		return nil, err
 	}
-	if s.agents, err = openRegistry(filepath.Join(cfg.Data, "agents.json"), s.log); err != nil {
+	if s.agents, err = openRegistry(filepath.Join(cfg.Data, "agents.json"), cfg.Keys, s.log); err != nil {
 		return nil, err
 	}
 	if s.ln, err = net.Listen("tcp4", cfg.Addr); err != nil {

@@ -7,7 +7,7 @@
 //
 // H is the SHA-256 of the event's line without its newline; P the chain hash of the anchor before, 64 zeros for the
 // first; C the SHA-256 of the text P + "\n" + H. All are lower-case hex. Changing a line breaks its anchor and every
-// later one.
+// later one. On a node that encrypts each line of both files is sealed, and the hashes are of the plain lines.
 //
 // Appending costs the same whatever the length: the tail is kept in memory, and the files' sizes and inodes are compared
 // with what was written last. When they differ somebody else has written, and the log takes nothing more until the two
@@ -32,7 +32,20 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/cairndb/cairn/oplog/seal"
 )
+
+// LinePlace is what the lines of both files are sealed as.
+const LinePlace = "covenant audit"
+
+// opened is a line as it was written. One that does not open is no event: it is reported like any other that was changed.
+func opened(keys *seal.Ring, line []byte) []byte {
+	if plain, err := keys.OpenLine(line, LinePlace); err == nil {
+		return plain
+	}
+	return line
+}
 
 // An Event is one line.
 type Event struct {
@@ -67,8 +80,9 @@ const (
 
 // Log is the pair of files. Its methods may be called from any goroutine.
 type Log struct {
-	dir string
-	log *slog.Logger
+	dir  string
+	keys *seal.Ring // what lines are sealed with; nil: they are not
+	log  *slog.Logger
 
 	done chan struct{}
 	wg   sync.WaitGroup
@@ -90,11 +104,11 @@ type seen struct {
 }
 
 // Open opens the log, mending what a crash of our own can have left at its end.
-func Open(dir string, log *slog.Logger) (*Log, error) {
+func Open(dir string, keys *seal.Ring, log *slog.Logger) (*Log, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("audit: %w", err)
 	}
-	l := &Log{dir: dir, log: log, done: make(chan struct{})}
+	l := &Log{dir: dir, keys: keys, log: log, done: make(chan struct{})}
 	if err := l.open(); err != nil {
 		return nil, fmt.Errorf("audit: %w", err)
 	}
@@ -126,7 +140,7 @@ type ending struct {
 	last  []byte // the last complete line
 }
 
-func readEnding(f *os.File) (e ending, err error) {
+func readEnding(f *os.File, keys *seal.Ring) (e ending, err error) {
 	err = eachLine(f, func(line []byte, complete bool) error {
 		if !complete {
 			e.torn = true
@@ -137,16 +151,17 @@ func readEnding(f *os.File) (e ending, err error) {
 		e.last = append(e.last[:0], line...)
 		return nil
 	})
+	e.last = opened(keys, e.last)
 	return e, err
 }
 
 // load finds the tail. The last event may be torn, or whole but without its anchor: the process died between the two.
 func (l *Log) load() error {
-	ev, err := readEnding(l.events)
+	ev, err := readEnding(l.events, l.keys)
 	if err != nil {
 		return err
 	}
-	ch, err := readEnding(l.chain)
+	ch, err := readEnding(l.chain, l.keys)
 	if err != nil {
 		return err
 	}
@@ -225,11 +240,11 @@ func (l *Log) untouched() error {
 	if err := l.reopen(); err != nil {
 		return err
 	}
-	ev, err := readEnding(l.events)
+	ev, err := readEnding(l.events, l.keys)
 	if err != nil {
 		return err
 	}
-	ch, err := readEnding(l.chain)
+	ch, err := readEnding(l.chain, l.keys)
 	if err != nil {
 		return err
 	}
@@ -275,13 +290,14 @@ func (l *Log) Append(id string, now time.Time, issuer, kind any) error {
 	if err != nil {
 		return err
 	}
-	if err := writeAll(l.events, append(line, '\n'), l.was[0].size); err != nil {
+	stored := l.keys.Line(line, LinePlace)
+	if err := writeAll(l.events, append(stored[:len(stored):len(stored)], '\n'), l.was[0].size); err != nil {
 		return err
 	}
-	l.was[0].size += int64(len(line)) + 1
+	l.was[0].size += int64(len(stored)) + 1
 	if err := l.anchor(line, e); err != nil {
 		// Without its anchor the event must not stay: the files would never agree again.
-		size := l.was[0].size - int64(len(line)) - 1
+		size := l.was[0].size - int64(len(stored)) - 1
 		if l.events.Truncate(size) == nil {
 			l.was[0].size = size
 		}
@@ -306,6 +322,7 @@ func (l *Log) anchor(line []byte, e Event) error {
 	if err != nil {
 		return err
 	}
+	b = l.keys.Line(b, LinePlace)
 	if err := writeAll(l.chain, append(b, '\n'), l.was[1].size); err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ var quiet = slog.New(slog.DiscardHandler)
 
 func open(t testing.TB, dir string) *Log {
 	t.Helper()
-	l, err := Open(dir, quiet)
+	l, err := Open(dir, nil, quiet)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"github.com/cairndb/cairn/oplog/seal"
 )
 
 // eachLine walks a file from its beginning. The slice is the walk's own.
@@ -53,7 +55,7 @@ func (l *Log) Each(visit func(*Event) error) error {
 	defer f.Close()
 	return eachLine(f, func(line []byte, complete bool) error {
 		var e Event
-		if !complete || json.Unmarshal(line, &e) != nil {
+		if !complete || json.Unmarshal(opened(l.keys, line), &e) != nil {
 			return nil
 		}
 		return visit(&e)
@@ -72,7 +74,7 @@ func (r *Reader) Last(limit uint64, since uint64, keep func(*Event) bool) ([]Pla
 	}
 	err := eachBackwards(r.f, func(at int64, line []byte) bool {
 		var e Event
-		if json.Unmarshal(line, &e) != nil {
+		if json.Unmarshal(opened(r.keys, line), &e) != nil {
 			return true
 		}
 		if e.Timestamp < since {
@@ -135,18 +137,21 @@ func eachBackwards(f *os.File, visit func(at int64, line []byte) bool) error {
 }
 
 // A Reader reads events at places. Close it.
-type Reader struct{ f *os.File }
+type Reader struct {
+	f    *os.File
+	keys *seal.Ring
+}
 
 // Reader opens the events for reading as they are now: a purge does not disturb it.
 func (l *Log) Reader() (*Reader, error) {
 	f, err := os.Open(filepath.Join(l.dir, eventsFile))
-	return &Reader{f}, err
+	return &Reader{f, l.keys}, err
 }
 
 // At reads the line at a place.
 func (r *Reader) At(p Place) (json.RawMessage, error) {
 	line, err := bufio.NewReader(io.NewSectionReader(r.f, int64(p), maxLine)).ReadBytes('\n')
-	return bytes.TrimSuffix(line, []byte("\n")), err
+	return opened(r.keys, bytes.TrimSuffix(line, []byte("\n"))), err
 }
 
 // Close closes the reader.

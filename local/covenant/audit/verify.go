@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"time"
+
+	"github.com/cairndb/cairn/oplog/seal"
 )
 
 // A Report says whether the two files still vouch for each other.
@@ -39,7 +41,7 @@ func (l *Log) Verify() (Report, error) {
 		return Report{}, err
 	}
 	defer chain.Close()
-	return compare(io.NewSectionReader(events, 0, size), io.NewSectionReader(chain, 0, chainSize))
+	return compare(io.NewSectionReader(events, 0, size), io.NewSectionReader(chain, 0, chainSize), l.keys)
 }
 
 // asItIs opens a file and says how long it is now.
@@ -55,7 +57,7 @@ func (l *Log) asItIs(name string) (*os.File, int64, error) {
 	return f, info.Size(), nil
 }
 
-func compare(events, chain io.ReaderAt) (Report, error) {
+func compare(events, chain io.ReaderAt, keys *seal.Ring) (Report, error) {
 	r := Report{Root: zeros, Failures: []string{}}
 	for _, c := range []struct {
 		f io.ReaderAt
@@ -81,6 +83,7 @@ func compare(events, chain io.ReaderAt) (Report, error) {
 		if err != nil {
 			return err
 		}
+		line, stored = opened(keys, line), opened(keys, stored)
 		var e Event
 		if err := json.Unmarshal(line, &e); err != nil {
 			fail("event line %d parse error: %v", i, err)
@@ -121,7 +124,7 @@ func (l lines) next() ([]byte, bool, error) {
 func (l *Log) Purge(before uint64) (purged uint64, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	p := rewrite{tail: zeros}
+	p := rewrite{tail: zeros, keys: l.keys}
 	if err := p.run(l.dir, l.events, before); err != nil {
 		return 0, errors.Join(err, p.discard())
 	}
@@ -153,6 +156,7 @@ type rewrite struct {
 	out           []*bufio.Writer
 	rows, dropped uint64
 	tail          string
+	keys          *seal.Ring
 }
 
 func (p *rewrite) run(dir string, events *os.File, before uint64) error {
@@ -164,7 +168,8 @@ func (p *rewrite) run(dir string, events *os.File, before uint64) error {
 		p.files = append(p.files, f)
 		p.out = append(p.out, bufio.NewWriter(f))
 	}
-	err := eachLine(events, func(line []byte, complete bool) error {
+	err := eachLine(events, func(stored []byte, complete bool) error {
+		line := opened(p.keys, stored)
 		var e Event
 		if err := json.Unmarshal(line, &e); err != nil || !complete || e.Timestamp < before {
 			p.dropped++
@@ -177,8 +182,8 @@ func (p *rewrite) run(dir string, events *os.File, before uint64) error {
 		}
 		p.tail = a.Chain
 		p.rows++
-		_, err = p.out[0].Write(append(line[:len(line):len(line)], '\n'))
-		_, err2 := p.out[1].Write(append(b, '\n'))
+		_, err = p.out[0].Write(append(stored[:len(stored):len(stored)], '\n'))
+		_, err2 := p.out[1].Write(append(p.keys.Line(b, LinePlace), '\n'))
 		return errors.Join(err, err2)
 	})
 	for i, f := range p.files {
@@ -215,7 +220,7 @@ func (l *Log) finishPurge() error {
 		return removeIfThere(fresh)
 	}
 	defer chain.Close()
-	if r, err := compare(f, chain); err != nil || !r.Valid {
+	if r, err := compare(f, chain, l.keys); err != nil || !r.Valid {
 		return errors.Join(err, removeIfThere(fresh))
 	}
 	l.log.Warn("purge of the audit files cut short by a crash, finished")

@@ -2,7 +2,6 @@ package mailbox
 
 import (
 	"bufio"
-	"encoding/json"
 	"errors"
 	"maps"
 	"os"
@@ -61,10 +60,8 @@ func (b *Box) rewrite(path string) (*os.File, int64, error) {
 		return nil, 0, err
 	}
 	w := bufio.NewWriter(f)
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
 	for e := range b.events {
-		if err = enc.Encode(e); err != nil {
+		if err = b.encode(w, e); err != nil {
 			break
 		}
 	}

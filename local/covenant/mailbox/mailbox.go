@@ -10,7 +10,7 @@
 // A final result of an idempotent task is kept under (sender, recipient, kind or intent, key), and answers a later task
 // of the same kind at once. The newest 10,000 such results are kept, and the ids of the newest 100,000 finished tasks.
 //
-// The file is JSON lines: {"at":ms,"op":…} with op one of queued, leased, requeued, posted, taken, and, in a file that was
+// The file is JSON lines, each of them sealed on a node that encrypts: {"at":ms,"op":…} with op one of queued, leased, requeued, posted, taken, and, in a file that was
 // compacted, finished, waiting and cached, which say what is left of lines that are gone. It is read once, at Open, and
 // written anew when it is four times as long as what it says is worth.
 package mailbox
@@ -27,6 +27,8 @@ import (
 	"os"
 	"slices"
 	"sync"
+
+	"github.com/cairndb/cairn/oplog/seal"
 )
 
 // A Task is what is asked of an agent. Identities are their keys.
@@ -96,6 +98,7 @@ func byPlace(k *known, place uint64) int { return cmp.Compare(k.place, place) }
 type Box struct {
 	mu     sync.Mutex
 	path   string
+	keys   *seal.Ring // what lines are sealed with; nil: they are not
 	file   *os.File
 	size   int64
 	due    int64               // the size at which the file is compacted
@@ -112,12 +115,12 @@ type Box struct {
 }
 
 // Open reads the file, and makes it when it is missing. A line torn by a crash at its end is cut off.
-func Open(path string) (*Box, error) {
+func Open(path string, keys *seal.Ring) (*Box, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("mailbox: %w", err)
 	}
-	b := &Box{path: path, file: f, tasks: map[string]*known{}, queue: map[string][]*known{},
+	b := &Box{path: path, keys: keys, file: f, tasks: map[string]*known{}, queue: map[string][]*known{},
 		ready: map[string][]Result{}, cache: map[string]Result{}}
 	if err := b.replay(); err != nil {
 		return nil, errors.Join(fmt.Errorf("mailbox: %w", err), f.Close())
@@ -142,13 +145,32 @@ func (b *Box) replay() error {
 		if err != nil {
 			return err
 		}
+		plain, err := b.keys.OpenLine(bytes.TrimSuffix(line, []byte("\n")), LinePlace)
+		if err != nil {
+			return fmt.Errorf("line %d: %w", n+1, err)
+		}
 		var e event
-		if err := json.Unmarshal(line, &e); err != nil {
+		if err := json.Unmarshal(plain, &e); err != nil {
 			return fmt.Errorf("line %d: %w", n+1, err)
 		}
 		b.apply(e)
 		b.size += int64(len(line))
 	}
+}
+
+// LinePlace is what the lines of a mailbox are sealed as.
+const LinePlace = "covenant mailbox"
+
+// encode writes the line of an event.
+func (b *Box) encode(w io.Writer, e event) error {
+	var line bytes.Buffer
+	enc := json.NewEncoder(&line)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(e); err != nil {
+		return err
+	}
+	_, err := w.Write(append(b.keys.Line(bytes.TrimSuffix(line.Bytes(), []byte("\n")), LinePlace), '\n'))
+	return err
 }
 
 // commit writes events and then makes them so.
@@ -157,10 +179,8 @@ func (b *Box) commit(events ...event) error {
 		return b.broken
 	}
 	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
 	for _, e := range events {
-		if err := enc.Encode(e); err != nil {
+		if err := b.encode(&buf, e); err != nil {
 			return fmt.Errorf("mailbox: %w", err)
 		}
 	}

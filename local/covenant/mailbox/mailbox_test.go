@@ -11,7 +11,7 @@ import (
 
 func open(t *testing.T, path string) *Box {
 	t.Helper()
-	b, err := Open(path)
+	b, err := Open(path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

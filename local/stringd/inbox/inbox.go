@@ -2,7 +2,7 @@
 //
 //	events/<id>.json  {"id","agentId","receivedAt","source":"local-webhook","text","status":"pending"|"ack","ackedAt"?}
 //
-// An event is on disk, directory entry included, before Append returns. Files that are not events are passed over.
+// On a node that encrypts each file is sealed. An event is on disk, directory entry included, before Append returns. Files that are not events are passed over.
 package inbox
 
 import (
@@ -20,6 +20,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/cairndb/cairn/oplog/seal"
 )
 
 // An Event is a text that came through an agent's webhook.
@@ -51,13 +53,14 @@ var eventID = regexp.MustCompile(`^evt_[a-z0-9]+_[A-Za-z0-9_-]+$`)
 type Inbox struct {
 	agent string
 	dir   string
+	keys  *seal.Ring // what files are sealed with; nil: they are not
 	mu    sync.Mutex // one change at a time
 	last  int64      // milliseconds of the newest id given out: ids sort as they came
 }
 
 // New is the inbox of an agent below its home.
-func New(agent, home string) *Inbox {
-	return &Inbox{agent: agent, dir: filepath.Join(home, "events")}
+func New(agent, home string, keys *seal.Ring) *Inbox {
+	return &Inbox{agent: agent, keys: keys, dir: filepath.Join(home, "events")}
 }
 
 // Append stores a text, then runs after, still before any later event.
@@ -88,7 +91,7 @@ func (b *Inbox) write(e Event) error {
 	if err != nil {
 		return err
 	}
-	return WriteFile(filepath.Join(b.dir, e.ID+".json"), append(raw, '\n'), 0o600)
+	return WriteFile(filepath.Join(b.dir, e.ID+".json"), b.keys.Bytes(append(raw, '\n')), 0o600)
 }
 
 // Get reads an event.
@@ -104,7 +107,8 @@ func (b *Inbox) Get(id string) (Event, error) {
 	if err != nil {
 		return e, err
 	}
-	if json.Unmarshal(raw, &e) != nil || e.ID != id {
+	raw, err = b.keys.Plain(raw)
+	if err != nil || json.Unmarshal(raw, &e) != nil || e.ID != id {
 		return e, ErrNotFound
 	}
 	return e, nil
