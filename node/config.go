@@ -50,6 +50,8 @@ type Config struct {
 
 	MinFree uint64 // 64 MiB of disk; with less, writes are refused
 
+	writeTimeout time.Duration // 30s: a wire client that reads nothing for this long is dropped
+
 	ForwardWrites bool          // followers forward writes of the YantrikDB surfaces instead of refusing them
 	NoMasterToken bool          // the cluster secret is no client token
 	MintToken     bool          // write a client token of database "default" to HOME/token if there is none

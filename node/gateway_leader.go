@@ -11,7 +11,7 @@ import (
 )
 
 // askLeader makes a request of the leader's gateway in the name of the one that is being served: with its token.
-func (s *Service) askLeader(ctx context.Context, path string, body any) (any, error) {
+func (s *Service) askLeader(ctx context.Context, path string, body any) (json.RawMessage, error) {
 	leader, ok := s.leaderInfo()
 	if !ok || leader.HTTP == "" || leader.ID == s.cfg.NodeID {
 		return nil, s.notLeader()

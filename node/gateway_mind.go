@@ -54,16 +54,6 @@ func thinkRequest(f fields, personality bool) ThinkRequest {
 		MinActive: int(min(f.whole("min_active_memories", 0), maxLook)), MaxTriggers: int(min(f.whole("max_triggers", 0), maxList))}
 }
 
-// thinkRow has exactly the keys that strict clients take.
-func thinkRow(a ThinkAnswer) map[string]any {
-	triggers := make([]map[string]any, len(a.Triggers))
-	for i, t := range a.Triggers {
-		triggers[i] = map[string]any{"trigger_type": t.Type, "reason": t.Reason, "urgency": t.Urgency, "source_rids": orEmpty(t.Sources), "suggested_action": t.Action}
-	}
-	return map[string]any{"consolidation_count": a.Merged, "conflicts_found": a.Conflicts, "patterns_new": a.PatternsNew, "patterns_updated": a.PatternsUpdated,
-		"personality_updated": a.Personality, "duration_ms": a.Took.Milliseconds(), "triggers": triggers}
-}
-
 func orEmpty(s []string) []string {
 	if s == nil {
 		return []string{}

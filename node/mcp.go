@@ -267,12 +267,8 @@ func mcpTimeline(ctx context.Context, s *Service, c Caller, args fields) (any, e
 	return map[string]any{"memories": rows(list)}, err
 }
 
-// mcpThink runs where the leader is: a round of thought reads much, and only the leader decides.
 func mcpThink(ctx context.Context, s *Service, c Caller, args fields) (any, error) {
 	a, err := s.Think(ctx, c, thinkRequest(args, false))
-	if errors.Is(err, &oplog.Error{Kind: oplog.NotLeader}) {
-		return s.askLeader(ctx, "/v1/think", args)
-	}
 	if err != nil {
 		return nil, err
 	}

@@ -47,6 +47,9 @@ func (s *Service) Think(ctx context.Context, c Caller, r ThinkRequest) (ThinkAns
 		return ThinkAnswer{}, noScope(Write)
 	}
 	if !s.machine.leads() {
+		if c.Forward {
+			return s.thinkThere(ctx, c, r)
+		}
 		return ThinkAnswer{}, s.notLeader()
 	}
 	select {

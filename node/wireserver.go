@@ -2,6 +2,7 @@ package node
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -27,6 +28,7 @@ type wireServer struct {
 	ctx      context.Context
 	cancel   context.CancelFunc
 	tasks    sync.WaitGroup
+	patience time.Duration // with a client that does not read
 	accepted chan struct{} // closed when no more connections are taken, so that tasks only shrink
 	slots    chan struct{} // requests under way over all connections
 
@@ -38,7 +40,7 @@ type wireServer struct {
 }
 
 func newWireServer(s *Service) *wireServer {
-	w := &wireServer{s: s, accepted: make(chan struct{}), slots: make(chan struct{}, s.cfg.MaxInFlight), sessions: map[*session]struct{}{}, perIP: map[string]int{}}
+	w := &wireServer{s: s, patience: cmp.Or(s.cfg.writeTimeout, writeTimeout), accepted: make(chan struct{}), slots: make(chan struct{}, s.cfg.MaxInFlight), sessions: map[*session]struct{}{}, perIP: map[string]int{}}
 	w.ctx, w.cancel = context.WithCancel(context.Background())
 	return w
 }
@@ -371,7 +373,7 @@ func (ss *session) empty(to wire.Frame, op wire.Op) error {
 }
 
 func (ss *session) send(b []byte) error {
-	if err := ss.nc.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
+	if err := ss.nc.SetWriteDeadline(time.Now().Add(ss.w.patience)); err != nil {
 		return err
 	}
 	_, err := ss.nc.Write(b)

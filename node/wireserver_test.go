@@ -4,6 +4,10 @@ import (
 	"context"
 	"net"
 	"testing"
+	"time"
+
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/wire"
 )
 
 // Loopback does not count: an address that is not this machine's own gets so many connections, and each is counted out
@@ -45,3 +49,56 @@ func TestConnectionsOfOneAddress(t *testing.T) {
 }
 
 func pipeEnd() net.Conn { c, _ := net.Pipe(); return c }
+
+// TestWhoReadsNothingIsDropped: a subscriber that takes no event holds a connection for so long and no longer, and writes go
+// on meanwhile.
+func TestWhoReadsNothingIsDropped(t *testing.T) {
+	t.Parallel()
+	const token = "ydb_reads_nothing"
+	n, err := Open(t.Context(), Config{Home: t.TempDir(), Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", Cluster: "127.0.0.1:0", NoSync: true, Secret: token,
+		Heartbeat: 50 * time.Millisecond, Election: 200 * time.Millisecond, writeTimeout: 200 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { n.Close() })
+	if err := n.Ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s := n.Service()
+	c, err := s.Local("default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	nc, err := net.Dial("tcp", n.Addrs().Wire)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	_ = nc.(*net.TCPConn).SetReadBuffer(4 << 10) // the sooner it is full the better
+	var frames []byte
+	for stream, m := range []wire.Message{&wire.Auth{Token: token}, &wire.Subscribe{}} {
+		if frames, err = wire.AppendPack(frames, []wire.Op{wire.OpAuth, wire.OpSubscribe}[stream], uint32(stream), m, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := nc.Write(frames); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(20 * time.Second); s.machine.feed.readers() < 2; time.Sleep(time.Millisecond) { // its own, and the watcher of tokens
+		if time.Now().After(deadline) {
+			t.Fatal("never subscribed")
+		}
+	}
+	var ops []oplog.Op
+	for range 1000 {
+		ops = append(ops, &oplog.Forget{RID: "of nobody"})
+	}
+	for deadline := time.Now().Add(60 * time.Second); s.Connections() > 0; {
+		if time.Now().After(deadline) {
+			t.Fatal("never dropped")
+		}
+		if _, err := s.Commit(t.Context(), c, "", ops...); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
