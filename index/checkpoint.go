@@ -177,6 +177,9 @@ func (x *Index) saveHead(head checkpoint) error {
 	if err := p.close(); err != nil {
 		return err
 	}
+	if err := x.cfg.State.Flush(); err != nil { // the next start has no use for a checkpoint of what the state has lost
+		return err
+	}
 	if err := os.Rename(path+".new", path); err != nil {
 		return err
 	}

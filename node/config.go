@@ -75,7 +75,8 @@ type Config struct {
 	Now    func() time.Time // orders the log's entries
 	NoSync bool             // a crash of the machine loses what was acknowledged last
 
-	OpenFile func(string, int, os.FileMode) (*os.File, error) // opens the log's and the state's files
+	OpenFile  func(string, int, os.FileMode) (*os.File, error) // opens the log's file
+	SyncState func(func() error) error                         // calls what it is given, which syncs the state's file
 
 	Logger *slog.Logger // discards
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/boltfile"
 	"github.com/cairndb/cairn/oplog/seal"
 	"github.com/cairndb/cairn/raft"
 	"github.com/cairndb/cairn/wire"
@@ -116,14 +117,14 @@ func ignoreClosed(err error) error {
 // the node starts empty and the leader, or the newest snapshot, brings it up to date.
 func (n *Node) openMemory(ctx context.Context) (err error) {
 	path := filepath.Join(n.cfg.Home, "state.db")
-	opts := oplog.Options{RetainOps: n.cfg.RetainOps, RetainTime: n.cfg.RetainTime, NoSync: n.cfg.NoSync, OpenFile: n.cfg.OpenFile, Keys: n.keys}
+	opts := oplog.Options{RetainOps: n.cfg.RetainOps, RetainTime: n.cfg.RetainTime, NoSync: n.cfg.NoSync, Sync: n.cfg.SyncState, Keys: n.keys}
 	if err := n.replace(path, opts); err != nil {
 		return fmt.Errorf("state: %w", err)
 	}
 	if n.state, err = oplog.Open(path, opts); oplog.IsCorrupt(err) {
 		aside := fmt.Sprintf("%s.corrupt-%d", path, time.Now().Unix())
 		n.log.Error("state unreadable, moved aside", "path", path, "aside", aside, "err", err)
-		if err := os.Rename(path, aside); err != nil {
+		if err := boltfile.SetAside(path, aside); err != nil {
 			return fmt.Errorf("state: %w", err)
 		}
 		n.state, err = oplog.Open(path, opts)

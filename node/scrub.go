@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/boltfile"
 	"github.com/cairndb/cairn/raft"
 )
 
@@ -94,7 +95,7 @@ func (n *Node) replace(state string, opts oplog.Options) error {
 		return err
 	}
 	aside := fmt.Sprintf("%s.corrupt-%d", state, time.Now().Unix())
-	if err := os.Rename(state, aside); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := boltfile.SetAside(state, aside); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	n.log.Error("state damaged, moved aside with its log", "path", state, "aside", aside, "log", log)

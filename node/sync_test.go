@@ -22,6 +22,17 @@ type platter struct {
 	mu    sync.Mutex
 	files map[string]*os.File
 	kept  []int // the files' own descriptors, which hold their locks
+	dead  bool  // the state's file is not synced any more
+}
+
+// sync stands before every sync of the state's file.
+func (p *platter) sync(sync func() error) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.dead {
+		return syscall.EIO
+	}
+	return sync()
 }
 
 func (p *platter) open(name string, flag int, perm os.FileMode) (*os.File, error) {
@@ -34,11 +45,15 @@ func (p *platter) open(name string, flag int, perm os.FileMode) (*os.File, error
 	return f, err
 }
 
-// fail breaks a file from now on: its descriptor becomes one that takes every write and refuses to sync.
+// fail breaks a file from now on: it takes every write and refuses to sync. The log's descriptor becomes another's.
 func (p *platter) fail(t *testing.T, base string) {
 	t.Helper()
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if base == "state.db" {
+		p.dead = true
+		return
+	}
 	f := p.files[base]
 	if f == nil {
 		t.Fatalf("%s was never opened", base)
@@ -65,7 +80,9 @@ func (p *platter) release() {
 	for _, fd := range p.kept {
 		syscall.Close(fd)
 	}
-	p.kept = nil
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.kept, p.dead = nil, false
 }
 
 // TestAFailedSyncLosesNothing breaks the disk under the log or the state of a node, while clients write. The node takes
@@ -82,7 +99,7 @@ func TestAFailedSyncLosesNothing(t *testing.T) {
 			disks := make([]*platter, tc.nodes)
 			c := startWith(t, tc.nodes, func(i int, cfg *node.Config) {
 				disks[i] = &platter{files: map[string]*os.File{}}
-				cfg.OpenFile = disks[i].open
+				cfg.OpenFile, cfg.SyncState = disks[i].open, disks[i].sync
 				cfg.ApplyTimeout = 2 * time.Second
 			})
 			victim := c.leader()

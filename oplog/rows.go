@@ -212,11 +212,11 @@ func build(path string, o Options, rows func(*builder) error) (err error) {
 	}
 	fast := o
 	fast.NoSync = true
-	db, c, _, err := openFile(path, fast)
+	f, err := openFile(path, fast)
 	if err != nil {
 		return err
 	}
-	b := &builder{db: db, c: c}
+	b := &builder{db: f.db, c: f.c}
 	err = caught(func() error { return rows(b) })
 	if b.tx != nil {
 		if err == nil {
@@ -225,7 +225,7 @@ func build(path string, o Options, rows func(*builder) error) (err error) {
 			_ = b.tx.Rollback() // the error that there is says more
 		}
 	}
-	return errors.Join(err, db.Sync(), db.Close())
+	return errors.Join(err, f.db.Sync(), f.db.Close())
 }
 
 // enter goes into a bucket, made when it is not there.

@@ -104,11 +104,11 @@ func (s *State) Restore(r io.Reader, report func(done, total int64)) (err error)
 	if err := receive(next, s.opts, r, report); err != nil {
 		return err
 	}
-	db, _, m, err := openFile(next, s.opts)
+	f, err := openFile(next, s.opts)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrSnapshot, err)
 	}
-	if err := db.Close(); err != nil {
+	if err := f.db.Close(); err != nil {
 		return fmt.Errorf("restore: %w", err)
 	}
 	s.scrub.spoil()
@@ -118,7 +118,7 @@ func (s *State) Restore(r io.Reader, report func(done, total int64)) (err error)
 	if s.db == nil {
 		return Errorf(Internal, "state is closed")
 	}
-	if err := s.db.Close(); err != nil { // waits for open views
+	if err := s.settleFile(); err != nil {
 		return fmt.Errorf("restore: %w", err)
 	}
 	if err := os.Rename(next, s.path); err != nil {
@@ -128,14 +128,20 @@ func (s *State) Restore(r io.Reader, report func(done, total int64)) (err error)
 		return fmt.Errorf("restore: %w", err)
 	}
 	s.at.Lock()
-	s.m = m
+	s.m = f.m
 	s.at.Unlock()
 	return nil
 }
 
-func (s *State) reopen() (err error) {
-	s.db, s.c, _, err = openFile(s.path, s.opts)
-	return err
+func (s *State) reopen() error {
+	f, err := openFile(s.path, s.opts)
+	if err != nil {
+		return err
+	}
+	s.use(f)
+	s.cp.Lock()
+	defer s.cp.Unlock()
+	return s.checkpoints()
 }
 
 // receive makes the state file of a snapshot stream at path and checks it.

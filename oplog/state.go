@@ -33,7 +33,7 @@ type Options struct {
 	NoSync     bool          // for tests that measure something else: a crash of the machine loses the file
 	Keys       *seal.Ring    // what the file is encrypted with; nil: it is not
 
-	OpenFile func(string, int, os.FileMode) (*os.File, error) // os.OpenFile; a seam for faults
+	Sync func(func() error) error // calls what it is given, which syncs the file; a seam for faults
 }
 
 func (o Options) withDefaults() Options {
@@ -59,6 +59,11 @@ type State struct {
 	m  mark
 
 	scrub scrub
+
+	cp   sync.Mutex // guards d: the flusher takes checkpoints beside Apply
+	d    durable
+	size int64 // of the file as of the last transaction; Apply's
+	room int64 // how large it may become with checkpoints
 }
 
 // mark is how far the state has come. It is stored with the effects of the records it counts.
@@ -84,54 +89,67 @@ func Open(path string, o Options) (*State, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("state: %w", err)
 	}
-	db, c, m, err := openFile(path, s.opts)
+	f, err := openFile(path, s.opts)
 	if err != nil {
 		return nil, err
 	}
-	s.db, s.c, s.m = db, c, m
+	s.use(f)
+	s.m = f.m
+	if err := s.startFlusher(); err != nil {
+		return nil, errors.Join(err, f.db.Close())
+	}
 	return s, nil
 }
 
 // openBolt opens the file; what bbolt panics about is an error like those it returns.
-func openBolt(path string, o Options) (db *bolt.DB, err error) {
+func openBolt(path string, o Options) (db *bolt.DB, room int64, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("%w: %v", berrors.ErrInvalid, p)
 		}
 	}()
-	return bolt.Open(path, 0o600, &bolt.Options{
+	return boltfile.Open(path, bolt.Options{
 		Timeout:        2 * time.Second, // another process holds the file: say so instead of waiting for ever
 		NoSync:         o.NoSync,
-		OpenFile:       o.OpenFile,
 		NoFreelistSync: true,
 		FreelistType:   bolt.FreelistMapType,
 	})
 }
 
-func openFile(path string, o Options) (_ *bolt.DB, c *codec, m mark, err error) {
-	if err := boltfile.Verify(path); errors.Is(err, boltfile.ErrDamaged) {
-		return nil, nil, m, fmt.Errorf("%w: %s: %w", ErrState, path, err)
+// opened is a state file that was found whole.
+type opened struct {
+	db   *bolt.DB
+	room int64 // how large it may become with checkpoints
+	c    *codec
+	m    mark
+}
+
+func (s *State) use(f opened) { s.db, s.room, s.c = f.db, f.room, f.c }
+
+func openFile(path string, o Options) (f opened, err error) {
+	if err := errors.Join(boltfile.Rewind(path), boltfile.Verify(path)); errors.Is(err, boltfile.ErrDamaged) {
+		return f, fmt.Errorf("%w: %s: %w", ErrState, path, err)
 	} else if err != nil {
-		return nil, nil, m, fmt.Errorf("state %s: %w", path, err)
+		return f, fmt.Errorf("state %s: %w", path, err)
 	}
-	db, err := openBolt(path, o)
+	f.db, f.room, err = openBolt(path, o)
 	switch {
 	case errors.Is(err, berrors.ErrInvalid), errors.Is(err, berrors.ErrVersionMismatch), errors.Is(err, berrors.ErrChecksum):
-		return nil, nil, m, fmt.Errorf("%w: %s: %w", ErrState, path, err)
+		return f, fmt.Errorf("%w: %s: %w", ErrState, path, err)
 	case err != nil: // held by another process, no permission, no descriptor: nothing is wrong with the file
-		return nil, nil, m, fmt.Errorf("state %s: %w", path, err)
+		return f, fmt.Errorf("state %s: %w", path, err)
 	}
 	err = caught(func() error {
-		return db.Update(func(tx *bolt.Tx) (err error) {
-			c, m, err = begin(tx, o)
+		return f.db.Update(func(tx *bolt.Tx) (err error) {
+			f.c, f.m, err = begin(tx, o)
 			return err
 		})
 	})
 	if err != nil {
-		db.Close()
-		return nil, nil, m, fmt.Errorf("state %s: %w", path, err)
+		f.db.Close()
+		return f, fmt.Errorf("state %s: %w", path, err)
 	}
-	return db, c, m, nil
+	return f, nil
 }
 
 // begin makes the buckets of a new file, or reads the mark of one that is there.
@@ -202,7 +220,8 @@ func (s *State) Close() error {
 	if s.db == nil {
 		return nil
 	}
-	err := s.db.Close()
+	s.stopFlusher()
+	err := s.settleFile()
 	s.db = nil
 	return err
 }
@@ -246,7 +265,7 @@ type Outcome struct {
 }
 
 // Apply advances the state by a batch of committed records, in order, in one transaction. Records the
-// state already holds are passed over. It is a function of the state and the records alone; an error means
+// state already holds are passed over, and those of the last moments before a crash are applied again. It is a function of the state and the records alone; an error means
 // that nothing of the batch was applied and the node must stop: its disk is broken or a record is from a newer version.
 func (s *State) Apply(batch []Record) (out []Outcome, err error) {
 	s.mu.RLock()
@@ -263,6 +282,9 @@ func (s *State) Apply(batch []Record) (out []Outcome, err error) {
 			out, err = nil, d.err
 		}
 	}()
+	if err := s.fit(); err != nil {
+		return nil, err
+	}
 	next := s.mark()
 	tx, err := s.db.Begin(true)
 	if err != nil {
@@ -294,6 +316,7 @@ func (s *State) Apply(batch []Record) (out []Outcome, err error) {
 	if err := metaBucket(tx, s.c).Put(keyMark, next.encode()); err != nil {
 		return nil, fmt.Errorf("apply: %w", err)
 	}
+	s.size = tx.Size()
 	err = s.scrub.commit(tx, t, func() {
 		s.at.Lock()
 		s.m = next
@@ -302,6 +325,7 @@ func (s *State) Apply(batch []Record) (out []Outcome, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("apply: commit: %w", err)
 	}
+	s.changed()
 	return out, nil
 }
 

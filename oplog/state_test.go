@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -141,6 +142,12 @@ func TestOneHistoryOneState(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
+			case 3:
+				path = filepath.Join(dir, fmt.Sprint(run, "k", at))
+				b = throughCrash(t, b, path, rapid.Bool().Draw(t, "checkpoint"), keys)
+				applied, _ := b.Applied()
+				i = slices.IndexFunc(append(records, Record{Index: applied + 1}), func(r Record) bool { return r.Index > applied })
+				saidB = slices.DeleteFunc(saidB, func(o Outcome) bool { return o.Index > applied })
 			}
 		}
 		if len(said) != len(saidB) {
@@ -177,6 +184,28 @@ func throughSnapshot(t *rapid.T, s *State, path string, keys *seal.Ring) *State 
 	snap.Release()
 	s.Close()
 	return next
+}
+
+// throughCrash goes on with what the file and its last checkpoint are at this moment, as after a kill.
+func throughCrash(t *rapid.T, s *State, path string, checkpoint bool, keys *seal.Ring) *State {
+	if checkpoint {
+		if err := s.Flush(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.cp.Lock()
+	for _, suffix := range []string{"", ".sync"} {
+		raw, err := os.ReadFile(s.path + suffix)
+		if err == nil {
+			err = os.WriteFile(path+suffix, raw, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.cp.Unlock()
+	s.Close()
+	return mustOpenSealed(t, path, keys)
 }
 
 func same(t *rapid.T, a, b *State) {

@@ -47,11 +47,10 @@ func (t *txn) bucket(table tableID, db DB) *bucket {
 	if b, ok := t.buckets[id]; ok {
 		return b
 	}
-	in := t.open(table, db)
-	if in == nil {
-		return nil
+	var b *bucket // a transaction that reads sees none come into being either
+	if in := t.open(table, db); in != nil {
+		b = &bucket{in, id, t.c}
 	}
-	b := &bucket{in, id, t.c}
 	t.buckets[id] = b
 	return b
 }

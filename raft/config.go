@@ -63,7 +63,8 @@ type Handler interface {
 type StateMachine interface {
 	// Apply takes consecutive committed records and returns one result for each.
 	Apply(batch []Record) []any
-	// Applied is the last record whose effects survive a restart; those up to it are passed over by Apply.
+	// Applied is the last record whose effects the machine holds; those up to it are passed over by Apply. A crash may take
+	// some of them away again: the log keeps what a snapshot does not hold.
 	Applied() (index, term uint64)
 	// Snapshot holds the state still; it is written while Apply goes on.
 	Snapshot() (Snapshot, error)
