@@ -67,17 +67,22 @@ func TestAFullDisk(t *testing.T) {
 	}{
 		{"guarded", ".", 8 << 20, true},
 		{"log and snapshots", "raft", 1, false},
-		{"state and index", "state", 1, false},
+		{"state and index", "state and index", 1, false},
+		{"state", "state", 1, false},
+		{"index", "index", 1, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			home := filepath.Join(t.TempDir(), "home")
-			small := filepath.Join(home, tc.on)
-			if tc.on == "state" { // the home is small, and its log elsewhere
-				small = home
+			small, elsewhere := filepath.Join(home, tc.on), []string{}
+			switch tc.on { // the home is small, and other things are elsewhere
+			case "state and index":
+				small, elsewhere = home, []string{"raft"}
+			case "state":
+				small, elsewhere = home, []string{"raft", "index"}
 			}
 			smallDisk(t, small, 32)
-			if tc.on == "state" {
-				if err := os.Symlink(t.TempDir(), filepath.Join(home, "raft")); err != nil {
+			for _, name := range elsewhere {
+				if err := os.Symlink(t.TempDir(), filepath.Join(home, name)); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -141,10 +146,62 @@ func TestAFullDisk(t *testing.T) {
 	}
 }
 
-func openAlone(t *testing.T, home string, least uint64) *Node {
+// TestAFullDiskUnderSnapshots: a log that cannot be shortened grows, and nothing else happens; it is shortened when there
+// is room again.
+func TestAFullDiskUnderSnapshots(t *testing.T) {
+	home := filepath.Join(t.TempDir(), "home")
+	small := filepath.Join(home, "raft", "snapshots")
+	smallDisk(t, small, 8)
+	n := openAlone(t, home, 1, func(c *Config) { c.SnapshotThreshold, c.SnapshotInterval = 8, 100*time.Millisecond })
+	c, err := n.Service().Local("default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	acked := map[string]string{}
+	write := func(most int, done func() bool) bool {
+		for i := 0; i < most && !done(); i++ {
+			rid, text := oplog.NewID(), fmt.Sprint("memory ", len(acked))
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+			_, err := n.Service().Commit(ctx, c, "", &oplog.Remember{RID: rid, Text: text, Namespace: "default", Type: "semantic", Created: oplog.At(time.Now())})
+			cancel()
+			if err != nil {
+				t.Fatalf("a write beside a full disk of snapshots: %v", err)
+			}
+			acked[rid] = text
+		}
+		return done()
+	}
+	at := func() uint64 { return n.Service().RaftStatus().SnapshotIndex }
+	if !write(2000, func() bool { return at() > 0 }) {
+		t.Fatal("no snapshot is made")
+	}
+	release := fill(t, small)
+	full := at()
+	write(200, func() bool { return at() > full+40 }) // one that was under way may still have ended
+	full = at()
+	write(100, func() bool { return false })
+	if now := at(); now > full {
+		t.Errorf("a snapshot at %d was made without room", now)
+	}
+	holds(t, n, acked)
+	release()
+	if !write(4000, func() bool { return at() > full }) {
+		t.Error("there is room again and no snapshot is made")
+	}
+	if n.Err() != nil {
+		t.Errorf("the node stopped: %v", n.Err())
+	}
+	holds(t, n, acked)
+}
+
+func openAlone(t *testing.T, home string, least uint64, change ...func(*Config)) *Node {
 	t.Helper()
-	n, err := Open(t.Context(), Config{Home: home, Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", Cluster: "127.0.0.1:0", MinFree: least,
-		Heartbeat: 100 * time.Millisecond, Election: 400 * time.Millisecond, Logger: slog.New(slog.NewTextHandler(t.Output(), nil))})
+	cfg := Config{Home: home, Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", Cluster: "127.0.0.1:0", MinFree: least,
+		Heartbeat: 100 * time.Millisecond, Election: 400 * time.Millisecond, Logger: slog.New(slog.NewTextHandler(t.Output(), nil))}
+	for _, f := range change {
+		f(&cfg)
+	}
+	n, err := Open(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

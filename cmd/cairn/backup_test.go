@@ -123,6 +123,15 @@ func TestBackupUnderLoadRestoresIntoAFreshCluster(t *testing.T) {
 	for _, p := range fresh {
 		checkExport(t, p, token, before)
 	}
+	out, code := cli(t, "restore", "--from", backups, "--database", "default", "--into", "beside", "--addr", leader.line.Wire)
+	if code != 0 || !strings.Contains(out, "memories") {
+		t.Errorf("one database into the living cluster: exit %d, %s", code, out)
+	}
+	sameState(t, fresh)
+	out, code = cli(t, "recall", "writer 1 memory 1", "--db", "beside", "--addr", fresh[(leaderOf(t, fresh)+1)%3].line.Wire)
+	if code != 0 || !strings.Contains(out, "writer 1 memory 1") {
+		t.Errorf("recall from the restored database on a follower: exit %d, %s", code, out)
+	}
 	t.Logf("%d memories were acknowledged before the last backup, at index %d", len(before), last.Index)
 }
 
