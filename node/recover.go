@@ -80,19 +80,31 @@ func Restore(cfg Config, dir string, to archive.Target) (at oplog.Point, err err
 	return at, withFiles(cfg, func(rc raft.Config, sm still) error { return raft.Found(rc, sm) })
 }
 
-// Check opens the files of a node that does not run and says where its state is; deep computes its hash anew.
-func Check(cfg Config, deep bool) (at oplog.Point, err error) {
+// Files are what a node that does not run holds.
+type Files struct {
+	State oplog.Point
+	Log   raft.Extent
+}
+
+// Check opens the files of a node that does not run, and says where its state and its log are and whether one continues
+// the other; deep computes the state's hash anew.
+func Check(cfg Config, deep bool) (f Files, err error) {
 	err = withFiles(cfg, func(rc raft.Config, sm still) error {
-		at = sm.Point()
+		f.State = sm.Point()
 		if deep {
 			if err := sm.Verify(); err != nil {
 				return err
 			}
 		}
-		_, err := raft.Members(rc, sm)
-		return err
+		if f.Log, err = raft.Holds(rc, sm); err != nil {
+			return err
+		}
+		if _, err := raft.Members(rc, sm); err != nil {
+			return err
+		}
+		return f.Log.Continues(uint64(f.State.Index))
 	})
-	return at, err
+	return f, err
 }
 
 // Members are who belongs to the cluster of a node that does not run, and where its state is.

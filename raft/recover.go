@@ -41,6 +41,41 @@ func Members(cfg Config, sm StateMachine) (members []Member, err error) {
 	return members, err
 }
 
+// An Extent is what a node's log holds.
+type Extent struct {
+	First, Last uint64 // records; 0 when there are none
+	Snapshot    uint64 // the newest; 0 for none
+}
+
+// Holds is the extent of the log of a node that does not run.
+func Holds(cfg Config, sm StateMachine) (e Extent, err error) {
+	err = offline(cfg, sm, func(n *Node, snaps hraft.SnapshotStore) (err error) {
+		if e.First, err = n.logs.FirstIndex(); err != nil {
+			return err
+		}
+		if e.Last, err = n.logs.LastIndex(); err != nil {
+			return err
+		}
+		list, err := snaps.List()
+		if len(list) > 0 {
+			e.Snapshot = list[0].Index
+		}
+		return err
+	})
+	return e, err
+}
+
+// Continues says why a state at an index cannot go on with what the log holds; nil when it can.
+func (e Extent) Continues(applied uint64) error {
+	switch {
+	case e.First > max(applied, e.Snapshot)+1:
+		return fmt.Errorf("the log begins at %d, and the state ends at %d: what is between is lost", e.First, applied)
+	case applied > max(e.Last, e.Snapshot):
+		return fmt.Errorf("the state is at %d, and the log ends at %d: its tail is lost", applied, max(e.Last, e.Snapshot))
+	}
+	return nil
+}
+
 // Recover makes a node the only member of its cluster, with all that its log holds: what was acknowledged by a majority
 // this node did not belong to is lost, and what was never acknowledged may come to be. The others must never run again
 // with the homes they have.

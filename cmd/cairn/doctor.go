@@ -264,20 +264,39 @@ func (e *exam) skew(ctx context.Context, addr string) (time.Duration, error) {
 	return max(0, d-time.Second-took), nil // the header is cut to a second
 }
 
-func (e *exam) files(context.Context) []finding {
+// farBehind is how many entries the index may be behind the log before somebody should look.
+const farBehind = 10_000
+
+func (e *exam) files(ctx context.Context) []finding {
 	if e.running != nil {
-		return []finding{{"", well, "the node runs: it checks its own", ""}}
+		return e.layers(ctx)
 	}
 	if _, err := os.Stat(filepath.Join(e.cfg.Home, "state.db")); err != nil {
 		return nil
 	}
 	at, err := node.Check(e.cfg, e.deep)
 	if err != nil {
-		return []finding{{"", ill, err.Error(), "move the file named aside and start the node: it is brought up to date by the others"}}
+		return []finding{{"", ill, err.Error(), "move the home aside and start the node with an empty one: it is brought up to date by the others. Alone, restore a backup"}}
 	}
-	said := fmt.Sprintf("state at index %d, hash %s", at.Index, at.Sum)
+	said := fmt.Sprintf("log %d to %d, snapshot at %d, state at %d, hash %s", at.Log.First, at.Log.Last, at.Log.Snapshot, at.State.Index, at.State.Sum)
 	if e.deep {
 		said += ", computed anew"
 	}
 	return []finding{{"", well, said, ""}}
+}
+
+// layers compares how far the log, the state and the index of a running node have come.
+func (e *exam) layers(ctx context.Context) []finding {
+	var ready struct {
+		Behind  uint64 `json:"behind"`
+		Indexed uint64 `json:"applied_index"`
+	}
+	if err := e.t.get(ctx, "GET", "/v1/health/ready", nil, &ready); err != nil {
+		return []finding{{"", warn, "the node is not ready: " + err.Error(), "wait until it has caught up; `cairn cluster status --watch` shows how it does"}}
+	}
+	f := finding{"", well, fmt.Sprintf("log at %d, state at %d, index at %d", e.running.Commit, e.running.Applied, ready.Indexed), ""}
+	if ready.Behind > farBehind {
+		f.Status, f.Do = warn, "the disk or the processor does not keep up: see the runbook for a slow follower"
+	}
+	return []finding{f}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -89,7 +90,7 @@ func TestDoctor(t *testing.T) {
 	t.Parallel()
 	_, home := startDev(t)
 	out, code := cli(t, "doctor", "--home", home)
-	for _, want := range []string{"fsync takes", "ok  cluster", "only their owner"} {
+	for _, want := range []string{"fsync takes", "ok  cluster", "only their owner", "log at "} {
 		if code != 0 || !strings.Contains(out, want) {
 			t.Errorf("exit %d, want %q in:\n%s", code, want, out)
 		}
@@ -111,5 +112,46 @@ func TestDoctor(t *testing.T) {
 	}
 	if out, code := cli(t, "doctor", "--config", config); code != exitFailed || !strings.Contains(out, "wire_port") {
 		t.Errorf("a configuration that is none: exit %d, %s", code, out)
+	}
+}
+
+// TestDoctorComparesLogAndState: of a stopped node the doctor says how far its log and its state reach, and finds a log
+// that was exchanged for an older copy.
+func TestDoctorComparesLogAndState(t *testing.T) {
+	t.Parallel()
+	home := filepath.Join(t.TempDir(), "home")
+	look := func() (finding, int) {
+		t.Helper()
+		list, code := cliJSON[[]finding](t, "doctor", "--home", home, "--deep", "--json")
+		for _, f := range list {
+			if f.Check == "files" {
+				return f, code
+			}
+		}
+		t.Fatalf("no finding about files: %+v", list)
+		return finding{}, 0
+	}
+	run := func(text string) {
+		t.Helper()
+		p := startDevIn(t, home)
+		cli(t, "remember", text, "--home", home)
+		if _, err := p.stop(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run("in both")
+	if f, _ := look(); f.Status != well || !strings.Contains(f.Says, "computed anew") || !strings.Contains(f.Says, "log 1 to ") {
+		t.Errorf("a node that was stopped: %+v", f)
+	}
+	old, now := filepath.Join(home, "old-raft"), filepath.Join(home, "raft")
+	if err := os.CopyFS(old, os.DirFS(now)); err != nil {
+		t.Fatal(err)
+	}
+	run("in the state alone")
+	if err := errors.Join(os.RemoveAll(now), os.Rename(old, now)); err != nil {
+		t.Fatal(err)
+	}
+	if f, code := look(); code != exitFailed || f.Status != ill || !strings.Contains(f.Says, "its tail is lost") {
+		t.Errorf("a log that is older than the state: exit %d, %+v", code, f)
 	}
 }
