@@ -12,7 +12,7 @@ var infoRoutes = []route{
 	{name: "health", method: "GET", path: "/v1/health", handle: httpHealth, summary: "Whether the node lives; always 200",
 		result: "status:string! engines_loaded:integer! node_id:integer! version:string! applied_index:integer! writable:boolean! capabilities:[]string! cluster:Health"},
 	{name: "health_deep", method: "GET", path: "/v1/health/deep", handle: httpHealthDeep, summary: "Whether state, index and quorum answer; 503 when one does not", result: "status:string! checks:[]Check!"},
-	{name: "health_ready", method: "GET", path: "/v1/health/ready", handle: httpReady, summary: "Whether the node serves reads that are not far behind; 503 when it does not",
+	{name: "health_ready", method: "GET", path: "/v1/health/ready", handle: httpReady, summary: "Whether the node has caught up since its start and is not far behind; 503 when it has not. A node that loses its leader stays ready: it goes on reading",
 		result: "ready:boolean! behind:integer! applied_index:integer!"},
 	{name: "events", method: "GET", path: "/v1/events", scope: Read, handle: direct((*gateway).events), summary: "What happens, as an event stream; Last-Event-ID or from resumes behind a log index",
 		query: "from:integer type:string", media: "text/event-stream"},
@@ -102,7 +102,7 @@ func httpReady(g *gateway, q *request) (any, error) {
 	rs := g.s.raft.Status()
 	applied := g.s.machine.indexed.get()
 	behind := rs.CommitIndex - min(rs.CommitIndex, uint64(applied))
-	ready, code := behind <= maxReadyLag && !rs.Amnesia, http.StatusOK
+	ready, code := g.s.met.Load() && behind <= maxReadyLag && !rs.Amnesia, http.StatusOK
 	if !ready {
 		code = http.StatusServiceUnavailable
 	}

@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/cairndb/cairn/oplog"
@@ -91,7 +92,31 @@ func (n *Node) introduce(ctx context.Context, leads bool) error {
 			return err
 		}
 	}
+	if err := n.service.meet(ctx); err != nil {
+		return err
+	}
 	n.introduced.Do(func() { close(n.ready) })
+	return nil
+}
+
+// meetTimeout bounds one question to the leader: leadership may move meanwhile, and this task follows it.
+const meetTimeout = 500 * time.Millisecond
+
+// meet compares this node with the leader once after the start: until then it cannot know how far behind it is.
+func (s *Service) meet(ctx context.Context) error {
+	if s.met.Load() {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, meetTimeout)
+	defer cancel()
+	at, err := s.raft.ReadIndex(ctx)
+	if err != nil {
+		return err
+	}
+	if have := uint64(s.machine.indexed.get()); have+maxReadyLag < at {
+		return fmt.Errorf("%d entries behind the leader", at-have)
+	}
+	s.met.Store(true)
 	return nil
 }
 

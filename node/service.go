@@ -47,6 +47,7 @@ type Service struct {
 	uses       *uses
 	limits     *limits
 	slow       slow
+	met        atomic.Bool // since its start this node was, once, not far behind the leader
 }
 
 // Connections is how many clients are connected to the wire port.

@@ -50,6 +50,7 @@ func TestDeployYAML(t *testing.T) {
 				}
 				return nil
 			}
+			checkPod(t, doc)
 			if data, ok := doc["data"].(map[string]any); ok && doc["kind"] == "ConfigMap" {
 				text, _ := data["cairn.toml"].(string)
 				for i, want := range []uint32{1, 2, 3, 4} {
@@ -60,6 +61,47 @@ func TestDeployYAML(t *testing.T) {
 	})
 	if err != nil || seen < 4 {
 		t.Errorf("%d files, %v", seen, err)
+	}
+}
+
+// checkPod holds what a pod runs to what the binary has: its hook's command, and the probes' paths.
+func checkPod(t *testing.T, doc map[string]any) {
+	t.Helper()
+	if doc["kind"] != "StatefulSet" {
+		return
+	}
+	text, err := json.Marshal(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pod struct {
+		Spec struct {
+			Template struct {
+				Spec struct {
+					Containers []struct {
+						Args      []string
+						Lifecycle struct {
+							PreStop struct{ Exec struct{ Command []string } }
+						}
+						LivenessProbe  struct{ HTTPGet struct{ Path string } }
+						ReadinessProbe struct{ HTTPGet struct{ Path string } }
+					}
+				}
+			}
+		}
+	}
+	if err := json.Unmarshal(text, &pod); err != nil || len(pod.Spec.Template.Spec.Containers) != 1 {
+		t.Fatalf("the pod: %+v, %v", pod, err)
+	}
+	c, root := pod.Spec.Template.Spec.Containers[0], (&app{}).root()
+	checkCommand(t, root, "kubernetes", c.Args)
+	hook := c.Lifecycle.PreStop.Exec.Command
+	if len(hook) < 3 || hook[0] != "/cairn" || !slices.Contains(hook, "handover") {
+		t.Fatalf("before it stops a pod runs %q", hook)
+	}
+	checkCommand(t, root, "kubernetes", hook[1:])
+	if c.LivenessProbe.HTTPGet.Path != "/v1/health" || c.ReadinessProbe.HTTPGet.Path != "/v1/health/ready" {
+		t.Errorf("a pod is asked whether it lives at %s and is ready at %s", c.LivenessProbe.HTTPGet.Path, c.ReadinessProbe.HTTPGet.Path)
 	}
 }
 
@@ -146,9 +188,6 @@ func TestEveryCommandNamedExists(t *testing.T) {
 			checked++
 			checkCommand(t, root, name, strings.Fields(m[1]))
 		}
-	}
-	for _, argv := range [][]string{{"serve", "--config", "f", "--node-from-hostname", "--log-format", "json"}} {
-		checkCommand(t, root, "kubernetes", argv)
 	}
 	if checked < 15 {
 		t.Errorf("only %d commands were found", checked)

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestHandover: what runs before a node is stopped leaves another leading; it does nothing on a follower and on a node alone.
+func TestHandover(t *testing.T) {
+	nodes, token := startThree(t, 0, 1, 2)
+	t.Setenv("CAIRN_TOKEN", token)
+	sameState(t, nodes)
+	old := nodes[leaderOf(t, nodes)]
+	out, code := cli(t, "cluster", "handover", "--url", old.line.HTTP)
+	if code != 0 || !strings.HasSuffix(strings.TrimSpace(out), "leads") {
+		t.Fatalf("exit %d, %s", code, out)
+	}
+	if s, ok := statusOf(t, old); !ok || s.Role == "Leader" || s.LeaderID == nil || *s.LeaderID == s.NodeID {
+		t.Errorf("the old leader after it: %+v", s)
+	}
+	now := leaderOf(t, nodes)
+	if out, code := cli(t, "cluster", "handover", "--url", old.line.HTTP); code != 0 || !strings.Contains(out, "leads") {
+		t.Errorf("of a follower: exit %d, %s", code, out)
+	}
+	if leaderOf(t, nodes) != now {
+		t.Error("a follower's handover moved leadership")
+	}
+	for i, p := range nodes {
+		if i != now {
+			p.kill()
+		}
+	}
+	if out, code := cli(t, "cluster", "handover", "--url", nodes[now].line.HTTP, "--timeout", "3s"); code != exitFailed {
+		t.Errorf("with nobody to take it: exit %d, %s", code, out)
+	}
+	t.Setenv("CAIRN_TOKEN", "")
+	_, home := startDev(t)
+	if out, code := cli(t, "cluster", "handover", "--home", home); code != 0 || !strings.Contains(out, "nobody to hand over to") {
+		t.Errorf("of a node alone: exit %d, %s", code, out)
+	}
+}
