@@ -1,0 +1,80 @@
+package oplog
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// unscripted are refusals that no script can bring about, and why.
+var unscripted = map[string]string{
+	"metadata cannot be merged": "JSON that was read can be written",
+}
+
+var (
+	entryLine = regexp.MustCompile(`^([a-z_]+)( \{.*)?$`)
+	refusals  = regexp.MustCompile(`Errorf\([A-Z]\w+, "((?:[^"\\]|\\.)*)"|&Error\{Kind: [A-Z]\w+, Text: "((?:[^"\\]|\\.)*)"`)
+	verbs     = regexp.MustCompile(`%[sdqvx]`)
+)
+
+// TestScriptsAreWhole holds testdata/apply to the operations: each is applied by some script, and each refusal that an
+// operation can answer is answered in some script.
+func TestScriptsAreWhole(t *testing.T) {
+	scripts, err := filepath.Glob("testdata/apply/*.txt")
+	if err != nil || len(scripts) == 0 {
+		t.Fatal(scripts, err)
+	}
+	scripted := map[string]bool{}
+	var outputs []string
+	for _, path := range scripts {
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for block := range strings.SplitSeq(string(raw), "\n\n") {
+			asked, answer, _ := strings.Cut(block, "\n----\n")
+			outputs = append(outputs, strings.Split(answer, "\n")...)
+			if !strings.Contains(answer, "changed=true") {
+				continue // refused, or without an effect
+			}
+			for line := range strings.Lines(asked) {
+				if m := entryLine.FindStringSubmatch(strings.TrimSpace(line)); m != nil {
+					scripted[m[1]] = true
+				}
+			}
+		}
+	}
+	for kind, k := range kinds {
+		if !scripted[k.name] {
+			t.Errorf("no script in which %s (%d) changes anything", k.name, kind)
+		}
+	}
+	sources, err := filepath.Glob("*_ops.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	for _, path := range append(sources, "mind_conflict.go", "mind_memory.go", "mind_trigger.go", "txn.go", "keep.go", "errors.go") {
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range refusals.FindAllStringSubmatch(string(raw), -1) {
+			text := m[1] + m[2]
+			if unscripted[text] != "" {
+				continue
+			}
+			seen++
+			like := regexp.MustCompile(": " + verbs.ReplaceAllString(regexp.QuoteMeta(strings.ReplaceAll(text, `\"`, `"`)), ".*") + "$")
+			if !slices.ContainsFunc(outputs, like.MatchString) {
+				t.Errorf("%s: no script is answered %q", path, text)
+			}
+		}
+	}
+	if seen < 40 {
+		t.Errorf("only %d refusals were found in the sources", seen)
+	}
+}
