@@ -17,6 +17,14 @@ const (
 	pastRows  = 20_000 // rows that have changed since
 )
 
+// RecallThen is RecallAsOf when a time is given, and Recall when none is.
+func (s *Service) RecallThen(ctx context.Context, c Caller, q index.Query, at time.Time, f Freshness) (Answer, error) {
+	if at.IsZero() {
+		return s.Recall(ctx, c, q, f)
+	}
+	return s.RecallAsOf(ctx, c, q, at, f)
+}
+
 // RecallAsOf finds what was believed at a time: texts as they were before later corrections, and memories that
 // were merged or forgotten since. What still is as it was is found as ever; what has changed is compared by its words.
 func (s *Service) RecallAsOf(ctx context.Context, c Caller, q index.Query, at time.Time, f Freshness) (Answer, error) {

@@ -12,7 +12,7 @@ import (
 
 const (
 	draftFields = "text:string! memory_type:string importance:number valence:number half_life:number metadata:object namespace:string " +
-		"certainty:number domain:string source:string emotional_state:string embedding:[]number session_id:string created_at:number due_at:number temporal_kind:string"
+		"certainty:number domain:string source:string emotional_state:string embedding:[]number session_id:string created_at:number due_at:number temporal_kind:string tier:string"
 	freshFields = "min_index:integer consistency:string"
 )
 
@@ -23,7 +23,7 @@ var memoryRoutes = []route{
 		body: "memories:[]Draft! idempotency_key:string", result: "rids:[]string! count:integer! log_index:integer!"},
 	{name: "recall", method: "POST", path: "/v1/recall", scope: Read, handle: httpRecall, summary: "Find memories by words, meaning, relation and time; as an event stream when the client accepts one",
 		body: "query:string! top_k:integer memory_type:string namespace:string domain:string source:string session_id:string include_consolidated:boolean " +
-			"expand_entities:boolean query_embedding:[]number time_window:[]number min_score:number explain:boolean skip_reinforce:boolean " + freshFields,
+			"expand_entities:boolean query_embedding:[]number time_window:[]number min_score:number explain:boolean skip_reinforce:boolean as_of:number " + freshFields,
 		result: "results:[]Result! total:integer! fallback:string? confidence:number! hints:[]Hint! index:integer! lag_seconds:number!"},
 	{name: "forget", method: "POST", path: "/v1/forget", scope: Write, write: true, handle: httpForget, summary: "Make a memory invisible", body: "rid:string! reason:string",
 		result: "rid:string! found:boolean! log_index:integer!"},
@@ -52,7 +52,7 @@ func httpDraft(f fields) (Draft, error) {
 		HalfLife: hours(f.num("half_life", defaultHalfLife)), Metadata: f.object("metadata", "{}"), Namespace: strings.TrimSpace(f.str("namespace", "")),
 		Certainty: f.num("certainty", 1), Domain: f.str("domain", ""), Source: f.str("source", "user"), Emotion: f.str("emotional_state", ""),
 		Session: f.str("session_id", ""), Created: seconds(f.num("created_at", 0)), Due: seconds(f.num("due_at", 0)),
-		TemporalKind: f.str("temporal_kind", ""), Vector: f.vector("embedding")}, nil
+		TemporalKind: f.str("temporal_kind", ""), Tier: f.str("tier", ""), Vector: f.vector("embedding")}, nil
 }
 
 // idempotency is a request's key, checked.

@@ -123,11 +123,12 @@ func httpRecall(g *gateway, q *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	streams := strings.Contains(q.r.Header.Get("Accept"), "text/event-stream")
+	then := seconds(q.body.num("as_of", 0))
+	streams := strings.Contains(q.r.Header.Get("Accept"), "text/event-stream") && then.IsZero() // the past is looked at as a whole
 	query.Bare = streams
 	ctx, cancel := waiting(q.r.Context(), fr)
 	defer cancel()
-	a, err := g.s.Recall(ctx, q.c, query, fr)
+	a, err := g.s.RecallThen(ctx, q.c, query, then, fr)
 	if err != nil {
 		return nil, replicaBehind(fr, err)
 	}

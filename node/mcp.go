@@ -30,7 +30,7 @@ var tools = []tool{
 			"due_at:number idempotency_key:string", call: mcpRemember},
 	{name: "recall", readOnly: true, description: "Find what is known about something: memories by words, meaning, relation and time, best first, each with a score and why it was found. " +
 		"Use it at the start of a task, and before you answer anything about the user, the project or earlier work.",
-		args: "query:string! top_k:integer namespace:string domain:string source:string memory_type:string time_window:array skip_reinforce:boolean", call: mcpRecall},
+		args: "query:string! top_k:integer namespace:string domain:string source:string memory_type:string time_window:array skip_reinforce:boolean as_of:number", call: mcpRecall},
 	{name: "correct", description: "Change a memory that is wrong or out of date. What it said before is kept as a revision. Prefer it to forgetting and storing anew.",
 		args: "rid:string! reason:string! new_text:string new_importance:number new_valence:number metadata_merge:object", call: mcpCorrect},
 	{name: "forget", description: "Make a memory invisible for good. Use it when the user asks for it, or when a memory should never have been stored.", args: "rid:string! reason:string", call: mcpForget},
@@ -205,7 +205,7 @@ func mcpRecall(ctx context.Context, s *Service, c Caller, args fields) (any, err
 	if err != nil {
 		return nil, err
 	}
-	a, err := s.Recall(ctx, c, q, Stale)
+	a, err := s.RecallThen(ctx, c, q, seconds(args.num("as_of", 0)), Stale)
 	if err != nil {
 		return nil, err
 	}

@@ -237,7 +237,7 @@ func (ss *session) recall(ctx context.Context, f wire.Frame) error {
 		return ss.failed(f, oplog.Errorf(oplog.Invalid, "top_k is %d: at least 0", m.TopK))
 	}
 	c := ss.who()
-	a, err := ss.w.s.Recall(ctx, c, query(&m), fr)
+	a, err := ss.w.s.RecallThen(ctx, c, query(&m), seconds(m.AsOf), fr)
 	if err != nil {
 		return ss.failed(f, err)
 	}

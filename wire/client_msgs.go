@@ -168,6 +168,7 @@ type Recall struct {
 	SkipReinforce bool
 	Explain       bool
 	Since, Until  float64 // unix seconds
+	AsOf          float64 // unix seconds: what was believed then
 	Types         []string
 	Session       string
 }
@@ -194,6 +195,7 @@ func (m *Recall) fields(c *codec) {
 	c.boolean("explain", &m.Explain, extension)
 	c.f64("since", &m.Since, extension)
 	c.f64("until", &m.Until, extension)
+	c.f64("as_of", &m.AsOf, extension)
 	c.strs("types", &m.Types, extension)
 	c.str("session", &m.Session, extension)
 }
