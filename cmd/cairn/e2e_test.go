@@ -426,6 +426,9 @@ func exported(t testing.TB, p *nodeProcess, token string) map[string]string {
 		if err := json.Unmarshal(sc.Bytes(), &row); err != nil {
 			t.Fatal(err)
 		}
+		if row.RID == "" { // a relation
+			continue
+		}
 		if _, twice := rows[row.RID]; twice {
 			t.Errorf("node %d has %s twice", p.line.NodeID, row.RID)
 		}

@@ -1,0 +1,435 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/cairndb/cairn/oplog/seal"
+	"github.com/cairndb/cairn/wire"
+	"github.com/cairndb/cairn/wire/client"
+)
+
+const marker = "zqplant"
+
+// planted makes texts that are looked for afterwards.
+type planted struct{ n int }
+
+func (p *planted) next() string {
+	p.n++
+	return fmt.Sprintf("%s%04dkx", marker, p.n)
+}
+
+// marked counts the different planted texts below a directory, and names a file that has one.
+func marked(t *testing.T, dir string) (n int, where string) {
+	t.Helper()
+	seen := map[string]bool{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		raw := []byte(path)
+		if d.Type().IsRegular() {
+			if raw, err = os.ReadFile(path); err != nil {
+				return err
+			}
+		}
+		for at := bytes.Index(raw, []byte(marker)); at >= 0; {
+			end := min(len(raw), at+len(marker)+4)
+			seen[string(raw[at:end])], where = true, path
+			next := bytes.Index(raw[end:], []byte(marker))
+			if next < 0 {
+				break
+			}
+			at = end + next
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(seen), where
+}
+
+// configured changes a configuration: lines of [cluster], and sections behind.
+func configured(t *testing.T, path, cluster, behind string) {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := strings.Replace(string(b), "[cluster]\n", "[cluster]\n"+cluster, 1) + behind
+	if err := os.WriteFile(path, []byte(s), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func writeKeys(t *testing.T, path string, keys ...seal.Master) {
+	t.Helper()
+	var text string
+	for _, k := range keys {
+		text += k.Text() + "\n"
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestNothingReadableOnAnEncryptedNode: two of three nodes encrypt their homes, each under a key of its own. A thousand
+// texts are given to them through every protocol in every role that a text can have; nodes are killed, take snapshots, make
+// backups and get new keys. Then no file of theirs, and no backup, holds one of the texts; the plain node does. All three
+// states are equal throughout.
+func TestNothingReadableOnAnEncryptedNode(t *testing.T) {
+	dir := shortDir(t)
+	nodes, token := threeIn(t, dir, func(*nodeFile) {})
+	t.Setenv("CAIRN_TOKEN", token)
+	homes, keyFiles := make([]string, 3), make([]string, 3)
+	keys := []seal.Master{seal.NewMaster(), seal.NewMaster()}
+	scheduled := filepath.Join(dir, "scheduled")
+	for i, p := range nodes {
+		homes[i], keyFiles[i] = filepath.Join(dir, fmt.Sprint("node", i+1)), filepath.Join(dir, fmt.Sprint("key", i+1))
+		more := ""
+		if i < 2 {
+			writeKeys(t, keyFiles[i], keys[i])
+			more = fmt.Sprintf("\n[encryption]\nkey_file = %q\n", keyFiles[i])
+		}
+		if i == 1 {
+			more += fmt.Sprintf("\n[backup]\ndir = %q\ninterval_minutes = 1\n", scheduled)
+		}
+		configured(t, p.args[3], "snapshot_threshold = 50\nsnapshot_interval_ms = 300\ntrailing_logs = 30\n", more)
+	}
+	startAll(t, nodes, 0, 1, 2)
+
+	plant := &planted{}
+	plantEverywhere(t, nodes, token, plant)
+	sameState(t, nodes)
+	backups := filepath.Join(dir, "backups")
+	backUp := func() backupDone {
+		t.Helper()
+		done := jsonOf[backupDone](t, "backup", "--to", backups, "--url", nodes[0].line.HTTP)
+		if done.Path == "" {
+			t.Fatal("no backup was made")
+		}
+		return done
+	}
+	backUp()
+	for i, p := range nodes { // kill -9, one after the other
+		p.kill()
+		p.launch()()
+		plantMemories(t, nodes, token, plant, 20)
+		if i == 0 {
+			backUp()
+		}
+	}
+	sameState(t, nodes)
+	refusals(t, nodes[0], keyFiles[0])
+	nodes[0].launch()()
+	first := keys[0]
+	rotateUnderLoad(t, nodes, token, plant, keyFiles, keys)
+	sameState(t, nodes)
+	plantMemories(t, nodes, token, plant, max(0, 1000-plant.n))
+	last := backUp()
+	rows := exported(t, nodes[0], token)
+	both := filepath.Join(dir, "both-keys") // the chain begins under the first master key
+	writeKeys(t, both, keys[0], first)
+	restoreSealed(t, backups, both, last)
+
+	for i, p := range nodes {
+		if snaps, err := filepath.Glob(filepath.Join(homes[i], "raft", "snapshots", "*", "state.bin")); err != nil || len(snaps) == 0 {
+			t.Errorf("node %d took no snapshot, %v", i+1, err)
+		}
+		if i == 0 {
+			if _, err := p.stop(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		p.kill()
+	}
+	if plant.n < 1000 || len(rows) < 200 {
+		t.Fatalf("only %d texts were planted, in %d memories", plant.n, len(rows))
+	}
+	for _, d := range []string{homes[0], homes[1], backups, scheduled} {
+		if n, where := marked(t, d); n > 0 {
+			t.Errorf("%d of %d texts are readable below %s, one of them in %s", n, plant.n, d, where)
+		}
+	}
+	if files, err := filepath.Glob(filepath.Join(scheduled, "*.cairn")); err != nil || len(files) == 0 {
+		t.Errorf("no scheduled backup, %v", err)
+	}
+	if n, _ := marked(t, homes[2]); n < 900 {
+		t.Errorf("the plain node's home has %d of %d texts: what is looked for is not there at all", n, plant.n)
+	}
+}
+
+// plantMemories writes through the wire, in batches on any node that leads.
+func plantMemories(t *testing.T, nodes []*nodeProcess, token string, plant *planted, n int) {
+	t.Helper()
+	var addrs []string
+	for _, p := range nodes {
+		addrs = append(addrs, p.line.Wire)
+	}
+	c, err := client.Dial(t.Context(), client.Config{Addrs: addrs, Token: token})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for range n {
+		m := wire.NewRemember("they say that " + plant.next() + " is so")
+		m.IdempotencyKey = client.NewKey()
+		if _, err := putOnce(t.Context(), c, m); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// plantEverywhere gives texts to the cluster in every role that a text can have.
+func plantEverywhere(t *testing.T, nodes []*nodeProcess, token string, plant *planted) {
+	t.Helper()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, err := client.Dial(t.Context(), client.Config{Addrs: []string{nodes[leaderOf(t, nodes)].line.Wire}, Token: token})
+	must(err)
+	defer c.Close()
+	for range 60 {
+		emotion := plant.next()
+		m := wire.NewRemember("Captain " + plant.next() + " met " + plant.next())
+		m.Metadata = wire.JSON(fmt.Sprintf(`{%q:%q}`, plant.next(), plant.next()))
+		m.Namespace, m.Domain, m.EmotionalState, m.Speaker = plant.next(), plant.next(), &emotion, plant.next()
+		m.SessionID, m.IdempotencyKey = plant.next(), plant.next()
+		_, err := c.Remember(t.Context(), m)
+		must(err)
+	}
+	for range 15 {
+		_, err := c.Relate(t.Context(), wire.Relate{Entity: plant.next(), Target: plant.next(), Relationship: plant.next(), Weight: 1})
+		must(err)
+		_, err = c.Claim(t.Context(), wire.Claim{Src: plant.next(), RelType: plant.next(), Dst: plant.next(), Namespace: plant.next(), Polarity: 1, Modality: "asserted", Extractor: plant.next(), ConfidenceBand: "high"})
+		must(err)
+		_, err = c.Alias(t.Context(), wire.Alias{Alias: plant.next(), CanonicalName: plant.next(), Namespace: plant.next(), Source: "explicit"})
+		must(err)
+		_, err = c.StartSession(t.Context(), wire.SessionStart{Namespace: plant.next(), ClientID: plant.next(), SessionID: plant.next()})
+		must(err)
+	}
+	_, err = c.CreateDatabase(t.Context(), plant.next())
+	must(err)
+	_, _, err = c.Recall(t.Context(), wire.Recall{Query: plant.next(), TopK: 3})
+	must(err)
+	for _, p := range nodes[:2] {
+		plantLocally(t, p, plant)
+	}
+}
+
+// plantLocally does so through the surfaces of a node's own host.
+func plantLocally(t *testing.T, p *nodeProcess, plant *planted) {
+	t.Helper()
+	socket := siftOpenAt(t, p.line.Home, shortDir(t))
+	for range 8 {
+		siftDo(t, socket, fmt.Sprintf(`{"kind":"capture","sessionId":%q,"tool":"Notification","payload":{"message":"note %s","x":%q}}`, plant.next(), plant.next(), plant.next()))
+	}
+	if got, _ := stringPost(t, p, "/agents", `{"agent_id":"e2e"}`); !strings.Contains(got, "e2e") {
+		t.Fatalf("register: %s", got)
+	}
+	for range 8 {
+		if got, ok := stringExec(t, p, "/remember the note "+plant.next()+" --ns "+plant.next()); !ok {
+			t.Fatalf("remember: %s", got)
+		}
+		if got, ok := stringPost(t, p, "/exec", fmt.Sprintf(`{"cmd":"echo %s >/dev/null","topic":"bash:x"}`, plant.next())); !ok {
+			t.Fatalf("shell: %s", got)
+		}
+		hook(t, p, "an event says "+plant.next())
+	}
+	cov := covenantOf(t, p)
+	for _, action := range []string{"a2a.send.user@local", "a2a.respond.user@local"} {
+		covenantAsked[json.RawMessage](t, cov, map[string]any{"kind": "grant_capability", "action": action})
+	}
+	held := covenantAsked[struct {
+		Capabilities []struct {
+			Capability struct{ Subject map[string]string }
+		}
+	}](t, cov, map[string]any{"kind": "recent_capabilities"})
+	self := held.Capabilities[0].Capability.Subject
+	for range 8 {
+		covenantAsked[json.RawMessage](t, cov, map[string]any{"kind": "submit_intent", "text": "remember that " + plant.next()})
+		id := uuid.NewString()
+		covenantAsked[json.RawMessage](t, cov, map[string]any{"kind": "send_a2_a_task", "task": map[string]any{"id": id, "sender": self, "recipient": self, "intent_text": plant.next(), "task_kind": plant.next(),
+			"idempotency": map[string]any{"duplicate_safety": "idempotent", "key": plant.next()}}})
+		covenantAsked[json.RawMessage](t, cov, map[string]any{"kind": "try_recv_a2_a_task"})
+		covenantAsked[json.RawMessage](t, cov, map[string]any{"kind": "post_a2_a_result", "result": map[string]any{"task_id": id, "status": "ok", "content": []any{map[string]any{"type": "text", "text": plant.next()}}}})
+	}
+	if v := covenantAsked[json.RawMessage](t, cov, map[string]any{"kind": "verify_audit_integrity"}); !bytes.Contains(v, []byte(`"valid":true`)) {
+		t.Errorf("the audit files do not vouch for each other: %s", v)
+	}
+}
+
+// hook posts to an agent's webhook.
+func hook(t *testing.T, p *nodeProcess, text string) {
+	t.Helper()
+	res, err := http.Get(p.line.String + "/agents/e2e/webhook")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	var w map[string]any
+	if err := json.NewDecoder(res.Body).Decode(&w); err != nil {
+		t.Fatal(err)
+	}
+	at := ""
+	for _, v := range w {
+		if s, ok := v.(string); ok && strings.Contains(s, "/webhook/") {
+			at = s[strings.Index(s, "/webhook/"):]
+		}
+	}
+	post, err := http.Post(p.line.String+at, "text/plain", strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	post.Body.Close()
+	if post.StatusCode != http.StatusAccepted {
+		t.Fatalf("webhook of %v: %s", w, post.Status)
+	}
+}
+
+// refusals starts a stopped node in every way that must fail; each says what to do.
+func refusals(t *testing.T, p *nodeProcess, keyFile string) {
+	t.Helper()
+	p.kill()
+	good, err := os.ReadFile(keyFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err := os.ReadFile(p.args[3])
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := filepath.Join(t.TempDir(), "open.toml")
+	if err := os.WriteFile(open, []byte(strings.Replace(string(plain), "key_file", "# key_file", 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	fail := func(name, config, want string) {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		out, err := command(ctx, "serve", "--config", config).CombinedOutput()
+		if code := exitOf(t, err); code != exitFailed || !strings.Contains(string(out), want) || !strings.Contains(string(out), "hint: ") {
+			t.Errorf("%s: exit %d, %s", name, code, out)
+		}
+	}
+	fail("no key", open, "encrypted, and no key is configured")
+	writeKeys(t, keyFile, seal.NewMaster())
+	fail("another key", p.args[3], "encryption key does not fit")
+	if err := os.WriteFile(keyFile, []byte("no key at all\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	fail("no key in the file", p.args[3], "is not 32 bytes")
+	if err := os.WriteFile(keyFile, good, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// rotateUnderLoad changes both master keys by a rolling restart while somebody writes; then the old ones are forgotten.
+func rotateUnderLoad(t *testing.T, nodes []*nodeProcess, token string, plant *planted, keyFiles []string, keys []seal.Master) {
+	t.Helper()
+	var addrs []string
+	for _, p := range nodes {
+		addrs = append(addrs, p.line.Wire)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var mu sync.Mutex
+	acked := map[string]string{}
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		c, err := client.Dial(t.Context(), client.Config{Addrs: addrs, Token: token})
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer c.Close()
+		for ctx.Err() == nil {
+			m := wire.NewRemember("while keys change, " + plant.next())
+			m.IdempotencyKey = client.NewKey()
+			rid, err := putOnce(t.Context(), c, m)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			mu.Lock()
+			acked[rid] = m.Text
+			mu.Unlock()
+		}
+	})
+	waitForWrites(t, &mu, acked, 5)
+	for step := range 2 {
+		for i, p := range nodes[:2] {
+			if step == 0 {
+				next := seal.NewMaster()
+				writeKeys(t, keyFiles[i], next, keys[i])
+				keys[i] = next
+			} else {
+				writeKeys(t, keyFiles[i], keys[i])
+			}
+			if _, err := p.stop(); err != nil {
+				t.Fatal(err)
+			}
+			p.launch()()
+			if said := strings.Contains(p.log.String(), "wrapped by a new master key"); said != (step == 0) {
+				t.Errorf("node %d, step %d: said that its keys were wrapped anew: %v", i+1, step, said)
+			}
+			waitForWrites(t, &mu, acked, 5)
+		}
+	}
+	stop()
+	wg.Wait()
+	sameState(t, nodes)
+	for _, p := range nodes {
+		checkExport(t, p, token, acked)
+	}
+}
+
+// restoreSealed restores backups that were made under two master keys; without them it refuses.
+func restoreSealed(t *testing.T, backups, keyFile string, want backupDone) {
+	t.Helper()
+	home := filepath.Join(t.TempDir(), "restored")
+	if _, code := cli(t, "restore", "--from", backups, "--home", home); code != exitFailed {
+		t.Errorf("restored without a key: exit %d", code)
+	}
+	if _, code := cli(t, "backup", "verify", backups); code != exitFailed {
+		t.Errorf("verified without a key: exit %d", code)
+	}
+	got := jsonOf[restored](t, "restore", "--from", backups, "--home", home, "--key-file", keyFile)
+	if n, where := marked(t, home); n > 0 {
+		t.Errorf("%d texts are readable in the restored home, one in %s", n, where)
+	}
+	verified := jsonOf[restored](t, "backup", "verify", backups, "--key-file", keyFile)
+	if verified != got || got.Hash != want.Hash {
+		t.Errorf("restored %+v, verified %+v, backed up %+v", got, verified, want)
+	}
+}
+
+func exitOf(t *testing.T, err error) int {
+	t.Helper()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	if exit == nil {
+		return 0
+	}
+	return exit.ExitCode()
+}
