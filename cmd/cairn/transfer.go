@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -91,7 +90,11 @@ const importBatch = 200
 
 func (a *app) importCmd() *cobra.Command {
 	var t target
-	c := &cobra.Command{Use: "import [DATABASE]", Short: "Read JSON lines from stdin into a database; memories get new ids", Args: cobra.MaximumNArgs(1),
+	c := &cobra.Command{Use: "import [DATABASE]", Short: "Read memories as JSON from stdin into a database, from here or elsewhere; they get new ids", Args: cobra.MaximumNArgs(1),
+		Long: `Read JSON lines from stdin into a database; memories get new ids. Beside exports of this server and of YantrikDB it reads
+what mem0 returns ({"results": […]}, relations too), documents with "text", "content" or "page_content" (what else they
+say becomes metadata), texts, and arrays of any of these. What cannot be read ends the import with its number; the rows
+before it are stored.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 1 {
 				t.database = args[0]
@@ -103,7 +106,7 @@ func (a *app) importCmd() *cobra.Command {
 			defer cl.Close()
 			im := importer{c: cl, bar: a.progress("importing")}
 			if err := im.run(c.Context(), a.in); err != nil {
-				return fmt.Errorf("line %d: %w (%d memories and %d relations were imported)", im.line, err, im.memories, im.edges)
+				return fmt.Errorf("row %d: %w (%d memories and %d relations were imported)", im.line, err, im.memories, im.edges)
 			}
 			if t.asJSON {
 				return a.json(map[string]int{"memories": im.memories, "edges": im.edges})
@@ -123,15 +126,14 @@ type importer struct {
 }
 
 func (im *importer) run(ctx context.Context, in io.Reader) error {
-	sc := bufio.NewScanner(in)
-	sc.Buffer(make([]byte, 64<<10), 16<<20)
-	for sc.Scan() {
-		im.line++
-		if len(sc.Bytes()) == 0 {
-			continue
+	from := newRows(in)
+	for {
+		r, err := from.next()
+		im.line = from.n
+		if errors.Is(err, io.EOF) {
+			return im.flush(ctx)
 		}
-		var r importRow
-		if err := json.Unmarshal(sc.Bytes(), &r); err != nil {
+		if err != nil {
 			return err
 		}
 		if r.Type == "edge" {
@@ -147,7 +149,6 @@ func (im *importer) run(ctx context.Context, in io.Reader) error {
 			}
 		}
 	}
-	return errors.Join(sc.Err(), im.flush(ctx))
 }
 
 func (im *importer) edge(ctx context.Context, r *importRow) error {

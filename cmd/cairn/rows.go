@@ -1,0 +1,206 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+)
+
+// What an import understands, one value after the other, on lines of their own or not:
+//
+//	{"type":"memory","text":…}, {"type":"edge",…}    an export of this server or of YantrikDB
+//	{"memory":…,"user_id":…,"created_at":…}          a memory of mem0; {"results":[…],"relations":[…]} is many
+//	{"source":…,"relationship":…,"target":…}         a relation of mem0
+//	{"text":…} or "content" or "page_content"        a document; what else it says becomes metadata
+//	"a text"                                         a text
+//	[…]                                              any of these
+type rows struct {
+	d       *json.Decoder
+	arrays  int // that are open
+	pending []json.RawMessage
+	n       int // values so far
+}
+
+func newRows(in io.Reader) *rows { return &rows{d: json.NewDecoder(in)} }
+
+// next is the next row; io.EOF behind the last.
+func (r *rows) next() (row importRow, err error) {
+	for {
+		raw, err := r.raw()
+		if err != nil {
+			return row, err
+		}
+		var many struct {
+			Results   []json.RawMessage `json:"results"`
+			Relations []json.RawMessage `json:"relations"`
+		}
+		switch raw[0] {
+		case '{':
+			if json.Unmarshal(raw, &many) == nil && (many.Results != nil || many.Relations != nil) {
+				r.pending = append(append(r.pending, many.Results...), many.Relations...)
+				continue
+			}
+			return rowOf(raw)
+		case '"':
+			err := json.Unmarshal(raw, &row.Text)
+			return row, err
+		}
+		return row, fmt.Errorf("%.20s is no memory: an object or a text is expected", raw)
+	}
+}
+
+// raw is the next value that is no array.
+func (r *rows) raw() (raw json.RawMessage, err error) {
+	if len(r.pending) > 0 {
+		raw, r.pending = r.pending[0], r.pending[1:]
+		r.n++
+		return raw, nil
+	}
+	for {
+		if r.arrays > 0 && !r.d.More() {
+			if _, err := r.d.Token(); err != nil { // its end
+				return nil, r.broken(err)
+			}
+			r.arrays--
+			continue
+		}
+		if opens, err := r.opens(); err != nil {
+			return nil, r.broken(err)
+		} else if opens {
+			if _, err := r.d.Token(); err != nil {
+				return nil, r.broken(err)
+			}
+			r.arrays++
+			continue
+		}
+		if err := r.d.Decode(&raw); err != nil {
+			return nil, r.broken(err)
+		}
+		r.n++
+		return bytes.TrimSpace(raw), nil
+	}
+}
+
+// opens looks whether an array comes next, outside of any; inside, an array is no row.
+func (r *rows) opens() (bool, error) {
+	if r.arrays > 0 {
+		return false, nil
+	}
+	if !r.d.More() { // the end, or what is none
+		_, err := r.d.Token()
+		return false, err
+	}
+	b, err := io.ReadAll(io.LimitReader(r.d.Buffered(), 256))
+	return bytes.HasPrefix(bytes.TrimSpace(b), []byte("[")), err
+}
+
+func (r *rows) broken(err error) error {
+	if r.arrays > 0 && errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// foreign is what rows of others have.
+type foreign struct {
+	Memory       string  `json:"memory"`
+	Content      string  `json:"content"`
+	PageContent  string  `json:"page_content"`
+	UserID       string  `json:"user_id"`
+	AgentID      string  `json:"agent_id"`
+	RunID        string  `json:"run_id"`
+	CreatedAt    instant `json:"created_at"`
+	Source       string  `json:"source"`
+	Relationship string  `json:"relationship"`
+	Target       string  `json:"target"`
+	Destination  string  `json:"destination"`
+}
+
+// taken are the keys that become fields of a memory; those of no consequence are left out of its metadata too.
+var taken = map[string]bool{"memory": true, "content": true, "page_content": true, "created_at": true, "metadata": true, "score": true, "hash": true, "type": true, "text": true,
+	"namespace": true, "importance": true, "memory_type": true, "source": true, "domain": true}
+
+func rowOf(raw json.RawMessage) (row importRow, err error) {
+	var f foreign
+	if err := json.Unmarshal(raw, &f); err != nil {
+		return row, err
+	}
+	if f.Relationship != "" && f.Source != "" && f.Target+f.Destination != "" {
+		return importRow{Type: "edge", Src: f.Source, RelType: f.Relationship, Dst: f.Target + f.Destination}, nil
+	}
+	keys := map[string]json.RawMessage{}
+	if err := json.Unmarshal(raw, &keys); err != nil {
+		return row, err
+	}
+	delete(keys, "created_at")
+	plain, err := json.Marshal(keys)
+	if err != nil {
+		return row, err
+	}
+	if err := json.Unmarshal(plain, &row); err != nil {
+		return row, err
+	}
+	row.Created = float64(f.CreatedAt)
+	if row.Type == "edge" || row.Type == "memory" || row.MemoryType != "" { // an export's row says all in fields of its own
+		return row, nil
+	}
+	row.Text = firstOf(row.Text, f.Memory, f.Content, f.PageContent)
+	if row.Text == "" {
+		return row, errors.New("no text: text, memory, content or page_content is expected")
+	}
+	row.Namespace, row.Session = firstOf(row.Namespace, f.UserID, f.AgentID), firstOf(row.Session, f.RunID)
+	row.Metadata, err = metadataOf(keys)
+	return row, err
+}
+
+func firstOf(texts ...string) string {
+	for _, t := range texts {
+		if t != "" {
+			return t
+		}
+	}
+	return ""
+}
+
+// metadataOf is a row's own metadata with what else the row says.
+func metadataOf(keys map[string]json.RawMessage) (json.RawMessage, error) {
+	all := map[string]json.RawMessage{}
+	if own := keys["metadata"]; len(own) > 0 && own[0] == '{' {
+		if err := json.Unmarshal(own, &all); err != nil {
+			return nil, err
+		}
+	}
+	for k, v := range keys {
+		if _, own := all[k]; !own && !taken[k] && string(v) != "null" {
+			all[k] = v
+		}
+	}
+	if len(all) == 0 {
+		return nil, nil
+	}
+	return json.Marshal(all)
+}
+
+// instant is seconds since 1970, written as a number or as ISO 8601 with or without a zone (UTC then).
+type instant float64
+
+func (i *instant) UnmarshalJSON(b []byte) error {
+	var text string
+	if json.Unmarshal(b, &text) != nil {
+		return json.Unmarshal(b, (*float64)(i))
+	}
+	if text == "" {
+		return nil
+	}
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999", time.DateOnly} {
+		if at, err := time.Parse(layout, strings.TrimSpace(text)); err == nil {
+			*i = instant(float64(at.UnixMicro()) / 1e6)
+			return nil
+		}
+	}
+	return fmt.Errorf("created_at %q is no time", text)
+}

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// TestRowsOfOthers: what an import makes of the shapes in which memories come.
+func TestRowsOfOthers(t *testing.T) {
+	for _, tc := range []struct{ name, in, want string }{
+		{"an export of ours", `{"type":"memory","rid":"r1","text":"a","memory_type":"semantic","importance":0.9,"created_at":12.5,"namespace":"n","metadata":{"k":1},"source":"user"}
+			{"type":"edge","edge_id":"e","src":"Alice","dst":"payments","rel_type":"leads","weight":0.5}`,
+			`memory a n 12.5 {"k":1}; edge Alice leads payments`},
+		{"mem0, one a line", `{"id":"m1","memory":"Alice leads payments","hash":"h","metadata":{"topic":"org"},"created_at":"2024-07-29T16:22:51.612718-07:00","updated_at":null,"user_id":"bob","categories":["work"]}`,
+			`memory Alice leads payments bob 1722295371.612718 {"categories":["work"],"id":"m1","topic":"org","user_id":"bob"}`},
+		{"mem0, all at once", `{"results":[{"id":"m1","memory":"a","created_at":"2024-07-29T16:22:51Z","agent_id":"x","run_id":"s"},{"id":"m2","memory":"b"}],
+			"relations":[{"source":"alice","relationship":"leads","target":"payments"},{"source":"bob","relationship":"knows","destination":"alice"}]}`,
+			`memory a x 1722270171 {"agent_id":"x","id":"m1","run_id":"s"}; memory b  0 {"id":"m2"}; edge alice leads payments; edge bob knows alice`},
+		{"documents", `[{"page_content":"a","metadata":{"page":3}},{"content":"b","url":"u"},"c"] {"text":"d","created_at":"2026-03-01"}`,
+			`memory a  0 {"page":3}; memory b  0 {"url":"u"}; memory c  0 ; memory d  1772323200 `},
+		{"no text", `{"text":"a"}{"url":"u"}`, `memory a  0 ; row 2: no text: text, memory, content or page_content is expected`},
+		{"no time", `{"text":"a","created_at":"yesterday"}`, `row 1: created_at "yesterday" is no time`},
+		{"a number", `17`, `row 1: 17 is no memory: an object or a text is expected`},
+		{"broken off", `[{"text":"a"}`, `memory a  0 ; row 1: unexpected EOF`},
+		{"not JSON", `{"text":"a"} what`, `memory a  0 ; row 1: invalid character 'w' looking for beginning of value`},
+		{"a bracket too many", `{"text":"a"} ]`, `memory a  0 ; row 1: invalid character ']' looking for beginning of value`},
+		{"nothing", " \n", ``},
+	} {
+		var got []string
+		for r := newRows(strings.NewReader(tc.in)); ; {
+			row, err := r.next()
+			if errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+				break
+			}
+			if err != nil {
+				got = append(got, fmt.Sprintf("row %d: %v", r.n, err))
+				break
+			}
+			if row.Type == "edge" {
+				got = append(got, fmt.Sprint("edge ", row.Src, " ", row.RelType, " ", row.Dst))
+				continue
+			}
+			got = append(got, fmt.Sprintf("memory %s %s %s %s", row.Text, row.Namespace, number64(row.Created), row.Metadata))
+		}
+		if s := strings.Join(got, "; "); s != tc.want {
+			t.Errorf("%s:\n got %s\nwant %s", tc.name, s, tc.want)
+		}
+	}
+}
+
+func number64(f float64) string {
+	b, _ := json.Marshal(f)
+	return string(b)
+}
+
+// TestImportFromElsewhere: memories of another product, told as it tells them, are recalled here, and what is exported
+// here is taken in again by another node.
+func TestImportFromElsewhere(t *testing.T) {
+	t.Parallel()
+	_, home := startDev(t)
+	take := func(home, in string) (string, error) {
+		t.Helper()
+		c := command(t.Context(), "import", "--home", home)
+		c.Stdin = strings.NewReader(in)
+		out, err := c.CombinedOutput()
+		return string(out), err
+	}
+	out, err := take(home, `{"results":[{"memory":"Alice prefers tea","user_id":"alice","created_at":"2024-07-29T16:22:51Z"}],"relations":[{"source":"Alice","relationship":"prefers","target":"tea"}]}`)
+	if err != nil || !strings.Contains(out, "imported 1 memories and 1 relations") {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if out, _ := cli(t, "recall", "what does Alice drink?", "--home", home); !strings.Contains(out, "Alice prefers tea") {
+		t.Errorf("recall: %s", out)
+	}
+	var exit *exec.ExitError
+	if out, err := take(home, `{"text":"one"} {"nothing":1}`); !errors.As(err, &exit) || !strings.Contains(out, "row 2: no text") {
+		t.Errorf("a row without a text: %v, %s", err, out)
+	}
+	exported, _ := cli(t, "export", "--home", home)
+	_, second := startDev(t)
+	if out, err := take(second, exported); err != nil || !strings.Contains(out, "and 1 relations") {
+		t.Fatalf("%v: %s", err, out)
+	}
+	again, _ := cli(t, "export", "--home", second)
+	for _, want := range []string{`"text":"Alice prefers tea"`, `"namespace":"alice"`, `"created_at":1722270171`, `"rel_type":"prefers"`} {
+		if !strings.Contains(exported, want) || !strings.Contains(again, want) {
+			t.Errorf("%s is lost on the way:\n%s\n%s", want, exported, again)
+		}
+	}
+}
