@@ -130,7 +130,8 @@ func (g *gateway) answer(q *request, rt route) (any, error) {
 		return nil, crowded(n)
 	}
 	defer g.busy.Add(-1)
-	if rt.write && !g.s.cfg.ForwardWrites && !g.s.machine.leads() {
+	forward := g.s.cfg.ForwardWrites || q.r.Header.Get(forwardHeader) == "1"
+	if rt.write && !forward && !g.s.machine.leads() {
 		return nil, g.s.notLeader()
 	}
 	if rt.scope != "" {
@@ -140,6 +141,10 @@ func (g *gateway) answer(q *request, rt route) (any, error) {
 	}
 	return rt.handle(g, q)
 }
+
+// forwardHeader is how a client asks a node that does not lead to pass its write on instead of refusing it. The console does,
+// so that it works on every node.
+const forwardHeader = "X-Cairn-Forward"
 
 func crowded(n int64) error {
 	return oplog.Errorf(oplog.Unavailable, "server overloaded: %d inflight ops (max %d). Retry later.", n-1, maxBusy)
@@ -153,6 +158,7 @@ func (g *gateway) admit(q *request, scope Scope) (err error) {
 	if !q.c.May(scope) {
 		return noScope(scope)
 	}
+	q.c.Forward = q.c.Forward || q.r.Header.Get(forwardHeader) == "1"
 	if q.c, err = g.s.Select(q.c, q.param("database")); err != nil {
 		return err
 	}

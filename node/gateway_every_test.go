@@ -243,3 +243,40 @@ func TestEveryWriteNamesTheLeader(t *testing.T) {
 		t.Errorf("%d routes write", writes)
 	}
 }
+
+// A follower passes a write on when it is asked to.
+func TestFollowersForwardOnRequest(t *testing.T) {
+	t.Parallel()
+	c := start(t, 3)
+	f := c.web((c.leader() + 1) % 3)
+	ask := func(path, body string) (int, map[string]any) {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), "POST", f.base+path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer "+secret)
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("X-Cairn-Forward", "1")
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		var out map[string]any
+		if err := json.NewDecoder(resp.Body).Decode(&out); err != nil {
+			t.Fatal(err)
+		}
+		return resp.StatusCode, out
+	}
+	status, out := ask("/v1/remember", `{"text":"passed on"}`)
+	if status != http.StatusOK {
+		t.Fatalf("remember: %d %v", status, out)
+	}
+	if got := f.ok("GET", "/v1/memory/"+out["rid"].(string), nil); got["text"] != "passed on" {
+		t.Errorf("read back: %v", got)
+	}
+	if status, out := ask("/v1/think", `{}`); status != http.StatusOK || out["triggers"] == nil {
+		t.Errorf("think: %d %v", status, out)
+	}
+}

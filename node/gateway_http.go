@@ -62,7 +62,7 @@ func (g *gateway) cors(w http.ResponseWriter, r *http.Request) (done bool) {
 		return false
 	}
 	h.Set("Access-Control-Allow-Methods", "GET, POST, DELETE")
-	h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Accept, Last-Event-ID, X-Request-Id, Mcp-Session-Id, Mcp-Protocol-Version")
+	h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Accept, Last-Event-ID, X-Request-Id, X-Cairn-Forward, Mcp-Session-Id, Mcp-Protocol-Version")
 	h.Set("Access-Control-Max-Age", "600")
 	w.WriteHeader(http.StatusNoContent)
 	return true

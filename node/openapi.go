@@ -47,7 +47,7 @@ var openAPI = sync.OnceValue(func() []byte {
 	b, err := json.MarshalIndent(map[string]any{
 		"openapi": "3.1.0",
 		"info": map[string]any{"title": "Cairn gateway", "version": "1",
-			"description": "Memory for agents over HTTP. Times are Unix seconds, half-lives hours. A field of the wrong type counts as absent. Writes go to the leader: others answer 503 with its leader_addr."},
+			"description": "Memory for agents over HTTP. Times are Unix seconds, half-lives hours. A field of the wrong type counts as absent. Writes go to the leader: others answer 503 with its leader_addr, or pass them on for a request with X-Cairn-Forward: 1."},
 		"security":   []any{map[string]any{"token": []string{}}},
 		"components": map[string]any{"schemas": components(), "securitySchemes": map[string]any{"token": map[string]any{"type": "http", "scheme": "bearer"}}},
 		"paths":      paths,
@@ -177,7 +177,8 @@ var docs = sync.OnceValue(func() []byte {
 	var b strings.Builder
 	b.WriteString(`<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><title>Cairn gateway</title><style>` + docsStyle + `</style>
 <h1>Cairn gateway</h1><p>Memory for agents over HTTP. Send <code>Authorization: Bearer &lt;token&gt;</code> and JSON bodies. Times are Unix seconds, half-lives hours. A field of the
-wrong type counts as absent. A write that reaches a node which does not lead answers 503 with the leader's address in <code>leader_addr</code>. The same as a machine reads it: <a href="/openapi.json">openapi.json</a>.</p>`)
+wrong type counts as absent. A write that reaches a node which does not lead answers 503 with the leader's address in <code>leader_addr</code>,
+or passes the write on when the request says <code>X-Cairn-Forward: 1</code>. The same as a machine reads it: <a href="/openapi.json">openapi.json</a>.</p>`)
 	for _, r := range routes() {
 		who := "no token"
 		if r.scope != "" {
