@@ -46,7 +46,7 @@ func (s *Service) clusterHealth() map[string]any {
 	role := s.role(rs)
 	return map[string]any{"node_id": s.cfg.NodeID, "role": role, "role_label": lower(role), "term": rs.Term, "leader": leader,
 		"accepts_writes": s.machine.leads(), "healthy": leader != nil, "last_log_index": rs.LastIndex, "last_applied_index": s.machine.applied.get(),
-		"replication_lag_log_entries": rs.CommitIndex - min(rs.CommitIndex, uint64(s.machine.applied.get()))}
+		"replication_lag_log_entries": s.own().lag(rs.CommitIndex)}
 }
 
 func lower(role string) string {

@@ -36,6 +36,7 @@ type Status struct {
 	HTTP           string       `json:"http"`
 	Applied        oplog.Index  `json:"applied_index"`
 	Commit         uint64       `json:"commit_index"`
+	Lag            uint64       `json:"lag_entries"` // committed and not yet applied here
 	SumIndex       oplog.Index  `json:"state_hash_index"`
 	Sum            string       `json:"state_hash"`
 	Agreement      string       `json:"state_agreement"` // agree, diverged, unknown
@@ -57,6 +58,7 @@ type PeerStatus struct {
 	CurrentTerm     uint64      `json:"current_term"`
 	LastSeenSecsAgo *float64    `json:"last_seen_secs_ago"`
 	Applied         oplog.Index `json:"applied_index"`
+	through         uint64
 	LagEntries      uint64      `json:"lag_entries"`
 	SumIndex        oplog.Index `json:"state_hash_index"`
 	Sum             string      `json:"state_hash"`
@@ -70,6 +72,7 @@ type PeerStatus struct {
 type own struct {
 	Role       string      `json:"role"`
 	Applied    oplog.Index `json:"applied"`
+	Through    uint64      `json:"through"` // as Applied, with the log's own entries, which the state never sees
 	SumIndex   oplog.Index `json:"sum_index"`
 	Sum        string      `json:"sum"`
 	Version    string      `json:"version"`
@@ -78,10 +81,13 @@ type own struct {
 	Whole      bool        `json:"whole"`
 }
 
+// lag is how many entries up to an index have not been applied. An election's own entries are behind nobody.
+func (o own) lag(upTo uint64) uint64 { return upTo - min(upTo, max(uint64(o.Applied), o.Through)) }
+
 func (s *Service) own() own {
 	i, sum := s.state.Sum()
 	st := s.raft.Status()
-	return own{Role: s.role(st), Applied: s.machine.applied.get(), SumIndex: i, Sum: sum.String(), Version: s.cfg.Version,
+	return own{Role: s.role(st), Applied: s.machine.applied.get(), Through: st.AppliedIndex, SumIndex: i, Sum: sum.String(), Version: s.cfg.Version,
 		UptimeSecs: time.Since(s.started).Seconds(), Term: st.Term, Whole: s.whole.Load() && s.raft.Whole()}
 }
 
@@ -101,7 +107,7 @@ func (s *Service) Status(ctx context.Context) Status {
 	rs, me := s.raft.Status(), s.own()
 	st := Status{Clustered: true, NodeID: s.cfg.NodeID, Role: me.Role, RoleLabel: lower(me.Role), ConfiguredRole: s.cfg.Role, CurrentTerm: rs.Term,
 		AcceptsWrites: s.machine.leads(), Addr: s.raft.Advertised(), Wire: s.cfg.AdvertiseWire, HTTP: s.cfg.AdvertiseHTTP,
-		Applied: me.Applied, Commit: rs.CommitIndex, SumIndex: me.SumIndex, Sum: me.Sum, Version: me.Version, UptimeSecs: me.UptimeSecs, Peers: []PeerStatus{}}
+		Applied: me.Applied, Commit: rs.CommitIndex, Lag: me.lag(rs.CommitIndex), SumIndex: me.SumIndex, Sum: me.Sum, Version: me.Version, UptimeSecs: me.UptimeSecs, Peers: []PeerStatus{}}
 	infos := map[uint32]oplog.NodeInfo{}
 	_ = s.state.Read(func(v *oplog.View) error { // a closing state leaves the addresses empty
 		st.Cluster = v.Cluster()
@@ -164,8 +170,8 @@ func (s *Service) askAll(ctx context.Context, members []raft.Member, infos map[u
 		wg.Go(func() {
 			p := s.ask(ctx, m)
 			p.Wire, p.HTTP = infos[m.ID].Wire, infos[m.ID].HTTP
-			if p.Reachable && last > uint64(p.Applied) {
-				p.LagEntries = last - uint64(p.Applied)
+			if p.Reachable {
+				p.LagEntries = own{Applied: p.Applied, Through: p.through}.lag(last)
 			}
 			mu.Lock()
 			peers = append(peers, p)
@@ -195,6 +201,7 @@ func (s *Service) ask(ctx context.Context, m raft.Member) PeerStatus {
 		return p
 	}
 	zero := 0.0
+	p.through = o.Through
 	p.Reachable, p.State, p.Applied, p.SumIndex, p.Sum, p.Version, p.UptimeSecs, p.CurrentTerm = true, o.Role, o.Applied, o.SumIndex, o.Sum, o.Version, o.UptimeSecs, o.Term
 	p.LastSeenSecsAgo, p.whole = &zero, o.Whole
 	return p

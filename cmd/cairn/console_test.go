@@ -12,10 +12,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 // browser opens a headless browser that reports everything a page should not do.
@@ -34,7 +37,8 @@ func browser(t *testing.T) context.Context {
 	opts := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.WindowSize(1280, 900))
 	ctx, cancel := chromedp.NewExecAllocator(t.Context(), opts...)
 	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewContext(ctx)
+	quiet := func(string, ...any) {} // it speaks of events that are newer than it
+	ctx, cancel = chromedp.NewContext(ctx, chromedp.WithErrorf(quiet))
 	t.Cleanup(cancel)
 	ctx, cancel = context.WithTimeout(ctx, 90*time.Second)
 	t.Cleanup(cancel)
@@ -112,6 +116,15 @@ func shoot(dir, name string) chromedp.Action {
 	})
 }
 
+// looks takes pictures of a page: wide and narrow, by day and by night.
+func looks(dir, name string) chromedp.Action {
+	night := func(scheme string) chromedp.Action {
+		return emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"}})
+	}
+	return chromedp.Tasks{night("light"), shoot(dir, name+"-light"), night("dark"), shoot(dir, name+"-dark"),
+		chromedp.EmulateViewport(390, 844), shoot(dir, name+"-narrow-dark"), night("light"), shoot(dir, name+"-narrow-light"), chromedp.EmulateViewport(1280, 900)}
+}
+
 func signInAt(base, token string) chromedp.Tasks {
 	return chromedp.Tasks{
 		chromedp.Navigate(base + "/"),
@@ -121,7 +134,37 @@ func signInAt(base, token string) chromedp.Tasks {
 	}
 }
 
-// TestConsole does what a person does: signs in, remembers, recalls, opens a memory, corrects it, and watches a leader die.
+// gateway asks a node's gateway as a test does that prepares a page.
+func gateway(t *testing.T, n *nodeProcess, token, method, path string, body any) (out map[string]any) {
+	t.Helper()
+	tg := target{http: n.line.HTTP, given: token, timeout: 20 * time.Second}
+	if err := tg.get(t.Context(), method, path, body, &out); err != nil {
+		t.Fatalf("%s %s: %v", method, path, err)
+	}
+	return out
+}
+
+// livedIn gives a cluster something to show: people, what they do, a contradiction and a thing said twice.
+func livedIn(t *testing.T, leader *nodeProcess, token string) {
+	t.Helper()
+	var memories []map[string]any
+	for i, text := range []string{"Alice leads the payments team and reviews every release", "Bob is on call this week for the search cluster", "Payments moved to the new ledger in March",
+		"The staging database is called heron", "Carol prefers short meetings in the morning", "The deploy on friday failed because the disk of heron was full",
+		"Alice lives in Berlin", "Alice lives in Lisbon", "The backup job runs every night at two", "The backup job runs every night at two o'clock"} {
+		memories = append(memories, map[string]any{"text": text, "importance": 0.4 + 0.05*float64(i), "namespace": []string{"default", "work"}[i/6], "source": "user", "domain": []string{"", "ops"}[i%2]})
+	}
+	gateway(t, leader, token, "POST", "/v1/remember/batch", map[string]any{"memories": memories})
+	for _, r := range [][3]string{{"Alice", "leads", "payments"}, {"Bob", "works on", "search"}, {"Carol", "leads", "search"}, {"payments", "uses", "ledger"}, {"heron", "hosts", "ledger"}, {"Bob", "reports to", "Carol"}} {
+		gateway(t, leader, token, "POST", "/v1/relate", map[string]any{"entity": r[0], "relationship": r[1], "target": r[2]})
+	}
+	gateway(t, leader, token, "POST", "/v1/think", map[string]any{"run_consolidation": false})
+	for range 2 {
+		gateway(t, leader, token, "POST", "/v1/recall", map[string]any{"query": "where is the key to the garden", "namespace": "nowhere"})
+	}
+}
+
+// TestConsole does what a person does, on a page that a follower serves: signs in, remembers, recalls, opens a memory,
+// corrects it, forgets another, settles a contradiction, draws a graph about, and watches the log.
 func TestConsole(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short: a browser and three nodes are not started")
@@ -130,47 +173,101 @@ func TestConsole(t *testing.T) {
 	dir := shots(t)
 	nodes, token := startThree(t, 0, 1, 2)
 	l := leaderOf(t, nodes)
+	leader, page := nodes[l], nodes[(l+1)%3].line.HTTP
+	livedIn(t, leader, token)
 	watch(t, ctx, func(string) bool { return false })
-	hostile := `Heron <img src=x onerror="console.error(1)"> is the staging database`
-	var title, text string
-	if err := chromedp.Run(ctx,
-		signInAt(nodes[l].line.HTTP, token), shoot(dir, "cluster"),
-		chromedp.Navigate(nodes[l].line.HTTP+"/#recall"),
-		chromedp.WaitVisible(`input[name=memory]`, chromedp.ByQuery),
-		chromedp.SendKeys(`input[name=memory]`, hostile+"\n", chromedp.ByQuery),
-		chromedp.WaitVisible(`#toast.on`, chromedp.ByQuery),
-		chromedp.SendKeys(`input[name=query]`, "staging database", chromedp.ByQuery),
-		chromedp.Click(`input[name=compare]`, chromedp.ByQuery),
-		chromedp.SendKeys(`input[name=query]`, "\n", chromedp.ByQuery),
-		chromedp.WaitVisible(`article.result`, chromedp.ByQuery),
-		chromedp.Text(`article.result .text`, &text, chromedp.ByQuery), shoot(dir, "recall"),
-		chromedp.Click(`article.result button`, chromedp.ByQuery),
-		chromedp.WaitVisible(`dialog details summary`, chromedp.ByQuery),
-		chromedp.Click(`dialog details summary`, chromedp.ByQuery),
-		chromedp.WaitVisible(`dialog textarea`, chromedp.ByQuery),
-		chromedp.SetValue(`dialog textarea`, "Osprey is the staging database", chromedp.ByQuery),
-		chromedp.SendKeys(`dialog input[aria-label=Reason]`, "renamed", chromedp.ByQuery),
-		chromedp.Click(`dialog button.primary`, chromedp.ByQuery),
-		chromedp.WaitVisible(`dialog details[open] .card`, chromedp.ByQuery),
-		chromedp.Text(`dialog p.text`, &title, chromedp.ByQuery), shoot(dir, "memory"),
-	); err != nil {
-		t.Fatal(err)
-	}
-	if text != hostile || title != "Osprey is the staging database" {
-		t.Errorf("recalled %q, corrected to %q", text, title)
-	}
-	if _, code := cli(t, "relate", "Alice", "leads", "payments", "--addr", nodes[l].line.Wire, "--token", token); code != 0 {
-		t.Error("not related")
-	}
-	for _, view := range []string{"memories", "graph", "log", "metrics"} {
-		ready := map[string]string{"memories": "tbody tr", "graph": "svg.graph circle", "log": "ol.log li", "metrics": "svg.chart path"}[view]
-		if err := chromedp.Run(ctx, chromedp.Navigate(nodes[l].line.HTTP+"/#"+view), chromedp.WaitReady(ready, chromedp.ByQuery), chromedp.Sleep(600*time.Millisecond), shoot(dir, view)); err != nil {
-			t.Fatalf("%s: %v", view, err)
+	step := func(name string, actions ...chromedp.Action) {
+		t.Helper()
+		if err := chromedp.Run(ctx, actions...); err != nil {
+			if err := chromedp.Run(ctx, shoot(dir, "stuck-"+name)); err != nil {
+				t.Log(err)
+			}
+			t.Fatalf("%s: %v", name, err)
 		}
 	}
-	if err := chromedp.Run(ctx, chromedp.EmulateViewport(390, 844), shoot(dir, "narrow"), chromedp.EmulateViewport(1280, 900)); err != nil {
-		t.Fatal(err)
+	on, click := chromedp.ByQuery, func(sel string) chromedp.Action { return chromedp.Click(sel, chromedp.ByQuery) }
+	see := func(sel string) chromedp.Action { return chromedp.WaitVisible(sel, chromedp.ByQuery) }
+	var title, text string
+
+	step("sign in", chromedp.Navigate(page+"/"), see(`input[name=token]`), looks(dir, "signin"), signInAt(page, token), looks(dir, "cluster"))
+
+	hostile := `Heron <img src=x onerror="console.error(1)"> is the staging database`
+	step("remember", chromedp.Navigate(page+"/#recall"), see(`input[name=memory]`), looks(dir, "recall-empty"),
+		chromedp.SendKeys(`input[name=memory]`, hostile+"\n", on), see(`#toast.on`))
+	step("recall", chromedp.SendKeys(`input[name=query]`, "img onerror staging database", on), click(`input[name=compare]`), chromedp.SendKeys(`input[name=query]`, "\n", on),
+		see(`article.result`), chromedp.Text(`article.result .text`, &text, on), looks(dir, "recall"))
+	if text != hostile {
+		t.Errorf("recalled %q", text)
 	}
+	step("correct", click(`article.result button`), see(`dialog details summary`), click(`dialog details summary`), see(`dialog textarea`), looks(dir, "correct"),
+		chromedp.SetValue(`dialog textarea`, "Osprey is the staging database", on), chromedp.SendKeys(`dialog input[aria-label=Reason]`, "renamed", on), click(`dialog button.primary`),
+		see(`dialog details[open] .was`), chromedp.Text(`dialog p.text`, &title, on), looks(dir, "memory"), chromedp.KeyEvent(kb.Escape), chromedp.WaitNotPresent(`dialog`, on))
+	if title != "Osprey is the staging database" {
+		t.Errorf("corrected to %q", title)
+	}
+
+	step("memories", chromedp.Navigate(page+"/#memories"), see(`tbody tr`), looks(dir, "memories"), chromedp.SendKeys(`input[name=namespace]`, "work\n", on),
+		chromedp.WaitNotPresent(`//td[text()="default"]`, chromedp.BySearch), click(`tbody tr button`), see(`dialog .danger`+", dialog summary"), click(`dialog details summary`), click(`dialog .danger`),
+		see(`.small-dialog .danger`), shoot(dir, "confirm"), click(`.small-dialog .danger`), chromedp.WaitNotPresent(`dialog`, on), see(`#toast.on`))
+	if st := gateway(t, leader, token, "GET", "/v1/stats?namespace=work", nil); st["tombstoned_memories"] != 1.0 {
+		t.Errorf("after forgetting: %v", st)
+	}
+
+	var before, after string
+	place := func(into *string) chromedp.Action {
+		return chromedp.Evaluate(`document.querySelector('[aria-label="Alice"]').getAttribute("transform")`, into)
+	}
+	step("graph", emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-reduced-motion", Value: "reduce"}}), chromedp.Navigate(page+"/#graph/Alice"), see(`svg.graph [aria-label="payments"]`), see(`.side dl`),
+		looks(dir, "graph"), place(&before), drag(`[aria-label="Alice"]`, 90, 40), chromedp.Poll(fmt.Sprintf(`document.querySelector('[aria-label="Alice"]').getAttribute("transform") !== %q`, "nowhere"), nil), place(&after))
+	if before == after {
+		t.Errorf("dragged, and still at %s", before)
+	}
+	step("unfold by key", chromedp.Focus(`[aria-label="payments"]`, on), chromedp.KeyEvent(kb.Enter), see(`.node.open[aria-label="payments"]`))
+
+	step("mind", chromedp.Navigate(page+"/#mind"), see(`article.conflict`), looks(dir, "mind"), click(`article.conflict .side-by-side:first-child > button`), see(`.small-dialog .danger`), click(`.small-dialog .danger`),
+		chromedp.WaitNotPresent(`article.conflict`, on))
+	if got := gateway(t, leader, token, "GET", "/v1/conflicts?status=open", nil); len(got["conflicts"].([]any)) != 0 {
+		t.Errorf("still open: %v", got)
+	}
+
+	step("log", chromedp.Navigate(page+"/#log"), see(`ol.log li`))
+	said := gateway(t, leader, token, "POST", "/v1/remember", map[string]any{"text": "while the log is watched"})
+	step("live log", chromedp.WaitVisible(fmt.Sprintf(`//ol//button[text()=%q]`, said["rid"]), chromedp.BySearch), looks(dir, "log"))
+	step("metrics", chromedp.Navigate(page+"/#metrics"), see(`section.chart`), chromedp.Poll(`document.querySelector("section.chart b").textContent !== "–"`, nil), looks(dir, "metrics"),
+		chromedp.Poll(`document.querySelectorAll("section.chart path:not(.area)")[8].getAttribute("d").split("L").length > 1`, nil), shoot(dir, "metrics-later"))
+
+	// A token that may only read sees all of it, and is offered nothing that it may not do.
+	reader := gateway(t, leader, token, "POST", "/v1/admin/tokens", map[string]any{"scopes": []string{"read"}})["token"].(string)
+	var offered int
+	step("as a reader", click(`.who button`), see(`input[name=token]`), signInAt(page, reader), chromedp.Navigate(page+"/#memories"), see(`tbody tr button`), click(`tbody tr button`), see(`dialog summary`), click(`dialog details summary`),
+		see(`dialog .danger`), chromedp.Evaluate(`document.querySelectorAll("dialog .danger:enabled, dialog .primary:enabled").length`, &offered), shoot(dir, "reader"))
+	if offered != 0 {
+		t.Error("a token that may only read is offered to correct and forget")
+	}
+}
+
+// drag moves what a selector finds by so many pixels, as a mouse does.
+func drag(sel string, dx, dy float64) chromedp.Action {
+	return chromedp.ActionFunc(func(ctx context.Context) error {
+		var at []float64
+		find := fmt.Sprintf(`(() => { const r = document.querySelector('%s circle').getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; })()`, sel)
+		if err := chromedp.Evaluate(find, &at).Do(ctx); err != nil {
+			return err
+		}
+		mouse := func(kind input.MouseType, x, y float64) error {
+			return input.DispatchMouseEvent(kind, x, y).WithButton(input.Left).WithButtons(1).WithClickCount(1).Do(ctx)
+		}
+		if err := mouse(input.MousePressed, at[0], at[1]); err != nil {
+			return err
+		}
+		for i := range 10 {
+			part := float64(i+1) / 10
+			if err := mouse(input.MouseMoved, at[0]+dx*part, at[1]+dy*part); err != nil {
+				return err
+			}
+		}
+		return mouse(input.MouseReleased, at[0]+dx, at[1]+dy)
+	})
 }
 
 // A page that a follower serves shows the leader's death within five seconds.

@@ -84,7 +84,7 @@ func TestOutputKeys(t *testing.T) {
 func TestStatusForAPerson(t *testing.T) {
 	leader := uint32(2)
 	s := clusterStatus{Clustered: true, NodeID: 1, Role: "Follower", Term: 3, LeaderID: &leader, Healthy: true, Quorum: 2, Cluster: "c1",
-		Wire: "a:1", Applied: 10, Commit: 12, Sum: "0123456789", SumIndex: 10, Version: "v1", Uptime: 61.5,
+		Wire: "a:1", Applied: 10, Commit: 12, Lag: 2, Sum: "0123456789", SumIndex: 10, Version: "v1", Uptime: 61.5,
 		Peers: []peerStatus{
 			{NodeID: 2, Wire: "b:1", Role: "Leader", Voter: true, Reachable: true, Applied: 12, Sum: "abcdef", SumIndex: 12, Version: "v1", Uptime: 3},
 			{NodeID: 3, Voter: true},

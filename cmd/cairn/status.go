@@ -29,6 +29,7 @@ type clusterStatus struct {
 	Wire      string       `json:"wire"`
 	Applied   uint64       `json:"applied_index"`
 	Commit    uint64       `json:"commit_index"`
+	Lag       uint64       `json:"lag_entries"`
 	Agreement string       `json:"state_agreement"`
 	Sum       string       `json:"state_hash"`
 	SumIndex  uint64       `json:"state_hash_index"`
@@ -124,7 +125,7 @@ func printStatus(w io.Writer, s clusterStatus) error {
 var statusHead = []string{"NODE", "ROLE", "REACHABLE", "APPLIED", "LAG", "STATE", "WIRE", "VERSION", "UP"}
 
 func statusRows(s clusterStatus) [][]string {
-	rows := [][]string{{fmt.Sprint(s.NodeID, " *"), s.Role, "yes", fmt.Sprint(s.Applied), fmt.Sprint(behind(s.Commit, s.Applied)), short(s.Sum), s.Wire, s.Version, up(s.Uptime)}}
+	rows := [][]string{{fmt.Sprint(s.NodeID, " *"), s.Role, "yes", fmt.Sprint(s.Applied), fmt.Sprint(s.Lag), short(s.Sum), s.Wire, s.Version, up(s.Uptime)}}
 	for _, p := range s.Peers {
 		if !p.Reachable {
 			rows = append(rows, []string{fmt.Sprint(p.NodeID), "-", "NO", "-", "-", "-", orDash(p.Wire), "-", "-"})
@@ -185,13 +186,6 @@ func stateOf(s clusterStatus, p peerStatus) string {
 }
 
 func short(sum string) string { return sum[:min(8, len(sum))] }
-
-func behind(a, b uint64) uint64 {
-	if a > b {
-		return a - b
-	}
-	return 0
-}
 
 func up(secs float64) string { return (time.Duration(secs) * time.Second).String() }
 

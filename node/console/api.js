@@ -1,29 +1,39 @@
 // What the console asks, it asks of the gateway it came from, with the token of whoever signed in.
 
-const key = "cairn-token";
+const key = "cairn-token", place = "cairn-database";
 export const token = () => sessionStorage.getItem(key);
-export const signIn = (t) => sessionStorage.setItem(key, t);
-export const signOut = () => sessionStorage.removeItem(key);
+export const signIn = (t) => { sessionStorage.setItem(key, t); sessionStorage.removeItem(place); };
+export const signOut = () => { sessionStorage.removeItem(key); sessionStorage.removeItem(place); who = null; };
+
+let who = null;
+/** me is what the token may do, and where; asked once. */
+export const me = async () => (who ??= await get("/v1/admin/me"));
+/** may says whether the token has a right: read, write, owner or admin. */
+export const may = (scope) => who?.scopes.includes(scope) ?? false;
+
+export const database = () => sessionStorage.getItem(place) ?? who?.database ?? "default";
+export const choose = (name) => sessionStorage.setItem(place, name);
 
 export class Refused extends Error {
   constructor(status, body) {
     super(body?.error ?? `HTTP ${status}`);
     this.status = status;
-    this.leader = body?.leader_addr;
   }
 }
 
 async function request(method, path, body, signal) {
-  const headers = {};
+  const headers = { "X-Cairn-Forward": "1" }; // the console works on every node: writes are passed on
   if (token()) headers.Authorization = `Bearer ${token()}`;
   if (body !== undefined) headers["Content-Type"] = "application/json";
+  const other = sessionStorage.getItem(place);
+  if (other && path.startsWith("/v1/")) path += `${path.includes("?") ? "&" : "?"}database=${encodeURIComponent(other)}`;
   const r = await fetch(path, { method, headers, signal, body: body === undefined ? undefined : JSON.stringify(body) });
   if (!r.ok) throw new Refused(r.status, await r.json().catch(() => null));
   return r;
 }
 
 export const get = async (path, signal) => (await request("GET", path, undefined, signal)).json();
-export const post = async (path, body = {}) => (await request("POST", path, body)).json();
+export const post = async (path, body = {}, signal) => (await request("POST", path, body, signal)).json();
 export const text = async (path) => (await request("GET", path)).text();
 
 export async function lines(path) {

@@ -1,6 +1,8 @@
+import { may } from "/console/api.js";
+
 // Elements are made here and nowhere else: what users wrote becomes text, never markup.
 
-const svgTags = new Set(["svg", "g", "line", "circle", "text", "path", "title"]);
+const svgTags = new Set(["svg", "g", "line", "circle", "text", "path", "title", "rect"]);
 
 /** h makes an element. Properties that begin with "on" are listeners; the others are attributes, left out when false. */
 export function h(tag, props = {}, ...children) {
@@ -18,18 +20,39 @@ export function h(tag, props = {}, ...children) {
 export const fill = (e, ...children) => { e.replaceChildren(...children.flat().filter(Boolean)); return e; };
 
 let timer;
-export function toast(text) {
+export function toast(text, bad = false) {
   const t = document.getElementById("toast");
   t.textContent = text;
-  t.classList.add("on");
+  if (t.matches(":popover-open")) t.hidePopover();
+  t.showPopover(); // over a window that is open
+  t.className = bad ? "on bad" : "on";
   clearTimeout(timer);
-  timer = setTimeout(() => t.classList.remove("on"), 4000);
+  timer = setTimeout(() => { t.className = ""; t.hidePopover(); }, 4000);
 }
 
-/** dialog opens a window over the page and returns it; Escape and the button close it. */
+/** attempt runs what a click asks for and says what went wrong. */
+export const attempt = (f) => async (e) => {
+  e?.preventDefault?.();
+  const b = e?.submitter ?? e?.currentTarget;
+  if (b instanceof HTMLButtonElement) b.disabled = true;
+  try { await f(e); } catch (err) { if (err.name !== "AbortError") toast(err.message, true); }
+  if (b instanceof HTMLButtonElement) b.disabled = false;
+};
+
+/** button does something when it is clicked, if the token has the right; otherwise it says which one is missing. */
+export function button(label, props, f, scope = "read") {
+  const allowed = may(scope);
+  return h("button", { type: "button", disabled: !allowed, title: allowed ? props.title : `this token may not ${scope}`, ...props, onclick: attempt(f) }, label);
+}
+
+/** submit is the button of a form, for tokens that have the right. */
+export const submit = (label, props, scope = "read") => h("button", { disabled: !may(scope), title: may(scope) ? false : `this token may not ${scope}`, ...props }, label);
+
+/** dialog opens a window over the page and returns it; Escape, the button and a click beside it close it. */
 export function dialog(title, ...children) {
-  const d = h("dialog", { "aria-label": title }, h("div", { class: "row" }, h("h2", { class: "grow" }, title), h("button", { type: "button", onclick: () => d.close() }, "Close")), ...children);
+  const d = h("dialog", { "aria-label": title }, h("div", { class: "row head" }, h("h2", { class: "grow" }, title), h("button", { type: "button", class: "quiet", "aria-label": "Close", onclick: () => d.close() }, "✕")), ...children);
   d.addEventListener("close", () => d.remove());
+  d.addEventListener("click", (e) => { if (e.target === d) d.close(); });
   document.body.append(d);
   d.showModal();
   return d;
@@ -38,20 +61,26 @@ export function dialog(title, ...children) {
 /** confirmed asks before something that cannot be undone. */
 export function confirmed(question, verb) {
   return new Promise((resolve) => {
-    const d = dialog(question, h("div", { class: "row" },
-      h("button", { class: "danger", type: "button", onclick: () => { resolve(true); d.close(); } }, verb),
-      h("button", { type: "button", onclick: () => d.close() }, "Cancel")));
+    const no = h("button", { type: "button", onclick: () => d.close() }, "Cancel");
+    const d = dialog(question, h("div", { class: "row end" }, no, h("button", { class: "danger", type: "button", onclick: () => { resolve(true); d.close(); } }, verb)));
+    d.classList.add("small-dialog");
     d.addEventListener("close", () => resolve(false));
+    no.focus();
   });
 }
 
 /** bar is a row of coloured parts; the widths are set as properties, which the content policy allows. */
 export function bar(parts, total) {
   const b = h("div", { class: "bar", role: "img", "aria-label": parts.map(([n, v]) => `${n} ${v.toFixed(2)}`).join(", ") });
-  parts.forEach(([, v], i) => { const s = h("i", { class: `c${i % 6}` }); s.style.width = `${(100 * Math.max(0, v)) / (total || 1)}%`; b.append(s); });
+  parts.forEach(([n, v, c], i) => { const s = h("i", { class: `c${c ?? i % 6}`, title: `${n} ${v.toFixed(3)}` }); s.style.width = `${(100 * Math.max(0, v)) / (total || 1)}%`; b.append(s); });
   return b;
 }
 
+export const pill = (kind, ...text) => h("span", { class: `pill ${kind}` }, ...text);
+export const empty = (title, ...more) => h("div", { class: "empty" }, h("p", {}, title), more.length > 0 && h("p", { class: "soft small" }, ...more));
+export const count = (n, one, many = `${one}s`) => `${Number(n).toLocaleString()} ${n === 1 ? one : many}`;
+export const cut = (text, n) => (text.length > n ? `${text.slice(0, n).trimEnd()}…` : text);
+export const pairs = (all) => h("dl", {}, ...Object.entries(all).filter(([, v]) => v !== null && v !== undefined && v !== "" && v !== false).flatMap(([k, v]) => [h("dt", {}, k), h("dd", {}, v)]));
 export const when = (seconds) => new Date(seconds * 1000).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
 
 export function ago(seconds) {

@@ -1,5 +1,5 @@
-import { get, signIn, signOut, token, Refused } from "/console/api.js";
-import { fill, h, toast } from "/console/dom.js";
+import { choose, database, get, may, me, signIn, signOut, token, Refused } from "/console/api.js";
+import { fill, h, pill, toast } from "/console/dom.js";
 import { cluster } from "/console/views/cluster.js";
 import { recall } from "/console/views/recall.js";
 import { memories } from "/console/views/memories.js";
@@ -19,33 +19,55 @@ let leave = new AbortController();
 async function show() {
   leave.abort();
   document.querySelectorAll("dialog").forEach((d) => d.close());
-  leave = new AbortController();
+  const mine = (leave = new AbortController());
   if (!token()) return signInPage();
   const [name, ...rest] = decodeURIComponent(location.hash.slice(1)).split("/");
   const current = views[name] ? name : "cluster";
-  fill(nav, ...Object.entries(views).map(([id, [title]]) => h("a", { href: `#${id}`, "aria-current": id === current ? "page" : false }, title)));
-  fill(who, h("button", { type: "button", onclick: () => { signOut(); show(); } }, "Sign out"));
-  document.title = `${views[current][0]} · Cairn`;
-  fill(main, h("h1", {}, views[current][0]), h("p", { class: "soft" }, "Loading…"));
+  const title = views[current][0];
   try {
-    await views[current][1](main, leave.signal, rest.join("/"));
+    await header(current);
+    if (mine.signal.aborted) return;
+    document.title = `${title} · Cairn`;
+    const busy = setTimeout(() => fill(main, h("h1", {}, title), h("p", { class: "soft" }, "Loading…")), 150);
+    mine.signal.addEventListener("abort", () => clearTimeout(busy));
+    const page = h("div", {});
+    await views[current][1](page, mine.signal, rest.join("/"));
+    clearTimeout(busy);
+    if (mine.signal.aborted) return;
+    fill(main, page);
+    page.querySelector("[autofocus]")?.focus();
   } catch (e) {
-    if (leave.signal.aborted) return;
-    if (e instanceof Refused && e.status === 401) { signOut(); return show(); }
-    fill(main, h("h1", {}, views[current][0]), h("div", { class: "card" }, h("p", {}, e.message), e.status === 403 && h("p", { class: "soft" }, "This token may not see this. Sign in with one that has the right.")));
+    if (mine.signal.aborted) return;
+    if (e instanceof Refused && e.status === 401) { signOut(); toast(e.message, true); return show(); }
+    fill(main, h("h1", {}, title), h("div", { class: "card" }, h("p", {}, e.message), e.status === 403 && h("p", { class: "soft" }, "This token may not see this. Sign in with one that has the right."),
+      h("button", { type: "button", onclick: show }, "Try again")));
   }
+}
+
+/** The header says where one is, and as whom. */
+async function header(current) {
+  const m = await me();
+  fill(nav, ...Object.entries(views).map(([id, [title]]) => h("a", { href: `#${id}`, "aria-current": id === current ? "page" : false }, title)));
+  nav.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  const names = may("admin") ? (await get("/v1/databases")).databases.map((d) => d.name) : [m.database];
+  const where = names.length > 1
+    ? h("select", { "aria-label": "Database", onchange: (e) => { choose(e.target.value); show(); } }, ...names.map((n) => h("option", { value: n, selected: n === database() }, n)))
+    : h("span", { class: "mono" }, database());
+  fill(who, pill("", m.master ? "cluster secret" : m.scopes.join(" · ")), where, h("button", { type: "button", class: "quiet", onclick: () => { signOut(); location.hash = ""; show(); } }, "Sign out"));
 }
 
 function signInPage() {
   fill(nav); fill(who);
-  const input = h("input", { type: "password", name: "token", autocomplete: "off", required: true, "aria-label": "Token" });
+  document.title = "Cairn";
+  const input = h("input", { type: "password", name: "token", autocomplete: "off", required: true, "aria-label": "Token", placeholder: "ydb_…", class: "grow" });
+  const wrong = h("p", { class: "wrong", role: "alert" });
   fill(main, h("form", { class: "card signin", onsubmit: async (e) => {
     e.preventDefault();
     signIn(input.value.trim());
-    try { await get("/v1/stats"); show(); } catch (err) { signOut(); toast(err.message); input.select(); }
-  } }, h("h1", {}, "Sign in"), h("p", { class: "soft" }, "Use a client token. A node started with cairn dev keeps one in its home, in the file named token."),
-  h("div", { class: "row" }, h("div", { class: "grow" }, input), h("button", { class: "primary" }, "Sign in"))));
-  input.style.width = "100%";
+    try { await me(); show(); } catch (err) { signOut(); wrong.textContent = err.message; input.select(); }
+  } }, h("img", { src: "/console/icon.svg", alt: "", width: 56, height: 56 }), h("h1", {}, "Cairn"), h("p", { class: "soft" }, "Sign in with a client token, or the cluster's secret."),
+  h("div", { class: "row" }, input, h("button", { class: "primary" }, "Sign in")), wrong,
+  h("p", { class: "soft small" }, "A node started with ", h("code", {}, "cairn dev"), " keeps a token in its home, in the file named token. ", h("code", {}, "cairn token create"), " makes others. It stays in this tab.")));
   input.focus();
 }
 

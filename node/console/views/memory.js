@@ -1,34 +1,48 @@
-import { get, post } from "/console/api.js";
-import { confirmed, dialog, fill, h, toast, when } from "/console/dom.js";
+import { get, may, post } from "/console/api.js";
+import { attempt, button, confirmed, count, dialog, fill, h, pairs, pill, toast, when } from "/console/dom.js";
 
 /** What can be seen of one memory, and done to it. changed is called when it is not what it was. */
 export async function openMemory(rid, changed = () => {}) {
-  const body = h("div", {});
+  const body = h("div", { class: "memory" });
   const d = dialog("Memory", body);
+  const at = (path = "") => get(`/v1/memory/${encodeURIComponent(rid)}${path}`);
   const draw = async () => {
-    const [m, past, around] = await Promise.all([get(`/v1/memory/${encodeURIComponent(rid)}`), get(`/v1/memory/${encodeURIComponent(rid)}/revisions`), get(`/v1/memory/${encodeURIComponent(rid)}/timeline`)]);
-    const edit = h("textarea", { "aria-label": "Text", value: m.text }), reason = h("input", { placeholder: "why it changes", "aria-label": "Reason", class: "grow" });
-    fill(body, h("p", { class: "text" }, m.text),
-      h("dl", {}, ...Object.entries({ Id: m.rid, Status: m.consolidation_status, Namespace: m.namespace, Kind: m.memory_type, Importance: m.importance, Certainty: m.certainty, Domain: m.domain || "–",
-        Source: m.source, Created: when(m.created_at), Changed: when(m.updated_at), Recalled: `${m.access_count} times`, Metadata: m.metadata_json }).flatMap(([k, v]) => [h("dt", {}, k), h("dd", { class: k === "Id" || k === "Metadata" ? "mono" : "" }, v)])),
-      m.consolidation_status === "active" && h("details", {}, h("summary", {}, "Correct or forget"),
-        edit, h("div", { class: "row" }, reason,
-          h("button", { class: "primary", type: "button", onclick: () => act(async () => {
-            if (!reason.value.trim()) throw new Error("say why it changes");
-            await post("/v1/correct", { rid, new_text: edit.value, reason: reason.value });
-            toast("Corrected");
-            await draw();
-          }) }, "Correct"),
-          h("button", { class: "danger", type: "button", onclick: () => act(async () => {
-            if (!(await confirmed("Forget this memory for good?", "Forget"))) return;
-            await post("/v1/forget", { rid });
-            toast("Forgotten");
-            d.close();
-          }) }, "Forget"))),
-      past.revisions.length > 0 && h("details", { open: true }, h("summary", {}, `${past.revisions.length} earlier`), ...past.revisions.toReversed().map((r) =>
-        h("div", { class: "card" }, h("p", { class: "text" }, r.text), h("p", { class: "soft small" }, `until ${when(r.until)} · ${r.reason || "no reason given"}`)))),
-      h("details", {}, h("summary", {}, "Around it"), ...around.memories.map((o) => h("p", { class: "text small" }, h("span", { class: "soft" }, `${when(o.created_at)}  `), o.rid === rid ? h("b", {}, o.text) : o.text))));
+    const [m, past, around] = await Promise.all([at(), at("/revisions"), at("/timeline?limit=4")]);
+    fill(body, h("p", { class: "text lead" }, m.text), facts(m), m.consolidation_status === "active" && editing(m, draw, d, changed),
+      past.revisions.length > 0 && h("details", { open: true }, h("summary", {}, count(past.revisions.length, "earlier version")), ...past.revisions.toReversed().map((r) =>
+        h("div", { class: "card was" }, h("p", { class: "text" }, r.text), h("p", { class: "soft small" }, `until ${when(r.until)} · ${r.reason || "no reason given"}`)))),
+      h("details", {}, h("summary", {}, "Around it in time"), h("ol", { class: "timeline" }, ...around.memories.map((o) => h("li", { class: o.rid === rid ? "here" : "" }, h("span", { class: "soft small" }, when(o.created_at)),
+        o.rid === rid ? h("b", { class: "text" }, o.text) : h("button", { type: "button", class: "link text", onclick: () => { d.close(); openMemory(o.rid, changed); } }, o.text))))));
   };
-  const act = async (f) => { try { await f(); changed(); } catch (e) { toast(e.leader ? `${e.message}. Open ${e.leader}` : e.message); } };
-  try { await draw(); } catch (e) { d.close(); toast(e.message); }
+  try { await draw(); } catch (e) { d.close(); toast(e.message, true); }
+}
+
+function facts(m) {
+  const status = { active: "good", consolidated: "warn", tombstoned: "bad" }[m.consolidation_status] ?? "";
+  return h("div", {}, h("div", { class: "chips" }, pill(status, m.consolidation_status), pill("", m.memory_type), pill("", m.namespace), m.domain && pill("", m.domain), m.emotional_state && pill("", m.emotional_state),
+    ...m.entities.map((e) => h("a", { class: "pill", href: `#graph/${encodeURIComponent(e)}` }, e))),
+  pairs({ Importance: m.importance.toFixed(2), Certainty: m.certainty.toFixed(2), Valence: m.valence.toFixed(2), Source: m.source, Created: when(m.created_at), Changed: m.updated_at !== m.created_at ? when(m.updated_at) : "",
+    Recalled: `${count(m.access_count, "time")}${m.access_count > 0 ? `, last ${when(m.last_access)}` : ""}`, "Half-life": `${Math.round(m.half_life)} h`, Due: m.due_at && when(m.due_at), Session: m.session_id,
+    Forgotten: m.tombstone_reason, Vector: m.embedding_bytes && `${m.embedding_bytes / 4} dimensions${m.embedding_model ? ` by ${m.embedding_model}` : ""}`, Metadata: m.metadata_json !== "{}" && h("span", { class: "mono" }, m.metadata_json),
+    Id: h("span", { class: "mono" }, m.rid) }));
+}
+
+function editing(m, draw, d, changed) {
+  const edit = h("textarea", { "aria-label": "Text", value: m.text }), weight = h("input", { type: "number", min: 0, max: 1, step: 0.05, value: m.importance.toFixed(2), "aria-label": "Importance" }), reason = h("input", { placeholder: "why it changes", "aria-label": "Reason", class: "grow" });
+  const correct = async () => {
+    if (!reason.value.trim()) { reason.focus(); throw new Error("Say why it changes."); }
+    await post("/v1/correct", { rid: m.rid, new_text: edit.value === m.text ? undefined : edit.value, new_importance: weight.value === m.importance.toFixed(2) ? undefined : Number(weight.value), reason: reason.value });
+    toast("Corrected");
+    await draw();
+    changed();
+  };
+  const forget = async () => {
+    if (!(await confirmed("Forget this memory for good?", "Forget"))) return;
+    await post("/v1/forget", { rid: m.rid, reason: reason.value || undefined });
+    toast("Forgotten");
+    d.close();
+    changed();
+  };
+  return h("details", {}, h("summary", {}, "Correct or forget", !may("write") && h("span", { class: "soft" }, " – this token may not")), edit,
+    h("div", { class: "row" }, h("label", { class: "inline" }, "importance", weight), reason, button("Correct", { class: "primary" }, correct, "write"), button("Forget", { class: "danger" }, forget, "write")));
 }

@@ -1,32 +1,72 @@
 import { get, post } from "/console/api.js";
-import { confirmed, fill, h, toast, when } from "/console/dom.js";
+import { attempt, button, confirmed, count, dialog, empty, fill, h, pill, toast, when } from "/console/dom.js";
+import { openMemory } from "/console/views/memory.js";
 
-/** What the memory makes of itself: contradictions to settle, and what deserves attention. */
-export async function mind(main, signal) {
-  const open = h("div", {}), duplicates = h("div", {});
+/** What the memory makes of itself: contradictions to settle, what deserves attention, and what is there twice. */
+export async function mind(page, signal) {
+  const open = h("div", {}), attention = h("div", {}), twice = h("div", {}), traits = h("div", { class: "card" }), numbers = h("span", { class: "soft small" });
   const draw = async () => {
-    const { conflicts } = await get("/v1/conflicts?status=open&limit=50", signal);
-    fill(open, ...conflicts.map((c) => conflict(c, draw)), conflicts.length === 0 && h("p", { class: "soft" }, "No open conflicts."));
-    const triggers = await get("/v1/triggers", signal).then((r) => r.triggers, () => []);
-    fill(duplicates, ...triggers.map((t) => h("div", { class: "card" }, h("div", { class: "row" }, h("span", { class: "pill warn" }, t.trigger_type), h("span", { class: "soft small" }, `urgency ${Number(t.urgency).toFixed(2)}`)), h("p", { class: "text" }, t.reason))),
-      triggers.length === 0 && h("p", { class: "soft" }, "Nothing asks for attention."));
+    const [{ conflicts }, { triggers }, st, self] = await Promise.all([get("/v1/conflicts?status=open&limit=50", signal), get("/v1/triggers", signal), get("/v1/stats?verbose=1", signal), get("/v1/personality", signal)]);
+    const same = triggers.filter((t) => t.trigger_type === "redundancy"), others = triggers.filter((t) => t.trigger_type !== "redundancy");
+    const cards = await Promise.all(conflicts.map((c) => conflict(c, draw, signal)));
+    fill(open, ...cards, conflicts.length === 0 && empty("No open conflicts.", `${st.resolved_conflicts} settled so far.`));
+    fill(attention, ...others.map((t) => trigger(t, draw)), others.length === 0 && empty("Nothing asks for attention."));
+    fill(twice, ...(await Promise.all(same.map((t) => duplicate(t, draw, signal)))), same.length === 0 && empty("No duplicates in sight.", `${count(st.consolidated_memories, "memory was", "memories were")} merged into others so far.`));
+    fill(traits, h("h2", {}, "Personality"), ...self.traits.map((t) => { const i = h("i", { class: "c0" }); i.style.width = `${100 * t.score}%`; return h("div", { class: "trait" }, h("span", {}, t.name), h("div", { class: "bar", role: "meter", "aria-label": t.name, "aria-valuenow": t.score.toFixed(2), "aria-valuemin": 0, "aria-valuemax": 1 }, i), h("span", { class: "num soft" }, t.score.toFixed(2))); }));
+    numbers.textContent = `${count(conflicts.length, "open conflict")} · ${count(triggers.length, "trigger")}`;
   };
-  fill(main, h("h1", {}, "Mind"), h("div", { class: "card row" }, h("p", { class: "grow soft" }, "Thinking looks for contradictions and duplicates. It runs on the leader and changes nothing it is not sure of."),
-    h("button", { class: "primary", type: "button", onclick: async () => {
-      try { const r = await post("/v1/think", { run_consolidation: false }); toast(`${r.conflicts_found} conflicts, ${r.triggers.length} triggers in ${r.duration_ms} ms`); await draw(); } catch (e) { toast(e.message); }
-    } }, "Think now")), h("h2", {}, "Conflicts"), open, h("h2", {}, "Triggers"), duplicates);
+  const think = (merge) => async () => {
+    if (merge && !(await confirmed("Merge duplicates now? The sources stay readable as history.", "Merge"))) return;
+    const r = await post("/v1/think", { run_consolidation: merge });
+    toast(`${count(r.conflicts_found, "conflict")}, ${count(r.triggers.length, "trigger")}, ${count(r.consolidation_count, "merge")} in ${r.duration_ms} ms`);
+    await draw();
+  };
   await draw();
+  fill(page, h("h1", {}, "Mind"), h("div", { class: "card row" }, h("div", { class: "grow wide" }, h("p", {}, "Thinking looks for contradictions, duplicates and what deserves attention. It changes nothing it is not sure of."), numbers),
+    button("Merge duplicates", {}, think(true), "write"), button("Think now", { class: "primary" }, think(false), "write")),
+  h("h2", { class: "section" }, "Conflicts"), open, h("h2", { class: "section" }, "Duplicates"), twice, h("h2", { class: "section" }, "Attention"), attention, traits);
 }
 
-function conflict(c, again) {
-  const sides = h("div", { class: "two" }, ...["a", "b"].map((s) => h("div", { class: "card" }, h("h2", {}, s.toUpperCase()), h("p", { class: "text", "data-side": s }, "…"))));
-  for (const s of ["a", "b"]) {
-    get(`/v1/memory/${encodeURIComponent(c[`memory_${s}`])}`).then((m) => { sides.querySelector(`[data-side=${s}]`).textContent = `${m.text}\n${when(m.created_at)}`; }, () => {});
-  }
-  const settle = (strategy, label, cls) => h("button", { class: cls, type: "button", onclick: async () => {
-    if (!(await confirmed(`${label}? The other one stays readable as history.`, label))) return;
-    try { await post(`/v1/conflicts/${encodeURIComponent(c.conflict_id)}/resolve`, { strategy }); toast("Resolved"); again(); } catch (e) { toast(e.message); }
-  } }, label);
-  return h("article", { class: "card" }, h("div", { class: "row" }, h("span", { class: "pill warn" }, c.priority), h("b", {}, c.entity ?? c.conflict_type), h("span", { class: "soft small" }, c.detection_reason)), sides,
-    h("div", { class: "row" }, settle("keep_a", "Keep A"), settle("keep_b", "Keep B"), settle("keep_both", "Keep both"), settle("dismiss", "Dismiss")));
+/** side shows what a conflict or a duplicate is about: a memory, or the id of what is none. */
+async function side(title, rid, again, signal, tools) {
+  const m = await get(`/v1/memory/${encodeURIComponent(rid)}`, signal).catch(() => null);
+  return h("div", { class: "card side-by-side" }, h("div", { class: "row" }, h("h3", { class: "grow" }, title), m && h("button", { type: "button", class: "quiet", onclick: () => openMemory(rid, again) }, "Open")),
+    h("p", { class: "text" }, m ? m.text : "This side is no memory that is still there."), m && h("p", { class: "soft small" }, `${when(m.created_at)} · importance ${m.importance.toFixed(2)} · ${m.source}`), tools);
+}
+
+async function conflict(c, again, signal) {
+  const settle = async (body, done) => { await post(`/v1/conflicts/${encodeURIComponent(c.conflict_id)}/resolve`, body); toast(done); await again(); };
+  const keep = (strategy, label) => button(label, {}, async () => { if (await confirmed(`${label}? The other side is forgotten.`, label)) await settle({ strategy }, "Settled"); }, "write");
+  const sides = await Promise.all([side("A", c.memory_a, again, signal, keep("keep_a", "Keep A")), side("B", c.memory_b, again, signal, keep("keep_b", "Keep B"))]);
+  return h("article", { class: "card conflict", "data-conflict": c.conflict_id }, h("div", { class: "row" }, pill(["critical", "high"].includes(c.priority) ? "bad" : "warn", c.priority), h("b", {}, c.entity ?? c.conflict_type.replaceAll("_", " ")), h("span", { class: "soft small grow" }, c.detection_reason), h("span", { class: "soft small" }, when(c.detected_at))),
+    h("div", { class: "two" }, ...sides),
+    h("div", { class: "row end" }, button("Dismiss", { class: "quiet" }, () => settle({ strategy: "dismiss" }, "Dismissed"), "write"), button("Keep both", {}, () => settle({ strategy: "keep_both" }, "Both are kept"), "write"),
+      button("Merge…", {}, () => merging(c, sides, settle), "write")));
+}
+
+function merging(c, sides, settle) {
+  const text = h("textarea", { "aria-label": "Merged text", value: sides.map((s) => s.querySelector(".text").textContent).join("\n") });
+  const d = dialog("Merge into one memory", h("p", { class: "soft" }, "Both sides are replaced by what you write."), text, h("div", { class: "row end" },
+    button("Merge", { class: "primary" }, async () => { await settle({ strategy: "merge", new_text: text.value }, "Merged"); d.close(); }, "write")));
+}
+
+const verbs = [["dismiss", "Dismiss", "quiet"], ["acknowledge", "Noted", ""], ["act", "Done", ""]];
+
+const tools = (t, again) => verbs.map(([verb, label, cls]) => button(label, { class: cls }, async () => { await post(`/v1/triggers/${encodeURIComponent(t.trigger_id)}/${verb}`); await again(); }, "write"));
+
+function trigger(t, again) {
+  return h("article", { class: "card" }, h("div", { class: "row" }, pill(t.urgency > 0.7 ? "bad" : "warn", t.trigger_type.replaceAll("_", " ")), h("span", { class: "soft small grow" }, `urgency ${t.urgency.toFixed(2)} · ${when(t.created_at)}`)),
+    h("p", { class: "text" }, t.reason), h("div", { class: "row" }, h("div", { class: "chips grow" }, ...t.source_rids.slice(0, 6).map((rid, i) => h("button", { type: "button", class: "chip", onclick: () => openMemory(rid, again) }, `memory ${i + 1}`))), ...tools(t, again)));
+}
+
+async function duplicate(t, again, signal) {
+  const forget = (rid) => button("Forget this one", { class: "danger" }, async () => {
+    if (!(await confirmed("Forget this memory? The other one stays.", "Forget"))) return;
+    await post("/v1/forget", { rid, reason: "duplicate" });
+    await post(`/v1/triggers/${encodeURIComponent(t.trigger_id)}/act`);
+    toast("Forgotten");
+    await again();
+  }, "write");
+  return h("article", { class: "card" }, h("div", { class: "row" }, pill("warn", "duplicate"), h("span", { class: "soft small grow" }, `alike to ${Math.round(100 * t.urgency)} %`)),
+    h("div", { class: "two" }, ...(await Promise.all(t.source_rids.slice(0, 2).map((rid, i) => side("AB"[i], rid, again, signal, forget(rid)))))), h("div", { class: "row end" }, ...tools(t, again)));
 }
