@@ -13,6 +13,9 @@ import (
 // openKeys opens the keyring of a home; nil when it is not encrypted and is not to be. A new home that is to be encrypted
 // gets one. Whatever does not fit is refused before a file is touched.
 func openKeys(ctx context.Context, cfg Config) (*seal.Ring, error) {
+	if _, err := os.Lstat(filepath.Join(cfg.Home, rekeyDir, rekeyDone)); err == nil {
+		return nil, fmt.Errorf("home %s: %w", cfg.Home, errRekey)
+	}
 	has := seal.Exists(cfg.Home)
 	if !cfg.Encryption.On() {
 		if has {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"github.com/klauspost/compress/zstd"
 	bolt "go.etcd.io/bbolt"
@@ -272,4 +273,20 @@ func (p *progress) add(n int) {
 		p.told = p.done
 		p.report(p.done, p.total)
 	}
+}
+
+// Copy makes another file of the same state, encrypted as its options say.
+func (s *State) Copy(path string, o Options) error {
+	v, err := s.View()
+	if err != nil {
+		return err
+	}
+	defer v.Close()
+	r, w := io.Pipe()
+	var writing sync.WaitGroup
+	writing.Go(func() { w.CloseWithError(caught(func() error { return writeRows(w, v.tx, v.c) })) })
+	err = build(path, o.withDefaults(), func(b *builder) error { return b.steps(newSummed(r)) })
+	r.Close() // whoever still writes stops
+	writing.Wait()
+	return err
 }

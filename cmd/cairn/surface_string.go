@@ -39,22 +39,12 @@ func openString(_ context.Context, h *host) (func() error, error) {
 	}
 	cfg := stringd.Config{
 		NoShell: c.Shell != nil && !*c.Shell, StrictOrigin: c.Origin == "loopback", FullAccess: c.Access == "full", Outbound: c.Outbound,
-		Addr: h.port(stringOffset, stringPort()), Data: filepath.Join(h.run, "string", "daemon"), Agents: filepath.Join(h.run, "string", "agents"),
+		Addr:   h.port(stringOffset, stringPort()),
 		Memory: stringMemory{memory{h.node.Service(), "default"}}, Version: cmp.Or(buildVersion(), "cairn"),
 		AllowShutdown: h.local.allowShutdown(), Stop: h.stop, Logger: h.log.With("surface", "string"), Keys: h.node.Keys(),
 	}
-	if !h.dev && h.local.Home == "" {
-		user, err := os.UserHomeDir()
-		if err != nil {
-			return nil, err
-		}
-		cfg.Data, cfg.Agents = filepath.Join(user, ".string", "daemon"), filepath.Join(user, ".string", "agents")
-	}
-	if dir := os.Getenv("STRING_DATA_DIR"); dir != "" && !h.dev {
-		cfg.Data = dir
-	}
 	var err error
-	if cfg.Data, err = filepath.Abs(cfg.Data); err != nil {
+	if cfg.Data, cfg.Agents, err = h.local.stringDirs(h.run, h.dev); err != nil {
 		return nil, err
 	}
 	drop := func() error { return nil }
@@ -75,6 +65,24 @@ func openString(_ context.Context, h *host) (func() error, error) {
 }
 
 // stringPort is the protocol's own port, or the one its environment names.
+// stringDirs are where the daemon and its agents keep their files.
+func (l localConfig) stringDirs(run string, dev bool) (data, agents string, err error) {
+	root := filepath.Join(run, "string")
+	if !dev && l.Home == "" {
+		user, err := os.UserHomeDir()
+		if err != nil {
+			return "", "", err
+		}
+		root = filepath.Join(user, ".string")
+	}
+	data = filepath.Join(root, "daemon")
+	if dir := os.Getenv("STRING_DATA_DIR"); dir != "" && !dev {
+		data = dir
+	}
+	data, err = filepath.Abs(data)
+	return data, filepath.Join(root, "agents"), err
+}
+
 // memoryDir is a directory that is not on a disk; that of a run of this home which was killed goes.
 func memoryDir(home string) (string, error) {
 	const shm = "/dev/shm"

@@ -91,13 +91,8 @@ func Exists(home string) bool {
 // Open reads a home's keyring. When the current master key is not the one that wraps the data keys, but one of the older
 // ones is, the master key was changed: all data keys are wrapped anew and a new one becomes active, on disk before Open returns.
 func Open(home string, masters []Master) (r *Ring, rotated bool, err error) {
-	r = &Ring{path: filepath.Join(home, RingFile), masters: masters, keys: map[KeyID]*dataKey{}}
-	raw, err := os.ReadFile(r.path)
-	if err != nil {
+	if r, err = Load(home, masters); err != nil {
 		return nil, false, err
-	}
-	if err := r.load(raw); err != nil {
-		return nil, false, fmt.Errorf("keyring %s: %w", r.path, err)
 	}
 	for _, k := range r.keys {
 		rotated = rotated || k.master != masters[0].ID()
@@ -106,6 +101,19 @@ func Open(home string, masters []Master) (r *Ring, rotated bool, err error) {
 		return r, true, r.Rotate()
 	}
 	return r, false, nil
+}
+
+// Load reads a home's keyring as it is.
+func Load(home string, masters []Master) (*Ring, error) {
+	r := &Ring{path: filepath.Join(home, RingFile), masters: masters, keys: map[KeyID]*dataKey{}}
+	raw, err := os.ReadFile(r.path)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.load(raw); err != nil {
+		return nil, fmt.Errorf("keyring %s: %w", r.path, err)
+	}
+	return r, nil
 }
 
 func (r *Ring) load(raw []byte) error {

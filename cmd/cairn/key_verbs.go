@@ -1,0 +1,257 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairndb/cairn/local/covenant"
+	"github.com/cairndb/cairn/local/covenant/audit"
+	"github.com/cairndb/cairn/local/covenant/mailbox"
+	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/oplog/seal"
+)
+
+func (a *app) key() *cobra.Command {
+	c := &cobra.Command{Use: "key", Short: "Make, list and rotate the keys of encrypted homes; encrypt a home",
+		Long: `Make, list and rotate the keys of encrypted homes; encrypt a home.
+
+A home is encrypted when [encryption] names a master key: key_file (mode 0600), key_env or key_command. The master key
+wraps data keys, which lie in HOME/keyring; those encrypt the files. Lose the master key and the home is lost.
+
+To change the master key: put the new one on a line above the old one, restart the node, take the old line away. To
+change the data keys alone: "cairn key rotate" and a restart. What the old data keys sealed stays readable; "cairn key
+rewrite" brings everything under the newest and drops them. deploy/ENCRYPTION.md says what is covered and what is not.`}
+	c.AddCommand(a.keyNew(), a.keyList(), a.keyRotate(), a.keyEncrypt(), a.keyRewrite())
+	return c
+}
+
+// keyRun is one run of a verb that works on a home.
+type keyRun struct {
+	config, home string
+	key          keySource
+	asJSON       bool
+}
+
+func (k *keyRun) flags(c *cobra.Command) {
+	c.Flags().StringVarP(&k.config, "config", "c", "", "configuration of the node")
+	c.Flags().StringVar(&k.home, "home", cmp.Or(os.Getenv("CAIRN_HOME"), defaultHome), "home of a dev node, when there is no configuration")
+	k.key.flags(c)
+}
+
+// open reads where the home and its master key are.
+func (k *keyRun) open(a *app) (up setup, err error) {
+	log := slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	if k.config != "" {
+		up, err = loadConfig(k.config, false, func(*file) {}, os.Getenv, log)
+	} else {
+		up = setup{node: node.Config{Home: k.home}, dev: true}
+	}
+	if err != nil {
+		return up, err
+	}
+	if k.key.set() || !up.node.Encryption.On() {
+		up.node.Encryption = k.key.source()
+	}
+	up.node.Logger = log
+	up.node.Home, err = filepath.Abs(up.node.Home)
+	if err == nil && !up.node.Encryption.On() {
+		err = keyHint(seal.ErrSealed, "")
+	}
+	return up, err
+}
+
+func (a *app) keyNew() *cobra.Command {
+	var out string
+	c := &cobra.Command{Use: "new", Short: "Make a master key", Args: cobra.NoArgs,
+		Example: "  cairn key new --output /etc/cairn/master.key",
+		RunE: func(*cobra.Command, []string) error {
+			text := seal.NewMaster().Text() + "\n"
+			if out == "" {
+				fmt.Fprint(a.out, text)
+				return nil
+			}
+			f, err := os.OpenFile(out, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+			if err != nil {
+				return hinted{err, "it is not overwritten: what an old key encrypts needs it"}
+			}
+			_, err = f.WriteString(text)
+			return errors.Join(err, f.Sync(), f.Close())
+		}}
+	c.Flags().StringVarP(&out, "output", "o", "", "file that gets it, mode 0600; standard output by default")
+	return c
+}
+
+func (a *app) keyList() *cobra.Command {
+	var k keyRun
+	c := &cobra.Command{Use: "list", Short: "List the data keys of a home", Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
+		keys, err := k.ring(c.Context(), a)
+		if err != nil {
+			return err
+		}
+		type row struct {
+			ID      string    `json:"id"`
+			Created time.Time `json:"created"`
+			Master  string    `json:"master"`
+			Active  bool      `json:"active"`
+		}
+		var rows []row
+		for _, i := range keys.Keys() {
+			rows = append(rows, row{i.ID.String(), i.Created, i.Master.String(), i.Active})
+		}
+		if k.asJSON {
+			return a.json(rows)
+		}
+		w := tabwriter.NewWriter(a.out, 0, 4, 2, ' ', 0)
+		fmt.Fprintln(w, "KEY\tCREATED\tMASTER KEY\t")
+		for _, r := range rows {
+			mark := ""
+			if r.Active {
+				mark = "active"
+			}
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", r.ID, r.Created.Format(time.RFC3339), r.Master, mark)
+		}
+		return w.Flush()
+	}}
+	k.flags(c)
+	c.Flags().BoolVar(&k.asJSON, "json", false, "print JSON")
+	return c
+}
+
+// ring reads a home's keyring as it is.
+func (k *keyRun) ring(ctx context.Context, a *app) (*seal.Ring, error) {
+	up, err := k.open(a)
+	if err != nil {
+		return nil, err
+	}
+	masters, err := up.node.Encryption.Masters(ctx)
+	if err != nil {
+		return nil, keyHint(err, "")
+	}
+	keys, err := seal.Load(up.node.Home, masters)
+	if errors.Is(err, os.ErrNotExist) {
+		err = fmt.Errorf("home %s is %w", up.node.Home, seal.ErrPlain)
+	}
+	if err != nil {
+		return nil, keyHint(err, "")
+	}
+	return keys, nil
+}
+
+func (a *app) keyRotate() *cobra.Command {
+	var k keyRun
+	c := &cobra.Command{Use: "rotate", Short: "Make a new data key, which the node uses from its next start on", Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			keys, err := k.ring(c.Context(), a)
+			if err != nil {
+				return err
+			}
+			if err := keys.Rotate(); err != nil {
+				return err
+			}
+			fmt.Fprintf(a.out, "data key %s is active from the next start on\n", keys.Active())
+			return nil
+		}}
+	k.flags(c)
+	return c
+}
+
+func (a *app) keyEncrypt() *cobra.Command {
+	return a.keyFiles("encrypt", "Encrypt the home of a stopped node", `Encrypt the home of a stopped node, in place: state, log, snapshots, and what the surfaces of its host keep. The index is
+built anew at the next start. It needs as much room again as the home has. The old files are removed, not overwritten:
+on many disks what they held can still be found by those who read the disk itself.`, node.Encrypt)
+}
+
+func (a *app) keyRewrite() *cobra.Command {
+	return a.keyFiles("rewrite", "Bring all files of a stopped node under its newest data key, and drop the others",
+		`Bring all files of a stopped node under its newest data key, and drop the others. It needs as much room again as the home
+has. Backups are not touched: they are sealed under the master key of their time.`, node.Rewrite)
+}
+
+func (a *app) keyFiles(use, short, long string, change func(context.Context, node.Config, []node.Kept) error) *cobra.Command {
+	var k keyRun
+	c := &cobra.Command{Use: use, Short: short, Long: long, Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
+		up, err := k.open(a)
+		if err != nil {
+			return err
+		}
+		var keys *seal.Ring
+		if seal.Exists(up.node.Home) {
+			if keys, err = k.ring(c.Context(), a); err != nil {
+				return err
+			}
+		}
+		kept, err := keptFiles(up, keys)
+		if err != nil {
+			return err
+		}
+		if err := change(c.Context(), up.node, kept); err != nil {
+			return keyHint(err, "is the node still running? it must be stopped")
+		}
+		fmt.Fprintf(a.out, "all files of %s are encrypted under its newest data key\n", up.node.Home)
+		if aside, err := filepath.Glob(filepath.Join(up.node.Home, "*.corrupt-*")); err == nil && len(aside) > 0 {
+			fmt.Fprintf(a.err, "left as they were: %v\n", aside)
+		}
+		return nil
+	}}
+	k.flags(c)
+	return c
+}
+
+// keptFiles are what the surfaces of this host keep and seal. Keys read what is sealed already.
+func keptFiles(up setup, keys *seal.Ring) (kept []node.Kept, err error) {
+	run := cmp.Or(up.local.Home, filepath.Join(up.node.Home, "run"))
+	cov := cmp.Or(up.local.covenantConfig.Home, filepath.Join(run, "covenant"))
+	kept = []node.Kept{{Path: filepath.Join(cov, "peers", "registry.jsonl"), Place: covenant.RegistryPlace},
+		{Path: filepath.Join(cov, "audit", "events.jsonl"), Place: audit.LinePlace}, {Path: filepath.Join(cov, "audit", "events.chain.jsonl"), Place: audit.LinePlace},
+		{Path: filepath.Join(cov, "a2a", "events.jsonl"), Place: mailbox.LinePlace}}
+	data, agents, err := up.local.stringDirs(run, up.dev)
+	if err != nil {
+		return nil, err
+	}
+	registry := filepath.Join(data, "agents.json")
+	homes, err := filepath.Glob(filepath.Join(agents, "*"))
+	if err != nil {
+		return nil, err
+	}
+	if raw, err := os.ReadFile(registry); err == nil { // those who live elsewhere
+		if seal.IsSealed(raw) {
+			if raw, err = keys.Plain(raw); err != nil {
+				return nil, fmt.Errorf("%s: %w", registry, err)
+			}
+		}
+		var list []struct {
+			Home string `json:"home"`
+		}
+		if err := json.Unmarshal(raw, &list); err != nil {
+			return nil, fmt.Errorf("%s: %w", registry, err)
+		}
+		for _, l := range list {
+			homes = append(homes, l.Home)
+		}
+	}
+	kept = append(kept, node.Kept{Path: registry})
+	seen := map[string]bool{}
+	for _, h := range homes {
+		events, err := filepath.Glob(filepath.Join(h, "events", "evt_*.json"))
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range events {
+			if !seen[e] {
+				seen[e] = true
+				kept = append(kept, node.Kept{Path: e})
+			}
+		}
+	}
+	return kept, nil
+}

@@ -1,0 +1,217 @@
+package node
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/seal"
+	"github.com/cairndb/cairn/raft"
+)
+
+// A Kept is a file of a surface of this host that is sealed beside the node's own: whole, or line by line.
+type Kept struct {
+	Path  string
+	Place string // what its lines are sealed as; empty for a file that is sealed whole
+}
+
+// The new files of a home are made in a directory of their own. When all are there it is marked as whole; from then on
+// they take the places of the old ones, and a change that is cut short goes on there when it is asked for again.
+const (
+	rekeyDir  = ".rekey"
+	rekeyDone = "whole"
+)
+
+// errRekey keeps a node from starting between two states of its files.
+var errRekey = errors.New("a change of its encryption was cut short; the same `cairn key` command finishes it")
+
+// Encrypt turns the home of a node that does not run into an encrypted one.
+func Encrypt(ctx context.Context, cfg Config, kept []Kept) error {
+	cfg = cfg.withDefaults()
+	if !cfg.Encryption.On() {
+		return fmt.Errorf("%w: no master key is configured", seal.ErrKey)
+	}
+	work := filepath.Join(cfg.Home, rekeyDir)
+	if _, err := os.Stat(filepath.Join(work, rekeyDone)); err == nil {
+		return finishRekey(ctx, cfg, kept)
+	}
+	if seal.Exists(cfg.Home) {
+		return fmt.Errorf("home %s is encrypted already", cfg.Home)
+	}
+	masters, err := cfg.Encryption.Masters(ctx)
+	if err != nil {
+		return err
+	}
+	err = convert(cfg, func() (from, to *seal.Ring, err error) {
+		to, err = seal.Create(work, masters)
+		return nil, to, err
+	})
+	if err != nil {
+		return err
+	}
+	return finishRekey(ctx, cfg, kept)
+}
+
+// Rewrite brings all files of a node that does not run under the active data key, and drops the others.
+func Rewrite(ctx context.Context, cfg Config, kept []Kept) error {
+	cfg = cfg.withDefaults()
+	if _, err := os.Stat(filepath.Join(cfg.Home, rekeyDir, rekeyDone)); err != nil {
+		keys, err := openKeys(ctx, cfg)
+		if err != nil {
+			return err
+		}
+		if keys == nil {
+			return fmt.Errorf("home %s is %w", cfg.Home, seal.ErrPlain)
+		}
+		if err := convert(cfg, func() (from, to *seal.Ring, err error) { return keys, keys, nil }); err != nil {
+			return err
+		}
+	}
+	if err := finishRekey(ctx, cfg, kept); err != nil {
+		return err
+	}
+	keys, err := openKeys(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	return keys.Retire()
+}
+
+// convert makes the new files. The state is locked meanwhile: no node runs in this home.
+func convert(cfg Config, rings func() (from, to *seal.Ring, err error)) error {
+	work := filepath.Join(cfg.Home, rekeyDir)
+	if err := errors.Join(os.RemoveAll(work), os.MkdirAll(work, 0o700)); err != nil {
+		return err
+	}
+	from, to, err := rings()
+	if err != nil {
+		return err
+	}
+	const state = "state.db"
+	if _, err := os.Stat(filepath.Join(cfg.Home, state)); err != nil {
+		return fmt.Errorf("home %s has no state: %w", cfg.Home, err)
+	}
+	st, err := oplog.Open(filepath.Join(cfg.Home, state), oplog.Options{Keys: from})
+	if err != nil {
+		return err
+	}
+	err = st.Copy(filepath.Join(work, state), oplog.Options{Keys: to})
+	if err == nil {
+		err = raft.Convert(filepath.Join(cfg.Home, "raft"), filepath.Join(work, "raft"), from, to)
+	}
+	if err = errors.Join(err, st.Close()); err != nil {
+		return err
+	}
+	return writeWord(filepath.Join(work, rekeyDone))
+}
+
+func writeWord(path string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close(), syncDir(filepath.Dir(path)))
+}
+
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// finishRekey puts what is new in the place of what is old. Each step may have been done before.
+func finishRekey(ctx context.Context, cfg Config, kept []Kept) error {
+	work := filepath.Join(cfg.Home, rekeyDir)
+	for _, name := range []string{seal.RingFile, "state.db", filepath.Join("raft", "raft.db"), filepath.Join("raft", "snapshots")} {
+		from, to := filepath.Join(work, name), filepath.Join(cfg.Home, name)
+		if _, err := os.Stat(from); errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if name == filepath.Join("raft", "snapshots") {
+			if err := os.RemoveAll(to); err != nil {
+				return err
+			}
+		}
+		if err := errors.Join(os.Rename(from, to), syncDir(filepath.Dir(to))); err != nil {
+			return err
+		}
+	}
+	for _, derived := range []string{"index", "backup-spool"} {
+		if err := os.RemoveAll(filepath.Join(cfg.Home, derived)); err != nil {
+			return err
+		}
+	}
+	masters, err := cfg.Encryption.Masters(ctx)
+	if err != nil {
+		return err
+	}
+	keys, _, err := seal.Open(cfg.Home, masters)
+	if err != nil {
+		return err
+	}
+	for _, k := range kept {
+		if err := k.rewrite(keys); err != nil {
+			return fmt.Errorf("%s: %w", k.Path, err)
+		}
+	}
+	return errors.Join(os.RemoveAll(work), syncDir(cfg.Home))
+}
+
+// rewrite seals a file under the active key, whether it was sealed before or not. One that is not there stays away.
+func (k Kept) rewrite(keys *seal.Ring) error {
+	raw, err := os.ReadFile(k.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var out []byte
+	if k.Place == "" {
+		plain := raw
+		if seal.IsSealed(raw) {
+			if plain, err = keys.Plain(raw); err != nil {
+				return err
+			}
+		}
+		out = keys.Bytes(plain)
+	} else {
+		for line := range bytes.Lines(raw) {
+			body, whole := bytes.CutSuffix(line, []byte("\n"))
+			if !whole {
+				break // torn, and cut off by whoever opens it
+			}
+			plain := body
+			if len(body) > 0 && body[0] != '{' { // a sealed line is base64
+				if plain, err = keys.OpenLine(body, k.Place); err != nil {
+					return err
+				}
+			}
+			out = append(append(out, keys.Line(plain, k.Place)...), '\n')
+		}
+	}
+	info, err := os.Stat(k.Path)
+	if err != nil {
+		return err
+	}
+	return replaceFile(k.Path, out, info.Mode().Perm())
+}
+
+func replaceFile(path string, b []byte, mode fs.FileMode) error {
+	f, err := os.OpenFile(path+".rekey", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, mode)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(b)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return errors.Join(err, os.Remove(path+".rekey"))
+	}
+	return errors.Join(os.Rename(path+".rekey", path), syncDir(filepath.Dir(path)))
+}
