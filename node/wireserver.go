@@ -20,6 +20,7 @@ const (
 	writeTimeout   = 30 * time.Second // a client that reads nothing for this long is gone
 	streamsPerConn = 256              // requests under way on one connection
 	streamQueue    = 64               // requests waiting behind another of their stream
+	largeTimeout   = time.Minute      // in which a large frame has to come
 )
 
 // wireServer accepts the clients' binary protocol.
@@ -31,6 +32,7 @@ type wireServer struct {
 	patience time.Duration // with a client that does not read
 	accepted chan struct{} // closed when no more connections are taken, so that tasks only shrink
 	slots    chan struct{} // requests under way over all connections
+	room     *room         // for large ones
 
 	mu       sync.Mutex
 	sessions map[*session]struct{}
@@ -40,7 +42,7 @@ type wireServer struct {
 }
 
 func newWireServer(s *Service) *wireServer {
-	w := &wireServer{s: s, patience: cmp.Or(s.cfg.writeTimeout, writeTimeout), accepted: make(chan struct{}), slots: make(chan struct{}, s.cfg.MaxInFlight), sessions: map[*session]struct{}{}, perIP: map[string]int{}}
+	w := &wireServer{s: s, patience: cmp.Or(s.cfg.writeTimeout, writeTimeout), accepted: make(chan struct{}), slots: make(chan struct{}, s.cfg.MaxInFlight), room: newRoom(), sessions: map[*session]struct{}{}, perIP: map[string]int{}}
 	w.ctx, w.cancel = context.WithCancel(context.Background())
 	return w
 }
@@ -229,7 +231,22 @@ type session struct {
 }
 
 // stream is the requests of one stream id: done one after the other.
-type stream struct{ waiting []wire.Frame }
+type stream struct {
+	waiting []incoming
+	over    bool // the connection ends: nothing is served any more
+}
+
+// incoming is a request with the room that it takes.
+type incoming struct {
+	wire.Frame
+	release func() // nil for small ones
+}
+
+func (a incoming) done() {
+	if a.release != nil {
+		a.release()
+	}
+}
 
 func newSession(w *wireServer, nc net.Conn) *session {
 	ss := &session{w: w, nc: nc, streams: map[uint32]*stream{}, subs: map[uint32]subscribed{}}
@@ -277,13 +294,27 @@ func (ss *session) run() {
 	if err := ss.nc.SetReadDeadline(time.Time{}); err != nil {
 		return
 	}
+	var release func()
+	ss.r.Announce(largeFrame, func(n int) error {
+		var ok bool
+		if release, ok = ss.w.room.take(ss.ctx, n); !ok {
+			return ss.ctx.Err()
+		}
+		return ss.nc.SetReadDeadline(time.Now().Add(largeTimeout))
+	})
 	for {
+		release = nil
 		f, err := ss.r.Next()
+		a := incoming{f, release}
+		if err == nil && release != nil {
+			err = ss.nc.SetReadDeadline(time.Time{})
+		}
 		if err != nil {
+			a.done()
 			ss.refuse(err)
 			return
 		}
-		if !ss.dispatch(f) {
+		if !ss.dispatch(a) {
 			return
 		}
 	}
@@ -305,22 +336,29 @@ func (ss *session) refuse(err error) {
 }
 
 // dispatch hands a frame to its stream. A stream's requests run one after the other, streams side by side.
-func (ss *session) dispatch(f wire.Frame) bool {
+func (ss *session) dispatch(f incoming) bool {
 	ss.mu.Lock()
 	if st, busy := ss.streams[f.Stream]; busy {
+		if st.over {
+			ss.mu.Unlock()
+			f.done()
+			return false
+		}
 		full := len(st.waiting) >= streamQueue
 		if !full {
 			st.waiting = append(st.waiting, f)
 		}
 		ss.mu.Unlock()
 		if full {
-			return ss.fail(f, overloaded) == nil
+			f.done()
+			return ss.fail(f.Frame, overloaded) == nil
 		}
 		return true
 	}
 	if len(ss.streams) >= streamsPerConn {
 		ss.mu.Unlock()
-		return ss.fail(f, overloaded) == nil
+		f.done()
+		return ss.fail(f.Frame, overloaded) == nil
 	}
 	ss.streams[f.Stream] = &stream{}
 	ss.mu.Unlock()
@@ -330,17 +368,21 @@ func (ss *session) dispatch(f wire.Frame) bool {
 
 var overloaded = &wire.Error{Code: wire.CodeInternal, Message: "server overloaded; retry", Details: wire.JSON(`{"retry_after_ms":100}`)}
 
-func (ss *session) work(f wire.Frame) {
+func (ss *session) work(f incoming) {
 	for {
 		select {
 		case ss.w.slots <- struct{}{}:
-			err := ss.serve(f)
+			err := ss.serve(f.Frame)
 			<-ss.w.slots
+			f.done()
 			if err != nil {
+				ss.drop(f.Stream)
 				ss.end()
 				return
 			}
 		case <-ss.ctx.Done():
+			f.done()
+			ss.drop(f.Stream)
 			return
 		}
 		ss.mu.Lock()
@@ -353,6 +395,17 @@ func (ss *session) work(f wire.Frame) {
 		f, st.waiting = st.waiting[0], st.waiting[1:]
 		ss.mu.Unlock()
 	}
+}
+
+// drop gives back the room of requests that will not be served.
+func (ss *session) drop(id uint32) {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	st := ss.streams[id]
+	for _, f := range st.waiting {
+		f.done()
+	}
+	st.waiting, st.over = nil, true
 }
 
 // reply sends a message as an answer to a frame. An error means that the connection is gone.

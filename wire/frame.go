@@ -63,6 +63,9 @@ type Reader struct {
 	r    io.Reader
 	max  int
 	head [headLen]byte
+
+	large    int             // payloads from here on are announced
+	announce func(int) error // before they are read
 }
 
 // NewReader reads frames whose length field is at most maxLength.
@@ -70,6 +73,9 @@ func NewReader(r io.Reader, maxLength int) *Reader { return &Reader{r: r, max: m
 
 // SetLimit changes the largest length field accepted from the next frame on.
 func (r *Reader) SetLimit(maxLength int) { r.max = maxLength }
+
+// Announce has f called with the length of each payload of at least n bytes before it is read; an error of f ends the frame.
+func (r *Reader) Announce(n int, f func(length int) error) { r.large, r.announce = n, f }
 
 // Next returns the next frame: io.EOF between frames, io.ErrUnexpectedEOF inside one, a FrameError for a
 // length or version that cannot be served. The payload is the caller's.
@@ -88,6 +94,11 @@ func (r *Reader) Next() (f Frame, err error) {
 		return f, inside(err)
 	}
 	f = Frame{Flags: r.head[4], Op: Op(r.head[5]), Stream: binary.BigEndian.Uint32(r.head[6:])}
+	if length := int(n) - minLength; r.announce != nil && length >= r.large {
+		if err := r.announce(length); err != nil {
+			return f, err
+		}
+	}
 	if f.Payload, err = readBody(r.r, int(n)-minLength); err != nil {
 		return f, inside(err)
 	}

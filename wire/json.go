@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -110,8 +111,28 @@ const (
 	looseJSON  strictness = false // bytes become arrays: a whole message on its way to a JSON client
 )
 
+// maxValues is how many values a free-form field may hold: a tree of them is many times what they take on the wire.
+const maxValues = 1 << 18
+
 // toAny reads the value at pos of a scanned payload. Depth is bounded by the scan.
 func toAny(b []byte, pos int, strict strictness) (any, int, error) {
+	t := tree{left: math.MaxInt, strict: strict}
+	if strict == strictJSON {
+		t.left = maxValues
+	}
+	return t.read(b, pos)
+}
+
+// tree is a value on its way from msgpack to JSON.
+type tree struct {
+	left   int // values it may still hold
+	strict strictness
+}
+
+func (t *tree) read(b []byte, pos int) (any, int, error) {
+	if t.left--; t.left < 0 {
+		return nil, 0, fmt.Errorf("more than %d values", maxValues)
+	}
 	h, err := header(b[pos:])
 	if err != nil {
 		return nil, 0, err
@@ -138,7 +159,7 @@ func toAny(b []byte, pos int, strict strictness) (any, int, error) {
 		}
 		return string(s), pos + int(h.n), nil
 	case kBin:
-		if strict {
+		if t.strict {
 			return nil, 0, fmt.Errorf("invalid type: byte array, expected any valid JSON value")
 		}
 		out := make([]int, h.n)
@@ -150,7 +171,7 @@ func toAny(b []byte, pos int, strict strictness) (any, int, error) {
 		out := make([]any, 0, min(int(h.n), 1024))
 		for range h.n {
 			var x any
-			if x, pos, err = toAny(b, pos, strict); err != nil {
+			if x, pos, err = t.read(b, pos); err != nil {
 				return nil, 0, err
 			}
 			out = append(out, x)
@@ -160,14 +181,14 @@ func toAny(b []byte, pos int, strict strictness) (any, int, error) {
 		out := make(map[string]any, min(int(h.n), 1024))
 		for range h.n {
 			var k, x any
-			if k, pos, err = toAny(b, pos, strict); err != nil {
+			if k, pos, err = t.read(b, pos); err != nil {
 				return nil, 0, err
 			}
 			name, ok := k.(string)
 			if !ok {
 				return nil, 0, fmt.Errorf("invalid type: key must be a string")
 			}
-			if x, pos, err = toAny(b, pos, strict); err != nil {
+			if x, pos, err = t.read(b, pos); err != nil {
 				return nil, 0, err
 			}
 			out[name] = x
@@ -178,18 +199,95 @@ func toAny(b []byte, pos int, strict strictness) (any, int, error) {
 	}
 }
 
-// jsonToMsgpack turns a JSON payload into the msgpack it stands for.
+// jsonToMsgpack turns a JSON payload into the msgpack it stands for, straight from text to bytes: a tree of it would be
+// many times its size.
 func jsonToMsgpack(text []byte) ([]byte, error) {
 	if err := jsonDepth(text); err != nil {
 		return nil, err
 	}
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber()
-	var x any
-	if err := d.Decode(&x); err != nil {
+	var first json.RawMessage
+	if err := json.NewDecoder(bytes.NewReader(text)).Decode(&first); err != nil {
 		return nil, fmt.Errorf("%w: JSON: %w", ErrPayload, err)
 	}
-	return appendAny(nil, x), nil
+	t := transcoder{in: first, out: make([]byte, 0, len(first))}
+	t.value()
+	return t.out, nil
+}
+
+// transcoder reads JSON that is known to be valid.
+type transcoder struct {
+	in, out []byte
+	at      int
+}
+
+// peek is the next byte that is no space.
+func (t *transcoder) peek() byte {
+	for t.in[t.at] == ' ' || t.in[t.at] == '\n' || t.in[t.at] == '\t' || t.in[t.at] == '\r' {
+		t.at++
+	}
+	return t.in[t.at]
+}
+
+func (t *transcoder) value() {
+	switch c := t.peek(); c {
+	case '[':
+		t.many(0xDD, ']', t.value)
+	case '{':
+		t.many(0xDF, '}', func() {
+			t.peek()
+			t.text()
+			t.peek()
+			t.at++ // the colon
+			t.value()
+		})
+	case '"':
+		t.text()
+	case 't', 'f':
+		t.out = append(t.out, 0xC2+b2i(c == 't'))
+		t.at += len("true") + int(b2i(c == 'f'))
+	case 'n':
+		t.out = append(t.out, 0xC0)
+		t.at += len("null")
+	default:
+		start := t.at
+		for t.at < len(t.in) && (t.in[t.at] == '-' || t.in[t.at] == '+' || t.in[t.at] == '.' || t.in[t.at]|0x20 == 'e' || t.in[t.at]-'0' < 10) {
+			t.at++
+		}
+		t.out = appendNumber(t.out, string(t.in[start:t.at]))
+	}
+}
+
+// many reads elements up to the end. How many there are is written before them when it is known.
+func (t *transcoder) many(head, end byte, element func()) {
+	count, n := len(t.out)+1, uint32(0)
+	t.out = append(t.out, head, 0, 0, 0, 0)
+	t.at++
+	for t.peek() != end {
+		if n++; n > 1 {
+			t.at++ // the comma
+		}
+		element()
+	}
+	t.at++
+	binary.BigEndian.PutUint32(t.out[count:], n)
+}
+
+func (t *transcoder) text() {
+	start, plain := t.at, true
+	for t.at++; t.in[t.at] != '"'; t.at++ {
+		if t.in[t.at] == '\\' {
+			plain = false
+			t.at++
+		}
+	}
+	t.at++
+	if s := t.in[start+1 : t.at-1]; plain && utf8.Valid(s) {
+		t.out = appendStr(t.out, string(s))
+		return
+	}
+	var s string
+	_ = json.Unmarshal(t.in[start:t.at], &s) // it is valid
+	t.out = appendStr(t.out, s)
 }
 
 // jsonDepth refuses deep nesting before the decoder builds it.

@@ -49,11 +49,7 @@ func serve(s *Server, nc net.Conn) {
 	c := &conn{srv: s, net: nc, in: bufio.NewReader(nc), out: bufio.NewWriter(nc)}
 	ctx, cancel := context.WithCancel(s.ctx)
 	defer cancel()
-	s.mu.Lock()
-	if !s.closing { // Close has set a deadline of its own
-		_ = nc.SetReadDeadline(time.Now().Add(s.cfg.AuthTimeout))
-	}
-	s.mu.Unlock()
+	s.deadline(nc, time.Now().Add(s.cfg.AuthTimeout))
 	for c.once(ctx) {
 	}
 	_ = c.out.Flush() // the client may be gone, and then there is nothing to say
@@ -61,7 +57,8 @@ func serve(s *Server, nc net.Conn) {
 
 // once answers one frame; false ends the connection.
 func (c *conn) once(ctx context.Context) bool {
-	body, err := framing.Read(c.in, c.buf)
+	body, done, err := c.read(ctx)
+	defer done()
 	var large *frame.TooLarge
 	if errors.As(err, &large) {
 		c.write(fault(textTooLarge))
@@ -90,6 +87,52 @@ func (c *conn) once(ctx context.Context) bool {
 	return c.answer(run(ctx, c.session))
 }
 
+// What is read of large frames at once, and in which time.
+const (
+	largeFrame = 1 << 20
+	maxLarge   = 8
+	bodyTime   = time.Minute
+)
+
+// read takes a frame. Large ones take turns, and have to come in time; done gives the turn back.
+func (c *conn) read(ctx context.Context) (body []byte, done func(), err error) {
+	done = func() {}
+	n, err := framing.ReadHead(c.in)
+	if err != nil {
+		return nil, done, err
+	}
+	if n > largeFrame {
+		if done, err = c.srv.turn(ctx); err != nil {
+			return nil, done, err
+		}
+		if c.session != nil { // before, there is a deadline already
+			c.srv.deadline(c.net, time.Now().Add(bodyTime))
+			defer c.srv.deadline(c.net, time.Time{})
+		}
+	}
+	body, err = framing.ReadBody(c.in, c.buf, n)
+	return body, done, err
+}
+
+// turn waits for a place among the large requests.
+func (s *Server) turn(ctx context.Context) (done func(), err error) {
+	select {
+	case s.large <- struct{}{}:
+		return func() { <-s.large }, nil
+	case <-ctx.Done():
+		return func() {}, ctx.Err()
+	}
+}
+
+// deadline sets a connection's, but not over the one that Close has set.
+func (s *Server) deadline(nc net.Conn, at time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closing {
+		_ = nc.SetReadDeadline(at) // a connection that is gone fails at the next read
+	}
+}
+
 // request reads what is common to all requests.
 func request(body []byte) (kind string, f *fields) {
 	f = parse(body)
@@ -111,11 +154,7 @@ func (c *conn) enter(ctx context.Context, kind string, run action) bool {
 			return false
 		}
 		c.session = guest
-		c.srv.mu.Lock()
-		if !c.srv.closing {
-			_ = c.net.SetReadDeadline(time.Time{})
-		}
-		c.srv.mu.Unlock()
+		c.srv.deadline(c.net, time.Time{})
 		return true
 	}
 	c.write(c.srv.turnAway("ipc", textFirst))

@@ -126,6 +126,17 @@ func (s *Server) serveRoute(rt route, w http.ResponseWriter, r *http.Request) {
 		reply(w, status, refusal)
 		return
 	}
+	if r.ContentLength > largeFrame || r.ContentLength < 0 {
+		done, err := s.turn(r.Context())
+		if err != nil {
+			return // the client has gone, or the server is about to
+		}
+		defer done()
+	}
+	rc := http.NewResponseController(w)
+	if rc.SetReadDeadline(time.Now().Add(bodyTime)) == nil {
+		defer func() { _ = rc.SetReadDeadline(time.Time{}) }()
+	}
 	f, err := rt.fields(w, r)
 	if err != nil {
 		status := http.StatusBadRequest

@@ -75,6 +75,7 @@ type Server struct {
 	http   *http.Server
 	httpAt string
 
+	large  chan struct{}   // a place for each large request
 	ctx    context.Context // ends when the server stops
 	cancel context.CancelFunc
 	tasks  sync.WaitGroup
@@ -92,7 +93,7 @@ type Server struct {
 // Listen opens a home and serves it until Close.
 func Listen(cfg Config) (_ *Server, err error) {
 	s := &Server{cfg: cfg.withDefaults(), conns: map[net.Conn]struct{}{}, settled: make(chan struct{}), flights: map[string]int{}}
-	s.log = s.cfg.Logger
+	s.log, s.large = s.cfg.Logger, make(chan struct{}, maxLarge)
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	defer func() {
 		if err != nil {

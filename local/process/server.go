@@ -139,10 +139,13 @@ func (s *Server) accept() {
 	}
 }
 
+// maxConns is how many clients are served at once; each may have begun a line of a mebibyte.
+const maxConns = 1024
+
 func (s *Server) serve(nc net.Conn) {
 	c := newConn(s, nc)
 	s.mu.Lock()
-	if s.closing {
+	if s.closing || len(s.conns) >= maxConns {
 		s.mu.Unlock()
 		nc.Close()
 		return

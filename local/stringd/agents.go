@@ -25,11 +25,10 @@ func (s *Server) listAgents(w http.ResponseWriter, _ *http.Request, _ []string) 
 }
 
 func (s *Server) registerAgent(w http.ResponseWriter, r *http.Request, _ []string) error {
-	b, err := body(w, r)
+	o, err := s.lenient(w, r)
 	if err != nil {
 		return err
 	}
-	o, _ := object(b) // anything else is an empty object
 	id, _ := text(o, "agent_id")
 	if id == "" {
 		return refuse(http.StatusBadRequest, "agent_id required")

@@ -14,6 +14,7 @@ import (
 const (
 	maxEvent     = 64 << 10
 	streamBuffer = 256 // events a stream may be behind before it is dropped
+	maxStreams   = 64  // of one agent
 )
 
 // webhook takes a text into an agent's inbox: on disk first, then to the streams, then the answer.
@@ -21,10 +22,10 @@ func (s *Server) webhook(w http.ResponseWriter, r *http.Request, args []string) 
 	tooLarge := refuse(http.StatusRequestEntityTooLarge, "Webhook body exceeds %d bytes", maxEvent)
 	a, ok := s.agents.byToken(args[0])
 	if !ok {
-		_, _ = readBody(w, r, maxEvent, tooLarge) // so that the sender sees the answer
+		_, _ = s.readBody(w, r, maxEvent, tooLarge) // so that the sender sees the answer
 		return refuse(http.StatusUnauthorized, "Unknown webhook token")
 	}
-	b, err := readBody(w, r, maxEvent, tooLarge)
+	b, err := s.readBody(w, r, maxEvent, tooLarge)
 	if err != nil {
 		return err
 	}
@@ -51,7 +52,7 @@ type streams struct {
 
 func newStreams() *streams { return &streams{m: map[string]map[chan inbox.Event]struct{}{}} }
 
-// open adds a stream; its channel is closed when it is to end.
+// open adds a stream; its channel is closed when it is to end. None is added where there are many.
 func (l *streams) open(agent string) chan inbox.Event {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -59,6 +60,9 @@ func (l *streams) open(agent string) chan inbox.Event {
 	if l.closed {
 		close(c)
 		return c
+	}
+	if len(l.m[agent]) >= maxStreams {
+		return nil
 	}
 	if l.m[agent] == nil {
 		l.m[agent] = map[chan inbox.Event]struct{}{}
@@ -121,6 +125,9 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, _ []string) erro
 		return err
 	}
 	events := s.streams.open(a.ID)
+	if events == nil {
+		return refuse(http.StatusTooManyRequests, "Agent %s has %d event streams.", a.ID, maxStreams)
+	}
 	defer s.streams.end(a.ID, events)
 	if _, ok := s.agents.get(a.ID); !ok { // deleted just now: the stream would never end
 		return refuse(http.StatusUnauthorized, "Unknown agent: %s", a.ID)

@@ -16,7 +16,7 @@ func (s *Server) exec(w http.ResponseWriter, r *http.Request, _ []string) error 
 	if err != nil {
 		return err
 	}
-	b, err := body(w, r)
+	b, err := s.body(w, r)
 	if err != nil {
 		return err
 	}
@@ -37,7 +37,10 @@ func (s *Server) exec(w http.ResponseWriter, r *http.Request, _ []string) error 
 	if id != "" {
 		request = id
 	}
-	x, _ := s.sessions.touch(a.ID, t)
+	x, _, err := s.sessions.touch(a.ID, t)
+	if err != nil {
+		return err
+	}
 	switch err := x.acquire(r.Context(), s.cfg.QueueSize, s.cfg.QueueWait); {
 	case errors.Is(err, errFull):
 		return &refusal{http.StatusTooManyRequests, fields{{"error", "QUEUE_FULL"}, {"message", fmt.Sprintf("Topic %s:%s has %d commands queued. Try again later.", a.ID, t.Name, s.cfg.QueueSize)}}}

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 )
 
 // A refusal is an error answer: a status and a JSON object.
@@ -175,19 +176,43 @@ const (
 	maxDrain = 20 << 20 // read and thrown away, so that a client which is still sending sees the refusal
 )
 
-// readBody reads a body up to a limit.
-func readBody(w http.ResponseWriter, r *http.Request, limit int64, refused *refusal) ([]byte, error) {
-	tooLarge := func() error {
+// What is read of bodies at once.
+const (
+	maxLarge    = 8       // bodies of more than smallBody
+	smallBody   = 1 << 20 // which everybody may send
+	bodyTimeout = time.Minute
+)
+
+var errLarge = refuse(http.StatusServiceUnavailable, "Too many large requests. Try again later.")
+
+// readBody reads a body up to a limit. Of large ones few are there at a time: one more is refused, not kept waiting.
+func (s *Server) readBody(w http.ResponseWriter, r *http.Request, limit int64, refused *refusal) (b []byte, err error) {
+	rc := http.NewResponseController(w)
+	if rc.SetReadDeadline(time.Now().Add(bodyTimeout)) == nil {
+		defer func() { _ = rc.SetReadDeadline(time.Time{}) }()
+	}
+	turnAway := func(why *refusal) error {
 		_, _ = io.CopyN(io.Discard, r.Body, maxDrain) // until it ends or the patience does
 		w.Header().Set("Connection", "close")
-		return refused
+		return why
 	}
 	if r.ContentLength > limit {
-		return nil, tooLarge()
+		return nil, turnAway(refused)
 	}
-	b, err := io.ReadAll(io.LimitReader(r.Body, limit+1))
+	first := min(limit, smallBody)
+	if b, err = io.ReadAll(io.LimitReader(r.Body, first+1)); err == nil && int64(len(b)) > first && first < limit {
+		select {
+		case s.large <- struct{}{}:
+			defer func() { <-s.large }()
+		default:
+			return nil, turnAway(errLarge)
+		}
+		var rest []byte
+		rest, err = io.ReadAll(io.LimitReader(r.Body, limit+1-int64(len(b))))
+		b = append(b, rest...)
+	}
 	if int64(len(b)) > limit {
-		return nil, tooLarge()
+		return nil, turnAway(refused)
 	}
 	if err != nil {
 		return nil, refuse(http.StatusBadRequest, "request body ended early")
@@ -195,8 +220,18 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64, refused *refu
 	return b, nil
 }
 
-func body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	return readBody(w, r, maxBody, refuse(http.StatusRequestEntityTooLarge, "Request body exceeds %d bytes", maxBody))
+func (s *Server) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	return s.readBody(w, r, maxBody, refuse(http.StatusRequestEntityTooLarge, "Request body exceeds %d bytes", maxBody))
+}
+
+// lenient gives the object in a request's body; anything else is an empty object.
+func (s *Server) lenient(w http.ResponseWriter, r *http.Request) (map[string]json.RawMessage, error) {
+	b, err := s.body(w, r)
+	if err != nil {
+		return nil, err
+	}
+	o, _ := object(b)
+	return o, nil
 }
 
 // object reads a JSON object; ok is false when the bytes are something else.

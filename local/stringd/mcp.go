@@ -3,6 +3,7 @@ package stringd
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"mime"
 	"net/http"
@@ -76,7 +77,7 @@ func (s *Server) mcpPost(w http.ResponseWriter, r *http.Request) error {
 	if v := r.Header.Get("Mcp-Protocol-Version"); v != "" && !slices.Contains(mcpVersions, v) {
 		return rpcRefuse(http.StatusBadRequest, rpcTransport, "Bad Request: Unsupported protocol version: %s (supported versions: %s)", v, strings.Join(mcpVersions, ", "))
 	}
-	b, err := readBody(w, r, maxBody, rpcRefuse(http.StatusRequestEntityTooLarge, rpcTransport, "Request body exceeds %d bytes", maxBody))
+	b, err := s.readBody(w, r, maxBody, rpcRefuse(http.StatusRequestEntityTooLarge, rpcTransport, "Request body exceeds %d bytes", maxBody))
 	if err != nil {
 		return err
 	}
@@ -126,13 +127,37 @@ func parseMessages(b []byte) (out []message, err error) {
 		return nil, rpcRefuse(http.StatusBadRequest, rpcParse, "Parse error: Invalid JSON")
 	}
 	if b[0] == '[' {
-		err = json.Unmarshal(b, &out)
+		out, err = parseBatch(b)
 	} else {
 		out = make([]message, 1)
 		err = json.Unmarshal(b, &out[0])
 	}
 	if err != nil || slices.ContainsFunc(out, func(m message) bool { return !m.valid() }) {
 		return nil, rpcRefuse(http.StatusBadRequest, rpcParse, "Parse error: Invalid JSON-RPC message")
+	}
+	return out, nil
+}
+
+// maxBatch is how many messages a batch may hold: one of a byte or two becomes a hundred times that.
+const maxBatch = 1000
+
+var errBatch = errors.New("batch too large")
+
+func parseBatch(b []byte) ([]message, error) {
+	d := json.NewDecoder(bytes.NewReader(b))
+	if _, err := d.Token(); err != nil { // the bracket
+		return nil, err
+	}
+	out := []message{}
+	for d.More() {
+		if len(out) == maxBatch {
+			return nil, errBatch
+		}
+		var m message
+		if err := d.Decode(&m); err != nil {
+			return nil, err
+		}
+		out = append(out, m)
 	}
 	return out, nil
 }
@@ -217,7 +242,10 @@ func (s *Server) mcpCall(a agent, params json.RawMessage) any {
 	if !ok {
 		return toolText(envelope(topic, "ERROR(INVALID_TARGET): Invalid topic: "+topic), true)
 	}
-	x, _ := s.sessions.touch(a.ID, t)
+	x, _, err := s.sessions.touch(a.ID, t)
+	if err != nil {
+		return toolText(envelope(t.Name, fmt.Sprintf("ERROR(BUSY): Agent %s has %d sessions. Delete some first.", a.ID, maxSessions)), true)
+	}
 	if !x.try() {
 		return toolText(envelope(t.Name, "ERROR(BUSY): Topic "+t.Name+" is executing another command. Retry shortly."), true)
 	}

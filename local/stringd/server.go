@@ -92,6 +92,7 @@ type Server struct {
 	sessions *sessions
 	streams  *streams
 	inboxes  *inboxes
+	large    chan struct{} // a place for each large body that is read
 	settings *command.Settings
 
 	ctx    context.Context // ends when the daemon stops
@@ -107,7 +108,7 @@ func Listen(cfg Config) (_ *Server, err error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, log: cfg.Logger, streams: newStreams(), inboxes: newInboxes()}
+	s := &Server{cfg: cfg, log: cfg.Logger, streams: newStreams(), inboxes: newInboxes(), large: make(chan struct{}, maxLarge)}
 	temp := cmp.Or(cfg.Temp, filepath.Join(cfg.Data, "tmp"))
 	if s.lock, err = lockDir(cfg.Data); err != nil {
 		return nil, err

@@ -139,25 +139,33 @@ type sessions struct {
 	queue int
 	mu    sync.Mutex
 	m     map[key]*session
+	count map[string]int // of an agent's
 	order []*session
 }
 
 func newSessions(set *command.Settings, queue int) *sessions {
-	return &sessions{set: set, queue: queue, m: map[key]*session{}}
+	return &sessions{set: set, queue: queue, m: map[key]*session{}, count: map[string]int{}}
 }
 
-// touch gives the session of a topic, a new one if there is none.
-func (l *sessions) touch(agent string, t command.Topic) (x *session, created bool) {
+// maxSessions is how many topics an agent may have: each keeps a history, variables and perhaps a shell.
+const maxSessions = 1000
+
+// touch gives the session of a topic, a new one if there is none; none when the agent has too many.
+func (l *sessions) touch(agent string, t command.Topic) (x *session, created bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	k := key{agent, t.Name}
 	if x := l.m[k]; x != nil {
-		return x, false
+		return x, false, nil
 	}
+	if l.count[agent] >= maxSessions {
+		return nil, false, refuse(http.StatusTooManyRequests, "Agent %s has %d sessions. Delete some first.", agent, maxSessions)
+	}
+	l.count[agent]++
 	x = &session{id: k, topic: t, run: command.NewSession(l.set, t)}
 	l.m[k] = x
 	l.order = append(l.order, x)
-	return x, true
+	return x, true, nil
 }
 
 // list gives the sessions of an agent, or all, in the order they were made.
@@ -182,6 +190,9 @@ func (l *sessions) remove(which func(*session) bool) int {
 		}
 		gone = append(gone, x)
 		delete(l.m, x.id)
+		if l.count[x.id.agent]--; l.count[x.id.agent] == 0 {
+			delete(l.count, x.id.agent)
+		}
 		return true
 	})
 	l.mu.Unlock()
@@ -230,11 +241,10 @@ func (s *Server) listSessions(w http.ResponseWriter, r *http.Request, _ []string
 }
 
 func (s *Server) createSession(w http.ResponseWriter, r *http.Request, _ []string) error {
-	b, err := body(w, r)
+	o, err := s.lenient(w, r)
 	if err != nil {
 		return err
 	}
-	o, _ := object(b) // anything else is an empty object
 	id, _ := text(o, "agent_id")
 	if id == "" {
 		return refuse(http.StatusBadRequest, "agent_id required")
@@ -246,7 +256,10 @@ func (s *Server) createSession(w http.ResponseWriter, r *http.Request, _ []strin
 	if err != nil {
 		return err
 	}
-	_, created := s.sessions.touch(id, t)
+	_, created, err := s.sessions.touch(id, t)
+	if err != nil {
+		return err
+	}
 	reply(w, http.StatusOK, fields{{"agent_id", id}, {"topic", t.Name}, {"topic_type", t.Type}, {"created", created}})
 	return nil
 }

@@ -1,0 +1,264 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cairndb/cairn/local/covenant"
+	"github.com/cairndb/cairn/wire"
+	"github.com/cairndb/cairn/wire/client"
+)
+
+// A bombed listener is one of the node's, what a client that means well does there, and what the others do.
+type bombed struct {
+	name  string
+	well  func(ctx context.Context) error // on a connection of its own
+	bombs map[string]func(ctx context.Context)
+}
+
+// TestBombs lets clients that mean no good loose on every listener of a running node: connections without number, bytes
+// that come one by one, headers and lines without end, lengths that lie, JSON and msgpack nested for ever, numbers that
+// fill a page, zstd and tar that unpack for ever, texts that are none. The node's memory stays under a bound, who means
+// well is answered in about the time he was, and when it is over all is as before.
+func TestBombs(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("memory and descriptors of another process are read in /proc, which this system has not")
+	}
+	home := filepath.Join(shortDir(t), "h")
+	p := &nodeProcess{t: t, args: []string{"dev", "--home", home, "--log-level", "error", "--port-base", fmt.Sprint(freePorts(t, 6))}}
+	t.Cleanup(p.kill)
+	p.launch()()
+	for _, l := range listeners(t, p) {
+		t.Run(l.name, func(t *testing.T) {
+			if bombsApart {
+				for _, name := range sortedNames(l.bombs) {
+					t.Run(name, func(t *testing.T) { bomb(t, p, l, l.bombs[name]) })
+				}
+				return
+			}
+			all := make([]func(context.Context), 0, len(l.bombs))
+			for _, name := range sortedNames(l.bombs) {
+				all = append(all, l.bombs[name])
+			}
+			bomb(t, p, l, all...)
+		})
+	}
+	if _, err := p.stop(); err != nil {
+		t.Errorf("the node ended with %v\n%s", err, p.log)
+	}
+}
+
+func sortedNames[V any](m map[string]V) (names []string) {
+	for n := range m {
+		names = append(names, n)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// bomb measures a listener's good client alone, then beside bombs, and watches the node's memory.
+func bomb(t *testing.T, p *nodeProcess, l bombed, bombs ...func(context.Context)) {
+	pid := p.cmd.Process.Pid
+	before, open := procStat(t, pid)
+	base := tail(t, l, bombTime/4, 50)
+	ctx, stop := context.WithTimeout(t.Context(), bombTime+30*time.Second)
+	defer stop()
+	var wg sync.WaitGroup
+	for _, b := range bombs {
+		wg.Go(func() { b(ctx) })
+	}
+	peak := before
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		for ctx.Err() == nil {
+			now, _ := procStat(t, pid)
+			peak = max(peak, now)
+			select {
+			case <-ctx.Done():
+			case <-time.After(20 * time.Millisecond):
+			}
+		}
+	}()
+	during := tail(t, l, bombTime, 5)
+	stop()
+	wg.Wait()
+	<-watched
+	t.Logf("p99 %s alone, %s beside (%.1f times); memory grew by %d MiB", base, during, float64(during)/float64(base), (peak-before)>>20)
+	if during > max(3*base, bombPatience) {
+		t.Errorf("p99 went from %s to %s", base, during)
+	}
+	if peak-before > bombMemory {
+		t.Errorf("memory grew by %d MiB", (peak-before)>>20)
+	}
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) { // what the bombs held is given back
+		if _, now := procStat(t, pid); now < open+50 {
+			break
+		} else if time.Now().After(deadline) {
+			t.Errorf("%d descriptors before, %d after", open, now)
+			break
+		}
+	}
+}
+
+// tail is the 99th percentile of what the good client sees, over a time and at least so many requests.
+func tail(t *testing.T, l bombed, d time.Duration, least int) time.Duration {
+	t.Helper()
+	var took []time.Duration
+	for start := time.Now(); time.Since(start) < d || len(took) < least; {
+		begin := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		err := l.well(ctx)
+		cancel()
+		if err != nil {
+			t.Fatalf("who means well after %s, %d answers: %v", time.Since(begin), len(took), err)
+		}
+		took = append(took, time.Since(begin))
+	}
+	slices.Sort(took)
+	return took[len(took)*99/100]
+}
+
+// procStat is a process's resident memory and its open descriptors.
+func procStat(t *testing.T, pid int) (resident int64, open int) {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
+	if err != nil {
+		t.Error(err)
+		return 0, 0
+	}
+	pages, err := strconv.ParseInt(strings.Fields(string(b))[1], 10, 64)
+	if err != nil {
+		t.Error(err)
+	}
+	fds, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
+	if err != nil {
+		t.Error(err)
+	}
+	return pages * int64(os.Getpagesize()), len(fds)
+}
+
+// listeners is every door of a node.
+func listeners(t *testing.T, p *nodeProcess) []bombed {
+	token := fileText(t, filepath.Join(p.line.Home, "token"))
+	covenantToken := fileText(t, filepath.Join(filepath.Dir(p.line.Covenant), "peers", "operator.token"))
+	processToken := fileText(t, filepath.Join(p.line.Home, "process.token"))
+	if err := post(t.Context(), p.line.String+"/agents", `{"agent_id":"well"}`, nil); err != nil {
+		t.Fatal(err)
+	}
+	onWire := func(ctx context.Context) error {
+		c, err := client.Dial(ctx, client.Config{Addrs: []string{p.line.Wire}, Token: token})
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		_, _, err = c.Recall(ctx, wire.NewRecall("anything"))
+		return err
+	}
+	bearer := map[string]string{"Authorization": "Bearer " + token}
+	rpc := `{"jsonrpc":"2.0","id":1,"method":"ping"}`
+	gateway, mirror, stringd := dialTCP(strings.TrimPrefix(p.line.HTTP, "http://")), dialTCP(strings.TrimPrefix(p.line.CovenantHTTP, "http://")), dialTCP(strings.TrimPrefix(p.line.String, "http://"))
+	return []bombed{
+		{"wire", onWire, wireBombs(dialTCP(p.line.Wire), wire.OpAuth, token)},
+		{"peers", onWire, wireBombs(dialTCP(p.line.Cluster), wire.OpClusterHello, "")},
+		{"gateway", func(ctx context.Context) error {
+			return post(ctx, p.line.HTTP+"/v1/recall", `{"query":"anything"}`, bearer)
+		}, httpBombs(gateway, "/v1/remember", bearer)},
+		{"gateway mcp", func(ctx context.Context) error { return post(ctx, p.line.HTTP+"/mcp", rpc, withMCP(bearer)) }, httpBombs(gateway, "/mcp", withMCP(bearer))},
+		{"stringd", func(ctx context.Context) error {
+			return post(ctx, p.line.String+"/exec", `{"cmd":"/info","topic":"mine"}`, map[string]string{"X-Agent-Id": "well"})
+		}, httpBombs(stringd, "/exec", map[string]string{"X-Agent-Id": "well"})},
+		{"stringd mcp", func(ctx context.Context) error { return post(ctx, p.line.String+"/mcp", rpc, withMCP(nil)) }, httpBombs(stringd, "/mcp", withMCP(nil))},
+		{"covenant mirror", func(ctx context.Context) error {
+			return post(ctx, p.line.CovenantHTTP+"/ignore/check", `{"text":"x"}`, map[string]string{"Authorization": "Bearer " + covenantToken})
+		}, httpBombs(mirror, "/intent", map[string]string{"Authorization": "Bearer " + covenantToken})},
+		{"sift", func(ctx context.Context) error {
+			_, err := siftAsk(ctx, p.line.Sift, `{"kind":"search","query":"anything"}`)
+			return err
+		}, siftBombs(dialUnix(p.line.Sift))},
+		{"covenant", func(ctx context.Context) error {
+			c, err := covenant.Dial(ctx, filepath.Dir(p.line.Covenant))
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			return c.Call(map[string]any{"kind": "search_memory", "query": "anything"}, func(json.RawMessage) error { return nil })
+		}, covenantBombs(dialUnix(p.line.Covenant), covenantToken)},
+		{"process", func(ctx context.Context) error { return processPing(ctx, p.line.Process, processToken) },
+			processBombs(t, dialUnix(p.line.Process), processToken)},
+	}
+}
+
+func fileText(t *testing.T, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(b))
+}
+
+func withMCP(h map[string]string) map[string]string {
+	out := map[string]string{"Accept": "application/json, text/event-stream"}
+	for k, v := range h {
+		out[k] = v
+	}
+	return out
+}
+
+// post asks on a connection of its own and wants a good answer.
+func post(ctx context.Context, url, body string, headers map[string]string) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(body))
+	if err != nil {
+		return err
+	}
+	r.Close = true
+	r.Header.Set("Content-Type", "application/json")
+	for k, v := range headers {
+		r.Header.Set(k, v)
+	}
+	res, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s: %s", url, res.Status)
+	}
+	return nil
+}
+
+func processPing(ctx context.Context, socket, token string) error {
+	c, err := new(net.Dialer).DialContext(ctx, "unix", socket)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if d, ok := ctx.Deadline(); ok {
+		if err := c.SetDeadline(d); err != nil {
+			return err
+		}
+	}
+	if _, err := fmt.Fprintf(c, `{"jsonrpc":"2.0","id":1,"method":"server.ping","auth":%q}`+"\n", token); err != nil {
+		return err
+	}
+	var r struct{ Result struct{ Pong bool } }
+	if err := json.NewDecoder(c).Decode(&r); err != nil {
+		return err
+	}
+	if !r.Result.Pong {
+		return fmt.Errorf("no pong")
+	}
+	return nil
+}

@@ -1,0 +1,68 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// Whatever text a client sends, straight to msgpack or by way of a tree comes to the same.
+func FuzzJSONPayload(f *testing.F) {
+	for _, s := range []string{`{"text":"a","n":[1,-2,3.5,1e400,18446744073709551615,-0]}`, ` [ true , false , null , {} , [] ] x`, `"\ud83d\ude00\ud800\u0000é\"\\"`, "\"\xff\"",
+		`{"a":1,"a":2,"":{"b":[[]]}}`, strings.Repeat("[", 1025), `1`, ` `, `{"a" : "b" , "c":[ ] }`} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, in []byte) {
+		out, err := jsonToMsgpack(in)
+		d := json.NewDecoder(bytes.NewReader(in))
+		d.UseNumber()
+		var x any
+		if want := d.Decode(&x); (err == nil) != (want == nil) && jsonDepth(in) == nil {
+			t.Fatalf("%v, a tree: %v", err, want)
+		}
+		if err != nil {
+			return
+		}
+		if n, err := Scan(out); err != nil || n != len(out) {
+			t.Fatalf("%d of %d bytes: %v", n, len(out), err)
+		}
+		got, _, err := toAny(out, 0, looseJSON)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, _, err := toAny(appendAny(nil, x), 0, looseJSON)
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Fatalf("%v, a tree gives %v (%v)", got, want, err)
+		}
+	})
+}
+
+// A payload of very many values costs little more than its bytes.
+func TestWideJSONCostsItsBytes(t *testing.T) {
+	text := []byte(`{"vector":[` + strings.Repeat("0,", 4<<20) + `0]}`)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	out, err := jsonToMsgpack(text)
+	runtime.ReadMemStats(&after)
+	if err != nil || len(out) < 4<<20 {
+		t.Fatalf("%d bytes, %v", len(out), err)
+	}
+	if cost := after.TotalAlloc - before.TotalAlloc; cost > 8*uint64(len(text)) {
+		t.Errorf("%d bytes of JSON cost %d", len(text), cost)
+	}
+}
+
+func TestFreeFormFieldsAreNotForests(t *testing.T) {
+	for n, fits := range map[int]bool{1000: true, maxValues - 1: true, maxValues: false, 4 * maxValues: false} {
+		b := appendStr(appendMap(nil, 2), "text")
+		b = appendStr(appendStr(b, "x"), "metadata")
+		b = append(appendArray(b, n), bytes.Repeat([]byte{0xC0}, n)...)
+		var m Remember
+		if err := decodeAt(b, 0, &m); (err == nil) != fits {
+			t.Errorf("metadata of %d values: %v", n, err)
+		}
+	}
+}
