@@ -98,7 +98,7 @@ func (ss *session) serve(f wire.Frame) error {
 		}
 	}
 	if f.Op != wire.OpSubscribe {
-		defer ss.w.s.slowly("wire", f.Op.Name(), ss.who(), time.Now())
+		defer ss.w.s.slowly("wire", f.Op.String(), ss.who(), time.Now())
 	}
 	return h(ss, ss.ctx, f)
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
 )
@@ -288,5 +289,33 @@ func TestClusterInitMakesCertificates(t *testing.T) {
 	cert, err := tls.LoadX509KeyPair(filepath.Join(dir, "tls", "node2.crt"), filepath.Join(dir, "tls", "node2.key"))
 	if err != nil || cert.Leaf.VerifyHostname("db2.example") != nil || cert.Leaf.VerifyHostname("node-2.cairn") != nil {
 		t.Errorf("the new certificate: %v %v", cert.Leaf, err)
+	}
+}
+
+// TestDoctorLooksAtCertificates: what ends soon, has ended or is another's is said, with what to do.
+func TestDoctorLooksAtCertificates(t *testing.T) {
+	au, err := openAuthority(filepath.Join(t.TempDir(), "tls"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	for _, tc := range []struct {
+		id           uint32
+		from, until  time.Duration
+		status, says string
+	}{
+		{1, -time.Hour, 100 * 24 * time.Hour, well, "ends in 99 days"},
+		{1, -time.Hour, 3 * 24 * time.Hour, warn, "ends in 2 days"},
+		{1, -48 * time.Hour, -24 * time.Hour, ill, "ended "},
+		{2, -time.Hour, 100 * 24 * time.Hour, ill, "this node needs node-1.cairn"},
+	} {
+		name, err := au.issue(tc.id, []string{"127.0.0.1"}, now.Add(tc.from), now.Add(tc.until))
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := lookAt("tls.cluster", node.TLSFiles{Cert: au.path(name + ".crt"), Key: au.path(name + ".key"), CA: au.path("ca.crt")}, true, 1)
+		if f.Status != tc.status || !strings.Contains(f.Says, tc.says) || (f.Status != well) != (f.Do != "") {
+			t.Errorf("%+v: %+v", tc, f)
+		}
 	}
 }

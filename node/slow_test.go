@@ -1,0 +1,67 @@
+package node_test
+
+import (
+	"bytes"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/wire"
+)
+
+// lines is a log that tests read.
+type lines struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// TestSlowOperationsAreLogged: what takes as long as the configuration says is named with its surface and its database,
+// without what it said; nothing is, when nothing is to be.
+func TestSlowOperationsAreLogged(t *testing.T) {
+	const planted = "a phrase that was planted"
+	for _, tc := range []struct {
+		name string
+		slow time.Duration
+		want bool
+	}{{"everything", time.Nanosecond, true}, {"nothing", -1, false}} {
+		log := &lines{}
+		c := startWith(t, 1, func(_ int, cfg *node.Config) {
+			cfg.Slow, cfg.Logger = tc.slow, slog.New(slog.NewTextHandler(log, nil))
+		})
+		w := c.web(0)
+		w.ok("POST", "/v1/remember", obj{"text": planted})
+		w.ok("POST", "/v1/recall", obj{"query": planted})
+		w.tool("recall", obj{"query": planted})
+		if _, _, err := c.dial(0).Recall(t.Context(), wire.NewRecall(planted)); err != nil {
+			t.Fatal(err)
+		}
+		if tc.want { // the line is written behind the answer
+			eventually(t, "the last line", func() bool { return strings.Contains(log.String(), "surface=wire operation=RECALL") })
+		}
+		said := log.String()
+		for _, line := range []string{"surface=http operation=remember database=default", "surface=http operation=recall", "surface=mcp operation=recall",
+			"surface=wire operation=RECALL database=default", `msg="slow apply" records=`} {
+			if strings.Contains(said, line) != tc.want {
+				t.Errorf("%s: %q is logged: %t", tc.name, line, !tc.want)
+			}
+		}
+		if strings.Contains(said, planted) {
+			t.Errorf("%s: the log tells what was said", tc.name)
+		}
+	}
+}
