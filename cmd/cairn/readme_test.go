@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 )
 
 // section is what the README says under a heading.
@@ -60,7 +61,7 @@ func TestREADMERunsAsPrinted(t *testing.T) {
 	}
 	t.Chdir(dir)
 	p := startDevIn(t, "cairn-data")
-	ports := strings.NewReplacer("localhost:7438", strings.TrimPrefix(p.line.HTTP, "http://"), "http://127.0.0.1:3923", p.line.String)
+	ports := strings.NewReplacer("--at 2026-03-01T12:00:00Z", "--at "+time.Now().Add(time.Hour).UTC().Format(time.RFC3339), "localhost:7438", strings.TrimPrefix(p.line.HTTP, "http://"), "http://127.0.0.1:3923", p.line.String)
 	run := func(name string, arg ...string) {
 		t.Helper()
 		if _, err := exec.LookPath(name); err != nil {
@@ -74,7 +75,7 @@ func TestREADMERunsAsPrinted(t *testing.T) {
 		}
 	}
 	count := 0
-	for _, heading := range []string{"Remember and recall, in under a minute", "Plug in the client you have"} {
+	for _, heading := range []string{"Remember and recall, in under a minute", "Plug in the client you have", "Who may do what, and how much", "Back up, and restore", "Run it for a year"} {
 		for _, c := range indented(section(t, readme, heading)) {
 			if strings.HasPrefix(c, "go build") || c == "./cairn dev" {
 				continue // this is that binary, and it runs
