@@ -47,6 +47,9 @@ func (s *Service) forward(ctx context.Context, body []byte, newer oplog.Kinds) (
 			if sent {
 				return o, unknown(err)
 			}
+			if err := s.disk.refusal(); err != nil { // perhaps why nobody leads
+				return o, err
+			}
 			return o, ErrNoLeader
 		}
 	}
