@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/cairndb/cairn/wire"
+	"github.com/cairndb/cairn/wire/client"
+)
+
+// cairnNodes are three `cairn serve` processes, built from this tree.
+type cairnNodes struct {
+	procs     []*exec.Cmd
+	addrs     []string
+	token     string
+	text, dim int
+}
+
+func startCairn(ctx context.Context, dir string, text, dim int) (_ *cairnNodes, err error) {
+	c := &cairnNodes{text: text, dim: dim}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, c.close())
+		}
+	}()
+	bin := filepath.Join(dir, "cairn")
+	build := exec.CommandContext(ctx, "go", "build", "-o", bin, "./cmd/cairn")
+	build.Dir = filepath.Join("..", "..") // with the server's own go.mod
+	if err := quiet(build); err != nil {
+		return nil, err
+	}
+	base, err := freeRun(30)
+	if err != nil {
+		return nil, err
+	}
+	home := filepath.Join(dir, "cluster")
+	if err := quiet(exec.CommandContext(ctx, bin, "cluster", "init", "--nodes", "3", "--dir", home, "--port-base", strconv.Itoa(base))); err != nil {
+		return nil, err
+	}
+	token, err := os.ReadFile(filepath.Join(home, "token"))
+	if err != nil {
+		return nil, err
+	}
+	c.token = strings.TrimSpace(string(token))
+	for i := range 3 {
+		log, err := os.Create(filepath.Join(dir, fmt.Sprintf("node%d.log", i+1)))
+		if err != nil {
+			return nil, err
+		}
+		p := exec.Command(bin, "serve", "--config", filepath.Join(home, fmt.Sprintf("node%d.toml", i+1)))
+		p.Stdout, p.Stderr = log, log
+		err = p.Start()
+		log.Close() // the process has its own
+		if err != nil {
+			return nil, err
+		}
+		c.procs = append(c.procs, p)
+		c.addrs = append(c.addrs, fmt.Sprint("127.0.0.1:", base+10*i))
+	}
+	return c, patiently(ctx, func(ctx context.Context) error {
+		w, err := c.client(ctx, 0)
+		if err != nil {
+			return err
+		}
+		return errors.Join(w.write(ctx, -2), w.close())
+	})
+}
+
+func (c *cairnNodes) name() string { return "cairn" }
+
+func (c *cairnNodes) close() error { return stopAll(c.procs) }
+
+func (c *cairnNodes) client(ctx context.Context, who int) (writer, error) {
+	conn, err := client.Dial(ctx, client.Config{Addrs: c.addrs, Token: c.token})
+	if err != nil {
+		return nil, err
+	}
+	return &cairnWriter{c: conn, who: who, of: c, rng: rand.New(rand.NewPCG(uint64(who), 1))}, nil
+}
+
+type cairnWriter struct {
+	c   *client.Client
+	who int
+	of  *cairnNodes
+	rng *rand.Rand
+}
+
+func (w *cairnWriter) close() error { return w.c.Close() }
+
+func (w *cairnWriter) write(ctx context.Context, k int) error {
+	m := wire.NewRemember(sentence(w.rng, w.who, k, w.of.text))
+	m.Namespace = "bench"
+	m.Embedding = make([]float32, w.of.dim)
+	for i := range m.Embedding {
+		m.Embedding[i] = float32(w.rng.NormFloat64())
+	}
+	_, err := w.c.Remember(ctx, m)
+	return err
+}
+
+// sentence is n bytes of words, no two alike.
+func sentence(rng *rand.Rand, who, k, n int) string {
+	b := fmt.Appendf(nil, "writer %d note %d", who, k)
+	for len(b) < n {
+		b = fmt.Appendf(b, " word%d", rng.IntN(5000))
+	}
+	return string(b[:n])
+}
+
+func stopAll(procs []*exec.Cmd) error {
+	var errs []error
+	for _, p := range procs {
+		errs = append(errs, p.Process.Signal(syscall.SIGTERM))
+	}
+	for _, p := range procs {
+		if err := p.Wait(); err != nil && p.ProcessState == nil {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
