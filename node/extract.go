@@ -65,7 +65,11 @@ func (s *Service) extract(db oplog.DB, text string) (r reading, err error) {
 const sameNames = 4
 
 func readText(v *oplog.View, db oplog.DB, text string) (r reading) {
-	entities := extract.Link(text, extract.Entities(text), func(folded string) []string { return v.EntitiesFolded(db, folded, sameNames) })
+	var known func(string) []string
+	if v.NamesEntities(db) {
+		known = func(folded string) []string { return v.EntitiesFolded(db, folded, sameNames) }
+	}
+	entities := extract.Link(text, extract.Entities(text), known)
 	r.entities = make([]oplog.Mention, len(entities))
 	for i, e := range entities {
 		r.entities[i] = oplog.Mention{Name: e.Name, Type: e.Type}

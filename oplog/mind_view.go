@@ -177,6 +177,9 @@ func (v *View) EntityMemories(db DB, name string, f func(*Memory) bool) {
 	})
 }
 
+// NamesEntities says whether a database knows any entity.
+func (v *View) NamesEntities(db DB) bool { return v.bucket(tFolded, db) != nil }
+
 // EntitiesFolded are the entities whose name has a folded form, at most limit.
 func (v *View) EntitiesFolded(db DB, folded string, limit int) (names []string) {
 	prefix := joinKey(folded, "")

@@ -175,36 +175,39 @@ func (f *finder) quoted() {
 }
 
 // Link adds the entities that are known already and occur in a text, however they are written. known returns the names
-// of a folded form; it is asked for runs of up to four words.
+// of a folded form; it is asked for runs of up to four words. It is nil when no name is known.
 func Link(text string, found []Entity, known func(folded string) []string) []Entity {
+	if known == nil {
+		return found
+	}
 	if len(text) > maxText {
 		text = text[:maxText]
 	}
 	toks := tokens(text)
-	have := map[string]bool{}
+	have := make(map[string]bool, len(found))
 	for _, e := range found {
 		have[e.Name] = true
 	}
-	asked := map[string]bool{}
+	folded, stops := foldAll(toks)
+	asked := make(map[string]bool, len(toks))
 	const maxAsked = 4096
-	for i := range toks {
-		var run []string
+	for i, begin := 0, 0; i < len(toks); i++ {
 		for j := i; j < len(toks) && j < i+4; j++ {
-			run = append(run, toks[j].text)
-			folded := strings.ToLower(strings.Join(run, " "))
-			if j == i && (function[folded] || starters[folded] || months[folded] || weekdays[folded] || alnum(folded) < 3) || asked[folded] {
+			run := folded[begin:stops[j]]
+			if j == i && (function[run] || starters[run] || months[run] || weekdays[run] || alnum(run) < 3) || asked[run] {
 				continue
 			}
-			if asked[folded] = true; len(asked) > maxAsked || len(found) >= maxEntities {
+			if asked[run] = true; len(asked) > maxAsked || len(found) >= maxEntities {
 				return found
 			}
-			for _, name := range known(folded) {
+			for _, name := range known(run) {
 				if !have[name] && len(found) < maxEntities {
 					have[name] = true
 					found = append(found, Entity{Name: name})
 				}
 			}
 		}
+		begin = stops[i] + 1
 	}
 	return slices.Clip(found)
 }
@@ -224,4 +227,18 @@ func Names(text, name string) bool {
 		from += i + len(folded)
 	}
 	return false
+}
+
+// foldAll joins the folded words by blanks, so that every run of them is a part of one string, and says where each ends.
+func foldAll(toks []token) (folded string, stops []int) {
+	var b strings.Builder
+	stops = make([]int, len(toks))
+	for i, t := range toks {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(strings.ToLower(t.text))
+		stops[i] = b.Len()
+	}
+	return b.String(), stops
 }
