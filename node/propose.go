@@ -30,15 +30,17 @@ type decided struct {
 }
 
 type proposer struct {
-	raft  *raft.Node
-	clock *oplog.Clock
-	queue chan proposal
-	slots chan struct{}
-	disk  *space
+	raft   *raft.Node
+	clock  *oplog.Clock
+	queue  chan proposal
+	landed chan int // the entries of each record that is no longer under way
+	disk   *space
+
+	records, entries int // under way; run's
 }
 
 func newProposer(r *raft.Node, clock *oplog.Clock, disk *space) *proposer {
-	return &proposer{disk: disk, raft: r, clock: clock, queue: make(chan proposal, proposalQueue), slots: make(chan struct{}, recordsInFlight)}
+	return &proposer{disk: disk, raft: r, clock: clock, queue: make(chan proposal, proposalQueue), landed: make(chan int, recordsInFlight)}
 }
 
 // propose takes a body into the log on the leader and waits for what became of it. When ctx ends first the outcome is unknown.
@@ -60,34 +62,75 @@ func (p *proposer) propose(ctx context.Context, body []byte) (oplog.Outcome, err
 	}
 }
 
+// load is the entries that go into one record.
+type load struct {
+	proposals []proposal
+	size      int
+}
+
+func (l *load) take(pr proposal) {
+	l.proposals = append(l.proposals, pr)
+	l.size += len(pr.body)
+}
+
+func (l *load) full() bool { return len(l.proposals) >= maxRecordEntries || l.size >= maxRecordBytes }
+
 // run is the proposer's task.
 func (p *proposer) run(ctx context.Context) error {
 	for {
-		var batch []proposal
+		var l load
 		select {
 		case <-ctx.Done():
 			return p.drain(ctx)
+		case n := <-p.landed:
+			p.land(n)
+			continue
 		case first := <-p.queue:
-			batch = append(batch, first)
+			l.take(first)
 		}
-		select {
-		case p.slots <- struct{}{}: // entries that come while we wait here join the batch below
-		case <-ctx.Done():
-			fail(batch, errStopping)
+		if err := p.hold(ctx, &l); err != nil {
+			fail(l.proposals, errStopping)
 			return p.drain(ctx)
 		}
-		batch = p.gather(batch)
-		bodies := make([][]byte, len(batch))
-		for i, pr := range batch {
+		p.gather(&l)
+		bodies := make([][]byte, len(l.proposals))
+		for i, pr := range l.proposals {
 			bodies[i] = pr.body
 		}
 		rec := oplog.EncodeRecord(p.clock.Next(len(bodies)), bodies...)
 		f := p.raft.Propose(ctx, rec)
+		p.records++
+		p.entries += len(bodies)
 		go func() { // ends with the proposal: raft answers every one, at the latest when it closes
-			defer func() { <-p.slots }()
-			settle(f, batch)
+			settle(f, l.proposals)
+			p.landed <- len(bodies) // has room for all that can be under way
 		}()
 	}
+}
+
+// hold keeps a load back while enough is under way: a record costs the same whether it holds one entry or hundreds, so
+// one that follows another closely should hold a fair part of what the clients have to write.
+func (p *proposer) hold(ctx context.Context, l *load) error {
+	for p.records == recordsInFlight || p.records > 0 && 2*len(l.proposals) < p.entries && !l.full() {
+		queue := p.queue
+		if l.full() {
+			queue = nil
+		}
+		select {
+		case pr := <-queue:
+			l.take(pr)
+		case n := <-p.landed:
+			p.land(n)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+func (p *proposer) land(n int) {
+	p.records--
+	p.entries -= n
 }
 
 var errStopping = &oplog.Error{Kind: oplog.Unavailable, Text: "the node is stopping"}
@@ -103,18 +146,16 @@ func (p *proposer) drain(ctx context.Context) error {
 	}
 }
 
-func (p *proposer) gather(batch []proposal) []proposal {
-	size := len(batch[0].body)
-	for len(batch) < maxRecordEntries && size < maxRecordBytes {
+// gather takes what waits already.
+func (p *proposer) gather(l *load) {
+	for !l.full() {
 		select {
 		case pr := <-p.queue:
-			batch = append(batch, pr)
-			size += len(pr.body)
+			l.take(pr)
 		default:
-			return batch
+			return
 		}
 	}
-	return batch
 }
 
 func fail(batch []proposal, err error) {
