@@ -64,7 +64,7 @@ With --addr it writes into that cluster, under the namespace "bench".`,
 	c.Flags().IntVar(&b.nodes, "nodes", 1, "without --addr: how many nodes to start, 1 or 3")
 	c.Flags().IntVar(&b.bytes, "bytes", 200, "length of a memory's text")
 	c.Flags().DurationVar(&b.length, "for", 5*time.Second, "how long each number of clients writes")
-	group.AddCommand(c, a.benchRecall(), a.benchLoad(), a.benchGateway(), a.benchCompare(), a.benchSoak())
+	group.AddCommand(c, a.benchRecall(), a.benchLoad(), a.benchSurfaces(), a.benchGateway(), a.benchCompare(), a.benchSoak())
 	return group
 }
 

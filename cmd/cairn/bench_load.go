@@ -152,7 +152,7 @@ func (b *benchLoad) run(ctx context.Context, a *app) (err error) {
 			return err
 		}
 		defer c.Close()
-		loaders[i] = &loader{c: c, who: i, dim: b.dim, token: token, url: b.http, rng: rand.New(rand.NewPCG(uint64(i), 7))}
+		loaders[i] = &loader{c: c, who: i, dim: b.dim, token: token, url: b.http, http: &http.Client{Transport: &http.Transport{}}, rng: rand.New(rand.NewPCG(uint64(i), 7))}
 	}
 	if err := b.prepare(ctx, a, loaders[0]); err != nil {
 		return err
@@ -280,6 +280,7 @@ type loader struct {
 	c          *client.Client
 	who, dim   int
 	token, url string
+	http       *http.Client
 	rng        *rand.Rand
 }
 
@@ -337,7 +338,7 @@ func (l *loader) post(ctx context.Context, path string, body any) error {
 	}
 	req.Header.Set("Authorization", "Bearer "+l.token)
 	req.Header.Set("Content-Type", "application/json")
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := l.http.Do(req)
 	if err != nil {
 		return err
 	}
