@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -137,6 +138,52 @@ func TestSlowReaderSlowsNobody(t *testing.T) {
 		}
 		seen[data["id"].(string)] = true
 	}
+}
+
+// Readers that never read a byte do not slow those who write: a write beside them takes what it took before.
+func TestReadersThatNeverRead(t *testing.T) {
+	w := start(t, 1).web(0)
+	const readers, edges = 8, 30_000 // their events are more than the system keeps for a connection
+	median := func() time.Duration {
+		took := make([]time.Duration, 101)
+		for i := range took {
+			began := time.Now()
+			w.ok("POST", "/v1/relate", obj{"entity": fmt.Sprint("e", i), "target": "t", "relationship": "r"})
+			took[i] = time.Since(began)
+		}
+		slices.Sort(took)
+		return took[len(took)/2]
+	}
+	var idle []net.Conn
+	for range readers {
+		nc, err := net.Dial("tcp", strings.TrimPrefix(w.base, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { nc.Close() })
+		if tcp, ok := nc.(*net.TCPConn); ok {
+			_ = tcp.SetReadBuffer(4 << 10)
+		}
+		fmt.Fprintf(nc, "GET /v1/events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n\r\n", secret)
+		idle = append(idle, nc)
+	}
+	var lines strings.Builder
+	for i := range edges {
+		fmt.Fprintf(&lines, `{"type":"edge","src":"s%d","dst":"d","rel_type":"r"}`+"\n", i)
+	}
+	w.ok("POST", "/v1/import", lines.String())
+	beside := median()
+	for _, nc := range idle {
+		nc.Close()
+	}
+	for range 5 { // a machine that is busy with other things may disturb one of them
+		alone := median()
+		t.Logf("a write takes %s beside %d readers that never read, and %s without", beside, readers, alone)
+		if beside < 2*alone+2*time.Millisecond {
+			return
+		}
+	}
+	t.Error("readers that never read slow writers")
 }
 
 // A stream ends with the token that opened it.
