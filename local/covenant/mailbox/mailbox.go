@@ -83,6 +83,19 @@ type event struct {
 	Tries  uint32  `json:"tries,omitempty"`
 }
 
+// whole says whether an event has what its kind needs.
+func (e event) whole() bool {
+	switch e.Op {
+	case "queued", "finished":
+		return e.Task != nil
+	case "leased":
+		return e.Lease != nil
+	case "posted", "waiting", "cached":
+		return e.Result != nil
+	}
+	return true
+}
+
 type known struct {
 	task  Task
 	hash  [32]byte
@@ -152,6 +165,9 @@ func (b *Box) replay() error {
 		var e event
 		if err := json.Unmarshal(plain, &e); err != nil {
 			return fmt.Errorf("line %d: %w", n+1, err)
+		}
+		if !e.whole() {
+			return fmt.Errorf("line %d: %q lacks what it is about", n+1, e.Op)
 		}
 		b.apply(e)
 		b.size += int64(len(line))

@@ -1,0 +1,40 @@
+package sift
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/cairndb/cairn/oplog"
+)
+
+// Whatever a transcript holds, its lines are read to the end, and what is taken of them can be stored.
+func FuzzTranscript(f *testing.F) {
+	f.Add([]byte(useLine("1", "Bash", `{"command":"make"}`, 1) + resultLine("1", `"ok"`) + "{broken\n\n" + resultLine("2", `[{"type":"text","text":"x"},{"type":"image","source":{}}]`)))
+	f.Add([]byte("{\"type\":\"user\",\"timestamp\":\"1969-01-01T00:00:00Z\",\"message\":{\"content\":[1]}}\n\xff\n"))
+	f.Fuzz(func(t *testing.T, in []byte) {
+		r := bufio.NewReader(bytes.NewReader(in))
+		run := &backfillRun{}
+		for {
+			line, err := readLine(r)
+			if len(line) == 0 && err != nil {
+				return
+			}
+			blocks, at, ok := parseLine(line, run)
+			if !ok {
+				continue
+			}
+			for _, b := range blocks {
+				o, err := observe("s", b.Name+"x", "replay", oplog.At(at), map[string]any{"tool_input": value(b.Input), "tool_response": value(b.Content)})
+				if err != nil {
+					continue
+				}
+				if !json.Valid(o.stamped) || !utf8.Valid(o.stamped) || len(o.hash) != 32 || summarize(o).text == "" {
+					t.Fatalf("%q became %q", line, o.stamped)
+				}
+			}
+		}
+	})
+}
