@@ -37,6 +37,13 @@ var metricTable = []Metric{
 	own1("cairn_disk_full", gaugeKind, "1 when this node refuses writes for want of disk.", func(s *Service) float64 { return number(s.disk.full.Load()) }),
 	own1("cairn_slow_operations_total", counterKind, "Operations that took longer than [log] slow_ms.", func(s *Service) float64 { return float64(s.slow.count.Load()) }),
 	own1("cairn_uptime_seconds", gaugeKind, "Time since the node started.", func(s *Service) float64 { return time.Since(s.started).Seconds() }),
+	{Name: "cairn_certificate_seconds", Help: "Time until this node's certificate ends, by who is shown it; negative when it has.", Kind: gaugeKind, Labels: []string{"shown_to"},
+		read: func(g *gateway, put func(float64, ...string)) {
+			for to, c := range g.s.certs {
+				cert, _ := c.current()
+				put(time.Until(cert.Leaf.NotAfter).Seconds(), to)
+			}
+		}},
 	{Name: "cairn_build_info", Help: "1, with the version.", Kind: gaugeKind, Labels: []string{"version"},
 		read: func(g *gateway, put func(float64, ...string)) { put(1, g.s.cfg.Version) }},
 	{Name: "cairn_connections", Help: "Open connections of clients.", Kind: gaugeKind, Labels: []string{"surface"}, read: func(g *gateway, put func(float64, ...string)) {

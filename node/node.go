@@ -34,6 +34,7 @@ type Node struct {
 	service *Service
 	wire    *wireServer
 	gateway *gateway
+	certs   map[string]*certificates // by who is shown them; complete when the surfaces open
 	wireLn  net.Listener
 	httpLn  net.Listener
 
@@ -52,7 +53,7 @@ func Open(ctx context.Context, cfg Config) (_ *Node, err error) {
 	if err := cfg.validate(); err != nil {
 		return nil, fmt.Errorf("config: %w", err)
 	}
-	n := &Node{cfg: cfg, log: cfg.Logger, ready: make(chan struct{})}
+	n := &Node{cfg: cfg, log: cfg.Logger, ready: make(chan struct{}), certs: map[string]*certificates{}}
 	n.ctx, n.cancel = context.WithCancelCause(context.Background())
 	defer func() {
 		if err != nil {
@@ -84,6 +85,7 @@ func (n *Node) openListeners(ctx context.Context) (err error) {
 		if certs, err = openCertificates(n.cfg.TLS, n.log); err != nil {
 			return fmt.Errorf("tls: %w", err)
 		}
+		n.certs["clients"] = certs
 	}
 	if n.wireLn, err = n.listen(ctx, "wire", n.cfg.Wire, &n.cfg.AdvertiseWire); err != nil {
 		return err
@@ -149,7 +151,7 @@ func (n *Node) openMemory(ctx context.Context) (err error) {
 	n.clock = oplog.NewClock(n.cfg.NodeID, n.cfg.Now)
 	n.clock.Observe(n.state.Last())
 	n.service = &Service{cfg: n.cfg, log: n.log, keys: n.keys, state: n.state, index: x, machine: n.machine, started: time.Now(), timings: newTimings(), opened: make(chan struct{})}
-	n.service.disk = disk
+	n.service.disk, n.service.certs = disk, n.certs
 	n.service.backups.dir = filepath.Join(n.cfg.Home, "backup-spool")
 	n.service.thinking = make(chan struct{}, 1)
 	n.service.reinforcer, n.service.asked = newReinforcer(n.service), newAsked()
@@ -173,6 +175,7 @@ func (n *Node) openRaft(ctx context.Context) (err error) {
 		if err != nil {
 			return fmt.Errorf("tls.cluster: %w", err)
 		}
+		n.certs["peers"] = certs
 		server, client = certs.forPeers()
 	} else {
 		listen = func(ctx context.Context, addr string) (net.Listener, error) {

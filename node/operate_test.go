@@ -205,7 +205,15 @@ func TestLimitsHoldOnEveryNode(t *testing.T) {
 		_, out := leader.with(free).send("GET", "/v1/stats", nil)
 		return strings.Contains(fmt.Sprint(out["error"]), "for this database")
 	})
-	leader.ok("POST", "/v1/admin/databases/default/quota", obj{"max_rps": 0, "burst": 0}) // is not itself held by it
+	leader.ok("POST", "/v1/admin/databases/default/quota", obj{"max_rps": 0, "burst": 0, "max_batch_size": 2}) // is not itself held by it
+	cl, err := wireClient(t, c.nodes[c.leader()].Addrs().Wire, free)
+	if err != nil {
+		t.Fatal(err)
+	}
+	three := wire.RememberBatch{Memories: []wire.Remember{wire.NewRemember("a"), wire.NewRemember("b"), wire.NewRemember("c")}}
+	if _, err := cl.RememberBatch(t.Context(), three); !client.IsCode(err, wire.CodeInvalidPayload) || !strings.Contains(err.Error(), "batch size 3 exceeds quota 2 for this database") {
+		t.Errorf("a batch over the wire: %v", err)
+	}
 	eventually(t, "no bound", func() bool {
 		for range 10 {
 			if status, _ := leader.with(bounded).send("GET", "/v1/stats", nil); status != 200 {

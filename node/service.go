@@ -39,6 +39,7 @@ type Service struct {
 	timings  *timings
 	backups  spool
 	disk     *space
+	certs    map[string]*certificates
 	asking   atomic.Int64  // recalls under way
 	thinking chan struct{} // holds a token while a round of cognition is under way
 

@@ -102,3 +102,69 @@ func rewrite(t *testing.T, path, shown, other string) {
 		t.Fatal(err)
 	}
 }
+
+// TestATokenIsRotated: clients move from one token to another while they write; no request fails beyond one repetition, and
+// the old one opens nothing afterwards, on any node.
+func TestATokenIsRotated(t *testing.T) {
+	nodes, secret := startThree(t, 0, 1, 2)
+	t.Setenv("CAIRN_TOKEN", secret)
+	made := func(label string) string {
+		t.Helper()
+		out, code := cli(t, "token", "create", "--label", label, "--url", nodes[leaderOf(t, nodes)].line.HTTP)
+		if code != 0 {
+			t.Fatal("no token")
+		}
+		return strings.TrimSpace(out)
+	}
+	opens := func(p *nodeProcess, token string) bool {
+		c, err := client.Dial(t.Context(), client.Config{Addrs: []string{p.line.Wire}, Token: token})
+		if err != nil {
+			return false
+		}
+		return c.Close() == nil
+	}
+	everywhere := func(token string, want bool) bool {
+		return eventually(func() bool {
+			for _, p := range nodes {
+				if opens(p, token) != want {
+					return false
+				}
+			}
+			return true
+		})
+	}
+	old, next := made("before"), made("after")
+	if !everywhere(old, true) || !everywhere(next, true) {
+		t.Fatal("a new token does not reach all nodes")
+	}
+	before := putLoad(t, nodes, old)
+	before.goesOn(t)
+	after := putLoad(t, nodes, next)
+	after.goesOn(t)
+	before.end()
+	if out, code := cli(t, "token", "revoke", old, "--url", nodes[leaderOf(t, nodes)].line.HTTP); code != 0 {
+		t.Fatalf("not revoked: %s", out)
+	}
+	if !everywhere(old, false) {
+		t.Error("a revoked token opens a node")
+	}
+	after.goesOn(t)
+	after.end()
+	sameState(t, nodes)
+	for _, p := range nodes {
+		checkTexts(t, p, secret, before.acked, after.acked)
+	}
+}
+
+// checkTexts checks that a node holds what was acknowledged; texts may be there more than once.
+func checkTexts(t testing.TB, p *nodeProcess, token string, acked ...map[string]string) {
+	t.Helper()
+	rows := exported(t, p, token)
+	for _, part := range acked {
+		for rid, text := range part {
+			if rows[rid] != text {
+				t.Errorf("node %d lost %s (%q)", p.line.NodeID, rid, text)
+			}
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -99,6 +100,16 @@ func TestTLSEverywhere(t *testing.T) {
 		t.Errorf("the ready line says %s", leader.line.HTTP)
 	}
 	before, _ := statusOf(t, leader)
+	tg := target{http: leader.line.HTTP, ca: leader.ca, timeout: 10 * time.Second}
+	r, err := tg.request(t.Context(), "GET", "/metrics", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	metrics, err := io.ReadAll(r)
+	r.Close()
+	if err != nil || strings.Count(string(metrics), "\ncairn_certificate_seconds{") != 2 {
+		t.Errorf("the certificates' ends are not told (%v)", err)
+	}
 
 	issue := func(a *authority, id uint32, from, until time.Time) *tls.Certificate {
 		name, err := a.issue(id, []string{"127.0.0.1"}, from, until)
