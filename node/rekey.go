@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/seal"
@@ -30,7 +31,7 @@ const (
 // errRekey keeps a node from starting between two states of its files.
 var errRekey = errors.New("a change of its encryption was cut short; the same `cairn key` command finishes it")
 
-// Encrypt turns the home of a node that does not run into an encrypted one.
+// Encrypt turns the home of a node that does not run into an encrypted one. Of one that is, it encrypts what is kept beside it.
 func Encrypt(ctx context.Context, cfg Config, kept []Kept) error {
 	cfg = cfg.withDefaults()
 	if !cfg.Encryption.On() {
@@ -40,8 +41,8 @@ func Encrypt(ctx context.Context, cfg Config, kept []Kept) error {
 	if _, err := os.Stat(filepath.Join(work, rekeyDone)); err == nil {
 		return finishRekey(ctx, cfg, kept)
 	}
-	if seal.Exists(cfg.Home) {
-		return fmt.Errorf("home %s is encrypted already", cfg.Home)
+	if seal.Exists(cfg.Home) { // what is kept elsewhere than in the home may still be plain
+		return finishRekey(ctx, cfg, kept)
 	}
 	masters, err := cfg.Encryption.Masters(ctx)
 	if err != nil {
@@ -128,6 +129,9 @@ func syncDir(dir string) error {
 
 // finishRekey puts what is new in the place of what is old. Each step may have been done before.
 func finishRekey(ctx context.Context, cfg Config, kept []Kept) error {
+	if err := stopped(cfg.Home); err != nil {
+		return err
+	}
 	work := filepath.Join(cfg.Home, rekeyDir)
 	for _, name := range []string{seal.RingFile, "state.db", filepath.Join("raft", "raft.db"), filepath.Join("raft", "snapshots")} {
 		from, to := filepath.Join(work, name), filepath.Join(cfg.Home, name)
@@ -162,6 +166,22 @@ func finishRekey(ctx context.Context, cfg Config, kept []Kept) error {
 		}
 	}
 	return errors.Join(os.RemoveAll(work), syncDir(cfg.Home))
+}
+
+// stopped says whether nobody has the state open.
+func stopped(home string) error {
+	f, err := os.Open(filepath.Join(home, "state.db"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil { // the lock goes with the descriptor
+		return fmt.Errorf("state %s: held by another process", f.Name())
+	}
+	return nil
 }
 
 // rewrite seals a file under the active key, whether it was sealed before or not. One that is not there stays away.

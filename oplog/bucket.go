@@ -42,7 +42,9 @@ func (b *bucket) damaged(stored []byte, err error) {
 		name = bktLog
 	}
 	err = fmt.Errorf("table %s of database %d, key %x: %w", name, b.id.db, stored, err)
-	if !errors.Is(err, seal.ErrKey) { // a key that is missing is no damage: nothing is to be moved aside for it
+	// A key that is missing for the mark, which the newest key seals, is no damage: nothing is to be moved aside for it. When
+	// the mark could be read, the keyring is the right one, and a value that names another key was changed.
+	if b.id.table != tMeta || !errors.Is(err, seal.ErrKey) {
 		err = fmt.Errorf("%w: %w", ErrState, err)
 	}
 	panic(diskError{err})

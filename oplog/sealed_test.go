@@ -134,7 +134,7 @@ func TestDamagedValuesAreNamed(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	flip := func(n int) (where string) {
+	flip := func(n int, at func([]byte) int) (where string) {
 		db, err := bolt.Open(path, 0o600, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -147,7 +147,7 @@ func TestDamagedValuesAreNamed(t *testing.T) {
 				}
 				where = table
 				v = bytes.Clone(v)
-				v[len(v)/2] ^= 0x10
+				v[at(v)] ^= 0x10
 				return b.Put(bytes.Clone(k), v)
 			})
 		})
@@ -156,20 +156,32 @@ func TestDamagedValuesAreNamed(t *testing.T) {
 		}
 		return where
 	}
+	middle, first := func(v []byte) int { return len(v) / 2 }, func([]byte) int { return 0 } // which is in the key's id
 	seen := 0
 	for ; ; seen++ {
-		where := flip(seen)
+		at, want := middle, seal.ErrDamaged
+		if seen%2 == 1 {
+			at, want = first, seal.ErrKey
+		}
+		where := flip(seen, at)
 		if where == "" {
 			break
+		}
+		if where == "meta" && want == seal.ErrKey { // refused, and not moved aside
+			if _, err := Open(path, Options{NoSync: true, Keys: keys}); IsCorrupt(err) || !errors.Is(err, seal.ErrKey) {
+				t.Errorf("the mark names another key: %v", err)
+			}
+			flip(seen, at)
+			continue
 		}
 		s, err := Open(path, Options{NoSync: true, Keys: keys})
 		if err == nil {
 			err = errors.Join(s.Verify(), s.Read(func(v *View) error { return v.Log(0, func(Outcome) bool { return true }) }), s.Close())
 		}
-		if !IsCorrupt(err) || !errors.Is(err, seal.ErrDamaged) || !strings.Contains(fmt.Sprint(err), where) {
+		if !IsCorrupt(err) || !errors.Is(err, want) || !strings.Contains(fmt.Sprint(err), where) {
 			t.Errorf("value %d, in %s: %v", seen, where, err)
 		}
-		flip(seen) // back
+		flip(seen, at) // back
 	}
 	if seen < 20 {
 		t.Errorf("only %d values were looked at", seen)

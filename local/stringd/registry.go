@@ -98,6 +98,9 @@ func openRegistry(path string, keys *seal.Ring, log *slog.Logger) (*registry, er
 			return r, nil
 		}
 	}
+	if errors.Is(err, seal.ErrPlain) || errors.Is(err, seal.ErrSealed) || errors.Is(err, seal.ErrKey) {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
 	aside := fmt.Sprintf("%s.corrupt-%d", path, time.Now().UnixMilli())
 	log.Warn("agents file is unreadable and was moved aside", "path", path, "aside", aside, "err", err)
 	r.list = nil

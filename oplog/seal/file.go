@@ -222,10 +222,13 @@ type FileAt struct {
 	aead  cipher.AEAD
 	size  int64 // of the plain text
 	last  uint64
-	chunk uint64 // in plain; none when plain is nil
-	plain []byte
 	buf   []byte
+	held  map[uint64][]byte // chunks that were opened, heldChunks of them at most
+	order []uint64          // oldest first
 }
+
+// heldChunks is how many opened chunks are kept: those who jump about come back to where they were.
+const heldChunks = 64
 
 // At opens a sealed file of a size for reading in any order.
 func (r *Ring) At(in io.ReaderAt, size int64) (*FileAt, error) {
@@ -241,7 +244,7 @@ func (r *Ring) At(in io.ReaderAt, size int64) (*FileAt, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &FileAt{in: in, aead: a, size: plain, last: uint64(max(plain-1, 0) / chunkSize), buf: make([]byte, sealedSize)}, nil
+	return &FileAt{in: in, aead: a, size: plain, last: uint64(max(plain-1, 0) / chunkSize), buf: make([]byte, sealedSize), held: map[uint64][]byte{}}, nil
 }
 
 // PlainSize is how much a sealed file of a size holds.
@@ -264,33 +267,39 @@ func (f *FileAt) ReadAt(p []byte, off int64) (n int, err error) {
 		if at >= f.size || at < 0 {
 			return n, io.EOF
 		}
-		if err := f.load(uint64(at / chunkSize)); err != nil {
+		plain, err := f.load(uint64(at / chunkSize))
+		if err != nil {
 			return n, err
 		}
-		n += copy(p[n:], f.plain[at%chunkSize:])
+		n += copy(p[n:], plain[at%chunkSize:])
 	}
 	return n, nil
 }
 
-func (f *FileAt) load(chunk uint64) error {
-	if f.plain != nil && f.chunk == chunk {
-		return nil
+func (f *FileAt) load(chunk uint64) ([]byte, error) {
+	if plain, ok := f.held[chunk]; ok {
+		return plain, nil
 	}
 	size := sealedSize
 	if chunk == f.last {
 		size = int(f.size-int64(chunk)*chunkSize) + tagSize
 	}
 	if _, err := f.in.ReadAt(f.buf[:size], int64(headSize)+int64(chunk)*sealedSize); err != nil && !errors.Is(err, io.EOF) {
-		return err
+		return nil, err
+	}
+	var reuse []byte
+	if len(f.order) == heldChunks {
+		reuse = f.held[f.order[0]][:0]
+		delete(f.held, f.order[0])
+		f.order = f.order[1:]
 	}
 	nonce := chunkNonce(chunk, chunk == f.last)
-	plain, err := f.aead.Open(f.plain[:0], nonce[:], f.buf[:size], nil)
+	plain, err := f.aead.Open(reuse, nonce[:], f.buf[:size], nil)
 	if err != nil {
-		f.plain = nil
-		return fmt.Errorf("%w: chunk %d of the file", ErrDamaged, chunk)
+		return nil, fmt.Errorf("%w: chunk %d of the file", ErrDamaged, chunk)
 	}
-	f.plain, f.chunk = plain, chunk
-	return nil
+	f.held[chunk], f.order = plain, append(f.order, chunk)
+	return plain, nil
 }
 
 // Bytes seals a small file for this home.

@@ -247,7 +247,7 @@ func TestLines(t *testing.T) {
 	if got, err := r.OpenLine(line, "mailbox"); err != nil || string(got) != `{"text":"secret"}` {
 		t.Errorf("%q, %v", got, err)
 	}
-	if _, err := r.OpenLine([]byte(`{"text":"plain"}`), "mailbox"); !errors.Is(err, seal.ErrDamaged) {
+	if _, err := r.OpenLine([]byte(`{"text":"plain"}`), "mailbox"); !errors.Is(err, seal.ErrPlain) {
 		t.Errorf("a plain line: %v", err)
 	}
 	if got, err := r.Plain(r.Bytes([]byte("small"))); err != nil || string(got) != "small" {

@@ -58,10 +58,13 @@ func (r *Ring) Line(line []byte, place string) []byte {
 	return base64.StdEncoding.AppendEncode(nil, sealed)
 }
 
-// OpenLine reads a line of Line.
+// OpenLine reads a line of Line. One that begins like JSON was never sealed.
 func (r *Ring) OpenLine(line []byte, place string) ([]byte, error) {
 	if r == nil {
 		return line, nil
+	}
+	if len(line) > 0 && line[0] == '{' {
+		return nil, fmt.Errorf("%w: a line of JSON", ErrPlain)
 	}
 	sealed, err := base64.StdEncoding.AppendDecode(nil, line)
 	if err != nil {

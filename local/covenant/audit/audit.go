@@ -126,8 +126,20 @@ func (l *Log) open() (err error) {
 	if err := l.reopen(); err != nil {
 		return err
 	}
-	if err = l.load(); err != nil {
+	if err = errors.Join(l.sealed(l.events), l.sealed(l.chain)); err == nil {
+		err = l.load()
+	}
+	if err != nil {
 		return errors.Join(err, l.events.Close(), l.chain.Close())
+	}
+	return nil
+}
+
+// sealed refuses lines that were written before this node encrypted.
+func (l *Log) sealed(f *os.File) error {
+	first := make([]byte, 1)
+	if n, _ := f.ReadAt(first, 0); l.keys != nil && n == 1 && first[0] == '{' { // what cannot be read is found later
+		return fmt.Errorf("%s: %w", f.Name(), seal.ErrPlain)
 	}
 	return nil
 }
