@@ -66,7 +66,7 @@ func unhex(t testing.TB, text string) []byte {
 // TestVectors reads frames given in hex, prints what they say, and writes them again. `same` frames must
 // come out as they went in; `read` ones are legal spellings that we would write differently.
 func TestVectors(t *testing.T) {
-	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+	datadriven.Walk(t, "testdata/vectors", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			raw := unhex(t, d.Input)
 			f, err := NewReader(bytes.NewReader(raw), MaxLength).Next()

@@ -12,7 +12,7 @@ import (
 
 // TestFacts runs the scripts: what a text is read to say, and which of several texts contradict each other.
 func TestFacts(t *testing.T) {
-	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+	datadriven.Walk(t, "testdata/texts", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			var b strings.Builder
 			switch d.Cmd {
