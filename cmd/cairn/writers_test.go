@@ -1,0 +1,84 @@
+package main
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// makesFiles is how this code makes files.
+var makesFiles = regexp.MustCompile(`os\.(Create|CreateTemp|WriteFile)\(|os\.O_CREATE|bolt\.Open\(|raftboltdb\.New\(|NewScorch\(|NewFileSnapshotStore`)
+
+// writers are the files of this code that make files, and why an encrypted node is none the worse for it: they seal what
+// they write, or write nothing that somebody said, or write where somebody else told them to.
+var writers = map[string]string{
+	"oplog/boltfile/checkpoint.go":        "sealed by oplog; its note has places and hashes of pages",
+	"oplog/snapshot.go":                   "a plain image on a plain node, a sealed one otherwise",
+	"oplog/archive/archive.go":            "what the node writes: sealed backups",
+	"oplog/seal/ring.go":                  "wrapped keys",
+	"raft/log.go":                         "sealed",
+	"raft/sealed.go":                      "sealed",
+	"raft/amnesia.go":                     "a mark",
+	"index/text/open.go":                  "sealed by Bleve's hooks; a format number",
+	"index/restore.go":                    "sealed",
+	"index/sections.go":                   "sealed",
+	"node/gateway_backup.go":              "sealed",
+	"node/mint.go":                        "the token, which clients read",
+	"node/scrub.go":                       "where damage is: a table and a sealed key",
+	"node/rekey.go":                       "sealed, or a mark",
+	"local/covenant/audit/audit.go":       "sealed",
+	"local/covenant/audit/verify.go":      "sealed; a time",
+	"local/covenant/mailbox/mailbox.go":   "sealed",
+	"local/covenant/mailbox/compact.go":   "sealed",
+	"local/covenant/registry.go":          "sealed; the operator's token, which clients read",
+	"local/covenant/keys.go":              "this node's identity key",
+	"local/covenant/ignore/ignore.go":     "the protocol's own rules",
+	"local/stringd/inbox/inbox.go":        "sealed, or a document that an agent asked for",
+	"local/stringd/server.go":             "a lock",
+	"local/stringd/shell/shell.go":        "commands, in memory on an encrypted node",
+	"local/process/replay.go":             "sealed",
+	"local/process/tar.go":                "where clients say",
+	"local/process/standalone/install.go": "no node's",
+	"local/process/standalone/serve.go":   "no node's",
+	"local/sift/server.go":                "the workspace's directory and a process id, which clients read",
+	"cmd/cairn/backup.go":                 "what the node sent",
+	"cmd/cairn/key_verbs.go":              "a master key, where it is asked for",
+	"cmd/cairn/dev.go":                    "addresses",
+	"cmd/cairn/surface_process.go":        "the token, which clients read",
+	"cmd/cairn/doctor_host.go":            "nothing, to see how long it takes",
+	"cmd/cairn/debug.go":                  "a bundle without memories, where it is asked for",
+	"cmd/cairn/cluster.go":                "configurations",
+	"cmd/cairn/authority.go":              "certificates",
+	"cmd/cairn/bench_load.go":             "figures",
+	"cmd/cairn/bench_recall.go":           "figures",
+}
+
+// TestEveryWriterIsThoughtOf: whoever adds code that makes files says here what an encrypted node has of it.
+func TestEveryWriterIsThoughtOf(t *testing.T) {
+	root := filepath.Join("..", "..")
+	found := 0
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.Name() == "deploy" && d.IsDir() { // no part of a node
+			return fs.SkipDir
+		}
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		raw, err := os.ReadFile(path)
+		if err != nil || !makesFiles.Match(raw) {
+			return err
+		}
+		found++
+		name, err := filepath.Rel(root, path)
+		if name = filepath.ToSlash(name); writers[name] == "" {
+			t.Errorf("%s makes files: seal what it writes (package seal), and say so in writers", name)
+		}
+		return err
+	})
+	if err != nil || found < 20 {
+		t.Errorf("%d writers found, %v", found, err)
+	}
+}
