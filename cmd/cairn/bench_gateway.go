@@ -69,7 +69,7 @@ func (b *benchGateway) run(ctx context.Context, a *app) (err error) {
 		return err
 	}
 	defer c.Close()
-	l := &loader{c: c, token: local.token, url: "http://" + local.nodes[0].Addrs().HTTP, rng: rand.New(rand.NewPCG(1, 7))}
+	l := &loader{c: c, token: local.token, url: "http://" + local.nodes[0].Addrs().HTTP, http: http.DefaultClient, rng: rand.New(rand.NewPCG(1, 7))}
 	if err := (&benchLoad{fill: b.fill}).prepare(ctx, a, l); err != nil {
 		return err
 	}
@@ -140,7 +140,7 @@ func (l *loader) firstRow(ctx context.Context, k int) (time.Duration, error) {
 	req.Header.Set("Authorization", "Bearer "+l.token)
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "text/event-stream")
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := l.http.Do(req)
 	if err != nil {
 		return 0, err
 	}
