@@ -155,6 +155,26 @@ func (m stringMemory) Write(ctx context.Context, key string, ops ...oplog.Op) ([
 	return m.memory.Write(ctx, key, ops...)
 }
 
+// Think implements command.Memory.
+func (m stringMemory) Think(ctx context.Context) (commands.Thought, error) {
+	c, err := m.svc.Local(m.database)
+	if err != nil {
+		return commands.Thought{}, err
+	}
+	a, err := m.svc.Think(ctx, c, node.ThinkRequest{Consolidate: true, Conflicts: true, ConsolidationLimit: 1000})
+	if err != nil {
+		return commands.Thought{}, err
+	}
+	t := commands.Thought{Merged: int(a.Merged), Conflicts: int(a.Conflicts), Notes: []string{}, Index: a.Index}
+	for _, x := range a.Triggers {
+		if x.Type == "decay_review" {
+			t.Decayed++
+		}
+		t.Notes = append(t.Notes, x.Reason)
+	}
+	return t, nil
+}
+
 // Await implements command.Memory.
 func (m stringMemory) Await(ctx context.Context, at oplog.Index, leader bool) error {
 	c, err := m.svc.Local(m.database)

@@ -89,6 +89,12 @@ func (m *storage) Recall(ctx context.Context, q index.Query) ([]index.Hit, index
 	return m.index.Search(ctx, 1, q)
 }
 
+// Think decides nothing: this storage keeps what is said, and knows no mind.
+func (m *storage) Think(ctx context.Context) (command.Thought, error) {
+	_, at, err := m.Write(ctx, "", &oplog.Cognition{Last: true})
+	return command.Thought{Notes: []string{}, Index: at}, err
+}
+
 func (m *storage) Await(_ context.Context, at oplog.Index, _ bool) error {
 	if now, _ := m.state.Applied(); now < at {
 		return oplog.Errorf(oplog.Unavailable, "this node is at log index %d and has not reached %d", now, at)

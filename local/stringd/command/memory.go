@@ -27,6 +27,8 @@ type Memory interface {
 	Recall(ctx context.Context, q index.Query) ([]index.Hit, index.Info, error)
 	// Await waits until this node has an index; with leader, all that was acknowledged before the call.
 	Await(ctx context.Context, at oplog.Index, leader bool) error
+	// Think lets the database look over itself: the leader does, wherever it is asked.
+	Think(ctx context.Context) (Thought, error)
 	// Role is what the node is at the moment, and the index it has applied.
 	Role() (role string, applied oplog.Index)
 	// Cluster asks every member how it is.
@@ -39,6 +41,15 @@ type Note struct {
 	Importance                          float64
 	Created                             time.Time
 	Metadata                            []byte
+}
+
+// A Thought is what looking over the memories came to.
+type Thought struct {
+	Merged    int         `json:"merged"`    // memories that say what others say, into one
+	Conflicts int         `json:"conflicts"` // found
+	Decayed   int         `json:"decayed"`   // important ones that have faded, to be confirmed or forgotten
+	Notes     []string    `json:"notes"`     // what deserves attention, the most urgent first
+	Index     oplog.Index `json:"index"`
 }
 
 // Stored says where a memory is.

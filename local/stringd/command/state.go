@@ -81,10 +81,24 @@ func graphFamily() []def {
 	return []def{
 		{name: "relate", usage: "/relate <src> <rel> <dst>", about: "say that two things are related: --weight", shell: true, run: memo((*call).relate, flag{name: "--weight", check: number(0, 1e9)})},
 		{name: "edges", usage: "/edges <entity>", about: "what a thing is related to", shell: true, run: memo((*call).edges)},
-		{name: "think", usage: "/think", about: "consolidate now", shell: true, run: func(*call) (string, error) {
-			return "", failf(Unsupported, "Consolidation is not offered by this surface.")
-		}},
+		{name: "think", usage: "/think", about: "merge duplicates, find contradictions, say what deserves attention", shell: true, run: memo((*call).think)},
 	}
+}
+
+func (c *call) think(a ask) (view, error) {
+	if a.text != "" {
+		return view{}, failf(InvalidPayload, "Usage: /think")
+	}
+	t, err := c.set.Memory.Think(c.ctx)
+	if err != nil {
+		return view{}, err
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "merged: %d\nconflicts: %d\ndecayed: %d\nindex: %d", t.Merged, t.Conflicts, t.Decayed, t.Index)
+	for _, n := range t.Notes {
+		fmt.Fprintf(&b, "\n- %s", oneLine(n, 200))
+	}
+	return view{under("Thought", b.String()), t}, nil
 }
 
 func edgeLine(e oplog.Edge) string {
