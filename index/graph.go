@@ -76,6 +76,8 @@ func (n *names) learn(op oplog.Op) {
 	case *oplog.Claim:
 		n.entity(op.Src)
 		n.entity(op.Dst)
+	case *oplog.Assert:
+		n.learn(&op.Claim)
 	case *oplog.Alias:
 		n.alias(op.Namespace, op.Alias, op.Canonical)
 	case *oplog.Foreign:

@@ -12,7 +12,7 @@ import (
 // eventTypes names what subscribers hear of.
 var eventTypes = map[oplog.OpKind]string{
 	oplog.KindRemember: "stored", oplog.KindCorrect: "corrected", oplog.KindForget: "forgotten",
-	oplog.KindRelate: "related", oplog.KindUnrelate: "unrelated", oplog.KindClaim: "claimed",
+	oplog.KindRelate: "related", oplog.KindUnrelate: "unrelated", oplog.KindClaim: "claimed", oplog.KindAssert: "claimed",
 	oplog.KindSessionStart: "session_started", oplog.KindSessionEnd: "session_ended",
 	oplog.KindCognition: "thought", oplog.KindResolve: "resolved", oplog.KindTriggerMove: "trigger_moved", oplog.KindPurge: "purged",
 }

@@ -83,7 +83,10 @@ func (s *Service) Claim(ctx context.Context, c Caller, claim oplog.Claim) (id st
 		return "", w, oplog.Errorf(oplog.Invalid, "polarity is 1, 0 or -1")
 	}
 	claim.ID, claim.At = oplog.NewID(), oplog.At(time.Now())
-	w, err = s.write(ctx, c, write{scope: Write, ops: []oplog.Op{&claim}})
+	w, err = s.write(ctx, c, write{scope: Write, ops: []oplog.Op{&oplog.Assert{Claim: claim}}})
+	if tooOld(err) {
+		w, err = s.write(ctx, c, write{scope: Write, ops: []oplog.Op{&claim}})
+	}
 	if err != nil {
 		return "", w, err
 	}

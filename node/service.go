@@ -88,9 +88,9 @@ func (s *Service) write(ctx context.Context, c Caller, w write) (Written, error)
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.ApplyTimeout)
 	defer cancel()
 	start := time.Now()
-	e.Ops = s.audit(c, w.ops)
+	e.Ops = s.audit(c, oplog.Follow(w.ops))
 	d, err := s.propose(ctx, e, c.Forward)
-	if len(e.Ops) > len(w.ops) && tooOld(err) { // in the middle of an upgrade things go on without the audit
+	if len(e.Ops) > len(w.ops) && tooOld(err) { // in the middle of an upgrade things go on without the audit, and without what was found beside
 		e.Ops = w.ops
 		d, err = s.propose(ctx, e, c.Forward)
 	}

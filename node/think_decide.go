@@ -137,6 +137,9 @@ func (t *thinker) merge(cluster []int) error {
 			return nil
 		}
 		readText(v, t.c.DB, m.Into.Text).into(&m.Into)
+		for i := range m.Edges {
+			m.Edges[i].Into = m.Into.RID
+		}
 		t.op.Merges = append(t.op.Merges, m)
 		return nil
 	})

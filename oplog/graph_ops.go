@@ -1,7 +1,5 @@
 package oplog
 
-import "slices"
-
 // Relate says that two entities stand in a relation. The same (source, target, type) again updates the weight.
 type Relate struct {
 	ID     string  `msgpack:"id"` // used when the edge is new
@@ -11,13 +9,7 @@ type Relate struct {
 	Weight float64 `msgpack:"w"`
 	At     Time    `msgpack:"at"`
 
-	Links []Link `msgpack:"l,omitempty"` // memories stored before that name one of the two
-}
-
-// A Link ties a memory to a name that its text has and that was no entity when it was stored.
-type Link struct {
-	RID  string `msgpack:"r"`
-	Name string `msgpack:"n"`
+	Links []Link `msgpack:"-"` // memories stored before that name one of the two: they travel in a Linked beside it
 }
 
 // Unrelate takes an edge away.
@@ -103,28 +95,7 @@ func (op *Relate) apply(a *applying) (Result, *Error) {
 		a.mention(Mention{Name: e.Src}, 0, op.At)
 		a.mention(Mention{Name: e.Dst}, 0, op.At)
 	}
-	r := Result{ID: e.ID, Changed: isNew}
-	for _, l := range op.Links {
-		if (l.Name == e.Src || l.Name == e.Dst) && a.link(l, op.At) {
-			r.Rows = append(r.Rows, l.RID)
-		}
-	}
-	return r, nil
-}
-
-// maxLinked bounds the names of one memory.
-const maxLinked = 64
-
-// link ties a memory to a name, unless it is gone, or tied already.
-func (a *applying) link(l Link, at Time) bool {
-	m, err := a.liveMemory(l.RID)
-	if err != nil || m.Status != Active || slices.Contains(m.Entities, l.Name) || len(m.Entities) >= maxLinked {
-		return false
-	}
-	m.Entities = append(m.Entities, l.Name)
-	a.mention(Mention{Name: l.Name}, m.Seq, at)
-	a.putMemory(m)
-	return true
+	return Result{ID: e.ID, Changed: isNew}, nil
 }
 
 func (op *Unrelate) apply(a *applying) (Result, *Error) {
@@ -144,88 +115,11 @@ func (op *Unrelate) apply(a *applying) (Result, *Error) {
 }
 
 func (op *Claim) apply(a *applying) (Result, *Error) {
-	if _, err := a.database(); err != nil {
+	c, err := a.stated(op)
+	if err != nil {
 		return Result{}, err
 	}
-	if op.Src == "" || op.Dst == "" || op.Type == "" {
-		return Result{}, Errorf(Invalid, "a claim needs a src, a rel_type and a dst")
-	}
-	c := a.stated(op)
-	isNew := true
-	if id := a.get(tStatement, a.db, c.statement()); id != nil {
-		old, ok := read[StoredClaim](a.txn, tClaim, a.db, id)
-		if !ok {
-			panic("oplog: claim without a body")
-		}
-		c.ID, c.At, isNew = old.ID, old.At, false
-	} else if op.ID == "" || a.get(tClaim, a.db, []byte(op.ID)) != nil {
-		return Result{}, Errorf(Conflict, "claim id %q is not free", op.ID)
-	}
-	if !isNew {
-		write(a.txn, tClaim, a.db, []byte(c.ID), &c)
-		return Result{ID: c.ID}, nil
-	}
-	a.putClaim(&c)
-	a.mention(Mention{Name: c.Src}, 0, op.At)
-	a.mention(Mention{Name: c.Dst}, 0, op.At)
-	return Result{ID: c.ID, Changed: true}, nil
-}
-
-// stated is a claim under its canonical names.
-func (a *applying) stated(op *Claim) StoredClaim {
-	c := StoredClaim{Claim: *op, Updated: op.At}
-	c.Src, c.Dst = a.canonical(op.Namespace, op.Src), a.canonical(op.Namespace, op.Dst)
-	return c
-}
-
-// statement is what a claim says: saying it again by the same extractor refreshes it.
-func (c *StoredClaim) statement() []byte {
-	return joinKey(c.Namespace, c.Src, c.Type, c.Dst, string(rune('1'+c.Polarity)), c.Extractor)
-}
-
-// putClaim keeps a claim that is new.
-func (a *applying) putClaim(c *StoredClaim) {
-	write(a.txn, tClaim, a.db, []byte(c.ID), c)
-	a.put(tStatement, a.db, c.statement(), []byte(c.ID))
-	a.put(tClaimBy, a.db, joinKey(c.Src, c.ID), nil)
-	if c.Dst != c.Src {
-		a.put(tClaimBy, a.db, joinKey(c.Dst, c.ID), nil)
-	}
-	a.stats.Claims++
-}
-
-// takeClaims keeps what a memory's text states, unless it is stated already. Its names are linked by the memory itself.
-func (a *applying) takeClaims(m *Memory, found []Claim, at Time) {
-	for i := range found {
-		op := found[i]
-		op.Namespace, op.SourceRID, op.At = m.Namespace, m.RID, at
-		c := a.stated(&op)
-		if op.ID == "" || c.Src == "" || c.Dst == "" || c.Type == "" || a.get(tClaim, a.db, []byte(op.ID)) != nil ||
-			a.get(tStatement, a.db, c.statement()) != nil {
-			continue
-		}
-		a.putClaim(&c)
-		m.Claims = append(m.Claims, c.ID)
-	}
-}
-
-// dropClaims takes away what a memory's text stated: the text says so no longer, or nobody may read it. Claims that
-// somebody else has made theirs since stay.
-func (a *applying) dropClaims(m *Memory) {
-	for _, id := range m.Claims {
-		c, ok := read[StoredClaim](a.txn, tClaim, a.db, []byte(id))
-		if !ok || c.SourceRID != m.RID {
-			continue
-		}
-		a.del(tClaim, a.db, []byte(id))
-		a.del(tStatement, a.db, c.statement())
-		a.del(tClaimBy, a.db, joinKey(c.Src, id))
-		if c.Dst != c.Src {
-			a.del(tClaimBy, a.db, joinKey(c.Dst, id))
-		}
-		a.stats.Claims--
-	}
-	m.Claims = nil
+	return a.claim(&c, c.ofSource())
 }
 
 func (op *Alias) apply(a *applying) (Result, *Error) {

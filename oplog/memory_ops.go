@@ -30,7 +30,7 @@ type Remember struct {
 	Vector       Vector    `msgpack:"ve,omitempty"`
 	Extractor    uint8     `msgpack:"xv,omitempty"` // version of the extractor that found Entities; 0 for none
 	Entities     []Mention `msgpack:"xe,omitempty"`
-	Claims       []Claim   `msgpack:"xc,omitempty"` // that the text states; their namespace and source are the memory's
+	Claims       []Claim   `msgpack:"-"` // that the text states: they travel in a Stated beside it
 
 	// Key is the memory's own idempotency key, where a batch gives each of its memories one. A memory whose key is known
 	// is not stored again: its Result names the first one and has not Changed. Another one under the key fails the entry.
@@ -59,7 +59,7 @@ type Correct struct {
 
 	Extractor uint8     `msgpack:"xv,omitempty"` // of the new text, as in Remember
 	Entities  []Mention `msgpack:"xe,omitempty"`
-	Claims    []Claim   `msgpack:"xc,omitempty"`
+	Claims    []Claim   `msgpack:"-"`
 }
 
 // Forget makes a memory invisible to every reader. It is never undone.
@@ -145,7 +145,6 @@ func (op *Remember) apply(a *applying) (Result, *Error) {
 		a.put(tVector, a.db, key, op.Vector)
 	}
 	a.relink(m, op.Entities, op.Extractor, m.Created)
-	a.takeClaims(m, op.Claims, m.Created)
 	a.putMemory(m)
 	a.countStatus(m, +1)
 	r := Result{ID: m.RID, Num: uint64(m.Seq), Changed: true}
@@ -205,7 +204,6 @@ func (op *Correct) apply(a *applying) (Result, *Error) {
 		m.Text = *op.Text
 		a.relink(m, op.Entities, op.Extractor, op.At)
 		a.dropClaims(m)
-		a.takeClaims(m, op.Claims, op.At)
 		// The old vector speaks of the old text: without a new one the row has none.
 		if len(op.Vector) > 0 {
 			a.put(tVector, a.db, seqKey(m.Seq), op.Vector)

@@ -59,25 +59,7 @@ func (a *applying) merge(m *Merge, at Time) (bool, *Error) {
 	made, _ := a.memoryAt(Seq(r.Num))
 	made.Merged = uint32(len(sources))
 	a.putMemory(made)
-	for _, c := range m.Edges {
-		a.copyEdge(c, seen, m.Into.RID, at)
-	}
 	return true, nil
-}
-
-// copyEdge relates the product of a merge as its sources were; a relation among them, or one that is gone, is left out.
-func (a *applying) copyEdge(c Copied, sources map[string]bool, product string, at Time) {
-	e, ok := read[Edge](a.txn, tEdge, a.db, []byte(c.Of))
-	if !ok || sources[e.Src] == sources[e.Dst] {
-		return
-	}
-	op := Relate{ID: c.ID, Src: e.Src, Dst: e.Dst, Type: e.Type, Weight: e.Weight, At: at}
-	if sources[op.Src] {
-		op.Src = product
-	} else {
-		op.Dst = product
-	}
-	_, _ = op.apply(a) // refused when its id is taken: then it is no new relation
 }
 
 func (a *applying) memoryAt(seq Seq) (*Memory, bool) {

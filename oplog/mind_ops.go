@@ -29,13 +29,7 @@ type Grounds struct {
 type Merge struct {
 	Into    Remember  `msgpack:"i"`
 	Sources []Grounds `msgpack:"s"`
-	Edges   []Copied  `msgpack:"e,omitempty"` // relations that name a source
-}
-
-// Copied is a relation of a merged memory, which its product gets as well.
-type Copied struct {
-	Of string `msgpack:"o"` // the relation
-	ID string `msgpack:"i"` // of the new one
+	Edges   []Copied  `msgpack:"-"` // relations that name a source: they travel in a HandOn beside it
 }
 
 // ClaimBound ends a claim's validity where its successor's begins.

@@ -53,13 +53,13 @@ func mindOp(t *rapid.T, id func(string) string, at Time) Op {
 	grounds := func() Grounds {
 		return Grounds{RID: id("m"), Revision: uint32(rapid.IntRange(0, 1).Draw(t, "revision"))}
 	}
-	switch rapid.IntRange(0, 7).Draw(t, "mind") {
+	switch rapid.IntRange(0, 8).Draw(t, "mind") {
 	case 0:
 		return &Cognition{At: at, Conflicts: []ConflictRow{{ID: id("c"), Type: "minor", A: id("m"), B: id("m"), Detected: at}},
 			Triggers: []TriggerRow{{ID: id("t"), Cooldown: id("k"), CoolFor: 5, Created: at, Expires: at + 9}}, Expired: []string{id("t")}}
 	case 1, 2:
 		return &Cognition{At: at, Last: true, Merges: []Merge{{Into: Remember{RID: id("x"), Text: "merged", Namespace: id("ns"), Created: at, Entities: []Mention{{Name: id("e")}}},
-			Sources: []Grounds{grounds(), grounds()}, Edges: []Copied{{Of: id("edge"), ID: id("copy")}}}}, Retier: []Retier{{RID: id("m"), To: "longterm"}}, Patterns: []Pattern{{Key: id("p")}}}
+			Sources: []Grounds{grounds(), grounds()}}}, Retier: []Retier{{RID: id("m"), To: "longterm"}}, Patterns: []Pattern{{Key: id("p")}}}
 	case 3:
 		return &Resolve{ID: id("c"), Strategy: rapid.SampledFrom([]string{KeepA, KeepB, KeepBoth, MergeAB, Dismiss}).Draw(t, "strategy"),
 			Merged: &Remember{RID: id("y"), Text: "both", Namespace: "ns1", Created: at}, At: at}
@@ -67,6 +67,8 @@ func mindOp(t *rapid.T, id func(string) string, at Time) Op {
 		return &TriggerMove{ID: id("t"), To: TriggerStatus(rapid.IntRange(1, 5).Draw(t, "status")), At: at}
 	case 5:
 		return &Purge{Before: at - Time(rapid.IntRange(0, 500).Draw(t, "age")), Namespace: id("ns"), At: at}
+	case 7:
+		return &HandOn{Edges: []Copied{{Into: id("x"), Of: id("edge"), ID: id("copy")}}, At: at}
 	case 6:
 		return &SetSettings{Settings: Settings{PromoteAfter: uint64(rapid.IntRange(0, 9).Draw(t, "promote")), Updated: at}}
 	default:

@@ -15,6 +15,10 @@ const (
 	KindUnrelate     OpKind = 21
 	KindClaim        OpKind = 22
 	KindAlias        OpKind = 23
+	KindAssert       OpKind = 24
+	KindStated       OpKind = 25
+	KindLinked       OpKind = 26
+	KindHandOn       OpKind = 27
 	KindSessionStart OpKind = 30
 	KindSessionEnd   OpKind = 31
 	KindAbandon      OpKind = 32
@@ -61,7 +65,7 @@ type family []struct {
 }
 
 // families is what this version can read.
-var families = []family{memoryFamily, graphFamily, sessionFamily, eventFamily, covenantFamily, mindFamily, controlFamily, embedFamily, limitFamily, auditFamily, foreignFamily}
+var families = []family{memoryFamily, graphFamily, foundFamily, sessionFamily, eventFamily, covenantFamily, mindFamily, controlFamily, embedFamily, limitFamily, auditFamily, foreignFamily}
 
 type kindInfo struct {
 	name string

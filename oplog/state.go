@@ -416,7 +416,9 @@ func (t *txn) applyEntry(stats map[DB]*Stats, o *Outcome) {
 	}
 	if e.DB != 0 {
 		for _, op := range e.Ops {
-			if k := op.Kind(); k != KindReinforce && k != KindAudit { // it is no client's
+			switch op.Kind() {
+			case KindReinforce, KindAudit, KindStated, KindLinked, KindHandOn: // they are no client's
+			default:
 				st.Operations++
 			}
 		}

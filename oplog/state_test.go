@@ -29,24 +29,32 @@ func historyOf(t *rapid.T, n, world int) []Record {
 	}
 	op := func() Op {
 		at++
-		switch rapid.IntRange(0, 19).Draw(t, "kind") {
+		switch rapid.IntRange(0, 23).Draw(t, "kind") {
 		case 0, 1, 2, 3:
 			return &Remember{RID: id("m"), Text: id("text"), Namespace: id("ns"), Session: rapid.SampledFrom([]string{"", "", "s1", "t1"}).Draw(t, "session"),
-				Created: at, Vector: rapid.SampledFrom([]Vector{nil, make(Vector, 8), make(Vector, 12)}).Draw(t, "vector"), Entities: []Mention{{Name: id("e")}}, Claims: found()}
+				Created: at, Vector: rapid.SampledFrom([]Vector{nil, make(Vector, 8), make(Vector, 12)}).Draw(t, "vector"), Entities: []Mention{{Name: id("e")}}}
 		case 4:
 			text := id("new")
-			return &Correct{RID: id("m"), Text: &text, Claims: found(), At: at}
+			return &Correct{RID: id("m"), Text: &text, At: at}
 		case 5:
 			return &Forget{RID: id("m"), At: at}
 		case 6:
 			name := id("e")
-			return &Relate{ID: id("edge"), Src: name, Dst: id("e"), Type: "knows", Weight: 1, At: at, Links: []Link{{RID: id("m"), Name: name}}}
+			return &Relate{ID: id("edge"), Src: name, Dst: id("e"), Type: "knows", Weight: 1, At: at}
 		case 7:
 			return &SessionStart{ID: id("s"), Namespace: id("ns"), Client: "c", At: at}
 		case 8:
 			return &SessionEnd{ID: id("s"), At: at}
 		case 9:
 			return &Reinforce{Hits: []Hit{{RID: id("m"), Count: 2, At: at}}}
+		case 14, 15:
+			return &Stated{Texts: []Statements{{RID: id("m"), Claims: found()}}}
+		case 16:
+			return &Linked{Links: []Link{{RID: id("m"), Name: id("e")}}, At: at}
+		case 17:
+			c := found()[0]
+			c.Namespace, c.At, c.SourceRID = id("ns"), at, id("m")
+			return &Assert{Claim: c}
 		case 10:
 			c := found()[0]
 			c.Namespace, c.At = id("ns"), at

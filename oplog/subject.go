@@ -15,6 +15,8 @@ func Subject(op Op) string {
 		return op.ID
 	case *Claim:
 		return op.ID
+	case *Assert:
+		return op.Claim.ID
 	case *SessionStart:
 		return op.ID
 	case *SessionEnd:
