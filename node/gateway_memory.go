@@ -1,6 +1,7 @@
 package node
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -234,10 +235,22 @@ func memoryRow(m *oplog.Memory) map[string]any {
 	if m.Entities == nil {
 		row["entities"] = []string{}
 	}
+	if m.Merged > 0 {
+		row["consolidation_sources"] = mergedFrom(m)
+	}
 	if m.Due != 0 {
 		row["due_at"] = m.Due.Seconds()
 	}
 	return row
+}
+
+// mergedFrom are the memories that one was made of, as its metadata says.
+func mergedFrom(m *oplog.Memory) []string {
+	var made struct {
+		From []string `json:"consolidated_from"`
+	}
+	_ = json.Unmarshal(m.Metadata, &made) // metadata that was corrected since may say nothing
+	return orEmpty(made.From)
 }
 
 func iso(t oplog.Time) string { return t.Time().UTC().Format(time.RFC3339Nano) }

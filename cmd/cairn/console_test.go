@@ -206,6 +206,12 @@ func TestConsole(t *testing.T) {
 		t.Errorf("corrected to %q", title)
 	}
 
+	var at, hash string
+	step("by keyboard", chromedp.Evaluate(`document.activeElement.blur()`, nil), chromedp.Focus(`.skip`, on), chromedp.KeyEvent(kb.Enter), chromedp.Evaluate(`document.activeElement.id`, &at),
+		chromedp.Focus(`nav a[href="#memories"]`, on), chromedp.KeyEvent(kb.Enter), see(`tbody tr`), chromedp.Evaluate(`document.activeElement.hash`, &hash))
+	if at != "main" || hash != "#memories" {
+		t.Errorf("the skip link leads to %q; in the menu the focus went to %q", at, hash)
+	}
 	step("memories", chromedp.Navigate(page+"/#memories"), see(`tbody tr`), looks(dir, "memories"), chromedp.SendKeys(`input[name=namespace]`, "work\n", on),
 		chromedp.WaitNotPresent(`//td[text()="default"]`, chromedp.BySearch), click(`tbody tr button`), see(`dialog .danger`+", dialog summary"), click(`dialog details summary`), click(`dialog .danger`),
 		see(`.small-dialog .danger`), shoot(dir, "confirm"), click(`.small-dialog .danger`), chromedp.WaitNotPresent(`dialog`, on), see(`#toast.on`))

@@ -47,7 +47,10 @@ async function show() {
 /** The header says where one is, and as whom. */
 async function header(current) {
   const m = await me();
-  fill(nav, ...Object.entries(views).map(([id, [title]]) => h("a", { href: `#${id}`, "aria-current": id === current ? "page" : false }, title)));
+  if (nav.children.length === 0) fill(nav, ...Object.entries(views).map(([id, [title]]) => h("a", { href: `#${id}` }, title)));
+  for (const a of nav.children) { // changed in place, so that whoever walks it by keyboard stays where they are
+    if (a.hash === `#${current}`) a.setAttribute("aria-current", "page"); else a.removeAttribute("aria-current");
+  }
   nav.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
   const names = may("admin") ? (await get("/v1/databases")).databases.map((d) => d.name) : [m.database];
   const where = names.length > 1
@@ -71,5 +74,6 @@ function signInPage() {
   input.focus();
 }
 
+document.querySelector(".skip").addEventListener("click", (e) => { e.preventDefault(); main.focus(); }); // the hash is the view's
 addEventListener("hashchange", show);
 show();

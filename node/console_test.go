@@ -1,0 +1,96 @@
+package node_test
+
+import (
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// asMarkup are the ways in which text could become markup or code, or a page load what this node does not serve.
+var asMarkup = regexp.MustCompile(`innerHTML|outerHTML|insertAdjacentHTML|document\.write|DOMParser|createContextualFragment|\beval\(|new Function|javascript:|<script>|<style|style="|\son[a-z]+="|https?://(www\.w3\.org/2000/svg)?`)
+
+// No page of the console makes markup of what users wrote, has anything inline, or names another host.
+func TestConsoleFiles(t *testing.T) {
+	t.Parallel()
+	files := 0
+	err := fs.WalkDir(os.DirFS("console"), ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		files++
+		b, err := os.ReadFile("console/" + path)
+		if err != nil {
+			return err
+		}
+		for i, line := range strings.Split(string(b), "\n") {
+			for _, found := range asMarkup.FindAllString(line, -1) {
+				if found != "http://www.w3.org/2000/svg" { // the name of a kind of document
+					t.Errorf("%s:%d: %s", path, i+1, found)
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil || files < 10 {
+		t.Errorf("%d files, %v", files, err)
+	}
+}
+
+// What is served beside the table: pages, metrics and the tools for models, asked rightly and wrongly.
+func TestPagesBesideTheTable(t *testing.T) {
+	t.Parallel()
+	w := start(t, 1).web(0)
+	revoked := w.ok("POST", "/v1/admin/tokens", obj{"scopes": []string{"read"}})["token"].(string)
+	w.ok("POST", "/v1/admin/tokens/revoke", obj{"token": revoked})
+	plain := w.ok("POST", "/v1/admin/tokens", obj{"scopes": []string{"read", "write"}})["token"].(string)
+	const rpc = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
+	for _, c := range []struct {
+		method, path, token, body string
+		status                    int
+		holds                     string
+	}{
+		{"GET", "/", "", "", 200, `<script type="module" src="/console/main.js">`},
+		{"GET", "/console/main.js", "", "", 200, "import"},
+		{"GET", "/console/nothing.js", "", "", 404, ""},
+		{"POST", "/", "", "", 405, "method not allowed"},
+		{"DELETE", "/metrics", "", "", 405, "method not allowed"},
+		{"PUT", "/openapi.json", "", "", 405, "method not allowed"},
+		{"GET", "/docs", "", "", 200, "X-Cairn-Forward"},
+		{"POST", "/mcp", secret, rpc, 200, `"remember"`},
+		{"POST", "/mcp", "", rpc, 401, "missing Bearer token"},
+		{"POST", "/mcp", "wrong", rpc, 401, "invalid or revoked token"},
+		{"POST", "/mcp", revoked, rpc, 401, "invalid or revoked token"},
+		{"POST", "/mcp?database=elsewhere", plain, rpc, 404, "database 'elsewhere' not found"},
+		{"POST", "/mcp", secret, `{"jsonrpc":`, 400, ""},
+		{"POST", "/mcp", secret, `{"jsonrpc":"2.0","id":1,"method":"levitate"}`, 400, "levitate"},
+		{"POST", "/mcp", secret, strings.Replace(rpc, "}", `,"params":{"x":"`+strings.Repeat("x", 5<<20)+`"}}`, 1), 413, ""},
+	} {
+		req, err := http.NewRequestWithContext(t.Context(), c.method, w.base+c.path, strings.NewReader(c.body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Accept", "application/json, text/event-stream")
+		if c.token != "" {
+			req.Header.Set("Authorization", "Bearer "+c.token)
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if err != nil || resp.StatusCode != c.status || !strings.Contains(string(b), c.holds) {
+			t.Errorf("%s %s: %d %.300s, want %d %q", c.method, c.path, resp.StatusCode, b, c.status, c.holds)
+		}
+		if c.path == "/" && c.method == "GET" {
+			if policy := resp.Header.Get("Content-Security-Policy"); !strings.HasPrefix(policy, "default-src 'none'; script-src 'self'") || strings.Contains(policy, "unsafe") {
+				t.Errorf("policy %q", policy)
+			}
+		}
+	}
+}
