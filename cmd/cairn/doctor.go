@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,6 +41,7 @@ type exam struct {
 	secrets []string // files that hold secrets
 	running *clusterStatus
 	deep    bool
+	key     keySource // of a dev node
 }
 
 // checks are made in this order; each may find several things.
@@ -49,6 +51,7 @@ var checks = []struct {
 }{
 	{"home", (*exam).home},
 	{"secrets", (*exam).secretFiles},
+	{"encryption", (*exam).encryption},
 	{"disk", (*exam).disk},
 	{"certificates", (*exam).certificates},
 	{"ports", (*exam).ports},
@@ -69,6 +72,7 @@ hash of the whole state is computed anew). Exits with 1 when something is wrong.
 		RunE: func(c *cobra.Command, _ []string) error { return a.examine(c.Context(), &e) },
 	}
 	t.flags(c)
+	e.key.flags(c)
 	c.Flags().StringVarP(&e.path, "config", "c", "", "configuration of the node; without it a dev node in --home is looked at")
 	c.Flags().BoolVar(&e.deep, "deep", false, "read the whole state of a stopped node")
 	return c
@@ -120,7 +124,7 @@ func (a *app) report(asJSON bool, found []finding) error {
 // configure reads the configuration and finds the running node's gateway.
 func (e *exam) configure() []finding {
 	if e.path == "" {
-		e.cfg = node.Config{Home: e.t.home}
+		e.cfg = node.Config{Home: e.t.home, Encryption: e.key.source()}
 		e.secrets = []string{filepath.Join(e.t.home, "token")}
 		return []finding{{"configuration", well, "none: a dev node in " + e.t.home, ""}}
 	}
@@ -276,7 +280,7 @@ func (e *exam) files(ctx context.Context) []finding {
 	}
 	at, err := node.Check(e.cfg, e.deep)
 	if err != nil {
-		return []finding{{"", ill, err.Error(), "move the home aside and start the node with an empty one: it is brought up to date by the others. Alone, restore a backup"}}
+		return []finding{{"", ill, err.Error(), cmp.Or(keyAdvice(err), "move the home aside and start the node with an empty one: it is brought up to date by the others. Alone, restore a backup")}}
 	}
 	said := fmt.Sprintf("log %d to %d, snapshot at %d, state at %d, hash %s", at.Log.First, at.Log.Last, at.Log.Snapshot, at.State.Index, at.State.Sum)
 	if e.deep {

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -43,21 +41,4 @@ func (k *keySource) scratch(ctx context.Context) (*seal.Ring, error) {
 		return nil, err
 	}
 	return seal.Ephemeral(masters), nil
-}
-
-// keyHint says what to do about an error of encryption; another error gets the other hint, if there is one.
-func keyHint(err error, other string) error {
-	hint := ""
-	switch {
-	case errors.Is(err, seal.ErrSealed):
-		hint = "name its master key: key_file, key_env or key_command in [encryption], --key-file, or CAIRN_ENCRYPTION_KEY_FILE"
-	case errors.Is(err, seal.ErrPlain):
-		hint = "`cairn key encrypt` encrypts the home of a stopped node; or give the node an empty home, and the others bring it up to date"
-	case errors.Is(err, seal.ErrKey):
-		hint = "put the key that fits there; when the master key was changed, the old one stays on a line below the new one until every node has started with both"
-	}
-	if hint = cmp.Or(hint, other); hint == "" {
-		return err
-	}
-	return hinted{err, hint}
 }

@@ -44,7 +44,7 @@ func (a *app) recoverCluster(path string, giveUp []uint) error {
 	}
 	members, at, err := node.Members(cfg)
 	if err != nil {
-		return hinted{err, "is the node still running? it must be stopped"}
+		return keyHint(err, "is the node still running? it must be stopped")
 	}
 	if len(members) == 0 {
 		return hinted{errors.New("this home belongs to no cluster"), "`cairn restore` starts from a backup"}
