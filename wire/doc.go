@@ -32,6 +32,10 @@
 // and one RECALL_END. SUBSCRIBE is answered by EVENT frames on its stream until UNSUBSCRIBE. A write that a
 // node may not take is answered READONLY_ERROR, shaped like ERROR, with the leader in its details.
 //
-// A peer sends CLUSTER_HELLO first. Raft travels inside OPLOG_PUSH, HEARTBEAT and REQUEST_VOTE as the
+// A peer sends CLUSTER_HELLO first. Its `raft` map says which cluster it belongs to, what the connection will carry, and
+// what its version reads: entry_min to entry_max are versions of log records, state_min to state_max formats of snapshots,
+// reads the numbers of operations it knows, a byte each (none told: those of the first release), and needs those that
+// its log holds and not every version knows. Either side refuses the other, with the reason, when one could not read the
+// other's log. Raft travels inside OPLOG_PUSH, HEARTBEAT and REQUEST_VOTE as the
 // extension `raft`; 0xD0 to 0xDA are snapshots, forwarding, read indexes and membership.
 package wire

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -59,6 +61,10 @@ func TestREADMERunsAsPrinted(t *testing.T) {
 	if os.Args[0][0] != '/' {
 		t.Fatalf("the test binary is %s", os.Args[0])
 	}
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Chdir(dir)
 	p := startDevIn(t, "cairn-data")
 	ports := strings.NewReplacer("--at 2026-03-01T12:00:00Z", "--at "+time.Now().Add(time.Hour).UTC().Format(time.RFC3339), "localhost:7438", strings.TrimPrefix(p.line.HTTP, "http://"), "http://127.0.0.1:3923", p.line.String)
@@ -99,7 +105,41 @@ func TestREADMERunsAsPrinted(t *testing.T) {
 		run(name, file)
 		count++
 	}
+	if !testing.Short() { // it is compiled
+		goSnippet(t, root, readme, p)
+	}
 	if count < 9 {
 		t.Errorf("only %d commands and snippets were found", count)
+	}
+}
+
+// goSnippet compiles what the README shows of the Go client, as a command of this module, and runs it.
+func goSnippet(t *testing.T, root, readme string, p *nodeProcess) {
+	t.Helper()
+	_, rest, _ := strings.Cut(readme, "```go\n")
+	code, _, ok := strings.Cut(rest, "```")
+	if !ok {
+		t.Fatal("the README shows no Go")
+	}
+	token, err := os.ReadFile(filepath.Join("cairn-data", "token"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := "package main\n\nimport (\n\"context\"\n\"fmt\"\n\"os\"\n\n\"github.com/cairndb/cairn/wire\"\n\"github.com/cairndb/cairn/wire/client\"\n)\n\n" +
+		"func main() {\nctx, token := context.Background(), os.Args[1]\n" + strings.ReplaceAll(code, "127.0.0.1:7437", p.line.Wire) +
+		"fmt.Println(rid, len(results), end.Total, err)\n}\n"
+	dir := t.TempDir()
+	main, overlay := filepath.Join(dir, "main.go"), filepath.Join(dir, "overlay.json")
+	places, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(root, "cmd", "snippet", "main.go"): main}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.WriteFile(main, []byte(program), 0o600), os.WriteFile(overlay, places, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	c := exec.CommandContext(t.Context(), "go", "run", "-overlay", overlay, "./cmd/snippet", strings.TrimSpace(string(token)))
+	c.Dir = root
+	if out, err := c.CombinedOutput(); err != nil || !strings.HasSuffix(string(out), "<nil>\n") || strings.Contains(string(out), " 0 ") {
+		t.Errorf("the Go snippet: %v\n%s\n%s", err, out, program)
 	}
 }

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestREADMEThreeNodes runs what the README shows of three nodes, with their script: they are started, asked, one of them is
+// killed, and the others go on. Only the ports are other ones, and the node that is killed is made the leader first.
+func TestREADMEThreeNodes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("skipped in -short: builds the binary and starts three nodes")
+	}
+	b, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	script, err := filepath.Abs("../../deploy/three-node/run.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, base := t.TempDir(), freePorts(t, 3*portsEach)
+	said := &logged{}
+	ctx, cancel := context.WithCancel(context.Background())
+	c := exec.CommandContext(ctx, script, "./cluster", fmt.Sprint(base))
+	c.Dir, c.Stderr = dir, said
+	c.Cancel = func() error { return c.Process.Signal(syscall.SIGTERM) } // it stops the nodes
+	c.WaitDelay = 20 * time.Second
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cancel()
+		_ = c.Wait() // it was told to stop
+		if t.Failed() {
+			t.Logf("the script said: %s", said)
+		}
+	})
+	last := regexp.MustCompile(`node 3  pid \d+`)
+	for deadline := time.Now().Add(3 * time.Minute); !last.MatchString(said.String()); time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the three nodes do not come up")
+		}
+	}
+	pid := regexp.MustCompile(`node 1  pid (\d+)`).FindStringSubmatch(said.String())[1]
+	ports := strings.NewReplacer("7500", fmt.Sprint(base), "7501", fmt.Sprint(base+1), "7510", fmt.Sprint(base+10), "7511", fmt.Sprint(base+11), "7520", fmt.Sprint(base+20))
+	lines := []string{"set -e"}
+	killed := false
+	for _, line := range indented(section(t, string(b), "Three nodes")) {
+		switch {
+		case strings.HasSuffix(line, "run.sh"):
+			continue
+		case strings.HasPrefix(line, "kill"):
+			killed = true
+			lines = append(lines, "./cluster/cairn cluster transfer --node-id 1 || ./cluster/cairn status | grep '1 \\*.*Leader'") // it may lead already
+			line = strings.Replace(line, "PID", pid, 1)
+		}
+		lines = append(lines, ports.Replace(line))
+	}
+	lines = append(lines, ports.Replace(`./cluster/cairn recall "who took over" --consistency linearizable --addr 127.0.0.1:7510,127.0.0.1:7520`))
+	if len(lines) < 9 || !killed {
+		t.Fatalf("the README's commands are %q", lines)
+	}
+	shell := exec.CommandContext(t.Context(), "bash", "-c", strings.Join(lines, "\n"))
+	shell.Dir = dir
+	out, err := shell.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "Bob is on call this week") || !strings.Contains(string(out), "Carol took over from Bob") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
