@@ -46,7 +46,9 @@ type nodeProcess struct {
 	line readyLine
 	log  *logged
 	ca   string // of a node that speaks TLS
-	bin  string // another version's binary; empty for this one
+
+	netns string // where it runs, if not here
+	bin   string // another version's binary; empty for this one
 }
 
 // logged is what a process has written so far; it may be read while the process goes on.
@@ -74,6 +76,11 @@ func (l *logged) String() string { return string(l.Bytes()) }
 func (p *nodeProcess) launch() (up func()) {
 	p.t.Helper()
 	p.cmd = command(context.Background(), p.args...)
+	if p.netns != "" {
+		env := p.cmd.Env
+		p.cmd = exec.Command("ip", append([]string{"netns", "exec", p.netns, os.Args[0]}, p.args...)...)
+		p.cmd.Env = env
+	}
 	if p.bin != "" {
 		p.cmd.Path, p.cmd.Args[0] = p.bin, p.bin
 	}

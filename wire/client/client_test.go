@@ -368,3 +368,34 @@ func TestRefusedTokenIsFinal(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A server that is gone without a word, as one whose machine lost its network, is left in seconds; one that is only slow,
+// and answers a ping, is waited for.
+func TestASilentServerIsLeft(t *testing.T) {
+	t.Parallel()
+	asked := make(chan struct{}, 100)
+	gone := serve(t, func(*session, wire.Frame) bool { asked <- struct{}{}; return true })
+	alive := serve(t, func(s *session, f wire.Frame) bool {
+		if f.Op == wire.OpPing {
+			s.send(f, wire.OpPong, nil)
+			return true
+		}
+		go func() { // it may well be a while
+			time.Sleep(6 * time.Second)
+			s.send(f, wire.OpInfoResult, &wire.Stats{ActiveMemories: 7})
+		}()
+		return true
+	})
+	c := dial(t, gone, alive)
+	begun := time.Now()
+	st, err := c.Stats(t.Context())
+	if err != nil || st.ActiveMemories != 7 {
+		t.Fatalf("%+v, %v", st, err)
+	}
+	if d := time.Since(begun); d > 25*time.Second {
+		t.Errorf("it took %s", d)
+	}
+	if len(asked) < 2 {
+		t.Errorf("the silent one was asked %d times", len(asked))
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/cairndb/cairn/wire"
@@ -26,6 +27,9 @@ type conn struct {
 	err     error // why it ended; nil while it lives
 	retired bool  // ends when the last request is answered
 	done    chan struct{}
+
+	heard   atomic.Int64 // when bytes came last, in nanoseconds
+	probing atomic.Bool
 }
 
 // streamBuffer is how many frames a request may be behind before the connection waits for it.
@@ -33,6 +37,7 @@ const streamBuffer = 64
 
 func newConn(nc net.Conn, addr string) *conn {
 	c := &conn{nc: nc, addr: addr, streams: map[uint32]chan wire.Frame{}, next: 1, done: make(chan struct{})}
+	c.heard.Store(time.Now().UnixNano())
 	go c.read() // ends with the connection
 	return c
 }
@@ -67,7 +72,7 @@ func (c *conn) retire() {
 }
 
 func (c *conn) read() {
-	r := wire.NewReader(bufio.NewReaderSize(c.nc, 64<<10), wire.MaxLength)
+	r := wire.NewReader(bufio.NewReaderSize(listened{c}, 64<<10), wire.MaxLength)
 	for {
 		f, err := r.Next()
 		if err != nil {
@@ -90,6 +95,43 @@ func (c *conn) read() {
 			return
 		}
 	}
+}
+
+// listened notes that the other side is there.
+type listened struct{ c *conn }
+
+func (l listened) Read(b []byte) (int, error) {
+	n, err := l.c.nc.Read(b)
+	if n > 0 {
+		l.c.heard.Store(time.Now().UnixNano())
+	}
+	return n, err
+}
+
+// A machine that lost its power, or its network, closes no connection: whoever waits for it waits for minutes.
+const (
+	quiet    = 2 * time.Second // without a byte, while an answer is awaited, until it is asked whether it is there
+	pongTime = 3 * time.Second // in which it has to say something
+)
+
+var errSilent = errors.New("connection lost: the server does not answer")
+
+func (c *conn) silence() time.Duration { return time.Since(time.Unix(0, c.heard.Load())) }
+
+// probe asks a server that has been quiet whether it is there, and ends the connection when it says nothing.
+func (c *conn) probe() {
+	if c.silence() < quiet || !c.probing.CompareAndSwap(false, true) {
+		return
+	}
+	go func() { // ends in a few seconds
+		defer c.probing.Store(false)
+		begun := time.Now()
+		ctx, cancel := context.WithTimeout(context.Background(), pongTime)
+		defer cancel()
+		if err := c.ask(ctx, wire.OpPing, nil, wire.OpPong, nil); err != nil && c.silence() > time.Since(begun) {
+			c.end(errSilent)
+		}
+	}()
 }
 
 func (c *conn) open() (uint32, chan wire.Frame, error) {
@@ -173,18 +215,25 @@ func (c *conn) stream(ctx context.Context, op wire.Op, m wire.Message, f func(wi
 
 // await returns the next frame of a stream. What arrived before the connection ended still counts.
 func (c *conn) await(ctx context.Context, ch <-chan wire.Frame) (wire.Frame, error) {
-	select {
-	case f := <-ch:
-		return f, nil
-	case <-c.done:
+	t := time.NewTimer(quiet)
+	defer t.Stop()
+	for {
 		select {
 		case f := <-ch:
 			return f, nil
-		default:
-			return wire.Frame{}, c.err
+		case <-c.done:
+			select {
+			case f := <-ch:
+				return f, nil
+			default:
+				return wire.Frame{}, c.err
+			}
+		case <-t.C:
+			c.probe()
+			t.Reset(quiet)
+		case <-ctx.Done():
+			return wire.Frame{}, ctx.Err()
 		}
-	case <-ctx.Done():
-		return wire.Frame{}, ctx.Err()
 	}
 }
 

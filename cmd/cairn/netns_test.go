@@ -1,0 +1,190 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cairndb/cairn/wire"
+	"github.com/cairndb/cairn/wire/client"
+)
+
+// A lan is a bridge with a network namespace for each node: machines as far as the network goes.
+type lan struct {
+	t      testing.TB
+	id     int
+	subnet string
+}
+
+func ip(args ...string) error {
+	out, err := exec.Command("ip", args...).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("ip %s: %w: %s", strings.Join(args, " "), err, out)
+	}
+	return nil
+}
+
+func (l *lan) space(i int) string { return fmt.Sprintf("cairn%d-%d", l.id, i+1) }
+func (l *lan) port(i int) string  { return fmt.Sprintf("cn%dp%d", l.id, i+1) } // of the bridge, towards node i
+func (l *lan) addr(i int) string  { return fmt.Sprintf("%s.%d", l.subnet, i+1) }
+
+// newLAN makes one for n nodes, or says why it cannot be made.
+func newLAN(t testing.TB, n int) *lan {
+	t.Helper()
+	if runtime.GOOS != "linux" || os.Getuid() != 0 {
+		t.Skip("network namespaces are made by root on linux only")
+	}
+	l := &lan{t: t, id: os.Getpid() % 10_000, subnet: fmt.Sprintf("10.213.%d", os.Getpid()%250)}
+	bridge := fmt.Sprintf("cn%dbr", l.id)
+	t.Cleanup(func() {
+		for i := range n {
+			_ = ip("link", "del", l.port(i)) // what was not made is not there
+			_ = ip("netns", "del", l.space(i))
+		}
+		_ = ip("link", "del", bridge)
+	})
+	steps := [][]string{{"link", "add", bridge, "type", "bridge"}, {"addr", "add", l.subnet + ".254/24", "dev", bridge}, {"link", "set", bridge, "up"}}
+	for i := range n {
+		ns := l.space(i)
+		steps = append(steps, []string{"netns", "add", ns}, []string{"link", "add", l.port(i), "type", "veth", "peer", "name", "eth0", "netns", ns},
+			[]string{"link", "set", l.port(i), "master", bridge, "up"}, []string{"-n", ns, "addr", "add", l.addr(i) + "/24", "dev", "eth0"},
+			[]string{"-n", ns, "link", "set", "eth0", "up"}, []string{"-n", ns, "link", "set", "lo", "up"})
+	}
+	for _, s := range steps {
+		if err := ip(s...); err != nil {
+			t.Skipf("no network namespaces can be made here: %v", err)
+		}
+	}
+	return l
+}
+
+// cut and join take a node off the network and put it back.
+func (l *lan) cut(i int)  { l.must(ip("link", "set", l.port(i), "down")) }
+func (l *lan) join(i int) { l.must(ip("link", "set", l.port(i), "up")) }
+
+// deafen has a node hear nothing while it is heard; false where the kernel cannot.
+func (l *lan) deafen(i int) bool {
+	return exec.Command("tc", "qdisc", "add", "dev", l.port(i), "root", "netem", "loss", "100%").Run() == nil
+}
+
+func (l *lan) hear(i int) {
+	if out, err := exec.Command("tc", "qdisc", "del", "dev", l.port(i), "root").CombinedOutput(); err != nil {
+		l.t.Fatalf("tc: %v: %s", err, out)
+	}
+}
+
+func (l *lan) must(err error) {
+	l.t.Helper()
+	if err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+// TestNetworkNamespaces runs three nodes as if on three machines, takes each kind of node off the network, makes one deaf
+// and cuts all of them apart, while clients write. What is left of a majority goes on, nothing is acknowledged without
+// one, and when all is joined again the nodes hold the same, with every acknowledged write once.
+func TestNetworkNamespaces(t *testing.T) {
+	l := newLAN(t, 3)
+	nodes, token := threeIn(t, shortDir(t), func(n *nodeFile) {
+		i := n.NodeID - 1
+		n.Bind, n.Advertise, n.Peers = l.addr(i), fmt.Sprintf("%s:%d", l.addr(i), n.ClusterPort), nil
+		for other := range 3 {
+			if other != i {
+				n.Peers = append(n.Peers, fmt.Sprintf("%s:%d", l.addr(other), n.ClusterPort+portsEach*(other-i)))
+			}
+		}
+	})
+	for i, p := range nodes {
+		p.netns = l.space(i)
+	}
+	startAll(t, nodes, 0, 1, 2)
+	var addrs []string
+	for _, p := range nodes {
+		addrs = append(addrs, p.line.Wire)
+	}
+	var mu sync.Mutex
+	acked := map[string]string{}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var writers sync.WaitGroup
+	for w := range 3 {
+		c, err := client.Dial(t.Context(), client.Config{Addrs: addrs, Token: token})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		writers.Go(func() {
+			for i := 0; ctx.Err() == nil; i++ {
+				m := wire.NewRemember(fmt.Sprintf("writer %d wrote %d", w, i))
+				m.IdempotencyKey = fmt.Sprint(w, "-", i)
+				for ctx.Err() == nil {
+					one, cancel := context.WithTimeout(ctx, 5*time.Second)
+					rid, err := c.Remember(one, m)
+					cancel()
+					if err == nil {
+						mu.Lock()
+						acked[rid] = m.Text
+						mu.Unlock()
+						break
+					}
+					rest(ctx, 20*time.Millisecond) // the key makes asking again safe
+				}
+			}
+		})
+	}
+	count := func() int { mu.Lock(); defer mu.Unlock(); return len(acked) }
+	goesOn := func(what string) {
+		t.Helper()
+		want, begin := count()+20, time.Now()
+		for count() < want {
+			if time.Since(begin) > 60*time.Second {
+				t.Fatalf("no writes %s", what)
+			}
+			rest(ctx, 10*time.Millisecond)
+		}
+		t.Logf("writes went on after %s %s", time.Since(begin).Round(10*time.Millisecond), what)
+	}
+	goesOn("at first")
+	lead := leaderOf(t, nodes)
+	l.cut(lead)
+	goesOn("without the leader")
+	l.join(lead)
+	goesOn("with all")
+	follower := (leaderOf(t, nodes) + 1) % 3
+	l.cut(follower)
+	goesOn("without a follower")
+	l.join(follower)
+	lead = leaderOf(t, nodes)
+	if l.deafen(lead) {
+		goesOn("while the leader is deaf")
+		l.hear(lead)
+	} else {
+		t.Log("this kernel drops no packets one way: no deaf leader")
+	}
+	for i := range 3 {
+		l.cut(i)
+	}
+	rest(ctx, 2*time.Second) // what was under way ends
+	before := count()
+	rest(ctx, 2*time.Second)
+	if n := count(); n != before {
+		t.Errorf("%d writes acknowledged by nobody", n-before)
+	}
+	for i := range 3 {
+		l.join(i)
+	}
+	goesOn("when all are joined")
+	stop()
+	writers.Wait()
+	sameState(t, nodes)
+	for _, p := range nodes {
+		checkExport(t, p, token, acked)
+	}
+	t.Logf("%d writes acknowledged", len(acked))
+}
