@@ -2,6 +2,7 @@ package node
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -48,5 +49,39 @@ func TestTheLeaderTidiesUp(t *testing.T) {
 	rows, err := s.Sessions(ctx, c, SessionQuery{}, Stale)
 	if err != nil || len(rows) != 2 || rows[0].Status != oplog.SessionActive || rows[1].Status != oplog.SessionAbandoned {
 		t.Errorf("%+v, %v", rows, err)
+	}
+}
+
+// TestStatsCostTheSameHoweverMuchThereIs: they are read from counters.
+func TestStatsCostTheSameHoweverMuchThereIs(t *testing.T) {
+	n, c := alone(t)
+	s := n.Service()
+	cost := func() float64 {
+		return testing.AllocsPerRun(20, func() {
+			if _, err := s.Stats(t.Context(), c, Stale); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	store := func(from, to int) {
+		var drafts []Draft
+		for i := from; i < to; i++ {
+			drafts = append(drafts, Draft{Text: fmt.Sprintf("Person%d Smith works at Company%d Inc.", i, i)})
+		}
+		for part := range slices.Chunk(drafts, 5000) {
+			if _, err := s.Remember(t.Context(), c, "", part...); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	store(0, 10)
+	few := cost()
+	store(10, 10_000)
+	if many := cost(); many > few+200 { // what the node does beside it counts too
+		t.Errorf("%.0f allocations for ten memories, %.0f for ten thousand", few, many)
+	}
+	st, err := s.Stats(t.Context(), c, Stale)
+	if err != nil || st.Active != 10_000 || st.Claims != 10_000 || st.Entities < 10_000 {
+		t.Errorf("%+v, %v", st, err)
 	}
 }

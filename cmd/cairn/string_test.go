@@ -71,6 +71,14 @@ func TestStringOnEveryNode(t *testing.T) {
 	if got, ok := stringExec(t, follower, "/recall --consistency leader lighthouse"); !ok {
 		t.Errorf("linearizable: %s", got)
 	}
+	for _, text := range []string{"Alice lives in Lisbon.", "Alice lives in Berlin.", "Bob asked for the quarterly report on Thursday.", "Note that Bob asked for the quarterly report on Thursday."} {
+		if got, ok := stringExec(t, follower, "/remember "+text); !ok {
+			t.Fatalf("remember on a follower: %s", got)
+		}
+	}
+	if got, ok := stringExec(t, follower, "/think --json"); !ok || !strings.Contains(got, `\"merged\":1,`) || !strings.Contains(got, `\"conflicts\":1,`) {
+		t.Errorf("think on a follower: %s", got)
+	}
 	if got, _ := stringExec(t, follower, "/cluster"); !strings.Contains(got, "(follower)") || !strings.Contains(got, " leader ") {
 		t.Errorf("cluster: %s", got)
 	}
