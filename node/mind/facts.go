@@ -78,7 +78,7 @@ func read(c []word) (fact, bool) {
 			ws = append(ws, w)
 		}
 	}
-	for _, find := range []func([]word) (fact, bool){possessive, ofPhrase, inverse, verbal, definite} {
+	for _, find := range []func([]word) (fact, bool){possessive, ofPhrase, inverse, verbal, definite, predicate} {
 		if f, ok := find(ws); ok {
 			f.denied = f.denied != denied
 			return f, f.value != ""

@@ -80,6 +80,20 @@ func definite(ws []word) (f fact, ok bool) {
 	return f, true
 }
 
+// predicate reads "Maria is vegetarian": nothing excludes it but its own denial.
+func predicate(ws []word) (f fact, ok bool) {
+	v, next := be(ws, 1)
+	if v < 1 || v > 3 || next != len(ws)-1 || !isUpper(ws[0].raw) || strings.HasSuffix(ws[next].low, "ing") || temporal(ws[next].low) {
+		return f, false
+	}
+	if f.subject, f.name, ok = subject(ws[:v]); !ok {
+		return f, false
+	}
+	f.attr, f.kind = "is so", "identity_fact"
+	f.value, f.shown, _ = value(ws[next:])
+	return f, true
+}
+
 // dated says whether a word leads to a time: "is on Friday", "is at 9".
 func dated(w word) bool {
 	return w.low == "on" || w.low == "at" || w.low == "in" || w.low == "due" || temporal(w.low)
@@ -149,13 +163,14 @@ func hasNumbered(ws []word) (f fact, ok bool) {
 
 // A frame is a verb with what it says of its subject.
 type frame struct {
-	words  []string // stems
-	attr   string
-	kind   string
-	single bool
-	denies bool // it says the contrary of attr
-	timed  bool // the value must be a time
-	number bool // or hold a number
+	words   []string // stems
+	attr    string
+	kind    string
+	single  bool
+	denies  bool // it says the contrary of attr
+	timed   bool // the value must be a time
+	number  bool // or hold a number
+	version bool // or be a name with a number
 }
 
 // frames are tried in order, the longer first.
@@ -190,6 +205,9 @@ var frames = func() (out []frame) {
 	add("when", "temporal", true, timed, "is scheduled for", "is scheduled on", "is scheduled at", "is planned for", "is set for", "is due on", "is due by",
 		"is due in", "is due", "takes place on", "takes place in", "takes place at", "happens on", "happens at", "meets on", "meets at", "meets every", "launches on",
 		"launches in", "ships on", "ships in", "goes live on", "starts on", "starts at", "starts in", "begins on", "begins at", "is moved to", "departs at", "arrives at", "leaves at", "departs on", "arrives on", "leaves on")
+	add("when", "temporal", true, timed, "goes out on", "goes out at", "runs at", "resets on", "resets at", "renews on", "renews in", "is paid on", "is sent on", "is delivered on")
+	add("handled by", id, true, nil, "is handled by", "is operated by", "is administered by", "is processed by", "is provided by", "is supplied by", "is chaired by")
+	add("runs version", id, true, func(f *frame) { f.version = true }, "runs", "is running")
 	add("founded", id, true, nil, "was founded in", "was established in")
 	add("hired", id, true, timed, "was hired in", "was hired on")
 	add("ends", "temporal", true, timed, "ends on", "ends at", "ends in", "expires on", "expires in", "closes on", "closes at")
@@ -240,7 +258,7 @@ func verbal(ws []word) (f fact, ok bool) {
 		return f, false
 	}
 	v, shown, vw := value(ws[at+len(fr.words):])
-	if v == "" || fr.timed && !timely(vw) || fr.number && !numbered(vw) {
+	if v == "" || fr.timed && !timely(vw) || fr.number && !numbered(vw) || fr.version && (len(vw) != 2 || !isUpper(vw[0].raw) || !hasNumber(vw[1].raw)) {
 		return f, false
 	}
 	if fr.single && len(vw) > 4 && !fr.timed {

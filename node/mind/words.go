@@ -75,10 +75,16 @@ var irregular = map[string]string{"is": "be", "are": "be", "was": "be", "were": 
 	"wrote": "write", "met": "meet", "went": "go", "goes": "go", "ate": "eat", "drank": "drink", "knew": "know", "paid": "pay",
 	"children": "child", "people": "person", "born": "born", "news": "news", "written": "written"}
 
+// american spells a few common words in one way.
+var american = strings.NewReplacer("favour", "favor", "colour", "color", "flavour", "flavor", "behaviour", "behavior", "neighbour", "neighbor", "labour", "labor")
+
 // stem brings the forms of a word together. It is no linguist: it must only be the same for both texts.
 func stem(w string) string {
 	if s, ok := irregular[w]; ok {
 		return s
+	}
+	if strings.Contains(w, "our") {
+		w = american.Replace(w)
 	}
 	if len(w) <= 3 || strings.IndexFunc(w, unicode.IsDigit) >= 0 {
 		return w
