@@ -16,6 +16,9 @@ type bucket struct {
 	*bolt.Bucket
 	id bucketID
 	c  *codec
+
+	// The key that was sealed last: what is read is mostly written next.
+	was, as []byte
 }
 
 // A number for each bucket that is no table: they enter the places of values, and nothing else.
@@ -25,11 +28,11 @@ const (
 )
 
 func metaBucket(tx *bolt.Tx, c *codec) *bucket {
-	return &bucket{tx.Bucket(bktMeta), bucketID{table: tMeta}, c}
+	return &bucket{Bucket: tx.Bucket(bktMeta), id: bucketID{table: tMeta}, c: c}
 }
 
 func logBucket(tx *bolt.Tx, c *codec) *bucket {
-	return &bucket{tx.Bucket(bktLog), bucketID{table: tLog}, c}
+	return &bucket{Bucket: tx.Bucket(bktLog), id: bucketID{table: tLog}, c: c}
 }
 
 // damaged stops what is under way: the file is not what was written.
@@ -52,8 +55,19 @@ func (b *bucket) damaged(stored []byte, err error) {
 
 // Get returns a value, valid until the key is written or the transaction ends; nil for none.
 func (b *bucket) Get(key []byte) []byte {
-	stored := b.c.key(b.id, key)
+	stored := b.key(key)
 	return b.open(stored, b.Bucket.Get(stored))
+}
+
+// key is how a key is stored. Nobody changes what it returns.
+func (b *bucket) key(plain []byte) []byte {
+	if b.c == nil || layouts[b.id.table] == "" {
+		return plain
+	}
+	if b.as == nil || !bytes.Equal(b.was, plain) {
+		b.was, b.as = append(b.was[:0], plain...), b.c.key(b.id, plain)
+	}
+	return b.as
 }
 
 func (b *bucket) open(stored, value []byte) []byte {
@@ -66,12 +80,12 @@ func (b *bucket) open(stored, value []byte) []byte {
 
 // Put stores a value.
 func (b *bucket) Put(key, value []byte) error {
-	stored := b.c.key(b.id, key)
+	stored := b.key(key)
 	return b.Bucket.Put(stored, b.c.value(b.id, stored, value))
 }
 
 // Delete takes a key away.
-func (b *bucket) Delete(key []byte) error { return b.Bucket.Delete(b.c.key(b.id, key)) }
+func (b *bucket) Delete(key []byte) error { return b.Bucket.Delete(b.key(key)) }
 
 // ForEach walks all rows, in the file's order.
 func (b *bucket) ForEach(f func(k, v []byte) error) error {

@@ -265,7 +265,7 @@ func (b *builder) find() (err error) {
 	id, ok := bucketAt(b.path)
 	if b.in = nil; ok {
 		in.FillPercent = 0.95
-		b.in = &bucket{in, id, b.c}
+		b.in = &bucket{Bucket: in, id: id, c: b.c}
 	}
 	return nil
 }

@@ -49,7 +49,7 @@ func (t *txn) bucket(table tableID, db DB) *bucket {
 	}
 	var b *bucket // a transaction that reads sees none come into being either
 	if in := t.open(table, db); in != nil {
-		b = &bucket{in, id, t.c}
+		b = &bucket{Bucket: in, id: id, c: t.c}
 	}
 	t.buckets[id] = b
 	return b

@@ -287,7 +287,7 @@ func (v *View) Recount() (sum Sum) {
 		if b == nil {
 			return
 		}
-		_ = (&bucket{b, id, v.c}).ForEach(func(k, val []byte) error {
+		_ = (&bucket{Bucket: b, id: id, c: v.c}).ForEach(func(k, val []byte) error {
 			sum.add(element(id.table, id.db, k, val))
 			return nil
 		})
