@@ -2,6 +2,7 @@ package node
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/cairndb/cairn/oplog"
 )
@@ -12,11 +13,19 @@ func (s *Service) readByAll(newer oplog.Kinds) error {
 	if len(newer) == 0 {
 		return nil
 	}
-	var needs oplog.Kinds
-	if err := s.state.Read(func(v *oplog.View) error { needs = v.Needs(); return nil }); err != nil {
+	inTheLog := func(k byte) bool { return s.needed[k].Load() }
+	if newer = slices.DeleteFunc(slices.Clone(newer), inTheLog); len(newer) == 0 {
+		return nil
+	}
+	if err := s.state.Read(func(v *oplog.View) error {
+		for _, k := range v.Needs() {
+			s.needed[k].Store(true)
+		}
+		return nil
+	}); err != nil {
 		return err
 	}
-	if newer = needs.Lacks(newer); len(newer) == 0 {
+	if newer = slices.DeleteFunc(newer, inTheLog); len(newer) == 0 {
 		return nil
 	}
 	for _, id := range s.raft.Others() {

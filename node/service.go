@@ -48,7 +48,8 @@ type Service struct {
 	uses       *uses
 	limits     *limits
 	slow       slow
-	met        atomic.Bool // since its start this node was, once, not far behind the leader
+	needed     [256]atomic.Bool // by kind: it is known to be in the log, and so for ever
+	met        atomic.Bool      // since its start this node was, once, not far behind the leader
 }
 
 // Connections is how many clients are connected to the wire port.

@@ -101,7 +101,7 @@ func putLoad(t *testing.T, nodes []*nodeProcess, token string) *load {
 					}
 					continue
 				}
-				m := wire.NewRemember(fmt.Sprintf("writer %d memory %d", w, i))
+				m := wire.NewRemember(fmt.Sprintf("Maria Lopez%d works for Siemens%d", i, w)) // it states a fact, which newer versions find
 				m.IdempotencyKey = client.NewKey()
 				if !twice("remember", func(ctx context.Context) error {
 					rid, err := c.Remember(ctx, m)
