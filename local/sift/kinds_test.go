@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"github.com/cairndb/cairn/oplog"
 )
 
 func TestCaptureValidates(t *testing.T) {
@@ -244,6 +246,30 @@ func TestStatusAndPing(t *testing.T) {
 	}
 	if p := d.ask(`{"kind":"drain"}`); !reflect.DeepEqual(p, map[string]any{"processed": 0.0, "errors": 0.0, "pending": 0.0, "backend": "extractive"}) {
 		t.Errorf("%v", p)
+	}
+}
+
+// Counters of the store show through: what is embedded where something embeds, and what was merged into something else.
+func TestCounts(t *testing.T) {
+	d := start(t, nil)
+	counts := func() any { return d.ask(`{"kind":"status"}`)["counts"] }
+	zero := map[string]any{"events": 0.0, "raw": 0.0, "summarized": 0.0, "skipped": 0.0, "summaries": 0.0, "embeddings": 0.0, "superseded": 0.0, "sessions": 0.0}
+	if got := counts(); !reflect.DeepEqual(got, zero) {
+		t.Errorf("%v", got)
+	}
+	for i := range 3 {
+		d.ask(note("s", int64(i+1), fmt.Sprint("the deploy went well for the time ", i)))
+	}
+	want := map[string]any{"events": 3.0, "raw": 0.0, "summarized": 3.0, "skipped": 0.0, "summaries": 3.0, "embeddings": 0.0, "superseded": 0.0, "sessions": 1.0}
+	if got := counts(); !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	if _, _, err := d.store.Write(t.Context(), "", &oplog.SetEmbedder{Embedder: oplog.Embedder{Name: "e", Version: "1", Dim: 8}}); err != nil {
+		t.Fatal(err)
+	}
+	want["embeddings"] = 3.0
+	if got := counts(); !reflect.DeepEqual(got, want) {
+		t.Errorf("embedded: %v, want %v", got, want)
 	}
 }
 

@@ -21,7 +21,12 @@ type counts struct {
 func (c *call) counts(ctx context.Context) (n counts, err error) {
 	err = c.s.cfg.Memory.View(ctx, func(v *oplog.View, db oplog.DB) error {
 		e := v.EventCounts(db, c.ns)
-		n = counts{Events: e.Events, Raw: e.Raw, Summarized: e.Summarized, Skipped: e.Skipped, Summaries: e.Summarized, Sessions: e.Sessions}
+		kept := v.NamespaceStats(db, c.ns)
+		n = counts{Events: e.Events, Raw: e.Raw, Summarized: e.Summarized, Skipped: e.Skipped, Summaries: e.Summarized, Sessions: e.Sessions,
+			Superseded: kept.Consolidated}
+		if d, ok := v.Database(db); ok && d.Embedder != nil { // each is embedded when it is stored
+			n.Embeddings = kept.Active + kept.Consolidated
+		}
 		return nil
 	})
 	return n, err
