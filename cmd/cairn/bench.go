@@ -64,7 +64,7 @@ With --addr it writes into that cluster, under the namespace "bench".`,
 	c.Flags().IntVar(&b.nodes, "nodes", 1, "without --addr: how many nodes to start, 1 or 3")
 	c.Flags().IntVar(&b.bytes, "bytes", 200, "length of a memory's text")
 	c.Flags().DurationVar(&b.length, "for", 5*time.Second, "how long each number of clients writes")
-	group.AddCommand(c, a.benchRecall(), a.benchLoad(), a.benchSurfaces(), a.benchGateway(), a.benchCompare(), a.benchSoak())
+	group.AddCommand(c, a.benchRecall(), a.benchLag(), a.benchLoad(), a.benchSurfaces(), a.benchGateway(), a.benchCompare(), a.benchSoak())
 	return group
 }
 
@@ -194,6 +194,7 @@ func (b *benchWrite) memory(who, k int) wire.Remember {
 // localCluster is nodes of this process, for measuring.
 type localCluster struct {
 	dir, token string
+	configs    []node.Config
 	nodes      []*node.Node
 	addrs      []string
 }
@@ -229,6 +230,7 @@ func startLocal(ctx context.Context, n int, edit ...func(*node.Config)) (_ *loca
 		if err != nil {
 			return nil, err
 		}
+		l.configs = append(l.configs, cfg)
 		l.nodes = append(l.nodes, nd)
 		l.addrs = append(l.addrs, nd.Addrs().Wire)
 	}
@@ -238,6 +240,16 @@ func startLocal(ctx context.Context, n int, edit ...func(*node.Config)) (_ *loca
 		}
 	}
 	return l, nil
+}
+
+// reopen starts a node again that was closed.
+func (l *localCluster) reopen(ctx context.Context, i int) error {
+	nd, err := node.Open(ctx, l.configs[i])
+	if err != nil {
+		return err
+	}
+	l.nodes[i], l.addrs[i] = nd, nd.Addrs().Wire
+	return nd.Ready(ctx)
 }
 
 func (l *localCluster) close() error {

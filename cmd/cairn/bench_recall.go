@@ -73,6 +73,8 @@ type recallFlags struct {
 	embedder             string
 	k                    int
 	size, dim, asks      int
+	clients              int
+	restart, alike       bool
 }
 
 func (a *app) benchRecall() *cobra.Command {
@@ -83,6 +85,9 @@ func (a *app) benchRecall() *cobra.Command {
 conversation, then asks every query in its namespace.
 
 With --size it makes up so many memories instead, with vectors of --dim dimensions, and measures speed alone.
+
+With --alike it says whether three nodes answer every query with the same memories and the same bits of every score: one that was
+there all the time, one that caught up, one whose index was thrown away.
 
 Without --addr it starts a node of its own in a temporary directory.`,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -101,10 +106,19 @@ Without --addr it starts a node of its own in a temporary directory.`,
 	c.Flags().IntVar(&f.size, "size", 0, "measure speed on so many generated memories")
 	c.Flags().IntVar(&f.dim, "dim", 0, "with --size: dimensions of their vectors; 0 for none")
 	c.Flags().IntVar(&f.asks, "asks", 500, "with --size: questions of each kind")
+	c.Flags().IntVar(&f.clients, "clients", 1, "with --size: how many ask at once")
+	c.Flags().BoolVar(&f.restart, "restart", false, "with --size: also end the node, start it again and measure its first answer")
+	c.Flags().BoolVar(&f.alike, "alike", false, "compare the answers of three nodes, to the last bit, one of them late and one rebuilt")
 	return c
 }
 
 func (a *app) evaluate(ctx context.Context, f *recallFlags) error {
+	switch {
+	case f.alike && f.k >= 1 && f.asks >= 1 && f.dim >= 0:
+		return a.alike(ctx, f)
+	case f.size != 0:
+		return a.speed(ctx, f)
+	}
 	cfg := client.Config{Addrs: f.addrs, Database: f.database}
 	if len(f.addrs) == 0 {
 		e, err := embed.Open(embed.Config{Kind: f.embedder})
@@ -129,16 +143,6 @@ func (a *app) evaluate(ctx context.Context, f *recallFlags) error {
 		return err
 	}
 	defer cl.Close()
-	if f.size != 0 {
-		r, err := a.measureSpeed(ctx, cl, f)
-		if err != nil {
-			return err
-		}
-		if f.asJSON {
-			return a.json(r)
-		}
-		return r.print(a)
-	}
 	ids, err := a.loadCorpus(ctx, cl, f.corpus)
 	if err != nil {
 		return err

@@ -6,9 +6,13 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
+	"syscall"
 	"text/tabwriter"
 	"time"
 
@@ -28,7 +32,9 @@ type speedReport struct {
 	Dim          int        `json:"dim"`
 	LoadedPerSec float64    `json:"loaded_per_second"`
 	HeapBytes    uint64     `json:"heap_bytes,omitempty"` // of this process, node included; 0 with --addr
+	Clients      int        `json:"clients"`
 	Runs         []speedRun `json:"runs"`
+	Starts       []startRun `json:"starts,omitempty"`
 }
 
 // made is generated memories: words by Zipf's law, vectors around centres.
@@ -96,31 +102,14 @@ func (g *made) text(words int, least uint64) string {
 	return b.String()
 }
 
-// measureSpeed loads memories that it makes up and asks questions of three kinds.
-func (a *app) measureSpeed(ctx context.Context, cl *client.Client, f *recallFlags) (r speedReport, err error) {
-	if f.dim < 0 || f.size < 1 || f.asks < 1 {
-		return r, usageError{errors.New("--size and --asks are at least 1, --dim at least 0")}
-	}
+// measureSpeed loads memories that it makes up and asks questions of five kinds, from several clients at once.
+func (a *app) measureSpeed(ctx context.Context, cls []*client.Client, f *recallFlags) (r speedReport, err error) {
 	g := newMade(f.dim)
-	r = speedReport{Memories: f.size, Dim: f.dim}
-	bar := a.progress("loading")
-	start := time.Now()
-	for at := 0; at < f.size; at += madeBatch {
-		var batch wire.RememberBatch
-		for i := at; i < min(at+madeBatch, f.size); i++ {
-			m := wire.NewRemember(g.text(madeWords, 0))
-			m.Namespace, m.Embedding = fmt.Sprint("speed", i%10), g.vector()
-			batch.Memories = append(batch.Memories, m)
-		}
-		if _, err := cl.RememberBatch(ctx, batch); err != nil {
-			return r, err
-		}
-		if err := bar.Add(len(batch.Memories)); err != nil {
-			return r, err
-		}
+	r = speedReport{Memories: f.size, Dim: f.dim, Clients: len(cls)}
+	if r.LoadedPerSec, err = a.loadMade(ctx, cls[0], g, f.size); err != nil {
+		return r, err
 	}
-	r.LoadedPerSec = float64(f.size) / time.Since(start).Seconds()
-	if len(f.addrs) == 0 {
+	if len(f.addrs) == 0 && !f.restart {
 		var m runtime.MemStats
 		runtime.GC()
 		runtime.ReadMemStats(&m)
@@ -136,8 +125,8 @@ func (a *app) measureSpeed(ctx context.Context, cl *client.Client, f *recallFlag
 		if k.vector && f.dim == 0 {
 			continue
 		}
-		took := make([]float64, 0, f.asks)
-		for i := range f.asks + f.asks/5 {
+		questions := make([]wire.Recall, f.asks)
+		for i := range questions {
 			q := wire.NewRecall("")
 			q.TopK, q.SkipReinforce = 10, true
 			if k.text {
@@ -150,19 +139,119 @@ func (a *app) measureSpeed(ctx context.Context, cl *client.Client, f *recallFlag
 				ns := "speed3"
 				q.Namespace = &ns
 			}
-			at := time.Now()
-			if _, _, err := cl.Recall(ctx, q); err != nil {
-				return r, err
-			}
-			if i >= f.asks/5 { // the first fifth warms up
-				took = append(took, float64(time.Since(at).Microseconds())/1000)
-			}
+			questions[i] = q
 		}
-		slices.Sort(took)
+		took, err := askMade(ctx, cls, questions)
+		if err != nil {
+			return r, err
+		}
 		at := func(q float64) float64 { return took[int(math.Ceil(q*float64(len(took))))-1] }
 		r.Runs = append(r.Runs, speedRun{k.name, at(.5), at(.99)})
 	}
 	return r, nil
+}
+
+// speed measures a cluster that runs, a node in this process, or, to be restarted, one in a process of its own.
+func (a *app) speed(ctx context.Context, f *recallFlags) (err error) {
+	if f.dim < 0 || f.size < 1 || f.asks < 5 || f.clients < 1 || f.restart && len(f.addrs) > 0 {
+		return usageError{errors.New("--size and --clients are at least 1, --asks at least 5, --dim at least 0; --restart is for a node of its own")}
+	}
+	cfg := client.Config{Addrs: f.addrs, Database: f.database}
+	var child *devProcess
+	switch {
+	case f.restart:
+		dir, err := os.MkdirTemp("", "cairn-bench-")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(dir)
+		child = &devProcess{home: filepath.Join(dir, "home")}
+		if err := child.start(ctx); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, child.stop(syscall.SIGKILL)) }()
+	case len(f.addrs) == 0:
+		own, err := startLocal(ctx, 1)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, own.close()) }()
+		cfg.Addrs, cfg.Token = own.addrs, own.token
+	default:
+		if cfg.Token, err = f.token(); err != nil {
+			return err
+		}
+	}
+	cls := make([]*client.Client, f.clients)
+	for i := range cls {
+		if child != nil {
+			cls[i], err = child.dial(ctx)
+		} else {
+			cls[i], err = client.Dial(ctx, cfg)
+		}
+		if err != nil {
+			return err
+		}
+		defer cls[i].Close()
+	}
+	r, err := a.measureSpeed(ctx, cls, f)
+	if err == nil && child != nil {
+		q := wire.NewRecall(newMade(0).text(6, 50))
+		q.TopK, q.SkipReinforce = 10, true
+		r.Starts, err = a.measureStarts(ctx, child, q)
+	}
+	if err != nil {
+		return err
+	}
+	if f.asJSON {
+		return a.json(r)
+	}
+	return r.print(a)
+}
+
+// loadMade stores so many memories and returns how many a second.
+func (a *app) loadMade(ctx context.Context, cl *client.Client, g *made, size int) (rate float64, err error) {
+	bar := a.progress("loading")
+	start := time.Now()
+	for at := 0; at < size; at += madeBatch {
+		var batch wire.RememberBatch
+		for i := at; i < min(at+madeBatch, size); i++ {
+			m := wire.NewRemember(g.text(madeWords, 0))
+			m.Namespace, m.Embedding = fmt.Sprint("speed", i%10), g.vector()
+			batch.Memories = append(batch.Memories, m)
+		}
+		if _, err := cl.RememberBatch(ctx, batch); err != nil {
+			return 0, err
+		}
+		if err := bar.Add(len(batch.Memories)); err != nil {
+			return 0, err
+		}
+	}
+	return float64(size) / time.Since(start).Seconds(), nil
+}
+
+// askMade asks the questions, shared out among the clients, and returns how long the answers took, in order. The first fifth
+// are asked twice: once to warm up.
+func askMade(ctx context.Context, cls []*client.Client, questions []wire.Recall) (took []float64, err error) {
+	each := make([][]float64, len(cls))
+	errs := make([]error, len(cls))
+	var wg sync.WaitGroup
+	for w, cl := range cls {
+		wg.Go(func() {
+			for i := w; i < len(questions)/5 && errs[w] == nil; i += len(cls) {
+				_, _, errs[w] = cl.Recall(ctx, questions[i])
+			}
+			for i := w; i < len(questions) && errs[w] == nil; i += len(cls) {
+				at := time.Now()
+				_, _, errs[w] = cl.Recall(ctx, questions[i])
+				each[w] = append(each[w], float64(time.Since(at).Microseconds())/1000)
+			}
+		})
+	}
+	wg.Wait()
+	took = slices.Concat(each...)
+	slices.Sort(took)
+	return took, errors.Join(errs...)
 }
 
 func (r *speedReport) print(a *app) error {
@@ -170,11 +259,17 @@ func (r *speedReport) print(a *app) error {
 	if r.HeapBytes > 0 {
 		fmt.Fprintf(a.out, ", heap %d bytes a memory", r.HeapBytes/uint64(r.Memories))
 	}
-	fmt.Fprint(a.out, "\n\n")
+	fmt.Fprintf(a.out, "; %d clients\n\n", r.Clients)
 	w := tabwriter.NewWriter(a.out, 0, 4, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "\tp50 ms\tp99 ms\t")
 	for _, n := range r.Runs {
 		fmt.Fprintf(w, "%s\t%.2f\t%.2f\t\n", n.Kind, n.P50, n.P99)
 	}
-	return w.Flush()
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for _, s := range r.Starts {
+		fmt.Fprintf(a.out, "started after %s: ready in %.1f s, first answer in %.1f s\n", s.After, s.Ready, s.Read)
+	}
+	return nil
 }

@@ -1,0 +1,288 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairndb/cairn/wire"
+	"github.com/cairndb/cairn/wire/client"
+)
+
+// lagReport says whether memories are found as soon as they are acknowledged, however many come.
+type lagReport struct {
+	Pass     bool    `json:"pass"`
+	Rate     float64 `json:"target_per_second"`
+	Written  int     `json:"written"`
+	Reached  float64 `json:"reached_per_second"`
+	AtOnce   int     `json:"looked_for_at_once"`
+	After    int     `json:"looked_for_after"`
+	Missing  int     `json:"missing"`
+	MaxLag   float64 `json:"max_lag_entries"`
+	Settled  float64 `json:"settled_s"` // from the last acknowledgement until the lag gauge is 0
+	HeapGrew uint64  `json:"heap_bytes_per_memory"`
+}
+
+// Bounds of the run.
+const (
+	lagBatch   = 100
+	lagWriters = 4
+	lagLookers = 2
+	lagSettle  = 2 * time.Second
+	lagHeap    = 12 << 10 // bytes a memory while it is new: the tail's words, Bleve's segments in memory, the state's pages
+)
+
+type lagRun struct {
+	rate   float64
+	length time.Duration
+	dim    int
+	asJSON bool
+}
+
+func (a *app) benchLag() *cobra.Command {
+	var l lagRun
+	c := &cobra.Command{
+		Use: "lag", Short: "Write at a rate, and look for every memory once it was acknowledged", Args: cobra.NoArgs,
+		Long: `Write batches of 100 into a node at a fixed rate. Every memory has a word of its own; while batches are written others ask for
+the newest acknowledged ones, and in the end for all the rest. It fails when one is not found, when the rate was not reached,
+when the index lag gauge is not 0 within two seconds of the end, or when memory grew by more than 12 KiB a memory.`,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if l.rate < lagBatch || l.length <= 0 || l.dim < 0 {
+				return usageError{fmt.Errorf("--rate is at least %d, --for positive, --dim at least 0", lagBatch)}
+			}
+			r, err := l.run(c.Context())
+			if err != nil {
+				return err
+			}
+			return r.print(a, l.asJSON)
+		},
+	}
+	c.Flags().Float64Var(&l.rate, "rate", 4000, "memories a second")
+	c.Flags().DurationVar(&l.length, "for", 10*time.Second, "how long")
+	c.Flags().IntVar(&l.dim, "dim", 0, "dimensions of their vectors; 0 for none")
+	c.Flags().BoolVar(&l.asJSON, "json", false, "print JSON")
+	return c
+}
+
+// acked is what was acknowledged and nobody has looked for.
+type acked struct {
+	mu   sync.Mutex
+	left []int // by number; the newest is looked for first
+}
+
+func (q *acked) add(from, to int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for n := from; n < to; n++ {
+		q.left = append(q.left, n)
+	}
+}
+
+func (q *acked) take() (n int, ok bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.left) == 0 {
+		return 0, false
+	}
+	n = q.left[len(q.left)-1]
+	q.left = q.left[:len(q.left)-1]
+	return n, true
+}
+
+func (l *lagRun) run(ctx context.Context) (r lagReport, err error) {
+	own, err := startLocal(ctx, 1)
+	if err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, own.close()) }()
+	dial := func() (*client.Client, error) {
+		return client.Dial(ctx, client.Config{Addrs: own.addrs, Token: own.token})
+	}
+	r = lagReport{Rate: l.rate}
+	before := heap()
+	var queue acked
+	var mu sync.Mutex // guards r and err below
+	fail := func(e error) {
+		mu.Lock()
+		defer mu.Unlock()
+		err = errors.Join(err, e)
+	}
+	writing, stop := context.WithCancel(ctx)
+	defer stop()
+	var writers, lookers sync.WaitGroup
+	start := time.Now()
+	batches := int(l.rate * l.length.Seconds() / lagBatch)
+	for w := range lagWriters {
+		writers.Go(func() {
+			cl, e := dial()
+			if e != nil {
+				fail(e)
+				return
+			}
+			defer cl.Close()
+			rng := rand.New(rand.NewPCG(uint64(w), 3))
+			for b := w; b < batches && ctx.Err() == nil; b += lagWriters {
+				time.Sleep(time.Until(start.Add(time.Duration(float64(b*lagBatch) / l.rate * float64(time.Second)))))
+				if _, e := cl.RememberBatch(ctx, l.batch(b, rng)); e != nil {
+					fail(e)
+					return
+				}
+				queue.add(b*lagBatch, (b+1)*lagBatch)
+			}
+		})
+	}
+	for range lagLookers {
+		lookers.Go(func() {
+			cl, e := dial()
+			if e != nil {
+				fail(e)
+				return
+			}
+			defer cl.Close()
+			for {
+				early := writing.Err() == nil
+				n, ok := queue.take()
+				if !ok && !early {
+					return
+				}
+				if !ok {
+					time.Sleep(time.Millisecond)
+					continue
+				}
+				q := wire.NewRecall(lagWord(n))
+				q.TopK, q.SkipReinforce = 1, true
+				found, _, e := cl.Recall(ctx, q)
+				if e != nil {
+					fail(e)
+					return
+				}
+				mu.Lock()
+				if early {
+					r.AtOnce++
+				} else {
+					r.After++
+				}
+				if len(found) == 0 || !strings.HasPrefix(found[0].Text, lagWord(n)+" ") {
+					r.Missing++
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	gauge := func() float64 {
+		v, e := indexLag(ctx, "http://"+own.nodes[0].Addrs().HTTP, own.token)
+		if e != nil {
+			fail(e)
+		}
+		return v
+	}
+	watching := make(chan struct{})
+	lookers.Go(func() {
+		for t := time.NewTicker(50 * time.Millisecond); ; {
+			select {
+			case <-watching:
+				t.Stop()
+				return
+			case <-t.C:
+				v := gauge()
+				mu.Lock()
+				r.MaxLag = max(r.MaxLag, v)
+				mu.Unlock()
+			}
+		}
+	})
+	writers.Wait()
+	end := time.Now()
+	close(watching)
+	for gauge() > 0 && time.Since(end) < 2*lagSettle {
+		time.Sleep(5 * time.Millisecond)
+	}
+	settled := time.Since(end)
+	grew := heap() - min(before, heap())
+	stop()
+	lookers.Wait()
+	r.Written, r.Reached, r.Settled = batches*lagBatch, float64(batches*lagBatch)/end.Sub(start).Seconds(), settled.Seconds()
+	r.HeapGrew = grew / uint64(max(r.Written, 1))
+	r.Pass = r.Missing == 0 && r.AtOnce > 0 && r.AtOnce+r.After == r.Written && r.Reached >= .95*l.rate && settled <= lagSettle && r.HeapGrew <= lagHeap
+	return r, err
+}
+
+// lagWord is the word that only one memory has.
+func lagWord(n int) string { return fmt.Sprintf("zq%dx", n) }
+
+func (l *lagRun) batch(b int, rng *rand.Rand) (out wire.RememberBatch) {
+	for n := b * lagBatch; n < (b+1)*lagBatch; n++ {
+		var text strings.Builder
+		text.WriteString(lagWord(n))
+		for range 40 {
+			text.WriteString(" " + benchWords[rng.IntN(len(benchWords))])
+		}
+		m := wire.NewRemember(text.String())
+		if m.Namespace = "lag"; l.dim > 0 {
+			m.Embedding = make([]float32, l.dim)
+			for i := range m.Embedding {
+				m.Embedding[i] = float32(rng.NormFloat64())
+			}
+		}
+		out.Memories = append(out.Memories, m)
+	}
+	return out
+}
+
+// heap is what is alive in this process, node included.
+func heap() uint64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// indexLag reads the gauge as an operator would.
+func indexLag(ctx context.Context, url, token string) (float64, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/metrics", nil)
+	if err != nil {
+		return 0, err
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, err
+	}
+	defer resp.Body.Close()
+	raw, err := io.ReadAll(io.LimitReader(resp.Body, 4<<20))
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(raw)) {
+		if v, ok := strings.CutPrefix(line, "cairn_index_lag_entries "); ok {
+			return strconv.ParseFloat(strings.TrimSpace(v), 64)
+		}
+	}
+	return 0, fmt.Errorf("metrics: status %d without the index lag", resp.StatusCode)
+}
+
+func (r *lagReport) print(a *app, asJSON bool) error {
+	if asJSON {
+		if err := a.json(r); err != nil {
+			return err
+		}
+	} else {
+		word := map[bool]string{true: "PASS", false: "FAIL"}[r.Pass]
+		fmt.Fprintf(a.out, "%s: %d memories at %.0f/s of %.0f; %d looked for at once, %d after the end, %d missing; lag at most %.0f entries, 0 after %.2f s; heap %d bytes a memory\n",
+			word, r.Written, r.Reached, r.Rate, r.AtOnce, r.After, r.Missing, r.MaxLag, r.Settled, r.HeapGrew)
+	}
+	if !r.Pass {
+		return exitCode(exitFailed)
+	}
+	return nil
+}
