@@ -28,6 +28,8 @@ type Query struct {
 	Bare         bool             // hits come with their memories' numbers, ids and times alone: the caller reads the rest
 	Hashed       bool             // the vector is a hashed embedder's: it only fills what words leave empty
 	Weights      *rank.Weights    // learned by the database; nil for the default
+	Without      []string         // signals that are not to count: rank.Switches
+	Diverse      bool             // leave out what nearly repeats something better, and prefer what does not
 	Now          time.Time        // of the question: decides recency and decay
 	Quiet        bool             // a node is not to count what it finds as used; the index itself does not look at it
 	Admit        func(Facts) bool // a filter of the caller's own, asked inside the scans, by several goroutines; nil admits all
@@ -51,6 +53,7 @@ type Hit struct {
 type Info struct {
 	Confidence float64
 	Candidates int // rows that were scored
+	Repeats    int // rows that Diverse left out
 }
 
 // What a query may ask for.

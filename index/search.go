@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/cairndb/cairn/index/rank"
 	"github.com/cairndb/cairn/index/text"
@@ -27,6 +28,10 @@ func (x *Index) Search(ctx context.Context, db oplog.DB, q Query) ([]Hit, Info, 
 		return nil, Info{}, nil
 	}
 	q.K = min(q.K, MaxK)
+	if slices.Contains(q.Without, "vector") {
+		q.Vector = nil
+	}
+	q.Expand = q.Expand && !slices.Contains(q.Without, "graph")
 	var hits []Hit
 	var info Info
 	for range attempts {
@@ -107,13 +112,19 @@ func (in *inside) answer(pool vector.Pool) ([]Hit, Info, error) {
 	if !in.q.Matched {
 		cands = in.fill(cands)
 	}
-	set := rank.Defaults()
-	set.Fill = in.q.Hashed
-	if in.q.Weights != nil {
-		set.Weights = *in.q.Weights
+	set, err := in.q.settings()
+	if err != nil {
+		return nil, Info{}, err
+	}
+	if in.q.Diverse {
+		question.K = min(10*question.K, MaxK)
 	}
 	ranked := rank.Rank(question, set, cands, in)
-	info := Info{Candidates: len(cands), Confidence: rank.Confidence(ranked, in.q.K, sources)}
+	info := Info{Candidates: len(cands)}
+	if in.q.Diverse {
+		ranked, info.Repeats = rank.Diverse(ranked, in.q.K, in.likeness())
+	}
+	info.Confidence = rank.Confidence(ranked, in.q.K, sources)
 	hits := make([]Hit, 0, len(ranked))
 	for _, s := range ranked {
 		if in.q.Bare {
@@ -154,6 +165,62 @@ func (in *inside) admits(row uint32) bool {
 	}
 	f := in.d.faces.at(in.shelf.facet(row).Load())
 	return q.Admit(Facts{f.namespace, f.owner, f.tier, oplog.Time(c.Created)})
+}
+
+// settings are what rows are ranked by.
+func (q *Query) settings() (rank.Settings, error) {
+	set := rank.Defaults()
+	set.Fill = q.Hashed
+	if q.Weights != nil {
+		set.Learn(*q.Weights)
+	}
+	for _, name := range q.Without {
+		if !set.Off(name) {
+			return set, oplog.Errorf(oplog.Invalid, "no signal %q: %s", name, strings.Join(rank.Switches(), ", "))
+		}
+	}
+	return set, nil
+}
+
+// likeness is how much alike two rows are: the cosine of their vectors or, where one has none, the words they share.
+func (in *inside) likeness() func(a, b uint32) float64 {
+	store := in.d.vectors.Load()
+	known := map[uint32][]string{}
+	words := func(row uint32) []string {
+		w, ok := known[row]
+		if !ok {
+			if m, found := in.view.MemoryAt(in.db, in.shelf.at(row).seq); found {
+				w = text.AnalyzeQuery(m.Words())
+				slices.Sort(w)
+				w = slices.Compact(w)
+			}
+			known[row] = w
+		}
+		return w
+	}
+	return func(a, b uint32) float64 {
+		if store != nil {
+			if cos, ok := store.Cosine(a, b); ok {
+				return max(0, cos)
+			}
+		}
+		x, y := words(a), words(b)
+		if len(x)+len(y) == 0 {
+			return 0
+		}
+		both := 0
+		for i, j := 0, 0; i < len(x) && j < len(y); {
+			switch c := strings.Compare(x[i], y[j]); {
+			case c < 0:
+				i++
+			case c > 0:
+				j++
+			default:
+				both, i, j = both+1, i+1, j+1
+			}
+		}
+		return 2 * float64(both) / float64(len(x)+len(y))
+	}
 }
 
 func (in *inside) groups() []uint32 {

@@ -39,6 +39,7 @@ type explained struct {
 	Status  string  `json:"status"`
 	Shares  shares  `json:"scores"`
 	Factors factors `json:"factors"`
+	Parts   parts   `json:"parts"`
 }
 
 // shares is how much of a score each signal brought: they add up to it.
@@ -49,6 +50,23 @@ type shares struct {
 	Session float64 `json:"session"`
 	Vector  float64 `json:"vector"`
 	Graph   float64 `json:"graph"`
+}
+
+// parts is what relevance was computed from: see rank.Parts.
+type parts struct {
+	Words     float64 `json:"words"`
+	Passage   float64 `json:"passage"`
+	Around    float64 `json:"around"`
+	Session   float64 `json:"session"`
+	Factor    float64 `json:"factor"`
+	Speaker   bool    `json:"speaker"`
+	Date      float64 `json:"date"`
+	Vector    float64 `json:"vector"`
+	WordsZ    float64 `json:"words_z"`
+	VectorZ   float64 `json:"vector_z"`
+	Graph     float64 `json:"graph"`
+	Relevance float64 `json:"relevance"`
+	Alike     float64 `json:"alike"`
 }
 
 // factors is what relevance was multiplied by, and how far the memory had faded.
@@ -70,6 +88,11 @@ func sharesOf(h index.Hit) shares {
 	return shares{part(p.Words), part(p.Passage), part(p.Around), part(p.Session), part(p.Vector), part(p.Graph)}
 }
 
+func partsOf(h index.Hit) parts {
+	p := h.Parts
+	return parts{p.Words, p.Passage, p.Around, p.Session, p.Factor, p.Named, p.Date, p.Vector, p.WordsZ, p.VectorZ, p.Graph, p.Relevance, p.Alike}
+}
+
 func metadata(m *oplog.Memory) json.RawMessage {
 	if len(m.Metadata) == 0 {
 		return json.RawMessage("{}")
@@ -85,7 +108,7 @@ func httpRow(h index.Hit, explain bool) any {
 		return row
 	}
 	return explained{recallRow: row, Emotion: orNil(m.Emotion), Session: m.Session, Status: m.Status.String(), Shares: sharesOf(h),
-		Factors: factors{h.Parts.Fresh, h.Parts.Importance, h.Parts.Valence, h.Parts.Recency, h.Parts.Decay}}
+		Factors: factors{h.Parts.Fresh, h.Parts.Importance, h.Parts.Valence, h.Parts.Recency, h.Parts.Decay}, Parts: partsOf(h)}
 }
 
 func httpQuery(f fields) (index.Query, error) {
@@ -95,7 +118,8 @@ func httpQuery(f fields) (index.Query, error) {
 	}
 	q := index.Query{Text: text, K: int(min(f.whole("top_k", 10), math.MaxInt32)), Namespace: strings.TrimSpace(f.str("namespace", "")), Domain: f.str("domain", ""),
 		Source: f.str("source", ""), Consolidated: f.flag("include_consolidated", false), Expand: f.flag("expand_entities", true), Session: f.str("session_id", ""), Vector: f.vector("query_embedding"),
-		Quiet: f.flag("skip_reinforce", false)}
+		Quiet: f.flag("skip_reinforce", false), Diverse: f.flag("diverse", false)}
+	q.Without, _ = decoded[[]string](f, "without")
 	if q.K > index.MaxK {
 		return q, &statusError{status: http.StatusBadRequest, code: "invalid_request", err: oplog.Errorf(oplog.Invalid, "top_k is %d: at most %d", q.K, index.MaxK),
 			more: map[string]any{"reason": "top_k", "hard_top_k_cap": index.MaxK}}

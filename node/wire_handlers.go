@@ -252,7 +252,8 @@ func (ss *session) recall(ctx context.Context, f wire.Frame) error {
 
 func query(m *wire.Recall) index.Query {
 	q := index.Query{Text: m.Query, Vector: m.QueryEmbedding, K: m.TopK, Types: m.Types, Consolidated: m.IncludeConsolidated,
-		Expand: m.ExpandEntities, Session: m.Session, Quiet: m.SkipReinforce}
+		Expand: m.ExpandEntities, Session: m.Session, Quiet: m.SkipReinforce,
+		Without: m.Without, Diverse: m.Diverse}
 	for _, o := range []struct {
 		from *string
 		to   *string

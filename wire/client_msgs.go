@@ -171,6 +171,8 @@ type Recall struct {
 	AsOf          float64 // unix seconds: what was believed then
 	Types         []string
 	Session       string
+	Without       []string // signals that are not to count
+	Diverse       bool     // prefer what does not repeat something better
 }
 
 // NewRecall is a question with the protocol's defaults.
@@ -198,6 +200,8 @@ func (m *Recall) fields(c *codec) {
 	c.f64("as_of", &m.AsOf, extension)
 	c.strs("types", &m.Types, extension)
 	c.str("session", &m.Session, extension)
+	c.strs("without", &m.Without, extension)
+	c.boolean("diverse", &m.Diverse, extension)
 }
 
 // RecallResult is one memory found; keys in alphabetical order, as peers of old send them.

@@ -109,6 +109,8 @@ func (a *app) recall() *cobra.Command {
 	t.flags(c)
 	f := c.Flags()
 	f.IntVarP(&q.TopK, "top", "k", q.TopK, "how many at the most")
+	f.StringSliceVar(&q.Without, "without", nil, "signals that are not to count, such as passage, vector, graph or freshness")
+	f.BoolVar(&q.Diverse, "diverse", false, "leave out what nearly repeats something better")
 	f.StringVarP(&namespace, "namespace", "n", "", "only this namespace")
 	f.StringVar(&domain, "domain", "", "only this domain")
 	f.StringVar(&kind, "type", "", "only this type")

@@ -61,14 +61,13 @@ func (e *evidence) standardise() {
 		return
 	}
 	for _, c := range e.rows {
-		var z float64
 		if x, ok := words(c); ok {
-			z += zw(x)
+			c.parts.WordsZ = zw(x)
 		}
 		if x, ok := vector(c); ok {
-			z += float64(e.set.Vector * zv(x))
+			c.parts.VectorZ = float64(e.set.Vector * zv(x))
 		}
-		c.parts.Relevance = 1 / (1 + exact.Exp(-z/2))
+		c.parts.Relevance = 1 / (1 + exact.Exp(-(c.parts.WordsZ+c.parts.VectorZ)/2))
 	}
 }
 

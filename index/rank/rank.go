@@ -55,16 +55,21 @@ type Corpus interface {
 
 // Parts explain a score:
 //
-//	Relevance without vector and graph = x/(1+x), x = max(0, (Words+Passage+Around+Session)·Factor)
+//	r = x/(1+x), x = max(0, (Words+Passage+Around+Session)·Factor)
+//	with vectors of a real embedder, in every row: r = 1/(1+e^(-(WordsZ+VectorZ)/2)); without any words r = Vector
+//	with vectors of a hashed one, where r is 0: at most half of the least r that is not
+//	Relevance = r + Graph·(1-r)
 //	Score = Relevance · Fresh · Importance · Valence, rounded to 1e-9
 type Parts struct {
 	Words, Passage, Around, Session, Factor float64
 	Named                                   bool
 	Date                                    float64
 	Vector, Graph                           float64
+	WordsZ, VectorZ                         float64 // by how many deviations the row is above its list's mean; VectorZ as weighted
 	Relevance                               float64
 	Recency, Decay                          float64
 	Fresh, Importance, Valence              float64
+	Alike                                   float64 // to the most similar row before it, when answers are made diverse
 }
 
 // Scored is a row in its place.
@@ -161,19 +166,4 @@ func (e *evidence) compose(c *clue, mood int) {
 	if e.set.Valence {
 		p.Valence = ValenceBoost(c.Row.Valence, mood)
 	}
-}
-
-// Distinct takes the first k of a ranking, leaving out what says nearly the same as something better:
-// similar is the cosine of two rows, and above .98 the later one goes. It looks at no more than 10·k rows.
-func Distinct(ranked []Scored, k int, similar func(a, b uint32) float64) []Scored {
-	var out []Scored
-	for _, s := range ranked[:min(len(ranked), 10*k)] {
-		if len(out) == k {
-			break
-		}
-		if !slices.ContainsFunc(out, func(o Scored) bool { return similar(o.Row, s.Row) > .98 }) {
-			out = append(out, s)
-		}
-	}
-	return out
 }

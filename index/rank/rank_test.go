@@ -208,15 +208,37 @@ func TestConfidenceAndHints(t *testing.T) {
 	}
 }
 
-func TestDistinct(t *testing.T) {
-	in := []Scored{{Row: 1}, {Row: 2}, {Row: 3}, {Row: 4}}
-	same := func(a, b uint32) float64 {
-		if a+b == 3 {
-			return .99
-		}
-		return .5
+func TestDiverse(t *testing.T) {
+	in := []Scored{{Row: 1, Score: 1}, {Row: 2, Score: .99}, {Row: 3, Score: .9}, {Row: 4, Score: .8}, {Row: 5, Score: .1}}
+	likeness := map[uint32]float64{1<<8 | 2: .99, 1<<8 | 3: .9, 1<<8 | 4: .1} // of 2 to 1, 3 to 1, 4 to 1
+	like := func(a, b uint32) float64 { return max(likeness[a<<8|b], likeness[b<<8|a]) }
+	got, dropped := Diverse(in, 3, like)
+	wantOrder(t, got, 1, 4, 3)
+	if dropped != 1 {
+		t.Errorf("%d left out, want 1: the second says what the first says", dropped)
 	}
-	wantOrder(t, Distinct(in, 2, same), 1, 3)
+	if got[1].Score != .8 || got[1].Parts.Alike != .1 || !slices.Contains(got[1].Why, "diversified") || slices.Contains(got[0].Why, "diversified") {
+		t.Errorf("unexplained: %+v", got)
+	}
+	all, _ := Diverse(in, 10, func(a, b uint32) float64 { return 0 })
+	wantOrder(t, all, 1, 2, 3, 4, 5)
+}
+
+func TestSwitches(t *testing.T) {
+	on := Defaults()
+	for _, name := range Switches() {
+		off := Defaults()
+		if !off.Off(name) || off == on {
+			t.Errorf("%s does nothing", name)
+		}
+	}
+	if on.Off("words") || on != Defaults() {
+		t.Error("a signal nobody knows")
+	}
+	learned := Defaults()
+	if learned.Learn(DefaultWeights()); learned != Defaults() {
+		t.Errorf("what nothing was learned of is %+v", learned)
+	}
 }
 
 func draw(t *rapid.T) (Question, []Candidate, shelf, Settings) {

@@ -1,5 +1,10 @@
 package rank
 
+import (
+	"maps"
+	"slices"
+)
+
 // Settings are the weights of the signals. A zero switches its signal off; start from Defaults.
 type Settings struct {
 	K1, B      float64 // .9, .4: of BM25, for words and passage alike
@@ -34,3 +39,38 @@ func Defaults() Settings {
 		Weights: DefaultWeights(),
 	}
 }
+
+// Learn takes over a database's learned weights. Sim weighs vectors beside words: half of it each by default.
+func (s *Settings) Learn(w Weights) {
+	s.Weights = w
+	s.Vector = 2 * w.Sim
+}
+
+// switches turn single signals off.
+var switches = map[string]func(*Settings){
+	"passage":    func(s *Settings) { s.Passage = 0 },
+	"around":     func(s *Settings) { s.Around = 0 },
+	"session":    func(s *Settings) { s.Session = 0 },
+	"density":    func(s *Settings) { s.Density = 0 },
+	"speaker":    func(s *Settings) { s.Named = 0 },
+	"asker":      func(s *Settings) { s.Asker = 0 },
+	"date":       func(s *Settings) { s.Date = 0 },
+	"questions":  func(s *Settings) { s.Questions = 0 },
+	"vector":     func(s *Settings) { s.Vector, s.Fill = 0, false },
+	"graph":      func(s *Settings) { s.Graph = 0 },
+	"freshness":  func(s *Settings) { s.Freshness = 0 },
+	"importance": func(s *Settings) { s.Importance = false },
+	"valence":    func(s *Settings) { s.Valence = false },
+}
+
+// Off turns a signal off, and says whether there is one of that name.
+func (s *Settings) Off(name string) bool {
+	f := switches[name]
+	if f != nil {
+		f(s)
+	}
+	return f != nil
+}
+
+// Switches are the names that Off knows.
+func Switches() []string { return slices.Sorted(maps.Keys(switches)) }

@@ -135,6 +135,35 @@ func (s *Store) Similarity(q *Query, row uint32) (sim float64, ok bool) {
 	return s.middle(q, table[n], slot), true
 }
 
+// Cosine estimates the cosine of two rows from their int8 forms; ok is false when one has no vector.
+func (s *Store) Cosine(a, b uint32) (cos float64, ok bool) {
+	x, i, ok := s.find(a)
+	if !ok {
+		return 0, false
+	}
+	y, j, ok := s.find(b)
+	if !ok {
+		return 0, false
+	}
+	n := s.kernels.dot(x.int8s[i*s.padded:(i+1)*s.padded], y.int8s[j*s.padded:(j+1)*s.padded])
+	return float64(float64(float64(n)*float64(x.scale[i])) * float64(y.scale[j])), true
+}
+
+// Has says whether a row has a vector.
+func (s *Store) Has(row uint32) bool {
+	_, _, ok := s.find(row)
+	return ok
+}
+
+func (s *Store) find(row uint32) (b *block, slot int, ok bool) {
+	table, n := *s.blocks.Load(), int(row/blockRows)
+	if n >= len(table) || table[n] == nil {
+		return nil, 0, false
+	}
+	slot, ok = table[n].slot(int(row % blockRows))
+	return table[n], slot, ok
+}
+
 func (s *Store) middle(q *Query, b *block, slot int) float64 {
 	n := s.kernels.dot(q.int8s, b.int8s[slot*s.padded:(slot+1)*s.padded])
 	return float64(float64(float64(n)*float64(q.scale)) * float64(b.scale[slot]))
