@@ -26,6 +26,7 @@ type checkpoint struct {
 // saved is the files of one database.
 type saved struct {
 	Dir     string         `json:"dir"`
+	Epoch   uint32         `json:"epoch"` // of the embedder whose vectors these are
 	Rows    string         `json:"rows"`
 	Vectors []savedVectors `json:"vectors"`
 }
@@ -110,8 +111,10 @@ type portrait struct {
 	facets   *facets
 	faces    []*facet // of them, those there were
 	vectors  *vector.Store
+	epoch    uint32
 	old      saved
 	stale    bool // old is not what there is now
+	refilled bool // old rows got vectors since: the files are written anew
 }
 
 type sessionRows struct {
@@ -131,11 +134,12 @@ func (x *Index) portray() func() {
 		p.stale = !ok || old.Dir != p.dir || d.changed
 		if p.stale {
 			p.shelf, p.seq, p.top, p.vectors = d.cols.shelf(), d.seq, oplog.Seq(d.bySeq.top.Load()), d.vectors.Load()
+			p.epoch, p.refilled = d.epoch, d.refilled
 			p.facets, p.faces = d.faces, *d.faces.list.Load()
 			for _, s := range d.sessions[1:] {
 				p.sessions = append(p.sessions, sessionRows{s.sessionName, *s.rows.Load()})
 			}
-			d.changed = false
+			d.changed, d.refilled = false, false
 		}
 		all = append(all, p)
 	}
@@ -196,7 +200,7 @@ func syncDir(dir string) error {
 
 // save writes a database's files.
 func (x *Index) save(p *portrait, at oplog.Index) (s saved, err error) {
-	s = saved{Dir: p.dir, Rows: fmt.Sprintf("rows-%d", at)}
+	s = saved{Dir: p.dir, Epoch: p.epoch, Rows: fmt.Sprintf("rows-%d", at)}
 	dir := filepath.Join(x.cfg.Dir, p.dir)
 	out := newPen(filepath.Join(dir, s.Rows), rowsMagic, x.cfg.Keys)
 	p.write(out)
@@ -215,7 +219,7 @@ func (x *Index) saveVectors(p *portrait, dir string, at oplog.Index) (all []save
 		return nil, nil
 	}
 	from, count := uint32(0), 0
-	if p.old.Dir == p.dir {
+	if p.old.Dir == p.dir && p.old.Epoch == p.epoch && !p.refilled {
 		all = slices.Clone(p.old.Vectors)
 	}
 	for _, f := range all {

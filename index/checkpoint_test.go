@@ -143,3 +143,95 @@ func TestCheckpointWhileFollowing(t *testing.T) {
 		t.Error("nothing is found")
 	}
 }
+
+// TestOtherEmbedder: vectors of a former embedder count no more, those of the new one as they come, and it makes no difference
+// whether the index saw it happen.
+func TestOtherEmbedder(t *testing.T) {
+	t.Parallel()
+	l := newLog(t)
+	vec := func(i int, dim int) []float32 {
+		v := make([]float32, dim)
+		v[i%dim], v[(i+1)%dim] = 1, float32(i)/100
+		return v
+	}
+	old, now2 := oplog.Embedder{Name: "old", Version: "1", Dim: 8}, oplog.Embedder{Name: "new", Version: "1", Dim: 8}
+	l.add(1, &oplog.SetEmbedder{Embedder: old})
+	const n = 60
+	for i := range n {
+		m := remember(fmt.Sprintf("m%02d", i), fmt.Sprintf("%s number %d", vocabulary[i%len(vocabulary)], i))
+		if i%10 != 3 { // the embedder failed
+			m.Vector = oplog.MakeVector(vec(i, 8))
+		}
+		l.add(1, m)
+	}
+	bound := len(l.records)
+	l.add(1, &oplog.Rebind{Embedder: now2})
+	text := "another text"
+	l.add(1, &oplog.Correct{RID: "m20", Text: &text, Reason: "wrong", Vector: oplog.MakeVector(vec(1, 8)), At: oplog.At(now)})
+	half := len(l.records)
+	for from := 1; from <= n; from += 15 {
+		op := &oplog.Embed{Embedder: now2, From: oplog.Seq(from), Next: oplog.Seq(from + 15)}
+		for i := from; i < from+15; i++ {
+			if i != 21 { // m20 is not at that revision any more
+				op.Vectors = append(op.Vectors, oplog.Embedded{Seq: oplog.Seq(i), Vector: oplog.MakeVector(vec(i*7, 8))})
+			} else {
+				op.Vectors = append(op.Vectors, oplog.Embedded{Seq: 21, Revision: 0, Vector: oplog.MakeVector(vec(5, 8))})
+			}
+		}
+		l.add(1, op)
+	}
+	var qs []index.Query
+	for i := range 20 {
+		qs = append(qs, index.Query{Vector: vec(i*3, 8), K: 8, Now: now}, index.Query{Text: vocabulary[i], Vector: vec(i, 8), K: 8, Now: now})
+	}
+	live := openReplica(t)
+	live.apply(l.records[:bound], 10)
+	if got := live.ask(index.Query{Vector: vec(12, 8), K: 1}); got[0].Memory.RID != "m12" || got[0].Parts.Vector < .999 {
+		t.Fatalf("before: %+v", got[0])
+	}
+	live.apply(l.records[bound:half], 10)
+	for _, h := range live.ask(index.Query{Vector: vec(12, 8), K: n}) {
+		if h.Parts.Vector != 0 && h.Memory.RID != "m20" {
+			t.Fatalf("%s is found by a vector of the former embedder", h.Memory.RID)
+		}
+	}
+	live.apply(l.records[half:], 1)
+	if got := live.ask(index.Query{Vector: vec(13*7, 8), K: 1}); got[0].Memory.RID != "m12" || got[0].Parts.Vector < .999 {
+		t.Fatalf("after: %+v", got[0])
+	}
+	want := live.answers(qs)
+	for name, stops := range map[string][]int{"one batch": {}, "restarted before": {bound}, "restarted within": {half, half + 2}, "caught up": {-bound}, "caught up within": {-half}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := openReplica(t)
+			at := 0
+			for _, stop := range stops {
+				if stop < 0 { // the state alone goes on
+					r.apply(l.records[:-stop], 7)
+					r.index.Close()
+					if _, err := r.state.Apply(l.records[-stop:]); err != nil {
+						t.Fatal(err)
+					}
+					r.openIndex()
+					at = len(l.records)
+					continue
+				}
+				r.apply(l.records[at:stop], 7)
+				at = stop
+				r.reopen()
+			}
+			if at < len(l.records) {
+				r.apply(l.records[at:], len(l.records))
+			}
+			sameAnswers(t, name, qs, r.answers(qs), want)
+			r.reopen()
+			sameAnswers(t, name+", opened again", qs, r.answers(qs), want)
+			r.index.Close()
+			if err := os.RemoveAll(r.dir()); err != nil {
+				t.Fatal(err)
+			}
+			r.openIndex()
+			sameAnswers(t, name+", from the state", qs, r.answers(qs), want)
+		})
+	}
+}

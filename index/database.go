@@ -56,7 +56,9 @@ type database struct {
 	adopted    map[oplog.Seq]adopt // rows found on disk that the state has not confirmed yet
 	strays     map[uint32]struct{} // rows found on disk that cannot be
 	lost       []oplog.Seq         // of a checkpoint, rows whose words the disk has lost
-	changed    bool                // since the last checkpoint; the writer's alone
+	epoch      uint32              // of the embedder whose vectors these are; the writer's alone, as is the next
+	changed    bool                // since the last checkpoint
+	refilled   bool                // rows got vectors that they had not when they came, since the last checkpoint
 }
 
 // adopt is a row that a closed index left.
@@ -130,6 +132,10 @@ func (d *database) put(ctx context.Context, changes []change) error {
 			d.at(old).touch(m)
 			rows := d.cols.shelf()
 			rows.facet(old).Store(d.faces.of(facetOf(m)))
+			if w.unit != nil { // embedded after it was stored
+				d.vectors.Load().Put(old, w.code)
+				d.refilled = true
+			}
 			continue
 		case known:
 			del = append(del, d.kill(old))
@@ -154,7 +160,13 @@ func (d *database) prepare(changes []change) (work []ready, replaced bool) {
 	for i, c := range changes {
 		work[i].change = c
 		old, known := d.rowOf(c.m.Seq)
-		if c.m.Status == oplog.Tombstoned || known && d.at(old).revision == c.m.Revision {
+		if c.m.Status == oplog.Tombstoned {
+			continue
+		}
+		if known && d.at(old).revision == c.m.Revision {
+			if store := d.vectors.Load(); len(c.vec) > 0 && (store == nil || !store.Has(old)) {
+				fresh = append(fresh, i)
+			}
 			continue
 		}
 		replaced = replaced || known

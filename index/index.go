@@ -118,11 +118,15 @@ func (x *Index) build(ctx context.Context, adopt bool) (at oplog.Index, err erro
 
 // load opens a database's index and fills it: from its checkpoint, to which catchUp adds what came later, or from all of the state.
 func (x *Index) load(ctx context.Context, v *oplog.View, info oplog.Database, gen int, adopt bool, files saved) (_ *database, revived bool, err error) {
+	if files.Epoch != v.Embedding(info.ID).Epoch { // all vectors of the new embedder came after the checkpoint
+		files.Vectors = nil
+	}
 	db, revived, err := x.open(v.Cluster(), info, gen, adopt, files)
 	if err != nil {
 		return nil, false, err
 	}
 	db.names.load(v, info.ID)
+	db.epoch = v.Embedding(info.ID).Epoch
 	if revived {
 		return db, true, nil
 	}
@@ -288,9 +292,15 @@ func (x *Index) refresh(ctx context.Context, v *oplog.View, id oplog.DB, rids ma
 			return err
 		}
 		db.names.load(v, id)
+		db.epoch = v.Embedding(id).Epoch
 		x.mu.Lock()
 		x.dbs[id] = db
 		x.mu.Unlock()
+	}
+	if epoch := v.Embedding(id).Epoch; epoch != db.epoch { // what there is was made by another embedder
+		db.epoch = epoch
+		db.vectors.Store(nil)
+		db.changed = true
 	}
 	return x.renew(ctx, v, id, db, rids)
 }

@@ -32,7 +32,8 @@ func (s *Service) embed(ctx context.Context, c Caller, texts []string) ([]oplog.
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		s.log.Warn("not embedded, found by words alone", "memories", len(texts), "err", err)
+		s.log.Warn("not embedded yet, found by words alone", "memories", len(texts), "err", err)
+		s.wantEmbedding()
 		return out, nil
 	}
 	for i, v := range vecs {
@@ -63,7 +64,7 @@ func (s *Service) bind(ctx context.Context, c Caller) (ours bool, err error) {
 	case d.Embedder == nil:
 		return false, nil
 	case *d.Embedder != self:
-		return false, oplog.Errorf(oplog.Conflict, "database %s is embedded by %s, this node embeds by %s", d.Name, d.Embedder, &self)
+		return false, oplog.Errorf(oplog.Conflict, "database %s is embedded by %s, this node embeds by %s; cairn db reembed changes that", d.Name, d.Embedder, &self)
 	}
 	return true, nil
 }

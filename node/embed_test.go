@@ -3,8 +3,11 @@ package node_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/index/embed"
@@ -15,11 +18,13 @@ import (
 // flaky is an embedder that fails when told to.
 type flaky struct {
 	embed.Embedder
-	fails bool
+	fails atomic.Bool
 }
 
+func (f *flaky) fail(yes bool) { f.fails.Store(yes) }
+
 func (f *flaky) Embed(ctx context.Context, texts []string) ([][]float32, error) {
-	if f.fails {
+	if f.fails.Load() {
 		return nil, errors.New("no answer")
 	}
 	return f.Embedder.Embed(ctx, texts)
@@ -63,7 +68,7 @@ func TestEmbedderOfADatabase(t *testing.T) {
 	if err != nil || len(a.Hits) != 1 || a.Hits[0].Parts.Vector <= 0 || a.Hits[0].Parts.Words != 0 {
 		t.Fatalf("%+v, %v", a.Hits, err)
 	}
-	e.fails = true
+	e.fail(true)
 	if err := remember(n, "kept although the embedder fails"); err != nil {
 		t.Fatal(err)
 	}
@@ -77,5 +82,102 @@ func TestEmbedderOfADatabase(t *testing.T) {
 	}
 	if a, err := n.Service().Recall(t.Context(), caller, index.Query{Text: "violin", K: 1}, node.Stale); err != nil || len(a.Hits) != 1 {
 		t.Errorf("by words: %+v, %v", a.Hits, err)
+	}
+}
+
+// TestEmbedsAfterwards: a memory that was stored while the embedder failed has its vector once the embedder answers again, and
+// a database that is given another embedder is embedded anew while words go on finding all of it.
+func TestEmbedsAfterwards(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	open := func(e embed.Embedder) *node.Node {
+		n, err := node.Open(t.Context(), node.Config{Home: home, Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", Cluster: "127.0.0.1:0",
+			NoSync: true, Embedder: e,
+			Background: node.Background{Embed: 20 * time.Millisecond}, Heartbeat: 50 * time.Millisecond, Election: 200 * time.Millisecond})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { n.Close() })
+		if err := n.Ready(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	caller := node.Caller{DB: oplog.DefaultDB, Database: "default", Scopes: []node.Scope{node.Read, node.Write, node.Admin}}
+	byVector := func(n *node.Node, text string) bool {
+		t.Helper()
+		a, err := n.Service().Recall(t.Context(), caller, index.Query{Text: text, K: 1, Quiet: true}, node.Stale)
+		if err != nil || len(a.Hits) != 1 || a.Hits[0].Memory.Text != text {
+			t.Fatalf("%q: %+v, %v", text, a.Hits, err)
+		}
+		return a.Hits[0].Parts.Vector > .99
+	}
+	byWords := func(n *node.Node, i int) {
+		t.Helper()
+		a, err := n.Service().Recall(t.Context(), caller, index.Query{Text: fmt.Sprintf("shelf%dq", i), K: 1, Quiet: true}, node.Stale)
+		if err != nil || len(a.Hits) != 1 || a.Hits[0].Parts.Words == 0 {
+			t.Fatalf("shelf %d: %+v, %v", i, a.Hits, err)
+		}
+	}
+	until := func(what string, ok func() bool) {
+		t.Helper()
+		for end := time.Now().Add(time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatal(what)
+			}
+		}
+	}
+	e := builtin(t, 384)
+	n := open(e)
+	drafts := make([]node.Draft, 300)
+	for i := range drafts {
+		drafts[i] = node.Draft{Text: fmt.Sprintf("box of shelf%dq", i), Importance: .5, Certainty: 1}
+	}
+	if _, err := n.Service().Remember(t.Context(), caller, "", drafts...); err != nil {
+		t.Fatal(err)
+	}
+	e.fail(true)
+	if _, err := n.Service().Remember(t.Context(), caller, "", node.Draft{Text: "violin in the attic", Importance: .5, Certainty: 1}); err != nil {
+		t.Fatal(err)
+	}
+	e.fail(false)
+	until("the memory stays without a vector", func() bool { return byVector(n, "violin in the attic") })
+	n.Close()
+
+	e = builtin(t, 512)
+	n = open(e)
+	if byVector(n, "violin in the attic") {
+		t.Error("vectors of another embedder are compared with this one's")
+	}
+	e.fail(true)
+	if _, err := n.Service().Reembed(t.Context(), caller, "default"); err != nil {
+		t.Fatal(err)
+	}
+	at, err := n.Service().Embedding(t.Context(), caller, "default")
+	if err != nil || !at.Rebound || at.Of != 301 || at.Embedder.Dim != 512 {
+		t.Fatalf("%+v, %v", at, err)
+	}
+	byWords(n, 7)
+	n.Close() // in the middle of it
+	e = builtin(t, 512)
+	n = open(e)
+	for i := 0; ; i++ {
+		byWords(n, i%300)
+		if at, err = n.Service().Embedding(t.Context(), caller, "default"); err != nil {
+			t.Fatal(err)
+		} else if !at.Rebound {
+			break
+		}
+	}
+	if at.Done != 301 || at.Of != 301 {
+		t.Errorf("%+v", at)
+	}
+	for range 2 { // and after a restart
+		until("not found by its new vector", func() bool { return byVector(n, "violin in the attic") })
+		n.Close()
+		n = open(builtin(t, 512))
+	}
+	if _, err := n.Service().Reembed(t.Context(), caller, "default"); err != nil {
+		t.Errorf("to the embedder it has: %v", err)
 	}
 }

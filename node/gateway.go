@@ -40,7 +40,7 @@ type route struct {
 
 // routes is the gateway at a glance.
 func routes() []route {
-	return slices.Concat(memoryRoutes, listRoutes, insightRoutes, statsRoutes, graphRoutes, sessionRoutes, mindRoutes, timeRoutes, infoRoutes, clusterRoutes, adminRoutes, transferRoutes, backupRoutes, consoleRoutes)
+	return slices.Concat(memoryRoutes, listRoutes, insightRoutes, statsRoutes, graphRoutes, sessionRoutes, mindRoutes, timeRoutes, infoRoutes, clusterRoutes, adminRoutes, embeddingRoutes, transferRoutes, backupRoutes, consoleRoutes)
 }
 
 // request is one exchange on its way.

@@ -72,7 +72,7 @@ func TestRecallStreams(t *testing.T) {
 	for i, want := range whole["results"].([]any) {
 		name, row := nextEvent(t, in)
 		for _, r := range []obj{row, want.(obj)} { // both decay with the clock, between one question and the next
-			for _, k := range []string{"score", "scores", "factors", "why_retrieved"} {
+			for _, k := range []string{"score", "scores", "factors", "parts", "why_retrieved"} {
 				delete(r, k)
 			}
 		}

@@ -184,7 +184,7 @@ var uuid = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[
 func (tr *transcript) settled(key string, v any) any {
 	switch x := v.(type) {
 	case map[string]any:
-		if key == "scores" || key == "factors" {
+		if key == "scores" || key == "factors" || key == "parts" {
 			return "…"
 		}
 		for k := range x {

@@ -154,6 +154,7 @@ func (n *Node) openMemory(ctx context.Context) (err error) {
 	n.service.disk, n.service.certs = disk, n.certs
 	n.service.backups.dir = filepath.Join(n.cfg.Home, "backup-spool")
 	n.service.thinking = make(chan struct{}, 1)
+	n.service.owed = make(chan struct{}, 1)
 	n.service.reinforcer, n.service.asked = newReinforcer(n.service), newAsked()
 	n.service.uses, n.service.limits = newUses(n.service), n.machine.bound
 	if n.service.gateways, err = gatewayClient(n.cfg.TLS); err != nil {

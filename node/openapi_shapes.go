@@ -12,9 +12,11 @@ var shapes = map[string]string{
 	"Record": "rid:string! text:string! memory_type:string! importance:number! metadata:any! namespace:string! created_at:number! created_at_iso:string! " +
 		"certainty:number! domain:string! source:string!",
 	"Result": "rid:string! text:string! memory_type:string! score:number! importance:number! created_at:number! why_retrieved:[]string! metadata:any! namespace:string! " +
-		"domain:string! source:string! certainty:number! valence:number! emotional_state:string| session_id:string status:string scores:Scores factors:Factors",
-	"Scores":       "words:number! passage:number! around:number! session:number! vector:number! graph:number!",
-	"Factors":      "fresh:number! importance:number! valence:number! recency:number! decay:number!",
+		"domain:string! source:string! certainty:number! valence:number! emotional_state:string| session_id:string status:string scores:Scores factors:Factors parts:Parts",
+	"Scores":  "words:number! passage:number! around:number! session:number! vector:number! graph:number!",
+	"Factors": "fresh:number! importance:number! valence:number! recency:number! decay:number!",
+	"Parts": "words:number! passage:number! around:number! session:number! factor:number! speaker:boolean! date:number! vector:number! words_z:number! vector_z:number! " +
+		"graph:number! relevance:number! alike:number!",
 	"Hint":         "hint_type:string! suggestion:string! related_entities:[]string!",
 	"Gap":          "query:string! count:integer! avg_top_score:number! avg_results:number! last_seen:number! last_seen_iso:string!",
 	"Revision":     "revision:integer! text:string! importance:number! valence:number! certainty:number! reason:string! until:number!",

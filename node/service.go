@@ -42,6 +42,7 @@ type Service struct {
 	certs    map[string]*certificates
 	asking   atomic.Int64  // recalls under way
 	thinking chan struct{} // holds a token while a round of cognition is under way
+	owed     chan struct{} // has room for one: there is something to embed
 
 	reinforcer *reinforcer
 	asked      *asked

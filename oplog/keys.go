@@ -22,6 +22,8 @@ const (
 	tNamespace     tableID = 15 // name 0 seq
 	tDue           tableID = 16 // time seq
 	tRevision      tableID = 17 // seq number → Revision
+	tVectorOdd     tableID = 18 // seq → Vector, of embedders with an odd number
+	tEmbedding     tableID = 19 // "self" → Embedding
 	tEdge          tableID = 20 // id → Edge
 	tTriple        tableID = 21 // src type dst → edge id
 	tBySource      tableID = 22 // src id
@@ -77,7 +79,7 @@ const (
 var tableNames = map[tableID][]byte{
 	tControl: []byte("control"), tDatabase: []byte("databases"), tDatabaseName: []byte("database-names"),
 	tToken: []byte("tokens"), tNode: []byte("nodes"), tLimit: []byte("limits"), tAudit: []byte("audits"), tTokenUse: []byte("token-uses"), tStats: []byte("stats"), tMemory: []byte("memories"),
-	tRID: []byte("rids"), tVector: []byte("vectors"), tCreated: []byte("by-created"), tNamespace: []byte("by-namespace"),
+	tRID: []byte("rids"), tVector: []byte("vectors"), tVectorOdd: []byte("vectors-odd"), tEmbedding: []byte("embedding"), tCreated: []byte("by-created"), tNamespace: []byte("by-namespace"),
 	tDue: []byte("by-due"), tRevision: []byte("revisions"), tEdge: []byte("edges"), tTriple: []byte("triples"),
 	tBySource: []byte("edges-by-source"), tByTarget: []byte("edges-by-target"), tClaim: []byte("claims"),
 	tStatement: []byte("statements"), tClaimBy: []byte("claims-by-entity"), tAlias: []byte("aliases"),

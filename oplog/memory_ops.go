@@ -142,7 +142,7 @@ func (op *Remember) apply(a *applying) (Result, *Error) {
 		a.put(tDue, a.db, timeKey(m.Due, m.Seq), nil)
 	}
 	if len(op.Vector) > 0 {
-		a.put(tVector, a.db, key, op.Vector)
+		a.put(a.vectors(a.db), a.db, key, op.Vector)
 	}
 	a.relink(m, op.Entities, op.Extractor, m.Created)
 	a.putMemory(m)
@@ -206,9 +206,9 @@ func (op *Correct) apply(a *applying) (Result, *Error) {
 		a.dropClaims(m)
 		// The old vector speaks of the old text: without a new one the row has none.
 		if len(op.Vector) > 0 {
-			a.put(tVector, a.db, seqKey(m.Seq), op.Vector)
+			a.put(a.vectors(a.db), a.db, seqKey(m.Seq), op.Vector)
 		} else {
-			a.del(tVector, a.db, seqKey(m.Seq))
+			a.del(a.vectors(a.db), a.db, seqKey(m.Seq))
 		}
 	}
 	a.putMemory(m)

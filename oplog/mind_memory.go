@@ -134,6 +134,7 @@ func (a *applying) erase(m *Memory, at Time) bool {
 		a.del(tRevision, a.db, k)
 	}
 	a.del(tVector, a.db, key)
+	a.del(tVectorOdd, a.db, key)
 	a.unlink(m, nil)
 	a.dropClaims(m)
 	m.Text, m.Metadata, m.Entities, m.Speaker, m.Emotion, m.Reason = "", nil, nil, "", "", ""

@@ -46,6 +46,8 @@ const (
 	KindAudit        OpKind = 88
 	KindUses         OpKind = 89
 	KindForeign      OpKind = 90
+	KindRebind       OpKind = 91
+	KindEmbed        OpKind = 92
 )
 
 // An Op is one thing that happens to memory.

@@ -237,7 +237,7 @@ func FuzzRows(f *testing.F) {
 }
 
 // readable are the tables whose keys name nothing that somebody said: numbers, times, hashes, signatures, public keys.
-var readable = []tableID{tControl, tDatabase, tToken, tTokenUse, tNode, tLimit, tAudit, tStats, tMemory, tVector, tCreated, tDue, tRevision, tEvent, tPast,
+var readable = []tableID{tControl, tDatabase, tToken, tTokenUse, tNode, tLimit, tAudit, tStats, tMemory, tVector, tVectorOdd, tEmbedding, tCreated, tDue, tRevision, tEvent, tPast,
 	tMind, tFeedback, tOperator, tIdentity, tGrant, tGrantOrder, tGrantRevoked}
 
 // A new table is either in layouts or here: somebody has thought of what its keys tell.

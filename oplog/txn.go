@@ -17,7 +17,8 @@ type txn struct {
 	c       *codec
 	sum     Sum
 	buckets map[bucketID]*bucket
-	undo    []change // of the current entry, newest last
+	undo    []change       // of the current entry, newest last
+	tables  map[DB]tableID // where the vectors are, as far as asked
 
 	watched bool    // a scrub is under way and wants to know
 	moves   []moved // what was done to the Sum
@@ -38,7 +39,7 @@ type change struct {
 var bktDatabases = []byte("db")
 
 func newTxn(tx *bolt.Tx, c *codec, sum Sum) *txn {
-	return &txn{tx: tx, c: c, sum: sum, buckets: map[bucketID]*bucket{}}
+	return &txn{tx: tx, c: c, sum: sum, buckets: map[bucketID]*bucket{}, tables: map[DB]tableID{}}
 }
 
 // bucket finds a table's bucket; nil when it does not exist and the transaction only reads.
@@ -92,7 +93,7 @@ func (t *txn) open(table tableID, db DB) *bolt.Bucket {
 }
 
 // ascending tables get their keys in growing order, so their pages can be filled.
-var ascending = map[tableID]bool{tMemory: true, tVector: true, tCreated: true, tRID: true, tForeign: true, tEvent: true, tKeyExpiry: true}
+var ascending = map[tableID]bool{tMemory: true, tVector: true, tVectorOdd: true, tCreated: true, tRID: true, tForeign: true, tEvent: true, tKeyExpiry: true}
 
 func dbKey(db DB) []byte { return binary.BigEndian.AppendUint32(nil, uint32(db)) }
 
@@ -165,6 +166,7 @@ func (t *txn) rollback() {
 		}
 	}
 	t.undo = t.undo[:0]
+	clear(t.tables)
 }
 
 // scan walks the keys with a prefix in order until f says stop. f must not write to the table.
@@ -212,6 +214,7 @@ func (t *txn) dropDatabase(db DB) {
 			return true
 		})
 	}
+	delete(t.tables, db)
 	for id := range t.buckets {
 		if id.db == db {
 			delete(t.buckets, id)

@@ -75,7 +75,9 @@ func (v *View) MemoryAt(db DB, seq Seq) (*Memory, bool) {
 }
 
 // Vector appends a record's vector to dst; nil dst and no vector give nil.
-func (v *View) Vector(db DB, seq Seq) Vector { return bytes.Clone(v.get(tVector, db, seqKey(seq))) }
+func (v *View) Vector(db DB, seq Seq) Vector {
+	return bytes.Clone(v.get(v.vectors(db), db, seqKey(seq)))
+}
 
 // Memories walks the records from a sequence number on, in order.
 func (v *View) Memories(db DB, from Seq, f func(*Memory) bool) {

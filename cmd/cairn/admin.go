@@ -13,7 +13,7 @@ import (
 )
 
 func (a *app) db() *cobra.Command {
-	group := &cobra.Command{Use: "db", Short: "Databases: create, list, drop, quota"}
+	group := &cobra.Command{Use: "db", Short: "Databases: create, list, drop, quota, reembed"}
 	var t target
 	create := &cobra.Command{Use: "create NAME", Short: "Create a database", Args: cobra.ExactArgs(1), RunE: func(c *cobra.Command, args []string) error {
 		return t.with(c.Context(), func(ctx context.Context, cl *client.Client) error {
@@ -53,6 +53,28 @@ func (a *app) db() *cobra.Command {
 			return nil
 		})
 	}}
+	reembed := &cobra.Command{Use: "reembed NAME", Short: "Give a database to the embedder that the node is configured with, and embed its memories anew", Args: cobra.ExactArgs(1),
+		Long: "Gives a database to the embedder that the node is configured with. Its memories are embedded anew in the background; meanwhile\nwords find all of them, and vectors those that are done. Say it again to see how far it is.",
+		RunE: func(c *cobra.Command, args []string) error {
+			var out struct {
+				Embedder    *string `json:"embedder"`
+				Reembedding bool    `json:"reembedding"`
+				Done        uint64  `json:"done"`
+				Of          uint64  `json:"of"`
+			}
+			if err := t.get(c.Context(), "POST", "/v1/admin/databases/"+url.PathEscape(args[0])+"/embedding", map[string]any{}, &out); err != nil {
+				return err
+			}
+			if t.asJSON {
+				return a.json(out)
+			}
+			by := "nothing"
+			if out.Embedder != nil {
+				by = *out.Embedder
+			}
+			fmt.Fprintf(a.out, "%s: %d of %d memories gone through\n", by, out.Done, out.Of)
+			return nil
+		}}
 	var yes bool
 	drop := &cobra.Command{Use: "drop NAME --yes", Short: "Remove a database with all that is in it", Args: cobra.ExactArgs(1), RunE: func(c *cobra.Command, args []string) error {
 		if !yes {
@@ -69,7 +91,7 @@ func (a *app) db() *cobra.Command {
 		return nil
 	}}
 	drop.Flags().BoolVar(&yes, "yes", false, "really")
-	for _, c := range []*cobra.Command{create, list, drop, a.dbQuota(&t)} {
+	for _, c := range []*cobra.Command{create, list, drop, a.dbQuota(&t), reembed} {
 		t.flags(c)
 		group.AddCommand(c)
 	}
