@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -72,13 +73,16 @@ func (fatal) Helper() {}
 func (fatal) Fatal(args ...any) { panic(fmt.Sprint(args...)) }
 
 // TestKilled: a process that is killed while it indexes leaves a directory from which the next one answers as if nothing had
-// happened.
+// happened, and without reading all of the state again. CAIRN_KILLS sets how often.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	const records = 4000
 	kills := 12
 	if testing.Short() {
 		kills = 3
+	}
+	if n, err := strconv.Atoi(os.Getenv("CAIRN_KILLS")); err == nil {
+		kills = n
 	}
 	rng := rand.New(rand.NewPCG(11, 12))
 	home := t.TempDir()
@@ -110,7 +114,13 @@ func TestKilled(t *testing.T) {
 		if r.state, err = oplog.Open(filepath.Join(home, "state.db"), oplog.Options{NoSync: true}); err != nil {
 			t.Fatal(err)
 		}
-		r.openIndex()
+		said := openings{attrs: map[string]int64{}}
+		if r.index, _, err = index.Open(t.Context(), index.Config{Dir: r.dir(), State: r.state, Logger: slog.New(said)}); err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := said.attrs["read"]; kill > 0 && !ok {
+			t.Errorf("kill %d: all of the state was read again: %v", kill, said.attrs)
+		}
 		at, _ := r.state.Applied()
 		if kill == kills-1 || kill%4 == 3 {
 			want := openReplica(t)
