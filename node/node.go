@@ -226,8 +226,11 @@ func (n *Node) alone() (yes bool) {
 }
 
 func (n *Node) helloInfo() wire.RaftHello {
-	h := wire.RaftHello{EntryMin: oplog.RecordVersion, EntryMax: oplog.RecordVersion, StateMin: oplog.FormatVersion, StateMax: oplog.FormatVersion,
+	h := wire.RaftHello{EntryMin: oplog.RecordVersion, EntryMax: oplog.RecordVersion, StateMin: oplog.SnapshotMin, StateMax: oplog.SnapshotMax,
 		Reads: oplog.Reads(), Wire: n.cfg.AdvertiseWire, HTTP: n.cfg.AdvertiseHTTP, Version: n.cfg.Version}
+	if n.keys != nil { // it sends no other
+		h.StateMin = oplog.SnapshotMax
+	}
 	_ = n.state.Read(func(v *oplog.View) error { // a closing state has no name to tell
 		h.ClusterID, h.Needs = v.Cluster(), v.Needs()
 		return nil

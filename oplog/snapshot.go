@@ -25,8 +25,14 @@ import (
 // node reads both.
 const (
 	snapMagic = "CAIRNSNP"
-	snapFile  = 1
-	snapRows  = 2
+	snapFile  = SnapshotMin
+	snapRows  = SnapshotMax
+)
+
+// The versions of snapshots that this one reads. A state that is not encrypted sends the least, another the greatest.
+const (
+	SnapshotMin = 1
+	SnapshotMax = 2
 )
 
 // ErrSnapshot says that a snapshot does not hold what it should; the state is as it was.

@@ -13,7 +13,7 @@ type RaftHello struct {
 	Wire      string // where its clients find it
 	HTTP      string
 	Version   string // of the binary
-	StateMin  uint32 // formats of snapshots it reads; the greater is what it sends
+	StateMin  uint32 // formats of snapshots it reads, down to the least that it sends
 	StateMax  uint32
 	Reads     []byte // numbers of the operations it reads, in order; none told: those of the first release
 	Needs     []byte // those of its log that not every version reads

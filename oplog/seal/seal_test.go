@@ -304,3 +304,28 @@ func BenchmarkName(b *testing.B) {
 		buf = n.Seal(buf[:0], []byte("default namespace"), []byte("by-namespace"))
 	}
 }
+
+// A keyring that somebody wrote is refused or read, and only one that was wrapped by the master key is read.
+func FuzzRing(f *testing.F) {
+	home, m := f.TempDir(), seal.NewMaster()
+	if _, err := seal.Create(home, []seal.Master{m}); err != nil {
+		f.Fatal(err)
+	}
+	good, err := os.ReadFile(filepath.Join(home, seal.RingFile))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(good)
+	f.Add([]byte(`{"version":1,"active":"00000001","keys":[{"id":"00000001","master":"` + m.ID().String() + `","wrapped":"AAAA"}]}`))
+	f.Add([]byte(`{"version":1,"active":"x"}`))
+	f.Fuzz(func(t *testing.T, in []byte) {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, seal.RingFile), in, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		r, err := seal.Load(dir, []seal.Master{m})
+		if err == nil && len(r.Keys()) != 1 {
+			t.Fatalf("%d keys in a ring that nobody made", len(r.Keys()))
+		}
+	})
+}
