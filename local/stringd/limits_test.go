@@ -81,7 +81,7 @@ func TestHTTPActions(t *testing.T) {
 		case "/gone":
 			http.NotFound(w, r)
 		case "/broken":
-			http.Error(w, strings.Repeat("x", 1000), 503)
+			http.Error(w, strings.Repeat("x", 1000), http.StatusServiceUnavailable)
 		case "/away":
 			http.Redirect(w, r, "http://192.0.2.1/", http.StatusFound)
 		default:
