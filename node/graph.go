@@ -39,9 +39,20 @@ func (s *Service) Relate(ctx context.Context, c Caller, src, relation, dst strin
 const maxBacklinks = 200
 
 // mentioning are the memories that have a name in their text and are not tied to it: the name was no entity yet when they were
-// stored. The index finds them, so that Apply need not look at every memory.
+// stored. The index finds them, so that Apply need not look at every memory. A name that stands in a relation already was looked for then,
+// and what was stored since is tied to it by its own words.
 func (s *Service) mentioning(ctx context.Context, db oplog.DB, names ...string) (links []oplog.Link, err error) {
 	for _, name := range names {
+		var known bool
+		if err := s.state.Read(func(v *oplog.View) error {
+			known = len(v.Edges(db, name, 1)) > 0
+			return nil
+		}); err != nil {
+			return nil, err
+		}
+		if known {
+			continue
+		}
 		hits, _, err := s.index.Search(ctx, db, index.Query{Text: name, K: maxBacklinks, Matched: true, Now: time.Now()})
 		if err != nil {
 			return nil, err
