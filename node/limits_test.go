@@ -1,0 +1,78 @@
+package node
+
+import (
+	"testing"
+	"time"
+
+	"github.com/cairndb/cairn/oplog"
+)
+
+// TestRates: a burst goes through at once, then one request each time one has become due, and a bucket never holds more
+// than its burst; those who are not bounded leave nothing behind.
+func TestRates(t *testing.T) {
+	r, now := newRates(), time.Unix(1_700_000_000, 0)
+	l := oplog.Limit{PerSecond: 10, Burst: 3}
+	admitted := func(n int) (got int) {
+		for range n {
+			if r.take("a", l, now) == 0 {
+				got++
+			}
+		}
+		return got
+	}
+	if got := admitted(5); got != 3 {
+		t.Errorf("%d of a burst of 3 are admitted", got)
+	}
+	if wait := r.take("a", l, now); wait != 100*time.Millisecond {
+		t.Errorf("the next is due in %s", wait)
+	}
+	now = now.Add(100 * time.Millisecond)
+	if got := admitted(2); got != 1 {
+		t.Errorf("%d are admitted when one is due", got)
+	}
+	now = now.Add(time.Hour)
+	if got := admitted(10); got != 3 {
+		t.Errorf("%d after an hour's rest", got)
+	}
+	if got := r.take("b", l, now); got != 0 {
+		t.Errorf("another waits %s", got)
+	}
+	for range 100 {
+		if r.take("free", oplog.Limit{}, now) != 0 {
+			t.Fatal("who is not bounded waits")
+		}
+	}
+	if len(r.buckets) != 2 {
+		t.Errorf("%d buckets", len(r.buckets))
+	}
+	for i := range 2 * maxBuckets {
+		r.take(string(rune(i)), l, now)
+	}
+	if len(r.buckets) > maxBuckets {
+		t.Errorf("%d buckets are kept", len(r.buckets))
+	}
+}
+
+// BenchmarkAdmit is what a request pays for being counted, and for noting that its token was used.
+func BenchmarkAdmit(b *testing.B) {
+	n, c := alone(b)
+	c.Token = "t"
+	s := n.Service()
+	for _, bc := range []struct {
+		name  string
+		limit oplog.Limit
+	}{{"unbounded", oplog.Limit{}}, {"bounded", oplog.Limit{PerSecond: 1 << 31}}} {
+		s.limits.set.Store(&oplog.Limits{Tokens: map[string]oplog.Limit{"t": bc.limit}, Databases: map[oplog.DB]oplog.Limit{c.DB: bc.limit}})
+		b.Run(bc.name, func(b *testing.B) {
+			b.RunParallel(func(p *testing.PB) {
+				for p.Next() {
+					now := time.Now()
+					s.uses.saw(c.Token, now)
+					if err := s.limits.admit(c, 0, now); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		})
+	}
+}
