@@ -21,7 +21,7 @@ import (
 // same at every look, which is all that those who walk in pages need. A table that is not here has nothing to hide.
 var layouts = map[tableID]string{
 	tDatabaseName: "t", tRID: "i", tNamespace: "n*", tNamespaceSum: "n*", tEdge: "i", tTriple: "t", tBySource: "nI", tByTarget: "nI", tClaim: "i",
-	tStatement: "t", tClaimBy: "nI", tAlias: "t", tEntity: "t", tEntityMemory: "n*", tSession: "i", tSessionMemory: "n*",
+	tStatement: "t", tClaimBy: "nI", tAlias: "t", tEntity: "T", tEntityMemory: "n*", tSession: "i", tSessionMemory: "n*",
 	tActivePair: "t", tActiveSession: "n8I", tSessionStart: "8I", tSessionPair: "nn8I", tKey: "t", tKeyExpiry: "8T", tForeign: "i",
 	tEventHash: "t", tEventSummary: "i", tEventSession: "t", tEventCount: "t", tFolded: "nT", tConflict: "i", tConflictPair: "t",
 	tConflictOrder: "bb8I", tConflictSide: "nI", tTrigger: "i", tTriggerOrder: "b8I", tTriggerCool: "t", tPattern: "T",
