@@ -20,32 +20,56 @@ func (s *NamespaceStats) add(status Status, by int64) {
 	*n = uint64(int64(*n) + by)
 }
 
-// countNamed notes what the entry changes in a namespace; putNamed writes it down when the entry stands.
-func (a *applying) countNamed(m *Memory, by int64) {
-	if a.named == nil {
-		a.named = map[string]*[numStatuses]int64{}
-	}
-	d := a.named[m.Namespace]
+// named is what changes in namespaces: by name, then by status.
+type named map[string]*[numStatuses]int64
+
+func (n named) add(namespace string, status Status, by int64) {
+	d := n[namespace]
 	if d == nil {
 		d = new([numStatuses]int64)
-		a.named[m.Namespace] = d
+		n[namespace] = d
 	}
-	d[m.Status] += by
+	d[status] += by
 }
 
-// putNamed keeps the sums. A namespace of a state that was written without sums is counted once, when it changes next:
-// so the sums are a function of the rows, whenever they were begun.
-func (a *applying) putNamed() {
-	for _, ns := range slices.Sorted(maps.Keys(a.named)) {
-		sum, ok := read[NamespaceStats](a.txn, tNamespaceSum, a.db, joinKey(ns, ""))
+// countNamed notes what the entry changes; keepNamed lets it stand when the entry does.
+func (a *applying) countNamed(m *Memory, by int64) {
+	if a.named == nil {
+		a.named = named{}
+	}
+	a.named.add(m.Namespace, m.Status, by)
+}
+
+func (a *applying) keepNamed() {
+	if len(a.named) == 0 {
+		return
+	}
+	if a.sums == nil {
+		a.sums = map[DB]named{}
+	}
+	if a.sums[a.db] == nil {
+		a.sums[a.db] = named{}
+	}
+	for ns, d := range a.named { // sums: the order is free
+		for status, by := range d {
+			a.sums[a.db].add(ns, Status(status), by)
+		}
+	}
+}
+
+// putNamed writes a database's sums, once a batch. A namespace of a state that was written without sums is counted once,
+// when it changes next: so the sums are a function of the rows, whenever they were begun.
+func (t *txn) putNamed(db DB) {
+	for _, ns := range slices.Sorted(maps.Keys(t.sums[db])) {
+		sum, ok := read[NamespaceStats](t, tNamespaceSum, db, joinKey(ns, ""))
 		if !ok {
-			sum = a.countNamespace(a.db, ns)
+			sum = t.countNamespace(db, ns)
 		} else {
-			for status, by := range a.named[ns] {
+			for status, by := range t.sums[db][ns] {
 				sum.add(Status(status), by)
 			}
 		}
-		write(a.txn, tNamespaceSum, a.db, joinKey(ns, ""), &sum)
+		write(t, tNamespaceSum, db, joinKey(ns, ""), &sum)
 	}
 }
 

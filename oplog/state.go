@@ -307,6 +307,7 @@ func (s *State) Apply(batch []Record) (out []Outcome, err error) {
 	for _, db := range sortedKeys(stats) {
 		if t.get(tDatabase, 0, be64(uint64(db))) != nil {
 			write(t, tStats, db, nil2key, stats[db])
+			t.putNamed(db)
 		}
 	}
 	if err := s.trim(tx, &next); err != nil {
@@ -386,7 +387,7 @@ type applying struct {
 
 	detached bool // memories made now join no session of their own accord
 	keys     int  // that the entry added
-	named    map[string]*[numStatuses]int64
+	named    named
 }
 
 func (t *txn) applyEntry(stats map[DB]*Stats, o *Outcome) {
@@ -424,7 +425,7 @@ func (t *txn) applyEntry(stats map[DB]*Stats, o *Outcome) {
 		}
 	}
 	o.Results = results
-	a.putNamed()
+	a.keepNamed()
 	a.keep(e, results)
 	a.expireKeys()
 }

@@ -19,6 +19,7 @@ type txn struct {
 	buckets map[bucketID]*bucket
 	undo    []change       // of the current entry, newest last
 	tables  map[DB]tableID // where the vectors are, as far as asked
+	sums    map[DB]named   // of namespaces, what the batch changes
 
 	watched bool    // a scrub is under way and wants to know
 	moves   []moved // what was done to the Sum
