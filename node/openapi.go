@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"html"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -190,24 +192,39 @@ or passes the write on when the request says <code>X-Cairn-Forward: 1</code>. Th
 				continue
 			}
 			fmt.Fprintf(&b, "<p class=f>%s: ", part[0])
-			for _, f := range described(part[1]) {
-				need := ""
-				switch {
-				case f.nullable:
-					need = " or null"
-				case f.must && part[0] != "answer":
-					need = " required"
-				case !f.must && part[0] == "answer":
-					need = " sometimes"
-				}
-				fmt.Fprintf(&b, "<code>%s</code> <small>%s%s</small> ", f.name, f.kind, need)
-			}
+			describe(&b, part[1], part[0] == "answer")
 			b.WriteString("</p>")
 		}
 		b.WriteString("</section>\n")
 	}
+	b.WriteString("<h1>Shapes</h1>")
+	for _, name := range slices.Sorted(maps.Keys(shapes)) {
+		fmt.Fprintf(&b, "<section id=%s><h2>%s</h2><p class=f>", name, name)
+		describe(&b, shapes[name], name != "Draft")
+		b.WriteString("</p></section>\n")
+	}
 	return []byte(b.String())
 })
+
+// describe writes the fields of a shorthand: of an answer it says what may be missing, of a request what may not.
+func describe(b *strings.Builder, shorthand string, answer bool) {
+	for _, f := range described(shorthand) {
+		need := ""
+		switch {
+		case f.nullable:
+			need = " or null"
+		case f.must && !answer:
+			need = " required"
+		case !f.must && answer:
+			need = " sometimes"
+		}
+		kind := f.kind
+		if name := strings.TrimPrefix(kind, "[]"); shapes[name] != "" {
+			kind = strings.TrimSuffix(kind, name) + "<a href=#" + name + ">" + name + "</a>"
+		}
+		fmt.Fprintf(b, "<code>%s</code> <small>%s%s</small> ", f.name, kind, need)
+	}
+}
 
 const docsStyle = `:root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}section{border-top:1px solid #8884;padding:.3rem 0}` +
 	`h2{font-size:1rem;margin:.5rem 0 0}p{margin:.2rem 0}code{font-size:.95em}small,i{opacity:.7}.f code{font-weight:600}`

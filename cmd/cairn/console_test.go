@@ -219,6 +219,7 @@ func TestConsole(t *testing.T) {
 		t.Errorf("after forgetting: %v", st)
 	}
 
+	step("all of the graph", chromedp.Navigate(page+"/#graph"), see(`svg.graph [aria-label="payments"]`), see(`.side .chip`), shoot(dir, "graph-all"))
 	var before, after string
 	place := func(into *string) chromedp.Action {
 		return chromedp.Evaluate(`document.querySelector('[aria-label="Alice"]').getAttribute("transform")`, into)
@@ -241,6 +242,8 @@ func TestConsole(t *testing.T) {
 	step("live log", chromedp.WaitVisible(fmt.Sprintf(`//ol//button[text()=%q]`, said["rid"]), chromedp.BySearch), looks(dir, "log"))
 	step("metrics", chromedp.Navigate(page+"/#metrics"), see(`section.chart`), chromedp.Poll(`document.querySelector("section.chart b").textContent !== "–"`, nil), looks(dir, "metrics"),
 		chromedp.Poll(`document.querySelectorAll("section.chart path:not(.area)")[8].getAttribute("d").split("L").length > 1`, nil), shoot(dir, "metrics-later"))
+
+	step("docs", chromedp.Navigate(page+"/docs"), see(`#Memory`), looks(dir, "docs"), chromedp.Navigate(page+"/#cluster"), see(`[data-node="3"]`))
 
 	// A token that may only read sees all of it, and is offered nothing that it may not do.
 	reader := gateway(t, leader, token, "POST", "/v1/admin/tokens", map[string]any{"scopes": []string{"read"}})["token"].(string)

@@ -32,8 +32,9 @@ export function layout(svg, nodes, links, signal, width = 900, height = 560) {
   // fit shows all of it, no larger than life and not while something is held.
   function fit() {
     const all = [...nodes.values()];
-    if (all.length === 0 || all.some((n) => n.held)) return;
-    const xs = all.map((n) => n.x), ys = all.map((n) => n.y), box = svg.getBoundingClientRect(), shape = box.width / box.height || 1.6;
+    const box = svg.getBoundingClientRect();
+    if (all.length === 0 || box.width === 0 || all.some((n) => n.held)) return;
+    const xs = all.map((n) => n.x), ys = all.map((n) => n.y), shape = box.width / box.height;
     let w = Math.max(Math.max(...xs) - Math.min(...xs) + 150, box.width / 1.3), t = Math.max(Math.max(...ys) - Math.min(...ys) + 110, 200);
     if (w / t < shape) w = t * shape; else t = w / shape;
     const x = (Math.max(...xs) + Math.min(...xs) - w) / 2, y = (Math.max(...ys) + Math.min(...ys) - t) / 2;
@@ -46,10 +47,13 @@ export function layout(svg, nodes, links, signal, width = 900, height = 560) {
     running = heat > 0.02 && !signal.aborted;
     if (running) requestAnimationFrame(frame);
   }
+  const frameOf = new ResizeObserver(fit);
+  frameOf.observe(svg);
+  signal.addEventListener("abort", () => frameOf.disconnect());
   return {
     warm(to = 1) {
       heat = Math.max(heat, to);
-      if (still && to === 1) { while (heat > 0.02) step(); draw(); requestAnimationFrame(fit); return; }
+      if (still && to === 1) { while (heat > 0.02) step(); draw(); fit(); return; }
       if (!running) { running = true; requestAnimationFrame(frame); }
     },
   };
