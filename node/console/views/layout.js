@@ -6,16 +6,16 @@ export function layout(svg, nodes, links, signal, width = 900, height = 560) {
   function step() {
     const all = [...nodes.values()];
     for (let i = 0; i < all.length; i++) for (let j = i + 1; j < all.length; j++) {
-      const a = all[i], b = all[j], dx = a.x - b.x || 0.1, dy = a.y - b.y || 0.1, d2 = dx * dx + dy * dy + 40, f = (2600 / d2) * heat;
+      const a = all[i], b = all[j], dx = a.x - b.x || 0.1, dy = a.y - b.y || 0.1, d2 = dx * dx + dy * dy + 40, f = (9000 / d2) * heat;
       const fx = (dx / Math.sqrt(d2)) * f, fy = (dy / Math.sqrt(d2)) * f;
       a.vx += fx; a.vy += fy; b.vx -= fx; b.vy -= fy;
     }
     for (const l of links.values()) {
-      const dx = l.b.x - l.a.x, dy = l.b.y - l.a.y, d = Math.hypot(dx, dy) || 1, f = ((d - 110) / d) * 0.09 * heat;
+      const dx = l.b.x - l.a.x, dy = l.b.y - l.a.y, d = Math.hypot(dx, dy) || 1, f = ((d - 130) / d) * 0.07 * heat;
       l.a.vx += dx * f; l.a.vy += dy * f; l.b.vx -= dx * f; l.b.vy -= dy * f;
     }
     for (const n of all) {
-      n.vx += (width / 2 - n.x) * 0.012 * heat; n.vy += (height / 2 - n.y) * 0.022 * heat;
+      n.vx += (width / 2 - n.x) * 0.006 * heat; n.vy += (height / 2 - n.y) * 0.011 * heat;
       if (!n.held) { n.x = Math.min(width - 30, Math.max(30, n.x + n.vx)); n.y = Math.min(height - 40, Math.max(24, n.y + n.vy)); }
       n.vx *= 0.62; n.vy *= 0.62;
     }
