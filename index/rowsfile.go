@@ -237,6 +237,7 @@ func (r *revival) vectors(e *eye, f savedVectors) error {
 		return fmt.Errorf("%w: vectors of %d and of %d dimensions", errSections, dim, store.Dim())
 	}
 	shelf := r.d.cols.shelf()
+	var p vector.Prepared
 	for range f.Count {
 		row, raw := e.u32(), e.take(store.Size())
 		if e.err != nil {
@@ -245,7 +246,8 @@ func (r *revival) vectors(e *eye, f savedVectors) error {
 		if row >= shelf.n || shelf.died(row).Load() != 0 {
 			continue
 		}
-		store.Put(row, store.Parse(raw))
+		store.Parse(raw, &p)
+		store.Put(row, p)
 	}
 	return nil
 }

@@ -200,12 +200,14 @@ func (p Prepared) Append(to []byte) []byte {
 	return to
 }
 
-// Parse reads what Append wrote, Size bytes of it.
-func (s *Store) Parse(b []byte) Prepared {
-	p := Prepared{factor: math.Float32frombits(binary.LittleEndian.Uint32(b)), scale: math.Float32frombits(binary.LittleEndian.Uint32(b[4:])),
-		code: b[8 : 8+s.columns], int8s: make([]int8, s.padded)}
-	for i, x := range b[8+s.columns:][:s.padded] {
-		p.int8s[i] = int8(x)
+// Parse reads what Append wrote, Size bytes of it, into a prepared vector that may be used again once it was put.
+func (s *Store) Parse(b []byte, into *Prepared) {
+	into.factor, into.scale = math.Float32frombits(binary.LittleEndian.Uint32(b)), math.Float32frombits(binary.LittleEndian.Uint32(b[4:]))
+	into.code = b[8 : 8+s.columns]
+	if into.int8s == nil {
+		into.int8s = make([]int8, s.padded)
 	}
-	return p
+	for i, x := range b[8+s.columns:][:s.padded] {
+		into.int8s[i] = int8(x)
+	}
 }
