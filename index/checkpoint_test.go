@@ -1,6 +1,7 @@
 package index_test
 
 import (
+	"bytes"
 	"fmt"
 	"log/slog"
 	"os"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/seal"
 )
 
 // keep copies files of an index that is closed, or at rest, and returns what puts them back.
@@ -234,4 +236,49 @@ func TestOtherEmbedder(t *testing.T) {
 			sameAnswers(t, name+", from the state", qs, r.answers(qs), want)
 		})
 	}
+}
+
+// TestSealedCheckpoint: an index with keys keeps its checkpoint under them, and one without them has no use for it.
+func TestSealedCheckpoint(t *testing.T) {
+	t.Parallel()
+	keys := seal.Ephemeral([]seal.Master{seal.NewMaster()})
+	l, qs := history(t, 500), questions()[:40]
+	r := openReplica(t)
+	r.index.Close()
+	said := openings{attrs: map[string]int64{}}
+	open := func(keys *seal.Ring) {
+		t.Helper()
+		clear(said.attrs)
+		var err error
+		if r.index, _, err = index.Open(t.Context(), index.Config{Dir: r.dir(), State: r.state, Keys: keys, Logger: slog.New(said)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	open(keys)
+	r.apply(l.records, 50)
+	want := r.answers(qs)
+	r.index.Close()
+	if err := filepath.WalkDir(r.dir(), func(path string, e os.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		raw, err := os.ReadFile(path)
+		if bytes.Contains(raw, []byte("m00001")) || bytes.Contains(raw, []byte("document")) {
+			t.Errorf("%s can be read", path)
+		}
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	open(keys)
+	if _, ok := said.attrs["read"]; !ok {
+		t.Errorf("its own checkpoint was of no use: %v", said.attrs)
+	}
+	sameAnswers(t, "sealed", qs, r.answers(qs), want)
+	r.index.Close()
+	open(nil)
+	if _, ok := said.attrs["read"]; ok {
+		t.Error("a sealed checkpoint was read without keys")
+	}
+	sameAnswers(t, "without keys", qs, r.answers(qs), want)
 }
