@@ -48,8 +48,13 @@ func occurrences(v *oplog.View, db oplog.DB, op oplog.Op) []meant {
 	if !ok {
 		return nil
 	}
-	if c, ok := op.(*oplog.Cognition); ok {
-		return mindEvents(v, db, c)
+	switch op := op.(type) {
+	case *oplog.Cognition:
+		return mindEvents(v, db, op)
+	case *oplog.Forget:
+		if !has(v.Memory(db, op.RID)) { // nothing was forgotten
+			return nil
+		}
 	}
 	if r, ok := op.(*oplog.Remember); ok && !stored(v, db, r) {
 		return nil

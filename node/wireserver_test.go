@@ -89,9 +89,12 @@ func TestWhoReadsNothingIsDropped(t *testing.T) {
 			t.Fatal("never subscribed")
 		}
 	}
+	if _, err := s.Remember(t.Context(), c, "", Draft{RID: "m", Text: "forgotten again and again"}); err != nil {
+		t.Fatal(err)
+	}
 	var ops []oplog.Op
 	for range 1000 {
-		ops = append(ops, &oplog.Forget{RID: "of nobody"})
+		ops = append(ops, &oplog.Forget{RID: "m"})
 	}
 	for deadline := time.Now().Add(60 * time.Second); s.Connections() > 0; {
 		if time.Now().After(deadline) {
