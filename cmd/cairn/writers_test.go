@@ -52,6 +52,7 @@ var writers = map[string]string{
 	"cmd/cairn/debug.go":                  "a bundle without memories, where it is asked for",
 	"cmd/cairn/cluster.go":                "configurations",
 	"cmd/cairn/authority.go":              "certificates",
+	"cmd/cairn/bench_speed_restart.go":    "no node's",
 	"cmd/cairn/bench_load.go":             "figures",
 	"cmd/cairn/bench_recall.go":           "figures",
 }
