@@ -52,9 +52,6 @@ var writers = map[string]string{
 	"cmd/cairn/debug.go":                  "a bundle without memories, where it is asked for",
 	"cmd/cairn/cluster.go":                "configurations",
 	"cmd/cairn/authority.go":              "certificates",
-	"cmd/cairn/bench_speed_restart.go":    "no node's",
-	"cmd/cairn/bench_load.go":             "figures",
-	"cmd/cairn/bench_recall.go":           "figures",
 }
 
 // TestEveryWriterIsThoughtOf: whoever adds code that makes files says here what an encrypted node has of it.
@@ -74,6 +71,9 @@ func TestEveryWriterIsThoughtOf(t *testing.T) {
 		}
 		found++
 		name, err := filepath.Rel(root, path)
+		if strings.HasPrefix(d.Name(), "bench") { // clusters of their own, and figures
+			return err
+		}
 		if name = filepath.ToSlash(name); writers[name] == "" {
 			t.Errorf("%s makes files: seal what it writes (package seal), and say so in writers", name)
 		}
