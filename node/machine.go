@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -28,8 +29,10 @@ type machine struct {
 
 	disk *space
 	stop chan struct{} // closed when the node stops
-	fail func(error)   // has the node stopped
-	slow time.Duration // a batch that takes as long to apply is logged; never when it is not positive
+
+	behind bool          // Apply has let records pass, because the node stops; of the goroutine that applies
+	fail   func(error)   // has the node stopped
+	slow   time.Duration // a batch that takes as long to apply is logged; never when it is not positive
 
 	lead atomic.Uint64 // the leader's node id; 0 for none
 	self uint32
@@ -64,12 +67,14 @@ func (m *machine) Apply(batch []raft.Record) []any {
 	results := make([]any, len(batch))
 	select {
 	case <-m.stop: // what came before was perhaps not applied
+		m.behind = true
 		return results
 	default:
 	}
 	start := time.Now()
 	outcomes, ok := m.applyPatiently(records)
 	if !ok {
+		m.behind = true
 		return results
 	}
 	m.slowApply(start, len(records), len(outcomes), records[len(records)-1].Index)
@@ -93,8 +98,14 @@ func (m *machine) Applied() (index, term uint64) {
 	return uint64(i), uint64(t)
 }
 
-// Snapshot implements raft.StateMachine.
+var errBehind = errors.New("the state lacks records that raft takes for applied")
+
+// Snapshot implements raft.StateMachine. Raft labels it with the last record it gave to Apply, so a state that has let one
+// pass gives none: who restored it would never see that record.
 func (m *machine) Snapshot() (raft.Snapshot, error) {
+	if m.behind {
+		return nil, errBehind
+	}
 	s, err := m.state.Snapshot()
 	if err != nil {
 		return nil, err

@@ -35,6 +35,7 @@ type Node struct {
 	cancel  context.CancelFunc
 	tasks   sync.WaitGroup
 	stopped chan struct{} // closed when the library has shut down
+	asks    asks
 
 	mu      sync.Mutex
 	peers   map[uint32]*peerState // what the leader knows of the others
@@ -152,6 +153,7 @@ func (n *Node) Close() error {
 	}
 	n.pool.close()
 	if n.raft != nil {
+		n.asks.settle(min(n.cfg.Election, time.Second))
 		errs = append(errs, n.raft.Shutdown().Error())
 	}
 	close(n.stopped)
@@ -160,19 +162,6 @@ func (n *Node) Close() error {
 		errs = append(errs, n.logs.Close())
 	}
 	return errors.Join(errs...)
-}
-
-// await waits for what the library was asked. It forgets to answer some of what is under way when it shuts down:
-// the outcome is unknown then.
-func (n *Node) await(f hraft.Future) error {
-	done := make(chan error, 1)
-	go func() { done <- f.Error() }() // left behind, with the library's own state, when it never answers
-	select {
-	case err := <-done:
-		return err
-	case <-n.stopped:
-		return hraft.ErrRaftShutdown
-	}
 }
 
 // handOver gives leadership away and waits for it, but not for ever.

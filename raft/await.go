@@ -1,0 +1,61 @@
+package raft
+
+import (
+	"sync"
+	"time"
+
+	hraft "github.com/hashicorp/raft"
+)
+
+// asks counts what the library was asked and has not answered.
+type asks struct {
+	mu   sync.Mutex
+	n    int
+	idle chan struct{} // closed when the last is answered; nil when nobody waits for that
+}
+
+func (a *asks) add(n int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.n += n; a.n == 0 && a.idle != nil {
+		close(a.idle)
+		a.idle = nil
+	}
+}
+
+// settle waits until everything is answered, but not for ever.
+func (a *asks) settle(patience time.Duration) {
+	a.mu.Lock()
+	if a.n == 0 {
+		a.mu.Unlock()
+		return
+	}
+	if a.idle == nil {
+		a.idle = make(chan struct{})
+	}
+	idle := a.idle
+	a.mu.Unlock()
+	t := time.NewTimer(patience)
+	defer t.Stop()
+	select {
+	case <-idle:
+	case <-t.C:
+	}
+}
+
+// await waits for what the library was asked. It forgets to answer some of what is under way when it shuts down, so Close
+// lets it answer first; the outcome of what is left is unknown.
+func (n *Node) await(f hraft.Future) error {
+	done := make(chan error, 1)
+	n.asks.add(1)
+	go func() { // left behind, with the library's own state, when it never answers
+		done <- f.Error()
+		n.asks.add(-1)
+	}()
+	select {
+	case err := <-done:
+		return err
+	case <-n.stopped:
+		return hraft.ErrRaftShutdown
+	}
+}
