@@ -3,6 +3,8 @@ package oplog
 import (
 	"errors"
 	"fmt"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/cairndb/cairn/oplog/boltfile"
@@ -15,34 +17,44 @@ import (
 // syncDelay is how long a change may wait for its checkpoint: records of so long are applied again after a crash.
 const syncDelay = 100 * time.Millisecond
 
-// durable keeps the file's checkpoints. Its fields belong to the holder of State.cp.
+// durable keeps the file's checkpoints.
 type durable struct {
-	*boltfile.Checkpoint       // nil: the file is synced at every commit
-	err                  error // of the checkpoint that failed: the file is in doubt
-	kick                 chan struct{}
-	stop, done           chan struct{}
+	failed     atomic.Pointer[error] // why a checkpoint was not kept: the file is in doubt
+	kick       chan struct{}
+	stop, done chan struct{}
+	once       sync.Once
+
+	// turn is held by whoever uses the checkpoint. A sync takes its time, so nobody waits for the turn who holds State.mu.
+	turn chan struct{}
+	c    *boltfile.Checkpoint // nil: the file is synced at every commit
 }
 
-// startFlusher begins checkpoints of the open file.
-func (s *State) startFlusher() error {
-	if err := s.checkpoints(); err != nil {
-		return err
+func newDurable() *durable {
+	return &durable{kick: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}), turn: make(chan struct{}, 1)}
+}
+
+func (d *durable) lock()   { d.turn <- struct{}{} }
+func (d *durable) unlock() { <-d.turn }
+
+func (d *durable) err() error {
+	if p := d.failed.Load(); p != nil {
+		return *p
 	}
-	s.d.kick, s.d.stop, s.d.done = make(chan struct{}, 1), make(chan struct{}), make(chan struct{})
-	go s.flusher() // ends with stopFlusher
 	return nil
 }
 
+// checkpoints begins checkpoints of the open file. Its caller has the turn, or the state alone.
 func (s *State) checkpoints() (err error) {
 	if s.room == 0 {
 		return nil
 	}
-	if s.d.Checkpoint, err = boltfile.Begin(s.db, boltfile.Syncing{Not: s.opts.NoSync, Around: s.opts.Sync}); err != nil {
+	if s.d.c, err = boltfile.Begin(s.db, boltfile.Syncing{Not: s.opts.NoSync, Around: s.opts.Sync}); err != nil {
 		return fmt.Errorf("state: %w", err)
 	}
 	return nil
 }
 
+// flusher runs until stopFlusher.
 func (s *State) flusher() {
 	defer close(s.d.done)
 	for {
@@ -58,27 +70,27 @@ func (s *State) flusher() {
 			wait.Stop()
 			return
 		}
-		_ = s.flush() // the next transaction says it
+		_ = s.Flush() // the next transaction says it
 	}
+}
+
+// stopFlusher may be called twice.
+func (s *State) stopFlusher() {
+	s.d.once.Do(func() { close(s.d.stop) })
+	<-s.d.done
 }
 
 // Flush puts all that was applied on the disk: whoever keeps files of their own that follow the state calls it first, so
 // that no crash leaves those ahead.
 func (s *State) Flush() error {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return s.flush()
-}
-
-func (s *State) flush() error {
-	s.cp.Lock()
-	defer s.cp.Unlock()
-	if s.d.Checkpoint == nil || s.d.err != nil {
-		return s.d.err
+	s.d.lock()
+	defer s.d.unlock()
+	if s.d.c == nil || s.d.err() != nil {
+		return s.d.err()
 	}
-	err := s.d.Take()
+	err := s.d.c.Take()
 	if errors.Is(err, boltfile.ErrUnsynced) {
-		s.d.err = err
+		s.d.failed.Store(&err)
 	} else if err != nil {
 		s.changed() // no harm done: the note before stands, and the next may be taken
 	}
@@ -88,13 +100,15 @@ func (s *State) flush() error {
 // fit is called before each transaction: a file whose checkpoint failed takes no more, and one that has outgrown its map
 // goes on with a sync a commit.
 func (s *State) fit() error {
-	s.cp.Lock()
-	defer s.cp.Unlock()
-	if s.d.err == nil && s.d.Checkpoint != nil && s.size > s.room {
-		s.d.err = s.d.End()
-		s.d.Checkpoint = nil
+	if s.d.err() != nil || s.size <= s.room {
+		return s.d.err()
 	}
-	return s.d.err
+	s.d.lock()
+	defer s.d.unlock()
+	if err := s.endCheckpoints(); err != nil {
+		s.d.failed.Store(&err)
+	}
+	return s.d.err()
 }
 
 // changed says that there is something to take a checkpoint of.
@@ -105,23 +119,15 @@ func (s *State) changed() {
 	}
 }
 
-// settleFile ends the checkpoints and closes the file, whole as it stands unless there is an error.
-func (s *State) settleFile() error {
-	s.cp.Lock()
-	defer s.cp.Unlock()
-	var err error
-	switch {
-	case s.d.Checkpoint == nil:
-	case s.d.err != nil:
-		err = s.d.Abandon()
-	default:
-		err = s.d.End()
+// endCheckpoints leaves the file whole as it stands, unless there is an error: then it is taken back to its last note when
+// it is opened again. Its caller has the turn, and no transaction is under way.
+func (s *State) endCheckpoints() (err error) {
+	c := s.d.c
+	if s.d.c = nil; c == nil {
+		return s.d.err()
 	}
-	s.d.Checkpoint = nil
-	return errors.Join(s.d.err, err, s.db.Close()) // waits for open views
-}
-
-func (s *State) stopFlusher() {
-	close(s.d.stop)
-	<-s.d.done
+	if err = s.d.err(); err != nil {
+		return errors.Join(err, c.Abandon())
+	}
+	return c.End()
 }

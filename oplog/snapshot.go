@@ -120,35 +120,45 @@ func (s *State) Restore(r io.Reader, report func(done, total int64)) (err error)
 	}
 	s.scrub.spoil()
 	defer s.scrub.spoil()
+	s.d.lock()
+	defer s.d.unlock()
+	if err := s.endCheckpoints(); err != nil { // before the lock that readers wait for
+		return fmt.Errorf("restore: %w", err)
+	}
+	if err := s.swap(next, f.m); err != nil {
+		return fmt.Errorf("restore: %w", err)
+	}
+	return s.checkpoints()
+}
+
+// swap makes the file at next the state's.
+func (s *State) swap(next string, m mark) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.db == nil {
 		return Errorf(Internal, "state is closed")
 	}
-	if err := s.settleFile(); err != nil {
-		return fmt.Errorf("restore: %w", err)
+	if err := s.db.Close(); err != nil { // waits for open views
+		return err
 	}
 	if err := os.Rename(next, s.path); err != nil {
-		return errors.Join(fmt.Errorf("restore: %w", err), s.reopen())
+		return errors.Join(err, s.reopen())
 	}
 	if err := errors.Join(syncDir(filepath.Dir(s.path)), s.reopen()); err != nil {
-		return fmt.Errorf("restore: %w", err)
+		return err
 	}
 	s.at.Lock()
-	s.m = f.m
+	s.m = m
 	s.at.Unlock()
 	return nil
 }
 
 func (s *State) reopen() error {
 	f, err := openFile(s.path, s.opts)
-	if err != nil {
-		return err
+	if err == nil {
+		s.use(f)
 	}
-	s.use(f)
-	s.cp.Lock()
-	defer s.cp.Unlock()
-	return s.checkpoints()
+	return err
 }
 
 // receive makes the state file of a snapshot stream at path and checks it.

@@ -60,8 +60,7 @@ type State struct {
 
 	scrub scrub
 
-	cp   sync.Mutex // guards d: the flusher takes checkpoints beside Apply
-	d    durable
+	d    *durable
 	size int64 // of the file as of the last transaction; Apply's
 	room int64 // how large it may become with checkpoints
 }
@@ -85,7 +84,7 @@ var (
 
 // Open opens or creates the state file at path.
 func Open(path string, o Options) (*State, error) {
-	s := &State{path: path, opts: o.withDefaults()}
+	s := &State{path: path, opts: o.withDefaults(), d: newDurable()}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("state: %w", err)
 	}
@@ -95,9 +94,10 @@ func Open(path string, o Options) (*State, error) {
 	}
 	s.use(f)
 	s.m = f.m
-	if err := s.startFlusher(); err != nil {
+	if err := s.checkpoints(); err != nil {
 		return nil, errors.Join(err, f.db.Close())
 	}
+	go s.flusher() // ends with Close
 	return s, nil
 }
 
@@ -215,13 +215,15 @@ func decodeMark(b []byte) (m mark, err error) {
 
 // Close closes the file. Views that are open keep it open until they end.
 func (s *State) Close() error {
+	s.stopFlusher()
+	s.d.lock()
+	defer s.d.unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.db == nil {
 		return nil
 	}
-	s.stopFlusher()
-	err := s.settleFile()
+	err := errors.Join(s.endCheckpoints(), s.db.Close())
 	s.db = nil
 	return err
 }
@@ -268,6 +270,9 @@ type Outcome struct {
 // state already holds are passed over, and those of the last moments before a crash are applied again. It is a function of the state and the records alone; an error means
 // that nothing of the batch was applied and the node must stop: its disk is broken or a record is from a newer version.
 func (s *State) Apply(batch []Record) (out []Outcome, err error) {
+	if err := s.fit(); err != nil {
+		return nil, err
+	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if s.db == nil {
@@ -282,9 +287,6 @@ func (s *State) Apply(batch []Record) (out []Outcome, err error) {
 			out, err = nil, d.err
 		}
 	}()
-	if err := s.fit(); err != nil {
-		return nil, err
-	}
 	next := s.mark()
 	tx, err := s.db.Begin(true)
 	if err != nil {

@@ -201,7 +201,7 @@ func throughCrash(t *rapid.T, s *State, path string, checkpoint bool, keys *seal
 			t.Fatal(err)
 		}
 	}
-	s.cp.Lock()
+	s.d.lock()
 	for _, suffix := range []string{"", ".sync"} {
 		raw, err := os.ReadFile(s.path + suffix)
 		if err == nil {
@@ -211,7 +211,7 @@ func throughCrash(t *rapid.T, s *State, path string, checkpoint bool, keys *seal
 			t.Fatal(err)
 		}
 	}
-	s.cp.Unlock()
+	s.d.unlock()
 	s.Close()
 	return mustOpenSealed(t, path, keys)
 }

@@ -153,7 +153,7 @@ func (c *Checkpoint) sync(f func() error) error {
 	return f()
 }
 
-func (c *Checkpoint) syncDB() error { return c.sync(func() error { return c.how.Around(c.db.Sync) }) }
+func (c *Checkpoint) syncDB() error { return c.how.Around(func() error { return c.sync(c.db.Sync) }) }
 
 // note is the slot for the newest commit, held by the transaction.
 func (c *Checkpoint) note() ([]byte, *bolt.Tx, error) {
