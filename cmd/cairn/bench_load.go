@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -338,7 +339,7 @@ func (l *loader) post(ctx context.Context, path string, body any) error {
 	}
 	req.Header.Set("Authorization", "Bearer "+l.token)
 	req.Header.Set("Content-Type", "application/json")
-	resp, err := l.http.Do(req)
+	resp, err := cmp.Or(l.http, http.DefaultClient).Do(req)
 	if err != nil {
 		return err
 	}
