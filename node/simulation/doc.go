@@ -2,7 +2,8 @@
 // cut, slowed and broken by a schedule made from a seed. It has no code outside of its tests.
 //
 // Every node is the real one: raft, transport, log, state, index, service. Only three things are not: the network
-// (network_test.go), the clock that orders the log, and fsync, which a simulated death does not need. Clients work
+// (network_test.go), the clock that orders the log, and fsync: what a dead machine leaves of the state's file is made from
+// what it was when it was last synced (disk_test.go); disks are also slow, and break. Clients work
 // through the memory service and write down what they asked, when, and what they were told (history_test.go); a
 // checker decides whether one memory could have answered so (model_test.go). A seed decides the faults, not the
 // interleaving of goroutines: run again with -count when a failing seed passes.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"log/slog"
@@ -13,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -114,7 +116,7 @@ func describe(ops []porcupine.Operation) string {
 type cluster struct {
 	t     *testing.T
 	net   *network
-	homes []string
+	disks []*disk
 	log   *slog.Logger
 
 	mu    sync.Mutex
@@ -129,7 +131,7 @@ func newCluster(t *testing.T, seed uint64) *cluster {
 	}
 	dir := t.TempDir()
 	for i := range c.nodes {
-		c.homes = append(c.homes, filepath.Join(dir, fmt.Sprint(i+1)))
+		c.disks = append(c.disks, &disk{home: filepath.Join(dir, fmt.Sprint(i+1))})
 		c.open(i)
 	}
 	for i, n := range c.nodes {
@@ -145,8 +147,9 @@ func newCluster(t *testing.T, seed uint64) *cluster {
 var verbose = flag.Bool("logs", false, "show the nodes' logs")
 
 func (c *cluster) open(i int) {
+	c.disks[i].change(func() { c.disks[i].broken = false }) // nobody starts a node on a broken one
 	at := func(n, port int) string { return fmt.Sprintf("node%d:%d", n+1, port) }
-	cfg := node.Config{Home: c.homes[i], Wire: at(i, 7437), HTTP: at(i, 7438), Cluster: at(i, 7440), NodeID: uint32(i + 1), Secret: "s",
+	cfg := node.Config{Home: c.disks[i].home, SyncState: c.disks[i].sync, Wire: at(i, 7437), HTTP: at(i, 7438), Cluster: at(i, 7440), NodeID: uint32(i + 1), Secret: "s",
 		Heartbeat: 250 * time.Millisecond, Election: time.Second, SnapshotThreshold: 40, SnapshotInterval: 5 * time.Second, TrailingLogs: 20,
 		Dial: c.net.dialer(i + 1), Listen: c.net.listen, NoSync: true, Logger: c.log.With("node", i+1),
 		Now: func() time.Time {
@@ -186,10 +189,28 @@ func (c *cluster) stop(i int) {
 	}
 	c.isolate(i, true)
 	c.net.breakAll(i + 1)
-	if err := n.Close(); err != nil {
+	c.disks[i].change(func() { c.disks[i].slow = 0 })
+	if err := n.Close(); err != nil && !errors.Is(err, syscall.EIO) {
 		c.t.Errorf("node %d: close: %v", i+1, err)
 	}
 	c.isolate(i, false)
+}
+
+// powerless ends a node and loses what its disk had not surely taken.
+func (c *cluster) powerless(i int, rng *rand.Rand) {
+	if c.node(i) == nil {
+		return
+	}
+	c.isolate(i, true)
+	c.net.breakAll(i + 1)
+	leave, err := c.disks[i].die(rng)
+	if err == nil {
+		c.stop(i)
+		err = leave()
+	}
+	if err != nil {
+		c.t.Fatalf("node %d: %v", i+1, err)
+	}
 }
 
 func (c *cluster) isolate(i int, cut bool) {
@@ -226,6 +247,12 @@ func (c *cluster) faults(rng *rand.Rand, steps int) {
 				c.open(i)
 			}
 		},
+		func(i int) { c.powerless(i, rng) },
+		func(i int) {
+			d := time.Duration(rng.IntN(2000)) * time.Millisecond
+			c.disks[i].change(func() { c.disks[i].slow = d })
+		},
+		func(i int) { c.disks[i].change(func() { c.disks[i].broken = true }) },
 		func(i int) {
 			c.mu.Lock()
 			defer c.mu.Unlock()
@@ -241,7 +268,18 @@ func (c *cluster) faults(rng *rand.Rand, steps int) {
 // heal mends all that was done.
 func (c *cluster) heal() {
 	c.net.change(func() { c.net.cut, c.net.delay = map[[2]int]bool{}, map[int]time.Duration{} })
+	for _, d := range c.disks {
+		d.change(func() { d.slow, d.broken = 0, false })
+	}
+	c.revive()
+}
+
+// revive starts what does not run: nodes that were stopped, and those that stopped because their disk had broken.
+func (c *cluster) revive() {
 	for i := range c.nodes {
+		if n := c.node(i); n != nil && n.Err() != nil {
+			c.stop(i)
+		}
 		if c.node(i) == nil {
 			c.open(i)
 		}
@@ -252,6 +290,7 @@ func (c *cluster) heal() {
 func (c *cluster) agree() {
 	var last string
 	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		c.revive() // a disk may have broken a moment before it was mended
 		same := map[string]bool{}
 		last = ""
 		for i := range c.nodes {
