@@ -83,6 +83,9 @@ func Open(ctx context.Context, cfg Config, sm StateMachine) (_ *Node, err error)
 	return n, nil
 }
 
+// logCache is how many records are kept for followers that are close behind; a record may be megabytes.
+const logCache = 128
+
 // start opens the log and the library.
 func (n *Node) start() error {
 	if err := n.openLog(); err != nil {
@@ -97,7 +100,7 @@ func (n *Node) start() error {
 			return fmt.Errorf("raft log: %w", err)
 		}
 	}
-	cache, err := hraft.NewLogCache(1024, strict{n.logs, n})
+	cache, err := hraft.NewLogCache(logCache, strict{n.logs, n})
 	if err != nil {
 		return fmt.Errorf("log cache: %w", err)
 	}

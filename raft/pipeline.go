@@ -43,6 +43,7 @@ type inFlight struct {
 	req   *hraft.AppendEntriesRequest
 	resp  *hraft.AppendEntriesResponse
 	err   error
+	parts int // frames it was sent in, each with an answer
 	ready chan struct{}
 }
 
@@ -53,10 +54,13 @@ func (f *inFlight) Response() *hraft.AppendEntriesResponse { return f.resp }
 func (p *pipeline) Consumer() <-chan hraft.AppendFuture    { return p.done }
 
 func (p *pipeline) AppendEntries(req *hraft.AppendEntriesRequest, resp *hraft.AppendEntriesResponse) (hraft.AppendFuture, error) {
-	f := &inFlight{start: time.Now(), req: req, resp: resp, ready: make(chan struct{})}
-	op, m := packAppend(p.n, req)
-	if err := p.c.send(time.Now().Add(rpcTimeout), op, m); err != nil {
-		return nil, err
+	parts := split(req)
+	f := &inFlight{start: time.Now(), req: req, resp: resp, parts: len(parts), ready: make(chan struct{})}
+	for _, part := range parts {
+		op, m := packAppend(p.n, part)
+		if err := p.c.send(time.Now().Add(rpcTimeout), op, m); err != nil {
+			return nil, err
+		}
 	}
 	select {
 	case p.flying <- f:
@@ -70,13 +74,9 @@ func (p *pipeline) receive() {
 	for {
 		select {
 		case f := <-p.flying:
-			frame, err := p.c.next(time.Now().Add(rpcTimeout))
-			if err == nil {
-				err = unpackAppend(frame, f.resp)
-			}
-			f.err = err
+			f.err = p.answer(f)
 			close(f.ready)
-			if err == nil {
+			if f.err == nil {
 				p.n.heard(nodeID(p.id), f.resp.LastLog)
 			}
 			select {
@@ -88,6 +88,24 @@ func (p *pipeline) receive() {
 			return
 		}
 	}
+}
+
+// answer reads what the follower said of each part: the first refusal is the answer to all.
+func (p *pipeline) answer(f *inFlight) error {
+	for i := range f.parts {
+		frame, err := p.c.next(time.Now().Add(rpcTimeout))
+		if err != nil {
+			return err
+		}
+		var said hraft.AppendEntriesResponse
+		if err := unpackAppend(frame, &said); err != nil {
+			return err
+		}
+		if i == 0 || f.resp.Success {
+			*f.resp = said
+		}
+	}
+	return nil
 }
 
 // Close ends the pipeline; appends without an answer are sent again by the library.

@@ -49,6 +49,30 @@ func packAppend(n *Node, a *hraft.AppendEntriesRequest) (wire.Op, wire.Message) 
 	return wire.OpOplogPush, &wire.OplogPush{Database: "default", Ops: []wire.OplogEntry{}, Raft: r}
 }
 
+// appendBytes bounds the records of one frame, unless a single one is larger: the library counts records and knows
+// nothing of their size, and a follower refuses a frame that is too long for ever.
+const appendBytes = 4 << 20
+
+// split makes requests of a request's records that fit into frames; each follows on the one before.
+func split(a *hraft.AppendEntriesRequest) (parts []*hraft.AppendEntriesRequest) {
+	prev, prevTerm, rest := a.PrevLogEntry, a.PrevLogTerm, a.Entries
+	for {
+		n, size := 0, 0
+		for n < len(rest) && (n == 0 || size+len(rest[n].Data) <= appendBytes) {
+			size += len(rest[n].Data)
+			n++
+		}
+		p := *a
+		p.PrevLogEntry, p.PrevLogTerm, p.Entries = prev, prevTerm, rest[:n]
+		parts = append(parts, &p)
+		if rest = rest[n:]; len(rest) == 0 {
+			return parts
+		}
+		last := p.Entries[n-1]
+		prev, prevTerm = last.Index, last.Term
+	}
+}
+
 // unpackAppend reads either answer to an append.
 func unpackAppend(f wire.Frame, resp *hraft.AppendEntriesResponse) error {
 	var r *wire.RaftAppendReply
@@ -78,7 +102,6 @@ func (t *transport) AppendEntries(id hraft.ServerID, addr hraft.ServerAddress, a
 	if isHeartbeat(a) {
 		purpose = forHeartbeat
 	}
-	op, m := packAppend(t.n, a)
 	deadline := time.Now().Add(t.n.appendTimeout(purpose))
 	ctx, cancel := context.WithDeadline(t.n.ctx, deadline)
 	defer cancel()
@@ -86,10 +109,17 @@ func (t *transport) AppendEntries(id hraft.ServerID, addr hraft.ServerAddress, a
 	if err != nil {
 		return err
 	}
-	if err = c.send(deadline, op, m); err == nil {
-		var f wire.Frame
-		if f, err = c.next(deadline); err == nil {
-			err = unpackAppend(f, resp)
+	for _, part := range split(a) {
+		deadline = time.Now().Add(t.n.appendTimeout(purpose))
+		op, m := packAppend(t.n, part)
+		if err = c.send(deadline, op, m); err == nil {
+			var f wire.Frame
+			if f, err = c.next(deadline); err == nil {
+				err = unpackAppend(f, resp)
+			}
+		}
+		if err != nil || !resp.Success {
+			break
 		}
 	}
 	if err != nil {
