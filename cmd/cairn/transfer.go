@@ -178,9 +178,10 @@ func (im *importer) flush(ctx context.Context) error {
 
 // progress is a bar on a terminal and silence elsewhere.
 func (a *app) progress(what string) *progressbar.ProgressBar {
+	still := progressbar.OptionSetSpinnerChangeInterval(0) // a bar that moves by itself is drawn by two goroutines at once
 	f, ok := a.err.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
-		return progressbar.DefaultSilent(-1, what)
+		return progressbar.NewOptions(-1, progressbar.OptionSetVisibility(false), still)
 	}
-	return progressbar.NewOptions(-1, progressbar.OptionSetWriter(f), progressbar.OptionSetDescription(what), progressbar.OptionShowCount(), progressbar.OptionClearOnFinish())
+	return progressbar.NewOptions(-1, progressbar.OptionSetWriter(f), progressbar.OptionSetDescription(what), progressbar.OptionShowCount(), progressbar.OptionClearOnFinish(), still)
 }
