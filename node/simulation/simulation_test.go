@@ -56,7 +56,7 @@ func TestSimulation(t *testing.T) {
 	warm()
 	n := *seeds
 	if testing.Short() {
-		n = min(n, 20)
+		n = min(n, 6)
 	}
 	for seed := range n {
 		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
