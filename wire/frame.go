@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/cairndb/cairn/wire/large"
 )
 
 // What a frame may be.
@@ -99,8 +101,8 @@ func (r *Reader) Next() (f Frame, err error) {
 			return f, err
 		}
 	}
-	if f.Payload, err = readBody(r.r, int(n)-minLength); err != nil {
-		return f, inside(err)
+	if f.Payload, err = large.Exactly(nil, r.r, int(n)-minLength); err != nil {
+		return f, err
 	}
 	if v := f.Flags & 0x3F; v > Version {
 		return f, &FrameError{fmt.Sprintf("unsupported protocol version %d", v), true}
@@ -113,21 +115,4 @@ func inside(err error) error {
 		return io.ErrUnexpectedEOF
 	}
 	return err
-}
-
-// readStep is what is allocated ahead of the bytes that arrive.
-const readStep = 64 << 10
-
-func readBody(r io.Reader, n int) ([]byte, error) {
-	buf := make([]byte, min(n, readStep))
-	for got := 0; ; {
-		m, err := io.ReadFull(r, buf[got:])
-		if err != nil {
-			return nil, err
-		}
-		if got += m; got == n {
-			return buf, nil
-		}
-		buf = append(buf, make([]byte, min(n-got, got))...)
-	}
 }

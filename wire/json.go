@@ -93,11 +93,13 @@ func appendAny(b []byte, x any) []byte {
 }
 
 func appendNumber(b []byte, s string) []byte {
-	if i, err := strconv.ParseInt(s, 10, 64); err == nil {
-		return appendInt(b, i)
-	}
-	if u, err := strconv.ParseUint(s, 10, 64); err == nil {
-		return appendUint(b, u)
+	if len(s) <= len("-9223372036854775808") { // an error would hold a copy of a longer one
+		if i, err := strconv.ParseInt(s, 10, 64); err == nil {
+			return appendInt(b, i)
+		}
+		if u, err := strconv.ParseUint(s, 10, 64); err == nil {
+			return appendUint(b, u)
+		}
 	}
 	f, _ := strconv.ParseFloat(s, 64) // out of range is ±Inf, as the decoder on the other side would have it
 	return appendF64(b, f)
@@ -205,9 +207,12 @@ func jsonToMsgpack(text []byte) ([]byte, error) {
 	if err := jsonDepth(text); err != nil {
 		return nil, err
 	}
-	var first json.RawMessage
-	if err := json.NewDecoder(bytes.NewReader(text)).Decode(&first); err != nil {
-		return nil, fmt.Errorf("%w: JSON: %w", ErrPayload, err)
+	first := json.RawMessage(text)
+	if !json.Valid(text) { // then it is wrong, or goes on behind the value: to look for that costs a copy and two more passes
+		first = nil
+		if err := json.NewDecoder(bytes.NewReader(text)).Decode(&first); err != nil {
+			return nil, fmt.Errorf("%w: JSON: %w", ErrPayload, err)
+		}
 	}
 	t := transcoder{in: first, out: make([]byte, 0, len(first))}
 	t.value()

@@ -22,6 +22,12 @@ var ErrUnknownOutcome = errors.New("the write may or may not have happened")
 // ErrClosed says that the client was closed.
 var ErrClosed = errors.New("client closed")
 
+// ErrSecured says that the server speaks TLS and Config.TLS is nil.
+var ErrSecured = errors.New("the server speaks TLS")
+
+// ErrPlain says that the server does not speak TLS and Config.TLS is set.
+var ErrPlain = errors.New("the server does not speak TLS")
+
 // Error is what the server answered instead.
 type Error struct {
 	Code    wire.Code
@@ -29,24 +35,30 @@ type Error struct {
 	Details []byte // JSON; empty for none
 }
 
-// unknown says whether the server does not know what became of the write.
-func (e *Error) unknown() bool {
-	var d struct {
-		Unknown bool `json:"unknown_outcome"`
-	}
-	return len(e.Details) > 0 && json.Unmarshal(e.Details, &d) == nil && d.Unknown
+// details are what the server adds for programs.
+type details struct {
+	Unknown bool  `json:"unknown_outcome"`
+	Millis  int64 `json:"retry_after_ms"`
+	TLS     bool  `json:"tls"`
 }
+
+func (e *Error) details() (d details) {
+	if len(e.Details) == 0 || json.Unmarshal(e.Details, &d) != nil {
+		return details{} // they are optional
+	}
+	return d
+}
+
+// unknown says whether the server does not know what became of the write.
+func (e *Error) unknown() bool { return e.details().Unknown }
 
 // RetryAfter is how long a server that refuses to be asked so often wants to be left alone; 0 for any other answer.
 func (e *Error) RetryAfter() time.Duration {
-	var d struct {
-		Millis int64 `json:"retry_after_ms"`
-	}
-	if len(e.Details) == 0 || json.Unmarshal(e.Details, &d) != nil {
-		return 0
-	}
-	return time.Duration(d.Millis) * time.Millisecond
+	return time.Duration(e.details().Millis) * time.Millisecond
 }
+
+// Is makes a plain text answer of a port that speaks TLS an ErrSecured.
+func (e *Error) Is(target error) bool { return target == ErrSecured && e.details().TLS }
 
 func (e *Error) Error() string { return fmt.Sprintf("%s (%d)", e.Message, e.Code) }
 
@@ -57,6 +69,7 @@ type Config struct {
 	Database    string        // the token's own
 	TLS         *tls.Config   // plain TCP
 	DialTimeout time.Duration // 5s
+	Patience    time.Duration // 3s: with a cluster that takes nothing just now, since leadership moves or a queue is full
 }
 
 // Client talks to a cluster.
@@ -68,6 +81,9 @@ type Client struct {
 	target string // where to dial next: a leader's address, or empty for the first that answers
 	next   int    // the address to begin with
 	closed bool
+
+	mute  string    // an address where nobody answered
+	until time.Time // so long it is asked last, whoever names it as the leader's
 }
 
 // Dial connects to the first node that answers.
@@ -77,6 +93,9 @@ func Dial(ctx context.Context, cfg Config) (*Client, error) {
 	}
 	if cfg.DialTimeout == 0 {
 		cfg.DialTimeout = 5 * time.Second
+	}
+	if cfg.Patience == 0 {
+		cfg.Patience = 3 * time.Second
 	}
 	c := &Client{cfg: cfg}
 	if _, err := c.connection(ctx); err != nil {
@@ -136,6 +155,9 @@ func (c *Client) connection(ctx context.Context) (*conn, error) {
 // order is the addresses as they are to be tried.
 func (c *Client) order() []string {
 	order := append(slices.Clone(c.cfg.Addrs[c.next%len(c.cfg.Addrs):]), c.cfg.Addrs[:c.next%len(c.cfg.Addrs)]...)
+	if i := slices.Index(order, c.mute); i >= 0 && time.Now().Before(c.until) {
+		order = append(slices.Delete(order, i, i+1), c.mute)
+	}
 	if c.target != "" {
 		order = append([]string{c.target}, order...)
 		c.target = ""
@@ -162,12 +184,25 @@ func (c *Client) leave(cn *conn, to string) {
 	if to != "" && to == cn.addr {
 		return
 	}
+	if to == c.mute && time.Now().Before(c.until) {
+		to = "" // followers name a leader that went silent until they have another
+	}
 	c.conn = nil
 	c.target = to
 	if to == "" {
 		c.next++
 	}
 	cn.retire()
+}
+
+// muteFor is how long an address is avoided where nobody answered.
+const muteFor = 10 * time.Second
+
+// avoid has the other addresses tried first for a while.
+func (c *Client) avoid(addr string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.mute, c.until = addr, time.Now().Add(muteFor)
 }
 
 func (c *Client) dial(ctx context.Context, addr string) (*conn, error) {
@@ -184,7 +219,7 @@ func (c *Client) dial(ctx context.Context, addr string) (*conn, error) {
 			nc.Close()
 			var plain tls.RecordHeaderError
 			if errors.As(err, &plain) {
-				return nil, errors.New("the server does not speak TLS")
+				return nil, ErrPlain
 			}
 			return nil, err
 		}
@@ -217,7 +252,6 @@ func (c *Client) secure(addr string) *tls.Config {
 const (
 	firstPause = 20 * time.Millisecond
 	lastPause  = 500 * time.Millisecond
-	patience   = 3 * time.Second // with a cluster that takes nothing just now: leadership moves, or a queue is full
 )
 
 // again says what a request may suffer when its connection breaks.
@@ -255,7 +289,7 @@ func (c *Client) do(ctx context.Context, kind again, f func(*conn) error) error 
 				pause = firstPause
 			}
 			err = refused.err
-		case errors.As(err, &e) && e.Code == wire.CodeNoQuorum && time.Since(begun) < patience: // nothing was written
+		case errors.As(err, &e) && e.Code == wire.CodeNoQuorum && time.Since(begun) < c.cfg.Patience: // nothing was written
 		case errors.As(err, &e) && !e.unknown():
 			return err // an answer, though not the one that was hoped for
 		case cn == nil && !errors.Is(err, ErrClosed): // nobody could be reached: nothing was sent
@@ -265,6 +299,9 @@ func (c *Client) do(ctx context.Context, kind again, f func(*conn) error) error 
 				return unsure(err)
 			}
 			if e == nil && ctx.Err() == nil {
+				if errors.Is(err, errSilent) {
+					c.avoid(cn.addr)
+				}
 				c.leave(cn, "")
 			}
 		}

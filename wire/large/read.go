@@ -1,0 +1,61 @@
+package large
+
+import (
+	"errors"
+	"io"
+)
+
+// Room is made for so many times the bytes that have arrived: who claims much is not believed, and little is copied twice.
+const growth = 8
+
+// first is the room for what has not begun to arrive.
+const first = 64 << 10
+
+// Read reads to the end, behind what was begun. Announced is how many bytes there will be; negative when nobody knows.
+func Read(begun []byte, r io.Reader, announced int64) ([]byte, error) {
+	for b := begun; ; {
+		if len(b) == cap(b) {
+			b = grown(b, announced+1) // one more, to see the end
+		}
+		n, err := r.Read(b[len(b):cap(b)])
+		b = b[:len(b)+n]
+		if errors.Is(err, io.EOF) {
+			return b, nil
+		}
+		if err != nil {
+			return b, err
+		}
+	}
+}
+
+// Exactly reads n bytes, into the room there is if it suffices. It takes the end for io.ErrUnexpectedEOF.
+func Exactly(room []byte, r io.Reader, n int) ([]byte, error) {
+	b := room[:0]
+	for len(b) < n {
+		if len(b) == cap(b) {
+			b = grown(b, int64(n))
+		}
+		at := len(b)
+		b = b[:min(cap(b), n)]
+		if _, err := io.ReadFull(r, b[at:]); errors.Is(err, io.EOF) {
+			return nil, io.ErrUnexpectedEOF
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	return b, nil
+}
+
+// grown makes more room, up to what is wanted when that is more than there is, and copies in steps.
+func grown(b []byte, wanted int64) []byte {
+	room := max(first, int64(growth*cap(b)))
+	if wanted > int64(cap(b)) {
+		room = min(room, wanted)
+	}
+	out := make([]byte, len(b), room)
+	for at := 0; at < len(b); at += From {
+		end := min(at+From, len(b))
+		copy(out[at:end], b[at:end])
+	}
+	return out
+}
