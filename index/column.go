@@ -11,10 +11,10 @@ import (
 // can be seen and never again.
 type column struct {
 	rank.Row
+	now      atomic.Pointer[worth] // what reinforcement made of the row; nil: what it was stored with
 	seq      oplog.Seq
 	revision uint32
-	place    int32                 // in its session's rows
-	now      atomic.Pointer[worth] // what reinforcement made of the row; nil: what it was stored with
+	place    int32 // in its session's rows
 }
 
 // worth is what may change of a memory without a change of its text.

@@ -213,7 +213,7 @@ func (in *inside) byGraph(cands []rank.Candidate) ([]rank.Candidate, error) {
 		if e, ok := in.view.Entity(in.db, r.name); ok && r.hops == 0 {
 			proximity /= rank.Rarity(e.Mentions) // what everything speaks of says little
 		}
-		rows, err := in.d.words.Search(text.Query{Terms: terms, Groups: in.groups(), Keep: in.keep, Tie: in.tie, K: entityRows})
+		rows, err := in.d.words.Search(text.Query{Terms: terms, Groups: in.groups(), Keep: in.Keep, Order: in.newest, Tie: in.tie, K: entityRows})
 		if err != nil {
 			return cands, err
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"sync"
 	"time"
 
@@ -27,6 +28,7 @@ type Index struct {
 	cfg   Config
 	cache *text.Cache
 	pool  vector.Pool
+	rooms sync.Pool // of *room
 
 	mu  sync.RWMutex
 	dbs map[oplog.DB]*database
@@ -45,7 +47,7 @@ func Open(ctx context.Context, cfg Config) (*Index, oplog.Index, error) {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	x := &Index{cfg: cfg, cache: text.NewCache(postingCache), pool: vector.NewPool()}
-	if err := x.tidy(); err != nil {
+	if err := errors.Join(os.MkdirAll(cfg.Dir, 0o700), x.tidy()); err != nil {
 		return nil, 0, fmt.Errorf("index: %w", err)
 	}
 	at, err := x.build(ctx, true)
@@ -103,6 +105,11 @@ func (x *Index) build(ctx context.Context, adopt bool) (at oplog.Index, err erro
 	if err != nil {
 		for _, d := range dbs {
 			d.words.Close()
+		}
+		if adopt && errors.Is(err, oplog.ErrState) { // of the log's window, perhaps, which only a checkpoint needs
+			x.cfg.Logger.Warn("the log that leads on from the checkpoint of the index is unreadable, the state is read instead", "err", err)
+			x.keeper.last = nil
+			return x.build(ctx, false)
 		}
 		return 0, fmt.Errorf("rebuild index: %w", err)
 	}

@@ -49,10 +49,12 @@ func writeUntilKilled(home string) error {
 	if err != nil {
 		return err
 	}
-	records := history(fatal{}, n).records
 	at, _ := s.Applied()
-	fmt.Println("ready")
-	for _, r := range records[at:] {
+	records := history(fatal{}, n).records[at:]
+	for i, r := range records {
+		if i == 20 { // there is something to keep by now
+			fmt.Println("ready")
+		}
 		out, err := s.Apply([]oplog.Record{r})
 		if err != nil {
 			return err
@@ -60,6 +62,9 @@ func writeUntilKilled(home string) error {
 		if err := x.Follow(context.Background(), out); err != nil {
 			return err
 		}
+	}
+	if len(records) <= 20 {
+		fmt.Println("ready")
 	}
 	fmt.Println("done")
 	select {}

@@ -2,6 +2,7 @@ package index
 
 import (
 	"time"
+	"unicode/utf8"
 
 	"github.com/cairndb/cairn/index/rank"
 	"github.com/cairndb/cairn/oplog"
@@ -33,6 +34,22 @@ type Query struct {
 	Now          time.Time        // of the question: decides recency and decay
 	Quiet        bool             // a node is not to count what it finds as used; the index itself does not look at it
 	Admit        func(Facts) bool // a filter of the caller's own, asked inside the scans, by several goroutines; nil admits all
+}
+
+// MaxQuestion is how many bytes of a question are read: some ten thousand words, of which the first text.MaxQueryTokens
+// different ones are looked for.
+const MaxQuestion = 64 << 10
+
+// Question is what of a text is read as one.
+func Question(s string) string {
+	if len(s) <= MaxQuestion {
+		return s
+	}
+	end := MaxQuestion
+	for end > MaxQuestion-utf8.UTFMax && !utf8.RuneStart(s[end]) {
+		end--
+	}
+	return s[:end]
 }
 
 // Facts are what a caller's own filter may look at.

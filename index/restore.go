@@ -14,6 +14,7 @@ import (
 
 	"github.com/cairndb/cairn/index/text"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/seal"
 )
 
 // A birth says whose texts a directory holds. It is written before the first of them.
@@ -33,9 +34,6 @@ const birthFile = "birth.json"
 // tidy removes what no database will ask for: directories of other names, and those set aside as damaged.
 func (x *Index) tidy() error {
 	entries, err := os.ReadDir(x.cfg.Dir)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
 	if err != nil {
 		return err
 	}
@@ -115,47 +113,55 @@ func (x *Index) reopen(dir string, self birth, files saved) (_ *database, revive
 		x.cfg.Logger.Info("index of another database thrown away", "path", dir)
 		return nil, false
 	}
+	d := blank(dir)
+	r := revival{d: d}
+	filled := make(chan error, 1)
+	go func() { filled <- x.revive(&r, dir, files) }() // the words take about as long
 	words, err := text.Open(text.Config{Dir: filepath.Join(dir, "text"), Cache: x.cache, Logger: x.cfg.Logger, Keys: x.cfg.Keys})
+	failed := <-filled
 	if err != nil {
 		x.cfg.Logger.Warn("index unreadable, built anew", "path", dir, "err", err)
 		return nil, false
 	}
 	rows, next := words.Restored()
-	if files.Dir == filepath.Base(dir) {
-		d := blank(dir, words)
-		if err := x.revive(d, dir, rows, files); err == nil {
-			d.cols.skip(next)
-			return d, true
+	if failed == nil {
+		r.match(rows)
+	} else {
+		if !errors.Is(failed, errElsewhere) {
+			x.cfg.Logger.Warn("checkpoint of the index unreadable, the state is read instead", "path", dir, "err", failed)
 		}
-		x.cfg.Logger.Warn("checkpoint of the index unreadable, the state is read instead", "path", dir, "err", err)
+		d = blank(dir)
+		for _, r := range rows {
+			d.adopt(r)
+		}
 	}
-	d := blank(dir, words)
-	for _, r := range rows {
-		d.adopt(r)
-	}
+	d.words = words
 	d.cols.skip(next)
-	return d, false
+	return d, failed == nil
 }
 
-// blank is a database that knows nothing yet, and may adopt rows.
-func blank(dir string, words *text.Index) *database {
-	d := newDatabase(filepath.Join(dir, "text"), words)
+// blank is a database that knows nothing yet, and may adopt rows. Its words are set when they are open.
+func blank(dir string) *database {
+	d := newDatabase(filepath.Join(dir, "text"), nil)
 	d.adopted, d.strays = map[oplog.Seq]adopt{}, map[uint32]struct{}{}
 	return d
 }
 
-// revive fills a blank database from the files of a checkpoint.
-func (x *Index) revive(d *database, dir string, words []text.Restored, files saved) error {
-	r := revival{d: d, words: words}
+var errElsewhere = errors.New("the checkpoint is of another directory")
+
+// revive reads the files of a checkpoint into a blank database.
+func (x *Index) revive(r *revival, dir string, files saved) error {
+	if files.Dir != filepath.Base(dir) {
+		return errElsewhere
+	}
 	if err := readSections(filepath.Join(dir, files.Rows), rowsMagic, x.cfg.Keys, r.rows); err != nil {
-		return err
+		return fmt.Errorf("%s: %w", files.Rows, err)
 	}
 	for _, f := range files.Vectors {
 		if err := readSections(filepath.Join(dir, f.File), vectorsMagic, x.cfg.Keys, func(e *eye) error { return r.vectors(e, f) }); err != nil {
-			return err
+			return fmt.Errorf("%s: %w", f.File, err)
 		}
 	}
-	d.lost = r.lost
 	return nil
 }
 
@@ -172,7 +178,10 @@ func (x *Index) loadHead(v *oplog.View) (head checkpoint) {
 		err = head.follows(v)
 	}
 	if err != nil {
-		if !errors.Is(err, os.ErrNotExist) {
+		switch {
+		case errors.Is(err, errSections) || errors.Is(err, seal.ErrDamaged):
+			x.cfg.Logger.Warn("checkpoint of the index unreadable, the state is read instead", "path", path, "err", err)
+		case !errors.Is(err, os.ErrNotExist):
 			x.cfg.Logger.Info("no use for the checkpoint of the index", "err", err)
 		}
 		return checkpoint{}

@@ -116,12 +116,10 @@ func (p *portrait) speakers(out *pen) map[string]uint32 {
 	return number
 }
 
-// A revival fills an empty database from its files. The words on disk say which of its rows they still have.
+// A revival fills an empty database from its files.
 type revival struct {
 	d        *database
-	words    []text.Restored // by row
 	speakers []string
-	lost     []oplog.Seq // rows whose words are gone
 }
 
 // rows reads the file of rows.
@@ -148,34 +146,43 @@ func (r *revival) rows(e *eye) error {
 	}
 	r.d.cols.skip(n)
 	shelf := r.d.cols.shelf()
-	words := r.words
 	for row := e.u32(); row != noMore && e.err == nil; row = e.u32() {
 		if row >= n {
 			return fmt.Errorf("%w: row %d of %d", errSections, row, n)
 		}
+		if err := r.record(e, &shelf, row, shelf.at(row)); err != nil {
+			return err
+		}
+	}
+	r.d.bySeq.top.Store(max(top, r.d.bySeq.top.Load()))
+	return e.err
+}
+
+// match compares the rows with those whose words are on disk, which are in order. What the words have lost is analysed again.
+func (r *revival) match(words []text.Restored) {
+	shelf := r.d.cols.shelf()
+	for row := range shelf.n {
 		for len(words) > 0 && words[0].Row < row {
 			r.d.adopt(words[0])
 			words = words[1:]
 		}
+		if shelf.died(row).Load() != 0 {
+			continue
+		}
 		c := shelf.at(row)
-		if err := r.record(e, &shelf, row, c); err != nil {
-			return err
-		}
 		if len(words) > 0 && words[0].Row == row {
-			if tag := words[0].Tag; oplog.Seq(tag.Number) != c.seq || tag.Revision != c.revision {
-				r.d.strays[row] = struct{}{}
-				r.lost, c.revision = append(r.lost, c.seq), changedSince
-			}
+			tag := words[0].Tag
 			words = words[1:]
-		} else {
-			r.lost, c.revision = append(r.lost, c.seq), changedSince
+			if oplog.Seq(tag.Number) == c.seq && tag.Revision == c.revision {
+				continue
+			}
+			r.d.strays[row] = struct{}{}
 		}
+		r.d.lost, c.revision = append(r.d.lost, c.seq), changedSince
 	}
 	for _, w := range words {
 		r.d.adopt(w)
 	}
-	r.d.bySeq.top.Store(max(top, r.d.bySeq.top.Load()))
-	return e.err
 }
 
 func (r *revival) session(e *eye, n uint32) {

@@ -3,6 +3,7 @@ package index
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -23,20 +24,38 @@ const (
 
 // Search answers a question, best first.
 func (x *Index) Search(ctx context.Context, db oplog.DB, q Query) ([]Hit, Info, error) {
-	d := x.database(db)
-	if d == nil || q.K <= 0 {
-		return nil, Info{}, nil
+	for {
+		x.mu.RLock()
+		d, closed := x.dbs[db], x.dbs == nil
+		x.mu.RUnlock()
+		switch {
+		case closed:
+			return nil, Info{}, text.ErrClosed
+		case d == nil || q.K <= 0:
+			return nil, Info{}, nil
+		}
+		hits, info, err := x.search(ctx, d, db, q)
+		if !errors.Is(err, text.ErrClosed) {
+			return hits, info, err
+		} // a rebuild has put another in its place
 	}
+}
+
+func (x *Index) search(ctx context.Context, d *database, db oplog.DB, q Query) (hits []Hit, info Info, _ error) {
 	q.K = min(q.K, MaxK)
 	if slices.Contains(q.Without, "vector") {
 		q.Vector = nil
 	}
 	q.Expand = q.Expand && !slices.Contains(q.Without, "graph")
-	var hits []Hit
-	var info Info
+	used, _ := x.rooms.Get().(*room)
+	if used == nil {
+		used = new(room)
+	}
+	defer x.rooms.Put(used)
 	for range attempts {
 		edits := d.edits.Load()
 		in := d.moment(&q)
+		in.room = used
 		// The state is read after the moment: it holds every row of it.
 		err := x.cfg.State.Read(func(v *oplog.View) (err error) {
 			in.view, in.db = v, db
@@ -56,6 +75,13 @@ func (x *Index) Search(ctx context.Context, db oplog.DB, q Query) ([]Hit, Info, 
 	return hits, info, nil
 }
 
+// A room is what a question needs while it is answered. The next question uses it again.
+type room struct {
+	found  text.Found
+	cands  []rank.Candidate
+	ranker rank.Ranker
+}
+
 // inside is one question's view of a database at a moment; it is rank's Corpus. It holds no lock.
 type inside struct {
 	d     *database
@@ -69,6 +95,7 @@ type inside struct {
 	convs []*session
 	view  *oplog.View
 	db    oplog.DB
+	*room
 }
 
 // moment captures where things are.
@@ -112,6 +139,7 @@ func (in *inside) answer(pool vector.Pool) ([]Hit, Info, error) {
 	if !in.q.Matched {
 		cands = in.fill(cands)
 	}
+	in.cands = cands
 	set, err := in.q.settings()
 	if err != nil {
 		return nil, Info{}, err
@@ -119,7 +147,7 @@ func (in *inside) answer(pool vector.Pool) ([]Hit, Info, error) {
 	if in.q.Diverse {
 		question.K = min(10*question.K, MaxK)
 	}
-	ranked := rank.Rank(question, set, cands, in)
+	ranked := in.ranker.Rank(question, set, cands, in)
 	info := Info{Candidates: len(cands)}
 	if in.q.Diverse {
 		ranked, info.Repeats = rank.Diverse(ranked, in.q.K, in.likeness())
@@ -140,8 +168,8 @@ func (in *inside) answer(pool vector.Pool) ([]Hit, Info, error) {
 	return hits, info, nil
 }
 
-// keep says whether a row was alive at the moment and passes the filters.
-func (in *inside) keep(row uint32) bool {
+// Keep says whether a row was alive at the moment and passes the filters.
+func (in *inside) Keep(row uint32) bool {
 	if row >= in.shelf.n {
 		return false
 	}
@@ -235,12 +263,13 @@ func (in *inside) groups() []uint32 {
 
 // byWords finds the rows that have words of the question, with the statistics these are weighed by.
 func (in *inside) byWords() (rank.Question, []rank.Candidate, error) {
-	keep := in.keep
+	keep := in.Keep
 	if in.all { // what is dead has no words any more
 		keep = func(row uint32) bool { return row < in.shelf.n }
 	}
-	found, err := in.d.words.Find(text.Query{Terms: text.AnalyzeQuery(in.q.Text), Groups: in.groups(), Keep: keep, Tie: in.tie,
-		K: max(depth, in.q.K)})
+	found := &in.found
+	err := in.d.words.Find(text.Query{Terms: text.AnalyzeQuery(in.q.Text), Groups: in.groups(), Keep: keep, Order: in.newest, Tie: in.tie,
+		K: max(depth, in.q.K)}, found)
 	if err != nil {
 		return rank.Question{}, nil, err
 	}
@@ -252,16 +281,19 @@ func (in *inside) byWords() (rank.Question, []rank.Candidate, error) {
 	for _, t := range found.Terms {
 		question.Terms = append(question.Terms, rank.Term{DF: t.DF})
 	}
-	cands := make([]rank.Candidate, len(found.Rows))
+	cands := in.cands[:0]
 	for i, row := range found.Rows {
-		cands[i] = rank.Candidate{Row: row, TF: found.TF[i*n : (i+1)*n]}
+		cands = append(cands, rank.Candidate{Row: row, TF: found.TF[i*n : (i+1)*n]})
 	}
 	return question, cands, nil
 }
 
+// newest orders rows by when they were made; it is what tie looks at first.
+func (in *inside) newest(row uint32) int64 { return ^in.shelf.at(row).Created }
+
 // tie orders rows that words cannot tell apart the same way on every replica.
 func (in *inside) tie(a, b uint32) int {
-	if a >= in.shelf.n || b >= in.shelf.n { // put since the moment: keep refuses it
+	if a >= in.shelf.n || b >= in.shelf.n { // put since the moment: Keep refuses it
 		return cmp.Compare(a, b)
 	}
 	x, y := in.shelf.at(a), in.shelf.at(b)
@@ -286,7 +318,7 @@ func (in *inside) byVector(cands []rank.Candidate, pool vector.Pool) []rank.Cand
 		return vector.Unit(in.view.Floats(in.db, in.shelf.at(row).seq, buf))
 	}}
 	if !in.all { // what is dead has no vector any more
-		ask.Keep = in.keep
+		ask.Keep = in.Keep
 	}
 	q := store.Ask(unit, ask)
 	near := store.Search(q, pool)
@@ -322,7 +354,7 @@ func (in *inside) fill(cands []rank.Candidate) []rank.Candidate {
 	}
 	seq := oplog.Seq(in.d.bySeq.top.Load())
 	for looked := 0; seq > 0 && looked < fillLimit && len(cands) < in.q.K; seq, looked = seq-1, looked+1 {
-		if row := in.d.bySeq.get(seq); row != 0 && !have[row-1] && in.keep(row-1) {
+		if row := in.d.bySeq.get(seq); row != 0 && !have[row-1] && in.Keep(row-1) {
 			cands = append(cands, rank.Candidate{Row: row - 1})
 		}
 	}
@@ -330,21 +362,22 @@ func (in *inside) fill(cands []rank.Candidate) []rank.Candidate {
 }
 
 // Row implements rank.Corpus.
-func (in *inside) Row(row uint32) rank.Row { return in.shelf.at(row).row() }
+func (in *inside) Row(row uint32) *rank.Row { return &in.shelf.at(row).Row }
 
-// Near implements rank.Corpus.
-func (in *inside) Near(row uint32, by int) (uint32, bool) {
+// Place implements rank.Corpus.
+func (in *inside) Place(row uint32) int { return int(in.shelf.at(row).place) }
+
+// Worth implements rank.Corpus.
+func (in *inside) Worth(row uint32) (accessed int64, halfLife, importance float64) {
 	c := in.shelf.at(row)
-	if c.Session == 0 {
-		return 0, false
+	if w := c.now.Load(); w != nil {
+		return w.accessed, w.halfLife, w.importance
 	}
-	rows := *in.convs[c.Session].rows.Load()
-	at := int(c.place) + by
-	if at < 0 || at >= len(rows) || !in.keep(rows[at]) {
-		return 0, false
-	}
-	return rows[at], true
+	return c.Accessed, c.HalfLife, c.Row.Importance
 }
+
+// Session implements rank.Corpus.
+func (in *inside) Session(session uint32) []uint32 { return *in.convs[session].rows.Load() }
 
 // Sessions implements rank.Corpus.
 func (in *inside) Sessions() (int, float64) {

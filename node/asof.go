@@ -41,7 +41,7 @@ func (s *Service) RecallAsOf(ctx context.Context, c Caller, q index.Query, at ti
 	if err != nil {
 		return a, err
 	}
-	words := mind.Words(q.Text)
+	words := mind.Words(index.Question(q.Text))
 	seen := map[oplog.Seq]bool{}
 	var hits []index.Hit
 	var best float64

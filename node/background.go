@@ -16,6 +16,7 @@ type Background struct {
 	Abandon     time.Duration // 1h: how often forgotten sessions are looked for
 	SessionAge  time.Duration // 24h: how old an unended session may grow
 	Embed       time.Duration // 30s: how often a node looks whether there is something to embed afterwards
+	Reinforce   time.Duration // 5s: how often what a node's recalls returned goes through the log
 }
 
 func (b Background) withDefaults() Background {
@@ -25,6 +26,7 @@ func (b Background) withDefaults() Background {
 	b.Embed = cmp.Or(b.Embed, 30*time.Second)
 	b.Abandon = cmp.Or(b.Abandon, time.Hour)
 	b.SessionAge = cmp.Or(b.SessionAge, 24*time.Hour)
+	b.Reinforce = cmp.Or(b.Reinforce, 5*time.Second)
 	return b
 }
 

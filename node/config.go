@@ -75,8 +75,11 @@ type Config struct {
 	Now    func() time.Time // orders the log's entries
 	NoSync bool             // a crash of the machine loses what was acknowledged last
 
-	OpenFile  func(string, int, os.FileMode) (*os.File, error) // opens the log's file
+	JournalBytes int64 // 8 MiB: of the journal before the log's file
+
+	OpenFile  func(string, int, os.FileMode) (*os.File, error) // opens the log's file and its journal
 	SyncState func(func() error) error                         // calls what it is given, which syncs the state's file
+	WriteLog  func(step string, do func() error) error         // calls what it is given, a step of the log's disk: see raft.Config
 
 	Logger *slog.Logger // discards
 }

@@ -83,8 +83,8 @@ func (q *ConflictQuery) admits(r *oplog.ConflictRow) bool {
 		(q.Namespace == "" || q.Namespace == r.Namespace) && (q.Priority == "" || q.Priority == r.Priority.String())
 }
 
-// maxReason bounds reasons, notes and summaries.
-const maxReason = 64 << 10
+// maxNote bounds what is said of a resolution, and the questions that feedback is about.
+const maxNote = 64 << 10
 
 // A Resolution says how a conflict is to be settled.
 type Resolution struct {
@@ -107,8 +107,8 @@ type Resolved struct {
 // Resolve settles an open conflict in one entry.
 func (s *Service) Resolve(ctx context.Context, c Caller, r Resolution) (Resolved, Written, error) {
 	op := &oplog.Resolve{ID: r.ID, Strategy: r.Strategy, Winner: r.Winner, Note: r.Note, At: oplog.At(time.Now())}
-	if len(r.Note) > maxReason {
-		return Resolved{}, Written{}, oplog.Errorf(oplog.TooLarge, "resolution note of %d bytes is over %d", len(r.Note), maxReason)
+	if len(r.Note) > maxNote {
+		return Resolved{}, Written{}, oplog.Errorf(oplog.TooLarge, "resolution note of %d bytes is over %d", len(r.Note), maxNote)
 	}
 	if r.Strategy == oplog.MergeAB {
 		made, err := s.mergedSides(ctx, c, r)

@@ -92,9 +92,10 @@ func TestAFullDisk(t *testing.T) {
 				t.Fatal(err)
 			}
 			acked := map[string]string{}
+			patience := time.Minute // as long as there is room
 			put := func(text string) error {
 				rid := oplog.NewID()
-				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+				ctx, cancel := context.WithTimeout(t.Context(), patience)
 				defer cancel()
 				_, err := n.Service().Commit(ctx, c, "", &oplog.Remember{RID: rid, Text: text, Namespace: "default", Type: "semantic", Created: oplog.At(time.Now())})
 				if err == nil {
@@ -108,7 +109,8 @@ func TestAFullDisk(t *testing.T) {
 				}
 			}
 			release := fill(t, small)
-			deadline := time.Now().Add(20 * time.Second)
+			patience = 2 * time.Second
+			deadline := time.Now().Add(time.Minute)
 			for err = nil; err == nil; { // pages that were free before are used up first
 				if time.Now().After(deadline) {
 					t.Fatal("the disk is full and writes go on")
@@ -130,7 +132,7 @@ func TestAFullDisk(t *testing.T) {
 				t.Fatalf("the node stopped: %v", n.Err())
 			}
 			release()
-			deadline = time.Now().Add(20 * time.Second)
+			deadline = time.Now().Add(time.Minute)
 			for err := put("after"); err != nil; err = put("after") {
 				if time.Now().After(deadline) {
 					t.Fatalf("there is room again and writes are refused: %v", err)
@@ -152,16 +154,17 @@ func TestAFullDiskUnderSnapshots(t *testing.T) {
 	home := filepath.Join(t.TempDir(), "home")
 	small := filepath.Join(home, "raft", "snapshots")
 	smallDisk(t, small, 8)
-	n := openAlone(t, home, 1, func(c *Config) { c.SnapshotThreshold, c.SnapshotInterval = 8, 100*time.Millisecond })
+	const threshold = 8
+	n := openAlone(t, home, 1, func(c *Config) { c.SnapshotThreshold, c.SnapshotInterval = threshold, 100*time.Millisecond })
 	c, err := n.Service().Local("default")
 	if err != nil {
 		t.Fatal(err)
 	}
 	acked := map[string]string{}
-	write := func(most int, done func() bool) bool {
-		for i := 0; i < most && !done(); i++ {
+	write := func(done func() bool) bool {
+		for deadline := time.Now().Add(time.Minute); !done() && time.Now().Before(deadline); {
 			rid, text := oplog.NewID(), fmt.Sprint("memory ", len(acked))
-			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			_, err := n.Service().Commit(ctx, c, "", &oplog.Remember{RID: rid, Text: text, Namespace: "default", Type: "semantic", Created: oplog.At(time.Now())})
 			cancel()
 			if err != nil {
@@ -172,20 +175,23 @@ func TestAFullDiskUnderSnapshots(t *testing.T) {
 		return done()
 	}
 	at := func() uint64 { return n.Service().RaftStatus().SnapshotIndex }
-	if !write(2000, func() bool { return at() > 0 }) {
+	if !write(func() bool { return at() > 0 }) {
 		t.Fatal("no snapshot is made")
 	}
+	for deadline := time.Now().Add(time.Minute); n.Service().RaftStatus().LastIndex >= at()+threshold; time.Sleep(time.Millisecond) { // one is due, or under way
+		if time.Now().After(deadline) {
+			t.Fatal("no snapshot is made of what was written last")
+		}
+	}
 	release := fill(t, small)
-	full := at()
-	write(200, func() bool { return at() > full+40 }) // one that was under way may still have ended
-	full = at()
-	write(100, func() bool { return false })
+	full, most := at(), len(acked)+300
+	write(func() bool { return len(acked) == most })
 	if now := at(); now > full {
 		t.Errorf("a snapshot at %d was made without room", now)
 	}
 	holds(t, n, acked)
 	release()
-	if !write(4000, func() bool { return at() > full }) {
+	if !write(func() bool { return at() > full }) {
 		t.Error("there is room again and no snapshot is made")
 	}
 	if n.Err() != nil {

@@ -48,6 +48,7 @@ type pusher struct {
 // pusher subscribes at once: what happens from here on is not missed.
 func (s *Service) pusher(db oplog.DB, only []string, emit func(string, oplog.Index, []byte) error) *pusher {
 	p := &pusher{s: s, db: db, only: only, emit: emit, sub: s.machine.feed.subscribe()}
+	p.leader, _, _ = s.raft.Leader() // subscribers hear of changes
 	p.sent = s.machine.indexed.get()
 	return p
 }
@@ -71,7 +72,6 @@ func (p *pusher) run(ctx context.Context, cursor oplog.Index) error {
 		defer t.Stop()
 		beats = t.C
 	}
-	p.leader, _, _ = p.s.raft.Leader() // subscribers hear of changes
 	for {
 		changed := p.s.raft.Changed()
 		if err := p.leadership(); err != nil {

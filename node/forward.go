@@ -24,10 +24,12 @@ type relayed struct {
 func (s *Service) forward(ctx context.Context, body []byte, newer oplog.Kinds) (oplog.Outcome, error) {
 	sent := false // an attempt went out whose fate is not known
 	for {
-		changed := s.raft.Changed()
+		changed, led := s.raft.Changed(), s.machine.leads()
 		o, err := s.hand(ctx, body, newer)
 		var e *oplog.Error
 		switch {
+		case err == nil && o.Err != nil && sent: // what refused it may be gone when the attempt arrives
+			return o, unknown(o.Err)
 		case err == nil:
 			return o, nil
 		case errors.Is(err, raft.ErrNotLeader), errors.Is(err, ErrNoLeader), errors.Is(err, raft.ErrNoLeader),
@@ -40,7 +42,7 @@ func (s *Service) forward(ctx context.Context, body []byte, newer oplog.Kinds) (
 		default:
 			sent = true
 		}
-		if s.machine.leads() {
+		if !led && s.machine.leads() {
 			continue // leadership came here meanwhile
 		}
 		if err := pause(ctx, changed); err != nil {

@@ -38,7 +38,11 @@ func (s *Service) fresh(ctx context.Context, f Freshness) error {
 	defer cancel()
 	at := f.Index
 	if f.Mode == LinearizableMode {
-		i, err := s.raft.ReadIndex(ctx)
+		var i uint64
+		err := s.isOpen(ctx)
+		if err == nil {
+			i, err = s.raft.ReadIndex(ctx)
+		}
 		if err != nil {
 			return &oplog.Error{Kind: oplog.Unavailable, Text: "no leader confirmed its leadership; a stale read would be answered", Err: err}
 		}

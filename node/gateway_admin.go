@@ -139,7 +139,8 @@ func revokeToken(g *gateway, q *request) (any, error) {
 	return map[string]bool{"revoked": done}, err
 }
 
-type tokenRow struct {
+// TokenRow is a token as GET /v1/admin/tokens lists it. Times are Unix seconds.
+type TokenRow struct {
 	HashPrefix string   `json:"hash_prefix"`
 	Database   string   `json:"database"`
 	Label      string   `json:"label"`
@@ -158,7 +159,6 @@ func listTokens(g *gateway, q *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	slices.SortStableFunc(tokens, func(a, b TokenInfo) int { return cmp.Compare(a.Created, b.Created) })
 	names := map[oplog.DB]string{}
 	dbs, err := g.s.Databases(q.r.Context(), q.c, Stale)
 	if err != nil {
@@ -167,9 +167,9 @@ func listTokens(g *gateway, q *request) (any, error) {
 	for _, d := range dbs {
 		names[d.ID] = d.Name
 	}
-	rows := make([]tokenRow, len(tokens))
+	rows := make([]TokenRow, len(tokens))
 	for i, t := range tokens {
-		rows[i] = tokenRow{HashPrefix: t.Hash[:hashPrefix], Database: names[t.DB], Label: t.Label, Scopes: orEmpty(t.Scopes),
+		rows[i] = TokenRow{HashPrefix: t.Hash[:hashPrefix], Database: names[t.DB], Label: t.Label, Scopes: orEmpty(t.Scopes),
 			Created: t.Created.Seconds(), Expires: when(t.Expires), Revoked: when(t.Revoked),
 			Used: when(t.Used), MaxRPS: t.Limit.PerSecond, Burst: t.Limit.Burst, MaxBatch: t.Limit.Batch}
 	}
@@ -232,10 +232,14 @@ func setQuota(g *gateway, q *request) (any, error) {
 	}
 	to := limitOf(q.body, l)
 	most, bounded := decoded[uint64](q.body, "max_memories") // what is no number must not take the bound away
-	if !bounded && to == l {
+	rated := slices.ContainsFunc([]string{"max_rps", "burst", "max_batch_size"}, func(name string) bool {
+		_, ok := decoded[uint32](q.body, name)
+		return ok
+	})
+	if !bounded && !rated {
 		return nil, oplog.Errorf(oplog.Invalid, "missing 'max_memories', 'max_rps', 'burst' or 'max_batch_size'")
 	}
-	var w Written
+	w := Written{Index: g.s.Applied()} // of a bound that is there already
 	if bounded {
 		d.MaxMemories = most
 		if w, err = g.s.SetQuota(ctx, q.c, name, d.MaxMemories); err != nil {
@@ -272,7 +276,8 @@ func limitToken(g *gateway, q *request) (any, error) {
 	return map[string]any{"hash_prefix": t.Hash[:hashPrefix], "max_rps": l.PerSecond, "burst": l.Burst, "max_batch_size": l.Batch, "log_index": w.Index}, nil
 }
 
-type auditRow struct {
+// AuditRow is a change as GET /v1/admin/audit lists it.
+type AuditRow struct {
 	Index oplog.Index `json:"log_index"`
 	At    float64     `json:"at"`
 	By    string      `json:"by"`
@@ -292,9 +297,9 @@ func listAudit(g *gateway, q *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows := make([]auditRow, len(list))
+	rows := make([]AuditRow, len(list))
 	for i, r := range list {
-		rows[i] = auditRow{r.Index, r.At.Seconds(), r.By, r.Label, r.What, r.On, r.How, r.Node}
+		rows[i] = AuditRow{r.Index, r.At.Seconds(), r.By, r.Label, r.What, r.On, r.How, r.Node}
 	}
 	return map[string]any{"audit": rows}, nil
 }

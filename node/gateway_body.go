@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"mime"
 	"net/http"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/wire/large"
 )
 
 // fields is a request's JSON object. Clients of this protocol send numbers as strings and nulls for what they leave out:
@@ -52,7 +52,7 @@ func (g *gateway) readBody(q *request, rt route) error {
 			return oplog.Errorf(oplog.Unavailable, "the client left")
 		}
 	}
-	b, err := io.ReadAll(http.MaxBytesReader(q.w, q.r.Body, limit))
+	b, err := large.Read(nil, http.MaxBytesReader(q.w, q.r.Body, limit), q.r.ContentLength)
 	var over *http.MaxBytesError
 	if errors.As(err, &over) {
 		return &statusError{status: http.StatusRequestEntityTooLarge, code: "too_large", err: oplog.Errorf(oplog.TooLarge, "body is over %d bytes", limit)}
@@ -66,7 +66,9 @@ func (g *gateway) readBody(q *request, rt route) error {
 	if t, _, err := mime.ParseMediaType(q.r.Header.Get("Content-Type")); err != nil || t != "application/json" && !strings.HasSuffix(t, "+json") {
 		return &statusError{status: http.StatusUnsupportedMediaType, code: "invalid_body", err: oplog.Errorf(oplog.Invalid, "Expected request with `Content-Type: application/json`")}
 	}
-	if err := json.Unmarshal(b, &q.body); err != nil {
+	if err := g.s.heavy.Decode(q.r.Context(), len(b), func() error { return json.Unmarshal(b, &q.body) }); err != nil && q.r.Context().Err() != nil {
+		return oplog.Errorf(oplog.Unavailable, "the client left")
+	} else if err != nil {
 		return &statusError{status: http.StatusBadRequest, code: "invalid_body", err: oplog.Errorf(oplog.Invalid, "body is not a JSON object: %s", malformed(err))}
 	}
 	return nil

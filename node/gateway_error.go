@@ -61,6 +61,16 @@ type readOnly struct {
 	RetryAfter int     `json:"retry_after_ms"`
 }
 
+// said is what a client may know of an error: a cause that has no kind is logged, and stays inside.
+func (g *gateway) said(err error) *oplog.Error {
+	e, known := classed(err)
+	if !known {
+		e = &oplog.Error{Kind: oplog.Internal, Text: "internal error", Err: err}
+		g.s.log.Error("request failed", "surface", "http", "err", err)
+	}
+	return e
+}
+
 func (g *gateway) fail(w http.ResponseWriter, err error) {
 	var slow *limited
 	if errors.As(err, &slow) {
@@ -69,11 +79,7 @@ func (g *gateway) fail(w http.ResponseWriter, err error) {
 		writeJSON(w, http.StatusTooManyRequests, failure{slow.Error(), "rate_limited"})
 		return
 	}
-	var e *oplog.Error
-	if !errors.As(err, &e) {
-		e = &oplog.Error{Kind: oplog.Internal, Text: "internal error", Err: err}
-		g.s.log.Error("request failed", "surface", "http", "err", err)
-	}
+	e := g.said(err)
 	g.metrics.refused(e.Kind.String())
 	f := failure{Error: e.Text, Code: kindCodes[e.Kind]}
 	status := statuses[e.Kind]

@@ -32,13 +32,20 @@ func (g *gateway) outer(mux *http.ServeMux) http.Handler {
 		if g.cors(w, r) {
 			return
 		}
-		if _, pattern := mux.Handler(r); pattern == "" {
+		_, pattern := mux.Handler(r)
+		if pattern == "" {
 			unrouted(w, r, mux)
+			return
+		}
+		if pattern != recallPattern && g.s.isOpen(r.Context()) != nil { // whoever asked has gone
 			return
 		}
 		mux.ServeHTTP(w, r)
 	})
 }
+
+// recallPattern is the only route that needs no log.
+const recallPattern = "POST /v1/recall"
 
 // printable says whether a client's request id may be sent back and logged.
 func printable(id string) bool {

@@ -36,9 +36,18 @@ func TestOverloadIsShed(t *testing.T) {
 	var waiting sync.WaitGroup
 	var mu sync.Mutex
 	answers := map[int]int{}
-	for range most + 44 { // each waits two seconds for an index that does not come
+	full := func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return answers[http.StatusServiceUnavailable] > 0
+	}
+	for range 2 * most { // each waits two seconds for an index that does not come, until all wait at once
 		waiting.Go(func() {
-			if resp := ask("POST", "/v1/recall", `{"query":"x","min_index":1000000000}`); resp != nil {
+			for deadline := time.Now().Add(time.Minute); !full() && time.Now().Before(deadline); {
+				resp := ask("POST", "/v1/recall", `{"query":"x","min_index":1000000000}`)
+				if resp == nil {
+					return
+				}
 				mu.Lock()
 				answers[resp.StatusCode]++
 				mu.Unlock()
@@ -47,11 +56,6 @@ func TestOverloadIsShed(t *testing.T) {
 				}
 			}
 		})
-	}
-	full := func() bool {
-		mu.Lock()
-		defer mu.Unlock()
-		return answers[http.StatusServiceUnavailable] > 0
 	}
 	eventually(t, "the node is full", full)
 	if resp := ask("GET", "/v1/health", ""); resp.StatusCode != http.StatusOK {

@@ -160,7 +160,7 @@ func httpRecall(g *gateway, q *request) (any, error) {
 	a.Hits = slices.DeleteFunc(a.Hits, func(h index.Hit) bool { return h.Score < floor })
 	explain := q.body.flag("explain", false)
 	if streams {
-		return streamed{}, g.s.streamHits(q, a, query.Text, explain)
+		return streamed{}, g.streamHits(q, a, query.Text, explain)
 	}
 	rows := make([]any, len(a.Hits))
 	for i, h := range a.Hits {
@@ -190,7 +190,7 @@ func hints(a Answer, question string) []rank.Hint {
 			}
 		}
 	}
-	if list := rank.Hints(question, a.Info.Confidence, top, created, names); list != nil {
+	if list := rank.Hints(index.Question(question), a.Info.Confidence, top, created, names); list != nil {
 		return list
 	}
 	return []rank.Hint{}
@@ -202,11 +202,12 @@ const streamPage = 16
 // streamHits sends rows as they are read, best first: neither does a client wait for the last row to see the first, nor
 // is a large answer ever held as a whole. A client that reads slowly holds no view of the state open; one that takes
 // nothing for writeTimeout is cut off. What was forgotten since the ranking is left out.
-func (s *Service) streamHits(q *request, a Answer, question string, explain bool) error {
+func (g *gateway) streamHits(q *request, a Answer, question string, explain bool) error {
 	out, sent := newSSE(q.w), 0
 	for page := range slices.Chunk(a.Hits, streamPage) {
-		if err := s.readHits(q.r.Context(), q.c, page); err != nil {
-			_ = out.event("", "error", failure{err.Error(), "internal_error"})
+		if err := g.s.readHits(q.r.Context(), q.c, page); err != nil {
+			e := g.said(err)
+			_ = out.event("", "error", failure{e.Text, kindCodes[e.Kind]})
 			return nil
 		}
 		for _, h := range page {

@@ -226,7 +226,12 @@ func TestGatewayRefusals(t *testing.T) {
 	refused(&web{t, w.base, reader}, "POST", "/v1/recall", obj{"query": "x"}, 401, "invalid or revoked token")
 
 	follower := c.web((l + 1) % 3)
-	status, out := (&web{t, follower.base, ""}).send("POST", "/v1/remember", obj{"text": "x"})
+	var status int
+	var out obj
+	eventually(t, "the follower knows the leader's gateway", func() bool { // it may be behind
+		status, out = (&web{t, follower.base, ""}).send("POST", "/v1/remember", obj{"text": "x"})
+		return out["leader_addr"] != nil
+	})
 	if status != 503 || out["leader"] != float64(l+1) || out["leader_addr"] != w.base || out["code"] != "not_leader" ||
 		out["error"] != fmt.Sprintf("read-only: not the leader (current leader: node %d)", l+1) {
 		t.Errorf("a follower: %d %v", status, out)

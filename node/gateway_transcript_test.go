@@ -10,8 +10,11 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/datadriven"
+
+	"github.com/cairndb/cairn/node"
 )
 
 // transcript asks one node what a script says and writes down what it answers. What differs from run to run is
@@ -33,7 +36,7 @@ type transcript struct {
 // TestGatewayTranscript asks every route of the table, rightly and wrongly, and checks each answer against what the
 // document says of it.
 func TestGatewayTranscript(t *testing.T) {
-	w := start(t, 1).web(0)
+	w := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Background.Reinforce = time.Hour }).web(0) // or it counts while it is asked
 	tr := &transcript{base: w.base, saved: map[string]string{"master": secret}, doc: w.ok("GET", "/openapi.json", nil), asked: map[string]bool{}}
 	datadriven.Walk(t, "testdata/gateway", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string { return tr.run(t, d) })

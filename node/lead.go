@@ -25,9 +25,8 @@ func pause(ctx context.Context, changed <-chan struct{}) error {
 	}
 }
 
-// lead is the task that follows leadership. A new leader's clock observes the log's newest time before it
-// stamps anything; then it makes sure that the cluster has a name, that this node's addresses are in the state,
-// and that there is a token when one is to be minted.
+// lead is the task that follows leadership. A new leader's clock observes the log's newest time before it stamps anything.
+// Nothing here waits for a write: one may wait for this node to know that it leads.
 func (n *Node) lead(ctx context.Context) error {
 	for {
 		changed := n.raft.Changed()
@@ -41,10 +40,9 @@ func (n *Node) lead(ctx context.Context) error {
 			n.clock.Observe(n.state.Last())
 		}
 		n.machine.ours.Store(leads)
-		if ok {
-			if err := n.introduce(ctx, leads); err != nil && ctx.Err() == nil {
-				n.log.Info("not introduced yet", "err", err)
-			}
+		select {
+		case n.followed <- struct{}{}:
+		default: // the last one is being worked on
 		}
 		select {
 		case <-changed:
@@ -55,8 +53,26 @@ func (n *Node) lead(ctx context.Context) error {
 	}
 }
 
-// introduce writes what every node is to know of this one.
-func (n *Node) introduce(ctx context.Context, leads bool) error {
+// introduce is the task that makes sure that the cluster has a name, that this node's addresses are in the state, and that
+// there is a token when one is to be minted.
+func (n *Node) introduce(ctx context.Context) error {
+	for {
+		select {
+		case <-n.followed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if _, known := n.machine.leader(); !known {
+			continue
+		}
+		if err := n.present(ctx); err != nil && ctx.Err() == nil {
+			n.log.Info("not introduced yet", "err", err)
+		}
+	}
+}
+
+// present writes what every node is to know of this one.
+func (n *Node) present(ctx context.Context) error {
 	c := Caller{DB: 0, By: byNode, Scopes: allScopes, Forward: true}
 	var cluster string
 	var known bool
@@ -73,7 +89,7 @@ func (n *Node) introduce(ctx context.Context, leads bool) error {
 	ctx, cancel := context.WithTimeout(ctx, n.cfg.ApplyTimeout)
 	defer cancel()
 	if cluster == "" {
-		if !leads {
+		if !n.machine.leads() {
 			return nil
 		}
 		if _, err := n.service.write(ctx, c, write{scope: Admin, system: true, ops: []oplog.Op{&oplog.Init{Cluster: oplog.NewID(), At: oplog.At(time.Now())}}}); err != nil {
@@ -102,16 +118,22 @@ func (n *Node) introduce(ctx context.Context, leads bool) error {
 // meetTimeout bounds one question to the leader: leadership may move meanwhile, and this task follows it.
 const meetTimeout = 500 * time.Millisecond
 
-// meet compares this node with the leader once after the start: until then it cannot know how far behind it is.
+// meet compares this node with the leader once after the start: until then it cannot know how far behind it is. One that
+// leads has all that there is, and finds it in a moment: a node that is alone is ready with what it had before it stopped.
 func (s *Service) meet(ctx context.Context) error {
 	if s.met.Load() {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, meetTimeout)
+	short, cancel := context.WithTimeout(ctx, meetTimeout)
 	defer cancel()
-	at, err := s.raft.ReadIndex(ctx)
+	at, err := s.raft.ReadIndex(short)
 	if err != nil {
 		return err
+	}
+	if s.machine.leads() {
+		if err := s.waitIndexed(ctx, oplog.Index(at)); err != nil {
+			return err
+		}
 	}
 	if have := uint64(s.machine.indexed.get()); have+maxReadyLag < at {
 		return fmt.Errorf("%d entries behind the leader", at-have)

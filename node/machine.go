@@ -18,7 +18,7 @@ import (
 // raft calls Apply, Snapshot and Restore from one goroutine; the follow task feeds the index and the subscribers.
 type machine struct {
 	state *oplog.State
-	index *index.Index
+	index *index.Index // set before follow runs
 	feed  *feed
 	bound *limits
 	log   *slog.Logger
@@ -49,11 +49,10 @@ type followed struct {
 // followQueue bounds how far the index may fall behind before Apply waits for it.
 const followQueue = 1024
 
-func newMachine(self uint32, slow time.Duration, state *oplog.State, x *index.Index, at oplog.Index, f *feed, bound *limits, disk *space, log *slog.Logger) *machine {
-	m := &machine{slow: slow, disk: disk, stop: make(chan struct{}), state: state, index: x, feed: f, bound: bound, log: log, queue: make(chan followed, followQueue), self: self}
+func newMachine(self uint32, slow time.Duration, state *oplog.State, f *feed, bound *limits, disk *space, log *slog.Logger) *machine {
+	m := &machine{slow: slow, disk: disk, stop: make(chan struct{}), state: state, feed: f, bound: bound, log: log, queue: make(chan followed, followQueue), self: self}
 	applied, _ := state.Applied()
 	m.applied.set(applied)
-	m.indexed.set(at)
 	return m
 }
 
@@ -118,12 +117,22 @@ func (m *machine) progress(what string) func(done, total int64) {
 	return func(done, total int64) { m.log.Info(what, "bytes", done, "of", total) }
 }
 
-// Restore implements raft.StateMachine.
+// Restore implements raft.StateMachine. An error of the state, and not of the snapshot, stops the node, as in Apply: raft
+// would send it again for ever.
 func (m *machine) Restore(r io.Reader) error {
-	if err := m.state.Restore(r, m.progress("restoring snapshot")); err != nil {
+	taken, err := m.state.CatchUp(r, m.progress("restoring snapshot"))
+	if err != nil {
+		if !errors.Is(err, oplog.ErrSnapshot) && !m.disk.lacks(err) {
+			m.log.Error("cannot restore, this node stops", "err", err)
+			m.fail(fmt.Errorf("cannot restore a snapshot: %w", err))
+		}
 		return err
 	}
 	at, _ := m.state.Applied()
+	if !taken {
+		m.log.Info("the state holds what the snapshot does", "index", at)
+		return nil
+	}
 	m.applied.set(at)
 	m.hand(followed{upTo: at, restored: true})
 	return nil

@@ -1,17 +1,22 @@
 package node
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/wire/large"
 )
 
 // A tool is something a model may do. Its description is written for the model: when to use it, and what it gets.
@@ -60,6 +65,11 @@ func (g *gateway) mcp() http.Handler {
 			g.fail(w, err)
 			return
 		}
+		message := g.readMessage(w, r)
+		if crowdedBatch(message) {
+			writeJSON(w, http.StatusBadRequest, refusedBatch)
+			return
+		}
 		if n := g.busy.Add(1); n > maxBusy {
 			g.busy.Add(-1)
 			g.fail(w, crowded(n))
@@ -68,14 +78,76 @@ func (g *gateway) mcp() http.Handler {
 		defer g.busy.Add(-1)
 		defer func() { g.metrics.handled("mcp", time.Since(start)) }()
 		q.c.Forward = true // a model has no idea of a cluster
-		r.Body = http.MaxBytesReader(w, r.Body, maxSmall)
 		ctx := context.WithValue(r.Context(), callerKey{}, q.c)
+		if len(message) >= large.From {
+			done, err := g.s.heavy.Take(ctx)
+			if err != nil {
+				return // the client left
+			}
+			done = sync.OnceFunc(done)
+			defer done()
+			ctx = context.WithValue(ctx, turnKey{}, done)
+		}
 		h.ServeHTTP(w, r.WithContext(context.WithValue(ctx, bearerKey{}, r.Header.Get("Authorization"))))
 	})
 }
 
+// readMessage reads the message before it takes a slot, so that unfinished ones hold up nobody. What went wrong is left for the
+// library to find.
+func (g *gateway) readMessage(w http.ResponseWriter, r *http.Request) []byte {
+	rc := http.NewResponseController(w)
+	if err := rc.SetReadDeadline(time.Now().Add(bodyTimeout)); err == nil {
+		defer func() { _ = rc.SetReadDeadline(time.Time{}) }()
+	}
+	if r.ContentLength > maxSmall {
+		r.Body = io.NopCloser(failing{&http.MaxBytesError{Limit: maxSmall}})
+		return nil
+	}
+	b, err := large.Read(nil, http.MaxBytesReader(w, r.Body, maxSmall), r.ContentLength)
+	r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(b), failing{err}))
+	return b
+}
+
+// maxBatch is how many messages a batch may hold: one of a byte or two becomes a hundred times that.
+const maxBatch = 1000
+
+var refusedBatch = json.RawMessage(`{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Invalid Request: a batch holds at most 1000 messages"}}`)
+
+// crowdedBatch says whether a text is an array of more values. It looks at no more than it has to.
+func crowdedBatch(b []byte) bool {
+	b = bytes.TrimLeft(b, " \t\r\n")
+	if len(b) == 0 || b[0] != '[' {
+		return false
+	}
+	depth, values, quoted := 0, 1, false
+	for i := 0; i < len(b); i++ {
+		switch c := b[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '[', c == '{':
+			depth++
+		case c == ']', c == '}':
+			depth--
+		case c == ',' && depth == 1:
+			if values++; values > maxBatch {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// failing is the end of a body, good or bad.
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error) { return 0, cmp.Or(f.err, io.EOF) }
+
 type (
 	callerKey struct{} // a Caller
+	turnKey   struct{} // the func() that ends a large message's turn at being decoded
 	bearerKey struct{} // what the request brought as Authorization
 )
 
@@ -93,6 +165,9 @@ func newMCPServer(s *Service, c Caller) *mcp.Server {
 					if err := json.Unmarshal(req.Params.Arguments, &args); err != nil {
 						return toolError(oplog.Errorf(oplog.Invalid, "arguments are no object")), nil
 					}
+				}
+				if decoded, ok := ctx.Value(turnKey{}).(func()); ok {
+					decoded()
 				}
 				start := time.Now()
 				result, err := t.call(ctx, s, c, args)

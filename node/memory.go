@@ -220,6 +220,7 @@ func (s *Service) Recall(ctx context.Context, c Caller, q index.Query, f Freshne
 	if !c.May(Read) {
 		return Answer{}, noScope(Read)
 	}
+	q.Text = index.Question(q.Text)
 	s.asking.Add(1)
 	defer s.asking.Add(-1)
 	dim, weights, err := s.learned(c.DB)

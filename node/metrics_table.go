@@ -52,6 +52,8 @@ var metricTable = []Metric{
 	}},
 	{Name: "cairn_event_streams", Help: "Open event streams of the gateway.", Kind: gaugeKind,
 		read: func(g *gateway, put func(float64, ...string)) { put(float64(g.streams.Load())) }},
+	{Name: "cairn_streams_dropped_total", Help: "Event streams ended because their clients did not keep up.", Kind: counterKind, Labels: []string{"surface"},
+		read: func(g *gateway, put func(float64, ...string)) { put(float64(g.s.dropped.Load()), "string") }},
 	{Name: "cairn_http_inflight", Help: "Requests the gateway works on.", Kind: gaugeKind,
 		read: func(g *gateway, put func(float64, ...string)) { put(float64(g.busy.Load())) }},
 	{Name: "cairn_http_responses_total", Help: "Answers of the gateway by status.", Kind: counterKind, Labels: []string{"status"}},

@@ -20,6 +20,7 @@ import (
 	"github.com/cairndb/cairn/oplog/seal"
 	"github.com/cairndb/cairn/raft"
 	"github.com/cairndb/cairn/wire"
+	"github.com/cairndb/cairn/wire/large"
 )
 
 // Node is one running Cairn node.
@@ -34,7 +35,7 @@ type Node struct {
 	service *Service
 	wire    *wireServer
 	gateway *gateway
-	certs   map[string]*certificates // by who is shown them; complete when the surfaces open
+	certs   map[string]*certificates // by who is shown them; complete when the log is open
 	wireLn  net.Listener
 	httpLn  net.Listener
 
@@ -43,6 +44,7 @@ type Node struct {
 	tasks      sync.WaitGroup
 	closers    []func() error
 	ready      chan struct{}
+	followed   chan struct{} // leadership was looked at; see lead.go
 	introduced sync.Once
 }
 
@@ -53,7 +55,7 @@ func Open(ctx context.Context, cfg Config) (_ *Node, err error) {
 	if err := cfg.validate(); err != nil {
 		return nil, fmt.Errorf("config: %w", err)
 	}
-	n := &Node{cfg: cfg, log: cfg.Logger, ready: make(chan struct{}), certs: map[string]*certificates{}}
+	n := &Node{cfg: cfg, log: cfg.Logger, ready: make(chan struct{}), followed: make(chan struct{}, 1), certs: map[string]*certificates{}}
 	n.ctx, n.cancel = context.WithCancelCause(context.Background())
 	defer func() {
 		if err != nil {
@@ -69,13 +71,16 @@ func Open(ctx context.Context, cfg Config) (_ *Node, err error) {
 	if err := n.openListeners(ctx); err != nil {
 		return nil, err
 	}
-	if err := n.openMemory(ctx); err != nil {
+	if err := n.openState(); err != nil {
 		return nil, err
 	}
-	if err := n.openRaft(ctx); err != nil {
+	if err := n.openIndexAndLog(ctx); err != nil {
+		if errors.Is(err, oplog.ErrState) { // the next start would meet it again
+			err = errors.Join(err, n.leaveWord(suspectFile, err))
+		}
 		return nil, err
 	}
-	n.openSurfaces()
+	n.openService()
 	return n, nil
 }
 
@@ -115,9 +120,9 @@ func ignoreClosed(err error) error {
 	return err
 }
 
-// openMemory opens the state and the index. A state file that cannot be read is moved aside, kept and named;
-// the node starts empty and the leader, or the newest snapshot, brings it up to date.
-func (n *Node) openMemory(ctx context.Context) (err error) {
+// openState opens the state, and puts the service around it. A state file that cannot be read is moved aside, kept and
+// named; the node starts empty and the leader, or the newest snapshot, brings it up to date.
+func (n *Node) openState() (err error) {
 	path := filepath.Join(n.cfg.Home, "state.db")
 	opts := oplog.Options{RetainOps: n.cfg.RetainOps, RetainTime: n.cfg.RetainTime, NoSync: n.cfg.NoSync, Sync: n.cfg.SyncState, Keys: n.keys}
 	if err := n.replace(path, opts); err != nil {
@@ -135,13 +140,8 @@ func (n *Node) openMemory(ctx context.Context) (err error) {
 		return err
 	}
 	n.onClose(n.state.Close)
-	x, at, err := index.Open(ctx, index.Config{Dir: filepath.Join(n.cfg.Home, "index"), State: n.state, Logger: n.log, Keys: n.keys})
-	if err != nil {
-		return err
-	}
-	n.onClose(x.Close)
 	disk := newSpace(n.cfg.Home, n.cfg.MinFree, n.log)
-	n.machine = newMachine(n.cfg.NodeID, n.cfg.Slow, n.state, x, at, newFeed(), newLimits(n.state), disk, n.log)
+	n.machine = newMachine(n.cfg.NodeID, n.cfg.Slow, n.state, newFeed(), newLimits(n.state), disk, n.log)
 	n.machine.fail = func(err error) {
 		if errors.Is(err, oplog.ErrState) { // a restart with the same file would meet it again
 			err = errors.Join(err, n.leaveWord(suspectFile, err))
@@ -150,7 +150,7 @@ func (n *Node) openMemory(ctx context.Context) (err error) {
 	}
 	n.clock = oplog.NewClock(n.cfg.NodeID, n.cfg.Now)
 	n.clock.Observe(n.state.Last())
-	n.service = &Service{cfg: n.cfg, log: n.log, keys: n.keys, state: n.state, index: x, machine: n.machine, started: time.Now(), timings: newTimings(), opened: make(chan struct{})}
+	n.service = &Service{cfg: n.cfg, log: n.log, keys: n.keys, state: n.state, machine: n.machine, started: time.Now(), timings: newTimings(), heavy: large.NewTurns(), opened: make(chan struct{})}
 	n.service.disk, n.service.certs = disk, n.certs
 	n.service.backups.dir = filepath.Join(n.cfg.Home, "backup-spool")
 	n.service.thinking = make(chan struct{}, 1)
@@ -160,8 +160,31 @@ func (n *Node) openMemory(ctx context.Context) (err error) {
 	if n.service.gateways, err = gatewayClient(n.cfg.TLS); err != nil {
 		return fmt.Errorf("tls: %w", err)
 	}
-	n.spawn("follow", n.machine.follow)
 	return nil
+}
+
+// openIndexAndLog opens both at once: neither needs the other, and each reads much where there is much. What the log brings
+// meanwhile is applied, and waits for the index to follow. When the index is there, the surfaces answer what needs no log.
+func (n *Node) openIndexAndLog(ctx context.Context) error {
+	log := make(chan error, 1)
+	go func() { log <- n.openRaft(ctx) }()
+	x, at, err := index.Open(ctx, index.Config{Dir: filepath.Join(n.cfg.Home, "index"), State: n.state, Logger: n.log, Keys: n.keys})
+	if err == nil {
+		n.onClose(x.Close)
+		n.service.index, n.machine.index = x, x
+		n.machine.indexed.set(at)
+	}
+	n.onClose(func() error {
+		if n.raft == nil {
+			return nil
+		}
+		return n.raft.Close()
+	})
+	n.onClose(func() error { close(n.machine.stop); return nil }) // first: raft's close waits for Apply
+	if err == nil {
+		n.openSurfaces()
+	}
+	return errors.Join(err, <-log)
 }
 
 func (n *Node) openRaft(ctx context.Context) (err error) {
@@ -190,20 +213,25 @@ func (n *Node) openRaft(ctx context.Context) (err error) {
 	n.raft, err = raft.Open(ctx, raft.Config{
 		NodeID: n.cfg.NodeID, Dir: filepath.Join(n.cfg.Home, "raft"), Addr: n.cfg.Cluster, Advertise: cmp.Or(n.cfg.Advertise, n.cfg.Cluster),
 		Secret: n.cfg.Secret, Others: n.cfg.OtherSecrets, Role: n.cfg.Role, Peers: peers, Alone: n.alone(), Heartbeat: n.cfg.Heartbeat, Election: n.cfg.Election,
-		SnapshotThreshold: n.cfg.SnapshotThreshold, SnapshotInterval: n.cfg.SnapshotInterval, TrailingLogs: n.cfg.TrailingLogs,
+		SnapshotThreshold: n.cfg.SnapshotThreshold, SnapshotInterval: n.cfg.SnapshotInterval, TrailingLogs: n.cfg.TrailingLogs, JournalBytes: n.cfg.JournalBytes,
 		Hello: n.helloInfo, Handler: n.service, Dial: n.cfg.Dial, Listen: listen, ServerTLS: server, ClientTLS: client, NoSync: n.cfg.NoSync, Keys: n.keys, Logger: n.log,
-		OpenFile: n.cfg.OpenFile, Failed: func(err error) { n.cancel(err) },
+		OpenFile: n.cfg.OpenFile, WriteLog: n.cfg.WriteLog, Failed: func(err error) { n.cancel(err) },
 	}, n.machine)
 	if err != nil {
 		return err
 	}
-	n.onClose(n.raft.Close)
-	n.onClose(func() error { close(n.machine.stop); return nil }) // first: raft's close waits for Apply
+	return n.rebuilt()
+}
+
+// openService starts the tasks, and lets the service answer everything.
+func (n *Node) openService() {
 	n.service.raft = n.raft
 	n.service.proposer = newProposer(n.raft, n.clock, n.service.disk)
 	close(n.service.opened)
+	n.spawn("follow", n.machine.follow)
 	n.spawn("propose", n.service.proposer.run)
 	n.spawn("lead", n.lead)
+	n.spawn("introduce", n.introduce)
 	n.spawn("space", n.watchSpace)
 	n.spawn("reinforce", n.service.reinforcer.run)
 	n.spawn("background", n.service.background)
@@ -213,7 +241,6 @@ func (n *Node) openRaft(ctx context.Context) (err error) {
 	if n.cfg.Backup.Dir != "" {
 		n.spawn("backup", n.backup)
 	}
-	return nil
 }
 
 // alone says whether the state knows of no other node, and the configuration names none.
@@ -226,11 +253,8 @@ func (n *Node) alone() (yes bool) {
 }
 
 func (n *Node) helloInfo() wire.RaftHello {
-	h := wire.RaftHello{EntryMin: oplog.RecordVersion, EntryMax: oplog.RecordVersion, StateMin: oplog.SnapshotMin, StateMax: oplog.SnapshotMax,
+	h := wire.RaftHello{EntryMin: oplog.RecordVersion, EntryMax: oplog.RecordVersion, StateMin: n.state.Sends(), StateMax: oplog.SnapshotMax,
 		Reads: oplog.Reads(), Wire: n.cfg.AdvertiseWire, HTTP: n.cfg.AdvertiseHTTP, Version: n.cfg.Version}
-	if n.keys != nil { // it sends no other
-		h.StateMin = oplog.SnapshotMax
-	}
 	_ = n.state.Read(func(v *oplog.View) error { // a closing state has no name to tell
 		h.ClusterID, h.Needs = v.Cluster(), v.Needs()
 		return nil
@@ -273,6 +297,9 @@ func (n *Node) Ready(ctx context.Context) error {
 		return ctx.Err()
 	}
 }
+
+// Snapshot has the log snapshot the state now, for who measures what that costs, and waits until it is stored.
+func (n *Node) Snapshot() error { return n.raft.Snapshot() }
 
 // Done is closed when the node stops, by Close or because a task failed; Err says which.
 func (n *Node) Done() <-chan struct{} { return n.ctx.Done() }

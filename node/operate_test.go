@@ -79,8 +79,14 @@ func wireClient(t testing.TB, addr, token string) (*client.Client, error) {
 func TestScopesHoldOnEverySurface(t *testing.T) {
 	c := start(t, 1)
 	master, addr := c.web(0), c.nodes[0].Addrs().Wire
-	soon := time.Now().Add(1500 * time.Millisecond)
-	short := master.newToken(obj{"expires_at": float64(soon.UnixMicro()) / 1e6, "label": "short"})
+	var soon time.Time
+	var short string
+	eventually(t, "a token that will expire", func() bool { // one that has is not made
+		soon = time.Now().Add(1500 * time.Millisecond)
+		status, out := master.send("POST", "/v1/admin/tokens", obj{"expires_at": float64(soon.UnixMicro()) / 1e6, "label": "short"})
+		short, _ = out["token"].(string)
+		return status == http.StatusOK
+	})
 	for _, tc := range []struct {
 		scopes             []string
 		read, write, admin bool
@@ -181,16 +187,21 @@ func TestLimitsHoldOnEveryNode(t *testing.T) {
 		if n, err := strconv.Atoi(after); err != nil || n < 1 {
 			t.Errorf("node %d: Retry-After %q", i+1, after)
 		}
-		if status, out := w.send("GET", "/v1/stats", nil); status != http.StatusTooManyRequests || out["code"] != "rate_limited" || !strings.Contains(out["error"].(string), "for this token") {
-			t.Errorf("node %d over http: %d %v", i+1, status, out)
-		}
+		eventually(t, "a refusal over http", func() bool { // another is due each second
+			status, out := w.send("GET", "/v1/stats", nil)
+			if status != http.StatusOK && (status != http.StatusTooManyRequests || out["code"] != "rate_limited" || !strings.Contains(out["error"].(string), "for this token")) {
+				t.Errorf("node %d over http: %d %v", i+1, status, out)
+			}
+			return status != http.StatusOK
+		})
 		cl, err := wireClient(t, c.nodes[i].Addrs().Wire, bounded)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for range burst + 1 {
+		eventually(t, "a refusal over the wire", func() bool {
 			_, err = cl.Stats(t.Context())
-		}
+			return err != nil
+		})
 		var e *client.Error
 		if !client.IsCode(err, wire.CodeInternal) || !asError(err, &e) || e.RetryAfter() <= 0 {
 			t.Errorf("node %d over the wire: %v", i+1, err)
@@ -356,7 +367,7 @@ func TestNewKindsWaitForTheOldestMember(t *testing.T) {
 	if !strings.Contains(said, "the log holds operations that the peer (0.9) does not read (set_limit, audit): upgrade it") {
 		t.Errorf("a member that cannot read the log: %q", said)
 	}
-	if said := hello(t, addr, 9, &wire.RaftHello{Version: "0.9", StateMin: 7, StateMax: 8}); !strings.Contains(said, "snapshots of formats 1 to 2, the peer (0.9) 7 to 8") {
+	if said := hello(t, addr, 9, &wire.RaftHello{Version: "0.9", StateMin: 7, StateMax: 8}); !strings.Contains(said, "snapshots of formats 2 to 2, the peer (0.9) 7 to 8") {
 		t.Errorf("a peer of another state: %q", said)
 	}
 	if said := hello(t, addr, 9, &wire.RaftHello{Version: "2.0", Needs: []byte{200}}); !strings.Contains(said, "does not read (kind 200): upgrade it") {

@@ -26,7 +26,7 @@ func knock(t testing.TB, addr string) *peerConn {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { nc.Close() })
-	nc.SetDeadline(time.Now().Add(20 * time.Second))
+	nc.SetDeadline(time.Now().Add(time.Minute))
 	return &peerConn{t, nc, wire.NewReader(bufio.NewReader(nc), wire.MaxLength)}
 }
 

@@ -30,17 +30,15 @@ type decided struct {
 }
 
 type proposer struct {
-	raft   *raft.Node
-	clock  *oplog.Clock
-	queue  chan proposal
-	landed chan int // the entries of each record that is no longer under way
-	disk   *space
-
-	records, entries int // under way; run's
+	raft  *raft.Node
+	clock *oplog.Clock
+	queue chan proposal
+	slots chan struct{} // one is taken by each record under way
+	disk  *space
 }
 
 func newProposer(r *raft.Node, clock *oplog.Clock, disk *space) *proposer {
-	return &proposer{disk: disk, raft: r, clock: clock, queue: make(chan proposal, proposalQueue), landed: make(chan int, recordsInFlight)}
+	return &proposer{disk: disk, raft: r, clock: clock, queue: make(chan proposal, proposalQueue), slots: make(chan struct{}, recordsInFlight)}
 }
 
 // propose takes a body into the log on the leader and waits for what became of it. When ctx ends first the outcome is unknown.
@@ -82,15 +80,14 @@ func (p *proposer) run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return p.drain(ctx)
-		case n := <-p.landed:
-			p.land(n)
-			continue
 		case first := <-p.queue:
 			l.take(first)
 		}
-		if err := p.hold(ctx, &l); err != nil {
+		select {
+		case <-ctx.Done():
 			fail(l.proposals, errStopping)
 			return p.drain(ctx)
+		case p.slots <- struct{}{}:
 		}
 		p.gather(&l)
 		bodies := make([][]byte, len(l.proposals))
@@ -99,38 +96,11 @@ func (p *proposer) run(ctx context.Context) error {
 		}
 		rec := oplog.EncodeRecord(p.clock.Next(len(bodies)), bodies...)
 		f := p.raft.Propose(ctx, rec)
-		p.records++
-		p.entries += len(bodies)
 		go func() { // ends with the proposal: raft answers every one, at the latest when it closes
 			settle(f, l.proposals)
-			p.landed <- len(bodies) // has room for all that can be under way
+			<-p.slots
 		}()
 	}
-}
-
-// hold keeps a load back while enough is under way: a record costs the same whether it holds one entry or hundreds, so
-// one that follows another closely should hold a fair part of what the clients have to write.
-func (p *proposer) hold(ctx context.Context, l *load) error {
-	for p.records == recordsInFlight || p.records > 0 && 2*len(l.proposals) < p.entries && !l.full() {
-		queue := p.queue
-		if l.full() {
-			queue = nil
-		}
-		select {
-		case pr := <-queue:
-			l.take(pr)
-		case n := <-p.landed:
-			p.land(n)
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	return nil
-}
-
-func (p *proposer) land(n int) {
-	p.records--
-	p.entries -= n
 }
 
 var errStopping = &oplog.Error{Kind: oplog.Unavailable, Text: "the node is stopping"}

@@ -3,13 +3,19 @@ package node_test
 import (
 	"net/http"
 	"testing"
+	"time"
+
+	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/wire"
 )
 
 // TestReadyMeansCaughtUp: a node that starts while nobody leads lives and is not ready, for it cannot know how far behind
 // it is; with a leader it is, and it stays so when the leader goes.
 func TestReadyMeansCaughtUp(t *testing.T) {
-	c := start(t, 3)
-	c.web(c.leader()).ok("POST", "/v1/remember", obj{"text": "before"})
+	c := startWith(t, 3, func(_ int, cfg *node.Config) { cfg.Election = 3 * time.Second })
+	if _, err := c.dial(0, 1, 2).Remember(t.Context(), wire.NewRemember("before")); err != nil {
+		t.Fatal(err)
+	}
 	c.agree()
 	for i := range c.nodes {
 		c.stop(i)

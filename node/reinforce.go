@@ -31,10 +31,9 @@ type reinforcer struct {
 }
 
 const (
-	reinforceEvery = 5 * time.Second
-	reinforceAt    = 1000    // memories that go at once
-	reinforceMost  = 100_000 // memories kept while nobody takes them; more are dropped
-	reinforceOps   = 5000    // memories in one entry
+	reinforceAt   = 1000    // memories that go at once
+	reinforceMost = 100_000 // memories kept while nobody takes them; more are dropped
+	reinforceOps  = 5000    // memories in one entry
 )
 
 func newReinforcer(s *Service) *reinforcer {
@@ -105,7 +104,7 @@ func (r *reinforcer) take() (out []batch) {
 // run is the task that sends the batches. A batch whose fate is not known is sent again under its key; one that
 // was not taken goes back to the buffer.
 func (r *reinforcer) run(ctx context.Context) error {
-	tick := time.NewTicker(reinforceEvery)
+	tick := time.NewTicker(r.s.cfg.Background.Reinforce)
 	defer tick.Stop()
 	var unsure []batch
 	for {

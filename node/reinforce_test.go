@@ -13,7 +13,7 @@ import (
 func alone(t testing.TB) (*Node, Caller) {
 	t.Helper()
 	n, err := Open(t.Context(), Config{Home: t.TempDir(), Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", Cluster: "127.0.0.1:0", NoSync: true,
-		Heartbeat: 50 * time.Millisecond, Election: 200 * time.Millisecond})
+		Heartbeat: 50 * time.Millisecond, Election: 200 * time.Millisecond, ApplyTimeout: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func TestAMillionHitsAreFewEntries(t *testing.T) {
 		s.reinforcer.returned(c.DB, answer[at:at+10], now)
 	}
 	var counted uint64
-	for deadline := time.Now().Add(30 * time.Second); counted < hits; {
+	for deadline := time.Now().Add(time.Minute); counted < hits; {
 		if time.Now().After(deadline) {
 			t.Fatalf("%d of %d hits counted", counted, hits)
 		}

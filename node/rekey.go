@@ -133,7 +133,7 @@ func finishRekey(ctx context.Context, cfg Config, kept []Kept) error {
 		return err
 	}
 	work := filepath.Join(cfg.Home, rekeyDir)
-	for _, name := range []string{seal.RingFile, "state.db", filepath.Join("raft", "raft.db"), filepath.Join("raft", "snapshots")} {
+	for _, name := range []string{seal.RingFile, "state.db", filepath.Join("raft", "raft.db"), filepath.Join("raft", "raft.db.journal"), filepath.Join("raft", "snapshots")} {
 		from, to := filepath.Join(work, name), filepath.Join(cfg.Home, name)
 		if _, err := os.Stat(from); errors.Is(err, fs.ErrNotExist) {
 			continue

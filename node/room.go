@@ -9,9 +9,8 @@ type room struct {
 }
 
 const (
-	roomUnit   = 1 << 20
-	roomUnits  = 256       // over all connections
-	largeFrame = 256 << 10 // smaller ones are not counted: the requests under way are
+	roomUnit  = 1 << 20
+	roomUnits = 256 // over all connections
 )
 
 func newRoom() *room {

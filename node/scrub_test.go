@@ -2,57 +2,28 @@ package node_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/raft/rafttest"
 	"github.com/cairndb/cairn/wire"
 )
 
-// flip changes a bit of a text in a file, wherever the text is.
-func flip(t *testing.T, path, text string) {
-	t.Helper()
-	raw, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := os.OpenFile(path, os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	hits := 0
-	for at := bytes.Index(raw, []byte(text)); at >= 0; at = next(raw, at, text) {
-		if _, err := f.WriteAt([]byte{raw[at+len(text)-1] ^ 1}, int64(at+len(text)-1)); err != nil {
-			t.Fatal(err)
-		}
-		hits++
-	}
-	if hits == 0 {
-		t.Fatalf("%q is not in %s", text, path)
-	}
-}
-
-func next(raw []byte, at int, text string) int {
-	i := bytes.Index(raw[at+1:], []byte(text))
-	if i < 0 {
-		return -1
-	}
-	return at + 1 + i
-}
-
 // TestFlippedBitsAreHealed changes a memory in the state of a member, under it and while it is down, so that the file looks
-// whole. The member finds it, says so and stops; it starts without the file and has from the others what was written.
+// whole. The member finds it when it is read, or at the start, answers nothing of it, says so and stops; it starts without the
+// file and has from the others what was written.
 func TestFlippedBitsAreHealed(t *testing.T) {
 	c := startWith(t, 3, func(_ int, cfg *node.Config) {
-		cfg.ScrubEvery = 50 * time.Millisecond
-		cfg.SnapshotThreshold, cfg.TrailingLogs = 64, 32 // so that its own snapshots have the damage in them
+		cfg.SnapshotThreshold, cfg.TrailingLogs = 64, 32
 		cfg.SnapshotInterval = 100 * time.Millisecond
 	})
 	cl := c.dial(0, 1, 2)
@@ -69,15 +40,19 @@ func TestFlippedBitsAreHealed(t *testing.T) {
 		state := filepath.Join(c.cfgs[victim].Home, "state.db")
 		text := fmt.Sprintf("lighthouse number %04d has", 50+round)
 		if round == 0 {
-			flip(t, state, text)
+			rafttest.Flip(t, state, text)
+			s, caller := c.service(victim)
+			if m, err := s.Memory(t.Context(), caller, rids[50], node.Stale); err == nil {
+				t.Errorf("it answers %q", m.Text)
+			}
 		} else {
 			c.stop(victim)
-			flip(t, state, text)
+			rafttest.Flip(t, state, text)
 			c.open(victim)
 		}
 		select {
 		case <-c.nodes[victim].Done():
-		case <-time.After(20 * time.Second):
+		case <-time.After(time.Minute):
 			t.Fatal("the damage was not found")
 		}
 		if err := c.nodes[victim].Err(); !oplog.IsCorrupt(err) {
@@ -111,24 +86,82 @@ func TestFlippedBitsAreHealed(t *testing.T) {
 	}
 }
 
-// A node that is alone says what it found, and goes on: there is nobody to be healed by.
+// TestFlippedBitsOfANodeThatIsAlone: it says what it found, does not answer it, and goes on with the rest; its next start
+// builds the state anew from what it has of the log, when that leads to where it was.
 func TestFlippedBitsOfANodeThatIsAlone(t *testing.T) {
-	c := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.ScrubEvery = 20 * time.Millisecond })
-	cl := c.dial(0)
-	if _, err := cl.Remember(t.Context(), wire.NewRemember("lighthouse number one has a keeper")); err != nil {
-		t.Fatal(err)
-	}
-	damaged := func() bool { return counted(t, c.nodes[0].Addrs().HTTP) > 0 }
-	if damaged() {
-		t.Fatal("damage before there is any")
-	}
-	flip(t, filepath.Join(c.cfgs[0].Home, "state.db"), "lighthouse number one has")
-	eventually(t, "it counts the damage", damaged)
-	if err := c.nodes[0].Err(); err != nil {
-		t.Errorf("the node stopped: %v", err)
-	}
-	if r := find(t, cl, "keeper"); len(r) != 1 {
-		t.Errorf("%v", r)
+	for _, snapshot := range []bool{false, true} {
+		t.Run(fmt.Sprintf("snapshot %t", snapshot), func(t *testing.T) {
+			t.Parallel()
+			c := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.TrailingLogs = 4 })
+			cl := c.dial(0)
+			rid, err := cl.Remember(t.Context(), wire.NewRemember("lighthouse number one has a keeper"))
+			other := ""
+			if err == nil {
+				other, err = cl.Remember(t.Context(), wire.NewRemember("the bakery opens at six"))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if snapshot {
+				for i := range 20 {
+					if _, err := cl.Remember(t.Context(), wire.NewRemember(fmt.Sprintf("filler number %d", i))); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if err := c.nodes[0].Snapshot(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			damaged := func() bool { return counted(t, c.nodes[0].Addrs().HTTP) > 0 }
+			if damaged() {
+				t.Fatal("damage before there is any")
+			}
+			home := c.cfgs[0].Home
+			rafttest.Flip(t, filepath.Join(home, "state.db"), "lighthouse number one has")
+			s, caller := c.service(0)
+			if m, err := s.Memory(t.Context(), caller, rid, node.Stale); err == nil {
+				t.Errorf("it answers %q", m.Text)
+			}
+			eventually(t, "it counts the damage", damaged)
+			if m, err := s.Memory(t.Context(), caller, other, node.Stale); err != nil || m.Text != "the bakery opens at six" {
+				t.Errorf("the rest is not answered: %v, %v", m, err)
+			}
+			if err := c.nodes[0].Err(); err != nil {
+				t.Errorf("the node stopped: %v", err)
+			}
+			eventually(t, "it leaves word", func() bool {
+				_, err := os.Stat(filepath.Join(home, "rebuild"))
+				return err == nil
+			})
+			c.stop(0)
+
+			log := filepath.Join(home, "raft")
+			if err := os.Rename(log, log+".away"); err != nil {
+				t.Fatal(err)
+			}
+			for range 2 {
+				n, err := node.Open(t.Context(), c.cfgs[0])
+				if err == nil {
+					n.Close()
+				}
+				if err == nil || !strings.Contains(err.Error(), ": restore a backup") {
+					t.Errorf("without its log it starts: %v", err)
+				}
+			}
+			if err := errors.Join(os.RemoveAll(log), os.Rename(log+".away", log)); err != nil {
+				t.Fatal(err)
+			}
+			c.open(0)
+			c.ready(0)
+			c.agree()
+			s, caller = c.service(0)
+			if m, err := s.Memory(t.Context(), caller, rid, node.Stale); err != nil || m.Text != "lighthouse number one has a keeper" {
+				t.Errorf("after the restart: %v, %v", m, err)
+			}
+			if l, err := filepath.Glob(filepath.Join(home, "state.db.corrupt-*")); err != nil || len(l) != 1 {
+				t.Errorf("kept aside: %v, %v", l, err)
+			}
+		})
 	}
 }
 

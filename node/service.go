@@ -17,6 +17,7 @@ import (
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/seal"
 	"github.com/cairndb/cairn/raft"
+	"github.com/cairndb/cairn/wire/large"
 )
 
 // Service is the memory: what every surface calls. Its methods may be called from any goroutine.
@@ -33,6 +34,7 @@ type Service struct {
 	gateways *http.Client  // for the other nodes' gateways
 	opened   chan struct{} // closed when raft and proposer are set; peers may ask before
 	conns    atomic.Int64  // clients' wire connections
+	dropped  atomic.Int64  // event streams of this host's surfaces whose clients did not keep up
 	whole    atomic.Bool   // the last count of the state found what was written
 	damaged  atomic.Int64  // counts of the state that did not come out
 	agreed   atomic.Int64  // of agreements: the last comparison with the peers
@@ -41,6 +43,7 @@ type Service struct {
 	disk     *space
 	certs    map[string]*certificates
 	asking   atomic.Int64  // recalls under way
+	heavy    large.Turns   // at decoding large requests
 	thinking chan struct{} // holds a token while a round of cognition is under way
 	owed     chan struct{} // has room for one: there is something to embed
 
@@ -52,6 +55,9 @@ type Service struct {
 	needed     [256]atomic.Bool // by kind: it is known to be in the log, and so for ever
 	met        atomic.Bool      // since its start this node was, once, not far behind the leader
 }
+
+// StreamDropped counts an event stream of stringd that was ended because its client did not keep up.
+func (s *Service) StreamDropped() { s.dropped.Add(1) }
 
 // Connections is how many clients are connected to the wire port.
 func (s *Service) Connections() int { return int(s.conns.Load()) }
@@ -72,7 +78,8 @@ type write struct {
 	system bool // control plane: the entry belongs to no database
 }
 
-// write refuses or proposes, and answers when this node has applied and indexed the entry.
+// write refuses or proposes, and answers when this node has applied and indexed the entry. One of nothing answers when all that
+// the state holds is indexed.
 func (s *Service) write(ctx context.Context, c Caller, w write) (Written, error) {
 	if !c.May(w.scope) {
 		return Written{}, noScope(w.scope)
@@ -80,15 +87,16 @@ func (s *Service) write(ctx context.Context, c Caller, w write) (Written, error)
 	if len(w.key) > maxKey {
 		return Written{}, oplog.Errorf(oplog.Invalid, "idempotency key of %d bytes is over %d", len(w.key), maxKey)
 	}
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.ApplyTimeout)
+	defer cancel()
 	if len(w.ops) == 0 {
-		return Written{Index: s.machine.applied.get()}, nil
+		at, _ := s.state.Applied()
+		return Written{Index: at}, s.readable(ctx, at)
 	}
 	e := oplog.Entry{Node: s.cfg.NodeID, DB: c.DB, Key: w.key, Digest: w.digest, Ops: w.ops}
 	if w.system {
 		e.DB = 0
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.cfg.ApplyTimeout)
-	defer cancel()
 	start := time.Now()
 	e.Ops = s.audit(c, oplog.Follow(w.ops))
 	d, err := s.propose(ctx, e, c.Forward)
@@ -102,14 +110,22 @@ func (s *Service) write(ctx context.Context, c Caller, w write) (Written, error)
 	d.Results = d.Results[:min(len(d.Results), len(w.ops))]
 	s.timings.took("commit", start)
 	// The entry is committed: whatever happens to the waiting below, it happened.
-	if err := s.waitIndexed(ctx, d.Index); err != nil {
-		return Written{}, &oplog.Error{Kind: oplog.UnknownOutcome, Text: "the write is committed but not yet readable here", Err: err}
+	if err := s.readable(ctx, d.Index); err != nil {
+		return Written{}, err
 	}
 	s.timings.took("readable", start)
 	if d.Err != nil {
 		return Written{}, d.Err
 	}
 	return Written{Index: d.Index, Replayed: d.Replayed, Results: d.Results}, nil
+}
+
+// readable waits for the index behind a write.
+func (s *Service) readable(ctx context.Context, i oplog.Index) error {
+	if err := s.waitIndexed(ctx, i); err != nil {
+		return &oplog.Error{Kind: oplog.UnknownOutcome, Text: "the write is committed but not yet readable here", Err: err}
+	}
+	return nil
 }
 
 // Commit proposes operations of a surface's own making: they stand or fall together.
@@ -192,7 +208,18 @@ func (s *Service) notLeader() error {
 // ErrNoLeader is the refusal while nobody leads.
 var ErrNoLeader = &oplog.Error{Kind: oplog.Unavailable, Text: "no leader elected (cluster not ready)"}
 
-// isOpen waits until the node has put the service together: the peer port listens a moment earlier.
+// hasLog says whether the node has put the service together. While it still opens its log, stale recalls are answered,
+// and nothing else is.
+func (s *Service) hasLog() bool {
+	select {
+	case <-s.opened:
+		return true
+	default:
+		return false
+	}
+}
+
+// isOpen waits until the node has put the service together: its ports listen earlier.
 func (s *Service) isOpen(ctx context.Context) error {
 	select {
 	case <-s.opened:

@@ -227,6 +227,9 @@ func (s *Service) leaderInfo() (info oplog.NodeInfo, ok bool) {
 
 // lag is how far this node is behind what it knows to be committed.
 func (s *Service) lag() time.Duration {
+	if !s.hasLog() {
+		return max(0, time.Since(s.state.Last().Time().Time()))
+	}
 	st := s.raft.Status()
 	if uint64(s.machine.applied.get()) >= st.CommitIndex || s.machine.leads() {
 		return 0

@@ -39,7 +39,7 @@ func (p *platter) open(name string, flag int, perm os.FileMode) (*os.File, error
 	f, err := os.OpenFile(name, flag, perm)
 	if err == nil {
 		p.mu.Lock()
-		p.files[filepath.Base(name)] = f
+		p.files[strings.TrimSuffix(filepath.Base(name), ".new")] = f
 		p.mu.Unlock()
 	}
 	return f, err
@@ -93,14 +93,16 @@ func TestAFailedSyncLosesNothing(t *testing.T) {
 		nodes  int
 		leader bool
 		file   string
-	}{{1, true, "raft.db"}, {1, true, "state.db"}, {3, true, "raft.db"}, {3, true, "state.db"}, {3, false, "raft.db"}, {3, false, "state.db"}} {
+	}{{1, true, "raft.db"}, {1, true, "raft.db.journal"}, {1, true, "state.db"}, {3, true, "raft.db"}, {3, true, "raft.db.journal"}, {3, true, "state.db"},
+		{3, false, "raft.db"}, {3, false, "raft.db.journal"}, {3, false, "state.db"}} {
 		t.Run(fmt.Sprintf("%d nodes/leader %v/%s", tc.nodes, tc.leader, tc.file), func(t *testing.T) {
 			t.Parallel()
 			disks := make([]*platter, tc.nodes)
 			c := startWith(t, tc.nodes, func(i int, cfg *node.Config) {
 				disks[i] = &platter{files: map[string]*os.File{}}
 				cfg.OpenFile, cfg.SyncState = disks[i].open, disks[i].sync
-				cfg.ApplyTimeout = 2 * time.Second
+				cfg.ApplyTimeout, cfg.Election = 2*time.Second, 3*time.Second
+				cfg.JournalBytes = 64 << 10 // so that the log's file is written now and then
 			})
 			victim := c.leader()
 			if !tc.leader {
@@ -112,7 +114,7 @@ func TestAFailedSyncLosesNothing(t *testing.T) {
 			disks[victim].fail(t, tc.file)
 			select {
 			case <-c.nodes[victim].Done():
-			case <-time.After(30 * time.Second):
+			case <-time.After(time.Minute):
 				t.Fatal("a node with a broken disk goes on")
 			}
 			if err := c.nodes[victim].Err(); err == nil || !strings.Contains(err.Error(), "disk has failed") && !strings.Contains(err.Error(), "cannot apply record") {
@@ -145,6 +147,47 @@ func TestAFailedSyncLosesNothing(t *testing.T) {
 	}
 }
 
+// TestAFailedSyncUnderASnapshot breaks the disk under a state that is about to be replaced: no record is applied that would
+// find out.
+func TestAFailedSyncUnderASnapshot(t *testing.T) {
+	c := startWith(t, 3, func(_ int, cfg *node.Config) {
+		cfg.SnapshotThreshold, cfg.SnapshotInterval, cfg.TrailingLogs = 32, 50*time.Millisecond, 8
+	})
+	lead := c.leader()
+	away := (lead + 1) % 3
+	c.stop(away)
+	w := &writers{acked: map[string]string{}}
+	eventually(t, "the log is cut", func() bool {
+		for i := range 50 {
+			_ = w.put(c.nodes[lead], fmt.Sprintf("write %d", i))
+		}
+		return c.nodes[lead].Service().RaftStatus().SnapshotIndex > 150
+	})
+	syncs := 0
+	c.cfgs[away].SyncState = func(sync func() error) error {
+		if syncs++; syncs > 1 { // the one at the start goes well
+			return syscall.EIO
+		}
+		return sync()
+	}
+	c.open(away)
+	select {
+	case <-c.nodes[away].Done():
+	case <-time.After(time.Minute):
+		t.Fatal("a node with a broken disk goes on")
+	}
+	if err := c.nodes[away].Err(); err == nil || !strings.Contains(err.Error(), "cannot restore a snapshot") {
+		t.Errorf("the node says %v", err)
+	}
+	if err := c.nodes[away].Close(); err != nil {
+		t.Logf("closing: %v", err)
+	}
+	c.cfgs[away].SyncState = nil
+	c.open(away)
+	c.ready(away)
+	c.agree()
+}
+
 // writers are clients of all nodes of a cluster.
 type writers struct {
 	mu    sync.Mutex
@@ -162,7 +205,7 @@ func writeAll(t *testing.T, c *cluster) *writers {
 	for i, n := range c.nodes {
 		for k := range 2 {
 			wg.Go(func() {
-				for r := 0; ctx.Err() == nil; r++ {
+				for r := 0; ctx.Err() == nil && n.Err() == nil; r++ { // a node that has stopped refuses without end
 					_ = w.put(n, fmt.Sprintf("node %d writer %d write %d", i+1, k, r)) // refused, or of unknown outcome
 				}
 			})

@@ -51,7 +51,7 @@ func (k *talker) send(op wire.Op, m wire.Message) uint32 {
 // next is the next frame, whatever it answers.
 func (k *talker) next() wire.Frame {
 	k.t.Helper()
-	if err := k.nc.SetReadDeadline(time.Now().Add(30 * time.Second)); err != nil {
+	if err := k.nc.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
 		k.t.Fatal(err)
 	}
 	f, err := k.in.Next()

@@ -31,7 +31,7 @@ func TestALeaderThatFallsWhileThinking(t *testing.T) {
 	t.Run("cut off", func(t *testing.T) {
 		net := newNetwork()
 		c := startWith(t, 3, func(i int, cfg *node.Config) {
-			net.owner[cfg.Cluster], cfg.Dial, cfg.ApplyTimeout = i+1, net.dialer(i+1), 3*time.Second
+			net.owner[cfg.Cluster], cfg.Dial = i+1, net.dialer(i+1)
 		})
 		lead := c.leader()
 		thinksOn(t, c, lead, func() (next int) {
@@ -55,9 +55,11 @@ func thinksOn(t *testing.T, c *cluster, lead int, falls func() (next int), comes
 	var thinking sync.WaitGroup
 	var merged, found uint32 // as the old leader was answered
 	thinking.Go(func() {
+		var once sync.Once
+		defer once.Do(func() { close(began) })
 		for i := range 50 { // a round a slice of the memories
 			if i == 3 {
-				close(began)
+				once.Do(func() { close(began) })
 			}
 			a, err := s.Think(context.Background(), caller, all)
 			if err != nil {
@@ -115,7 +117,7 @@ func TestEventsOfTheMind(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)
 	cl := c.dial(0)
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	for _, text := range []string{"Alice lives in Lisbon.", "Alice lives in Berlin.", "Bob asked for the quarterly report on Thursday.", "Note that Bob asked for the quarterly report on Thursday.",
 		"one", "two", "three", "four", "five", "six"} {

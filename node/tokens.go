@@ -112,14 +112,15 @@ type TokenInfo struct {
 	Limit oplog.Limit
 }
 
-// Tokens lists the tokens that the caller may administer, by hash.
+// Tokens lists the tokens that the caller may administer, in the order they were made.
 func (s *Service) Tokens(ctx context.Context, c Caller) (tokens []TokenInfo, err error) {
 	if !c.May(Owner) {
 		return nil, noScope(Owner)
 	}
 	err = s.state.Read(func(v *oplog.View) error {
-		limits := v.Limits()
-		for _, t := range v.Tokens() {
+		limits, all := v.Limits(), v.Tokens()
+		byAge(all)
+		for _, t := range all {
 			if c.administers(t) {
 				tokens = append(tokens, TokenInfo{t, s.uses.last(v, t.Hash), limits.Tokens[t.Hash]})
 			}

@@ -52,7 +52,7 @@ func (s *Service) Feedback(ctx context.Context, c Caller, judgements ...oplog.Ju
 	}
 	for i := range judgements {
 		j := &judgements[i]
-		if j.Query == "" || j.RID == "" || len(j.Query) > maxReason || len(j.RID) > maxName {
+		if j.Query == "" || j.RID == "" || len(j.Query) > maxNote || len(j.RID) > maxName {
 			return Written{}, oplog.Errorf(oplog.Invalid, "feedback needs a query and a rid")
 		}
 		j.At = oplog.At(time.Now())

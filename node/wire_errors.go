@@ -1,6 +1,7 @@
 package node
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,6 +25,20 @@ var codes = map[oplog.Kind]wire.Code{
 	oplog.TooOld:         wire.CodeInternal,
 }
 
+// classed gives an error its kind. A context that ended says so bare only where nothing was written: elsewhere its error
+// is one of unknown outcome. Contexts end before their requests do when the node stops, or when the client has left.
+func classed(err error) (e *oplog.Error, known bool) {
+	switch {
+	case errors.As(err, &e):
+		return e, true
+	case errors.Is(err, context.Canceled):
+		return errStopping, true
+	case errors.Is(err, context.DeadlineExceeded):
+		return oplog.Errorf(oplog.Unavailable, "the node did not get to it in time; retry"), true
+	}
+	return nil, false
+}
+
 // errorOf is what a client is told of an error.
 func (s *Service) errorOf(err error) (wire.Op, *wire.Error) {
 	if wire.IsPayload(err) {
@@ -34,8 +49,8 @@ func (s *Service) errorOf(err error) (wire.Op, *wire.Error) {
 		return wire.OpError, &wire.Error{Code: wire.CodeInternal, Message: slow.Error(),
 			Details: wire.JSON(fmt.Sprintf(`{"retry_after_ms":%d}`, slow.wait.Milliseconds()+1))}
 	}
-	var e *oplog.Error
-	if !errors.As(err, &e) {
+	e, known := classed(err)
+	if !known {
 		s.log.Error("request failed", "surface", "wire", "err", err)
 		return wire.OpError, &wire.Error{Code: wire.CodeInternal, Message: "internal error"}
 	}

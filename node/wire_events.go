@@ -19,21 +19,25 @@ func (ss *session) subscribe(ctx context.Context, f wire.Frame) error {
 		return ss.failed(f, noScope(Read))
 	}
 	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
 	ss.mu.Lock()
-	if old, ok := ss.subs[f.Stream]; ok {
-		old.cancel()
-	}
-	ss.subs[f.Stream] = subscribed{cancel, m.Events}
+	old, known := ss.subs[f.Stream]
+	ss.subs[f.Stream] = subscribed{cancel, ended, m.Events}
 	ss.mu.Unlock()
+	if known {
+		old.end()
+	}
 	p := ss.w.s.pusher(c.DB, m.Events, func(name string, _ oplog.Index, data []byte) error {
 		return ss.reply(f, wire.OpEvent, &wire.Event{EventType: name, Data: data})
 	})
 	if err := ss.reply(f, wire.OpEvent, &wire.Event{EventType: "subscribed", Data: ss.w.s.position()}); err != nil {
 		cancel()
 		p.close()
+		close(ended)
 		return err
 	}
 	ss.tasks.Go(func() { // not earlier: the first event follows the answer
+		defer close(ended)
 		defer cancel()
 		defer p.close()
 		if err := p.run(ctx, oplog.Index(m.Cursor)); err != nil {
@@ -46,7 +50,14 @@ func (ss *session) subscribe(ctx context.Context, f wire.Frame) error {
 // subscribed is a subscription of this connection.
 type subscribed struct {
 	cancel context.CancelFunc
+	ended  chan struct{} // closed when it sends nothing any more
 	events []string
+}
+
+// end returns when the last event is sent: what is answered behind it says that there are no more.
+func (s subscribed) end() {
+	s.cancel()
+	<-s.ended
 }
 
 // unsubscribe ends the subscription of its own stream; on another stream those to the same events, or all when it names none.
@@ -57,13 +68,17 @@ func (ss *session) unsubscribe(_ context.Context, f wire.Frame) error {
 	}
 	ss.mu.Lock()
 	_, own := ss.subs[f.Stream]
+	var over []subscribed
 	for stream, sub := range ss.subs {
 		if own && stream == f.Stream || !own && (len(m.Events) == 0 || sameEvents(m.Events, sub.events)) {
-			sub.cancel()
+			over = append(over, sub)
 			delete(ss.subs, stream)
 		}
 	}
 	ss.mu.Unlock()
+	for _, sub := range over {
+		sub.end()
+	}
 	return ss.reply(f, wire.OpEvent, &wire.Event{EventType: "unsubscribed", Data: ss.w.s.position()})
 }
 

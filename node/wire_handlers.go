@@ -51,7 +51,7 @@ type message[T any] interface {
 func call[Req any, P message[Req], Resp wire.Message](op wire.Op, f func(*session, context.Context, P) (Resp, error)) handler {
 	return func(ss *session, ctx context.Context, in wire.Frame) error {
 		req := P(new(Req))
-		if err := wire.Unpack(in, req, wire.MaxPlainClient); err != nil {
+		if err := ss.unpack(in, req); err != nil {
 			return ss.failed(in, err)
 		}
 		resp, err := f(ss, ctx, req)
@@ -60,6 +60,11 @@ func call[Req any, P message[Req], Resp wire.Message](op wire.Op, f func(*sessio
 		}
 		return ss.reply(in, op, resp)
 	}
+}
+
+// unpack reads a request. Large ones take their turn, so that there are always processors for the small ones.
+func (ss *session) unpack(in wire.Frame, m wire.Message) error {
+	return ss.w.s.heavy.Decode(ss.ctx, len(in.Payload), func() error { return wire.Unpack(in, m, wire.MaxPlainClient) })
 }
 
 // ask adapts a method whose request has no content worth reading.
@@ -86,6 +91,13 @@ func (ss *session) serve(f wire.Frame) error {
 	h, ok := handlers[f.Op]
 	if !ok {
 		return ss.fail(f, &wire.Error{Code: wire.CodeInvalidPayload, Message: "unsupported opcode: " + f.Op.Name()})
+	}
+	switch f.Op {
+	case wire.OpPing, wire.OpSelectDB, wire.OpRecall: // need no log
+	default:
+		if err := ss.w.s.isOpen(ss.ctx); err != nil {
+			return err
+		}
 	}
 	if f.Op.IsWrite() && !ss.who().Forward && !ss.w.s.machine.leads() {
 		return ss.failed(f, ss.w.s.notLeader()) // before the payload is looked at
@@ -241,13 +253,13 @@ func (ss *session) recall(ctx context.Context, f wire.Frame) error {
 	if err != nil {
 		return ss.failed(f, err)
 	}
-	for _, h := range a.Hits {
-		if err := ss.reply(f, wire.OpRecallResult, result(h)); err != nil {
-			return err
+	return ss.replyAll(f, len(a.Hits)+1, func(i int) (wire.Op, wire.Message) {
+		if i < len(a.Hits) {
+			return wire.OpRecallResult, result(a.Hits[i])
 		}
-	}
-	return ss.reply(f, wire.OpRecallEnd, &wire.RecallEnd{Total: len(a.Hits), Confidence: a.Info.Confidence,
-		Index: uint64(a.Index), LagSeconds: a.Lag.Seconds()})
+		return wire.OpRecallEnd, &wire.RecallEnd{Total: len(a.Hits), Confidence: a.Info.Confidence,
+			Index: uint64(a.Index), LagSeconds: a.Lag.Seconds()}
+	})
 }
 
 func query(m *wire.Recall) index.Query {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/wire"
+	"github.com/cairndb/cairn/wire/large"
 )
 
 // What a client's connection may do.
@@ -295,7 +296,7 @@ func (ss *session) run() {
 		return
 	}
 	var release func()
-	ss.r.Announce(largeFrame, func(n int) error {
+	ss.r.Announce(large.From, func(n int) error {
 		var ok bool
 		if release, ok = ss.w.room.take(ss.ctx, n); !ok {
 			return ss.ctx.Err()
@@ -328,7 +329,7 @@ func (ss *session) refuse(err error) {
 	}
 	var plain tls.RecordHeaderError
 	if errors.As(err, &plain) && plain.Conn != nil {
-		said := &wire.Error{Code: wire.CodeInvalidPayload, Message: "this port speaks TLS"}
+		said := &wire.Error{Code: wire.CodeInvalidPayload, Message: "this port speaks TLS", Details: wire.JSON(`{"tls":true}`)}
 		if b, err := wire.AppendPack(nil, wire.OpError, 0, said, false); err == nil {
 			_, _ = plain.Conn.Write(b) // nothing was sent yet: it can be told in the clear
 		}
@@ -416,6 +417,32 @@ func (ss *session) reply(to wire.Frame, op wire.Op, m wire.Message) (err error) 
 		return err
 	}
 	return ss.send(ss.buf)
+}
+
+// gathered is how many bytes of frames make a write.
+const gathered = 32 << 10
+
+// replyAll sends n messages as answers to a frame, as many of them in a write as come together. Frames of other streams may leave
+// between two writes.
+func (ss *session) replyAll(to wire.Frame, n int, answer func(i int) (wire.Op, wire.Message)) error {
+	some := func(i int) (_ int, err error) {
+		ss.out.Lock()
+		defer ss.out.Unlock()
+		for ss.buf = ss.buf[:0]; i < n && len(ss.buf) < gathered; i++ {
+			op, m := answer(i)
+			if ss.buf, err = wire.AppendPack(ss.buf, op, to.Stream, m, to.JSON()); err != nil {
+				return i, err
+			}
+		}
+		return i, ss.send(ss.buf)
+	}
+	for i := 0; i < n; {
+		var err error
+		if i, err = some(i); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (ss *session) empty(to wire.Frame, op wire.Op) error {

@@ -17,6 +17,8 @@ type bucket struct {
 	id bucketID
 	c  *codec
 
+	way guarded
+
 	// The key that was sealed last: what is read is mostly written next.
 	was, as []byte
 }
@@ -44,7 +46,11 @@ func (b *bucket) damaged(stored []byte, err error) {
 	case tLog:
 		name = bktLog
 	}
-	err = fmt.Errorf("table %s of database %d, key %x: %w", name, b.id.db, stored, err)
+	key := fmt.Sprintf("%x", stored)
+	if layouts[b.id.table] != "" && !b.c.seals() { // it may be a name, and this goes into logs
+		key = fmt.Sprintf("of %d bytes", len(stored))
+	}
+	err = fmt.Errorf("table %s of database %d, key %s: %w", name, b.id.db, key, err)
 	// A key that is missing for the mark, which the newest key seals, is no damage: nothing is to be moved aside for it. When
 	// the mark could be read, the keyring is the right one, and a value that names another key was changed.
 	if b.id.table != tMeta || !errors.Is(err, seal.ErrKey) {
@@ -56,12 +62,17 @@ func (b *bucket) damaged(stored []byte, err error) {
 // Get returns a value, valid until the key is written or the transaction ends; nil for none.
 func (b *bucket) Get(key []byte) []byte {
 	stored := b.key(key)
-	return b.open(stored, b.Bucket.Get(stored))
+	value := b.Bucket.Get(stored)
+	if value == nil {
+		b.look(stored, stored, stored)
+		return nil
+	}
+	return b.open(stored, value)
 }
 
 // key is how a key is stored. Nobody changes what it returns.
 func (b *bucket) key(plain []byte) []byte {
-	if b.c == nil || layouts[b.id.table] == "" {
+	if b.c.layout(b.id.table) == "" {
 		return plain
 	}
 	if b.as == nil || !bytes.Equal(b.was, plain) {
@@ -105,6 +116,8 @@ type cursor struct {
 	*bolt.Cursor
 	b *bucket
 
+	seen sight
+
 	// The beginning that was opened last, for rows that share it.
 	was, plain []byte
 }
@@ -119,7 +132,7 @@ func (c *cursor) row(k, v []byte) ([]byte, []byte) {
 // key reads a stored key. Neighbours mostly begin with the same name, which is opened once.
 func (c *cursor) key(k []byte) []byte {
 	n := 0
-	if layouts[c.b.id.table] == "n*" && len(k) > 4 {
+	if c.b.c.layout(c.b.id.table) == "n*" && len(k) > 4 {
 		n = 4 + int(beUint32(k))
 	}
 	if n > 0 && n <= len(k) && bytes.Equal(c.was, k[:n]) {
@@ -136,46 +149,76 @@ func (c *cursor) key(k []byte) []byte {
 }
 
 // First, and the others, are those of bbolt's cursor.
-func (c *cursor) First() (k, v []byte) { return c.row(c.Cursor.First()) }
-func (c *cursor) Last() (k, v []byte)  { return c.row(c.Cursor.Last()) }
-func (c *cursor) Next() (k, v []byte)  { return c.row(c.Cursor.Next()) }
-func (c *cursor) Prev() (k, v []byte)  { return c.row(c.Cursor.Prev()) }
+func (c *cursor) First() (k, v []byte) {
+	k, v = c.Cursor.First()
+	c.seen.from(c.b, nil, k, true)
+	return c.row(k, v)
+}
+
+func (c *cursor) Last() (k, v []byte) {
+	k, v = c.Cursor.Last()
+	c.seen.from(c.b, nil, k, false)
+	return c.row(k, v)
+}
 
 // Seek finds a key, or the place of one that ends between two parts.
 func (c *cursor) Seek(key []byte) (k, v []byte) {
-	return c.row(c.Cursor.Seek(c.b.c.key(c.b.id, key)))
+	stored := c.b.c.key(c.b.id, key)
+	k, v = c.Cursor.Seek(stored)
+	c.seen.from(c.b, stored, k, true)
+	return c.row(k, v)
+}
+
+func (c *cursor) Next() (k, v []byte) { return c.row(c.above()) }
+func (c *cursor) Prev() (k, v []byte) { return c.row(c.below()) }
+
+// above is the next row as it is stored, below the one before.
+func (c *cursor) above() (k, v []byte) {
+	k, v = c.Cursor.Next()
+	c.seen.up(k)
+	return k, v
+}
+
+func (c *cursor) below() (k, v []byte) {
+	k, v = c.Cursor.Prev()
+	c.seen.down(k)
+	return k, v
 }
 
 // walk visits the rows whose keys begin with a prefix that ends between two parts, from the first on or from the last
 // back. A backward walk begins below, when that is not nil: what may follow the prefix, of parts that are not sealed.
 func (b *bucket) walk(prefix, below []byte, back bool, f func(k, v []byte) bool) {
 	stored := b.c.key(b.id, prefix)
-	c := b.Bucket.Cursor()
+	c := &cursor{Cursor: b.Bucket.Cursor(), b: b}
 	var k, v []byte
-	step := c.Next
+	step := c.below
 	if !back {
-		k, v = c.Seek(stored)
+		step = c.above
+		k, v = c.Cursor.Seek(stored)
+		c.seen.from(b, stored, k, true)
 	} else {
-		step = c.Prev
 		end := after(stored)
 		if below != nil {
 			end = append(bytes.Clone(stored), below...)
 		}
-		if k, _ = c.Seek(end); k == nil {
-			k, v = c.Last()
+		if k, _ = c.Cursor.Seek(end); k == nil {
+			k, v = c.Cursor.Last()
 		} else {
-			k, v = c.Prev()
+			k, v = c.Cursor.Prev()
+		}
+		c.seen.from(b, end, k, false)
+	}
+	if b.c.seals() && inOrder(b.id.table) {
+		k, v = b.runs(stored, k, v, step, back, f)
+	} else {
+		for ; k != nil && bytes.HasPrefix(k, stored); k, v = step() {
+			if !f(c.row(k, v)) {
+				return
+			}
 		}
 	}
-	if b.c != nil && inOrder(b.id.table) {
-		b.runs(stored, k, v, step, back, f)
-		return
-	}
-	at := cursor{b: b}
-	for ; k != nil && bytes.HasPrefix(k, stored); k, v = step() {
-		if !f(at.row(k, v)) {
-			return
-		}
+	if k != nil { // where the walk ends is a row of its own, or one of these with a bit in its key that flipped
+		b.open(k, v)
 	}
 }
 
@@ -183,8 +226,9 @@ func (b *bucket) walk(prefix, below []byte, back bool, f func(k, v []byte) bool)
 type row struct{ stored, plain, value []byte }
 
 // runs visits rows so that those which agree in all but their last part come in the order of their plain keys. Nearly all
-// such runs are one row, or ids that are not sealed; the others are gathered and sorted.
-func (b *bucket) runs(prefix, k, v []byte, step func() ([]byte, []byte), back bool, f func(k, v []byte) bool) {
+// such runs are one row, or ids that are not sealed; the others are gathered and sorted. It returns the row behind the last,
+// if it came so far.
+func (b *bucket) runs(prefix, k, v []byte, step func() ([]byte, []byte), back bool, f func(k, v []byte) bool) (end, value []byte) {
 	var run []row
 	flush := func() bool {
 		slices.SortFunc(run, func(x, y row) int {
@@ -210,16 +254,19 @@ func (b *bucket) runs(prefix, k, v []byte, step func() ([]byte, []byte), back bo
 		}
 		if !begun || !bytes.Equal(head, k[:h]) {
 			if !flush() {
-				return
+				return nil, nil
 			}
 			begun, head = true, k[:h]
 			sorted = b.sorted(k, h, back)
 		}
 		if run = append(run, row{k, plain, v}); sorted && !flush() {
-			return
+			return nil, nil
 		}
 	}
-	flush()
+	if !flush() {
+		return nil, nil
+	}
+	return k, v
 }
 
 // sorted says whether the run that begins at a row lies in the order of plain keys: none of its ids is sealed. Sealed ones
@@ -233,5 +280,6 @@ func (b *bucket) sorted(first []byte, head int, back bool) bool {
 	}
 	sealed := append(bytes.Clone(first[:head]), idSealed)
 	k, _ := b.Bucket.Cursor().Seek(sealed)
+	b.look(sealed, k, sealed)
 	return !bytes.HasPrefix(k, sealed)
 }

@@ -61,7 +61,9 @@ func expiryKey(t Time, key string) []byte { return append(be64(uint64(t)), key..
 func (a *applying) expireKeys() {
 	few := 4 + 2*a.keys
 	b := a.bucket(tKeyExpiry, a.db)
-	if k, _ := b.Bucket.Cursor().First(); k == nil || Time(beUint64(k)) > a.hlc.Time() { // the time is never sealed
+	k, _ := b.Bucket.Cursor().First()
+	b.look(nil, k, nil)
+	if k == nil || Time(beUint64(k)) > a.hlc.Time() { // the time is never sealed
 		return
 	}
 	var gone [][]byte

@@ -2,7 +2,9 @@ package oplog
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"hash/crc32"
 	"strings"
 
 	"github.com/cairndb/cairn/oplog/seal"
@@ -28,11 +30,17 @@ var layouts = map[tableID]string{
 	tReceipt: "i", tReceiptBy: "n88I", tReceiptTime: "88I", tReceiptOf: "nI", tGrantAction: "nn*", tGrantSubject: "n*",
 }
 
-// codec turns the keys and values of a file into what is stored, and back. A nil codec stores them as they are.
+// codec turns the keys and values of a file into what is stored, and back. One without a ring leaves them as they are and
+// stores a sum behind each value, so that a bit which flips in a row, its key or its place is found when it is read, as it is
+// in what is encrypted. A nil codec is that of older files, which have no sums.
 type codec struct {
 	ring  *seal.Ring
 	names *seal.Names
+	sums  bool // behind the values that are not encrypted because they are empty; older files have none
 }
+
+// seals says whether keys and values are encrypted.
+func (c *codec) seals() bool { return c != nil && c.ring != nil }
 
 // The marks before an id.
 const (
@@ -67,13 +75,18 @@ func label(id bucketID, part int) []byte {
 	return append(binary.BigEndian.AppendUint32([]byte{byte(id.table)}, uint32(id.db)), byte(part))
 }
 
+// layout is how the keys of a table are sealed; empty when they are not.
+func (c *codec) layout(table tableID) string {
+	if !c.seals() {
+		return ""
+	}
+	return layouts[table]
+}
+
 // key is how a key, or the beginning of one that ends between two parts, is stored.
 func (c *codec) key(id bucketID, plain []byte) []byte {
-	if c == nil {
-		return plain
-	}
-	layout, ok := layouts[id.table]
-	if !ok {
+	layout := c.layout(id.table)
+	if layout == "" {
 		return plain
 	}
 	out := make([]byte, 0, len(plain)+seal.NameOverhead*len(layout)+1)
@@ -110,11 +123,8 @@ func (c *codec) key(id bucketID, plain []byte) []byte {
 
 // plainKey reads a stored key. head is how much of it stands before a part at its end that may be sealed.
 func (c *codec) plainKey(id bucketID, stored []byte) (plain []byte, head int, err error) {
-	if c == nil {
-		return stored, len(stored), nil
-	}
-	layout, ok := layouts[id.table]
-	if !ok {
+	layout := c.layout(id.table)
+	if layout == "" {
 		return stored, len(stored), nil
 	}
 	rest := stored
@@ -163,18 +173,44 @@ func place(id bucketID, stored []byte) []byte {
 	return append(binary.BigEndian.AppendUint32([]byte{byte(id.table)}, uint32(id.db)), stored...)
 }
 
-// value is how a value is stored. An empty one says nothing and stays empty.
+// value is how a value is stored. An empty one says nothing, and where it would be encrypted there is only its sum.
 func (c *codec) value(id bucketID, stored, plain []byte) []byte {
-	if c == nil || len(plain) == 0 {
+	switch {
+	case c == nil:
+		return plain
+	case !c.seals(), len(plain) == 0 && c.sums:
+		return binary.BigEndian.AppendUint32(append(make([]byte, 0, len(plain)+rowSumLen), plain...), rowSum(id, stored, plain))
+	case len(plain) == 0:
 		return plain
 	}
 	return c.ring.Seal(make([]byte, 0, len(plain)+seal.Overhead), plain, place(id, stored))
 }
 
-// plainValue reads a stored value. It belongs to the caller on an encrypted node, to the page on another.
+// plainValue reads a stored value; nil is none. It belongs to the caller on an encrypted node, to the page on another.
 func (c *codec) plainValue(id bucketID, stored, value []byte) ([]byte, error) {
-	if c == nil || len(value) == 0 {
+	switch {
+	case c == nil || value == nil:
+		return value, nil
+	case !c.seals(), len(value) == rowSumLen && c.sums:
+		n := len(value) - rowSumLen
+		if n < 0 || rowSum(id, stored, value[:n]) != binary.BigEndian.Uint32(value[n:]) {
+			return nil, errRowSum
+		}
+		return value[:n:n], nil
+	case len(value) == 0 && !c.sums:
 		return value, nil
 	}
 	return c.ring.Open(nil, value, place(id, stored))
+}
+
+const rowSumLen = 4
+
+var errRowSum = errors.New("its sum differs")
+
+// rowSum is the CRC-32C of where a value lies and of the value.
+func rowSum(id bucketID, stored, plain []byte) uint32 {
+	head := [5]byte{byte(id.table)}
+	binary.BigEndian.PutUint32(head[1:], uint32(id.db))
+	sum := crc32.Checksum(head[:], castagnoli)
+	return crc32.Update(crc32.Update(sum, castagnoli, stored), castagnoli, plain)
 }

@@ -16,11 +16,6 @@ func (c *ConflictRow) orderKey() []byte {
 	return append(k, c.ID...)
 }
 
-// IsStatement says whether a side of a conflict is an edge or a claim instead of a memory.
-func IsStatement(side string) bool {
-	return strings.HasPrefix(side, "edge:") || strings.HasPrefix(side, "claim:")
-}
-
 // openConflict takes a finding, unless the pair had a conflict before, in any status, or a side is gone.
 func (a *applying) openConflict(c ConflictRow) bool {
 	if c.ID == "" || c.A == c.B || a.get(tConflict, a.db, []byte(c.ID)) != nil || a.get(tConflictPair, a.db, pairKey(c.A, c.B)) != nil {

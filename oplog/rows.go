@@ -14,11 +14,10 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/cairndb/cairn/oplog/boltfile"
-	"github.com/cairndb/cairn/oplog/seal"
 )
 
 // The body of a snapshot of version 2 is the rows of the state as every node understands them, whatever they are
-// encrypted with on its disk. Each step is a byte and what belongs to it:
+// encrypted with, or have behind them, on its disk. Each step is a byte and what belongs to it:
 //
 //	1  enter a bucket    length u32, name
 //	2  a row             length u32, key, length u32, value
@@ -327,9 +326,9 @@ func (b *builder) steps(in summed) error {
 	}
 }
 
-// image takes the rows of a file that does not encrypt, read through the seal it was spooled under.
-func (b *builder) image(r *seal.FileAt) error {
-	err := boltfile.Walk(r, r.Size(), boltfile.Visitor{Enter: b.enter, Row: b.put, Leave: b.leave})
+// image takes the rows of a file whose values are stored as they are.
+func (b *builder) image(r io.ReaderAt, size int64) error {
+	err := boltfile.Walk(r, size, boltfile.Visitor{Enter: b.enter, Row: b.put, Leave: b.leave})
 	if errors.Is(err, boltfile.ErrDamaged) {
 		return fmt.Errorf("%w: %w", ErrSnapshot, err)
 	}

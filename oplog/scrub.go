@@ -77,6 +77,8 @@ func (s *State) pass(ctx context.Context, rest time.Duration) (same bool, err er
 		select {
 		case <-ctx.Done():
 			return false, ctx.Err()
+		case <-s.noticed: // a reader was faster
+			return false, nil
 		case <-t.C:
 		}
 		done := false
@@ -119,10 +121,11 @@ func (v *View) sumSome(at *spot, sum *Sum, most int) (done bool) {
 		if b := v.bucket(at.table, at.db); b != nil {
 			c := b.Cursor()
 			k, sealed := c.Cursor.Seek(at.key) // at or behind the last one read
+			c.seen.from(b, at.key, k, true)
 			if k != nil && bytes.Equal(k, at.key) {
-				k, sealed = c.Cursor.Next()
+				k, sealed = c.above()
 			}
-			for ; k != nil; k, sealed = c.Cursor.Next() {
+			for ; k != nil; k, sealed = c.above() {
 				if rows == most || size >= scrubBytes {
 					return false
 				}

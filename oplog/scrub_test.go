@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"sync"
@@ -66,10 +67,15 @@ func TestScrubMeetsChanges(t *testing.T) {
 
 // A bit that flips in a value, where the file looks whole, is found.
 func TestScrubFindsFlippedBits(t *testing.T) {
-	for name, keys := range map[string]*seal.Ring{"plain": nil, "encrypted": seal.Ephemeral([]seal.Master{seal.NewMaster()})} {
+	keys := seal.Ephemeral([]seal.Master{seal.NewMaster()})
+	for name, open := range map[string]func(path string) *State{
+		"without sums": func(path string) *State { return mustOpenBare(t, path) },
+		"plain":        func(path string) *State { return mustOpen(t, path) },
+		"encrypted":    func(path string) *State { return mustOpenSealed(t, path, keys) },
+	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "state.db")
-			s := mustOpenSealed(t, path, keys)
+			s := open(path)
 			defer s.Close()
 			var ops []Op
 			for i := range 2000 {
@@ -113,6 +119,33 @@ func TestScrubFindsFlippedBits(t *testing.T) {
 			}
 			if err := s.Scrub(t.Context(), 0); !errors.Is(err, ErrState) {
 				t.Errorf("a bit flipped in %d places: %v", hits, err)
+			}
+			err = s.Read(func(v *View) error {
+				v.MemoryAt(1, 1234)
+				return nil
+			})
+			sums := name != "without sums"
+			if found := errors.Is(err, ErrState); found != sums {
+				t.Errorf("who reads it is told %v", err)
+			}
+			noticed := func() bool {
+				select {
+				case <-s.Noticed():
+					return true
+				default:
+					return false
+				}
+			}
+			if noticed() != sums {
+				t.Error("nobody is told of what a reader met")
+			}
+			snap, err := s.Snapshot()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer snap.Release()
+			if _, err := snap.WriteTo(io.Discard); errors.Is(err, ErrState) != sums || noticed() != sums {
+				t.Errorf("a snapshot of it: %v", err)
 			}
 		})
 	}

@@ -125,7 +125,14 @@ func TestKeysAreAskedFor(t *testing.T) {
 
 // TestDamagedValuesAreNamed flips a bit in each value of a file, one after another: every one is noticed, with its table.
 func TestDamagedValuesAreNamed(t *testing.T) {
-	keys := seal.Ephemeral([]seal.Master{seal.NewMaster()})
+	t.Run("encrypted", func(t *testing.T) {
+		damagedValues(t, seal.Ephemeral([]seal.Master{seal.NewMaster()}), seal.ErrDamaged, seal.ErrKey)
+	})
+	t.Run("plain", func(t *testing.T) { damagedValues(t, nil, errRowSum, errRowSum) })
+}
+
+// damagedValues says what a flip in the middle of a value is to be, and at its beginning, where an encrypted one names its key.
+func damagedValues(t *testing.T, keys *seal.Ring, inMiddle, atFirst error) {
 	path := filepath.Join(t.TempDir(), "state")
 	s := mustOpenSealed(t, path, keys)
 	if _, err := s.Apply(planted()); err != nil {
@@ -156,12 +163,12 @@ func TestDamagedValuesAreNamed(t *testing.T) {
 		}
 		return where
 	}
-	middle, first := func(v []byte) int { return len(v) / 2 }, func([]byte) int { return 0 } // which is in the key's id
+	middle, first := func(v []byte) int { return len(v) / 2 }, func([]byte) int { return 0 }
 	seen := 0
 	for ; ; seen++ {
-		at, want := middle, seal.ErrDamaged
+		at, want := middle, inMiddle
 		if seen%2 == 1 {
-			at, want = first, seal.ErrKey
+			at, want = first, atFirst
 		}
 		where := flip(seen, at)
 		if where == "" {
@@ -178,8 +185,14 @@ func TestDamagedValuesAreNamed(t *testing.T) {
 		if err == nil {
 			err = errors.Join(s.Verify(), s.Read(func(v *View) error { return v.Log(0, func(Outcome) bool { return true }) }), s.Close())
 		}
+		if keys != nil && errors.Is(err, errRowSum) { // of an empty one
+			want = errRowSum
+		}
 		if !IsCorrupt(err) || !errors.Is(err, want) || !strings.Contains(fmt.Sprint(err), where) {
 			t.Errorf("value %d, in %s: %v", seen, where, err)
+		}
+		if said := fmt.Sprint(err); strings.Contains(said, "planted") || strings.Contains(said, fmt.Sprintf("%x", "planted")) {
+			t.Errorf("value %d, in %s: %s", seen, where, said)
 		}
 		flip(seen, at) // back
 	}

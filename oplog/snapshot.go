@@ -13,36 +13,57 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 	bolt "go.etcd.io/bbolt"
+
+	"github.com/cairndb/cairn/oplog/seal"
 )
 
 // A snapshot stream is
 //
-//	"CAIRNSNP" | version 1 | zstd( size u64, the state file, SHA-256 of size and file )
 //	"CAIRNSNP" | version 2 | zstd( size u64, the rows, SHA-256 of size and rows )
+//	"CAIRNSNP" | version 1 | zstd( size u64, the state file, SHA-256 of size and file )
 //
-// The file is a copy made inside a read transaction: whole and consistent at one index. A node whose file is encrypted
-// writes version 2, the rows in plain (see writeRows), for its pages are of no use to others; size is its file's then. Every
-// node reads both.
+// Whoever writes the rows (see writeRows) has read each of them, and found it whole; size is that of the file they come from.
+// A node whose file has no sums sends the file, copied inside a read transaction. Every node reads both, and makes a new file
+// of the rows.
 const (
 	snapMagic = "CAIRNSNP"
 	snapFile  = SnapshotMin
 	snapRows  = SnapshotMax
 )
 
-// The versions of snapshots that this one reads. A state that is not encrypted sends the least, another the greatest.
+// The versions of snapshots that this one reads.
 const (
 	SnapshotMin = 1
 	SnapshotMax = 2
 )
+
+// snapshotOf is the version of the snapshots of a file.
+func snapshotOf(c *codec) byte {
+	if c == nil {
+		return snapFile
+	}
+	return snapRows
+}
+
+// Sends is the least version of the snapshots that this state may come to send.
+func (s *State) Sends() uint32 {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return uint32(snapshotOf(s.c))
+}
+
+// Summed says whether each row is vouched for when it is read, so that snapshots hold what was written.
+func (s *State) Summed() bool { return s.Sends() != snapFile }
 
 // ErrSnapshot says that a snapshot does not hold what it should; the state is as it was.
 var ErrSnapshot = &Error{Kind: Corrupt, Text: "unreadable snapshot"}
 
 // A Snapshot is the state at one index, held still until it is released.
 type Snapshot struct {
-	tx   *bolt.Tx
-	c    *codec
-	mark mark
+	state *State
+	tx    *bolt.Tx
+	c     *codec
+	mark  mark
 	// Progress, when set, is called now and then with the bytes copied and their total.
 	Progress func(done, total int64)
 }
@@ -53,7 +74,7 @@ func (s *State) Snapshot() (*Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Snapshot{tx: v.tx, c: v.c, mark: v.mark}, nil
+	return &Snapshot{state: s, tx: v.tx, c: v.c, mark: v.mark}, nil
 }
 
 // Index is where the snapshot was taken.
@@ -69,10 +90,7 @@ func (s *Snapshot) Release() {
 
 // WriteTo streams the snapshot.
 func (s *Snapshot) WriteTo(w io.Writer) (int64, error) {
-	version := byte(snapFile)
-	if s.c != nil {
-		version = snapRows
-	}
+	version := snapshotOf(s.c)
 	out := &counted{w: w}
 	if _, err := out.Write(append([]byte(snapMagic), version)); err != nil {
 		return out.n, err
@@ -88,6 +106,7 @@ func (s *Snapshot) WriteTo(w io.Writer) (int64, error) {
 		_, err = s.tx.WriteTo(body)
 	} else if err == nil {
 		err = caught(func() error { return writeRows(body, s.tx, s.c) })
+		s.state.notice(err)
 	}
 	if err == nil {
 		_, err = z.Write(h.Sum(nil))
@@ -101,32 +120,63 @@ func (s *Snapshot) WriteTo(w io.Writer) (int64, error) {
 // Restore replaces the state by a snapshot. The stream is written beside the state file, verified, and
 // swapped in; until then, and whenever it fails, the state is as it was. Report, unless nil, is called now and then
 // with the bytes written and their total.
-func (s *State) Restore(r io.Reader, report func(done, total int64)) (err error) {
+func (s *State) Restore(r io.Reader, report func(done, total int64)) error {
+	_, err := s.restore(r, report, func(*View) (bool, error) { return true, nil })
+	return err
+}
+
+// CatchUp restores a snapshot that holds more than the state, or is of another cluster. One that does not is left alone:
+// the log may begin anew behind a state that is ahead of it, and whoever reads would see the past.
+func (s *State) CatchUp(r io.Reader, report func(done, total int64)) (taken bool, err error) {
+	return s.restore(r, report, func(of *View) (more bool, err error) {
+		err = s.Read(func(own *View) error {
+			more = of.Index() > own.Index() || of.Cluster() != own.Cluster()
+			return nil
+		})
+		return more, err
+	})
+}
+
+func (s *State) restore(r io.Reader, report func(done, total int64), wanted func(*View) (bool, error)) (taken bool, err error) {
 	next := s.path + ".restoring"
 	defer func() {
-		if err != nil {
+		if !taken {
 			os.Remove(next)
 		}
 	}()
 	if err := receive(next, s.opts, r, report); err != nil {
-		return err
+		return false, err
 	}
 	f, err := openFile(next, s.opts)
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrSnapshot, err)
+		return false, fmt.Errorf("%w: %w", ErrSnapshot, err)
 	}
-	if err := f.db.Close(); err != nil {
-		return fmt.Errorf("restore: %w", err)
+	v, err := viewOf(f.db, f.c)
+	if err == nil {
+		taken, err = wanted(v)
+		v.Close()
 	}
+	if err = errors.Join(err, f.db.Close()); err != nil || !taken {
+		return false, err
+	}
+	if err := s.replace(next, f.m); err != nil {
+		return false, fmt.Errorf("restore: %w", err)
+	}
+	return true, nil
+}
+
+// replace makes the file at next the state's, between checkpoints.
+func (s *State) replace(next string, m mark) error {
 	s.scrub.spoil()
 	defer s.scrub.spoil()
 	s.d.lock()
 	defer s.d.unlock()
 	if err := s.endCheckpoints(); err != nil { // before the lock that readers wait for
-		return fmt.Errorf("restore: %w", err)
+		s.d.failed.Store(&err)
+		return err
 	}
-	if err := s.swap(next, f.m); err != nil {
-		return fmt.Errorf("restore: %w", err)
+	if err := s.swap(next, m); err != nil {
+		return err
 	}
 	return s.checkpoints()
 }
@@ -187,10 +237,8 @@ func receive(path string, o Options, r io.Reader, report func(done, total int64)
 			b.progress = &progress{total: int64(size), report: report}
 			return b.steps(in)
 		})
-	case o.Keys == nil:
-		err = receiveFile(path, in, int64(size), report)
 	default:
-		err = receiveSealed(path, o, in, int64(size), report)
+		err = receiveFile(path, o, in, int64(size), report)
 	}
 	if err != nil {
 		return err
@@ -198,45 +246,41 @@ func receive(path string, o Options, r io.Reader, report func(done, total int64)
 	return checkTrailer(in.Reader, in.h)
 }
 
-// receiveFile writes the file as it comes.
-func receiveFile(path string, in io.Reader, size int64, report func(done, total int64)) error {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
-	if err != nil {
-		return fmt.Errorf("restore: %w", err)
-	}
-	_, err = io.CopyN(&progress{w: f, total: size, report: report}, in, size)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return fmt.Errorf("%w: %w", ErrSnapshot, err)
-	}
-	return nil
-}
-
-// receiveSealed takes the rows out of a file that comes unencrypted. It needs them in any order, and they are not to be
-// on the disk as they are: so the file is spooled sealed.
-func receiveSealed(path string, o Options, in io.Reader, size int64, report func(done, total int64)) (err error) {
+// receiveFile takes the rows out of a file. It needs them in any order, so the file is spooled; sealed, where they are not
+// to be on the disk as they are.
+func receiveFile(path string, o Options, in io.Reader, size int64, report func(done, total int64)) (err error) {
 	spool := path + ".image"
 	f, err := os.OpenFile(spool, os.O_CREATE|os.O_TRUNC|os.O_RDWR, 0o600)
 	if err != nil {
 		return fmt.Errorf("restore: %w", err)
 	}
 	defer func() { err = errors.Join(err, f.Close(), os.Remove(spool)) }()
-	w, err := o.Keys.Writer(f)
+	var image io.ReaderAt = f
+	if o.Keys == nil {
+		_, err = io.CopyN(&progress{w: f, total: size, report: report}, in, size)
+	} else {
+		image, err = spoolSealed(f, o.Keys, in, size, report)
+	}
 	if err != nil {
-		return fmt.Errorf("restore: %w", err)
+		return fmt.Errorf("%w: %w", ErrSnapshot, err)
+	}
+	return build(path, o, func(b *builder) error { return b.image(image, size) })
+}
+
+func spoolSealed(f *os.File, keys *seal.Ring, in io.Reader, size int64, report func(done, total int64)) (io.ReaderAt, error) {
+	w, err := keys.Writer(f)
+	if err != nil {
+		return nil, err
 	}
 	_, err = io.CopyN(&progress{w: w, total: size, report: report}, in, size)
 	if err = errors.Join(err, w.Close()); err != nil {
-		return fmt.Errorf("%w: %w", ErrSnapshot, err)
+		return nil, err
 	}
 	sealed, err := f.Seek(0, io.SeekEnd)
 	if err != nil {
-		return fmt.Errorf("restore: %w", err)
+		return nil, err
 	}
-	image, err := o.Keys.At(f, sealed)
-	if err != nil {
-		return fmt.Errorf("restore: %w", err)
-	}
-	return build(path, o, func(b *builder) error { return b.image(image) })
+	return keys.At(f, sealed)
 }
 
 func checkTrailer(r io.Reader, h hash.Hash) error {

@@ -5,8 +5,10 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -17,11 +19,16 @@ import (
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
-// FormatVersion is the state file's. A node refuses a file of a later one.
-const FormatVersion = 1
+// The formats of state files. A node refuses a file of a later one.
+const (
+	bareFormat   = 1 // values as they are; no new file is one
+	sealedFormat = 2 // keys and values encrypted
+	summedFormat = 3 // a sum behind each value
 
-// sealedFormat is an encrypted file's: one that a version which knows nothing of encryption refuses.
-const sealedFormat = 2
+	sealedSummedFormat = 4 // keys and values encrypted, a sum for those that are empty
+
+	newestFormat = sealedSummedFormat
+)
 
 // ErrState says that the state file does not hold what it should. Move it aside and rebuild from a peer.
 var ErrState = &Error{Kind: Corrupt, Text: "unreadable state"}
@@ -58,7 +65,8 @@ type State struct {
 	at sync.Mutex // guards mark: Apply sets it, everybody reads it
 	m  mark
 
-	scrub scrub
+	scrub   scrub
+	noticed chan struct{} // by a reader, that something is not what was written
 
 	d    *durable
 	size int64 // of the file as of the last transaction; Apply's
@@ -79,12 +87,16 @@ var (
 	keyMark = []byte("mark")
 	keyFmt  = []byte("format")
 
+	keyMarkSum = []byte("mark sum")
 	keyTrimmed = []byte("trimmed")
 )
 
+// ErrHeld says that another process has the file open.
+var ErrHeld = errors.New("held by another process")
+
 // Open opens or creates the state file at path.
 func Open(path string, o Options) (*State, error) {
-	s := &State{path: path, opts: o.withDefaults(), d: newDurable()}
+	s := &State{path: path, opts: o.withDefaults(), noticed: make(chan struct{}, 1), d: newDurable()}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("state: %w", err)
 	}
@@ -127,7 +139,11 @@ type opened struct {
 func (s *State) use(f opened) { s.db, s.room, s.c = f.db, f.room, f.c }
 
 func openFile(path string, o Options) (f opened, err error) {
-	if err := errors.Join(boltfile.Rewind(path), boltfile.Verify(path)); errors.Is(err, boltfile.ErrDamaged) {
+	err = boltfile.Rewind(path)
+	if err == nil {
+		err = boltfile.Prepare(path)
+	}
+	if errors.Is(err, boltfile.ErrDamaged) {
 		return f, fmt.Errorf("%w: %s: %w", ErrState, path, err)
 	} else if err != nil {
 		return f, fmt.Errorf("state %s: %w", path, err)
@@ -136,7 +152,9 @@ func openFile(path string, o Options) (f opened, err error) {
 	switch {
 	case errors.Is(err, berrors.ErrInvalid), errors.Is(err, berrors.ErrVersionMismatch), errors.Is(err, berrors.ErrChecksum):
 		return f, fmt.Errorf("%w: %s: %w", ErrState, path, err)
-	case err != nil: // held by another process, no permission, no descriptor: nothing is wrong with the file
+	case errors.Is(err, berrors.ErrTimeout):
+		return f, fmt.Errorf("state %s: %w", path, ErrHeld)
+	case err != nil: // no permission, no descriptor: nothing is wrong with the file
 		return f, fmt.Errorf("state %s: %w", path, err)
 	}
 	err = caught(func() error {
@@ -154,22 +172,24 @@ func openFile(path string, o Options) (f opened, err error) {
 
 // begin makes the buckets of a new file, or reads the mark of one that is there.
 func begin(tx *bolt.Tx, o Options) (c *codec, m mark, err error) {
-	meta, err := tx.CreateBucketIfNotExists(bktMeta)
-	if err != nil {
-		return nil, m, err
-	}
-	if _, err := tx.CreateBucketIfNotExists(bktLog); err != nil {
-		return nil, m, err
-	}
+	t := newTxn(tx, nil, Sum{})
+	meta := t.open(bucketID{table: tMeta})
+	t.open(bucketID{table: tLog})
 	f := meta.Get(keyFmt)
 	if f == nil {
+		metaBucket(tx, nil).look(keyFmt, keyFmt, keyFmt)
 		if c, err = newCodec(meta, o.Keys); err != nil {
 			return nil, m, err
 		}
 	} else if c, err = codecOf(meta, beUint64(f), o.Keys); err != nil {
 		return nil, m, err
 	}
-	m, err = decodeMark(metaBucket(tx, c).Get(keyMark))
+	if m, err = decodeMark(metaBucket(tx, c).Get(keyMark)); err == nil {
+		err = vouch(tx, c)
+	}
+	if err == nil && m != (mark{}) {
+		err = putMark(tx, c, m)
+	}
 	return c, m, err
 }
 
@@ -177,14 +197,23 @@ func begin(tx *bolt.Tx, o Options) (c *codec, m mark, err error) {
 func caught(f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			d, ok := p.(diskError)
-			if !ok {
-				panic(p)
-			}
-			err = d.err
+			err = met(p)
 		}
 	}()
 	return f()
+}
+
+// met is what a panic says of a disk or of a damaged file: ours, or bbolt's about a page that is not what it should be.
+func met(p any) error {
+	switch p := p.(type) {
+	case diskError:
+		return p.err
+	case string:
+		if strings.HasPrefix(p, "assertion failed: ") || strings.HasPrefix(p, "invalid page type: ") {
+			return fmt.Errorf("%w: bbolt: %s", ErrState, p)
+		}
+	}
+	panic(p)
 }
 
 const markLen = 8 + 8 + 16 + 32 + 8
@@ -211,6 +240,41 @@ func decodeMark(b []byte) (m mark, err error) {
 	default:
 		return m, fmt.Errorf("%w: mark of %d bytes", ErrState, len(b))
 	}
+}
+
+// putMark stores a mark. In a file without sums it gets its own, transaction u64 | CRC-32C of the mark u32: nothing else tells
+// of a changed place in the log, and the state would pass over records, or take them again.
+func putMark(tx *bolt.Tx, c *codec, m mark) error {
+	b, raw := metaBucket(tx, c), m.encode()
+	if err := b.Put(keyMark, raw); err != nil || c != nil {
+		return err
+	}
+	return b.Put(keyMarkSum, binary.BigEndian.AppendUint32(be64(uint64(tx.ID())), crc32.Checksum(raw, castagnoli)))
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// openings is how many transactions opening a file takes, at most: the one that leaves the list of free pages, and begin's.
+const openings = 2
+
+// vouch compares the mark with its sum. A version that knows of no sums may have written the mark since: then there were
+// transactions that left the sum alone.
+func vouch(tx *bolt.Tx, c *codec) error {
+	if c != nil {
+		return nil
+	}
+	sum := bytes.Clone(metaBucket(tx, c).Get(keyMarkSum))
+	if sum == nil {
+		return nil
+	}
+	if len(sum) != 12 {
+		return fmt.Errorf("%w: the mark's sum has %d bytes", ErrState, len(sum))
+	}
+	raw := metaBucket(tx, c).Get(keyMark)
+	if crc32.Checksum(raw, castagnoli) == binary.BigEndian.Uint32(sum[8:]) || uint64(tx.ID()) > beUint64(sum)+openings {
+		return nil
+	}
+	return fmt.Errorf("%w: the mark is not the one that was written", ErrState)
 }
 
 // Close closes the file. Views that are open keep it open until they end.
@@ -280,11 +344,7 @@ func (s *State) Apply(batch []Record) (out []Outcome, err error) {
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			d, ok := p.(diskError)
-			if !ok {
-				panic(p)
-			}
-			out, err = nil, d.err
+			out, err = nil, met(p)
 		}
 	}()
 	next := s.mark()
@@ -316,7 +376,7 @@ func (s *State) Apply(batch []Record) (out []Outcome, err error) {
 		return nil, fmt.Errorf("trim log: %w", err)
 	}
 	next.sum = t.sum
-	if err := metaBucket(tx, s.c).Put(keyMark, next.encode()); err != nil {
+	if err := putMark(tx, s.c, next); err != nil {
 		return nil, fmt.Errorf("apply: %w", err)
 	}
 	s.size = tx.Size()

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 
+	bolt "go.etcd.io/bbolt"
 	"pgregory.net/rapid"
 
 	"github.com/cairndb/cairn/oplog/seal"
@@ -95,6 +97,25 @@ func record(i Index, entries []Entry) Record {
 	return Record{Index: i, Term: 1, Data: EncodeRecord(MakeHLC(1_700_000_000_000+uint64(i)*1000, 0, 1), bodies...)}
 }
 
+// mustOpenBare makes a file as older versions did, without sums.
+func mustOpenBare(t interface{ Fatal(...any) }, path string) *State {
+	db, err := bolt.Open(path, 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = db.Update(func(tx *bolt.Tx) error {
+		meta, err := tx.CreateBucket(bktMeta)
+		if err != nil {
+			return err
+		}
+		return meta.Put(keyFmt, be64(bareFormat))
+	})
+	if err = errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return mustOpen(t, path)
+}
+
 func mustOpen(t interface{ Fatal(...any) }, path string) *State { return mustOpenSealed(t, path, nil) }
 
 func mustOpenSealed(t interface{ Fatal(...any) }, path string, keys *seal.Ring) *State {
@@ -106,7 +127,7 @@ func mustOpenSealed(t interface{ Fatal(...any) }, path string, keys *seal.Ring) 
 }
 
 // TestOneHistoryOneState: the same records in other batches, across restarts and a snapshot, encrypted under one key or
-// another or not at all, are the same state and gave the same answers; and the running sum and counters are what a count
+// another or not at all, with sums or without, are the same state and gave the same answers; and the running sum and counters are what a count
 // from scratch gives.
 func TestOneHistoryOneState(t *testing.T) {
 	dir := t.TempDir()
@@ -123,7 +144,12 @@ func TestOneHistoryOneState(t *testing.T) {
 		}
 		path := filepath.Join(dir, fmt.Sprint(run, "b"))
 		keys := rapid.SampledFrom(rings).Draw(t, "keys")
-		b := mustOpenSealed(t, path, keys)
+		var b *State
+		if keys == nil && rapid.Bool().Draw(t, "bare") {
+			b = mustOpenBare(t, path)
+		} else {
+			b = mustOpenSealed(t, path, keys)
+		}
 		defer func() { b.Close() }()
 		at := 0
 		var saidB []Outcome
@@ -289,6 +315,70 @@ func TestAFileThatIsNoStateIsNamed(t *testing.T) {
 	}
 }
 
+// TestAChangedMark: a state that was changed in where in the log it is does not open.
+func TestAChangedMark(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state.db")
+	s := mustOpenBare(t, path)
+	records := []Record{record(1, []Entry{{Ops: []Op{&Init{Cluster: "c"}}}})}
+	for i := range 40 {
+		m := &Remember{RID: fmt.Sprint("r", i), Text: "a text", Namespace: "default"}
+		records = append(records, record(Index(i+2), []Entry{{DB: 1, Ops: []Op{m}}}))
+	}
+	if _, err := s.Apply(records); err != nil {
+		t.Fatal(err)
+	}
+	m := s.mark()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for range 5 { // opening it moves what the sum goes by
+		s := mustOpen(t, path)
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw := m.encode()
+	for bit := 0; bit < 8*len(raw); bit += 37 {
+		b := bytes.Clone(whole)
+		for at := bytes.Index(b, raw); at >= 0; at = bytes.Index(b, raw) { // older pages have it as well
+			b[at+bit/8] ^= 1 << (bit % 8)
+		}
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if s, err := Open(path, Options{NoSync: true}); !errors.Is(err, ErrState) {
+			t.Errorf("bit %d: %v", bit, err)
+			if err == nil {
+				s.Close()
+			}
+		}
+	}
+	// An older version leaves the sum as it is.
+	if err := os.WriteFile(path, whole, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	db, err := bolt.Open(path, 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 { // the list of free pages, its opening, its record
+		m.index++
+		err = errors.Join(err, db.Update(func(tx *bolt.Tx) error { return tx.Bucket(bktMeta).Put(keyMark, m.encode()) }))
+	}
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	s = mustOpen(t, path)
+	defer s.Close()
+	if got := s.mark(); got != m {
+		t.Errorf("got %+v, want %+v", got, m)
+	}
+}
+
 func TestUnknownRecordsStopTheNode(t *testing.T) {
 	body, err := Entry{DB: 1, Ops: []Op{&Forget{RID: "x"}}}.Encode()
 	if err != nil {
@@ -388,5 +478,55 @@ func BenchmarkApply(b *testing.B) {
 			}
 			b.ReportMetric(float64(memories)/b.Elapsed().Seconds(), "memories/s")
 		})
+	}
+}
+
+// TestCatchUpNeverGoesBack: a snapshot that holds no more than the state changes nothing, unless it is another cluster's.
+func TestCatchUpNeverGoesBack(t *testing.T) {
+	dir := t.TempDir()
+	grow := func(s *State, from, to Index, cluster string) {
+		for i := from; i <= to; i++ {
+			e := Entry{Node: 1, DB: 1, Ops: []Op{&Remember{RID: NewID(), Text: fmt.Sprint("memory ", i), Namespace: "default", Created: 1}}}
+			if i == 1 {
+				e = Entry{Node: 1, Ops: []Op{&Init{Cluster: cluster, At: 1}}}
+			}
+			if _, err := s.Apply([]Record{record(i, []Entry{e})}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	snapshot := func(s *State) io.Reader {
+		snap, err := s.Snapshot()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer snap.Release()
+		var b bytes.Buffer
+		if _, err := snap.WriteTo(&b); err != nil {
+			t.Fatal(err)
+		}
+		return &b
+	}
+	s, other := mustOpen(t, filepath.Join(dir, "own")), mustOpen(t, filepath.Join(dir, "other"))
+	defer s.Close()
+	defer other.Close()
+	grow(s, 1, 10, "one")
+	early := snapshot(s)
+	grow(s, 11, 20, "one")
+	late := snapshot(s)
+	grow(other, 1, 5, "two")
+	for _, tc := range []struct {
+		name  string
+		from  io.Reader
+		taken bool
+		at    Index
+	}{{"an earlier one", early, false, 20}, {"one of another cluster", snapshot(other), true, 5}, {"a later one", late, true, 20}} {
+		taken, err := s.CatchUp(tc.from, nil)
+		if at, _ := s.Applied(); err != nil || taken != tc.taken || at != tc.at {
+			t.Errorf("%s: taken %v, at %d, %v", tc.name, taken, at, err)
+		}
+		if left, err := filepath.Glob(filepath.Join(dir, "*.restoring")); err != nil || left != nil {
+			t.Errorf("%s: it left %v (%v)", tc.name, left, err)
+		}
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 	bolt "go.etcd.io/bbolt"
 	berrors "go.etcd.io/bbolt/errors"
+
+	"github.com/cairndb/cairn/oplog/boltfile"
 )
 
 // txn is a bbolt transaction that keeps the Sum and can undo an entry. Every replicated key goes through it.
@@ -20,6 +22,7 @@ type txn struct {
 	undo    []change       // of the current entry, newest last
 	tables  map[DB]tableID // where the vectors are, as far as asked
 	sums    map[DB]named   // of namespaces, what the batch changes
+	guard   *boltfile.Guard
 
 	watched bool    // a scrub is under way and wants to know
 	moves   []moved // what was done to the Sum
@@ -50,44 +53,44 @@ func (t *txn) bucket(table tableID, db DB) *bucket {
 		return b
 	}
 	var b *bucket // a transaction that reads sees none come into being either
-	if in := t.open(table, db); in != nil {
-		b = &bucket{Bucket: in, id: id, c: t.c}
+	if in := t.open(id); in != nil {
+		b = &bucket{Bucket: in, id: id, c: t.c, way: guarded{guard: t.guarding()}}
 	}
 	t.buckets[id] = b
 	return b
 }
 
-func (t *txn) open(table tableID, db DB) *bolt.Bucket {
-	name := tableNames[table]
-	if !t.tx.Writable() {
-		if db == 0 {
-			return t.tx.Bucket(name)
+// open finds a table's bucket, and makes it where the transaction may.
+func (t *txn) open(id bucketID) (b *bolt.Bucket) {
+	path := id.path()
+	for i, name := range path {
+		in := b
+		if in == nil {
+			b = t.tx.Bucket(name)
+		} else {
+			b = in.Bucket(name)
 		}
-		all := t.tx.Bucket(bktDatabases)
-		if all == nil {
+		if b != nil {
+			if b.Root() == 0 { // bbolt has copied it, and would look for rows behind the copy's end
+				t.small(path[:i+1], i+1 < len(path))
+			}
+			continue
+		}
+		t.missing(path[:i+1])
+		if !t.tx.Writable() {
 			return nil
 		}
-		if b := all.Bucket(dbKey(db)); b != nil {
-			return b.Bucket(name)
+		var err error
+		if in == nil {
+			b, err = t.tx.CreateBucket(name)
+		} else {
+			b, err = in.CreateBucket(name)
 		}
-		return nil
-	}
-	var b *bolt.Bucket
-	var err error
-	if db == 0 {
-		b, err = t.tx.CreateBucketIfNotExists(name)
-	} else {
-		var all, one *bolt.Bucket
-		if all, err = t.tx.CreateBucketIfNotExists(bktDatabases); err == nil {
-			if one, err = all.CreateBucketIfNotExists(dbKey(db)); err == nil {
-				b, err = one.CreateBucketIfNotExists(name)
-			}
+		if err != nil {
+			panic(diskError{fmt.Errorf("open table %s: %w", tableNames[id.table], err)})
 		}
 	}
-	if err != nil {
-		panic(diskError{fmt.Errorf("open table %s: %w", name, err)})
-	}
-	if ascending[table] {
+	if ascending[id.table] {
 		b.FillPercent = 0.95
 	}
 	return b

@@ -3,6 +3,7 @@ package oplog
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -23,25 +24,44 @@ func (s *State) View() (*View, error) {
 	if s.db == nil {
 		return nil, Errorf(Unavailable, "state is closed")
 	}
-	tx, err := s.db.Begin(false)
+	return viewOf(s.db, s.c)
+}
+
+func viewOf(db *bolt.DB, c *codec) (*View, error) {
+	tx, err := db.Begin(false)
 	if err != nil {
 		return nil, fmt.Errorf("view: %w", err)
 	}
 	var m mark
 	err = caught(func() (err error) {
-		m, err = decodeMark(metaBucket(tx, s.c).Get(keyMark))
+		m, err = decodeMark(metaBucket(tx, c).Get(keyMark))
 		return err
 	})
 	if err != nil {
 		tx.Rollback()
 		return nil, err
 	}
-	return &View{txn: newTxn(tx, s.c, m.sum), mark: m}, nil
+	return &View{txn: newTxn(tx, c, m.sum), mark: m}, nil
 }
 
 // Read runs f on a view and closes it. What f returns must not share the view's memory.
-// Corruption met inside f comes back as an error.
+// Corruption met inside f comes back as an error, and Noticed is told.
 func (s *State) Read(f func(*View) error) error {
+	err := s.read(f)
+	s.notice(err)
+	return err
+}
+
+func (s *State) notice(err error) {
+	if errors.Is(err, ErrState) {
+		select {
+		case s.noticed <- struct{}{}:
+		default:
+		}
+	}
+}
+
+func (s *State) read(f func(*View) error) error {
 	v, err := s.View()
 	if err != nil {
 		return err
@@ -49,6 +69,9 @@ func (s *State) Read(f func(*View) error) error {
 	defer v.Close()
 	return caught(func() error { return f(v) })
 }
+
+// Noticed is told when a reader met what is not what was written. Whoever is told reads everything.
+func (s *State) Noticed() <-chan struct{} { return s.noticed }
 
 // Close ends the view.
 func (v *View) Close() { _ = v.tx.Rollback() } // a read transaction's rollback cannot fail

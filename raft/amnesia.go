@@ -44,18 +44,23 @@ func Discard(dir string) (aside string, err error) {
 	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
 		return "", nil
 	}
-	aside = fmt.Sprintf("%s.corrupt-%d", dir, time.Now().Unix())
 	n := &Node{cfg: Config{Dir: dir}}
 	if err := n.forget(); err != nil { // before anything goes away
 		return "", err
 	}
-	if err := os.Mkdir(aside, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
-		return "", err
-	}
-	for _, name := range []string{"raft.db", "snapshots"} {
-		if err := os.Rename(filepath.Join(dir, name), filepath.Join(aside, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+	for at := time.Now().Unix(); ; at++ { // what was moved aside before stays as it is
+		aside = fmt.Sprintf("%s.corrupt-%d", dir, at)
+		if err := os.Mkdir(aside, 0o700); err == nil {
+			break
+		} else if !errors.Is(err, os.ErrExist) {
 			return "", err
 		}
+	}
+	if err := setAside(filepath.Join(dir, "raft.db"), aside, ""); err != nil {
+		return "", err
+	}
+	if err := os.Rename(filepath.Join(dir, "snapshots"), filepath.Join(aside, "snapshots")); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return "", err
 	}
 	return aside, syncDir(dir)
 }
@@ -78,21 +83,21 @@ func (n *Node) remember() {
 	n.log.Info("whole again after a lost log")
 }
 
-// lostLog says whether the log is empty though the state was built from one: somebody removed the file.
-func (n *Node) lostLog() (bool, error) {
+// lostLog says whether the log is empty though the state was built from one, of which a snapshot holds what is up to covered:
+// somebody removed the file.
+func (n *Node) lostLog(covered uint64) (bool, error) {
 	last, err := n.logs.LastIndex()
 	if err != nil || last != 0 {
 		return false, err
 	}
-	if term, err := n.logs.GetUint64([]byte("CurrentTerm")); err == nil && term != 0 {
-		return false, nil
-	}
 	applied, _ := n.sm.Applied()
-	return applied != 0, nil
+	term, err := n.logs.GetUint64([]byte(keyTerm))
+	forgotten := err != nil || term == 0
+	return applied > covered || applied != 0 && forgotten, nil
 }
 
-// refound gives the only member there is a log that begins where its state ends: everything it ever acknowledged is
-// in the state, and records of a log that began anew would be passed over as applied already.
+// refound gives the only member there is a log that begins where its state ends, with what was salvaged of the one before:
+// records of a log that began anew would be passed over as applied already.
 func (n *Node) refound(snaps hraft.SnapshotStore) error {
 	index, term := n.sm.Applied()
 	if list, err := snaps.List(); err != nil {
@@ -104,12 +109,42 @@ func (n *Node) refound(snaps hraft.SnapshotStore) error {
 			return err
 		}
 	}
-	if err := n.logs.SetUint64([]byte("CurrentTerm"), term); err != nil {
+	rest := n.salvaged
+	for len(rest) > 0 && rest[0].Index <= index {
+		rest = rest[1:]
+	}
+	if len(rest) > 0 {
+		if err := n.logs.StoreLogs(rest); err != nil {
+			return err
+		}
+		term = rest[len(rest)-1].Term
+	}
+	if err := n.logs.SetUint64([]byte(keyTerm), term); err != nil {
 		return err
 	}
-	n.log.Warn("the log begins anew where the state ends, with this node alone", "index", index, "term", term)
+	n.log.Warn("the log begins anew where the state ends, with this node alone", "index", index, "term", term, "kept", len(rest))
 	n.remember()
 	return nil
+}
+
+// salvage reads what a damaged log holds behind the state's last record, up to the first that cannot be read: nobody else
+// has it.
+func (n *Node) salvage(path string) (logs []*hraft.Log) {
+	var err error
+	defer caught(&err)
+	s, err := n.openFile(path)
+	if err != nil {
+		return nil
+	}
+	defer s.Close()
+	applied, _ := n.sm.Applied()
+	for i := applied + 1; ; i++ {
+		l := &hraft.Log{}
+		if err := s.GetLog(i, l); err != nil {
+			return logs
+		}
+		logs = append(logs, l)
+	}
 }
 
 func (n *Node) snapshotState(snaps hraft.SnapshotStore, index, term uint64) error {
@@ -123,7 +158,7 @@ func (n *Node) snapshotState(snaps hraft.SnapshotStore, index, term uint64) erro
 	if err != nil {
 		return err
 	}
-	return held{s}.Persist(sink)
+	return (&held{Snapshot: s}).Persist(sink)
 }
 
 // rejoin works, once a second, on what this node is not yet and is to be: whole, and a voter. The leader forgets what
@@ -169,7 +204,8 @@ func (n *Node) askMembership(action string) (ok wire.MembershipOK, err error) {
 }
 
 // takeVote is the leader's side of rejoin. It waits for all the others: with one of them away as well, the cluster
-// could commit nothing without the vote that goes.
+// could commit nothing without the vote that goes, not even that it goes. So they are asked now: that one was heard a
+// moment ago says nothing.
 func (n *Node) takeVote(m wire.Membership) (ok wire.MembershipOK, err error) {
 	s, known := n.find(m.NodeID)
 	if !known {
@@ -179,7 +215,7 @@ func (n *Node) takeVote(m wire.Membership) (ok wire.MembershipOK, err error) {
 		return ok, fmt.Errorf("%w: node %d leads", ErrRefused, m.NodeID)
 	}
 	for _, other := range n.servers() {
-		if id := nodeID(other.ID); id != n.cfg.NodeID && id != m.NodeID && other.Suffrage == hraft.Voter && !n.heardWithin(id, n.cfg.Election) {
+		if id := nodeID(other.ID); id != n.cfg.NodeID && id != m.NodeID && other.Suffrage == hraft.Voter && !n.follows(other, n.Term()) {
 			return ok, fmt.Errorf("%w: node %d is away, and the cluster needs one that remembers", ErrUnavailable, id)
 		}
 	}
@@ -189,11 +225,4 @@ func (n *Node) takeVote(m wire.Membership) (ok wire.MembershipOK, err error) {
 	}
 	n.want(m.NodeID, true)
 	return wire.MembershipOK{Message: fmt.Sprintf("node %d votes again when it has caught up", m.NodeID), Index: f.Index()}, nil
-}
-
-func (n *Node) heardWithin(id uint32, d time.Duration) bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	p := n.peers[id]
-	return p != nil && time.Since(p.lastSeen) < d
 }

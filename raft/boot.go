@@ -2,6 +2,7 @@ package raft
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	hraft "github.com/hashicorp/raft"
@@ -15,7 +16,13 @@ import (
 // this node asks to join it. When all have answered and none has one, the node with the lowest id starts the
 // cluster with all of them; the others wait to be spoken to. A node that has a configuration does nothing here,
 // and one that cannot reach every configured voter starts nothing: so at most one cluster is ever formed.
+//
+// Who starts it stands for election at once, and so does a node that is the only voter: the timeouts are for the silence of
+// others.
 func (n *Node) form() {
+	if n.sole() && !n.amnesiac() {
+		n.stand()
+	}
 	const pause = 200 * time.Millisecond
 	for wait := time.Duration(0); ; wait = pause {
 		select {
@@ -63,6 +70,13 @@ func (n *Node) tryForm() {
 		return
 	}
 	n.log.Info("cluster formed", "voters", len(servers))
+	n.stand()
+}
+
+// sole says whether this node is the only voter there is.
+func (n *Node) sole() bool {
+	voters := slices.DeleteFunc(n.servers(), func(s hraft.Server) bool { return s.Suffrage != hraft.Voter })
+	return len(voters) == 1 && nodeID(voters[0].ID) == n.cfg.NodeID
 }
 
 func (n *Node) probe(addr string) (wire.ClusterHelloOK, error) {

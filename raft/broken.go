@@ -3,6 +3,8 @@ package raft
 import (
 	"errors"
 	"fmt"
+	"runtime"
+	"sync/atomic"
 	"syscall"
 
 	hraft "github.com/hashicorp/raft"
@@ -15,20 +17,50 @@ import (
 // strict is the log's store: its first failure is its last.
 type strict struct {
 	store
-	n *Node
+	n   *Node
+	cut atomic.Bool // the log's end was taken away, and nothing put in its place
 }
 
-// StoreLogs implements hraft.LogStore.
-func (s strict) StoreLogs(logs []*hraft.Log) error {
-	return s.n.kept(func() error { return s.store.StoreLogs(logs) })
+// GetLog implements hraft.LogStore. The log was read when it was opened, so what cannot be read now was changed since. The
+// library would panic: the one of its tasks that asked ends here instead.
+func (s *strict) GetLog(index uint64, l *hraft.Log) error {
+	err := s.store.GetLog(index, l)
+	if err != nil && !errors.Is(err, hraft.ErrLogNotFound) && s.n.running.Load() {
+		s.n.breaks(fmt.Errorf("record %d: %w", index, err))
+		<-s.n.ctx.Done()
+		runtime.Goexit()
+	}
+	return err
+}
+
+// StoreLogs implements hraft.LogStore. The library goes on with the end that it has had taken away when nothing can be put there,
+// so room for that is waited for.
+func (s *strict) StoreLogs(logs []*hraft.Log) error {
+	err := s.n.kept(func() error { return s.store.StoreLogs(logs) })
+	for lacksRoom(err) && s.cut.Load() && s.n.waits() {
+		err = s.n.kept(func() error { return s.store.StoreLogs(logs) })
+	}
+	if err == nil {
+		s.cut.Store(false)
+	}
+	return err
 }
 
 // StoreLog implements hraft.LogStore.
-func (s strict) StoreLog(l *hraft.Log) error { return s.StoreLogs([]*hraft.Log{l}) }
+func (s *strict) StoreLog(l *hraft.Log) error { return s.StoreLogs([]*hraft.Log{l}) }
 
 // DeleteRange implements hraft.LogStore.
-func (s strict) DeleteRange(first, last uint64) error {
-	return s.n.kept(func() error { return s.store.DeleteRange(first, last) })
+func (s *strict) DeleteRange(first, last uint64) error {
+	return s.n.kept(func() error {
+		end, err := s.LastIndex()
+		if err == nil {
+			err = s.store.DeleteRange(first, last)
+		}
+		if err == nil && last >= end {
+			s.cut.Store(true)
+		}
+		return err
+	})
 }
 
 // kept writes to the log. A lack of room is passed on: it ends, and nothing was written.
@@ -43,8 +75,9 @@ func (n *Node) kept(write func() error) error {
 	return err
 }
 
+// lacksRoom says whether a write found no room. A sync that found none may have thrown away what was written, like any other.
 func lacksRoom(err error) bool {
-	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+	return !errors.Is(err, errUnsynced) && (errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT))
 }
 
 // broken is why the log cannot be written any more; nil while it can.

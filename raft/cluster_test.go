@@ -6,13 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"slices"
 	"sync"
 	"testing"
 	"time"
 
+	hraft "github.com/hashicorp/raft"
+
 	"github.com/cairndb/cairn/oplog/seal"
+	"github.com/cairndb/cairn/raft/rafttest"
 	"github.com/cairndb/cairn/wire"
 )
 
@@ -21,6 +23,7 @@ type list struct {
 	mu          sync.Mutex
 	Index, Term uint64
 	Items       []string
+	restored    int
 }
 
 func (l *list) Apply(batch []Record) []any {
@@ -67,7 +70,7 @@ func (l *list) Snapshot() (Snapshot, error) {
 func (l *list) Restore(r io.Reader) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.Items = nil
+	l.Items, l.restored = nil, l.restored+1
 	return json.NewDecoder(r).Decode(l)
 }
 
@@ -87,29 +90,37 @@ type cluster struct {
 	nodes []*Node
 	sms   []*list
 	keys  map[int]*seal.Ring // of the nodes that encrypt
+	disks map[int]*meter     // of the nodes whose log's disk is watched
+	slow  bool               // nobody is elected because of a silence
 }
 
-// start opens n nodes, the last first, that know only each other's addresses.
+// slowElection is longer than any machine stands still.
+const slowElection = 40 * time.Second
+
+// start opens n nodes, the last first, that know only each other's addresses. Half a second in which the machine does
+// nothing may make another the leader, at any time.
 func start(t testing.TB, n int) *cluster { return startSealed(t, n, nil) }
 
+// startSteady opens nodes of which the leader leads until a test makes another the leader.
+func startSteady(t testing.TB, n int) *cluster { return startWith(t, n, &cluster{slow: true}) }
+
 func startSealed(t testing.TB, n int, keys map[int]*seal.Ring) *cluster {
-	c := &cluster{t: t, keys: keys, addrs: make([]string, n), nodes: make([]*Node, n), sms: make([]*list, n)}
+	return startWith(t, n, &cluster{keys: keys})
+}
+
+func startOn(t testing.TB, n int, disks map[int]*meter) *cluster {
+	return startWith(t, n, &cluster{disks: disks, slow: true})
+}
+
+func startWith(t testing.TB, n int, c *cluster) *cluster {
+	c.t, c.addrs, c.nodes, c.sms = t, make([]string, n), make([]*Node, n), make([]*list, n)
 	for i := range n {
-		c.addrs[i] = freeAddr(t)
+		c.addrs[i] = rafttest.Addr(t)
 	}
 	for i := n - 1; i >= 0; i-- {
 		c.open(i, "secret", slices.Concat(c.addrs[:i], c.addrs[i+1:]))
 	}
 	return c
-}
-
-func freeAddr(t testing.TB) string {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ln.Close()
-	return ln.Addr().String()
 }
 
 func (c *cluster) open(i int, secret string, peers []string) {
@@ -123,8 +134,12 @@ func (c *cluster) open(i int, secret string, peers []string) {
 // reopen starts a node on the files and the state that are there.
 func (c *cluster) reopen(i int, secret string, peers []string) {
 	c.t.Helper()
+	election := 2 * time.Second
+	if c.slow {
+		election = slowElection
+	}
 	n, err := Open(context.Background(), Config{NodeID: uint32(i + 1), Keys: c.keys[i], Dir: c.dirs[i], Addr: c.addrs[i], Secret: secret, Peers: peers,
-		Alone: len(peers) == 0, Heartbeat: 250 * time.Millisecond, Election: time.Second, Handler: noHandler{}}, c.sms[i])
+		WriteLog: c.disks[i].step, Alone: len(peers) == 0, Heartbeat: 250 * time.Millisecond, Election: election, Handler: noHandler{}}, c.sms[i])
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -134,9 +149,9 @@ func (c *cluster) reopen(i int, secret string, peers []string) {
 
 func (c *cluster) wait(what string, ok func() bool) {
 	c.t.Helper()
-	for deadline := time.Now().Add(15 * time.Second); !ok(); <-time.After(5 * time.Millisecond) {
+	for deadline := time.Now().Add(3 * time.Minute); !ok(); <-time.After(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			c.t.Fatalf("not within 15s: %s", what)
+			c.t.Fatalf("not within three minutes: %s", what)
 		}
 	}
 }
@@ -153,16 +168,46 @@ func (c *cluster) leader() (l *Node) {
 	return l
 }
 
+// lead has a node stand until it leads. It has all that the others have by then: they would not elect it otherwise.
+func (c *cluster) lead(n *Node) {
+	c.t.Helper()
+	c.wait("it to have what the others have", func() bool {
+		return !slices.ContainsFunc(c.nodes, func(o *Node) bool {
+			return o != nil && o.ctx.Err() == nil && o.raft.LastIndex() > n.raft.LastIndex()
+		})
+	})
+	c.wait("it to lead", func() bool {
+		if n.raft.State() == hraft.Follower { // one that stands already would begin anew
+			n.stand()
+		}
+		return n.IsLeader()
+	})
+}
+
 func (c *cluster) propose(from, to int) (want []string) {
 	c.t.Helper()
-	l := c.leader()
 	for i := from; i < to; i++ {
 		want = append(want, fmt.Sprint("entry-", i))
-		if _, _, err := l.Propose(c.t.Context(), []byte(want[len(want)-1])).Wait(); err != nil {
-			c.t.Fatal(err)
-		}
+		c.put(want[len(want)-1])
 	}
 	return want
+}
+
+// put has a record taken once, whoever leads: of one whose leader lost the lead meanwhile the next one knows what became.
+func (c *cluster) put(item string) {
+	c.t.Helper()
+	c.wait(item+" to be taken", func() bool {
+		l := c.leader()
+		term := l.Term()
+		_, _, err := l.Propose(c.t.Context(), []byte(item)).Wait()
+		if err != nil && l.IsLeader() && l.Term() == term {
+			c.t.Fatal(err)
+		}
+		if errors.Is(err, ErrUnknownOutcome) {
+			return slices.Contains(c.sms[c.leader().cfg.NodeID-1].items(), item)
+		}
+		return err == nil
+	})
 }
 
 func TestThreeNodesFailOver(t *testing.T) {
@@ -181,7 +226,7 @@ func TestThreeNodesFailOver(t *testing.T) {
 }
 
 func TestTransferReachesTheNodeNamed(t *testing.T) {
-	c := start(t, 3)
+	c := startSteady(t, 3)
 	c.propose(0, 1)
 	id := c.leader().cfg.NodeID%3 + 1
 	if _, err := c.leader().Change(t.Context(), wire.Membership{Action: "transfer", NodeID: id}); err != nil {
@@ -191,12 +236,12 @@ func TestTransferReachesTheNodeNamed(t *testing.T) {
 }
 
 func TestJoinFindsTheLeaderBehindOthers(t *testing.T) {
-	c := start(t, 3)
+	c := startSteady(t, 3)
 	want := c.propose(0, 20)
 	l := c.leader().cfg.NodeID
 	follower := c.addrs[l%3]
-	c.addrs, c.nodes, c.sms = append(c.addrs, freeAddr(t)), append(c.nodes, nil), append(c.sms, nil)
-	c.open(3, "secret", []string{freeAddr(t), follower, c.addrs[l-1]}) // nobody, a follower, the leader
+	c.addrs, c.nodes, c.sms = append(c.addrs, rafttest.Addr(t)), append(c.nodes, nil), append(c.sms, nil)
+	c.open(3, "secret", []string{rafttest.Addr(t), follower, c.addrs[l-1]}) // nobody, a follower, the leader
 	c.wait("the newcomer to vote and hold all", func() bool {
 		i := slices.IndexFunc(c.leader().Status().Members, func(m Member) bool { return m.ID == 4 && m.Voter })
 		return i >= 0 && slices.Equal(c.sms[3].items(), want)
@@ -205,7 +250,7 @@ func TestJoinFindsTheLeaderBehindOthers(t *testing.T) {
 
 // A stranger who has the secret moves no term, with or without a raft map.
 func TestStrangerMovesNothing(t *testing.T) {
-	c := start(t, 3)
+	c := startSteady(t, 3)
 	c.propose(0, 1)
 	l := c.leader()
 	term := l.Term()
@@ -234,5 +279,33 @@ func TestStrangerMovesNothing(t *testing.T) {
 	var pe *PeerError
 	if _, err := p.dial(t.Context(), l.Advertised(), forForward); !errors.As(err, &pe) || pe.Code != wire.CodeSecretMismatch {
 		t.Errorf("wrong secret: got %v", err)
+	}
+}
+
+// A state that lacks only records it is never given is not restored at the start: the snapshot may be large.
+func TestAStateThatHasAllIsNotRestored(t *testing.T) {
+	c := start(t, 1)
+	want := c.propose(0, 5)
+	for range 2 {
+		if err := c.nodes[0].Close(); err != nil {
+			t.Fatal(err)
+		}
+		c.reopen(0, "secret", nil)
+		l := c.leader() // whose term begins with records of the library's own
+		if err := l.Snapshot(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if c.sms[0].restored != 0 || !slices.Equal(c.sms[0].items(), want) {
+		t.Errorf("restored %d times; it has %q", c.sms[0].restored, c.sms[0].items())
+	}
+	if err := c.nodes[0].Close(); err != nil {
+		t.Fatal(err)
+	}
+	c.sms[0] = &list{}
+	c.reopen(0, "secret", nil)
+	c.leader()
+	if c.sms[0].restored != 1 || !slices.Equal(c.sms[0].items(), want) {
+		t.Errorf("without a state: restored %d times; it has %q", c.sms[0].restored, c.sms[0].items())
 	}
 }

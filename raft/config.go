@@ -17,7 +17,7 @@ import (
 // Config says what a member is. NodeID, Dir, Addr and Handler are required; a zero elsewhere means the default beside it.
 type Config struct {
 	NodeID    uint32
-	Dir       string // raft.db, snapshots
+	Dir       string // raft.db, raft.db.journal, snapshots
 	Addr      string // peer listener; port 0 picks one
 	Advertise string // what peers dial; Addr
 	Secret    string
@@ -32,6 +32,7 @@ type Config struct {
 	SnapshotThreshold uint64        // 8192
 	SnapshotInterval  time.Duration // 2m
 	TrailingLogs      uint64        // 10240
+	JournalBytes      int64         // 8 MiB: what the log's file may be behind; about as much is read again after a crash
 	NoSync            bool          // for tests that measure something else
 	Keys              *seal.Ring    // what the log and the snapshots are encrypted with; nil: they are not
 
@@ -47,8 +48,11 @@ type Config struct {
 	Listen func(ctx context.Context, addr string) (net.Listener, error) // TCP; a seam for faults
 	Logger *slog.Logger                                                 // discards
 
-	OpenFile func(string, int, os.FileMode) (*os.File, error) // os.OpenFile, for the log; a seam for faults
-	Failed   func(error)                                      // told when the log's disk has failed: this member must be stopped
+	OpenFile func(string, int, os.FileMode) (*os.File, error) // os.OpenFile, for the log and its journal; a seam for faults
+	// WriteLog calls what it is given, a step of the log's disk: "write" into the journal, "sync" of that, or "commit", a
+	// transaction of the log's file, which syncs itself. A seam for faults.
+	WriteLog func(step string, do func() error) error
+	Failed   func(error) // told when the log's disk has failed: this member must be stopped
 }
 
 // Handler answers what peers ask beyond consensus. Its methods are called from the connections' goroutines.
@@ -92,6 +96,7 @@ func (c Config) withDefaults() Config {
 	c.Election = cmp.Or(c.Election, 5*time.Second)
 	c.SnapshotThreshold = cmp.Or(c.SnapshotThreshold, 8192)
 	c.SnapshotInterval = cmp.Or(c.SnapshotInterval, 2*time.Minute)
+	c.JournalBytes = cmp.Or(c.JournalBytes, 8<<20)
 	c.TrailingLogs = cmp.Or(c.TrailingLogs, 10240)
 	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
 	if c.Listen == nil {

@@ -27,22 +27,26 @@ func Convert(dir, to string, from, into *seal.Ring) (err error) {
 	}
 	source, target := &Node{cfg: Config{Dir: dir, Keys: from}.withDefaults()}, &Node{cfg: Config{Dir: to, Keys: into}.withDefaults()}
 	source.log, target.log = source.cfg.Logger, target.cfg.Logger
-	src, err := source.openStore(filepath.Join(dir, "raft.db"))
+	old, err := source.openSnapshots()
+	if err != nil {
+		return err
+	}
+	covered, err := newest(old)
+	if err != nil {
+		return fmt.Errorf("snapshots: %w", err)
+	}
+	src, err := source.openStore(filepath.Join(dir, "raft.db"), covered)
 	if err != nil {
 		return fmt.Errorf("raft log: %w", err)
 	}
 	defer func() { err = errors.Join(err, src.Close()) }()
-	dst, err := target.openStore(filepath.Join(to, "raft.db"))
+	dst, err := target.openStore(filepath.Join(to, "raft.db"), 0)
 	if err != nil {
 		return fmt.Errorf("raft log: %w", err)
 	}
 	defer func() { err = errors.Join(err, dst.Close()) }()
 	if err := copyLog(src, dst); err != nil {
 		return fmt.Errorf("raft log: %w", err)
-	}
-	old, err := source.openSnapshots()
-	if err != nil {
-		return err
 	}
 	made, err := target.openSnapshots()
 	if err != nil {
@@ -52,7 +56,7 @@ func Convert(dir, to string, from, into *seal.Ring) (err error) {
 }
 
 func copyLog(src, dst store) error {
-	for _, key := range []string{"CurrentTerm", "LastVoteTerm", "LastVoteCand"} {
+	for _, key := range []string{keyTerm, keyVoteTerm, keyVote} {
 		val, err := src.Get([]byte(key))
 		if errors.Is(err, raftboltdb.ErrKeyNotFound) {
 			continue

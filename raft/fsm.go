@@ -1,13 +1,24 @@
 package raft
 
 import (
+	"errors"
 	"io"
+	"slices"
+	"sync"
 
 	hraft "github.com/hashicorp/raft"
 )
 
 // fsm is the library's view of the state machine.
-type fsm struct{ sm StateMachine }
+type fsm struct {
+	sm   StateMachine
+	disk func(index uint64) error // returns when the log's disk has a record, or has failed
+	lost error                    // that it failed: nothing is applied any more
+	last *held                    // the snapshot that was taken last; of the task that applies
+}
+
+// unsettled is what became of a record that was committed, perhaps, and not applied here.
+type unsettled struct{}
 
 // Apply implements hraft.FSM.
 func (f *fsm) Apply(l *hraft.Log) any { return f.ApplyBatch([]*hraft.Log{l})[0] }
@@ -21,28 +32,78 @@ func (f *fsm) ApplyBatch(logs []*hraft.Log) []any {
 			batch[i].Data = l.Data
 		}
 	}
+	if f.lost = f.disk(logs[len(logs)-1].Index); f.lost != nil {
+		return slices.Repeat([]any{unsettled{}}, len(logs))
+	}
 	return f.sm.Apply(batch)
 }
 
 // Snapshot implements hraft.FSM.
 func (f *fsm) Snapshot() (hraft.FSMSnapshot, error) {
+	if f.lost != nil {
+		return nil, f.lost // it would be said to hold what was not applied
+	}
 	s, err := f.sm.Snapshot()
 	if err != nil {
 		return nil, err
 	}
-	return held{s}, nil
+	f.last = &held{Snapshot: s}
+	return f.last, nil
 }
 
-// Restore implements hraft.FSM.
+// Restore implements hraft.FSM. A state that is to be replaced waits for the release of its snapshots, and the library waits
+// for the state before it says what one that it is about to write needs: so that one is given up.
 func (f *fsm) Restore(r io.ReadCloser) error {
 	defer r.Close()
+	if f.last != nil {
+		f.last.giveUp()
+	}
 	return f.sm.Restore(r)
 }
 
-type held struct{ Snapshot }
+var errGivenUp = errors.New("the state was replaced meanwhile")
 
-// Persist implements hraft.FSMSnapshot.
-func (h held) Persist(sink hraft.SnapshotSink) error {
+// held is a snapshot that is to be written.
+type held struct {
+	Snapshot
+
+	mu          sync.Mutex
+	begun, gone bool
+}
+
+// Release implements hraft.FSMSnapshot.
+func (h *held) Release() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.gone = true
+	h.Snapshot.Release()
+}
+
+// giveUp releases a snapshot unless it is being written, which ends by itself.
+func (h *held) giveUp() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.begun && !h.gone {
+		h.gone = true
+		h.Snapshot.Release()
+	}
+}
+
+func (h *held) begin() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.begun = !h.gone
+	return h.begun
+}
+
+// Persist implements hraft.FSMSnapshot. The library cuts the log before it releases the snapshot, which may take a slow disk
+// long, and a state that is to be replaced waits for the release.
+func (h *held) Persist(sink hraft.SnapshotSink) error {
+	if !h.begin() {
+		_ = sink.Cancel()
+		return errGivenUp
+	}
+	defer h.Release()
 	if _, err := h.WriteTo(sink); err != nil {
 		_ = sink.Cancel() // the write's error says more
 		return err

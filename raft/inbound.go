@@ -71,12 +71,10 @@ func (c *inbound) append(ctx context.Context, a *wire.RaftAppend) (*wire.RaftApp
 	req := &hraft.AppendEntriesRequest{RPCHeader: c.header(a.Leader, a.LeaderAddr), Term: a.Term,
 		PrevLogEntry: a.PrevIndex, PrevLogTerm: a.PrevTerm, LeaderCommitIndex: a.Commit, Entries: make([]*hraft.Log, len(a.Entries))}
 	for i, e := range a.Entries {
-		l := &hraft.Log{Index: e.Index, Term: e.Term, Type: hraft.LogType(e.Type), Data: e.Data, Extensions: e.Extensions}
-		if e.AppendedAt != 0 {
-			l.AppendedAt = time.Unix(0, e.AppendedAt)
-		}
-		req.Entries[i] = l
+		req.Entries[i] = &hraft.Log{Index: e.Index, Term: e.Term, Type: hraft.LogType(e.Type), Data: e.Data, Extensions: e.Extensions,
+			AppendedAt: moment(e.AppendedAt)}
 	}
+	c.n.settled(req)
 	resp, err := c.consume(ctx, req, nil)
 	if err != nil {
 		return nil, err
@@ -85,7 +83,36 @@ func (c *inbound) append(ctx context.Context, a *wire.RaftAppend) (*wire.RaftApp
 	if !ok {
 		return nil, fmt.Errorf("append answered with %T", resp)
 	}
+	if err := c.n.landed(r.LastLog); err != nil {
+		return nil, err
+	}
 	return &wire.RaftAppendReply{Term: r.Term, LastLog: r.LastLog, Success: r.Success, NoRetryBackoff: r.NoRetryBackoff}, nil
+}
+
+// settled has a request say no more than the library may believe. Only what is in the request, or before it, is known to be the
+// leader's: the library commits the rest of a log as well, and that may be another leader's.
+//
+// All that is applied anywhere is the leader's too, so a request that begins before the end of that goes on behind it, when the
+// record to compare with is gone, or was replaced by a snapshot that ends among records of a leader that was deposed. The
+// library would say no, and be sent a snapshot that it does not need, again and again. It compares nothing with record 0.
+func (n *Node) settled(req *hraft.AppendEntriesRequest) {
+	known := req.PrevLogEntry
+	if applied := n.raft.AppliedIndex(); known > 0 && known <= applied && req.Term >= n.Term() && !n.agrees(known, req.PrevLogTerm) {
+		req.PrevLogEntry, req.PrevLogTerm, known = 0, 0, applied
+		for len(req.Entries) > 0 && req.Entries[0].Index <= applied {
+			req.Entries = req.Entries[1:]
+		}
+	}
+	if i := len(req.Entries); i > 0 {
+		known = req.Entries[i-1].Index
+	}
+	req.LeaderCommitIndex = min(req.LeaderCommitIndex, known)
+}
+
+// agrees says whether the log has a record of a term at an index.
+func (n *Node) agrees(index, term uint64) bool {
+	var l hraft.Log
+	return n.logs.GetLog(index, &l) == nil && l.Term == term
 }
 
 // push is AppendEntries when a member sends it; otherwise operations of a foreign peer.
@@ -158,6 +185,9 @@ func (c *inbound) vote(ctx context.Context, f wire.Frame) error {
 }
 
 func (c *inbound) ballot(ctx context.Context, v *wire.RaftVote) (*wire.RaftVoteReply, error) {
+	if v.PreVote && c.n.bereft() {
+		return &wire.RaftVoteReply{Term: c.n.Term(), Granted: c.n.mayLead(v.Candidate, v.Term, v.LastIndex, v.LastTerm)}, nil
+	}
 	var cmd any = &hraft.RequestVoteRequest{RPCHeader: c.header(v.Candidate, v.Addr), Term: v.Term,
 		LastLogIndex: v.LastIndex, LastLogTerm: v.LastTerm, LeadershipTransfer: v.Transfer}
 	if v.PreVote {
@@ -193,22 +223,47 @@ func (c *inbound) snapshot(ctx context.Context, f wire.Frame) error {
 		pw.CloseWithError(err)
 		received <- err
 	}()
+	body := &unlessOld{r: pr, n: c.n, index: m.LastIndex}
 	req := &hraft.InstallSnapshotRequest{RPCHeader: c.header(m.Leader, m.LeaderAddr), SnapshotVersion: hraft.SnapshotVersionMax, Term: m.Term,
 		Leader: []byte(m.LeaderAddr), LastLogIndex: m.LastIndex, LastLogTerm: m.LastTerm, Configuration: m.Configuration,
 		ConfigurationIndex: m.ConfigurationIndex, Size: int64(m.Size)}
-	resp, err := c.consume(ctx, req, pr)
+	resp, err := c.consume(ctx, req, body)
 	pr.CloseWithError(errClosed)
 	if rerr := <-received; rerr != nil {
 		return rerr // the stream broke off: there is no boundary to answer at
 	}
-	if err != nil {
+	old := errors.Is(err, errOld)
+	if err != nil && !old {
 		return c.fail(f, wire.CodeInternal, "%v", err)
 	}
 	r, ok := resp.(*hraft.InstallSnapshotResponse)
 	if !ok {
 		return fmt.Errorf("snapshot answered with %T", resp)
 	}
-	return c.reply(f, wire.OpSnapshotOK, &wire.SnapshotOK{Term: r.Term, Success: r.Success})
+	if r.Success {
+		if err := dropStale(c.n.records, m.LastIndex, m.LastTerm); err != nil {
+			c.n.log.Error("records from before a snapshot stay in the log", "index", m.LastIndex, "err", err)
+		}
+	}
+	return c.reply(f, wire.OpSnapshotOK, &wire.SnapshotOK{Term: r.Term, Success: r.Success || old})
+}
+
+// unlessOld is the body of a snapshot, unless this member has applied all that is in it: it may have been under way for
+// long, or its sender has not heard how far this member is. The library would go back to it, and on from there with records
+// it no longer has. It reads in the goroutine that alone moves the applied index, so that what is found here holds.
+type unlessOld struct {
+	r     io.Reader
+	n     *Node
+	index uint64
+}
+
+var errOld = errors.New("all of the snapshot is applied already")
+
+func (u *unlessOld) Read(b []byte) (int, error) {
+	if u.n.raft.AppliedIndex() >= u.index {
+		return 0, errOld
+	}
+	return u.r.Read(b)
 }
 
 // chunks takes the pieces of a snapshot off the connection, all of them even when nobody reads them any more.
@@ -253,6 +308,9 @@ func (c *inbound) timeoutNow(ctx context.Context, f wire.Frame) error {
 	}
 	if !c.member(m.Leader) {
 		return c.fail(f, wire.CodeNotLeader, "node %d is no member of this cluster", m.Leader)
+	}
+	if id, _, known := c.n.Leader(); known && id != m.Leader { // it was long under way: it would depose another
+		return c.fail(f, wire.CodeNotLeader, "node %d does not lead", m.Leader)
 	}
 	if _, err := c.consume(ctx, &hraft.TimeoutNowRequest{RPCHeader: c.header(m.Leader, m.LeaderAddr)}, nil); err != nil {
 		return c.fail(f, wire.CodeInternal, "%v", err)

@@ -12,7 +12,7 @@ func TestAFollowerTakesMoreThanAFrame(t *testing.T) {
 	if testing.Short() {
 		t.Skip("ninety megabytes through three logs take a while under the race detector")
 	}
-	c := start(t, 3)
+	c := startSteady(t, 3)
 	l := c.leader()
 	follower := l.cfg.NodeID % 3
 	if err := c.nodes[follower].Close(); err != nil {

@@ -152,21 +152,6 @@ func (n *Node) remove(m wire.Membership) (string, error) {
 	return fmt.Sprintf("node %d removed", m.NodeID), nil
 }
 
-func (n *Node) transfer(m wire.Membership) (string, error) {
-	move := n.raft.LeadershipTransfer
-	if m.NodeID != 0 {
-		s, ok := n.find(m.NodeID)
-		if !ok {
-			return "", fmt.Errorf("%w: node %d is no member", ErrRefused, m.NodeID)
-		}
-		move = func() hraft.Future { return n.raft.LeadershipTransferToServer(s.ID, s.Address) }
-	}
-	if err := n.await(move()); err != nil {
-		return "", fmt.Errorf("transfer: %w", err)
-	}
-	return "leadership handed over", nil
-}
-
 // Member is a node of the cluster as this one knows it.
 type Member struct {
 	ID       uint32

@@ -23,24 +23,33 @@ type Node struct {
 	sm        StateMachine
 	raft      *hraft.Raft
 	logs      store
+	records   hraft.LogStore        // what is in logs, as the library has it
 	failure   atomic.Pointer[error] // of the disk the log is on
 	transport *transport
 	server    *server
 	pool      *pool
 	fast      atomic.Pointer[func(hraft.RPC)]
 	lost      atomic.Bool   // see amnesiac
+	departed  atomic.Uint32 // the leader whose process is known to have ended; 0 for none
+	aside     atomic.Int64  // when this node told another that it may lead, in nanoseconds
+	leavings  chan uint32   // a leader's connections broke off; see departed.go
+	salvaged  []*hraft.Log  // of a damaged log, for refound
+	running   atomic.Bool   // the library is
 	ready     atomic.Uint64 // term whose barrier this node, leading, has applied; 0 for none
 
 	ctx     context.Context
 	cancel  context.CancelFunc
 	tasks   sync.WaitGroup
 	stopped chan struct{} // closed when the library has shut down
+	lacking chan struct{} // holds a token when a snapshot could not be read
 	asks    asks
+	rounds  confirmations
 
 	mu      sync.Mutex
 	peers   map[uint32]*peerState // what the leader knows of the others
 	hellos  map[uint32]Told       // what they said of themselves when they connected last
 	wanted  map[uint32]bool       // joined as voters, not yet promoted
+	spurned map[uint32]uint64     // the term in which a hand-over to a member failed
 	changed chan struct{}         // closed and replaced when leadership moves
 }
 
@@ -52,7 +61,7 @@ type peerState struct {
 // Open starts the member: it listens, opens its log, and takes part. ctx bounds the opening only.
 func Open(ctx context.Context, cfg Config, sm StateMachine) (_ *Node, err error) {
 	cfg = cfg.withDefaults()
-	n := &Node{cfg: cfg, log: cfg.Logger, sm: sm, peers: map[uint32]*peerState{}, wanted: map[uint32]bool{}, changed: make(chan struct{}), stopped: make(chan struct{})}
+	n := &Node{cfg: cfg, log: cfg.Logger, sm: sm, peers: map[uint32]*peerState{}, wanted: map[uint32]bool{}, spurned: map[uint32]uint64{}, changed: make(chan struct{}), stopped: make(chan struct{}), lacking: make(chan struct{}, 1), rounds: confirmations{turn: make(chan struct{}, 1)}, leavings: make(chan uint32, 1)}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	n.pool = newPool(n)
 	n.transport = &transport{n: n, consumer: make(chan hraft.RPC)}
@@ -80,6 +89,8 @@ func Open(ctx context.Context, cfg Config, sm StateMachine) (_ *Node, err error)
 	n.tasks.Go(n.form)
 	n.tasks.Go(n.promote)
 	n.tasks.Go(n.rejoin)
+	n.tasks.Go(n.makeUp)
+	n.tasks.Go(n.succeed)
 	return n, nil
 }
 
@@ -88,11 +99,11 @@ const logCache = 128
 
 // start opens the log and the library.
 func (n *Node) start() error {
-	if err := n.openLog(); err != nil {
-		return err
-	}
 	snaps, err := n.openSnapshots()
 	if err != nil {
+		return err
+	}
+	if err := n.openLog(snaps); err != nil {
 		return err
 	}
 	if n.amnesiac() && n.cfg.Alone {
@@ -100,15 +111,18 @@ func (n *Node) start() error {
 			return fmt.Errorf("raft log: %w", err)
 		}
 	}
-	cache, err := hraft.NewLogCache(logCache, strict{n.logs, n})
-	if err != nil {
+	if n.records, err = hraft.NewLogCache(logCache, &strict{store: n.logs, n: n}); err != nil {
 		return fmt.Errorf("log cache: %w", err)
 	}
-	n.raft, err = hraft.NewRaft(n.library(snaps), &fsm{n.sm}, cache, patient{n}, snaps, n.transport)
+	if err := n.dropBehind(snaps); err != nil {
+		return fmt.Errorf("raft log: %w", err)
+	}
+	n.raft, err = hraft.NewRaft(n.library(snaps), &fsm{sm: n.sm, disk: n.landed}, n.records, patient{n}, snaps, n.transport)
 	if err != nil {
 		return fmt.Errorf("raft: %w", err)
 	}
-	return nil
+	n.running.Store(true)
+	return n.broken()
 }
 
 // library maps our timings to the library's. It takes a leader for dead after one to two HeartbeatTimeouts of
@@ -130,12 +144,22 @@ func (n *Node) library(snaps hraft.SnapshotStore) *hraft.Config {
 	c.Logger = newLogger(n.log)
 	c.ShutdownOnRemove = false
 	// The state file knows its own index; only a state that is behind the newest snapshot is restored from it.
-	applied, _ := n.sm.Applied()
-	c.NoSnapshotRestoreOnStart = true
-	if list, err := snaps.List(); err == nil && len(list) > 0 && applied < list[0].Index {
-		c.NoSnapshotRestoreOnStart = false
-	}
+	upTo, err := newest(snaps)
+	c.NoSnapshotRestoreOnStart = err == nil && n.holds(upTo)
 	return c
+}
+
+// holds says whether the state has all that is in the log up to an index. The library labels a snapshot with the last
+// record it has seen, which may be one of its own that the state never sees.
+func (n *Node) holds(upTo uint64) bool {
+	applied, _ := n.sm.Applied()
+	for i := applied + 1; i <= upTo; i++ {
+		var l hraft.Log
+		if err := n.logs.GetLog(i, &l); err != nil || l.Type != hraft.LogBarrier && l.Type != hraft.LogNoop {
+			return false
+		}
+	}
+	return true
 }
 
 // Close hands over, cuts the peers off, and stops. It may be called twice.
@@ -151,6 +175,7 @@ func (n *Node) Close() error {
 		}
 	}
 	n.cancel()
+	n.rounds.end()
 	if n.server != nil {
 		n.server.close()
 	}
@@ -167,18 +192,8 @@ func (n *Node) Close() error {
 	return errors.Join(errs...)
 }
 
-// handOver gives leadership away and waits for it, but not for ever.
-func (n *Node) handOver() error {
-	f := n.raft.LeadershipTransfer()
-	done := make(chan error, 1)
-	go func() { done <- f.Error() }() // ends with the transfer, which the library bounds
-	select {
-	case err := <-done:
-		return err
-	case <-time.After(2 * time.Second):
-		return errors.New("took too long")
-	}
-}
+// Snapshot takes one now and waits until it is stored. The library takes them by itself, too.
+func (n *Node) Snapshot() error { return n.raft.Snapshot().Error() }
 
 // Addr is where the listener is bound.
 func (n *Node) Addr() string { return n.server.ln.Addr().String() }
@@ -214,9 +229,10 @@ func (n *Node) Term() uint64 {
 	return n.raft.CurrentTerm()
 }
 
-// Leader is who leads, as far as this node knows.
+// Leader is who leads, as far as this node knows. One that stands for election knows of nobody: the library may go on
+// naming the leader that told it to stand, when a heartbeat of that leader came between.
 func (n *Node) Leader() (id uint32, addr string, ok bool) {
-	if n.raft == nil {
+	if n.raft == nil || n.raft.State() == hraft.Candidate {
 		return 0, "", false
 	}
 	a, sid := n.raft.LeaderWithID()

@@ -5,7 +5,7 @@ import "time"
 // patient is the stable store, where the library keeps its term and its vote. The library panics when one of them cannot
 // be stored; a disk without room gets it back sooner or later, so this waits instead, and the node stays silent as if it
 // were cut off. Records of the log are not waited for: the library passes their refusal on. A disk that has failed in
-// another way is waited for until the node stops, which it is told to do.
+// another way is waited for until the node stops, which it is told to do; a node that only starts does not.
 type patient struct{ n *Node }
 
 const roomCheck = 250 * time.Millisecond
@@ -38,18 +38,28 @@ func (p patient) store(write func() error) error {
 		}
 		if !lacksRoom(err) {
 			p.n.breaks(err)
-			<-p.n.ctx.Done()
+			if p.n.running.Load() {
+				<-p.n.ctx.Done()
+			}
 			return nil
 		}
 		if !told {
 			p.n.log.Error("disk full, the vote waits for room", "err", err)
 		}
-		t := time.NewTimer(roomCheck)
-		select {
-		case <-t.C:
-		case <-p.n.ctx.Done():
-			t.Stop()
+		if !p.n.waits() {
 			return nil
 		}
+	}
+}
+
+// waits gives a full disk a moment; false when the node stops meanwhile.
+func (n *Node) waits() bool {
+	t := time.NewTimer(roomCheck)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-n.ctx.Done():
+		return false
 	}
 }

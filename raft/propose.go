@@ -39,15 +39,24 @@ func (f *Future) Wait() (index uint64, result any, err error) {
 	if err := f.n.await(f.f); err != nil {
 		return 0, nil, meaning(err)
 	}
-	return f.f.Index(), f.f.Response(), nil
+	result = f.f.Response()
+	if _, lost := result.(unsettled); lost {
+		return 0, nil, ErrUnknownOutcome
+	}
+	return f.f.Index(), result, nil
 }
 
-// ReadIndex is an index at which everything acknowledged before the call is applied. The leader takes what it
-// has applied itself and confirms that it still leads; a follower asks the leader.
+// ReadIndex is an index at which everything acknowledged, or read anywhere, before the call is applied. The leader takes
+// what is committed, for a follower may have applied more than the leader itself, and confirms that it still leads; a
+// follower asks the leader.
 func (n *Node) ReadIndex(ctx context.Context) (uint64, error) {
 	if n.IsLeader() {
-		i, _ := n.sm.Applied()
-		if err := n.await(n.raft.VerifyLeader()); err != nil {
+		term := n.ready.Load()
+		i, err := n.given(n.raft.CommitIndex())
+		if err != nil {
+			return 0, err
+		}
+		if err := n.confirm(ctx, term); err != nil {
 			return 0, fmt.Errorf("%w: %w", ErrNoLeader, err)
 		}
 		return i, nil
@@ -79,4 +88,21 @@ func (n *Node) askLeader(ctx context.Context, op wire.Op, m wire.Message, want w
 		return ErrNotLeader
 	}
 	return err
+}
+
+// given is the last record up to an index that the state machine is given: what the library keeps for itself never gets there.
+func (n *Node) given(index uint64) (uint64, error) {
+	for ; index > 0; index-- {
+		var l hraft.Log
+		switch err := n.logs.GetLog(index, &l); {
+		case errors.Is(err, hraft.ErrLogNotFound): // it left the log when the state machine had it
+			index, _ = n.sm.Applied()
+			return index, nil
+		case err != nil:
+			return 0, fmt.Errorf("record %d: %w", index, err)
+		case l.Type == hraft.LogCommand, l.Type == hraft.LogConfiguration:
+			return index, nil
+		}
+	}
+	return 0, nil
 }

@@ -29,7 +29,7 @@ func Found(cfg Config, sm StateMachine) error {
 // Members are who belongs to the cluster, as a node that does not run remembers it.
 func Members(cfg Config, sm StateMachine) (members []Member, err error) {
 	err = offline(cfg, sm, func(n *Node, snaps hraft.SnapshotStore) error {
-		c, err := hraft.GetConfiguration(n.library(snaps), &fsm{n.sm}, n.logs, n.logs, snaps, n.transport)
+		c, err := hraft.GetConfiguration(n.library(snaps), &fsm{sm: n.sm, disk: n.landed}, n.logs, n.logs, snaps, n.transport)
 		if err != nil {
 			return err
 		}
@@ -56,10 +56,7 @@ func Holds(cfg Config, sm StateMachine) (e Extent, err error) {
 		if e.Last, err = n.logs.LastIndex(); err != nil {
 			return err
 		}
-		list, err := snaps.List()
-		if len(list) > 0 {
-			e.Snapshot = list[0].Index
-		}
+		e.Snapshot, err = newest(snaps)
 		return err
 	})
 	return e, err
@@ -86,7 +83,7 @@ func Recover(cfg Config, sm StateMachine) error {
 		}
 		alone := hraft.Configuration{Servers: []hraft.Server{{ID: serverID(cfg.NodeID), Address: hraft.ServerAddress(n.cfg.Advertise)}}}
 		kept := &keeping{StateMachine: n.sm}
-		err := hraft.RecoverCluster(n.library(snaps), &fsm{kept}, n.logs, n.logs, snaps, n.transport, alone)
+		err := hraft.RecoverCluster(n.library(snaps), &fsm{sm: kept, disk: n.landed}, n.logs, n.logs, snaps, n.transport, alone)
 		if kept.last != nil {
 			kept.last.Release() // the library does not, and the state could not close
 		}
@@ -116,13 +113,13 @@ func offline(cfg Config, sm StateMachine, f func(*Node, hraft.SnapshotStore) err
 	if err := os.MkdirAll(cfg.Dir, 0o700); err != nil {
 		return fmt.Errorf("raft: %w", err)
 	}
-	if err := n.openLog(); err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, n.logs.Close()) }()
 	snaps, err := n.openSnapshots()
 	if err != nil {
 		return err
 	}
+	if err := n.openLog(snaps); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, n.logs.Close()) }()
 	return f(n, snaps)
 }

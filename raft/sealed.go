@@ -17,21 +17,21 @@ import (
 type store interface {
 	hraft.LogStore
 	hraft.StableStore
+	flight() *flight
 	Close() error
 }
 
 // sealed encrypts what is in the log's records, and the vote. Index, term and kind of a record stay readable.
 type sealed struct {
-	*raftboltdb.BoltStore
+	store
 	keys *seal.Ring
 }
 
 // keyCipher says in the file that it is encrypted; its value is sealed itself.
 var keyCipher = []byte("cairn sealed")
 
-// sealStore puts the encryption around an open file, which is read once: a record that was changed is found before the
-// library meets it, which would panic. A file that is not what the node is to have is refused.
-func sealStore(s *raftboltdb.BoltStore, keys *seal.Ring) (store, error) {
+// sealStore puts the encryption around an open file. One that is not what the node is to have is refused.
+func sealStore(s store, keys *seal.Ring) (store, error) {
 	mark, err := s.Get(keyCipher)
 	if err != nil && !errors.Is(err, raftboltdb.ErrKeyNotFound) {
 		return nil, err
@@ -40,7 +40,7 @@ func sealStore(s *raftboltdb.BoltStore, keys *seal.Ring) (store, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, votes := s.Get([]byte("CurrentTerm"))
+	_, votes := s.Get([]byte(keyTerm))
 	empty := last == 0 && errors.Is(votes, raftboltdb.ErrKeyNotFound)
 	switch {
 	case keys == nil && mark == nil:
@@ -52,27 +52,9 @@ func sealStore(s *raftboltdb.BoltStore, keys *seal.Ring) (store, error) {
 	}
 	out := &sealed{s, keys}
 	if mark == nil {
-		return out, out.Set(keyCipher, []byte("1"))
+		err = out.Set(keyCipher, []byte("1"))
 	}
-	return out, out.verify()
-}
-
-func (s *sealed) verify() error {
-	first, err := s.FirstIndex()
-	if err != nil || first == 0 {
-		return err
-	}
-	last, err := s.LastIndex()
-	if err != nil {
-		return err
-	}
-	var l hraft.Log
-	for i := first; i <= last; i++ {
-		if err := s.GetLog(i, &l); err != nil && !errors.Is(err, hraft.ErrLogNotFound) {
-			return err
-		}
-	}
-	return nil
+	return out, err
 }
 
 func recordPlace(index uint64, part byte) []byte {
@@ -93,33 +75,28 @@ func (s *sealed) StoreLogs(logs []*hraft.Log) error {
 		}
 		out[i] = &c
 	}
-	return s.BoltStore.StoreLogs(out)
+	return s.store.StoreLogs(out)
 }
 
 // GetLog implements hraft.LogStore.
 func (s *sealed) GetLog(index uint64, l *hraft.Log) (err error) {
-	if err := s.BoltStore.GetLog(index, l); err != nil {
-		return err
+	if err = s.store.GetLog(index, l); err == nil {
+		l.Data, err = s.keys.Open(nil, l.Data, recordPlace(index, 0))
 	}
-	if l.Data, err = s.keys.Open(nil, l.Data, recordPlace(index, 0)); err != nil {
-		return fmt.Errorf("record %d: %w", index, err)
+	if err == nil && len(l.Extensions) > 0 {
+		l.Extensions, err = s.keys.Open(nil, l.Extensions, recordPlace(index, 1))
 	}
-	if len(l.Extensions) > 0 {
-		if l.Extensions, err = s.keys.Open(nil, l.Extensions, recordPlace(index, 1)); err != nil {
-			return fmt.Errorf("record %d: %w", index, err)
-		}
-	}
-	return nil
+	return err
 }
 
 // Set implements hraft.StableStore.
 func (s *sealed) Set(key, val []byte) error {
-	return s.BoltStore.Set(key, s.keys.Seal(nil, val, append([]byte("raft vote "), key...)))
+	return s.store.Set(key, s.keys.Seal(nil, val, append([]byte("raft vote "), key...)))
 }
 
 // Get implements hraft.StableStore.
 func (s *sealed) Get(key []byte) ([]byte, error) {
-	val, err := s.BoltStore.Get(key)
+	val, err := s.store.Get(key)
 	if err != nil {
 		return nil, err // as it is: the library compares its text
 	}
@@ -132,16 +109,7 @@ func (s *sealed) SetUint64(key []byte, val uint64) error {
 }
 
 // GetUint64 implements hraft.StableStore.
-func (s *sealed) GetUint64(key []byte) (uint64, error) {
-	val, err := s.Get(key)
-	if err != nil {
-		return 0, err
-	}
-	if len(val) != 8 {
-		return 0, fmt.Errorf("%w: a number of %d bytes", seal.ErrDamaged, len(val))
-	}
-	return binary.BigEndian.Uint64(val), nil
-}
+func (s *sealed) GetUint64(key []byte) (uint64, error) { return number(s.Get(key)) }
 
 // openSnapshots opens the directory of snapshots.
 func (n *Node) openSnapshots() (hraft.SnapshotStore, error) {
@@ -150,9 +118,9 @@ func (n *Node) openSnapshots() (hraft.SnapshotStore, error) {
 		return nil, fmt.Errorf("snapshots: %w", err)
 	}
 	if n.cfg.Keys == nil {
-		return files, nil
+		return checked{files, n}, nil
 	}
-	return sealedSnapshots{files, n.cfg.Keys}, nil
+	return sealedSnapshots{checked{files, n}, n.cfg.Keys}, nil
 }
 
 // sealedSnapshots encrypts the states in a directory of snapshots. Beside each lies its place in the log and who the

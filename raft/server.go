@@ -105,6 +105,10 @@ func (c *inbound) run() {
 	if !c.greet(f) {
 		return
 	}
+	// A follower that has just come back is sent records before the first heartbeat.
+	if c.peer.Raft != nil && (c.peer.Raft.Purpose == forHeartbeat || c.peer.Raft.Purpose == forAppend) {
+		defer c.n.left(c.peer.NodeID)
+	}
 	c.r.SetLimit(wire.MaxLength)
 	if err := c.nc.SetReadDeadline(time.Time{}); err != nil {
 		return

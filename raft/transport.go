@@ -35,18 +35,30 @@ func (t *transport) SetHeartbeatHandler(cb func(hraft.RPC))                    {
 
 func packAppend(n *Node, a *hraft.AppendEntriesRequest) (wire.Op, wire.Message) {
 	r := &wire.RaftAppend{Term: a.Term, Leader: n.cfg.NodeID, LeaderAddr: n.cfg.Advertise, PrevIndex: a.PrevLogEntry,
-		PrevTerm: a.PrevLogTerm, Commit: a.LeaderCommitIndex}
+		PrevTerm: a.PrevLogTerm, Commit: n.sayable(a.LeaderCommitIndex)}
 	if len(a.Entries) == 0 {
 		return wire.OpHeartbeat, &wire.Heartbeat{Term: a.Term, LeaderID: n.cfg.NodeID, LeaderLastHLC: []byte{}, Raft: r}
 	}
 	r.Entries = make([]wire.RaftEntry, len(a.Entries))
 	for i, l := range a.Entries {
-		r.Entries[i] = wire.RaftEntry{Index: l.Index, Term: l.Term, Type: uint8(l.Type), Data: l.Data, Extensions: l.Extensions}
-		if !l.AppendedAt.IsZero() {
-			r.Entries[i].AppendedAt = l.AppendedAt.UnixNano()
-		}
+		r.Entries[i] = wire.RaftEntry{Index: l.Index, Term: l.Term, Type: uint8(l.Type), Data: l.Data, Extensions: l.Extensions, AppendedAt: nanos(l.AppendedAt)}
 	}
 	return wire.OpOplogPush, &wire.OplogPush{Database: "default", Ops: []wire.OplogEntry{}, Raft: r}
+}
+
+// nanos is when a record was appended, as it travels; 0 for never.
+func nanos(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixNano()
+}
+
+func moment(ns int64) time.Time {
+	if ns == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, ns)
 }
 
 // appendBytes bounds the records of one frame, unless a single one is larger: the library counts records and knows

@@ -88,6 +88,3 @@ func (w Weights) freshness(decay, recency, bound float64) float64 {
 	share := (float64(w.Decay*min(decay, 1)) + float64(w.Recency*recency)) / sum
 	return 1 + float64(bound*share)
 }
-
-// Eviction orders rows for the cold tier, lowest first.
-func Eviction(decay, recency float64) float64 { return float64(.6*decay) + float64(.4*recency) }

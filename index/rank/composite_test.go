@@ -44,7 +44,6 @@ func TestClocks(t *testing.T) {
 	}
 	near(t, "decay after a half-life", Decay(.8, 100, 100), .4, 1e-12)
 	near(t, "decay without a half-life", Decay(.8, 0, 0), 0, 0)
-	near(t, "eviction", Eviction(.5, 1), .7, 1e-12)
 }
 
 func TestSentiment(t *testing.T) {

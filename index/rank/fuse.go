@@ -12,71 +12,94 @@ import (
 // added; a row that one list lacks gets nothing from it, and a list without spread says nothing. The
 // sum becomes a share by the logistic function. A hashed embedder repeats the words and is weaker, so
 // its vectors only order what the words left without any relevance, below all that has some.
-func (e *evidence) fuse() {
-	vectors := false
-	for _, c := range e.rows {
-		if c.HasVector && !math.IsNaN(c.Vector) {
-			c.parts.Vector = max(0, min(c.Vector, 1))
-			vectors = true
-		}
+func (r *Ranker) fuse() {
+	vectors, graph := false, false
+	for i := range r.cands {
+		vectors = vectors || r.cands[i].HasVector && !math.IsNaN(r.cands[i].Vector)
+		graph = graph || r.cands[i].Graph > 0
 	}
-	if vectors && e.set.Fill {
-		e.fill()
+	if vectors && r.set.Fill {
+		r.fill()
 	}
-	if vectors && !e.set.Fill && e.set.Vector > 0 {
-		e.standardise()
+	if vectors && !r.set.Fill && r.set.Vector > 0 {
+		r.standardise()
 	}
-	for _, c := range e.rows {
-		if c.Graph > 0 && e.set.Graph > 0 {
-			p := &c.parts
-			p.Graph = float64(e.set.Graph * min(c.Graph, 1))
-			p.Relevance += float64(p.Graph * (1 - p.Relevance))
+	if graph {
+		for i := range r.clues {
+			r.link(&r.clues[i])
 		}
 	}
 }
 
-func (e *evidence) fill() {
+// link brings the graph into a row's relevance.
+func (r *Ranker) link(c *clue) {
+	if g := r.cand(c).Graph; g > 0 && r.set.Graph > 0 {
+		c.relevance += float64(float64(r.set.Graph*min(g, 1)) * (1 - c.relevance))
+	}
+}
+
+// settle makes a relevance that is nearly right the one that every machine gets.
+func (r *Ranker) settle(c *clue) {
+	if r.fused {
+		c.relevance = 1 / (1 + exact.Exp(-(c.wordsZ+c.vectorZ)/2))
+		r.link(c)
+	}
+}
+
+// vector is a row's similarity, if it has one.
+func (r *Ranker) vector(c *clue) (float64, bool) {
+	k := r.cand(c)
+	if !k.HasVector || math.IsNaN(k.Vector) {
+		return 0, false
+	}
+	return max(0, min(k.Vector, 1)), true
+}
+
+// wordsOf is a row's relevance by words, if it has any.
+func wordsOf(c *clue) (float64, bool) { return c.relevance, c.relevance > 0 }
+
+func (r *Ranker) fill() {
 	floor := 1.0
-	for _, c := range e.rows {
-		if c.parts.Relevance > 0 {
-			floor = min(floor, c.parts.Relevance)
+	for i := range r.clues {
+		if rel, ok := wordsOf(&r.clues[i]); ok {
+			floor = min(floor, rel)
 		}
 	}
-	for _, c := range e.rows {
-		if c.parts.Relevance == 0 {
+	for i := range r.clues {
+		if c := &r.clues[i]; c.relevance == 0 {
 			// Half of the floor leaves room for the freshness and importance of a filled row.
-			c.parts.Relevance = float64(float64(floor*.5) * c.parts.Vector)
+			v, _ := r.vector(c)
+			c.relevance = float64(float64(floor*.5) * v)
 		}
 	}
 }
 
-func (e *evidence) standardise() {
-	words := func(c *clue) (float64, bool) { return c.parts.Relevance, c.parts.Relevance > 0 }
-	vector := func(c *clue) (float64, bool) { return c.parts.Vector, c.HasVector && !math.IsNaN(c.Vector) }
-	zw, zv := e.scale(words), e.scale(vector)
-	if zw == nil { // no words: the cosine itself
-		for _, c := range e.rows {
-			c.parts.Relevance = c.parts.Vector
+func (r *Ranker) standardise() {
+	zw, zv := r.scale(wordsOf), r.scale(r.vector)
+	r.fused = zw != nil
+	for i := range r.clues {
+		c := &r.clues[i]
+		v, hasVector := r.vector(c)
+		if zw == nil { // no words: the cosine itself
+			c.relevance = v
+			continue
 		}
-		return
-	}
-	for _, c := range e.rows {
-		if x, ok := words(c); ok {
-			c.parts.WordsZ = zw(x)
+		if x, ok := wordsOf(c); ok {
+			c.wordsZ = zw(x)
 		}
-		if x, ok := vector(c); ok {
-			c.parts.VectorZ = float64(e.set.Vector * zv(x))
+		if hasVector {
+			c.vectorZ = float64(r.set.Vector * zv(v))
 		}
-		c.parts.Relevance = 1 / (1 + exact.Exp(-(c.parts.WordsZ+c.parts.VectorZ)/2))
+		c.relevance = 1 / (1 + math.Exp(-(c.wordsZ+c.vectorZ)/2))
 	}
 }
 
 // scale returns what standardises a value of the list, nil when the list is empty.
-func (e *evidence) scale(of func(*clue) (float64, bool)) func(float64) float64 {
+func (r *Ranker) scale(of func(*clue) (float64, bool)) func(float64) float64 {
 	var n float64
 	var sum, squares exact.Sum
-	for _, c := range e.rows {
-		if x, ok := of(c); ok {
+	for i := range r.clues {
+		if x, ok := of(&r.clues[i]); ok {
 			n++
 			sum.Add(x)
 		}
@@ -85,8 +108,8 @@ func (e *evidence) scale(of func(*clue) (float64, bool)) func(float64) float64 {
 		return nil
 	}
 	mean := sum.Value() / n
-	for _, c := range e.rows {
-		if x, ok := of(c); ok {
+	for i := range r.clues {
+		if x, ok := of(&r.clues[i]); ok {
 			squares.Add(float64((x - mean) * (x - mean)))
 		}
 	}

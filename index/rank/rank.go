@@ -2,6 +2,7 @@ package rank
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/cairndb/cairn/index/exact"
@@ -32,22 +33,28 @@ type Candidate struct {
 
 // A Row is what the index knows of a memory without reading it.
 type Row struct {
-	RID                           string
-	Created, Accessed             int64 // microseconds
-	Importance, HalfLife, Valence float64
-	Length                        uint32 // in tokens, as the text index counts
-	Session                       uint32 // 0 is none
-	Speaker                       string
-	Asks                          bool // the text ends in a question mark
+	RID                 string
+	Accessed            int64 // microseconds
+	HalfLife            float64
+	Created             int64 // from here on it is what every candidate is asked for
+	Importance, Valence float64
+	Length              uint32 // in tokens, as the text index counts
+	Session             uint32 // 0 is none
+	Speaker             string
+	Asks                bool // the text ends in a question mark
 }
 
-// A Corpus answers from columns. Every method must be O(1): Rank calls Row about once, and Near
-// 2·Reach times, a candidate.
+// A Corpus answers from columns. Every method must be O(1).
 type Corpus interface {
-	Row(row uint32) Row
-	// Near is the row so many places later in the same session, earlier when negative. Rows that
-	// the question's filters refuse must not be given.
-	Near(row uint32, by int) (near uint32, ok bool)
+	// Row is what holds of a row as long as it is there. Nobody changes it.
+	Row(row uint32) *Row
+	// Worth is what has become of Accessed, HalfLife and Importance.
+	Worth(row uint32) (accessed int64, halfLife, importance float64)
+	// Session is the rows of a session by place, Place where a row stands in its own; Keep says which of them the question's
+	// filters admit. Only those are asked for by Row.
+	Session(session uint32) []uint32
+	Place(row uint32) int
+	Keep(row uint32) bool
 	// Sessions counts the sessions of the question's namespace, and their mean length in tokens.
 	Sessions() (n int, mean float64)
 	SessionLength(session uint32) float64
@@ -81,14 +88,18 @@ type Scored struct {
 }
 
 // Rank orders the candidates, and neighbours of those the words found, best first.
-func Rank(q Question, set Settings, cands []Candidate, corpus Corpus) []Scored {
-	e := newEvidence(q, set, cands, corpus)
-	e.relevance()
-	e.fuse()
-	e.rows = e.leaders(Sentiment(q.Text))
-	out := make([]Scored, len(e.rows))
-	for i, c := range e.rows {
-		out[i] = Scored{Row: c.Candidate.Row, Score: c.score, Parts: c.parts, Why: why(c)}
+func (r *Ranker) Rank(q Question, set Settings, cands []Candidate, corpus Corpus) []Scored {
+	r.begin(q, set, cands, corpus)
+	defer r.forget()
+	r.meet()
+	r.relevance()
+	r.fuse()
+	r.mood = Sentiment(q.Text)
+	top := r.leaders()
+	out := make([]Scored, len(top))
+	for i, c := range top {
+		p := r.parts(c)
+		out[i] = Scored{Row: c.row, Score: c.score, Parts: p, Why: why(&p, c.Valence, r.cand(c))}
 	}
 	return out
 }
@@ -97,42 +108,53 @@ func Rank(q Question, set Settings, cands []Candidate, corpus Corpus) []Scored {
 const insertUpTo = 128
 
 // leaders composes the scores and returns the K best rows in order, or all.
-func (e *evidence) leaders(mood int) []*clue {
-	k := e.q.K
-	if k <= 0 || k > insertUpTo || k >= len(e.rows) {
-		for _, c := range e.rows {
-			e.score(c, mood)
+func (r *Ranker) leaders() []*clue {
+	k := r.q.K
+	top := r.top[:0]
+	if k <= 0 || k > insertUpTo || k >= len(r.clues) {
+		for i := range r.clues {
+			r.score(&r.clues[i])
+			top = append(top, &r.clues[i])
 		}
-		slices.SortFunc(e.rows, precedes)
+		slices.SortFunc(top, precedes)
 		if k > 0 {
-			return e.rows[:min(len(e.rows), k)]
+			top = top[:min(len(top), k)]
 		}
-		return e.rows
+		r.top = top
+		return top
 	}
-	top := make([]*clue, 0, k+1)
-	for _, c := range e.rows {
-		if len(top) == k && e.bound(c, mood) < top[k-1].score {
+	for i := range r.clues {
+		c := &r.clues[i]
+		if len(top) == k && r.bound(c, top[k-1].score) < top[k-1].score {
 			continue
 		}
-		e.score(c, mood)
+		r.score(c)
 		at, _ := slices.BinarySearchFunc(top, c, precedes)
 		if top = slices.Insert(top, at, c); len(top) > k {
 			top = top[:k]
 		}
 	}
+	r.top = top
 	return top
 }
 
-// bound is a score that a row cannot exceed whatever its age is: it spares most rows their exponentials.
-func (e *evidence) bound(c *clue, mood int) float64 {
-	b := c.parts.Relevance * (1 + max(e.set.Freshness, 0))
-	if e.set.Importance {
-		b *= 1 + max(0, e.set.Weights.AlphaImp*min(c.Row.Importance, 1))
+// bound is a score that a row cannot exceed whatever its age is: it spares most rows their exponentials. Where the library's,
+// which is not the same to the last bit everywhere, is good enough: nothing near a bound is left out.
+func (r *Ranker) bound(c *clue, last float64) float64 {
+	b := c.relevance*(1+max(r.set.Freshness, 0)) + 1e-8
+	if r.set.Valence {
+		b *= ValenceBoost(c.Valence, r.mood)
 	}
-	if e.set.Valence {
-		b *= ValenceBoost(c.Row.Valence, mood)
+	if !r.set.Importance {
+		return b
 	}
-	return b + 1e-8
+	_, _, importance := r.corpus.Worth(c.row)
+	w := r.set.Weights
+	most := max(0, w.AlphaImp*min(importance, 1))
+	if b*(1+most) < last {
+		return b * (1 + most)
+	}
+	return b * (1 + most/(1+math.Exp(-12*(c.relevance-w.GateTau))) + 1e-8)
 }
 
 // precedes is an answer's: score, then the newer row, then the lower rid.
@@ -145,25 +167,42 @@ func precedes(a, b *clue) int {
 	case a.RID != b.RID:
 		return cmp.Compare(a.RID, b.RID)
 	}
-	return cmp.Compare(a.Candidate.Row, b.Candidate.Row)
+	return cmp.Compare(a.row, b.row)
 }
 
-func (e *evidence) score(c *clue, mood int) {
-	e.compose(c, mood)
-	p := c.parts
-	c.score = exact.Round(float64(float64(p.Relevance*p.Fresh)*p.Importance) * p.Valence)
+func (r *Ranker) score(c *clue) {
+	r.settle(c)
+	var p Parts
+	r.compose(c, &p)
+	c.score = exact.Round(float64(float64(c.relevance*p.Fresh)*p.Importance) * p.Valence)
 }
 
 // compose fills in what the memory itself is worth.
-func (e *evidence) compose(c *clue, mood int) {
-	p, w := &c.parts, e.set.Weights
-	p.Recency = Recency(float64(e.q.Now-c.Created) / 1e6)
-	p.Decay = Decay(c.Row.Importance, c.HalfLife, float64(e.q.Now-c.Accessed)/1e6)
-	p.Fresh, p.Importance, p.Valence = w.freshness(p.Decay, p.Recency, e.set.Freshness), 1, 1
-	if e.set.Importance {
-		p.Importance = w.importance(p.Relevance, c.Row.Importance, w.AlphaImp)
+func (r *Ranker) compose(c *clue, p *Parts) {
+	w := r.set.Weights
+	accessed, halfLife, importance := r.corpus.Worth(c.row)
+	p.Recency = Recency(float64(r.q.Now-c.Created) / 1e6)
+	p.Decay = Decay(importance, halfLife, float64(r.q.Now-accessed)/1e6)
+	p.Fresh, p.Importance, p.Valence = w.freshness(p.Decay, p.Recency, r.set.Freshness), 1, 1
+	if r.set.Importance {
+		p.Importance = w.importance(c.relevance, importance, w.AlphaImp)
 	}
-	if e.set.Valence {
-		p.Valence = ValenceBoost(c.Row.Valence, mood)
+	if r.set.Valence {
+		p.Valence = ValenceBoost(c.Valence, r.mood)
 	}
+}
+
+// parts explains a row's score.
+func (r *Ranker) parts(c *clue) Parts {
+	p := Parts{Words: c.own, Passage: c.passage, Around: c.around, Session: c.session, Factor: c.factor, Named: r.about.of(c.Speaker).named,
+		Date: r.about.date.share(c.Created), WordsZ: c.wordsZ, VectorZ: c.vectorZ, Relevance: c.relevance}
+	if r.set.Named <= 0 {
+		p.Named = false
+	}
+	p.Vector, _ = r.vector(c)
+	if g := r.cand(c).Graph; g > 0 && r.set.Graph > 0 {
+		p.Graph = float64(r.set.Graph * min(g, 1))
+	}
+	r.compose(c, &p)
+	return p
 }

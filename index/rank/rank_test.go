@@ -13,15 +13,24 @@ import (
 // shelf is a corpus of rows numbered from 0; a session's rows follow each other.
 type shelf []Row
 
-func (s shelf) Row(i uint32) Row { return s[i] }
+func (s shelf) Row(i uint32) *Row { return &s[i] }
 
-func (s shelf) Near(i uint32, by int) (uint32, bool) {
-	j := int(i) + by
-	if j < 0 || j >= len(s) || s[i].Session == 0 || s[j].Session != s[i].Session {
-		return 0, false
-	}
-	return uint32(j), true
+func (s shelf) Place(i uint32) int { return slices.Index(s.Session(s[i].Session), i) }
+
+func (s shelf) Worth(i uint32) (int64, float64, float64) {
+	return s[i].Accessed, s[i].HalfLife, s[i].Importance
 }
+
+func (s shelf) Session(id uint32) (rows []uint32) {
+	for i := range s {
+		if s[i].Session == id {
+			rows = append(rows, uint32(i))
+		}
+	}
+	return rows
+}
+
+func (s shelf) Keep(uint32) bool { return true }
 
 func (s shelf) Sessions() (int, float64) {
 	ids, sum := map[uint32]bool{}, 0.0
@@ -41,6 +50,11 @@ func (s shelf) SessionLength(id uint32) (sum float64) {
 		}
 	}
 	return sum
+}
+
+// Rank ranks with room of its own.
+func Rank(q Question, set Settings, cands []Candidate, c Corpus) []Scored {
+	return new(Ranker).Rank(q, set, cands, c)
 }
 
 const now = int64(1_700_000_000_000_000)
@@ -298,20 +312,29 @@ func BenchmarkRank(b *testing.B) {
 		r.Session = uint32(i/20) + 1
 		r.Speaker = []string{"Ada", "Bob"}[i&1]
 	})
-	c := counted{s}
+	c := counted{s, map[uint32][]uint32{}}
+	for i := range s {
+		c.lines[s[i].Session] = append(c.lines[s[i].Session], uint32(i))
+	}
 	var cands []Candidate
 	for i := range 1000 {
 		cands = append(cands, Candidate{Row: uint32(i * 4), TF: []uint16{uint16(i & 1), 1}})
 	}
+	var r Ranker
 	for b.Loop() {
 		q := ask("what did Ada say", 4000)
 		q.K = 10
-		Rank(q, Defaults(), cands, c)
+		r.Rank(q, Defaults(), cands, c)
 	}
 }
 
 // counted answers for sessions of one length at once, as an index does.
-type counted struct{ shelf }
+type counted struct {
+	shelf
+	lines map[uint32][]uint32
+}
 
+func (c counted) Place(i uint32) int           { return int(i % 20) }
+func (c counted) Session(id uint32) []uint32   { return c.lines[id] }
 func (c counted) Sessions() (int, float64)     { return len(c.shelf) / 20, 200 }
 func (c counted) SessionLength(uint32) float64 { return 200 }

@@ -7,8 +7,7 @@ import (
 )
 
 // why names the reasons of a row, in the order clients know them.
-func why(c *clue) (out []string) {
-	p := c.parts
+func why(p *Parts, valence float64, c *Candidate) (out []string) {
 	if p.Vector > .5 {
 		out = append(out, fmt.Sprintf("semantically similar (%.2f)", p.Vector))
 	}
@@ -18,8 +17,8 @@ func why(c *clue) (out []string) {
 	if p.Decay > .3 {
 		out = append(out, fmt.Sprintf("important (decay=%.2f)", p.Decay))
 	}
-	if math.Abs(c.Valence) > .5 {
-		out = append(out, fmt.Sprintf("emotionally weighted (%.2f)", c.Valence))
+	if math.Abs(valence) > .5 {
+		out = append(out, fmt.Sprintf("emotionally weighted (%.2f)", valence))
 	}
 	if len(out) == 0 {
 		out = append(out, "matched query")

@@ -66,7 +66,8 @@ type analyzer struct {
 	max     int
 	query   bool
 	tokens  []Token
-	stops   []Token // used when tokens stays empty
+	stops   []Token  // used when tokens stays empty
+	parts   [][2]int // of the chunk at hand
 	counted int
 	stem    stemmer
 }
@@ -160,8 +161,8 @@ func (a *analyzer) name(start, end int, compound, quote bool) {
 			return
 		}
 	}
-	parts := a.split(start, end)
-	if len(parts) <= 1 {
+	a.split(start, end)
+	if len(a.parts) <= 1 {
 		a.word(start, end)
 		return
 	}
@@ -172,7 +173,7 @@ func (a *analyzer) name(start, end int, compound, quote bool) {
 		a.push(whole[1:], start+1, end, true) // v1.2.3 is asked for as 1.2.3 as well
 	}
 	before := a.counted
-	for _, p := range parts {
+	for _, p := range a.parts {
 		if p[1]-p[0] > 1 && a.counted < a.max {
 			a.word(p[0], p[1])
 		}
@@ -183,26 +184,27 @@ func (a *analyzer) name(start, end int, compound, quote bool) {
 	}
 }
 
-// split cuts a chunk at its connectors and at the case boundaries of short pieces.
-func (a *analyzer) split(start, end int) [][2]int {
-	var parts [][2]int
+// split cuts a chunk at its connectors and at the case boundaries of short pieces, into parts.
+func (a *analyzer) split(start, end int) {
+	a.parts = a.parts[:0]
 	from := start
 	for i := start; i < end; {
 		r, n := a.rune(i)
 		if classOf(r) == classConnector {
-			parts = a.camel(parts, from, i)
+			a.camel(from, i)
 			from = i + n
 		}
 		i += n
 	}
-	return a.camel(parts, from, end)
+	a.camel(from, end)
 }
 
 // camel appends the pieces of text[start:end] between case boundaries:
 // parse|HTTP|Request, HTTP2|Server.
-func (a *analyzer) camel(parts [][2]int, start, end int) [][2]int {
+func (a *analyzer) camel(start, end int) {
 	if end-start > maxCamelBytes {
-		return append(parts, [2]int{start, end})
+		a.parts = append(a.parts, [2]int{start, end})
+		return
 	}
 	from := start
 	var prev rune
@@ -214,14 +216,14 @@ func (a *analyzer) camel(parts [][2]int, start, end int) [][2]int {
 				next, _ = a.rune(i + n)
 			}
 			if unicode.IsLower(prev) || (unicode.IsUpper(prev) || unicode.IsDigit(prev)) && unicode.IsLower(next) {
-				parts = append(parts, [2]int{from, i})
+				a.parts = append(a.parts, [2]int{from, i})
 				from = i
 			}
 		}
 		prev = r
 		i += n
 	}
-	return append(parts, [2]int{from, end})
+	a.parts = append(a.parts, [2]int{from, end})
 }
 
 // contraction takes 's off, and 'll, 're, 've, 'd, 'm; it reports don't and its kind as stop words.

@@ -10,9 +10,11 @@ import (
 // minCached is the smallest segment whose postings are worth keeping decoded.
 const minCached = 1000
 
-// A Cache keeps decoded postings of large segments, least recently used out. One
+// A Cache keeps decoded postings of large segments, least recently used out, and the room of searches. One
 // Cache is meant to be shared by all indexes of a process.
 type Cache struct {
+	idle sync.Pool // of *scratch
+
 	mu   sync.Mutex
 	max  int64
 	used int64

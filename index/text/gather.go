@@ -17,15 +17,25 @@ type search struct {
 	rows   int // row numbers are below this
 	totals Totals
 	snap   *snapshot
-	terms  []queryTerm // sorted
-	acc    *accumulator
-	coords [maxTerms + 1]float64
 	// list and iterator are Bleve's, used again from term to term.
 	list     segment.PostingsList
 	iterator segment.PostingsIterator
+	*scratch
 }
 
-// A queryTerm is a term with the postings that score and its document frequency.
+// A scratch is the room of a search. The next search uses it again.
+type scratch struct {
+	terms   []queryTerm // sorted
+	dicts   []segment.TermDictionary
+	decoded []posting // as they came from a segment
+	kept    []posting // lists of this search alone, one behind the other
+	starts  []int     // of windows, while postings are sorted by window
+	adder   adder
+	hits    []ranked
+	chosen  rowSet
+}
+
+// A queryTerm is a term with the postings that score and its document frequency. Lists are in the order of windows.
 type queryTerm struct {
 	term  string
 	df    uint64
@@ -58,10 +68,14 @@ func (x *Index) gather(q Query) (*search, error) {
 
 // capture fixes the moment: sequence, totals, tail postings and Bleve snapshot belong together.
 func (x *Index) capture(q Query, terms []string) (*search, error) {
-	s := &search{index: x, params: x.cfg.Params, groups: newGroupSet(q.Groups), terms: make([]queryTerm, len(terms))}
+	s := &search{index: x, params: x.cfg.Params, groups: newGroupSet(q.Groups)}
 	if q.Params != nil {
 		s.params = q.Params.withDefaults()
 	}
+	if s.scratch, _ = x.cfg.Cache.idle.Get().(*scratch); s.scratch == nil {
+		s.scratch = new(scratch)
+	}
+	s.terms = slices.Grow(s.terms[:0], len(terms))[:len(terms)]
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.closed {
@@ -87,9 +101,6 @@ func (x *Index) capture(q Query, terms []string) (*search, error) {
 			t.tail = append(t.tail, p)
 		}
 	}
-	if s.acc, _ = x.accs.Get().(*accumulator); s.acc == nil {
-		s.acc = new(accumulator)
-	}
 	s.snap = x.snap
 	s.snap.reader.AddRef()
 	x.users.Add(1)
@@ -98,49 +109,104 @@ func (x *Index) capture(q Query, terms []string) (*search, error) {
 
 // release gives back what a search holds. Its lists must not be used afterwards.
 func (s *search) release() {
-	s.acc.clear()
-	s.index.accs.Put(s.acc)
 	s.snap.reader.Close()
+	s.scratch.forget()
+	s.index.cfg.Cache.idle.Put(s.scratch)
 	s.index.users.Done()
+}
+
+// forget lets go of everything but the room.
+func (s *scratch) forget() {
+	s.terms = s.terms[:cap(s.terms)] // some were left out
+	for i := range s.terms {
+		t := &s.terms[i]
+		clear(t.lists)
+		clear(t.tail)
+		*t = queryTerm{lists: t.lists[:0], tail: t.tail[:0]}
+	}
+	clear(s.dicts)
+	s.adder.forget()
+	s.kept = s.kept[:0]
 }
 
 // collect reads each term's postings in every segment and filters them.
 func (s *search) collect() error {
 	segments := s.snap.reader.Segments()
-	dicts := make([]segment.TermDictionary, len(segments))
+	s.dicts = slices.Grow(s.dicts[:0], len(segments))[:len(segments)]
 	for i := range s.terms {
 		t := &s.terms[i]
 		for _, list := range t.tail {
-			s.take(t, list, nil)
+			s.take(t, s.byWindow(list), nil)
 		}
 		for n, seg := range segments {
-			e, err := s.postings(s.snap.segments[n], seg.Segment(), &dicts[n], t.term)
+			list, e, err := s.postings(s.snap.segments[n], seg.Segment(), &s.dicts[n], t.term)
 			if err != nil {
 				return err
 			}
-			s.take(t, e.post, e)
+			s.take(t, list, e)
 		}
 	}
 	return nil
 }
 
-// postings returns a term's postings in a segment, from the cache or decoded.
-func (s *search) postings(info *segmentInfo, seg segment.Segment, dict *segment.TermDictionary, term string) (_ *entry, err error) {
+// postings returns a term's postings in a segment, from the cache or decoded. The entry is nil when they are not cached.
+func (s *search) postings(info *segmentInfo, seg segment.Segment, dict *segment.TermDictionary, term string) (_ []posting, _ *entry, err error) {
 	cache := s.index.cfg.Cache
 	if e := cache.get(info, term); e != nil {
-		return e, nil
+		return e.post, e, nil
 	}
 	defer recoverCorrupt(&err)
 	if *dict == nil {
 		if *dict, err = seg.Dictionary(fieldText); err != nil {
-			return nil, corrupt(err)
+			return nil, nil, corrupt(err)
 		}
 	}
-	post, err := s.decode(*dict, info, term)
-	if err != nil {
-		return nil, err
+	if err := s.decode(*dict, info, term); err != nil {
+		return nil, nil, err
 	}
-	return cache.put(info, term, post), nil
+	list := s.byWindow(s.decoded)
+	if len(info.rows) < minCached {
+		return s.keep(list), nil, nil
+	}
+	e := cache.put(info, term, slices.Clone(list))
+	return e.post, e, nil
+}
+
+// keep copies a list to where it stays for this search.
+func (s *search) keep(list []posting) []posting {
+	from := len(s.kept)
+	s.kept = append(s.kept, list...)
+	return s.kept[from:]
+}
+
+// byWindow returns a list in the order of windows: itself if it is in that order.
+func (s *search) byWindow(list []posting) []posting {
+	last, sorted := uint32(0), true
+	for _, p := range list {
+		w := p.row >> windowBits
+		sorted = sorted && w >= last
+		last = max(last, w)
+	}
+	if sorted {
+		return list
+	}
+	s.starts = slices.Grow(s.starts[:0], int(last)+2)[:last+2]
+	clear(s.starts)
+	for _, p := range list {
+		s.starts[p.row>>windowBits+1]++
+	}
+	for w := range last {
+		s.starts[w+1] += s.starts[w]
+	}
+	from := len(s.kept)
+	s.kept = slices.Grow(s.kept, len(list))[:from+len(list)]
+	out := s.kept[from:]
+	for _, p := range list {
+		at := &s.starts[p.row>>windowBits]
+		out[*at] = p
+		*at++
+	}
+	return out
 }
 
 // take filters a list by life and group, counts it into df and keeps what scores.
@@ -213,16 +279,16 @@ func (s *search) living(list []posting, e *entry) []posting {
 	if n, ok := s.counted(list, e); ok && n == uint64(len(list)) {
 		return list
 	}
-	from := len(s.acc.scratch)
+	from := len(s.kept)
 	for _, p := range list {
 		if s.live(p.row) {
-			s.acc.scratch = append(s.acc.scratch, p)
+			s.kept = append(s.kept, p)
 		}
 	}
-	out := s.acc.scratch[from:]
+	out := s.kept[from:]
 	s.recount(e, uint64(len(out)))
 	if len(out) == len(list) {
-		s.acc.scratch = s.acc.scratch[:from]
+		s.kept = s.kept[:from]
 		return list
 	}
 	return out
@@ -230,7 +296,7 @@ func (s *search) living(list []posting, e *entry) []posting {
 
 // inGroups returns a list's postings whose rows are in the groups asked for.
 func (s *search) inGroups(list []posting) []posting {
-	from, out := len(s.acc.scratch), s.acc.scratch
+	from, out := len(s.kept), s.kept
 	if s.groups.set == nil {
 		want := s.groups.list[0]
 		for _, p := range list {
@@ -245,33 +311,31 @@ func (s *search) inGroups(list []posting) []posting {
 			}
 		}
 	}
-	s.acc.scratch = out
+	s.kept = out
 	return out[from:]
 }
 
 // decode reads one term's postings out of a segment.
-func (s *search) decode(dict segment.TermDictionary, info *segmentInfo, term string) ([]posting, error) {
+func (s *search) decode(dict segment.TermDictionary, info *segmentInfo, term string) error {
+	s.decoded = s.decoded[:0]
 	list, err := dict.PostingsList([]byte(term), nil, s.list)
 	if err != nil {
-		return nil, corrupt(err)
+		return corrupt(err)
 	}
-	s.list = list
-	n := list.Count()
-	if n == 0 {
-		return nil, nil
+	if s.list = list; list.Count() == 0 {
+		return nil
 	}
-	post := make([]posting, 0, n)
 	s.iterator = list.Iterator(true, true, false, s.iterator)
 	for {
 		p, err := s.iterator.Next()
 		if err != nil {
-			return nil, corrupt(err)
+			return corrupt(err)
 		}
 		if p == nil {
-			return post, nil
+			return nil
 		}
 		length := p.(normalised).NormUint64()
-		post = append(post, posting{info.rows[p.Number()], uint16(p.Frequency()), uint16(length)})
+		s.decoded = append(s.decoded, posting{info.rows[p.Number()], uint16(p.Frequency()), uint16(length)})
 	}
 }
 
@@ -292,50 +356,4 @@ func newGroupSet(groups []uint32) groupSet {
 		}
 	}
 	return g
-}
-
-// A cell sums up one row: its parts so far, and which terms they came from.
-type cell struct {
-	sum  float64
-	mask uint32
-}
-
-// An accumulator holds a cell per row number, all zero when not in use.
-type accumulator struct {
-	cells   []cell
-	touched []uint32
-	marks   []uint32  // by row: place among the hits + 1; all zero when not in use
-	scratch []posting // filtered lists, one behind the other
-	spread  spread
-}
-
-func (a *accumulator) grow(rows int) {
-	if len(a.cells) < rows {
-		a.cells = make([]cell, rows)
-	}
-}
-
-// mark makes the places of hits known by row; what it returns forgets them.
-func (a *accumulator) mark(hits []Hit) (unmark func()) {
-	if len(a.marks) < len(a.cells) {
-		a.marks = make([]uint32, len(a.cells))
-	}
-	rows := make([]uint32, len(hits))
-	for i, h := range hits {
-		rows[i] = h.Row
-		a.marks[h.Row] = uint32(i + 1)
-	}
-	return func() {
-		for _, row := range rows {
-			a.marks[row] = 0
-		}
-	}
-}
-
-// clear makes an accumulator fit for the next search.
-func (a *accumulator) clear() {
-	for _, row := range a.touched {
-		a.cells[row] = cell{}
-	}
-	a.touched, a.scratch = a.touched[:0], a.scratch[:0]
 }

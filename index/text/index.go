@@ -106,7 +106,6 @@ type Index struct {
 	users  sync.WaitGroup // searches in flight
 	tasks  sync.WaitGroup // the indexer
 	wake   chan struct{}  // has room for one
-	accs   sync.Pool      // of *accumulator
 	marked bool           // Bleve's persister alone uses it once Open has returned
 
 	mu        sync.Mutex // guards what follows; never held over I/O or a call into Bleve but Reader
@@ -218,16 +217,18 @@ func analyseAll(rows []Row) []document {
 	docs := make([]document, len(rows))
 	workers := min(runtime.GOMAXPROCS(0), len(rows)/32)
 	if workers <= 1 {
+		var a analyzer
 		for i, r := range rows {
-			docs[i] = analyse(r)
+			docs[i] = a.document(r)
 		}
 		return docs
 	}
 	var wg sync.WaitGroup
 	for w := range workers {
 		wg.Go(func() {
+			var a analyzer
 			for i := w; i < len(rows); i += workers {
-				docs[i] = analyse(rows[i])
+				docs[i] = a.document(rows[i])
 			}
 		})
 	}

@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	blockRows   = 1000                   // rows after which a block is sealed
-	roundBlocks = 4                      // blocks given to Bleve at once when there is a backlog
-	linger      = 500 * time.Millisecond // from a change to Bleve while changes are few: the tail answers meanwhile
+	blockRows   = 4096            // rows after which a block is sealed
+	roundBlocks = 4               // blocks given to Bleve at once when there is a backlog
+	linger      = 2 * time.Second // from a change to Bleve while changes are few: the tail answers meanwhile
 )
 
 // index is the one goroutine that writes to Bleve.

@@ -28,7 +28,7 @@ func (m model) search(q Query, p Params) []Hit {
 	df := make(map[string]uint64)
 	docs := make(map[uint32]document)
 	for row, r := range m {
-		d := analyse(r)
+		d := new(analyzer).document(r)
 		docs[row] = d
 		if p.Local && !in(r) {
 			continue

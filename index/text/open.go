@@ -14,6 +14,8 @@ import (
 	"github.com/blevesearch/bleve/v2/index/scorch"
 	bleve "github.com/blevesearch/bleve_index_api"
 	berrors "go.etcd.io/bbolt/errors"
+
+	"github.com/cairndb/cairn/oplog/boltfile"
 )
 
 // marker is the file that says the directory once held a stored watermark. With
@@ -76,6 +78,9 @@ func openScorch(dir string, queue *bleve.AnalysisQueue) (store bleve.Index, err 
 		}
 	}()
 	defer recoverCorrupt(&err)
+	if err := prepare(dir); err != nil {
+		return nil, err
+	}
 	store, err = scorch.NewScorch(scorch.Name, map[string]any{
 		"path":         dir,
 		"unsafe_batch": true,
@@ -89,6 +94,19 @@ func openScorch(dir string, queue *bleve.AnalysisQueue) (store bleve.Index, err 
 		return nil, err
 	}
 	return store, classify(store.Open())
+}
+
+// prepare looks at the file in which Bleve keeps what its segments are: bbolt, and Bleve's own goroutines, trust every byte of
+// it, and nobody can recover from some of what they do then.
+func prepare(dir string) error {
+	if dir == "" {
+		return nil
+	}
+	err := boltfile.Prepare(filepath.Join(dir, "root.bolt"))
+	if errors.Is(err, boltfile.ErrDamaged) {
+		return corrupt(err)
+	}
+	return err
 }
 
 // abandon closes what a failed opening left, which may be half made.

@@ -45,7 +45,9 @@ func BenchmarkAnalyze(b *testing.B) {
 	text := "The deployment of the payment service failed yesterday because the connection pool in internal/db/pool.go was " +
 		"exhausted; Maria restarted it at 14:30 and suggested raising max_connections to 200, see ERR_CONN_RESET in the logs. " +
 		"We should also review the retry policy before Friday's release."
+	b.ReportAllocs()
+	var a analyzer
 	for b.Loop() {
-		analyse(Row{Text: text})
+		a.document(Row{Text: text})
 	}
 }

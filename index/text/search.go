@@ -2,12 +2,8 @@ package text
 
 import (
 	"cmp"
-	"math"
-	"math/bits"
 	"slices"
 	"strings"
-
-	"github.com/cairndb/cairn/index/exact"
 )
 
 // maxTerms is how many terms of a query are scored: those with the highest idf.
@@ -20,7 +16,9 @@ type Query struct {
 	Groups []uint32 // only rows of these groups; empty is every group
 	// Keep refuses rows. It is asked of rows that would make the list, not of every match.
 	Keep func(row uint32) bool
-	// Tie orders rows of equal score, negative for a first; rows it finds equal, or nil, go by row number.
+	// Rows of equal score go by Order, lower first, then by Tie, negative for a first, then by number. Both may be nil; thousands
+	// may be equal, so that Order had better tell most of them apart.
+	Order   func(row uint32) int64
 	Tie     func(a, b uint32) int
 	K       int // 10
 	Explain bool
@@ -52,28 +50,16 @@ func (x *Index) Search(q Query) ([]Hit, error) {
 		return nil, err
 	}
 	defer s.release()
-	hits := s.top(q)
+	best := s.best(q)
+	slices.SortFunc(best, func(a, b ranked) int { return cmp.Or(cmp.Compare(a.key, b.key), q.tied(a.row, b.row)) })
+	hits := make([]Hit, len(best))
+	for i, r := range best {
+		hits[i] = Hit{Row: r.row, Score: r.score(), Matched: int(r.matched)}
+	}
 	if q.Explain {
 		s.explain(hits)
 	}
 	return hits, nil
-}
-
-// Scores returns the score of each given row for a query, 0 where nothing
-// matches or the row is dead or outside the groups. Keep and K are not used.
-func (x *Index) Scores(q Query, rows []uint32) ([]float64, error) {
-	out := make([]float64, len(rows))
-	s, err := x.evaluate(q)
-	if s == nil || err != nil {
-		return out, err
-	}
-	defer s.release()
-	for i, row := range rows {
-		if int(row) < len(s.acc.cells) && s.acc.cells[row].mask != 0 {
-			out[i] = exact.Round(s.raw(&s.acc.cells[row]))
-		}
-	}
-	return out, nil
 }
 
 // A TermStat is a term's document frequency.
@@ -104,7 +90,7 @@ func (x *Index) evaluate(q Query) (*search, error) {
 		return nil, err
 	}
 	s.choose()
-	s.accumulate()
+	s.add()
 	return s, nil
 }
 
@@ -121,90 +107,20 @@ func (s *search) choose() {
 	slices.SortFunc(s.terms, func(a, b queryTerm) int { return strings.Compare(a.term, b.term) })
 }
 
-// accumulate adds up each row's parts in the order of the terms.
-func (s *search) accumulate() {
-	s.acc.grow(s.rows)
-	scale := s.newScale()
-	cells, touched := s.acc.cells, s.acc.touched
-	for i := range s.terms {
-		t := &s.terms[i]
-		weight, bit := s.params.weight(s.totals.Rows, t.df), uint32(1)<<i
-		for _, list := range t.lists {
-			for _, p := range list {
-				c := &cells[p.row]
-				if c.mask == 0 {
-					touched = append(touched, p.row)
-				}
-				c.mask |= bit
-				c.sum += float64(weight * scale.of(p.tf, p.length))
-			}
-		}
-	}
-	s.acc.touched = touched
-	for n := range s.coords {
-		s.coords[n] = s.params.coord(n, len(s.terms))
-	}
-}
-
-func (s *search) newScale() *scale { return &scale{params: s.params, totals: s.totals} }
-
-// raw is a row's score before rounding.
-func (s *search) raw(c *cell) float64 { return float64(c.sum * s.coords[bits.OnesCount32(c.mask)]) }
-
-// top selects the K best rows, in order.
-func (s *search) top(q Query) []Hit {
-	hits := s.best(q)
-	slices.SortFunc(hits, func(a, b Hit) int {
-		return cmp.Or(cmp.Compare(b.Score, a.Score), tied(q.Tie, a.Row, b.Row))
-	})
-	return hits
-}
-
-// best selects the K best rows, in no order: from those above a score that K of them or a few more reach, and while Keep
-// refuses too many of these, from those above a lower one.
-func (s *search) best(q Query) []Hit {
-	k := q.K
-	if k <= 0 {
-		k = 10
-	}
-	scores := s.spread()
-	hits := make([]Hit, 0, min(k+k/4+16, len(scores.raw)))
-	for upper, want, sure := math.Inf(1), k, 0; ; want *= 4 {
-		lower := scores.reached(want)
-		floor := lower - 2e-9 // what is rounded up to the last score is among them
-		for i, raw := range scores.raw {
-			if raw < floor || raw >= upper {
-				continue
-			}
-			row := s.acc.touched[i]
-			if q.Keep != nil && !q.Keep(row) {
-				continue
-			}
-			hits = append(hits, Hit{Row: row, Score: exact.Round(raw), Matched: bits.OnesCount32(s.acc.cells[row].mask)})
-			if raw >= lower {
-				sure++
-			}
-		}
-		if sure >= k || floor <= 0 {
-			break
-		}
-		upper = floor
-	}
-	return cut(hits, k, q.Tie)
-}
-
 // explain fills the hits' term matches from the lists.
 func (s *search) explain(hits []Hit) {
-	defer s.acc.mark(hits)()
-	scale := s.newScale()
+	place := make(map[uint32]int, len(hits))
+	for i, h := range hits {
+		place[h.Row] = i
+	}
 	for _, t := range s.terms {
 		weight := s.params.weight(s.totals.Rows, t.df)
 		for _, list := range t.lists {
 			for _, p := range list {
-				if i := s.acc.marks[p.row]; i > 0 {
-					hits[i-1].Terms = append(hits[i-1].Terms, TermMatch{
+				if i, ok := place[p.row]; ok {
+					hits[i].Terms = append(hits[i].Terms, TermMatch{
 						Term: t.term, TF: p.tf, DF: t.df, Length: p.length,
-						Part: float64(weight * scale.of(p.tf, p.length)),
+						Part: float64(weight * s.adder.scale.of(p.tf, p.length)),
 					})
 				}
 			}
@@ -217,36 +133,36 @@ func (s *search) explain(hits []Hit) {
 type Found struct {
 	Terms  []TermStat // sorted; at most 32 of those asked for, the rarest
 	Totals Totals
-	Rows   []uint32
+	Rows   []uint32 // by number
 	TF     []uint16 // of row i and term j at i·len(Terms)+j
 }
 
-// Find returns the K best rows, in no order, and what a scorer of the caller's own needs of them.
-func (x *Index) Find(q Query) (Found, error) {
+// Find fills f with the K best rows and what a scorer of the caller's own needs of them. The room that f has is used again.
+func (x *Index) Find(q Query, f *Found) error {
+	f.Terms, f.Rows, f.TF = f.Terms[:0], f.Rows[:0], f.TF[:0]
 	q.Params = &Params{Local: true}
 	s, err := x.evaluate(q)
 	if s == nil || err != nil {
-		return Found{Totals: x.Totals(q.Groups...)}, err
+		f.Totals = x.Totals(q.Groups...)
+		return err
 	}
 	defer s.release()
-	f := Found{Totals: s.totals}
+	f.Totals = s.totals
 	for _, t := range s.terms {
 		f.Terms = append(f.Terms, TermStat{t.term, t.df})
 	}
-	hits := s.best(q)
-	defer s.acc.mark(hits)()
-	f.Rows, f.TF = make([]uint32, len(hits)), make([]uint16, len(hits)*len(f.Terms))
-	for i, h := range hits {
-		f.Rows[i] = h.Row
-	}
+	n := len(f.Terms)
+	f.Rows = s.chosen.fill(s.best(q), s.rows, f.Rows)
+	f.TF = slices.Grow(f.TF, len(f.Rows)*n)[:len(f.Rows)*n]
+	clear(f.TF)
 	for j, t := range s.terms {
 		for _, list := range t.lists {
 			for _, p := range list {
-				if i := s.acc.marks[p.row]; i > 0 {
-					f.TF[int(i-1)*len(f.Terms)+j] = p.tf
+				if i, ok := s.chosen.at(p.row); ok {
+					f.TF[i*n+j] = p.tf
 				}
 			}
 		}
 	}
-	return f, nil
+	return nil
 }

@@ -70,6 +70,13 @@ func TestTieRuleAndOrder(t *testing.T) {
 	if got, want := rows(Query{Tie: newest}), []uint32{49, 48, 47}; !slices.Equal(got, want) {
 		t.Errorf("newest first: got %v, want %v", got, want)
 	}
+	tens := func(row uint32) int64 { return -int64(row / 10) }
+	if got, want := rows(Query{Order: tens, Tie: newest}), []uint32{49, 48, 47}; !slices.Equal(got, want) {
+		t.Errorf("by tens, newest first: got %v, want %v", got, want)
+	}
+	if got, want := rows(Query{Order: tens}), []uint32{40, 41, 42}; !slices.Equal(got, want) {
+		t.Errorf("by tens: got %v, want %v", got, want)
+	}
 	odd := func(row uint32) bool { return row%2 == 1 }
 	if got, want := rows(Query{Keep: odd}), []uint32{1, 3, 5}; !slices.Equal(got, want) {
 		t.Errorf("odd: got %v, want %v", got, want)
@@ -84,21 +91,14 @@ func TestExplainAddsUp(t *testing.T) {
 	if len(hits) != 2 || hits[0].Row != 0 || hits[0].Matched != 2 {
 		t.Fatalf("got %+v", hits)
 	}
-	scores, err := x.Scores(q, []uint32{0, 1, 2, 900_000})
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, h := range hits {
 		sum := 0.0
 		for _, m := range h.Terms {
 			sum += m.Part
 		}
-		if got := exact.Round(sum * float64(h.Matched) / 3); got != h.Score || scores[h.Row] != h.Score {
-			t.Errorf("row %d: parts give %v, Scores %v, Search %v", h.Row, got, scores[h.Row], h.Score)
+		if got := exact.Round(sum * float64(h.Matched) / 3); got != h.Score {
+			t.Errorf("row %d: parts give %v, Search %v", h.Row, got, h.Score)
 		}
-	}
-	if scores[2] != 0 || scores[3] != 0 {
-		t.Errorf("got %v for rows that match nothing", scores[2:])
 	}
 	stats, totals, err := x.TermStats([]string{"red", "nothing", "blue"}, nil)
 	if want := []TermStat{{"blue", 1}, {"nothing", 0}, {"red", 2}}; err != nil || !slices.Equal(stats, want) || totals != (Totals{3, 6}) {
@@ -125,6 +125,53 @@ func TestManyTerms(t *testing.T) {
 	}
 	if hits := find(t, x, Query{Text: long.String()}); len(hits) != 10 {
 		t.Errorf("got %d hits for 10,000 words", len(hits))
+	}
+}
+
+// TestWindows compares with the model where rows lie in several windows and come in no order, in the tail and in segments.
+func TestWindows(t *testing.T) {
+	x, m := openAt(t, t.TempDir()), model{}
+	r := rand.New(rand.NewPCG(21, 22))
+	for part := range slices.Chunk(r.Perm(1200), 300) {
+		var rows []Row
+		for _, i := range part {
+			row := Row{Row: uint32(i * 23), Group: uint32(i % 3), Text: words(r, 10, 60)}
+			rows, m[row.Row] = append(rows, row), row
+		}
+		apply(t, x, 0, rows)
+		for range 10 {
+			q := Query{Text: words(r, 5, 60), K: 1 + r.IntN(400), Groups: []uint32{0, 1, 2}[:r.IntN(4)]}
+			sameHits(t, "windows", find(t, x, q), m.search(q, Params{}.withDefaults()))
+			p := Params{Local: true}.withDefaults()
+			var f Found
+			if err := x.Find(q, &f); err != nil {
+				t.Fatal(err)
+			}
+			want := m.search(q, p)
+			slices.SortFunc(want, func(a, b Hit) int { return cmp.Compare(a.Row, b.Row) })
+			for i, h := range want {
+				matched := 0
+				for j, tf := range f.TF[i*len(f.Terms) : (i+1)*len(f.Terms)] {
+					count := 0
+					for _, a := range Analyze(m[h.Row].Text) {
+						if a.Term == f.Terms[j].Term {
+							count++
+						}
+					}
+					if int(tf) != count {
+						t.Fatalf("row %d, term %q: got %d, want %d", h.Row, f.Terms[j].Term, tf, count)
+					}
+					matched += min(count, 1)
+				}
+				if f.Rows[i] != h.Row || matched != h.Matched {
+					t.Fatalf("place %d: got row %d with %d terms, want %+v", i, f.Rows[i], matched, h)
+				}
+			}
+			if len(f.Rows) != len(want) {
+				t.Fatalf("got %d rows, want %d", len(f.Rows), len(want))
+			}
+		}
+		settle(t, x)
 	}
 }
 

@@ -1,49 +1,89 @@
 package text
 
-import "cmp"
+import (
+	"cmp"
+	"math"
+	"slices"
 
-// A spread is the scores of a search's rows, and about how many reach which.
-type spread struct {
-	raw   []float64 // by place in accumulator.touched
-	most  float64
-	count [spreadSteps]int
+	"github.com/cairndb/cairn/index/exact"
+)
+
+// A spread counts scores by their size, to within a hundredth: by the first bits of the float, which is not negative.
+type spread struct{ count [spreadSteps]uint32 }
+
+const (
+	spreadShift = 52 - 7           // of the bits: 128 steps from one power of two to the next
+	spreadSteps = 32 << 7          // 32 powers
+	spreadFirst = (1023 - 16) << 7 // 2^-16: what is less is counted with it, and what is too much with the last
+)
+
+func (d *spread) add(score float64) {
+	d.count[max(0, min(int(math.Float64bits(score)>>spreadShift)-spreadFirst, spreadSteps-1))]++
 }
 
-const spreadSteps = 1024
-
-// spread computes the scores.
-func (s *search) spread() *spread {
-	d := &s.acc.spread
-	d.raw, d.most, d.count = d.raw[:0], 0, [spreadSteps]int{}
-	for _, row := range s.acc.touched {
-		raw := s.raw(&s.acc.cells[row])
-		d.raw = append(d.raw, raw)
-		d.most = max(d.most, raw)
-	}
-	if d.most > 0 {
-		for _, raw := range d.raw {
-			d.count[min(int(raw/d.most*spreadSteps), spreadSteps-1)]++
-		}
-	}
-	return d
-}
-
-// reached is a score that about n rows reach, or a few more; 0 when there are no more.
+// reached is a score that n of the counted reach, or some more; 0 when there are no more.
 func (d *spread) reached(n int) float64 {
-	if n >= len(d.raw) {
-		return 0
-	}
 	i := spreadSteps - 1
-	for sum := d.count[i]; sum < n && i > 0; sum += d.count[i] {
+	for sum := int(d.count[i]); sum < n && i > 0; sum += int(d.count[i]) {
 		i--
 	}
-	return float64(i) * d.most / spreadSteps
+	if i == 0 {
+		return 0
+	}
+	return math.Float64frombits(uint64(i+spreadFirst) << spreadShift)
 }
 
-// tied orders rows of equal score by the caller's rule, then by number.
-func tied(tie func(a, b uint32) int, a, b uint32) int {
-	if tie != nil {
-		if c := tie(a, b); c != 0 {
+// A ranked row has its place by key, lower first: the score, and among rows of equal score the caller's order.
+type ranked struct {
+	key          int64
+	row, matched uint32
+}
+
+// byScore is the key of a score, which is not negative.
+func byScore(score float64) int64 { return ^int64(math.Float64bits(score)) }
+
+func (r ranked) score() float64 { return math.Float64frombits(uint64(^r.key)) }
+
+// best selects the K best rows, in no order: from those above a score that K of them or a few more reach, and while Keep
+// refuses too many of these, from those above a lower one.
+func (s *search) best(q Query) []ranked {
+	k := q.K
+	if k <= 0 {
+		k = 10
+	}
+	matches := s.adder.matches
+	hits := s.hits[:0]
+	for upper, want, sure := math.Inf(1), k, 0; ; want *= 4 {
+		lower := s.adder.spread.reached(want)
+		floor := lower - 2e-9 // what is rounded up to the last score is among them
+		for i := range matches {
+			m := &matches[i]
+			if m.raw < floor || m.raw >= upper || q.Keep != nil && !q.Keep(m.row) {
+				continue
+			}
+			hits = append(hits, ranked{byScore(exact.Round(m.raw)), m.row, m.matched})
+			if m.raw >= lower {
+				sure++
+			}
+		}
+		if sure >= k || floor <= 0 {
+			break
+		}
+		upper = floor
+	}
+	s.hits = hits
+	return cut(hits, k, &q)
+}
+
+// tied orders rows of equal score by the caller's rules, then by number.
+func (q *Query) tied(a, b uint32) int {
+	if q.Order != nil {
+		if c := cmp.Compare(q.Order(a), q.Order(b)); c != 0 {
+			return c
+		}
+	}
+	if q.Tie != nil {
+		if c := q.Tie(a, b); c != 0 {
 			return c
 		}
 	}
@@ -51,43 +91,38 @@ func tied(tie func(a, b uint32) int, a, b uint32) int {
 }
 
 // cut leaves the k best of some hits, in no order. Scores that are equal are told apart only where it decides who stays.
-func cut(hits []Hit, k int, tie func(a, b uint32) int) []Hit {
+func cut(hits []ranked, k int, q *Query) []ranked {
 	if len(hits) <= k {
 		return hits
 	}
-	nth(hits, k, func(a, b *Hit) bool { return a.Score > b.Score })
-	last := hits[k-1].Score
-	// Those of the last score come to stand together, behind all better ones; the caller's rule says which of them stay.
-	better := 0
-	for i := range hits {
-		if hits[i].Score > last {
-			hits[i], hits[better] = hits[better], hits[i]
-			better++
+	from, to := split(hits, k)
+	if to > k {
+		equal, last := hits[from:to], hits[from].key
+		for i := range equal {
+			if equal[i].key = 0; q.Order != nil {
+				equal[i].key = q.Order(equal[i].row)
+			}
 		}
-	}
-	end := better
-	for i := better; i < len(hits); i++ {
-		if hits[i].Score == last {
-			hits[i], hits[end] = hits[end], hits[i]
-			end++
+		first, end := split(equal, k-from)
+		slices.SortFunc(equal[first:end], func(a, b ranked) int { return q.tied(a.row, b.row) })
+		for i := range equal {
+			equal[i].key = last
 		}
-	}
-	if end > k {
-		nth(hits[better:end], k-better, func(a, b *Hit) bool { return tied(tie, a.Row, b.Row) < 0 })
 	}
 	return hits[:k]
 }
 
-// nth moves the k first of some hits to their beginning, in no order.
-func nth(h []Hit, k int, before func(a, b *Hit) bool) {
+// split moves the k first of some hits to their beginning, in no order but that those with the last one's key, wherever they were,
+// come to stand together, from..to, behind all better ones.
+func split(h []ranked, k int) (from, to int) {
 	for lo, hi := 0, len(h)-1; lo < hi; {
-		pivot := h[(lo+hi)/2]
+		pivot := h[(lo+hi)/2].key
 		i, j := lo, hi
 		for i <= j {
-			for before(&h[i], &pivot) {
+			for h[i].key < pivot {
 				i++
 			}
-			for before(&pivot, &h[j]) {
+			for pivot < h[j].key {
 				j--
 			}
 			if i <= j {
@@ -96,13 +131,27 @@ func nth(h []Hit, k int, before func(a, b *Hit) bool) {
 				j--
 			}
 		}
-		switch {
-		case k-1 <= j:
+		if k-1 <= j {
 			hi = j
-		case k-1 >= i:
+		} else if k-1 >= i {
 			lo = i
-		default:
-			return
+		} else {
+			break
 		}
 	}
+	last := h[k-1].key
+	for i := range h {
+		if h[i].key < last {
+			h[i], h[from] = h[from], h[i]
+			from++
+		}
+	}
+	to = from
+	for i := from; i < len(h); i++ {
+		if h[i].key == last {
+			h[i], h[to] = h[to], h[i]
+			to++
+		}
+	}
+	return from, to
 }

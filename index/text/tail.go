@@ -24,11 +24,19 @@ type document struct {
 	terms      []termFreq // sorted by term
 }
 
-// analyse turns a row into what is indexed of it. A text with terms has length 1 at least.
-func analyse(r Row) document {
-	tokens := Analyze(r.Text)
+// document turns a row into what is indexed of it. A text with terms has length 1 at least. The analyser may be used again.
+func (a *analyzer) document(r Row) document {
+	a.text, a.max, a.counted, a.tokens, a.stops = r.Text, MaxTokens, 0, a.tokens[:0], a.stops[:0]
+	tokens := a.run()
 	d := document{row: r.Row, group: r.Group, tag: r.Tag}
 	slices.SortFunc(tokens, func(a, b Token) int { return strings.Compare(a.Term, b.Term) })
+	distinct := 0
+	for i := range tokens {
+		if i == 0 || tokens[i].Term != tokens[i-1].Term {
+			distinct++
+		}
+	}
+	d.terms = make([]termFreq, 0, distinct)
 	length := 0
 	for i := 0; i < len(tokens); {
 		j := i

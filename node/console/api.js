@@ -42,8 +42,7 @@ export async function lines(path) {
 }
 
 /** events hands over the feed until the signal ends it, and comes back when the connection breaks. */
-export async function events(each, signal) {
-  let last = "";
+export async function events(each, signal, last = "") {
   while (!signal.aborted) {
     try {
       const r = await request("GET", `/v1/events${last ? `?from=${last}` : ""}`, undefined, signal);

@@ -16,12 +16,17 @@ const nav = document.querySelector("nav");
 const who = document.querySelector(".who");
 let leave = new AbortController();
 
+/** Where the hash leads; one that cannot be read leads where none does. */
+function place() {
+  try { return decodeURIComponent(location.hash.slice(1)); } catch { return ""; }
+}
+
 async function show() {
   leave.abort();
   document.querySelectorAll("dialog").forEach((d) => d.close());
   const mine = (leave = new AbortController());
   if (!token()) return signInPage();
-  const [name, ...rest] = decodeURIComponent(location.hash.slice(1)).split("/");
+  const [name, ...rest] = place().split("/");
   const current = views[name] ? name : "cluster";
   const title = views[current][0];
   try {

@@ -8,38 +8,48 @@ import (
 	"path/filepath"
 	"sync"
 	"syscall"
+	"testing"
 	"time"
 )
 
-// A disk is a node's home, and what of the state's file is surely on it. The log's file is synced at every write, so it is
-// all there when a machine dies; the state's is synced now and then, and of the pages written since any may be missing.
+// A disk is a node's home. The state's file is synced now and then, and the log's two at every step that changes them: of what
+// was written and not synced any part may be missing when the machine dies, or when the disk failed instead of syncing it.
 type disk struct {
-	mu     sync.Mutex
-	home   string
-	lives  int    // how often it was taken from a dead machine
-	synced []byte // the state's file when it was last synced
-	slow   time.Duration
-	broken bool
+	awake func() // returns when the node does not stand still
+
+	mu      sync.Mutex
+	home    string
+	lives   int // how often something was missing
+	slow    [2]time.Duration
+	full    time.Time // until when the log has no room
+	due     *blow     // what happens at a step to come, and has happened once struck is closed
+	synced  []byte    // the state's file when it was last synced, since there is something due
+	journal []byte    // the journal before a write that is not synced, since there is something due
 }
 
-// sync stands around every sync of the state's file.
-func (d *disk) sync(sync func() error) error {
-	d.mu.Lock()
-	slow := d.slow
-	d.mu.Unlock()
-	time.Sleep(slow)
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.broken {
-		return syscall.EIO
-	}
-	b, err := os.ReadFile(filepath.Join(d.home, "state.db"))
-	if err != nil {
-		return err
-	}
-	d.synced = b
-	return sync()
+// The disks of a home.
+const (
+	stateDisk = iota
+	logDisk
+)
+
+// A blow is what a disk's end begins with.
+type blow struct {
+	disk   int // on which it comes
+	power  bool
+	in     int // how many steps go well before
+	rng    *rand.Rand
+	struck chan struct{}     // closed when it has come
+	over   chan struct{}     // closed when the node is ended
+	left   map[string][]byte // what is there when it starts again; nil is none
 }
+
+const (
+	logFile    = "raft/raft.db"
+	logJournal = "raft/raft.db.journal"
+	stateFile  = "state.db"
+	stateNote  = "state.db.sync"
+)
 
 func (d *disk) change(f func()) {
 	d.mu.Lock()
@@ -47,68 +57,238 @@ func (d *disk) change(f func()) {
 	f()
 }
 
-// die remembers what is left of the state when the machine loses power now, and returns what makes that the home, once the
-// node has been stopped. All else of the closed home is what the node had synced, or can make again.
-func (d *disk) die(rng *rand.Rand) (leave func() error, err error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	left := map[string][]byte{}
-	if left[stateNote], err = os.ReadFile(filepath.Join(d.home, stateNote)); err != nil && !os.IsNotExist(err) {
-		return nil, err
-	}
-	for noted := err == nil; ; {
-		if left[stateFile], err = os.ReadFile(filepath.Join(d.home, stateFile)); err != nil {
-			return nil, err
+func (d *disk) read(name string) ([]byte, error) { return os.ReadFile(filepath.Join(d.home, name)) }
+
+// threaten has a blow come at a step that is to come, unless another is due already.
+func (d *disk) threaten(on int, power bool, in int, rng *rand.Rand) *blow {
+	b := &blow{disk: on, power: power, in: in, rng: rand.New(rand.NewPCG(rng.Uint64(), 0)), struck: make(chan struct{}), over: make(chan struct{})}
+	d.change(func() {
+		if d.due == nil {
+			d.due, d.synced, d.journal = b, nil, nil
 		}
-		again, err := os.ReadFile(filepath.Join(d.home, stateNote))
-		if bytes.Equal(again, left[stateNote]) {
-			if noted { // without a note the file is whole
-				left[stateFile] = tear(rng, d.synced, left[stateFile])
-			}
-			break
-		}
-		left[stateNote], noted = again, err == nil // a sync came in between
-	}
-	return func() error { return d.move(left) }, nil
+		b = d.due
+	})
+	return b
 }
 
-const (
-	stateFile = "state.db"
-	stateNote = "state.db.sync"
-)
+// step stands around each step of a disk; do is told whether the blow comes with it.
+func (d *disk) step(on int, do func(strikes bool) error) error {
+	d.awake()
+	d.mu.Lock()
+	slow := d.slow[on]
+	d.mu.Unlock()
+	time.Sleep(slow)
+	d.mu.Lock()
+	b := d.due
+	strikes := false
+	if b != nil && !b.came() && b.disk == on {
+		strikes = b.in <= 0
+		b.in--
+	}
+	if b != nil && b.came() && (b.power || b.disk == on) {
+		d.mu.Unlock()
+		return b.end()
+	}
+	err := do(strikes)
+	if strikes && err == nil {
+		close(b.struck)
+	}
+	d.mu.Unlock()
+	if strikes && err == nil {
+		return b.end()
+	}
+	return err
+}
 
-// move makes a copy the home, with other contents of some files; nil is none.
-func (d *disk) move(left map[string][]byte) error {
+func (b *blow) came() bool {
+	select {
+	case <-b.struck:
+		return true
+	default:
+		return false
+	}
+}
+
+// end is how a step ends that the blow came with, or before: a broken disk says so, and one without power says nothing.
+func (b *blow) end() error {
+	if b.power {
+		<-b.over
+	}
+	return syscall.EIO
+}
+
+// sync stands around every sync of the state's file.
+func (d *disk) sync(sync func() error) error {
+	return d.step(stateDisk, func(strikes bool) error {
+		if strikes {
+			return d.leaves()
+		}
+		if d.due != nil {
+			b, err := d.read(stateFile)
+			if err != nil {
+				return err
+			}
+			d.synced = b
+		}
+		return sync()
+	})
+}
+
+// log stands around every step of the log's disk. The journal is written, and then synced; a transaction of the file does both.
+func (d *disk) log(step string, do func() error) error {
+	return d.step(logDisk, func(strikes bool) (err error) {
+		if step != "sync" && time.Now().Before(d.full) {
+			return syscall.ENOSPC
+		}
+		var before []byte
+		if d.due != nil && step == "write" {
+			d.journal, err = d.read(logJournal)
+		}
+		if strikes && step == "commit" {
+			before, err = d.read(logFile)
+		}
+		if err != nil {
+			return err
+		}
+		if !strikes {
+			err = do()
+			if step == "sync" {
+				d.journal = nil
+			}
+			return err
+		}
+		if step != "sync" {
+			if err := do(); err != nil {
+				return err
+			}
+		}
+		if err := d.leaves(); err != nil || before == nil {
+			return err
+		}
+		d.due.left[logFile] = tearCommit(d.due.rng, before, d.due.left[logFile])
+		return nil
+	})
+}
+
+// leaves notes what is left when the blow comes now. Only what the disk did not take is in doubt, unless there is no power.
+func (d *disk) leaves() (err error) {
+	b := d.due
+	b.left = map[string][]byte{}
+	if b.power || b.disk == logDisk {
+		if b.left[logJournal], err = d.read(logJournal); err != nil {
+			return err
+		}
+		if d.journal != nil {
+			b.left[logJournal] = tear(b.rng, 512, d.journal, b.left[logJournal])
+		}
+		if b.left[logFile], err = d.read(logFile); err != nil {
+			return err
+		}
+	}
+	if !b.power && b.disk != stateDisk {
+		return nil
+	}
+	for {
+		note, err := d.read(stateNote)
+		if err != nil && !os.IsNotExist(err) {
+			return err
+		}
+		noted := err == nil
+		if b.left[stateFile], err = d.read(stateFile); err != nil {
+			return err
+		}
+		again, err := d.read(stateNote)
+		if noted != (err == nil) || !bytes.Equal(again, note) {
+			continue // a sync came in between
+		}
+		b.left[stateNote] = note
+		if noted && d.synced != nil { // without a note the file is whole; nothing missing is possible, too
+			b.left[stateFile] = tear(b.rng, page, d.synced, b.left[stateFile])
+		}
+		return nil
+	}
+}
+
+// lose has the blow come now, if it has not.
+func (d *disk) lose() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.due.came() {
+		return nil
+	}
+	defer close(d.due.struck)
+	return d.leaves()
+}
+
+// mend has no blow come any more; of one that has come the node is to end first.
+func (d *disk) mend() (came *blow) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.slow, d.full = [2]time.Duration{}, time.Time{}
+	if d.due != nil && d.due.came() {
+		return d.due
+	}
+	d.due = nil
+	return nil
+}
+
+// release lets the steps of a node end that is about to be ended.
+func (d *disk) release() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.slow = [2]time.Duration{}
+	if d.due != nil {
+		close(d.due.over)
+	}
+}
+
+// restart makes what a blow left the home. All else of the closed home is what the node had synced, or can make again.
+func (d *disk) restart() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	b := d.due
+	d.due, d.synced, d.journal = nil, nil, nil
+	if b == nil || !b.came() {
+		return nil
+	}
 	d.lives++
 	next := fmt.Sprintf("%s.%d", d.home, d.lives)
 	if err := os.CopyFS(next, os.DirFS(d.home)); err != nil {
 		return err
 	}
-	for name, b := range left {
+	for name, content := range b.left {
 		path := filepath.Join(next, name)
 		if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
 			return err
 		}
-		if b == nil {
+		if content == nil {
 			continue
 		}
-		if err := os.WriteFile(path, b, 0o600); err != nil {
+		if err := os.WriteFile(path, content, 0o600); err != nil {
 			return err
 		}
 	}
-	d.home, d.slow, d.broken = next, 0, false
+	d.home = next
 	return nil
 }
 
-// tear takes each page either as it was synced or as it was written since.
-func tear(rng *rand.Rand, synced, written []byte) []byte {
-	const page = 4096
+// whole checks that a node took nothing for damaged: no disk here changes what it has taken.
+func (d *disk) whole(t *testing.T) {
+	for _, pattern := range []string{"*.corrupt-*", "raft/*.corrupt-*", "raft/amnesia"} {
+		if found, err := filepath.Glob(filepath.Join(d.home, pattern)); err != nil || found != nil {
+			t.Errorf("moved aside, or forgotten: %v, %v", found, err)
+		}
+	}
+}
+
+const page = 4096
+
+// tear takes each piece of a file either as it was synced or as it was written since.
+func tear(rng *rand.Rand, size int, synced, written []byte) []byte {
 	out := bytes.Clone(written)
-	for at := 0; at < len(out); at += page {
+	for at := 0; at < len(out); at += size {
 		if rng.IntN(2) == 0 {
-			end := min(at+page, len(out))
+			end := min(at+size, len(out))
 			clear(out[at:end])
 			if at < len(synced) {
 				copy(out[at:end], synced[at:])
@@ -116,4 +296,13 @@ func tear(rng *rand.Rand, synced, written []byte) []byte {
 		}
 	}
 	return out
+}
+
+// tearCommit does so with a transaction of bbolt, which syncs its pages before it writes one of the two first, the metas.
+func tearCommit(rng *rand.Rand, before, after []byte) []byte {
+	const metas = 2 * page
+	if rng.IntN(2) == 0 {
+		return append(bytes.Clone(before[:metas]), tear(rng, page, before[metas:], after[metas:])...)
+	}
+	return append(tear(rng, page, before[:metas], after[:metas]), after[metas:]...)
 }

@@ -6,26 +6,31 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/anishathalye/porcupine"
 
+	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/oplog"
 )
 
-// asked is what a client wanted: to set or read a number, to put something there once, or to take it away.
+// asked is what a client wanted: to set or read a number; to put a thing there once, to write a number on it, to look at it,
+// or to take it away.
 type asked struct {
-	verb  string // set, get, add, take
+	verb  string // set, get; add, mark, look, take
 	key   string
 	value int
 }
 
+func (a asked) reads() bool { return a.verb == "get" || a.verb == "look" }
+
 // told is what it heard.
 type told struct {
 	unknown bool // nobody knows whether it happened
-	value   int  // get: the number, 0 for none; take: 1 when it was there
+	value   int  // get: the number, 0 for none; take: 1 when it was there; look: as in the model
 }
 
 // history is what all clients asked and heard.
@@ -42,11 +47,11 @@ func (h *history) note(client int, in asked, out told, from time.Time) {
 	defer h.mu.Unlock()
 	to := time.Since(h.start).Nanoseconds()
 	if out.unknown {
-		if in.verb == "get" {
+		if in.reads() {
 			return // a question nobody answered says nothing
 		}
 		to = math.MaxInt64 // it may happen at any time from now on
-	} else if in.verb != "get" {
+	} else if !in.reads() {
 		h.sure++
 	}
 	h.ops = append(h.ops, porcupine.Operation{ClientId: client, Input: in, Output: out, Call: from.Sub(h.start).Nanoseconds(), Return: to})
@@ -73,12 +78,13 @@ type worker struct {
 	keys int
 	next int                        // of the things it adds
 	seen map[*node.Node]oplog.Index // newest answer of a node: later ones are no older
+	at   int                        // the node that was asked last
 }
 
 func (w *worker) run(ctx context.Context) {
-	verbs := []func(context.Context, *node.Service, node.Caller, *node.Node){w.set, w.set, w.get, w.get, w.add, w.take, w.stale}
+	verbs := []func(context.Context, *node.Service, node.Caller, *node.Node){w.set, w.set, w.get, w.get, w.add, w.mark, w.mark, w.look, w.take, w.stale}
 	for ctx.Err() == nil {
-		n := w.c.node(w.rng.IntN(len(w.c.nodes)))
+		n := w.pick()
 		if n == nil {
 			pause(ctx, 50*time.Millisecond)
 			continue
@@ -92,6 +98,21 @@ func (w *worker) run(ctx context.Context) {
 		verbs[w.rng.IntN(len(verbs))](ctx, s, caller, n)
 		pause(ctx, time.Duration(w.rng.IntN(60))*time.Millisecond)
 	}
+}
+
+// pick goes to a node. What is asked of one that stands still waits for it; half of the clients rather ask another.
+func (w *worker) pick() *node.Node {
+	w.at = w.rng.IntN(len(w.c.nodes))
+	if w.id%2 == 0 && w.c.net.stands(w.at+1) {
+		return nil
+	}
+	return w.c.node(w.at)
+}
+
+// note writes down what the node that was asked last has said; one that stands still has not said it yet.
+func (w *worker) note(in asked, out told, from time.Time) {
+	w.c.net.awake(w.at + 1)
+	w.h.note(w.id, in, out, from)
 }
 
 func pause(ctx context.Context, d time.Duration) {
@@ -109,15 +130,17 @@ func (w *worker) key() string { return fmt.Sprint("k", w.rng.IntN(w.keys)) }
 func (w *worker) set(ctx context.Context, s *node.Service, c node.Caller, _ *node.Node) {
 	in := asked{"set", w.key(), 1 + w.rng.IntN(1_000_000)}
 	from := time.Now()
+	w.c.net.awake(w.at + 1)
 	_, _, err := s.Relate(ctx, c, in.key, "is", "number", float64(in.value))
 	if err == nil || !refused(err) {
-		w.h.note(w.id, in, told{unknown: err != nil}, from)
+		w.note(in, told{unknown: err != nil}, from)
 	}
 }
 
 func (w *worker) get(ctx context.Context, s *node.Service, c node.Caller, _ *node.Node) {
 	in := asked{"get", w.key(), 0}
 	from := time.Now()
+	w.c.net.awake(w.at + 1)
 	edges, err := s.Edges(ctx, c, in.key, node.Freshness{Mode: node.LinearizableMode})
 	if err != nil {
 		return
@@ -126,26 +149,50 @@ func (w *worker) get(ctx context.Context, s *node.Service, c node.Caller, _ *nod
 	if len(edges) > 0 {
 		out.value = int(edges[0].Weight)
 	}
-	w.h.note(w.id, in, out, from)
+	w.note(in, out, from)
 }
 
-func (w *worker) thing(owner, number int) string { return fmt.Sprintf("thing-%d-%d", owner, number) }
+func thing(owner, number int) string { return fmt.Sprintf("thing-%d-%d", owner, number) }
 
-// add puts a thing there, and reads it elsewhere at the index it was told.
+// some is a thing that was perhaps added, or perhaps will be.
+func (w *worker) some() string { return thing(w.rng.IntN(clients), w.rng.IntN(w.next+2)) }
+
+// add puts a thing there, and reads it elsewhere at the index it was told. When it does not hear of it, it asks others, with
+// the same key, whether they have.
 func (w *worker) add(ctx context.Context, s *node.Service, c node.Caller, _ *node.Node) {
-	in := asked{"add", w.thing(w.id, w.next), 0}
+	in := asked{"add", thing(w.id, w.next), 0}
 	from := time.Now()
-	r, err := s.Remember(ctx, c, in.key, node.Draft{RID: in.key, Text: "word" + in.key, Importance: 0.5})
-	if err != nil {
-		if !refused(err) {
-			w.next++
-			w.h.note(w.id, in, told{unknown: true}, from)
+	w.c.net.awake(w.at + 1)
+	draft := node.Draft{RID: in.key, Text: "word" + in.key, Importance: 0.5}
+	r, err := s.Remember(ctx, c, in.key, draft)
+	out := told{}
+	for range w.rng.IntN(3) {
+		out.unknown = out.unknown || err != nil && !refused(err)
+		if err == nil || !out.unknown || ctx.Err() != nil {
+			break
 		}
+		w.c.net.awake(w.at + 1)
+		other := w.pick()
+		if other == nil {
+			break
+		}
+		w.c.net.awake(w.at + 1)
+		r, err = other.Service().Remember(ctx, c, in.key, draft)
+	}
+	switch {
+	case err == nil:
+		out.unknown = false
+	case refused(err) && !out.unknown:
 		return
+	default:
+		out.unknown = true
 	}
 	w.next++
-	w.h.note(w.id, in, told{}, from)
-	other := w.c.node(w.rng.IntN(len(w.c.nodes)))
+	w.note(in, out, from)
+	if err != nil {
+		return
+	}
+	other := w.pick()
 	if other == nil {
 		return
 	}
@@ -155,27 +202,63 @@ func (w *worker) add(ctx context.Context, s *node.Service, c node.Caller, _ *nod
 	}
 }
 
+// mark writes a number on a thing, which is refused when it is not there.
+func (w *worker) mark(ctx context.Context, s *node.Service, c node.Caller, _ *node.Node) {
+	in := asked{"mark", w.some(), 1 + w.rng.IntN(1_000_000)}
+	text := fmt.Sprintf("word%s %d", in.key, in.value)
+	from := time.Now()
+	w.c.net.awake(w.at + 1)
+	_, _, err := s.Correct(ctx, c, in.key, node.Correction{Text: &text, Reason: "marked"})
+	if err == nil || !refused(err) {
+		w.note(in, told{unknown: err != nil}, from)
+	}
+}
+
+// look says what is written on a thing.
+func (w *worker) look(ctx context.Context, s *node.Service, c node.Caller, _ *node.Node) {
+	in := asked{"look", w.some(), 0}
+	from := time.Now()
+	w.c.net.awake(w.at + 1)
+	m, err := s.Memory(ctx, c, in.key, node.Freshness{Mode: node.LinearizableMode})
+	out := told{value: absent}
+	switch {
+	case errors.Is(err, oplog.ErrNoMemory):
+	case err != nil:
+		return
+	case m.Status == oplog.Active:
+		out.value = present
+		if _, number, marked := strings.Cut(m.Text, " "); marked {
+			_, _ = fmt.Sscan(number, &out.value)
+		}
+	default:
+		out.value = taken
+	}
+	w.note(in, out, from)
+}
+
 // take removes a thing that somebody may have added, and that others may take at the same time.
 func (w *worker) take(ctx context.Context, s *node.Service, c node.Caller, _ *node.Node) {
-	if w.next == 0 {
-		return
-	}
-	in := asked{"take", w.thing(w.rng.IntN(clients), w.rng.IntN(w.next)), 0}
+	in := asked{"take", w.some(), 0}
 	from := time.Now()
+	w.c.net.awake(w.at + 1)
 	found, _, err := s.Forget(ctx, c, in.key)
 	out := told{unknown: err != nil}
 	if found {
 		out.value = 1
 	}
 	if err == nil || !refused(err) {
-		w.h.note(w.id, in, out, from)
+		w.note(in, out, from)
 	}
 }
 
-// stale asks a node what it has: its answers never go back in time.
+// stale asks a node what it has: its answers never go back in time, and it finds nothing that it does not hold.
 func (w *worker) stale(ctx context.Context, s *node.Service, c node.Caller, n *node.Node) {
+	a, err := s.Recall(ctx, c, index.Query{Text: "word" + w.some(), K: 1, Quiet: true}, node.Stale)
+	if err != nil {
+		return
+	}
 	var at oplog.Index
-	err := s.View(ctx, c, node.Stale, func(v *oplog.View) error {
+	err = s.View(ctx, c, node.Stale, func(v *oplog.View) error {
 		at = v.Index()
 		return nil
 	})
@@ -184,6 +267,9 @@ func (w *worker) stale(ctx context.Context, s *node.Service, c node.Caller, n *n
 	}
 	if at < w.seen[n] {
 		w.h.broken("a node answered at %d after it had answered at %d", at, w.seen[n])
+	}
+	if at < a.Index {
+		w.h.broken("a node's index was at %d, its state at %d", a.Index, at)
 	}
 	w.seen[n] = at
 }

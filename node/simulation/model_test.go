@@ -9,7 +9,7 @@ import (
 )
 
 // model is one memory without any cluster: keys are apart, a number is what was set last, a thing that was added is
-// there until it is taken, once, and never again.
+// there until it is taken, once, and never again, and bears what was written on it last.
 var model = porcupine.Model{
 	Partition: func(ops []porcupine.Operation) [][]porcupine.Operation {
 		by := map[string][]porcupine.Operation{}
@@ -29,27 +29,31 @@ var model = porcupine.Model{
 		switch in.verb {
 		case "set":
 			return true, in.value
-		case "get":
+		case "get", "look":
 			return out.value == have, have
 		case "add":
 			if have == absent {
 				return true, present
 			}
 			return out.unknown, have // its id was taken: it cannot have been acknowledged
-		default:
-			was := 0
-			if have == present {
-				was = 1
-				have = taken
+		case "mark":
+			if have == absent || have == taken {
+				return out.unknown, have
 			}
-			return out.unknown || out.value == was, have
+			return true, in.value
+		default:
+			if have == absent || have == taken {
+				return out.unknown || out.value == 0, have
+			}
+			return out.unknown || out.value == 1, taken
 		}
 	},
 	DescribeOperation: func(input, output any) string { return fmt.Sprint(input, " → ", output) },
 }
 
+// What a thing is: a positive number is what is written on it.
 const (
-	absent = iota
-	present
-	taken
+	absent  = 0
+	present = -1 // and nothing is written on it
+	taken   = -2
 )

@@ -20,14 +20,19 @@ type network struct {
 	rng       *rand.Rand
 	listeners map[string]*listener
 	cut       map[[2]int]bool // from, to
+	dead      map[int]bool    // its system says that nobody is there
+	paused    map[int]bool    // it stands still
 	delay     map[int]time.Duration
+	mute      map[int]time.Time // until when every other answer of a node gets lost
+	reliable  bool              // answers get lost no more
 	conns     []*conn
+	tapes     []*tape
 	changed   chan struct{} // closed and replaced when a link changes
 }
 
 func newNetwork(seed uint64) *network {
-	return &network{rng: rand.New(rand.NewPCG(seed, 1)), listeners: map[string]*listener{}, cut: map[[2]int]bool{},
-		delay: map[int]time.Duration{}, changed: make(chan struct{})}
+	return &network{rng: rand.New(rand.NewPCG(seed, 1)), listeners: map[string]*listener{}, cut: map[[2]int]bool{}, dead: map[int]bool{}, paused: map[int]bool{},
+		delay: map[int]time.Duration{}, mute: map[int]time.Time{}, changed: make(chan struct{})}
 }
 
 // host is the number of a node by its address, "node2:7440".
@@ -47,7 +52,26 @@ func (n *network) change(f func()) {
 func (n *network) link(from, to int) (cut bool, changed <-chan struct{}) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.cut[[2]int{from, to}], n.changed
+	return n.cut[[2]int{from, to}] || n.paused[from], n.changed
+}
+
+func (n *network) stands(node int) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.paused[node]
+}
+
+// awake returns when a node does not stand still.
+func (n *network) awake(node int) {
+	for {
+		n.mu.Lock()
+		paused, changed := n.paused[node], n.changed
+		n.mu.Unlock()
+		if !paused {
+			return
+		}
+		<-changed
+	}
 }
 
 // lag is how long the next bytes of a link take.
@@ -76,8 +100,7 @@ func (n *network) breakAll(node int) {
 	})
 	n.mu.Unlock()
 	for _, c := range gone {
-		c.out.fail(syscall.ECONNRESET)
-		c.in.fail(syscall.ECONNRESET)
+		c.fail(syscall.ECONNRESET)
 	}
 }
 
@@ -95,38 +118,53 @@ func (n *network) listen(_ context.Context, addr string) (net.Listener, error) {
 // dialer is how a node reaches others.
 func (n *network) dialer(from int) func(context.Context, string) (net.Conn, error) {
 	return func(ctx context.Context, addr string) (net.Conn, error) {
-		ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
-		defer cancel()
-		to := host(addr)
-		for {
-			there, changed := n.link(from, to)
-			back, _ := n.link(to, from)
-			if !there && !back {
-				break
-			}
-			select {
-			case <-changed:
-			case <-ctx.Done():
-				return nil, ctx.Err()
-			}
+		var t *tape
+		if isPeer(addr) {
+			t = &tape{addr: addr}
 		}
-		time.Sleep(n.lag(from, to)) // the handshake's round trip
-		n.mu.Lock()
-		defer n.mu.Unlock()
-		l := n.listeners[addr]
-		if l == nil {
-			return nil, syscall.ECONNREFUSED
-		}
-		ab, ba := newHalf(n, from, to), newHalf(n, to, from)
-		a, b := &conn{from: from, to: to, out: ab, in: ba}, &conn{from: to, to: from, out: ba, in: ab}
-		select {
-		case l.accept <- b:
-		default:
-			return nil, syscall.ECONNREFUSED
-		}
-		n.conns = append(n.conns, a)
-		return a, nil
+		return n.dial(ctx, from, addr, t)
 	}
+}
+
+// dial connects a node with an address; what it asks there is kept on the tape, if there is one.
+func (n *network) dial(ctx context.Context, from int, addr string, t *tape) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	to := host(addr)
+	defer n.awake(from)
+	for {
+		n.mu.Lock()
+		cut, changed := n.cut[[2]int{from, to}] || n.cut[[2]int{to, from}], n.changed
+		n.mu.Unlock()
+		if !cut { // the system of one that stands still takes connections
+			break
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	time.Sleep(n.lag(from, to)) // the handshake's round trip
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	l := n.listeners[addr]
+	if l == nil || n.dead[to] || n.dead[from] {
+		return nil, syscall.ECONNREFUSED
+	}
+	ab, ba := newHalf(n, from, to), newHalf(n, to, from)
+	a, b := &conn{from: from, to: to, out: ab, in: ba, tape: t}, &conn{from: to, to: from, out: ba, in: ab, answers: isPeer(addr)}
+	select {
+	case l.accept <- b:
+	default:
+		return nil, syscall.ECONNREFUSED
+	}
+	n.conns = append(n.conns, a)
+	if t != nil {
+		t.conn = a
+		n.tapes = append(n.tapes, t)
+	}
+	return a, nil
 }
 
 type listener struct {
@@ -140,6 +178,7 @@ type listener struct {
 func (l *listener) Accept() (net.Conn, error) {
 	select {
 	case c := <-l.accept:
+		l.n.awake(host(l.addr))
 		return c, nil
 	case <-l.closed:
 		return nil, net.ErrClosed
@@ -167,10 +206,36 @@ func (a address) String() string { return string(a) }
 type conn struct {
 	from, to int
 	out, in  *half
+	tape     *tape // of what is asked here; nil for none
+	answers  bool  // it is the end that answers
 }
 
-func (c *conn) Read(b []byte) (int, error)         { return c.in.read(b) }
-func (c *conn) Write(b []byte) (int, error)        { return c.out.write(b) }
+func (c *conn) Read(b []byte) (int, error) {
+	n, err := c.in.read(b)
+	c.in.n.awake(c.from) // whoever stands still hears nothing of it, nor that its time is up
+	if c.tape != nil {
+		c.tape.hears(b[:n])
+	}
+	return n, err
+}
+
+func (c *conn) Write(b []byte) (int, error) {
+	if c.answers && c.out.n.loses(c.from, b) {
+		c.fail(syscall.ECONNRESET)
+		return 0, syscall.ECONNRESET
+	}
+	n, err := c.out.write(b)
+	if c.tape != nil {
+		c.tape.asks(b[:n])
+	}
+	return n, err
+}
+
+func (c *conn) fail(err error) {
+	c.out.fail(err)
+	c.in.fail(err)
+}
+
 func (c *conn) LocalAddr() net.Addr                { return address(fmt.Sprintf("node%d:0", c.from)) }
 func (c *conn) RemoteAddr() net.Addr               { return address(fmt.Sprintf("node%d:0", c.to)) }
 func (c *conn) SetReadDeadline(t time.Time) error  { c.in.setDeadline(&c.in.readBy, t); return nil }

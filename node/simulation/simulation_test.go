@@ -10,7 +10,9 @@ import (
 	"log/slog"
 	"math"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
+	"runtime/pprof"
 	"slices"
 	"strings"
 	"sync"
@@ -21,7 +23,6 @@ import (
 
 	"github.com/anishathalye/porcupine"
 
-	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/wire"
@@ -54,6 +55,7 @@ var warm = sync.OnceFunc(func() {
 
 func TestSimulation(t *testing.T) {
 	warm()
+	t.Setenv("GODEBUG", os.Getenv("GODEBUG")+",tracebacklabels=1") // a panic names its seed
 	n := *seeds
 	if testing.Short() {
 		n = min(n, 6)
@@ -61,7 +63,9 @@ func TestSimulation(t *testing.T) {
 	for seed := range n {
 		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) { simulate(t, uint64(seed)) })
+			synctest.Test(t, func(t *testing.T) {
+				pprof.Do(t.Context(), pprof.Labels("seed", fmt.Sprint(seed)), func(context.Context) { simulate(t, uint64(seed)) })
+			})
 		})
 	}
 }
@@ -72,19 +76,39 @@ func simulate(t *testing.T, seed uint64) {
 	h := &history{start: time.Now()}
 	ctx, stop := context.WithCancel(context.Background())
 	var workers sync.WaitGroup
+	defer func() {
+		stop()
+		workers.Wait()
+		c.echoes.Wait()
+		c.close()
+		if t.Failed() {
+			t.Logf("run it again: go test ./node/simulation -seeds %d -run 'TestSimulation/seed=%d$' -count=20", seed+1, seed)
+		}
+	}()
 	for i := range clients {
 		w := &worker{id: i, rng: rand.New(rand.NewPCG(seed, uint64(100+i))), c: c, h: h, keys: 3, seen: map[*node.Node]oplog.Index{}}
 		workers.Go(func() { w.run(ctx) })
 	}
-	c.faults(rand.New(rand.NewPCG(seed, 2)), 12)
+	rng := rand.New(rand.NewPCG(seed, 2))
+	c.faults(rng, 14)
 	c.heal()
 	c.agree()
+	for i := range c.nodes { // what was under way all the time arrives among what is new
+		c.echo(i+1, rng)
+	}
+	c.echoes.Wait()
 	pause(ctx, time.Second) // of quiet, in which reads can say what they see
 	stop()
 	workers.Wait()
 	c.agree()
-	c.content()
+	c.sameLogs()
+	for i := range c.nodes {
+		c.content(i)
+	}
 	c.close()
+	for _, d := range c.disks {
+		d.whole(t)
+	}
 	for _, b := range h.bad {
 		t.Error(b)
 	}
@@ -93,7 +117,7 @@ func simulate(t *testing.T, seed uint64) {
 	}
 	for _, part := range model.Partition(h.ops) {
 		if porcupine.CheckOperationsTimeout(model, part, 10*time.Second) == porcupine.Illegal {
-			t.Errorf("no single memory could have answered so:\n%srun it again: go test ./node/simulation -run 'TestSimulation/seed=%d$' -count=20", describe(part), seed)
+			t.Errorf("no single memory could have answered so:\n%s", describe(part))
 		}
 	}
 }
@@ -119,6 +143,8 @@ type cluster struct {
 	disks []*disk
 	log   *slog.Logger
 
+	echoes sync.WaitGroup // of what arrives late
+
 	mu    sync.Mutex
 	nodes []*node.Node
 	skew  []time.Duration
@@ -131,7 +157,7 @@ func newCluster(t *testing.T, seed uint64) *cluster {
 	}
 	dir := t.TempDir()
 	for i := range c.nodes {
-		c.disks = append(c.disks, &disk{home: filepath.Join(dir, fmt.Sprint(i+1))})
+		c.disks = append(c.disks, &disk{home: filepath.Join(dir, fmt.Sprint(i+1)), awake: func() { c.net.awake(i + 1) }})
 		c.open(i)
 	}
 	for i, n := range c.nodes {
@@ -147,11 +173,10 @@ func newCluster(t *testing.T, seed uint64) *cluster {
 var verbose = flag.Bool("logs", false, "show the nodes' logs")
 
 func (c *cluster) open(i int) {
-	c.disks[i].change(func() { c.disks[i].broken = false }) // nobody starts a node on a broken one
 	at := func(n, port int) string { return fmt.Sprintf("node%d:%d", n+1, port) }
-	cfg := node.Config{Home: c.disks[i].home, SyncState: c.disks[i].sync, Wire: at(i, 7437), HTTP: at(i, 7438), Cluster: at(i, 7440), NodeID: uint32(i + 1), Secret: "s",
-		Heartbeat: 250 * time.Millisecond, Election: time.Second, SnapshotThreshold: 40, SnapshotInterval: 5 * time.Second, TrailingLogs: 20,
-		Dial: c.net.dialer(i + 1), Listen: c.net.listen, NoSync: true, Logger: c.log.With("node", i+1),
+	cfg := node.Config{Home: c.disks[i].home, SyncState: c.disks[i].sync, WriteLog: c.disks[i].log, Wire: at(i, 7437), HTTP: at(i, 7438), Cluster: at(i, 7440), NodeID: uint32(i + 1), Secret: "s",
+		Heartbeat: 250 * time.Millisecond, Election: time.Second, SnapshotThreshold: 20, SnapshotInterval: time.Second, TrailingLogs: 20,
+		Dial: c.net.dialer(i + 1), Listen: c.net.listen, NoSync: true, JournalBytes: 64 << 10, Logger: c.log.With("node", i+1),
 		Now: func() time.Time {
 			c.mu.Lock()
 			defer c.mu.Unlock()
@@ -163,6 +188,12 @@ func (c *cluster) open(i int) {
 		}
 	}
 	n, err := node.Open(context.Background(), cfg)
+	if errors.Is(err, syscall.EIO) {
+		c.disks[i].release()
+		if err = c.disks[i].restart(); err == nil {
+			return
+		}
+	}
 	if err != nil {
 		c.t.Fatalf("node %d: %v", i+1, err)
 	}
@@ -179,7 +210,15 @@ func (c *cluster) node(i int) *node.Node {
 }
 
 // stop ends a node as if its machine had lost its cables first: it says goodbye to nobody.
-func (c *cluster) stop(i int) {
+func (c *cluster) stop(i int) { c.end(i, func(cut bool) { c.isolate(i, cut) }) }
+
+// kill ends a node as if its process had been killed: its system says so to whoever asks.
+func (c *cluster) kill(i int) {
+	c.end(i, func(dead bool) { c.net.change(func() { c.net.dead[i+1] = dead }) })
+}
+
+// end ends a node that can reach nobody any more.
+func (c *cluster) end(i int, hide func(bool)) {
 	c.mu.Lock()
 	n := c.nodes[i]
 	c.nodes[i] = nil
@@ -187,30 +226,40 @@ func (c *cluster) stop(i int) {
 	if n == nil {
 		return
 	}
-	c.isolate(i, true)
+	hide(true)
 	c.net.breakAll(i + 1)
-	c.disks[i].change(func() { c.disks[i].slow = 0 })
-	if err := n.Close(); err != nil && !errors.Is(err, syscall.EIO) {
+	c.wake(i) // it is ended as it stands
+	c.disks[i].release()
+	if err := n.Close(); err != nil && !errors.Is(err, syscall.EIO) && !errors.Is(err, syscall.ENOSPC) {
 		c.t.Errorf("node %d: close: %v", i+1, err)
 	}
-	c.isolate(i, false)
+	hide(false)
+	if err := c.disks[i].restart(); err != nil {
+		c.t.Fatalf("node %d: %v", i+1, err)
+	}
 }
 
-// powerless ends a node and loses what its disk had not surely taken.
+// powerless ends a node in the middle of what its log's disk does, and loses what was not synced.
 func (c *cluster) powerless(i int, rng *rand.Rand) {
 	if c.node(i) == nil {
 		return
 	}
+	b := c.disks[i].threaten(logDisk, true, 3+rng.IntN(40), rng)
+	if !b.power { // another is due
+		return
+	}
+	late := time.NewTimer(time.Duration(500+rng.IntN(1000)) * time.Millisecond)
+	defer late.Stop()
+	select {
+	case <-b.struck:
+	case <-late.C:
+	}
 	c.isolate(i, true)
 	c.net.breakAll(i + 1)
-	leave, err := c.disks[i].die(rng)
-	if err == nil {
-		c.stop(i)
-		err = leave()
-	}
-	if err != nil {
+	if err := c.disks[i].lose(); err != nil {
 		c.t.Fatalf("node %d: %v", i+1, err)
 	}
+	c.stop(i)
 }
 
 func (c *cluster) isolate(i int, cut bool) {
@@ -241,35 +290,113 @@ func (c *cluster) faults(rng *rand.Rand, steps int) {
 		},
 		func(i int) { c.net.breakAll(i + 1) },
 		func(i int) {
-			if c.node(i) != nil {
-				c.stop(i)
-			} else {
+			switch {
+			case c.node(i) == nil:
 				c.open(i)
+			case rng.IntN(2) == 0:
+				c.kill(i)
+			default:
+				c.stop(i)
 			}
 		},
 		func(i int) { c.powerless(i, rng) },
 		func(i int) {
 			d := time.Duration(rng.IntN(2000)) * time.Millisecond
-			c.disks[i].change(func() { c.disks[i].slow = d })
+			c.disks[i].change(func() { c.disks[i].slow[stateDisk] = d })
 		},
-		func(i int) { c.disks[i].change(func() { c.disks[i].broken = true }) },
+		func(i int) { // every write waits for it, and so does a vote
+			d := time.Duration(rng.IntN([]int{10, 100, 1500}[rng.IntN(3)])) * time.Millisecond
+			c.disks[i].change(func() { c.disks[i].slow[logDisk] = d })
+		},
+		func(i int) { c.disks[i].threaten(stateDisk, false, 2+rng.IntN(8), rng) },
+		func(i int) { c.disks[i].threaten(logDisk, false, rng.IntN(40), rng) },
+		func(i int) { c.disks[i].threaten(logDisk, false, rng.IntN(40), rng) },
+		func(i int) { // there is no room
+			until := time.Now().Add(time.Duration(rng.IntN(4000)) * time.Millisecond)
+			c.disks[i].change(func() { c.disks[i].full = until })
+		},
+		func(i int) { c.halt(i, rng) },
+		func(i int) { c.halt(i, rng) },
 		func(i int) {
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			c.skew[i] += time.Duration(rng.IntN(7200)-3600) * time.Second
 		},
+		func(i int) { c.echo(i+1, rng) },
+		func(i int) { c.echo(i+1, rng) },
+		func(i int) { // it does what it is asked, and often nobody hears of it
+			until := time.Now().Add(time.Duration(rng.IntN(1000)) * time.Millisecond)
+			c.net.change(func() { c.net.mute[i+1] = until })
+		},
+		func(i int) { c.transfer(i) },
 	}
 	for range steps {
 		time.Sleep(time.Duration(200+rng.IntN(1500)) * time.Millisecond)
+		c.bury(rng)
 		kinds[rng.IntN(len(kinds))](rng.IntN(len(c.nodes)))
 	}
 }
 
+// halt has a node stand still for less than a lease, for longer than an election, or for long.
+func (c *cluster) halt(i int, rng *rand.Rand) {
+	from, to := 20, 300
+	switch rng.IntN(4) {
+	case 0:
+		from, to = 300, 3000
+	case 1:
+		from, to = 3000, 15000
+	}
+	d := time.Duration(from+rng.IntN(to-from)) * time.Millisecond
+	c.net.change(func() { c.net.paused[i+1] = true })
+	time.AfterFunc(d, func() { c.wake(i) })
+}
+
+func (c *cluster) wake(i int) { c.net.change(func() { delete(c.net.paused, i+1) }) }
+
+// bury ends the processes of nodes that stopped because their disk had failed, and starts some of them at once.
+func (c *cluster) bury(rng *rand.Rand) {
+	for i := range c.nodes {
+		if n := c.node(i); n != nil && n.Err() != nil {
+			c.kill(i)
+			if rng.IntN(2) == 0 {
+				c.open(i)
+			}
+		}
+	}
+}
+
+// transfer has the leader, wherever it is, hand over to a node.
+func (c *cluster) transfer(to int) {
+	n := c.node(0)
+	if n == nil {
+		return
+	}
+	caller, err := n.Service().Local("default")
+	if err != nil {
+		return
+	}
+	c.echoes.Go(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		_, _ = n.Service().ChangeMembers(ctx, caller, node.MemberChange{Verb: "transfer", NodeID: uint32(to + 1)}) // or not
+	})
+}
+
 // heal mends all that was done.
 func (c *cluster) heal() {
-	c.net.change(func() { c.net.cut, c.net.delay = map[[2]int]bool{}, map[int]time.Duration{} })
-	for _, d := range c.disks {
-		d.change(func() { d.slow, d.broken = 0, false })
+	c.net.change(func() {
+		c.net.cut, c.net.delay, c.net.mute, c.net.paused = map[[2]int]bool{}, map[int]time.Duration{}, map[int]time.Time{}, map[int]bool{}
+	})
+	for i, d := range c.disks {
+		n := c.node(i)
+		if b := d.mend(); b == nil || b.disk != logDisk || n == nil {
+			continue
+		}
+		select { // the state's is found broken by the next write
+		case <-n.Done():
+		case <-time.After(10 * time.Second):
+			c.t.Errorf("node %d goes on after its log's disk has failed", i+1)
+		}
 	}
 	c.revive()
 }
@@ -303,38 +430,6 @@ func (c *cluster) agree() {
 		}
 	}
 	c.t.Fatalf("states differ:\n%s", last)
-}
-
-// content compares what each node can find with what it holds.
-func (c *cluster) content() {
-	for i := range c.nodes {
-		s := c.node(i).Service()
-		caller, err := s.Local("default")
-		if err != nil {
-			c.t.Fatal(err)
-		}
-		want := map[string]bool{} // rid → alive
-		err = s.View(context.Background(), caller, node.Stale, func(v *oplog.View) error {
-			v.Memories(caller.DB, 0, func(m *oplog.Memory) bool {
-				want[m.RID] = m.Status == oplog.Active
-				return true
-			})
-			return nil
-		})
-		if err != nil {
-			c.t.Fatal(err)
-		}
-		for rid, alive := range want {
-			a, err := s.Recall(context.Background(), caller, index.Query{Text: "word" + rid, K: 1000}, node.Stale)
-			if err != nil {
-				c.t.Fatal(err)
-			}
-			found := slices.ContainsFunc(a.Hits, func(h index.Hit) bool { return h.Memory.RID == rid })
-			if found != alive {
-				c.t.Errorf("node %d: %s is in the state: %v, in the index: %v", i+1, rid, alive, found)
-			}
-		}
-	}
 }
 
 // close ends all nodes.

@@ -145,7 +145,7 @@ func Add(dir string, since, index oplog.Index, write func(io.Writer) error) (pat
 	if err != nil {
 		return "", err
 	}
-	err = write(f)
+	err = write(&oplog.Steady{W: f, File: f})
 	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
 		err = Settle(f.Name(), path)
 	}

@@ -45,18 +45,26 @@ type Syncing struct {
 // Open opens a file for checkpoints, with a map larger than it: address space costs nothing. It may grow to room bytes
 // while it has checkpoints; 0 where the system gives no address space, and then it must do without.
 func Open(path string, o bolt.Options) (db *bolt.DB, room int64, err error) {
-	for _, size := range []int64{64 << 30, 8 << 30, 1 << 30} {
+	room, err = Map(64<<30, func(size int) error {
+		o.InitialMmapSize = size
+		db, err = bolt.Open(path, 0o600, &o)
+		return err
+	})
+	return db, room / 2, err
+}
+
+// Map opens a file with as large a map as the system gives, up to most bytes; 0 where it gives none but what the file
+// needs. A file that outgrows its map stops all readers, and copies what its writer has in hand.
+func Map(most int64, open func(size int) error) (size int64, err error) {
+	for size = most; size >= 1<<30; size /= 8 {
 		if size > math.MaxInt {
 			continue
 		}
-		o.InitialMmapSize = int(size)
-		if db, err = bolt.Open(path, 0o600, &o); !errors.Is(err, syscall.ENOMEM) {
-			return db, size / 2, err
+		if err = open(int(size)); !errors.Is(err, syscall.ENOMEM) {
+			return size, err
 		}
 	}
-	o.InitialMmapSize = 0
-	db, err = bolt.Open(path, 0o600, &o)
-	return db, 0, err
+	return 0, open(0)
 }
 
 const (

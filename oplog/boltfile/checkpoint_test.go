@@ -33,7 +33,7 @@ func openBook(t *testing.T, path string, seed uint64) *book {
 
 func (b *book) reopen() {
 	b.t.Helper()
-	if err := errors.Join(Rewind(b.path), Verify(b.path)); err != nil {
+	if err := errors.Join(Rewind(b.path), Prepare(b.path)); err != nil {
 		b.t.Fatal(err)
 	}
 	var err error

@@ -1,11 +1,14 @@
 package boltfile_test
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime/debug"
+	"slices"
 	"testing"
 
 	bolt "go.etcd.io/bbolt"
@@ -124,6 +127,68 @@ func TestDamagedFilesAreNamed(t *testing.T) {
 	if found < 60 {
 		t.Errorf("only %d of 200 damaged files were found", found)
 	}
+}
+
+// TestSmallBucketsAreLookedInto: one lies whole in an element of its parent. What passes can be read without leaving it.
+func TestSmallBucketsAreLookedInto(t *testing.T) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	whole, err := os.ReadFile(grown(t, 5))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rng := rand.New(rand.NewPCG(3, 4))
+	path := filepath.Join(t.TempDir(), "db")
+	found := 0
+	for range 800 {
+		at := rng.IntN(len(whole))
+		for whole[at] == 0 {
+			at = rng.IntN(len(whole))
+		}
+		at = at&^3 | rng.IntN(4) // numbers begin with zeros
+		b, bit := slices.Clone(whole), rng.IntN(8)
+		b[at] ^= 1 << bit
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if boltfile.Verify(path) != nil {
+			found++
+		} else if err := readAll(path, len(whole)); err != nil {
+			t.Errorf("bit %d of byte %d: %v", bit, at, err)
+		}
+	}
+	if found < 40 {
+		t.Errorf("%d of 800 flipped bits were found", found)
+	}
+}
+
+// readAll reads what is in a file. bbolt may panic, but not by reading where nothing is.
+func readAll(path string, size int) (err error) {
+	defer func() {
+		if fault, ok := recover().(interface{ Addr() uintptr }); ok {
+			err = fmt.Errorf("%v", fault)
+		}
+	}()
+	db, err := bolt.Open(path, 0o600, &bolt.Options{NoFreelistSync: true, ReadOnly: true})
+	if err != nil {
+		return nil
+	}
+	defer db.Close()
+	var each func(b *bolt.Bucket) error
+	each = func(b *bolt.Bucket) error {
+		return b.ForEach(func(k, v []byte) error {
+			if len(k)+len(v) > size {
+				return fmt.Errorf("a key and a value of %d bytes", len(k)+len(v))
+			}
+			_, _ = sha256.Sum256(k), sha256.Sum256(v)
+			if v == nil {
+				return each(b.Bucket(k))
+			}
+			return nil
+		})
+	}
+	return db.View(func(tx *bolt.Tx) error {
+		return tx.ForEach(func(_ []byte, b *bolt.Bucket) error { return each(b) })
+	})
 }
 
 func FuzzVerify(f *testing.F) {

@@ -9,24 +9,19 @@ type Visitor struct {
 	Leave func() error
 }
 
-// Walk reads a whole file without opening it, as from a place that cannot be mapped into memory. Every page is verified
-// before the first row is told.
+// Walk reads a whole file without opening it, as from a place that cannot be mapped into memory, from one goroutine. Every page
+// is verified before the first row is told.
 func Walk(f io.ReaderAt, size int64, v Visitor) error {
 	w := walk{f: f, size: size}
-	root, err := w.meta()
-	if err != nil {
+	if err := w.verify(0); err != nil {
 		return err
 	}
-	w.seen = make([]uint64, w.pages/64+1)
-	if err := w.page(root, 0); err != nil {
-		return err
-	}
-	return w.tell(root, v)
+	return w.tell(w.root, v)
 }
 
 // tell visits a page that was verified.
 func (w *walk) tell(id uint64, v Visitor) error {
-	b, err := w.read(id, 1)
+	b, err := w.read(id, 1, nil)
 	if err != nil {
 		return err
 	}

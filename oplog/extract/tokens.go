@@ -22,6 +22,7 @@ func part(r rune) bool {
 
 // tokens splits a text. Punctuation at a word's ends is no part of it.
 func tokens(s string) (out []token) {
+	out = make([]token, 0, len(s)/6+1) // a word of English and its space
 	first, blank := true, true
 	for at := 0; at < len(s); {
 		r, n := utf8.DecodeRuneInString(s[at:])

@@ -1,7 +1,7 @@
 import { get, may, post } from "/console/api.js";
 import { attempt, button, confirmed, count, dialog, fill, h, pairs, pill, toast, when } from "/console/dom.js";
 
-/** What can be seen of one memory, and done to it. changed is called when it is not what it was. */
+/** What can be seen of one memory, and done to it. changed is called, and waited for, when it is not what it was. */
 export async function openMemory(rid, changed = () => {}) {
   const body = h("div", { class: "memory" });
   const d = dialog("Memory", body);
@@ -34,14 +34,14 @@ function editing(m, draw, d, changed) {
     await post("/v1/correct", { rid: m.rid, new_text: edit.value === m.text ? undefined : edit.value, new_importance: weight.value === m.importance.toFixed(2) ? undefined : Number(weight.value), reason: reason.value });
     toast("Corrected");
     await draw();
-    changed();
+    await changed();
   };
   const forget = async () => {
     if (!(await confirmed("Forget this memory for good?", "Forget"))) return;
     await post("/v1/forget", { rid: m.rid, reason: reason.value || undefined });
     toast("Forgotten");
     d.close();
-    changed();
+    await changed();
   };
   return h("details", {}, h("summary", {}, "Correct or forget", !may("write") && h("span", { class: "soft" }, " – this token may not")), edit,
     h("div", { class: "row" }, h("label", { class: "inline" }, "importance", weight), reason, button("Correct", { class: "primary" }, correct, "write"), button("Forget", { class: "danger" }, forget, "write")));

@@ -13,7 +13,7 @@ export async function recall(page, signal, first) {
   const note = h("input", { name: "memory", placeholder: "A sentence that stands by itself: who, what, when", class: "grow", "aria-label": "New memory", required: true });
   const ask = async (e) => {
     e?.preventDefault();
-    if (!q.value.trim()) return fill(out, await gaps(signal, (text) => { q.value = text; ask(); }));
+    if (!q.value.trim()) return fill(out, await gaps(signal, (text) => { q.value = text; return ask(); }));
     const now = Date.now() / 1000;
     const body = { query: q.value, top_k: Number(k.value) || 10, namespace: ns.value, memory_type: kind.value || undefined, domain: domain.value || undefined,
       time_window: days.value ? [now - 86400 * days.value, now + 60] : undefined, explain: true };
@@ -71,5 +71,5 @@ async function gaps(signal, ask) {
   const { gaps: list } = await get("/v1/insights/gaps?limit=8", signal).catch(() => ({ gaps: [] }));
   if (list.length === 0) return empty("Ask in your own words.", "Answers come by words, meaning, relation and time, with what each brought to the score.");
   return h("div", { class: "card" }, h("h2", {}, "Asked often, answered badly"), h("div", { class: "chips" }, ...list.map((g) =>
-    h("button", { type: "button", class: "chip", onclick: () => ask(g.query), title: `asked ${g.count} times, best score ${g.avg_top_score.toFixed(2)}` }, g.query, h("span", { class: "soft" }, ` ×${g.count}`)))));
+    h("button", { type: "button", class: "chip", onclick: attempt(() => ask(g.query)), title: `asked ${g.count} times, best score ${g.avg_top_score.toFixed(2)}` }, g.query, h("span", { class: "soft" }, ` ×${g.count}`)))));
 }

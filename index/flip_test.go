@@ -1,0 +1,84 @@
+package index_test
+
+import (
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/cairndb/cairn/index"
+)
+
+// summed are the files of which every bit counts.
+var summed = regexp.MustCompile(`^(checkpoint|rows-.*|vectors-.*|.*\.zap)$`)
+
+// TestFlippedBits flips single bits of each file that an index leaves, one at a time: it opens, names what it cannot use, and
+// answers words, vectors and filters as before.
+func TestFlippedBits(t *testing.T) {
+	t.Parallel()
+	l, qs := history(t, 400), questions()[:12]
+	r := openReplica(t)
+	r.apply(l.records, len(l.records)) // at once: of several segments some may be in use no more, and nobody misses their bits
+	want := r.answers(qs)
+	r.settle()
+	r.index.Close()
+	kept := filepath.Join(t.TempDir(), "index")
+	copyAll(t, r.dir(), kept)
+	kinds := map[string]bool{}
+	err := filepath.WalkDir(kept, func(path string, e os.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		whole, err := os.ReadFile(path)
+		if err != nil || len(whole) == 0 {
+			return err
+		}
+		name, err := filepath.Rel(kept, path)
+		if err != nil {
+			return err
+		}
+		kind, _, _ := strings.Cut(strings.TrimLeft(filepath.Base(name), "0123456789"), "-")
+		kinds[kind] = true
+		rng := rand.New(rand.NewPCG(1, uint64(len(whole))))
+		for range flips {
+			at, bit := rng.IntN(len(whole)), rng.IntN(8)
+			for whole[at] == 0 && kind == "root.bolt" { // most of it is empty
+				at = rng.IntN(len(whole))
+			}
+			what := fmt.Sprintf("bit %d of byte %d of %s", bit, at, name)
+			if err := os.RemoveAll(r.dir()); err != nil {
+				return err
+			}
+			copyAll(t, kept, r.dir())
+			whole[at] ^= 1 << bit
+			err := os.WriteFile(filepath.Join(r.dir(), name), whole, 0o600)
+			whole[at] ^= 1 << bit
+			if err != nil {
+				return err
+			}
+			said := &strings.Builder{}
+			log := slog.New(slog.NewTextHandler(said, &slog.HandlerOptions{Level: slog.LevelWarn}))
+			if r.index, _, err = index.Open(t.Context(), index.Config{Dir: r.dir(), State: r.state, Logger: log}); err != nil {
+				t.Fatalf("%s: %v", what, err)
+			}
+			sameAnswers(t, what, qs, r.answers(qs), want)
+			r.index.Close()
+			if summed.MatchString(filepath.Base(name)) && !strings.Contains(said.String(), filepath.Dir(name)) {
+				t.Errorf("%s: it says %q", what, said)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range []string{"checkpoint", "birth.json", "rows", "vectors", ".zap", "root.bolt", "cairn.format"} {
+		if !kinds[kind] {
+			t.Errorf("no %s among the files %v", kind, kinds)
+		}
+	}
+}

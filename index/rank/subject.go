@@ -1,0 +1,46 @@
+package rank
+
+import "strings"
+
+// A subject is whom and when a question is about.
+type subject struct {
+	line     string // its words between spaces
+	asker    bool
+	date     date
+	speakers map[string]speaker // as far as known
+	last     [2]speaker         // those asked for most recently: two people talk
+}
+
+type speaker struct {
+	name  string
+	named bool // in the question
+	asks  bool // and the question speaks of its asker
+}
+
+func newSubject(question string) subject {
+	s := subject{line: " " + strings.Join(words(question), " ") + " ", date: dateIn(question)}
+	for _, w := range []string{" i ", " my ", " me ", " we ", " our "} {
+		s.asker = s.asker || strings.Contains(s.line, w)
+	}
+	return s
+}
+
+// of is what a question says about the speaker of a row.
+func (s *subject) of(name string) speaker {
+	for _, k := range s.last {
+		if k.name == name { // nobody, at first: the question does not name it
+			return k
+		}
+	}
+	k, ok := s.speakers[name]
+	if !ok {
+		ws := words(name)
+		k = speaker{name, len(ws) > 0 && strings.Contains(s.line, " "+strings.Join(ws, " ")+" "), s.asker && strings.EqualFold(name, "user")}
+		if s.speakers == nil {
+			s.speakers = map[string]speaker{}
+		}
+		s.speakers[name] = k
+	}
+	s.last[1], s.last[0] = s.last[0], k
+	return k
+}

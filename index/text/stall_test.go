@@ -1,0 +1,61 @@
+package text
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+
+	bleve "github.com/blevesearch/bleve_index_api"
+)
+
+// stalled is a Bleve that stands still, as it does behind its merges, until it is let go.
+type stalled struct {
+	bleve.Index
+	waits chan struct{} // told of a batch that waits
+	letGo chan struct{}
+}
+
+func (s *stalled) Batch(b *bleve.Batch) error {
+	select {
+	case s.waits <- struct{}{}:
+	default:
+	}
+	<-s.letGo
+	return s.Index.Batch(b)
+}
+
+// TestNothingWaitsForBleve applies and searches while Bleve takes nothing.
+func TestNothingWaitsForBleve(t *testing.T) {
+	t.Parallel()
+	x := openAt(t, t.TempDir())
+	s := &stalled{Index: x.store, waits: make(chan struct{}, 1), letGo: make(chan struct{})}
+	letGo := sync.OnceFunc(func() { close(s.letGo) })
+	t.Cleanup(letGo)
+	x.store = s // the indexer has not been woken yet
+	rows := benchTexts(blockRows + 3000)
+	for i := range rows {
+		rows[i].Text += fmt.Sprintf(" mark%dx", i)
+	}
+	apply(t, x, 1, rows[:blockRows])
+	<-s.waits
+	applied, found := uint64(1), func(i int) bool {
+		hits := find(t, x, Query{Text: fmt.Sprintf("mark%dx", i)})
+		return len(hits) == 1 && hits[0].Row == uint32(i)
+	}
+	for part := range slices.Chunk(rows[blockRows:], 30) {
+		applied++
+		apply(t, x, applied, part, part[0].Row-blockRows)
+		if last := int(part[len(part)-1].Row); !found(last) || found(last-blockRows-len(part)+1) {
+			t.Fatalf("rows up to %d: the last is not found, or one that was deleted is", last)
+		}
+	}
+	if w, lag := x.Watermark(), x.Lag(); w != 0 || lag.Rows != len(rows) {
+		t.Errorf("watermark %d, lag %+v: Bleve took something", w, lag)
+	}
+	letGo()
+	settle(t, x)
+	if w, lag := x.Watermark(), x.Lag(); w != applied || lag.Rows != 0 || !found(len(rows)-1) || !found(blockRows-1) || found(0) {
+		t.Errorf("afterwards: watermark %d of %d, lag %+v", w, applied, lag)
+	}
+}

@@ -1,0 +1,163 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/boltfile"
+	"github.com/cairndb/cairn/raft"
+)
+
+// Files in the home that say what the next start is to think of the state.
+const (
+	damageFile     = "damaged"    // it holds something else than was written, and is to be moved aside with its log
+	suspectFile    = "suspect"    // something in it could not be read, and it is to be counted first
+	rebuildFile    = "rebuild"    // it is to be moved aside and built anew from the log, to the index that this file names
+	rebuildingFile = "rebuilding" // it was moved aside, and the log has not been asked whether it leads there
+)
+
+// Damage is what a node has found, and what its next start does about it.
+type Damage struct{ Found, Next string }
+
+// Damaged reads what a node has left in its home for its next start.
+func Damaged(home string) (all []Damage) {
+	for _, w := range []struct{ name, next string }{
+		{damageFile, "it moves state and log aside, and is made whole by the others"},
+		{suspectFile, "it counts the state, and has it made anew when it is damaged"},
+		{rebuildFile, "it moves the state aside, and builds it anew from its snapshot and log"},
+		{rebuildingFile, "it goes on building the state, when snapshot and log lead to where it was; when they do not, restore a backup"},
+	} {
+		if raw, err := os.ReadFile(filepath.Join(home, w.name)); err == nil {
+			all = append(all, Damage{strings.TrimSpace(string(raw)), w.next})
+		}
+	}
+	return all
+}
+
+// placeOf is what a rebuildFile holds.
+func placeOf(s *oplog.State, why error) error {
+	at, _ := s.Applied()
+	return fmt.Errorf("at index %d: %w", at, why)
+}
+
+func (n *Node) leaveWord(name string, why error) error {
+	f, err := os.OpenFile(filepath.Join(n.cfg.Home, name), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(f, why)
+	return errors.Join(err, f.Sync(), f.Close())
+}
+
+// replace moves aside what an earlier run found damaged. A member's log goes too: snapshots beside it may have the damage in
+// them, and a member without its log asks the others for everything. The log of a node that is alone is all it has.
+func (n *Node) replace(state string, opts oplog.Options) error {
+	bad, err := n.condemned(state, opts)
+	if err == nil && !bad {
+		return n.restart(state)
+	}
+	if err != nil {
+		return err
+	}
+	log, err := raft.Discard(filepath.Join(n.cfg.Home, "raft"))
+	if err != nil {
+		return err
+	}
+	aside, err := setAside(state)
+	if err != nil {
+		return err
+	}
+	n.log.Error("state damaged, moved aside with its log", "path", state, "aside", aside, "log", log)
+	return n.forgive()
+}
+
+func setAside(state string) (aside string, err error) {
+	for at := time.Now().Unix(); ; at++ { // what was moved aside before stays as it is
+		aside = fmt.Sprintf("%s.corrupt-%d", state, at)
+		if _, err := os.Lstat(aside); err != nil {
+			break
+		}
+	}
+	if err := boltfile.SetAside(state, aside); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	return aside, nil
+}
+
+// restart moves the state of a node that is alone aside when it is to be built anew.
+func (n *Node) restart(state string) error {
+	word := filepath.Join(n.cfg.Home, rebuildFile)
+	if _, err := os.Stat(word); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	aside, err := setAside(state)
+	if err != nil {
+		return err
+	}
+	n.log.Error("state damaged, moved aside; it is built anew from the log", "path", state, "aside", aside)
+	return errors.Join(n.forgive(), os.Rename(word, filepath.Join(n.cfg.Home, rebuildingFile)))
+}
+
+// rebuilt refuses to go on when the log does not lead to where the state was.
+func (n *Node) rebuilt() error {
+	word := filepath.Join(n.cfg.Home, rebuildingFile)
+	raw, err := os.ReadFile(word)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var was uint64
+	if _, err := fmt.Sscanf(string(raw), "at index %d:", &was); err != nil {
+		return fmt.Errorf("%s: %w", word, err)
+	}
+	if last := n.raft.Status().LastIndex; last < was {
+		return fmt.Errorf("the state was damaged and moved aside at index %d, and the log ends at %d: restore a backup, or remove %s to go on with what there is", was, last, word)
+	}
+	return os.Remove(word)
+}
+
+// condemned says whether the state is to be moved aside with its log: a scrub said so, or it could not be read where it was
+// needed, by a node that has others, and counting it says why. One that has none leaves its log.
+func (n *Node) condemned(state string, opts oplog.Options) (bad bool, err error) {
+	if _, err := os.Stat(filepath.Join(n.cfg.Home, damageFile)); err == nil {
+		return true, nil
+	}
+	if _, err := os.Stat(filepath.Join(n.cfg.Home, suspectFile)); err != nil {
+		return false, nil
+	}
+	s, err := oplog.Open(state, opts)
+	if err != nil {
+		return false, nil // whoever opens it next finds out
+	}
+	summed := s.Summed()
+	err = s.Verify()
+	word := placeOf(s, err)
+	err = errors.Join(err, s.Close())
+	switch {
+	case errors.Is(err, oplog.ErrState) && len(n.cfg.Peers) > 0:
+		return true, nil
+	case errors.Is(err, oplog.ErrState) && summed:
+		return false, n.leaveWord(rebuildFile, word)
+	case errors.Is(err, oplog.ErrState):
+		return false, nil
+	}
+	n.log.Warn("a state that could not be read holds what was written", "err", err)
+	return false, n.forgive()
+}
+
+func (n *Node) forgive() error {
+	for _, name := range []string{damageFile, suspectFile} {
+		if err := os.Remove(filepath.Join(n.cfg.Home, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}

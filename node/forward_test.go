@@ -1,0 +1,59 @@
+package node_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/wire"
+)
+
+// losesForward is a connection that breaks when an entry is sent over it, while lose says so.
+type losesForward struct {
+	net.Conn
+	lose *atomic.Bool
+}
+
+func (l losesForward) Write(b []byte) (int, error) {
+	f, err := wire.NewReader(bytes.NewReader(b), wire.MaxLength).Next()
+	if err == nil && f.Op == wire.OpForward && l.lose.CompareAndSwap(true, false) {
+		l.Close()
+		return 0, syscall.ECONNRESET
+	}
+	return l.Conn.Write(b)
+}
+
+// TestARefusalBehindALostAttempt: an entry was sent twice, and the second was refused. The first may still be under way, and
+// be taken when it arrives: nobody may say that the write did not happen.
+func TestARefusalBehindALostAttempt(t *testing.T) {
+	var lose atomic.Bool
+	c := startWith(t, 3, func(_ int, cfg *node.Config) {
+		cfg.Dial = func(ctx context.Context, addr string) (net.Conn, error) {
+			nc, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
+			return losesForward{nc, &lose}, err
+		}
+	})
+	s, caller := c.service((c.leader() + 1) % 3)
+	caller.Forward = true
+	correct := func() error {
+		text := "corrected"
+		_, _, err := s.Correct(t.Context(), caller, "nobody", node.Correction{Text: &text, Reason: "wrong"})
+		return err
+	}
+	if err := correct(); !errors.Is(err, oplog.ErrNoMemory) {
+		t.Fatalf("got %v", err)
+	}
+	lose.Store(true)
+	if err := correct(); !errors.Is(err, &oplog.Error{Kind: oplog.UnknownOutcome}) {
+		t.Errorf("got %v", err)
+	}
+	if lose.Load() {
+		t.Error("nothing was lost")
+	}
+}

@@ -1,0 +1,31 @@
+package node_test
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/cairndb/cairn/node"
+)
+
+// TestANodeDoesNotWaitForItself: one whose addresses are new has them to write, and may come to lead while it does.
+func TestANodeDoesNotWaitForItself(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	for range 6 {
+		n, err := node.Open(t.Context(), node.Config{Home: home, Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", Cluster: "127.0.0.1:0", NoSync: true,
+			Heartbeat: 50 * time.Millisecond, Election: 200 * time.Millisecond, ApplyTimeout: time.Hour, Logger: slog.New(slog.NewTextHandler(t.Output(), nil))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		if err := n.Ready(ctx); err != nil {
+			t.Errorf("not ready: %v", err)
+		}
+		cancel()
+		if err := n.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}

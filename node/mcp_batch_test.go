@@ -1,0 +1,37 @@
+package node_test
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// TestACrowdedBatchIsRefused: before the library makes something of each of its messages.
+func TestACrowdedBatchIsRefused(t *testing.T) {
+	w := start(t, 1).web(0)
+	for body, refused := range map[string]bool{
+		"[" + strings.Repeat("0,", 1<<20) + "0]":                                  true,
+		` [` + strings.Repeat(`{"a":[1,2,",\"]"]},`, 1000) + `{}]`:                true,
+		`[` + strings.Repeat(`{"a":[1,2,",\"]"]},`, 999) + `{}]`:                  false,
+		`{"a":[` + strings.Repeat("0,", 2000) + `0]}`:                             false,
+		`[{"jsonrpc":"2.0","id":1,"method":"` + strings.Repeat(`,`, 2000) + `"}]`: false,
+	} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.base+"/mcp", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k, v := range map[string]string{"Authorization": "Bearer " + w.token, "Content-Type": "application/json", "Accept": "application/json, text/event-stream"} {
+			r.Header.Set(k, v)
+		}
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		said, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if err != nil || refused != (resp.StatusCode == http.StatusBadRequest && strings.Contains(string(said), "at most 1000 messages")) {
+			t.Errorf("%.40s: %s %s, %v", body, resp.Status, said, err)
+		}
+	}
+}

@@ -1,0 +1,85 @@
+package simulation
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/cairndb/cairn/index"
+	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/oplog"
+)
+
+// view looks at what a node holds.
+func (c *cluster) view(i int, f func(v *oplog.View, db oplog.DB) error) {
+	s := c.node(i).Service()
+	caller, err := s.Local("default")
+	if err == nil {
+		err = s.View(context.Background(), caller, node.Stale, func(v *oplog.View) error { return f(v, caller.DB) })
+	}
+	if err != nil {
+		c.t.Fatalf("node %d: %v", i+1, err)
+	}
+}
+
+// sameLogs compares what the nodes say happened, entry by entry: what two of them remember is the same.
+func (c *cluster) sameLogs() {
+	first := map[string]string{} // by place in the log
+	for i := range c.nodes {
+		c.view(i, func(v *oplog.View, _ oplog.DB) error {
+			var bad error
+			err := v.Log(0, func(o oplog.Outcome) bool {
+				var body []byte
+				if body, bad = o.Entry.Encode(); bad != nil {
+					return false
+				}
+				at, what := fmt.Sprint(o.Index, "/", o.Number), fmt.Sprintf("%v %x", o.HLC, body)
+				if other, known := first[at]; known && other != what {
+					c.t.Errorf("node %d has another entry at %s than a node before it", i+1, at)
+				}
+				first[at] = what
+				return true
+			})
+			if err != nil {
+				return err
+			}
+			return bad
+		})
+	}
+}
+
+// content compares what a node counts and what it can find with what it holds.
+func (c *cluster) content(i int) {
+	alive := map[string]bool{} // by rid
+	c.view(i, func(v *oplog.View, db oplog.DB) error {
+		var active, gone, edges uint64
+		v.Memories(db, 0, func(m *oplog.Memory) bool {
+			if alive[m.RID] = m.Status == oplog.Active; alive[m.RID] {
+				active++
+			} else {
+				gone++
+			}
+			return true
+		})
+		v.EdgesBehind(db, "", func(oplog.Edge) bool { edges++; return true })
+		if s := v.Stats(db); s.Active != active || s.Consolidated+s.Tombstoned != gone || s.Edges != edges {
+			c.t.Errorf("node %d counts %+v, and has %d active, %d others, %d edges", i+1, s, active, gone, edges)
+		}
+		return nil
+	})
+	s := c.node(i).Service()
+	caller, err := s.Local("default")
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	followed := node.Freshness{Mode: node.AtIndexMode, Index: s.Applied()} // the index comes behind the state
+	for rid, want := range alive {
+		a, err := s.Recall(context.Background(), caller, index.Query{Text: "word" + rid, K: 1000, Quiet: true}, followed)
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		if found := slices.ContainsFunc(a.Hits, func(h index.Hit) bool { return h.Memory.RID == rid }); found != want {
+			c.t.Errorf("node %d: %s is in the state: %v, in the index: %v", i+1, rid, want, found)
+		}
+	}
+}

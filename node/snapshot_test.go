@@ -1,0 +1,143 @@
+package node_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/raft"
+)
+
+// TestADamagedSnapshotIsReplaced changes each snapshot of a cluster in which nobody writes, before a member comes back that
+// needs one.
+func TestADamagedSnapshotIsReplaced(t *testing.T) {
+	for _, tc := range []struct {
+		name, file string
+		harm       func([]byte) []byte
+	}{
+		{"a flipped bit", "state.bin", func(b []byte) []byte { b[len(b)/2] ^= 1; return b }},
+		{"no description", "meta.json", func(b []byte) []byte { b[0] ^= 1; return b }},
+		{"another place in the log", "meta.json", func(b []byte) []byte { return bytes.Replace(b, []byte(`"Index":`), []byte(`"Index":1`), 1) }},
+		{"another name", "meta.json", func(b []byte) []byte { return bytes.Replace(b, []byte(`"ID":"`), []byte(`"ID":"1`), 1) }},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			damagedSnapshots(t, tc.file, tc.harm)
+		})
+	}
+}
+
+// cutLog writes until a snapshot stands for what the log began with.
+func cutLog(t *testing.T, c *cluster, lead int) map[string]string {
+	t.Helper()
+	w := &writers{acked: map[string]string{}}
+	eventually(t, "the log is cut", func() bool {
+		for i := range 50 {
+			_ = w.put(c.nodes[lead], fmt.Sprintf("write %d", i))
+		}
+		return c.nodes[lead].Service().RaftStatus().SnapshotIndex > 150
+	})
+	return w.acked
+}
+
+// harmAll changes all files that a pattern means.
+func harmAll(t *testing.T, pattern string, harm func([]byte) []byte) {
+	t.Helper()
+	found, err := filepath.Glob(pattern)
+	if err != nil || len(found) == 0 {
+		t.Fatalf("%s: %v, %v", pattern, found, err)
+	}
+	for _, path := range found {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, harm(b), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestSnapshotsDamagedAtRest: a node whose snapshots were changed while it was down starts, though its log goes on from
+// them, and has everything; from the others, if there are any.
+func TestSnapshotsDamagedAtRest(t *testing.T) {
+	for _, nodes := range []int{1, 3} {
+		for name, harm := range map[string]func([]byte) []byte{
+			"unreadable":      func(b []byte) []byte { b[0] ^= 1; return b },
+			"another address": func(b []byte) []byte { return bytes.Replace(b, []byte("127."), []byte("126."), 1) },
+		} {
+			t.Run(fmt.Sprintf("%d nodes/%s", nodes, name), func(t *testing.T) {
+				t.Parallel()
+				c := startWith(t, nodes, func(_ int, cfg *node.Config) {
+					cfg.SnapshotThreshold, cfg.SnapshotInterval, cfg.TrailingLogs = 32, 50*time.Millisecond, 8
+				})
+				victim := c.leader()
+				acked := cutLog(t, c, victim)
+				c.stop(victim)
+				harmAll(t, filepath.Join(c.cfgs[victim].Home, "raft", "snapshots", "*", "meta.json"), harm)
+				c.open(victim)
+				s, caller := c.service(victim)
+				holds := func() { // at all times: its state is ahead of the snapshot it is sent
+					for rid, text := range acked {
+						if m, err := s.Memory(t.Context(), caller, rid, node.Stale); err != nil || m.Text != text {
+							t.Fatalf("it lost %q: %v", text, err)
+						}
+					}
+				}
+				holds()
+				c.ready(victim)
+				c.agree()
+				eventually(t, "it is whole", func() bool {
+					holds()
+					st := s.RaftStatus()
+					return len(st.Members) == nodes && !slices.ContainsFunc(st.Members, func(m raft.Member) bool { return !m.Voter })
+				})
+				for _, kept := range []string{"snapshot-*.corrupt-*", "raft.db.corrupt-*"} {
+					if l, err := filepath.Glob(filepath.Join(c.cfgs[victim].Home, "raft", kept)); err != nil || len(l) == 0 {
+						t.Errorf("%s: %v, %v", kept, l, err)
+					}
+				}
+			})
+		}
+	}
+}
+
+func damagedSnapshots(t *testing.T, file string, harm func([]byte) []byte) {
+	const threshold = 32
+	c := startWith(t, 3, func(_ int, cfg *node.Config) {
+		cfg.SnapshotThreshold, cfg.SnapshotInterval, cfg.TrailingLogs = threshold, 50*time.Millisecond, 8
+	})
+	lead := c.leader()
+	away := (lead + 1) % 3
+	c.stop(away)
+	cutLog(t, c, lead)
+	for i, n := range c.nodes {
+		if i == away {
+			continue
+		}
+		eventually(t, "no snapshot is due", func() bool {
+			s := n.Service().RaftStatus()
+			return s.LastIndex < s.SnapshotIndex+threshold
+		})
+		harmAll(t, filepath.Join(c.cfgs[i].Home, "raft", "snapshots", "*", file), harm)
+	}
+	c.open(away)
+	c.ready(away)
+	c.agree()
+	var aside []string
+	for _, cfg := range c.cfgs {
+		found, err := filepath.Glob(filepath.Join(cfg.Home, "raft", "snapshot-*.corrupt-*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		aside = append(aside, found...)
+	}
+	if len(aside) == 0 {
+		t.Error("no snapshot was moved aside")
+	}
+}

@@ -1,0 +1,87 @@
+package node_test
+
+import (
+	"context"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/wire"
+	"github.com/cairndb/cairn/wire/client"
+)
+
+// TestAnswersBeforeTheLogIsOpen starts a node whose log takes its time: it answers stale recalls over both ports and says that
+// it may be behind, and everything else waits for the log.
+func TestAnswersBeforeTheLogIsOpen(t *testing.T) {
+	c := start(t, 1)
+	if _, err := c.dial(0).Remember(t.Context(), wire.NewRemember("the lighthouse has a keeper")); err != nil {
+		t.Fatal(err)
+	}
+	c.stop(0)
+	asked, goOn := make(chan struct{}, 8), make(chan struct{})
+	cfg := c.cfgs[0] // its ports are the ones it had
+	cfg.OpenFile = func(name string, flag int, mode os.FileMode) (*os.File, error) {
+		asked <- struct{}{}
+		<-goOn
+		return os.OpenFile(name, flag, mode)
+	}
+	opened := make(chan error, 1)
+	go func() {
+		n, err := node.Open(t.Context(), cfg)
+		c.nodes[0] = n
+		opened <- err
+	}()
+	<-asked
+	cl, err := client.Dial(t.Context(), client.Config{Addrs: []string{cfg.Wire}, Token: secret})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cl.Close()
+	hits, end, err := cl.Recall(t.Context(), wire.NewRecall("keeper"))
+	if err != nil || len(hits) != 1 || end.Index == 0 || end.LagSeconds <= 0 {
+		t.Errorf("wire: %d memories at %d, %v s behind, %v", len(hits), end.Index, end.LagSeconds, err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	ask, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+cfg.HTTP+"/v1/recall", strings.NewReader(`{"query": "keeper"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask.Header.Set("Content-Type", "application/json")
+	ask.Header.Set("Authorization", "Bearer "+secret)
+	res, err := http.DefaultClient.Do(ask)
+	if err != nil || res.StatusCode != http.StatusOK {
+		t.Fatalf("http: %v, %v", res, err)
+	}
+	res.Body.Close()
+	short, end2 := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer end2()
+	newest := wire.NewRecall("keeper")
+	newest.Consistency = "linearizable"
+	if _, _, err := cl.Recall(short, newest); err == nil {
+		t.Error("a linearizable recall was answered without a log")
+	}
+	wrote := make(chan error, 1)
+	go func() {
+		_, err := cl.Remember(t.Context(), wire.NewRemember("and a boat"))
+		wrote <- err
+	}()
+	select {
+	case err := <-opened:
+		t.Fatalf("the node opened without a log (%v)", err)
+	case err := <-wrote:
+		t.Fatalf("a write was answered without a log (%v)", err)
+	default:
+	}
+	close(goOn)
+	if err := <-opened; err != nil {
+		t.Fatal(err)
+	}
+	c.ready(0)
+	if err := <-wrote; err != nil { // it waited for the log; the client waits for a leader
+		t.Error(err)
+	}
+}

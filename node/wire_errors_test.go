@@ -1,0 +1,35 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/wire"
+)
+
+// TestARequestCutOffMayBeRepeated: a node that stops under a request says that nothing was written, unless something may
+// have been, and calls neither an error of its own.
+func TestARequestCutOffMayBeRepeated(t *testing.T) {
+	var log strings.Builder
+	s := &Service{log: slog.New(slog.NewTextHandler(&log, nil))}
+	for err, code := range map[error]wire.Code{
+		context.Canceled: wire.CodeNoQuorum,
+		fmt.Errorf("embedder: %w", context.DeadlineExceeded): wire.CodeNoQuorum,
+		unknown(context.Canceled):                            wire.CodeInternal,
+	} {
+		op, w := s.errorOf(err)
+		if op != wire.OpError || w.Code != code || strings.Contains(string(w.Details), "unknown_outcome") != (code == wire.CodeInternal) {
+			t.Errorf("%v: %v %+v", err, op, w)
+		}
+		if e, known := classed(err); !known || e.Kind == oplog.Internal {
+			t.Errorf("%v is an error of the node's own", err)
+		}
+	}
+	if log.Len() > 0 {
+		t.Errorf("logged: %s", log.String())
+	}
+}

@@ -1,0 +1,151 @@
+package raft
+
+import (
+	"context"
+	"net"
+	"slices"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	hraft "github.com/hashicorp/raft"
+
+	"github.com/cairndb/cairn/raft/rafttest"
+)
+
+// startSlow opens three nodes that elect so slowly, and has the first lead: nobody would by itself for a long time.
+func startSlow(t *testing.T, dial func(from int) func(context.Context, string) (net.Conn, error)) *cluster {
+	c := &cluster{t: t, addrs: make([]string, 3), nodes: make([]*Node, 3), sms: make([]*list, 3)}
+	for i := range 3 {
+		c.addrs[i] = rafttest.Addr(t)
+	}
+	for i := range 3 {
+		c.sms[i] = &list{}
+		n, err := Open(context.Background(), Config{NodeID: uint32(i + 1), Dir: t.TempDir(), Addr: c.addrs[i], Secret: "secret",
+			Peers: slices.Concat(c.addrs[:i], c.addrs[i+1:]), Heartbeat: 250 * time.Millisecond, Election: slowElection,
+			Dial: dial(i), Handler: noHandler{}}, c.sms[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.nodes[i] = n
+		t.Cleanup(func() { n.Close() })
+	}
+	c.wait("one cluster", func() bool { return len(c.nodes[0].servers()) == 3 })
+	c.lead(c.nodes[0])
+	return c
+}
+
+func usual(int) func(context.Context, string) (net.Conn, error) { return nil }
+
+// crash cuts a node off as the end of its process would: its connections are closed and nobody listens.
+func (n *Node) crash() {
+	n.server.close()
+	n.pool.close()
+}
+
+// knownAs waits until all know who leads, and whom.
+func (c *cluster) knownAs(leader *Node) {
+	c.wait("all to know who leads", func() bool {
+		return !slices.ContainsFunc(c.nodes, func(n *Node) bool {
+			id, _, ok := n.Leader()
+			return !ok || id != leader.cfg.NodeID || len(n.servers()) != len(c.nodes)
+		})
+	})
+}
+
+func TestADeadLeaderIsReplacedAtOnce(t *testing.T) {
+	c := startSlow(t, usual)
+	c.propose(0, 20)
+	first := c.leader()
+	c.knownAs(first)
+	began := time.Now()
+	first.crash()
+	c.wait("another leader", func() bool {
+		return slices.ContainsFunc(c.nodes, func(n *Node) bool { return n != first && n.IsLeader() })
+	})
+	if took := time.Since(began); took > slowElection*2/5 { // the shortest silence after which it would be replaced is more
+		t.Errorf("it took %s", took)
+	}
+}
+
+// TestAnyOfTheLeadersConnectionsTells: a follower that has come back is sent records for a while before it hears a heartbeat.
+func TestAnyOfTheLeadersConnectionsTells(t *testing.T) {
+	c := startSlow(t, usual)
+	c.propose(0, 5)
+	l := c.leader()
+	c.knownAs(l)
+	f := c.nodes[l.cfg.NodeID%3]
+	records, err := l.pool.dial(t.Context(), f.cfg.Advertise, forAppend)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.server.close() // nobody listens there, and heartbeats go on
+	records.Close()
+	c.wait("the follower to see that the leader ended", func() bool { return f.departed.Load() == l.cfg.NodeID })
+}
+
+// TestWhoIsBehindIsNotWanted: what a voter answers who is asked before the vote.
+func TestWhoIsBehindIsNotWanted(t *testing.T) {
+	c := startSlow(t, usual)
+	c.propose(0, 5)
+	l := c.leader()
+	f := c.nodes[l.cfg.NodeID%3]
+	c.wait("the follower to have all", func() bool { return f.raft.LastIndex() == l.raft.LastIndex() })
+	index, term := f.lastRecord()
+	for _, k := range []struct {
+		what              string
+		candidate         uint32
+		term, index, last uint64
+		want              bool
+	}{
+		{"has less", l.cfg.NodeID, f.Term() + 1, index - 1, term, false},
+		{"has more of an older term", l.cfg.NodeID, f.Term() + 1, index + 9, term - 1, false},
+		{"stands in a term that is over", l.cfg.NodeID, f.Term(), index, term, false},
+		{"is no member", 99, f.Term() + 1, index, term, false},
+		{"has as much", l.cfg.NodeID, f.Term() + 1, index, term, true},
+		{"has less of a newer term", l.cfg.NodeID, f.Term() + 1, index - 1, term + 1, true},
+	} {
+		f.aside.Store(0)
+		if got := f.mayLead(k.candidate, k.term, k.index, k.last); got != k.want || (f.aside.Load() != 0) != k.want {
+			t.Errorf("one that %s: got %v, stands aside since %v", k.what, got, f.aside.Load())
+		}
+	}
+	for _, n := range c.nodes {
+		if n != f {
+			n.crash()
+		}
+	}
+	f.stand()
+	c.wait("it to stand", func() bool { return f.raft.State() == hraft.Candidate })
+	if f.mayLead(l.cfg.NodeID, f.Term()+9, index, term+9) {
+		t.Error("one that stands itself promises another its vote")
+	}
+}
+
+// TestOneThatIsCutOffReplacesNobody: a follower whose leader's system refuses it is alone with that, and the term stays.
+func TestOneThatIsCutOffReplacesNobody(t *testing.T) {
+	var refused, asked atomic.Int32 // which node is refused; how often it was
+	var leaderAddr atomic.Pointer[string]
+	c := startSlow(t, func(from int) func(context.Context, string) (net.Conn, error) {
+		return func(ctx context.Context, to string) (net.Conn, error) {
+			if l := leaderAddr.Load(); l != nil && int(refused.Load()) == from+1 && to == *l {
+				asked.Add(1)
+				return nil, syscall.ECONNREFUSED
+			}
+			return new(net.Dialer).DialContext(ctx, "tcp", to)
+		}
+	})
+	c.propose(0, 5)
+	l := c.leader()
+	c.knownAs(l)
+	term, at := l.Term(), l.cfg.Advertise
+	leaderAddr.Store(&at)
+	cut := c.nodes[l.cfg.NodeID%3]
+	refused.Store(int32(cut.cfg.NodeID))
+	cut.left(l.cfg.NodeID)
+	c.wait("it to look again and again", func() bool { return asked.Load() > 5 })
+	if !l.IsLeader() || l.Term() != term || cut.Term() != term {
+		t.Errorf("term %d became %d, and %d on the node that was cut off", term, l.Term(), cut.Term())
+	}
+}

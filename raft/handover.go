@@ -1,0 +1,85 @@
+package raft
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	hraft "github.com/hashicorp/raft"
+
+	"github.com/cairndb/cairn/wire"
+)
+
+// transfer hands over to the member that is named, or to the one that is closest behind.
+func (n *Node) transfer(m wire.Membership) (string, error) {
+	to, ok := n.successor()
+	if !ok {
+		return "", fmt.Errorf("%w: there is no other voter to hand over to", ErrRefused)
+	}
+	if m.NodeID != 0 {
+		if to, ok = n.find(m.NodeID); !ok {
+			return "", fmt.Errorf("%w: node %d is no member", ErrRefused, m.NodeID)
+		}
+	}
+	if err := n.handTo(to); err != nil {
+		return "", fmt.Errorf("transfer: %w", err)
+	}
+	return "leadership handed over", nil
+}
+
+// successor is the voter whose log reaches farthest, as far as is known; of several, who answered last.
+func (n *Node) successor() (to hraft.Server, ok bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	var best peerState
+	for _, s := range n.servers() {
+		if s.Suffrage != hraft.Voter || s.ID == serverID(n.cfg.NodeID) {
+			continue
+		}
+		var p peerState
+		if known := n.peers[nodeID(s.ID)]; known != nil {
+			p = *known
+		}
+		if !ok || p.lastLog > best.lastLog || p.lastLog == best.lastLog && p.lastSeen.After(best.lastSeen) {
+			to, best, ok = s, p, true
+		}
+	}
+	return to, ok
+}
+
+// handTo hands over, and waits until it is done or has failed. The library has the member take what it lacks first. When
+// that takes too long it gives up, and leaves behind what it waited for: another hand-over to that member would wait behind
+// it, in the same term, and refuse all records meanwhile.
+func (n *Node) handTo(s hraft.Server) error {
+	id, term := nodeID(s.ID), n.Term()
+	n.mu.Lock()
+	p := n.peers[id]
+	waits := n.spurned[id] == term && (p == nil || p.lastLog < n.raft.LastIndex())
+	n.mu.Unlock()
+	if waits {
+		return fmt.Errorf("%w: node %d has not caught up since the last hand-over to it failed", ErrUnavailable, id)
+	}
+	err := n.await(n.raft.LeadershipTransferToServer(s.ID, s.Address))
+	if err != nil {
+		n.mu.Lock()
+		n.spurned[id] = term
+		n.mu.Unlock()
+	}
+	return err
+}
+
+// handOver gives leadership away and waits for it, but not for ever.
+func (n *Node) handOver() error {
+	to, ok := n.successor()
+	if !ok {
+		return errors.New("there is no other voter")
+	}
+	done := make(chan error, 1)
+	go func() { done <- n.handTo(to) }() // ends with the transfer, which the library bounds
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(2 * time.Second):
+		return errors.New("took too long")
+	}
+}

@@ -1,0 +1,33 @@
+// Package rafttest is what tests of members need in any room: addresses, and bits that flip.
+package rafttest
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"sync/atomic"
+	"testing"
+)
+
+var given atomic.Uint32
+
+// Addr is an address to listen on, again and again: members must know each other's addresses before they start, and keep them
+// through restarts, in which nobody may take them. So each process has a loopback address of its own, from which the system
+// makes no connections.
+func Addr(t testing.TB) string {
+	t.Helper()
+	pid := os.Getpid()
+	host := net.IPv4(127, byte(1+pid>>16&0x7f), byte(pid>>8), byte(pid))
+	for range 100 {
+		addr := fmt.Sprintf("%s:%d", host, 10_000+given.Add(1)%50_000)
+		ln, err := net.Listen("tcp", addr)
+		if err != nil {
+			host = net.IPv4(127, 0, 0, 1) // a system that has one loopback address
+			continue
+		}
+		ln.Close()
+		return addr
+	}
+	t.Fatal("no free port")
+	return ""
+}

@@ -1,0 +1,209 @@
+package raft
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	hraft "github.com/hashicorp/raft"
+
+	"github.com/cairndb/cairn/oplog"
+)
+
+// checked is a directory of snapshots in which none is kept that cannot be read: it is moved aside, kept and named, and
+// another is made of the state. Otherwise a member that needs one would wait until the log has grown enough for the next.
+type checked struct {
+	hraft.SnapshotStore
+	n *Node
+}
+
+// Open implements hraft.SnapshotStore.
+func (s checked) Open(id string) (*hraft.SnapshotMeta, io.ReadCloser, error) {
+	m, in, err := s.SnapshotStore.Open(id)
+	if err == nil {
+		if err = s.vouch(id, m); err == nil {
+			return m, in, nil
+		}
+		in.Close()
+	}
+	if notNow(err) {
+		return nil, nil, err
+	}
+	return nil, nil, s.setAside(id, err)
+}
+
+// notNow says whether an error tells of the machine, not of what is on the disk: gone meanwhile, or not to be had now.
+func notNow(err error) bool {
+	var errno syscall.Errno
+	return errors.As(err, &errno) && errno != syscall.EIO
+}
+
+// List implements hraft.SnapshotStore. What is not as it was written is no snapshot.
+func (s checked) List() ([]*hraft.SnapshotMeta, error) {
+	list, err := s.SnapshotStore.List()
+	dirs, derr := os.ReadDir(s.path(""))
+	if err := errors.Join(err, derr); err != nil {
+		return nil, err
+	}
+	good := map[string]bool{}
+	list = slices.DeleteFunc(list, func(m *hraft.SnapshotMeta) bool {
+		good[m.ID] = s.vouch(m.ID, m) == nil
+		return !good[m.ID]
+	})
+	for _, d := range dirs {
+		if good[d.Name()] || strings.HasSuffix(d.Name(), ".tmp") { // one that is being written
+			continue
+		}
+		_, in, err := s.Open(d.Name()) // it is old, or new; what is neither is set aside
+		if err == nil {
+			in.Close()
+		} else if notNow(err) && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+func (s checked) path(id string) string { return filepath.Join(s.n.cfg.Dir, "snapshots", id) }
+
+// sumFile lies beside a snapshot's description, which the library believes as it reads it. It holds the sum of what nothing
+// else tells: where in the log the snapshot is, and who the members were.
+const sumFile = "meta.sum"
+
+// sumOf is the content of that file: the SHA-256, in hexadecimal, of these lines.
+func sumOf(m *hraft.SnapshotMeta) []byte {
+	h := sha256.New()
+	fmt.Fprintf(h, "cairn snapshot 1\n%d %q %d %d %d\n", m.Version, m.ID, m.Index, m.Term, m.ConfigurationIndex)
+	for _, server := range m.Configuration.Servers {
+		fmt.Fprintf(h, "%d %q %q\n", server.Suffrage, server.ID, server.Address)
+	}
+	return fmt.Appendf(nil, "%x\n", h.Sum(nil))
+}
+
+// vouch says what is wrong with the description in a directory; nil for a whole one. Those of earlier versions have no sum:
+// they get one at the next start (sumOld).
+func (s checked) vouch(dir string, m *hraft.SnapshotMeta) error {
+	if place := fmt.Sprintf("%d-%d-", m.Term, m.Index); m.ID != dir || !strings.HasPrefix(dir, place) {
+		return fmt.Errorf("it says that it is %s at %s", m.ID, place)
+	}
+	info, err := os.Stat(filepath.Join(s.path(dir), "state.bin"))
+	if err != nil {
+		return err
+	}
+	if info.Size() != m.Size {
+		return fmt.Errorf("it says that it has %d bytes, and has %d", m.Size, info.Size())
+	}
+	sum, err := os.ReadFile(filepath.Join(s.path(dir), sumFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil && !bytes.Equal(sum, sumOf(m)) {
+		err = errors.New("its description is not the one that was written")
+	}
+	return err
+}
+
+// sum writes the sum of a snapshot that is in a directory.
+func (s checked) sum(dir string, m *hraft.SnapshotMeta) error {
+	f, err := os.OpenFile(filepath.Join(s.path(dir), sumFile), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(sumOf(m))
+	if err == nil && !s.n.cfg.NoSync {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}
+
+// newest is the place in the log of the newest snapshot; 0 when there is none.
+func newest(snaps hraft.SnapshotStore) (uint64, error) {
+	list, err := snaps.List()
+	if err != nil || len(list) == 0 {
+		return 0, err
+	}
+	return list[0].Index, nil
+}
+
+// setAside moves a snapshot out of the way, and returns why.
+func (s checked) setAside(id string, err error) error {
+	path := s.path(id)
+	aside := filepath.Join(s.n.cfg.Dir, fmt.Sprintf("snapshot-%s.corrupt-%d", id, time.Now().Unix()))
+	s.n.log.Error("snapshot unreadable, moved aside", "path", path, "aside", aside, "err", err)
+	err = errors.Join(err, os.Rename(path, aside))
+	select {
+	case s.n.lacking <- struct{}{}:
+	default: // one is due
+	}
+	return err
+}
+
+// makeUp makes a snapshot for each that could not be read.
+func (n *Node) makeUp() {
+	for {
+		select {
+		case <-n.lacking:
+		case <-n.ctx.Done():
+			return
+		}
+		for err := n.await(n.raft.Snapshot()); err != nil && n.ctx.Err() == nil; err = n.await(n.raft.Snapshot()) {
+			n.log.Warn("no snapshot in the place of the damaged one yet", "err", err)
+			select {
+			case <-time.After(time.Second): // a change of the configuration is under way, or another snapshot
+			case <-n.ctx.Done():
+			}
+		}
+	}
+}
+
+// Create implements hraft.SnapshotStore. The library syncs a snapshot when it is whole; what the log syncs meanwhile would wait for
+// all of it then.
+func (s checked) Create(v hraft.SnapshotVersion, index, term uint64, c hraft.Configuration, at uint64, t hraft.Transport) (hraft.SnapshotSink, error) {
+	sink, err := s.SnapshotStore.Create(v, index, term, c, at, t)
+	if err != nil {
+		return nil, err
+	}
+	dir := sink.ID() + ".tmp" // where the library writes
+	m := &hraft.SnapshotMeta{Version: v, ID: sink.ID(), Index: index, Term: term, Configuration: c, ConfigurationIndex: at}
+	if err := s.sum(dir, m); err != nil {
+		return nil, errors.Join(err, sink.Cancel())
+	}
+	if s.n.cfg.NoSync {
+		return sink, nil
+	}
+	f, err := os.OpenFile(filepath.Join(s.path(dir), "state.bin"), os.O_WRONLY, 0)
+	if err != nil {
+		return nil, errors.Join(err, sink.Cancel())
+	}
+	return steadySink{sink, f, &oplog.Steady{W: sink, File: f}}, nil
+}
+
+type steadySink struct {
+	hraft.SnapshotSink
+	f *os.File
+	w *oplog.Steady
+}
+
+// Write implements io.Writer.
+func (s steadySink) Write(b []byte) (int, error) { return s.w.Write(b) }
+
+// Close implements hraft.SnapshotSink. The library may close a sink that it has cancelled.
+func (s steadySink) Close() error {
+	_ = s.f.Close() // the library syncs what it writes, and says what went wrong
+	return s.SnapshotSink.Close()
+}
+
+// Cancel implements hraft.SnapshotSink.
+func (s steadySink) Cancel() error {
+	_ = s.f.Close()
+	return s.SnapshotSink.Cancel()
+}

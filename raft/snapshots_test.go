@@ -1,0 +1,117 @@
+package raft
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+
+	hraft "github.com/hashicorp/raft"
+)
+
+// described makes a directory with one snapshot in it.
+func described(t *testing.T) (n *Node, snaps hraft.SnapshotStore, dir string) {
+	t.Helper()
+	n = &Node{cfg: Config{Dir: t.TempDir(), NoSync: true}, log: slog.New(slog.DiscardHandler), sm: &list{}}
+	n.transport = &transport{n: n}
+	snaps, err := n.openSnapshots()
+	if err != nil {
+		t.Fatal(err)
+	}
+	members := hraft.Configuration{Servers: []hraft.Server{{ID: "1", Address: "10.0.0.1:7440"}, {ID: "2", Address: "10.0.0.2:7440"},
+		{ID: "3", Address: "10.0.0.3:7440", Suffrage: hraft.Nonvoter}}}
+	sink, err := snaps.Create(hraft.SnapshotVersionMax, 4321, 7, members, 1234, n.transport)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = io.WriteString(sink, "a state")
+	if err := errors.Join(err, sink.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return n, snaps, filepath.Join(n.cfg.Dir, "snapshots", sink.ID())
+}
+
+// TestEveryBitOfADescription flips each bit of what lies beside a snapshot: it says what it said, or is set aside.
+func TestEveryBitOfADescription(t *testing.T) {
+	n, snaps, dir := described(t)
+	plain := func(m *hraft.SnapshotMeta) hraft.SnapshotMeta {
+		c := *m
+		c.Peers = nil // nobody reads it
+		return c
+	}
+	list, err := snaps.List()
+	if err != nil || len(list) != 1 {
+		t.Fatalf("%v, %v", list, err)
+	}
+	want := plain(list[0])
+	for _, name := range []string{"meta.json", sumFile, "state.bin"} {
+		path := filepath.Join(dir, name)
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := 0
+		for bit := range len(raw) * 8 {
+			b := bytes.Clone(raw)
+			b[bit/8] ^= 1 << (bit % 8)
+			if err := os.WriteFile(path, b, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			list, err := snaps.List()
+			if err != nil {
+				t.Fatalf("%s, bit %d: %v", name, bit, err)
+			}
+			if len(list) == 1 {
+				if got := plain(list[0]); !reflect.DeepEqual(got, want) {
+					t.Fatalf("%s, bit %d of %q passes for %+v", name, bit, b, got)
+				}
+				if _, in, err := snaps.Open(want.ID); err == nil {
+					in.Close()
+				}
+			}
+			aside, err := filepath.Glob(filepath.Join(n.cfg.Dir, "snapshot-*.corrupt-*"))
+			if err != nil || len(aside) > 1 {
+				t.Fatal(aside, err)
+			}
+			for _, old := range aside {
+				found++
+				if err := os.Rename(old, dir); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := os.WriteFile(path, raw, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		t.Logf("%s: %d of %d flipped bits are found", name, found, len(raw)*8)
+		if found == 0 || name != "meta.json" && found != len(raw)*8 {
+			t.Errorf("%s: %d of %d flipped bits are found", name, found, len(raw)*8)
+		}
+	}
+}
+
+// TestSnapshotsOfEarlierVersions have no sum, and get one.
+func TestSnapshotsOfEarlierVersions(t *testing.T) {
+	n, snaps, dir := described(t)
+	if err := os.Remove(filepath.Join(dir, sumFile)); err != nil {
+		t.Fatal(err)
+	}
+	if end, err := n.usable(snaps); err != nil || end != 4321 {
+		t.Fatalf("it ends at %d, %v", end, err)
+	}
+	path := filepath.Join(dir, "meta.json")
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, bytes.Replace(raw, []byte("10.0.0.2"), []byte("10.0.0.3"), 1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if list, err := snaps.List(); err != nil || len(list) != 0 {
+		t.Errorf("a description with another address passes: %v, %v", list, err)
+	}
+}
