@@ -70,7 +70,7 @@ func (c *conn) once(ctx context.Context) bool {
 	if cap(body) <= 1<<20 {
 		c.buf = body // large ones are not kept for connections that idle
 	}
-	kind, f := request(body)
+	kind, f := c.srv.request(body)
 	verb := verbs[kind]
 	if f.err != nil || verb == nil {
 		c.write(fault(textMalformed))
@@ -133,9 +133,18 @@ func (s *Server) deadline(nc net.Conn, at time.Time) {
 	}
 }
 
+// parse reads a request's object. Large ones take turns.
+func (s *Server) parse(body []byte) *fields {
+	var f *fields
+	if err := s.turns.Decode(s.ctx, len(body), func() error { f = parse(body); return nil }); err != nil {
+		return &fields{err: err}
+	}
+	return f
+}
+
 // request reads what is common to all requests.
-func request(body []byte) (kind string, f *fields) {
-	f = parse(body)
+func (s *Server) request(body []byte) (kind string, f *fields) {
+	f = s.parse(body)
 	if f.err == nil {
 		kind = f.text("kind")
 	}

@@ -16,8 +16,9 @@ func FuzzRequest(f *testing.F) {
 	f.Add([]byte(`{"kind":"recent_memory","limit":1e1}`))
 	f.Add([]byte("{\"kind\":\"ping\",\"\xff\":1}"))
 	f.Add([]byte(`{"KIND":"ping"}`))
+	srv := &Server{turns: make(chan struct{}, 1)}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		kind, in := request(bytes.Clone(body))
+		kind, in := srv.request(bytes.Clone(body))
 		if in.err != nil || verbs[kind] == nil {
 			return
 		}
@@ -32,7 +33,7 @@ func FuzzRequest(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, in2 := request(sorted)
+		again, in2 := srv.request(sorted)
 		if verbs[again] == nil {
 			t.Fatalf("%q is another request when it is written anew: %q", body, sorted)
 		}

@@ -78,10 +78,13 @@ func (l *lockedBuffer) String() string {
 	return l.b.String()
 }
 
+// busy is what a write may take, and a connection to say who it is, where dozens of nodes share two processors and a disk.
+const busy = time.Minute
+
 func startNode(t testing.TB, log *slog.Logger, embedder embed.Embedder) *node.Node {
 	t.Helper()
 	n, err := node.Open(t.Context(), node.Config{Embedder: embedder, Home: filepath.Join(t.TempDir(), "node"), Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0",
-		Cluster: "127.0.0.1:0", Heartbeat: 50 * time.Millisecond, Election: 100 * time.Millisecond, Logger: log})
+		Cluster: "127.0.0.1:0", Heartbeat: 50 * time.Millisecond, Election: 100 * time.Millisecond, ApplyTimeout: busy, Logger: log})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +112,8 @@ func startWith(t testing.TB, embedder embed.Embedder, change ...func(*covenant.C
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(home) })
-	d.cfg = covenant.Config{Home: home, Memory: store{d.node.Service()}, Node: 1, HTTP: "127.0.0.1:0", Logger: log}
+	d.cfg = covenant.Config{Home: home, Memory: store{d.node.Service()}, Node: 1, HTTP: "127.0.0.1:0", WriteTimeout: busy, AuthTimeout: busy,
+		Logger: log}
 	for _, c := range change {
 		c(&d.cfg)
 	}
@@ -193,7 +197,7 @@ func (c *client) send(body string) {
 // recv reads a frame; nil is the end of the stream.
 func (c *client) recv() []byte {
 	c.t.Helper()
-	c.SetReadDeadline(time.Now().Add(20 * time.Second))
+	c.SetReadDeadline(time.Now().Add(time.Minute))
 	var head [4]byte
 	if _, err := io.ReadFull(c, head[:]); err == io.EOF {
 		return nil

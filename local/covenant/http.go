@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"mime"
 	"net"
 	"net/http"
@@ -14,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/cairndb/cairn/wire/large"
 )
 
 // A route is a verb over HTTP: its parameters come from the query, or the body is its fields.
@@ -137,7 +138,7 @@ func (s *Server) serveRoute(rt route, w http.ResponseWriter, r *http.Request) {
 	if rc.SetReadDeadline(time.Now().Add(bodyTime)) == nil {
 		defer func() { _ = rc.SetReadDeadline(time.Time{}) }()
 	}
-	f, err := rt.fields(w, r)
+	f, err := rt.fields(s, w, r)
 	if err != nil {
 		status := http.StatusBadRequest
 		var large *http.MaxBytesError
@@ -195,21 +196,21 @@ func (s *Server) bearer(r *http.Request) (who *AgentID, status int, refusal any)
 }
 
 // fields are the request's, read as the socket's are.
-func (rt route) fields(w http.ResponseWriter, r *http.Request) (*fields, error) {
+func (rt route) fields(s *Server, w http.ResponseWriter, r *http.Request) (*fields, error) {
 	if rt.params != nil {
 		return query(rt.params, r.URL.Query())
 	}
 	if t, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || t != "application/json" {
 		return nil, errors.New("expected Content-Type application/json")
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxFrame))
+	body, err := large.Read(nil, http.MaxBytesReader(w, r.Body, MaxFrame), r.ContentLength)
 	if err != nil {
 		return nil, err
 	}
 	if rt.under != "" {
 		return &fields{m: map[string]json.RawMessage{rt.under: body}}, nil
 	}
-	f := parse(body)
+	f := s.parse(body)
 	return f, f.err
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/cairndb/cairn/local/covenant/mailbox"
 	"github.com/cairndb/cairn/oplog"
 	atrest "github.com/cairndb/cairn/oplog/seal"
+	"github.com/cairndb/cairn/wire/large"
 )
 
 // Memory is what the surface needs of the replicated store. Write answers when this node has applied and indexed what it
@@ -76,6 +77,7 @@ type Server struct {
 	httpAt string
 
 	large  chan struct{}   // a place for each large request
+	turns  large.Turns     // and for each that is decoded
 	ctx    context.Context // ends when the server stops
 	cancel context.CancelFunc
 	tasks  sync.WaitGroup
@@ -92,7 +94,7 @@ type Server struct {
 
 // Listen opens a home and serves it until Close.
 func Listen(cfg Config) (_ *Server, err error) {
-	s := &Server{cfg: cfg.withDefaults(), conns: map[net.Conn]struct{}{}, settled: make(chan struct{}), flights: map[string]int{}}
+	s := &Server{cfg: cfg.withDefaults(), conns: map[net.Conn]struct{}{}, settled: make(chan struct{}), flights: map[string]int{}, turns: large.NewTurns()}
 	s.log, s.large = s.cfg.Logger, make(chan struct{}, maxLarge)
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	defer func() {

@@ -14,10 +14,10 @@ package frame
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
-	"slices"
+
+	"github.com/cairndb/cairn/wire/large"
 )
 
 // Head is the length of what precedes a body.
@@ -33,9 +33,6 @@ type Format struct {
 type TooLarge struct{ Len, Max uint64 }
 
 func (e *TooLarge) Error() string { return fmt.Sprintf("frame too large: %d > %d", e.Len, e.Max) }
-
-// firstRoom is what a body gets before its first byte has arrived.
-const firstRoom = 64 << 10
 
 func (f Format) order() binary.ByteOrder {
 	if f.Order == nil {
@@ -69,20 +66,7 @@ func (f Format) ReadHead(r io.Reader) (int, error) {
 
 // ReadBody takes the n bytes that ReadHead announced.
 func (f Format) ReadBody(r io.Reader, buf []byte, n int) ([]byte, error) {
-	buf = slices.Grow(buf[:0], min(n, firstRoom))
-	for len(buf) < n {
-		at := len(buf)
-		// Twice what has arrived: memory follows the bytes, and copying stays linear.
-		buf = slices.Grow(buf, min(n-at, max(at, firstRoom)))
-		buf = buf[:min(cap(buf), n)]
-		if _, err := io.ReadFull(r, buf[at:]); err != nil {
-			if errors.Is(err, io.EOF) {
-				err = io.ErrUnexpectedEOF
-			}
-			return nil, err
-		}
-	}
-	return buf, nil
+	return large.Exactly(buf, r, n)
 }
 
 // Append adds a frame to dst, or refuses the body with *TooLarge.

@@ -44,7 +44,7 @@ func connect(t testing.TB, socket string) *peer {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { nc.Close() })
-	if err := nc.SetDeadline(time.Now().Add(60 * time.Second)); err != nil {
+	if err := nc.SetDeadline(time.Now().Add(3 * time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	return &peer{t: t, nc: nc, lines: bufio.NewReaderSize(nc, 1<<20)}
@@ -127,6 +127,11 @@ func (p *peer) sh(id, script string) {
 	if got := p.call("process.spawn", map[string]any{"id": id, "command": "/bin/sh", "args": []string{"-c", script}}); got != `{"success":true}` {
 		p.t.Fatalf("spawn %s: %s", id, got)
 	}
+}
+
+// killed are the parameters that end a process, however long a busy machine needs for it.
+func killed(id string) map[string]any {
+	return map[string]any{"id": id, "signal": "KILL", "timeoutMs": 120_000}
 }
 
 func (p *peer) exit(id string) line {

@@ -2,8 +2,11 @@ package process
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
+	"io"
 	"net"
+	"runtime"
 	"sync"
 	"time"
 )
@@ -56,6 +59,7 @@ const (
 	maxReady    = 8 << 20
 	maxParked   = 16 << 20
 	maxFiles    = 4
+	manyBytes   = 16 << 10
 	slice       = 256 << 10 // of frames between two looks at the answers
 	halfClosed  = 15 * time.Second
 )
@@ -103,8 +107,9 @@ func (c *conn) run() {
 
 // read hands out requests until there are no more, and says whether what they asked is to be answered still.
 func (c *conn) read() (answered bool) {
-	in := bufio.NewScanner(c.nc)
+	in := bufio.NewScanner(&letsOthersIn{r: c.nc})
 	in.Buffer(make([]byte, 0, 4096), maxLine)
+	in.Split(cutLine)
 	for in.Scan() {
 		if len(in.Bytes()) == 0 {
 			continue
@@ -115,6 +120,31 @@ func (c *conn) read() (answered bool) {
 		}
 	}
 	return in.Err() == nil
+}
+
+// cutLine is bufio.ScanLines, which is not called for each line that is empty.
+func cutLine(data []byte, atEOF bool) (advance int, token []byte, err error) {
+	line := bytes.TrimLeft(data, "\n")
+	if advance, token, err = bufio.ScanLines(line, atEOF); advance > 0 || len(line) == 0 {
+		advance += len(data) - len(line)
+	}
+	return advance, token, err
+}
+
+// letsOthersIn is a connection whose client may never stop: it is not to keep the thread that waits for the network.
+type letsOthersIn struct {
+	r io.Reader
+	n int
+}
+
+func (l *letsOthersIn) Read(b []byte) (int, error) {
+	if l.n >= manyBytes {
+		l.n = 0
+		runtime.Gosched()
+	}
+	n, err := l.r.Read(b)
+	l.n += n
+	return n, err
 }
 
 // throttle waits while too much is under way for this client.

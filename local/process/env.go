@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,15 +41,14 @@ func (s *Server) extractPath() {
 	c := exec.Command(shell, "-l", "-i", "-c", `/bin/sh -c 'printf "%s%s\n" "`+pathSentinel+`" "$PATH"'`)
 	c.Env = append(clean(os.Environ()), "DISABLE_AUTO_UPDATE=true", "ZSH_DISABLE_COMPFIX=true")
 	var said limited
-	c.Stdout, c.Stderr = &said, &said
-	err := runAlone(ctx, c, syscall.SIGHUP)
+	err := runAlone(ctx, c, syscall.SIGHUP, politeTime, said.take, nil)
 	if ctx.Err() != nil {
 		return // what it has said until now may be half of it
 	}
 	if err != nil {
 		s.log.Debug("[shellenv] Shell command exited with error (may still have PATH): " + oneLine(err.Error()))
 	}
-	for lines := bufio.NewScanner(&said.Buffer); lines.Scan(); {
+	for lines := bufio.NewScanner(&said); lines.Scan(); {
 		if _, path, ok := strings.Cut(lines.Text(), pathSentinel); ok {
 			if path = strings.TrimSpace(path); path != "" {
 				s.login.path.Store(&path)
@@ -61,12 +61,29 @@ func (s *Server) extractPath() {
 }
 
 // runAlone runs a command in a session of its own: it has no terminal to take, to stop for or to ask at. When ctx ends
-// first, its whole group gets a polite signal, so that it removes what it had locked, and soon SIGKILL.
-func runAlone(ctx context.Context, c *exec.Cmd, polite syscall.Signal) error {
+// first, its whole group gets a polite signal, so that it removes what it had locked, and after a grace SIGKILL. What it
+// writes goes to out, and to errs; both to out when there is no errs.
+func runAlone(ctx context.Context, c *exec.Cmd, polite syscall.Signal, grace time.Duration, out, errs func([]byte)) error {
 	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	c.WaitDelay = politeTime // for what holds its pipes open
+	stdout, err := c.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	c.Stderr = c.Stdout
+	var stderr io.ReadCloser
+	if errs != nil {
+		c.Stderr = nil
+		if stderr, err = c.StderrPipe(); err != nil {
+			return err
+		}
+	}
 	if err := c.Start(); err != nil {
 		return err
+	}
+	var said pipes
+	said.read(stdout.(*os.File), out)
+	if errs != nil {
+		said.read(stderr.(*os.File), errs)
 	}
 	left := make(chan struct{})
 	go func() { awaitExit(c.Process); close(left) }() // a zombie until Wait: the group's number stays its own
@@ -76,26 +93,24 @@ func runAlone(ctx context.Context, c *exec.Cmd, polite syscall.Signal) error {
 		_ = syscall.Kill(-c.Process.Pid, polite) // a group that is gone needs no signal
 		select {
 		case <-left:
-		case <-time.After(politeTime):
+		case <-time.After(grace):
 		}
 		_ = syscall.Kill(-c.Process.Pid, syscall.SIGKILL)
 		<-left
 	}
+	said.settle(lingerTime, nil)
 	return c.Wait()
 }
 
-const politeTime = 300 * time.Millisecond
+const (
+	politeTime = time.Second            // to leave when asked to
+	lingerTime = 300 * time.Millisecond // that whatever else holds its pipes open is waited for
+)
 
 // limited keeps the first MiB of what a shell says.
 type limited struct{ bytes.Buffer }
 
-func (l *limited) Write(b []byte) (int, error) {
-	l.Buffer.Write(b[:min(len(b), max(0, 1<<20-l.Len()))])
-	return len(b), nil
-}
-
-// ReadFrom keeps the bound when the caller copies.
-func (l *limited) ReadFrom(r io.Reader) (int64, error) { return io.Copy(struct{ io.Writer }{l}, r) }
+func (l *limited) take(b []byte) { l.Write(b[:min(len(b), max(0, 1<<20-l.Len()))]) }
 
 func loginShell() string {
 	for _, sh := range []string{os.Getenv("SHELL"), "/bin/zsh", "/bin/bash", "/bin/sh"} {
@@ -153,6 +168,16 @@ func pathOf(env []string) string {
 		}
 	}
 	return ""
+}
+
+// heedSignals keeps what this process was started to ignore, below nohup or in the background of a script, from its children:
+// a client's INT is to reach them. A signal that is caught, by nobody, has as little effect here as one that is ignored.
+func heedSignals() {
+	for _, sig := range []os.Signal{syscall.SIGHUP, syscall.SIGINT} {
+		if signal.Ignored(sig) {
+			signal.Notify(make(chan os.Signal, 1), sig)
+		}
+	}
 }
 
 // sealDescriptors keeps what this process was started with from its children: those it opens itself are sealed already.

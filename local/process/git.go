@@ -37,8 +37,7 @@ func (s *Server) git(dir string, args ...string) (out, all string, err error) {
 	c := exec.Command(path, append([]string{"-C", dir}, args...)...)
 	c.Env = env
 	var said capture
-	c.Stdout, c.Stderr = stdoutOf{&said}, &said
-	err = runAlone(ctx, c, syscall.SIGTERM)
+	err = runAlone(ctx, c, syscall.SIGTERM, politeTime, said.stdout, said.stderr)
 	return strings.TrimRight(said.out.String(), "\n"), strings.TrimRight(said.all.String(), "\n"), err
 }
 
@@ -62,21 +61,15 @@ type capture struct {
 	out, all bytes.Buffer
 }
 
-func (c *capture) Write(b []byte) (int, error) {
+func (c *capture) stdout(b []byte) { c.take(b, &c.out, &c.all) }
+func (c *capture) stderr(b []byte) { c.take(b, &c.all) }
+
+func (c *capture) take(b []byte, to ...*bytes.Buffer) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.all.Write(b[:min(len(b), max(0, maxGit-c.all.Len()))])
-	return len(b), nil
-}
-
-// stdoutOf is a capture's other end.
-type stdoutOf struct{ *capture }
-
-func (c stdoutOf) Write(b []byte) (int, error) {
-	c.mu.Lock()
-	c.out.Write(b[:min(len(b), max(0, maxGit-c.out.Len()))])
-	c.mu.Unlock()
-	return c.capture.Write(b)
+	for _, o := range to {
+		o.Write(b[:min(len(b), max(0, maxGit-o.Len()))])
+	}
 }
 
 func (s *Server) isRepo(dir string) bool {

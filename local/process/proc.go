@@ -86,22 +86,15 @@ func (s *Server) start(p spawnParams) (_ *proc, err error) {
 
 // watch reads the output and sees the process out.
 func (p *proc) watch(stdout, stderr *os.File) {
-	var readers sync.WaitGroup
-	readers.Go(func() { p.pump(stdoutStream, stdout) })
-	readers.Go(func() { p.pump(stderrStream, stderr) })
-	drained := make(chan struct{})
-	go func() { readers.Wait(); close(drained) }() // ends below, at the latest when the read ends are closed
+	var out pipes
+	out.read(stdout, p.pump(stdoutStream))
+	out.read(stderr, p.pump(stderrStream))
 
 	awaitExit(p.os) // it stays a zombie: its group's number cannot be given to another
 	close(p.left)
-	select {
-	case <-drained:
-	case <-time.After(drainTime):
-	case <-p.s.ctx.Done():
-	}
+	out.settle(drainTime, p.s.ctx.Done())
 	stdout.Close()
 	stderr.Close()
-	<-drained
 	p.in.close()
 
 	p.mu.Lock()
@@ -119,25 +112,18 @@ func (p *proc) watch(stdout, stderr *os.File) {
 }
 
 // pump turns what the process writes into frames.
-func (p *proc) pump(s stream, f *os.File) {
+func (p *proc) pump(s stream) func([]byte) {
 	p.s.log.Debug("[process.Manager] Starting " + streamNames[s] + " streaming for process " + oneLine(p.id))
-	buf := make([]byte, maxFrame)
-	for {
-		n, err := f.Read(buf)
-		if n > 0 {
-			data := append([]byte(nil), buf[:n]...)
-			p.mu.Lock()
-			full := p.frames.add(frame{stream: s, data: data})
-			p.wake()
-			p.mu.Unlock()
-			if full {
-				p.frames.spill(&p.mu)
-			}
-			p.s.count.output.Add(int64(n))
+	return func(b []byte) {
+		data := append([]byte(nil), b...)
+		p.mu.Lock()
+		full := p.frames.add(frame{stream: s, data: data})
+		p.wake()
+		p.mu.Unlock()
+		if full {
+			p.frames.spill(&p.mu)
 		}
-		if err != nil {
-			return
-		}
+		p.s.count.output.Add(int64(len(b)))
 	}
 }
 

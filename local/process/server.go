@@ -79,6 +79,7 @@ func Listen(cfg Config) (*Server, error) {
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.login.extracted = make(chan struct{})
 	sealDescriptors()
+	heedSignals()
 	if err := s.bind(); err != nil {
 		s.cancel()
 		s.tasks.Wait()

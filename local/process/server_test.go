@@ -1,8 +1,12 @@
 package process_test
 
 import (
+	"io"
 	"log/slog"
+	"os/signal"
 	"path/filepath"
+	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/cairndb/cairn/local/process"
@@ -14,8 +18,10 @@ const token = "s3cret token"
 func listen(t testing.TB) (socket string, s *process.Server) {
 	t.Helper()
 	socket = filepath.Join(t.TempDir(), "s")
+	log := &output{w: t.Output()}
+	t.Cleanup(log.end)
 	s, err := process.Listen(process.Config{Socket: socket, Token: token, SpillDir: t.TempDir(), AllowShutdown: true,
-		Logger: slog.New(slog.NewTextHandler(t.Output(), nil))})
+		Logger: slog.New(slog.NewTextHandler(log, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,13 +29,45 @@ func listen(t testing.TB) (socket string, s *process.Server) {
 	return socket, s
 }
 
+// output is a test's, until the test is over: Close waits only so long for what the server has at work, and a test that is
+// over must not be written to.
+type output struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+func (o *output) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.w.Write(b)
+}
+
+func (o *output) end() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.w = io.Discard
+}
+
 func TestVectors(t *testing.T) {
 	conformance.Run(t, token, func(t *testing.T) string {
 		socket, s := listen(t)
-		go func() { // whoever runs a server closes it when it is told to stop
+		var end sync.WaitGroup
+		end.Go(func() { // whoever runs a server closes it when it is told to stop
 			<-s.Done()
 			s.Close()
-		}()
+		})
+		t.Cleanup(func() { s.Close(); end.Wait() })
 		return socket
 	})
+}
+
+// What the server was started to ignore, its children heed.
+func TestChildrenHeedSignals(t *testing.T) {
+	signal.Ignore(syscall.SIGHUP) // to reset it later would ignore it again where these tests are run so
+	socket, _ := listen(t)
+	p := connect(t, socket)
+	p.sh("p", "kill -HUP $$; exit 3")
+	if l := p.exit("p"); *l.ExitCode != -1 {
+		t.Errorf("exit code %d", *l.ExitCode)
+	}
 }

@@ -28,8 +28,9 @@ type stdinQueue struct {
 const stdinBudget = 8 << 20
 
 // settleTime is how long a pipe that nobody reads is taken for a process about to end: the system closes the pipe of a
-// dying process a moment before it says that the process is dead.
-const settleTime = 250 * time.Millisecond
+// dying process a moment before it says that the process is dead, and on a busy machine that moment is long. It costs
+// little: a process that closed its stdin and lives on reads nothing anyhow.
+const settleTime = 5 * time.Second
 
 var (
 	errGap    = errors.New("gap")

@@ -120,7 +120,7 @@ func TestFullStdinDelaysNobodyElse(t *testing.T) {
 	if got := p.call("server.ping", nil); got != `{"pong":true}` {
 		t.Fatal(got)
 	}
-	if got := p.call("process.killAndWait", map[string]any{"id": "p", "signal": "KILL"}); got != `{"found":true,"died":true}` {
+	if got := p.call("process.killAndWait", killed("p")); got != `{"found":true,"died":true}` {
 		t.Fatal(got)
 	}
 	refused := 0
@@ -212,9 +212,8 @@ func TestSlowReadersDelayNobody(t *testing.T) {
 	size := bigOutput
 	p := connect(t, socket)
 	lazy := connect(t, socket)
-	p.sh("p", fmt.Sprintf("sleep 0.2; head -c %d /dev/zero | tr '\\0' 'x'", size))
+	p.sh("p", fmt.Sprintf("read go; head -c %d /dev/zero | tr '\\0' 'x'", size))
 	lazy.ask("process.reattach", map[string]any{"id": "p"})
-	before := residentMiB(t)
 	read := func(q *peer) {
 		h, n := sha256.New(), 0
 		for {
@@ -239,6 +238,10 @@ func TestSlowReadersDelayNobody(t *testing.T) {
 	}
 	second := connect(t, socket)
 	second.call("process.reattach", map[string]any{"id": "p"})
+	before := residentMiB(t)
+	if got := connect(t, socket).call("process.stdin", map[string]any{"id": "p", "data": b64("go\n")}); got != `{"success":true,"applied":3}` {
+		t.Fatal(got) // now that nothing of it can come before the second's answer
+	}
 	var both sync.WaitGroup
 	both.Go(func() { read(p) })
 	both.Go(func() { read(second) })
@@ -272,7 +275,7 @@ func TestWholeGroupDies(t *testing.T) {
 	if err := unmarshal([]byte(p.call("process.reattach", map[string]any{"id": "p", "fromSeq": 1, "wantPid": true})), &r); err != nil {
 		t.Fatal(err)
 	}
-	if got := p.call("process.killAndWait", map[string]any{"id": "p", "signal": "KILL"}); got != `{"found":true,"died":true}` {
+	if got := p.call("process.killAndWait", killed("p")); got != `{"found":true,"died":true}` {
 		t.Fatal(got)
 	}
 	goneSoon(t, r.Pid)
@@ -322,7 +325,7 @@ func TestNothingIsLeftOfManyProcesses(t *testing.T) {
 		p.sh(id, "true")
 		p.exit(id)
 	}
-	deadline := time.Now().Add(5 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for descriptors(t) > before+4 {
 		if time.Now().After(deadline) {
 			t.Fatalf("%d descriptors became %d", before, descriptors(t))
@@ -349,8 +352,8 @@ func TestHalfClosedClientGetsItsAnswers(t *testing.T) {
 	p.write(request(1, "process.spawn", map[string]any{"id": "p", "command": "sleep", "args": []string{"100"}}) +
 		request(2, "process.killAndWait", map[string]any{"id": "p", "timeoutMs": 2000}) + request(3, "server.ping", nil) +
 		request(4, "process.reattach", map[string]any{"id": "p"}))
-	p.nc.(*net.UnixConn).CloseWrite()
 	start := time.Now()
+	p.nc.(*net.UnixConn).CloseWrite()
 	for id := 1; id <= 4; id++ {
 		if l := p.answer(id); l.Error != nil {
 			t.Errorf("%d: %+v", id, l.Error)
@@ -358,7 +361,7 @@ func TestHalfClosedClientGetsItsAnswers(t *testing.T) {
 	}
 	for {
 		if _, err := p.receive(); errors.Is(err, io.EOF) {
-			if d := time.Since(start); d > 5*time.Second {
+			if d := time.Since(start); d >= 15*time.Second { // it was closed because all was said, not because time was up
 				t.Errorf("closed after %s", d)
 			}
 			break
@@ -381,7 +384,7 @@ func TestManyConnections(t *testing.T) {
 			if string(l.Data) != "hello" {
 				t.Errorf("%d: %q", i, l.Data)
 			}
-			if got := p.call("process.killAndWait", map[string]any{"id": id, "signal": "KILL"}); got != `{"found":true,"died":true}` {
+			if got := p.call("process.killAndWait", killed(id)); got != `{"found":true,"died":true}` {
 				t.Errorf("%d: %s", i, got)
 			}
 		})
@@ -401,7 +404,7 @@ func TestCloseLeavesNothing(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
-	if d := time.Since(start); d > 3*time.Second {
+	if d := time.Since(start); d > time.Minute { // three seconds, and what a busy machine adds; the child sleeps for a thousand
 		t.Errorf("took %s", d)
 	}
 	if _, err := os.Lstat(socket); !errors.Is(err, os.ErrNotExist) {

@@ -51,6 +51,14 @@ func (r *backfillRun) now() (Tally, error) {
 	return r.tally, r.err
 }
 
+// end lets those who wait go. Who is told that the run is over can start another at once.
+func (r *backfillRun) end(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.err, r.tally.Running = err, false
+	close(r.done)
+}
+
 func (r *backfillRun) fail(err error) {
 	r.change(func(t *Tally) {
 		t.Errors++
@@ -73,13 +81,10 @@ func (s *Server) run(key string, source string, work func(context.Context, *back
 	s.runs[key] = r
 	s.tasks.Go(func() {
 		err := work(s.ctx, r)
-		r.mu.Lock()
-		r.err, r.tally.Running = err, false
-		t := r.tally
-		r.mu.Unlock()
-		close(r.done)
+		t, _ := r.now()
 		s.log.Info("backfill done", "workspace", key, "source", source, "scanned", t.Scanned, "captured", t.Captured,
 			"duplicate", t.SkippedDuplicate, "broken", t.Broken, "errors", t.Errors, "complete", err == nil)
+		r.end(err)
 	})
 	return r
 }

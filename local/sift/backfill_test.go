@@ -140,23 +140,22 @@ func TestBackfillGoesOn(t *testing.T) {
 		s.WriteString(useLine(id, "Bash", fmt.Sprintf(`{"command":"step %d"}`, i), i) + resultLine(id, `"ok"`))
 	}
 	writeFile(t, filepath.Join(dir, "s.jsonl"), s.String(), time.Now())
-	d.store.mu.Lock()
-	d.store.down = true
-	d.store.mu.Unlock()
+	out := d.store.cut()
 	ctx, cancel := context.WithCancel(t.Context())
 	gone := make(chan error, 1)
 	go func() {
 		_, err := Call(ctx, d.socket, json.RawMessage(`{"kind":"backfill"}`))
 		gone <- err
 	}()
-	eventually(t, "it runs", func() bool { return d.ask(`{"kind":"backfill_run"}`)["running"] == true })
+	<-out.waits
+	if now := d.ask(`{"kind":"backfill_run"}`); now["running"] != true {
+		t.Errorf("while it waits: %v", now)
+	}
 	cancel() // its client goes
 	if err := <-gone; err == nil {
 		t.Fatal("it was answered without a quorum")
 	}
-	d.store.mu.Lock()
-	d.store.down = false
-	d.store.mu.Unlock()
+	d.store.mend()
 	eventually(t, "it goes on without its client", func() bool {
 		now := d.ask(`{"kind":"backfill_run"}`)
 		return now["captured"] == float64(n) && now["running"] == nil
@@ -203,7 +202,7 @@ not json
 	if r := d.ask(`{"kind":"capture","sessionId":"a","tool":"Odd","payload":5}`); r["duplicate"] != true {
 		t.Error(r)
 	}
-	if got := d.refused(`{"kind":"import_home","home":"/no/such"}`); !strings.HasPrefix(got, "import_home: ") {
+	if got := d.refused(`{"kind":"import_home","home":"/no/such"}`); got != "import_home: default/workspaces/"+keyOf(d)+"/wal.ndjson: no such file or directory" {
 		t.Error(got)
 	}
 }

@@ -1,13 +1,10 @@
 package sift
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
-	"io"
 	"maps"
 	"math"
 	"sync"
@@ -18,6 +15,7 @@ import (
 
 	"github.com/cairndb/cairn/local/redact"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/wire/large"
 )
 
 // An observation is one capture, redacted: nothing of what came in is kept beside it.
@@ -46,7 +44,11 @@ type captured struct {
 
 // capture stores what a tool did, and its summary, in one entry.
 func capture(ctx context.Context, c *call) (any, error) {
-	o, err := c.observation()
+	var o *observation
+	err := c.s.turns.Decode(ctx, c.size, func() (err error) {
+		o, err = c.observation()
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -82,13 +84,8 @@ func (c *call) observation() (*observation, error) {
 		ts = float64(time.Now().UnixMilli())
 	}
 	source, _ := c.text("source")
-	var payload any
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	if err := d.Decode(&payload); err != nil {
-		return nil, badRequest("capture: payload is not JSON")
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+	payload, err := large.JSON(raw)
+	if err != nil {
 		return nil, badRequest("capture: payload is not JSON")
 	}
 	return observe(session, tool, source, oplog.Time(math.Floor(ts))*1000, payload)
@@ -140,7 +137,10 @@ func utf16Len(b []byte) (n uint64) {
 
 // store proposes an observation, or finds the event that it is.
 func (s *Server) store(ctx context.Context, c *call, o *observation) (captured, error) {
-	if have, err := s.known(ctx, c.ns, o); err != nil || have.ID != 0 {
+	if have, err := s.known(ctx, c.ns, o); err != nil {
+		return have, err
+	} else if have.ID != 0 { // perhaps of a moment ago, and who asked for it was told to ask again: it is found from now on
+		_, _, err = s.cfg.Memory.Write(ctx, "")
 		return have, err
 	}
 	ops := c.ops(o)

@@ -19,19 +19,19 @@ func importHome(_ context.Context, c *call) (any, error) {
 	if !ok || home == "" {
 		return nil, badRequest("import_home: home required")
 	}
-	path := filepath.Join(home, c.s.cfg.NS, "workspaces", c.w.Key, "wal.ndjson")
+	below := filepath.Join(c.s.cfg.NS, "workspaces", c.w.Key, "wal.ndjson")
 	job := *c
 	job.fields = nil
-	r := c.s.run(c.w.Key, "wal", func(ctx context.Context, r *backfillRun) error { return job.takeOver(ctx, r, path) })
+	r := c.s.run(c.w.Key, "wal", func(ctx context.Context, r *backfillRun) error { return job.takeOver(ctx, r, home, below) })
 	<-r.done
 	return r.now()
 }
 
-// takeOver reads one write-ahead file: a JSON object a line. Torn and foreign lines are counted and passed over.
-func (c *call) takeOver(ctx context.Context, r *backfillRun, path string) error {
-	f, err := openRegular(path)
+// takeOver reads one write-ahead file below a home: a JSON object a line. Torn and foreign lines are counted and passed over.
+func (c *call) takeOver(ctx context.Context, r *backfillRun, home, below string) error {
+	f, err := openRegular(filepath.Join(home, below))
 	if err != nil {
-		return badRequest("import_home: " + reason(err))
+		return badRequest("import_home: " + below + ": " + reason(err))
 	}
 	defer f.Close()
 	r.change(func(t *Tally) { t.Files, t.Scanned = 1, 1 })

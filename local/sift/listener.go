@@ -32,10 +32,11 @@ type listener struct {
 // listen claims a path and serves it until the listener is closed.
 func (s *Server) listen(path string, w *Workspace) (*listener, error) {
 	l := &listener{s: s, path: path, workspace: w, conns: map[net.Conn]struct{}{}}
+	l.ctx, l.cancel = context.WithCancel(s.ctx)
 	if err := l.claim(); err != nil {
+		l.cancel()
 		return nil, err
 	}
-	l.ctx, l.cancel = context.WithCancel(s.ctx)
 	s.tasks.Go(l.accept)
 	s.tasks.Go(l.watch)
 	return l, nil
@@ -69,8 +70,11 @@ func (l *listener) claim() error {
 		return errors.Join(err, ln.Close(), os.Remove(made))
 	}
 	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.ctx.Err() != nil { // closed meanwhile: nobody would accept
+		return errors.Join(os.Remove(l.path), ln.Close())
+	}
 	l.ln, l.inode = ln, inode(l.path)
-	l.mu.Unlock()
 	return nil
 }
 
@@ -101,9 +105,12 @@ func (s *Server) guard(key, socket string) error {
 	return nil
 }
 
+// pingPatience is for a daemon that is busy: a stale socket refuses the connection at once.
+const pingPatience = 10 * time.Second
+
 // answers says whether a daemon on the socket answers ping.
 func answers(socket string) bool {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), pingPatience)
 	defer cancel()
 	_, err := Call(ctx, socket, json.RawMessage(`{"kind":"ping"}`))
 	return err == nil

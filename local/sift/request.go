@@ -73,14 +73,8 @@ func (l *listener) answer(req []byte) *answer {
 	if !utf8.Valid(req) {
 		req = bytes.ToValidUTF8(req, []byte("\uFFFD"))
 	}
-	var any json.RawMessage
-	if err := json.Unmarshal(req, &any); err != nil {
-		a.err = errors.New("invalid json: " + jsonFault(err))
-		return a
-	}
 	c := &call{s: l.s, size: len(req), out: a}
-	if err := json.Unmarshal(any, &c.fields); err != nil || c.fields == nil {
-		a.err = errors.New("unknown request kind: undefined")
+	if a.err = l.s.turns.Decode(l.s.ctx, len(req), func() error { return c.decode(req) }); a.err != nil {
 		return a
 	}
 	table := l.s.controls
@@ -99,6 +93,18 @@ func (l *listener) answer(req []byte) *answer {
 		a.data, a.err = nil, l.s.public(kind, a.err)
 	}
 	return a
+}
+
+func (c *call) decode(req []byte) error {
+	err := json.Unmarshal(req, &c.fields)
+	var other *json.UnmarshalTypeError
+	switch {
+	case err == nil && c.fields != nil:
+		return nil
+	case err == nil || errors.As(err, &other): // JSON, and no object
+		return errors.New("unknown request kind: undefined")
+	}
+	return errors.New("invalid json: " + jsonFault(err))
 }
 
 // kind is the discriminant as clients print it.
@@ -156,10 +162,11 @@ func (s *Server) public(kind string, err error) error {
 // text reads a string field; ok is false when it is missing or no string.
 func (c *call) text(name string) (s string, ok bool) {
 	raw := c.fields[name]
-	if len(raw) == 0 || raw[0] != '"' || json.Unmarshal(raw, &s) != nil {
+	if len(raw) == 0 || raw[0] != '"' {
 		return "", false
 	}
-	return s, true
+	err := c.s.turns.Decode(c.s.ctx, len(raw), func() error { return json.Unmarshal(raw, &s) })
+	return s, err == nil
 }
 
 // number reads a numeric field. A missing one, or null, is there=false; anything else that is no finite number is an error.
@@ -168,7 +175,7 @@ func (c *call) number(name string) (n float64, there bool, err error) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return 0, false, nil
 	}
-	if json.Unmarshal(raw, &n) != nil || math.IsInf(n, 0) || math.IsNaN(n) {
+	if raw[0] != '-' && (raw[0] < '0' || raw[0] > '9') || json.Unmarshal(raw, &n) != nil || math.IsInf(n, 0) || math.IsNaN(n) {
 		return 0, true, badRequest(fmt.Sprintf("%s: %s must be a number", c.kind(), name))
 	}
 	return n, true, nil

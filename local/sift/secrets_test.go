@@ -107,6 +107,10 @@ func TestSecretsLeaveNoTrace(t *testing.T) {
 	if len(cores) < 200 {
 		t.Fatal(len(cores))
 	}
+	if err := d.Close(); err != nil { // nothing is logged or written any more, and no file of the index goes
+		t.Fatal(err)
+	}
+	d.store.index.Close()
 	places := map[string]string{"a reply": seen.String(), "the log": d.log.String()}
 	for _, root := range []string{d.store.dir, d.cfg.Home} {
 		err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {

@@ -16,9 +16,11 @@ import (
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/local/frame"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/wire/large"
 )
 
-// Memory is the database behind the sockets. Writes reach a quorum before they return, from any node.
+// Memory is the database behind the sockets. Writes reach a quorum before they return, from any node, and are found by then; one
+// of nothing returns when all that View shows is found.
 type Memory interface {
 	Write(ctx context.Context, key string, ops ...oplog.Op) ([]oplog.Result, oplog.Index, error)
 	View(ctx context.Context, f func(*oplog.View, oplog.DB) error) error
@@ -79,6 +81,7 @@ type Server struct {
 	log     *slog.Logger
 	started time.Time
 	large   chan struct{} // one for each large request in memory
+	turns   large.Turns   // and for each that is decoded
 	slots   chan struct{} // one for each connection
 
 	kinds, controls map[string]handler
@@ -99,7 +102,7 @@ func Open(cfg Config) (*Server, error) {
 	if err := CheckNS(cfg.NS); err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, log: cfg.Logger, started: time.Now(), large: make(chan struct{}, 3),
+	s := &Server{cfg: cfg, log: cfg.Logger, started: time.Now(), large: make(chan struct{}, 3), turns: large.NewTurns(),
 		slots: make(chan struct{}, cfg.MaxConns), serving: map[string]*listener{}, runs: map[string]*backfillRun{}, kinds: kinds(), controls: controls()}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	for _, dir := range []string{cfg.Home, cfg.base(), filepath.Join(cfg.base(), "run"), filepath.Join(cfg.base(), "workspaces")} {
@@ -180,15 +183,16 @@ func (s *Server) Serve(w Workspace) (socket string, err error) {
 	return socket, nil
 }
 
-// Stop ends the service of one workspace and removes its files.
+// Stop ends the service of one workspace and removes its files. Whoever serves it next waits for that: the files have the
+// same names.
 func (s *Server) Stop(key string) error {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	l := s.serving[key]
-	delete(s.serving, key)
-	s.mu.Unlock()
 	if l == nil || key == "" {
 		return nil
 	}
+	delete(s.serving, key)
 	return l.close()
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"math"
 	"net"
 	"os"
 	"path/filepath"
@@ -23,9 +24,32 @@ type store struct {
 	state *oplog.State
 	index *index.Index
 
-	mu   sync.Mutex
-	at   oplog.Index
-	down bool // no quorum: writes wait for their context
+	mu     sync.Mutex
+	at     oplog.Index
+	outage *outage // nil with a quorum
+	slow   bool    // the index is: it follows when somebody waits for it
+	behind []oplog.Outcome
+}
+
+// An outage is a time without a quorum: a write waits for it to end, as long as its sender does, and is refused.
+type outage struct {
+	waits chan time.Duration // how long the first one may wait
+	over  chan struct{}
+}
+
+func (s *store) cut() *outage {
+	o := &outage{make(chan time.Duration, 1), make(chan struct{})}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.outage = o
+	return o
+}
+
+func (s *store) mend() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	close(s.outage.over)
+	s.outage = nil
 }
 
 func newStore(t testing.TB) *store {
@@ -58,7 +82,11 @@ func (s *store) apply(e oplog.Entry) ([]oplog.Result, oplog.Index, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	if err := s.index.Follow(context.Background(), out); err != nil {
+	s.behind = append(s.behind, out...)
+	if s.slow {
+		return nil, 0, &oplog.Error{Kind: oplog.UnknownOutcome, Text: notReadable}
+	}
+	if err := s.followLocked(); err != nil {
 		return nil, 0, err
 	}
 	if out[0].Err != nil {
@@ -67,12 +95,37 @@ func (s *store) apply(e oplog.Entry) ([]oplog.Result, oplog.Index, error) {
 	return out[0].Results, s.at, nil
 }
 
+// notReadable is said of a write that is stored before it is found.
+const notReadable = "the write is committed but not yet readable here"
+
+func (s *store) followLocked() error {
+	out := s.behind
+	s.behind = nil
+	return s.index.Follow(context.Background(), out)
+}
+
 func (s *store) Write(ctx context.Context, key string, ops ...oplog.Op) ([]oplog.Result, oplog.Index, error) {
+	if len(ops) == 0 {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return nil, s.at, s.followLocked()
+	}
 	s.mu.Lock()
-	down := s.down
+	out := s.outage
 	s.mu.Unlock()
-	if down {
-		<-ctx.Done()
+	if out != nil {
+		left := time.Duration(math.MaxInt64)
+		if by, ok := ctx.Deadline(); ok {
+			left = time.Until(by)
+		}
+		select {
+		case out.waits <- left:
+		default:
+		}
+		select {
+		case <-ctx.Done():
+		case <-out.over:
+		}
 		return nil, 0, &oplog.Error{Kind: oplog.Unavailable, Text: "no leader elected (cluster not ready)"}
 	}
 	return s.apply(oplog.Entry{Node: 1, DB: oplog.DefaultDB, Key: key, Ops: ops})
@@ -208,14 +261,14 @@ func (d *daemon) dial() *net.UnixConn {
 		d.t.Fatal(err)
 	}
 	d.t.Cleanup(func() { c.Close() })
-	c.SetDeadline(time.Now().Add(20 * time.Second))
+	c.SetDeadline(time.Now().Add(5 * time.Minute)) // the largest request takes a while
 	return c
 }
 
 // eventually waits for a condition.
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(15 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for !ok() {
 		if time.Now().After(deadline) {
 			t.Fatalf("never: %s", what)

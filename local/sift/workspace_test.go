@@ -198,6 +198,22 @@ func TestUnlinkedSocketIsMadeAnew(t *testing.T) {
 	d.ask(sample)
 }
 
+// TestAClosedListenerClaimsNothing: it is closed between the look at its path and the claim.
+func TestAClosedListenerClaimsNothing(t *testing.T) {
+	d := start(t, nil)
+	key := keyOf(d)
+	l := d.serving[key]
+	if err := d.Stop(key); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.claim(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(d.socket); err == nil {
+		t.Error("there is a socket on which nobody answers")
+	}
+}
+
 func TestPathTooLong(t *testing.T) {
 	home := filepath.Join(shortDir(t), strings.Repeat("x", 90))
 	_, err := Open(Config{Home: home, Memory: newStore(t)})

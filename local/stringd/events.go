@@ -2,8 +2,10 @@ package stringd
 
 import (
 	"bytes"
+	"errors"
 	"net"
 	"net/http"
+	"os"
 	"sync"
 	"time"
 
@@ -43,41 +45,47 @@ func (s *Server) webhook(w http.ResponseWriter, r *http.Request, args []string) 
 	return nil
 }
 
+// feed is what one stream is to send.
+type feed struct {
+	events chan inbox.Event // closed when the stream is to end
+	behind bool             // it did not keep up; set before events is closed
+}
+
 // streams are the open event streams.
 type streams struct {
 	mu     sync.Mutex
-	m      map[string]map[chan inbox.Event]struct{}
+	m      map[string]map[*feed]struct{}
 	closed bool
 }
 
-func newStreams() *streams { return &streams{m: map[string]map[chan inbox.Event]struct{}{}} }
+func newStreams() *streams { return &streams{m: map[string]map[*feed]struct{}{}} }
 
-// open adds a stream; its channel is closed when it is to end. None is added where there are many.
-func (l *streams) open(agent string) chan inbox.Event {
+// open adds a stream. None is added where there are many.
+func (l *streams) open(agent string) *feed {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	c := make(chan inbox.Event, streamBuffer)
+	f := &feed{events: make(chan inbox.Event, streamBuffer)}
 	if l.closed {
-		close(c)
-		return c
+		close(f.events)
+		return f
 	}
 	if len(l.m[agent]) >= maxStreams {
 		return nil
 	}
 	if l.m[agent] == nil {
-		l.m[agent] = map[chan inbox.Event]struct{}{}
+		l.m[agent] = map[*feed]struct{}{}
 	}
-	l.m[agent][c] = struct{}{}
-	return c
+	l.m[agent][f] = struct{}{}
+	return f
 }
 
 // end takes a stream away; once more does nothing.
-func (l *streams) end(agent string, c chan inbox.Event) {
+func (l *streams) end(agent string, f *feed) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if _, ok := l.m[agent][c]; ok {
-		delete(l.m[agent], c)
-		close(c)
+	if _, ok := l.m[agent][f]; ok {
+		delete(l.m[agent], f)
+		close(f.events)
 	}
 }
 
@@ -85,12 +93,13 @@ func (l *streams) end(agent string, c chan inbox.Event) {
 func (l *streams) push(agent string, e inbox.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for c := range l.m[agent] {
+	for f := range l.m[agent] {
 		select {
-		case c <- e:
+		case f.events <- e:
 		default:
-			delete(l.m[agent], c)
-			close(c)
+			f.behind = true
+			delete(l.m[agent], f)
+			close(f.events)
 		}
 	}
 }
@@ -98,8 +107,8 @@ func (l *streams) push(agent string, e inbox.Event) {
 func (l *streams) drop(agent string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for c := range l.m[agent] {
-		close(c)
+	for f := range l.m[agent] {
+		close(f.events)
 	}
 	delete(l.m, agent)
 }
@@ -108,9 +117,9 @@ func (l *streams) closeAll() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.closed = true
-	for agent, cs := range l.m {
-		for c := range cs {
-			close(c)
+	for agent, fs := range l.m {
+		for f := range fs {
+			close(f.events)
 		}
 		delete(l.m, agent)
 	}
@@ -119,16 +128,27 @@ func (l *streams) closeAll() {
 // streamWrite bounds one write to a stream: a client that does not read is dropped.
 const streamWrite = 10 * time.Second
 
+// lastLine is what a client that was too slow reads at the end, when it gets there: a comment, which no event is.
+const lastLine = ": ended: too many events behind; /events lists what is in the inbox\n\n"
+
+// dropped says which stream was ended because its client does not keep up. What it missed is in the inbox.
+func (s *Server) dropped(agent, client, why string) {
+	s.log.Warn("event stream ended by this side", "agent", agent, "client", client, "why", why)
+	if s.cfg.Dropped != nil {
+		s.cfg.Dropped()
+	}
+}
+
 func (s *Server) stream(w http.ResponseWriter, r *http.Request, _ []string) error {
 	a, err := s.known(r)
 	if err != nil {
 		return err
 	}
-	events := s.streams.open(a.ID)
-	if events == nil {
+	f := s.streams.open(a.ID)
+	if f == nil {
 		return refuse(http.StatusTooManyRequests, "Agent %s has %d event streams.", a.ID, maxStreams)
 	}
-	defer s.streams.end(a.ID, events)
+	defer s.streams.end(a.ID, f)
 	if _, ok := s.agents.get(a.ID); !ok { // deleted just now: the stream would never end
 		return refuse(http.StatusUnauthorized, "Unknown agent: %s", a.ID)
 	}
@@ -138,7 +158,13 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, _ []string) erro
 	send := func(b []byte) bool {
 		_ = rc.SetWriteDeadline(time.Now().Add(streamWrite)) // a closed connection fails at the write
 		_, err := w.Write(b)
-		return err == nil && rc.Flush() == nil
+		if err == nil {
+			err = rc.Flush()
+		}
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			s.dropped(a.ID, r.RemoteAddr, "it takes nothing")
+		}
+		return err == nil
 	}
 	if !send(event(nil, "ready", fields{{"agent_id", a.ID}})) {
 		return nil
@@ -148,7 +174,10 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, _ []string) erro
 	for {
 		var out []byte
 		select {
-		case e, ok := <-events:
+		case e, ok := <-f.events:
+			if !ok && f.behind && send([]byte(lastLine)) {
+				s.dropped(a.ID, r.RemoteAddr, "it is too slow")
+			}
 			if !ok {
 				return nil
 			}

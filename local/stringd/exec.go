@@ -20,7 +20,7 @@ func (s *Server) exec(w http.ResponseWriter, r *http.Request, _ []string) error 
 	if err != nil {
 		return err
 	}
-	o, ok := object(b)
+	o, ok := s.object(b)
 	if !ok {
 		return refuse(http.StatusBadRequest, "Invalid JSON body — expected { \"cmd\": \"...\" }")
 	}

@@ -11,6 +11,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/cairndb/cairn/wire/large"
 )
 
 // A refusal is an error answer: a status and a JSON object.
@@ -200,16 +202,14 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, limit int64, r
 		return nil, turnAway(refused)
 	}
 	first := min(limit, smallBody)
-	if b, err = io.ReadAll(io.LimitReader(r.Body, first+1)); err == nil && int64(len(b)) > first && first < limit {
+	if b, err = large.Read(nil, io.LimitReader(r.Body, first+1), r.ContentLength); err == nil && int64(len(b)) > first && first < limit {
 		select {
 		case s.large <- struct{}{}:
 			defer func() { <-s.large }()
 		default:
 			return nil, turnAway(errLarge)
 		}
-		var rest []byte
-		rest, err = io.ReadAll(io.LimitReader(r.Body, limit+1-int64(len(b))))
-		b = append(b, rest...)
+		b, err = large.Read(b, io.LimitReader(r.Body, limit+1-int64(len(b))), r.ContentLength)
 	}
 	if int64(len(b)) > limit {
 		return nil, turnAway(refused)
@@ -230,14 +230,15 @@ func (s *Server) lenient(w http.ResponseWriter, r *http.Request) (map[string]jso
 	if err != nil {
 		return nil, err
 	}
-	o, _ := object(b)
+	o, _ := s.object(b)
 	return o, nil
 }
 
 // object reads a JSON object; ok is false when the bytes are something else.
-func object(b []byte) (o map[string]json.RawMessage, ok bool) {
+func (s *Server) object(b []byte) (o map[string]json.RawMessage, ok bool) {
 	b = bytes.TrimPrefix(b, []byte("\ufeff"))
-	return o, json.Unmarshal(b, &o) == nil && o != nil
+	err := s.turns.Decode(s.ctx, len(b), func() error { return json.Unmarshal(b, &o) })
+	return o, err == nil && o != nil
 }
 
 // text is a member of an object when it is a string, trimmed.

@@ -29,17 +29,20 @@ func (s *Server) describe(w http.ResponseWriter, _ *http.Request, _ []string) er
 const shutdownGrace = 50 * time.Millisecond
 
 func (s *Server) shutdown(w http.ResponseWriter, _ *http.Request, _ []string) error {
-	if err := s.Shutdown(); err != nil {
-		return refuse(http.StatusForbidden, "%v", err)
+	if !s.cfg.AllowShutdown {
+		return refuse(http.StatusForbidden, "%v", errNoShutdown)
 	}
 	reply(w, http.StatusOK, fields{{"ok", true}, {"message", "stringd shutting down"}})
-	return nil
+	_ = http.NewResponseController(w).Flush() // before anything ends, however long that takes
+	return s.Shutdown()
 }
+
+var errNoShutdown = errors.New("shutdown is disabled")
 
 // Shutdown implements command.Host: it stops the process shortly after the answer is out.
 func (s *Server) Shutdown() error {
 	if !s.cfg.AllowShutdown {
-		return errors.New("shutdown is disabled")
+		return errNoShutdown
 	}
 	time.AfterFunc(shutdownGrace, func() {
 		if s.cfg.Stop != nil {

@@ -81,7 +81,11 @@ func (s *Server) mcpPost(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	messages, err := parseMessages(b)
+	var messages []message
+	err = s.turns.Decode(s.ctx, len(b), func() (err error) {
+		messages, err = parseMessages(b)
+		return err
+	})
 	if err != nil {
 		return err
 	}

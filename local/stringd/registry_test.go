@@ -166,7 +166,7 @@ func TestAgentsSurviveKills(t *testing.T) {
 		}
 		buf := make([]byte, 1<<16)
 		n, said := 0, ""
-		for n < 1+round%7*40 { // a different moment each round
+		for n < 1+round%7*12 { // a different moment each round
 			k, err := out.Read(buf)
 			if err != nil {
 				t.Fatalf("round %d: %v", round, err)

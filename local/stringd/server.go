@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/local/stringd/command"
+	"github.com/cairndb/cairn/wire/large"
 
 	"github.com/cairndb/cairn/oplog/seal"
 )
@@ -39,6 +40,7 @@ type Config struct {
 	QueueWait     time.Duration // 120s
 	Timeout       time.Duration // 120s: of a program
 	Ping          time.Duration // 30s: between pings of a stream
+	Dropped       func()        // called when an event stream ends because its client does not keep up; nil for nobody
 	Logger        *slog.Logger  // discards
 	Keys          *seal.Ring    // what inboxes and the registry are encrypted with; nil: they are not
 	Temp          string        // DATA/tmp: where commands lie while a shell reads them
@@ -93,6 +95,7 @@ type Server struct {
 	streams  *streams
 	inboxes  *inboxes
 	large    chan struct{} // a place for each large body that is read
+	turns    large.Turns   // and for each that is decoded
 	settings *command.Settings
 
 	ctx    context.Context // ends when the daemon stops
@@ -108,14 +111,14 @@ func Listen(cfg Config) (_ *Server, err error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, log: cfg.Logger, streams: newStreams(), inboxes: newInboxes(), large: make(chan struct{}, maxLarge)}
+	s := &Server{cfg: cfg, log: cfg.Logger, streams: newStreams(), inboxes: newInboxes(), large: make(chan struct{}, maxLarge), turns: large.NewTurns()}
 	temp := cmp.Or(cfg.Temp, filepath.Join(cfg.Data, "tmp"))
 	if s.lock, err = lockDir(cfg.Data); err != nil {
 		return nil, err
 	}
 	defer func() {
 		if err != nil {
-			s.lock.Close()
+			_ = unlockDir(s.lock)
 		}
 	}()
 	if err := errors.Join(os.RemoveAll(temp), os.MkdirAll(temp, 0o700)); err != nil { // of a run that was killed
@@ -161,6 +164,12 @@ func lockDir(dir string) (*os.File, error) {
 	return f, nil
 }
 
+// unlockDir lets the directory go at once: a program that is just being started has a copy of the descriptor, and would
+// hold the lock a moment longer than this one does.
+func unlockDir(f *os.File) error {
+	return errors.Join(syscall.Flock(int(f.Fd()), syscall.LOCK_UN), f.Close())
+}
+
 // Addr is where the daemon listens.
 func (s *Server) Addr() string { return s.ln.Addr().String() }
 
@@ -179,7 +188,7 @@ func (s *Server) Close() error {
 			s.err = s.http.Close()
 		}
 		s.tasks.Wait()
-		s.err = errors.Join(s.err, s.lock.Close())
+		s.err = errors.Join(s.err, unlockDir(s.lock))
 	})
 	return s.err
 }

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"time"
 
 	"github.com/cairndb/cairn/oplog/seal"
 )
@@ -232,11 +231,4 @@ func removeIfThere(path string) error {
 		return err
 	}
 	return nil
-}
-
-// Now is the log's clock in milliseconds: never before its newest event.
-func (l *Log) Now() uint64 {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return max(uint64(time.Now().UnixMilli()), l.last)
 }

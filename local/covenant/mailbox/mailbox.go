@@ -329,6 +329,14 @@ func (b *Box) Lease(now uint64, recipient, leaseID string, to json.RawMessage) (
 func (b *Box) Requeue(now uint64, id string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if err := b.leased(id); err != nil {
+		return err
+	}
+	return b.commit(event{At: now, Op: "requeued", ID: id})
+}
+
+// leased says why a task is not a worker's.
+func (b *Box) leased(id string) error {
 	k := b.tasks[id]
 	switch {
 	case k == nil:
@@ -338,7 +346,7 @@ func (b *Box) Requeue(now uint64, id string) error {
 	case k.lease == nil:
 		return ErrNotLeased
 	}
-	return b.commit(event{At: now, Op: "requeued", ID: id})
+	return nil
 }
 
 // Task finds a task that was sent.
@@ -356,14 +364,8 @@ func (b *Box) Task(id string) (Task, bool) {
 func (b *Box) Post(now uint64, r Result) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	k := b.tasks[r.Task]
-	switch {
-	case k == nil:
-		return ErrUnknown
-	case k.final:
-		return ErrFinal
-	case k.lease == nil:
-		return ErrNotLeased
+	if err := b.leased(r.Task); err != nil {
+		return err
 	}
 	return b.commit(event{At: now, Op: "posted", Result: &r})
 }

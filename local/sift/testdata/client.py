@@ -5,7 +5,7 @@ import struct
 import sys
 
 
-def call(sock_path, request, timeout=5.0):
+def call(sock_path, request, timeout=60.0):
     s = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     s.settimeout(timeout)
     s.connect(sock_path)
@@ -24,7 +24,7 @@ def call(sock_path, request, timeout=5.0):
 def half_closing(sock_path, request):
     """Writes one frame, ends its side, and reads until the daemon ends its own."""
     s = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    s.settimeout(5)
+    s.settimeout(60)
     s.connect(sock_path)
     body = json.dumps(request).encode("utf-8")
     s.sendall(struct.pack(">I", len(body)) + body)

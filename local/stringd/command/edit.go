@@ -97,16 +97,20 @@ func (c *call) input() (path, content string, given bool) {
 	return path, line, line != ""
 }
 
-func missingFile(shown string) error { return failf(NotFound, "File not found: %s", shown) }
+// existing is a target whose file is there.
+func (c *call) existing(typed string) (edit, error) {
+	e, err := c.target(typed)
+	if err == nil && !e.exists {
+		err = failf(NotFound, "File not found: %s", e.shown)
+	}
+	return e, err
+}
 
 func (c *call) edit() (string, error) {
 	path, content, given := c.input()
-	e, err := c.target(path)
+	e, err := c.existing(path)
 	if err != nil {
 		return "", err
-	}
-	if !e.exists {
-		return "", missingFile(e.shown)
 	}
 	start, end, err := e.span()
 	if err != nil {
@@ -198,13 +202,26 @@ func (c *call) save(e edit, said, content string) (string, error) {
 		return "", failf(InvalidPayload, "%d bytes are more than %d", len(content), maxFile)
 	}
 	if err := os.MkdirAll(filepath.Dir(e.path), 0o755); err != nil {
-		return "", failf(LoadError, "Cannot write %s: %v", e.shown, errors.Unwrap(err))
+		return "", failf(LoadError, "Cannot write %s: %v", e.shown, cause(err))
 	}
 	if err := c.put(e.path, content); err != nil {
-		return "", failf(LoadError, "Cannot write %s: %v", e.shown, errors.Unwrap(err))
+		return "", failf(LoadError, "Cannot write %s: %v", e.shown, cause(err))
 	}
 	c.undo = &undo{path: e.path, before: e.text, after: content, created: !e.exists}
 	return said + "\n---\n" + diff(e.text, content) + "\n---\nUse /undo to revert.", nil
+}
+
+// cause is why the system refused, without the path that it names: it may be a temporary one.
+func cause(err error) error {
+	var path *fs.PathError
+	var link *os.LinkError
+	switch {
+	case errors.As(err, &path):
+		return path.Err
+	case errors.As(err, &link):
+		return link.Err
+	}
+	return err
 }
 
 // put replaces a file's content and keeps its mode.
@@ -250,12 +267,9 @@ func (c *call) write() (string, error) {
 
 func (c *call) appendTo() (string, error) {
 	path, content, given := c.input()
-	e, err := c.target(path)
+	e, err := c.existing(path)
 	if err != nil {
 		return "", err
-	}
-	if !e.exists {
-		return "", missingFile(e.shown)
 	}
 	if !given {
 		return "", failf(InvalidPayload, "Usage: /append <path> <text>")
@@ -282,12 +296,9 @@ func (c *call) replace() (string, error) {
 	if m := lineRange.FindStringSubmatch(path); m != nil {
 		return c.replaceLines(m)
 	}
-	e, err := c.target(path)
+	e, err := c.existing(path)
 	if err != nil {
 		return "", err
-	}
-	if !e.exists {
-		return "", missingFile(e.shown)
 	}
 	if e.block != "" {
 		start, end, err := e.span()
@@ -320,12 +331,9 @@ func (c *call) replace() (string, error) {
 }
 
 func (c *call) replaceLines(m []string) (string, error) {
-	e, err := c.target(m[1])
+	e, err := c.existing(m[1])
 	if err != nil {
 		return "", err
-	}
-	if !e.exists {
-		return "", missingFile(e.shown)
 	}
 	from, err1 := strconv.Atoi(m[2])
 	to, err2 := from, error(nil)
@@ -375,12 +383,9 @@ func (c *call) undoLast() (string, error) {
 }
 
 func (c *call) verify() (string, error) {
-	e, err := c.target(unquote(c.args))
+	e, err := c.existing(unquote(c.args))
 	if err != nil {
 		return "", err
-	}
-	if !e.exists {
-		return "", missingFile(e.shown)
 	}
 	start, end, err := e.span()
 	if err != nil {

@@ -81,7 +81,7 @@ func (s *Session) readFile(path string) (string, stamp, error) {
 		return "", stamp{}, failf(NotFound, "File not found: %s\nRecovery: Use /ls to list available files, or check the path spelling.", s.display(path))
 	}
 	if err != nil {
-		return "", stamp{}, failf(LoadError, "Cannot read %s: %v", s.display(path), errors.Unwrap(err))
+		return "", stamp{}, failf(LoadError, "Cannot read %s: %v", s.display(path), cause(err))
 	}
 	defer f.Close()
 	fi, err := f.Stat()

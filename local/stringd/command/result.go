@@ -88,5 +88,5 @@ func result(text string, err error) Result {
 	return Result{InternalError, err.Error()}
 }
 
-// lines joins a system line and the content below it.
+// under joins a system line and the content below it.
 func under(system, content string) string { return system + "\n---\n" + content }

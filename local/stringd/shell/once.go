@@ -3,6 +3,7 @@ package shell
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -37,17 +38,34 @@ func Once(ctx context.Context, l Line) (Out, error) {
 	c.Dir, c.Env = l.Dir, l.Environ
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
-	c.WaitDelay = 500 * time.Millisecond // for the pipe, when what bash left behind has it open
-	var out sink
-	c.Stdout, c.Stderr = &out, &out
-	if err := c.Start(); err != nil {
+	r, w, err := os.Pipe()
+	if err != nil {
 		return Out{}, err
 	}
-	err := c.Wait()
+	defer r.Close() // ends its reader, too
+	c.Stdout, c.Stderr = w, w
+	err = c.Start()
+	w.Close()
+	if err != nil && ctx.Err() != nil { // it took so long to begin
+		return Out{CWD: l.Dir, Status: -1, TimedOut: true}, nil
+	}
+	if err != nil {
+		return Out{}, err
+	}
+	var out sink
+	done := make(chan struct{})
+	go func() { _, _ = io.Copy(&out, r); close(done) }()
+	err = c.Wait()
+	o := Out{CWD: l.Dir, Status: status(c.ProcessState), TimedOut: ctx.Err() != nil}
+	select {
+	case <-done:
+	case <-time.After(linger): // what bash left behind may have a last word
+	}
 	_ = syscall.Kill(-c.Process.Pid, syscall.SIGKILL) // ESRCH when all are gone
-	o := Out{Text: out.text(), CWD: l.Dir, Status: status(c.ProcessState), TimedOut: ctx.Err() != nil}
+	drained(done, r)
+	o.Text = out.text()
 	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) && !errors.Is(err, exec.ErrWaitDelay) && ctx.Err() == nil {
+	if err != nil && !errors.As(err, &exit) && !o.TimedOut {
 		return o, err
 	}
 	return o, nil

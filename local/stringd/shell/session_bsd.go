@@ -12,6 +12,9 @@ import (
 // killSession kills the shell's own process group; its jobs get the terminal's hang-up.
 func killSession(sid int) { _ = syscall.Kill(-sid, syscall.SIGKILL) }
 
+// pollable is the terminal as it is.
+func pollable(tty *os.File) (*os.File, error) { return tty, nil }
+
 // quiet has the terminal neither echo nor turn newlines into pairs, whatever the last program left it as.
 func quiet(tty *os.File) {
 	rc, err := tty.SyscallConn()

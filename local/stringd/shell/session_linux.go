@@ -55,6 +55,16 @@ func sessionOf(pid int) (sid int, state string) {
 	return sid, f[0]
 }
 
+// pollable is the terminal as a file whose Close ends a Read: somebody who left the session may keep its other end open.
+func pollable(tty *os.File) (*os.File, error) {
+	defer tty.Close()
+	fd, err := unix.FcntlInt(tty.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err == nil {
+		err = unix.SetNonblock(fd, true)
+	}
+	return os.NewFile(uintptr(fd), "terminal"), err
+}
+
 // quiet has the terminal neither echo nor turn newlines into pairs, whatever the last program left it as.
 func quiet(tty *os.File) {
 	rc, err := tty.SyscallConn()

@@ -9,6 +9,7 @@ package shell
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -21,6 +22,7 @@ import (
 	"time"
 
 	"github.com/creack/pty"
+	"golang.org/x/sys/unix"
 )
 
 // MaxOutput is how much of a command's output is kept.
@@ -36,8 +38,9 @@ type Out struct {
 
 // Config is the same for all commands of a shell.
 type Config struct {
-	Environ []string // without HOME
-	Temp    string   // directory for command files
+	Environ []string      // without HOME
+	Temp    string        // directory for command files
+	Grace   time.Duration // 2s: what a program has to end in after Ctrl-C
 }
 
 // Shell is one bash. It starts with the first command, and again after it has ended. Run is called by one goroutine at
@@ -51,7 +54,10 @@ type Shell struct {
 }
 
 // New makes a shell that has not started.
-func New(cfg Config) *Shell { return &Shell{cfg: cfg} }
+func New(cfg Config) *Shell {
+	cfg.Grace = cmp.Or(cfg.Grace, 2*time.Second)
+	return &Shell{cfg: cfg}
+}
 
 // ErrClosed is what a closed shell answers.
 var ErrClosed = errors.New("the shell is closed")
@@ -85,7 +91,7 @@ func (s *Shell) Reset() {
 	}
 }
 
-// Run runs a command. When it takes longer than timeout it is interrupted, and killed two seconds later.
+// Run runs a command. When it takes longer than timeout it is interrupted, and killed when that does not help in time.
 func (s *Shell) Run(ctx context.Context, home, cmd string, timeout time.Duration) (Out, error) {
 	l, err := s.start(home)
 	if err != nil {
@@ -133,7 +139,11 @@ func (s *Shell) start(home string) (*live, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start shell: %w", err)
 	}
-	l := &live{tty: tty, cmd: c, cwd: home, wake: make(chan struct{}, 1), gone: make(chan struct{})}
+	if tty, err = pollable(tty); err != nil {
+		killSession(c.Process.Pid)
+		return nil, errors.Join(fmt.Errorf("start shell: %w", err), c.Wait())
+	}
+	l := &live{tty: tty, cmd: c, grace: s.cfg.Grace, cwd: home, wake: make(chan struct{}, 1), gone: make(chan struct{})}
 	l.tasks.Go(l.read)
 	go l.wait() // ends with the process, which kill ends
 	s.live = l
@@ -146,6 +156,7 @@ func bytesafe(env []string) []string { return append([]string(nil), env...) }
 type live struct {
 	tty   *os.File
 	cmd   *exec.Cmd
+	grace time.Duration
 	tasks sync.WaitGroup
 	wake  chan struct{} // output has come
 	gone  chan struct{} // closed when bash has ended and been waited for
@@ -218,12 +229,13 @@ func (l *live) run(ctx context.Context, file string, timeout time.Duration) (Out
 	return l.interrupt(), nil
 }
 
-// say types a line that runs cmd and prints the token. The token is in two pieces there: an echo is no marker.
+// say types a line that runs cmd and prints the token. The token is in two pieces there: an echo is no marker. Nothing
+// follows the marker's last byte: it would be the next command's.
 func (l *live) say(cmd, token string) error {
 	if cmd != "" {
 		cmd += "; "
 	}
-	_, err := fmt.Fprintf(l.tty, "%sbuiltin printf '\\n\\036%%s%%s|%%d|%%s\\036\\n' %s %s \"$?\" \"$PWD\" >/dev/tty\n", cmd, token[:10], token[10:])
+	_, err := fmt.Fprintf(l.tty, "%sbuiltin printf '\\n\\036%%s%%s|%%d|%%s\\036' %s %s \"$?\" \"$PWD\" >/dev/tty\n", cmd, token[:10], token[10:])
 	return err
 }
 
@@ -285,14 +297,39 @@ func (l *live) last() Out {
 func (l *live) drain() {
 	done := make(chan struct{})
 	go func() { l.tasks.Wait(); close(done) }()
-	select {
-	case <-done:
-	case <-time.After(500 * time.Millisecond): // a process that left the session still has the terminal
+	drained(done, l.tty)
+}
+
+// linger is how long output may come after its program's end.
+const linger = 500 * time.Millisecond
+
+// drained waits until who reads a file is done. A process that left the session may have its other end still: then until
+// there is nothing to read, or for some seconds.
+func drained(done <-chan struct{}, f *os.File) {
+	for range 10 {
+		select {
+		case <-done:
+			return
+		case <-time.After(linger):
+		}
+		if !readable(f) {
+			return
+		}
 	}
 }
 
-// interruptGrace is what a program has to end in after Ctrl-C.
-const interruptGrace = 2 * time.Second
+// readable says whether a read would not wait: there is something, or the end.
+func readable(f *os.File) (ok bool) {
+	rc, err := f.SyscallConn()
+	if err != nil {
+		return false
+	}
+	_ = rc.Control(func(fd uintptr) {
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0)
+		ok = err == nil && n > 0
+	})
+	return ok
+}
 
 // interrupt stops the foreground program: politely first, then with everything in the terminal.
 func (l *live) interrupt() Out {
@@ -308,31 +345,29 @@ func (l *live) interrupt() Out {
 	return out
 }
 
-// recover brings bash back to where it takes a line: Ctrl-C discards what was typed, so a fresh marker is asked for until
-// one comes, and then one more that is surely the last.
+// recover brings bash back to where it takes a line. Ctrl-C discards what was typed, and bash may lose the beginning of the
+// line that it reads at that moment: hence an empty one first, and a marker that is asked for until one comes. A Ctrl-C that
+// comes while bash hands the terminal on is lost, so there is more than one.
 func (l *live) recover() bool {
-	grace := time.NewTimer(interruptGrace)
-	defer grace.Stop()
-	if _, err := l.tty.Write([]byte{3}); err != nil {
-		return false
-	}
+	end := time.Now().Add(l.grace)
 	for i := 0; ; i++ {
+		if i%2 == 0 {
+			if _, err := l.tty.Write([]byte("\x03\n")); err != nil {
+				return false
+			}
+		}
 		token := rand.Text()
 		if l.say("", token) != nil {
 			return false
 		}
-		again := time.NewTimer(200 * time.Millisecond)
+		again := time.NewTimer(min(200*time.Millisecond<<(i/2), time.Until(end)))
 		_, ok := l.await(token, again.C, l.gone)
 		again.Stop()
 		if ok {
 			return !l.ended()
 		}
-		select {
-		case <-grace.C:
+		if l.ended() || !time.Now().Before(end) {
 			return false
-		case <-l.gone:
-			return false
-		default:
 		}
 	}
 }

@@ -1,0 +1,78 @@
+package process
+
+import (
+	"errors"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// pipes are what a process writes to. They are read until nobody holds them any more, or until settle has waited for that
+// long enough.
+type pipes struct {
+	files   []*os.File
+	readers sync.WaitGroup
+}
+
+// read hands everything a pipe brings to take, which keeps nothing of it.
+func (p *pipes) read(f *os.File, take func([]byte)) {
+	p.files = append(p.files, f)
+	p.readers.Go(func() { drain(f, take) })
+}
+
+// settle returns when all is read. Descendants of the process may hold its pipes for so long, or until hurry is closed. What
+// was written by then is read in any case, however late the readers are: bytes that a process wrote before its end are not
+// lost because the machine is busy, or the disk they go to is slow.
+func (p *pipes) settle(within time.Duration, hurry <-chan struct{}) {
+	drained := make(chan struct{})
+	go func() { p.readers.Wait(); close(drained) }() // ends below
+	select {
+	case <-drained:
+		return
+	case <-time.After(within):
+	case <-hurry:
+	}
+	for _, f := range p.files {
+		if f.SetReadDeadline(time.Now()) != nil {
+			f.Close() // nobody may wait for it any more
+		}
+	}
+	<-drained
+}
+
+// drain reads a pipe to its end, or, when its deadline has passed, what is in it.
+func drain(f *os.File, take func([]byte)) {
+	buf := make([]byte, maxFrame)
+	for {
+		n, err := f.Read(buf)
+		if n > 0 {
+			take(buf[:n])
+		}
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			rest(f, buf, take)
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// mostHeld is how much a pipe holds at most, where whoever made it has not changed that.
+const mostHeld = 1 << 20
+
+// rest reads what a pipe holds and waits for nothing. Somebody who goes on writing is not read for ever.
+func rest(f *os.File, buf []byte, take func([]byte)) {
+	pipe, err := f.SyscallConn()
+	if err != nil || f.SetReadDeadline(time.Time{}) != nil {
+		return
+	}
+	for left := mostHeld; left > 0; {
+		n := 0
+		if pipe.Read(func(fd uintptr) bool { n, _ = syscall.Read(int(fd), buf); return true }) != nil || n <= 0 {
+			return // it is empty, or at its end
+		}
+		take(buf[:n])
+		left -= n
+	}
+}

@@ -1,0 +1,44 @@
+package process
+
+import (
+	"bytes"
+	"context"
+	"os/exec"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Who reads late loses nothing of what was written in time, whoever else holds the pipe.
+func TestLateReadersLoseNothing(t *testing.T) {
+	const size = 50_000 // a pipe holds them
+	var said bytes.Buffer
+	late := func(b []byte) {
+		if said.Len() == 0 {
+			time.Sleep(3 * lingerTime) // nobody waits for this: it is what a busy machine does
+		}
+		said.Write(b)
+	}
+	c := exec.Command("/bin/sh", "-c", "printf 'one\n'; sleep 100 & head -c 50000 /dev/zero")
+	if err := runAlone(t.Context(), c, syscall.SIGHUP, time.Minute, late, nil); err != nil {
+		t.Error(err)
+	}
+	_ = syscall.Kill(-c.Process.Pid, syscall.SIGKILL) // the one that sleeps
+	if want := "one\n" + string(make([]byte, size)); said.String() != want {
+		t.Errorf("%d bytes of %d arrived", said.Len(), len(want))
+	}
+}
+
+// Who hangs is told to leave, and what is written then is read, too.
+func TestWhoHangsIsTold(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var said bytes.Buffer
+	c := exec.Command("/bin/sh", "-c", "exec 2>/dev/null; trap 'echo left; exit 0' TERM; echo up; while :; do sleep 0.05; done")
+	if err := runAlone(ctx, c, syscall.SIGTERM, time.Minute, func(b []byte) { said.Write(b); cancel() }, nil); err != nil {
+		t.Error(err)
+	}
+	if said.String() != "up\nleft\n" {
+		t.Errorf("it said %q", said.String())
+	}
+}

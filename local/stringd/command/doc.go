@@ -1,0 +1,29 @@
+// Package command is the command language of the stringd protocol: what a client types into a topic, and what it reads.
+//
+//	/word[.sub][:sub] arguments      one line
+//	further lines                    the body: text, an edit, a template
+//
+// Words are folded to lower case; what begins with // is taken as if it began with /. In a bash topic the input is the
+// shell's, but for the commands that are named there with one slash and //help, //info, //close. A hub (app, bash, tool,
+// event, system, agent) has commands of its own, which go before the others.
+//
+// # What a command answers
+//
+// A system line, and below a line of --- what there is to show. A failure has a Code, and a text that says what to do;
+// EXIT_n is a program that ended with n. Codes of the memory are those of package oplog in this protocol's words: where
+// nobody knows what became of a write, TIMEOUT says to repeat it with the same --key.
+//
+// # Who calls what
+//
+// A Session is one topic of one agent: its document and history, variables, what it has seen of files, the last edit that
+// /undo takes back, and its shell. Its owner runs one command at a time. A program that a command runs has Settings.Timeout,
+// and ends with the context. Sessions know the daemon and the node only as the interfaces Host and Memory.
+//
+// A command is a line in its family's table (def) and a method of call; /help prints the tables.
+//
+// # What an agent may reach
+//
+// Documents and edits stay below the agent's home and its further directories, links resolved, unless
+// Settings.FullAccess is set; files are opened without following a last link. Programs run as this user. Actions ask
+// this host alone unless Settings.Outbound is set.
+package command

@@ -1,0 +1,170 @@
+package shell
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// patience is for a command that ends by itself, however busy the machine is.
+const patience = 2 * time.Minute
+
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); !ok(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("never: %s", what)
+		}
+	}
+}
+
+// alive says whether a process runs.
+func alive(pid int) bool {
+	b, err := exec.Command("ps", "-o", "stat=", "-p", strconv.Itoa(pid)).Output()
+	return err == nil && !strings.HasPrefix(string(b), "Z")
+}
+
+// tried is a shell whose commands are run, or cut off.
+type tried struct {
+	*Shell
+	t    *testing.T
+	home string
+}
+
+func try(t *testing.T, grace time.Duration) tried {
+	s := tried{New(Config{Environ: os.Environ(), Temp: t.TempDir(), Grace: grace}), t, t.TempDir()}
+	t.Cleanup(s.Close)
+	return s
+}
+
+// says runs a command that ends.
+func (s tried) says(cmd, want string) {
+	s.t.Helper()
+	out, err := s.Run(s.t.Context(), s.home, cmd, patience)
+	if err != nil || out.TimedOut || out.Text != want {
+		s.t.Errorf("%s: %+v, %v; want %q", cmd, out, err, want)
+	}
+}
+
+// cut runs a command that is stopped when it has said a line, which is returned.
+func (s tried) cut(cmd string) string {
+	s.t.Helper()
+	ctx, stop := context.WithCancel(s.t.Context())
+	defer stop()
+	ended := make(chan Out, 1)
+	go func() {
+		out, err := s.Run(ctx, s.home, cmd, patience)
+		if err != nil {
+			out.Text = err.Error()
+		}
+		ended <- out
+	}()
+	eventually(s.t, "it says a line", func() bool {
+		s.mu.Lock()
+		l := s.live
+		s.mu.Unlock()
+		if l == nil {
+			return false
+		}
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		said := l.buf.all()
+		return strings.Contains(said, "\n") && !strings.Contains(said, "\x1e") // which ends the command before
+	})
+	stop()
+	out := <-ended
+	if !out.TimedOut || out.Status != 130 {
+		s.t.Errorf("%s: %+v", cmd, out)
+	}
+	return out.Text
+}
+
+// What is cut off is interrupted, and the shell goes on with what it knows.
+func TestInterrupt(t *testing.T) {
+	t.Parallel()
+	s := try(t, patience)
+	s.says("v=kept", "")
+	if got := s.cut("(echo partial; exec sleep 1000)"); got != "partial" {
+		t.Errorf("what came before is %q", got)
+	}
+	s.says("echo $v", "kept")
+	s.cut("(echo reads; exec cat)")
+	s.says("echo clean$v", "cleankept")
+}
+
+// A program that will not be interrupted goes with its shell, and whatever takes too long ends.
+func TestStubborn(t *testing.T) {
+	t.Parallel()
+	s := try(t, 50*time.Millisecond)
+	s.says("v=lost", "")
+	pid, err := strconv.Atoi(s.cut("trap '' INT; (echo $BASHPID; while :; do sleep 1000; done)"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.says("echo new$v", "new")
+	eventually(t, "the stubborn one is dead", func() bool { return !alive(pid) })
+	if out, err := s.Run(t.Context(), s.home, "sleep 1000", 50*time.Millisecond); err != nil || !out.TimedOut {
+		t.Errorf("%+v, %v", out, err)
+	}
+}
+
+// The last words of a shell are told, also when a process that left it has its terminal; and nothing else of it.
+func TestLastWords(t *testing.T) {
+	t.Parallel()
+	s := try(t, patience)
+	for range 3 {
+		s.says("echo bye; exit 3", "bye")
+	}
+	s.says("(setsid sh -c 'echo $$ > ~/away; exec sleep 1000' &); while [ ! -s ~/away ]; do sleep 0.01; done; echo gone; exit", "gone")
+	b, err := os.ReadFile(filepath.Join(s.home, "away"))
+	pid, _ := strconv.Atoi(strings.TrimSpace(string(b)))
+	if err != nil || pid == 0 || !alive(pid) {
+		t.Fatalf("%q, %v: it should have survived", b, err)
+	}
+	_ = syscall.Kill(pid, syscall.SIGKILL)
+}
+
+func TestOnceLeavesNothing(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	once := func(ctx context.Context, text string, timeout time.Duration) Out {
+		out, err := Once(ctx, Line{Text: text, Dir: home, Environ: append(os.Environ(), "HOME="+home), Timeout: timeout})
+		if err != nil {
+			t.Error(err)
+		}
+		return out
+	}
+	pid := func(name string) (n int) {
+		eventually(t, name+" runs", func() bool {
+			b, _ := os.ReadFile(filepath.Join(home, name))
+			n, _ = strconv.Atoi(strings.TrimSpace(string(b)))
+			return n > 0
+		})
+		return n
+	}
+	if out := once(t.Context(), "sleep 1000 & echo $! > ~/left; echo said > >(cat)", patience); out.Text != "said" || out.TimedOut {
+		t.Errorf("%+v", out)
+	}
+	eventually(t, "what it left is dead", func() bool { return !alive(pid("left")) })
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	ended := make(chan Out, 1)
+	go func() { ended <- once(ctx, "echo first; sleep 1000 & echo $! > ~/bg; sleep 1000", patience) }()
+	bg := pid("bg")
+	stop()
+	if out := <-ended; !out.TimedOut || out.Text != "first" {
+		t.Errorf("cut off: %+v", out)
+	}
+	eventually(t, "what it had started is dead", func() bool { return !alive(bg) })
+	for _, timeout := range []time.Duration{50 * time.Millisecond, time.Nanosecond} { // over before it begins
+		if out := once(t.Context(), "sleep 1000", timeout); !out.TimedOut {
+			t.Errorf("%+v", out)
+		}
+	}
+}

@@ -1,0 +1,37 @@
+package stringd
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/cairndb/cairn/wire/large"
+)
+
+// TestLargeBodiesTakeTurns: while all turns are taken a large body waits to be decoded, and a small one does not.
+func TestLargeBodiesTakeTurns(t *testing.T) {
+	s := &Server{ctx: t.Context(), turns: make(large.Turns, 1)}
+	s.turns <- struct{}{}
+	large := bytes.Join([][]byte{[]byte(`{"cmd":"`), bytes.Repeat([]byte("x"), large.From), []byte(`"}`)}, nil)
+	done := make(chan bool)
+	go func() {
+		_, ok := s.object(large)
+		done <- ok
+	}()
+	for range 100 {
+		if _, ok := s.object([]byte(`{"cmd":"/info"}`)); !ok {
+			t.Fatal("a small body was not read")
+		}
+		select {
+		case <-done:
+			t.Fatal("a large body did not wait")
+		default:
+		}
+	}
+	<-s.turns
+	if ok := <-done; !ok {
+		t.Error("the large body was not read")
+	}
+	if len(s.turns) != 0 {
+		t.Error("a turn was not given back")
+	}
+}
