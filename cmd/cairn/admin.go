@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/wire/client"
 )
 
@@ -53,7 +54,31 @@ func (a *app) db() *cobra.Command {
 			return nil
 		})
 	}}
-	reembed := &cobra.Command{Use: "reembed NAME", Short: "Give a database to the embedder that the node is configured with, and embed its memories anew", Args: cobra.ExactArgs(1),
+	var yes bool
+	drop := &cobra.Command{Use: "drop NAME --yes", Short: "Remove a database with all that is in it", Args: cobra.ExactArgs(1), RunE: func(c *cobra.Command, args []string) error {
+		if !yes {
+			return usageError{fmt.Errorf("dropping '%s' cannot be undone; say --yes", args[0])}
+		}
+		var out map[string]any
+		if err := t.get(c.Context(), "DELETE", "/v1/databases/"+url.PathEscape(args[0]), nil, &out); err != nil {
+			return err
+		}
+		if t.asJSON {
+			return a.json(out)
+		}
+		fmt.Fprintf(a.out, "dropped database '%s'\n", args[0])
+		return nil
+	}}
+	drop.Flags().BoolVar(&yes, "yes", false, "really")
+	for _, c := range []*cobra.Command{create, list, drop, a.dbQuota(&t), a.dbReembed(&t)} {
+		t.flags(c)
+		group.AddCommand(c)
+	}
+	return group
+}
+
+func (a *app) dbReembed(t *target) *cobra.Command {
+	return &cobra.Command{Use: "reembed NAME", Short: "Give a database to the embedder that the node is configured with, and embed its memories anew", Args: cobra.ExactArgs(1),
 		Long: "Gives a database to the embedder that the node is configured with. Its memories are embedded anew in the background; meanwhile\nwords find all of them, and vectors those that are done. Say it again to see how far it is.",
 		RunE: func(c *cobra.Command, args []string) error {
 			var out struct {
@@ -75,45 +100,10 @@ func (a *app) db() *cobra.Command {
 			fmt.Fprintf(a.out, "%s: %d of %d memories gone through\n", by, out.Done, out.Of)
 			return nil
 		}}
-	var yes bool
-	drop := &cobra.Command{Use: "drop NAME --yes", Short: "Remove a database with all that is in it", Args: cobra.ExactArgs(1), RunE: func(c *cobra.Command, args []string) error {
-		if !yes {
-			return usageError{fmt.Errorf("dropping '%s' cannot be undone; say --yes", args[0])}
-		}
-		var out map[string]any
-		if err := t.get(c.Context(), "DELETE", "/v1/databases/"+url.PathEscape(args[0]), nil, &out); err != nil {
-			return err
-		}
-		if t.asJSON {
-			return a.json(out)
-		}
-		fmt.Fprintf(a.out, "dropped database '%s'\n", args[0])
-		return nil
-	}}
-	drop.Flags().BoolVar(&yes, "yes", false, "really")
-	for _, c := range []*cobra.Command{create, list, drop, a.dbQuota(&t), reembed} {
-		t.flags(c)
-		group.AddCommand(c)
-	}
-	return group
 }
 
-type tokenRow struct {
-	HashPrefix string   `json:"hash_prefix"`
-	Database   string   `json:"database"`
-	Label      string   `json:"label"`
-	Scopes     []string `json:"scopes"`
-	Created    float64  `json:"created_at"`
-	Expires    *float64 `json:"expires_at"`
-	Revoked    *float64 `json:"revoked_at"`
-	Used       *float64 `json:"last_used_at"`
-	MaxRPS     uint32   `json:"max_rps"`
-	Burst      uint32   `json:"burst"`
-	MaxBatch   uint32   `json:"max_batch_size"`
-}
-
-// state is whether a token opens anything.
-func (r *tokenRow) state(now time.Time) string {
+// stateOfToken is whether a token opens anything.
+func stateOfToken(r node.TokenRow, now time.Time) string {
 	switch {
 	case r.Revoked != nil:
 		return "revoked"
@@ -141,6 +131,9 @@ func (a *app) token() *cobra.Command {
 	var expires time.Duration
 	create := &cobra.Command{Use: "create", Short: "Make a token; it is shown once", Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
 		body := map[string]any{"database": database, "label": label, "scopes": scopes}
+		if expires < 0 || c.Flags().Changed("expires") && expires == 0 {
+			return usageError{fmt.Errorf("--expires %s: from now on, so more than 0", expires)}
+		}
 		if expires > 0 {
 			body["expires_at"] = float64(time.Now().Add(expires).Unix())
 		}
@@ -161,18 +154,18 @@ func (a *app) token() *cobra.Command {
 	create.Flags().DurationVar(&expires, "expires", 0, "how long it holds; for ever by default")
 	list := &cobra.Command{Use: "list", Short: "List the tokens by hash", Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
 		var out struct {
-			Tokens []tokenRow `json:"tokens"`
+			Tokens []node.TokenRow `json:"tokens"`
 		}
 		if err := t.get(c.Context(), "GET", "/v1/admin/tokens", nil, &out); err != nil {
 			return err
 		}
 		if t.asJSON {
-			return a.json(out)
+			return a.json(out.Tokens)
 		}
 		w := tabwriter.NewWriter(a.out, 0, 4, 2, ' ', 0)
 		fmt.Fprintln(w, "HASH\tDATABASE\tLABEL\tSCOPES\tSTATE\tLAST USED\tLIMIT")
 		for _, r := range out.Tokens {
-			fmt.Fprintf(w, "%s\t%s\t%s\t%v\t%s\t%s\t%s\n", r.HashPrefix, r.Database, r.Label, r.Scopes, r.state(time.Now()), clock(r.Used), perSecond(r.MaxRPS))
+			fmt.Fprintf(w, "%s\t%s\t%s\t%v\t%s\t%s\t%s\n", r.HashPrefix, r.Database, r.Label, r.Scopes, stateOfToken(r, time.Now()), clock(r.Used), perSecond(r.MaxRPS))
 		}
 		return w.Flush()
 	}}

@@ -5,18 +5,9 @@ import (
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
-)
 
-type auditRow struct {
-	Index uint64  `json:"log_index"`
-	At    float64 `json:"at"`
-	By    string  `json:"by"`
-	Label string  `json:"label"`
-	What  string  `json:"what"`
-	On    string  `json:"on"`
-	How   string  `json:"how"`
-	Node  uint32  `json:"node_id"`
-}
+	"github.com/cairndb/cairn/node"
+)
 
 func (a *app) audit() *cobra.Command {
 	var t target
@@ -27,7 +18,7 @@ into the log together with who asked for it: the beginning of a token's hash and
 or local (a socket of the node's host). The newest 10,000 are kept, on every node, and in backups.`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			var out struct {
-				Audit []auditRow `json:"audit"`
+				Audit []node.AuditRow `json:"audit"`
 			}
 			if err := t.get(c.Context(), "GET", fmt.Sprintf("/v1/admin/audit?limit=%d", limit), nil, &out); err != nil {
 				return err

@@ -45,6 +45,8 @@ type benchWrite struct {
 	nodes   int
 	bytes   int
 	length  time.Duration
+	reads   float64
+	rounds  int
 }
 
 func (a *app) bench() *cobra.Command {
@@ -55,16 +57,23 @@ func (a *app) bench() *cobra.Command {
 		Long: `Measure writes: every client waits for its answer before it writes again.
 
 Without --addr it starts its own nodes on this machine, in a temporary directory that it removes.
-With --addr it writes into that cluster, under the namespace "bench".`,
-		Example: "  cairn bench write --nodes 3\n  cairn bench write --addr 127.0.0.1:7437 --clients 1,16,64 --for 10s",
+With --addr it writes into that cluster, under the namespace "bench".
+
+With --follower-reads it starts three processes and measures writes into the leader alone, beside so many stale recalls a
+second on the followers, and beside as many on a node that is no member: on one machine recalls take processors from the
+writes, and the last shows how much of the ratio is that. Recalls are due at fixed times, whether or not the last was answered.`,
+		Example: "  cairn bench write --nodes 3\n  cairn bench write --nodes 3 --follower-reads 200\n  cairn bench write --addr 127.0.0.1:7437 --clients 1,16,64 --for 10s",
 		RunE:    func(c *cobra.Command, _ []string) error { return b.run(c.Context(), a) },
 	}
 	b.flags(c)
+	b.inDatabase(c)
 	c.Flags().IntSliceVar(&b.clients, "clients", []int{1, 64}, "numbers of clients to measure, one after the other")
 	c.Flags().IntVar(&b.nodes, "nodes", 1, "without --addr: how many nodes to start, 1 or 3")
 	c.Flags().IntVar(&b.bytes, "bytes", 200, "length of a memory's text")
 	c.Flags().DurationVar(&b.length, "for", 5*time.Second, "how long each number of clients writes")
-	group.AddCommand(c, a.benchRecall(), a.benchLag(), a.benchLoad(), a.benchSurfaces(), a.benchGateway(), a.benchCompare(), a.benchSoak())
+	c.Flags().Float64Var(&b.reads, "follower-reads", 0, "with --nodes 3: recalls a second on the followers, in turn with none")
+	c.Flags().IntVar(&b.rounds, "rounds", 5, "with --follower-reads: how often each is measured")
+	group.AddCommand(c, a.benchRecall(), a.benchLag(), a.benchLoad(), a.benchSurfaces(), a.benchGateway(), a.benchFailover(), a.benchSnapshot(), a.benchCompare(), a.benchSoak())
 	return group
 }
 
@@ -76,6 +85,8 @@ func (b *benchWrite) validate() error {
 		return usageError{errors.New("--clients: one or more, each at least 1")}
 	case b.bytes < 32 || b.bytes > 1<<20:
 		return usageError{fmt.Errorf("--bytes %d: 32 to 1048576", b.bytes)}
+	case b.reads < 0:
+		return usageError{fmt.Errorf("--follower-reads %g: it must be positive", b.reads)}
 	case b.length <= 0:
 		return usageError{fmt.Errorf("--for %s: it must be positive", b.length)}
 	}
@@ -85,6 +96,9 @@ func (b *benchWrite) validate() error {
 func (b *benchWrite) run(ctx context.Context, a *app) (err error) {
 	if err := b.validate(); err != nil {
 		return err
+	}
+	if b.reads > 0 {
+		return b.beside(ctx, a)
 	}
 	report := benchReport{Target: fmt.Sprint(b.addrs), Bytes: b.bytes}
 	token := ""
@@ -159,7 +173,7 @@ func (b *benchWrite) measure(ctx context.Context, cfg client.Config, n int) (ben
 	var wg sync.WaitGroup
 	for i, c := range clients {
 		wg.Go(func() {
-			for k := 0; time.Since(start) < b.length; k++ {
+			for k := 0; k == 0 || time.Since(start) < b.length; k++ {
 				at := time.Now()
 				if _, errs[i] = c.Remember(ctx, b.memory(i, k)); errs[i] != nil {
 					return
@@ -210,17 +224,17 @@ func startLocal(ctx context.Context, n int, edit ...func(*node.Config)) (_ *loca
 			err = errors.Join(err, l.close())
 		}
 	}()
-	peers, err := reservePorts(n)
+	base, err := freeRow(n) // members must know each other's addresses before any of them listens
 	if err != nil {
 		return nil, err
 	}
-	for i, at := range peers {
+	for i := range n {
 		cfg := node.Config{Home: filepath.Join(dir, fmt.Sprint("node", i+1)), NodeID: uint32(i + 1), Secret: l.token,
-			Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", Cluster: at, Heartbeat: devHeartbeat, Election: devElection,
+			Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", Cluster: loopback(base + i), Heartbeat: devHeartbeat, Election: devElection,
 			Version: buildVersion(), Logger: slog.New(slog.DiscardHandler)}
-		for j, p := range peers {
+		for j := range n {
 			if j != i {
-				cfg.Peers = append(cfg.Peers, node.Peer{Addr: p})
+				cfg.Peers = append(cfg.Peers, node.Peer{Addr: loopback(base + j)})
 			}
 		}
 		for _, f := range edit {

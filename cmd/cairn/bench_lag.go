@@ -99,122 +99,142 @@ func (q *acked) take() (n int, ok bool) {
 	return n, true
 }
 
+// lagTask is a run under way.
+type lagTask struct {
+	*lagRun
+	own     *localCluster
+	start   time.Time
+	batches int
+	queue   acked
+
+	mu  sync.Mutex
+	r   lagReport
+	err error
+}
+
 func (l *lagRun) run(ctx context.Context) (r lagReport, err error) {
 	own, err := startLocal(ctx, 1)
 	if err != nil {
 		return r, err
 	}
 	defer func() { err = errors.Join(err, own.close()) }()
-	dial := func() (*client.Client, error) {
-		return client.Dial(ctx, client.Config{Addrs: own.addrs, Token: own.token})
-	}
-	r = lagReport{Rate: l.rate}
+	t := &lagTask{lagRun: l, own: own, batches: int(l.rate * l.length.Seconds() / lagBatch), r: lagReport{Rate: l.rate}}
 	before := heap()
-	var queue acked
-	var mu sync.Mutex // guards r and err below
-	fail := func(e error) {
-		mu.Lock()
-		defer mu.Unlock()
-		err = errors.Join(err, e)
-	}
 	writing, stop := context.WithCancel(ctx)
 	defer stop()
 	var writers, lookers sync.WaitGroup
-	start := time.Now()
-	batches := int(l.rate * l.length.Seconds() / lagBatch)
+	t.start = time.Now()
 	for w := range lagWriters {
-		writers.Go(func() {
-			cl, e := dial()
-			if e != nil {
-				fail(e)
-				return
-			}
-			defer cl.Close()
-			rng := rand.New(rand.NewPCG(uint64(w), 3))
-			for b := w; b < batches && ctx.Err() == nil; b += lagWriters {
-				time.Sleep(time.Until(start.Add(time.Duration(float64(b*lagBatch) / l.rate * float64(time.Second)))))
-				if _, e := cl.RememberBatch(ctx, l.batch(b, rng)); e != nil {
-					fail(e)
-					return
-				}
-				queue.add(b*lagBatch, (b+1)*lagBatch)
-			}
-		})
+		writers.Go(func() { t.with(ctx, func(cl *client.Client) error { return t.write(ctx, cl, w) }) })
 	}
 	for range lagLookers {
-		lookers.Go(func() {
-			cl, e := dial()
-			if e != nil {
-				fail(e)
-				return
-			}
-			defer cl.Close()
-			for {
-				early := writing.Err() == nil
-				n, ok := queue.take()
-				if !ok && !early {
-					return
-				}
-				if !ok {
-					time.Sleep(time.Millisecond)
-					continue
-				}
-				q := wire.NewRecall(lagWord(n))
-				q.TopK, q.SkipReinforce = 1, true
-				found, _, e := cl.Recall(ctx, q)
-				if e != nil {
-					fail(e)
-					return
-				}
-				mu.Lock()
-				if early {
-					r.AtOnce++
-				} else {
-					r.After++
-				}
-				if len(found) == 0 || !strings.HasPrefix(found[0].Text, lagWord(n)+" ") {
-					r.Missing++
-				}
-				mu.Unlock()
-			}
-		})
-	}
-	gauge := func() float64 {
-		v, e := indexLag(ctx, "http://"+own.nodes[0].Addrs().HTTP, own.token)
-		if e != nil {
-			fail(e)
-		}
-		return v
+		lookers.Go(func() { t.with(ctx, func(cl *client.Client) error { return t.look(ctx, cl, writing) }) })
 	}
 	watching := make(chan struct{})
-	lookers.Go(func() {
-		for t := time.NewTicker(50 * time.Millisecond); ; {
-			select {
-			case <-watching:
-				t.Stop()
-				return
-			case <-t.C:
-				v := gauge()
-				mu.Lock()
-				r.MaxLag = max(r.MaxLag, v)
-				mu.Unlock()
-			}
-		}
-	})
+	lookers.Go(func() { t.watch(ctx, watching) })
 	writers.Wait()
 	end := time.Now()
 	close(watching)
-	for gauge() > 0 && time.Since(end) < 2*lagSettle {
+	for t.gauge(ctx) > 0 && time.Since(end) < 2*lagSettle {
 		time.Sleep(5 * time.Millisecond)
 	}
 	settled := time.Since(end)
 	grew := heap() - min(before, heap())
 	stop()
 	lookers.Wait()
-	r.Written, r.Reached, r.Settled = batches*lagBatch, float64(batches*lagBatch)/end.Sub(start).Seconds(), settled.Seconds()
+	r = t.r
+	r.Written, r.Settled = t.batches*lagBatch, settled.Seconds()
+	r.Reached = float64(r.Written) / end.Sub(t.start).Seconds()
 	r.HeapGrew = grew / uint64(max(r.Written, 1))
 	r.Pass = r.Missing == 0 && r.AtOnce > 0 && r.AtOnce+r.After == r.Written && r.Reached >= .95*l.rate && settled <= lagSettle && r.HeapGrew <= lagHeap
-	return r, err
+	return r, t.err
+}
+
+// with has a task do something as a client of its own, and keeps what went wrong.
+func (t *lagTask) with(ctx context.Context, do func(*client.Client) error) {
+	cl, err := client.Dial(ctx, client.Config{Addrs: t.own.addrs, Token: t.own.token})
+	if err == nil {
+		err = do(cl)
+		cl.Close()
+	}
+	t.note(err)
+}
+
+func (t *lagTask) note(err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.err = errors.Join(t.err, err)
+}
+
+// write writes a share of the batches, each when it is due.
+func (t *lagTask) write(ctx context.Context, cl *client.Client, w int) error {
+	rng := rand.New(rand.NewPCG(uint64(w), 3))
+	for b := w; b < t.batches && ctx.Err() == nil; b += lagWriters {
+		time.Sleep(time.Until(t.start.Add(time.Duration(float64(b*lagBatch) / t.rate * float64(time.Second)))))
+		if _, err := cl.RememberBatch(ctx, t.batch(b, rng)); err != nil {
+			return err
+		}
+		t.queue.add(b*lagBatch, (b+1)*lagBatch)
+	}
+	return nil
+}
+
+// look asks for what was acknowledged, until nothing is left after the writing.
+func (t *lagTask) look(ctx context.Context, cl *client.Client, writing context.Context) error {
+	for {
+		early := writing.Err() == nil
+		n, ok := t.queue.take()
+		if !ok && !early {
+			return nil
+		}
+		if !ok {
+			time.Sleep(time.Millisecond)
+			continue
+		}
+		q := wire.NewRecall(lagWord(n))
+		q.TopK, q.SkipReinforce = 1, true
+		found, _, err := cl.Recall(ctx, q)
+		if err != nil {
+			return err
+		}
+		t.looked(early, len(found) > 0 && strings.HasPrefix(found[0].Text, lagWord(n)+" "))
+	}
+}
+
+func (t *lagTask) looked(early, found bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if early {
+		t.r.AtOnce++
+	} else {
+		t.r.After++
+	}
+	if !found {
+		t.r.Missing++
+	}
+}
+
+// watch keeps the largest lag the node has said.
+func (t *lagTask) watch(ctx context.Context, end <-chan struct{}) {
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-end:
+			return
+		case <-tick.C:
+			v := t.gauge(ctx)
+			t.mu.Lock()
+			t.r.MaxLag = max(t.r.MaxLag, v)
+			t.mu.Unlock()
+		}
+	}
+}
+
+func (t *lagTask) gauge(ctx context.Context) float64 {
+	v, err := indexLag(ctx, "http://"+t.own.nodes[0].Addrs().HTTP, t.own.token)
+	t.note(err)
+	return v
 }
 
 // lagWord is the word that only one memory has.

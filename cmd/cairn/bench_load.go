@@ -109,6 +109,7 @@ func (a *app) benchLoad() *cobra.Command {
 		RunE: func(c *cobra.Command, _ []string) error { return b.run(c.Context(), a) },
 	}
 	b.flags(c)
+	b.inDatabase(c)
 	f := c.Flags()
 	f.StringSliceVar(&b.workloads, "workload", []string{"write", "recall", "mixed"}, "what to measure, one after the other")
 	f.IntVar(&b.clients, "clients", 16, "how many clients")
@@ -124,6 +125,14 @@ func (a *app) benchLoad() *cobra.Command {
 }
 
 func (b *benchLoad) run(ctx context.Context, a *app) (err error) {
+	asked := make([]workload, len(b.workloads))
+	for i, name := range b.workloads {
+		at := slices.IndexFunc(workloads, func(w workload) bool { return w.name == name })
+		if at < 0 {
+			return usageError{fmt.Errorf("--workload %q: see --help for those there are", name)}
+		}
+		asked[i] = workloads[at]
+	}
 	report := loadReport{Target: fmt.Sprint(b.addrs), Dim: b.dim}
 	token := ""
 	if len(b.addrs) > 0 {
@@ -158,14 +167,10 @@ func (b *benchLoad) run(ctx context.Context, a *app) (err error) {
 	if err := b.prepare(ctx, a, loaders[0]); err != nil {
 		return err
 	}
-	for _, name := range b.workloads {
-		i := slices.IndexFunc(workloads, func(w workload) bool { return w.name == name })
-		if i < 0 {
-			return usageError{fmt.Errorf("--workload %q: see --help for those there are", name)}
-		}
+	for _, w := range asked {
 		for _, rate := range rates {
-			fmt.Fprintf(a.err, "%s, %d clients, %s\n", name, len(loaders), orMost(rate))
-			report.Runs = append(report.Runs, b.measure(ctx, workloads[i], loaders, rate))
+			fmt.Fprintf(a.err, "%s, %d clients, %s\n", w.name, len(loaders), orMost(rate))
+			report.Runs = append(report.Runs, b.measure(ctx, w, loaders, rate))
 		}
 	}
 	return b.finish(a, report)
@@ -199,7 +204,8 @@ func (b *benchLoad) prepare(ctx context.Context, a *app, l *loader) error {
 	return nil
 }
 
-// measure runs one load. With a rate, request i is due at start + i/rate, and its time counts from then.
+// measure runs one load. With a rate, request i is due at start + i/rate, and its time counts from then. Every client asks
+// once at least, however late it is let on a processor.
 func (b *benchLoad) measure(ctx context.Context, w workload, loaders []*loader, rate float64) loadRun {
 	var next atomic.Int64
 	start := time.Now()
@@ -210,14 +216,14 @@ func (b *benchLoad) measure(ctx context.Context, w workload, loaders []*loader, 
 	var wg sync.WaitGroup
 	for i, l := range loaders {
 		wg.Go(func() {
-			for ctx.Err() == nil {
+			for asked := false; !asked || ctx.Err() == nil; asked = true {
 				k := next.Add(1) - 1
 				due := time.Now()
 				if rate > 0 {
 					due = start.Add(time.Duration(float64(k) / rate * float64(time.Second)))
 					time.Sleep(time.Until(due))
 				}
-				if due.After(end) {
+				if due.After(end) && (asked || rate > 0) {
 					return
 				}
 				err := w.do(ctx, l, int(k))

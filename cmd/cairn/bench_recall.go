@@ -98,6 +98,7 @@ Without --addr it starts a node of its own in a temporary directory.`,
 		},
 	}
 	f.flags(c)
+	f.inDatabase(c)
 	c.Flags().StringVar(&f.corpus, "corpus", "", "memories, a JSON object a line")
 	c.Flags().StringVar(&f.queries, "queries", "", "questions, a JSON object a line")
 	c.Flags().StringVar(&f.out, "out", "", "write the rankings here")

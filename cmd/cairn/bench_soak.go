@@ -124,30 +124,37 @@ func (s *soak) run(ctx context.Context, a *app) (v soakVerdict, err error) {
 	return v, s.judge(ctx, &v)
 }
 
-func (s *soak) start(ctx context.Context) error {
+func (s *soak) start(ctx context.Context) (err error) {
+	s.token = newSecret()
+	s.nodes, err = launchThree(ctx, s.dir, s.token, func(*nodeFile) {})
+	return err
+}
+
+// launchThree starts a cluster of three processes. What was started is returned with an error, too.
+func launchThree(ctx context.Context, dir, secret string, edit func(*nodeFile)) (nodes []*soakNode, err error) {
 	base, err := freeRow(3 * portsEach)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	s.token = newSecret()
 	for i := range 3 {
-		n := nodeHere(filepath.Join(s.dir, fmt.Sprint("node", i+1)), i+1, 3, base, s.token)
-		path := filepath.Join(s.dir, fmt.Sprintf("node%d.toml", i+1))
+		n := nodeHere(filepath.Join(dir, fmt.Sprint("node", i+1)), i+1, 3, base, secret)
+		edit(&n)
+		path := filepath.Join(dir, fmt.Sprintf("node%d.toml", i+1))
 		if err := writeConfig(path, n); err != nil {
-			return err
+			return nodes, err
 		}
-		s.nodes = append(s.nodes, &soakNode{config: path})
+		nodes = append(nodes, &soakNode{config: path})
 	}
 	lines := make([]chan error, 3)
-	for i, n := range s.nodes {
+	for i, n := range nodes {
 		lines[i] = n.launch(ctx)
 	}
 	for _, l := range lines {
 		if err := <-l; err != nil {
-			return err
+			return nodes, err
 		}
 	}
-	return nil
+	return nodes, nil
 }
 
 // launch starts the node; what it returns says when it serves.

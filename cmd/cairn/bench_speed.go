@@ -269,7 +269,7 @@ func (r *speedReport) print(a *app) error {
 		return err
 	}
 	for _, s := range r.Starts {
-		fmt.Fprintf(a.out, "started after %s: ready in %.1f s, first answer in %.1f s\n", s.After, s.Ready, s.Read)
+		fmt.Fprintf(a.out, "started after %s: first answer in %.1f s, ready to write in %.1f s\n", s.After, s.Read, s.Ready)
 	}
 	return nil
 }

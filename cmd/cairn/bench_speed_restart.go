@@ -21,13 +21,22 @@ import (
 // devProcess is a node of its own process, to be stopped and started again.
 type devProcess struct {
 	home string
+	wire string
 	cmd  *exec.Cmd
-	line readyLine
+	out  io.ReadCloser
 	log  *os.File
 }
 
 // start runs the node until it says that it is ready.
-func (p *devProcess) start(ctx context.Context) (err error) {
+func (p *devProcess) start(ctx context.Context) error {
+	if err := p.launch(ctx); err != nil {
+		return err
+	}
+	return p.ready()
+}
+
+// launch runs the node.
+func (p *devProcess) launch(ctx context.Context) (err error) {
 	self, err := os.Executable()
 	if err != nil {
 		return err
@@ -41,21 +50,23 @@ func (p *devProcess) start(ctx context.Context) (err error) {
 	}
 	p.cmd = exec.CommandContext(ctx, self, "dev", "--home", p.home, "--port-base", fmt.Sprint(base))
 	p.cmd.Stderr = p.log
-	out, err := p.cmd.StdoutPipe()
-	if err != nil {
+	if p.out, err = p.cmd.StdoutPipe(); err != nil {
 		return err
 	}
-	if err := p.cmd.Start(); err != nil {
-		return err
-	}
-	raw, err := bufio.NewReader(out).ReadBytes('\n')
+	p.wire = loopback(base)
+	return p.cmd.Start()
+}
+
+// ready waits until the node says so.
+func (p *devProcess) ready() error {
+	raw, err := bufio.NewReader(p.out).ReadBytes('\n')
 	if err == nil {
-		err = json.Unmarshal(raw, &p.line)
+		err = json.Unmarshal(raw, new(readyLine))
 	}
 	if err != nil {
 		return errors.Join(fmt.Errorf("the node did not start; see %s: %w", p.log.Name(), err), p.stop(syscall.SIGKILL))
 	}
-	go io.Copy(io.Discard, out)
+	go io.Copy(io.Discard, p.out)
 	return nil
 }
 
@@ -75,14 +86,14 @@ func (p *devProcess) dial(ctx context.Context) (*client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return client.Dial(ctx, client.Config{Addrs: []string{p.line.Wire}, Token: strings.TrimSpace(string(token))})
+	return client.Dial(ctx, client.Config{Addrs: []string{p.wire}, Token: strings.TrimSpace(string(token))})
 }
 
 // startRun is how long a node took from its start to its answers.
 type startRun struct {
-	After string  `json:"after"` // how it had ended
-	Ready float64 `json:"ready_s"`
+	After string  `json:"after"`          // how it had ended
 	Read  float64 `json:"first_answer_s"` // a recall, stale, that finds what it must
+	Ready float64 `json:"ready_s"`
 }
 
 // measureStarts ends the node in both ways and starts it again.
@@ -94,24 +105,41 @@ func (a *app) measureStarts(ctx context.Context, p *devProcess, ask wire.Recall)
 		if err := p.stop(end.sig); err != nil {
 			return runs, err
 		}
-		start := time.Now()
-		if err := p.start(ctx); err != nil {
+		began := time.Now()
+		if err := p.launch(ctx); err != nil {
 			return runs, err
 		}
-		r := startRun{After: end.name, Ready: time.Since(start).Seconds()}
-		cl, err := p.dial(ctx)
+		read, err := p.firstAnswer(ctx, ask)
 		if err != nil {
+			return runs, fmt.Errorf("after %s: %w", end.name, err)
+		}
+		if err := p.ready(); err != nil {
 			return runs, err
 		}
-		results, _, err := cl.Recall(ctx, ask)
-		r.Read = time.Since(start).Seconds()
-		if err = errors.Join(err, cl.Close()); err != nil {
-			return runs, err
-		}
-		if len(results) < ask.TopK {
-			return runs, fmt.Errorf("after %s: %d of %d memories found", end.name, len(results), ask.TopK)
-		}
-		runs = append(runs, r)
+		runs = append(runs, startRun{After: end.name, Read: read.Sub(began).Seconds(), Ready: time.Since(began).Seconds()})
 	}
 	return runs, nil
+}
+
+// firstAnswer asks until it is answered, and returns when. The node listens before it can answer, so there is nothing to wait
+// for but its ports.
+func (p *devProcess) firstAnswer(ctx context.Context, ask wire.Recall) (at time.Time, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
+	defer cancel()
+	var cl *client.Client
+	for cl == nil {
+		if cl, err = p.dial(ctx); err != nil {
+			select {
+			case <-ctx.Done():
+				return at, err
+			case <-time.After(10 * time.Millisecond):
+			}
+		}
+	}
+	results, _, err := cl.Recall(ctx, ask)
+	at = time.Now()
+	if err == nil && len(results) < ask.TopK {
+		err = fmt.Errorf("%d of %d memories found", len(results), ask.TopK)
+	}
+	return at, errors.Join(err, cl.Close())
 }

@@ -10,6 +10,6 @@ const (
 	bombsApart   = false
 	bombShare    = 25 // per cent of the clients
 	bombTime     = 1500 * time.Millisecond
-	bombPatience = 3 * time.Second
+	bombPatience = 20 * time.Second
 	bombMemory   = 640 << 20
 )

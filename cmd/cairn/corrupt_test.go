@@ -6,26 +6,16 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/cairndb/cairn/wire"
-	"github.com/cairndb/cairn/wire/client"
 )
 
 // Whatever file of a member the disk damages, the member starts, says what it moved aside, is made whole by the others
 // and holds what they hold.
 func TestDamagedFilesAreHealed(t *testing.T) {
 	nodes, token := startThree(t, 0, 1, 2)
-	var addrs []string
-	for _, p := range nodes {
-		addrs = append(addrs, p.line.Wire)
-	}
-	c, err := client.Dial(t.Context(), client.Config{Addrs: addrs, Token: token})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
+	c := connect(t, nodes, token)
 	acked := map[string]string{}
 	write := func(n int) {
 		for i := range n {
@@ -48,7 +38,7 @@ func TestDamagedFilesAreHealed(t *testing.T) {
 		},
 		"torn": func(_ string, b []byte) []byte { return b[:min(len(b)/3, 12<<10)] }, // with what the last checkpoint needs
 	}
-	for _, file := range []string{"state.db", "raft/raft.db", "index"} {
+	for _, file := range []string{"state.db", "raft/raft.db", "raft/raft.db.journal", "index"} {
 		for how, f := range damage {
 			t.Run(file+" "+how, func(t *testing.T) {
 				i := (leaderOf(t, nodes) + 1) % 3
@@ -75,19 +65,14 @@ func TestDamagedFilesAreHealed(t *testing.T) {
 				checkExport(t, nodes[i], token, acked)
 				if file != "index" {
 					aside, err := filepath.Glob(filepath.Join(home, file+".corrupt-*"))
-					if err != nil || len(aside) == 0 || !strings.Contains(nodes[i].log.String(), "moved aside") {
+					if err != nil || len(aside) == 0 || !nodes[i].says("moved aside") {
 						t.Errorf("moved aside: %v, %v", aside, err)
 					}
 				}
-				own, err := client.Dial(t.Context(), client.Config{Addrs: []string{nodes[i].line.Wire}, Token: token})
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer own.Close()
 				q := wire.NewRecall("lighthouses")
 				q.TopK = len(acked)
-				if found, _, err := own.Recall(t.Context(), q); err != nil || len(found) != len(acked) {
-					t.Errorf("it finds %d of %d memories (%v)", len(found), len(acked), err)
+				if found := recallNow(t, connect(t, nodes[i:i+1], token), q); len(found) != len(acked) {
+					t.Errorf("it finds %d of %d memories", len(found), len(acked))
 				}
 			})
 		}

@@ -77,7 +77,7 @@ in. Profiles come over HOME/run/debug.sock; by hand: curl --unix-socket HOME/run
 func (a *app) bundle(ctx context.Context, t *target, config, out string) (err error) {
 	f, err := os.OpenFile(out, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
-		return err
+		return hinted{err, "it is not overwritten: name another file with --output"}
 	}
 	z := gzip.NewWriter(f)
 	tw := tar.NewWriter(z)

@@ -7,14 +7,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/oplog"
 )
 
 // The timings of nodes that share a machine: nothing but a death is slow there.
@@ -98,7 +101,7 @@ type readyLine struct {
 }
 
 // stopTimeout is how long a node may take to stop.
-const stopTimeout = 5 * time.Second
+const stopTimeout = 9 * time.Second
 
 // setup is all that a running node is made from.
 type setup struct {
@@ -110,6 +113,7 @@ type setup struct {
 
 // runNode runs a node until ctx ends or it fails.
 func (a *app) runNode(ctx context.Context, up setup, banner func(readyLine)) (err error) {
+	defer holdFloor()()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	cfg := up.node
@@ -118,7 +122,7 @@ func (a *app) runNode(ctx context.Context, up setup, banner func(readyLine)) (er
 	}
 	n, err := node.Open(ctx, cfg)
 	if err != nil {
-		return keyHint(err, "is another node running in this home or on these ports? --home and --port-base choose others")
+		return keyHint(err, openAdvice(err))
 	}
 	if name := cfg.Encryption.Env; name != "" { // programs that agents run inherit the environment
 		if err := os.Unsetenv(name); err != nil {
@@ -131,7 +135,11 @@ func (a *app) runNode(ctx context.Context, up setup, banner func(readyLine)) (er
 		return err
 	}
 	line := readyLine{Ready: true, NodeID: max(cfg.NodeID, 1), Wire: addrs.Wire, HTTP: scheme(cfg.TLS.On()) + addrs.HTTP, Cluster: addrs.Cluster, Home: cfg.Home}
-	closeLocal, err := openSurfaces(ctx, &host{node: n, home: cfg.Home, run: cmp.Or(up.local.Home, filepath.Join(cfg.Home, "run")),
+	run, err := filepath.Abs(cmp.Or(up.local.Home, filepath.Join(cfg.Home, "run")))
+	if err != nil {
+		return err
+	}
+	closeLocal, err := openSurfaces(ctx, &host{node: n, home: cfg.Home, run: run,
 		local: up.local, dev: up.dev, base: up.base, secret: cfg.Secret, log: cfg.Logger, stop: stop, line: &line})
 	if err != nil {
 		return err
@@ -157,6 +165,17 @@ func (a *app) runNode(ctx context.Context, up setup, banner func(readyLine)) (er
 	case <-n.Done():
 		return n.Err()
 	}
+}
+
+// openAdvice is what to do about a node that does not start.
+func openAdvice(err error) string {
+	switch {
+	case errors.Is(err, oplog.ErrHeld), errors.Is(err, syscall.EADDRINUSE):
+		return "is another node running in this home or on these ports? dev has --home and --port-base, and a configuration its own, to choose others"
+	case errors.Is(err, fs.ErrPermission):
+		return "the home and all in it must belong to the user who runs the node; --home chooses another"
+	}
+	return ""
 }
 
 // closeNode stops a node, but not for longer than a supervisor would wait.

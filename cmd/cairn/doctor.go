@@ -58,6 +58,7 @@ var checks = []struct {
 	{"peers", (*exam).peers},
 	{"cluster", (*exam).cluster},
 	{"clocks", (*exam).clocks},
+	{"damage", (*exam).damage},
 	{"files", (*exam).files},
 }
 
@@ -210,9 +211,20 @@ func (e *exam) cluster(context.Context) (fs []finding) {
 		fs = append(fs, finding{"", warn, fmt.Sprintf("%d versions run side by side", len(versions)), "finish the upgrade: one node at a time"})
 	}
 	if len(fs) == 0 {
-		fs = []finding{{"", well, fmt.Sprintf("node %d: %s, term %d, index %d, state %s", s.NodeID, s.Role, s.Term, s.Applied, s.Agreement), ""}}
+		fs = []finding{{"", well, fmt.Sprintf("node %d: %s, term %d, index %d, %s", s.NodeID, s.Role, s.Term, s.Applied, s.compared()), ""}}
 	}
 	return fs
+}
+
+// compared says what is known of the members' states.
+func (s *clusterStatus) compared() string {
+	switch {
+	case len(s.Peers) == 0:
+		return "the only member"
+	case s.Agreement == "agree":
+		return "state equal to the others'"
+	}
+	return "state not compared: the others are at other indexes just now"
 }
 
 // maxSkew is how far clocks may be apart before anybody should care: times of memories come from them.
@@ -287,6 +299,14 @@ func (e *exam) files(ctx context.Context) []finding {
 		said += ", computed anew"
 	}
 	return []finding{{"", well, said, ""}}
+}
+
+// damage is what the node has found and its next start sees to.
+func (e *exam) damage(context.Context) (found []finding) {
+	for _, d := range node.Damaged(e.cfg.Home) {
+		found = append(found, finding{"", ill, d.Found, "restart the node: " + d.Next})
+	}
+	return found
 }
 
 // layers compares how far the log, the state and the index of a running node have come.

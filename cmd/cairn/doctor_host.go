@@ -75,6 +75,9 @@ func syncLatency(dir string) (median, worst time.Duration, err error) {
 }
 
 func (e *exam) certificates(context.Context) (fs []finding) {
+	if at, err := e.t.find(); e.path == "" && err == nil && at.TLS {
+		return []finding{{"", warn, "not looked at: the node's configuration says where they are", "name it with --config"}}
+	}
 	if !e.cfg.TLS.On() && !e.cfg.PeerTLS.On() {
 		return []finding{{"", well, "none: plain text", ""}}
 	}

@@ -46,6 +46,8 @@ func keyAdvice(err error) string {
 		return "name its master key: key_file, key_env or key_command in [encryption], --key-file, or CAIRN_ENCRYPTION_KEY_FILE"
 	case errors.Is(err, seal.ErrPlain):
 		return "`cairn key encrypt` encrypts the home of a stopped node; or give the node an empty home, and the others bring it up to date"
+	case errors.Is(err, seal.ErrKey) && errors.Is(err, os.ErrNotExist):
+		return "the file that should hold the master key is not there; `cairn key new --output FILE` makes one for a home that has none"
 	case errors.Is(err, seal.ErrKey):
 		return "put the key that fits there; when the master key was changed, the old one stays on a line below the new one until every node has started with both"
 	}

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -23,6 +24,18 @@ import (
 
 // asCairn in the environment makes the test binary the real thing, so that tests run real processes.
 const asCairn = "CAIRN_TEST_BE_CAIRN"
+
+// What a refusal and a stop may take on a machine that is busy with other tests: at rest they take a second, and less.
+const (
+	slowRefusal = 20 * time.Second
+	slowStop    = time.Minute
+)
+
+// Election timeouts, in milliseconds. Most tests go on with the leader they found, which must not fall because it was slow for a
+// moment; when its process ends it is replaced at once all the same. Where leaders fall silently, nobody waits for long.
+const patient, brisk = 5000, 1000
+
+func inHaste(n *nodeFile) { n.ElectionMS = brisk }
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asCairn) != "" {
@@ -96,7 +109,7 @@ func (p *nodeProcess) launch() (up func()) {
 	cmd := p.cmd
 	return func() {
 		p.t.Helper()
-		guard := time.AfterFunc(30*time.Second, func() { cmd.Process.Kill() })
+		guard := time.AfterFunc(2*time.Minute, func() { cmd.Process.Kill() })
 		defer guard.Stop()
 		line, err := bufio.NewReader(out).ReadBytes('\n')
 		if err != nil {
@@ -108,11 +121,23 @@ func (p *nodeProcess) launch() (up func()) {
 	}
 }
 
+// says returns when what the process has written so far, or writes soon, holds a text: what it wrote comes through a pipe.
+func (p *nodeProcess) says(text string) bool {
+	return eventually(func() bool { return strings.Contains(p.log.String(), text) })
+}
+
 func (p *nodeProcess) kill() {
 	if p.cmd != nil {
 		p.cmd.Process.Kill()
 		p.cmd.Wait()
 		p.cmd = nil
+	}
+}
+
+func (p *nodeProcess) signal(s syscall.Signal) {
+	p.t.Helper()
+	if err := p.cmd.Process.Signal(s); err != nil {
+		p.t.Fatal(err)
 	}
 }
 
@@ -125,13 +150,44 @@ func (p *nodeProcess) stop() (time.Duration, error) {
 	return time.Since(start), err
 }
 
+// givenPorts are those of tests that run: a node that is down leaves its own free, and starts on them again.
+var givenPorts struct {
+	sync.Mutex
+	m map[int]bool
+}
+
 func freePorts(t testing.TB, n int) int {
 	t.Helper()
-	base, err := freeRow(n)
-	if err != nil {
-		t.Fatal(err)
+	g := &givenPorts
+	g.Lock()
+	defer g.Unlock()
+	if g.m == nil {
+		g.m = map[int]bool{}
 	}
-	return base
+	for {
+		base, err := freeRow(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		row := make([]int, n)
+		for i := range row {
+			row[i] = base + i
+		}
+		if slices.ContainsFunc(row, func(p int) bool { return g.m[p] }) {
+			continue
+		}
+		for _, p := range row {
+			g.m[p] = true
+		}
+		t.Cleanup(func() {
+			g.Lock()
+			defer g.Unlock()
+			for _, p := range row {
+				delete(g.m, p)
+			}
+		})
+		return base
+	}
 }
 
 func startDev(t testing.TB) (*nodeProcess, string) {
@@ -186,7 +242,7 @@ func TestDevFromTheShell(t *testing.T) {
 	if _, code := cli(t, "frobnicate"); code != exitUsage {
 		t.Errorf("unknown verb: exit %d", code)
 	}
-	if took, err := p.stop(); err != nil || took > 5*time.Second {
+	if took, err := p.stop(); err != nil || took > slowStop {
 		t.Errorf("SIGTERM: %v after %s\n%s", err, took, p.log)
 	}
 }
@@ -213,7 +269,7 @@ func TestRevokedTokenClosesItsConnection(t *testing.T) {
 	}
 	select {
 	case <-gone:
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Error("the connection outlived its token")
 	}
 	if _, err := client.Dial(t.Context(), client.Config{Addrs: []string{p.line.Wire}, Token: token}); !client.IsCode(err, wire.CodeAuthInvalid) {
@@ -242,6 +298,7 @@ func threeIn(t testing.TB, dir string, change func(*nodeFile)) (nodes []*nodePro
 	token = newSecret()
 	for i := range 3 {
 		n := nodeHere(filepath.Join(dir, fmt.Sprint("node", i+1)), i+1, 3, base, token)
+		n.ElectionMS = patient
 		path := filepath.Join(dir, fmt.Sprintf("node%d.toml", i+1))
 		change(&n)
 		if err := writeConfig(path, n); err != nil {
@@ -285,7 +342,7 @@ func statusOf(t testing.TB, p *nodeProcess) (s clusterStatus, ok bool) {
 
 func leaderOf(t testing.TB, nodes []*nodeProcess) int {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		for i, p := range nodes {
 			if p.cmd == nil {
 				continue
@@ -299,18 +356,15 @@ func leaderOf(t testing.TB, nodes []*nodeProcess) int {
 	return -1
 }
 
-// TestLeadersDieAndNothingIsLost: writers write while leaders are killed and followers restarted. Every
-// acknowledged memory is on all nodes in the end, none twice, and the states are equal.
+// TestLeadersDieAndNothingIsLost: writers write while leaders are killed, or stand still until others have led, and followers
+// are restarted. Every acknowledged memory is on all nodes in the end, none twice, and the states are equal.
 func TestLeadersDieAndNothingIsLost(t *testing.T) {
 	kills := leaderKills
 	if testing.Short() {
 		kills = 3
 	}
-	nodes, token := startThree(t, 2, 0, 1)
-	var addrs []string
-	for _, p := range nodes {
-		addrs = append(addrs, p.line.Wire)
-	}
+	nodes, token := startThreeIn(t, t.TempDir(), inHaste, 2, 0, 1)
+	addrs := wires(nodes)
 	ctx, cancel := context.WithCancel(t.Context())
 	var mu sync.Mutex
 	acked := map[string]string{} // rid → text
@@ -348,8 +402,15 @@ func TestLeadersDieAndNothingIsLost(t *testing.T) {
 		})
 	}
 	rng := rand.New(rand.NewPCG(1, 2))
-	for range kills {
+	for round := range kills {
 		l := leaderOf(t, nodes)
+		if round%3 == 2 { // it wakes as a leader that does not know better
+			nodes[l].signal(syscall.SIGSTOP)
+			waitForWrites(t, &mu, acked, 100)
+			nodes[l].signal(syscall.SIGCONT)
+			waitForWrites(t, &mu, acked, 100)
+			continue
+		}
 		nodes[l].kill()
 		start := time.Now()
 		leaderOf(t, nodes)
@@ -366,54 +427,28 @@ func TestLeadersDieAndNothingIsLost(t *testing.T) {
 	for _, p := range nodes {
 		checkExport(t, p, token, acked)
 	}
-	t.Logf("%d memories acknowledged across %d dead leaders", len(acked), kills)
+	t.Logf("%d memories acknowledged across %d leaders that died or stood still", len(acked), kills)
 }
 
-// waitForWrites returns when n more have been acknowledged.
-func waitForWrites(t testing.TB, mu *sync.Mutex, acked map[string]string, n int) {
-	t.Helper()
-	count := func() int {
-		mu.Lock()
-		defer mu.Unlock()
-		return len(acked)
-	}
-	want := count() + n
-	for deadline := time.Now().Add(20 * time.Second); count() < want; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) || t.Failed() {
-			t.Fatalf("%d writes acknowledged, want %d", count(), want)
-		}
-	}
-}
-
-func putOnce(ctx context.Context, c *client.Client, m wire.Remember) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
-	defer cancel()
-	for {
-		rid, err := c.Remember(ctx, m)
-		var e *client.Error
-		if errors.As(err, &e) && strings.Contains(string(e.Details), "unknown_outcome") {
-			continue // the key makes asking again safe
-		}
-		return rid, err
-	}
-}
-
+// sameState returns when all nodes are where one is that leads: what was acknowledged before is there, on every one of them.
 func sameState(t testing.TB, nodes []*nodeProcess) {
 	t.Helper()
 	var said string
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		said = ""
 		states := map[string]bool{}
+		all, led := true, false
 		for _, p := range nodes {
-			s, _ := statusOf(t, p)
-			said += fmt.Sprintf("node %d at %d: %s\n", s.NodeID, s.SumIndex, s.Sum)
+			s, ok := statusOf(t, p)
+			all, led = all && ok, led || s.Role == "Leader"
+			said += fmt.Sprintf("node %d (%s, answers: %t) at %d: %s\n", p.line.NodeID, s.Role, ok, s.SumIndex, s.Sum)
 			states[fmt.Sprint(s.SumIndex, s.Sum)] = true
 		}
-		if len(states) == 1 {
+		if all && led && len(states) == 1 {
 			return
 		}
 	}
-	t.Fatalf("states differ:\n%s", said)
+	t.Fatalf("states differ, or nobody leads:\n%s", said)
 }
 
 // exported is what a node holds: text by id.

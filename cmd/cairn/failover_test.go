@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/wire"
-	"github.com/cairndb/cairn/wire/client"
 )
 
 // soon is how long a cluster with the timings of one machine may be without a leader.
@@ -19,16 +18,8 @@ const soon = 3 * time.Second
 // TestWritesGoOnSoonAfterALeaderDies: with a client that holds on, the median of three deaths is what counts,
 // for a split vote now and then is part of the protocol.
 func TestWritesGoOnSoonAfterALeaderDies(t *testing.T) {
-	nodes, token := startThree(t, 1, 2, 0)
-	var addrs []string
-	for _, p := range nodes {
-		addrs = append(addrs, p.line.Wire)
-	}
-	c, err := client.Dial(t.Context(), client.Config{Addrs: addrs, Token: token})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
+	nodes, token := startThreeIn(t, t.TempDir(), inHaste, 1, 2, 0)
+	c := connect(t, nodes, token)
 	acked := map[string]string{}
 	write := func(text string) {
 		t.Helper()
@@ -62,31 +53,31 @@ func TestWritesGoOnSoonAfterALeaderDies(t *testing.T) {
 // TestABatchIsAllOrNothing: the leader dies while a thousand memories are on their way in one batch.
 func TestABatchIsAllOrNothing(t *testing.T) {
 	nodes, token := startThree(t, 0, 1, 2)
-	l := leaderOf(t, nodes)
-	c, err := client.Dial(t.Context(), client.Config{Addrs: []string{nodes[l].line.Wire}, Token: token})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
 	const size, rounds = 1000, 4
-	for round := range rounds {
-		var b wire.RememberBatch
+	batch := func(round int) (b wire.RememberBatch) {
 		for i := range size {
 			b.Memories = append(b.Memories, wire.NewRemember(fmt.Sprintf("batch %d memory %d", round, i)))
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
-		if round == rounds-1 { // the others show how long one takes
-			time.AfterFunc(3*time.Millisecond, func() { nodes[l].cmd.Process.Signal(syscall.SIGKILL) })
-		}
-		_, err := c.RememberBatch(ctx, b)
-		cancel()
-		t.Logf("round %d: %v", round, err)
-		if round < rounds-1 && err != nil {
+		return b
+	}
+	c := connect(t, nodes, token)
+	for round := range rounds - 1 {
+		start := time.Now()
+		if _, err := c.RememberBatch(t.Context(), batch(round)); err != nil {
 			t.Fatal(err)
 		}
+		t.Logf("a batch takes %s", time.Since(start))
 	}
-	nodes[l].kill()
-	nodes[l].launch()()
+	last, dying := batch(rounds-1), nodes[leaderOf(t, nodes)]
+	c = connect(t, []*nodeProcess{dying}, token) // nobody else is asked
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	process := dying.cmd.Process
+	time.AfterFunc(3*time.Millisecond, func() { process.Signal(syscall.SIGKILL) })
+	_, err := c.RememberBatch(ctx, last)
+	t.Logf("the leader dies: %v", err)
+	dying.kill()
+	dying.launch()()
 	sameState(t, nodes)
 	for _, p := range nodes {
 		counts := map[string]int{}

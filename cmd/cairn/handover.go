@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -35,6 +36,7 @@ others elect.`,
 
 func handOver(ctx context.Context, t *target) (string, error) {
 	asked := false
+	var refused error // the last hand-over that failed: a member that was late may be in time for the next
 	for {
 		var s clusterStatus
 		if err := t.get(ctx, "GET", "/v1/cluster", nil, &s); err != nil {
@@ -53,14 +55,21 @@ func handOver(ctx context.Context, t *target) (string, error) {
 			return fmt.Sprintf("node %d leads", *s.LeaderID), nil
 		case s.Role == "Leader" && !asked:
 			var out map[string]any
-			if err := t.get(ctx, "POST", "/v1/cluster/transfer", map[string]any{}, &out); err != nil {
-				return "", err
+			var no *httpError
+			refused = t.get(ctx, "POST", "/v1/cluster/transfer", map[string]any{}, &out)
+			if errors.As(refused, &no) && no.Status == http.StatusConflict {
+				break
+			}
+			if refused != nil {
+				return "", refused
 			}
 			asked = true
+		case s.Role != "Leader":
+			asked = false // it may come back
 		}
 		select {
 		case <-ctx.Done():
-			return "", hinted{errors.New("nobody else leads yet"), "is a majority of the nodes running?"}
+			return "", hinted{errors.Join(errors.New("nobody else leads yet"), refused), "is a majority of the nodes running?"}
 		case <-time.After(50 * time.Millisecond):
 		}
 	}

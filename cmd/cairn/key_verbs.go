@@ -64,8 +64,13 @@ func (k *keyRun) open(a *app) (up setup, err error) {
 	}
 	up.node.Logger = log
 	up.node.Home, err = filepath.Abs(up.node.Home)
-	if err == nil && !up.node.Encryption.On() {
+	switch {
+	case err != nil || up.node.Encryption.On():
+	case seal.Exists(up.node.Home):
 		err = keyHint(seal.ErrSealed, "")
+	default:
+		err = hinted{fmt.Errorf("home %s is not encrypted, and no master key is named", up.node.Home),
+			"`cairn key new --output FILE` makes one, and `cairn key encrypt --key-file FILE` encrypts the home of a stopped node"}
 	}
 	return up, err
 }

@@ -13,7 +13,7 @@ import (
 type keySource struct{ file string }
 
 func (k *keySource) flags(c *cobra.Command) {
-	c.Flags().StringVar(&k.file, "key-file", "", "file with the master key of an encrypted home or backup; see `cairn key --help`")
+	c.Flags().StringVar(&k.file, "key-file", "", "file with the master key of an encrypted home or backup; see \"cairn key --help\"")
 }
 
 func (k *keySource) set() bool { return k.file != "" }

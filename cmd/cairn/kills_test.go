@@ -4,3 +4,6 @@ package main
 
 // leaderKills is how many leaders die in TestLeadersDieAndNothingIsLost; with the build tag soak it takes minutes.
 const leaderKills = 10
+
+// anyFaults is how often any faults stand between members in TestMembersBehindProxies.
+const anyFaults = 3

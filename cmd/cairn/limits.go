@@ -1,10 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 
 	"github.com/spf13/cobra"
+
+	"github.com/cairndb/cairn/node"
 )
 
 // bounds are the flags that bound a token or a database; those that are not given say nothing.
@@ -61,8 +64,8 @@ a cluster of three admits up to three times --rps. Memories are counted when the
 		if out.Active != nil {
 			memories = fmt.Sprintf("%d of %s", *out.Active, memories)
 		}
-		fmt.Fprintf(a.out, "database '%s': memories %s, requests %s (burst %s), memories of one request %s\n",
-			out.Database, memories, perSecond(out.MaxRPS), orNone(uint64(out.Burst)), orNone(uint64(out.MaxBatch)))
+		fmt.Fprintf(a.out, "database '%s': memories %s, requests %s, memories of one request %s\n",
+			out.Database, memories, admitted(out.MaxRPS, out.Burst), orNone(uint64(out.MaxBatch)))
 		return nil
 	}
 	b.flags(c)
@@ -76,18 +79,26 @@ func (a *app) tokenLimit(t *target) *cobra.Command {
 	c.RunE = func(c *cobra.Command, args []string) error {
 		body := b.body(c)
 		body["token"] = args[0]
-		var out tokenRow
+		var out node.TokenRow
 		if err := t.get(c.Context(), "POST", "/v1/admin/tokens/limit", body, &out); err != nil {
 			return err
 		}
 		if t.asJSON {
 			return a.json(map[string]any{"hash_prefix": out.HashPrefix, "max_rps": out.MaxRPS, "burst": out.Burst, "max_batch_size": out.MaxBatch})
 		}
-		fmt.Fprintf(a.out, "token %s: requests %s (burst %s), memories of one request %s\n", out.HashPrefix, perSecond(out.MaxRPS), orNone(uint64(out.Burst)), orNone(uint64(out.MaxBatch)))
+		fmt.Fprintf(a.out, "token %s: requests %s, memories of one request %s\n", out.HashPrefix, admitted(out.MaxRPS, out.Burst), orNone(uint64(out.MaxBatch)))
 		return nil
 	}
 	b.flags(c)
 	return c
+}
+
+// admitted is a rate and how many requests may come at once: a second's worth, when nothing else was said.
+func admitted(rps, burst uint32) string {
+	if rps == 0 {
+		return "unbounded"
+	}
+	return fmt.Sprintf("%d/s, %d at once", rps, cmp.Or(burst, rps))
 }
 
 func perSecond(n uint32) string {

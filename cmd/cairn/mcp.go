@@ -22,6 +22,10 @@ func (a *app) mcp() *cobra.Command {
 It talks to a node's gateway: start one with cairn dev, or name one with --url and a token.`,
 		RunE: func(c *cobra.Command, _ []string) error { return a.serveMCP(c.Context(), &t) }}
 	t.flags(c)
+	t.inDatabase(c)
+	for _, name := range []string{"json", "timeout"} { // the protocol says how answers look, and its client how long it waits
+		c.Flags().Lookup(name).Hidden = true
+	}
 	return c
 }
 

@@ -23,11 +23,21 @@ func (a *app) remember() *cobra.Command {
 		RunE: func(c *cobra.Command, args []string) error {
 			m.Text = strings.Join(args, " ")
 			if m.Text == "-" {
-				b, err := io.ReadAll(io.LimitReader(a.in, 16<<20))
+				b, err := io.ReadAll(io.LimitReader(a.input(c.Context()), 16<<20))
 				if err != nil {
 					return err
 				}
 				m.Text = strings.TrimRight(string(b), "\n")
+			}
+			switch {
+			case strings.TrimSpace(m.Text) == "":
+				return usageError{fmt.Errorf("there is no text to remember")}
+			case m.Importance < 0 || m.Importance > 1:
+				return usageError{fmt.Errorf("--importance %g: 0 to 1", m.Importance)}
+			case m.Valence < -1 || m.Valence > 1:
+				return usageError{fmt.Errorf("--valence %g: -1 to 1", m.Valence)}
+			case m.HalfLife <= 0:
+				return usageError{fmt.Errorf("--half-life %g: more than 0 hours", m.HalfLife)}
 			}
 			if metadata != "" {
 				if !json.Valid([]byte(metadata)) {
@@ -49,6 +59,7 @@ func (a *app) remember() *cobra.Command {
 		},
 	}
 	t.flags(c)
+	t.inDatabase(c)
 	f := c.Flags()
 	f.StringVar(&m.MemoryType, "type", m.MemoryType, "episodic, semantic, procedural, emotional, or your own")
 	f.StringVarP(&m.Namespace, "namespace", "n", "", "namespace")
@@ -88,7 +99,9 @@ func (a *app) recall() *cobra.Command {
 	c := &cobra.Command{
 		Use: "recall QUESTION...", Short: "Find memories", Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			q.Query = strings.Join(args, " ")
+			if q.Query = strings.Join(args, " "); q.TopK < 1 {
+				return usageError{fmt.Errorf("--top %d: at least 1", q.TopK)}
+			}
 			for _, o := range []struct {
 				from string
 				to   **string
@@ -107,6 +120,7 @@ func (a *app) recall() *cobra.Command {
 		},
 	}
 	t.flags(c)
+	t.inDatabase(c)
 	f := c.Flags()
 	f.IntVarP(&q.TopK, "top", "k", q.TopK, "how many at the most")
 	f.StringSliceVar(&q.Without, "without", nil, "signals that are not to count, such as passage, vector, graph or freshness")
@@ -163,6 +177,7 @@ func (a *app) forget() *cobra.Command {
 		},
 	}
 	t.flags(c)
+	t.inDatabase(c)
 	return c
 }
 
@@ -188,6 +203,7 @@ func (a *app) relate() *cobra.Command {
 		},
 	}
 	t.flags(c)
+	t.inDatabase(c)
 	c.Flags().Float64Var(&m.Weight, "weight", m.Weight, "weight of the relation")
 	return c
 }

@@ -1,18 +1,13 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"os/exec"
 	"runtime"
 	"strings"
-	"sync"
 	"testing"
 	"time"
-
-	"github.com/cairndb/cairn/wire"
-	"github.com/cairndb/cairn/wire/client"
 )
 
 // A lan is a bridge with a network namespace for each node: machines as far as the network goes.
@@ -95,6 +90,7 @@ func TestNetworkNamespaces(t *testing.T) {
 	}
 	l := newLAN(t, 3)
 	nodes, token := threeIn(t, shortDir(t), func(n *nodeFile) {
+		inHaste(n)
 		i := n.NodeID - 1
 		n.Bind, n.Advertise, n.Peers = l.addr(i), fmt.Sprintf("%s:%d", l.addr(i), n.ClusterPort), nil
 		for other := range 3 {
@@ -107,65 +103,20 @@ func TestNetworkNamespaces(t *testing.T) {
 		p.netns = l.space(i)
 	}
 	startAll(t, nodes, 0, 1, 2)
-	var addrs []string
-	for _, p := range nodes {
-		addrs = append(addrs, p.line.Wire)
-	}
-	var mu sync.Mutex
-	acked := map[string]string{}
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	var writers sync.WaitGroup
-	for w := range 3 {
-		c, err := client.Dial(t.Context(), client.Config{Addrs: addrs, Token: token})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
-		writers.Go(func() {
-			for i := 0; ctx.Err() == nil; i++ {
-				m := wire.NewRemember(fmt.Sprintf("writer %d wrote %d", w, i))
-				m.IdempotencyKey = fmt.Sprint(w, "-", i)
-				for ctx.Err() == nil {
-					one, cancel := context.WithTimeout(ctx, 5*time.Second)
-					rid, err := c.Remember(one, m)
-					cancel()
-					if err == nil {
-						mu.Lock()
-						acked[rid] = m.Text
-						mu.Unlock()
-						break
-					}
-					rest(ctx, 20*time.Millisecond) // the key makes asking again safe
-				}
-			}
-		})
-	}
-	count := func() int { mu.Lock(); defer mu.Unlock(); return len(acked) }
-	goesOn := func(what string) {
-		t.Helper()
-		want, begin := count()+20, time.Now()
-		for count() < want {
-			if time.Since(begin) > 60*time.Second {
-				t.Fatalf("no writes %s", what)
-			}
-			rest(ctx, 10*time.Millisecond)
-		}
-		t.Logf("writes went on after %s %s", time.Since(begin).Round(10*time.Millisecond), what)
-	}
-	goesOn("at first")
+	d := writeOn(t, nodes, token, 3)
+	d.goesOn("at first")
 	lead := leaderOf(t, nodes)
 	l.cut(lead)
-	goesOn("without the leader")
+	d.goesOn("without the leader")
 	l.join(lead)
-	goesOn("with all")
+	d.goesOn("with all")
 	follower := (leaderOf(t, nodes) + 1) % 3
 	l.cut(follower)
-	goesOn("without a follower")
+	d.goesOn("without a follower")
 	l.join(follower)
 	lead = leaderOf(t, nodes)
 	if l.deafen(lead) {
-		goesOn("while the leader is deaf")
+		d.goesOn("while the leader is deaf")
 		l.hear(lead)
 	} else {
 		t.Log("this kernel drops no packets one way: no deaf leader")
@@ -173,21 +124,15 @@ func TestNetworkNamespaces(t *testing.T) {
 	for i := range 3 {
 		l.cut(i)
 	}
-	rest(ctx, 2*time.Second) // what was under way ends
-	before := count()
-	rest(ctx, 2*time.Second)
-	if n := count(); n != before {
+	rest(t.Context(), 2*time.Second) // what was under way ends
+	before := d.count()
+	rest(t.Context(), 2*time.Second)
+	if n := d.count(); n != before {
 		t.Errorf("%d writes acknowledged by nobody", n-before)
 	}
 	for i := range 3 {
 		l.join(i)
 	}
-	goesOn("when all are joined")
-	stop()
-	writers.Wait()
-	sameState(t, nodes)
-	for _, p := range nodes {
-		checkExport(t, p, token, acked)
-	}
-	t.Logf("%d writes acknowledged", len(acked))
+	d.goesOn("when all are joined")
+	d.checkAll(nodes, token)
 }

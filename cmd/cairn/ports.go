@@ -6,21 +6,6 @@ import (
 	"net"
 )
 
-// reservePorts finds free loopback addresses. They are free again when it returns, so somebody else may take
-// one before it is used; members must know each other's addresses before any of them listens.
-func reservePorts(n int) ([]string, error) {
-	addrs := make([]string, n)
-	for i := range addrs {
-		ln, err := net.Listen("tcp", loopback(0))
-		if err != nil {
-			return nil, err
-		}
-		defer ln.Close()
-		addrs[i] = ln.Addr().String()
-	}
-	return addrs, nil
-}
-
 // freeRow finds n free ports in a row, below the range from which the system gives outgoing connections theirs: nothing
 // takes them between now and their use but another's unlucky choice.
 func freeRow(n int) (base int, err error) {

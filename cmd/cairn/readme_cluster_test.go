@@ -60,16 +60,18 @@ func TestREADMEThreeNodes(t *testing.T) {
 			continue
 		case strings.HasPrefix(line, "kill"):
 			killed = true
-			lines = append(lines, "./cluster/cairn cluster transfer --node-id 1 || ./cluster/cairn status | grep '1 \\*.*Leader'") // it may lead already
+			lines = append(lines, "until ./cluster/cairn status | grep '1 \\*.*Leader'; do ./cluster/cairn cluster transfer --node-id 1 || sleep 0.1; done") // a busy machine may elect another
 			line = strings.Replace(line, "PID", pid, 1)
 		}
 		lines = append(lines, ports.Replace(line))
 	}
-	lines = append(lines, ports.Replace(`./cluster/cairn recall "who took over" --consistency linearizable --addr 127.0.0.1:7510,127.0.0.1:7520`))
+	lines = append(lines, ports.Replace(`until ./cluster/cairn recall "who took over" --consistency linearizable --addr 127.0.0.1:7510,127.0.0.1:7520; do sleep 0.1; done`))
 	if len(lines) < 9 || !killed {
 		t.Fatalf("the README's commands are %q", lines)
 	}
-	shell := exec.CommandContext(t.Context(), "bash", "-c", strings.Join(lines, "\n"))
+	inTime, end := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer end()
+	shell := exec.CommandContext(inTime, "bash", "-c", strings.Join(lines, "\n"))
 	shell.Dir = dir
 	out, err := shell.CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "Bob is on call this week") || !strings.Contains(string(out), "Carol took over from Bob") {

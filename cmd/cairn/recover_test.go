@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cairndb/cairn/raft/rafttest"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
 )
@@ -32,6 +33,7 @@ func TestRecoverFromALostMajority(t *testing.T) {
 		}
 		acked[rid] = text
 	}
+	sameState(t, nodes) // leadership may have moved meanwhile, and the node that goes on may be behind
 	config := nodes[l].args[3]
 	if _, code := cli(t, "cluster", "recover", "--config", config); code != exitFailed {
 		t.Errorf("recovering a running node: exit %d", code)
@@ -90,8 +92,9 @@ func TestDoctor(t *testing.T) {
 	t.Parallel()
 	_, home := startDev(t)
 	out, code := cli(t, "doctor", "--home", home)
-	for _, want := range []string{"fsync takes", "ok  cluster", "only their owner", "log at "} {
-		if code != 0 || !strings.Contains(out, want) {
+	words := strings.Join(strings.Fields(out), " ") // columns are wider beside a warning
+	for _, want := range []string{"fsync takes", "ok cluster", "only their owner", "the only member", "log at "} {
+		if code != 0 || !strings.Contains(words, want) {
 			t.Errorf("exit %d, want %q in:\n%s", code, want, out)
 		}
 	}
@@ -112,6 +115,42 @@ func TestDoctor(t *testing.T) {
 	}
 	if out, code := cli(t, "doctor", "--config", config); code != exitFailed || !strings.Contains(out, "wire_port") {
 		t.Errorf("a configuration that is none: exit %d, %s", code, out)
+	}
+}
+
+// TestADamagedRowOfANodeThatIsAlone: it is not answered, the doctor says what to do, and a restart heals it.
+func TestADamagedRowOfANodeThatIsAlone(t *testing.T) {
+	t.Parallel()
+	p, home := startDev(t)
+	const text = "the lighthouse has a keeper"
+	if _, code := cli(t, "remember", text, "--home", home); code != 0 {
+		t.Fatal("not remembered")
+	}
+	for { // a commit may copy the row while it is being changed
+		rafttest.Flip(t, filepath.Join(home, "state.db"), text)
+		out, code := cli(t, "recall", "keeper", "--home", home)
+		if code == exitFailed {
+			break
+		}
+		if !strings.Contains(out, text) {
+			t.Fatalf("it answers %s", out)
+		}
+	}
+	if !eventually(func() bool {
+		out, code := cli(t, "doctor", "--home", home)
+		return code == exitFailed && strings.Contains(out, "its sum differs") && strings.Contains(out, "restart the node")
+	}) {
+		t.Error("the doctor finds nothing")
+	}
+	if _, err := p.stop(); err != nil {
+		t.Fatal(err)
+	}
+	p.launch()()
+	if out, code := cli(t, "recall", "keeper", "--home", home); code != 0 || !strings.Contains(out, text) {
+		t.Errorf("after a restart: exit %d, %s", code, out)
+	}
+	if out, code := cli(t, "doctor", "--home", home); code != 0 {
+		t.Errorf("after a restart: %s", out)
 	}
 }
 

@@ -38,8 +38,8 @@ func TestAHomeIsEncryptedAndRewritten(t *testing.T) {
 		if got := exportOf(t, home); !maps.Equal(got, before) {
 			t.Errorf("%d memories, want %d", len(got), len(before))
 		}
-		if n := len(listed(t, p)); n != 8 {
-			t.Errorf("%d events in the inbox, want 8", n)
+		if l := listed(t, p); len(l) != 8 {
+			t.Errorf("%d events in the inbox, want 8: %q", len(l), l)
 		}
 		if out, code := cli(t, "covenant", "audit", "verify", "--home", home); code != 0 {
 			t.Errorf("audit: %s", out)
@@ -118,8 +118,8 @@ func TestAHomeIsEncryptedAndRewritten(t *testing.T) {
 		t.Error(err)
 	}
 	start("--key-file", keyFile)
-	if n := len(listed(t, p)); n != 9 {
-		t.Errorf("%d events in the inbox, want 9", n)
+	if l := listed(t, p); len(l) != 9 {
+		t.Errorf("%d events in the inbox, want 9: %q", len(l), l)
 	}
 	if got := exportOf(t, home); !maps.Equal(got, before) {
 		t.Errorf("%d memories, want %d", len(got), len(before))

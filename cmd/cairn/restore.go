@@ -80,6 +80,9 @@ func (a *app) restoreHome(r *restoreRun) error {
 		cfg.Encryption = r.key.source()
 	}
 	at, err := node.Restore(cfg, r.from, r.to)
+	if errors.Is(err, archive.ErrNoBackup) {
+		return hinted{err, "`cairn backup list " + r.from + "` says what is there"}
+	}
 	if err != nil {
 		return keyHint(err, "")
 	}
@@ -158,6 +161,9 @@ func (a *app) importInto(ctx context.Context, r *restoreRun, rows io.Reader) err
 		if _, err := cl.CreateDatabase(ctx, into); err != nil {
 			return err
 		}
+	}
+	if at := cl.Addr(); at != "" { // the node that made the database knows it; another may not yet
+		r.t.addrs = append([]string{at}, r.t.addrs...)
 	}
 	r.t.database = into
 	dst, err := r.t.dial(ctx)

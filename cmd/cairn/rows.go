@@ -98,8 +98,13 @@ func (r *rows) opens() (bool, error) {
 	return bytes.HasPrefix(bytes.TrimSpace(b), []byte("[")), err
 }
 
+// broken is why there is no next row; unless it is the end, that row counts: it is the one that cannot be read.
 func (r *rows) broken(err error) error {
-	if r.arrays > 0 && errors.Is(err, io.EOF) {
+	if errors.Is(err, io.EOF) && r.arrays == 0 {
+		return err
+	}
+	r.n++
+	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
 	}
 	return err

@@ -26,9 +26,9 @@ func TestRowsOfOthers(t *testing.T) {
 		{"no text", `{"text":"a"}{"url":"u"}`, `memory a  0 ; row 2: no text: text, memory, content or page_content is expected`},
 		{"no time", `{"text":"a","created_at":"yesterday"}`, `row 1: created_at "yesterday" is no time`},
 		{"a number", `17`, `row 1: 17 is no memory: an object or a text is expected`},
-		{"broken off", `[{"text":"a"}`, `memory a  0 ; row 1: unexpected EOF`},
-		{"not JSON", `{"text":"a"} what`, `memory a  0 ; row 1: invalid character 'w' looking for beginning of value`},
-		{"a bracket too many", `{"text":"a"} ]`, `memory a  0 ; row 1: invalid character ']' looking for beginning of value`},
+		{"broken off", `[{"text":"a"}`, `memory a  0 ; row 2: unexpected EOF`},
+		{"not JSON", `{"text":"a"} what`, `memory a  0 ; row 2: invalid character 'w' looking for beginning of value`},
+		{"a bracket too many", `{"text":"a"} ]`, `memory a  0 ; row 2: invalid character ']' looking for beginning of value`},
 		{"nothing", " \n", ``},
 	} {
 		var got []string

@@ -23,6 +23,17 @@ type app struct {
 	out, err io.Writer
 }
 
+// input is standard input, until ctx ends: who is waited for at a terminal can be interrupted.
+func (a *app) input(ctx context.Context) io.Reader {
+	r, w := io.Pipe()
+	context.AfterFunc(ctx, func() { w.CloseWithError(context.Cause(ctx)) })
+	go func() { // ends with the input, or with the process
+		_, err := io.Copy(w, a.in)
+		w.CloseWithError(err)
+	}()
+	return r
+}
+
 // usageError is a call that is wrong as typed.
 type usageError struct{ error }
 
@@ -90,10 +101,16 @@ Exit codes: 0 ok, 1 failed, 2 called wrongly.`,
 func strict(c *cobra.Command) {
 	if args := c.Args; args != nil {
 		c.Args = func(c *cobra.Command, s []string) error {
-			if err := args(c, s); err != nil {
-				return usageError{err}
+			err := args(c, s)
+			switch {
+			case err == nil:
+				return nil
+			case c.HasSubCommands() || args(c, nil) != nil || args(c, s[:1]) == nil: // it takes arguments, others than these
+				return usageError{fmt.Errorf("%w: %s", err, c.UseLine())}
+			case c.Flags().Lookup("node-id") != nil:
+				return usageError{fmt.Errorf("%s takes flags alone, not %q: a node is named with --node-id", c.CommandPath(), s[0])}
 			}
-			return nil
+			return usageError{fmt.Errorf("%s takes flags alone, not %q", c.CommandPath(), s[0])}
 		}
 	}
 	if c.HasSubCommands() && c.RunE == nil {

@@ -2,11 +2,17 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/spf13/cobra"
 
 	"github.com/cairndb/cairn/node"
 )
@@ -34,6 +40,20 @@ func TestExitCodes(t *testing.T) {
 		{"db drop x", exitUsage, "--yes"},
 		{"cluster init", exitUsage, "--node-id"},
 		{"cluster remove", exitUsage, "--node-id"},
+		{"cluster transfer 1", exitUsage, "named with --node-id"},
+		{"token list mine", exitUsage, `takes flags alone, not "mine"`},
+		{"export one two", exitUsage, "accepts at most 1 arg"},
+		{"forget", exitUsage, "cairn forget RID"},
+		{"forget x --token t --addr 127.0.0.1", exitUsage, "host:port"},
+		{"status --url ftp://x", exitUsage, "http://host:port"},
+		{"status --watch --interval 0s", exitUsage, "at least 100ms"},
+		{"remember x --importance 7", exitUsage, "0 to 1"},
+		{"remember x --half-life -1", exitUsage, "more than 0"},
+		{"remember -", exitUsage, "no text"},
+		{"recall x --top 0", exitUsage, "at least 1"},
+		{"token create --expires -1h", exitUsage, "more than 0"},
+		{"key list --home " + empty, exitFailed, "is not encrypted"},
+		{"key list --key-file none --home " + empty, exitFailed, "hint: the file that should hold the master key"},
 		{"bench write --nodes 2", exitUsage, "--nodes"},
 		{"bench write --clients 0", exitUsage, "--clients"},
 		{"recall anything --home " + empty, exitFailed, "hint: start one with `cairn dev`"},
@@ -144,5 +164,55 @@ func TestAddressesAreFound(t *testing.T) {
 	}
 	if i, err := os.Stat(filepath.Join(home, addrsFile)); err != nil || i.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", i.Mode(), err)
+	}
+}
+
+// TestFlagsNameTheirValues: what stands in backquotes in a flag's usage is printed as the name of its value, so that it
+// must be one word.
+func TestFlagsNameTheirValues(t *testing.T) {
+	line := regexp.MustCompile(`^ +(?:-., )?--[a-z0-9-]+(?: \S+)?  +\S`)
+	flags := 0
+	var walk func(*cobra.Command)
+	walk = func(c *cobra.Command) {
+		for l := range strings.Lines(c.LocalFlags().FlagUsages()) {
+			flags++
+			if !line.MatchString(l) {
+				t.Errorf("%s: %s", c.CommandPath(), l)
+			}
+		}
+		for _, s := range c.Commands() {
+			walk(s)
+		}
+	}
+	walk((&app{}).root())
+	if flags < 300 {
+		t.Errorf("only %d flags were looked at", flags)
+	}
+}
+
+// TestBoundsAreSaid: without a burst a second's worth of requests may come at once, not any number.
+func TestBoundsAreSaid(t *testing.T) {
+	for want, l := range map[string][2]uint32{"unbounded": {0, 5}, "7/s, 7 at once": {7, 0}, "7/s, 20 at once": {7, 20}} {
+		if got := admitted(l[0], l[1]); got != want {
+			t.Errorf("%v: %q, want %q", l, got, want)
+		}
+	}
+}
+
+// TestInputEndsWithItsContext: who types a memory, or forgot to, can be interrupted.
+func TestInputEndsWithItsContext(t *testing.T) {
+	silent, typed := io.Pipe()
+	t.Cleanup(func() { typed.Close() })
+	ctx, cancel := context.WithCancel(t.Context())
+	in := (&app{in: silent}).input(ctx)
+	if _, err := io.WriteString(typed, "begun"); err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	if b, err := io.ReadAll(in); !errors.Is(err, context.Canceled) {
+		t.Errorf("read %q, %v", b, err)
+	}
+	if b, err := io.ReadAll((&app{in: strings.NewReader("all of it")}).input(t.Context())); err != nil || string(b) != "all of it" {
+		t.Errorf("read %q, %v", b, err)
 	}
 }

@@ -58,6 +58,9 @@ func (a *app) status() *cobra.Command {
 	var watch bool
 	var every time.Duration
 	c := &cobra.Command{Use: "status", Short: "Show the cluster", Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
+		if every < 100*time.Millisecond {
+			return usageError{fmt.Errorf("--interval %s: at least 100ms", every)}
+		}
 		if !watch {
 			return a.showStatus(c.Context(), &t)
 		}

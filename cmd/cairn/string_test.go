@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -41,6 +42,21 @@ func stringPost(t testing.TB, p *nodeProcess, path, body string) (content string
 	return string(b), strings.Contains(string(b), `"ok":true`)
 }
 
+// stringDo runs a command, again while nobody leads or the answer is late: a busy machine may elect at any time.
+func stringDo(t testing.TB, p *nodeProcess, cmd string) string {
+	t.Helper()
+	for begin := time.Now(); ; rest(t.Context(), 20*time.Millisecond) {
+		got, ok := stringExec(t, p, cmd)
+		if ok {
+			return got
+		}
+		later := slices.ContainsFunc([]string{"NO_LEADER", "READONLY", "TIMEOUT"}, func(code string) bool { return strings.Contains(got, `"`+code+`"`) })
+		if !later || time.Since(begin) > time.Minute {
+			t.Fatalf("%s: %s", cmd, got)
+		}
+	}
+}
+
 // TestStringOnEveryNode: what an agent remembers on a follower is found there at once, and on the others at that index.
 // Without a quorum a write is refused within a second and reads go on.
 func TestStringOnEveryNode(t *testing.T) {
@@ -54,33 +70,30 @@ func TestStringOnEveryNode(t *testing.T) {
 	follower := nodes[(leader+1)%3]
 	for i := range 20 {
 		text := fmt.Sprintf("fact%d about the lighthouse", i)
-		got, ok := stringExec(t, follower, "/remember --json "+text)
-		if !ok {
-			t.Fatalf("remember on a follower: %s", got)
-		}
+		got := stringDo(t, follower, fmt.Sprintf("/remember --json --key fact%d %s", i, text))
 		if got, _ := stringExec(t, follower, fmt.Sprintf("/recall fact%d", i)); !strings.Contains(got, text) {
 			t.Fatalf("not found at once: %s", got)
 		}
 		index := between(got, `\"index\":`, ",")
 		for _, p := range nodes {
-			if got, ok := stringExec(t, p, fmt.Sprintf("/recall --after %s fact%d", index, i)); !ok || !strings.Contains(got, text) {
+			if got := stringDo(t, p, fmt.Sprintf("/recall --after %s fact%d", index, i)); !strings.Contains(got, text) {
 				t.Fatalf("not found on another node at index %s: %s", index, got)
 			}
 		}
 	}
-	if got, ok := stringExec(t, follower, "/recall --consistency leader lighthouse"); !ok {
-		t.Errorf("linearizable: %s", got)
+	stringDo(t, follower, "/recall --consistency leader lighthouse")
+	for i, text := range []string{"Alice lives in Lisbon.", "Alice lives in Berlin.", "Bob asked for the quarterly report on Thursday.", "Note that Bob asked for the quarterly report on Thursday."} {
+		stringDo(t, follower, fmt.Sprintf("/remember --key thought%d %s", i, text))
 	}
-	for _, text := range []string{"Alice lives in Lisbon.", "Alice lives in Berlin.", "Bob asked for the quarterly report on Thursday.", "Note that Bob asked for the quarterly report on Thursday."} {
-		if got, ok := stringExec(t, follower, "/remember "+text); !ok {
-			t.Fatalf("remember on a follower: %s", got)
-		}
-	}
-	if got, ok := stringExec(t, follower, "/think --json"); !ok || !strings.Contains(got, `\"merged\":1,`) || !strings.Contains(got, `\"conflicts\":1,`) {
+	if got := stringDo(t, follower, "/think --json"); !strings.Contains(got, `\"merged\":1,`) || !strings.Contains(got, `\"conflicts\":1,`) {
 		t.Errorf("think on a follower: %s", got)
 	}
-	if got, _ := stringExec(t, follower, "/cluster"); !strings.Contains(got, "(follower)") || !strings.Contains(got, " leader ") {
-		t.Errorf("cluster: %s", got)
+	var said string
+	if !eventually(func() bool {
+		said, _ = stringExec(t, nodes[(leaderOf(t, nodes)+1)%3], "/cluster")
+		return strings.Contains(said, "(follower)") && strings.Contains(said, " leader ")
+	}) {
+		t.Errorf("cluster: %s", said)
 	}
 
 	for i, p := range nodes {
@@ -88,7 +101,7 @@ func TestStringOnEveryNode(t *testing.T) {
 			nodes[i].kill()
 		}
 	}
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		if got, _ := stringExec(t, follower, "/cluster"); strings.Contains(got, "leader: none") {
 			break
 		} else if time.Now().After(end) {
@@ -97,7 +110,7 @@ func TestStringOnEveryNode(t *testing.T) {
 	}
 	start := time.Now()
 	got, ok := stringExec(t, follower, "/remember without a quorum")
-	if took := time.Since(start); ok || took > time.Second || !strings.Contains(got, "NO_LEADER") && !strings.Contains(got, "READONLY") {
+	if took := time.Since(start); ok || took > slowRefusal || !strings.Contains(got, "NO_LEADER") && !strings.Contains(got, "READONLY") {
 		t.Errorf("a write without a quorum: %s after %s", got, took)
 	} else {
 		t.Logf("refused after %s", took.Round(time.Millisecond))
@@ -127,7 +140,7 @@ func TestStringInDev(t *testing.T) {
 	if got, ok := stringPost(t, p, "/exec", body); !ok {
 		t.Errorf("shell: %s", got)
 	}
-	if took, err := p.stop(); err != nil || took > 5*time.Second {
+	if took, err := p.stop(); err != nil || took > slowStop {
 		t.Errorf("SIGTERM: %v after %s\n%s", err, took, p.log)
 	}
 }

@@ -42,6 +42,7 @@ func openString(_ context.Context, h *host) (func() error, error) {
 		Addr:   h.port(stringOffset, stringPort()),
 		Memory: stringMemory{memory{h.node.Service(), "default"}}, Version: cmp.Or(buildVersion(), "cairn"),
 		AllowShutdown: h.local.allowShutdown(), Stop: h.stop, Logger: h.log.With("surface", "string"), Keys: h.node.Keys(),
+		Dropped: h.node.Service().StreamDropped,
 	}
 	var err error
 	if cfg.Data, cfg.Agents, err = h.local.stringDirs(h.run, h.dev); err != nil {
@@ -64,7 +65,6 @@ func openString(_ context.Context, h *host) (func() error, error) {
 	return func() error { return errors.Join(s.Close(), drop()) }, nil
 }
 
-// stringPort is the protocol's own port, or the one its environment names.
 // stringDirs are where the daemon and its agents keep their files.
 func (l localConfig) stringDirs(run string, dev bool) (data, agents string, err error) {
 	root := filepath.Join(run, "string")
@@ -106,6 +106,7 @@ func memoryDir(home string) (string, error) {
 	return os.MkdirTemp(shm, name+"*")
 }
 
+// stringPort is the protocol's own port, or the one its environment names.
 func stringPort() int {
 	const def = 3923
 	p, err := strconv.Atoi(os.Getenv("STRING_PORT"))

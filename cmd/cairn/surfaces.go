@@ -32,7 +32,7 @@ func (l localConfig) allowShutdown() bool { return l.AllowShutdown == nil || *l.
 type host struct {
 	node   *node.Node
 	home   string // of the node, absolute
-	run    string // directory for sockets and the surfaces' own files
+	run    string // directory for sockets and the surfaces' own files, absolute
 	local  localConfig
 	dev    bool
 	base   int    // of the ports, 0 for the protocols' own

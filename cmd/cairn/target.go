@@ -10,7 +10,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,6 +20,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
 )
 
@@ -45,9 +48,13 @@ func (t *target) flags(c *cobra.Command) {
 	f.StringVar(&t.tokenFile, "token-file", os.Getenv("CAIRN_TOKEN_FILE"), "file with the token (or CAIRN_TOKEN in the environment)")
 	f.BoolVar(&t.tls, "tls", os.Getenv("CAIRN_TLS") != "", "speak TLS, trusting this system's authorities (or CAIRN_TLS=1)")
 	f.StringVar(&t.ca, "ca", os.Getenv("CAIRN_CA"), "speak TLS, trusting the authorities in this file (or CAIRN_CA)")
-	f.StringVar(&t.database, "db", "", "database; the token's own by default")
 	f.DurationVar(&t.timeout, "timeout", 15*time.Second, "how long to wait for an answer")
 	f.BoolVar(&t.asJSON, "json", false, "print JSON")
+}
+
+// inDatabase is the flag of commands that work in one database.
+func (t *target) inDatabase(c *cobra.Command) {
+	c.Flags().StringVar(&t.database, "db", "", "database; the token's own by default")
 }
 
 func list(s string) []string {
@@ -73,6 +80,9 @@ const (
 
 func (t *target) find() (addresses, error) {
 	b, err := os.ReadFile(filepath.Join(t.home, addrsFile))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return addresses{}, err
+	}
 	if err != nil {
 		return addresses{}, hinted{fmt.Errorf("no node found in %s", t.home), "start one with `cairn dev`, or name one with --addr and --url"}
 	}
@@ -120,9 +130,17 @@ func (t *target) dial(ctx context.Context) (*client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	for _, addr := range t.addrs {
+		if _, _, err := net.SplitHostPort(addr); err != nil {
+			return nil, usageError{fmt.Errorf("--addr %q is no host:port", addr)}
+		}
+	}
 	c, err := client.Dial(ctx, client.Config{Addrs: t.addrs, Token: token, Database: t.database, TLS: secured})
 	if err != nil {
-		return nil, hinted{fmt.Errorf("connect: %w", err), "is the node running? `cairn status` shows a cluster"}
+		if err = fmt.Errorf("connect: %w", err); errors.Is(err, context.DeadlineExceeded) {
+			return nil, hinted{err, "nobody answers there as a node does: is it the wire port, 7437 or what the configuration says?"}
+		}
+		return nil, t.advised(err)
 	}
 	return c, nil
 }
@@ -135,12 +153,23 @@ func (t *target) with(ctx context.Context, f func(context.Context, *client.Clien
 	if err != nil {
 		return err
 	}
-	return errors.Join(f(ctx, c), c.Close())
+	err = f(ctx, c)
+	if ctx.Err() == context.DeadlineExceeded && errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, client.ErrUnknownOutcome) {
+		err = hinted{fmt.Errorf("no answer within %s", t.timeout), "--timeout waits longer; `cairn doctor` looks for what is wrong with a node"}
+	}
+	return errors.Join(t.advised(err), c.Close())
 }
 
 func (t *target) url() (string, error) {
 	if t.http != "" {
-		return strings.TrimRight(t.http, "/"), nil
+		at := strings.TrimRight(t.http, "/")
+		if !strings.Contains(at, "://") {
+			at = scheme(t.tls || t.ca != "") + at
+		}
+		if u, err := url.Parse(at); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+			return "", usageError{fmt.Errorf("--url %q is no http://host:port", t.http)}
+		}
+		return at, nil
 	}
 	a, err := t.find()
 	if err != nil {
@@ -209,7 +238,7 @@ func (t *target) request(ctx context.Context, method, path string, body any) (io
 	return r, err
 }
 
-func (t *target) once(ctx context.Context, method, url string, body any) (io.ReadCloser, error) {
+func (t *target) once(ctx context.Context, method, at string, body any) (io.ReadCloser, error) {
 	var in io.Reader
 	if body != nil {
 		b, err := json.Marshal(body)
@@ -218,7 +247,7 @@ func (t *target) once(ctx context.Context, method, url string, body any) (io.Rea
 		}
 		in = bytes.NewReader(b)
 	}
-	req, err := http.NewRequestWithContext(ctx, method, url, in)
+	req, err := http.NewRequestWithContext(ctx, method, at, in)
 	if err != nil {
 		return nil, usageError{err}
 	}
@@ -229,8 +258,8 @@ func (t *target) once(ctx context.Context, method, url string, body any) (io.Rea
 }
 
 // fetch reads from a gateway with headers of its own.
-func (t *target) fetch(ctx context.Context, url string, h http.Header) (io.ReadCloser, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+func (t *target) fetch(ctx context.Context, at string, h http.Header) (io.ReadCloser, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
 	if err != nil {
 		return nil, usageError{err}
 	}
@@ -249,7 +278,7 @@ func (t *target) exchange(req *http.Request) (io.ReadCloser, error) {
 	}
 	resp, err := hc.Do(req)
 	if err != nil {
-		return nil, hinted{err, "is the node running?"}
+		return nil, t.advised(err)
 	}
 	if resp.StatusCode/100 == 2 {
 		return resp.Body, nil
@@ -259,8 +288,41 @@ func (t *target) exchange(req *http.Request) (io.ReadCloser, error) {
 	b, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10)) // what arrived is enough to say what is wrong
 	if json.Unmarshal(b, e) != nil || e.Text == "" {
 		e.Text = cmp.Or(strings.TrimSpace(string(b)), http.StatusText(resp.StatusCode))
+		if req.URL.Scheme == "http" && e.Status == http.StatusBadRequest { // no gateway says this without JSON
+			return nil, hinted{e, "does the port speak TLS? Then the URL begins with https://, and " + trustAdvice}
+		}
+	}
+	if e.Status == http.StatusUnauthorized {
+		return nil, hinted{e, tokenAdvice}
 	}
 	return nil, e
+}
+
+const (
+	trustAdvice = "--ca FILE names the authority to trust, or --tls says that this system trusts it"
+	tokenAdvice = "--token-file or CAIRN_TOKEN names a token of this cluster; those that are revoked or expired open nothing"
+)
+
+// advised is an error with what to do about it, when a node was not reached, does not let us in, or does not answer.
+func (t *target) advised(err error) error {
+	var unknown x509.UnknownAuthorityError
+	var answer *client.Error
+	var op *net.OpError
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, client.ErrSecured), errors.As(err, &unknown):
+		return hinted{err, trustAdvice}
+	case errors.Is(err, client.ErrPlain), errors.Is(err, http.ErrSchemeMismatch):
+		return hinted{err, "leave out --tls and --ca, and begin --url with http://"}
+	case client.IsCode(err, wire.CodeAuthInvalid):
+		return hinted{err, tokenAdvice}
+	case errors.As(err, &answer):
+		return err
+	case errors.As(err, &op) && op.Op == "dial":
+		return hinted{err, "is the node running?"}
+	}
+	return err
 }
 
 // get reads a JSON answer.

@@ -23,7 +23,10 @@ func (a *app) exportCmd() *cobra.Command {
 		RunE: func(c *cobra.Command, args []string) error {
 			path := "/v1/export"
 			if len(args) == 1 {
-				path += "?database=" + url.QueryEscape(args[0])
+				t.database = args[0]
+			}
+			if t.database != "" {
+				path += "?database=" + url.QueryEscape(t.database)
 			}
 			r, err := t.request(c.Context(), "GET", path, nil)
 			if err != nil {
@@ -37,6 +40,7 @@ func (a *app) exportCmd() *cobra.Command {
 			return nil
 		}}
 	t.flags(c)
+	t.inDatabase(c)
 	return c
 }
 
@@ -105,7 +109,7 @@ before it are stored.`,
 			}
 			defer cl.Close()
 			im := importer{c: cl, bar: a.progress("importing")}
-			if err := im.run(c.Context(), a.in); err != nil {
+			if err := im.run(c.Context(), a.input(c.Context())); err != nil {
 				return fmt.Errorf("row %d: %w (%d memories and %d relations were imported)", im.line, err, im.memories, im.edges)
 			}
 			if t.asJSON {
@@ -115,6 +119,7 @@ before it are stored.`,
 			return nil
 		}}
 	t.flags(c)
+	t.inDatabase(c)
 	return c
 }
 

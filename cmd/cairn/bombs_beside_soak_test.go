@@ -1,0 +1,256 @@
+//go:build soak
+
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"text/tabwriter"
+	"time"
+)
+
+// What TestBombsBeside bounds and how it goes about it.
+const (
+	besideBound = 3.0                   // times the p99 that clients who mean well may see of what they see alone
+	besidePace  = 10 * time.Millisecond // between their requests, whether or not the last was answered in time
+	besideAlone = time.Second           // before each bomb; the door's figure alone is the median of these: what a bomb leaves behind is none
+	besideBomb  = 3 * time.Second
+	besideTries = 3 // a figure over the bound is taken so often, and the median counts: the machine has others to serve
+)
+
+// TestBombsBeside prints, for every door of a node, the p99 of two clients that mean well, one over the wire and one over HTTP,
+// each request on a connection of its own, alone and beside each bomb:
+//
+//	go test -tags soak -run TestBombsBeside -v -timeout 1h ./cmd/cairn
+//
+// The bombs come from another process with the least priority, two at a time where they take processors: what is measured is the
+// node, and not how many processors a machine has. CAIRN_DOOR=name bombs one door alone, CAIRN_BOMB=name in one way.
+// CAIRN_ELSEWHERE=1 bombs another node, which nobody measures: so much is the machine's.
+func TestBombsBeside(t *testing.T) {
+	p := besideNode(t)
+	bombed := p
+	if os.Getenv("CAIRN_ELSEWHERE") != "" {
+		bombed = besideNode(t)
+	}
+	var table strings.Builder
+	w := tabwriter.NewWriter(&table, 0, 4, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "door\twire alone\tworst\tratio\tbeside\thttp alone\tworst\tratio\tbeside\t")
+	doors := listeners(t, p)
+	well := [2]func(context.Context) error{byName(t, doors, "wire").well, byName(t, doors, "gateway").well}
+	for _, d := range doors {
+		if only := os.Getenv("CAIRN_DOOR"); only != "" && only != d.name {
+			continue
+		}
+		fmt.Fprintf(w, "%s\t", d.name)
+		for _, r := range besideDoor(t, bombed, d, well) {
+			fmt.Fprintf(w, "%.1f ms\t%.1f ms\t%.1f\t%s\t", ms(r.alone), ms(r.beside), r.ratio(), r.bomb)
+			if r.ratio() > besideBound {
+				t.Errorf("%s, %s: p99 went from %s to %s", d.name, r.bomb, r.alone, r.beside)
+			}
+		}
+		fmt.Fprintln(w)
+	}
+	if err := w.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("p99 alone, and beside the bomb that raised it most\n%s", &table)
+}
+
+func besideNode(t *testing.T) *nodeProcess {
+	p := &nodeProcess{t: t, args: []string{"dev", "--home", filepath.Join(shortDir(t), "h"), "--log-level", "error", "--port-base", fmt.Sprint(freePorts(t, 6))}}
+	t.Cleanup(p.kill)
+	p.launch()()
+	registerWell(t, p)
+	return p
+}
+
+func ms(d time.Duration) float64 { return d.Seconds() * 1000 }
+
+func byName(t *testing.T, doors []bombed, name string) bombed {
+	t.Helper()
+	i := slices.IndexFunc(doors, func(d bombed) bool { return d.name == name })
+	if i < 0 {
+		t.Fatalf("no door %s", name)
+	}
+	return doors[i]
+}
+
+// besideRow is what one bomb did to one client.
+type besideRow struct {
+	bomb          string
+	alone, beside time.Duration
+}
+
+func (r besideRow) ratio() float64 { return float64(r.beside) / float64(r.alone) }
+
+// besideDoor bombs a door in every way and returns what was worst for each client.
+func besideDoor(t *testing.T, p *nodeProcess, d bombed, well [2]func(context.Context) error) (worst [2]besideRow) {
+	b := startBomber(t, p, d.name)
+	defer b.end()
+	var alone [2][]time.Duration
+	during := map[string][2]time.Duration{}
+	once := func(name string) (p99 [2]time.Duration) {
+		for i, took := range pacedTails(t, well, besideAlone) {
+			alone[i] = append(alone[i], p99Of(took))
+		}
+		b.say("go " + name)
+		for i, took := range pacedTails(t, well, besideBomb) {
+			p99[i] = p99Of(took)
+		}
+		b.say("stop")
+		return p99
+	}
+	names := slices.DeleteFunc(sortedNames(d.bombs), func(n string) bool {
+		only := os.Getenv("CAIRN_BOMB")
+		return only != "" && only != n
+	})
+	for _, name := range names {
+		during[name] = once(name)
+	}
+	for _, name := range names {
+		tries := [][2]time.Duration{during[name]}
+		for len(tries) < besideTries && (float64(tries[0][0]) > besideBound*float64(typical(alone[0])) || float64(tries[0][1]) > besideBound*float64(typical(alone[1]))) {
+			tries = append(tries, once(name))
+		}
+		for i := range worst {
+			slices.SortFunc(tries, func(a, b [2]time.Duration) int { return cmp.Compare(a[i], b[i]) })
+			r := besideRow{name, typical(alone[i]), tries[len(tries)/2][i]}
+			if r.beside > worst[i].beside {
+				worst[i] = r
+			}
+			t.Logf("%s, %s: client %d %s (%.1f times)", d.name, name, i, r.beside, r.ratio())
+		}
+	}
+	return worst
+}
+
+func typical(d []time.Duration) time.Duration { return slices.Sorted(slices.Values(d))[len(d)/2] }
+
+// pacedTails has both clients ask at their pace and returns how long each request took, from when it was due.
+func pacedTails(t *testing.T, well [2]func(context.Context) error, d time.Duration) (took [2][]time.Duration) {
+	t.Helper()
+	var wg sync.WaitGroup
+	for i, ask := range well {
+		wg.Go(func() {
+			start := time.Now()
+			for due := start; due.Sub(start) < d; due = due.Add(besidePace) {
+				time.Sleep(time.Until(due))
+				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+				err := ask(ctx)
+				cancel()
+				if err != nil {
+					t.Errorf("who means well, after %s: %v", time.Since(due), err)
+				}
+				took[i] = append(took[i], time.Since(due))
+			}
+		})
+	}
+	wg.Wait()
+	return took
+}
+
+func p99Of(took []time.Duration) time.Duration {
+	s := slices.Sorted(slices.Values(took))
+	return s[(len(s)-1)*99/100]
+}
+
+// bomber is the process that bombs one door.
+type bomber struct {
+	t    *testing.T
+	cmd  *exec.Cmd
+	in   io.WriteCloser
+	out  *bufio.Reader
+	name string
+}
+
+func startBomber(t *testing.T, p *nodeProcess, door string) *bomber {
+	t.Helper()
+	line, err := json.Marshal(p.line)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bomber{t: t, name: door, cmd: exec.CommandContext(t.Context(), "nice", "-n", "19", os.Args[0], "-test.run", "^TestBomber$", "-test.timeout", "1h")}
+	b.cmd.Env = append(os.Environ(), bomberEnv+"="+door+"\n"+string(line))
+	if b.in, err = b.cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	out, err := b.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.out = bufio.NewReader(out)
+	if err := b.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	b.said("ready")
+	return b
+}
+
+// say tells the bomber what to do and waits until it does.
+func (b *bomber) say(what string) {
+	b.t.Helper()
+	if _, err := fmt.Fprintln(b.in, what); err != nil {
+		b.t.Fatalf("bomber of %s: %v", b.name, err)
+	}
+	b.said(what)
+}
+
+func (b *bomber) said(what string) {
+	b.t.Helper()
+	if line, err := b.out.ReadString('\n'); err != nil || strings.TrimSpace(line) != what {
+		b.t.Fatalf("bomber of %s said %q, %v", b.name, line, err)
+	}
+}
+
+func (b *bomber) end() {
+	b.in.Close()
+	_ = b.cmd.Wait() // how it ends is its own affair
+}
+
+// TestBomber is that process: a line on stdin says what to do, the same line on stdout that it is being done.
+func TestBomber(t *testing.T) {
+	door, line, ok := strings.Cut(os.Getenv(bomberEnv), "\n")
+	if !ok {
+		t.Skip("is run by TestBombsBeside")
+	}
+	p := &nodeProcess{t: t}
+	if err := json.Unmarshal([]byte(line), &p.line); err != nil {
+		t.Fatal(err)
+	}
+	d := byName(t, listeners(t, p), door)
+	stop := func() {}
+	defer func() { stop() }()
+	fmt.Println("ready")
+	for in := bufio.NewScanner(os.Stdin); in.Scan(); fmt.Println(in.Text()) {
+		stop()
+		stop = func() {}
+		if name, ok := strings.CutPrefix(in.Text(), "go "); ok {
+			stop = goOff(t.Context(), d.bombs[name])
+		}
+	}
+}
+
+// goOff starts a bomb; what it returns ends it.
+func goOff(ctx context.Context, bomb func(context.Context)) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		bomb(ctx)
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
+}

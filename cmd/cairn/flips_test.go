@@ -1,0 +1,164 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/cairndb/cairn/wire"
+)
+
+// TestFlippedBitsAreHealed flips bits in files of a member that is down, each of a kind of its own, and none so that a file
+// looks torn. The member names what it found, is made whole, and answers words, vectors and exports as the others do.
+func TestFlippedBitsAreHealed(t *testing.T) {
+	nodes, token := threeIn(t, t.TempDir(), func(*nodeFile) {})
+	for _, p := range nodes {
+		change(t, p.args[3], func(b []byte) []byte {
+			return bytes.Replace(b, []byte("[cluster]\n"), []byte("[cluster]\nsnapshot_threshold = 16\nsnapshot_interval_ms = 100\ntrailing_logs = 8\n"), 1)
+		})
+	}
+	startAll(t, nodes, 0, 1, 2)
+	c := connect(t, nodes, token)
+	rng := rand.New(rand.NewPCG(1, 2))
+	acked := map[string]string{}
+	write := func(n int) {
+		t.Helper()
+		for range n {
+			m := wire.NewRemember(fmt.Sprintf("lighthouse number %04d has a keeper", len(acked)))
+			m.Embedding = vectorOf(rng)
+			rid, err := putOnce(t.Context(), c, m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			acked[rid] = m.Text
+		}
+	}
+	write(60)
+	anyBit := func(b []byte) []byte { b[rng.IntN(len(b))] ^= 1 << rng.IntN(8); return b }
+	for _, tc := range []struct {
+		files string
+		flip  func([]byte) []byte
+		ends  bool // it cannot be healed while it runs
+		says  []string
+		aside []string
+	}{
+		{"index/*/vectors-*", anyBit, false, []string{"checkpoint of the index unreadable", "vectors-"}, nil},
+		{"index/*/rows-*", anyBit, false, []string{"checkpoint of the index unreadable", "rows-"}, nil},
+		{"index/checkpoint", anyBit, false, []string{"checkpoint of the index unreadable"}, nil},
+		{"index/*/text/*.zap", anyBit, false, []string{"index unreadable, built anew"}, nil},
+		{"raft/snapshots/*/meta.json", func(b []byte) []byte { return flipBehind(b, "127.0.0.") },
+			false, []string{"snapshot unreadable, moved aside", "raft log unreadable, moved aside"}, []string{"raft/snapshot-*.corrupt-*", "raft/raft.db.corrupt-*"}},
+		{"state.db", func(b []byte) []byte { return flipBehind(b, "lighthouse number 002") },
+			true, []string{"state damaged, moved aside"}, []string{"state.db.corrupt-*", "raft.corrupt-*"}},
+		{"state.db", func(b []byte) []byte { return flipBehind(b, "\xa1x\xd9") }, // the length of each text: no record can be read
+			true, []string{"state damaged, moved aside"}, []string{"state.db.corrupt-*", "raft.corrupt-*"}},
+	} {
+		i := (leaderOf(t, nodes) + 1) % 3
+		p, other := nodes[i], nodes[(i+1)%3]
+		if !eventually(func() bool { // the second snapshot comes when the log was cut behind the first
+			write(1)
+			l, err := filepath.Glob(filepath.Join(p.line.Home, "raft/snapshots/*[0-9]/meta.json"))
+			return err == nil && len(l) > 1
+		}) {
+			t.Fatal("no snapshots are made")
+		}
+		if _, err := p.stop(); err != nil {
+			t.Fatal(err)
+		}
+		found, err := filepath.Glob(filepath.Join(p.line.Home, tc.files))
+		if err != nil || len(found) == 0 {
+			t.Fatalf("%s: %v, %v", tc.files, found, err)
+		}
+		for _, path := range found {
+			change(t, path, tc.flip)
+		}
+		up := p.launch()
+		if tc.ends {
+			p.ends("unreadable state")
+			up = p.launch()
+		}
+		up()
+		write(5)
+		sameState(t, nodes)
+		checkExport(t, p, token, acked)
+		sameFound(t, p, other, token, rng, len(acked))
+		for _, s := range tc.says {
+			if !p.says(s) {
+				t.Errorf("%s: it does not say %q:\n%s", tc.files, s, tailOf(p.log.String(), 3000))
+			}
+		}
+		for _, kept := range tc.aside {
+			if l, err := filepath.Glob(filepath.Join(p.line.Home, kept)); err != nil || len(l) == 0 {
+				t.Errorf("%s: nothing is kept as %s (%v)", tc.files, kept, err)
+			}
+		}
+		if !eventually(func() bool { s, ok := statusOf(t, nodes[leaderOf(t, nodes)]); return ok && voters(s) == 3 && s.Healthy }) {
+			t.Errorf("%s: it does not vote again", tc.files)
+		}
+	}
+}
+
+func vectorOf(rng *rand.Rand) (v []float32) {
+	for range 16 {
+		v = append(v, float32(rng.NormFloat64()))
+	}
+	return v
+}
+
+// change changes a file.
+func change(t *testing.T, path string, f func([]byte) []byte) {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err == nil {
+		err = os.WriteFile(path, f(b), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// flipBehind flips a bit of the byte behind a text, wherever that is.
+func flipBehind(b []byte, text string) []byte {
+	for at := bytes.Index(b, []byte(text)); at >= 0; {
+		at += len(text)
+		b[at] ^= 1
+		next := bytes.Index(b[at:], []byte(text))
+		if next < 0 {
+			break
+		}
+		at += next
+	}
+	return b
+}
+
+// sameFound asks two nodes for all by words, and for the nearest by vector.
+func sameFound(t *testing.T, p, other *nodeProcess, token string, rng *rand.Rand, n int) {
+	t.Helper()
+	all, near := wire.NewRecall("lighthouse"), wire.NewRecall("")
+	all.TopK, near.QueryEmbedding = n, vectorOf(rng)
+	var answers [2][][]string
+	for i, node := range []*nodeProcess{p, other} {
+		c := connect(t, []*nodeProcess{node}, token)
+		for _, q := range []wire.Recall{all, near} {
+			q.SkipReinforce = true
+			var rids []string
+			for _, r := range recallNow(t, c, q) {
+				rids = append(rids, r.RID)
+			}
+			answers[i] = append(answers[i], rids)
+		}
+		slices.Sort(answers[i][0]) // all are alike
+	}
+	if len(answers[0][0]) != n || len(answers[0][1]) != near.TopK {
+		t.Errorf("it finds %d of %d memories by words, and %d by a vector", len(answers[0][0]), n, len(answers[0][1]))
+	}
+	for k := range answers[0] {
+		if !slices.Equal(answers[0][k], answers[1][k]) {
+			t.Errorf("one node finds\n%v\nanother\n%v", answers[0][k], answers[1][k])
+		}
+	}
+}

@@ -1,0 +1,290 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cairndb/cairn/wire"
+)
+
+// links are what members reach each other through: before each stands a proxy, whose address is the only one that the others
+// know. A proxy learns from the hello who is calling, so what happens to a member's words depends on who hears them.
+type links struct {
+	t      testing.TB
+	fronts []net.Listener // by the member behind
+	behind []string
+
+	mu    sync.Mutex
+	rules [][]fault // what becomes of the words of one for another
+	moved chan struct{}
+	calls map[*call]struct{}
+	met   [drips + 1]int // how often each fault has met a frame or a caller
+	gone  bool
+	tasks sync.WaitGroup
+}
+
+// A fault is what a link does to the frames that go one way over it.
+type fault int
+
+const (
+	passes  fault = iota
+	cut           // connections are closed, open ones and new ones
+	stalled       // connections stay open, and nothing passes until this ends; then it does
+	late          // each frame comes later
+	torn          // now and then a connection ends in the middle of a frame
+	drips         // bytes come one by one
+)
+
+const (
+	lateness = 20 * time.Millisecond
+	tornOnce = 20 // in how many frames
+)
+
+// A call is a connection through a proxy.
+type call struct {
+	from, to  int
+	near, far net.Conn
+}
+
+func (c *call) close() {
+	c.near.Close()
+	if c.far != nil {
+		c.far.Close()
+	}
+}
+
+// newLinks makes proxies for as many members; connect says where they listen, before the first is started.
+func newLinks(t testing.TB, n int) *links {
+	t.Helper()
+	l := &links{t: t, behind: make([]string, n), moved: make(chan struct{}), calls: map[*call]struct{}{}}
+	t.Cleanup(l.close)
+	for range n {
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.fronts, l.rules = append(l.fronts, ln), append(l.rules, make([]fault, n))
+	}
+	return l
+}
+
+// put puts the proxies between members: what is configured for each is changed.
+func (l *links) put(n *nodeFile) {
+	i := n.NodeID - 1
+	l.behind[i] = n.Advertise
+	n.Advertise, n.Peers = l.fronts[i].Addr().String(), nil
+	for other, ln := range l.fronts {
+		if other != i {
+			n.Peers = append(n.Peers, ln.Addr().String())
+		}
+	}
+	l.tasks.Go(func() { l.accept(i) })
+}
+
+func (l *links) close() {
+	l.mu.Lock()
+	l.gone = true
+	for _, ln := range l.fronts {
+		ln.Close()
+	}
+	for c := range l.calls {
+		c.close()
+	}
+	close(l.moved)
+	l.mu.Unlock()
+	l.tasks.Wait()
+}
+
+// set has a fault stand between one and others, in the one direction.
+func (l *links) set(f fault, from int, to ...int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, i := range to {
+		l.rules[from][i] = f
+		for c := range l.calls {
+			if f == cut && c.from == from && c.to == i {
+				c.close()
+			}
+		}
+	}
+	close(l.moved)
+	l.moved = make(chan struct{})
+}
+
+// all has a fault stand between any two.
+func (l *links) all(f fault) {
+	for i := range l.fronts {
+		l.set(f, i, otherTwo(i)...)
+	}
+}
+
+func otherTwo(i int) []int { return []int{(i + 1) % 3, (i + 2) % 3} }
+
+func (l *links) accept(to int) {
+	for {
+		nc, err := l.fronts[to].Accept()
+		if err != nil {
+			return
+		}
+		l.tasks.Go(func() { l.serve(nc, to) })
+	}
+}
+
+// serve connects one who says who it is with whom it calls.
+func (l *links) serve(near net.Conn, to int) {
+	c := &call{from: -1, to: to, near: near}
+	defer l.forget(c)
+	if !l.know(c) {
+		return
+	}
+	in := bufio.NewReaderSize(near, 64<<10)
+	first, err := nextFrame(in)
+	if err != nil {
+		return
+	}
+	var hello wire.ClusterHello
+	f, err := wire.NewReader(bytes.NewReader(first), wire.MaxLength).Next()
+	if err = errors.Join(err, wire.Unpack(f, &hello, wire.MaxLength)); err != nil {
+		l.t.Errorf("a member says hello with what is none: %v", err)
+		return
+	}
+	far, err := net.Dial("tcp", l.behind[to])
+	if err != nil {
+		return
+	}
+	l.mu.Lock()
+	c.from, c.far = int(hello.NodeID)-1, far
+	l.mu.Unlock()
+	if rule, _ := l.rule(c.from, to); rule == cut {
+		l.meets(cut)
+		return
+	}
+	var back sync.WaitGroup
+	back.Go(func() {
+		defer c.close()
+		answers := bufio.NewReaderSize(far, 64<<10)
+		for l.pass(c, near, answers, to, c.from, nil) {
+		}
+	})
+	for l.pass(c, far, in, c.from, to, first) {
+		first = nil
+	}
+	c.close()
+	back.Wait()
+}
+
+func (l *links) know(c *call) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.gone {
+		l.calls[c] = struct{}{}
+	}
+	return !l.gone
+}
+
+func (l *links) forget(c *call) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.calls, c)
+	c.close()
+}
+
+func (l *links) rule(from, to int) (f fault, moved <-chan struct{}) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.gone {
+		return cut, l.moved
+	}
+	return l.rules[from][to], l.moved
+}
+
+func (l *links) meets(f fault) {
+	l.mu.Lock()
+	l.met[f]++
+	l.mu.Unlock()
+}
+
+// hits says how often a fault has met something so far.
+func (l *links) hits(f fault) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.met[f]
+}
+
+// waitFor returns when a fault has met something so often.
+func (l *links) waitFor(f fault, times int) {
+	l.t.Helper()
+	for deadline := time.Now().Add(time.Minute); l.hits(f) < times; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			l.t.Fatalf("fault %d has met nothing", f)
+		}
+	}
+}
+
+// pass carries one frame, the one given or the next, and says whether there may be another.
+func (l *links) pass(c *call, dst io.Writer, src *bufio.Reader, from, to int, frame []byte) bool {
+	var err error
+	if frame == nil {
+		if frame, err = nextFrame(src); err != nil {
+			return false
+		}
+	}
+	rule, moved := l.rule(from, to)
+	if rule == stalled {
+		l.meets(stalled)
+	}
+	for ; rule == stalled; rule, moved = l.rule(from, to) {
+		<-moved
+	}
+	switch rule {
+	case cut:
+		if from == c.from { // answers to whom may call are not cut
+			return false
+		}
+	case late:
+		l.meets(late)
+		select {
+		case <-time.After(lateness):
+		case <-moved:
+		}
+	case torn:
+		if rand.IntN(tornOnce) == 0 {
+			l.meets(torn)
+			_, _ = dst.Write(frame[:1+rand.IntN(len(frame)-1)])
+			return false
+		}
+	case drips:
+		l.meets(drips)
+		for len(frame) > 1 && err == nil {
+			_, err = dst.Write(frame[:1])
+			frame = frame[1:]
+		}
+	}
+	if err == nil {
+		_, err = dst.Write(frame)
+	}
+	return err == nil
+}
+
+// nextFrame reads a frame as it is.
+func nextFrame(r io.Reader) ([]byte, error) {
+	head := make([]byte, 4)
+	if _, err := io.ReadFull(r, head); err != nil {
+		return nil, err
+	}
+	n := binary.BigEndian.Uint32(head)
+	if n > wire.MaxLength {
+		return nil, errors.New("a frame that is none")
+	}
+	b := append(head, make([]byte, n)...)
+	_, err := io.ReadFull(r, b[4:])
+	return b, err
+}

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/cairndb/cairn/wire"
+)
+
+// behindProxies starts three nodes that know each other only by the addresses of proxies.
+func behindProxies(t *testing.T) (*links, []*nodeProcess, string) {
+	t.Helper()
+	l := newLinks(t, 3)
+	nodes, token := threeIn(t, shortDir(t), func(n *nodeFile) { inHaste(n); l.put(n) })
+	startAll(t, nodes, 0, 1, 2)
+	return l, nodes, token
+}
+
+// TestMembersBehindProxies has real processes reach each other through proxies only, which do in turn what networks do.
+// Clients write all the while: as long as a majority hears each other they go on, and in the end every node holds the
+// same, with all that was acknowledged once.
+func TestMembersBehindProxies(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it waits for elections of three processes, which the race detector slows down")
+	}
+	l, nodes, token := behindProxies(t)
+	d := writeOn(t, nodes, token, 3)
+	d.goesOn("at first")
+	for _, tc := range []struct {
+		while string
+		fault fault
+		times int // it has to meet something
+		put   func(f fault, lead, other, third int)
+	}{
+		{"while nobody hears the leader", stalled, 1, func(f fault, lead, other, third int) { l.set(f, lead, other, third) }},
+		{"while the leader hears nobody", stalled, 1, func(f fault, lead, other, third int) { l.set(f, other, lead); l.set(f, third, lead) }},
+		{"while a follower hears nobody", stalled, 1, func(f fault, lead, other, third int) { l.set(f, lead, other); l.set(f, third, other) }},
+		{"while the leader can call nobody", cut, 1, func(f fault, lead, other, third int) { l.set(f, lead, other, third) }},
+		{"while leader and follower are cut from each other", cut, 1, func(f fault, lead, other, _ int) { l.set(f, lead, other); l.set(f, other, lead) }},
+		{"while all is late", late, 20, func(f fault, _, _, _ int) { l.all(f) }},
+		{"while frames break in the middle", torn, 10, func(f fault, _, _, _ int) { l.all(f) }},
+		{"while bytes come one by one", drips, 20, func(f fault, _, _, _ int) { l.all(f) }},
+	} {
+		lead, before := leaderOf(t, nodes), l.hits(tc.fault)
+		tc.put(tc.fault, lead, (lead+1)%3, (lead+2)%3)
+		l.waitFor(tc.fault, before+tc.times)
+		d.goesOn(tc.while)
+		l.all(passes)
+		d.goesOn("after that")
+	}
+	nothingAcknowledged(t, l, nodes, token)
+	for range anyFaults { // whatever comes of it while it lasts
+		for from := range 3 {
+			for _, to := range otherTwo(from) {
+				l.set(fault(rand.IntN(int(drips)+1)), from, to)
+			}
+		}
+		rest(t.Context(), time.Duration(rand.IntN(1500))*time.Millisecond)
+		l.all(passes)
+		d.goesOn("after any faults")
+	}
+	d.checkAll(nodes, token)
+}
+
+// nothingAcknowledged has nobody hear anybody: what is asked for from then on is not acknowledged.
+func nothingAcknowledged(t *testing.T, l *links, nodes []*nodeProcess, token string) {
+	t.Helper()
+	c := connect(t, nodes, token)
+	l.all(stalled)
+	defer l.all(passes)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	if rid, err := c.Remember(ctx, wire.NewRemember("nobody hears of this")); err == nil {
+		t.Errorf("%s was acknowledged by a node that reaches no other", rid)
+	}
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// An injection has the kernel's answers to a running process's system calls replaced by errors, for one of its files: a
+// disk that fails, as far as the process can tell. strace does it.
+type injection struct {
+	t    testing.TB
+	cmd  *exec.Cmd
+	file string // of the calls that it has seen
+	done chan error
+}
+
+// inject begins one. A call is a name of strace's: fdatasync, pwrite64.
+func inject(t testing.TB, p *nodeProcess, file, call, errno string) *injection {
+	t.Helper()
+	if _, err := exec.LookPath("strace"); err != nil {
+		t.Skipf("disks are broken with strace, which is not here: %v", err)
+	}
+	var said *logged
+	for range 10 { // a thread that ends just then cannot be traced
+		x := &injection{t: t, file: filepath.Join(t.TempDir(), "calls"), done: make(chan error, 1)}
+		x.cmd = exec.Command("strace", "-f", "-o", x.file, "-P", filepath.Join(p.line.Home, file), "-e", "trace="+call,
+			"-e", "inject="+call+":error="+errno, "-p", strconv.Itoa(p.cmd.Process.Pid))
+		said = &logged{}
+		x.cmd.Stderr = said
+		if err := x.cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		go func() { x.done <- x.cmd.Wait() }()
+		t.Cleanup(x.end)
+		if x.begins(said) {
+			return x
+		}
+	}
+	t.Skipf("strace may not trace here: %s", said)
+	return nil
+}
+
+// begins returns when the process is traced, or will not be.
+func (x *injection) begins(said *logged) bool {
+	x.t.Helper()
+	for deadline := time.Now().Add(time.Minute); !strings.Contains(said.String(), "attached"); time.Sleep(10 * time.Millisecond) {
+		select {
+		case err := <-x.done:
+			x.done <- err
+			return false
+		default:
+		}
+		if time.Now().After(deadline) {
+			x.t.Fatalf("strace does not begin: %s", said)
+		}
+	}
+	return true
+}
+
+// hit returns when calls have failed, so many at least.
+func (x *injection) hit(times int) {
+	x.t.Helper()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		raw, err := os.ReadFile(x.file)
+		if err != nil {
+			x.t.Fatal(err)
+		}
+		if bytes.Count(raw, []byte("(INJECTED)")) >= times {
+			return
+		}
+		if time.Now().After(deadline) {
+			x.t.Fatal("nothing asks the broken disk for anything")
+		}
+	}
+}
+
+// end gives the process its disk back.
+func (x *injection) end() {
+	_ = x.cmd.Process.Signal(syscall.SIGINT) // it lets go; if the process has ended, so has it
+	err := <-x.done
+	x.done <- err
+}

@@ -1,0 +1,185 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cairndb/cairn/wire"
+	"github.com/cairndb/cairn/wire/client"
+)
+
+// wires are the addresses that clients are given.
+func wires(nodes []*nodeProcess) (addrs []string) {
+	for _, p := range nodes {
+		addrs = append(addrs, p.line.Wire)
+	}
+	return addrs
+}
+
+// connect makes a client of all nodes, for as long as the test runs.
+func connect(t testing.TB, nodes []*nodeProcess, token string) *client.Client {
+	t.Helper()
+	c, err := client.Dial(t.Context(), client.Config{Addrs: wires(nodes), Token: token})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// writeUntil writes what text says, each under a key of its own, until ctx ends, and notes what was acknowledged.
+func writeUntil(ctx context.Context, t testing.TB, cfg client.Config, mu *sync.Mutex, acked map[string]string, text func(i int) string) {
+	c, err := client.Dial(t.Context(), cfg)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	defer c.Close()
+	for i := 0; ctx.Err() == nil; i++ {
+		m := wire.NewRemember(text(i))
+		m.IdempotencyKey = client.NewKey()
+		rid, err := putOnce(t.Context(), c, m)
+		if err != nil {
+			t.Errorf("write %d: %v", i, err)
+			return
+		}
+		mu.Lock()
+		acked[rid] = m.Text
+		mu.Unlock()
+	}
+}
+
+// putOnce writes under a key until it is known what became of it. A client waits only so long for a cluster that takes
+// nothing: the machine may be busier than that.
+func putOnce(ctx context.Context, c *client.Client, m wire.Remember) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	defer cancel()
+	if m.IdempotencyKey == "" {
+		m.IdempotencyKey = client.NewKey() // makes asking again safe
+	}
+	for {
+		rid, err := c.Remember(ctx, m)
+		var e *client.Error
+		if ctx.Err() == nil && errors.As(err, &e) && (e.Code == wire.CodeNoQuorum || strings.Contains(string(e.Details), "unknown_outcome")) {
+			rest(ctx, 10*time.Millisecond)
+			continue
+		}
+		return rid, err
+	}
+}
+
+// recallNow asks for what is newest, until a leader vouches that it is.
+func recallNow(t testing.TB, c *client.Client, q wire.Recall) []wire.RecallResult {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	q.Consistency = "linearizable"
+	for {
+		found, _, err := c.Recall(ctx, q)
+		if err == nil {
+			return found
+		}
+		if !client.IsCode(err, wire.CodeNoQuorum) || ctx.Err() != nil {
+			t.Fatal(err)
+		}
+		rest(ctx, 10*time.Millisecond)
+	}
+}
+
+// waitForWrites returns when n more have been acknowledged.
+func waitForWrites(t testing.TB, mu *sync.Mutex, acked map[string]string, n int) {
+	t.Helper()
+	count := func() int {
+		mu.Lock()
+		defer mu.Unlock()
+		return len(acked)
+	}
+	want := count() + n
+	for deadline := time.Now().Add(2 * time.Minute); count() < want; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) || t.Failed() {
+			t.Fatalf("%d writes acknowledged, want %d", count(), want)
+		}
+	}
+}
+
+// A log of what clients wrote and were told.
+type diary struct {
+	t    testing.TB
+	mu   sync.Mutex
+	told map[string]string // text by id
+
+	stop func() // ends the writing, and waits for it
+}
+
+// writeOn has clients of all nodes write until stop. Each asks again, with the key of its write, until it knows what became of it.
+func writeOn(t testing.TB, nodes []*nodeProcess, token string, clients int) *diary {
+	t.Helper()
+	d := &diary{t: t, told: map[string]string{}}
+	ctx, cancel := context.WithCancel(t.Context())
+	var writers sync.WaitGroup
+	d.stop = func() { cancel(); writers.Wait() }
+	t.Cleanup(d.stop)
+	for w := range clients {
+		c := connect(t, nodes, token)
+		writers.Go(func() {
+			for i := 0; ctx.Err() == nil; i++ {
+				m := wire.NewRemember(fmt.Sprintf("writer %d wrote %d", w, i))
+				m.IdempotencyKey = client.NewKey()
+				for ctx.Err() == nil {
+					one, cancel := context.WithTimeout(ctx, 5*time.Second)
+					rid, err := c.Remember(one, m)
+					cancel()
+					if err == nil {
+						d.note(rid, m.Text)
+						break
+					}
+					rest(ctx, 20*time.Millisecond)
+				}
+			}
+		})
+	}
+	return d
+}
+
+func (d *diary) note(rid, text string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if other, twice := d.told[rid]; twice {
+		d.t.Errorf("%q was acknowledged as %s, as %q was", text, rid, other)
+	}
+	d.told[rid] = text
+}
+
+func (d *diary) count() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.told)
+}
+
+// goesOn returns when more has been acknowledged.
+func (d *diary) goesOn(what string) {
+	d.t.Helper()
+	begin := time.Now()
+	for want := d.count() + 20; d.count() < want; time.Sleep(10 * time.Millisecond) {
+		if time.Since(begin) > 2*time.Minute {
+			d.t.Fatalf("no writes %s", what)
+		}
+	}
+	d.t.Logf("writes went on after %s %s", time.Since(begin).Round(10*time.Millisecond), what)
+}
+
+// checkAll ends the writing: every node holds the same then, with all that was acknowledged once.
+func (d *diary) checkAll(nodes []*nodeProcess, token string) {
+	d.t.Helper()
+	d.stop()
+	sameState(d.t, nodes)
+	for _, p := range nodes {
+		checkExport(d.t, p, token, d.told)
+	}
+	d.t.Logf("%d writes acknowledged", len(d.told))
+}
