@@ -22,10 +22,11 @@ type cairnNodes struct {
 	addrs     []string
 	token     string
 	text, dim int
+	bare      bool // nothing to index
 }
 
-func startCairn(ctx context.Context, dir string, text, dim int) (_ *cairnNodes, err error) {
-	c := &cairnNodes{text: text, dim: dim}
+func startCairn(ctx context.Context, dir string, text, dim int, bare bool) (_ *cairnNodes, err error) {
+	c := &cairnNodes{text: text, dim: dim, bare: bare}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, c.close())
@@ -96,7 +97,14 @@ type cairnWriter struct {
 func (w *cairnWriter) close() error { return w.c.Close() }
 
 func (w *cairnWriter) write(ctx context.Context, k int) error {
-	m := wire.NewRemember(sentence(w.rng, w.who, k, w.of.text))
+	text := sentence(w.rng, w.who, k, w.of.text+4*w.of.dim)
+	if w.of.bare {
+		m := wire.NewRemember("bench")
+		m.Namespace, m.Metadata = "bench", wire.JSON(strconv.Quote(text))
+		_, err := w.c.Remember(ctx, m)
+		return err
+	}
+	m := wire.NewRemember(text[:w.of.text])
 	m.Namespace = "bench"
 	m.Embedding = make([]float32, w.of.dim)
 	for i := range m.Embedding {

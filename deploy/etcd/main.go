@@ -7,7 +7,8 @@
 // Rounds alternate between the two, so that what else the machine does falls on both; the table shows medians of the
 // rounds and their ratio. Every member is a process of its own with its own directory and syncs what it acknowledges.
 // A Cairn write is a memory with a text and a vector, searchable when it is acknowledged; an etcd write is a put of a
-// fresh key with a value as long as both.
+// fresh key with a value as long as both. With -bare the same bytes are a memory's metadata, so that there is one word to
+// index: what is left is log and state.
 //
 // This is a module of its own, so that etcd's client does not become a dependency of the server.
 package main
@@ -71,6 +72,7 @@ func run(ctx context.Context) (err error) {
 	length := flag.Duration("for", 5*time.Second, "how long a round takes")
 	text := flag.Int("text", 300, "bytes of a memory's text")
 	dim := flag.Int("dim", 64, "dimensions of its vector")
+	bare := flag.Bool("bare", false, "send a memory's bytes as metadata, which no index takes")
 	asJSON := flag.Bool("json", false, "print JSON")
 	flag.Parse()
 	counts, err := numbers(*clients)
@@ -82,7 +84,7 @@ func run(ctx context.Context) (err error) {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	cairn, err := startCairn(ctx, dir, *text, *dim)
+	cairn, err := startCairn(ctx, dir, *text, *dim, *bare)
 	if err != nil {
 		return err
 	}

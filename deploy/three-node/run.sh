@@ -28,11 +28,12 @@ for i in 1 2 3; do
     pids+=($!)
 done
 for i in 1 2 3; do
-    for _ in $(seq 150); do
+    for _ in $(seq 300); do
         [ -s "$dir/node$i.ready" ] && break
         kill -0 "${pids[$((i - 1))]}" 2>/dev/null || { echo "node $i ended; see $dir/node$i.log" >&2; exit 1; }
         sleep 0.1
     done
+    [ -s "$dir/node$i.ready" ] || { echo "node $i does not serve yet; see $dir/node$i.log" >&2; exit 1; }
 done
 cat >&2 <<TXT
 
