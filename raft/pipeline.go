@@ -90,9 +90,11 @@ func (p *pipeline) receive() {
 	}
 }
 
-// answer reads what the follower said of each part: the first refusal is the answer to all.
+// answer reads what the follower said of each part: the first refusal is the answer to all. The library looks at the answer and
+// not at the error, so there is none before all are read.
 func (p *pipeline) answer(f *inFlight) error {
-	for i := range f.parts {
+	answer := hraft.AppendEntriesResponse{Success: true}
+	for range f.parts {
 		frame, err := p.c.next(time.Now().Add(rpcTimeout))
 		if err != nil {
 			return err
@@ -101,10 +103,11 @@ func (p *pipeline) answer(f *inFlight) error {
 		if err := unpackAppend(frame, &said); err != nil {
 			return err
 		}
-		if i == 0 || f.resp.Success {
-			*f.resp = said
+		if answer.Success {
+			answer = said
 		}
 	}
+	*f.resp = answer
 	return nil
 }
 
