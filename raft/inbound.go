@@ -31,36 +31,14 @@ func (c *inbound) member(sender uint32) bool {
 	return false
 }
 
-// consume hands a request to the library and waits for its answer.
+// consume has the library answer a request, or this node when the library need not be asked.
 func (c *inbound) consume(ctx context.Context, cmd any, body io.Reader) (any, error) {
-	ch := make(chan hraft.RPCResponse, 1)
-	r := hraft.RPC{Command: cmd, Reader: body, RespChan: ch}
-	if a, ok := cmd.(*hraft.AppendEntriesRequest); ok {
-		if fast := c.n.fast.Load(); fast != nil && isHeartbeat(a) {
-			(*fast)(r)
-			return wait(ctx, ch)
+	if a, ok := cmd.(*hraft.AppendEntriesRequest); ok && isHeartbeat(a) {
+		if r := c.n.beat(a); r != nil {
+			return r, nil
 		}
 	}
-	select {
-	case c.n.transport.consumer <- r:
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-	return wait(ctx, ch)
-}
-
-// isHeartbeat is the library's own mark of an append that brings nothing and asks for no consistency check.
-func isHeartbeat(a *hraft.AppendEntriesRequest) bool {
-	return len(a.Entries) == 0 && a.Term != 0 && a.Addr != nil && a.PrevLogEntry == 0 && a.PrevLogTerm == 0 && a.LeaderCommitIndex == 0
-}
-
-func wait(ctx context.Context, ch <-chan hraft.RPCResponse) (any, error) {
-	select {
-	case r := <-ch:
-		return r.Response, r.Error
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
+	return c.n.transport.consume(ctx, cmd, body)
 }
 
 func (c *inbound) header(id uint32, addr string) hraft.RPCHeader {

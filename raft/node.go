@@ -28,14 +28,14 @@ type Node struct {
 	transport *transport
 	server    *server
 	pool      *pool
-	fast      atomic.Pointer[func(hraft.RPC)]
-	lost      atomic.Bool   // see amnesiac
-	departed  atomic.Uint32 // the leader whose process is known to have ended; 0 for none
-	aside     atomic.Int64  // when this node told another that it may lead, in nanoseconds
-	leavings  chan uint32   // a leader's connections broke off; see departed.go
-	salvaged  []*hraft.Log  // of a damaged log, for refound
-	running   atomic.Bool   // the library is
-	ready     atomic.Uint64 // term whose barrier this node, leading, has applied; 0 for none
+	beats     chan *hraft.AppendEntriesRequest // answered, and the library does not know; see heartbeat.go
+	lost      atomic.Bool                      // see amnesiac
+	departed  atomic.Uint32                    // the leader whose process is known to have ended; 0 for none
+	aside     atomic.Int64                     // when this node told another that it may lead, in nanoseconds
+	leavings  chan uint32                      // a leader's connections broke off; see departed.go
+	salvaged  []*hraft.Log                     // of a damaged log, for refound
+	running   atomic.Bool                      // the library is
+	ready     atomic.Uint64                    // term whose barrier this node, leading, has applied; 0 for none
 
 	ctx     context.Context
 	cancel  context.CancelFunc
@@ -61,7 +61,7 @@ type peerState struct {
 // Open starts the member: it listens, opens its log, and takes part. ctx bounds the opening only.
 func Open(ctx context.Context, cfg Config, sm StateMachine) (_ *Node, err error) {
 	cfg = cfg.withDefaults()
-	n := &Node{cfg: cfg, log: cfg.Logger, sm: sm, peers: map[uint32]*peerState{}, wanted: map[uint32]bool{}, spurned: map[uint32]uint64{}, changed: make(chan struct{}), stopped: make(chan struct{}), lacking: make(chan struct{}, 1), rounds: confirmations{turn: make(chan struct{}, 1)}, leavings: make(chan uint32, 1)}
+	n := &Node{cfg: cfg, log: cfg.Logger, sm: sm, peers: map[uint32]*peerState{}, wanted: map[uint32]bool{}, spurned: map[uint32]uint64{}, changed: make(chan struct{}), stopped: make(chan struct{}), lacking: make(chan struct{}, 1), rounds: confirmations{turn: make(chan struct{}, 1)}, leavings: make(chan uint32, 1), beats: make(chan *hraft.AppendEntriesRequest, 1)}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	n.pool = newPool(n)
 	n.transport = &transport{n: n, consumer: make(chan hraft.RPC)}
@@ -91,6 +91,7 @@ func Open(ctx context.Context, cfg Config, sm StateMachine) (_ *Node, err error)
 	n.tasks.Go(n.rejoin)
 	n.tasks.Go(n.makeUp)
 	n.tasks.Go(n.succeed)
+	n.tasks.Go(n.tellBeats)
 	return n, nil
 }
 

@@ -31,7 +31,23 @@ func (t *transport) Consumer() <-chan hraft.RPC                                {
 func (t *transport) LocalAddr() hraft.ServerAddress                            { return hraft.ServerAddress(t.n.cfg.Advertise) }
 func (t *transport) EncodePeer(_ hraft.ServerID, a hraft.ServerAddress) []byte { return []byte(a) }
 func (t *transport) DecodePeer(b []byte) hraft.ServerAddress                   { return hraft.ServerAddress(b) }
-func (t *transport) SetHeartbeatHandler(cb func(hraft.RPC))                    { t.n.fast.Store(&cb) }
+func (t *transport) SetHeartbeatHandler(func(hraft.RPC))                       {} // see heartbeat.go
+
+// consume hands a request to the library's main task and waits for its answer.
+func (t *transport) consume(ctx context.Context, cmd any, body io.Reader) (any, error) {
+	ch := make(chan hraft.RPCResponse, 1)
+	select {
+	case t.consumer <- hraft.RPC{Command: cmd, Reader: body, RespChan: ch}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	select {
+	case r := <-ch:
+		return r.Response, r.Error
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
 
 func packAppend(n *Node, a *hraft.AppendEntriesRequest) (wire.Op, wire.Message) {
 	r := &wire.RaftAppend{Term: a.Term, Leader: n.cfg.NodeID, LeaderAddr: n.cfg.Advertise, PrevIndex: a.PrevLogEntry,

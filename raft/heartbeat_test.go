@@ -1,0 +1,70 @@
+package raft
+
+import (
+	"testing"
+
+	hraft "github.com/hashicorp/raft"
+
+	"github.com/cairndb/cairn/wire"
+)
+
+// from is a connection on which a member of the cluster said hello.
+func from(n *Node, peer uint32) *inbound {
+	return &inbound{n: n, peer: wire.ClusterHello{NodeID: peer, Raft: &wire.RaftHello{}}}
+}
+
+// TestADeposedLeaderWritesNothingInTheNewTerm: it hears of its successor while it waits for something to write, and that comes.
+func TestADeposedLeaderWritesNothingInTheNewTerm(t *testing.T) {
+	c := startSteady(t, 3)
+	c.propose(0, 5)
+	for range 20 {
+		l := c.leader()
+		next, id := l.Term()+1, l.cfg.NodeID%3+1
+		if _, err := from(l, id).append(t.Context(), &wire.RaftAppend{Term: next, Leader: id, LeaderAddr: c.addrs[id-1]}); err != nil {
+			t.Fatal(err)
+		}
+		f := l.raft.Apply([]byte("too late"), 0)
+		if err := f.Error(); err == nil {
+			t.Error("a deposed leader took a record")
+		}
+		last := l.raft.LastIndex()
+		var r hraft.Log
+		if err := l.logs.GetLog(last, &r); err != nil {
+			t.Fatal(err)
+		}
+		if r.Term >= next {
+			t.Fatalf("record %d bears term %d, which is another's", last, r.Term)
+		}
+		c.lead(l)
+	}
+}
+
+// TestHeartbeatsDoNotWaitForTheDisk: a leader whose followers' disks are slow would step down.
+func TestHeartbeatsDoNotWaitForTheDisk(t *testing.T) {
+	disks := map[int]*meter{0: {}, 1: {}, 2: {}}
+	c := startOn(t, 3, disks)
+	c.propose(0, 5)
+	l := c.leader()
+	c.knownAs(l)
+	slow := int(l.cfg.NodeID % 3)
+	writes, goOn := make(chan struct{}), make(chan struct{})
+	disks[slow].set(func(string) error {
+		select {
+		case writes <- struct{}{}:
+		case <-goOn:
+		}
+		<-goOn
+		return nil
+	})
+	if _, _, err := l.Propose(t.Context(), []byte("one disk is slow")).Wait(); err != nil {
+		t.Fatal(err)
+	}
+	<-writes
+	for range 10 {
+		r, err := from(c.nodes[slow], l.cfg.NodeID).append(t.Context(), &wire.RaftAppend{Term: l.Term(), Leader: l.cfg.NodeID, LeaderAddr: l.cfg.Advertise})
+		if err != nil || !r.Success || r.Term != l.Term() {
+			t.Errorf("%+v, %v", r, err)
+		}
+	}
+	close(goOn)
+}
