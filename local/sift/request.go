@@ -70,9 +70,6 @@ func controls() map[string]handler {
 // answer decodes a request and runs it. Work begun is not stopped by the client's going.
 func (l *listener) answer(req []byte) *answer {
 	a := &answer{}
-	if !utf8.Valid(req) {
-		req = bytes.ToValidUTF8(req, []byte("\uFFFD"))
-	}
 	c := &call{s: l.s, size: len(req), out: a}
 	if a.err = l.s.turns.Decode(l.s.ctx, len(req), func() error { return c.decode(req) }); a.err != nil {
 		return a
@@ -96,6 +93,9 @@ func (l *listener) answer(req []byte) *answer {
 }
 
 func (c *call) decode(req []byte) error {
+	if !utf8.Valid(req) {
+		req = bytes.ToValidUTF8(req, []byte("\uFFFD"))
+	}
 	err := json.Unmarshal(req, &c.fields)
 	var other *json.UnmarshalTypeError
 	switch {
