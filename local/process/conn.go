@@ -4,9 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
-	"io"
 	"net"
-	"runtime"
 	"sync"
 	"time"
 )
@@ -59,7 +57,6 @@ const (
 	maxReady    = 8 << 20
 	maxParked   = 16 << 20
 	maxFiles    = 4
-	manyBytes   = 16 << 10
 	slice       = 256 << 10 // of frames between two looks at the answers
 	halfClosed  = 15 * time.Second
 )
@@ -107,7 +104,9 @@ func (c *conn) run() {
 
 // read hands out requests until there are no more, and says whether what they asked is to be answered still.
 func (c *conn) read() (answered bool) {
-	in := bufio.NewScanner(&letsOthersIn{r: c.nc})
+	turn := &inTurn{c: c}
+	defer turn.leave()
+	in := bufio.NewScanner(turn)
 	in.Buffer(make([]byte, 0, 4096), maxLine)
 	in.Split(cutLine)
 	for in.Scan() {
@@ -115,7 +114,7 @@ func (c *conn) read() (answered bool) {
 			continue
 		}
 		c.take(in.Bytes())
-		if !c.throttle() {
+		if !c.throttle(turn.leave) {
 			return false
 		}
 	}
@@ -131,24 +130,30 @@ func cutLine(data []byte, atEOF bool) (advance int, token []byte, err error) {
 	return advance, token, err
 }
 
-// letsOthersIn is a connection whose client may never stop: it is not to keep the thread that waits for the network.
-type letsOthersIn struct {
-	r io.Reader
-	n int
+// inTurn is a connection whose client may never stop. Who sends more than there is room for is read in turn with the others who
+// do: together they have a quarter of the processors.
+type inTurn struct {
+	c    *conn
+	done func() // ends the turn; nil for none
 }
 
-func (l *letsOthersIn) Read(b []byte) (int, error) {
-	if l.n >= manyBytes {
-		l.n = 0
-		runtime.Gosched()
+func (t *inTurn) Read(b []byte) (n int, err error) {
+	t.leave()
+	if n, err = t.c.nc.Read(b); err == nil && n == len(b) {
+		t.done, err = t.c.s.turns.Take(t.c.s.ctx)
 	}
-	n, err := l.r.Read(b)
-	l.n += n
 	return n, err
 }
 
-// throttle waits while too much is under way for this client.
-func (c *conn) throttle() bool {
+func (t *inTurn) leave() {
+	if t.done != nil {
+		t.done()
+		t.done = nil
+	}
+}
+
+// throttle waits while too much is under way for this client, and says so before.
+func (c *conn) throttle(waits func()) bool {
 	for {
 		c.mu.Lock()
 		ok := c.inFlight < maxInFlight && len(c.ready) < maxReady && c.parked < maxParked
@@ -157,6 +162,7 @@ func (c *conn) throttle() bool {
 		if ok {
 			return true
 		}
+		waits()
 		select {
 		case <-room:
 		case <-c.done:

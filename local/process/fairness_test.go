@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -141,6 +142,42 @@ func TestSpawnsWhileTheServerStops(t *testing.T) {
 			t.Fatal(err)
 		}
 		goneSoon(t, pid)
+	}
+}
+
+// Those who send without end, and read nothing, are answered in turn with others who send much, and leave their turn when there is
+// no room for more answers.
+func TestWhoReadsNothingLeavesHisTurn(t *testing.T) {
+	socket, _ := listen(t)
+	pings := strings.Repeat(request(1, "server.ping", map[string]any{}), 1000)
+	var floods sync.WaitGroup
+	for range runtime.GOMAXPROCS(0)/4 + 1 {
+		p := connect(t, socket)
+		floods.Go(func() {
+			for {
+				if err := p.nc.SetWriteDeadline(time.Now().Add(time.Second)); err != nil {
+					t.Error(err)
+				}
+				if _, err := io.WriteString(p.nc, pings); err != nil {
+					if !errors.Is(err, os.ErrDeadlineExceeded) {
+						t.Error(err)
+					}
+					return
+				}
+			}
+		})
+	}
+	floods.Wait()
+	p := connect(t, socket)
+	go func() {
+		if _, err := io.WriteString(p.nc, pings); err != nil {
+			t.Error(err)
+		}
+	}()
+	for range 1000 {
+		if _, err := p.receive(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/oplog/seal"
+	"github.com/cairndb/cairn/wire/large"
 )
 
 // Config says what a server is. Socket and Token are required; a zero elsewhere means the default beside it.
@@ -39,6 +40,7 @@ type Server struct {
 	file    os.FileInfo // the socket's
 	login   login
 	count   counters
+	turns   large.Turns
 
 	ctx    context.Context // ends when the server stops
 	cancel context.CancelFunc
@@ -75,7 +77,7 @@ func Listen(cfg Config) (*Server, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{cfg: cfg, log: cfg.Logger, methods: methods(), conns: map[*conn]struct{}{}, procs: map[string]*proc{}}
+	s := &Server{cfg: cfg, log: cfg.Logger, methods: methods(), turns: large.NewTurns(), conns: map[*conn]struct{}{}, procs: map[string]*proc{}}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.login.extracted = make(chan struct{})
 	sealDescriptors()
