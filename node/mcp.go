@@ -51,10 +51,8 @@ var tools = []tool{
 
 // mcp serves the tools over Streamable HTTP. Every exchange stands by itself: any node answers any of them.
 func (g *gateway) mcp() http.Handler {
-	h := mcp.NewStreamableHTTPHandler(func(r *http.Request) *mcp.Server {
-		c, _ := r.Context().Value(callerKey{}).(Caller) // put there below
-		return newMCPServer(g.s, c)
-	}, &mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true})
+	srv := newMCPServer(g.s) // one for all: to make it takes milliseconds
+	h := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return srv }, &mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
 		q := &request{w: w, r: r}
@@ -151,11 +149,17 @@ type (
 	bearerKey struct{} // what the request brought as Authorization
 )
 
-func newMCPServer(s *Service, c Caller) *mcp.Server {
+// caller is who asks. What has none may do nothing.
+func caller(ctx context.Context) Caller {
+	c, _ := ctx.Value(callerKey{}).(Caller)
+	return c
+}
+
+func newMCPServer(s *Service) *mcp.Server {
 	srv := mcp.NewServer(&mcp.Implementation{Name: "cairn", Title: "Cairn memory", Version: s.cfg.Version}, &mcp.ServerOptions{
 		Instructions: "A memory that outlives conversations. Recall before you answer; remember what will matter later.",
 		CompletionHandler: func(ctx context.Context, r *mcp.CompleteRequest) (*mcp.CompleteResult, error) {
-			return s.complete(ctx, c, r.Params)
+			return s.complete(ctx, caller(ctx), r.Params)
 		}})
 	for _, t := range tools {
 		srv.AddTool(&mcp.Tool{Name: t.name, Description: t.description, InputSchema: schemaOf(t.args), Annotations: &mcp.ToolAnnotations{ReadOnlyHint: t.readOnly}},
@@ -169,7 +173,7 @@ func newMCPServer(s *Service, c Caller) *mcp.Server {
 				if decoded, ok := ctx.Value(turnKey{}).(func()); ok {
 					decoded()
 				}
-				start := time.Now()
+				start, c := time.Now(), caller(ctx)
 				result, err := t.call(ctx, s, c, args)
 				s.slowly("mcp", t.name, c, start)
 				if err != nil {
@@ -184,7 +188,7 @@ func newMCPServer(s *Service, c Caller) *mcp.Server {
 	}
 	srv.AddResource(&mcp.Resource{URI: "cairn://memories/recent", Name: "recent", Title: "Recent memories", Description: "The twenty newest memories.", MIMEType: "application/json"},
 		func(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
-			list, err := s.List(ctx, c, Listing{Limit: 20})
+			list, err := s.List(ctx, caller(ctx), Listing{Limit: 20})
 			if err != nil {
 				return nil, err
 			}
@@ -192,7 +196,7 @@ func newMCPServer(s *Service, c Caller) *mcp.Server {
 		})
 	srv.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: memoryURI + "{rid}", Name: "memory", Title: "A memory", Description: "One memory by its id.", MIMEType: "application/json"},
 		func(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
-			m, err := s.Memory(ctx, c, strings.TrimPrefix(req.Params.URI, memoryURI), Stale)
+			m, err := s.Memory(ctx, caller(ctx), strings.TrimPrefix(req.Params.URI, memoryURI), Stale)
 			if errors.Is(err, &oplog.Error{Kind: oplog.NotFound}) {
 				return nil, mcp.ResourceNotFoundError(req.Params.URI)
 			}
