@@ -11,14 +11,21 @@ const growth = 8
 // first is the room for what has not begun to arrive.
 const first = 64 << 10
 
+// atOnce is how much is read before others are let in: what has arrived already is read without a pause.
+const atOnce = 64 << 10
+
 // Read reads to the end, behind what was begun. Announced is how many bytes there will be; negative when nobody knows.
 func Read(begun []byte, r io.Reader, announced int64) ([]byte, error) {
-	for b := begun; ; {
+	for b, read := begun, 0; ; {
 		if len(b) == cap(b) {
 			b = grown(b, announced+1) // one more, to see the end
 		}
-		n, err := r.Read(b[len(b):cap(b)])
+		n, err := r.Read(b[len(b):min(cap(b), len(b)+atOnce)])
 		b = b[:len(b)+n]
+		if read += n; read >= atOnce {
+			letIn()
+			read = 0
+		}
 		if errors.Is(err, io.EOF) {
 			return b, nil
 		}
@@ -36,11 +43,14 @@ func Exactly(room []byte, r io.Reader, n int) ([]byte, error) {
 			b = grown(b, int64(n))
 		}
 		at := len(b)
-		b = b[:min(cap(b), n)]
+		b = b[:min(cap(b), n, at+atOnce)]
 		if _, err := io.ReadFull(r, b[at:]); errors.Is(err, io.EOF) {
 			return nil, io.ErrUnexpectedEOF
 		} else if err != nil {
 			return nil, err
+		}
+		if len(b)-at == atOnce {
+			letIn()
 		}
 	}
 	return b, nil
