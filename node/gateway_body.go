@@ -52,7 +52,7 @@ func (g *gateway) readBody(q *request, rt route) error {
 			return oplog.Errorf(oplog.Unavailable, "the client left")
 		}
 	}
-	b, err := large.Read(nil, http.MaxBytesReader(q.w, q.r.Body, limit), q.r.ContentLength)
+	b, err := large.Body(q.w, q.r, limit)
 	var over *http.MaxBytesError
 	if errors.As(err, &over) {
 		return &statusError{status: http.StatusRequestEntityTooLarge, code: "too_large", err: oplog.Errorf(oplog.TooLarge, "body is over %d bytes", limit)}

@@ -97,11 +97,7 @@ func (g *gateway) readMessage(w http.ResponseWriter, r *http.Request) []byte {
 	if err := rc.SetReadDeadline(time.Now().Add(bodyTimeout)); err == nil {
 		defer func() { _ = rc.SetReadDeadline(time.Time{}) }()
 	}
-	if r.ContentLength > maxSmall {
-		r.Body = io.NopCloser(failing{&http.MaxBytesError{Limit: maxSmall}})
-		return nil
-	}
-	b, err := large.Read(nil, http.MaxBytesReader(w, r.Body, maxSmall), r.ContentLength)
+	b, err := large.Body(w, r, maxSmall)
 	r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(b), failing{err}))
 	return b
 }

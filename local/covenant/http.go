@@ -203,7 +203,7 @@ func (rt route) fields(s *Server, w http.ResponseWriter, r *http.Request) (*fiel
 	if t, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || t != "application/json" {
 		return nil, errors.New("expected Content-Type application/json")
 	}
-	body, err := large.Read(nil, http.MaxBytesReader(w, r.Body, MaxFrame), r.ContentLength)
+	body, err := large.Body(w, r, MaxFrame)
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package large
 import (
 	"errors"
 	"io"
+	"net/http"
 )
 
 // Room is made for so many times the bytes that have arrived: who claims much is not believed, and little is copied twice.
@@ -33,6 +34,15 @@ func Read(begun []byte, r io.Reader, announced int64) ([]byte, error) {
 			return b, err
 		}
 	}
+}
+
+// Body reads what a request brings, of at most so many bytes: more is an *http.MaxBytesError. Of what says that it is more nothing
+// is read.
+func Body(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
+	if r.ContentLength > limit {
+		return nil, &http.MaxBytesError{Limit: limit}
+	}
+	return Read(nil, http.MaxBytesReader(w, r.Body, limit), r.ContentLength)
 }
 
 // Exactly reads n bytes, into the room there is if it suffices. It takes the end for io.ErrUnexpectedEOF.
