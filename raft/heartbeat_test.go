@@ -1,7 +1,9 @@
 package raft
 
 import (
+	"context"
 	"testing"
+	"time"
 
 	hraft "github.com/hashicorp/raft"
 
@@ -48,6 +50,7 @@ func TestHeartbeatsDoNotWaitForTheDisk(t *testing.T) {
 	c.knownAs(l)
 	slow := int(l.cfg.NodeID % 3)
 	writes, goOn := make(chan struct{}), make(chan struct{})
+	defer close(goOn) // or nothing could be closed when this fails
 	disks[slow].set(func(string) error {
 		select {
 		case writes <- struct{}{}:
@@ -60,11 +63,12 @@ func TestHeartbeatsDoNotWaitForTheDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-writes
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
 	for range 10 {
-		r, err := from(c.nodes[slow], l.cfg.NodeID).append(t.Context(), &wire.RaftAppend{Term: l.Term(), Leader: l.cfg.NodeID, LeaderAddr: l.cfg.Advertise})
+		r, err := from(c.nodes[slow], l.cfg.NodeID).append(ctx, &wire.RaftAppend{Term: l.Term(), Leader: l.cfg.NodeID, LeaderAddr: l.cfg.Advertise})
 		if err != nil || !r.Success || r.Term != l.Term() {
 			t.Errorf("%+v, %v", r, err)
 		}
 	}
-	close(goOn)
 }
