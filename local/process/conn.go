@@ -3,7 +3,6 @@ package process
 import (
 	"bufio"
 	"bytes"
-	"encoding/json"
 	"net"
 	"sync"
 	"time"
@@ -113,8 +112,7 @@ func (c *conn) read() (answered bool) {
 		if len(in.Bytes()) == 0 {
 			continue
 		}
-		c.take(in.Bytes())
-		if !c.throttle(turn.leave) {
+		if !turn.decode(in.Bytes(), c.take) || !c.throttle(turn.leave) {
 			return false
 		}
 	}
@@ -143,6 +141,15 @@ func (t *inTurn) Read(b []byte) (n int, err error) {
 		t.done, err = t.c.s.turns.Take(t.c.s.ctx)
 	}
 	return n, err
+}
+
+// decode has a line taken, in a turn when it is large. It says no when the server ends before that.
+func (t *inTurn) decode(line []byte, take func([]byte)) bool {
+	if t.done != nil {
+		take(line)
+		return true
+	}
+	return t.c.s.turns.Decode(t.c.s.ctx, len(line), func() error { take(line); return nil }) == nil
 }
 
 func (t *inTurn) leave() {
@@ -219,55 +226,52 @@ func (c *conn) take(line []byte) {
 		return
 	}
 	if m.plain != nil {
-		size := len(line)
+		size, do := len(line), m.plain(r.Params)
 		c.park(size)
 		c.work(r.ID, func() {
 			defer c.park(-size)
-			c.plain(m, r)
+			c.plain(r.ID, do, m.files)
 		})
 		return
 	}
-	var name struct {
-		ID string `json:"id"`
-	}
-	_ = json.Unmarshal(r.Params, &name) // the method itself says what is wrong with them
-	k := &call{c: c, s: c.s, id: r.ID, raw: r.Params, size: len(line)}
+	process, do := m.process(r.Params)
+	k := &call{c: c, s: c.s, id: r.ID, size: len(line)}
 	c.park(k.size)
-	c.enqueue("process/"+name.ID, func() {
+	c.enqueue("process/"+process, func() {
 		defer c.recovered(r.ID)
 		defer func() {
 			if !k.moved {
 				c.park(-k.size)
 			}
 		}()
-		m.process(k)
+		do(k)
 	})
 }
 
-// plain runs a method that needs no order.
-func (c *conn) plain(m method, r request) {
-	if m.files {
+// plain runs a method that needs no order, and may give a file.
+func (c *conn) plain(id any, do func(*Server) (any, *rpcError), files bool) {
+	if files {
 		select {
 		case c.open <- struct{}{}:
 		case <-c.done:
 			return
 		}
 	}
-	result, e := m.plain(c.s, r.Params)
+	result, e := do(c.s)
 	switch body := result.(type) {
 	case silence: // the connection is about to end
 		if e == nil {
 			return
 		}
 	case *fileBody:
-		body.line(r.ID)
+		body.line(id)
 		c.send(body)
 		return
 	}
-	if m.files {
+	if files {
 		<-c.open
 	}
-	c.answer(answer(r.ID, result, e), nil)
+	c.answer(answer(id, result, e), nil)
 }
 
 // send has the writer send a file.

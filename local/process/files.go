@@ -22,11 +22,7 @@ type pathParams struct {
 // maxRead bounds what files.read answers, whatever the client allows.
 const maxRead = 256 << 20
 
-func filesStat(_ *Server, raw json.RawMessage) (any, *rpcError) {
-	p, e := bind[pathParams](raw)
-	if e != nil {
-		return nil, e
-	}
+func filesStat(_ *Server, p pathParams) (any, *rpcError) {
 	var r struct {
 		Exists bool   `json:"exists"`
 		IsDir  bool   `json:"isDir"`
@@ -39,11 +35,7 @@ func filesStat(_ *Server, raw json.RawMessage) (any, *rpcError) {
 	return r, nil
 }
 
-func filesValidate(_ *Server, raw json.RawMessage) (any, *rpcError) {
-	p, e := bind[pathParams](raw)
-	if e != nil {
-		return nil, e
-	}
+func filesValidate(_ *Server, p pathParams) (any, *rpcError) {
 	var r struct {
 		Valid bool   `json:"valid"`
 		IsDir bool   `json:"isDir"`
@@ -64,11 +56,7 @@ type listEntry struct {
 }
 
 // filesList leaves out hidden names and follows links to say what is a directory.
-func filesList(_ *Server, raw json.RawMessage) (any, *rpcError) {
-	p, e := bind[pathParams](raw)
-	if e != nil {
-		return nil, e
-	}
+func filesList(_ *Server, p pathParams) (any, *rpcError) {
 	f, err := os.OpenFile(p.Path, os.O_RDONLY|syscall.O_DIRECTORY, 0) // a pipe would wait for its writer
 	if err != nil {
 		return nil, internal(err)
@@ -100,11 +88,7 @@ type readResult struct {
 
 // filesRead answers small files at once. Of larger ones it gives what the connection's writer reads as it sends: no file
 // is in memory as a whole, however many are asked for and however slowly they are taken.
-func filesRead(_ *Server, raw json.RawMessage) (any, *rpcError) {
-	p, e := bind[pathParams](raw)
-	if e != nil {
-		return nil, e
-	}
+func filesRead(_ *Server, p pathParams) (any, *rpcError) {
 	i, err := os.Stat(p.Path)
 	if err != nil {
 		return readResult{}, nil

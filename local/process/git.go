@@ -3,7 +3,6 @@ package process
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -77,11 +76,7 @@ func (s *Server) isRepo(dir string) bool {
 	return err == nil && out == "true"
 }
 
-func gitInfo(s *Server, raw json.RawMessage) (any, *rpcError) {
-	p, e := bind[gitParams](raw)
-	if e != nil {
-		return nil, e
-	}
+func gitInfo(s *Server, p gitParams) (any, *rpcError) {
 	if !s.isRepo(p.Path) {
 		return struct {
 			IsRepo  bool   `json:"isRepo"`
@@ -130,11 +125,7 @@ func slug(url string) string {
 	return owner + "/" + repo
 }
 
-func gitStatus(s *Server, raw json.RawMessage) (any, *rpcError) {
-	p, e := bind[gitParams](raw)
-	if e != nil {
-		return nil, e
-	}
+func gitStatus(s *Server, p gitParams) (any, *rpcError) {
 	var r struct {
 		IsRepo  bool     `json:"isRepo"`
 		Clean   bool     `json:"clean"`
@@ -155,11 +146,7 @@ func gitStatus(s *Server, raw json.RawMessage) (any, *rpcError) {
 	return r, nil
 }
 
-func gitBranches(s *Server, raw json.RawMessage) (any, *rpcError) {
-	p, e := bind[gitParams](raw)
-	if e != nil {
-		return nil, e
-	}
+func gitBranches(s *Server, p gitParams) (any, *rpcError) {
 	r := struct {
 		IsRepo   bool     `json:"isRepo"`
 		Branches []string `json:"branches"`
@@ -186,11 +173,7 @@ type worktreeResult struct {
 	Source  string `json:"sourceBranch,omitempty"`
 }
 
-func gitWorktreeCreate(s *Server, raw json.RawMessage) (any, *rpcError) {
-	p, e := bind[gitParams](raw)
-	if e != nil {
-		return nil, e
-	}
+func gitWorktreeCreate(s *Server, p gitParams) (any, *rpcError) {
 	if p.BranchName == "" {
 		return nil, refuse(codeParams, "branchName is required")
 	}
@@ -223,11 +206,7 @@ func gitWorktreeCreate(s *Server, raw json.RawMessage) (any, *rpcError) {
 }
 
 // gitWorktreeRemove always says that it went well.
-func gitWorktreeRemove(s *Server, raw json.RawMessage) (any, *rpcError) {
-	p, e := bind[gitParams](raw)
-	if e != nil {
-		return nil, e
-	}
+func gitWorktreeRemove(s *Server, p gitParams) (any, *rpcError) {
 	base := p.BaseRepo
 	if base == "" {
 		base = "."

@@ -2,7 +2,6 @@ package process
 
 import (
 	"bufio"
-	"encoding/json"
 	"io"
 	"net"
 	"path/filepath"
@@ -16,8 +15,8 @@ func TestPanicIsAnswered(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	s.methods = append(s.methods, method{name: "server.oops", plain: func(*Server, json.RawMessage) (any, *rpcError) { panic("oops") }},
-		method{name: "process.oops", process: func(*call) { panic("oops") }})
+	s.methods = append(s.methods, method{name: "server.oops", plain: bare(func(*Server) (any, *rpcError) { panic("oops") })},
+		method{name: "process.oops", process: ordered(func(*call, target) { panic("oops") })})
 	nc, err := net.Dial("unix", s.cfg.Socket)
 	if err != nil {
 		t.Fatal(err)

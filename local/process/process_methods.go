@@ -2,7 +2,6 @@ package process
 
 import (
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"strconv"
 	"syscall"
@@ -11,20 +10,26 @@ import (
 
 // call is a process.* request on its way.
 type call struct {
-	c   *conn
-	s   *Server
-	id  any
-	raw json.RawMessage
+	c  *conn
+	s  *Server
+	id any
 
 	size  int  // of its line
 	moved bool // it went on to another lane, which counts it from then on
 }
 
+// target is the process that a request is for.
+type target struct {
+	ID string `json:"id"`
+}
+
+func (t target) process() string { return t.ID }
+
 // reply answers; it is called once.
 func (k *call) reply(result any, e *rpcError) { k.c.answer(answer(k.id, result, e), nil) }
 
 type spawnParams struct {
-	ID      string            `json:"id"`
+	target
 	Command string            `json:"command"`
 	Args    []string          `json:"args"`
 	Cwd     string            `json:"cwd"`
@@ -38,10 +43,9 @@ type spawnResult struct {
 	Started float64 `json:"startTime,omitempty"`
 }
 
-func spawn(k *call) {
-	p, e := bind[spawnParams](k.raw)
+func spawn(k *call, p spawnParams) {
+	var e *rpcError
 	switch {
-	case e != nil:
 	case p.ID == "":
 		e = refuse(codeParams, "Process ID is required")
 	case p.Command == "":
@@ -71,7 +75,7 @@ func spawn(k *call) {
 }
 
 type stdinParams struct {
-	ID     string `json:"id"`
+	target
 	Data   string `json:"data"`
 	Offset *int64 `json:"offset"`
 }
@@ -84,13 +88,9 @@ type stdinResult struct {
 
 var errNotRunning = &rpcError{codeParams, "Process not running"}
 
-func stdin(k *call) {
-	p, e := bind[stdinParams](k.raw)
-	if e == nil && p.Offset != nil && *p.Offset < 0 {
-		e = errParams
-	}
-	if e != nil {
-		k.reply(nil, e)
+func stdin(k *call, p stdinParams) {
+	if p.Offset != nil && *p.Offset < 0 {
+		k.reply(nil, errParams)
 		return
 	}
 	data, err := base64.StdEncoding.DecodeString(p.Data)
@@ -145,8 +145,8 @@ func (k *call) feed(pr *proc, data []byte, offset *int64) <-chan struct{} {
 	return nil
 }
 
-type killParams struct {
-	ID        string `json:"id"`
+type waitParams struct {
+	target
 	Signal    string `json:"signal"`
 	TimeoutMs int64  `json:"timeoutMs"`
 	Escalate  *bool  `json:"escalate"`
@@ -165,15 +165,12 @@ func signalNamed(name string) syscall.Signal {
 	return syscall.SIGTERM
 }
 
-func kill(k *call) {
-	p, e := bind[struct {
-		ID     string `json:"id"`
-		Signal string `json:"signal"`
-	}](k.raw)
-	if e != nil {
-		k.reply(nil, e)
-		return
-	}
+type killParams struct {
+	target
+	Signal string `json:"signal"`
+}
+
+func kill(k *call, p killParams) {
 	if pr := k.s.lookup(p.ID); pr != nil {
 		pr.signal(signalNamed(p.Signal))
 	}
@@ -195,13 +192,9 @@ const (
 	killGrace    = 5 * time.Second // at least, after SIGKILL
 )
 
-func killAndWait(k *call) {
-	p, e := bind[killParams](k.raw)
-	if e == nil && p.ID == "" {
-		e = refuse(codeParams, "Process ID is required")
-	}
-	if e != nil {
-		k.reply(nil, e)
+func killAndWait(k *call, p waitParams) {
+	if p.ID == "" {
+		k.reply(nil, refuse(codeParams, "Process ID is required"))
 		return
 	}
 	pr := k.s.lookup(p.ID)
@@ -251,9 +244,9 @@ func (p *proc) goneWithin(d time.Duration) bool {
 }
 
 type reattachParams struct {
-	ID      string `json:"id"`
-	FromSeq int64  `json:"fromSeq"`
-	WantPid bool   `json:"wantPid"`
+	target
+	FromSeq int64 `json:"fromSeq"`
+	WantPid bool  `json:"wantPid"`
 }
 
 type reattachResult struct {
@@ -266,10 +259,9 @@ type reattachResult struct {
 	Started float64 `json:"startTime,omitempty"`
 }
 
-func reattach(k *call) {
-	p, e := bind[reattachParams](k.raw)
+func reattach(k *call, p reattachParams) {
+	var e *rpcError
 	switch {
-	case e != nil:
 	case p.FromSeq < 0:
 		e = errParams
 	case p.ID == "":

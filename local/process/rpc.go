@@ -89,43 +89,73 @@ func (s *Server) find(name string) (method, *rpcError) {
 	return method{}, refuse(codeMethod, "Unknown method: %s", name)
 }
 
-// method is one of the nineteen. Exactly one of its functions is set.
+// method is one of the nineteen. Exactly one of its functions is set; they decode parameters and return what is to be done.
 type method struct {
 	name string
-	// plain runs beside everything else.
-	plain func(*Server, json.RawMessage) (any, *rpcError)
-	// process takes effect in order with the other requests for its process on the connection, and answers by itself.
-	process func(*call)
+	// plain's runs beside everything else.
+	plain func(json.RawMessage) func(*Server) (any, *rpcError)
+	// process's takes effect in order with the other requests for its process on the connection, and answers by itself.
+	process func(json.RawMessage) (process string, do func(*call))
 	// files says that plain's result may be a file: a connection has a few of them open at a time.
 	files bool
+}
+
+// bare is a plain method that looks at no parameters.
+func bare(f func(*Server) (any, *rpcError)) func(json.RawMessage) func(*Server) (any, *rpcError) {
+	return func(json.RawMessage) func(*Server) (any, *rpcError) { return f }
+}
+
+func plain[P any](f func(*Server, P) (any, *rpcError)) func(json.RawMessage) func(*Server) (any, *rpcError) {
+	return func(raw json.RawMessage) func(*Server) (any, *rpcError) {
+		p, e := bind[P](raw)
+		return func(s *Server) (any, *rpcError) {
+			if e != nil {
+				return nil, e
+			}
+			return f(s, p)
+		}
+	}
+}
+
+func ordered[P interface{ process() string }](f func(*call, P)) func(json.RawMessage) (string, func(*call)) {
+	return func(raw json.RawMessage) (string, func(*call)) {
+		p, e := bind[P](raw)
+		return p.process(), func(k *call) {
+			if e != nil {
+				k.reply(nil, e)
+				return
+			}
+			f(k, p)
+		}
+	}
 }
 
 // methods are in the order in which capabilities lists them.
 func methods() []method {
 	return []method{
-		{name: "server.ping", plain: ping},
-		{name: "server.version", plain: version},
-		{name: "server.capabilities", plain: capabilities},
-		{name: "server.shutdown", plain: shutdown},
-		{name: "files.list", plain: filesList},
-		{name: "files.validate", plain: filesValidate},
-		{name: "files.stat", plain: filesStat},
-		{name: "files.read", plain: filesRead, files: true},
-		{name: "files.extract_tar", plain: extractTar},
-		{name: "git.info", plain: gitInfo},
-		{name: "git.status", plain: gitStatus},
-		{name: "git.list_branches", plain: gitBranches},
-		{name: "git.worktree_create", plain: gitWorktreeCreate},
-		{name: "git.worktree_remove", plain: gitWorktreeRemove},
-		{name: "process.spawn", process: spawn},
-		{name: "process.stdin", process: stdin},
-		{name: "process.kill", process: kill},
-		{name: "process.killAndWait", process: killAndWait},
-		{name: "process.reattach", process: reattach},
+		{name: "server.ping", plain: bare(ping)},
+		{name: "server.version", plain: bare(version)},
+		{name: "server.capabilities", plain: bare(capabilities)},
+		{name: "server.shutdown", plain: bare(shutdown)},
+		{name: "files.list", plain: plain(filesList)},
+		{name: "files.validate", plain: plain(filesValidate)},
+		{name: "files.stat", plain: plain(filesStat)},
+		{name: "files.read", plain: plain(filesRead), files: true},
+		{name: "files.extract_tar", plain: plain(extractTar)},
+		{name: "git.info", plain: plain(gitInfo)},
+		{name: "git.status", plain: plain(gitStatus)},
+		{name: "git.list_branches", plain: plain(gitBranches)},
+		{name: "git.worktree_create", plain: plain(gitWorktreeCreate)},
+		{name: "git.worktree_remove", plain: plain(gitWorktreeRemove)},
+		{name: "process.spawn", process: ordered(spawn)},
+		{name: "process.stdin", process: ordered(stdin)},
+		{name: "process.kill", process: ordered(kill)},
+		{name: "process.killAndWait", process: ordered(killAndWait)},
+		{name: "process.reattach", process: ordered(reattach)},
 	}
 }
 
-// bind decodes params into a namespace's struct.
+// bind decodes params into a namespace's struct. Of what it refuses the struct holds what could be read.
 func bind[T any](raw json.RawMessage) (p T, e *rpcError) {
 	if len(raw) == 0 || json.Unmarshal(raw, &p) != nil {
 		return p, errParams

@@ -1,17 +1,14 @@
 package process
 
-import (
-	"encoding/json"
-	"runtime"
-)
+import "runtime"
 
-func ping(*Server, json.RawMessage) (any, *rpcError) {
+func ping(*Server) (any, *rpcError) {
 	return struct {
 		Pong bool `json:"pong"`
 	}{true}, nil
 }
 
-func version(s *Server, _ json.RawMessage) (any, *rpcError) {
+func version(s *Server) (any, *rpcError) {
 	return struct {
 		Version  string `json:"version"`
 		Platform string `json:"platform"`
@@ -19,7 +16,7 @@ func version(s *Server, _ json.RawMessage) (any, *rpcError) {
 	}{s.cfg.Version, runtime.GOOS, runtime.GOARCH}, nil
 }
 
-func capabilities(s *Server, _ json.RawMessage) (any, *rpcError) {
+func capabilities(s *Server) (any, *rpcError) {
 	names := make([]string, len(s.methods))
 	for i, m := range s.methods {
 		names[i] = m.name
@@ -32,7 +29,7 @@ func capabilities(s *Server, _ json.RawMessage) (any, *rpcError) {
 }
 
 // shutdown is never answered: the connection closes.
-func shutdown(s *Server, _ json.RawMessage) (any, *rpcError) {
+func shutdown(s *Server) (any, *rpcError) {
 	if !s.cfg.AllowShutdown {
 		return nil, refuse(codeMethod, "server.shutdown is turned off here")
 	}

@@ -3,7 +3,6 @@ package process
 import (
 	"archive/tar"
 	"compress/gzip"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -32,11 +31,7 @@ const maxPadding = 64 << 20
 
 // extractTar empties destDir, unpacks a gzip tar into it and removes the archive, whatever became of it. Nothing is
 // written outside of destDir, not through a link either.
-func extractTar(_ *Server, raw json.RawMessage) (any, *rpcError) {
-	p, e := bind[tarParams](raw)
-	if e != nil {
-		return nil, e
-	}
+func extractTar(_ *Server, p tarParams) (any, *rpcError) {
 	if p.Archive == "" || p.Dest == "" {
 		return nil, refuse(codeParams, "archivePath and destDir are required")
 	}
