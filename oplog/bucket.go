@@ -29,13 +29,8 @@ const (
 	tLog  tableID = 255
 )
 
-func metaBucket(tx *bolt.Tx, c *codec) *bucket {
-	return &bucket{Bucket: tx.Bucket(bktMeta), id: bucketID{table: tMeta}, c: c}
-}
-
-func logBucket(tx *bolt.Tx, c *codec) *bucket {
-	return &bucket{Bucket: tx.Bucket(bktLog), id: bucketID{table: tLog}, c: c}
-}
+func (t *txn) meta() *bucket { return t.bucket(tMeta, 0) }
+func (t *txn) log() *bucket  { return t.bucket(tLog, 0) }
 
 // damaged stops what is under way: the file is not what was written.
 func (b *bucket) damaged(stored []byte, err error) {
@@ -62,6 +57,7 @@ func (b *bucket) damaged(stored []byte, err error) {
 // Get returns a value, valid until the key is written or the transaction ends; nil for none.
 func (b *bucket) Get(key []byte) []byte {
 	stored := b.key(key)
+	b.lead(stored)
 	value := b.Bucket.Get(stored)
 	if value == nil {
 		b.look(stored, stored, stored)
@@ -96,7 +92,11 @@ func (b *bucket) Put(key, value []byte) error {
 }
 
 // Delete takes a key away.
-func (b *bucket) Delete(key []byte) error { return b.Bucket.Delete(b.key(key)) }
+func (b *bucket) Delete(key []byte) error {
+	stored := b.key(key)
+	b.beside(stored)
+	return b.Bucket.Delete(stored)
+}
 
 // ForEach walks all rows, in the file's order.
 func (b *bucket) ForEach(f func(k, v []byte) error) error {
@@ -164,6 +164,7 @@ func (c *cursor) Last() (k, v []byte) {
 // Seek finds a key, or the place of one that ends between two parts.
 func (c *cursor) Seek(key []byte) (k, v []byte) {
 	stored := c.b.c.key(c.b.id, key)
+	c.b.lead(stored)
 	k, v = c.Cursor.Seek(stored)
 	c.seen.from(c.b, stored, k, true)
 	return c.row(k, v)
@@ -194,6 +195,7 @@ func (b *bucket) walk(prefix, below []byte, back bool, f func(k, v []byte) bool)
 	step := c.below
 	if !back {
 		step = c.above
+		b.lead(stored)
 		k, v = c.Cursor.Seek(stored)
 		c.seen.from(b, stored, k, true)
 	} else {

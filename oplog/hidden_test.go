@@ -77,14 +77,15 @@ func allRows(t *testing.T, s *State) map[bucketID][]plainRow {
 // wrong asks for all rows in all ways, and says what was answered and is not so.
 func wrong(s *State, want map[bucketID][]plainRow) (what string, told int) {
 	ask := func(id bucketID, name string, f func(v *View) bool) {
-		v, err := s.View()
-		if err != nil {
-			told++
-			return
-		}
-		defer v.Close()
 		right := true
-		if guardedly(func() { right = f(v) }) {
+		if guardedly(func() {
+			v, err := s.View()
+			if err != nil {
+				panic(diskError{err})
+			}
+			defer v.Close()
+			right = f(v)
+		}) {
 			told++
 		} else if !right {
 			what = fmt.Sprintf("table %s of database %d: %s", tableNames[id.table], id.db, name)
@@ -136,8 +137,8 @@ func wrong(s *State, want map[bucketID][]plainRow) (what string, told int) {
 	return what, told
 }
 
-// structure are the places in a file by which bbolt finds its way: heads of pages, lists of elements, and the keys. The
-// numbers of pages are left out: one can turn into that of another page of the same rows, which only a scrub finds.
+// structure are the places in a file by which bbolt finds its way: the metas, heads of pages, lists of elements, the numbers of pages,
+// and the keys.
 func structure(raw []byte, size int) (at []int) {
 	add := func(from, n int) {
 		for i := range n {
@@ -150,10 +151,7 @@ func structure(raw []byte, size int) (at []int) {
 		add(from, 16)
 		for i := range count {
 			e := from + 16 + 16*i
-			add(e, 8)
-			if flags == 2 {
-				add(e+8, 8)
-			}
+			add(e, 16)
 			word := func(n int) int { return int(binary.NativeEndian.Uint32(raw[e+4*n:])) }
 			if flags == 1 {
 				add(e+word(0), word(1))
@@ -162,11 +160,15 @@ func structure(raw []byte, size int) (at []int) {
 			add(e+word(1), word(2))
 			if word(0) == 1 { // a bucket
 				value := e + word(1) + word(2)
+				add(value, 8)
 				if binary.NativeEndian.Uint64(raw[value:]) == 0 {
 					page(value+16, to)
 				}
 			}
 		}
+	}
+	for meta := range 2 {
+		add(meta*size+16, 64)
 	}
 	for from := 2 * size; from < len(raw); from += size {
 		flags := binary.NativeEndian.Uint16(raw[from+8:])

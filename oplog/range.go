@@ -51,7 +51,7 @@ func (s *Snapshot) Point() Point {
 // window too, whose records Apply has to read when they leave it.
 func (s *State) Verify() error {
 	return s.read(func(v *View) error {
-		c := logBucket(v.tx, v.c).Cursor()
+		c := v.log().Cursor()
 		for k, val := c.First(); k != nil; k, val = c.Next() {
 			_ = decode[retained](val)
 		}
@@ -95,7 +95,7 @@ func (v *View) writeRecords(w io.Writer, since Index) error {
 	if _, err := w.Write(append(head, v.mark.sum.bytes()...)); err != nil {
 		return err
 	}
-	c := logBucket(v.tx, v.c).Cursor()
+	c := v.log().Cursor()
 	for k, val := c.Seek(be64(uint64(since) + 1)); k != nil; k, val = c.Next() {
 		r := decode[retained](val)
 		b := append(append(make([]byte, 0, 28), k...), r.HLC[:]...)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/vmihailenco/msgpack/v5"
-	bolt "go.etcd.io/bbolt"
 )
 
 // retained is a record as the log window keeps it.
@@ -44,8 +43,8 @@ func (h *HLC) DecodeMsgpack(d *msgpack.Decoder) error {
 // trimBatch bounds what one Apply drops: more than it adds, so the window shrinks to its size in the end.
 const trimBatch = 64
 
-func (s *State) trim(tx *bolt.Tx, m *mark) error {
-	log := logBucket(tx, s.c)
+func (s *State) trim(t *txn, m *mark) error {
+	log := t.log()
 	c := log.Cursor()
 	cutoff := m.last.Millis() - min(m.last.Millis(), uint64(s.opts.RetainTime.Milliseconds()))
 	for range trimBatch {
@@ -58,11 +57,11 @@ func (s *State) trim(tx *bolt.Tx, m *mark) error {
 			return nil
 		}
 		m.ops -= min(m.ops, uint64(r.Ops))
-		if err := c.Delete(); err != nil {
+		if err := log.Delete(k); err != nil {
 			return err
 		}
 		last := r.HLC.Add(uint32(max(entries(r.Data), 1) - 1))
-		if err := metaBucket(tx, s.c).Put(keyTrimmed, last[:]); err != nil {
+		if err := t.meta().Put(keyTrimmed, last[:]); err != nil {
 			return err
 		}
 	}
@@ -79,7 +78,7 @@ func entries(record []byte) int {
 
 // Trimmed is the time of the newest entry that has left the window; ok is false while none has.
 func (v *View) Trimmed() (h HLC, ok bool) {
-	b := metaBucket(v.tx, v.c).Get(keyTrimmed)
+	b := v.meta().Get(keyTrimmed)
 	ok = copy(h[:], b) == len(h)
 	return h, ok
 }
@@ -87,7 +86,7 @@ func (v *View) Trimmed() (h HLC, ok bool) {
 // Retained says which part of the log the state still holds: the indexes of the first and the last record,
 // and the time of the first. ok is false when it holds none.
 func (v *View) Retained() (first, last Index, since HLC, ok bool) {
-	c := logBucket(v.tx, v.c).Cursor()
+	c := v.log().Cursor()
 	k, val := c.First()
 	if k == nil {
 		return 0, 0, since, false
@@ -100,7 +99,7 @@ func (v *View) Retained() (first, last Index, since HLC, ok bool) {
 // Log walks the applied entries from the record at or after an index, in order, until f says stop.
 // Refused and replayed entries are left out: they did nothing. Of the results, only Rows are kept, all with the first.
 func (v *View) Log(from Index, f func(Outcome) bool) error {
-	c := logBucket(v.tx, v.c).Cursor()
+	c := v.log().Cursor()
 	for k, val := c.Seek(be64(uint64(from))); k != nil; k, val = c.Next() {
 		r := decode[retained](val)
 		_, bodies, err := DecodeRecord(r.Data)
@@ -139,7 +138,7 @@ func (v *View) SeekHLC(h HLC) Index {
 	if !ok {
 		return 0
 	}
-	log := logBucket(v.tx, v.c)
+	log := v.log()
 	lo, hi := first, last+1 // the answer is in [lo, hi]
 	for lo < hi {
 		mid := lo + (hi-lo)/2

@@ -9,35 +9,47 @@ import (
 	"github.com/cairndb/cairn/oplog/boltfile"
 )
 
-// What is read says by its sum that it is what was written. What is not found may be hidden, by a bit that flipped where
-// bbolt finds its way: so whoever says that there is no row, or none between two, has looked at that way.
+// What is read says by its sum that it is what was written, once: where a bit flipped by which bbolt finds its way it may come to
+// an older page, to none, or past a row. So that way is looked at first; and whoever says that there is no row, or none
+// between two, has looked at what lies beside.
 
-// guarded are a transaction's guard, made when it is needed, and where a table lies.
+// guarded are a transaction's guard and where a table lies.
 type guarded struct {
 	guard *boltfile.Guard
 	tree  boltfile.Tree
-	found bool
+}
+
+// way is the way to a table, which is looked at before bbolt goes there.
+func (t *txn) way(id bucketID) guarded {
+	path := id.path()
+	tree, err := t.guarding().Tree(false, path...)
+	if err != nil {
+		panic(diskError{fmt.Errorf("%w: bucket %q: %w", ErrState, path, err)})
+	}
+	return guarded{t.guard, tree}
 }
 
 // look looks at the way to the keys from one to another, and reads the rows beside a third. Keys are as they are stored.
 func (b *bucket) look(from, to, key []byte) boltfile.Reach {
-	g := &b.way
-	var err error
-	if g.guard == nil {
-		g.guard = boltfile.NewGuard(b.Tx())
-	}
-	if !g.found {
-		g.tree, err = g.guard.Tree(b.Bucket, false, b.id.path()...)
-		g.found = true
-	}
-	var r boltfile.Reach
-	if err == nil {
-		r, err = g.guard.Look(g.tree, from, to, key, b.sound)
-	}
+	r, err := b.way.guard.Look(b.way.tree, from, to, key, b.sound)
 	if err != nil {
 		b.damaged(from, err)
 	}
 	return r
+}
+
+// lead looks at the way to a key, as it is stored, before bbolt is asked for it.
+func (b *bucket) lead(key []byte) {
+	if err := b.way.guard.Lead(b.way.tree, key); err != nil {
+		b.damaged(key, err)
+	}
+}
+
+// beside looks at the pages that change when a key goes.
+func (b *bucket) beside(key []byte) {
+	if err := b.way.guard.Beside(b.way.tree, key); err != nil {
+		b.damaged(key, err)
+	}
 }
 
 // sound reads a row, and so says whether it is what was written.
@@ -119,7 +131,7 @@ func (s *sight) widen(k []byte) {
 // missing looks for what hides a bucket: at the way to it, and at the names beside it, one of which may be its own.
 func (t *txn) missing(path [][]byte) {
 	around, name := path[:len(path)-1], path[len(path)-1]
-	tree, err := t.guarding().Tree(nil, true, around...)
+	tree, err := t.guarding().Tree(true, around...)
 	if err == nil {
 		_, err = t.guard.Look(tree, name, name, name, func(key, _ []byte) {
 			if oneBit(key, name) && !t.isDatabase(path, key) {
@@ -134,7 +146,7 @@ func (t *txn) missing(path [][]byte) {
 
 // small looks at all of a bucket that lies in a page of another.
 func (t *txn) small(path [][]byte, dir bool) {
-	tree, err := t.guarding().Tree(nil, dir, path...)
+	tree, err := t.guarding().Tree(dir, path...)
 	if err == nil {
 		_, err = t.guard.Look(tree, nil, nil, nil, nil)
 	}
@@ -166,7 +178,7 @@ func oneBit(a, b []byte) bool {
 
 func (t *txn) guarding() *boltfile.Guard {
 	if t.guard == nil {
-		t.guard = boltfile.NewGuard(t.tx)
+		t.guard = boltfile.NewGuard(t.tx, t.ways)
 	}
 	return t.guard
 }

@@ -151,7 +151,7 @@ func (s *State) restore(r io.Reader, report func(done, total int64), wanted func
 	if err != nil {
 		return false, fmt.Errorf("%w: %w", ErrSnapshot, err)
 	}
-	v, err := viewOf(f.db, f.c)
+	v, err := viewOf(f.db, f.c, f.ways)
 	if err == nil {
 		taken, err = wanted(v)
 		v.Close()

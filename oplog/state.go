@@ -8,6 +8,7 @@ import (
 	"hash/crc32"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"time"
@@ -58,9 +59,10 @@ type State struct {
 	path string
 	opts Options
 
-	mu sync.RWMutex // held for writing only while Restore swaps the file
-	db *bolt.DB
-	c  *codec // the file's
+	mu   sync.RWMutex // held for writing only while Restore swaps the file
+	db   *bolt.DB
+	c    *codec // the file's
+	ways *boltfile.Ways
 
 	at sync.Mutex // guards mark: Apply sets it, everybody reads it
 	m  mark
@@ -134,9 +136,10 @@ type opened struct {
 	room int64 // how large it may become with checkpoints
 	c    *codec
 	m    mark
+	ways *boltfile.Ways
 }
 
-func (s *State) use(f opened) { s.db, s.room, s.c = f.db, f.room, f.c }
+func (s *State) use(f opened) { s.db, s.room, s.c, s.ways = f.db, f.room, f.c, f.ways }
 
 func openFile(path string, o Options) (f opened, err error) {
 	err = boltfile.Rewind(path)
@@ -163,6 +166,12 @@ func openFile(path string, o Options) (f opened, err error) {
 			return err
 		})
 	})
+	if err == nil {
+		f.ways, err = boltfile.LearnWays(f.db)
+	}
+	if errors.Is(err, boltfile.ErrDamaged) {
+		err = fmt.Errorf("%w: %w", ErrState, err)
+	}
 	if err != nil {
 		f.db.Close()
 		return f, fmt.Errorf("state %s: %w", path, err)
@@ -172,23 +181,24 @@ func openFile(path string, o Options) (f opened, err error) {
 
 // begin makes the buckets of a new file, or reads the mark of one that is there.
 func begin(tx *bolt.Tx, o Options) (c *codec, m mark, err error) {
-	t := newTxn(tx, nil, Sum{})
+	t := newTxn(tx, nil, nil)
 	meta := t.open(bucketID{table: tMeta})
 	t.open(bucketID{table: tLog})
 	f := meta.Get(keyFmt)
 	if f == nil {
-		metaBucket(tx, nil).look(keyFmt, keyFmt, keyFmt)
+		t.meta().look(keyFmt, keyFmt, keyFmt)
 		if c, err = newCodec(meta, o.Keys); err != nil {
 			return nil, m, err
 		}
 	} else if c, err = codecOf(meta, beUint64(f), o.Keys); err != nil {
 		return nil, m, err
 	}
-	if m, err = decodeMark(metaBucket(tx, c).Get(keyMark)); err == nil {
-		err = vouch(tx, c)
+	t = newTxn(tx, c, nil)
+	if m, err = decodeMark(t.meta().Get(keyMark)); err == nil {
+		err = t.vouch()
 	}
 	if err == nil && m != (mark{}) {
-		err = putMark(tx, c, m)
+		err = t.putMark(m)
 	}
 	return c, m, err
 }
@@ -203,17 +213,32 @@ func caught(f func() error) (err error) {
 	return f()
 }
 
-// met is what a panic says of a disk or of a damaged file: ours, or bbolt's about a page that is not what it should be.
+// met is what a panic says of a disk or of a damaged file: ours, or bbolt's, which panics where a page is not what it should be.
+// It is called by the function that recovers.
 func met(p any) error {
-	switch p := p.(type) {
-	case diskError:
-		return p.err
-	case string:
-		if strings.HasPrefix(p, "assertion failed: ") || strings.HasPrefix(p, "invalid page type: ") {
-			return fmt.Errorf("%w: bbolt: %s", ErrState, p)
-		}
+	if d, ok := p.(diskError); ok {
+		return d.err
+	}
+	if panicked("go.etcd.io/bbolt") {
+		return fmt.Errorf("%w: bbolt: %v", ErrState, p)
 	}
 	panic(p)
+}
+
+// panicked says whether the panic that is being recovered from began in a module.
+func panicked(module string) bool {
+	pcs := make([]uintptr, 16)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs)])
+	for under := false; ; {
+		f, more := frames.Next()
+		if under && !strings.HasPrefix(f.Function, "runtime.") {
+			return strings.HasPrefix(f.Function, module)
+		}
+		under = under || f.Function == "runtime.gopanic"
+		if !more {
+			return false
+		}
+	}
 }
 
 const markLen = 8 + 8 + 16 + 32 + 8
@@ -244,12 +269,12 @@ func decodeMark(b []byte) (m mark, err error) {
 
 // putMark stores a mark. In a file without sums it gets its own, transaction u64 | CRC-32C of the mark u32: nothing else tells
 // of a changed place in the log, and the state would pass over records, or take them again.
-func putMark(tx *bolt.Tx, c *codec, m mark) error {
-	b, raw := metaBucket(tx, c), m.encode()
-	if err := b.Put(keyMark, raw); err != nil || c != nil {
+func (t *txn) putMark(m mark) error {
+	b, raw := t.meta(), m.encode()
+	if err := b.Put(keyMark, raw); err != nil || t.c != nil {
 		return err
 	}
-	return b.Put(keyMarkSum, binary.BigEndian.AppendUint32(be64(uint64(tx.ID())), crc32.Checksum(raw, castagnoli)))
+	return b.Put(keyMarkSum, binary.BigEndian.AppendUint32(be64(uint64(t.tx.ID())), crc32.Checksum(raw, castagnoli)))
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -259,19 +284,19 @@ const openings = 2
 
 // vouch compares the mark with its sum. A version that knows of no sums may have written the mark since: then there were
 // transactions that left the sum alone.
-func vouch(tx *bolt.Tx, c *codec) error {
-	if c != nil {
+func (t *txn) vouch() error {
+	if t.c != nil {
 		return nil
 	}
-	sum := bytes.Clone(metaBucket(tx, c).Get(keyMarkSum))
+	sum := bytes.Clone(t.meta().Get(keyMarkSum))
 	if sum == nil {
 		return nil
 	}
 	if len(sum) != 12 {
 		return fmt.Errorf("%w: the mark's sum has %d bytes", ErrState, len(sum))
 	}
-	raw := metaBucket(tx, c).Get(keyMark)
-	if crc32.Checksum(raw, castagnoli) == binary.BigEndian.Uint32(sum[8:]) || uint64(tx.ID()) > beUint64(sum)+openings {
+	raw := t.meta().Get(keyMark)
+	if crc32.Checksum(raw, castagnoli) == binary.BigEndian.Uint32(sum[8:]) || uint64(t.tx.ID()) > beUint64(sum)+openings {
 		return nil
 	}
 	return fmt.Errorf("%w: the mark is not the one that was written", ErrState)
@@ -353,7 +378,13 @@ func (s *State) Apply(batch []Record) (out []Outcome, err error) {
 		return nil, fmt.Errorf("apply: %w", err)
 	}
 	defer tx.Rollback() // no effect after the commit
-	t := newTxn(tx, s.c, next.sum)
+	t := newTxn(tx, s.c, s.ways)
+	if on, err := decodeMark(t.meta().Get(keyMark)); err != nil {
+		return nil, err
+	} else if on != next { // as a View finds it
+		return nil, fmt.Errorf("%w: it was at %d and is at %d", ErrState, next.index, on.index)
+	}
+	t.sum = next.sum
 	t.watched = s.scrub.watching()
 	stats := map[DB]*Stats{}
 	for _, r := range batch {
@@ -372,11 +403,11 @@ func (s *State) Apply(batch []Record) (out []Outcome, err error) {
 			t.putNamed(db)
 		}
 	}
-	if err := s.trim(tx, &next); err != nil {
+	if err := s.trim(t, &next); err != nil {
 		return nil, fmt.Errorf("trim log: %w", err)
 	}
 	next.sum = t.sum
-	if err := putMark(tx, s.c, next); err != nil {
+	if err := t.putMark(next); err != nil {
 		return nil, fmt.Errorf("apply: %w", err)
 	}
 	s.size = tx.Size()
@@ -389,6 +420,9 @@ func (s *State) Apply(batch []Record) (out []Outcome, err error) {
 		return nil, fmt.Errorf("apply: commit: %w", err)
 	}
 	s.changed()
+	if err := s.ways.Follow(); err != nil {
+		s.notice(fmt.Errorf("%w: %w", ErrState, err))
+	}
 	return out, nil
 }
 
@@ -430,7 +464,7 @@ func (s *State) applyRecord(t *txn, stats map[DB]*Stats, r Record, next *mark) (
 		kept.Ops += len(e.Ops)
 	}
 	next.ops += uint64(kept.Ops)
-	log := logBucket(t.tx, t.c)
+	log := t.log()
 	log.FillPercent = 0.95
 	if err := log.Put(be64(uint64(r.Index)), encode(&kept)); err != nil {
 		return nil, fmt.Errorf("retain: %w", err)

@@ -22,6 +22,7 @@ type txn struct {
 	undo    []change       // of the current entry, newest last
 	tables  map[DB]tableID // where the vectors are, as far as asked
 	sums    map[DB]named   // of namespaces, what the batch changes
+	ways    *boltfile.Ways // what is known of the file's; nil: nothing
 	guard   *boltfile.Guard
 
 	watched bool    // a scrub is under way and wants to know
@@ -42,8 +43,8 @@ type change struct {
 
 var bktDatabases = []byte("db")
 
-func newTxn(tx *bolt.Tx, c *codec, sum Sum) *txn {
-	return &txn{tx: tx, c: c, sum: sum, buckets: map[bucketID]*bucket{}, tables: map[DB]tableID{}}
+func newTxn(tx *bolt.Tx, c *codec, ways *boltfile.Ways) *txn {
+	return &txn{tx: tx, c: c, ways: ways, buckets: map[bucketID]*bucket{}, tables: map[DB]tableID{}}
 }
 
 // bucket finds a table's bucket; nil when it does not exist and the transaction only reads.
@@ -52,9 +53,10 @@ func (t *txn) bucket(table tableID, db DB) *bucket {
 	if b, ok := t.buckets[id]; ok {
 		return b
 	}
+	way := t.way(id)
 	var b *bucket // a transaction that reads sees none come into being either
 	if in := t.open(id); in != nil {
-		b = &bucket{Bucket: in, id: id, c: t.c, way: guarded{guard: t.guarding()}}
+		b = &bucket{Bucket: in, id: id, c: t.c, way: way}
 	}
 	t.buckets[id] = b
 	return b

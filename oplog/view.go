@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	bolt "go.etcd.io/bbolt"
+
+	"github.com/cairndb/cairn/oplog/boltfile"
 )
 
 // A View is the state at one index: reads through it agree with each other. Close it soon, for as long as
@@ -24,24 +26,31 @@ func (s *State) View() (*View, error) {
 	if s.db == nil {
 		return nil, Errorf(Unavailable, "state is closed")
 	}
-	return viewOf(s.db, s.c)
+	least := s.mark().index
+	v, err := viewOf(s.db, s.c, s.ways)
+	if err == nil && v.mark.index < least { // bbolt goes back to the commit before when the newest one's meta page is damaged
+		v.Close()
+		return nil, fmt.Errorf("%w: it was at %d and is at %d", ErrState, least, v.mark.index)
+	}
+	return v, err
 }
 
-func viewOf(db *bolt.DB, c *codec) (*View, error) {
+func viewOf(db *bolt.DB, c *codec, ways *boltfile.Ways) (*View, error) {
 	tx, err := db.Begin(false)
 	if err != nil {
 		return nil, fmt.Errorf("view: %w", err)
 	}
-	var m mark
+	v := &View{txn: newTxn(tx, c, ways)}
 	err = caught(func() (err error) {
-		m, err = decodeMark(metaBucket(tx, c).Get(keyMark))
+		v.mark, err = decodeMark(v.meta().Get(keyMark))
 		return err
 	})
 	if err != nil {
 		tx.Rollback()
 		return nil, err
 	}
-	return &View{txn: newTxn(tx, c, m.sum), mark: m}, nil
+	v.sum = v.mark.sum
+	return v, nil
 }
 
 // Read runs f on a view and closes it. What f returns must not share the view's memory.
@@ -308,24 +317,18 @@ func (v *View) scanFrom(table tableID, db DB, start []byte, f func(k, val []byte
 
 // Recount computes the Sum from the keys themselves: what it should be. It costs the whole state; it is for doctors and tests.
 func (v *View) Recount() (sum Sum) {
-	one := func(id bucketID, b *bolt.Bucket) {
-		if b == nil {
-			return
+	tables := func(db DB) {
+		for table := range tableNames {
+			v.scan(table, db, nil, func(k, val []byte) bool {
+				sum.add(element(table, db, k, val))
+				return true
+			})
 		}
-		_ = (&bucket{Bucket: b, id: id, c: v.c}).ForEach(func(k, val []byte) error {
-			sum.add(element(id.table, id.db, k, val))
-			return nil
-		})
 	}
-	for table, name := range tableNames {
-		one(bucketID{table: table}, v.tx.Bucket(name))
-	}
+	tables(0)
 	if all := v.tx.Bucket(bktDatabases); all != nil {
 		_ = all.ForEachBucket(func(k []byte) error {
-			db, b := DB(binary.BigEndian.Uint32(k)), all.Bucket(k)
-			for table, name := range tableNames {
-				one(bucketID{table, db}, b.Bucket(name))
-			}
+			tables(DB(binary.BigEndian.Uint32(k)))
 			return nil
 		})
 	}

@@ -10,25 +10,33 @@ import (
 
 // A Guard looks at the pages by which bbolt finds the rows of a file that is open. They have no sums: a bit that flips in
 // the head of a page, in the list of its elements or in a branch's keys sends bbolt to the wrong place, and it says that a
-// row is not there. Values can carry a sum of their own, so what is found needs no guard; what is not found does.
+// row is not there, or goes behind the file's end. So the way to a row is looked at before bbolt is asked for it (Lead), and
+// where it finds none those beside the place as well (Look). Branches are compared with what is known of them (Ways); values
+// can carry a sum of their own.
 //
 // It reads the map that the transaction reads, as it was committed: what the transaction itself has changed since lies
 // elsewhere. It is good as long as the transaction, and for one goroutine.
 type Guard struct {
 	tx    *bolt.Tx
+	ways  *Ways
+	tree  uint64 // the commit whose tree is read
 	base  unsafe.Pointer
 	size  uint64 // of a page
 	pages uint64
-	seen  [remembered]uint64 // pages whose elements were found where they belong, by their numbers
+	seen  [remembered]uint64 // pages that were found to be as they were written, by their numbers
 }
 
 const remembered = 256
 
-// NewGuard is the guard of a transaction.
-func NewGuard(tx *bolt.Tx) *Guard {
+// NewGuard is the guard of a transaction. Where ways is nil nothing is known of any page.
+func NewGuard(tx *bolt.Tx, ways *Ways) *Guard {
 	info := tx.DB().Info()
 	size := uint64(info.PageSize)
-	return &Guard{tx: tx, base: unsafe.Add(nil, info.Data), size: size, pages: uint64(tx.Size()) / size}
+	g := &Guard{tx: tx, ways: ways, tree: uint64(tx.ID()), base: unsafe.Add(nil, info.Data), size: size, pages: uint64(tx.Size()) / size}
+	if tx.Writable() {
+		g.tree-- // it has the number of the commit that it will be
+	}
+	return g
 }
 
 // A Tree is a bucket's rows in the file.
@@ -45,12 +53,9 @@ func (t Tree) kind() uint32 {
 	return rows
 }
 
-// Tree is where a bucket lies, of which the caller says whether it holds buckets itself; b may be nil. One that was made in
-// this transaction is nowhere yet, and has no rows that could be hidden.
-func (g *Guard) Tree(b *bolt.Bucket, dir bool, path ...[]byte) (Tree, error) {
-	if b != nil && b.Root() != 0 {
-		return Tree{root: uint64(b.Root()), dir: dir}, nil
-	}
+// Tree is where a bucket lies, of which the caller says whether it holds buckets itself. One that was made in this transaction
+// is nowhere yet, and has no rows that could be hidden.
+func (g *Guard) Tree(dir bool, path ...[]byte) (Tree, error) {
 	t := Tree{root: uint64(g.tx.Cursor().Bucket().Root()), dir: true}
 	for i, name := range path {
 		inner := Tree{dir: dir || i < len(path)-1}
@@ -70,6 +75,39 @@ func (g *Guard) Tree(b *bolt.Bucket, dir bool, path ...[]byte) (Tree, error) {
 	return t, nil
 }
 
+// Lead checks the pages on the way to a key, before bbolt goes there.
+func (g *Guard) Lead(t Tree, key []byte) error {
+	for id := t.root; id != 0; {
+		p, err := g.page(id, t.kind())
+		if err != nil || p.leaf {
+			return err
+		}
+		id = p.child(p.covers(key))
+	}
+	return nil
+}
+
+// Beside checks the pages beside those on the way to a key that is taken away: bbolt joins pages that have become small.
+func (g *Guard) Beside(t Tree, key []byte) error {
+	for id := t.root; id != 0; {
+		p, err := g.page(id, t.kind())
+		if err != nil || p.leaf {
+			return err
+		}
+		i := p.covers(key)
+		for _, j := range [2]int{i - 1, i + 1} {
+			if j < 0 || j >= p.count {
+				continue
+			}
+			if _, err := g.page(p.child(j), t.kind()); err != nil {
+				return err
+			}
+		}
+		id = p.child(i)
+	}
+	return nil
+}
+
 // A Reach is the first and the last key of the pages that were looked at.
 type Reach struct{ First, Last []byte }
 
@@ -81,7 +119,7 @@ func (g *Guard) Look(t Tree, from, to, key []byte, beside func(key, value []byte
 		if len(t.small) < headSize {
 			return Reach{}, damaged("a small bucket of %d bytes", len(t.small))
 		}
-		p := page{b: t.small, size: len(t.small), leaf: true, count: int(order.Uint16(t.small[10:]))}
+		p := page{b: t.small, size: len(t.small), unit: 1, leaf: true, count: int(order.Uint16(t.small[10:]))}
 		if order.Uint16(t.small[8:]) != leafPage || !p.packed(t.kind()) {
 			return Reach{}, damaged("a small bucket is not as it was written")
 		}
@@ -169,8 +207,24 @@ func (l *looking) rows(p page, lo, hi []byte) (Reach, error) {
 	return Reach{p.key(0), p.key(p.count - 1)}, nil
 }
 
-// page is one whose elements lie where they belong.
+// page is one that is as it was written, as far as that is known, or whose elements lie where they belong.
 func (g *Guard) page(id uint64, kind uint32) (page, error) {
+	p, err := g.head(id)
+	if seen := &g.seen[id%remembered]; err == nil && *seen != id {
+		known := g.ways.of(id, g.tree)
+		if (known == 0 || p.leaf) && !p.packed(kind) {
+			return page{}, damaged("the elements of page %d are not where they belong", id)
+		}
+		if known != 0 && p.sum() != uint32(known) {
+			return page{}, damaged("page %d is not what was written", id)
+		}
+		*seen = id
+	}
+	return p, err
+}
+
+// head is one that says that it is itself.
+func (g *Guard) head(id uint64) (page, error) {
 	if id < 2 || id >= g.pages {
 		return page{}, damaged("page %d of %d", id, g.pages)
 	}
@@ -181,20 +235,14 @@ func (g *Guard) page(id uint64, kind uint32) (page, error) {
 		return page{}, damaged("page %d says that it is %d, flags %#x, and %d more", id, order.Uint64(head), flags, more)
 	}
 	b := unsafe.Slice((*byte)(at), (more+1)*g.size)
-	p := page{b: b, size: len(b), leaf: flags == leafPage, count: int(order.Uint16(head[10:]))}
-	if seen := &g.seen[id%remembered]; *seen != id {
-		if !p.packed(kind) {
-			return page{}, damaged("the elements of page %d are not where they belong", id)
-		}
-		*seen = id
-	}
-	return p, nil
+	return page{b: b, size: len(b), unit: int(g.size), leaf: flags == leafPage, count: int(order.Uint16(head[10:]))}, nil
 }
 
 // page is a page's bytes, of a leaf as many as the list of its elements takes at least.
 type page struct {
 	b     []byte
 	size  int
+	unit  int // size is a multiple of it, and the smallest that has room for the elements
 	leaf  bool
 	count int
 }
@@ -248,7 +296,8 @@ const (
 )
 
 // packed says whether the elements lie as they were written: keys and values one behind another, right behind the list of
-// elements, so that neither their number nor a place or length can have changed; the keys in their order, where all of the page is there.
+// elements, so that neither their number nor a place or length can have changed, nor how many pages they take; the keys in their
+// order, where all of the page is there.
 func (p page) packed(kind uint32) bool {
 	at := headSize + p.count*elemSize
 	if at > len(p.b) {
@@ -276,5 +325,5 @@ func (p page) packed(kind uint32) bool {
 			return false
 		}
 	}
-	return true
+	return (at+p.unit-1)/p.unit*p.unit == p.size
 }

@@ -2,7 +2,8 @@
 //
 // bbolt rebuilds its list of free pages by a walk in a goroutine of its own, and panics there when a page is not what it
 // should be: nobody can recover from that, and a damaged file would keep a node from starting. Verify walks the same
-// pages first and returns an error instead. While the file is open a Guard looks at the pages on the way to a row.
+// pages first and returns an error instead. While the file is open a Guard looks at the pages on the way to a row, and Ways
+// knows those that name others.
 //
 // The file is pages of equal size. A page begins with its number u64, flags u16, count of elements u16 and the number of
 // pages it continues on u32. Pages 0 and 1 are metas: magic, version, page size, flags u32 each, then root page u64,
@@ -253,7 +254,7 @@ func (w *walk) page(id uint64, depth int, buf []byte) (below []uint64, err error
 			return nil, damaged("page %d is reached twice", p)
 		}
 	}
-	p := page{size: int(w.pageSize * int64(overflow+1)), leaf: flags == leafPage, count: int(count)}
+	p := page{size: int(w.pageSize * int64(overflow+1)), unit: int(w.pageSize), leaf: flags == leafPage, count: int(count)}
 	if overflow > 0 && (!p.leaf || headSize+count*elemSize > w.pageSize) {
 		if b, err = w.read(id, int64(overflow)+1, nil); err != nil {
 			return nil, err
@@ -312,7 +313,7 @@ func inline(id uint64, b []byte) error {
 	if len(b) < headSize || order.Uint16(b[8:]) != leafPage {
 		return damaged("page %d: a bucket in it is no page", id)
 	}
-	p := page{b: b, size: len(b), leaf: true, count: int(order.Uint16(b[10:]))}
+	p := page{b: b, size: len(b), unit: 1, leaf: true, count: int(order.Uint16(b[10:]))}
 	if !p.packed(rows) {
 		return damaged("page %d: the elements of a bucket in it are not where they belong", id)
 	}
