@@ -209,9 +209,9 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, limit int64, r
 		default:
 			return nil, turnAway(errLarge)
 		}
-		b, err = large.Read(b, io.LimitReader(r.Body, limit+1-int64(len(b))), r.ContentLength)
+		b, err = large.Read(b, http.MaxBytesReader(nil, r.Body, limit-int64(len(b))), r.ContentLength)
 	}
-	if int64(len(b)) > limit {
+	if over := new(http.MaxBytesError); errors.As(err, &over) || int64(len(b)) > limit {
 		return nil, turnAway(refused)
 	}
 	if err != nil {

@@ -46,7 +46,7 @@ func TestLargeOnesTakeTurns(t *testing.T) {
 func TestRead(t *testing.T) {
 	whole := bytes.Repeat([]byte("0123456789"), 300_000)
 	for _, n := range []int{0, 1, From - 1, From, From + 1, 8 * From, len(whole)} {
-		for _, announced := range []int64{-1, 0, 1, From, int64(n) - 1, int64(n), int64(n) + 1, 1 << 40} {
+		for _, announced := range []int64{-1, 0, 1, From, int64(n) - 1, int64(n), int64(n) + 1, 1 << 40, 1<<63 - 1} {
 			for name, r := range map[string]io.Reader{"": bytes.NewReader(whole[:n]), "in halves": iotest.HalfReader(bytes.NewReader(whole[:n])), "with its end": iotest.DataErrReader(bytes.NewReader(whole[:n]))} {
 				begun := min(n, 100)
 				if _, err := io.CopyN(io.Discard, r, int64(begun)); err != nil {
@@ -54,7 +54,7 @@ func TestRead(t *testing.T) {
 				}
 				if b, err := Read(bytes.Clone(whole[:begun]), r, announced); err != nil || !bytes.Equal(b, whole[:n]) {
 					t.Errorf("%d bytes, announced %d, %s: %d bytes, %v", n, announced, name, len(b), err)
-				} else if cap(b) > growth*max(n, From) {
+				} else if cap(b) > max(n, first) {
 					t.Errorf("room for %d of %d bytes", cap(b), n)
 				}
 			}
