@@ -81,8 +81,9 @@ func (s *State) stopFlusher() {
 }
 
 // Flush puts all that was applied on the disk: whoever keeps files of their own that follow the state calls it first, so
-// that no crash leaves those ahead.
+// that no crash leaves those ahead. The ways to it are known by then.
 func (s *State) Flush() error {
+	s.followed()
 	s.d.lock()
 	defer s.d.unlock()
 	if s.d.c == nil || s.d.err() != nil {

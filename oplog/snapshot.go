@@ -188,6 +188,7 @@ func (s *State) swap(next string, m mark) error {
 	if s.db == nil {
 		return Errorf(Internal, "state is closed")
 	}
+	s.followed()
 	if err := s.db.Close(); err != nil { // waits for open views
 		return err
 	}

@@ -64,6 +64,8 @@ type State struct {
 	c    *codec // the file's
 	ways *boltfile.Ways
 
+	following sync.Mutex // held while ways learns of the last commit, beside who has its results
+
 	at sync.Mutex // guards mark: Apply sets it, everybody reads it
 	m  mark
 
@@ -312,6 +314,7 @@ func (s *State) Close() error {
 	if s.db == nil {
 		return nil
 	}
+	s.followed()
 	err := errors.Join(s.endCheckpoints(), s.db.Close())
 	s.db = nil
 	return err
@@ -372,6 +375,7 @@ func (s *State) Apply(batch []Record) (out []Outcome, err error) {
 			out, err = nil, met(p)
 		}
 	}()
+	s.followed()
 	next := s.mark()
 	tx, err := s.db.Begin(true)
 	if err != nil {
@@ -420,10 +424,20 @@ func (s *State) Apply(batch []Record) (out []Outcome, err error) {
 		return nil, fmt.Errorf("apply: commit: %w", err)
 	}
 	s.changed()
-	if err := s.ways.Follow(); err != nil {
-		s.notice(fmt.Errorf("%w: %w", ErrState, err))
-	}
+	s.following.Lock()
+	go func() {
+		defer s.following.Unlock()
+		if err := s.ways.Follow(); err != nil {
+			s.notice(fmt.Errorf("%w: %w", ErrState, err))
+		}
+	}()
 	return out, nil
+}
+
+// followed returns when ways knows of the last commit.
+func (s *State) followed() {
+	s.following.Lock()
+	defer s.following.Unlock()
 }
 
 var nil2key = []byte("counters")

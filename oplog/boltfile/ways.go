@@ -49,8 +49,8 @@ func (w *Ways) forget() {
 	w.root, w.round = 0, 0
 }
 
-// Follow learns what the last commit changed. It is called after each, before the next begins; where one was left out all is
-// learned anew. After an error nothing is known.
+// Follow learns what the last commit changed. It is called after each, and ends before the next begins; where one was left out
+// all is learned anew. After an error nothing is known.
 func (w *Ways) Follow() (err error) {
 	tx, err := w.db.Begin(false)
 	if err != nil {
@@ -169,12 +169,12 @@ func (w *Ways) learn(g *Guard, id uint64, level int, dir bool) error {
 	if w.keep(id) {
 		return nil
 	}
-	p, err := g.page(id, either)
+	p, err := g.head(id)
 	if err != nil {
 		return err
 	}
-	if p.leaf != (level == 0) {
-		return damaged("page %d is a leaf, or is none, where others are not so", id)
+	if p.leaf != (level == 0) || p.leaf && !p.packed(either) {
+		return damaged("page %d is not as bbolt writes it", id)
 	}
 	lowest := level == 1 && !dir
 	w.add(id, p, lowest)
