@@ -76,34 +76,31 @@ func (g *Guard) Tree(dir bool, path ...[]byte) (Tree, error) {
 }
 
 // Lead checks the pages on the way to a key, before bbolt goes there.
-func (g *Guard) Lead(t Tree, key []byte) error {
-	for id := t.root; id != 0; {
-		p, err := g.page(id, t.kind())
-		if err != nil || p.leaf {
-			return err
-		}
-		id = p.child(p.covers(key))
-	}
-	return nil
-}
+func (g *Guard) Lead(t Tree, key []byte) error { return g.descend(t, key, 0) }
 
-// Beside checks the pages beside those on the way to a key that is taken away: bbolt joins pages that have become small.
-func (g *Guard) Beside(t Tree, key []byte) error {
-	for id := t.root; id != 0; {
+// Beside checks those beside them as well, before the key is taken away: bbolt joins pages that have become small.
+func (g *Guard) Beside(t Tree, key []byte) error { return g.descend(t, key, 1) }
+
+// descend checks the pages on the way to a key, and so many on either side.
+func (g *Guard) descend(t Tree, key []byte, around int) error {
+	for id, depth := t.root, 0; id != 0; depth++ {
 		p, err := g.page(id, t.kind())
 		if err != nil || p.leaf {
 			return err
 		}
-		i := p.covers(key)
-		for _, j := range [2]int{i - 1, i + 1} {
-			if j < 0 || j >= p.count {
-				continue
+		if p.count == 0 || depth > maxDepth {
+			return damaged("page %d at depth %d has %d elements", id, depth, p.count)
+		}
+		at := p.covers(key)
+		for i := max(at-around, 0); i <= min(at+around, p.count-1); i++ {
+			if i == at {
+				continue // it is next
 			}
-			if _, err := g.page(p.child(j), t.kind()); err != nil {
+			if _, err := g.page(p.child(i), t.kind()); err != nil {
 				return err
 			}
 		}
-		id = p.child(i)
+		id = p.child(at)
 	}
 	return nil
 }
