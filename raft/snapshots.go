@@ -16,7 +16,7 @@ import (
 
 	hraft "github.com/hashicorp/raft"
 
-	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/steady"
 )
 
 // checked is a directory of snapshots in which none is kept that cannot be read: it is moved aside, kept and named, and
@@ -184,13 +184,13 @@ func (s checked) Create(v hraft.SnapshotVersion, index, term uint64, c hraft.Con
 	if err != nil {
 		return nil, errors.Join(err, sink.Cancel())
 	}
-	return steadySink{sink, f, &oplog.Steady{W: sink, File: f}}, nil
+	return steadySink{sink, f, &steady.Writer{W: sink, File: f}}, nil
 }
 
 type steadySink struct {
 	hraft.SnapshotSink
 	f *os.File
-	w *oplog.Steady
+	w *steady.Writer
 }
 
 // Write implements io.Writer.

@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/cairndb/cairn/oplog/steady"
 )
 
 type tarParams struct {
@@ -171,11 +173,15 @@ func makeDirs(root *os.Root, name string) error {
 	return root.Chmod(name, 0o700)
 }
 
+// steadily is how much of a file may wait for the disk: 200 MB take 0.45 s with it and 0.2 s without, and a node's log waits for
+// 1 MiB of them at most.
+const steadily = 1 << 20
+
 func writeFile(root *os.Root, name string, r io.Reader) error {
 	f, err := root.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(f, r)
+	_, err = io.Copy(&steady.Writer{W: f, File: f, Every: steadily}, r)
 	return errors.Join(err, f.Chmod(0o600), f.Close())
 }

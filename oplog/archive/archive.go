@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/steady"
 )
 
 // A File is one backup in a directory.
@@ -145,7 +146,7 @@ func Add(dir string, since, index oplog.Index, write func(io.Writer) error) (pat
 	if err != nil {
 		return "", err
 	}
-	err = write(&oplog.Steady{W: f, File: f})
+	err = write(&steady.Writer{W: f, File: f})
 	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
 		err = Settle(f.Name(), path)
 	}

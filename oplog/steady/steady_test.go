@@ -1,11 +1,11 @@
-package oplog_test
+package steady_test
 
 import (
 	"bytes"
 	"errors"
 	"testing"
 
-	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/steady"
 )
 
 type syncs struct {
@@ -19,11 +19,11 @@ func (s *syncs) Sync() error {
 	return s.err
 }
 
-// TestSteady: no more than a part of a file waits for its sync, and a sync that fails fails the write.
-func TestSteady(t *testing.T) {
+// TestWriter: no more than a part of a file waits for its sync, and a sync that fails fails the write.
+func TestWriter(t *testing.T) {
 	var out bytes.Buffer
 	s := &syncs{buf: &out}
-	w := &oplog.Steady{W: &out, File: s}
+	w := &steady.Writer{W: &out, File: s}
 	const total, each = 10 << 20, 10_000
 	for out.Len() < total {
 		if n, err := w.Write(make([]byte, each)); n != each || err != nil {
