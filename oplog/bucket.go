@@ -98,17 +98,6 @@ func (b *bucket) Delete(key []byte) error {
 	return b.Bucket.Delete(stored)
 }
 
-// ForEach walks all rows, in the file's order.
-func (b *bucket) ForEach(f func(k, v []byte) error) error {
-	c := b.Cursor()
-	for k, v := c.First(); k != nil; k, v = c.Next() {
-		if err := f(k, v); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // Cursor walks in the file's order, which is the order of plain keys as far as nothing of them is sealed.
 func (b *bucket) Cursor() *cursor { return &cursor{Cursor: b.Bucket.Cursor(), b: b} }
 

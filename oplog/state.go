@@ -8,8 +8,6 @@ import (
 	"hash/crc32"
 	"os"
 	"path/filepath"
-	"runtime"
-	"strings"
 	"sync"
 	"time"
 
@@ -203,44 +201,6 @@ func begin(tx *bolt.Tx, o Options) (c *codec, m mark, err error) {
 		err = t.putMark(m)
 	}
 	return c, m, err
-}
-
-// caught runs what may meet a damaged file.
-func caught(f func() error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = met(p)
-		}
-	}()
-	return f()
-}
-
-// met is what a panic says of a disk or of a damaged file: ours, or bbolt's, which panics where a page is not what it should be.
-// It is called by the function that recovers.
-func met(p any) error {
-	if d, ok := p.(diskError); ok {
-		return d.err
-	}
-	if panicked("go.etcd.io/bbolt") {
-		return fmt.Errorf("%w: bbolt: %v", ErrState, p)
-	}
-	panic(p)
-}
-
-// panicked says whether the panic that is being recovered from began in a module.
-func panicked(module string) bool {
-	pcs := make([]uintptr, 16)
-	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs)])
-	for under := false; ; {
-		f, more := frames.Next()
-		if under && !strings.HasPrefix(f.Function, "runtime.") {
-			return strings.HasPrefix(f.Function, module)
-		}
-		under = under || f.Function == "runtime.gopanic"
-		if !more {
-			return false
-		}
-	}
 }
 
 const markLen = 8 + 8 + 16 + 32 + 8

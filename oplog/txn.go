@@ -103,10 +103,6 @@ var ascending = map[tableID]bool{tMemory: true, tVector: true, tVectorOdd: true,
 
 func dbKey(db DB) []byte { return binary.BigEndian.AppendUint32(nil, uint32(db)) }
 
-// diskError carries a failed write out of the handlers to Apply, which gives it to its caller: handlers
-// decide what happens to memory and have nothing to say about disks.
-type diskError struct{ err error }
-
 // get returns the value of a key, valid until the key is written or the transaction ends; nil for none.
 func (t *txn) get(table tableID, db DB, key []byte) []byte {
 	b := t.bucket(table, db)

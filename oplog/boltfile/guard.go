@@ -208,6 +208,9 @@ func (l *looking) rows(p page, lo, hi []byte) (Reach, error) {
 func (g *Guard) page(id uint64, kind uint32) (page, error) {
 	p, err := g.head(id)
 	if seen := &g.seen[id%remembered]; err == nil && *seen != id {
+		if err := g.ways.err(); err != nil {
+			return page{}, err
+		}
 		known := g.ways.of(id, g.tree)
 		if (known == 0 || p.leaf) && !p.packed(kind) {
 			return page{}, damaged("the elements of page %d are not where they belong", id)

@@ -21,6 +21,7 @@ type Ways struct {
 	db     *bolt.DB
 	commit atomic.Uint64 // whose tree the pages are of
 	known  atomic.Pointer[[]*waysChunk]
+	doubt  atomic.Pointer[error] // a page had changed when it was replaced: what was made of it may be wrong, with a right sum
 
 	root  uint64 // of that tree; this and the rest are Follow's
 	round uint64
@@ -50,8 +51,11 @@ func (w *Ways) forget() {
 }
 
 // Follow learns what the last commit changed. It is called after each, and ends before the next begins; where one was left out
-// all is learned anew. After an error nothing is known.
+// all is learned anew. Once it has met damage, every look is told so, until the file is another one.
 func (w *Ways) Follow() (err error) {
+	if err := w.err(); err != nil {
+		return err
+	}
 	tx, err := w.db.Begin(false)
 	if err != nil {
 		return err
@@ -73,10 +77,20 @@ func (w *Ways) Follow() (err error) {
 		err = w.drop(g, old)
 	}
 	if err != nil {
-		w.forget()
+		w.doubt.Store(&err)
 		return err
 	}
 	w.commit.Store(commit)
+	return nil
+}
+
+func (w *Ways) err() error {
+	if w == nil {
+		return nil
+	}
+	if p := w.doubt.Load(); p != nil {
+		return *p
+	}
 	return nil
 }
 
