@@ -1,17 +1,16 @@
 package covenant
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
 	"strings"
 
 	"github.com/cairndb/cairn/local/covenant/mailbox"
 	"github.com/cairndb/cairn/local/redact"
+	"github.com/cairndb/cairn/wire/large"
 )
 
 // task is a task on the wire.
@@ -81,13 +80,11 @@ func masked(s *string) *string {
 
 // maskedJSON is a value without its secrets. One that holds none stays as it was written.
 func maskedJSON(raw json.RawMessage) (json.RawMessage, error) {
-	var v any
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	if err := d.Decode(&v); err != nil {
+	v, err := large.JSON(raw)
+	if err != nil {
 		return nil, err
 	}
-	if clean := redact.JSON(v); !reflect.DeepEqual(clean, v) {
+	if clean, differs := redact.JSON(v); differs {
 		return encode(clean)
 	}
 	return raw, nil

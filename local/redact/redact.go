@@ -12,10 +12,11 @@ package redact
 import (
 	"encoding/json"
 	"maps"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/cairndb/cairn/wire/large"
 )
 
 const mask = "[REDACTED:secret]"
@@ -34,41 +35,44 @@ func String(s string) string {
 // shortest is the length under which no rule can match: "pw=x" needs its name.
 const shortest = 5
 
-// JSON redacts a decoded JSON value: every string at any depth, and object keys. The value given is not changed.
-// Keys that redaction makes equal are numbered, in the order of what they were.
-func JSON(v any) any { return value(v, false) }
+// JSON redacts a decoded JSON value: every string at any depth, and object keys, and says whether there was something to redact.
+// The value given is not changed; what of it holds no secret is part of what is returned. Keys that redaction makes equal are
+// numbered, in the order of what they were.
+func JSON(v any) (clean any, differs bool) { return value(v, false) }
 
 // value redacts v; secret says that its place names it one.
-func value(v any, secret bool) any {
+func value(v any, secret bool) (clean any, differs bool) {
 	switch v := v.(type) {
 	case string:
-		if secret && v != "" && !strings.HasPrefix(v, "[REDACTED") && !strings.HasPrefix(v, "Bearer [REDACTED") {
-			return mask
+		s := mask
+		if !secret || v == "" || strings.HasPrefix(v, "[REDACTED") || strings.HasPrefix(v, "Bearer [REDACTED") {
+			s = String(inner(v))
 		}
-		return String(inner(v))
+		if s == v {
+			return v, false
+		}
+		return s, true
 	case []any:
 		return list(v, secret)
 	case map[string]any:
 		return object(v)
 	default:
-		return v
+		return v, false
 	}
 }
 
 // inner redacts text that is JSON itself, whose escapes could hide what the rules look for. Text without a secret, or
 // that is not JSON, stays as it is.
 func inner(s string) string {
-	if t := strings.TrimLeft(s, " \t\r\n"); t == "" || t[0] != '{' && t[0] != '[' || !json.Valid([]byte(s)) {
+	if t := strings.TrimLeft(s, " \t\r\n"); t == "" || t[0] != '{' && t[0] != '[' {
 		return s
 	}
-	var v any
-	d := json.NewDecoder(strings.NewReader(s))
-	d.UseNumber()
-	if d.Decode(&v) != nil {
+	v, err := large.JSON([]byte(s))
+	if err != nil {
 		return s
 	}
-	clean := JSON(v)
-	if reflect.DeepEqual(clean, v) {
+	clean, differs := JSON(v)
+	if !differs {
 		return s
 	}
 	b, err := json.Marshal(clean)
@@ -78,43 +82,61 @@ func inner(s string) string {
 	return string(b)
 }
 
-func list(v []any, secret bool) []any {
-	out := make([]any, len(v))
+func list(v []any, secret bool) (clean []any, differs bool) {
+	clean = v
 	flag := false // the item before is a flag whose argument is a secret
 	key := false  // a key that began in an item before goes on: text as a list of lines
 	for i, x := range v {
-		out[i] = value(x, secret || flag)
+		y, other := value(x, secret || flag)
 		s, ok := x.(string)
 		if begin := strings.LastIndex(s, "-----BEGIN "); key && ok {
-			out[i] = "[REDACTED:pem]"
+			y, other = "[REDACTED:pem]", true
 			key = !strings.Contains(s, "-----END ")
 		} else if begin >= 0 && strings.Contains(s[begin:], "PRIVATE KEY") {
 			key = !strings.Contains(s[begin:], "-----END ")
 		}
 		flag = ok && strings.HasPrefix(s, "-") && !strings.Contains(s, "=") && names(s)
+		if other && !differs {
+			clean, differs = slices.Clone(v), true
+		}
+		if other {
+			clean[i] = y
+		}
 	}
-	return out
+	return clean, differs
 }
 
-func object(v map[string]any) map[string]any {
-	out := make(map[string]any, len(v))
+func object(v map[string]any) (clean map[string]any, differs bool) {
 	named := false // {"name": "DB_PASSWORD", "value": …}
 	for _, k := range []string{"name", "key", "Name", "Key"} {
 		s, ok := v[k].(string)
 		named = named || ok && names(s)
 	}
-	for _, k := range slices.Sorted(maps.Keys(v)) {
-		secret := names(k) || named && strings.EqualFold(k, "value")
+	sorted := slices.Sorted(maps.Keys(v))
+	for i, k := range sorted {
+		y, other := value(v[k], names(k) || named && strings.EqualFold(k, "value"))
 		key := String(k)
+		if !differs {
+			if !other && key == k {
+				continue
+			}
+			differs, clean = true, make(map[string]any, len(v))
+			for _, k := range sorted[:i] {
+				clean[k] = v[k]
+			}
+		}
 		for n := 2; ; n++ {
-			if _, taken := out[key]; !taken {
+			if _, taken := clean[key]; !taken {
 				break
 			}
 			key = String(k) + "#" + strconv.Itoa(n)
 		}
-		out[key] = value(v[k], secret)
+		clean[key] = y
 	}
-	return out
+	if !differs {
+		return v, false
+	}
+	return clean, true
 }
 
 // names says whether a key, variable or flag is that of a secret.

@@ -81,8 +81,8 @@ func TestJSON(t *testing.T) {
 		`[1.50, "plain \u0041"]`:                               `[1.50, "plain \u0041"]`,
 		`["a \u0070assword=x1y2"]`:                             `["a password=[REDACTED:secret]"]`,
 	} {
-		if got := JSON(in); got != want {
-			t.Errorf("%s: %v", in, got)
+		if got, differs := JSON(in); got != want || differs != (in != want) {
+			t.Errorf("%s: %v, differs: %t", in, got, differs)
 		}
 	}
 	in := `{"a":["me@x.io",5,null,{"password":"x","n":1}],"me@x.io":"k","you@x.io":"l","env":[{"name":"DB_PASSWORD","value":"pw"}],
@@ -97,8 +97,19 @@ func TestJSON(t *testing.T) {
 	if err := json.Unmarshal([]byte(want), &w); err != nil {
 		t.Fatal(err)
 	}
-	if got := JSON(v); !reflect.DeepEqual(got, w) {
-		t.Errorf("got  %v\nwant %v", got, w)
+	got, differs := JSON(v)
+	if !reflect.DeepEqual(got, w) || !differs {
+		t.Errorf("got  %v, differs: %t\nwant %v", got, differs, w)
+	}
+	var before any
+	if err := json.Unmarshal([]byte(in), &before); err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(v, before) {
+		t.Errorf("what was given became %v", v)
+	}
+	if again, differs := JSON(w); !reflect.DeepEqual(again, w) || differs {
+		t.Errorf("redacted again: %v, differs: %t", again, differs)
 	}
 }
 

@@ -1,12 +1,14 @@
 package sift
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"maps"
 	"math"
+	"slices"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -100,27 +102,49 @@ func observe(session, tool, source string, at oplog.Time, payload any) (*observa
 	if len(o.session) > maxName || len(o.tool) > maxName || len(o.source) > maxName {
 		return nil, badRequest("capture: sessionId, tool or source is too long")
 	}
-	o.payload = redact.JSON(payload)
-	stamped := map[string]any{}
-	if m, ok := o.payload.(map[string]any); ok {
-		maps.Copy(stamped, m)
-	} else {
-		stamped["value"] = o.payload
+	o.payload, _ = redact.JSON(payload)
+	fields, ok := o.payload.(map[string]any)
+	if !ok {
+		fields = map[string]any{"value": o.payload}
 	}
-	// The source is no part of what is hashed: a backfilled copy and a live one with the same content are one event.
-	delete(stamped, "_source")
-	content, err := encode(stamped)
-	if err != nil {
-		return nil, badRequest("capture: payload is not JSON")
-	}
-	sum := sha256.Sum256(content)
-	o.hash = sum[:]
-	stamped["_source"] = o.source
-	if o.stamped, err = encode(stamped); err != nil {
+	if err := o.stamp(fields); err != nil {
 		return nil, badRequest("capture: payload is not JSON")
 	}
 	o.tokens = (utf16Len(o.stamped) + 3) / 4
 	return o, nil
+}
+
+// stamp writes the payload's fields as one JSON object, in the order of their names, with its source among them. The source is no
+// part of what is hashed: a backfilled copy and a live one with the same content are one event.
+func (o *observation) stamp(fields map[string]any) error {
+	const source = "_source"
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(fields)), func(name string) bool { return name == source })
+	members := make([][]byte, 0, len(names)+1)
+	add := func(at int, name string, v any) error {
+		m, err := encode(map[string]any{name: v})
+		if err == nil {
+			members = slices.Insert(members, at, m[1:len(m)-1])
+		}
+		return err
+	}
+	for i, name := range names {
+		if err := add(i, name, fields[name]); err != nil {
+			return err
+		}
+	}
+	sum := sha256.Sum256(object(members))
+	o.hash = sum[:]
+	at, _ := slices.BinarySearch(names, source)
+	if err := add(at, source, o.source); err != nil {
+		return err
+	}
+	o.stamped = object(members)
+	return nil
+}
+
+// object is the JSON of an object's members.
+func object(members [][]byte) []byte {
+	return slices.Concat([]byte{'{'}, bytes.Join(members, []byte{','}), []byte{'}'})
 }
 
 // utf16Len is a text's length as JavaScript counts it.

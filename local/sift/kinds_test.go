@@ -1,6 +1,8 @@
 package sift
 
 import (
+	"bytes"
+	"crypto/sha256"
 	"fmt"
 	"os"
 	"reflect"
@@ -11,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/wire/large"
 )
 
 func TestCaptureValidates(t *testing.T) {
@@ -71,6 +74,37 @@ func TestSameContentIsOneEvent(t *testing.T) {
 	want := map[string]any{"events": 8.0, "raw": 0.0, "summarized": 8.0, "skipped": 0.0, "summaries": 8.0, "embeddings": 0.0, "superseded": 0.0, "sessions": 3.0}
 	if got := d.ask(`{"kind":"status"}`)["counts"]; !reflect.DeepEqual(got, want) {
 		t.Errorf("%v", got)
+	}
+}
+
+// TestStamp: an event's content is the JSON of its payload, names in order, and its hash is that of the content without the source.
+// Both were written by earlier versions: another hash would make the same event two.
+func TestStamp(t *testing.T) {
+	for _, payload := range []string{`{}`, `5`, `[1.50,null]`, `{"b":[1,{"d":"<&>","c":1e400}],"a":"é","_source":"z"}`, `{"_sourca":1,"_sourcf":2,"A":3,"z":"\u2028","a\"\n":0}`} {
+		v, err := large.JSON([]byte(payload))
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, err := observe("s", "T", "hook", 0, v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, ok := v.(map[string]any)
+		if !ok {
+			all = map[string]any{"value": v}
+		}
+		delete(all, "_source")
+		content, err := encode(all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if sum := sha256.Sum256(content); !bytes.Equal(o.hash, sum[:]) {
+			t.Errorf("%s: the hash is not that of %s", payload, content)
+		}
+		all["_source"] = "hook"
+		if stamped, err := encode(all); err != nil || !bytes.Equal(o.stamped, stamped) {
+			t.Errorf("%s: stamped %s, want %s, %v", payload, o.stamped, stamped, err)
+		}
 	}
 }
 
