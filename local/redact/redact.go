@@ -112,6 +112,7 @@ func object(v map[string]any) (clean map[string]any, differs bool) {
 		s, ok := v[k].(string)
 		named = named || ok && names(s)
 	}
+	numbers := map[string]int{}
 	sorted := slices.Sorted(maps.Keys(v))
 	for i, k := range sorted {
 		y, other := value(v[k], names(k) || named && strings.EqualFold(k, "value"))
@@ -125,18 +126,27 @@ func object(v map[string]any) (clean map[string]any, differs bool) {
 				clean[k] = v[k]
 			}
 		}
-		for n := 2; ; n++ {
-			if _, taken := clean[key]; !taken {
-				break
-			}
-			key = String(k) + "#" + strconv.Itoa(n)
-		}
-		clean[key] = y
+		clean[unlike(clean, key, numbers)] = y
 	}
 	if !differs {
 		return v, false
 	}
 	return clean, true
+}
+
+// unlike is a key that the object does not have: the key itself, or the key and a number. Numbers are the last ones that keys got: many
+// keys may become one, and nobody counts from the beginning.
+func unlike(have map[string]any, key string, numbers map[string]int) string {
+	numbered := key
+	for {
+		numbers[key]++
+		if n := numbers[key]; n > 1 {
+			numbered = key + "#" + strconv.Itoa(n)
+		}
+		if _, taken := have[numbered]; !taken {
+			return numbered
+		}
+	}
 }
 
 // names says whether a key, variable or flag is that of a secret.

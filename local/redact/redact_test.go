@@ -3,6 +3,7 @@ package redact
 import (
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"strings"
 	"syscall"
@@ -137,6 +138,27 @@ func TestLongText(t *testing.T) {
 		} else {
 			t.Logf("%q: %s", unit, took)
 		}
+	}
+}
+
+// TestManyKeysBecomeOne: whoever sends an object of addresses does not hold a core either.
+func TestManyKeysBecomeOne(t *testing.T) {
+	addresses, others := map[string]any{}, map[string]any{}
+	for i := range 100_000 {
+		addresses[fmt.Sprintf("someone%d@x.io", i)] = i
+		others[fmt.Sprintf("someone%d.x.io", i)] = i
+	}
+	before := worked(t)
+	JSON(others)
+	plain := worked(t) - before
+	clean, _ := JSON(addresses)
+	took := worked(t) - before - plain
+	if took > 20*plain {
+		t.Errorf("keys that become one took %s, others %s", took, plain)
+	}
+	m := clean.(map[string]any)
+	if _, first := m["[REDACTED:email]"]; len(m) != len(addresses) || !first || m["[REDACTED:email]#100000"] == nil {
+		t.Errorf("%d keys of %d", len(m), len(addresses))
 	}
 }
 
