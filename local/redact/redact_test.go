@@ -144,7 +144,7 @@ func TestLongText(t *testing.T) {
 // TestManyKeysBecomeOne: whoever sends an object of addresses does not hold a core either.
 func TestManyKeysBecomeOne(t *testing.T) {
 	addresses, others := map[string]any{}, map[string]any{}
-	for i := range 100_000 {
+	for i := range 20_000 {
 		addresses[fmt.Sprintf("someone%d@x.io", i)] = i
 		others[fmt.Sprintf("someone%d.x.io", i)] = i
 	}
@@ -157,7 +157,7 @@ func TestManyKeysBecomeOne(t *testing.T) {
 		t.Errorf("keys that become one took %s, others %s", took, plain)
 	}
 	m := clean.(map[string]any)
-	if _, first := m["[REDACTED:email]"]; len(m) != len(addresses) || !first || m["[REDACTED:email]#100000"] == nil {
+	if _, first := m["[REDACTED:email]"]; len(m) != len(addresses) || !first || m["[REDACTED:email]#20000"] == nil {
 		t.Errorf("%d keys of %d", len(m), len(addresses))
 	}
 }
