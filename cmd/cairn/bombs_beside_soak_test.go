@@ -22,7 +22,6 @@ import (
 // What TestBombsBeside bounds and how it goes about it.
 const (
 	besideBound = 3.0                   // times the p99 that clients who mean well may see of what they see alone
-	besideOther = 1.25                  // times what they see while another node of the machine is bombed: no more is the machine's doing
 	besidePace  = 10 * time.Millisecond // between their requests, whether or not the last was answered in time
 	besideAlone = time.Second           // before each bomb; what clients see alone is the median of these: what a bomb leaves behind is not
 	besideBomb  = 3 * time.Second
@@ -57,7 +56,7 @@ func TestBombsBeside(t *testing.T) {
 		fmt.Fprintf(w, "%s\t", d.name)
 		for _, r := range besideDoor(t, bombed, elsewhere, d, well) {
 			fmt.Fprintf(w, "%.1f ms\t%.1f ms\t%.1f\t%s\t", ms(r.alone), ms(r.beside), r.ratio(), r.bomb)
-			if r.over() && float64(r.beside) > besideOther*float64(r.elsewhere) {
+			if r.over() {
 				t.Errorf("%s, %s: p99 went from %s to %s, and to %s when the bomb was another node's", d.name, r.bomb, r.alone, r.beside, r.elsewhere)
 			}
 		}
@@ -106,7 +105,8 @@ func (r besideRow) over() bool { return r.ratio() > besideBound }
 
 // besideDoor bombs a door in every way and returns what was worst for each client. All bombs of a door are measured by what its
 // clients see alone between them; one over the bound is taken again, each time with what they see alone just before, and while the
-// same door of another node is bombed: a machine that others use too is not the same a minute later.
+// same door of another node is bombed: a machine that others use too is not the same a minute later. What a bomb costs elsewhere
+// excuses nothing; it says how much is the machine's.
 func besideDoor(t *testing.T, p *nodeProcess, elsewhere func() *nodeProcess, d bombed, well [2]func(context.Context) error) (worst [2]besideRow) {
 	b := startBomber(t, p, d.name)
 	defer b.end()

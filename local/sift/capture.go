@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"maps"
 	"math"
 	"slices"
 	"sync"
@@ -118,32 +117,31 @@ func observe(session, tool, source string, at oplog.Time, payload any) (*observa
 // part of what is hashed: a backfilled copy and a live one with the same content are one event.
 func (o *observation) stamp(fields map[string]any) error {
 	const source = "_source"
-	names := slices.DeleteFunc(slices.Sorted(maps.Keys(fields)), func(name string) bool { return name == source })
-	members := make([][]byte, 0, len(names)+1)
-	add := func(at int, name string, v any) error {
-		m, err := encode(map[string]any{name: v})
-		if err == nil {
-			members = slices.Insert(members, at, m[1:len(m)-1])
+	before, after := map[string]any{}, map[string]any{}
+	for name, v := range fields {
+		switch {
+		case name < source:
+			before[name] = v
+		case name > source:
+			after[name] = v
 		}
-		return err
 	}
-	for i, name := range names {
-		if err := add(i, name, fields[name]); err != nil {
+	var parts [3][]byte
+	for i, part := range []map[string]any{before, {source: o.source}, after} {
+		b, err := encode(part)
+		if err != nil {
 			return err
 		}
+		parts[i] = b[1 : len(b)-1]
 	}
-	sum := sha256.Sum256(object(members))
-	o.hash = sum[:]
-	at, _ := slices.BinarySearch(names, source)
-	if err := add(at, source, o.source); err != nil {
-		return err
-	}
-	o.stamped = object(members)
+	sum := sha256.Sum256(object(parts[0], parts[2]))
+	o.hash, o.stamped = sum[:], object(parts[:]...)
 	return nil
 }
 
-// object is the JSON of an object's members.
-func object(members [][]byte) []byte {
+// object is the JSON of an object whose members these are, one after the other.
+func object(members ...[]byte) []byte {
+	members = slices.DeleteFunc(slices.Clone(members), func(m []byte) bool { return len(m) == 0 })
 	return slices.Concat([]byte{'{'}, bytes.Join(members, []byte{','}), []byte{'}'})
 }
 
