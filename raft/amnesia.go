@@ -214,8 +214,8 @@ func (n *Node) takeVote(m wire.Membership) (ok wire.MembershipOK, err error) {
 	if m.NodeID == n.cfg.NodeID {
 		return ok, fmt.Errorf("%w: node %d leads", ErrRefused, m.NodeID)
 	}
-	for _, other := range n.servers() {
-		if id := nodeID(other.ID); id != n.cfg.NodeID && id != m.NodeID && other.Suffrage == hraft.Voter && !n.follows(other, n.Term()) {
+	for _, other := range n.voters() {
+		if id := nodeID(other.ID); id != n.cfg.NodeID && id != m.NodeID && !n.follows(other, n.Term()) {
 			return ok, fmt.Errorf("%w: node %d is away, and the cluster needs one that remembers", ErrUnavailable, id)
 		}
 	}

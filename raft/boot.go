@@ -2,7 +2,6 @@ package raft
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	hraft "github.com/hashicorp/raft"
@@ -75,7 +74,7 @@ func (n *Node) tryForm() {
 
 // sole says whether this node is the only voter there is.
 func (n *Node) sole() bool {
-	voters := slices.DeleteFunc(n.servers(), func(s hraft.Server) bool { return s.Suffrage != hraft.Voter })
+	voters := n.voters()
 	return len(voters) == 1 && nodeID(voters[0].ID) == n.cfg.NodeID
 }
 

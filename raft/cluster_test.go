@@ -91,6 +91,7 @@ type cluster struct {
 	sms   []*list
 	keys  map[int]*seal.Ring // of the nodes that encrypt
 	disks map[int]*meter     // of the nodes whose log's disk is watched
+	roles map[int]string     // of the nodes that are no voters
 	slow  bool               // nobody is elected because of a silence
 }
 
@@ -139,7 +140,7 @@ func (c *cluster) reopen(i int, secret string, peers []string) {
 		election = slowElection
 	}
 	n, err := Open(context.Background(), Config{NodeID: uint32(i + 1), Keys: c.keys[i], Dir: c.dirs[i], Addr: c.addrs[i], Secret: secret, Peers: peers,
-		WriteLog: c.disks[i].step, Alone: len(peers) == 0, Heartbeat: 250 * time.Millisecond, Election: election, Handler: noHandler{}}, c.sms[i])
+		Role: c.roles[i], WriteLog: c.disks[i].step, Alone: len(peers) == 0, Heartbeat: 250 * time.Millisecond, Election: election, Handler: noHandler{}}, c.sms[i])
 	if err != nil {
 		c.t.Fatal(err)
 	}

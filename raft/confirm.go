@@ -95,14 +95,9 @@ func (n *Node) confirm(ctx context.Context, term uint64) error {
 
 // followed asks the other voters whether they follow this node in a term, and says whether a quorum does.
 func (n *Node) followed(term uint64) error {
-	servers := n.servers()
-	answers := make(chan bool, len(servers))
-	voters, yes, others := 0, 0, 0
-	for _, s := range servers {
-		if s.Suffrage != hraft.Voter {
-			continue
-		}
-		voters++
+	voters, yes, others := n.voters(), 0, 0
+	answers := make(chan bool, len(voters))
+	for _, s := range voters {
 		if nodeID(s.ID) == n.cfg.NodeID {
 			yes++
 			continue
@@ -116,12 +111,12 @@ func (n *Node) followed(term uint64) error {
 			answers <- n.follows(s, term)
 		})
 	}
-	for ; others > 0 && yes <= voters/2 && term != 0; others-- {
+	for ; others > 0 && yes <= len(voters)/2 && term != 0; others-- {
 		if <-answers {
 			yes++
 		}
 	}
-	if term == 0 || yes <= voters/2 {
+	if term == 0 || yes <= len(voters)/2 {
 		return errDeposed
 	}
 	return nil

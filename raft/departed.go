@@ -91,8 +91,8 @@ func (n *Node) replace(dead uint32) {
 // place is where this node is among the voters that are left; negative when it is none of them.
 func (n *Node) place(dead uint32) int {
 	var ids []uint32
-	for _, s := range n.servers() {
-		if id := nodeID(s.ID); s.Suffrage == hraft.Voter && id != dead {
+	for _, s := range n.voters() {
+		if id := nodeID(s.ID); id != dead {
 			ids = append(ids, id)
 		}
 	}
@@ -114,13 +114,9 @@ func (n *Node) ended(addr string) bool {
 // wouldWin asks the other voters, and says whether a quorum would have this node lead.
 func (n *Node) wouldWin(dead uint32) bool {
 	index, term := n.lastRecord()
-	voters, others := 0, 0
-	answers := make(chan bool, len(n.servers()))
-	for _, s := range n.servers() {
-		if s.Suffrage != hraft.Voter {
-			continue
-		}
-		voters++
+	voters, others := n.voters(), 0
+	answers := make(chan bool, len(voters))
+	for _, s := range voters {
 		if id := nodeID(s.ID); id == dead || id == n.cfg.NodeID {
 			continue
 		}
@@ -143,7 +139,7 @@ func (n *Node) wouldWin(dead uint32) bool {
 		case <-n.ctx.Done():
 			return false
 		}
-		if granted > voters/2 {
+		if granted > len(voters)/2 {
 			return true
 		}
 	}

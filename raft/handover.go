@@ -32,8 +32,8 @@ func (n *Node) successor() (to hraft.Server, ok bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	var best peerState
-	for _, s := range n.servers() {
-		if s.Suffrage != hraft.Voter || s.ID == serverID(n.cfg.NodeID) {
+	for _, s := range n.voters() {
+		if s.ID == serverID(n.cfg.NodeID) {
 			continue
 		}
 		var p peerState

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -209,6 +210,7 @@ func (n *Node) hello(purpose string) *wire.ClusterHello {
 		AdvertiseAddr: n.cfg.Advertise, ProtocolVersion: wire.Version, Raft: &h}
 }
 
+// servers are the members of the latest configuration. They are a copy: the library hands out the list it works with itself.
 func (n *Node) servers() []hraft.Server {
 	if n.raft == nil {
 		return nil
@@ -217,7 +219,12 @@ func (n *Node) servers() []hraft.Server {
 	if f.Error() != nil {
 		return nil
 	}
-	return f.Configuration().Servers
+	return slices.Clone(f.Configuration().Servers)
+}
+
+// voters are the members that have a vote.
+func (n *Node) voters() []hraft.Server {
+	return slices.DeleteFunc(n.servers(), func(s hraft.Server) bool { return s.Suffrage != hraft.Voter })
 }
 
 func (n *Node) hasState() bool { return len(n.servers()) > 0 }

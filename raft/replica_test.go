@@ -1,0 +1,65 @@
+package raft
+
+import (
+	"slices"
+	"testing"
+
+	hraft "github.com/hashicorp/raft"
+
+	"github.com/cairndb/cairn/raft/rafttest"
+)
+
+// TestRollingRestartsWithAReplica: a read replica stands between voters in the configuration, and each member restarts in turn.
+// Every member goes on knowing the same members, and the cluster goes on taking records.
+func TestRollingRestartsWithAReplica(t *testing.T) {
+	c := startWith(t, 3, &cluster{roles: map[int]string{3: "read_replica"}})
+	want := c.propose(0, 5)
+	for i := 3; i < 5; i++ { // the replica joins first, a voter behind it
+		c.addrs, c.nodes, c.sms = append(c.addrs, rafttest.Addr(t)), append(c.nodes, nil), append(c.sms, nil)
+		c.open(i, "secret", c.addrs[:3])
+		c.wait("the newcomer to be what it is to be", func() bool {
+			s, ok := c.leader().find(uint32(i + 1))
+			return ok && (s.Suffrage == hraft.Voter) == (i == 4)
+		})
+	}
+	members := func(i int) (m []Member) {
+		for _, m1 := range c.nodes[i].Status().Members {
+			m = append(m, Member{ID: m1.ID, Addr: m1.Addr, Voter: m1.Voter})
+		}
+		return m
+	}
+	l := int(c.leader().cfg.NodeID - 1)
+	all := members(l)
+	if at := slices.IndexFunc(all, func(m Member) bool { return !m.Voter }); at < 0 || at == len(all)-1 {
+		t.Fatalf("no member stands behind the replica: %v", all)
+	}
+	for i := range c.nodes {
+		if err := c.nodes[i].Close(); err != nil {
+			t.Fatal(err)
+		}
+		c.reopen(i, "secret", slices.Concat(c.addrs[:i], c.addrs[i+1:]))
+		want = append(want, c.propose(10*i+10, 10*i+15)...)
+		for j := range c.nodes {
+			c.wait("equal lists", func() bool { return slices.Equal(c.sms[j].items(), want) })
+			if got := members(j); !slices.Equal(got, all) {
+				t.Fatalf("after the restart of node %d, node %d knows %v, want %v", i+1, j+1, got, all)
+			}
+		}
+	}
+}
+
+// TestAConfigurationReadIsNeverWritten: what the node does with the list of members does not reach the library's own.
+func TestAConfigurationReadIsNeverWritten(t *testing.T) {
+	c := startWith(t, 3, &cluster{roles: map[int]string{0: "read_replica"}}) // it comes first where members are sorted
+	n := c.leader()
+	before := slices.Clone(n.servers())
+	for _, list := range [][]hraft.Server{n.servers(), n.voters()} {
+		clear(list)
+	}
+	n.sole()
+	n.place(0)
+	n.successor()
+	if got := n.servers(); !slices.Equal(got, before) {
+		t.Errorf("the configuration was %v and is %v", before, got)
+	}
+}
