@@ -49,7 +49,8 @@ type keeper struct {
 	cluster string
 	at      oplog.Index
 	time    oplog.HLC
-	changes int // since the last checkpoint
+	partial bool // work beyond at was begun and has not succeeded: no checkpoint may be written
+	changes int  // since the last checkpoint
 	last    map[oplog.DB]saved
 	done    chan struct{} // closed when the writer is done; nil when none was started
 }

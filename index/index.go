@@ -78,9 +78,11 @@ func (x *Index) build(ctx context.Context, adopt bool) (at oplog.Index, err erro
 	gen := x.gen
 	x.mu.Unlock()
 	dbs := map[oplog.DB]*database{}
+	var cluster string
+	var when oplog.HLC
+	x.keeper.partial = true
 	err = x.cfg.State.Read(func(v *oplog.View) error {
-		at = v.Index()
-		x.keeper.cluster, x.keeper.at, x.keeper.time = v.Cluster(), at, v.Time()
+		cluster, at, when = v.Cluster(), v.Index(), v.Time()
 		var head checkpoint
 		if adopt {
 			head = x.loadHead(v)
@@ -104,7 +106,11 @@ func (x *Index) build(ctx context.Context, adopt bool) (at oplog.Index, err erro
 	})
 	if err != nil {
 		for _, d := range dbs {
-			d.words.Close()
+			if adopt { // the files may be those of an earlier run
+				d.words.Close()
+			} else {
+				d.drop()
+			}
 		}
 		if adopt && errors.Is(err, oplog.ErrState) { // of the log's window, perhaps, which only a checkpoint needs
 			x.cfg.Logger.Warn("the log that leads on from the checkpoint of the index is unreadable, the state is read instead", "err", err)
@@ -120,6 +126,7 @@ func (x *Index) build(ctx context.Context, adopt bool) (at oplog.Index, err erro
 	for _, d := range old {
 		d.drop()
 	}
+	x.keeper.cluster, x.keeper.at, x.keeper.time, x.keeper.partial = cluster, at, when, false
 	return at, nil
 }
 
@@ -177,7 +184,7 @@ const closeSync = 2 * time.Second
 // Close writes what is not on disk yet and lets go of the files. Nothing follows any more.
 func (x *Index) Close() error {
 	x.keeper.wait()
-	if x.dbs != nil && (x.keeper.changes > 0 || len(x.keeper.last) == 0) {
+	if x.dbs != nil && !x.keeper.partial && (x.keeper.changes > 0 || len(x.keeper.last) == 0) {
 		x.keeper.changes = 0
 		x.portray()()
 	}
@@ -195,13 +202,36 @@ func (x *Index) Close() error {
 	return nil
 }
 
+// ErrPartial is the refusal to follow after a batch that failed half way: what that batch brought is missing, and a later one
+// would hide the gap. Rebuild closes it.
+var ErrPartial = errors.New("the index lacks a part of the log and must be rebuilt")
+
 // Follow takes the outcomes of applied entries, in log order, from one goroutine. What it read of the state
 // may be ahead of an outcome: then it does a later one's work, which finds nothing left to do.
+//
+// Invariant: the position that a checkpoint claims moves only when all work up to it is done. After an error there is no
+// checkpoint and no further step before a Rebuild; the next Open goes on from the last checkpoint.
 func (x *Index) Follow(ctx context.Context, batch []oplog.Outcome) error {
+	switch {
+	case x.keeper.partial:
+		return ErrPartial
+	case len(batch) == 0:
+		return nil
+	}
+	x.keeper.partial = true
+	if err := x.follow(ctx, batch); err != nil {
+		return err
+	}
+	newest := batch[len(batch)-1]
+	x.keeper.at, x.keeper.time, x.keeper.partial = newest.Index, newest.HLC, false
+	x.checkpoint()
+	return nil
+}
+
+func (x *Index) follow(ctx context.Context, batch []oplog.Outcome) error {
 	touched := touched{}
 	dropped := false
 	for _, o := range batch {
-		x.keeper.at, x.keeper.time = o.Index, o.HLC
 		if o.Err != nil || o.Replayed {
 			continue
 		}
@@ -218,7 +248,7 @@ func (x *Index) Follow(ctx context.Context, batch []oplog.Outcome) error {
 	if len(touched) == 0 && !dropped {
 		return nil
 	}
-	err := x.cfg.State.Read(func(v *oplog.View) error {
+	return x.cfg.State.Read(func(v *oplog.View) error {
 		if x.keeper.cluster == "" {
 			x.keeper.cluster = v.Cluster()
 		}
@@ -232,10 +262,6 @@ func (x *Index) Follow(ctx context.Context, batch []oplog.Outcome) error {
 		}
 		return nil
 	})
-	if err == nil {
-		x.checkpoint()
-	}
-	return err
 }
 
 // touched are the memories that something happened to.

@@ -1,0 +1,162 @@
+package index_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/cairndb/cairn/index"
+	"github.com/cairndb/cairn/oplog"
+)
+
+// take applies records to the state alone, and returns what the index has to follow.
+func (r *replica) take(records []oplog.Record) []oplog.Outcome {
+	r.t.Helper()
+	out, err := r.state.Apply(records)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return out
+}
+
+func (r *replica) finds(db oplog.DB, word, rid string) bool {
+	r.t.Helper()
+	hits, _, err := r.index.Search(r.t.Context(), db, index.Query{Text: word, K: 10, Now: now})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return slices.ContainsFunc(hits, func(h index.Hit) bool { return h.Memory.RID == rid && slices.Contains(h.Why, "keyword_match") })
+}
+
+// fullTail is more rows than the text index lets wait for Bleve: the next step waits, and can be cancelled there.
+const fullTail = 36_000
+
+// TestCancelledFollow: what a cancelled step did not reach is found after the next Open, and no later step hides it.
+func TestCancelledFollow(t *testing.T) {
+	t.Parallel()
+	r, l := openReplica(t), newLog(t)
+	for i := 0; i < fullTail; i += 2000 {
+		var ops []oplog.Op
+		for k := i; k < i+2000; k++ {
+			ops = append(ops, remember(fmt.Sprintf("m%05d", k), fmt.Sprintf("garden %d", k)))
+		}
+		l.add(1, ops...)
+	}
+	l.add(1, remember("late", "kestrel"))
+	l.add(1, remember("later", "plover"))
+	out := r.take(l.records)
+	rest := len(out) - 2
+	if err := r.index.Follow(t.Context(), out[:rest]); err != nil {
+		t.Fatal(err)
+	}
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := r.index.Follow(cancelled, out[rest:rest+1]); !errors.Is(err, context.Canceled) {
+		t.Fatalf("a step that has to wait and is cancelled: got %v", err)
+	}
+	if err := r.index.Follow(t.Context(), out[rest+1:]); !errors.Is(err, index.ErrPartial) {
+		t.Errorf("the step after a cancelled one: got %v, want %v", err, index.ErrPartial)
+	}
+	r.reopen()
+	for word, rid := range map[string]string{"kestrel": "late", "plover": "later"} {
+		if !r.finds(1, word, rid) {
+			t.Errorf("%s is in the state and is not found after opening", rid)
+		}
+	}
+}
+
+// TestFailedFollow: the same for a step that failed at one of two databases; and a rebuild closes the gap at once.
+func TestFailedFollow(t *testing.T) {
+	t.Parallel()
+	for name, mend := range map[string]func(*replica){
+		"opened again": (*replica).reopen,
+		"rebuilt": func(r *replica) {
+			if _, err := r.index.Rebuild(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r, l := openReplica(t), newLog(t)
+			l.add(1, remember("early", "kestrel"))
+			r.apply(l.records, 1)
+			l.add(0, &oplog.CreateDB{Name: "second", At: oplog.At(now)})
+			l.add(2, remember("other", "plover"))
+			l.add(1, remember("late", "heron"))
+			inTheWay := r.block("2-1")
+			if err := r.index.Follow(t.Context(), r.take(l.records[2:])); err == nil {
+				t.Fatal("a database without a directory was followed")
+			}
+			inTheWay()
+			mend(r)
+			if !r.finds(1, "kestrel", "early") || !r.finds(1, "heron", "late") || !r.finds(2, "plover", "other") {
+				t.Error("a memory is in the state and is not found")
+			}
+		})
+	}
+}
+
+// block puts a file where a directory of the index is to be, and returns what removes it.
+func (r *replica) block(dir string) (clear func()) {
+	r.t.Helper()
+	path := filepath.Join(r.dir(), dir)
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		r.t.Fatal(err)
+	}
+	return func() {
+		r.t.Helper()
+		if err := os.Remove(path); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+}
+
+// TestFailedBuild: a rebuild that fails after a snapshot leaves nothing behind that a later Open takes for the new state.
+func TestFailedBuild(t *testing.T) {
+	t.Parallel()
+	l := newLog(t)
+	l.add(0, &oplog.CreateDB{Name: "second", At: oplog.At(now)})
+	l.add(1, remember("a", "kestrel"))
+	l.add(2, remember("b", "plover"))
+	before := len(l.records)
+	for db, rid := range map[oplog.DB]string{1: "a", 2: "b"} {
+		words := "heron"
+		l.add(db, &oplog.Correct{RID: rid, Text: &words, Reason: "moved", At: oplog.At(now)})
+	}
+	ahead, r := openReplica(t), openReplica(t)
+	ahead.apply(l.records, 1)
+	r.apply(l.records[:before], 1)
+	r.reopen() // there is a checkpoint of the old rows
+	snap, err := ahead.state.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer snap.Release()
+	var raw bytes.Buffer
+	if _, err := snap.WriteTo(&raw); err != nil {
+		t.Fatal(err)
+	}
+	if taken, err := r.state.CatchUp(&raw, nil); err != nil || !taken {
+		t.Fatalf("the snapshot: taken %t, %v", taken, err)
+	}
+	inTheWay := r.block("2-3") // the third generation: two opens came before
+	if _, err := r.index.Rebuild(t.Context()); err == nil {
+		t.Fatal("a database without a directory was built")
+	}
+	inTheWay()
+	r.reopen()
+	for db, rid := range map[oplog.DB]string{1: "a", 2: "b"} {
+		if !r.finds(db, "heron", rid) {
+			t.Errorf("database %d: the restored text is not found", db)
+		}
+		if r.finds(db, "kestrel", rid) || r.finds(db, "plover", rid) {
+			t.Errorf("database %d: a text from before the restore is found", db)
+		}
+	}
+}
