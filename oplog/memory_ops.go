@@ -108,6 +108,11 @@ func (op *Remember) apply(a *applying) (Result, *Error) {
 	if op.RID == "" {
 		return Result{}, Errorf(Invalid, "a memory needs an id")
 	}
+	for _, x := range []float64{op.Importance, op.HalfLife, op.Valence, op.Certainty} {
+		if math.IsNaN(x) || math.IsInf(x, 0) { // sums of these differ by processor
+			return Result{}, Errorf(Invalid, "a number of a memory is not finite")
+		}
+	}
 	if first, known, err := a.known(op.Key, op.Digest); known || err != nil {
 		if len(first) > 0 {
 			return Result{ID: first[0].ID, Num: first[0].Num}, err
@@ -177,6 +182,11 @@ func (op *Correct) apply(a *applying) (Result, *Error) {
 	}
 	if n := uint32(len(op.Vector) / 4); n > 0 && d.Dim != 0 && n != d.Dim {
 		return Result{}, Errorf(Invalid, "embedding has %d dimensions, database %s has %d", n, d.Name, d.Dim)
+	}
+	for _, x := range []*float64{op.Importance, op.Valence, op.Certainty} {
+		if x != nil && (math.IsNaN(*x) || math.IsInf(*x, 0)) {
+			return Result{}, Errorf(Invalid, "a number of a memory is not finite")
+		}
 	}
 	merged, err := mergeJSON(m.Metadata, op.Merge)
 	if err != nil {

@@ -122,7 +122,7 @@ func (op *Resolve) settle(a *applying, c *ConflictRow) (Result, *Error) {
 			r.Num, r.Rows = 1, []string{loser}
 		}
 	case MergeAB:
-		if op.Merged == nil || strings.TrimSpace(op.Merged.Text) == "" {
+		if op.Merged == nil || op.Merged.Text == "" {
 			return Result{}, Errorf(Invalid, "strategy merge needs new_text")
 		}
 		for _, side := range []string{c.A, c.B} {

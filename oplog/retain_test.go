@@ -27,11 +27,11 @@ func TestLogWindow(t *testing.T) {
 			defer s.Close()
 			at := func(i Index) HLC { return MakeHLC(uint64(i)*minute, 0, 1) }
 			for i := Index(1); i <= 100; i++ {
-				op := Op(&Init{Cluster: "c", At: 1})
+				db, op := DB(0), Op(&Init{Cluster: "c", At: 1})
 				if i > 1 {
-					op = &Remember{RID: fmt.Sprint(i), Text: "t", Namespace: "n", Created: Time(i)}
+					db, op = DefaultDB, &Remember{RID: fmt.Sprint(i), Text: "t", Namespace: "n", Created: Time(i)}
 				}
-				body, err := Entry{DB: 1, Ops: []Op{op}}.Encode()
+				body, err := Entry{DB: db, Ops: []Op{op}}.Encode()
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -76,7 +76,7 @@ func TestLogKeepsRows(t *testing.T) {
 		&Remember{RID: "a", Text: "t", Namespace: "n", Created: 10},
 		&Purge{Before: 20, At: 30},
 	} {
-		body, err := Entry{DB: 1, Ops: []Op{op}}.Encode()
+		body, err := Entry{DB: DB(min(i, 1)), Ops: []Op{op}}.Encode()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -462,6 +462,10 @@ type applying struct {
 
 func (t *txn) applyEntry(stats map[DB]*Stats, o *Outcome) {
 	e := o.Entry
+	t.need(e)
+	if o.Err = t.admit(e); o.Err != nil {
+		return
+	}
 	st, ok := stats[e.DB]
 	if !ok {
 		v, _ := read[Stats](t, tStats, e.DB, nil2key)
@@ -470,20 +474,14 @@ func (t *txn) applyEntry(stats map[DB]*Stats, o *Outcome) {
 	}
 	before := *st
 	a := &applying{txn: t, db: e.DB, hlc: o.HLC, index: o.Index, stats: st, alone: changes(e.Ops) == 1}
-	t.need(e)
 	t.undo = t.undo[:0]
 	if o.Replayed, o.Results, o.Err = a.replay(e); o.Replayed || o.Err != nil {
 		return
 	}
-	results := make([]Result, len(e.Ops))
-	for i, op := range e.Ops {
-		var err *Error
-		if results[i], err = op.apply(a); err != nil {
-			t.rollback()
-			*st = before
-			o.Err = err
-			return
-		}
+	if o.Results, o.Err = a.perform(e); o.Err != nil {
+		t.rollback()
+		*st = before
+		return
 	}
 	if e.DB != 0 {
 		for _, op := range e.Ops {
@@ -494,10 +492,42 @@ func (t *txn) applyEntry(stats map[DB]*Stats, o *Outcome) {
 			}
 		}
 	}
-	o.Results = results
 	a.keepNamed()
+}
+
+// admit refuses an entry before it writes anything: dropping a database cannot be undone, and counters of a database that is
+// not there would be kept or not by whether the batch makes one of its number.
+func (t *txn) admit(e *Entry) *Error {
+	if len(e.Key) > maxEntryKey {
+		return Errorf(Invalid, "idempotency key of %d bytes is over %d", len(e.Key), maxEntryKey)
+	}
+	if e.DB != 0 && t.get(tDatabase, 0, be64(uint64(e.DB))) == nil {
+		return ErrNoDatabase
+	}
+	return nil
+}
+
+// perform applies the operations of an entry and keeps its key. A key that no table can hold ends in txn.put, wherever an
+// operation made it, and refuses the entry.
+func (a *applying) perform(e *Entry) (results []Result, err *Error) {
+	defer func() {
+		if p := recover(); p != nil {
+			r, ok := p.(unstorable)
+			if !ok {
+				panic(p)
+			}
+			results, err = nil, r.refusal
+		}
+	}()
+	results = make([]Result, len(e.Ops))
+	for i, op := range e.Ops {
+		if results[i], err = op.apply(a); err != nil {
+			return nil, err
+		}
+	}
 	a.keep(e, results)
 	a.expireKeys()
+	return results, nil
 }
 
 // changes counts the operations of an entry that are more than a word about the others.

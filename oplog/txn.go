@@ -112,7 +112,23 @@ func (t *txn) get(table tableID, db DB, key []byte) []byte {
 	return b.Get(key)
 }
 
+// MaxKey bounds the key of a row, in bytes as operations make it: encrypted it is longer by less than a twentieth, and no store
+// of ours takes one over 32 KiB. The bound is part of what Apply is, the same on every replica whatever its file is like.
+const MaxKey = 16 << 10
+
+// maxEntryKey leaves room for what stands before an idempotency key in the row of its expiry.
+const maxEntryKey = MaxKey - 8
+
+// unstorable is panicked with by txn.put, and caught by perform, which refuses the entry with it.
+type unstorable struct{ refusal *Error }
+
 func (t *txn) put(table tableID, db DB, key, value []byte) {
+	if len(key) == 0 {
+		panic(unstorable{Errorf(Invalid, "an id or a name is missing: a row of %s would have no key", tableNames[table])})
+	}
+	if len(key) > MaxKey {
+		panic(unstorable{Errorf(TooLarge, "ids and names of %d bytes together are over %d: they would be a key of %s", len(key), MaxKey, tableNames[table])})
+	}
 	b := t.bucket(table, db)
 	old := b.Get(key)
 	if old != nil && bytes.Equal(old, value) {
