@@ -132,7 +132,8 @@ func (d *Draft) settle(now time.Time, dim int) (*oplog.Remember, error) {
 		return nil, oplog.Errorf(oplog.Invalid, "metadata is not valid JSON")
 	}
 	for name, v := range map[string]string{"namespace": d.Namespace, "domain": d.Domain, "source": d.Source,
-		"memory_type": d.Type, "emotional_state": d.Emotion, "session_id": d.Session, "tier": d.Tier} {
+		"memory_type": d.Type, "emotional_state": d.Emotion, "session_id": d.Session, "tier": d.Tier,
+		"rid": d.RID, "owner": d.Owner, "speaker": d.Speaker, "temporal_kind": d.TemporalKind} {
 		if len(v) > maxName {
 			return nil, oplog.Errorf(oplog.TooLarge, "%s of %d bytes is over %d", name, len(v), maxName)
 		}

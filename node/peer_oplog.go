@@ -174,8 +174,28 @@ func (s *Service) oplogPush(ctx context.Context, f wire.Frame) (wire.Op, wire.Me
 	return wire.OpOplogPushOK, r, nil
 }
 
+// boundForeign refuses before the log what is over the bounds of a client of ours: what is in the log every node applies, for ever.
+func boundForeign(e *wire.OplogEntry) error {
+	if e.OpID == "" {
+		return oplog.Errorf(oplog.Invalid, "a pushed operation needs an op_id")
+	}
+	if err := names(e.OpID, e.OpType, e.ActorID, e.OriginActor); err != nil {
+		return err
+	}
+	if len(e.HLC) != 0 && len(e.HLC) != len(oplog.HLC{}) {
+		return oplog.Errorf(oplog.Invalid, "hlc has %d bytes, an HLC has %d", len(e.HLC), len(oplog.HLC{}))
+	}
+	if most := MaxText + MaxMetadata; len(e.Payload) > most {
+		return oplog.Errorf(oplog.TooLarge, "payload of %d bytes is over %d", len(e.Payload), most)
+	}
+	return nil
+}
+
 // foreign reads what this version can make of a pushed operation.
 func (s *Service) foreign(e *wire.OplogEntry) (*oplog.Foreign, error) {
+	if err := boundForeign(e); err != nil {
+		return nil, err
+	}
 	op := &oplog.Foreign{OpID: e.OpID, Type: e.OpType, Payload: e.Payload, HLC: e.HLC, Actor: e.ActorID, Origin: e.OriginActor}
 	var p struct {
 		RID        string          `json:"rid"`
@@ -200,6 +220,9 @@ func (s *Service) foreign(e *wire.OplogEntry) (*oplog.Foreign, error) {
 	}
 	if len(e.Payload) > 0 && json.Unmarshal(e.Payload, &p) != nil {
 		return op, nil // kept in the log, without effect
+	}
+	if err := names(p.RID, p.Edge, p.Src, p.Dst, p.RelType); err != nil {
+		return nil, err
 	}
 	switch e.OpType {
 	case "record":

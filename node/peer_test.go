@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/wire"
 )
 
@@ -150,6 +151,71 @@ func TestForeignPushesAreTakenOnce(t *testing.T) {
 	}
 	if r := find(t, c.dial(0), "neighbour"); len(r) != 1 || r[0].RID != "r1" || r[0].CreatedAt != 1700000000.5 || string(r[0].Metadata) != `{"a":1}` {
 		t.Errorf("got %+v", r)
+	}
+}
+
+// TestNoNameStopsANode: an operation whose names no state could hold is refused, at the door when a stranger pushes it and by
+// every state alike when a member lets it into the log; the node goes on, also when it reads that log again.
+func TestNoNameStopsANode(t *testing.T) {
+	c := start(t, 1)
+	s, _ := c.service(0)
+	long := strings.Repeat("k", 40_000)
+	p := foreign(t, c.nodes[0].Addrs().Cluster)
+	entry := func(change func(*wire.OplogEntry)) wire.OplogEntry {
+		e := wire.OplogEntry{OpID: "op", OpType: "record", Payload: wire.JSON(`{"rid":"r","text":"t","namespace":"default"}`), ActorID: "a", OriginActor: "a", HLC: make([]byte, 16), FormatVersion: 1}
+		change(&e)
+		return e
+	}
+	payload := func(kind, text string) wire.OplogEntry {
+		return entry(func(e *wire.OplogEntry) {
+			e.OpType, e.Payload = kind, wire.JSON(strings.ReplaceAll(text, "LONG", long))
+		})
+	}
+	for name, e := range map[string]wire.OplogEntry{
+		"op_id":     entry(func(e *wire.OplogEntry) { e.OpID = long }),
+		"no op_id":  entry(func(e *wire.OplogEntry) { e.OpID = "" }),
+		"actor":     entry(func(e *wire.OplogEntry) { e.ActorID = long }),
+		"hlc":       entry(func(e *wire.OplogEntry) { e.HLC = make([]byte, 17) }),
+		"rid":       payload("record", `{"rid":"LONG","text":"t"}`),
+		"namespace": payload("record", `{"rid":"r","text":"t","namespace":"LONG"}`),
+		"src":       payload("relate", `{"edge_id":"e","src":"LONG","dst":"d","rel_type":"t"}`),
+		"dst":       payload("relate", `{"edge_id":"e","src":"s","dst":"LONG","rel_type":"t"}`),
+		"edge":      payload("relate", `{"edge_id":"LONG","src":"s","dst":"d","rel_type":"t"}`),
+	} {
+		before := s.RaftStatus().LastIndex
+		if f := p.ask(wire.OpOplogPush, &wire.OplogPush{Database: "default", Ops: []wire.OplogEntry{e}}); f.Op != wire.OpError {
+			t.Errorf("%s: answered with %s", name, f.Op)
+		}
+		if after := s.RaftStatus().LastIndex; after != before {
+			t.Errorf("%s went into the log", name)
+		}
+	}
+	for name, op := range map[string]oplog.Op{
+		"rid":   &oplog.Remember{RID: long, Text: "t", Namespace: "default"},
+		"src":   &oplog.Relate{ID: "e", Src: long, Dst: "d", Type: "t"},
+		"op_id": &oplog.Foreign{OpID: long, Type: "strange"},
+		"key":   &oplog.Remember{RID: "r", Text: "t", Namespace: "default"},
+	} {
+		e := oplog.Entry{Node: 1, DB: oplog.DefaultDB, Ops: []oplog.Op{op}}
+		if name == "key" {
+			e.Key = long
+		}
+		body, err := e.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out, err := s.Forward(t.Context(), body); err != nil || !strings.Contains(string(out), "40000 bytes") && !strings.Contains(string(out), "bytes together") {
+			t.Errorf("%s: %q, %v", name, out, err)
+		}
+	}
+	if rid, err := c.dial(0).Remember(t.Context(), wire.NewRemember("life goes on")); err != nil || rid == "" {
+		t.Fatal(err)
+	}
+	c.stop(0)
+	c.open(0)
+	c.ready(0)
+	if r := find(t, c.dial(0), "life"); len(r) != 1 {
+		t.Errorf("after a restart: %+v", r)
 	}
 }
 
