@@ -12,8 +12,8 @@ var infoRoutes = []route{
 	{name: "health", method: "GET", path: "/v1/health", handle: httpHealth, summary: "Whether the node lives; always 200",
 		result: "status:string! engines_loaded:integer! node_id:integer! version:string! applied_index:integer! writable:boolean! capabilities:[]string! cluster:Health"},
 	{name: "health_deep", method: "GET", path: "/v1/health/deep", handle: httpHealthDeep, summary: "Whether state, index and quorum answer; 503 when one does not", result: "status:string! checks:[]Check!"},
-	{name: "health_ready", method: "GET", path: "/v1/health/ready", handle: httpReady, summary: "Whether the node has caught up since its start and is not far behind; 503 when it has not. A node that loses its leader stays ready: it goes on reading",
-		result: "ready:boolean! behind:integer! applied_index:integer!"},
+	{name: "health_ready", method: "GET", path: "/v1/health/ready", handle: httpReady, summary: "Whether the node has caught up since its start and is not far behind; 503 when it has not. A node that loses its leader stays ready: it goes on reading. behind is null while no leader is heard",
+		result: "ready:boolean! behind:integer? applied_index:integer!"},
 	{name: "events", method: "GET", path: "/v1/events", scope: Read, handle: direct((*gateway).events), summary: "What happens, as an event stream; Last-Event-ID or from resumes behind a log index",
 		query: "from:integer type:string", media: "text/event-stream"},
 	{name: "pack_context", method: "GET", path: "/v1/pack-context", scope: Read, handle: httpPackContext, summary: "Always empty: there are no packs here",
@@ -46,7 +46,7 @@ func (s *Service) clusterHealth() map[string]any {
 	role := s.role(rs)
 	return map[string]any{"node_id": s.cfg.NodeID, "role": role, "role_label": lower(role), "term": rs.Term, "leader": leader,
 		"accepts_writes": s.machine.leads(), "healthy": leader != nil, "last_log_index": rs.LastIndex, "last_applied_index": s.machine.applied.get(),
-		"replication_lag_log_entries": s.own().lag(rs.CommitIndex)}
+		"replication_lag_log_entries": s.lacks()}
 }
 
 func lower(role string) string {
@@ -99,14 +99,11 @@ func httpHealthDeep(g *gateway, q *request) (any, error) {
 const maxReadyLag = 10_000
 
 func httpReady(g *gateway, q *request) (any, error) {
-	rs := g.s.raft.Status()
-	applied := g.s.machine.indexed.get()
-	behind := rs.CommitIndex - min(rs.CommitIndex, uint64(applied))
-	ready, code := g.s.met.Load() && behind <= maxReadyLag && !rs.Amnesia, http.StatusOK
+	ready, code := g.s.ready(), http.StatusOK
 	if !ready {
 		code = http.StatusServiceUnavailable
 	}
-	writeJSON(q.w, code, map[string]any{"ready": ready, "behind": behind, "applied_index": applied})
+	writeJSON(q.w, code, map[string]any{"ready": ready, "behind": g.s.behind(&g.s.machine.indexed), "applied_index": g.s.machine.indexed.get()})
 	return streamed{}, nil
 }
 

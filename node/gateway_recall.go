@@ -173,7 +173,7 @@ func httpRecall(g *gateway, q *request) (any, error) {
 
 // recallEnd is what is said of an answer as a whole.
 func recallEnd(a Answer, question string, total int) map[string]any {
-	return map[string]any{"total": total, "fallback": nil, "confidence": a.Info.Confidence, "hints": hints(a, question), "index": a.Index, "lag_seconds": a.Lag.Seconds()}
+	return map[string]any{"total": total, "fallback": nil, "confidence": a.Info.Confidence, "hints": hints(a, question), "index": a.Index, "lag_seconds": a.Lag}
 }
 
 // hintEntities bounds the names a hint offers.

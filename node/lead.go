@@ -2,7 +2,7 @@ package node
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"time"
 
 	"github.com/cairndb/cairn/oplog"
@@ -108,39 +108,14 @@ func (n *Node) present(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := n.service.meet(ctx); err != nil {
-		return err
+	if !n.service.ready() {
+		return errBehindLeader
 	}
 	n.introduced.Do(func() { close(n.ready) })
 	return nil
 }
 
-// meetTimeout bounds one question to the leader: leadership may move meanwhile, and this task follows it.
-const meetTimeout = 500 * time.Millisecond
-
-// meet compares this node with the leader once after the start: until then it cannot know how far behind it is. One that
-// leads has all that there is, and finds it in a moment: a node that is alone is ready with what it had before it stopped.
-func (s *Service) meet(ctx context.Context) error {
-	if s.met.Load() {
-		return nil
-	}
-	short, cancel := context.WithTimeout(ctx, meetTimeout)
-	defer cancel()
-	at, err := s.raft.ReadIndex(short)
-	if err != nil {
-		return err
-	}
-	if s.machine.leads() {
-		if err := s.waitIndexed(ctx, oplog.Index(at)); err != nil {
-			return err
-		}
-	}
-	if have := uint64(s.machine.indexed.get()); have+maxReadyLag < at {
-		return fmt.Errorf("%d entries behind the leader", at-have)
-	}
-	s.met.Store(true)
-	return nil
-}
+var errBehindLeader = errors.New("this node has not caught up with its leader")
 
 func (n *Node) info() oplog.NodeInfo {
 	return oplog.NodeInfo{ID: n.cfg.NodeID, Wire: n.cfg.AdvertiseWire, HTTP: n.cfg.AdvertiseHTTP, Peer: n.raft.Advertised(), Version: n.cfg.Version}

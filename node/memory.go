@@ -212,8 +212,8 @@ func (s *Service) ForgetFor(ctx context.Context, c Caller, rid, reason string) (
 type Answer struct {
 	Hits  []index.Hit
 	Info  index.Info
-	Index oplog.Index   // the answer reflects the log up to here
-	Lag   time.Duration // how far this node was behind the leader, as far as it knows
+	Index oplog.Index // the answer reflects the log up to here
+	Lag   *float64    // seconds this node was behind the leader; nil when it heard none
 }
 
 // Recall finds memories.

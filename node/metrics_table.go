@@ -1,6 +1,7 @@
 package node
 
 import (
+	"math"
 	"strconv"
 	"time"
 
@@ -17,13 +18,21 @@ var metricTable = []Metric{
 	own1("cairn_applied_index", gaugeKind, "Log index this node has applied.", func(s *Service) float64 { return float64(s.machine.applied.get()) }),
 	own1("cairn_indexed_index", gaugeKind, "Log index this node can find.", func(s *Service) float64 { return float64(s.machine.indexed.get()) }),
 	own1("cairn_commit_index", gaugeKind, "Log index known to be committed.", func(s *Service) float64 { return float64(s.raft.Status().CommitIndex) }),
-	own1("cairn_apply_lag_entries", gaugeKind, "Entries committed and not yet applied here.", func(s *Service) float64 {
-		return less(s.raft.Status().CommitIndex, uint64(s.machine.applied.get()))
+	own1("cairn_apply_lag_entries", gaugeKind, "Entries acknowledged and not yet applied here; NaN while no leader is heard.", func(s *Service) float64 {
+		if n := s.lacks(); n != nil {
+			return float64(*n)
+		}
+		return math.NaN()
 	}),
 	own1("cairn_index_lag_entries", gaugeKind, "Entries applied and not yet findable.", func(s *Service) float64 {
 		return less(uint64(s.machine.applied.get()), uint64(s.machine.indexed.get()))
 	}),
-	own1("cairn_lag_seconds", gaugeKind, "How far this node is behind the leader, as far as it knows.", func(s *Service) float64 { return s.lag().Seconds() }),
+	own1("cairn_lag_seconds", gaugeKind, "For how long this node has lacked what is acknowledged; NaN while no leader is heard.", func(s *Service) float64 {
+		if lag := s.lag(); lag != nil {
+			return *lag
+		}
+		return math.NaN()
+	}),
 	own1("cairn_term", gaugeKind, "Current term.", func(s *Service) float64 { return float64(s.raft.Term()) }),
 	own1("cairn_is_leader", gaugeKind, "1 when this node takes writes.", func(s *Service) float64 { return number(s.machine.leads()) }),
 	own1("cairn_has_leader", gaugeKind, "1 when somebody leads, as far as this node knows.", func(s *Service) float64 { _, ok := s.machine.leader(); return number(ok) }),

@@ -31,7 +31,7 @@ var shapes = map[string]string{
 	"KeptDatabase": "id:integer! name:string! path:string! created_at:string!",
 	"KeptToken":    "hash:string! database_id:integer! label:string! created_at:string!",
 	"Check": "check:string! pass:boolean! latency_ms:number! error:string databases:integer node_id:integer role:string role_label:string term:integer leader:integer| " +
-		"accepts_writes:boolean healthy:boolean last_log_index:integer last_applied_index:integer replication_lag_log_entries:integer",
+		"accepts_writes:boolean healthy:boolean last_log_index:integer last_applied_index:integer replication_lag_log_entries:integer|",
 	"Compared":   "node_id:integer! index:integer total:integer! digest:string error:string",
 	"RaftMember": "node_id:integer! addr:string! is_voter:boolean!",
 	"Claim": "claim_id:string! src:string! dst:string! rel_type:string! weight:number! created_at:number! polarity:integer! modality:string! valid_from:number? valid_to:number? " +
@@ -43,8 +43,8 @@ var shapes = map[string]string{
 	"Pattern": "pattern_type:string! description:string! confidence:number! source_rids:[]string! entities:[]string! first_seen:number! last_confirmed:number! occurrence_count:integer!",
 	"Session": "session_id:string! namespace:string! client_id:string! started_at:number! ended_at:number? status:string! summary:string! memory_count:integer! topics:[]string!",
 	"Health": "node_id:integer! role:string! role_label:string! term:integer! leader:integer? accepts_writes:boolean! healthy:boolean! last_log_index:integer! " +
-		"last_applied_index:integer! replication_lag_log_entries:integer!",
+		"last_applied_index:integer! replication_lag_log_entries:integer?",
 	"Peer": "node_id:integer! addr:string! wire:string! http:string! role:string! state:string! voter:boolean! reachable:boolean! current_term:integer! last_seen_secs_ago:number? " +
-		"applied_index:integer! lag_entries:integer! state_hash_index:integer! state_hash:string! version:string! uptime_secs:number!",
+		"applied_index:integer! lag_entries:integer? state_hash_index:integer! state_hash:string! version:string! uptime_secs:number!",
 	"Member": "node_id:integer! role:string! state:string! voter:boolean! reachable:boolean! is_leader:boolean! addr:string! wire:string! http:string? applied_index:integer! version:string!",
 }

@@ -1,11 +1,16 @@
 package node_test
 
 import (
+	"context"
+	"encoding/json"
+	"fmt"
 	"net/http"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/wire"
 )
 
@@ -32,4 +37,138 @@ func TestReadyMeansCaughtUp(t *testing.T) {
 	c.stop(1)
 	eventually(t, "the loss of the leader", func() bool { _, ok := c.nodes[0].Service().Leader(); return !ok })
 	w.ok("GET", "/v1/health/ready", nil)
+}
+
+// acknowledged is what the leader's clients know: by when which index was acknowledged.
+type acknowledged struct {
+	mu    sync.Mutex
+	times []time.Time
+	at    []oplog.Index
+}
+
+func (a *acknowledged) add(i oplog.Index) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.times, a.at = append(a.times, time.Now()), append(a.at, i)
+}
+
+// by is the newest index that was acknowledged at a time.
+func (a *acknowledged) by(when time.Time) (newest oplog.Index) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for i, t := range a.times {
+		if t.Before(when) {
+			newest = max(newest, a.at[i])
+		}
+	}
+	return newest
+}
+
+// TestARejoiningFollowerClaimsNothingItLacks polls a follower every 10 ms, from its start and from the end of a minute alone,
+// while its leader goes on acknowledging: what it says of itself never contradicts what was acknowledged a lease before.
+func TestARejoiningFollowerClaimsNothingItLacks(t *testing.T) {
+	const election = 2 * time.Second
+	lease := election * 3 / 10
+	net := newNetwork()
+	c := startWith(t, 3, func(i int, cfg *node.Config) {
+		cfg.Election = election
+		cfg.Dial = net.dialer(i + 1)
+		net.owner[cfg.Cluster] = i + 1
+	})
+	leader := c.leader()
+	follower := (leader + 1) % 3
+	var acked acknowledged
+	writing, stop := context.WithCancel(t.Context())
+	var tasks sync.WaitGroup
+	t.Cleanup(func() { stop(); tasks.Wait() })
+	s, caller := c.service(leader)
+	tasks.Go(func() {
+		for i := 0; writing.Err() == nil; i++ {
+			if w, err := s.Remember(writing, caller, "", node.Draft{Text: fmt.Sprintf("memory %d", i)}); err == nil {
+				acked.add(w.Index)
+			}
+		}
+	})
+	grow := func(by int) {
+		t.Helper()
+		from := acked.by(time.Now())
+		eventually(t, "writes without the follower", func() bool { return acked.by(time.Now()) > from+oplog.Index(by) })
+	}
+	url := "http://" + c.cfgs[follower].HTTP + "/v1/health/ready"
+	// poll asks until the follower is ready, and judges each answer.
+	poll := func(what string, begun <-chan struct{}) {
+		t.Helper()
+		var since oplog.Index
+		unknown := 0
+		for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("%s: the follower was not ready within a minute", what)
+			}
+			asked := time.Now()
+			res, err := http.Get(url)
+			if err != nil {
+				continue // it does not listen yet
+			}
+			var said struct {
+				Ready   bool
+				Behind  *uint64
+				Applied oplog.Index `json:"applied_index"`
+			}
+			err = json.NewDecoder(res.Body).Decode(&said)
+			res.Body.Close()
+			if err != nil {
+				t.Fatal(err)
+			}
+			select {
+			case <-begun:
+			default:
+				continue
+			}
+			if since == 0 {
+				since = acked.by(asked)
+			}
+			if said.Behind == nil {
+				unknown++
+			} else if due := acked.by(asked.Add(-lease)); said.Applied+oplog.Index(*said.Behind) < due {
+				t.Fatalf("%s: at %d it says it is %d behind, and %d was acknowledged", what, said.Applied, *said.Behind, due)
+			}
+			if !said.Ready {
+				continue
+			}
+			if said.Applied < since {
+				t.Fatalf("%s: ready at %d, and %d was acknowledged before it came back", what, said.Applied, since)
+			}
+			t.Logf("%s: ready after %d answers without a lag", what, unknown)
+			return
+		}
+	}
+	begun := make(chan struct{})
+	close(begun)
+
+	c.stop(follower)
+	grow(100)
+	opened := make(chan struct{})
+	tasks.Go(func() {
+		defer close(opened)
+		c.open(follower)
+	})
+	poll("after a restart", begun)
+	<-opened
+
+	net.cut(follower + 1)
+	eventually(t, "the follower to miss its leader", func() bool { _, ok := c.nodes[follower].Service().Leader(); return !ok })
+	grow(100)
+	net.cut(0)
+	heard := make(chan struct{})
+	tasks.Go(func() {
+		defer close(heard)
+		for writing.Err() == nil {
+			if _, ok := c.nodes[follower].Service().Leader(); ok {
+				return
+			}
+			time.Sleep(time.Millisecond)
+		}
+	})
+	poll("after a partition", heard)
+	stop()
 }

@@ -36,7 +36,7 @@ type Status struct {
 	HTTP           string       `json:"http"`
 	Applied        oplog.Index  `json:"applied_index"`
 	Commit         uint64       `json:"commit_index"`
-	Lag            uint64       `json:"lag_entries"` // committed and not yet applied here
+	Lag            *uint64      `json:"lag_entries"` // acknowledged and not yet applied here; null while no leader is heard
 	SumIndex       oplog.Index  `json:"state_hash_index"`
 	Sum            string       `json:"state_hash"`
 	Agreement      string       `json:"state_agreement"` // agree, diverged, unknown
@@ -59,7 +59,7 @@ type PeerStatus struct {
 	LastSeenSecsAgo *float64    `json:"last_seen_secs_ago"`
 	Applied         oplog.Index `json:"applied_index"`
 	through         uint64
-	LagEntries      uint64      `json:"lag_entries"`
+	LagEntries      *uint64     `json:"lag_entries"` // null when it cannot be asked, or this node hears no leader
 	SumIndex        oplog.Index `json:"state_hash_index"`
 	Sum             string      `json:"state_hash"`
 	Version         string      `json:"version"`
@@ -107,7 +107,7 @@ func (s *Service) Status(ctx context.Context) Status {
 	rs, me := s.raft.Status(), s.own()
 	st := Status{Clustered: true, NodeID: s.cfg.NodeID, Role: me.Role, RoleLabel: lower(me.Role), ConfiguredRole: s.cfg.Role, CurrentTerm: rs.Term,
 		AcceptsWrites: s.machine.leads(), Addr: s.raft.Advertised(), Wire: s.cfg.AdvertiseWire, HTTP: s.cfg.AdvertiseHTTP,
-		Applied: me.Applied, Commit: rs.CommitIndex, Lag: me.lag(rs.CommitIndex), SumIndex: me.SumIndex, Sum: me.Sum, Version: me.Version, UptimeSecs: me.UptimeSecs, Peers: []PeerStatus{}}
+		Applied: me.Applied, Commit: rs.CommitIndex, Lag: s.lacks(), SumIndex: me.SumIndex, Sum: me.Sum, Version: me.Version, UptimeSecs: me.UptimeSecs, Peers: []PeerStatus{}}
 	infos := map[uint32]oplog.NodeInfo{}
 	_ = s.state.Read(func(v *oplog.View) error { // a closing state leaves the addresses empty
 		st.Cluster = v.Cluster()
@@ -162,7 +162,7 @@ func (s *Service) askAll(ctx context.Context, members []raft.Member, infos map[u
 	peers := []PeerStatus{}
 	var wg sync.WaitGroup
 	var mu sync.Mutex
-	last := s.raft.Status().LastIndex
+	acknowledged, known := s.raft.Acknowledged()
 	for _, m := range members {
 		if m.ID == s.cfg.NodeID {
 			continue
@@ -170,8 +170,9 @@ func (s *Service) askAll(ctx context.Context, members []raft.Member, infos map[u
 		wg.Go(func() {
 			p := s.ask(ctx, m)
 			p.Wire, p.HTTP = infos[m.ID].Wire, infos[m.ID].HTTP
-			if p.Reachable {
-				p.LagEntries = own{Applied: p.Applied, Through: p.through}.lag(last)
+			if p.Reachable && known {
+				lag := own{Applied: p.Applied, Through: p.through}.lag(acknowledged)
+				p.LagEntries = &lag
 			}
 			mu.Lock()
 			peers = append(peers, p)
@@ -225,16 +226,39 @@ func (s *Service) leaderInfo() (info oplog.NodeInfo, ok bool) {
 	return info, true
 }
 
-// lag is how far this node is behind what it knows to be committed.
-func (s *Service) lag() time.Duration {
+// lacks is how many records this node has yet to apply of what is acknowledged; nil while it cannot know, for it hears no leader.
+func (s *Service) lacks() *uint64 { return s.behind(&s.machine.applied) }
+
+// behind is how many acknowledged records a mark has not come to.
+func (s *Service) behind(m *mark) *uint64 {
 	if !s.hasLog() {
-		return max(0, time.Since(s.state.Last().Time().Time()))
+		return nil
 	}
-	st := s.raft.Status()
-	if uint64(s.machine.applied.get()) >= st.CommitIndex || s.machine.leads() {
-		return 0
+	n, known := s.raft.Behind(uint64(m.get()))
+	if !known {
+		return nil
 	}
-	return max(0, time.Since(s.state.Last().Time().Time()))
+	return &n
+}
+
+// lag is for how long this node has lacked what is acknowledged; nil while it cannot know.
+func (s *Service) lag() *float64 {
+	n := s.behind(&s.machine.indexed)
+	if n == nil {
+		return nil
+	}
+	lag := 0.0
+	if *n > 0 {
+		lag = max(0, time.Since(s.state.Last().Time().Time()).Seconds())
+	}
+	return &lag
+}
+
+// ready says whether this node has caught up with its leader, and is not far behind since.
+func (s *Service) ready() bool {
+	at := uint64(s.machine.indexed.get())
+	n, known := s.raft.Behind(at)
+	return s.raft.Whole() && s.raft.CaughtUp(at) && (!known || n <= maxReadyLag)
 }
 
 // MemberChange asks for a change of who belongs to the cluster.

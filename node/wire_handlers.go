@@ -258,7 +258,7 @@ func (ss *session) recall(ctx context.Context, f wire.Frame) error {
 			return wire.OpRecallResult, result(a.Hits[i])
 		}
 		return wire.OpRecallEnd, &wire.RecallEnd{Total: len(a.Hits), Confidence: a.Info.Confidence,
-			Index: uint64(a.Index), LagSeconds: a.Lag.Seconds()}
+			Index: uint64(a.Index), LagSeconds: a.Lag}
 	})
 }
 

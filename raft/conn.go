@@ -31,6 +31,7 @@ const (
 // conn is a connection to a peer after the handshake. One goroutine at a time.
 type conn struct {
 	net.Conn
+	key   poolKey
 	r     *wire.Reader
 	hello wire.ClusterHelloOK
 	buf   []byte
@@ -181,7 +182,7 @@ func (p *pool) dial(ctx context.Context, addr, purpose string) (*conn, error) {
 			return nil, fmt.Errorf("peer %s: %w", addr, err)
 		}
 	}
-	c := &conn{Conn: nc, r: wire.NewReader(bufio.NewReaderSize(nc, bufferSize), wire.MaxLength)}
+	c := &conn{Conn: nc, key: poolKey{addr, purpose}, r: wire.NewReader(bufio.NewReaderSize(nc, bufferSize), wire.MaxLength)}
 	p.mu.Lock()
 	if p.closed {
 		p.mu.Unlock()
@@ -216,6 +217,18 @@ func (p *pool) forget(addr, purpose string, c *conn) {
 	p.mu.Unlock()
 	for _, c := range stale {
 		c.Close()
+	}
+}
+
+// cut closes all connections to a peer for a purpose; what is under way on them fails at once.
+func (p *pool) cut(addr, purpose string) {
+	key := poolKey{addr, purpose}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for c := range p.live {
+		if c.key == key {
+			c.Close()
+		}
 	}
 }
 

@@ -52,6 +52,7 @@ func (c *inbound) append(ctx context.Context, a *wire.RaftAppend) (*wire.RaftApp
 		req.Entries[i] = &hraft.Log{Index: e.Index, Term: e.Term, Type: hraft.LogType(e.Type), Data: e.Data, Extensions: e.Extensions,
 			AppendedAt: moment(e.AppendedAt)}
 	}
+	c.n.hear(a.Term, a.Acknowledged)
 	c.n.settled(req)
 	resp, err := c.consume(ctx, req, nil)
 	if err != nil {

@@ -44,6 +44,7 @@ type Node struct {
 	stopped chan struct{} // closed when the library has shut down
 	lacking chan struct{} // holds a token when a snapshot could not be read
 	asks    asks
+	contact contact
 	rounds  confirmations
 
 	mu      sync.Mutex
@@ -57,6 +58,7 @@ type Node struct {
 type peerState struct {
 	lastLog  uint64
 	lastSeen time.Time
+	heard    chan struct{} // closed and replaced at each answer
 }
 
 // Open starts the member: it listens, opens its log, and takes part. ctx bounds the opening only.
@@ -316,19 +318,7 @@ func (n *Node) settle() bool {
 		return false
 	}
 	n.ready.Store(term)
+	n.hear(term, n.acknowledged())
 	n.log.Info("leader", "term", term)
 	return true
-}
-
-// heard notes what a follower's answer says of it.
-func (n *Node) heard(id uint32, lastLog uint64) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	p := n.peers[id]
-	if p == nil {
-		p = &peerState{}
-		n.peers[id] = p
-	}
-	p.lastSeen = time.Now()
-	p.lastLog = max(p.lastLog, lastLog)
 }

@@ -51,7 +51,7 @@ func (t *transport) consume(ctx context.Context, cmd any, body io.Reader) (any, 
 
 func packAppend(n *Node, a *hraft.AppendEntriesRequest) (wire.Op, wire.Message) {
 	r := &wire.RaftAppend{Term: a.Term, Leader: n.cfg.NodeID, LeaderAddr: n.cfg.Advertise, PrevIndex: a.PrevLogEntry,
-		PrevTerm: a.PrevLogTerm, Commit: n.sayable(a.LeaderCommitIndex)}
+		PrevTerm: a.PrevLogTerm, Commit: n.sayable(a.LeaderCommitIndex), Acknowledged: n.acknowledged()}
 	if len(a.Entries) == 0 {
 		return wire.OpHeartbeat, &wire.Heartbeat{Term: a.Term, LeaderID: n.cfg.NodeID, LeaderLastHLC: []byte{}, Raft: r}
 	}
@@ -126,10 +126,21 @@ func unpackAppend(f wire.Frame, resp *hraft.AppendEntriesResponse) error {
 }
 
 func (t *transport) AppendEntries(id hraft.ServerID, addr hraft.ServerAddress, a *hraft.AppendEntriesRequest, resp *hraft.AppendEntriesResponse) error {
-	purpose := forAppend
 	if isHeartbeat(a) {
-		purpose = forHeartbeat
+		err := t.append(forHeartbeat, id, addr, a, resp)
+		if err != nil { // what its other connection has under way would be waited for until the system gives it up
+			t.n.pool.cut(string(addr), forAppend)
+		}
+		return err
 	}
+	err := t.append(forAppend, id, addr, a, resp)
+	if err != nil {
+		t.n.heardAgain(t.n.ctx, nodeID(id))
+	}
+	return err
+}
+
+func (t *transport) append(purpose string, id hraft.ServerID, addr hraft.ServerAddress, a *hraft.AppendEntriesRequest, resp *hraft.AppendEntriesResponse) error {
 	deadline := time.Now().Add(t.n.appendTimeout(purpose))
 	ctx, cancel := context.WithDeadline(t.n.ctx, deadline)
 	defer cancel()
@@ -224,6 +235,7 @@ const chunkSize = 256 << 10
 func (t *transport) InstallSnapshot(id hraft.ServerID, addr hraft.ServerAddress, a *hraft.InstallSnapshotRequest, resp *hraft.InstallSnapshotResponse, data io.Reader) error {
 	c, err := t.n.pool.dial(t.n.ctx, string(addr), forSnapshot)
 	if err != nil {
+		t.n.heardAgain(t.n.ctx, nodeID(id))
 		return err
 	}
 	defer t.n.pool.drop(c)

@@ -241,15 +241,15 @@ func (m *RecallResult) fields(c *codec) {
 type RecallEnd struct {
 	Total      int
 	Confidence float64
-	Index      uint64  // extension: the answer reflects the log up to here
-	LagSeconds float64 // extension
+	Index      uint64   // extension: the answer reflects the log up to here
+	LagSeconds *float64 // extension; nil when the node heard no leader
 }
 
 func (m *RecallEnd) fields(c *codec) {
 	c.integer("total", &m.Total, required)
 	c.f64("confidence", &m.Confidence, defaulted)
 	uintField(c, "index", &m.Index, extension)
-	c.f64("lag_seconds", &m.LagSeconds, extension)
+	c.optF64("lag_seconds", &m.LagSeconds, extension)
 }
 
 // Forget names the memory to forget.

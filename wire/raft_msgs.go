@@ -64,6 +64,8 @@ type RaftAppend struct {
 	PrevTerm   uint64
 	Commit     uint64
 	Entries    []RaftEntry
+
+	Acknowledged uint64 // all records that were acknowledged are at or below it; 0 when the leader cannot tell yet
 }
 
 func (m *RaftAppend) fields(c *codec) {
@@ -74,6 +76,7 @@ func (m *RaftAppend) fields(c *codec) {
 	uintField(c, "prev_term", &m.PrevTerm, required)
 	uintField(c, "commit", &m.Commit, required)
 	list(c, "entries", &m.Entries, extension)
+	uintField(c, "acknowledged", &m.Acknowledged, extension)
 }
 
 // RaftAppendReply answers it.

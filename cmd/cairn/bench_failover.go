@@ -219,7 +219,7 @@ func (b *benchFailover) whole(ctx context.Context) (leader int, err error) {
 			if err = t.get(ctx, "GET", "/v1/cluster", nil, &st); err != nil {
 				break
 			}
-			if st.Healthy && st.Lag < 100 && st.LeaderID != nil {
+			if st.Healthy && st.Lag != nil && *st.Lag < 100 && st.LeaderID != nil {
 				good++
 			}
 			if st.LeaderID != nil && *st.LeaderID == st.NodeID {

@@ -203,8 +203,8 @@ func (e *exam) cluster(context.Context) (fs []finding) {
 			continue
 		}
 		versions[p.Version] = true
-		if p.Lag > 10_000 {
-			fs = append(fs, finding{"", warn, fmt.Sprintf("node %d is %d entries behind", p.NodeID, p.Lag), "look at its disk and its network"})
+		if p.Lag != nil && *p.Lag > 10_000 {
+			fs = append(fs, finding{"", warn, fmt.Sprintf("node %d is %d entries behind", p.NodeID, *p.Lag), "look at its disk and its network"})
 		}
 	}
 	if len(versions) > 1 {

@@ -75,10 +75,10 @@ func (a *app) remember() *cobra.Command {
 }
 
 type recalled struct {
-	Results []hit   `json:"results"`
-	Total   int     `json:"total"`
-	Index   uint64  `json:"index"`
-	Lag     float64 `json:"lag_seconds"`
+	Results []hit    `json:"results"`
+	Total   int      `json:"total"`
+	Index   uint64   `json:"index"`
+	Lag     *float64 `json:"lag_seconds"` // null when the node heard no leader
 }
 
 type hit struct {

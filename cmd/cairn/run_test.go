@@ -91,7 +91,7 @@ func TestOutputKeys(t *testing.T) {
 			`{"ready":true,"node_id":1,"wire":"w","http":"h","cluster":"c","home":"d"}`},
 		{"addrs.json", addresses{Wire: "w", HTTP: "h", Cluster: "c"}, `{"wire":"w","http":"h","cluster":"c"}`},
 		{"a recall", recalled{Results: []hit{{RID: "r", Score: 0.5, Text: "t", Type: "semantic", Namespace: "n", Created: 2, Metadata: []byte("null"), Why: []string{"w"}}}, Total: 1, Index: 7},
-			`{"results":[{"rid":"r","score":0.5,"text":"t","memory_type":"semantic","namespace":"n","created_at":2,"metadata":null,"why_retrieved":["w"]}],"total":1,"index":7,"lag_seconds":0}`},
+			`{"results":[{"rid":"r","score":0.5,"text":"t","memory_type":"semantic","namespace":"n","created_at":2,"metadata":null,"why_retrieved":["w"]}],"total":1,"index":7,"lag_seconds":null}`},
 		{"a benchmark", benchReport{Target: "t", Bytes: 200, Runs: []benchRun{{1, 10, 2, 5, 0.5, 1}}, Ratio: 1},
 			`{"target":"t","text_bytes":200,"runs":[{"clients":1,"writes":10,"seconds":2,"writes_per_second":5,"p50_ms":0.5,"p99_ms":1}],"ratio":1}`},
 	} {
@@ -102,14 +102,14 @@ func TestOutputKeys(t *testing.T) {
 }
 
 func TestStatusForAPerson(t *testing.T) {
-	leader := uint32(2)
+	leader, two := uint32(2), uint64(2)
 	s := clusterStatus{Clustered: true, NodeID: 1, Role: "Follower", Term: 3, LeaderID: &leader, Healthy: true, Quorum: 2, Cluster: "c1",
-		Wire: "a:1", Applied: 10, Commit: 12, Lag: 2, Sum: "0123456789", SumIndex: 10, Version: "v1", Uptime: 61.5,
+		Wire: "a:1", Applied: 10, Commit: 12, Lag: &two, Sum: "0123456789", SumIndex: 10, Version: "v1", Uptime: 61.5,
 		Peers: []peerStatus{
-			{NodeID: 2, Wire: "b:1", Role: "Leader", Voter: true, Reachable: true, Applied: 12, Sum: "abcdef", SumIndex: 12, Version: "v1", Uptime: 3},
+			{NodeID: 2, Wire: "b:1", Role: "Leader", Voter: true, Reachable: true, Applied: 12, Lag: new(uint64), Sum: "abcdef", SumIndex: 12, Version: "v1", Uptime: 3},
 			{NodeID: 3, Voter: true},
-			{NodeID: 4, Wire: "d:1", Role: "Follower", Reachable: true, Applied: 10, Lag: 2, Sum: "0123456789", SumIndex: 10, Version: "v1", Uptime: 3},
-			{NodeID: 5, Wire: "e:1", Role: "Follower", Reachable: true, Applied: 10, Lag: 2, Sum: "different", SumIndex: 10, Version: "v2", Uptime: 3},
+			{NodeID: 4, Wire: "d:1", Role: "Follower", Reachable: true, Applied: 10, Lag: &two, Sum: "0123456789", SumIndex: 10, Version: "v1", Uptime: 3},
+			{NodeID: 5, Wire: "e:1", Role: "Follower", Reachable: true, Applied: 10, Lag: &two, Sum: "different", SumIndex: 10, Version: "v2", Uptime: 3},
 		}}
 	var out bytes.Buffer
 	if err := printStatus(&out, s); err != nil {

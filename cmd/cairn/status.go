@@ -29,7 +29,7 @@ type clusterStatus struct {
 	Wire      string       `json:"wire"`
 	Applied   uint64       `json:"applied_index"`
 	Commit    uint64       `json:"commit_index"`
-	Lag       uint64       `json:"lag_entries"`
+	Lag       *uint64      `json:"lag_entries"` // null: not known
 	Agreement string       `json:"state_agreement"`
 	Sum       string       `json:"state_hash"`
 	SumIndex  uint64       `json:"state_hash_index"`
@@ -46,7 +46,7 @@ type peerStatus struct {
 	Voter     bool    `json:"voter"`
 	Reachable bool    `json:"reachable"`
 	Applied   uint64  `json:"applied_index"`
-	Lag       uint64  `json:"lag_entries"`
+	Lag       *uint64 `json:"lag_entries"`
 	Sum       string  `json:"state_hash"`
 	SumIndex  uint64  `json:"state_hash_index"`
 	Version   string  `json:"version"`
@@ -128,7 +128,7 @@ func printStatus(w io.Writer, s clusterStatus) error {
 var statusHead = []string{"NODE", "ROLE", "REACHABLE", "APPLIED", "LAG", "STATE", "WIRE", "VERSION", "UP"}
 
 func statusRows(s clusterStatus) [][]string {
-	rows := [][]string{{fmt.Sprint(s.NodeID, " *"), s.Role, "yes", fmt.Sprint(s.Applied), fmt.Sprint(s.Lag), short(s.Sum), s.Wire, s.Version, up(s.Uptime)}}
+	rows := [][]string{{fmt.Sprint(s.NodeID, " *"), s.Role, "yes", fmt.Sprint(s.Applied), orUnknown(s.Lag), short(s.Sum), s.Wire, s.Version, up(s.Uptime)}}
 	for _, p := range s.Peers {
 		if !p.Reachable {
 			rows = append(rows, []string{fmt.Sprint(p.NodeID), "-", "NO", "-", "-", "-", orDash(p.Wire), "-", "-"})
@@ -138,9 +138,16 @@ func statusRows(s clusterStatus) [][]string {
 		if !p.Voter {
 			role += " (replica)"
 		}
-		rows = append(rows, []string{fmt.Sprint(p.NodeID), role, "yes", fmt.Sprint(p.Applied), fmt.Sprint(p.Lag), stateOf(s, p), orDash(p.Wire), p.Version, up(p.Uptime)})
+		rows = append(rows, []string{fmt.Sprint(p.NodeID), role, "yes", fmt.Sprint(p.Applied), orUnknown(p.Lag), stateOf(s, p), orDash(p.Wire), p.Version, up(p.Uptime)})
 	}
 	return rows
+}
+
+func orUnknown(n *uint64) string {
+	if n == nil {
+		return "unknown"
+	}
+	return fmt.Sprint(*n)
 }
 
 func isTerminal(w io.Writer) bool {

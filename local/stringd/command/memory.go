@@ -74,7 +74,7 @@ type Peer struct {
 	Node uint32  `json:"node"`
 	Role string  `json:"role"`
 	Addr string  `json:"address"`
-	Lag  uint64  `json:"lag"`
+	Lag  *uint64 `json:"lag"`                  // nil: not known
 	Seen float64 `json:"last_contact_seconds"` // negative when unknown
 }
 

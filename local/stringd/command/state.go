@@ -3,6 +3,7 @@ package command
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -69,7 +70,11 @@ func describeCluster(cl Cluster) string {
 		if p.Seen >= 0 {
 			seen = fmt.Sprintf("%.1fs ago", p.Seen)
 		}
-		fmt.Fprintf(&b, "\n  n%d %s %s lag %d last contact %s", p.Node, strings.ToLower(p.Role), p.Addr, p.Lag, seen)
+		lag := "unknown"
+		if p.Lag != nil {
+			lag = strconv.FormatUint(*p.Lag, 10)
+		}
+		fmt.Fprintf(&b, "\n  n%d %s %s lag %s last contact %s", p.Node, strings.ToLower(p.Role), p.Addr, lag, seen)
 	}
 	if len(cl.Peers) == 0 {
 		b.WriteString(" (none)")

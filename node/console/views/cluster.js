@@ -38,8 +38,8 @@ function card(n, s) {
   done.style.width = `${n.reachable ? Math.max(2, (100 * n.applied_index) / (n.applied_index + n.lag_entries)) : 0}%`;
   return h("section", { class: `card node ${n.reachable ? "" : "gone"}`, "data-node": n.node_id, "data-role": n.reachable ? n.state : "unreachable" },
     h("div", { class: "row" }, h("h2", { class: "grow" }, `Node ${n.node_id}`), pill(!n.reachable ? "bad" : leads ? "brand" : "", n.reachable ? role : "▲ unreachable")),
-    h("div", { class: "bar", role: "img", "aria-label": `applied ${n.applied_index}, ${n.lag_entries} behind` }, done),
-    pairs({ Applied: n.reachable ? h("span", { class: "num" }, n.applied_index.toLocaleString(), n.lag_entries > 0 && h("span", { class: "warn" }, ` ${n.lag_entries} behind`)) : "–",
+    h("div", { class: "bar", role: "img", "aria-label": `applied ${n.applied_index}, ${n.lag_entries ?? "unknown"} behind` }, done),
+    pairs({ Applied: n.reachable ? h("span", { class: "num" }, n.applied_index.toLocaleString(), n.lag_entries == null ? h("span", { class: "soft" }, " lag unknown") : n.lag_entries > 0 && h("span", { class: "warn" }, ` ${n.lag_entries} behind`)) : "–",
       State: n.reachable ? h("span", { class: `mono ${!comparable ? "soft" : same ? "good" : "bad"}`, title: comparable ? (same ? "the same as this node's" : "differs from this node's") : `at entry ${n.state_hash_index}` }, (n.state_hash ?? "").slice(0, 10), comparable && !n.here && (same ? " =" : " ≠")) : "–",
       Wire: h("span", { class: "mono" }, n.wire || "–"), Gateway: h("span", { class: "mono" }, n.http || "–"),
       Up: n.reachable ? ago(n.uptime_secs) : n.last_seen_secs_ago != null ? `seen ${ago(n.last_seen_secs_ago)} ago` : "–", Version: h("span", { class: "mono" }, n.version || "–") }),
