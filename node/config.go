@@ -56,8 +56,8 @@ type Config struct {
 	NoMasterToken bool          // the cluster secret is no client token
 	MintToken     bool          // write a client token of database "default" to HOME/token if there is none
 	Background    Background    // what the leader does by itself
-	MaxConnsPerIP int           // 100; loopback is exempt
-	MaxConns      int           // 4096
+	MaxConnsPerIP int           // 100 on each of Wire and HTTP; loopback is exempt
+	MaxConns      int           // 4096 on each of Wire and HTTP
 	MaxInFlight   int           // 1024 requests over all connections
 	ApplyTimeout  time.Duration // 10s: from proposal to applied
 	AuthTimeout   time.Duration // 10s: to the first frame

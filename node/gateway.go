@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -8,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -17,8 +19,8 @@ import (
 // The gateway speaks JSON over HTTP.
 const (
 	headTimeout = 10 * time.Second
-	maxHeader   = 64 << 10
-	maxBusy     = 256 // requests that are worked on at a time; streams that wait are not counted
+	maxHeader   = 16 << 10 // read before the token is known
+	maxBusy     = 256      // requests that are worked on at a time; streams that wait are not counted
 )
 
 // A route is a line of the gateway: what is asked, with which right, and what goes in and comes out. The documentation
@@ -65,11 +67,13 @@ type gateway struct {
 	metrics *metrics
 	busy    atomic.Int64
 	streams atomic.Int64
-	large   chan struct{} // slots for bodies as large as a batch
+	imports chan struct{} // slots
+	limit   *connLimit
+	open    sync.Map // net.Conn to the func() that counts it out
 }
 
 func newGateway(s *Service) *gateway {
-	g := &gateway{s: s, large: make(chan struct{}, maxLarge)}
+	g := &gateway{s: s, imports: make(chan struct{}, maxImports), limit: newConnLimit(s.cfg)}
 	g.metrics = newMetrics(g)
 	mux := http.NewServeMux()
 	for _, r := range routes() {
@@ -82,7 +86,7 @@ func newGateway(s *Service) *gateway {
 	mux.Handle("GET /{$}", console())
 	mux.Handle("GET /console/", console())
 	g.srv = &http.Server{Handler: g.outer(mux), ReadHeaderTimeout: headTimeout, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: maxHeader,
-		ConnState: g.metrics.connection, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug)}
+		ConnState: g.connection, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug)}
 	return g
 }
 
@@ -91,6 +95,23 @@ func (g *gateway) run(ln net.Listener) error {
 		return err
 	}
 	return nil
+}
+
+// connection counts the gateway's connections in and out, and closes those beyond the bound; it is the server's ConnState.
+func (g *gateway) connection(nc net.Conn, s http.ConnState) {
+	switch s {
+	case http.StateNew:
+		leave, ok := g.limit.enter(nc.RemoteAddr())
+		if !ok {
+			nc.Close()
+			return
+		}
+		g.open.Store(nc, leave)
+	case http.StateClosed, http.StateHijacked:
+		if leave, known := g.open.LoadAndDelete(nc); known {
+			leave.(func())()
+		}
+	}
 }
 
 // close lets requests under way finish until ctx ends.
@@ -117,22 +138,35 @@ func (g *gateway) serve(w http.ResponseWriter, r *http.Request, rt route) {
 	}
 }
 
-// answer checks a request in the order body, load, leadership, token, right, rate, and has it handled. Only a body that
-// is large needs a token before it is read.
+// answer checks a request in the order token, right, body, load, leadership, rate, and has it handled. Clients see the order that
+// they know: a node that does not take writes says so whether or not it knows the token.
 func (g *gateway) answer(q *request, rt route) (any, error) {
+	forward := g.s.cfg.ForwardWrites || q.r.Header.Get(forwardHeader) == "1"
+	refused := func() error {
+		if rt.write && !forward && !g.s.machine.leads() {
+			return g.s.notLeader()
+		}
+		return nil
+	}
+	if err := g.identify(q, rt.scope); err != nil {
+		leaveUnread(q.w, q.r)
+		return nil, cmp.Or(refused(), err)
+	}
 	if !rt.stream {
-		if err := g.readBody(q, rt); err != nil {
+		release, err := g.readBody(q, rt)
+		if err != nil {
+			leaveUnread(q.w, q.r)
 			return nil, err
 		}
+		defer release()
 	}
-	if n := g.busy.Add(1); n > maxBusy && rt.scope != "" { // whoever asks whether the node lives is told, however busy it is
+	if n := g.busy.Add(1); n > maxBusy && rt.scope != "" { // whether the node lives is told however busy it is
 		g.busy.Add(-1)
 		return nil, crowded(n)
 	}
 	defer g.busy.Add(-1)
-	forward := g.s.cfg.ForwardWrites || q.r.Header.Get(forwardHeader) == "1"
-	if rt.write && !forward && !g.s.machine.leads() {
-		return nil, g.s.notLeader()
+	if err := refused(); err != nil {
+		return nil, err
 	}
 	if rt.scope != "" {
 		if err := g.admit(q, rt.scope); err != nil {
@@ -150,8 +184,11 @@ func crowded(n int64) error {
 	return oplog.Errorf(oplog.Unavailable, "server overloaded: %d inflight ops (max %d). Retry later.", n-1, maxBusy)
 }
 
-// admit finds who asks, in which database, and whether they may, now.
-func (g *gateway) admit(q *request, scope Scope) (err error) {
+// identify finds the caller, the database it means, and whether it has the right. It reads nothing but the header.
+func (g *gateway) identify(q *request, scope Scope) (err error) {
+	if scope == "" {
+		return nil
+	}
 	if q.c, err = g.authenticate(q.r); err != nil {
 		return err
 	}
@@ -159,12 +196,15 @@ func (g *gateway) admit(q *request, scope Scope) (err error) {
 		return noScope(scope)
 	}
 	q.c.Forward = q.c.Forward || q.r.Header.Get(forwardHeader) == "1"
-	if q.c, err = g.s.Select(q.c, q.param("database")); err != nil {
-		return err
-	}
+	q.c, err = g.s.Select(q.c, q.param("database"))
+	return err
+}
+
+// admit counts a request of a caller that is known.
+func (g *gateway) admit(q *request, scope Scope) error {
 	bound := q.c
 	if scope == Admin || scope == Owner {
-		bound.DB = 0 // whoever raises a database's bound is not held by it
+		bound.DB = 0 // the request that raises a database's bound is not held by it
 	}
 	return g.s.limits.admit(bound, g.s.cfg.MaxRPS, time.Now())
 }

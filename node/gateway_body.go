@@ -21,45 +21,77 @@ import (
 // a field of the wrong type is not there.
 type fields map[string]json.RawMessage
 
-// How much a body may hold. A batch may be large, and only for those who have shown a token; few of that size are read
-// at a time.
+// How much a body may hold. Bodies of budgeted bytes and more wait for their share of the byte budget before they are read.
 const (
 	maxSmall    = 4 << 20 // a memory's text and metadata at their largest, as JSON
 	maxBody     = 64 << 20
-	maxLarge    = 16
+	budgeted    = 64 << 10
 	bodyTimeout = time.Minute
 )
 
-// readBody reads the object, if there is a body.
-func (g *gateway) readBody(q *request, rt route) error {
+// readBody reads the object, if there is a body. What it returns gives back the body's share of the byte budget, when the request
+// is answered.
+func (g *gateway) readBody(q *request, rt route) (release func(), err error) {
 	if q.r.Body == nil || q.r.Method == http.MethodGet {
-		return nil
-	}
-	rc := http.NewResponseController(q.w)
-	if err := rc.SetReadDeadline(time.Now().Add(bodyTimeout)); err == nil {
-		defer func() { _ = rc.SetReadDeadline(time.Time{}) }() // the server watches the connection from here on
+		return func() {}, nil
 	}
 	limit := int64(maxSmall)
-	if rt.large && (q.r.ContentLength > maxSmall || q.r.ContentLength < 0) {
+	if rt.large {
 		limit = maxBody
-		if _, err := g.authenticate(q.r); err != nil {
-			return err
-		}
-		select {
-		case g.large <- struct{}{}:
-			defer func() { <-g.large }()
-		case <-q.r.Context().Done():
-			return oplog.Errorf(oplog.Unavailable, "the client left")
-		}
 	}
-	b, err := large.Body(q.w, q.r, limit)
-	var over *http.MaxBytesError
-	if errors.As(err, &over) {
-		return &statusError{status: http.StatusRequestEntityTooLarge, code: "too_large", err: oplog.Errorf(oplog.TooLarge, "body is over %d bytes", limit)}
+	b, release, err := g.bodyOf(q.w, q.r, limit)
+	if err == nil {
+		err = g.decodeBody(q, b)
 	}
 	if err != nil {
-		return &statusError{status: http.StatusBadRequest, code: "invalid_body", err: oplog.Errorf(oplog.Invalid, "body broke off")}
+		release()
+		return nil, err
 	}
+	return release, nil
+}
+
+// bodyOf reads a body of at most limit bytes. release may be called in any case.
+func (g *gateway) bodyOf(w http.ResponseWriter, r *http.Request, limit int64) (b []byte, release func(), err error) {
+	release = func() {}
+	size := r.ContentLength
+	if size < 0 {
+		size = limit
+	}
+	if budgeted <= size && size <= limit { // of a longer one nothing is read
+		ctx, cancel := context.WithTimeout(r.Context(), bodyTimeout)
+		defer cancel()
+		var ok bool
+		if release, ok = g.s.bodies.acquire(ctx, int(size)); !ok {
+			return nil, func() {}, oplog.Errorf(oplog.Unavailable, "too many large requests at once; retry")
+		}
+	}
+	rc := http.NewResponseController(w)
+	_ = rc.SetReadDeadline(time.Now().Add(bodyTimeout)) // a connection that has none is a test's
+	b, err = large.Body(w, r, limit)
+	var over *http.MaxBytesError
+	if errors.As(err, &over) {
+		return b, release, &statusError{status: http.StatusRequestEntityTooLarge, code: "too_large", err: oplog.Errorf(oplog.TooLarge, "body is over %d bytes", limit)}
+	}
+	if err != nil {
+		return b, release, &statusError{status: http.StatusBadRequest, code: "invalid_body", err: oplog.Errorf(oplog.Invalid, "body broke off")}
+	}
+	_ = rc.SetReadDeadline(time.Time{}) // the server watches the connection from here on
+	return b, release, nil
+}
+
+// lingerTimeout is what a refused client has to send what it announced and nobody reads, and to read the answer.
+const lingerTimeout = time.Second
+
+// leaveUnread answers without having read the body: the connection ends with the answer, and does not wait for the rest.
+func leaveUnread(w http.ResponseWriter, r *http.Request) {
+	if r.ContentLength == 0 || r.ProtoMajor > 1 { // HTTP/2 ends the stream alone
+		return
+	}
+	w.Header().Set("Connection", "close")
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(lingerTimeout)) // a connection that has none is a test's
+}
+
+func (g *gateway) decodeBody(q *request, b []byte) error {
 	if len(bytes.TrimSpace(b)) == 0 {
 		return nil
 	}

@@ -25,6 +25,9 @@ func (g *gateway) outer(mux *http.ServeMux) http.Handler {
 		h.Set("X-Request-Id", id)
 		h.Set("X-Content-Type-Options", "nosniff")
 		w.arm(start)
+		if r.ContentLength != 0 { // what no handler reads, the server does
+			_ = http.NewResponseController(rw).SetReadDeadline(start.Add(bodyTimeout)) // a connection that has none is a test's
+		}
 		defer func() {
 			g.metrics.status(w.status)
 			g.s.log.Debug("request", "surface", "http", "id", id, "method", r.Method, "route", r.Pattern, "status", w.status, "took", time.Since(start))

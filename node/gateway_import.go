@@ -18,6 +18,7 @@ import (
 const (
 	importRows  = 200
 	importBytes = 1 << 20
+	maxImports  = 16
 )
 
 // importer stores what it reads, batch by batch: nothing is read ahead of what is stored, so the sender waits in its
@@ -43,10 +44,10 @@ type imported struct {
 
 func httpImport(g *gateway, q *request) (any, error) {
 	select {
-	case g.large <- struct{}{}:
-		defer func() { <-g.large }()
+	case g.imports <- struct{}{}:
+		defer func() { <-g.imports }()
 	default:
-		return nil, oplog.Errorf(oplog.Unavailable, "%d imports are under way; retry later", maxLarge)
+		return nil, oplog.Errorf(oplog.Unavailable, "%d imports are under way; retry later", maxImports)
 	}
 	im := importer{ctx: q.r.Context(), g: g, c: q.c, key: q.param("key")}
 	if len(im.key) > maxKey-32 {

@@ -2,7 +2,6 @@ package node
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -56,14 +55,27 @@ func (g *gateway) mcp() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
 		q := &request{w: w, r: r}
-		if err := g.admit(q, Read); err != nil {
+		err := g.identify(q, Read)
+		if err == nil {
+			err = g.admit(q, Read)
+		}
+		if err != nil {
+			leaveUnread(w, r)
 			if errors.Is(err, &oplog.Error{Kind: oplog.Denied}) {
 				w.Header().Set("WWW-Authenticate", "Bearer")
 			}
 			g.fail(w, err)
 			return
 		}
-		message := g.readMessage(w, r)
+		message, release, err := g.bodyOf(w, r, maxSmall)
+		if err != nil {
+			leaveUnread(w, r)
+			release()
+			g.fail(w, err)
+			return
+		}
+		defer release()
+		r.Body = io.NopCloser(bytes.NewReader(message))
 		if crowdedBatch(message) {
 			writeJSON(w, http.StatusBadRequest, refusedBatch)
 			return
@@ -88,18 +100,6 @@ func (g *gateway) mcp() http.Handler {
 		}
 		h.ServeHTTP(w, r.WithContext(context.WithValue(ctx, bearerKey{}, r.Header.Get("Authorization"))))
 	})
-}
-
-// readMessage reads the message before it takes a slot, so that unfinished ones hold up nobody. What went wrong is left for the
-// library to find.
-func (g *gateway) readMessage(w http.ResponseWriter, r *http.Request) []byte {
-	rc := http.NewResponseController(w)
-	if err := rc.SetReadDeadline(time.Now().Add(bodyTimeout)); err == nil {
-		defer func() { _ = rc.SetReadDeadline(time.Time{}) }()
-	}
-	b, err := large.Body(w, r, maxSmall)
-	r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(b), failing{err}))
-	return b
 }
 
 // maxBatch is how many messages a batch may hold: one of a byte or two becomes a hundred times that.
@@ -133,11 +133,6 @@ func crowdedBatch(b []byte) bool {
 	}
 	return false
 }
-
-// failing is the end of a body, good or bad.
-type failing struct{ err error }
-
-func (f failing) Read([]byte) (int, error) { return 0, cmp.Or(f.err, io.EOF) }
 
 type (
 	callerKey struct{} // a Caller

@@ -1,11 +1,8 @@
 package node
 
 import (
-	"net"
 	"net/http"
 	"strconv"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -39,8 +36,6 @@ type metrics struct {
 	descs    []*prometheus.Desc
 	counters map[string]*prometheus.CounterVec
 	times    map[string]*prometheus.HistogramVec
-	conns    atomic.Int64
-	open     sync.Map // net.Conn of those counted
 }
 
 func newMetrics(g *gateway) *metrics {
@@ -104,20 +99,6 @@ func (m *metrics) refused(kind string) {
 
 func (m *metrics) status(code int) {
 	m.counters["cairn_http_responses_total"].WithLabelValues(strconv.Itoa(code)).Inc()
-}
-
-// connection follows the gateway's connections; it is the server's ConnState.
-func (m *metrics) connection(c net.Conn, s http.ConnState) {
-	switch s {
-	case http.StateNew:
-		if _, known := m.open.LoadOrStore(c, true); !known {
-			m.conns.Add(1)
-		}
-	case http.StateClosed, http.StateHijacked:
-		if _, known := m.open.LoadAndDelete(c); known {
-			m.conns.Add(-1)
-		}
-	}
 }
 
 func number(b bool) float64 {

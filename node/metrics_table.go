@@ -57,7 +57,7 @@ var metricTable = []Metric{
 		read: func(g *gateway, put func(float64, ...string)) { put(1, g.s.cfg.Version) }},
 	{Name: "cairn_connections", Help: "Open connections of clients.", Kind: gaugeKind, Labels: []string{"surface"}, read: func(g *gateway, put func(float64, ...string)) {
 		put(float64(g.s.Connections()), "wire")
-		put(float64(g.metrics.conns.Load()), "http")
+		put(float64(g.limit.count()), "http")
 	}},
 	{Name: "cairn_event_streams", Help: "Open event streams of the gateway.", Kind: gaugeKind,
 		read: func(g *gateway, put func(float64, ...string)) { put(float64(g.streams.Load())) }},

@@ -150,7 +150,7 @@ func (n *Node) openState() (err error) {
 	}
 	n.clock = oplog.NewClock(n.cfg.NodeID, n.cfg.Now)
 	n.clock.Observe(n.state.Last())
-	n.service = &Service{cfg: n.cfg, log: n.log, keys: n.keys, state: n.state, machine: n.machine, started: time.Now(), timings: newTimings(), heavy: large.NewTurns(), opened: make(chan struct{})}
+	n.service = &Service{cfg: n.cfg, log: n.log, keys: n.keys, state: n.state, machine: n.machine, started: time.Now(), timings: newTimings(), heavy: large.NewTurns(), bodies: newByteBudget(), opened: make(chan struct{})}
 	n.service.disk, n.service.certs = disk, n.certs
 	n.service.backups.dir = filepath.Join(n.cfg.Home, "backup-spool")
 	n.service.thinking = make(chan struct{}, 1)

@@ -44,6 +44,7 @@ type Service struct {
 	certs    map[string]*certificates
 	asking   atomic.Int64  // recalls under way
 	heavy    large.Turns   // at decoding large requests
+	bodies   *byteBudget   // of requests being read and served
 	thinking chan struct{} // holds a token while a round of cognition is under way
 	owed     chan struct{} // has room for one: there is something to embed
 

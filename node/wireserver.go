@@ -22,6 +22,10 @@ const (
 	streamsPerConn = 256              // requests under way on one connection
 	streamQueue    = 64               // requests waiting behind another of their stream
 	largeTimeout   = time.Minute      // in which a large frame has to come
+
+	earlyBuffer   = 4 << 10 // of a connection whose client has not shown a token
+	earlyFrame    = 8 << 10 // the longest AUTH: a client without a token is given no more memory than a token needs
+	sessionBuffer = 32 << 10
 )
 
 // wireServer accepts the clients' binary protocol.
@@ -33,17 +37,16 @@ type wireServer struct {
 	patience time.Duration // with a client that does not read
 	accepted chan struct{} // closed when no more connections are taken, so that tasks only shrink
 	slots    chan struct{} // requests under way over all connections
-	room     *room         // for large ones
+	limit    *connLimit
 
 	mu       sync.Mutex
 	sessions map[*session]struct{}
-	perIP    map[string]int
 	closed   bool
 	ln       net.Listener
 }
 
 func newWireServer(s *Service) *wireServer {
-	w := &wireServer{s: s, patience: cmp.Or(s.cfg.writeTimeout, writeTimeout), accepted: make(chan struct{}), slots: make(chan struct{}, s.cfg.MaxInFlight), room: newRoom(), sessions: map[*session]struct{}{}, perIP: map[string]int{}}
+	w := &wireServer{s: s, patience: cmp.Or(s.cfg.writeTimeout, writeTimeout), accepted: make(chan struct{}), slots: make(chan struct{}, s.cfg.MaxInFlight), limit: newConnLimit(s.cfg), sessions: map[*session]struct{}{}}
 	w.ctx, w.cancel = context.WithCancel(context.Background())
 	return w
 }
@@ -85,19 +88,19 @@ func (w *wireServer) run(ln net.Listener) error {
 
 // add counts a connection in; it is counted out by remove, whatever becomes of it.
 func (w *wireServer) add(ss *session) bool {
+	leave, ok := w.limit.enter(ss.nc.RemoteAddr())
+	if !ok {
+		return false
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.closed || len(w.sessions) >= w.s.cfg.MaxConns {
+	if w.closed {
+		leave()
 		return false
 	}
-	if ss.ip != "" && w.perIP[ss.ip] >= w.s.cfg.MaxConnsPerIP {
-		return false
-	}
+	ss.leave = leave
 	w.sessions[ss] = struct{}{}
 	w.s.conns.Add(1)
-	if ss.ip != "" {
-		w.perIP[ss.ip]++
-	}
 	return true
 }
 
@@ -107,11 +110,7 @@ func (w *wireServer) remove(ss *session) {
 	defer w.mu.Unlock()
 	delete(w.sessions, ss)
 	w.s.conns.Add(-1)
-	if ss.ip != "" {
-		if w.perIP[ss.ip]--; w.perIP[ss.ip] == 0 {
-			delete(w.perIP, ss.ip)
-		}
-	}
+	ss.leave()
 }
 
 // tokenCheck is how often tokens are looked at without a reason: some expire, and one may be revoked between
@@ -213,12 +212,13 @@ func (w *wireServer) finish(patience time.Duration) {
 
 // session is one client's connection.
 type session struct {
-	w   *wireServer
-	nc  net.Conn
-	ip  string // counted against the limit; empty for loopback
-	r   *wire.Reader
-	ctx context.Context
-	cut context.CancelFunc
+	w     *wireServer
+	nc    net.Conn
+	leave func() // counts the connection out
+	in    *bufio.Reader
+	r     *wire.Reader
+	ctx   context.Context
+	cut   context.CancelFunc
 
 	out sync.Mutex // one frame at a time leaves; held over the write, and nothing else is
 	buf []byte
@@ -237,7 +237,7 @@ type stream struct {
 	over    bool // the connection ends: nothing is served any more
 }
 
-// incoming is a request with the room that it takes.
+// incoming is a request with its share of the byte budget.
 type incoming struct {
 	wire.Frame
 	release func() // nil for small ones
@@ -252,10 +252,8 @@ func (a incoming) done() {
 func newSession(w *wireServer, nc net.Conn) *session {
 	ss := &session{w: w, nc: nc, streams: map[uint32]*stream{}, subs: map[uint32]subscribed{}}
 	ss.ctx, ss.cut = context.WithCancel(w.ctx)
-	if a, ok := nc.RemoteAddr().(*net.TCPAddr); ok && !a.IP.IsLoopback() {
-		ss.ip = a.IP.String()
-	}
-	ss.r = wire.NewReader(bufio.NewReaderSize(nc, 32<<10), wire.MaxPlainEarly)
+	ss.in = bufio.NewReaderSize(nc, earlyBuffer)
+	ss.r = wire.NewReader(ss.in, earlyFrame)
 	return ss
 }
 
@@ -291,14 +289,14 @@ func (ss *session) run() {
 	if !ss.auth(f) {
 		return
 	}
-	ss.r.SetLimit(wire.MaxLength)
+	ss.r = wire.NewReader(bufio.NewReaderSize(ss.in, sessionBuffer), wire.MaxLength)
 	if err := ss.nc.SetReadDeadline(time.Time{}); err != nil {
 		return
 	}
 	var release func()
 	ss.r.Announce(large.From, func(n int) error {
 		var ok bool
-		if release, ok = ss.w.room.take(ss.ctx, n); !ok {
+		if release, ok = ss.w.s.bodies.acquire(ss.ctx, n); !ok {
 			return ss.ctx.Err()
 		}
 		return ss.nc.SetReadDeadline(time.Now().Add(largeTimeout))
@@ -398,7 +396,7 @@ func (ss *session) work(f incoming) {
 	}
 }
 
-// drop gives back the room of requests that will not be served.
+// drop gives back the bytes of requests that will not be served.
 func (ss *session) drop(id uint32) {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()

@@ -52,8 +52,8 @@ type file struct {
 		Peers              []filePeer `toml:"peers"`                     // the other members
 	} `toml:"cluster"`
 	Limits struct {
-		MaxConnections      int `toml:"max_connections"`        // 4096 on the wire port
-		MaxConnectionsPerIP int `toml:"max_connections_per_ip"` // 100; loopback is exempt
+		MaxConnections      int `toml:"max_connections"`        // 4096 on the wire port, and as many on the gateway
+		MaxConnectionsPerIP int `toml:"max_connections_per_ip"` // 100 a port, from one IPv4 address or one IPv6 /64 network; loopback is exempt
 		MaxInFlight         int `toml:"max_in_flight"`          // 1024 requests over all wire connections
 		MaxRPS              int `toml:"max_rps"`                // 10000 requests a second of one token over HTTP that `cairn token limit` has not bounded; negative for no bound
 		TokenUseMinutes     int `toml:"token_use_minutes"`      // 5: how often a node tells the others when tokens were used last

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// floodMemory is what a node may hold more while anonymous clients flood one of its ports.
+const floodMemory = 16 << 20
+
+// anonymousFlood opens connections that each send head and then a body without its last byte, and returns how much memory
+// the node grew by while they were open. answered is told what the node wrote on each connection.
+func anonymousFlood(t *testing.T, p *nodeProcess, addr string, connections int, head string, body []byte, answered func(said string)) (grew int64) {
+	t.Helper()
+	pid := p.cmd.Process.Pid
+	before, _ := procStat(t, pid)
+	var all sync.WaitGroup
+	done := make(chan struct{})
+	for range connections {
+		all.Go(func() {
+			nc, err := net.Dial("tcp", addr)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer nc.Close()
+			_ = nc.SetDeadline(time.Now().Add(20 * time.Second))
+			read := make(chan string, 1)
+			go func() {
+				b, _ := io.ReadAll(bufio.NewReader(nc)) // what came before the connection was cut counts
+				read <- string(b)
+			}()
+			if _, err := io.WriteString(nc, head); err == nil {
+				_, _ = nc.Write(body) // a node that has answered takes no more
+			}
+			answered(<-read)
+		})
+	}
+	go func() { all.Wait(); close(done) }()
+	peak := before
+	for {
+		now, _ := procStat(t, pid)
+		peak = max(peak, now)
+		select {
+		case <-done:
+			return peak - before
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// TestAnonymousFloodsHoldNoMemory: a body is read for a client that has shown a right token and for no other, so that 300
+// anonymous connections of 4 MiB each are refused at once and cost their connections.
+func TestAnonymousFloodsHoldNoMemory(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the memory of another process is read in /proc, which this system has not")
+	}
+	home := filepath.Join(shortDir(t), "h")
+	p := &nodeProcess{t: t, args: []string{"dev", "--home", home, "--log-level", "error", "--port-base", fmt.Sprint(freePorts(t, 6))}}
+	t.Cleanup(p.kill)
+	p.launch()()
+	addr := strings.TrimPrefix(p.line.HTTP, "http://")
+	large, small := []byte(`{"text":"`+strings.Repeat("x", 4<<20-20)), []byte(`{"text":`)
+	for _, f := range []struct {
+		name, method, path, token string
+		body                      []byte
+		status                    int
+	}{
+		{"a write without a token", "POST", "/v1/remember", "", large, http.StatusUnauthorized},
+		{"a write with a wrong token", "POST", "/v1/remember", "ydb_wrong", large, 0},
+		{"a small write that does not end", "POST", "/v1/remember", "", small, http.StatusUnauthorized},
+		{"a batch without a token", "POST", "/v1/remember/batch", "", large, http.StatusUnauthorized},
+		{"an import without a token", "POST", "/v1/import", "", large, http.StatusUnauthorized},
+		{"a model without a token", "POST", "/mcp", "", large, http.StatusUnauthorized},
+		{"the console", "GET", "/", "", large, http.StatusOK},
+		{"no such page", "POST", "/nothing", "", large, http.StatusNotFound},
+	} {
+		t.Run(f.name, func(t *testing.T) {
+			head := fmt.Sprintf("%s %s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n", f.method, f.path, len(f.body)+1)
+			if f.token != "" {
+				head += "Authorization: Bearer " + f.token + "\r\n"
+			}
+			var mu sync.Mutex
+			said := map[string]int{}
+			began := time.Now()
+			grew := anonymousFlood(t, p, addr, 300, head+"\r\n", f.body, func(answer string) {
+				line, _, _ := strings.Cut(answer, "\r\n")
+				mu.Lock()
+				defer mu.Unlock()
+				said[line]++
+			})
+			t.Logf("memory grew by %d MiB in %s; answers: %v", grew>>20, time.Since(began).Round(time.Millisecond), said)
+			if grew > floodMemory {
+				t.Errorf("memory grew by %d MiB", grew>>20)
+			}
+			for line := range said {
+				ok := strings.Contains(line, fmt.Sprint(f.status))
+				if f.status == 0 {
+					ok = strings.Contains(line, "401") || strings.Contains(line, "429")
+				}
+				if !ok {
+					t.Errorf("%d connections were answered %q", said[line], line)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,71 @@
+package node
+
+import (
+	"net"
+	"net/netip"
+	"sync"
+)
+
+// connLimit bounds the open connections of one port: all of them, and those from one address. Loopback has no bound of its own.
+type connLimit struct {
+	most, perSource int
+
+	mu       sync.Mutex
+	open     int
+	bySource map[string]int
+}
+
+func newConnLimit(c Config) *connLimit {
+	return &connLimit{most: c.MaxConns, perSource: c.MaxConnsPerIP, bySource: map[string]int{}}
+}
+
+// enter counts a connection in, or refuses it. What it returns counts it out again.
+func (l *connLimit) enter(from net.Addr) (leave func(), ok bool) {
+	source, loopback := sourceOf(from.String())
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.open >= l.most || !loopback && l.bySource[source] >= l.perSource {
+		return nil, false
+	}
+	l.open++
+	if !loopback {
+		l.bySource[source]++
+	}
+	return sync.OnceFunc(func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.open--
+		if loopback {
+			return
+		}
+		if l.bySource[source]--; l.bySource[source] == 0 {
+			delete(l.bySource, source)
+		}
+	}), true
+}
+
+// count is how many connections are open.
+func (l *connLimit) count() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.open
+}
+
+// sourceBits are what tells two neighbours of IPv6 apart: each is given a network of its own.
+const sourceBits = 64
+
+// sourceOf is where a connection comes from, as far as one neighbour can be told from another: an address of IPv4, a network of
+// IPv6. What is no address, such as a test's pipe, stands for itself.
+func sourceOf(addr string) (source string, loopback bool) {
+	ap, err := netip.ParseAddrPort(addr)
+	if err != nil {
+		return addr, false
+	}
+	ip := ap.Addr().Unmap().WithZone("")
+	if ip.Is6() {
+		if network, err := ip.Prefix(sourceBits); err == nil {
+			return network.String(), ip.IsLoopback()
+		}
+	}
+	return ip.String(), ip.IsLoopback()
+}
