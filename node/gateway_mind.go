@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"time"
 
 	"github.com/cairndb/cairn/oplog"
@@ -38,11 +37,8 @@ var mindRoutes = []route{
 const defaultConsolidation = 50
 
 func httpThink(g *gateway, q *request) (any, error) {
-	a, err := g.s.Think(q.r.Context(), q.c, thinkRequest(q.body, true))
-	if q.c.Forward && errors.Is(err, &oplog.Error{Kind: oplog.NotLeader}) {
-		ctx := context.WithValue(q.r.Context(), bearerKey{}, q.r.Header.Get("Authorization"))
-		return g.s.askLeader(ctx, "/v1/think?"+url.Values{"database": {q.c.Database}}.Encode(), q.body)
-	}
+	ctx := context.WithValue(q.r.Context(), bearerKey{}, q.r.Header.Get("Authorization"))
+	a, err := g.s.Think(ctx, q.c, thinkRequest(q.body, true))
 	if err != nil {
 		return nil, err
 	}

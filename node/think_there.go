@@ -14,15 +14,13 @@ import (
 // The answer comes when this node has what the leader decided.
 func (s *Service) thinkThere(ctx context.Context, c Caller, r ThinkRequest) (ThinkAnswer, error) {
 	started := time.Now()
-	path := "/v1/think"
 	if token, _ := ctx.Value(bearerKey{}).(string); token == "" {
 		if s.cfg.Secret == "" || s.cfg.NoMasterToken {
 			return ThinkAnswer{}, s.notLeader()
 		}
 		ctx = context.WithValue(ctx, bearerKey{}, "Bearer "+s.cfg.Secret)
-		path += "?database=" + url.QueryEscape(c.Database)
 	}
-	raw, err := s.askLeader(ctx, path, map[string]any{"run_consolidation": r.Consolidate, "run_conflict_scan": r.Conflicts, "include_minor": r.Minor,
+	raw, err := s.askLeader(ctx, "/v1/think?database="+url.QueryEscape(c.Database), map[string]any{"run_consolidation": r.Consolidate, "run_conflict_scan": r.Conflicts, "include_minor": r.Minor,
 		"run_pattern_mining": r.Patterns, "run_personality": r.Personality, "consolidation_limit": r.ConsolidationLimit,
 		"consolidation_time_window_days": r.Window.Hours() / 24, "min_active_memories": r.MinActive, "max_triggers": r.MaxTriggers})
 	if err != nil {
