@@ -68,12 +68,28 @@ func marked(t *testing.T, dir string) (n int, where string) {
 // configured changes a configuration: lines of [cluster], and sections behind.
 func configured(t *testing.T, path, cluster, behind string) {
 	t.Helper()
+	inSection(t, path, "cluster", cluster)
 	b, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := strings.Replace(string(b), "[cluster]\n", "[cluster]\n"+cluster, 1) + behind
-	if err := os.WriteFile(path, []byte(s), 0o600); err != nil {
+	if err := os.WriteFile(path, append(b, behind...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// inSection adds lines to a section that a configuration has.
+func inSection(t *testing.T, path, section, lines string) {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head := "[" + section + "]\n"
+	if !strings.Contains(string(b), head) {
+		t.Fatalf("%s has no section %s", path, section)
+	}
+	if err := os.WriteFile(path, []byte(strings.Replace(string(b), head, head+lines, 1)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -111,6 +127,7 @@ func TestNothingReadableOnAnEncryptedNode(t *testing.T) {
 			more += fmt.Sprintf("\n[backup]\ndir = %q\ninterval_minutes = 1\n", scheduled)
 		}
 		configured(t, p.args[3], "snapshot_threshold = 50\nsnapshot_interval_ms = 300\ntrailing_logs = 30\n", more)
+		inSection(t, p.args[3], "local", "string_shell = true\n")
 	}
 	startAll(t, nodes, 0, 1, 2)
 

@@ -14,7 +14,7 @@ import (
 type covenantConfig struct {
 	Home      string   `toml:"covenant_home"`      // COVENANT_HOME; HOME/run/covenant by default
 	HTTP      string   `toml:"covenant_http"`      // address of the HTTP mirror, or off; 127.0.0.1:8421, if it is free
-	Origins   []string `toml:"covenant_origins"`   // of pages that may read the mirror; http://localhost:3000
+	Origins   []string `toml:"covenant_origins"`   // of web pages that may ask the mirror, with a token; http://localhost:3000
 	Bootstrap *bool    `toml:"covenant_bootstrap"` // a new operator gets its first capabilities; true by default
 	Score     bool     `toml:"covenant_score"`     // search results carry metadata._score
 }

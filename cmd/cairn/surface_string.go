@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/cairndb/cairn/local/door"
 	"github.com/cairndb/cairn/local/stringd"
 	commands "github.com/cairndb/cairn/local/stringd/command"
 	"github.com/cairndb/cairn/node"
@@ -21,31 +22,35 @@ import (
 
 // stringConfig is the part of [local] that is the stringd surface's.
 type stringConfig struct {
-	Shell    *bool  `toml:"string_shell"`         // /exec, actions and bash topics run programs; true by default
-	Origin   string `toml:"string_origin_policy"` // permissive (default), or loopback: requests of other origins' pages are refused
-	Access   string `toml:"string_access"`        // workspace (default): documents lie in the agent's directories; or full
-	Outbound bool   `toml:"string_outbound"`      // documents' actions may ask other hosts
+	Shell    *bool    `toml:"string_shell"`    // /exec, actions and bash topics run programs; true in dev, false in serve
+	Origins  []string `toml:"string_origins"`  // none: origins of web pages that may ask, as scheme://host:port
+	Roots    []string `toml:"string_roots"`    // directories that agents may have as homes and in allowed_paths, beside homes made for them; none, and in dev the one it was started in
+	Access   string   `toml:"string_access"`   // workspace (default): documents lie in the agent's directories; or full
+	Outbound bool     `toml:"string_outbound"` // documents' actions may ask other hosts
 }
 
 // openString serves agents over HTTP on loopback. Its files are below the node's home in dev and where local.home says,
 // else where the protocol has them, below the user's.
 func openString(_ context.Context, h *host) (func() error, error) {
 	c := h.local.stringConfig
-	if c.Origin != "" && c.Origin != "permissive" && c.Origin != "loopback" {
-		return nil, fmt.Errorf("local.string_origin_policy %q: permissive or loopback", c.Origin)
-	}
 	if c.Access != "" && c.Access != "workspace" && c.Access != "full" {
 		return nil, fmt.Errorf("local.string_access %q: workspace or full", c.Access)
 	}
 	cfg := stringd.Config{
-		NoShell: c.Shell != nil && !*c.Shell, StrictOrigin: c.Origin == "loopback", FullAccess: c.Access == "full", Outbound: c.Outbound,
+		NoShell: !h.allowed(c.Shell), Origins: c.Origins, FullAccess: c.Access == "full", Outbound: c.Outbound, TokenFile: filepath.Join(h.home, "string.token"),
 		Addr:   h.port(stringOffset, stringPort()),
 		Memory: stringMemory{memory{h.node.Service(), "default"}}, Version: cmp.Or(buildVersion(), "cairn"),
-		AllowShutdown: h.local.allowShutdown(), Stop: h.stop, Logger: h.log.With("surface", "string"), Keys: h.node.Keys(),
+		AllowShutdown: h.allowed(h.local.AllowShutdown), Stop: h.stop, Logger: h.log.With("surface", "string"), Keys: h.node.Keys(),
 		Dropped: h.node.Service().StreamDropped,
 	}
 	var err error
 	if cfg.Data, cfg.Agents, err = h.local.stringDirs(h.run, h.dev); err != nil {
+		return nil, err
+	}
+	if cfg.Roots, err = h.roots(); err != nil {
+		return nil, err
+	}
+	if cfg.Token, err = door.Token(cfg.TokenFile); err != nil {
 		return nil, err
 	}
 	drop := func() error { return nil }
@@ -63,6 +68,20 @@ func openString(_ context.Context, h *host) (func() error, error) {
 	}
 	h.line.String = "http://" + s.Addr()
 	return func() error { return errors.Join(s.Close(), drop()) }, nil
+}
+
+// roots are the directories that agents may be given.
+func (h *host) roots() ([]string, error) {
+	if h.local.Roots == nil && h.dev {
+		wd, err := os.Getwd()
+		return []string{wd}, err
+	}
+	for _, dir := range h.local.Roots {
+		if !filepath.IsAbs(dir) {
+			return nil, fmt.Errorf("local.string_roots %q: want an absolute path", dir)
+		}
+	}
+	return h.local.Roots, nil
 }
 
 // stringDirs are where the daemon and its agents keep their files.

@@ -18,15 +18,13 @@ import (
 type localConfig struct {
 	Home          string   `toml:"home"`           // where their sockets and files are; HOME/run by default
 	Disable       []string `toml:"disable"`        // names of surfaces that are not opened
-	AllowShutdown *bool    `toml:"allow_shutdown"` // clients may stop the node; true by default
+	AllowShutdown *bool    `toml:"allow_shutdown"` // clients on this host may stop the node; true in dev, false in serve
 	StringPort    int      `toml:"string_port"`    // 3923
 	CovenantPort  int      `toml:"covenant_port"`  // 8421: Covenant's HTTP mirror
 	siftConfig
 	covenantConfig
 	stringConfig
 }
-
-func (l localConfig) allowShutdown() bool { return l.AllowShutdown == nil || *l.AllowShutdown }
 
 // host is what a local surface gets of the process it runs in.
 type host struct {
@@ -40,6 +38,14 @@ type host struct {
 	log    *slog.Logger
 	stop   func()     // asks the process to stop, as SIGTERM does
 	line   *readyLine // where a surface says where it listens
+}
+
+// allowed is a setting of what clients on this host may do to it: what is not set is on in dev, and off in serve.
+func (h *host) allowed(set *bool) bool {
+	if set == nil {
+		return h.dev
+	}
+	return *set
 }
 
 // Where the surfaces' ports are, from the base.

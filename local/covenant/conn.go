@@ -170,17 +170,6 @@ func (c *conn) enter(ctx context.Context, kind string, run action) bool {
 	return false
 }
 
-// turnAway records a failed authentication and gives what to say of it.
-func (s *Server) turnAway(transport, reason string) any {
-	if err := s.known(s.ctx); err != nil {
-		return fault(err.Error())
-	}
-	if err := s.record(s.operator, authenticationFailed{"authentication_failed", transport, reason}); err != nil {
-		return fault(textAudit)
-	}
-	return authFailed{"authentication_failed", reason}
-}
-
 // answer writes a reply, or the frames of a stream; false when the connection is lost.
 func (c *conn) answer(reply any) bool {
 	st, ok := reply.(*stream)

@@ -361,3 +361,30 @@ func TestOperatorTokenFile(t *testing.T) {
 		t.Errorf("the registry holds the token itself: %v", err)
 	}
 }
+
+// Clients without a token make the audit log no longer than an operator can read: rejections over the first are one row.
+func TestAFloodOfRejectionsIsCounted(t *testing.T) {
+	t.Parallel()
+	d := start(t)
+	const flood = 200
+	for i := range flood {
+		if i%2 == 0 {
+			c := d.dial()
+			if r := c.call(`{"kind":"ping"}`); r["kind"] != "authentication_failed" {
+				t.Fatalf("%v", r)
+			}
+			c.ended()
+		} else if code, _, got := (web{d, ""}).do("GET", "/tools", ""); code != 401 {
+			t.Fatalf("%d %s", code, got)
+		}
+	}
+	d.Close()
+	b, err := os.ReadFile(filepath.Join(d.cfg.Home, "audit", "events.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := strings.Count(string(b), `"type":"authentication_failed"`)
+	if want := fmt.Sprintf(`"reason":"%d more of the same minute"`, flood-20); rows != 21 || !strings.Contains(string(b), want) {
+		t.Errorf("%d rows of %d rejections, want 21 and one with %s", rows, flood, want)
+	}
+}

@@ -9,11 +9,11 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/cairndb/cairn/local/door"
 	"github.com/cairndb/cairn/wire/large"
 )
 
@@ -89,7 +89,9 @@ func (s *Server) listenHTTP() error {
 		mux.HandleFunc(rt.path, func(w http.ResponseWriter, r *http.Request) { s.serveRoute(rt, w, r) })
 	}
 	s.httpAt = ln.Addr().String()
-	s.http = &http.Server{Handler: s.cors(mux), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+	d := &door.Door{Origins: s.cfg.Origins, Hint: "send a token: the operator's is in " + s.tokenPath(),
+		Token: func(bearer string) bool { _, ok := s.peers.resolve(bearer); return ok }}
+	s.http = &http.Server{Handler: s.enter(d, mux), ConnContext: d.ConnContext, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 		BaseContext: func(net.Listener) context.Context { return s.ctx }}
 	s.tasks.Go(func() {
 		if err := s.http.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
@@ -99,13 +101,17 @@ func (s *Server) listenHTTP() error {
 	return nil
 }
 
-// cors lets pages of the configured origins read the answers. Others get them without leave, and their browser keeps
-// them back; a request that changes anything needs a token in a header, which only a page with leave may send.
-func (s *Server) cors(next http.Handler) http.Handler {
+// enter turns away who may not come in, without a trace in the audit log, and lets pages of the configured origins read
+// the answers.
+func (s *Server) enter(d *door.Door, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if why := d.Refuses(r); why != "" {
+			reply(w, http.StatusForbidden, fault(why))
+			return
+		}
 		h := w.Header()
 		h.Add("Vary", "Origin")
-		if o := r.Header.Get("Origin"); slices.Contains(s.cfg.Origins, o) {
+		if o := r.Header.Get("Origin"); o != "" {
 			h.Set("Access-Control-Allow-Origin", o)
 			h.Set("Access-Control-Allow-Credentials", "true")
 			if r.Method == http.MethodOptions {

@@ -128,8 +128,12 @@ func TestHTTPOrigins(t *testing.T) {
 	if head.Get("Access-Control-Allow-Origin") != "http://localhost:3000" || head.Get("Access-Control-Allow-Methods") != "GET, POST, OPTIONS" || head.Get("Access-Control-Allow-Credentials") != "true" {
 		t.Errorf("%v", head)
 	}
-	if _, head, _ := w.do("GET", "/tools", "", "Origin", "http://evil.example"); head.Get("Access-Control-Allow-Origin") != "" {
-		t.Errorf("%v", head)
+	for _, head := range [][]string{{"Origin", "http://evil.example"}, {"Origin", "null"}, {"Sec-Fetch-Site", "cross-site"}} {
+		for _, method := range []string{"GET", "OPTIONS"} {
+			if code, h, got := w.do(method, "/tools", "", head...); code != 403 || h.Get("Access-Control-Allow-Origin") != "" || !strings.HasPrefix(got, `{"kind":"error","message":"Origin not allowed: `) {
+				t.Errorf("%s %v: %d %s", method, head, code, got)
+			}
+		}
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/cairndb/cairn/local/covenant/audit"
 	"github.com/cairndb/cairn/local/covenant/ignore"
 	"github.com/cairndb/cairn/local/covenant/mailbox"
+	"github.com/cairndb/cairn/local/door"
 	"github.com/cairndb/cairn/oplog"
 	atrest "github.com/cairndb/cairn/oplog/seal"
 	"github.com/cairndb/cairn/wire/large"
@@ -41,7 +42,7 @@ type Config struct {
 	Display       string        // user@local: the operator's name, if this node makes the operator
 	NoBootstrap   bool          // a new operator starts without any capability
 	HTTP          string        // address of the HTTP mirror; empty for none
-	Origins       []string      // http://localhost:3000: whom browsers let read the mirror
+	Origins       []string      // http://localhost:3000: pages that may ask the mirror
 	EvidenceScore float64       // 0.35: what a memory must score to answer an intent
 	WriteTimeout  time.Duration // 5s
 	AuthTimeout   time.Duration // 30s: for a connection to say who it is
@@ -90,11 +91,16 @@ type Server struct {
 	conns   map[net.Conn]struct{}
 	closing bool
 	flights map[string]int // intents and grants whose audit row is still to come
+
+	rejections rejections
 }
 
 // Listen opens a home and serves it until Close.
 func Listen(cfg Config) (_ *Server, err error) {
 	s := &Server{cfg: cfg.withDefaults(), conns: map[net.Conn]struct{}{}, settled: make(chan struct{}), flights: map[string]int{}, turns: large.NewTurns()}
+	if err := door.CheckOrigins(s.cfg.Origins); err != nil {
+		return nil, err
+	}
 	s.log, s.large = s.cfg.Logger, make(chan struct{}, maxLarge)
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	defer func() {
@@ -223,6 +229,7 @@ func (s *Server) Close() error {
 	}
 	s.endConns()
 	if s.audit != nil {
+		s.recordRejections()
 		errs = append(errs, s.audit.Close())
 	}
 	if s.box != nil {

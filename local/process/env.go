@@ -15,6 +15,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/cairndb/cairn/local/environ"
 )
 
 // login is the PATH of the user's login shell: a server that a service manager started has a poorer one.
@@ -39,7 +41,7 @@ func (s *Server) extractPath() {
 	ctx, cancel := context.WithTimeout(s.ctx, pathTimeout)
 	defer cancel()
 	c := exec.Command(shell, "-l", "-i", "-c", `/bin/sh -c 'printf "%s%s\n" "`+pathSentinel+`" "$PATH"'`)
-	c.Env = append(clean(os.Environ()), "DISABLE_AUTO_UPDATE=true", "ZSH_DISABLE_COMPFIX=true")
+	c.Env = append(environ.Clean(), "DISABLE_AUTO_UPDATE=true", "ZSH_DISABLE_COMPFIX=true")
 	var said limited
 	err := runAlone(ctx, c, syscall.SIGHUP, politeTime, said.take, nil)
 	if ctx.Err() != nil {
@@ -134,21 +136,10 @@ func (s *Server) path() string {
 	return os.Getenv("PATH")
 }
 
-// secrets never reach a child.
-var secrets = []string{"CLAUDE_RPC_TOKEN", "CLAUSTRUM_DAEMON_CHILD", "CLAUSTRUM_TOKEN_PIPE", "CAIRN_TOKEN", "YQL_TOKEN",
-	"CAIRN_CLUSTER_SECRET", "CAIRN_CLUSTER_CLUSTER_SECRET", "YANTRIKDB_CLUSTER_SECRET", "YANTRIKDB_ENCRYPTION_KEY_HEX"}
-
-func clean(env []string) []string {
-	return slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
-		name, _, _ := strings.Cut(kv, "=")
-		return slices.Contains(secrets, name)
-	})
-}
-
-// childEnv is the environment of a child: the server's without its secrets, the login shell's PATH, and what the
-// request adds.
+// childEnv is the environment of a child: the server's as clients' programs may see it, the login shell's PATH, and what
+// the request adds.
 func (s *Server) childEnv(extra map[string]string) []string {
-	env := clean(os.Environ())
+	env := environ.Clean()
 	set := func(name, value string) {
 		env = slices.DeleteFunc(env, func(kv string) bool { return strings.HasPrefix(kv, name+"=") })
 		env = append(env, name+"="+value)

@@ -215,7 +215,7 @@ func ping(_ context.Context, c *call) (any, error) {
 // shutdown replies first. A node by itself stops whole; a member of a cluster stops serving the workspace.
 func shutdown(_ context.Context, c *call) (any, error) {
 	if !c.s.cfg.AllowShutdown {
-		return nil, badRequest("shutdown is not allowed here")
+		return nil, badRequest("shutdown is not allowed on this node")
 	}
 	c.out.then = func() {
 		if c.s.cfg.Stop != nil {

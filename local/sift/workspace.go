@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/cairndb/cairn/local/environ"
 	"github.com/cairndb/cairn/oplog"
 )
 
@@ -44,7 +45,9 @@ func Find(ctx context.Context, dir, subspace string) (Workspace, error) {
 		return Workspace{}, err
 	}
 	top := dir
-	if out, err := exec.CommandContext(ctx, "git", "-C", dir, "rev-parse", "--show-toplevel").Output(); err == nil {
+	git := exec.CommandContext(ctx, "git", "-C", dir, "rev-parse", "--show-toplevel")
+	git.Env = environ.Clean() // a repository's configuration may name programs
+	if out, err := git.Output(); err == nil {
 		if t := strings.TrimSpace(string(out)); t != "" {
 			top = t
 		}

@@ -105,7 +105,7 @@ func TestShutdownStops(t *testing.T) {
 	d.ask(`{"kind":"shutdown"}`)
 	<-stopped
 	no := start(t, func(c *Config) { c.AllowShutdown = false })
-	if got := no.refused(`{"kind":"shutdown"}`); got != "shutdown is not allowed here" {
+	if got := no.refused(`{"kind":"shutdown"}`); got != "shutdown is not allowed on this node" {
 		t.Error(got)
 	}
 	no.ask(`{"kind":"ping"}`)

@@ -81,6 +81,12 @@ func (s *Server) AddAgent(id, home string, allowed []string) (created bool, err 
 	default:
 		home = filepath.Join(s.cfg.Agents, id)
 	}
+	for _, dir := range append([]string{home}, allowed...) {
+		if !s.cfg.FullAccess && !s.settings.Roots.Hold(home, dir) {
+			return false, refuse(http.StatusBadRequest, "%s lies outside the directories this node gives to agents: %s; [local] string_roots lists others",
+				dir, strings.Join(s.settings.Roots, ", "))
+		}
+	}
 	if err := os.MkdirAll(home, 0o700); err != nil {
 		return false, refuse(http.StatusBadRequest, "home cannot be created: %v", errors.Unwrap(err))
 	}

@@ -30,7 +30,7 @@ func start(t testing.TB, edit func(*stringd.Config)) *daemon {
 	t.Helper()
 	dir := t.TempDir()
 	cfg := stringd.Config{Addr: "127.0.0.1:0", Data: filepath.Join(dir, "daemon"), Agents: filepath.Join(dir, "agents"), Home: dir,
-		Memory: newStorage(t), Version: "test", AllowShutdown: true, Ping: time.Hour}
+		Roots: []string{dir}, Memory: newStorage(t), Version: "test", AllowShutdown: true, Ping: time.Hour}
 	if edit != nil {
 		edit(&cfg)
 	}

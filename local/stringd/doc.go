@@ -1,8 +1,8 @@
 // Package stringd serves the stringd protocol, version 0.1, to agents on this host: HTTP/1.1 on loopback, commands
 // answered as server-sent events, and the same commands as a tool of the Model Context Protocol. It listens nowhere
-// else, and the X-Agent-Id header says who asks without proving it: whoever runs as this user is trusted, and a web
-// page that this user opens may send requests too (StrictOrigin refuses those). A request whose Host is not this
-// machine's own name is refused with 403 before anything happens, so that no page can rebind its name to it.
+// else. Who may come in is package door's matter: programs of the node's own user and of root, clients with the node's
+// token as a bearer, and pages of listed origins; any other request is refused with 403 before anything happens. Those who
+// are in trust each other: the X-Agent-Id header says which agent asks without proving it.
 //
 // # Endpoints
 //
@@ -22,9 +22,13 @@
 //	GET    /events/stream           X-Agent-Id                                     ready, then event and ping
 //	*      /mcp                     JSON-RPC 2.0, Streamable HTTP without sessions
 //
-// Every answer carries Access-Control-Allow-Origin: * and Access-Control-Allow-Headers: Content-Type, X-Agent-Id;
-// OPTIONS is 204. Errors are {"error":"..."}: 400 for what cannot be read, 401 for an agent or token that is not known,
-// 404 for a path or method, 413 over 10 MiB, 429 and 504 from the queue, 403 for a foreign Host.
+// Every answer to who may come in carries Access-Control-Allow-Origin: * and Access-Control-Allow-Headers: Content-Type,
+// X-Agent-Id; OPTIONS is 204. Errors are {"error":"..."}: 400 for what cannot be read, 401 for an agent or token that is
+// not known, 403 for who may not come in and for a shutdown that is not allowed, 404 for a path or method, 413 over 10 MiB,
+// 429 and 504 from the queue.
+//
+// An agent's documents lie in its home and in its allowed paths, and those in the roots of the daemon (Config.Roots, and
+// the directory of homes that were not chosen): /agents refuses others with 400.
 //
 // # An answer of /exec
 //

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -21,7 +20,13 @@ type refusal struct {
 	body   any
 }
 
-func (r *refusal) Error() string { return fmt.Sprint(r.body) }
+// Error is what a client of the command language reads.
+func (r *refusal) Error() string {
+	if f, ok := r.body.(fields); ok && len(f) > 0 {
+		return fmt.Sprint(f[0].value)
+	}
+	return fmt.Sprint(r.body)
+}
 
 func refuse(status int, format string, args ...any) *refusal {
 	return &refusal{status, fields{{"error", fmt.Sprintf(format, args...)}}}
@@ -49,23 +54,19 @@ var routes = []struct {
 	{"DELETE", "/sessions/**", (*Server).deleteSession},
 	{"POST", "/webhook/*", (*Server).webhook},
 	{"GET", "/events/stream", (*Server).stream},
-	{"*", "/mcp", (*Server).mcp},
+	{"*", mcpPath, (*Server).mcp},
 }
 
 // handler puts what holds for every route around them.
 func (s *Server) handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if why := s.door.Refuses(r); why != "" {
+			s.fail(w, r, turnedAway(r, why))
+			return
+		}
 		h := w.Header()
 		h.Set("Access-Control-Allow-Origin", "*")
 		h.Set("Access-Control-Allow-Headers", "Content-Type, X-Agent-Id")
-		if r.Host != "" && !isLoopback(hostOf(r.Host)) {
-			reply(w, http.StatusForbidden, fields{{"error", "Host not allowed: " + r.Host}})
-			return
-		}
-		if o := r.Header.Get("Origin"); o != "" && s.cfg.StrictOrigin && !loopbackOrigin(o) {
-			reply(w, http.StatusForbidden, fields{{"error", "Origin not allowed: " + o}})
-			return
-		}
 		if r.Method == http.MethodOptions {
 			w.WriteHeader(http.StatusNoContent)
 			return
@@ -74,6 +75,14 @@ func (s *Server) handler() http.Handler {
 			s.fail(w, r, err)
 		}
 	})
+}
+
+// turnedAway is the answer to a request that may not come in, as its path's clients read errors.
+func turnedAway(r *http.Request, why string) *refusal {
+	if r.URL.Path == mcpPath {
+		return rpcRefuse(http.StatusForbidden, rpcTransport, "%s", why)
+	}
+	return refuse(http.StatusForbidden, "%s", why)
 }
 
 // route finds who serves a request. A panic before the first byte is an error like any other.
@@ -248,21 +257,4 @@ func text(o map[string]json.RawMessage, key string) (s string, isString bool) {
 		return "", false
 	}
 	return strings.TrimSpace(s), true
-}
-
-func hostOf(hostport string) string {
-	if h, _, err := net.SplitHostPort(hostport); err == nil {
-		return h
-	}
-	return strings.Trim(hostport, "[]")
-}
-
-// isLoopback says whether a host's name is one of this machine's own.
-func isLoopback(host string) bool {
-	return host == "127.0.0.1" || host == "::1" || strings.EqualFold(host, "localhost")
-}
-
-func loopbackOrigin(origin string) bool {
-	u, err := url.Parse(origin)
-	return err == nil && isLoopback(u.Hostname())
 }

@@ -37,7 +37,7 @@ func (s *Server) shutdown(w http.ResponseWriter, _ *http.Request, _ []string) er
 	return s.Shutdown()
 }
 
-var errNoShutdown = errors.New("shutdown is disabled")
+var errNoShutdown = errors.New("shutdown is not allowed on this node")
 
 // Shutdown implements command.Host: it stops the process shortly after the answer is out.
 func (s *Server) Shutdown() error {

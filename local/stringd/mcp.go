@@ -23,6 +23,8 @@ const (
 	latestVersion = "2025-11-25"
 )
 
+const mcpPath = "/mcp"
+
 var mcpVersions = []string{latestVersion, "2025-06-18", "2025-03-26", "2024-11-05", "2024-10-07"}
 
 // message is a JSON-RPC request, notification or response.
@@ -54,9 +56,6 @@ func rpcRefuse(status, code int, format string, args ...any) *refusal {
 
 // mcp is the Model Context Protocol over Streamable HTTP, without sessions: every request stands alone.
 func (s *Server) mcp(w http.ResponseWriter, r *http.Request, _ []string) error {
-	if o := r.Header.Get("Origin"); o != "" && !loopbackOrigin(o) {
-		return rpcRefuse(http.StatusForbidden, rpcTransport, "Origin not allowed: %s", o)
-	}
 	switch r.Method {
 	case http.MethodPost:
 		return s.mcpPost(w, r)

@@ -18,10 +18,11 @@ import (
 func TestAgentsSurviveARestart(t *testing.T) {
 	t.Parallel()
 	d := start(t, nil)
-	d.do("POST", "/agents", `{"agent_id":"b","allowed_paths":[" /tmp ",""]}`)
+	shared := filepath.Join(d.dir, "shared")
+	d.do("POST", "/agents", `{"agent_id":"b","allowed_paths":[" `+shared+` ",""]}`)
 	token := d.hook("GET")
 	before := d.do("GET", "/agents", "").body
-	has(t, before, `"allowedPaths":["/tmp"]`)
+	has(t, before, `"allowedPaths":["`+shared+`"]`)
 	if strings.Contains(before, "wh_") {
 		t.Error("the list shows a token")
 	}

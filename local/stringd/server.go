@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,6 +17,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/cairndb/cairn/local/door"
+	"github.com/cairndb/cairn/local/environ"
 	"github.com/cairndb/cairn/local/stringd/command"
 	"github.com/cairndb/cairn/wire/large"
 
@@ -24,16 +27,19 @@ import (
 
 // Config says what a daemon is. Addr, Data, Agents and Memory are required; a zero elsewhere means the default beside it.
 type Config struct {
-	Addr          string // loopback only; port 0 picks one
-	Data          string // directory of agents.json, created if absent; one daemon at a time
-	Agents        string // directory of homes that nobody chose
-	Home          string // what ~ is in POST /agents; the user's
+	Addr          string   // loopback only; port 0 picks one
+	Data          string   // directory of agents.json, created if absent; one daemon at a time
+	Agents        string   // directory of homes that nobody chose
+	Home          string   // what ~ is in POST /agents; the user's
+	Roots         []string // directories that homes and allowed paths must lie in, beside Agents
+	Origins       []string // of web pages that may ask; none
+	Token         string   // lets in who is not seen to be the node's user; empty: nothing does
+	TokenFile     string   // where it is, for those who are turned away
 	Memory        command.Memory
 	Version       string
 	NoShell       bool // /exec, CLI actions and bash topics are refused
 	FullAccess    bool // documents may lie anywhere, not only in the agent's home and allowed paths
 	Outbound      bool // actions may ask hosts other than this one
-	StrictOrigin  bool // every route refuses an Origin that is not loopback; /mcp always does
 	AllowShutdown bool
 	Stop          func()        // asks the process to stop; nil: the daemon alone stops
 	QueueSize     int           // 5: commands waiting for a topic
@@ -71,7 +77,7 @@ func (c Config) withDefaults() Config {
 func (c Config) validate() error {
 	var errs []error
 	host, _, err := net.SplitHostPort(c.Addr)
-	if err != nil || !isLoopback(host) {
+	if ip, e := netip.ParseAddr(host); err != nil || e != nil || !ip.IsLoopback() {
 		errs = append(errs, fmt.Errorf("address %q: this surface is for loopback only", c.Addr))
 	}
 	if !filepath.IsAbs(c.Data) || !filepath.IsAbs(c.Agents) {
@@ -80,6 +86,7 @@ func (c Config) validate() error {
 	if c.Memory == nil {
 		errs = append(errs, errors.New("no memory"))
 	}
+	errs = append(errs, door.CheckOrigins(c.Origins))
 	return errors.Join(errs...)
 }
 
@@ -88,6 +95,7 @@ type Server struct {
 	cfg      Config
 	log      *slog.Logger
 	ln       net.Listener
+	door     *door.Door
 	http     *http.Server
 	lock     *os.File
 	agents   *registry
@@ -131,21 +139,20 @@ func Listen(cfg Config) (_ *Server, err error) {
 		return nil, err
 	}
 	s.settings = &command.Settings{Host: s, Memory: cfg.Memory, Shell: !cfg.NoShell, FullAccess: cfg.FullAccess, Outbound: cfg.Outbound,
-		Timeout: cfg.Timeout, Environ: environ(os.Environ()), Temp: temp}
+		Roots: command.NewRoots(append([]string{cfg.Agents}, cfg.Roots...)...), Timeout: cfg.Timeout, Environ: withoutHome(environ.Clean()), Temp: temp}
+	s.door = &door.Door{Origins: cfg.Origins, Hint: "send the token in " + cfg.TokenFile,
+		Token: func(bearer string) bool { return cfg.Token != "" && door.Same(bearer, cfg.Token) }}
 	s.sessions = newSessions(s.settings, cfg.QueueSize)
 	s.ctx, s.cancel = context.WithCancel(context.Background())
-	s.http = &http.Server{Handler: s.handler(), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
+	s.http = &http.Server{Handler: s.handler(), ConnContext: s.door.ConnContext, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
 		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug)}
 	s.tasks.Go(func() { _ = s.http.Serve(s.ln) }) // ErrServerClosed
 	return s, nil
 }
 
-// environ is what programs see of the daemon's environment: not its secrets.
-func environ(all []string) []string {
-	return slices.DeleteFunc(slices.Clone(all), func(kv string) bool {
-		k, _, _ := strings.Cut(kv, "=")
-		return k == "HOME" || strings.HasPrefix(k, "CAIRN_") || strings.HasPrefix(k, "YANTRIKDB_")
-	})
+// withoutHome leaves HOME to the agents' own.
+func withoutHome(env []string) []string {
+	return slices.DeleteFunc(env, func(kv string) bool { return strings.HasPrefix(kv, "HOME=") })
 }
 
 // lockDir makes the data directory this process's alone.

@@ -57,8 +57,8 @@ func TestParseTopic(t *testing.T) {
 
 func TestPathsStayInside(t *testing.T) {
 	t.Parallel()
-	s := NewSession(&Settings{}, Topic{"main", Tab})
 	dir := t.TempDir()
+	s := NewSession(&Settings{Roots: NewRoots(dir)}, Topic{"main", Tab})
 	s.agent = Agent{Home: dir + "/home", Allowed: []string{dir + "/a/b"}}
 	for path, inside := range map[string]bool{dir + "/home": true, dir + "/home/x": true, dir + "/homes": false, dir + "/a/b/c": true, dir + "/a/bc": false, dir + "/a": false} {
 		if _, err := s.locate(path, "/"); (err == nil) != inside {

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 )
@@ -44,17 +45,48 @@ func (s *Session) locate(typed, base string) (string, error) {
 	return real, nil
 }
 
-// inside says whether a real path lies in the agent's home or in one of its allowed directories.
+// inside says whether a real path lies in the agent's home or in one of its allowed directories. What lies outside the
+// roots is neither: they may have been other ones when the agent was registered.
 func (s *Session) inside(real string) bool {
-	for _, root := range append([]string{s.agent.Home}, s.agent.Allowed...) {
-		if rest, ok := strings.CutPrefix(root, "~"); ok {
-			root = s.agent.Home + rest
-		}
-		if r, err := realPath(filepath.Clean(root)); err == nil && (real == r || strings.HasPrefix(real, strings.TrimSuffix(r, "/")+"/")) {
+	for _, dir := range append([]string{s.agent.Home}, s.agent.Allowed...) {
+		if r, ok := s.set.Roots.resolve(s.agent.Home, dir); ok && below(r, real) {
 			return true
 		}
 	}
 	return false
+}
+
+// Roots are the directories, links resolved, that agents' homes and allowed directories lie in.
+type Roots []string
+
+// NewRoots resolves directories as they are now: a link that is put in their place later leads nowhere.
+func NewRoots(dirs ...string) (out Roots) {
+	for _, dir := range dirs {
+		if r, err := realPath(filepath.Clean(dir)); err == nil && filepath.IsAbs(r) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// Hold says whether the roots hold a directory of an agent with this home, links resolved.
+func (l Roots) Hold(home, dir string) bool {
+	_, ok := l.resolve(home, dir)
+	return ok
+}
+
+// resolve is a directory without links, when the roots hold it. ~ is the agent's home.
+func (l Roots) resolve(home, dir string) (real string, ok bool) {
+	if rest, ok := strings.CutPrefix(dir, "~"); ok {
+		dir = home + rest
+	}
+	real, err := realPath(filepath.Clean(dir))
+	return real, err == nil && slices.ContainsFunc(l, func(root string) bool { return below(root, real) })
+}
+
+// below says whether a path is a directory or in it.
+func below(dir, path string) bool {
+	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
 }
 
 // realPath follows links; of a path that is not there yet, those of its deepest part that is.

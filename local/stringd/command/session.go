@@ -49,6 +49,7 @@ type Settings struct {
 	Shell      bool          // /exec, CLI actions and bash topics work
 	FullAccess bool          // documents may lie anywhere
 	Outbound   bool          // actions may ask hosts other than this one
+	Roots      Roots         // of agents' homes and allowed directories
 	Timeout    time.Duration // of a program
 	Environ    []string      // of programs, without HOME
 	Temp       string        // directory for the shells' files

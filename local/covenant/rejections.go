@@ -1,0 +1,81 @@
+package covenant
+
+import (
+	"fmt"
+	"sync"
+	"time"
+)
+
+// Clients without a token come as often as they like, and each rejection is a row on the disk: the first of a minute
+// have one each, and the others of that minute one together.
+const (
+	rejectionRows   = 20
+	rejectionWindow = time.Minute
+)
+
+// rejections counts those of the current window.
+type rejections struct {
+	mu        sync.Mutex
+	rows      int         // of this window
+	more      int         // without a row
+	transport string      // of the last without one
+	end       *time.Timer // of the window; nil when none is open
+}
+
+// row says whether one more rejection has a row of its own. When the window ends, rest gets what had none.
+func (r *rejections) row(transport string, rest func()) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.end == nil {
+		r.end = time.AfterFunc(rejectionWindow, rest)
+	}
+	if r.rows < rejectionRows {
+		r.rows++
+		return true
+	}
+	r.more++
+	r.transport = transport
+	return false
+}
+
+// failed takes back a row that could not be written.
+func (r *rejections) failed() {
+	r.mu.Lock()
+	r.rows = max(0, r.rows-1)
+	r.mu.Unlock()
+}
+
+// take ends the window and gives what had no row in it.
+func (r *rejections) take() (more int, transport string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.end != nil {
+		r.end.Stop()
+	}
+	more, transport = r.more, r.transport
+	r.rows, r.more, r.end = 0, 0, nil
+	return more, transport
+}
+
+// turnAway records a failed authentication and gives what to say of it.
+func (s *Server) turnAway(transport, reason string) any {
+	if err := s.known(s.ctx); err != nil {
+		return fault(err.Error())
+	}
+	if !s.rejections.row(transport, s.recordRejections) {
+		return authFailed{"authentication_failed", reason}
+	}
+	if err := s.record(s.operator, authenticationFailed{"authentication_failed", transport, reason}); err != nil {
+		s.rejections.failed()
+		return fault(textAudit)
+	}
+	return authFailed{"authentication_failed", reason}
+}
+
+// recordRejections writes the row for those that had none of their own.
+func (s *Server) recordRejections() {
+	if more, transport := s.rejections.take(); more > 0 {
+		s.log.Warn("many clients were turned away", "count", more)
+		_ = s.record(s.operator, authenticationFailed{"authentication_failed", transport, fmt.Sprintf("%d more of the same minute", more)}) // what fails is logged
+	}
+}

@@ -1,0 +1,133 @@
+// Package door decides who may come in where a dialect speaks HTTP on this host. Loopback TCP is open to every user of the host,
+// and to every web page that a browser on it shows, so a request is let in when all three hold:
+//
+//   - Host names this machine, or the address the client has connected to. A page that has its name rebound to
+//     this host sends its own name.
+//   - No page sent it, or a page of a listed origin did. Browsers say so in Origin and Sec-Fetch-Site; programs send neither.
+//   - The node's own user sent it, or root, or a client with a token. Linux tells who owns the client's socket;
+//     where it cannot (a client on another machine or in another network namespace, another system) only a token counts.
+//
+// The owner is looked up once for a connection. A token counts for anybody: it lies in a file that only the node's
+// user can read.
+package door
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Door is the policy of one listener. It is not changed once the listener serves.
+type Door struct {
+	Origins []string                 // of pages that may ask; none
+	Token   func(bearer string) bool // says whether a bearer token lets its sender in; nil: no token does
+	Hint    string                   // where that token is, for those who are turned away
+}
+
+// CheckOrigins refuses what no browser sends as the origin of a page.
+func CheckOrigins(origins []string) error {
+	for _, o := range origins {
+		u, err := url.Parse(o)
+		if err != nil || u.Host == "" || o != u.Scheme+"://"+u.Host || o != strings.ToLower(o) {
+			return fmt.Errorf("origin %q: want scheme://host or scheme://host:port in lower case, as in http://localhost:3000", o)
+		}
+	}
+	return nil
+}
+
+// visitor is the key of a connection's owner in the context of its requests.
+type visitor struct{}
+
+// owner is who has made a client's socket.
+type owner struct {
+	uid   int
+	known bool
+}
+
+// ConnContext is an http.Server's. The owner is looked up by the connection's first request that comes so far.
+func (*Door) ConnContext(ctx context.Context, c net.Conn) context.Context {
+	return context.WithValue(ctx, visitor{}, sync.OnceValue(func() owner { return ownerOf(c.RemoteAddr(), c.LocalAddr()) }))
+}
+
+// Refuses says why a request may not come in; it is empty when it may.
+func (d *Door) Refuses(r *http.Request) string {
+	at, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	if r.Host != "" && !ownHost(r.Host, at) {
+		return "Host not allowed: " + r.Host
+	}
+	if from, ok := d.page(r, at); !ok {
+		return "Origin not allowed: " + from
+	}
+	if d.bearer(r) {
+		return ""
+	}
+	look, _ := r.Context().Value(visitor{}).(func() owner)
+	if uid := os.Geteuid(); look == nil || !look().is(uid) {
+		return fmt.Sprintf("Not your node: connect as uid %d, or %s", uid, d.Hint)
+	}
+	return ""
+}
+
+func (o owner) is(uid int) bool { return o.known && (o.uid == uid || o.uid == 0) }
+
+func (d *Door) bearer(r *http.Request) bool {
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	return d.Token != nil && strings.EqualFold(scheme, "Bearer") && d.Token(strings.TrimSpace(token))
+}
+
+// page says whether a request is no page's, or that of a page which may ask; else from is what tells whose it is.
+//
+// The listener's own origin is that of its address alone, not of names for it: another user of the host may serve
+// pages as localhost from another of its addresses.
+func (d *Door) page(r *http.Request, at net.Addr) (from string, ok bool) {
+	own := at != nil && r.Host == at.String()
+	if origin := r.Header.Get("Origin"); origin != "" {
+		return origin, slices.Contains(d.Origins, origin) || own && origin == "http://"+r.Host
+	}
+	site := r.Header.Get("Sec-Fetch-Site")
+	return site, site == "" || site == "none" || own && site == "same-origin"
+}
+
+// ownHost says whether a Host header names this machine: by its loopback names, or by the address that was connected to,
+// for an address cannot be rebound.
+func ownHost(host string, at net.Addr) bool {
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		host = h
+	}
+	host = strings.Trim(host, "[]")
+	if host == "127.0.0.1" || host == "::1" || strings.EqualFold(host, "localhost") {
+		return true
+	}
+	tcp, ok := at.(*net.TCPAddr)
+	ip, err := netip.ParseAddr(host)
+	return ok && err == nil && ip.Unmap() == tcp.AddrPort().Addr().Unmap()
+}
+
+// ownerOf finds who has made the client's end of a connection. Only an end on loopback can be one of this host's sockets.
+func ownerOf(client, server net.Addr) owner {
+	c, ok := client.(*net.TCPAddr)
+	s, ok2 := server.(*net.TCPAddr)
+	if !ok || !ok2 || !c.IP.IsLoopback() {
+		return owner{}
+	}
+	unmap := func(a *net.TCPAddr) netip.AddrPort {
+		ap := a.AddrPort()
+		return netip.AddrPortFrom(ap.Addr().Unmap().WithZone(""), ap.Port())
+	}
+	return lookUp(unmap(c), unmap(s))
+}
+
+// Same compares two secrets in a time that says nothing of either.
+func Same(a, b string) bool {
+	x, y := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
+	return subtle.ConstantTimeCompare(x[:], y[:]) == 1
+}

@@ -1,0 +1,200 @@
+package door
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// serve is a listener behind a door.
+func serve(t testing.TB, d *Door, at string) *httptest.Server {
+	t.Helper()
+	ln, err := net.Listen("tcp", at)
+	if err != nil {
+		t.Skipf("this machine has no %s: %v", at, err)
+	}
+	s := &httptest.Server{Listener: ln, Config: &http.Server{ConnContext: d.ConnContext, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if why := d.Refuses(r); why != "" {
+			http.Error(w, why, http.StatusForbidden)
+			return
+		}
+		io.WriteString(w, "in")
+	})}}
+	s.Start()
+	t.Cleanup(s.Close)
+	return s
+}
+
+func ask1(t testing.TB, url string, head ...string) string {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), "POST", url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range head {
+		k, v, _ := strings.Cut(h, ": ")
+		r.Header.Set(k, v)
+		if k == "Host" {
+			r.Host = v
+		}
+	}
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(b))
+}
+
+// Pages and names come in as they are listed, and no others.
+func TestPagesAndNames(t *testing.T) {
+	t.Parallel()
+	secret := func(token string) bool { return Same(token, "secret") }
+	s := serve(t, &Door{Origins: []string{"http://localhost:3000"}, Token: secret, Hint: "send the token"}, "127.0.0.1:0")
+	own := s.Listener.Addr().String()
+	_, port, _ := net.SplitHostPort(own)
+	for _, c := range []struct {
+		name, want string
+		head       []string
+	}{
+		{"a program", "in", nil},
+		{"the root's page of this host, typed in", "in", []string{"Sec-Fetch-Site: none"}},
+		{"localhost", "in", []string{"Host: LocalHost:1"}},
+		{"::1", "in", []string{"Host: [::1]:1"}},
+		{"a listed origin", "in", []string{"Origin: http://localhost:3000", "Sec-Fetch-Site: cross-site"}},
+		{"the listener's own", "in", []string{"Origin: http://" + own, "Sec-Fetch-Site: same-origin"}},
+		{"the same, without Origin", "in", []string{"Sec-Fetch-Site: same-origin"}},
+		{"a foreign host", "Host not allowed: evil.example", []string{"Host: evil.example"}},
+		{"a foreign address", "Host not allowed: 10.1.2.3", []string{"Host: 10.1.2.3"}},
+		{"a host that begins well", "Host not allowed: localhost.evil.example", []string{"Host: localhost.evil.example"}},
+		{"a foreign origin", "Origin not allowed: http://evil.example", []string{"Origin: http://evil.example"}},
+		{"no origin's page", "Origin not allowed: null", []string{"Origin: null"}},
+		{"another port of this host", "Origin not allowed: http://127.0.0.1:1", []string{"Origin: http://127.0.0.1:1"}},
+		{"a listed one with another port", "Origin not allowed: http://localhost:3001", []string{"Origin: http://localhost:3001"}},
+		{"a rebound name's own origin", "Host not allowed: evil.example:" + port, []string{"Host: evil.example:" + port, "Origin: http://evil.example:" + port, "Sec-Fetch-Site: same-origin"}},
+		// Another user may listen on the same port of another loopback address, serve a page from there and close.
+		{"localhost as the listener's own", "Origin not allowed: http://localhost:" + port, []string{"Host: localhost:" + port, "Origin: http://localhost:" + port}},
+		{"the same, without Origin", "Origin not allowed: same-origin", []string{"Host: localhost:" + port, "Sec-Fetch-Site: same-origin"}},
+		{"a foreign page's image", "Origin not allowed: cross-site", []string{"Sec-Fetch-Site: cross-site"}},
+		{"an image of a page of another port", "Origin not allowed: same-site", []string{"Sec-Fetch-Site: same-site"}},
+		{"a foreign page that knows the token", "Origin not allowed: http://evil.example", []string{"Origin: http://evil.example", "Authorization: Bearer secret"}},
+	} {
+		if got := ask1(t, s.URL, c.head...); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// A request without Host is HTTP/1.0's: no browser sends one.
+func TestNoHost(t *testing.T) {
+	t.Parallel()
+	s := serve(t, &Door{}, "127.0.0.1:0")
+	c, err := net.Dial("tcp", s.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	io.WriteString(c, "GET / HTTP/1.0\r\n\r\n")
+	if line, err := bufio.NewReader(c).ReadString('\n'); !strings.Contains(line, " 200 ") {
+		t.Errorf("%q %v", line, err)
+	}
+}
+
+// A client whose owner cannot be told comes in with a token. One that does not come over loopback is such a client.
+func TestTokenWhereTheOwnerIsUnknown(t *testing.T) {
+	t.Parallel()
+	at := ""
+	addrs, err := net.InterfaceAddrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range addrs {
+		if n, ok := a.(*net.IPNet); ok && n.IP.To4() != nil && !n.IP.IsLoopback() {
+			at = n.IP.String()
+		}
+	}
+	if at == "" {
+		t.Skip("this machine has no address but loopback's")
+	}
+	s := serve(t, &Door{Token: func(token string) bool { return Same(token, "secret") }, Hint: "send the token in FILE"}, at+":0")
+	for head, want := range map[string]string{
+		"":                              "Not your node: connect as uid ",
+		"Authorization: Bearer wrong":   "Not your node: connect as uid ",
+		"Authorization: Basic secret":   "Not your node: connect as uid ",
+		"Authorization: bearer  secret": "in",
+	} {
+		var heads []string
+		if head != "" {
+			heads = append(heads, head)
+		}
+		if got := ask1(t, s.URL, heads...); !strings.HasPrefix(got, want) || want != "in" && !strings.HasSuffix(got, ", or send the token in FILE") {
+			t.Errorf("%q: %q, want %q", head, got, want)
+		}
+	}
+}
+
+func TestCheckOrigins(t *testing.T) {
+	if err := CheckOrigins([]string{"http://localhost:3000", "https://a.example"}); err != nil {
+		t.Error(err)
+	}
+	for _, o := range []string{"", "*", "null", "localhost", "http://localhost:3000/", "http://A.example", "//a.example", "http://"} {
+		if CheckOrigins([]string{o}) == nil {
+			t.Errorf("%q was taken", o)
+		}
+	}
+}
+
+// A token is made once, for its owner alone, and is never taken from a file that others can read.
+func TestToken(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "token")
+	made, err := Token(path)
+	if err != nil || len(made) != 48 {
+		t.Fatalf("%q %v", made, err)
+	}
+	if i, err := os.Stat(path); err != nil || i.Mode().Perm() != 0o600 {
+		t.Errorf("%v %v", i.Mode(), err)
+	}
+	if again, err := Token(path); err != nil || again != made {
+		t.Errorf("%q %v, want %q", again, err, made)
+	}
+	if err := os.Chmod(path, 0o640); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Token(path); err == nil || !strings.Contains(err.Error(), "chmod 600") {
+		t.Errorf("a file for the group: %v", err)
+	}
+	link := path + ".link"
+	if err := os.Symlink(path, link); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Token(link); err == nil {
+		t.Error("a link was followed")
+	}
+	if err := os.WriteFile(path+".empty", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Token(path + ".empty"); err == nil {
+		t.Error("an empty token was taken")
+	}
+}
+
+// A connection that no ConnContext has seen has no owner.
+func TestNoConnection(t *testing.T) {
+	r := httptest.NewRequestWithContext(context.Background(), "GET", "/", nil)
+	r.Host = ""
+	if why := (&Door{}).Refuses(r); !strings.HasPrefix(why, "Not your node") {
+		t.Errorf("%q", why)
+	}
+}

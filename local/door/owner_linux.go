@@ -1,0 +1,158 @@
+package door
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// lookUp asks the kernel for the socket that is bound to client and connected to server. One question about one socket
+// is answered at once, however many there are; a kernel that takes no such questions has its table read.
+//
+// A socket without inode is no program's any more: its client has closed it. Of those the kernel says uid 0,
+// whoever made it, so they have no owner here.
+func lookUp(client, server netip.AddrPort) owner {
+	uid, inode, err := ask(client, server)
+	if err != nil {
+		uid, inode, err = scan(client, server)
+	}
+	if err != nil || inode == 0 || uid == overflowUID() {
+		return owner{}
+	}
+	return owner{int(uid), true}
+}
+
+// overflowUID stands for all users whom the node's user namespace does not know.
+var overflowUID = sync.OnceValue(func() uint32 {
+	b, err := os.ReadFile("/proc/sys/kernel/overflowuid")
+	if n, e := strconv.ParseUint(strings.TrimSpace(string(b)), 10, 32); err == nil && e == nil {
+		return uint32(n)
+	}
+	return 65534
+})
+
+// Of linux/sock_diag.h and linux/inet_diag.h: a question is a header and an inet_diag_req_v2, an answer a header and an
+// inet_diag_msg. Ports and addresses are in network order, all other numbers in the machine's.
+const (
+	diagByFamily = 20
+	headerSize   = 16
+	requestSize  = headerSize + 56
+	answerSize   = headerSize + 72
+	socketID     = headerSize + 8 // where the request's inet_diag_sockid begins
+	answerID     = headerSize + 4 // and the answer's
+)
+
+var errNoSuchSocket = errors.New("no such socket")
+
+// ask has the kernel look one socket up by both its ends (NETLINK_SOCK_DIAG).
+func ask(client, server netip.AddrPort) (uid, inode uint32, err error) {
+	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, unix.NETLINK_INET_DIAG)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer unix.Close(fd)
+	if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Sec: 1}); err != nil {
+		return 0, 0, err
+	}
+	b := make([]byte, requestSize)
+	ne := binary.NativeEndian
+	ne.PutUint32(b[0:], requestSize)
+	ne.PutUint16(b[4:], diagByFamily)
+	ne.PutUint16(b[6:], unix.NLM_F_REQUEST)
+	b[headerSize] = unix.AF_INET
+	if client.Addr().Is6() {
+		b[headerSize] = unix.AF_INET6
+	}
+	b[headerSize+1] = unix.IPPROTO_TCP
+	ne.PutUint32(b[headerSize+4:], ^uint32(0)) // in any state
+	putID(b[socketID:], client, server)
+	ne.PutUint64(b[socketID+40:], ^uint64(0)) // with any cookie
+	if err := unix.Sendto(fd, b, 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}); err != nil {
+		return 0, 0, err
+	}
+	a := make([]byte, 4<<10)
+	n, _, err := unix.Recvfrom(fd, a, 0)
+	if err != nil {
+		return 0, 0, err
+	}
+	if n < answerSize || ne.Uint16(a[4:]) != diagByFamily {
+		return 0, 0, errNoSuchSocket
+	}
+	// Without a connected socket the kernel names one that listens on the client's port: its other end is not ours.
+	want := make([]byte, 36)
+	putID(want, client, server)
+	if string(want[:4]) != string(a[answerID:answerID+4]) {
+		return 0, 0, errNoSuchSocket
+	}
+	return ne.Uint32(a[headerSize+64:]), ne.Uint32(a[headerSize+68:]), nil
+}
+
+// putID writes the two ports and addresses of a socket.
+func putID(b []byte, local, remote netip.AddrPort) {
+	binary.BigEndian.PutUint16(b[0:], local.Port())
+	binary.BigEndian.PutUint16(b[2:], remote.Port())
+	copy(b[4:], local.Addr().AsSlice())
+	copy(b[20:], remote.Addr().AsSlice())
+}
+
+// scanning keeps a crowd of clients from having many tables read at a time.
+var scanning sync.Mutex
+
+// scan reads the tables of all sockets. One of IPv6 may have an IPv4 address.
+func scan(client, server netip.AddrPort) (uid, inode uint32, err error) {
+	scanning.Lock()
+	defer scanning.Unlock()
+	mapped := func(a netip.AddrPort) netip.AddrPort {
+		return netip.AddrPortFrom(netip.AddrFrom16(a.Addr().As16()), a.Port())
+	}
+	if client.Addr().Is4() {
+		if uid, inode, err = scanTable("/proc/net/tcp", client, server); err == nil {
+			return uid, inode, nil
+		}
+	}
+	return scanTable("/proc/net/tcp6", mapped(client), mapped(server))
+}
+
+func scanTable(path string, client, server netip.AddrPort) (uid, inode uint32, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer f.Close()
+	ends := " " + inTable(client) + " " + inTable(server) + " "
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		if !strings.Contains(lines.Text(), ends) {
+			continue
+		}
+		col := strings.Fields(lines.Text())
+		if len(col) < 10 {
+			break
+		}
+		u, err1 := strconv.ParseUint(col[7], 10, 32)
+		i, err2 := strconv.ParseUint(col[9], 10, 32)
+		return uint32(u), uint32(i), errors.Join(err1, err2)
+	}
+	if err := lines.Err(); err != nil {
+		return 0, 0, err
+	}
+	return 0, 0, errNoSuchSocket
+}
+
+// inTable is an address as the tables have it: words of the machine's order in hex, a colon, the port.
+func inTable(a netip.AddrPort) string {
+	var b strings.Builder
+	for s := a.Addr().AsSlice(); len(s) > 0; s = s[4:] {
+		fmt.Fprintf(&b, "%08X", binary.NativeEndian.Uint32(s))
+	}
+	fmt.Fprintf(&b, ":%04X", a.Port())
+	return b.String()
+}

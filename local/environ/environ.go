@@ -1,0 +1,23 @@
+// Package environ is the environment of programs that run for clients: that of the node, without what is the node's alone.
+package environ
+
+import (
+	"os"
+	"slices"
+	"strings"
+)
+
+// prefixes of names that configure a node. All of them go, not those of secrets alone: a name that is new is safe, too.
+var prefixes = []string{"CAIRN_", "YANTRIKDB_", "CLAUSTRUM_"}
+
+// names beside those that are secrets.
+var names = []string{"CLAUDE_RPC_TOKEN", "YQL_TOKEN"}
+
+// Clean is what such a program sees. A variable that [encryption] key_env names is no longer in the environment: the node
+// removes it when it has read the key.
+func Clean() []string {
+	return slices.DeleteFunc(os.Environ(), func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
+		return slices.Contains(names, name) || slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(name, p) })
+	})
+}
