@@ -1,48 +1,54 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/wire"
 )
 
-// audited are the operations that change what the cluster is rather than what it remembers. Each goes into the log
+// describers are of the operations that change what the cluster is rather than what it remembers. Each goes into the log
 // together with who asked for it.
-var audited = map[oplog.OpKind]func(*Service, Caller, oplog.Op) (on, how string){
-	oplog.KindCreateDB: func(_ *Service, _ Caller, op oplog.Op) (on, how string) { return op.(*oplog.CreateDB).Name, "" },
-	oplog.KindDropDB:   func(_ *Service, _ Caller, op oplog.Op) (on, how string) { return op.(*oplog.DropDB).Name, "" },
-	oplog.KindCreateToken: func(s *Service, _ Caller, op oplog.Op) (on, how string) {
+var describers = map[oplog.OpKind]func(*Service, oplog.DB, oplog.Op) (on, how string){
+	oplog.KindCreateDB: func(_ *Service, _ oplog.DB, op oplog.Op) (on, how string) { return op.(*oplog.CreateDB).Name, "" },
+	oplog.KindDropDB:   func(_ *Service, _ oplog.DB, op oplog.Op) (on, how string) { return op.(*oplog.DropDB).Name, "" },
+	oplog.KindCreateToken: func(s *Service, _ oplog.DB, op oplog.Op) (on, how string) {
 		t := op.(*oplog.CreateToken)
 		how = fmt.Sprintf("database %s, label %q, scopes %s", s.databaseName(t.DB), t.Label, orDefault(t.Scopes))
 		if t.Expires != 0 {
 			how += ", until " + t.Expires.Time().UTC().Format(time.DateTime)
 		}
-		return t.Hash[:hashPrefix], how
+		return beginning(t.Hash), how
 	},
-	oplog.KindRevokeToken: func(s *Service, _ Caller, op oplog.Op) (on, how string) {
+	oplog.KindRevokeToken: func(s *Service, _ oplog.DB, op oplog.Op) (on, how string) {
 		hash := op.(*oplog.RevokeToken).Hash
-		return hash[:hashPrefix], fmt.Sprintf("label %q", s.tokenLabel(hash))
+		return beginning(hash), fmt.Sprintf("label %q", s.tokenLabel(hash))
 	},
-	oplog.KindSetQuota: func(s *Service, _ Caller, op oplog.Op) (on, how string) {
+	oplog.KindSetQuota: func(s *Service, _ oplog.DB, op oplog.Op) (on, how string) {
 		q := op.(*oplog.SetQuota)
 		return s.databaseName(q.DB), fmt.Sprintf("max_memories %d", q.MaxMemories)
 	},
-	oplog.KindSetLimit: func(s *Service, _ Caller, op oplog.Op) (on, how string) {
+	oplog.KindSetLimit: func(s *Service, _ oplog.DB, op oplog.Op) (on, how string) {
 		l := op.(*oplog.SetLimit)
 		how = fmt.Sprintf("max_rps %d, burst %d, max_batch_size %d", l.Limit.PerSecond, l.Limit.Burst, l.Limit.Batch)
 		if l.Token != "" {
-			return l.Token[:hashPrefix], how
+			return beginning(l.Token), how
 		}
 		return s.databaseName(l.DB), how
 	},
-	oplog.KindSetSettings: func(_ *Service, c Caller, _ oplog.Op) (on, how string) { return c.Database, "" },
-	oplog.KindPurge: func(_ *Service, c Caller, op oplog.Op) (on, how string) {
-		return c.Database, "before " + op.(*oplog.Purge).Before.Time().UTC().Format(time.DateTime)
+	oplog.KindSetSettings: func(s *Service, db oplog.DB, _ oplog.Op) (on, how string) { return s.databaseName(db), "" },
+	oplog.KindPurge: func(s *Service, db oplog.DB, op oplog.Op) (on, how string) {
+		return s.databaseName(db), "before " + op.(*oplog.Purge).Before.Time().UTC().Format(time.DateTime)
 	},
 }
+
+// beginning is as much of a hash as the audit has. A hash that another node sends may be short.
+func beginning(hash string) string { return hash[:min(len(hash), hashPrefix)] }
 
 func orDefault(scopes []string) string {
 	if len(scopes) == 0 {
@@ -51,36 +57,62 @@ func orDefault(scopes []string) string {
 	return strings.Join(scopes, ", ")
 }
 
-// audit is the operations with a word about who asked for them, where they are of a kind that is written down.
-func (s *Service) audit(c Caller, ops []oplog.Op) []oplog.Op {
-	if c.By == byNode {
-		return ops // nobody asked
-	}
-	out := ops
-	for _, op := range ops {
-		if describe := audited[op.Kind()]; describe != nil {
-			on, how := describe(s, c, op)
-			out = append(out[:len(out):len(out)], s.auditOf(c, op.Kind().String(), on, how))
+// An asker is who asked the leader for a change, and through which node.
+type asker struct {
+	wire.Asker
+	node uint32
+}
+
+// asker is the caller as it is told to the leader.
+func (c Caller) asker() wire.Asker { return wire.Asker{By: c.who(), Label: c.Label} }
+
+// maxAsker bounds what another node says of who asked.
+const maxAsker = 256
+
+func (a asker) audit(what, on, how string) *oplog.Audit {
+	short := func(s string) string { return strings.ToValidUTF8(s[:min(len(s), maxAsker)], "") }
+	return &oplog.Audit{By: cmp.Or(short(a.By), byNode), Label: short(a.Label), What: what, On: on, How: how, Node: a.node, At: oplog.At(time.Now())}
+}
+
+// audited is an entry's operations with a row about who asked for each that changes what the cluster is. The leader writes
+// them, whichever node the entry comes from: that one may bring rows about changes of members, as a leader that
+// handed over does, and none about what the leader sees for itself.
+func (s *Service) audited(by asker, db oplog.DB, ops []oplog.Op) []oplog.Op {
+	kept := slices.DeleteFunc(slices.Clone(ops), func(op oplog.Op) bool {
+		a, ok := op.(*oplog.Audit)
+		return ok && !memberVerbs[a.What] && a.What != rejoinVerb
+	})
+	rows := kept[len(kept):]
+	for _, op := range kept {
+		if describe := describers[op.Kind()]; describe != nil {
+			on, how := describe(s, db, op)
+			rows = append(rows, by.audit(op.Kind().String(), on, how))
 		}
 	}
-	return out
+	if s.readByAll(oplog.Newer(rows)) != nil { // in the middle of an upgrade things go on without the audit
+		return kept
+	}
+	return append(kept, rows...)
 }
 
-func (s *Service) auditOf(c Caller, what, on, how string) *oplog.Audit {
-	return &oplog.Audit{By: c.who(), Label: c.Label, What: what, On: on, How: how, Node: s.cfg.NodeID, At: oplog.At(time.Now())}
-}
-
-// noteTimeout bounds what a change of members waits for its word: there may be nobody to take it.
+// noteTimeout bounds what a change of members waits for its word: there may be no leader to take it.
 const noteTimeout = 3 * time.Second
 
-// note writes down what was done outside the log of operations: who belongs to the cluster. It is done by then, so what
-// cannot be written down is told to the operator alone.
-func (s *Service) note(ctx context.Context, c Caller, what, on, how string) {
+// rejoinVerb is how a member that lost its log asks to be brought up to date.
+const rejoinVerb = "rejoin"
+
+// Changed implements raft.Handler: the leader writes down a change of members, which is outside the log of operations. It is
+// done by then, so what cannot be written down is told to the operator alone.
+func (s *Service) Changed(ctx context.Context, from uint32, m wire.Membership) {
 	ctx, cancel := context.WithTimeout(ctx, noteTimeout)
 	defer cancel()
-	c.Forward = true
-	if _, err := s.write(ctx, c, write{scope: Admin, system: true, ops: []oplog.Op{s.auditOf(c, what, on, how)}}); err != nil {
-		s.log.Warn("not in the audit", "change", what, "err", err)
+	err := s.isOpen(ctx)
+	if err == nil {
+		row := asker{Asker: m.Asker, node: from}.audit(m.Action, fmt.Sprintf("node %d", m.NodeID), strings.TrimSpace(m.Addr+" "+m.Role))
+		_, err = s.write(ctx, Caller{By: byNode, Scopes: allScopes, Forward: true}, write{scope: Admin, system: true, ops: []oplog.Op{row}})
+	}
+	if err != nil {
+		s.log.Warn("not in the audit", "change", m.Action, "peer", m.NodeID, "err", err)
 	}
 }
 

@@ -20,11 +20,11 @@ type Config struct {
 
 	Wire    string // 127.0.0.1:7437: the clients' wire protocol; port 0 picks one
 	HTTP    string // 127.0.0.1:7438: the gateway
-	Cluster string // 127.0.0.1:7440: peers
+	Cluster string // peers; none: no peer port is open, 127.0.0.1:7440 where there are Peers
 
 	NodeID        uint32   // 1
 	Role          string   // voter; or read_replica
-	Secret        string   // shared by the members; empty only where there are no peers
+	Secret        string   // shared by the members, at least MinSecret long; that of the home's SecretFile
 	OtherSecrets  []string // valid beside Secret while one is changed for another; not shown to others
 	Advertise     string   // Cluster: the address peers dial
 	AdvertiseWire string   // Wire: the address clients are sent to
@@ -99,7 +99,9 @@ const (
 func (c Config) withDefaults() Config {
 	c.Wire = cmp.Or(c.Wire, "127.0.0.1:7437")
 	c.HTTP = cmp.Or(c.HTTP, "127.0.0.1:7438")
-	c.Cluster = cmp.Or(c.Cluster, "127.0.0.1:7440")
+	if len(c.Peers) > 0 {
+		c.Cluster = cmp.Or(c.Cluster, "127.0.0.1:7440")
+	}
 	c.NodeID = cmp.Or(c.NodeID, 1)
 	c.Role = cmp.Or(c.Role, RoleVoter)
 	c.Heartbeat = cmp.Or(c.Heartbeat, time.Second)
@@ -131,13 +133,17 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// validate names every fault at once.
-func (c Config) validate() error {
+// Validate names every fault at once.
+func (c Config) Validate() error {
+	c = c.withDefaults()
 	var errs []error
 	if c.Home == "" {
 		errs = append(errs, errors.New("home: a data directory is needed"))
 	}
 	for name, addr := range map[string]string{"wire": c.Wire, "http": c.HTTP, "cluster": c.Cluster} {
+		if addr == "" {
+			continue
+		}
 		if _, _, err := net.SplitHostPort(addr); err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", name, err))
 		}
@@ -149,10 +155,14 @@ func (c Config) validate() error {
 	default:
 		errs = append(errs, fmt.Errorf("role %q: voter or read_replica", c.Role))
 	}
-	if len(c.Peers) > 0 && c.Secret == "" {
-		errs = append(errs, errors.New("cluster_secret: needed where there are peers"))
+	if c.Secret != "" {
+		errs = append(errs, longEnough("cluster_secret", c.Secret))
+	}
+	for _, s := range c.OtherSecrets {
+		errs = append(errs, longEnough("other_cluster_secret", s))
 	}
 	errs = append(errs, c.TLS.validate("tls", false), c.PeerTLS.validate("tls.cluster", true))
+	errs = append(errs, c.reachable())
 	for i, p := range c.Peers {
 		if _, _, err := net.SplitHostPort(p.Addr); err != nil {
 			errs = append(errs, fmt.Errorf("peer %d: %w", i+1, err))

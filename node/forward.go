@@ -21,12 +21,16 @@ type relayed struct {
 
 // forward sends an entry to the leader, again while it surely was not taken, and when nobody knows whether it was:
 // its key makes that safe. An error is a refusal only when no attempt can have been taken.
-func (s *Service) forward(ctx context.Context, body []byte, newer oplog.Kinds) (oplog.Outcome, error) {
+func (s *Service) forward(ctx context.Context, c Caller, e oplog.Entry) (oplog.Outcome, error) {
+	body, err := e.Encode()
+	if err != nil {
+		return oplog.Outcome{}, err
+	}
 	sent := false // an attempt went out whose fate is not known
 	for {
 		changed, led := s.raft.Changed(), s.machine.leads()
-		o, err := s.hand(ctx, body, newer)
-		var e *oplog.Error
+		o, err := s.hand(ctx, c, e, body)
+		var refusal *oplog.Error
 		switch {
 		case err == nil && o.Err != nil && sent: // what refused it may be gone when the attempt arrives
 			return o, unknown(o.Err)
@@ -34,7 +38,7 @@ func (s *Service) forward(ctx context.Context, body []byte, newer oplog.Kinds) (
 			return o, nil
 		case errors.Is(err, raft.ErrNotLeader), errors.Is(err, ErrNoLeader), errors.Is(err, raft.ErrNoLeader),
 			errors.Is(err, &oplog.Error{Kind: oplog.NotLeader}):
-		case errors.As(err, &e) && e.Kind != oplog.UnknownOutcome:
+		case errors.As(err, &refusal) && refusal.Kind != oplog.UnknownOutcome:
 			if sent {
 				return o, unknown(err)
 			}
@@ -57,15 +61,12 @@ func (s *Service) forward(ctx context.Context, body []byte, newer oplog.Kinds) (
 	}
 }
 
-// hand gives an entry to whoever leads, once.
-func (s *Service) hand(ctx context.Context, body []byte, newer oplog.Kinds) (oplog.Outcome, error) {
+// hand gives an entry to the node that leads, once. body is the entry as it travels.
+func (s *Service) hand(ctx context.Context, c Caller, e oplog.Entry, body []byte) (oplog.Outcome, error) {
 	if s.machine.leads() {
-		if err := s.readByAll(newer); err != nil {
-			return oplog.Outcome{}, err
-		}
-		return s.proposer.propose(ctx, body)
+		return s.enter(ctx, asker{Asker: c.asker(), node: s.cfg.NodeID}, e)
 	}
-	out, err := s.raft.Forward(ctx, body)
+	out, err := s.raft.Forward(ctx, wire.Forward{Entry: body, Asker: c.asker()})
 	if err != nil {
 		return oplog.Outcome{}, err
 	}
@@ -84,7 +85,7 @@ func unknown(err error) error {
 }
 
 // Forward implements raft.Handler: the leader's end of forward.
-func (s *Service) Forward(ctx context.Context, body []byte) ([]byte, error) {
+func (s *Service) Forward(ctx context.Context, from uint32, m wire.Forward) ([]byte, error) {
 	r := relayed{}
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.ApplyTimeout)
 	defer cancel()
@@ -93,8 +94,9 @@ func (s *Service) Forward(ctx context.Context, body []byte) ([]byte, error) {
 	}
 	o, err := oplog.Outcome{}, s.notLeader()
 	if s.machine.leads() {
-		if err = s.takes(body); err == nil {
-			o, err = s.proposer.propose(ctx, body)
+		var e oplog.Entry
+		if e, err = readEntry(m.Entry); err == nil {
+			o, err = s.enter(ctx, asker{Asker: m.Asker, node: from}, e)
 		}
 	}
 	if err != nil {
@@ -107,19 +109,32 @@ func (s *Service) Forward(ctx context.Context, body []byte) ([]byte, error) {
 	return msgpack.Marshal(&r)
 }
 
-// takes says whether a body from the network is an entry that all members can read: nothing else enters the log, where
-// every node would have to decode it. The scan comes first, because a decoder can be made to eat the stack.
-func (s *Service) takes(body []byte) error {
+// enter is the one way of an entry into the log, on the leader: all members can read it, and what it changes of the cluster
+// goes in together with who asked.
+func (s *Service) enter(ctx context.Context, by asker, e oplog.Entry) (oplog.Outcome, error) {
+	e.Node, e.Ops = by.node, s.audited(by, e.DB, e.Ops)
+	if err := s.readByAll(oplog.Newer(e.Ops)); err != nil {
+		return oplog.Outcome{}, err
+	}
+	body, err := e.Encode()
+	if err != nil {
+		return oplog.Outcome{}, err
+	}
+	return s.proposer.propose(ctx, body)
+}
+
+// readEntry reads a body from the network: nothing else enters the log, where every node would have to decode it. The scan
+// comes first, because a decoder can be made to eat the stack.
+func readEntry(body []byte) (e oplog.Entry, err error) {
 	for rest := body; len(rest) > 0; {
 		n, err := wire.Scan(rest)
 		if err != nil {
-			return errUnreadable
+			return e, errUnreadable
 		}
 		rest = rest[n:]
 	}
-	e, err := oplog.DecodeEntry(body)
-	if err != nil || len(e.Ops) == 0 {
-		return errUnreadable
+	if e, err = oplog.DecodeEntry(body); err != nil || len(e.Ops) == 0 {
+		return e, errUnreadable
 	}
-	return s.readByAll(oplog.Newer(e.Ops))
+	return e, nil
 }

@@ -169,7 +169,7 @@ func listTokens(g *gateway, q *request) (any, error) {
 	}
 	rows := make([]TokenRow, len(tokens))
 	for i, t := range tokens {
-		rows[i] = TokenRow{HashPrefix: t.Hash[:hashPrefix], Database: names[t.DB], Label: t.Label, Scopes: orEmpty(t.Scopes),
+		rows[i] = TokenRow{HashPrefix: beginning(t.Hash), Database: names[t.DB], Label: t.Label, Scopes: orEmpty(t.Scopes),
 			Created: t.Created.Seconds(), Expires: when(t.Expires), Revoked: when(t.Revoked),
 			Used: when(t.Used), MaxRPS: t.Limit.PerSecond, Burst: t.Limit.Burst, MaxBatch: t.Limit.Batch}
 	}
@@ -273,7 +273,7 @@ func limitToken(g *gateway, q *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return map[string]any{"hash_prefix": t.Hash[:hashPrefix], "max_rps": l.PerSecond, "burst": l.Burst, "max_batch_size": l.Batch, "log_index": w.Index}, nil
+	return map[string]any{"hash_prefix": beginning(t.Hash), "max_rps": l.PerSecond, "burst": l.Burst, "max_batch_size": l.Batch, "log_index": w.Index}, nil
 }
 
 // AuditRow is a change as GET /v1/admin/audit lists it.

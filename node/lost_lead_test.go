@@ -14,7 +14,7 @@ import (
 // TestALostLeadIsNotTriedWithoutPause: raft knows a moment before the node that leadership is gone, and refuses at once.
 func TestALostLeadIsNotTriedWithoutPause(t *testing.T) {
 	var stamped atomic.Int64
-	n, err := Open(t.Context(), Config{Home: t.TempDir(), Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", Cluster: "127.0.0.1:0", NodeID: 1, Secret: "s",
+	n, err := Open(t.Context(), Config{Home: t.TempDir(), Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", Cluster: "127.0.0.1:0", NodeID: 1, Secret: NewSecret(),
 		Peers: []Peer{{Addr: "127.0.0.1:1", Role: RoleVoter}}, Heartbeat: time.Minute, Election: 2 * time.Minute, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
 		Now: func() time.Time { stamped.Add(1); return time.Now() }})
 	if err != nil {
@@ -22,10 +22,6 @@ func TestALostLeadIsNotTriedWithoutPause(t *testing.T) {
 	}
 	defer n.Close()
 	e := oplog.Entry{Node: 1, DB: 1, Key: "k", Ops: []oplog.Op{&oplog.Forget{RID: "r"}}}
-	body, err := e.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
 	ctx, cancel := context.WithCancel(t.Context())
 	var believes, tries sync.WaitGroup
 	defer believes.Wait()
@@ -41,7 +37,7 @@ func TestALostLeadIsNotTriedWithoutPause(t *testing.T) {
 	}
 	before, began := stamped.Load(), time.Now()
 	tries.Go(func() {
-		if _, err := n.service.forward(ctx, body, oplog.Kinds{}); err == nil {
+		if _, err := n.service.forward(ctx, Caller{By: byNode}, e); err == nil {
 			t.Error("a node alone in a cluster of two acknowledged a write")
 		}
 	})

@@ -51,10 +51,10 @@ type Node struct {
 // Open starts a node and returns when its surfaces listen; Ready says when it serves writes. ctx bounds the
 // opening, not the node's life. On error everything that was opened is closed.
 func Open(ctx context.Context, cfg Config) (_ *Node, err error) {
-	cfg = cfg.withDefaults()
-	if err := cfg.validate(); err != nil {
+	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("config: %w", err)
 	}
+	cfg = cfg.withDefaults()
 	n := &Node{cfg: cfg, log: cfg.Logger, ready: make(chan struct{}), followed: make(chan struct{}, 1), certs: map[string]*certificates{}}
 	n.ctx, n.cancel = context.WithCancelCause(context.Background())
 	defer func() {
@@ -64,6 +64,9 @@ func Open(ctx context.Context, cfg Config) (_ *Node, err error) {
 	}()
 	if err := os.MkdirAll(cfg.Home, 0o700); err != nil {
 		return nil, fmt.Errorf("home: %w", err)
+	}
+	if n.cfg.Secret, err = openSecret(cfg); err != nil {
+		return nil, err
 	}
 	if n.keys, err = openKeys(ctx, cfg); err != nil {
 		return nil, err
@@ -109,7 +112,7 @@ func (n *Node) listen(ctx context.Context, name, addr string, advertise *string)
 		return nil, fmt.Errorf("%s listener: %w", name, err)
 	}
 	n.onClose(func() error { return ignoreClosed(ln.Close()) })
-	*advertise = cmp.Or(*advertise, ln.Addr().String())
+	*advertise = cmp.Or(*advertise, reachedAt(ln.Addr().String(), n.cfg.Advertise))
 	return ln, nil
 }
 
@@ -278,7 +281,10 @@ func (n *Node) openSurfaces() {
 // Service is the memory, for surfaces in this process.
 func (n *Node) Service() *Service { return n.service }
 
-// Addrs are where the node listens.
+// Secret is the cluster secret of the node's home, for what seals with it.
+func (n *Node) Secret() string { return n.cfg.Secret }
+
+// Addrs are where the node listens. Cluster is empty when no peer port is open.
 type Addrs struct{ Wire, HTTP, Cluster string }
 
 // Addrs returns the bound addresses.

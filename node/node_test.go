@@ -15,7 +15,7 @@ import (
 	"github.com/cairndb/cairn/wire/client"
 )
 
-const secret = "ydb_cluster_test"
+const secret = "ydb_cluster_test_0123456789abcdef"
 
 type cluster struct {
 	t     testing.TB

@@ -43,10 +43,10 @@ func (s still) Restore(r io.Reader) error { return s.State.Restore(r, nil) }
 
 // withFiles opens the files of a node that does not run.
 func withFiles(cfg Config, f func(raft.Config, still) error) (err error) {
-	cfg = cfg.withDefaults()
-	if err := cfg.validate(); err != nil {
+	if err := cfg.Validate(); err != nil {
 		return fmt.Errorf("config: %w", err)
 	}
+	cfg = cfg.withDefaults()
 	keys, err := openKeys(context.Background(), cfg)
 	if err != nil {
 		return err

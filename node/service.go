@@ -99,11 +99,11 @@ func (s *Service) write(ctx context.Context, c Caller, w write) (Written, error)
 		e.DB = 0
 	}
 	start := time.Now()
-	e.Ops = s.audit(c, oplog.Follow(w.ops))
-	d, err := s.propose(ctx, e, c.Forward)
-	if len(e.Ops) > len(w.ops) && tooOld(err) { // in the middle of an upgrade things go on without the audit, and without what was found beside
+	e.Ops = oplog.Follow(w.ops)
+	d, err := s.propose(ctx, c, e)
+	if len(e.Ops) > len(w.ops) && tooOld(err) { // in the middle of an upgrade things go on without what was found beside
 		e.Ops = w.ops
-		d, err = s.propose(ctx, e, c.Forward)
+		d, err = s.propose(ctx, c, e)
 	}
 	if err != nil {
 		return Written{}, err
@@ -171,31 +171,23 @@ const maxPlace = 16
 const forwardKeyTTL = oplog.Time(24 * time.Hour / time.Microsecond)
 
 // propose takes an entry into the log, here or through the leader.
-func (s *Service) propose(ctx context.Context, e oplog.Entry, forward bool) (oplog.Outcome, error) {
+func (s *Service) propose(ctx context.Context, c Caller, e oplog.Entry) (oplog.Outcome, error) {
 	if err := s.mayPropose(e.Ops); err != nil {
 		return oplog.Outcome{}, err
 	}
 	if s.machine.leads() {
-		body, err := e.Encode()
-		if err != nil {
-			return oplog.Outcome{}, err
-		}
-		o, err := s.proposer.propose(ctx, body)
-		if !forward || !errors.Is(err, &oplog.Error{Kind: oplog.NotLeader}) {
+		o, err := s.enter(ctx, asker{Asker: c.asker(), node: s.cfg.NodeID}, e)
+		if !c.Forward || !errors.Is(err, &oplog.Error{Kind: oplog.NotLeader}) {
 			return o, err
 		}
 	}
-	if !forward {
+	if !c.Forward {
 		return oplog.Outcome{}, s.notLeader()
 	}
 	if e.Key == "" { // it may have to be sent twice
 		e.Key, e.KeyTTL = "forward/"+uuid.NewString(), forwardKeyTTL
 	}
-	body, err := e.Encode()
-	if err != nil {
-		return oplog.Outcome{}, err
-	}
-	return s.forward(ctx, body, oplog.Newer(e.Ops))
+	return s.forward(ctx, c, e)
 }
 
 // notLeader is the refusal of a node that may not write, with what it knows of the one that may.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/raft/rafttest"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
 )
@@ -83,5 +84,40 @@ func TestAnswersBeforeTheLogIsOpen(t *testing.T) {
 	c.ready(0)
 	if err := <-wrote; err != nil { // it waited for the log; the client waits for a leader
 		t.Error(err)
+	}
+}
+
+// TestALoneNodeGrows: a node that was alone, without a peer port, gets one and is joined; the members find it where it is now.
+func TestALoneNodeGrows(t *testing.T) {
+	c := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Cluster = "" })
+	if at := c.nodes[0].Addrs().Cluster; at != "" {
+		t.Fatalf("a peer port is open at %s", at)
+	}
+	if _, err := c.dial(0).Remember(t.Context(), wire.NewRemember("written alone")); err != nil {
+		t.Fatal(err)
+	}
+	c.stop(0)
+	c.cfgs[0].Cluster = rafttest.Addr(t)
+	c.open(0)
+	c.ready(0)
+	second := c.cfgs[0]
+	second.Home, second.NodeID = t.TempDir(), 2
+	second.Wire, second.HTTP, second.Cluster = rafttest.Addr(t), rafttest.Addr(t), rafttest.Addr(t)
+	second.Peers = []node.Peer{{Addr: c.cfgs[0].Cluster, Role: node.RoleVoter}}
+	c.cfgs, c.nodes = append(c.cfgs, second), append(c.nodes, nil)
+	c.open(1)
+	c.ready(1)
+	if r := find(t, c.dial(1), "alone"); len(r) != 1 {
+		t.Errorf("on the second node: %+v", r)
+	}
+	eventually(t, "the first at its address", func() bool {
+		st := c.nodes[1].Service().Status(t.Context())
+		return len(st.Peers) == 1 && st.Peers[0].Addr == c.cfgs[0].Cluster && st.Peers[0].Reachable
+	})
+	c.stop(0)
+	c.cfgs[0].Cluster = ""
+	if n, err := node.Open(t.Context(), c.cfgs[0]); err == nil || !strings.Contains(err.Error(), "cluster_port") {
+		t.Errorf("a member of two without a peer port: %v", err)
+		n.Close()
 	}
 }

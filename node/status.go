@@ -274,11 +274,10 @@ func (s *Service) ChangeMembers(ctx context.Context, c Caller, m MemberChange) (
 	if m.Verb == "leave" {
 		m.Verb, m.NodeID = "remove", s.cfg.NodeID
 	}
-	msg, err := s.raft.Change(ctx, wire.Membership{Action: m.Verb, NodeID: m.NodeID, Addr: m.Addr, Role: m.Role})
+	msg, err := s.raft.Change(ctx, wire.Membership{Action: m.Verb, NodeID: m.NodeID, Addr: m.Addr, Role: m.Role, Asker: c.asker()})
 	if err != nil {
 		return "", &oplog.Error{Kind: oplog.Conflict, Text: strings.TrimSpace(fmt.Sprint(err)), Err: err}
 	}
-	s.note(ctx, c, m.Verb, fmt.Sprintf("node %d", m.NodeID), strings.TrimSpace(m.Addr+" "+m.Role))
 	return msg, nil
 }
 

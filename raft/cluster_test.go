@@ -76,9 +76,10 @@ func (l *list) Restore(r io.Reader) error {
 
 type noHandler struct{}
 
-func (noHandler) Forward(context.Context, []byte) ([]byte, error) {
+func (noHandler) Forward(context.Context, uint32, wire.Forward) ([]byte, error) {
 	return nil, errors.New("none here")
 }
+func (noHandler) Changed(context.Context, uint32, wire.Membership) {}
 func (noHandler) Peer(_ context.Context, f wire.Frame) (wire.Frame, error) {
 	return wire.Pack(wire.OpError, f.Stream, &wire.Error{Code: wire.CodeInvalidPayload, Message: "none here"}, false)
 }

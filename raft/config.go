@@ -14,13 +14,13 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// Config says what a member is. NodeID, Dir, Addr and Handler are required; a zero elsewhere means the default beside it.
+// Config says what a member is. NodeID, Dir and Handler are required; a zero elsewhere means the default beside it.
 type Config struct {
 	NodeID    uint32
-	Dir       string // raft.db, raft.db.journal, snapshots
-	Addr      string // peer listener; port 0 picks one
-	Advertise string // what peers dial; Addr
-	Secret    string
+	Dir       string   // raft.db, raft.db.journal, snapshots
+	Addr      string   // peer listener; port 0 picks one; none: no peer reaches this member, which must be the only one
+	Advertise string   // what peers dial; Addr
+	Secret    string   // what peers show; needed with Addr
 	Others    []string // secrets that peers may show as well, while the one is being changed for the other
 	Role      string   // voter; or read_replica
 	Peers     []string // the other members' peer addresses; empty starts a cluster of one
@@ -58,7 +58,9 @@ type Config struct {
 // Handler answers what peers ask beyond consensus. Its methods are called from the connections' goroutines.
 type Handler interface {
 	// Forward takes an entry of another member into the log and returns what became of it.
-	Forward(ctx context.Context, entry []byte) ([]byte, error)
+	Forward(ctx context.Context, from uint32, m wire.Forward) ([]byte, error)
+	// Changed is told on the leader of a change of members that it made, or handed over for, and which node asked for it.
+	Changed(ctx context.Context, from uint32, m wire.Membership)
 	// Peer answers a frame that is not consensus: OPLOG_PULL, a foreign OPLOG_PUSH, lists, status.
 	Peer(ctx context.Context, f wire.Frame) (wire.Frame, error)
 }
@@ -88,8 +90,19 @@ type Record struct {
 	Data        []byte
 }
 
+// noPort stands for the address of a member that has no peer port: the library wants one of every member.
+const noPort = "none"
+
+// dialed is a member's address as others may use it; empty for one without a peer port.
+func dialed(addr string) string {
+	if addr == noPort {
+		return ""
+	}
+	return addr
+}
+
 func (c Config) withDefaults() Config {
-	c.Advertise = cmp.Or(c.Advertise, c.Addr)
+	c.Advertise = cmp.Or(c.Advertise, c.Addr, noPort)
 	c.Role = cmp.Or(c.Role, "voter")
 	c.Voters = cmp.Or(c.Voters, len(c.Peers)+1)
 	c.Heartbeat = cmp.Or(c.Heartbeat, time.Second)

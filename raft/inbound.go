@@ -305,7 +305,7 @@ func (c *inbound) forward(ctx context.Context, f wire.Frame) error {
 	if !c.member(c.peer.NodeID) {
 		return c.fail(f, wire.CodeNotLeader, "node %d is no member of this cluster", c.peer.NodeID)
 	}
-	out, err := c.n.cfg.Handler.Forward(ctx, m.Entry)
+	out, err := c.n.cfg.Handler.Forward(ctx, c.peer.NodeID, m)
 	if err != nil {
 		return c.fail(f, wire.CodeInternal, "%v", err)
 	}
@@ -331,7 +331,10 @@ func (c *inbound) membership(ctx context.Context, f wire.Frame) error {
 	if !c.n.IsLeader() {
 		return c.fail(f, wire.CodeNotLeader, "%v", ErrNotLeader)
 	}
-	ok, err := c.n.change(m)
+	if joins := m.Action == "join" && m.NodeID == c.peer.NodeID; !joins && !c.member(c.peer.NodeID) {
+		return c.fail(f, wire.CodeNotLeader, "node %d is no member of this cluster", c.peer.NodeID)
+	}
+	ok, err := c.n.change(ctx, c.peer.NodeID, m)
 	if err != nil {
 		return c.fail(f, wire.CodeInternal, "%v", err)
 	}

@@ -15,7 +15,7 @@ import (
 // Change asks the leader, wherever it is, to change who belongs to the cluster.
 func (n *Node) Change(ctx context.Context, m wire.Membership) (string, error) {
 	if n.IsLeader() {
-		ok, err := n.change(m)
+		ok, err := n.change(ctx, n.cfg.NodeID, m)
 		return ok.Message, err
 	}
 	var ok wire.MembershipOK
@@ -39,12 +39,18 @@ func said(f func(*Node, wire.Membership) (string, error)) func(*Node, wire.Membe
 	}
 }
 
-func (n *Node) change(m wire.Membership) (wire.MembershipOK, error) {
+// change is the leader's side of Change; from is the node that asked.
+func (n *Node) change(ctx context.Context, from uint32, m wire.Membership) (wire.MembershipOK, error) {
 	f, ok := changes[m.Action]
 	if !ok {
 		return wire.MembershipOK{}, fmt.Errorf("%w: membership action %q: join, remove, promote or transfer", ErrRefused, m.Action)
 	}
-	return f(n, m)
+	before := n.raft.GetConfiguration().Index()
+	done, err := f(n, m)
+	if err == nil && (m.Action == "transfer" || n.raft.GetConfiguration().Index() != before) { // what is so already is asked for again and again
+		n.cfg.Handler.Changed(ctx, from, m)
+	}
+	return done, err
 }
 
 const changeTimeout = 10 * time.Second
@@ -109,6 +115,7 @@ func (n *Node) promote() {
 		if !n.IsLeader() {
 			continue
 		}
+		n.correctOwn()
 		n.mu.Lock()
 		var due []uint32
 		for id := range n.wanted {
@@ -125,6 +132,20 @@ func (n *Node) promote() {
 			n.want(id, false)
 		}
 	}
+}
+
+// correctOwn has a leader that listens elsewhere than the configuration says correct its own address: what others dial is
+// known to no one better. A member that does not lead is dialed by others, and cannot prove where it is (see join).
+func (n *Node) correctOwn() {
+	self, ok := n.find(n.cfg.NodeID)
+	if !ok || n.server == nil || string(self.Address) == n.cfg.Advertise || self.Suffrage != hraft.Voter {
+		return
+	}
+	if err := n.await(n.raft.AddVoter(self.ID, hraft.ServerAddress(n.cfg.Advertise), 0, changeTimeout)); err != nil {
+		n.log.Warn("own address not corrected", "addr", n.cfg.Advertise, "err", err)
+		return
+	}
+	n.log.Info("own address corrected", "was", self.Address, "addr", n.cfg.Advertise)
 }
 
 func (n *Node) makeVoter(m wire.Membership) (string, error) {
@@ -182,7 +203,7 @@ func (n *Node) Status() Status {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, srv := range n.servers() {
-		m := Member{ID: nodeID(srv.ID), Addr: string(srv.Address), Voter: srv.Suffrage == hraft.Voter}
+		m := Member{ID: nodeID(srv.ID), Addr: dialed(string(srv.Address)), Voter: srv.Suffrage == hraft.Voter}
 		if p := n.peers[m.ID]; p != nil {
 			m.LastLog, m.LastSeen = p.lastLog, p.lastSeen
 		}

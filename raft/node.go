@@ -76,18 +76,17 @@ func Open(ctx context.Context, cfg Config, sm StateMachine) (_ *Node, err error)
 	if err := os.MkdirAll(cfg.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("raft: %w", err)
 	}
-	ln, err := cfg.Listen(ctx, cfg.Addr)
-	if err != nil {
+	if err := n.listen(ctx); err != nil {
 		return nil, fmt.Errorf("peer listener: %w", err)
 	}
-	if _, port, _ := net.SplitHostPort(n.cfg.Advertise); port == "0" {
-		n.cfg.Advertise = ln.Addr().String()
-	}
-	n.server = &server{n: n, ln: ln, conns: map[net.Conn]struct{}{}}
 	if err := n.start(); err != nil {
 		return nil, err
 	}
-	n.tasks.Go(n.server.serve)
+	if n.server != nil {
+		n.tasks.Go(n.server.serve)
+	} else if others := n.Others(); len(others) > 0 {
+		return nil, fmt.Errorf("the log names other members (nodes %v), and this node has no peer port: configure its peers or [cluster] cluster_port", others)
+	}
 	n.tasks.Go(n.watch)
 	n.tasks.Go(n.form)
 	n.tasks.Go(n.promote)
@@ -96,6 +95,25 @@ func Open(ctx context.Context, cfg Config, sm StateMachine) (_ *Node, err error)
 	n.tasks.Go(n.succeed)
 	n.tasks.Go(n.tellBeats)
 	return n, nil
+}
+
+// listen opens the peer port, where there is to be one. Without a secret anyone could come in.
+func (n *Node) listen(ctx context.Context) error {
+	if n.cfg.Addr == "" {
+		return nil
+	}
+	if n.cfg.Secret == "" {
+		return errors.New("no peer port without a cluster secret")
+	}
+	ln, err := n.cfg.Listen(ctx, n.cfg.Addr)
+	if err != nil {
+		return err
+	}
+	if _, port, _ := net.SplitHostPort(n.cfg.Advertise); port == "0" {
+		n.cfg.Advertise = ln.Addr().String()
+	}
+	n.server = &server{n: n, ln: ln, conns: map[net.Conn]struct{}{}}
+	return nil
 }
 
 // logCache is how many records are kept for followers that are close behind; a record may be megabytes.
@@ -199,11 +217,16 @@ func (n *Node) Close() error {
 // Snapshot takes one now and waits until it is stored. The library takes them by itself, too.
 func (n *Node) Snapshot() error { return n.raft.Snapshot().Error() }
 
-// Addr is where the listener is bound.
-func (n *Node) Addr() string { return n.server.ln.Addr().String() }
+// Addr is where the listener is bound; empty without one.
+func (n *Node) Addr() string {
+	if n.server == nil {
+		return ""
+	}
+	return n.server.ln.Addr().String()
+}
 
-// Advertised is the address peers are told.
-func (n *Node) Advertised() string { return n.cfg.Advertise }
+// Advertised is the address peers are told; empty when there is no peer port.
+func (n *Node) Advertised() string { return dialed(n.cfg.Advertise) }
 
 func (n *Node) hello(purpose string) *wire.ClusterHello {
 	h := n.cfg.Hello()

@@ -68,9 +68,9 @@ func (n *Node) ReadIndex(ctx context.Context) (uint64, error) {
 
 // Forward sends an entry to the leader and returns what became of it. The entry may arrive twice: it carries
 // an idempotency key. ErrNotLeader and ErrNoLeader mean that it surely was not taken.
-func (n *Node) Forward(ctx context.Context, entry []byte) ([]byte, error) {
+func (n *Node) Forward(ctx context.Context, m wire.Forward) ([]byte, error) {
 	var ok wire.ForwardOK
-	err := n.askLeader(ctx, wire.OpForward, &wire.Forward{Entry: entry}, wire.OpForwardOK, &ok)
+	err := n.askLeader(ctx, wire.OpForward, &m, wire.OpForwardOK, &ok)
 	return ok.Outcome, err
 }
 

@@ -34,7 +34,7 @@ func Members(cfg Config, sm StateMachine) (members []Member, err error) {
 			return err
 		}
 		for _, s := range c.Servers {
-			members = append(members, Member{ID: nodeID(s.ID), Addr: string(s.Address), Voter: s.Suffrage == hraft.Voter})
+			members = append(members, Member{ID: nodeID(s.ID), Addr: dialed(string(s.Address)), Voter: s.Suffrage == hraft.Voter})
 		}
 		return nil
 	})

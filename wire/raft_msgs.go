@@ -184,10 +184,27 @@ func (m *TimeoutNow) fields(c *codec) {
 	c.str("leader_addr", &m.LeaderAddr, required)
 }
 
-// Forward brings an entry to the leader.
-type Forward struct{ Entry []byte }
+// Asker is who asked for a change, for the audit that the leader writes.
+type Asker struct {
+	By    string // as the audit names it; empty: the node itself
+	Label string // of the token
+}
 
-func (m *Forward) fields(c *codec) { c.bin("entry", &m.Entry, required) }
+func (m *Asker) fields(c *codec) {
+	c.str("by", &m.By, defaulted)
+	c.str("label", &m.Label, defaulted)
+}
+
+// Forward brings an entry to the leader.
+type Forward struct {
+	Entry []byte
+	Asker
+}
+
+func (m *Forward) fields(c *codec) {
+	c.bin("entry", &m.Entry, required)
+	m.Asker.fields(c)
+}
 
 // ForwardOK brings back what became of it.
 type ForwardOK struct{ Outcome []byte }
@@ -211,6 +228,7 @@ type Membership struct {
 	NodeID uint32
 	Addr   string // for join: the peer address of the node
 	Role   string // for join: voter or read_replica
+	Asker
 }
 
 func (m *Membership) fields(c *codec) {
@@ -218,6 +236,7 @@ func (m *Membership) fields(c *codec) {
 	uintField(c, "node_id", &m.NodeID, defaulted)
 	c.str("addr", &m.Addr, defaulted)
 	c.str("role", &m.Role, defaulted)
+	m.Asker.fields(c)
 }
 
 // MembershipOK says what was done.

@@ -218,7 +218,7 @@ func startLocal(ctx context.Context, n int, edit ...func(*node.Config)) (_ *loca
 	if err != nil {
 		return nil, err
 	}
-	l := &localCluster{dir: dir, token: newSecret()}
+	l := &localCluster{dir: dir, token: node.NewSecret()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, l.close())

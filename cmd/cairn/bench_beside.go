@@ -9,6 +9,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/wire/client"
 )
 
@@ -69,7 +70,7 @@ func (b *benchWrite) beside(ctx context.Context, a *app) (err error) {
 		return err
 	}
 	fmt.Fprintln(a.err, "starting three nodes")
-	token := newSecret()
+	token := node.NewSecret()
 	nodes, err := launchThree(ctx, dir, token, func(*nodeFile) {})
 	defer func() {
 		for _, n := range nodes {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
 )
@@ -89,7 +90,7 @@ func (b *benchFailover) run(ctx context.Context, a *app) (err error) {
 		err = errors.Join(err, os.RemoveAll(dir))
 	}()
 	fmt.Fprintln(a.err, "starting three nodes")
-	b.token = newSecret()
+	b.token = node.NewSecret()
 	b.nodes, err = launchThree(ctx, dir, b.token, func(n *nodeFile) { n.HeartbeatMS, n.ElectionMS = b.heartbeat, b.election })
 	if err != nil {
 		return err

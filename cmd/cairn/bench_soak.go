@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
 )
@@ -125,7 +126,7 @@ func (s *soak) run(ctx context.Context, a *app) (v soakVerdict, err error) {
 }
 
 func (s *soak) start(ctx context.Context) (err error) {
-	s.token = newSecret()
+	s.token = node.NewSecret()
 	s.nodes, err = launchThree(ctx, s.dir, s.token, func(*nodeFile) {})
 	return err
 }

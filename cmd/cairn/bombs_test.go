@@ -44,8 +44,13 @@ func TestBombs(t *testing.T) {
 	t.Cleanup(p.kill)
 	p.launch()()
 	registerWell(t, p)
-	for _, l := range listeners(t, p) {
+	member := memberAlone(t)
+	for _, l := range append(listeners(t, p), peerListener(member)) {
 		t.Run(l.name, func(t *testing.T) {
+			p := p
+			if l.name == "peers" {
+				p = member
+			}
 			if bombsApart {
 				for _, name := range sortedNames(l.bombs) {
 					t.Run(name, func(t *testing.T) { bomb(t, p, l, l.bombs[name]) })
@@ -59,9 +64,19 @@ func TestBombs(t *testing.T) {
 			bomb(t, p, l, all...)
 		})
 	}
-	if _, err := p.stop(); err != nil {
-		t.Errorf("the node ended with %v\n%s", err, p.log)
+	for _, p := range []*nodeProcess{p, member} {
+		if _, err := p.stop(); err != nil {
+			t.Errorf("the node ended with %v\n%s", err, p.log)
+		}
 	}
+}
+
+// peerListener is the peer port of a member.
+func peerListener(p *nodeProcess) bombed {
+	well := func(ctx context.Context) error {
+		return post(ctx, p.line.HTTP+"/v1/recall", `{"query":"anything"}`, map[string]string{"Authorization": "Bearer " + p.token})
+	}
+	return bombed{"peers", well, wireBombs(dialTCP(p.line.Cluster), wire.OpClusterHello, "")}
 }
 
 func sortedNames[V any](m map[string]V) (names []string) {
@@ -180,7 +195,6 @@ func listeners(t *testing.T, p *nodeProcess) []bombed {
 	gateway, mirror, stringd := dialTCP(strings.TrimPrefix(p.line.HTTP, "http://")), dialTCP(strings.TrimPrefix(p.line.CovenantHTTP, "http://")), dialTCP(strings.TrimPrefix(p.line.String, "http://"))
 	return []bombed{
 		{"wire", onWire, wireBombs(dialTCP(p.line.Wire), wire.OpAuth, token)},
-		{"peers", onWire, wireBombs(dialTCP(p.line.Cluster), wire.OpClusterHello, "")},
 		{"gateway", func(ctx context.Context) error {
 			return post(ctx, p.line.HTTP+"/v1/recall", `{"query":"anything"}`, bearer)
 		}, httpBombs(gateway, "/v1/remember", bearer)},

@@ -2,8 +2,6 @@ package main
 
 import (
 	"bytes"
-	"crypto/rand"
-	"encoding/hex"
 	"fmt"
 	"net"
 	"os"
@@ -14,12 +12,14 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/cairndb/cairn/node"
 )
 
 func (a *app) cluster() *cobra.Command {
-	group := &cobra.Command{Use: "cluster", Short: "A cluster: init, cert, status, join, leave, remove, promote, transfer, handover, recover"}
+	group := &cobra.Command{Use: "cluster", Short: "A cluster: init, secret, cert, status, join, leave, remove, promote, transfer, handover, recover"}
 	status := a.status()
-	group.AddCommand(a.clusterInit(), a.clusterCert(), a.clusterRecover(), status)
+	group.AddCommand(a.clusterInit(), a.clusterSecret(), a.clusterCert(), a.clusterRecover(), status)
 	var t target
 	var addr, role string
 	var id uint32
@@ -157,10 +157,13 @@ func (a *app) clusterInit() *cobra.Command {
 	return c
 }
 
-func newSecret() string {
-	b := make([]byte, 32)
-	rand.Read(b) // never fails
-	return "ydb_cluster_" + hex.EncodeToString(b)
+func (a *app) clusterSecret() *cobra.Command {
+	return &cobra.Command{Use: "secret", Short: "Print a new cluster secret", Args: cobra.NoArgs,
+		Example: "  (umask 077; cairn cluster secret > /etc/cairn/secret)      # and on every member: cluster_secret_file = \"/etc/cairn/secret\"",
+		RunE: func(*cobra.Command, []string) error {
+			fmt.Fprintln(a.out, node.NewSecret())
+			return nil
+		}}
 }
 
 func (a *app) initCluster(f initFlags) error {
@@ -172,7 +175,10 @@ func (a *app) initCluster(f initFlags) error {
 		f.secret = strings.TrimSpace(string(b))
 	}
 	if f.secret == "" {
-		f.secret = newSecret()
+		f.secret = node.NewSecret()
+	}
+	if err := (node.Config{Home: f.dataDir, Secret: f.secret}).Validate(); err != nil {
+		return usageError{err}
 	}
 	if f.nodes == 0 {
 		if f.id == 0 {

@@ -34,14 +34,14 @@ type file struct {
 	Cluster struct {
 		NodeID             uint32     `toml:"node_id"`                   // 1; every member has its own
 		Role               string     `toml:"role"`                      // voter; or read_replica
-		ClusterPort        int        `toml:"cluster_port"`              // 7440: the other members
+		ClusterPort        int        `toml:"cluster_port"`              // of the other members; none: a node without peers opens no peer port, one with peers opens 7440
 		Bind               string     `toml:"bind"`                      // address to listen on; 0.0.0.0, and in [cluster] that of [server]
-		AdvertiseAddr      string     `toml:"advertise_addr"`            // what peers dial; needed when listening on every address
-		AdvertiseWire      string     `toml:"advertise_wire"`            // where clients are sent to
-		AdvertiseHTTP      string     `toml:"advertise_http"`            // host:port where clients are sent to over HTTP
+		AdvertiseAddr      string     `toml:"advertise_addr"`            // what peers dial; needed when the peer port listens on every address. Its host is where clients are sent to, too
+		AdvertiseWire      string     `toml:"advertise_wire"`            // where clients are sent to; the host of advertise_addr and the wire port
+		AdvertiseHTTP      string     `toml:"advertise_http"`            // host:port where clients are sent to over HTTP; the host of advertise_addr and the gateway's port
 		HeartbeatMS        int        `toml:"heartbeat_interval_ms"`     // 1000
 		ElectionMS         int        `toml:"election_timeout_ms"`       // 5000: silence after which a leader is replaced; at least twice the heartbeat
-		Secret             string     `toml:"cluster_secret"`            // shared by all members; needed where there are peers
+		Secret             string     `toml:"cluster_secret"`            // shared by all members, at least 32 characters (`cairn cluster secret` makes one); that of data_dir/cluster.secret, which a node without peers makes at its first start
 		SecretFile         string     `toml:"cluster_secret_file"`       // a file with it instead
 		OtherSecret        string     `toml:"other_cluster_secret"`      // accepted as well, while the secret is being changed
 		OtherSecretFile    string     `toml:"other_cluster_secret_file"` // a file with it instead
@@ -170,6 +170,9 @@ func loadConfig(path string, strict bool, flags func(*file), env func(string) st
 	}
 	flags(&f)
 	c, err := f.node()
+	if err == nil {
+		err = c.Validate()
+	}
 	if err != nil {
 		return setup{}, fmt.Errorf("%s: %w", path, err)
 	}
@@ -300,7 +303,7 @@ func (f *file) node() (node.Config, error) {
 	wirePort := cmp.Or(f.Server.WirePort, 7437)
 	c := node.Config{
 		Home: cmp.Or(f.Server.DataDir, "./data"), Wire: at(bind, wirePort, 0), HTTP: at(bind, f.Server.HTTPPort, wirePort+1),
-		Cluster: at(cmp.Or(f.Cluster.Bind, bind), f.Cluster.ClusterPort, 7440), NodeID: cmp.Or(f.Cluster.NodeID, 1), Secret: secret,
+		NodeID: cmp.Or(f.Cluster.NodeID, 1), Secret: secret,
 		Advertise: f.Cluster.AdvertiseAddr, AdvertiseWire: f.Cluster.AdvertiseWire, AdvertiseHTTP: f.Cluster.AdvertiseHTTP,
 		Heartbeat: time.Duration(f.Cluster.HeartbeatMS) * time.Millisecond, Election: time.Duration(f.Cluster.ElectionMS) * time.Millisecond,
 		SnapshotThreshold: f.Cluster.SnapshotThreshold, SnapshotInterval: time.Duration(f.Cluster.SnapshotIntervalMS) * time.Millisecond,
@@ -309,6 +312,9 @@ func (f *file) node() (node.Config, error) {
 		Backup: node.BackupPlan{Dir: f.Backup.Dir, Interval: time.Duration(f.Backup.IntervalMinutes) * time.Minute, Every: f.Backup.FullEvery, Keep: f.Backup.Keep},
 		TLS:    f.TLS.node(), PeerTLS: f.TLS.Cluster.node(), MaxConns: f.Limits.MaxConnections, MaxConnsPerIP: f.Limits.MaxConnectionsPerIP, MaxInFlight: f.Limits.MaxInFlight,
 		Encryption: f.encryption(), MaxRPS: f.Limits.MaxRPS, Slow: time.Duration(f.Log.SlowMS) * time.Millisecond, TokenUses: time.Duration(f.Limits.TokenUseMinutes) * time.Minute, CORSOrigins: f.Server.CORSOrigins,
+	}
+	if f.Cluster.ClusterPort != 0 || len(f.Cluster.Peers) > 0 {
+		c.Cluster = at(cmp.Or(f.Cluster.Bind, bind), f.Cluster.ClusterPort, 7440)
 	}
 	if other != "" {
 		c.OtherSecrets = []string{other}
@@ -327,9 +333,6 @@ func (f *file) node() (node.Config, error) {
 			return c, fmt.Errorf("cluster.peers %d: witnesses are not offered: give the cluster a third small voter instead", i+1)
 		}
 		c.Peers = append(c.Peers, node.Peer{Addr: p.Addr, Role: cmp.Or(p.Role, node.RoleVoter)})
-	}
-	if c.Advertise == "" && len(c.Peers) > 0 && strings.HasPrefix(c.Cluster, "0.0.0.0:") {
-		return c, errors.New("cluster.advertise_addr: needed when listening on every address: it is what the peers dial")
 	}
 	e, err := f.embedder()
 	c.Embedder = e

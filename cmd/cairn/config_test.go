@@ -26,7 +26,7 @@ func loadText(t *testing.T, text string, strict bool, env map[string]string) (no
 
 func TestConfigFile(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "secret")
-	if err := os.WriteFile(secret, []byte("  from a file\n"), 0o600); err != nil {
+	if err := os.WriteFile(secret, []byte("  from a file, and thirty-two characters\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, tc := range []struct {
@@ -35,10 +35,11 @@ func TestConfigFile(t *testing.T) {
 		check      func(node.Config) bool
 	}{
 		{"an empty file is one node on the usual ports", "", nil, func(c node.Config) bool {
-			return c.Wire == "0.0.0.0:7437" && c.HTTP == "0.0.0.0:7438" && c.Cluster == "0.0.0.0:7440" && c.Home == "./data" &&
+			return c.Wire == "0.0.0.0:7437" && c.HTTP == "0.0.0.0:7438" && c.Cluster == "" && c.Home == "./data" &&
 				c.NodeID == 1 && c.Role == node.RoleVoter && len(c.Peers) == 0
 		}},
 		{"the gateway follows the wire port", "[server]\nwire_port = 9000", nil, func(c node.Config) bool { return c.HTTP == "0.0.0.0:9001" }},
+		{"a peer port that was asked for", "[cluster]\ncluster_port = 7440\nadvertise_addr = \"a:7440\"", nil, func(c node.Config) bool { return c.Cluster == "0.0.0.0:7440" }},
 		{"role single", "[cluster]\nrole = \"single\"", nil, func(c node.Config) bool { return c.Role == node.RoleVoter }},
 		{"a replica", "[cluster]\nrole = \"read_replica\"", nil, func(c node.Config) bool { return c.Role == node.RoleReadReplica }},
 		{"timings", "[cluster]\nheartbeat_interval_ms = 250\nelection_timeout_ms = 1000\nsnapshot_threshold = 9\nsnapshot_interval_ms = 500\ntrailing_logs = 7", nil,
@@ -55,11 +56,11 @@ func TestConfigFile(t *testing.T) {
 		{"a master key's command in the environment", "[encryption]\nkey_file = \"/keys/k\"", map[string]string{"CAIRN_ENCRYPTION_KEY_COMMAND": "pass key"},
 			func(c node.Config) bool { return c.Encryption == seal.Source{Command: "pass key"} }},
 		{"a master key where others have it", "", map[string]string{hexKeyEnv: "00"}, func(c node.Config) bool { return c.Encryption == seal.Source{Env: hexKeyEnv} }},
-		{"a secret from a file", "[cluster]\ncluster_secret_file = '" + secret + "'", nil, func(c node.Config) bool { return c.Secret == "from a file" }},
-		{"the environment wins", "[server]\nwire_port = 9000\n[cluster]\nnode_id = 2\ncluster_secret = \"in the file\"",
-			map[string]string{"CAIRN_SERVER_WIRE_PORT": "9100", "YANTRIKDB_CLUSTER_NODE_ID": "3", "YANTRIKDB_CLUSTER_SECRET": "in the environment"},
+		{"a secret from a file", "[cluster]\ncluster_secret_file = '" + secret + "'", nil, func(c node.Config) bool { return c.Secret == "from a file, and thirty-two characters" }},
+		{"the environment wins", "[server]\nwire_port = 9000\n[cluster]\nnode_id = 2\ncluster_secret = \"in the file, and thirty-two characters\"",
+			map[string]string{"CAIRN_SERVER_WIRE_PORT": "9100", "YANTRIKDB_CLUSTER_NODE_ID": "3", "YANTRIKDB_CLUSTER_SECRET": "in the environment, over thirty-two characters"},
 			func(c node.Config) bool {
-				return c.Wire == "0.0.0.0:9100" && c.NodeID == 3 && c.Secret == "in the environment"
+				return c.Wire == "0.0.0.0:9100" && c.NodeID == 3 && c.Secret == "in the environment, over thirty-two characters"
 			}},
 		{"our names before theirs", "", map[string]string{"CAIRN_CLUSTER_NODE_ID": "4", "YANTRIKDB_CLUSTER_NODE_ID": "3"},
 			func(c node.Config) bool { return c.NodeID == 4 }},
@@ -84,6 +85,11 @@ func TestConfigRefusals(t *testing.T) {
 		{"a witness among the peers", "[[cluster.peers]]\naddr = \"a:1\"\nrole = \"witness\"", "third small voter", nil},
 		{"single with peers", "[cluster]\nrole = \"single\"\n[[cluster.peers]]\naddr = \"a:1\"\nrole = \"voter\"", "voter", nil},
 		{"peers and no address of its own", "[[cluster.peers]]\naddr = \"a:1\"\nrole = \"voter\"", "advertise_addr", nil},
+		{"a secret that can be guessed", "[cluster]\ncluster_secret = \"hunter2\"", "`cairn cluster secret` makes one", nil},
+		{"another that can be guessed", "[cluster]\nother_cluster_secret = \"hunter2\"", "other_cluster_secret: 7 characters", nil},
+		{"a peer port on every address, and no address of its own", "[cluster]\ncluster_port = 7440", "advertise_addr", nil},
+		{"every address as its own", "[cluster]\nadvertise_addr = \"[::]:7440\"", "advertise_addr", nil},
+		{"every address for clients", "[cluster]\nadvertise_http = \"0.0.0.0:7438\"", "advertise_http", nil},
 		{"a secret file that is not there", "[cluster]\ncluster_secret_file = \"/nonexistent/secret\"", "cluster_secret_file", nil},
 		{"encryption that would not happen", "[encryption]\nauto_generate = true", "encryption", nil},
 		{"encryption by a key that is not known", "[encryption]\nkey_hex = \"00\"", "encryption.key_hex", nil},
@@ -117,10 +123,10 @@ func TestInitWritesWhatServeReads(t *testing.T) {
 	one := filepath.Join(dir, "one.toml")
 	var out, errw bytes.Buffer
 	if code := run(t.Context(), []string{"cluster", "init", "--node-id", "2", "-o", one, "--data-dir", dir, "--wire-port", "8000",
-		"--http-port", "8001", "--cluster-port", "8003", "--peers", "a:1,b:2", "--advertise", "c:3", "--secret", "s3cret"}, nil, &out, &errw); code != exitOK {
+		"--http-port", "8001", "--cluster-port", "8003", "--peers", "a:1,b:2", "--advertise", "c:3", "--secret", "a secret of more than thirty-two characters"}, nil, &out, &errw); code != exitOK {
 		t.Fatalf("exit %d: %s", code, &errw)
 	}
-	if want := "config written to " + one + "\ncluster_secret: s3cret\n"; out.String() != want {
+	if want := "config written to " + one + "\ncluster_secret: a secret of more than thirty-two characters\n"; out.String() != want {
 		t.Errorf("printed %q, want %q", &out, want)
 	}
 	noEnv := func(string) string { return "" }
@@ -130,7 +136,7 @@ func TestInitWritesWhatServeReads(t *testing.T) {
 	}
 	c := up.node
 	if c.NodeID != 2 || c.Home != dir || c.Wire != "0.0.0.0:8000" || c.HTTP != "0.0.0.0:8001" || c.Cluster != "0.0.0.0:8003" ||
-		c.Advertise != "c:3" || c.Secret != "s3cret" || len(c.Peers) != 2 || c.Peers[1].Addr != "b:2" {
+		c.Advertise != "c:3" || c.Secret != "a secret of more than thirty-two characters" || len(c.Peers) != 2 || c.Peers[1].Addr != "b:2" {
 		t.Errorf("%+v", c)
 	}
 	if i, err := os.Stat(one); err != nil || i.Mode().Perm() != 0o600 {

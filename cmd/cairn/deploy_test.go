@@ -120,14 +120,14 @@ func checkPodConfig(t *testing.T, text, host string, id uint32) {
 	if id > 3 {
 		peers = 3 // a pod added later knows the first three
 	}
-	if err != nil || c.NodeID != id || len(c.Peers) != peers || c.Advertise != host+".cairn-peers:7440" || c.AdvertiseWire != host+".cairn-peers:7437" {
+	if err != nil || c.NodeID != id || len(c.Peers) != peers || c.Advertise != host+".cairn-peers:7440" {
 		t.Errorf("pod %s is %+v, %v", host, c, err)
 	}
 }
 
 func TestComposeConfigurations(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "secret")
-	if err := os.WriteFile(secret, []byte("s"), 0o600); err != nil {
+	if err := os.WriteFile(secret, []byte(node.NewSecret()), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	env := func(k string) string { return map[string]string{"CAIRN_CLUSTER_CLUSTER_SECRET_FILE": secret}[k] }

@@ -70,14 +70,14 @@ When it serves reads and writes it prints one JSON line on stdout. Everything el
 				if base < 1 || base > 65530 {
 					return usageError{fmt.Errorf("--port-base %d: 1 to 65530", base)}
 				}
-				cfg.Wire, cfg.HTTP, cfg.Cluster = loopback(base), loopback(base+1), loopback(base+3)
+				cfg.Wire, cfg.HTTP = loopback(base), loopback(base+1)
 			}
 			return a.runNode(c.Context(), setup{node: cfg, local: localConfig{siftConfig: siftConfig{Home: siftHome}}, dev: true, base: base}, a.banner)
 		},
 	}
 	c.Flags().StringVar(&home, "home", cmp.Or(os.Getenv("CAIRN_HOME"), defaultHome), "data directory")
 	c.Flags().StringVar(&siftHome, "sift-home", "", "directory of the SiftCoder sockets; HOME/run/siftcoder by default")
-	c.Flags().IntVar(&base, "port-base", 0, "wire on this port, gateway +1, cluster +3, stringd +4, Covenant's HTTP mirror +5")
+	c.Flags().IntVar(&base, "port-base", 0, "wire on this port, gateway +1, stringd +4, Covenant's HTTP mirror +5")
 	k.flags(c)
 	l.flags(c)
 	return c
@@ -91,7 +91,7 @@ type readyLine struct {
 	NodeID       uint32 `json:"node_id"`
 	Wire         string `json:"wire"`
 	HTTP         string `json:"http"`
-	Cluster      string `json:"cluster"`
+	Cluster      string `json:"cluster,omitempty"` // only with a peer port
 	String       string `json:"string,omitempty"`
 	Sift         string `json:"sift,omitempty"`
 	Covenant     string `json:"covenant,omitempty"`
@@ -140,7 +140,7 @@ func (a *app) runNode(ctx context.Context, up setup, banner func(readyLine)) (er
 		return err
 	}
 	closeLocal, err := openSurfaces(ctx, &host{node: n, home: cfg.Home, run: run,
-		local: up.local, dev: up.dev, base: up.base, secret: cfg.Secret, log: cfg.Logger, stop: stop, line: &line})
+		local: up.local, dev: up.dev, base: up.base, secret: n.Secret(), log: cfg.Logger, stop: stop, line: &line})
 	if err != nil {
 		return err
 	}

@@ -126,7 +126,7 @@ func (a *app) report(asJSON bool, found []finding) error {
 func (e *exam) configure() []finding {
 	if e.path == "" {
 		e.cfg = node.Config{Home: e.t.home, Encryption: e.key.source()}
-		e.secrets = []string{filepath.Join(e.t.home, "token")}
+		e.secrets = []string{filepath.Join(e.t.home, "token"), filepath.Join(e.t.home, node.SecretFile)}
 		return []finding{{"configuration", well, "none: a dev node in " + e.t.home, ""}}
 	}
 	var log strings.Builder
@@ -135,7 +135,7 @@ func (e *exam) configure() []finding {
 		return []finding{{"configuration", ill, err.Error(), "correct it; `cairn cluster init` writes one that works"}}
 	}
 	e.cfg = up.node
-	e.secrets = []string{e.path}
+	e.secrets = []string{e.path, filepath.Join(e.cfg.Home, node.SecretFile)}
 	if e.t.http == "" {
 		e.t.home = e.cfg.Home
 	}

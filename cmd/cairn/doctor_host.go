@@ -129,7 +129,10 @@ func (e *exam) ports(context.Context) (fs []finding) {
 	if e.running != nil {
 		return []finding{{"", well, "the node runs and answers", ""}}
 	}
-	for _, p := range []struct{ name, addr string }{{"wire", cmp.Or(e.cfg.Wire, loopback(7437))}, {"gateway", cmp.Or(e.cfg.HTTP, loopback(7438))}, {"peers", cmp.Or(e.cfg.Cluster, loopback(7440))}} {
+	for _, p := range []struct{ name, addr string }{{"wire", cmp.Or(e.cfg.Wire, loopback(7437))}, {"gateway", cmp.Or(e.cfg.HTTP, loopback(7438))}, {"peers", e.cfg.Cluster}} {
+		if p.addr == "" {
+			continue // a node without peers opens no peer port
+		}
 		ln, err := net.Listen("tcp", p.addr)
 		if err != nil {
 			fs = append(fs, finding{"", ill, fmt.Sprintf("%s: %v", p.name, err), "another process has it: stop that, or choose another port"})

@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
 )
@@ -59,6 +60,8 @@ type nodeProcess struct {
 	line readyLine
 	log  *logged
 	ca   string // of a node that speaks TLS
+
+	token string // the cluster secret, of a member alone
 
 	netns string // where it runs, if not here
 	bin   string // another version's binary; empty for this one
@@ -204,6 +207,19 @@ func startDevIn(t testing.TB, home string) *nodeProcess {
 	return p
 }
 
+// memberAlone is a member with a peer port and no peers.
+func memberAlone(t testing.TB) *nodeProcess {
+	t.Helper()
+	dir := t.TempDir()
+	p := &nodeProcess{t: t, args: []string{"serve", "--strict", "--config", filepath.Join(dir, "node.toml")}, token: node.NewSecret()}
+	if err := writeConfig(p.args[3], nodeHere(filepath.Join(dir, "home"), 1, 1, freePorts(t, portsEach), p.token)); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.kill)
+	p.launch()()
+	return p
+}
+
 // cli runs a command to its end.
 func cli(t testing.TB, args ...string) (stdout string, code int) {
 	t.Helper()
@@ -295,7 +311,7 @@ func startThreeIn(t testing.TB, dir string, change func(*nodeFile), order ...int
 func threeIn(t testing.TB, dir string, change func(*nodeFile)) (nodes []*nodeProcess, token string) {
 	t.Helper()
 	base := freePorts(t, 3*portsEach)
-	token = newSecret()
+	token = node.NewSecret()
 	for i := range 3 {
 		n := nodeHere(filepath.Join(dir, fmt.Sprint("node", i+1)), i+1, 3, base, token)
 		n.ElectionMS = patient

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"net"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,14 +35,7 @@ func (f *file) fromHostname(host string) error {
 		own = host + "." + rest
 	}
 	f.Cluster.Peers = slices.DeleteFunc(f.Cluster.Peers, func(p filePeer) bool { return p.Addr == own })
-	name, _, err := net.SplitHostPort(own)
-	if err != nil {
-		return err
-	}
-	wire := cmp.Or(f.Server.WirePort, 7437)
 	f.Cluster.NodeID = uint32(n) + 1
 	f.Cluster.AdvertiseAddr = cmp.Or(f.Cluster.AdvertiseAddr, own)
-	f.Cluster.AdvertiseWire = cmp.Or(f.Cluster.AdvertiseWire, net.JoinHostPort(name, strconv.Itoa(wire)))
-	f.Cluster.AdvertiseHTTP = cmp.Or(f.Cluster.AdvertiseHTTP, net.JoinHostPort(name, strconv.Itoa(cmp.Or(f.Server.HTTPPort, wire+1))))
 	return nil
 }

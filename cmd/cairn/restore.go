@@ -117,7 +117,7 @@ func (a *app) restoreDatabase(ctx context.Context, r *restoreRun) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	cfg := node.Config{Home: filepath.Join(dir, "home"), Wire: loopback(0), HTTP: loopback(0), Cluster: loopback(0), MintToken: true,
+	cfg := node.Config{Home: filepath.Join(dir, "home"), Wire: loopback(0), HTTP: loopback(0), MintToken: true,
 		Heartbeat: devHeartbeat, Election: devElection, Version: buildVersion(), Encryption: r.key.source()}
 	if _, err := node.Restore(cfg, r.from, r.to); err != nil {
 		return keyHint(err, "")

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
 )
@@ -16,7 +17,7 @@ import (
 // never refused and loses nothing; afterwards the old secret opens nothing.
 func TestTheClusterSecretIsRotated(t *testing.T) {
 	nodes, old := startThree(t, 0, 1, 2)
-	next := newSecret()
+	next := node.NewSecret()
 	t.Setenv("CAIRN_TOKEN", old)
 	token := onLeader(t, nodes, "token", "create")
 	sameState(t, nodes) // the token is on all of them

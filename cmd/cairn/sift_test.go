@@ -290,7 +290,7 @@ data_dir = %q
 [cluster]
 node_id = 1
 cluster_port = %d
-cluster_secret = "none but this test"
+cluster_secret = "none but this test, thirty-two characters"
 [local]
 disable = ["process"]
 sift_home = %q

@@ -68,7 +68,7 @@ func list(s string) []string {
 type addresses struct {
 	Wire    string `json:"wire"`
 	HTTP    string `json:"http"`
-	Cluster string `json:"cluster"`
+	Cluster string `json:"cluster,omitempty"`
 	TLS     bool   `json:"tls,omitempty"`
 	CA      string `json:"ca,omitempty"` // whom to trust
 }

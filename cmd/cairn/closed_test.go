@@ -1,0 +1,194 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/wire"
+)
+
+// TestALoneNodeOpensNoPeerPort: neither `dev` nor a `serve` without peers listens for members, until it is told to. Each
+// has a secret of its own in its home all the same, from the first start on.
+func TestALoneNodeOpensNoPeerPort(t *testing.T) {
+	t.Parallel()
+	base := freePorts(t, 6)
+	lone := filepath.Join(t.TempDir(), "lone.toml")
+	home := filepath.Join(t.TempDir(), "home")
+	if err := os.WriteFile(lone, fmt.Appendf(nil, "[server]\nwire_port = %d\nbind = \"127.0.0.1\"\ndata_dir = %q\n[local]\ndisable = [\"string\", \"covenant\"]\n", base, home), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, args := range map[string][]string{
+		"dev":   {"dev", "--home", filepath.Join(t.TempDir(), "home"), "--port-base", fmt.Sprint(freePorts(t, 6))},
+		"serve": {"serve", "--strict", "--config", lone},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := &nodeProcess{t: t, args: args}
+			t.Cleanup(p.kill)
+			secret := ""
+			for range 2 {
+				p.launch()()
+				if b, err := json.Marshal(p.line); err != nil || p.line.Cluster != "" || bytes.Contains(b, []byte(`"cluster"`)) {
+					t.Errorf("the ready line names a peer port: %s, %v", b, err)
+				}
+				path := filepath.Join(p.line.Home, node.SecretFile)
+				st, err := os.Stat(path)
+				if err != nil || st.Mode().Perm() != 0o600 {
+					t.Fatalf("the home's secret: %v, %v", st, err)
+				}
+				now := fileText(t, path)
+				if len(now) < node.MinSecret || secret != "" && now != secret {
+					t.Errorf("the secret has %d characters, and the same as before: %v", len(now), now == secret)
+				}
+				secret = now
+				if s, ok := statusOf(t, p); !ok || s.Clustered {
+					t.Errorf("status %+v, %v", s, ok)
+				}
+				if _, err := p.stop(); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// stranger is a connection to a peer port. Its hello may be refused.
+type stranger struct {
+	t  *testing.T
+	nc net.Conn
+	r  *wire.Reader
+}
+
+func meet(t *testing.T, addr string) *stranger {
+	t.Helper()
+	nc, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { nc.Close() })
+	if err := nc.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	return &stranger{t, nc, wire.NewReader(nc, wire.MaxLength)}
+}
+
+// ask says how a frame was refused; the empty text when it was not.
+func (s *stranger) ask(op wire.Op, m wire.Message) string {
+	s.t.Helper()
+	b, err := wire.AppendPack(nil, op, 1, m, false)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if _, err := s.nc.Write(b); err != nil {
+		return err.Error()
+	}
+	f, err := s.r.Next()
+	if err != nil {
+		return err.Error()
+	}
+	var e wire.Error
+	if f.Op != wire.OpError {
+		return ""
+	}
+	if err := wire.Unpack(f, &e, wire.MaxPlainPeer); err != nil {
+		s.t.Fatal(err)
+	}
+	return e.Message
+}
+
+// TestStrangersAtThePeerPort: without the secret no frame gets an answer, and with it one that is no member can neither
+// write nor change who is. The log and the audit stay as they are.
+func TestStrangersAtThePeerPort(t *testing.T) {
+	t.Parallel()
+	p := memberAlone(t)
+	before := tracks(t, p)
+	entry, err := oplog.Entry{Node: 9, Ops: []oplog.Op{&oplog.CreateToken{Hash: node.HashToken("mine"), DB: oplog.DefaultDB, Scopes: []string{"admin"}, At: 1}}}.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const self = "127.0.0.1:1"
+	frames := map[string]struct {
+		op wire.Op
+		m  wire.Message
+	}{
+		"pull":     {wire.OpOplogPull, &wire.OplogPull{Database: "default", Limit: 10}},
+		"join":     {wire.OpMembership, &wire.Membership{Action: "join", NodeID: 9, Addr: self, Role: "voter"}},
+		"promote":  {wire.OpMembership, &wire.Membership{Action: "promote", NodeID: 1}},
+		"remove":   {wire.OpMembership, &wire.Membership{Action: "remove", NodeID: 1}},
+		"transfer": {wire.OpMembership, &wire.Membership{Action: "transfer", NodeID: 1}},
+		"other":    {wire.OpMembership, &wire.Membership{Action: "join", NodeID: 7, Addr: self, Role: "voter"}},
+		"forward":  {wire.OpForward, &wire.Forward{Entry: entry}},
+	}
+	hello := func(secret string, id uint32) *wire.ClusterHello {
+		return &wire.ClusterHello{NodeID: id, Role: "voter", ClusterSecret: secret, AdvertiseAddr: self, ProtocolVersion: wire.Version, Raft: &wire.RaftHello{Purpose: "forward"}}
+	}
+	for name, secret := range map[string]string{"empty": "", "short": "hunter2", "wrong": node.NewSecret()} {
+		for _, id := range []uint32{1, 9} {
+			if got := meet(t, p.line.Cluster).ask(wire.OpClusterHello, hello(secret, id)); got != "cluster secret mismatch" {
+				t.Errorf("%s secret as node %d: %q", name, id, got)
+			}
+		}
+	}
+	for name, f := range frames {
+		if got := meet(t, p.line.Cluster).ask(f.op, f.m); got != "expected ClusterHello" {
+			t.Errorf("%s without a hello: %q", name, got)
+		}
+		refused := meet(t, p.line.Cluster)
+		refused.ask(wire.OpClusterHello, hello("", 9))
+		if got := refused.ask(f.op, f.m); got == "" {
+			t.Errorf("%s after an empty secret is answered", name)
+		}
+		if name == "pull" || name == "join" { // who shows the secret may read the log, and join by itself
+			continue
+		}
+		for _, id := range []uint32{1, 9} { // 1 is the node that is asked: it does not dial itself
+			s := meet(t, p.line.Cluster)
+			if got := s.ask(wire.OpClusterHello, hello(p.token, id)); got != "" {
+				t.Fatalf("hello as node %d: %q", id, got)
+			}
+			if got := s.ask(f.op, f.m); !strings.Contains(got, "no member") {
+				t.Errorf("%s by node %d, which is none: %q", name, id, got)
+			}
+		}
+	}
+	if after := tracks(t, p); after != before {
+		t.Errorf("log and audit were %s, and are %s", before, after)
+	}
+}
+
+// tracks is what a change of the control plane leaves: the end of the log, the audit, the tokens and the members.
+func tracks(t *testing.T, p *nodeProcess) string {
+	t.Helper()
+	var all []json.RawMessage
+	tg := target{http: p.line.HTTP, tokenFile: p.tokenFile(), timeout: 10 * time.Second}
+	for _, path := range []string{"/v1/cluster/raft", "/v1/admin/audit", "/v1/admin/tokens"} {
+		var one json.RawMessage
+		if err := tg.get(t.Context(), "GET", path, nil, &one); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, one)
+	}
+	b, err := json.Marshal(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// tokenFile has the node's token in a file.
+func (p *nodeProcess) tokenFile() string {
+	p.t.Helper()
+	path := filepath.Join(p.t.TempDir(), "token")
+	if err := os.WriteFile(path, []byte(p.token), 0o600); err != nil {
+		p.t.Fatal(err)
+	}
+	return path
+}

@@ -1,0 +1,51 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+)
+
+// Invariant: an unspecified address (0.0.0.0, [::]) is told to no one. It means "every address of this machine" to the one
+// who listens, and "this machine" to the one who dials.
+
+// unspecified says whether an address has no host that others could dial.
+func unspecified(addr string) bool {
+	host, _, err := net.SplitHostPort(addr)
+	ip, perr := netip.ParseAddr(host)
+	return err == nil && (host == "" || perr == nil && ip.Unmap().IsUnspecified())
+}
+
+// reachedAt is where others find a listener of this node: at the host where peers find it, unless it listens on loopback
+// alone. It is empty when the host is not known.
+func reachedAt(bound, advertise string) string {
+	host, port, err := net.SplitHostPort(bound)
+	if err != nil {
+		return bound
+	}
+	if ip, err := netip.ParseAddr(host); err == nil && ip.Unmap().IsLoopback() {
+		return bound
+	}
+	if peers, _, err := net.SplitHostPort(advertise); err == nil {
+		return net.JoinHostPort(peers, port)
+	}
+	if unspecified(bound) {
+		return ""
+	}
+	return bound
+}
+
+// reachable refuses a configuration that has unspecified addresses to tell.
+func (c Config) reachable() error {
+	var errs []error
+	for _, a := range []struct{ key, addr string }{{"advertise_addr", c.Advertise}, {"advertise_wire", c.AdvertiseWire}, {"advertise_http", c.AdvertiseHTTP}} {
+		if a.addr != "" && unspecified(a.addr) {
+			errs = append(errs, fmt.Errorf("cluster.%s: %s is every address, and others dial one: name this node's host", a.key, a.addr))
+		}
+	}
+	if c.Advertise == "" && c.Cluster != "" && unspecified(c.Cluster) {
+		errs = append(errs, errors.New("cluster.advertise_addr: needed when the peer port listens on every address: it is what the peers dial"))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,69 @@
+package node
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// SecretFile is where a home has its cluster secret when the configuration has none.
+const SecretFile = "cluster.secret"
+
+// MinSecret is the least length of a cluster secret in characters: it is an admin token, and the key of the peer port.
+const MinSecret = 32
+
+// NewSecret makes a cluster secret.
+func NewSecret() string {
+	b := make([]byte, 32)
+	rand.Read(b) // never fails
+	return "ydb_cluster_" + hex.EncodeToString(b)
+}
+
+// longEnough refuses a secret that could be guessed. key says where it comes from.
+func longEnough(key, secret string) error {
+	if len(secret) >= MinSecret {
+		return nil
+	}
+	return fmt.Errorf("%s: %d characters, and a secret has at least %d: `cairn cluster secret` makes one", key, len(secret), MinSecret)
+}
+
+// openSecret is the cluster secret of a home: the configured one, else that of the home's file, which is made at the first
+// start. A node with peers does not make one, for its peers would not know it.
+func openSecret(cfg Config) (string, error) {
+	if cfg.Secret != "" {
+		return cfg.Secret, nil // validate has looked at it
+	}
+	path := filepath.Join(cfg.Home, SecretFile)
+	raw, err := os.ReadFile(path)
+	switch {
+	case err == nil:
+		secret := strings.TrimSpace(string(raw))
+		return secret, longEnough(path, secret)
+	case !errors.Is(err, os.ErrNotExist):
+		return "", fmt.Errorf("cluster secret: %w", err)
+	case len(cfg.Peers) > 0:
+		return "", fmt.Errorf("cluster_secret: needed where there are peers, and all members have the same one: `cairn cluster secret` makes one, or copy %s of a member", SecretFile)
+	}
+	secret := NewSecret()
+	return secret, writeSecret(path, secret)
+}
+
+// writeSecret puts a secret on disk, whole or not at all.
+func writeSecret(path, secret string) error {
+	f, err := os.OpenFile(path+".new", os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return fmt.Errorf("cluster secret: %w", err)
+	}
+	_, err = f.WriteString(secret + "\n")
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return fmt.Errorf("cluster secret: %w", err)
+	}
+	if err := os.Rename(path+".new", path); err != nil {
+		return fmt.Errorf("cluster secret: %w", err)
+	}
+	return nil
+}
