@@ -88,9 +88,11 @@ func (e *env) run(t *testing.T, d *datadriven.TestData) string {
 	case "entry":
 		return e.entry(t, d)
 	case "advance":
-		var hours int
-		d.ScanArgs(t, "hours", &hours)
+		var hours, records int
+		d.MaybeScanArgs(t, "hours", &hours)
+		d.MaybeScanArgs(t, "records", &records)
 		e.now += uint64(hours) * 3_600_000
+		e.index += Index(records)
 		return ""
 	case "view":
 		return e.view(t, d)

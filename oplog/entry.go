@@ -39,7 +39,7 @@ type Entry struct {
 	Ops    []Op
 }
 
-// DefaultKeyTTL is how long an idempotency key is remembered: seven days of log time.
+// DefaultKeyTTL is how long an idempotency key is remembered at least: seven days of log time, and keyRecords records.
 const DefaultKeyTTL Time = 7 * 24 * 3600 * 1e6
 
 type entryHead struct {

@@ -2,7 +2,6 @@ package oplog
 
 import (
 	"bytes"
-	"encoding/binary"
 	"maps"
 	"slices"
 )
@@ -11,6 +10,7 @@ import (
 type keyRecord struct {
 	Digest  []byte   `msgpack:"g,omitempty"`
 	Expires Time     `msgpack:"x"`
+	Kept    Index    `msgpack:"i"` // the record that used it first
 	Results []Result `msgpack:"r"`
 }
 
@@ -26,13 +26,21 @@ func (a *applying) known(key string, digest []byte) (first []Result, known bool,
 		return nil, false, nil
 	}
 	k, ok := read[keyRecord](a.txn, tKey, a.db, []byte(key))
-	if !ok || k.Expires <= a.hlc.Time() {
+	if !ok || a.over(k.Expires, k.Kept) {
 		return nil, false, nil
 	}
 	if !bytes.Equal(k.Digest, digest) {
 		return nil, false, ErrKeyReused
 	}
 	return k.Results, true, nil
+}
+
+// keyRecords is how many records a key outlives at least: a jump of the log's time alone makes nothing recent expire.
+const keyRecords = 100_000
+
+// over says whether a key's window has passed, both in log time and in records.
+func (a *applying) over(expires Time, kept Index) bool {
+	return expires <= a.hlc.Time() && kept+keyRecords <= a.index
 }
 
 func (a *applying) keep(e *Entry, results []Result) { a.keepKey(e.Key, e.Digest, e.KeyTTL, results) }
@@ -48,16 +56,16 @@ func (a *applying) keepKey(key string, digest []byte, ttl Time, results []Result
 	if ttl <= 0 {
 		ttl = DefaultKeyTTL
 	}
-	k := keyRecord{Digest: digest, Expires: a.hlc.Time() + ttl, Results: results}
+	k := keyRecord{Digest: digest, Expires: a.hlc.Time() + ttl, Kept: a.index, Results: results}
 	write(a.txn, tKey, a.db, []byte(key), &k)
-	a.put(tKeyExpiry, a.db, expiryKey(k.Expires, key), nil)
+	a.put(tKeyExpiry, a.db, expiryKey(k.Expires, key), be64(uint64(k.Kept)))
 	a.keys++
 }
 
 func expiryKey(t Time, key string) []byte { return append(be64(uint64(t)), key...) }
 
-// expireKeys drops keys whose time is over by the log's clock, a few an entry: more than the entry added,
-// so the table cannot outgrow its window.
+// expireKeys drops keys whose window has passed, in the order of their times, a few an entry: more than the entry added, so the
+// table cannot outgrow its window.
 func (a *applying) expireKeys() {
 	few := 4 + 2*a.keys
 	b := a.bucket(tKeyExpiry, a.db)
@@ -67,8 +75,8 @@ func (a *applying) expireKeys() {
 		return
 	}
 	var gone [][]byte
-	a.scan(tKeyExpiry, a.db, nil, func(k, _ []byte) bool {
-		if len(gone) == few || Time(binary.BigEndian.Uint64(k)) > a.hlc.Time() {
+	a.scan(tKeyExpiry, a.db, nil, func(k, kept []byte) bool {
+		if len(gone) == few || !a.over(Time(beUint64(k)), Index(beUint64(kept))) {
 			return false
 		}
 		gone = append(gone, bytes.Clone(k))
