@@ -33,6 +33,9 @@ type Caller struct {
 	Scopes   []Scope // what is allowed
 	Forward  bool    // writes follow the leader by themselves
 	Quiet    bool    // what it recalls is not reinforced
+
+	usual   int // operations a second where nothing else is agreed on; 0 for no bound
+	counted int // operations of the request that its limits have counted already
 }
 
 // Who asks without a token.

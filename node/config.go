@@ -62,7 +62,7 @@ type Config struct {
 	ApplyTimeout  time.Duration // 10s: from proposal to applied
 	AuthTimeout   time.Duration // 10s: to the first frame
 	CORSOrigins   []string      // origins whose pages may ask the gateway; none
-	MaxRPS        int           // 10,000 requests a second of one token to the gateway, where nothing else is agreed on; negative for no limit
+	MaxRPS        int           // 10,000 operations a second of one token over HTTP, where nothing else is agreed on; negative for no limit
 	TokenUses     time.Duration // 5m: how often the cluster is told when tokens were used last
 	Slow          time.Duration // 1s: an operation that takes as long is logged; negative for none
 	Version       string        // "dev"

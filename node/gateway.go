@@ -195,6 +195,7 @@ func (g *gateway) identify(q *request, scope Scope) (err error) {
 	if !q.c.May(scope) {
 		return noScope(scope)
 	}
+	q.c.usual = max(0, g.s.cfg.MaxRPS)
 	q.c.Forward = q.c.Forward || q.r.Header.Get(forwardHeader) == "1"
 	q.c, err = g.s.Select(q.c, q.param("database"))
 	return err
@@ -206,7 +207,9 @@ func (g *gateway) admit(q *request, scope Scope) error {
 	if scope == Admin || scope == Owner {
 		bound.DB = 0 // the request that raises a database's bound is not held by it
 	}
-	return g.s.limits.admit(bound, g.s.cfg.MaxRPS, time.Now())
+	bound, err := g.s.limits.count(bound, 1, time.Now())
+	q.c.counted = bound.counted
+	return err
 }
 
 func (g *gateway) authenticate(r *http.Request) (Caller, error) {

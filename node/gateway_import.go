@@ -113,25 +113,55 @@ func (im *importer) line(b []byte) error {
 	default:
 		return oplog.Errorf(oplog.Invalid, "type %q: memory or edge", kind)
 	}
-	if im.bytes += len(b); im.bytes < importBytes && len(im.drafts)+len(im.edges) < importRows {
+	if im.bytes += len(b); im.bytes < importBytes && len(im.drafts)+len(im.edges) < min(importRows, im.g.s.limits.atOnce(im.c)) {
 		return nil
 	}
 	return im.flush()
 }
 
+// counted counts rows as operations of the importer's caller. An import over its rate is slowed down, as its sender waits in its own
+// socket; it is refused when that takes longer than a sender may.
+func (im *importer) counted(rows int) (Caller, error) {
+	c := im.c
+	c.counted = 0
+	patience := time.NewTimer(bodyTimeout)
+	defer patience.Stop()
+	for {
+		c, err := im.g.s.limits.count(c, rows, time.Now())
+		var slow *limited
+		if !errors.As(err, &slow) {
+			return c, err
+		}
+		select {
+		case <-time.After(slow.wait):
+		case <-patience.C:
+			return c, &statusError{status: http.StatusTooManyRequests, code: "rate_limited", err: oplog.Errorf(oplog.Unavailable, "%s", slow)}
+		case <-im.ctx.Done():
+			return c, im.ctx.Err()
+		}
+	}
+}
+
 func (im *importer) flush() error {
+	if len(im.drafts)+len(im.edges) == 0 {
+		return nil
+	}
+	c, err := im.counted(len(im.drafts) + len(im.edges))
+	if err != nil {
+		return err
+	}
 	if len(im.drafts) > 0 {
-		if err := im.g.s.room(im.c, len(im.drafts)); err != nil {
+		if err := im.g.s.room(c, len(im.drafts)); err != nil {
 			return err
 		}
-		r, err := im.g.s.Remember(im.ctx, im.c, im.batchKey(), im.drafts...)
+		r, err := im.g.s.Remember(im.ctx, c, im.batchKey(), im.drafts...)
 		if err != nil {
 			return err
 		}
 		im.done.Memories, im.done.Index = im.done.Memories+len(r.RIDs), r.Index
 	}
 	if len(im.edges) > 0 {
-		w, err := im.g.s.Commit(im.ctx, im.c, im.batchKey(), im.edges...)
+		w, err := im.g.s.Commit(im.ctx, c, im.batchKey(), im.edges...)
 		if err != nil {
 			return err
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// limits holds requests to what was agreed on for their tokens and databases. The bounds are replicated; each node
+// limits holds operations to what was agreed on for their tokens and databases. The bounds are replicated; each node
 // counts for itself what it admits, so a cluster of three admits up to three times as much.
 type limits struct {
 	state *oplog.State
@@ -49,20 +49,46 @@ func bounds(o oplog.Outcome) bool {
 	})
 }
 
-// admit counts a request, or refuses it with the time to wait. usual is what a token may ask each second that has no
-// bound of its own; 0 for no bound.
-func (l *limits) admit(c Caller, usual int, now time.Time) error {
+// callerLimit is a bound that holds for a caller: that of its token, which may be the node's usual one, or that of its database.
+type callerLimit struct {
+	bucket string
+	what   string // token or database
+	oplog.Limit
+}
+
+func (l *limits) of(c Caller) []callerLimit {
 	set := l.set.Load()
 	t := set.Tokens[c.Token]
-	if t.PerSecond == 0 && usual > 0 {
-		t = oplog.Limit{PerSecond: uint32(usual)}
+	if t.PerSecond == 0 && c.usual > 0 {
+		t.PerSecond, t.Burst = uint32(c.usual), 0
 	}
-	if wait := l.rates.take("t"+c.Token, t, now); wait > 0 {
-		return &limited{wait, "token"}
+	return []callerLimit{{"t" + c.Token, "token", t}, {"d" + strconv.FormatUint(uint64(c.DB), 10), "database", set.Databases[c.DB]}}
+}
+
+// count takes n operations of a caller from the buckets of its token and its database, less those that were counted before, or
+// refuses them with the time to wait. It returns the caller with the operations that are counted now. What the node does of its
+// own accord is not counted.
+func (l *limits) count(c Caller, n int, now time.Time) (Caller, error) {
+	if c.Token == "" && c.By != byMaster && c.By != byLocal || n <= c.counted {
+		return c, nil
 	}
-	if d, ok := set.Databases[c.DB]; ok {
-		if wait := l.rates.take("d"+strconv.FormatUint(uint64(c.DB), 10), d, now); wait > 0 {
-			return &limited{wait, "database"}
+	for _, b := range l.of(c) {
+		if b.PerSecond > 0 && n > int(burst(b.Limit)) {
+			return c, oplog.Errorf(oplog.TooLarge, "batch size %d exceeds quota %d at once for this %s", n, burst(b.Limit), b.what)
+		}
+		if wait := l.rates.take(b.bucket, b.Limit, n-c.counted, now); wait > 0 {
+			return c, &limited{wait, b.what}
+		}
+	}
+	c.counted = n
+	return c, nil
+}
+
+// ready refuses a caller that would have to wait for its next operation, and counts none.
+func (l *limits) ready(c Caller, now time.Time) error {
+	for _, b := range l.of(c) {
+		if wait := l.rates.wait(b.bucket, b.Limit, now); wait > 0 {
+			return &limited{wait, b.what}
 		}
 	}
 	return nil
@@ -70,14 +96,26 @@ func (l *limits) admit(c Caller, usual int, now time.Time) error {
 
 // batch refuses more memories at once than a token or its database may store.
 func (l *limits) batch(c Caller, n int) error {
-	set := l.set.Load()
-	if most := set.Databases[c.DB].Batch; most > 0 && n > int(most) {
-		return oplog.Errorf(oplog.TooLarge, "batch size %d exceeds quota %d for this database", n, most)
-	}
-	if most := set.Tokens[c.Token].Batch; most > 0 && n > int(most) {
-		return oplog.Errorf(oplog.TooLarge, "batch size %d exceeds quota %d for this token", n, most)
+	for _, b := range l.of(c) {
+		if b.Batch > 0 && n > int(b.Batch) {
+			return oplog.Errorf(oplog.TooLarge, "batch size %d exceeds quota %d for this %s", n, b.Batch, b.what)
+		}
 	}
 	return nil
+}
+
+// atOnce is how many memories a caller may store in one batch.
+func (l *limits) atOnce(c Caller) int {
+	most := MaxBatch
+	for _, b := range l.of(c) {
+		if b.Batch > 0 {
+			most = min(most, int(b.Batch))
+		}
+		if b.PerSecond > 0 {
+			most = min(most, int(burst(b.Limit)))
+		}
+	}
+	return most
 }
 
 // limited refuses a token or a database that is asked too often.
@@ -85,6 +123,9 @@ type limited struct {
 	wait time.Duration
 	who  string // token or database
 }
+
+// Unwrap is what surfaces say that know nothing of limits.
+func (l *limited) Unwrap() error { return oplog.Errorf(oplog.Unavailable, "%s", l.Error()) }
 
 func (l *limited) Error() string {
 	return fmt.Sprintf("too many requests for this %s; retry in %s", l.who, l.wait.Round(time.Millisecond))

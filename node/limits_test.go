@@ -14,7 +14,7 @@ func TestRates(t *testing.T) {
 	l := oplog.Limit{PerSecond: 10, Burst: 3}
 	admitted := func(n int) (got int) {
 		for range n {
-			if r.take("a", l, now) == 0 {
+			if r.take("a", l, 1, now) == 0 {
 				got++
 			}
 		}
@@ -23,7 +23,7 @@ func TestRates(t *testing.T) {
 	if got := admitted(5); got != 3 {
 		t.Errorf("%d of a burst of 3 are admitted", got)
 	}
-	if wait := r.take("a", l, now); wait != 100*time.Millisecond {
+	if wait := r.take("a", l, 1, now); wait != 100*time.Millisecond {
 		t.Errorf("the next is due in %s", wait)
 	}
 	now = now.Add(100 * time.Millisecond)
@@ -34,11 +34,11 @@ func TestRates(t *testing.T) {
 	if got := admitted(10); got != 3 {
 		t.Errorf("%d after an hour's rest", got)
 	}
-	if got := r.take("b", l, now); got != 0 {
+	if got := r.take("b", l, 1, now); got != 0 {
 		t.Errorf("another waits %s", got)
 	}
 	for range 100 {
-		if r.take("free", oplog.Limit{}, now) != 0 {
+		if r.take("free", oplog.Limit{}, 1, now) != 0 {
 			t.Fatal("who is not bounded waits")
 		}
 	}
@@ -46,7 +46,7 @@ func TestRates(t *testing.T) {
 		t.Errorf("%d buckets", len(r.buckets))
 	}
 	for i := range 2 * maxBuckets {
-		r.take(string(rune(i)), l, now)
+		r.take(string(rune(i)), l, 1, now)
 	}
 	if len(r.buckets) > maxBuckets {
 		t.Errorf("%d buckets are kept", len(r.buckets))
@@ -68,7 +68,7 @@ func BenchmarkAdmit(b *testing.B) {
 				for p.Next() {
 					now := time.Now()
 					s.uses.saw(c.Token, now)
-					if err := s.limits.admit(c, 0, now); err != nil {
+					if _, err := s.limits.count(c, 1, now); err != nil {
 						b.Fatal(err)
 					}
 				}

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/cairndb/cairn/index"
@@ -57,7 +58,7 @@ func (g *gateway) mcp() http.Handler {
 		q := &request{w: w, r: r}
 		err := g.identify(q, Read)
 		if err == nil {
-			err = g.admit(q, Read)
+			err = g.s.limits.ready(q.c, start) // each message is counted by itself
 		}
 		if err != nil {
 			leaveUnread(w, r)
@@ -152,6 +153,7 @@ func newMCPServer(s *Service) *mcp.Server {
 		CompletionHandler: func(ctx context.Context, r *mcp.CompleteRequest) (*mcp.CompleteResult, error) {
 			return s.complete(ctx, caller(ctx), r.Params)
 		}})
+	srv.AddReceivingMiddleware(s.countMessages)
 	for _, t := range tools {
 		srv.AddTool(&mcp.Tool{Name: t.name, Description: t.description, InputSchema: schemaOf(t.args), Annotations: &mcp.ToolAnnotations{ReadOnlyHint: t.readOnly}},
 			func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -198,6 +200,23 @@ func newMCPServer(s *Service) *mcp.Server {
 		})
 	return srv
 }
+
+// countMessages counts each message of an exchange as an operation of its caller: a batch is as many as it holds.
+func (s *Service) countMessages(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		c, err := s.limits.count(caller(ctx), 1, time.Now())
+		switch {
+		case err == nil:
+			return next(context.WithValue(ctx, callerKey{}, c), method, req)
+		case method == "tools/call":
+			return toolError(err), nil
+		}
+		return nil, &jsonrpc.Error{Code: codeRateLimited, Message: err.Error()}
+	}
+}
+
+// codeRateLimited is the JSON-RPC error of a caller that asks too often: the first of those left to servers.
+const codeRateLimited = -32000
 
 const (
 	memoryURI   = "cairn://memory/"

@@ -60,6 +60,10 @@ func (s *Service) Remember(ctx context.Context, c Caller, key string, drafts ...
 	if err := s.limits.batch(c, len(drafts)); err != nil {
 		return Remembered{}, err
 	}
+	c, err := s.limits.count(c, len(drafts), time.Now())
+	if err != nil {
+		return Remembered{}, err
+	}
 	w := write{scope: Write, key: key}
 	if key != "" {
 		w.digest = digestDrafts(drafts)
@@ -220,6 +224,9 @@ type Answer struct {
 func (s *Service) Recall(ctx context.Context, c Caller, q index.Query, f Freshness) (Answer, error) {
 	if !c.May(Read) {
 		return Answer{}, noScope(Read)
+	}
+	if _, err := s.limits.count(c, 1, time.Now()); err != nil {
+		return Answer{}, err
 	}
 	q.Text = index.Question(q.Text)
 	s.asking.Add(1)

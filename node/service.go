@@ -88,6 +88,9 @@ func (s *Service) write(ctx context.Context, c Caller, w write) (Written, error)
 	if len(w.key) > maxKey {
 		return Written{}, oplog.Errorf(oplog.Invalid, "idempotency key of %d bytes is over %d", len(w.key), maxKey)
 	}
+	if _, err := s.limits.count(c, 1, time.Now()); err != nil {
+		return Written{}, err
+	}
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.ApplyTimeout)
 	defer cancel()
 	if len(w.ops) == 0 {
@@ -131,6 +134,10 @@ func (s *Service) readable(ctx context.Context, i oplog.Index) error {
 
 // Commit proposes operations of a surface's own making: they stand or fall together.
 func (s *Service) Commit(ctx context.Context, c Caller, key string, ops ...oplog.Op) (Written, error) {
+	c, err := s.limits.count(c, max(1, memories(ops)), time.Now())
+	if err != nil {
+		return Written{}, err
+	}
 	ops = slices.Clone(ops)
 	for i, op := range ops { // what their texts name is settled here, as for all memories
 		m, ok := op.(*oplog.Remember)
@@ -153,6 +160,16 @@ func (s *Service) Commit(ctx context.Context, c Caller, key string, ops ...oplog
 		ops[i] = &named
 	}
 	return s.write(ctx, c, write{scope: Write, key: key, ops: ops})
+}
+
+// memories is how many operations store one: what a surface notes beside them is not counted.
+func memories(ops []oplog.Op) (n int) {
+	for _, op := range ops {
+		if _, ok := op.(*oplog.Remember); ok {
+			n++
+		}
+	}
+	return n
 }
 
 // View runs f on the state when it is fresh enough.

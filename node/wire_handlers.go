@@ -105,7 +105,8 @@ func (ss *session) serve(f wire.Frame) error {
 	if c := ss.who(); f.Op != wire.OpPing {
 		now := time.Now()
 		ss.w.s.uses.saw(c.Token, now)
-		if err := ss.w.s.limits.admit(c, 0, now); err != nil {
+		c.counted = 0
+		if _, err := ss.w.s.limits.count(c, 1, now); err != nil {
 			return ss.failed(f, err)
 		}
 	}
@@ -136,6 +137,7 @@ func (ss *session) auth(f wire.Frame) bool {
 		return false
 	}
 	ss.mu.Lock()
+	c.counted = 1 // of each request: see serve
 	ss.caller, ss.authed = c, true
 	ss.mu.Unlock()
 	return ss.reply(f, wire.OpAuthOK, &wire.AuthOK{Database: c.Database, DatabaseID: uint32(c.DB)}) == nil

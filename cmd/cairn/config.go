@@ -55,7 +55,7 @@ type file struct {
 		MaxConnections      int `toml:"max_connections"`        // 4096 on the wire port, and as many on the gateway
 		MaxConnectionsPerIP int `toml:"max_connections_per_ip"` // 100 a port, from one IPv4 address or one IPv6 /64 network; loopback is exempt
 		MaxInFlight         int `toml:"max_in_flight"`          // 1024 requests over all wire connections
-		MaxRPS              int `toml:"max_rps"`                // 10000 requests a second of one token over HTTP that `cairn token limit` has not bounded; negative for no bound
+		MaxRPS              int `toml:"max_rps"`                // 10000 operations a second of one token over HTTP that `cairn token limit` has not bounded; a batch counts as many as it holds; negative for no bound
 		TokenUseMinutes     int `toml:"token_use_minutes"`      // 5: how often a node tells the others when tokens were used last
 	} `toml:"limits"`
 	Log struct {

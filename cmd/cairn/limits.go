@@ -15,7 +15,7 @@ type bounds struct{ rps, burst, batch, memories uint32 }
 
 func (b *bounds) flags(c *cobra.Command) {
 	f := c.Flags()
-	f.Uint32Var(&b.rps, "rps", 0, "requests a second that each node admits; 0 for no bound")
+	f.Uint32Var(&b.rps, "rps", 0, "operations a second that each node admits, a batch being as many as it holds; 0 for no bound")
 	f.Uint32Var(&b.burst, "burst", 0, "requests at once; a second's worth when 0")
 	f.Uint32Var(&b.batch, "max-batch", 0, "memories of one request; 0 for no bound")
 }
