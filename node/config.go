@@ -53,6 +53,7 @@ type Config struct {
 	writeTimeout time.Duration // 30s: a wire client that reads nothing for this long is dropped
 
 	ForwardWrites bool          // followers forward writes of the YantrikDB surfaces instead of refusing them
+	Lenient       bool          // requests are taken as the oldest clients send them: see fields
 	NoMasterToken bool          // the cluster secret is no client token
 	MintToken     bool          // write a client token of database "default" to HOME/token if there is none
 	Background    Background    // what the leader does by itself

@@ -49,9 +49,9 @@ func console() http.Handler {
 }
 
 var consoleRoutes = []route{
-	{name: "timeline", method: "GET", path: "/v1/memory/{rid}/timeline", scope: Read, handle: httpTimeline, summary: "What was stored shortly before and after a memory", query: "limit:integer", result: "memories:[]Memory!"},
-	{name: "entities", method: "GET", path: "/v1/entities", scope: Read, handle: httpEntities, summary: "Names that memories, relations and claims mention", query: "limit:integer", result: "entities:[]Entity!"},
-	{name: "recall_compare", method: "POST", path: "/v1/recall/compare", scope: Read, handle: httpCompare, summary: "The same question to every node: equal indexes give equal answers", body: "query:string!", result: "nodes:[]Compared! equal:boolean!"},
+	{name: "timeline", method: "GET", path: "/v1/memory/{rid}/timeline", scope: Read, handle: httpTimeline, summary: "What was stored shortly before and after a memory", query: "limit:integer[0..]", result: "memories:[]Memory!"},
+	{name: "entities", method: "GET", path: "/v1/entities", scope: Read, handle: httpEntities, summary: "Names that memories, relations and claims mention", query: "limit:integer[0..]", result: "entities:[]Entity!"},
+	{name: "recall_compare", method: "POST", path: "/v1/recall/compare", scope: Read, handle: httpCompare, summary: "The same question to every node: equal indexes give equal answers", body: questionFields, result: "nodes:[]Compared! equal:boolean!"},
 }
 
 func httpTimeline(g *gateway, q *request) (any, error) {
@@ -89,7 +89,7 @@ const compareTime = 3 * time.Second
 
 // httpCompare asks the gateways of all nodes.
 func httpCompare(g *gateway, q *request) (any, error) {
-	if _, err := q.body.must("query"); err != nil {
+	if _, err := httpQuery(q.body); err != nil {
 		return nil, err
 	}
 	body, err := json.Marshal(q.body)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/wire/field"
 )
 
 // The gateway speaks JSON over HTTP.
@@ -38,6 +39,17 @@ type route struct {
 	media        string // what the answer is where it is no object
 	large        bool   // the body may be as large as a batch
 	stream       bool   // the handler reads the body itself
+
+	params, fields field.Object // query and body, parsed
+}
+
+// described is the route with its descriptions parsed.
+func (rt route) described() route {
+	rt.params, rt.fields = field.Parse(rt.query), field.Parse(rt.body)
+	if rt.scope != "" {
+		rt.params = append(rt.params, field.Parse("database:string")...)
+	}
+	return rt
 }
 
 // routes is the gateway at a glance.
@@ -77,6 +89,7 @@ func newGateway(s *Service) *gateway {
 	g.metrics = newMetrics(g)
 	mux := http.NewServeMux()
 	for _, r := range routes() {
+		r = r.described()
 		mux.HandleFunc(r.method+" "+r.path, func(w http.ResponseWriter, req *http.Request) { g.serve(w, req, r) })
 	}
 	mux.Handle("/mcp", g.mcp())
@@ -138,8 +151,8 @@ func (g *gateway) serve(w http.ResponseWriter, r *http.Request, rt route) {
 	}
 }
 
-// answer checks a request in the order token, right, body, load, leadership, rate, and has it handled. Clients see the order that
-// they know: a node that does not take writes says so whether or not it knows the token.
+// answer checks a request in the order token, right, body, load, leadership, rate, fields, and has it handled. Clients see the order
+// that they know: a node that does not take writes says so whether or not it knows the token.
 func (g *gateway) answer(q *request, rt route) (any, error) {
 	forward := g.s.cfg.ForwardWrites || q.r.Header.Get(forwardHeader) == "1"
 	refused := func() error {
@@ -172,6 +185,9 @@ func (g *gateway) answer(q *request, rt route) (any, error) {
 		if err := g.admit(q, rt.scope); err != nil {
 			return nil, err
 		}
+	}
+	if err := q.check(rt, g.s.cfg.Lenient); err != nil {
+		return nil, err
 	}
 	return rt.handle(g, q)
 }

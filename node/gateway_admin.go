@@ -19,26 +19,26 @@ var adminRoutes = []route{
 		result: "database:string! max_memories:integer! max_rps:integer! burst:integer! max_batch_size:integer! active_memories:integer!"},
 	{name: "quota_set", method: "POST", path: "/v1/admin/databases/{name}/quota", scope: Admin, write: true, handle: setQuota,
 		summary: "Bound a database: its active memories, and what each node is asked; 0 for no bound, what is left out stays",
-		body:    "max_memories:integer max_rps:integer burst:integer max_batch_size:integer",
+		body:    "max_memories:integer[0..] max_rps:integer[0..4294967295] burst:integer[0..4294967295] max_batch_size:integer[0..4294967295]",
 		result:  "database:string! max_memories:integer! max_rps:integer! burst:integer! max_batch_size:integer! log_index:integer!"},
 	{name: "me", method: "GET", path: "/v1/admin/me", scope: Read, handle: whoAmI, summary: "What the token of this request may do, and where",
 		result: "database:string! database_id:integer! scopes:[]string! master:boolean! node_id:integer!"},
 	{name: "tokens_create", method: "POST", path: "/v1/admin/tokens", scope: Owner, write: true, handle: createToken, summary: "Make a token; its text is shown once",
-		body: "database:string database_id:integer label:string scopes:[]string expires_at:number", result: "token:string! database:string! database_id:integer! label:string! hash_prefix:string! replicated:boolean!"},
+		body: "database:string database_id:integer[0..] label:string scopes:[]string expires_at:date", result: "token:string! database:string! database_id:integer! label:string! hash_prefix:string! replicated:boolean!"},
 	{name: "tokens", method: "GET", path: "/v1/admin/tokens", scope: Owner, handle: listTokens, summary: "All tokens, by the beginning of their hashes", result: "tokens:[]Token!"},
 	{name: "tokens_revoke", method: "POST", path: "/v1/admin/tokens/revoke", scope: Owner, write: true, handle: revokeToken, summary: "End a token, given as its text, its hash or the beginning of its hash",
-		body: "token:string hash:string", result: "revoked:boolean!"},
+		body: "token,hash:string!", result: "revoked:boolean!"},
 	{name: "tokens_limit", method: "POST", path: "/v1/admin/tokens/limit", scope: Owner, write: true, handle: limitToken,
-		summary: "Bound what a token asks of each node; 0 or left out for no bound", body: "token:string hash:string max_rps:integer burst:integer max_batch_size:integer",
+		summary: "Bound what a token asks of each node; 0 or left out for no bound", body: "token,hash:string! max_rps:integer[0..4294967295] burst:integer[0..4294967295] max_batch_size:integer[0..4294967295]",
 		result: "hash_prefix:string! max_rps:integer! burst:integer! max_batch_size:integer! log_index:integer!"},
-	{name: "audit", method: "GET", path: "/v1/admin/audit", scope: Admin, handle: listAudit, summary: "Who changed what of the cluster, newest first", query: "limit:integer", result: "audit:[]Audit!"},
+	{name: "audit", method: "GET", path: "/v1/admin/audit", scope: Admin, handle: listAudit, summary: "Who changed what of the cluster, newest first", query: "limit:integer[0..]", result: "audit:[]Audit!"},
 	{name: "settings", method: "GET", path: "/v1/admin/settings", scope: Read, handle: getSettings, summary: "A database's policies; ages in seconds, 0 for none", result: settingsKeys},
 	{name: "settings_set", method: "POST", path: "/v1/admin/settings", scope: Owner, write: true, handle: setSettings, summary: "Change a database's policies; what is left out stays",
-		body: "working_ttl_secs:number episodic_ttl_secs:number promote_after:integer consolidate:boolean quiet_mind:boolean", result: settingsKeys},
+		body: "working_ttl_secs:number[0..] episodic_ttl_secs:number[0..] promote_after:integer[0..] consolidate:boolean quiet_mind:boolean", result: settingsKeys},
 	{name: "purge", method: "POST", path: "/v1/admin/purge", scope: Owner, write: true, handle: purge, summary: "Erase memories created before a time: texts, vectors and revisions",
-		body: "before:number! namespace:string tier:string owner:string", result: "purged:integer! log_index:integer!"},
+		body: "before:date! namespace:string tier:string owner:string", result: "purged:integer! log_index:integer!"},
 	{name: "log", method: "GET", path: "/v1/admin/log", scope: Admin, handle: direct((*gateway).tail), summary: "What was applied, without what it says; NDJSON",
-		query: "from:integer limit:integer wait_ms:integer", media: ndjsonType},
+		query: "from:integer[0..] limit:integer[0..] wait_ms:integer[0..]", media: ndjsonType},
 }
 
 const settingsKeys = "working_ttl_secs:number! episodic_ttl_secs:number! promote_after:integer! consolidate:boolean! quiet_mind:boolean! updated_at:number?"
@@ -76,7 +76,7 @@ func setSettings(g *gateway, q *request) (any, error) {
 const maxAge = 100 * 365 * 86400
 
 func purge(g *gateway, q *request) (any, error) {
-	before := seconds(q.body.num("before", 0))
+	before := q.body.date("before")
 	if before.IsZero() {
 		return nil, oplog.Errorf(oplog.Invalid, "missing 'before'")
 	}
@@ -118,10 +118,7 @@ func createToken(g *gateway, q *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	var expires time.Time
-	if at := q.body.num("expires_at", 0); at > 0 {
-		expires = time.UnixMicro(int64(at * 1e6))
-	}
+	expires := q.body.date("expires_at")
 	label := q.body.str("label", "")
 	text, err := g.s.CreateToken(q.r.Context(), q.c, database.Name, label, q.body.strs("scopes"), expires)
 	if err != nil {
@@ -131,7 +128,7 @@ func createToken(g *gateway, q *request) (any, error) {
 }
 
 func revokeToken(g *gateway, q *request) (any, error) {
-	token := q.body.first("token", "hash")
+	token := q.body.str("token", "")
 	if token == "" {
 		return nil, oplog.Errorf(oplog.Invalid, "missing 'token'")
 	}
@@ -264,7 +261,7 @@ func limitOf(f fields, l oplog.Limit) oplog.Limit {
 }
 
 func limitToken(g *gateway, q *request) (any, error) {
-	token := q.body.first("token", "hash")
+	token := q.body.str("token", "")
 	if token == "" {
 		return nil, oplog.Errorf(oplog.Invalid, "missing 'token'")
 	}

@@ -18,7 +18,7 @@ import (
 // it to a file beside the state, GET serves that file, ranges and all, and DELETE is for those who are done.
 var backupRoutes = []route{
 	{name: "backup", method: "POST", path: "/v1/admin/backups", scope: Admin, handle: makeBackup,
-		summary: "Make a backup of all databases as this node has them: the whole state, or with since the log behind an index", body: "since:integer",
+		summary: "Make a backup of all databases as this node has them: the whole state, or with since the log behind an index", body: "since:integer[0..]",
 		result: "id:string! since:integer! index:integer! state_hash:string! size:integer! sha256:string!"},
 	{name: "backup_send", method: "GET", path: "/v1/admin/backups/{id}", scope: Admin, handle: direct((*gateway).sendBackup), summary: "Download a backup; ranges are served", media: "application/octet-stream"},
 	{name: "backup_drop", method: "DELETE", path: "/v1/admin/backups/{id}", scope: Admin, handle: dropBackup, summary: "Remove a backup that was downloaded", result: "deleted:string!"},

@@ -2,6 +2,7 @@ package node
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,12 +15,43 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/wire/field"
 	"github.com/cairndb/cairn/wire/large"
 )
 
-// fields is a request's JSON object. Clients of this protocol send numbers as strings and nulls for what they leave out:
-// a field of the wrong type is not there.
+// fields is a request's JSON object, checked by its description (see check). Where the node is lenient, as the first gateway of
+// this protocol was, a field of another type counts as absent, and unknown ones and numbers out of range are let through: the
+// methods below take a default for what they cannot read. A date that cannot be read is always refused.
 type fields map[string]json.RawMessage
+
+// check holds a request to its route's description.
+func (q *request) check(rt route, lenient bool) error {
+	if err := rt.params.Values(q.r.URL.Query(), lenient); err != nil {
+		return badParam(rt, err)
+	}
+	return q.body.check(rt.fields, lenient)
+}
+
+// paramCodes are the codes of parameters that have one of their own.
+var paramCodes = map[string]string{"min_seq": "invalid_min_seq", "min_index": "invalid_min_seq", "events from": "invalid_cursor"}
+
+// badParam is a parameter of the query that cannot be taken for anything.
+func badParam(rt route, err error) error {
+	code := "invalid_query_parameter"
+	var e *field.Error
+	if errors.As(err, &e) {
+		code = cmp.Or(paramCodes[e.Field], paramCodes[rt.name+" "+e.Field], code)
+	}
+	return &statusError{status: http.StatusBadRequest, code: code, err: oplog.Errorf(oplog.Invalid, "%s", err)}
+}
+
+// check holds an object to its description.
+func (f fields) check(o field.Object, lenient bool) error {
+	if err := o.Check(f, lenient); err != nil {
+		return oplog.Errorf(oplog.Invalid, "%s", err)
+	}
+	return nil
+}
 
 // How much a body may hold. Bodies of budgeted bytes and more wait for their share of the byte budget before they are read.
 const (
@@ -136,16 +168,6 @@ func (f fields) str(name, def string) string {
 	return def
 }
 
-// first is the first of several spellings of a field that is there.
-func (f fields) first(names ...string) string {
-	for _, n := range names {
-		if s, ok := decoded[string](f, n); ok {
-			return s
-		}
-	}
-	return ""
-}
-
 // must is a string field that has to be there.
 func (f fields) must(name string) (string, error) {
 	s, ok := decoded[string](f, name)
@@ -170,13 +192,34 @@ func (f fields) optional(name string) *float64 {
 	return nil
 }
 
-// whole is a whole number of at least 0, written as one.
+// whole is a whole number of at least 0.
 func (f fields) whole(name string, def uint64) uint64 {
-	v, err := strconv.ParseUint(string(f.raw(name)), 10, 63)
-	if err != nil {
-		return def
+	if v, err := strconv.ParseUint(string(f.raw(name)), 10, 63); err == nil {
+		return v
 	}
-	return v
+	if v, ok := decoded[float64](f, name); ok && v >= 0 && v < 1<<53 && v == math.Trunc(v) { // 5.0
+		return uint64(v)
+	}
+	return def
+}
+
+// date is a time, none when it is not there.
+func (f fields) date(name string) time.Time {
+	if raw := f.raw(name); raw != nil {
+		t, _ := field.DateJSON(raw) // it was checked
+		return t
+	}
+	return time.Time{}
+}
+
+// epoch is a date in Unix seconds, nil when it is not there.
+func (f fields) epoch(name string) *float64 {
+	t := f.date(name)
+	if t.IsZero() {
+		return nil
+	}
+	s := field.Seconds(t)
+	return &s
 }
 
 func (f fields) flag(name string, def bool) bool {
@@ -199,7 +242,7 @@ func (f fields) vector(name string) []float32 {
 	}
 	v := make([]float32, 0, len(list))
 	for _, raw := range list {
-		if x, err := strconv.ParseFloat(string(raw), 64); err == nil {
+		if x, err := strconv.ParseFloat(string(raw), 64); err == nil || errors.Is(err, strconv.ErrRange) { // what is infinite is refused with the vector
 			v = append(v, float32(x))
 		}
 	}

@@ -21,7 +21,7 @@ var clusterRoutes = []route{
 			"millis_since_quorum_ack:integer? members:[]RaftMember! healthy:boolean!"},
 	{name: "cluster_change", method: "POST", path: "/v1/cluster/{verb}", scope: Admin, handle: changeMembers,
 		summary: "Change who belongs to the cluster: join, remove, promote, transfer. promote without a node_id asks leadership for this node",
-		body:    "node_id:integer addr:string role:string", result: "status:string! message:string! node_id:integer term:integer current_term:integer"},
+		body:    "node_id:integer[0..4294967295] addr:string role:string", result: "status:string! message:string! node_id:integer term:integer current_term:integer"},
 	{name: "control_snapshot", method: "GET", path: "/v1/admin/control-snapshot", scope: Read, handle: controlSnapshot, summary: "Databases and tokens as they are replicated; the cluster secret only",
 		result: "databases:[]KeptDatabase! tokens:[]KeptToken!"},
 }

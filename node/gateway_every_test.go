@@ -1,6 +1,7 @@
 package node_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -42,13 +43,13 @@ func (o operation) needs(doc map[string]any) (body, query map[string]string) {
 		schema := rb["content"].(map[string]any)["application/json"].(map[string]any)["schema"].(map[string]any)
 		must, _ := schema["required"].([]any)
 		for _, name := range must {
-			body[name.(string)] = schema["properties"].(map[string]any)[name.(string)].(map[string]any)["type"].(string)
+			body[name.(string)] = typeName(schema["properties"].(map[string]any)[name.(string)].(map[string]any))
 		}
 	}
 	params, _ := o.doc["parameters"].([]any)
 	for _, p := range params {
 		if p := p.(map[string]any); p["in"] == "query" && p["required"] == true {
-			query[p["name"].(string)] = p["schema"].(map[string]any)["type"].(string)
+			query[p["name"].(string)] = typeName(p["schema"].(map[string]any))
 		}
 	}
 	return body, query
@@ -173,22 +174,45 @@ func TestEveryRouteRefuses(t *testing.T) {
 			}
 		}
 		body, query := o.needs(doc)
-		for name := range body {
-			for _, bad := range []any{nil, wrongType(body[name])} { // what is of another type counts as absent
-				given := obj{}
-				for other, kind := range body {
-					given[other] = rightType(kind)
-				}
-				given[name] = bad
-				raw, err := json.Marshal(given)
-				if err != nil {
-					t.Fatal(err)
-				}
-				ask(wrong{token: secret, kind: js, body: string(raw), status: 400, code: "invalid_request", text: "missing '" + name + "'"})
+		with := func(name string, value any) string {
+			given := obj{}
+			for other, kind := range body {
+				given[other] = rightType(kind)
 			}
+			given[name] = value
+			raw, err := json.Marshal(given)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(raw)
+		}
+		for name := range body {
+			ask(wrong{token: secret, kind: js, body: with(name, nil), status: 400, code: "invalid_request", text: "missing '" + name + "'"})
 		}
 		for name := range query {
 			ask(wrong{token: secret, status: 400, code: "invalid_request", text: "missing '" + name + "' query parameter"})
+		}
+		for key, kind := range o.tells(doc) {
+			from, name, _ := strings.Cut(key, " ")
+			switch {
+			case from == "query" && (kind == "string" || name == "database"):
+			case from == "query":
+				code := map[string]string{"min_seq": "invalid_min_seq", "min_index": "invalid_min_seq"}[name]
+				if name == "from" && o.path == "/v1/events" {
+					code = "invalid_cursor"
+				}
+				ask(wrong{token: secret, url: url + "?" + name + "=soon", status: 400, code: cmp.Or(code, "invalid_query_parameter"), text: name + `: want `})
+			case kind != "any" || name != "metadata" && o.has(name):
+				if o.has(name) {
+					ask(wrong{token: secret, kind: js, body: with(name, wrongType(kind)), status: 400, code: "invalid_request", text: name + ": want "})
+				}
+			}
+		}
+		if o.takesBody() {
+			ask(wrong{token: secret, kind: js, body: with("colour", "red"), status: 400, code: "invalid_request", text: "unknown field 'colour'"})
+		}
+		if o.scope() != "" {
+			ask(wrong{token: secret, url: url + "?colour=red", status: 400, code: "invalid_query_parameter", text: "unknown field 'colour'"})
 		}
 	}
 	for _, o := range all {
@@ -200,6 +224,16 @@ func TestEveryRouteRefuses(t *testing.T) {
 	}
 }
 
+// has says whether a field is the body's own, and not one of the objects in a list.
+func (o operation) has(name string) bool {
+	rb, ok := o.doc["requestBody"].(map[string]any)
+	if !ok {
+		return false
+	}
+	_, own := rb["content"].(map[string]any)["application/json"].(map[string]any)["schema"].(map[string]any)["properties"].(map[string]any)[name]
+	return own
+}
+
 func wrongType(kind string) any {
 	if kind == "string" {
 		return 7
@@ -208,7 +242,7 @@ func wrongType(kind string) any {
 }
 
 func rightType(kind string) any {
-	return map[string]any{"string": "x", "array": []any{}, "integer": 1, "number": 1.5, "boolean": true, "object": obj{}}[kind]
+	return map[string]any{"string": "x", "array": []any{}, "integer": 1, "number": 1.5, "boolean": true, "object": obj{}, "any": "2020-01-01", "[]object": []any{}, "[]any": []any{}}[kind]
 }
 
 // A follower refuses every write, whoever asks, and says in every spelling who leads.

@@ -9,13 +9,13 @@ import (
 
 var graphRoutes = []route{
 	{name: "relate", method: "POST", path: "/v1/relate", scope: Write, write: true, handle: httpRelate, summary: "Put two entities into a relation; src, dst and rel_type are taken as well",
-		body: "entity:string! target:string! relationship:string! weight:number", result: "edge_id:string! log_index:integer!"},
+		body: "entity,src:string! target,dst:string! relationship,rel_type,rel:string! weight:weight namespace:string~", result: "edge_id:string! log_index:integer!"},
 	{name: "edges", method: "GET", path: "/v1/edges", scope: Read, handle: httpEdges, summary: "The relations an entity is in", query: "entity:string!", result: "edges:[]Edge!"},
 	{name: "unrelate", method: "DELETE", path: "/v1/edges/{id}", scope: Write, write: true, handle: httpUnrelate, summary: "Take a relation away", result: "edge_id:string! found:boolean! log_index:integer!"},
-	{name: "graph", method: "POST", path: "/v1/graph", scope: Read, handle: httpGraph, summary: "The relations an entity is in, asked by POST", body: "action:string entity:string!", result: "edges:[]Edge!"},
+	{name: "graph", method: "POST", path: "/v1/graph", scope: Read, handle: httpGraph, summary: "The relations an entity is in, asked by POST", body: "action:string entity:string! namespace:string~", result: "edges:[]Edge!"},
 	{name: "ingest_claim", method: "POST", path: "/v1/claim", scope: Write, write: true, handle: httpClaim, summary: "State a relation with its evidence",
-		body: "src:string! rel_type:string! dst:string! namespace:string polarity:integer modality:string valid_from:number valid_to:number extractor:string " +
-			"extractor_version:string confidence_band:string source_memory_rid:string span_start:integer span_end:integer weight:number",
+		body: "src:string! rel_type:string! dst:string! namespace:string polarity:integer[-1..1] modality:string valid_from:date valid_to:date extractor:string " +
+			"extractor_version:string confidence_band:string source_memory_rid:string span_start:integer[0..] span_end:integer[0..] weight:weight",
 		result: "claim_id:string! namespace:string! log_index:integer!"},
 	{name: "get_claims", method: "GET", path: "/v1/claims", scope: Read, handle: httpClaims, summary: "What is claimed of an entity, newest first", query: "entity:string! namespace:string", result: "claims:[]Claim!"},
 	{name: "add_alias", method: "POST", path: "/v1/alias", scope: Write, write: true, handle: httpAlias, summary: "Make a name stand for another",
@@ -23,7 +23,7 @@ var graphRoutes = []route{
 }
 
 func httpRelate(g *gateway, q *request) (any, error) {
-	src, dst, rel := q.body.first("entity", "src"), q.body.first("target", "dst"), q.body.first("relationship", "rel_type", "rel")
+	src, dst, rel := q.body.str("entity", ""), q.body.str("target", ""), q.body.str("relationship", "")
 	for _, f := range [][2]string{{"entity", src}, {"target", dst}, {"relationship", rel}} {
 		if f[1] == "" {
 			return nil, oplog.Errorf(oplog.Invalid, "missing '%s'", f[0])
@@ -90,7 +90,7 @@ func httpClaim(g *gateway, q *request) (any, error) {
 		return nil, oplog.Errorf(oplog.Invalid, "polarity is 1, 0 or -1")
 	}
 	claim := oplog.Claim{Namespace: blank(f.str("namespace", "")), Src: f.str("src", ""), Type: f.str("rel_type", ""), Dst: f.str("dst", ""), Polarity: int8(polarity),
-		Modality: f.str("modality", "asserted"), ValidFrom: f.optional("valid_from"), ValidTo: f.optional("valid_to"), Extractor: f.str("extractor", "manual"),
+		Modality: f.str("modality", "asserted"), ValidFrom: f.epoch("valid_from"), ValidTo: f.epoch("valid_to"), Extractor: f.str("extractor", "manual"),
 		Version: f.str("extractor_version", ""), Band: f.str("confidence_band", "medium"), SourceRID: f.str("source_memory_rid", ""), Weight: f.num("weight", 1)}
 	if v, ok := decoded[int64](f, "span_start"); ok {
 		claim.SpanStart = &v

@@ -94,6 +94,9 @@ func (im *importer) line(b []byte) error {
 	if err := json.Unmarshal(b, &f); err != nil {
 		return oplog.Errorf(oplog.Invalid, "not a JSON object: %s", malformed(err))
 	}
+	if err := f.check(draftObject, true); err != nil { // files hold what other servers took; a date that cannot be read would become today
+		return err
+	}
 	switch kind := f.str("type", "memory"); kind {
 	case "memory":
 		d, err := httpDraft(f)

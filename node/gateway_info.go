@@ -15,7 +15,7 @@ var infoRoutes = []route{
 	{name: "health_ready", method: "GET", path: "/v1/health/ready", handle: httpReady, summary: "Whether the node has caught up since its start and is not far behind; 503 when it has not. A node that loses its leader stays ready: it goes on reading. behind is null while no leader is heard",
 		result: "ready:boolean! behind:integer? applied_index:integer!"},
 	{name: "events", method: "GET", path: "/v1/events", scope: Read, handle: direct((*gateway).events), summary: "What happens, as an event stream; Last-Event-ID or from resumes behind a log index",
-		query: "from:integer type:string", media: "text/event-stream"},
+		query: "from:integer[0..] type:string", media: "text/event-stream"},
 	{name: "pack_context", method: "GET", path: "/v1/pack-context", scope: Read, handle: httpPackContext, summary: "Always empty: there are no packs here",
 		result: "pack_context:string? packs_pending:[]string! packs_poisoned:[]string!"},
 }

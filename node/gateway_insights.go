@@ -17,7 +17,7 @@ import (
 var insightRoutes = []route{
 	{name: "gaps", method: "GET", path: "/v1/insights/gaps", scope: Read, handle: httpGaps,
 		summary: "Questions that were asked often and answered badly, on all nodes since they started; node=1 asks this one alone",
-		query:   "namespace:string min_count:integer max_avg_top_score:number limit:integer node:boolean", result: "count:integer! gaps:[]Gap!"},
+		query:   "namespace:string min_count:integer[0..] max_avg_top_score:number limit:integer[0..] node:boolean", result: "count:integer! gaps:[]Gap!"},
 }
 
 // gapDefaults are what a client means that says nothing.

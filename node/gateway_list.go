@@ -1,10 +1,6 @@
 package node
 
 import (
-	"errors"
-	"net/http"
-	"strconv"
-
 	"github.com/cairndb/cairn/oplog"
 )
 
@@ -12,7 +8,8 @@ var listRoutes = []route{
 	{name: "memories", method: "GET", path: "/v1/memories", scope: Read, handle: httpMemories,
 		summary: "Memories, newest first or sorted among the newest 20000; before pages on from a creation time. total counts the namespace, or the database. " +
 			"With kind, drive_id, since_rid or order: records in the order of their ids, paged by next_cursor",
-		query:  "namespace:string domain:string memory_type:string limit:integer offset:integer before:number sort:string kind:string drive_id:string since_rid:string order:string",
+		query: "namespace:string domain:string memory_type:string limit:integer[0..] offset:integer[0..] before:date sort:string{created_at,importance,last_access} kind:string drive_id:string since_rid:string " +
+			"order:string{asc,desc} status:string{active}~",
 		result: "total:integer limit:integer! offset:integer items:[]Memory records:[]Record next_cursor:string|"},
 }
 
@@ -24,15 +21,8 @@ const (
 func (q *request) listing() Listing {
 	l := Listing{Namespace: q.param("namespace"), Domain: q.param("domain"), Type: q.param("memory_type"), Sort: q.param("sort"),
 		Limit: min(max(q.count("limit", defaultPage), 1), maxPage), Offset: q.count("offset", 0)}
-	if before, err := strconv.ParseFloat(q.param("before"), 64); err == nil && !seconds(before).IsZero() {
-		l.Before = oplog.At(seconds(before))
-	}
+	l.Before = atOrNone(q.timeParam("before"))
 	return l
-}
-
-// badParam is a parameter of the query that cannot be taken for anything.
-func badParam(err error) error {
-	return &statusError{status: http.StatusBadRequest, code: "invalid_query_parameter", err: err}
 }
 
 func httpMemories(g *gateway, q *request) (any, error) {
@@ -43,9 +33,6 @@ func httpMemories(g *gateway, q *request) (any, error) {
 		}
 	}
 	list, err := g.s.List(q.r.Context(), q.c, l)
-	if errors.Is(err, &oplog.Error{Kind: oplog.Invalid}) {
-		return nil, badParam(err)
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -69,13 +56,7 @@ func (s *Service) activeIn(q *request, namespace string) (n uint64, err error) {
 
 func httpRecords(g *gateway, q *request, l Listing) (any, error) {
 	w := Walk{Listing: l, Kind: q.param("kind"), Drive: q.param("drive_id"), Since: q.param("since_rid")}
-	switch q.param("order") {
-	case "asc":
-		w.Up = true
-	case "", "desc":
-	default:
-		return nil, badParam(oplog.Errorf(oplog.Invalid, "order: asc or desc"))
-	}
+	w.Up = q.param("order") == "asc"
 	list, next, err := g.s.Records(q.r.Context(), q.c, w)
 	if err != nil {
 		return nil, err

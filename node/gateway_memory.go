@@ -9,33 +9,41 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/wire/field"
 )
 
 const (
-	draftFields = "text:string! memory_type:string importance:number valence:number half_life:number metadata:object namespace:string " +
-		"certainty:number domain:string source:string emotional_state:string embedding:[]number session_id:string created_at:number due_at:number temporal_kind:string tier:string"
-	freshFields = "min_index:integer consistency:string"
+	draftFields = "text:string! memory_type:string importance:unit valence:signed half_life:hours metadata:any namespace:string " +
+		"certainty:unit domain:string source:string emotional_state:string embedding:[]number session_id:string created_at:date due_at:date temporal_kind:string tier:string " +
+		"idempotency_key:string"
+	questionFields = "query:string! top_k:integer[0..] memory_type:string namespace:string domain:string source:string session_id:string include_consolidated:boolean " +
+		"include_superseded:boolean~ expand_entities:boolean query_embedding:[]number time_window:window skip_reinforce:boolean without:[]string diverse:boolean"
+	recallFields = questionFields + " min_score:number explain:boolean as_of:date " + freshFields
+	freshFields  = "min_index,min_seq:integer[0..] consistency:string{stale,linearizable}"
+	freshParams  = "min_index:integer[0..] min_seq:integer[0..] consistency:string{stale,linearizable}"
 )
 
 var memoryRoutes = []route{
 	{name: "remember", method: "POST", path: "/v1/remember", scope: Write, write: true, handle: httpRemember, summary: "Store a memory; half_life is in hours",
-		body: draftFields + " idempotency_key:string", result: "rid:string! log_index:integer stored:boolean idempotency_conflict:boolean"},
+		body: draftFields, result: "rid:string! log_index:integer stored:boolean idempotency_conflict:boolean"},
 	{name: "remember_batch", method: "POST", path: "/v1/remember/batch", scope: Write, write: true, large: true, handle: httpRememberBatch, summary: "Store memories, all or none",
 		body: "memories:[]Draft! idempotency_key:string", result: "rids:[]string! count:integer! log_index:integer!"},
 	{name: "recall", method: "POST", path: "/v1/recall", scope: Read, handle: httpRecall, summary: "Find memories by words, meaning, relation and time; as an event stream when the client accepts one",
-		body: "query:string! top_k:integer memory_type:string namespace:string domain:string source:string session_id:string include_consolidated:boolean " +
-			"expand_entities:boolean query_embedding:[]number time_window:[]number min_score:number explain:boolean skip_reinforce:boolean as_of:number without:[]string diverse:boolean " + freshFields,
+		query: freshParams, body: recallFields,
 		result: "results:[]Result! total:integer! fallback:string? confidence:number! hints:[]Hint! index:integer! lag_seconds:number?"},
-	{name: "forget", method: "POST", path: "/v1/forget", scope: Write, write: true, handle: httpForget, summary: "Make a memory invisible", body: "rid:string! reason:string",
+	{name: "forget", method: "POST", path: "/v1/forget", scope: Write, write: true, handle: httpForget, summary: "Make a memory invisible", body: "rid:string! reason:string namespace:string~",
 		result: "rid:string! found:boolean! log_index:integer!"},
 	{name: "correct", method: "POST", path: "/v1/correct", scope: Write, write: true, handle: httpCorrect, summary: "Change a memory in place; what it was is kept",
-		body:   "rid:string! reason:string! new_text:string new_importance:number new_valence:number metadata_merge:object embedding:[]number",
+		body:   "rid:string! reason:string! new_text:string new_importance:unit new_valence:signed metadata_merge:object embedding:[]number",
 		result: "rid:string! corrected_rid:string! original_rid:string! revision:integer! log_index:integer!"},
-	{name: "memory", method: "GET", path: "/v1/memory/{rid}", scope: Read, handle: httpMemory, summary: "One memory, whatever its status", query: "min_seq:integer consistency:string", result: shapes["Memory"]},
+	{name: "memory", method: "GET", path: "/v1/memory/{rid}", scope: Read, handle: httpMemory, summary: "One memory, whatever its status", query: freshParams + " namespace:string~", result: shapes["Memory"]},
 	{name: "revisions", method: "GET", path: "/v1/memory/{rid}/revisions", scope: Read, handle: httpRevisions, summary: "What a memory was before each correction", result: "rid:string! revisions:[]Revision!"},
 	{name: "current", method: "GET", path: "/v1/current", scope: Read, handle: httpCurrent, summary: "The newest memory of a namespace that is kept as a chain",
 		query: "namespace:string", result: "found:boolean! namespace:string! record:Memory!"},
 }
+
+// draftObject describes a memory of a batch or of a file.
+var draftObject = field.Parse(draftFields)
 
 const defaultHalfLife = 168 // hours
 
@@ -52,7 +60,7 @@ func httpDraft(f fields) (Draft, error) {
 	return Draft{Text: text, Type: f.str("memory_type", "semantic"), Importance: f.num("importance", 0.5), Valence: f.num("valence", 0),
 		HalfLife: hours(f.num("half_life", defaultHalfLife)), Metadata: f.object("metadata", "{}"), Namespace: strings.TrimSpace(f.str("namespace", "")),
 		Certainty: f.num("certainty", 1), Domain: f.str("domain", ""), Source: f.str("source", "user"), Emotion: f.str("emotional_state", ""),
-		Session: f.str("session_id", ""), Created: seconds(f.num("created_at", 0)), Due: seconds(f.num("due_at", 0)),
+		Session: f.str("session_id", ""), Created: f.date("created_at"), Due: f.date("due_at"),
 		TemporalKind: f.str("temporal_kind", ""), Tier: f.str("tier", ""), Vector: f.vector("embedding")}, nil
 }
 
@@ -124,7 +132,10 @@ func (s *Service) keyed(db oplog.DB, key string) (rid string) {
 }
 
 // httpItem is a memory of a batch. Its key is its own, or made of the batch's and its place.
-func httpItem(f fields, batchKey string, i int) (Draft, error) {
+func httpItem(f fields, batchKey string, i int, lenient bool) (Draft, error) {
+	if err := f.check(draftObject, lenient); err != nil {
+		return Draft{}, err
+	}
 	d, err := httpDraft(f)
 	if err != nil {
 		return d, err
@@ -152,7 +163,7 @@ func httpRememberBatch(g *gateway, q *request) (any, error) {
 	}
 	drafts := make([]Draft, len(items))
 	for i, f := range items {
-		if drafts[i], err = httpItem(f, key, i); err != nil {
+		if drafts[i], err = httpItem(f, key, i, g.s.cfg.Lenient); err != nil {
 			return nil, oplog.Errorf(oplog.Invalid, "memories[%d]: %s", i, err)
 		}
 	}

@@ -8,29 +8,30 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/wire/field"
 )
 
 var mindRoutes = []route{
 	{name: "think", method: "POST", path: "/v1/think", scope: Write, write: true, handle: httpThink, summary: "Look for duplicates, contradictions, patterns and what deserves attention",
-		body: "run_consolidation:boolean run_conflict_scan:boolean include_minor:boolean run_pattern_mining:boolean run_personality:boolean consolidation_limit:integer " +
-			"consolidation_time_window_days:number min_active_memories:integer max_triggers:integer",
+		body: "run_consolidation:boolean run_conflict_scan,run_conflicts:boolean include_minor:boolean run_pattern_mining,run_patterns:boolean run_personality:boolean " +
+			"consolidation_limit:integer[0..] consolidation_time_window_days:number[0..36500] min_active_memories:integer[0..] max_triggers:integer[0..] namespace:string~",
 		result: "consolidation_count:integer! conflicts_found:integer! patterns_new:integer! patterns_updated:integer! personality_updated:boolean! duration_ms:integer! triggers:[]Attention!"},
 	{name: "conflicts", method: "GET", path: "/v1/conflicts", scope: Read, handle: httpConflicts, summary: "Contradictions, the most urgent first, then the newest; status all is every status",
-		query: "status:string conflict_type:string entity:string namespace:string priority:string limit:integer", result: "conflicts:[]Conflict!"},
+		query: "status:string conflict_type:string entity:string namespace:string priority:string limit:integer[0..]", result: "conflicts:[]Conflict!"},
 	{name: "resolve_conflict", method: "POST", path: "/v1/conflicts/{id}/resolve", scope: Write, write: true, handle: httpResolve,
 		summary: "Settle a contradiction: keep_a, keep_b, keep_both, merge (with new_text) or dismiss",
 		body:    "strategy:string! winner_rid:string new_text:string resolution_note:string",
 		result:  "conflict_id:string! strategy:string! winner_rid:string? loser_tombstoned:boolean! new_memory_rid:string? log_index:integer!"},
 	{name: "triggers", method: "GET", path: "/v1/triggers", scope: Read, handle: httpTriggers, summary: "What deserves attention; pending ones unless a status or all is asked for",
-		query: "status:string type:string limit:integer", result: "triggers:[]Trigger! count:integer!"},
+		query: "status:string type:string limit:integer[0..]", result: "triggers:[]Trigger! count:integer!"},
 	{name: "triggers_deliver", method: "POST", path: "/v1/triggers/deliver", scope: Write, write: true, handle: httpDeliver, summary: "Take pending triggers and mark them as delivered",
-		body: "limit:integer", result: "triggers:[]Trigger! count:integer!"},
+		body: "limit:integer[0..]", result: "triggers:[]Trigger! count:integer!"},
 	{name: "trigger_move", method: "POST", path: "/v1/triggers/{id}/{verb}", scope: Write, write: true, handle: httpMoveTrigger, summary: "acknowledge, act on, or dismiss a trigger",
 		result: "trigger_id:string! status:string! changed:boolean! log_index:integer!"},
 	{name: "personality", method: "GET", path: "/v1/personality", scope: Read, handle: httpPersonality, summary: "What the memories make of their agent", result: "traits:[]Trait!"},
-	{name: "patterns", method: "GET", path: "/v1/patterns", scope: Read, handle: httpPatterns, summary: "Regularities that were seen, the most certain first", query: "type:string limit:integer", result: "patterns:[]Pattern!"},
+	{name: "patterns", method: "GET", path: "/v1/patterns", scope: Read, handle: httpPatterns, summary: "Regularities that were seen, the most certain first", query: "type:string limit:integer[0..]", result: "patterns:[]Pattern!"},
 	{name: "feedback", method: "POST", path: "/v1/feedback", scope: Write, write: true, handle: httpFeedback, summary: "Say whether a recalled memory was relevant; ranking learns from it",
-		body: "query:string! rid:string! relevant:boolean score:number rank:integer", result: "accepted:integer! log_index:integer!"},
+		body: "query:string! rid:string! relevant:boolean score:number rank:integer[0..]", result: "accepted:integer! log_index:integer!"},
 }
 
 // defaultConsolidation is how many memories a round looks for duplicates of when the request does not say.
@@ -45,10 +46,8 @@ func httpThink(g *gateway, q *request) (any, error) {
 	return thinkRow(a), nil
 }
 
-// thinkRequest takes both spellings of what is to be done.
+// thinkRequest is what is to be done.
 func thinkRequest(f fields, personality bool) ThinkRequest {
-	f.alias("run_conflict_scan", "run_conflicts")
-	f.alias("run_pattern_mining", "run_patterns")
 	days := f.num("consolidation_time_window_days", 0)
 	return ThinkRequest{Consolidate: f.flag("run_consolidation", true), Conflicts: f.flag("run_conflict_scan", true), Minor: f.flag("include_minor", false),
 		Patterns:    f.flag("run_pattern_mining", false),
@@ -215,11 +214,11 @@ func (q *request) daysOf(def float64) (float64, error) {
 	return days, nil
 }
 
-// timeParam is a Unix time of the query, none when it is blank or no time.
+// timeParam is a date of the query, none when it is blank.
 func (q *request) timeParam(name string) time.Time {
-	var s float64
-	if _, err := fmt.Sscan(q.param(name), &s); err != nil {
+	t, err := field.Date(q.param(name))
+	if err != nil {
 		return time.Time{}
 	}
-	return seconds(s)
+	return t
 }

@@ -8,10 +8,12 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/index/rank"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/wire/field"
 )
 
 // recallRow is one result: exactly these keys, for clients that take the row for a record's arguments.
@@ -127,15 +129,22 @@ func httpQuery(f fields) (index.Query, error) {
 	if t := f.str("memory_type", ""); t != "" {
 		q.Types = []string{t}
 	}
-	if w, ok := decoded[[2]float64](f, "time_window"); ok {
-		if t := seconds(w[0]); !t.IsZero() {
-			q.Since = oplog.At(t)
+	if raw := f.raw("time_window"); raw != nil {
+		from, to, err := field.WindowJSON(raw)
+		if err != nil {
+			return q, oplog.Errorf(oplog.Invalid, "time_window: %s", err)
 		}
-		if t := seconds(w[1]); !t.IsZero() {
-			q.Until = oplog.At(t)
-		}
+		q.Since, q.Until = atOrNone(from), atOrNone(to)
 	}
 	return q, nil
+}
+
+// atOrNone is a time of the log, zero for none.
+func atOrNone(t time.Time) oplog.Time {
+	if t.IsZero() {
+		return 0
+	}
+	return oplog.At(t)
 }
 
 func httpRecall(g *gateway, q *request) (any, error) {
@@ -147,7 +156,7 @@ func httpRecall(g *gateway, q *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	then := seconds(q.body.num("as_of", 0))
+	then := q.body.date("as_of")
 	streams := strings.Contains(q.r.Header.Get("Accept"), "text/event-stream") && then.IsZero() // the past is looked at as a whole
 	query.Bare = streams
 	ctx, cancel := waiting(q.r.Context(), fr)

@@ -11,13 +11,13 @@ import (
 
 var sessionRoutes = []route{
 	{name: "session_start", method: "POST", path: "/v1/sessions", scope: Write, write: true, handle: httpStartSession, summary: "Open a session; its namespace's memories join it",
-		body: "namespace:string client_id:string metadata:object session_id:string", result: "session_id:string!"},
+		body: "namespace:string client_id:string metadata:any session_id:string", result: "session_id:string!"},
 	{name: "session_end", method: "DELETE", path: "/v1/sessions/{id}", scope: Write, write: true, handle: httpEndSession, summary: "Close a session", body: "summary:string",
 		result: "session_id:string! duration_secs:number! memory_count:integer! topics:[]string!"},
-	{name: "session", method: "GET", path: "/v1/sessions/{id}", scope: Read, handle: httpSession, summary: "A session and its memories, in order", query: "limit:integer offset:integer",
+	{name: "session", method: "GET", path: "/v1/sessions/{id}", scope: Read, handle: httpSession, summary: "A session and its memories, in order", query: "limit:integer[0..] offset:integer[0..]",
 		result: "session_id:string! namespace:string! client_id:string! started_at:number! ended_at:number? status:string! summary:string! memory_count:integer! topics:[]string! memories:[]Memory!"},
 	{name: "sessions", method: "GET", path: "/v1/sessions", scope: Read, handle: httpSessions, summary: "The sessions of a namespace, newest first",
-		query: "namespace:string client_id:string active:boolean limit:integer", result: "sessions:[]Session! count:integer!"},
+		query: "namespace:string client_id:string active:boolean limit:integer[0..]", result: "sessions:[]Session! count:integer!"},
 	{name: "session_draft", method: "POST", path: "/v1/session/end", scope: Write, write: true, handle: httpDraftSummary, summary: "Store a session's summary, a memory a statement",
 		body: "summary:string! namespace:string domain:string", result: "drafted:[]string! count:integer!"},
 }

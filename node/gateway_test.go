@@ -89,7 +89,7 @@ func keys(m any) string {
 
 func TestGatewayMemories(t *testing.T) {
 	w := start(t, 1).web(0)
-	rid := w.ok("POST", "/v1/remember", obj{"text": "Alice leads the payments team", "importance": "0.9", "metadata": obj{"a": 1}, "namespace": "  "})["rid"].(string)
+	rid := w.ok("POST", "/v1/remember", obj{"text": "Alice leads the payments team", "importance": 0.5, "metadata": obj{"a": 1}, "namespace": "  "})["rid"].(string)
 	if len(rid) != 36 {
 		t.Errorf("rid %q", rid)
 	}
@@ -196,7 +196,7 @@ func TestGatewayRefusals(t *testing.T) {
 		}
 	}
 	refused(w, "POST", "/v1/remember", obj{"metadata": obj{}}, 400, "missing 'text'")
-	refused(w, "POST", "/v1/remember", obj{"text": 7}, 400, "missing 'text'")
+	refused(w, "POST", "/v1/remember", obj{"text": 7}, 400, "text: want a string, got 7")
 	refused(w, "POST", "/v1/remember", `{"text":`, 400, "not a JSON object")
 	refused(w, "POST", "/v1/remember", `[]`, 400, "not a JSON object")
 	refused(w, "POST", "/v1/remember", obj{"text": "x", "idempotency_key": " "}, 400, "idempotency_key")

@@ -5,20 +5,22 @@ import (
 	"slices"
 
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/wire/field"
 )
 
 var timeRoutes = []route{
 	{name: "stale", method: "GET", path: "/v1/stale", scope: Read, handle: httpStale, summary: "What is worth something and was not looked at for days, the most important first",
-		query: "days:number namespace:string limit:integer", result: "items:[]Memory! count:integer!"},
+		query: "days:number[0..36500] namespace:string limit:integer[0..]", result: "items:[]Memory! count:integer!"},
 	{name: "upcoming", method: "GET", path: "/v1/upcoming", scope: Read, handle: httpUpcoming, summary: "What is due within days, the soonest first",
-		query: "days:number namespace:string limit:integer", result: "items:[]Memory! count:integer!"},
-	{name: "chronology", method: "GET", path: "/v1/chronology", scope: Read, handle: httpChronology, summary: "What was stored in a stretch of time, the oldest first; times are Unix seconds",
-		query: "from:number to:number namespace:string entity:string memory_type:string limit:integer", result: "items:[]Memory! count:integer!"},
-	{name: "entity", method: "GET", path: "/v1/entities/{name}", scope: Read, handle: httpProfile, summary: "What is known of an entity", query: "days:number",
+		query: "days:number[0..36500] namespace:string limit:integer[0..]", result: "items:[]Memory! count:integer!"},
+	{name: "chronology", method: "GET", path: "/v1/chronology", scope: Read, handle: httpChronology, summary: "What was stored in a stretch of time, the oldest first; from and to are dates",
+		query: "from:date to:date namespace:string entity:string memory_type:string limit:integer[0..]", result: "items:[]Memory! count:integer!"},
+	{name: "entity", method: "GET", path: "/v1/entities/{name}", scope: Read, handle: httpProfile, summary: "What is known of an entity", query: "days:number[0..36500]",
 		result: "entity:string! entity_type:string! mentions:integer! memories:integer! sessions:integer! domains:[]string! average_valence:number! valence_trend:number! dominant_emotion:string? " +
 			"per_day:number! links:integer! relations:[]string! depth:number! first_seen:number? last_seen:number?"},
 	{name: "digest", method: "GET", path: "/v1/session/digest", scope: Read, handle: httpDigest, summary: "What an agent should know when it begins",
-		query: "namespace:string max_decisions:integer max_conflicts:integer max_triggers:integer snippet_chars:integer include_gaps:boolean max_gaps:integer",
+		query: "namespace:string scope:string~ max_decisions:integer[0..] max_conflicts:integer[0..] max_triggers:integer[0..] snippet_chars:integer[0..] include_gaps:boolean max_gaps:integer[0..] " +
+			"include_superseded:boolean~",
 		result: "narrative_head:string? top_decisions:[]Decision! open_conflicts:[]Conflict! open_conflict_count:integer! pending_triggers:[]Trigger! pending_trigger_count:integer! " +
 			"last_maintenance:number? knowledge_gaps:[]Gap"},
 }
@@ -47,6 +49,9 @@ func httpUpcoming(g *gateway, q *request) (any, error) {
 }
 
 func httpChronology(g *gateway, q *request) (any, error) {
+	if err := field.Ordered("from", q.timeParam("from"), "to", q.timeParam("to")); err != nil {
+		return nil, badParam(route{}, err)
+	}
 	cq := ChronologyQuery{From: q.timeParam("from"), To: q.timeParam("to"), Namespace: q.param("namespace"), Entity: q.param("entity"), Limit: q.count("limit", defaultList)}
 	if t := q.param("memory_type"); t != "" {
 		cq.Types = []string{t}

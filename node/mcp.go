@@ -16,6 +16,7 @@ import (
 
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/wire/field"
 	"github.com/cairndb/cairn/wire/large"
 )
 
@@ -31,21 +32,22 @@ type tool struct {
 var tools = []tool{
 	{name: "remember", description: "Store one fact, decision, preference or event so that it is there in later conversations. Write it as a sentence that stands by itself: who, what, when. " +
 		"Use it when the user says something worth keeping, when a decision is made, and when you learn how something works. Never store secrets.",
-		args: "text:string! importance:number memory_type:string namespace:string domain:string source:string certainty:number valence:number metadata:object emotional_state:string " +
-			"due_at:number idempotency_key:string", call: mcpRemember},
+		args: "text,content,memory:string! importance:unit memory_type,type:string namespace:string domain:string source:string certainty:unit valence:signed half_life:hours metadata:any " +
+			"emotional_state:string due_at:date created_at:date idempotency_key:string", call: mcpRemember},
 	{name: "recall", readOnly: true, description: "Find what is known about something: memories by words, meaning, relation and time, best first, each with a score and why it was found. " +
 		"Use it at the start of a task, and before you answer anything about the user, the project or earlier work.",
-		args: "query:string! top_k:integer namespace:string domain:string source:string memory_type:string time_window:array skip_reinforce:boolean as_of:number", call: mcpRecall},
+		args: "query,text,q:string! top_k,limit,k:integer[0..] namespace:string domain:string source:string memory_type:string time_window:window include_consolidated:boolean expand_entities:boolean " +
+			"skip_reinforce:boolean as_of:date", call: mcpRecall},
 	{name: "correct", description: "Change a memory that is wrong or out of date. What it said before is kept as a revision. Prefer it to forgetting and storing anew.",
-		args: "rid:string! reason:string! new_text:string new_importance:number new_valence:number metadata_merge:object", call: mcpCorrect},
-	{name: "forget", description: "Make a memory invisible for good. Use it when the user asks for it, or when a memory should never have been stored.", args: "rid:string! reason:string", call: mcpForget},
+		args: "rid,id,memory_id:string! reason:string! new_text,text,content:string new_importance:unit new_valence:signed metadata_merge:object", call: mcpCorrect},
+	{name: "forget", description: "Make a memory invisible for good. Use it when the user asks for it, or when a memory should never have been stored.", args: "rid,id,memory_id:string! reason:string", call: mcpForget},
 	{name: "relate", description: "Say that two entities stand in a relation, such as Alice leads payments. Recall follows relations between what a question names.",
-		args: "entity:string! relationship:string! target:string! weight:number", call: mcpRelate},
+		args: "entity,src,source,from:string! relationship,rel_type,relation:string! target,dst,to:string! weight:weight", call: mcpRelate},
 	{name: "timeline", readOnly: true, description: "What was stored shortly before and after a memory, oldest first. Without a rid: the newest memories. Use it to see the course of events around something.",
-		args: "rid:string limit:integer namespace:string", call: mcpTimeline},
+		args: "rid,id,memory_id:string limit:integer[0..] namespace:string", call: mcpTimeline},
 	{name: "think", description: "Let the memory look over itself: merge duplicates, find contradictions, and say what deserves attention. Use it at the end of a long piece of work, " +
 		"or when memories seem to disagree; then bring the triggers it returns to the user.",
-		args: "run_consolidation:boolean run_conflicts:boolean run_patterns:boolean run_personality:boolean", call: mcpThink},
+		args: "run_consolidation:boolean run_conflict_scan,run_conflicts:boolean run_pattern_mining,run_patterns:boolean run_personality:boolean", call: mcpThink},
 	{name: "status", readOnly: true, description: "How many memories there are, and whether the memory takes writes.", args: "", call: mcpStatus},
 }
 
@@ -155,13 +157,17 @@ func newMCPServer(s *Service) *mcp.Server {
 		}})
 	srv.AddReceivingMiddleware(s.countMessages)
 	for _, t := range tools {
-		srv.AddTool(&mcp.Tool{Name: t.name, Description: t.description, InputSchema: schemaOf(t.args), Annotations: &mcp.ToolAnnotations{ReadOnlyHint: t.readOnly}},
+		takes := field.Parse(t.args)
+		srv.AddTool(&mcp.Tool{Name: t.name, Description: t.description, InputSchema: takes.Schema(), Annotations: &mcp.ToolAnnotations{ReadOnlyHint: t.readOnly}},
 			func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 				args := fields{}
 				if len(req.Params.Arguments) > 0 {
 					if err := json.Unmarshal(req.Params.Arguments, &args); err != nil {
 						return toolError(oplog.Errorf(oplog.Invalid, "arguments are no object")), nil
 					}
+				}
+				if err := args.check(takes, s.cfg.Lenient); err != nil {
+					return toolError(err), nil
 				}
 				if decoded, ok := ctx.Value(turnKey{}).(func()); ok {
 					decoded()
@@ -264,18 +270,7 @@ func rows(list []*oplog.Memory) []any {
 	return r
 }
 
-// alias makes another spelling of an argument stand for it.
-func (f fields) alias(name string, others ...string) {
-	for _, o := range others {
-		if f.raw(name) == nil && f.raw(o) != nil {
-			f[name] = f[o]
-		}
-	}
-}
-
 func mcpRemember(ctx context.Context, s *Service, c Caller, args fields) (any, error) {
-	args.alias("text", "content", "memory")
-	args.alias("memory_type", "type")
 	d, err := httpDraft(args)
 	if err != nil {
 		return nil, err
@@ -288,13 +283,11 @@ func mcpRemember(ctx context.Context, s *Service, c Caller, args fields) (any, e
 }
 
 func mcpRecall(ctx context.Context, s *Service, c Caller, args fields) (any, error) {
-	args.alias("query", "text", "q")
-	args.alias("top_k", "limit", "k")
 	q, err := httpQuery(args)
 	if err != nil {
 		return nil, err
 	}
-	a, err := s.RecallThen(ctx, c, q, seconds(args.num("as_of", 0)), Stale)
+	a, err := s.RecallThen(ctx, c, q, args.date("as_of"), Stale)
 	if err != nil {
 		return nil, err
 	}
@@ -306,8 +299,6 @@ func mcpRecall(ctx context.Context, s *Service, c Caller, args fields) (any, err
 }
 
 func mcpCorrect(ctx context.Context, s *Service, c Caller, args fields) (any, error) {
-	args.alias("rid", "id", "memory_id")
-	args.alias("new_text", "text", "content")
 	rid, err := args.must("rid")
 	if err != nil {
 		return nil, err
@@ -321,7 +312,6 @@ func mcpCorrect(ctx context.Context, s *Service, c Caller, args fields) (any, er
 }
 
 func mcpForget(ctx context.Context, s *Service, c Caller, args fields) (any, error) {
-	args.alias("rid", "id", "memory_id")
 	rid, err := args.must("rid")
 	if err != nil {
 		return nil, err
@@ -331,9 +321,6 @@ func mcpForget(ctx context.Context, s *Service, c Caller, args fields) (any, err
 }
 
 func mcpRelate(ctx context.Context, s *Service, c Caller, args fields) (any, error) {
-	args.alias("entity", "src", "source", "from")
-	args.alias("target", "dst", "to")
-	args.alias("relationship", "rel_type", "relation")
 	for _, name := range []string{"entity", "target", "relationship"} {
 		if _, err := args.must(name); err != nil {
 			return nil, err
@@ -344,7 +331,6 @@ func mcpRelate(ctx context.Context, s *Service, c Caller, args fields) (any, err
 }
 
 func mcpTimeline(ctx context.Context, s *Service, c Caller, args fields) (any, error) {
-	args.alias("rid", "id", "memory_id")
 	n := int(min(args.whole("limit", 10), index.MaxK))
 	var list []*oplog.Memory
 	var err error

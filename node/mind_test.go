@@ -124,7 +124,7 @@ func TestConflictsOverTheWire(t *testing.T) {
 	ctx := context.Background()
 	for _, text := range []string{"Alice lives in Lisbon.", "Alice lives in Berlin.", "Bob works at Acme.", "Bob works at Globex.", "The standup is at 9am.", "The standup is at 10am.",
 		"Carol is allergic to nuts.", "Carol is not allergic to nuts."} {
-		if _, err := cl.Remember(ctx, wire.Remember{Text: text, Importance: .5}); err != nil {
+		if _, err := cl.Remember(ctx, wire.NewRemember(text)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/cairndb/cairn/wire/field"
 )
 
 // openAPI describes the gateway. It is made of the route table, so that it cannot tell of another gateway.
@@ -23,18 +25,18 @@ var openAPI = sync.OnceValue(func() []byte {
 				params = append(params, map[string]any{"name": strings.TrimSuffix(name, "}"), "in": "path", "required": true, "schema": map[string]any{"type": "string"}})
 			}
 		}
-		query := r.query
-		if r.scope != "" {
-			query += " database:string"
-		}
-		for _, f := range described(query) {
-			params = append(params, map[string]any{"name": f.name, "in": "query", "required": f.must, "schema": f.schema()})
+		r = r.described()
+		for _, f := range r.params {
+			if f.Idle {
+				continue
+			}
+			params = append(params, map[string]any{"name": f.Name, "in": "query", "required": f.Must, "schema": f.Schema()})
 		}
 		if params != nil {
 			op["parameters"] = params
 		}
 		if r.body != "" {
-			schema := schemaOf(r.body)
+			schema := r.fields.Schema()
 			op["requestBody"] = map[string]any{"required": schema["required"] != nil, "content": map[string]any{"application/json": map[string]any{"schema": schema}}}
 		}
 		op["security"] = []any{}
@@ -49,7 +51,7 @@ var openAPI = sync.OnceValue(func() []byte {
 	b, err := json.MarshalIndent(map[string]any{
 		"openapi": "3.1.0",
 		"info": map[string]any{"title": "Cairn gateway", "version": "1",
-			"description": "Memory for agents over HTTP. Times are Unix seconds, half-lives hours. A field of the wrong type counts as absent. Writes go to the leader: others answer 503 with its leader_addr, or pass them on for a request with X-Cairn-Forward: 1."},
+			"description": "Memory for agents over HTTP. Times in answers are Unix seconds; requests take RFC 3339 dates and times as well. Half-lives are hours. Unknown fields, values of another type and numbers out of range are refused by name (`[server] lenient = true` takes them as the oldest clients send them). Writes go to the leader: others answer 503 with its leader_addr, or pass them on for a request with X-Cairn-Forward: 1."},
 		"security":   []any{map[string]any{"token": []string{}}},
 		"components": map[string]any{"schemas": components(), "securitySchemes": map[string]any{"token": map[string]any{"type": "http", "scheme": "bearer"}}},
 		"paths":      paths,
@@ -71,69 +73,12 @@ func components() map[string]any {
 	return all
 }
 
-// field is one name of a route's query, body or answer.
-type field struct {
-	name, kind string
-	must       bool // there, always
-	nullable   bool
-}
-
-func (f field) schema() map[string]any {
-	s := schemaFor(f.kind)
-	if kind, ok := s["type"]; ok && f.nullable {
-		s["type"] = []any{kind, "null"}
-	}
-	return s
-}
-
-// schemaFor describes a value of a kind: a type of JSON, any, a shape, or a list of one of them.
-func schemaFor(kind string) map[string]any {
-	item, list := strings.CutPrefix(kind, "[]")
-	switch {
-	case list:
-		return map[string]any{"type": "array", "items": schemaFor(item)}
-	case kind == "any":
-		return map[string]any{}
-	case kind == "array":
-		return map[string]any{"type": "array", "items": map[string]any{}}
-	case kind != "" && kind[0] >= 'A' && kind[0] <= 'Z':
-		return map[string]any{"$ref": "#/components/schemas/" + kind}
-	}
-	return map[string]any{"type": kind}
-}
-
-// described reads the table's shorthand: name:type, then ! for what must be there, ? for what is there and may be null, and
-// | for what may be missing or null.
-func described(s string) (list []field) {
-	for _, w := range strings.Fields(s) {
-		name, kind, _ := strings.Cut(w, ":")
-		kind, must := strings.CutSuffix(kind, "!")
-		kind, null := strings.CutSuffix(kind, "?")
-		kind, maybe := strings.CutSuffix(kind, "|")
-		list = append(list, field{name, kind, must || null, null || maybe})
-	}
-	return list
-}
-
 // schemaOf is the object a shorthand describes.
-func schemaOf(shorthand string) map[string]any {
-	props, must := map[string]any{}, []string{}
-	for _, f := range described(shorthand) {
-		props[f.name] = f.schema()
-		if f.must {
-			must = append(must, f.name)
-		}
-	}
-	schema := map[string]any{"type": "object", "properties": props}
-	if len(must) > 0 {
-		schema["required"] = must
-	}
-	return schema
-}
+func schemaOf(shorthand string) map[string]any { return field.Parse(shorthand).Schema() }
 
 // failed is an answer of a status with an error in it.
 func failed(description, shape string) map[string]any {
-	return map[string]any{"description": description, "content": map[string]any{"application/json": map[string]any{"schema": schemaFor(shape)}}}
+	return map[string]any{"description": description, "content": map[string]any{"application/json": map[string]any{"schema": map[string]any{"$ref": "#/components/schemas/" + shape}}}}
 }
 
 func responses(r route) map[string]any {
@@ -178,8 +123,9 @@ func serveOpenAPI(w http.ResponseWriter, _ *http.Request) {
 var docs = sync.OnceValue(func() []byte {
 	var b strings.Builder
 	b.WriteString(`<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><title>Cairn gateway</title><style>` + docsStyle + `</style>
-<h1>Cairn gateway</h1><p>Memory for agents over HTTP. Send <code>Authorization: Bearer &lt;token&gt;</code> and JSON bodies. Times are Unix seconds, half-lives hours. A field of the
-wrong type counts as absent. A write that reaches a node which does not lead answers 503 with the leader's address in <code>leader_addr</code>,
+<h1>Cairn gateway</h1><p>Memory for agents over HTTP. Send <code>Authorization: Bearer &lt;token&gt;</code> and JSON bodies. Times in answers are Unix seconds; a <code>date</code> in a
+request is that or RFC 3339 (a bare date is its first instant, UTC). <code>hours</code> are more than 0, <code>unit</code> is a number from 0 to 1, <code>signed</code> from -1 to 1,
+<code>window</code> is [from, to]. Unknown fields, values of another type and numbers out of range are refused by name. A write that reaches a node which does not lead answers 503 with the leader's address in <code>leader_addr</code>,
 or passes the write on when the request says <code>X-Cairn-Forward: 1</code>. The same as a machine reads it: <a href="/openapi.json">openapi.json</a>.</p>`)
 	for _, r := range routes() {
 		who := "no token"
@@ -208,21 +154,23 @@ or passes the write on when the request says <code>X-Cairn-Forward: 1</code>. Th
 
 // describe writes the fields of a shorthand: of an answer it says what may be missing, of a request what may not.
 func describe(b *strings.Builder, shorthand string, answer bool) {
-	for _, f := range described(shorthand) {
+	for _, f := range field.Parse(shorthand) {
 		need := ""
 		switch {
-		case f.nullable:
+		case f.Idle:
+			continue
+		case f.Nullable:
 			need = " or null"
-		case f.must && !answer:
+		case f.Must && !answer:
 			need = " required"
-		case !f.must && answer:
+		case !f.Must && answer:
 			need = " sometimes"
 		}
-		kind := f.kind
+		kind := f.Kind.Name
 		if name := strings.TrimPrefix(kind, "[]"); shapes[name] != "" {
 			kind = strings.TrimSuffix(kind, name) + "<a href=#" + name + ">" + name + "</a>"
 		}
-		fmt.Fprintf(b, "<code>%s</code> <small>%s%s</small> ", f.name, kind, need)
+		fmt.Fprintf(b, "<code>%s</code> <small>%s%s</small> ", f.Name, kind, need)
 	}
 }
 

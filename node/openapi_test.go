@@ -15,9 +15,9 @@ import (
 
 // readers are the methods by which handlers take fields of the body and parameters of the query, with the type each takes.
 var readers = map[string]struct{ from, kind string }{
-	"must": {"body", "string"}, "str": {"body", "string"}, "first": {"body", "string"}, "num": {"body", "number"}, "optional": {"body", "number"},
+	"must": {"body", "string"}, "str": {"body", "string"}, "num": {"body", "number"}, "optional": {"body", "number"},
 	"whole": {"body", "integer"}, "flag": {"body", "boolean"}, "strs": {"body", "[]string"}, "vector": {"body", "[]number"}, "object": {"body", "object"},
-	"raw": {"body", ""}, "decoded": {"body", ""},
+	"date": {"body", ""}, "epoch": {"body", ""}, "raw": {"body", ""}, "decoded": {"body", ""},
 	"param": {"query", ""}, "count": {"query", "integer"}, "on": {"query", "boolean"}, "timeParam": {"query", "number"}, "intParam": {"query", "integer"},
 	"Get": {"query", ""}, "Has": {"query", ""},
 }
@@ -98,9 +98,7 @@ func (s *source) reads(name string) map[string]string {
 		name := callee(call)
 		if r, ok := readers[name]; ok && (name != "Get" && name != "Has" || ofQuery(call)) {
 			list := literals(call.Args)
-			if name != "first" {
-				list = list[:min(len(list), 1)] // what follows is a default
-			}
+			list = list[:min(len(list), 1)] // what follows is a default
 			if len(list) == 0 {
 				list = lists
 			}
@@ -230,10 +228,9 @@ func handlerName(e ast.Expr) string {
 	return ""
 }
 
-// other spellings, and what routes that read may always be asked for, are not in every line of the document.
+// undescribed is what routes that read may always be asked for, need not be in every line of the document.
 var undescribed = map[string]bool{
-	"query node": true,                                                            // nodes ask each other with it
-	"body src":   true, "body dst": true, "body rel_type": true, "body rel": true, // of a relation
+	"query node":     true, // nodes ask each other with it
 	"query database": true, "query min_seq": true, "query min_index": true, "query consistency": true, "body min_seq": true, "body min_index": true, "body consistency": true,
 }
 

@@ -37,7 +37,7 @@ func TestTiersAsClientsSeeThem(t *testing.T) {
 		keep("?database=other", fmt.Sprint("note number ", i), "longterm")
 	}
 	scratch, episode := keep("", "left over scratch", "working"), keep("", "went to the market", "episodic")
-	over, err := cl.Remember(t.Context(), wire.Remember{Text: "kept over the wire", Tier: "working", CreatedAt: old, Importance: .5})
+	over, err := cl.Remember(t.Context(), wire.Remember{Text: "kept over the wire", Tier: "working", CreatedAt: old, Importance: .5, HalfLife: 168})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -112,6 +112,12 @@ func thinksOn(t *testing.T, c *cluster, lead int, falls func() (next int), comes
 	}
 }
 
+func episodic(text string) wire.Remember {
+	m := wire.NewRemember(text)
+	m.MemoryType = "episodic"
+	return m
+}
+
 // TestEventsOfTheMind: conflicts, merges and triggers are told by name, live and to who comes later with a cursor.
 func TestEventsOfTheMind(t *testing.T) {
 	t.Parallel()
@@ -121,7 +127,7 @@ func TestEventsOfTheMind(t *testing.T) {
 	defer cancel()
 	for _, text := range []string{"Alice lives in Lisbon.", "Alice lives in Berlin.", "Bob asked for the quarterly report on Thursday.", "Note that Bob asked for the quarterly report on Thursday.",
 		"one", "two", "three", "four", "five", "six"} {
-		if _, err := cl.Remember(ctx, wire.Remember{Text: text, Importance: .5, MemoryType: "episodic"}); err != nil {
+		if _, err := cl.Remember(ctx, episodic(text)); err != nil {
 			t.Fatal(err)
 		}
 	}

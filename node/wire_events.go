@@ -11,7 +11,7 @@ import (
 // subscribe answers with EVENT frames on the request's stream until UNSUBSCRIBE or the end of the connection.
 func (ss *session) subscribe(ctx context.Context, f wire.Frame) error {
 	var m wire.Subscribe
-	if err := wire.Unpack(f, &m, wire.MaxPlainClient); err != nil {
+	if err := ss.unpack(f, &m); err != nil {
 		return ss.failed(f, err)
 	}
 	c := ss.who()
@@ -63,7 +63,7 @@ func (s subscribed) end() {
 // unsubscribe ends the subscription of its own stream; on another stream those to the same events, or all when it names none.
 func (ss *session) unsubscribe(_ context.Context, f wire.Frame) error {
 	var m wire.Subscribe
-	if err := wire.Unpack(f, &m, wire.MaxPlainClient); err != nil {
+	if err := ss.unpack(f, &m); err != nil {
 		m.Events = nil // an empty payload names none
 	}
 	ss.mu.Lock()

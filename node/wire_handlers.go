@@ -10,6 +10,7 @@ import (
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/wire"
+	"github.com/cairndb/cairn/wire/field"
 )
 
 type handler func(*session, context.Context, wire.Frame) error
@@ -64,7 +65,11 @@ func call[Req any, P message[Req], Resp wire.Message](op wire.Op, f func(*sessio
 
 // unpack reads a request. Large ones take their turn, so that there are always processors for the small ones.
 func (ss *session) unpack(in wire.Frame, m wire.Message) error {
-	return ss.w.s.heavy.Decode(ss.ctx, len(in.Payload), func() error { return wire.Unpack(in, m, wire.MaxPlainClient) })
+	read := wire.UnpackExact
+	if ss.w.s.cfg.Lenient {
+		read = wire.Unpack
+	}
+	return ss.w.s.heavy.Decode(ss.ctx, len(in.Payload), func() error { return read(in, m, wire.MaxPlainClient) })
 }
 
 // ask adapts a method whose request has no content worth reading.
@@ -240,8 +245,11 @@ func freshness(m *wire.Recall) (Freshness, error) {
 
 func (ss *session) recall(ctx context.Context, f wire.Frame) error {
 	var m wire.Recall
-	if err := wire.Unpack(f, &m, wire.MaxPlainClient); err != nil {
+	if err := ss.unpack(f, &m); err != nil {
 		return ss.failed(f, err)
+	}
+	if err := field.Ordered("since", seconds(m.Since), "until", seconds(m.Until)); err != nil {
+		return ss.failed(f, oplog.Errorf(oplog.Invalid, "%s", err))
 	}
 	fr, err := freshness(&m)
 	if err != nil {

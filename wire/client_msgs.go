@@ -1,5 +1,7 @@
 package wire
 
+import "github.com/cairndb/cairn/wire/field"
+
 // Auth opens a client's connection.
 type Auth struct{ Token string }
 
@@ -98,22 +100,22 @@ func (m *Remember) fields(c *codec) {
 	}
 	c.str("text", &m.Text, required)
 	c.str("memory_type", &m.MemoryType, defaulted)
-	c.f64("importance", &m.Importance, defaulted)
-	c.f64("valence", &m.Valence, defaulted)
-	c.f64("half_life", &m.HalfLife, defaulted)
+	c.bounded("importance", &m.Importance, defaulted, field.Unit)
+	c.bounded("valence", &m.Valence, defaulted, field.Signed)
+	c.bounded("half_life", &m.HalfLife, defaulted, field.Hours)
 	c.json("metadata", &m.Metadata, defaulted)
 	c.str("namespace", &m.Namespace, defaulted)
-	c.f64("certainty", &m.Certainty, defaulted)
+	c.bounded("certainty", &m.Certainty, defaulted, field.Unit)
 	c.str("domain", &m.Domain, defaulted)
 	c.str("source", &m.Source, defaulted)
 	c.optStr("emotional_state", &m.EmotionalState, optional)
 	c.floats("embedding", &m.Embedding, optional)
 	c.str("idempotency_key", &m.IdempotencyKey, extension)
 	c.str("session_id", &m.SessionID, extension)
-	c.f64("due_at", &m.DueAt, extension)
+	c.date("due_at", &m.DueAt, extension)
 	c.str("temporal_kind", &m.TemporalKind, extension)
 	c.str("tier", &m.Tier, extension)
-	c.f64("created_at", &m.CreatedAt, extension)
+	c.date("created_at", &m.CreatedAt, extension)
 	c.str("speaker", &m.Speaker, extension)
 }
 
@@ -195,9 +197,9 @@ func (m *Recall) fields(c *codec) {
 	uintField(c, "min_index", &m.MinIndex, extension)
 	c.boolean("skip_reinforce", &m.SkipReinforce, extension)
 	c.boolean("explain", &m.Explain, extension)
-	c.f64("since", &m.Since, extension)
-	c.f64("until", &m.Until, extension)
-	c.f64("as_of", &m.AsOf, extension)
+	c.date("since", &m.Since, extension)
+	c.date("until", &m.Until, extension)
+	c.date("as_of", &m.AsOf, extension)
 	c.strs("types", &m.Types, extension)
 	c.str("session", &m.Session, extension)
 	c.strs("without", &m.Without, extension)

@@ -5,7 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
+	"time"
 	"unicode/utf8"
+
+	"github.com/cairndb/cairn/wire/field"
 )
 
 // A Message is the content of a frame. Its fields method names its fields once, in order; encoding,
@@ -17,6 +21,7 @@ type Message interface {
 // codec walks a message's fields in one of four ways.
 type codec struct {
 	mode  mode
+	exact bool // decoding: unknown keys and numbers out of range are refused
 	err   error
 	names []string // naming: the fields, in order
 	at    []int    // decoding: where each field's value begins in b; -1 where it is absent
@@ -50,8 +55,8 @@ func encodeInto(dst []byte, m Message) []byte {
 }
 
 // decodeAt reads a message from the value at pos of a scanned payload.
-func decodeAt(b []byte, pos int, m Message) error {
-	c := codec{mode: naming}
+func decodeAt(b []byte, pos int, m Message, exact bool) error {
+	c := codec{mode: naming, exact: exact}
 	m.fields(&c)
 	c.at = make([]int, len(c.names))
 	for i := range c.at {
@@ -82,6 +87,9 @@ func (c *codec) locatePairs(b []byte, pos, n int) error {
 		field, after, err := c.key(b, pos)
 		if err != nil {
 			return err
+		}
+		if field < 0 && c.exact {
+			return c.unknown(b, pos)
 		}
 		if field >= 0 {
 			if c.at[field] >= 0 {
@@ -118,6 +126,19 @@ func (c *codec) key(b []byte, pos int) (field, after int, err error) {
 	}
 	after, err = skip(b, pos)
 	return -1, after, err
+}
+
+// unknown is the refusal of the key at pos.
+func (c *codec) unknown(b []byte, pos int) error {
+	var known field.Object
+	for _, n := range c.names {
+		known = append(known, field.Field{Name: n})
+	}
+	name := "of another type than a string"
+	if h, err := header(b[pos:]); err == nil && (h.kind == kStr || h.kind == kBin) {
+		name = strings.ToValidUTF8(string(b[pos+h.size:pos+h.size+int(h.n)]), "\uFFFD")
+	}
+	return fmt.Errorf("%w: %w", ErrPayload, known.Unknown(name))
 }
 
 func (c *codec) locateElements(b []byte, pos, n int) (err error) {
@@ -267,6 +288,56 @@ func (c *codec) f64(name string, v *float64, n need) {
 			c.wrong(name, h, "a number")
 		}
 	}
+}
+
+// bounded is a number that only so much may be.
+func (c *codec) bounded(name string, v *float64, n need, k field.Kind) {
+	c.f64(name, v, n)
+	if c.mode == decoding && c.exact && c.err == nil && c.at[c.next-1] >= 0 {
+		if err := k.Number(name, *v); err != nil {
+			c.fail("%s", err)
+		}
+	}
+}
+
+// date is a time in Unix seconds, read from a number or from RFC 3339. What is neither is refused, whether the reader is exact or not.
+func (c *codec) date(name string, v *float64, n need) {
+	h, pos, read, write := c.visit(name, n, *v == 0)
+	if write {
+		c.b = appendF64(c.b, *v)
+	}
+	if read {
+		*v = c.readDate(name, h, pos)
+	}
+}
+
+func (c *codec) optDate(name string, v **float64, n need) {
+	h, pos, read, write := c.visit(name, n, *v == nil)
+	if write {
+		c.b = appendF64(c.b, **v)
+	}
+	if read {
+		at := c.readDate(name, h, pos)
+		*v = &at
+	}
+}
+
+func (c *codec) readDate(name string, h head, pos int) float64 {
+	var t time.Time
+	err := errors.New("neither")
+	if f, ok := h.float(); ok {
+		if f == 0 { // as absent as a field that is not written
+			return 0
+		}
+		t, err = field.Unix(f)
+	} else if h.kind == kStr {
+		t, err = field.Date(string(c.b[pos+h.size : pos+h.size+int(h.n)]))
+	}
+	if err != nil {
+		c.fail("field `%s`: want %s", name, field.WantDate)
+		return 0
+	}
+	return field.Seconds(t)
 }
 
 func (c *codec) optF64(name string, v **float64, n need) {
@@ -528,8 +599,8 @@ func list[T any, P interface {
 	for range h.n {
 		var zero T
 		out = append(out, zero)
-		if err := decodeAt(c.b, pos, P(&out[len(out)-1])); err != nil {
-			c.err = err
+		if err := decodeAt(c.b, pos, P(&out[len(out)-1]), c.exact); err != nil {
+			c.err = fmt.Errorf("%s[%d]: %w", name, len(out)-1, err)
 			return
 		}
 		var err error
@@ -552,7 +623,7 @@ func sub[T any, P interface {
 	}
 	if read {
 		*v = new(T)
-		if err := decodeAt(c.b, pos, P(*v)); err != nil {
+		if err := decodeAt(c.b, pos, P(*v), c.exact); err != nil {
 			c.err = err
 		}
 	}

@@ -1,5 +1,7 @@
 package wire
 
+import "github.com/cairndb/cairn/wire/field"
+
 // Relate puts two entities into a relation.
 type Relate struct {
 	Entity       string
@@ -15,7 +17,7 @@ func (m *Relate) fields(c *codec) {
 	c.str("entity", &m.Entity, required)
 	c.str("target", &m.Target, required)
 	c.str("relationship", &m.Relationship, required)
-	c.f64("weight", &m.Weight, defaulted)
+	c.bounded("weight", &m.Weight, defaulted, field.Weight)
 }
 
 // RelateOK names the edge.
@@ -91,15 +93,15 @@ func (m *Claim) fields(c *codec) {
 	c.str("namespace", &m.Namespace, defaulted)
 	c.integer("polarity", &m.Polarity, defaulted)
 	c.str("modality", &m.Modality, defaulted)
-	c.optF64("valid_from", &m.ValidFrom, optional)
-	c.optF64("valid_to", &m.ValidTo, optional)
+	c.optDate("valid_from", &m.ValidFrom, optional)
+	c.optDate("valid_to", &m.ValidTo, optional)
 	c.str("extractor", &m.Extractor, defaulted)
 	c.optStr("extractor_version", &m.ExtractorVersion, optional)
 	c.str("confidence_band", &m.ConfidenceBand, defaulted)
 	c.optStr("source_memory_rid", &m.SourceMemoryRID, optional)
 	c.optInteger("span_start", &m.SpanStart, optional)
 	c.optInteger("span_end", &m.SpanEnd, optional)
-	c.f64("weight", &m.Weight, defaulted)
+	c.bounded("weight", &m.Weight, defaulted, field.Weight)
 }
 
 // ClaimOK names the claim.

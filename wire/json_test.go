@@ -61,7 +61,7 @@ func TestFreeFormFieldsAreNotForests(t *testing.T) {
 		b = appendStr(appendStr(b, "x"), "metadata")
 		b = append(appendArray(b, n), bytes.Repeat([]byte{0xC0}, n)...)
 		var m Remember
-		if err := decodeAt(b, 0, &m); (err == nil) != fits {
+		if err := decodeAt(b, 0, &m, false); (err == nil) != fits {
 			t.Errorf("metadata of %d values: %v", n, err)
 		}
 	}

@@ -114,10 +114,16 @@ func Plain(f Frame, maxPlain int) ([]byte, error) {
 }
 
 // Unpack reads a frame's message. Byte strings of peer messages share the payload's memory; everything else is copied.
-func Unpack(f Frame, m Message, maxPlain int) error {
+// Unknown keys are passed over, so that a newer sender is understood.
+func Unpack(f Frame, m Message, maxPlain int) error { return unpack(f, m, maxPlain, false) }
+
+// UnpackExact is Unpack for a request: it refuses unknown keys and numbers out of range, by name.
+func UnpackExact(f Frame, m Message, maxPlain int) error { return unpack(f, m, maxPlain, true) }
+
+func unpack(f Frame, m Message, maxPlain int, exact bool) error {
 	b, err := Plain(f, maxPlain)
 	if err != nil {
 		return err
 	}
-	return decodeAt(b, 0, m)
+	return decodeAt(b, 0, m, exact)
 }

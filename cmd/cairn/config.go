@@ -28,6 +28,7 @@ type file struct {
 		Bind          string   `toml:"bind"`           // address to listen on; 0.0.0.0, and in [cluster] that of [server]
 		DataDir       string   `toml:"data_dir"`       // ./data
 		ForwardWrites bool     `toml:"forward_writes"` // false: a follower refuses a write with the leader's address; true: it passes the write on
+		Lenient       bool     `toml:"lenient"`        // false: unknown fields, values of another type and numbers out of range are refused by name; true: let through, as clients of the first gateway (0.7 and before) rely on: what is unknown is ignored, what has another type counts as absent, numbers are kept as sent. Unreadable dates are refused always
 		CORSOrigins   []string `toml:"cors_origins"`   // none: origins of web pages that may ask the gateway
 		MasterToken   *bool    `toml:"master_token"`   // true: the cluster secret is an admin token of database "default"
 	} `toml:"server"`
@@ -308,7 +309,7 @@ func (f *file) node() (node.Config, error) {
 		Heartbeat: time.Duration(f.Cluster.HeartbeatMS) * time.Millisecond, Election: time.Duration(f.Cluster.ElectionMS) * time.Millisecond,
 		SnapshotThreshold: f.Cluster.SnapshotThreshold, SnapshotInterval: time.Duration(f.Cluster.SnapshotIntervalMS) * time.Millisecond,
 		TrailingLogs: f.Cluster.TrailingLogs, RetainOps: f.Log.RetainOperations, RetainTime: time.Duration(f.Log.RetainHours) * time.Hour,
-		Background: f.Background.node(), ForwardWrites: f.Server.ForwardWrites, NoMasterToken: f.Server.MasterToken != nil && !*f.Server.MasterToken,
+		Background: f.Background.node(), ForwardWrites: f.Server.ForwardWrites, Lenient: f.Server.Lenient, NoMasterToken: f.Server.MasterToken != nil && !*f.Server.MasterToken,
 		Backup: node.BackupPlan{Dir: f.Backup.Dir, Interval: time.Duration(f.Backup.IntervalMinutes) * time.Minute, Every: f.Backup.FullEvery, Keep: f.Backup.Keep},
 		TLS:    f.TLS.node(), PeerTLS: f.TLS.Cluster.node(), MaxConns: f.Limits.MaxConnections, MaxConnsPerIP: f.Limits.MaxConnectionsPerIP, MaxInFlight: f.Limits.MaxInFlight,
 		Encryption: f.encryption(), MaxRPS: f.Limits.MaxRPS, Slow: time.Duration(f.Log.SlowMS) * time.Millisecond, TokenUses: time.Duration(f.Limits.TokenUseMinutes) * time.Minute, CORSOrigins: f.Server.CORSOrigins,

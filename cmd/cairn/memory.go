@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
+	"github.com/cairndb/cairn/wire/field"
 )
 
 func (a *app) remember() *cobra.Command {
@@ -96,11 +98,25 @@ func (a *app) recall() *cobra.Command {
 	var t target
 	q := wire.NewRecall("")
 	var namespace, domain, kind string
+	dates := map[string]*string{}
 	c := &cobra.Command{
 		Use: "recall QUESTION...", Short: "Find memories", Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if q.Query = strings.Join(args, " "); q.TopK < 1 {
 				return usageError{fmt.Errorf("--top %d: at least 1", q.TopK)}
+			}
+			for name, to := range map[string]*float64{"since": &q.Since, "until": &q.Until, "as-of": &q.AsOf} {
+				if *dates[name] == "" {
+					continue
+				}
+				at, err := field.Date(*dates[name])
+				if err != nil {
+					return usageError{fmt.Errorf("--%s %q: %w", name, *dates[name], err)}
+				}
+				*to = field.Seconds(at)
+			}
+			if q.Since != 0 && q.Until != 0 && q.Since > q.Until {
+				return usageError{errors.New("--since is after --until")}
 			}
 			for _, o := range []struct {
 				from string
@@ -128,6 +144,10 @@ func (a *app) recall() *cobra.Command {
 	f.StringVarP(&namespace, "namespace", "n", "", "only this namespace")
 	f.StringVar(&domain, "domain", "", "only this domain")
 	f.StringVar(&kind, "type", "", "only this type")
+	for name, help := range map[string]string{"since": "only memories created at this date or later", "until": "only memories created at this date or before",
+		"as-of": "what was believed at this date"} {
+		dates[name] = f.String(name, "", help+": RFC 3339 or Unix seconds")
+	}
 	f.StringVar(&q.Consistency, "consistency", "", "stale (default) or linearizable")
 	f.Uint64Var(&q.MinIndex, "min-index", 0, "wait until the node has reached this log index")
 	return c

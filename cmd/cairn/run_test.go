@@ -50,6 +50,8 @@ func TestExitCodes(t *testing.T) {
 		{"remember x --importance 7", exitUsage, "0 to 1"},
 		{"remember x --half-life -1", exitUsage, "more than 0"},
 		{"remember -", exitUsage, "no text"},
+		{"recall x --as-of yesterday", exitUsage, "--as-of \"yesterday\": want a date"},
+		{"recall x --since 2021-01-01 --until 2020-01-01", exitUsage, "--since is after --until"},
 		{"recall x --top 0", exitUsage, "at least 1"},
 		{"token create --expires -1h", exitUsage, "more than 0"},
 		{"key list --home " + empty, exitFailed, "is not encrypted"},

@@ -73,7 +73,7 @@ func (r *importRow) memory() wire.Remember {
 		from *float64
 		to   *float64
 	}{{r.Importance, &m.Importance}, {r.HalfLife, &m.HalfLife}, {r.Certainty, &m.Certainty}} {
-		if o.from != nil {
+		if o.from != nil && (o.to != &m.HalfLife || *o.from > 0) { // what was stored without a half-life is exported with 0
 			*o.to = *o.from
 		}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/wire/field"
 )
 
 // Memory is what the commands ask of the node. Errors are *oplog.Error where the caller can do something about them.
@@ -130,12 +131,10 @@ func pair(v string) error {
 	return nil
 }
 
-// parseTime reads a time: RFC 3339, a date, or how long ago (90m, 7d).
+// parseTime reads a time: a date as every surface takes it, or how long ago (90m, 7d).
 func parseTime(v string) (time.Time, error) {
-	for _, form := range []string{time.RFC3339Nano, time.DateOnly, "2006-01-02T15:04:05"} {
-		if t, err := time.Parse(form, v); err == nil {
-			return t, nil
-		}
+	if t, err := field.Date(v); err == nil {
+		return t, nil
 	}
 	ago := v
 	if days, ok := strings.CutSuffix(v, "d"); ok {
@@ -146,7 +145,7 @@ func parseTime(v string) (time.Time, error) {
 	if d, err := time.ParseDuration(ago); err == nil && d >= 0 {
 		return time.Now().Add(-d), nil
 	}
-	return time.Time{}, errors.New("want a time such as 2026-01-31T12:00:00Z")
+	return time.Time{}, errors.New("want " + field.WantDate + ", or how long ago (90m, 7d)")
 }
 
 var (

@@ -79,6 +79,9 @@ func (c *call) recall(a ask) (view, error) {
 func (c *call) search(a ask, k int) (hits []index.Hit, matched int, err error) {
 	want := list(a.flags["--tags"])
 	q := query(a, a.text, k)
+	if q.Since != 0 && q.Until != 0 && q.Since > q.Until {
+		return nil, 0, failf(InvalidPayload, "--since is after --until: want two dates in order")
+	}
 	if len(want) > 0 {
 		q.K = min(index.MaxK, k*20)
 	}

@@ -1,0 +1,50 @@
+package field
+
+import (
+	"errors"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// WantDate says what a date may be.
+const WantDate = "a date: RFC 3339 (2026-01-31 or 2026-01-31T12:00:00Z) or Unix seconds"
+
+var errDate = errors.New("want " + WantDate)
+
+// maxSeconds is beyond the year 5000: a larger number is milliseconds, or no time at all.
+const maxSeconds = 1e11
+
+// Date reads a date as people, command lines and URLs write it.
+func Date(s string) (time.Time, error) {
+	s = strings.TrimSpace(s)
+	for _, layout := range []string{time.RFC3339Nano, time.DateOnly} {
+		if t, err := time.Parse(layout, s); err == nil {
+			return fromEpoch(t), nil
+		}
+	}
+	if v, err := strconv.ParseFloat(s, 64); err == nil {
+		return Unix(v)
+	}
+	return time.Time{}, errDate
+}
+
+// Unix is the time at so many seconds.
+func Unix(seconds float64) (time.Time, error) {
+	if math.IsNaN(seconds) || math.Abs(seconds) > maxSeconds {
+		return time.Time{}, errDate
+	}
+	return fromEpoch(time.UnixMicro(int64(math.Round(seconds * 1e6)))), nil
+}
+
+// fromEpoch keeps the epoch itself apart from the zero that stands for no time where times are stored as microseconds.
+func fromEpoch(t time.Time) time.Time {
+	if t.UnixMicro() == 0 {
+		return time.UnixMicro(1)
+	}
+	return t
+}
+
+// Seconds is a date as a number.
+func Seconds(t time.Time) float64 { return float64(t.UnixMicro()) / 1e6 }

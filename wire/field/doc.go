@@ -1,0 +1,31 @@
+// Package field describes what requests hold: the names of their fields and what each value may be. One description serves every
+// surface: it checks a JSON object, the parameters of a URL or a single value, and OpenAPI, tools and the reference page are made
+// of it. It imports no other package of this module.
+//
+// # The shorthand
+//
+// A description is fields separated by blanks, each
+//
+//	name[,other...]:kind[mark]
+//
+// The first name is the field's own; others are spellings that clients use for it. The mark says what may be missing: "!" must be
+// there, "?" is there and may be null, "|" may be missing or null, "~" is sent by clients and changes nothing, so it is taken and not told
+// of; of an answer, no mark says that it may be missing. In a request
+// null is the same as missing.
+//
+// A kind is a type of JSON (string, number, integer, boolean, object, array), any, the name of a shape described elsewhere (with a
+// capital), [] before another kind, or one of
+//
+//	date     RFC 3339, a date (its first instant, UTC) or Unix seconds
+//	window   [from, to], two dates in order; null leaves a side open
+//	unit     a number from 0 to 1          signed   a number from -1 to 1
+//	hours    more than 0, up to 1,000,000  weight   a number of at least 0
+//
+// A number may be bounded: number[0..1] takes both ends, number(0..1] not the first, and an end left out is open. A string may be
+// one of a few: string{asc,desc}.
+//
+// # Strict and lenient
+//
+// Check refuses unknown fields, values of another type, numbers out of range and required fields that are missing, each by name.
+// Lenient checks dates alone, in both directions the same: no client relies on an answer about another time than it asked for.
+package field

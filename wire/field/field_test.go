@@ -1,0 +1,158 @@
+package field
+
+import (
+	"encoding/json"
+	"math"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+)
+
+const shorthand = "text,content:string! importance:unit valence:signed half_life:hours weight:weight top_k:integer[0..] as_of:date time_window:window " +
+	"tags:[]string embedding:[]number order:string{asc,desc} explain:boolean metadata:any settings:object memories:[]Draft"
+
+// What one object may hold, and what is said of what it may not.
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		`{"text":"x"}`:    "",
+		`{"content":"x"}`: "",
+		`{"text":"x","importance":0,"valence":-1,"half_life":0.5,"weight":0,"top_k":5.0,"tags":[],"embedding":[1,-2.5e3,0],"order":"asc","explain":false,"metadata":"any","settings":{}}`: "",
+		`{"text":"x","importance":null,"as_of":null,"time_window":null,"nothing":null}`:                                                                                                   "unknown field 'nothing'",
+		`{"text":"x","as_of":"2020-01-01","time_window":["2020-01-01",1600000000]}`:                                                                                                       "",
+		`{"text":"x","as_of":"2020-01-01T10:00:00.5+02:00","time_window":[null,"2020-01-01"]}`:                                                                                            "",
+		`{"text":"x","as_of":0,"time_window":[0,1]}`:                                                                                                                                      "",
+		`{}`:                                                     "missing 'text'",
+		`{"text":null}`:                                          "missing 'text'",
+		`{"text":7}`:                                             "text: want a string, got 7",
+		`{"text":"x","importanse":0.5}`:                          "unknown field 'importanse': did you mean 'importance'?",
+		`{"text":"x","Importance":0.5}`:                          "unknown field 'Importance': did you mean 'importance'?",
+		`{"text":"x","importance":9}`:                            "importance: want a number from 0 to 1, got 9",
+		`{"text":"x","importance":"high"}`:                       `importance: want a number from 0 to 1, got "high"`,
+		`{"text":"x","importance":1e999}`:                        "importance: want a number from 0 to 1, got 1e999",
+		`{"text":"x","valence":-1.01}`:                           "valence: want a number from -1 to 1, got -1.01",
+		`{"text":"x","half_life":-5}`:                            "half_life: want a number above 0, up to 1000000, got -5",
+		`{"text":"x","half_life":0}`:                             "half_life: want a number above 0, up to 1000000, got 0",
+		`{"text":"x","weight":-1}`:                               "weight: want a number of at least 0, got -1",
+		`{"text":"x","top_k":1.5}`:                               "top_k: want a whole number of at least 0, got 1.5",
+		`{"text":"x","top_k":-1}`:                                "top_k: want a whole number of at least 0, got -1",
+		`{"text":"x","top_k":[1]}`:                               "top_k: want a whole number of at least 0, got [1]",
+		`{"text":"x","tags":["a",7]}`:                            "tags[1]: want a string, got 7",
+		`{"text":"x","tags":"a"}`:                                `tags: want a list of strings, got "a"`,
+		`{"text":"x","embedding":[1,"2"]}`:                       `embedding[1]: want a number, got "2"`,
+		`{"text":"x","order":"up"}`:                              `order: want one of asc, desc, got "up"`,
+		`{"text":"x","explain":"yes"}`:                           `explain: want true or false, got "yes"`,
+		`{"text":"x","settings":[]}`:                             "settings: want an object, got []",
+		`{"text":"x","memories":[{},7]}`:                         "memories[1]: want an object, got 7",
+		`{"text":"x","as_of":"yesterday"}`:                       "as_of: want " + WantDate + `, got "yesterday"`,
+		`{"text":"x","as_of":"1600000000"}`:                      "as_of: want " + WantDate + `, got "1600000000"`,
+		`{"text":"x","as_of":1600000000000}`:                     "as_of: want " + WantDate + ", got 1600000000000",
+		`{"text":"x","as_of":"2020-01-01T10:00:00"}`:             "as_of: want " + WantDate + `, got "2020-01-01T10:00:00"`,
+		`{"text":"x","as_of":"2020-13-01"}`:                      "as_of: want " + WantDate + `, got "2020-13-01"`,
+		`{"text":"x","as_of":{"at":1}}`:                          "as_of: want " + WantDate + ", got an object",
+		`{"text":"x","time_window":1600000000}`:                  "time_window: want [from, to]: two dates in order (RFC 3339 or Unix seconds), got 1600000000",
+		`{"text":"x","time_window":[1600000000]}`:                "time_window: want [from, to]: two dates in order (RFC 3339 or Unix seconds), got [1600000000]",
+		`{"text":"x","time_window":["2021-01-01","2020-01-01"]}`: `time_window: want [from, to]: two dates in order (RFC 3339 or Unix seconds), got ["2021-01-01","2020-01-01"]`,
+		`{"text":"x","time_window":{"from":1,"to":2}}`:           "time_window: want [from, to]: two dates in order (RFC 3339 or Unix seconds), got an object",
+		`{"text":"x","metadata":{"` + strings.Repeat("a", 9) + `":[1,"]",{"b":"\"},"}]}}`: "",
+	} {
+		body := map[string]json.RawMessage{}
+		if err := json.Unmarshal([]byte(in), &body); err != nil {
+			t.Fatalf("%s: %v", in, err)
+		}
+		said := func(err error) string {
+			if err == nil {
+				return ""
+			}
+			return err.Error()
+		}
+		if got := said(Parse(shorthand).Check(body, false)); got != want {
+			t.Errorf("%s:\n got %q\nwant %q", in, got, want)
+		}
+		lenient := ""
+		if strings.HasPrefix(want, "as_of") || strings.HasPrefix(want, "time_window") {
+			lenient = want
+		}
+		if got := said(Parse(shorthand).Check(body, true)); got != lenient {
+			t.Errorf("%s, lenient: got %q, want %q", in, got, lenient)
+		}
+	}
+}
+
+// Parameters are texts.
+func TestValues(t *testing.T) {
+	t.Parallel()
+	o := Parse("limit:integer[0..] days:number[0..36500] before:date active:boolean order:string{asc,desc} name:string!")
+	for in, want := range map[string]string{
+		"": "",
+		"limit=5&days=0.5&before=2020-01-01&active=1": "",
+		"limit=&before=&active=":                      "",
+		"before=1600000000.5":                         "",
+		"limit=many":                                  `limit: want a whole number of at least 0, got "many"`,
+		"limit=-1":                                    `limit: want a whole number of at least 0, got "-1"`,
+		"days=NaN":                                    `days: want a number from 0 to 36500, got "NaN"`,
+		"active=maybe":                                `active: want true or false, got "maybe"`,
+		"order=up":                                    `order: want one of asc, desc, got "up"`,
+		"before=soon":                                 "before: want " + WantDate + `, got "soon"`,
+		"limt=5":                                      "unknown field 'limt': did you mean 'limit'?",
+	} {
+		params, err := url.ParseQuery(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		if err := o.Values(params, false); err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("%s:\n got %q\nwant %q", in, got, want)
+		}
+	}
+}
+
+// A date is the same instant however it is written; the epoch is not the zero that stands for no date.
+func TestDate(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
+	for _, s := range []string{"2020-01-01", "2020-01-01T00:00:00Z", "2020-01-01T02:00:00+02:00", "1577836800", " 1577836800.0 "} {
+		if got, err := Date(s); err != nil || !got.Equal(at) {
+			t.Errorf("%q: %v %v", s, got, err)
+		}
+	}
+	for _, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 1.6e12} {
+		if got, err := Unix(v); err == nil {
+			t.Errorf("%g: %v", v, got)
+		}
+	}
+	if got, err := Date("1970-01-01"); err != nil || got.UnixMicro() != 1 {
+		t.Errorf("the epoch: %v %v", got, err)
+	}
+}
+
+// The same bounds are told to those who read the description.
+func TestSchema(t *testing.T) {
+	t.Parallel()
+	got, err := json.Marshal(Parse("importance:unit half_life:hours order:string{asc,desc} rids:[]string! due:date at:number? shape:[]Draft old:string~").Schema())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `{"properties":{"at":{"type":["number","null"]},"due":{"description":"` + WantDate + `","type":["string","number"]},` +
+		`"half_life":{"exclusiveMinimum":0,"maximum":1000000,"type":"number"},"importance":{"maximum":1,"minimum":0,"type":"number"},` +
+		`"order":{"enum":["asc","desc"],"type":"string"},"rids":{"items":{"type":"string"},"type":"array"},"shape":{"items":{"$ref":"#/components/schemas/Draft"},"type":"array"}},` +
+		`"required":["rids","at"],"type":"object"}`
+	if string(got) != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// FuzzCheck: whatever a valid object holds is taken or refused, and never breaks the check.
+func FuzzCheck(f *testing.F) {
+	f.Add(`{"text":"x","embedding":[1,2],"as_of":"2020-01-01","time_window":[1,2],"tags":["a\"]",""]}`)
+	f.Fuzz(func(t *testing.T, in string) {
+		body := map[string]json.RawMessage{}
+		if json.Unmarshal([]byte(in), &body) == nil {
+			_ = Parse(shorthand).Check(body, false)
+		}
+	})
+}

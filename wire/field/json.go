@@ -1,0 +1,177 @@
+package field
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+)
+
+// JSON checks a value that is known to be valid JSON and not null.
+func (k Kind) JSON(name string, raw json.RawMessage) error {
+	bad := func() error { return k.refuse(name, shown(raw)) }
+	switch {
+	case k.date:
+		if _, err := DateJSON(raw); err != nil {
+			return bad()
+		}
+		return nil
+	case k.window:
+		from, to, err := WindowJSON(raw)
+		if err != nil || Ordered("from", from, "to", to) != nil {
+			return bad()
+		}
+		return nil
+	case k.Type == "":
+		return nil
+	case typeOf(raw) != k.Type && (k.Type != "integer" || typeOf(raw) != "number"):
+		return bad()
+	}
+	switch k.Type {
+	case "string":
+		var s string
+		if k.Enum != nil && (json.Unmarshal(raw, &s) != nil || !k.lists(s)) {
+			return bad()
+		}
+	case "number", "integer":
+		v, err := strconv.ParseFloat(string(raw), 64)
+		if err != nil || !k.holds(v) || k.Type == "integer" && v != math.Trunc(v) {
+			return bad()
+		}
+	case "array":
+		return k.items(name, raw)
+	}
+	return nil
+}
+
+// items checks the values of a list by their types and bounds. Objects are checked where they are decoded: see Object.
+func (k Kind) items(name string, raw json.RawMessage) error {
+	if k.Item == nil || k.Item.Type == "" {
+		return nil
+	}
+	i := 0
+	for item := range elements(raw) {
+		at := fmt.Sprintf("%s[%d]", name, i)
+		if k.Item.Type == "number" && typeOf(item) == "number" && math.IsInf(k.Item.Min, -1) { // a vector: its numbers are parsed once, where they are used
+			i++
+			continue
+		}
+		if err := k.Item.JSON(at, item); err != nil {
+			return err
+		}
+		i++
+	}
+	return nil
+}
+
+// elements are the values of a list that is known to be valid.
+func elements(raw json.RawMessage) func(yield func(json.RawMessage) bool) {
+	return func(yield func(json.RawMessage) bool) {
+		raw = bytes.TrimSpace(raw)
+		in := raw[1 : len(raw)-1]
+		depth, quoted, start := 0, false, 0
+		for i := 0; i < len(in); i++ {
+			switch c := in[i]; {
+			case quoted && c == '\\':
+				i++
+			case c == '"':
+				quoted = !quoted
+			case quoted:
+			case c == '[' || c == '{':
+				depth++
+			case c == ']' || c == '}':
+				depth--
+			case c == ',' && depth == 0:
+				if !yield(bytes.TrimSpace(in[start:i])) {
+					return
+				}
+				start = i + 1
+			}
+		}
+		if last := bytes.TrimSpace(in[start:]); len(last) > 0 {
+			yield(last)
+		}
+	}
+}
+
+// typeOf is the type of a value that is known to be valid.
+func typeOf(raw json.RawMessage) string {
+	raw = bytes.TrimLeft(raw, " \t\r\n")
+	if len(raw) == 0 {
+		return ""
+	}
+	switch raw[0] {
+	case '"':
+		return "string"
+	case '{':
+		return "object"
+	case '[':
+		return "array"
+	case 't', 'f':
+		return "boolean"
+	case 'n':
+		return "null"
+	}
+	return "number"
+}
+
+// shown is a value as an error names it: a short one as it is, of a large one the kind.
+func shown(raw json.RawMessage) string {
+	switch typeOf(raw) {
+	case "string":
+		var s string
+		_ = json.Unmarshal(raw, &s) // it is valid
+		return strconv.Quote(clip(s))
+	case "object":
+		return "an object"
+	case "array":
+		if len(raw) > 40 {
+			return "a list"
+		}
+	}
+	return clip(string(raw))
+}
+
+// DateJSON reads a date: a string or a number.
+func DateJSON(raw json.RawMessage) (time.Time, error) {
+	var s string
+	switch typeOf(raw) {
+	case "string":
+		if json.Unmarshal(raw, &s) != nil || s == "" || onlyNumber(s) {
+			return time.Time{}, errDate
+		}
+		return Date(s)
+	case "number":
+		v, err := strconv.ParseFloat(string(raw), 64)
+		if err != nil {
+			return time.Time{}, errDate
+		}
+		return Unix(v)
+	}
+	return time.Time{}, errDate
+}
+
+// onlyNumber: in JSON a number is written as one.
+func onlyNumber(s string) bool {
+	_, err := strconv.ParseFloat(s, 64)
+	return err == nil
+}
+
+// WindowJSON reads two dates; null is an open side.
+func WindowJSON(raw json.RawMessage) (from, to time.Time, err error) {
+	var sides []json.RawMessage
+	if typeOf(raw) != "array" || json.Unmarshal(raw, &sides) != nil || len(sides) != 2 {
+		return from, to, errDate
+	}
+	for i, t := range []*time.Time{&from, &to} {
+		if typeOf(sides[i]) == "null" {
+			continue
+		}
+		if *t, err = DateJSON(sides[i]); err != nil {
+			return from, to, err
+		}
+	}
+	return from, to, nil
+}

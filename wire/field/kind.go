@@ -1,0 +1,225 @@
+package field
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A Kind is what a value may be.
+type Kind struct {
+	Name string // as the shorthand has it
+	Type string // of JSON; blank for any
+	Want string // for people: what is wanted
+
+	Item  *Kind    // of a list
+	Shape string   // of an object that is described elsewhere
+	Enum  []string // of a string; nil for any
+
+	Min, Max float64 // of a number; infinite where it is not bounded
+	Above    bool    // Min itself is too little
+
+	date, window bool
+}
+
+// The kinds that several surfaces share: a bound stands here and nowhere else.
+var (
+	Unit   = scalar("number[0..1]")
+	Signed = scalar("number[-1..1]")
+	Hours  = scalar("number(0..1000000]")
+	Weight = scalar("number[0..]")
+)
+
+var named = map[string]Kind{"unit": Unit, "signed": Signed, "hours": Hours, "weight": Weight}
+
+var types = map[string]string{
+	"string": "a string", "number": "a number", "integer": "a whole number", "boolean": "true or false", "object": "an object", "array": "a list",
+}
+
+// kindOf reads a kind. One that cannot be read is a mistake in a table of ours.
+func kindOf(s string) Kind {
+	k := Kind{Name: s, Min: math.Inf(-1), Max: math.Inf(1)}
+	item, list := strings.CutPrefix(s, "[]")
+	switch {
+	case list:
+		of := kindOf(item)
+		k.Type, k.Item, k.Want = "array", &of, "a list of "+plural(of)
+	case s == "any":
+		k.Want = "a value"
+	case s == "date":
+		k.date, k.Want = true, WantDate
+	case s == "window":
+		k.window, k.Type, k.Want = true, "array", "[from, to]: two dates in order (RFC 3339 or Unix seconds)"
+	case s != "" && s[0] >= 'A' && s[0] <= 'Z':
+		k.Type, k.Shape, k.Want = "object", s, "an object"
+	default:
+		if n, ok := named[s]; ok {
+			n.Name = s
+			return n
+		}
+		return scalar(s)
+	}
+	return k
+}
+
+// scalar reads a type of JSON with what bounds it.
+func scalar(s string) Kind {
+	k := Kind{Name: s, Min: math.Inf(-1), Max: math.Inf(1)}
+	base, rest := s, ""
+	if i := strings.IndexAny(s, "[({"); i >= 0 {
+		base, rest = s[:i], s[i:]
+	}
+	k.Type, k.Want = base, types[base]
+	if k.Want == "" {
+		panic("field: kind " + s + " is not known")
+	}
+	if rest == "" {
+		return k
+	}
+	inner := rest[1 : len(rest)-1]
+	if rest[0] == '{' {
+		k.Enum = strings.Split(inner, ",")
+		k.Want = "one of " + strings.Join(k.Enum, ", ")
+		return k
+	}
+	lo, hi, ok := strings.Cut(inner, "..")
+	if !ok {
+		panic("field: bounds of " + s)
+	}
+	k.Above = rest[0] == '('
+	bound := func(s string, open float64) float64 {
+		if s == "" {
+			return open
+		}
+		v, err := strconv.ParseFloat(s, 64)
+		if err != nil {
+			panic("field: bounds of " + s + ": " + err.Error())
+		}
+		return v
+	}
+	k.Min, k.Max = bound(lo, k.Min), bound(hi, k.Max)
+	switch {
+	case k.Above && hi != "":
+		k.Want += " above " + lo + ", up to " + hi
+	case k.Above:
+		k.Want += " above " + lo
+	case hi == "":
+		k.Want += " of at least " + lo
+	default:
+		k.Want += " from " + lo + " to " + hi
+	}
+	return k
+}
+
+func plural(k Kind) string {
+	switch {
+	case k.Shape != "" || k.Type == "object":
+		return "objects"
+	case k.Type == "":
+		return "values"
+	case k.date:
+		return "dates"
+	}
+	return k.Type + "s"
+}
+
+// Number refuses what is out of a number's bounds.
+func (k Kind) Number(name string, v float64) error {
+	if k.holds(v) {
+		return nil
+	}
+	return k.refuse(name, strconv.FormatFloat(v, 'g', -1, 64))
+}
+
+func (k Kind) holds(v float64) bool {
+	return !math.IsNaN(v) && !math.IsInf(v, 0) && v <= k.Max && (v > k.Min || v == k.Min && !k.Above)
+}
+
+func (k Kind) refuse(name, got string) error {
+	return &Error{Field: name, Text: fmt.Sprintf("%s: want %s, got %s", name, k.Want, got)}
+}
+
+// Text reads a value of a URL or a command line.
+func (k Kind) Text(name, s string) error {
+	bad := func() error { return k.refuse(name, strconv.Quote(clip(s))) }
+	switch {
+	case k.date:
+		if _, err := Date(s); err != nil {
+			return bad()
+		}
+	case k.Type == "string" && k.Enum != nil:
+		if !k.lists(s) {
+			return bad()
+		}
+	case k.Type == "number" || k.Type == "integer":
+		v, err := strconv.ParseFloat(s, 64)
+		if err != nil || !k.holds(v) || k.Type == "integer" && v != math.Trunc(v) {
+			return bad()
+		}
+	case k.Type == "boolean":
+		if s != "true" && s != "false" && s != "1" && s != "0" {
+			return bad()
+		}
+	}
+	return nil
+}
+
+func (k Kind) lists(s string) bool {
+	for _, e := range k.Enum {
+		if e == s {
+			return true
+		}
+	}
+	return false
+}
+
+// clip shortens what an error shows of a value.
+func clip(s string) string {
+	const most = 40
+	for i := range s {
+		if i >= most {
+			return s[:i] + "…"
+		}
+	}
+	return s
+}
+
+// Schema is the kind as JSON Schema has it.
+func (k Kind) Schema() map[string]any {
+	switch {
+	case k.Shape != "":
+		return map[string]any{"$ref": "#/components/schemas/" + k.Shape}
+	case k.date:
+		return map[string]any{"type": []any{"string", "number"}, "description": k.Want}
+	case k.window:
+		side := map[string]any{"type": []any{"string", "number", "null"}}
+		return map[string]any{"type": "array", "items": side, "minItems": 2, "maxItems": 2, "description": k.Want}
+	case k.Item != nil:
+		return map[string]any{"type": "array", "items": k.Item.Schema()}
+	case k.Type == "":
+		return map[string]any{}
+	case k.Type == "array":
+		return map[string]any{"type": "array", "items": map[string]any{}}
+	}
+	s := map[string]any{"type": k.Type}
+	if k.Enum != nil {
+		s["enum"] = k.Enum
+	}
+	if !math.IsInf(k.Min, -1) {
+		s[map[bool]string{false: "minimum", true: "exclusiveMinimum"}[k.Above]] = k.Min
+	}
+	if !math.IsInf(k.Max, 1) {
+		s["maximum"] = k.Max
+	}
+	return s
+}
+
+// Ordered refuses two dates in the wrong order; a zero time is an open side.
+func Ordered(fromName string, from time.Time, toName string, to time.Time) error {
+	if !from.IsZero() && !to.IsZero() && from.After(to) {
+		return &Error{Field: fromName, Text: fmt.Sprintf("%s is after %s: want two dates in order", fromName, toName)}
+	}
+	return nil
+}

@@ -1,0 +1,189 @@
+package field
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// An Error is the refusal of a field.
+type Error struct {
+	Field string // as the request spells it; an element of a list with its place
+	Text  string // for the client
+}
+
+func (e *Error) Error() string { return e.Text }
+
+// A Field is one name of a request or an answer.
+type Field struct {
+	Name     string
+	Others   []string // spellings that are taken for it
+	Kind     Kind
+	Must     bool // there, always
+	Nullable bool
+	Idle     bool // clients send it and it changes nothing: it is taken, and no schema tells of it
+}
+
+// An Object is the fields of a request or an answer, in the order they are told of.
+type Object []Field
+
+// Parse reads the shorthand. A description that cannot be read is a mistake in a table of ours: it panics.
+func Parse(s string) Object {
+	var o Object
+	for _, w := range strings.Fields(s) {
+		i := strings.IndexByte(w, ':')
+		if i <= 0 {
+			panic("field: " + w + " has no kind")
+		}
+		names, kind := strings.Split(w[:i], ","), w[i+1:]
+		kind, must := strings.CutSuffix(kind, "!")
+		kind, null := strings.CutSuffix(kind, "?")
+		kind, maybe := strings.CutSuffix(kind, "|")
+		kind, idle := strings.CutSuffix(kind, "~")
+		o = append(o, Field{Name: names[0], Others: names[1:], Kind: kindOf(kind), Must: must || null, Nullable: null || maybe, Idle: idle})
+	}
+	return o
+}
+
+// Schema is the field as JSON Schema has it.
+func (f Field) Schema() map[string]any {
+	s := f.Kind.Schema()
+	if kind, ok := s["type"].(string); ok && f.Nullable {
+		s["type"] = []any{kind, "null"}
+	}
+	return s
+}
+
+// Schema is the object as JSON Schema has it.
+func (o Object) Schema() map[string]any {
+	props, must := map[string]any{}, []string{}
+	for _, f := range o {
+		if f.Idle {
+			continue
+		}
+		props[f.Name] = f.Schema()
+		if f.Must {
+			must = append(must, f.Name)
+		}
+	}
+	s := map[string]any{"type": "object", "properties": props}
+	if len(must) > 0 {
+		s["required"] = must
+	}
+	return s
+}
+
+// Check refuses what a JSON object may not hold, by name. Values must be valid JSON. Other spellings of a field are put in its own
+// place. Lenient refuses dates that cannot be read and nothing else.
+func (o Object) Check(body map[string]json.RawMessage, lenient bool) error {
+	for _, f := range o {
+		for _, other := range f.Others {
+			v, there := body[other]
+			if !there {
+				continue
+			}
+			delete(body, other)
+			if absent(body[f.Name]) {
+				body[f.Name] = v
+			}
+		}
+	}
+	if !lenient {
+		if err := o.known(slices.Sorted(maps.Keys(body))); err != nil {
+			return err
+		}
+	}
+	for _, f := range o {
+		raw := body[f.Name]
+		switch {
+		case lenient && !f.Kind.date && !f.Kind.window:
+		case absent(raw) && f.Must:
+			return missing(f)
+		case absent(raw):
+		default:
+			if err := f.Kind.JSON(f.Name, raw); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func absent(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
+
+func missing(f Field) error {
+	if f.Kind.Type == "array" {
+		return &Error{Field: f.Name, Text: fmt.Sprintf("missing '%s' array", f.Name)}
+	}
+	return &Error{Field: f.Name, Text: fmt.Sprintf("missing '%s'", f.Name)}
+}
+
+// Values checks the parameters of a URL in the same way. An empty one is missing; that one must be there is for whoever reads it to say.
+func (o Object) Values(params map[string][]string, lenient bool) error {
+	if !lenient {
+		if err := o.known(slices.Sorted(maps.Keys(params))); err != nil {
+			return err
+		}
+	}
+	for _, f := range o {
+		for _, v := range params[f.Name] {
+			if v == "" || lenient && !f.Kind.date {
+				continue
+			}
+			if err := f.Kind.Text(f.Name, v); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// known refuses a name that is none of the fields'.
+func (o Object) known(names []string) error {
+	for _, name := range names {
+		if !slices.ContainsFunc(o, func(f Field) bool { return f.Name == name }) {
+			return o.Unknown(name)
+		}
+	}
+	return nil
+}
+
+// Unknown is the refusal of a name, with the one that was probably meant.
+func (o Object) Unknown(name string) error {
+	best, near := "", 3
+	for _, f := range o {
+		if d := distance(name, f.Name); d < near {
+			best, near = f.Name, d
+		}
+	}
+	if best != "" {
+		return &Error{Field: name, Text: fmt.Sprintf("unknown field '%s': did you mean '%s'?", clip(name), best)}
+	}
+	return &Error{Field: name, Text: fmt.Sprintf("unknown field '%s'", clip(name))}
+}
+
+// distance is how many letters to add, drop or change; 3 stands for as many and more.
+func distance(a, b string) int {
+	if a, b = clip(a), clip(b); max(len(a), len(b))-min(len(a), len(b)) > 2 {
+		return 3
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := diagonal
+			if a[i] != b[j] {
+				change++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(change, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
