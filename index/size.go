@@ -20,3 +20,31 @@ func (x *Index) Size(db oplog.DB) (s Size) {
 	}
 	return s
 }
+
+// WithVectors says how many memories of a database are not forgotten, and how many of them have a vector of its embedder.
+func (x *Index) WithVectors(db oplog.DB) (have, of int) {
+	d := x.database(db)
+	if d == nil {
+		return 0, 0
+	}
+	of = int(d.words.Totals().Rows)
+	if v := d.vectors.Load(); v != nil {
+		have = min(v.Len(), of) // a row that is being added has its vector first
+	}
+	return have, of
+}
+
+// NextWithoutVector finds the first memory at or after a sequence number that has no vector.
+func (x *Index) NextWithoutVector(db oplog.DB, from oplog.Seq) (seq oplog.Seq, ok bool) {
+	d := x.database(db)
+	if d == nil {
+		return 0, false
+	}
+	store := d.vectors.Load()
+	for top := oplog.Seq(d.bySeq.top.Load()); from <= top; from++ {
+		if row := d.bySeq.get(from); row != 0 && (store == nil || !store.Has(row-1)) {
+			return from, true
+		}
+	}
+	return 0, false
+}

@@ -15,7 +15,7 @@ type Background struct {
 	Consolidate bool          // merge duplicates too, in databases whose settings do not ask for it themselves
 	Abandon     time.Duration // 1h: how often forgotten sessions are looked for
 	SessionAge  time.Duration // 24h: how old an unended session may grow
-	Embed       time.Duration // 30s: how often a node looks whether there is something to embed afterwards
+	Embed       time.Duration // 2s: how often a node looks whether there is something to embed afterwards
 	Reinforce   time.Duration // 5s: how often what a node's recalls returned goes through the log
 }
 
@@ -23,7 +23,7 @@ func (b Background) withDefaults() Background {
 	if b.Think <= 0 {
 		b.Think = 30 * time.Minute
 	}
-	b.Embed = cmp.Or(b.Embed, 30*time.Second)
+	b.Embed = cmp.Or(b.Embed, 2*time.Second)
 	b.Abandon = cmp.Or(b.Abandon, time.Hour)
 	b.SessionAge = cmp.Or(b.SessionAge, 24*time.Hour)
 	b.Reinforce = cmp.Or(b.Reinforce, 5*time.Second)
@@ -36,11 +36,9 @@ const minThink = 10
 // background is the task that does it. Every node runs it, and only the leader finds anything to do.
 func (s *Service) background(ctx context.Context) error {
 	b := s.cfg.Background
-	think, abandon, embed := time.NewTicker(b.Think), time.NewTicker(b.Abandon), time.NewTicker(b.Embed)
+	think, abandon := time.NewTicker(b.Think), time.NewTicker(b.Abandon)
 	defer think.Stop()
 	defer abandon.Stop()
-	defer embed.Stop()
-	debt := &embedder{}
 	for {
 		select {
 		case <-ctx.Done():
@@ -52,12 +50,6 @@ func (s *Service) background(ctx context.Context) error {
 			s.eachDatabase(ctx, "think", s.thinkAlone)
 		case <-abandon.C:
 			s.eachDatabase(ctx, "abandon", s.abandon)
-		case <-embed.C:
-			if debt.due(s.machine.leads()) {
-				s.embedAll(ctx, debt)
-			}
-		case <-s.owed:
-			debt.till = time.Now().Add(embedDoubt)
 		}
 	}
 }

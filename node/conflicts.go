@@ -164,7 +164,9 @@ func (s *Service) mergedSides(ctx context.Context, c Caller, r Resolution) (*opl
 	if err != nil {
 		return nil, err
 	}
-	if len(ops[0].Vector) == 0 { // no embedder: what lies between the sides is nearer to them than nothing
+	if d, err := s.databaseInfo(c.DB); err != nil {
+		return nil, err
+	} else if len(ops[0].Vector) == 0 && !s.embedsFor(d) { // none will come: what lies between the sides is nearer to them than nothing
 		ops[0].Vector = mean(vectors)
 	}
 	return ops[0], nil

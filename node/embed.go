@@ -8,33 +8,26 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// How long a caller waits for the embedder. A memory is stored without a vector when it takes longer, and a question is
-// answered by its words.
+// How long a caller waits for the embedder. A memory is stored without a vector when it takes longer, and gets it afterwards; a
+// question is answered by its words.
 const (
-	embedWait = 30 * time.Second
-	askWait   = 2 * time.Second
+	writeWait = 250 * time.Millisecond
+	askWait   = 500 * time.Millisecond
 )
 
-// embed makes vectors for texts with the database's embedder. Without one a memory has no vector and is found by
-// its words, as it is when the embedder fails.
+// embed makes vectors for texts with the database's embedder, for as many as there is time for. What is left without one is found
+// by its words, and by meaning once the leader has embedded it: the embedder's troubles are no reason not to store a memory.
 func (s *Service) embed(ctx context.Context, c Caller, texts []string) ([]oplog.Vector, error) {
 	out := make([]oplog.Vector, len(texts))
-	if s.cfg.Embedder == nil {
+	if s.embedder == nil || len(texts) == 0 {
 		return out, nil
 	}
 	if ours, err := s.bind(ctx, c); err != nil || !ours {
 		return out, err
 	}
-	wait, cancel := context.WithTimeout(ctx, embedWait)
-	defer cancel()
-	vecs, err := s.cfg.Embedder.Embed(wait, texts)
+	vecs, err := s.embedder.Embed(ctx, writeWait, texts)
 	if err != nil {
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		s.log.Warn("not embedded yet, found by words alone", "memories", len(texts), "err", err)
-		s.wantEmbedding()
-		return out, nil
+		s.log.Debug("stored before it is embedded", "memories", len(texts), "err", err)
 	}
 	for i, v := range vecs {
 		if len(v) > 0 {
@@ -46,7 +39,7 @@ func (s *Service) embed(ctx context.Context, c Caller, texts []string) ([]oplog.
 
 // identity is the configured embedder as the state names it.
 func (s *Service) identity() oplog.Embedder {
-	i := s.cfg.Embedder.Identity()
+	i := s.embedder.Identity()
 	return oplog.Embedder{Name: i.Name, Version: i.Version, Dim: uint32(i.Dim)}
 }
 
@@ -80,22 +73,25 @@ func (s *Service) databaseInfo(db oplog.DB) (d oplog.Database, err error) {
 	return d, err
 }
 
+// embedsFor says whether a database's vectors are this node's embedder's.
+func (s *Service) embedsFor(d oplog.Database) bool {
+	return s.embedder != nil && d.Embedder != nil && *d.Embedder == s.identity()
+}
+
 // embedQuestion gives a question the vector of its text, if the database's vectors are this node's embedder's.
 func (s *Service) embedQuestion(ctx context.Context, db oplog.DB, q *index.Query) error {
-	if s.cfg.Embedder == nil || len(q.Vector) > 0 || q.Text == "" {
+	if s.embedder == nil || len(q.Vector) > 0 || q.Text == "" {
 		return nil
 	}
 	d, err := s.databaseInfo(db)
-	if err != nil || d.Embedder == nil || *d.Embedder != s.identity() {
+	if err != nil || !s.embedsFor(d) {
 		return err
 	}
-	wait, cancel := context.WithTimeout(ctx, askWait)
-	defer cancel()
-	vecs, err := s.cfg.Embedder.Embed(wait, []string{q.Text})
+	vec, err := s.embedder.Question(ctx, askWait, q.Text)
 	if err != nil {
-		s.log.Warn("question not embedded, answered by words alone", "err", err)
+		s.log.Debug("question not embedded, answered by words alone", "err", err)
 		return ctx.Err()
 	}
-	q.Vector, q.Hashed = vecs[0], d.Embedder.Name == "builtin"
+	q.Vector, q.Hashed = vec, d.Embedder.Name == "builtin"
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 var infoRoutes = []route{
 	{name: "health", method: "GET", path: "/v1/health", handle: httpHealth, summary: "Whether the node lives; always 200",
 		result: "status:string! engines_loaded:integer! node_id:integer! version:string! applied_index:integer! writable:boolean! capabilities:[]string! cluster:Health"},
-	{name: "health_deep", method: "GET", path: "/v1/health/deep", handle: httpHealthDeep, summary: "Whether state, index and quorum answer; 503 when one does not", result: "status:string! checks:[]Check!"},
+	{name: "health_deep", method: "GET", path: "/v1/health/deep", handle: httpHealthDeep, summary: "Whether state, index and quorum answer; 503 when one does not. How the embedder does is told beside it and decides nothing", result: "status:string! checks:[]Check!"},
 	{name: "health_ready", method: "GET", path: "/v1/health/ready", handle: httpReady, summary: "Whether the node has caught up since its start and is not far behind; 503 when it has not. A node that loses its leader stays ready: it goes on reading. behind is null while no leader is heard",
 		result: "ready:boolean! behind:integer? applied_index:integer!"},
 	{name: "events", method: "GET", path: "/v1/events", scope: Read, handle: direct((*gateway).events), summary: "What happens, as an event stream; Last-Event-ID or from resumes behind a log index",
@@ -86,6 +86,9 @@ func httpHealthDeep(g *gateway, q *request) (any, error) {
 			}
 			return nil
 		}, g.s.clusterHealth())
+	}
+	if g.s.embedder != nil {
+		checks = append(checks, g.s.embedderCheck())
 	}
 	status, code := "healthy", http.StatusOK
 	if !healthy {

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/cairndb/cairn/index/embed"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/raft"
 )
@@ -45,6 +46,11 @@ var metricTable = []Metric{
 	own1("cairn_disk_free_bytes", gaugeKind, "Least room on the disks of this node's home.", func(s *Service) float64 { return float64(s.disk.free.Load()) }),
 	own1("cairn_disk_full", gaugeKind, "1 when this node refuses writes for want of disk.", func(s *Service) float64 { return number(s.disk.full.Load()) }),
 	own1("cairn_slow_operations_total", counterKind, "Operations that took longer than [log] slow_ms.", func(s *Service) float64 { return float64(s.slow.count.Load()) }),
+	ofEmbedder("cairn_embedder_up", gaugeKind, "1 when this node's embedder answered when it was asked last.", func(e embed.State) float64 { return number(e.Up) }),
+	ofEmbedder("cairn_embedder_failures_total", counterKind, "Calls of the embedder that failed or took too long.", func(e embed.State) float64 { return float64(e.Failures) }),
+	ofEmbedder("cairn_embedder_questions_total", counterKind, "Questions that were to be embedded.", func(e embed.State) float64 { return float64(e.Asked) }),
+	ofEmbedder("cairn_embedder_questions_cached_total", counterKind, "Questions whose vector was in the cache.", func(e embed.State) float64 { return float64(e.Known) }),
+	{Name: "cairn_memories_without_vector", Help: "Memories that wait for a vector of this node's embedder.", Kind: gaugeKind, Labels: []string{"db"}, read: withoutVector},
 	own1("cairn_uptime_seconds", gaugeKind, "Time since the node started.", func(s *Service) float64 { return time.Since(s.started).Seconds() }),
 	{Name: "cairn_certificate_seconds", Help: "Time until this node's certificate ends, by who is shown it; negative when it has.", Kind: gaugeKind, Labels: []string{"shown_to"},
 		read: func(g *gateway, put func(float64, ...string)) {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/index"
+	"github.com/cairndb/cairn/index/embed"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/boltfile"
 	"github.com/cairndb/cairn/oplog/seal"
@@ -157,7 +158,9 @@ func (n *Node) openState() (err error) {
 	n.service.disk, n.service.certs = disk, n.certs
 	n.service.backups.dir = filepath.Join(n.cfg.Home, "backup-spool")
 	n.service.thinking = make(chan struct{}, 1)
-	n.service.owed = make(chan struct{}, 1)
+	if n.cfg.Embedder != nil {
+		n.service.embedder = embed.NewGuard(n.cfg.Embedder)
+	}
 	n.service.reinforcer, n.service.asked = newReinforcer(n.service), newAsked()
 	n.service.uses, n.service.limits = newUses(n.service), n.machine.bound
 	if n.service.gateways, err = gatewayClient(n.cfg.TLS); err != nil {
@@ -238,6 +241,7 @@ func (n *Node) openService() {
 	n.spawn("space", n.watchSpace)
 	n.spawn("reinforce", n.service.reinforcer.run)
 	n.spawn("background", n.service.background)
+	n.spawn("embed", n.service.embedAfterwards)
 	n.spawn("uses", n.service.uses.run)
 	n.spawn("compare", n.service.compare)
 	n.spawn("scrub", n.scrub)

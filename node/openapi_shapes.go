@@ -31,7 +31,8 @@ var shapes = map[string]string{
 	"KeptDatabase": "id:integer! name:string! path:string! created_at:string!",
 	"KeptToken":    "hash:string! database_id:integer! label:string! created_at:string!",
 	"Check": "check:string! pass:boolean! latency_ms:number! error:string databases:integer node_id:integer role:string role_label:string term:integer leader:integer| " +
-		"accepts_writes:boolean healthy:boolean last_log_index:integer last_applied_index:integer replication_lag_log_entries:integer|",
+		"accepts_writes:boolean healthy:boolean last_log_index:integer last_applied_index:integer replication_lag_log_entries:integer| required:boolean " + embedderKeys,
+	"Embedder":   "name:string! " + embedderKeys,
 	"Compared":   "node_id:integer! index:integer total:integer! digest:string error:string",
 	"RaftMember": "node_id:integer! addr:string! is_voter:boolean!",
 	"Claim": "claim_id:string! src:string! dst:string! rel_type:string! weight:number! created_at:number! polarity:integer! modality:string! valid_from:number? valid_to:number? " +

@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/cairndb/cairn/index"
+	"github.com/cairndb/cairn/index/embed"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/seal"
 	"github.com/cairndb/cairn/raft"
@@ -46,7 +47,7 @@ type Service struct {
 	heavy    large.Turns   // at decoding large requests
 	bodies   *byteBudget   // of requests being read and served
 	thinking chan struct{} // holds a token while a round of cognition is under way
-	owed     chan struct{} // has room for one: there is something to embed
+	embedder *embed.Guard  // nil: vectors are the clients' own
 
 	reinforcer *reinforcer
 	asked      *asked
@@ -139,6 +140,8 @@ func (s *Service) Commit(ctx context.Context, c Caller, key string, ops ...oplog
 		return Written{}, err
 	}
 	ops = slices.Clone(ops)
+	var texts []string
+	var bare []*oplog.Remember
 	for i, op := range ops { // what their texts name is settled here, as for all memories
 		m, ok := op.(*oplog.Remember)
 		if !ok || m.Extractor != 0 {
@@ -150,14 +153,16 @@ func (s *Service) Commit(ctx context.Context, c Caller, key string, ops ...oplog
 			return Written{}, err
 		}
 		said.into(&named)
-		if len(m.Vector) == 0 {
-			vecs, err := s.embed(ctx, c, []string{m.Text})
-			if err != nil {
-				return Written{}, err
-			}
-			named.Vector = vecs[0]
+		if ops[i] = &named; len(m.Vector) == 0 {
+			texts, bare = append(texts, m.Text), append(bare, &named)
 		}
-		ops[i] = &named
+	}
+	vecs, err := s.embed(ctx, c, texts)
+	if err != nil {
+		return Written{}, err
+	}
+	for i, m := range bare {
+		m.Vector = vecs[i]
 	}
 	return s.write(ctx, c, write{scope: Write, key: key, ops: ops})
 }

@@ -43,6 +43,8 @@ type Status struct {
 	Version        string       `json:"version"`
 	UptimeSecs     float64      `json:"uptime_secs"`
 	Peers          []PeerStatus `json:"peers"`
+
+	Embedder *EmbedderStatus `json:"embedder,omitempty"` // of this node
 }
 
 // PeerStatus is another member.
@@ -105,7 +107,7 @@ const askTimeout = 700 * time.Millisecond
 // Status asks every member how it is and puts the answers together.
 func (s *Service) Status(ctx context.Context) Status {
 	rs, me := s.raft.Status(), s.own()
-	st := Status{Clustered: true, NodeID: s.cfg.NodeID, Role: me.Role, RoleLabel: lower(me.Role), ConfiguredRole: s.cfg.Role, CurrentTerm: rs.Term,
+	st := Status{Clustered: true, Embedder: s.embedderStatus(), NodeID: s.cfg.NodeID, Role: me.Role, RoleLabel: lower(me.Role), ConfiguredRole: s.cfg.Role, CurrentTerm: rs.Term,
 		AcceptsWrites: s.machine.leads(), Addr: s.raft.Advertised(), Wire: s.cfg.AdvertiseWire, HTTP: s.cfg.AdvertiseHTTP,
 		Applied: me.Applied, Commit: rs.CommitIndex, Lag: s.lacks(), SumIndex: me.SumIndex, Sum: me.Sum, Version: me.Version, UptimeSecs: me.UptimeSecs, Peers: []PeerStatus{}}
 	infos := map[uint32]oplog.NodeInfo{}

@@ -79,7 +79,7 @@ func (a *app) db() *cobra.Command {
 
 func (a *app) dbReembed(t *target) *cobra.Command {
 	return &cobra.Command{Use: "reembed NAME", Short: "Give a database to the embedder that the node is configured with, and embed its memories anew", Args: cobra.ExactArgs(1),
-		Long: "Gives a database to the embedder that the node is configured with. Its memories are embedded anew in the background; meanwhile\nwords find all of them, and vectors those that are done. Say it again to see how far it is.",
+		Long: "Gives a database to the embedder that the node is configured with. Its memories are embedded anew in the background; meanwhile\nwords find all of them, and vectors those that are done. Run the same command again to see progress.",
 		RunE: func(c *cobra.Command, args []string) error {
 			var out struct {
 				Embedder    *string `json:"embedder"`
@@ -97,7 +97,7 @@ func (a *app) dbReembed(t *target) *cobra.Command {
 			if out.Embedder != nil {
 				by = *out.Embedder
 			}
-			fmt.Fprintf(a.out, "%s: %d of %d memories gone through\n", by, out.Done, out.Of)
+			fmt.Fprintf(a.out, "%s: %d of %d memories have their vector\n", by, out.Done, out.Of)
 			return nil
 		}}
 }

@@ -78,12 +78,12 @@ type file struct {
 	} `toml:"backup"`
 
 	Embedding struct {
-		Strategy string `toml:"strategy"` // none, builtin, static, http
-		Path     string `toml:"path"`
-		URL      string `toml:"url"`
-		Model    string `toml:"model"`
-		KeyFile  string `toml:"key_file"`
-		Dim      int    `toml:"dim"`
+		Strategy string `toml:"strategy"` // none, builtin, static, http. A write waits 250 ms for a vector at most, a question 500 ms; the leader embeds later what was stored without one
+		Path     string `toml:"path"`     // static: the model's directory
+		URL      string `toml:"url"`      // http: up to and with /v1/embeddings (OpenAI) or /api/embed (Ollama)
+		Model    string `toml:"model"`    // http: its name there
+		KeyFile  string `toml:"key_file"` // http: a file with the bearer token
+		Dim      int    `toml:"dim"`      // http: of the model's vectors; builtin: 384
 	} `toml:"embedding"`
 
 	Background backgroundConfig `toml:"background"`

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -263,6 +264,55 @@ func TestSiftSecretsOnDisk(t *testing.T) {
 	}
 	if strings.Contains(p.log.String(), "hunter") || !strings.Contains(p.log.String(), "request answered") {
 		t.Error("the log holds a secret, or nothing")
+	}
+}
+
+// TestSiftEmbedderHangs: captures are stored within their client's patience while a real embedding server takes connections and says
+// nothing.
+func TestSiftEmbedderHangs(t *testing.T) {
+	t.Parallel()
+	hangs, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { hangs.Close() })
+	dir, project := shortDir(t), shortDir(t)
+	base := freePorts(t, 3)
+	conf := filepath.Join(dir, "c.toml")
+	if err := os.WriteFile(conf, fmt.Appendf(nil, `[server]
+wire_port = %d
+http_port = %d
+bind = "127.0.0.1"
+data_dir = %q
+[embedding]
+strategy = "http"
+url = "http://%s/v1/embeddings"
+model = "m"
+dim = 8
+[local]
+disable = ["process"]
+sift_home = %q
+sift_ns = "team-1"
+sift_database = "default"
+sift_workspaces = [%q]
+`, base, base+1, filepath.Join(dir, "home"), hangs.Addr(), filepath.Join(dir, "sift"), project), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := &nodeProcess{t: t, args: []string{"serve", "--config", conf}}
+	t.Cleanup(p.kill)
+	p.launch()()
+	socket := filepath.Join(dir, "sift", "team-1", "run", sift.Key(project, "")+".sock")
+	late := 0 // a busy machine may need more than the second that a hook waits
+	for i := range 8 {
+		request := fmt.Sprintf(`{"kind":"capture","sessionId":"s","tool":"Notification","payload":{"message":"capybara %d"}}`, i)
+		for _, err := siftAsk(t.Context(), socket, request); err != nil; _, err = siftAsk(t.Context(), socket, request) {
+			if late++; late > 2 {
+				t.Fatalf("capture %d: refused %d times: %v", i, late, err)
+			}
+		}
+	}
+	if found := siftDo(t, socket, `{"kind":"search","query":"capybara","k":20}`); len(found["hits"].([]any)) != 8 {
+		t.Errorf("%v", found)
 	}
 }
 

@@ -36,6 +36,12 @@ type clusterStatus struct {
 	Version   string       `json:"version"`
 	Uptime    float64      `json:"uptime_secs"`
 	Peers     []peerStatus `json:"peers"`
+	Embedder  *struct {
+		Name      string  `json:"name"`
+		Up        bool    `json:"up"`
+		Queue     uint64  `json:"queue"`
+		LastError *string `json:"last_error"`
+	} `json:"embedder"`
 }
 
 type peerStatus struct {
@@ -114,7 +120,9 @@ func printStatus(w io.Writer, s clusterStatus) error {
 	if !s.Healthy {
 		health = "NOT HEALTHY"
 	}
-	fmt.Fprintf(w, "cluster %s  %s\nleader %s  term %d  quorum %d of %d\n\n", orDash(s.Cluster), health, leader, s.Term, s.Quorum, voters(s))
+	fmt.Fprintf(w, "cluster %s  %s\nleader %s  term %d  quorum %d of %d\n", orDash(s.Cluster), health, leader, s.Term, s.Quorum, voters(s))
+	printEmbedder(w, s)
+	fmt.Fprintln(w)
 	if isTerminal(w) {
 		return drawTable(w, statusHead, statusRows(s))
 	}
@@ -123,6 +131,22 @@ func printStatus(w io.Writer, s clusterStatus) error {
 		fmt.Fprintln(tw, strings.Join(row, "\t"))
 	}
 	return tw.Flush()
+}
+
+// printEmbedder says what keeps memories from being found by meaning; nothing when nothing does.
+func printEmbedder(w io.Writer, s clusterStatus) {
+	e := s.Embedder
+	if e == nil || e.Up && e.Queue == 0 {
+		return
+	}
+	fmt.Fprintf(w, "embedder %s", e.Name)
+	if !e.Up {
+		fmt.Fprint(w, "  NOT ANSWERING")
+		if e.LastError != nil {
+			fmt.Fprintf(w, " (%s)", *e.LastError)
+		}
+	}
+	fmt.Fprintf(w, "  %d memories wait for a vector\n", e.Queue)
 }
 
 var statusHead = []string{"NODE", "ROLE", "REACHABLE", "APPLIED", "LAG", "STATE", "WIRE", "VERSION", "UP"}

@@ -29,7 +29,7 @@ func (i Identity) String() string {
 // An Embedder makes vectors of one dimension.
 type Embedder interface {
 	Identity() Identity
-	// Embed returns a vector a text, in order; nil for a text that has nothing to embed.
+	// Embed returns a vector a text, in order; nil for a text that has nothing to embed. It returns soon after ctx ends.
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
 }
 

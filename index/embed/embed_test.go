@@ -1,10 +1,8 @@
 package embed
 
 import (
-	"context"
 	"encoding/binary"
 	"encoding/json"
-	"errors"
 	"math"
 	"net/http"
 	"net/http/httptest"
@@ -202,25 +200,6 @@ func TestHTTP(t *testing.T) {
 		if asked.Load() != 3 { // one refused, two batches
 			t.Errorf("%s: %d requests, want 3", path, asked.Load())
 		}
-	}
-}
-
-func TestHTTPRests(t *testing.T) {
-	s, asked := server(t, 1000)
-	h, err := NewHTTP(Config{URL: s.URL + "/v1/embeddings", Model: "m", Dim: 8})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range 4 {
-		_, err = h.Embed(t.Context(), []string{"x"})
-	}
-	if !errors.Is(err, ErrResting) || asked.Load() > httpFailures+1 {
-		t.Errorf("after %d requests: %v", asked.Load(), err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := h.Embed(ctx, []string{"x"}); err == nil {
-		t.Error("a cancelled caller is answered")
 	}
 }
 

@@ -9,27 +9,22 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 	"time"
 )
 
 // How the http embedder treats its server.
 const (
-	httpBatch    = 64               // texts a request
-	httpAtOnce   = 4                // requests under way
-	httpTimeout  = 20 * time.Second // a request
-	httpTries    = 3                // of a request that failed in a way that may pass
-	httpPause    = 200 * time.Millisecond
-	httpFailures = 5                // in a row, after which
-	httpRest     = 10 * time.Second // nothing is asked for so long
-	httpMaxText  = 32 << 10         // bytes of a text that are sent
+	httpBatch   = 64               // texts a request
+	httpAtOnce  = 4                // requests under way
+	httpTimeout = 20 * time.Second // a request
+	httpTries   = 3                // of a request that failed in a way that may pass
+	httpPause   = 200 * time.Millisecond
+	httpMaxText = 32 << 10 // bytes of a text that are sent
 )
-
-// ErrResting is the refusal after too many failures in a row.
-var ErrResting = errors.New("the embedding server failed too often and is left alone for a while")
 
 // HTTP asks a server for vectors.
 type HTTP struct {
@@ -38,10 +33,6 @@ type HTTP struct {
 	ollama          bool
 	client          *http.Client
 	slots           chan struct{}
-
-	mu       sync.Mutex
-	failures int
-	until    time.Time // not asked before
 }
 
 // NewHTTP returns an embedder that asks c.URL. A URL that ends in /api/embed is an Ollama server's.
@@ -83,13 +74,9 @@ func (h *HTTP) batch(ctx context.Context, texts []string) (vecs [][]float32, err
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	if h.resting() {
-		return nil, ErrResting
-	}
 	for try := 1; ; try++ {
 		var again bool
 		vecs, again, err = h.ask(ctx, texts)
-		h.note(err)
 		if err == nil || !again || try == httpTries {
 			return vecs, err
 		}
@@ -98,24 +85,6 @@ func (h *HTTP) batch(ctx context.Context, texts []string) (vecs [][]float32, err
 		case <-ctx.Done():
 			return nil, err
 		}
-	}
-}
-
-func (h *HTTP) resting() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return time.Now().Before(h.until)
-}
-
-func (h *HTTP) note(err error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if err == nil {
-		h.failures = 0
-		return
-	}
-	if h.failures++; h.failures >= httpFailures {
-		h.failures, h.until = 0, time.Now().Add(httpRest)
 	}
 }
 
@@ -156,10 +125,14 @@ func (h *HTTP) ask(ctx context.Context, texts []string) (vecs [][]float32, again
 	}
 	res, err := h.client.Do(r)
 	if err != nil {
-		return nil, ctx.Err() == nil, fmt.Errorf("embedding server: %w", err)
+		return nil, ctx.Err() == nil, unreachable(err)
 	}
 	defer res.Body.Close()
-	if res.StatusCode != http.StatusOK {
+	switch res.StatusCode {
+	case http.StatusOK:
+	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity:
+		return nil, false, fmt.Errorf("%w: embedding server: %s", ErrRefused, res.Status)
+	default:
 		return nil, res.StatusCode == http.StatusTooManyRequests || res.StatusCode >= 500, fmt.Errorf("embedding server: %s", res.Status)
 	}
 	limit := int64(len(texts))*int64(h.dim)*32 + 1<<16 // 32 bytes are ample for a number in JSON
@@ -176,6 +149,23 @@ func (h *HTTP) ask(ctx context.Context, texts []string) (vecs [][]float32, again
 	}
 	vecs, err = h.order(reply, len(texts))
 	return vecs, false, err
+}
+
+// unreachable says why there was no answer, without the server's address: anyone who may ask how the node does is told.
+func unreachable(err error) error {
+	var dial *net.OpError
+	var name *net.DNSError
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("embedding server: %w", context.DeadlineExceeded)
+	case errors.Is(err, context.Canceled):
+		return fmt.Errorf("embedding server: %w", context.Canceled)
+	case errors.As(err, &name):
+		return errors.New("embedding server: its name is not known here")
+	case errors.As(err, &dial):
+		return fmt.Errorf("embedding server: %w", dial.Err)
+	}
+	return errors.New("embedding server: the connection ended")
 }
 
 // order puts an answer's vectors in the order of the texts and refuses what is not one.

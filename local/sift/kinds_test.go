@@ -298,10 +298,13 @@ func TestCounts(t *testing.T) {
 	if got := counts(); !reflect.DeepEqual(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
-	if _, _, err := d.store.Write(t.Context(), "", &oplog.SetEmbedder{Embedder: oplog.Embedder{Name: "e", Version: "1", Dim: 8}}); err != nil {
+	e := oplog.Embedder{Name: "e", Version: "1", Dim: 8}
+	vector := oplog.MakeVector([]float32{1, 0, 0, 0, 0, 0, 0, 0})
+	embedded := []oplog.Embedded{{Seq: 1, Vector: vector}, {Seq: 2, Vector: vector}} // the third waits for its own
+	if _, _, err := d.store.Write(t.Context(), "", &oplog.SetEmbedder{Embedder: e}, &oplog.Embed{Embedder: e, Vectors: embedded}); err != nil {
 		t.Fatal(err)
 	}
-	want["embeddings"] = 3.0
+	want["embeddings"] = 2.0
 	if got := counts(); !reflect.DeepEqual(got, want) {
 		t.Errorf("embedded: %v, want %v", got, want)
 	}

@@ -24,8 +24,14 @@ func (c *call) counts(ctx context.Context) (n counts, err error) {
 		kept := v.NamespaceStats(db, c.ns)
 		n = counts{Events: e.Events, Raw: e.Raw, Summarized: e.Summarized, Skipped: e.Skipped, Summaries: e.Summarized, Sessions: e.Sessions,
 			Superseded: kept.Consolidated}
-		if d, ok := v.Database(db); ok && d.Embedder != nil { // each is embedded when it is stored
-			n.Embeddings = kept.Active + kept.Consolidated
+		if d, ok := v.Database(db); ok && d.Embedder != nil { // some may wait for their vector
+			v.NamespaceFrom(db, c.ns, 0, func(seq oplog.Seq) bool {
+				if len(v.Vector(db, seq)) > 0 {
+					n.Embeddings++
+				}
+				return ctx.Err() == nil
+			})
+			n.Embeddings = min(n.Embeddings, kept.Active+kept.Consolidated) // a forgotten one may have its vector still
 		}
 		return nil
 	})
