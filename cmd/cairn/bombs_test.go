@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/http"
 	"os"
@@ -162,7 +164,9 @@ func procStat(t *testing.T, pid int) (resident int64, open int) {
 		t.Error(err)
 	}
 	fds, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
-	if err != nil {
+	if errors.Is(err, fs.ErrPermission) {
+		t.Log("a node's descriptors are shown to root alone, and not counted")
+	} else if err != nil {
 		t.Error(err)
 	}
 	return pages * int64(os.Getpagesize()), len(fds)

@@ -33,24 +33,24 @@ type file struct {
 		MasterToken   *bool    `toml:"master_token"`   // true: the cluster secret is an admin token of database "default"
 	} `toml:"server"`
 	Cluster struct {
-		NodeID             uint32     `toml:"node_id"`                   // 1; every member has its own
-		Role               string     `toml:"role"`                      // voter; or read_replica
-		ClusterPort        int        `toml:"cluster_port"`              // of the other members; none: a node without peers opens no peer port, one with peers opens 7440
-		Bind               string     `toml:"bind"`                      // address to listen on; 0.0.0.0, and in [cluster] that of [server]
-		AdvertiseAddr      string     `toml:"advertise_addr"`            // what peers dial; needed when the peer port listens on every address. Its host is where clients are sent to, too
-		AdvertiseWire      string     `toml:"advertise_wire"`            // where clients are sent to; the host of advertise_addr and the wire port
-		AdvertiseHTTP      string     `toml:"advertise_http"`            // host:port where clients are sent to over HTTP; the host of advertise_addr and the gateway's port
-		HeartbeatMS        int        `toml:"heartbeat_interval_ms"`     // 1000
-		ElectionMS         int        `toml:"election_timeout_ms"`       // 5000: silence after which a leader is replaced; at least twice the heartbeat
-		Secret             string     `toml:"cluster_secret"`            // shared by all members, at least 32 characters (`cairn cluster secret` makes one); that of data_dir/cluster.secret, which a node without peers makes at its first start
-		SecretFile         string     `toml:"cluster_secret_file"`       // a file with it instead
-		OtherSecret        string     `toml:"other_cluster_secret"`      // accepted as well, while the secret is being changed
-		OtherSecretFile    string     `toml:"other_cluster_secret_file"` // a file with it instead
-		ReplicationMode    string     `toml:"replication_mode"`          // taken from older files and without effect: a write is always on a majority
-		SnapshotThreshold  uint64     `toml:"snapshot_threshold"`        // 8192 log entries
-		SnapshotIntervalMS int        `toml:"snapshot_interval_ms"`      // 120000
-		TrailingLogs       uint64     `toml:"trailing_logs"`             // 10240 entries kept behind a snapshot, for members that were away
-		Peers              []filePeer `toml:"peers"`                     // the other members
+		NodeID             uint32     `toml:"node_id"`                            // 1; every member has its own
+		Role               string     `toml:"role"`                               // voter; or read_replica
+		ClusterPort        int        `toml:"cluster_port"`                       // of the other members; none: a node without peers opens no peer port, one with peers opens 7440
+		Bind               string     `toml:"bind"`                               // address to listen on; 0.0.0.0, and in [cluster] that of [server]
+		AdvertiseAddr      string     `toml:"advertise_addr"`                     // what peers dial; needed when the peer port listens on every address. Its host is where clients are sent to, too
+		AdvertiseWire      string     `toml:"advertise_wire"`                     // where clients are sent to; the host of advertise_addr and the wire port
+		AdvertiseHTTP      string     `toml:"advertise_http"`                     // host:port where clients are sent to over HTTP; the host of advertise_addr and the gateway's port
+		HeartbeatMS        int        `toml:"heartbeat_interval_ms"`              // 1000
+		ElectionMS         int        `toml:"election_timeout_ms"`                // 5000: silence after which a leader is replaced; at least twice the heartbeat
+		Secret             string     `toml:"cluster_secret" secret:"true"`       // shared by all members, at least 32 characters (`cairn cluster secret` makes one); that of data_dir/cluster.secret, which a node without peers makes at its first start
+		SecretFile         string     `toml:"cluster_secret_file"`                // a file with it instead
+		OtherSecret        string     `toml:"other_cluster_secret" secret:"true"` // accepted as well, while the secret is being changed
+		OtherSecretFile    string     `toml:"other_cluster_secret_file"`          // a file with it instead
+		ReplicationMode    string     `toml:"replication_mode"`                   // taken from older files and without effect: a write is always on a majority
+		SnapshotThreshold  uint64     `toml:"snapshot_threshold"`                 // 8192 log entries
+		SnapshotIntervalMS int        `toml:"snapshot_interval_ms"`               // 120000
+		TrailingLogs       uint64     `toml:"trailing_logs"`                      // 10240 entries kept behind a snapshot, for members that were away
+		Peers              []filePeer `toml:"peers"`                              // the other members
 	} `toml:"cluster"`
 	Limits struct {
 		MaxConnections      int `toml:"max_connections"`        // 4096 on the wire port, and as many on the gateway
@@ -90,11 +90,11 @@ type file struct {
 	Local      localConfig      `toml:"local"`
 
 	Encryption struct {
-		KeyFile    string `toml:"key_file"`      // a file with the master key: a line of 64 hex digits or base64, older keys on lines below; mode 0600. Encrypts all of the home
-		KeyPath    string `toml:"key_path"`      // the same, as older files call it
-		KeyEnv     string `toml:"key_env"`       // the name of an environment variable with it instead, keys separated by commas
-		KeyCommand string `toml:"key_command"`   // a command that prints it instead, run by /bin/sh
-		Generate   bool   `toml:"auto_generate"` // taken from older files; true is refused: a key beside its data protects nothing
+		KeyFile    string `toml:"key_file"`                  // a file with the master key: a line of 64 hex digits or base64, older keys on lines below; mode 0600. Encrypts all of the home
+		KeyPath    string `toml:"key_path"`                  // the same, as older files call it
+		KeyEnv     string `toml:"key_env"`                   // the name of an environment variable with it instead, keys separated by commas
+		KeyCommand string `toml:"key_command" secret:"true"` // a command that prints it instead, run by /bin/sh
+		Generate   bool   `toml:"auto_generate"`             // taken from older files; true is refused: a key beside its data protects nothing
 	} `toml:"encryption"`
 
 	// Known, and without effect in this build: notYet says which of them a file sets.

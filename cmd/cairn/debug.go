@@ -14,7 +14,6 @@ import (
 	"net/http/pprof"
 	"os"
 	"path/filepath"
-	"regexp"
 	"sync"
 	"time"
 
@@ -63,7 +62,7 @@ func (a *app) debug() *cobra.Command {
 	c := &cobra.Command{
 		Use: "bundle", Short: "Collect what helps to understand a node, without secrets and memories", Args: cobra.NoArgs,
 		Long: `Collect what helps to understand a node into one file: the doctor's findings, status, metrics, a dump of its goroutines
-and heap, its configuration without secrets, and the names and sizes of its files. No memory text, token or secret goes
+and heap, what its configuration sets, without secrets, and the names and sizes of its files. No memory text, token or secret goes
 in. Profiles come over HOME/run/debug.sock; by hand: curl --unix-socket HOME/run/debug.sock http://x/debug/pprof/`,
 		RunE: func(c *cobra.Command, _ []string) error { return a.bundle(c.Context(), &t, path, out) },
 	}
@@ -128,23 +127,6 @@ func (t *target) page(ctx context.Context, path string) ([]byte, error) {
 	}
 	defer r.Close()
 	return io.ReadAll(io.LimitReader(r, maxPart))
-}
-
-// secretLine is a line of a configuration that may hold one.
-var secretLine = regexp.MustCompile(`(?mi)^(\s*[a-z_.]*(?:secret|token|password|key)[a-z_]*\s*=\s*).*$`)
-
-// inURL is a password inside an address.
-var inURL = regexp.MustCompile(`(://)[^/@\s"]+@`)
-
-func redacted(path string) ([]byte, error) {
-	if path == "" {
-		return nil, errors.New("a dev node has none")
-	}
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	return inURL.ReplaceAll(secretLine.ReplaceAll(b, []byte(`${1}"REDACTED"`)), []byte("${1}REDACTED@")), nil
 }
 
 func listing(home string) ([]byte, error) {

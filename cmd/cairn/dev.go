@@ -120,14 +120,15 @@ func (a *app) runNode(ctx context.Context, up setup, banner func(readyLine)) (er
 	if cfg.Home, err = filepath.Abs(cfg.Home); err != nil {
 		return err
 	}
+	if err := closeProcess(cfg.Encryption.Env); err != nil { // a sandbox may forbid it, and the node is none the worse
+		cfg.Logger.Warn("other processes of this user can read the environment of this one", "err", err)
+	}
 	n, err := node.Open(ctx, cfg)
 	if err != nil {
 		return keyHint(err, openAdvice(err))
 	}
-	if name := cfg.Encryption.Env; name != "" { // programs that agents run inherit the environment
-		if err := os.Unsetenv(name); err != nil {
-			return err
-		}
+	if err := forgetVars(cfg.Encryption.Env); err != nil {
+		return err
 	}
 	defer func() { err = errors.Join(err, closeNode(n)) }()
 	addrs := n.Addrs()

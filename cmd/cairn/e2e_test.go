@@ -65,6 +65,9 @@ type nodeProcess struct {
 
 	netns string // where it runs, if not here
 	bin   string // another version's binary; empty for this one
+
+	env  []string             // beside this process's
+	attr *syscall.SysProcAttr // of another user's
 }
 
 // logged is what a process has written so far; it may be read while the process goes on.
@@ -99,6 +102,10 @@ func (p *nodeProcess) launch() (up func()) {
 	}
 	if p.bin != "" {
 		p.cmd.Path, p.cmd.Args[0] = p.bin, p.bin
+	}
+	p.cmd.Env = append(p.cmd.Env, p.env...)
+	if p.attr != nil {
+		p.cmd.SysProcAttr, p.cmd.Dir = p.attr, "/"
 	}
 	p.log = &logged{}
 	p.cmd.Stderr = p.log

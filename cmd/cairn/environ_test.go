@@ -1,0 +1,72 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/cairndb/cairn/oplog/seal"
+)
+
+// nobodyID is a user who owns nothing.
+const nobodyID = 65534
+
+// TestTheEnvironmentIsClosed: the master key of a node comes from its environment. A program of the node's own user, as the
+// shells of agents are, reads neither that nor the node's memory; and the system itself no longer has the key.
+func TestTheEnvironmentIsClosed(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the environment of another process is read in /proc, which this system has not")
+	}
+	t.Parallel()
+	dir, err := os.MkdirTemp("", "cairn-environ-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	key := seal.NewMaster().Text()
+	p := &nodeProcess{t: t, args: []string{"dev", "--home", filepath.Join(dir, "home"), "--port-base", fmt.Sprint(freePorts(t, 6))}}
+	as := (*syscall.SysProcAttr)(nil)
+	if os.Getuid() == 0 { // root reads everything: the node and the shell are another user's
+		as = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobodyID, Gid: nobodyID}}
+		p.bin = filepath.Join(dir, "cairn")
+		if err := copyFile(os.Args[0], p.bin); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chown(dir, nobodyID, nobodyID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.attr, p.env = as, []string{hexKeyEnv + "=" + key, "CAIRN_TEST_BESIDE=kept"}
+	t.Cleanup(p.kill)
+	p.launch()()
+	for _, file := range []string{"environ", "mem", "maps"} {
+		cat := exec.Command("head", "-c", "1", fmt.Sprintf("/proc/%d/%s", p.cmd.Process.Pid, file))
+		cat.Dir, cat.SysProcAttr = "/", as
+		if out, err := cat.CombinedOutput(); err == nil || !strings.Contains(string(out), "ermission denied") {
+			t.Errorf("a program of the node's user reads %s: %q, %v", file, out, err)
+		}
+	}
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.cmd.Process.Pid))
+	if errors.Is(err, fs.ErrPermission) {
+		t.Skip("what the system has of the environment is shown to root alone")
+	}
+	if err != nil || strings.Contains(string(b), key) || !strings.Contains(string(b), "CAIRN_TEST_BESIDE=kept") {
+		t.Errorf("what the system has of the environment: %q, %v", b, err)
+	}
+}
+
+// copyFile makes a program that any user may run.
+func copyFile(from, to string) error {
+	b, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(to, b, 0o755)
+}
