@@ -123,7 +123,7 @@ func (m *machine) applyPatiently(records []oplog.Record) (out []oplog.Outcome, o
 		}
 		if !m.disk.lacks(err) {
 			m.log.Error("cannot apply, this node stops", "index", records[0].Index, "err", err)
-			m.fail(fmt.Errorf("cannot apply record %d: %w", records[0].Index, err))
+			m.fail(fmt.Errorf("cannot apply record %d and those behind it: %w", records[0].Index, err))
 			<-m.stop
 			return nil, false
 		}

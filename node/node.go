@@ -129,6 +129,12 @@ func ignoreClosed(err error) error {
 func (n *Node) openState() (err error) {
 	path := filepath.Join(n.cfg.Home, "state.db")
 	opts := oplog.Options{RetainOps: n.cfg.RetainOps, RetainTime: n.cfg.RetainTime, NoSync: n.cfg.NoSync, Sync: n.cfg.SyncState, Keys: n.keys}
+	if opts.Skip, err = skippedRecords(n.cfg.Home); err != nil {
+		return err
+	}
+	for i, d := range opts.Skip {
+		n.log.Warn("a record of the log is skipped, as the operator said", "index", i, "sha256", d)
+	}
 	if err := n.replace(path, opts); err != nil {
 		return fmt.Errorf("state: %w", err)
 	}

@@ -51,7 +51,11 @@ func withFiles(cfg Config, f func(raft.Config, still) error) (err error) {
 	if err != nil {
 		return err
 	}
-	st, err := oplog.Open(filepath.Join(cfg.Home, "state.db"), oplog.Options{RetainOps: cfg.RetainOps, RetainTime: cfg.RetainTime, Keys: keys})
+	skip, err := skippedRecords(cfg.Home)
+	if err != nil {
+		return err
+	}
+	st, err := oplog.Open(filepath.Join(cfg.Home, "state.db"), oplog.Options{RetainOps: cfg.RetainOps, RetainTime: cfg.RetainTime, Keys: keys, Skip: skip})
 	if err != nil {
 		return err
 	}

@@ -26,24 +26,34 @@ func met(p any) error {
 	if d, ok := p.(diskError); ok {
 		return d.err
 	}
-	if panicked("go.etcd.io/bbolt") {
+	if strings.HasPrefix(panicked(), "go.etcd.io/bbolt") {
 		return fmt.Errorf("%w: bbolt: %v", ErrState, p)
 	}
 	panic(p)
 }
 
-// panicked says whether the panic that is being recovered from began in a module.
-func panicked(module string) bool {
+// metIn is met for what an entry does: a fault of ours there is an error that names the entry, for every node stops at it, and
+// an operator has to know which it is. It is called by the function that recovers.
+func metIn(entry string, p any) error {
+	_, disk := p.(diskError)
+	if at := panicked(); entry != "" && !disk && !strings.HasPrefix(at, "go.etcd.io/bbolt") {
+		return fmt.Errorf("%w: %s: %v in %s", ErrUnapplied, entry, p, at)
+	}
+	return met(p)
+}
+
+// panicked is the function in which the panic that is being recovered from began.
+func panicked() string {
 	pcs := make([]uintptr, 16)
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs)])
 	for under := false; ; {
 		f, more := frames.Next()
 		if under && !strings.HasPrefix(f.Function, "runtime.") {
-			return strings.HasPrefix(f.Function, module)
+			return f.Function
 		}
 		under = under || f.Function == "runtime.gopanic"
 		if !more {
-			return false
+			return ""
 		}
 	}
 }

@@ -39,6 +39,8 @@ type Options struct {
 	NoSync     bool          // for tests that measure something else: a crash of the machine loses the file
 	Keys       *seal.Ring    // what the file is encrypted with; nil: it is not
 
+	Skip map[Index]Digest // records that an operator has given up: they are passed over, and that is audited
+
 	Sync func(func() error) error // calls what it is given, which syncs the file; a seam for faults
 }
 
@@ -321,7 +323,10 @@ type Outcome struct {
 // Apply advances the state by a batch of committed records, in order, in one transaction. Records the
 // state already holds are passed over, and those of the last moments before a crash are applied again. It is a function of the state and the records alone; an error means
 // that nothing of the batch was applied and the node must stop: its disk is broken or a record is from a newer version.
-func (s *State) Apply(batch []Record) (out []Outcome, err error) {
+func (s *State) Apply(batch []Record) (out []Outcome, err error) { return s.apply(batch, false) }
+
+// apply is Apply, or, when it is a trial, ends before the commit with errTried.
+func (s *State) apply(batch []Record, trial bool) (out []Outcome, err error) {
 	if err := s.fit(); err != nil {
 		return nil, err
 	}
@@ -330,13 +335,13 @@ func (s *State) Apply(batch []Record) (out []Outcome, err error) {
 	if s.db == nil {
 		return nil, Errorf(Internal, "state is closed")
 	}
+	next, doing := s.mark(), "" // the entry under way
 	defer func() {
 		if p := recover(); p != nil {
-			out, err = nil, met(p)
+			out, err = nil, metIn(doing, p)
 		}
 	}()
 	s.followed()
-	next := s.mark()
 	tx, err := s.db.Begin(true)
 	if err != nil {
 		return nil, fmt.Errorf("apply: %w", err)
@@ -355,7 +360,12 @@ func (s *State) Apply(batch []Record) (out []Outcome, err error) {
 		if r.Index <= next.index {
 			continue
 		}
-		o, err := s.applyRecord(t, stats, r, &next)
+		if s.skips(r) {
+			next.index, next.term = r.Index, r.Term
+			t.skip(r, &next)
+			continue
+		}
+		o, err := s.applyRecord(t, stats, r, &next, &doing)
 		if err != nil {
 			return nil, err
 		}
@@ -369,6 +379,9 @@ func (s *State) Apply(batch []Record) (out []Outcome, err error) {
 	}
 	if err := s.trim(t, &next); err != nil {
 		return nil, fmt.Errorf("trim log: %w", err)
+	}
+	if trial {
+		return nil, errTried
 	}
 	next.sum = t.sum
 	if err := t.putMark(next); err != nil {
@@ -402,7 +415,7 @@ func (s *State) followed() {
 
 var nil2key = []byte("counters")
 
-func (s *State) applyRecord(t *txn, stats map[DB]*Stats, r Record, next *mark) ([]Outcome, error) {
+func (s *State) applyRecord(t *txn, stats map[DB]*Stats, r Record, next *mark, doing *string) ([]Outcome, error) {
 	next.index, next.term = r.Index, r.Term
 	if len(r.Data) == 0 {
 		return nil, nil
@@ -425,7 +438,9 @@ func (s *State) applyRecord(t *txn, stats map[DB]*Stats, r Record, next *mark) (
 		}
 		o := &out[i]
 		o.Index, o.Number, o.HLC, o.Entry = r.Index, i, h.Add(uint32(i)), &e
+		*doing = fmt.Sprintf("record %d entry %d", r.Index, i)
 		t.applyEntry(stats, o)
+		*doing = ""
 		next.last = o.HLC
 		if o.Err != nil || o.Replayed {
 			kept.Void = append(kept.Void, i)

@@ -150,7 +150,7 @@ func (a *app) runNode(ctx context.Context, up setup, banner func(readyLine)) (er
 		if ctx.Err() != nil {
 			return nil // told to stop before it was ready
 		}
-		return err
+		return keyHint(err, openAdvice(err))
 	}
 	b, err := json.Marshal(line)
 	if err != nil {
@@ -164,15 +164,17 @@ func (a *app) runNode(ctx context.Context, up setup, banner func(readyLine)) (er
 	case <-ctx.Done():
 		return nil
 	case <-n.Done():
-		return n.Err()
+		return keyHint(n.Err(), openAdvice(n.Err()))
 	}
 }
 
-// openAdvice is what to do about a node that does not start.
+// openAdvice is what to do about a node that does not start, or stops by itself.
 func openAdvice(err error) string {
 	switch {
 	case errors.Is(err, oplog.ErrHeld), errors.Is(err, syscall.EADDRINUSE):
 		return "is another node running in this home or on these ports? dev has --home and --port-base, and a configuration its own, to choose others"
+	case errors.Is(err, oplog.ErrUnapplied), errors.Is(err, oplog.ErrRecord):
+		return "a newer version may apply it; when every node stops here, `cairn recover --skip-record N` has all of them pass over the record"
 	case errors.Is(err, fs.ErrPermission):
 		return "the home and all in it must belong to the user who runs the node; --home chooses another"
 	}

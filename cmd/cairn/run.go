@@ -90,7 +90,7 @@ Exit codes: 0 ok, 1 failed, 2 called wrongly.`,
 	root.SetErr(a.err)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.AddCommand(a.dev(), a.serve(), a.status(), a.remember(), a.recall(), a.forget(), a.relate(),
-		a.db(), a.token(), a.audit(), a.cluster(), a.log(), a.importCmd(), a.exportCmd(), a.backup(), a.restore(), a.key(), a.doctor(), a.debug(), a.bench(), a.mcp(), a.process(), a.covenant(), a.sift(), a.version())
+		a.db(), a.token(), a.audit(), a.cluster(), a.log(), a.importCmd(), a.exportCmd(), a.backup(), a.restore(), a.recover(), a.key(), a.doctor(), a.debug(), a.bench(), a.mcp(), a.process(), a.covenant(), a.sift(), a.version())
 	root.Args = cobra.NoArgs // a command that does not exist is an argument here
 	root.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
 	strict(root)

@@ -1,0 +1,108 @@
+package node
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/raft"
+)
+
+// skipFile names the records of the log that an operator has given up, a line each. It stays in the home: a state that goes back to
+// its last checkpoint, or is rebuilt from its log, meets the record again.
+const skipFile = "skipped-records"
+
+type skipLine struct {
+	Index  oplog.Index `json:"index"`
+	Digest string      `json:"sha256"`
+	At     time.Time   `json:"at"`
+	Fault  string      `json:"fault"` // why it could not be applied
+}
+
+// skippedRecords reads the file of a home.
+func skippedRecords(home string) (map[oplog.Index]oplog.Digest, error) {
+	path := filepath.Join(home, skipFile)
+	raw, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	skip := map[oplog.Index]oplog.Digest{}
+	for lines := bufio.NewScanner(bytes.NewReader(raw)); lines.Scan(); {
+		var l skipLine
+		err := json.Unmarshal(lines.Bytes(), &l)
+		digest, herr := hex.DecodeString(l.Digest)
+		if err = errors.Join(err, herr); err != nil || len(digest) != len(oplog.Digest{}) || l.Index == 0 {
+			return nil, fmt.Errorf("%s: a line that names no record: write it with `cairn recover --skip-record`", path)
+		}
+		skip[l.Index] = oplog.Digest(digest)
+	}
+	return skip, nil
+}
+
+// An Unapplied is a record that a node which does not run cannot apply.
+type Unapplied struct {
+	Index  oplog.Index
+	Digest oplog.Digest
+	Bytes  int
+	Fault  error // what it meets
+}
+
+// ErrApplies says that a record can be applied: nothing is to be skipped.
+var ErrApplies = errors.New("this record can be applied")
+
+// FindUnapplied looks at a record that a node which does not run stops at. Nothing is changed.
+func FindUnapplied(cfg Config, at oplog.Index) (u Unapplied, err error) {
+	err = withFiles(cfg, func(rc raft.Config, sm still) error {
+		applied, _ := sm.State.Applied()
+		if at <= applied {
+			return fmt.Errorf("record %d was applied: the state is at %d", at, applied)
+		}
+		var before []oplog.Record
+		err := raft.Records(rc, sm, uint64(applied)+1, uint64(at), func(r raft.Record) error {
+			before = append(before, oplog.Record{Index: oplog.Index(r.Index), Term: oplog.Index(r.Term), Data: r.Data})
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		last := before[len(before)-1]
+		if err := sm.Try(before[:len(before)-1]); err != nil {
+			return fmt.Errorf("a record before %d cannot be applied: %w", at, err)
+		}
+		u = Unapplied{Index: at, Digest: oplog.DigestOf(last.Data), Bytes: len(last.Data), Fault: sm.Try(before)}
+		if u.Fault == nil {
+			return fmt.Errorf("record %d: %w", at, ErrApplies)
+		}
+		if !errors.Is(u.Fault, oplog.ErrUnapplied) && !errors.Is(u.Fault, oplog.ErrRecord) {
+			return fmt.Errorf("record %d is not what stops this node: %w", at, u.Fault) // a disk, or a damaged state
+		}
+		return nil
+	})
+	return u, err
+}
+
+// SkipRecord has a node that does not run pass over a record when it starts.
+func SkipRecord(cfg Config, u Unapplied) error {
+	line, err := json.Marshal(skipLine{Index: u.Index, Digest: u.Digest.String(), At: time.Now().UTC(), Fault: u.Fault.Error()})
+	if err != nil {
+		return err
+	}
+	return withFiles(cfg, func(raft.Config, still) error { // they are held: the node does not run
+		path := filepath.Join(cfg.Home, skipFile)
+		f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+		if err != nil {
+			return err
+		}
+		_, err = f.Write(append(line, '\n'))
+		return errors.Join(err, f.Sync(), f.Close())
+	})
+}

@@ -1,0 +1,33 @@
+package raft
+
+import (
+	"errors"
+	"fmt"
+
+	hraft "github.com/hashicorp/raft"
+)
+
+// ErrNoRecord says that a log does not hold a record: it was cut away, or never came.
+var ErrNoRecord = errors.New("the log does not hold this record")
+
+// Records visits the records of the log of a node that does not run, from one to another.
+func Records(cfg Config, sm StateMachine, from, to uint64, f func(Record) error) error {
+	return offline(cfg, sm, func(n *Node, _ hraft.SnapshotStore) error {
+		for i := from; i <= to; i++ {
+			var l hraft.Log
+			if err := n.logs.GetLog(i, &l); errors.Is(err, hraft.ErrLogNotFound) {
+				return fmt.Errorf("record %d: %w", i, ErrNoRecord)
+			} else if err != nil {
+				return fmt.Errorf("record %d: %w", i, err)
+			}
+			r := Record{Index: l.Index, Term: l.Term}
+			if l.Type == hraft.LogCommand {
+				r.Data = l.Data
+			}
+			if err := f(r); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
