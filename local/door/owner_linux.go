@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -24,17 +25,21 @@ func lookUp(client, server netip.AddrPort) owner {
 	if err != nil {
 		uid, inode, err = scan(client, server)
 	}
-	if err != nil || inode == 0 || uid == overflowUID() {
+	if err != nil || inode == 0 || int64(uid) == strangers() {
 		return owner{}
 	}
 	return owner{int(uid), true}
 }
 
-// overflowUID stands for all users whom the node's user namespace does not know.
-var overflowUID = sync.OnceValue(func() uint32 {
+// strangers is the uid that stands for all users whom the node's user namespace does not know; -1 where it knows all.
+var strangers = sync.OnceValue(func() int64 {
+	users, err := os.ReadFile("/proc/self/uid_map")
+	if err == nil && slices.Equal(strings.Fields(string(users)), []string{"0", "0", "4294967295"}) {
+		return -1
+	}
 	b, err := os.ReadFile("/proc/sys/kernel/overflowuid")
-	if n, e := strconv.ParseUint(strings.TrimSpace(string(b)), 10, 32); err == nil && e == nil {
-		return uint32(n)
+	if n, e := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64); err == nil && e == nil {
+		return n
 	}
 	return 65534
 })

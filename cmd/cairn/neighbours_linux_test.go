@@ -1,0 +1,417 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/cairndb/cairn/local/sift"
+	"github.com/cairndb/cairn/node"
+)
+
+// raw is an HTTP/1.1 request as it goes over the wire.
+func raw(method, path, host string, head []string, body string) string {
+	return fmt.Sprintf("%s %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\nContent-Length: %d\r\n%s\r\n%s",
+		method, path, host, len(body), strings.Join(append(head, ""), "\r\n"), body)
+}
+
+// enough is how long a neighbour listens to an answer that does not end, such as a stream it should not have got.
+const enough = 20 * time.Second
+
+// said is what a listener answers to a request of this process.
+func said(t *testing.T, addr, request string) string {
+	t.Helper()
+	c, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	c.SetDeadline(time.Now().Add(enough))
+	if _, err := io.WriteString(c, request); err != nil {
+		t.Fatal(err)
+	}
+	b, _ := io.ReadAll(c) // what came is looked at, however it ended
+	return string(b)
+}
+
+// saidTo is what it answers to another user's process; one that goes at once hears nothing.
+func saidTo(t *testing.T, uid uint32, addr, request string, goes bool) string {
+	t.Helper()
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	script := `exec 3<>/dev/tcp/$1/$2; printf %s "$3" >&3; `
+	if !goes {
+		script += "exec cat <&3"
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), enough)
+	defer cancel()
+	c := exec.CommandContext(ctx, "/bin/bash", "-c", script, "bash", host, port, request)
+	c.Dir, c.Env = "/", []string{"PATH=" + os.Getenv("PATH")}
+	c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
+	var errs strings.Builder
+	c.Stderr = &errs
+	out, err := c.Output()
+	if err != nil && len(out) == 0 { // with an answer: the connection was reset behind it, for the body was not read
+		t.Fatalf("%v: %s", err, errs.String())
+	}
+	return string(out)
+}
+
+// asUser runs f with the rights of another user. Its thread has no others any more, and ends with it.
+func asUser(t *testing.T, uid int, f func()) {
+	t.Helper()
+	done := make(chan error)
+	go func() {
+		runtime.LockOSThread()
+		defer close(done)
+		if _, _, e := syscall.RawSyscall(syscall.SYS_SETGROUPS, 0, 0, 0); e != 0 {
+			done <- e
+			return
+		}
+		if _, _, e := syscall.RawSyscall(syscall.SYS_SETRESUID, uintptr(uid), uintptr(uid), uintptr(uid)); e != 0 {
+			done <- e
+			return
+		}
+		f()
+	}()
+	if err := <-done; err != nil {
+		t.Fatalf("become uid %d: %v", uid, err)
+	}
+}
+
+func rootOnly(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("not root: nothing can be done as another user")
+	}
+}
+
+// tempting is a dev node, where everything is on, in a home that another user can walk up to; with an agent and a webhook.
+func tempting(t *testing.T) (p *nodeProcess, home, webhook string) {
+	t.Helper()
+	above := shortDir(t)
+	if err := os.Chmod(above, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	home = filepath.Join(above, "h")
+	p = startDevIn(t, home)
+	stringPost(t, p, "/agents", `{"agent_id":"e2e"}`)
+	res, err := http.Get(p.line.String + "/agents/e2e/webhook")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	var w struct {
+		URL string `json:"webhook_url"`
+	}
+	if err := json.NewDecoder(res.Body).Decode(&w); err != nil || w.URL == "" {
+		t.Fatalf("webhook: %v", err)
+	}
+	return p, home, strings.TrimPrefix(w.URL, p.line.String)
+}
+
+// requests are what a neighbour would like to do over HTTP on this host; each would leave a mark, or show something.
+func requests(webhook, mark string) []struct{ at, method, path, body string } {
+	run := fmt.Sprintf(`touch %s`, mark)
+	return []struct{ at, method, path, body string }{
+		{"string", "GET", "/health", ""},
+		{"string", "GET", "/describe", ""},
+		{"string", "GET", "/agents", ""},
+		{"string", "GET", "/agents/e2e/webhook", ""},
+		{"string", "GET", "/events/stream", ""},
+		{"string", "POST", "/agents", `{"agent_id":"evil","allowed_paths":["/"]}`},
+		{"string", "POST", "/exec", fmt.Sprintf(`{"cmd":"/exec %s"}`, run)},
+		{"string", "POST", "/exec", fmt.Sprintf(`{"cmd":%q,"topic":"bash:x"}`, run)},
+		{"string", "POST", "/mcp", fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"string","arguments":{"topic":"main","cmd":"/exec %s"}}}`, run)},
+		{"string", "POST", webhook, "an event"},
+		{"string", "DELETE", "/agents/e2e", ""},
+		{"string", "OPTIONS", "/exec", ""},
+		{"string", "POST", "/shutdown", ""},
+		{"covenant", "GET", "/health", ""},
+		{"covenant", "GET", "/version", ""},
+		{"covenant", "GET", "/memory/recent", ""},
+		{"covenant", "POST", "/intent", `{"text":"evil"}`},
+		{"covenant", "OPTIONS", "/intent", ""},
+	}
+}
+
+// unharmed says that none of the requests had an effect.
+func unharmed(t *testing.T, p *nodeProcess, home, mark string, auditBefore int) {
+	t.Helper()
+	if _, err := os.Lstat(mark); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a program ran: %v", err)
+	}
+	res, err := http.Get(p.line.String + "/agents")
+	if err != nil {
+		t.Fatalf("the node is gone: %v\n%s", err, p.log)
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	if err != nil || strings.Contains(string(b), "evil") || !strings.Contains(string(b), `"e2e"`) {
+		t.Errorf("agents: %s %v", b, err)
+	}
+	if events, _ := filepath.Glob(filepath.Join(home, "run", "string", "agents", "e2e", "events", "*.json")); len(events) > 0 {
+		t.Errorf("events in the inbox: %v", events)
+	}
+	if n := auditRows(t, home); n != auditBefore {
+		t.Errorf("%d rows in Covenant's audit log, %d before", n, auditBefore)
+	}
+}
+
+func auditRows(t *testing.T, home string) int {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(home, "run", "covenant", "audit", "events.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Count(string(b), "\n")
+}
+
+// TestHostileNeighbours: what a page of a foreign origin, a rebound name and another user of the host send to the dialects
+// over HTTP is refused whatever it asks, runs nothing, shows nothing and is written nowhere. The same requests of the
+// node's own user are not refused; another user's are not either, with the token.
+func TestHostileNeighbours(t *testing.T) {
+	t.Parallel()
+	p, home, webhook := tempting(t)
+	mark := filepath.Join(shortDir(t), "mark")
+	covenantAsked[json.RawMessage](t, covenantOf(t, p), map[string]any{"kind": "ping"}) // it has settled who the operator is
+	before := auditRows(t, home)
+	at := map[string]string{"string": strings.TrimPrefix(p.line.String, "http://"), "covenant": strings.TrimPrefix(p.line.CovenantHTTP, "http://")}
+	token := fileText(t, filepath.Join(home, "string.token"))
+	operator := fileText(t, filepath.Join(home, "run", "covenant", "peers", "operator.token"))
+	for _, n := range []struct {
+		name, host string // the listener's own, when empty
+		head       []string
+		uid        int // this process's, when 0
+		goes       bool
+		want       string
+	}{
+		{name: "a foreign origin", head: []string{"Origin: http://evil.example"}, want: "Origin not allowed: http://evil.example"},
+		{name: "a foreign origin on this host", head: []string{"Origin: http://127.0.0.1:9"}, want: "Origin not allowed"},
+		{name: "an origin of a file", head: []string{"Origin: null"}, want: "Origin not allowed: null"},
+		{name: "a foreign origin that knows the tokens", head: []string{"Origin: http://evil.example", "Authorization: Bearer " + token}, want: "Origin not allowed"},
+		{name: "an image on a foreign page", head: []string{"Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: no-cors"}, want: "Origin not allowed: cross-site"},
+		{name: "an image on another user's page", head: []string{"Sec-Fetch-Site: same-site"}, want: "Origin not allowed: same-site"},
+		{name: "a foreign host", host: "evil.example", want: "Host not allowed: evil.example"},
+		{name: "a rebound name", host: "rebound.example:80", head: []string{"Origin: http://rebound.example:80", "Sec-Fetch-Site: same-origin"}, want: "Host not allowed: rebound.example:80"},
+		{name: "another user", uid: nobodyID, want: "Not your node: connect as uid 0"},
+		{name: "another user with a wrong token", uid: nobodyID, head: []string{"Authorization: Bearer " + strings.Repeat("0", len(token))}, want: "Not your node"},
+		{name: "another user who says otherwise", uid: nobodyID, head: []string{"X-Forwarded-For: 127.0.0.1", "Forwarded: for=127.0.0.1", "X-Real-Ip: 127.0.0.1"}, want: "Not your node"},
+		{name: "another user who goes at once", uid: nobodyID, goes: true},
+	} {
+		t.Run(n.name, func(t *testing.T) {
+			if n.uid != 0 {
+				rootOnly(t)
+			}
+			for _, r := range requests(webhook, mark) {
+				host := n.host
+				if host == "" {
+					host = at[r.at]
+				}
+				request := raw(r.method, r.path, host, append([]string{"X-Agent-Id: e2e", "Content-Type: application/json"}, n.head...), r.body)
+				var got string
+				if n.uid == 0 {
+					got = said(t, at[r.at], request)
+				} else {
+					got = saidTo(t, uint32(n.uid), at[r.at], request, n.goes)
+				}
+				if n.goes {
+					continue
+				}
+				head, body, _ := strings.Cut(got, "\r\n\r\n")
+				if !strings.HasPrefix(head, "HTTP/1.1 403 ") || !strings.Contains(body, n.want) || strings.Contains(head, "Access-Control-") {
+					t.Errorf("%s %s %s: %.300s", r.at, r.method, r.path, got)
+				}
+			}
+			unharmed(t, p, home, mark, before)
+		})
+	}
+	t.Run("another user with the token", func(t *testing.T) {
+		rootOnly(t)
+		for where, secret := range map[string]string{"string": token, "covenant": operator} {
+			got := saidTo(t, nobodyID, at[where], raw("GET", "/health", at[where], []string{"Authorization: Bearer " + secret}, ""), false)
+			if !strings.HasPrefix(got, "HTTP/1.1 200 ") {
+				t.Errorf("%s: %.300s", where, got)
+			}
+		}
+	})
+	t.Run("the node's user", func(t *testing.T) {
+		for _, r := range requests(webhook, mark) {
+			if r.path == "/events/stream" || r.path == "/shutdown" || r.method == "DELETE" {
+				continue
+			}
+			got := said(t, at[r.at], raw(r.method, r.path, at[r.at], []string{"X-Agent-Id: e2e", "Content-Type: application/json"}, r.body))
+			if strings.HasPrefix(got, "HTTP/1.1 403 ") {
+				t.Errorf("%s %s %s: %.300s", r.at, r.method, r.path, got)
+			}
+		}
+		if _, err := os.Lstat(mark); err != nil {
+			t.Errorf("the requests do nothing when they are let in: %v", err)
+		}
+	})
+}
+
+// TestSocketsAndFilesAreTheUsersOwn: another user can open no socket and no secret of a node, even where only their own
+// modes protect them.
+func TestSocketsAndFilesAreTheUsersOwn(t *testing.T) {
+	t.Parallel()
+	rootOnly(t)
+	p, home, _ := tempting(t)
+	workspace := siftOpenAt(t, home, shortDir(t))
+	if err := filepath.WalkDir(home, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() {
+			err = os.Chmod(path, 0o755)
+		}
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	asUser(t, nobodyID, func() {
+		for _, socket := range []string{p.line.Process, p.line.Covenant, p.line.Sift, workspace, filepath.Join(home, "run", "siftcoder", "control.sock"), filepath.Join(home, "run", debugSocket)} {
+			if _, err := os.Lstat(socket); err != nil {
+				t.Errorf("%s: %v: the test looks at nothing", socket, err)
+			}
+			fd, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+			if err == nil {
+				err = syscall.Connect(fd, &syscall.SockaddrUnix{Name: socket})
+				syscall.Close(fd)
+			}
+			if !errors.Is(err, syscall.EACCES) {
+				t.Errorf("connect to %s: %v, want permission denied", socket, err)
+			}
+		}
+		for _, file := range []string{"token", "string.token", "process.token", "run/covenant/peers/operator.token", "run/covenant/identity/local.key", "run/covenant/audit/events.jsonl", "run/string/daemon/agents.json"} {
+			if _, err := os.ReadFile(filepath.Join(home, file)); !errors.Is(err, syscall.EACCES) {
+				t.Errorf("read %s: %v, want permission denied", file, err)
+			}
+		}
+	})
+}
+
+// closedServe is a node of `cairn serve` with nothing said about what its own host's clients may do.
+func closedServe(t *testing.T, local string) *nodeProcess {
+	t.Helper()
+	dir, base := shortDir(t), freePorts(t, portsEach)
+	n := nodeHere(filepath.Join(dir, "h"), 1, 1, base, node.NewSecret())
+	conf := filepath.Join(dir, "c.toml")
+	if err := writeConfig(conf, n); err != nil {
+		t.Fatal(err)
+	}
+	inSection(t, conf, "local", local)
+	p := &nodeProcess{t: t, args: []string{"serve", "--strict", "--config", conf}}
+	t.Cleanup(p.kill)
+	p.launch()()
+	return p
+}
+
+// processAsk asks the process surface of a node, which may close the connection instead of an answer.
+func processAsk(t *testing.T, p *nodeProcess, method, params string) string {
+	t.Helper()
+	nc, err := net.Dial("unix", p.line.Process)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	nc.SetDeadline(time.Now().Add(time.Minute))
+	fmt.Fprintf(nc, `{"jsonrpc":"2.0","id":1,"method":%q,"params":%s,"auth":%q}`+"\n", method, params, fileText(t, filepath.Join(p.line.Home, "process.token")))
+	line, err := bufio.NewReader(nc).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		t.Fatal(err)
+	}
+	return line
+}
+
+// TestServeRunsNoShellAndIsNotStopped: a member of a cluster takes no shell's line and no shutdown from its own host's
+// clients, in any dialect, and gives agents no directory but their own, unless its configuration says so.
+func TestServeRunsNoShellAndIsNotStopped(t *testing.T) {
+	t.Parallel()
+	p := closedServe(t, "")
+	stringPost(t, p, "/agents", `{"agent_id":"e2e"}`)
+	for _, body := range []string{`{"cmd":"/exec id"}`, `{"cmd":"id","topic":"bash:x"}`} {
+		if got, ok := stringPost(t, p, "/exec", body); ok || !strings.Contains(got, "The shell is off on this node") || strings.Contains(got, "uid=") {
+			t.Errorf("%s: %s", body, got)
+		}
+	}
+	for _, dir := range []string{"/", p.line.Home} {
+		for _, body := range []string{`{"agent_id":"e2e","allowed_paths":["` + dir + `"]}`, `{"agent_id":"x","home":"` + dir + `"}`} {
+			if got, _ := stringPost(t, p, "/agents", body); !strings.Contains(got, "lies outside the directories this node gives to agents") {
+				t.Errorf("%s: %s", body, got)
+			}
+		}
+	}
+	if got, _ := stringPost(t, p, "/exec", `{"cmd":"/open `+filepath.Join(p.line.Home, "string.token")+`"}`); !strings.Contains(got, "FILE_NOT_ALLOWED") {
+		t.Errorf("a secret was opened: %s", got)
+	}
+	const no = "shutdown is not allowed on this node"
+	socket := siftOpenAt(t, p.line.Home, shortDir(t))
+	_, err := sift.Call(t.Context(), socket, json.RawMessage(`{"kind":"shutdown"}`))
+	web, _ := stringPost(t, p, "/shutdown", "")
+	hub, _ := stringPost(t, p, "/exec", `{"cmd":"/stop","topic":"system"}`)
+	for dialect, got := range map[string]string{"siftcoder": fmt.Sprint(err), "stringd": web, "stringd's hub": hub, "claustrum": processAsk(t, p, "server.shutdown", "{}")} {
+		if !strings.Contains(got, no) {
+			t.Errorf("%s: %s", dialect, got)
+		}
+	}
+	if got, ok := stringPost(t, p, "/exec", `{"cmd":"/info"}`); !ok {
+		t.Errorf("afterwards: %s", got)
+	}
+}
+
+// TestProgramsSeeNoSecrets: what runs for a client has nothing of what configured the node in its environment.
+func TestProgramsSeeNoSecrets(t *testing.T) {
+	t.Parallel()
+	home := filepath.Join(shortDir(t), "h")
+	p := &nodeProcess{t: t, args: []string{"dev", "--home", home, "--port-base", fmt.Sprint(freePorts(t, 6))},
+		env: []string{"CAIRN_ENCRYPTION_KEY_ENV=MY_OWN_KEY", "MY_OWN_KEY=" + strings.Repeat("5e", 32), "CAIRN_CLUSTER_SECRET=hush", "YANTRIKDB_CLUSTER_SECRET=hush", "YQL_TOKEN=hush", "CAIRN_SOMETHING_NEW=hush", "HARMLESS=seen"}}
+	t.Cleanup(p.kill)
+	p.launch()()
+	stringPost(t, p, "/agents", `{"agent_id":"e2e"}`)
+	page := "# p\n```act.env\nCLI env\n```\n"
+	if got, ok := stringPost(t, p, "/exec", string(mustJSON(t, map[string]string{"cmd": "/write p.md\n" + page}))); !ok {
+		t.Fatalf("write: %s", got)
+	}
+	stringPost(t, p, "/exec", `{"cmd":"/open p.md"}`)
+	seen := map[string]string{}
+	for name, body := range map[string]string{"/exec": `{"cmd":"/exec env"}`, "a bash topic": `{"cmd":"env","topic":"bash:x"}`, "an action": `{"cmd":"/act.env"}`} {
+		seen[name], _ = stringPost(t, p, "/exec", body)
+	}
+	out := filepath.Join(shortDir(t), "env")
+	processAsk(t, p, "process.spawn", fmt.Sprintf(`{"id":"e","command":"/bin/sh","args":["-c","env >%[1]s.new && mv %[1]s.new %[1]s"]}`, out))
+	if !eventually(func() bool { b, err := os.ReadFile(out); seen["process.spawn"] = string(b); return err == nil }) {
+		t.Error("process.spawn: the program did not run")
+	}
+	for name, env := range seen {
+		if !strings.Contains(env, "HARMLESS=seen") {
+			t.Errorf("%s shows no environment", name)
+		}
+		for _, secret := range []string{"hush", "5e5e", "MY_OWN_KEY", "CAIRN_", "YANTRIKDB_"} {
+			if strings.Contains(env, secret) {
+				t.Errorf("%s shows %s", name, secret)
+			}
+		}
+	}
+}
+
+func mustJSON(t *testing.T, v any) []byte {
+	t.Helper()
+	b, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
