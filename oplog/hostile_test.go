@@ -18,12 +18,12 @@ func hostile(v reflect.Value) (values []reflect.Value) {
 	add := func(x any) { values = append(values, reflect.ValueOf(x).Convert(v.Type())) }
 	switch v.Kind() {
 	case reflect.String:
-		for _, s := range []string{"", strings.Repeat("k", 40_000), strings.Repeat("k", MaxKey-3), strings.Repeat("k", 32_760), "\xff\xfe", "\x00", "edge:", "claim:"} {
+		for _, s := range []string{"", strings.Repeat("k", 40_000), strings.Repeat("k", MaxKey-3), "\xff\x00", "edge:"} {
 			add(s)
 		}
 	case reflect.Slice:
 		if v.Type().Elem().Kind() == reflect.Uint8 {
-			for _, s := range []string{"", "k", "[1]", `{"a":null}`, "null", strings.Repeat("[", 20_000), strings.Repeat("k", 40_000)} {
+			for _, s := range []string{"", "k", `{"a":null}`, strings.Repeat("[", 20_000), strings.Repeat("k", 40_000)} {
 				add([]byte(s))
 			}
 		} else {

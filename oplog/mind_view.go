@@ -1,12 +1,6 @@
 package oplog
 
-import (
-	"bytes"
-	"strings"
-)
-
-// Fold is the form under which names are found however they are written.
-func Fold(name string) string { return strings.ToLower(name) }
+import "bytes"
 
 // since is when a memory became what it is now.
 func (m *Memory) since() Time {
