@@ -106,22 +106,52 @@ func (n *Node) restart(state string) error {
 
 // rebuilt refuses to go on when the log does not lead to where the state was.
 func (n *Node) rebuilt() error {
-	word := filepath.Join(n.cfg.Home, rebuildingFile)
-	raw, err := os.ReadFile(word)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
+	lost, err := unreached(n.cfg.Home, n.raft.Status().LastIndex)
 	if err != nil {
 		return err
 	}
+	if lost != "" {
+		n.log.Error("records lost", "records", lost)
+		return fmt.Errorf("the state was damaged and moved aside, and the log does not lead to where it was: %w: %s", ErrLoss, lost)
+	}
+	return acceptRebuilt(n.cfg.Home)
+}
+
+// unreached names what a log that ends at an index lacks of a state that was moved aside to be built anew; empty for nothing.
+func unreached(home string, last uint64) (lost string, err error) {
+	word := filepath.Join(home, rebuildingFile)
+	raw, err := os.ReadFile(word)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
 	var was uint64
 	if _, err := fmt.Sscanf(string(raw), "at index %d:", &was); err != nil {
-		return fmt.Errorf("%s: %w", word, err)
+		return "", fmt.Errorf("%s: %w", word, err)
 	}
-	if last := n.raft.Status().LastIndex; last < was {
-		return fmt.Errorf("the state was damaged and moved aside at index %d, and the log ends at %d: restore a backup, or remove %s to go on with what there is", was, last, word)
+	if last >= was {
+		return "", nil
 	}
-	return os.Remove(word)
+	return raft.Span{First: last + 1, Last: was}.String(), nil
+}
+
+// acceptRebuilt lets a node start with the state that its log leads to.
+func acceptRebuilt(home string) error {
+	if err := os.Remove(filepath.Join(home, rebuildingFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// ErrLoss says that records are lost that this node acknowledged: it does not start before its operator has accepted that.
+var ErrLoss = errors.New("records that were acknowledged are lost")
+
+// LossOf says whether a node does not start because of what it has lost.
+func LossOf(err error) bool {
+	var lost *raft.LossError
+	return errors.As(err, &lost) || errors.Is(err, ErrLoss)
 }
 
 // condemned says whether the state is to be moved aside with its log: a scrub said so, or it could not be read where it was

@@ -224,7 +224,7 @@ func (n *Node) openRaft(ctx context.Context) (err error) {
 	}
 	n.raft, err = raft.Open(ctx, raft.Config{
 		NodeID: n.cfg.NodeID, Dir: filepath.Join(n.cfg.Home, "raft"), Addr: n.cfg.Cluster, Advertise: cmp.Or(n.cfg.Advertise, n.cfg.Cluster),
-		Secret: n.cfg.Secret, Others: n.cfg.OtherSecrets, Role: n.cfg.Role, Peers: peers, Alone: n.alone(), Heartbeat: n.cfg.Heartbeat, Election: n.cfg.Election,
+		Secret: n.cfg.Secret, Others: n.cfg.OtherSecrets, Role: n.cfg.Role, Peers: peers, Alone: soleNode(n.cfg, n.state), Heartbeat: n.cfg.Heartbeat, Election: n.cfg.Election,
 		SnapshotThreshold: n.cfg.SnapshotThreshold, SnapshotInterval: n.cfg.SnapshotInterval, TrailingLogs: n.cfg.TrailingLogs, JournalBytes: n.cfg.JournalBytes,
 		Hello: n.helloInfo, Handler: n.service, Dial: n.cfg.Dial, Listen: listen, ServerTLS: server, ClientTLS: client, NoSync: n.cfg.NoSync, Keys: n.keys, Logger: n.log,
 		OpenFile: n.cfg.OpenFile, WriteLog: n.cfg.WriteLog, Failed: func(err error) { n.cancel(err) },
@@ -256,10 +256,10 @@ func (n *Node) openService() {
 	}
 }
 
-// alone says whether the state knows of no other node, and the configuration names none.
-func (n *Node) alone() (yes bool) {
-	_ = n.state.Read(func(v *oplog.View) error { // an unreadable state did not open
-		yes = len(n.cfg.Peers) == 0 && !slices.ContainsFunc(v.Nodes(), func(i oplog.NodeInfo) bool { return i.ID != n.cfg.NodeID })
+// soleNode says whether a state knows of no other node, and the configuration names none.
+func soleNode(cfg Config, st *oplog.State) (yes bool) {
+	_ = st.Read(func(v *oplog.View) error { // an unreadable state did not open
+		yes = len(cfg.Peers) == 0 && !slices.ContainsFunc(v.Nodes(), func(i oplog.NodeInfo) bool { return i.ID != cfg.NodeID })
 		return nil
 	})
 	return yes

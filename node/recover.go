@@ -130,3 +130,31 @@ func Recover(cfg Config) (at oplog.Point, err error) {
 	})
 	return at, err
 }
+
+// AcceptLoss lets a node that is alone and does not run go on without the records that none of its files has, and names them;
+// empty when nothing is lost.
+func AcceptLoss(cfg Config) (lost string, err error) {
+	err = withFiles(cfg, func(rc raft.Config, sm still) error {
+		if !soleNode(cfg.withDefaults(), sm.State) {
+			return errors.New("this node has others, which have what it lost: start it, and it asks them")
+		}
+		loss, err := raft.AcceptLoss(rc, sm)
+		if err != nil {
+			return err
+		}
+		if loss != nil {
+			lost = loss.Ranges()
+		}
+		log, err := raft.Holds(rc, sm)
+		if err != nil {
+			return err
+		}
+		unreached, err := unreached(cfg.Home, max(log.Last, log.Snapshot))
+		if err != nil {
+			return err
+		}
+		lost = cmp.Or(lost, unreached)
+		return acceptRebuilt(cfg.Home)
+	})
+	return lost, err
+}

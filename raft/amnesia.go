@@ -30,6 +30,9 @@ func (n *Node) Whole() bool { return !n.amnesiac() }
 // forget marks the log as lost, on disk, before anything of it goes away.
 func (n *Node) forget() error {
 	n.lost.Store(true)
+	if n.offline {
+		return nil
+	}
 	f, err := os.OpenFile(n.amnesiaFile(), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
@@ -96,8 +99,8 @@ func (n *Node) lostLog(covered uint64) (bool, error) {
 	return applied > covered || applied != 0 && forgotten, nil
 }
 
-// refound gives the only member there is a log that begins where its state ends, with what was salvaged of the one before:
-// records of a log that began anew would be passed over as applied already.
+// refound gives the only member there is a log that begins where its state ends: records of a log that began anew would be
+// passed over as applied already.
 func (n *Node) refound(snaps hraft.SnapshotStore) error {
 	index, term := n.sm.Applied()
 	if list, err := snaps.List(); err != nil {
@@ -109,42 +112,12 @@ func (n *Node) refound(snaps hraft.SnapshotStore) error {
 			return err
 		}
 	}
-	rest := n.salvaged
-	for len(rest) > 0 && rest[0].Index <= index {
-		rest = rest[1:]
-	}
-	if len(rest) > 0 {
-		if err := n.logs.StoreLogs(rest); err != nil {
-			return err
-		}
-		term = rest[len(rest)-1].Term
-	}
 	if err := n.logs.SetUint64([]byte(keyTerm), term); err != nil {
 		return err
 	}
-	n.log.Warn("the log begins anew where the state ends, with this node alone", "index", index, "term", term, "kept", len(rest))
+	n.log.Warn("restored as a new single-node cluster", "index", index, "term", term)
 	n.remember()
 	return nil
-}
-
-// salvage reads what a damaged log holds behind the state's last record, up to the first that cannot be read: nobody else
-// has it.
-func (n *Node) salvage(path string) (logs []*hraft.Log) {
-	var err error
-	defer caught(&err)
-	s, err := n.openFile(path)
-	if err != nil {
-		return nil
-	}
-	defer s.Close()
-	applied, _ := n.sm.Applied()
-	for i := applied + 1; ; i++ {
-		l := &hraft.Log{}
-		if err := s.GetLog(i, l); err != nil {
-			return logs
-		}
-		logs = append(logs, l)
-	}
 }
 
 func (n *Node) snapshotState(snaps hraft.SnapshotStore, index, term uint64) error {
@@ -153,8 +126,7 @@ func (n *Node) snapshotState(snaps hraft.SnapshotStore, index, term uint64) erro
 		return err
 	}
 	defer s.Release()
-	self := hraft.Configuration{Servers: []hraft.Server{{ID: serverID(n.cfg.NodeID), Address: hraft.ServerAddress(n.cfg.Advertise)}}}
-	sink, err := snaps.Create(hraft.SnapshotVersionMax, index, term, self, 1, n.transport)
+	sink, err := snaps.Create(hraft.SnapshotVersionMax, index, term, n.onlyMember(), 1, n.transport)
 	if err != nil {
 		return err
 	}

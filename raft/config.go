@@ -24,7 +24,7 @@ type Config struct {
 	Others    []string // secrets that peers may show as well, while the one is being changed for the other
 	Role      string   // voter; or read_replica
 	Peers     []string // the other members' peer addresses; empty starts a cluster of one
-	Alone     bool     // nobody else is known to have been a member: the state here is all there is
+	Alone     bool     // no other node is known to have been a member: the state here is all there is; see salvage.go
 	Voters    int      // configured voters, this node included; len(Peers)+1
 
 	Heartbeat         time.Duration // 1s: how often the leader is heard at least
@@ -53,6 +53,8 @@ type Config struct {
 	// transaction of the log's file, which syncs itself. A seam for faults.
 	WriteLog func(step string, do func() error) error
 	Failed   func(error) // told when the log's disk has failed: this member must be stopped
+
+	acceptLoss bool // a damaged log goes on without the records that no file has
 }
 
 // Handler answers what peers ask beyond consensus. Its methods are called from the connections' goroutines.

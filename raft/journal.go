@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"sync"
@@ -36,6 +37,7 @@ type journal struct {
 	at   int64  // where the next frame goes
 	buf  []byte // the frame
 	last uint64 // the log's last record; 0 for none
+	kept uint64 // the last record for the state that the log's file has; what the header says
 
 	mu      sync.RWMutex
 	pending []*hraft.Log // what the file has not yet, one after the other
@@ -61,6 +63,9 @@ func openJournal(s *summed, path string, cfg Config, leads func() bool, failed f
 		j.sync = func(*os.File) error { return nil }
 	}
 	if j.last, err = s.LastIndex(); err != nil {
+		return nil, err
+	}
+	if j.kept, err = s.lastForState(math.MaxUint64); err != nil {
 		return nil, err
 	}
 	open := cfg.OpenFile
@@ -169,7 +174,10 @@ func (j *journal) StoreLogs(logs []*hraft.Log) error {
 		if err == nil {
 			j.last, err = j.summed.LastIndex()
 		}
-		return err
+		if err != nil || !j.keeps(logs) {
+			return err
+		}
+		return j.anew()
 	}
 	if j.at+size > j.size {
 		if err := j.flush(); err != nil {
@@ -206,11 +214,26 @@ func follow(last uint64, logs []*hraft.Log) bool {
 
 // flush puts the records into the file, and then out of the journal. Its caller has the turn.
 func (j *journal) flush() error {
-	if len(j.pending) > 0 {
-		if err := j.summed.StoreLogs(j.pending); err != nil {
-			return err
-		}
+	if err := j.fill(); err != nil {
+		return err
 	}
+	return j.empty()
+}
+
+// fill puts the records into the file.
+func (j *journal) fill() error {
+	if len(j.pending) == 0 {
+		return nil
+	}
+	if err := j.summed.StoreLogs(j.pending); err != nil {
+		return err
+	}
+	j.keeps(j.pending)
+	return nil
+}
+
+// empty takes records out of the journal that the file has.
+func (j *journal) empty() error {
 	if err := j.anew(); err != nil {
 		return err
 	}
@@ -220,9 +243,19 @@ func (j *journal) flush() error {
 	return nil
 }
 
+// keeps notes that the file has records, and says whether one of them is for the state.
+func (j *journal) keeps(logs []*hraft.Log) (some bool) {
+	for _, l := range logs {
+		if forState(l) {
+			j.kept, some = l.Index, true
+		}
+	}
+	return some
+}
+
 // anew begins the journal's next generation: frames of the one before count no more.
 func (j *journal) anew() error {
-	if err := j.put(journalHeader(j.gen+1, j.size), 0); err != nil {
+	if err := j.put(journalHeader(j.gen+1, j.size, j.kept), 0); err != nil {
 		return err
 	}
 	j.gen, j.at = j.gen+1, journalHead
@@ -296,13 +329,22 @@ func (j *journal) GetLog(index uint64, l *hraft.Log) error {
 	return j.summed.GetLog(index, l)
 }
 
-// DeleteRange implements hraft.LogStore.
+// DeleteRange implements hraft.LogStore. The header says before a cut what the file has after it: none of those records counts.
 func (j *journal) DeleteRange(first, last uint64) error {
 	if err := j.lock(); err != nil {
 		return err
 	}
 	defer j.unlock()
-	if err := j.flush(); err != nil {
+	if err := j.fill(); err != nil {
+		return err
+	}
+	if last >= j.last {
+		var err error
+		if j.kept, err = j.summed.lastForState(first); err != nil {
+			return err
+		}
+	}
+	if err := j.empty(); err != nil {
 		return err
 	}
 	err := j.summed.DeleteRange(first, last)

@@ -11,9 +11,12 @@ import (
 
 // The journal's bytes, all numbers big-endian:
 //
-//	header   "cairnj01" | generation u64 | the file's size u64 | CRC-32C of these u32, then nothing up to 4096
+//	header   "cairnj01" | generation u64 | the file's size u64 | began u64 | CRC-32C of these u32, then nothing up to 4096
 //	frames   CRC-32C of all that follows u32 | length of the records u32 | generation u64 | records
 //	record   index u64 | term u64 | kind u8 | appended at, ns, u64 | length u32 | data | length u32 | extensions
+//
+// began is the last record for the state that the log's file had when this generation began: should that file be lost, what it
+// had is known.
 //
 // A frame is on the disk before the next is begun, so only the last can be torn; it was never acknowledged. One that a
 // single bit keeps from being whole was not torn.
@@ -27,9 +30,10 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-func journalHeader(gen uint64, size int64) []byte {
+func journalHeader(gen uint64, size int64, began uint64) []byte {
 	b := binary.BigEndian.AppendUint64([]byte(journalMagic), gen)
 	b = binary.BigEndian.AppendUint64(b, uint64(size))
+	b = binary.BigEndian.AppendUint64(b, began)
 	return binary.BigEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
 }
 
@@ -58,18 +62,26 @@ func appendFrame(b []byte, gen uint64, logs []*hraft.Log) []byte {
 	return b
 }
 
+func readHeader(raw []byte) (gen, began, size uint64, err error) {
+	head := len(journalMagic) + 8 + 8 + 8
+	if len(raw) < journalHead || string(raw[:len(journalMagic)]) != journalMagic ||
+		binary.BigEndian.Uint32(raw[head:]) != crc32.Checksum(raw[:head], castagnoli) {
+		return 0, 0, 0, fmt.Errorf("%w: no header", errJournal)
+	}
+	numbers := raw[len(journalMagic):]
+	return binary.BigEndian.Uint64(numbers), binary.BigEndian.Uint64(numbers[16:]), binary.BigEndian.Uint64(numbers[8:]), nil
+}
+
 // readJournal returns the generation and the records of a journal. A torn frame at the end is no record; one that frames
 // of its generation follow was whole once.
 func readJournal(raw []byte) (gen uint64, logs []*hraft.Log, err error) {
-	head := len(journalMagic) + 8 + 8
-	if len(raw) < journalHead || string(raw[:len(journalMagic)]) != journalMagic ||
-		binary.BigEndian.Uint32(raw[head:]) != crc32.Checksum(raw[:head], castagnoli) {
-		return 0, nil, fmt.Errorf("%w: no header", errJournal)
+	gen, _, size, err := readHeader(raw)
+	if err != nil {
+		return 0, nil, err
 	}
-	if size := binary.BigEndian.Uint64(raw[head-8:]); size != uint64(len(raw)) {
+	if size != uint64(len(raw)) {
 		return 0, nil, fmt.Errorf("%w: %d bytes of %d", errJournal, len(raw), size)
 	}
-	gen = binary.BigEndian.Uint64(raw[len(journalMagic):])
 	rest := raw[journalHead:]
 	for {
 		records, ok := frameOf(rest, gen)
@@ -81,7 +93,7 @@ func readJournal(raw []byte) (gen uint64, logs []*hraft.Log, err error) {
 		}
 		rest = rest[frameHead+len(records):]
 	}
-	if aBitOff(rest, gen, len(raw)-len(rest)) {
+	if aBitOff(rest, gen, len(raw)-len(rest), sliver) != nil {
 		return 0, nil, fmt.Errorf("%w: a bit of the frame after %d records", errJournal, len(logs))
 	}
 	if frameWithin(rest, gen) {
@@ -112,37 +124,45 @@ const (
 	sliver = 64
 )
 
-// aBitOff says whether bytes, which begin at a place in the file, begin with a frame that one changed bit keeps from being
-// whole, and no sector that was not written.
-func aBitOff(b []byte, gen uint64, place int) bool {
+// aBitOff returns the frame that bytes, which begin at a place in the file, begin with but for one changed bit, as it was
+// written; nil when they do not, or when the sector of that bit has fewer than so many bytes of the frame.
+func aBitOff(b []byte, gen uint64, place, least int) []byte {
 	if len(b) < frameHead {
-		return false
+		return nil
 	}
 	n := binary.BigEndian.Uint32(b[4:])
-	whole := func(length uint32, at, bit int) bool {
+	whole := func(length uint32, at, bit int) []byte {
 		if length == 0 || uint64(length) > uint64(len(b)-frameHead) {
-			return false
+			return nil
 		}
 		begin := (place + at) &^ (sector - 1)
-		if end := frameHead + int(length); min(begin+sector, place+end)-max(begin, place) < sliver {
-			return false
+		if end := frameHead + int(length); min(begin+sector, place+end)-max(begin, place) < least {
+			return nil
 		}
 		frame := bytes.Clone(b[:frameHead+int(length)])
 		frame[at] ^= 1 << bit
-		_, ok := frameOf(frame, gen)
-		return ok
+		if _, ok := frameOf(frame, gen); !ok {
+			return nil
+		}
+		return frame
 	}
 	for i := range 32 { // of the length, or of the sum
-		if whole(n^1<<i, 4+3-i/8, i%8) || whole(n, 3-i/8, i%8) {
-			return true
+		if frame := whole(n^1<<i, 4+3-i/8, i%8); frame != nil {
+			return frame
+		}
+		if frame := whole(n, 3-i/8, i%8); frame != nil {
+			return frame
 		}
 	}
 	if n == 0 || uint64(n) > uint64(len(b)-frameHead) {
-		return false
+		return nil
 	}
 	summed := b[4 : frameHead+int(n)]
 	at, bit := bitThatChanges(len(summed), binary.BigEndian.Uint32(b)^crc32.Checksum(summed, castagnoli))
-	return at >= 0 && whole(n, 4+at, bit)
+	if at < 0 {
+		return nil
+	}
+	return whole(n, 4+at, bit)
 }
 
 // bitThatChanges finds the bit of so many bytes that changes their CRC by a difference; -1 when there is none. A CRC is

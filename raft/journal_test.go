@@ -276,7 +276,7 @@ func FuzzJournal(f *testing.F) {
 	f.Fuzz(func(t *testing.T, frames, rest []byte) {
 		raw := append(make([]byte, journalHead), frames...)
 		raw = append(raw, rest...)
-		copy(raw, journalHeader(3, int64(len(raw))))
+		copy(raw, journalHeader(3, int64(len(raw)), 0))
 		gen, logs, err := readJournal(raw)
 		if err != nil {
 			return
@@ -286,7 +286,7 @@ func FuzzJournal(f *testing.F) {
 			again = appendFrame(again, gen, []*hraft.Log{l})
 		}
 		raw = append(raw[:journalHead:journalHead], again...)
-		copy(raw, journalHeader(3, int64(len(raw))))
+		copy(raw, journalHeader(3, int64(len(raw)), 0))
 		_, twice, err := readJournal(raw)
 		if err != nil || len(twice) != len(logs) {
 			t.Fatalf("%d records became %d: %v", len(logs), len(twice), err)

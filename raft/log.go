@@ -21,6 +21,9 @@ import (
 // goes on with an empty one: the leader brings it up to date (see rejoin).
 func (n *Node) openLog(snaps hraft.SnapshotStore) error {
 	path := filepath.Join(n.cfg.Dir, "raft.db")
+	if err := n.finishSalvage(); err != nil {
+		return fmt.Errorf("raft log: %w", err)
+	}
 	covered, err := n.usable(snaps)
 	if err != nil {
 		return fmt.Errorf("snapshots: %w", err)
@@ -32,16 +35,32 @@ func (n *Node) openLog(snaps hraft.SnapshotStore) error {
 		if lacksRoom(err) || errors.Is(err, errUnkept) || errors.Is(err, seal.ErrKey) || errors.Is(err, seal.ErrPlain) || errors.Is(err, seal.ErrSealed) {
 			return fmt.Errorf("raft log %s: %w", path, err)
 		}
+		if n.cfg.Alone {
+			if made, err := n.salvage(snaps, path, err, false); made || err != nil {
+				return n.openSalvaged(snaps, path, err)
+			}
+		}
+		if n.offline {
+			return fmt.Errorf("raft log %s: %w", path, err)
+		}
 		suffix := fmt.Sprintf(".corrupt-%d", time.Now().Unix())
 		n.log.Error("raft log unreadable, moved aside", "path", path, "aside", path+suffix, "err", err)
-		if n.cfg.Alone {
-			n.salvaged = n.salvage(path)
-		}
 		if err := n.forget(); err != nil {
 			return fmt.Errorf("raft log: %w", err)
 		}
 		if err := setAside(path, n.cfg.Dir, suffix); err != nil {
 			return fmt.Errorf("raft log: %w", err)
+		}
+		if n.logs, err = n.openStore(path, covered); err != nil {
+			return fmt.Errorf("raft log %s: %w", path, err)
+		}
+	}
+	if why := n.shortfall(covered); n.cfg.Alone && why != nil {
+		if err := n.logs.Close(); err != nil {
+			return err
+		}
+		if made, err := n.salvage(snaps, path, why, true); made || err != nil {
+			return n.openSalvaged(snaps, path, err)
 		}
 		if n.logs, err = n.openStore(path, covered); err != nil {
 			return fmt.Errorf("raft log %s: %w", path, err)

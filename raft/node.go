@@ -34,7 +34,8 @@ type Node struct {
 	departed  atomic.Uint32                    // the leader whose process is known to have ended; 0 for none
 	aside     atomic.Int64                     // when this node told another that it may lead, in nanoseconds
 	leavings  chan uint32                      // a leader's connections broke off; see departed.go
-	salvaged  []*hraft.Log                     // of a damaged log, for refound
+	offline   bool                             // it takes no part, and moves no damaged log aside
+	loss      *LossError                       // what the log of a node that is alone lacks
 	running   atomic.Bool                      // the library is
 	ready     atomic.Uint64                    // term whose barrier this node, leading, has applied; 0 for none
 

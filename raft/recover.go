@@ -81,9 +81,8 @@ func Recover(cfg Config, sm StateMachine) error {
 		if n.amnesiac() {
 			return errors.New("this node has lost its log: recover from another, or restore a backup")
 		}
-		alone := hraft.Configuration{Servers: []hraft.Server{{ID: serverID(cfg.NodeID), Address: hraft.ServerAddress(n.cfg.Advertise)}}}
 		kept := &keeping{StateMachine: n.sm}
-		err := hraft.RecoverCluster(n.library(snaps), &fsm{sm: kept, disk: n.landed}, n.logs, n.logs, snaps, n.transport, alone)
+		err := hraft.RecoverCluster(n.library(snaps), &fsm{sm: kept, disk: n.landed}, n.logs, n.logs, snaps, n.transport, n.onlyMember())
 		if kept.last != nil {
 			kept.last.Release() // the library does not, and the state could not close
 		}
@@ -106,7 +105,8 @@ func (k *keeping) Snapshot() (s Snapshot, err error) {
 // offline opens a node's log without taking part.
 func offline(cfg Config, sm StateMachine, f func(*Node, hraft.SnapshotStore) error) (err error) {
 	cfg = cfg.withDefaults()
-	n := &Node{cfg: cfg, log: cfg.Logger, sm: sm}
+	cfg.Alone = cfg.acceptLoss
+	n := &Node{cfg: cfg, log: cfg.Logger, sm: sm, offline: true}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	defer n.cancel()
 	n.transport = &transport{n: n, consumer: make(chan hraft.RPC)}

@@ -81,10 +81,14 @@ func (s *sealed) StoreLogs(logs []*hraft.Log) error {
 // GetLog implements hraft.LogStore.
 func (s *sealed) GetLog(index uint64, l *hraft.Log) (err error) {
 	if err = s.store.GetLog(index, l); err == nil {
-		l.Data, err = s.keys.Open(nil, l.Data, recordPlace(index, 0))
+		err = unsealLog(s.keys, l)
 	}
-	if err == nil && len(l.Extensions) > 0 {
-		l.Extensions, err = s.keys.Open(nil, l.Extensions, recordPlace(index, 1))
+	return err
+}
+
+func unsealLog(keys *seal.Ring, l *hraft.Log) (err error) {
+	if l.Data, err = keys.Open(nil, l.Data, recordPlace(l.Index, 0)); err == nil && len(l.Extensions) > 0 {
+		l.Extensions, err = keys.Open(nil, l.Extensions, recordPlace(l.Index, 1))
 	}
 	return err
 }

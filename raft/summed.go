@@ -102,6 +102,28 @@ func (s *summed) used() bool {
 	return slices.Contains(s.names, keyTerm) || slices.Contains(s.names, string(keyBegun))
 }
 
+// forState says whether the state sees a record: it is no bookkeeping of the library's.
+func forState(l *hraft.Log) bool { return l.Type != hraft.LogNoop && l.Type != hraft.LogBarrier }
+
+// lastForState is the last record before another that the state sees; 0 for none.
+func (s *summed) lastForState(before uint64) (uint64, error) {
+	first, err := s.FirstIndex()
+	if err != nil {
+		return 0, err
+	}
+	last, err := s.LastIndex()
+	if err != nil {
+		return 0, err
+	}
+	for last = min(last, before-1); last >= max(first, 1); last-- {
+		var l hraft.Log
+		if err := s.GetLog(last, &l); err != nil || forState(&l) {
+			return last, nil // one that cannot be read may be one
+		}
+	}
+	return 0, nil
+}
+
 func recordSum(l *hraft.Log, extensions []byte) uint32 {
 	var head [8 + 8 + 1 + 4]byte
 	binary.BigEndian.PutUint64(head[0:], l.Index)

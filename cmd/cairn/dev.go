@@ -171,6 +171,8 @@ func (a *app) runNode(ctx context.Context, up setup, banner func(readyLine)) (er
 // openAdvice is what to do about a node that does not start, or stops by itself.
 func openAdvice(err error) string {
 	switch {
+	case node.LossOf(err):
+		return "restore a backup that reaches farther into an empty home (`cairn restore`); or `cairn recover --accept-loss` goes on without them. Nothing was removed"
 	case errors.Is(err, oplog.ErrHeld), errors.Is(err, syscall.EADDRINUSE):
 		return "is another node running in this home or on these ports? dev has --home and --port-base, and a configuration its own, to choose others"
 	case errors.Is(err, oplog.ErrUnapplied), errors.Is(err, oplog.ErrRecord):

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/oplog"
+)
+
+func (a *app) recover() *cobra.Command {
+	var path, home, digest string
+	var index uint64
+	var acceptLoss bool
+	var k keySource
+	c := &cobra.Command{
+		Use: "recover [--config FILE | --home DIR] --accept-loss | --skip-record N", Short: "Have a node start again that its log keeps from it", Args: cobra.NoArgs,
+		Long: `Have a node start again that its log keeps from it. The node must be stopped.
+
+"records lost": a node that is alone and finds its log damaged puts together what its files still prove: the log, its journal, the
+snapshots and the state. If acknowledged records are in none of them, it names them and does not start. A backup that reaches
+farther than what is left may have them: "cairn restore" brings it into an empty home.
+
+  cairn recover --config FILE --accept-loss    goes on without the records it names; everything else stays
+
+The damaged files are kept beside the new ones, as *.corrupt-*. A member of a cluster never needs this: the others have what it lost.
+
+"cannot apply record N": a record of the log that a fault of Cairn's cannot apply stops every node, and again after each start. This
+has the node pass over that record. What its entries would have written is lost, acknowledged or not.
+
+  cairn recover --config FILE --skip-record N                  says what the record is and why it cannot be applied; changes nothing
+  cairn recover --config FILE --skip-record N --sha256 DIGEST  skips the record that has this digest
+
+A newer version may apply it: try that first. Run it on every node before you start any, with the same digest: a node that skips
+another record, or none, holds another state, and "cairn cluster status" says so. The skip is in the audit ("cairn audit"), and in the
+file skipped-records of the home, which has to stay. Members that join later need the file until the others have a snapshot behind
+the record. See deploy/runbooks/poisoned-record.md.`,
+		RunE: func(c *cobra.Command, _ []string) error {
+			switch {
+			case acceptLoss && index != 0:
+				return usageError{errors.New("--accept-loss and --skip-record are two things: one at a time")}
+			case acceptLoss:
+				return a.acceptLoss(path, home, k)
+			case index != 0:
+				return a.skipRecord(path, home, oplog.Index(index), strings.ToLower(digest))
+			}
+			return usageError{hinted{errors.New("recover needs --accept-loss or --skip-record N"), "a node that does not start says which: \"records lost\", or \"cannot apply record N\"; for a lost majority see `cairn cluster recover --help`"}}
+		},
+	}
+	c.Flags().StringVarP(&path, "config", "c", "", "configuration of the node")
+	c.Flags().StringVar(&home, "home", cmp.Or(os.Getenv("CAIRN_HOME"), defaultHome), "home of a dev node, when there is no configuration")
+	c.Flags().BoolVar(&acceptLoss, "accept-loss", false, "go on without the records that the node names as lost")
+	c.Flags().Uint64Var(&index, "skip-record", 0, "the index of the record that every node stops at")
+	c.Flags().StringVar(&digest, "sha256", "", "digest of the record, as the same command prints it without this flag")
+	k.flags(c)
+	return c
+}
+
+func (a *app) acceptLoss(path, home string, k keySource) error {
+	cfg, err := a.offlineConfig(path, home)
+	if err != nil {
+		return err
+	}
+	if k.set() || !cfg.Encryption.On() {
+		cfg.Encryption = k.source()
+	}
+	lost, err := node.AcceptLoss(cfg)
+	if err != nil {
+		return keyHint(err, "is the node still running? it must be stopped")
+	}
+	if lost == "" {
+		fmt.Fprintln(a.out, "nothing is lost: start the node")
+	} else {
+		fmt.Fprintf(a.out, "the node goes on without records %s: start it\n", lost)
+	}
+	return nil
+}

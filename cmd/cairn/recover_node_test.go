@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cairndb/cairn/wire"
+	"github.com/cairndb/cairn/wire/client"
+)
+
+// TestALoneNodeIsKilledAndItsLogIsGone: what the journal still has is not lost with the file; what no file has is named, and the
+// node does not start, nor does it or the doctor remove anything, before its owner has accepted the loss.
+func TestALoneNodeIsKilledAndItsLogIsGone(t *testing.T) {
+	p, home := startDev(t)
+	raw, err := os.ReadFile(filepath.Join(home, "token"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, acked := strings.TrimSpace(string(raw)), map[string]string{}
+	put := func(count int) {
+		t.Helper()
+		c, err := client.Dial(t.Context(), client.Config{Addrs: []string{p.line.Wire}, Token: token})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		for range count {
+			text := fmt.Sprintf("memory number %d", len(acked))
+			rid, err := putOnce(context.Background(), c, wire.NewRemember(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			acked[rid] = text
+		}
+	}
+	gone := func(names ...string) {
+		t.Helper()
+		p.kill()
+		for _, name := range names {
+			if err := os.Remove(filepath.Join(home, "raft", name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	put(40)
+	gone("raft.db")
+	p.launch()()
+	checkExport(t, p, token, acked)
+	if _, err := p.stop(); err != nil { // its state is on the disk
+		t.Fatal(err)
+	}
+	p.launch()()
+	put(10)
+	gone("raft.db", "raft.db.journal")
+
+	before := movedAside(t, home)
+	if out, code := cli(t, "doctor", "--home", home); code != exitFailed {
+		t.Errorf("doctor: exit %d, %s", code, out)
+	}
+	for range 2 {
+		p.launch()
+		p.ends("records lost", "cairn recover --accept-loss")
+		if !strings.Contains(p.log.String(), `level=ERROR msg="records lost"`) {
+			t.Errorf("no error is logged:\n%s", p.log)
+		}
+	}
+	if after := movedAside(t, home); !slices.Equal(after, before) {
+		t.Errorf("moved aside were %q, are %q", before, after)
+	}
+	if out, code := cli(t, "recover", "--home", home); code != exitUsage || out != "" {
+		t.Errorf("recover without a word: exit %d, %s", code, out)
+	}
+	if out, code := cli(t, "recover", "--accept-loss", "--home", home); code != 0 || !strings.Contains(out, "goes on without") {
+		t.Fatalf("recover: exit %d, %s", code, out)
+	}
+	p.launch()()
+	rows := exported(t, p, token)
+	for rid, text := range rows {
+		if acked[rid] != text {
+			t.Errorf("%s holds %q", rid, text)
+		}
+	}
+	acked = rows
+	put(5)
+	if _, err := p.stop(); err != nil {
+		t.Fatal(err)
+	}
+	p.launch()()
+	checkExport(t, p, token, acked)
+}
+
+// movedAside are the files of a home that a node has moved aside.
+func movedAside(t *testing.T, home string) (all []string) {
+	t.Helper()
+	for _, pattern := range []string{"*.corrupt-*", "raft/*.corrupt-*"} {
+		found, err := filepath.Glob(filepath.Join(home, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, found...)
+	}
+	return all
+}
