@@ -53,6 +53,7 @@ func covenantAsked[T any](t testing.TB, c *covenant.Client, request map[string]a
 type covenantRecords struct {
 	Records []struct {
 		ID, Text string
+		Metadata json.RawMessage
 		Owner    struct{ Display, Pubkey string }
 	}
 }

@@ -85,8 +85,9 @@
 // # Memories
 //
 // An intent is answered from its sender's memories: the five best that score 0.35 or more, quoted and numbered, their ids
-// as sources; without any, an echo. The answer is stored in tier working under the intent's id, with its receipt, in one
-// entry of the log; one that quotes is marked derived and never quoted itself. Secrets are masked before anything else
+// as sources; without any, an echo. What was said is stored in tier working under the intent's id, with its receipt, in one
+// entry of the log, and a quoting answer beside it: other dialects show the sentence, this one the answer, with the sentence
+// in metadata.intent_text. A memory whose answer quotes is marked derived and never quoted itself. Secrets are masked before anything else
 // sees the text. Texts that a rule of HOME/.covenantignore matches are answered ignored and leave nothing but an audit row.
 //
 // A search scores from 0 to 1, and 1 is the very text. min_relevance cuts the same ranking short, whatever its value.

@@ -122,7 +122,7 @@ func (s *session) evidence(ctx context.Context, text string) (answer string, sou
 		fmt.Fprintf(&b, "[%d] %s", len(sources), quote(r.Text))
 	}
 	if len(sources) == 0 {
-		return "phase 0 echo (no agent matched): " + text, sources, nil
+		return echoed(text), sources, nil
 	}
 	return b.String(), sources, nil
 }
@@ -145,6 +145,8 @@ func derived(meta json.RawMessage) bool {
 	return json.Unmarshal(meta, &m) == nil && m.Derived
 }
 
+// intentMetadata is kept beside an intent. The memory's text is what was said, so that the other dialects show it; this one shows
+// what was answered (see shown).
 type intentMetadata struct {
 	Text    string   `json:"intent_text"`
 	Agent   *string  `json:"agent_id"`
@@ -152,11 +154,39 @@ type intentMetadata struct {
 	Origin  string   `json:"origin_node"`
 	Derived bool     `json:"derived,omitempty"`
 	Sources []string `json:"source_ids,omitempty"`
+	Answer  string   `json:"answer,omitempty"` // nothing for an echo
+}
+
+// echoed is the answer where nothing is known.
+func echoed(text string) string { return "phase 0 echo (no agent matched): " + text }
+
+// shown are the text and the metadata of a memory as this protocol has them: of an intent what was answered, unless its text was
+// corrected since.
+func shown(m *oplog.Memory) (text string, meta json.RawMessage) {
+	text, meta = m.Text, json.RawMessage(m.Metadata)
+	if len(meta) == 0 || !json.Valid(meta) {
+		meta = json.RawMessage("{}")
+	}
+	var said intentMetadata
+	if m.Namespace != oplog.CovenantNamespace || json.Unmarshal(meta, &said) != nil || said.Status != "ok" || said.Text != m.Text || said.Text == "" {
+		return text, meta
+	}
+	if text = said.Answer; text == "" {
+		return echoed(said.Text), meta
+	}
+	return text, withoutKey(meta, "answer")
 }
 
 // remember stores an answer and its receipt in one entry.
 func (s *session) remember(ctx context.Context, id, text, answer string, sources []string, at time.Time) error {
-	meta, err := encode(intentMetadata{Text: text, Status: "ok", Origin: s.srv.origin(), Derived: len(sources) > 0, Sources: sources})
+	keep := intentMetadata{Text: text, Status: "ok", Origin: s.srv.origin(), Derived: len(sources) > 0, Sources: sources}
+	if keep.Derived {
+		keep.Answer = answer
+	}
+	if text == "" {
+		text = answer // a memory has a text
+	}
+	meta, err := encode(keep)
 	if err != nil {
 		return err
 	}
@@ -164,7 +194,7 @@ func (s *session) remember(ctx context.Context, id, text, answer string, sources
 	ctx, cancel := s.srv.write(ctx)
 	defer cancel()
 	_, _, err = s.srv.cfg.Memory.Write(ctx, "covenant/"+id,
-		&oplog.Remember{RID: id, Text: answer, Type: "episodic", Namespace: oplog.CovenantNamespace, Tier: "working", Owner: s.peer.Pubkey,
+		&oplog.Remember{RID: id, Text: text, Type: "episodic", Namespace: oplog.CovenantNamespace, Tier: "working", Owner: s.peer.Pubkey,
 			Source: "covenant", Metadata: meta, Created: t},
 		&oplog.Receipt{ID: newID(), Payer: s.peer.Pubkey, Resource: "memory", Memory: id, Credits: credits(answer), At: t})
 	return err

@@ -41,14 +41,11 @@ func toMillis(t oplog.Time) uint64 { return uint64(max(t, 0)) / 1000 }
 // show makes the record of a memory. What other protocols stored is given a uuid when its own id is none.
 func (s *Server) show(n namer, m *oplog.Memory) Record {
 	id, same := foreignID(m.RID)
-	meta := json.RawMessage(m.Metadata)
-	if len(meta) == 0 || !json.Valid(meta) {
-		meta = json.RawMessage("{}")
-	}
+	text, meta := shown(m)
 	if !same {
 		meta = withKey(meta, "source_id", m.RID)
 	}
-	r := Record{ID: id, Tier: oplog.TierOf(m.Tier), Owner: n.agent(s.ownerOf(m.Namespace, m.Owner)), Text: m.Text,
+	r := Record{ID: id, Tier: oplog.TierOf(m.Tier), Owner: n.agent(s.ownerOf(m.Namespace, m.Owner)), Text: text,
 		Embedding: []float32{}, Metadata: meta, Created: toMillis(m.Created)}
 	if v := n.v.Vector(n.db, m.Seq); len(v) > 0 {
 		r.Embedding = v.Floats()
@@ -67,6 +64,20 @@ func withKey(meta json.RawMessage, key string, value any) json.RawMessage {
 		return meta
 	}
 	m[key] = v
+	out, err := encode(m)
+	if err != nil {
+		return meta
+	}
+	return out
+}
+
+// withoutKey is a JSON object without a key.
+func withoutKey(meta json.RawMessage, key string) json.RawMessage {
+	var m map[string]json.RawMessage
+	if json.Unmarshal(meta, &m) != nil {
+		return meta
+	}
+	delete(m, key)
 	out, err := encode(m)
 	if err != nil {
 		return meta

@@ -36,7 +36,8 @@ func (s *session) search(ctx context.Context, question, tier string, scopes []sc
 	var out []scored
 	err = s.srv.cfg.Memory.View(ctx, func(v *oplog.View, db oplog.DB) error {
 		for _, h := range hits {
-			r := scored{s.srv.show(namer{v, db}, h.Memory), likeness(h, question), h.Memory}
+			r := scored{Record: s.srv.show(namer{v, db}, h.Memory), memory: h.Memory}
+			r.score = likeness(h, r.Text, question)
 			if r.score > 0 && only(scopes, &r.Record) {
 				out = append(out, r)
 			}
@@ -50,9 +51,9 @@ func (s *session) search(ctx context.Context, question, tier string, scopes []sc
 }
 
 // likeness brings a score to 0..1; the very text is 1.
-func likeness(h index.Hit, question string) float64 {
+func likeness(h index.Hit, shown, question string) float64 {
 	q := strings.TrimSpace(question)
-	if strings.TrimSpace(h.Memory.Text) == q || strings.TrimSpace(h.Memory.Intent()) == q {
+	if strings.TrimSpace(h.Memory.Text) == q || strings.TrimSpace(shown) == q || strings.TrimSpace(h.Memory.Intent()) == q {
 		return 1
 	}
 	if math.IsNaN(h.Score) {

@@ -117,6 +117,8 @@ func TestSummaries(t *testing.T) {
 		`"Edit","payload":{"tool_input":{"file_path":"x.go","old_string":"a := oldName()","new_string":"a := newName()"}}`:    "Edited x.go: oldName → newName",
 		`"Bash","payload":{"tool_input":{"command":"make\ntest"},"tool_response":{"stdout":"ok\nerror: no rule\ndone"}}`:      "Ran make test: error: no rule",
 		`"Bash","payload":{"tool_input":{"command":"ls"},"tool_response":"a\nb\nlast"}`:                                       "Ran ls: last",
+		`"Bash","payload":{"command":"note","output":"the pangolin service answers on port 8443"}`:                            "Ran note: the pangolin service answers on port 8443",
+		`"Read","payload":{"file_path":"/etc/hosts","content":"127.0.0.1 heron"}`:                                             "Read /etc/hosts: 127.0.0.1 heron",
 		`"Grep","payload":{"tool_input":{"pattern":"TODO","path":"src"},"tool_response":"src/a.go:1\nsrc/b.go:2"}`:            "TODO in src: 2 matches, src/a.go:1",
 		`"Glob","payload":{"tool_input":{"pattern":"*.md"},"tool_response":[]}`:                                               "*.md in .: 0 matches",
 		`"Notification","payload":{"message":"needs  your\npermission","urgency":"high"}`:                                     "needs your permission",

@@ -47,12 +47,7 @@ var templates = map[string]func(in, out any) string{
 
 // summarize makes one line of an observation: what was done, to what, and the most telling line of what came back.
 func summarize(o *observation) summary {
-	in, out := o.payload, any(nil)
-	if m, ok := o.payload.(map[string]any); ok {
-		if i, ok := m["tool_input"]; ok {
-			in, out = i, m["tool_response"]
-		}
-	}
+	in, out := parts(o.payload)
 	s := summary{confidence: 0.8}
 	if t := templates[o.tool]; t != nil {
 		s.text = t(in, out)
@@ -71,6 +66,26 @@ func summarize(o *observation) summary {
 		s.text = oneLine(o.tool+" call", maxSummary)
 	}
 	return s
+}
+
+// asks are the keys of a payload that say what a tool was asked.
+var asks = []string{"command", "description", "file_path", "path", "pattern", "query", "glob", "old_string", "new_string", "cwd", "timeout"}
+
+// parts are what a tool was asked and what came back. A payload that does not keep them apart is asked whole, and what came back is what
+// does not say what was asked.
+func parts(payload any) (in, out any) {
+	m, ok := payload.(map[string]any)
+	if !ok {
+		return payload, nil
+	}
+	if in, ok := m["tool_input"]; ok {
+		return in, m["tool_response"]
+	}
+	rest := maps.Clone(m)
+	for _, k := range asks {
+		delete(rest, k)
+	}
+	return payload, rest
 }
 
 // join is "verb subject: detail". Without a subject there is nothing to say.

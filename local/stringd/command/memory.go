@@ -168,15 +168,15 @@ func memoryFamily() []def {
 			run: memo((*call).remember, flag{name: "--type", check: notEmpty}, tierFlag, flag{name: "--importance", check: number(0, 1)}, flag{name: "--tags", check: notEmpty},
 				flag{name: "--source", check: notEmpty}, flag{name: "--at", check: instant}, flag{name: "--meta", check: pair}, flag{name: "--key", check: notEmpty},
 				flag{name: "--event", check: notEmpty})},
-		{name: "recall", usage: "/recall <query>", about: "find memories: -k --tier --type --tags --since --until --min-score --after --budget --full --explain --consistency --skip-reinforce --ns", shell: true,
-			run: memo((*call).recall, flag{name: "-k", check: whole(1, maxK)}, tierFlag, flag{name: "--type", check: notEmpty}, flag{name: "--tags", check: notEmpty},
+		{name: "recall", usage: "/recall <query>", about: "find memories of all agents and protocols: -k --tier --type --tags --since --until --min-score --after --budget --full --explain --consistency --skip-reinforce --ns", shell: true,
+			run: question((*call).recall, flag{name: "-k", check: whole(1, maxK)}, tierFlag, flag{name: "--type", check: notEmpty}, flag{name: "--tags", check: notEmpty},
 				flag{name: "--since", check: instant}, flag{name: "--until", check: instant}, flag{name: "--min-score", check: number(0, 1e9)}, flag{name: "--after", check: whole(0, math.MaxInt)},
 				flag{name: "--budget", check: whole(1, 1<<20)}, flag{name: "--full", bare: true}, flag{name: "--explain", bare: true},
 				flag{name: "--skip-reinforce", bare: true}, flag{name: "--consistency", check: oneOf("local", "leader")})},
 		{name: "memory", usage: "/memory <id|@mN>...", about: "show memories whole", shell: true, run: memo((*call).showMemory)},
 		{name: "forget", usage: "/forget <id|@mN>...", about: "forget memories: --reason, or --query q --yes", shell: true,
 			run: memo((*call).forget, flag{name: "--reason", check: notEmpty}, flag{name: "--query", check: notEmpty}, flag{name: "--yes", bare: true})},
-		{name: "recent", usage: "/recent", about: "the newest memories: -n --tier", shell: true, run: memo((*call).recent, flag{name: "-n", check: whole(1, maxK)}, tierFlag)},
+		{name: "recent", usage: "/recent", about: "the newest memories: -n --tier", shell: true, run: question((*call).recent, flag{name: "-n", check: whole(1, maxK)}, tierFlag)},
 		{name: "timeline", usage: "/timeline <id|@mN>", about: "what was remembered around one: --window", shell: true,
 			run: memo((*call).timeline, flag{name: "--window", check: whole(1, maxK)})},
 		{name: "stats", usage: "/stats", about: "how much is remembered", shell: true, run: memo((*call).stats)},
@@ -197,8 +197,18 @@ type ask struct {
 	ns    string // empty for all
 }
 
-// memo adapts a memory command: flags are read, the namespace settled, and --help and --json answered in one place.
+// question adapts a command that finds memories: without --ns it sees the whole database, for the memory is one.
+func question(f func(*call, ask) (view, error), known ...flag) func(*call) (string, error) {
+	return adapt(f, func(*call) string { return "" }, known)
+}
+
+// memo adapts a memory command that stores, counts or removes: without --ns it means the agent's own namespace.
 func memo(f func(*call, ask) (view, error), known ...flag) func(*call) (string, error) {
+	return adapt(f, func(c *call) string { return c.agent.ID }, known)
+}
+
+// adapt reads flags, decides on the namespace, and answers --help and --json.
+func adapt(f func(*call, ask) (view, error), namespace func(*call) string, known []flag) func(*call) (string, error) {
 	known = append(known, nsFlag, jsonFlag, helpFlag)
 	return func(c *call) (string, error) {
 		if c.args == "--help" {
@@ -211,7 +221,7 @@ func memo(f func(*call, ask) (view, error), known ...flag) func(*call) (string, 
 		if c.more && c.body != "" {
 			text = strings.TrimPrefix(text+"\n"+c.body, "\n")
 		}
-		a := ask{call: c, flags: fl, text: text, ns: c.agent.ID}
+		a := ask{call: c, flags: fl, text: text, ns: namespace(c)}
 		if ns, ok := fl["--ns"]; ok {
 			a.ns = ns
 		}

@@ -28,7 +28,7 @@ func (c *call) memoryPage(uri string) (*page, error) {
 	switch {
 	case rest == "recent":
 		var ms []*oplog.Memory
-		ms, err = c.newest(c.agent.ID, "", 20)
+		ms, err = c.newest("", "", 20)
 		text = c.memoryDoc("Recent memories", ms)
 	case rest == "cluster":
 		text = frontMatter("Cluster") + describeCluster(c.set.Memory.Cluster(c.ctx))
@@ -85,7 +85,7 @@ func (c *call) searchDoc(q string) (string, error) {
 	if strings.TrimSpace(q) == "" {
 		return "", failf(InvalidTarget, "Usage: /open mem:search?q=<question>")
 	}
-	hits, _, err := c.asked(index.Query{Text: q, K: 20, Namespace: c.agent.ID, Now: time.Now()})
+	hits, _, err := c.asked(index.Query{Text: q, K: 20, Now: time.Now()})
 	if err != nil {
 		return "", err
 	}

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cairndb/cairn/wire"
+	"github.com/cairndb/cairn/wire/client"
+)
+
+// protocol is one protocol of a node: how a sentence is stored through it, and what it shows of a question's answers.
+type protocol struct {
+	name  string
+	store func(sentence string)
+	shows func(question string) []string
+}
+
+// protocols are all protocols of a node in which memories are stored and found.
+func protocols(t *testing.T, p *nodeProcess, token string) []protocol {
+	t.Helper()
+	post := func(path string, body any) map[string]any {
+		t.Helper()
+		b, err := json.Marshal(body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req, err := http.NewRequestWithContext(t.Context(), "POST", p.line.HTTP+path, strings.NewReader(string(b)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer "+token)
+		req.Header.Set("Content-Type", "application/json")
+		if path == "/mcp" {
+			req.Header.Set("Accept", "application/json, text/event-stream")
+		}
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		raw, err := io.ReadAll(res.Body)
+		var out map[string]any
+		if err != nil || res.StatusCode != 200 || json.Unmarshal(raw, &out) != nil {
+			t.Fatalf("%s: %d %s (%v)", path, res.StatusCode, raw, err)
+		}
+		return out
+	}
+	tool := func(name string, args map[string]any) map[string]any {
+		t.Helper()
+		out := post("/mcp", map[string]any{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": map[string]any{"name": name, "arguments": args}})
+		result, _ := out["result"].(map[string]any)
+		content, _ := result["structuredContent"].(map[string]any)
+		if content == nil || result["isError"] == true {
+			t.Fatalf("%s: %v", name, out)
+		}
+		return content
+	}
+	texts := func(rows any) (out []string) {
+		list, _ := rows.([]any)
+		for _, r := range list {
+			out = append(out, fmt.Sprint(r.(map[string]any)["text"]))
+		}
+		return out
+	}
+	wc, err := client.Dial(t.Context(), client.Config{Addrs: []string{p.line.Wire}, Token: token})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { wc.Close() })
+	cov := covenantOf(t, p)
+	socket := siftOpenAt(t, p.line.Home, shortDir(t))
+	if got, ok := stringPost(t, p, "/agents", `{"agent_id":"e2e"}`); !strings.Contains(got, `"agent_id":"e2e"`) {
+		t.Fatalf("register: %s %v", got, ok)
+	}
+	return []protocol{
+		{"http", func(s string) { post("/v1/remember", map[string]any{"text": s, "namespace": "work"}) },
+			func(q string) []string { return texts(post("/v1/recall", map[string]any{"query": q})["results"]) }},
+		{"wire", func(s string) {
+			if _, err := wc.Remember(t.Context(), wire.NewRemember(s)); err != nil {
+				t.Fatal(err)
+			}
+		}, func(q string) (out []string) {
+			rs, _, err := wc.Recall(t.Context(), wire.NewRecall(q))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range rs {
+				out = append(out, r.Text)
+			}
+			return out
+		}},
+		{"mcp", func(s string) { tool("remember", map[string]any{"text": s}) }, func(q string) []string { return texts(tool("recall", map[string]any{"query": q})["results"]) }},
+		{"stringd", func(s string) { stringDo(t, p, "/remember "+s) }, func(q string) []string { return []string{stringDo(t, p, "/recall "+q)} }},
+		{"covenant", func(s string) { covenantAsked[any](t, cov, map[string]any{"kind": "submit_intent", "text": s}) }, func(q string) (out []string) {
+			for _, r := range covenantAsked[covenantRecords](t, cov, map[string]any{"kind": "search_memory", "query": q}).Records {
+				out = append(out, r.Text+" "+string(r.Metadata)) // its records say what was answered; what was said is beside it
+			}
+			return out
+		}},
+		{"siftcoder", func(s string) {
+			b, err := json.Marshal(map[string]any{"kind": "capture", "sessionId": "s", "tool": "Bash", "payload": map[string]any{"command": "note", "output": s}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			siftDo(t, socket, string(b))
+		}, func(q string) []string {
+			b, err := json.Marshal(map[string]any{"kind": "search", "query": q})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return texts(siftDo(t, socket, string(b))["hits"])
+		}},
+	}
+}
+
+// TestWhatOneDialectStoresTheOthersShow: each sentence that is stored through one protocol of a node is found through every other, and
+// can be read there. What is said to Covenant is an answer's question, and the sentence is shown all the same.
+func TestWhatOneDialectStoresTheOthersShow(t *testing.T) {
+	t.Parallel()
+	home := filepath.Join(shortDir(t), "home")
+	p := startDevIn(t, home)
+	token, err := os.ReadFile(filepath.Join(home, "token"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := protocols(t, p, strings.TrimSpace(string(token)))
+	sentence := map[string]string{
+		"http": "The heron nests behind the mill since April", "wire": "The quokka was seen near platform nine", "mcp": "Our wombat refuses to eat carrots on Mondays",
+		"stringd": "The ocelot keeps its toys under the stairs", "covenant": "The axolotl moved into the cold tank on Friday", "siftcoder": "the pangolin service answers on port 8443",
+	}
+	all[0].store("The axolotl lives in a tank") // so that Covenant has something to answer
+	for _, d := range all {
+		d.store(sentence[d.name])
+	}
+	for _, from := range all {
+		want := sentence[from.name]
+		question := want[:strings.LastIndex(want, " ")] // not the whole: some repeat the question
+		for _, to := range all {
+			if got := to.shows(question); !strings.Contains(strings.Join(got, "\n"), want) {
+				t.Errorf("%s does not show what was stored through %s: %q", to.name, from.name, got)
+			}
+		}
+	}
+}
