@@ -22,7 +22,7 @@ import (
 )
 
 // browser opens a headless browser that reports everything a page should not do.
-func browser(t *testing.T) context.Context {
+func browser(t *testing.T, more ...chromedp.ExecAllocatorOption) context.Context {
 	t.Helper()
 	path := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
@@ -32,11 +32,11 @@ func browser(t *testing.T) context.Context {
 		}
 	}
 	if path == "" {
-		t.Skip("no Chromium on this machine: the console is not looked at")
+		t.Skip("no Chromium on this machine: no page is looked at")
 	}
 	opts := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.WindowSize(1280, 900),
 		chromedp.WSURLReadTimeout(2*time.Minute)) // it begins on a machine that does other things
-	ctx, cancel := chromedp.NewExecAllocator(t.Context(), opts...)
+	ctx, cancel := chromedp.NewExecAllocator(t.Context(), append(opts, more...)...)
 	t.Cleanup(cancel)
 	quiet := func(string, ...any) {} // it speaks of events that are newer than it
 	ctx, cancel = chromedp.NewContext(ctx, chromedp.WithErrorf(quiet))

@@ -58,7 +58,10 @@ func (a *app) dev() *cobra.Command {
 		Use: "dev", Short: "Run one node with no set-up", Args: cobra.NoArgs,
 		Long: `Run one node with no set-up: a real log with one voter, data below --home, a client token in HOME/token.
 
-When it serves reads and writes it prints one JSON line on stdout. Everything else goes to stderr.`,
+When it serves reads and writes it prints one JSON line on stdout. Everything else goes to stderr.
+
+Programs of this user may run commands through stringd and stop the node; "cairn serve" allows neither unless its
+configuration does. Other users of this host and web pages are refused: deploy/SECURITY.md says who can reach what.`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			log, err := l.logger(a.err)
 			if err != nil {

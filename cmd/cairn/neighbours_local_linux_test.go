@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -23,10 +24,10 @@ import (
 	"github.com/cairndb/cairn/node"
 )
 
-// raw is an HTTP/1.1 request as it goes over the wire.
-func raw(method, path, host string, head []string, body string) string {
+// raw is a request as it goes over the wire.
+func raw(r request, host string, head []string) string {
 	return fmt.Sprintf("%s %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\nContent-Length: %d\r\n%s\r\n%s",
-		method, path, host, len(body), strings.Join(append(head, ""), "\r\n"), body)
+		r.Method, r.Path, host, len(r.Body), strings.Join(append(head, ""), "\r\n"), r.Body)
 }
 
 // enough is how long a neighbour listens to an answer that does not end, such as a stream it should not have got.
@@ -125,28 +126,39 @@ func tempting(t *testing.T) (p *nodeProcess, home, webhook string) {
 	return p, home, strings.TrimPrefix(w.URL, p.line.String)
 }
 
-// requests are what a neighbour would like to do over HTTP on this host; each would leave a mark, or show something.
-func requests(webhook, mark string) []struct{ at, method, path, body string } {
-	run := fmt.Sprintf(`touch %s`, mark)
-	return []struct{ at, method, path, body string }{
-		{"string", "GET", "/health", ""},
-		{"string", "GET", "/describe", ""},
-		{"string", "GET", "/agents", ""},
-		{"string", "GET", "/agents/e2e/webhook", ""},
-		{"string", "GET", "/events/stream", ""},
-		{"string", "POST", "/agents", `{"agent_id":"evil","allowed_paths":["/"]}`},
-		{"string", "POST", "/exec", fmt.Sprintf(`{"cmd":"/exec %s"}`, run)},
-		{"string", "POST", "/exec", fmt.Sprintf(`{"cmd":%q,"topic":"bash:x"}`, run)},
-		{"string", "POST", "/mcp", fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"string","arguments":{"topic":"main","cmd":"/exec %s"}}}`, run)},
-		{"string", "POST", webhook, "an event"},
-		{"string", "DELETE", "/agents/e2e", ""},
-		{"string", "OPTIONS", "/exec", ""},
-		{"string", "POST", "/shutdown", ""},
-		{"covenant", "GET", "/health", ""},
-		{"covenant", "GET", "/version", ""},
-		{"covenant", "GET", "/memory/recent", ""},
-		{"covenant", "POST", "/intent", `{"text":"evil"}`},
-		{"covenant", "OPTIONS", "/intent", ""},
+// request is what a neighbour would like to do over HTTP on this host.
+type request struct {
+	Method string `json:"method"`
+	Path   string `json:"path"`
+	Body   string `json:"body"`
+}
+
+// requests are by dialect; each would leave a mark, or show something.
+func requests(webhook, mark string) map[string][]request {
+	run := "touch " + mark
+	return map[string][]request{
+		"string": {
+			{"GET", "/health", ""},
+			{"GET", "/describe", ""},
+			{"GET", "/agents", ""},
+			{"GET", "/agents/e2e/webhook", ""},
+			{"GET", "/events/stream", ""},
+			{"POST", "/agents", `{"agent_id":"evil","allowed_paths":["/"]}`},
+			{"POST", "/exec", fmt.Sprintf(`{"cmd":"/exec %s"}`, run)},
+			{"POST", "/exec", fmt.Sprintf(`{"cmd":%q,"topic":"bash:x"}`, run)},
+			{"POST", "/mcp", fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"string","arguments":{"topic":"main","cmd":"/exec %s"}}}`, run)},
+			{"POST", webhook, "an event"},
+			{"DELETE", "/agents/e2e", ""},
+			{"OPTIONS", "/exec", ""},
+			{"POST", "/shutdown", "{}"},
+		},
+		"covenant": {
+			{"GET", "/health", ""},
+			{"GET", "/version", ""},
+			{"GET", "/memory/recent", ""},
+			{"POST", "/intent", `{"text":"evil"}`},
+			{"OPTIONS", "/intent", ""},
+		},
 	}
 }
 
@@ -218,24 +230,19 @@ func TestHostileNeighbours(t *testing.T) {
 			if n.uid != 0 {
 				rootOnly(t)
 			}
-			for _, r := range requests(webhook, mark) {
-				host := n.host
-				if host == "" {
-					host = at[r.at]
-				}
-				request := raw(r.method, r.path, host, append([]string{"X-Agent-Id: e2e", "Content-Type: application/json"}, n.head...), r.body)
-				var got string
-				if n.uid == 0 {
-					got = said(t, at[r.at], request)
-				} else {
-					got = saidTo(t, uint32(n.uid), at[r.at], request, n.goes)
-				}
-				if n.goes {
-					continue
-				}
-				head, body, _ := strings.Cut(got, "\r\n\r\n")
-				if !strings.HasPrefix(head, "HTTP/1.1 403 ") || !strings.Contains(body, n.want) || strings.Contains(head, "Access-Control-") {
-					t.Errorf("%s %s %s: %.300s", r.at, r.method, r.path, got)
+			for dialect, addr := range at {
+				for _, r := range requests(webhook, mark)[dialect] {
+					request := raw(r, cmp.Or(n.host, addr), append([]string{"X-Agent-Id: e2e", "Content-Type: application/json"}, n.head...))
+					got := ""
+					if n.uid == 0 {
+						got = said(t, addr, request)
+					} else {
+						got = saidTo(t, uint32(n.uid), addr, request, n.goes)
+					}
+					head, body, _ := strings.Cut(got, "\r\n\r\n")
+					if !n.goes && (!strings.HasPrefix(head, "HTTP/1.1 403 ") || !strings.Contains(body, n.want) || strings.Contains(head, "Access-Control-")) {
+						t.Errorf("%s %s %s: %.300s", dialect, r.Method, r.Path, got)
+					}
 				}
 			}
 			unharmed(t, p, home, mark, before)
@@ -244,20 +251,21 @@ func TestHostileNeighbours(t *testing.T) {
 	t.Run("another user with the token", func(t *testing.T) {
 		rootOnly(t)
 		for where, secret := range map[string]string{"string": token, "covenant": operator} {
-			got := saidTo(t, nobodyID, at[where], raw("GET", "/health", at[where], []string{"Authorization: Bearer " + secret}, ""), false)
+			got := saidTo(t, nobodyID, at[where], raw(request{"GET", "/health", ""}, at[where], []string{"Authorization: Bearer " + secret}), false)
 			if !strings.HasPrefix(got, "HTTP/1.1 200 ") {
 				t.Errorf("%s: %.300s", where, got)
 			}
 		}
 	})
 	t.Run("the node's user", func(t *testing.T) {
-		for _, r := range requests(webhook, mark) {
-			if r.path == "/events/stream" || r.path == "/shutdown" || r.method == "DELETE" {
-				continue
-			}
-			got := said(t, at[r.at], raw(r.method, r.path, at[r.at], []string{"X-Agent-Id: e2e", "Content-Type: application/json"}, r.body))
-			if strings.HasPrefix(got, "HTTP/1.1 403 ") {
-				t.Errorf("%s %s %s: %.300s", r.at, r.method, r.path, got)
+		for dialect, addr := range at {
+			for _, r := range requests(webhook, mark)[dialect] {
+				if r.Path == "/events/stream" || r.Path == "/shutdown" || r.Method == "DELETE" { // it does not end, or ends what others need
+					continue
+				}
+				if got := said(t, addr, raw(r, addr, []string{"X-Agent-Id: e2e", "Content-Type: application/json"})); strings.HasPrefix(got, "HTTP/1.1 403 ") {
+					t.Errorf("%s %s %s: %.300s", dialect, r.Method, r.Path, got)
+				}
 			}
 		}
 		if _, err := os.Lstat(mark); err != nil {
@@ -295,7 +303,7 @@ func TestSocketsAndFilesAreTheUsersOwn(t *testing.T) {
 				t.Errorf("connect to %s: %v, want permission denied", socket, err)
 			}
 		}
-		for _, file := range []string{"token", "string.token", "process.token", "run/covenant/peers/operator.token", "run/covenant/identity/local.key", "run/covenant/audit/events.jsonl", "run/string/daemon/agents.json"} {
+		for _, file := range []string{"token", node.SecretFile, "string.token", "process.token", "run/covenant/peers/operator.token", "run/covenant/identity/local.key", "run/covenant/audit/events.jsonl", "run/string/daemon/agents.json"} {
 			if _, err := os.ReadFile(filepath.Join(home, file)); !errors.Is(err, syscall.EACCES) {
 				t.Errorf("read %s: %v, want permission denied", file, err)
 			}

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// foreignPage is what a page of a foreign origin tries on a listener: it reads with and without cookies, writes as forms, beacons
+// and workers do without a preflight, asks leave for headers, loads scripts, and opens streams. It tells what it
+// could read.
+const foreignPage = `async (listeners) => {
+  const read = [];
+  const note = (what, text) => { read.push(what + ': ' + String(text).slice(0, 120)); };
+  const sleep = (ms) => new Promise((r) => setTimeout(r, ms));
+  const within = (p) => Promise.race([p, sleep(3000)]);
+  const json = {'Content-Type': 'application/json', 'X-Agent-Id': 'e2e'};
+  for (const l of listeners) {
+    for (const r of l.requests) {
+      const at = l.base + r.path, what = r.method + ' ' + at;
+      const init = {method: r.method, body: r.method === 'GET' ? undefined : r.body};
+      for (const [how, extra] of [['cors', {}], ['with credentials', {credentials: 'include'}], ['with headers', {headers: json}], ['with a token', {headers: {Authorization: 'Bearer x'}}]]) {
+        await within(fetch(at, {...init, ...extra, signal: AbortSignal.timeout(2500)}).then(async (a) => { note(what + ' ' + how, a.status + ' ' + await a.text()); }).catch(() => {}));
+      }
+      await within(fetch(at, {...init, mode: 'no-cors', signal: AbortSignal.timeout(2500)}).then(async (a) => { const t = await a.text(); if (t) note(what + ' no-cors', t); }).catch(() => {}));
+      if (r.method === 'POST') {
+        navigator.sendBeacon(at, new Blob([r.body], {type: 'text/plain'}));
+        const f = document.createElement('form'), i = document.createElement('input'), w = document.createElement('iframe');
+        w.name = 'w' + Math.random(); document.body.append(w, f);
+        // {"cmd":...,"x":"=..."} is JSON in a form of text/plain.
+        Object.assign(i, {name: r.body.slice(0, -1) + ',"x":"', value: '"}'}); f.append(i);
+        Object.assign(f, {action: at, method: 'post', enctype: 'text/plain', target: w.name}); f.submit();
+        await sleep(50);
+        try { note(what + ' in a frame', w.contentDocument.body.innerText.trim() || (() => { throw 0; })()); } catch {}
+      } else if (r.method === 'GET') {
+        for (const tag of ['img', 'script', 'iframe']) {
+          const e = document.createElement(tag); e.src = at; document.body.append(e);
+          await within(new Promise((done) => { e.onload = e.onerror = done; }));
+          if (tag === 'iframe') { try { const t = e.contentDocument.body.innerText; if (t) note(what + ' in a frame', t); } catch {} }
+        }
+        const s = new EventSource(at);
+        await within(new Promise((done) => { s.onopen = () => { note(what + ' as a stream', 'open'); done(); }; s.onerror = done; }));
+        s.close();
+      }
+    }
+    await within(new Promise((done) => { const s = new WebSocket(l.base.replace('http', 'ws') + '/'); s.onopen = () => { note(l.base + ' as a socket', 'open'); done(); }; s.onerror = done; }));
+  }
+  return read;
+}`
+
+// rebound is what a page tries whose own name leads to the listener by now: all of it is of one origin.
+const rebound = `async (requests) => {
+  const read = [];
+  for (const r of requests) {
+    const a = await fetch(r.path, {method: r.method, body: r.method === 'GET' ? undefined : r.body, headers: {'Content-Type': 'application/json', 'X-Agent-Id': 'e2e'}});
+    const text = await a.text();
+    if (!text.includes('Host not allowed: ')) read.push(r.method + ' ' + r.path + ': ' + a.status + ' ' + text.slice(0, 120));
+  }
+  return read;
+}`
+
+// applied is a function's source with what it is called with.
+func applied(t *testing.T, function string, args any) string {
+	t.Helper()
+	return fmt.Sprintf("(%s)(%s)", function, mustJSON(t, args))
+}
+
+// awaited has the browser wait for what a function promises.
+func awaited(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }
+
+// TestForeignPage: a page of a foreign origin in a real browser, and one that has its name rebound, try every listener of a dev
+// node that speaks HTTP. They read nothing, nothing runs, nothing is written, and the node goes on.
+func TestForeignPage(t *testing.T) {
+	evil := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		io.WriteString(w, "<!doctype html><title>win a prize</title><body></body>")
+	}))
+	defer evil.Close()
+	const name, other = "evil.example", "rebound.example"
+	ctx := browser(t, chromedp.Flag("host-resolver-rules", fmt.Sprintf("MAP %s 127.0.0.1, MAP %s 127.0.0.1", name, other)))
+	home := filepath.Join(shortDir(t), "h")
+	p := startDevIn(t, home)
+	stringPost(t, p, "/agents", `{"agent_id":"e2e"}`)
+	covenantAsked[json.RawMessage](t, covenantOf(t, p), map[string]any{"kind": "ping"})
+	mark := filepath.Join(shortDir(t), "mark")
+	before := auditRows(t, home)
+
+	type listener struct { // as the page reads it
+		Base     string    `json:"base"`
+		Requests []request `json:"requests"`
+	}
+	listeners := []listener{{p.line.String, requests("/webhook/wh_guessed", mark)["string"]}, {p.line.CovenantHTTP, requests("", mark)["covenant"]},
+		{p.line.HTTP, []request{{"GET", "/", ""}, {"GET", "/v1/health", ""}, {"GET", "/v1/cluster", ""}, {"GET", "/metrics", ""}, {"GET", "/v1/stats", ""}, {"POST", "/v1/remember", `{"text":"evil"}`},
+			{"POST", "/v1/recall", `{"query":"x"}`}, {"POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`}, {"POST", "/v1/admin/tokens", `{"scopes":["admin"]}`}, {"DELETE", "/v1/admin/tokens", ""}}}}
+	port := func(base string) string { u, _ := url.Parse(base); return u.Port() }
+
+	for _, origin := range []string{"http://" + name + ":" + port(evil.URL), evil.URL} { // of another site, and of another port of this host
+		var read []string
+		if err := chromedp.Run(ctx, chromedp.Navigate(origin+"/"), chromedp.Evaluate(applied(t, foreignPage, listeners), &read, awaited)); err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range read {
+			t.Errorf("a page of %s read %s", origin, r)
+		}
+		unharmed(t, p, home, mark, before)
+	}
+	for _, l := range listeners[:2] {
+		var read []string
+		if err := chromedp.Run(ctx, chromedp.Navigate("http://"+other+":"+port(l.Base)+"/"), chromedp.Evaluate(applied(t, rebound, l.Requests), &read, awaited)); err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range read {
+			t.Errorf("a rebound page read %s", r)
+		}
+		unharmed(t, p, home, mark, before)
+	}
+	if out, code := cli(t, "recall", "evil", "--home", home, "--json"); code != 0 || strings.Contains(out, `"evil"`) {
+		t.Errorf("a page has stored a memory: %s", out)
+	}
+	if _, err := os.Stat(filepath.Join(home, "run", "string", "agents", "evil")); err == nil {
+		t.Error("a page has registered an agent")
+	}
+}
