@@ -8,11 +8,11 @@ import (
 )
 
 func (ss *session) relate(ctx context.Context, m *wire.Relate) (*wire.RelateOK, error) {
-	id, _, err := ss.w.s.Relate(ctx, ss.who(), m.Entity, m.Relationship, m.Target, m.Weight)
+	id, w, err := ss.w.s.Relate(ctx, ss.who(), m.Entity, m.Relationship, m.Target, m.Weight)
 	if err != nil {
 		return nil, err
 	}
-	return &wire.RelateOK{EdgeID: id}, nil
+	return &wire.RelateOK{EdgeID: id, Index: uint64(w.Index)}, nil
 }
 
 func (ss *session) edges(ctx context.Context, m *wire.Entity) (*wire.EdgesResult, error) {
@@ -45,14 +45,14 @@ func (ss *session) claim(ctx context.Context, m *wire.Claim) (*wire.ClaimOK, err
 	if m.Polarity < -1 || m.Polarity > 1 {
 		return nil, oplog.Errorf(oplog.Invalid, "polarity is 1, 0 or -1")
 	}
-	id, _, err := ss.w.s.Claim(ctx, ss.who(), oplog.Claim{Namespace: m.Namespace, Src: m.Src, Type: m.RelType, Dst: m.Dst,
+	id, w, err := ss.w.s.Claim(ctx, ss.who(), oplog.Claim{Namespace: m.Namespace, Src: m.Src, Type: m.RelType, Dst: m.Dst,
 		Polarity: int8(m.Polarity), Modality: m.Modality, ValidFrom: m.ValidFrom, ValidTo: m.ValidTo, Extractor: m.Extractor,
 		Version: text(m.ExtractorVersion), Band: m.ConfidenceBand, SourceRID: text(m.SourceMemoryRID), SpanStart: m.SpanStart,
 		SpanEnd: m.SpanEnd, Weight: m.Weight})
 	if err != nil {
 		return nil, err
 	}
-	return &wire.ClaimOK{ClaimID: id, Namespace: m.Namespace}, nil
+	return &wire.ClaimOK{ClaimID: id, Namespace: m.Namespace, Index: uint64(w.Index)}, nil
 }
 
 func (ss *session) claims(ctx context.Context, m *wire.Claims) (*wire.ClaimsResult, error) {
@@ -74,27 +74,27 @@ func (ss *session) claims(ctx context.Context, m *wire.Claims) (*wire.ClaimsResu
 }
 
 func (ss *session) alias(ctx context.Context, m *wire.Alias) (*wire.AliasOK, error) {
-	added, _, err := ss.w.s.Alias(ctx, ss.who(), oplog.Alias{Namespace: m.Namespace, Alias: m.Alias, Canonical: m.CanonicalName, Source: m.Source})
+	added, w, err := ss.w.s.Alias(ctx, ss.who(), oplog.Alias{Namespace: m.Namespace, Alias: m.Alias, Canonical: m.CanonicalName, Source: m.Source})
 	if err != nil {
 		return nil, err
 	}
-	return &wire.AliasOK{Added: added, Alias: m.Alias, CanonicalName: m.CanonicalName, Namespace: m.Namespace}, nil
+	return &wire.AliasOK{Added: added, Alias: m.Alias, CanonicalName: m.CanonicalName, Namespace: m.Namespace, Index: uint64(w.Index)}, nil
 }
 
 func (ss *session) sessionStart(ctx context.Context, m *wire.SessionStart) (*wire.SessionStarted, error) {
-	id, _, err := ss.w.s.StartSession(ctx, ss.who(), oplog.SessionStart{ID: m.SessionID, Namespace: m.Namespace, Client: m.ClientID, Metadata: m.Metadata})
+	id, w, err := ss.w.s.StartSession(ctx, ss.who(), oplog.SessionStart{ID: m.SessionID, Namespace: m.Namespace, Client: m.ClientID, Metadata: m.Metadata})
 	if err != nil {
 		return nil, err
 	}
-	return &wire.SessionStarted{SessionID: id}, nil
+	return &wire.SessionStarted{SessionID: id, Index: uint64(w.Index)}, nil
 }
 
 func (ss *session) sessionEnd(ctx context.Context, m *wire.SessionEnd) (*wire.SessionEnded, error) {
-	s, _, err := ss.w.s.EndSession(ctx, ss.who(), m.SessionID, text(m.Summary))
+	s, w, err := ss.w.s.EndSession(ctx, ss.who(), m.SessionID, text(m.Summary))
 	if err != nil {
 		return nil, err
 	}
-	r := &wire.SessionEnded{DurationSecs: (s.Ended - s.Started).Seconds(), MemoryCount: int(s.Memories), SessionID: s.ID, Topics: s.Topics}
+	r := &wire.SessionEnded{DurationSecs: (s.Ended - s.Started).Seconds(), MemoryCount: int(s.Memories), SessionID: s.ID, Topics: s.Topics, Index: uint64(w.Index)}
 	if r.Topics == nil {
 		r.Topics = []string{}
 	}

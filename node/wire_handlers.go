@@ -213,7 +213,7 @@ func (ss *session) remember(ctx context.Context, m *wire.Remember) (*wire.Rememb
 	if err != nil {
 		return nil, err
 	}
-	return &wire.RememberOK{RID: r.RIDs[0]}, nil
+	return &wire.RememberOK{RID: r.RIDs[0], Index: uint64(r.Index)}, nil
 }
 
 func (ss *session) rememberBatch(ctx context.Context, m *wire.RememberBatch) (*wire.RememberBatchOK, error) {
@@ -228,7 +228,7 @@ func (ss *session) rememberBatch(ctx context.Context, m *wire.RememberBatch) (*w
 	if r.RIDs == nil {
 		r.RIDs = []string{}
 	}
-	return &wire.RememberBatchOK{RIDs: r.RIDs}, nil
+	return &wire.RememberBatchOK{RIDs: r.RIDs, Index: uint64(r.Index)}, nil
 }
 
 func freshness(m *wire.Recall) (Freshness, error) {
@@ -304,9 +304,9 @@ func result(h index.Hit) *wire.RecallResult {
 }
 
 func (ss *session) forget(ctx context.Context, m *wire.Forget) (*wire.ForgetOK, error) {
-	found, _, err := ss.w.s.Forget(ctx, ss.who(), m.RID)
+	found, w, err := ss.w.s.Forget(ctx, ss.who(), m.RID)
 	if err != nil {
 		return nil, err
 	}
-	return &wire.ForgetOK{Found: found, RID: m.RID}, nil
+	return &wire.ForgetOK{Found: found, RID: m.RID, Index: uint64(w.Index)}, nil
 }

@@ -53,7 +53,7 @@ func (a *app) remember() *cobra.Command {
 					return err
 				}
 				if t.asJSON {
-					return a.json(map[string]string{"rid": rid})
+					return a.json(map[string]any{"rid": rid, "index": cl.Index()})
 				}
 				fmt.Fprintln(a.out, rid)
 				return nil
@@ -149,7 +149,7 @@ func (a *app) recall() *cobra.Command {
 		dates[name] = f.String(name, "", help+": RFC 3339 or Unix seconds")
 	}
 	f.StringVar(&q.Consistency, "consistency", "", "stale (default) or linearizable")
-	f.Uint64Var(&q.MinIndex, "min-index", 0, "wait until the node has reached this log index")
+	f.Uint64Var(&q.MinIndex, "min-index", 0, "wait until the node has reached this log index, which writes print with --json")
 	return c
 }
 
@@ -186,7 +186,7 @@ func (a *app) forget() *cobra.Command {
 					return err
 				}
 				if t.asJSON {
-					return a.json(map[string]any{"rid": args[0], "found": found})
+					return a.json(map[string]any{"rid": args[0], "found": found, "index": cl.Index()})
 				}
 				if !found {
 					return fmt.Errorf("no memory %s", args[0])
@@ -215,7 +215,7 @@ func (a *app) relate() *cobra.Command {
 					return err
 				}
 				if t.asJSON {
-					return a.json(map[string]string{"edge_id": id})
+					return a.json(map[string]any{"edge_id": id, "index": cl.Index()})
 				}
 				fmt.Fprintln(a.out, id)
 				return nil

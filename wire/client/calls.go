@@ -24,6 +24,7 @@ func (c *Client) Remember(ctx context.Context, m wire.Remember) (string, error) 
 	}
 	var ok wire.RememberOK
 	err := c.call(ctx, known, wire.OpRemember, &m, wire.OpRememberOK, &ok)
+	c.wrote(ok.Index)
 	return ok.RID, err
 }
 
@@ -34,11 +35,35 @@ func (c *Client) RememberBatch(ctx context.Context, m wire.RememberBatch) ([]str
 	}
 	var ok wire.RememberBatchOK
 	err := c.call(ctx, known, wire.OpRememberBatch, &m, wire.OpRememberOK, &ok)
+	c.wrote(ok.Index)
 	return ok.RIDs, err
+}
+
+// wrote remembers where in the log a write is.
+func (c *Client) wrote(index uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.index = max(c.index, index)
+}
+
+// Index is the place in the log of this client's latest write, 0 when it has written nothing. As another client's wire.Recall.MinIndex it
+// makes any node answer with that write, or not at all.
+func (c *Client) Index() uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.index
+}
+
+// own asks for this client's own writes, where that is wanted and the question does not say what it needs.
+func (c *Client) own(q *wire.Recall) {
+	if c.cfg.OwnWrites && q.Consistency == "" && q.MinIndex == 0 {
+		q.MinIndex = c.Index()
+	}
 }
 
 // Recall asks a question and returns all results.
 func (c *Client) Recall(ctx context.Context, q wire.Recall) (results []wire.RecallResult, end wire.RecallEnd, err error) {
+	c.own(&q)
 	err = c.do(ctx, read, func(cn *conn) error {
 		results = nil
 		end, err = recall(ctx, cn, q, func(r wire.RecallResult) error {
@@ -52,6 +77,7 @@ func (c *Client) Recall(ctx context.Context, q wire.Recall) (results []wire.Reca
 
 // RecallEach hands over each result as it arrives. It is not asked again when the connection breaks.
 func (c *Client) RecallEach(ctx context.Context, q wire.Recall, each func(wire.RecallResult) error) (end wire.RecallEnd, err error) {
+	c.own(&q)
 	cn, err := c.connection(ctx)
 	if err != nil {
 		return end, err
@@ -81,6 +107,7 @@ func recall(ctx context.Context, cn *conn, q wire.Recall, each func(wire.RecallR
 func (c *Client) Forget(ctx context.Context, rid string) (found bool, err error) {
 	var ok wire.ForgetOK
 	err = c.call(ctx, known, wire.OpForget, &wire.Forget{RID: rid}, wire.OpForgetOK, &ok)
+	c.wrote(ok.Index)
 	return ok.Found, err
 }
 
@@ -88,6 +115,7 @@ func (c *Client) Forget(ctx context.Context, rid string) (found bool, err error)
 func (c *Client) Relate(ctx context.Context, m wire.Relate) (edge string, err error) {
 	var ok wire.RelateOK
 	err = c.call(ctx, known, wire.OpRelate, &m, wire.OpRelateOK, &ok)
+	c.wrote(ok.Index)
 	return ok.EdgeID, err
 }
 
@@ -102,6 +130,7 @@ func (c *Client) Edges(ctx context.Context, entity string) ([]wire.Edge, error) 
 func (c *Client) Claim(ctx context.Context, m wire.Claim) (id string, err error) {
 	var ok wire.ClaimOK
 	err = c.call(ctx, known, wire.OpClaim, &m, wire.OpClaimOK, &ok)
+	c.wrote(ok.Index)
 	return ok.ClaimID, err
 }
 
@@ -116,6 +145,7 @@ func (c *Client) Claims(ctx context.Context, entity, namespace string) ([]wire.C
 func (c *Client) Alias(ctx context.Context, m wire.Alias) (added bool, err error) {
 	var ok wire.AliasOK
 	err = c.call(ctx, known, wire.OpAlias, &m, wire.OpAliasOK, &ok)
+	c.wrote(ok.Index)
 	return ok.Added, err
 }
 
@@ -123,6 +153,7 @@ func (c *Client) Alias(ctx context.Context, m wire.Alias) (added bool, err error
 func (c *Client) StartSession(ctx context.Context, m wire.SessionStart) (id string, err error) {
 	var ok wire.SessionStarted
 	err = c.call(ctx, once, wire.OpSessionStart, &m, wire.OpSessionOK, &ok)
+	c.wrote(ok.Index)
 	return ok.SessionID, err
 }
 
@@ -130,6 +161,7 @@ func (c *Client) StartSession(ctx context.Context, m wire.SessionStart) (id stri
 func (c *Client) EndSession(ctx context.Context, id string, summary *string) (wire.SessionEnded, error) {
 	var ok wire.SessionEnded
 	err := c.call(ctx, once, wire.OpSessionEnd, &wire.SessionEnd{SessionID: id, Summary: summary}, wire.OpSessionOK, &ok)
+	c.wrote(ok.Index)
 	return ok, err
 }
 

@@ -68,6 +68,7 @@ type Config struct {
 	Token       string
 	Database    string        // the token's own
 	TLS         *tls.Config   // plain TCP
+	OwnWrites   bool          // a recall is answered by a node that has this client's writes, or waits for it; else with what the node has
 	DialTimeout time.Duration // 5s
 	Patience    time.Duration // 3s: with a cluster that takes nothing just now, since leadership moves or a queue is full
 }
@@ -81,6 +82,7 @@ type Client struct {
 	target string // where to dial next: a leader's address, or empty for the first that answers
 	next   int    // the address to begin with
 	closed bool
+	index  uint64 // of the latest write
 
 	mute  string    // an address where nobody answered
 	until time.Time // so long it is asked last, whoever names it as the leader's

@@ -440,3 +440,44 @@ func TestASilentLeaderIsNotGoneBackTo(t *testing.T) {
 		t.Errorf("the silent one was asked %d times", n)
 	}
 }
+
+// A client that wants its own writes asks for their place in the log, unless the question says what it needs.
+func TestOwnWrites(t *testing.T) {
+	t.Parallel()
+	asked := make(chan uint64, 4)
+	p := serve(t, func(s *session, f wire.Frame) bool {
+		switch f.Op {
+		case wire.OpForget:
+			s.send(f, wire.OpForgetOK, &wire.ForgetOK{Found: true, RID: "r", Index: 41})
+		case wire.OpRecall:
+			var q wire.Recall
+			if err := wire.Unpack(f, &q, wire.MaxPlainClient); err != nil {
+				t.Error(err)
+			}
+			asked <- q.MinIndex
+			s.send(f, wire.OpRecallEnd, &wire.RecallEnd{})
+		}
+		return true
+	})
+	for _, own := range []bool{true, false} {
+		c, err := client.Dial(t.Context(), client.Config{Addrs: []string{p.addr()}, Token: "t", OwnWrites: own, DialTimeout: time.Minute})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if _, err := c.Forget(t.Context(), "r"); err != nil || c.Index() != 41 {
+			t.Fatalf("index %d, %v", c.Index(), err)
+		}
+		stale := wire.NewRecall("x")
+		stale.Consistency = "stale"
+		for _, q := range []wire.Recall{wire.NewRecall("x"), stale} {
+			if _, _, err := c.Recall(t.Context(), q); err != nil {
+				t.Fatal(err)
+			}
+			want := map[bool]uint64{true: 41}[own && q.Consistency == ""]
+			if got := <-asked; got != want {
+				t.Errorf("own writes %v, consistency %q: asked for %d, want %d", own, q.Consistency, got, want)
+			}
+		}
+	}
+}

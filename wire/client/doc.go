@@ -11,4 +11,9 @@
 // RememberBatch make one when the caller gives none, so they survive the death of a leader and store once.
 // Any other write whose connection breaks ends in ErrUnknownOutcome, and so does one whose context ends while
 // nobody has said what became of it: it may or may not have happened.
+//
+// # What is read
+//
+// A recall is answered with what the node has applied. A client that moved to another node may miss its own writes there: with
+// Config.OwnWrites it asks for them (min_index), and Index carries them to another client.
 package client
