@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	hraft "github.com/hashicorp/raft"
@@ -13,23 +14,28 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// A node whose log is gone has forgotten whom it voted for and which records it took. It must not vote again until
-// neither can be missed: it asks the leader to take its vote away (rejoin), is brought up to date like a new member,
-// and gets the vote back by a second change of the configuration. Both changes are committed by the others alone, so
-// a leader that was deposed meanwhile can do neither. Until then it takes records, and that keeps the cluster going.
+// A member without state has forgotten whom it voted for and which records it took: its log is gone, its home is empty, or its
+// files are older than what it acknowledged. It is counted for nothing. It gives no vote and asks for none, and it takes no
+// record and answers no heartbeat, for a leader of an older term than one that it voted for would count its answers. It asks
+// each leader that it hears of to take its vote away (rejoin). That leader first asks the other voters: a majority of them, who
+// remember, must follow it. The change is committed by the others alone, so a leader that was deposed meanwhile cannot make it.
+// From then on the member takes records like a new one, is brought up to date, and gets the vote back by a second change.
+//
+// Every home that is empty is marked so at its first start, unless the node is alone: a member of an existing cluster whose
+// home was emptied looks the same as a new one. Only a founding (see form) gives the vote without a leader.
 
 func (n *Node) amnesiaFile() string { return filepath.Join(n.cfg.Dir, "amnesia") }
 
-// amnesiac says whether this node has lost its vote and must not give another yet.
+// amnesiac says whether this node has no state to vote with, and must not give a vote yet.
 func (n *Node) amnesiac() bool { return n.lost.Load() }
 
-// Whole says whether this member remembers what it voted and took, as one that has lost its log does not until it has
-// rejoined.
+// Whole says whether this member remembers what it voted and took, as one without state does not until it has rejoined.
 func (n *Node) Whole() bool { return !n.amnesiac() }
 
-// forget marks the log as lost, on disk, before anything of it goes away.
+// forget marks this member as one without state, on disk, before anything goes away.
 func (n *Node) forget() error {
 	n.lost.Store(true)
+	n.admitted.Store(false)
 	if n.offline {
 		return nil
 	}
@@ -37,7 +43,7 @@ func (n *Node) forget() error {
 	if err != nil {
 		return err
 	}
-	_, err = f.WriteString("the log was lost; no votes until this node has rejoined\n")
+	_, err = f.WriteString("this node has no state to vote with; no votes until it has rejoined\n")
 	return errors.Join(err, f.Sync(), f.Close(), syncDir(n.cfg.Dir))
 }
 
@@ -78,12 +84,58 @@ func syncDir(dir string) error {
 
 // remember ends the amnesia.
 func (n *Node) remember() {
-	if err := os.Remove(n.amnesiaFile()); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := n.unmark(); err != nil {
 		n.log.Warn("amnesia mark stays", "err", err)
 		return
 	}
 	n.lost.Store(false)
-	n.log.Info("whole again after a lost log")
+	n.log.Info("this member has state again, and may vote")
+}
+
+// unmark removes the mark that forget left.
+func (n *Node) unmark() error {
+	if err := os.Remove(n.amnesiaFile()); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return syncDir(n.cfg.Dir)
+}
+
+// markEmpty marks a home that has no configuration, and has it ready to be founded: a founding that a crash ended between the
+// term and the record leaves a term that is nobody's.
+func (n *Node) markEmpty(snaps hraft.SnapshotStore) error {
+	last, err := n.logs.LastIndex()
+	if err != nil {
+		return err
+	}
+	upTo, err := newest(snaps)
+	if err != nil || last != 0 || upTo != 0 {
+		return err
+	}
+	if term, err := n.logs.GetUint64([]byte(keyTerm)); err == nil && term == 1 {
+		if err := n.logs.SetUint64([]byte(keyTerm), 0); err != nil {
+			return err
+		}
+	}
+	if n.cfg.Alone {
+		return nil
+	}
+	return n.forget()
+}
+
+var errNotAdmitted = errors.New("this node has no state, and takes nothing before the leader has taken its vote away")
+
+// holdsOff refuses what a leader sends while this member has no state and no leader has taken its vote away. It notes the
+// leader, which rejoin asks for that.
+func (n *Node) holdsOff(leader uint32, addr string) error {
+	if !n.amnesiac() || n.admitted.Load() {
+		return nil
+	}
+	n.offering.Store(&hraft.Server{ID: serverID(leader), Address: hraft.ServerAddress(addr)})
+	select {
+	case n.offered <- struct{}{}:
+	default: // one is being asked
+	}
+	return errNotAdmitted
 }
 
 // lostLog says whether the log is empty though the state was built from one, of which a snapshot holds what is up to covered:
@@ -133,39 +185,51 @@ func (n *Node) snapshotState(snaps hraft.SnapshotStore, index, term uint64) erro
 	return (&held{Snapshot: s}).Persist(sink)
 }
 
-// rejoin works, once a second, on what this node is not yet and is to be: whole, and a voter. The leader forgets what
-// it was asked when it goes; the node does not.
+// rejoin works, once a second, on what this node is not yet and is to be: whole, and what its role says. The leader forgets
+// what it was asked when it goes; the node does not.
 func (n *Node) rejoin() {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
-	var since uint64 // index at which the others took the vote away; 0 while they have not
+	var since uint64 // index at which the others took the vote away
 	for {
 		select {
 		case <-n.ctx.Done():
 			return
+		case <-n.offered:
 		case <-tick.C:
 		}
 		self, known := n.find(n.cfg.NodeID)
-		_, _, led := n.Leader()
-		if !known || !led || n.cfg.Role != "voter" {
-			continue
-		}
-		switch {
-		case n.amnesiac() && since == 0:
-			ok, err := n.askMembership("rejoin")
-			if err != nil {
-				n.log.Warn("the vote stays lost", "err", err)
-				continue
-			}
-			since = ok.Index
-		case n.amnesiac() && self.Suffrage == hraft.Voter && n.raft.LastIndex() > since:
+		voter := n.cfg.Role == "voter"
+		switch _, _, led := n.Leader(); {
+		case n.amnesiac() && !n.admitted.Load():
+			since = n.askAdmission()
+		case !known || !led:
+		case n.amnesiac() && (self.Suffrage == hraft.Voter) == voter && n.raft.LastIndex() > since:
 			n.remember()
-		case self.Suffrage != hraft.Voter:
+		case voter && self.Suffrage != hraft.Voter:
 			if _, err := n.askMembership("join"); err != nil {
 				n.log.Info("no vote yet", "err", err)
 			}
 		}
 	}
+}
+
+// askAdmission asks the leader that has sent something last to take this node's vote away, and returns where in the log it did.
+func (n *Node) askAdmission() (since uint64) {
+	leader := n.offering.Swap(nil)
+	if leader == nil {
+		return 0
+	}
+	ctx, cancel := context.WithTimeout(n.ctx, changeTimeout)
+	defer cancel()
+	var ok wire.MembershipOK
+	m := &wire.Membership{Action: "rejoin", NodeID: n.cfg.NodeID, Addr: n.cfg.Advertise, Role: n.cfg.Role}
+	if err := n.pool.call(ctx, string(leader.Address), forForward, wire.OpMembership, m, wire.OpMembershipOK, &ok); err != nil {
+		n.log.Warn("this node has no state, and the leader does not take it in yet", "peer", leader.ID, "err", err)
+		return 0
+	}
+	n.admitted.Store(true)
+	return ok.Index
 }
 
 func (n *Node) askMembership(action string) (ok wire.MembershipOK, err error) {
@@ -175,9 +239,9 @@ func (n *Node) askMembership(action string) (ok wire.MembershipOK, err error) {
 	return ok, n.askLeader(ctx, wire.OpMembership, m, wire.OpMembershipOK, &ok)
 }
 
-// takeVote is the leader's side of rejoin. It waits for all the others: with one of them away as well, the cluster
-// could commit nothing without the vote that goes, not even that it goes. So they are asked now: that one was heard a
-// moment ago says nothing.
+// takeVote is the leader's side of rejoin. The others must be enough without the vote that goes, or the cluster could commit
+// nothing, not even that it goes; and they must follow this leader now, as only members with state say. Every majority that
+// the member may have been part of has one of them, so none has made a newer leader that this one has not heard of.
 func (n *Node) takeVote(m wire.Membership) (ok wire.MembershipOK, err error) {
 	s, known := n.find(m.NodeID)
 	if !known {
@@ -186,15 +250,17 @@ func (n *Node) takeVote(m wire.Membership) (ok wire.MembershipOK, err error) {
 	if m.NodeID == n.cfg.NodeID {
 		return ok, fmt.Errorf("%w: node %d leads", ErrRefused, m.NodeID)
 	}
-	for _, other := range n.voters() {
-		if id := nodeID(other.ID); id != n.cfg.NodeID && id != m.NodeID && !n.follows(other, n.Term()) {
-			return ok, fmt.Errorf("%w: node %d is away, and the cluster needs one that remembers", ErrUnavailable, id)
-		}
+	others := slices.DeleteFunc(n.voters(), func(o hraft.Server) bool { return o.ID == s.ID })
+	if err := n.followedBy(others, n.ready.Load()); err != nil {
+		return ok, fmt.Errorf("%w: of the voters besides node %d too few are there that have state: start the others", ErrUnavailable, m.NodeID)
 	}
+	n.mu.Lock()
+	n.peer(m.NodeID).lastLog = 0 // what it had before
+	n.mu.Unlock()
 	f := n.raft.DemoteVoter(s.ID, 0, changeTimeout)
 	if err := n.await(f); err != nil {
 		return ok, meaning(err)
 	}
-	n.want(m.NodeID, true)
+	n.want(m.NodeID, m.Role != "read_replica")
 	return wire.MembershipOK{Message: fmt.Sprintf("node %d votes again when it has caught up", m.NodeID), Index: f.Index()}, nil
 }

@@ -2,6 +2,9 @@ package raft
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"slices"
 	"time"
 
 	hraft "github.com/hashicorp/raft"
@@ -11,19 +14,21 @@ import (
 
 // form makes one cluster out of nodes that were configured with each other's addresses, started in any order.
 //
-// A node without configuration asks every peer who it is. When a peer has a configuration, a cluster exists and
-// this node asks to join it. When all have answered and none has one, the node with the lowest id starts the
-// cluster with all of them; the others wait to be spoken to. A node that has a configuration does nothing here,
-// and one that cannot reach every configured voter starts nothing: so at most one cluster is ever formed.
+// A node without configuration asks every peer who it is. When a peer has state, a cluster exists and this node asks to join
+// it. When all have answered and none has any, the node with the lowest id is the founder: it has each of the others store the
+// founding configuration, and stores it itself last. A member that stores it may vote from then on; one that has an empty home
+// for any other reason may not (see amnesia.go). A founder that ends in between begins again when it is back, or is taken in by
+// those that it has founded already. A node that cannot reach every configured peer starts nothing: so at most one cluster is
+// ever formed.
 //
-// Who starts it stands for election at once, and so does a node that is the only voter: the timeouts are for the silence of
+// The founder stands for election at once, and so does a node that is the only voter: the timeouts are for the silence of
 // others.
 func (n *Node) form() {
 	if n.sole() && !n.amnesiac() {
 		n.stand()
 	}
 	const pause = 200 * time.Millisecond
-	for wait := time.Duration(0); ; wait = pause {
+	for wait := time.Duration(0); ; {
 		select {
 		case <-n.ctx.Done():
 			return
@@ -32,13 +37,30 @@ func (n *Node) form() {
 		if n.hasState() {
 			return
 		}
-		n.tryForm()
+		wait = pause
+		if n.tryForm() {
+			wait = 5 * time.Second // a leader has taken this node in, and will send what it lacks
+		}
 	}
 }
 
-func (n *Node) tryForm() {
-	servers := []hraft.Server{{ID: serverID(n.cfg.NodeID), Address: hraft.ServerAddress(n.cfg.Advertise)}}
-	lowest, all := n.cfg.NodeID, true
+// fresh says whether this node holds nothing that anybody could miss: no record, no snapshot, no state and no vote but what it
+// stored when a cluster was founded with it.
+func (n *Node) fresh() bool {
+	if n.raft == nil {
+		return false
+	}
+	applied, _ := n.sm.Applied()
+	return applied == 0 && n.raft.LastIndex() <= 1 && n.Term() <= 1
+}
+
+// candidates are this node, when it is to vote, and the configured peers that are to. All says whether every configured peer
+// has answered and is as fresh as this node. States are the addresses of those that have state.
+func (n *Node) candidates() (servers []hraft.Server, states []string, all bool) {
+	if n.cfg.Role == "voter" {
+		servers = append(servers, hraft.Server{ID: serverID(n.cfg.NodeID), Address: hraft.ServerAddress(n.cfg.Advertise)})
+	}
+	all = n.fresh()
 	for _, addr := range n.cfg.Peers {
 		h, err := n.probe(addr)
 		if err != nil {
@@ -47,29 +69,106 @@ func (n *Node) tryForm() {
 		}
 		if h.Raft == nil || h.NodeID == n.cfg.NodeID {
 			n.log.Error("peer is not another member", "peer", h.NodeID, "addr", addr)
-			return
+			return nil, nil, false
 		}
 		if h.Raft.HasState {
 			all = false
-			if n.askToJoin(addr) {
-				return
-			}
-			continue // only the leader takes nodes in: it may be the next
-		}
-		if h.Role == "voter" {
-			lowest = min(lowest, h.NodeID)
+			states = append(states, addr)
+		} else if h.Role == "voter" {
 			servers = append(servers, hraft.Server{ID: serverID(h.NodeID), Address: hraft.ServerAddress(addr)})
 		}
 	}
-	if !all || n.cfg.Role != "voter" || lowest != n.cfg.NodeID || n.amnesiac() {
-		return
+	return servers, states, all
+}
+
+// tryForm founds a cluster when it is this node's turn to, or has a cluster that is there take this node in; joined says
+// that one did.
+func (n *Node) tryForm() (joined bool) {
+	servers, states, all := n.candidates()
+	if slices.ContainsFunc(states, n.askToJoin) { // only the leader takes nodes in: it may be the next
+		return true
 	}
-	if err := n.await(n.raft.BootstrapCluster(hraft.Configuration{Servers: servers})); err != nil {
+	if !all || n.cfg.Role != "voter" || lowest(servers) != n.cfg.NodeID {
+		return false
+	}
+	if err := n.found(hraft.Configuration{Servers: servers}); err != nil {
 		n.log.Warn("cluster not formed", "err", err)
-		return
+		return false
 	}
 	n.log.Info("cluster formed", "voters", len(servers))
 	n.stand()
+	return false
+}
+
+// found has the other founding members store a configuration, and then this node.
+func (n *Node) found(c hraft.Configuration) error {
+	for _, s := range c.Servers {
+		if s.ID == serverID(n.cfg.NodeID) {
+			continue
+		}
+		ctx, cancel := context.WithTimeout(n.ctx, rpcTimeout)
+		m := &wire.Membership{Action: "form", NodeID: nodeID(s.ID), Configuration: hraft.EncodeConfiguration(c)}
+		err := n.pool.call(ctx, string(s.Address), forForward, wire.OpMembership, m, wire.OpMembershipOK, &wire.MembershipOK{})
+		cancel()
+		if err != nil {
+			return fmt.Errorf("founding member %s: %w", s.ID, err)
+		}
+	}
+	return n.begin(c)
+}
+
+// begin stores the founding configuration. The mark of a node without state goes first: one that ends in between has no
+// configuration, and is marked again at its next start.
+func (n *Node) begin(c hraft.Configuration) error {
+	if err := n.unmark(); err != nil {
+		return err
+	}
+	if err := n.await(n.raft.BootstrapCluster(c)); err != nil {
+		if n.amnesiac() {
+			err = errors.Join(err, n.forget())
+		}
+		return err
+	}
+	n.lost.Store(false)
+	return nil
+}
+
+// foundedBy is the founding member's side: it stores what the founder sends when its own configuration names that founder and
+// no voter besides those of the founding, and when nothing that is configured here, nor this node itself, has any state.
+func (n *Node) foundedBy(founder uint32, m wire.Membership) (err error) {
+	defer caught(&err) // the library panics on a configuration that it cannot read
+	c := hraft.DecodeConfiguration(m.Configuration)
+	in := func(s hraft.Server) bool {
+		return slices.ContainsFunc(c.Servers, func(f hraft.Server) bool { return f.ID == s.ID })
+	}
+	self := hraft.Server{ID: serverID(n.cfg.NodeID)}
+	if m.NodeID != n.cfg.NodeID || !in(self) || lowest(c.Servers) != founder {
+		return fmt.Errorf("%w: node %d founds no cluster with this node", ErrRefused, founder)
+	}
+	if have := n.servers(); len(have) > 0 {
+		if n.fresh() && slices.Equal(have, c.Servers) {
+			return nil // the founder asks again
+		}
+		return fmt.Errorf("%w: node %d belongs to a cluster already", ErrRefused, n.cfg.NodeID)
+	}
+	servers, _, all := n.candidates()
+	named := slices.ContainsFunc(servers, func(s hraft.Server) bool { return s.ID == serverID(founder) })
+	if !all || !named || n.cfg.Role != "voter" || slices.ContainsFunc(servers, func(s hraft.Server) bool { return !in(s) }) {
+		return fmt.Errorf("%w: node %d sees other peers, or has not reached all of them", ErrUnavailable, n.cfg.NodeID)
+	}
+	if err := n.begin(c); err != nil {
+		return err
+	}
+	n.log.Info("founded", "peer", founder, "voters", len(c.Servers))
+	return nil
+}
+
+func lowest(servers []hraft.Server) uint32 {
+	id := ^uint32(0)
+	for _, s := range servers {
+		id = min(id, nodeID(s.ID))
+	}
+	return id
 }
 
 // sole says whether this node is the only voter there is.

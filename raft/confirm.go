@@ -94,8 +94,11 @@ func (n *Node) confirm(ctx context.Context, term uint64) error {
 }
 
 // followed asks the other voters whether they follow this node in a term, and says whether a quorum does.
-func (n *Node) followed(term uint64) error {
-	voters, yes, others := n.voters(), 0, 0
+func (n *Node) followed(term uint64) error { return n.followedBy(n.voters(), term) }
+
+// followedBy does so with some voters, of which this node is one, and a quorum of those.
+func (n *Node) followedBy(voters []hraft.Server, term uint64) error {
+	yes, others := 0, 0
 	answers := make(chan bool, len(voters))
 	for _, s := range voters {
 		if nodeID(s.ID) == n.cfg.NodeID {

@@ -14,7 +14,7 @@
 // Each kind of traffic has connections of its own to each peer, so a snapshot never delays a heartbeat.
 // Every connection begins with CLUSTER_HELLO and the cluster secret. A Raft message counts only when it has
 // a `raft` map, its sender is the node that said hello, and that node is a member (or this node has no
-// configuration yet). A message without the map comes from a foreign peer: it is answered, and changes nothing.
+// configuration yet). A member without state answers none of them before its vote was taken away (see amnesia.go). A message without the map comes from a foreign peer: it is answered, and changes nothing.
 //
 // A Node is opened once and closed once; its other methods may be called from any goroutine. The state
 // machine is called from one goroutine at a time. No lock is held while a connection is read or written.

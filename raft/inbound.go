@@ -46,6 +46,9 @@ func (c *inbound) header(id uint32, addr string) hraft.RPCHeader {
 }
 
 func (c *inbound) append(ctx context.Context, a *wire.RaftAppend) (*wire.RaftAppendReply, error) {
+	if err := c.n.holdsOff(a.Leader, a.LeaderAddr); err != nil {
+		return nil, err
+	}
 	req := &hraft.AppendEntriesRequest{RPCHeader: c.header(a.Leader, a.LeaderAddr), Term: a.Term,
 		PrevLogEntry: a.PrevIndex, PrevLogTerm: a.PrevTerm, LeaderCommitIndex: a.Commit, Entries: make([]*hraft.Log, len(a.Entries))}
 	for i, e := range a.Entries {
@@ -149,7 +152,7 @@ func (c *inbound) vote(ctx context.Context, f wire.Frame) error {
 	case !c.member(v.Candidate):
 		return deny("not a voter")
 	case c.n.amnesiac():
-		return deny("this node lost its log and has not caught up")
+		return deny("this node has no state to vote with")
 	default:
 		r, err := c.ballot(ctx, v)
 		if err != nil {
@@ -193,6 +196,9 @@ func (c *inbound) snapshot(ctx context.Context, f wire.Frame) error {
 	}
 	if !c.member(m.Leader) {
 		return c.fail(f, wire.CodeNotLeader, "node %d is no member of this cluster", m.Leader)
+	}
+	if err := c.n.holdsOff(m.Leader, m.LeaderAddr); err != nil {
+		return c.fail(f, wire.CodeNotLeader, "%v", err)
 	}
 	c.n.log.Info("receiving snapshot", "peer", m.Leader, "index", m.LastIndex, "bytes", m.Size)
 	pr, pw := io.Pipe()
@@ -288,6 +294,9 @@ func (c *inbound) timeoutNow(ctx context.Context, f wire.Frame) error {
 	if !c.member(m.Leader) {
 		return c.fail(f, wire.CodeNotLeader, "node %d is no member of this cluster", m.Leader)
 	}
+	if c.n.amnesiac() {
+		return c.fail(f, wire.CodeNotLeader, "%v", errNotAdmitted)
+	}
 	if id, _, known := c.n.Leader(); known && id != m.Leader { // it was long under way: it would depose another
 		return c.fail(f, wire.CodeNotLeader, "node %d does not lead", m.Leader)
 	}
@@ -327,6 +336,12 @@ func (c *inbound) membership(ctx context.Context, f wire.Frame) error {
 	var m wire.Membership
 	if err := wire.Unpack(f, &m, wire.MaxPlainPeer); err != nil {
 		return err
+	}
+	if m.Action == "form" {
+		if err := c.n.foundedBy(c.peer.NodeID, m); err != nil {
+			return c.fail(f, wire.CodeInternal, "%v", err)
+		}
+		return c.reply(f, wire.OpMembershipOK, &wire.MembershipOK{Message: "founded"})
 	}
 	if !c.n.IsLeader() {
 		return c.fail(f, wire.CodeNotLeader, "%v", ErrNotLeader)

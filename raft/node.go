@@ -31,6 +31,9 @@ type Node struct {
 	pool      *pool
 	beats     chan *hraft.AppendEntriesRequest // answered, and the library does not know; see heartbeat.go
 	lost      atomic.Bool                      // see amnesiac
+	admitted  atomic.Bool                      // a leader has taken the vote of this node away since it started without state
+	offering  atomic.Pointer[hraft.Server]     // the leader that sent something last and was held off
+	offered   chan struct{}                    // holds a token when one was
 	departed  atomic.Uint32                    // the leader whose process is known to have ended; 0 for none
 	aside     atomic.Int64                     // when this node told another that it may lead, in nanoseconds
 	leavings  chan uint32                      // a leader's connections broke off; see departed.go
@@ -65,7 +68,7 @@ type peerState struct {
 // Open starts the member: it listens, opens its log, and takes part. ctx bounds the opening only.
 func Open(ctx context.Context, cfg Config, sm StateMachine) (_ *Node, err error) {
 	cfg = cfg.withDefaults()
-	n := &Node{cfg: cfg, log: cfg.Logger, sm: sm, peers: map[uint32]*peerState{}, wanted: map[uint32]bool{}, spurned: map[uint32]uint64{}, changed: make(chan struct{}), stopped: make(chan struct{}), lacking: make(chan struct{}, 1), rounds: confirmations{turn: make(chan struct{}, 1)}, leavings: make(chan uint32, 1), beats: make(chan *hraft.AppendEntriesRequest, 1)}
+	n := &Node{cfg: cfg, log: cfg.Logger, sm: sm, peers: map[uint32]*peerState{}, wanted: map[uint32]bool{}, spurned: map[uint32]uint64{}, changed: make(chan struct{}), stopped: make(chan struct{}), lacking: make(chan struct{}, 1), offered: make(chan struct{}, 1), rounds: confirmations{turn: make(chan struct{}, 1)}, leavings: make(chan uint32, 1), beats: make(chan *hraft.AppendEntriesRequest, 1)}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	n.pool = newPool(n)
 	n.transport = &transport{n: n, consumer: make(chan hraft.RPC)}
@@ -133,6 +136,9 @@ func (n *Node) start() error {
 		if err := n.refound(snaps); err != nil {
 			return fmt.Errorf("raft log: %w", err)
 		}
+	}
+	if err := n.markEmpty(snaps); err != nil {
+		return fmt.Errorf("raft log: %w", err)
 	}
 	if n.records, err = hraft.NewLogCache(logCache, &strict{store: n.logs, n: n}); err != nil {
 		return fmt.Errorf("log cache: %w", err)
@@ -231,7 +237,7 @@ func (n *Node) Advertised() string { return dialed(n.cfg.Advertise) }
 
 func (n *Node) hello(purpose string) *wire.ClusterHello {
 	h := n.cfg.Hello()
-	h.Purpose, h.HasState = purpose, n.hasState()
+	h.Purpose, h.HasState = purpose, !n.fresh()
 	return &wire.ClusterHello{NodeID: n.cfg.NodeID, Role: n.cfg.Role, CurrentTerm: n.Term(), ClusterSecret: n.cfg.Secret,
 		AdvertiseAddr: n.cfg.Advertise, ProtocolVersion: wire.Version, Raft: &h}
 }

@@ -201,7 +201,7 @@ func (t *transport) RequestPreVote(id hraft.ServerID, addr hraft.ServerAddress, 
 
 func (t *transport) vote(id hraft.ServerID, addr hraft.ServerAddress, v *wire.RaftVote) (*wire.RaftVoteReply, error) {
 	if t.n.amnesiac() {
-		return nil, errors.New("this node lost its log and asks for no votes") // its vote for itself may be its second
+		return nil, errors.New("this node has no state and asks for no votes") // its vote for itself may be its second
 	}
 	deadline := time.Now().Add(max(t.n.cfg.Election, time.Second))
 	ctx, cancel := context.WithDeadline(t.n.ctx, deadline)

@@ -7,7 +7,7 @@ package wire
 type RaftHello struct {
 	ClusterID string // empty while the sender belongs to no cluster
 	Purpose   string // heartbeat, append, snapshot or forward: what the connection will carry
-	HasState  bool   // the sender has a configuration and will not start a cluster
+	HasState  bool   // the sender has records, votes or a state beyond a founding that nobody has used yet
 	EntryMin  uint32 // versions of log records it reads
 	EntryMax  uint32
 	Wire      string // where its clients find it
@@ -224,10 +224,11 @@ func (m *ReadIndexOK) fields(c *codec) {
 
 // Membership asks the leader to change who belongs to the cluster.
 type Membership struct {
-	Action string // join, rejoin, remove, promote, transfer
-	NodeID uint32
-	Addr   string // for join: the peer address of the node
-	Role   string // for join: voter or read_replica
+	Action        string // join, rejoin, remove, promote, transfer; form, from the founder to the other founding members
+	NodeID        uint32
+	Addr          string // for join: the peer address of the node
+	Role          string // for join: voter or read_replica
+	Configuration []byte // for form: the founding members, as the Raft library writes them
 	Asker
 }
 
@@ -236,6 +237,7 @@ func (m *Membership) fields(c *codec) {
 	uintField(c, "node_id", &m.NodeID, defaulted)
 	c.str("addr", &m.Addr, defaulted)
 	c.str("role", &m.Role, defaulted)
+	c.bin("configuration", &m.Configuration, extension)
 	m.Asker.fields(c)
 }
 

@@ -162,7 +162,7 @@ func (e *exam) home(context.Context) []finding {
 		}
 	}
 	if _, err := os.Stat(filepath.Join(e.cfg.Home, "raft", "amnesia")); err == nil {
-		fs = append(fs, finding{"", warn, "this node lost its log and has no vote until it has rejoined", "start the others; it rejoins by itself"})
+		fs = append(fs, finding{"", warn, "this node has no state to vote with: its log was lost or older than what it acknowledged, or its home was empty", "start the others with the homes they have; it gets its vote back by itself"})
 	}
 	return fs
 }

@@ -1,0 +1,159 @@
+package raft
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"testing"
+
+	hraft "github.com/hashicorp/raft"
+
+	"github.com/cairndb/cairn/raft/rafttest"
+)
+
+func (c *cluster) peers(i int) []string { return slices.Concat(c.addrs[:i], c.addrs[i+1:]) }
+
+// empty starts a stopped node on an empty home.
+func (c *cluster) empty(i int) {
+	c.t.Helper()
+	if err := os.RemoveAll(c.dirs[i]); err != nil {
+		c.t.Fatal(err)
+	}
+	c.sms[i] = &list{}
+	c.reopen(i, "secret", c.peers(i))
+}
+
+// refused has one node ask another for its vote, before the vote and for it, and says so when it gets either.
+func (c *cluster) refused(candidate, voter int) {
+	c.t.Helper()
+	n := c.nodes[candidate]
+	index, term := n.lastRecord()
+	var pre hraft.RequestPreVoteResponse
+	err := n.transport.RequestPreVote(serverID(uint32(voter+1)), hraft.ServerAddress(c.addrs[voter]), &hraft.RequestPreVoteRequest{Term: n.Term() + 1, LastLogIndex: index, LastLogTerm: term}, &pre)
+	if err == nil && pre.Granted {
+		c.t.Errorf("node %d grants node %d a vote before the vote", voter+1, candidate+1)
+	}
+	var vote hraft.RequestVoteResponse
+	err = n.transport.RequestVote(serverID(uint32(voter+1)), hraft.ServerAddress(c.addrs[voter]), &hraft.RequestVoteRequest{Term: n.Term() + 1, LastLogIndex: index, LastLogTerm: term}, &vote)
+	if err == nil && vote.Granted {
+		c.t.Errorf("node %d grants node %d a vote", voter+1, candidate+1)
+	}
+}
+
+// TestAnEmptyHomeGivesNoVote: what was acknowledged by a leader and members whose homes were emptied afterwards is lost when one
+// that was away is elected by those. It is there when the leader is back.
+func TestAnEmptyHomeGivesNoVote(t *testing.T) {
+	for _, size := range []int{3, 5} {
+		t.Run(fmt.Sprint(size, " members"), func(t *testing.T) {
+			c := startSteady(t, size)
+			want := c.propose(0, 10)
+			l := int(c.leader().cfg.NodeID - 1)
+			var emptied, behind []int // of those who acknowledge; of those who are away
+			for k := 1; k < size; k++ {
+				if i := (l + k) % size; len(emptied) < size/2 {
+					emptied = append(emptied, i)
+				} else {
+					behind = append(behind, i)
+				}
+			}
+			for i := range size {
+				c.wait("all to have all", func() bool { return slices.Equal(c.sms[i].items(), want) })
+			}
+			for _, i := range behind {
+				c.nodes[i].Close()
+			}
+			want = append(want, c.propose(10, 20)...)
+			for _, i := range append([]int{l}, emptied...) {
+				c.nodes[i].Close()
+			}
+			for _, i := range emptied {
+				c.empty(i)
+			}
+			for _, i := range behind {
+				c.reopen(i, "secret", c.peers(i))
+				for _, e := range emptied {
+					c.refused(i, e)
+				}
+			}
+			if t.Failed() {
+				return
+			}
+			c.reopen(l, "secret", c.peers(l))
+			c.lead(c.nodes[l])
+			want = append(want, c.propose(20, 25)...)
+			for i := range size {
+				c.wait("equal lists", func() bool { return slices.Equal(c.sms[i].items(), want) })
+				c.wait("all to vote again", func() bool {
+					s, _ := c.leader().find(uint32(i + 1))
+					return c.nodes[i].Whole() && s.Suffrage == hraft.Voter
+				})
+			}
+		})
+	}
+}
+
+// TestTwoEmptyHomesOfThreeElectNobody: the one that has state neither leads nor lets the others found a cluster beside it; told
+// that the others are given up, it leads, and they are brought up to date.
+func TestTwoEmptyHomesOfThreeElectNobody(t *testing.T) {
+	c := startSteady(t, 3)
+	want := c.propose(0, 10)
+	for i := range 3 {
+		c.wait("all to have all", func() bool { return slices.Equal(c.sms[i].items(), want) })
+	}
+	for i := range 3 {
+		c.nodes[i].Close()
+	}
+	c.empty(1)
+	c.empty(2)
+	c.reopen(0, "secret", c.peers(0))
+	c.refused(0, 1)
+	c.refused(0, 2)
+	if _, _, all := c.nodes[1].candidates(); all {
+		t.Error("a node without state would found a cluster beside one that has state")
+	}
+	c.nodes[0].stand()
+	c.wait("the election to be over", func() bool { return c.nodes[0].Term() > 2 })
+	if c.nodes[0].raft.State() == hraft.Leader || c.nodes[1].hasState() || c.nodes[2].hasState() {
+		t.Fatal("somebody leads")
+	}
+	c.nodes[0].Close()
+	if err := Recover(Config{NodeID: 1, Dir: c.dirs[0], Addr: c.addrs[0]}, c.sms[0]); err != nil {
+		t.Fatal(err)
+	}
+	c.reopen(0, "secret", c.peers(0))
+	want = append(want, c.propose(10, 15)...)
+	for i := range 3 {
+		c.wait("equal lists", func() bool { return slices.Equal(c.sms[i].items(), want) })
+		c.wait("all to vote", func() bool { s, ok := c.leader().find(uint32(i + 1)); return ok && s.Suffrage == hraft.Voter })
+	}
+}
+
+// TestAFoundingThatBrokeOffIsCompleted: some of the founding members have the configuration and the founder ended before it had.
+func TestAFoundingThatBrokeOffIsCompleted(t *testing.T) {
+	for _, founded := range [][]int{{1}, {1, 2}} {
+		t.Run(fmt.Sprint(len(founded), " of 3 founded"), func(t *testing.T) {
+			c := &cluster{t: t, nodes: make([]*Node, 3), sms: make([]*list, 3)}
+			var all hraft.Configuration
+			for i := range 3 {
+				c.addrs = append(c.addrs, rafttest.Addr(t))
+				all.Servers = append(all.Servers, hraft.Server{ID: serverID(uint32(i + 1)), Address: hraft.ServerAddress(c.addrs[i])})
+			}
+			for i := 2; i > 0; i-- {
+				c.open(i, "secret", c.peers(i))
+			}
+			for _, i := range founded { // as the founder's message does
+				if err := c.nodes[i].begin(all); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if len(founded) == 1 { // one founded member alone is no majority
+				c.refused(1, 2)
+			}
+			c.open(0, "secret", c.peers(0))
+			want := c.propose(0, 10)
+			for i := range 3 {
+				c.wait("equal lists", func() bool { return slices.Equal(c.sms[i].items(), want) && c.nodes[i].Whole() })
+			}
+		})
+	}
+}
