@@ -102,7 +102,7 @@ func copySnapshots(src, dst hraft.SnapshotStore) error {
 		return err
 	}
 	defer in.Close()
-	sink, err := dst.Create(meta.Version, meta.Index, meta.Term, meta.Configuration, meta.ConfigurationIndex, nil)
+	sink, err := dst.Create(meta.Version, meta.Index, meta.Term, meta.Configuration, meta.ConfigurationIndex, &transport{})
 	if err != nil {
 		return err
 	}

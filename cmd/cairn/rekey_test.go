@@ -1,12 +1,16 @@
 package main
 
 import (
+	"fmt"
+	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
@@ -170,4 +174,72 @@ func listed(t *testing.T, p *nodeProcess) []string {
 		t.Fatalf("events: %s", got)
 	}
 	return strings.Split(got, "evt_")[1:]
+}
+
+// TestAChangeOfKeysIsKilled: `cairn key encrypt` and `key rewrite` of a home that has a snapshot, killed at any moment; the same
+// command finishes what was begun.
+func TestAChangeOfKeysIsKilled(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	p, source := startDev(t)
+	for i := range 5 {
+		if _, code := cli(t, "remember", fmt.Sprint("memory ", i), "--home", source); code != 0 {
+			t.Fatal("not remembered")
+		}
+	}
+	backups, home, keyFile := filepath.Join(dir, "backups"), filepath.Join(dir, "home"), filepath.Join(dir, "key")
+	if _, code := cli(t, "backup", "--to", backups, "--home", source); code != 0 {
+		t.Fatal("no backup")
+	}
+	p.kill()
+	if _, code := cli(t, "restore", "--from", backups, "--home", home); code != 0 {
+		t.Fatal("no home")
+	}
+	if _, code := cli(t, "key", "new", "--output", keyFile); code != 0 {
+		t.Fatal("no key")
+	}
+	quiet := slog.New(slog.DiscardHandler)
+	before, err := node.Check(node.Config{Home: home, Logger: quiet}, true)
+	if err != nil || before.Log.Snapshot == 0 {
+		t.Fatal(before, err)
+	}
+	for _, verb := range []string{"encrypt", "rewrite"} {
+		args := func(home string) []string { return []string{"key", verb, "--home", home, "--key-file", keyFile} }
+		var took time.Duration
+		for i := range 5 {
+			copied := filepath.Join(dir, fmt.Sprint(verb, i))
+			if err := os.CopyFS(copied, os.DirFS(home)); err != nil {
+				t.Fatal(err)
+			}
+			if i == 0 { // whole, and timed
+				start := time.Now()
+				if out, code := cli(t, args(copied)...); code != 0 {
+					t.Fatalf("key %s: %s", verb, out)
+				}
+				took = time.Since(start)
+			} else {
+				c := command(t.Context(), args(copied)...)
+				if err := c.Start(); err != nil {
+					t.Fatal(err)
+				}
+				after := time.AfterFunc(took*time.Duration(i)/5, func() { c.Process.Kill() })
+				_ = c.Wait() // it may have come to its end
+				after.Stop()
+				if out, code := cli(t, args(copied)...); code != 0 {
+					t.Fatalf("key %s again after a kill: %s", verb, out)
+				}
+			}
+			cfg := node.Config{Home: copied, Logger: quiet, Encryption: seal.Source{File: keyFile}}
+			if got, err := node.Check(cfg, true); err != nil || got != before {
+				t.Errorf("key %s, killed %d: %+v, %v; want %+v", verb, i, got, err, before)
+			}
+		}
+		home = filepath.Join(dir, fmt.Sprint(verb, 0))
+	}
+	q := &nodeProcess{t: t, args: []string{"dev", "--home", home, "--port-base", fmt.Sprint(freePorts(t, 6)), "--key-file", keyFile}}
+	t.Cleanup(q.kill)
+	q.launch()()
+	if rows := exportOf(t, home); len(rows) != 5 {
+		t.Errorf("%d memories, want 5", len(rows))
+	}
 }

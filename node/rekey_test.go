@@ -1,0 +1,64 @@
+package node_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/oplog/archive"
+	"github.com/cairndb/cairn/oplog/seal"
+)
+
+// TestAHomeWithSnapshotsIsEncryptedAndRewritten: one whose log goes on from a snapshot, and one that was restored from a backup and
+// has nothing but a snapshot.
+func TestAHomeWithSnapshotsIsEncryptedAndRewritten(t *testing.T) {
+	t.Parallel()
+	c := startWith(t, 1, func(_ int, cfg *node.Config) {
+		cfg.SnapshotThreshold, cfg.SnapshotInterval, cfg.TrailingLogs = 32, 50*time.Millisecond, 8
+	})
+	acked := cutLog(t, c, 0)
+	backups := filepath.Join(t.TempDir(), "backups")
+	if _, _, err := c.nodes[0].Service().BackupTo(node.BackupPlan{Dir: backups}); err != nil {
+		t.Fatal(err)
+	}
+	c.stop(0)
+	restored := c.cfgs[0]
+	restored.Home = t.TempDir()
+	if _, err := node.Restore(restored, backups, archive.Target{}); err != nil {
+		t.Fatal(err)
+	}
+	master := filepath.Join(t.TempDir(), "master")
+	if err := os.WriteFile(master, []byte(seal.NewMaster().Text()+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, cfg := range map[string]node.Config{"whose log was cut": c.cfgs[0], "that was restored": restored} {
+		t.Run(name, func(t *testing.T) {
+			before, err := node.Check(cfg, true)
+			if err != nil || before.Log.Snapshot == 0 {
+				t.Fatalf("%+v, %v", before, err)
+			}
+			cfg.Encryption = seal.Source{File: master}
+			if err := node.Encrypt(t.Context(), cfg, nil); err != nil {
+				t.Fatalf("encrypt: %v", err)
+			}
+			if err := node.Rewrite(t.Context(), cfg, nil); err != nil {
+				t.Fatalf("rewrite: %v", err)
+			}
+			if after, err := node.Check(cfg, true); err != nil || after != before {
+				t.Errorf("%+v became %+v, %v", before, after, err)
+			}
+			c.cfgs[0] = cfg
+			c.open(0)
+			defer c.stop(0)
+			c.ready(0)
+			s, caller := c.service(0)
+			for rid, text := range acked {
+				if m, err := s.Memory(t.Context(), caller, rid, node.Stale); err != nil || m.Text != text {
+					t.Fatalf("it lost %q: %v", text, err)
+				}
+			}
+		})
+	}
+}
