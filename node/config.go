@@ -63,6 +63,8 @@ type Config struct {
 	ApplyTimeout  time.Duration // 10s: from proposal to applied
 	AuthTimeout   time.Duration // 10s: to the first frame
 	CORSOrigins   []string      // origins whose pages may ask the gateway; none
+	MaxDatabases  int           // 100 that the tokens of one database may make; those that may admin are not bounded; negative for no bound
+	FailedLogins  int           // 100 wrong tokens from one address at once, and one a second after that
 	MaxRPS        int           // 10,000 operations a second of one token over HTTP, where nothing else is agreed on; negative for no limit
 	TokenUses     time.Duration // 5m: how often the cluster is told when tokens were used last
 	Slow          time.Duration // 1s: an operation that takes as long is logged; negative for none
@@ -115,6 +117,8 @@ func (c Config) withDefaults() Config {
 	c.MinFree = cmp.Or(c.MinFree, DefaultMinFree)
 	c.MaxConns = cmp.Or(c.MaxConns, 4096)
 	c.MaxInFlight = cmp.Or(c.MaxInFlight, 1024)
+	c.MaxDatabases = cmp.Or(c.MaxDatabases, 100)
+	c.FailedLogins = cmp.Or(c.FailedLogins, 100)
 	c.MaxRPS = cmp.Or(c.MaxRPS, 10_000)
 	c.ApplyTimeout = cmp.Or(c.ApplyTimeout, 10*time.Second)
 	c.AuthTimeout = cmp.Or(c.AuthTimeout, 10*time.Second)

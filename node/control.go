@@ -12,7 +12,11 @@ func (s *Service) CreateDatabase(ctx context.Context, c Caller, name string) (op
 	if !oplog.ValidDatabaseName(name) {
 		return 0, Written{}, oplog.Errorf(oplog.Invalid, "database name must be 1 to 64 of A-Z a-z 0-9 . _ - and not start with a dot")
 	}
-	w, err := s.write(ctx, c, write{scope: Write, system: true, ops: []oplog.Op{&oplog.CreateDB{Name: name, At: oplog.At(time.Now())}}})
+	op := &oplog.CreateDB{Name: name, At: oplog.At(time.Now())}
+	if !c.May(Admin) {
+		op.By, op.Most = c.DB, uint32(max(0, s.cfg.MaxDatabases))
+	}
+	w, err := s.write(ctx, c, write{scope: Write, system: true, ops: []oplog.Op{op}})
 	if err != nil {
 		return 0, w, err
 	}
@@ -34,13 +38,24 @@ func (s *Service) SetQuota(ctx context.Context, c Caller, database string, memor
 	return s.write(ctx, c, write{scope: Admin, system: true, ops: []oplog.Op{&oplog.SetQuota{DB: target.DB, MaxMemories: memories}}})
 }
 
-// Databases lists all databases by number.
+// Databases lists the databases that the caller may use, by number.
 func (s *Service) Databases(ctx context.Context, c Caller, f Freshness) (dbs []oplog.Database, err error) {
 	err = s.read(ctx, c, f, func(v *oplog.View) error {
-		dbs = v.Databases()
+		dbs = c.sees(v)
 		return nil
 	})
 	return dbs, err
+}
+
+// sees are the databases whose names the caller may know: its own, or all.
+func (c Caller) sees(v *oplog.View) []oplog.Database {
+	if c.May(Admin) {
+		return v.Databases()
+	}
+	if d, ok := v.Database(c.DB); ok {
+		return []oplog.Database{d}
+	}
+	return nil
 }
 
 // Stats are the counters of the caller's database.

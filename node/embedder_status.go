@@ -55,17 +55,13 @@ func (e *EmbedderStatus) row() map[string]any {
 
 const embedderKeys = "up:boolean queue:integer failures:integer last_error:string| last_error_at:number|"
 
-// withoutVector counts, a database, the memories that wait for a vector.
-func withoutVector(g *gateway, put func(float64, ...string)) {
-	_ = g.s.state.Read(func(v *oplog.View) error { // a closing state has nothing to count
-		for _, d := range v.Databases() {
-			if g.s.embedsFor(d) {
-				have, of := g.s.index.WithVectors(d.ID)
-				put(float64(of-have), d.Name)
-			}
-		}
-		return nil
-	})
+// withoutVector counts the memories of a database that wait for a vector.
+func withoutVector(s *Service, _ *oplog.View, d oplog.Database) (float64, bool) {
+	if !s.embedsFor(d) {
+		return 0, false
+	}
+	have, of := s.index.WithVectors(d.ID)
+	return float64(of - have), true
 }
 
 // ofEmbedder is a number of this node's embedder; absent where there is none.

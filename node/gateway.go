@@ -233,5 +233,5 @@ func (g *gateway) authenticate(r *http.Request) (Caller, error) {
 	if !ok {
 		return Caller{}, oplog.Errorf(oplog.Denied, "missing Bearer token")
 	}
-	return g.s.Authenticate(token)
+	return g.s.Login(r.RemoteAddr, token)
 }

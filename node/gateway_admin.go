@@ -13,7 +13,7 @@ import (
 var adminRoutes = []route{
 	{name: "databases_create", method: "POST", path: "/v1/databases", scope: Write, write: true, handle: createDatabase, summary: "Make a database", body: "name:string!",
 		result: "name:string! id:integer! message:string!"},
-	{name: "databases", method: "GET", path: "/v1/databases", scope: Read, handle: listDatabases, summary: "All databases", result: "databases:[]Database!"},
+	{name: "databases", method: "GET", path: "/v1/databases", scope: Read, handle: listDatabases, summary: "The databases that the token may use", result: "databases:[]Database!"},
 	{name: "databases_drop", method: "DELETE", path: "/v1/databases/{name}", scope: Admin, write: true, handle: dropDatabase, summary: "Remove a database with all that is in it", result: "dropped:string!"},
 	{name: "quota", method: "GET", path: "/v1/admin/databases/{name}/quota", scope: Read, handle: getQuota, summary: "What a database is bounded to; 0 for no bound",
 		result: "database:string! max_memories:integer! max_rps:integer! burst:integer! max_batch_size:integer! active_memories:integer!"},
@@ -94,7 +94,7 @@ func createDatabase(g *gateway, q *request) (any, error) {
 	}
 	id, _, err := g.s.CreateDatabase(q.r.Context(), q.c, name)
 	if err != nil {
-		return nil, err
+		return nil, quota(err)
 	}
 	return map[string]any{"name": name, "id": id, "message": fmt.Sprintf("database '%s' created", name)}, nil
 }
@@ -114,7 +114,7 @@ func listDatabases(g *gateway, q *request) (any, error) {
 const hashPrefix = 12 // hex digits of a token's hash that are shown
 
 func createToken(g *gateway, q *request) (any, error) {
-	database, err := g.s.databaseOf(q.body)
+	database, err := g.s.databaseOf(q.c, q.body)
 	if err != nil {
 		return nil, err
 	}
@@ -186,17 +186,19 @@ func dropDatabase(g *gateway, q *request) (any, error) {
 	return map[string]string{"dropped": name}, nil
 }
 
-// databaseOf is the database a body names, by name or number.
-func (s *Service) databaseOf(f fields) (d oplog.Database, err error) {
+// databaseOf is the database a body names, by name or number. One that the caller may not use is not found.
+func (s *Service) databaseOf(c Caller, f fields) (d oplog.Database, err error) {
 	err = s.state.Read(func(v *oplog.View) error {
-		var ok bool
+		ok, absent := false, oplog.Errorf(oplog.NotFound, "database not found")
 		if id := f.whole("database_id", 0); id > 0 {
 			d, ok = v.Database(oplog.DB(id))
 		} else {
-			d, ok = v.DatabaseNamed(f.str("database", "default"))
+			name := f.str("database", "default")
+			d, ok = v.DatabaseNamed(name)
+			absent = oplog.Errorf(oplog.NotFound, "database '%s' not found", name)
 		}
-		if !ok {
-			return oplog.Errorf(oplog.NotFound, "database not found")
+		if !ok || d.ID != c.DB && !c.May(Admin) {
+			return absent
 		}
 		return nil
 	})

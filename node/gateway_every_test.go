@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/cairndb/cairn/node"
 )
 
 // operation is a line of the route table as the gateway's own document tells of it.
@@ -127,7 +129,7 @@ func (c wrong) ask(t *testing.T, base string, doc map[string]any, o operation) {
 // TestEveryRouteRefuses asks every route of the table in every way a request may be wrong.
 func TestEveryRouteRefuses(t *testing.T) {
 	t.Parallel()
-	w := start(t, 1).web(0)
+	w := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.FailedLogins = 10_000 }).web(0)
 	doc := w.ok("GET", "/openapi.json", nil)
 	w.ok("POST", "/v1/databases", obj{"name": "other"})
 	mint := func(scopes ...string) string {

@@ -77,7 +77,7 @@ func (l *limits) count(c Caller, n int, now time.Time) (Caller, error) {
 			return c, oplog.Errorf(oplog.TooLarge, "batch size %d exceeds quota %d at once for this %s", n, burst(b.Limit), b.what)
 		}
 		if wait := l.rates.take(b.bucket, b.Limit, n-c.counted, now); wait > 0 {
-			return c, &limited{wait, b.what}
+			return c, &limited{wait, "too many requests for this " + b.what}
 		}
 	}
 	c.counted = n
@@ -88,7 +88,7 @@ func (l *limits) count(c Caller, n int, now time.Time) (Caller, error) {
 func (l *limits) ready(c Caller, now time.Time) error {
 	for _, b := range l.of(c) {
 		if wait := l.rates.wait(b.bucket, b.Limit, now); wait > 0 {
-			return &limited{wait, b.what}
+			return &limited{wait, "too many requests for this " + b.what}
 		}
 	}
 	return nil
@@ -118,15 +118,15 @@ func (l *limits) atOnce(c Caller) int {
 	return most
 }
 
-// limited refuses a token or a database that is asked too often.
+// limited refuses a token, a database or an address that asks too often.
 type limited struct {
 	wait time.Duration
-	who  string // token or database
+	why  string
 }
 
 // Unwrap is what surfaces say that know nothing of limits.
 func (l *limited) Unwrap() error { return oplog.Errorf(oplog.Unavailable, "%s", l.Error()) }
 
 func (l *limited) Error() string {
-	return fmt.Sprintf("too many requests for this %s; retry in %s", l.who, l.wait.Round(time.Millisecond))
+	return fmt.Sprintf("%s; retry in %s", l.why, l.wait.Round(time.Millisecond))
 }

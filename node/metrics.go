@@ -8,6 +8,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/cairndb/cairn/oplog"
 )
 
 // A Metric is a line of /metrics. Those that begin with yantrikdb are known to existing dashboards.
@@ -16,8 +18,10 @@ type Metric struct {
 	Kind       string // gauge, counter, histogram
 	Labels     []string
 
-	read    func(g *gateway, put func(v float64, labels ...string)) // nil for what is counted as it happens
-	buckets []float64
+	read func(g *gateway, put func(v float64, labels ...string)) // nil for what is counted as it happens
+
+	ofDatabase func(*Service, *oplog.View, oplog.Database) (n float64, ok bool) // of what databases have lines of their own: see databaseLines
+	buckets    []float64
 }
 
 // Metrics is all that /metrics shows beside the Go runtime's own: dashboards and alerts are checked against it.
@@ -43,7 +47,7 @@ func newMetrics(g *gateway) *metrics {
 		counters: map[string]*prometheus.CounterVec{}, times: map[string]*prometheus.HistogramVec{}}
 	for i, t := range metricTable {
 		switch {
-		case t.read != nil:
+		case t.read != nil, t.ofDatabase != nil:
 			m.descs[i] = prometheus.NewDesc(t.Name, t.Help, t.Labels, nil)
 		case t.Name == stageSeconds:
 			m.reg.MustRegister(g.s.timings.vec)
@@ -61,9 +65,9 @@ func newMetrics(g *gateway) *metrics {
 
 // Describe implements prometheus.Collector.
 func (m *metrics) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range m.descs {
-		if d != nil {
-			out <- d
+	for i, t := range metricTable {
+		if t.read != nil {
+			out <- m.descs[i]
 		}
 	}
 }
@@ -74,18 +78,83 @@ func (m *metrics) Collect(out chan<- prometheus.Metric) {
 		if t.read == nil {
 			continue
 		}
-		kind := prometheus.GaugeValue
-		if t.Kind == counterKind {
-			kind = prometheus.CounterValue
-		}
 		t.read(m.g, func(v float64, labels ...string) {
-			out <- prometheus.MustNewConstMetric(m.descs[i], kind, v, labels...)
+			out <- prometheus.MustNewConstMetric(m.descs[i], t.valueType(), v, labels...)
 		})
 	}
 }
 
+func (t Metric) valueType() prometheus.ValueType {
+	if t.Kind == counterKind {
+		return prometheus.CounterValue
+	}
+	return prometheus.GaugeValue
+}
+
+// handler shows the node's own lines to all, and those of databases to callers that may use them: a token sees its own, an
+// administrator's all. Without a token they are one sum.
 func (m *metrics) handler() http.Handler {
-	return promhttp.HandlerFor(m.reg, promhttp.HandlerOpts{EnableOpenMetrics: true})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		d := databaseLines{m: m}
+		if r.Header.Get("Authorization") != "" {
+			c, err := m.g.authenticate(r)
+			if err != nil {
+				m.g.fail(w, err)
+				return
+			}
+			d.caller = &c
+		}
+		lines := prometheus.NewRegistry()
+		lines.MustRegister(d)
+		promhttp.HandlerFor(prometheus.Gatherers{m.reg, lines}, promhttp.HandlerOpts{EnableOpenMetrics: true}).ServeHTTP(w, r)
+	})
+}
+
+// databaseLines collects what is counted of databases, for one caller.
+type databaseLines struct {
+	m      *metrics
+	caller *Caller // nil for one without a token
+}
+
+// anyDatabase is the label of a sum over all databases. No database can have the name.
+const anyDatabase = "*"
+
+// Describe implements prometheus.Collector.
+func (d databaseLines) Describe(out chan<- *prometheus.Desc) {
+	for i, t := range metricTable {
+		if t.ofDatabase != nil {
+			out <- d.m.descs[i]
+		}
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (d databaseLines) Collect(out chan<- prometheus.Metric) {
+	_ = d.m.g.s.state.Read(func(v *oplog.View) error { // a closing state has nothing to count
+		dbs := v.Databases()
+		if d.caller != nil {
+			dbs = d.caller.sees(v)
+		}
+		for i, t := range metricTable {
+			if t.ofDatabase == nil {
+				continue
+			}
+			sum, some := float64(0), false
+			for _, db := range dbs {
+				n, ok := t.ofDatabase(d.m.g.s, v, db)
+				if !ok {
+					continue
+				}
+				if sum, some = sum+n, true; d.caller != nil {
+					out <- prometheus.MustNewConstMetric(d.m.descs[i], t.valueType(), n, db.Name)
+				}
+			}
+			if some && d.caller == nil {
+				out <- prometheus.MustNewConstMetric(d.m.descs[i], t.valueType(), sum, anyDatabase)
+			}
+		}
+		return nil
+	})
 }
 
 func (m *metrics) handled(handler string, d time.Duration) {

@@ -50,7 +50,8 @@ var metricTable = []Metric{
 	ofEmbedder("cairn_embedder_failures_total", counterKind, "Calls of the embedder that failed or took too long.", func(e embed.State) float64 { return float64(e.Failures) }),
 	ofEmbedder("cairn_embedder_questions_total", counterKind, "Questions that were to be embedded.", func(e embed.State) float64 { return float64(e.Asked) }),
 	ofEmbedder("cairn_embedder_questions_cached_total", counterKind, "Questions whose vector was in the cache.", func(e embed.State) float64 { return float64(e.Known) }),
-	{Name: "cairn_memories_without_vector", Help: "Memories that wait for a vector of this node's embedder.", Kind: gaugeKind, Labels: []string{"db"}, read: withoutVector},
+	{Name: "cairn_memories_without_vector", Help: "Memories that wait for a vector of this node's embedder.", Kind: gaugeKind, Labels: []string{"db"}, ofDatabase: withoutVector},
+	own1("cairn_failed_logins_total", counterKind, "Wrong tokens shown to the wire port and the gateway.", func(s *Service) float64 { return float64(s.logins.wrong.Load()) }),
 	own1("cairn_uptime_seconds", gaugeKind, "Time since the node started.", func(s *Service) float64 { return time.Since(s.started).Seconds() }),
 	{Name: "cairn_certificate_seconds", Help: "Time until this node's certificate ends, by who is shown it; negative when it has.", Kind: gaugeKind, Labels: []string{"shown_to"},
 		read: func(g *gateway, put func(float64, ...string)) {
@@ -127,14 +128,10 @@ func perMember(name, help string, value func(raft.Member, *Service) float64) Met
 	}}
 }
 
-// perDatabase is a counter of each database.
+// perDatabase is a counter of each database that the caller may use.
 func perDatabase(name, kind, help string, value func(oplog.Stats) uint64) Metric {
-	return Metric{Name: name, Help: help, Kind: kind, Labels: []string{"db"}, read: func(g *gateway, put func(float64, ...string)) {
-		_ = g.s.state.Read(func(v *oplog.View) error { // a closing state has nothing to count
-			for _, d := range v.Databases() {
-				put(float64(value(v.Stats(d.ID))), d.Name)
-			}
-			return nil
-		})
-	}}
+	return Metric{Name: name, Help: help, Kind: kind, Labels: []string{"db"},
+		ofDatabase: func(_ *Service, v *oplog.View, d oplog.Database) (float64, bool) {
+			return float64(value(v.Stats(d.ID))), true
+		}}
 }

@@ -1,8 +1,6 @@
 package node_test
 
 import (
-	"io"
-	"net/http"
 	"strings"
 	"testing"
 
@@ -19,17 +17,9 @@ func TestMetricsAreTheTable(t *testing.T) {
 	w.ok("POST", "/v1/remember", obj{"text": "counted"})
 	w.ok("POST", "/v1/recall", obj{"query": "counted"})
 	w.send("POST", "/v1/recall", obj{})
-	resp, err := http.Get(w.base + "/metrics")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := scrape(t, w.base, secret)
 	p := expfmt.NewTextParser(model.LegacyValidation)
-	shown, err := p.TextToMetricFamilies(strings.NewReader(string(body)))
+	shown, err := p.TextToMetricFamilies(strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +57,7 @@ func TestMetricsAreTheTable(t *testing.T) {
 	}
 	for _, want := range []string{`yantrikdb_handler_duration_seconds_count{handler="recall"} 2`, `yantrikdb_requests_total{handler="remember"} 1`,
 		`yantrikdb_active_memories{db="default"} 1`, `cairn_refusals_total{kind="invalid"} 1`, `cairn_stage_seconds_count{stage="commit"}`} {
-		if !strings.Contains(string(body), want) {
+		if !strings.Contains(body, want) {
 			t.Errorf("no %s", want)
 		}
 	}

@@ -168,7 +168,7 @@ func (n *Node) openState() (err error) {
 		n.service.embedder = embed.NewGuard(n.cfg.Embedder)
 	}
 	n.service.reinforcer, n.service.asked = newReinforcer(n.service), newAsked()
-	n.service.uses, n.service.limits = newUses(n.service), n.machine.bound
+	n.service.uses, n.service.limits, n.service.logins = newUses(n.service), n.machine.bound, newLogins(n.cfg.FailedLogins)
 	if n.service.gateways, err = gatewayClient(n.cfg.TLS); err != nil {
 		return fmt.Errorf("tls: %w", err)
 	}

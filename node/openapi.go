@@ -93,7 +93,7 @@ func responses(r route) map[string]any {
 	if r.scope != "" {
 		all["401"], all["403"] = failed("token missing, invalid or revoked", "Error"), failed("the token has not the right", "Error")
 		all["404"] = failed("no such database, or nothing of that name", "Error")
-		all["429"] = failed("too many requests for this token, or the database is full; Retry-After says how long to wait", "Error")
+		all["429"] = failed("too many operations for this token, too many wrong tokens from this address, or a quota is used up; Retry-After says how long to wait", "Error")
 	}
 	if r.scope != "" {
 		all["400"] = failed("something needed is missing or wrong", "Error")

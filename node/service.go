@@ -53,6 +53,7 @@ type Service struct {
 	asked      *asked
 	uses       *uses
 	limits     *limits
+	logins     *logins
 	slow       slow
 	needed     [256]atomic.Bool // by kind: it is known to be in the log, and so for ever
 	met        atomic.Bool      // since its start this node was, once, not far behind the leader

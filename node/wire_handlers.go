@@ -136,9 +136,14 @@ func (ss *session) auth(f wire.Frame) bool {
 		_ = ss.reply(f, wire.OpAuthFail, &wire.AuthFail{Reason: "invalid AUTH payload"})
 		return false
 	}
-	c, err := ss.w.s.Authenticate(m.Token)
+	c, err := ss.w.s.Login(ss.nc.RemoteAddr().String(), m.Token)
 	if err != nil {
-		_ = ss.reply(f, wire.OpAuthFail, &wire.AuthFail{Reason: errToken.Text})
+		reason := errToken.Text
+		var slow *limited
+		if errors.As(err, &slow) {
+			reason = slow.Error()
+		}
+		_ = ss.reply(f, wire.OpAuthFail, &wire.AuthFail{Reason: reason})
 		return false
 	}
 	ss.mu.Lock()

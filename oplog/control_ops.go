@@ -12,6 +12,8 @@ type Init struct {
 type CreateDB struct {
 	Name string `msgpack:"n"`
 	At   Time   `msgpack:"at"`
+	By   DB     `msgpack:"b,omitempty"` // the database whose token asked for it; 0 for an administrator
+	Most uint32 `msgpack:"m,omitempty"` // databases that By's tokens may have made, this one included; 0: no bound
 }
 
 // DropDB removes a database with all that is in it.
@@ -92,7 +94,7 @@ func (op *Init) apply(a *applying) (Result, *Error) {
 		return Result{ID: string(v)}, nil
 	}
 	a.put(tControl, 0, []byte("cluster"), []byte(op.Cluster))
-	a.createDatabase("default", op.At)
+	a.createDatabase("default", 0, op.At)
 	return Result{ID: op.Cluster, Changed: true}, nil
 }
 
@@ -106,17 +108,31 @@ func (op *CreateDB) apply(a *applying) (Result, *Error) {
 	if a.get(tDatabaseName, 0, []byte(op.Name)) != nil {
 		return Result{}, Errorf(Conflict, "database '%s' already exists", op.Name)
 	}
-	return Result{ID: op.Name, Num: uint64(a.createDatabase(op.Name, op.At)), Changed: true}, nil
+	if op.Most > 0 && a.databasesBy(op.By) >= op.Most {
+		return Result{}, Errorf(TooLarge, "would exceed database quota: the tokens of this database may have made %d", op.Most)
+	}
+	return Result{ID: op.Name, Num: uint64(a.createDatabase(op.Name, op.By, op.At)), Changed: true}, nil
 }
 
-func (a *applying) createDatabase(name string, at Time) DB {
+// databasesBy counts the databases that tokens of one database have made, and that are still there.
+func (a *applying) databasesBy(by DB) (n uint32) {
+	a.scan(tDatabase, 0, nil, func(_, v []byte) bool {
+		if decode[Database](v).By == by {
+			n++
+		}
+		return true
+	})
+	return n
+}
+
+func (a *applying) createDatabase(name string, by DB, at Time) DB {
 	id := DB(1)
 	if v := a.get(tControl, 0, []byte("next-db")); v != nil {
 		id = DB(beUint64(v))
 	}
 	a.put(tControl, 0, []byte("next-db"), be64(uint64(id)+1))
 	a.put(tDatabaseName, 0, []byte(name), be64(uint64(id)))
-	a.setDatabase(Database{ID: id, Name: name, Created: at})
+	a.setDatabase(Database{ID: id, Name: name, Created: at, By: by})
 	return id
 }
 

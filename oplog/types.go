@@ -159,6 +159,7 @@ type Database struct {
 	Created     Time   `msgpack:"c"`
 	Dim         uint32 `msgpack:"d,omitempty"` // of its vectors; 0 until the first
 	MaxMemories uint64 `msgpack:"q,omitempty"`
+	By          DB     `msgpack:"b,omitempty"` // the database whose token made it; 0 for an administrator
 
 	Embedder *Embedder `msgpack:"em,omitempty"` // what makes vectors for texts that come without; nil until the first
 }

@@ -57,6 +57,8 @@ type file struct {
 		MaxConnectionsPerIP int `toml:"max_connections_per_ip"` // 100 a port, from one IPv4 address or one IPv6 /64 network; loopback is exempt
 		MaxInFlight         int `toml:"max_in_flight"`          // 1024 requests over all wire connections
 		MaxRPS              int `toml:"max_rps"`                // 10000 operations a second of one token over HTTP that `cairn token limit` has not bounded; a batch counts as many as it holds; negative for no bound
+		MaxDatabases        int `toml:"max_databases"`          // 100 that the tokens of one database may make; tokens with scope admin are not bounded; negative for no bound
+		FailedLogins        int `toml:"failed_logins"`          // 100 wrong tokens from one address at once, and one a second after that; right tokens are let in all the same
 		TokenUseMinutes     int `toml:"token_use_minutes"`      // 5: how often a node tells the others when tokens were used last
 	} `toml:"limits"`
 	Log struct {
@@ -312,7 +314,7 @@ func (f *file) node() (node.Config, error) {
 		Background: f.Background.node(), ForwardWrites: f.Server.ForwardWrites, Lenient: f.Server.Lenient, NoMasterToken: f.Server.MasterToken != nil && !*f.Server.MasterToken,
 		Backup: node.BackupPlan{Dir: f.Backup.Dir, Interval: time.Duration(f.Backup.IntervalMinutes) * time.Minute, Every: f.Backup.FullEvery, Keep: f.Backup.Keep},
 		TLS:    f.TLS.node(), PeerTLS: f.TLS.Cluster.node(), MaxConns: f.Limits.MaxConnections, MaxConnsPerIP: f.Limits.MaxConnectionsPerIP, MaxInFlight: f.Limits.MaxInFlight,
-		Encryption: f.encryption(), MaxRPS: f.Limits.MaxRPS, Slow: time.Duration(f.Log.SlowMS) * time.Millisecond, TokenUses: time.Duration(f.Limits.TokenUseMinutes) * time.Minute, CORSOrigins: f.Server.CORSOrigins,
+		Encryption: f.encryption(), MaxRPS: f.Limits.MaxRPS, MaxDatabases: f.Limits.MaxDatabases, FailedLogins: f.Limits.FailedLogins, Slow: time.Duration(f.Log.SlowMS) * time.Millisecond, TokenUses: time.Duration(f.Limits.TokenUseMinutes) * time.Minute, CORSOrigins: f.Server.CORSOrigins,
 	}
 	if f.Cluster.ClusterPort != 0 || len(f.Cluster.Peers) > 0 {
 		c.Cluster = at(cmp.Or(f.Cluster.Bind, bind), f.Cluster.ClusterPort, 7440)

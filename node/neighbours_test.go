@@ -1,0 +1,247 @@
+package node_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/wire"
+	"github.com/cairndb/cairn/wire/client"
+)
+
+// TestWrongTokensAreThrottled: an address that shows wrong tokens is told to wait, over HTTP and over the wire, and at no other
+// address is anything felt of it. A right token is let in from the same address meanwhile; the cluster secret too, if it was shown
+// from there before, and otherwise as soon as the wait is over.
+func TestWrongTokensAreThrottled(t *testing.T) {
+	t.Parallel()
+	const most = 5
+	c := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.FailedLogins = most })
+	w := c.web(0)
+	token := w.newToken(obj{"label": "right"})
+	from := func(ip string) *http.Client {
+		d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(ip)}}
+		return &http.Client{Transport: &http.Transport{DialContext: d.DialContext, DisableKeepAlives: true}}
+	}
+	ask := func(cl *http.Client, path, token string) (int, string) {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), "GET", w.base+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer "+token)
+		resp, err := cl.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		return resp.StatusCode, resp.Header.Get("Retry-After")
+	}
+	if l, err := net.Listen("tcp", "127.0.0.2:0"); err != nil {
+		t.Skipf("this system has no second loopback address: %v", err)
+	} else {
+		l.Close()
+	}
+	hostile, other := from("127.0.0.2"), from("127.0.0.3")
+	for i := range most {
+		if status, _ := ask(hostile, "/v1/stats", fmt.Sprint("ydb_wrong", i)); status != http.StatusUnauthorized {
+			t.Fatalf("wrong token %d: %d", i+1, status)
+		}
+	}
+	for _, path := range []string{"/v1/stats", "/mcp", "/metrics"} {
+		if status, after := ask(hostile, path, "ydb_wrong"); status != http.StatusTooManyRequests || after != "1" {
+			t.Errorf("%s after %d wrong tokens: %d, Retry-After %q", path, most, status, after)
+		}
+	}
+	dial := func(ip, token string) error {
+		d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(ip)}}
+		nc, err := d.DialContext(t.Context(), "tcp", c.nodes[0].Addrs().Wire)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer nc.Close()
+		b, err := wire.AppendPack(nil, wire.OpAuth, 1, &wire.Auth{Token: token}, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := nc.Write(b); err != nil {
+			t.Fatal(err)
+		}
+		f, err := wire.NewReader(nc, wire.MaxPlainEarly).Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.Op == wire.OpAuthOK {
+			return nil
+		}
+		var refused wire.AuthFail
+		if err := wire.Unpack(f, &refused, wire.MaxPlainEarly); err != nil {
+			t.Fatal(err)
+		}
+		return errors.New(refused.Reason)
+	}
+	if err := dial("127.0.0.2", "ydb_wrong"); err == nil || !strings.Contains(err.Error(), "too many failed logins from this address") {
+		t.Errorf("a wrong token over the wire: %v", err)
+	}
+	if status, _ := ask(hostile, "/v1/stats", token); status != http.StatusOK {
+		t.Errorf("a right token beside them: %d", status)
+	}
+	if err := dial("127.0.0.2", token); err != nil {
+		t.Errorf("a right token over the wire: %v", err)
+	}
+	if status, _ := ask(other, "/v1/stats", "ydb_wrong"); status != http.StatusUnauthorized {
+		t.Errorf("another address: %d", status)
+	}
+	if status, _ := ask(hostile, "/v1/stats", secret); status == http.StatusOK { // it takes a try too
+		t.Error("the secret is compared beyond the pace")
+	}
+	eventually(t, "the secret is taken when the wait is over", func() bool {
+		time.Sleep(100 * time.Millisecond) // a try that comes too early is one of those that count
+		status, _ := ask(hostile, "/v1/stats", secret)
+		return status == http.StatusOK
+	})
+	for range 2 * most {
+		ask(hostile, "/v1/stats", "ydb_wrong")
+	}
+	if status, _ := ask(hostile, "/v1/stats", secret); status != http.StatusOK {
+		t.Errorf("the secret from an address that has shown it: %d", status)
+	}
+	if n := sample(t, scrape(t, w.base, ""), "cairn_failed_logins_total"); n < 3*most {
+		t.Errorf("%v failed logins are counted", n)
+	}
+}
+
+// scrape reads /metrics with a token, or with none.
+func scrape(t *testing.T, base, token string) string {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), "GET", base+"/metrics", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatalf("metrics: %s %v", resp.Status, err)
+	}
+	return string(b)
+}
+
+func sample(t *testing.T, metrics, line string) (v float64) {
+	t.Helper()
+	for l := range strings.Lines(metrics) {
+		if rest, ok := strings.CutPrefix(l, line+" "); ok {
+			if _, err := fmt.Sscan(rest, &v); err != nil {
+				t.Fatal(err)
+			}
+			return v
+		}
+	}
+	t.Errorf("no line %s", line)
+	return 0
+}
+
+// TestATokenKnowsItsDatabases: a token that does not administer the cluster reads the name of its own database and of no other, in
+// lists, in errors and in metrics, and /metrics names none to a client without a token.
+func TestATokenKnowsItsDatabases(t *testing.T) {
+	t.Parallel()
+	c := start(t, 1)
+	w := c.web(0)
+	for _, name := range []string{"mine", "hidden"} {
+		w.ok("POST", "/v1/databases", obj{"name": name})
+		w.ok("POST", "/v1/remember?database="+name, obj{"text": "one of " + name})
+	}
+	hidden := w.ok("GET", "/v1/admin/databases/hidden/quota", nil)["database"]
+	token := w.newToken(obj{"database": "mine", "scopes": []string{"read", "write", "owner"}})
+	mine := w.with(token)
+	names := func(w *web) (names []string) {
+		for _, d := range w.ok("GET", "/v1/databases", nil)["databases"].([]any) {
+			names = append(names, d.(obj)["name"].(string))
+		}
+		return names
+	}
+	if got := names(mine); !slices.Equal(got, []string{"mine"}) {
+		t.Errorf("a token of one database lists %v", got)
+	}
+	if got := names(w); !slices.Equal(got, []string{"default", "mine", "hidden"}) {
+		t.Errorf("the cluster secret lists %v", got)
+	}
+	cl, err := wireClient(t, c.nodes[0].Addrs().Wire, token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed, err := cl.Databases(t.Context())
+	if err != nil || len(listed) != 1 || listed[0].Name != "mine" {
+		t.Errorf("over the wire: %v, %v", listed, err)
+	}
+	for id := range 6 { // by number, one that is there is told from none by nothing
+		status, out := mine.send("POST", "/v1/admin/tokens", obj{"database_id": id + 1, "label": "x"})
+		if strings.Contains(fmt.Sprint(out), hidden.(string)) || status != http.StatusOK && out["error"] != "database not found" {
+			t.Errorf("database %d: %d %v", id+1, status, out)
+		}
+	}
+	_, there := mine.send("POST", "/v1/admin/tokens", obj{"database": "hidden"})
+	_, none := mine.send("POST", "/v1/admin/tokens", obj{"database": "absent"})
+	if strings.ReplaceAll(fmt.Sprint(there), "hidden", "absent") != fmt.Sprint(none) {
+		t.Errorf("one that is there: %v; one that is not: %v", there, none)
+	}
+	databases := func(token string) []string {
+		var names []string
+		for _, m := range regexp.MustCompile(`yantrikdb_active_memories\{db="([^"]*)"\}`).FindAllStringSubmatch(scrape(t, w.base, token), -1) {
+			names = append(names, m[1])
+		}
+		return names
+	}
+	for token, want := range map[string][]string{"": {"*"}, token: {"mine"}, secret: {"default", "hidden", "mine"}} {
+		if got := databases(token); !slices.Equal(got, want) {
+			t.Errorf("metrics name %v, want %v", got, want)
+		}
+	}
+	if got := scrape(t, w.base, ""); strings.Contains(got, "hidden") || strings.Contains(got, "mine") {
+		t.Error("metrics without a token name a database")
+	} else if n := sample(t, got, `yantrikdb_active_memories{db="*"}`); n != 2 {
+		t.Errorf("the sum over all databases is %v", n)
+	}
+}
+
+// TestDatabasesAreCapped: the tokens of a database make so many others and no more, also those that its owner makes for it; an
+// administrator goes on.
+func TestDatabasesAreCapped(t *testing.T) {
+	t.Parallel()
+	const most = 3
+	c := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.MaxDatabases = most })
+	w := c.web(0)
+	owner := w.with(w.newToken(obj{"scopes": []string{"read", "write", "owner"}}))
+	for i := range most {
+		owner.ok("POST", "/v1/databases", obj{"name": fmt.Sprint("made", i)})
+	}
+	for i, by := range []*web{owner, owner.with(owner.newToken(obj{"label": "another"}))} {
+		status, out := by.send("POST", "/v1/databases", obj{"name": fmt.Sprint("toomany", i)})
+		if status != http.StatusTooManyRequests || out["code"] != "rate_limited" || !strings.Contains(fmt.Sprint(out["error"]), "would exceed database quota") {
+			t.Errorf("database %d: %d %v", most+1, status, out)
+		}
+	}
+	cl, err := wireClient(t, c.nodes[0].Addrs().Wire, owner.token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := cl.CreateDatabase(t.Context(), "toomany"); !client.IsCode(err, wire.CodeInvalidPayload) {
+		t.Errorf("over the wire: %v", err)
+	}
+	w.ok("POST", "/v1/databases", obj{"name": "administered"})
+	w.ok("DELETE", "/v1/databases/made0", nil)
+	owner.ok("POST", "/v1/databases", obj{"name": "again"})
+}
