@@ -107,7 +107,7 @@ func (s *Service) abandon(ctx context.Context, c Caller) error {
 		}); err != nil || !old {
 			return err
 		}
-		op := &oplog.Abandon{Before: cutoff, Max: abandonStep, At: oplog.At(s.cfg.Now())}
+		op := &oplog.Abandon{Before: cutoff, Max: abandonStep, At: oplog.At(s.now())}
 		if _, err := s.write(ctx, c, write{scope: Write, ops: []oplog.Op{op}}); err != nil {
 			return err
 		}

@@ -52,31 +52,33 @@ type Config struct {
 
 	writeTimeout time.Duration // 30s: a wire client that reads nothing for this long is dropped
 
-	ForwardWrites bool          // followers forward writes of the YantrikDB surfaces instead of refusing them
-	Lenient       bool          // requests are taken as the oldest clients send them: see fields
-	NoMasterToken bool          // the cluster secret is no client token
-	MintToken     bool          // write a client token of database "default" to HOME/token if there is none
-	Background    Background    // what the leader does by itself
-	MaxConnsPerIP int           // 100 on each of Wire and HTTP; loopback is exempt
-	MaxConns      int           // 4096 on each of Wire and HTTP
-	MaxInFlight   int           // 1024 requests over all connections
-	ApplyTimeout  time.Duration // 10s: from proposal to applied
-	AuthTimeout   time.Duration // 10s: to the first frame
-	CORSOrigins   []string      // origins whose pages may ask the gateway; none
-	MaxDatabases  int           // 100 that the tokens of one database may make; those that may admin are not bounded; negative for no bound
-	FailedLogins  int           // 100 wrong tokens from one address at once, and one a second after that
-	MaxRPS        int           // 10,000 operations a second of one token over HTTP, where nothing else is agreed on; negative for no limit
-	TokenUses     time.Duration // 5m: how often the cluster is told when tokens were used last
-	Slow          time.Duration // 1s: an operation that takes as long is logged; negative for none
-	Version       string        // "dev"
+	ForwardWrites  bool          // followers forward writes of the YantrikDB surfaces instead of refusing them
+	Lenient        bool          // requests are taken as the oldest clients send them: see fields
+	NoMasterToken  bool          // the cluster secret is no client token
+	MintToken      bool          // write a client token of database "default" to HOME/token if there is none
+	Background     Background    // what the leader does by itself
+	MaxConnsPerIP  int           // 100 on each of Wire and HTTP; loopback is exempt
+	MaxConns       int           // 4096 on each of Wire and HTTP
+	MaxInFlight    int           // 1024 requests over all connections
+	MaxClockOffset time.Duration // 2s: how far this node\'s clock may be from the middle of the members\' clocks
+	ApplyTimeout   time.Duration // 10s: from proposal to applied
+	AuthTimeout    time.Duration // 10s: to the first frame
+	CORSOrigins    []string      // origins whose pages may ask the gateway; none
+	MaxDatabases   int           // 100 that the tokens of one database may make; those that may admin are not bounded; negative for no bound
+	FailedLogins   int           // 100 wrong tokens from one address at once, and one a second after that
+	MaxRPS         int           // 10,000 operations a second of one token over HTTP, where nothing else is agreed on; negative for no limit
+	TokenUses      time.Duration // 5m: how often the cluster is told when tokens were used last
+	Slow           time.Duration // 1s: an operation that takes as long is logged; negative for none
+	Version        string        // "dev"
 
 	Embedder embed.Embedder // none: vectors are the clients' own
 
 	// Seams for faults. The zero values are TCP, TCP, the machine's clock and a disk that is waited for.
-	Dial   func(ctx context.Context, addr string) (net.Conn, error) // to peers
-	Listen func(ctx context.Context, addr string) (net.Listener, error)
-	Now    func() time.Time // orders the log's entries
-	NoSync bool             // a crash of the machine loses what was acknowledged last
+	Dial    func(ctx context.Context, addr string) (net.Conn, error) // to peers
+	Listen  func(ctx context.Context, addr string) (net.Listener, error)
+	Now     func() time.Time     // this node's clock
+	Elapsed func() time.Duration // since the machine started; clocks that jump leave it alone
+	NoSync  bool                 // a crash of the machine loses what was acknowledged last
 
 	JournalBytes int64 // 8 MiB: of the journal before the log's file
 
@@ -131,9 +133,6 @@ func (c Config) withDefaults() Config {
 			return new(net.ListenConfig).Listen(ctx, "tcp", addr)
 		}
 	}
-	if c.Now == nil {
-		c.Now = time.Now
-	}
 	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
 	return c
 }
@@ -172,6 +171,9 @@ func (c Config) Validate() error {
 		if _, _, err := net.SplitHostPort(p.Addr); err != nil {
 			errs = append(errs, fmt.Errorf("peer %d: %w", i+1, err))
 		}
+	}
+	if c.MaxClockOffset < 0 {
+		errs = append(errs, fmt.Errorf("max_clock_offset_ms: %d is negative", c.MaxClockOffset.Milliseconds()))
 	}
 	if c.Election < 2*c.Heartbeat {
 		errs = append(errs, fmt.Errorf("election timeout %s is under twice the heartbeat %s", c.Election, c.Heartbeat))

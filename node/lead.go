@@ -28,6 +28,7 @@ func pause(ctx context.Context, changed <-chan struct{}) error {
 // lead is the task that follows leadership. A new leader's clock observes the log's newest time before it stamps anything.
 // Nothing here waits for a write: one may wait for this node to know that it leads.
 func (n *Node) lead(ctx context.Context) error {
+	var clock clockWatch
 	for {
 		changed := n.raft.Changed()
 		id, _, ok := n.raft.Leader()
@@ -40,6 +41,7 @@ func (n *Node) lead(ctx context.Context) error {
 			n.clock.Observe(n.state.Last())
 		}
 		n.machine.ours.Store(leads)
+		clock.look(n, leads)
 		select {
 		case n.followed <- struct{}{}:
 		default: // the last one is being worked on

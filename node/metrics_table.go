@@ -34,6 +34,8 @@ var metricTable = []Metric{
 		}
 		return math.NaN()
 	}),
+	own1("cairn_clock_offset_seconds", gaugeKind, "How far this node's clock is from the middle of the members' clocks.", func(s *Service) float64 { return s.raft.Clock().Offset.Seconds() }),
+	own1("cairn_clock_off", gaugeKind, "1 when that is over the bound: the node stamps by the others' clocks and hands over.", func(s *Service) float64 { return number(s.raft.Clock().Off) }),
 	own1("cairn_term", gaugeKind, "Current term.", func(s *Service) float64 { return float64(s.raft.Term()) }),
 	own1("cairn_is_leader", gaugeKind, "1 when this node takes writes.", func(s *Service) float64 { return number(s.machine.leads()) }),
 	own1("cairn_has_leader", gaugeKind, "1 when somebody leads, as far as this node knows.", func(s *Service) float64 { _, ok := s.machine.leader(); return number(ok) }),

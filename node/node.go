@@ -158,7 +158,7 @@ func (n *Node) openState() (err error) {
 		}
 		n.cancel(err)
 	}
-	n.clock = oplog.NewClock(n.cfg.NodeID, n.cfg.Now)
+	n.clock = oplog.NewClock(n.cfg.NodeID, func() time.Time { return n.raft.Clock().Time })
 	n.clock.Observe(n.state.Last())
 	n.service = &Service{cfg: n.cfg, log: n.log, keys: n.keys, state: n.state, machine: n.machine, started: time.Now(), timings: newTimings(), heavy: large.NewTurns(), bodies: newByteBudget(), opened: make(chan struct{})}
 	n.service.disk, n.service.certs = disk, n.certs
@@ -227,6 +227,7 @@ func (n *Node) openRaft(ctx context.Context) (err error) {
 		Secret: n.cfg.Secret, Others: n.cfg.OtherSecrets, Role: n.cfg.Role, Peers: peers, Alone: soleNode(n.cfg, n.state), Heartbeat: n.cfg.Heartbeat, Election: n.cfg.Election,
 		SnapshotThreshold: n.cfg.SnapshotThreshold, SnapshotInterval: n.cfg.SnapshotInterval, TrailingLogs: n.cfg.TrailingLogs, JournalBytes: n.cfg.JournalBytes,
 		Hello: n.helloInfo, Handler: n.service, Dial: n.cfg.Dial, Listen: listen, ServerTLS: server, ClientTLS: client, NoSync: n.cfg.NoSync, Keys: n.keys, Logger: n.log,
+		Now: n.cfg.Now, Elapsed: n.cfg.Elapsed, MaxClockOffset: n.cfg.MaxClockOffset,
 		OpenFile: n.cfg.OpenFile, WriteLog: n.cfg.WriteLog, Failed: func(err error) { n.cancel(err) },
 	}, n.machine)
 	if err != nil {

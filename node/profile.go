@@ -32,7 +32,7 @@ const profileRows = 2000
 func (s *Service) EntityProfile(ctx context.Context, c Caller, name string, days float64, f Freshness) (p Profile, err error) {
 	var since oplog.Time
 	if days > 0 {
-		since = oplog.At(s.cfg.Now()) - oplog.Time(days*float64(dayTime))
+		since = oplog.At(s.now()) - oplog.Time(days*float64(dayTime))
 	}
 	err = s.read(ctx, c, f, func(v *oplog.View) error {
 		name = v.Canonical(c.DB, "default", name)

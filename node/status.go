@@ -40,6 +40,8 @@ type Status struct {
 	SumIndex       oplog.Index  `json:"state_hash_index"`
 	Sum            string       `json:"state_hash"`
 	Agreement      string       `json:"state_agreement"` // agree, diverged, unknown
+	ClockOffset    float64      `json:"clock_offset_ms"` // of this node's clock from the middle of the members' clocks
+	ClockOff       bool         `json:"clock_off"`       // it is over the bound: this node does not lead for long
 	Version        string       `json:"version"`
 	UptimeSecs     float64      `json:"uptime_secs"`
 	Peers          []PeerStatus `json:"peers"`
@@ -64,6 +66,8 @@ type PeerStatus struct {
 	LagEntries      *uint64     `json:"lag_entries"` // null when it cannot be asked, or this node hears no leader
 	SumIndex        oplog.Index `json:"state_hash_index"`
 	Sum             string      `json:"state_hash"`
+	ClockOffset     float64     `json:"clock_offset_ms"`
+	ClockOff        bool        `json:"clock_off"`
 	Version         string      `json:"version"`
 	UptimeSecs      float64     `json:"uptime_secs"`
 
@@ -77,6 +81,8 @@ type own struct {
 	Through    uint64      `json:"through"` // as Applied, with the log's own entries, which the state never sees
 	SumIndex   oplog.Index `json:"sum_index"`
 	Sum        string      `json:"sum"`
+	Offset     float64     `json:"clock_offset_ms"`
+	Off        bool        `json:"clock_off"`
 	Version    string      `json:"version"`
 	UptimeSecs float64     `json:"uptime"`
 	Term       uint64      `json:"term"`
@@ -89,7 +95,8 @@ func (o own) lag(upTo uint64) uint64 { return upTo - min(upTo, max(uint64(o.Appl
 func (s *Service) own() own {
 	i, sum := s.state.Sum()
 	st := s.raft.Status()
-	return own{Role: s.role(st), Applied: s.machine.applied.get(), Through: st.AppliedIndex, SumIndex: i, Sum: sum.String(), Version: s.cfg.Version,
+	clock := s.raft.Clock()
+	return own{Offset: millis(clock.Offset), Off: clock.Off, Role: s.role(st), Applied: s.machine.applied.get(), Through: st.AppliedIndex, SumIndex: i, Sum: sum.String(), Version: s.cfg.Version,
 		UptimeSecs: time.Since(s.started).Seconds(), Term: st.Term, Whole: s.whole.Load() && s.raft.Whole()}
 }
 
@@ -109,7 +116,7 @@ func (s *Service) Status(ctx context.Context) Status {
 	rs, me := s.raft.Status(), s.own()
 	st := Status{Clustered: true, Embedder: s.embedderStatus(), NodeID: s.cfg.NodeID, Role: me.Role, RoleLabel: lower(me.Role), ConfiguredRole: s.cfg.Role, CurrentTerm: rs.Term,
 		AcceptsWrites: s.machine.leads(), Addr: s.raft.Advertised(), Wire: s.cfg.AdvertiseWire, HTTP: s.cfg.AdvertiseHTTP,
-		Applied: me.Applied, Commit: rs.CommitIndex, Lag: s.lacks(), SumIndex: me.SumIndex, Sum: me.Sum, Version: me.Version, UptimeSecs: me.UptimeSecs, Peers: []PeerStatus{}}
+		Applied: me.Applied, Commit: rs.CommitIndex, Lag: s.lacks(), SumIndex: me.SumIndex, Sum: me.Sum, ClockOffset: me.Offset, ClockOff: me.Off, Version: me.Version, UptimeSecs: me.UptimeSecs, Peers: []PeerStatus{}}
 	infos := map[uint32]oplog.NodeInfo{}
 	_ = s.state.Read(func(v *oplog.View) error { // a closing state leaves the addresses empty
 		st.Cluster = v.Cluster()
@@ -206,6 +213,7 @@ func (s *Service) ask(ctx context.Context, m raft.Member) PeerStatus {
 	zero := 0.0
 	p.through = o.Through
 	p.Reachable, p.State, p.Applied, p.SumIndex, p.Sum, p.Version, p.UptimeSecs, p.CurrentTerm = true, o.Role, o.Applied, o.SumIndex, o.Sum, o.Version, o.UptimeSecs, o.Term
+	p.ClockOffset, p.ClockOff = o.Offset, o.Off
 	p.LastSeenSecsAgo, p.whole = &zero, o.Whole
 	return p
 }
@@ -288,3 +296,6 @@ func (s *Service) Leader() (id uint32, ok bool) { return s.machine.leader() }
 
 // Applied is how far this node has come in the log.
 func (s *Service) Applied() oplog.Index { return s.machine.applied.get() }
+
+// LogTime is the newest time in the log.
+func (s *Service) LogTime() time.Time { return s.state.Last().Time().Time() }

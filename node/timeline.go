@@ -19,7 +19,7 @@ const staleImportance = .3
 
 // StaleMemories are worth something and have not been looked at for so many days, the most important first.
 func (s *Service) StaleMemories(ctx context.Context, c Caller, days float64, namespace string, max int, f Freshness) (rows []*oplog.Memory, err error) {
-	cutoff := oplog.At(s.cfg.Now()) - oplog.Time(days*float64(dayTime))
+	cutoff := oplog.At(s.now()) - oplog.Time(days*float64(dayTime))
 	err = s.read(ctx, c, f, func(v *oplog.View) error {
 		looked := 0
 		// What was not looked at for that long is that old: the oldest are looked at first, a bounded number of them.
@@ -40,7 +40,7 @@ func (s *Service) StaleMemories(ctx context.Context, c Caller, days float64, nam
 
 // Upcoming are the memories that are due within so many days, the soonest first.
 func (s *Service) Upcoming(ctx context.Context, c Caller, days float64, namespace string, max int, f Freshness) (rows []*oplog.Memory, err error) {
-	now, n := oplog.At(s.cfg.Now()), limit(max)
+	now, n := oplog.At(s.now()), limit(max)
 	err = s.read(ctx, c, f, func(v *oplog.View) error {
 		looked := 0
 		v.Due(c.DB, now, now+oplog.Time(days*float64(dayTime)), func(m *oplog.Memory) bool {
@@ -67,7 +67,7 @@ type ChronologyQuery struct {
 // Chronology is what was stored in a stretch of time, the oldest first.
 func (s *Service) Chronology(ctx context.Context, c Caller, q ChronologyQuery, f Freshness) (rows []*oplog.Memory, err error) {
 	n := limit(q.Limit)
-	from, to := oplog.Time(0), oplog.At(s.cfg.Now())+1
+	from, to := oplog.Time(0), oplog.At(s.now())+1
 	if !q.From.IsZero() {
 		from = oplog.At(q.From)
 	}

@@ -92,7 +92,7 @@ func NewClock(node uint32, now func() time.Time) *Clock { return &Clock{node: no
 func (c *Clock) Next(n int) HLC {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	h := MakeHLC(uint64(c.now().UnixMilli()), 0, c.node)
+	h := MakeHLC(uint64(max(c.now().UnixMilli(), 0)), 0, c.node)
 	if h.Millis() <= c.last.Millis() {
 		next := c.last.Add(1)
 		h = MakeHLC(next.Millis(), next.Logical(), c.node)

@@ -36,6 +36,10 @@ type Config struct {
 	NoSync            bool          // for tests that measure something else
 	Keys              *seal.Ring    // what the log and the snapshots are encrypted with; nil: they are not
 
+	Now            func() time.Time     // time.Now; a seam for faults
+	Elapsed        func() time.Duration // since the machine started, with the time it slept; a seam for simulations
+	MaxClockOffset time.Duration        // 2s: how far a clock may be from the middle of the members' clocks
+
 	Hello   func() wire.RaftHello // what this node says of itself: cluster id, versions, client addresses
 	Handler Handler
 
@@ -122,6 +126,13 @@ func (c Config) withDefaults() Config {
 	if c.Dial == nil {
 		d := &net.Dialer{Timeout: 5 * time.Second, KeepAlive: 15 * time.Second}
 		c.Dial = func(ctx context.Context, addr string) (net.Conn, error) { return d.DialContext(ctx, "tcp", addr) }
+	}
+	c.MaxClockOffset = cmp.Or(c.MaxClockOffset, 2*time.Second)
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Elapsed == nil {
+		c.Elapsed = elapsed
 	}
 	if c.Hello == nil {
 		c.Hello = func() wire.RaftHello { return wire.RaftHello{} }

@@ -30,10 +30,14 @@ func (n *Node) acknowledged() uint64 {
 	return n.sayable(n.raft.CommitIndex())
 }
 
-// hear notes what the leader of a term has acknowledged. A new contact begins with a new term, and when the leader was silent for
+// hear notes what the leader of a term says of the time, and of what it has acknowledged. A new contact begins with a new term, and when the leader was silent for
 // longer than its lease: anything may have been acknowledged meanwhile.
-func (n *Node) hear(term, acknowledged uint64) {
-	if acknowledged == 0 || term < n.Term() {
+func (n *Node) hear(term, acknowledged uint64, clock time.Time) {
+	if term < n.Term() {
+		return
+	}
+	n.clocks.led(clock)
+	if acknowledged == 0 {
 		return
 	}
 	now := time.Now()

@@ -27,13 +27,17 @@ func (n *Node) transfer(m wire.Membership) (string, error) {
 	return "leadership handed over", nil
 }
 
-// successor is the voter whose log reaches farthest, as far as is known; of several, who answered last.
-func (n *Node) successor() (to hraft.Server, ok bool) {
+// successor is the voter whose log reaches farthest.
+func (n *Node) successor() (hraft.Server, bool) { return n.furthest(func(uint32) bool { return true }) }
+
+// furthest is the other voter whose log reaches farthest, as far as is known, of those that may be; of several, the one that
+// answered last.
+func (n *Node) furthest(may func(id uint32) bool) (to hraft.Server, ok bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	var best peerState
 	for _, s := range n.voters() {
-		if s.ID == serverID(n.cfg.NodeID) {
+		if s.ID == serverID(n.cfg.NodeID) || !may(nodeID(s.ID)) {
 			continue
 		}
 		var p peerState

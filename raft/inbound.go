@@ -55,7 +55,7 @@ func (c *inbound) append(ctx context.Context, a *wire.RaftAppend) (*wire.RaftApp
 		req.Entries[i] = &hraft.Log{Index: e.Index, Term: e.Term, Type: hraft.LogType(e.Type), Data: e.Data, Extensions: e.Extensions,
 			AppendedAt: moment(e.AppendedAt)}
 	}
-	c.n.hear(a.Term, a.Acknowledged)
+	c.n.hear(a.Term, a.Acknowledged, fromMicros(a.Clock))
 	c.n.settled(req)
 	resp, err := c.consume(ctx, req, nil)
 	if err != nil {
@@ -68,7 +68,7 @@ func (c *inbound) append(ctx context.Context, a *wire.RaftAppend) (*wire.RaftApp
 	if err := c.n.landed(r.LastLog); err != nil {
 		return nil, err
 	}
-	return &wire.RaftAppendReply{Term: r.Term, LastLog: r.LastLog, Success: r.Success, NoRetryBackoff: r.NoRetryBackoff}, nil
+	return &wire.RaftAppendReply{Term: r.Term, LastLog: r.LastLog, Success: r.Success, NoRetryBackoff: r.NoRetryBackoff, Clock: micros(c.n.cfg.Now())}, nil
 }
 
 // settled has a request say no more than the library may believe. Only what is in the request, or before it, is known to be the

@@ -49,6 +49,7 @@ type Node struct {
 	lacking chan struct{} // holds a token when a snapshot could not be read
 	asks    asks
 	contact contact
+	clocks  clocks
 	rounds  confirmations
 
 	mu      sync.Mutex
@@ -69,6 +70,7 @@ type peerState struct {
 func Open(ctx context.Context, cfg Config, sm StateMachine) (_ *Node, err error) {
 	cfg = cfg.withDefaults()
 	n := &Node{cfg: cfg, log: cfg.Logger, sm: sm, peers: map[uint32]*peerState{}, wanted: map[uint32]bool{}, spurned: map[uint32]uint64{}, changed: make(chan struct{}), stopped: make(chan struct{}), lacking: make(chan struct{}, 1), offered: make(chan struct{}, 1), rounds: confirmations{turn: make(chan struct{}, 1)}, leavings: make(chan uint32, 1), beats: make(chan *hraft.AppendEntriesRequest, 1)}
+	n.clocks = clocks{now: cfg.Now, elapsed: cfg.Elapsed, max: cfg.MaxClockOffset}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	n.pool = newPool(n)
 	n.transport = &transport{n: n, consumer: make(chan hraft.RPC)}
@@ -348,7 +350,7 @@ func (n *Node) settle() bool {
 		return false
 	}
 	n.ready.Store(term)
-	n.hear(term, n.acknowledged())
+	n.hear(term, n.acknowledged(), time.Time{})
 	n.log.Info("leader", "term", term)
 	return true
 }

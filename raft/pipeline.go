@@ -100,7 +100,7 @@ func (p *pipeline) answer(f *inFlight) error {
 			return err
 		}
 		var said hraft.AppendEntriesResponse
-		if err := unpackAppend(frame, &said); err != nil {
+		if _, err := unpackAppend(frame, &said); err != nil {
 			return err
 		}
 		if answer.Success {

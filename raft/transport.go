@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"time"
 
@@ -52,6 +53,9 @@ func (t *transport) consume(ctx context.Context, cmd any, body io.Reader) (any, 
 func packAppend(n *Node, a *hraft.AppendEntriesRequest) (wire.Op, wire.Message) {
 	r := &wire.RaftAppend{Term: a.Term, Leader: n.cfg.NodeID, LeaderAddr: n.cfg.Advertise, PrevIndex: a.PrevLogEntry,
 		PrevTerm: a.PrevLogTerm, Commit: n.sayable(a.LeaderCommitIndex), Acknowledged: n.acknowledged()}
+	if isHeartbeat(a) {
+		r.Clock = micros(n.Clock().Time)
+	}
 	if len(a.Entries) == 0 {
 		return wire.OpHeartbeat, &wire.Heartbeat{Term: a.Term, LeaderID: n.cfg.NodeID, LeaderLastHLC: []byte{}, Raft: r}
 	}
@@ -60,6 +64,16 @@ func packAppend(n *Node, a *hraft.AppendEntriesRequest) (wire.Op, wire.Message) 
 		r.Entries[i] = wire.RaftEntry{Index: l.Index, Term: l.Term, Type: uint8(l.Type), Data: l.Data, Extensions: l.Extensions, AppendedAt: nanos(l.AppendedAt)}
 	}
 	return wire.OpOplogPush, &wire.OplogPush{Database: "default", Ops: []wire.OplogEntry{}, Raft: r}
+}
+
+// micros is a time as clocks are told; 0 for one before 1970, which is none.
+func micros(t time.Time) uint64 { return uint64(max(t.UnixMicro(), 0)) }
+
+func fromMicros(us uint64) time.Time {
+	if us == 0 || us > math.MaxInt64 {
+		return time.Time{}
+	}
+	return time.UnixMicro(int64(us))
 }
 
 // nanos is when a record was appended, as it travels; 0 for never.
@@ -101,28 +115,28 @@ func split(a *hraft.AppendEntriesRequest) (parts []*hraft.AppendEntriesRequest) 
 	}
 }
 
-// unpackAppend reads either answer to an append.
-func unpackAppend(f wire.Frame, resp *hraft.AppendEntriesResponse) error {
+// unpackAppend reads either answer to an append; clock is the follower's.
+func unpackAppend(f wire.Frame, resp *hraft.AppendEntriesResponse) (clock uint64, err error) {
 	var r *wire.RaftAppendReply
 	switch f.Op {
 	case wire.OpHeartbeatAck:
 		var m wire.HeartbeatAck
 		if err := wire.Unpack(f, &m, wire.MaxPlainPeer); err != nil {
-			return err
+			return 0, err
 		}
 		r = m.Raft
 	case wire.OpOplogPushOK:
 		var m wire.OplogPushOK
 		if err := wire.Unpack(f, &m, wire.MaxPlainPeer); err != nil {
-			return err
+			return 0, err
 		}
 		r = m.Raft
 	}
 	if r == nil {
-		return fmt.Errorf("answer %s is not of a member", f.Op)
+		return 0, fmt.Errorf("answer %s is not of a member", f.Op)
 	}
 	resp.Term, resp.LastLog, resp.Success, resp.NoRetryBackoff = r.Term, r.LastLog, r.Success, r.NoRetryBackoff
-	return nil
+	return r.Clock, nil
 }
 
 func (t *transport) AppendEntries(id hraft.ServerID, addr hraft.ServerAddress, a *hraft.AppendEntriesRequest, resp *hraft.AppendEntriesResponse) error {
@@ -149,12 +163,15 @@ func (t *transport) append(purpose string, id hraft.ServerID, addr hraft.ServerA
 		return err
 	}
 	for _, part := range split(a) {
-		deadline = time.Now().Add(t.n.appendTimeout(purpose))
+		sent := time.Now()
+		deadline = sent.Add(t.n.appendTimeout(purpose))
 		op, m := packAppend(t.n, part)
 		if err = c.send(deadline, op, m); err == nil {
 			var f wire.Frame
 			if f, err = c.next(deadline); err == nil {
-				err = unpackAppend(f, resp)
+				var clock uint64
+				clock, err = unpackAppend(f, resp)
+				t.n.clocks.answered(nodeID(id), fromMicros(clock), time.Since(sent))
 			}
 		}
 		if err != nil || !resp.Success {

@@ -66,6 +66,7 @@ type RaftAppend struct {
 	Entries    []RaftEntry
 
 	Acknowledged uint64 // all records that were acknowledged are at or below it; 0 when the leader cannot tell yet
+	Clock        uint64 // what the leader takes the time to be, in Unix microseconds; 0 when it does not say
 }
 
 func (m *RaftAppend) fields(c *codec) {
@@ -77,6 +78,7 @@ func (m *RaftAppend) fields(c *codec) {
 	uintField(c, "commit", &m.Commit, required)
 	list(c, "entries", &m.Entries, extension)
 	uintField(c, "acknowledged", &m.Acknowledged, extension)
+	uintField(c, "clock", &m.Clock, extension)
 }
 
 // RaftAppendReply answers it.
@@ -85,6 +87,7 @@ type RaftAppendReply struct {
 	LastLog        uint64
 	Success        bool
 	NoRetryBackoff bool
+	Clock          uint64 // the follower's, in Unix microseconds; 0 when it does not say
 }
 
 func (m *RaftAppendReply) fields(c *codec) {
@@ -92,6 +95,7 @@ func (m *RaftAppendReply) fields(c *codec) {
 	uintField(c, "last_log", &m.LastLog, required)
 	c.boolean("success", &m.Success, required)
 	c.boolean("no_retry_backoff", &m.NoRetryBackoff, required)
+	uintField(c, "clock", &m.Clock, extension)
 }
 
 // RaftVote is a RequestVote or, with PreVote, a RequestPreVote.

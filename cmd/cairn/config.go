@@ -41,6 +41,7 @@ type file struct {
 		AdvertiseWire      string     `toml:"advertise_wire"`                     // where clients are sent to; the host of advertise_addr and the wire port
 		AdvertiseHTTP      string     `toml:"advertise_http"`                     // host:port where clients are sent to over HTTP; the host of advertise_addr and the gateway's port
 		HeartbeatMS        int        `toml:"heartbeat_interval_ms"`              // 1000
+		MaxClockOffsetMS   int        `toml:"max_clock_offset_ms"`                // 2000: how far a node's clock may be from the middle of the members'; a leader over it hands over, and stamps by theirs
 		ElectionMS         int        `toml:"election_timeout_ms"`                // 5000: silence after which a leader is replaced; at least twice the heartbeat
 		Secret             string     `toml:"cluster_secret" secret:"true"`       // shared by all members, at least 32 characters (`cairn cluster secret` makes one); that of data_dir/cluster.secret, which a node without peers makes at its first start
 		SecretFile         string     `toml:"cluster_secret_file"`                // a file with it instead
@@ -308,7 +309,7 @@ func (f *file) node() (node.Config, error) {
 		Home: cmp.Or(f.Server.DataDir, "./data"), Wire: at(bind, wirePort, 0), HTTP: at(bind, f.Server.HTTPPort, wirePort+1),
 		NodeID: cmp.Or(f.Cluster.NodeID, 1), Secret: secret,
 		Advertise: f.Cluster.AdvertiseAddr, AdvertiseWire: f.Cluster.AdvertiseWire, AdvertiseHTTP: f.Cluster.AdvertiseHTTP,
-		Heartbeat: time.Duration(f.Cluster.HeartbeatMS) * time.Millisecond, Election: time.Duration(f.Cluster.ElectionMS) * time.Millisecond,
+		Heartbeat: time.Duration(f.Cluster.HeartbeatMS) * time.Millisecond, Election: time.Duration(f.Cluster.ElectionMS) * time.Millisecond, MaxClockOffset: time.Duration(f.Cluster.MaxClockOffsetMS) * time.Millisecond,
 		SnapshotThreshold: f.Cluster.SnapshotThreshold, SnapshotInterval: time.Duration(f.Cluster.SnapshotIntervalMS) * time.Millisecond,
 		TrailingLogs: f.Cluster.TrailingLogs, RetainOps: f.Log.RetainOperations, RetainTime: time.Duration(f.Log.RetainHours) * time.Hour,
 		Background: f.Background.node(), ForwardWrites: f.Server.ForwardWrites, Lenient: f.Server.Lenient, NoMasterToken: f.Server.MasterToken != nil && !*f.Server.MasterToken,

@@ -5,9 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -227,57 +225,23 @@ func (s *clusterStatus) compared() string {
 	return "state not compared: the others are at other indexes just now"
 }
 
-// maxSkew is how far clocks may be apart before anybody should care: times of memories come from them.
-const maxSkew = 2 * time.Second
-
-// clocks compares this machine's clock with those of the gateways, which tell theirs to a second.
-func (e *exam) clocks(ctx context.Context) (fs []finding) {
+// clocks says whose clock is off, as the members know from each other's heartbeats.
+func (e *exam) clocks(context.Context) (fs []finding) {
 	if e.running == nil {
 		return nil
 	}
-	for _, p := range e.running.Peers {
-		if p.HTTP == "" || !p.Reachable {
-			continue
-		}
-		skew, err := e.skew(ctx, p.HTTP)
-		if err != nil {
-			fs = append(fs, finding{"", warn, fmt.Sprintf("node %d: %v", p.NodeID, err), "its gateway cannot be reached from here"})
-		} else if skew > maxSkew {
-			fs = append(fs, finding{"", ill, fmt.Sprintf("node %d's clock is %s off", p.NodeID, skew.Round(time.Second)), "run a time service on every node"})
+	s := e.running
+	all := append([]peerStatus{{NodeID: s.NodeID, Offset: s.Offset, ClockOff: s.ClockOff}}, s.Peers...)
+	for _, n := range all {
+		if n.ClockOff {
+			off := time.Duration(n.Offset * float64(time.Millisecond)).Round(time.Millisecond)
+			fs = append(fs, finding{"", ill, fmt.Sprintf("node %d's clock is %s off", n.NodeID, off), "run a time service on every node"})
 		}
 	}
 	if fs == nil {
-		fs = []finding{{"", well, "within " + maxSkew.String(), ""}}
+		fs = []finding{{"", well, "the members' clocks agree", ""}}
 	}
 	return fs
-}
-
-func (e *exam) skew(ctx context.Context, addr string) (time.Duration, error) {
-	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
-	defer cancel()
-	hc, err := e.t.gateway()
-	if err != nil {
-		return 0, err
-	}
-	base := strings.TrimPrefix(strings.TrimPrefix(addr, "http://"), "https://")
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, scheme(e.t.tls || e.t.ca != "")+base+"/v1/health", nil)
-	if err != nil {
-		return 0, err
-	}
-	start := time.Now()
-	resp, err := hc.Do(req)
-	if err != nil {
-		return 0, err
-	}
-	io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<16))
-	resp.Body.Close()
-	took := time.Since(start)
-	at, err := http.ParseTime(resp.Header.Get("Date"))
-	if err != nil {
-		return 0, err
-	}
-	d := at.Sub(start.Add(took / 2)).Abs()
-	return max(0, d-time.Second-took), nil // the header is cut to a second
 }
 
 // farBehind is how many entries the index may be behind the log before somebody should look.

@@ -33,6 +33,8 @@ type clusterStatus struct {
 	Agreement string       `json:"state_agreement"`
 	Sum       string       `json:"state_hash"`
 	SumIndex  uint64       `json:"state_hash_index"`
+	Offset    float64      `json:"clock_offset_ms"`
+	ClockOff  bool         `json:"clock_off"`
 	Version   string       `json:"version"`
 	Uptime    float64      `json:"uptime_secs"`
 	Peers     []peerStatus `json:"peers"`
@@ -55,6 +57,8 @@ type peerStatus struct {
 	Lag       *uint64 `json:"lag_entries"`
 	Sum       string  `json:"state_hash"`
 	SumIndex  uint64  `json:"state_hash_index"`
+	Offset    float64 `json:"clock_offset_ms"`
+	ClockOff  bool    `json:"clock_off"`
 	Version   string  `json:"version"`
 	Uptime    float64 `json:"uptime_secs"`
 }

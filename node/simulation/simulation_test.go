@@ -148,10 +148,11 @@ type cluster struct {
 	mu    sync.Mutex
 	nodes []*node.Node
 	skew  []time.Duration
+	born  time.Time
 }
 
 func newCluster(t *testing.T, seed uint64) *cluster {
-	c := &cluster{t: t, net: newNetwork(seed), nodes: make([]*node.Node, 3), skew: make([]time.Duration, 3), log: slog.New(slog.DiscardHandler)}
+	c := &cluster{t: t, net: newNetwork(seed), nodes: make([]*node.Node, 3), skew: make([]time.Duration, 3), born: time.Now(), log: slog.New(slog.DiscardHandler)}
 	if *verbose {
 		c.log = slog.New(slog.NewTextHandler(t.Output(), nil))
 	}
@@ -177,6 +178,7 @@ func (c *cluster) open(i int) {
 	cfg := node.Config{Home: c.disks[i].home, SyncState: c.disks[i].sync, WriteLog: c.disks[i].log, Wire: at(i, 7437), HTTP: at(i, 7438), Cluster: at(i, 7440), NodeID: uint32(i + 1), Secret: "as long as the secret of a cluster",
 		Heartbeat: 250 * time.Millisecond, Election: time.Second, SnapshotThreshold: 20, SnapshotInterval: time.Second, TrailingLogs: 20,
 		Dial: c.net.dialer(i + 1), Listen: c.net.listen, NoSync: true, JournalBytes: 64 << 10, Logger: c.log.With("node", i+1),
+		Elapsed: func() time.Duration { return time.Since(c.born) },
 		Now: func() time.Time {
 			c.mu.Lock()
 			defer c.mu.Unlock()

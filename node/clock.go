@@ -1,0 +1,67 @@
+package node
+
+import (
+	"context"
+	"time"
+
+	"github.com/cairndb/cairn/wire"
+)
+
+// clockWatch notices that this node's clock is off (raft/clock.go says how that is known), says so, and has a leader with such a
+// clock hand over. Such a leader stamps by the others' clocks meanwhile.
+type clockWatch struct {
+	off    int       // looks in a row that found it so; a single one may be a heartbeat that was long under way
+	told   bool      // it stands in the log
+	handed time.Time // when it was last asked to hand over
+}
+
+const (
+	looksOff  = 3                // as many looks in a row are believed
+	handPause = 10 * time.Second // between two attempts to hand over
+)
+
+// look is called about once a heartbeat.
+func (w *clockWatch) look(n *Node, leads bool) {
+	r := n.raft.Clock()
+	if !r.Off {
+		if w.told {
+			n.log.Info("clock is right again", "offset", r.Offset.Round(time.Millisecond))
+		}
+		w.off, w.told = 0, false
+		return
+	}
+	if w.off++; w.off < looksOff {
+		return
+	}
+	if !w.told {
+		w.told = true
+		n.log.Error("this node's clock is off; run a time service on every node", "offset", r.Offset.Round(time.Millisecond))
+	}
+	if leads && time.Since(w.handed) > handPause {
+		w.handed = time.Now()
+		n.spawn("hand over", func(ctx context.Context) error {
+			n.handOverForClock(ctx)
+			return nil
+		})
+	}
+}
+
+// handOverForClock gives the lead to a voter whose clock is right.
+func (n *Node) handOverForClock(ctx context.Context) {
+	id, ok := n.raft.Punctual()
+	if !ok {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, n.cfg.ApplyTimeout)
+	defer cancel()
+	if _, err := n.raft.Change(ctx, wire.Membership{Action: "transfer", NodeID: id}); err != nil {
+		n.log.Warn("leadership not handed over, though this node's clock is off", "peer", id, "err", err)
+		return
+	}
+	n.log.Info("leadership handed over, because this node's clock is off", "peer", id)
+}
+
+func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1e3 }
+
+// now is the time, as far as this node can know: what a leader decides by time must not follow a clock that is off.
+func (s *Service) now() time.Time { return s.raft.Clock().Time }

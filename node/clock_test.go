@@ -1,0 +1,82 @@
+package node_test
+
+import (
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/oplog"
+)
+
+// TestAClockSeventyYearsAhead: the leader's clock jumps. The log's time goes on as it was, the leader says that its clock is off and
+// hands over, a retry stores nothing twice, and when the clock is put right the node says no more of it.
+func TestAClockSeventyYearsAhead(t *testing.T) {
+	t.Parallel()
+	const ahead = 70 * 365 * 24 * time.Hour
+	skews := make([]atomic.Int64, 3)
+	c := startWith(t, 3, func(i int, cfg *node.Config) {
+		cfg.Election = 3 * time.Second
+		cfg.Now = func() time.Time { return time.Now().Add(time.Duration(skews[i].Load())) }
+	})
+	first := c.leader()
+	s, caller := c.service(first)
+	key := func(s *node.Service, caller node.Caller) bool {
+		t.Helper()
+		caller.Forward = true
+		w, err := s.Remember(t.Context(), caller, "the same request", node.Draft{Text: "stored once"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return w.Replayed
+	}
+	if key(s, caller) {
+		t.Fatal("the first request was taken for a retry")
+	}
+	c.agree()
+	skews[first].Store(int64(ahead))
+	if !key(s, caller) { // stamped by the leader whose clock is off
+		t.Error("a retry stored twice")
+	}
+	if _, err := s.Remember(t.Context(), caller, "", node.Draft{Text: "while the clock is off"}); err != nil {
+		t.Fatal(err)
+	}
+	c.agree()
+	if off := time.Until(s.LogTime()); off > 2*time.Second {
+		t.Errorf("the log's time is %s ahead", off)
+	}
+	eventually(t, "another leader", func() bool { id, ok := s.Leader(); return ok && int(id) != first+1 })
+	if st := s.Status(t.Context()); !st.ClockOff || st.ClockOffset < float64(ahead.Milliseconds())/2 {
+		t.Errorf("status: off %v by %v ms", st.ClockOff, st.ClockOffset)
+	}
+	if !key(s, caller) {
+		t.Error("a retry stored twice under the next leader")
+	}
+	skews[first].Store(0)
+	eventually(t, "a right clock", func() bool { return !s.Status(t.Context()).ClockOff })
+}
+
+// TestALoneClockThatJumps: with no other clock to ask, the log's time goes on from what it was.
+func TestALoneClockThatJumps(t *testing.T) {
+	t.Parallel()
+	var skew atomic.Int64
+	c := startWith(t, 1, func(_ int, cfg *node.Config) {
+		cfg.Now = func() time.Time { return time.Now().Add(time.Duration(skew.Load())) }
+	})
+	s, caller := c.service(0)
+	put := func() (at oplog.Time) {
+		t.Helper()
+		if _, err := s.Remember(t.Context(), caller, "", node.Draft{Text: "a memory"}); err != nil {
+			t.Fatal(err)
+		}
+		return oplog.At(s.LogTime())
+	}
+	put()
+	skew.Store(int64(70 * 365 * 24 * time.Hour))
+	if ahead := put().Time().Sub(time.Now()); ahead > 2*time.Second {
+		t.Errorf("the log's time is %s ahead", ahead)
+	}
+	if st := s.Status(t.Context()); !st.ClockOff {
+		t.Errorf("status says nothing: %v ms", st.ClockOffset)
+	}
+}
