@@ -13,7 +13,7 @@ import (
 
 // OPLOG_PULL and OPLOG_PUSH are a view of and a way into the committed log, for readers that are no members.
 const (
-	maxPull      = 10_000
+	maxPull      = wire.MaxOps
 	maxPullBytes = 4 << 20 // a page leaves room in a frame whatever its last entry is
 )
 
@@ -138,7 +138,8 @@ func orNull(b []byte) []byte {
 // oplogPush takes operations of a foreign peer through the log, each once. Only the leader may.
 func (s *Service) oplogPush(ctx context.Context, f wire.Frame) (wire.Op, wire.Message, error) {
 	var m wire.OplogPush
-	if err := wire.Unpack(f, &m, wire.MaxPlainPeer); err != nil {
+	decode := func() error { return wire.Unpack(f, &m, wire.MaxPlainPeer) }
+	if err := s.heavy.Decode(ctx, wire.PlainSize(f, wire.MaxPlainPeer), decode); err != nil {
 		return 0, nil, err
 	}
 	if !s.machine.leads() {

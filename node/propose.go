@@ -34,6 +34,7 @@ type proposer struct {
 	clock *oplog.Clock
 	queue chan proposal
 	slots chan struct{} // one is taken by each record under way
+	held  *proposal     // had no room in the last record and begins the next; run's alone
 	disk  *space
 }
 
@@ -77,11 +78,8 @@ func (l *load) full() bool { return len(l.proposals) >= maxRecordEntries || l.si
 func (p *proposer) run(ctx context.Context) error {
 	for {
 		var l load
-		select {
-		case <-ctx.Done():
+		if !p.begin(ctx, &l) {
 			return p.drain(ctx)
-		case first := <-p.queue:
-			l.take(first)
 		}
 		select {
 		case <-ctx.Done():
@@ -106,6 +104,9 @@ func (p *proposer) run(ctx context.Context) error {
 var errStopping = &oplog.Error{Kind: oplog.Unavailable, Text: "the node is stopping"}
 
 func (p *proposer) drain(ctx context.Context) error {
+	if p.held != nil {
+		p.held.done <- decided{err: errStopping}
+	}
 	for {
 		select {
 		case pr := <-p.queue:
@@ -116,11 +117,31 @@ func (p *proposer) drain(ctx context.Context) error {
 	}
 }
 
-// gather takes what waits already.
+// begin waits for a record's first entry; false when ctx has ended.
+func (p *proposer) begin(ctx context.Context, l *load) bool {
+	if p.held != nil {
+		l.take(*p.held)
+		p.held = nil
+		return true
+	}
+	select {
+	case <-ctx.Done():
+		return false
+	case first := <-p.queue:
+		l.take(first)
+		return true
+	}
+}
+
+// gather takes what waits already, as far as it fits: a record that is too long for a frame would never reach a follower.
 func (p *proposer) gather(l *load) {
 	for !l.full() {
 		select {
 		case pr := <-p.queue:
+			if l.size+len(pr.body) > maxRecordBytes {
+				p.held = &pr
+				return
+			}
 			l.take(pr)
 		default:
 			return

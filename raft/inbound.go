@@ -31,6 +31,11 @@ func (c *inbound) member(sender uint32) bool {
 	return false
 }
 
+// unpack decodes a frame, a large one in its turn: one that is authenticated may send many, on many connections.
+func (c *inbound) unpack(ctx context.Context, f wire.Frame, m wire.Message) error {
+	return c.n.heavy.Decode(ctx, wire.PlainSize(f, wire.MaxPlainPeer), func() error { return wire.Unpack(f, m, wire.MaxPlainPeer) })
+}
+
 // consume has the library answer a request, or this node when the library need not be asked.
 func (c *inbound) consume(ctx context.Context, cmd any, body io.Reader) (any, error) {
 	if a, ok := cmd.(*hraft.AppendEntriesRequest); ok && isHeartbeat(a) {
@@ -100,7 +105,7 @@ func (n *Node) agrees(index, term uint64) bool {
 // push is AppendEntries when a member sends it; otherwise operations of a foreign peer.
 func (c *inbound) push(ctx context.Context, f wire.Frame) error {
 	var m wire.OplogPush
-	if err := wire.Unpack(f, &m, wire.MaxPlainPeer); err != nil {
+	if err := c.unpack(ctx, f, &m); err != nil {
 		return err
 	}
 	if m.Raft == nil {
@@ -118,7 +123,7 @@ func (c *inbound) push(ctx context.Context, f wire.Frame) error {
 
 func (c *inbound) heartbeat(ctx context.Context, f wire.Frame) error {
 	var m wire.Heartbeat
-	if err := wire.Unpack(f, &m, wire.MaxPlainPeer); err != nil {
+	if err := c.unpack(ctx, f, &m); err != nil {
 		return err
 	}
 	ack := &wire.HeartbeatAck{FollowerID: c.n.cfg.NodeID, FollowerRole: c.n.cfg.Role, FollowerLastHLC: []byte{}}
@@ -136,7 +141,7 @@ func (c *inbound) heartbeat(ctx context.Context, f wire.Frame) error {
 
 func (c *inbound) vote(ctx context.Context, f wire.Frame) error {
 	var m wire.RequestVote
-	if err := wire.Unpack(f, &m, wire.MaxPlainPeer); err != nil {
+	if err := c.unpack(ctx, f, &m); err != nil {
 		return err
 	}
 	reply := func(v *wire.Vote, op wire.Op) error {
@@ -191,7 +196,7 @@ func (c *inbound) ballot(ctx context.Context, v *wire.RaftVote) (*wire.RaftVoteR
 
 func (c *inbound) snapshot(ctx context.Context, f wire.Frame) error {
 	var m wire.SnapshotBegin
-	if err := wire.Unpack(f, &m, wire.MaxPlainPeer); err != nil {
+	if err := c.unpack(ctx, f, &m); err != nil {
 		return err
 	}
 	if !c.member(m.Leader) {
@@ -267,7 +272,7 @@ func (c *inbound) chunks(w io.Writer, size uint64) error {
 		if f.Op != wire.OpSnapshotChunk {
 			return fmt.Errorf("%s inside a snapshot", f.Op)
 		}
-		if err := wire.Unpack(f, &m, wire.MaxPlainPeer); err != nil {
+		if err := c.unpack(c.n.ctx, f, &m); err != nil {
 			return err
 		}
 		if at += uint64(len(m.Data)); m.Offset+uint64(len(m.Data)) != at || at > size {
@@ -288,7 +293,7 @@ func (c *inbound) chunks(w io.Writer, size uint64) error {
 
 func (c *inbound) timeoutNow(ctx context.Context, f wire.Frame) error {
 	var m wire.TimeoutNow
-	if err := wire.Unpack(f, &m, wire.MaxPlainPeer); err != nil {
+	if err := c.unpack(ctx, f, &m); err != nil {
 		return err
 	}
 	if !c.member(m.Leader) {
@@ -308,7 +313,7 @@ func (c *inbound) timeoutNow(ctx context.Context, f wire.Frame) error {
 
 func (c *inbound) forward(ctx context.Context, f wire.Frame) error {
 	var m wire.Forward
-	if err := wire.Unpack(f, &m, wire.MaxPlainPeer); err != nil {
+	if err := c.unpack(ctx, f, &m); err != nil {
 		return err
 	}
 	if !c.member(c.peer.NodeID) {
@@ -334,7 +339,7 @@ func (c *inbound) readIndex(ctx context.Context, f wire.Frame) error {
 
 func (c *inbound) membership(ctx context.Context, f wire.Frame) error {
 	var m wire.Membership
-	if err := wire.Unpack(f, &m, wire.MaxPlainPeer); err != nil {
+	if err := c.unpack(ctx, f, &m); err != nil {
 		return err
 	}
 	if m.Action == "form" {

@@ -15,6 +15,7 @@ import (
 	hraft "github.com/hashicorp/raft"
 
 	"github.com/cairndb/cairn/wire"
+	"github.com/cairndb/cairn/wire/large"
 )
 
 // Node is one member's part in consensus.
@@ -36,6 +37,7 @@ type Node struct {
 	offered   chan struct{}                    // holds a token when one was
 	departed  atomic.Uint32                    // the leader whose process is known to have ended; 0 for none
 	aside     atomic.Int64                     // when this node told another that it may lead, in nanoseconds
+	heavy     large.Turns                      // at decoding large frames of peers
 	leavings  chan uint32                      // a leader's connections broke off; see departed.go
 	offline   bool                             // it takes no part, and moves no damaged log aside
 	loss      *LossError                       // what the log of a node that is alone lacks
@@ -69,7 +71,7 @@ type peerState struct {
 // Open starts the member: it listens, opens its log, and takes part. ctx bounds the opening only.
 func Open(ctx context.Context, cfg Config, sm StateMachine) (_ *Node, err error) {
 	cfg = cfg.withDefaults()
-	n := &Node{cfg: cfg, log: cfg.Logger, sm: sm, peers: map[uint32]*peerState{}, wanted: map[uint32]bool{}, spurned: map[uint32]uint64{}, changed: make(chan struct{}), stopped: make(chan struct{}), lacking: make(chan struct{}, 1), offered: make(chan struct{}, 1), rounds: confirmations{turn: make(chan struct{}, 1)}, leavings: make(chan uint32, 1), beats: make(chan *hraft.AppendEntriesRequest, 1)}
+	n := &Node{cfg: cfg, log: cfg.Logger, sm: sm, peers: map[uint32]*peerState{}, wanted: map[uint32]bool{}, spurned: map[uint32]uint64{}, changed: make(chan struct{}), stopped: make(chan struct{}), lacking: make(chan struct{}, 1), offered: make(chan struct{}, 1), rounds: confirmations{turn: make(chan struct{}, 1)}, leavings: make(chan uint32, 1), heavy: large.NewTurns(), beats: make(chan *hraft.AppendEntriesRequest, 1)}
 	n.clocks = clocks{now: cfg.Now, elapsed: cfg.Elapsed, max: cfg.MaxClockOffset}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	n.pool = newPool(n)

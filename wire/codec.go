@@ -580,6 +580,14 @@ func list[T any, P interface {
 	*T
 	Message
 }](c *codec, name string, v *[]T, n need) {
+	listUpTo[T, P](c, name, v, n, math.MaxUint32)
+}
+
+// listUpTo is list for no more values than most: a value may be a few bytes here, and hundreds when it is decoded.
+func listUpTo[T any, P interface {
+	*T
+	Message
+}](c *codec, name string, v *[]T, n need, most uint32) {
 	h, pos, read, write := c.visit(name, n, *v == nil && n != required)
 	if write {
 		c.b = appendArray(c.b, len(*v))
@@ -592,6 +600,10 @@ func list[T any, P interface {
 	}
 	if h.kind != kArray {
 		c.wrong(name, h, "a sequence")
+		return
+	}
+	if h.n > most {
+		c.err = fmt.Errorf("%w: %s: %d values, %d allowed", ErrPayload, name, h.n, most)
 		return
 	}
 	pos += h.size

@@ -26,7 +26,7 @@ const (
 const (
 	MaxPlainEarly  = 64 << 10 // before AUTH or CLUSTER_HELLO; the frame itself may be no longer
 	MaxPlainClient = 16 << 20
-	MaxPlainPeer   = 64 << 20
+	MaxPlainPeer   = 20 << 20 // the largest entry, and a page of others
 )
 
 // A Frame is one message on a stream. Flags holds the flag bits and the version, Payload the bytes as transmitted.

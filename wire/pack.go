@@ -1,8 +1,11 @@
 package wire
 
 import (
+	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"io"
 	"math"
 	"sync"
 
@@ -26,7 +29,7 @@ var decoders = map[int]func() *zstd.Decoder{
 
 func newDecoder(limit int) func() *zstd.Decoder {
 	return sync.OnceValue(func() *zstd.Decoder {
-		d, err := zstd.NewReader(nil, zstd.WithDecoderMaxMemory(uint64(limit)), zstd.WithDecoderConcurrency(0), zstd.WithDecoderLowmem(true))
+		d, err := zstd.NewReader(nil, zstd.WithDecoderMaxMemory(uint64(limit)), zstd.WithDecoderConcurrency(0), zstd.WithDecoderLowmem(true), zstd.WithDecodeAllCapLimit(true))
 		if err != nil {
 			panic("wire: zstd reader: " + err.Error())
 		}
@@ -82,6 +85,95 @@ func msgpackToJSON(b []byte) ([]byte, error) {
 	return marshal(x)
 }
 
+// PlainSize is how long a frame says that its payload is when it is decompressed; the most there may be when it does not say.
+func PlainSize(f Frame, maxPlain int) int {
+	if f.Flags&FlagZstd == 0 {
+		return len(f.Payload)
+	}
+	var h zstd.Header
+	if h.Decode(f.Payload) != nil || !h.HasFCS {
+		return maxPlain
+	}
+	return int(min(h.FrameContentSize, uint64(maxPlain)))
+}
+
+// unzstd decompresses a payload into memory of its size: one that does not say how long it is, or says less, is counted first.
+// Nothing is allocated for one that is too long.
+func unzstd(b []byte, maxPlain int) ([]byte, error) {
+	var h zstd.Header
+	if err := h.Decode(b); err == nil && h.HasFCS {
+		if h.FrameContentSize > uint64(maxPlain) {
+			return nil, zstd.ErrDecoderSizeExceeded
+		}
+		out, err := decoders[maxPlain]().DecodeAll(b, room(int(h.FrameContentSize)))
+		if !errors.Is(err, zstd.ErrDecoderSizeExceeded) {
+			return out, err
+		}
+	}
+	n, err := countPlain(b, maxPlain)
+	if err != nil {
+		return nil, err
+	}
+	return decoders[maxPlain]().DecodeAll(b, room(n))
+}
+
+// spare holds the memory of a payload that could not be decoded: a bomb that comes again and again takes no more than one does,
+// and the collector need not keep pace with it.
+var spare = make(chan []byte, 1)
+
+// spareFrom is from where on a payload's memory is worth keeping.
+const spareFrom = 1 << 20
+
+// room is empty memory for n bytes.
+func room(n int) []byte {
+	if n >= spareFrom {
+		select {
+		case b := <-spare:
+			if cap(b) >= n {
+				return b[:0]
+			}
+		default:
+		}
+	}
+	return make([]byte, 0, n)
+}
+
+// spoiled takes back the memory of a frame's payload that nothing refers to.
+func spoiled(f Frame, b []byte) {
+	if f.Flags&FlagZstd == 0 || f.JSON() || cap(b) < spareFrom { // it is not of room
+		return
+	}
+	select {
+	case spare <- b:
+	default:
+	}
+}
+
+// countWindow is how far what is counted may reach back: that much memory counting takes.
+const countWindow = 8 << 20
+
+// counters decompress and keep nothing.
+var counters = sync.Pool{New: func() any {
+	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(countWindow), zstd.WithDecodeBuffersBelow(0))
+	if err != nil {
+		panic("wire: zstd reader: " + err.Error())
+	}
+	return d
+}}
+
+func countPlain(b []byte, maxPlain int) (int, error) {
+	d := counters.Get().(*zstd.Decoder)
+	defer counters.Put(d)
+	if err := d.Reset(bytes.NewReader(b)); err != nil {
+		return 0, err
+	}
+	n, err := io.Copy(io.Discard, io.LimitReader(d, int64(maxPlain)+1))
+	if n > int64(maxPlain) {
+		return 0, zstd.ErrDecoderSizeExceeded
+	}
+	return int(n), err
+}
+
 // Plain is a frame's payload as one checked msgpack value: decompressed within maxPlain (one of the
 // MaxPlain constants), turned from JSON if need be, and scanned.
 func Plain(f Frame, maxPlain int) ([]byte, error) {
@@ -91,7 +183,7 @@ func Plain(f Frame, maxPlain int) ([]byte, error) {
 			return nil, fmt.Errorf("%w: compressed payload is empty", ErrPayload)
 		}
 		var err error
-		if b, err = decoders[maxPlain]().DecodeAll(b, nil); err != nil {
+		if b, err = unzstd(b, maxPlain); err != nil {
 			return nil, fmt.Errorf("%w: zstd: %w", ErrPayload, err)
 		}
 	}
@@ -108,13 +200,14 @@ func Plain(f Frame, maxPlain int) ([]byte, error) {
 		return nil, fmt.Errorf("%w: empty payload", ErrPayload)
 	}
 	if _, err := Scan(b); err != nil {
+		spoiled(f, b)
 		return nil, err
 	}
 	return b, nil
 }
 
 // Unpack reads a frame's message. Byte strings of peer messages share the payload's memory; everything else is copied.
-// Unknown keys are passed over, so that a newer sender is understood.
+// Unknown keys are passed over, so that a newer sender is understood. After an error the message is not to be used.
 func Unpack(f Frame, m Message, maxPlain int) error { return unpack(f, m, maxPlain, false) }
 
 // UnpackExact is Unpack for a request: it refuses unknown keys and numbers out of range, by name.
@@ -125,5 +218,9 @@ func unpack(f Frame, m Message, maxPlain int, exact bool) error {
 	if err != nil {
 		return err
 	}
-	return decodeAt(b, 0, m, exact)
+	if err := decodeAt(b, 0, m, exact); err != nil {
+		spoiled(f, b)
+		return err
+	}
+	return nil
 }

@@ -60,6 +60,9 @@ func (m *OplogPull) fields(c *codec) {
 	c.optStr("exclude_actor", &m.ExcludeActor, optional)
 }
 
+// MaxOps is how many operations a frame may bring.
+const MaxOps = 10_000
+
 // OplogEntry is one operation as peers exchange it.
 type OplogEntry struct {
 	OpID          string
@@ -96,7 +99,7 @@ type OplogPullResult struct {
 }
 
 func (m *OplogPullResult) fields(c *codec) {
-	list(c, "ops", &m.Ops, required)
+	listUpTo(c, "ops", &m.Ops, required, MaxOps)
 	c.boolean("has_more", &m.HasMore, required)
 }
 
@@ -112,7 +115,7 @@ func (m *OplogPush) fields(c *codec) {
 		m.Database = "default"
 	}
 	c.str("database", &m.Database, defaulted)
-	list(c, "ops", &m.Ops, required)
+	listUpTo(c, "ops", &m.Ops, required, MaxOps)
 	sub(c, "raft", &m.Raft, extension)
 }
 

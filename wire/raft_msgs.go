@@ -55,6 +55,9 @@ func (m *RaftEntry) fields(c *codec) {
 	m.AppendedAt = int64(at)
 }
 
+// maxEntries is how many records an append may bring: more than the library sends.
+const maxEntries = 4096
+
 // RaftAppend is an AppendEntries request.
 type RaftAppend struct {
 	Term       uint64
@@ -76,7 +79,7 @@ func (m *RaftAppend) fields(c *codec) {
 	uintField(c, "prev_index", &m.PrevIndex, required)
 	uintField(c, "prev_term", &m.PrevTerm, required)
 	uintField(c, "commit", &m.Commit, required)
-	list(c, "entries", &m.Entries, extension)
+	listUpTo(c, "entries", &m.Entries, extension, maxEntries)
 	uintField(c, "acknowledged", &m.Acknowledged, extension)
 	uintField(c, "clock", &m.Clock, extension)
 }

@@ -2,14 +2,20 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	"github.com/klauspost/compress/zstd"
 
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/oplog"
@@ -191,4 +197,73 @@ func (p *nodeProcess) tokenFile() string {
 		p.t.Fatal(err)
 	}
 	return path
+}
+
+// TestAPeersBombCostsLittle: what unpacks to a quarter of a gigabyte, with or without saying so, and what unpacks to as much as
+// is allowed, costs a member under a hundred megabytes, though eight that show the secret send them again and again.
+func TestAPeersBombCostsLittle(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("memory of another process is read in /proc, which this system has not")
+	}
+	p := memberAlone(t)
+	hello, err := wire.AppendPack(nil, wire.OpClusterHello, 0, &wire.ClusterHello{NodeID: 9, Role: "voter", ClusterSecret: p.token, AdvertiseAddr: "127.0.0.1:1",
+		ProtocolVersion: wire.Version, Raft: &wire.RaftHello{Purpose: "forward"}}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var streamed bytes.Buffer // it does not say how long it is
+	w, err := zstd.NewWriter(&streamed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 256 {
+		if _, err := w.Write(make([]byte, 1<<20)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	entries := bytes.Repeat([]byte("\x83\xa1i\x01\xa1t\x01\xa1k\x00"), wire.MaxPlainPeer/11)
+	payloads := [][]byte{streamed.Bytes(), w.EncodeAll(make([]byte, 256<<20), nil), w.EncodeAll(make([]byte, wire.MaxPlainPeer), nil),
+		w.EncodeAll(append([]byte("\x83\xa8database\xa7default\xa3ops\x90\xa4raft\x87\xa4term\x01\xa6leader\x09\xableader_addr\xa1a\xaaprev_index\x00\xa9prev_term\x00\xa6commit\x00\xa7entries\xdd"+
+			string(binary.BigEndian.AppendUint32(nil, uint32(len(entries)/10)))), entries...), nil)}
+	before, _ := procStat(t, p.cmd.Process.Pid)
+	peak := before
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+	defer cancel()
+	var senders sync.WaitGroup
+	for i := range 8 {
+		senders.Go(func() {
+			payload := payloads[i%len(payloads)]
+			frame := wire.AppendFrame(nil, wire.Frame{Flags: wire.Version | wire.FlagZstd, Op: wire.OpOplogPush, Payload: payload})
+			for ctx.Err() == nil {
+				s := meet(t, p.line.Cluster)
+				for _, b := range [][]byte{hello, frame} {
+					if _, err := s.nc.Write(b); err != nil {
+						t.Error(err)
+						return
+					}
+					if _, err := s.r.Next(); err != nil {
+						t.Error(err)
+						return
+					}
+				}
+				s.nc.Close()
+			}
+		})
+	}
+	for ctx.Err() == nil {
+		now, _ := procStat(t, p.cmd.Process.Pid)
+		peak = max(peak, now)
+		select {
+		case <-ctx.Done():
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	senders.Wait()
+	t.Logf("%d MiB before, %d MiB more at most", before>>20, (peak-before)>>20)
+	if peak-before > 100<<20 {
+		t.Errorf("it cost %d MiB", (peak-before)>>20)
+	}
 }

@@ -1,0 +1,20 @@
+package node
+
+import "testing"
+
+// TestARecordFitsAFrame: entries share a record as long as it stays short enough to be sent; the one too many begins the next.
+func TestARecordFitsAFrame(t *testing.T) {
+	p := newProposer(nil, nil, nil)
+	for _, n := range []int{maxRecordBytes - 1, 10 << 20, 1} {
+		p.queue <- proposal{body: make([]byte, n)}
+	}
+	for _, want := range []int{maxRecordBytes - 1, 10 << 20, 1} {
+		var l load
+		if !p.begin(t.Context(), &l) {
+			t.Fatal("no entry")
+		}
+		if p.gather(&l); l.size != want {
+			t.Errorf("a record of %d bytes, want %d", l.size, want)
+		}
+	}
+}

@@ -1,0 +1,76 @@
+package wire
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// TestHowPayloadsAreCompressed: a payload is read whether or not it says how long it is, in one part or several, and refused when
+// it is longer than allowed, whatever it says.
+func TestHowPayloadsAreCompressed(t *testing.T) {
+	w, err := zstd.NewWriter(nil, zstd.WithWindowSize(MaxPlainEarly))
+	if err != nil {
+		t.Fatal(err)
+	}
+	streamed := func(b []byte) []byte {
+		var out bytes.Buffer
+		w.Reset(&out)
+		for len(b) > 0 { // in parts, or it would say how long it is
+			n := min(len(b), 100_000)
+			if _, err := w.Write(b[:n]); err != nil {
+				t.Fatal(err)
+			}
+			if err := w.Flush(); err != nil {
+				t.Fatal(err)
+			}
+			b = b[n:]
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return out.Bytes()
+	}
+	whole := func(b []byte) []byte { return w.EncodeAll(b, nil) }
+	text := func(n int) []byte { // a msgpack string of n bytes in all
+		return append([]byte{0xdb, byte((n - 5) >> 24), byte((n - 5) >> 16), byte((n - 5) >> 8), byte(n - 5)}, strings.Repeat("x", n-5)...)
+	}
+	for _, limit := range []int{MaxPlainEarly, MaxPlainClient, MaxPlainPeer} {
+		for name, payload := range map[string][]byte{
+			"whole": whole(text(limit)), "streamed": streamed(text(limit)),
+			"two parts":   append(whole(text(limit)[:9]), whole(text(limit)[9:])...),
+			"mixed parts": append(whole(text(limit)[:limit/2]), streamed(text(limit)[limit/2:])...),
+		} {
+			f := Frame{Flags: Version | FlagZstd, Op: OpPing, Payload: payload}
+			if b, err := Plain(f, limit); err != nil || !bytes.Equal(b, text(limit)) {
+				t.Errorf("%s of %d: %d bytes, %v", name, limit, len(b), err)
+			}
+		}
+		for name, payload := range map[string][]byte{
+			"whole": whole(text(limit + 1)), "streamed": streamed(text(limit + 1)),
+			"two parts": append(whole(text(limit)), whole([]byte{1})...), "a bomb": streamed(make([]byte, 64<<20)),
+		} {
+			f := Frame{Flags: Version | FlagZstd, Op: OpPing, Payload: payload}
+			if b, err := Plain(f, limit); !errors.Is(err, ErrPayload) {
+				t.Errorf("%s over %d: %d bytes, %v", name, limit, len(b), err)
+			}
+		}
+	}
+}
+
+// TestRecordsOfAFrameAreCounted: values of a few bytes that take hundreds when they are decoded are refused by their number.
+func TestRecordsOfAFrameAreCounted(t *testing.T) {
+	for n, ok := range map[int]bool{maxEntries: true, maxEntries + 1: false} {
+		f, err := Pack(OpOplogPush, 0, &OplogPush{Database: "default", Ops: []OplogEntry{}, Raft: &RaftAppend{Entries: make([]RaftEntry, n)}}, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var m OplogPush
+		if err := Unpack(f, &m, MaxPlainPeer); (err == nil) != ok || !ok && !IsPayload(err) {
+			t.Errorf("%d records: %v", n, err)
+		}
+	}
+}
