@@ -91,10 +91,10 @@ func (s *Server) listenHTTP() error {
 	s.httpAt = ln.Addr().String()
 	d := &door.Door{Origins: s.cfg.Origins, Hint: "send a token: the operator's is in " + s.tokenPath(),
 		Token: func(bearer string) bool { _, ok := s.peers.resolve(bearer); return ok }}
-	s.http = &http.Server{Handler: s.enter(d, mux), ConnContext: d.ConnContext, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+	s.http = &http.Server{Handler: s.enter(d, mux), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 		BaseContext: func(net.Listener) context.Context { return s.ctx }}
 	s.tasks.Go(func() {
-		if err := s.http.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
+		if err := d.Serve(s.http, ln); !errors.Is(err, http.ErrServerClosed) {
 			s.log.Error("http mirror ended", "err", err)
 		}
 	})
@@ -106,6 +106,7 @@ func (s *Server) listenHTTP() error {
 func (s *Server) enter(d *door.Door, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if why := d.Refuses(r); why != "" {
+			w.Header().Set("Connection", "close")
 			reply(w, http.StatusForbidden, fault(why))
 			return
 		}

@@ -7,8 +7,9 @@
 //   - The node's own user sent it, or root, or a client with a token. Linux tells who owns the client's socket;
 //     where it cannot (a client on another machine or in another network namespace, another system) only a token counts.
 //
-// The owner is looked up once for a connection. A token counts for anybody: it lies in a file that only the node's
-// user can read.
+// The owner is looked up once for a connection, when it comes. A token counts for anybody: it lies in a file that only the
+// node's user can read. Connections of those who may need one are few at a time, so that they fill neither the memory
+// nor the table of descriptors of a node.
 package door
 
 import (
@@ -23,7 +24,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 )
 
 // Door is the policy of one listener. It is not changed once the listener serves.
@@ -44,6 +44,14 @@ func CheckOrigins(origins []string) error {
 	return nil
 }
 
+// Serve accepts for a server what comes through a listener, until the server is shut down.
+func (d *Door) Serve(s *http.Server, ln net.Listener) error {
+	s.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
+		return context.WithValue(ctx, visitor{}, c.(*conn).owner)
+	}
+	return s.Serve(&listener{Listener: ln})
+}
+
 // visitor is the key of a connection's owner in the context of its requests.
 type visitor struct{}
 
@@ -51,11 +59,6 @@ type visitor struct{}
 type owner struct {
 	uid   int
 	known bool
-}
-
-// ConnContext is an http.Server's. The owner is looked up by the connection's first request that comes so far.
-func (*Door) ConnContext(ctx context.Context, c net.Conn) context.Context {
-	return context.WithValue(ctx, visitor{}, sync.OnceValue(func() owner { return ownerOf(c.RemoteAddr(), c.LocalAddr()) }))
 }
 
 // Refuses says why a request may not come in; it is empty when it may.
@@ -70,14 +73,13 @@ func (d *Door) Refuses(r *http.Request) string {
 	if d.bearer(r) {
 		return ""
 	}
-	look, _ := r.Context().Value(visitor{}).(func() owner)
-	if uid := os.Geteuid(); look == nil || !look().is(uid) {
-		return fmt.Sprintf("Not your node: connect as uid %d, or %s", uid, d.Hint)
+	if o, _ := r.Context().Value(visitor{}).(owner); !o.trusted() { // the zero owner is unknown
+		return fmt.Sprintf("Not your node: connect as uid %d, or %s", os.Geteuid(), d.Hint)
 	}
 	return ""
 }
 
-func (o owner) is(uid int) bool { return o.known && (o.uid == uid || o.uid == 0) }
+func (o owner) trusted() bool { return o.known && (o.uid == os.Geteuid() || o.uid == 0) }
 
 func (d *Door) bearer(r *http.Request) bool {
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")

@@ -3,6 +3,7 @@ package door
 import (
 	"bufio"
 	"context"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -11,25 +12,48 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // serve is a listener behind a door.
-func serve(t testing.TB, d *Door, at string) *httptest.Server {
+func serve(t testing.TB, d *Door, at string) (addr string) {
 	t.Helper()
 	ln, err := net.Listen("tcp", at)
 	if err != nil {
 		t.Skipf("this machine has no %s: %v", at, err)
 	}
-	s := &httptest.Server{Listener: ln, Config: &http.Server{ConnContext: d.ConnContext, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if why := d.Refuses(r); why != "" {
 			http.Error(w, why, http.StatusForbidden)
 			return
 		}
 		io.WriteString(w, "in")
-	})}}
-	s.Start()
-	t.Cleanup(s.Close)
-	return s
+	})}
+	done := make(chan error, 1)
+	go func() { done <- d.Serve(s, ln) }()
+	t.Cleanup(func() {
+		s.Close()
+		if err := <-done; !errors.Is(err, http.ErrServerClosed) {
+			t.Error(err)
+		}
+	})
+	return ln.Addr().String()
+}
+
+// outside is an address of this machine that is not loopback's.
+func outside(t testing.TB) string {
+	t.Helper()
+	addrs, err := net.InterfaceAddrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range addrs {
+		if n, ok := a.(*net.IPNet); ok && n.IP.To4() != nil && !n.IP.IsLoopback() {
+			return n.IP.String()
+		}
+	}
+	t.Skip("this machine has no address but loopback's")
+	return ""
 }
 
 func ask1(t testing.TB, url string, head ...string) string {
@@ -61,8 +85,7 @@ func ask1(t testing.TB, url string, head ...string) string {
 func TestPagesAndNames(t *testing.T) {
 	t.Parallel()
 	secret := func(token string) bool { return Same(token, "secret") }
-	s := serve(t, &Door{Origins: []string{"http://localhost:3000"}, Token: secret, Hint: "send the token"}, "127.0.0.1:0")
-	own := s.Listener.Addr().String()
+	own := serve(t, &Door{Origins: []string{"http://localhost:3000"}, Token: secret, Hint: "send the token"}, "127.0.0.1:0")
 	_, port, _ := net.SplitHostPort(own)
 	for _, c := range []struct {
 		name, want string
@@ -90,7 +113,7 @@ func TestPagesAndNames(t *testing.T) {
 		{"an image of a page of another port", "Origin not allowed: same-site", []string{"Sec-Fetch-Site: same-site"}},
 		{"a foreign page that knows the token", "Origin not allowed: http://evil.example", []string{"Origin: http://evil.example", "Authorization: Bearer secret"}},
 	} {
-		if got := ask1(t, s.URL, c.head...); got != c.want {
+		if got := ask1(t, "http://"+own, c.head...); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}
@@ -99,8 +122,7 @@ func TestPagesAndNames(t *testing.T) {
 // A request without Host is HTTP/1.0's: no browser sends one.
 func TestNoHost(t *testing.T) {
 	t.Parallel()
-	s := serve(t, &Door{}, "127.0.0.1:0")
-	c, err := net.Dial("tcp", s.Listener.Addr().String())
+	c, err := net.Dial("tcp", serve(t, &Door{}, "127.0.0.1:0"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,20 +136,7 @@ func TestNoHost(t *testing.T) {
 // A client whose owner cannot be told comes in with a token. One that does not come over loopback is such a client.
 func TestTokenWhereTheOwnerIsUnknown(t *testing.T) {
 	t.Parallel()
-	at := ""
-	addrs, err := net.InterfaceAddrs()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, a := range addrs {
-		if n, ok := a.(*net.IPNet); ok && n.IP.To4() != nil && !n.IP.IsLoopback() {
-			at = n.IP.String()
-		}
-	}
-	if at == "" {
-		t.Skip("this machine has no address but loopback's")
-	}
-	s := serve(t, &Door{Token: func(token string) bool { return Same(token, "secret") }, Hint: "send the token in FILE"}, at+":0")
+	addr := serve(t, &Door{Token: func(token string) bool { return Same(token, "secret") }, Hint: "send the token in FILE"}, outside(t)+":0")
 	for head, want := range map[string]string{
 		"":                              "Not your node: connect as uid ",
 		"Authorization: Bearer wrong":   "Not your node: connect as uid ",
@@ -138,8 +147,54 @@ func TestTokenWhereTheOwnerIsUnknown(t *testing.T) {
 		if head != "" {
 			heads = append(heads, head)
 		}
-		if got := ask1(t, s.URL, heads...); !strings.HasPrefix(got, want) || want != "in" && !strings.HasSuffix(got, ", or send the token in FILE") {
+		if got := ask1(t, "http://"+addr, heads...); !strings.HasPrefix(got, want) || want != "in" && !strings.HasSuffix(got, ", or send the token in FILE") {
 			t.Errorf("%q: %q, want %q", head, got, want)
+		}
+	}
+}
+
+// Connections of clients that are not the node's user are few at a time, whatever they send; the node's user comes in all
+// the while.
+func TestStrangersAreFew(t *testing.T) {
+	t.Parallel()
+	at := outside(t)
+	addr := serve(t, &Door{}, "0.0.0.0:0")
+	_, port, _ := net.SplitHostPort(addr)
+	dial := func() net.Conn {
+		t.Helper()
+		c, err := net.Dial("tcp", net.JoinHostPort(at, port))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		c.SetReadDeadline(time.Now().Add(time.Minute))
+		return c
+	}
+	answered := func(c net.Conn) bool {
+		io.WriteString(c, "GET / HTTP/1.0\r\n\r\n") // a connection that is closed has no answer
+		line, _ := bufio.NewReader(c).ReadString('\n')
+		return strings.Contains(line, " 403 ")
+	}
+	var in []net.Conn
+	for range maxStrangers {
+		in = append(in, dial())
+	}
+	for range 10 {
+		if answered(dial()) {
+			t.Fatalf("one more than %d was let in", maxStrangers)
+		}
+	}
+	if got := ask1(t, "http://127.0.0.1:"+port); got != "in" {
+		t.Errorf("the node's user: %q", got)
+	}
+	for _, c := range in {
+		if !answered(c) {
+			t.Fatal("one of the first was cut off")
+		}
+	}
+	for deadline := time.Now().Add(time.Minute); !answered(dial()); {
+		if time.Now().After(deadline) {
+			t.Fatal("no room after the others have gone")
 		}
 	}
 }
@@ -190,7 +245,7 @@ func TestToken(t *testing.T) {
 	}
 }
 
-// A connection that no ConnContext has seen has no owner.
+// A request that has come through no door has no owner.
 func TestNoConnection(t *testing.T) {
 	r := httptest.NewRequestWithContext(context.Background(), "GET", "/", nil)
 	r.Host = ""

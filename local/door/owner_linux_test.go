@@ -106,8 +106,7 @@ func TestOtherUser(t *testing.T) {
 		t.Skip("not root: no process of another user can be started")
 	}
 	const other = 4242
-	s := serve(t, &Door{}, "127.0.0.1:0")
-	host, port, _ := net.SplitHostPort(s.Listener.Addr().String())
+	host, port, _ := net.SplitHostPort(serve(t, &Door{}, "127.0.0.1:0"))
 	say := func(uid uint32, script string) string {
 		c := exec.CommandContext(t.Context(), "/bin/bash", "-c", script, "bash", host, port)
 		c.Dir = "/"

@@ -61,6 +61,7 @@ var routes = []struct {
 func (s *Server) handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if why := s.door.Refuses(r); why != "" {
+			w.Header().Set("Connection", "close")
 			s.fail(w, r, turnedAway(r, why))
 			return
 		}

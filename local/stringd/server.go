@@ -144,9 +144,9 @@ func Listen(cfg Config) (_ *Server, err error) {
 		Token: func(bearer string) bool { return cfg.Token != "" && door.Same(bearer, cfg.Token) }}
 	s.sessions = newSessions(s.settings, cfg.QueueSize)
 	s.ctx, s.cancel = context.WithCancel(context.Background())
-	s.http = &http.Server{Handler: s.handler(), ConnContext: s.door.ConnContext, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
+	s.http = &http.Server{Handler: s.handler(), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
 		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug)}
-	s.tasks.Go(func() { _ = s.http.Serve(s.ln) }) // ErrServerClosed
+	s.tasks.Go(func() { _ = s.door.Serve(s.http, s.ln) }) // ErrServerClosed
 	return s, nil
 }
 

@@ -1,0 +1,49 @@
+package door
+
+import (
+	"net"
+	"sync"
+	"sync/atomic"
+)
+
+// maxStrangers is how many connections there are at a time of clients that are not seen to be the node's user. One more
+// is closed unanswered.
+const maxStrangers = 256
+
+// listener finds out who comes.
+type listener struct {
+	net.Listener
+	strangers atomic.Int64
+}
+
+// conn is a connection and who has made its other end.
+type conn struct {
+	net.Conn
+	owner owner
+	leave func() // once, when it is closed
+}
+
+// Accept implements net.Listener.
+func (l *listener) Accept() (net.Conn, error) {
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		o := ownerOf(c.RemoteAddr(), c.LocalAddr())
+		if o.trusted() {
+			return &conn{c, o, func() {}}, nil
+		}
+		if l.strangers.Add(1) <= maxStrangers {
+			return &conn{c, o, sync.OnceFunc(func() { l.strangers.Add(-1) })}, nil
+		}
+		l.strangers.Add(-1)
+		c.Close()
+	}
+}
+
+// Close implements net.Conn.
+func (c *conn) Close() error {
+	c.leave()
+	return c.Conn.Close()
+}
