@@ -138,8 +138,10 @@ func (p *pusher) replay(ctx context.Context, cursor oplog.Index) error {
 		var lost oplog.Index
 		at := end
 		err := p.s.state.Read(func(v *oplog.View) error {
-			if first, _, _, ok := v.Retained(); ok && first > cursor+1 {
-				if _, trimmed := v.Trimmed(); trimmed {
+			if _, trimmed := v.Trimmed(); trimmed {
+				if first, _, _, ok := v.Retained(); !ok {
+					lost = end // all of the window has gone
+				} else if first > cursor+1 {
 					lost = first
 				}
 			}

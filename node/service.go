@@ -208,7 +208,7 @@ func (s *Service) propose(ctx context.Context, c Caller, e oplog.Entry) (oplog.O
 		return oplog.Outcome{}, s.notLeader()
 	}
 	if e.Key == "" { // it may have to be sent twice
-		e.Key, e.KeyTTL = "forward/"+uuid.NewString(), forwardKeyTTL
+		e.Key, e.KeyTTL = oplog.ForwardKey+uuid.NewString(), forwardKeyTTL
 	}
 	return s.forward(ctx, c, e)
 }

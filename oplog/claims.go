@@ -95,6 +95,8 @@ func (a *applying) dropClaims(m *Memory) {
 			a.del(tClaimBy, a.db, joinKey(c.Dst, id))
 		}
 		a.stats.Claims--
+		a.dropName(c.Src)
+		a.dropName(c.Dst)
 	}
 	m.Claims = nil
 }

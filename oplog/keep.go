@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // keyRecord is what an idempotency key stands for.
@@ -60,6 +61,19 @@ func (a *applying) keepKey(key string, digest []byte, ttl Time, results []Result
 	write(a.txn, tKey, a.db, []byte(key), &k)
 	a.put(tKeyExpiry, a.db, expiryKey(k.Expires, key), be64(uint64(k.Kept)))
 	a.keys++
+}
+
+// ForwardKey begins the keys that nodes make for entries they forward: they are no client's and say nothing.
+const ForwardKey = "forward/"
+
+// noteKeys has a memory know its clients' keys, and none that has expired.
+func (a *applying) noteKeys(m *Memory, keys ...string) {
+	m.Keys = slices.DeleteFunc(m.Keys, func(k string) bool { return a.get(tKey, a.db, []byte(k)) == nil })
+	for _, k := range keys {
+		if k != "" && !strings.HasPrefix(k, ForwardKey) && !slices.Contains(m.Keys, k) {
+			m.Keys = append(m.Keys, k)
+		}
+	}
 }
 
 func expiryKey(t Time, key string) []byte { return append(be64(uint64(t)), key...) }

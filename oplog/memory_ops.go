@@ -150,6 +150,7 @@ func (op *Remember) apply(a *applying) (Result, *Error) {
 		a.put(a.vectors(a.db), a.db, key, op.Vector)
 	}
 	a.relink(m, op.Entities, op.Extractor, m.Created)
+	a.noteKeys(m, op.Key, a.key)
 	a.putMemory(m)
 	a.countStatus(m, +1)
 	r := Result{ID: m.RID, Num: uint64(m.Seq), Changed: true}
@@ -221,6 +222,7 @@ func (op *Correct) apply(a *applying) (Result, *Error) {
 			a.del(a.vectors(a.db), a.db, seqKey(m.Seq))
 		}
 	}
+	a.noteKeys(m, a.key)
 	a.putMemory(m)
 	return Result{ID: m.RID, Num: uint64(m.Revision), Changed: true}, nil
 }

@@ -1,10 +1,5 @@
 package oplog
 
-import (
-	"bytes"
-	"encoding/hex"
-)
-
 // stands finds a memory that is still what a decision knew.
 func (a *applying) stands(g Grounds) (*Memory, bool) {
 	m, err := a.liveMemory(g.RID)
@@ -77,75 +72,6 @@ func (a *applying) retier(r Retier, at Time) bool {
 	return true
 }
 
-// purgeStep bounds the rows one Purge looks at, and so what an entry may cost.
-const purgeStep = 2000
-
-func (op *Purge) apply(a *applying) (Result, *Error) {
-	if _, err := a.database(); err != nil {
-		return Result{}, err
-	}
-	from, herr := hex.DecodeString(op.From)
-	if herr != nil || len(from) != 0 && len(from) != 16 {
-		return Result{}, Errorf(Invalid, "a purge goes on where the last one said")
-	}
-	var found []*Memory
-	next, looked := "", 0
-	end := timeKey(op.Before, 0)
-	b := a.bucket(tCreated, a.db)
-	c := b.Cursor()
-	for k, _ := c.Seek(from); k != nil && bytes.Compare(k, end) < 0; k, _ = c.Next() {
-		if looked++; looked > purgeStep {
-			next = hex.EncodeToString(k)
-			break
-		}
-		if m, ok := a.memoryAt(Seq(beUint64(k[8:]))); ok && op.takes(m) {
-			found = append(found, m)
-		}
-	}
-	r := Result{ID: next}
-	for _, m := range found {
-		if a.erase(m, op.At) {
-			r.Num++
-			r.Rows = append(r.Rows, m.RID)
-		}
-	}
-	r.Changed = r.Num > 0
-	return r, nil
-}
-
-func (op *Purge) takes(m *Memory) bool {
-	return (op.Tier == "" || m.Tier == op.Tier || TierOf(m.Tier) == op.Tier) && (op.Owner == "" || m.Owner == op.Owner) &&
-		(op.Namespace == "" || m.Namespace == op.Namespace)
-}
-
-// erase forgets a memory and takes its content out of the state; only its id and its times stay.
-func (a *applying) erase(m *Memory, at Time) bool {
-	live := m.Status != Tombstoned
-	if !live && m.Text == "" {
-		return false
-	}
-	key := seqKey(m.Seq)
-	var revisions [][]byte
-	a.scan(tRevision, a.db, key, func(k, _ []byte) bool {
-		revisions = append(revisions, bytes.Clone(k))
-		return true
-	})
-	for _, k := range revisions {
-		a.del(tRevision, a.db, k)
-	}
-	a.del(tVector, a.db, key)
-	a.del(tVectorOdd, a.db, key)
-	a.unlink(m, nil)
-	a.dropClaims(m)
-	m.Text, m.Metadata, m.Entities, m.Speaker, m.Emotion, m.Reason = "", nil, nil, "", "", ""
-	if live {
-		a.forget(m, at)
-	} else {
-		a.putMemory(m)
-	}
-	return live
-}
-
 // unlink takes a memory from the entities it no longer names.
 func (a *applying) unlink(m *Memory, keep map[string]bool) {
 	for _, name := range m.Entities {
@@ -157,6 +83,7 @@ func (a *applying) unlink(m *Memory, keep map[string]bool) {
 			e.Mentions--
 			write(a.txn, tEntity, a.db, []byte(name), &e)
 		}
+		a.dropName(name)
 	}
 }
 

@@ -63,11 +63,18 @@ func (a *applying) tidyTriggers(s TriggerStatus) {
 		if !ok {
 			continue
 		}
-		a.del(tTriggerOrder, a.db, t.orderKey())
-		a.del(tTrigger, a.db, id)
-		if string(a.get(tTriggerCool, a.db, []byte(t.Cooldown))) == t.ID {
-			a.del(tTriggerCool, a.db, []byte(t.Cooldown))
-		}
+		a.dropTrigger(&t)
+	}
+}
+
+func (a *applying) dropTrigger(t *TriggerRow) {
+	if t.Status == TriggerPending {
+		a.stats.PendingTriggers--
+	}
+	a.del(tTriggerOrder, a.db, t.orderKey())
+	a.del(tTrigger, a.db, []byte(t.ID))
+	if string(a.get(tTriggerCool, a.db, []byte(t.Cooldown))) == t.ID {
+		a.del(tTriggerCool, a.db, []byte(t.Cooldown))
 	}
 }
 

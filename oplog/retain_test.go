@@ -74,7 +74,7 @@ func TestLogKeepsRows(t *testing.T) {
 	for i, op := range []Op{
 		&Init{Cluster: "c", At: 1},
 		&Remember{RID: "a", Text: "t", Namespace: "n", Created: 10},
-		&Purge{Before: 20, At: 30},
+		&Cognition{Outdated: []Grounds{{RID: "a"}}, At: 30},
 	} {
 		body, err := Entry{DB: DB(min(i, 1)), Ops: []Op{op}}.Encode()
 		if err != nil {

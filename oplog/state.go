@@ -452,6 +452,11 @@ func (s *State) applyRecord(t *txn, stats map[DB]*Stats, r Record, next *mark, d
 		}
 		kept.Ops += len(e.Ops)
 	}
+	if t.cut {
+		t.cut, next.ops = false, 0
+		t.cutLog(next.last)
+		return out, nil
+	}
 	next.ops += uint64(kept.Ops)
 	log := t.log()
 	log.FillPercent = 0.95
@@ -470,8 +475,9 @@ type applying struct {
 	index Index
 	alone bool // the entry has no other operation that changes anything
 
-	detached bool // memories made now join no session of their own accord
-	keys     int  // that the entry added
+	key      string // idempotency key of the entry
+	detached bool   // memories made now join no session of their own accord
+	keys     int    // that the entry added
 	named    named
 }
 
@@ -488,7 +494,7 @@ func (t *txn) applyEntry(stats map[DB]*Stats, o *Outcome) {
 		stats[e.DB] = st
 	}
 	before := *st
-	a := &applying{txn: t, db: e.DB, hlc: o.HLC, index: o.Index, stats: st, alone: changes(e.Ops) == 1}
+	a := &applying{txn: t, db: e.DB, hlc: o.HLC, index: o.Index, stats: st, alone: changes(e.Ops) == 1, key: e.Key}
 	t.undo = t.undo[:0]
 	if o.Replayed, o.Results, o.Err = a.replay(e); o.Replayed || o.Err != nil {
 		return

@@ -25,6 +25,7 @@ type txn struct {
 	ways    *boltfile.Ways // what is known of the file's; nil: nothing
 	guard   *boltfile.Guard
 
+	cut     bool    // a purge erased what records of the window hold
 	watched bool    // a scrub is under way and wants to know
 	moves   []moved // what was done to the Sum
 	dropped bool    // a database, whose keys are not in moves

@@ -74,6 +74,7 @@ type Memory struct {
 	Claims       []string `msgpack:"xc,omitempty"` // ids of those its text states and no other's did before
 	Merged       uint32   `msgpack:"mg,omitempty"` // made of so many others
 	Reason       string   `msgpack:"fr,omitempty"` // why it was forgotten
+	Keys         []string `msgpack:"ik,omitempty"` // idempotency keys under which it was stored and corrected, for a purge
 }
 
 // A Revision is what a memory was before a correction.
