@@ -31,7 +31,7 @@ var memoryRoutes = []route{
 	{name: "recall", method: "POST", path: "/v1/recall", scope: Read, handle: httpRecall, summary: "Find memories by words, meaning, relation and time; as an event stream when the client accepts one",
 		query: freshParams, body: recallFields,
 		result: "results:[]Result! total:integer! fallback:string? confidence:number! hints:[]Hint! index:integer! lag_seconds:number?"},
-	{name: "forget", method: "POST", path: "/v1/forget", scope: Write, write: true, handle: httpForget, summary: "Make a memory invisible", body: "rid:string! reason:string namespace:string~",
+	{name: "forget", method: "POST", path: "/v1/forget", scope: Write, write: true, handle: httpForget, summary: "Make a memory invisible to recall and lists; it can still be read by its id until it is purged", body: "rid:string! reason:string namespace:string~",
 		result: "rid:string! found:boolean! log_index:integer!"},
 	{name: "correct", method: "POST", path: "/v1/correct", scope: Write, write: true, handle: httpCorrect, summary: "Change a memory in place; what it was is kept",
 		body:   "rid:string! reason:string! new_text:string new_importance:unit new_valence:signed metadata_merge:object embedding:[]number",

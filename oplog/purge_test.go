@@ -79,7 +79,9 @@ func marked() []Record {
 		return Claim{ID: id, Src: "Zyx", Type: "works_at", Dst: "Zyx Corp", Polarity: 1, Extractor: "x"}
 	}
 	entry := func(ops ...Op) Entry { return Entry{DB: 1, Ops: ops} }
-	keyed := func(key string, ops ...Op) Entry { return Entry{DB: 1, Key: key, Digest: []byte("digest of " + strings.TrimSuffix(key, "-key")), Ops: ops} }
+	keyed := func(key string, ops ...Op) Entry {
+		return Entry{DB: 1, Key: key, Digest: []byte("digest of " + strings.TrimSuffix(key, "-key")), Ops: ops}
+	}
 	return []Record{
 		record(1, []Entry{{Ops: []Op{&Init{Cluster: "c"}}}}),
 		record(2, []Entry{entry(&SessionStart{ID: "s", Namespace: "n", At: 1})}),
