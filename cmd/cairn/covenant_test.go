@@ -80,8 +80,6 @@ func TestCovenantFromTheShell(t *testing.T) {
 		{[]string{"intent", "--stream", "coffee"}, "phase 0 echo (no agent matched): coffee\n"},
 		{[]string{"ignore", "check", "src/.env"}, "ignored: true (**/.env; 12 rules)\n"},
 		{[]string{"tools", "list"}, "clock — Returns the current Unix time in milliseconds.\n"},
-		{[]string{"peers", "enroll", "bob@local", "memory.read"}, "bob@local has the token "},
-		{[]string{"peers", "revoke", "bob@local"}, "revoked\n"},
 		{[]string{"a2a", "status"}, ""},
 		{[]string{"verify", "--window", "5"}, "ok memory ↔ audit: 0 memory orphan(s), 0 audit orphan(s)\n"},
 		{[]string{"capabilities", "purge", "--older-than-ms", "5"}, "purged 0\n"},
@@ -96,6 +94,12 @@ func TestCovenantFromTheShell(t *testing.T) {
 		{"capabilities recent", "user@local → memory.read (user@local) [perpetual]"}, {"audit recent", "intent_dispatched"}, {"audit verify", "valid: true"}, {"peers list", "user@local"}} {
 		if got := run(0, strings.Fields(c[0])...); !strings.Contains(got, c[1]) {
 			t.Errorf("%s: %q, want %q in it", c[0], got, c[1])
+		}
+	}
+	enrolled := strings.Fields(run(0, "peers", "enroll", "bob@local", "memory.read"))
+	for _, want := range []string{"revoked\n", "it was revoked before\n"} {
+		if got := run(0, "peers", "revoke", enrolled[len(enrolled)-1]); got != want {
+			t.Errorf("peers revoke: %q, want %q", got, want)
 		}
 	}
 	sig := strings.Fields(run(0, "capabilities", "grant", "tool.call.echo"))

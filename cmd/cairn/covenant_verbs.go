@@ -35,7 +35,7 @@ var covenantVerbs = []covenantVerb{
 	{group: "a2a", use: "force-error TASK [REASON]", short: "End a task whose worker died with an error", kind: "repair_a2_a_task", args: cobra.RangeArgs(1, 2), fields: repair("force_error"), show: showRepaired},
 	{group: "peers", use: "list", short: "List registered tokens", kind: "list_peers", envelope: "peer_list", args: cobra.NoArgs, flags: []string{"limit"}, echo: []string{"limit"}, show: showPeers},
 	{group: "peers", use: "enroll DISPLAY [ACTION...]", short: "Make an identity with a token and capabilities", kind: "enroll_peer", args: cobra.MinimumNArgs(1), fields: enrolment, show: showEnrolled},
-	{group: "peers", use: "revoke PEER", short: "End a peer's tokens", kind: "revoke_peer", envelope: "peer_revoke", args: cobra.ExactArgs(1), fields: oneText("peer"), show: showPeerRevoked},
+	{group: "peers", use: "revoke TOKEN_PREFIX", short: "End a token, named by its beginning as the list shows it", kind: "revoke_peer", envelope: "peer_revoke", args: cobra.ExactArgs(1), fields: oneText("token_prefix"), show: showPeerRevoked},
 	{group: "peers", use: "rotate", short: "Give the operator a new token", kind: "rotate_operator_token", envelope: "peer_token_rotated", args: cobra.NoArgs,
 		show: func(a *app, _ json.RawMessage) error {
 			return a.say("the operator has a new token, in peers/operator.token")
@@ -285,13 +285,13 @@ var (
 	})
 	showPeers = answered(func(a *app, v struct {
 		Peers []struct {
-			Display, Pubkey string
-			Prefix          string  `json:"token_prefix"`
-			Revoked         *uint64 `json:"revoked_at"`
+			Agent   struct{ Display, Pubkey string } `json:"agent_id"`
+			Prefix  string                           `json:"token_prefix"`
+			Revoked *uint64                          `json:"revoked_at"`
 		}
 	}) error {
 		for _, p := range v.Peers {
-			if err := a.say("%s %s %s… %s", p.Display, p.Pubkey, p.Prefix, map[bool]string{true: "live", false: "revoked"}[p.Revoked == nil]); err != nil {
+			if err := a.say("%s %s %s… %s", p.Agent.Display, p.Agent.Pubkey, p.Prefix, map[bool]string{true: "live", false: "revoked"}[p.Revoked == nil]); err != nil {
 				return err
 			}
 		}
@@ -303,10 +303,8 @@ var (
 	}) error {
 		return a.say("%s has the token %s", v.Display, v.Token)
 	})
-	showPeerRevoked = answered(func(a *app, v struct{ Removed bool }) error {
-		if !v.Removed {
-			return a.say("(no live token of that peer)")
-		}
-		return a.say("revoked")
+	showPeerRevoked = answered(func(a *app, v struct{ Outcome struct{ Type string } }) error {
+		return a.say("%s", map[string]string{"revoked": "revoked", "already_revoked": "it was revoked before", "not_found": "(no token begins like that)",
+			"ambiguous": "several tokens begin like that: give more of it", "self_revoke_forbidden": "that is the operator's own token: use `peers rotate`"}[v.Outcome.Type])
 	})
 )

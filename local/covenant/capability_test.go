@@ -90,7 +90,7 @@ func TestGates(t *testing.T) {
 			t.Errorf("%s is gated: %v", open, r)
 		}
 	}
-	for _, operators := range []string{`{"kind":"enroll_peer","display":"x@y","actions":[]}`, `{"kind":"list_peers"}`, `{"kind":"revoke_peer","peer":"bob@local"}`, `{"kind":"rotate_operator_token"}`} {
+	for _, operators := range []string{`{"kind":"enroll_peer","display":"x@y","actions":[]}`, `{"kind":"list_peers"}`, `{"kind":"revoke_peer","token_prefix":"abc"}`, `{"kind":"rotate_operator_token"}`} {
 		bob.refused("peers: ", operators)
 	}
 }
@@ -311,11 +311,46 @@ func TestPeers(t *testing.T) {
 	}
 	c.refused("peers: bob@local is enrolled already", `{"kind":"enroll_peer","display":"bob@local","actions":[]}`)
 	peers := list(c.want("peer_list", `{"kind":"list_peers"}`)["peers"])
-	if len(peers) != 2 || peers[1]["pubkey"] != key || peers[1]["revoked_at"] != nil {
+	if len(peers) != 2 || peers[0]["agent_id"].(object)["pubkey"] != key || peers[0]["agent_id"].(object)["display"] != "bob@local" || peers[0]["revoked_at"] != nil ||
+		strings.Join(keys(peers[0]), ",") != "agent_id,registered_at,revoked_at,token_prefix" {
 		t.Errorf("%v", peers)
 	}
-	if r := c.want("peer_revoked", `{"kind":"revoke_peer","peer":"bob@local"}`); r["removed"] != true {
-		t.Errorf("%v", r)
+	operator := peers[1]["agent_id"].(object)["pubkey"].(string)
+	count := func(more string) (n int, truncated any) {
+		r := c.want("peer_list", `{"kind":"list_peers"`+more+`}`)
+		if r["operator_pubkey_b58"] != operator {
+			t.Errorf("%v", r)
+		}
+		return len(list(r["peers"])), r["truncated"]
+	}
+	for more, want := range map[string]int{`,"pubkey_prefix":"` + key[:10] + `"`: 1, `,"pubkey_prefix":"0"`: 0, `,"status_filter":"live"`: 2, `,"status_filter":"revoked"`: 0, `,"status_filter":null,"pubkey_prefix":null`: 2, `,"limit":0`: 0} {
+		if n, _ := count(more); n != want {
+			t.Errorf("%s: %d registrations", more, n)
+		}
+	}
+	if n, truncated := count(`,"limit":1`); n != 1 || truncated != true {
+		t.Errorf("limited: %d %v", n, truncated)
+	}
+	outcome := func(prefix any, more string) object {
+		return c.want("peer_revoked", fmt.Sprintf(`{"kind":"revoke_peer","token_prefix":%q%s}`, prefix, more))["outcome"].(object)
+	}
+	prefix := peers[0]["token_prefix"]
+	for _, want := range []string{"revoked", "already_revoked"} {
+		if r := outcome(prefix, ""); r["type"] != want || r["token_prefix"] != prefix || r["revoked_at"] == nil || r["agent_id"].(object)["pubkey"] != key {
+			t.Errorf("want %s: %v", want, r)
+		}
+	}
+	if row := c.lastAudit(); row["type"] != "peer_revoked" || row["peer_display"] != "bob@local" || row["token_prefix"] != prefix {
+		t.Errorf("%v", row)
+	}
+	if r := outcome(peers[1]["token_prefix"], ""); r["type"] != "self_revoke_forbidden" || r["revoked_at"] != nil {
+		t.Errorf("the operator's own: %v", r)
+	}
+	if r := outcome("000000", ""); len(r) != 1 || r["type"] != "not_found" {
+		t.Errorf("no such token: %v", r)
+	}
+	if n, _ := count(`,"status_filter":"revoked"`); n != 1 {
+		t.Errorf("%d revoked", n)
 	}
 	bob.want("memories", `{"kind":"recent_memory"}`) // bound before
 	old := d.token()

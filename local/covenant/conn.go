@@ -72,9 +72,12 @@ func (c *conn) once(ctx context.Context) bool {
 	}
 	kind, f := c.srv.request(body)
 	verb := verbs[kind]
-	if f.err != nil || verb == nil {
+	if f.err != nil {
 		c.write(fault(textMalformed))
 		return false
+	}
+	if verb == nil { // where the next frame begins is known: who is known may go on
+		return c.answer(fault("unknown kind: "+clip(kind))) && c.session != nil
 	}
 	run := verb(f)
 	if f.err != nil {
@@ -85,6 +88,17 @@ func (c *conn) once(ctx context.Context) bool {
 		return c.enter(ctx, kind, run)
 	}
 	return c.answer(run(ctx, c.session))
+}
+
+// clip shortens what a client called a kind.
+func clip(s string) string {
+	const most = 64
+	for i := range s {
+		if i >= most {
+			return s[:i] + "…"
+		}
+	}
+	return s
 }
 
 // What is read of large frames at once, and in which time.

@@ -57,7 +57,7 @@ func TestMalformedFramesAreAnsweredThenClosed(t *testing.T) {
 	t.Parallel()
 	d := start(t)
 	for name, body := range map[string]string{
-		"empty": "", "no json": "{", "no object": "[]", "null": "null", "no kind": "{}", "unknown kind": `{"kind":"pong"}`, "kind of the wrong case": `{"KIND":"ping"}`,
+		"empty": "", "no json": "{", "no object": "[]", "null": "null", "no kind": "{}", "kind of the wrong case": `{"KIND":"ping"}`,
 		"kind that is no string": `{"kind":1}`, "two values": `{"kind":"ping"}{}`, "invalid utf-8": "{\"kind\":\"ping\",\"x\":\"\xff\"}",
 		"missing field": `{"kind":"submit_intent"}`, "wrong type": `{"kind":"submit_intent","text":1}`, "null text": `{"kind":"submit_intent","text":null}`,
 		"fraction": `{"kind":"recent_memory","limit":10.0}`, "quoted": `{"kind":"recent_memory","limit":"10"}`, "negative": `{"kind":"recent_memory","limit":-1}`,
@@ -78,6 +78,27 @@ func TestMalformedFramesAreAnsweredThenClosed(t *testing.T) {
 			c.ended()
 		}
 	}
+}
+
+// A kind that is not known is named, and a client that is known goes on: newer clients ask for what an older daemon has not.
+func TestUnknownKindsAreNamed(t *testing.T) {
+	t.Parallel()
+	d := start(t)
+	const said = `{"kind":"error","message":"unknown kind: compact_memory"}`
+	c := d.operator()
+	for range 2 {
+		c.send(`{"kind":"compact_memory","dry_run":true}`)
+		if got := string(c.recv()); got != said {
+			t.Errorf("got %s", got)
+		}
+	}
+	c.want("pong", `{"kind":"ping"}`)
+	early := d.dial()
+	early.send(`{"kind":"compact_memory"}`)
+	if got := string(early.recv()); got != said {
+		t.Errorf("before authentication: %s", got)
+	}
+	early.ended()
 }
 
 func TestUnknownFieldsArePassedOver(t *testing.T) {

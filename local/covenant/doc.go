@@ -10,7 +10,8 @@
 // Every request is answered by one frame, in order; requests may be sent without waiting. What cannot be read is answered
 // {"kind":"error","message":"malformed frame"}, a length over the limit "frame too large", and the connection ends. The
 // end of the stream is answered by nothing. An answer that would be too large becomes an error, and the connection goes
-// on. Names of fields are case-sensitive and unknown ones are passed over. Integers have no sign, fraction or quotes; a
+// on, as it does, once authenticated, after a kind that is not known ({"kind":"error","message":"unknown kind: …"}). Names
+// of fields are case-sensitive and unknown ones are passed over. Integers have no sign, fraction or quotes; a
 // null is none, but for optional fields, where it is as if absent. Identities are {"display":"local@host","pubkey":
 // "<base58 of 32 bytes>"} and are equal when their keys are. Times are Unix milliseconds. Tiers are working, episodic
 // and longterm.

@@ -91,6 +91,12 @@ type (
 		Old  string `json:"old_token_prefix"`
 		New  string `json:"new_token_prefix"`
 	}
+	peerRevoked struct {
+		Type   string `json:"type"`
+		Peer   string `json:"peer_display"`
+		Pubkey string `json:"peer_pubkey_b58"`
+		Prefix string `json:"token_prefix"`
+	}
 	purgeDone struct {
 		Type   string  `json:"type"`
 		Tier   *string `json:"tier"`

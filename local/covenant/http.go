@@ -64,7 +64,7 @@ var routes = []route{
 	{path: "GET /a2a/results/next", kind: "try_recv_a2_a_result", params: []param{}},
 	{path: "GET /a2a/results/recent", kind: "a2_a_queue", params: []param{limit10}},
 	{path: "GET /a2a/queue", kind: "a2_a_queue", params: []param{limit10, {name: "min_lease_age_ms"}, {name: "deadline_within_ms"}, {name: "state_filter", text: true}}},
-	{path: "GET /peers/list", kind: "list_peers", params: []param{limit20}},
+	{path: "GET /peers/list", kind: "list_peers", params: []param{limit20, {name: "pubkey_prefix", text: true}, {name: "status_filter", text: true}}},
 	{path: "POST /peers/enroll", kind: "enroll_peer"},
 	{path: "POST /peers/purge", kind: "purge_peers"},
 	{path: "POST /peers/rotate", kind: "rotate_operator_token", params: []param{}},

@@ -68,9 +68,9 @@ func TestHTTPMirror(t *testing.T) {
 		{"GET", "/a2a/results/next", "", `{"kind":"a2_a_result_opt","result":null}`},
 		{"GET", "/a2a/tasks/recent", "", `{"kind":"a2_a_queue","tasks":[],"results":[]}`},
 		{"GET", "/a2a/queue?state_filter=queued&min_lease_age_ms=1", "", `{"kind":"a2_a_queue","tasks":[],"results":[]}`},
-		{"GET", "/peers/list", "", `{"kind":"peer_list","peers":[{"display":"user@local"`},
+		{"GET", "/peers/list", "", `{"kind":"peer_list","peers":[{"agent_id":{"display":"user@local"`},
 		{"POST", "/peers/purge", `{"before_ms":1}`, `{"kind":"peers_purged","purged":0}`},
-		{"POST", "/peers/revoke", `{"peer":"nobody@local"}`, `{"kind":"peer_revoked","removed":false}`},
+		{"POST", "/peers/revoke", `{"token_prefix":"000000"}`, `{"kind":"peer_revoked","outcome":{"type":"not_found"}}`},
 		{"POST", "/memory/purge", `{"before_ms":1}`, `{"kind":"memory_purged","purged":0}`},
 	} {
 		code, head, got := w.do(c.method, c.path, c.body)

@@ -5,6 +5,7 @@ import (
 	"crypto/ed25519"
 	"crypto/rand"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -83,35 +84,49 @@ func (s *session) enroll(ctx context.Context, display string, actions []string) 
 }
 
 type peersFrame struct {
-	Kind  string     `json:"kind"`
-	Peers []peerInfo `json:"peers"`
+	Kind      string        `json:"kind"`
+	Peers     []peerSummary `json:"peers"`
+	Operator  string        `json:"operator_pubkey_b58"`
+	Truncated bool          `json:"truncated"` // there are more than the limit
 }
 
-type peerInfo struct {
-	Display    string  `json:"display"`
-	Pubkey     string  `json:"pubkey"`
+// peerSummary is a registration as it is shown: of the token only its beginning.
+type peerSummary struct {
+	Agent      AgentID `json:"agent_id"`
 	Prefix     string  `json:"token_prefix"`
 	Registered uint64  `json:"registered_at"`
 	Revoked    *uint64 `json:"revoked_at"`
 }
 
+func (s *Server) summary(r registration) peerSummary {
+	p := peerSummary{Agent: s.operator, Prefix: r.Prefix, Registered: r.Registered}
+	if r.Agent != nil {
+		p.Agent = *r.Agent
+	}
+	if r.Revoked != 0 {
+		p.Revoked = &r.Revoked
+	}
+	return p
+}
+
+// listPeers shows registrations, the newest first.
 func listPeers(f *fields) action {
-	limit := f.count("limit", 10)
+	limit, prefix, status := f.count("limit", 10), f.optText("pubkey_prefix"), f.optText("status_filter")
+	if status != nil && *status != "live" && *status != "revoked" {
+		f.fail("status_filter", "neither live nor revoked")
+	}
 	return func(_ context.Context, s *session) any {
 		if !s.isOperator() {
 			return fault(operatorOnly("listing"))
 		}
-		rows := s.srv.peers.list()
-		rows = rows[uint64(len(rows))-min(uint64(len(rows)), limit):]
-		out := peersFrame{"peer_list", []peerInfo{}}
-		for _, r := range rows {
-			who := s.srv.operator
-			if r.Agent != nil {
-				who = *r.Agent
+		out := peersFrame{"peer_list", []peerSummary{}, s.srv.operator.Pubkey, false}
+		for _, r := range slices.Backward(s.srv.peers.list()) {
+			p := s.srv.summary(r)
+			if prefix != nil && !strings.HasPrefix(p.Agent.Pubkey, *prefix) || status != nil && (*status == "live") != (p.Revoked == nil) {
+				continue
 			}
-			p := peerInfo{Display: who.Display, Pubkey: who.Pubkey, Prefix: r.Prefix, Registered: r.Registered}
-			if r.Revoked != 0 {
-				p.Revoked = &r.Revoked
+			if out.Truncated = uint64(len(out.Peers)) >= limit; out.Truncated {
+				break
 			}
 			out.Peers = append(out.Peers, p)
 		}
@@ -120,26 +135,84 @@ func listPeers(f *fields) action {
 }
 
 type peerRevokedFrame struct {
-	Kind    string `json:"kind"`
-	Removed bool   `json:"removed"`
+	Kind    string        `json:"kind"`
+	Outcome revokeOutcome `json:"outcome"`
 }
 
-// revokePeer ends the tokens of a peer, by its name or key. Connections that are open stay.
+// revokeOutcome is revoked, already_revoked or self_revoke_forbidden with the registration, ambiguous with all that match, or not_found.
+type revokeOutcome struct {
+	Type string `json:"type"`
+	*peerSummary
+	Matches   *[]peerSummary `json:"matches,omitempty"`
+	Truncated *bool          `json:"truncated,omitempty"`
+}
+
+// prefixShown is how much of a token is shown, and kept.
+const prefixShown = 6
+
+// revokePeer ends a token, named by its beginning as list_peers shows it or as a whole. Connections that are open stay.
 func revokePeer(f *fields) action {
-	who := f.text("peer")
+	prefix, force := f.text("token_prefix"), f.flag("force")
+	most := uint64(10)
+	if n := f.optNumber("match_limit"); n != nil {
+		most = *n
+	}
 	return func(_ context.Context, s *session) any {
-		if !s.isOperator() {
+		switch {
+		case !s.isOperator():
 			return fault(operatorOnly("revoking"))
+		case prefix == "":
+			return fault("peers: token_prefix must not be empty")
+		case len(prefix) > prefixShown && !isToken(prefix):
+			return fault(fmt.Sprintf("peers: token_prefix: want up to %d characters, as list_peers shows them, or the whole token", prefixShown))
 		}
-		n, err := s.srv.peers.revoke(now(), func(r registration) bool {
-			return r.Agent != nil && (r.Agent.Display == who || r.Agent.Pubkey == who)
-		})
-		if err != nil {
+		return s.revokeToken(prefix, force, most)
+	}
+}
+
+func (s *session) revokeToken(prefix string, force bool, most uint64) any {
+	var found []registration
+	for _, r := range s.srv.peers.list() {
+		if r.begins(prefix) {
+			found = append(found, r)
+		}
+	}
+	out := peerRevokedFrame{Kind: "peer_revoked"}
+	switch len(found) {
+	case 0:
+		out.Outcome.Type = "not_found"
+		return out
+	case 1:
+	default:
+		matches, more := []peerSummary{}, uint64(len(found)) > most
+		for _, r := range found[:min(uint64(len(found)), most)] {
+			matches = append(matches, s.srv.summary(r))
+		}
+		out.Outcome = revokeOutcome{Type: "ambiguous", Matches: &matches, Truncated: &more}
+		return out
+	}
+	row := found[0]
+	switch {
+	case row.Revoked != 0:
+		out.Outcome.Type = "already_revoked"
+	case row.Operator && !force:
+		out.Outcome.Type = "self_revoke_forbidden"
+	default:
+		out.Outcome.Type = "revoked"
+		at := now()
+		if _, err := s.srv.peers.revoke(at, func(r registration) bool { return r.Token == row.Token }); err != nil {
 			s.srv.log.Error("registry not written", "err", err)
 			return fault("peers: registry failed")
 		}
-		return peerRevokedFrame{"peer_revoked", n > 0}
+		row.Revoked = at
+		who := s.srv.summary(row).Agent
+		if s.srv.record(s.peer, peerRevoked{"peer_revoked", who.Display, who.Pubkey, row.Prefix}) != nil {
+			return fault(textAudit)
+		}
 	}
+	p := s.srv.summary(row)
+	out.Outcome.peerSummary = &p
+	return out
 }
 
 type rotatedFrame struct {

@@ -146,7 +146,7 @@ func (r *registry) mint(agent *AgentID, now uint64) (string, error) {
 func (r *registry) register(token []byte, agent *AgentID, now uint64) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.write(registration{Token: hashToken(token), Agent: agent, Operator: agent == nil, Registered: now, Prefix: b58.Encode(token)[:6]})
+	return r.write(registration{Token: hashToken(token), Agent: agent, Operator: agent == nil, Registered: now, Prefix: b58.Encode(token)[:prefixShown]})
 }
 
 // revoke ends the live tokens that which picks.
@@ -274,6 +274,14 @@ func (r *registry) rotate(path string, now uint64) (string, error) {
 	}
 	_, err = r.revoke(now, func(row registration) bool { return old[row.Token] })
 	return text, err
+}
+
+// begins says whether a text is the token, or what is kept of its beginning.
+func (row registration) begins(text string) bool {
+	if token, err := b58.Decode(text); err == nil && len(token) == 32 {
+		return row.Token == hashToken(token)
+	}
+	return strings.HasPrefix(row.Prefix, text)
 }
 
 // isToken says whether a text has the form of a token.

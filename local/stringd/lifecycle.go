@@ -1,9 +1,14 @@
 package stringd
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/cairndb/cairn/local/stringd/command"
@@ -18,11 +23,36 @@ func (s *Server) health(w http.ResponseWriter, _ *http.Request, _ []string) erro
 }
 
 func (s *Server) describe(w http.ResponseWriter, _ *http.Request, _ []string) error {
-	reply(w, http.StatusOK, fields{{"name", "stringd"}, {"version", s.cfg.Version}, {"api", "0.1"}, {"capabilities", fields{
-		{"shell", !s.cfg.NoShell}, {"memory", true}, {"mcp", true}, {"events", true}, {"max_body_bytes", maxBody},
-		{"max_queue_size", s.cfg.QueueSize}, {"queue_wait_timeout_ms", s.cfg.QueueWait.Milliseconds()}, {"command_timeout_ms", s.cfg.Timeout.Milliseconds()},
-	}}})
+	label, role := s.instance()
+	none := fields{}
+	reply(w, http.StatusOK, fields{{"name", "stringd"}, {"version", s.cfg.Version}, {"api", "string-daemon/v2"},
+		{"instance", fields{{"instance_label", label}, {"role", role}}},
+		{"capabilities", fields{{"describe", none}, {"agents", none}, {"agent-webhooks", none}, {"events", fields{{"max_webhook_text_bytes", maxEvent}}}, {"event-stream", none},
+			{"sessions", none}, {"exec", fields{{"max_request_body_bytes", maxBody}, {"max_queue_size", s.cfg.QueueSize}, {"queue_wait_timeout_ms", s.cfg.QueueWait.Milliseconds()},
+				{"command_timeout_ms", s.cfg.Timeout.Milliseconds()}, {"shell", !s.cfg.NoShell}}},
+			{"mcp", none}, {"memory", none}}}})
 	return nil
+}
+
+// instance is what daemon.json in the data directory calls this daemon, read anew each time. Clients refuse a role they do not
+// know, so a daemon without a name says unknown.
+func (s *Server) instance() (label, role string) {
+	label, role = "stringd", "unknown"
+	var said struct {
+		Label string `json:"instance_label"`
+		Role  string `json:"role"`
+	}
+	b, err := os.ReadFile(filepath.Join(s.cfg.Data, "daemon.json"))
+	if err != nil || json.Unmarshal(b, &said) != nil {
+		return label, role
+	}
+	if strings.TrimSpace(said.Label) != "" {
+		label = strings.TrimSpace(said.Label)
+	}
+	if slices.Contains([]string{"production", "dev", "test"}, said.Role) {
+		role = said.Role
+	}
+	return label, role
 }
 
 // shutdownGrace lets the answer leave before the listener closes.
