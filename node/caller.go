@@ -78,7 +78,7 @@ func (s *Service) Authenticate(token string) (Caller, error) { return s.authenti
 
 // authenticate compares a token with the cluster secret only if it is told to.
 func (s *Service) authenticate(token string, master bool) (Caller, error) {
-	c := Caller{Forward: s.cfg.ForwardWrites}
+	c := Caller{}
 	if master && s.isMaster(token) {
 		c.DB, c.Database, c.Scopes, c.By = oplog.DefaultDB, "default", allScopes, byMaster
 		return c, nil

@@ -52,7 +52,7 @@ type Config struct {
 
 	writeTimeout time.Duration // 30s: a wire client that reads nothing for this long is dropped
 
-	ForwardWrites  bool          // followers forward writes of the YantrikDB surfaces instead of refusing them
+	ForwardWrites  *bool         // nil: a follower's gateway passes writes on and its wire port refuses them; true: both pass them on; false: the gateway answers 307 with the leader's address
 	Lenient        bool          // requests are taken as the oldest clients send them: see fields
 	NoMasterToken  bool          // the cluster secret is no client token
 	MintToken      bool          // write a client token of database "default" to HOME/token if there is none
@@ -88,6 +88,12 @@ type Config struct {
 
 	Logger *slog.Logger // discards
 }
+
+// forwardsHTTP says whether a follower's gateway passes writes on.
+func (c Config) forwardsHTTP() bool { return c.ForwardWrites == nil || *c.ForwardWrites }
+
+// forwardsWire says whether a follower's wire port passes writes on.
+func (c Config) forwardsWire() bool { return c.ForwardWrites != nil && *c.ForwardWrites }
 
 // Peer is another member as configured.
 type Peer struct {

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -142,7 +143,7 @@ func (g *gateway) serve(w http.ResponseWriter, r *http.Request, rt route) {
 	q := &request{w: w, r: r}
 	result, err := g.answer(q, rt)
 	if err != nil {
-		g.fail(w, err)
+		g.fail(w, r, err)
 		return
 	}
 	if _, done := result.(streamed); !done {
@@ -154,7 +155,7 @@ func (g *gateway) serve(w http.ResponseWriter, r *http.Request, rt route) {
 // answer checks a request in the order token, right, body, load, leadership, rate, fields, and has it handled. Clients see the order
 // that they know: a node that does not take writes says so whether or not it knows the token.
 func (g *gateway) answer(q *request, rt route) (any, error) {
-	forward := g.s.cfg.ForwardWrites || q.r.Header.Get(forwardHeader) == "1"
+	forward := g.forwards(q.r)
 	refused := func() error {
 		if rt.write && !forward && !g.s.machine.leads() {
 			return g.s.notLeader()
@@ -189,12 +190,29 @@ func (g *gateway) answer(q *request, rt route) (any, error) {
 	if err := q.check(rt, g.s.cfg.Lenient); err != nil {
 		return nil, err
 	}
+	if rt.write && !g.s.machine.leads() {
+		g.nameLeader(q.w) // what streams its answer has sent the header when it is done
+		defer g.nameLeader(q.w)
+	}
 	return rt.handle(g, q)
 }
 
-// forwardHeader is how a client asks a node that does not lead to pass its write on instead of refusing it. The console does,
-// so that it works on every node.
+// leaderHeader names the node that took a write which this one has passed on.
+const leaderHeader = "X-Cairn-Leader"
+
+func (g *gateway) nameLeader(w http.ResponseWriter) {
+	if id, ok := g.s.machine.leader(); ok {
+		w.Header().Set(leaderHeader, strconv.FormatUint(uint64(id), 10))
+	}
+}
+
+// forwardHeader is how a client asks a node to pass its write on that is configured not to. The console does, so that it works on
+// every node.
 const forwardHeader = "X-Cairn-Forward"
+
+func (g *gateway) forwards(r *http.Request) bool {
+	return g.s.cfg.forwardsHTTP() || r.Header.Get(forwardHeader) == "1"
+}
 
 func crowded(n int64) error {
 	return oplog.Errorf(oplog.Unavailable, "server overloaded: %d inflight ops (max %d). Retry later.", n-1, maxBusy)
@@ -212,7 +230,7 @@ func (g *gateway) identify(q *request, scope Scope) (err error) {
 		return noScope(scope)
 	}
 	q.c.usual = max(0, g.s.cfg.MaxRPS)
-	q.c.Forward = q.c.Forward || q.r.Header.Get(forwardHeader) == "1"
+	q.c.Forward = g.forwards(q.r)
 	q.c, err = g.s.Select(q.c, q.param("database"))
 	return err
 }

@@ -71,7 +71,8 @@ func (g *gateway) said(err error) *oplog.Error {
 	return e
 }
 
-func (g *gateway) fail(w http.ResponseWriter, err error) {
+// fail answers a request that is refused. Where another node leads and its gateway is known, the client is sent there.
+func (g *gateway) fail(w http.ResponseWriter, req *http.Request, err error) {
 	var slow *limited
 	if errors.As(err, &slow) {
 		g.metrics.refused("rate limited")
@@ -107,6 +108,8 @@ func (g *gateway) fail(w http.ResponseWriter, err error) {
 		if l.HTTP != "" {
 			url := g.s.cfg.scheme() + l.HTTP
 			r.LeaderAddr = &url
+			w.Header().Set("Location", url+req.URL.RequestURI())
+			status = http.StatusTemporaryRedirect
 		}
 	}
 	writeJSON(w, status, r)

@@ -67,7 +67,7 @@ func (g *gateway) cors(w http.ResponseWriter, r *http.Request) (done bool) {
 		return false
 	}
 	h.Set("Access-Control-Allow-Origin", origin)
-	h.Set("Access-Control-Expose-Headers", "X-Request-Id, Retry-After, Mcp-Session-Id")
+	h.Set("Access-Control-Expose-Headers", "X-Request-Id, Retry-After, Location, X-Cairn-Leader, Mcp-Session-Id")
 	if r.Method != http.MethodOptions || r.Header.Get("Access-Control-Request-Method") == "" {
 		return false
 	}

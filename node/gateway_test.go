@@ -31,6 +31,12 @@ func (c *cluster) web(i int) *web {
 	return &web{t: c.t, base: "http://" + c.nodes[i].Addrs().HTTP, token: secret}
 }
 
+// asSent follows no redirect.
+var asSent = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+
+// refuse configures a node whose gateway does not pass writes on.
+func refuse(_ int, cfg *node.Config) { cfg.ForwardWrites = new(false) }
+
 // send makes one exchange. A body that is no string is sent as JSON.
 func (w *web) send(method, path string, body any) (int, map[string]any) {
 	w.t.Helper()
@@ -56,7 +62,7 @@ func (w *web) send(method, path string, body any) (int, map[string]any) {
 	if w.token != "" {
 		req.Header.Set("Authorization", "Bearer "+w.token)
 	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := asSent.Do(req)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -185,7 +191,7 @@ func TestGatewayGraphAndSessions(t *testing.T) {
 
 // Whatever is wrong with a request is answered by its own status, in JSON, with the message clients know.
 func TestGatewayRefusals(t *testing.T) {
-	c := startWith(t, 3, func(_ int, cfg *node.Config) { cfg.SnapshotThreshold = 1000 })
+	c := startWith(t, 3, func(_ int, cfg *node.Config) { cfg.SnapshotThreshold, cfg.ForwardWrites = 1000, new(false) })
 	l := c.leader()
 	w := c.web(l)
 	refused := func(w *web, method, path string, body any, status int, text string) {
@@ -232,7 +238,7 @@ func TestGatewayRefusals(t *testing.T) {
 		status, out = (&web{t, follower.base, ""}).send("POST", "/v1/remember", obj{"text": "x"})
 		return out["leader_addr"] != nil
 	})
-	if status != 503 || out["leader"] != float64(l+1) || out["leader_addr"] != w.base || out["code"] != "not_leader" ||
+	if status != 307 || out["leader"] != float64(l+1) || out["leader_addr"] != w.base || out["code"] != "not_leader" ||
 		out["error"] != fmt.Sprintf("read-only: not the leader (current leader: node %d)", l+1) {
 		t.Errorf("a follower: %d %v", status, out)
 	}
@@ -392,7 +398,7 @@ func TestGatewayFromPython(t *testing.T) {
 	if _, err := exec.LookPath("python3"); err != nil {
 		t.Skip("python3 is not installed")
 	}
-	c := start(t, 3)
+	c := startWith(t, 3, refuse)
 	w, follower := c.web(c.leader()), c.web((c.leader()+1)%3)
 	eventually(t, "the follower knows the leader's gateway", func() bool {
 		_, out := follower.send("POST", "/v1/remember", obj{})

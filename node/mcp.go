@@ -67,14 +67,14 @@ func (g *gateway) mcp() http.Handler {
 			if errors.Is(err, &oplog.Error{Kind: oplog.Denied}) {
 				w.Header().Set("WWW-Authenticate", "Bearer")
 			}
-			g.fail(w, err)
+			g.fail(w, r, err)
 			return
 		}
 		message, release, err := g.bodyOf(w, r, maxSmall)
 		if err != nil {
 			leaveUnread(w, r)
 			release()
-			g.fail(w, err)
+			g.fail(w, r, err)
 			return
 		}
 		defer release()
@@ -85,7 +85,7 @@ func (g *gateway) mcp() http.Handler {
 		}
 		if n := g.busy.Add(1); n > maxBusy {
 			g.busy.Add(-1)
-			g.fail(w, crowded(n))
+			g.fail(w, r, crowded(n))
 			return
 		}
 		defer g.busy.Add(-1)

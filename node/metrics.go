@@ -99,7 +99,7 @@ func (m *metrics) handler() http.Handler {
 		if r.Header.Get("Authorization") != "" {
 			c, err := m.g.authenticate(r)
 			if err != nil {
-				m.g.fail(w, err)
+				m.g.fail(w, r, err)
 				return
 			}
 			d.caller = &c

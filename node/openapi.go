@@ -51,7 +51,7 @@ var openAPI = sync.OnceValue(func() []byte {
 	b, err := json.MarshalIndent(map[string]any{
 		"openapi": "3.1.0",
 		"info": map[string]any{"title": "Cairn gateway", "version": "1",
-			"description": "Memory for agents over HTTP. Times in answers are Unix seconds; requests take RFC 3339 dates and times as well. Half-lives are hours. Unknown fields, values of another type and numbers out of range are refused by name (`[server] lenient = true` takes them as the oldest clients send them). Writes go to the leader: others answer 503 with its leader_addr, or pass them on for a request with X-Cairn-Forward: 1."},
+			"description": "Memory for agents over HTTP. Times in answers are Unix seconds; requests take RFC 3339 dates and times as well. Half-lives are hours. Unknown fields, values of another type and numbers out of range are refused by name (`[server] lenient = true` takes them as the oldest clients send them). Writes go to the leader: a follower passes them on and names it in X-Cairn-Leader, or, with `[server] forward_writes = false`, answers 307 with its address unless the request says X-Cairn-Forward: 1."},
 		"security":   []any{map[string]any{"token": []string{}}},
 		"components": map[string]any{"schemas": components(), "securitySchemes": map[string]any{"token": map[string]any{"type": "http", "scheme": "bearer"}}},
 		"paths":      paths,
@@ -109,7 +109,8 @@ func responses(r route) map[string]any {
 	}
 	if r.write {
 		all["504"] = failed("nobody knows what became of the write; the same idempotency_key asks again safely", "Error")
-		all["503"] = failed("this node does not lead; leader_addr names the one that does", "NotLeader")
+		all["307"] = failed("this node does not lead and does not pass writes on; Location and leader_addr name the one that leads", "NotLeader")
+		all["503"] = failed("no node leads, as far as this one knows; retry", "NotLeader")
 	}
 	return all
 }
@@ -125,8 +126,8 @@ var docs = sync.OnceValue(func() []byte {
 	b.WriteString(`<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><title>Cairn gateway</title><style>` + docsStyle + `</style>
 <h1>Cairn gateway</h1><p>Memory for agents over HTTP. Send <code>Authorization: Bearer &lt;token&gt;</code> and JSON bodies. Times in answers are Unix seconds; a <code>date</code> in a
 request is that or RFC 3339 (a bare date is its first instant, UTC). <code>hours</code> are more than 0, <code>unit</code> is a number from 0 to 1, <code>signed</code> from -1 to 1,
-<code>window</code> is [from, to]. Unknown fields, values of another type and numbers out of range are refused by name. A write that reaches a node which does not lead answers 503 with the leader's address in <code>leader_addr</code>,
-or passes the write on when the request says <code>X-Cairn-Forward: 1</code>. The same as a machine reads it: <a href="/openapi.json">openapi.json</a>.</p>`)
+<code>window</code> is [from, to]. Unknown fields, values of another type and numbers out of range are refused by name. A node that does not lead passes writes on and names the leader in <code>X-Cairn-Leader</code>; with
+<code>[server] forward_writes = false</code> it answers 307 with the leader's address, unless the request says <code>X-Cairn-Forward: 1</code>. The same as a machine reads it: <a href="/openapi.json">openapi.json</a>.</p>`)
 	for _, r := range routes() {
 		who := "no token"
 		if r.scope != "" {

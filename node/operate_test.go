@@ -278,7 +278,7 @@ func TestUsesOfTokensAreTold(t *testing.T) {
 // TestTheAuditSaysWhoDidWhat: changes of the control plane are written down with who asked, on all nodes alike, whichever
 // node was asked; what was refused is not.
 func TestTheAuditSaysWhoDidWhat(t *testing.T) {
-	c := startWith(t, 3, func(_ int, cfg *node.Config) { cfg.ForwardWrites = true })
+	c := startWith(t, 3, func(_ int, cfg *node.Config) { cfg.ForwardWrites = new(true) })
 	leader := c.leader()
 	follower := c.web((leader + 1) % 3)
 	token := follower.newToken(obj{"label": "deploys", "scopes": []string{"read", "write", "admin"}})

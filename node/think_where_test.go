@@ -19,7 +19,7 @@ import (
 func TestFollowersAndThinking(t *testing.T) {
 	t.Parallel()
 	const forwards = 2 // this node does
-	c := startWith(t, 3, func(i int, cfg *node.Config) { cfg.ForwardWrites = i == forwards })
+	c := startWith(t, 3, func(i int, cfg *node.Config) { cfg.ForwardWrites = new(i == forwards) })
 	for c.leader() == forwards { // it has to follow
 		c.stop(forwards)
 		c.leader()
@@ -33,7 +33,7 @@ func TestFollowersAndThinking(t *testing.T) {
 	follower := 1 - lead // of the two that do not forward
 	c.agree()            // it knows where the leader's gateway is
 	status, said := c.web(follower).send("POST", "/v1/think", obj{})
-	if status != 503 || said["error"] != fmt.Sprintf("read-only: not the leader (current leader: node %d)", lead+1) || said["leader_addr"] == nil {
+	if status != 307 || said["error"] != fmt.Sprintf("read-only: not the leader (current leader: node %d)", lead+1) || said["leader_addr"] == nil {
 		t.Errorf("over HTTP: %d %v", status, said)
 	}
 	raw := newTalker(t, c.nodes[follower].Addrs().Wire)

@@ -147,6 +147,7 @@ func (ss *session) auth(f wire.Frame) bool {
 		return false
 	}
 	ss.mu.Lock()
+	c.Forward = ss.w.s.cfg.forwardsWire()
 	c.counted = 1 // of each request: see serve
 	ss.caller, ss.authed = c, true
 	ss.mu.Unlock()

@@ -27,7 +27,7 @@ type file struct {
 		HTTPPort      int      `toml:"http_port"`      // wire_port + 1: the gateway
 		Bind          string   `toml:"bind"`           // address to listen on; 0.0.0.0, and in [cluster] that of [server]
 		DataDir       string   `toml:"data_dir"`       // ./data
-		ForwardWrites bool     `toml:"forward_writes"` // false: a follower refuses a write with the leader's address; true: it passes the write on
+		ForwardWrites *bool    `toml:"forward_writes"` // without it a follower passes on writes over HTTP and refuses those over the wire with the leader's address; true: it passes on both; false: it refuses both, over HTTP with 307
 		Lenient       bool     `toml:"lenient"`        // false: unknown fields, values of another type and numbers out of range are refused by name; true: let through, as clients of the first gateway (0.7 and before) rely on: what is unknown is ignored, what has another type counts as absent, numbers are kept as sent. Unreadable dates are refused always
 		CORSOrigins   []string `toml:"cors_origins"`   // none: origins of web pages that may ask the gateway
 		MasterToken   *bool    `toml:"master_token"`   // true: the cluster secret is an admin token of database "default"

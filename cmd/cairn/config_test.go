@@ -47,9 +47,9 @@ func TestConfigFile(t *testing.T) {
 				return c.Heartbeat == 250*time.Millisecond && c.Election == time.Second && c.SnapshotThreshold == 9 &&
 					c.SnapshotInterval == 500*time.Millisecond && c.TrailingLogs == 7
 			}},
-		{"the master token", "[server]\nmaster_token = false\nforward_writes = true", nil, func(c node.Config) bool { return c.NoMasterToken && c.ForwardWrites }},
+		{"the master token", "[server]\nmaster_token = false\nforward_writes = true", nil, func(c node.Config) bool { return c.NoMasterToken && *c.ForwardWrites }},
 		{"the gateway's pages and rates", "[server]\ncors_origins = [\"https://a.example\"]\n[limits]\nmax_rps = 7", nil, func(c node.Config) bool { return len(c.CORSOrigins) == 1 && c.MaxRPS == 7 }},
-		{"the master token is on by itself", "", nil, func(c node.Config) bool { return !c.NoMasterToken && !c.ForwardWrites }},
+		{"the master token is on by itself", "", nil, func(c node.Config) bool { return !c.NoMasterToken && c.ForwardWrites == nil }},
 		{"protection spelled out as off", "[encryption]\nauto_generate = false\n[tls]\ncert_path = \"\"", nil, func(c node.Config) bool { return c.NodeID == 1 }},
 		{"a master key in a file", "[encryption]\nkey_file = \"/keys/k\"", nil, func(c node.Config) bool { return c.Encryption == seal.Source{File: "/keys/k"} }},
 		{"a master key as older files name it", "[encryption]\nkey_path = \"/keys/k\"", nil, func(c node.Config) bool { return c.Encryption == seal.Source{File: "/keys/k"} }},

@@ -208,10 +208,15 @@ func (t *target) secure() (*tls.Config, error) {
 // gateway is the HTTP client that trusts whom it should.
 func (t *target) gateway() (*http.Client, error) {
 	secured, err := t.secure()
-	if err != nil || secured == nil {
-		return http.DefaultClient, err
+	if err != nil {
+		return nil, err
 	}
-	return &http.Client{Transport: &http.Transport{TLSClientConfig: secured, ForceAttemptHTTP2: true, Proxy: http.ProxyFromEnvironment}}, nil
+	hc := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }} // request follows the leader, with the token
+	if secured == nil {
+		return hc, nil
+	}
+	hc.Transport = &http.Transport{TLSClientConfig: secured, ForceAttemptHTTP2: true, Proxy: http.ProxyFromEnvironment}
+	return hc, nil
 }
 
 // httpError is the gateway's refusal.

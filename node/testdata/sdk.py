@@ -127,7 +127,7 @@ def follow(base, method, path, body):
                 return base, json.load(r)
         except urllib.error.HTTPError as e:
             answer = json.load(e)
-            assert e.code == 503 and "read-only" in answer["error"] and isinstance(answer["leader"], int), (e.code, answer)
+            assert e.code == 307 and e.headers["Location"] == answer["leader_addr"] + path and "read-only" in answer["error"] and isinstance(answer["leader"], int), (e.code, answer)
             base = answer["leader_addr"]
     raise AssertionError("no leader found")
 
