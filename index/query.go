@@ -1,6 +1,7 @@
 package index
 
 import (
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -22,18 +23,19 @@ type Query struct {
 	Within       string // but for those of this one
 	Tier         string
 	Owner        string
-	Since, Until oplog.Time       // of creation
-	Consolidated bool             // also memories that were merged into others
-	Matched      bool             // only what words or vectors found: no newest rows to fill the answer
-	Expand       bool             // follow relations of entities named in the question
-	Bare         bool             // hits come with their memories' numbers, ids and times alone: the caller reads the rest
-	Hashed       bool             // the vector is a hashed embedder's: it only fills what words leave empty
-	Weights      *rank.Weights    // learned by the database; nil for the default
-	Without      []string         // signals that are not to count: rank.Switches
-	Diverse      bool             // leave out what nearly repeats something better, and prefer what does not
-	Now          time.Time        // of the question: decides recency and decay
-	Quiet        bool             // a node is not to count what it finds as used; the index itself does not look at it
-	Admit        func(Facts) bool // a filter of the caller's own, asked inside the scans, by several goroutines; nil admits all
+	Since, Until oplog.Time        // of creation
+	Consolidated bool              // also memories that were merged into others
+	MinScore     float64           // rows that score less are left out; 0 leaves out none
+	Expand       bool              // follow relations of entities named in the question
+	Bare         bool              // hits come with their memories' numbers, ids and times alone: the caller reads the rest
+	Hashed       bool              // the vector is a hashed embedder's: it only fills what words leave empty
+	Weights      *rank.Weights     // learned by the database; nil for the default
+	Without      []string          // signals that are not to count: rank.Switches
+	Diverse      bool              // leave out what nearly repeats something better, and prefer what does not
+	Now          time.Time         // of the question: decides recency and decay
+	Quiet        bool              // a node is not to count what it finds as used; the index itself does not look at it
+	Pick         func([]Hit) []Hit // the caller's own last cut, of what is ready to be returned: what it leaves out is not counted as used; nil leaves all
+	Admit        func(Facts) bool  // a filter of the caller's own, asked inside the scans, by several goroutines; nil admits all
 }
 
 // MaxQuestion is how many bytes of a question are read: some ten thousand words, of which the first text.MaxQueryTokens
@@ -69,9 +71,14 @@ type Hit struct {
 // Info is what is to be said of an answer as a whole.
 type Info struct {
 	Confidence float64
-	Candidates int // rows that were scored
+	Considered int // rows that were looked at
+	Matched    int // of them, those that have to do with the question: nothing else is an answer
+	Below      int // of those, the ones that score less than MinScore
 	Repeats    int // rows that Diverse left out
 }
+
+// Lists says that a query asks nothing: whatever passes its filters belongs to the answer, the newest first, with a score of 0.
+func (q *Query) Lists() bool { return len(q.Vector) == 0 && strings.TrimSpace(q.Text) == "" }
 
 // What a query may ask for.
 const (

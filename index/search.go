@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"strings"
 
@@ -18,7 +19,7 @@ const (
 	depth       = 1000   // rows by words
 	vectorDepth = 100    // rows by vector, when no more are asked for
 	precise     = 40     // of those, the ones whose similarity is that of the originals; or 4 times as many as are asked for
-	fillLimit   = 10_000 // newest rows looked at to fill an answer that nothing matched
+	listLimit   = 10_000 // newest rows looked at when nothing is asked
 	attempts    = 3      // at a moment in which no row is being replaced
 )
 
@@ -43,6 +44,7 @@ func (x *Index) Search(ctx context.Context, db oplog.DB, q Query) ([]Hit, Info, 
 
 func (x *Index) search(ctx context.Context, d *database, db oplog.DB, q Query) (hits []Hit, info Info, _ error) {
 	q.K = min(q.K, MaxK)
+	lists := q.Lists()
 	if slices.Contains(q.Without, "vector") {
 		q.Vector = nil
 	}
@@ -55,7 +57,7 @@ func (x *Index) search(ctx context.Context, d *database, db oplog.DB, q Query) (
 	for range attempts {
 		edits := d.edits.Load()
 		in := d.moment(&q)
-		in.room = used
+		in.room, in.lists = used, lists
 		// The state is read after the moment: it holds every row of it.
 		err := x.cfg.State.Read(func(v *oplog.View) (err error) {
 			in.view, in.db = v, db
@@ -71,6 +73,9 @@ func (x *Index) search(ctx context.Context, d *database, db oplog.DB, q Query) (
 		if edits == d.edits.Load() && edits%2 == 0 {
 			break
 		}
+	}
+	if q.Pick != nil {
+		hits = q.Pick(hits)
 	}
 	return hits, info, nil
 }
@@ -89,6 +94,7 @@ type inside struct {
 	shelf shelf
 	sieve sieve
 	all   bool   // there is no filter
+	lists bool   // nothing is asked
 	seq   uint64 // the moment: rows that died after it are alive
 	named sums   // of the question's namespace, or of the database
 	known bool   // the namespace has rows
@@ -136,8 +142,8 @@ func (in *inside) answer(pool vector.Pool) ([]Hit, Info, error) {
 			sources++
 		}
 	}
-	if !in.q.Matched {
-		cands = in.fill(cands)
+	if question.List, question.Least = in.lists, in.q.MinScore; in.lists {
+		cands = in.newestRows(cands)
 	}
 	in.cands = cands
 	set, err := in.q.settings()
@@ -148,7 +154,7 @@ func (in *inside) answer(pool vector.Pool) ([]Hit, Info, error) {
 		question.K = min(10*question.K, MaxK)
 	}
 	ranked := in.ranker.Rank(question, set, cands, in)
-	info := Info{Candidates: len(cands)}
+	info := Info{Considered: in.ranker.Tally.Considered, Matched: in.ranker.Tally.Matched, Below: in.ranker.Tally.Below}
 	if in.q.Diverse {
 		ranked, info.Repeats = rank.Diverse(ranked, in.q.K, in.likeness())
 	}
@@ -198,7 +204,9 @@ func (in *inside) admits(row uint32) bool {
 // settings are what rows are ranked by.
 func (q *Query) settings() (rank.Settings, error) {
 	set := rank.Defaults()
-	set.Fill = q.Hashed
+	if set.Fill = q.Hashed; q.Hashed { // texts that share nothing collide in a few features: two deviations of such a cosine are noise
+		set.Near = min(2/math.Sqrt(float64(len(q.Vector))), .3)
+	}
 	if q.Weights != nil {
 		set.Learn(*q.Weights)
 	}
@@ -343,18 +351,12 @@ func (in *inside) byVector(cands []rank.Candidate, pool vector.Pool) []rank.Cand
 	return cands
 }
 
-// fill brings an answer up to the size asked for with the newest rows: weak rows are better than none.
-func (in *inside) fill(cands []rank.Candidate) []rank.Candidate {
-	if len(cands) >= in.q.K {
-		return cands
-	}
-	have := make(map[uint32]bool, len(cands))
-	for _, c := range cands {
-		have[c.Row] = true
-	}
+// newestRows are the answer when nothing is asked.
+func (in *inside) newestRows(cands []rank.Candidate) []rank.Candidate {
+	cands = cands[:0]
 	seq := oplog.Seq(in.d.bySeq.top.Load())
-	for looked := 0; seq > 0 && looked < fillLimit && len(cands) < in.q.K; seq, looked = seq-1, looked+1 {
-		if row := in.d.bySeq.get(seq); row != 0 && !have[row-1] && in.Keep(row-1) {
+	for looked := 0; seq > 0 && looked < listLimit && len(cands) < in.q.K; seq, looked = seq-1, looked+1 {
+		if row := in.d.bySeq.get(seq); row != 0 && in.Keep(row-1) {
 			cands = append(cands, rank.Candidate{Row: row - 1})
 		}
 	}

@@ -28,7 +28,8 @@ func (s *Service) RecallThen(ctx context.Context, c Caller, q index.Query, at ti
 // RecallAsOf finds what was believed at a time: texts as they were before later corrections, and memories that
 // were merged or forgotten since. What still is as it was is found as ever; what has changed is compared by its words.
 func (s *Service) RecallAsOf(ctx context.Context, c Caller, q index.Query, at time.Time, f Freshness) (Answer, error) {
-	k, then := q.K, oplog.At(at)
+	k, then, least := q.K, oplog.At(at), q.MinScore
+	q.MinScore = 0 // of what was, which the index does not know
 	if k <= 0 || k > index.MaxK {
 		return Answer{}, oplog.Errorf(oplog.Invalid, "top_k is %d: from 1 to %d", k, index.MaxK)
 	}
@@ -84,6 +85,12 @@ func (s *Service) RecallAsOf(ctx context.Context, c Caller, q index.Query, at ti
 	slices.SortFunc(hits, func(x, y index.Hit) int {
 		return cmp.Or(cmp.Compare(y.Score, x.Score), cmp.Compare(y.Memory.Created, x.Memory.Created), cmp.Compare(x.Memory.RID, y.Memory.RID))
 	})
+	if !q.Lists() {
+		hits = slices.DeleteFunc(hits, func(h index.Hit) bool { return h.Score <= 0 })
+	}
+	matched := len(hits)
+	hits = slices.DeleteFunc(hits, func(h index.Hit) bool { return h.Score < least })
+	a.Info.Below = matched - len(hits)
 	a.Hits = hits[:min(len(hits), k)]
 	return a, nil
 }

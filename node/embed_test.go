@@ -60,11 +60,11 @@ func TestEmbedderOfADatabase(t *testing.T) {
 		_, err := n.Service().Remember(t.Context(), caller, "", node.Draft{Text: text, Importance: .5, Certainty: 1})
 		return err
 	}
-	if err := remember(n, "the violin is in the attic"); err != nil {
+	if err := remember(n, "we run kubernetes on three nodes"); err != nil {
 		t.Fatal(err)
 	}
 	// Misspelt: no word is shared, the letters are.
-	a, err := n.Service().Recall(t.Context(), caller, index.Query{Text: "violinn atttic", K: 1}, node.Stale)
+	a, err := n.Service().Recall(t.Context(), caller, index.Query{Text: "kuberntes", K: 1}, node.Stale)
 	if err != nil || len(a.Hits) != 1 || a.Hits[0].Parts.Vector <= 0 || a.Hits[0].Parts.Words != 0 {
 		t.Fatalf("%+v, %v", a.Hits, err)
 	}
@@ -80,7 +80,7 @@ func TestEmbedderOfADatabase(t *testing.T) {
 	if err := remember(n, "no"); err == nil || !strings.Contains(err.Error(), "builtin/1 (64 dimensions)") || !strings.Contains(err.Error(), "builtin/1 (128 dimensions)") {
 		t.Errorf("another embedder: %v", err)
 	}
-	if a, err := n.Service().Recall(t.Context(), caller, index.Query{Text: "violin", K: 1}, node.Stale); err != nil || len(a.Hits) != 1 {
+	if a, err := n.Service().Recall(t.Context(), caller, index.Query{Text: "kubernetes", K: 1}, node.Stale); err != nil || len(a.Hits) != 1 {
 		t.Errorf("by words: %+v, %v", a.Hits, err)
 	}
 }

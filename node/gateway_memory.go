@@ -17,8 +17,8 @@ const (
 		"certainty:unit domain:string source:string emotional_state:string embedding:[]number session_id:string created_at:date due_at:date temporal_kind:string tier:string " +
 		"idempotency_key:string"
 	questionFields = "query:string! top_k:integer[0..] memory_type:string namespace:string domain:string source:string session_id:string include_consolidated:boolean " +
-		"include_superseded:boolean~ expand_entities:boolean query_embedding:[]number time_window:window skip_reinforce:boolean without:[]string diverse:boolean"
-	recallFields = questionFields + " min_score:number explain:boolean as_of:date " + freshFields
+		"include_superseded:boolean~ expand_entities:boolean query_embedding:[]number time_window:window skip_reinforce:boolean without:[]string diverse:boolean min_score:number[0..]"
+	recallFields = questionFields + " explain:boolean as_of:date " + freshFields
 	freshFields  = "min_index,min_seq:integer[0..] consistency:string{stale,linearizable}"
 	freshParams  = "min_index:integer[0..] min_seq:integer[0..] consistency:string{stale,linearizable}"
 )
@@ -28,9 +28,9 @@ var memoryRoutes = []route{
 		body: draftFields, result: "rid:string! log_index:integer stored:boolean idempotency_conflict:boolean"},
 	{name: "remember_batch", method: "POST", path: "/v1/remember/batch", scope: Write, write: true, large: true, handle: httpRememberBatch, summary: "Store memories, all or none",
 		body: "memories:[]Draft! idempotency_key:string", result: "rids:[]string! count:integer! log_index:integer!"},
-	{name: "recall", method: "POST", path: "/v1/recall", scope: Read, handle: httpRecall, summary: "Find memories by words, meaning, relation and time; as an event stream when the client accepts one",
+	{name: "recall", method: "POST", path: "/v1/recall", scope: Read, handle: httpRecall, summary: "Find memories by words, meaning, relation and time; as an event stream when the client accepts one. Only what matches the question is returned, and nothing that scores less than min_score: considered and below_min_score say how many were looked at and left out",
 		query: freshParams, body: recallFields,
-		result: "results:[]Result! total:integer! fallback:string? confidence:number! hints:[]Hint! index:integer! lag_seconds:number?"},
+		result: "results:[]Result! total:integer! fallback:string? confidence:number! hints:[]Hint! index:integer! lag_seconds:number? considered:integer! below_min_score:integer!"},
 	{name: "forget", method: "POST", path: "/v1/forget", scope: Write, write: true, handle: httpForget, summary: "Make a memory invisible to recall and lists; it can still be read by its id until it is purged", body: "rid:string! reason:string namespace:string~",
 		result: "rid:string! found:boolean! log_index:integer!"},
 	{name: "correct", method: "POST", path: "/v1/correct", scope: Write, write: true, handle: httpCorrect, summary: "Change a memory in place; what it was is kept",

@@ -120,7 +120,7 @@ func httpQuery(f fields) (index.Query, error) {
 	}
 	q := index.Query{Text: text, K: int(min(f.whole("top_k", 10), math.MaxInt32)), Namespace: strings.TrimSpace(f.str("namespace", "")), Domain: f.str("domain", ""),
 		Source: f.str("source", ""), Consolidated: f.flag("include_consolidated", false), Expand: f.flag("expand_entities", true), Session: f.str("session_id", ""), Vector: f.vector("query_embedding"),
-		Quiet: f.flag("skip_reinforce", false), Diverse: f.flag("diverse", false)}
+		Quiet: f.flag("skip_reinforce", false), Diverse: f.flag("diverse", false), MinScore: f.num("min_score", 0)}
 	q.Without, _ = decoded[[]string](f, "without")
 	if q.K > index.MaxK {
 		return q, &statusError{status: http.StatusBadRequest, code: "invalid_request", err: oplog.Errorf(oplog.Invalid, "top_k is %d: at most %d", q.K, index.MaxK),
@@ -165,8 +165,6 @@ func httpRecall(g *gateway, q *request) (any, error) {
 	if err != nil {
 		return nil, replicaBehind(fr, err)
 	}
-	floor := q.body.num("min_score", math.Inf(-1))
-	a.Hits = slices.DeleteFunc(a.Hits, func(h index.Hit) bool { return h.Score < floor })
 	explain := q.body.flag("explain", false)
 	if streams {
 		return streamed{}, g.streamHits(q, a, query.Text, explain)
@@ -182,7 +180,8 @@ func httpRecall(g *gateway, q *request) (any, error) {
 
 // recallEnd is what is said of an answer as a whole.
 func recallEnd(a Answer, question string, total int) map[string]any {
-	return map[string]any{"total": total, "fallback": nil, "confidence": a.Info.Confidence, "hints": hints(a, question), "index": a.Index, "lag_seconds": a.Lag}
+	return map[string]any{"total": total, "fallback": nil, "confidence": a.Info.Confidence, "hints": hints(a, question), "index": a.Index, "lag_seconds": a.Lag,
+		"considered": a.Info.Considered, "below_min_score": a.Info.Below}
 }
 
 // hintEntities bounds the names a hint offers.

@@ -110,11 +110,20 @@ func TestGatewayMemories(t *testing.T) {
 	rows := found["results"].([]any)
 	first := rows[0].(obj)
 	const want = "certainty created_at domain importance memory_type metadata namespace rid score source text valence why_retrieved"
-	if len(rows) != 3 || first["rid"] != rid || keys(first) != want || first["importance"] != 0.5 || first["namespace"] != "default" {
+	if len(rows) != 2 || found["considered"] != 2.0 || found["below_min_score"] != 0.0 || first["rid"] != rid || keys(first) != want || first["importance"] != 0.5 || first["namespace"] != "default" {
 		t.Errorf("recall: %v", found)
 	}
-	if got := w.ok("POST", "/v1/recall", obj{"query": "leads", "namespace": "ops"}); got["total"] != 1.0 {
+	if got := w.ok("POST", "/v1/recall", obj{"query": "leads", "namespace": "ops"}); got["total"] != 0.0 || got["considered"] != 0.0 {
 		t.Errorf("filtered: %v", got)
+	}
+	if got := w.ok("POST", "/v1/recall", obj{"query": "who leads payments", "min_score": .5}); got["total"] != 1.0 || got["considered"] != 2.0 || got["below_min_score"] != 1.0 {
+		t.Errorf("of some score: %v", got)
+	}
+	if status, _ := w.send("POST", "/v1/recall", obj{"query": "x", "min_score": -1}); status != 400 {
+		t.Errorf("a negative min_score: %d", status)
+	}
+	if got := w.ok("POST", "/v1/recall", obj{"query": " ", "namespace": "ops"}); got["total"] != 1.0 { // nothing is asked: what the filters admit
+		t.Errorf("listed: %v", got)
 	}
 	fixed := w.ok("POST", "/v1/correct", obj{"rid": rid, "reason": "she moved", "new_text": "Alice leads the ledger team", "metadata_merge": obj{"b": 2, "a": nil}})
 	if fixed["revision"] != 1.0 || fixed["corrected_rid"] != rid {

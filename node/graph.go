@@ -53,7 +53,7 @@ func (s *Service) mentioning(ctx context.Context, db oplog.DB, names ...string) 
 		if known {
 			continue
 		}
-		hits, _, err := s.index.Search(ctx, db, index.Query{Text: name, K: maxBacklinks, Matched: true, Now: time.Now()})
+		hits, _, err := s.index.Search(ctx, db, index.Query{Text: name, K: maxBacklinks, Now: time.Now()})
 		if err != nil {
 			return nil, err
 		}

@@ -34,10 +34,10 @@ var tools = []tool{
 		"Use it when the user says something worth keeping, when a decision is made, and when you learn how something works. Never store secrets.",
 		args: "text,content,memory:string! importance:unit memory_type,type:string namespace:string domain:string source:string certainty:unit valence:signed half_life:hours metadata:any " +
 			"emotional_state:string due_at:date created_at:date idempotency_key:string", call: mcpRemember},
-	{name: "recall", readOnly: true, description: "Find what is known about something: memories by words, meaning, relation and time, best first, each with a score and why it was found. " +
+	{name: "recall", readOnly: true, description: "Find what is known about something: memories by words, meaning, relation and time, best first, each with a score and why it was found. Nothing that does not match is returned; min_score leaves out weak matches too. " +
 		"Use it at the start of a task, and before you answer anything about the user, the project or earlier work.",
 		args: "query,text,q:string! top_k,limit,k:integer[0..] namespace:string domain:string source:string memory_type:string time_window:window include_consolidated:boolean expand_entities:boolean " +
-			"skip_reinforce:boolean as_of:date", call: mcpRecall},
+			"skip_reinforce:boolean as_of:date min_score:number[0..]", call: mcpRecall},
 	{name: "correct", description: "Change a memory that is wrong or out of date. What it said before is kept as a revision. Prefer it to forgetting and storing anew.",
 		args: "rid,id,memory_id:string! reason:string! new_text,text,content:string new_importance:unit new_valence:signed metadata_merge:object", call: mcpCorrect},
 	{name: "forget", description: "Make a memory invisible for good. Use it when the user asks for it, or when a memory should never have been stored.", args: "rid,id,memory_id:string! reason:string", call: mcpForget},
@@ -295,7 +295,8 @@ func mcpRecall(ctx context.Context, s *Service, c Caller, args fields) (any, err
 	for i, h := range a.Hits {
 		results[i] = httpRow(h, false)
 	}
-	return map[string]any{"results": results, "total": len(results), "confidence": a.Info.Confidence, "hints": hints(a, q.Text)}, nil
+	return map[string]any{"results": results, "total": len(results), "confidence": a.Info.Confidence, "hints": hints(a, q.Text),
+		"considered": a.Info.Considered, "below_min_score": a.Info.Below}, nil
 }
 
 func mcpCorrect(ctx context.Context, s *Service, c Caller, args fields) (any, error) {

@@ -254,7 +254,7 @@ func (s *Service) Recall(ctx context.Context, c Caller, q index.Query, f Freshne
 	q.Weights = weights
 	a.Hits, a.Info, err = s.index.Search(ctx, c.DB, q)
 	s.timings.took("search", searching)
-	if err == nil && !c.Quiet && !q.Quiet {
+	if err == nil && !c.Quiet && !q.Quiet && !q.Lists() { // what is only listed is not brought to mind
 		s.reinforcer.returned(c.DB, a.Hits, searching)
 		s.asked.note(c.DB, q.Namespace, q.Text, a.Hits, searching)
 	}

@@ -241,7 +241,7 @@ func TestTheMindOverTime(t *testing.T) {
 	if err != nil || n != 2 {
 		t.Errorf("%d purged, %v", n, err)
 	}
-	if a, err := s.Recall(ctx, caller, index.Query{Text: "bees in Porto", K: 5, Matched: true}, node.Stale); err != nil || len(a.Hits) != 0 {
+	if a, err := s.Recall(ctx, caller, index.Query{Text: "bees in Porto", K: 5}, node.Stale); err != nil || len(a.Hits) != 0 {
 		t.Errorf("purged and found: %+v, %v", a.Hits, err)
 	}
 }

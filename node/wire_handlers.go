@@ -264,6 +264,9 @@ func (ss *session) recall(ctx context.Context, f wire.Frame) error {
 	if m.TopK < 0 {
 		return ss.failed(f, oplog.Errorf(oplog.Invalid, "top_k is %d: at least 0", m.TopK))
 	}
+	if !(m.MinScore >= 0) { // no number either
+		return ss.failed(f, oplog.Errorf(oplog.Invalid, "min_score is %g: at least 0", m.MinScore))
+	}
 	c := ss.who()
 	a, err := ss.w.s.RecallThen(ctx, c, query(&m), seconds(m.AsOf), fr)
 	if err != nil {
@@ -274,14 +277,14 @@ func (ss *session) recall(ctx context.Context, f wire.Frame) error {
 			return wire.OpRecallResult, result(a.Hits[i])
 		}
 		return wire.OpRecallEnd, &wire.RecallEnd{Total: len(a.Hits), Confidence: a.Info.Confidence,
-			Index: uint64(a.Index), LagSeconds: a.Lag}
+			Index: uint64(a.Index), LagSeconds: a.Lag, Considered: uint64(a.Info.Considered), BelowMinScore: uint64(a.Info.Below)}
 	})
 }
 
 func query(m *wire.Recall) index.Query {
 	q := index.Query{Text: m.Query, Vector: m.QueryEmbedding, K: m.TopK, Types: m.Types, Consolidated: m.IncludeConsolidated,
 		Expand: m.ExpandEntities, Session: m.Session, Quiet: m.SkipReinforce,
-		Without: m.Without, Diverse: m.Diverse}
+		Without: m.Without, Diverse: m.Diverse, MinScore: m.MinScore}
 	for _, o := range []struct {
 		from *string
 		to   *string

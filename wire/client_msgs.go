@@ -175,6 +175,7 @@ type Recall struct {
 	Session       string
 	Without       []string // signals that are not to count
 	Diverse       bool     // prefer what does not repeat something better
+	MinScore      float64  // leave out what scores less; 0 leaves out nothing that matches
 }
 
 // NewRecall is a question with the protocol's defaults.
@@ -204,6 +205,7 @@ func (m *Recall) fields(c *codec) {
 	c.str("session", &m.Session, extension)
 	c.strs("without", &m.Without, extension)
 	c.boolean("diverse", &m.Diverse, extension)
+	c.f64("min_score", &m.MinScore, extension)
 }
 
 // RecallResult is one memory found; keys in alphabetical order, as peers of old send them.
@@ -245,6 +247,10 @@ type RecallEnd struct {
 	Confidence float64
 	Index      uint64   // extension: the answer reflects the log up to here
 	LagSeconds *float64 // extension; nil when the node heard no leader
+
+	// Extensions: why there is no more.
+	Considered    uint64 // memories that were looked at
+	BelowMinScore uint64 // of them, those that match and score less than min_score
 }
 
 func (m *RecallEnd) fields(c *codec) {
@@ -252,6 +258,8 @@ func (m *RecallEnd) fields(c *codec) {
 	c.f64("confidence", &m.Confidence, defaulted)
 	uintField(c, "index", &m.Index, extension)
 	c.optF64("lag_seconds", &m.LagSeconds, extension)
+	uintField(c, "considered", &m.Considered, extension)
+	uintField(c, "below_min_score", &m.BelowMinScore, extension)
 }
 
 // Forget names the memory to forget.

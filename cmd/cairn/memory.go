@@ -81,6 +81,9 @@ type recalled struct {
 	Total   int      `json:"total"`
 	Index   uint64   `json:"index"`
 	Lag     *float64 `json:"lag_seconds"` // null when the node heard no leader
+
+	Considered    uint64 `json:"considered"`      // memories that were looked at
+	BelowMinScore uint64 `json:"below_min_score"` // of them, those that match and score less than --min-score
 }
 
 type hit struct {
@@ -141,6 +144,7 @@ func (a *app) recall() *cobra.Command {
 	f.IntVarP(&q.TopK, "top", "k", q.TopK, "how many at the most")
 	f.StringSliceVar(&q.Without, "without", nil, "signals that are not to count, such as passage, vector, graph or freshness")
 	f.BoolVar(&q.Diverse, "diverse", false, "leave out what nearly repeats something better")
+	f.Float64Var(&q.MinScore, "min-score", 0, "leave out what scores less, on the scale of the scores shown; what does not match is never shown")
 	f.StringVarP(&namespace, "namespace", "n", "", "only this namespace")
 	f.StringVar(&domain, "domain", "", "only this domain")
 	f.StringVar(&kind, "type", "", "only this type")
@@ -155,7 +159,7 @@ func (a *app) recall() *cobra.Command {
 
 func (a *app) printRecall(asJSON bool, results []wire.RecallResult, end wire.RecallEnd) error {
 	if asJSON {
-		out := recalled{Results: []hit{}, Total: end.Total, Index: end.Index, Lag: end.LagSeconds}
+		out := recalled{Results: []hit{}, Total: end.Total, Index: end.Index, Lag: end.LagSeconds, Considered: end.Considered, BelowMinScore: end.BelowMinScore}
 		for _, r := range results {
 			h := hit{r.RID, r.Score, r.Text, r.MemoryType, r.Namespace, r.CreatedAt, json.RawMessage(r.Metadata), r.WhyRetrieved}
 			if len(h.Metadata) == 0 {
@@ -166,13 +170,24 @@ func (a *app) printRecall(asJSON bool, results []wire.RecallResult, end wire.Rec
 		return a.json(out)
 	}
 	if len(results) == 0 {
-		fmt.Fprintln(a.err, "nothing found")
+		fmt.Fprintln(a.err, "nothing found:", nothingFound(end))
 	}
 	for _, r := range results {
 		at := time.UnixMicro(int64(r.CreatedAt * 1e6)).Local().Format(time.DateTime)
 		fmt.Fprintf(a.out, "%.3f  %s\n       %s  %s  %s\n", r.Score, r.Text, r.RID, at, strings.Join(r.WhyRetrieved, ", "))
 	}
 	return nil
+}
+
+// nothingFound says why an answer is empty.
+func nothingFound(end wire.RecallEnd) string {
+	switch {
+	case end.BelowMinScore > 0:
+		return fmt.Sprintf("%d memories match and score less than --min-score", end.BelowMinScore)
+	case end.Considered > 0:
+		return fmt.Sprintf("of %d memories looked at none matches the question", end.Considered)
+	}
+	return "no memory that passes the filters has a word of the question or is like it"
 }
 
 func (a *app) forget() *cobra.Command {

@@ -26,5 +26,8 @@
 // Freshness is at most Settings.Freshness, 5 %, so that a better match does not
 // lose to a merely newer row. Additive is the older form of the composite.
 //
+// Only rows with a word of the question in or near them, a vector like the question's or a relation to
+// what it names are ordered at all.
+//
 // Scores are rounded to 1e-9; ties go to the newer row, then to the lower rid.
 package rank

@@ -9,6 +9,8 @@ import (
 
 // A Ranker orders answers, one at a time. Its room is used again.
 type Ranker struct {
+	Tally Tally // of the last answer
+
 	q      Question
 	set    Settings
 	corpus Corpus

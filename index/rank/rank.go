@@ -16,6 +16,15 @@ type Question struct {
 	Average float64 // length of such a row in tokens
 	Now     int64   // microseconds
 	K       int     // how many rows are wanted; 0 is all
+	Least   float64 // rows that score less are left out
+	List    bool    // nothing is asked: every candidate belongs to the answer, the newest first
+}
+
+// A Tally says what became of the rows that were looked at.
+type Tally struct {
+	Considered int // candidates and their neighbours
+	Matched    int // of them, those with something that the question asks for
+	Below      int // of those, the ones left out for scoring less than Question.Least
 }
 
 // A Term is an analysed word of the question; DF is how many rows contain it.
@@ -87,21 +96,54 @@ type Scored struct {
 	Why   []string // never empty
 }
 
-// Rank orders the candidates, and neighbours of those the words found, best first.
+// Rank orders the candidates, and neighbours of those the words found, best first. What has no word of the question in or near it,
+// no likeness to it and no relation to what it names is no answer.
 func (r *Ranker) Rank(q Question, set Settings, cands []Candidate, corpus Corpus) []Scored {
 	r.begin(q, set, cands, corpus)
 	defer r.forget()
 	r.meet()
 	r.relevance()
 	r.fuse()
+	r.matching()
 	r.mood = Sentiment(q.Text)
 	top := r.leaders()
 	out := make([]Scored, len(top))
 	for i, c := range top {
-		p := r.parts(c)
-		out[i] = Scored{Row: c.row, Score: c.score, Parts: p, Why: why(&p, c.Valence, r.cand(c))}
+		out[i] = Scored{Row: c.row, Score: c.score, Parts: r.parts(c)}
+	}
+	moved := r.moved(top, out)
+	for i, c := range top {
+		out[i].Why = why(&out[i].Parts, c.Valence, r.cand(c), moved[i])
 	}
 	return out
+}
+
+// matching leaves the rows that have to do with the question.
+func (r *Ranker) matching() {
+	r.Tally = Tally{Considered: len(r.clues)}
+	n := 0
+	for i := range r.clues {
+		if !r.q.List && !r.matches(&r.clues[i]) {
+			continue
+		}
+		if n != i {
+			r.clues[n] = r.clues[i]
+		}
+		n++
+	}
+	clear(r.clues[n:]) // forget does not see them any more
+	r.clues = r.clues[:n]
+	r.Tally.Matched = n
+}
+
+func (r *Ranker) matches(c *clue) bool {
+	if c.own+c.passage+c.around > 0 {
+		return true
+	}
+	if v, ok := r.vector(c); ok && v >= r.set.Near && (r.set.Vector > 0 || r.set.Fill) {
+		return true
+	}
+	return r.set.Graph > 0 && r.cand(c).Graph > 0
 }
 
 // insertUpTo is how many wanted rows are kept in order as they come; for more, all are sorted at the end.
@@ -111,9 +153,12 @@ const insertUpTo = 128
 func (r *Ranker) leaders() []*clue {
 	k := r.q.K
 	top := r.top[:0]
-	if k <= 0 || k > insertUpTo || k >= len(r.clues) {
+	if k <= 0 || k > insertUpTo || k >= len(r.clues) || r.q.Least > 0 {
 		for i := range r.clues {
-			r.score(&r.clues[i])
+			if r.score(&r.clues[i]); r.clues[i].score < r.q.Least {
+				r.Tally.Below++
+				continue
+			}
 			top = append(top, &r.clues[i])
 		}
 		slices.SortFunc(top, precedes)

@@ -194,14 +194,73 @@ func TestReasons(t *testing.T) {
 		r.Created, r.Accessed, r.Importance, r.Valence, r.Speaker = now, now, .42, -.7, "Ada"
 	})
 	got := Rank(ask("of Ada", 9), Defaults(), []Candidate{{Row: 0, TF: []uint16{1, 0}, HasVector: true, Vector: .83, Graph: 1, Via: "Ada"}}, s)
-	want := []string{"semantically similar (0.83)", "recent", "important (decay=0.42)", "emotionally weighted (-0.70)",
-		"keyword_match", "graph-connected via Ada", "speaker_match"}
+	want := []string{"semantically similar (0.83)", "keyword_match", "graph-connected via Ada", "speaker_match"}
 	if !slices.Equal(got[0].Why, want) {
 		t.Errorf("why = %q, want %q", got[0].Why, want)
 	}
-	got = Rank(ask("x", 9), Defaults(), []Candidate{{Row: 0}}, rows(1, nil))
+	list := ask("", 9)
+	list.List = true
+	got = Rank(list, Defaults(), []Candidate{{Row: 0}}, rows(1, nil))
 	if !slices.Equal(got[0].Why, []string{"matched query"}) {
 		t.Errorf("why = %q", got[0].Why)
+	}
+}
+
+// TestReasonsThatMoved: what a memory is worth by itself is a reason where it decided, and nowhere else.
+func TestReasonsThatMoved(t *testing.T) {
+	for reason, edit := range map[string]func(r *Row){
+		"recent":                       func(r *Row) { r.Created = now },
+		"important (decay=0.90)":       func(r *Row) { r.Importance, r.Accessed = .9, now },
+		"emotionally weighted (0.80)":  func(r *Row) { r.Valence = .8 },
+		"emotionally weighted (-0.80)": func(r *Row) { r.Valence = -.8 },
+	} {
+		s := rows(3, func(i int, r *Row) {
+			r.Created, r.Accessed, r.Importance = now-60*86400*1e6+int64(3-i), 1, .4
+			if i == 0 {
+				r.Importance = .401 // a little ahead
+			}
+			if i > 0 { // the last one stands where it does for its words, whatever else it is
+				edit(r)
+			}
+		})
+		got := Rank(ask("x", 9), Defaults(), []Candidate{{Row: 0, TF: []uint16{1, 0}}, {Row: 1, TF: []uint16{1, 0}}, {Row: 2, TF: []uint16{9, 9}}}, s)
+		wantOrder(t, got, 2, 1, 0)
+		for _, x := range got {
+			if has := slices.Contains(x.Why, reason); has != (x.Row == 1) {
+				t.Errorf("%s: row %d says %q", reason, x.Row, x.Why)
+			}
+		}
+	}
+}
+
+// TestOnlyWhatMatches: a row is an answer for its words, its neighbours' words, its likeness or its relations, and for nothing else.
+func TestOnlyWhatMatches(t *testing.T) {
+	s := rows(40, func(i int, r *Row) {
+		r.Created, r.Accessed, r.Importance = now, now, 1
+		if i >= 30 {
+			r.Session = 1
+		}
+	})
+	hashed, real := Defaults(), Defaults()
+	hashed.Near, real.Fill = .15, false
+	for _, set := range []Settings{hashed, real} {
+		var r Ranker
+		got := r.Rank(ask("x", 40), set, []Candidate{{Row: 0}, {Row: 1, HasVector: true, Vector: .02}, {Row: 2, HasVector: true, Vector: -1},
+			{Row: 3, HasVector: true, Vector: .3}, {Row: 4, TF: []uint16{0, 1}}, {Row: 5, Graph: .2, Via: "Ada"}, {Row: 35, TF: []uint16{1, 0}}}, s)
+		at := order(got)
+		slices.Sort(at)
+		if want := []uint32{3, 4, 5, 31, 32, 33, 34, 35, 36, 37, 38, 39}; !slices.Equal(at, want) {
+			t.Errorf("got rows %v, want %v", at, want)
+		}
+		if want := (Tally{Considered: 15, Matched: 12}); r.Tally != want {
+			t.Errorf("got %+v, want %+v", r.Tally, want)
+		}
+		q := ask("x", 40)
+		q.K, q.Least = 3, got[4].Score
+		if few := r.Rank(q, set, []Candidate{{Row: 3, HasVector: true, Vector: .3}, {Row: 4, TF: []uint16{0, 1}}, {Row: 35, TF: []uint16{1, 0}}}, s); len(few) > 3 ||
+			r.Tally.Below == 0 || slices.ContainsFunc(few, func(x Scored) bool { return x.Score < q.Least }) {
+			t.Errorf("at least %v: %+v, %v", q.Least, r.Tally, few)
+		}
 	}
 }
 

@@ -3,21 +3,55 @@ package rank
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
+
+	"github.com/cairndb/cairn/index/exact"
 )
 
-// why names the reasons of a row, in the order clients know them.
-func why(p *Parts, valence float64, c *Candidate) (out []string) {
+// A lift says which of a memory's own merits brought its row further up in the answer.
+type lift struct{ recent, important, felt bool }
+
+// moved finds, a row, the merits without which it would stand lower among the rows of its answer.
+func (r *Ranker) moved(top []*clue, out []Scored) []lift {
+	lifts := make([]lift, len(out))
+	w, bound := r.set.Weights, r.set.Freshness
+	for _, merit := range []struct {
+		without func(p *Parts) float64
+		set     func(l *lift)
+	}{
+		{func(p *Parts) float64 { return float64(w.freshness(p.Decay, 0, bound)*p.Importance) * p.Valence }, func(l *lift) { l.recent = true }},
+		{func(p *Parts) float64 { return w.freshness(0, p.Recency, bound) * p.Valence }, func(l *lift) { l.important = true }},
+		{func(p *Parts) float64 { return p.Fresh * p.Importance }, func(l *lift) { l.felt = true }},
+	} {
+		plain, order := make([]clue, len(out)), make([]int, len(out))
+		for i := range out {
+			plain[i] = clue{Row: top[i].Row, row: top[i].row, score: exact.Round(float64(out[i].Parts.Relevance * merit.without(&out[i].Parts)))}
+			order[i] = i
+		}
+		slices.SortFunc(order, func(a, b int) int { return precedes(&plain[a], &plain[b]) })
+		for place, i := range order {
+			if i < place {
+				merit.set(&lifts[i])
+			}
+		}
+	}
+	return lifts
+}
+
+// why names the reasons of a row, in the order clients know them. What a memory is worth by itself is a reason only where it moved
+// the row.
+func why(p *Parts, valence float64, c *Candidate, moved lift) (out []string) {
 	if p.Vector > .5 {
 		out = append(out, fmt.Sprintf("semantically similar (%.2f)", p.Vector))
 	}
-	if p.Recency > .5 {
+	if p.Recency > .5 && moved.recent {
 		out = append(out, "recent")
 	}
-	if p.Decay > .3 {
+	if p.Decay > .3 && moved.important {
 		out = append(out, fmt.Sprintf("important (decay=%.2f)", p.Decay))
 	}
-	if math.Abs(valence) > .5 {
+	if math.Abs(valence) > .5 && moved.felt {
 		out = append(out, fmt.Sprintf("emotionally weighted (%.2f)", valence))
 	}
 	if len(out) == 0 {

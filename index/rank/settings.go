@@ -21,6 +21,7 @@ type Settings struct {
 	Questions  float64 // .2: taken off a memory that is a question
 	Vector     float64 // 1: beside the words' 1, with a real embedder
 	Fill       bool    // true: without one, vectors only fill what words leave empty
+	Near       float64 // .1: cosine from which a memory is like the question at all
 	Graph      float64 // .15
 	Freshness  float64 // .05: bound of the freshness factor
 	Importance bool    // true: importance, behind the gate
@@ -34,7 +35,7 @@ func Defaults() Settings {
 		K1: .9, B: .4, Density: 20,
 		Passage: .5, Around: .25, Reach: 4, Step: .6, Answer: 2,
 		Session: .1, Named: .3, Asker: .5, Date: 1, Questions: .2,
-		Vector: 1, Fill: true, Graph: .15,
+		Vector: 1, Fill: true, Near: .1, Graph: .15,
 		Freshness: .05, Importance: true, Valence: true,
 		Weights: DefaultWeights(),
 	}

@@ -102,14 +102,14 @@ func (s *session) intent(ctx context.Context, text string) any {
 
 // evidence quotes what the session's own memories say about a text. Nothing is said that they do not say.
 func (s *session) evidence(ctx context.Context, text string) (answer string, sources []string, err error) {
-	found, err := s.search(ctx, text, "", []scope{readScope([]byte("{}"))}, 50, false)
+	found, err := s.search(ctx, text, "", []scope{readScope([]byte("{}"))}, 50, s.srv.cfg.EvidenceScore, false)
 	if err != nil {
 		return "", nil, err
 	}
 	sources = []string{}
 	var b strings.Builder
 	for _, r := range found {
-		if r.score < s.srv.cfg.EvidenceScore || len(sources) == maxEvidence {
+		if len(sources) == maxEvidence {
 			break
 		}
 		if derived(r.Metadata) {

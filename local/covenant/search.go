@@ -3,6 +3,7 @@ package covenant
 import (
 	"cmp"
 	"context"
+	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -18,8 +19,8 @@ type scored struct {
 	memory *oplog.Memory
 }
 
-// search ranks a session's memories by likeness to a question: all that score above nothing, best first.
-func (s *session) search(ctx context.Context, question, tier string, scopes []scope, limit uint64, quiet bool) ([]scored, error) {
+// search ranks a session's memories by likeness to a question: all that score above nothing and not less than least, best first.
+func (s *session) search(ctx context.Context, question, tier string, scopes []scope, limit uint64, least float64, quiet bool) ([]scored, error) {
 	if strings.TrimSpace(question) == "" || limit == 0 {
 		return nil, nil
 	}
@@ -28,26 +29,34 @@ func (s *session) search(ctx context.Context, question, tier string, scopes []sc
 	if slices.ContainsFunc(scopes, scope.narrow) {
 		k = index.MaxK // some of them are taken out below
 	}
-	hits, _, err := s.srv.cfg.Memory.Recall(ctx, index.Query{Text: question, K: max(k, 50), Matched: true, Quiet: quiet,
-		Admit: func(f index.Facts) bool { return sees(f.Namespace, f.Owner, f.Tier, toMillis(f.Created)) }})
-	if err != nil {
-		return nil, err
-	}
 	var out []scored
-	err = s.srv.cfg.Memory.View(ctx, func(v *oplog.View, db oplog.DB) error {
-		for _, h := range hits {
-			r := scored{Record: s.srv.show(namer{v, db}, h.Memory), memory: h.Memory}
-			r.score = likeness(h, r.Text, question)
-			if r.score > 0 && only(scopes, &r.Record) {
-				out = append(out, r)
+	var failed error
+	// What the session is not shown does not count as brought to mind.
+	pick := func(hits []index.Hit) []index.Hit {
+		shown := map[*oplog.Memory]index.Hit{}
+		failed = s.srv.cfg.Memory.View(ctx, func(v *oplog.View, db oplog.DB) error {
+			for _, h := range hits {
+				r := scored{Record: s.srv.show(namer{v, db}, h.Memory), memory: h.Memory}
+				r.score = likeness(h, r.Text, question)
+				if r.score > 0 && r.score >= least && only(scopes, &r.Record) {
+					out, shown[h.Memory] = append(out, r), h
+				}
 			}
+			return nil
+		})
+		slices.SortStableFunc(out, func(a, b scored) int {
+			return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(b.Created, a.Created), cmp.Compare(a.ID, b.ID))
+		})
+		out = out[:min(uint64(len(out)), limit)]
+		hits = hits[:0]
+		for _, r := range out {
+			hits = append(hits, shown[r.memory])
 		}
-		return nil
-	})
-	slices.SortStableFunc(out, func(a, b scored) int {
-		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(b.Created, a.Created), cmp.Compare(a.ID, b.ID))
-	})
-	return out[:min(uint64(len(out)), limit)], err
+		return hits
+	}
+	_, _, err := s.srv.cfg.Memory.Recall(ctx, index.Query{Text: question, K: max(k, 50), Quiet: quiet, Pick: pick,
+		Admit: func(f index.Facts) bool { return sees(f.Namespace, f.Owner, f.Tier, toMillis(f.Created)) }})
+	return out, errors.Join(err, failed)
 }
 
 // likeness brings a score to 0..1; the very text is 1.
@@ -72,15 +81,16 @@ func searchMemory(f *fields) action {
 		if refusal != nil {
 			return refusal
 		}
-		found, err := s.search(ctx, query, tier, scopes, limit, quiet)
+		floor := 0.0
+		if least != nil {
+			floor = *least
+		}
+		found, err := s.search(ctx, query, tier, scopes, limit, floor, quiet)
 		if err != nil {
 			return fault(storeError("memory", err).Error())
 		}
 		out := memoriesFrame{"memories", []Record{}}
 		for _, r := range found {
-			if least != nil && r.score < *least {
-				break
-			}
 			if s.srv.cfg.ShowScore {
 				r.Metadata = withKey(r.Metadata, "_score", r.score)
 			}

@@ -63,7 +63,7 @@ func (c *call) search(ctx context.Context) ([]hit, error) {
 		}
 		return hits, err
 	}
-	q := index.Query{Text: query, K: k, Matched: true, Private: privatePrefix, Within: c.ns, Quiet: c.flag("skip_reinforce", false)}
+	q := index.Query{Text: query, K: k, Private: privatePrefix, Within: c.ns, Quiet: c.flag("skip_reinforce", false)}
 	if c.s.cfg.Private {
 		q.Namespace = c.ns
 	}

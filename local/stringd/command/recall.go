@@ -76,7 +76,7 @@ func (c *call) recall(a ask) (view, error) {
 }
 
 // search asks, and keeps what the index does not filter.
-func (c *call) search(a ask, k int) (hits []index.Hit, matched int, err error) {
+func (c *call) search(a ask, k int) ([]index.Hit, int, error) {
 	want := list(a.flags["--tags"])
 	q := query(a, a.text, k)
 	if q.Since != 0 && q.Until != 0 && q.Since > q.Until {
@@ -85,48 +85,16 @@ func (c *call) search(a ask, k int) (hits []index.Hit, matched int, err error) {
 	if len(want) > 0 {
 		q.K = min(index.MaxK, k*20)
 	}
-	hits, info, err := c.asked(q)
-	if err != nil {
-		return nil, 0, err
+	q.MinScore, _ = strconv.ParseFloat(cmp.Or(a.flags["--min-score"], "0"), 64) // checked with the flag
+	q.Pick = func(hits []index.Hit) []index.Hit {
+		hits = slices.DeleteFunc(hits, func(h index.Hit) bool {
+			have := tags(h.Memory)
+			return slices.ContainsFunc(want, func(t string) bool { return !slices.Contains(have, t) })
+		})
+		return hits[:min(k, len(hits))]
 	}
-	floor, _ := strconv.ParseFloat(cmp.Or(a.flags["--min-score"], "0"), 64)
-	hits = slices.DeleteFunc(hits, func(h index.Hit) bool {
-		have := tags(h.Memory)
-		return h.Score < floor || slices.ContainsFunc(want, func(t string) bool { return !slices.Contains(have, t) })
-	})
-	return hits[:min(k, len(hits))], max(info.Candidates, len(hits)), nil
-}
-
-// answers says whether a hit has to do with the question: the index fills up with what is recent or important. Where
-// there are vectors a likeness too faint to be named may still be the answer, so there all is kept.
-func answers(h index.Hit, vectors bool) bool {
-	return vectors || slices.ContainsFunc(h.Why, func(why string) bool {
-		filler := why == "recent" || why == "matched query" || strings.HasPrefix(why, "important") || strings.HasPrefix(why, "emotionally")
-		return !filler
-	})
-}
-
-// asked recalls, without what only fills up.
-func (c *call) asked(q index.Query) (hits []index.Hit, info index.Info, err error) {
-	var vectors bool
-	err = c.set.Memory.View(c.ctx, func(v *oplog.View, db oplog.DB) error {
-		d, _ := v.Database(db)
-		vectors = d.Dim > 0
-		return nil
-	})
-	if err != nil {
-		return nil, info, err
-	}
-	hits, info, err = c.set.Memory.Recall(c.ctx, q)
-	if err != nil {
-		return nil, info, err
-	}
-	full := len(hits) >= q.K
-	hits = slices.DeleteFunc(hits, func(h index.Hit) bool { return !answers(h, vectors) })
-	if !full { // the index had nothing else to give
-		info.Candidates = len(hits)
-	}
-	return hits, info, nil
+	hits, info, err := c.set.Memory.Recall(c.ctx, q)
+	return hits, info.Matched - info.Below, err
 }
 
 // within joins entries as far as the budget of characters goes; the first one is always there.

@@ -85,7 +85,7 @@ func (c *call) searchDoc(q string) (string, error) {
 	if strings.TrimSpace(q) == "" {
 		return "", failf(InvalidTarget, "Usage: /open mem:search?q=<question>")
 	}
-	hits, _, err := c.asked(index.Query{Text: q, K: 20, Now: time.Now()})
+	hits, _, err := c.set.Memory.Recall(c.ctx, index.Query{Text: q, K: 20, Now: time.Now()})
 	if err != nil {
 		return "", err
 	}
