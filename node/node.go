@@ -72,6 +72,7 @@ func Open(ctx context.Context, cfg Config) (_ *Node, err error) {
 	if n.keys, err = openKeys(ctx, cfg); err != nil {
 		return nil, err
 	}
+	n.rewriteErased()
 	if err := n.openListeners(ctx); err != nil {
 		return nil, err
 	}
@@ -252,6 +253,7 @@ func (n *Node) openService() {
 	n.spawn("uses", n.service.uses.run)
 	n.spawn("compare", n.service.compare)
 	n.spawn("scrub", n.scrub)
+	n.spawn("erase", n.erase)
 	if n.cfg.Backup.Dir != "" {
 		n.spawn("backup", n.backup)
 	}

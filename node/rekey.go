@@ -48,7 +48,7 @@ func Encrypt(ctx context.Context, cfg Config, kept []Kept) error {
 	if err != nil {
 		return err
 	}
-	err = convert(cfg, func() (from, to *seal.Ring, err error) {
+	err = convert(cfg, work, func() (from, to *seal.Ring, err error) {
 		to, err = seal.Create(work, masters)
 		return nil, to, err
 	})
@@ -69,7 +69,7 @@ func Rewrite(ctx context.Context, cfg Config, kept []Kept) error {
 		if keys == nil {
 			return fmt.Errorf("home %s is %w", cfg.Home, seal.ErrPlain)
 		}
-		if err := convert(cfg, func() (from, to *seal.Ring, err error) { return keys, keys, nil }); err != nil {
+		if err := convert(cfg, filepath.Join(cfg.Home, rekeyDir), func() (from, to *seal.Ring, err error) { return keys, keys, nil }); err != nil {
 			return err
 		}
 	}
@@ -83,9 +83,8 @@ func Rewrite(ctx context.Context, cfg Config, kept []Kept) error {
 	return keys.Retire()
 }
 
-// convert makes the new files. The state is locked meanwhile: no node runs in this home.
-func convert(cfg Config, rings func() (from, to *seal.Ring, err error)) error {
-	work := filepath.Join(cfg.Home, rekeyDir)
+// convert makes the new files in a directory. The state is locked meanwhile: no node runs in this home.
+func convert(cfg Config, work string, rings func() (from, to *seal.Ring, err error)) error {
 	if err := errors.Join(os.RemoveAll(work), os.MkdirAll(work, 0o700)); err != nil {
 		return err
 	}
@@ -133,24 +132,8 @@ func finishRekey(ctx context.Context, cfg Config, kept []Kept) error {
 		return err
 	}
 	work := filepath.Join(cfg.Home, rekeyDir)
-	for _, name := range []string{seal.RingFile, "state.db", filepath.Join("raft", "raft.db"), filepath.Join("raft", "raft.db.journal"), filepath.Join("raft", "snapshots")} {
-		from, to := filepath.Join(work, name), filepath.Join(cfg.Home, name)
-		if _, err := os.Stat(from); errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if name == filepath.Join("raft", "snapshots") {
-			if err := os.RemoveAll(to); err != nil {
-				return err
-			}
-		}
-		if err := errors.Join(os.Rename(from, to), syncDir(filepath.Dir(to))); err != nil {
-			return err
-		}
-	}
-	for _, derived := range []string{"index", "backup-spool"} {
-		if err := os.RemoveAll(filepath.Join(cfg.Home, derived)); err != nil {
-			return err
-		}
+	if err := placeFiles(cfg.Home, work); err != nil {
+		return err
 	}
 	masters, err := cfg.Encryption.Masters(ctx)
 	if err != nil {
@@ -166,6 +149,31 @@ func finishRekey(ctx context.Context, cfg Config, kept []Kept) error {
 		}
 	}
 	return errors.Join(os.RemoveAll(work), syncDir(cfg.Home))
+}
+
+// placeFiles moves files that are whole from a directory into the home, and removes what is made from them. Each step may have been
+// done before.
+func placeFiles(home, work string) error {
+	for _, name := range []string{seal.RingFile, "state.db", filepath.Join("raft", "raft.db"), filepath.Join("raft", "raft.db.journal"), filepath.Join("raft", "snapshots")} {
+		from, to := filepath.Join(work, name), filepath.Join(home, name)
+		if _, err := os.Stat(from); errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if name == filepath.Join("raft", "snapshots") {
+			if err := os.RemoveAll(to); err != nil {
+				return err
+			}
+		}
+		if err := errors.Join(os.Rename(from, to), syncDir(filepath.Dir(to))); err != nil {
+			return err
+		}
+	}
+	for _, derived := range []string{"index", "backup-spool"} {
+		if err := os.RemoveAll(filepath.Join(home, derived)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // stopped says whether nobody has the state open.
