@@ -36,7 +36,7 @@ var adminRoutes = []route{
 	{name: "settings_set", method: "POST", path: "/v1/admin/settings", scope: Owner, write: true, handle: setSettings, summary: "Change a database's policies; what is left out stays",
 		body: "working_ttl_secs:number[0..] episodic_ttl_secs:number[0..] promote_after:integer[0..] consolidate:boolean quiet_mind:boolean", result: settingsKeys},
 	{name: "purge", method: "POST", path: "/v1/admin/purge", scope: Owner, write: true, handle: purge, summary: "Erase memories created before a time: texts, vectors and revisions",
-		body: "before:date! namespace:string tier:string owner:string", result: "purged:integer! log_index:integer! still_held_by:string[]!"},
+		body: "before:date! namespace:string tier:string owner:string", result: "purged:integer! log_index:integer! still_held_by:[]string!"},
 	{name: "log", method: "GET", path: "/v1/admin/log", scope: Admin, handle: direct((*gateway).tail), summary: "What was applied, without what it says; NDJSON",
 		query: "from:integer[0..] limit:integer[0..] wait_ms:integer[0..]", media: ndjsonType},
 }
