@@ -30,8 +30,9 @@ const (
 type route struct {
 	name         string // what its times are counted under
 	method, path string
-	scope        Scope // empty: no token asked
-	write        bool  // refused by a node that does not lead
+	also         []string // other paths that clients know it by
+	scope        Scope    // empty: no token asked
+	write        bool     // refused by a node that does not lead
 	handle       func(*gateway, *request) (any, error)
 	summary      string
 	query        string // "name:type" of each parameter, ! behind those that must be there
@@ -55,7 +56,7 @@ func (rt route) described() route {
 
 // routes is the gateway at a glance.
 func routes() []route {
-	return slices.Concat(memoryRoutes, listRoutes, insightRoutes, statsRoutes, graphRoutes, sessionRoutes, mindRoutes, timeRoutes, infoRoutes, clusterRoutes, adminRoutes, embeddingRoutes, transferRoutes, backupRoutes, consoleRoutes)
+	return slices.Concat(memoryRoutes, listRoutes, insightRoutes, statsRoutes, graphRoutes, sessionRoutes, mindRoutes, timeRoutes, infoRoutes, clusterRoutes, adminRoutes, maintenanceRoutes, embeddingRoutes, transferRoutes, backupRoutes, consoleRoutes)
 }
 
 // request is one exchange on its way.
@@ -91,7 +92,9 @@ func newGateway(s *Service) *gateway {
 	mux := http.NewServeMux()
 	for _, r := range routes() {
 		r = r.described()
-		mux.HandleFunc(r.method+" "+r.path, func(w http.ResponseWriter, req *http.Request) { g.serve(w, req, r) })
+		for _, path := range append([]string{r.path}, r.also...) {
+			mux.HandleFunc(r.method+" "+path, func(w http.ResponseWriter, req *http.Request) { g.serve(w, req, r) })
+		}
 	}
 	mux.Handle("/mcp", g.mcp())
 	mux.Handle("GET /metrics", g.metrics.handler())

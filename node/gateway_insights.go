@@ -15,7 +15,7 @@ import (
 )
 
 var insightRoutes = []route{
-	{name: "gaps", method: "GET", path: "/v1/insights/gaps", scope: Read, handle: httpGaps,
+	{name: "gaps", method: "GET", path: "/v1/insights/gaps", also: []string{"/v1/knowledge_gaps"}, scope: Read, handle: httpGaps,
 		summary: "Questions that were asked often and answered badly, on all nodes since they started; node=1 asks this one alone",
 		query:   "namespace:string min_count:integer[0..] max_avg_top_score:number limit:integer[0..] node:boolean", result: "count:integer! gaps:[]Gap!"},
 }

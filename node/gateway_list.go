@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"github.com/cairndb/cairn/oplog"
 )
 
@@ -11,6 +12,8 @@ var listRoutes = []route{
 		query: "namespace:string domain:string memory_type:string limit:integer[0..] offset:integer[0..] before:date sort:string{created_at,importance,last_access} kind:string drive_id:string since_rid:string " +
 			"order:string{asc,desc} status:string{active}~",
 		result: "total:integer limit:integer! offset:integer items:[]Memory records:[]Record next_cursor:string|"},
+	{name: "records", method: "GET", path: "/v1/records", scope: Read, handle: httpRecordList, summary: "Records in the order of their ids, paged by next_cursor",
+		query: "namespace:string domain:string memory_type:string limit:integer[0..] kind:string drive_id:string since_rid:string order:string{asc,desc}", result: "records:[]Record! next_cursor:string? limit:integer!"},
 }
 
 const (
@@ -20,7 +23,7 @@ const (
 
 func (q *request) listing() Listing {
 	l := Listing{Namespace: q.param("namespace"), Domain: q.param("domain"), Type: q.param("memory_type"), Sort: q.param("sort"),
-		Limit: min(max(q.count("limit", defaultPage), 1), maxPage), Offset: q.count("offset", 0)}
+		Limit: q.page(), Offset: q.count("offset", 0)}
 	l.Before = atOrNone(q.timeParam("before"))
 	return l
 }
@@ -54,6 +57,13 @@ func (s *Service) activeIn(q *request, namespace string) (n uint64, err error) {
 	return n, err
 }
 
+func httpRecordList(g *gateway, q *request) (any, error) {
+	return httpRecords(g, q, Listing{Namespace: q.param("namespace"), Domain: q.param("domain"), Type: q.param("memory_type"), Limit: q.page()})
+}
+
+// page is how many rows are asked for, within bounds.
+func (q *request) page() int { return min(max(q.count("limit", defaultPage), 1), maxPage) }
+
 func httpRecords(g *gateway, q *request, l Listing) (any, error) {
 	w := Walk{Listing: l, Kind: q.param("kind"), Drive: q.param("drive_id"), Since: q.param("since_rid")}
 	w.Up = q.param("order") == "asc"
@@ -64,7 +74,8 @@ func httpRecords(g *gateway, q *request, l Listing) (any, error) {
 	records := make([]map[string]any, len(list))
 	for i, m := range list {
 		records[i] = map[string]any{"rid": m.RID, "text": m.Text, "memory_type": m.Type, "importance": m.Importance, "metadata": metadata(m), "namespace": m.Namespace,
-			"created_at": m.Created.Seconds(), "created_at_iso": iso(m.Created), "certainty": m.Certainty, "domain": m.Domain, "source": m.Source}
+			"created_at": m.Created.Seconds(), "created_at_iso": iso(m.Created), "certainty": m.Certainty, "domain": m.Domain, "source": m.Source,
+			"access_count": m.Accesses, "last_access": m.Accessed.Seconds(), "storage_tier": cmp.Or(m.Tier, "hot")}
 	}
 	return map[string]any{"records": records, "next_cursor": orNil(next), "limit": l.Limit}, nil
 }

@@ -19,6 +19,7 @@ const (
 	questionFields = "query:string! top_k:integer[0..] memory_type:string namespace:string domain:string source:string session_id:string include_consolidated:boolean " +
 		"include_superseded:boolean~ expand_entities:boolean query_embedding:[]number time_window:window skip_reinforce:boolean without:[]string diverse:boolean min_score:number[0..]"
 	recallFields = questionFields + " explain:boolean as_of:date " + freshFields
+	recallResult = "results:[]Result! total:integer! fallback:string? confidence:number! hints:[]Hint! index:integer! lag_seconds:number? considered:integer! below_min_score:integer!"
 	freshFields  = "min_index,min_seq:integer[0..] consistency:string{stale,linearizable}"
 	freshParams  = "min_index:integer[0..] min_seq:integer[0..] consistency:string{stale,linearizable}"
 )
@@ -30,7 +31,9 @@ var memoryRoutes = []route{
 		body: "memories:[]Draft! idempotency_key:string", result: "rids:[]string! count:integer! log_index:integer!"},
 	{name: "recall", method: "POST", path: "/v1/recall", scope: Read, handle: httpRecall, summary: "Find memories by words, meaning, relation and time; as an event stream when the client accepts one. Only what matches the question is returned, and nothing that scores less than min_score: considered and below_min_score say how many were looked at and left out",
 		query: freshParams, body: recallFields,
-		result: "results:[]Result! total:integer! fallback:string? confidence:number! hints:[]Hint! index:integer! lag_seconds:number? considered:integer! below_min_score:integer!"},
+		result: recallResult},
+	{name: "recall_as_of", method: "POST", path: "/v1/temporal/as_of", scope: Read, handle: httpRecall, summary: "Find what was believed at a date",
+		query: freshParams, body: questionFields + " explain:boolean as_of,at,timestamp:date! " + freshFields, result: recallResult},
 	{name: "forget", method: "POST", path: "/v1/forget", scope: Write, write: true, handle: httpForget, summary: "Make a memory invisible to recall and lists; it can still be read by its id until it is purged", body: "rid:string! reason:string namespace:string~",
 		result: "rid:string! found:boolean! log_index:integer!"},
 	{name: "correct", method: "POST", path: "/v1/correct", scope: Write, write: true, handle: httpCorrect, summary: "Change a memory in place; what it was is kept",

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,7 +23,9 @@ var mindRoutes = []route{
 		summary: "Settle a contradiction: keep_a, keep_b, keep_both, merge (with new_text) or dismiss",
 		body:    "strategy:string! winner_rid:string new_text:string resolution_note:string",
 		result:  "conflict_id:string! strategy:string! winner_rid:string? loser_tombstoned:boolean! new_memory_rid:string? log_index:integer!"},
-	{name: "triggers", method: "GET", path: "/v1/triggers", scope: Read, handle: httpTriggers, summary: "What deserves attention; pending ones unless a status or all is asked for",
+	{name: "triggers", method: "GET", path: "/v1/triggers", also: []string{"/v1/triggers/pending"}, scope: Read, handle: httpTriggers, summary: "What deserves attention; pending ones unless a status or all is asked for",
+		query: "status:string type:string limit:integer[0..]", result: "triggers:[]Trigger! count:integer!"},
+	{name: "triggers_history", method: "GET", path: "/v1/triggers/history", scope: Read, handle: httpTriggerHistory, summary: "What deserved attention, whatever became of it, unless a status is asked for",
 		query: "status:string type:string limit:integer[0..]", result: "triggers:[]Trigger! count:integer!"},
 	{name: "triggers_deliver", method: "POST", path: "/v1/triggers/deliver", scope: Write, write: true, handle: httpDeliver, summary: "Take pending triggers and mark them as delivered",
 		body: "limit:integer[0..]", result: "triggers:[]Trigger! count:integer!"},
@@ -127,8 +130,14 @@ func triggerRows(rows []oplog.TriggerRow) []map[string]any {
 	return list
 }
 
-func httpTriggers(g *gateway, q *request) (any, error) {
-	rows, err := g.s.Triggers(q.r.Context(), q.c, TriggerQuery{Status: q.param("status"), Type: q.param("type"), Limit: q.count("limit", defaultList)}, Stale)
+func httpTriggers(g *gateway, q *request) (any, error) { return listTriggers(g, q, q.param("status")) }
+
+func httpTriggerHistory(g *gateway, q *request) (any, error) {
+	return listTriggers(g, q, cmp.Or(q.param("status"), "all"))
+}
+
+func listTriggers(g *gateway, q *request, status string) (any, error) {
+	rows, err := g.s.Triggers(q.r.Context(), q.c, TriggerQuery{Status: status, Type: q.param("type"), Limit: q.count("limit", defaultList)}, Stale)
 	if err != nil {
 		return nil, err
 	}

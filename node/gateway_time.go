@@ -9,11 +9,11 @@ import (
 )
 
 var timeRoutes = []route{
-	{name: "stale", method: "GET", path: "/v1/stale", scope: Read, handle: httpStale, summary: "What is worth something and was not looked at for days, the most important first",
+	{name: "stale", method: "GET", path: "/v1/stale", also: []string{"/v1/temporal/stale"}, scope: Read, handle: httpStale, summary: "What is worth something and was not looked at for days, the most important first",
 		query: "days:number[0..36500] namespace:string limit:integer[0..]", result: "items:[]Memory! count:integer!"},
-	{name: "upcoming", method: "GET", path: "/v1/upcoming", scope: Read, handle: httpUpcoming, summary: "What is due within days, the soonest first",
+	{name: "upcoming", method: "GET", path: "/v1/upcoming", also: []string{"/v1/temporal/upcoming"}, scope: Read, handle: httpUpcoming, summary: "What is due within days, the soonest first",
 		query: "days:number[0..36500] namespace:string limit:integer[0..]", result: "items:[]Memory! count:integer!"},
-	{name: "chronology", method: "GET", path: "/v1/chronology", scope: Read, handle: httpChronology, summary: "What was stored in a stretch of time, the oldest first; from and to are dates",
+	{name: "chronology", method: "GET", path: "/v1/chronology", also: []string{"/v1/temporal/range"}, scope: Read, handle: httpChronology, summary: "What was stored in a stretch of time, the oldest first; from and to are dates",
 		query: "from:date to:date namespace:string entity:string memory_type:string limit:integer[0..]", result: "items:[]Memory! count:integer!"},
 	{name: "entity", method: "GET", path: "/v1/entities/{name}", scope: Read, handle: httpProfile, summary: "What is known of an entity", query: "days:number[0..36500]",
 		result: "entity:string! entity_type:string! mentions:integer! memories:integer! sessions:integer! domains:[]string! average_valence:number! valence_trend:number! dominant_emotion:string? " +

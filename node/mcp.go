@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -185,6 +186,8 @@ func newMCPServer(s *Service) *mcp.Server {
 				return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(b)}}, StructuredContent: json.RawMessage(b)}, nil
 			})
 	}
+	srv.AddPrompt(&mcp.Prompt{Name: "known", Title: "What is known", Description: "What the memory knows about something, to begin a conversation with.",
+		Arguments: []*mcp.PromptArgument{{Name: "topic", Description: "a person, a project, a question", Required: true}}}, s.promptKnown)
 	srv.AddResource(&mcp.Resource{URI: "cairn://memories/recent", Name: "recent", Title: "Recent memories", Description: "The twenty newest memories.", MIMEType: "application/json"},
 		func(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 			list, err := s.List(ctx, caller(ctx), Listing{Limit: 20})
@@ -223,6 +226,30 @@ func (s *Service) countMessages(next mcp.MethodHandler) mcp.MethodHandler {
 
 // codeRateLimited is the JSON-RPC error of a caller that asks too often: the first of those left to servers.
 const codeRateLimited = -32000
+
+// promptKnown is a message that holds what is recalled about a topic.
+func (s *Service) promptKnown(ctx context.Context, r *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+	topic := r.Params.Arguments["topic"]
+	if strings.TrimSpace(topic) == "" {
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "missing 'topic'"}
+	}
+	a, err := s.Recall(ctx, caller(ctx), index.Query{Text: topic, K: promptRows, Expand: true}, Stale)
+	if err != nil {
+		return nil, err
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "What the memory knows about %s:\n", topic)
+	for _, h := range a.Hits {
+		fmt.Fprintf(&b, "- %s (%s, %s)\n", h.Memory.Text, h.Memory.Created.Time().UTC().Format(time.DateOnly), h.Memory.RID)
+	}
+	if len(a.Hits) == 0 {
+		b.WriteString("nothing\n")
+	}
+	return &mcp.GetPromptResult{Messages: []*mcp.PromptMessage{{Role: "user", Content: &mcp.TextContent{Text: b.String()}}}}, nil
+}
+
+// promptRows is how many memories a prompt holds.
+const promptRows = 10
 
 const (
 	memoryURI   = "cairn://memory/"

@@ -17,7 +17,7 @@ import (
 var openAPI = sync.OnceValue(func() []byte {
 	paths := map[string]map[string]any{}
 	for _, r := range routes() {
-		op := map[string]any{"summary": r.summary, "operationId": r.name,
+		op := map[string]any{"summary": r.known(), "operationId": r.name,
 			"responses": responses(r)}
 		var params []any
 		for _, seg := range strings.Split(r.path, "/") {
@@ -61,6 +61,14 @@ var openAPI = sync.OnceValue(func() []byte {
 	}
 	return b
 })
+
+// known is what a route is for, and the other paths it is served at.
+func (rt route) known() string {
+	if len(rt.also) == 0 {
+		return rt.summary
+	}
+	return rt.summary + "; also at " + strings.Join(rt.also, ", ")
+}
 
 // components are the shapes that answers and requests refer to.
 func components() map[string]any {
@@ -133,7 +141,7 @@ request is that or RFC 3339 (a bare date is its first instant, UTC). <code>hours
 		if r.scope != "" {
 			who = "token with " + string(r.scope)
 		}
-		fmt.Fprintf(&b, "<section><h2><b>%s</b> <code>%s</code></h2><p>%s <i>(%s)</i></p>", r.method, html.EscapeString(r.path), html.EscapeString(r.summary), who)
+		fmt.Fprintf(&b, "<section><h2><b>%s</b> <code>%s</code></h2><p>%s <i>(%s)</i></p>", r.method, html.EscapeString(r.path), html.EscapeString(r.known()), who)
 		for _, part := range [][2]string{{"query", r.query}, {"body", r.body}, {"answer", r.result}} {
 			if part[1] == "" {
 				continue

@@ -10,18 +10,21 @@ var shapes = map[string]string{
 		"session_id:string? due_at:number? temporal_kind:string? tombstone_reason:string? revision:integer! embedding_model:string? embedding_bytes:integer? " +
 		"consolidation_sources:[]string! entities:[]string! claims:[]string!",
 	"Record": "rid:string! text:string! memory_type:string! importance:number! metadata:any! namespace:string! created_at:number! created_at_iso:string! " +
-		"certainty:number! domain:string! source:string!",
+		"certainty:number! domain:string! source:string! access_count:integer! last_access:number! storage_tier:string!",
 	"Result": "rid:string! text:string! memory_type:string! score:number! importance:number! created_at:number! why_retrieved:[]string! metadata:any! namespace:string! " +
 		"domain:string! source:string! certainty:number! valence:number! emotional_state:string| session_id:string status:string scores:Scores factors:Factors parts:Parts",
 	"Scores":  "words:number! passage:number! around:number! session:number! vector:number! graph:number!",
 	"Factors": "fresh:number! importance:number! valence:number! recency:number! decay:number!",
 	"Parts": "words:number! passage:number! around:number! session:number! factor:number! speaker:boolean! date:number! vector:number! words_z:number! vector_z:number! " +
 		"graph:number! relevance:number! alike:number!",
-	"Hint":         "hint_type:string! suggestion:string! related_entities:[]string!",
-	"Gap":          "query:string! count:integer! avg_top_score:number! avg_results:number! last_seen:number! last_seen_iso:string!",
-	"Revision":     "revision:integer! text:string! importance:number! valence:number! certainty:number! reason:string! until:number!",
-	"Edge":         "edge_id:string! src:string! dst:string! rel_type:string! weight:number!",
-	"Entity":       "name:string! type:string! mentions:integer! last_seen:number!",
+	"Hint":     "hint_type:string! suggestion:string! related_entities:[]string!",
+	"Gap":      "query:string! count:integer! avg_top_score:number! avg_results:number! last_seen:number! last_seen_iso:string!",
+	"Revision": "revision:integer! text:string! importance:number! valence:number! certainty:number! reason:string! until:number!",
+	"Edge":     "edge_id:string! src:string! dst:string! rel_type:string! weight:number!",
+	"Entity":   "name:string! type:string! mentions:integer! last_seen:number!",
+	"Maintained": "tenant:string! consolidation_count:integer! conflicts_found:integer! patterns_new:integer! patterns_updated:integer! personality_updated:boolean! duration_ms:integer! " +
+		"triggers:[]Attention!",
+	"Upkeep":       "tenant:string! last_maintenance:number? active_memories:integer! open_conflicts:integer! pending_triggers:integer!",
 	"Trait":        "name:string! score:number!",
 	"Attention":    "trigger_type:string! reason:string! urgency:number! source_rids:[]string! suggested_action:string!",
 	"Decision":     "rid:string! snippet:string! memory_type:string! importance:number! created_at:number!",

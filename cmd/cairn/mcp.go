@@ -76,6 +76,14 @@ func (a *app) serveMCP(ctx context.Context, t *target) error {
 			return up.CallTool(ctx, &mcp.CallToolParams{Name: r.Params.Name, Arguments: r.Params.Arguments})
 		})
 	}
+	for prompt, err := range up.Prompts(ctx, nil) {
+		if err != nil {
+			return err
+		}
+		srv.AddPrompt(prompt, func(ctx context.Context, r *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+			return up.GetPrompt(ctx, &mcp.GetPromptParams{Name: r.Params.Name, Arguments: r.Params.Arguments})
+		})
+	}
 	read := func(ctx context.Context, r *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 		return up.ReadResource(ctx, &mcp.ReadResourceParams{URI: r.Params.URI})
 	}

@@ -1,0 +1,46 @@
+package node_test
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// tokened adds the token to what the protocol's client sends.
+type tokened struct{ token string }
+
+func (b tokened) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+b.token)
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+// What a server answers it declares: prompts are declared, listed, and hold what is recalled.
+func TestPromptsAreDeclaredAndAnswered(t *testing.T) {
+	t.Parallel()
+	w := start(t, 1).web(0)
+	w.ok("POST", "/v1/remember", obj{"text": "the kiln burns at noon"})
+	c := mcp.NewClient(&mcp.Implementation{Name: "test"}, nil)
+	s, err := c.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: w.base + "/mcp", HTTPClient: &http.Client{Transport: tokened{secret}}, DisableStandaloneSSE: true}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if s.InitializeResult().Capabilities.Prompts == nil {
+		t.Error("prompts are not declared")
+	}
+	list, err := s.ListPrompts(context.Background(), nil)
+	if err != nil || len(list.Prompts) != 1 || list.Prompts[0].Name != "known" {
+		t.Fatalf("%+v %v", list, err)
+	}
+	got, err := s.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: "known", Arguments: map[string]string{"topic": "kiln"}})
+	if err != nil || len(got.Messages) != 1 || !strings.Contains(got.Messages[0].Content.(*mcp.TextContent).Text, "the kiln burns at noon") {
+		t.Errorf("%+v %v", got, err)
+	}
+	if _, err := s.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: "known"}); err == nil || !strings.Contains(err.Error(), "missing 'topic'") {
+		t.Errorf("without a topic: %v", err)
+	}
+}
