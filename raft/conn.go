@@ -26,6 +26,8 @@ const (
 	rpcTimeout   = 10 * time.Second
 	idleConns    = 4 // kept per peer and purpose
 	bufferSize   = 64 << 10
+	earlyBuffer  = 4 << 10  // of a connection that has not shown the secret
+	earlyFrame   = 16 << 10 // the longest CLUSTER_HELLO
 )
 
 // conn is a connection to a peer after the handshake. One goroutine at a time.

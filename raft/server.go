@@ -51,7 +51,8 @@ func (s *server) serve() {
 					return
 				}
 			}
-			in := &inbound{n: s.n, nc: nc, r: wire.NewReader(bufio.NewReaderSize(nc, bufferSize), wire.MaxPlainEarly)}
+			in := &inbound{n: s.n, nc: nc, in: bufio.NewReaderSize(nc, earlyBuffer)}
+			in.r = wire.NewReader(in.in, earlyFrame)
 			in.run()
 		})
 	}
@@ -88,6 +89,7 @@ func (s *server) close() {
 type inbound struct {
 	n    *Node
 	nc   net.Conn
+	in   *bufio.Reader
 	r    *wire.Reader
 	peer wire.ClusterHello
 	buf  []byte
@@ -109,7 +111,7 @@ func (c *inbound) run() {
 	if c.peer.Raft != nil && (c.peer.Raft.Purpose == forHeartbeat || c.peer.Raft.Purpose == forAppend) {
 		defer c.n.left(c.peer.NodeID)
 	}
-	c.r.SetLimit(wire.MaxLength)
+	c.r = wire.NewReader(bufio.NewReaderSize(c.in, bufferSize), wire.MaxLength)
 	if err := c.nc.SetReadDeadline(time.Time{}); err != nil {
 		return
 	}
