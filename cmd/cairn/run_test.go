@@ -93,7 +93,7 @@ func TestOutputKeys(t *testing.T) {
 			`{"ready":true,"node_id":1,"wire":"w","http":"h","cluster":"c","home":"d"}`},
 		{"addrs.json", addresses{Wire: "w", HTTP: "h", Cluster: "c"}, `{"wire":"w","http":"h","cluster":"c"}`},
 		{"a recall", recalled{Results: []hit{{RID: "r", Score: 0.5, Text: "t", Type: "semantic", Namespace: "n", Created: 2, Metadata: []byte("null"), Why: []string{"w"}}}, Total: 1, Index: 7},
-			`{"results":[{"rid":"r","score":0.5,"text":"t","memory_type":"semantic","namespace":"n","created_at":2,"metadata":null,"why_retrieved":["w"]}],"total":1,"index":7,"lag_seconds":null}`},
+			`{"results":[{"rid":"r","score":0.5,"text":"t","memory_type":"semantic","namespace":"n","created_at":2,"metadata":null,"why_retrieved":["w"]}],"total":1,"index":7,"lag_seconds":null,"considered":0,"below_min_score":0}`},
 		{"a benchmark", benchReport{Target: "t", Bytes: 200, Runs: []benchRun{{1, 10, 2, 5, 0.5, 1}}, Ratio: 1},
 			`{"target":"t","text_bytes":200,"runs":[{"clients":1,"writes":10,"seconds":2,"writes_per_second":5,"p50_ms":0.5,"p99_ms":1}],"ratio":1}`},
 	} {
