@@ -1,0 +1,126 @@
+package history
+
+// setSum is what is left of a set that was closed.
+type setSum struct {
+	acked Bits
+	must  Bits // has to be there in the end: what was acknowledged, and what was seen
+	may   Bits // may be there
+}
+
+// A member is what is known of one number of a set.
+type member struct {
+	begun int64  // when it was first asked for
+	acked int64  // when it was first acknowledged; -1 for never
+	index uint64 // the smallest that it was acknowledged at: it is there from then on at the latest
+	id    string
+	may   bool // some attempt was not refused
+}
+
+func members(c *checker, key string, ops []Record) map[int]*member {
+	all := map[int]*member{}
+	for _, o := range ops {
+		if o.Op != Add {
+			continue
+		}
+		m := all[o.Value]
+		if m == nil {
+			m = &member{begun: o.From, acked: -1}
+			all[o.Value] = m
+		}
+		m.may = m.may || o.Outcome != Refused
+		if o.Outcome != Done {
+			continue
+		}
+		if m.id != "" && m.id != o.ID {
+			c.wrong(Twice, "%s %d was acknowledged as %s and as %s", key, o.Value, m.id, o.ID)
+		}
+		if m.id = o.ID; m.acked < 0 || o.To < m.acked {
+			m.acked = o.To
+		}
+		if o.Index > 0 && (m.index == 0 || o.Index < m.index) {
+			m.index = o.Index
+		}
+	}
+	return all
+}
+
+// judgeSet judges all reads of a set; ops are in the order of their beginnings.
+func (c *checker) judgeSet(key string, ops []Record) *setSum {
+	all, sum := members(c, key, ops), &setSum{}
+	for n, m := range all {
+		if m.acked >= 0 {
+			sum.acked.Add(n)
+			sum.must.Add(n)
+		}
+		if m.may {
+			sum.may.Add(n)
+		}
+	}
+	var reads []Record
+	for _, r := range ops {
+		if r.Op != Read {
+			continue
+		}
+		c.ghosts(key, r, all)
+		var must Bits // what this read has to hold
+		for n, m := range all {
+			if r.Mode == Linearizable && m.acked >= 0 && m.acked < r.From || r.Mode == AtIndex && m.index > 0 && m.index <= r.Index {
+				must.Add(n)
+			}
+		}
+		var before Bits // what the same process has shown before
+		for _, q := range reads {
+			if q.To >= r.From {
+				continue
+			}
+			if r.Mode == Linearizable { // what any node shows is committed
+				must.join(q.Have)
+			}
+			if q.Node == r.Node && q.Life == r.Life && r.Life > 0 {
+				before.join(q.Have)
+			}
+		}
+		if miss := must.Without(r.Have); !miss.IsZero() {
+			kind := Missed
+			if r.Mode == AtIndex {
+				kind = Behind
+			}
+			c.wrong(kind, "node %d read %s (%s %d) from %d to %d without %s", r.Node, key, r.Mode, r.Index, r.From, r.To, miss)
+		}
+		if miss := before.Without(r.Have); !miss.IsZero() {
+			c.wrong(Back, "node %d read %s (%s) from %d to %d without %s, which it had shown before", r.Node, key, r.Mode, r.From, r.To, miss)
+		}
+		sum.must.join(r.Have)
+		reads = append(reads, r)
+	}
+	return sum
+}
+
+// ghosts looks for what a read should not have seen.
+func (c *checker) ghosts(key string, r Record, all map[int]*member) {
+	for n := range r.Have.all {
+		switch m := all[n]; {
+		case m == nil:
+			c.wrong(Ghost, "node %d shows %s %d, which was never asked for", r.Node, key, n)
+		case m.begun > r.To:
+			c.wrong(Ghost, "node %d shows %s %d at %d, before it was asked for at %d", r.Node, key, n, r.To, m.begun)
+		case !m.may:
+			c.wrong(Ghost, "node %d shows %s %d, which was refused", r.Node, key, n)
+		}
+	}
+	if !r.Twice.IsZero() {
+		c.wrong(Twice, "node %d shows %s %s more than once", r.Node, key, r.Twice)
+	}
+}
+
+func (s *setSum) final(c *checker, r Record) {
+	for n := range s.must.Without(r.Have).all {
+		c.wrong(Lost, "node %d does not hold %s %d in the end", r.Node, r.Key, n)
+	}
+	for n := range r.Have.Without(s.may).all {
+		c.wrong(Ghost, "node %d holds %s %d in the end, which was refused or never asked for", r.Node, r.Key, n)
+	}
+	for n := range r.Twice.all {
+		c.wrong(Twice, "node %d holds %s %d more than once in the end", r.Node, r.Key, n)
+	}
+}
