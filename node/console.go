@@ -51,7 +51,7 @@ func console() http.Handler {
 var consoleRoutes = []route{
 	{name: "timeline", method: "GET", path: "/v1/memory/{rid}/timeline", scope: Read, handle: httpTimeline, summary: "What was stored shortly before and after a memory", query: "limit:integer[0..]", result: "memories:[]Memory!"},
 	{name: "entities", method: "GET", path: "/v1/entities", scope: Read, handle: httpEntities, summary: "Names that memories, relations and claims mention", query: "limit:integer[0..]", result: "entities:[]Entity!"},
-	{name: "recall_compare", method: "POST", path: "/v1/recall/compare", scope: Read, handle: httpCompare, summary: "The same question to every node: equal indexes give equal answers", body: questionFields, result: "nodes:[]Compared! equal:boolean!"},
+	{name: "recall_compare", method: "POST", path: "/v1/recall/compare", scope: Read, handle: httpCompare, summary: "The same question to every node: equal indexes give equal answers", body: questionFields + " explain:boolean~", result: "nodes:[]Compared! equal:boolean!"},
 }
 
 func httpTimeline(g *gateway, q *request) (any, error) {
