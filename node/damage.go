@@ -191,3 +191,14 @@ func (n *Node) forgive() error {
 	}
 	return nil
 }
+
+// setAsides are the states and logs in a home that were moved aside, by name.
+func setAsides(home string) (names []string) {
+	for _, pattern := range []string{"state.db.corrupt-*", "raft.corrupt-*", "raft/raft.db.corrupt-*"} {
+		paths, _ := filepath.Glob(filepath.Join(home, pattern)) // the patterns are good
+		for _, path := range paths {
+			names = append(names, filepath.Base(path))
+		}
+	}
+	return names
+}

@@ -230,6 +230,7 @@ func (n *Node) openRaft(ctx context.Context) (err error) {
 		Hello: n.helloInfo, Handler: n.service, Dial: n.cfg.Dial, Listen: listen, ServerTLS: server, ClientTLS: client, NoSync: n.cfg.NoSync, Keys: n.keys, Logger: n.log,
 		Now: n.cfg.Now, Elapsed: n.cfg.Elapsed, MaxClockOffset: n.cfg.MaxClockOffset,
 		OpenFile: n.cfg.OpenFile, WriteLog: n.cfg.WriteLog, Failed: func(err error) { n.cancel(err) },
+		Contradicted: func(err error) { n.cancel(errors.Join(err, n.leaveWord(damageFile, err))) },
 	}, n.machine)
 	if err != nil {
 		return err

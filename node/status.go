@@ -46,7 +46,8 @@ type Status struct {
 	UptimeSecs     float64      `json:"uptime_secs"`
 	Peers          []PeerStatus `json:"peers"`
 
-	Embedder *EmbedderStatus `json:"embedder,omitempty"` // of this node
+	SetAside []string        `json:"set_aside,omitempty"` // what this node has moved aside in its home, damaged or contradicted by the cluster
+	Embedder *EmbedderStatus `json:"embedder,omitempty"`  // of this node
 }
 
 // PeerStatus is another member.
@@ -114,7 +115,7 @@ const askTimeout = 700 * time.Millisecond
 // Status asks every member how it is and puts the answers together.
 func (s *Service) Status(ctx context.Context) Status {
 	rs, me := s.raft.Status(), s.own()
-	st := Status{Clustered: true, Embedder: s.embedderStatus(), NodeID: s.cfg.NodeID, Role: me.Role, RoleLabel: lower(me.Role), ConfiguredRole: s.cfg.Role, CurrentTerm: rs.Term,
+	st := Status{Clustered: true, SetAside: setAsides(s.cfg.Home), Embedder: s.embedderStatus(), NodeID: s.cfg.NodeID, Role: me.Role, RoleLabel: lower(me.Role), ConfiguredRole: s.cfg.Role, CurrentTerm: rs.Term,
 		AcceptsWrites: s.machine.leads(), Addr: s.raft.Advertised(), Wire: s.cfg.AdvertiseWire, HTTP: s.cfg.AdvertiseHTTP,
 		Applied: me.Applied, Commit: rs.CommitIndex, Lag: s.lacks(), SumIndex: me.SumIndex, Sum: me.Sum, ClockOffset: me.Offset, ClockOff: me.Off, Version: me.Version, UptimeSecs: me.UptimeSecs, Peers: []PeerStatus{}}
 	infos := map[uint32]oplog.NodeInfo{}

@@ -138,19 +138,6 @@ func (n *Node) holdsOff(leader uint32, addr string) error {
 	return errNotAdmitted
 }
 
-// lostLog says whether the log is empty though the state was built from one, of which a snapshot holds what is up to covered:
-// somebody removed the file.
-func (n *Node) lostLog(covered uint64) (bool, error) {
-	last, err := n.logs.LastIndex()
-	if err != nil || last != 0 {
-		return false, err
-	}
-	applied, _ := n.sm.Applied()
-	term, err := n.logs.GetUint64([]byte(keyTerm))
-	forgotten := err != nil || term == 0
-	return applied > covered || applied != 0 && forgotten, nil
-}
-
 // refound gives the only member there is a log that begins where its state ends: records of a log that began anew would be
 // passed over as applied already.
 func (n *Node) refound(snaps hraft.SnapshotStore) error {

@@ -94,6 +94,7 @@ type cluster struct {
 	disks map[int]*meter     // of the nodes whose log's disk is watched
 	roles map[int]string     // of the nodes that are no voters
 	slow  bool               // nobody is elected because of a silence
+	calm  bool               // elections are slow, and the leader is heard often: those without state are taken in soon
 }
 
 // slowElection is longer than any machine stands still.
@@ -102,6 +103,9 @@ const slowElection = 40 * time.Second
 // start opens n nodes, the last first, that know only each other's addresses. Half a second in which the machine does
 // nothing may make another the leader, at any time.
 func start(t testing.TB, n int) *cluster { return startSealed(t, n, nil) }
+
+// startCalm opens nodes of which members that restart are elected and taken in again soon.
+func startCalm(t testing.TB, n int) *cluster { return startWith(t, n, &cluster{calm: true}) }
 
 // startSteady opens nodes of which the leader leads until a test makes another the leader.
 func startSteady(t testing.TB, n int) *cluster { return startWith(t, n, &cluster{slow: true}) }
@@ -139,6 +143,9 @@ func (c *cluster) reopen(i int, secret string, peers []string) {
 	election := 2 * time.Second
 	if c.slow {
 		election = slowElection
+	}
+	if c.calm {
+		election = 8 * time.Second
 	}
 	n, err := Open(context.Background(), Config{NodeID: uint32(i + 1), Keys: c.keys[i], Dir: c.dirs[i], Addr: c.addrs[i], Secret: secret, Peers: peers,
 		Role: c.roles[i], WriteLog: c.disks[i].step, Alone: len(peers) == 0, Heartbeat: 250 * time.Millisecond, Election: election, Handler: noHandler{}}, c.sms[i])
@@ -183,6 +190,28 @@ func (c *cluster) lead(n *Node) {
 			n.stand()
 		}
 		return n.IsLeader()
+	})
+}
+
+// leadAny has the node lead whose log reaches farthest, of those that run and may.
+func (c *cluster) leadAny() {
+	c.t.Helper()
+	var best *Node
+	for _, n := range c.nodes {
+		if n == nil || n.ctx.Err() != nil || !n.Whole() {
+			continue
+		}
+		if best == nil || best.end().before(n.end()) {
+			best = n
+		}
+	}
+	c.wait("a leader", func() bool {
+		if best.raft.State() == hraft.Follower {
+			if _, _, led := best.Leader(); !led {
+				best.stand()
+			}
+		}
+		return slices.ContainsFunc(c.nodes, func(n *Node) bool { return n != nil && n.ctx.Err() == nil && n.IsLeader() })
 	})
 }
 

@@ -57,6 +57,9 @@ type Config struct {
 	// transaction of the log's file, which syncs itself. A seam for faults.
 	WriteLog func(step string, do func() error) error
 	Failed   func(error) // told when the log's disk has failed: this member must be stopped
+	// Contradicted is told when the leader's log is not the one whose records are applied here: this member must be stopped, and
+	// its state and log moved aside (Discard) before it is started again.
+	Contradicted func(error)
 
 	acceptLoss bool // a damaged log goes on without the records that no file has
 }

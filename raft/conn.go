@@ -194,7 +194,7 @@ func (p *pool) dial(ctx context.Context, addr, purpose string) (*conn, error) {
 	p.live[c] = struct{}{}
 	p.mu.Unlock()
 	deadline, _ := ctx.Deadline()
-	if err := c.call(deadline, wire.OpClusterHello, p.node.hello(purpose), wire.OpClusterHelloOK, &c.hello); err != nil {
+	if err := c.call(deadline, wire.OpClusterHello, p.node.hello(p.node.idAt(addr), purpose), wire.OpClusterHelloOK, &c.hello); err != nil {
 		p.drop(c)
 		return nil, fmt.Errorf("peer %s: hello: %w", addr, err)
 	}
@@ -203,6 +203,7 @@ func (p *pool) dial(ctx context.Context, addr, purpose string) (*conn, error) {
 		return nil, fmt.Errorf("peer %s: %w", addr, err)
 	}
 	p.node.told(c.hello.NodeID, c.hello.Raft)
+	p.node.reminded(c.hello.NodeID, c.hello.Raft)
 	return c, nil
 }
 

@@ -45,7 +45,7 @@ func (c *cluster) refused(candidate, voter int) {
 func TestAnEmptyHomeGivesNoVote(t *testing.T) {
 	for _, size := range []int{3, 5} {
 		t.Run(fmt.Sprint(size, " members"), func(t *testing.T) {
-			c := startSteady(t, size)
+			c := startCalm(t, size)
 			want := c.propose(0, 10)
 			l := int(c.leader().cfg.NodeID - 1)
 			var emptied, behind []int // of those who acknowledge; of those who are away
@@ -79,7 +79,7 @@ func TestAnEmptyHomeGivesNoVote(t *testing.T) {
 				return
 			}
 			c.reopen(l, "secret", c.peers(l))
-			c.lead(c.nodes[l])
+			c.leadAny()
 			want = append(want, c.propose(20, 25)...)
 			for i := range size {
 				c.wait("equal lists", func() bool { return slices.Equal(c.sms[i].items(), want) })
@@ -95,7 +95,7 @@ func TestAnEmptyHomeGivesNoVote(t *testing.T) {
 // TestTwoEmptyHomesOfThreeElectNobody: the one that has state neither leads nor lets the others found a cluster beside it; told
 // that the others are given up, it leads, and they are brought up to date.
 func TestTwoEmptyHomesOfThreeElectNobody(t *testing.T) {
-	c := startSteady(t, 3)
+	c := startCalm(t, 3)
 	want := c.propose(0, 10)
 	for i := range 3 {
 		c.wait("all to have all", func() bool { return slices.Equal(c.sms[i].items(), want) })

@@ -61,6 +61,10 @@ func (c *inbound) append(ctx context.Context, a *wire.RaftAppend) (*wire.RaftApp
 			AppendedAt: moment(e.AppendedAt)}
 	}
 	c.n.hear(a.Term, a.Acknowledged, fromMicros(a.Clock))
+	c.n.hearAcknowledged(a.Last)
+	if err := c.n.compare(req); err != nil {
+		return nil, err
+	}
 	c.n.settled(req)
 	resp, err := c.consume(ctx, req, nil)
 	if err != nil {
@@ -232,6 +236,7 @@ func (c *inbound) snapshot(ctx context.Context, f wire.Frame) error {
 	}
 	if r.Success {
 		if err := dropStale(c.n.records, m.LastIndex, m.LastTerm); err != nil {
+			c.n.stale.Store(m.LastIndex)
 			c.n.log.Error("records from before a snapshot stay in the log", "index", m.LastIndex, "err", err)
 		}
 	}

@@ -55,7 +55,8 @@ func (n *Node) openLog(snaps hraft.SnapshotStore) error {
 			return fmt.Errorf("raft log %s: %w", path, err)
 		}
 	}
-	if why := n.shortfall(covered); n.cfg.Alone && why != nil {
+	why := n.shortfall(covered)
+	if n.cfg.Alone && why != nil {
 		if err := n.logs.Close(); err != nil {
 			return err
 		}
@@ -66,11 +67,13 @@ func (n *Node) openLog(snaps hraft.SnapshotStore) error {
 			return fmt.Errorf("raft log %s: %w", path, err)
 		}
 	}
-	gone, err := n.lostLog(covered)
-	if err != nil {
-		return fmt.Errorf("raft log %s: %w", path, err)
+	if why != nil {
+		if !n.offline {
+			n.log.Error("the log is older than the state, or gone: this node has no state to vote with", "path", path, "err", why)
+		}
+		return n.forget()
 	}
-	if _, err := os.Stat(n.amnesiaFile()); err == nil || gone {
+	if _, err := os.Stat(n.amnesiaFile()); err == nil {
 		return n.forget()
 	}
 	return nil

@@ -64,6 +64,16 @@ func (n *Node) find(id uint32) (hraft.Server, bool) {
 	return s[i], true
 }
 
+// idAt is which member has an address; 0 for none.
+func (n *Node) idAt(addr string) uint32 {
+	for _, s := range n.servers() {
+		if s.Address == hraft.ServerAddress(addr) {
+			return nodeID(s.ID)
+		}
+	}
+	return 0
+}
+
 // join takes a node in without a vote; it is promoted when it has caught up, if it wants to be a voter.
 func (n *Node) join(m wire.Membership) (string, error) {
 	if m.NodeID == 0 || m.Addr == "" {

@@ -20,29 +20,32 @@ import (
 
 // Node is one member's part in consensus.
 type Node struct {
-	cfg       Config
-	log       *slog.Logger
-	sm        StateMachine
-	raft      *hraft.Raft
-	logs      store
-	records   hraft.LogStore        // what is in logs, as the library has it
-	failure   atomic.Pointer[error] // of the disk the log is on
-	transport *transport
-	server    *server
-	pool      *pool
-	beats     chan *hraft.AppendEntriesRequest // answered, and the library does not know; see heartbeat.go
-	lost      atomic.Bool                      // see amnesiac
-	admitted  atomic.Bool                      // a leader has taken the vote of this node away since it started without state
-	offering  atomic.Pointer[hraft.Server]     // the leader that sent something last and was held off
-	offered   chan struct{}                    // holds a token when one was
-	departed  atomic.Uint32                    // the leader whose process is known to have ended; 0 for none
-	aside     atomic.Int64                     // when this node told another that it may lead, in nanoseconds
-	heavy     large.Turns                      // at decoding large frames of peers
-	leavings  chan uint32                      // a leader's connections broke off; see departed.go
-	offline   bool                             // it takes no part, and moves no damaged log aside
-	loss      *LossError                       // what the log of a node that is alone lacks
-	running   atomic.Bool                      // the library is
-	ready     atomic.Uint64                    // term whose barrier this node, leading, has applied; 0 for none
+	cfg           Config
+	log           *slog.Logger
+	sm            StateMachine
+	raft          *hraft.Raft
+	logs          store
+	records       hraft.LogStore        // what is in logs, as the library has it
+	failure       atomic.Pointer[error] // of the disk the log is on
+	transport     *transport
+	server        *server
+	pool          *pool
+	beats         chan *hraft.AppendEntriesRequest // answered, and the library does not know; see heartbeat.go
+	lost          atomic.Bool                      // see amnesiac
+	admitted      atomic.Bool                      // a leader has taken the vote of this node away since it started without state
+	offering      atomic.Pointer[hraft.Server]     // the leader that sent something last and was held off
+	offered       chan struct{}                    // holds a token when one was
+	departed      atomic.Uint32                    // the leader whose process is known to have ended; 0 for none
+	aside         atomic.Int64                     // when this node told another that it may lead, in nanoseconds
+	heavy         large.Turns                      // at decoding large frames of peers
+	leavings      chan uint32                      // a leader's connections broke off; see departed.go
+	offline       bool                             // it takes no part, and moves no damaged log aside
+	loss          *LossError                       // what the log of a node that is alone lacks
+	running       atomic.Bool                      // the library is
+	ready         atomic.Uint64                    // term whose barrier this node, leading, has applied; 0 for none
+	acks          acknowledgements
+	contradiction atomic.Pointer[error] // why this member stops; see contradiction.go
+	stale         atomic.Uint64         // records up to here are in the log, perhaps, though a snapshot replaced them
 
 	ctx     context.Context
 	cancel  context.CancelFunc
@@ -87,6 +90,7 @@ func Open(ctx context.Context, cfg Config, sm StateMachine) (_ *Node, err error)
 	if err := n.listen(ctx); err != nil {
 		return nil, fmt.Errorf("peer listener: %w", err)
 	}
+	n.loadAcknowledged()
 	if err := n.start(); err != nil {
 		return nil, err
 	}
@@ -102,6 +106,7 @@ func Open(ctx context.Context, cfg Config, sm StateMachine) (_ *Node, err error)
 	n.tasks.Go(n.makeUp)
 	n.tasks.Go(n.succeed)
 	n.tasks.Go(n.tellBeats)
+	n.tasks.Go(n.keepAcknowledged)
 	return n, nil
 }
 
@@ -239,9 +244,12 @@ func (n *Node) Addr() string {
 // Advertised is the address peers are told; empty when there is no peer port.
 func (n *Node) Advertised() string { return dialed(n.cfg.Advertise) }
 
-func (n *Node) hello(purpose string) *wire.ClusterHello {
+// hello is what this node says to a peer; 0 for one whose id is not known yet.
+func (n *Node) hello(to uint32, purpose string) *wire.ClusterHello {
 	h := n.cfg.Hello()
 	h.Purpose, h.HasState = purpose, !n.fresh()
+	acked := n.acks.of(to)
+	h.AckTerm, h.AckIndex = acked.Term, acked.Index
 	return &wire.ClusterHello{NodeID: n.cfg.NodeID, Role: n.cfg.Role, CurrentTerm: n.Term(), ClusterSecret: n.cfg.Secret,
 		AdvertiseAddr: n.cfg.Advertise, ProtocolVersion: wire.Version, Raft: &h}
 }

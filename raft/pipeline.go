@@ -78,6 +78,9 @@ func (p *pipeline) receive() {
 			close(f.ready)
 			if f.err == nil {
 				p.n.heard(nodeID(p.id), f.resp.LastLog)
+				if f.resp.Success {
+					p.n.acknowledgedBy(p.id, f.req.Entries)
+				}
 			}
 			select {
 			case p.done <- f:

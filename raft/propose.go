@@ -62,7 +62,11 @@ func (n *Node) ReadIndex(ctx context.Context) (uint64, error) {
 		return i, nil
 	}
 	var ok wire.ReadIndexOK
+	before, _ := n.sm.Applied()
 	err := n.askLeader(ctx, wire.OpReadIndex, &wire.Nothing{}, wire.OpReadIndexOK, &ok)
+	if err == nil && ok.Index < before { // what is applied anywhere is committed
+		return 0, n.contradicts(fmt.Errorf("record %d is applied here, and the leader has committed %d", before, ok.Index))
+	}
 	return ok.Index, err
 }
 

@@ -189,12 +189,13 @@ func (c *inbound) greet(f wire.Frame) bool {
 		return false
 	}
 	c.n.told(c.peer.NodeID, c.peer.Raft)
+	c.n.reminded(c.peer.NodeID, c.peer.Raft)
 	ok := &wire.ClusterHelloOK{NodeID: c.n.cfg.NodeID, Role: c.n.cfg.Role, CurrentTerm: c.n.Term(), ProtocolVersion: wire.Version}
 	if id, _, known := c.n.Leader(); known {
 		ok.LeaderID = &id
 	}
 	if c.peer.Raft != nil {
-		ok.Raft = c.n.hello(c.peer.Raft.Purpose).Raft
+		ok.Raft = c.n.hello(c.peer.NodeID, c.peer.Raft.Purpose).Raft
 	}
 	return c.reply(f, wire.OpClusterHelloOK, ok) == nil
 }

@@ -31,6 +31,7 @@ func (n *Node) dropBehind(snaps hraft.SnapshotStore) error {
 	}
 	err = dropStale(n.records, list[0].Index, list[0].Term)
 	if lacksRoom(err) {
+		n.stale.Store(list[0].Index)
 		n.log.Error("records from before a snapshot stay in the log", "index", list[0].Index, "err", err)
 		return nil
 	}

@@ -57,6 +57,9 @@ func packAppend(n *Node, a *hraft.AppendEntriesRequest) (wire.Op, wire.Message) 
 		r.Clock = micros(n.Clock().Time)
 	}
 	if len(a.Entries) == 0 {
+		if isHeartbeat(a) {
+			r.Last = n.tellAcknowledged()
+		}
 		return wire.OpHeartbeat, &wire.Heartbeat{Term: a.Term, LeaderID: n.cfg.NodeID, LeaderLastHLC: []byte{}, Raft: r}
 	}
 	r.Entries = make([]wire.RaftEntry, len(a.Entries))
@@ -184,6 +187,9 @@ func (t *transport) append(purpose string, id hraft.ServerID, addr hraft.ServerA
 	}
 	t.n.pool.put(string(addr), purpose, c)
 	t.n.heard(nodeID(id), resp.LastLog)
+	if resp.Success {
+		t.n.acknowledgedBy(id, a.Entries)
+	}
 	return nil
 }
 

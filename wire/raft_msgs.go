@@ -17,6 +17,8 @@ type RaftHello struct {
 	StateMax  uint32
 	Reads     []byte // numbers of the operations it reads, in order; none told: those of the first release
 	Needs     []byte // those of its log that not every version reads
+	AckTerm   uint64 // the last record that the sender knows the receiver to have acknowledged; 0 for none
+	AckIndex  uint64
 }
 
 func (m *RaftHello) fields(c *codec) {
@@ -32,6 +34,8 @@ func (m *RaftHello) fields(c *codec) {
 	uintField(c, "state_max", &m.StateMax, extension)
 	c.bin("reads", &m.Reads, extension)
 	c.bin("needs", &m.Needs, extension)
+	uintField(c, "ack_term", &m.AckTerm, extension)
+	uintField(c, "ack_index", &m.AckIndex, extension)
 }
 
 // RaftEntry is one log entry.
@@ -68,8 +72,22 @@ type RaftAppend struct {
 	Commit     uint64
 	Entries    []RaftEntry
 
-	Acknowledged uint64 // all records that were acknowledged are at or below it; 0 when the leader cannot tell yet
-	Clock        uint64 // what the leader takes the time to be, in Unix microseconds; 0 when it does not say
+	Acknowledged uint64      // all records that were acknowledged are at or below it; 0 when the leader cannot tell yet
+	Clock        uint64      // what the leader takes the time to be, in Unix microseconds; 0 when it does not say
+	Last         []RaftPlace // in heartbeats: the last records that the members are known to have acknowledged
+}
+
+// RaftPlace is the last record that a member is known to have acknowledged.
+type RaftPlace struct {
+	Node  uint32
+	Term  uint64
+	Index uint64
+}
+
+func (m *RaftPlace) fields(c *codec) {
+	uintField(c, "n", &m.Node, required)
+	uintField(c, "t", &m.Term, required)
+	uintField(c, "i", &m.Index, required)
 }
 
 func (m *RaftAppend) fields(c *codec) {
@@ -82,6 +100,7 @@ func (m *RaftAppend) fields(c *codec) {
 	listUpTo(c, "entries", &m.Entries, extension, maxEntries)
 	uintField(c, "acknowledged", &m.Acknowledged, extension)
 	uintField(c, "clock", &m.Clock, extension)
+	list(c, "last", &m.Last, extension)
 }
 
 // RaftAppendReply answers it.

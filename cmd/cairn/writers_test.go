@@ -23,6 +23,7 @@ var writers = map[string]string{
 	"raft/journal.go":                     "sealed before it gets there",
 	"raft/sealed.go":                      "sealed",
 	"raft/amnesia.go":                     "a mark",
+	"raft/acknowledged.go":                "places in the log",
 	"raft/snapshots.go":                   "sums of where in the log snapshots are",
 	"index/text/open.go":                  "sealed by Bleve's hooks; a format number",
 	"index/restore.go":                    "sealed",

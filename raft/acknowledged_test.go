@@ -1,0 +1,114 @@
+package raft
+
+import (
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// keep copies a node's files, to be put back later. Of one that runs they are what a crash would leave.
+func (c *cluster) keep(i int) (files fs.FS) {
+	c.t.Helper()
+	kept := filepath.Join(c.t.TempDir(), "kept")
+	if err := os.CopyFS(kept, os.DirFS(c.dirs[i])); err != nil {
+		c.t.Fatal(err)
+	}
+	return os.DirFS(kept)
+}
+
+// putBack gives a stopped node the files that were kept, some of them from another time.
+func (c *cluster) putBack(i int, all, others fs.FS, names ...string) {
+	c.t.Helper()
+	err := errors.Join(os.RemoveAll(c.dirs[i]), os.CopyFS(c.dirs[i], all))
+	for _, name := range names {
+		raw, rerr := fs.ReadFile(others, name)
+		err = errors.Join(err, rerr, os.WriteFile(filepath.Join(c.dirs[i], name), raw, 0o600))
+	}
+	if err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// TestAnOldLogUnderANewerState: a voter whose log, or whose journal alone, was replaced by an old copy has no vote until it has
+// rejoined: its state has applied more than its log holds.
+func TestAnOldLogUnderANewerState(t *testing.T) {
+	for name, files := range map[string][]string{"log": {"raft.db", "raft.db.journal"}, "journal": {"raft.db.journal"}} {
+		t.Run(name, func(t *testing.T) {
+			c := startCalm(t, 3)
+			want := c.propose(0, 10)
+			l := int(c.leader().cfg.NodeID - 1)
+			old := (l + 1) % 3
+			c.wait("all records", func() bool { return slices.Equal(c.sms[old].items(), want) })
+			then := c.keep(old)
+			want = append(want, c.propose(10, 20)...)
+			c.wait("all records", func() bool { return slices.Equal(c.sms[old].items(), want) })
+			now := c.keep(old)
+			for i := range 3 {
+				c.nodes[i].Close()
+			}
+			c.putBack(old, now, then, files...)
+			c.reopen(old, "secret", c.peers(old))
+			if c.nodes[old].Whole() {
+				t.Error("a member whose state is ahead of its log calls itself whole")
+			}
+			other := (l + 2) % 3
+			c.reopen(other, "secret", c.peers(other))
+			c.refused(other, old)
+			c.reopen(l, "secret", c.peers(l))
+			c.leadAny()
+			want = append(want, c.propose(20, 25)...)
+			c.wait("all records, and a vote", func() bool { return slices.Equal(c.sms[old].items(), want) && c.nodes[old].Whole() })
+		})
+	}
+}
+
+// TestAnOldHomeIsToldByTheOthers: a voter whose whole home is an old copy cannot know that, but the others know what it
+// acknowledged, also after a restart of theirs and when the leader that counted its answers is gone.
+func TestAnOldHomeIsToldByTheOthers(t *testing.T) {
+	c := startCalm(t, 3)
+	want := c.propose(0, 10)
+	l := int(c.leader().cfg.NodeID - 1)
+	old, other := (l+1)%3, (l+2)%3
+	c.wait("all records", func() bool { return slices.Equal(c.sms[old].items(), want) })
+	c.nodes[old].Close()
+	kept := c.keep(old)
+	then := &list{Index: c.sms[old].Index, Term: c.sms[old].Term, Items: c.sms[old].items()}
+	c.reopen(old, "secret", c.peers(old))
+	want = append(want, c.propose(10, 20)...)
+	index, term := c.nodes[l].lastRecord()
+	c.wait("the other to know what it acknowledged", func() bool {
+		return !c.nodes[other].acks.of(uint32(old + 1)).before(place{term, index})
+	})
+	for i := range 3 {
+		c.nodes[i].Close()
+	}
+	c.putBack(old, kept, nil)
+	c.sms[old] = then
+	c.reopen(other, "secret", c.peers(other))
+	if got := c.nodes[other].acks.of(uint32(old + 1)); got.before(place{term, index}) {
+		t.Fatalf("after a restart the other remembers %v, want %v", got, place{term, index})
+	}
+	c.reopen(old, "secret", c.peers(old))
+	c.refused(other, old)
+	c.wait("it to be told", func() bool { return !c.nodes[old].Whole() })
+	c.refused(other, old)
+	c.reopen(l, "secret", c.peers(l))
+	c.leadAny()
+	want = append(want, c.propose(20, 25)...)
+	c.wait("all records, and a vote", func() bool { return slices.Equal(c.sms[old].items(), want) && c.nodes[old].Whole() })
+}
+
+// TestAcknowledgementsGrow: an older place never replaces a newer one.
+func TestAcknowledgementsGrow(t *testing.T) {
+	var a acknowledgements
+	for _, p := range []place{{2, 10}, {1, 90}, {2, 9}, {3, 4}, {3, 4}, {2, 50}} {
+		a.note(1, p)
+	}
+	if got, want := a.last, map[uint32]place{1: {3, 4}}; !maps.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}

@@ -1,0 +1,60 @@
+package raft
+
+import (
+	"fmt"
+
+	hraft "github.com/hashicorp/raft"
+)
+
+// What is applied anywhere is in the log of every later leader. When a leader's log has something else there, acknowledged records
+// were lost: too many members came back with less than they had acknowledged, or this member has applied what never counted. The
+// library would cut its own records away and pass the leader's over up to where the state is, and answer from a state that no
+// other member has. So this member stops at once; its next start moves its state and log aside, for its operator, and it rejoins
+// as a member without state.
+
+// contradicts ends this member's part.
+func (n *Node) contradicts(err error) error {
+	if n.contradiction.CompareAndSwap(nil, &err) {
+		n.lost.Store(true) // it votes no more and takes nothing
+		n.admitted.Store(false)
+		n.log.Error("the leader's log contradicts what this node has applied, this node stops", "err", err)
+		if n.cfg.Contradicted != nil {
+			n.cfg.Contradicted(err)
+		}
+	}
+	return err
+}
+
+// compare finds a record of a leader's request that is not the one this node has applied.
+func (n *Node) compare(req *hraft.AppendEntriesRequest) error {
+	if req.Term < n.Term() {
+		return nil // of a leader that was deposed: the library refuses it
+	}
+	at, atTerm := n.sm.Applied()
+	applied, from := max(at, n.raft.AppliedIndex()), n.stale.Load()
+	one := func(index, term uint64) error {
+		if index == 0 || index <= from || index > applied {
+			return nil
+		}
+		var l hraft.Log
+		if n.logs.GetLog(index, &l) == nil && l.Term != term {
+			return fmt.Errorf("record %d is of term %d here, and applied, and of term %d in the leader's log", index, l.Term, term)
+		}
+		if index == at && term != atTerm {
+			return fmt.Errorf("the state is at record %d of term %d, which is of term %d in the leader's log", index, atTerm, term)
+		}
+		return nil
+	}
+	if err := one(req.PrevLogEntry, req.PrevLogTerm); err != nil {
+		return n.contradicts(err)
+	}
+	for _, e := range req.Entries {
+		if e.Index > applied {
+			break
+		}
+		if err := one(e.Index, e.Term); err != nil {
+			return n.contradicts(err)
+		}
+	}
+	return nil
+}
