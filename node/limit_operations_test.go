@@ -92,6 +92,10 @@ func TestLimitsCountOperations(t *testing.T) {
 	if _, err := s.Commit(t.Context(), local, "", ops...); err == nil || !strings.Contains(err.Error(), "quota 2 at once for this database") {
 		t.Errorf("three memories of a dialect of this host: %v", err)
 	}
+	forgets := []oplog.Op{&oplog.Forget{RID: "a"}, &oplog.Forget{RID: "b"}, &oplog.Forget{RID: "c"}}
+	if _, err := s.Commit(t.Context(), local, "", forgets...); err == nil || !strings.Contains(err.Error(), "quota 2 at once for this database") {
+		t.Errorf("three to forget: %v", err)
+	}
 	stored := 0
 	for began := time.Now(); time.Since(began) < 500*time.Millisecond; {
 		if _, err := s.Remember(t.Context(), local, "", node.Draft{Text: "one"}); err == nil {

@@ -168,10 +168,11 @@ func (s *Service) Commit(ctx context.Context, c Caller, key string, ops ...oplog
 	return s.write(ctx, c, write{scope: Write, key: key, ops: ops})
 }
 
-// memories is how many operations store one: what a surface notes beside them is not counted.
+// memories is how many operations store or forget one: what a surface notes beside them is not counted.
 func memories(ops []oplog.Op) (n int) {
 	for _, op := range ops {
-		if _, ok := op.(*oplog.Remember); ok {
+		switch op.(type) {
+		case *oplog.Remember, *oplog.Forget:
 			n++
 		}
 	}
