@@ -103,7 +103,7 @@ func (p *pusher) quiet() error {
 }
 
 func (p *pusher) happened(ctx context.Context, batch []oplog.Outcome, open bool) error {
-	if !open { // too slow: subscribe anew, then read what was missed
+	if !open { // it has lost its place: subscribe anew, then read what was missed
 		p.sub = p.s.machine.feed.subscribe()
 		return p.replay(ctx, p.sent)
 	}
@@ -190,10 +190,10 @@ func (p *pusher) wants(name string) bool {
 
 // tell adds what an entry means to the subscriber.
 func (p *pusher) tell(v *oplog.View, told []occurrence, o oplog.Outcome) []occurrence {
-	if o.Err != nil || o.Replayed || o.Entry.DB != p.db {
+	if o.Entry.DB != p.db {
 		return told
 	}
-	for _, op := range o.Entry.Ops {
+	for _, op := range o.Done() {
 		for _, n := range occurrences(v, p.db, op) {
 			if !p.wants(n.name) {
 				continue

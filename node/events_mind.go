@@ -35,11 +35,6 @@ func mindEvents(v *oplog.View, db oplog.DB, op *oplog.Cognition) (out []meant) {
 	return append(out, meant{"thought", ""})
 }
 
-// stored says whether a memory is there: one whose key was known is not, the first one is.
-func stored(v *oplog.View, db oplog.DB, op *oplog.Remember) bool {
-	return op.Key == "" || has(v.Memory(db, op.RID))
-}
-
 func has[T any](_ T, ok bool) bool { return ok }
 
 // occurrences are what an operation means to a subscriber, in order.
@@ -48,16 +43,8 @@ func occurrences(v *oplog.View, db oplog.DB, op oplog.Op) []meant {
 	if !ok {
 		return nil
 	}
-	switch op := op.(type) {
-	case *oplog.Cognition:
-		return mindEvents(v, db, op)
-	case *oplog.Forget:
-		if !has(v.Memory(db, op.RID)) { // nothing was forgotten
-			return nil
-		}
-	}
-	if r, ok := op.(*oplog.Remember); ok && !stored(v, db, r) {
-		return nil
+	if c, ok := op.(*oplog.Cognition); ok {
+		return mindEvents(v, db, c)
 	}
 	return []meant{{name, oplog.Subject(op)}}
 }

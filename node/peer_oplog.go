@@ -67,9 +67,6 @@ func (s *Service) oplogPull(_ context.Context, f wire.Frame) (wire.Op, wire.Mess
 			}
 			for i, op := range o.Entry.Ops {
 				e, ok := pulled(o, i, op)
-				if r, is := op.(*oplog.Remember); is && !stored(v, d.ID, r) {
-					continue
-				}
 				if !ok || (len(m.SinceHLC) != 0 && !behind(since, text(m.SinceOpID), o.HLC, e.OpID)) ||
 					(m.ExcludeActor != nil && e.OriginActor == *m.ExcludeActor) {
 					continue

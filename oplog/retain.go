@@ -10,10 +10,31 @@ import (
 type retained struct {
 	HLC  HLC    `msgpack:"h"` // after the clock rule, so later than all before it
 	Ops  int    `msgpack:"n"`
-	Void []int  `msgpack:"v,omitempty"` // entries that were refused or replayed: they did nothing
+	Void []int  `msgpack:"v,omitempty"` // entries that did nothing: refused, replayed, or all they were to forget was not there
 	Data []byte `msgpack:"d"`
 
+	Idle map[int][]int    `msgpack:"i,omitempty"` // by entry: places of operations that did nothing
 	Rows map[int][]string `msgpack:"r,omitempty"` // by entry: memories it touched that its operations do not name
+}
+
+// note keeps what became of an entry.
+func (r *retained) note(entry int, o *Outcome) {
+	if len(o.Done()) == 0 && len(o.Entry.Ops) > 0 {
+		r.Void = append(r.Void, entry)
+		return
+	}
+	if idle := o.idle(); idle != nil {
+		if r.Idle == nil {
+			r.Idle = map[int][]int{}
+		}
+		r.Idle[entry] = idle
+	}
+	if rows := rowsOf(o.Results); rows != nil {
+		if r.Rows == nil {
+			r.Rows = map[int][]string{}
+		}
+		r.Rows[entry] = rows
+	}
 }
 
 // rowsOf gathers what an entry's results say of memories.
@@ -114,7 +135,7 @@ func (v *View) Retained() (first, last Index, since HLC, ok bool) {
 }
 
 // Log walks the applied entries from the record at or after an index, in order, until f says stop.
-// Refused and replayed entries are left out: they did nothing. Of the results, only Rows are kept, all with the first.
+// Entries and operations that did nothing are left out. Of the results, only Rows are kept, all with the first.
 func (v *View) Log(from Index, f func(Outcome) bool) error {
 	c := v.log().Cursor()
 	for k, val := c.Seek(be64(uint64(from))); k != nil; k, val = c.Next() {
@@ -136,9 +157,13 @@ func (v *View) Log(from Index, f func(Outcome) bool) error {
 				return fmt.Errorf("log record %d entry %d: %w", beUint64(k), i, err)
 			}
 			o := Outcome{Index: Index(beUint64(k)), Number: i, HLC: r.HLC.Add(uint32(i)), Entry: &e}
-			if rows := r.Rows[i]; rows != nil {
-				o.Results = make([]Result, len(e.Ops))
-				o.Results[0].Rows = rows
+			e.Ops = without(e.Ops, r.Idle[i])
+			o.Results = make([]Result, len(e.Ops))
+			for j := range o.Results {
+				o.Results[j].Changed = true
+			}
+			if len(o.Results) > 0 {
+				o.Results[0].Rows = r.Rows[i]
 			}
 			if !f(o) {
 				return nil

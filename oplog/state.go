@@ -320,6 +320,43 @@ type Outcome struct {
 	Replayed bool     // the idempotency key was known: Results are those of the first time, nothing was done now
 }
 
+// idle are the places of operations that did nothing: what they were to forget was not there, or what they were to store was.
+func (o *Outcome) idle() (places []int) {
+	for i, op := range o.Entry.Ops {
+		switch op.(type) {
+		case *Forget, *Remember:
+			if !o.Results[i].Changed {
+				places = append(places, i)
+			}
+		}
+	}
+	return places
+}
+
+// Done are the operations that did something, as the log's window keeps them: none of an entry that was refused or replayed.
+func (o *Outcome) Done() []Op {
+	if o.Err != nil || o.Replayed {
+		return nil
+	}
+	return without(o.Entry.Ops, o.idle())
+}
+
+// without is a list without some of its places, which are in order.
+func without[T any](list []T, places []int) []T {
+	if len(places) == 0 {
+		return list
+	}
+	kept := make([]T, 0, len(list)-len(places))
+	for i, v := range list {
+		if len(places) > 0 && places[0] == i {
+			places = places[1:]
+			continue
+		}
+		kept = append(kept, v)
+	}
+	return kept
+}
+
 // Apply advances the state by a batch of committed records, in order, in one transaction. Records the
 // state already holds are passed over, and those of the last moments before a crash are applied again. It is a function of the state and the records alone; an error means
 // that nothing of the batch was applied and the node must stop: its disk is broken or a record is from a newer version.
@@ -442,14 +479,7 @@ func (s *State) applyRecord(t *txn, stats map[DB]*Stats, r Record, next *mark, d
 		t.applyEntry(stats, o)
 		*doing = ""
 		next.last = o.HLC
-		if o.Err != nil || o.Replayed {
-			kept.Void = append(kept.Void, i)
-		} else if rows := rowsOf(o.Results); rows != nil {
-			if kept.Rows == nil {
-				kept.Rows = map[int][]string{}
-			}
-			kept.Rows[i] = rows
-		}
+		kept.note(i, o)
 		kept.Ops += len(e.Ops)
 	}
 	if t.cut {
