@@ -6,8 +6,8 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// feed hands what was applied to those who subscribed, in log order. A subscriber that does not keep up
-// loses its place: its channel is closed, and it may subscribe again and read what it missed in the log.
+// feed hands what was applied to those who subscribed, in log order. A subscriber that does not keep up, or whose node has jumped
+// ahead by a snapshot, loses its place: its channel is closed, and it may subscribe again and read what it missed in the log.
 type feed struct {
 	mu   sync.Mutex
 	subs map[*subscription]struct{}
@@ -15,7 +15,7 @@ type feed struct {
 
 // subscription is one reader of the feed.
 type subscription struct {
-	C    chan []oplog.Outcome // whole records; closed when the subscription ends or its reader is too slow
+	C    chan []oplog.Outcome // whole records; closed when the subscription ends or its reader has lost its place
 	feed *feed
 }
 
@@ -50,6 +50,15 @@ func (f *feed) drop(s *subscription) {
 	if _, ok := f.subs[s]; ok {
 		delete(f.subs, s)
 		close(s.C)
+	}
+}
+
+// skip ends all subscriptions: the state was restored, and what it jumped over is in its log alone.
+func (f *feed) skip() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for s := range f.subs {
+		f.drop(s)
 	}
 }
 

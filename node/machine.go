@@ -174,6 +174,9 @@ func (m *machine) step(ctx context.Context, f followed) error {
 	}
 	m.bound.follow(f.outcomes)
 	m.indexed.set(f.upTo)
+	if f.restored {
+		m.feed.skip()
+	}
 	m.feed.publish(f.outcomes)
 	return nil
 }
