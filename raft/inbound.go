@@ -36,6 +36,20 @@ func (c *inbound) unpack(ctx context.Context, f wire.Frame, m wire.Message) erro
 	return c.n.heavy.Decode(ctx, wire.PlainSize(f, wire.MaxPlainPeer), func() error { return wire.Unpack(f, m, wire.MaxPlainPeer) })
 }
 
+// mayLead says whether what a peer sends as a leader counts. A member that was away may not know it: the leader became a member
+// meanwhile, and says so in records that only it can send. So whoever belongs to the same cluster by name may lead; votes, which
+// make leaders, are for members alone.
+func (c *inbound) mayLead(sender uint32) bool {
+	if c.member(sender) {
+		return true
+	}
+	if sender != c.peer.NodeID || sender == c.n.cfg.NodeID || c.peer.Raft == nil {
+		return false
+	}
+	ours := c.n.cfg.Hello().ClusterID
+	return ours != "" && c.peer.Raft.ClusterID == ours
+}
+
 // consume has the library answer a request, or this node when the library need not be asked.
 func (c *inbound) consume(ctx context.Context, cmd any, body io.Reader) (any, error) {
 	if a, ok := cmd.(*hraft.AppendEntriesRequest); ok && isHeartbeat(a) {
@@ -115,7 +129,7 @@ func (c *inbound) push(ctx context.Context, f wire.Frame) error {
 	if m.Raft == nil {
 		return c.other(f)
 	}
-	if !c.member(m.Raft.Leader) {
+	if !c.mayLead(m.Raft.Leader) {
 		return c.fail(f, wire.CodeNotLeader, "node %d is no member of this cluster", m.Raft.Leader)
 	}
 	r, err := c.append(ctx, m.Raft)
@@ -131,7 +145,7 @@ func (c *inbound) heartbeat(ctx context.Context, f wire.Frame) error {
 		return err
 	}
 	ack := &wire.HeartbeatAck{FollowerID: c.n.cfg.NodeID, FollowerRole: c.n.cfg.Role, FollowerLastHLC: []byte{}}
-	if m.Raft != nil && c.member(m.Raft.Leader) {
+	if m.Raft != nil && c.mayLead(m.Raft.Leader) {
 		r, err := c.append(ctx, m.Raft)
 		if err != nil {
 			return c.fail(f, wire.CodeInternal, "%v", err)
@@ -203,7 +217,7 @@ func (c *inbound) snapshot(ctx context.Context, f wire.Frame) error {
 	if err := c.unpack(ctx, f, &m); err != nil {
 		return err
 	}
-	if !c.member(m.Leader) {
+	if !c.mayLead(m.Leader) {
 		return c.fail(f, wire.CodeNotLeader, "node %d is no member of this cluster", m.Leader)
 	}
 	if err := c.n.holdsOff(m.Leader, m.LeaderAddr); err != nil {
