@@ -26,6 +26,9 @@ func (c *cluster) view(i int, f func(v *oplog.View, db oplog.DB) error) {
 func (c *cluster) sameLogs() {
 	first := map[string]string{} // by place in the log
 	for i := range c.nodes {
+		if c.node(i) == nil {
+			continue
+		}
 		c.view(i, func(v *oplog.View, _ oplog.DB) error {
 			var bad error
 			err := v.Log(0, func(o oplog.Outcome) bool {

@@ -75,9 +75,11 @@ func simulate(t *testing.T, seed uint64) {
 	c := newCluster(t, seed)
 	h := &history{start: time.Now()}
 	ctx, stop := context.WithCancel(context.Background())
+	hearing, deaf := context.WithCancel(context.Background())
 	var workers sync.WaitGroup
 	defer func() {
 		stop()
+		deaf()
 		workers.Wait()
 		c.echoes.Wait()
 		c.close()
@@ -85,6 +87,11 @@ func simulate(t *testing.T, seed uint64) {
 			t.Logf("run it again: go test ./node/simulation -seeds %d -run 'TestSimulation/seed=%d$' -count=20", seed+1, seed)
 		}
 	}()
+	subscribers := make([]*subscriber, 2)
+	for i := range subscribers {
+		subscribers[i] = &subscriber{c: c, rng: rand.New(rand.NewPCG(seed, uint64(200+i)))}
+		workers.Go(func() { subscribers[i].run(hearing) })
+	}
 	for i := range clients {
 		w := &worker{id: i, rng: rand.New(rand.NewPCG(seed, uint64(100+i))), c: c, h: h, keys: 3, seen: map[*node.Node]oplog.Index{}}
 		workers.Go(func() { w.run(ctx) })
@@ -99,15 +106,21 @@ func simulate(t *testing.T, seed uint64) {
 	c.echoes.Wait()
 	pause(ctx, time.Second) // of quiet, in which reads can say what they see
 	stop()
+	c.finish()
+	over := time.AfterFunc(time.Minute, deaf)
 	workers.Wait()
+	over.Stop()
 	c.agree()
 	c.sameLogs()
+	c.sameEvents(t.Context(), subscribers)
 	for i := range c.nodes {
-		c.content(i)
+		if c.runs(i) {
+			c.content(i)
+		}
 	}
 	c.close()
-	for _, d := range c.disks {
-		d.whole(t)
+	for i, d := range c.disks {
+		d.whole(t, c.hurts[i])
 	}
 	for _, b := range h.bad {
 		t.Error(b)
@@ -145,23 +158,35 @@ type cluster struct {
 
 	echoes sync.WaitGroup // of what arrives late
 
+	joined bool         // the spare node is to be a member
+	role   string       // as which
+	hurt   map[int]bool // nodes whose home was lost, and that may not be whole yet
+	hurts  [4]bool      // whose was, ever, or is new
+
 	mu    sync.Mutex
 	nodes []*node.Node
 	skew  []time.Duration
 	born  time.Time
 }
 
+const secret = "as long as the secret of a cluster"
+
 func newCluster(t *testing.T, seed uint64) *cluster {
-	c := &cluster{t: t, net: newNetwork(seed), nodes: make([]*node.Node, 3), skew: make([]time.Duration, 3), born: time.Now(), log: slog.New(slog.DiscardHandler)}
+	c := &cluster{t: t, net: newNetwork(seed), nodes: make([]*node.Node, 4), skew: make([]time.Duration, 4), hurt: map[int]bool{}, hurts: [4]bool{spare: true}, born: time.Now(), log: slog.New(slog.DiscardHandler)}
 	if *verbose {
 		c.log = slog.New(slog.NewTextHandler(t.Output(), nil))
 	}
 	dir := t.TempDir()
 	for i := range c.nodes {
 		c.disks = append(c.disks, &disk{home: filepath.Join(dir, fmt.Sprint(i+1)), awake: func() { c.net.awake(i + 1) }})
-		c.open(i)
+		if c.runs(i) {
+			c.open(i)
+		}
 	}
 	for i, n := range c.nodes {
+		if n == nil {
+			continue
+		}
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		if err := n.Ready(ctx); err != nil {
 			t.Fatalf("node %d: %v", i+1, err)
@@ -175,7 +200,7 @@ var verbose = flag.Bool("logs", false, "show the nodes' logs")
 
 func (c *cluster) open(i int) {
 	at := func(n, port int) string { return fmt.Sprintf("node%d:%d", n+1, port) }
-	cfg := node.Config{Home: c.disks[i].home, SyncState: c.disks[i].sync, WriteLog: c.disks[i].log, Wire: at(i, 7437), HTTP: at(i, 7438), Cluster: at(i, 7440), NodeID: uint32(i + 1), Secret: "as long as the secret of a cluster",
+	cfg := node.Config{Home: c.disks[i].home, SyncState: c.disks[i].sync, WriteLog: c.disks[i].log, Wire: at(i, 7437), HTTP: at(i, 7438), Cluster: at(i, 7440), NodeID: uint32(i + 1), Secret: secret,
 		Heartbeat: 250 * time.Millisecond, Election: time.Second, SnapshotThreshold: 20, SnapshotInterval: time.Second, TrailingLogs: 20,
 		Dial: c.net.dialer(i + 1), Listen: c.net.listen, NoSync: true, JournalBytes: 64 << 10, Logger: c.log.With("node", i+1),
 		Elapsed: func() time.Duration { return time.Since(c.born) },
@@ -184,8 +209,11 @@ func (c *cluster) open(i int) {
 			defer c.mu.Unlock()
 			return time.Now().Add(c.skew[i])
 		}}
+	if i == spare {
+		cfg.Role = c.role
+	}
 	for p := range c.nodes {
-		if p != i {
+		if p != i && p != spare {
 			cfg.Peers = append(cfg.Peers, node.Peer{Addr: at(p, 7440), Role: node.RoleVoter})
 		}
 	}
@@ -293,6 +321,7 @@ func (c *cluster) faults(rng *rand.Rand, steps int) {
 		func(i int) { c.net.breakAll(i + 1) },
 		func(i int) {
 			switch {
+			case !c.runs(i):
 			case c.node(i) == nil:
 				c.open(i)
 			case rng.IntN(2) == 0:
@@ -331,6 +360,11 @@ func (c *cluster) faults(rng *rand.Rand, steps int) {
 			c.net.change(func() { c.net.mute[i+1] = until })
 		},
 		func(i int) { c.transfer(i) },
+		func(i int) { c.wipe(i) },
+		func(i int) { c.rollBack(i, rng) },
+		func(i int) { c.replace(i) },
+		func(int) { c.grow(rng) },
+		func(int) { c.grow(rng) },
 	}
 	for range steps {
 		time.Sleep(time.Duration(200+rng.IntN(1500)) * time.Millisecond)
@@ -409,7 +443,7 @@ func (c *cluster) revive() {
 		if n := c.node(i); n != nil && n.Err() != nil {
 			c.stop(i)
 		}
-		if c.node(i) == nil {
+		if c.node(i) == nil && c.runs(i) {
 			c.open(i)
 		}
 	}
@@ -420,12 +454,20 @@ func (c *cluster) agree() {
 	var last string
 	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		c.revive() // a disk may have broken a moment before it was mended
+		c.readmit()
 		same := map[string]bool{}
 		last = ""
 		for i := range c.nodes {
-			st := c.node(i).Service().Status(context.Background())
+			n := c.node(i)
+			if n == nil {
+				continue
+			}
+			st := n.Service().Status(context.Background())
 			last += fmt.Sprintf("node %d: %s, leader %v, at %d: %s\n", i+1, st.Role, st.LeaderID, st.SumIndex, st.Sum)
 			same[fmt.Sprint(st.SumIndex, st.Sum)] = true
+			if n.Service().RaftStatus().Amnesia {
+				same["no state"] = true
+			}
 		}
 		if len(same) == 1 {
 			return

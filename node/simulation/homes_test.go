@@ -1,0 +1,82 @@
+package simulation
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/cairndb/cairn/raft"
+)
+
+// A home is emptied, and put back to an older copy of it, under the rule that operators have: of one voter at a time, until it is
+// whole again.
+
+// mayEmpty says whether the home of a node may be lost now: all others have theirs.
+func (c *cluster) mayEmpty(i int) bool {
+	for other := range c.hurt {
+		n := c.node(other)
+		if n == nil || n.Err() != nil {
+			return other == i
+		}
+		if st := n.Service().RaftStatus(); st.Amnesia || len(st.Members) == 0 || other != spare && !slices.ContainsFunc(st.Members, func(m raft.Member) bool { return m.ID == uint32(other+1) && m.Voter }) {
+			return other == i
+		}
+		delete(c.hurt, other)
+	}
+	return true
+}
+
+// empty takes a home away.
+func (c *cluster) empty(i int) {
+	c.hurt[i], c.hurts[i] = true, true
+	c.disks[i].full = time.Time{}
+	c.disks[i].lives++
+	c.disks[i].home = fmt.Sprintf("%s.%d", c.disks[i].home, c.disks[i].lives)
+}
+
+// wipe ends a node and starts it with an empty home.
+func (c *cluster) wipe(i int) {
+	if !c.mayEmpty(i) || !c.runs(i) {
+		return
+	}
+	c.kill(i)
+	c.empty(i)
+	c.open(i)
+}
+
+// rollBack copies the home of a node; the next time the node goes on from that copy, or from its own state and the log of the copy.
+func (c *cluster) rollBack(i int, rng *rand.Rand) {
+	old := c.disks[i].copied
+	if !c.runs(i) || old != "" && !c.mayEmpty(i) {
+		return
+	}
+	c.kill(i)
+	home := c.disks[i].home
+	if old == "" {
+		c.disks[i].lives++
+		c.disks[i].copied = fmt.Sprintf("%s.%d", home, c.disks[i].lives)
+		c.must(os.CopyFS(c.disks[i].copied, os.DirFS(home)))
+		c.open(i)
+		return
+	}
+	c.disks[i].copied = ""
+	c.empty(i)
+	now := c.disks[i].home
+	if rng.IntN(2) == 0 {
+		c.must(os.CopyFS(now, os.DirFS(old)))
+	} else {
+		c.must(os.CopyFS(now, os.DirFS(home)))
+		c.must(os.RemoveAll(filepath.Join(now, "raft")))
+		c.must(os.CopyFS(filepath.Join(now, "raft"), os.DirFS(filepath.Join(old, "raft"))))
+	}
+	c.open(i)
+}
+
+func (c *cluster) must(err error) {
+	if err != nil {
+		c.t.Fatal(err)
+	}
+}

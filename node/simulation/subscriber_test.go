@@ -1,0 +1,145 @@
+package simulation
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cairndb/cairn/node"
+)
+
+// subscriber follows the events of the gateways, one node after another: when its connection breaks it goes on at another node,
+// behind the last record it has heard all of.
+type subscriber struct {
+	c      *cluster
+	rng    *rand.Rand
+	cursor string   // the last id
+	heard  []string // every event up to there
+	begun  []string // those of a record whose id is still to come
+}
+
+// closing is the id of a memory that is stored when all else is done: who has heard of it has heard everything.
+const closing = "the-last-one"
+
+// run follows until it has heard the closing one.
+func (s *subscriber) run(ctx context.Context) {
+	for ctx.Err() == nil && !s.done() {
+		s.follow(ctx, 1+s.rng.IntN(len(s.c.nodes)))
+		pause(ctx, time.Duration(s.rng.IntN(300))*time.Millisecond)
+	}
+}
+
+func (s *subscriber) done() bool {
+	return len(s.heard) > 0 && strings.HasSuffix(s.heard[len(s.heard)-1], closing)
+}
+
+// follow hears one node until its connection breaks, or it is closed after a while.
+func (s *subscriber) follow(ctx context.Context, n int) {
+	s.begun = nil
+	nc, err := s.c.net.dial(ctx, 90, fmt.Sprintf("node%d:7438", n), nil)
+	if err != nil {
+		return
+	}
+	defer nc.Close()
+	stop := context.AfterFunc(ctx, func() { nc.Close() })
+	defer stop()
+	_ = nc.SetDeadline(time.Now().Add(time.Duration(1+s.rng.IntN(8)) * time.Second))
+	from := s.cursor
+	if from == "" {
+		from = "1"
+	}
+	if _, err := fmt.Fprintf(nc, "GET /v1/events?from=%s HTTP/1.0\r\nHost: node%d\r\nAuthorization: Bearer %s\r\n\r\n", from, n, secret); err != nil {
+		return
+	}
+	var id, name string
+	for lines := bufio.NewScanner(nc); lines.Scan() && !s.done(); {
+		key, value, _ := strings.Cut(lines.Text(), ": ")
+		switch key {
+		case "id":
+			id = value
+		case "event":
+			name = value
+		case "data":
+			s.event(id, name, value)
+			id, name = "", ""
+		}
+	}
+}
+
+// event takes what concerns the log; who leads, and where the subscription began, is another matter.
+func (s *subscriber) event(id, name, data string) {
+	var e struct {
+		Index, Number int
+		ID            string
+	}
+	if err := json.Unmarshal([]byte(data), &e); err != nil || e.ID == "" {
+		if name == "lagged" {
+			s.begun = append(s.begun, "lagged")
+		}
+		return
+	}
+	s.begun = append(s.begun, fmt.Sprintf("%d/%d %s %s", e.Index, e.Number, name, e.ID))
+	if id != "" {
+		s.heard, s.cursor, s.begun = append(s.heard, s.begun...), id, nil
+	}
+}
+
+// sameEvents has every node tell all its events from the beginning, and compares them with what subscribers heard while all went on.
+func (c *cluster) sameEvents(ctx context.Context, subscribers []*subscriber) {
+	var first []string
+	for i := range c.nodes {
+		n := c.node(i)
+		if n == nil {
+			continue
+		}
+		all := &subscriber{c: c, rng: rand.New(rand.NewPCG(uint64(i), 9))}
+		for tries := 0; !all.done() && tries < 20; tries++ {
+			all.follow(ctx, i+1)
+		}
+		if first == nil {
+			first = all.heard
+		}
+		c.compare(fmt.Sprintf("node %d", i+1), first, all.heard)
+	}
+	for i, s := range subscribers {
+		c.compare(fmt.Sprintf("subscriber %d", i), first, s.heard)
+	}
+}
+
+func (c *cluster) compare(who string, want, got []string) {
+	if slices.Equal(got, want) {
+		return
+	}
+	at := 0
+	for at < min(len(got), len(want)) && got[at] == want[at] {
+		at++
+	}
+	show := func(l []string) []string { return l[min(at, len(l)):min(at+3, len(l))] }
+	c.t.Errorf("%s heard %d events, others %d; at the %dth %q instead of %q", who, len(got), len(want), at, show(got), show(want))
+}
+
+// finish stores the memory that ends all subscriptions.
+func (c *cluster) finish() {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+		n := c.anyone()
+		if n == nil {
+			continue
+		}
+		caller, err := n.Service().Local("default")
+		if err != nil {
+			continue
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		_, err = n.Service().Remember(ctx, caller, closing, node.Draft{RID: closing, Text: "word" + closing})
+		cancel()
+		if err == nil {
+			return
+		}
+	}
+	c.t.Fatal("nothing was taken after all was mended")
+}
