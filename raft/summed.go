@@ -8,6 +8,7 @@ import (
 	"hash/crc32"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	hraft "github.com/hashicorp/raft"
 	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
@@ -19,10 +20,12 @@ import (
 //	record   what the library calls extensions | "csum" | CRC-32C u32 of index u64, term u64, kind u8, the data's length u32, data, extensions
 //	value    as it was given | "csum" | CRC-32C u32 of key and value
 //
-// keyNames lists the keys that have a value, so that a key which is not found any more is missed.
+// keyNames lists the keys that have a value, so that a key which is not found any more is missed. The library votes in one task
+// while it cuts the log in another, and both may change the list.
 type summed struct {
 	*raftboltdb.BoltStore
-	names []string
+	names atomic.Pointer[[]string]                 // the keys; the list itself never changes
+	turn  chan struct{}                            // of those who change which keys there are
 	disk  func(step string, do func() error) error // see Config.WriteLog
 }
 
@@ -43,13 +46,15 @@ var (
 
 // sumLog puts the sums around an open file, and behind values that have none.
 func sumLog(b *raftboltdb.BoltStore, disk func(string, func() error) error) (*summed, error) {
-	s := &summed{BoltStore: b, disk: disk}
+	s := &summed{BoltStore: b, disk: disk, turn: make(chan struct{}, 1)}
+	s.names.Store(&[]string{})
 	if disk == nil {
 		s.disk = func(_ string, do func() error) error { return do() }
 	}
 	list, err := s.Get(keyNames)
 	if err == nil {
-		s.names = strings.FieldsFunc(string(list), func(r rune) bool { return r == '\n' })
+		names := strings.FieldsFunc(string(list), func(r rune) bool { return r == '\n' })
+		s.names.Store(&names)
 		return s, s.whole()
 	}
 	if !errors.Is(err, raftboltdb.ErrKeyNotFound) {
@@ -67,18 +72,18 @@ func sumLog(b *raftboltdb.BoltStore, disk func(string, func() error) error) (*su
 			return nil, err
 		}
 	}
-	return s, s.list(s.names)
+	return s, s.change(func(names []string) []string { return names })
 }
 
 // whole says whether everything is there that ever was.
 func (s *summed) whole() error {
-	for _, key := range s.names {
+	for _, key := range *s.names.Load() {
 		if _, err := s.Get([]byte(key)); err != nil {
 			return err
 		}
 	}
 	last, err := s.LastIndex()
-	if err == nil && last == 0 && slices.Contains(s.names, string(keyBegun)) {
+	if err == nil && last == 0 && s.lists(keyBegun) {
 		return fmt.Errorf("%w: no records any more", errSum)
 	}
 	return err
@@ -87,19 +92,25 @@ func (s *summed) whole() error {
 // commit makes a transaction of the file, which is synced by it.
 func (s *summed) commit(do func() error) error { return s.disk("commit", do) }
 
-// list writes which keys there are.
-func (s *summed) list(names []string) error {
+// lists says whether a key has a value.
+func (s *summed) lists(key []byte) bool { return slices.Contains(*s.names.Load(), string(key)) }
+
+// change writes which keys there are, made of those that there were.
+func (s *summed) change(to func(names []string) []string) error {
+	s.turn <- struct{}{} // a disk takes its time, so no mutex is waited for
+	defer func() { <-s.turn }()
+	names := to(slices.Clone(*s.names.Load()))
 	list := []byte(strings.Join(names, "\n"))
 	err := s.commit(func() error { return s.BoltStore.Set(keyNames, withSum(list, valueSum(keyNames, list))) })
 	if err == nil {
-		s.names = names
+		s.names.Store(&names)
 	}
 	return err
 }
 
 // used says whether the file has ever held anything of the library's.
 func (s *summed) used() bool {
-	return slices.Contains(s.names, keyTerm) || slices.Contains(s.names, string(keyBegun))
+	return s.lists([]byte(keyTerm)) || s.lists(keyBegun)
 }
 
 // forState says whether the state sees a record: it is no bookkeeping of the library's.
@@ -170,7 +181,7 @@ func (s *summed) StoreLogs(logs []*hraft.Log) error {
 		copies[i].Extensions = withSum(l.Extensions, recordSum(l, l.Extensions))
 		out[i] = &copies[i]
 	}
-	if err := s.commit(func() error { return s.BoltStore.StoreLogs(out) }); err != nil || slices.Contains(s.names, string(keyBegun)) {
+	if err := s.commit(func() error { return s.BoltStore.StoreLogs(out) }); err != nil || s.lists(keyBegun) {
 		return err
 	}
 	return s.Set(keyBegun, []byte("1"))
@@ -203,7 +214,9 @@ func (s *summed) DeleteRange(first, last uint64) error {
 		return err
 	}
 	if first <= from && to <= last {
-		err = s.list(slices.DeleteFunc(slices.Clone(s.names), func(key string) bool { return key == string(keyBegun) }))
+		err = s.change(func(names []string) []string {
+			return slices.DeleteFunc(names, func(key string) bool { return key == string(keyBegun) })
+		})
 	}
 	if err != nil {
 		return err
@@ -216,17 +229,22 @@ func (s *summed) Set(key, val []byte) error {
 	if err := s.commit(func() error { return s.BoltStore.Set(key, withSum(val, valueSum(key, val))) }); err != nil {
 		return err
 	}
-	if slices.Contains(s.names, string(key)) {
+	if s.lists(key) {
 		return nil
 	}
-	return s.list(append(slices.Clone(s.names), string(key)))
+	return s.change(func(names []string) []string {
+		if slices.Contains(names, string(key)) {
+			return names
+		}
+		return append(names, string(key))
+	})
 }
 
 // Get implements hraft.StableStore.
 func (s *summed) Get(key []byte) ([]byte, error) {
 	val, err := s.BoltStore.Get(key)
 	if err != nil {
-		if slices.Contains(s.names, string(key)) {
+		if s.lists(key) {
 			return nil, fmt.Errorf("%q: %w: it is gone", key, errSum)
 		}
 		return nil, err // as it is: the library compares its text

@@ -10,10 +10,12 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	hraft "github.com/hashicorp/raft"
+	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
 
 	"github.com/cairndb/cairn/oplog/seal"
 	"github.com/cairndb/cairn/raft/rafttest"
@@ -328,5 +330,42 @@ func TestOneNodeKeepsWhatItsDamagedLogHolds(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestKeysOfTwoTasks: the vote is stored while another task cuts the whole log away. Neither takes the other's key out of the list.
+func TestKeysOfTwoTasks(t *testing.T) {
+	b, err := raftboltdb.New(raftboltdb.Options{Path: filepath.Join(t.TempDir(), "raft.db"), NoSync: true, MsgpackUseNewTimeFormat: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	s, err := sumLog(b, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tasks sync.WaitGroup
+	tasks.Go(func() {
+		for i := range 50 {
+			if err := s.SetUint64(fmt.Appendf(nil, "key %d", i), 1); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	tasks.Go(func() {
+		for i := range uint64(50) {
+			if err := errors.Join(s.StoreLog(&hraft.Log{Index: i + 1, Term: 1}), s.DeleteRange(1, i+1)); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	tasks.Wait()
+	for i := range 50 {
+		if !s.lists(fmt.Appendf(nil, "key %d", i)) {
+			t.Errorf("key %d is not in the list", i)
+		}
+	}
+	if err := s.whole(); err != nil {
+		t.Error(err)
 	}
 }

@@ -74,3 +74,23 @@ func TestRecordsOfAFrameAreCounted(t *testing.T) {
 		}
 	}
 }
+
+// TestABitOfACompressedFrame: a bit that changes on the way never changes a message unnoticed.
+func TestABitOfACompressedFrame(t *testing.T) {
+	text := bytes.Repeat([]byte("a memory that travels "), 400)
+	f, err := Pack(OpRemember, 1, &Remember{Text: string(text)}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at := range f.Payload {
+		for bit := range 8 {
+			bad := f
+			bad.Payload = bytes.Clone(f.Payload)
+			bad.Payload[at] ^= 1 << bit
+			var got Remember
+			if err := Unpack(bad, &got, MaxPlainPeer); err == nil && got.Text != string(text) {
+				t.Fatalf("bit %d of byte %d of %d: taken for another message", bit, at, len(f.Payload))
+			}
+		}
+	}
+}
