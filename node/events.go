@@ -86,7 +86,7 @@ func (p *pusher) run(ctx context.Context, cursor oplog.Index) error {
 				return err
 			}
 		case batch, ok := <-p.sub.C:
-			if err := p.happened(ctx, batch, ok); err != nil {
+			if err := p.happened(ctx, p.sub.take(batch), ok); err != nil {
 				return err
 			}
 		}

@@ -2,6 +2,7 @@ package node
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"github.com/cairndb/cairn/oplog"
 )
@@ -15,18 +16,34 @@ type feed struct {
 
 // subscription is one reader of the feed.
 type subscription struct {
-	C    chan []oplog.Outcome // whole records; closed when the subscription ends or its reader has lost its place
-	feed *feed
+	C       chan fed // closed when the subscription ends or its reader has lost its place
+	feed    *feed
+	waiting atomic.Int64 // bytes in C
 }
 
-// feedBuffer is how many batches a subscriber may be behind. It is small: a thousand of them wait on a node, and
-// what one misses it reads from the log.
-const feedBuffer = 64
+// fed is a batch of whole records on its way to a subscriber, who gets its outcomes by taking it.
+type fed struct {
+	outcomes []oplog.Outcome
+	size     int // of the records
+}
+
+// How far a subscriber may be behind: in batches, and in bytes of their records. Both are small: a thousand subscribers wait on a
+// node, and what one misses it reads from the log.
+const (
+	feedBuffer = 64
+	feedBytes  = 8 << 20
+)
+
+// take is what a reader of C calls with what it read.
+func (s *subscription) take(b fed) []oplog.Outcome {
+	s.waiting.Add(-int64(b.size))
+	return b.outcomes
+}
 
 func newFeed() *feed { return &feed{subs: map[*subscription]struct{}{}} }
 
 func (f *feed) subscribe() *subscription {
-	s := &subscription{C: make(chan []oplog.Outcome, feedBuffer), feed: f}
+	s := &subscription{C: make(chan fed, feedBuffer), feed: f}
 	f.mu.Lock()
 	f.subs[s] = struct{}{}
 	f.mu.Unlock()
@@ -63,15 +80,19 @@ func (f *feed) skip() {
 }
 
 // publish never waits: the batch is shared, and nobody may change it.
-func (f *feed) publish(outcomes []oplog.Outcome) {
+func (f *feed) publish(outcomes []oplog.Outcome, size int) {
 	if len(outcomes) == 0 {
 		return
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for s := range f.subs {
+		if n := s.waiting.Add(int64(size)); n > feedBytes && n > int64(size) {
+			f.drop(s)
+			continue
+		}
 		select {
-		case s.C <- outcomes:
+		case s.C <- fed{outcomes, size}:
 		default:
 			f.drop(s)
 		}

@@ -26,6 +26,8 @@ type machine struct {
 	applied mark // the state holds everything up to here
 	indexed mark // and so does the index
 	queue   chan followed
+	waiting atomic.Int64  // bytes in queue
+	taken   chan struct{} // holds a token when waiting has shrunk
 
 	disk *space
 	stop chan struct{} // closed when the node stops
@@ -43,14 +45,18 @@ type machine struct {
 type followed struct {
 	upTo     oplog.Index
 	outcomes []oplog.Outcome
+	size     int // of their records
 	restored bool
 }
 
-// followQueue bounds how far the index may fall behind before Apply waits for it.
-const followQueue = 1024
+// How far the index may fall behind before Apply waits for it: in batches, and in bytes of their records.
+const (
+	followQueue = 1024
+	followBytes = 16 << 20
+)
 
 func newMachine(self uint32, slow time.Duration, state *oplog.State, f *feed, bound *limits, disk *space, log *slog.Logger) *machine {
-	m := &machine{slow: slow, disk: disk, stop: make(chan struct{}), state: state, feed: f, bound: bound, log: log, queue: make(chan followed, followQueue), self: self}
+	m := &machine{slow: slow, disk: disk, stop: make(chan struct{}), state: state, feed: f, bound: bound, log: log, queue: make(chan followed, followQueue), taken: make(chan struct{}, 1), self: self}
 	applied, _ := state.Applied()
 	m.applied.set(applied)
 	return m
@@ -70,25 +76,56 @@ func (m *machine) Apply(batch []raft.Record) []any {
 		return results
 	default:
 	}
+	for done := 0; done < len(records); {
+		n, size := nextBatch(records[done:])
+		if !m.applyBatch(records[done:done+n], size, results[done:done+n]) {
+			m.behind = true
+			return results
+		}
+		done += n
+	}
+	return results
+}
+
+// batchBytes bounds the records that are applied in one transaction, and decoded at once for it, by what they have when they are taken
+// apart. Raft gives hundreds at a time to a node that catches up, each perhaps an import of megabytes.
+const batchBytes = 8 << 20
+
+// nextBatch is how many of the records are applied together, one at least, and how large they are.
+func nextBatch(records []oplog.Record) (n, size int) {
+	for _, r := range records {
+		more := oplog.RecordSize(r.Data)
+		if n > 0 && size+more > batchBytes {
+			break
+		}
+		n, size = n+1, size+more
+	}
+	return n, size
+}
+
+// applyBatch applies records in one transaction; ok is false when the node stops first. Those who wait get what became of their entries,
+// without the entries: they have them, and raft keeps the results of all that it gave at once.
+func (m *machine) applyBatch(records []oplog.Record, size int, results []any) (ok bool) {
 	start := time.Now()
 	outcomes, ok := m.applyPatiently(records)
 	if !ok {
-		m.behind = true
-		return results
+		return false
 	}
-	m.slowApply(start, len(records), len(outcomes), records[len(records)-1].Index)
+	last := records[len(records)-1].Index
+	m.slowApply(start, len(records), len(outcomes), last)
 	at := 0
-	for i, r := range batch {
-		first := at
-		for at < len(outcomes) && uint64(outcomes[at].Index) == r.Index {
-			at++
+	for i, r := range records {
+		var answers []oplog.Outcome
+		for ; at < len(outcomes) && outcomes[at].Index == r.Index; at++ {
+			o := outcomes[at]
+			o.Entry = nil
+			answers = append(answers, o)
 		}
-		results[i] = outcomes[first:at]
+		results[i] = answers
 	}
-	last := oplog.Index(batch[len(batch)-1].Index)
 	m.applied.set(last)
-	m.hand(followed{upTo: last, outcomes: outcomes})
-	return results
+	m.hand(followed{upTo: last, outcomes: outcomes, size: size})
+	return true
 }
 
 // Applied implements raft.StateMachine.
@@ -138,8 +175,16 @@ func (m *machine) Restore(r io.Reader) error {
 	return nil
 }
 
-// hand gives the follow task its next step; while the index is far behind, the log waits for it.
+// hand gives the follow task its next step; while the index is far behind, the log waits for it. It is called by one goroutine.
 func (m *machine) hand(f followed) {
+	for n := m.waiting.Load(); n > 0 && n+int64(f.size) > followBytes; n = m.waiting.Load() {
+		select {
+		case <-m.taken:
+		case <-m.stop:
+			return
+		}
+	}
+	m.waiting.Add(int64(f.size))
 	select {
 	case m.queue <- f:
 	case <-m.stop:
@@ -153,11 +198,16 @@ func (m *machine) follow(ctx context.Context) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case f := <-m.queue:
-			for err := m.step(ctx, f); err != nil; err = m.step(ctx, followed{upTo: f.upTo, outcomes: f.outcomes, restored: true}) {
+			for err := m.step(ctx, f); err != nil; err = m.step(ctx, followed{upTo: f.upTo, outcomes: f.outcomes, size: f.size, restored: true}) {
 				if !m.disk.lacks(err) || !m.disk.wait(ctx.Done()) {
 					return err
 				}
 				m.log.Warn("the index waits for room", "index", f.upTo, "err", err) // and is made anew, for what it took is not known
+			}
+			m.waiting.Add(-int64(f.size))
+			select {
+			case m.taken <- struct{}{}:
+			default:
 			}
 		}
 	}
@@ -177,7 +227,7 @@ func (m *machine) step(ctx context.Context, f followed) error {
 	if f.restored {
 		m.feed.skip()
 	}
-	m.feed.publish(f.outcomes)
+	m.feed.publish(f.outcomes, f.size)
 	return nil
 }
 

@@ -128,7 +128,7 @@ func (w *wireServer) watchTokens() {
 			select {
 			case batch, ok := <-sub.C:
 				open = ok
-				if slices.ContainsFunc(batch, revokes) {
+				if slices.ContainsFunc(sub.take(batch), revokes) {
 					w.checkTokens()
 				}
 			case <-tick.C:

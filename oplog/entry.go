@@ -180,6 +180,19 @@ func DecodeRecord(rec []byte) (h HLC, bodies [][]byte, err error) {
 	return h, bodies, nil
 }
 
+// RecordSize is how many bytes a log record has when it is taken apart, as its head says: what memory a batch will need can be told
+// before it is read.
+func RecordSize(rec []byte) int {
+	if len(rec) <= headLen || rec[1]&flagZstd == 0 {
+		return len(rec)
+	}
+	var h zstd.Header
+	if err := h.Decode(rec[headLen:]); err != nil || !h.HasFCS || h.FrameContentSize > MaxRecord {
+		return len(rec) // it will not be read either
+	}
+	return max(len(rec), headLen+int(h.FrameContentSize))
+}
+
 func describeHead(rec []byte) string {
 	if len(rec) < headLen+1 {
 		return fmt.Sprintf("%d bytes", len(rec))

@@ -129,9 +129,6 @@ func (n *Node) listen(ctx context.Context) error {
 	return nil
 }
 
-// logCache is how many records are kept for followers that are close behind; a record may be megabytes.
-const logCache = 128
-
 // start opens the log and the library.
 func (n *Node) start() error {
 	snaps, err := n.openSnapshots()
@@ -149,9 +146,7 @@ func (n *Node) start() error {
 	if err := n.markEmpty(snaps); err != nil {
 		return fmt.Errorf("raft log: %w", err)
 	}
-	if n.records, err = hraft.NewLogCache(logCache, &strict{store: n.logs, n: n}); err != nil {
-		return fmt.Errorf("log cache: %w", err)
-	}
+	n.records = &recent{LogStore: &strict{store: n.logs, n: n}}
 	if err := n.dropBehind(snaps); err != nil {
 		return fmt.Errorf("raft log: %w", err)
 	}
@@ -173,7 +168,7 @@ func (n *Node) library(snaps hraft.SnapshotStore) *hraft.Config {
 	c.ElectionTimeout = n.cfg.Election * 6 / 10
 	c.LeaderLeaseTimeout = n.cfg.Election * 3 / 10
 	c.CommitTimeout = min(20*time.Millisecond, n.cfg.Heartbeat/2) // how long a follower may not know that a record is committed
-	c.MaxAppendEntries = 512
+	c.MaxAppendEntries = 64                                       // the library counts records and not bytes, and so many are in memory at once, for each follower and for applying
 	// A record that still waits in a buffered queue at Shutdown is never answered; the leader batches what waits either way.
 	c.BatchApplyCh = false
 	c.SnapshotThreshold = n.cfg.SnapshotThreshold
