@@ -50,7 +50,7 @@ type benchWrite struct {
 }
 
 func (a *app) bench() *cobra.Command {
-	group := &cobra.Command{Use: "bench", Short: "Measure, compare, and soak"}
+	group := &cobra.Command{Use: "bench", Short: "Measure and compare"}
 	var b benchWrite
 	c := &cobra.Command{
 		Use: "write", Short: "Measure writes: every client waits for its answer before it writes again", Args: cobra.NoArgs,
@@ -73,7 +73,7 @@ writes, and the last shows how much of the ratio is that. Recalls are due at fix
 	c.Flags().DurationVar(&b.length, "for", 5*time.Second, "how long each number of clients writes")
 	c.Flags().Float64Var(&b.reads, "follower-reads", 0, "with --nodes 3: recalls a second on the followers, in turn with none")
 	c.Flags().IntVar(&b.rounds, "rounds", 5, "with --follower-reads: how often each is measured")
-	group.AddCommand(c, a.benchRecall(), a.benchLag(), a.benchLoad(), a.benchSurfaces(), a.benchGateway(), a.benchFailover(), a.benchSnapshot(), a.benchCompare(), a.benchSoak())
+	group.AddCommand(c, a.benchRecall(), a.benchLag(), a.benchLoad(), a.benchSurfaces(), a.benchGateway(), a.benchFailover(), a.benchSnapshot(), a.benchCompare())
 	return group
 }
 

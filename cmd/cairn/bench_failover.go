@@ -41,7 +41,7 @@ type benchFailover struct {
 	silent              bool
 	asJSON              bool
 
-	nodes []*soakNode
+	nodes []*benchNode
 	token string
 
 	mu   sync.Mutex

@@ -317,10 +317,16 @@ func startThreeIn(t testing.TB, dir string, change func(*nodeFile), order ...int
 // threeIn configures three nodes.
 func threeIn(t testing.TB, dir string, change func(*nodeFile)) (nodes []*nodeProcess, token string) {
 	t.Helper()
-	base := freePorts(t, 3*portsEach)
+	return severalIn(t, dir, 3, change)
+}
+
+// severalIn configures so many nodes.
+func severalIn(t testing.TB, dir string, of int, change func(*nodeFile)) (nodes []*nodeProcess, token string) {
+	t.Helper()
+	base := freePorts(t, of*portsEach)
 	token = node.NewSecret()
-	for i := range 3 {
-		n := nodeHere(filepath.Join(dir, fmt.Sprint("node", i+1)), i+1, 3, base, token)
+	for i := range of {
+		n := nodeHere(filepath.Join(dir, fmt.Sprint("node", i+1)), i+1, of, base, token)
 		n.ElectionMS = patient
 		path := filepath.Join(dir, fmt.Sprintf("node%d.toml", i+1))
 		change(&n)
@@ -348,10 +354,10 @@ func startAll(t testing.TB, nodes []*nodeProcess, order ...int) {
 		ups[i] = nodes[i].launch()
 	}
 	last := time.Now()
-	for _, up := range ups {
-		up()
+	for _, i := range order {
+		ups[i]()
 	}
-	t.Logf("three nodes serve %s after the last start", time.Since(last).Round(10*time.Millisecond))
+	t.Logf("%d nodes serve %s after the last start", len(order), time.Since(last).Round(10*time.Millisecond))
 }
 
 func tailOf(s string, n int) string { return s[max(0, len(s)-n):] }
@@ -456,7 +462,14 @@ func TestLeadersDieAndNothingIsLost(t *testing.T) {
 // sameState returns when all nodes are where one is that leads: what was acknowledged before is there, on every one of them.
 func sameState(t testing.TB, nodes []*nodeProcess) {
 	t.Helper()
-	var said string
+	if said := differing(t, nodes); said != "" {
+		t.Fatalf("states differ, or nobody leads:\n%s", said)
+	}
+}
+
+// differing says how the nodes' states differ, when they go on doing so.
+func differing(t testing.TB, nodes []*nodeProcess) (said string) {
+	t.Helper()
 	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		said = ""
 		states := map[string]bool{}
@@ -468,10 +481,10 @@ func sameState(t testing.TB, nodes []*nodeProcess) {
 			states[fmt.Sprint(s.SumIndex, s.Sum)] = true
 		}
 		if all && led && len(states) == 1 {
-			return
+			return ""
 		}
 	}
-	t.Fatalf("states differ, or nobody leads:\n%s", said)
+	return said
 }
 
 // exported is what a node holds: text by id.

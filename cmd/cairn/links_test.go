@@ -122,11 +122,17 @@ func (l *links) set(f fault, from int, to ...int) {
 // all has a fault stand between any two.
 func (l *links) all(f fault) {
 	for i := range l.fronts {
-		l.set(f, i, otherTwo(i)...)
+		l.set(f, i, l.others(i)...)
 	}
 }
 
-func otherTwo(i int) []int { return []int{(i + 1) % 3, (i + 2) % 3} }
+// others are all but one, from the next on.
+func (l *links) others(i int) (rest []int) {
+	for n := range len(l.fronts) - 1 {
+		rest = append(rest, (i+1+n)%len(l.fronts))
+	}
+	return rest
+}
 
 func (l *links) accept(to int) {
 	for {

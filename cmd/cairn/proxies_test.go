@@ -53,7 +53,7 @@ func TestMembersBehindProxies(t *testing.T) {
 	nothingAcknowledged(t, l, nodes, token)
 	for range anyFaults { // whatever comes of it while it lasts
 		for from := range 3 {
-			for _, to := range otherTwo(from) {
+			for _, to := range l.others(from) {
 				l.set(fault(rand.IntN(int(drips)+1)), from, to)
 			}
 		}

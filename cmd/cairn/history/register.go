@@ -27,23 +27,14 @@ var model = porcupine.Model{
 
 // judgeRegister judges all operations of a register; ops are in the order of their beginnings.
 func (c *checker) judgeRegister(key string, ops []Record) *registerSum {
-	index := map[int]uint64{0: 0} // where in the log a number was written, of those that were acknowledged
-	var last uint64
+	writes := map[int]Record{0: {}} // those that were acknowledged
 	sum := &registerSum{}
-	for _, o := range ops {
-		if o.Op == Write && o.Outcome == Done {
-			index[o.Value], last = o.Index, max(last, o.Index)
-		}
-	}
-	for n, at := range index {
-		if at == last {
-			sum.may = append(sum.may, n)
-		}
-	}
 	var history []porcupine.Operation
 	for _, o := range ops {
 		p := porcupine.Operation{ClientId: o.Client, Input: o, Output: o.Value, Call: o.From, Return: o.To}
 		switch {
+		case o.Op == Write && o.Outcome == Done:
+			writes[o.Value] = o
 		case o.Op == Write && o.Outcome == Unknown:
 			sum.may = append(sum.may, o.Value)
 			p.Return = math.MaxInt64 // it may happen at any time from now on
@@ -52,30 +43,39 @@ func (c *checker) judgeRegister(key string, ops []Record) *registerSum {
 		}
 		history = append(history, p)
 	}
+	for n, w := range writes {
+		if !slices.ContainsFunc(ops, func(o Record) bool { return o.Op == Write && o.Outcome == Done && older(w, o) }) {
+			sum.may = append(sum.may, n)
+		}
+	}
 	switch porcupine.CheckOperationsTimeout(model, history, orderTimeout) {
 	case porcupine.Illegal:
 		c.wrong(Disorder, "no order explains the answers of %s", key)
 	case porcupine.Unknown:
 		c.v.Undecided++
 	}
-	c.judgeIndexes(key, ops, index)
+	c.judgeAge(key, ops, writes)
 	return sum
 }
 
-// judgeIndexes judges reads by where in the log the number was written that they show. Of a number whose write was not acknowledged
-// that is not known.
-func (c *checker) judgeIndexes(key string, ops []Record, index map[int]uint64) {
+// older says whether a write had been acknowledged before another was asked for. Their indexes do not tell: a write that was handed to two
+// leaders is there from the first on, and is acknowledged at the index of the second.
+func older(a, b Record) bool { return a.Value != b.Value && a.To < b.From }
+
+// judgeAge judges reads by the write that they show, against one that is surely newer: which the index they ask for has, or which
+// the same process has shown before.
+func (c *checker) judgeAge(key string, ops []Record, writes map[int]Record) {
 	type process struct{ node, life int }
 	shown := map[process][]Record{}
 	for _, r := range ops {
-		at, known := index[r.Value]
+		w, known := writes[r.Value]
 		if r.Op != Get || !known {
 			continue
 		}
 		if r.Mode == AtIndex {
-			for n, i := range index {
-				if i <= r.Index && i > at {
-					c.wrong(Behind, "node %d showed %d in %s (at index %d), which is of index %d; %d is of index %d", r.Node, r.Value, key, r.Index, at, n, i)
+			for n, newer := range writes {
+				if newer.Index > 0 && newer.Index <= r.Index && older(w, newer) {
+					c.wrong(Behind, "node %d showed %d in %s at index %d, which has %d", r.Node, r.Value, key, r.Index, n)
 					break
 				}
 			}
@@ -85,7 +85,7 @@ func (c *checker) judgeIndexes(key string, ops []Record, index map[int]uint64) {
 		}
 		who := process{r.Node, r.Life}
 		for _, q := range shown[who] {
-			if q.To < r.From && index[q.Value] > at {
+			if newer, known := writes[q.Value]; known && q.To < r.From && older(w, newer) {
 				c.wrong(Back, "node %d showed %d in %s from %d to %d, and %d before, which is newer", r.Node, r.Value, key, r.From, r.To, q.Value)
 				break
 			}

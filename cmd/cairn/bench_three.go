@@ -1,0 +1,81 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+)
+
+// benchNode is a node that a bench has started.
+type benchNode struct {
+	config string
+	cmd    *exec.Cmd
+	line   readyLine
+}
+
+// launchThree starts a cluster of three processes. What was started is returned with an error, too.
+func launchThree(ctx context.Context, dir, secret string, edit func(*nodeFile)) (nodes []*benchNode, err error) {
+	base, err := freeRow(3 * portsEach)
+	if err != nil {
+		return nil, err
+	}
+	for i := range 3 {
+		n := nodeHere(filepath.Join(dir, fmt.Sprint("node", i+1)), i+1, 3, base, secret)
+		edit(&n)
+		path := filepath.Join(dir, fmt.Sprintf("node%d.toml", i+1))
+		if err := writeConfig(path, n); err != nil {
+			return nodes, err
+		}
+		nodes = append(nodes, &benchNode{config: path})
+	}
+	lines := make([]chan error, 3)
+	for i, n := range nodes {
+		lines[i] = n.launch(ctx)
+	}
+	for _, l := range lines {
+		if err := <-l; err != nil {
+			return nodes, err
+		}
+	}
+	return nodes, nil
+}
+
+// launch starts the node; what it returns says when it serves.
+func (n *benchNode) launch(ctx context.Context) chan error {
+	up := make(chan error, 1)
+	exe, err := os.Executable()
+	if err != nil {
+		up <- err
+		return up
+	}
+	n.cmd = exec.CommandContext(ctx, exe, "serve", "--config", n.config, "--log-level", "error")
+	n.cmd.Env = os.Environ()
+	out, err := n.cmd.StdoutPipe()
+	if err == nil {
+		err = n.cmd.Start()
+	}
+	if err != nil {
+		up <- err
+		return up
+	}
+	go func() { // ends with the node's line, or the node
+		line, err := bufio.NewReader(out).ReadBytes('\n')
+		if err == nil {
+			err = json.Unmarshal(line, &n.line)
+		}
+		up <- err
+	}()
+	return up
+}
+
+func (n *benchNode) kill() {
+	if n.cmd != nil && n.cmd.Process != nil {
+		_ = n.cmd.Process.Kill() // one that has ended already is as dead
+		_ = n.cmd.Wait()
+		n.cmd = nil
+	}
+}

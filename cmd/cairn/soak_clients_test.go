@@ -1,0 +1,337 @@
+//go:build soak
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"syscall"
+	"time"
+
+	"github.com/cairndb/cairn/cmd/cairn/history"
+	"github.com/cairndb/cairn/wire"
+	"github.com/cairndb/cairn/wire/client"
+)
+
+// The kinds of keys. A number of a set is a memory; a register is one that is corrected. The name of a key is a word that no other
+// memory has, so a recall of it is a read of the whole set.
+const (
+	setKind      = "soakset"
+	registerKind = "soakregister"
+)
+
+func keyName(kind string, n int) string { return fmt.Sprint(kind, n) }
+
+func rowText(key string, value int) string { return fmt.Sprint(key, " holds number", value) }
+
+func parseRow(text string) (key string, value int, ok bool) {
+	n, err := fmt.Sscanf(text, "%s holds number%d", &key, &value)
+	return key, value, n == 2 && err == nil
+}
+
+// Bounds of a key: it is closed after so many numbers, or when it is so old.
+const (
+	keyNumbers = 150
+	keyAge     = 8 * time.Second
+	openKeys   = 2 // of a kind at a time
+)
+
+// A soakKey is what several clients write and read for a while.
+type soakKey struct {
+	kind, name string
+	rid        string // of a register
+	since      time.Time
+	next       int // number
+	users      int
+	closed     bool
+}
+
+// acquire returns a key that stays open until it is released, and a number that no other write to it has.
+func (s *soak) acquire(kind string, slot int) (*soakKey, int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for len(s.keys[kind]) < openKeys {
+		s.keys[kind] = append(s.keys[kind], s.newKey(kind))
+	}
+	k := s.keys[kind][slot%openKeys]
+	if k.next >= keyNumbers || time.Since(k.since) > keyAge {
+		k.closed = true
+		s.closeUnused(k)
+		k = s.newKey(kind)
+		s.keys[kind][slot%openKeys] = k
+	}
+	k.users++
+	k.next++
+	return k, k.next
+}
+
+func (s *soak) newKey(kind string) *soakKey {
+	s.made++
+	return &soakKey{kind: kind, name: keyName(kind, s.made), since: time.Now()}
+}
+
+func (s *soak) release(k *soakKey) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k.users--
+	s.closeUnused(k)
+}
+
+func (s *soak) closeUnused(k *soakKey) {
+	if k.closed && k.users == 0 {
+		s.note(history.Record{Op: history.Close, Key: k.name})
+	}
+}
+
+// closeAll closes what is open when the clients have ended.
+func (s *soak) closeAll() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, keys := range s.keys {
+		for _, k := range keys {
+			k.closed = true
+			s.closeUnused(k)
+		}
+	}
+}
+
+// A soakClient asks one thing after another. Half of them write over the wire protocol, whose client finds the leader by itself.
+type soakClient struct {
+	s    *soak
+	id   int
+	rng  *rand.Rand
+	wire *client.Client
+}
+
+func (s *soak) newClient(id int) *soakClient {
+	c := &soakClient{s: s, id: id + 1, rng: rand.New(rand.NewPCG(*soakSeed, uint64(id)+2))}
+	if id%2 == 0 {
+		w, err := client.Dial(s.t.Context(), client.Config{Addrs: s.wires[:s.voters], Token: s.token})
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		s.t.Cleanup(func() { w.Close() })
+		c.wire = w
+	}
+	return c
+}
+
+func (c *soakClient) run(ctx context.Context) {
+	for ctx.Err() == nil {
+		switch n := c.rng.IntN(100); {
+		case n < 40:
+			c.add()
+		case n < 60:
+			c.read()
+		case n < 75:
+			c.write()
+		default:
+			c.get()
+		}
+		rest(ctx, time.Duration(2+c.rng.IntN(15))*time.Millisecond)
+	}
+}
+
+// askTimeout is what a client gives an answer.
+const askTimeout = 4 * time.Second
+
+// ask asks a node's gateway. Clients that are under way when a run ends are waited for.
+func (c *soakClient) ask(node int, method, path string, body, out any) error {
+	t := target{http: c.s.urls[node], given: c.s.token, timeout: askTimeout}
+	return t.get(context.Background(), method, path, body, out)
+}
+
+// outcome is what a client knows of a write after an error.
+func outcome(err error) string {
+	var refusal *httpError
+	switch {
+	case err == nil:
+		return history.Done
+	case errors.As(err, &refusal) && refusal.Status != http.StatusInternalServerError && refusal.Status != http.StatusBadGateway && refusal.Status != http.StatusGatewayTimeout,
+		errors.Is(err, syscall.ECONNREFUSED):
+		return history.Refused
+	}
+	return history.Unknown
+}
+
+// acked remembers that writes go on, and how far the log is.
+func (c *soakClient) acked(index uint64) {
+	c.s.acks.Add(1)
+	for {
+		old := c.s.index.Load()
+		if index <= old || c.s.index.CompareAndSwap(old, index) {
+			return
+		}
+	}
+}
+
+func (c *soakClient) voter() int { return c.rng.IntN(c.s.voters) }
+
+// add puts a number into a set. When it does not hear that it is there, it asks others, with the same key; now and then it asks again all the same.
+func (c *soakClient) add() {
+	k, value := c.s.acquire(setKind, c.rng.Int())
+	defer c.s.release(k)
+	again := c.rng.IntN(10) == 0
+	for try := range 4 {
+		r := history.Record{Op: history.Add, Key: k.name, Client: c.id, Value: value, From: c.s.now()}
+		err := c.put(&r, k.name, fmt.Sprint(k.name, "-", value))
+		r.Outcome, r.To = outcome(err), c.s.now()
+		c.s.note(r)
+		if err == nil {
+			c.acked(r.Index)
+			if !again {
+				return
+			}
+			again = false
+		} else if c.s.ctx.Err() != nil || try == 2 && c.rng.IntN(2) == 0 {
+			return
+		}
+	}
+}
+
+// put stores a number as a memory.
+func (c *soakClient) put(r *history.Record, namespace, key string) error {
+	text := rowText(r.Key, r.Value)
+	if c.wire != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), askTimeout)
+		defer cancel()
+		m := wire.NewRemember(text)
+		m.Namespace, m.IdempotencyKey = namespace, key
+		var err error
+		r.ID, err = c.wire.Remember(ctx, m)
+		if err == nil {
+			r.Index = c.wire.Index() // of this write, or of one before: it is there at both
+		}
+		return err
+	}
+	var out struct {
+		RID   string
+		Index uint64 `json:"log_index"`
+	}
+	err := c.ask(c.voter(), "POST", "/v1/remember", map[string]any{"text": text, "namespace": namespace, "idempotency_key": key}, &out)
+	if err == nil {
+		r.ID, r.Index = out.RID, out.Index
+	}
+	return err
+}
+
+// where picks who is read and how: the replica's part is stale reads and such at an index.
+func (c *soakClient) where(r *history.Record) (life int64) {
+	r.Client, r.From = c.id, c.s.now()
+	r.Mode = []string{history.Linearizable, history.AtIndex, history.Stale}[c.rng.IntN(3)]
+	r.Node = c.voter() + 1
+	if r.Mode != history.Linearizable && c.s.lives[c.s.voters].Load() > 0 && c.rng.IntN(3) == 0 {
+		r.Node = c.s.voters + 1
+	}
+	if r.Mode == history.AtIndex {
+		r.Index = c.s.index.Load()
+	}
+	return c.s.lives[r.Node-1].Load()
+}
+
+// answered notes a read that was answered, with the process that did when there was only one meanwhile.
+func (c *soakClient) answered(r history.Record, life int64) {
+	if r.To = c.s.now(); c.s.lives[r.Node-1].Load() == life {
+		r.Life = int(life)
+	}
+	c.s.note(r)
+}
+
+// read recalls a whole set.
+func (c *soakClient) read() {
+	k, _ := c.s.acquire(setKind, c.rng.Int())
+	defer c.s.release(k)
+	r := history.Record{Op: history.Read, Key: k.name}
+	life := c.where(&r)
+	body := map[string]any{"query": k.name, "namespace": k.name, "top_k": 2 * keyNumbers, "skip_reinforce": true}
+	switch r.Mode {
+	case history.Linearizable:
+		body["consistency"] = "linearizable"
+	case history.AtIndex:
+		body["min_index"] = r.Index
+	}
+	var out struct{ Results []struct{ Text string } }
+	if err := c.ask(r.Node-1, "POST", "/v1/recall", body, &out); err != nil {
+		return
+	}
+	for _, row := range out.Results {
+		_, value, _ := parseRow(row.Text)
+		if r.Have.Has(value) {
+			r.Twice.Add(value)
+		}
+		r.Have.Add(value)
+	}
+	c.answered(r, life)
+}
+
+// register is one that is there. It is made by the first that asks for it; nothing is known of it until that is acknowledged.
+func (c *soakClient) register() (k *soakKey, value int, rid string) {
+	k, value = c.s.acquire(registerKind, c.rng.Int())
+	c.s.mu.Lock()
+	rid = k.rid
+	c.s.mu.Unlock()
+	if rid != "" {
+		return k, value, rid
+	}
+	r := history.Record{Key: k.name}
+	if c.put(&r, registerKind, k.name) != nil {
+		return k, value, ""
+	}
+	c.s.mu.Lock()
+	defer c.s.mu.Unlock()
+	k.rid = r.ID
+	return k, value, r.ID
+}
+
+func (c *soakClient) write() {
+	k, value, rid := c.register()
+	defer c.s.release(k)
+	if rid == "" {
+		return
+	}
+	r := history.Record{Op: history.Write, Key: k.name, Client: c.id, Value: value, From: c.s.now()}
+	var out struct {
+		Index uint64 `json:"log_index"`
+	}
+	err := c.ask(c.voter(), "POST", "/v1/correct", map[string]any{"rid": rid, "new_text": rowText(k.name, value), "reason": "overwritten"}, &out)
+	r.Outcome, r.Index, r.To = outcome(err), out.Index, c.s.now()
+	if err == nil {
+		c.acked(r.Index)
+	}
+	c.s.note(r)
+}
+
+// gone is what a linearizable read of a register shows that is not there.
+const gone = 1 << 19
+
+func (c *soakClient) get() {
+	k, _, rid := c.register()
+	defer c.s.release(k)
+	if rid == "" {
+		return
+	}
+	r := history.Record{Op: history.Get, Key: k.name}
+	life := c.where(&r)
+	path := "/v1/memory/" + rid
+	switch r.Mode {
+	case history.Linearizable:
+		path += "?consistency=linearizable"
+	case history.AtIndex:
+		path += fmt.Sprint("?min_index=", r.Index)
+	}
+	var row struct{ Text string }
+	err := c.ask(r.Node-1, "GET", path, nil, &row)
+	var refusal *httpError
+	switch {
+	case err == nil:
+		_, r.Value, _ = parseRow(row.Text)
+	case errors.As(err, &refusal) && refusal.Status == http.StatusNotFound && r.Mode == history.Linearizable:
+		r.Value = gone
+	default:
+		return
+	}
+	c.answered(r, life)
+}

@@ -1,0 +1,283 @@
+//go:build soak
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/cairndb/cairn/cmd/cairn/history"
+)
+
+// soakFaults are done one after another. Each mends what it did before it returns.
+var soakFaults = []struct {
+	name string
+	do   func(s *soak)
+}{
+	{"kill -9 of a node", func(s *soak) { s.killed(s.any()) }},
+	{"kill -9 of the leader", func(s *soak) { s.killed(s.leader()) }},
+	{"kill -9 of all", (*soak).allKilled},
+	{"a node stands still", func(s *soak) { s.still(s.any()) }},
+	{"the leader stands still", func(s *soak) { s.still(s.leader()) }},
+	{"a node is cut off", func(s *soak) { s.apart(s.any(), true, true) }},
+	{"the leader is cut off", func(s *soak) { s.apart(s.leader(), true, true) }},
+	{"a node is not heard", func(s *soak) { s.apart(s.any(), true, false) }},
+	{"a node hears nothing", func(s *soak) { s.apart(s.any(), false, true) }},
+	{"the leader hears nothing", func(s *soak) { s.apart(s.leader(), false, true) }},
+	{"one link is cut", (*soak).oneLink},
+	{"no node hears another", (*soak).allApart},
+	{"slow links", func(s *soak) { s.everywhere(late) }},
+	{"frames break in the middle", func(s *soak) { s.everywhere(torn) }},
+	{"bytes come one by one", func(s *soak) { s.everywhere(drips) }},
+	{"a home is emptied", (*soak).emptied},
+	{"a home is emptied while another is behind", (*soak).emptiedBeside},
+	{"a rolling restart", (*soak).rolling},
+	{"leadership is transferred", (*soak).transferred},
+	{"a member is removed and joins anew", (*soak).rejoined},
+	{"a read replica joins, and leaves", (*soak).replica},
+	{"a backup is taken", (*soak).backedUp},
+}
+
+// faults has things happen until the time is up. After each, writes go on, or the history says that they do not.
+func (s *soak) faults(length time.Duration) {
+	var names []string
+	for i, f := range soakFaults {
+		if strings.Contains(f.name, *soakFault) {
+			names = append(names, fmt.Sprint(i))
+		}
+	}
+	if len(names) == 0 {
+		s.t.Fatalf("no fault has %q in its name", *soakFault)
+	}
+	var order []string
+	for said := s.began; time.Since(s.began) < length; {
+		if len(order) == 0 { // each once, in any order, and again
+			order = append(order, names...)
+			s.rng.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+		}
+		var i int
+		fmt.Sscan(order[0], &i)
+		order = order[1:]
+		f := soakFaults[i]
+		s.t.Logf("%s: %s", time.Since(s.began).Round(time.Millisecond), f.name)
+		from := s.now()
+		f.do(s)
+		s.note(history.Record{Op: history.Fault, Text: f.name, From: from, To: s.now()})
+		if !s.goesOn() {
+			s.note(history.Record{Op: history.Silent, Text: f.name, To: s.now()})
+			return
+		}
+		if time.Since(said) > 10*time.Second {
+			said = time.Now()
+			fmt.Fprintf(os.Stderr, "  %s: %d acknowledged, last %s\n", time.Since(s.began).Round(time.Second), s.acks.Load(), f.name)
+		}
+	}
+}
+
+// goesOn says whether writes are acknowledged again.
+func (s *soak) goesOn() bool {
+	want := s.acks.Load() + 20
+	for deadline := time.Now().Add(2 * time.Minute); s.acks.Load() < want; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *soak) any() int { return s.rng.IntN(s.voters) }
+
+func (s *soak) leader() int { return leaderOf(s.t, s.nodes[:s.voters]) }
+
+// hold lets a fault last.
+func (s *soak) hold(least, most time.Duration) {
+	rest(s.t.Context(), least+time.Duration(s.rng.Int64N(int64(most-least)+1)))
+}
+
+// whole returns when all voters are there, with a vote, and have what the leader has.
+func (s *soak) whole() {
+	s.t.Helper()
+	var last string
+	for deadline := time.Now().Add(3 * time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		st, ok := statusOf(s.t, s.nodes[s.leader()])
+		votes := 1
+		for _, p := range st.Peers {
+			if p.Voter && p.Reachable && p.Applied+1000 > st.Applied {
+				votes++
+			}
+		}
+		if ok && votes == s.voters && st.Quorum == s.voters/2+1 {
+			return
+		}
+		last = fmt.Sprintf("%+v", st)
+	}
+	s.t.Fatalf("not all voters are whole again: %s", last)
+}
+
+func (s *soak) killed(i int) {
+	s.kill(i)
+	s.hold(0, 2*time.Second)
+	s.start(i)()
+}
+
+func (s *soak) allKilled() {
+	for i := range s.voters {
+		s.kill(i)
+	}
+	s.startVoters()
+}
+
+func (s *soak) still(i int) {
+	s.nodes[i].signal(syscall.SIGSTOP)
+	s.hold(200*time.Millisecond, 4*time.Second)
+	s.nodes[i].signal(syscall.SIGCONT)
+}
+
+// broken is how a link is when nothing passes: in silence, or with connections that close.
+func (s *soak) broken() fault { return []fault{stalled, cut}[s.rng.IntN(2)] }
+
+// apart has a node not heard by the others, or not hear them.
+func (s *soak) apart(i int, unheard, deaf bool) {
+	f := s.broken()
+	if unheard {
+		s.links.set(f, i, s.links.others(i)...)
+	}
+	for _, o := range s.links.others(i) {
+		if deaf {
+			s.links.set(f, o, i)
+		}
+	}
+	s.hold(500*time.Millisecond, 5*time.Second)
+	s.links.all(passes)
+}
+
+func (s *soak) oneLink() {
+	i := s.any()
+	o := (i + 1 + s.rng.IntN(s.voters-1)) % s.voters
+	f := s.broken()
+	s.links.set(f, i, o)
+	s.links.set(f, o, i)
+	s.hold(500*time.Millisecond, 5*time.Second)
+	s.links.all(passes)
+}
+
+func (s *soak) allApart() { s.everywhere(s.broken()) }
+
+func (s *soak) everywhere(f fault) {
+	s.links.all(f)
+	s.hold(500*time.Millisecond, 3*time.Second)
+	s.links.all(passes)
+}
+
+// emptied is what the runbooks allow: one voter, while the others are up.
+func (s *soak) emptied() {
+	s.whole()
+	i := s.any()
+	s.kill(i)
+	s.empty(i)
+	s.start(i)()
+	s.whole()
+}
+
+// emptiedBeside has the leader go, and a follower lose its home, while another lacks what both acknowledged: those two may not go on
+// without the leader's home. With five voters all others are behind.
+func (s *soak) emptiedBeside() {
+	s.whole()
+	lead := s.leader()
+	others := s.links.others(lead)
+	var emptied int
+	var behind []int
+	for _, o := range others {
+		if o == s.voters {
+			continue
+		}
+		if len(behind) < s.voters/2 {
+			behind = append(behind, o)
+		} else {
+			emptied = o
+		}
+	}
+	for _, b := range behind {
+		s.kill(b)
+	}
+	s.hold(500*time.Millisecond, 2*time.Second)
+	s.kill(lead)
+	s.kill(emptied)
+	s.empty(emptied)
+	var ups []func()
+	for _, i := range append(behind, emptied) {
+		ups = append(ups, s.start(i))
+	}
+	s.hold(2*time.Second, 6*time.Second)
+	ups = append(ups, s.start(lead))
+	for _, up := range ups {
+		up()
+	}
+	s.whole()
+}
+
+func (s *soak) rolling() {
+	for i := range s.voters {
+		if took, err := s.nodes[i].stop(); err != nil {
+			s.t.Errorf("node %d did not end as asked after %s: %v", i+1, took, err)
+		}
+		s.lives[i].Store(0)
+		s.start(i)()
+		s.whole()
+	}
+}
+
+// asked asks the leader for a change of the cluster. It may be refused: a leader may just have changed.
+func (s *soak) asked(verb string, body map[string]any) {
+	t := target{http: s.urls[s.leader()], given: s.token, timeout: 20 * time.Second}
+	var out map[string]any
+	if err := t.get(s.t.Context(), "POST", "/v1/cluster/"+verb, body, &out); err != nil {
+		s.t.Logf("%s: %v", verb, err)
+	}
+}
+
+func (s *soak) transferred() {
+	for range 3 {
+		s.asked("transfer", map[string]any{})
+		s.hold(0, time.Second)
+	}
+}
+
+func (s *soak) rejoined() {
+	s.whole()
+	i := (s.leader() + 1) % s.voters
+	s.asked("remove", map[string]any{"node_id": i + 1})
+	s.kill(i)
+	s.empty(i)
+	s.start(i)()
+	s.whole()
+}
+
+// replica has the replica join, be read from while a voter is killed, and leave.
+func (s *soak) replica() {
+	i := s.voters
+	s.start(i)()
+	s.hold(time.Second, 3*time.Second)
+	s.killed(s.any())
+	s.kill(i) // it comes back with what it has
+	s.start(i)()
+	s.hold(time.Second, 3*time.Second)
+	s.asked("remove", map[string]any{"node_id": i + 1})
+	s.kill(i)
+	s.empty(i)
+}
+
+// backedUp takes a backup, on what there is already, and restores it into a scratch state.
+func (s *soak) backedUp() {
+	dir := filepath.Join(s.dir, "backups")
+	if _, code := cli(s.t, "backup", "--url", s.urls[s.any()], "--to", dir); code != 0 {
+		s.t.Errorf("backup: exit %d", code)
+	}
+	if _, code := cli(s.t, "backup", "verify", dir); code != 0 {
+		s.t.Errorf("backup verify: exit %d", code)
+	}
+}

@@ -1,0 +1,208 @@
+//go:build soak
+
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cairndb/cairn/cmd/cairn/history"
+)
+
+var (
+	soakFor     = flag.Duration("soak.for", 30*time.Second, "how long TestSoak has faults happen")
+	soakSeed    = flag.Uint64("soak.seed", uint64(time.Now().UnixNano()), "of the faults of TestSoak")
+	soakVoters  = flag.Int("soak.voters", 3, "how many voters TestSoak has: 3 or 5")
+	soakHistory = flag.String("soak.history", "", "the file of the history; without a name it is removed when nothing is wrong with it")
+	soakFault   = flag.String("soak.fault", "", "only the faults that have this in their name")
+)
+
+// soakClients is how many clients ask at a time.
+const soakClients = 8
+
+// A soak is a cluster of real processes behind proxies, its clients, and the history that they write. The last node is a read replica,
+// which comes and goes.
+type soak struct {
+	t      *testing.T
+	ctx    context.Context // ends when the clients shall
+	rng    *rand.Rand      // of the faults
+	dir    string
+	token  string
+	voters int
+	nodes  []*nodeProcess // changed by the faults' goroutine alone
+	homes  []string
+	links  *links
+
+	urls  []string
+	wires []string
+	lives []atomic.Int64 // how many processes each node has had; 0 while it has none
+	total []int64
+
+	out   *history.Writer
+	began time.Time
+	acks  atomic.Int64
+	index atomic.Uint64 // of what was acknowledged last
+
+	mu   sync.Mutex
+	keys map[string][]*soakKey // that are asked for now, by kind
+	made int                   // keys so far
+}
+
+// TestSoak has faults happen to a cluster while clients write to it and read from it, and judges what they were told.
+// deploy/soak/run.sh runs it for as long as one likes.
+func TestSoak(t *testing.T) {
+	path := *soakHistory
+	if path == "" {
+		path = filepath.Join(os.TempDir(), fmt.Sprintf("cairn-soak-%d.jsonl", *soakSeed))
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	s := newSoak(t, history.NewWriter(f))
+	again := fmt.Sprintf("deploy/soak/run.sh %g %d %d", soakFor.Minutes(), *soakSeed, s.voters)
+	fmt.Fprintf(os.Stderr, "%d voters, %d clients, %s, seed %d; the history is in %s\n", s.voters, soakClients, *soakFor, *soakSeed, path)
+	s.note(history.Record{Op: history.Begin, Node: s.voters, Text: again})
+	s.run(*soakFor)
+	if err := s.out.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Seek(0, 0); err != nil {
+		t.Fatal(err)
+	}
+	v, err := history.Check(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprint(os.Stderr, v.Details())
+	fmt.Println(v)
+	if !v.Pass() {
+		t.Fatalf("%d kinds of violation; check it again with deploy/soak/check.sh %s", len(v.Counts), path)
+	}
+	if *soakHistory == "" {
+		os.Remove(path)
+	}
+}
+
+func newSoak(t *testing.T, out *history.Writer) *soak {
+	of := *soakVoters + 1
+	s := &soak{t: t, rng: rand.New(rand.NewPCG(*soakSeed, 1)), dir: shortDir(t), voters: *soakVoters, links: newLinks(t, of), out: out, keys: map[string][]*soakKey{},
+		lives: make([]atomic.Int64, of), total: make([]int64, of)}
+	s.nodes, s.token = severalIn(t, s.dir, of, func(n *nodeFile) {
+		inHaste(n)
+		s.links.put(n)
+		s.homes = append(s.homes, n.DataDir)
+		s.urls, s.wires = append(s.urls, "http://"+loopback(n.HTTPPort)), append(s.wires, loopback(n.WirePort))
+		if n.NodeID < of { // the replica is no founder
+			n.Peers = n.Peers[:s.voters-1]
+		}
+	})
+	replica := s.nodes[s.voters].args[3]
+	b, err := os.ReadFile(replica)
+	if err == nil {
+		err = os.WriteFile(replica, []byte(strings.Replace(string(b), `role = "voter"`, `role = "read_replica"`, 1)), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("CAIRN_TOKEN", s.token)
+	s.startVoters()
+	s.began = time.Now()
+	return s
+}
+
+// run has the clients work while faults happen, and then looks at what the nodes hold.
+func (s *soak) run(length time.Duration) {
+	ctx, done := context.WithCancel(s.t.Context())
+	defer done()
+	s.ctx = ctx
+	var clients sync.WaitGroup
+	for i := range soakClients {
+		c := s.newClient(i)
+		clients.Go(func() { c.run(ctx) })
+	}
+	s.faults(length)
+	done()
+	clients.Wait()
+	s.links.all(passes)
+	s.closeAll()
+	said := differing(s.t, s.nodes[:s.voters])
+	for i, p := range s.nodes[:s.voters] {
+		s.final(i, exported(s.t, p, s.token))
+	}
+	s.note(history.Record{Op: history.End, Text: said, To: s.now()})
+}
+
+func (s *soak) now() int64 { return time.Since(s.began).Nanoseconds() }
+
+func (s *soak) note(r history.Record) { s.out.Note(r) }
+
+// start launches a node; up waits for it. No more than one process of a node has a number, and none while it is down.
+func (s *soak) start(i int) (up func()) {
+	s.total[i]++
+	up = s.nodes[i].launch()
+	s.lives[i].Store(s.total[i])
+	return up
+}
+
+func (s *soak) startVoters() {
+	var ups []func()
+	for i := range s.voters {
+		ups = append(ups, s.start(i))
+	}
+	for _, up := range ups {
+		up()
+	}
+}
+
+func (s *soak) kill(i int) {
+	s.nodes[i].kill()
+	s.lives[i].Store(0)
+}
+
+func (s *soak) empty(i int) {
+	if err := os.RemoveAll(s.homes[i]); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// final notes what a node holds in the end.
+func (s *soak) final(node int, rows map[string]string) {
+	found := map[string]*history.Record{}
+	for i := range s.made {
+		for _, kind := range []string{setKind, registerKind} {
+			key := keyName(kind, i+1)
+			found[key] = &history.Record{Op: history.Final, Key: key, Node: node + 1}
+		}
+	}
+	for _, text := range rows {
+		key, value, ok := parseRow(text)
+		r := found[key]
+		if !ok || r == nil {
+			continue
+		}
+		if strings.HasPrefix(key, registerKind) {
+			r.Value = value
+			continue
+		}
+		if r.Have.Has(value) {
+			r.Twice.Add(value)
+		}
+		r.Have.Add(value)
+	}
+	for i := range s.made {
+		for _, kind := range []string{setKind, registerKind} {
+			s.note(*found[keyName(kind, i+1)])
+		}
+	}
+}
