@@ -96,6 +96,9 @@ func (s *Service) Forward(ctx context.Context, from uint32, m wire.Forward) ([]b
 	if s.machine.leads() {
 		var e oplog.Entry
 		if e, err = readEntry(m.Entry); err == nil {
+			err = ownAddress(from, e)
+		}
+		if err == nil {
 			o, err = s.enter(ctx, asker{Asker: m.Asker, node: from}, e)
 		}
 	}
@@ -121,6 +124,16 @@ func (s *Service) enter(ctx context.Context, by asker, e oplog.Entry) (oplog.Out
 		return oplog.Outcome{}, err
 	}
 	return s.proposer.propose(ctx, body)
+}
+
+// ownAddress refuses what a node says of another: its addresses, and the key that proves who it is.
+func ownAddress(from uint32, e oplog.Entry) error {
+	for _, op := range e.Ops {
+		if a, ok := op.(*oplog.Advertise); ok && a.Node != from {
+			return oplog.Errorf(oplog.Denied, "node %d says where node %d is", from, a.Node)
+		}
+	}
+	return nil
 }
 
 // readEntry reads a body from the network: nothing else enters the log, where every node would have to decode it. The scan

@@ -21,7 +21,7 @@ var clusterRoutes = []route{
 			"millis_since_quorum_ack:integer? members:[]RaftMember! healthy:boolean!"},
 	{name: "cluster_change", method: "POST", path: "/v1/cluster/{verb}", scope: Admin, handle: changeMembers,
 		summary: "Change who belongs to the cluster: join, remove, promote, transfer. promote without a node_id asks leadership for this node",
-		body:    "node_id:integer[0..4294967295] addr:string role:string", result: "status:string! message:string! node_id:integer term:integer current_term:integer"},
+		body:    "node_id:integer[0..4294967295] addr:string role:string force:boolean", result: "status:string! message:string! node_id:integer term:integer current_term:integer"},
 	{name: "control_snapshot", method: "GET", path: "/v1/admin/control-snapshot", scope: Read, handle: controlSnapshot, summary: "Databases and tokens as they are replicated; the cluster secret only",
 		result: "databases:[]KeptDatabase! tokens:[]KeptToken!"},
 }
@@ -74,7 +74,7 @@ func raftStatus(g *gateway, _ *request) (any, error) {
 var memberVerbs = map[string]bool{"join": true, "leave": true, "remove": true, "promote": true, "transfer": true}
 
 func changeMembers(g *gateway, q *request) (any, error) {
-	req := MemberChange{Verb: q.r.PathValue("verb"), NodeID: uint32(q.body.whole("node_id", 0)), Addr: q.body.str("addr", ""), Role: q.body.str("role", "")}
+	req := MemberChange{Verb: q.r.PathValue("verb"), NodeID: uint32(q.body.whole("node_id", 0)), Addr: q.body.str("addr", ""), Role: q.body.str("role", ""), Force: q.body.flag("force", false)}
 	if !memberVerbs[req.Verb] {
 		return nil, oplog.Errorf(oplog.NotFound, "no such change of members")
 	}

@@ -2,6 +2,8 @@ package node
 
 import (
 	"context"
+	"crypto/ed25519"
+	"encoding/hex"
 	"errors"
 	"time"
 
@@ -100,7 +102,7 @@ func (n *Node) present(ctx context.Context) error {
 	}
 	if !known {
 		i := n.info()
-		op := &oplog.Advertise{Node: i.ID, Wire: i.Wire, HTTP: i.HTTP, Peer: i.Peer, Version: i.Version}
+		op := &oplog.Advertise{Node: i.ID, Wire: i.Wire, HTTP: i.HTTP, Peer: i.Peer, Version: i.Version, Key: i.Key}
 		if _, err := n.service.write(ctx, c, write{scope: Admin, system: true, ops: []oplog.Op{op}}); err != nil {
 			return err
 		}
@@ -120,5 +122,5 @@ func (n *Node) present(ctx context.Context) error {
 var errBehindLeader = errors.New("this node has not caught up with its leader")
 
 func (n *Node) info() oplog.NodeInfo {
-	return oplog.NodeInfo{ID: n.cfg.NodeID, Wire: n.cfg.AdvertiseWire, HTTP: n.cfg.AdvertiseHTTP, Peer: n.raft.Advertised(), Version: n.cfg.Version}
+	return oplog.NodeInfo{ID: n.cfg.NodeID, Wire: n.cfg.AdvertiseWire, HTTP: n.cfg.AdvertiseHTTP, Peer: n.raft.Advertised(), Version: n.cfg.Version, Key: hex.EncodeToString(n.identity.Public().(ed25519.PublicKey))}
 }

@@ -3,6 +3,7 @@ package node
 import (
 	"cmp"
 	"context"
+	"crypto/ed25519"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -26,19 +27,21 @@ import (
 
 // Node is one running Cairn node.
 type Node struct {
-	cfg     Config
-	log     *slog.Logger
-	keys    *seal.Ring // nil: the home is not encrypted
-	state   *oplog.State
-	machine *machine
-	clock   *oplog.Clock
-	raft    *raft.Node
-	service *Service
-	wire    *wireServer
-	gateway *gateway
-	certs   map[string]*certificates // by who is shown them; complete when the log is open
-	wireLn  net.Listener
-	httpLn  net.Listener
+	cfg  Config
+	log  *slog.Logger
+	keys *seal.Ring // nil: the home is not encrypted
+
+	identity ed25519.PrivateKey // of the home
+	state    *oplog.State
+	machine  *machine
+	clock    *oplog.Clock
+	raft     *raft.Node
+	service  *Service
+	wire     *wireServer
+	gateway  *gateway
+	certs    map[string]*certificates // by who is shown them; complete when the log is open
+	wireLn   net.Listener
+	httpLn   net.Listener
 
 	ctx        context.Context
 	cancel     context.CancelCauseFunc
@@ -67,6 +70,9 @@ func Open(ctx context.Context, cfg Config) (_ *Node, err error) {
 		return nil, fmt.Errorf("home: %w", err)
 	}
 	if n.cfg.Secret, err = openSecret(cfg); err != nil {
+		return nil, err
+	}
+	if n.identity, err = openIdentity(cfg.Home); err != nil {
 		return nil, err
 	}
 	if n.keys, err = openKeys(ctx, cfg); err != nil {
@@ -225,7 +231,7 @@ func (n *Node) openRaft(ctx context.Context) (err error) {
 	}
 	n.raft, err = raft.Open(ctx, raft.Config{
 		NodeID: n.cfg.NodeID, Dir: filepath.Join(n.cfg.Home, "raft"), Addr: n.cfg.Cluster, Advertise: cmp.Or(n.cfg.Advertise, n.cfg.Cluster),
-		Secret: n.cfg.Secret, Others: n.cfg.OtherSecrets, Role: n.cfg.Role, Peers: peers, Alone: soleNode(n.cfg, n.state), Heartbeat: n.cfg.Heartbeat, Election: n.cfg.Election,
+		Identity: n.identity, KeyOf: n.keyOf, Secret: n.cfg.Secret, Others: n.cfg.OtherSecrets, Role: n.cfg.Role, Peers: peers, Alone: soleNode(n.cfg, n.state), Heartbeat: n.cfg.Heartbeat, Election: n.cfg.Election,
 		SnapshotThreshold: n.cfg.SnapshotThreshold, SnapshotInterval: n.cfg.SnapshotInterval, TrailingLogs: n.cfg.TrailingLogs, JournalBytes: n.cfg.JournalBytes,
 		Hello: n.helloInfo, Handler: n.service, Dial: n.cfg.Dial, Listen: listen, ServerTLS: server, ClientTLS: client, NoSync: n.cfg.NoSync, Keys: n.keys, Logger: n.log,
 		Now: n.cfg.Now, Elapsed: n.cfg.Elapsed, MaxClockOffset: n.cfg.MaxClockOffset,
@@ -267,6 +273,17 @@ func soleNode(cfg Config, st *oplog.State) (yes bool) {
 		return nil
 	})
 	return yes
+}
+
+// keyOf is the public key that the cluster knows of a member.
+func (n *Node) keyOf(id uint32) (key string) {
+	_ = n.state.Read(func(v *oplog.View) error { // a closing state knows none
+		if i := slices.IndexFunc(v.Nodes(), func(i oplog.NodeInfo) bool { return i.ID == id }); i >= 0 {
+			key = v.Nodes()[i].Key
+		}
+		return nil
+	})
+	return key
 }
 
 func (n *Node) helloInfo() wire.RaftHello {

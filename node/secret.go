@@ -1,6 +1,7 @@
 package node
 
 import (
+	"crypto/ed25519"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
@@ -31,6 +32,30 @@ func longEnough(key, secret string) error {
 	return fmt.Errorf("%s: %d characters, and a secret has at least %d: `cairn cluster secret` makes one", key, len(secret), MinSecret)
 }
 
+// identityFile is where a home has the key that proves which node it is: its seed, in hex.
+const identityFile = "node.key"
+
+// openIdentity is the key of a home, which is made at the first start.
+func openIdentity(home string) (ed25519.PrivateKey, error) {
+	path := filepath.Join(home, identityFile)
+	raw, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		_, key, err := ed25519.GenerateKey(nil)
+		if err != nil {
+			return nil, fmt.Errorf("node key: %w", err)
+		}
+		return key, writeSecret(path, hex.EncodeToString(key.Seed()))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("node key: %w", err)
+	}
+	seed, err := hex.DecodeString(strings.TrimSpace(string(raw)))
+	if err != nil || len(seed) != ed25519.SeedSize {
+		return nil, fmt.Errorf("%s is no key: remove it, and the node makes another", path)
+	}
+	return ed25519.NewKeyFromSeed(seed), nil
+}
+
 // openSecret is the cluster secret of a home: the configured one, else that of the home's file, which is made at the first
 // start. A node with peers does not make one, for its peers would not know it.
 func openSecret(cfg Config) (string, error) {
@@ -56,14 +81,14 @@ func openSecret(cfg Config) (string, error) {
 func writeSecret(path, secret string) error {
 	f, err := os.OpenFile(path+".new", os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
-		return fmt.Errorf("cluster secret: %w", err)
+		return fmt.Errorf("secret: %w", err)
 	}
 	_, err = f.WriteString(secret + "\n")
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return fmt.Errorf("cluster secret: %w", err)
+		return fmt.Errorf("secret: %w", err)
 	}
 	if err := os.Rename(path+".new", path); err != nil {
-		return fmt.Errorf("cluster secret: %w", err)
+		return fmt.Errorf("secret: %w", err)
 	}
 	return nil
 }

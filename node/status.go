@@ -278,6 +278,7 @@ type MemberChange struct {
 	NodeID uint32 `json:"node_id"`
 	Addr   string `json:"addr"`
 	Role   string `json:"role"`
+	Force  bool   `json:"force"` // the caller knows what it risks
 }
 
 // ChangeMembers carries it out through the leader.
@@ -285,7 +286,7 @@ func (s *Service) ChangeMembers(ctx context.Context, c Caller, m MemberChange) (
 	if m.Verb == "leave" {
 		m.Verb, m.NodeID = "remove", s.cfg.NodeID
 	}
-	msg, err := s.raft.Change(ctx, wire.Membership{Action: m.Verb, NodeID: m.NodeID, Addr: m.Addr, Role: m.Role, Asker: c.asker()})
+	msg, err := s.raft.Change(ctx, wire.Membership{Action: m.Verb, NodeID: m.NodeID, Addr: m.Addr, Role: m.Role, Force: m.Force, Asker: c.asker()})
 	if err != nil {
 		return "", &oplog.Error{Kind: oplog.Conflict, Text: strings.TrimSpace(fmt.Sprint(err)), Err: err}
 	}

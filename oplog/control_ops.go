@@ -51,6 +51,7 @@ type Advertise struct {
 	HTTP    string `msgpack:"h"`
 	Peer    string `msgpack:"p"`
 	Version string `msgpack:"v"`
+	Key     string `msgpack:"k,omitempty"` // the public key of the node's home, in hex
 }
 
 var controlFamily = family{
@@ -204,6 +205,6 @@ func (op *SetQuota) apply(a *applying) (Result, *Error) {
 }
 
 func (op *Advertise) apply(a *applying) (Result, *Error) {
-	write(a.txn, tNode, 0, be64(uint64(op.Node)), &NodeInfo{ID: op.Node, Wire: op.Wire, HTTP: op.HTTP, Peer: op.Peer, Version: op.Version})
+	write(a.txn, tNode, 0, be64(uint64(op.Node)), &NodeInfo{ID: op.Node, Wire: op.Wire, HTTP: op.HTTP, Peer: op.Peer, Version: op.Version, Key: op.Key})
 	return Result{Num: uint64(op.Node), Changed: true}, nil
 }

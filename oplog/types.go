@@ -183,6 +183,7 @@ type NodeInfo struct {
 	HTTP    string `msgpack:"h"`
 	Peer    string `msgpack:"p"`
 	Version string `msgpack:"v"`
+	Key     string `msgpack:"k,omitempty"` // proves that a node is this one; see raft.Config.KeyOf
 }
 
 // Stats are a database's counters, kept by Apply so that reading them costs nothing.

@@ -34,7 +34,7 @@ func (n *Node) form() {
 			return
 		case <-time.After(wait):
 		}
-		if n.hasState() {
+		if n.hasState() || n.hopeless.Load() {
 			return
 		}
 		wait = pause
@@ -68,7 +68,7 @@ func (n *Node) candidates() (servers []hraft.Server, states []string, all bool) 
 			continue
 		}
 		if h.Raft == nil || h.NodeID == n.cfg.NodeID {
-			n.log.Error("peer is not another member", "peer", h.NodeID, "addr", addr)
+			n.giveUp(fmt.Errorf("node %d answers at its peer's address %s: cluster.peers lists the others, and each has an id of its own", h.NodeID, addr))
 			return nil, nil, false
 		}
 		if h.Raft.HasState {
@@ -188,6 +188,17 @@ func (n *Node) probe(addr string) (wire.ClusterHelloOK, error) {
 	return c.hello, nil
 }
 
+// giveUp stops a node that cannot become a member as it is configured: asking again would not change that.
+func (n *Node) giveUp(err error) {
+	if n.hopeless.Swap(true) {
+		return
+	}
+	n.log.Error("this node cannot be a member", "err", err)
+	if n.cfg.Failed != nil {
+		n.cfg.Failed(err)
+	}
+}
+
 // askToJoin asks a peer that belongs to a cluster to take this node in, and says whether it did.
 func (n *Node) askToJoin(addr string) bool {
 	ctx, cancel := context.WithTimeout(n.ctx, rpcTimeout)
@@ -195,6 +206,9 @@ func (n *Node) askToJoin(addr string) bool {
 	var ok wire.MembershipOK
 	m := &wire.Membership{Action: "join", NodeID: n.cfg.NodeID, Addr: n.cfg.Advertise, Role: n.cfg.Role}
 	if err := n.pool.call(ctx, addr, forForward, wire.OpMembership, m, wire.OpMembershipOK, &ok); err != nil {
+		if pe := (*PeerError)(nil); errors.As(err, &pe) && pe.Code == wire.CodeAuthInvalid {
+			n.giveUp(fmt.Errorf("not let in at %s: %s", addr, pe.Text))
+		}
 		return false
 	}
 	n.log.Info("joined", "addr", addr)

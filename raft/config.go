@@ -3,6 +3,7 @@ package raft
 import (
 	"cmp"
 	"context"
+	"crypto/ed25519"
 	"crypto/tls"
 	"io"
 	"log/slog"
@@ -17,15 +18,17 @@ import (
 // Config says what a member is. NodeID, Dir and Handler are required; a zero elsewhere means the default beside it.
 type Config struct {
 	NodeID    uint32
-	Dir       string   // raft.db, raft.db.journal, snapshots
-	Addr      string   // peer listener; port 0 picks one; none: no peer reaches this member, which must be the only one
-	Advertise string   // what peers dial; Addr
-	Secret    string   // what peers show; needed with Addr
-	Others    []string // secrets that peers may show as well, while the one is being changed for the other
-	Role      string   // voter; or read_replica
-	Peers     []string // the other members' peer addresses; empty starts a cluster of one
-	Alone     bool     // no other node is known to have been a member: the state here is all there is; see salvage.go
-	Voters    int      // configured voters, this node included; len(Peers)+1
+	Dir       string                       // raft.db, raft.db.journal, snapshots
+	Addr      string                       // peer listener; port 0 picks one; none: no peer reaches this member, which must be the only one
+	Advertise string                       // what peers dial; Addr
+	Secret    string                       // what peers show; needed with Addr
+	Others    []string                     // secrets that peers may show as well, while the one is being changed for the other
+	Role      string                       // voter; or read_replica
+	Peers     []string                     // the other members' peer addresses; empty starts a cluster of one
+	Alone     bool                         // no other node is known to have been a member: the state here is all there is; see salvage.go
+	Identity  ed25519.PrivateKey           // proves who this member is; nil proves nothing
+	KeyOf     func(id uint32) (key string) // the public key, in hex, that the cluster knows of a member; empty when it knows none
+	Voters    int                          // configured voters, this node included; len(Peers)+1
 
 	Heartbeat         time.Duration // 1s: how often the leader is heard at least
 	Election          time.Duration // 5s: silence after which followers elect
@@ -56,7 +59,7 @@ type Config struct {
 	// WriteLog calls what it is given, a step of the log's disk: "write" into the journal, "sync" of that, or "commit", a
 	// transaction of the log's file, which syncs itself. A seam for faults.
 	WriteLog func(step string, do func() error) error
-	Failed   func(error) // told when the log's disk has failed: this member must be stopped
+	Failed   func(error) // told when the log's disk has failed, or another node has this one's id: this member must be stopped
 	// Contradicted is told when the leader's log is not the one whose records are applied here: this member must be stopped, and
 	// its state and log moved aside (Discard) before it is started again.
 	Contradicted func(error)
@@ -136,6 +139,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Elapsed == nil {
 		c.Elapsed = elapsed
+	}
+	if c.KeyOf == nil {
+		c.KeyOf = func(uint32) string { return "" }
 	}
 	if c.Hello == nil {
 		c.Hello = func() wire.RaftHello { return wire.RaftHello{} }

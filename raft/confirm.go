@@ -125,9 +125,9 @@ func (n *Node) followedBy(voters []hraft.Server, term uint64) error {
 	return nil
 }
 
-// follows asks one member whether it follows this node in a term.
+// follows asks one member whether it follows this node in a term. One that is away is not waited for.
 func (n *Node) follows(s hraft.Server, term uint64) bool {
 	var resp hraft.AppendEntriesResponse
-	err := n.transport.AppendEntries(s.ID, s.Address, &hraft.AppendEntriesRequest{Term: term}, &resp)
+	err := n.transport.append(forAppend, s.ID, s.Address, &hraft.AppendEntriesRequest{Term: term}, &resp)
 	return err == nil && resp.Success && resp.Term == term
 }

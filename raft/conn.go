@@ -3,6 +3,7 @@ package raft
 import (
 	"bufio"
 	"context"
+	"crypto/rand"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -194,11 +195,14 @@ func (p *pool) dial(ctx context.Context, addr, purpose string) (*conn, error) {
 	p.live[c] = struct{}{}
 	p.mu.Unlock()
 	deadline, _ := ctx.Deadline()
-	if err := c.call(deadline, wire.OpClusterHello, p.node.hello(p.node.idAt(addr), purpose), wire.OpClusterHelloOK, &c.hello); err != nil {
+	hello := p.node.hello(p.node.idAt(addr), purpose)
+	hello.Raft.Nonce = make([]byte, nonceSize)
+	rand.Read(hello.Raft.Nonce) // never fails
+	if err := c.call(deadline, wire.OpClusterHello, hello, wire.OpClusterHelloOK, &c.hello); err != nil {
 		p.drop(c)
 		return nil, fmt.Errorf("peer %s: hello: %w", addr, err)
 	}
-	if err := errors.Join(identified(nc, c.hello.NodeID), p.node.sameCluster(c.hello.Raft)); err != nil {
+	if err := errors.Join(identified(nc, c.hello.NodeID), verifyProof(&c.hello, hello.Raft.Nonce), p.node.sameCluster(c.hello.Raft)); err != nil {
 		p.drop(c)
 		return nil, fmt.Errorf("peer %s: %w", addr, err)
 	}

@@ -374,6 +374,10 @@ func (c *inbound) membership(ctx context.Context, f wire.Frame) error {
 		return c.fail(f, wire.CodeNotLeader, "node %d is no member of this cluster", c.peer.NodeID)
 	}
 	ok, err := c.n.change(ctx, c.peer.NodeID, m)
+	if errors.Is(err, errIdentity) {
+		c.n.log.Warn("a node was refused that says it is another", "peer", m.NodeID, "addr", m.Addr, "err", err)
+		return c.fail(f, wire.CodeAuthInvalid, "%v", err)
+	}
 	if err != nil {
 		return c.fail(f, wire.CodeInternal, "%v", err)
 	}

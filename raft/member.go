@@ -89,6 +89,13 @@ func (n *Node) join(m wire.Membership) (string, error) {
 		n.want(m.NodeID, m.Role != "read_replica" && s.Suffrage != hraft.Voter)
 		return fmt.Sprintf("node %d is a member already", m.NodeID), nil
 	}
+	key, err := n.answers(m)
+	if err == nil && known {
+		err = n.mayMove(s, m, key)
+	}
+	if err != nil {
+		return "", err
+	}
 	var f hraft.IndexFuture
 	if known && s.Suffrage == hraft.Voter { // a voter that moved keeps its vote
 		f = n.raft.AddVoter(serverID(m.NodeID), hraft.ServerAddress(m.Addr), 0, changeTimeout)
@@ -129,7 +136,7 @@ func (n *Node) promote() {
 		n.mu.Lock()
 		var due []uint32
 		for id := range n.wanted {
-			if p := n.peers[id]; p != nil && p.lastLog+512 >= n.raft.LastIndex() {
+			if p := n.peers[id]; p != nil && p.lastLog+caughtUp >= n.raft.LastIndex() && time.Since(p.lastSeen) < n.cfg.Election {
 				due = append(due, id)
 			}
 		}
@@ -139,7 +146,6 @@ func (n *Node) promote() {
 				n.log.Warn("not promoted", "peer", id, "err", err)
 				continue
 			}
-			n.want(id, false)
 		}
 	}
 }
@@ -166,15 +172,33 @@ func (n *Node) makeVoter(m wire.Membership) (string, error) {
 	if s.Suffrage == hraft.Voter {
 		return fmt.Sprintf("node %d is a voter already", m.NodeID), nil
 	}
+	later, err := n.mayVote(s, m)
+	if err == nil && later {
+		n.want(m.NodeID, true)
+		return fmt.Sprintf("node %d becomes a voter when it has caught up", m.NodeID), nil
+	}
+	if err == nil {
+		err = n.keepsMajority(append(n.voters(), s), m)
+	}
+	if err != nil {
+		return "", err
+	}
 	if err := n.await(n.raft.AddVoter(s.ID, s.Address, 0, changeTimeout)); err != nil {
 		return "", meaning(err)
 	}
+	n.want(m.NodeID, false)
 	return fmt.Sprintf("node %d is a voter", m.NodeID), nil
 }
 
 func (n *Node) remove(m wire.Membership) (string, error) {
-	if _, ok := n.find(m.NodeID); !ok {
+	s, ok := n.find(m.NodeID)
+	if !ok {
 		return "", fmt.Errorf("%w: node %d is no member", ErrRefused, m.NodeID)
+	}
+	if s.Suffrage == hraft.Voter {
+		if err := n.keepsMajority(n.without(m.NodeID), m); err != nil {
+			return "", err
+		}
 	}
 	n.want(m.NodeID, false)
 	if err := n.await(n.raft.RemoveServer(serverID(m.NodeID), 0, changeTimeout)); err != nil {

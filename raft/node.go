@@ -41,6 +41,7 @@ type Node struct {
 	leavings      chan uint32                      // a leader's connections broke off; see departed.go
 	offline       bool                             // it takes no part, and moves no damaged log aside
 	loss          *LossError                       // what the log of a node that is alone lacks
+	hopeless      atomic.Bool                      // see giveUp
 	running       atomic.Bool                      // the library is
 	ready         atomic.Uint64                    // term whose barrier this node, leading, has applied; 0 for none
 	acks          acknowledgements

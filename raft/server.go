@@ -196,6 +196,7 @@ func (c *inbound) greet(f wire.Frame) bool {
 	}
 	if c.peer.Raft != nil {
 		ok.Raft = c.n.hello(c.peer.NodeID, c.peer.Raft.Purpose).Raft
+		c.n.prove(ok.Raft, c.peer.Raft.Nonce)
 	}
 	return c.reply(f, wire.OpClusterHelloOK, ok) == nil
 }

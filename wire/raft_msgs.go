@@ -19,6 +19,10 @@ type RaftHello struct {
 	Needs     []byte // those of its log that not every version reads
 	AckTerm   uint64 // the last record that the sender knows the receiver to have acknowledged; 0 for none
 	AckIndex  uint64
+	Nonce     []byte // of who dials: the answer signs it
+	Key       string // of the answer: the public key, in hex, of the node's home
+	Addr      string // of the answer: where the node is to be reached
+	Proof     []byte // of the answer: the key's signature
 }
 
 func (m *RaftHello) fields(c *codec) {
@@ -36,6 +40,10 @@ func (m *RaftHello) fields(c *codec) {
 	c.bin("needs", &m.Needs, extension)
 	uintField(c, "ack_term", &m.AckTerm, extension)
 	uintField(c, "ack_index", &m.AckIndex, extension)
+	c.bin("nonce", &m.Nonce, extension)
+	c.str("key", &m.Key, extension)
+	c.str("addr", &m.Addr, extension)
+	c.bin("proof", &m.Proof, extension)
 }
 
 // RaftEntry is one log entry.
@@ -255,6 +263,7 @@ type Membership struct {
 	Addr          string // for join: the peer address of the node
 	Role          string // for join: voter or read_replica
 	Configuration []byte // for form: the founding members, as the Raft library writes them
+	Force         bool   // the operator knows what it risks
 	Asker
 }
 
@@ -264,6 +273,7 @@ func (m *Membership) fields(c *codec) {
 	c.str("addr", &m.Addr, defaulted)
 	c.str("role", &m.Role, defaulted)
 	c.bin("configuration", &m.Configuration, extension)
+	c.boolean("force", &m.Force, extension)
 	m.Asker.fields(c)
 }
 

@@ -267,3 +267,30 @@ func TestAPeersBombCostsLittle(t *testing.T) {
 		t.Errorf("it cost %d MiB", (peak-before)>>20)
 	}
 }
+
+// TestNodesAreNamedByTheirAdvertisedHost: a node that listens on every address tells its clients the host that its peers dial.
+func TestNodesAreNamedByTheirAdvertisedHost(t *testing.T) {
+	t.Parallel()
+	dir, base := t.TempDir(), freePorts(t, portsEach)
+	n := nodeHere(filepath.Join(dir, "home"), 1, 1, base, node.NewSecret())
+	n.Bind, n.Advertise = "", fmt.Sprintf("localhost:%d", base+3)
+	p := &nodeProcess{t: t, args: []string{"serve", "--strict", "--config", filepath.Join(dir, "node.toml")}}
+	if err := writeConfig(p.args[3], n); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.kill)
+	p.launch()()
+	p.line.HTTP = "http://" + loopback(n.HTTPPort)
+	var s struct {
+		Leader string `json:"leader_addr"`
+		HTTP   string `json:"leader_http"`
+		Wire   string `json:"wire"`
+	}
+	tg := target{http: p.line.HTTP, timeout: 10 * time.Second}
+	if err := tg.get(t.Context(), "GET", "/v1/cluster", nil, &s); err != nil {
+		t.Fatal(err)
+	}
+	if wire, http := fmt.Sprintf("localhost:%d", n.WirePort), fmt.Sprintf("localhost:%d", n.HTTPPort); s.Leader != wire || s.Wire != wire || s.HTTP != http {
+		t.Errorf("%+v, want %s and %s", s, wire, http)
+	}
+}

@@ -23,13 +23,14 @@ func (a *app) cluster() *cobra.Command {
 	var t target
 	var addr, role string
 	var id uint32
+	var force bool
 	change := func(verb, short string, needsID bool) *cobra.Command {
 		c := &cobra.Command{Use: verb, Short: short, Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
 			if needsID && id == 0 {
 				return usageError{fmt.Errorf("cluster %s needs --node-id", verb)}
 			}
 			var out map[string]string
-			body := map[string]any{"node_id": id, "addr": addr, "role": role}
+			body := map[string]any{"node_id": id, "addr": addr, "role": role, "force": force}
 			if err := t.get(c.Context(), "POST", "/v1/cluster/"+verb, body, &out); err != nil {
 				return err
 			}
@@ -46,8 +47,13 @@ func (a *app) cluster() *cobra.Command {
 	join := change("join", "Take a node in; it is promoted to voter when it has caught up", true)
 	join.Flags().StringVar(&addr, "peer-addr", "", "its peer address, host:port")
 	join.Flags().StringVar(&role, "role", "voter", "voter or read_replica")
-	group.AddCommand(join, change("leave", "The node that is asked leaves the cluster", false),
-		change("remove", "Remove a node that is gone for good", true), change("promote", "Make a replica a voter", true),
+	leave := change("leave", "The node that is asked leaves the cluster", false)
+	remove := change("remove", "Remove a node that is gone for good", true)
+	promote := change("promote", "Make a replica a voter", true)
+	for _, c := range []*cobra.Command{join, leave, remove, promote} {
+		c.Flags().BoolVar(&force, "force", false, "do it though too few voters would be left that answer (the cluster may take no write and no other change until enough are back), or though the node at --peer-addr cannot prove that it is --node-id (its home must be gone for good)")
+	}
+	group.AddCommand(join, leave, remove, promote,
 		change("transfer", "Hand leadership over, to --node-id if given", false), a.handover())
 	return group
 }

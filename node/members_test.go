@@ -1,0 +1,166 @@
+package node_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/raft/rafttest"
+)
+
+// change asks a node for a change of members.
+func (c *cluster) change(i int, m node.MemberChange) error {
+	c.t.Helper()
+	s, caller := c.service(i)
+	_, err := s.ChangeMembers(c.t.Context(), caller, m)
+	return err
+}
+
+// members is who belongs to the cluster and where, as the leader has it.
+func (c *cluster) members() string {
+	var all []string
+	for _, m := range c.nodes[c.leader()].Service().RaftStatus().Members {
+		all = append(all, fmt.Sprint(m.ID, " ", m.Addr, " ", m.Voter))
+	}
+	return strings.Join(all, ", ")
+}
+
+// small has leaders fall soon, so that a member that is silent is known to be.
+func small(_ int, cfg *node.Config) { cfg.Election = 2 * time.Second }
+
+// TestAChangeThatLosesTheMajorityIsRefused: what would leave fewer voters that answer than a quorum is refused, unless it is forced.
+func TestAChangeThatLosesTheMajorityIsRefused(t *testing.T) {
+	c := startWith(t, 3, small)
+	l := c.leader()
+	dead, other := (l+1)%3, (l+2)%3
+	c.stop(dead)
+	before := c.members()
+	for name, m := range map[string]node.MemberChange{
+		"removing the other that answers": {Verb: "remove", NodeID: uint32(other + 1)},
+		"the leader leaving":              {Verb: "leave"},
+	} {
+		if err := c.change(l, m); err == nil || !strings.Contains(err.Error(), "--force") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if now := c.members(); now != before {
+		t.Errorf("the members were %s and are %s", before, now)
+	}
+	if err := c.change(l, node.MemberChange{Verb: "remove", NodeID: uint32(dead + 1)}); err != nil {
+		t.Errorf("removing the dead one: %v", err)
+	}
+}
+
+// TestAMemberNeverHeardGetsNoVote: a node that does not answer is not taken in, and one that was taken in by force gets no vote.
+func TestAMemberNeverHeardGetsNoVote(t *testing.T) {
+	c := startWith(t, 1, small)
+	nowhere := rafttest.Addr(t)
+	if err := c.change(0, node.MemberChange{Verb: "join", NodeID: 2, Addr: nowhere, Role: node.RoleVoter}); err == nil || !strings.Contains(err.Error(), "start it first") {
+		t.Errorf("a node that is nowhere: %v", err)
+	}
+	if err := c.change(0, node.MemberChange{Verb: "join", NodeID: 2, Addr: nowhere, Role: node.RoleVoter, Force: true}); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.change(0, node.MemberChange{Verb: "promote", NodeID: 2}); err == nil || !strings.Contains(err.Error(), "does not answer") {
+		t.Errorf("promoted: %v", err)
+	}
+	if now, want := c.members(), fmt.Sprintf("1 %s true, 2 %s false", c.cfgs[0].Cluster, nowhere); now != want {
+		t.Errorf("the members are %s, want %s", now, want)
+	}
+}
+
+// TestAJoinSaysWhatIsWrong: with another secret, with another id, and with another cluster a node does not join, and is told why.
+func TestAJoinSaysWhatIsWrong(t *testing.T) {
+	c := startWith(t, 1, small)
+	other := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Secret, cfg.NodeID = node.NewSecret(), 2 })
+	namesake := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.NodeID = 3 })
+	before := c.members()
+	for want, m := range map[string]node.MemberChange{
+		"cluster secret mismatch": {Verb: "join", NodeID: 2, Addr: other.cfgs[0].Cluster},
+		"the peer to":             {Verb: "join", NodeID: 3, Addr: namesake.cfgs[0].Cluster},
+	} {
+		if err := c.change(0, m); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want it to say %q", err, want)
+		}
+	}
+	if now := c.members(); now != before {
+		t.Errorf("the members were %s and are %s", before, now)
+	}
+}
+
+// TestALiveMemberKeepsItsAddress: an empty node that is configured with a member's id is refused once and stops; the member keeps
+// its place. So does an operator's join while the member answers, and after that when the other node cannot prove that it is
+// the member. The member itself may move.
+func TestALiveMemberKeepsItsAddress(t *testing.T) {
+	c := startWith(t, 3, small)
+	l := c.leader()
+	victim := (l + 1) % 3
+	before := c.members()
+	impostor := c.cfgs[victim]
+	impostor.Home, impostor.Wire, impostor.HTTP, impostor.Cluster = t.TempDir(), rafttest.Addr(t), rafttest.Addr(t), rafttest.Addr(t)
+	for name, peers := range map[string][]node.Peer{
+		"that knows the member":         {{Addr: c.cfgs[victim].Cluster, Role: node.RoleVoter}, {Addr: c.cfgs[l].Cluster, Role: node.RoleVoter}},
+		"that does not know the member": {{Addr: c.cfgs[l].Cluster, Role: node.RoleVoter}},
+	} {
+		impostor.Peers = peers
+		n, err := node.Open(t.Context(), impostor)
+		if err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case <-n.Done():
+		case <-time.After(time.Minute):
+			t.Errorf("a namesake %s goes on", name)
+		}
+		if err := n.Err(); err == nil || !strings.Contains(err.Error(), "an id of its own") {
+			t.Errorf("a namesake %s ended with %v", name, err)
+		}
+		if err := n.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if now := c.members(); now != before {
+		t.Fatalf("the members were %s and are %s", before, now)
+	}
+	// The member moves: its home is the same.
+	c.stop(victim)
+	was := c.cfgs[victim].Cluster
+	c.cfgs[victim].Cluster = rafttest.Addr(t)
+	c.open(victim)
+	move := node.MemberChange{Verb: "join", NodeID: uint32(victim + 1), Addr: c.cfgs[victim].Cluster, Role: node.RoleVoter}
+	eventually(t, "the member at its new address", func() bool { return c.change(l, move) == nil })
+	c.ready(victim)
+	if now := c.members(); now != strings.Replace(before, was, c.cfgs[victim].Cluster, 1) {
+		t.Errorf("the members were %s and are %s", before, now)
+	}
+	// Its home is gone: only the operator can say that the other node is to have its place.
+	c.stop(victim)
+	if err := errors.Join(os.RemoveAll(c.cfgs[victim].Home), os.MkdirAll(c.cfgs[victim].Home, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	c.cfgs[victim].Cluster = rafttest.Addr(t)
+	moved := c.members()
+	n, err := node.Open(t.Context(), c.cfgs[victim])
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-n.Done()
+	if err := n.Err(); err == nil || !strings.Contains(err.Error(), "not let in") {
+		t.Errorf("an empty home: %v", err)
+	}
+	if err := n.Close(); err != nil {
+		t.Error(err)
+	}
+	if now := c.members(); now != moved {
+		t.Errorf("the members were %s and are %s", moved, now)
+	}
+	move.Addr, move.Force = c.cfgs[victim].Cluster, true
+	eventually(t, "the operator's word", func() bool { return c.change(c.leader(), move) == nil })
+	c.open(victim)
+	c.ready(victim)
+	c.agree()
+}

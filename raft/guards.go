@@ -1,0 +1,118 @@
+package raft
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	hraft "github.com/hashicorp/raft"
+
+	"github.com/cairndb/cairn/wire"
+)
+
+// A change of members is refused when the cluster could not go on after it, or when the node it is about is not the one it is
+// said to be. The operator may force what is refused for the first reason, and what cannot be proved because a home is gone.
+
+// errIdentity refuses a node for good that says it is another: it stops.
+var errIdentity = errors.New("the node is another's namesake")
+
+// keepsMajority refuses voters of which a majority does not follow this leader now.
+func (n *Node) keepsMajority(after []hraft.Server, m wire.Membership) error {
+	if len(after) == 0 {
+		return fmt.Errorf("%w: node %d is the last voter", ErrRefused, m.NodeID)
+	}
+	if m.Force || n.followedBy(after, n.ready.Load()) == nil {
+		return nil
+	}
+	ids := make([]string, len(after))
+	for i, s := range after {
+		ids[i] = string(s.ID)
+	}
+	return fmt.Errorf("%w: the voters would be nodes %s, and too few of them answer: start the others first. With --force the cluster may take no write, and no other change of members, until %d of them are back",
+		ErrRefused, strings.Join(ids, ", "), len(after)/2+1)
+}
+
+// without is the voters but one.
+func (n *Node) without(id uint32) []hraft.Server {
+	return slices.DeleteFunc(n.voters(), func(s hraft.Server) bool { return s.ID == serverID(id) })
+}
+
+// identifyTimeout bounds the question who is at an address.
+const identifyTimeout = 3 * time.Second
+
+// identify asks who answers at an address, and for the key with which it proves that it is to be reached there; an empty key
+// when it proves nothing.
+func (n *Node) identify(addr string) (id uint32, key string, err error) {
+	ctx, cancel := context.WithTimeout(n.ctx, identifyTimeout)
+	defer cancel()
+	c, err := n.pool.dial(ctx, addr, forForward)
+	if err != nil {
+		return 0, "", err
+	}
+	defer n.pool.drop(c)
+	if r := c.hello.Raft; r != nil && r.Addr == addr {
+		key = r.Key
+	}
+	return c.hello.NodeID, key, nil
+}
+
+// answers refuses an address at which the node does not answer, or does not show the cluster's secret.
+func (n *Node) answers(m wire.Membership) (key string, err error) {
+	id, key, err := n.identify(m.Addr)
+	switch {
+	case err != nil && m.Force:
+		return "", nil
+	case err != nil:
+		return "", fmt.Errorf("%w: node %d: %w: start it first, with the cluster's secret", ErrRefused, m.NodeID, err)
+	case id != m.NodeID:
+		return "", fmt.Errorf("%w: node %d answers at %s where node %d is to be", ErrRefused, id, m.Addr, m.NodeID)
+	}
+	return key, nil
+}
+
+// mayMove refuses another address for a member: while the member is there, and unless the node at the new one shows the member's
+// key, or the member has been silent and the operator says that its home is gone.
+func (n *Node) mayMove(s hraft.Server, m wire.Membership, key string) error {
+	namesake := func(format string, args ...any) error {
+		return fmt.Errorf("%w: %w: node %d belongs to %s, and %s", ErrRefused, errIdentity, m.NodeID, s.Address, fmt.Sprintf(format, args...))
+	}
+	if m.NodeID == n.cfg.NodeID {
+		return namesake("leads there: give the other node an id of its own")
+	}
+	known := n.cfg.KeyOf(m.NodeID)
+	if id, there, err := n.identify(string(s.Address)); err == nil && id == m.NodeID && (there == "" || there != key) {
+		return namesake("answers there: give the other node an id of its own, or stop that one first")
+	}
+	n.mu.Lock()
+	silent := time.Since(n.peer(m.NodeID).lastSeen)
+	n.mu.Unlock()
+	switch {
+	case known != "" && known == key, known == "" && silent > n.cfg.Election:
+		return nil
+	case silent <= n.cfg.Election:
+		return namesake("was heard %s ago: give the other node an id of its own, or stop that one first", silent.Round(time.Millisecond))
+	case m.Force:
+		return nil
+	}
+	return namesake("the node at %s has not its key: give it an id of its own, or, when the home of node %d is gone for good, `cairn cluster join --node-id %d --peer-addr %s --force`",
+		m.Addr, m.NodeID, m.NodeID, m.Addr)
+}
+
+// caughtUp is how many records a member may lack that gets a vote: one batch.
+const caughtUp = 512
+
+// mayVote refuses a vote to a member that this leader does not hear, or that lacks much of the log; it gets the vote later then.
+func (n *Node) mayVote(s hraft.Server, m wire.Membership) (later bool, err error) {
+	if m.Force {
+		return false, nil
+	}
+	if !n.follows(s, n.ready.Load()) {
+		return false, fmt.Errorf("%w: node %s does not answer at %s: start it first", ErrRefused, s.ID, s.Address)
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.peer(m.NodeID).lastLog+caughtUp < n.raft.LastIndex(), nil
+}
