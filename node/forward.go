@@ -46,6 +46,11 @@ func (s *Service) forward(ctx context.Context, c Caller, e oplog.Entry) (oplog.O
 		default:
 			sent = true
 		}
+		if err := s.noLeader(); !sent && err != error(ErrNoLeader) {
+			if _, known := s.machine.leader(); !known {
+				return o, err
+			}
+		}
 		if !led && s.machine.leads() {
 			continue // leadership came here meanwhile
 		}
@@ -56,7 +61,7 @@ func (s *Service) forward(ctx context.Context, c Caller, e oplog.Entry) (oplog.O
 			if err := s.disk.refusal(); err != nil { // perhaps why nobody leads
 				return o, err
 			}
-			return o, ErrNoLeader
+			return o, s.noLeader()
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 var infoRoutes = []route{
 	{name: "health", method: "GET", path: "/v1/health", handle: httpHealth, summary: "Whether the node lives; always 200",
-		result: "status:string! engines_loaded:integer! node_id:integer! version:string! applied_index:integer! writable:boolean! capabilities:[]string! cluster:Health"},
+		result: "status:string! engines_loaded:integer! node_id:integer! version:string! applied_index:integer! writable:boolean! condition:string! capabilities:[]string! cluster:Health"},
 	{name: "health_deep", method: "GET", path: "/v1/health/deep", handle: httpHealthDeep, summary: "Whether state, index and quorum answer; 503 when one does not. How the embedder does is told beside it and decides nothing", result: "status:string! checks:[]Check!"},
 	{name: "health_ready", method: "GET", path: "/v1/health/ready", handle: httpReady, summary: "Whether the node has caught up since its start and is not far behind; 503 when it has not. A node that loses its leader stays ready: it goes on reading. behind is null while no leader is heard",
 		result: "ready:boolean! behind:integer? applied_index:integer!"},
@@ -20,9 +20,9 @@ var infoRoutes = []route{
 		result: "pack_context:string? packs_pending:[]string! packs_poisoned:[]string!"},
 }
 
-func httpHealth(g *gateway, _ *request) (any, error) {
+func httpHealth(g *gateway, q *request) (any, error) {
 	r := map[string]any{"status": "ok", "engines_loaded": g.s.databases(), "node_id": g.s.cfg.NodeID, "version": g.s.cfg.Version,
-		"applied_index": g.s.machine.applied.get(), "writable": g.s.machine.leads(), "capabilities": []string{"idempotency_key"}}
+		"applied_index": g.s.machine.applied.get(), "writable": g.s.machine.leads(), "condition": said(g.s.condition(q.r.Context())), "capabilities": []string{"idempotency_key"}}
 	if len(g.s.cfg.Peers) > 0 {
 		r["cluster"] = g.s.clusterHealth()
 	}

@@ -84,6 +84,7 @@ var metricTable = []Metric{
 	perNode("yantrikdb_cluster_term", "Current term.", func(s *Service) float64 { return float64(s.raft.Term()) }),
 	perNode("yantrikdb_cluster_is_leader", "1 when this node takes writes.", func(s *Service) float64 { return number(s.machine.leads()) }),
 	perNode("yantrikdb_cluster_healthy", "1 when somebody leads.", func(s *Service) float64 { _, ok := s.machine.leader(); return number(ok) }),
+	{Name: "cairn_cluster_condition", Help: "1 for what the cluster is: healthy, degraded (it takes writes and a member does not answer), or not healthy.", Kind: gaugeKind, Labels: []string{"condition"}, read: conditions},
 	perMember("yantrikdb_cluster_peer_reachable", "1 when the peer answered lately; told by the leader.",
 		func(m raft.Member, s *Service) float64 { return number(time.Since(m.LastSeen) < 2*s.cfg.Election) }),
 	perDatabase("yantrikdb_active_memories", gaugeKind, "Active memories.", func(st oplog.Stats) uint64 { return st.Active }),

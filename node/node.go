@@ -259,6 +259,7 @@ func (n *Node) openService() {
 	n.spawn("embed", n.service.embedAfterwards)
 	n.spawn("uses", n.service.uses.run)
 	n.spawn("compare", n.service.compare)
+	n.spawn("look", n.service.look)
 	n.spawn("scrub", n.scrub)
 	n.spawn("erase", n.erase)
 	if n.cfg.Backup.Dir != "" {

@@ -176,7 +176,10 @@ func placeFiles(home, work string) error {
 	return nil
 }
 
-// stopped says whether nobody has the state open.
+// Held says whether a process has the state of a home open: a node runs there, or a command works on its files.
+func Held(home string) bool { return stopped(home) != nil }
+
+// stopped is an error while a process has the state open.
 func stopped(home string) error {
 	f, err := os.Open(filepath.Join(home, "state.db"))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -38,7 +38,8 @@ type Service struct {
 	dropped  atomic.Int64  // event streams of this host's surfaces whose clients did not keep up
 	whole    atomic.Bool   // the last count of the state found what was written
 	damaged  atomic.Int64  // counts of the state that did not come out
-	agreed   atomic.Int64  // of agreements: the last comparison with the peers
+	looked   atomic.Pointer[looked]
+	agreed   atomic.Int64 // of agreements: the last comparison with the peers
 	timings  *timings
 	backups  spool
 	disk     *space
@@ -219,10 +220,10 @@ func (s *Service) notLeader() error {
 	if id, ok := s.machine.leader(); ok {
 		return oplog.Errorf(oplog.NotLeader, "not the leader (current leader: node %d)", id)
 	}
-	return ErrNoLeader
+	return s.noLeader()
 }
 
-// ErrNoLeader is the refusal while nobody leads.
+// ErrNoLeader is the refusal while no leader is known, and may be in a moment.
 var ErrNoLeader = &oplog.Error{Kind: oplog.Unavailable, Text: "no leader elected (cluster not ready)"}
 
 // hasLog says whether the node has put the service together. While it still opens its log, stale recalls are answered,

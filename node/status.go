@@ -27,7 +27,8 @@ type Status struct {
 	LeaderAddr     string       `json:"leader_addr"`
 	LeaderHTTP     string       `json:"leader_http"`
 	AcceptsWrites  bool         `json:"accepts_writes"`
-	Healthy        bool         `json:"healthy"`
+	Healthy        bool         `json:"healthy"`   // writes are taken: a leader is known, and as many voters answer as it needs
+	Condition      string       `json:"condition"` // healthy, "degraded: node 3 unreachable", "not healthy: no leader"
 	QuorumSize     int          `json:"quorum_size"`
 	VotedFor       *uint32      `json:"voted_for"`
 	Cluster        string       `json:"cluster_id"`
@@ -48,6 +49,8 @@ type Status struct {
 
 	SetAside []string        `json:"set_aside,omitempty"` // what this node has moved aside in its home, damaged or contradicted by the cluster
 	Embedder *EmbedderStatus `json:"embedder,omitempty"`  // of this node
+
+	voters, answering int // this node among them when it is one
 }
 
 // PeerStatus is another member.
@@ -126,22 +129,22 @@ func (s *Service) Status(ctx context.Context) Status {
 		}
 		return nil
 	})
-	voters, reachable := 0, 0
 	st.Peers = s.askAll(ctx, rs.Members, infos)
 	for _, m := range rs.Members {
 		if m.Voter {
-			voters++
+			st.voters++
 			if m.ID == s.cfg.NodeID || slices.ContainsFunc(st.Peers, func(p PeerStatus) bool { return p.NodeID == m.ID && p.Reachable }) {
-				reachable++
+				st.answering++
 			}
 		}
 	}
-	st.QuorumSize = voters/2 + 1
+	st.QuorumSize = st.voters/2 + 1
 	if id, ok := s.machine.leader(); ok {
 		st.LeaderID, st.LeaderAddr, st.LeaderHTTP = &id, infos[id].Wire, infos[id].HTTP
 	}
-	st.Healthy = st.LeaderID != nil && reachable >= st.QuorumSize
+	st.Healthy = st.LeaderID != nil && st.quorate()
 	st.Agreement = agreement(st)
+	st.Condition = said(condition(st))
 	if len(rs.Members) <= 1 {
 		st.Clustered, st.Message = false, "single-node mode (no replication)"
 	}

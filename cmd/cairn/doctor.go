@@ -38,6 +38,7 @@ type exam struct {
 	cfg     node.Config
 	secrets []string // files that hold secrets
 	running *clusterStatus
+	held    bool // a process has the home's state open
 	deep    bool
 	key     keySource // of a dev node
 }
@@ -80,10 +81,8 @@ hash of the whole state is computed anew). Exits with 1 when something is wrong.
 func (a *app) examine(ctx context.Context, e *exam) error {
 	found := e.configure()
 	if found[len(found)-1].Status != ill {
-		var s clusterStatus
-		if err := e.t.get(ctx, "GET", "/v1/cluster", nil, &s); err == nil {
-			e.running = &s
-		}
+		e.held = node.Held(e.cfg.Home)
+		found = append(found, e.meet(ctx)...)
 		for _, c := range checks {
 			for _, f := range c.run(e, ctx) {
 				f.Check = c.name
@@ -143,6 +142,26 @@ func (e *exam) configure() []finding {
 	return []finding{{"configuration", well, e.path, ""}}
 }
 
+// meet asks the node how it is, and says why there is no answer when one runs.
+func (e *exam) meet(ctx context.Context) []finding {
+	var s clusterStatus
+	err := e.t.get(ctx, "GET", "/v1/cluster", nil, &s)
+	if err == nil {
+		e.running = &s
+		return nil
+	}
+	if !e.held {
+		return nil
+	}
+	f := finding{"node", ill, fmt.Sprintf("a node runs in %s, and does not answer here: %v", e.cfg.Home, err),
+		"name its gateway with --url and its token with --token-file, or look at its log; leave its files alone while it runs"}
+	var refused *httpError
+	if errors.As(err, &refused) {
+		f.Status = warn
+	}
+	return []finding{f}
+}
+
 func (e *exam) home(context.Context) []finding {
 	st, err := os.Stat(e.cfg.Home)
 	switch {
@@ -183,25 +202,31 @@ func (e *exam) secretFiles(context.Context) (fs []finding) {
 
 func (e *exam) cluster(context.Context) (fs []finding) {
 	s := e.running
-	if s == nil {
+	switch {
+	case s == nil && e.held:
+		return nil
+	case s == nil:
 		return []finding{{"", warn, "no running node answers", "start it, or name its gateway with --url"}}
 	}
-	if s.LeaderID == nil {
-		fs = append(fs, finding{"", ill, "nobody leads: writes are refused", "start the other voters; see `cairn cluster recover --help` when a majority is gone for good"})
+	quorum := s.LeaderID != nil && answering(*s) >= s.Quorum
+	if !quorum {
+		fs = append(fs, finding{"", ill, s.Condition + ": writes are refused", "start the other voters; only when a majority is gone for good, with its disks: `cairn cluster recover --help`"})
 	}
 	if s.Agreement == "diverged" {
-		fs = append(fs, finding{"", ill, "states at the same index differ", "see the runbook for divergence: stop the node that differs from the others and give it an empty home"})
+		fs = append(fs, finding{"", ill, "states at the same index differ", "see deploy/runbooks/divergence.md; no home is emptied before it says which"})
 	}
-	down := 0
 	versions := map[string]bool{s.Version: true}
 	for _, p := range s.Peers {
 		if !p.Reachable {
-			down++
-			fs = append(fs, finding{"", ill, fmt.Sprintf("node %d does not answer", p.NodeID), "start it, or `cairn cluster remove --node-id " + fmt.Sprint(p.NodeID) + "` when it is gone for good"})
+			do := "start it"
+			if quorum {
+				do += ", or `cairn cluster remove --node-id " + fmt.Sprint(p.NodeID) + "` when it is gone for good"
+			}
+			fs = append(fs, finding{"", ill, fmt.Sprintf("node %d does not answer", p.NodeID), do})
 			continue
 		}
 		versions[p.Version] = true
-		if p.Lag != nil && *p.Lag > 10_000 {
+		if p.Lag != nil && *p.Lag > farBehind {
 			fs = append(fs, finding{"", warn, fmt.Sprintf("node %d is %d entries behind", p.NodeID, *p.Lag), "look at its disk and its network"})
 		}
 	}
@@ -212,6 +237,17 @@ func (e *exam) cluster(context.Context) (fs []finding) {
 		fs = []finding{{"", well, fmt.Sprintf("node %d: %s, term %d, index %d, %s", s.NodeID, s.Role, s.Term, s.Applied, s.compared()), ""}}
 	}
 	return fs
+}
+
+// answering is how many voters answer the node that was asked, itself among them.
+func answering(s clusterStatus) int {
+	n := 1
+	for _, p := range s.Peers {
+		if p.Voter && p.Reachable {
+			n++
+		}
+	}
+	return n
 }
 
 // compared says what is known of the members' states.
@@ -254,15 +290,27 @@ func (e *exam) files(ctx context.Context) []finding {
 	if _, err := os.Stat(filepath.Join(e.cfg.Home, "state.db")); err != nil {
 		return nil
 	}
+	if e.held {
+		return []finding{{"", warn, "not looked at: a node has them open", "stop it first"}}
+	}
 	at, err := node.Check(e.cfg, e.deep)
 	if err != nil {
-		return []finding{{"", ill, err.Error(), cmp.Or(keyAdvice(err), "move the home aside and start the node with an empty one: it is brought up to date by the others. Alone, restore a backup")}}
+		return []finding{{"", ill, err.Error(), cmp.Or(keyAdvice(err), e.repair())}}
 	}
 	said := fmt.Sprintf("log %d to %d, snapshot at %d, state at %d, hash %s", at.Log.First, at.Log.Last, at.Log.Snapshot, at.State.Index, at.State.Sum)
 	if e.deep {
 		said += ", computed anew"
 	}
 	return []finding{{"", well, said, ""}}
+}
+
+// repair is what to do about files that cannot be read, or do not fit together. Starting the node loses nothing: it moves
+// aside what it cannot read, and is brought up to date, or says what is lost and waits.
+func (e *exam) repair() string {
+	if len(e.cfg.Peers) > 0 {
+		return "see that the others are healthy (`cairn cluster status` on one of them), then start this node: what it cannot read is moved aside, and they bring it up to date"
+	}
+	return "copy the home away, then start the node: it keeps what its files still prove, and names what is lost before it goes on; `cairn restore` brings a backup into an empty home"
 }
 
 // damage is what the node has found and its next start sees to.

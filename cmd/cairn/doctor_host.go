@@ -124,12 +124,19 @@ func lookAt(name string, files node.TLSFiles, peer bool, id uint32) finding {
 	return f
 }
 
-// ports tries to listen where the node would; while the node runs, its own answers explain a taken port.
+// ports tries to listen where the node would, or where it did when no configuration says; a node that runs has them.
 func (e *exam) ports(context.Context) (fs []finding) {
 	if e.running != nil {
 		return []finding{{"", well, "the node runs and answers", ""}}
 	}
-	for _, p := range []struct{ name, addr string }{{"wire", cmp.Or(e.cfg.Wire, loopback(7437))}, {"gateway", cmp.Or(e.cfg.HTTP, loopback(7438))}, {"peers", e.cfg.Cluster}} {
+	if e.held {
+		return nil
+	}
+	last := addresses{Wire: loopback(7437), HTTP: loopback(7438)}
+	if at, err := e.t.find(); err == nil { // where the node listened last
+		last = at
+	}
+	for _, p := range []struct{ name, addr string }{{"wire", cmp.Or(e.cfg.Wire, last.Wire)}, {"gateway", cmp.Or(e.cfg.HTTP, last.HTTP)}, {"peers", e.cfg.Cluster}} {
 		if p.addr == "" {
 			continue // a node without peers opens no peer port
 		}

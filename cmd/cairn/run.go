@@ -81,7 +81,7 @@ func (a *app) root() *cobra.Command {
   cairn remember "Alice leads payments"
   cairn recall "who leads payments?"
 
-Exit codes: 0 ok, 1 failed, 2 called wrongly.`,
+Exit codes: 0 ok, 1 failed, 2 called wrongly; "status --exit-code" 3 degraded.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}

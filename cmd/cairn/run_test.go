@@ -105,7 +105,7 @@ func TestOutputKeys(t *testing.T) {
 
 func TestStatusForAPerson(t *testing.T) {
 	leader, two := uint32(2), uint64(2)
-	s := clusterStatus{Clustered: true, NodeID: 1, Role: "Follower", Term: 3, LeaderID: &leader, Healthy: true, Quorum: 2, Cluster: "c1",
+	s := clusterStatus{Clustered: true, NodeID: 1, Role: "Follower", Term: 3, LeaderID: &leader, Healthy: true, Condition: "degraded: node 3 unreachable", Quorum: 2, Cluster: "c1",
 		Wire: "a:1", Applied: 10, Commit: 12, Lag: &two, Sum: "0123456789", SumIndex: 10, Version: "v1", Uptime: 61.5,
 		Peers: []peerStatus{
 			{NodeID: 2, Wire: "b:1", Role: "Leader", Voter: true, Reachable: true, Applied: 12, Lag: new(uint64), Sum: "abcdef", SumIndex: 12, Version: "v1", Uptime: 3},
@@ -117,7 +117,7 @@ func TestStatusForAPerson(t *testing.T) {
 	if err := printStatus(&out, s); err != nil {
 		t.Fatal(err)
 	}
-	want := `cluster c1  healthy
+	want := `cluster c1  degraded: node 3 unreachable
 leader node 2  term 3  quorum 2 of 3
 
 NODE  ROLE                REACHABLE  APPLIED  LAG  STATE       WIRE  VERSION  UP

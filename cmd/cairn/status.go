@@ -24,6 +24,7 @@ type clusterStatus struct {
 	Term      uint64       `json:"current_term"`
 	LeaderID  *uint32      `json:"leader_id"`
 	Healthy   bool         `json:"healthy"`
+	Condition string       `json:"condition"`
 	Quorum    int          `json:"quorum_size"`
 	Cluster   string       `json:"cluster_id"`
 	Wire      string       `json:"wire"`
@@ -63,38 +64,55 @@ type peerStatus struct {
 	Uptime    float64 `json:"uptime_secs"`
 }
 
+// exitDegraded is the exit code of a status with --exit-code, when the cluster takes writes and a member is missing.
+const exitDegraded = 3
+
 func (a *app) status() *cobra.Command {
 	var t target
-	var watch bool
+	var watch, codes bool
 	var every time.Duration
-	c := &cobra.Command{Use: "status", Short: "Show the cluster", Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
-		if every < 100*time.Millisecond {
-			return usageError{fmt.Errorf("--interval %s: at least 100ms", every)}
-		}
-		if !watch {
-			return a.showStatus(c.Context(), &t)
-		}
-		return a.watchStatus(c.Context(), &t, every)
-	}}
+	c := &cobra.Command{Use: "status", Short: "Show the cluster", Args: cobra.NoArgs,
+		Long: `Show the cluster as the node that is asked sees it: "healthy", "degraded: node 3 unreachable" (it takes writes), or "not healthy"
+with the reason. /v1/health, the console and the metric cairn_cluster_condition say the same.
+
+Exits with 1 when the cluster is not healthy or the node does not answer, and with --exit-code with 3 when it is degraded.`,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if every < 100*time.Millisecond {
+				return usageError{fmt.Errorf("--interval %s: at least 100ms", every)}
+			}
+			if watch {
+				return a.watchStatus(c.Context(), &t, every)
+			}
+			s, err := a.showStatus(c.Context(), &t)
+			switch {
+			case err != nil:
+				return err
+			case !s.Healthy:
+				return exitCode(exitFailed)
+			case codes && s.Condition != "healthy":
+				return exitCode(exitDegraded)
+			}
+			return nil
+		}}
 	t.flags(c)
 	c.Flags().BoolVarP(&watch, "watch", "w", false, "refresh until interrupted")
 	c.Flags().DurationVar(&every, "interval", time.Second, "with --watch: how often")
+	c.Flags().BoolVar(&codes, "exit-code", false, "exit with 3 when the cluster is degraded")
 	return c
 }
 
-func (a *app) showStatus(ctx context.Context, t *target) error {
+func (a *app) showStatus(ctx context.Context, t *target) (s clusterStatus, err error) {
 	var raw json.RawMessage
 	if err := t.get(ctx, "GET", "/v1/cluster", nil, &raw); err != nil {
-		return err
+		return s, err
+	}
+	if err := json.Unmarshal(raw, &s); err != nil {
+		return s, err
 	}
 	if t.asJSON {
-		return a.json(raw)
+		return s, a.json(raw)
 	}
-	var s clusterStatus
-	if err := json.Unmarshal(raw, &s); err != nil {
-		return err
-	}
-	return printStatus(a.out, s)
+	return s, printStatus(a.out, s)
 }
 
 func (a *app) watchStatus(ctx context.Context, t *target, every time.Duration) error {
@@ -104,7 +122,7 @@ func (a *app) watchStatus(ctx context.Context, t *target, every time.Duration) e
 	}
 	for {
 		fmt.Fprint(a.out, clear)
-		if err := a.showStatus(ctx, t); err != nil && ctx.Err() == nil {
+		if _, err := a.showStatus(ctx, t); err != nil && ctx.Err() == nil {
 			fmt.Fprintln(a.err, "cairn:", err) // a node that is down may come back
 		}
 		select {
@@ -120,11 +138,7 @@ func printStatus(w io.Writer, s clusterStatus) error {
 	if s.LeaderID != nil {
 		leader = fmt.Sprintf("node %d", *s.LeaderID)
 	}
-	health := "healthy"
-	if !s.Healthy {
-		health = "NOT HEALTHY"
-	}
-	fmt.Fprintf(w, "cluster %s  %s\nleader %s  term %d  quorum %d of %d\n", orDash(s.Cluster), health, leader, s.Term, s.Quorum, voters(s))
+	fmt.Fprintf(w, "cluster %s  %s\nleader %s  term %d  quorum %d of %d\n", orDash(s.Cluster), s.Condition, leader, s.Term, s.Quorum, voters(s))
 	printEmbedder(w, s)
 	fmt.Fprintln(w)
 	if isTerminal(w) {

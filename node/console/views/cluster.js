@@ -24,7 +24,8 @@ export async function cluster(page, signal) {
 
 function summary(s, all) {
   const up = all.filter((n) => n.reachable).length;
-  const [mood, headline] = !s.leader_id ? ["bad", "No leader"] : s.state_agreement === "diverged" ? ["bad", "States differ"] : !s.healthy ? ["bad", "No quorum"] : up < all.length ? ["warn", "Working, with a node missing"] : ["good", s.clustered ? "All is well" : "Single node"];
+  const mood = !s.healthy || s.state_agreement === "diverged" ? "bad" : s.condition === "healthy" ? "good" : "warn";
+  const headline = s.condition[0].toUpperCase() + s.condition.slice(1);
   const agree = { agree: pill("good", "● states agree"), diverged: pill("bad", "▲ states differ"), unknown: pill("", "○ states not compared") }[s.state_agreement];
   return [h("div", { class: "row" }, h("span", { class: `dot ${mood}` }), h("div", { class: "grow" }, h("div", { class: "headline" }, headline),
     h("div", { class: "soft" }, s.leader_id ? `Node ${s.leader_id} leads` : "Writes are refused; reads go on", ` · ${up} of ${all.length} reachable · quorum ${s.quorum_size}`)), s.clustered && agree),

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cairndb/cairn/raft/rafttest"
+)
+
+// TestAConditionInOneWord: a cluster that loses a node, and then its quorum, is called the same by status, health and metrics,
+// each exit code tells them apart, and a write says why it is refused instead of waiting for its timeout.
+func TestAConditionInOneWord(t *testing.T) {
+	t.Parallel()
+	nodes, token := startThreeIn(t, t.TempDir(), func(*nodeFile) {}, 0, 1, 2)
+	l := leaderOf(t, nodes)
+	p := nodes[l]
+	tokenFile := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(tokenFile, []byte(token), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	at := []string{"--url", p.line.HTTP, "--token-file", tokenFile}
+	status := func(more ...string) (string, int) {
+		return cli(t, append(append([]string{"status"}, at...), more...)...)
+	}
+	get := func(path string) string {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.line.HTTP+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer "+token)
+		r, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Body.Close()
+		b, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	is := func(condition string, plain, coded int) {
+		t.Helper()
+		if !eventually(func() bool {
+			out, code := status()
+			return code == plain && strings.Contains(out, "  "+condition+"\n") && strings.Contains(get("/v1/health"), `"condition":"`+condition+`"`)
+		}) {
+			out, code := status()
+			t.Fatalf("want %q and exit code %d: exit %d, %s\n%s", condition, plain, code, out, get("/v1/health"))
+		}
+		if out, code := status("--exit-code"); code != coded {
+			t.Errorf("--exit-code: %d, want %d: %s", code, coded, out)
+		}
+		word, _, _ := strings.Cut(condition, ":")
+		if m := fmt.Sprintf("cairn_cluster_condition{condition=%q} 1", word); !eventually(func() bool { return strings.Contains(get("/metrics"), m) }) {
+			t.Errorf("no %s", m)
+		}
+	}
+	is("healthy", exitOK, exitOK)
+	a, b := nodes[(l+1)%3], nodes[(l+2)%3]
+	a.kill()
+	is(fmt.Sprintf("degraded: node %d unreachable", a.line.NodeID), exitOK, exitDegraded)
+	if out, code := cli(t, append([]string{"doctor", "--config", p.args[3]}, at...)...); code != exitFailed || !strings.Contains(out, "cluster remove --node-id") {
+		t.Errorf("doctor: exit %d, %s", code, out)
+	}
+	b.kill()
+	first, second := min(a.line.NodeID, b.line.NodeID), max(a.line.NodeID, b.line.NodeID)
+	is(fmt.Sprintf("not healthy: no quorum, node %d and node %d unreachable", first, second), exitFailed, exitFailed)
+	if !eventually(func() bool {
+		start := time.Now()
+		c := command(t.Context(), "remember", "lost to time", "--addr", p.line.Wire, "--token-file", tokenFile, "--timeout", "60s")
+		var errs strings.Builder
+		c.Stderr = &errs
+		_ = c.Run() // its code is looked at
+		return c.ProcessState.ExitCode() == exitFailed && strings.Contains(errs.String(), "no quorum") && time.Since(start) < 20*time.Second
+	}) {
+		t.Error("a write does not say that there is no quorum")
+	}
+	out, code := cli(t, append([]string{"doctor", "--config", p.args[3]}, at...)...)
+	if code != exitFailed || !strings.Contains(out, "no quorum") || strings.Contains(out, "cluster remove") {
+		t.Errorf("doctor without a quorum: exit %d, %s", code, out)
+	}
+}
+
+// TestDoctorKnowsALiveNode: without its token, and with its gateway out of reach, a node that runs is not taken for damaged files.
+func TestDoctorKnowsALiveNode(t *testing.T) {
+	t.Parallel()
+	p, home := startDev(t)
+	look := func(more ...string) map[string]finding {
+		t.Helper()
+		found := map[string]finding{}
+		list, _ := cliJSON[[]finding](t, append([]string{"doctor", "--home", home, "--json"}, more...)...)
+		for _, f := range list {
+			if strings.Contains(f.Do, "move the home aside") || strings.Contains(f.Do, "empty") && f.Status != well && p.cmd != nil {
+				t.Errorf("of a running node: %+v", f)
+			}
+			if _, there := found[f.Check]; !there || f.Status != well {
+				found[f.Check] = f
+			}
+		}
+		return found
+	}
+	out := look("--url", "http://"+rafttest.Addr(t))
+	if f := out["node"]; f.Status != ill || !strings.Contains(f.Says, "a node runs in") {
+		t.Errorf("out of reach: %+v", out)
+	}
+	if f := out["files"]; f.Status != warn || !strings.Contains(f.Says, "has them open") {
+		t.Errorf("files of a running node: %+v", f)
+	}
+	if err := os.Rename(filepath.Join(home, "token"), filepath.Join(home, "token.away")); err != nil {
+		t.Fatal(err)
+	}
+	if f := look()["files"]; f.Status == ill {
+		t.Errorf("without a token: %+v", f)
+	}
+	if _, err := p.stop(); err != nil {
+		t.Fatal(err)
+	}
+	taken, err := net.Listen("tcp", strings.TrimPrefix(p.line.HTTP, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	if f := look()["ports"]; f.Status != ill || !strings.Contains(f.Says, taken.Addr().String()) {
+		t.Errorf("a port that another process has: %+v", f)
+	}
+	taken.Close()
+	if f := look()["ports"]; f.Status != well {
+		t.Errorf("its own ports: %+v", f)
+	}
+}
