@@ -129,6 +129,9 @@ func TestKnownClientsPass(t *testing.T) {
 		{"POST", "/v1/remember", obj{"text": "Ada", "namespace": "hermes", "importance": 0.6, "domain": "work", "memory_type": "semantic", "metadata": obj{"a": 1}, "idempotency_key": "k1"}},
 		{"POST", "/v1/recall", obj{"query": "who", "top_k": 10, "include_consolidated": false, "expand_entities": true}},
 		{"POST", "/v1/recall", obj{"query": "who", "top_k": 10, "namespace": "hermes", "include_superseded": true, "time_window": []float64{0, 4e9}}},
+		{"POST", "/v1/recall/compare", obj{"query": "who", "top_k": 10, "explain": true, "namespace": "hermes"}}, // the console
+		{"GET", "/v1/entities?limit=300", nil},
+		{"GET", "/v1/chronology?entity=a&limit=20", nil},
 		{"POST", "/v1/forget", obj{"rid": "none", "reason": "old", "namespace": "hermes"}},
 		{"POST", "/v1/relate", obj{"entity": "a", "target": "b", "relationship": "knows", "weight": 1.0, "namespace": "hermes"}},
 		{"POST", "/v1/relate", obj{"src": "a", "dst": "b", "rel_type": "knows", "weight": 1.0}},
