@@ -73,7 +73,7 @@ func TestALoneClockThatJumps(t *testing.T) {
 	}
 	put()
 	skew.Store(int64(70 * 365 * 24 * time.Hour))
-	if ahead := put().Time().Sub(time.Now()); ahead > 2*time.Second {
+	if ahead := time.Until(put().Time()); ahead > 2*time.Second {
 		t.Errorf("the log's time is %s ahead", ahead)
 	}
 	if st := s.Status(t.Context()); !st.ClockOff {

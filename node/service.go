@@ -57,7 +57,6 @@ type Service struct {
 	logins     *logins
 	slow       slow
 	needed     [256]atomic.Bool // by kind: it is known to be in the log, and so for ever
-	met        atomic.Bool      // since its start this node was, once, not far behind the leader
 }
 
 // StreamDropped counts an event stream of stringd that was ended because its client did not keep up.

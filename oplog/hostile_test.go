@@ -32,7 +32,7 @@ func hostile(v reflect.Value) (values []reflect.Value) {
 	case reflect.Pointer:
 		values = append(values, reflect.Zero(v.Type()))
 	case reflect.Float64:
-		for _, f := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64, -0.0} {
+		for _, f := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64, math.Copysign(0, -1)} {
 			add(f)
 		}
 	case reflect.Int8, reflect.Int64:

@@ -347,6 +347,7 @@ sift_home = %q
 sift_ns = "team-1"
 sift_database = "default"
 sift_shared = false
+allow_shutdown = true
 sift_workspaces = [%q]
 sift_transcripts = %q
 [local.sift_names]
