@@ -99,7 +99,7 @@ func (a *app) serveMCP(ctx context.Context, t *target) error {
 		}
 		srv.AddResourceTemplate(res, read)
 	}
-	if err := srv.Run(ctx, &mcp.StdioTransport{}); err != nil && ctx.Err() == nil {
+	if err := srv.Run(ctx, draining{&mcp.StdioTransport{}}); err != nil && ctx.Err() == nil {
 		return err
 	}
 	return nil

@@ -2,11 +2,34 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
+
+// TestMCPAnswersAllThatWasAsked: requests that come through a pipe which is closed behind them are answered.
+func TestMCPAnswersAllThatWasAsked(t *testing.T) {
+	t.Parallel()
+	_, home := startDev(t)
+	in := `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}
+{"jsonrpc":"2.0","method":"notifications/initialized"}
+`
+	const asked = 20
+	for i := range asked {
+		in += fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"remember","arguments":{"text":"memory number %d"}}}`+"\n", i+1, i)
+	}
+	c := command(t.Context(), "mcp", "--home", home)
+	c.Stdin = strings.NewReader(in)
+	out, err := c.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(string(out), `"result"`); n != asked+1 {
+		t.Errorf("%d answers to %d requests:\n%s", n, asked+1, out)
+	}
+}
 
 // A model's tools over stdin and stdout are the node's own.
 func TestMCPOverStdio(t *testing.T) {

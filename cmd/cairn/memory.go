@@ -204,12 +204,15 @@ POST /v1/admin/purge, with a token of scope owner.`,
 					return err
 				}
 				if t.asJSON {
-					return a.json(map[string]any{"rid": args[0], "found": found, "index": cl.Index()})
+					if err := a.json(map[string]any{"rid": args[0], "found": found, "index": cl.Index()}); err != nil {
+						return err
+					}
+				} else if found {
+					fmt.Fprintln(a.out, "forgotten")
 				}
 				if !found {
 					return fmt.Errorf("no memory %s", args[0])
 				}
-				fmt.Fprintln(a.out, "forgotten")
 				return nil
 			})
 		},

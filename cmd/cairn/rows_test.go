@@ -81,6 +81,21 @@ func TestImportFromElsewhere(t *testing.T) {
 	if out, err := take(home, `{"text":"one"} {"nothing":1}`); !errors.As(err, &exit) || !strings.Contains(out, "row 2: no text") {
 		t.Errorf("a row without a text: %v, %s", err, out)
 	}
+	for in, want := range map[string]string{
+		`{"text":"before what cannot be read"} {`:                                                           "before what cannot be read",
+		`{"text":"before what is refused"} {"text":"out of range","importance":9} {"text":"never reached"}`: "before what is refused",
+	} {
+		out, err := take(home, in)
+		if !errors.As(err, &exit) || !strings.Contains(out, "row 2: ") || !strings.Contains(out, "1 memories and 0 relations were imported") {
+			t.Errorf("a bad row: %v, %s", err, out)
+		}
+		if rows, _ := cli(t, "export", "--home", home); !strings.Contains(rows, want) || strings.Contains(rows, "never reached") {
+			t.Errorf("%q is lost, or what came behind the bad row is not:\n%s", want, rows)
+		}
+	}
+	if out, code := cli(t, "forget", "0198c0de-0000-7000-8000-000000000000", "--home", home, "--json"); code != exitFailed || !strings.Contains(out, `"found": false`) {
+		t.Errorf("forgetting nothing: exit %d, %s", code, out)
+	}
 	exported, _ := cli(t, "export", "--home", home)
 	_, second := startDev(t)
 	if out, err := take(second, exported); err != nil || !strings.Contains(out, "and 1 relations") {

@@ -127,6 +127,7 @@ type importer struct {
 	c                     *client.Client
 	bar                   *progressbar.ProgressBar
 	batch                 wire.RememberBatch
+	rows                  []int // of the batch's memories
 	line, memories, edges int
 }
 
@@ -138,16 +139,21 @@ func (im *importer) run(ctx context.Context, in io.Reader) error {
 		if errors.Is(err, io.EOF) {
 			return im.flush(ctx)
 		}
-		if err != nil {
+		if err == nil && r.Type == "edge" {
+			err = im.edge(ctx, &r)
+		}
+		if err != nil { // what came before is stored, or says itself why it is not
+			at := im.line
+			if err := im.flush(ctx); err != nil {
+				return err
+			}
+			im.line = at
 			return err
 		}
 		if r.Type == "edge" {
-			if err := im.edge(ctx, &r); err != nil {
-				return err
-			}
 			continue
 		}
-		im.batch.Memories = append(im.batch.Memories, r.memory())
+		im.batch.Memories, im.rows = append(im.batch.Memories, r.memory()), append(im.rows, im.line)
 		if len(im.batch.Memories) == importBatch {
 			if err := im.flush(ctx); err != nil {
 				return err
@@ -172,13 +178,33 @@ func (im *importer) flush(ctx context.Context) error {
 	if len(im.batch.Memories) == 0 {
 		return nil
 	}
-	rids, err := im.c.RememberBatch(ctx, im.batch)
+	batch, rows := im.batch, im.rows
+	im.batch, im.rows = wire.RememberBatch{}, nil
+	rids, err := im.c.RememberBatch(ctx, batch)
+	var refused *client.Error
+	if errors.As(err, &refused) && refused.Code == wire.CodeInvalidPayload { // of none of them anything is stored
+		return im.oneByOne(ctx, batch.Memories, rows)
+	}
 	if err != nil {
 		return err
 	}
 	im.memories += len(rids)
-	im.batch = wire.RememberBatch{}
 	return im.bar.Add(len(rids))
+}
+
+// oneByOne stores the memories of a batch that was refused, up to the one that it was refused for.
+func (im *importer) oneByOne(ctx context.Context, memories []wire.Remember, rows []int) error {
+	for i, m := range memories {
+		if _, err := im.c.Remember(ctx, m); err != nil {
+			im.line = rows[i]
+			return err
+		}
+		im.memories++
+		if err := im.bar.Add(1); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // progress is a bar on a terminal and silence elsewhere.
