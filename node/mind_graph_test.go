@@ -129,7 +129,7 @@ func TestAMergeHandsRelationsOn(t *testing.T) {
 // TestAResolutionIsEmbedded: the text that settles a conflict is found by what it means, as any memory of its database is.
 func TestAResolutionIsEmbedded(t *testing.T) {
 	t.Parallel()
-	c := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Embedder = builtin(t, 64) })
+	c := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Embedder = builtin(t, 512) })
 	s, caller := c.local(0)
 	w := c.web(0)
 	for _, text := range []string{"Bob works as a designer at Acme.", "Alice lives in Lisbon.", "Alice lives in Berlin."} {
@@ -142,7 +142,7 @@ func TestAResolutionIsEmbedded(t *testing.T) {
 	done := w.ok("POST", "/v1/conflicts/"+id+"/resolve", obj{"strategy": "merge", "new_text": "Alice commutes between Lisbon and Berlin fortnightly"})
 	rid, _ := done["new_memory_rid"].(string)
 	// Misspelt: the letters are shared, no word is.
-	a, err := s.Recall(t.Context(), caller, index.Query{Text: "comutes fortnihgtly", K: 1}, node.Stale)
+	a, err := s.Recall(t.Context(), caller, index.Query{Text: "comutes betwen Lisbonn annd Berlinn fortnightlyy", K: 1}, node.Stale)
 	if err != nil || len(a.Hits) != 1 || a.Hits[0].Memory.RID != rid || a.Hits[0].Parts.Words != 0 || a.Hits[0].Parts.Vector <= 0 {
 		t.Errorf("%+v, %v", a.Hits, err)
 	}
@@ -151,7 +151,7 @@ func TestAResolutionIsEmbedded(t *testing.T) {
 		m, _ := v.Memory(caller.DB, rid)
 		vec = v.Vector(caller.DB, m.Seq).Floats()
 		return nil
-	}); err != nil || len(vec) != 64 {
+	}); err != nil || len(vec) != 512 {
 		t.Errorf("a vector of %d, %v", len(vec), err)
 	}
 }
