@@ -5,6 +5,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -35,6 +36,8 @@ var soakFaults = []struct {
 	{"bytes come one by one", func(s *soak) { s.everywhere(drips) }},
 	{"a home is emptied", (*soak).emptied},
 	{"a home is emptied while another is behind", (*soak).emptiedBeside},
+	{"an old copy of a home", func(s *soak) { s.rolledBack("") }},
+	{"an old copy of a log", func(s *soak) { s.rolledBack("raft") }},
 	{"a rolling restart", (*soak).rolling},
 	{"leadership is transferred", (*soak).transferred},
 	{"a member is removed and joins anew", (*soak).rejoined},
@@ -218,6 +221,46 @@ func (s *soak) emptiedBeside() {
 		up()
 	}
 	s.whole()
+}
+
+// rolledBack puts an old copy of a follower's home, or of a part of it, in the place of what it has, which the others know to be more; and
+// the leader is away when it comes back.
+func (s *soak) rolledBack(part string) {
+	s.whole()
+	lead := s.leader()
+	i := (lead + 1) % s.voters
+	now, old := filepath.Join(s.homes[i], part), filepath.Join(s.dir, "old")
+	s.kill(i)
+	s.copied(now, old)
+	s.start(i)()
+	s.whole()
+	s.hold(time.Second, 3*time.Second)
+	lead = s.leader()
+	s.kill(i)
+	if err := os.RemoveAll(now); err != nil {
+		s.t.Fatal(err)
+	}
+	s.copied(old, now)
+	if err := os.RemoveAll(old); err != nil {
+		s.t.Fatal(err)
+	}
+	if lead == i { // another leads by now
+		s.start(i)()
+		s.whole()
+		return
+	}
+	s.kill(lead)
+	up := s.start(i)
+	s.hold(0, 3*time.Second)
+	s.start(lead)()
+	up()
+	s.whole()
+}
+
+func (s *soak) copied(from, to string) {
+	if out, err := exec.Command("cp", "-a", from, to).CombinedOutput(); err != nil { // sockets, too
+		s.t.Fatalf("cp: %v: %s", err, out)
+	}
 }
 
 func (s *soak) rolling() {

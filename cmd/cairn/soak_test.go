@@ -73,7 +73,14 @@ func TestSoak(t *testing.T) {
 	again := fmt.Sprintf("deploy/soak/run.sh %g %d %d", soakFor.Minutes(), *soakSeed, s.voters)
 	fmt.Fprintf(os.Stderr, "%d voters, %d clients, %s, seed %d; the history is in %s\n", s.voters, soakClients, *soakFor, *soakSeed, path)
 	s.note(history.Record{Op: history.Begin, Node: s.voters, Text: again})
+	ended := false
+	defer func() {
+		if !ended { // a node did not start, or not all became whole again
+			fmt.Printf("FAIL: the run broke off after %s; what happened is in %s (%v)\n", time.Since(s.began).Round(time.Second), path, s.out.Flush())
+		}
+	}()
 	s.run(*soakFor)
+	ended = true
 	if err := s.out.Flush(); err != nil {
 		t.Fatal(err)
 	}
