@@ -12,6 +12,17 @@ import (
 // TestSecurityNamesItsTests: each line of the tables of deploy/SECURITY.md names tests, and all that it names are there.
 func TestSecurityNamesItsTests(t *testing.T) {
 	t.Parallel()
+	pageNamesTests(t, "SECURITY.md")
+}
+
+// TestCorrectnessNamesItsTests: so does deploy/CORRECTNESS.md.
+func TestCorrectnessNamesItsTests(t *testing.T) {
+	t.Parallel()
+	pageNamesTests(t, "CORRECTNESS.md")
+}
+
+func pageNamesTests(t *testing.T, name string) {
+	t.Helper()
 	there := map[string]bool{}
 	defined := regexp.MustCompile(`(?m)^func (Test\w+)\(t \*testing\.T\)`)
 	err := filepath.WalkDir(filepath.Join(deployDir, ".."), func(path string, d fs.DirEntry, err error) error {
@@ -27,7 +38,7 @@ func TestSecurityNamesItsTests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	page, err := os.ReadFile(filepath.Join(deployDir, "SECURITY.md"))
+	page, err := os.ReadFile(filepath.Join(deployDir, name))
 	if err != nil {
 		t.Fatal(err)
 	}
