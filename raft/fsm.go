@@ -11,10 +11,11 @@ import (
 
 // fsm is the library's view of the state machine.
 type fsm struct {
-	sm   StateMachine
-	disk func(index uint64) error // returns when the log's disk has a record, or has failed
-	lost error                    // that it failed: nothing is applied any more
-	last *held                    // the snapshot that was taken last; of the task that applies
+	sm    StateMachine
+	disk  func(index uint64) error // returns when the log's disk has a record, or has failed
+	lost  error                    // that it failed: nothing is applied any more
+	last  *held                    // the snapshot that was taken last; of the task that applies
+	chain *Node                    // nil for a node that does not run
 }
 
 // unsettled is what became of a record that was committed, perhaps, and not applied here.
@@ -32,8 +33,17 @@ func (f *fsm) ApplyBatch(logs []*hraft.Log) []any {
 			batch[i].Data = l.Data
 		}
 	}
+	if f.lost != nil {
+		return slices.Repeat([]any{unsettled{}}, len(logs))
+	}
 	if f.lost = f.disk(logs[len(logs)-1].Index); f.lost != nil {
 		return slices.Repeat([]any{unsettled{}}, len(logs))
+	}
+	if f.chain != nil {
+		if err := f.chain.chain.add(logs); err != nil {
+			f.lost = f.chain.contradicts(err)
+			return slices.Repeat([]any{unsettled{}}, len(logs))
+		}
 	}
 	return f.sm.Apply(batch)
 }
@@ -48,6 +58,10 @@ func (f *fsm) Snapshot() (hraft.FSMSnapshot, error) {
 		return nil, err
 	}
 	f.last = &held{Snapshot: s}
+	if f.chain != nil {
+		end := f.chain.chain.end()
+		f.last.before = func() error { return f.chain.keepChain(end) }
+	}
 	return f.last, nil
 }
 
@@ -58,7 +72,14 @@ func (f *fsm) Restore(r io.ReadCloser) error {
 	if f.last != nil {
 		f.last.giveUp()
 	}
-	return f.sm.Restore(r)
+	if err := f.sm.Restore(r); err != nil {
+		return err
+	}
+	if f.chain != nil && f.chain.running.Load() {
+		index, _ := f.sm.Applied()
+		f.chain.chain.restart(link{index: index})
+	}
+	return nil
 }
 
 var errGivenUp = errors.New("the state was replaced meanwhile")
@@ -66,6 +87,7 @@ var errGivenUp = errors.New("the state was replaced meanwhile")
 // held is a snapshot that is to be written.
 type held struct {
 	Snapshot
+	before func() error // its writing; nil for nothing to do
 
 	mu          sync.Mutex
 	begun, gone bool
@@ -104,6 +126,12 @@ func (h *held) Persist(sink hraft.SnapshotSink) error {
 		return errGivenUp
 	}
 	defer h.Release()
+	if h.before != nil {
+		if err := h.before(); err != nil {
+			_ = sink.Cancel()
+			return err
+		}
+	}
 	if _, err := h.WriteTo(sink); err != nil {
 		_ = sink.Cancel() // the write's error says more
 		return err

@@ -76,7 +76,7 @@ func (c *inbound) append(ctx context.Context, a *wire.RaftAppend) (*wire.RaftApp
 	}
 	c.n.hear(a.Term, a.Acknowledged, fromMicros(a.Clock))
 	c.n.hearAcknowledged(a.Last)
-	if err := c.n.compare(req); err != nil {
+	if err := errors.Join(c.n.compare(req), c.n.hearChain(a.Term, a.Chain)); err != nil {
 		return nil, err
 	}
 	c.n.settled(req)
@@ -231,6 +231,9 @@ func (c *inbound) snapshot(ctx context.Context, f wire.Frame) error {
 		pw.CloseWithError(err)
 		received <- err
 	}()
+	if err := c.n.keepChain(link{}); err != nil { // the snapshot stands for records that are not in it
+		return err
+	}
 	body := &unlessOld{r: pr, n: c.n, index: m.LastIndex}
 	req := &hraft.InstallSnapshotRequest{RPCHeader: c.header(m.Leader, m.LeaderAddr), SnapshotVersion: hraft.SnapshotVersionMax, Term: m.Term,
 		Leader: []byte(m.LeaderAddr), LastLogIndex: m.LastIndex, LastLogTerm: m.LastTerm, Configuration: m.Configuration,

@@ -45,6 +45,7 @@ type Node struct {
 	running       atomic.Bool                      // the library is
 	ready         atomic.Uint64                    // term whose barrier this node, leading, has applied; 0 for none
 	acks          acknowledgements
+	chain         chain
 	contradiction atomic.Pointer[error] // why this member stops; see contradiction.go
 	stale         atomic.Uint64         // records up to here are in the log, perhaps, though a snapshot replaced them
 
@@ -151,7 +152,8 @@ func (n *Node) start() error {
 	if err := n.dropBehind(snaps); err != nil {
 		return fmt.Errorf("raft log: %w", err)
 	}
-	n.raft, err = hraft.NewRaft(n.library(snaps), &fsm{sm: n.sm, disk: n.landed}, n.records, patient{n}, snaps, n.transport)
+	n.loadChain()
+	n.raft, err = hraft.NewRaft(n.library(snaps), &fsm{sm: n.sm, disk: n.landed, chain: n}, n.records, patient{n}, snaps, n.transport)
 	if err != nil {
 		return fmt.Errorf("raft: %w", err)
 	}

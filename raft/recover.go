@@ -82,6 +82,9 @@ func Recover(cfg Config, sm StateMachine) error {
 			return errors.New("this node has lost its log: recover from another, or restore a backup")
 		}
 		kept := &keeping{StateMachine: n.sm}
+		if err := n.keepChain(link{}); err != nil { // the snapshot that is made stands for records behind it
+			return err
+		}
 		err := hraft.RecoverCluster(n.library(snaps), &fsm{sm: kept, disk: n.landed}, n.logs, n.logs, snaps, n.transport, n.onlyMember())
 		if kept.last != nil {
 			kept.last.Release() // the library does not, and the state could not close

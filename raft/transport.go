@@ -58,7 +58,7 @@ func packAppend(n *Node, a *hraft.AppendEntriesRequest) (wire.Op, wire.Message) 
 	}
 	if len(a.Entries) == 0 {
 		if isHeartbeat(a) {
-			r.Last = n.tellAcknowledged()
+			r.Last, r.Chain = n.tellAcknowledged(), n.tellChain()
 		}
 		return wire.OpHeartbeat, &wire.Heartbeat{Term: a.Term, LeaderID: n.cfg.NodeID, LeaderLastHLC: []byte{}, Raft: r}
 	}
