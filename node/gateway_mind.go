@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/cairndb/cairn/oplog"
@@ -71,7 +72,14 @@ func httpConflicts(g *gateway, q *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return map[string]any{"conflicts": conflictRows(rows)}, nil
+	list := conflictRows(rows)
+	err = g.s.read(q.r.Context(), q.c, Stale, func(v *oplog.View) error {
+		for i, c := range rows {
+			list[i]["side_a"], list[i]["side_b"] = conflictSide(v, q.c.DB, c.A), conflictSide(v, q.c.DB, c.B)
+		}
+		return nil
+	})
+	return map[string]any{"conflicts": list}, err
 }
 
 func conflictRows(rows []oplog.ConflictRow) []map[string]any {
@@ -82,6 +90,41 @@ func conflictRows(rows []oplog.ConflictRow) []map[string]any {
 			"detected_at": c.Detected.Seconds(), "resolved_at": when(c.Resolved), "strategy": orNil(c.Strategy), "winner_rid": orNil(c.Winner), "resolution_note": orNil(c.Note)}
 	}
 	return list
+}
+
+// conflictSide is what a side of a conflict says; text is null when it is no longer there.
+func conflictSide(v *oplog.View, db oplog.DB, id string) map[string]any {
+	say := func(kind, text string, at oplog.Time) map[string]any {
+		return map[string]any{"kind": kind, "text": orNil(text), "created_at": when(at)}
+	}
+	if edge, ok := strings.CutPrefix(id, "edge:"); ok {
+		e, ok := v.Edge(db, edge)
+		if !ok {
+			return say("relation", "", 0)
+		}
+		return say("relation", sentence(e.Src, e.Type, e.Dst), e.Created)
+	}
+	if claim, ok := strings.CutPrefix(id, "claim:"); ok {
+		c, ok := v.Claim(db, claim)
+		if !ok || c.ValidTo != nil {
+			return say("claim", "", 0)
+		}
+		denied := ""
+		if c.Polarity < 0 {
+			denied = "not so: "
+		}
+		return say("claim", denied+sentence(c.Src, c.Type, c.Dst), c.At)
+	}
+	m, ok := v.Memory(db, id)
+	if !ok || m.Status == oplog.Tombstoned {
+		return say("memory", "", 0)
+	}
+	return say("memory", m.Text, m.Created)
+}
+
+// sentence is a relation as people read it.
+func sentence(subject, relation, object string) string {
+	return subject + " " + strings.ReplaceAll(relation, "_", " ") + " " + object
 }
 
 // when is a time as clients read it, null for none.

@@ -191,6 +191,11 @@ func (v *View) Revisions(db DB, seq Seq) (r []Revision) {
 // Edge finds a relation by its id.
 func (v *View) Edge(db DB, id string) (Edge, bool) { return read[Edge](v.txn, tEdge, db, []byte(id)) }
 
+// Claim returns a claim.
+func (v *View) Claim(db DB, id string) (StoredClaim, bool) {
+	return read[StoredClaim](v.txn, tClaim, db, []byte(id))
+}
+
 // Edges are the relations an entity is in, outgoing first, at most limit.
 func (v *View) Edges(db DB, entity string, limit int) (edges []Edge) {
 	prefix := joinKey(entity, "")

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -155,7 +156,7 @@ func livedIn(t *testing.T, leader *nodeProcess, token string) {
 		memories = append(memories, map[string]any{"text": text, "importance": 0.4 + 0.05*float64(i), "namespace": []string{"default", "work"}[i/6], "source": "user", "domain": []string{"", "ops"}[i%2]})
 	}
 	gateway(t, leader, token, "POST", "/v1/remember/batch", map[string]any{"memories": memories})
-	for _, r := range [][3]string{{"Alice", "leads", "payments"}, {"Bob", "works on", "search"}, {"Carol", "leads", "search"}, {"payments", "uses", "ledger"}, {"heron", "hosts", "ledger"}, {"Bob", "reports to", "Carol"}} {
+	for _, r := range [][3]string{{"Alice", "leads", "payments"}, {"Bob", "works on", "search"}, {"Carol", "leads", "search"}, {"payments", "uses", "ledger"}, {"heron", "hosts", "ledger"}, {"Bob", "reports to", "Carol"}, {"Dora", "lives_in", "Oslo"}, {"Dora", "lives_in", "Bergen"}} {
 		gateway(t, leader, token, "POST", "/v1/relate", map[string]any{"entity": r[0], "relationship": r[1], "target": r[2]})
 	}
 	gateway(t, leader, token, "POST", "/v1/think", map[string]any{"run_consolidation": false})
@@ -237,6 +238,19 @@ func TestConsole(t *testing.T) {
 	}
 	step("unfold by key", chromedp.Focus(`[aria-label="payments"]`, on), chromedp.KeyEvent(kb.Enter), see(`.node.open[aria-label="payments"]`))
 
+	// A conflict of two relations shows both, says what Keep takes away, and fills the merge with what they say.
+	const dora = `//article[contains(@class, "conflict")][.//p[contains(text(), "Oslo")]]`
+	var asked, merged string
+	step("a conflict of relations", chromedp.Navigate(page+"/#mind"), chromedp.WaitVisible(dora, chromedp.BySearch), chromedp.WaitVisible(dora+`//p[text()="Dora lives in Bergen"]`, chromedp.BySearch),
+		chromedp.Click(dora+`//button[starts-with(text(), "Merge")]`, chromedp.BySearch), see(`dialog textarea`), chromedp.Value(`dialog textarea`, &merged, on), chromedp.KeyEvent(kb.Escape), chromedp.WaitNotPresent(`dialog`, on),
+		chromedp.Click(dora+`//button[text()="Keep A"]`, chromedp.BySearch), see(`.small-dialog .danger`), chromedp.Text(`.small-dialog`, &asked, on), shoot(dir, "keep-a-relation"), click(`.small-dialog .danger`),
+		chromedp.WaitNotPresent(dora, chromedp.BySearch))
+	if want := []string{"Dora lives in Bergen", "Dora lives in Oslo"}; !slices.Equal(slices.Sorted(slices.Values(strings.Split(merged, "\n"))), want) {
+		t.Errorf("the merge begins as %q, want %q", merged, want)
+	}
+	if !strings.Contains(asked, "Dora lives in ") {
+		t.Errorf("it asks %q and does not say what is forgotten", asked)
+	}
 	step("mind", chromedp.Navigate(page+"/#mind"), see(`article.conflict`), looks(dir, "mind"), click(`article.conflict .side-by-side:first-child > button`), see(`.small-dialog .danger`), click(`.small-dialog .danger`),
 		chromedp.WaitNotPresent(`article.conflict`, on))
 	if got := gateway(t, leader, token, "GET", "/v1/conflicts?status=open", nil); len(got["conflicts"].([]any)) != 0 {

@@ -27,25 +27,27 @@ export async function mind(page, signal) {
   h("h2", { class: "section" }, "Conflicts"), open, h("h2", { class: "section" }, "Duplicates"), twice, h("h2", { class: "section" }, "Attention"), attention, traits);
 }
 
-/** side shows what a conflict or a duplicate is about: a memory, or the id of what is none. */
-async function side(title, rid, again, signal, tools) {
-  const m = await get(`/v1/memory/${encodeURIComponent(rid)}`, signal).catch(() => null);
-  return h("div", { class: "card side-by-side" }, h("div", { class: "row" }, h("h3", { class: "grow" }, title), m && h("button", { type: "button", class: "quiet", onclick: () => openMemory(rid, again) }, "Open")),
-    h("p", { class: "text" }, m ? m.text : "This side is no memory that is still there."), m && h("p", { class: "soft small" }, `${when(m.created_at)} · importance ${m.importance.toFixed(2)} · ${m.source}`), tools);
+/** side shows what a conflict or a duplicate is about: a memory, or a relation, which has no page of its own. */
+async function side(title, rid, again, signal, tools, said) {
+  const m = said && said.kind !== "memory" ? null : await get(`/v1/memory/${encodeURIComponent(rid)}`, signal).catch(() => null);
+  const text = m?.text ?? said?.text, from = m?.created_at ?? said?.created_at;
+  return h("div", { class: "card side-by-side" }, h("div", { class: "row" }, h("h3", { class: "grow" }, title), said && said.kind !== "memory" && pill("", said.kind), m && h("button", { type: "button", class: "quiet", onclick: () => openMemory(rid, again) }, "Open")),
+    text == null ? h("p", { class: "soft" }, "This side is gone.") : h("p", { class: "text" }, text), from != null && h("p", { class: "soft small" }, when(from), m && ` · importance ${m.importance.toFixed(2)} · ${m.source}`), text != null && tools);
 }
 
 async function conflict(c, again, signal) {
   const settle = async (body, done) => { await post(`/v1/conflicts/${encodeURIComponent(c.conflict_id)}/resolve`, body); toast(done); await again(); };
-  const keep = (strategy, label) => button(label, {}, async () => { if (await confirmed(`${label}? The other side is forgotten.`, label)) await settle({ strategy }, "Settled"); }, "write");
-  const sides = await Promise.all([side("A", c.memory_a, again, signal, keep("keep_a", "Keep A")), side("B", c.memory_b, again, signal, keep("keep_b", "Keep B"))]);
+  const keep = (strategy, label, loser) => button(label, {}, async () => { if (await confirmed(loser.text == null ? `${label}? The other side is gone already.` : `${label}? The other side is forgotten: “${loser.text}”`, label)) await settle({ strategy }, "Settled"); }, "write");
+  const { side_a: a, side_b: b } = c;
+  const sides = await Promise.all([side("A", c.memory_a, again, signal, keep("keep_a", "Keep A", b), a), side("B", c.memory_b, again, signal, keep("keep_b", "Keep B", a), b)]);
   return h("article", { class: "card conflict", "data-conflict": c.conflict_id }, h("div", { class: "row" }, pill(["critical", "high"].includes(c.priority) ? "bad" : "warn", c.priority), h("b", {}, c.entity ?? c.conflict_type.replaceAll("_", " ")), h("span", { class: "soft small grow" }, c.detection_reason), h("span", { class: "soft small" }, when(c.detected_at))),
     h("div", { class: "two" }, ...sides),
     h("div", { class: "row end" }, button("Dismiss", { class: "quiet" }, () => settle({ strategy: "dismiss" }, "Dismissed"), "write"), button("Keep both", {}, () => settle({ strategy: "keep_both" }, "Both are kept"), "write"),
-      button("Merge…", {}, () => merging(c, sides, settle), "write")));
+      button("Merge…", {}, () => merging([a.text, b.text], settle), "write")));
 }
 
-function merging(c, sides, settle) {
-  const text = h("textarea", { "aria-label": "Merged text", value: sides.map((s) => s.querySelector(".text").textContent).join("\n") });
+function merging(texts, settle) {
+  const text = h("textarea", { "aria-label": "Merged text", value: [...new Set(texts.filter((t) => t != null))].join("\n") });
   const d = dialog("Merge into one memory", h("p", { class: "soft" }, "Both sides are replaced by what you write."), text, h("div", { class: "row end" },
     button("Merge", { class: "primary" }, async () => { await settle({ strategy: "merge", new_text: text.value }, "Merged"); d.close(); }, "write")));
 }
