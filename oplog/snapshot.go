@@ -293,6 +293,12 @@ func checkTrailer(r io.Reader, h hash.Hash) error {
 	if string(got) != string(want) {
 		return fmt.Errorf("%w: checksum differs", ErrSnapshot)
 	}
+	switch n, err := io.ReadFull(r, got[:1]); { // what follows was not written here
+	case n > 0 || err == nil:
+		return fmt.Errorf("%w: more follows its checksum", ErrSnapshot)
+	case !errors.Is(err, io.EOF):
+		return fmt.Errorf("%w: what follows its checksum: %w", ErrSnapshot, err)
+	}
 	return nil
 }
 

@@ -239,7 +239,7 @@ func (a *app) backupVerify() *cobra.Command {
 			}
 			rep, err := archive.Verify(args[0], keys)
 			if err != nil {
-				return keyHint(err, "make a new one with `cairn backup --full`")
+				return keyHint(err, "make a new one with `cairn backup --full --to "+args[0]+"`")
 			}
 			if asJSON {
 				return a.json(map[string]any{"files": len(rep.Files), "index": rep.End.Index, "state_hash": rep.End.Sum.String()})

@@ -43,7 +43,8 @@ one: never let nodes of the old cluster meet the new one.
 Into a live cluster (--database): the memories and relations of one database are written through the cluster like an
 import, and get new ids; sessions, claims and the log do not come along.
 
---at restores up to an index of the log or a time, both inclusive, and leaves out what came later.`,
+--at restores up to an index of the log or a time, both inclusive, and leaves out what came later. Without an index it restores all
+there is, and refuses when a file is missing between two others.`,
 		RunE: func(c *cobra.Command, _ []string) (err error) {
 			if r.from == "" {
 				return usageError{errors.New("restore needs --from")}
@@ -80,6 +81,9 @@ func (a *app) restoreHome(r *restoreRun) error {
 		cfg.Encryption = r.key.source()
 	}
 	at, err := node.Restore(cfg, r.from, r.to)
+	if errors.Is(err, archive.ErrGap) {
+		return hinted{err, "bring the missing file back, or restore what is before it: --at INDEX, with an index from `cairn backup list " + r.from + "`"}
+	}
 	if errors.Is(err, archive.ErrNoBackup) {
 		return hinted{err, "`cairn backup list " + r.from + "` says what is there"}
 	}

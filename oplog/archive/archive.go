@@ -70,8 +70,34 @@ func List(dir string) (files []File, err error) {
 	return files, nil
 }
 
-// ErrNoBackup says that a directory has no state to begin with.
-var ErrNoBackup = errors.New("no backup that reaches there")
+// ErrNoBackup says that a directory has nothing that leads to a point.
+var ErrNoBackup = errors.New("no backup for that point")
+
+// ErrGap says that a file is missing from a directory: one that is there goes on from it.
+var ErrGap = errors.New("a backup is missing")
+
+// Gap names the first file, in the order in which they begin, that no other leads to; nil when all follow on one another. What is
+// before it can be restored, to an index that is asked for.
+func Gap(files []File) error {
+	begins := func(f File) oplog.Index {
+		if f.Whole() {
+			return f.Index
+		}
+		return f.Since
+	}
+	files = slices.Clone(files)
+	slices.SortStableFunc(files, func(a, b File) int {
+		return cmp.Or(cmp.Compare(begins(a), begins(b)), cmp.Compare(a.Since, b.Since)) // a state before a range that begins there
+	})
+	reached := oplog.Index(0)
+	for _, f := range files {
+		if !f.Whole() && f.Since > reached {
+			return fmt.Errorf("%w: %s goes on after index %d, and what is before it ends at %d", ErrGap, filepath.Base(f.Path), f.Since, reached)
+		}
+		reached = max(reached, f.Index)
+	}
+	return nil
+}
 
 // Chain is the newest state at or before an index, with the ranges that lead on from it without a gap, as far as they go
 // or to the one that holds the index. Index 0 means as far as there is.
@@ -81,10 +107,23 @@ func Chain(files []File, to oplog.Index) (chain []File, err error) {
 			chain = []File{f}
 		}
 	}
-	if chain == nil {
-		return nil, ErrNoBackup
+	switch {
+	case len(files) == 0:
+		return nil, fmt.Errorf("%w: there is none at all", ErrNoBackup)
+	case chain == nil:
+		return nil, fmt.Errorf("%w: the oldest begins at index %d", ErrNoBackup, oldest(files))
 	}
 	return follow(files, chain, to), nil
+}
+
+// oldest is the index of the first state; when there is none, where the first range begins.
+func oldest(files []File) oplog.Index {
+	for _, f := range files {
+		if f.Whole() {
+			return f.Index
+		}
+	}
+	return files[0].Since
 }
 
 func follow(files, chain []File, to oplog.Index) []File {

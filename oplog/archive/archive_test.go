@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/seal"
 )
 
 // world is a state with a log that tests write.
@@ -17,6 +18,8 @@ type world struct {
 	st *oplog.State
 	at oplog.Index
 	ms uint64
+
+	keys *seal.Ring // of the backups; nil: they are plain
 }
 
 func newWorld(t *testing.T, o oplog.Options) *world {
@@ -62,7 +65,15 @@ func (w *world) nothing() {
 }
 
 func (w *world) backup(dir string, since oplog.Index) error {
-	_, err := Add(dir, since, w.at, func(out io.Writer) error {
+	_, err := Add(dir, since, w.at, func(out io.Writer) (failed error) {
+		if w.keys != nil {
+			s, err := w.keys.Backup(out)
+			if err != nil {
+				return err
+			}
+			defer func() { failed = errors.Join(failed, s.Close()) }()
+			out = s
+		}
 		if since == 0 {
 			s, err := w.st.Snapshot()
 			if err != nil {
@@ -166,6 +177,83 @@ func TestDamageIsFound(t *testing.T) {
 		}
 		if err := os.WriteFile(f.Path, good, 0o600); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// TestAMissingFileIsFound: verification fails, and a restore does not bring back less than was backed up, unless it is asked for it.
+func TestAMissingFileIsFound(t *testing.T) {
+	w, dir := newWorld(t, oplog.Options{}), t.TempDir()
+	ends := []oplog.Index{}
+	for since := oplog.Index(0); len(ends) < 4; since = w.at {
+		w.remember(3)
+		if err := w.backup(dir, since); err != nil {
+			t.Fatal(err)
+		}
+		ends = append(ends, w.at)
+	}
+	restore := func(to Target) (oplog.Point, error) {
+		return Restore(dir, filepath.Join(t.TempDir(), "s.db"), to, nil)
+	}
+	if err := os.Remove(filepath.Join(dir, Name(ends[1], ends[2]))); err != nil {
+		t.Fatal(err)
+	}
+	if rep, err := Verify(dir, nil); !errors.Is(err, ErrGap) {
+		t.Errorf("verify without a middle file: %+v, %v", rep, err)
+	}
+	for name, to := range map[string]Target{"all": {}, "a time": {Time: oplog.Time(w.ms * 1000)}, "an index behind it": {Index: w.at}} {
+		if at, err := restore(to); !errors.Is(err, ErrGap) {
+			t.Errorf("restore to %s: %+v, %v", name, at, err)
+		}
+	}
+	if at, err := restore(Target{Index: ends[1]}); err != nil || at.Index != ends[1] {
+		t.Errorf("restore to what is before the gap: %+v, %v", at, err)
+	}
+	if err := w.backup(dir, ends[1]); err != nil { // closes it
+		t.Fatal(err)
+	}
+	if rep, err := Verify(dir, nil); err != nil || rep.End != w.st.Point() {
+		t.Errorf("with a file that closes the gap: %+v, %v", rep, err)
+	}
+}
+
+// TestAppendedBytesAreFound: in a state and in a range, plain and sealed.
+func TestAppendedBytesAreFound(t *testing.T) {
+	for name, keys := range map[string]*seal.Ring{"plain": nil, "sealed": seal.Ephemeral([]seal.Master{seal.NewMaster()})} {
+		w, dir := newWorld(t, oplog.Options{}), t.TempDir()
+		w.keys = keys
+		w.remember(5)
+		first := w.at
+		if err := w.backup(dir, 0); err != nil {
+			t.Fatal(err)
+		}
+		w.remember(5)
+		if err := w.backup(dir, first); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Verify(dir, keys); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		files, err := List(dir)
+		if err != nil || len(files) != 2 {
+			t.Fatal(files, err)
+		}
+		for _, f := range files {
+			good, err := os.ReadFile(f.Path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, more := range []string{"x", "appended", string(make([]byte, 100_000)), string(good)} {
+				if err := os.WriteFile(f.Path, append(good[:len(good):len(good)], more...), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := Verify(dir, keys); err == nil {
+					t.Errorf("%s %s with %d bytes more is taken", name, filepath.Base(f.Path), len(more))
+				}
+			}
+			if err := os.WriteFile(f.Path, good, 0o600); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 }

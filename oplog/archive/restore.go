@@ -2,10 +2,12 @@ package archive
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/seal"
@@ -35,6 +37,9 @@ func Restore(dir, path string, to Target, keys *seal.Ring) (at oplog.Point, err 
 		return at, err
 	}
 	chain, err := chainFor(files, to, keys)
+	if err == nil {
+		err = reaches(files, chain, to)
+	}
 	if err != nil {
 		return at, fmt.Errorf("%s: %w", dir, err)
 	}
@@ -60,10 +65,20 @@ func Restore(dir, path string, to Target, keys *seal.Ring) (at oplog.Point, err 
 			break
 		}
 	}
-	if at = st.Point(); to.Index != 0 && chain[len(chain)-1].Index < to.Index {
-		return at, fmt.Errorf("%w: it ends at %d", ErrNoBackup, at.Index)
+	return st.Point(), nil
+}
+
+// reaches says whether a chain leads to the target. Without an index it is to lead as far as there are files: one that ends at a
+// missing file would bring back less than was backed up.
+func reaches(files, chain []File, to Target) error {
+	end := chain[len(chain)-1].Index
+	if to.Index == 0 {
+		return Gap(slices.DeleteFunc(slices.Clone(files), func(f File) bool { return f.Index < chain[0].Index }))
 	}
-	return at, nil
+	if end < to.Index {
+		return fmt.Errorf("%w: %w", ErrNoBackup, cmp.Or(Gap(files), fmt.Errorf("the newest ends at index %d; ask for an earlier one", end)))
+	}
+	return nil
 }
 
 // chainFor begins with the newest state that is not past the target. When the target is a time, a state says only by
@@ -86,7 +101,7 @@ func chainFor(files []File, to Target, keys *seal.Ring) ([]File, error) {
 			return follow(files, chain[:1], to.Index), nil
 		}
 		if limit = chain[0].Index - 1; limit == 0 {
-			return nil, ErrNoBackup
+			return nil, fmt.Errorf("%w: the oldest begins later", ErrNoBackup)
 		}
 	}
 }
@@ -213,7 +228,10 @@ func Verify(dir string, keys *seal.Ring) (rep Report, err error) {
 	if err != nil {
 		return rep, err
 	}
-	if rep.Files, err = Chain(files, 0); err != nil {
+	if rep.Files, err = Chain(files, 0); err == nil {
+		err = Gap(files)
+	}
+	if err != nil {
 		return rep, fmt.Errorf("%s: %w", dir, err)
 	}
 	err = scratch(func(path string) error {
