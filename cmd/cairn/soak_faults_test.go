@@ -94,6 +94,16 @@ func (s *soak) goesOn() bool {
 
 func (s *soak) any() int { return s.rng.IntN(s.voters) }
 
+// minority are as many voters as a cluster can be without, and none of those two.
+func (s *soak) minority(a, b int) (few []int) {
+	for i := range s.voters {
+		if i != a && i != b && len(few) < s.voters/2 {
+			few = append(few, i)
+		}
+	}
+	return few
+}
+
 func (s *soak) leader() int { return leaderOf(s.t, s.nodes[:s.voters]) }
 
 // hold lets a fault last.
@@ -143,9 +153,8 @@ func (s *soak) still(i int) {
 // broken is how a link is when nothing passes: in silence, or with connections that close.
 func (s *soak) broken() fault { return []fault{stalled, cut}[s.rng.IntN(2)] }
 
-// apart has a node not heard by the others, or not hear them.
-func (s *soak) apart(i int, unheard, deaf bool) {
-	f := s.broken()
+// silence has a node not heard by the others, or not hear them, or both.
+func (s *soak) silence(f fault, i int, unheard, deaf bool) {
 	if unheard {
 		s.links.set(f, i, s.links.others(i)...)
 	}
@@ -154,6 +163,11 @@ func (s *soak) apart(i int, unheard, deaf bool) {
 			s.links.set(f, o, i)
 		}
 	}
+}
+
+// apart does so for a while.
+func (s *soak) apart(i int, unheard, deaf bool) {
+	s.silence(s.broken(), i, unheard, deaf)
 	s.hold(500*time.Millisecond, 5*time.Second)
 	s.links.all(passes)
 }
@@ -187,23 +201,12 @@ func (s *soak) emptied() {
 }
 
 // emptiedBeside has the leader go, and a follower lose its home, while another lacks what both acknowledged: those two may not go on
-// without the leader's home. With five voters all others are behind.
+// without the leader's home.
 func (s *soak) emptiedBeside() {
 	s.whole()
 	lead := s.leader()
-	others := s.links.others(lead)
-	var emptied int
-	var behind []int
-	for _, o := range others {
-		if o == s.voters {
-			continue
-		}
-		if len(behind) < s.voters/2 {
-			behind = append(behind, o)
-		} else {
-			emptied = o
-		}
-	}
+	emptied := (lead + 1) % s.voters
+	behind := s.minority(lead, emptied)
 	for _, b := range behind {
 		s.kill(b)
 	}
@@ -223,19 +226,28 @@ func (s *soak) emptiedBeside() {
 	s.whole()
 }
 
-// rolledBack puts an old copy of a follower's home, or of a part of it, in the place of what it has, which the others know to be more; and
-// the leader is away when it comes back.
+// rolledBack puts an old copy of a follower's home, or of a part of it, in the place of what it has. The others know it to be old, but those that
+// are there when it comes back lack what it acknowledged last: they may not go on without the leader.
 func (s *soak) rolledBack(part string) {
 	s.whole()
-	lead := s.leader()
-	i := (lead + 1) % s.voters
+	i := (s.leader() + 1) % s.voters
 	now, old := filepath.Join(s.homes[i], part), filepath.Join(s.dir, "old")
 	s.kill(i)
 	s.copied(now, old)
 	s.start(i)()
 	s.whole()
-	s.hold(time.Second, 3*time.Second)
-	lead = s.leader()
+	s.hold(time.Second, 2*time.Second)
+	lead := s.leader()
+	if lead == i {
+		lead = (i + 1) % s.voters
+		s.asked("transfer", map[string]any{"node_id": lead + 1})
+		s.whole()
+	}
+	for _, behind := range s.minority(lead, i) {
+		s.silence(stalled, behind, true, true)
+	}
+	s.hold(500*time.Millisecond, 2*time.Second)
+	s.kill(lead)
 	s.kill(i)
 	if err := os.RemoveAll(now); err != nil {
 		s.t.Fatal(err)
@@ -244,14 +256,9 @@ func (s *soak) rolledBack(part string) {
 	if err := os.RemoveAll(old); err != nil {
 		s.t.Fatal(err)
 	}
-	if lead == i { // another leads by now
-		s.start(i)()
-		s.whole()
-		return
-	}
-	s.kill(lead)
+	s.links.all(passes)
 	up := s.start(i)
-	s.hold(0, 3*time.Second)
+	s.hold(2*time.Second, 6*time.Second)
 	s.start(lead)()
 	up()
 	s.whole()

@@ -23,6 +23,7 @@ var (
 	soakSeed    = flag.Uint64("soak.seed", uint64(time.Now().UnixNano()), "of the faults of TestSoak")
 	soakVoters  = flag.Int("soak.voters", 3, "how many voters TestSoak has: 3 or 5")
 	soakHistory = flag.String("soak.history", "", "the file of the history; without a name it is removed when nothing is wrong with it")
+	soakBinary  = flag.String("soak.binary", "", "the cairn that TestSoak runs, if not this one: to see what an earlier version does")
 	soakFault   = flag.String("soak.fault", "", "only the faults that have this in their name")
 )
 
@@ -121,6 +122,9 @@ func newSoak(t *testing.T, out *history.Writer) *soak {
 	}
 	if err != nil {
 		t.Fatal(err)
+	}
+	for _, p := range s.nodes {
+		p.bin = *soakBinary
 	}
 	t.Setenv("CAIRN_TOKEN", s.token)
 	s.startVoters()
