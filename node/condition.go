@@ -36,6 +36,8 @@ func condition(st Status) (word, why string) {
 		return unhealthy, "no leader"
 	case st.Agreement == "diverged":
 		return degraded, "states differ"
+	case st.diskFull:
+		return degraded, fmt.Sprintf("disk of node %d full, it refuses writes", st.NodeID)
 	case len(gone) > 0:
 		return degraded, away
 	}

@@ -31,6 +31,8 @@ type space struct {
 	log  *slog.Logger
 	free atomic.Uint64
 	full atomic.Bool
+
+	reserved atomic.Uint64 // room that writes are to leave as well: for the file that this start had to remove; see reserve.go
 }
 
 func newSpace(home string, least uint64, log *slog.Logger) *space {
@@ -43,20 +45,22 @@ func newSpace(home string, least uint64, log *slog.Logger) *space {
 func (s *space) look() {
 	free := ^uint64(0)
 	for _, dir := range s.dirs {
-		var st syscall.Statfs_t
-		if syscall.Statfs(dir, &st) == nil { // a folder that is not there yet is on its parent's disk
-			free = min(free, uint64(st.Bavail)*uint64(st.Bsize))
+		if room, err := freeOn(dir); err == nil { // a folder that is not there yet is on its parent's disk
+			free = min(free, room)
 		}
 	}
 	s.free.Store(free)
-	if full := free < s.min; full != s.full.Swap(full) {
+	if full := free < s.least(); full != s.full.Swap(full) {
 		if full {
-			s.log.Error("disk full, writes are refused", "free_bytes", free, "min_free_bytes", s.min)
+			s.log.Error("disk full, writes are refused", "free_bytes", free, "min_free_bytes", s.least(), "home", s.dirs[0], "may_be_removed", Removable(s.dirs[0]))
 		} else {
 			s.log.Info("disk has room again, writes are taken", "free_bytes", free)
 		}
 	}
 }
+
+// least is the room below which writes are refused.
+func (s *space) least() uint64 { return s.min + s.reserved.Load() }
 
 // refusal is why writes are refused; nil while there is room.
 func (s *space) refusal() error {
@@ -64,7 +68,7 @@ func (s *space) refusal() error {
 		return nil
 	}
 	return oplog.Errorf(oplog.Unavailable, "disk full: %d MiB free where %d are needed; reads go on, and writes when there is room",
-		s.free.Load()>>20, s.min>>20)
+		s.free.Load()>>20, s.least()>>20)
 }
 
 // lacks says whether an error came from a disk without room: by what the system said, or, where a library did not pass
@@ -101,6 +105,8 @@ func (n *Node) watchSpace(ctx context.Context) error {
 		case <-tick.C:
 		}
 		n.service.disk.look()
+		n.service.disk.keepReserve()
+		n.service.backups.expire(n.log)
 		if n.service.disk.full.Load() && n.machine.leads() && len(n.raft.Status().Members) > 1 && time.Since(tried) > handAway {
 			tried = time.Now()
 			if _, err := n.raft.Change(ctx, wire.Membership{Action: "transfer"}); err != nil {

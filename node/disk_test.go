@@ -6,55 +6,14 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/raft/rafttest"
 )
-
-// smallDisk mounts a tmpfs.
-func smallDisk(t *testing.T, dir string, mib int) {
-	t.Helper()
-	if runtime.GOOS != "linux" || os.Getuid() != 0 {
-		t.Skip("a small disk is a tmpfs, which only root on linux may mount")
-	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", fmt.Sprintf("size=%dm", mib), "tmpfs", dir).CombinedOutput(); err != nil {
-		t.Skipf("no tmpfs can be mounted here: %v: %s", err, out)
-	}
-	t.Cleanup(func() {
-		if out, err := exec.Command("umount", dir).CombinedOutput(); err != nil {
-			t.Errorf("umount: %v: %s", err, out)
-		}
-	})
-}
-
-// fill leaves no room on a disk; the function it returns gives it back.
-func fill(t *testing.T, dir string) (release func()) {
-	t.Helper()
-	f, err := os.Create(filepath.Join(dir, "ballast"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	block := make([]byte, 64<<10)
-	for len(block) > 0 {
-		if _, err := f.Write(block); err != nil {
-			block = block[:len(block)/2]
-		}
-	}
-	return func() {
-		f.Close()
-		if err := os.Remove(f.Name()); err != nil {
-			t.Error(err)
-		}
-	}
-}
 
 // TestAFullDisk fills the disk in turn under all of a node, under its log and snapshots, and under its state and index,
 // before and after the guard that should have noticed. Writes are refused or of unknown outcome, reads go on, nothing
@@ -80,7 +39,7 @@ func TestAFullDisk(t *testing.T) {
 			case "state":
 				small, elsewhere = home, []string{"raft", "index"}
 			}
-			smallDisk(t, small, 32)
+			rafttest.SmallDisk(t, small, 32)
 			for _, name := range elsewhere {
 				if err := os.Symlink(t.TempDir(), filepath.Join(home, name)); err != nil {
 					t.Fatal(err)
@@ -108,7 +67,7 @@ func TestAFullDisk(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			release := fill(t, small)
+			release := rafttest.Fill(t, small)
 			patience = 2 * time.Second
 			deadline := time.Now().Add(time.Minute)
 			for err = nil; err == nil; { // pages that were free before are used up first
@@ -153,7 +112,7 @@ func TestAFullDisk(t *testing.T) {
 func TestAFullDiskUnderSnapshots(t *testing.T) {
 	home := filepath.Join(t.TempDir(), "home")
 	small := filepath.Join(home, "raft", "snapshots")
-	smallDisk(t, small, 8)
+	rafttest.SmallDisk(t, small, 8)
 	const threshold = 8
 	n := openAlone(t, home, 1, func(c *Config) { c.SnapshotThreshold, c.SnapshotInterval = threshold, 100*time.Millisecond })
 	c, err := n.Service().Local("default")
@@ -183,7 +142,7 @@ func TestAFullDiskUnderSnapshots(t *testing.T) {
 			t.Fatal("no snapshot is made of what was written last")
 		}
 	}
-	release := fill(t, small)
+	release := rafttest.Fill(t, small)
 	full, most := at(), len(acked)+300
 	write(func() bool { return len(acked) == most })
 	if now := at(); now > full {

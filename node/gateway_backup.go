@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -43,9 +44,8 @@ type Backup struct {
 type spool struct {
 	dir string
 
-	mu    sync.Mutex
-	begun bool
-	kept  map[string]*spooled
+	mu   sync.Mutex
+	kept map[string]*spooled
 }
 
 type spooled struct {
@@ -54,21 +54,21 @@ type spooled struct {
 	used time.Time
 }
 
-// clean removes what nobody asks for any more, and what an earlier process left.
-func (s *spool) clean() error {
-	if !s.begun {
-		s.begun, s.kept = true, map[string]*spooled{}
-		if err := os.RemoveAll(s.dir); err != nil {
-			return err
-		}
+// expire removes backups that no client has asked for in a while. It does not wait for one that is being made.
+func (s *spool) expire(log *slog.Logger) {
+	if !s.mu.TryLock() {
+		return
 	}
+	defer s.mu.Unlock()
 	for id, b := range s.kept {
-		if time.Since(b.used) > spoolExpiry {
-			delete(s.kept, id)
-			os.Remove(b.path)
+		if time.Since(b.used) <= spoolExpiry {
+			continue
+		}
+		delete(s.kept, id)
+		if err := os.Remove(b.path); err != nil {
+			log.Warn("a backup that was not downloaded stays", "path", b.path, "err", err)
 		}
 	}
-	return os.MkdirAll(s.dir, 0o700)
 }
 
 // Spool writes a backup to a file of the node's own and says what it is.
@@ -76,7 +76,7 @@ func (s *Service) Spool(since oplog.Index) (Backup, error) {
 	sp := &s.backups
 	sp.mu.Lock() // one at a time: each is a copy of the whole state on this node's disk
 	defer sp.mu.Unlock()
-	if err := sp.clean(); err != nil {
+	if err := os.MkdirAll(sp.dir, 0o700); err != nil {
 		return Backup{}, err
 	}
 	if len(sp.kept) >= maxSpooled {
@@ -96,6 +96,9 @@ func (s *Service) Spool(since oplog.Index) (Backup, error) {
 		return Backup{}, err
 	}
 	b.Index, b.Hash, b.Size, b.SHA256 = at.Index, at.Sum.String(), out.n, hex.EncodeToString(h.Sum(nil))
+	if sp.kept == nil {
+		sp.kept = map[string]*spooled{}
+	}
 	sp.kept[b.ID] = b
 	return b.Backup, nil
 }

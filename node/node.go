@@ -69,6 +69,10 @@ func Open(ctx context.Context, cfg Config) (_ *Node, err error) {
 	if err := os.MkdirAll(cfg.Home, 0o700); err != nil {
 		return nil, fmt.Errorf("home: %w", err)
 	}
+	cramped, err := openReserve(cfg.Home)
+	if err != nil {
+		return nil, fmt.Errorf("home: %w", err)
+	}
 	if n.cfg.Secret, err = openSecret(cfg); err != nil {
 		return nil, err
 	}
@@ -84,6 +88,10 @@ func Open(ctx context.Context, cfg Config) (_ *Node, err error) {
 	}
 	if err := n.openState(); err != nil {
 		return nil, err
+	}
+	if cramped {
+		n.service.disk.reserved.Store(reserveBytes)
+		n.service.disk.look()
 	}
 	if err := n.openIndexAndLog(ctx); err != nil {
 		if errors.Is(err, oplog.ErrState) { // the next start would meet it again
@@ -170,6 +178,9 @@ func (n *Node) openState() (err error) {
 	n.service = &Service{cfg: n.cfg, log: n.log, keys: n.keys, state: n.state, machine: n.machine, started: time.Now(), timings: newTimings(), heavy: large.NewTurns(), bodies: newByteBudget(), opened: make(chan struct{})}
 	n.service.disk, n.service.certs = disk, n.certs
 	n.service.backups.dir = filepath.Join(n.cfg.Home, "backup-spool")
+	if err := os.RemoveAll(n.service.backups.dir); err != nil { // of a process before
+		return fmt.Errorf("backups: %w", err)
+	}
 	n.service.thinking = make(chan struct{}, 1)
 	if n.cfg.Embedder != nil {
 		n.service.embedder = embed.NewGuard(n.cfg.Embedder)

@@ -50,7 +50,8 @@ type Status struct {
 	SetAside []string        `json:"set_aside,omitempty"` // what this node has moved aside in its home, damaged or contradicted by the cluster
 	Embedder *EmbedderStatus `json:"embedder,omitempty"`  // of this node
 
-	voters, answering int // this node among them when it is one
+	voters, answering int  // this node among them when it is one
+	diskFull          bool // of this node
 }
 
 // PeerStatus is another member.
@@ -143,7 +144,7 @@ func (s *Service) Status(ctx context.Context) Status {
 		st.LeaderID, st.LeaderAddr, st.LeaderHTTP = &id, infos[id].Wire, infos[id].HTTP
 	}
 	st.Healthy = st.LeaderID != nil && st.quorate()
-	st.Agreement = agreement(st)
+	st.Agreement, st.diskFull = agreement(st), s.disk.full.Load()
 	st.Condition = said(condition(st))
 	if len(rs.Members) <= 1 {
 		st.Clustered, st.Message = false, "single-node mode (no replication)"

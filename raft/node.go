@@ -133,6 +133,9 @@ func (n *Node) listen(ctx context.Context) error {
 
 // start opens the log and the library.
 func (n *Node) start() error {
+	if err := n.dropUnfinished(); err != nil {
+		return fmt.Errorf("snapshots: %w", err)
+	}
 	snaps, err := n.openSnapshots()
 	if err != nil {
 		return err

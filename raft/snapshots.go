@@ -75,6 +75,18 @@ func (s checked) List() ([]*hraft.SnapshotMeta, error) {
 
 func (s checked) path(id string) string { return filepath.Join(s.n.cfg.Dir, "snapshots", id) }
 
+// dropUnfinished removes what a process that was killed had begun to write: it is not found again, and may be as large as the state.
+func (n *Node) dropUnfinished() error {
+	begun, err := filepath.Glob(filepath.Join(n.cfg.Dir, "snapshots", "*.tmp"))
+	for _, path := range begun {
+		err = errors.Join(err, os.RemoveAll(path))
+	}
+	if len(begun) > 0 {
+		n.log.Info("unfinished snapshots removed", "count", len(begun))
+	}
+	return err
+}
+
 // sumFile lies beside a snapshot's description, which the library believes as it reads it. It holds the sum of what nothing
 // else tells: where in the log the snapshot is, and who the members were.
 const sumFile = "meta.sum"

@@ -180,6 +180,8 @@ func openAdvice(err error) string {
 		return "is another node running in this home or on these ports? dev has --home and --port-base, and a configuration its own, to choose others"
 	case errors.Is(err, oplog.ErrUnapplied), errors.Is(err, oplog.ErrRecord):
 		return "a newer version may apply it; when every node stops here, `cairn recover --skip-record N` has all of them pass over the record"
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return "make room on the disk of the home; `cairn doctor` names what may be removed there, and deploy/runbooks/disk-full.md what must stay"
 	case errors.Is(err, fs.ErrPermission):
 		return "the home and all in it must belong to the user who runs the node; --home chooses another"
 	}

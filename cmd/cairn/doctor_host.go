@@ -5,10 +5,12 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"net"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -39,10 +41,15 @@ func (e *exam) disk(context.Context) (fs []finding) {
 		if free < node.DefaultMinFree {
 			f.Status = ill
 		}
+		if may := node.Removable(e.cfg.Home); f.Status != well && len(may) > 0 {
+			f.Do += "; no node needs " + strings.Join(may, ", ")
+		}
 		fs = append(fs, f)
 	}
 	median, worst, err := syncLatency(e.cfg.Home)
 	switch {
+	case errors.Is(err, syscall.ENOSPC):
+		return append(fs, finding{"", ill, err.Error(), "see deploy/runbooks/disk-full.md"})
 	case err != nil:
 		return append(fs, finding{"", ill, err.Error(), "the node's user must be able to write there"})
 	case median > slowSync:

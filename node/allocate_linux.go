@@ -1,0 +1,16 @@
+package node
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+// allocate gives a file room on the disk.
+func allocate(f *os.File, size int64) error {
+	err := syscall.Fallocate(int(f.Fd()), 0, 0, size)
+	if errors.Is(err, syscall.EOPNOTSUPP) || errors.Is(err, syscall.ENOSYS) {
+		return zeros(f, size)
+	}
+	return err
+}

@@ -1,0 +1,39 @@
+package node_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// TestWhatAKilledNodeLeftIsRemoved: snapshots that were being written, and backups that no client came for.
+func TestWhatAKilledNodeLeftIsRemoved(t *testing.T) {
+	t.Parallel()
+	c := start(t, 1)
+	if _, err := c.nodes[0].Service().Spool(0); err != nil {
+		t.Fatal(err)
+	}
+	c.stop(0)
+	home := c.cfgs[0].Home
+	unfinished := filepath.Join(home, "raft", "snapshots", "2-100-1700000000000.tmp")
+	if err := os.MkdirAll(unfinished, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(unfinished, "state.bin"), make([]byte, 1000), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	left, err := filepath.Glob(filepath.Join(home, "backup-spool", "*"))
+	if err != nil || len(left) != 1 {
+		t.Fatal(left, err)
+	}
+	c.open(0)
+	c.ready(0)
+	for _, path := range []string{unfinished, left[0]} {
+		if _, err := os.Stat(path); !os.IsNotExist(err) {
+			t.Errorf("%s stays: %v", path, err)
+		}
+	}
+	if _, err := c.nodes[0].Service().Spool(0); err != nil {
+		t.Error(err)
+	}
+}
