@@ -69,7 +69,7 @@ func (a *app) db() *cobra.Command {
 		fmt.Fprintf(a.out, "dropped database '%s'\n", args[0])
 		return nil
 	}}
-	drop.Flags().BoolVar(&yes, "yes", false, "really")
+	drop.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
 	for _, c := range []*cobra.Command{create, list, drop, a.dbQuota(&t), a.dbReembed(&t)} {
 		t.flags(c)
 		group.AddCommand(c)

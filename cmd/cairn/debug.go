@@ -101,7 +101,7 @@ func (a *app) bundle(ctx context.Context, t *target, config, out string) (err er
 	} {
 		b, err := part.make()
 		if err != nil {
-			b = []byte("not to be had: " + err.Error() + "\n")
+			b = []byte("not available: " + err.Error() + "\n")
 		}
 		h := &tar.Header{Name: "cairn-debug/" + part.name, Mode: 0o600, Size: int64(len(b)), ModTime: time.Now()}
 		if err := tw.WriteHeader(h); err != nil {

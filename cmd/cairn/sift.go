@@ -196,7 +196,7 @@ func (a *app) siftSearch(t *siftTarget) *cobra.Command {
 func (a *app) siftBackfill(t *siftTarget) *cobra.Command {
 	var limit, per int
 	var everywhere bool
-	c := &cobra.Command{Use: "backfill [transcripts]", Short: "Replay past transcripts into the workspace; again is harmless", Args: cobra.MaximumNArgs(1),
+	c := &cobra.Command{Use: "backfill [transcripts]", Short: "Replay past transcripts into the workspace; safe to run again: rows already there are skipped", Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			req := map[string]any{"kind": "backfill", "workspaceOnly": !everywhere}
 			if len(args) > 0 {

@@ -34,6 +34,6 @@ export async function log(page, signal) {
   let last = ""; // what happens from here until the events come is not missed
   if (may("admin")) for (const l of await lines("/v1/admin/log?limit=200")) { last = Math.max(last, l.index); for (const o of l.operations ?? []) line(l.index, o.kind, o.id ?? "", l.time); }
   fill(page, h("h1", {}, "Log"), h("div", { class: "card row" }, only, live, pause), h("div", { class: "card" }, list, nothing),
-    h("p", { class: "soft small" }, may("admin") ? "The newest 200 operations, and then those of this database as they are applied." : "Operations of this database as they are applied. A token that may admin sees the past as well."));
+    h("p", { class: "soft small" }, may("admin") ? "The newest 200 operations, and then those of this database as they are applied." : "Operations of this database as they are applied. Tokens with scope admin can read history."));
   events((kind, e) => { if (e.id !== undefined) add(e.index, kind, e.id, e.at); }, signal, last).catch(() => {});
 }

@@ -24,7 +24,7 @@ export async function recall(page, signal, first) {
     const top = Math.max(1, ...r.results.map((m) => m.score));
     fill(out, h("div", { class: "row answer-head" }, h("span", { class: "soft small grow" }, `${count(r.total, "memory", "memories")} in ${took.toFixed(0)} ms · as of entry ${r.index}`),
       h("span", { class: "soft small" }, "confidence"), meter(r.confidence)),
-    r.hints.length > 0 && r.results.length > 0 && h("p", { class: "soft small" }, "To be surer: ", r.hints.map((x) => x.suggestion).join("; "), "."),
+    r.hints.length > 0 && r.results.length > 0 && h("p", { class: "soft small" }, "To narrow this down: ", r.hints.map((x) => x.suggestion).join("; "), "."),
     same && comparison(same), ...r.results.map((m, i) => result(m, i, top, () => ask())), r.total === 0 && empty("Nothing is known about that.",
       r.considered > 0 ? `Of ${count(r.considered, "memory", "memories")} looked at, none matches the question.` : "No memory that passes the filters has a word of it or is like it."));
   };
