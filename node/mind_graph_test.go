@@ -129,7 +129,7 @@ func TestAMergeHandsRelationsOn(t *testing.T) {
 // TestAResolutionIsEmbedded: the text that settles a conflict is found by what it means, as any memory of its database is.
 func TestAResolutionIsEmbedded(t *testing.T) {
 	t.Parallel()
-	c := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Embedder = builtin(t, 512) })
+	c := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Embedder = builtin(t, 64) })
 	s, caller := c.local(0)
 	w := c.web(0)
 	for _, text := range []string{"Bob works as a designer at Acme.", "Alice lives in Lisbon.", "Alice lives in Berlin."} {
@@ -139,11 +139,11 @@ func TestAResolutionIsEmbedded(t *testing.T) {
 		t.Fatalf("%v", got)
 	}
 	id := w.ok("GET", "/v1/conflicts?status=open", nil)["conflicts"].([]any)[0].(obj)["conflict_id"].(string)
-	done := w.ok("POST", "/v1/conflicts/"+id+"/resolve", obj{"strategy": "merge", "new_text": "Alice commutes between Lisbon and Berlin fortnightly"})
+	done := w.ok("POST", "/v1/conflicts/"+id+"/resolve", obj{"strategy": "merge", "new_text": "Alice is transcontinental"})
 	rid, _ := done["new_memory_rid"].(string)
 	// Misspelt: the letters are shared, no word is. The vector may come a moment after the text.
 	eventually(t, "the resolution, by what it means", func() bool {
-		a, err := s.Recall(t.Context(), caller, index.Query{Text: "comutes betwen Lisbonn annd Berlinn fortnightlyy", K: 1}, node.Stale)
+		a, err := s.Recall(t.Context(), caller, index.Query{Text: "transcontinentel", K: 1}, node.Stale)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -154,7 +154,7 @@ func TestAResolutionIsEmbedded(t *testing.T) {
 		m, _ := v.Memory(caller.DB, rid)
 		vec = v.Vector(caller.DB, m.Seq).Floats()
 		return nil
-	}); err != nil || len(vec) != 512 {
+	}); err != nil || len(vec) != 64 {
 		t.Errorf("a vector of %d, %v", len(vec), err)
 	}
 }
