@@ -111,7 +111,7 @@ func (g *gateway) bodyOf(w http.ResponseWriter, r *http.Request, limit int64) (b
 	return b, release, nil
 }
 
-// lingerTimeout is what a refused client has to send what it announced and nobody reads, and to read the answer.
+// lingerTimeout is what a refused client has to send what it announced, which the gateway discards, and to read the answer.
 const lingerTimeout = time.Second
 
 // leaveUnread answers without having read the body: the connection ends with the answer, and does not wait for the rest.

@@ -101,7 +101,7 @@ func (n *Node) unmark() error {
 }
 
 // markEmpty marks a home that has no configuration, and has it ready to be founded: a founding that a crash ended between the
-// term and the record leaves a term that is nobody's.
+// term and the record leaves a term without a leader.
 func (n *Node) markEmpty(snaps hraft.SnapshotStore) error {
 	last, err := n.logs.LastIndex()
 	if err != nil {

@@ -63,7 +63,7 @@ func TestOneNodeOutlivesItsLog(t *testing.T) {
 
 // A member that lost its log votes again only after the others took its vote away and gave it back.
 func TestMemberRejoinsAfterLosingItsLog(t *testing.T) {
-	c := startCalm(t, 3) // nobody but the first leader can be elected while one is away and one has no vote
+	c := startCalm(t, 3) // only the first leader can be elected while one is away and one has no vote
 	want := c.propose(0, 20)
 	l := int(c.leader().cfg.NodeID - 1)
 	lost, other := (l+1)%3, (l+2)%3

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A leader orders the log by time, and a clock that is years ahead would order it so for ever. So nobody believes its own clock
+// A leader orders the log by time, and a clock that is years ahead would order it so for ever. So no node believes its own clock
 // alone: heartbeats carry the others', and what time it is is decided by the middle of them.
 
 // ClockReading is what a node takes the time to be.

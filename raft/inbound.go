@@ -37,7 +37,7 @@ func (c *inbound) unpack(ctx context.Context, f wire.Frame, m wire.Message) erro
 }
 
 // mayLead says whether what a peer sends as a leader counts. A member that was away may not know it: the leader became a member
-// meanwhile, and says so in records that only it can send. So whoever belongs to the same cluster by name may lead; votes, which
+// meanwhile, and says so in records that only it can send. So any node of the same cluster, by name, may lead; votes, which
 // make leaders, are for members alone.
 func (c *inbound) mayLead(sender uint32) bool {
 	if c.member(sender) {

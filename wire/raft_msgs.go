@@ -7,7 +7,7 @@ package wire
 type RaftHello struct {
 	ClusterID string // empty while the sender belongs to no cluster
 	Purpose   string // heartbeat, append, snapshot or forward: what the connection will carry
-	HasState  bool   // the sender has records, votes or a state beyond a founding that nobody has used yet
+	HasState  bool   // the sender has records, votes or a state beyond a founding that no vote has followed yet
 	EntryMin  uint32 // versions of log records it reads
 	EntryMax  uint32
 	Wire      string // where its clients find it

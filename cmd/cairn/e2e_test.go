@@ -463,7 +463,7 @@ func TestLeadersDieAndNothingIsLost(t *testing.T) {
 func sameState(t testing.TB, nodes []*nodeProcess) {
 	t.Helper()
 	if said := differing(t, nodes); said != "" {
-		t.Fatalf("states differ, or nobody leads:\n%s", said)
+		t.Fatalf("states differ, or there is no leader:\n%s", said)
 	}
 }
 

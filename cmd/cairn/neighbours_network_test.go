@@ -29,7 +29,7 @@ type listener struct {
 	unfinished []byte // a large request without its end
 }
 
-// TestHostileNeighboursOfTheNetwork: whoever reaches the ports of a node and does not hold the right token is refused at each of them,
+// TestHostileNeighboursOfTheNetwork: a client that reaches the ports of a node and does not hold the right token is refused at each of them,
 // reads nothing, leaves nothing in the log or the audit, and costs a bounded amount of memory.
 func TestHostileNeighboursOfTheNetwork(t *testing.T) {
 	t.Parallel()

@@ -18,7 +18,7 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// deaf is a state machine that takes no notice of its records: what is in the log is looked at by nobody.
+// deaf is a state machine that takes no notice of its records.
 type deaf struct{ index, term uint64 }
 
 func (d *deaf) Apply(batch []raft.Record) []any { return make([]any, len(batch)) }

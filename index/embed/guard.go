@@ -22,7 +22,7 @@ var ErrResting = errors.New("the embedder failed or was too slow lately and is l
 var ErrRefused = errors.New("texts refused")
 
 // A Guard stands between an embedder and those who wait for it. Every call has a deadline of its own, which the caller's own end
-// does not shorten, and all calls share one breaker: after some failures in a row it refuses at once whoever brings no more
+// does not shorten, and all calls share one breaker: after some failures in a row it refuses at once a caller that brings no more
 // patience than those that failed. An embedder that is too slow for writes can so go on answering the background.
 type Guard struct {
 	embedder Embedder

@@ -19,7 +19,7 @@ import (
 // is answered at once, however many there are; a kernel that takes no such questions has its table read.
 //
 // A socket without inode is no program's any more: its client has closed it. Of those the kernel says uid 0,
-// whoever made it, so they have no owner here.
+// whatever user made it, so they have no owner here.
 func lookUp(client, server netip.AddrPort) owner {
 	uid, inode, err := ask(client, server)
 	if err != nil {

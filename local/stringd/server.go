@@ -29,7 +29,7 @@ import (
 type Config struct {
 	Addr          string   // loopback only; port 0 picks one
 	Data          string   // directory of agents.json, created if absent; one daemon at a time
-	Agents        string   // directory of homes that nobody chose
+	Agents        string   // directory of homes of agents that chose none
 	Home          string   // what ~ is in POST /agents; the user's
 	Roots         []string // directories that homes and allowed paths must lie in, beside Agents
 	Origins       []string // of web pages that may ask; none

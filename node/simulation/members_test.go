@@ -69,7 +69,7 @@ func (c *cluster) replace(i int) {
 	c.open(i)
 }
 
-// members are those that the leader knows of; nil when nobody leads.
+// members are those that the leader knows of; nil without a leader.
 func (c *cluster) members() []raft.Member {
 	for i := range c.nodes {
 		if n := c.node(i); n != nil && n.Err() == nil && n.Service().Status(context.Background()).AcceptsWrites {
@@ -79,7 +79,7 @@ func (c *cluster) members() []raft.Member {
 	return nil
 }
 
-// readmit empties the home of a node that was removed, and that nobody told whether it was: so it joins anew.
+// readmit empties the home of a node that was removed without an answer to the request, so that it joins anew.
 func (c *cluster) readmit() {
 	members := c.members()
 	if members == nil {
