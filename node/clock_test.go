@@ -1,6 +1,7 @@
 package node_test
 
 import (
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -48,6 +49,9 @@ func TestAClockSeventyYearsAhead(t *testing.T) {
 	eventually(t, "another leader", func() bool { id, ok := s.Leader(); return ok && int(id) != first+1 })
 	if st := s.Status(t.Context()); !st.ClockOff || st.ClockOffset < float64(ahead.Milliseconds())/2 {
 		t.Errorf("status: off %v by %v ms", st.ClockOff, st.ClockOffset)
+	}
+	if got, want := s.Status(t.Context()).Condition, fmt.Sprintf("degraded: clock of node %d off", first+1); got != want {
+		t.Errorf("condition: %q, want %q", got, want)
 	}
 	if !key(s, caller) {
 		t.Error("a retry stored twice under the next leader")

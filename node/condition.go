@@ -40,6 +40,13 @@ func condition(st Status) (word, why string) {
 		return degraded, fmt.Sprintf("disk of node %d full, it refuses writes", st.NodeID)
 	case len(gone) > 0:
 		return degraded, away
+	case st.ClockOff:
+		return degraded, fmt.Sprintf("clock of node %d off", st.NodeID)
+	}
+	for _, p := range st.Peers {
+		if p.ClockOff {
+			return degraded, fmt.Sprintf("clock of node %d off", p.NodeID)
+		}
 	}
 	return healthy, ""
 }
