@@ -110,10 +110,12 @@ func (s *Service) condition(ctx context.Context) (word, why string) {
 	return l.word, l.why
 }
 
-// noLeader is the refusal of a write while no leader is known: at once when there can be none.
+// noLeader is the refusal of a write while no leader is known: at once when there can be none. It is an ErrNoLeader to every
+// surface, with which clients go to another node.
 func (s *Service) noLeader() error {
 	if l := s.looked.Load(); l != nil && l.lost {
-		return oplog.Errorf(oplog.Unavailable, "%s: writes are taken when a majority of the voters answers; reads go on", l.why)
+		text := fmt.Sprintf("%s: writes are taken when a majority of the voters answers; reads go on", l.why)
+		return &oplog.Error{Kind: oplog.Unavailable, Text: text, Err: ErrNoLeader}
 	}
 	return ErrNoLeader
 }

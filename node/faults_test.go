@@ -537,3 +537,28 @@ func BenchmarkRemember(b *testing.B) {
 		}
 	}
 }
+
+// TestAClientLeavesAMinority: a member that hears of no quorum says so, and clients go to one that does.
+func TestAClientLeavesAMinority(t *testing.T) {
+	t.Parallel()
+	net := newNetwork()
+	c := startWith(t, 3, func(i int, cfg *node.Config) {
+		cfg.Election = time.Second
+		cfg.Dial = net.dialer(i + 1)
+		net.owner[cfg.Cluster] = i + 1
+	})
+	alone := c.leader()
+	cl := c.dial(alone, (alone+1)%3, (alone+2)%3)
+	if _, err := cl.Remember(t.Context(), wire.NewRemember("before")); err != nil {
+		t.Fatal(err)
+	}
+	net.cut(alone + 1)
+	eventually(t, "a member that knows of no quorum", func() bool {
+		s, caller := c.service(alone)
+		_, err := s.Remember(t.Context(), caller, "", node.Draft{Text: "in a minority"})
+		return errors.Is(err, node.ErrNoLeader) && strings.Contains(err.Error(), "no quorum")
+	})
+	if _, err := cl.Remember(t.Context(), wire.NewRemember("after")); err != nil {
+		t.Errorf("a client of the minority: %v", err)
+	}
+}
