@@ -26,6 +26,33 @@ func (c *cluster) mayEmpty(i int) bool {
 		}
 		delete(c.hurt, other)
 	}
+	return c.agreeOnMembers(i)
+}
+
+// agreeOnMembers says whether all but one node are up and know the same members. One that was away when another joined gives that
+// one no vote, so it is no part of a majority that elects it.
+func (c *cluster) agreeOnMembers(but int) bool {
+	var first []uint32
+	for i := range c.nodes {
+		if i == but || !c.runs(i) {
+			continue
+		}
+		n := c.node(i)
+		if n == nil || n.Err() != nil {
+			return false
+		}
+		ids := []uint32{}
+		for _, m := range n.Service().RaftStatus().Members {
+			ids = append(ids, m.ID)
+		}
+		slices.Sort(ids)
+		if first == nil {
+			first = ids
+		}
+		if len(ids) == 0 || !slices.Equal(ids, first) {
+			return false
+		}
+	}
 	return true
 }
 
