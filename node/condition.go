@@ -110,11 +110,17 @@ func (s *Service) condition(ctx context.Context) (word, why string) {
 	return l.word, l.why
 }
 
+// lost says whether this node has heard of no quorum at its last looks.
+func (s *Service) lost() bool {
+	l := s.looked.Load()
+	return l != nil && l.lost
+}
+
 // noLeader is the refusal of a write while no leader is known: at once when there can be none. It is an ErrNoLeader to every
 // surface, with which clients go to another node.
 func (s *Service) noLeader() error {
-	if l := s.looked.Load(); l != nil && l.lost {
-		text := fmt.Sprintf("%s: writes are taken when a majority of the voters answers; reads go on", l.why)
+	if s.lost() {
+		text := fmt.Sprintf("%s: writes are taken when a majority of the voters answers; reads go on", s.looked.Load().why)
 		return &oplog.Error{Kind: oplog.Unavailable, Text: text, Err: ErrNoLeader}
 	}
 	return ErrNoLeader

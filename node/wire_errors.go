@@ -83,6 +83,7 @@ func (s *Service) leaderDetails() wire.JSON {
 			l.Addr, l.HTTP = &info.Wire, &url
 		}
 	}
+	l.Lost = l.ID == nil && s.lost()
 	b, err := json.Marshal(l)
 	if err != nil {
 		return nil

@@ -44,6 +44,7 @@ type Leader struct {
 	Addr *string `json:"leader_addr"` // clients' wire address, host:port
 	HTTP *string `json:"leader_http"` // URL
 	Term uint64  `json:"term"`
+	Lost bool    `json:"no_quorum,omitempty"` // ours: a majority of the voters does not answer, so there will be no leader soon
 }
 
 // Leader reads the details of a READONLY_ERROR; ok is false when there are none.

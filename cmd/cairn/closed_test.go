@@ -202,6 +202,9 @@ func (p *nodeProcess) tokenFile() string {
 // TestAPeersBombCostsLittle: what unpacks to a quarter of a gigabyte, with or without saying so, and what unpacks to as much as
 // is allowed, costs a member under a hundred megabytes, though eight that show the secret send them again and again.
 func TestAPeersBombCostsLittle(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it weighs a process, which holds several times as much under the race detector")
+	}
 	if runtime.GOOS != "linux" {
 		t.Skip("memory of another process is read in /proc, which this system has not")
 	}

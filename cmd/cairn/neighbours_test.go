@@ -61,6 +61,9 @@ func anonymousFlood(t *testing.T, p *nodeProcess, addr string, connections int, 
 // TestAnonymousFloodsHoldNoMemory: a body is read for a client that has shown a right token and for no other, so that 300
 // anonymous connections of 4 MiB each are refused at once and cost their connections.
 func TestAnonymousFloodsHoldNoMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it weighs a process, which holds several times as much under the race detector")
+	}
 	if runtime.GOOS != "linux" {
 		t.Skip("the memory of another process is read in /proc, which this system has not")
 	}

@@ -287,6 +287,9 @@ func (c *Client) do(ctx context.Context, kind again, f func(*conn) error) error 
 		switch {
 		case errors.As(err, &refused):
 			c.leave(cn, refused.leader)
+			if refused.lost && time.Since(begun) >= c.cfg.Patience { // each address was tried meanwhile
+				return unsure(refused.err)
+			}
 			if refused.leader != "" {
 				pause = firstPause
 			}

@@ -253,6 +253,7 @@ func (c *conn) ask(ctx context.Context, op wire.Op, m wire.Message, want wire.Op
 // readonly is a refusal that names, perhaps, the node that may.
 type readonly struct {
 	leader string
+	lost   bool // the node hears of no quorum: a leader will not come in a moment
 	err    error
 }
 
@@ -277,8 +278,11 @@ func refusal(f wire.Frame) error {
 			return e
 		}
 		r := &readonly{err: e}
-		if l, ok := m.Leader(); ok && l.Addr != nil {
-			r.leader = *l.Addr
+		if l, ok := m.Leader(); ok {
+			r.lost = l.Lost
+			if l.Addr != nil {
+				r.leader = *l.Addr
+			}
 		}
 		return r
 	}
