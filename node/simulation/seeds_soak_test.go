@@ -3,3 +3,5 @@
 package simulation
 
 const defaultSeeds = 5000
+
+const homesAndMembers = true
