@@ -151,6 +151,9 @@ func httpBombs(d dialer, path string, headers map[string]string) map[string]func
 		"endless line":   d.from(8, flood([]byte("GET /"), bytes.Repeat([]byte("a"), 64<<10))),
 		"unread answers": d.from(32, flood(nil, whole(`{"jsonrpc":"2.0","id":1,"method":"tools/list","cmd":"/help","query":"x","text":"x"}`))),
 	}
+	if headers["Authorization"] != "" {
+		bombs["wrong tokens"] = d.from(50, fire(bytes.Replace(whole("{}"), []byte(headers["Authorization"]), []byte("Bearer ydb_wrong"), 1)))
+	}
 	for name, v := range nasty() {
 		bombs["json "+name] = d.from(2, fire(whole(v), whole(`{"cmd":"/info","query":"x","text":`+v+`,"top_k":`+v+`,"params":`+v+`,"id":1,"jsonrpc":"2.0","method":"tools/call"}`)))
 	}
@@ -188,10 +191,15 @@ func wireBombs(d dialer, first wire.Op, token string) map[string]func(context.Co
 	if token == "" {
 		return bombs
 	}
-	auth, err := wire.AppendPack(nil, wire.OpAuth, 0, &wire.Auth{Token: token}, false)
-	if err != nil {
-		panic(err)
+	login := func(token string) []byte {
+		b, err := wire.AppendPack(nil, wire.OpAuth, 0, &wire.Auth{Token: token}, false)
+		if err != nil {
+			panic(err)
+		}
+		return b
 	}
+	auth := login(token)
+	bombs["wrong tokens"] = d.from(50, fire(login("ydb_wrong")))
 	late := func(flags byte, payload []byte) []byte {
 		return wireFrame(6+len(payload), flags, wire.OpRemember, payload)
 	}

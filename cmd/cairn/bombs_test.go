@@ -31,7 +31,7 @@ type bombed struct {
 }
 
 // TestBombs lets clients that mean no good loose on every listener of a running node: connections without number, bytes
-// that come one by one, headers and lines without end, lengths that lie, JSON and msgpack nested for ever, numbers that
+// that come one by one, headers and lines without end, wrong tokens, lengths that lie, JSON and msgpack nested for ever, numbers that
 // fill a page, zstd and tar that unpack for ever, texts that are none. The node's memory stays under a bound, who means
 // well is answered in about the time he was, and when it is over all is as before.
 func TestBombs(t *testing.T) {
@@ -180,13 +180,19 @@ func registerWell(t *testing.T, p *nodeProcess) {
 	}
 }
 
-// listeners is every door of a node.
+// listeners is every door of a node. Its good clients have a token of their own: a token is held to a rate, and the bombs use theirs
+// up.
 func listeners(t *testing.T, p *nodeProcess) []bombed {
 	token := fileText(t, filepath.Join(p.line.Home, "token"))
+	var well struct{ Token string }
+	tg := target{http: p.line.HTTP, tokenFile: filepath.Join(p.line.Home, "token"), timeout: 10 * time.Second}
+	if err := tg.get(t.Context(), "POST", "/v1/admin/tokens", map[string]any{"label": "well-behaved"}, &well); err != nil {
+		t.Fatal(err)
+	}
 	covenantToken := fileText(t, filepath.Join(filepath.Dir(p.line.Covenant), "peers", "operator.token"))
 	processToken := fileText(t, filepath.Join(p.line.Home, "process.token"))
 	onWire := func(ctx context.Context) error {
-		c, err := client.Dial(ctx, client.Config{Addrs: []string{p.line.Wire}, Token: token})
+		c, err := client.Dial(ctx, client.Config{Addrs: []string{p.line.Wire}, Token: well.Token})
 		if err != nil {
 			return err
 		}
@@ -194,15 +200,15 @@ func listeners(t *testing.T, p *nodeProcess) []bombed {
 		_, _, err = c.Recall(ctx, wire.NewRecall("anything"))
 		return err
 	}
-	bearer := map[string]string{"Authorization": "Bearer " + token}
+	bearer, wellBearer := map[string]string{"Authorization": "Bearer " + token}, map[string]string{"Authorization": "Bearer " + well.Token}
 	rpc := `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 	gateway, mirror, stringd := dialTCP(strings.TrimPrefix(p.line.HTTP, "http://")), dialTCP(strings.TrimPrefix(p.line.CovenantHTTP, "http://")), dialTCP(strings.TrimPrefix(p.line.String, "http://"))
 	return []bombed{
 		{"wire", onWire, wireBombs(dialTCP(p.line.Wire), wire.OpAuth, token)},
 		{"gateway", func(ctx context.Context) error {
-			return post(ctx, p.line.HTTP+"/v1/recall", `{"query":"anything"}`, bearer)
+			return post(ctx, p.line.HTTP+"/v1/recall", `{"query":"anything"}`, wellBearer)
 		}, httpBombs(gateway, "/v1/remember", bearer)},
-		{"gateway mcp", func(ctx context.Context) error { return post(ctx, p.line.HTTP+"/mcp", rpc, withMCP(bearer)) }, httpBombs(gateway, "/mcp", withMCP(bearer))},
+		{"gateway mcp", func(ctx context.Context) error { return post(ctx, p.line.HTTP+"/mcp", rpc, withMCP(wellBearer)) }, httpBombs(gateway, "/mcp", withMCP(bearer))},
 		{"stringd", func(ctx context.Context) error {
 			return post(ctx, p.line.String+"/exec", `{"cmd":"/info","topic":"mine"}`, map[string]string{"X-Agent-Id": "well"})
 		}, httpBombs(stringd, "/exec", map[string]string{"X-Agent-Id": "well"})},

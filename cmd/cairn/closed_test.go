@@ -115,7 +115,7 @@ func (s *stranger) ask(op wire.Op, m wire.Message) string {
 func TestStrangersAtThePeerPort(t *testing.T) {
 	t.Parallel()
 	p := memberAlone(t)
-	before := tracks(t, p)
+	before := tracks(t, settled(t, p))
 	entry, err := oplog.Entry{Node: 9, Ops: []oplog.Op{&oplog.CreateToken{Hash: node.HashToken("mine"), DB: oplog.DefaultDB, Scopes: []string{"admin"}, At: 1}}}.Encode()
 	if err != nil {
 		t.Fatal(err)
@@ -170,23 +170,30 @@ func TestStrangersAtThePeerPort(t *testing.T) {
 	}
 }
 
+// settled waits until a node has written what it writes by itself after a start: who the operator of its Covenant dialect is comes
+// last, and no request of that dialect is answered before.
+func settled(t *testing.T, p *nodeProcess) *nodeProcess {
+	t.Helper()
+	covenantAsked[json.RawMessage](t, covenantOf(t, p), map[string]any{"kind": "ping"})
+	return p
+}
+
 // tracks is what a change of the control plane leaves: the end of the log, the audit, the tokens and the members.
 func tracks(t *testing.T, p *nodeProcess) string {
 	t.Helper()
-	var all []json.RawMessage
 	tg := target{http: p.line.HTTP, tokenFile: p.tokenFile(), timeout: 10 * time.Second}
-	for _, path := range []string{"/v1/cluster/raft", "/v1/admin/audit", "/v1/admin/tokens"} {
-		var one json.RawMessage
-		if err := tg.get(t.Context(), "GET", path, nil, &one); err != nil {
+	var log struct { // how far it is applied says only how far this node is
+		Term    uint64          `json:"current_term"`
+		Last    uint64          `json:"last_log_index"`
+		Members json.RawMessage `json:"members"`
+	}
+	var audit, tokens json.RawMessage
+	for path, to := range map[string]any{"/v1/cluster/raft": &log, "/v1/admin/audit": &audit, "/v1/admin/tokens": &tokens} {
+		if err := tg.get(t.Context(), "GET", path, nil, to); err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, one)
 	}
-	b, err := json.Marshal(all)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(b)
+	return fmt.Sprintf("term %d, last %d, members %s, audit %s, tokens %s", log.Term, log.Last, log.Members, audit, tokens)
 }
 
 // tokenFile has the node's token in a file.

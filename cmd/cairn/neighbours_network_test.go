@@ -49,8 +49,7 @@ func TestHostileNeighboursOfTheNetwork(t *testing.T) {
 	theirs := mint(map[string]any{"database": "theirs", "scopes": []string{"read", "write", "owner"}})
 	post("/v1/admin/tokens/revoke", map[string]any{"token": revoked})
 	empty, blank, weak, guessed := "", " ", "secret", "ydb_"+strings.Repeat("0", 64)
-	covenantAsked[json.RawMessage](t, covenantOf(t, p), map[string]any{"kind": "ping"}) // the node's own dialect has written who its operator is
-	before := written(t, p)
+	before := written(t, settled(t, p))
 	neighbours := []struct {
 		name  string
 		token *string
