@@ -42,6 +42,7 @@ var metricTable = []Metric{
 	own1("cairn_state_agreement", gaugeKind, "1 when the members' state hashes were equal at the last look, 0 when they could not be compared, -1 when they differ.",
 		func(s *Service) float64 { return float64(s.agreed.Load()) }),
 	own1("cairn_state_damaged_total", counterKind, "Counts of the state that found something else than was written.", func(s *Service) float64 { return float64(s.damaged.Load()) }),
+	own1("cairn_peer_frames_damaged_total", counterKind, "Frames of other members that were changed on their way: they are refused and sent again.", func(s *Service) float64 { return float64(s.raft.DamagedFrames()) }),
 	own1("cairn_set_aside", gaugeKind, "States and logs in this node's home that it has moved aside: damaged, or contradicted by the cluster.", func(s *Service) float64 { return float64(len(setAsides(s.cfg.Home))) }),
 	own1("cairn_write_queue", gaugeKind, "Entries waiting to be proposed.", func(s *Service) float64 { return float64(len(s.proposer.queue)) }),
 	own1("cairn_follow_queue", gaugeKind, "Batches applied and waiting for the index.", func(s *Service) float64 { return float64(len(s.machine.queue)) }),

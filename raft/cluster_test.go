@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"slices"
 	"sync"
 	"testing"
@@ -94,7 +95,8 @@ type cluster struct {
 	disks map[int]*meter     // of the nodes whose log's disk is watched
 	roles map[int]string     // of the nodes that are no voters
 	slow  bool               // nobody is elected because of a silence
-	calm  bool               // elections are slow, and the leader is heard often: those without state are taken in soon
+	dial  func(context.Context, string) (net.Conn, error)
+	calm  bool // elections are slow, and the leader is heard often: those without state are taken in soon
 }
 
 // slowElection is longer than any machine stands still.
@@ -148,7 +150,7 @@ func (c *cluster) reopen(i int, secret string, peers []string) {
 		election = 8 * time.Second
 	}
 	n, err := Open(context.Background(), Config{NodeID: uint32(i + 1), Keys: c.keys[i], Dir: c.dirs[i], Addr: c.addrs[i], Secret: secret, Peers: peers,
-		Role: c.roles[i], WriteLog: c.disks[i].step, Alone: len(peers) == 0, Heartbeat: 250 * time.Millisecond, Election: election, Handler: noHandler{}}, c.sms[i])
+		Role: c.roles[i], Dial: c.dial, WriteLog: c.disks[i].step, Alone: len(peers) == 0, Heartbeat: 250 * time.Millisecond, Election: election, Handler: noHandler{}}, c.sms[i])
 	if err != nil {
 		c.t.Fatal(err)
 	}

@@ -34,8 +34,10 @@ const (
 // conn is a connection to a peer after the handshake. One goroutine at a time.
 type conn struct {
 	net.Conn
+	node  *Node
 	key   poolKey
 	r     *wire.Reader
+	sums  bool // frames have checksums
 	hello wire.ClusterHelloOK
 	buf   []byte
 }
@@ -51,6 +53,9 @@ func (c *conn) call(deadline time.Time, op wire.Op, m wire.Message, want wire.Op
 func (c *conn) send(deadline time.Time, op wire.Op, m wire.Message) (err error) {
 	if c.buf, err = wire.AppendPack(c.buf[:0], op, 0, m, false); err != nil {
 		return err
+	}
+	if c.sums {
+		c.buf = wire.AppendChecksum(c.buf)
 	}
 	if err := c.SetWriteDeadline(deadline); err != nil {
 		return err
@@ -80,6 +85,7 @@ func (c *conn) next(deadline time.Time) (wire.Frame, error) {
 	}
 	f, err := c.r.Next()
 	if err != nil {
+		c.node.damaged(err, c.hello.NodeID, c.RemoteAddr())
 		return f, err
 	}
 	if f.Op == wire.OpError || f.Op == wire.OpReadonlyError {
@@ -185,7 +191,7 @@ func (p *pool) dial(ctx context.Context, addr, purpose string) (*conn, error) {
 			return nil, fmt.Errorf("peer %s: %w", addr, err)
 		}
 	}
-	c := &conn{Conn: nc, key: poolKey{addr, purpose}, r: wire.NewReader(bufio.NewReaderSize(nc, bufferSize), wire.MaxLength)}
+	c := &conn{Conn: nc, node: p.node, key: poolKey{addr, purpose}, r: wire.NewReader(bufio.NewReaderSize(nc, bufferSize), wire.MaxLength)}
 	p.mu.Lock()
 	if p.closed {
 		p.mu.Unlock()
@@ -198,9 +204,18 @@ func (p *pool) dial(ctx context.Context, addr, purpose string) (*conn, error) {
 	hello := p.node.hello(p.node.idAt(addr), purpose)
 	hello.Raft.Nonce = make([]byte, nonceSize)
 	rand.Read(hello.Raft.Nonce) // never fails
+	hello.SetChecksum()
 	if err := c.call(deadline, wire.OpClusterHello, hello, wire.OpClusterHelloOK, &c.hello); err != nil {
 		p.drop(c)
 		return nil, fmt.Errorf("peer %s: hello: %w", addr, err)
+	}
+	if c.sums = c.hello.Raft != nil; c.sums {
+		c.r.Checksums()
+		if !c.hello.Checked() {
+			p.node.damaged(wire.ErrChecksum, c.hello.NodeID, c.RemoteAddr())
+			p.drop(c)
+			return nil, fmt.Errorf("peer %s: hello: %w", addr, wire.ErrChecksum)
+		}
 	}
 	if err := errors.Join(identified(nc, c.hello.NodeID), verifyProof(&c.hello, hello.Raft.Nonce), p.node.sameCluster(c.hello.Raft)); err != nil {
 		p.drop(c)

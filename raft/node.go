@@ -47,6 +47,7 @@ type Node struct {
 	acks          acknowledgements
 	chain         chain
 	contradiction atomic.Pointer[error] // why this member stops; see contradiction.go
+	damagedFrames atomic.Uint64         // of peers, that were changed on their way
 	stale         atomic.Uint64         // records up to here are in the log, perhaps, though a snapshot replaced them
 
 	ctx     context.Context

@@ -91,6 +91,7 @@ type inbound struct {
 	nc   net.Conn
 	in   *bufio.Reader
 	r    *wire.Reader
+	sums bool // frames have checksums
 	peer wire.ClusterHello
 	buf  []byte
 }
@@ -112,16 +113,21 @@ func (c *inbound) run() {
 		defer c.n.left(c.peer.NodeID)
 	}
 	c.r = wire.NewReader(bufio.NewReaderSize(c.in, bufferSize), wire.MaxLength)
+	if c.sums = checksummed(c.peer.Raft); c.sums {
+		c.r.Checksums()
+	}
 	if err := c.nc.SetReadDeadline(time.Time{}); err != nil {
 		return
 	}
 	for {
 		f, err := c.r.Next()
+		damaged := c.n.damaged(err, c.peer.NodeID, c.nc.RemoteAddr())
 		if err != nil {
 			c.refuse(err)
-			return
+		} else {
+			err = c.answer(f)
 		}
-		if err := c.answer(f); err != nil {
+		if err != nil && !damaged { // behind a damaged frame there is a next one
 			return
 		}
 	}
@@ -143,6 +149,9 @@ func (c *inbound) reply(to wire.Frame, op wire.Op, m wire.Message) (err error) {
 }
 
 func (c *inbound) write(b []byte) error {
+	if c.sums {
+		b = wire.AppendChecksum(b)
+	}
 	if err := c.nc.SetWriteDeadline(time.Now().Add(rpcTimeout)); err != nil {
 		return err
 	}
@@ -165,6 +174,11 @@ func (c *inbound) greet(f wire.Frame) bool {
 	}
 	if err := wire.Unpack(f, &c.peer, wire.MaxPlainEarly); err != nil {
 		_ = c.fail(f, wire.CodeInvalidPayload, "%v", err)
+		return false
+	}
+	if checksummed(c.peer.Raft) && !c.peer.Checked() {
+		c.n.damaged(wire.ErrChecksum, c.peer.NodeID, c.nc.RemoteAddr())
+		_ = c.fail(f, wire.CodeInvalidPayload, "%s", wire.ErrChecksum.Text)
 		return false
 	}
 	known := c.n.cfg.knows(c.peer.ClusterSecret)
@@ -197,6 +211,9 @@ func (c *inbound) greet(f wire.Frame) bool {
 	if c.peer.Raft != nil {
 		ok.Raft = c.n.hello(c.peer.NodeID, c.peer.Raft.Purpose).Raft
 		c.n.prove(ok.Raft, c.peer.Raft.Nonce)
+		if checksummed(c.peer.Raft) {
+			ok.SetChecksum()
+		}
 	}
 	return c.reply(f, wire.OpClusterHelloOK, ok) == nil
 }
@@ -214,6 +231,22 @@ func (c *Config) knows(secret string) bool {
 	}
 	return same == 1
 }
+
+// checksummed says whether a peer ends its frames with checksums: members do, foreign peers do not.
+func checksummed(h *wire.RaftHello) bool { return h != nil && h.Checksum != 0 }
+
+// damaged says whether a frame was changed on its way, counts it, and names whose it was.
+func (n *Node) damaged(err error, peer uint32, addr net.Addr) bool {
+	if !errors.Is(err, wire.ErrChecksum) {
+		return false
+	}
+	n.damagedFrames.Add(1)
+	n.log.Warn("a frame of a peer was changed on its way and is refused", "peer", peer, "addr", addr)
+	return true
+}
+
+// DamagedFrames is how many frames of peers came with bytes that were not those sent.
+func (n *Node) DamagedFrames() uint64 { return n.damagedFrames.Load() }
 
 type rpc func(*inbound, context.Context, wire.Frame) error
 

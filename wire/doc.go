@@ -38,6 +38,8 @@
 // what its version reads: entry_min to entry_max are versions of log records, state_min to state_max formats of snapshots,
 // reads the numbers of operations it knows, a byte each (none told: those of the first release), and needs those that
 // its log holds and not every version knows. Either side refuses the other, with the reason, when one could not read the
-// other's log. Raft travels inside OPLOG_PUSH, HEARTBEAT and REQUEST_VOTE as the
+// other's log. With checksum, CRC-32C of the hello as it is encoded without that field, the sender ends each later frame with four
+// bytes that len counts: CRC-32C, big-endian, of all bytes of the frame before them. A member that answers such a hello does the same,
+// and a frame that does not match is answered ERROR 4000 and passed over. Raft travels inside OPLOG_PUSH, HEARTBEAT and REQUEST_VOTE as the
 // extension `raft`; 0xD0 to 0xDA are snapshots, forwarding, read indexes and membership.
 package wire

@@ -66,8 +66,9 @@ type Reader struct {
 	max  int
 	head [headLen]byte
 
-	large    int             // payloads from here on are announced
-	announce func(int) error // before they are read
+	large     int             // payloads from here on are announced
+	announce  func(int) error // before they are read
+	checksums bool            // frames end with one
 }
 
 // NewReader reads frames whose length field is at most maxLength.
@@ -103,6 +104,11 @@ func (r *Reader) Next() (f Frame, err error) {
 	}
 	if f.Payload, err = large.Exactly(nil, r.r, int(n)-minLength); err != nil {
 		return f, err
+	}
+	if r.checksums {
+		if f.Payload, err = r.checked(f.Payload); err != nil {
+			return f, err
+		}
 	}
 	if v := f.Flags & 0x3F; v > Version {
 		return f, &FrameError{fmt.Sprintf("unsupported protocol version %d", v), true}

@@ -23,6 +23,7 @@ type RaftHello struct {
 	Key       string // of the answer: the public key, in hex, of the node's home
 	Addr      string // of the answer: where the node is to be reached
 	Proof     []byte // of the answer: the key's signature
+	Checksum  uint32 // of the hello without it, and frames behind it end with theirs; 0 when the sender has none
 }
 
 func (m *RaftHello) fields(c *codec) {
@@ -44,6 +45,7 @@ func (m *RaftHello) fields(c *codec) {
 	c.str("key", &m.Key, extension)
 	c.str("addr", &m.Addr, extension)
 	c.bin("proof", &m.Proof, extension)
+	uintField(c, "checksum", &m.Checksum, extension)
 }
 
 // RaftEntry is one log entry.

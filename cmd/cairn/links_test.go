@@ -26,7 +26,7 @@ type links struct {
 	rules [][]fault // what becomes of the words of one for another
 	moved chan struct{}
 	calls map[*call]struct{}
-	met   [drips + 1]int // how often each fault has met a frame or a caller
+	met   [faultKinds]int // how often each fault has met a frame or a caller
 	gone  bool
 	tasks sync.WaitGroup
 }
@@ -41,11 +41,15 @@ const (
 	late          // each frame comes later
 	torn          // now and then a connection ends in the middle of a frame
 	drips         // bytes come one by one
+	flips         // now and then one bit of a frame is another
+
+	faultKinds
 )
 
 const (
 	lateness = 20 * time.Millisecond
 	tornOnce = 20 // in how many frames
+	flipOnce = 20 // in how many frames
 )
 
 // A call is a connection through a proxy.
@@ -266,6 +270,11 @@ func (l *links) pass(c *call, dst io.Writer, src *bufio.Reader, from, to int, fr
 			l.meets(torn)
 			_, _ = dst.Write(frame[:1+rand.IntN(len(frame)-1)])
 			return false
+		}
+	case flips:
+		if rand.IntN(flipOnce) == 0 {
+			l.meets(flips)
+			frame[4+rand.IntN(len(frame)-4)] ^= 1 << rand.IntN(8) // behind the length: bytes that a longer one announces would be waited for
 		}
 	case drips:
 		l.meets(drips)

@@ -41,6 +41,7 @@ func TestMembersBehindProxies(t *testing.T) {
 		{"while leader and follower are cut from each other", cut, 1, func(f fault, lead, other, _ int) { l.set(f, lead, other); l.set(f, other, lead) }},
 		{"while all is late", late, 20, func(f fault, _, _, _ int) { l.all(f) }},
 		{"while frames break in the middle", torn, 10, func(f fault, _, _, _ int) { l.all(f) }},
+		{"while bits of frames are flipped", flips, 10, func(f fault, _, _, _ int) { l.all(f) }},
 		{"while bytes come one by one", drips, 20, func(f fault, _, _, _ int) { l.all(f) }},
 	} {
 		lead, before := leaderOf(t, nodes), l.hits(tc.fault)
@@ -54,7 +55,7 @@ func TestMembersBehindProxies(t *testing.T) {
 	for range anyFaults { // whatever comes of it while it lasts
 		for from := range 3 {
 			for _, to := range l.others(from) {
-				l.set(fault(rand.IntN(int(drips)+1)), from, to)
+				l.set(fault(rand.IntN(int(faultKinds))), from, to)
 			}
 		}
 		rest(t.Context(), time.Duration(rand.IntN(1500))*time.Millisecond)

@@ -33,6 +33,7 @@ var soakFaults = []struct {
 	{"no node hears another", (*soak).allApart},
 	{"slow links", func(s *soak) { s.everywhere(late) }},
 	{"frames break in the middle", func(s *soak) { s.everywhere(torn) }},
+	{"bits of frames are flipped", func(s *soak) { s.everywhere(flips) }},
 	{"bytes come one by one", func(s *soak) { s.everywhere(drips) }},
 	{"a home is emptied", (*soak).emptied},
 	{"a home is emptied while another is behind", (*soak).emptiedBeside},

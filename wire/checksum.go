@@ -1,0 +1,64 @@
+package wire
+
+import (
+	"encoding/binary"
+	"hash/crc32"
+)
+
+// TCP's checksum has 16 bits and is made anew by what stands between, and one bit flipped in a record, a vote or a commit index loses
+// what was acknowledged. So frames between members end with CRC-32C of all bytes before it; a hello says so by one of its own.
+
+// checksumLen is how many bytes a frame's checksum has; the frame's length counts them.
+const checksumLen = 4
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// ErrChecksum says that a frame is not what its sender wrote. The stream goes on behind it, unless its length was changed.
+var ErrChecksum = &FrameError{Text: "frame checksum mismatch: it was changed on its way, send it again"}
+
+// AppendChecksum ends a whole frame, which begins where the slice does, with its checksum.
+func AppendChecksum(frame []byte) []byte {
+	binary.BigEndian.PutUint32(frame, binary.BigEndian.Uint32(frame)+checksumLen)
+	return binary.BigEndian.AppendUint32(frame, crc32.Checksum(frame, castagnoli))
+}
+
+// Checksums has all frames from the next on end with a checksum, and refuses those that it does not match.
+func (r *Reader) Checksums() {
+	if !r.checksums {
+		r.checksums, r.max = true, r.max+checksumLen
+	}
+}
+
+// checked takes the checksum off a payload.
+func (r *Reader) checked(payload []byte) ([]byte, error) {
+	end := len(payload) - checksumLen
+	if end < 0 || crc32.Update(crc32.Checksum(r.head[:], castagnoli), castagnoli, payload[:end]) != binary.BigEndian.Uint32(payload[end:]) {
+		return nil, ErrChecksum
+	}
+	return payload[:end:end], nil
+}
+
+// SetChecksum ends the writing of a member's hello: frames behind it have checksums.
+func (m *ClusterHello) SetChecksum() { m.Raft.Checksum = helloChecksum(m, m.Raft) }
+
+// Checked says whether a hello has a checksum and is what its sender wrote.
+func (m *ClusterHello) Checked() bool {
+	return m.Raft != nil && m.Raft.Checksum == helloChecksum(m, m.Raft)
+}
+
+// SetChecksum ends the writing of a member's answer: frames behind it have checksums.
+func (m *ClusterHelloOK) SetChecksum() { m.Raft.Checksum = helloChecksum(m, m.Raft) }
+
+// Checked says whether an answer has a checksum and is what its sender wrote.
+func (m *ClusterHelloOK) Checked() bool {
+	return m.Raft != nil && m.Raft.Checksum == helloChecksum(m, m.Raft)
+}
+
+// helloChecksum is over the message without it; never 0, which is none.
+func helloChecksum(m Message, r *RaftHello) uint32 {
+	was := r.Checksum
+	r.Checksum = 0
+	sum := crc32.Checksum(encodeInto(nil, m), castagnoli)
+	r.Checksum = was
+	return max(sum, 1)
+}
