@@ -36,6 +36,7 @@ func (c *cluster) putBack(i int, all, others fs.FS, names ...string) {
 // TestAnOldLogUnderANewerState: a voter whose log, or whose journal alone, was replaced by an old copy has no vote until it has
 // rejoined: its state has applied more than its log holds.
 func TestAnOldLogUnderANewerState(t *testing.T) {
+	t.Parallel()
 	for name, files := range map[string][]string{"log": {"raft.db", "raft.db.journal"}, "journal": {"raft.db.journal"}} {
 		t.Run(name, func(t *testing.T) {
 			c := startCalm(t, 3)
@@ -69,6 +70,7 @@ func TestAnOldLogUnderANewerState(t *testing.T) {
 // TestAnOldHomeIsToldByTheOthers: a voter whose whole home is an old copy cannot know that, but the others know what it
 // acknowledged, also after a restart of theirs and when the leader that counted its answers is gone.
 func TestAnOldHomeIsToldByTheOthers(t *testing.T) {
+	t.Parallel()
 	c := startCalm(t, 3)
 	want := c.propose(0, 10)
 	l := int(c.leader().cfg.NodeID - 1)
@@ -104,6 +106,7 @@ func TestAnOldHomeIsToldByTheOthers(t *testing.T) {
 
 // TestAcknowledgementsGrow: an older place never replaces a newer one.
 func TestAcknowledgementsGrow(t *testing.T) {
+	t.Parallel()
 	var a acknowledgements
 	for _, p := range []place{{2, 10}, {1, 90}, {2, 9}, {3, 4}, {3, 4}, {2, 50}} {
 		a.note(1, p)

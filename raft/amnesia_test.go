@@ -38,6 +38,7 @@ var loseLog = map[string]func(t *testing.T, path string){
 
 // What a cluster of one acknowledges after it lost its log is there after the next start, too.
 func TestOneNodeOutlivesItsLog(t *testing.T) {
+	t.Parallel()
 	for name, lose := range loseLog {
 		t.Run(name, func(t *testing.T) {
 			c := start(t, 1)
@@ -63,6 +64,7 @@ func TestOneNodeOutlivesItsLog(t *testing.T) {
 
 // A member that lost its log votes again only after the others took its vote away and gave it back.
 func TestMemberRejoinsAfterLosingItsLog(t *testing.T) {
+	t.Parallel()
 	c := startCalm(t, 3) // only the first leader can be elected while one is away and one has no vote
 	want := c.propose(0, 20)
 	l := int(c.leader().cfg.NodeID - 1)
@@ -106,6 +108,7 @@ func TestMemberRejoinsAfterLosingItsLog(t *testing.T) {
 
 // A wish to vote outlives the leader that heard it.
 func TestPromotionSurvivesItsLeader(t *testing.T) {
+	t.Parallel()
 	c := start(t, 3)
 	c.propose(0, 5)
 	c.addrs, c.nodes, c.sms = append(c.addrs, rafttest.Addr(t)), append(c.nodes, nil), append(c.sms, nil)

@@ -11,6 +11,7 @@ import (
 // TestAnotherRecordOfTheSameTerm: a member has another record than all others where index and term are the same, which the library
 // never looks at. The hash of the records shows it, and the member stops.
 func TestAnotherRecordOfTheSameTerm(t *testing.T) {
+	t.Parallel()
 	c := startCalm(t, 3)
 	want := c.propose(0, 10)
 	l := c.leader()
@@ -38,6 +39,7 @@ func TestAnotherRecordOfTheSameTerm(t *testing.T) {
 // TestTheChainGoesOn: over snapshots and restarts a member goes on with its chain, and one that is brought up to date by a snapshot
 // takes the leader's over.
 func TestTheChainGoesOn(t *testing.T) {
+	t.Parallel()
 	c := startCalm(t, 3)
 	want := c.propose(0, 10)
 	agree := func() bool {

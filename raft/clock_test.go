@@ -7,6 +7,7 @@ import (
 
 // TestTheMiddleClockDecides: what a node takes the time to be, by its own clock and the others'.
 func TestTheMiddleClockDecides(t *testing.T) {
+	t.Parallel()
 	const years = 70 * 365 * 24 * time.Hour
 	for _, tc := range []struct {
 		name  string

@@ -244,6 +244,7 @@ func (c *cluster) put(item string) {
 }
 
 func TestThreeNodesFailOver(t *testing.T) {
+	t.Parallel()
 	c := start(t, 3)
 	want := c.propose(0, 50)
 	first := c.leader()
@@ -259,6 +260,7 @@ func TestThreeNodesFailOver(t *testing.T) {
 }
 
 func TestTransferReachesTheNodeNamed(t *testing.T) {
+	t.Parallel()
 	c := startSteady(t, 3)
 	c.propose(0, 1)
 	id := c.leader().cfg.NodeID%3 + 1
@@ -269,6 +271,7 @@ func TestTransferReachesTheNodeNamed(t *testing.T) {
 }
 
 func TestJoinFindsTheLeaderBehindOthers(t *testing.T) {
+	t.Parallel()
 	c := startSteady(t, 3)
 	want := c.propose(0, 20)
 	l := c.leader().cfg.NodeID
@@ -283,6 +286,7 @@ func TestJoinFindsTheLeaderBehindOthers(t *testing.T) {
 
 // A stranger who has the secret moves no term, with or without a raft map.
 func TestStrangerMovesNothing(t *testing.T) {
+	t.Parallel()
 	c := startSteady(t, 3)
 	c.propose(0, 1)
 	l := c.leader()
@@ -317,6 +321,7 @@ func TestStrangerMovesNothing(t *testing.T) {
 
 // A state that lacks only records it is never given is not restored at the start: the snapshot may be large.
 func TestAStateThatHasAllIsNotRestored(t *testing.T) {
+	t.Parallel()
 	c := start(t, 1)
 	want := c.propose(0, 5)
 	for range 2 {

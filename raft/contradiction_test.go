@@ -10,6 +10,7 @@ import (
 // TestAMemberThatAppliedWhatTheLeaderHasNot: a leader without some of what this member has applied sends other records in their
 // place. The member stops at once, and comes back as one without state.
 func TestAMemberThatAppliedWhatTheLeaderHasNot(t *testing.T) {
+	t.Parallel()
 	c := startCalm(t, 3)
 	early := c.propose(0, 10)
 	l := int(c.leader().cfg.NodeID - 1)
@@ -48,6 +49,7 @@ func TestAMemberThatAppliedWhatTheLeaderHasNot(t *testing.T) {
 
 // TestALinearizableReadBehindTheState: the leader has committed less than is applied here.
 func TestALinearizableReadBehindTheState(t *testing.T) {
+	t.Parallel()
 	c := startCalm(t, 3)
 	want := c.propose(0, 10)
 	i := int(c.leader().cfg.NodeID % 3)

@@ -55,6 +55,7 @@ func (c *cluster) knownAs(leader *Node) {
 }
 
 func TestADeadLeaderIsReplacedAtOnce(t *testing.T) {
+	t.Parallel()
 	c := startSlow(t, usual)
 	c.propose(0, 20)
 	first := c.leader()
@@ -71,6 +72,7 @@ func TestADeadLeaderIsReplacedAtOnce(t *testing.T) {
 
 // TestAnyOfTheLeadersConnectionsTells: a follower that has come back is sent records for a while before it hears a heartbeat.
 func TestAnyOfTheLeadersConnectionsTells(t *testing.T) {
+	t.Parallel()
 	c := startSlow(t, usual)
 	c.propose(0, 5)
 	l := c.leader()
@@ -87,6 +89,7 @@ func TestAnyOfTheLeadersConnectionsTells(t *testing.T) {
 
 // TestWhoIsBehindIsNotWanted: what a voter answers who is asked before the vote.
 func TestWhoIsBehindIsNotWanted(t *testing.T) {
+	t.Parallel()
 	c := startSlow(t, usual)
 	c.propose(0, 5)
 	l := c.leader()
@@ -125,6 +128,7 @@ func TestWhoIsBehindIsNotWanted(t *testing.T) {
 
 // TestOneThatIsCutOffReplacesNobody: a follower whose leader's system refuses it is alone with that, and the term stays.
 func TestOneThatIsCutOffReplacesNobody(t *testing.T) {
+	t.Parallel()
 	var refused, asked atomic.Int32 // which node is refused; how often it was
 	var leaderAddr atomic.Pointer[string]
 	c := startSlow(t, func(from int) func(context.Context, string) (net.Conn, error) {

@@ -57,6 +57,7 @@ func putUnderWay(t *testing.T) *underWay {
 }
 
 func TestNothingIsSeenBeforeTheLeadersDiskHasIt(t *testing.T) {
+	t.Parallel()
 	u := putUnderWay(t)
 	for i, n := range u.nodes {
 		if n == u.leader {
@@ -91,6 +92,7 @@ func TestNothingIsSeenBeforeTheLeadersDiskHasIt(t *testing.T) {
 }
 
 func TestALeadersDiskFailsWhenOthersHaveTheRecord(t *testing.T) {
+	t.Parallel()
 	u := putUnderWay(t)
 	u.goOn <- syscall.EIO
 	if err := <-u.outcome; !errors.Is(err, ErrUnknownOutcome) {

@@ -43,6 +43,7 @@ func (c *cluster) refused(candidate, voter int) {
 // TestAnEmptyHomeGivesNoVote: what was acknowledged by a leader and members whose homes were emptied afterwards is lost when one
 // that was away is elected by those. It is there when the leader is back.
 func TestAnEmptyHomeGivesNoVote(t *testing.T) {
+	t.Parallel()
 	for _, size := range []int{3, 5} {
 		t.Run(fmt.Sprint(size, " members"), func(t *testing.T) {
 			c := startCalm(t, size)
@@ -95,6 +96,7 @@ func TestAnEmptyHomeGivesNoVote(t *testing.T) {
 // TestTwoEmptyHomesOfThreeElectNobody: the one that has state neither leads nor lets the others found a cluster beside it; told
 // that the others are given up, it leads, and they are brought up to date.
 func TestTwoEmptyHomesOfThreeElectNobody(t *testing.T) {
+	t.Parallel()
 	c := startCalm(t, 3)
 	want := c.propose(0, 10)
 	for i := range 3 {
@@ -130,6 +132,7 @@ func TestTwoEmptyHomesOfThreeElectNobody(t *testing.T) {
 
 // TestAFoundingThatBrokeOffIsCompleted: some of the founding members have the configuration and the founder ended before it had.
 func TestAFoundingThatBrokeOffIsCompleted(t *testing.T) {
+	t.Parallel()
 	for _, founded := range [][]int{{1}, {1, 2}} {
 		t.Run(fmt.Sprint(len(founded), " of 3 founded"), func(t *testing.T) {
 			c := &cluster{t: t, nodes: make([]*Node, 3), sms: make([]*list, 3)}

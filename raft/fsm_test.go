@@ -36,6 +36,7 @@ func (o *opening) Release() { o.done() }
 // TestASnapshotThatWaitsHoldsNoRestore: the library asks who the members are between taking a snapshot and writing it, and
 // whoever answers that may be waiting for the restore of another.
 func TestASnapshotThatWaitsHoldsNoRestore(t *testing.T) {
+	t.Parallel()
 	f := &fsm{sm: &waiting{}}
 	taken, err := f.Snapshot()
 	if err != nil {

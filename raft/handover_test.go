@@ -11,6 +11,7 @@ import (
 // TestNoSecondHandOverToAMemberThatIsBehind: one that failed leaves the library waiting for the member. Others may lead, and
 // so may the member when it has caught up.
 func TestNoSecondHandOverToAMemberThatIsBehind(t *testing.T) {
+	t.Parallel()
 	c := start(t, 3)
 	c.propose(0, 5)
 	l := c.leader()

@@ -17,6 +17,7 @@ func from(n *Node, peer uint32) *inbound {
 
 // TestADeposedLeaderWritesNothingInTheNewTerm: it hears of its successor while it waits for something to write, and that comes.
 func TestADeposedLeaderWritesNothingInTheNewTerm(t *testing.T) {
+	t.Parallel()
 	c := startSteady(t, 3)
 	c.propose(0, 5)
 	for range 20 {
@@ -43,6 +44,7 @@ func TestADeposedLeaderWritesNothingInTheNewTerm(t *testing.T) {
 
 // TestHeartbeatsDoNotWaitForTheDisk: a leader whose followers' disks are slow would step down.
 func TestHeartbeatsDoNotWaitForTheDisk(t *testing.T) {
+	t.Parallel()
 	disks := map[int]*meter{0: {}, 1: {}, 2: {}}
 	c := startOn(t, 3, disks)
 	c.propose(0, 5)

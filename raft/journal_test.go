@@ -158,6 +158,7 @@ func copied(t *testing.T, dir string) string {
 
 // TestTheLogIsWhatWasStored does all that the library does to a log, closes it, and pulls the plug.
 func TestTheLogIsWhatWasStored(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(12) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			t.Parallel()
@@ -204,6 +205,7 @@ func filled(t *testing.T) (dir string) {
 
 // TestADamagedJournalIsNamed: records that were acknowledged are missed, not passed over.
 func TestADamagedJournalIsNamed(t *testing.T) {
+	t.Parallel()
 	whole, err := os.ReadFile(journalPath(filepath.Join(filled(t), "raft.db")))
 	if err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 // TestAFollowerTakesMoreThanAFrame: a follower that was away while more was written than a frame holds catches up, and takes
 // as much at once while it follows.
 func TestAFollowerTakesMoreThanAFrame(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("ninety megabytes through three logs take a while under the race detector")
 	}
@@ -51,6 +52,7 @@ func TestAFollowerTakesMoreThanAFrame(t *testing.T) {
 // TestHalfAnAnswerIsNone: a connection breaks off when the follower has taken one of two frames. The library asks the answer, not
 // the error, how far the follower is.
 func TestHalfAnAnswerIsNone(t *testing.T) {
+	t.Parallel()
 	here, there := net.Pipe()
 	go func() {
 		defer there.Close()

@@ -13,6 +13,7 @@ import (
 
 // TestALateSnapshotTakesNothingBack: one that was long under way arrives at a member that has applied more since.
 func TestALateSnapshotTakesNothingBack(t *testing.T) {
+	t.Parallel()
 	c := startSteady(t, 3)
 	l := c.leader()
 	leader, follower := int(l.cfg.NodeID-1), int(l.cfg.NodeID%3)
@@ -46,6 +47,7 @@ func TestALateSnapshotTakesNothingBack(t *testing.T) {
 
 // TestALateHandOverDeposesNobody: one that was long under way comes from a node that does not lead any more.
 func TestALateHandOverDeposesNobody(t *testing.T) {
+	t.Parallel()
 	c := startSteady(t, 3)
 	want := c.propose(0, 1)
 	l := c.leader()
@@ -67,6 +69,7 @@ func TestALateHandOverDeposesNobody(t *testing.T) {
 // TestRecordsBehindTheLog: a leader that has lost track of a member sends what it has had for long, and the record before is
 // in its log no more.
 func TestRecordsBehindTheLog(t *testing.T) {
+	t.Parallel()
 	c := startSteady(t, 3)
 	l := c.leader()
 	follower := int(l.cfg.NodeID % 3)
@@ -112,6 +115,7 @@ func TestRecordsBehindTheLog(t *testing.T) {
 
 // TestADeposedLeaderIsNotConfirmed: those who follow another say so when they are asked, whatever they said before.
 func TestADeposedLeaderIsNotConfirmed(t *testing.T) {
+	t.Parallel()
 	c := startSteady(t, 3)
 	c.propose(0, 5)
 	old := c.leader()

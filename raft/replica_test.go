@@ -12,6 +12,7 @@ import (
 // TestRollingRestartsWithAReplica: a read replica stands between voters in the configuration, and each member restarts in turn.
 // Every member goes on knowing the same members, and the cluster goes on taking records.
 func TestRollingRestartsWithAReplica(t *testing.T) {
+	t.Parallel()
 	c := startWith(t, 3, &cluster{roles: map[int]string{3: "read_replica"}})
 	want := c.propose(0, 5)
 	for i := 3; i < 5; i++ { // the replica joins first, a voter behind it
@@ -50,6 +51,7 @@ func TestRollingRestartsWithAReplica(t *testing.T) {
 
 // TestAConfigurationReadIsNeverWritten: what the node does with the list of members does not reach the library's own.
 func TestAConfigurationReadIsNeverWritten(t *testing.T) {
+	t.Parallel()
 	c := startWith(t, 3, &cluster{roles: map[int]string{0: "read_replica"}}) // it comes first where members are sorted
 	n := c.leader()
 	before := slices.Clone(n.servers())

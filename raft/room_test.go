@@ -47,6 +47,7 @@ func (m *meter) refused() int {
 
 // TestALogOpensOnAFullDisk: what a crash left in the journal has no room in the file yet. It is read from where it is.
 func TestALogOpensOnAFullDisk(t *testing.T) {
+	t.Parallel()
 	m, dir := &meter{}, t.TempDir()
 	open := func() store {
 		t.Helper()
@@ -101,6 +102,7 @@ func TestALogOpensOnAFullDisk(t *testing.T) {
 
 // TestADiskFullAfterTheEndWasCut: records of another leader are taken away, and there is no room for those of this one.
 func TestADiskFullAfterTheEndWasCut(t *testing.T) {
+	t.Parallel()
 	disks := map[int]*meter{0: {}, 1: {}, 2: {}}
 	c := startOn(t, 3, disks)
 	want := c.propose(0, 10)
@@ -136,6 +138,7 @@ func TestADiskFullAfterTheEndWasCut(t *testing.T) {
 
 // TestADiskThatFailsAtTheStart: a member that cannot write its log does not start, and does not take it for damaged.
 func TestADiskThatFailsAtTheStart(t *testing.T) {
+	t.Parallel()
 	c := start(t, 1)
 	want := c.propose(0, 10)
 	if err := c.nodes[0].Close(); err != nil {

@@ -37,6 +37,7 @@ func holds(t *testing.T, dir, text string) (n int) {
 
 // A plain member and two under keys of their own are one cluster: by log, by snapshot and after restarts.
 func TestEncryptedMembersBesideAPlainOne(t *testing.T) {
+	t.Parallel()
 	c := startSealed(t, 3, map[int]*seal.Ring{1: newRing(), 2: newRing()})
 	peers := func(i int) []string { return slices.Concat(c.addrs[:i], c.addrs[i+1:]) }
 	want := c.propose(0, 30)
@@ -81,6 +82,7 @@ func TestEncryptedMembersBesideAPlainOne(t *testing.T) {
 }
 
 func TestTheLogAsksForItsKey(t *testing.T) {
+	t.Parallel()
 	keys := newRing()
 	c := startSealed(t, 1, map[int]*seal.Ring{0: keys})
 	want := c.propose(0, 5)
@@ -114,6 +116,7 @@ func TestTheLogAsksForItsKey(t *testing.T) {
 
 // A changed record is found at the start, and the log moved aside.
 func TestDamagedRecordsAreFound(t *testing.T) {
+	t.Parallel()
 	c := startSealed(t, 1, map[int]*seal.Ring{0: newRing()})
 	want := c.propose(0, 20)
 	c.nodes[0].Close()

@@ -37,6 +37,7 @@ func described(t *testing.T) (n *Node, snaps hraft.SnapshotStore, dir string) {
 
 // TestEveryBitOfADescription flips each bit of what lies beside a snapshot: it says what it said, or is set aside.
 func TestEveryBitOfADescription(t *testing.T) {
+	t.Parallel()
 	n, snaps, dir := described(t)
 	plain := func(m *hraft.SnapshotMeta) hraft.SnapshotMeta {
 		c := *m
@@ -96,6 +97,7 @@ func TestEveryBitOfADescription(t *testing.T) {
 
 // TestSnapshotsOfEarlierVersions have no sum, and get one.
 func TestSnapshotsOfEarlierVersions(t *testing.T) {
+	t.Parallel()
 	n, snaps, dir := described(t)
 	if err := os.Remove(filepath.Join(dir, sumFile)); err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 // TestASnapshotBelowRecordsOfADeposedLeader: a leader that nobody follows takes records that never count, and more of them than
 // the others write. What it is brought up to date with ends in the middle of them.
 func TestASnapshotBelowRecordsOfADeposedLeader(t *testing.T) {
+	t.Parallel()
 	c := startSteady(t, 3)
 	want := c.propose(0, 10)
 	old := c.leader()
@@ -71,6 +72,7 @@ func TestASnapshotBelowRecordsOfADeposedLeader(t *testing.T) {
 // TestALeadersCommitReachesNoFurtherThanItsRecords: what a leader says is committed may be more than it sends, and what the
 // member has there another leader's.
 func TestALeadersCommitReachesNoFurtherThanItsRecords(t *testing.T) {
+	t.Parallel()
 	c := startSteady(t, 3)
 	want := c.propose(0, 10)
 	l := c.leader()

@@ -54,6 +54,7 @@ func reopen(dir string, keys *seal.Ring, covered uint64) (s store, err error) {
 // TestAFlippedBitIsFoundOrHarmless: whatever bit of a log's files changes while it is closed, the log is refused or is
 // what it was, encrypted or not.
 func TestAFlippedBitIsFoundOrHarmless(t *testing.T) {
+	t.Parallel()
 	for name, keys := range map[string]*seal.Ring{"plain": nil, "sealed": newRing()} {
 		for _, file := range []string{"raft.db", "raft.db.journal"} {
 			t.Run(name+" "+file, func(t *testing.T) {
@@ -196,6 +197,7 @@ func (im logFiles) write(t *testing.T, dir, file string, rng *rand.Rand) (at int
 
 // TestALogWithoutSumsIsRead: one that was written before there were any.
 func TestALogWithoutSumsIsRead(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	n := &Node{cfg: Config{Dir: dir}.withDefaults()}
 	n.log = n.cfg.Logger
@@ -237,6 +239,7 @@ func TestALogWithoutSumsIsRead(t *testing.T) {
 
 // TestALogWithAHole: what no snapshot stands for is missed.
 func TestALogWithAHole(t *testing.T) {
+	t.Parallel()
 	s := &shelf{t: t, rng: rand.New(rand.NewPCG(1, 1)), dir: t.TempDir(), gone: 100}
 	s.open()
 	for range 5 {
@@ -267,6 +270,7 @@ func TestALogWithAHole(t *testing.T) {
 // TestAMemberStopsAtARecordThatHasChanged: under the process, when it is to be sent to another. The others go on, and
 // make the member whole after its next start.
 func TestAMemberStopsAtARecordThatHasChanged(t *testing.T) {
+	t.Parallel()
 	c := startSteady(t, 3)
 	want := c.propose(0, 20)
 	l := c.leader()
@@ -300,6 +304,7 @@ func TestAMemberStopsAtARecordThatHasChanged(t *testing.T) {
 // TestOneNodeKeepsWhatItsDamagedLogHolds: no other node has what the state has not taken yet, and the journal still has the record
 // that changed in the file.
 func TestOneNodeKeepsWhatItsDamagedLogHolds(t *testing.T) {
+	t.Parallel()
 	for name, tc := range map[string]struct {
 		damaged, behind bool
 	}{
@@ -335,6 +340,7 @@ func TestOneNodeKeepsWhatItsDamagedLogHolds(t *testing.T) {
 
 // TestKeysOfTwoTasks: the vote is stored while another task cuts the whole log away. Neither takes the other's key out of the list.
 func TestKeysOfTwoTasks(t *testing.T) {
+	t.Parallel()
 	b, err := raftboltdb.New(raftboltdb.Options{Path: filepath.Join(t.TempDir(), "raft.db"), NoSync: true, MsgpackUseNewTimeFormat: true})
 	if err != nil {
 		t.Fatal(err)

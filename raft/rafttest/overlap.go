@@ -1,0 +1,22 @@
+package rafttest
+
+import (
+	"flag"
+	"strconv"
+	"testing"
+)
+
+// Overlap runs a package's tests, so many of them at once: they wait for elections, timers and disks more than they compute, so
+// that the number of processors is no measure for them. A -parallel on the command line wins.
+func Overlap(m *testing.M, n int) (code int) {
+	const name = "test.parallel"
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == name })
+	if !given {
+		if err := flag.Set(name, strconv.Itoa(n)); err != nil {
+			panic(err)
+		}
+	}
+	return m.Run()
+}
