@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/wire"
 )
@@ -63,15 +64,15 @@ type asker struct {
 	node uint32
 }
 
-// asker is the caller as it is told to the leader.
-func (c Caller) asker() wire.Asker { return wire.Asker{By: c.who(), Label: c.Label} }
+// askerOf is a caller as it is told to the leader.
+func askerOf(c Caller) wire.Asker { return wire.Asker{By: c.Who(), Label: c.Label} }
 
 // maxAsker bounds what another node says of who asked.
 const maxAsker = 256
 
 func (a asker) audit(what, on, how string) *oplog.Audit {
 	short := func(s string) string { return strings.ToValidUTF8(s[:min(len(s), maxAsker)], "") }
-	return &oplog.Audit{By: cmp.Or(short(a.By), byNode), Label: short(a.Label), What: what, On: on, How: how, Node: a.node, At: oplog.At(time.Now())}
+	return &oplog.Audit{By: cmp.Or(short(a.By), api.ByNode), Label: short(a.Label), What: what, On: on, How: how, Node: a.node, At: oplog.At(time.Now())}
 }
 
 // audited is an entry's operations with a row about who asked for each that changes what the cluster is. The leader writes
@@ -109,7 +110,7 @@ func (s *Service) Changed(ctx context.Context, from uint32, m wire.Membership) {
 	err := s.isOpen(ctx)
 	if err == nil {
 		row := asker{Asker: m.Asker, node: from}.audit(m.Action, fmt.Sprintf("node %d", m.NodeID), strings.TrimSpace(m.Addr+" "+m.Role))
-		_, err = s.write(ctx, Caller{By: byNode, Scopes: allScopes, Forward: true}, write{scope: Admin, system: true, ops: []oplog.Op{row}})
+		_, err = s.write(ctx, Caller{By: api.ByNode, Scopes: allScopes, Forward: true}, write{scope: Admin, system: true, ops: []oplog.Op{row}})
 	}
 	if err != nil {
 		s.log.Warn("not in the audit", "change", m.Action, "peer", m.NodeID, "err", err)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 )
 
@@ -47,9 +48,9 @@ func TestTheLeaderTidiesUp(t *testing.T) {
 	if err := s.abandon(ctx, c); err != nil {
 		t.Fatal(err)
 	}
-	rows, err := s.Sessions(ctx, c, SessionQuery{}, Stale)
-	if err != nil || len(rows) != 2 || rows[0].Status != oplog.SessionActive || rows[1].Status != oplog.SessionAbandoned {
-		t.Errorf("%+v, %v", rows, err)
+	a, err := api.Sessions.Do(ctx, s, c, &api.SessionsRequest{})
+	if err != nil || a.Count != 2 || a.Sessions[0].Status != "active" || a.Sessions[1].Status != "abandoned" {
+		t.Errorf("%+v, %v", a, err)
 	}
 }
 

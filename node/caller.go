@@ -4,64 +4,25 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
-	"net/http"
-	"slices"
 	"time"
 
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 )
 
-// A Scope is what a token lets its holder do.
-type Scope string
-
-// The scopes. A token without any has read and write.
-const (
-	Read  Scope = "read"
-	Write Scope = "write"
-	Owner Scope = "owner" // administers its own database: tokens, policies, purges
-	Admin Scope = "admin" // administers the cluster, and reaches every database
+type (
+	// Scope and Caller are the table's.
+	Scope  = api.Scope
+	Caller = api.Caller
 )
 
-// A Caller is who asks, for which database, with which rights. Surfaces get one from Authenticate, or,
-// where the protocol knows no tokens and the socket's mode is the lock, from Local.
-type Caller struct {
-	DB       oplog.DB
-	Database string
-	Token    string  // hash; empty for the master token and local callers
-	Label    string  // the token's
-	By       string  // who it is that has no token: see the by constants
-	Scopes   []Scope // what is allowed
-	Forward  bool    // writes follow the leader by themselves
-	Quiet    bool    // what it recalls is not reinforced
-
-	usual   int // operations a second where nothing else is agreed on; 0 for no bound
-	counted int // operations of the request that its limits have counted already
-}
-
-// Who asks without a token.
+// The scopes.
 const (
-	byMaster = "master" // the cluster secret
-	byLocal  = "local"  // this host's user, over a socket of this host
-	byNode   = "node"   // a node, of its own accord
+	Read  = api.Read
+	Write = api.Write
+	Owner = api.Owner
+	Admin = api.Admin
 )
-
-// who is the caller as the audit names it.
-func (c Caller) who() string {
-	if c.Token == "" {
-		return c.By
-	}
-	return c.Token[:hashPrefix]
-}
-
-// May says whether the caller has a right.
-func (c Caller) May(s Scope) bool {
-	return slices.Contains(c.Scopes, s) || s == Owner && slices.Contains(c.Scopes, Admin)
-}
-
-// noScope refuses a caller who is known and may not.
-func noScope(s Scope) error {
-	return &statusError{status: http.StatusForbidden, code: "insufficient_scope", err: oplog.Errorf(oplog.Denied, "token has no %s scope", s)}
-}
 
 var allScopes = []Scope{Read, Write, Admin}
 
@@ -80,7 +41,7 @@ func (s *Service) Authenticate(token string) (Caller, error) { return s.authenti
 func (s *Service) authenticate(token string, master bool) (Caller, error) {
 	c := Caller{}
 	if master && s.isMaster(token) {
-		c.DB, c.Database, c.Scopes, c.By = oplog.DefaultDB, "default", allScopes, byMaster
+		c.DB, c.Database, c.Scopes, c.By = oplog.DefaultDB, "default", allScopes, api.ByMaster
 		return c, nil
 	}
 	hash := HashToken(token)
@@ -123,8 +84,8 @@ func (s *Service) isMaster(token string) bool {
 
 // Local is the caller of a surface whose clients are this host's own user.
 func (s *Service) Local(database string) (Caller, error) {
-	c := Caller{Scopes: allScopes, Forward: true, By: byLocal}
-	return c, s.state.Read(func(v *oplog.View) error { return c.use(v, database) })
+	c := Caller{Scopes: allScopes, Forward: true, By: api.ByLocal}
+	return c, s.state.Read(func(v *oplog.View) error { return use(&c, v, database) })
 }
 
 // Select is the caller in another database: the master token may go anywhere, others stay where their token put them.
@@ -136,11 +97,12 @@ func (s *Service) Select(c Caller, database string) (Caller, error) {
 		if c.Token != "" && !c.May(Admin) {
 			return oplog.Errorf(oplog.NotFound, "database '%s' not found", database)
 		}
-		return c.use(v, database)
+		return use(&c, v, database)
 	})
 }
 
-func (c *Caller) use(v *oplog.View, database string) error {
+// use puts a caller into a database.
+func use(c *Caller, v *oplog.View, database string) error {
 	d, ok := v.DatabaseNamed(database)
 	if !ok {
 		return oplog.Errorf(oplog.NotFound, "database '%s' not found", database)

@@ -41,14 +41,14 @@ func (s *Service) SetQuota(ctx context.Context, c Caller, database string, memor
 // Databases lists the databases that the caller may use, by number.
 func (s *Service) Databases(ctx context.Context, c Caller, f Freshness) (dbs []oplog.Database, err error) {
 	err = s.read(ctx, c, f, func(v *oplog.View) error {
-		dbs = c.sees(v)
+		dbs = visible(c, v)
 		return nil
 	})
 	return dbs, err
 }
 
-// sees are the databases whose names the caller may know: its own, or all.
-func (c Caller) sees(v *oplog.View) []oplog.Database {
+// visible are the databases whose names the caller may know: its own, or all.
+func visible(c Caller, v *oplog.View) []oplog.Database {
 	if c.May(Admin) {
 		return v.Databases()
 	}

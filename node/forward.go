@@ -69,9 +69,9 @@ func (s *Service) forward(ctx context.Context, c Caller, e oplog.Entry) (oplog.O
 // hand gives an entry to the node that leads, once. body is the entry as it travels.
 func (s *Service) hand(ctx context.Context, c Caller, e oplog.Entry, body []byte) (oplog.Outcome, error) {
 	if s.machine.leads() {
-		return s.enter(ctx, asker{Asker: c.asker(), node: s.cfg.NodeID}, e)
+		return s.enter(ctx, asker{Asker: askerOf(c), node: s.cfg.NodeID}, e)
 	}
-	out, err := s.raft.Forward(ctx, wire.Forward{Entry: body, Asker: c.asker()})
+	out, err := s.raft.Forward(ctx, wire.Forward{Entry: body, Asker: askerOf(c)})
 	if err != nil {
 		return oplog.Outcome{}, err
 	}

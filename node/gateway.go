@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/wire/field"
 )
@@ -42,12 +43,21 @@ type route struct {
 	large        bool   // the body may be as large as a batch
 	stream       bool   // the handler reads the body itself
 
-	params, fields field.Object // query and body, parsed
+	op *api.Op // its row in the table of operations; nil for a route that is no operation
+
+	params, fields, inPath, gives field.Object // of the query, the body, the path and the answer
 }
 
 // described is the route with its descriptions parsed.
 func (rt route) described() route {
-	rt.params, rt.fields = field.Parse(rt.query), field.Parse(rt.body)
+	if rt.op == nil {
+		rt.params, rt.fields, rt.gives = field.Parse(rt.query), field.Parse(rt.body), field.Parse(rt.result)
+		for _, seg := range strings.Split(rt.path, "/") {
+			if name, ok := strings.CutPrefix(seg, "{"); ok {
+				rt.inPath = append(rt.inPath, field.Parse(strings.TrimSuffix(name, "}")+":string!")...)
+			}
+		}
+	}
 	if rt.scope != "" {
 		rt.params = append(rt.params, field.Parse("database:string")...)
 	}
@@ -56,7 +66,7 @@ func (rt route) described() route {
 
 // routes is the gateway at a glance.
 func routes() []route {
-	return slices.Concat(memoryRoutes, listRoutes, insightRoutes, statsRoutes, graphRoutes, sessionRoutes, mindRoutes, timeRoutes, infoRoutes, clusterRoutes, adminRoutes, maintenanceRoutes, embeddingRoutes, transferRoutes, backupRoutes, consoleRoutes)
+	return slices.Concat(opRoutes(), memoryRoutes, listRoutes, insightRoutes, statsRoutes, graphRoutes, mindRoutes, timeRoutes, infoRoutes, clusterRoutes, adminRoutes, maintenanceRoutes, embeddingRoutes, transferRoutes, backupRoutes, consoleRoutes)
 }
 
 // request is one exchange on its way.
@@ -151,7 +161,9 @@ func (g *gateway) serve(w http.ResponseWriter, r *http.Request, rt route) {
 	}
 	if _, done := result.(streamed); !done {
 		writeJSON(w, http.StatusOK, result)
-		g.s.slowly("http", rt.name, q.c, start)
+		if rt.op == nil {
+			g.s.slowly("http", rt.name, q.c, start)
+		}
 	}
 }
 
@@ -185,13 +197,15 @@ func (g *gateway) answer(q *request, rt route) (any, error) {
 	if err := refused(); err != nil {
 		return nil, err
 	}
-	if rt.scope != "" {
+	if rt.scope != "" && rt.op == nil {
 		if err := g.admit(q, rt.scope); err != nil {
 			return nil, err
 		}
 	}
-	if err := q.check(rt, g.s.cfg.Lenient); err != nil {
-		return nil, err
+	if rt.op == nil {
+		if err := q.check(rt, g.s.cfg.Lenient); err != nil {
+			return nil, err
+		}
 	}
 	if rt.write && !g.s.machine.leads() {
 		g.nameLeader(q.w) // what streams its answer has sent the header when it is done
@@ -232,8 +246,8 @@ func (g *gateway) identify(q *request, scope Scope) (err error) {
 	if !q.c.May(scope) {
 		return noScope(scope)
 	}
-	q.c.usual = max(0, g.s.cfg.MaxRPS)
-	q.c.Forward = g.forwards(q.r)
+	q.c.Usual = max(0, g.s.cfg.MaxRPS)
+	q.c.Forward, q.c.Surface = g.forwards(q.r), "http"
 	q.c, err = g.s.Select(q.c, q.param("database"))
 	return err
 }
@@ -245,7 +259,7 @@ func (g *gateway) admit(q *request, scope Scope) error {
 		bound.DB = 0 // the request that raises a database's bound is not held by it
 	}
 	bound, err := g.s.limits.count(bound, 1, time.Now())
-	q.c.counted = bound.counted
+	q.c.Counted = bound.Counted
 	return err
 }
 

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 )
 
@@ -44,6 +46,9 @@ var kindCodes = map[oplog.Kind]string{
 	oplog.Conflict: "conflict", oplog.TooLarge: "too_large", oplog.Unavailable: "cluster_unavailable", oplog.NotLeader: "not_leader",
 	oplog.UnknownOutcome: "commit_timeout", oplog.Corrupt: "internal_error", oplog.TooOld: "version_upgrade",
 }
+
+// codeStatuses are the codes of refusals whose status is not that of their kind.
+var codeStatuses = map[string]int{"insufficient_scope": http.StatusForbidden}
 
 // failure is what a client reads of an error.
 type failure struct {
@@ -86,6 +91,11 @@ func (g *gateway) fail(w http.ResponseWriter, req *http.Request, err error) {
 	status := statuses[e.Kind]
 	var se *statusError
 	if errors.As(err, &se) {
+		status, f.Code = se.status, se.code
+	}
+	var refused *api.Refusal
+	if errors.As(err, &refused) {
+		se = &statusError{status: cmp.Or(codeStatuses[refused.Code], status), code: refused.Code, more: refused.More}
 		status, f.Code = se.status, se.code
 	}
 	if status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests {

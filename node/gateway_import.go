@@ -126,7 +126,7 @@ func (im *importer) line(b []byte) error {
 // socket; it is refused when that takes longer than a sender may.
 func (im *importer) counted(rows int) (Caller, error) {
 	c := im.c
-	c.counted = 0
+	c.Counted = 0
 	patience := time.NewTimer(bodyTimeout)
 	defer patience.Stop()
 	for {

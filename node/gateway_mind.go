@@ -268,7 +268,7 @@ func (q *request) daysOf(def float64) (float64, error) {
 
 // timeParam is a date of the query, none when it is blank.
 func (q *request) timeParam(name string) time.Time {
-	t, err := field.Date(q.param(name))
+	t, err := field.ParseDate(q.param(name))
 	if err != nil {
 		return time.Time{}
 	}

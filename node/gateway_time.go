@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/wire/field"
 )
@@ -95,12 +96,12 @@ func httpDigest(g *gateway, q *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	sessions, err := g.s.Sessions(ctx, q.c, SessionQuery{Namespace: ns, Limit: 20}, Stale)
+	sessions, err := g.s.sessions(ctx, q.c, &api.SessionsRequest{Namespace: ns, Limit: 20})
 	if err != nil {
 		return nil, err
 	}
 	var head any
-	for _, s := range sessions {
+	for _, s := range sessions.Sessions {
 		if s.Summary != "" {
 			head = snippet(s.Summary, q.count("snippet_chars", 240))
 			break

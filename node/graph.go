@@ -125,28 +125,3 @@ func (s *Service) Alias(ctx context.Context, c Caller, a oplog.Alias) (added boo
 	w, err = s.write(ctx, c, write{scope: Write, ops: []oplog.Op{&a}})
 	return err == nil && w.Results[0].Changed, w, err
 }
-
-// StartSession opens a session; id is made here when empty.
-func (s *Service) StartSession(ctx context.Context, c Caller, op oplog.SessionStart) (id string, w Written, err error) {
-	if err := names(op.Namespace, op.Client, op.ID); err != nil {
-		return "", w, err
-	}
-	if op.Namespace == "" {
-		op.Namespace = "default"
-	}
-	if op.ID == "" {
-		op.ID = oplog.NewID()
-	}
-	op.At = oplog.At(time.Now())
-	w, err = s.write(ctx, c, write{scope: Write, ops: []oplog.Op{&op}})
-	return op.ID, w, err
-}
-
-// EndSession closes a session and says what it amounted to.
-func (s *Service) EndSession(ctx context.Context, c Caller, id, summary string) (*oplog.SessionSummary, Written, error) {
-	w, err := s.write(ctx, c, write{scope: Write, ops: []oplog.Op{&oplog.SessionEnd{ID: id, Summary: summary, At: oplog.At(time.Now())}}})
-	if err != nil {
-		return nil, w, err
-	}
-	return w.Results[0].Session, w, nil
-}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 )
 
@@ -77,7 +78,7 @@ func (n *Node) introduce(ctx context.Context) error {
 
 // present writes what every node is to know of this one.
 func (n *Node) present(ctx context.Context) error {
-	c := Caller{DB: 0, By: byNode, Scopes: allScopes, Forward: true}
+	c := Caller{DB: 0, By: api.ByNode, Scopes: allScopes, Forward: true}
 	var cluster string
 	var known bool
 	err := n.state.Read(func(v *oplog.View) error {

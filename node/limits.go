@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 )
 
@@ -59,8 +60,8 @@ type callerLimit struct {
 func (l *limits) of(c Caller) []callerLimit {
 	set := l.set.Load()
 	t := set.Tokens[c.Token]
-	if t.PerSecond == 0 && c.usual > 0 {
-		t.PerSecond, t.Burst = uint32(c.usual), 0
+	if t.PerSecond == 0 && c.Usual > 0 {
+		t.PerSecond, t.Burst = uint32(c.Usual), 0
 	}
 	return []callerLimit{{"t" + c.Token, "token", t}, {"d" + strconv.FormatUint(uint64(c.DB), 10), "database", set.Databases[c.DB]}}
 }
@@ -69,18 +70,18 @@ func (l *limits) of(c Caller) []callerLimit {
 // refuses them with the time to wait. It returns the caller with the operations that are counted now. What the node does of its
 // own accord is not counted.
 func (l *limits) count(c Caller, n int, now time.Time) (Caller, error) {
-	if c.Token == "" && c.By != byMaster && c.By != byLocal || n <= c.counted {
+	if c.Token == "" && c.By != api.ByMaster && c.By != api.ByLocal || n <= c.Counted {
 		return c, nil
 	}
 	for _, b := range l.of(c) {
 		if b.PerSecond > 0 && n > int(burst(b.Limit)) {
 			return c, oplog.Errorf(oplog.TooLarge, "batch size %d exceeds quota %d at once for this %s", n, burst(b.Limit), b.what)
 		}
-		if wait := l.rates.take(b.bucket, b.Limit, n-c.counted, now); wait > 0 {
+		if wait := l.rates.take(b.bucket, b.Limit, n-c.Counted, now); wait > 0 {
 			return c, &limited{wait, "too many requests for this " + b.what}
 		}
 	}
-	c.counted = n
+	c.Counted = n
 	return c, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 )
 
@@ -40,7 +41,7 @@ func (s *Service) Login(from, token string) (Caller, error) {
 	now, l := time.Now(), s.logins
 	c, err := s.authenticate(token, l.failed.wait(source, l.limit, now) == 0 || l.knowsMaster(source, now))
 	switch {
-	case err == nil && c.By == byMaster:
+	case err == nil && c.By == api.ByMaster:
 		l.sawMaster(source, now)
 	case errors.Is(err, errToken):
 		l.wrong.Add(1)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 )
 
@@ -37,7 +38,7 @@ func TestALostLeadIsNotTriedWithoutPause(t *testing.T) {
 	}
 	before, began := stamped.Load(), time.Now()
 	tries.Go(func() {
-		if _, err := n.service.forward(ctx, Caller{By: byNode}, e); err == nil {
+		if _, err := n.service.forward(ctx, Caller{By: api.ByNode}, e); err == nil {
 			t.Error("a node alone in a cluster of two acknowledged a write")
 		}
 	})

@@ -133,7 +133,7 @@ func (d databaseLines) Collect(out chan<- prometheus.Metric) {
 	_ = d.m.g.s.state.Read(func(v *oplog.View) error { // a closing state has nothing to count
 		dbs := v.Databases()
 		if d.caller != nil {
-			dbs = d.caller.sees(v)
+			dbs = visible(*d.caller, v)
 		}
 		for i, t := range metricTable {
 			if t.ofDatabase == nil {

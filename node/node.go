@@ -176,6 +176,7 @@ func (n *Node) openState() (err error) {
 	n.clock = oplog.NewClock(n.cfg.NodeID, func() time.Time { return n.raft.Clock().Time })
 	n.clock.Observe(n.state.Last())
 	n.service = &Service{cfg: n.cfg, log: n.log, keys: n.keys, state: n.state, machine: n.machine, started: time.Now(), timings: newTimings(), heavy: large.NewTurns(), bodies: newByteBudget(), opened: make(chan struct{})}
+	n.service.door = throughDoor(n.service)
 	n.service.disk, n.service.certs = disk, n.certs
 	n.service.backups.dir = filepath.Join(n.cfg.Home, "backup-spool")
 	if err := os.RemoveAll(n.service.backups.dir); err != nil { // of a process before

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/wire/field"
 )
 
@@ -17,25 +18,13 @@ import (
 var openAPI = sync.OnceValue(func() []byte {
 	paths := map[string]map[string]any{}
 	for _, r := range routes() {
+		r = r.described()
 		op := map[string]any{"summary": r.known(), "operationId": r.name,
 			"responses": responses(r)}
-		var params []any
-		for _, seg := range strings.Split(r.path, "/") {
-			if name, ok := strings.CutPrefix(seg, "{"); ok {
-				params = append(params, map[string]any{"name": strings.TrimSuffix(name, "}"), "in": "path", "required": true, "schema": map[string]any{"type": "string"}})
-			}
-		}
-		r = r.described()
-		for _, f := range r.params {
-			if f.Idle {
-				continue
-			}
-			params = append(params, map[string]any{"name": f.Name, "in": "query", "required": f.Must, "schema": f.Schema()})
-		}
-		if params != nil {
+		if params := append(parameters("path", r.inPath), parameters("query", r.params)...); len(params) > 0 {
 			op["parameters"] = params
 		}
-		if r.body != "" {
+		if len(r.fields) > 0 {
 			schema := r.fields.Schema()
 			op["requestBody"] = map[string]any{"required": schema["required"] != nil, "content": map[string]any{"application/json": map[string]any{"schema": schema}}}
 		}
@@ -62,6 +51,21 @@ var openAPI = sync.OnceValue(func() []byte {
 	return b
 })
 
+// parameters are fields that come in the path or the query.
+func parameters(in string, o field.Object) (list []any) {
+	for _, f := range o {
+		if f.Idle {
+			continue
+		}
+		p := map[string]any{"name": f.Name, "in": in, "required": f.Must || in == "path", "schema": f.Kind.Schema()}
+		if f.Doc != "" {
+			p["description"] = f.Doc
+		}
+		list = append(list, p)
+	}
+	return list
+}
+
 // known is what a route is for, and the other paths it is served at.
 func (rt route) known() string {
 	if len(rt.also) == 0 {
@@ -73,11 +77,24 @@ func (rt route) known() string {
 // components are the shapes that answers and requests refer to.
 func components() map[string]any {
 	all := map[string]any{}
-	for name, shorthand := range shapes {
-		all[name] = schemaOf(shorthand)
+	for name, o := range allShapes() {
+		all[name] = o.Schema()
 	}
 	all["Error"] = schemaOf("error:string! code:string!")
 	all["NotLeader"] = schemaOf("error:string! code:string! leader:integer? leader_id:integer? leader_node_id:integer? leader_addr:string? retry_after_ms:integer!")
+	return all
+}
+
+// allShapes are the objects that stand in requests and answers, by name.
+func allShapes() map[string]field.Object {
+	all := map[string]field.Object{}
+	for name, shorthand := range shapes {
+		all[name] = field.Parse(shorthand)
+	}
+	for _, op := range api.Ops {
+		op.Takes().Shapes(all, false)
+		op.Gives().Shapes(all, true)
+	}
 	return all
 }
 
@@ -92,8 +109,8 @@ func failed(description, shape string) map[string]any {
 func responses(r route) map[string]any {
 	ok := map[string]any{"description": "done"}
 	switch {
-	case r.result != "":
-		ok["content"] = map[string]any{"application/json": map[string]any{"schema": schemaOf(r.result)}}
+	case len(r.gives) > 0 && r.media == "":
+		ok["content"] = map[string]any{"application/json": map[string]any{"schema": r.gives.Schema()}}
 	case r.media != "":
 		ok["content"] = map[string]any{r.media: map[string]any{}}
 	}
@@ -112,7 +129,7 @@ func responses(r route) map[string]any {
 	if r.scope != "" && r.method != http.MethodGet {
 		all["409"] = failed("what is there is in the way", "Error")
 	}
-	if strings.Contains(r.query+r.body, "min_") {
+	if slices.ContainsFunc(r.params, func(f field.Field) bool { return f.Name == "min_index" }) {
 		all["412"] = failed("this node has not come as far in the log as was asked for", "Error")
 	}
 	if r.write {
@@ -130,6 +147,7 @@ func serveOpenAPI(w http.ResponseWriter, _ *http.Request) {
 
 // docs is the same for people: one page, nothing from elsewhere.
 var docs = sync.OnceValue(func() []byte {
+	known := allShapes()
 	var b strings.Builder
 	b.WriteString(`<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><title>Cairn gateway</title><style>` + docsStyle + `</style>
 <h1>Cairn gateway</h1><p>Memory for agents over HTTP. Send <code>Authorization: Bearer &lt;token&gt;</code> and JSON bodies. Times in answers are Unix seconds; a <code>date</code> in a
@@ -142,28 +160,31 @@ request is that or RFC 3339 (a bare date is its first instant, UTC). <code>hours
 			who = "token with " + string(r.scope)
 		}
 		fmt.Fprintf(&b, "<section><h2><b>%s</b> <code>%s</code></h2><p>%s <i>(%s)</i></p>", r.method, html.EscapeString(r.path), html.EscapeString(r.known()), who)
-		for _, part := range [][2]string{{"query", r.query}, {"body", r.body}, {"answer", r.result}} {
-			if part[1] == "" {
-				continue
+		r = r.described()
+		for _, part := range []struct {
+			name string
+			of   field.Object
+		}{{"path", r.inPath}, {"query", r.params}, {"body", r.fields}, {"answer", r.gives}} {
+			if len(part.of) > 0 {
+				fmt.Fprintf(&b, "<p class=f>%s:</p>", part.name)
+				describe(&b, part.of, known, part.name == "answer")
 			}
-			fmt.Fprintf(&b, "<p class=f>%s: ", part[0])
-			describe(&b, part[1], part[0] == "answer")
-			b.WriteString("</p>")
 		}
 		b.WriteString("</section>\n")
 	}
 	b.WriteString("<h1>Shapes</h1>")
-	for _, name := range slices.Sorted(maps.Keys(shapes)) {
-		fmt.Fprintf(&b, "<section id=%s><h2>%s</h2><p class=f>", name, name)
-		describe(&b, shapes[name], name != "Draft")
-		b.WriteString("</p></section>\n")
+	for _, name := range slices.Sorted(maps.Keys(known)) {
+		fmt.Fprintf(&b, "<section id=%s><h2>%s</h2>", name, name)
+		describe(&b, known[name], known, name != "Draft")
+		b.WriteString("</section>\n")
 	}
 	return []byte(b.String())
 })
 
-// describe writes the fields of a shorthand: of an answer it says what may be missing, of a request what may not.
-func describe(b *strings.Builder, shorthand string, answer bool) {
-	for _, f := range field.Parse(shorthand) {
+// describe writes fields: of an answer it says what may be missing, of a request what may not.
+func describe(b *strings.Builder, o field.Object, shapes map[string]field.Object, answer bool) {
+	b.WriteString("<dl>")
+	for _, f := range o {
 		need := ""
 		switch {
 		case f.Idle:
@@ -175,16 +196,20 @@ func describe(b *strings.Builder, shorthand string, answer bool) {
 		case !f.Must && answer:
 			need = " sometimes"
 		}
-		kind := f.Kind.Name
-		if name := strings.TrimPrefix(kind, "[]"); shapes[name] != "" {
+		if f.Default != "" {
+			need += ", " + f.Default + " when left out"
+		}
+		kind := html.EscapeString(f.Kind.Name)
+		if name := strings.TrimPrefix(f.Kind.Name, "[]"); shapes[name] != nil {
 			kind = strings.TrimSuffix(kind, name) + "<a href=#" + name + ">" + name + "</a>"
 		}
-		fmt.Fprintf(b, "<code>%s</code> <small>%s%s</small> ", f.Name, kind, need)
+		fmt.Fprintf(b, "<dt><code>%s</code> <small>%s%s</small></dt><dd>%s</dd>", f.Name, kind, html.EscapeString(need), html.EscapeString(f.Doc))
 	}
+	b.WriteString("</dl>")
 }
 
 const docsStyle = `:root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}section{border-top:1px solid #8884;padding:.3rem 0}` +
-	`h2{font-size:1rem;margin:.5rem 0 0}p{margin:.2rem 0}code{font-size:.95em}small,i{opacity:.7}.f code{font-weight:600}`
+	`h2{font-size:1rem;margin:.5rem 0 0}p{margin:.2rem 0}code{font-size:.95em}small,i{opacity:.7}dt{display:inline}dt code{font-weight:600}dd{display:inline;margin:0 1rem 0 .3rem}dl{margin:.2rem 0}.f{margin:.3rem 0 0}`
 
 func serveDocs(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")

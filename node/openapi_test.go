@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/cairndb/cairn/node/api"
 )
 
 // readers are the methods by which handlers take fields of the body and parameters of the query, with the type each takes.
@@ -240,7 +242,14 @@ func TestOpenAPIRequests(t *testing.T) {
 	doc := start(t, 1).web(0).ok("GET", "/openapi.json", nil)
 	src := readSource(t)
 	handlers := src.handlers(t)
+	rows := map[string]bool{} // what they read and what is told of it is one struct
+	for _, op := range api.Ops {
+		rows[op.Name] = true
+	}
 	for _, o := range operations(doc) {
+		if rows[o.doc["operationId"].(string)] {
+			continue
+		}
 		handler, ok := handlers[o.doc["operationId"].(string)]
 		if !ok {
 			t.Errorf("%s: no handler found", o)

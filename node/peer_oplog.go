@@ -150,7 +150,7 @@ func (s *Service) oplogPush(ctx context.Context, f wire.Frame) (wire.Op, wire.Me
 	if err != nil {
 		return 0, nil, &coded{code: wire.CodeInternal, err: err}
 	}
-	c.counted = len(m.Ops) // a peer is held by no client's limit
+	c.Counted = len(m.Ops) // a peer is held by no client's limit
 	w := write{scope: Write}
 	for i := range m.Ops {
 		op, err := s.foreign(&m.Ops[i])

@@ -25,6 +25,7 @@ import (
 type Service struct {
 	cfg      Config
 	log      *slog.Logger
+	door     run
 	keys     *seal.Ring // nil: files are plain
 	state    *oplog.State
 	index    *index.Index
@@ -200,7 +201,7 @@ func (s *Service) propose(ctx context.Context, c Caller, e oplog.Entry) (oplog.O
 		return oplog.Outcome{}, err
 	}
 	if s.machine.leads() {
-		o, err := s.enter(ctx, asker{Asker: c.asker(), node: s.cfg.NodeID}, e)
+		o, err := s.enter(ctx, asker{Asker: askerOf(c), node: s.cfg.NodeID}, e)
 		if !c.Forward || !errors.Is(err, &oplog.Error{Kind: oplog.NotLeader}) {
 			return o, err
 		}

@@ -3,56 +3,106 @@ package node
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
+	"strings"
+	"time"
 
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 )
 
-// A SessionQuery says which sessions are wanted.
-type SessionQuery struct {
-	Namespace string  // default
-	Client    *string // nil: of any client
-	Active    bool    // only those that have not ended
-	Limit     int     // 50
+func (s *Service) startSession(ctx context.Context, c Caller, q *api.StartSessionRequest) (*api.StartedSession, error) {
+	op := &oplog.SessionStart{ID: cmp.Or(q.ID, oplog.NewID()), Namespace: blank(q.Namespace), Client: q.Client, Metadata: q.Metadata, At: oplog.At(time.Now())}
+	if err := names(op.Namespace, op.Client, op.ID); err != nil {
+		return nil, err
+	}
+	w, err := s.write(ctx, c, write{scope: Write, ops: []oplog.Op{op}})
+	if errors.Is(err, &oplog.Error{Kind: oplog.Conflict}) {
+		return nil, &api.Refusal{Code: "conflict", Err: err, More: map[string]any{"session_id": s.activeSession(c, op)}}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &api.StartedSession{ID: op.ID, Index: w.Index}, nil
 }
 
-// Sessions lists sessions, the newest first.
-func (s *Service) Sessions(ctx context.Context, c Caller, q SessionQuery, f Freshness) (rows []oplog.Session, err error) {
-	q.Namespace = cmp.Or(q.Namespace, "default")
-	n := limit(q.Limit)
-	err = s.read(ctx, c, f, func(v *oplog.View) error {
+// activeSession is the one in the way of another; nil when it has ended in the meantime.
+func (s *Service) activeSession(c Caller, op *oplog.SessionStart) (id any) {
+	_ = s.state.Read(func(v *oplog.View) error { // a closing state knows none
+		v.Sessions(c.DB, op.Namespace, op.Client, func(x oplog.Session) bool {
+			if x.Status == oplog.SessionActive {
+				id = x.ID
+			}
+			return id == nil
+		})
+		return nil
+	})
+	return id
+}
+
+func (s *Service) endSession(ctx context.Context, c Caller, q *api.EndSessionRequest) (*api.EndedSession, error) {
+	w, err := s.write(ctx, c, write{scope: Write, ops: []oplog.Op{&oplog.SessionEnd{ID: q.ID, Summary: q.Summary, At: oplog.At(time.Now())}}})
+	if err != nil {
+		return nil, err
+	}
+	x := w.Results[0].Session
+	return &api.EndedSession{ID: x.ID, Duration: (x.Ended - x.Started).Seconds(), Memories: x.Memories, Topics: orEmpty(x.Topics), Index: w.Index}, nil
+}
+
+// sessions lists the newest first.
+func (s *Service) sessions(ctx context.Context, c Caller, q *api.SessionsRequest) (*api.SessionList, error) {
+	var found []oplog.Session
+	n, ns := limit(q.Limit), blank(q.Namespace)
+	err := s.read(ctx, c, Stale, func(v *oplog.View) error {
 		looked := 0
 		take := func(bound int) func(oplog.Session) bool {
 			return func(x oplog.Session) bool {
 				if !q.Active || x.Status == oplog.SessionActive {
-					rows = append(rows, x)
+					found = append(found, x)
 				}
 				looked++
-				return len(rows) < bound && looked < maxLook
+				return len(found) < bound && looked < maxLook
 			}
 		}
 		if q.Client != nil {
-			v.Sessions(c.DB, q.Namespace, *q.Client, take(n))
+			v.Sessions(c.DB, ns, *q.Client, take(n))
 		} else {
-			v.SessionsOf(c.DB, q.Namespace, take(maxLook)) // client by client: sorted below
+			v.SessionsOf(c.DB, ns, take(maxLook)) // client by client: sorted below
 		}
 		return nil
 	})
-	slices.SortStableFunc(rows, func(a, b oplog.Session) int {
+	if err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(found, func(a, b oplog.Session) int {
 		return cmp.Or(cmp.Compare(b.Started, a.Started), cmp.Compare(a.ID, b.ID))
 	})
-	return rows[:min(len(rows), n)], err
+	list := &api.SessionList{Sessions: []api.Session{}}
+	for _, x := range found[:min(len(found), n)] {
+		list.Sessions = append(list.Sessions, sessionOf(&x))
+	}
+	list.Count = len(list.Sessions)
+	return list, nil
 }
 
-// SessionHistory is a session and its memories in the order they were stored, from one place on.
-func (s *Service) SessionHistory(ctx context.Context, c Caller, id string, offset, max int, f Freshness) (x oplog.Session, rows []*oplog.Memory, err error) {
-	n := limit(max)
-	err = s.read(ctx, c, f, func(v *oplog.View) error {
-		var ok bool
-		if x, ok = v.Session(c.DB, id); !ok {
+var sessionStatuses = map[oplog.SessionStatus]string{oplog.SessionActive: "active", oplog.SessionEnded: "ended", oplog.SessionAbandoned: "abandoned", oplog.SessionImplicit: "implicit"}
+
+func sessionOf(x *oplog.Session) api.Session {
+	return api.Session{ID: x.ID, Namespace: x.Namespace, Client: x.Client, Started: x.Started.Seconds(), Ended: when(x.Ended), Status: sessionStatuses[x.Status],
+		Summary: x.Summary, Memories: x.Memories, Topics: orEmpty(x.Topics)}
+}
+
+// sessionHistory is a session and its memories in the order they were stored, from one place on.
+func (s *Service) sessionHistory(ctx context.Context, c Caller, q *api.SessionHistoryRequest) (*api.SessionAndMemories, error) {
+	a, n, offset := &api.SessionAndMemories{List: []api.Memory{}}, limit(max(q.Limit, 1)), q.Offset
+	err := s.read(ctx, c, Stale, func(v *oplog.View) error {
+		x, ok := v.Session(c.DB, q.ID)
+		if !ok {
 			return oplog.ErrNoSession
 		}
-		v.SessionMemories(c.DB, id, func(m *oplog.Memory) bool {
+		a.Session = sessionOf(&x)
+		v.SessionMemories(c.DB, q.ID, func(m *oplog.Memory) bool {
 			if m.Status == oplog.Tombstoned {
 				return true
 			}
@@ -60,10 +110,48 @@ func (s *Service) SessionHistory(ctx context.Context, c Caller, id string, offse
 				offset--
 				return true
 			}
-			rows = append(rows, m)
-			return len(rows) < n
+			a.List = append(a.List, memoryOf(m))
+			return len(a.List) < n
 		})
 		return nil
 	})
-	return x, rows, err
+	return a, err
+}
+
+// maxDrafted bounds the memories one summary becomes.
+const maxDrafted = 200
+
+// draftSummary keeps each line of a summary, and each sentence of a line, as a memory of its own.
+func (s *Service) draftSummary(ctx context.Context, c Caller, q *api.DraftSummaryRequest) (*api.Drafted, error) {
+	var drafts []Draft
+	for _, text := range statements(q.Summary) {
+		drafts = append(drafts, Draft{Text: text, Type: "episodic", Importance: 0.5, HalfLife: hours(defaultHalfLife), Certainty: 1,
+			Namespace: blank(q.Namespace), Domain: q.Domain, Source: "session_summary", Metadata: []byte("{}")})
+		if len(drafts) == maxDrafted {
+			break
+		}
+	}
+	r, err := s.Remember(ctx, c, "", drafts...)
+	if err != nil {
+		return nil, quota(err)
+	}
+	return &api.Drafted{RIDs: orEmpty(r.RIDs), Count: len(r.RIDs)}, nil
+}
+
+// statements splits prose into sentences and lists into their items.
+func statements(text string) (list []string) {
+	for line := range strings.Lines(text) {
+		line = strings.TrimLeft(strings.TrimSpace(line), "-*• \t")
+		for line != "" {
+			end := len(line)
+			if i := strings.Index(line, ". "); i > 0 {
+				end = i + 1
+			}
+			if s := strings.TrimSpace(line[:end]); s != "" {
+				list = append(list, s)
+			}
+			line = strings.TrimSpace(line[end:])
+		}
+	}
+	return list
 }

@@ -290,7 +290,7 @@ func (s *Service) ChangeMembers(ctx context.Context, c Caller, m MemberChange) (
 	if m.Verb == "leave" {
 		m.Verb, m.NodeID = "remove", s.cfg.NodeID
 	}
-	msg, err := s.raft.Change(ctx, wire.Membership{Action: m.Verb, NodeID: m.NodeID, Addr: m.Addr, Role: m.Role, Force: m.Force, Asker: c.asker()})
+	msg, err := s.raft.Change(ctx, wire.Membership{Action: m.Verb, NodeID: m.NodeID, Addr: m.Addr, Role: m.Role, Force: m.Force, Asker: askerOf(c)})
 	if err != nil {
 		return "", &oplog.Error{Kind: oplog.Conflict, Text: strings.TrimSpace(fmt.Sprint(err)), Err: err}
 	}

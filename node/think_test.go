@@ -14,6 +14,7 @@ import (
 
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/mind/mindtest"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/wire"
@@ -221,7 +222,7 @@ func TestTheMindOverTime(t *testing.T) {
 	if err != nil || len(a.Hits) != 0 {
 		t.Errorf("before all: %d hits, %v", len(a.Hits), err)
 	}
-	id, _, err := s.StartSession(ctx, caller, oplog.SessionStart{Client: "x"})
+	started, err := api.StartSession.Do(ctx, s, caller, &api.StartSessionRequest{Client: "x"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,13 +230,13 @@ func TestTheMindOverTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	client := "x"
-	sessions, err := s.Sessions(ctx, caller, node.SessionQuery{Client: &client}, node.Stale)
-	if err != nil || len(sessions) != 1 || sessions[0].ID != id || sessions[0].Memories != 1 {
-		t.Errorf("%+v, %v", sessions, err)
+	listed, err := api.Sessions.Do(ctx, s, caller, &api.SessionsRequest{Client: &client})
+	if err != nil || listed.Count != 1 || listed.Sessions[0].ID != started.ID || listed.Sessions[0].Memories != 1 {
+		t.Errorf("%+v, %v", listed, err)
 	}
-	_, rows, err := s.SessionHistory(ctx, caller, id, 0, 10, node.Stale)
-	if got := rids(rows, err); got != "in" {
-		t.Errorf("history: %q", got)
+	history, err := api.SessionHistory.Do(ctx, s, caller, &api.SessionHistoryRequest{ID: started.ID})
+	if err != nil || len(history.List) != 1 || history.List[0].RID != "in" {
+		t.Errorf("history: %+v, %v", history, err)
 	}
 	n, _, err := s.Purge(ctx, caller, node.PurgeFilter{Before: now.Add(-time.Hour)})
 	if err != nil || n != 2 {

@@ -78,7 +78,7 @@ func (s *Service) tokenNamed(c Caller, name string) (found oplog.Token, err erro
 	}
 	err = s.state.Read(func(v *oplog.View) error {
 		for _, hash := range []string{HashToken(name), name} {
-			if t, ok := v.Token(hash); ok && c.administers(t) {
+			if t, ok := v.Token(hash); ok && administers(c, t) {
 				found = t
 				return nil
 			}
@@ -87,7 +87,7 @@ func (s *Service) tokenNamed(c Caller, name string) (found oplog.Token, err erro
 			return nil
 		}
 		for _, t := range v.Tokens() {
-			if !strings.HasPrefix(t.Hash, name) || !c.administers(t) {
+			if !strings.HasPrefix(t.Hash, name) || !administers(c, t) {
 				continue
 			}
 			if found.Hash != "" {
@@ -101,7 +101,7 @@ func (s *Service) tokenNamed(c Caller, name string) (found oplog.Token, err erro
 }
 
 // administers says whether a token is the caller's to see and to end.
-func (c Caller) administers(t oplog.Token) bool {
+func administers(c Caller, t oplog.Token) bool {
 	return c.May(Admin) || c.May(Owner) && t.DB == c.DB && !slices.Contains(t.Scopes, string(Admin))
 }
 
@@ -121,7 +121,7 @@ func (s *Service) Tokens(ctx context.Context, c Caller) (tokens []TokenInfo, err
 		limits, all := v.Limits(), v.Tokens()
 		byAge(all)
 		for _, t := range all {
-			if c.administers(t) {
+			if administers(c, t) {
 				tokens = append(tokens, TokenInfo{t, s.uses.last(v, t.Hash), limits.Tokens[t.Hash]})
 			}
 		}

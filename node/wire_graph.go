@@ -2,7 +2,9 @@ package node
 
 import (
 	"context"
+	"encoding/json"
 
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/wire"
 )
@@ -82,23 +84,19 @@ func (ss *session) alias(ctx context.Context, m *wire.Alias) (*wire.AliasOK, err
 }
 
 func (ss *session) sessionStart(ctx context.Context, m *wire.SessionStart) (*wire.SessionStarted, error) {
-	id, w, err := ss.w.s.StartSession(ctx, ss.who(), oplog.SessionStart{ID: m.SessionID, Namespace: m.Namespace, Client: m.ClientID, Metadata: m.Metadata})
+	a, err := api.StartSession.Do(ctx, ss.w.s, ss.who(), &api.StartSessionRequest{ID: m.SessionID, Namespace: m.Namespace, Client: m.ClientID, Metadata: json.RawMessage(m.Metadata)})
 	if err != nil {
 		return nil, err
 	}
-	return &wire.SessionStarted{SessionID: id, Index: uint64(w.Index)}, nil
+	return &wire.SessionStarted{SessionID: a.ID, Index: uint64(a.Index)}, nil
 }
 
 func (ss *session) sessionEnd(ctx context.Context, m *wire.SessionEnd) (*wire.SessionEnded, error) {
-	s, w, err := ss.w.s.EndSession(ctx, ss.who(), m.SessionID, text(m.Summary))
+	a, err := api.EndSession.Do(ctx, ss.w.s, ss.who(), &api.EndSessionRequest{ID: m.SessionID, Summary: text(m.Summary)})
 	if err != nil {
 		return nil, err
 	}
-	r := &wire.SessionEnded{DurationSecs: (s.Ended - s.Started).Seconds(), MemoryCount: int(s.Memories), SessionID: s.ID, Topics: s.Topics, Index: uint64(w.Index)}
-	if r.Topics == nil {
-		r.Topics = []string{}
-	}
-	return r, nil
+	return &wire.SessionEnded{DurationSecs: a.Duration, MemoryCount: int(a.Memories), SessionID: a.ID, Topics: a.Topics, Index: uint64(a.Index)}, nil
 }
 
 func (ss *session) stats(ctx context.Context) (*wire.Stats, error) {

@@ -110,7 +110,7 @@ func (ss *session) serve(f wire.Frame) error {
 	if c := ss.who(); f.Op != wire.OpPing {
 		now := time.Now()
 		ss.w.s.uses.saw(c.Token, now)
-		c.counted = 0
+		c.Counted = 0
 		if _, err := ss.w.s.limits.count(c, 1, now); err != nil {
 			return ss.failed(f, err)
 		}
@@ -148,7 +148,7 @@ func (ss *session) auth(f wire.Frame) bool {
 	}
 	ss.mu.Lock()
 	c.Forward = ss.w.s.cfg.forwardsWire()
-	c.counted = 1 // of each request: see serve
+	c.Counted = 1 // of each request: see serve
 	ss.caller, ss.authed = c, true
 	ss.mu.Unlock()
 	return ss.reply(f, wire.OpAuthOK, &wire.AuthOK{Database: c.Database, DatabaseID: uint32(c.DB)}) == nil

@@ -331,7 +331,7 @@ func (c *codec) readDate(name string, h head, pos int) float64 {
 		}
 		t, err = field.Unix(f)
 	} else if h.kind == kStr {
-		t, err = field.Date(string(c.b[pos+h.size : pos+h.size+int(h.n)]))
+		t, err = field.ParseDate(string(c.b[pos+h.size : pos+h.size+int(h.n)]))
 	}
 	if err != nil {
 		c.fail("field `%s`: want %s", name, field.WantDate)

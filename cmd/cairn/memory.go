@@ -112,7 +112,7 @@ func (a *app) recall() *cobra.Command {
 				if *dates[name] == "" {
 					continue
 				}
-				at, err := field.Date(*dates[name])
+				at, err := field.ParseDate(*dates[name])
 				if err != nil {
 					return usageError{fmt.Errorf("--%s %q: %w", name, *dates[name], err)}
 				}

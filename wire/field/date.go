@@ -16,8 +16,8 @@ var errDate = errors.New("want " + WantDate)
 // maxSeconds is beyond the year 5000: a larger number is milliseconds, or no time at all.
 const maxSeconds = 1e11
 
-// Date reads a date as people, command lines and URLs write it.
-func Date(s string) (time.Time, error) {
+// ParseDate reads a date as people, command lines and URLs write it.
+func ParseDate(s string) (time.Time, error) {
 	s = strings.TrimSpace(s)
 	for _, layout := range []string{time.RFC3339Nano, time.DateOnly} {
 		if t, err := time.Parse(layout, s); err == nil {

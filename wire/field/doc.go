@@ -24,6 +24,11 @@
 // A number may be bounded: number[0..1] takes both ends, number(0..1] not the first, and an end left out is open. A string may be
 // one of a few: string{asc,desc}.
 //
+// # Structs
+//
+// Of reads the same from the tags of a struct: json has the name, is the kind where the Go type does not say it, doc the meaning. Decode
+// checks an object and puts its values into the struct. See node/api for all tags.
+//
 // # Strict and lenient
 //
 // Check refuses unknown fields, values of another type, numbers out of range and required fields that are missing, each by name.

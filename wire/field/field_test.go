@@ -116,7 +116,7 @@ func TestDate(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 	for _, s := range []string{"2020-01-01", "2020-01-01T00:00:00Z", "2020-01-01T02:00:00+02:00", "1577836800", " 1577836800.0 "} {
-		if got, err := Date(s); err != nil || !got.Equal(at) {
+		if got, err := ParseDate(s); err != nil || !got.Equal(at) {
 			t.Errorf("%q: %v %v", s, got, err)
 		}
 	}
@@ -125,7 +125,7 @@ func TestDate(t *testing.T) {
 			t.Errorf("%g: %v", v, got)
 		}
 	}
-	if got, err := Date("1970-01-01"); err != nil || got.UnixMicro() != 1 {
+	if got, err := ParseDate("1970-01-01"); err != nil || got.UnixMicro() != 1 {
 		t.Errorf("the epoch: %v %v", got, err)
 	}
 }

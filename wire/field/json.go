@@ -142,7 +142,7 @@ func DateJSON(raw json.RawMessage) (time.Time, error) {
 		if json.Unmarshal(raw, &s) != nil || s == "" || onlyNumber(s) {
 			return time.Time{}, errDate
 		}
-		return Date(s)
+		return ParseDate(s)
 	case "number":
 		v, err := strconv.ParseFloat(string(raw), 64)
 		if err != nil {

@@ -1,8 +1,10 @@
 package field
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
+	"reflect"
 	"strconv"
 	"strings"
 	"time"
@@ -22,6 +24,7 @@ type Kind struct {
 	Above    bool    // Min itself is too little
 
 	date, window bool
+	of           reflect.Type // the struct that describes a shape
 }
 
 // The kinds that several surfaces share: a bound stands here and nowhere else.
@@ -146,7 +149,7 @@ func (k Kind) Text(name, s string) error {
 	bad := func() error { return k.refuse(name, strconv.Quote(clip(s))) }
 	switch {
 	case k.date:
-		if _, err := Date(s); err != nil {
+		if _, err := ParseDate(s); err != nil {
 			return bad()
 		}
 	case k.Type == "string" && k.Enum != nil:
@@ -184,6 +187,18 @@ func clip(s string) string {
 		}
 	}
 	return s
+}
+
+// literal is a value of the kind as a tag has it.
+func (k Kind) literal(s string) any {
+	if k.Type == "string" || k.date {
+		return s
+	}
+	var v any
+	if json.Unmarshal([]byte(s), &v) != nil {
+		return s
+	}
+	return v
 }
 
 // Schema is the kind as JSON Schema has it.

@@ -24,6 +24,14 @@ type Field struct {
 	Must     bool // there, always
 	Nullable bool
 	Idle     bool // clients send it and it changes nothing: it is taken, and no schema tells of it
+
+	Doc, Default, Example string // for people, and for the schema
+	In                    string // where in a request it comes: path, query, body; blank for its method's usual place
+
+	at         []int    // in the struct that describes it
+	may        bool     // an answer may leave it out
+	untold     bool     // tools do not take it
+	toolOthers []string // spellings that models use
 }
 
 // An Object is the fields of a request or an answer, in the order they are told of.
@@ -50,6 +58,18 @@ func Parse(s string) Object {
 // Schema is the field as JSON Schema has it.
 func (f Field) Schema() map[string]any {
 	s := f.Kind.Schema()
+	if f.Doc != "" {
+		s["description"] = f.Doc
+		if f.Kind.date {
+			s["description"] = f.Doc + " (" + f.Kind.Want + ")"
+		}
+	}
+	if f.Default != "" {
+		s["default"] = f.Kind.literal(f.Default)
+	}
+	if f.Example != "" {
+		s["examples"] = []any{f.Kind.literal(f.Example)}
+	}
 	if kind, ok := s["type"].(string); ok && f.Nullable {
 		s["type"] = []any{kind, "null"}
 	}

@@ -133,7 +133,7 @@ func pair(v string) error {
 
 // parseTime reads a time: a date as every surface takes it, or how long ago (90m, 7d).
 func parseTime(v string) (time.Time, error) {
-	if t, err := field.Date(v); err == nil {
+	if t, err := field.ParseDate(v); err == nil {
 		return t, nil
 	}
 	ago := v

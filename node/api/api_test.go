@@ -1,0 +1,91 @@
+package api
+
+import (
+	"encoding/json"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cairndb/cairn/wire/field"
+)
+
+// Every row stands in the table, once, and says all that its surfaces need.
+func TestOps(t *testing.T) {
+	t.Parallel()
+	rows := 0
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range files {
+		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			if of, ok := n.(*ast.IndexListExpr); ok && len(of.Indices) == 2 {
+				if name, ok := of.X.(*ast.Ident); ok && name.Name == "row" {
+					rows++
+				}
+			}
+			return true
+		})
+	}
+	if rows != len(Ops) {
+		t.Errorf("%d rows are made, %d are in Ops", rows, len(Ops))
+	}
+	names, routes := map[string]bool{}, map[string]bool{}
+	for _, op := range Ops {
+		if names[op.Name] || op.Name == "" || op.Does == "" {
+			t.Errorf("operation %q: two of one name, or one that does not say what it does", op.Name)
+		}
+		names[op.Name] = true
+		for _, path := range append([]string{op.Path()}, op.Also...) {
+			if route := op.Method() + " " + path; op.HTTP != "" && routes[route] {
+				t.Errorf("two operations at %s", route)
+			} else {
+				routes[route] = true
+			}
+		}
+	}
+}
+
+// Every field can be read: its kind, its default, its example. Each place of a path has its field.
+func TestDescribed(t *testing.T) {
+	t.Parallel()
+	all := map[string]field.Object{}
+	for _, op := range Ops {
+		takes := op.Takes()
+		takes.Shapes(all, false)
+		op.Gives().Shapes(all, true)
+		var places []string
+		for _, f := range takes.At("path", op.Usual()) {
+			places = append(places, f.Name)
+		}
+		for _, name := range places {
+			if !strings.Contains(op.Path(), "{"+name+"}") {
+				t.Errorf("%s: %s is no place of %s", op.Name, name, op.Path())
+			}
+		}
+		if strings.Count(op.Path(), "{") != len(places) {
+			t.Errorf("%s: %s has places that no field takes", op.Name, op.Path())
+		}
+		if _, err := json.Marshal(takes.Schema()); err != nil {
+			t.Errorf("%s: %v", op.Name, err)
+		}
+		for _, f := range slices.Concat(takes, op.Gives()) {
+			for _, v := range []string{f.Default, f.Example} {
+				if v == "" {
+					continue
+				}
+				if err := f.Kind.Text(f.Name, v); err != nil {
+					t.Errorf("%s: default or example: %v", op.Name, err)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,22 @@
+// Package api is what can be asked of a memory: each request and each answer as a plain struct whose tags describe its fields, and the
+// table of all operations, Ops. Every surface is made of it: HTTP routes, OpenAPI and the reference page, the tools for models, flags.
+// It does nothing itself, holds no state and asks no network. Surfaces and local dialects import it, and of node's rooms nothing else;
+// it imports opcodes (wire), ids (oplog) and the description of values (wire/field).
+//
+// # Tags
+//
+//	json     the field's name; a field that is named _ is one that clients send and that changes nothing
+//	is       what its value may be, where the Go type does not say it: see wire/field; "!" behind it: the request must have it
+//	doc      what it means, with its unit
+//	default  what holds when a request leaves it out
+//	example  a value as clients send it
+//	also     other spellings that every surface takes
+//	in       where in an HTTP request it comes: path, query, body (query for GET, body for the others)
+//	tool     spellings that models use; - for what tools do not take
+//	code     what HTTP calls a refusal of the field, where clients know a word of its own
+//
+// # A new operation
+//
+// A request and an answer in the file of its subject, a row in Ops, the method behind it in the engine's list, a transcript. Routes,
+// schemas, tools and the reference follow.
+package api

@@ -1,0 +1,105 @@
+package api
+
+import (
+	"context"
+	"reflect"
+	"strings"
+
+	"github.com/cairndb/cairn/wire"
+	"github.com/cairndb/cairn/wire/field"
+)
+
+// A Scope is what a token lets its holder do.
+type Scope string
+
+// The scopes. A token without any has read and write.
+const (
+	Read  Scope = "read"
+	Write Scope = "write"
+	Owner Scope = "owner" // administers its own database: tokens, policies, purges
+	Admin Scope = "admin" // administers the cluster, and reaches every database
+)
+
+// An Op is a row of the table: one thing that can be asked of a memory, and all that the door and the surfaces have to know of it.
+type Op struct {
+	Name   string // in metrics, the slow log and OpenAPI
+	Does   string // what it does, in a sentence, for people
+	Scope  Scope  // what the caller must have; blank: no token is asked
+	Writes bool   // needs the leader
+	Wide   bool   // is about the cluster and not one database: a database's rate does not hold it
+
+	Cost func(request any) int // how many operations it counts as; nil: one
+	Adds func(request any) int // how many memories it stores; nil: none
+
+	HTTP    string   // method and path
+	Also    []string // other paths that clients know it by
+	Large   bool     // its body may be as large as a batch
+	Stream  bool     // its body or its answer is a stream, which its surfaces read and write themselves
+	Media   string   // what the answer is where it is no JSON object
+	Missing string   // the code of what is not found, where clients know one of its own
+
+	Wire wire.Op
+	Tool *Tool
+
+	request, answer reflect.Type
+}
+
+// A Tool is an operation that models may use. Its text is written for them: when to use it, and what it gives.
+type Tool struct {
+	Name, Title, Text string
+
+	ReadOnly    bool
+	Destructive bool // takes away what was there
+	Idempotent  bool // asked twice, it does no more than once
+}
+
+// Of is a row with the types of its request and its answer.
+type Of[Q, A any] struct{ *Op }
+
+func row[Q, A any](o Op) Of[Q, A] {
+	o.request, o.answer = reflect.TypeFor[Q](), reflect.TypeFor[A]()
+	return Of[Q, A]{&o}
+}
+
+// Do asks a door for the operation.
+func (o Of[Q, A]) Do(ctx context.Context, d Door, c Caller, request *Q) (*A, error) {
+	a, err := d.Do(ctx, c, o.Op, request)
+	if err != nil {
+		return nil, err
+	}
+	return a.(*A), nil
+}
+
+// A Door is the one way in.
+type Door interface {
+	// Do checks whether the caller may, whether the request fits and whether it is its turn, runs the operation here or on the
+	// leader, and answers when this node has applied what it did. request is a pointer to the row's request, the answer one to its
+	// answer.
+	Do(ctx context.Context, c Caller, op *Op, request any) (answer any, err error)
+
+	// May refuses what Do would refuse whatever the request holds, so that a surface need not read one that is refused anyway.
+	May(c Caller, op *Op) error
+}
+
+// New is an empty request.
+func (o *Op) New() any { return reflect.New(o.request).Interface() }
+
+// Takes is what the request's fields may hold.
+func (o *Op) Takes() field.Object { return field.Of(o.request) }
+
+// Gives is what the answer's fields hold.
+func (o *Op) Gives() field.Object { return field.Of(o.answer).Answered() }
+
+// Method is the one of HTTP; Path is its path. Both are blank for what HTTP does not offer.
+func (o *Op) Method() string { method, _, _ := strings.Cut(o.HTTP, " "); return method }
+
+// Path is the path over HTTP.
+func (o *Op) Path() string { _, path, _ := strings.Cut(o.HTTP, " "); return path }
+
+// Usual is where in an HTTP request a field comes that does not say where.
+func (o *Op) Usual() string {
+	if o.Method() == "GET" {
+		return "query"
+	}
+	return "body"
+}

@@ -1,0 +1,95 @@
+package api
+
+import (
+	"encoding/json"
+
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/wire"
+)
+
+// Sessions.
+var (
+	StartSession = row[StartSessionRequest, StartedSession](Op{Name: "session_start", Does: "Open a session; its namespace's memories join it.",
+		Scope: Write, Writes: true, HTTP: "POST /v1/sessions", Wire: wire.OpSessionStart})
+	EndSession = row[EndSessionRequest, EndedSession](Op{Name: "session_end", Does: "Close a session.",
+		Scope: Write, Writes: true, HTTP: "DELETE /v1/sessions/{id}", Missing: "session_not_found", Wire: wire.OpSessionEnd})
+	SessionHistory = row[SessionHistoryRequest, SessionAndMemories](Op{Name: "session", Does: "A session and its memories, in order.",
+		Scope: Read, HTTP: "GET /v1/sessions/{id}", Missing: "session_not_found"})
+	Sessions = row[SessionsRequest, SessionList](Op{Name: "sessions", Does: "The sessions of a namespace, newest first.",
+		Scope: Read, HTTP: "GET /v1/sessions"})
+	DraftSummary = row[DraftSummaryRequest, Drafted](Op{Name: "session_draft", Does: "Store a session's summary, a memory a statement.",
+		Scope: Write, Writes: true, HTTP: "POST /v1/session/end"})
+)
+
+type StartSessionRequest struct {
+	Namespace string          `json:"namespace" doc:"Memories of this namespace join the session." default:"default"`
+	Client    string          `json:"client_id" doc:"Who holds the session: a client has one active session in a namespace."`
+	Metadata  json.RawMessage `json:"metadata" doc:"Whatever the client wants to keep beside the session." default:"{}"`
+	ID        string          `json:"session_id" doc:"The session's id; made when it is left out."`
+}
+
+type StartedSession struct {
+	ID    string      `json:"session_id" doc:"The session's id."`
+	Index oplog.Index `json:"-"`
+}
+
+type EndSessionRequest struct {
+	ID      string `json:"id" in:"path" doc:"The session's id."`
+	Summary string `json:"summary" doc:"What happened in it, for those who read it later."`
+}
+
+type EndedSession struct {
+	ID       string   `json:"session_id" doc:"The session's id."`
+	Duration float64  `json:"duration_secs" doc:"How many seconds it lasted."`
+	Memories uint64   `json:"memory_count" doc:"How many memories joined it."`
+	Topics   []string `json:"topics" doc:"What its memories name most."`
+
+	Index oplog.Index `json:"-"`
+}
+
+type SessionHistoryRequest struct {
+	ID     string `json:"id" in:"path" doc:"The session's id."`
+	Limit  int    `json:"limit" is:"integer[0..]" doc:"At most so many memories." default:"100"`
+	Offset int    `json:"offset" is:"integer[0..]" doc:"How many memories to pass over."`
+}
+
+type SessionAndMemories struct {
+	Session
+	List []Memory `json:"memories" doc:"Its memories, the oldest first."`
+}
+
+type SessionsRequest struct {
+	Namespace string  `json:"namespace" doc:"The namespace whose sessions are wanted." default:"default"`
+	Client    *string `json:"client_id" doc:"Only the sessions of this client."`
+	Active    bool    `json:"active" doc:"Only sessions that have not ended."`
+	Limit     int     `json:"limit" is:"integer[0..]" doc:"At most so many sessions." default:"50"`
+}
+
+type SessionList struct {
+	Sessions []Session `json:"sessions" doc:"The newest first."`
+	Count    int       `json:"count" doc:"How many are listed."`
+}
+
+type DraftSummaryRequest struct {
+	Summary   string `json:"summary" is:"string!" doc:"What happened: each line, and each sentence of a line, becomes a memory."`
+	Namespace string `json:"namespace" doc:"Where the memories go." default:"default"`
+	Domain    string `json:"domain" doc:"The domain that the memories get."`
+}
+
+type Drafted struct {
+	RIDs  []string `json:"drafted" doc:"The ids of the memories."`
+	Count int      `json:"count" doc:"How many memories were stored."`
+}
+
+// A Session is a stretch of a client's work.
+type Session struct {
+	ID        string   `json:"session_id" doc:"The session's id."`
+	Namespace string   `json:"namespace" doc:"Whose memories join it."`
+	Client    string   `json:"client_id" doc:"Who holds it."`
+	Started   float64  `json:"started_at" doc:"When it began, in Unix seconds."`
+	Ended     *float64 `json:"ended_at" doc:"When it ended, in Unix seconds; null while it is active."`
+	Status    string   `json:"status" is:"string{active,ended,abandoned,implicit}" doc:"What became of it."`
+	Summary   string   `json:"summary" doc:"What happened in it, as its client said at the end."`
+	Memories  uint64   `json:"memory_count" doc:"How many memories joined it."`
+	Topics    []string `json:"topics" doc:"What its memories name most."`
+}

@@ -1,0 +1,156 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
+)
+
+// A visit is one operation on its way through the door.
+type visit struct {
+	c       Caller
+	op      *api.Op
+	request any
+}
+
+// A step looks at a visit and passes it on, or refuses it.
+type step func(*Service, run) run
+
+// A run is the steps that are left.
+type run func(context.Context, *visit) (any, error)
+
+// steps is the door: each visit goes through them in this order, and nothing behind them asks who is calling.
+var steps = []step{timed, scoped, led, paced, housed}
+
+// throughDoor puts the steps around what runs an operation.
+func throughDoor(s *Service) run {
+	next := run(func(ctx context.Context, v *visit) (any, error) { return operations[v.op].run(s, ctx, v.c, v.request) })
+	for i := len(steps) - 1; i >= 0; i-- {
+		next = steps[i](s, next)
+	}
+	return next
+}
+
+// Do implements api.Door.
+func (s *Service) Do(ctx context.Context, c Caller, op *api.Op, request any) (any, error) {
+	return s.door(ctx, &visit{c, op, request})
+}
+
+// May implements api.Door.
+func (s *Service) May(c Caller, op *api.Op) error {
+	if op.Scope != "" && !c.May(op.Scope) {
+		return noScope(op.Scope)
+	}
+	return nil
+}
+
+// timed notes operations that take long.
+func timed(s *Service, next run) run {
+	return func(ctx context.Context, v *visit) (any, error) {
+		start := time.Now()
+		answer, err := next(ctx, v)
+		if err == nil && !v.op.Stream {
+			s.slowly(v.c.Surface, v.op.Name, v.c, start)
+		}
+		return answer, err
+	}
+}
+
+// scoped refuses a caller that has not the right.
+func scoped(s *Service, next run) run {
+	return func(ctx context.Context, v *visit) (any, error) {
+		if err := s.May(v.c, v.op); err != nil {
+			return nil, err
+		}
+		return next(ctx, v)
+	}
+}
+
+// led refuses a write on a node that does not lead, for a caller whose writes it does not pass on.
+func led(s *Service, next run) run {
+	return func(ctx context.Context, v *visit) (any, error) {
+		if v.op.Writes && !v.c.Forward && !s.machine.leads() {
+			return nil, s.notLeader()
+		}
+		return next(ctx, v)
+	}
+}
+
+// paced counts the visit as so many operations of its token and its database, and refuses it while they are used up.
+func paced(s *Service, next run) run {
+	return func(ctx context.Context, v *visit) (any, error) {
+		cost, bound := 1, v.c
+		if v.op.Cost != nil {
+			cost = v.op.Cost(v.request)
+		}
+		if v.op.Scope == api.Admin || v.op.Scope == api.Owner {
+			bound.DB = 0 // the request that raises a database's bound is not held by it
+		}
+		bound, err := s.limits.count(bound, cost, time.Now())
+		if err != nil {
+			return nil, err
+		}
+		v.c.Counted = bound.Counted
+		return next(ctx, v)
+	}
+}
+
+// housed refuses memories that would not fit the database, in the words clients know. Two visits that race for the last place are told
+// apart when they are applied.
+func housed(s *Service, next run) run {
+	return func(ctx context.Context, v *visit) (any, error) {
+		if v.op.Adds != nil {
+			if err := s.room(v.c, v.op.Adds(v.request)); err != nil {
+				return nil, err
+			}
+		}
+		return next(ctx, v)
+	}
+}
+
+// An operation is the function behind a row.
+type operation struct {
+	op  *api.Op
+	run func(s *Service, ctx context.Context, c Caller, request any) (any, error)
+}
+
+func on[Q, A any](o api.Of[Q, A], f func(*Service, context.Context, Caller, *Q) (*A, error)) operation {
+	return operation{o.Op, func(s *Service, ctx context.Context, c Caller, request any) (any, error) {
+		a, err := f(s, ctx, c, request.(*Q))
+		if err != nil { // a nil pointer is no nil answer
+			return nil, err
+		}
+		return a, nil
+	}}
+}
+
+// rowed finds the function of each row. A row without one is a mistake of ours, told at the first start of any build.
+func rowed(list []operation) map[*api.Op]operation {
+	all := map[*api.Op]operation{}
+	for _, o := range list {
+		all[o.op] = o
+	}
+	for _, op := range api.Ops {
+		if all[op].run == nil {
+			panic(fmt.Sprintf("node: operation %s has no function", op.Name))
+		}
+	}
+	return all
+}
+
+// operations is what is behind the table.
+var operations = rowed([]operation{
+	on(api.StartSession, (*Service).startSession),
+	on(api.EndSession, (*Service).endSession),
+	on(api.SessionHistory, (*Service).sessionHistory),
+	on(api.Sessions, (*Service).sessions),
+	on(api.DraftSummary, (*Service).draftSummary),
+})
+
+// noScope refuses a caller that is known and may not.
+func noScope(s api.Scope) error {
+	return &api.Refusal{Code: "insufficient_scope", Err: oplog.Errorf(oplog.Denied, "token has no %s scope", s)}
+}
