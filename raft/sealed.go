@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"sync"
 
 	hraft "github.com/hashicorp/raft"
@@ -130,13 +132,13 @@ func (n *Node) openSnapshots() (hraft.SnapshotStore, error) {
 // sealedSnapshots encrypts the states in a directory of snapshots. Beside each lies its place in the log and who the
 // members were, readable.
 type sealedSnapshots struct {
-	hraft.SnapshotStore
+	checked
 	keys *seal.Ring
 }
 
 // Create implements hraft.SnapshotStore.
 func (s sealedSnapshots) Create(v hraft.SnapshotVersion, index, term uint64, c hraft.Configuration, at uint64, t hraft.Transport) (hraft.SnapshotSink, error) {
-	sink, err := s.SnapshotStore.Create(v, index, term, c, at, t)
+	sink, err := s.checked.Create(v, index, term, c, at, t)
 	if err != nil {
 		return nil, err
 	}
@@ -147,32 +149,25 @@ func (s sealedSnapshots) Create(v hraft.SnapshotVersion, index, term uint64, c h
 	return &sealedSink{SnapshotSink: sink, w: w}, nil
 }
 
-// List implements hraft.SnapshotStore.
-func (s sealedSnapshots) List() ([]*hraft.SnapshotMeta, error) {
-	list, err := s.SnapshotStore.List()
-	for _, m := range list {
-		if plain, err := seal.PlainSize(m.Size); err == nil { // another is told of when it is opened
-			m.Size = plain
-		}
-	}
-	return list, err
-}
-
-// Open implements hraft.SnapshotStore.
+// Open implements hraft.SnapshotStore. The library has compared the sum of the file; what it is read from knows the plain size.
 func (s sealedSnapshots) Open(id string) (*hraft.SnapshotMeta, io.ReadCloser, error) {
-	m, in, err := s.SnapshotStore.Open(id)
+	m, in, err := s.checked.Open(id)
 	if err != nil {
 		return nil, nil, err
 	}
-	plain, err := seal.PlainSize(m.Size)
-	if err == nil {
-		var r io.Reader
-		if r, err = s.keys.Reader(in); err == nil {
-			m.Size = plain
-			return m, opened{r, in}, nil
-		}
+	if err := in.Close(); err != nil {
+		return nil, nil, err
 	}
-	return nil, nil, errors.Join(fmt.Errorf("snapshot %s: %w", id, err), in.Close())
+	f, err := os.Open(filepath.Join(s.path(id), "state.bin"))
+	if err != nil {
+		return nil, nil, err
+	}
+	at, err := s.keys.At(f, m.Size)
+	if err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("snapshot %s: %w", id, err), f.Close())
+	}
+	m.Size = at.Size()
+	return m, opened{io.NewSectionReader(at, 0, at.Size()), f}, nil
 }
 
 type opened struct {

@@ -1,12 +1,12 @@
 // Package seal encrypts what a node keeps on its disk.
 //
 // A master key, which the operator holds, wraps data keys, which lie wrapped in the home's keyring file. Everything is
-// sealed under a data key; the master key seals nothing but data keys and the keys of backups, so changing it rewrites
+// sealed under a data key; the master key seals nothing but data keys and backups, so changing it rewrites
 // one small file. New data is sealed under the active data key; the older ones stay in the ring for what they sealed.
 //
 //	master key (file, environment or command)
 //	   └─ wraps ─► data keys (HOME/keyring) ─► values, lines, files of this node
-//	   └─ wraps ─► the key of one backup file, in that file's head: it can be restored anywhere with the master key
+//	   └─ seals ─► backup files: they can be restored anywhere with the master key
 //
 // # A value
 //
@@ -14,7 +14,7 @@
 //	| key id 4 | nonce  12 | AES-256-GCM ciphertext, tag  |
 //	+----------+-----------+------------------------------+
 //
-// The nonce is random. The additional data says where the value lies, so that two values cannot change places. An
+// It is sealed under a key that HKDF-SHA256 derives from the data key for values. The nonce is random. The additional data says where the value lies, so that two values cannot change places. An
 // active key serves 2^32 values before chance makes a repeated nonce thinkable; rotate before that.
 //
 // # A name
@@ -26,11 +26,28 @@
 //
 // # A file
 //
-//	"CAIRNSEA" | version 1 | kind 1 | wrapping key id 4 | wrapped file key 60 | chunks
+// A file is written once, from its beginning to its end, and read in any order. Everything in it begins at a sector of 512 bytes; numbers are big-endian.
 //
-// kind 0 is wrapped by a data key of this ring, kind 1 by the master key. A chunk is 64 KiB under the file's own key, AES-256-GCM
-// with the chunk's number and a mark of the last one as nonce; the last is shorter, and an empty file is one empty chunk.
-// A file that was cut, reordered or continued does not open.
+//	head, 512   "CAIRNSEA" | version 2 | kind 1 | 0 0 | key id 4 | salt 32 | zeros | CRC-32C of these 4
+//	blocks      CRC-32C of the next 20 bytes 4 | mark 1 bit, length 31 | since 4 | number 4, random 8 | ciphertext | tag 16
+//
+// kind 0 is sealed under a data key of this ring, kind 1 under the master key. The file's own key is HKDF-SHA256 of that key, with the salt, for the
+// head's first 16 bytes. A block is AES-256-GCM: number and random bytes are its nonce, length and since its additional data. It holds 16,344 bytes and is
+// 16 KiB long; one that ends at a mark may hold less, down to none, and is filled up with zeros to whole sectors before it is sealed.
+//
+// A mark says that the file was synced behind its block, or closed there; since is the number of the first block behind the mark before.
+//
+// Nonces. A block is never written again, not even the last one: after a sync the next bytes begin a new block. So a file's key seals each block number once.
+// The random bytes are for a machine that is stopped, copied and goes on twice: both copies seal the same numbers under one key. No older version of a block exists
+// that could be put in the place of a newer one.
+//
+// A crash. What a file holds is what is before its last mark. Behind that may stand what was never synced: whole blocks, or one that reached the disk
+// in part. Such a torn block lacks a sector, or has one of zeros, and no mark behind it has a since that is greater than its number: that mark was written after another
+// one, when all before that was on the disk. Any other difference is damage (torn.go). A file without a mark was never finished.
+//
+// What a file cannot know: whether it was longer. One that was synced more than once and is cut back to an earlier mark, or has zeros behind that, is
+// what it was then; one that was synced at its end alone, as all are but a store's manifest, is damaged when anything of it is missing. Nor does it know its name: a whole
+// file in the place of another whole file of the same key, or an older one of the same name, is found by what refers to it.
 //
 // # The keyring file
 //

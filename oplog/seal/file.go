@@ -5,330 +5,154 @@ import (
 	"crypto/cipher"
 	"crypto/rand"
 	"encoding/binary"
-	"errors"
 	"fmt"
-	"io"
+	"hash/crc32"
 )
 
+// The bytes of a sealed file, as doc.go describes them.
 const (
+	sector = 512 // what a disk writes whole; everything in a file begins at one
+
 	fileMagic   = "CAIRNSEA"
-	fileVersion = 1
-	headSize    = len(fileMagic) + 1 + 1 + idSize + wrappedSize
+	fileVersion = 2
+	saltAt      = 16
+	saltSize    = 32
+	headSize    = sector
 
 	kindRing   = 0
 	kindMaster = 1
 
-	chunkSize  = 64 << 10
-	sealedSize = chunkSize + tagSize
+	blockSize  = 16 << 10 // on the disk
+	blockHead  = 4 + 4 + 4 + nonceSize
+	blockPlain = blockSize - blockHead - tagSize
+	marked     = 1 << 31
 )
 
-// maxChunks keeps chunk numbers apart: 2^40 of them are 64 PiB.
-const maxChunks = 1 << 40
+// maxBlocks keeps block numbers apart from one another: 2^31 blocks are 32 TiB.
+const maxBlocks = 1 << 31
 
-func fileContext(kind byte) []byte { return append([]byte("cairn file key "), kind) }
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// A Writer seals a file. Close it: without its end the file does not open.
-type Writer struct {
-	w    io.Writer
-	aead cipher.AEAD
-	n    uint64
-	buf  []byte
-	out  []byte
-	err  error
-}
-
-// Writer seals what is written for this home.
-func (r *Ring) Writer(w io.Writer) (*Writer, error) {
-	k := r.current()
-	return newWriter(w, kindRing, k.id, k.key)
-}
-
-// Backup seals what is written under the master key, so that it can be read without this home.
-func (r *Ring) Backup(w io.Writer) (*Writer, error) {
-	m := r.masters[0]
-	return newWriter(w, kindMaster, m.ID(), m.key)
-}
-
-func newWriter(w io.Writer, kind byte, id KeyID, by [keySize]byte) (*Writer, error) {
-	var key [keySize]byte
-	rand.Read(key[:])
-	head := append(append(make([]byte, 0, headSize), fileMagic...), fileVersion, kind)
-	head = binary.BigEndian.AppendUint32(head, uint32(id))
-	head = append(head, wrap(by, key, fileContext(kind))...)
-	if _, err := w.Write(head); err != nil {
-		return nil, err
-	}
-	return &Writer{w: w, aead: gcm(key), buf: make([]byte, 0, chunkSize), out: make([]byte, 0, sealedSize)}, nil
-}
-
-func chunkNonce(n uint64, last bool) (b [nonceSize]byte) {
-	binary.BigEndian.PutUint64(b[:], n)
-	if last {
-		b[nonceSize-1] = 1
-	}
-	return b
-}
-
-// Write implements io.Writer.
-func (w *Writer) Write(p []byte) (n int, err error) {
-	for len(p) > 0 {
-		if len(w.buf) == chunkSize { // a full chunk may be the last one: it waits until more comes
-			if err := w.flush(false); err != nil {
-				return n, err
-			}
-		}
-		k := min(len(p), chunkSize-len(w.buf))
-		w.buf = append(w.buf, p[:k]...)
-		p, n = p[k:], n+k
-	}
-	return n, w.err
-}
-
-func (w *Writer) flush(last bool) error {
-	if w.err != nil {
-		return w.err
-	}
-	if w.n >= maxChunks {
-		w.err = errors.New("file too long to seal")
-		return w.err
-	}
-	nonce := chunkNonce(w.n, last)
-	w.n++
-	w.out = w.aead.Seal(w.out[:0], nonce[:], w.buf, nil)
-	w.buf = w.buf[:0]
-	_, w.err = w.w.Write(w.out)
-	return w.err
-}
-
-// Close writes the end. It does not close what is below.
-func (w *Writer) Close() error {
-	if w.aead == nil {
-		return w.err
-	}
-	err := w.flush(true)
-	w.aead = nil
-	return err
+// newHead makes the head of a file that a key seals.
+func newHead(kind byte, id KeyID) []byte {
+	head := make([]byte, headSize)
+	copy(head, fileMagic)
+	head[8], head[9] = fileVersion, kind
+	binary.BigEndian.PutUint32(head[12:], uint32(id))
+	rand.Read(head[saltAt : saltAt+saltSize])
+	binary.BigEndian.PutUint32(head[headSize-4:], crc32.Checksum(head[:headSize-4], castagnoli))
+	return head
 }
 
 // IsSealed says whether a file that begins with these bytes is sealed; eight are enough.
 func IsSealed(head []byte) bool { return bytes.HasPrefix(head, []byte(fileMagic)) }
 
-// opener reads a head and finds the file's key. A nil Ring has none.
-func (r *Ring) opener(head []byte) (cipher.AEAD, error) {
-	if len(head) < headSize || !IsSealed(head) {
-		return nil, fmt.Errorf("%w: no sealed file", ErrPlain)
+// FileKey is the data key that a file is sealed under, by its first 512 bytes. It is not ok for a file that is not sealed, or
+// sealed for others: under the master key.
+func FileKey(head []byte) (id KeyID, ok bool) {
+	if checkHead(head) != nil || head[9] != kindRing {
+		return 0, false
+	}
+	return KeyID(binary.BigEndian.Uint32(head[12:])), true
+}
+
+func checkHead(head []byte) error {
+	switch {
+	case !IsSealed(head):
+		return fmt.Errorf("%w: no sealed file", ErrPlain)
+	case len(head) < headSize:
+		return fmt.Errorf("%w: its head is cut", ErrDamaged)
+	case binary.BigEndian.Uint32(head[headSize-4:headSize]) != crc32.Checksum(head[:headSize-4], castagnoli):
+		return fmt.Errorf("%w: its head differs from its checksum", ErrDamaged)
+	case head[8] != fileVersion:
+		return fmt.Errorf("%w: sealed file of version %d, this one reads %d", ErrDamaged, head[8], fileVersion)
+	}
+	return nil
+}
+
+// fileCipher finds the key of a file by its head. A nil Ring has none.
+func (r *Ring) fileCipher(head []byte) (cipher.AEAD, error) {
+	if err := checkHead(head); err != nil {
+		return nil, err
 	}
 	if r == nil {
 		return nil, ErrSealed
 	}
-	rest := head[len(fileMagic):]
-	if rest[0] != fileVersion {
-		return nil, fmt.Errorf("%w: sealed file of version %d, this one reads %d", ErrDamaged, rest[0], fileVersion)
-	}
-	kind, id := rest[1], KeyID(binary.BigEndian.Uint32(rest[2:]))
-	var by [keySize]byte
-	switch kind {
+	id := KeyID(binary.BigEndian.Uint32(head[12:]))
+	switch kind := head[9]; kind {
 	case kindRing:
 		k, err := r.find(id)
 		if err != nil {
 			return nil, err
 		}
-		by = k.key
+		return cipherFor(k.key, head), nil
 	case kindMaster:
 		m, ok := r.master(id)
 		if !ok {
 			return nil, fmt.Errorf("%w: the file is sealed under master key %s", ErrKey, id)
 		}
-		by = m.key
+		return cipherFor(m.key, head), nil
 	default:
 		return nil, fmt.Errorf("%w: sealed file of kind %d", ErrDamaged, kind)
 	}
-	key, err := unwrap(by, rest[2+idSize:][:wrappedSize], fileContext(kind))
+}
+
+// cipherFor derives a file's own key. Its salt is of 256 random bits, so no two files share one.
+func cipherFor(by [keySize]byte, head []byte) cipher.AEAD {
+	return gcm(derive(by, head[saltAt:saltAt+saltSize], "cairn file "+string(head[:saltAt])))
+}
+
+// A block is the head of one: what is known of it before it is opened.
+type block struct {
+	number uint32
+	length int    // plain bytes
+	mark   bool   // what was written ends here, so far: the writer was asked to make it durable
+	since  uint32 // of a marked one: the first block behind the mark before
+}
+
+// size is what the block takes on the disk.
+func (b block) size() int { return sealedSize(b.length) }
+
+// sealedSize is what a block of so many plain bytes takes on the disk: whole sectors.
+func sealedSize(plain int) int {
+	return (blockHead + plain + tagSize + sector - 1) / sector * sector
+}
+
+// sealBlock seals buf[blockHead:blockHead+b.length] in its place and gives the block; buf has room for blockSize.
+func sealBlock(a cipher.AEAD, b block, buf []byte) []byte {
+	size := b.size()
+	clear(buf[blockHead+b.length : size])
+	length := uint32(b.length)
+	if b.mark {
+		length |= marked
+	}
+	binary.BigEndian.PutUint32(buf[4:], length)
+	binary.BigEndian.PutUint32(buf[8:], b.since)
+	binary.BigEndian.PutUint32(buf[12:], b.number)
+	rand.Read(buf[16:blockHead])
+	binary.BigEndian.PutUint32(buf, crc32.Checksum(buf[4:blockHead], castagnoli))
+	a.Seal(buf[blockHead:blockHead], buf[12:blockHead], buf[blockHead:size-tagSize], buf[4:12])
+	return buf[:size]
+}
+
+// parseBlock reads the head of a block; ok says that it is as it was written.
+func parseBlock(buf []byte) (b block, ok bool) {
+	if len(buf) < blockHead || binary.BigEndian.Uint32(buf) != crc32.Checksum(buf[4:blockHead], castagnoli) {
+		return b, false
+	}
+	length := binary.BigEndian.Uint32(buf[4:])
+	b = block{number: binary.BigEndian.Uint32(buf[12:]), length: int(length &^ marked), mark: length&marked != 0, since: binary.BigEndian.Uint32(buf[8:])}
+	return b, b.length <= blockPlain
+}
+
+// openBlock appends what is in a block to dst, which may be the place of its ciphertext.
+func openBlock(a cipher.AEAD, b block, buf, dst []byte) ([]byte, error) {
+	at := len(dst)
+	out, err := a.Open(dst, buf[12:blockHead], buf[blockHead:b.size()], buf[4:12])
 	if err != nil {
-		return nil, err
+		return nil, damaged(b.number)
 	}
-	return gcm(key), nil
+	return out[:at+b.length], nil
 }
 
-// Reader reads a sealed file from its beginning. It gives io.EOF only at the file's true end.
-func (r *Ring) Reader(in io.Reader) (io.Reader, error) {
-	head := make([]byte, headSize)
-	if n, err := io.ReadFull(in, head); err != nil {
-		if !IsSealed(head[:n]) {
-			return nil, fmt.Errorf("%w: no sealed file", ErrPlain)
-		}
-		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			err = fmt.Errorf("%w: its head is cut", ErrDamaged)
-		}
-		return nil, err
-	}
-	a, err := r.opener(head)
-	if err != nil {
-		return nil, err
-	}
-	return &reader{in: in, aead: a, buf: make([]byte, sealedSize+1)}, nil
-}
-
-type reader struct {
-	in    io.Reader
-	aead  cipher.AEAD
-	n     uint64
-	buf   []byte // a chunk and one byte of the next: whether there is one
-	have  int
-	plain []byte
-	done  bool
-	err   error
-}
-
-// Read implements io.Reader.
-func (r *reader) Read(p []byte) (int, error) {
-	for len(r.plain) == 0 {
-		if r.err != nil {
-			return 0, r.err
-		}
-		if r.done {
-			return 0, io.EOF
-		}
-		r.err = r.next()
-	}
-	n := copy(p, r.plain)
-	r.plain = r.plain[n:]
-	return n, nil
-}
-
-func (r *reader) next() error {
-	n, err := io.ReadFull(r.in, r.buf[r.have:])
-	r.have += n
-	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-		return err
-	}
-	last := r.have <= sealedSize
-	size := min(r.have, sealedSize)
-	nonce := chunkNonce(r.n, last)
-	plain, err := r.aead.Open(nil, nonce[:], r.buf[:size], nil)
-	if err != nil {
-		return fmt.Errorf("%w: chunk %d of the file", ErrDamaged, r.n)
-	}
-	r.n++
-	r.plain, r.done = plain, last
-	r.buf[0] = r.buf[sealedSize]
-	r.have = 1
-	return nil
-}
-
-// A FileAt reads a sealed file in any order. It is for one goroutine at a time.
-type FileAt struct {
-	in    io.ReaderAt
-	aead  cipher.AEAD
-	size  int64 // of the plain text
-	last  uint64
-	buf   []byte
-	held  map[uint64][]byte // chunks that were opened, heldChunks of them at most
-	order []uint64          // oldest first
-}
-
-// heldChunks is how many opened chunks are kept: those who jump about come back to where they were.
-const heldChunks = 64
-
-// At opens a sealed file of a size for reading in any order.
-func (r *Ring) At(in io.ReaderAt, size int64) (*FileAt, error) {
-	head := make([]byte, headSize)
-	if _, err := in.ReadAt(head, 0); err != nil {
-		return nil, fmt.Errorf("%w: its head is cut", ErrDamaged)
-	}
-	a, err := r.opener(head)
-	if err != nil {
-		return nil, err
-	}
-	plain, err := PlainSize(size)
-	if err != nil {
-		return nil, err
-	}
-	return &FileAt{in: in, aead: a, size: plain, last: uint64(max(plain-1, 0) / chunkSize), buf: make([]byte, sealedSize), held: map[uint64][]byte{}}, nil
-}
-
-// PlainSize is how much a sealed file of a size holds.
-func PlainSize(sealed int64) (int64, error) {
-	body := sealed - int64(headSize)
-	chunks := (body + sealedSize - 1) / sealedSize
-	if plain := body - chunks*tagSize; body >= tagSize && plain >= 0 && (plain > (chunks-1)*chunkSize || chunks == 1) {
-		return plain, nil
-	}
-	return 0, fmt.Errorf("%w: %d bytes are no sealed file", ErrDamaged, sealed)
-}
-
-// Size is the plain text's.
-func (f *FileAt) Size() int64 { return f.size }
-
-// ReadAt implements io.ReaderAt.
-func (f *FileAt) ReadAt(p []byte, off int64) (n int, err error) {
-	for n < len(p) {
-		at := off + int64(n)
-		if at >= f.size || at < 0 {
-			return n, io.EOF
-		}
-		plain, err := f.load(uint64(at / chunkSize))
-		if err != nil {
-			return n, err
-		}
-		n += copy(p[n:], plain[at%chunkSize:])
-	}
-	return n, nil
-}
-
-func (f *FileAt) load(chunk uint64) ([]byte, error) {
-	if plain, ok := f.held[chunk]; ok {
-		return plain, nil
-	}
-	size := sealedSize
-	if chunk == f.last {
-		size = int(f.size-int64(chunk)*chunkSize) + tagSize
-	}
-	if _, err := f.in.ReadAt(f.buf[:size], int64(headSize)+int64(chunk)*sealedSize); err != nil && !errors.Is(err, io.EOF) {
-		return nil, err
-	}
-	var reuse []byte
-	if len(f.order) == heldChunks {
-		reuse = f.held[f.order[0]][:0]
-		delete(f.held, f.order[0])
-		f.order = f.order[1:]
-	}
-	nonce := chunkNonce(chunk, chunk == f.last)
-	plain, err := f.aead.Open(reuse, nonce[:], f.buf[:size], nil)
-	if err != nil {
-		return nil, fmt.Errorf("%w: chunk %d of the file", ErrDamaged, chunk)
-	}
-	f.held[chunk], f.order = plain, append(f.order, chunk)
-	return plain, nil
-}
-
-// Bytes seals a small file for this home.
-func (r *Ring) Bytes(plain []byte) []byte {
-	if r == nil {
-		return plain
-	}
-	var b bytes.Buffer
-	w, err := r.Writer(&b)
-	if err == nil {
-		_, err = w.Write(plain)
-	}
-	if err = errors.Join(err, w.Close()); err != nil {
-		panic("seal: " + err.Error()) // memory takes what is written to it
-	}
-	return b.Bytes()
-}
-
-// Plain reads a small file of Bytes.
-func (r *Ring) Plain(raw []byte) ([]byte, error) {
-	if r == nil {
-		if IsSealed(raw) {
-			return nil, ErrSealed
-		}
-		return raw, nil
-	}
-	in, err := r.Reader(bytes.NewReader(raw))
-	if err != nil {
-		return nil, err
-	}
-	return io.ReadAll(in)
-}
+func damaged(number uint32) error { return fmt.Errorf("%w: block %d", ErrDamaged, number) }

@@ -3,7 +3,9 @@ package seal
 import (
 	"crypto/aes"
 	"crypto/cipher"
+	"crypto/hkdf"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
@@ -145,7 +147,7 @@ func (r *Ring) load(raw []byte) error {
 		if d.key, err = unwrap(m.key, wrapped, ringContext(id)); err != nil {
 			return fmt.Errorf("data key %s: %w", id, err)
 		}
-		d.values = gcm(d.key)
+		d.values = gcm(derive(d.key, nil, "cairn values"))
 		r.keys[id] = d
 	}
 	active, err := parseID(s.Active)
@@ -184,7 +186,7 @@ func (r *Ring) add() {
 		d.id = KeyID(binary.BigEndian.Uint32(raw[:]))
 	}
 	rand.Read(d.key[:])
-	d.values = gcm(d.key)
+	d.values = gcm(derive(d.key, nil, "cairn values"))
 	r.keys[d.id] = d
 	r.active = d.id
 }
@@ -299,6 +301,15 @@ func (r *Ring) find(id KeyID) (*dataKey, error) {
 		return k, nil
 	}
 	return nil, fmt.Errorf("%w: it names data key %s, which the keyring does not have", ErrKey, id)
+}
+
+// derive makes the key for one use of another one.
+func derive(key [keySize]byte, salt []byte, use string) [keySize]byte {
+	out, err := hkdf.Key(sha256.New, key[:], salt, use, keySize)
+	if err != nil {
+		panic("seal: " + err.Error()) // 32 bytes can be derived
+	}
+	return [keySize]byte(out)
 }
 
 func gcm(key [keySize]byte) cipher.AEAD {

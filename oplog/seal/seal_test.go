@@ -4,12 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"testing/iotest"
 
 	"github.com/cairndb/cairn/oplog/seal"
 )
@@ -76,75 +74,6 @@ func TestNames(t *testing.T) {
 	}
 	if _, err := r.Names(1); !errors.Is(err, seal.ErrKey) {
 		t.Errorf("names of a key that is not there: %v", err)
-	}
-}
-
-func sealFile(t testing.TB, plain []byte, open func(io.Writer) (*seal.Writer, error)) []byte {
-	t.Helper()
-	var b bytes.Buffer
-	w, err := open(&b)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for rest := plain; len(rest) > 0; {
-		n := min(len(rest), 10_000)
-		if _, err := w.Write(rest[:n]); err != nil {
-			t.Fatal(err)
-		}
-		rest = rest[n:]
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes()
-}
-
-func readAll(r *seal.Ring, sealed []byte) ([]byte, error) {
-	in, err := r.Reader(iotest.HalfReader(bytes.NewReader(sealed)))
-	if err != nil {
-		return nil, err
-	}
-	return io.ReadAll(in)
-}
-
-func TestFiles(t *testing.T) {
-	r := ring(t)
-	const chunk = 64 << 10
-	for _, size := range []int{0, 1, chunk - 1, chunk, chunk + 1, 3 * chunk, 3*chunk + 7} {
-		plain := bytes.Repeat([]byte("0123456789abcde"), size/15+1)[:size]
-		sealed := sealFile(t, plain, r.Writer)
-		got, err := readAll(r, sealed)
-		if err != nil || !bytes.Equal(got, plain) {
-			t.Fatalf("%d bytes: %d come back, %v", size, len(got), err)
-		}
-		if n, err := seal.PlainSize(int64(len(sealed))); err != nil || n != int64(size) {
-			t.Errorf("%d bytes are thought to be %d, %v", size, n, err)
-		}
-		f, err := r.At(bytes.NewReader(sealed), int64(len(sealed)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := iotest.TestReader(io.NewSectionReader(f, 0, f.Size()), plain); err != nil {
-			t.Errorf("%d bytes in any order: %v", size, err)
-		}
-		for _, cut := range []int{1, 16, 17, chunk, chunk + 16} {
-			if cut > len(sealed) {
-				continue
-			}
-			if _, err := readAll(r, sealed[:len(sealed)-cut]); !errors.Is(err, seal.ErrDamaged) {
-				t.Errorf("%d bytes, %d cut off: %v", size, cut, err)
-			}
-		}
-		for _, at := range []int{9, 11, 30, len(sealed) - 1, len(sealed) / 2} {
-			bad := bytes.Clone(sealed)
-			bad[at] ^= 1
-			if _, err := readAll(r, bad); err == nil {
-				t.Errorf("%d bytes, byte %d changed: nobody noticed", size, at)
-			}
-		}
-		if _, err := readAll(r, append(bytes.Clone(sealed), 0)); !errors.Is(err, seal.ErrDamaged) {
-			t.Errorf("%d bytes, one more behind: %v", size, err)
-		}
 	}
 }
 
@@ -256,31 +185,6 @@ func TestLines(t *testing.T) {
 	if _, err := r.Plain([]byte("small")); !errors.Is(err, seal.ErrPlain) {
 		t.Errorf("a plain file: %v", err)
 	}
-}
-
-// What opens is what was sealed, and nothing else opens.
-func FuzzFile(f *testing.F) {
-	r := ring(f)
-	whole := sealFile(f, []byte("a memory"), r.Writer)
-	f.Add(whole)
-	f.Add(whole[:len(whole)-1])
-	f.Add(sealFile(f, nil, r.Backup))
-	f.Fuzz(func(t *testing.T, in []byte) {
-		plain, err := readAll(r, in)
-		if err == nil && !bytes.Equal(in, whole) && len(plain) != 0 {
-			t.Fatalf("%d bytes of somebody else's opened", len(plain))
-		}
-		at, atErr := r.At(bytes.NewReader(in), int64(len(in)))
-		if atErr == nil {
-			_, atErr = io.ReadAll(io.NewSectionReader(at, 0, at.Size()))
-		}
-		if err == nil && atErr != nil {
-			t.Fatalf("in order it opens, in any order: %v", atErr)
-		}
-		if _, err := r.Open(nil, in, nil); err == nil {
-			t.Fatal("a value that nobody sealed")
-		}
-	})
 }
 
 func BenchmarkSeal(b *testing.B) {

@@ -1,0 +1,165 @@
+package seal
+
+import (
+	"crypto/cipher"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+)
+
+// A FileAt reads a sealed file in any order. Its methods may be called from any goroutine.
+type FileAt struct {
+	in   io.ReaderAt
+	aead cipher.AEAD
+	size int64 // of the plain text
+	// Where blocks begin, on the disk and in the plain text. Nil for a file in which all blocks but the last are full: its only mark
+	// is at its end, and where a block is can be computed.
+	places []place
+
+	mu     sync.Mutex // holds recent
+	recent struct {   // the block that was read in part: those who read on want the rest of it
+		number int
+		plain  []byte
+		buf    *[]byte // where it lies; nil before the first
+	}
+}
+
+type place struct{ disk, plain int64 }
+
+var blocks = sync.Pool{New: func() any { b := make([]byte, blockSize); return &b }}
+
+// At opens a sealed file of a size, up to its last mark. What stands behind that was never synced; a crash may have left it torn
+// (torn.go).
+func (r *Ring) At(in io.ReaderAt, size int64) (*FileAt, error) {
+	head := make([]byte, headSize)
+	n, err := in.ReadAt(head, 0)
+	if err != nil && !cut(err) {
+		return nil, err
+	}
+	a, err := r.fileCipher(head[:n])
+	if err != nil {
+		return nil, err
+	}
+	f := &FileAt{in: in, aead: a}
+	if ok, err := f.even(size); ok || err != nil {
+		return f, err
+	}
+	if err := f.scan(size); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// even opens a file with one mark, at its end, by the block that has it: with none before, all others are full.
+func (f *FileAt) even(size int64) (ok bool, err error) {
+	last := (size - headSize - 1) / blockSize
+	if size <= headSize || last >= maxBlocks {
+		return false, nil
+	}
+	buf := blocks.Get().(*[]byte)
+	defer blocks.Put(buf)
+	at := headSize + last*blockSize
+	b, _, err := f.load(at, uint32(last), *buf)
+	if errors.Is(err, ErrDamaged) {
+		return false, nil // it may be of another form; if not, the scan says what is wrong
+	}
+	if err != nil || !b.mark || b.since != 0 || at+int64(b.size()) != size {
+		return false, err
+	}
+	f.size = last*blockPlain + int64(b.length)
+	return true, nil
+}
+
+// load reads the block of a number into buf and opens it there.
+func (f *FileAt) load(at int64, number uint32, buf []byte) (b block, plain []byte, err error) {
+	n, err := f.in.ReadAt(buf[:blockSize], at)
+	if err != nil && !cut(err) {
+		return b, nil, err
+	}
+	b, ok := parseBlock(buf[:n])
+	if !ok || b.number != number || b.size() > n {
+		return b, nil, damaged(number)
+	}
+	plain, err = openBlock(f.aead, b, buf, buf[blockHead:blockHead])
+	return b, plain, err
+}
+
+// Size is the plain text's.
+func (f *FileAt) Size() int64 { return f.size }
+
+// find is the block that holds a place of the plain text.
+func (f *FileAt) find(off int64) (number int, p place) {
+	if f.places == nil {
+		n := off / blockPlain
+		return int(n), place{headSize + n*blockSize, n * blockPlain}
+	}
+	i, found := slices.BinarySearchFunc(f.places, off, func(p place, off int64) int {
+		return int(min(max(p.plain-off, -1), 1))
+	})
+	if !found {
+		i--
+	}
+	for i+1 < len(f.places) && f.places[i+1].plain == f.places[i].plain { // an empty one
+		i++
+	}
+	return i, f.places[i]
+}
+
+// ReadAt implements io.ReaderAt.
+func (f *FileAt) ReadAt(p []byte, off int64) (n int, err error) {
+	if off < 0 {
+		return 0, errors.New("read before the beginning of a file")
+	}
+	for n < len(p) {
+		at := off + int64(n)
+		if at >= f.size {
+			return n, io.EOF
+		}
+		k, err := f.readBlock(p[n:], at)
+		if err != nil {
+			return n, err
+		}
+		n += k
+	}
+	return n, nil
+}
+
+// readBlock reads what one block has of p.
+func (f *FileAt) readBlock(p []byte, off int64) (int, error) {
+	number, at := f.find(off)
+	skip := int(off - at.plain)
+	keep := f.mu.TryLock() // another one reads: this one does without
+	if keep {
+		defer f.mu.Unlock()
+		if r := &f.recent; r.buf != nil && r.number == number {
+			return f.give(p, r.plain, skip, number)
+		}
+	}
+	buf := blocks.Get().(*[]byte)
+	_, plain, err := f.load(at.disk, uint32(number), *buf)
+	if err != nil {
+		blocks.Put(buf)
+		return 0, err
+	}
+	n, err := f.give(p, plain, skip, number)
+	if keep && n < len(plain)-skip {
+		r := &f.recent
+		r.number, r.plain = number, plain
+		buf, r.buf = r.buf, buf
+	}
+	if buf != nil {
+		blocks.Put(buf)
+	}
+	return n, err
+}
+
+func (f *FileAt) give(p, plain []byte, skip, number int) (int, error) {
+	if skip >= len(plain) { // it is shorter than it was when the file was opened
+		return 0, damaged(uint32(number))
+	}
+	return copy(p, plain[skip:]), nil
+}
+
+var errNoMark = fmt.Errorf("%w: it was never finished, or is cut", ErrDamaged)

@@ -1,0 +1,87 @@
+package seal
+
+import (
+	"bytes"
+	"errors"
+)
+
+// scan opens a file block by block. It ends at the last mark, when nothing is behind it or what a crash leaves of blocks that were
+// never synced.
+func (f *FileAt) scan(size int64) error {
+	buf := blocks.Get().(*[]byte)
+	defer blocks.Put(buf)
+	p, whole := place{disk: headSize}, 0
+	f.places = []place{}
+	for p.disk < size {
+		b, _, err := f.load(p.disk, uint32(len(f.places)), *buf)
+		if errors.Is(err, ErrDamaged) {
+			torn, terr := f.torn(p.disk, size, uint32(len(f.places)), *buf)
+			if err = errors.Join(terr, err); torn {
+				err = nil
+			}
+			if err == nil {
+				break
+			}
+		}
+		if err != nil {
+			return err
+		}
+		f.places = append(f.places, p)
+		p = place{p.disk + int64(b.size()), p.plain + int64(b.length)}
+		if b.mark {
+			whole, f.size = len(f.places), p.plain
+		}
+	}
+	if whole == 0 {
+		return errNoMark
+	}
+	f.places = f.places[:whole]
+	return nil
+}
+
+// torn says whether a block that does not open is what a crash leaves: a write that reached the disk in part. A sector of such a block is
+// missing or is zeros, which no sector of ciphertext is; any other difference is damage. Nor is it a torn one when a mark stands
+// behind it that was written after one behind the block: then the block was synced, and had been whole.
+func (f *FileAt) torn(at, size int64, number uint32, buf []byte) (bool, error) {
+	n, err := f.in.ReadAt(buf[:min(blockSize, size-at)], at)
+	if err != nil && !cut(err) {
+		return false, err
+	}
+	raw := buf[:n]
+	b, ok := parseBlock(raw)
+	switch {
+	case n < blockHead || blank(raw[:min(sector, n)]):
+	case !ok || b.number != number:
+		return false, nil
+	case b.size() <= n:
+		zeros := false
+		for from := 0; from < b.size(); from += sector {
+			zeros = zeros || blank(raw[from:from+sector])
+		}
+		if !zeros {
+			return false, nil
+		}
+	}
+	for at += sector; at < size; at += sector {
+		head := buf[:blockHead]
+		if n, err := f.in.ReadAt(head, at); err != nil && (n < blockHead || !cut(err)) {
+			if cut(err) {
+				break
+			}
+			return false, err
+		}
+		b, ok := parseBlock(head)
+		if !ok || !b.mark || b.number <= number || b.since <= number {
+			continue
+		}
+		_, _, err := f.load(at, b.number, buf)
+		if !errors.Is(err, ErrDamaged) {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+var zeros [sector]byte
+
+func blank(b []byte) bool { return bytes.Equal(b, zeros[:len(b)]) }
