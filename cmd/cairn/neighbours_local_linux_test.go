@@ -311,7 +311,7 @@ func TestSocketsAndFilesAreTheUsersOwn(t *testing.T) {
 	})
 }
 
-// closedServe is a node of `cairn serve` with nothing said about what its own host's clients may do.
+// closedServe is a node of `cairn serve` that is told no more in its section [local], where DIR is the directory that its home is in.
 func closedServe(t *testing.T, local string) *nodeProcess {
 	t.Helper()
 	dir, base := shortDir(t), freePorts(t, portsEach)
@@ -320,7 +320,7 @@ func closedServe(t *testing.T, local string) *nodeProcess {
 	if err := writeConfig(conf, n); err != nil {
 		t.Fatal(err)
 	}
-	inSection(t, conf, "local", local)
+	inSection(t, conf, "local", strings.ReplaceAll(local, "DIR", dir))
 	p := &nodeProcess{t: t, args: []string{"serve", "--strict", "--config", conf}}
 	t.Cleanup(p.kill)
 	p.launch()()
@@ -377,6 +377,25 @@ func TestServeRunsNoShellAndIsNotStopped(t *testing.T) {
 	}
 	if got, ok := stringPost(t, p, "/exec", `{"cmd":"/info"}`); !ok {
 		t.Errorf("afterwards: %s", got)
+	}
+}
+
+// TestARootThatHoldsTheNode: an agent that may open what lies around the node's home opens nothing of the node's in it.
+func TestARootThatHoldsTheNode(t *testing.T) {
+	t.Parallel()
+	p := closedServe(t, "string_roots = [\"DIR\"]\n")
+	around := filepath.Dir(p.line.Home)
+	if err := os.WriteFile(filepath.Join(around, "notes.md"), []byte("# notes\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := stringPost(t, p, "/agents", `{"agent_id":"e2e","allowed_paths":["`+around+`"]}`); !strings.Contains(got, `"created":true`) {
+		t.Fatalf("a root: %s", got)
+	}
+	for path, want := range map[string]string{"notes.md": "# notes", "h/string.token": "FILE_NOT_ALLOWED", "h/run/covenant/peers/operator.token": "FILE_NOT_ALLOWED",
+		"h/run/string/agents/e2e/none.md": "ERROR(NOT_FOUND)"} {
+		if got, _ := stringPost(t, p, "/exec", `{"cmd":"/open `+filepath.Join(around, path)+`"}`); !strings.Contains(got, want) {
+			t.Errorf("%s: %s", path, got)
+		}
 	}
 }
 

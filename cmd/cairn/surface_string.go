@@ -41,7 +41,7 @@ func openString(_ context.Context, h *host) (func() error, error) {
 		Addr:   h.port(stringOffset, stringPort()),
 		Memory: stringMemory{memory{h.node.Service(), "default"}}, Version: cmp.Or(buildVersion(), "cairn"),
 		AllowShutdown: h.allowed(h.local.AllowShutdown), Stop: h.stop, Logger: h.log.With("surface", "string"), Keys: h.node.Keys(),
-		Dropped: h.node.Service().StreamDropped,
+		Dropped: h.node.Service().StreamDropped, Closed: []string{h.home},
 	}
 	var err error
 	if cfg.Data, cfg.Agents, err = h.local.stringDirs(h.run, h.dev); err != nil {

@@ -84,7 +84,7 @@ func (s *Server) AddAgent(id, home string, allowed []string) (created bool, err 
 	for _, dir := range append([]string{home}, allowed...) {
 		if !s.cfg.FullAccess && !s.settings.Roots.Hold(home, dir) {
 			return false, refuse(http.StatusBadRequest, "%s lies outside the directories this node gives to agents: %s; [local] string_roots lists others",
-				dir, strings.Join(s.settings.Roots, ", "))
+				dir, s.settings.Roots)
 		}
 	}
 	if err := os.MkdirAll(home, 0o700); err != nil {

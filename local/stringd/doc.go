@@ -28,7 +28,8 @@
 // 429 and 504 from the queue.
 //
 // An agent's documents lie in its home and in its allowed paths, and those in the roots of the daemon (Config.Roots, and
-// the directory of homes that were not chosen): /agents refuses others with 400.
+// the directory of homes that were not chosen): /agents refuses others with 400. What lies in a closed directory (Config.Closed, and
+// Config.Data) is no agent's though a root holds it.
 //
 // # An answer of /exec
 //

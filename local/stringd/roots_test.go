@@ -9,13 +9,15 @@ import (
 	"github.com/cairndb/cairn/local/stringd"
 )
 
-// An agent's home and allowed paths lie in the roots: when it is registered, by whichever way, and when a path is used.
+// An agent's home and allowed paths lie in the roots: when it is registered, by whichever way, and when a path is used. What is closed
+// in a root is the agent's in neither.
 func TestRoots(t *testing.T) {
 	t.Parallel()
-	var project, private string
+	var project, private, closed string
 	d := start(t, func(c *stringd.Config) {
 		project, private = filepath.Join(c.Home, "project"), filepath.Join(c.Home, "private")
-		for _, dir := range []string{project, private, project + "-2"} {
+		closed = filepath.Join(project, "node")
+		for _, dir := range []string{project, private, project + "-2", closed} {
 			if err := os.MkdirAll(dir, 0o700); err != nil {
 				t.Fatal(err)
 			}
@@ -26,7 +28,7 @@ func TestRoots(t *testing.T) {
 		if err := os.Symlink(private, filepath.Join(project, "link")); err != nil {
 			t.Fatal(err)
 		}
-		c.Roots, c.NoShell = []string{project}, true
+		c.Roots, c.Closed, c.NoShell = []string{project}, []string{closed}, true
 	})
 	refused := func(what, got string) {
 		t.Helper()
@@ -34,7 +36,7 @@ func TestRoots(t *testing.T) {
 			t.Errorf("%s: %s", what, got)
 		}
 	}
-	for _, path := range []string{"/", private, project + "-2", project + "/..", project + "/link", d.dir, "relative", "", "~/../../..", "/nowhere/at/all"} {
+	for _, path := range []string{"/", private, project + "-2", project + "/..", project + "/link", closed, closed + "/below", d.dir, "relative", "", "~/../../..", "/nowhere/at/all"} {
 		if path != "" {
 			a := d.do("POST", "/agents", `{"agent_id":"a","allowed_paths":["`+project+`","`+path+`"]}`)
 			refused("allowed "+path, a.body)
@@ -59,6 +61,8 @@ func TestRoots(t *testing.T) {
 		t.Errorf("a root: %s", a.body)
 	}
 	has(t, d.ok("main", "/open "+project+"/f.md"), "# of project")
+	d.fails("main", "/open "+closed+"/f.md", "FILE_NOT_ALLOWED")
+	d.fails("main", "/write "+closed+"/g.md\n# mine\n", "FILE_NOT_ALLOWED")
 	d.fails("main", "/open "+project+"/link/f.md", "FILE_NOT_ALLOWED")
 	d.fails("main", "/open "+project+"-2/f.md", "FILE_NOT_ALLOWED")
 

@@ -32,6 +32,7 @@ type Config struct {
 	Agents        string   // directory of homes of agents that chose none
 	Home          string   // what ~ is in POST /agents; the user's
 	Roots         []string // directories that homes and allowed paths must lie in, beside Agents
+	Closed        []string // directories that are no agent's though a root holds them: the node's home
 	Origins       []string // of web pages that may ask; none
 	Token         string   // lets in who is not seen to be the node's user; empty: nothing does
 	TokenFile     string   // where it is, for those who are turned away
@@ -139,7 +140,7 @@ func Listen(cfg Config) (_ *Server, err error) {
 		return nil, err
 	}
 	s.settings = &command.Settings{Host: s, Memory: cfg.Memory, Shell: !cfg.NoShell, FullAccess: cfg.FullAccess, Outbound: cfg.Outbound,
-		Roots: command.NewRoots(append([]string{cfg.Agents}, cfg.Roots...)...), Timeout: cfg.Timeout, Environ: withoutHome(environ.Clean()), Temp: temp}
+		Roots: command.NewRoots(cfg.Agents, cfg.Roots, append([]string{cfg.Data}, cfg.Closed...)), Timeout: cfg.Timeout, Environ: withoutHome(environ.Clean()), Temp: temp}
 	s.door = &door.Door{Origins: cfg.Origins, Hint: "send the token in " + cfg.TokenFile,
 		Token: func(bearer string) bool { return cfg.Token != "" && door.Same(bearer, cfg.Token) }}
 	s.sessions = newSessions(s.settings, cfg.QueueSize)

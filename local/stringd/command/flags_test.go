@@ -58,7 +58,7 @@ func TestParseTopic(t *testing.T) {
 func TestPathsStayInside(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	s := NewSession(&Settings{Roots: NewRoots(dir)}, Topic{"main", Tab})
+	s := NewSession(&Settings{Roots: NewRoots(dir, nil, nil)}, Topic{"main", Tab})
 	s.agent = Agent{Home: dir + "/home", Allowed: []string{dir + "/a/b"}}
 	for path, inside := range map[string]bool{dir + "/home": true, dir + "/home/x": true, dir + "/homes": false, dir + "/a/b/c": true, dir + "/a/bc": false, dir + "/a": false} {
 		if _, err := s.locate(path, "/"); (err == nil) != inside {

@@ -48,6 +48,9 @@ func (s *Session) locate(typed, base string) (string, error) {
 // inside says whether a real path lies in the agent's home or in one of its allowed directories. What lies outside the
 // roots is neither: they may have been other ones when the agent was registered.
 func (s *Session) inside(real string) bool {
+	if !s.set.Roots.open(real) {
+		return false
+	}
 	for _, dir := range append([]string{s.agent.Home}, s.agent.Allowed...) {
 		if r, ok := s.set.Roots.resolve(s.agent.Home, dir); ok && below(r, real) {
 			return true
@@ -56,11 +59,23 @@ func (s *Session) inside(real string) bool {
 	return false
 }
 
-// Roots are the directories, links resolved, that agents' homes and allowed directories lie in.
-type Roots []string
+// Roots are where agents' homes and allowed directories may lie. All paths in it are without links.
+type Roots struct {
+	dirs   []string // homes first
+	homes  string   // of agents that chose none
+	closed []string // what is in these is no agent's, unless it is in homes
+}
 
 // NewRoots resolves directories as they are now: a link that is put in their place later leads nowhere.
-func NewRoots(dirs ...string) (out Roots) {
+func NewRoots(homes string, dirs, closed []string) Roots {
+	out := Roots{dirs: realPaths(append([]string{homes}, dirs...)), closed: realPaths(closed)}
+	if h := realPaths([]string{homes}); len(h) > 0 {
+		out.homes = h[0]
+	}
+	return out
+}
+
+func realPaths(dirs []string) (out []string) {
 	for _, dir := range dirs {
 		if r, err := realPath(filepath.Clean(dir)); err == nil && filepath.IsAbs(r) {
 			out = append(out, r)
@@ -68,6 +83,8 @@ func NewRoots(dirs ...string) (out Roots) {
 	}
 	return out
 }
+
+func (l Roots) String() string { return strings.Join(l.dirs, ", ") }
 
 // Hold says whether the roots hold a directory of an agent with this home, links resolved.
 func (l Roots) Hold(home, dir string) bool {
@@ -81,7 +98,12 @@ func (l Roots) resolve(home, dir string) (real string, ok bool) {
 		dir = home + rest
 	}
 	real, err := realPath(filepath.Clean(dir))
-	return real, err == nil && slices.ContainsFunc(l, func(root string) bool { return below(root, real) })
+	return real, err == nil && l.open(real) && slices.ContainsFunc(l.dirs, func(root string) bool { return below(root, real) })
+}
+
+// open says whether a path without links is in no closed directory: a root may hold the node's own home.
+func (l Roots) open(real string) bool {
+	return l.homes != "" && below(l.homes, real) || !slices.ContainsFunc(l.closed, func(dir string) bool { return below(dir, real) })
 }
 
 // below says whether a path is a directory or in it.
