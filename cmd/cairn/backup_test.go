@@ -49,7 +49,7 @@ type restored struct {
 // a backup began is in it; three fresh nodes that start from it are equal and hold it.
 func TestBackupUnderLoadRestoresIntoAFreshCluster(t *testing.T) {
 	nodes, token := startThree(t, 0, 1, 2)
-	t.Setenv("CAIRN_TOKEN", token)
+	t.Parallel()
 	backups := filepath.Join(t.TempDir(), "backups")
 	ctx, stop := context.WithCancel(t.Context())
 	var mu sync.Mutex
@@ -75,7 +75,7 @@ func TestBackupUnderLoadRestoresIntoAFreshCluster(t *testing.T) {
 		}
 		mu.Unlock()
 		recallNow(t, backed, newest) // the node has applied what any has acknowledged
-		last = jsonOf[backupDone](t, "backup", "--to", backups, "--url", nodes[0].line.HTTP)
+		last = jsonOf[backupDone](t, "backup", "--to", backups, "--url", nodes[0].line.HTTP, "--token", token)
 		if (last.Since == 0) != (i == 0) {
 			t.Errorf("backup %d begins at %d", i, last.Since)
 		}
@@ -103,19 +103,19 @@ func TestBackupUnderLoadRestoresIntoAFreshCluster(t *testing.T) {
 	if !eventually(func() bool { s, ok := statusOf(t, leader); return ok && voters(s) == 3 }) {
 		t.Fatal("the fresh nodes do not become three voters")
 	}
-	if _, code := cli(t, "remember", "life goes on", "--addr", leader.line.Wire); code != 0 {
+	if _, code := cli(t, "remember", "life goes on", "--addr", leader.line.Wire, "--token", token); code != 0 {
 		t.Error("the restored cluster takes no writes")
 	}
 	sameState(t, fresh)
 	for _, p := range fresh {
 		checkExport(t, p, token, before)
 	}
-	out, code := cli(t, "restore", "--from", backups, "--database", "default", "--into", "beside", "--addr", leader.line.Wire)
+	out, code := cli(t, "restore", "--from", backups, "--database", "default", "--into", "beside", "--addr", leader.line.Wire, "--token", token)
 	if code != 0 || !strings.Contains(out, "memories") {
 		t.Errorf("one database into the living cluster: exit %d, %s", code, out)
 	}
 	sameState(t, fresh)
-	out, code = cli(t, "recall", "writer 1 memory 1", "--db", "beside", "--consistency", "linearizable", "--addr", fresh[(leaderOf(t, fresh)+1)%3].line.Wire)
+	out, code = cli(t, "recall", "writer 1 memory 1", "--db", "beside", "--consistency", "linearizable", "--addr", fresh[(leaderOf(t, fresh)+1)%3].line.Wire, "--token", token)
 	if code != 0 || !strings.Contains(out, "writer 1 memory 1") {
 		t.Errorf("recall from the restored database on a follower: exit %d, %s", code, out)
 	}

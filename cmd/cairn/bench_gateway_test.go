@@ -7,6 +7,7 @@ import (
 
 // The gateway adds less than 2 ms to a recall, and an idle event stream costs less than 50 kB.
 func TestBenchGateway(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("short: nothing is measured")
 	}

@@ -9,6 +9,7 @@ import (
 
 // TestBenchSurfaces measures every protocol for a moment: each answers, and none refuses.
 func TestBenchSurfaces(t *testing.T) {
+	t.Parallel()
 	out, err := command(t.Context(), "bench", "surfaces", "--clients", "2", "--warm-up", "0s", "--for", "200ms", "--json").Output()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -11,6 +11,7 @@ import (
 // state cannot be written or synced says so and stops by itself, the others go on, and it is whole again when it is
 // started on a disk that works. One without room does not stop.
 func TestADiskThatFails(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("-short: it waits for elections of three processes, which the race detector slows down")
 	}

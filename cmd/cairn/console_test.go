@@ -168,6 +168,7 @@ func livedIn(t *testing.T, leader *nodeProcess, token string) {
 // TestConsole does what a person does, on a page that a follower serves: signs in, remembers, recalls, opens a memory,
 // corrects it, forgets another, settles a contradiction, draws a graph about, and watches the log.
 func TestConsole(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("short: a browser and three nodes are not started")
 	}
@@ -301,6 +302,7 @@ func drag(sel string, dx, dy float64) chromedp.Action {
 
 // A page that a follower serves shows the leader's death: within five seconds where browser and nodes have processors enough.
 func TestConsoleSeesALeaderDie(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("short: a browser and three nodes are not started")
 	}

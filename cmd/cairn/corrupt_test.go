@@ -14,6 +14,7 @@ import (
 // Whatever file of a member the disk damages, the member starts, says what it moved aside, is made whole by the others
 // and holds what they hold.
 func TestDamagedFilesAreHealed(t *testing.T) {
+	t.Parallel()
 	nodes, token := startThree(t, 0, 1, 2)
 	c := connect(t, nodes, token)
 	acked := map[string]string{}

@@ -212,6 +212,7 @@ func TestCovenantSurvivesAKill(t *testing.T) {
 // TestOneMemoryThroughCovenant: what one node's clients store in other dialects another node's Covenant finds, and what it
 // purges is gone everywhere.
 func TestOneMemoryThroughCovenant(t *testing.T) {
+	t.Parallel()
 	nodes, token := startThreeIn(t, shortDir(t), func(*nodeFile) {}, 0, 1, 2)
 	a, b := covenantOf(t, nodes[0]), covenantOf(t, nodes[1])
 	wc, err := client.Dial(t.Context(), client.Config{Addrs: []string{nodes[leaderOf(t, nodes)].line.Wire}, Token: token})
@@ -268,6 +269,7 @@ func TestOneMemoryThroughCovenant(t *testing.T) {
 
 // TestCovenantWithoutQuorum: writes are refused in time and with their words, reads go on.
 func TestCovenantWithoutQuorum(t *testing.T) {
+	t.Parallel()
 	nodes, _ := startThree(t, 0, 1, 2)
 	c := covenantOf(t, nodes[0])
 	covenantAsked[any](t, c, map[string]any{"kind": "submit_intent", "text": "while there is a quorum"})

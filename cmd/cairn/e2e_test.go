@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/raft/rafttest"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
 )
@@ -43,7 +44,7 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
-	os.Exit(m.Run())
+	os.Exit(rafttest.Overlap(m, 6))
 }
 
 func command(ctx context.Context, args ...string) *exec.Cmd {
@@ -388,6 +389,7 @@ func leaderOf(t testing.TB, nodes []*nodeProcess) int {
 // TestLeadersDieAndNothingIsLost: writers write while leaders are killed, or stand still until others have led, and followers
 // are restarted. Every acknowledged memory is on all nodes in the end, none twice, and the states are equal.
 func TestLeadersDieAndNothingIsLost(t *testing.T) {
+	t.Parallel()
 	kills := leaderKills
 	if testing.Short() {
 		kills = 3
@@ -490,8 +492,7 @@ func differing(t testing.TB, nodes []*nodeProcess) (said string) {
 // exported is what a node holds: text by id.
 func exported(t testing.TB, p *nodeProcess, token string) map[string]string {
 	t.Helper()
-	t.Setenv("CAIRN_TOKEN", token)
-	tg := target{http: p.line.HTTP, ca: p.ca, timeout: time.Minute}
+	tg := target{http: p.line.HTTP, ca: p.ca, given: token, timeout: time.Minute}
 	r, err := tg.request(t.Context(), "GET", "/v1/export", nil)
 	if err != nil {
 		t.Fatal(err)

@@ -18,6 +18,7 @@ const soon = 3 * time.Second
 // TestWritesGoOnSoonAfterALeaderDies: with a client that holds on, the median of three deaths is what counts,
 // for a split vote now and then is part of the protocol.
 func TestWritesGoOnSoonAfterALeaderDies(t *testing.T) {
+	t.Parallel()
 	nodes, token := startThreeIn(t, t.TempDir(), inHaste, 1, 2, 0)
 	c := connect(t, nodes, token)
 	acked := map[string]string{}
@@ -52,6 +53,7 @@ func TestWritesGoOnSoonAfterALeaderDies(t *testing.T) {
 
 // TestABatchIsAllOrNothing: the leader dies while a thousand memories are on their way in one batch.
 func TestABatchIsAllOrNothing(t *testing.T) {
+	t.Parallel()
 	nodes, token := startThree(t, 0, 1, 2)
 	const size, rounds = 1000, 4
 	batch := func(round int) (b wire.RememberBatch) {

@@ -15,6 +15,7 @@ import (
 // TestFlippedBitsAreHealed flips bits in files of a member that is down, each of a kind of its own, and none so that a file
 // looks torn. The member names what it found, is made whole, and answers words, vectors and exports as the others do.
 func TestFlippedBitsAreHealed(t *testing.T) {
+	t.Parallel()
 	nodes, token := threeIn(t, t.TempDir(), func(*nodeFile) {})
 	for _, p := range nodes {
 		change(t, p.args[3], func(b []byte) []byte {

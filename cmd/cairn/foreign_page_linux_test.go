@@ -81,6 +81,7 @@ func awaited(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithA
 // TestForeignPage: a page of a foreign origin in a real browser, and one that has its name rebound, try every listener of a dev
 // node that speaks HTTP. They read nothing, nothing runs, nothing is written, and the node goes on.
 func TestForeignPage(t *testing.T) {
+	t.Parallel()
 	evil := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		io.WriteString(w, "<!doctype html><title>win a prize</title><body></body>")

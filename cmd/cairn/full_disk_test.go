@@ -12,6 +12,7 @@ import (
 // TestANodeKilledOnAFullDiskStarts: it answers reads, refuses writes and says why, the doctor names what may go, and when there is room
 // again it takes writes without a restart.
 func TestANodeKilledOnAFullDiskStarts(t *testing.T) {
+	t.Parallel()
 	disk := t.TempDir()
 	rafttest.SmallDisk(t, disk, 192)
 	home := filepath.Join(disk, "home")

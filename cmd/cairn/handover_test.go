@@ -7,11 +7,11 @@ import (
 
 // TestHandover: what runs before a node is stopped leaves another leading; it does nothing on a follower and on a node alone.
 func TestHandover(t *testing.T) {
+	t.Parallel()
 	nodes, token := startThree(t, 0, 1, 2)
-	t.Setenv("CAIRN_TOKEN", token)
 	sameState(t, nodes)
 	old := nodes[leaderOf(t, nodes)]
-	out, code := cli(t, "cluster", "handover", "--url", old.line.HTTP)
+	out, code := cli(t, "cluster", "handover", "--url", old.line.HTTP, "--token", token)
 	if code != 0 || !strings.HasSuffix(strings.TrimSpace(out), "leads") {
 		t.Fatalf("exit %d, %s", code, out)
 	}
@@ -25,7 +25,7 @@ func TestHandover(t *testing.T) {
 	now := -1
 	if !eventually(func() bool { // the cluster may elect anew for reasons of its own
 		now = leaderOf(t, nodes)
-		if out, code := cli(t, "cluster", "handover", "--url", nodes[(now+1)%3].line.HTTP); code != 0 || !strings.Contains(out, "leads") {
+		if out, code := cli(t, "cluster", "handover", "--url", nodes[(now+1)%3].line.HTTP, "--token", token); code != 0 || !strings.Contains(out, "leads") {
 			t.Errorf("of a follower: exit %d, %s", code, out)
 		}
 		return leaderOf(t, nodes) == now
@@ -37,10 +37,9 @@ func TestHandover(t *testing.T) {
 			p.kill()
 		}
 	}
-	if out, code := cli(t, "cluster", "handover", "--url", nodes[now].line.HTTP, "--timeout", "3s"); code != exitFailed {
+	if out, code := cli(t, "cluster", "handover", "--url", nodes[now].line.HTTP, "--token", token, "--timeout", "3s"); code != exitFailed {
 		t.Errorf("with nobody to take it: exit %d, %s", code, out)
 	}
-	t.Setenv("CAIRN_TOKEN", "")
 	_, home := startDev(t)
 	if out, code := cli(t, "cluster", "handover", "--home", home); code != 0 || !strings.Contains(out, "nobody to hand over to") {
 		t.Errorf("of a node alone: exit %d, %s", code, out)

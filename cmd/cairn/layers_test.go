@@ -42,6 +42,7 @@ var owners = map[string][]string{
 
 // TestLayers holds the arrows between the rooms.
 func TestLayers(t *testing.T) {
+	t.Parallel()
 	out, err := exec.Command("go", "list", "-json=ImportPath,Imports", module+"...").Output()
 	if err != nil {
 		t.Fatal(err)

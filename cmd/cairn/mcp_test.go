@@ -33,6 +33,7 @@ func TestMCPAnswersAllThatWasAsked(t *testing.T) {
 
 // A model's tools over stdin and stdout are the node's own.
 func TestMCPOverStdio(t *testing.T) {
+	t.Parallel()
 	_, home := startDev(t)
 	cl := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
 	s, err := cl.Connect(t.Context(), &mcp.CommandTransport{Command: command(t.Context(), "mcp", "--home", home)}, nil)

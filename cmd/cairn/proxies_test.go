@@ -22,6 +22,7 @@ func behindProxies(t *testing.T) (*links, []*nodeProcess, string) {
 // Clients write all the while: as long as a majority hears each other they go on, and in the end every node holds the
 // same, with all that was acknowledged once.
 func TestMembersBehindProxies(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("-short: it waits for elections of three processes, which the race detector slows down")
 	}

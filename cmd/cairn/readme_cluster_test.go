@@ -16,6 +16,7 @@ import (
 // TestREADMEThreeNodes runs what the README shows of three nodes, with their script: they are started, asked, one of them is
 // killed, and the others go on. Only the ports are other ones, and the node that is killed is made the leader first.
 func TestREADMEThreeNodes(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("skipped in -short: builds the binary and starts three nodes")
 	}

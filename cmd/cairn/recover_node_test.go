@@ -16,6 +16,7 @@ import (
 // TestALoneNodeIsKilledAndItsLogIsGone: what the journal still has is not lost with the file; what no file has is named, and the
 // node does not start, nor does it or the doctor remove anything, before its owner has accepted the loss.
 func TestALoneNodeIsKilledAndItsLogIsGone(t *testing.T) {
+	t.Parallel()
 	p, home := startDev(t)
 	raw, err := os.ReadFile(filepath.Join(home, "token"))
 	if err != nil {

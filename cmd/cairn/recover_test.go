@@ -16,9 +16,9 @@ import (
 // TestRecoverFromALostMajority: two of three nodes lose everything. The third goes on alone, only when it is told so by
 // name, with all it had; the others come back with empty homes and are voters again.
 func TestRecoverFromALostMajority(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	nodes, token := startThreeIn(t, dir, func(*nodeFile) {}, 0, 1, 2)
-	t.Setenv("CAIRN_TOKEN", token)
 	l := leaderOf(t, nodes)
 	c, err := client.Dial(t.Context(), client.Config{Addrs: []string{nodes[l].line.Wire}, Token: token})
 	if err != nil {

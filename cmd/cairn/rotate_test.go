@@ -16,10 +16,10 @@ import (
 // TestTheClusterSecretIsRotated: in three rolling restarts (learn the new secret, show it, forget the old one) a writer is
 // never refused and loses nothing; afterwards the old secret opens nothing.
 func TestTheClusterSecretIsRotated(t *testing.T) {
+	t.Parallel()
 	nodes, old := startThree(t, 0, 1, 2)
 	next := node.NewSecret()
-	t.Setenv("CAIRN_TOKEN", old)
-	token := onLeader(t, nodes, "token", "create")
+	token := onLeader(t, nodes, old, "token", "create")
 	sameState(t, nodes) // the token is on all of them
 	ctx, stop := context.WithCancel(t.Context())
 	var mu sync.Mutex
@@ -57,13 +57,13 @@ func TestTheClusterSecretIsRotated(t *testing.T) {
 	t.Logf("%d writes acknowledged across nine restarts", len(acked))
 }
 
-// onLeader runs a command on the node that leads, again when leadership moves meanwhile.
-func onLeader(t testing.TB, nodes []*nodeProcess, args ...string) string {
+// onLeader runs a command with a token on the node that leads, again when leadership moves meanwhile.
+func onLeader(t testing.TB, nodes []*nodeProcess, token string, args ...string) string {
 	t.Helper()
 	var out string
 	if !eventually(func() bool {
 		var code int
-		out, code = cli(t, append(slices.Clone(args), "--url", nodes[leaderOf(t, nodes)].line.HTTP)...)
+		out, code = cli(t, append(slices.Clone(args), "--token", token, "--url", nodes[leaderOf(t, nodes)].line.HTTP)...)
 		return code == 0
 	}) {
 		t.Fatalf("cairn %s: not done", strings.Join(args, " "))
@@ -99,8 +99,8 @@ func rewrite(t *testing.T, path, shown, other string) {
 // TestATokenIsRotated: clients move from one token to another while they write; no request fails beyond one repetition, and
 // the old one opens nothing afterwards, on any node.
 func TestATokenIsRotated(t *testing.T) {
+	t.Parallel()
 	nodes, secret := startThree(t, 0, 1, 2)
-	t.Setenv("CAIRN_TOKEN", secret)
 	opens := func(p *nodeProcess, token string) bool {
 		c, err := client.Dial(t.Context(), client.Config{Addrs: []string{p.line.Wire}, Token: token})
 		return err == nil && c.Close() == nil
@@ -117,7 +117,7 @@ func TestATokenIsRotated(t *testing.T) {
 			return !slices.ContainsFunc(nodes, func(p *nodeProcess) bool { return !is(p, token) })
 		})
 	}
-	old, next := onLeader(t, nodes, "token", "create", "--label", "before"), onLeader(t, nodes, "token", "create", "--label", "after")
+	old, next := onLeader(t, nodes, secret, "token", "create", "--label", "before"), onLeader(t, nodes, secret, "token", "create", "--label", "after")
 	if !everywhere(opens, old) || !everywhere(opens, next) {
 		t.Fatal("a new token does not reach all nodes")
 	}
@@ -128,7 +128,7 @@ func TestATokenIsRotated(t *testing.T) {
 	before.end()
 	if !eventually(func() bool { // the second time there may be nothing left to revoke
 		lead := nodes[leaderOf(t, nodes)]
-		_, code := cli(t, "token", "revoke", old, "--url", lead.line.HTTP)
+		_, code := cli(t, "token", "revoke", old, "--url", lead.line.HTTP, "--token", secret)
 		return code == 0 || refused(lead, old)
 	}) {
 		t.Fatal("not revoked")

@@ -12,6 +12,7 @@ import (
 
 // TestRowsOfOthers: what an import makes of the shapes in which memories come.
 func TestRowsOfOthers(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct{ name, in, want string }{
 		{"an export of ours", `{"type":"memory","rid":"r1","text":"a","memory_type":"semantic","importance":0.9,"created_at":12.5,"namespace":"n","metadata":{"k":1},"source":"user"}
 			{"type":"edge","edge_id":"e","src":"Alice","dst":"payments","rel_type":"leads","weight":0.5}`,

@@ -110,9 +110,9 @@ func writeKeys(t *testing.T, path string, keys ...seal.Master) {
 // backups and get new keys. Then no file of theirs, and no backup, holds one of the texts; the plain node does. All three
 // states are equal throughout.
 func TestNothingReadableOnAnEncryptedNode(t *testing.T) {
+	t.Parallel()
 	dir := shortDir(t)
 	nodes, token := threeIn(t, dir, func(*nodeFile) {})
-	t.Setenv("CAIRN_TOKEN", token)
 	homes, keyFiles := make([]string, 3), make([]string, 3)
 	keys := []seal.Master{seal.NewMaster(), seal.NewMaster()}
 	scheduled := filepath.Join(dir, "scheduled")
@@ -137,7 +137,7 @@ func TestNothingReadableOnAnEncryptedNode(t *testing.T) {
 	backups := filepath.Join(dir, "backups")
 	backUp := func() backupDone {
 		t.Helper()
-		done := jsonOf[backupDone](t, "backup", "--to", backups, "--url", nodes[0].line.HTTP)
+		done := jsonOf[backupDone](t, "backup", "--to", backups, "--url", nodes[0].line.HTTP, "--token", token)
 		if done.Path == "" {
 			t.Fatal("no backup was made")
 		}

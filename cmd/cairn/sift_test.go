@@ -465,6 +465,7 @@ func BenchmarkSift(b *testing.B) {
 
 // TestSiftLargeCapture: the largest request there is costs no leader its place, and small ones pass beside it.
 func TestSiftLargeCapture(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("sixteen mebibytes take a minute under the race detector")
 	}

@@ -60,6 +60,7 @@ func stringDo(t testing.TB, p *nodeProcess, cmd string) string {
 // TestStringOnEveryNode: what an agent remembers on a follower is found there at once, and on the others at that index.
 // Without a quorum a write is refused within a second and reads go on.
 func TestStringOnEveryNode(t *testing.T) {
+	t.Parallel()
 	nodes, _ := startThree(t, 0, 1, 2)
 	for _, p := range nodes {
 		if got, _ := stringPost(t, p, "/agents", `{"agent_id":"e2e"}`); !strings.Contains(got, `"agent_id":"e2e"`) {

@@ -11,6 +11,7 @@ import (
 
 // The process surface of a node answers the recorded requests as the program of its own does.
 func TestProcessVectorsInANode(t *testing.T) {
+	t.Parallel()
 	const token = "a token"
 	conformance.Run(t, token, func(t *testing.T) string {
 		home, err := os.MkdirTemp("", "h") // a socket's path is short

@@ -91,10 +91,10 @@ func sayHello(t testing.TB, addr, ca string, cert *tls.Certificate, hello wire.C
 
 // TestTLSEverywhere: three nodes speak TLS on every port; whoever shows the wrong thing is told so and changes nothing.
 func TestTLSEverywhere(t *testing.T) {
+	t.Parallel()
 	nodes, au, token := secureThree(t)
-	t.Setenv("CAIRN_TOKEN", token)
 	leader := nodes[leaderOf(t, nodes)]
-	if _, code := cli(t, "remember", "said in private", "--addr", leader.line.Wire, "--ca", au.path("ca.crt")); code != 0 {
+	if _, code := cli(t, "remember", "said in private", "--token", token, "--addr", leader.line.Wire, "--ca", au.path("ca.crt")); code != 0 {
 		t.Fatal("a client that trusts the authority is not served")
 	}
 	if !strings.HasPrefix(leader.line.HTTP, "https://") {
@@ -181,7 +181,7 @@ func TestTLSEverywhere(t *testing.T) {
 	if !eventually(func() (ok bool) { after, ok = statusOf(t, leader); return ok }) || len(after.Peers) != 2 { // a slow machine may elect anew
 		t.Errorf("the refused are members: %+v", after)
 	}
-	since, code := cli(t, "log", "tail", "--json", "--from", fmt.Sprint(before.Applied+1), "--url", leader.line.HTTP, "--ca", ca)
+	since, code := cli(t, "log", "tail", "--json", "--token", token, "--from", fmt.Sprint(before.Applied+1), "--url", leader.line.HTTP, "--ca", ca)
 	for entry := range strings.Lines(since) { // what nodes say of themselves when they start may come as late as that
 		if !strings.Contains(entry, `"kind":"advertise"`) && !strings.Contains(entry, `"kind":"identity"`) {
 			t.Errorf("the refused had an effect: %s", entry)
@@ -201,14 +201,14 @@ func TestTLSEverywhere(t *testing.T) {
 		{[]string{"status", "--url", leader.line.HTTP}, "hint: --ca"},
 	} {
 		var said bytes.Buffer
-		if code := run(t.Context(), tc.args, nil, io.Discard, &said); code != exitFailed || !strings.Contains(said.String(), tc.want) {
+		if code := run(t.Context(), append(tc.args, "--token", token), nil, io.Discard, &said); code != exitFailed || !strings.Contains(said.String(), tc.want) {
 			t.Errorf("%v: exit %d, %s; want %q", tc.args, code, &said, tc.want)
 		}
 	}
 
-	short := onLeader(t, nodes, "token", "create", "--ca", ca)
+	short := onLeader(t, nodes, token, "token", "create", "--ca", ca)
 	if !eventually(func() bool { // when leadership moves meanwhile, the second time there may be nothing left to revoke
-		cli(t, "token", "revoke", short, "--url", nodes[leaderOf(t, nodes)].line.HTTP, "--ca", ca)
+		cli(t, "token", "revoke", short, "--token", token, "--url", nodes[leaderOf(t, nodes)].line.HTTP, "--ca", ca)
 		c, err := client.Dial(t.Context(), client.Config{Addrs: []string{leader.line.Wire}, Token: short, TLS: trusting(t, ca)})
 		if err == nil {
 			c.Close()
@@ -237,6 +237,7 @@ func eventually(ok func() bool) bool {
 // TestCertificatesRotateUnderLoad: all certificates are replaced while writers write; no write is refused or lost, and
 // new connections see the new certificates.
 func TestCertificatesRotateUnderLoad(t *testing.T) {
+	t.Parallel()
 	nodes, au, token := secureThree(t)
 	leaderOf(t, nodes)
 	addrs := wires(nodes)
@@ -310,6 +311,7 @@ func shown(t testing.TB, addr string, au *authority) *x509.Certificate {
 }
 
 func TestClusterInitMakesCertificates(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "c")
 	if _, code := cli(t, "cluster", "init", "--nodes", "3", "--dir", dir, "--tls"); code != 0 {
 		t.Fatal("init")
@@ -330,6 +332,7 @@ func TestClusterInitMakesCertificates(t *testing.T) {
 
 // TestDoctorLooksAtCertificates: what ends soon, has ended or is another's is said, with what to do.
 func TestDoctorLooksAtCertificates(t *testing.T) {
+	t.Parallel()
 	au, err := openAuthority(filepath.Join(t.TempDir(), "tls"))
 	if err != nil {
 		t.Fatal(err)

@@ -119,6 +119,7 @@ func oneByOne(t *testing.T, nodes []*nodeProcess, l *load, between func(p *nodeP
 // TestARollingRestartFailsNoRequest: nodes are restarted one after the other under load; no request fails beyond one
 // repetition, and nothing that was acknowledged is lost.
 func TestARollingRestartFailsNoRequest(t *testing.T) {
+	t.Parallel()
 	nodes, token := startThree(t, 0, 1, 2)
 	l := putLoad(t, nodes, token)
 	oneByOne(t, nodes, l, func(*nodeProcess, int) {})
