@@ -191,7 +191,7 @@ func (n *Node) rejoin() {
 		case n.amnesiac() && !n.admitted.Load():
 			since = n.askAdmission()
 		case !known || !led:
-		case n.amnesiac() && (self.Suffrage == hraft.Voter) == voter && n.raft.LastIndex() > since:
+		case n.amnesiac() && (self.Suffrage == hraft.Voter || !voter) && n.raft.LastIndex() > since: // a replica may have been promoted meanwhile
 			n.remember()
 		case voter && self.Suffrage != hraft.Voter:
 			if _, err := n.askMembership("join"); err != nil {

@@ -122,3 +122,20 @@ func TestPromotionSurvivesItsLeader(t *testing.T) {
 		return ok && s.Suffrage == 0
 	})
 }
+
+// A read replica that is promoted in the moment between its joining and its having state gets state all the same.
+func TestAReplicaThatIsPromotedAtOnceGetsState(t *testing.T) {
+	c := startWith(t, 3, &cluster{roles: map[int]string{3: "read_replica"}})
+	c.propose(0, 5)
+	c.addrs, c.nodes, c.sms = append(c.addrs, rafttest.Addr(t)), append(c.nodes, nil), append(c.sms, nil)
+	c.open(3, "secret", c.addrs[:3])
+	c.wait("a leader to take the newcomer in", c.nodes[3].admitted.Load)
+	c.wait("it to be promoted", func() bool {
+		_, err := c.leader().Change(t.Context(), wire.Membership{Action: "promote", NodeID: 4, Force: true})
+		return err == nil
+	})
+	c.wait("it to have state and a vote", func() bool {
+		s, ok := c.leader().find(4)
+		return ok && s.Suffrage == hraft.Voter && c.nodes[3].Whole()
+	})
+}

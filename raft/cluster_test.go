@@ -50,6 +50,14 @@ func (l *list) Applied() (uint64, uint64) {
 	return l.Index, l.Term
 }
 
+// hello tells the cluster's name, which a node knows from its first record on.
+func (l *list) hello() (h wire.RaftHello) {
+	if len(l.items()) > 0 {
+		h.ClusterID = "cluster"
+	}
+	return h
+}
+
 func (l *list) items() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -150,7 +158,7 @@ func (c *cluster) reopen(i int, secret string, peers []string) {
 		election = 8 * time.Second
 	}
 	n, err := Open(context.Background(), Config{NodeID: uint32(i + 1), Keys: c.keys[i], Dir: c.dirs[i], Addr: c.addrs[i], Secret: secret, Peers: peers,
-		Role: c.roles[i], Dial: c.dial, WriteLog: c.disks[i].step, Alone: len(peers) == 0, Heartbeat: 250 * time.Millisecond, Election: election, Handler: noHandler{}}, c.sms[i])
+		Role: c.roles[i], Dial: c.dial, WriteLog: c.disks[i].step, Alone: len(peers) == 0, Heartbeat: 250 * time.Millisecond, Election: election, Handler: noHandler{}, Hello: c.sms[i].hello}, c.sms[i])
 	if err != nil {
 		c.t.Fatal(err)
 	}

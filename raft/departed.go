@@ -164,10 +164,8 @@ func (n *Node) bereft() bool {
 
 // mayLead is the answer to a voter that asks whether it would have this node's vote. One that stands has none left, though a slow
 // disk may keep it from the new term for a while.
-func (n *Node) mayLead(candidate uint32, term, lastIndex, lastTerm uint64) bool {
-	s, ok := n.find(candidate)
-	index, of := n.lastRecord()
-	yes := ok && s.Suffrage == hraft.Voter && n.raft.State() == hraft.Follower && term > n.Term() && (lastTerm > of || lastTerm == of && lastIndex >= index)
+func (n *Node) mayLead(term, lastIndex, lastTerm uint64) bool {
+	yes := n.raft.State() == hraft.Follower && term > n.Term() && !(place{lastTerm, lastIndex}).before(n.end())
 	if yes {
 		n.aside.Store(time.Now().UnixNano())
 	}

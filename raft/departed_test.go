@@ -98,19 +98,17 @@ func TestWhoIsBehindIsNotWanted(t *testing.T) {
 	index, term := f.lastRecord()
 	for _, k := range []struct {
 		what              string
-		candidate         uint32
 		term, index, last uint64
 		want              bool
 	}{
-		{"has less", l.cfg.NodeID, f.Term() + 1, index - 1, term, false},
-		{"has more of an older term", l.cfg.NodeID, f.Term() + 1, index + 9, term - 1, false},
-		{"stands in a term that is over", l.cfg.NodeID, f.Term(), index, term, false},
-		{"is no member", 99, f.Term() + 1, index, term, false},
-		{"has as much", l.cfg.NodeID, f.Term() + 1, index, term, true},
-		{"has less of a newer term", l.cfg.NodeID, f.Term() + 1, index - 1, term + 1, true},
+		{"has less", f.Term() + 1, index - 1, term, false},
+		{"has more of an older term", f.Term() + 1, index + 9, term - 1, false},
+		{"stands in a term that is over", f.Term(), index, term, false},
+		{"has as much", f.Term() + 1, index, term, true},
+		{"has less of a newer term", f.Term() + 1, index - 1, term + 1, true},
 	} {
 		f.aside.Store(0)
-		if got := f.mayLead(k.candidate, k.term, k.index, k.last); got != k.want || (f.aside.Load() != 0) != k.want {
+		if got := f.mayLead(k.term, k.index, k.last); got != k.want || (f.aside.Load() != 0) != k.want {
 			t.Errorf("one that %s: got %v, stands aside since %v", k.what, got, f.aside.Load())
 		}
 	}
@@ -121,7 +119,7 @@ func TestWhoIsBehindIsNotWanted(t *testing.T) {
 	}
 	f.stand()
 	c.wait("it to stand", func() bool { return f.raft.State() == hraft.Candidate })
-	if f.mayLead(l.cfg.NodeID, f.Term()+9, index, term+9) {
+	if f.mayLead(f.Term()+9, index, term+9) {
 		t.Error("one that stands itself promises another its vote")
 	}
 }

@@ -36,9 +36,8 @@ func (c *inbound) unpack(ctx context.Context, f wire.Frame, m wire.Message) erro
 	return c.n.heavy.Decode(ctx, wire.PlainSize(f, wire.MaxPlainPeer), func() error { return wire.Unpack(f, m, wire.MaxPlainPeer) })
 }
 
-// mayLead says whether what a peer sends as a leader counts. A member that was away may not know it: the leader became a member
-// meanwhile, and says so in records that only it can send. So any node of the same cluster, by name, may lead; votes, which
-// make leaders, are for members alone.
+// mayLead says whether what a peer sends as a leader, or as a candidate, counts. A member that was away may not know it: it became
+// a member meanwhile, and says so in records that only it can send. So any node of the same cluster, by name, may lead.
 func (c *inbound) mayLead(sender uint32) bool {
 	if c.member(sender) {
 		return true
@@ -172,8 +171,8 @@ func (c *inbound) vote(ctx context.Context, f wire.Frame) error {
 	switch v := m.Raft; {
 	case v == nil:
 		return deny("this cluster votes through Raft only")
-	case !c.member(v.Candidate):
-		return deny("not a voter")
+	case !c.mayLead(v.Candidate):
+		return deny("not of this cluster")
 	case c.n.amnesiac():
 		return deny("this node has no state to vote with")
 	default:
@@ -190,26 +189,37 @@ func (c *inbound) vote(ctx context.Context, f wire.Frame) error {
 }
 
 func (c *inbound) ballot(ctx context.Context, v *wire.RaftVote) (*wire.RaftVoteReply, error) {
-	if v.PreVote && c.n.bereft() {
-		return &wire.RaftVoteReply{Term: c.n.Term(), Granted: c.n.mayLead(v.Candidate, v.Term, v.LastIndex, v.LastTerm)}, nil
+	switch {
+	case v.PreVote && c.n.bereft():
+		return &wire.RaftVoteReply{Term: c.n.Term(), Granted: c.n.mayLead(v.Term, v.LastIndex, v.LastTerm)}, nil
+	case c.n.stranger(v.Candidate):
+		return c.strangersBallot(ctx, v)
+	case v.PreVote:
+		resp, err := c.consume(ctx, &hraft.RequestPreVoteRequest{RPCHeader: c.header(v.Candidate, v.Addr), Term: v.Term, LastLogIndex: v.LastIndex, LastLogTerm: v.LastTerm}, nil)
+		if err != nil {
+			return nil, err
+		}
+		r, ok := resp.(*hraft.RequestPreVoteResponse)
+		if !ok {
+			return nil, fmt.Errorf("vote before the vote answered with %T", resp)
+		}
+		return &wire.RaftVoteReply{Term: r.Term, Granted: r.Granted}, nil
+	default:
+		return c.castVote(ctx, v, c.header(v.Candidate, v.Addr))
 	}
-	var cmd any = &hraft.RequestVoteRequest{RPCHeader: c.header(v.Candidate, v.Addr), Term: v.Term,
-		LastLogIndex: v.LastIndex, LastLogTerm: v.LastTerm, LeadershipTransfer: v.Transfer}
-	if v.PreVote {
-		cmd = &hraft.RequestPreVoteRequest{RPCHeader: c.header(v.Candidate, v.Addr), Term: v.Term, LastLogIndex: v.LastIndex, LastLogTerm: v.LastTerm}
-	}
-	resp, err := c.consume(ctx, cmd, nil)
+}
+
+// castVote has the library vote on a candidate that the header names.
+func (c *inbound) castVote(ctx context.Context, v *wire.RaftVote, h hraft.RPCHeader) (*wire.RaftVoteReply, error) {
+	resp, err := c.consume(ctx, &hraft.RequestVoteRequest{RPCHeader: h, Term: v.Term, LastLogIndex: v.LastIndex, LastLogTerm: v.LastTerm, LeadershipTransfer: v.Transfer}, nil)
 	if err != nil {
 		return nil, err
 	}
-	switch r := resp.(type) {
-	case *hraft.RequestVoteResponse:
-		return &wire.RaftVoteReply{Term: r.Term, Granted: r.Granted}, nil
-	case *hraft.RequestPreVoteResponse:
-		return &wire.RaftVoteReply{Term: r.Term, Granted: r.Granted}, nil
-	default:
+	r, ok := resp.(*hraft.RequestVoteResponse)
+	if !ok {
 		return nil, fmt.Errorf("vote answered with %T", resp)
 	}
+	return &wire.RaftVoteReply{Term: r.Term, Granted: r.Granted}, nil
 }
 
 func (c *inbound) snapshot(ctx context.Context, f wire.Frame) error {

@@ -1,0 +1,109 @@
+package raft
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	hraft "github.com/hashicorp/raft"
+
+	"github.com/cairndb/cairn/raft/rafttest"
+	"github.com/cairndb/cairn/wire"
+)
+
+// TestAVoterThatWasAwayElectsANewcomer: while voter 3 is away node 4 joins as a voter and voter 2 is removed. Then voter 1, the
+// leader, ends. Voters 3 and 4 are a majority of what is left, and node 4 alone of them has all records: node 3, which has never
+// heard of node 4, elects it.
+func TestAVoterThatWasAwayElectsANewcomer(t *testing.T) {
+	c := startCalm(t, 3)
+	want := c.propose(0, 5)
+	l := int(c.leader().cfg.NodeID - 1)
+	away, removed := (l+1)%3, (l+2)%3
+	c.wait("all to have all", func() bool {
+		return slices.Equal(c.sms[away].items(), want) && slices.Equal(c.sms[removed].items(), want)
+	})
+	if err := c.nodes[away].Close(); err != nil {
+		t.Fatal(err)
+	}
+	c.addrs, c.nodes, c.sms = append(c.addrs, rafttest.Addr(t)), append(c.nodes, nil), append(c.sms, nil)
+	c.open(3, "secret", []string{c.addrs[l], c.addrs[removed]})
+	c.wait("the newcomer to vote", func() bool {
+		s, ok := c.leader().find(4)
+		return ok && s.Suffrage == hraft.Voter
+	})
+	if _, err := c.nodes[l].Change(t.Context(), wire.Membership{Action: "remove", NodeID: uint32(removed + 1)}); err != nil {
+		t.Fatal(err)
+	}
+	c.nodes[removed].Close()
+	want = append(want, c.propose(5, 10)...)
+	c.wait("the newcomer to have all", func() bool { return slices.Equal(c.sms[3].items(), want) })
+	c.nodes[l].crash() // it hands over to nobody
+	c.reopen(away, "secret", c.peers(away))
+	c.wait("the newcomer to lead", c.nodes[3].IsLeader)
+	c.nodes[l].Close()
+	want = append(want, c.propose(10, 15)...)
+	c.wait("both to have all", func() bool {
+		return slices.Equal(c.sms[3].items(), want) && slices.Equal(c.sms[away].items(), want)
+	})
+}
+
+// TestAStrangerWithAShorterLogGetsNoVote: a voter that knows no leader gives a candidate that it does not know its vote only when
+// that has all that it has itself, and keeps its term otherwise.
+func TestAStrangerWithAShorterLogGetsNoVote(t *testing.T) {
+	c := startCalm(t, 3)
+	want := c.propose(0, 5)
+	l := c.leader()
+	f := c.nodes[l.cfg.NodeID%3]
+	c.wait("it to have all", func() bool { return slices.Equal(c.sms[f.cfg.NodeID-1].items(), want) })
+	c.wait("it to have the leader's barrier", func() bool { return f.raft.LastIndex() == l.raft.LastIndex() })
+	index, term := f.lastRecord()
+	now := f.Term()
+	stranger := &Node{cfg: Config{NodeID: 99, Role: "voter", Secret: "secret", Advertise: "127.0.0.1:1", Hello: (&list{Items: want}).hello}.withDefaults()}
+	p := newPool(stranger)
+	defer p.close()
+	ask := func(v wire.RaftVote) (granted bool) {
+		t.Helper()
+		v.Candidate, v.Addr = 99, "127.0.0.1:1"
+		conn, err := p.get(t.Context(), f.Advertised(), forHeartbeat)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.put(f.Advertised(), forHeartbeat, conn)
+		deadline := time.Now().Add(time.Minute)
+		if err := conn.send(deadline, wire.OpRequestVote, &wire.RequestVote{Term: v.Term, CandidateID: 99, LastLogHLC: []byte{}, Raft: &v}); err != nil {
+			t.Fatal(err)
+		}
+		answer, err := conn.next(deadline)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return answer.Op == wire.OpVoteGranted
+	}
+	refuse := func(what string, v wire.RaftVote) {
+		t.Helper()
+		for _, v.PreVote = range []bool{true, false} {
+			if ask(v) || f.Term() != now {
+				t.Errorf("one that %s: got a vote (before the vote %v), or moved term %d to %d", what, v.PreVote, now, f.Term())
+			}
+		}
+	}
+	refuse("stands against a leader", wire.RaftVote{Term: now + 1, LastIndex: index, LastTerm: term})
+	for _, n := range c.nodes {
+		if n != f {
+			n.crash()
+		}
+	}
+	c.wait("it to know no leader", func() bool {
+		_, _, led := f.Leader()
+		return !led
+	})
+	now = f.Term()
+	refuse("has less", wire.RaftVote{Term: now + 1, LastIndex: index - 1, LastTerm: term})
+	refuse("has more of an older term", wire.RaftVote{Term: now + 1, LastIndex: index + 9, LastTerm: term - 1})
+	refuse("stands in a term that is over", wire.RaftVote{Term: now - 1, LastIndex: index, LastTerm: term})
+	for _, pre := range []bool{true, false} {
+		if !ask(wire.RaftVote{Term: now + 9, LastIndex: index, LastTerm: term, PreVote: pre}) {
+			t.Errorf("one that has as much got no vote (before the vote: %v)", pre)
+		}
+	}
+}
