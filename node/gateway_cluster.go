@@ -13,7 +13,7 @@ var clusterRoutes = []route{
 	{name: "cluster", method: "GET", path: "/v1/cluster", handle: clusterStatus, summary: "The cluster as this node sees it",
 		result: "clustered:boolean! message:string node_id:integer! role:string! role_label:string! configured_role:string! current_term:integer! leader_id:integer? leader_addr:string! leader_http:string! " +
 			"accepts_writes:boolean! healthy:boolean! condition:string! quorum_size:integer! voted_for:integer? cluster_id:string! addr:string! wire:string! http:string! applied_index:integer! " +
-			"commit_index:integer! lag_entries:integer? state_hash_index:integer! state_hash:string! state_agreement:string! clock_offset_ms:number! clock_off:boolean! version:string! uptime_secs:number! peers:[]Peer! set_aside:[]string embedder:Embedder"},
+			"commit_index:integer! lag_entries:integer? state_hash_index:integer! state_hash:string! state_agreement:string! clock_offset_ms:number! clock_off:boolean! version:string! uptime_secs:number! peers:[]Peer! set_aside:[]string hold_purge:boolean embedder:Embedder"},
 	{name: "cluster_topology", method: "GET", path: "/v1/cluster/topology", scope: Read, handle: clusterTopology, summary: "The members of the cluster and where each is reached",
 		result: "cluster_id:string! node_id:integer! leader_id:integer? term:integer! quorum_size:integer! nodes:[]Member!"},
 	{name: "cluster_raft", method: "GET", path: "/v1/cluster/raft", scope: Read, handle: raftStatus, summary: "What this node knows of consensus",

@@ -50,6 +50,6 @@ var shapes = map[string]string{
 	"Health": "node_id:integer! role:string! role_label:string! term:integer! leader:integer? accepts_writes:boolean! healthy:boolean! last_log_index:integer! " +
 		"last_applied_index:integer! replication_lag_log_entries:integer?",
 	"Peer": "node_id:integer! addr:string! wire:string! http:string! role:string! state:string! voter:boolean! reachable:boolean! current_term:integer! last_seen_secs_ago:number? " +
-		"applied_index:integer! lag_entries:integer? state_hash_index:integer! state_hash:string! clock_offset_ms:number! clock_off:boolean! version:string! uptime_secs:number!",
+		"applied_index:integer! lag_entries:integer? state_hash_index:integer! state_hash:string! clock_offset_ms:number! clock_off:boolean! version:string! uptime_secs:number! set_aside:[]string hold_purge:boolean",
 	"Member": "node_id:integer! role:string! state:string! voter:boolean! reachable:boolean! is_leader:boolean! addr:string! wire:string! http:string? applied_index:integer! version:string!",
 }

@@ -47,11 +47,25 @@ type Status struct {
 	UptimeSecs     float64      `json:"uptime_secs"`
 	Peers          []PeerStatus `json:"peers"`
 
-	SetAside []string        `json:"set_aside,omitempty"` // what this node has moved aside in its home, damaged or contradicted by the cluster
-	Embedder *EmbedderStatus `json:"embedder,omitempty"`  // of this node
+	leftovers
+	Embedder *EmbedderStatus `json:"embedder,omitempty"` // of this node
 
 	voters, answering int  // this node among them when it is one
 	diskFull          bool // of this node
+}
+
+// leftovers are what a node's home holds that its operator may have to do something about.
+type leftovers struct {
+	SetAside  []string `json:"set_aside,omitempty"`  // states and logs that it has moved aside, damaged or contradicted by the cluster
+	HoldPurge bool     `json:"hold_purge,omitempty"` // its files may hold what was purged, until it has been restarted once
+}
+
+// leftovers looks for them.
+func (s *Service) leftovers() leftovers {
+	var purged oplog.Index
+	_ = s.state.Read(func(v *oplog.View) error { purged = v.Purged(); return nil }) // a closing state says 0
+	e, _ := readErased(s.cfg.Home)                                                  // the task that writes it logs what is wrong with it
+	return leftovers{SetAside: setAsides(s.cfg.Home), HoldPurge: purged > e.Rewritten}
 }
 
 // PeerStatus is another member.
@@ -75,6 +89,7 @@ type PeerStatus struct {
 	ClockOff        bool        `json:"clock_off"`
 	Version         string      `json:"version"`
 	UptimeSecs      float64     `json:"uptime_secs"`
+	leftovers
 
 	whole bool // it has counted its state and found what was written, and has its vote
 }
@@ -92,6 +107,7 @@ type own struct {
 	UptimeSecs float64     `json:"uptime"`
 	Term       uint64      `json:"term"`
 	Whole      bool        `json:"whole"`
+	leftovers
 }
 
 // lag is how many entries up to an index have not been applied. An election's own entries are behind nobody.
@@ -102,7 +118,7 @@ func (s *Service) own() own {
 	st := s.raft.Status()
 	clock := s.raft.Clock()
 	return own{Offset: millis(clock.Offset), Off: clock.Off, Role: s.role(st), Applied: s.machine.applied.get(), Through: st.AppliedIndex, SumIndex: i, Sum: sum.String(), Version: s.cfg.Version,
-		UptimeSecs: time.Since(s.started).Seconds(), Term: st.Term, Whole: s.whole.Load() && s.raft.Whole()}
+		UptimeSecs: time.Since(s.started).Seconds(), Term: st.Term, Whole: s.whole.Load() && s.raft.Whole(), leftovers: s.leftovers()}
 }
 
 // role is what this node is to its clients: one that was elected leads when its barrier is through.
@@ -119,7 +135,7 @@ const askTimeout = 700 * time.Millisecond
 // Status asks every member how it is and puts the answers together.
 func (s *Service) Status(ctx context.Context) Status {
 	rs, me := s.raft.Status(), s.own()
-	st := Status{Clustered: true, SetAside: setAsides(s.cfg.Home), Embedder: s.embedderStatus(), NodeID: s.cfg.NodeID, Role: me.Role, RoleLabel: lower(me.Role), ConfiguredRole: s.cfg.Role, CurrentTerm: rs.Term,
+	st := Status{Clustered: true, leftovers: me.leftovers, Embedder: s.embedderStatus(), NodeID: s.cfg.NodeID, Role: me.Role, RoleLabel: lower(me.Role), ConfiguredRole: s.cfg.Role, CurrentTerm: rs.Term,
 		AcceptsWrites: s.machine.leads(), Addr: s.raft.Advertised(), Wire: s.cfg.AdvertiseWire, HTTP: s.cfg.AdvertiseHTTP,
 		Applied: me.Applied, Commit: rs.CommitIndex, Lag: s.lacks(), SumIndex: me.SumIndex, Sum: me.Sum, ClockOffset: me.Offset, ClockOff: me.Off, Version: me.Version, UptimeSecs: me.UptimeSecs, Peers: []PeerStatus{}}
 	infos := map[uint32]oplog.NodeInfo{}
@@ -218,7 +234,7 @@ func (s *Service) ask(ctx context.Context, m raft.Member) PeerStatus {
 	zero := 0.0
 	p.through = o.Through
 	p.Reachable, p.State, p.Applied, p.SumIndex, p.Sum, p.Version, p.UptimeSecs, p.CurrentTerm = true, o.Role, o.Applied, o.SumIndex, o.Sum, o.Version, o.UptimeSecs, o.Term
-	p.ClockOffset, p.ClockOff = o.Offset, o.Off
+	p.ClockOffset, p.ClockOff, p.leftovers = o.Offset, o.Off, o.leftovers
 	p.LastSeenSecsAgo, p.whole = &zero, o.Whole
 	return p
 }

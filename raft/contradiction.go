@@ -19,7 +19,7 @@ func (n *Node) contradicts(err error) error {
 		n.admitted.Store(false)
 		n.log.Error("the leader's log contradicts what this node has applied, this node stops", "err", err)
 		if n.cfg.Contradicted != nil {
-			n.cfg.Contradicted(err)
+			n.cfg.Contradicted(fmt.Errorf("the leader's log contradicts what this node has applied: %w", err))
 		}
 	}
 	return err

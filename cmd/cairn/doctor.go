@@ -315,6 +315,9 @@ func (e *exam) repair() string {
 
 // damage is what the node has found and its next start sees to.
 func (e *exam) damage(context.Context) (found []finding) {
+	if e.running != nil && e.running.HoldPurge {
+		found = append(found, finding{"", warn, "the node's files may hold text that was purged", "restart it once; see the runbook for erasing"})
+	}
 	for _, d := range node.Damaged(e.cfg.Home) {
 		found = append(found, finding{"", ill, d.Found, "restart the node: " + d.Next})
 	}

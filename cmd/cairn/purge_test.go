@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io/fs"
 	"net/http"
 	"os"
@@ -114,6 +115,15 @@ func TestNoByteSurvivesAPurge(t *testing.T) {
 			t.Fatalf("%s: the log is not cut", p.line.Home)
 		}
 	}
+	says := func(p *nodeProcess) bool { // every node's status says it of every node
+		out, _ := cli(t, "status", "--url", nodes[l].line.HTTP)
+		return strings.Contains(out, fmt.Sprintf("node %d  its files may hold purged text: restart it once", p.line.NodeID))
+	}
+	for _, p := range nodes {
+		if !says(p) {
+			t.Errorf("status does not say that files of node %d hold it", p.line.NodeID)
+		}
+	}
 	fresh := nodes[(l+1)%3]
 	fresh.kill()
 	if err := os.RemoveAll(fresh.line.Home); err != nil {
@@ -144,6 +154,9 @@ func TestNoByteSurvivesAPurge(t *testing.T) {
 	for _, p := range nodes {
 		if found := findMarked(t, p.line.Home); len(found) != 0 {
 			t.Errorf("after a restart it is in %v", found)
+		}
+		if p != fresh && says(p) {
+			t.Errorf("status still says that files of node %d hold it", p.line.NodeID)
 		}
 	}
 	l = leaderOf(t, nodes)

@@ -39,12 +39,19 @@ type clusterStatus struct {
 	Version   string       `json:"version"`
 	Uptime    float64      `json:"uptime_secs"`
 	Peers     []peerStatus `json:"peers"`
-	Embedder  *struct {
+	leftovers
+	Embedder *struct {
 		Name      string  `json:"name"`
 		Up        bool    `json:"up"`
 		Queue     uint64  `json:"queue"`
 		LastError *string `json:"last_error"`
 	} `json:"embedder"`
+}
+
+// leftovers are what a node's home holds that its operator may have to do something about.
+type leftovers struct {
+	SetAside  []string `json:"set_aside"`
+	HoldPurge bool     `json:"hold_purge"`
 }
 
 type peerStatus struct {
@@ -62,6 +69,7 @@ type peerStatus struct {
 	ClockOff  bool    `json:"clock_off"`
 	Version   string  `json:"version"`
 	Uptime    float64 `json:"uptime_secs"`
+	leftovers
 }
 
 // exitDegraded is the exit code of a status with --exit-code, when the cluster takes writes and a member is missing.
@@ -140,6 +148,10 @@ func printStatus(w io.Writer, s clusterStatus) error {
 	}
 	fmt.Fprintf(w, "cluster %s  %s\nleader %s  term %d  quorum %d of %d\n", orDash(s.Cluster), s.Condition, leader, s.Term, s.Quorum, voters(s))
 	printEmbedder(w, s)
+	printLeftovers(w, s.NodeID, s.leftovers)
+	for _, p := range s.Peers {
+		printLeftovers(w, p.NodeID, p.leftovers)
+	}
 	fmt.Fprintln(w)
 	if isTerminal(w) {
 		return drawTable(w, statusHead, statusRows(s))
@@ -165,6 +177,16 @@ func printEmbedder(w io.Writer, s clusterStatus) {
 		}
 	}
 	fmt.Fprintf(w, "  %d memories wait for a vector\n", e.Queue)
+}
+
+// printLeftovers says what a node's operator may have to do about its home; nothing when there is nothing.
+func printLeftovers(w io.Writer, node uint32, l leftovers) {
+	if l.HoldPurge {
+		fmt.Fprintf(w, "node %d  its files may hold purged text: restart it once (runbook erase.md)\n", node)
+	}
+	if len(l.SetAside) > 0 {
+		fmt.Fprintf(w, "node %d  has moved files aside, damaged or contradicted by the cluster: %s\n        keep them until every member is whole, then remove them (runbooks damaged-state.md, divergence.md)\n", node, strings.Join(l.SetAside, ", "))
+	}
 }
 
 var statusHead = []string{"NODE", "ROLE", "REACHABLE", "APPLIED", "LAG", "STATE", "WIRE", "VERSION", "UP"}
