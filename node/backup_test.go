@@ -14,6 +14,7 @@ import (
 // TestBackupsByPlan: a node makes backups by itself, whole states and ranges of the log in turn, keeps as many as it was
 // told, and what is left restores to what the node held. A damaged one is found.
 func TestBackupsByPlan(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "backups")
 	const keep, every = 2, 2
 	c := startWith(t, 1, func(_ int, cfg *node.Config) {

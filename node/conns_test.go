@@ -10,6 +10,7 @@ import (
 // TestConnectionsOfOneAddress: an address that is not this machine's own gets so many connections, and all addresses together so
 // many; each is counted out once. Two addresses of one IPv6 network are one neighbour.
 func TestConnectionsOfOneAddress(t *testing.T) {
+	t.Parallel()
 	l := newConnLimit(Config{MaxConns: 9, MaxConnsPerIP: 2})
 	from := func(ip string) net.Addr { return &net.TCPAddr{IP: net.ParseIP(ip), Port: 4711} }
 	for round := range 3 {

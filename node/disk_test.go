@@ -19,6 +19,7 @@ import (
 // before and after the guard that should have noticed. Writes are refused or of unknown outcome, reads go on, nothing
 // acknowledged is lost, and writes are taken again without a restart.
 func TestAFullDisk(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		name, on string // what is on the small disk
 		least    uint64 // MinFree: 1 lets writes through to where the disk refuses them
@@ -110,6 +111,7 @@ func TestAFullDisk(t *testing.T) {
 // TestAFullDiskUnderSnapshots: a log that cannot be shortened grows, and nothing else happens; it is shortened when there
 // is room again.
 func TestAFullDiskUnderSnapshots(t *testing.T) {
+	t.Parallel()
 	home := filepath.Join(t.TempDir(), "home")
 	small := filepath.Join(home, "raft", "snapshots")
 	rafttest.SmallDisk(t, small, 8)

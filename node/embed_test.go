@@ -40,6 +40,7 @@ func builtin(t *testing.T, dim int) *flaky {
 }
 
 func TestEmbedderOfADatabase(t *testing.T) {
+	t.Parallel()
 	home := t.TempDir()
 	open := func(e embed.Embedder) *node.Node {
 		n, err := node.Open(t.Context(), node.Config{Home: home, Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", Cluster: "127.0.0.1:0",

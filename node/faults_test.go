@@ -90,6 +90,7 @@ func eventually(t testing.TB, what string, check func() bool) {
 }
 
 func TestALeaderCutOffAcknowledgesNothing(t *testing.T) {
+	t.Parallel()
 	net := newNetwork()
 	c := startWith(t, 3, func(i int, cfg *node.Config) {
 		net.owner[cfg.Cluster] = i + 1
@@ -135,6 +136,7 @@ func TestALeaderCutOffAcknowledgesNothing(t *testing.T) {
 }
 
 func TestAFollowerComesBackBySnapshot(t *testing.T) {
+	t.Parallel()
 	c := startWith(t, 3, func(_ int, cfg *node.Config) {
 		cfg.SnapshotThreshold, cfg.SnapshotInterval, cfg.TrailingLogs = 32, 50*time.Millisecond, 8
 	})
@@ -162,6 +164,7 @@ func TestAFollowerComesBackBySnapshot(t *testing.T) {
 }
 
 func TestFollowersReadWhatWasWritten(t *testing.T) {
+	t.Parallel()
 	c := start(t, 3)
 	l := c.leader()
 	s, caller := c.service(l)
@@ -184,6 +187,7 @@ func TestFollowersReadWhatWasWritten(t *testing.T) {
 }
 
 func TestFollowersRefuseOrForward(t *testing.T) {
+	t.Parallel()
 	c := start(t, 3)
 	f := (c.leader() + 1) % 3
 	s, caller := c.service(f)
@@ -207,6 +211,7 @@ func TestFollowersRefuseOrForward(t *testing.T) {
 }
 
 func TestDatabasesAndTokensAreTheSameEverywhere(t *testing.T) {
+	t.Parallel()
 	c := start(t, 3)
 	cl := c.dial(0, 1, 2)
 	id, err := cl.CreateDatabase(t.Context(), "work")
@@ -300,6 +305,7 @@ func TestBombs(t *testing.T) {
 
 // TestBombsAfterTheHandshake: who is let in is not trusted either. The connection stays where the frame has a boundary.
 func TestBombsAfterTheHandshake(t *testing.T) {
+	t.Parallel()
 	c := start(t, 1)
 	other := c.dial(0)
 	payloads := map[string]wire.Frame{
@@ -360,6 +366,7 @@ func TestBombsAfterTheHandshake(t *testing.T) {
 }
 
 func TestAReplicaReadsAndARemovedNodeIsGone(t *testing.T) {
+	t.Parallel()
 	c := startWith(t, 3, func(i int, cfg *node.Config) {
 		if i == 2 {
 			cfg.Role = node.RoleReadReplica
@@ -411,6 +418,7 @@ func TestCloseLeavesNoGoroutine(t *testing.T) {
 }
 
 func TestConnectionLimitDoesNotLeak(t *testing.T) {
+	t.Parallel()
 	c := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.MaxConns = 3 })
 	for range 5 {
 		var open []*client.Client
@@ -440,6 +448,7 @@ func TestConnectionLimitDoesNotLeak(t *testing.T) {
 }
 
 func TestEventsWithACursor(t *testing.T) {
+	t.Parallel()
 	c := start(t, 1)
 	cl := c.dial(0)
 	var first string

@@ -73,6 +73,7 @@ func (l *listener) next() (id, name string, data obj) {
 // Whoever resumes behind an event's id hears of everything after it and of nothing before it, also when several
 // operations share a record of the log.
 func TestEventsResumeBehindAnyID(t *testing.T) {
+	t.Parallel()
 	w := start(t, 1).web(0)
 	first := w.ok("POST", "/v1/remember", obj{"text": "before all"})
 	from := fmt.Sprintf("?from=%.0f", first["log_index"])
@@ -146,6 +147,7 @@ func TestSlowReaderSlowsNobody(t *testing.T) {
 // Readers that never read a byte do not slow those who write: a write beside them takes what it takes on a node that has none.
 // The two are asked in turn, so that what else the machine does slows both.
 func TestReadersThatNeverRead(t *testing.T) {
+	t.Parallel()
 	crowded, quiet := start(t, 1).web(0), start(t, 1).web(0)
 	const readers, edges = 8, 30_000 // their events are more than the system keeps for a connection
 	for range readers {
@@ -190,6 +192,7 @@ func TestReadersThatNeverRead(t *testing.T) {
 
 // A stream ends with the token that opened it.
 func TestEventsEndWithTheirToken(t *testing.T) {
+	t.Parallel()
 	w := start(t, 1).web(0)
 	token := w.ok("POST", "/v1/admin/tokens", obj{"scopes": []string{"read"}})["token"].(string)
 	l := (&web{t, w.base, token}).listen("")
@@ -235,6 +238,7 @@ func TestIdleStreamsAreCheap(t *testing.T) {
 
 // limits: too many requests of one token, origins, and more work than the node takes on.
 func TestGatewayLimits(t *testing.T) {
+	t.Parallel()
 	c := startWith(t, 1, func(_ int, cfg *node.Config) {
 		cfg.MaxRPS, cfg.CORSOrigins = 1, []string{"https://app.example"}
 	})
@@ -287,6 +291,7 @@ func TestGatewayLimits(t *testing.T) {
 
 // More bodies that never end than the node works on at a time do not keep others out.
 func TestUnfinishedBodiesHoldNothingUp(t *testing.T) {
+	t.Parallel()
 	w := start(t, 1).web(0)
 	for range 300 {
 		nc, err := net.Dial("tcp", strings.TrimPrefix(w.base, "http://"))

@@ -94,6 +94,7 @@ func keys(m any) string {
 }
 
 func TestGatewayMemories(t *testing.T) {
+	t.Parallel()
 	w := start(t, 1).web(0)
 	rid := w.ok("POST", "/v1/remember", obj{"text": "Alice leads the payments team", "importance": 0.5, "metadata": obj{"a": 1}, "namespace": "  "})["rid"].(string)
 	if len(rid) != 36 {
@@ -150,6 +151,7 @@ func TestGatewayMemories(t *testing.T) {
 }
 
 func TestGatewayIdempotency(t *testing.T) {
+	t.Parallel()
 	w := start(t, 1).web(0)
 	first := w.ok("POST", "/v1/remember", obj{"text": "once", "idempotency_key": "k"})["rid"]
 	if again := w.ok("POST", "/v1/remember", obj{"text": "once", "idempotency_key": "k"})["rid"]; again != first {
@@ -165,6 +167,7 @@ func TestGatewayIdempotency(t *testing.T) {
 }
 
 func TestGatewayGraphAndSessions(t *testing.T) {
+	t.Parallel()
 	w := start(t, 1).web(0)
 	edge := w.ok("POST", "/v1/relate", obj{"entity": "Alice", "target": "payments", "relationship": "leads"})["edge_id"]
 	if again := w.ok("POST", "/v1/relate", obj{"src": "Alice", "dst": "payments", "rel_type": "leads", "weight": 0.5})["edge_id"]; again != edge {
@@ -200,6 +203,7 @@ func TestGatewayGraphAndSessions(t *testing.T) {
 
 // Whatever is wrong with a request is answered by its own status, in JSON, with the message clients know.
 func TestGatewayRefusals(t *testing.T) {
+	t.Parallel()
 	c := startWith(t, 3, func(_ int, cfg *node.Config) { cfg.SnapshotThreshold, cfg.ForwardWrites = 1000, new(false) })
 	l := c.leader()
 	w := c.web(l)
@@ -262,6 +266,7 @@ func TestGatewayRefusals(t *testing.T) {
 }
 
 func TestGatewayEvents(t *testing.T) {
+	t.Parallel()
 	c := start(t, 1)
 	w := c.web(0)
 	before := w.ok("POST", "/v1/remember", obj{"text": "before"})["log_index"].(float64)
@@ -304,6 +309,7 @@ func TestGatewayEvents(t *testing.T) {
 }
 
 func TestGatewayDescribesItself(t *testing.T) {
+	t.Parallel()
 	w := start(t, 1).web(0)
 	doc := w.ok("GET", "/openapi.json", nil)
 	paths := doc["paths"].(obj)
@@ -346,6 +352,7 @@ func (bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // A model on a follower remembers through the leader and recalls where it is.
 func TestGatewayMCP(t *testing.T) {
+	t.Parallel()
 	c := start(t, 3)
 	f := c.web((c.leader() + 1) % 3)
 	cl := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
@@ -404,6 +411,7 @@ func TestGatewayMCP(t *testing.T) {
 
 // A client that has nothing but Python's own library.
 func TestGatewayFromPython(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("python3"); err != nil {
 		t.Skip("python3 is not installed")
 	}

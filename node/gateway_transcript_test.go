@@ -36,6 +36,7 @@ type transcript struct {
 // TestGatewayTranscript asks every route of the table, rightly and wrongly, and checks each answer against what the
 // document says of it.
 func TestGatewayTranscript(t *testing.T) {
+	t.Parallel()
 	w := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Background.Reinforce = time.Hour }).web(0) // or it counts while it is asked
 	tr := &transcript{base: w.base, saved: map[string]string{"master": secret}, doc: w.ok("GET", "/openapi.json", nil), asked: map[string]bool{}}
 	datadriven.Walk(t, "testdata/gateway", func(t *testing.T, path string) {

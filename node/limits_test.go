@@ -10,6 +10,7 @@ import (
 // TestRates: a burst goes through at once, then one request each time one has become due, and a bucket never holds more
 // than its burst; those who are not bounded leave nothing behind.
 func TestRates(t *testing.T) {
+	t.Parallel()
 	r, now := newRates(), time.Unix(1_700_000_000, 0)
 	l := oplog.Limit{PerSecond: 10, Burst: 3}
 	admitted := func(n int) (got int) {

@@ -14,6 +14,7 @@ import (
 
 // TestALostLeadIsNotTriedWithoutPause: raft knows a moment before the node that leadership is gone, and refuses at once.
 func TestALostLeadIsNotTriedWithoutPause(t *testing.T) {
+	t.Parallel()
 	var stamped atomic.Int64
 	n, err := Open(t.Context(), Config{Home: t.TempDir(), Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", Cluster: "127.0.0.1:0", NodeID: 1, Secret: NewSecret(),
 		Peers: []Peer{{Addr: "127.0.0.1:1", Role: RoleVoter}}, Heartbeat: time.Minute, Election: 2 * time.Minute, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),

@@ -9,6 +9,7 @@ import (
 
 // TestACrowdedBatchIsRefused: before the library makes something of each of its messages.
 func TestACrowdedBatchIsRefused(t *testing.T) {
+	t.Parallel()
 	w := start(t, 1).web(0)
 	for body, refused := range map[string]bool{
 		"[" + strings.Repeat("0,", 1<<20) + "0]":                                  true,

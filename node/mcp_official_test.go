@@ -48,6 +48,7 @@ func officialTools(t *testing.T) (dir, nodejs string) {
 }
 
 func TestOfficialSDK(t *testing.T) {
+	t.Parallel()
 	dir, nodejs := officialTools(t)
 	c := start(t, 3)
 	follower := c.web((c.leader() + 1) % 3)

@@ -34,6 +34,7 @@ func small(_ int, cfg *node.Config) { cfg.Election = 2 * time.Second }
 
 // TestAChangeThatLosesTheMajorityIsRefused: what would leave fewer voters that answer than a quorum is refused, unless it is forced.
 func TestAChangeThatLosesTheMajorityIsRefused(t *testing.T) {
+	t.Parallel()
 	c := startWith(t, 3, small)
 	l := c.leader()
 	dead, other := (l+1)%3, (l+2)%3
@@ -57,6 +58,7 @@ func TestAChangeThatLosesTheMajorityIsRefused(t *testing.T) {
 
 // TestAMemberNeverHeardGetsNoVote: a node that does not answer is not taken in, and one that was taken in by force gets no vote.
 func TestAMemberNeverHeardGetsNoVote(t *testing.T) {
+	t.Parallel()
 	c := startWith(t, 1, small)
 	nowhere := rafttest.Addr(t)
 	if err := c.change(0, node.MemberChange{Verb: "join", NodeID: 2, Addr: nowhere, Role: node.RoleVoter}); err == nil || !strings.Contains(err.Error(), "start it first") {
@@ -75,6 +77,7 @@ func TestAMemberNeverHeardGetsNoVote(t *testing.T) {
 
 // TestAJoinSaysWhatIsWrong: with another secret, with another id, and with another cluster a node does not join, and is told why.
 func TestAJoinSaysWhatIsWrong(t *testing.T) {
+	t.Parallel()
 	c := startWith(t, 1, small)
 	other := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Secret, cfg.NodeID = node.NewSecret(), 2 })
 	namesake := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.NodeID = 3 })
@@ -96,6 +99,7 @@ func TestAJoinSaysWhatIsWrong(t *testing.T) {
 // its place. So does an operator's join while the member answers, and after that when the other node cannot prove that it is
 // the member. The member itself may move.
 func TestALiveMemberKeepsItsAddress(t *testing.T) {
+	t.Parallel()
 	c := startWith(t, 3, small)
 	l := c.leader()
 	victim := (l + 1) % 3

@@ -12,6 +12,7 @@ import (
 
 // Every line of the table is shown, with the kind and the labels it says, and nothing of ours is shown beside it.
 func TestMetricsAreTheTable(t *testing.T) {
+	t.Parallel()
 	c := startWith(t, 3, func(_ int, cfg *node.Config) { cfg.Embedder = builtin(t, 64) })
 	w := c.web(c.leader())
 	w.ok("POST", "/v1/remember", obj{"text": "counted"})

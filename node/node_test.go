@@ -169,6 +169,7 @@ func find(t testing.TB, cl *client.Client, query string) []wire.RecallResult {
 }
 
 func TestOneNode(t *testing.T) {
+	t.Parallel()
 	c := start(t, 1)
 	cl := c.dial(0)
 	rid, err := cl.Remember(t.Context(), wire.NewRemember("Alice leads the payments team"))
@@ -194,6 +195,7 @@ func TestOneNode(t *testing.T) {
 }
 
 func TestThreeNodesLoseNothing(t *testing.T) {
+	t.Parallel()
 	c := start(t, 3)
 	cl := c.dial(0, 1, 2)
 	var rids []string

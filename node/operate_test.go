@@ -77,6 +77,7 @@ func wireClient(t testing.TB, addr, token string) (*client.Client, error) {
 // TestScopesHoldOnEverySurface: what a token may not do, it may not do over the wire, over HTTP and as a model's tool;
 // one that has expired or was revoked opens none of them.
 func TestScopesHoldOnEverySurface(t *testing.T) {
+	t.Parallel()
 	c := start(t, 1)
 	master, addr := c.web(0), c.nodes[0].Addrs().Wire
 	var soon time.Time
@@ -166,6 +167,7 @@ func orEmpty(err error) string {
 // TestLimitsHoldOnEveryNode: a bound that is set on one node is kept by all, over all surfaces that know tokens; who is
 // not bounded is not held, and a bound is taken away again.
 func TestLimitsHoldOnEveryNode(t *testing.T) {
+	t.Parallel()
 	c := start(t, 3)
 	leader := c.web(c.leader())
 	bounded, free := leader.newToken(obj{"label": "bounded"}), leader.newToken(obj{"label": "free"})
@@ -244,6 +246,7 @@ func asError(err error, into **client.Error) bool {
 
 // TestUsesOfTokensAreTold: every node knows when a token was used, whichever it was used on, and many uses are few entries.
 func TestUsesOfTokensAreTold(t *testing.T) {
+	t.Parallel()
 	c := startWith(t, 3, func(_ int, cfg *node.Config) { cfg.TokenUses = 100 * time.Millisecond })
 	leader := c.leader()
 	token := c.web(leader).newToken(obj{"label": "used"})
@@ -278,6 +281,7 @@ func TestUsesOfTokensAreTold(t *testing.T) {
 // TestTheAuditSaysWhoDidWhat: changes of the control plane are written down with who asked, on all nodes alike, whichever
 // node was asked; what was refused is not.
 func TestTheAuditSaysWhoDidWhat(t *testing.T) {
+	t.Parallel()
 	c := startWith(t, 3, func(_ int, cfg *node.Config) { cfg.ForwardWrites = new(true) })
 	leader := c.leader()
 	follower := c.web((leader + 1) % 3)
@@ -335,6 +339,7 @@ func hello(t testing.TB, addr string, id uint32, h *wire.RaftHello) (refusal str
 // is told why; what every version reads goes on. When all can read it it enters the log, and from then on no node is let
 // in that cannot.
 func TestNewKindsWaitForTheOldestMember(t *testing.T) {
+	t.Parallel()
 	c := start(t, 3)
 	leader := c.leader()
 	old := (leader + 1) % 3

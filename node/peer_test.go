@@ -76,6 +76,7 @@ func (p *peerConn) pull(m *wire.OplogPull) (r wire.OplogPullResult, e wire.Error
 }
 
 func TestForeignPeersPullByCursor(t *testing.T) {
+	t.Parallel()
 	c := start(t, 1)
 	cl := c.dial(0)
 	var rids []string
@@ -120,6 +121,7 @@ func TestForeignPeersPullByCursor(t *testing.T) {
 }
 
 func TestACursorBeforeTheWindowIsToldSo(t *testing.T) {
+	t.Parallel()
 	c := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.RetainOps = 5 })
 	cl := c.dial(0)
 	for range 20 {
@@ -134,6 +136,7 @@ func TestACursorBeforeTheWindowIsToldSo(t *testing.T) {
 }
 
 func TestForeignPushesAreTakenOnce(t *testing.T) {
+	t.Parallel()
 	c := start(t, 1)
 	p := foreign(t, c.nodes[0].Addrs().Cluster)
 	push := &wire.OplogPush{Database: "default", Ops: []wire.OplogEntry{
@@ -159,6 +162,7 @@ func TestForeignPushesAreTakenOnce(t *testing.T) {
 // TestNoNameStopsANode: an operation whose names no state could hold is refused, at the door when a stranger pushes it and by
 // every state alike when a member lets it into the log; the node goes on, also when it reads that log again.
 func TestNoNameStopsANode(t *testing.T) {
+	t.Parallel()
 	c := start(t, 1)
 	s, _ := c.service(0)
 	long := strings.Repeat("k", 40_000)
@@ -223,6 +227,7 @@ func TestNoNameStopsANode(t *testing.T) {
 
 // TestForwardedBombsAreRefused: whoever claims to be a member cannot put into the log what no node can read.
 func TestForwardedBombsAreRefused(t *testing.T) {
+	t.Parallel()
 	c := start(t, 1)
 	s, _ := c.service(0)
 	for name, body := range map[string][]byte{
@@ -245,6 +250,7 @@ func TestForwardedBombsAreRefused(t *testing.T) {
 // TestTheLeaderWritesTheAudit: an entry that another node forwards leaves a row for each operation that changes the cluster,
 // with the node it came from, whatever rows of its own it brings.
 func TestTheLeaderWritesTheAudit(t *testing.T) {
+	t.Parallel()
 	c := start(t, 1)
 	s, _ := c.service(0)
 	token := func(label string) oplog.Op {
@@ -279,6 +285,7 @@ func TestTheLeaderWritesTheAudit(t *testing.T) {
 }
 
 func TestForeignPeersMoveNothing(t *testing.T) {
+	t.Parallel()
 	c := start(t, 3)
 	l := c.leader()
 	term := c.nodes[l].Service().RaftStatus().Term

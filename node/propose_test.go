@@ -4,6 +4,7 @@ import "testing"
 
 // TestARecordFitsAFrame: entries share a record as long as it stays short enough to be sent; the one too many begins the next.
 func TestARecordFitsAFrame(t *testing.T) {
+	t.Parallel()
 	p := newProposer(nil, nil, nil)
 	for _, n := range []int{maxRecordBytes - 1, 10 << 20, 1} {
 		p.queue <- proposal{body: make([]byte, n)}

@@ -17,6 +17,7 @@ import (
 // TestReadyMeansCaughtUp: a node that starts while nobody leads lives and is not ready, for it cannot know how far behind
 // it is; with a leader it is, and it stays so when the leader goes.
 func TestReadyMeansCaughtUp(t *testing.T) {
+	t.Parallel()
 	c := startWith(t, 3, func(_ int, cfg *node.Config) { cfg.Election = 3 * time.Second })
 	if _, err := c.dial(0, 1, 2).Remember(t.Context(), wire.NewRemember("before")); err != nil {
 		t.Fatal(err)
@@ -67,6 +68,7 @@ func (a *acknowledged) by(when time.Time) (newest oplog.Index) {
 // TestARejoiningFollowerClaimsNothingItLacks polls a follower every 10 ms, from its start and from the end of a minute alone,
 // while its leader goes on acknowledging: what it says of itself never contradicts what it can have heard of.
 func TestARejoiningFollowerClaimsNothingItLacks(t *testing.T) {
+	t.Parallel()
 	const election = 2 * time.Second
 	known := election*3/10 + election // what a follower says may be a lease old, and a heartbeat under way for as long as an election
 	net := newNetwork()

@@ -82,6 +82,7 @@ func TestAMillionHitsAreFewEntries(t *testing.T) {
 
 // TestReinforcementIsBounded: while nobody takes it, no more than so much is kept.
 func TestReinforcementIsBounded(t *testing.T) {
+	t.Parallel()
 	r := newReinforcer(&Service{})
 	for i := range reinforceMost + 10 {
 		r.add(1, oplog.Hit{RID: fmt.Sprint(i), Count: 1})

@@ -16,6 +16,7 @@ import (
 // TestLargeRequestsTakeTurns: while all turns are taken a large request waits, over the wire, over HTTP and from a
 // model, and small ones do not.
 func TestLargeRequestsTakeTurns(t *testing.T) {
+	t.Parallel()
 	const token = "ydb_secret_for_turns_0123456789abcdef"
 	n, err := Open(t.Context(), Config{Home: t.TempDir(), Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", Cluster: "127.0.0.1:0", NoSync: true, Secret: token})
 	if err != nil {

@@ -21,6 +21,7 @@ import (
 // whole. The member finds it when it is read, or at the start, answers nothing of it, says so and stops; it starts without the
 // file and has from the others what was written.
 func TestFlippedBitsAreHealed(t *testing.T) {
+	t.Parallel()
 	c := startWith(t, 3, func(_ int, cfg *node.Config) {
 		cfg.SnapshotThreshold, cfg.TrailingLogs = 64, 32
 		cfg.SnapshotInterval = 100 * time.Millisecond
@@ -88,6 +89,7 @@ func TestFlippedBitsAreHealed(t *testing.T) {
 // TestFlippedBitsOfANodeThatIsAlone: it says what it found, does not answer it, and goes on with the rest; its next start
 // builds the state anew from what it has of the log, when that leads to where it was.
 func TestFlippedBitsOfANodeThatIsAlone(t *testing.T) {
+	t.Parallel()
 	for _, snapshot := range []bool{false, true} {
 		t.Run(fmt.Sprintf("snapshot %t", snapshot), func(t *testing.T) {
 			t.Parallel()

@@ -33,6 +33,7 @@ func (l *lines) String() string {
 // TestSlowOperationsAreLogged: what takes as long as the configuration says is named with its surface and its database,
 // without what it said; nothing is, when nothing is to be.
 func TestSlowOperationsAreLogged(t *testing.T) {
+	t.Parallel()
 	const planted = "a phrase that was planted"
 	for _, tc := range []struct {
 		name string

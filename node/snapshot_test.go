@@ -16,6 +16,7 @@ import (
 // TestADamagedSnapshotIsReplaced changes each snapshot of a cluster in which nobody writes, before a member comes back that
 // needs one.
 func TestADamagedSnapshotIsReplaced(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		name, file string
 		harm       func([]byte) []byte
@@ -66,6 +67,7 @@ func harmAll(t *testing.T, pattern string, harm func([]byte) []byte) {
 // TestSnapshotsDamagedAtRest: a node whose snapshots were changed while it was down starts, though its log goes on from
 // them, and has everything; from the others, if there are any.
 func TestSnapshotsDamagedAtRest(t *testing.T) {
+	t.Parallel()
 	for _, nodes := range []int{1, 3} {
 		for name, harm := range map[string]func([]byte) []byte{
 			"unreadable":      func(b []byte) []byte { b[0] ^= 1; return b },

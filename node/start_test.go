@@ -17,6 +17,7 @@ import (
 // TestAnswersBeforeTheLogIsOpen starts a node whose log takes its time: it answers stale recalls over both ports and says that
 // it may be behind, and everything else waits for the log.
 func TestAnswersBeforeTheLogIsOpen(t *testing.T) {
+	t.Parallel()
 	c := start(t, 1)
 	if _, err := c.dial(0).Remember(t.Context(), wire.NewRemember("the lighthouse has a keeper")); err != nil {
 		t.Fatal(err)
@@ -89,6 +90,7 @@ func TestAnswersBeforeTheLogIsOpen(t *testing.T) {
 
 // TestALoneNodeGrows: a node that was alone, without a peer port, gets one and is joined; the members find it where it is now.
 func TestALoneNodeGrows(t *testing.T) {
+	t.Parallel()
 	c := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Cluster = "" })
 	if at := c.nodes[0].Addrs().Cluster; at != "" {
 		t.Fatalf("a peer port is open at %s", at)

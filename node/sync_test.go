@@ -89,6 +89,7 @@ func (p *platter) release() {
 // nothing more, says why and stops; where there are others they go on. With a disk that works again it has everything that
 // was acknowledged, and what the others have.
 func TestAFailedSyncLosesNothing(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		nodes  int
 		leader bool
@@ -150,6 +151,7 @@ func TestAFailedSyncLosesNothing(t *testing.T) {
 // TestAFailedSyncUnderASnapshot breaks the disk under a state that is about to be replaced: no record is applied that would
 // find out.
 func TestAFailedSyncUnderASnapshot(t *testing.T) {
+	t.Parallel()
 	c := startWith(t, 3, func(_ int, cfg *node.Config) {
 		cfg.SnapshotThreshold, cfg.SnapshotInterval, cfg.TrailingLogs = 32, 50*time.Millisecond, 8
 	})

@@ -14,6 +14,7 @@ import (
 // TestARequestCutOffMayBeRepeated: a node that stops under a request says that nothing was written, unless something may
 // have been, and calls neither an error of its own.
 func TestARequestCutOffMayBeRepeated(t *testing.T) {
+	t.Parallel()
 	var log strings.Builder
 	s := &Service{log: slog.New(slog.NewTextHandler(&log, nil))}
 	for err, code := range map[error]wire.Code{

@@ -66,6 +66,7 @@ func TestWhoReadsNothingIsDropped(t *testing.T) {
 // Large frames take turns: what is read of them at once is bounded, whoever sends them, and those that never come to
 // their end give their place to others in time.
 func TestRoomForLargeFrames(t *testing.T) {
+	t.Parallel()
 	r := newByteBudget().acquire
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
