@@ -23,7 +23,7 @@ type step func(*Service, run) run
 type run func(context.Context, *visit) (any, error)
 
 // steps is the door: each visit goes through them in this order, and nothing behind them asks who is calling.
-var steps = []step{timed, scoped, led, paced, housed}
+var steps = []step{timed, scoped, led, paced, housed, awaited}
 
 // throughDoor puts the steps around what runs an operation.
 func throughDoor(s *Service) run {
@@ -111,6 +111,25 @@ func housed(s *Service, next run) run {
 	}
 }
 
+// awaited waits until this node has come as far as the answer must reflect.
+func awaited(s *Service, next run) run {
+	return func(ctx context.Context, v *visit) (any, error) {
+		if f, ok := v.request.(interface{ Wanted() api.Fresh }); ok {
+			start := time.Now()
+			wanted := freshness(f.Wanted())
+			err := s.fresh(ctx, wanted)
+			if err != nil && wanted.Mode == AtIndexMode {
+				err = &api.Refusal{Code: "replica_behind", Err: oplog.Errorf(oplog.Unavailable, "replica behind: %s", err)}
+			}
+			if err != nil {
+				return nil, err
+			}
+			s.timings.took("fresh", start)
+		}
+		return next(ctx, v)
+	}
+}
+
 // An operation is the function behind a row.
 type operation struct {
 	op  *api.Op
@@ -148,6 +167,14 @@ var operations = rowed([]operation{
 	on(api.SessionHistory, (*Service).sessionHistory),
 	on(api.Sessions, (*Service).sessions),
 	on(api.DraftSummary, (*Service).draftSummary),
+
+	on(api.Relate, (*Service).relate),
+	on(api.Edges, (*Service).edges),
+	on(api.Graph, (*Service).graph),
+	on(api.Unrelate, (*Service).unrelate),
+	on(api.Claim, (*Service).claim),
+	on(api.Claims, (*Service).claims),
+	on(api.Alias, (*Service).alias),
 })
 
 // noScope refuses a caller that is known and may not.

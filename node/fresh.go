@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 )
 
@@ -21,6 +22,17 @@ const (
 type Freshness struct {
 	Mode  Mode
 	Index oplog.Index // for AtIndexMode
+}
+
+// freshness is what a request asks for.
+func freshness(f api.Fresh) Freshness {
+	switch {
+	case f.Consistency == "linearizable":
+		return Freshness{Mode: LinearizableMode}
+	case f.MinIndex > 0:
+		return Freshness{Mode: AtIndexMode, Index: oplog.Index(f.MinIndex)}
+	}
+	return Stale
 }
 
 // Stale answers at once with what this node has.

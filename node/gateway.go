@@ -66,7 +66,7 @@ func (rt route) described() route {
 
 // routes is the gateway at a glance.
 func routes() []route {
-	return slices.Concat(opRoutes(), memoryRoutes, listRoutes, insightRoutes, statsRoutes, graphRoutes, mindRoutes, timeRoutes, infoRoutes, clusterRoutes, adminRoutes, maintenanceRoutes, embeddingRoutes, transferRoutes, backupRoutes, consoleRoutes)
+	return slices.Concat(opRoutes(), memoryRoutes, listRoutes, insightRoutes, statsRoutes, mindRoutes, timeRoutes, infoRoutes, clusterRoutes, adminRoutes, maintenanceRoutes, embeddingRoutes, transferRoutes, backupRoutes, consoleRoutes)
 }
 
 // request is one exchange on its way.

@@ -1,10 +1,15 @@
 package node
 
 import (
+	"cmp"
+	"context"
+	"errors"
 	"maps"
+	"slices"
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/wire/field"
 )
 
 // opRoutes are the routes of the table of operations.
@@ -24,26 +29,49 @@ func opRoutes() (list []route) {
 // do decodes a request as its row describes it, and asks the door.
 func (g *gateway) do(q *request, op *api.Op) (any, error) {
 	request, takes, lenient := op.New(), op.Takes(), g.s.cfg.Lenient
-	if err := takes.At("query", op.Usual()).DecodeText(request, q.params(), lenient); err != nil {
-		return nil, badParam(route{name: op.Name}, err)
-	}
-	if body := takes.At("body", op.Usual()); len(body) > 0 || len(q.body) > 0 {
-		if err := body.Decode(request, q.body, lenient); err != nil {
-			return nil, oplog.Errorf(oplog.Invalid, "%s", err)
-		}
-	}
 	path := map[string][]string{}
 	for _, f := range takes.At("path", op.Usual()) {
 		path[f.Name] = []string{q.r.PathValue(f.Name)}
 	}
-	if err := takes.At("path", op.Usual()).DecodeText(request, path, true); err != nil {
-		return nil, oplog.Errorf(oplog.Invalid, "%s", err)
+	err := cmp.Or(takes.At("path", op.Usual()).DecodeText(request, path, true), takes.At("query", op.Usual()).DecodeText(request, q.params(), lenient))
+	if body := takes.At("body", op.Usual()); err == nil && (len(body) > 0 || len(q.body) > 0) {
+		err = body.Decode(request, q.body, lenient)
 	}
-	answer, err := g.s.Do(q.r.Context(), q.c, op, request)
+	if err != nil {
+		return nil, misread(takes, err)
+	}
+	ctx := q.r.Context()
+	if f, ok := request.(interface{ Wanted() api.Fresh }); ok && f.Wanted().MinIndex > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, behindWait)
+		defer cancel()
+	}
+	answer, err := g.s.Do(ctx, q.c, op, request)
 	if err != nil && op.Missing != "" {
-		return nil, named(err, op.Missing)
+		err = named(err, op.Missing)
+	}
+	if quirk := quirks[op]; quirk != nil {
+		return quirk(q, answer, err)
 	}
 	return answer, err
+}
+
+// misread is the refusal of a request that its row does not describe.
+func misread(takes field.Object, err error) error {
+	refused := oplog.Errorf(oplog.Invalid, "%s", err)
+	var e *field.Error
+	if !errors.As(err, &e) {
+		return refused
+	}
+	for _, f := range takes {
+		if f.Code != "" && (f.Name == e.Field || slices.Contains(f.Others, e.Field)) {
+			return &api.Refusal{Code: f.Code, Err: refused}
+		}
+	}
+	if e.Param {
+		return &api.Refusal{Code: "invalid_query_parameter", Err: refused}
+	}
+	return refused
 }
 
 // params are the query's, without the database, which is the caller's.

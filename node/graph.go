@@ -1,38 +1,52 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/cairndb/cairn/index"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/extract"
+	"github.com/cairndb/cairn/wire/field"
 )
 
 // maxEdges bounds an answer about one entity.
 const maxEdges = 10_000
 
-// Relate says that two entities stand in a relation; saying it again updates the weight.
-func (s *Service) Relate(ctx context.Context, c Caller, src, relation, dst string, weight float64) (edge string, w Written, err error) {
-	if err := names(src, relation, dst); err != nil {
-		return "", w, err
-	}
-	if math.IsNaN(weight) || math.IsInf(weight, 0) {
-		return "", w, oplog.Errorf(oplog.Invalid, "weight is not a finite number")
-	}
-	op := &oplog.Relate{ID: oplog.NewID(), Src: src, Dst: dst, Type: relation, Weight: weight, At: oplog.At(time.Now())}
-	if c.May(Write) { // a refused write searches nothing
-		if op.Links, err = s.mentioning(ctx, c.DB, src, dst); err != nil {
-			return "", w, err
+func (s *Service) relate(ctx context.Context, c Caller, q *api.RelateRequest) (*api.Related, error) {
+	for _, f := range [][2]string{{"entity", q.Src}, {"target", q.Dst}, {"relationship", q.Type}} {
+		if f[1] == "" {
+			return nil, oplog.Errorf(oplog.Invalid, "missing '%s'", f[0])
 		}
 	}
-	w, err = s.write(ctx, c, write{scope: Write, ops: []oplog.Op{op}})
-	if err != nil {
-		return "", w, err
+	if err := names(q.Src, q.Type, q.Dst); err != nil {
+		return nil, err
 	}
-	return w.Results[0].ID, w, nil
+	if math.IsNaN(q.Weight) || math.IsInf(q.Weight, 0) {
+		return nil, oplog.Errorf(oplog.Invalid, "weight is not a finite number")
+	}
+	links, err := s.mentioning(ctx, c.DB, q.Src, q.Dst)
+	if err != nil {
+		return nil, err
+	}
+	w, err := s.write(ctx, c, write{scope: Write, ops: []oplog.Op{&oplog.Relate{ID: oplog.NewID(), Src: q.Src, Dst: q.Dst, Type: q.Type, Weight: q.Weight, Links: links, At: oplog.At(time.Now())}}})
+	if err != nil {
+		return nil, err
+	}
+	return &api.Related{ID: w.Results[0].ID, Index: w.Index}, nil
+}
+
+func (s *Service) unrelate(ctx context.Context, c Caller, q *api.UnrelateRequest) (*api.Unrelated, error) {
+	w, err := s.write(ctx, c, write{scope: Write, ops: []oplog.Op{&oplog.Unrelate{ID: q.ID, At: oplog.At(time.Now())}}})
+	if err != nil {
+		return nil, err
+	}
+	return &api.Unrelated{ID: q.ID, Found: w.Results[0].Changed, Index: w.Index}, nil
 }
 
 // maxBacklinks bounds the older memories that one relation ties to each of its names: the best matches.
@@ -76,52 +90,97 @@ func names(all ...string) error {
 	return nil
 }
 
-// Edges are the relations an entity is in, both directions.
-func (s *Service) Edges(ctx context.Context, c Caller, entity string, f Freshness) (edges []oplog.Edge, err error) {
-	err = s.read(ctx, c, f, func(v *oplog.View) error {
-		edges = v.Edges(c.DB, entity, maxEdges)
-		return nil
-	})
-	return edges, err
+func (s *Service) edges(_ context.Context, c Caller, q *api.EdgesRequest) (*api.EdgeList, error) {
+	return s.edgesOf(c.DB, q.Entity)
 }
 
-// Claim states a relation with its evidence.
-func (s *Service) Claim(ctx context.Context, c Caller, claim oplog.Claim) (id string, w Written, err error) {
-	if err := names(claim.Src, claim.Type, claim.Dst, claim.Namespace, claim.Modality, claim.Extractor, claim.Band); err != nil {
-		return "", w, err
+func (s *Service) graph(_ context.Context, c Caller, q *api.GraphRequest) (*api.EdgeList, error) {
+	if q.Action != "" && q.Action != "query" {
+		return nil, oplog.Errorf(oplog.Invalid, "action '%s': query is all that is offered", q.Action)
 	}
-	if claim.Polarity < -1 || claim.Polarity > 1 {
-		return "", w, oplog.Errorf(oplog.Invalid, "polarity is 1, 0 or -1")
+	return s.edgesOf(c.DB, q.Entity)
+}
+
+// edgesOf are the relations an entity is in, both directions.
+func (s *Service) edgesOf(db oplog.DB, entity string) (*api.EdgeList, error) {
+	list := &api.EdgeList{Edges: []api.Edge{}}
+	return list, s.state.Read(func(v *oplog.View) error {
+		for _, e := range v.Edges(db, entity, maxEdges) {
+			list.Edges = append(list.Edges, api.Edge{ID: e.ID, Src: e.Src, Dst: e.Dst, Type: e.Type, Weight: e.Weight})
+		}
+		return nil
+	})
+}
+
+func (s *Service) claim(ctx context.Context, c Caller, q *api.ClaimRequest) (*api.Claimed, error) {
+	if err := names(q.Src, q.Type, q.Dst, q.Namespace, q.Modality, q.Extractor, q.Band); err != nil {
+		return nil, err
 	}
-	claim.ID, claim.At = oplog.NewID(), oplog.At(time.Now())
-	w, err = s.write(ctx, c, write{scope: Write, ops: []oplog.Op{&oplog.Assert{Claim: claim}}})
+	if q.Polarity < -1 || q.Polarity > 1 {
+		return nil, oplog.Errorf(oplog.Invalid, "polarity is 1, 0 or -1")
+	}
+	claim := oplog.Claim{ID: oplog.NewID(), Namespace: blank(q.Namespace), Src: q.Src, Type: q.Type, Dst: q.Dst, Polarity: int8(q.Polarity), Modality: q.Modality,
+		ValidFrom: epoch(q.ValidFrom), ValidTo: epoch(q.ValidTo), Extractor: q.Extractor, Version: q.Version, Band: q.Band, SourceRID: q.SourceRID,
+		SpanStart: q.SpanStart, SpanEnd: q.SpanEnd, Weight: q.Weight, At: oplog.At(time.Now())}
+	w, err := s.write(ctx, c, write{scope: Write, ops: []oplog.Op{&oplog.Assert{Claim: claim}}})
 	if tooOld(err) {
 		w, err = s.write(ctx, c, write{scope: Write, ops: []oplog.Op{&claim}})
 	}
 	if err != nil {
-		return "", w, err
+		return nil, err
 	}
-	return w.Results[0].ID, w, nil
+	return &api.Claimed{ID: w.Results[0].ID, Namespace: claim.Namespace, Index: w.Index}, nil
 }
 
-// Claims are what is claimed of an entity; the namespaces "" and "default" mean all.
-func (s *Service) Claims(ctx context.Context, c Caller, entity, namespace string, f Freshness) (claims []oplog.StoredClaim, err error) {
-	if namespace == "default" {
-		namespace = ""
+// epoch is a date in Unix seconds, nil for none.
+func epoch(d field.Date) *float64 {
+	if d.IsZero() {
+		return nil
 	}
-	err = s.read(ctx, c, f, func(v *oplog.View) error {
-		claims = v.Claims(c.DB, v.Canonical(c.DB, namespace, entity), namespace, maxEdges)
+	s := field.Seconds(d.Time)
+	return &s
+}
+
+func (s *Service) claims(_ context.Context, c Caller, q *api.ClaimsRequest) (*api.ClaimList, error) {
+	now := oplog.At(time.Now()).Seconds()
+	list := &api.ClaimList{Claims: []api.ClaimRow{}}
+	return list, s.state.Read(func(v *oplog.View) error {
+		for _, x := range slices.Backward(v.Claims(c.DB, v.Canonical(c.DB, q.Namespace, q.Entity), q.Namespace, maxEdges)) {
+			disputed := v.InConflict(c.DB, "claim:"+x.ID) || x.SourceRID != "" && v.InConflict(c.DB, x.SourceRID)
+			list.Claims = append(list.Claims, api.ClaimRow{ID: x.ID, Src: x.Src, Dst: x.Dst, Type: x.Type, Weight: x.Weight, Created: x.At.Seconds(), Polarity: int(x.Polarity),
+				Modality: x.Modality, ValidFrom: x.ValidFrom, ValidTo: x.ValidTo, Extractor: x.Extractor, Band: x.Band, SourceRID: orNil(x.SourceRID), Namespace: x.Namespace,
+				Suggestion: suggestion(x, now, disputed)})
+		}
 		return nil
 	})
-	return claims, err
 }
 
-// Alias makes a name stand for another.
-func (s *Service) Alias(ctx context.Context, c Caller, a oplog.Alias) (added bool, w Written, err error) {
-	if err := names(a.Alias, a.Canonical, a.Namespace, a.Source); err != nil {
-		return false, w, err
+// suggestion is how a claim reads at a time.
+func suggestion(c oplog.StoredClaim, now float64, disputed bool) string {
+	switch {
+	case c.Polarity < 0:
+		return "negative"
+	case c.ValidTo != nil && *c.ValidTo < now:
+		return "historical"
+	case c.ValidTo != nil:
+		return "superseded"
+	case disputed:
+		return "conflicted"
 	}
-	a.At = oplog.At(time.Now())
-	w, err = s.write(ctx, c, write{scope: Write, ops: []oplog.Op{&a}})
-	return err == nil && w.Results[0].Changed, w, err
+	return "active"
 }
+
+func (s *Service) alias(ctx context.Context, c Caller, q *api.AliasRequest) (*api.Aliased, error) {
+	ns := blank(q.Namespace)
+	if err := names(q.Alias, q.Canonical, ns, q.Source); err != nil {
+		return nil, err
+	}
+	w, err := s.write(ctx, c, write{scope: Write, ops: []oplog.Op{&oplog.Alias{Namespace: ns, Alias: q.Alias, Canonical: q.Canonical, Source: q.Source, At: oplog.At(time.Now())}}})
+	if err != nil {
+		return nil, err
+	}
+	return &api.Aliased{Alias: q.Alias, Canonical: q.Canonical, Namespace: ns, Added: w.Results[0].Changed, Index: w.Index}, nil
+}
+
+// blank is the namespace of what names none.
+func blank(ns string) string { return cmp.Or(strings.TrimSpace(ns), "default") }

@@ -16,6 +16,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/cairndb/cairn/index"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/wire/field"
 	"github.com/cairndb/cairn/wire/large"
@@ -354,8 +355,11 @@ func mcpRelate(ctx context.Context, s *Service, c Caller, args fields) (any, err
 			return nil, err
 		}
 	}
-	id, _, err := s.Relate(ctx, c, args.str("entity", ""), args.str("relationship", ""), args.str("target", ""), args.num("weight", 1))
-	return map[string]any{"edge_id": id}, err
+	a, err := s.relate(ctx, c, &api.RelateRequest{Src: args.str("entity", ""), Type: args.str("relationship", ""), Dst: args.str("target", ""), Weight: args.num("weight", 1)})
+	if err != nil {
+		return nil, err
+	}
+	return map[string]any{"edge_id": a.ID}, err
 }
 
 func mcpTimeline(ctx context.Context, s *Service, c Caller, args fields) (any, error) {

@@ -38,9 +38,3 @@ func (s *Service) Purge(ctx context.Context, c Caller, p PurgeFilter) (purged ui
 func (s *Service) SetImportance(ctx context.Context, c Caller, rid string, importance float64, reason string) (revision uint64, w Written, err error) {
 	return s.Correct(ctx, c, rid, Correction{Importance: &importance, Reason: reason})
 }
-
-// Unrelate takes a relation away; found says whether there was one.
-func (s *Service) Unrelate(ctx context.Context, c Caller, edge string) (found bool, w Written, err error) {
-	w, err = s.write(ctx, c, write{scope: Write, ops: []oplog.Op{&oplog.Unrelate{ID: edge, At: oplog.At(time.Now())}}})
-	return err == nil && w.Results[0].Changed, w, err
-}

@@ -3,27 +3,28 @@ package node
 import (
 	"context"
 	"encoding/json"
+	"slices"
 
 	"github.com/cairndb/cairn/node/api"
-	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/wire"
+	"github.com/cairndb/cairn/wire/field"
 )
 
 func (ss *session) relate(ctx context.Context, m *wire.Relate) (*wire.RelateOK, error) {
-	id, w, err := ss.w.s.Relate(ctx, ss.who(), m.Entity, m.Relationship, m.Target, m.Weight)
+	a, err := api.Relate.Do(ctx, ss.w.s, ss.who(), &api.RelateRequest{Src: m.Entity, Type: m.Relationship, Dst: m.Target, Weight: m.Weight})
 	if err != nil {
 		return nil, err
 	}
-	return &wire.RelateOK{EdgeID: id, Index: uint64(w.Index)}, nil
+	return &wire.RelateOK{EdgeID: a.ID, Index: uint64(a.Index)}, nil
 }
 
 func (ss *session) edges(ctx context.Context, m *wire.Entity) (*wire.EdgesResult, error) {
-	edges, err := ss.w.s.Edges(ctx, ss.who(), m.Entity, Stale)
+	a, err := api.Edges.Do(ctx, ss.w.s, ss.who(), &api.EdgesRequest{Entity: m.Entity})
 	if err != nil {
 		return nil, err
 	}
 	r := &wire.EdgesResult{Edges: []wire.Edge{}}
-	for _, e := range edges {
+	for _, e := range a.Edges {
 		r.Edges = append(r.Edges, wire.Edge{Dst: e.Dst, EdgeID: e.ID, RelType: e.Type, Src: e.Src, Weight: e.Weight})
 	}
 	return r, nil
@@ -44,43 +45,51 @@ func orNil(s string) *string {
 }
 
 func (ss *session) claim(ctx context.Context, m *wire.Claim) (*wire.ClaimOK, error) {
-	if m.Polarity < -1 || m.Polarity > 1 {
-		return nil, oplog.Errorf(oplog.Invalid, "polarity is 1, 0 or -1")
-	}
-	id, w, err := ss.w.s.Claim(ctx, ss.who(), oplog.Claim{Namespace: m.Namespace, Src: m.Src, Type: m.RelType, Dst: m.Dst,
-		Polarity: int8(m.Polarity), Modality: m.Modality, ValidFrom: m.ValidFrom, ValidTo: m.ValidTo, Extractor: m.Extractor,
-		Version: text(m.ExtractorVersion), Band: m.ConfidenceBand, SourceRID: text(m.SourceMemoryRID), SpanStart: m.SpanStart,
-		SpanEnd: m.SpanEnd, Weight: m.Weight})
+	a, err := api.Claim.Do(ctx, ss.w.s, ss.who(), &api.ClaimRequest{Namespace: m.Namespace, Src: m.Src, Type: m.RelType, Dst: m.Dst, Polarity: m.Polarity, Modality: m.Modality,
+		ValidFrom: dateOf(m.ValidFrom), ValidTo: dateOf(m.ValidTo), Extractor: m.Extractor, Version: text(m.ExtractorVersion), Band: m.ConfidenceBand,
+		SourceRID: text(m.SourceMemoryRID), SpanStart: m.SpanStart, SpanEnd: m.SpanEnd, Weight: m.Weight})
 	if err != nil {
 		return nil, err
 	}
-	return &wire.ClaimOK{ClaimID: id, Namespace: m.Namespace, Index: uint64(w.Index)}, nil
+	return &wire.ClaimOK{ClaimID: a.ID, Namespace: m.Namespace, Index: uint64(a.Index)}, nil
+}
+
+// dateOf is a date of the protocol, none for nil.
+func dateOf(seconds *float64) (d field.Date) {
+	if seconds != nil {
+		d.Time, _ = field.Unix(*seconds) // it was checked
+	}
+	return d
 }
 
 func (ss *session) claims(ctx context.Context, m *wire.Claims) (*wire.ClaimsResult, error) {
-	claims, err := ss.w.s.Claims(ctx, ss.who(), m.Entity, m.Namespace, Stale)
+	ns := m.Namespace
+	if ns == "default" { // what clients send that say nothing: all
+		ns = ""
+	}
+	a, err := api.Claims.Do(ctx, ss.w.s, ss.who(), &api.ClaimsRequest{Entity: m.Entity, Namespace: ns})
 	if err != nil {
 		return nil, err
 	}
 	r := &wire.ClaimsResult{Claims: []wire.ClaimRow{}}
-	for _, c := range claims {
+	for _, c := range slices.Backward(a.Claims) { // this protocol has the oldest first, and knows two of the suggestions
 		status := "active"
 		if c.Polarity < 0 {
 			status = "negative"
 		}
-		r.Claims = append(r.Claims, wire.ClaimRow{ClaimID: c.ID, ConfidenceBand: c.Band, CreatedAt: c.At.Seconds(), Dst: c.Dst,
-			Extractor: c.Extractor, Modality: c.Modality, Namespace: c.Namespace, Polarity: int(c.Polarity), RelType: c.Type,
-			SourceMemoryRID: orNil(c.SourceRID), Src: c.Src, StatusSuggestion: status, ValidFrom: c.ValidFrom, ValidTo: c.ValidTo, Weight: c.Weight})
+		r.Claims = append(r.Claims, wire.ClaimRow{ClaimID: c.ID, ConfidenceBand: c.Band, CreatedAt: c.Created, Dst: c.Dst,
+			Extractor: c.Extractor, Modality: c.Modality, Namespace: c.Namespace, Polarity: c.Polarity, RelType: c.Type,
+			SourceMemoryRID: c.SourceRID, Src: c.Src, StatusSuggestion: status, ValidFrom: c.ValidFrom, ValidTo: c.ValidTo, Weight: c.Weight})
 	}
 	return r, nil
 }
 
 func (ss *session) alias(ctx context.Context, m *wire.Alias) (*wire.AliasOK, error) {
-	added, w, err := ss.w.s.Alias(ctx, ss.who(), oplog.Alias{Namespace: m.Namespace, Alias: m.Alias, Canonical: m.CanonicalName, Source: m.Source})
+	a, err := api.Alias.Do(ctx, ss.w.s, ss.who(), &api.AliasRequest{Namespace: m.Namespace, Alias: m.Alias, Canonical: m.CanonicalName, Source: m.Source})
 	if err != nil {
 		return nil, err
 	}
-	return &wire.AliasOK{Added: added, Alias: m.Alias, CanonicalName: m.CanonicalName, Namespace: m.Namespace, Index: uint64(w.Index)}, nil
+	return &wire.AliasOK{Added: a.Added, Alias: m.Alias, CanonicalName: m.CanonicalName, Namespace: m.Namespace, Index: uint64(a.Index)}, nil
 }
 
 func (ss *session) sessionStart(ctx context.Context, m *wire.SessionStart) (*wire.SessionStarted, error) {

@@ -237,7 +237,7 @@ func (ss *session) rememberBatch(ctx context.Context, m *wire.RememberBatch) (*w
 	return &wire.RememberBatchOK{RIDs: r.RIDs, Index: uint64(r.Index)}, nil
 }
 
-func freshness(m *wire.Recall) (Freshness, error) {
+func wanted(m *wire.Recall) (Freshness, error) {
 	switch {
 	case m.Consistency == "linearizable":
 		return Freshness{Mode: LinearizableMode}, nil
@@ -257,7 +257,7 @@ func (ss *session) recall(ctx context.Context, f wire.Frame) error {
 	if err := field.Ordered("since", seconds(m.Since), "until", seconds(m.Until)); err != nil {
 		return ss.failed(f, oplog.Errorf(oplog.Invalid, "%s", err))
 	}
-	fr, err := freshness(&m)
+	fr, err := wanted(&m)
 	if err != nil {
 		return ss.failed(f, err)
 	}

@@ -5,7 +5,8 @@
 //
 // # Tags
 //
-//	json     the field's name; a field that is named _ is one that clients send and that changes nothing
+//	json     the field's name
+//	idle     the name of a field that clients send and that changes nothing; the field itself is named _
 //	is       what its value may be, where the Go type does not say it: see wire/field; "!" behind it: the request must have it
 //	doc      what it means, with its unit
 //	default  what holds when a request leaves it out

@@ -14,6 +14,7 @@ import (
 
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 )
 
@@ -131,7 +132,7 @@ func (w *worker) set(ctx context.Context, s *node.Service, c node.Caller, _ *nod
 	in := asked{"set", w.key(), 1 + w.rng.IntN(1_000_000)}
 	from := time.Now()
 	w.c.net.awake(w.at + 1)
-	_, _, err := s.Relate(ctx, c, in.key, "is", "number", float64(in.value))
+	_, err := api.Relate.Do(ctx, s, c, &api.RelateRequest{Src: in.key, Type: "is", Dst: "number", Weight: float64(in.value)})
 	if err == nil || !refused(err) {
 		w.note(in, told{unknown: err != nil}, from)
 	}
@@ -141,13 +142,13 @@ func (w *worker) get(ctx context.Context, s *node.Service, c node.Caller, _ *nod
 	in := asked{"get", w.key(), 0}
 	from := time.Now()
 	w.c.net.awake(w.at + 1)
-	edges, err := s.Edges(ctx, c, in.key, node.Freshness{Mode: node.LinearizableMode})
+	a, err := api.Edges.Do(ctx, s, c, &api.EdgesRequest{Entity: in.key, Fresh: api.Fresh{Consistency: "linearizable"}})
 	if err != nil {
 		return
 	}
 	out := told{}
-	if len(edges) > 0 {
-		out.value = int(edges[0].Weight)
+	if len(a.Edges) > 0 {
+		out.value = int(a.Edges[0].Weight)
 	}
 	w.note(in, out, from)
 }

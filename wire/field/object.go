@@ -12,6 +12,7 @@ import (
 type Error struct {
 	Field string // as the request spells it; an element of a list with its place
 	Text  string // for the client
+	Param bool   // it is a parameter of a URL
 }
 
 func (e *Error) Error() string { return e.Text }
@@ -26,6 +27,7 @@ type Field struct {
 	Idle     bool // clients send it and it changes nothing: it is taken, and no schema tells of it
 
 	Doc, Default, Example string // for people, and for the schema
+	Code                  string // what a surface calls the refusal of the field
 	In                    string // where in a request it comes: path, query, body; blank for its method's usual place
 
 	at         []int    // in the struct that describes it
@@ -148,12 +150,14 @@ func (o Object) Values(params map[string][]string, lenient bool) error {
 		}
 	}
 	for _, f := range o {
-		for _, v := range params[f.Name] {
-			if v == "" || lenient && !f.Kind.date {
-				continue
-			}
-			if err := f.Kind.Text(f.Name, v); err != nil {
-				return err
+		for _, name := range append([]string{f.Name}, f.Others...) {
+			for _, v := range params[name] {
+				if v == "" || lenient && !f.Kind.date {
+					continue
+				}
+				if err := f.Kind.Text(name, v); err != nil {
+					return err
+				}
 			}
 		}
 	}
@@ -163,7 +167,7 @@ func (o Object) Values(params map[string][]string, lenient bool) error {
 // known refuses a name that is none of the fields'.
 func (o Object) known(names []string) error {
 	for _, name := range names {
-		if !slices.ContainsFunc(o, func(f Field) bool { return f.Name == name }) {
+		if !slices.ContainsFunc(o, func(f Field) bool { return f.Name == name || slices.Contains(f.Others, name) }) {
 			return o.Unknown(name)
 		}
 	}

@@ -2,6 +2,7 @@ package field
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -42,19 +43,19 @@ func walk(t reflect.Type, at []int) (o Object) {
 			o = append(o, walk(f.Type, place)...)
 			continue
 		}
-		if name := f.Tag.Get("json"); name != "" && name != "-" {
+		if name := cmp.Or(f.Tag.Get("json"), f.Tag.Get("idle")); name != "" && name != "-" {
 			o = append(o, tagged(t, f, place))
 		}
 	}
 	return o
 }
 
-// tagged reads the tags of one field. One that is named _ is taken and changes nothing.
+// tagged reads the tags of one field. One that is idle is taken and changes nothing.
 func tagged(of reflect.Type, f reflect.StructField, place []int) Field {
-	name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+	name, options, _ := strings.Cut(cmp.Or(f.Tag.Get("json"), f.Tag.Get("idle")), ",")
 	is, must := strings.CutSuffix(f.Tag.Get("is"), "!")
-	d := Field{Name: name, Must: must, Doc: f.Tag.Get("doc"), Default: f.Tag.Get("default"), Example: f.Tag.Get("example"), In: f.Tag.Get("in"),
-		Idle: f.Name == "_", at: place}
+	d := Field{Name: name, Must: must, Doc: f.Tag.Get("doc"), Default: f.Tag.Get("default"), Example: f.Tag.Get("example"), In: f.Tag.Get("in"), Code: f.Tag.Get("code"),
+		Idle: f.Tag.Get("idle") != "", at: place}
 	d.may = strings.HasPrefix(options, "omit")
 	d.Nullable = f.Type.Kind() == reflect.Pointer && !d.may
 	if also := f.Tag.Get("also"); also != "" {
@@ -305,6 +306,10 @@ func (f Field) fillList(to reflect.Value, raw json.RawMessage, lenient bool) err
 // DecodeText does the same for values of a URL or a command line, which are texts. What is blank is missing.
 func (o Object) DecodeText(dst any, params map[string][]string, lenient bool) error {
 	if err := o.Values(params, lenient); err != nil {
+		var e *Error
+		if errors.As(err, &e) {
+			e.Param = true
+		}
 		return err
 	}
 	v := reflect.ValueOf(dst).Elem()
@@ -313,8 +318,16 @@ func (o Object) DecodeText(dst any, params map[string][]string, lenient bool) er
 			continue
 		}
 		to := v.FieldByIndex(f.at)
-		list := slices.DeleteFunc(slices.Clone(params[f.Name]), func(s string) bool { return s == "" })
-		if len(list) == 0 || setText(to, list[0]) != nil {
+		text := ""
+		for _, name := range append([]string{f.Name}, f.Others...) {
+			for _, v := range params[name] {
+				text = cmp.Or(text, v)
+			}
+		}
+		if text == "" && f.Must {
+			return &Error{Field: f.Name, Text: missing(f).Error() + " query parameter"}
+		}
+		if text == "" || setText(to, text) != nil {
 			f.preset(to)
 		}
 	}

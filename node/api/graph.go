@@ -1,0 +1,137 @@
+package api
+
+import (
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/wire"
+	"github.com/cairndb/cairn/wire/field"
+)
+
+// Relations, claims and aliases.
+var (
+	Relate = row[RelateRequest, Related](Op{Name: "relate", Does: "Put two entities into a relation; saying it again changes the weight.",
+		Scope: Write, Writes: true, HTTP: "POST /v1/relate", Wire: wire.OpRelate,
+		Tool: &Tool{Name: "relate", Title: "Relate two entities", Idempotent: true,
+			Text: "Say that two entities stand in a relation, such as Alice leads payments. Recall follows relations between what a question names."}})
+	Edges = row[EdgesRequest, EdgeList](Op{Name: "edges", Does: "The relations an entity is in.", Scope: Read, HTTP: "GET /v1/edges", Wire: wire.OpEdges})
+	Graph = row[GraphRequest, EdgeList](Op{Name: "graph", Does: "The relations an entity is in, asked by POST.", Scope: Read, HTTP: "POST /v1/graph"})
+
+	Unrelate = row[UnrelateRequest, Unrelated](Op{Name: "unrelate", Does: "Take a relation away.", Scope: Write, Writes: true, HTTP: "DELETE /v1/edges/{id}"})
+	Claim    = row[ClaimRequest, Claimed](Op{Name: "ingest_claim", Does: "State a relation with its evidence.", Scope: Write, Writes: true, HTTP: "POST /v1/claim", Wire: wire.OpClaim})
+	Claims   = row[ClaimsRequest, ClaimList](Op{Name: "get_claims", Does: "What is claimed of an entity, newest first.", Scope: Read, HTTP: "GET /v1/claims", Wire: wire.OpClaims})
+	Alias    = row[AliasRequest, Aliased](Op{Name: "add_alias", Does: "Make a name stand for another.", Scope: Write, Writes: true, HTTP: "POST /v1/alias", Wire: wire.OpAlias})
+)
+
+type RelateRequest struct {
+	Src    string  `json:"entity" also:"src" tool:"source,from" is:"string!" doc:"The entity that the relation starts from." example:"Alice"`
+	Dst    string  `json:"target" also:"dst" tool:"to" is:"string!" doc:"The entity that it leads to." example:"payments"`
+	Type   string  `json:"relationship" also:"rel_type,rel" tool:"relation" is:"string!" doc:"How the two are related." example:"leads"`
+	Weight float64 `json:"weight" is:"weight" default:"1" doc:"How strong the relation is, at least 0."`
+	_      string  `idle:"namespace" tool:"-"`
+}
+
+type Related struct {
+	ID    string      `json:"edge_id" doc:"The relation's id."`
+	Index oplog.Index `json:"log_index" doc:"Where in the log the write is."`
+}
+
+type EdgesRequest struct {
+	Entity string `json:"entity" is:"string!" doc:"The entity whose relations are wanted."`
+	Fresh
+}
+
+type GraphRequest struct {
+	Entity string `json:"entity" is:"string!" doc:"The entity whose relations are wanted."`
+	Action string `json:"action" default:"query" doc:"query is all that is offered."`
+	_      string `idle:"namespace"`
+}
+
+type EdgeList struct {
+	Edges []Edge `json:"edges" doc:"In both directions."`
+}
+
+// An Edge is a relation of two entities.
+type Edge struct {
+	ID     string  `json:"edge_id" doc:"The relation's id."`
+	Src    string  `json:"src" doc:"The entity that it starts from."`
+	Dst    string  `json:"dst" doc:"The entity that it leads to."`
+	Type   string  `json:"rel_type" doc:"How the two are related."`
+	Weight float64 `json:"weight" doc:"How strong the relation is."`
+}
+
+type UnrelateRequest struct {
+	ID string `json:"id" in:"path" doc:"The relation's id."`
+}
+
+type Unrelated struct {
+	ID    string      `json:"edge_id" doc:"The relation's id."`
+	Found bool        `json:"found" doc:"Whether there was such a relation."`
+	Index oplog.Index `json:"log_index" doc:"Where in the log the write is."`
+}
+
+type ClaimRequest struct {
+	Src       string     `json:"src" is:"string!" doc:"The entity that something is claimed of."`
+	Type      string     `json:"rel_type" is:"string!" doc:"The relation that is claimed."`
+	Dst       string     `json:"dst" is:"string!" doc:"The entity or value on its other side."`
+	Namespace string     `json:"namespace" default:"default" doc:"Where the claim belongs."`
+	Polarity  int        `json:"polarity" is:"integer[-1..1]" default:"1" doc:"1: it is so; -1: it is not so; 0: it is open."`
+	Modality  string     `json:"modality" default:"asserted" doc:"How it was said: asserted, reported or a word of the client's."`
+	ValidFrom field.Date `json:"valid_from" doc:"Since when it holds."`
+	ValidTo   field.Date `json:"valid_to" doc:"Until when it held."`
+	Extractor string     `json:"extractor" default:"manual" doc:"What found the claim."`
+	Version   string     `json:"extractor_version" doc:"Which version of it."`
+	Band      string     `json:"confidence_band" default:"medium" doc:"How sure it is: low, medium, high or a word of the client's."`
+	SourceRID string     `json:"source_memory_rid" doc:"The memory that says so."`
+	SpanStart *int64     `json:"span_start" is:"integer[0..]" doc:"Where in that memory's text it begins, in bytes."`
+	SpanEnd   *int64     `json:"span_end" is:"integer[0..]" doc:"Where it ends, in bytes."`
+	Weight    float64    `json:"weight" is:"weight" default:"1" doc:"How much it counts, at least 0."`
+}
+
+type Claimed struct {
+	ID        string      `json:"claim_id" doc:"The claim's id."`
+	Namespace string      `json:"namespace" doc:"Where it belongs."`
+	Index     oplog.Index `json:"log_index" doc:"Where in the log the write is."`
+}
+
+type ClaimsRequest struct {
+	Entity    string `json:"entity" is:"string!" doc:"The entity whose claims are wanted."`
+	Namespace string `json:"namespace" doc:"Only claims of this namespace; blank means all."`
+	Fresh
+}
+
+type ClaimList struct {
+	Claims []ClaimRow `json:"claims" doc:"The newest first."`
+}
+
+// A ClaimRow is what somebody or something said of an entity.
+type ClaimRow struct {
+	ID         string   `json:"claim_id" doc:"The claim's id."`
+	Src        string   `json:"src" doc:"The entity that it is about."`
+	Dst        string   `json:"dst" doc:"The entity or value on its other side."`
+	Type       string   `json:"rel_type" doc:"The relation."`
+	Weight     float64  `json:"weight" doc:"How much it counts."`
+	Created    float64  `json:"created_at" doc:"When it was stated, in Unix seconds."`
+	Polarity   int      `json:"polarity" doc:"1: it is so; -1: it is not so; 0: it is open."`
+	Modality   string   `json:"modality" doc:"How it was said."`
+	ValidFrom  *float64 `json:"valid_from" doc:"Since when it holds, in Unix seconds."`
+	ValidTo    *float64 `json:"valid_to" doc:"Until when it held, in Unix seconds."`
+	Extractor  string   `json:"extractor" doc:"What found it."`
+	Band       string   `json:"confidence_band" doc:"How sure it is."`
+	SourceRID  *string  `json:"source_memory_rid" doc:"The memory that says so."`
+	Namespace  string   `json:"namespace" doc:"Where it belongs."`
+	Suggestion string   `json:"status_suggestion" is:"string{active,negative,historical,superseded,conflicted}" doc:"How it reads at this time."`
+}
+
+type AliasRequest struct {
+	Alias     string `json:"alias" is:"string!" doc:"The name that stands for another."`
+	Canonical string `json:"canonical_name" is:"string!" doc:"The name that it stands for."`
+	Namespace string `json:"namespace" default:"default" doc:"Where it does."`
+	Source    string `json:"source" default:"explicit" doc:"Who says so."`
+}
+
+type Aliased struct {
+	Alias     string      `json:"alias" doc:"The name that stands for another."`
+	Canonical string      `json:"canonical_name" doc:"The name that it stands for."`
+	Namespace string      `json:"namespace" doc:"Where it does."`
+	Added     bool        `json:"added" doc:"Whether it is new."`
+	Index     oplog.Index `json:"-"`
+}
