@@ -112,6 +112,9 @@ func (g *gateway) fail(w http.ResponseWriter, req *http.Request, err error) {
 		return
 	}
 	r := readOnly{failure: failure{"read-only: no leader elected", "not_leader"}, RetryAfter: 1000}
+	if e.Text != ErrNoLeader.Text && e.Kind != oplog.NotLeader {
+		r.Error += ": " + e.Text // why there is none
+	}
 	if l, ok := g.s.leaderInfo(); ok {
 		r.Error = fmt.Sprintf("read-only: not the leader (current leader: node %d)", l.ID)
 		r.Leader, r.LeaderID, r.LeaderNode = &l.ID, &l.ID, &l.ID

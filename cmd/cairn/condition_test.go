@@ -84,9 +84,25 @@ func TestAConditionInOneWord(t *testing.T) {
 	}) {
 		t.Error("a write does not say that there is no quorum")
 	}
+	gateway := target{http: p.line.HTTP, tokenFile: tokenFile, timeout: 10 * time.Second}
+	if err := gateway.get(t.Context(), "POST", "/v1/remember", map[string]any{"text": "lost over HTTP"}, nil); err == nil || !strings.Contains(err.Error(), "read-only: no leader elected: no quorum") {
+		t.Errorf("a write over HTTP: %v", err)
+	}
 	out, code := cli(t, append([]string{"doctor", "--config", p.args[3]}, at...)...)
-	if code != exitFailed || !strings.Contains(out, "no quorum") || strings.Contains(out, "cluster remove") {
+	if code != exitFailed || !strings.Contains(out, "no quorum") || strings.Contains(out, "cluster remove") || strings.Contains(out, "clocks agree") {
 		t.Errorf("doctor without a quorum: exit %d, %s", code, out)
+	}
+	// The environment names the node that lives; the configuration, the one that does not.
+	c := command(t.Context(), "doctor", "--config", a.args[3])
+	c.Env = append(c.Env, "CAIRN_URL="+p.line.HTTP, "CAIRN_ADDRS="+p.line.Wire, "CAIRN_TOKEN_FILE="+tokenFile)
+	dead, err := c.CombinedOutput()
+	if strings.Contains(string(dead), "the node runs and answers") || !strings.Contains(string(dead), a.line.Home) {
+		t.Errorf("doctor of a node that is dead: %v, %s", err, dead)
+	}
+	c = command(t.Context(), "status", "--home", a.line.Home)
+	c.Env = append(c.Env, "CAIRN_URL="+p.line.HTTP, "CAIRN_TOKEN_FILE="+tokenFile)
+	if dead, err := c.CombinedOutput(); err == nil || !strings.Contains(string(dead), "is the node running?") {
+		t.Errorf("status of a node that is dead: %v, %s", err, dead)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -133,8 +134,8 @@ func (e *exam) configure() []finding {
 	}
 	e.cfg = up.node
 	e.secrets = []string{e.path, filepath.Join(e.cfg.Home, node.SecretFile)}
-	if e.t.http == "" {
-		e.t.home = e.cfg.Home
+	if !e.t.isSet("url") {
+		e.t.home, e.t.ofHome = e.cfg.Home, true
 	}
 	if said := strings.TrimSpace(log.String()); said != "" {
 		return []finding{{"configuration", warn, said, "remove or correct what is named"}}
@@ -257,6 +258,8 @@ func (s *clusterStatus) compared() string {
 		return "the only member"
 	case s.Agreement == "agree":
 		return "state equal to the others'"
+	case !s.hearsAny():
+		return "state not compared: no other member answers"
 	}
 	return "state not compared: the others are at other indexes just now"
 }
@@ -274,10 +277,18 @@ func (e *exam) clocks(context.Context) (fs []finding) {
 			fs = append(fs, finding{"", ill, fmt.Sprintf("node %d's clock is %s off", n.NodeID, off), "run a time service on every node"})
 		}
 	}
-	if fs == nil {
-		fs = []finding{{"", well, "the members' clocks agree", ""}}
+	switch {
+	case fs != nil:
+		return fs
+	case !s.hearsAny():
+		return []finding{{"", well, "not compared: no other member answers", ""}}
 	}
-	return fs
+	return []finding{{"", well, "the members' clocks agree", ""}}
+}
+
+// hearsAny says whether a member other than the node that was asked answers it.
+func (s *clusterStatus) hearsAny() bool {
+	return slices.ContainsFunc(s.Peers, func(p peerStatus) bool { return p.Reachable })
 }
 
 // farBehind is how many entries the index may be behind the log before somebody should look.

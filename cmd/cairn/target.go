@@ -37,10 +37,14 @@ type target struct {
 	tls       bool
 	ca        string
 	trust     *tls.Config // made by secure
+
+	isSet  func(flag string) bool // nil: the target is not of flags
+	ofHome bool                   // the node of home is meant, wherever the environment says that one is
 }
 
 func (t *target) flags(c *cobra.Command) {
 	f := c.Flags()
+	t.isSet = f.Changed
 	f.StringVar(&t.home, "home", cmp.Or(os.Getenv("CAIRN_HOME"), defaultHome), "home of a node on this machine: its addresses and token are found there")
 	f.StringSliceVar(&t.addrs, "addr", list(os.Getenv("CAIRN_ADDRS")), "wire addresses of nodes, host:port (or CAIRN_ADDRS)")
 	f.StringVar(&t.http, "url", os.Getenv("CAIRN_URL"), "gateway of a node, http://host:port (or CAIRN_URL)")
@@ -78,6 +82,12 @@ const (
 	addrsFile   = "addrs.json"
 )
 
+// inHome says whether the address of a node is to be found in its home: none is named, or by the environment alone while a flag
+// names the home.
+func (t *target) inHome(flag string, named bool) bool {
+	return !named || t.isSet != nil && !t.isSet(flag) && (t.ofHome || t.isSet("home"))
+}
+
 func (t *target) find() (addresses, error) {
 	b, err := os.ReadFile(filepath.Join(t.home, addrsFile))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -114,7 +124,7 @@ func (t *target) context(ctx context.Context) (context.Context, context.CancelFu
 }
 
 func (t *target) dial(ctx context.Context) (*client.Client, error) {
-	if len(t.addrs) == 0 {
+	if t.inHome("addr", len(t.addrs) > 0) {
 		a, err := t.find()
 		if err != nil {
 			return nil, err
@@ -161,7 +171,7 @@ func (t *target) with(ctx context.Context, f func(context.Context, *client.Clien
 }
 
 func (t *target) url() (string, error) {
-	if t.http != "" {
+	if !t.inHome("url", t.http != "") {
 		at := strings.TrimRight(t.http, "/")
 		if !strings.Contains(at, "://") {
 			at = scheme(t.tls || t.ca != "") + at
