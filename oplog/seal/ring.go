@@ -34,6 +34,7 @@ type Ring struct {
 	mu     sync.RWMutex
 	active KeyID
 	keys   map[KeyID]*dataKey
+	old    map[KeyID]bool // keys that others had replaced when the ring was opened
 }
 
 // dataKey is a key that seals data, and what it is stored as.
@@ -100,9 +101,22 @@ func Open(home string, masters []Master) (r *Ring, rotated bool, err error) {
 		rotated = rotated || k.master != masters[0].ID()
 	}
 	if rotated {
-		return r, true, r.Rotate()
+		if err := r.Rotate(); err != nil {
+			return nil, false, err
+		}
+		r.outdate()
 	}
-	return r, false, nil
+	return r, rotated, nil
+}
+
+// outdate notes the keys that are not active, when nothing was sealed yet.
+func (r *Ring) outdate() {
+	r.old = map[KeyID]bool{}
+	for id := range r.keys {
+		if id != r.active {
+			r.old[id] = true
+		}
+	}
 }
 
 // Load reads a home's keyring as it is.
@@ -155,6 +169,7 @@ func (r *Ring) load(raw []byte) error {
 		return fmt.Errorf("%w: no active key", ErrDamaged)
 	}
 	r.active = active
+	r.outdate()
 	return nil
 }
 
@@ -229,7 +244,11 @@ func replace(path string, b []byte) error {
 	if err != nil {
 		return errors.Join(err, removeIfThere(path+".new"))
 	}
-	d, err := os.Open(filepath.Dir(path))
+	return syncDir(filepath.Dir(path))
+}
+
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
 	if err != nil {
 		return err
 	}
@@ -257,16 +276,31 @@ func (r *Ring) Rotate() error {
 	return nil
 }
 
-// Retire drops all data keys but the active one. What they sealed can never be read again: the caller has rewritten it.
+// ErrRotated says that the keyring has another active key by now than the process that has it open.
+var ErrRotated = errors.New("the keyring was rotated meanwhile")
+
+// Retire drops the outdated keys. What they sealed can never be read again: the caller has rewritten it. A keyring that was rotated since it was
+// opened is left as it is.
 func (r *Ring) Retire() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.path != "" {
+		now, err := Load(filepath.Dir(r.path), r.masters)
+		if err != nil {
+			return err
+		}
+		if now.active != r.active {
+			return ErrRotated
+		}
+	}
 	all := r.keys
-	r.keys = map[KeyID]*dataKey{r.active: all[r.active]}
+	r.keys = maps.Clone(all)
+	maps.DeleteFunc(r.keys, func(id KeyID, _ *dataKey) bool { return r.old[id] })
 	if err := r.store(); err != nil {
 		r.keys = all
 		return err
 	}
+	r.old = nil
 	return nil
 }
 

@@ -1,0 +1,156 @@
+package seal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/cairndb/cairn/oplog/steady"
+)
+
+// beside ends the name of a file's copy until it takes the file's place.
+const beside = ".resealed"
+
+// rewriteStep is how much is copied at once: what others sync meanwhile waits for no more than that.
+const rewriteStep = 1 << 20
+
+// Outdated says whether a data key was replaced by another one before the ring was opened. Files are written once, by one process: none that is under such a
+// key is being written.
+func (r *Ring) Outdated(id KeyID) bool {
+	if r == nil {
+		return false
+	}
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.old[id]
+}
+
+// Rotating says whether there are such keys.
+func (r *Ring) Rotating() bool {
+	if r == nil {
+		return false
+	}
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return len(r.old) > 0
+}
+
+// Left lists the sealed files below a directory that are under an outdated key, and removes what a rewrite that was cut short left beside them.
+// A directory that is not there has none.
+func (r *Ring) Left(dir string) (paths []string, err error) {
+	head := make([]byte, headSize)
+	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			if strings.HasSuffix(path, beside) {
+				err = os.Remove(path)
+			} else if err = readHead(path, head); err == nil {
+				if id, ok := FileKey(head); ok && r.Outdated(id) {
+					paths = append(paths, path)
+				}
+			}
+		}
+		if errors.Is(err, fs.ErrNotExist) { // removed meanwhile
+			err = nil
+		}
+		return err
+	})
+	return paths, err
+}
+
+func readHead(path string, head []byte) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	clear(head)
+	if _, err = io.ReadFull(f, head); cut(err) {
+		err = nil // it is too short for a sealed file
+	}
+	return err
+}
+
+// Rewrite seals a file under the active key. The copy is made beside it and takes its name when it is on the disk; those who have the file open go on reading the
+// old one. A process that ends meanwhile leaves the old file or the new one. A file that is removed or replaced meanwhile stays so, and is no error.
+// While it is copied pause, if there is one, is called after each megabyte; its error ends the copying.
+func (r *Ring) Rewrite(path string, pause func() error) (err error) {
+	from, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	info, err := from.Stat()
+	if err != nil {
+		return err
+	}
+	at, err := r.At(from, info.Size())
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	to, err := os.OpenFile(path+beside, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, info.Mode().Perm())
+	if err != nil {
+		return err
+	}
+	err = r.copyInto(to, at, pause)
+	if err = errors.Join(err, to.Close()); err == nil {
+		now, serr := os.Stat(path)
+		switch {
+		case errors.Is(serr, fs.ErrNotExist) || serr == nil && !os.SameFile(now, info):
+			return os.Remove(path + beside)
+		case serr != nil:
+			err = serr
+		default:
+			err = os.Rename(path+beside, path)
+		}
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("%s: %w", path, err), removeIfThere(path+beside))
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+func (r *Ring) copyInto(to *os.File, at *FileAt, pause func() error) error {
+	w, err := r.Writer(&steady.Writer{W: to, File: to, Every: rewriteStep})
+	if err != nil {
+		return err
+	}
+	buf := make([]byte, rewriteStep)
+	for in := io.NewSectionReader(at, 0, at.Size()); ; {
+		n, err := io.ReadFull(in, buf)
+		if n > 0 {
+			if _, err := w.Write(buf[:n]); err != nil {
+				return err
+			}
+		}
+		if cut(err) {
+			break
+		}
+		if err == nil && pause != nil {
+			err = pause()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return errors.Join(w.Close(), to.Sync())
+}
+
+// RewriteAll rewrites what Left finds below a directory. One file that cannot be read does not keep it from the others.
+func (r *Ring) RewriteAll(ctx context.Context, dir string, pause func() error) error {
+	paths, err := r.Left(dir)
+	for _, path := range paths {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		err = errors.Join(err, r.Rewrite(path, pause))
+	}
+	return err
+}
