@@ -211,10 +211,9 @@ func (p *pool) dial(ctx context.Context, addr, purpose string) (*conn, error) {
 	}
 	if c.sums = c.hello.Raft != nil; c.sums {
 		c.r.Checksums()
-		if !c.hello.Checked() {
-			p.node.damaged(wire.ErrChecksum, c.hello.NodeID, c.RemoteAddr())
+		if err := p.node.whole(&c.hello, nc.RemoteAddr()); err != nil {
 			p.drop(c)
-			return nil, fmt.Errorf("peer %s: hello: %w", addr, wire.ErrChecksum)
+			return nil, fmt.Errorf("peer %s: hello: %w", addr, err)
 		}
 	}
 	if err := errors.Join(identified(nc, c.hello.NodeID), verifyProof(&c.hello, hello.Raft.Nonce), p.node.sameCluster(c.hello.Raft)); err != nil {

@@ -235,6 +235,19 @@ func (c *Config) knows(secret string) bool {
 // checksummed says whether a peer ends its frames with checksums: members do, foreign peers do not.
 func checksummed(h *wire.RaftHello) bool { return h != nil && h.Checksum != 0 }
 
+// whole refuses a member's answer to a hello that was changed on its way, and one that has no checksum.
+func (n *Node) whole(h *wire.ClusterHelloOK, addr net.Addr) error {
+	switch {
+	case h.Checked():
+		return nil
+	case h.Raft.Checksum == 0:
+		return fmt.Errorf("node %d (%s) does not send checksums: upgrade it", h.NodeID, h.Raft.Version)
+	default:
+		n.damaged(wire.ErrChecksum, h.NodeID, addr)
+		return wire.ErrChecksum
+	}
+}
+
 // damaged says whether a frame was changed on its way, counts it, and names whose it was.
 func (n *Node) damaged(err error, peer uint32, addr net.Addr) bool {
 	if !errors.Is(err, wire.ErrChecksum) {
