@@ -1,7 +1,6 @@
 package index
 
 import (
-	"cmp"
 	"context"
 	"hash/fnv"
 	"os"
@@ -81,11 +80,6 @@ func (d *database) drop() {
 type change struct {
 	m   *oplog.Memory
 	vec oplog.Vector
-}
-
-// sortChanges makes row numbers follow the order in which memories were stored.
-func sortChanges(c []change) {
-	slices.SortFunc(c, func(a, b change) int { return cmp.Compare(a.m.Seq, b.m.Seq) })
 }
 
 // A ready change has been worked on as far as can be done without the lock.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -27,6 +28,7 @@ type Config struct {
 type Index struct {
 	cfg   Config
 	cache *text.Cache
+	tails *text.Backlog
 	pool  vector.Pool
 	rooms sync.Pool // of *room
 
@@ -40,13 +42,16 @@ type Index struct {
 // postingCache bounds the decoded postings kept over all databases.
 const postingCache = 128 << 20
 
+// tailBytes bounds what waits for the text indexes of all databases together.
+const tailBytes = 24 << 20
+
 // Open brings the index up to the state as it is. It takes over what an earlier run left on disk when that is whole and of
 // the same database. It returns the place in the log from which to Follow on.
 func Open(ctx context.Context, cfg Config) (*Index, oplog.Index, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	x := &Index{cfg: cfg, cache: text.NewCache(postingCache), pool: vector.NewPool()}
+	x := &Index{cfg: cfg, cache: text.NewCache(postingCache), tails: text.NewBacklog(tailBytes), pool: vector.NewPool()}
 	if err := errors.Join(os.MkdirAll(cfg.Dir, 0o700), x.tidy()); err != nil {
 		return nil, 0, fmt.Errorf("index: %w", err)
 	}
@@ -56,9 +61,6 @@ func Open(ctx context.Context, cfg Config) (*Index, oplog.Index, error) {
 	}
 	return x, at, err
 }
-
-// rebuildStep is how many memories are read at one view: Apply goes on between them.
-const rebuildStep = 1000
 
 // Rebuild throws away what the index holds and reads the state again, as after a restored snapshot.
 // Searches see the old rows until it is done.
@@ -147,34 +149,28 @@ func (x *Index) load(ctx context.Context, v *oplog.View, info oplog.Database, ge
 	return db, false, x.readAll(ctx, v, info, db)
 }
 
+// buildNews is after how many memories a build says how far it is.
+const buildNews = 50_000
+
 // readAll fills an index from the state.
 func (x *Index) readAll(ctx context.Context, v *oplog.View, info oplog.Database, db *database) (err error) {
 	kept := len(db.adopted)
-	var page []change
-	total := 0
-	flush := func() error {
-		total += len(page)
-		x.keeper.changes += len(page)
-		err := db.put(ctx, page)
-		page = page[:0]
-		if err == nil && total%50_000 == 0 && total > 0 {
-			x.cfg.Logger.Info("building the index", "database", info.ID, "memories", total)
-		}
-		return err
-	}
+	p := page{x: x, db: db}
 	v.Memories(info.ID, 0, func(m *oplog.Memory) bool {
-		if page = append(page, change{m, v.Vector(info.ID, m.Seq)}); len(page) == rebuildStep {
-			err = flush()
+		before := p.total
+		err = p.add(ctx, m, v.Vector(info.ID, m.Seq))
+		if p.total/buildNews > before/buildNews {
+			x.cfg.Logger.Info("building the index", "database", info.ID, "memories", p.total)
 		}
 		return err == nil && ctx.Err() == nil
 	})
 	if err == nil {
-		err = flush()
+		err = p.flush(ctx)
 	}
 	if err != nil {
 		return err
 	}
-	x.cfg.Logger.Debug("index ready", "database", info.ID, "memories", total, "kept", kept-len(db.adopted))
+	x.cfg.Logger.Debug("index ready", "database", info.ID, "memories", p.total, "kept", kept-len(db.adopted))
 	return db.disown()
 }
 
@@ -338,20 +334,29 @@ func (x *Index) refresh(ctx context.Context, v *oplog.View, id oplog.DB, rids ma
 	return x.renew(ctx, v, id, db, rids)
 }
 
-// renew brings some rows of a database up to date.
+// renew brings some rows of a database up to date. Row numbers follow the order in which memories were stored.
 func (x *Index) renew(ctx context.Context, v *oplog.View, id oplog.DB, db *database, rids map[string]struct{}) error {
-	changes := make([]change, 0, len(rids))
+	seqs := make([]oplog.Seq, 0, len(rids))
 	for rid := range rids {
-		if m, ok := v.Memory(id, rid); ok {
-			changes = append(changes, change{m, v.Vector(id, m.Seq)})
+		if seq, ok := v.Seq(id, rid); ok {
+			seqs = append(seqs, seq)
 		}
 	}
-	if len(changes) == 0 {
-		return nil
+	slices.Sort(seqs)
+	return x.reread(ctx, v, id, db, seqs)
+}
+
+// reread brings memories up to date by their numbers, which ascend.
+func (x *Index) reread(ctx context.Context, v *oplog.View, id oplog.DB, db *database, seqs []oplog.Seq) error {
+	p := page{x: x, db: db}
+	for _, seq := range seqs {
+		if m, ok := v.MemoryAt(id, seq); ok {
+			if err := p.add(ctx, m, v.Vector(id, seq)); err != nil {
+				return err
+			}
+		}
 	}
-	x.keeper.changes += len(changes)
-	sortChanges(changes)
-	return db.put(ctx, changes)
+	return p.flush(ctx)
 }
 
 // forget lets go of databases that are gone.

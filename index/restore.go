@@ -95,7 +95,7 @@ func (x *Index) open(cluster string, info oplog.Database, gen int, adopt bool, f
 	if err := os.WriteFile(filepath.Join(dir, birthFile), x.cfg.Keys.Bytes(raw), 0o600); err != nil {
 		return nil, false, fmt.Errorf("database %d: %w", info.ID, err)
 	}
-	words, err := text.Open(text.Config{Dir: filepath.Join(dir, "text"), Cache: x.cache, Logger: x.cfg.Logger, Keys: x.cfg.Keys})
+	words, err := text.Open(text.Config{Dir: filepath.Join(dir, "text"), Cache: x.cache, Backlog: x.tails, Logger: x.cfg.Logger, Keys: x.cfg.Keys})
 	if err != nil {
 		return nil, false, fmt.Errorf("database %d: %w", info.ID, err)
 	}
@@ -117,7 +117,7 @@ func (x *Index) reopen(dir string, self birth, files saved) (_ *database, revive
 	r := revival{d: d}
 	filled := make(chan error, 1)
 	go func() { filled <- x.revive(&r, dir, files) }() // the words take about as long
-	words, err := text.Open(text.Config{Dir: filepath.Join(dir, "text"), Cache: x.cache, Logger: x.cfg.Logger, Keys: x.cfg.Keys})
+	words, err := text.Open(text.Config{Dir: filepath.Join(dir, "text"), Cache: x.cache, Backlog: x.tails, Logger: x.cfg.Logger, Keys: x.cfg.Keys})
 	failed := <-filled
 	if err != nil {
 		x.cfg.Logger.Warn("index unreadable, built anew", "path", dir, "err", err)
@@ -214,7 +214,7 @@ func (c *checkpoint) follows(v *oplog.View) error {
 	return err
 }
 
-// catchStep is how many memories a revived index takes over at once.
+// catchStep is how many operations are looked at before a revived index takes over the memories that they touch.
 const catchStep = 2000
 
 // catchUp takes over what happened since the checkpoint, and deletes rows on disk that nothing confirmed.
@@ -260,20 +260,10 @@ func (x *Index) catchUp(ctx context.Context, v *oplog.View, head checkpoint, dbs
 
 // regain analyses again the memories whose words the disk has lost.
 func (x *Index) regain(ctx context.Context, v *oplog.View, id oplog.DB, d *database) error {
-	for part := range slices.Chunk(d.lost, catchStep) {
-		var changes []change
-		for _, seq := range part {
-			if m, ok := v.MemoryAt(id, seq); ok {
-				changes = append(changes, change{m, v.Vector(id, seq)})
-			}
-		}
-		x.keeper.changes += len(changes)
-		if err := d.put(ctx, changes); err != nil {
-			return err
-		}
-	}
+	slices.Sort(d.lost)
+	err := x.reread(ctx, v, id, d, d.lost)
 	d.lost = nil
-	return nil
+	return err
 }
 
 // disown deletes the rows on disk that the state does not have, once all of the state was put.

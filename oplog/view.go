@@ -100,6 +100,14 @@ func (v *View) Cluster() string { return string(v.get(tControl, 0, []byte("clust
 // Memory finds a record by its public id, whatever its status.
 func (v *View) Memory(db DB, rid string) (*Memory, bool) { return memoryByRID(v.txn, db, rid) }
 
+// Seq finds a record's dense number by its public id.
+func (v *View) Seq(db DB, rid string) (Seq, bool) {
+	if key := v.get(tRID, db, []byte(rid)); rid != "" && key != nil {
+		return Seq(binary.BigEndian.Uint64(key)), true
+	}
+	return 0, false
+}
+
 // MemoryAt finds a record by its dense number.
 func (v *View) MemoryAt(db DB, seq Seq) (*Memory, bool) {
 	m, ok := read[Memory](v.txn, tMemory, db, seqKey(seq))

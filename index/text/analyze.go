@@ -70,6 +70,18 @@ type analyzer struct {
 	parts   [][2]int // of the chunk at hand
 	counted int
 	stem    stemmer
+	seen    map[string]int // the terms of a document
+}
+
+// forget lets go of the text, and of room that only a large one needs.
+func (a *analyzer) forget() {
+	a.text = ""
+	clear(a.seen)
+	if cap(a.tokens) > keepSeen {
+		a.tokens = nil
+	}
+	clear(a.tokens[:cap(a.tokens)])
+	clear(a.stops[:cap(a.stops)])
 }
 
 func (a *analyzer) run() []Token {

@@ -25,7 +25,8 @@ type field struct {
 	value   []byte
 	options bleve.FieldIndexingOptions
 	length  int
-	freqs   bleve.TokenFrequencies
+	from    *visitor
+	freqs   bleve.TokenFrequencies // once they were asked for
 }
 
 func (f *field) Name() string                                     { return f.name }
@@ -35,53 +36,101 @@ func (f *field) EncodedFieldType() byte                           { return 't' }
 func (f *field) Analyze()                                         {}
 func (f *field) Options() bleve.FieldIndexingOptions              { return f.options }
 func (f *field) AnalyzedLength() int                              { return f.length }
-func (f *field) AnalyzedTokenFrequencies() bleve.TokenFrequencies { return f.freqs }
+func (f *field) AnalyzedTokenFrequencies() bleve.TokenFrequencies { return f.from.count(f) }
 func (f *field) NumPlainTextBytes() uint64                        { return 0 }
 
-// A bleveDoc is a document as Bleve's Batch wants to see it.
+// A bleveDoc is a row of a block as Bleve's Batch wants to see it. Its fields are made when Bleve visits them.
 type bleveDoc struct {
-	id     string
+	id      string
+	row     *tailRow
+	visitor *visitor // of the batch
+}
+
+// A visitor makes the fields of a batch's rows, one row after the other. All rows at once, with a table for every field, have many times the
+// memory of the block. Bleve visits a batch from one goroutine, and is done with a row's fields when it visits the next; but while it visits
+// the first row it looks through all of them, which takes a visitor more.
+type visitor struct {
+	block  *block
+	doc    *bleveDoc // the last that was visited
+	busy   bool      // in the middle of it
+	inner  *visitor
 	fields [4]field
+	freqs  []bleve.TokenFreq
+}
+
+func newVisitor(b *block) *visitor {
+	v := &visitor{block: b, fields: [4]field{
+		{name: fieldID, options: bleve.IndexField | bleve.StoreField, length: 1},
+		{name: fieldRow, options: bleve.IndexField},
+		{name: fieldTag, options: bleve.IndexField, length: 1},
+		{name: fieldText, options: bleve.IndexField},
+	}}
+	for i := range v.fields {
+		v.fields[i].from = v
+	}
+	return v
 }
 
 func (d *bleveDoc) ID() string                                 { return d.id }
-func (d *bleveDoc) Size() int                                  { return 256 + 64*len(d.fields[3].freqs) }
+func (d *bleveDoc) Size() int                                  { return rowBytes + postingBytes*len(d.row.terms) }
 func (d *bleveDoc) VisitComposite(bleve.CompositeFieldVisitor) {}
 func (d *bleveDoc) HasComposite() bool                         { return false }
 func (d *bleveDoc) NumPlainTextBytes() uint64                  { return 0 }
 func (d *bleveDoc) AddIDField()                                {}
 func (d *bleveDoc) StoredFieldsBytes() uint64                  { return 0 }
 func (d *bleveDoc) Indexed() bool                              { return true }
-func (d *bleveDoc) VisitFields(visit bleve.FieldVisitor) {
-	for i := range d.fields {
-		visit(&d.fields[i])
+func (d *bleveDoc) VisitFields(visit bleve.FieldVisitor)       { d.visitor.visit(d, visit) }
+
+func (v *visitor) visit(d *bleveDoc, visit bleve.FieldVisitor) {
+	if v.busy {
+		if v.inner == nil {
+			v.inner = newVisitor(v.block)
+		}
+		v.inner.visit(d, visit)
+		return
 	}
+	v.busy, v.doc = true, d
+	v.fields[0].value = []byte(d.id)
+	v.fields[1].length, v.fields[3].length = int(d.row.length)+1, int(d.row.length)
+	for i := range v.fields {
+		visit(&v.fields[i])
+	}
+	v.busy = false
+}
+
+// count fills in a field's terms.
+func (v *visitor) count(f *field) bleve.TokenFrequencies {
+	if f.freqs == nil || len(f.freqs) > keepSeen {
+		f.freqs = make(bleve.TokenFrequencies)
+	}
+	clear(f.freqs)
+	d := v.doc
+	if n := len(d.row.terms) + 3; n > len(v.freqs) {
+		v.freqs = make([]bleve.TokenFreq, 2*n) // fields filled in before keep theirs
+	}
+	set := func(i int, term string, n int) {
+		v.freqs[i].SetFrequency(n)
+		f.freqs[term] = &v.freqs[i]
+	}
+	switch f.name {
+	case fieldID:
+		set(0, d.id, 1)
+	case fieldRow:
+		set(1, hex8(d.row.group), int(d.row.row)+rowBias)
+	case fieldTag:
+		set(2, hex8(d.row.tag.Revision), int(d.row.tag.Number)+rowBias)
+	case fieldText:
+		for i, t := range d.row.terms {
+			set(i+3, v.block.terms[t.term].term, int(t.tf))
+		}
+	}
+	return f.freqs
 }
 
 func hex8(n uint32) string {
 	const zeros = "00000000"
 	s := strconv.FormatUint(uint64(n), 16)
 	return zeros[len(s):] + s
-}
-
-func newBleveDoc(d *document) *bleveDoc {
-	id := hex8(d.row)
-	freqs := make([]bleve.TokenFreq, len(d.terms)+3)
-	one := func(i int, term string, n int) bleve.TokenFrequencies {
-		freqs[i].SetFrequency(n)
-		return bleve.TokenFrequencies{term: &freqs[i]}
-	}
-	text := make(bleve.TokenFrequencies, len(d.terms))
-	for i, t := range d.terms {
-		freqs[i+3].SetFrequency(int(t.tf))
-		text[t.term] = &freqs[i+3]
-	}
-	return &bleveDoc{id: id, fields: [4]field{
-		{name: fieldID, value: []byte(id), options: bleve.IndexField | bleve.StoreField, length: 1, freqs: one(0, id, 1)},
-		{name: fieldRow, options: bleve.IndexField, length: int(d.length) + 1, freqs: one(1, hex8(d.group), int(d.row)+rowBias)},
-		{name: fieldTag, options: bleve.IndexField, length: 1, freqs: one(2, hex8(d.tag.Revision), int(d.tag.Number)+rowBias)},
-		{name: fieldText, options: bleve.IndexField, length: int(d.length), freqs: text},
-	}}
 }
 
 // A segmentInfo is what is kept beside one immutable Bleve segment.

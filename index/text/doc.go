@@ -8,7 +8,7 @@
 // or replayed.
 //
 //	Apply ──► tail: blocks of analysed rows, searchable at once
-//	             │ indexer, one goroutine: a block = one batch, four at a time under a backlog
+//	             │ indexer, one goroutine: a block = one batch, several at a time under a backlog
 //	             ▼
 //	          Bleve segments + watermark
 //	Search = tail ∪ segments, filtered by the row table, one formula

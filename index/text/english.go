@@ -28,7 +28,13 @@ func isStop(term string) bool {
 }
 
 // A stemmer cuts English endings off. It is not safe for concurrent use.
-type stemmer struct{ env *snowballstem.Env }
+type stemmer struct {
+	env   *snowballstem.Env
+	known map[string]string // stems met before; nil: none are remembered
+}
+
+// knownStems bounds the stems that are remembered, about 3 MiB: a text repeats its words, and looking one up costs a tenth of stemming it.
+const knownStems = 1 << 15
 
 // stem leaves alone what is not a plain lower-case a–z word: names, numbers, other scripts.
 func (s *stemmer) stem(w string) string {
@@ -40,11 +46,22 @@ func (s *stemmer) stem(w string) string {
 			return w
 		}
 	}
+	if stem, ok := s.known[w]; ok {
+		return stem
+	}
+	w = strings.Clone(w) // a piece of a text, which the stems do not keep
 	if s.env == nil {
 		s.env = snowballstem.NewEnv(w)
 	} else {
 		s.env.SetCurrent(w)
 	}
 	english.Stem(s.env)
-	return s.env.Current()
+	stem := s.env.Current()
+	if len(s.known) >= knownStems {
+		clear(s.known)
+	}
+	if s.known != nil {
+		s.known[w] = stem
+	}
+	return stem
 }

@@ -93,11 +93,11 @@ func (x *Index) capture(q Query, terms []string) (*search, error) {
 		t := &s.terms[i]
 		t.term = term
 		for _, b := range x.sealed {
-			if p := b.terms[term]; p != nil {
+			if p := b.postings(term); p != nil {
 				t.tail = append(t.tail, p)
 			}
 		}
-		if p := x.open.terms[term]; p != nil {
+		if p := x.open.postings(term); p != nil {
 			t.tail = append(t.tail, p)
 		}
 	}

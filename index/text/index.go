@@ -16,13 +16,12 @@ import (
 // Config says where an index lives and how it scores. Dir empty keeps it in
 // memory, which is for tests: such an index never merges.
 type Config struct {
-	Dir      string       // directory of this index alone, created if absent
-	Params   Params       // the defaults of Params
-	Cache    *Cache       // shared posting cache; nil is a private one of 16 MiB
-	MaxTail  int          // 32768: rows not yet in Bleve above which Ready waits
-	MaxBytes int          // 128 MiB: the same bound in bytes
-	Logger   *slog.Logger // discards
-	Keys     *seal.Ring   // what the files are encrypted with; nil: they are not
+	Dir     string       // directory of this index alone, created if absent
+	Params  Params       // the defaults of Params
+	Cache   *Cache       // shared posting cache; nil is a private one of 16 MiB
+	Backlog *Backlog     // shared bound of Ready; nil is a private one of 24 MiB
+	Logger  *slog.Logger // discards
+	Keys    *seal.Ring   // what the files are encrypted with; nil: they are not
 }
 
 func (c Config) withDefaults() Config {
@@ -30,8 +29,9 @@ func (c Config) withDefaults() Config {
 	if c.Cache == nil {
 		c.Cache = NewCache(16 << 20)
 	}
-	c.MaxTail = cmp.Or(c.MaxTail, 32768)
-	c.MaxBytes = cmp.Or(c.MaxBytes, 128<<20)
+	if c.Backlog == nil {
+		c.Backlog = NewBacklog(24 << 20)
+	}
 	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
 	return c
 }
@@ -125,8 +125,10 @@ type Index struct {
 	sealed    []*block // oldest first
 	tailRows  int
 	tailBytes int
-	added     uint64 // rows taken since Open
+	unstored  int    // bytes that the rows not on disk had in the tail
+	taken     uint64 // bytes that ever were in the tail
 	stored    uint64 // of those, on disk
+	released  bool   // the backlog does not count this index any more
 	infos     map[uint64]*segmentInfo
 	snap      *snapshot
 	restored  []Restored
@@ -156,15 +158,15 @@ func (x *Index) ApplyDocuments(applied uint64, add []Document, del []uint32) err
 	}
 	x.seq++
 	x.applied = max(x.applied, applied)
-	b := x.open
 	for _, d := range add {
-		x.addLocked(b, d.d)
+		x.addLocked(d.d)
 	}
 	for _, row := range del {
-		x.deleteLocked(b, row)
+		x.deleteLocked(row)
 	}
-	b.applied, b.seq, b.added = x.applied, x.seq, x.added
-	if len(b.docs) >= blockRows {
+	b := x.open
+	b.applied, b.seq = x.applied, x.seq
+	if b.full() {
 		x.sealLocked()
 	}
 	if len(x.sealed) > 0 || !b.empty() {
@@ -173,17 +175,25 @@ func (x *Index) ApplyDocuments(applied uint64, add []Document, del []uint32) err
 	return nil
 }
 
-func (x *Index) addLocked(b *block, d document) {
+func (x *Index) addLocked(d document) {
 	if p, _ := x.rows.at(d.row); p != nil {
 		return
 	}
 	x.rows.add(d.row, d.group, d.length)
 	x.countLocked(d.group, d.length)
-	bytes := b.bytes
-	b.add(d)
+	x.changeLocked(func(b *block) { b.add(d) })
 	x.tailRows++
-	x.added++
-	x.tailBytes += b.bytes - bytes
+}
+
+// changeLocked changes the open block.
+func (x *Index) changeLocked(change func(*block)) {
+	b := x.open
+	before := b.bytes
+	change(b)
+	more := b.bytes - before
+	x.taken += uint64(more)
+	b.taken = x.taken
+	x.countBytesLocked(more, more)
 }
 
 func (x *Index) countLocked(group uint32, length uint16) {
@@ -198,7 +208,7 @@ func (x *Index) countLocked(group uint32, length uint16) {
 	}
 }
 
-func (x *Index) deleteLocked(b *block, row uint32) {
+func (x *Index) deleteLocked(row uint32) {
 	p, i := x.rows.at(row)
 	if p == nil || p.died[i].Load() != 0 {
 		return
@@ -209,28 +219,31 @@ func (x *Index) deleteLocked(b *block, row uint32) {
 		t.Rows--
 		t.Tokens -= uint64(p.length[i])
 	}
-	b.deletes = append(b.deletes, row)
+	x.changeLocked(func(b *block) { b.remove(row) })
 }
+
+// analysers keep what an analysis needs, and the stems of words met lately.
+var analysers = sync.Pool{New: func() any { return &analyzer{stem: stemmer{known: make(map[string]string)}} }}
 
 // analyseAll analyses rows, many of them on several cores.
 func analyseAll(rows []Row) []document {
 	docs := make([]document, len(rows))
-	workers := min(runtime.GOMAXPROCS(0), len(rows)/32)
-	if workers <= 1 {
-		var a analyzer
-		for i, r := range rows {
-			docs[i] = a.document(r)
+	workers := max(1, min(runtime.GOMAXPROCS(0), len(rows)/32))
+	analyse := func(first int) {
+		a := analysers.Get().(*analyzer)
+		for i := first; i < len(rows); i += workers {
+			docs[i] = a.document(rows[i])
 		}
+		a.forget()
+		analysers.Put(a)
+	}
+	if workers == 1 {
+		analyse(0)
 		return docs
 	}
 	var wg sync.WaitGroup
 	for w := range workers {
-		wg.Go(func() {
-			var a analyzer
-			for i := w; i < len(rows); i += workers {
-				docs[i] = a.document(rows[i])
-			}
-		})
+		wg.Go(func() { analyse(w) })
 	}
 	wg.Wait()
 	return docs
@@ -288,15 +301,6 @@ func (x *Index) totalsLocked(groups []uint32) Totals {
 	return sum
 }
 
-// Ready waits until the tail is within its bound, and what Bleve holds in memory
-// because it cannot write within eight times that. Callers of Apply call it
-// first, where waiting is allowed; a caller that does not is never refused.
-func (x *Index) Ready(ctx context.Context) error {
-	return x.await(ctx, func() bool {
-		return x.tailRows < x.cfg.MaxTail && x.tailBytes < x.cfg.MaxBytes && x.added-x.stored < uint64(8*x.cfg.MaxTail)
-	})
-}
-
 // Sync waits until every change applied before the call is on disk.
 func (x *Index) Sync(ctx context.Context) error {
 	x.mu.Lock()
@@ -352,6 +356,7 @@ func (x *Index) Close() error {
 		return nil
 	}
 	x.closed = true
+	x.releaseLocked()
 	x.changed.Broadcast()
 	x.poke()
 	x.mu.Unlock()

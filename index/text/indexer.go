@@ -3,6 +3,7 @@ package text
 import (
 	"encoding/binary"
 	"fmt"
+	"runtime"
 	"sync"
 	"time"
 
@@ -11,10 +12,13 @@ import (
 )
 
 const (
-	blockRows   = 4096            // rows after which a block is sealed
-	roundBlocks = 4               // blocks given to Bleve at once when there is a backlog
-	linger      = 2 * time.Second // from a change to Bleve while changes are few: the tail answers meanwhile
+	blockRows  = 4096            // rows after which a block is sealed
+	blockBytes = 4 << 20         // bytes after which it is
+	linger     = 2 * time.Second // from a change to Bleve while changes are few: the tail answers meanwhile
 )
+
+// roundBlocks is how many blocks are given to Bleve at once when there is a backlog: what it makes of each takes a core, and several times the block's memory.
+var roundBlocks = min(4, runtime.GOMAXPROCS(0))
 
 // index is the one goroutine that writes to Bleve.
 func (x *Index) index() {
@@ -46,7 +50,7 @@ func (x *Index) index() {
 func (x *Index) lingers() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return !x.closed && x.syncing == 0 && len(x.sealed) == 0 && !x.open.empty()
+	return !x.closed && x.syncing == 0 && len(x.sealed) == 0 && !x.open.empty() && x.cfg.Backlog.full() == nil
 }
 
 // linger gathers a batch: every batch is a segment and a sync of the disk that the log wants too. Nobody waits for it.
@@ -66,7 +70,7 @@ func (x *Index) linger() {
 func (x *Index) sealLocked() {
 	x.sealed = append(x.sealed, x.open)
 	x.open = newBlock()
-	x.open.applied, x.open.seq, x.open.added = x.applied, x.seq, x.added
+	x.open.applied, x.open.seq, x.open.taken = x.applied, x.seq, x.taken
 }
 
 // take picks the blocks of the next round, and the state to store with them. Rows that
@@ -135,15 +139,16 @@ func (x *Index) batch(b, state *block) *bleve.Batch {
 	for _, row := range b.deletes {
 		out.Delete(hex8(row))
 	}
-	live := make([]bool, len(b.docs))
+	live := make([]bool, len(b.rows))
 	x.mu.Lock()
-	for i := range b.docs {
-		live[i] = x.rows.live(b.docs[i].row)
+	for i := range b.rows {
+		live[i] = x.rows.live(b.rows[i].row)
 	}
 	x.mu.Unlock()
-	for i := range b.docs {
+	v := newVisitor(b)
+	for i := range b.rows {
 		if live[i] {
-			out.Update(newBleveDoc(&b.docs[i]))
+			out.Update(&bleveDoc{hex8(b.rows[i].row), &b.rows[i], v})
 		}
 	}
 	if state != nil {
@@ -167,7 +172,10 @@ func (x *Index) persistedUpTo(b *block) {
 	defer x.mu.Unlock()
 	x.persisted = max(x.persisted, b.seq)
 	x.watermark = max(x.watermark, b.applied)
-	x.stored = max(x.stored, b.added)
+	if b.taken > x.stored {
+		x.countBytesLocked(0, -int(b.taken-x.stored))
+		x.stored = b.taken
+	}
 	x.changed.Broadcast()
 	x.poke() // to swap segments in memory for files
 }
@@ -179,8 +187,8 @@ func (x *Index) publish(snap *snapshot, round []*block) {
 	x.snap = snap
 	x.sealed = append([]*block(nil), x.sealed[len(round):]...)
 	for _, b := range round {
-		x.tailRows -= len(b.docs)
-		x.tailBytes -= b.bytes
+		x.tailRows -= len(b.rows)
+		x.countBytesLocked(-b.bytes, 0)
 	}
 	gone := x.forgetLocked()
 	x.changed.Broadcast()
@@ -194,6 +202,7 @@ func (x *Index) fail(err error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.err = err
+	x.releaseLocked()
 	x.changed.Broadcast()
 	x.cfg.Logger.Error("text indexer stopped", "err", err)
 }

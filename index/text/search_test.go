@@ -2,7 +2,6 @@ package text
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -247,27 +246,6 @@ func TestWatermarkWithoutRows(t *testing.T) {
 	x.Close()
 	if got := openAt(t, dir).Watermark(); got != 43 {
 		t.Errorf("got %d, want 43", got)
-	}
-}
-
-func TestReadyHoldsBack(t *testing.T) {
-	x, err := Open(Config{Dir: t.TempDir(), MaxTail: 10})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer x.Close()
-	rows := make([]Row, 50)
-	for i := range rows {
-		rows[i] = Row{Row: uint32(i), Text: "words"}
-	}
-	apply(t, x, 1, rows)
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	if err := x.Ready(ctx); !errors.Is(err, context.Canceled) && x.Lag().Rows >= 10 {
-		t.Errorf("got %v with %d rows in the tail", err, x.Lag().Rows)
-	}
-	if err := x.Ready(context.Background()); err != nil || x.Lag().Rows >= 10 {
-		t.Errorf("got %v with %d rows in the tail", err, x.Lag().Rows)
 	}
 }
 

@@ -14,6 +14,8 @@ type stalled struct {
 	bleve.Index
 	waits chan struct{} // told of a batch that waits
 	letGo chan struct{}
+
+	release func() // lets it go
 }
 
 func (s *stalled) Batch(b *bleve.Batch) error {
@@ -25,14 +27,20 @@ func (s *stalled) Batch(b *bleve.Batch) error {
 	return s.Index.Batch(b)
 }
 
+// stallIndex stalls the Bleve of an index that was just opened: its indexer has not been woken yet.
+func stallIndex(t *testing.T, x *Index) (s *stalled) {
+	s = &stalled{Index: x.store, waits: make(chan struct{}, 1), letGo: make(chan struct{})}
+	s.release = sync.OnceFunc(func() { close(s.letGo) })
+	t.Cleanup(s.release)
+	x.store = s
+	return s
+}
+
 // TestNothingWaitsForBleve applies and searches while Bleve takes nothing.
 func TestNothingWaitsForBleve(t *testing.T) {
 	t.Parallel()
 	x := openAt(t, t.TempDir())
-	s := &stalled{Index: x.store, waits: make(chan struct{}, 1), letGo: make(chan struct{})}
-	letGo := sync.OnceFunc(func() { close(s.letGo) })
-	t.Cleanup(letGo)
-	x.store = s // the indexer has not been woken yet
+	s := stallIndex(t, x)
 	rows := benchTexts(blockRows + 3000)
 	for i := range rows {
 		rows[i].Text += fmt.Sprintf(" mark%dx", i)
@@ -53,7 +61,7 @@ func TestNothingWaitsForBleve(t *testing.T) {
 	if w, lag := x.Watermark(), x.Lag(); w != 0 || lag.Rows != len(rows) {
 		t.Errorf("watermark %d, lag %+v: Bleve took something", w, lag)
 	}
-	letGo()
+	s.release()
 	settle(t, x)
 	if w, lag := x.Watermark(), x.Lag(); w != applied || lag.Rows != 0 || !found(len(rows)-1) || !found(blockRows-1) || found(0) {
 		t.Errorf("afterwards: watermark %d of %d, lag %+v", w, applied, lag)

@@ -1,9 +1,6 @@
 package text
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // A posting says that a row contains a term: 8 bytes.
 type posting struct {
@@ -16,62 +13,122 @@ type termFreq struct {
 	tf   uint16
 }
 
-// A document is an analysed row.
+// A document is an analysed row, on its way into a block. Its terms may be pieces of the text.
 type document struct {
 	row, group uint32
 	tag        Tag
 	length     uint16
-	terms      []termFreq // sorted by term
+	terms      []termFreq // distinct, in reading order
 }
+
+// keepSeen is how many terms a table may have had to be used again: emptying one costs as much as it was ever large.
+const keepSeen = 4096
 
 // document turns a row into what is indexed of it. A text with terms has length 1 at least. The analyser may be used again.
 func (a *analyzer) document(r Row) document {
 	a.text, a.max, a.counted, a.tokens, a.stops = r.Text, MaxTokens, 0, a.tokens[:0], a.stops[:0]
 	tokens := a.run()
 	d := document{row: r.Row, group: r.Group, tag: r.Tag}
-	slices.SortFunc(tokens, func(a, b Token) int { return strings.Compare(a.Term, b.Term) })
-	distinct := 0
-	for i := range tokens {
-		if i == 0 || tokens[i].Term != tokens[i-1].Term {
-			distinct++
+	if a.seen == nil || len(a.seen) > keepSeen {
+		a.seen = make(map[string]int)
+	}
+	clear(a.seen)
+	for _, t := range tokens {
+		if _, ok := a.seen[t.Term]; !ok {
+			a.seen[t.Term] = len(a.seen)
 		}
 	}
-	d.terms = make([]termFreq, 0, distinct)
+	d.terms = make([]termFreq, len(a.seen))
 	length := 0
-	for i := 0; i < len(tokens); {
-		j := i
-		for ; j < len(tokens) && tokens[j].Term == tokens[i].Term; j++ {
-			if !tokens[j].Extra {
-				length++
-			}
+	for _, t := range tokens {
+		f := &d.terms[a.seen[t.Term]]
+		f.term = t.Term
+		f.tf = uint16(min(int(f.tf)+1, 1<<16-1))
+		if !t.Extra {
+			length++
 		}
-		d.terms = append(d.terms, termFreq{tokens[i].Term, uint16(min(j-i, 1<<16-1))})
-		i = j
 	}
 	d.length = uint16(min(max(length, min(len(d.terms), 1)), 1<<16-1))
 	return d
 }
 
-// A block is a piece of the tail: the changes of some consecutive Apply calls,
-// searchable at once and given to Bleve as one batch. Only the newest block changes.
-type block struct {
-	docs    []document
-	deletes []uint32
-	terms   map[string][]posting // appended to only: a slice read earlier stays right
-	bytes   int
-	applied uint64 // the watermark once this block is persisted
-	seq     uint64 // of the last change in it
-	added   uint64 // Index.added then
+// A tailRow is a row of a block.
+type tailRow struct {
+	row, group uint32
+	tag        Tag
+	length     uint16
+	terms      []termRef
 }
 
-func newBlock() *block { return &block{terms: make(map[string][]posting)} }
+// A termRef is a term of a row, by its number in the block.
+type termRef struct {
+	term uint32
+	tf   uint16
+}
+
+// A tailTerm is a term of a block and the rows that contain it.
+type tailTerm struct {
+	term string
+	list []posting // appended to only: a slice read earlier stays right
+}
+
+// A block is a piece of the tail: the changes of some consecutive Apply calls,
+// searchable at once and given to Bleve as one batch. Only the newest block changes. It has its own copy of each term
+// once, and nothing of the texts.
+type block struct {
+	rows    []tailRow
+	deletes []uint32
+	terms   []tailTerm
+	numbers map[string]uint32 // of the terms
+	bytes   int               // about what it holds in memory
+	applied uint64            // the watermark once this block is persisted
+	seq     uint64            // of the last change in it
+	taken   uint64            // Index.taken then
+}
+
+// About what a block holds in memory for each of its parts: slices that grew by doubling are three quarters full, tables less.
+const (
+	rowBytes     = 80
+	postingBytes = 20
+	termBytes    = 96 // and its letters
+	deleteBytes  = 8
+)
+
+func newBlock() *block { return &block{numbers: make(map[string]uint32)} }
 
 func (b *block) add(d document) {
-	b.docs = append(b.docs, d)
-	for _, t := range d.terms {
-		b.terms[t.term] = append(b.terms[t.term], posting{d.row, t.tf, d.length})
-		b.bytes += len(t.term) + 40
+	refs := make([]termRef, len(d.terms))
+	for i, t := range d.terms {
+		n, ok := b.numbers[t.term]
+		if !ok {
+			n = uint32(len(b.terms))
+			own := strings.Clone(t.term)
+			b.numbers[own] = n
+			b.terms = append(b.terms, tailTerm{term: own})
+			b.bytes += termBytes + len(own)
+		}
+		refs[i] = termRef{n, t.tf}
+		list := &b.terms[n].list
+		*list = append(*list, posting{d.row, t.tf, d.length})
 	}
+	b.rows = append(b.rows, tailRow{d.row, d.group, d.tag, d.length, refs})
+	b.bytes += rowBytes + postingBytes*len(refs)
 }
 
-func (b *block) empty() bool { return len(b.docs) == 0 && len(b.deletes) == 0 }
+func (b *block) remove(row uint32) {
+	b.deletes = append(b.deletes, row)
+	b.bytes += deleteBytes
+}
+
+// postings are the rows that contain a term.
+func (b *block) postings(term string) []posting {
+	if n, ok := b.numbers[term]; ok {
+		return b.terms[n].list
+	}
+	return nil
+}
+
+// full says whether the block is as large as a batch should be.
+func (b *block) full() bool { return len(b.rows) >= blockRows || b.bytes >= blockBytes }
+
+func (b *block) empty() bool { return len(b.rows) == 0 && len(b.deletes) == 0 }

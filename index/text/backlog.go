@@ -1,0 +1,87 @@
+package text
+
+import (
+	"context"
+	"sync"
+)
+
+// A Backlog bounds what indexes hold in memory because Bleve is behind. One is meant to be shared by all indexes of a process.
+type Backlog struct {
+	max int
+
+	mu       sync.Mutex
+	tail     int           // bytes of rows that Bleve has not taken
+	unstored int           // bytes, as they were in the tail, of rows that are not on disk
+	shrunk   chan struct{} // closed when either has; nil when none waits
+}
+
+// NewBacklog returns a backlog within which tails hold about so many bytes together.
+func NewBacklog(bytes int) *Backlog { return &Backlog{max: bytes} }
+
+// unstoredTails is how many tails' worth of rows may be in segments that are not on disk: a segment is a tenth of its rows' tail.
+const unstoredTails = 4
+
+func (g *Backlog) add(tail, unstored int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.tail += tail
+	g.unstored += unstored
+	if tail <= 0 && unstored <= 0 && g.shrunk != nil {
+		close(g.shrunk)
+		g.shrunk = nil
+	}
+}
+
+// full returns nil when there is room, or else what is closed when that may have changed.
+func (g *Backlog) full() <-chan struct{} {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.tail < g.max && g.unstored < unstoredTails*g.max {
+		return nil
+	}
+	if g.shrunk == nil {
+		g.shrunk = make(chan struct{})
+	}
+	return g.shrunk
+}
+
+// Ready waits until the backlog has room. Callers of Apply call it first, where waiting is allowed; a caller that does not is never refused.
+func (x *Index) Ready(ctx context.Context) error {
+	for {
+		shrunk := x.cfg.Backlog.full() // before the failure is looked at: whoever fails lets go of its part
+		x.mu.Lock()
+		closed, err := x.closed, x.err
+		x.mu.Unlock()
+		switch {
+		case closed:
+			return ErrClosed
+		case err != nil:
+			return err
+		case shrunk == nil:
+			return ctx.Err()
+		}
+		x.poke()
+		select {
+		case <-shrunk:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// countBytesLocked changes what the index holds, and with it the backlog.
+func (x *Index) countBytesLocked(tail, unstored int) {
+	x.tailBytes += tail
+	x.unstored += unstored
+	if !x.released {
+		x.cfg.Backlog.add(tail, unstored)
+	}
+}
+
+// releaseLocked takes the index out of the backlog: it is closed, or will never give Bleve anything again.
+func (x *Index) releaseLocked() {
+	if !x.released {
+		x.released = true
+		x.cfg.Backlog.add(-x.tailBytes, -x.unstored)
+	}
+}

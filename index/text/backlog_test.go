@@ -1,0 +1,143 @@
+package text
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+)
+
+// TestReadyHoldsBack: what one index has in its tail holds back the feeders of all that share the backlog, until Bleve has taken it.
+func TestReadyHoldsBack(t *testing.T) {
+	t.Parallel()
+	shared := NewBacklog(1000)
+	open := func() *Index {
+		x, err := Open(Config{Dir: t.TempDir(), Backlog: shared})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { x.Close() })
+		return x
+	}
+	x, other := open(), open()
+	s := stallIndex(t, x)
+	rows := make([]Row, 50)
+	for i := range rows {
+		rows[i] = Row{Row: uint32(i), Text: "words"}
+	}
+	if err := other.Ready(t.Context()); err != nil {
+		t.Fatalf("an empty backlog: %v", err)
+	}
+	apply(t, x, 1, rows)
+	ctx, cancel := context.WithCancel(t.Context())
+	<-s.waits // nobody lingers over a full backlog
+	cancel()
+	if err := other.Ready(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v with %+v in a tail that Bleve does not take", err, x.Lag())
+	}
+	var ready sync.WaitGroup
+	for _, x := range []*Index{x, other} {
+		ready.Go(func() {
+			if err := x.Ready(t.Context()); err != nil {
+				t.Errorf("once Bleve has taken it: %v", err)
+			}
+		})
+	}
+	s.release()
+	ready.Wait()
+	if l := x.Lag(); l.Rows != 0 || l.Bytes != 0 {
+		t.Errorf("ready with %+v", l)
+	}
+}
+
+// TestReadyCountsWhatIsGone: an index that is closed, or whose indexer has failed, holds no other back.
+func TestReadyCountsWhatIsGone(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(x *Index, s *stalled){
+		"closed": func(x *Index, s *stalled) { go x.Close() },
+		"failed": func(x *Index, s *stalled) { x.fail(errors.New("no room")) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			shared := NewBacklog(1000)
+			x, err := Open(Config{Dir: t.TempDir(), Backlog: shared})
+			if err != nil {
+				t.Fatal(err)
+			}
+			other, err := Open(Config{Dir: t.TempDir(), Backlog: shared})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer other.Close()
+			defer x.Close()
+			s := stallIndex(t, x)
+			defer s.release()
+			rows := make([]Row, 50)
+			for i := range rows {
+				rows[i] = Row{Row: uint32(i), Text: "words"}
+			}
+			apply(t, x, 1, rows)
+			<-s.waits
+			if shared.full() == nil {
+				t.Fatal("50 rows are no backlog")
+			}
+			end(x, s)
+			if err := other.Ready(t.Context()); err != nil {
+				t.Error(err)
+			}
+			s.release()
+			if err := x.Ready(t.Context()); err == nil {
+				t.Errorf("%s, and ready", name)
+			}
+		})
+	}
+	t.Run("counts come out even", func(t *testing.T) {
+		t.Parallel()
+		shared := NewBacklog(1 << 20)
+		x, err := Open(Config{Dir: t.TempDir(), Backlog: shared})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer x.Close()
+		for i := range uint32(200) {
+			apply(t, x, uint64(i+1), []Row{{Row: i, Text: fmt.Sprintf("word %d", i)}}, i/2)
+		}
+		settle(t, x)
+		if l := x.Lag(); l.Bytes != 0 || shared.tail != 0 || shared.unstored != 0 {
+			t.Errorf("all is on disk, and counted are %+v, %d bytes in tails, %d not stored", l, shared.tail, shared.unstored)
+		}
+	})
+}
+
+// TestBlocksAreBoundedByBytes: a block of large texts goes to Bleve long before it has as many rows as one of small texts, and a row counts
+// as what it holds.
+func TestBlocksAreBoundedByBytes(t *testing.T) {
+	t.Parallel()
+	x := openAt(t, t.TempDir())
+	s := stallIndex(t, x)
+	r := rand.New(rand.NewPCG(3, 4))
+	const rows = 300
+	text := words(r, 4000, 60_000)
+	for i := range uint32(rows) {
+		apply(t, x, uint64(i+1), []Row{{Row: i, Text: text + fmt.Sprintf(" only%dx", i)}})
+	}
+	x.mu.Lock()
+	sum, most := x.open.bytes, len(x.open.rows)
+	for _, b := range x.sealed {
+		sum, most = sum+b.bytes, max(most, len(b.rows))
+		if b.bytes > blockBytes+blockBytes/4 {
+			t.Errorf("a block of %d rows and %d bytes", len(b.rows), b.bytes)
+		}
+	}
+	x.mu.Unlock()
+	if l := x.Lag(); l.Bytes != sum || l.Rows != rows || most > rows/2 {
+		t.Errorf("got %+v, in blocks %d bytes, in the largest %d rows", l, sum, most)
+	}
+	s.release()
+	settle(t, x)
+	if got := find(t, x, Query{Text: "only7x"}); len(got) != 1 || got[0].Row != 7 {
+		t.Errorf("got %v", got)
+	}
+}
