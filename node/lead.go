@@ -61,6 +61,7 @@ func (n *Node) lead(ctx context.Context) error {
 // introduce is the task that makes sure that the cluster has a name, that this node's addresses are in the state, and that
 // there is a token when one is to be minted.
 func (n *Node) introduce(ctx context.Context) error {
+	var logged string // it is tried at every heartbeat
 	for {
 		select {
 		case <-n.followed:
@@ -70,7 +71,11 @@ func (n *Node) introduce(ctx context.Context) error {
 		if _, known := n.machine.leader(); !known {
 			continue
 		}
-		if err := n.present(ctx); err != nil && ctx.Err() == nil {
+		err := n.present(ctx)
+		if err == nil {
+			logged = ""
+		} else if ctx.Err() == nil && err.Error() != logged {
+			logged = err.Error()
 			n.log.Info("not introduced yet", "err", err)
 		}
 	}

@@ -12,9 +12,9 @@ import (
 )
 
 // A home is emptied, and put back to an older copy of it, under the rule that operators have: of one voter at a time, until it is
-// whole again.
+// whole again, and only while a majority is up without it.
 
-// mayEmpty says whether the home of a node may be lost now: all others have theirs.
+// mayEmpty says whether the home of a node may be lost now.
 func (c *cluster) mayEmpty(i int) bool {
 	for other := range c.hurt {
 		n := c.node(other)
@@ -26,34 +26,23 @@ func (c *cluster) mayEmpty(i int) bool {
 		}
 		delete(c.hurt, other)
 	}
-	return c.agreeOnMembers(i)
+	return c.majorityWithout(i)
 }
 
-// agreeOnMembers says whether all but one node are up and know the same members. One that was away when another joined gives that
-// one no vote, so it is no part of a majority that elects it.
-func (c *cluster) agreeOnMembers(but int) bool {
-	var first []uint32
-	for i := range c.nodes {
-		if i == but || !c.runs(i) {
+// majorityWithout says whether a majority of all voters is up besides one node, and has state.
+func (c *cluster) majorityWithout(i int) bool {
+	voters, up := 0, 0
+	for _, m := range c.members() {
+		if !m.Voter {
 			continue
 		}
-		n := c.node(i)
-		if n == nil || n.Err() != nil {
-			return false
-		}
-		ids := []uint32{}
-		for _, m := range n.Service().RaftStatus().Members {
-			ids = append(ids, m.ID)
-		}
-		slices.Sort(ids)
-		if first == nil {
-			first = ids
-		}
-		if len(ids) == 0 || !slices.Equal(ids, first) {
-			return false
+		voters++
+		at := int(m.ID - 1)
+		if n := c.node(at); at != i && n != nil && n.Err() == nil && !n.Service().RaftStatus().Amnesia {
+			up++
 		}
 	}
-	return true
+	return up > voters/2
 }
 
 // empty takes a home away.

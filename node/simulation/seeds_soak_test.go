@@ -3,5 +3,3 @@
 package simulation
 
 const defaultSeeds = 5000
-
-const homesAndMembers = true

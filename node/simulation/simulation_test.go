@@ -360,14 +360,11 @@ func (c *cluster) faults(rng *rand.Rand, steps int) {
 			c.net.change(func() { c.net.mute[i+1] = until })
 		},
 		func(i int) { c.transfer(i) },
-	}
-	if homesAndMembers {
-		kinds = append(kinds,
-			func(i int) { c.wipe(i) },
-			func(i int) { c.rollBack(i, rng) },
-			func(i int) { c.replace(i) },
-			func(int) { c.grow(rng) },
-			func(int) { c.grow(rng) })
+		func(i int) { c.wipe(i) },
+		func(i int) { c.rollBack(i, rng) },
+		func(i int) { c.replace(i) },
+		func(int) { c.grow(rng) },
+		func(int) { c.grow(rng) },
 	}
 	for range steps {
 		time.Sleep(time.Duration(200+rng.IntN(1500)) * time.Millisecond)
