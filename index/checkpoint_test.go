@@ -277,10 +277,14 @@ func TestOtherEmbedder(t *testing.T) {
 	}
 }
 
-// TestSealedCheckpoint: an index with keys keeps its checkpoint under them, and one without them has no use for it.
+// TestSealedCheckpoint: an index with keys keeps its checkpoint under them, also when the key changes, and one without them has no use for it.
 func TestSealedCheckpoint(t *testing.T) {
 	t.Parallel()
-	keys := seal.Ephemeral([]seal.Master{seal.NewMaster()})
+	home, masters := t.TempDir(), []seal.Master{seal.NewMaster()}
+	keys, err := seal.Create(home, masters)
+	if err != nil {
+		t.Fatal(err)
+	}
 	l, qs := history(t, 500), questions()[:40]
 	r := openReplica(t)
 	r.index.Close()
@@ -314,6 +318,31 @@ func TestSealedCheckpoint(t *testing.T) {
 		t.Errorf("its own checkpoint was of no use: %v", said.attrs)
 	}
 	sameAnswers(t, "sealed", qs, r.answers(qs), want)
+	r.index.Close()
+
+	if err := keys.Rotate(); err != nil {
+		t.Fatal(err)
+	}
+	if keys, _, err = seal.Open(home, masters); err != nil {
+		t.Fatal(err)
+	}
+	open(keys)
+	if left, err := keys.Left(r.dir()); err != nil || len(left) == 0 {
+		t.Errorf("nothing is under the old key: %v", err)
+	}
+	if err := errors.Join(r.index.Rewrite(t.Context(), nil), keys.Retire()); err != nil {
+		t.Fatal(err)
+	}
+	sameAnswers(t, "rewritten", qs, r.answers(qs), want)
+	r.index.Close()
+	if keys, _, err = seal.Open(home, masters); err != nil || len(keys.Keys()) != 1 {
+		t.Fatal(keys.Keys(), err)
+	}
+	open(keys)
+	if _, ok := said.attrs["read"]; !ok {
+		t.Errorf("the checkpoint was of no use under another key: %v", said.attrs)
+	}
+	sameAnswers(t, "under another key", qs, r.answers(qs), want)
 	r.index.Close()
 	open(nil)
 	if _, ok := said.attrs["read"]; ok {

@@ -13,9 +13,9 @@ import (
 )
 
 // rotated is a home with files under a data key that is outdated, and the ring as the next process opens it.
-func rotated(t *testing.T, files map[string][]byte) (home string, r *seal.Ring) {
+func rotated(t *testing.T, masters []seal.Master, files map[string][]byte) (home string, r *seal.Ring) {
 	t.Helper()
-	home, masters := t.TempDir(), []seal.Master{seal.NewMaster()}
+	home = t.TempDir()
 	old, err := seal.Create(home, masters)
 	if err != nil {
 		t.Fatal(err)
@@ -55,8 +55,8 @@ func sameFiles(t *testing.T, home string, r *seal.Ring, files map[string][]byte)
 // TestARewriteLeavesOneKey: after it nothing needs the old key, and the old key can go. What was open stays readable.
 func TestARewriteLeavesOneKey(t *testing.T) {
 	t.Parallel()
-	files := map[string][]byte{"a": text(3), "deep/b": text(5 << 20), "deep/empty": nil}
-	home, r := rotated(t, files)
+	files, masters := map[string][]byte{"a": text(3), "deep/b": text(5 << 20), "deep/empty": nil}, []seal.Master{seal.NewMaster()}
+	home, r := rotated(t, masters, files)
 	if err := os.WriteFile(filepath.Join(home, "plain"), []byte("as it was"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,11 @@ func TestARewriteLeavesOneKey(t *testing.T) {
 	if err := r.Retire(); err != nil || r.Rotating() || len(r.Keys()) != 1 {
 		t.Fatalf("%d keys, %v", len(r.Keys()), err)
 	}
-	sameFiles(t, home, r, files)
+	next, _, err := seal.Open(home, masters)
+	if err != nil || len(next.Keys()) != 1 {
+		t.Fatalf("the next process: %v", err)
+	}
+	sameFiles(t, home, next, files)
 	got := make([]byte, reader.Size())
 	if _, err := reader.ReadAt(got, 0); err != nil || !bytes.Equal(got, files["deep/b"]) {
 		t.Errorf("what was open before: %v", err)
@@ -97,7 +101,7 @@ func TestARewriteLeavesOneKey(t *testing.T) {
 func TestARewriteThatEndsHalfway(t *testing.T) {
 	t.Parallel()
 	files := map[string][]byte{"a": text(2 << 20), "b": text(2 << 20), "c": text(100)}
-	home, r := rotated(t, files)
+	home, r := rotated(t, []seal.Master{seal.NewMaster()}, files)
 	stop := errors.New("stop")
 	for n := range 6 {
 		pauses := 0
@@ -125,7 +129,7 @@ func TestARewriteThatEndsHalfway(t *testing.T) {
 	sameFiles(t, home, r, files)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	home, r = rotated(t, files)
+	home, r = rotated(t, []seal.Master{seal.NewMaster()}, files)
 	if err := r.RewriteAll(ctx, home, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
@@ -135,7 +139,7 @@ func TestARewriteThatEndsHalfway(t *testing.T) {
 func TestARewriteMeets(t *testing.T) {
 	t.Parallel()
 	files := map[string][]byte{"damaged": text(3 * plain), "removed": text(2 << 20), "replaced": text(2 << 20), "whole": text(10)}
-	home, r := rotated(t, files)
+	home, r := rotated(t, []seal.Master{seal.NewMaster()}, files)
 	bad, err := os.ReadFile(filepath.Join(home, "damaged"))
 	if err != nil {
 		t.Fatal(err)

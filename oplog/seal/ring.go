@@ -1,6 +1,7 @@
 package seal
 
 import (
+	"cmp"
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/hkdf"
@@ -34,7 +35,8 @@ type Ring struct {
 	mu     sync.RWMutex
 	active KeyID
 	keys   map[KeyID]*dataKey
-	old    map[KeyID]bool // keys that others had replaced when the ring was opened
+	old    map[KeyID]bool     // keys that others had replaced when the ring was opened
+	gone   map[KeyID]*dataKey // retired: for files that this process has open
 }
 
 // dataKey is a key that seals data, and what it is stored as.
@@ -279,8 +281,8 @@ func (r *Ring) Rotate() error {
 // ErrRotated says that the keyring has another active key by now than the process that has it open.
 var ErrRotated = errors.New("the keyring was rotated meanwhile")
 
-// Retire drops the outdated keys. What they sealed can never be read again: the caller has rewritten it. A keyring that was rotated since it was
-// opened is left as it is.
+// Retire drops the outdated keys. What they sealed can be read as long as this process has it open, and never again: the caller has rewritten it. A
+// keyring that was rotated since it was opened is left as it is.
 func (r *Ring) Retire() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -300,7 +302,7 @@ func (r *Ring) Retire() error {
 		r.keys = all
 		return err
 	}
-	r.old = nil
+	r.gone, r.old = all, nil
 	return nil
 }
 
@@ -331,7 +333,7 @@ func (r *Ring) current() *dataKey {
 func (r *Ring) find(id KeyID) (*dataKey, error) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	if k := r.keys[id]; k != nil {
+	if k := cmp.Or(r.keys[id], r.gone[id]); k != nil {
 		return k, nil
 	}
 	return nil, fmt.Errorf("%w: it names data key %s, which the keyring does not have", ErrKey, id)

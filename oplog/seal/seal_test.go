@@ -123,7 +123,14 @@ func TestRing(t *testing.T) {
 	if err := r3.Retire(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r3.Open(nil, sealed, nil); !errors.Is(err, seal.ErrKey) {
+	if got, err := r3.Open(nil, sealed, nil); err != nil || string(got) != "v" {
+		t.Errorf("in the process that retired its key: %q, %v", got, err)
+	}
+	r4, _, err := seal.Open(home, []seal.Master{other})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r4.Open(nil, sealed, nil); !errors.Is(err, seal.ErrKey) {
 		t.Errorf("after its key was retired: %v", err)
 	}
 	raw, err := os.ReadFile(filepath.Join(home, seal.RingFile))

@@ -1,0 +1,28 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/cairndb/cairn/index/text"
+)
+
+// Rewrite brings the files of the index that are under outdated keys under the active one, while it is searched and follows the log. It returns when nothing
+// is left. A checkpoint that is replaced in the moment in which its old head is put back is unreadable, and the state is read instead.
+func (x *Index) Rewrite(ctx context.Context, pause func() error) error {
+	if err := x.cfg.Keys.RewriteAll(ctx, x.cfg.Dir, pause); err != nil {
+		return fmt.Errorf("index: %w", err)
+	}
+	x.mu.RLock()
+	dbs := slices.Collect(maps.Values(x.dbs)) // one that comes later is made under the active key
+	x.mu.RUnlock()
+	for _, d := range dbs {
+		if err := d.words.Rewrite(ctx); err != nil && !errors.Is(err, text.ErrClosed) { // one that was dropped meanwhile has no files
+			return fmt.Errorf("index: %w", err)
+		}
+	}
+	return nil
+}
