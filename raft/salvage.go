@@ -51,14 +51,14 @@ func (s Span) String() string {
 	return fmt.Sprintf("%d-%d", s.First, s.Last)
 }
 
-// Ranges names what is lost: "812-840, 901, all that followed 950".
+// Ranges names what is lost: "812-840, 901, any from 951 on".
 func (e *LossError) Ranges() string {
 	var all []string
 	for _, s := range e.Lost {
 		all = append(all, s.String())
 	}
 	if e.Open {
-		all = append(all, fmt.Sprintf("all that followed %d", e.After))
+		all = append(all, fmt.Sprintf("any from %d on", e.After+1))
 	}
 	return strings.Join(all, ", ")
 }

@@ -76,7 +76,7 @@ func (a *app) acceptLoss(path, home string, k keySource) error {
 	if lost == "" {
 		fmt.Fprintln(a.out, "nothing is lost: start the node")
 	} else {
-		fmt.Fprintf(a.out, "the node goes on without records %s: start it\n", lost)
+		fmt.Fprintf(a.out, "the node goes on without these records: %s. Start it\n", lost)
 	}
 	return nil
 }
