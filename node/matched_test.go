@@ -1,7 +1,9 @@
 package node_test
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -9,7 +11,7 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// TestOnlyWhatMatched: over HTTP and the wire a question is answered by what matches it and scores enough, the answer says what was
+// TestOnlyWhatMatched: over HTTP, MCP and the wire, and of a time, a question is answered by what matches it and scores enough, the answer says what was
 // left out, and nothing else is strengthened.
 func TestOnlyWhatMatched(t *testing.T) {
 	t.Parallel()
@@ -36,6 +38,14 @@ func TestOnlyWhatMatched(t *testing.T) {
 	some := w.ok("POST", "/v1/recall", obj{"query": "violin attic", "min_score": least})
 	if got := rids(some); !slices.Equal(got, []string{strong}) || some["considered"] != 2. || some["below_min_score"] != 1. {
 		t.Errorf("over HTTP: got %v of %v", got, some)
+	}
+	then := w.ok("POST", "/v1/recall", obj{"query": "violin attic", "min_score": least, "as_of": time.Now().UTC().Format(time.RFC3339Nano)})
+	if got := rids(then); !slices.Equal(got, []string{strong}) || then["below_min_score"] != 1. {
+		t.Errorf("of a time: got %v of %v", got, then)
+	}
+	_, model := post(t, w.base+"/mcp", w.token, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"recall","arguments":{"query":"violin attic","skip_reinforce":true,"min_score":%v}}}`, least))
+	if !strings.Contains(model, strong) || strings.Contains(model, weak) || !strings.Contains(model, `\"below_min_score\":1`) || !strings.Contains(model, `\"considered\":2`) {
+		t.Errorf("over MCP: %s", model)
 	}
 	none := w.ok("POST", "/v1/recall", obj{"query": "zeppelin"})
 	if len(rids(none)) != 0 || none["considered"] != 0. {

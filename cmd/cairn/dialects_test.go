@@ -148,3 +148,33 @@ func TestWhatOneDialectStoresTheOthersShow(t *testing.T) {
 		}
 	}
 }
+
+// TestWeakMatchesAreLeftOut: the command line and stringd leave out what scores less than they are told, and the command line says so.
+func TestWeakMatchesAreLeftOut(t *testing.T) {
+	t.Parallel()
+	p, home := startDev(t)
+	for _, text := range []string{"the violin is in the attic", "a violin, a cello, two bows, a stand and a music case wait below"} {
+		if _, code := cli(t, "remember", text, "--home", home); code != 0 {
+			t.Fatal("not remembered")
+		}
+	}
+	all := jsonOf[recalled](t, "recall", "violin attic", "--home", home)
+	if len(all.Results) != 2 || all.Considered != 2 || all.BelowMinScore != 0 {
+		t.Fatalf("%+v", all)
+	}
+	least := fmt.Sprint(all.Results[1].Score + 1e-3)
+	if some := jsonOf[recalled](t, "recall", "violin attic", "--min-score", least, "--home", home); len(some.Results) != 1 || some.Results[0].RID != all.Results[0].RID || some.BelowMinScore != 1 {
+		t.Errorf("%+v", some)
+	}
+	c := command(t.Context(), "recall", "violin attic", "--min-score", "100", "--home", home)
+	if out, err := c.CombinedOutput(); err != nil || !strings.Contains(string(out), "2 memories match and score less than --min-score") {
+		t.Errorf("%s, %v", out, err)
+	}
+	if _, code := cli(t, "recall", "violin attic", "--min-score", "-1", "--home", home); code == exitOK {
+		t.Error("a negative min-score is taken")
+	}
+	stringPost(t, p, "/agents", `{"agent_id":"e2e"}`)
+	if got, ok := stringPost(t, p, "/exec", `{"cmd":"/recall violin attic --min-score `+least+`"}`); !ok || !strings.Contains(got, "Recalled 1 of 1") {
+		t.Errorf("stringd: %s", got)
+	}
+}
