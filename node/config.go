@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"os"
 	"time"
 
 	"github.com/cairndb/cairn/index/embed"
 	"github.com/cairndb/cairn/oplog/seal"
+	"github.com/cairndb/cairn/raft/logstore"
 )
 
 // Config says what a node is. Home is required; a zero elsewhere means the default beside it.
@@ -80,11 +80,10 @@ type Config struct {
 	Elapsed func() time.Duration // since the machine started; clocks that jump leave it alone
 	NoSync  bool                 // a crash of the machine loses what was acknowledged last
 
-	JournalBytes int64 // 8 MiB: of the journal before the log's file
+	SegmentBytes int64 // 8 MiB: of the log's files
 
-	OpenFile  func(string, int, os.FileMode) (*os.File, error) // opens the log's file and its journal
-	SyncState func(func() error) error                         // calls what it is given, which syncs the state's file
-	WriteLog  func(step string, do func() error) error         // calls what it is given, a step of the log's disk: see raft.Config
+	LogFiles  logstore.FS              // the machine's, for the log
+	SyncState func(func() error) error // calls what it is given, which syncs the state's file
 
 	Logger *slog.Logger // discards
 }

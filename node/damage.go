@@ -194,7 +194,7 @@ func (n *Node) forgive() error {
 
 // setAsides are the states and logs in a home that were moved aside, by name.
 func setAsides(home string) (names []string) {
-	for _, pattern := range []string{"state.db.corrupt-*", "raft.corrupt-*", "raft/raft.db.corrupt-*"} {
+	for _, pattern := range []string{"state.db.corrupt-*", "raft.corrupt-*", "raft/log.corrupt-*"} {
 		paths, _ := filepath.Glob(filepath.Join(home, pattern)) // the patterns are good
 		for _, path := range paths {
 			names = append(names, filepath.Base(path))

@@ -244,10 +244,10 @@ func (n *Node) openRaft(ctx context.Context) (err error) {
 	n.raft, err = raft.Open(ctx, raft.Config{
 		NodeID: n.cfg.NodeID, Dir: filepath.Join(n.cfg.Home, "raft"), Addr: n.cfg.Cluster, Advertise: cmp.Or(n.cfg.Advertise, n.cfg.Cluster),
 		Identity: n.identity, KeyOf: n.keyOf, Secret: n.cfg.Secret, Others: n.cfg.OtherSecrets, Role: n.cfg.Role, Peers: peers, Alone: soleNode(n.cfg, n.state), Heartbeat: n.cfg.Heartbeat, Election: n.cfg.Election,
-		SnapshotThreshold: n.cfg.SnapshotThreshold, SnapshotInterval: n.cfg.SnapshotInterval, TrailingLogs: n.cfg.TrailingLogs, JournalBytes: n.cfg.JournalBytes,
+		SnapshotThreshold: n.cfg.SnapshotThreshold, SnapshotInterval: n.cfg.SnapshotInterval, TrailingLogs: n.cfg.TrailingLogs, SegmentBytes: n.cfg.SegmentBytes,
 		Hello: n.helloInfo, Handler: n.service, Dial: n.cfg.Dial, Listen: listen, ServerTLS: server, ClientTLS: client, NoSync: n.cfg.NoSync, Keys: n.keys, Logger: n.log,
 		Now: n.cfg.Now, Elapsed: n.cfg.Elapsed, MaxClockOffset: n.cfg.MaxClockOffset,
-		OpenFile: n.cfg.OpenFile, WriteLog: n.cfg.WriteLog, Failed: func(err error) { n.cancel(err) },
+		LogFiles: n.cfg.LogFiles, Failed: func(err error) { n.cancel(err) },
 		Contradicted: func(err error) { n.cancel(errors.Join(err, n.leaveWord(damageFile, err))) },
 	}, n.machine)
 	if err != nil {

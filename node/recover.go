@@ -68,7 +68,7 @@ func withFiles(cfg Config, f func(raft.Config, still) error) (err error) {
 // begins there. The other nodes join with empty homes.
 func Restore(cfg Config, dir string, to archive.Target) (at oplog.Point, err error) {
 	path := filepath.Join(cfg.Home, "state.db")
-	if _, err := os.Stat(filepath.Join(cfg.Home, "raft", "raft.db")); err == nil {
+	if _, err := os.Stat(filepath.Join(cfg.Home, "raft", "log")); err == nil {
 		return at, fmt.Errorf("%s has a log already: restore into an empty home", cfg.Home)
 	}
 	if err := os.MkdirAll(cfg.Home, 0o700); err != nil {

@@ -154,12 +154,12 @@ func finishRekey(ctx context.Context, cfg Config, kept []Kept) error {
 // placeFiles moves files that are whole from a directory into the home, and removes what is made from them. Each step may have been
 // done before.
 func placeFiles(home, work string) error {
-	for _, name := range []string{seal.RingFile, "state.db", filepath.Join("raft", "raft.db"), filepath.Join("raft", "raft.db.journal"), filepath.Join("raft", "snapshots")} {
+	for _, name := range []string{seal.RingFile, "state.db", filepath.Join("raft", "log"), filepath.Join("raft", "snapshots")} {
 		from, to := filepath.Join(work, name), filepath.Join(home, name)
 		if _, err := os.Stat(from); errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		if name == filepath.Join("raft", "snapshots") {
+		if filepath.Dir(name) == "raft" {
 			if err := os.RemoveAll(to); err != nil {
 				return err
 			}

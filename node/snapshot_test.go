@@ -99,7 +99,7 @@ func TestSnapshotsDamagedAtRest(t *testing.T) {
 					st := s.RaftStatus()
 					return len(st.Members) == nodes && !slices.ContainsFunc(st.Members, func(m raft.Member) bool { return !m.Voter })
 				})
-				for _, kept := range []string{"snapshot-*.corrupt-*", "raft.db.corrupt-*"} {
+				for _, kept := range []string{"snapshot-*.corrupt-*", "log.corrupt-*"} {
 					if l, err := filepath.Glob(filepath.Join(c.cfgs[victim].Home, "raft", kept)); err != nil || len(l) == 0 {
 						t.Errorf("%s: %v, %v", kept, l, err)
 					}

@@ -3,16 +3,28 @@ package node_test
 import (
 	"context"
 	"net/http"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/raft/logstore"
 	"github.com/cairndb/cairn/raft/rafttest"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
 )
+
+// slowFiles asks before it opens a file of the log.
+type slowFiles struct {
+	logstore.OS
+	asked, goOn chan struct{}
+}
+
+func (f slowFiles) Open(name string) (logstore.File, error) {
+	f.asked <- struct{}{}
+	<-f.goOn
+	return f.OS.Open(name)
+}
 
 // TestAnswersBeforeTheLogIsOpen starts a node whose log takes its time: it answers stale recalls over both ports and says that
 // it may be behind, and everything else waits for the log.
@@ -25,11 +37,7 @@ func TestAnswersBeforeTheLogIsOpen(t *testing.T) {
 	c.stop(0)
 	asked, goOn := make(chan struct{}, 8), make(chan struct{})
 	cfg := c.cfgs[0] // its ports are the ones it had
-	cfg.OpenFile = func(name string, flag int, mode os.FileMode) (*os.File, error) {
-		asked <- struct{}{}
-		<-goOn
-		return os.OpenFile(name, flag, mode)
-	}
+	cfg.LogFiles = slowFiles{asked: asked, goOn: goOn}
 	opened := make(chan error, 1)
 	go func() {
 		n, err := node.Open(t.Context(), cfg)

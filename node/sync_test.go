@@ -3,9 +3,7 @@ package node_test
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -14,76 +12,83 @@ import (
 
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/raft/logstore"
 )
 
 // A platter is a disk that can fail as disks do: what is written is taken, and lost, and the sync that should have put it
 // there says so. The files stay whole up to that moment.
 type platter struct {
-	mu    sync.Mutex
-	files map[string]*os.File
-	kept  []int // the files' own descriptors, which hold their locks
-	dead  bool  // the state's file is not synced any more
+	logstore.OS
+	mu   sync.Mutex
+	dead string // the file that is not synced any more: the state's, or the log's of that kind
+}
+
+const (
+	stateFile = "state.db"
+	metaFile  = "meta"
+	segments  = "segments"
+)
+
+// broken says whether a file is, and stands for its syncs.
+func (p *platter) broken(name string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	kind := segments
+	if name := strings.TrimSuffix(filepath.Base(name), ".new"); name == stateFile || name == metaFile {
+		kind = name
+	}
+	if kind == p.dead {
+		return syscall.EIO
+	}
+	return nil
 }
 
 // sync stands before every sync of the state's file.
 func (p *platter) sync(sync func() error) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.dead {
-		return syscall.EIO
+	if err := p.broken(stateFile); err != nil {
+		return err
 	}
 	return sync()
 }
 
-func (p *platter) open(name string, flag int, perm os.FileMode) (*os.File, error) {
-	f, err := os.OpenFile(name, flag, perm)
-	if err == nil {
-		p.mu.Lock()
-		p.files[strings.TrimSuffix(filepath.Base(name), ".new")] = f
-		p.mu.Unlock()
-	}
-	return f, err
+type platterFile struct {
+	logstore.File
+	p    *platter
+	name string
 }
 
-// fail breaks a file from now on: it takes every write and refuses to sync. The log's descriptor becomes another's.
-func (p *platter) fail(t *testing.T, base string) {
-	t.Helper()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if base == "state.db" {
-		p.dead = true
-		return
+func (f platterFile) Sync() error {
+	if err := f.p.broken(f.name); err != nil {
+		return err
 	}
-	f := p.files[base]
-	if f == nil {
-		t.Fatalf("%s was never opened", base)
-	}
-	null, err := os.OpenFile("/dev/null", os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer null.Close()
-	own, err := syscall.Dup(int(f.Fd()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.kept = append(p.kept, own)
-	if err := dupOver(int(null.Fd()), int(f.Fd())); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Sync(); err == nil {
-		t.Skip("a null device that can be synced stands for no broken disk on " + runtime.GOOS)
-	}
+	return f.File.Sync()
 }
 
-func (p *platter) release() {
-	for _, fd := range p.kept {
-		syscall.Close(fd)
+func (f platterFile) WriteAt(b []byte, at int64) (int, error) {
+	if f.p.broken(f.name) != nil {
+		return len(b), nil
 	}
+	return f.File.WriteAt(b, at)
+}
+
+func (p *platter) Create(name string) (logstore.File, error) {
+	f, err := p.OS.Create(name)
+	return platterFile{f, p, name}, err
+}
+
+func (p *platter) Open(name string) (logstore.File, error) {
+	f, err := p.OS.Open(name)
+	return platterFile{f, p, name}, err
+}
+
+// fail breaks files from now on: they take every write and refuse to sync.
+func (p *platter) fail(kind string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.kept, p.dead = nil, false
+	p.dead = kind
 }
+
+func (p *platter) release() { p.fail("") }
 
 // TestAFailedSyncLosesNothing breaks the disk under the log or the state of a node, while clients write. The node takes
 // nothing more, says why and stops; where there are others they go on. With a disk that works again it has everything that
@@ -94,16 +99,16 @@ func TestAFailedSyncLosesNothing(t *testing.T) {
 		nodes  int
 		leader bool
 		file   string
-	}{{1, true, "raft.db"}, {1, true, "raft.db.journal"}, {1, true, "state.db"}, {3, true, "raft.db"}, {3, true, "raft.db.journal"}, {3, true, "state.db"},
-		{3, false, "raft.db"}, {3, false, "raft.db.journal"}, {3, false, "state.db"}} {
+	}{{1, true, metaFile}, {1, true, segments}, {1, true, stateFile}, {3, true, metaFile}, {3, true, segments}, {3, true, stateFile},
+		{3, false, metaFile}, {3, false, segments}, {3, false, stateFile}} {
 		t.Run(fmt.Sprintf("%d nodes/leader %v/%s", tc.nodes, tc.leader, tc.file), func(t *testing.T) {
 			t.Parallel()
 			disks := make([]*platter, tc.nodes)
 			c := startWith(t, tc.nodes, func(i int, cfg *node.Config) {
-				disks[i] = &platter{files: map[string]*os.File{}}
-				cfg.OpenFile, cfg.SyncState = disks[i].open, disks[i].sync
+				disks[i] = &platter{}
+				cfg.LogFiles, cfg.SyncState = disks[i], disks[i].sync
 				cfg.ApplyTimeout, cfg.Election = 2*time.Second, 3*time.Second
-				cfg.JournalBytes = 64 << 10 // so that the log's file is written now and then
+				cfg.SegmentBytes = 32 << 10 // so that the file beside the segments is written now and then
 			})
 			victim := c.leader()
 			if !tc.leader {
@@ -112,7 +117,7 @@ func TestAFailedSyncLosesNothing(t *testing.T) {
 			defer disks[victim].release()
 			w := writeAll(t, c)
 			w.wait(t, 100)
-			disks[victim].fail(t, tc.file)
+			disks[victim].fail(tc.file)
 			select {
 			case <-c.nodes[victim].Done():
 			case <-time.After(time.Minute):

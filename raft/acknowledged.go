@@ -125,7 +125,7 @@ func (n *Node) acknowledgedBy(id hraft.ServerID, records []*hraft.Log) {
 // tellAcknowledged is what a leader's heartbeats say of all members. Its own log counts as far as its disk has it: a crash may
 // take the rest.
 func (n *Node) tellAcknowledged() (all []wire.RaftPlace) {
-	if n.logs.flight().over() {
+	if n.logs.Synced() {
 		n.acks.note(n.cfg.NodeID, n.end())
 	}
 	n.acks.mu.Lock()

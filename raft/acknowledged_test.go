@@ -21,9 +21,14 @@ func (c *cluster) keep(i int) (files fs.FS) {
 }
 
 // putBack gives a stopped node the files that were kept, some of them from another time.
-func (c *cluster) putBack(i int, all, others fs.FS, names ...string) {
+func (c *cluster) putBack(i int, all, others fs.FS, pattern string) {
 	c.t.Helper()
 	err := errors.Join(os.RemoveAll(c.dirs[i]), os.CopyFS(c.dirs[i], all))
+	names, gerr := []string(nil), error(nil)
+	if others != nil {
+		names, gerr = fs.Glob(others, pattern)
+	}
+	err = errors.Join(err, gerr)
 	for _, name := range names {
 		raw, rerr := fs.ReadFile(others, name)
 		err = errors.Join(err, rerr, os.WriteFile(filepath.Join(c.dirs[i], name), raw, 0o600))
@@ -33,11 +38,11 @@ func (c *cluster) putBack(i int, all, others fs.FS, names ...string) {
 	}
 }
 
-// TestAnOldLogUnderANewerState: a voter whose log, or whose journal alone, was replaced by an old copy has no vote until it has
+// TestAnOldLogUnderANewerState: a voter whose log, or whose segments alone, was replaced by an old copy has no vote until it has
 // rejoined: its state has applied more than its log holds.
 func TestAnOldLogUnderANewerState(t *testing.T) {
 	t.Parallel()
-	for name, files := range map[string][]string{"log": {"raft.db", "raft.db.journal"}, "journal": {"raft.db.journal"}} {
+	for name, files := range map[string]string{"log": "log/*", "segments": "log/*.seg"} {
 		t.Run(name, func(t *testing.T) {
 			c := startCalm(t, 3)
 			want := c.propose(0, 10)
@@ -51,7 +56,7 @@ func TestAnOldLogUnderANewerState(t *testing.T) {
 			for i := range 3 {
 				c.nodes[i].Close()
 			}
-			c.putBack(old, now, then, files...)
+			c.putBack(old, now, then, files)
 			c.reopen(old, "secret", c.peers(old))
 			if c.nodes[old].Whole() {
 				t.Error("a member whose state is ahead of its log calls itself whole")
@@ -88,7 +93,7 @@ func TestAnOldHomeIsToldByTheOthers(t *testing.T) {
 	for i := range 3 {
 		c.nodes[i].Close()
 	}
-	c.putBack(old, kept, nil)
+	c.putBack(old, kept, nil, "")
 	c.sms[old] = then
 	c.reopen(other, "secret", c.peers(other))
 	if got := c.nodes[other].acks.of(uint32(old + 1)); got.before(place{term, index}) {

@@ -11,6 +11,7 @@ import (
 
 	hraft "github.com/hashicorp/raft"
 
+	"github.com/cairndb/cairn/raft/logstore"
 	"github.com/cairndb/cairn/wire"
 )
 
@@ -57,15 +58,11 @@ func Discard(dir string) (aside string, err error) {
 	if err := n.forget(); err != nil { // before anything goes away
 		return "", err
 	}
-	for at := time.Now().Unix(); ; at++ { // what was moved aside before stays as it is
-		aside = fmt.Sprintf("%s.corrupt-%d", dir, at)
-		if err := os.Mkdir(aside, 0o700); err == nil {
-			break
-		} else if !errors.Is(err, os.ErrExist) {
-			return "", err
-		}
+	aside = asideName(dir)
+	if err := os.Mkdir(aside, 0o700); err != nil {
+		return "", err
 	}
-	if err := setAside(filepath.Join(dir, "raft.db"), aside, ""); err != nil {
+	if err := setAside(logDir(dir), logDir(aside)); err != nil {
 		return "", err
 	}
 	if err := os.Rename(filepath.Join(dir, "snapshots"), filepath.Join(aside, "snapshots")); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -111,8 +108,8 @@ func (n *Node) markEmpty(snaps hraft.SnapshotStore) error {
 	if err != nil || last != 0 || upTo != 0 {
 		return err
 	}
-	if term, err := n.logs.GetUint64([]byte(keyTerm)); err == nil && term == 1 {
-		if err := n.logs.SetUint64([]byte(keyTerm), 0); err != nil {
+	if term, err := n.logs.GetUint64([]byte(logstore.KeyTerm)); err == nil && term == 1 {
+		if err := n.logs.SetUint64([]byte(logstore.KeyTerm), 0); err != nil {
 			return err
 		}
 	}
@@ -151,7 +148,7 @@ func (n *Node) refound(snaps hraft.SnapshotStore) error {
 			return err
 		}
 	}
-	if err := n.logs.SetUint64([]byte(keyTerm), term); err != nil {
+	if err := n.logs.SetUint64([]byte(logstore.KeyTerm), term); err != nil {
 		return err
 	}
 	n.log.Warn("restored as a new single-node cluster", "index", index, "term", term)

@@ -12,20 +12,32 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
+// segments are the files of a node's log, the oldest first.
+func segments(t *testing.T, dir string) []string {
+	t.Helper()
+	all, err := filepath.Glob(filepath.Join(dir, "log", "*.seg"))
+	if err != nil || len(all) == 0 {
+		t.Fatal(all, err)
+	}
+	return all
+}
+
 // loseLog damages the log of a stopped node in one of the ways a disk does.
-var loseLog = map[string]func(t *testing.T, path string){
-	"removed": func(t *testing.T, path string) {
-		if err := os.Remove(path); err != nil {
+var loseLog = map[string]func(t *testing.T, dir string){
+	"removed": func(t *testing.T, dir string) {
+		for _, path := range segments(t, dir) {
+			if err := os.Remove(path); err != nil {
+				t.Fatal(err)
+			}
+		}
+	},
+	"torn": func(t *testing.T, dir string) {
+		if err := os.Truncate(segments(t, dir)[0], 5000); err != nil {
 			t.Fatal(err)
 		}
 	},
-	"torn": func(t *testing.T, path string) {
-		if err := os.Truncate(path, 5000); err != nil {
-			t.Fatal(err)
-		}
-	},
-	"scribbled over": func(t *testing.T, path string) {
-		f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	"scribbled over": func(t *testing.T, dir string) {
+		f, err := os.OpenFile(segments(t, dir)[0], os.O_WRONLY, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -45,7 +57,7 @@ func TestOneNodeOutlivesItsLog(t *testing.T) {
 			want := c.propose(0, 20)
 			for round := range 2 {
 				c.nodes[0].Close()
-				lose(t, filepath.Join(c.dirs[0], "raft.db"))
+				lose(t, c.dirs[0])
 				c.reopen(0, "secret", nil)
 				want = append(want, c.propose(20+5*round, 25+5*round)...)
 				if got := c.sms[0].items(); !slices.Equal(got, want) {
@@ -73,7 +85,7 @@ func TestMemberRejoinsAfterLosingItsLog(t *testing.T) {
 	c.wait("the one that is to lose its log to have one", func() bool { return slices.Equal(c.sms[lost].items(), want) })
 	c.nodes[lost].Close()
 	c.nodes[other].Close()
-	loseLog["removed"](t, filepath.Join(c.dirs[lost], "raft.db"))
+	loseLog["removed"](t, c.dirs[lost])
 	c.reopen(lost, "secret", c.peers(lost))
 	c.wait("the leader to speak to the one without a log", func() bool { _, heard := c.nodes[lost].Told(uint32(l + 1)); return heard })
 	rejoin := wire.Membership{Action: "rejoin", NodeID: uint32(lost + 1), Role: "voter"}

@@ -8,6 +8,8 @@ import (
 	"syscall"
 
 	hraft "github.com/hashicorp/raft"
+
+	"github.com/cairndb/cairn/raft/logstore"
 )
 
 // A disk that did not write, or did not sync, is not asked again. The system may have thrown away the pages it could not
@@ -16,7 +18,7 @@ import (
 
 // strict is the log's store: its first failure is its last.
 type strict struct {
-	store
+	hraft.LogStore
 	n   *Node
 	cut atomic.Bool // the log's end was taken away, and nothing put in its place
 }
@@ -24,7 +26,7 @@ type strict struct {
 // GetLog implements hraft.LogStore. The log was read when it was opened, so what cannot be read now was changed since. The
 // library would panic: the one of its tasks that asked ends here instead.
 func (s *strict) GetLog(index uint64, l *hraft.Log) error {
-	err := s.store.GetLog(index, l)
+	err := s.LogStore.GetLog(index, l)
 	if err != nil && !errors.Is(err, hraft.ErrLogNotFound) && s.n.running.Load() {
 		s.n.breaks(fmt.Errorf("record %d: %w", index, err))
 		<-s.n.ctx.Done()
@@ -36,9 +38,9 @@ func (s *strict) GetLog(index uint64, l *hraft.Log) error {
 // StoreLogs implements hraft.LogStore. The library goes on with the end that it has had taken away when nothing can be put there,
 // so room for that is waited for.
 func (s *strict) StoreLogs(logs []*hraft.Log) error {
-	err := s.n.kept(func() error { return s.store.StoreLogs(logs) })
+	err := s.n.kept(func() error { return s.LogStore.StoreLogs(logs) })
 	for lacksRoom(err) && s.cut.Load() && s.n.waits() {
-		err = s.n.kept(func() error { return s.store.StoreLogs(logs) })
+		err = s.n.kept(func() error { return s.LogStore.StoreLogs(logs) })
 	}
 	if err == nil {
 		s.cut.Store(false)
@@ -54,7 +56,7 @@ func (s *strict) DeleteRange(first, last uint64) error {
 	return s.n.kept(func() error {
 		end, err := s.LastIndex()
 		if err == nil {
-			err = s.store.DeleteRange(first, last)
+			err = s.LogStore.DeleteRange(first, last)
 		}
 		if err == nil && last >= end {
 			s.cut.Store(true)
@@ -77,7 +79,7 @@ func (n *Node) kept(write func() error) error {
 
 // lacksRoom says whether a write found no room. A sync that found none may have thrown away what was written, like any other.
 func lacksRoom(err error) bool {
-	return !errors.Is(err, errUnsynced) && (errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT))
+	return !errors.Is(err, logstore.ErrUnsynced) && (errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT))
 }
 
 // broken is why the log cannot be written any more; nil while it can.

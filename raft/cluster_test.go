@@ -15,6 +15,7 @@ import (
 	hraft "github.com/hashicorp/raft"
 
 	"github.com/cairndb/cairn/oplog/seal"
+	"github.com/cairndb/cairn/raft/logstore"
 	"github.com/cairndb/cairn/raft/rafttest"
 	"github.com/cairndb/cairn/wire"
 )
@@ -157,8 +158,12 @@ func (c *cluster) reopen(i int, secret string, peers []string) {
 	if c.calm {
 		election = 8 * time.Second
 	}
+	var files logstore.FS
+	if m := c.disks[i]; m != nil {
+		files = m
+	}
 	n, err := Open(context.Background(), Config{NodeID: uint32(i + 1), Keys: c.keys[i], Dir: c.dirs[i], Addr: c.addrs[i], Secret: secret, Peers: peers,
-		Role: c.roles[i], Dial: c.dial, WriteLog: c.disks[i].step, Alone: len(peers) == 0, Heartbeat: 250 * time.Millisecond, Election: election, Handler: noHandler{}, Hello: c.sms[i].hello}, c.sms[i])
+		Role: c.roles[i], Dial: c.dial, LogFiles: files, Alone: len(peers) == 0, Heartbeat: 250 * time.Millisecond, Election: election, Handler: noHandler{}, Hello: c.sms[i].hello}, c.sms[i])
 	if err != nil {
 		c.t.Fatal(err)
 	}

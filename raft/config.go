@@ -8,17 +8,17 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"os"
 	"time"
 
 	"github.com/cairndb/cairn/oplog/seal"
+	"github.com/cairndb/cairn/raft/logstore"
 	"github.com/cairndb/cairn/wire"
 )
 
 // Config says what a member is. NodeID, Dir and Handler are required; a zero elsewhere means the default beside it.
 type Config struct {
 	NodeID    uint32
-	Dir       string                       // raft.db, raft.db.journal, snapshots
+	Dir       string                       // the log, snapshots
 	Addr      string                       // peer listener; port 0 picks one; none: no peer reaches this member, which must be the only one
 	Advertise string                       // what peers dial; Addr
 	Secret    string                       // what peers show; needed with Addr
@@ -35,7 +35,7 @@ type Config struct {
 	SnapshotThreshold uint64        // 8192
 	SnapshotInterval  time.Duration // 2m
 	TrailingLogs      uint64        // 10240
-	JournalBytes      int64         // 8 MiB: what the log's file may be behind; about as much is read again after a crash
+	SegmentBytes      int64         // 8 MiB: of the log's files
 	NoSync            bool          // for tests that measure something else
 	Keys              *seal.Ring    // what the log and the snapshots are encrypted with; nil: they are not
 
@@ -55,10 +55,7 @@ type Config struct {
 	Listen func(ctx context.Context, addr string) (net.Listener, error) // TCP; a seam for faults
 	Logger *slog.Logger                                                 // discards
 
-	OpenFile func(string, int, os.FileMode) (*os.File, error) // os.OpenFile, for the log and its journal; a seam for faults
-	// WriteLog calls what it is given, a step of the log's disk: "write" into the journal, "sync" of that, or "commit", a
-	// transaction of the log's file, which syncs itself. A seam for faults.
-	WriteLog func(step string, do func() error) error
+	LogFiles logstore.FS // the machine's, for the log; a seam for faults
 	Failed   func(error) // told when the log's disk has failed, or another node has this one's id: this member must be stopped
 	// Contradicted is told when the leader's log is not the one whose records are applied here: this member must be stopped, and
 	// its state and log moved aside (Discard) before it is started again.
@@ -121,7 +118,6 @@ func (c Config) withDefaults() Config {
 	c.Election = cmp.Or(c.Election, 5*time.Second)
 	c.SnapshotThreshold = cmp.Or(c.SnapshotThreshold, 8192)
 	c.SnapshotInterval = cmp.Or(c.SnapshotInterval, 2*time.Minute)
-	c.JournalBytes = cmp.Or(c.JournalBytes, 8<<20)
 	c.TrailingLogs = cmp.Or(c.TrailingLogs, 10240)
 	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
 	if c.Listen == nil {

@@ -27,7 +27,7 @@ func (n *Node) acknowledged() uint64 {
 	if !n.IsLeader() {
 		return 0
 	}
-	return n.sayable(n.raft.CommitIndex())
+	return n.logs.CapSynced(n.raft.CommitIndex())
 }
 
 // hear notes what the leader of a term says of the time, and of what it has acknowledged. A new contact begins with a new term, and when the leader was silent for

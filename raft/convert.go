@@ -5,15 +5,14 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 
 	hraft "github.com/hashicorp/raft"
-	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
 
 	"github.com/cairndb/cairn/oplog/seal"
+	"github.com/cairndb/cairn/raft/logstore"
 )
 
-// copyBatch is how many records share a transaction.
+// copyBatch is how many records are stored at once.
 const copyBatch = 512
 
 // Convert copies the log, the vote and the snapshots of a member that does not run into an empty directory, encrypted as
@@ -22,7 +21,7 @@ func Convert(dir, to string, from, into *seal.Ring) (err error) {
 	if err := os.MkdirAll(to, 0o700); err != nil {
 		return err
 	}
-	if _, err := os.Stat(filepath.Join(dir, "raft.db")); errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(logDir(dir)); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
 	source, target := &Node{cfg: Config{Dir: dir, Keys: from}.withDefaults()}, &Node{cfg: Config{Dir: to, Keys: into}.withDefaults()}
@@ -35,14 +34,14 @@ func Convert(dir, to string, from, into *seal.Ring) (err error) {
 	if err != nil {
 		return fmt.Errorf("snapshots: %w", err)
 	}
-	src, err := source.openStore(filepath.Join(dir, "raft.db"), covered)
+	src, err := source.openStore(logDir(dir), covered)
 	if err != nil {
-		return fmt.Errorf("raft log: %w", err)
+		return err
 	}
 	defer func() { err = errors.Join(err, src.Close()) }()
-	dst, err := target.openStore(filepath.Join(to, "raft.db"), 0)
+	dst, err := target.openStore(logDir(to), 0)
 	if err != nil {
-		return fmt.Errorf("raft log: %w", err)
+		return err
 	}
 	defer func() { err = errors.Join(err, dst.Close()) }()
 	if err := copyLog(src, dst); err != nil {
@@ -55,18 +54,9 @@ func Convert(dir, to string, from, into *seal.Ring) (err error) {
 	return copySnapshots(old, made)
 }
 
-func copyLog(src, dst store) error {
-	for _, key := range []string{keyTerm, keyVoteTerm, keyVote} {
-		val, err := src.Get([]byte(key))
-		if errors.Is(err, raftboltdb.ErrKeyNotFound) {
-			continue
-		}
-		if err == nil {
-			err = dst.Set([]byte(key), val)
-		}
-		if err != nil {
-			return err
-		}
+func copyLog(src, dst *logstore.Store) error {
+	if err := dst.CopyValues(src); err != nil {
+		return err
 	}
 	first, err := src.FirstIndex()
 	if err != nil || first == 0 {

@@ -9,7 +9,7 @@ import (
 )
 
 // CutBehind leaves nothing in this member's log from before an index, and no snapshot from before it: what was erased from the state
-// there would be sent to members that join, from either. The pages of files that held it are another matter (see Convert).
+// there would be sent to members that join, from either. Nor do the log's files hold it.
 func (n *Node) CutBehind(index uint64) error {
 	snaps, err := n.openSnapshots()
 	if err != nil {
@@ -32,6 +32,9 @@ func (n *Node) CutBehind(index uint64) error {
 	}
 	if yes, err := behind(); err != nil || yes {
 		return errors.Join(err, fmt.Errorf("the log still reaches behind record %d", index))
+	}
+	if err := n.kept(n.logs.Erase); err != nil {
+		return err
 	}
 	list, err := snaps.List()
 	for _, m := range list {

@@ -87,7 +87,7 @@ func (c *inbound) append(ctx context.Context, a *wire.RaftAppend) (*wire.RaftApp
 	if !ok {
 		return nil, fmt.Errorf("append answered with %T", resp)
 	}
-	if err := c.n.landed(r.LastLog); err != nil {
+	if err := c.n.logs.WaitSynced(r.LastLog); err != nil {
 		return nil, err
 	}
 	return &wire.RaftAppendReply{Term: r.Term, LastLog: r.LastLog, Success: r.Success, NoRetryBackoff: r.NoRetryBackoff, Clock: micros(c.n.cfg.Now())}, nil

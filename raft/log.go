@@ -1,6 +1,7 @@
 package raft
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -8,19 +9,18 @@ import (
 	"time"
 
 	hraft "github.com/hashicorp/raft"
-	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
-	"go.etcd.io/bbolt"
-	berrors "go.etcd.io/bbolt/errors"
 
 	"github.com/cairndb/cairn/oplog"
-	"github.com/cairndb/cairn/oplog/boltfile"
-	"github.com/cairndb/cairn/oplog/seal"
+	"github.com/cairndb/cairn/raft/logstore"
 )
 
-// openLog opens the log and the vote. A file that cannot be read is moved aside, kept and named, and the node
-// goes on with an empty one: the leader brings it up to date (see rejoin).
+// logDir is where, in a member's directory, the log is, with term and vote.
+func logDir(dir string) string { return filepath.Join(dir, "log") }
+
+// openLog opens the log and the vote. A damaged one is moved aside, kept and named, and the node goes on with an empty one: the
+// leader brings it up to date (see rejoin). A node that is alone makes a new one of what its files still prove (see salvage).
 func (n *Node) openLog(snaps hraft.SnapshotStore) error {
-	path := filepath.Join(n.cfg.Dir, "raft.db")
+	path := logDir(n.cfg.Dir)
 	if err := n.finishSalvage(); err != nil {
 		return fmt.Errorf("raft log: %w", err)
 	}
@@ -29,11 +29,8 @@ func (n *Node) openLog(snaps hraft.SnapshotStore) error {
 		return fmt.Errorf("snapshots: %w", err)
 	}
 	if n.logs, err = n.openStore(path, covered); err != nil {
-		if errors.Is(err, berrors.ErrTimeout) {
-			return fmt.Errorf("raft log %s: %w", path, oplog.ErrHeld)
-		}
-		if lacksRoom(err) || errors.Is(err, errUnkept) || errors.Is(err, seal.ErrKey) || errors.Is(err, seal.ErrPlain) || errors.Is(err, seal.ErrSealed) {
-			return fmt.Errorf("raft log %s: %w", path, err)
+		if !errors.Is(err, logstore.ErrDamaged) {
+			return err
 		}
 		if n.cfg.Alone {
 			if made, err := n.salvage(snaps, path, err, false); made || err != nil {
@@ -41,18 +38,18 @@ func (n *Node) openLog(snaps hraft.SnapshotStore) error {
 			}
 		}
 		if n.offline {
-			return fmt.Errorf("raft log %s: %w", path, err)
+			return err
 		}
-		suffix := fmt.Sprintf(".corrupt-%d", time.Now().Unix())
-		n.log.Error("raft log unreadable, moved aside", "path", path, "aside", path+suffix, "err", err)
+		aside := asideName(path)
+		n.log.Error("raft log unreadable, moved aside", "path", path, "aside", aside, "err", err)
 		if err := n.forget(); err != nil {
 			return fmt.Errorf("raft log: %w", err)
 		}
-		if err := setAside(path, n.cfg.Dir, suffix); err != nil {
+		if err := setAside(path, aside); err != nil {
 			return fmt.Errorf("raft log: %w", err)
 		}
 		if n.logs, err = n.openStore(path, covered); err != nil {
-			return fmt.Errorf("raft log %s: %w", path, err)
+			return err
 		}
 	}
 	why := n.shortfall(covered)
@@ -64,7 +61,7 @@ func (n *Node) openLog(snaps hraft.SnapshotStore) error {
 			return n.openSalvaged(snaps, path, err)
 		}
 		if n.logs, err = n.openStore(path, covered); err != nil {
-			return fmt.Errorf("raft log %s: %w", path, err)
+			return err
 		}
 	}
 	if why != nil {
@@ -79,61 +76,48 @@ func (n *Node) openLog(snaps hraft.SnapshotStore) error {
 	return nil
 }
 
-// openStore opens a file, and reads it once. Up to covered, a snapshot stands for what is not there.
-func (n *Node) openStore(path string, covered uint64) (_ store, err error) {
-	defer caught(&err)
-	s, err := n.openFile(path)
-	if err != nil {
-		return nil, err
+// openStore opens a log, which is read once by that: the library panics on a record that it cannot read. Up to covered, a snapshot
+// stands for what is not there.
+func (n *Node) openStore(path string, covered uint64) (*logstore.Store, error) {
+	s, err := logstore.Open(path, n.storeOptions())
+	if errors.Is(err, logstore.ErrHeld) {
+		err = oplog.ErrHeld
 	}
-	if err := verify(s, covered); err != nil {
-		return nil, errors.Join(err, s.Close())
+	if err != nil {
+		return nil, fmt.Errorf("raft log %s: %w", path, err)
+	}
+	first, err := s.FirstIndex()
+	if err == nil && first > covered+1 {
+		err = fmt.Errorf("%w: the log begins at record %d, and the snapshot ends at %d", logstore.ErrDamaged, first, covered)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("raft log %s: %w", path, errors.Join(err, s.Close()))
 	}
 	return s, nil
 }
 
-// caught makes an error of a panic: bbolt panics on some damaged files.
-func caught(err *error) {
-	if p := recover(); p != nil {
-		*err = fmt.Errorf("unreadable: %v", p)
-	}
+func (n *Node) storeOptions() logstore.Options {
+	return logstore.Options{FS: cmp.Or[logstore.FS](n.cfg.LogFiles, logstore.OS{NoSync: n.cfg.NoSync}), Keys: n.cfg.Keys, SegmentBytes: n.cfg.SegmentBytes,
+		Leads: n.leads, Failed: func(err error) { _ = n.breaks(err) }}
 }
 
-func (n *Node) openFile(path string) (_ store, err error) {
-	defer caught(&err)
-	if err := boltfile.PrepareNewest(path); err != nil {
-		return nil, err
-	}
-	var s *raftboltdb.BoltStore
-	_, err = boltfile.Map(8<<30, func(size int) (err error) {
-		s, err = raftboltdb.New(raftboltdb.Options{Path: path, NoSync: n.cfg.NoSync, MsgpackUseNewTimeFormat: true, BoltOptions: &bbolt.Options{
-			Timeout: 2 * time.Second, NoFreelistSync: true, FreelistType: bbolt.FreelistMapType, OpenFile: n.cfg.OpenFile, InitialMmapSize: size}})
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	file, err := sumLog(s, n.cfg.WriteLog)
-	if err != nil {
-		return nil, errors.Join(err, s.Close())
-	}
-	j, err := openJournal(file, journalPath(path), n.cfg, n.leads, func(err error) { _ = n.breaks(err) })
-	if err != nil {
-		return nil, errors.Join(err, s.Close())
-	}
-	whole, err := sealStore(j, n.cfg.Keys)
-	if err != nil {
-		return nil, errors.Join(err, j.Close())
-	}
-	return whole, nil
-}
+// leads says whether the library stores records as a leader, in the task that stores them.
+func (n *Node) leads() bool { return n.running.Load() && n.raft.State() == hraft.Leader }
 
-// setAside renames a log's file, and its journal with it.
-func setAside(path, to, suffix string) error {
-	for _, path := range []string{path, journalPath(path)} {
-		if err := os.Rename(path, filepath.Join(to, filepath.Base(path)+suffix)); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return err
+// asideName is where something damaged is moved to. What was moved there before stays.
+func asideName(path string) string {
+	for at := time.Now().Unix(); ; at++ {
+		aside := fmt.Sprintf("%s.corrupt-%d", path, at)
+		if _, err := os.Lstat(aside); err != nil {
+			return aside
 		}
+	}
+}
+
+// setAside renames a log; there may be none.
+func setAside(from, to string) error {
+	if err := os.Rename(from, to); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
 	}
 	return nil
 }

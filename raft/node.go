@@ -14,6 +14,7 @@ import (
 
 	hraft "github.com/hashicorp/raft"
 
+	"github.com/cairndb/cairn/raft/logstore"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/large"
 )
@@ -24,7 +25,7 @@ type Node struct {
 	log           *slog.Logger
 	sm            StateMachine
 	raft          *hraft.Raft
-	logs          store
+	logs          *logstore.Store
 	records       hraft.LogStore        // what is in logs, as the library has it
 	failure       atomic.Pointer[error] // of the disk the log is on
 	transport     *transport
@@ -152,12 +153,12 @@ func (n *Node) start() error {
 	if err := n.markEmpty(snaps); err != nil {
 		return fmt.Errorf("raft log: %w", err)
 	}
-	n.records = &recent{LogStore: &strict{store: n.logs, n: n}}
+	n.records = &recent{LogStore: &strict{LogStore: n.logs, n: n}}
 	if err := n.dropBehind(snaps); err != nil {
 		return fmt.Errorf("raft log: %w", err)
 	}
 	n.loadChain()
-	n.raft, err = hraft.NewRaft(n.library(snaps), &fsm{sm: n.sm, disk: n.landed, chain: n}, n.records, patient{n}, snaps, n.transport)
+	n.raft, err = hraft.NewRaft(n.library(snaps), &fsm{sm: n.sm, disk: n.logs.WaitSynced, chain: n}, n.records, patient{n}, snaps, n.transport)
 	if err != nil {
 		return fmt.Errorf("raft: %w", err)
 	}

@@ -73,9 +73,3 @@ func (r *recent) forget() {
 	clear(r.logs)
 	r.logs, r.bytes = r.logs[:0], 0
 }
-
-// IsMonotonic implements hraft.MonotonicLogStore.
-func (r *recent) IsMonotonic() bool {
-	m, ok := r.LogStore.(hraft.MonotonicLogStore)
-	return ok && m.IsMonotonic()
-}

@@ -29,7 +29,7 @@ func Found(cfg Config, sm StateMachine) error {
 // Members are who belongs to the cluster, as a node that does not run remembers it.
 func Members(cfg Config, sm StateMachine) (members []Member, err error) {
 	err = offline(cfg, sm, func(n *Node, snaps hraft.SnapshotStore) error {
-		c, err := hraft.GetConfiguration(n.library(snaps), &fsm{sm: n.sm, disk: n.landed}, n.logs, n.logs, snaps, n.transport)
+		c, err := hraft.GetConfiguration(n.library(snaps), &fsm{sm: n.sm, disk: n.logs.WaitSynced}, n.logs, n.logs, snaps, n.transport)
 		if err != nil {
 			return err
 		}
@@ -85,7 +85,7 @@ func Recover(cfg Config, sm StateMachine) error {
 		if err := n.keepChain(link{}); err != nil { // the snapshot that is made stands for records behind it
 			return err
 		}
-		err := hraft.RecoverCluster(n.library(snaps), &fsm{sm: kept, disk: n.landed}, n.logs, n.logs, snaps, n.transport, n.onlyMember())
+		err := hraft.RecoverCluster(n.library(snaps), &fsm{sm: kept, disk: n.logs.WaitSynced}, n.logs, n.logs, snaps, n.transport, n.onlyMember())
 		if kept.last != nil {
 			kept.last.Release() // the library does not, and the state could not close
 		}

@@ -2,26 +2,26 @@ package raft
 
 import (
 	"errors"
-	"path/filepath"
 	"slices"
 	"sync"
 	"syscall"
 	"testing"
 
 	hraft "github.com/hashicorp/raft"
+
+	"github.com/cairndb/cairn/raft/logstore"
 )
 
-// A meter watches the steps of a log's disk, and lets those fail for which fails says so.
+// A meter is a disk whose steps are watched, and fail when fails says so: "write" into a file of the log, "create" of one and "fill"
+// before it has its name, "rename", "remove", "sync".
 type meter struct {
+	logstore.OS
 	mu     sync.Mutex
 	fails  func(step string) error
 	failed int
 }
 
 func (m *meter) step(step string, do func() error) error {
-	if m == nil {
-		return do()
-	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.fails != nil {
@@ -33,6 +33,38 @@ func (m *meter) step(step string, do func() error) error {
 	return do()
 }
 
+func (m *meter) Create(name string) (f logstore.File, err error) {
+	err = m.step("create", func() error { f, err = m.OS.Create(name); return err })
+	return &metered{f, m, "fill"}, err
+}
+
+func (m *meter) Open(name string) (logstore.File, error) {
+	f, err := m.OS.Open(name)
+	return &metered{f, m, "write"}, err
+}
+
+func (m *meter) Rename(from, to string) error {
+	return m.step("rename", func() error { return m.OS.Rename(from, to) })
+}
+
+func (m *meter) Remove(name string) error {
+	return m.step("remove", func() error { return m.OS.Remove(name) })
+}
+
+type metered struct {
+	logstore.File
+	m     *meter
+	write string
+}
+
+func (f *metered) WriteAt(b []byte, at int64) (n int, err error) {
+	err = f.m.step(f.write, func() error { n, err = f.File.WriteAt(b, at); return err })
+	f.write = "write"
+	return n, err
+}
+
+func (f *metered) Sync() error { return f.m.step("sync", f.File.Sync) }
+
 func (m *meter) set(fails func(string) error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -43,61 +75,6 @@ func (m *meter) refused() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.failed
-}
-
-// TestALogOpensOnAFullDisk: what a crash left in the journal has no room in the file yet. It is read from where it is.
-func TestALogOpensOnAFullDisk(t *testing.T) {
-	t.Parallel()
-	m, dir := &meter{}, t.TempDir()
-	open := func() store {
-		t.Helper()
-		n := &Node{cfg: Config{Dir: dir, WriteLog: m.step}.withDefaults()}
-		s, err := n.openStore(filepath.Join(dir, "raft.db"), 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s
-	}
-	full := func(string) error { return syscall.ENOSPC }
-	s := open()
-	for i := range uint64(5) {
-		if err := s.StoreLog(&hraft.Log{Index: i + 1, Term: 1, Data: []byte("x")}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	m.set(full)
-	if err := s.Close(); !lacksRoom(err) {
-		t.Fatalf("closing: %v", err)
-	}
-	s = open()
-	var l hraft.Log
-	for i := range uint64(5) {
-		if err := s.GetLog(i+1, &l); err != nil || l.Index != i+1 {
-			t.Errorf("record %d: %v, %v", i+1, l.Index, err)
-		}
-	}
-	next := &hraft.Log{Index: 6, Term: 1, Data: []byte("y")}
-	if err := s.StoreLog(next); !lacksRoom(err) {
-		t.Errorf("a record on a full disk: %v", err)
-	}
-	m.set(func(step string) error {
-		if step == "sync" {
-			return syscall.ENOSPC
-		}
-		return nil
-	})
-	if err := s.StoreLog(next); !errors.Is(err, syscall.ENOSPC) || lacksRoom(err) {
-		t.Errorf("a sync that found no room: %v", err) // what it was to write is perhaps there
-	}
-	m.set(nil)
-	if err := errors.Join(s.StoreLog(next), s.Close()); err != nil {
-		t.Fatal(err)
-	}
-	s = open()
-	defer s.Close()
-	if last, err := s.LastIndex(); last != 6 || err != nil {
-		t.Errorf("it ends at %d, %v", last, err)
-	}
 }
 
 // TestADiskFullAfterTheEndWasCut: records of another leader are taken away, and there is no room for those of this one.
@@ -120,12 +97,10 @@ func TestADiskFullAfterTheEndWasCut(t *testing.T) {
 	if err := l.transport.AppendEntries(serverID(f.cfg.NodeID), hraft.ServerAddress(c.addrs[i]), req, &resp); err != nil || !resp.Success {
 		t.Fatalf("%+v, %v", resp, err)
 	}
-	commits := 0
+	cut := false
 	m.set(func(step string) error {
-		if step == "commit" {
-			commits++ // what the journal has, and then the cut
-		}
-		if commits >= 2 && step == "write" {
+		cut = cut || step == "rename"
+		if cut && step == "write" {
 			return syscall.ENOSPC
 		}
 		return nil
@@ -144,7 +119,7 @@ func TestADiskThatFailsAtTheStart(t *testing.T) {
 	if err := c.nodes[0].Close(); err != nil {
 		t.Fatal(err)
 	}
-	for step := range 6 { // what is written before it runs
+	for step := range 12 { // what is written before it runs
 		m := &meter{}
 		m.set(func(string) error {
 			if step--; step < 0 {
@@ -152,7 +127,7 @@ func TestADiskThatFailsAtTheStart(t *testing.T) {
 			}
 			return nil
 		})
-		n, err := Open(t.Context(), Config{NodeID: 1, Dir: c.dirs[0], Addr: c.addrs[0], Secret: "secret", Alone: true, WriteLog: m.step, Handler: noHandler{}}, c.sms[0])
+		n, err := Open(t.Context(), Config{NodeID: 1, Dir: c.dirs[0], Addr: c.addrs[0], Secret: "secret", Alone: true, LogFiles: m, Handler: noHandler{}}, c.sms[0])
 		if err == nil { // it failed later, or not at all
 			_ = n.Close()
 		} else if !errors.Is(err, syscall.EIO) {

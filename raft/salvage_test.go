@@ -9,6 +9,9 @@ import (
 	"testing"
 
 	hraft "github.com/hashicorp/raft"
+
+	"github.com/cairndb/cairn/raft/logstore"
+	"github.com/cairndb/cairn/raft/rafttest"
 )
 
 // crashed is what a kill leaves of a lone node: its files as they were after the last acknowledged record, and a state that
@@ -20,11 +23,11 @@ type crashed struct {
 	at, term uint64
 }
 
-// crash makes a node acknowledge 90 records: the log's file has the first 60 of them at least, the journal the rest.
+// crash makes a node acknowledge 90 records, in several segments.
 func crash(t *testing.T) crashed {
 	t.Helper()
 	c := &cluster{t: t, addrs: []string{"127.0.0.1:0"}, nodes: make([]*Node, 1), sms: []*list{{}}}
-	cfg := Config{NodeID: 1, Dir: t.TempDir(), Addr: "127.0.0.1:0", Secret: "secret", Alone: true, JournalBytes: 16 << 10, Handler: noHandler{}}
+	cfg := Config{NodeID: 1, Dir: t.TempDir(), Addr: "127.0.0.1:0", Secret: "secret", Alone: true, SegmentBytes: 2 << 10, Handler: noHandler{}}
 	n, err := Open(context.Background(), cfg, c.sms[0])
 	if err != nil {
 		t.Fatal(err)
@@ -34,27 +37,13 @@ func crash(t *testing.T) crashed {
 	out := crashed{want: c.propose(0, 30)}
 	out.at, out.term = c.sms[0].Applied()
 	out.behind = len(out.want)
-	out.want = append(out.want, c.propose(30, 60)...)
-	if err := n.logs.SetUint64([]byte("puts the journal into the file"), 1); err != nil {
-		t.Fatal(err)
-	}
-	if err := journalOf(n.logs).DeleteRange(1<<40, 1<<40); err != nil {
-		t.Fatal(err)
-	}
-	out.want = append(out.want, c.propose(60, 90)...)
+	out.want = append(out.want, c.propose(30, 90)...)
 	out.cfg = cfg
 	out.cfg.Dir = t.TempDir()
 	if err := os.CopyFS(out.cfg.Dir, os.DirFS(cfg.Dir)); err != nil {
 		t.Fatal(err)
 	}
 	return out
-}
-
-func journalOf(s store) *journal {
-	if sealed, ok := s.(*sealed); ok {
-		s = sealed.store
-	}
-	return s.(*journal)
 }
 
 // copy is the same crash again.
@@ -86,6 +75,12 @@ func (c crashed) start(t *testing.T) ([]string, error) {
 	return sm.items(), nil
 }
 
+// damagedBelow flips a bit of a record that the state has.
+func (c crashed) damagedBelow(t *testing.T) {
+	t.Helper()
+	rafttest.Flip(t, segments(t, c.cfg.Dir)[0], "entry-12")
+}
+
 func flip(t *testing.T, path string, at int64) {
 	t.Helper()
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
@@ -103,23 +98,22 @@ func flip(t *testing.T, path string, at int64) {
 	}
 }
 
-// TestALoneNodeKeepsWhatItsFilesProve: its state is behind, and one of the two files of its log is damaged after a kill. All that
-// was acknowledged is in the other one, or in the state.
+// TestALoneNodeKeepsWhatItsFilesProve: its state is behind, and the log is damaged after a kill, but in no record that the state
+// lacks.
 func TestALoneNodeKeepsWhatItsFilesProve(t *testing.T) {
 	t.Parallel()
 	made := crash(t)
-	db := func(c crashed) string { return filepath.Join(c.cfg.Dir, "raft.db") }
-	journal := func(c crashed) string { return journalPath(db(c)) }
+	last := func(t *testing.T, c crashed) string { all := segments(t, c.cfg.Dir); return all[len(all)-1] }
 	for name, damage := range map[string]func(*testing.T, crashed){
 		"nothing":                   func(*testing.T, crashed) {},
-		"a meta page of the file":   func(t *testing.T, c crashed) { flip(t, db(c), 40) },
-		"the other meta page":       func(t *testing.T, c crashed) { flip(t, db(c), 4096+40) },
-		"the file cut short":        func(t *testing.T, c crashed) { loseLog["torn"](t, db(c)) },
-		"the file gone":             func(t *testing.T, c crashed) { loseLog["removed"](t, db(c)) },
-		"the file scribbled over":   func(t *testing.T, c crashed) { loseLog["scribbled over"](t, db(c)) },
-		"the journal's header":      func(t *testing.T, c crashed) { flip(t, journal(c), 12) },
-		"a frame of the journal":    func(t *testing.T, c crashed) { flip(t, journal(c), journalHead+200) },
-		"the journal's first frame": func(t *testing.T, c crashed) { flip(t, journal(c), journalHead+10) },
+		"what the state has":        func(t *testing.T, c crashed) { c.damagedBelow(t) },
+		"the first segment gone":    func(t *testing.T, c crashed) { os.Remove(segments(t, c.cfg.Dir)[0]) },
+		"the first segment cut":     func(t *testing.T, c crashed) { os.Truncate(segments(t, c.cfg.Dir)[0], 100) },
+		"a bit of what lies beside": func(t *testing.T, c crashed) { flip(t, filepath.Join(c.cfg.Dir, "log", "meta"), 12) },
+		"what lies beside gone":     func(t *testing.T, c crashed) { os.Remove(filepath.Join(c.cfg.Dir, "log", "meta")) },
+		"the header of a segment":   func(t *testing.T, c crashed) { flip(t, segments(t, c.cfg.Dir)[2], 10) },
+		"the salt of a segment":     func(t *testing.T, c crashed) { flip(t, segments(t, c.cfg.Dir)[2], 17) },
+		"the header of the newest":  func(t *testing.T, c crashed) { flip(t, last(t, c), 10) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -133,33 +127,35 @@ func TestALoneNodeKeepsWhatItsFilesProve(t *testing.T) {
 	}
 }
 
-// TestEveryFlippedBitOfALoneLog: wherever a bit of the log's file is flipped, the node has all that was acknowledged, or it names
-// records that are lost and does not start.
+// TestEveryFlippedBitOfALoneLog: wherever a bit of the log is flipped, the node has all that was acknowledged, or it names the record
+// that is lost and does not start.
 func TestEveryFlippedBitOfALoneLog(t *testing.T) {
 	t.Parallel()
 	made := crash(t)
-	info, err := os.Stat(filepath.Join(made.cfg.Dir, "raft.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	whole, named := 0, 0
-	for at := int64(0); at < info.Size(); at += info.Size()/40 + 7 {
-		c := made.copy(t)
-		flip(t, filepath.Join(c.cfg.Dir, "raft.db"), at)
-		got, err := c.start(t)
-		var lost *LossError
-		switch {
-		case err == nil && slices.Equal(got, c.want):
-			whole++
-		case errors.As(err, &lost) && len(lost.Lost) > 0 && !lost.Open:
-			named++
-		default:
-			t.Errorf("byte %d: %d of %d records are there: %v", at, len(got), len(c.want), err)
+	for i, path := range segments(t, made.cfg.Dir) {
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for at := int64(i); at < info.Size(); at += info.Size()/7 + 7 {
+			c := made.copy(t)
+			flip(t, segments(t, c.cfg.Dir)[i], at)
+			got, err := c.start(t)
+			var lost *LossError
+			switch {
+			case err == nil && slices.Equal(got, c.want):
+				whole++
+			case errors.As(err, &lost) && len(lost.Lost) == 1 && lost.Lost[0].First == lost.Lost[0].Last && !lost.Open:
+				named++
+			default:
+				t.Errorf("byte %d of segment %d: %d of %d records are there: %v", at, i, len(got), len(c.want), err)
+			}
 		}
 	}
 	t.Logf("%d starts with everything, %d losses named", whole, named)
-	if whole == 0 {
-		t.Error("no start")
+	if whole == 0 || named == 0 {
+		t.Error("nothing was tested")
 	}
 }
 
@@ -168,36 +164,16 @@ func TestEveryFlippedBitOfALoneLog(t *testing.T) {
 func TestALossIsNamedAndWaits(t *testing.T) {
 	t.Parallel()
 	c := crash(t)
-	db := filepath.Join(c.cfg.Dir, "raft.db")
-	if err := os.Remove(db); err != nil {
-		t.Fatal(err)
-	}
-	raw, err := os.ReadFile(journalPath(db))
-	if err != nil {
-		t.Fatal(err)
-	}
-	gen, _, err := readJournal(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for at := journalHead; at < len(raw); at++ { // frames that an earlier generation left are written over
-		if _, ok := frameOf(raw[at:], gen-1); ok {
-			raw[at+frameHead] ^= 0xFF
-		}
-		if _, ok := frameOf(raw[at:], gen-2); ok {
-			raw[at+frameHead] ^= 0xFF
+	const lostItem = "entry-50"
+	for _, path := range segments(t, c.cfg.Dir) {
+		if raw, err := os.ReadFile(path); err == nil && slices.Contains(slices.Collect(chunksOf(raw, len(lostItem))), lostItem) {
+			rafttest.Flip(t, path, lostItem)
 		}
 	}
-	if err := os.WriteFile(journalPath(db), raw, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	_, records, err := readJournal(raw)
-	if err != nil || len(records) == 0 {
-		t.Fatal(len(records), err)
-	}
-	want := []Span{{c.at + 1, records[0].Index - 1}}
+	at := c.at + uint64(slices.Index(c.want, lostItem)-c.behind) + 1
+	want := []Span{{at, at}}
 	for range 2 { // the second start says it again
-		_, err = c.start(t)
+		_, err := c.start(t)
 		var lost *LossError
 		if !errors.As(err, &lost) || !slices.Equal(lost.Lost, want) || lost.Open {
 			t.Fatalf("got %v, want %v lost", err, want)
@@ -207,7 +183,7 @@ func TestALossIsNamedAndWaits(t *testing.T) {
 	if err != nil || lost == nil || !slices.Equal(lost.Lost, want) {
 		t.Fatalf("accepted %v, %v; want %v", lost, err, want)
 	}
-	left := slices.Concat(c.want[:c.behind], c.want[len(c.want)-len(records):])
+	left := slices.DeleteFunc(slices.Clone(c.want), func(item string) bool { return item == lostItem })
 	if got, err := c.start(t); err != nil || !slices.Equal(got, left) {
 		t.Errorf("after the loss: %q, %v, want %q", got, err, left)
 	}
@@ -216,18 +192,31 @@ func TestALossIsNamedAndWaits(t *testing.T) {
 	}
 }
 
-// TestWhatIsNotKnownToBeWholeWaits: without its journal, or without any file of the log, a node cannot know what it had.
+// chunksOf are the texts of a length that begin at each byte.
+func chunksOf(raw []byte, size int) func(func(string) bool) {
+	return func(yield func(string) bool) {
+		for i := range len(raw) - size {
+			if !yield(string(raw[i : i+size])) {
+				return
+			}
+		}
+	}
+}
+
+// TestWhatIsNotKnownToBeWholeWaits: without its newest segment, or without any file of the log, a node cannot know what it had.
 func TestWhatIsNotKnownToBeWholeWaits(t *testing.T) {
 	t.Parallel()
 	made := crash(t)
-	for name, names := range map[string][]string{"the journal": {"raft.db.journal"}, "both files": {"raft.db", "raft.db.journal"}} {
+	for name, lose := range map[string]func(crashed) error{
+		"the newest segment": func(c crashed) error { all := segments(t, c.cfg.Dir); return os.Remove(all[len(all)-1]) },
+		"a part of it":       func(c crashed) error { all := segments(t, c.cfg.Dir); return os.Truncate(all[len(all)-1], 90) },
+		"all files":          func(c crashed) error { return os.RemoveAll(logDir(c.cfg.Dir)) },
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := made.copy(t)
-			for _, name := range names {
-				if err := os.Remove(filepath.Join(c.cfg.Dir, name)); err != nil {
-					t.Fatal(err)
-				}
+			if err := lose(c); err != nil {
+				t.Fatal(err)
 			}
 			for range 2 {
 				var lost *LossError
@@ -249,14 +238,12 @@ func TestWhatIsNotKnownToBeWholeWaits(t *testing.T) {
 func TestASnapshotIsNotTheLog(t *testing.T) {
 	t.Parallel()
 	c := crash(t)
-	loseLog["removed"](t, filepath.Join(c.cfg.Dir, "raft.db"))
+	c.damagedBelow(t)
 	if got, err := c.start(t); err != nil || !slices.Equal(got, c.want) {
 		t.Fatal(got, err)
 	}
-	for _, name := range []string{"raft.db", "raft.db.journal"} {
-		if err := os.Remove(filepath.Join(c.cfg.Dir, name)); err != nil {
-			t.Fatal(err)
-		}
+	if err := os.RemoveAll(logDir(c.cfg.Dir)); err != nil {
+		t.Fatal(err)
 	}
 	for i := range 2 {
 		var lost *LossError
@@ -270,10 +257,10 @@ func TestASnapshotIsNotTheLog(t *testing.T) {
 func TestSalvageIsFinished(t *testing.T) {
 	t.Parallel()
 	c := crash(t)
-	loseLog["torn"](t, filepath.Join(c.cfg.Dir, "raft.db"))
+	c.damagedBelow(t)
 	n := &Node{cfg: c.cfg.withDefaults(), sm: c.state()}
 	n.log = n.cfg.Logger
-	r := n.remains(filepath.Join(c.cfg.Dir, "raft.db"))
+	r := remains{logstore.Salvage(logDir(c.cfg.Dir), n.storeOptions(), c.at+1)}
 	rest, lost := r.continues(c.at, c.term)
 	if len(lost) > 0 || len(rest) == 0 {
 		t.Fatal(rest, lost)
@@ -292,7 +279,7 @@ func TestSalvageIsFinished(t *testing.T) {
 	if err := n.writeSalvaged(rest, 9); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Rename(filepath.Join(c.cfg.Dir, salvageDir, "raft.db.journal"), filepath.Join(c.cfg.Dir, "raft.db.journal")); err != nil {
+	if err := os.Rename(logDir(c.cfg.Dir), logDir(c.cfg.Dir)+".corrupt-1"); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := c.start(t); err != nil || !slices.Equal(got, c.want) {

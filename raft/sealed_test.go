@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	hraft "github.com/hashicorp/raft"
-	"go.etcd.io/bbolt"
 
 	"github.com/cairndb/cairn/oplog/seal"
 )
@@ -120,22 +119,17 @@ func TestDamagedRecordsAreFound(t *testing.T) {
 	c := startSealed(t, 1, map[int]*seal.Ring{0: newRing()})
 	want := c.propose(0, 20)
 	c.nodes[0].Close()
-	db, err := bbolt.Open(filepath.Join(c.dirs[0], "raft.db"), 0o600, nil)
+	path := segments(t, c.dirs[0])[0]
+	raw, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = db.Update(func(tx *bbolt.Tx) error {
-		b := tx.Bucket([]byte("logs"))
-		k, v := b.Cursor().Last()
-		bad := bytes.Clone(v)
-		bad[bytes.LastIndex(bad, []byte("Data"))+20] ^= 1
-		return b.Put(bytes.Clone(k), bad)
-	})
-	if err := errors.Join(err, db.Close()); err != nil {
+	raw[len(bytes.TrimRight(raw, "\x00"))-100] ^= 1
+	if err := os.WriteFile(path, raw, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	c.reopen(0, "secret", nil)
-	if aside, _ := filepath.Glob(filepath.Join(c.dirs[0], "raft.db.corrupt-*")); len(aside) != 1 {
+	if aside, _ := filepath.Glob(filepath.Join(c.dirs[0], "log.corrupt-*")); len(aside) != 1 {
 		t.Errorf("moved aside: %v", aside)
 	}
 	want = append(want, c.propose(20, 21)...)

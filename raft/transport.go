@@ -52,7 +52,7 @@ func (t *transport) consume(ctx context.Context, cmd any, body io.Reader) (any, 
 
 func packAppend(n *Node, a *hraft.AppendEntriesRequest) (wire.Op, wire.Message) {
 	r := &wire.RaftAppend{Term: a.Term, Leader: n.cfg.NodeID, LeaderAddr: n.cfg.Advertise, PrevIndex: a.PrevLogEntry,
-		PrevTerm: a.PrevLogTerm, Commit: n.sayable(a.LeaderCommitIndex), Acknowledged: n.acknowledged()}
+		PrevTerm: a.PrevLogTerm, Commit: n.logs.CapSynced(a.LeaderCommitIndex), Acknowledged: n.acknowledged()}
 	if isHeartbeat(a) {
 		r.Clock = micros(n.Clock().Time)
 	}

@@ -22,8 +22,8 @@ func TestADiskThatFails(t *testing.T) {
 		leads            bool
 		file, call, says string
 	}{
-		{false, "raft/raft.db.journal", "fdatasync", "the log's disk has failed"},
-		{true, "raft/raft.db.journal", "pwrite64", "the log's disk has failed"},
+		{false, "raft/log/*.seg", "fdatasync", "the log's disk has failed"},
+		{true, "raft/log/*.seg", "pwrite64", "the log's disk has failed"},
 		{true, "state.db", "fdatasync", "cannot apply record"},
 	} {
 		i := leaderOf(t, nodes)
@@ -38,7 +38,7 @@ func TestADiskThatFails(t *testing.T) {
 		p.launch()()
 	}
 	full := nodes[leaderOf(t, nodes)]
-	x := inject(t, full, "raft/raft.db.journal", "pwrite64", "ENOSPC")
+	x := inject(t, full, "raft/log/*.seg", "pwrite64", "ENOSPC")
 	x.hit(3)
 	d.goesOn("while the leader's disk is full")
 	x.end()
@@ -54,7 +54,7 @@ func onlyWhatIsThere(t *testing.T, nodes []*nodeProcess, d *diary) {
 	lead := leaderOf(t, nodes)
 	away, broken := nodes[(lead+1)%3], nodes[(lead+2)%3]
 	away.kill()
-	x := inject(t, broken, "raft/raft.db.journal", "pwrite64", "EIO")
+	x := inject(t, broken, "raft/log/*.seg", "pwrite64", "EIO")
 	broken.ends("the log's disk has failed", "input/output error")
 	x.end()
 	nodes[lead].kill()

@@ -52,7 +52,7 @@ func TestFlippedBitsAreHealed(t *testing.T) {
 		{"index/checkpoint", anyBit, false, []string{"checkpoint of the index unreadable"}, nil},
 		{"index/*/text/*.zap", anyBit, false, []string{"index unreadable, built anew"}, nil},
 		{"raft/snapshots/*/meta.json", func(b []byte) []byte { return flipBehind(b, "127.0.0.") },
-			false, []string{"snapshot unreadable, moved aside", "raft log unreadable, moved aside"}, []string{"raft/snapshot-*.corrupt-*", "raft/raft.db.corrupt-*"}},
+			false, []string{"snapshot unreadable, moved aside", "raft log unreadable, moved aside"}, []string{"raft/snapshot-*.corrupt-*", "raft/log.corrupt-*"}},
 		{"state.db", func(b []byte) []byte { return flipBehind(b, "lighthouse number 002") },
 			true, []string{"state damaged, moved aside"}, []string{"state.db.corrupt-*", "raft.corrupt-*"}},
 		{"state.db", func(b []byte) []byte { return flipBehind(b, "\xa1x\xd9") }, // the length of each text: no record can be read

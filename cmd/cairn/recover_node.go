@@ -22,7 +22,7 @@ func (a *app) recover() *cobra.Command {
 		Use: "recover [--config FILE | --home DIR] --accept-loss | --skip-record N", Short: "Have a node start again that its log keeps from it", Args: cobra.NoArgs,
 		Long: `Have a node start again that its log keeps from it. The node must be stopped.
 
-"records lost": a node that is alone and finds its log damaged puts together what its files still prove: the log, its journal, the
+"records lost": a node that is alone and finds its log damaged puts together what its files still prove: the log, the
 snapshots and the state. If acknowledged records are in none of them, it names them and does not start. A backup that reaches
 farther than what is left may have them: "cairn restore" brings it into an empty home.
 

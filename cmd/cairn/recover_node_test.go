@@ -13,7 +13,7 @@ import (
 	"github.com/cairndb/cairn/wire/client"
 )
 
-// TestALoneNodeIsKilledAndItsLogIsGone: what the journal still has is not lost with the file; what no file has is named, and the
+// TestALoneNodeIsKilledAndItsLogIsGone: what the log's files still prove is not lost with one of them; what no file has is named, and the
 // node does not start, nor does it or the doctor remove anything, before its owner has accepted the loss.
 func TestALoneNodeIsKilledAndItsLogIsGone(t *testing.T) {
 	t.Parallel()
@@ -43,13 +43,13 @@ func TestALoneNodeIsKilledAndItsLogIsGone(t *testing.T) {
 		t.Helper()
 		p.kill()
 		for _, name := range names {
-			if err := os.Remove(filepath.Join(home, "raft", name)); err != nil {
+			if err := os.RemoveAll(filepath.Join(home, "raft", name)); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
 	put(40)
-	gone("raft.db")
+	gone("log/meta")
 	p.launch()()
 	checkExport(t, p, token, acked)
 	if _, err := p.stop(); err != nil { // its state is on the disk
@@ -57,7 +57,7 @@ func TestALoneNodeIsKilledAndItsLogIsGone(t *testing.T) {
 	}
 	p.launch()()
 	put(10)
-	gone("raft.db", "raft.db.journal")
+	gone("log")
 
 	before := movedAside(t, home)
 	if out, code := cli(t, "doctor", "--home", home); code != exitFailed {

@@ -24,13 +24,17 @@ type injection struct {
 // inject begins one. A call is a name of strace's: fdatasync, pwrite64.
 func inject(t testing.TB, p *nodeProcess, file, call, errno string) *injection {
 	t.Helper()
+	found, err := filepath.Glob(filepath.Join(p.line.Home, file))
+	if err != nil || len(found) == 0 {
+		t.Fatalf("%s: %v, %v", file, found, err)
+	}
 	if _, err := exec.LookPath("strace"); err != nil {
 		t.Skipf("disks are broken with strace, which is not here: %v", err)
 	}
 	var said *logged
 	for range 10 { // a thread that ends just then cannot be traced
 		x := &injection{t: t, file: filepath.Join(t.TempDir(), "calls"), done: make(chan error, 1)}
-		x.cmd = exec.Command("strace", "-f", "-o", x.file, "-P", filepath.Join(p.line.Home, file), "-e", "trace="+call,
+		x.cmd = exec.Command("strace", "-f", "-o", x.file, "-P", found[len(found)-1], "-e", "trace="+call,
 			"-e", "inject="+call+":error="+errno, "-p", strconv.Itoa(p.cmd.Process.Pid))
 		said = &logged{}
 		x.cmd.Stderr = said

@@ -10,7 +10,7 @@ import (
 )
 
 // makesFiles is how this code makes files.
-var makesFiles = regexp.MustCompile(`os\.(Create|CreateTemp|WriteFile)\(|os\.O_CREATE|bolt\.Open\(|raftboltdb\.New\(|NewScorch\(|NewFileSnapshotStore`)
+var makesFiles = regexp.MustCompile(`os\.(Create|CreateTemp|WriteFile)\(|os\.O_CREATE|bolt\.Open\(|NewScorch\(|NewFileSnapshotStore`)
 
 // writers are the files of this code that make files, and why an encrypted node is none the worse for it: they seal what
 // they write, or write nothing that somebody said, or write where somebody else told them to.
@@ -19,12 +19,10 @@ var writers = map[string]string{
 	"oplog/snapshot.go":                   "a plain image on a plain node, a sealed one otherwise",
 	"oplog/archive/archive.go":            "what the node writes: sealed backups",
 	"oplog/seal/ring.go":                  "wrapped keys",
-	"raft/log.go":                         "sealed",
-	"raft/journal.go":                     "sealed before it gets there",
-	"raft/sealed.go":                      "sealed",
+	"raft/logstore/fs.go":                 "sealed",
+	"raft/sealed_snapshots.go":            "sealed",
 	"raft/amnesia.go":                     "a mark",
 	"raft/acknowledged.go":                "places in the log",
-	"raft/salvage.go":                     "sealed, as the log it takes the place of",
 	"raft/rafttest/disk.go":               "no node's",
 	"raft/snapshots.go":                   "sums of where in the log snapshots are",
 	"index/text/open.go":                  "sealed by Bleve's hooks; a format number",

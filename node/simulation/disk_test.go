@@ -6,26 +6,30 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/cairndb/cairn/raft/logstore"
 )
 
-// A disk is a node's home. The state's file is synced now and then, and the log's two at every step that changes them: of what
+// A disk is a node's home. The state's file is synced now and then, and the log's files at every step that changes them: of what
 // was written and not synced any part may be missing when the machine dies, or when the disk failed instead of syncing it.
 type disk struct {
 	awake func() // returns when the node does not stand still
 
-	mu      sync.Mutex
-	home    string
-	copied  string // an older copy of it, if there is one
-	lives   int    // how often something was missing
-	slow    [2]time.Duration
-	full    time.Time // until when the log has no room
-	due     *blow     // what happens at a step to come, and has happened once struck is closed
-	synced  []byte    // the state's file when it was last synced, since there is something due
-	journal []byte    // the journal before a write that is not synced, since there is something due
+	mu     sync.Mutex
+	home   string
+	copied string // an older copy of it, if there is one
+	lives  int    // how often something was missing
+	slow   [2]time.Duration
+	full   time.Time // until when the log has no room
+	due    *blow     // what happens at a step to come, and has happened once struck is closed
+	synced []byte    // the state's file when it was last synced, since there is something due
+
+	unsynced map[string][]byte // the log's files that were written since they were synced, as they were then; since there is something due
 }
 
 // The disks of a home.
@@ -43,13 +47,13 @@ type blow struct {
 	struck chan struct{}     // closed when it has come
 	over   chan struct{}     // closed when the node is ended
 	left   map[string][]byte // what is there when it starts again; nil is none
+	log    bool              // left has all files of the log
 }
 
 const (
-	logFile    = "raft/raft.db"
-	logJournal = "raft/raft.db.journal"
-	stateFile  = "state.db"
-	stateNote  = "state.db.sync"
+	logFiles  = "raft/log"
+	stateFile = "state.db"
+	stateNote = "state.db.sync"
 )
 
 func (d *disk) change(f func()) {
@@ -72,7 +76,7 @@ func (d *disk) threaten(on int, power bool, in int, rng *rand.Rand) *blow {
 	b := &blow{disk: on, power: power, in: in, rng: rand.New(rand.NewPCG(rng.Uint64(), 0)), struck: make(chan struct{}), over: make(chan struct{})}
 	d.change(func() {
 		if d.due == nil {
-			d.due, d.synced, d.journal = b, nil, nil
+			d.due, d.synced, d.unsynced = b, nil, map[string][]byte{}
 		}
 		b = d.due
 	})
@@ -142,40 +146,82 @@ func (d *disk) sync(sync func() error) error {
 	})
 }
 
-// log stands around every step of the log's disk. The journal is written, and then synced; a transaction of the file does both.
-func (d *disk) log(step string, do func() error) error {
+// log stands around every step of the log's disk. Names of files are there at once; what is written into them when it is synced.
+func (d *disk) log(step, name string, do func() error) error {
 	return d.step(logDisk, func(strikes bool) (err error) {
-		if step != "sync" && time.Now().Before(d.full) {
+		if (step == "write" || step == "create") && time.Now().Before(d.full) {
 			return syscall.ENOSPC
 		}
-		var before []byte
-		if d.due != nil && step == "write" {
-			d.journal, err = d.read(logJournal)
-		}
-		if strikes && step == "commit" {
-			before, err = d.read(logFile)
-		}
-		if err != nil {
-			return err
-		}
-		if !strikes {
-			err = do()
-			if step == "sync" {
-				d.journal = nil
+		file := logFiles + "/" + filepath.Base(name)
+		if _, begun := d.unsynced[file]; d.due != nil && !begun && (step == "write" || step == "create") {
+			before, err := d.read(file)
+			if err != nil {
+				return err
 			}
-			return err
+			d.unsynced[file] = before
 		}
-		if step != "sync" {
+		if !strikes || step != "sync" {
 			if err := do(); err != nil {
 				return err
 			}
 		}
-		if err := d.leaves(); err != nil || before == nil {
-			return err
+		switch {
+		case step == "sync" && !strikes, step == "remove":
+			delete(d.unsynced, file)
+		case step == "rename":
+			delete(d.unsynced, file) // it was synced under its other name
 		}
-		d.due.left[logFile] = tearCommit(d.due.rng, before, d.due.left[logFile])
+		if strikes {
+			return d.leaves()
+		}
 		return nil
 	})
+}
+
+// logDiskOf is the file system of a node's log.
+type logDiskOf struct {
+	logstore.OS
+	d *disk
+}
+
+type logFile struct {
+	logstore.File
+	d    *disk
+	name string
+}
+
+func (f logDiskOf) Create(name string) (file logstore.File, err error) {
+	err = f.d.log("create", name, func() error { file, err = f.OS.Create(name); return err })
+	return logFile{file, f.d, name}, err
+}
+
+func (f logDiskOf) Open(name string) (logstore.File, error) {
+	file, err := f.OS.Open(name)
+	return logFile{file, f.d, name}, err
+}
+
+func (f logDiskOf) Rename(from, to string) error {
+	return f.d.log("rename", from, func() error { return f.OS.Rename(from, to) })
+}
+
+func (f logDiskOf) Remove(name string) error {
+	return f.d.log("remove", name, func() error { return f.OS.Remove(name) })
+}
+
+func (f logFile) WriteAt(b []byte, at int64) (n int, err error) {
+	err = f.d.log("write", f.finalName(), func() error { n, err = f.File.WriteAt(b, at); return err })
+	return n, err
+}
+
+func (f logFile) Sync() error { return f.d.log("sync", f.finalName(), f.File.Sync) }
+
+// finalName is the name that a file has by now.
+func (f logFile) finalName() string {
+	final := strings.TrimSuffix(f.name, ".new")
+	if _, err := os.Stat(f.name); err != nil {
+		return final
+	}
+	return f.name
 }
 
 // leaves notes what is left when the blow comes now. Only what the disk did not take is in doubt, unless there is no power.
@@ -183,13 +229,7 @@ func (d *disk) leaves() (err error) {
 	b := d.due
 	b.left = map[string][]byte{}
 	if b.power || b.disk == logDisk {
-		if b.left[logJournal], err = d.read(logJournal); err != nil {
-			return err
-		}
-		if d.journal != nil {
-			b.left[logJournal] = tear(b.rng, 512, d.journal, b.left[logJournal])
-		}
-		if b.left[logFile], err = d.read(logFile); err != nil {
+		if err := d.leavesLog(b); err != nil {
 			return err
 		}
 	}
@@ -218,6 +258,26 @@ func (d *disk) leaves() (err error) {
 		}
 		return nil
 	}
+}
+
+func (d *disk) leavesLog(b *blow) error {
+	list, err := os.ReadDir(filepath.Join(d.home, logFiles))
+	if err != nil && !os.IsNotExist(err) {
+		return err
+	}
+	b.log = true
+	for _, e := range list {
+		name := logFiles + "/" + e.Name()
+		content, err := d.read(name)
+		if err != nil {
+			return err
+		}
+		if synced, ok := d.unsynced[name]; ok {
+			content = tear(b.rng, 512, synced, content)
+		}
+		b.left[name] = content
+	}
+	return nil
 }
 
 // lose has the blow come now, if it has not.
@@ -258,7 +318,7 @@ func (d *disk) restart() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	b := d.due
-	d.due, d.synced, d.journal = nil, nil, nil
+	d.due, d.synced, d.unsynced = nil, nil, nil
 	if b == nil || !b.came() {
 		return nil
 	}
@@ -266,6 +326,14 @@ func (d *disk) restart() error {
 	next := fmt.Sprintf("%s.%d", d.home, d.lives)
 	if err := os.CopyFS(next, os.DirFS(d.home)); err != nil {
 		return err
+	}
+	if b.log {
+		if err := os.RemoveAll(filepath.Join(next, logFiles)); err != nil {
+			return err
+		}
+		if err := os.MkdirAll(filepath.Join(next, logFiles), 0o700); err != nil {
+			return err
+		}
 	}
 	for name, content := range b.left {
 		path := filepath.Join(next, name)
@@ -312,13 +380,4 @@ func tear(rng *rand.Rand, size int, synced, written []byte) []byte {
 		}
 	}
 	return out
-}
-
-// tearCommit does so with a transaction of bbolt, which syncs its pages before it writes one of the two first, the metas.
-func tearCommit(rng *rand.Rand, before, after []byte) []byte {
-	const metas = 2 * page
-	if rng.IntN(2) == 0 {
-		return append(bytes.Clone(before[:metas]), tear(rng, page, before[metas:], after[metas:])...)
-	}
-	return append(tear(rng, page, before[:metas], after[:metas]), after[metas:]...)
 }

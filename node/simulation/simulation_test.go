@@ -25,6 +25,7 @@ import (
 
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/raft/logstore"
 	"github.com/cairndb/cairn/wire"
 )
 
@@ -200,9 +201,9 @@ var verbose = flag.Bool("logs", false, "show the nodes' logs")
 
 func (c *cluster) open(i int) {
 	at := func(n, port int) string { return fmt.Sprintf("node%d:%d", n+1, port) }
-	cfg := node.Config{Home: c.disks[i].home, SyncState: c.disks[i].sync, WriteLog: c.disks[i].log, Wire: at(i, 7437), HTTP: at(i, 7438), Cluster: at(i, 7440), NodeID: uint32(i + 1), Secret: secret,
+	cfg := node.Config{Home: c.disks[i].home, SyncState: c.disks[i].sync, LogFiles: logDiskOf{logstore.OS{NoSync: true}, c.disks[i]}, Wire: at(i, 7437), HTTP: at(i, 7438), Cluster: at(i, 7440), NodeID: uint32(i + 1), Secret: secret,
 		Heartbeat: 250 * time.Millisecond, Election: time.Second, SnapshotThreshold: 20, SnapshotInterval: time.Second, TrailingLogs: 20,
-		Dial: c.net.dialer(i + 1), Listen: c.net.listen, NoSync: true, JournalBytes: 64 << 10, Logger: c.log.With("node", i+1),
+		Dial: c.net.dialer(i + 1), Listen: c.net.listen, NoSync: true, SegmentBytes: 64 << 10, Logger: c.log.With("node", i+1),
 		Elapsed: func() time.Duration { return time.Since(c.born) },
 		Now: func() time.Time {
 			c.mu.Lock()

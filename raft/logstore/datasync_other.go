@@ -1,6 +1,6 @@
 //go:build !linux
 
-package raft
+package logstore
 
 import "os"
 

@@ -1,0 +1,95 @@
+package raft
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	hraft "github.com/hashicorp/raft"
+
+	"github.com/cairndb/cairn/raft/logstore"
+	"github.com/cairndb/cairn/raft/rafttest"
+)
+
+// TestALogWithAHole: what no snapshot stands for is missed.
+func TestALogWithAHole(t *testing.T) {
+	t.Parallel()
+	n := &Node{cfg: Config{Dir: t.TempDir()}.withDefaults()}
+	s, err := n.openStore(logDir(n.cfg.Dir), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(s.StoreLog(&hraft.Log{Index: 101, Term: 1}), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := n.openStore(logDir(n.cfg.Dir), 99); !errors.Is(err, logstore.ErrDamaged) {
+		if err == nil {
+			s.Close()
+		}
+		t.Errorf("a log that begins at 101 behind a snapshot at 99: %v", err)
+	}
+	if s, err = n.openStore(logDir(n.cfg.Dir), 100); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestAMemberStopsAtARecordThatHasChanged: under the process, when it is to be sent to another. The others go on, and
+// make the member whole after its next start.
+func TestAMemberStopsAtARecordThatHasChanged(t *testing.T) {
+	t.Parallel()
+	c := startSteady(t, 3)
+	want := c.propose(0, 20)
+	l := c.leader()
+	at := int(l.cfg.NodeID - 1)
+	away := (at + 1) % 3
+	if err := c.nodes[away].Close(); err != nil {
+		t.Fatal(err)
+	}
+	want = append(want, c.propose(20, 20+2*logCache)...)
+	rafttest.Flip(t, segments(t, c.dirs[at])[0], "entry-30")
+	c.reopen(away, "secret", slices.Delete(slices.Clone(c.addrs), away, away+1))
+	c.wait("the member to notice", func() bool { return l.broken() != nil })
+	if err := l.broken(); !errors.Is(err, logstore.ErrDamaged) {
+		t.Errorf("it says %v", err)
+	}
+	if err := l.Close(); err != nil {
+		t.Errorf("close: %v", err)
+	}
+	want = append(want, c.propose(1000, 1010)...)
+	c.wait("the member that was away to have all", func() bool { return slices.Equal(c.sms[away].items(), want) })
+	c.sms[at] = &list{}
+	c.reopen(at, "secret", slices.Delete(slices.Clone(c.addrs), at, at+1))
+	c.wait("the member to be whole again", func() bool { return c.nodes[at].Whole() && slices.Equal(c.sms[at].items(), want) })
+}
+
+// TestWhatIsErasedLeavesTheLogsFiles while the node runs: what is before a purge is in no segment any more, not even in the one in
+// which the log then begins.
+func TestWhatIsErasedLeavesTheLogsFiles(t *testing.T) {
+	t.Parallel()
+	c := start(t, 1)
+	c.propose(0, 40)
+	n := c.nodes[0]
+	purge, _ := c.sms[0].Applied()
+	want := c.propose(40, 45)
+	if got := holds(t, logDir(c.dirs[0]), "entry-17"); got == 0 {
+		t.Fatal("it was never there")
+	}
+	if err := n.CutBehind(purge); err != nil {
+		t.Fatal(err)
+	}
+	if got := holds(t, logDir(c.dirs[0]), "entry-1"); got != 0 {
+		t.Errorf("%d records before the purge are in the log's files", got)
+	}
+	want = append(want, c.propose(50, 52)...)
+	if err := n.Close(); err != nil {
+		t.Fatal(err)
+	}
+	c.reopen(0, "secret", nil)
+	c.leader()
+	if got := c.sms[0].items(); !slices.Equal(got[len(got)-len(want):], want) {
+		t.Errorf("it has %q", got)
+	}
+}

@@ -1,0 +1,148 @@
+package logstore
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	hraft "github.com/hashicorp/raft"
+)
+
+// DeleteRange implements hraft.LogStore: records go from either end.
+func (s *Store) DeleteRange(first, last uint64) error {
+	if err := s.lock(); err != nil {
+		return err
+	}
+	defer s.unlock()
+	from, to := s.meta.Load().First, s.end() // only the task that has the turn changes them
+	switch {
+	case to == 0 || first > to || last < from || first > last:
+		return nil
+	case first <= from && last >= to:
+		return s.empty(to + 1)
+	case first <= from:
+		return s.cutBefore(last + 1)
+	case last >= to:
+		return s.cutFrom(first)
+	}
+	return fmt.Errorf("records %d to %d cannot go: the log has %d to %d", first, last, from, to)
+}
+
+// empty takes all records away; the log begins at first, or behind it, when there are some again.
+func (s *Store) empty(first uint64) error {
+	err := s.change(func(m *meta) { m.First, m.Newest, m.Last = first, 0, 0 })
+	if err != nil {
+		return err
+	}
+	return s.drop(len(s.segs))
+}
+
+// cutBefore has the log begin at a record.
+func (s *Store) cutBefore(first uint64) error {
+	if err := s.change(func(m *meta) { m.First = first }); err != nil {
+		return err
+	}
+	n := 0
+	for n < len(s.segs)-1 && s.segs[n+1].first <= first {
+		n++
+	}
+	return s.drop(n)
+}
+
+// drop removes the oldest segments, whose records are deleted. What cannot be removed is at the next start.
+func (s *Store) drop(n int) (err error) {
+	s.mu.Lock()
+	old := s.segs[:n]
+	s.segs = append([]*segment(nil), s.segs[n:]...)
+	s.cuts++
+	s.mu.Unlock()
+	for _, g := range old {
+		err = errors.Join(err, s.o.FS.Remove(g.name), g.f.Close())
+	}
+	if n == 0 {
+		return err
+	}
+	return errors.Join(err, s.syncDir())
+}
+
+// cutFrom has the log end before a record, which is not its first. The newest segments go first: what a crash leaves follows on
+// one another.
+func (s *Store) cutFrom(first uint64) error {
+	at := len(s.segs) - 1
+	for s.segs[at].first >= first {
+		at--
+	}
+	g := s.segs[at]
+	if m := s.meta.Load(); m.Newest > g.first || m.Last != 0 {
+		if err := s.change(func(m *meta) { m.Newest, m.Last = g.first, 0 }); err != nil {
+			return err
+		}
+	}
+	for n := len(s.segs) - 1; n > at; n-- {
+		newest := s.segs[n]
+		if err := s.o.FS.Remove(newest.name); err != nil {
+			return err
+		}
+		s.mu.Lock()
+		s.segs = s.segs[:n:n]
+		s.cuts++
+		s.mu.Unlock()
+		if err := errors.Join(newest.f.Close(), s.syncDir()); err != nil {
+			return err
+		}
+	}
+	if first == g.next() {
+		return nil
+	}
+	return s.rewrite(at, first-1)
+}
+
+// Erase leaves nothing of deleted records in the log's files.
+func (s *Store) Erase() error {
+	if err := s.lock(); err != nil {
+		return err
+	}
+	defer s.unlock()
+	m := s.meta.Load()
+	if len(s.segs) == 0 || s.segs[0].first >= m.First {
+		return nil
+	}
+	last := s.segs[0].next() - 1
+	if err := s.rewrite(0, last); err != nil {
+		return err
+	}
+	if len(s.segs) > 1 {
+		return nil
+	}
+	return s.change(func(m *meta) { m.Newest = m.First })
+}
+
+// rewrite writes a segment anew without what is deleted of it, and without what is behind a record.
+func (s *Store) rewrite(at int, to uint64) error {
+	old := s.segs[at]
+	from := max(old.first, s.meta.Load().First)
+	var logs []*hraft.Log
+	for i := from; i <= to; i++ {
+		l := &hraft.Log{}
+		if err := s.GetLog(i, l); err != nil {
+			return err
+		}
+		logs = append(logs, l)
+	}
+	g, err := s.create(from, logs)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.segs = append([]*segment(nil), s.segs...)
+	s.segs[at] = g
+	s.cuts++
+	s.mu.Unlock()
+	if err := old.f.Close(); err != nil || old.name == g.name {
+		return err
+	}
+	return errors.Join(s.o.FS.Remove(old.name), s.syncDir())
+}
+
+// segmentPath is where the segment is that begins with a record.
+func (s *Store) segmentPath(first uint64) string { return filepath.Join(s.dir, segmentName(first)) }

@@ -1,0 +1,277 @@
+package logstore
+
+import (
+	"errors"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	hraft "github.com/hashicorp/raft"
+
+	"github.com/cairndb/cairn/oplog/seal"
+)
+
+// lived is a log of several segments whose store was closed, or killed.
+func lived(t *testing.T, keys *seal.Ring, closed bool) (files *memory, want []*hraft.Log) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(11, 12))
+	s := &shelf{t: t, files: newMemory(), o: small(nil, keys)}
+	s.open()
+	for i := uint64(1); i <= 40; {
+		var logs []*hraft.Log
+		for range 1 + rng.IntN(3) {
+			logs = append(logs, record(i, rng.Uint64(), rng.IntN(300)))
+			i++
+		}
+		if err := s.log.StoreLogs(logs); err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, logs...)
+	}
+	if err := errors.Join(s.log.SetUint64([]byte(KeyTerm), 9), s.log.DeleteRange(1, 12)); err != nil {
+		t.Fatal(err)
+	}
+	if closed {
+		if err := s.log.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s.files.killed(), want[12:]
+}
+
+// TestFlippedBits: of 1,000 bits flipped one by one in the files of a log that nobody has open, each is found when it is opened, or
+// changes nothing. What a node that is alone makes of the rest has no record that was not written, and names each that is missing.
+func TestFlippedBits(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		keys   *seal.Ring
+		closed bool
+	}{"plain closed": {nil, true}, "plain killed": {nil, false}, "sealed closed": {newRing(), true}, "sealed killed": {newRing(), false}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			made, want := lived(t, tc.keys, tc.closed)
+			rng := rand.New(rand.NewPCG(3, 7))
+			found, dead, kept, lost := 0, 0, 0, 0
+			for range 1000 {
+				files := made.killed()
+				name := flip(files, rng)
+				log, err := Open("log", small(files, tc.keys))
+				if err == nil {
+					dead++
+					if err := holds(log, want); err != nil {
+						t.Fatalf("%s: %v", name, err)
+					}
+					if term, err := log.GetUint64([]byte(KeyTerm)); term != 9 || err != nil {
+						t.Fatalf("%s: term %d, %v", name, term, err)
+					}
+					continue
+				}
+				if !errors.Is(err, ErrDamaged) {
+					t.Fatalf("%s: %v", name, err)
+				}
+				found++
+				r := Salvage("log", small(files, tc.keys), want[0].Index)
+				if r.End != want[len(want)-1].Index || r.Open {
+					t.Fatalf("%s: %v: the log ended at %d, open %v", name, err, r.End, r.Open)
+				}
+				for _, w := range want {
+					if l := r.Records[w.Index]; l == nil {
+						lost++
+					} else if l.Term != w.Term || !slices.Equal(l.Data, w.Data) {
+						t.Fatalf("%s: record %d is another", name, w.Index)
+					} else {
+						kept++
+					}
+				}
+			}
+			if found == 0 || dead == 0 {
+				t.Error("nothing was tested")
+			}
+			if lost > found {
+				t.Errorf("%d records lost by %d bits", lost, found)
+			}
+			t.Logf("of 1000 bits %d were found and %d in bytes that hold nothing; salvage kept %d records and named %d", found, dead, kept, lost)
+		})
+	}
+}
+
+// flip changes a bit of any file, each as likely as it is long.
+func flip(files *memory, rng *rand.Rand) (name string) {
+	var names []string
+	total := 0
+	for name, f := range files.now {
+		names, total = append(names, name), total+len(f.bytes)
+	}
+	slices.Sort(names)
+	at := rng.IntN(total)
+	for _, name := range names {
+		f := files.now[name]
+		if at < len(f.bytes) {
+			f.bytes[at] ^= 1 << rng.IntN(8)
+			return filepath.Base(name)
+		}
+		at -= len(f.bytes)
+	}
+	panic("beyond the last file")
+}
+
+// TestFlippedBitsUnderARunningStore: a record is what it was, or is not given out.
+func TestFlippedBitsUnderARunningStore(t *testing.T) {
+	t.Parallel()
+	for name, keys := range map[string]*seal.Ring{"plain": nil, "sealed": newRing()} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			made, want := lived(t, keys, true)
+			log, err := Open("log", small(made, keys))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer log.Close()
+			rng := rand.New(rand.NewPCG(4, 8))
+			found := 0
+			for range 1000 {
+				before := map[string][]byte{}
+				for name, f := range made.now {
+					before[name] = slices.Clone(f.bytes)
+				}
+				flip(made, rng)
+				bad := 0
+				for _, w := range want {
+					var l hraft.Log
+					switch err := log.GetLog(w.Index, &l); {
+					case errors.Is(err, ErrDamaged):
+						bad++
+					case err != nil || l.Term != w.Term || !slices.Equal(l.Data, w.Data):
+						t.Fatalf("record %d: %v, %v", w.Index, l, err)
+					}
+				}
+				if bad > 1 {
+					t.Fatalf("one bit, and %d records are damaged", bad)
+				}
+				found += bad
+				for name, f := range made.now {
+					copy(f.bytes, before[name])
+				}
+			}
+			if found == 0 {
+				t.Error("nothing was tested")
+			}
+			t.Logf("of 1000 bits %d were in a record", found)
+		})
+	}
+}
+
+// TestALogCutShort: at whatever byte something cuts its last segment off, the log is known to be damaged, and so it is when a file is
+// gone.
+func TestALogCutShort(t *testing.T) {
+	t.Parallel()
+	made, want := lived(t, nil, false)
+	log, err := Open("log", small(made, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	newest, other := log.segs[len(log.segs)-1].name, log.segs[1].name
+	made = made.killed()
+	for n := range len(made.now[newest].bytes) {
+		files := made.killed()
+		files.now[newest].bytes = files.now[newest].bytes[:n]
+		if _, err := Open("log", small(files, nil)); !errors.Is(err, ErrDamaged) {
+			t.Fatalf("cut to %d bytes: %v", n, err)
+		}
+		r := Salvage("log", small(files, nil), 0)
+		if !r.Open && r.End < want[len(want)-1].Index {
+			t.Fatalf("cut to %d bytes: it is said to have ended at %d", n, r.End)
+		}
+	}
+	for _, name := range []string{newest, other, filepath.Join("log", metaFile)} {
+		files := made.killed()
+		delete(files.now, name)
+		if _, err := Open("log", small(files, nil)); !errors.Is(err, ErrDamaged) {
+			t.Errorf("%s gone: %v", name, err)
+		}
+		if r := Salvage("log", small(files, nil), 0); r.Open != (name == newest) {
+			t.Errorf("%s gone: more may be lost: %v", name, r.Open)
+		}
+	}
+}
+
+// TestATornEnd: of records that were under way when the machine died, any sectors may be there. Up to each byte they are what they
+// are, and what follows is what an earlier write left there, or nothing.
+func TestATornEnd(t *testing.T) {
+	t.Parallel()
+	for name, keys := range map[string]*seal.Ring{"plain": nil, "sealed": newRing()} {
+		t.Run(name, func(t *testing.T) {
+			made, want := lived(t, keys, false)
+			log, err := Open("log", small(made, keys))
+			if err != nil {
+				t.Fatal(err)
+			}
+			g := log.segs[len(log.segs)-1]
+			from, more := g.at, []*hraft.Log{record(want[len(want)-1].Index+1, 3, 60), record(want[len(want)-1].Index+2, 4, 60)}
+			if err := log.StoreLogs(more); err != nil {
+				t.Fatal(err)
+			}
+			if newest := log.segs[len(log.segs)-1]; newest != g {
+				t.Fatal("they are in another segment")
+			}
+			end := g.at - markSize // which was not written
+			made = made.killed()
+			clear(made.now[g.name].bytes[end:])
+			for n := from; n <= end; n++ {
+				files := made.killed()
+				clear(files.now[g.name].bytes[n:end])
+				log, err := Open("log", small(files, keys))
+				if err != nil {
+					t.Fatalf("torn at byte %d: %v", n, err)
+				}
+				have := 0
+				for have < len(more) && holds(log, slices.Concat(want, more[:have])) != nil {
+					have++
+				}
+				if err := holds(log, slices.Concat(want, more[:have])); err != nil {
+					t.Fatalf("torn at byte %d: %v", n, err)
+				}
+				if n == end && have != 2 {
+					t.Fatalf("nothing is torn, and %d records are there", have)
+				}
+			}
+		})
+	}
+}
+
+// TestErasedTextIsInNoFile: after Erase the files hold nothing of deleted records.
+func TestErasedTextIsInNoFile(t *testing.T) {
+	t.Parallel()
+	s := &shelf{t: t, files: newMemory(), o: small(nil, nil)}
+	s.open()
+	for i := range uint64(9) {
+		if err := s.log.StoreLog(&hraft.Log{Index: i + 1, Term: 1, Data: []byte{'s', 'e', 'c', 'r', 'e', 't', byte('0' + i)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	has := func(text string) (n int) {
+		for _, f := range s.files.now {
+			for at := range f.bytes {
+				if slices.Equal(f.bytes[at:min(at+len(text), len(f.bytes))], []byte(text)) {
+					n++
+				}
+			}
+		}
+		return n
+	}
+	if err := s.log.DeleteRange(1, 5); err != nil {
+		t.Fatal(err)
+	}
+	if has("secret4") == 0 {
+		t.Fatal("it was gone before")
+	}
+	if err := s.log.Erase(); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []int{0, 0, 0, 0, 0, 1, 1, 1, 1} {
+		if got := has("secret" + string(rune('0'+i))); got != want {
+			t.Errorf("record %d is %d times in the files", i+1, got)
+		}
+	}
+}

@@ -1,0 +1,45 @@
+// Package logstore is where a member keeps its Raft log, its term and its vote: segments to which records are only ever
+// appended, and one small file beside them. It implements hraft.LogStore and hraft.StableStore.
+//
+//	meta                        term, vote and what else has a key; where the log begins
+//	00000000000000000001.seg    records from 1 on
+//	00000000000000009120.seg    records from 9120 on: the last segment takes what is appended
+//
+// All numbers are big-endian. A segment is
+//
+//	header   "cairnlg1" | first record u64 | salt u64 | length of the file u64 | 1: sealed, 0: plain u8 | CRC-32C of these u32, then zeros up to 64
+//	frames   head | body | CRC-32C u32
+//	zeros    room that the disk has given already: a sync of what is written there has no size of a file to write
+//
+//	head     length of the body u32 | index u64 | term u64 | kind u8 | stamp u64 | length of the extensions u32
+//	body     extensions, data
+//
+// A frame is a record, whose stamp is when it was appended in ns, or a mark: kind 255, no body, the index of the last record
+// before it, and as stamp how long the file was. A frame's CRC is taken of the log's salt, the segment's first record and the
+// frame's offset as well: a frame counts nowhere else than where it was written. The salt is random, so that no client can make
+// data that looks like a frame. In an encrypted log the body of a record is a sealed value that is bound to the same, with the
+// head; its tag stands for the CRC. Marks have a CRC in both.
+//
+// meta is a line of JSON, or that sealed, and behind it the CRC-32C of what is before, in hex, with a newline. It is written anew,
+// synced, and renamed over the old one.
+//
+// # What is on the disk
+//
+// Records of one call are written at once and synced once. Only then a mark follows, which is not synced itself: it says that
+// the disk has all that is before it. The next records are written behind the mark. So after any crash:
+//
+//   - What is before a mark was on the disk, and so was all of a segment that another follows. What is not whole there is damage.
+//   - Behind the last mark are records of the last call, or of none. They count up to the first that is not whole: that one and
+//     those behind it were never acknowledged. They are written over with zeros at the next start.
+//   - A file is never made shorter. One that is shorter than its header or a mark says was cut by something else: damage.
+//   - meta names the segment that was begun last, and after Close the last record. Where they are not there, a file is gone.
+//
+// So one changed bit is damage, or is in bytes that hold nothing; it never makes another log of a log. What is not found is that
+// all bytes from some mark on changed at once in the last segment of a store that was not closed: that looks like a crash.
+//
+// # What goes
+//
+// Records that a snapshot holds are deleted by writing into meta where the log begins, and removing the segments that end before
+// that. Erase also rewrites the segment in which the log begins. A conflicting end is taken away by removing segments, the newest
+// first, and writing the one anew in which the log then ends. A segment that is written anew takes its name when it is whole.
+package logstore

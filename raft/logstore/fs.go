@@ -1,0 +1,164 @@
+package logstore
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"syscall"
+)
+
+// FS is what a store needs of a file system; a seam for faults.
+type FS interface {
+	MkdirAll(dir string) error
+	Create(name string) (File, error) // empty, whether there was one or not
+	Open(name string) (File, error)
+	Rename(from, to string) error
+	Remove(name string) error
+	List(dir string) (names []string, err error)
+	SyncDir(dir string) error
+	Lock(dir string) (io.Closer, error) // held by one process, until it ends or closes it
+}
+
+// File is one of its files.
+type File interface {
+	io.ReaderAt
+	io.WriterAt
+	io.Closer
+	Sync() error
+	Size() (int64, error)
+}
+
+// ErrHeld says that another process has the log open.
+var ErrHeld = errors.New("held by another process")
+
+// OS is the file system of the machine.
+type OS struct {
+	NoSync bool // for tests that measure something else
+}
+
+type osFile struct {
+	*os.File
+	noSync bool
+}
+
+// Sync writes the bytes, and of what the system knows about the file only what finding them needs.
+func (f osFile) Sync() error {
+	if f.noSync {
+		return nil
+	}
+	return syncData(f.File)
+}
+
+// Size is the length in bytes.
+func (f osFile) Size() (int64, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
+}
+
+// MkdirAll implements FS.
+func (OS) MkdirAll(dir string) error { return os.MkdirAll(dir, 0o700) }
+
+// Create implements FS.
+func (o OS) Create(name string) (File, error) {
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_TRUNC|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	return osFile{f, o.NoSync}, nil
+}
+
+// Open implements FS.
+func (o OS) Open(name string) (File, error) {
+	f, err := os.OpenFile(name, os.O_RDWR, 0)
+	if err != nil {
+		return nil, err
+	}
+	return osFile{f, o.NoSync}, nil
+}
+
+// Rename implements FS.
+func (OS) Rename(from, to string) error { return os.Rename(from, to) }
+
+// Remove implements FS.
+func (OS) Remove(name string) error { return os.Remove(name) }
+
+// List implements FS.
+func (OS) List(dir string) (names []string, err error) {
+	list, err := os.ReadDir(dir)
+	for _, e := range list {
+		names = append(names, e.Name())
+	}
+	return names, err
+}
+
+// SyncDir implements FS.
+func (o OS) SyncDir(dir string) error {
+	if o.NoSync {
+		return nil
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// Lock implements FS.
+func (OS) Lock(dir string) (io.Closer, error) {
+	d, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(d.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			err = fmt.Errorf("%s: %w", dir, ErrHeld)
+		}
+		return nil, errors.Join(err, d.Close())
+	}
+	return d, nil
+}
+
+// unfinished ends the name of a file that is not whole yet.
+const unfinished = ".new"
+
+// replace writes a file that takes its name when it is on the disk.
+func (s *Store) replace(name string, b []byte) error {
+	f, err := s.o.FS.Create(name + unfinished)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteAt(b, 0)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	return s.publish(name)
+}
+
+// publish gives a file that is whole its name.
+func (s *Store) publish(name string) error {
+	if err := s.o.FS.Rename(name+unfinished, name); err != nil {
+		return err
+	}
+	return s.syncDir()
+}
+
+// syncDir puts the names of files on the disk.
+func (s *Store) syncDir() error { return s.failedSync(s.o.FS.SyncDir(s.dir)) }
+
+// failedSync has a sync that failed be the store's last: the system may have thrown away what it could not write, and call the
+// next sync a success.
+func (s *Store) failedSync(err error) error {
+	if err == nil {
+		return nil
+	}
+	err = fmt.Errorf("%w: %w", ErrUnsynced, err)
+	s.failed.Store(&err)
+	return err
+}

@@ -1,0 +1,95 @@
+package logstore
+
+import (
+	"cmp"
+	"encoding/binary"
+	"maps"
+	"path/filepath"
+	"slices"
+
+	hraft "github.com/hashicorp/raft"
+)
+
+// Remains are what the files of a damaged log still prove.
+type Remains struct {
+	Records map[uint64]*hraft.Log
+	End     uint64 // the last record that is known to have been there
+	Term    uint64 // the newest that was stored as a term or a vote; 0 for none
+	Open    bool   // there may have been records behind End
+}
+
+// Salvage reads what can be read of the log in a directory, past what is damaged, from a record on. Every frame has a check of its
+// own, so each that is whole counts wherever it is found. Nothing is changed.
+func Salvage(dir string, o Options, from uint64) Remains {
+	o.FS = cmp.Or[FS](o.FS, OS{})
+	r := Remains{Records: map[uint64]*hraft.Log{}}
+	m, err := readMeta(o.FS, dir, o.Keys)
+	if err == nil {
+		r.End = max(m.Last, max(m.Newest, m.First, 1)-1)
+		for _, key := range []string{KeyTerm, KeyVoteTerm} {
+			if term, err := m.number(key); err == nil {
+				r.Term = max(r.Term, term)
+			}
+		}
+	}
+	names, _ := o.FS.List(dir) // without a list there are no segments
+	files, salts := map[uint64][]byte{}, []uint64{m.Salt}
+	for _, name := range names {
+		first, ok := firstOf(name)
+		if !ok {
+			continue
+		}
+		raw, _ := readAll(o.FS, filepath.Join(dir, name)) // what was read of it
+		files[first] = raw
+		if len(raw) >= headerSize {
+			salts = append(salts, binary.BigEndian.Uint64(raw[len(segmentMagic)+8:]))
+		}
+		r.End = max(r.End, max(first, 1)-1)
+	}
+	newest, cut := uint64(0), true // of the newest segment: whether it is not known to be as long as it was
+	salts = slices.Compact(slices.Sorted(slices.Values(salts)))
+	for _, first := range slices.Sorted(maps.Keys(files)) {
+		newest, cut = first, true
+		for _, salt := range salts {
+			if was := r.take(codec{o.Keys, salt, first}, files[first], max(from, m.First)); was > 0 {
+				cut = was > int64(len(files[first]))
+			}
+		}
+	}
+	switch {
+	case m.Last > 0: // it was closed
+	case err == nil && m.Newest == 0: // it had no records
+	default:
+		r.Open = newest < m.Newest || cut
+	}
+	return r
+}
+
+// take adds what is whole in a segment, and returns how long the file was at least; 0 when nothing in it is whole.
+func (r *Remains) take(c codec, raw []byte, from uint64) (was int64) {
+	if size, err := c.checkHeader(raw); err == nil {
+		was = size
+	}
+	most := c.first + uint64(len(raw)/headSize)
+	for at := headerSize; at+headSize <= len(raw); {
+		h := readHead(raw[at:])
+		if mark := h.kind == kindMark; !mark && h.kind > byte(hraft.LogConfiguration) || h.index+1 < c.first || h.index > most || int(h.body) > len(raw)-at {
+			at++
+			continue
+		}
+		h, l, err := c.frame(raw[at:], int64(at))
+		if err != nil {
+			at++
+			continue
+		}
+		if l == nil {
+			was = max(was, int64(h.stamp))
+		} else if l.Index >= from {
+			r.Records[l.Index] = l
+		}
+		r.End = max(r.End, h.index)
+		at += int(c.length(h))
+		was = max(was, int64(at))
+	}
+	return was
+}

@@ -1,0 +1,342 @@
+package logstore
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	hraft "github.com/hashicorp/raft"
+
+	"github.com/cairndb/cairn/oplog/seal"
+)
+
+// Options say how a store works; a zero means the default beside it.
+type Options struct {
+	FS           FS          // OS
+	Keys         *seal.Ring  // nil: nothing is encrypted
+	SegmentBytes int64       // 8 MiB: a segment that has so many is followed by another
+	Leads        func() bool // whether StoreLogs need not wait for the disk now (unsynced.go); nil: never
+	Failed       func(error) // told of a sync that failed when no caller waited for it; nil: nothing
+}
+
+// extendBy is by how much the last segment grows at a time: the sync of a write within the file's length is the fastest.
+const extendBy = 512 << 10
+
+// ErrUnsynced says that a sync failed: what it was to put on the disk may be there, or not.
+var ErrUnsynced = errors.New("sync of the log")
+
+// Store is a member's log, term and vote. One task at a time stores and deletes; any may read.
+type Store struct {
+	dir      string
+	o        Options
+	held     io.Closer
+	meta     atomic.Pointer[meta]
+	metaTurn chan struct{}
+	turn     chan struct{} // of the task that writes records; a disk takes its time, so no mutex is waited for
+	buf      []byte
+	last     atomic.Pointer[unsynced]
+	failed   atomic.Pointer[error] // of a sync
+
+	mu   sync.RWMutex
+	segs []*segment // the oldest first
+	cuts int        // how often records were taken away
+}
+
+// Open opens the store in a directory, which is made when there is none, and reads all of it. ErrDamaged says that its files do
+// not hold what was written into them; they are left as they are.
+func Open(dir string, o Options) (_ *Store, err error) {
+	o.FS = cmp.Or[FS](o.FS, OS{})
+	o.SegmentBytes = cmp.Or(o.SegmentBytes, 8<<20)
+	s := &Store{dir: dir, o: o, turn: make(chan struct{}, 1), metaTurn: make(chan struct{}, 1)}
+	if err := o.FS.MkdirAll(dir); err != nil {
+		return nil, err
+	}
+	if s.held, err = o.FS.Lock(dir); err != nil {
+		return nil, err
+	}
+	if err := s.open(); err != nil {
+		return nil, errors.Join(err, s.release())
+	}
+	return s, nil
+}
+
+func (s *Store) open() error {
+	firsts, err := s.list()
+	if err != nil {
+		return err
+	}
+	m, err := readMeta(s.o.FS, s.dir, s.o.Keys)
+	if gone(err) {
+		if len(firsts) > 0 {
+			return fmt.Errorf("%w: %s is gone", ErrDamaged, metaFile)
+		}
+		m = newMeta()
+	} else if err != nil {
+		return err
+	}
+	s.meta.Store(&m)
+	if gone(err) {
+		if err := s.change(func(*meta) {}); err != nil {
+			return err
+		}
+	}
+	return s.loadAll(firsts)
+}
+
+// list returns the first records of the segments there are, and removes what a crash left unfinished.
+func (s *Store) list() (firsts []uint64, err error) {
+	names, err := s.o.FS.List(s.dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		if first, ok := firstOf(name); ok {
+			firsts = append(firsts, first)
+		} else if strings.HasSuffix(name, unfinished) {
+			if err := s.o.FS.Remove(filepath.Join(s.dir, name)); err != nil {
+				return nil, err
+			}
+		}
+	}
+	slices.Sort(firsts)
+	return firsts, nil
+}
+
+// loadAll reads the segments, and compares what they hold with what meta says.
+func (s *Store) loadAll(firsts []uint64) error {
+	m := s.meta.Load()
+	for len(firsts) > 1 && firsts[1] <= m.First { // deleted, when a crash came
+		if err := s.o.FS.Remove(s.segmentPath(firsts[0])); err != nil {
+			return err
+		}
+		firsts = firsts[1:]
+	}
+	if n := len(firsts); m.Newest > 0 && (n == 0 || firsts[n-1] < m.Newest) {
+		return fmt.Errorf("%w: %s is gone", ErrDamaged, segmentName(m.Newest))
+	}
+	for i, first := range firsts {
+		g, end, err := s.load(first)
+		if err != nil {
+			return err
+		}
+		s.segs = append(s.segs, g)
+		if i < len(firsts)-1 {
+			if g.next() != firsts[i+1] {
+				return fmt.Errorf("%s: %w: it ends at record %d, and another begins at %d", segmentName(first), ErrDamaged, g.next()-1, firsts[i+1])
+			}
+			continue
+		}
+		if err := s.settle(g, end); err != nil {
+			return err
+		}
+	}
+	if len(s.segs) == 0 {
+		return nil
+	}
+	newest := s.segs[len(s.segs)-1]
+	if m.Newest == 0 { // it was begun and not noted, or all records were deleted
+		return s.drop(len(s.segs))
+	}
+	if s.segs[0].first > m.First {
+		return fmt.Errorf("%w: the log begins at record %d, and was to begin at %d", ErrDamaged, s.segs[0].first, m.First)
+	}
+	if newest.next()-1 < m.Last {
+		return fmt.Errorf("%w: the log ends at record %d, and ended at %d", ErrDamaged, newest.next()-1, m.Last)
+	}
+	return nil
+}
+
+// FirstIndex implements hraft.LogStore.
+func (s *Store) FirstIndex() (uint64, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.end() == 0 {
+		return 0, nil
+	}
+	return s.meta.Load().First, nil
+}
+
+// LastIndex implements hraft.LogStore.
+func (s *Store) LastIndex() (uint64, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.end(), nil
+}
+
+// end is the last record; 0 for none. mu is held.
+func (s *Store) end() uint64 {
+	if len(s.segs) == 0 {
+		return 0
+	}
+	if last := s.segs[len(s.segs)-1].next() - 1; last >= s.meta.Load().First {
+		return last
+	}
+	return 0
+}
+
+// GetLog implements hraft.LogStore.
+func (s *Store) GetLog(index uint64, l *hraft.Log) error {
+	for {
+		g, offset, end, cuts := s.find(index)
+		if g == nil {
+			return hraft.ErrLogNotFound
+		}
+		found, err := g.read(offset, end, index)
+		if err == nil {
+			*l = *found
+			return nil
+		}
+		s.mu.RLock()
+		same := cuts == s.cuts
+		s.mu.RUnlock()
+		if same { // it was not taken away meanwhile
+			return fmt.Errorf("%s: record %d: %w", filepath.Base(g.name), index, err)
+		}
+	}
+}
+
+// find says where a record is; g is nil when it is not there.
+func (s *Store) find(index uint64) (g *segment, offset, end int64, cuts int) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if index < s.meta.Load().First || index > s.end() {
+		return nil, 0, 0, 0
+	}
+	i, exact := slices.BinarySearchFunc(s.segs, index, func(g *segment, index uint64) int { return cmp.Compare(g.first, index) })
+	if !exact {
+		i--
+	}
+	g = s.segs[i]
+	at := index - g.first
+	if end = g.at; at+1 < uint64(len(g.offsets)) {
+		end = int64(g.offsets[at+1])
+	}
+	return g, int64(g.offsets[at]), end, s.cuts
+}
+
+// StoreLog implements hraft.LogStore.
+func (s *Store) StoreLog(l *hraft.Log) error { return s.StoreLogs([]*hraft.Log{l}) }
+
+// StoreLogs implements hraft.LogStore. Records that do not follow on the last one come after a snapshot that stands for those
+// between, and for those before.
+func (s *Store) StoreLogs(logs []*hraft.Log) error {
+	if err := s.lock(); err != nil {
+		return err
+	}
+	defer s.unlock()
+	if len(logs) == 0 {
+		return nil
+	}
+	for i, l := range logs {
+		if l.Index != logs[0].Index+uint64(i) || l.Index == 0 {
+			return fmt.Errorf("record %d behind record %d", l.Index, logs[0].Index)
+		}
+	}
+	first := logs[0].Index
+	if last := s.end(); first <= last {
+		return fmt.Errorf("record %d is stored, and the log ends at %d", first, last)
+	}
+	if n := len(s.segs); n > 0 && s.segs[n-1].next() != first {
+		if err := s.empty(first); err != nil {
+			return err
+		}
+	}
+	g, err := s.room(logs)
+	if err != nil {
+		return err
+	}
+	if s.meta.Load().Last != 0 { // it is not closed any more; to open it needed no room on the disk
+		if err := s.change(func(m *meta) { m.Last = 0 }); err != nil {
+			return err
+		}
+	}
+	if s.buf, err = s.append(g, s.buf, logs); err != nil {
+		return err
+	}
+	if cap(s.buf) > 4<<20 {
+		s.buf = nil // one large batch does not pin its buffer
+	}
+	if s.mayReturnEarly(logs) {
+		s.syncBeside(g, logs[0].Index)
+		return nil
+	}
+	return s.sync(g)
+}
+
+// room returns the segment into which records go.
+func (s *Store) room(logs []*hraft.Log) (*segment, error) {
+	size := int64(markSize)
+	for _, l := range logs {
+		size += headSize + sumSize + seal.Overhead + int64(len(l.Data)+len(l.Extensions))
+	}
+	if n := len(s.segs); n > 0 {
+		if g := s.segs[n-1]; len(g.offsets) == 0 || g.at+size <= s.o.SegmentBytes {
+			return g, nil
+		}
+	}
+	first := logs[0].Index
+	g, err := s.create(first, nil)
+	if err != nil {
+		return nil, err
+	}
+	err = s.change(func(m *meta) {
+		m.Newest, m.Last = first, 0
+		if len(s.segs) == 0 {
+			m.First = first
+		}
+	})
+	if err != nil {
+		return nil, errors.Join(err, g.f.Close(), s.o.FS.Remove(g.name))
+	}
+	s.mu.Lock()
+	s.segs = append(s.segs, g)
+	s.mu.Unlock()
+	return g, nil
+}
+
+// lock takes the turn, which begins when what the last task left under way is on the disk.
+func (s *Store) lock() error {
+	s.turn <- struct{}{}
+	err := s.last.Load().wait()
+	if failed := s.failed.Load(); failed != nil {
+		err = *failed
+	}
+	if err != nil {
+		s.unlock()
+	}
+	return err
+}
+
+func (s *Store) unlock() { <-s.turn }
+
+// Close notes where the log ends, so that one that ends before is missed at the next start.
+func (s *Store) Close() error {
+	err := s.lock()
+	if err == nil {
+		defer s.unlock()
+		if n := len(s.segs); n > 0 {
+			err = s.segs[n-1].f.Sync() // the mark
+		}
+		if err == nil {
+			err = s.change(func(m *meta) { m.Last = s.end() })
+		}
+	}
+	return errors.Join(err, s.release())
+}
+
+func (s *Store) release() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var errs []error
+	for _, g := range s.segs {
+		errs = append(errs, g.f.Close())
+	}
+	s.segs = nil
+	return errors.Join(append(errs, s.held.Close())...)
+}

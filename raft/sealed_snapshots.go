@@ -1,0 +1,96 @@
+package raft
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+
+	hraft "github.com/hashicorp/raft"
+
+	"github.com/cairndb/cairn/oplog/seal"
+)
+
+// openSnapshots opens the directory of snapshots.
+func (n *Node) openSnapshots() (hraft.SnapshotStore, error) {
+	files, err := hraft.NewFileSnapshotStoreWithLogger(n.cfg.Dir, 2, newLogger(n.log))
+	if err != nil {
+		return nil, fmt.Errorf("snapshots: %w", err)
+	}
+	if n.cfg.Keys == nil {
+		return checked{files, n}, nil
+	}
+	return sealedSnapshots{checked{files, n}, n.cfg.Keys}, nil
+}
+
+// sealedSnapshots encrypts the states in a directory of snapshots. Beside each lies its place in the log and who the
+// members were, readable.
+type sealedSnapshots struct {
+	checked
+	keys *seal.Ring
+}
+
+// Create implements hraft.SnapshotStore.
+func (s sealedSnapshots) Create(v hraft.SnapshotVersion, index, term uint64, c hraft.Configuration, at uint64, t hraft.Transport) (hraft.SnapshotSink, error) {
+	sink, err := s.checked.Create(v, index, term, c, at, t)
+	if err != nil {
+		return nil, err
+	}
+	w, err := s.keys.Writer(sink)
+	if err != nil {
+		return nil, errors.Join(err, sink.Cancel())
+	}
+	return &sealedSink{SnapshotSink: sink, w: w}, nil
+}
+
+// Open implements hraft.SnapshotStore. The library has compared the sum of the file; what it is read from knows the plain size.
+func (s sealedSnapshots) Open(id string) (*hraft.SnapshotMeta, io.ReadCloser, error) {
+	m, in, err := s.checked.Open(id)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := in.Close(); err != nil {
+		return nil, nil, err
+	}
+	f, err := os.Open(filepath.Join(s.path(id), "state.bin"))
+	if err != nil {
+		return nil, nil, err
+	}
+	at, err := s.keys.At(f, m.Size)
+	if err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("snapshot %s: %w", id, err), f.Close())
+	}
+	m.Size = at.Size()
+	return m, opened{io.NewSectionReader(at, 0, at.Size()), f}, nil
+}
+
+type opened struct {
+	io.Reader
+	io.Closer
+}
+
+type sealedSink struct {
+	hraft.SnapshotSink
+	w    *seal.Writer
+	once sync.Once
+}
+
+// Write implements io.Writer.
+func (s *sealedSink) Write(p []byte) (int, error) { return s.w.Write(p) }
+
+// Close implements hraft.SnapshotSink. The library may close a sink that it has cancelled.
+func (s *sealedSink) Close() (err error) {
+	s.once.Do(func() { err = s.w.Close() })
+	if err != nil {
+		return errors.Join(err, s.SnapshotSink.Cancel())
+	}
+	return s.SnapshotSink.Close()
+}
+
+// Cancel implements hraft.SnapshotSink.
+func (s *sealedSink) Cancel() error {
+	s.once.Do(func() {})
+	return s.SnapshotSink.Cancel()
+}
