@@ -110,7 +110,8 @@ func TestEventsResumeBehindAnyID(t *testing.T) {
 	}
 }
 
-// A reader that takes nothing does not slow those who write, and when it reads at last it has missed nothing.
+// A reader that takes nothing does not hold those up who write (TestReadersThatNeverRead compares how long they take), and when it
+// reads at last it has missed nothing.
 func TestSlowReaderSlowsNobody(t *testing.T) {
 	w := start(t, 1).web(0)
 	slow := w.listen("")
@@ -127,9 +128,7 @@ func TestSlowReaderSlowsNobody(t *testing.T) {
 		t.Fatalf("import: %v", got)
 	}
 	t.Logf("%d relations in %s beside a reader that does not read", edges, time.Since(began))
-	if one := time.Now(); w.ok("POST", "/v1/relate", obj{"entity": "a", "target": "b", "relationship": "c"}) == nil || time.Since(one) > 20*time.Second {
-		t.Errorf("a write took %s beside a reader that does not read", time.Since(one))
-	}
+	w.ok("POST", "/v1/relate", obj{"entity": "a", "target": "b", "relationship": "c"})
 	if took := time.Since(began); took > 25*time.Second {
 		t.Skipf("writing took %s: who reads nothing for 30 s is cut off, and rightly so", took)
 	}

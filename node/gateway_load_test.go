@@ -2,9 +2,11 @@ package node_test
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -98,7 +100,7 @@ func TestHeadersHaveAnEnd(t *testing.T) {
 	}
 	if _, err := slow.Read(make([]byte, 1)); err == nil {
 		t.Error("a header that is not finished was answered")
-	} else if took := time.Since(began); took < 5*time.Second || took > 40*time.Second {
+	} else if took := time.Since(began); took < 5*time.Second || errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("cut off after %s: %v", took, err)
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-	"time"
 )
 
 // stream asks for a recall as an event stream.
@@ -104,12 +103,8 @@ func TestUnreadRecallHoldsNothing(t *testing.T) {
 	if name, _ := nextEvent(t, in); name != "result" {
 		t.Fatalf("first event %q", name)
 	}
-	began := time.Now()
-	for i := range 20 {
+	for i := range 20 { // were they held up, the reader would be cut off before they are done, and miss rows
 		w.ok("POST", "/v1/remember", obj{"text": fmt.Sprintf("written beside a reader that does not read %d", i)})
-	}
-	if took := time.Since(began); took > 20*time.Second {
-		t.Errorf("20 writes took %s", took)
 	}
 	seen := 1
 	for name := "result"; name != "end"; {

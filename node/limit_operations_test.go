@@ -97,13 +97,14 @@ func TestLimitsCountOperations(t *testing.T) {
 		t.Errorf("three to forget: %v", err)
 	}
 	stored := 0
-	for began := time.Now(); time.Since(began) < 500*time.Millisecond; {
+	began = time.Now()
+	for time.Since(began) < 500*time.Millisecond {
 		if _, err := s.Remember(t.Context(), local, "", node.Draft{Text: "one"}); err == nil {
 			stored++
 		}
 	}
-	if stored < 1 || stored > 4 {
-		t.Errorf("%d memories of this host in half a second at two a second", stored)
+	if took := time.Since(began); stored < 1 || stored > 3+int(2*took.Seconds()) {
+		t.Errorf("%d memories of this host in %s at two a second", stored, took)
 	}
 }
 

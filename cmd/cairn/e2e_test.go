@@ -27,11 +27,8 @@ import (
 // asCairn in the environment makes the test binary the real thing, so that tests run real processes.
 const asCairn = "CAIRN_TEST_BE_CAIRN"
 
-// What a refusal and a stop may take on a machine that is busy with other tests: at rest they take a second, and less.
-const (
-	slowRefusal = 20 * time.Second
-	slowStop    = time.Minute
-)
+// hung is how long a test waits for an answer or an end that takes a second at rest: a busy machine does not take that long.
+const hung = time.Minute
 
 // Election timeouts, in milliseconds. Most tests go on with the leader they found, which must not fall because it was slow for a
 // moment; when its process ends it is replaced at once all the same. Where leaders fall silently, nobody waits for long.
@@ -152,13 +149,19 @@ func (p *nodeProcess) signal(s syscall.Signal) {
 	}
 }
 
-// stop asks politely and says how long it took.
+// stop asks politely and says how long it took; a process that hangs is killed, which is an error.
 func (p *nodeProcess) stop() (time.Duration, error) {
 	start := time.Now()
 	p.cmd.Process.Signal(syscall.SIGTERM)
-	err := p.cmd.Wait()
+	err := p.end()
 	p.cmd = nil
 	return time.Since(start), err
+}
+
+// end waits for the process's end; one that hangs is killed, which is an error.
+func (p *nodeProcess) end() error {
+	defer time.AfterFunc(hung, func() { p.cmd.Process.Kill() }).Stop()
+	return p.cmd.Wait()
 }
 
 // givenPorts are those of tests that run: a node that is down leaves its own free, and starts on them again.
@@ -266,8 +269,8 @@ func TestDevFromTheShell(t *testing.T) {
 	if _, code := cli(t, "frobnicate"); code != exitUsage {
 		t.Errorf("unknown verb: exit %d", code)
 	}
-	if took, err := p.stop(); err != nil || took > slowStop {
-		t.Errorf("SIGTERM: %v after %s\n%s", err, took, p.log)
+	if _, err := p.stop(); err != nil {
+		t.Errorf("SIGTERM: %v\n%s", err, p.log)
 	}
 }
 

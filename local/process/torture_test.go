@@ -285,13 +285,9 @@ func TestWholeGroupDies(t *testing.T) {
 func TestExitFrameIsNotHeldBack(t *testing.T) {
 	socket, _ := listen(t)
 	p := connect(t, socket)
-	p.sh("p", "sleep 60 & echo done")
-	start := time.Now()
+	p.sh("p", "sleep 1000 & echo done") // which outlasts the connection's deadline
 	if l := p.exit("p"); *l.ExitCode != 0 {
 		t.Errorf("exit code %d", *l.ExitCode)
-	}
-	if d := time.Since(start); d > 30*time.Second { // five, and what a busy machine adds; the descendant holds them for sixty
-		t.Errorf("after %s", d)
 	}
 }
 
@@ -400,12 +396,15 @@ func TestCloseLeavesNothing(t *testing.T) {
 	if err := unmarshal([]byte(p.call("process.reattach", map[string]any{"id": "p", "wantPid": true})), &r); err != nil {
 		t.Fatal(err)
 	}
-	start := time.Now()
-	if err := s.Close(); err != nil {
-		t.Error(err)
-	}
-	if d := time.Since(start); d > time.Minute { // three seconds, and what a busy machine adds; the child sleeps for a thousand
-		t.Errorf("took %s", d)
+	closed := make(chan error, 1)
+	go func() { closed <- s.Close() }()
+	select {
+	case err := <-closed:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(time.Minute): // the child sleeps for a thousand seconds
+		t.Fatal("it waits for the child")
 	}
 	if _, err := os.Lstat(socket); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the socket: %v", err)

@@ -394,13 +394,11 @@ func TestASilentServerIsLeft(t *testing.T) {
 		return true
 	})
 	c := dial(t, gone, alive)
-	begun := time.Now()
-	st, err := c.Stats(t.Context())
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // it takes eleven seconds; without pings it would be many minutes
+	defer cancel()
+	st, err := c.Stats(ctx)
 	if err != nil || st.ActiveMemories != 7 {
 		t.Fatalf("%+v, %v", st, err)
-	}
-	if d := time.Since(begun); d > time.Minute { // eleven seconds, and what a busy machine adds; without a word it would be many minutes
-		t.Errorf("it took %s", d)
 	}
 	if len(asked) < 2 {
 		t.Errorf("the silent one was asked %d times", len(asked))
