@@ -85,7 +85,7 @@ func (n *Node) candidates() (servers []hraft.Server, states []string, all bool) 
 // that one did.
 func (n *Node) tryForm() (joined bool) {
 	servers, states, all := n.candidates()
-	if slices.ContainsFunc(states, n.askToJoin) { // only the leader takes nodes in: it may be the next
+	if slices.ContainsFunc(states, n.askToJoin) { // one that knows no leader refuses: the next may know it
 		return true
 	}
 	if !all || n.cfg.Role != "voter" || lowest(servers) != n.cfg.NodeID {

@@ -297,6 +297,16 @@ func TestJoinFindsTheLeaderBehindOthers(t *testing.T) {
 	})
 }
 
+// A node that is configured with a follower alone is taken in by the leader.
+func TestAFollowerPassesAJoinOn(t *testing.T) {
+	c := startSteady(t, 3)
+	want := c.propose(0, 5)
+	follower := c.addrs[c.leader().cfg.NodeID%3]
+	c.addrs, c.nodes, c.sms = append(c.addrs, rafttest.Addr(t)), append(c.nodes, nil), append(c.sms, nil)
+	c.open(3, "secret", []string{follower})
+	c.wait("the newcomer to hold all", func() bool { return slices.Equal(c.sms[3].items(), want) })
+}
+
 // A stranger who has the secret moves no term, with or without a raft map.
 func TestStrangerMovesNothing(t *testing.T) {
 	t.Parallel()

@@ -380,10 +380,14 @@ func (c *inbound) membership(ctx context.Context, f wire.Frame) error {
 		}
 		return c.reply(f, wire.OpMembershipOK, &wire.MembershipOK{Message: "founded"})
 	}
+	joins := m.Action == "join" && m.NodeID == c.peer.NodeID
+	if !c.n.IsLeader() && joins {
+		return c.passOn(ctx, f, m)
+	}
 	if !c.n.IsLeader() {
 		return c.fail(f, wire.CodeNotLeader, "%v", ErrNotLeader)
 	}
-	if joins := m.Action == "join" && m.NodeID == c.peer.NodeID; !joins && !c.member(c.peer.NodeID) {
+	if !joins && !c.member(c.peer.NodeID) {
 		return c.fail(f, wire.CodeNotLeader, "node %d is no member of this cluster", c.peer.NodeID)
 	}
 	ok, err := c.n.change(ctx, c.peer.NodeID, m)
@@ -393,6 +397,22 @@ func (c *inbound) membership(ctx context.Context, f wire.Frame) error {
 	}
 	if err != nil {
 		return c.fail(f, wire.CodeInternal, "%v", err)
+	}
+	return c.reply(f, wire.OpMembershipOK, &ok)
+}
+
+// passOn asks the leader to take in the node that asks: the leader may be none of the peers that the node was configured with.
+// What was passed on comes from another node than it is about, and is not passed on again.
+func (c *inbound) passOn(ctx context.Context, f wire.Frame, m wire.Membership) error {
+	ctx, cancel := context.WithTimeout(ctx, changeTimeout)
+	defer cancel()
+	var ok wire.MembershipOK
+	err := c.n.askLeader(ctx, wire.OpMembership, &m, wire.OpMembershipOK, &ok)
+	if pe := (*PeerError)(nil); errors.As(err, &pe) {
+		return c.fail(f, pe.Code, "%s", pe.Text)
+	}
+	if err != nil {
+		return c.fail(f, wire.CodeNotLeader, "%v", err)
 	}
 	return c.reply(f, wire.OpMembershipOK, &ok)
 }
