@@ -160,8 +160,9 @@ func (p *nodeProcess) stop() (time.Duration, error) {
 
 // end waits for the process's end; one that hangs is killed, which is an error.
 func (p *nodeProcess) end() error {
-	defer time.AfterFunc(hung, func() { p.cmd.Process.Kill() }).Stop()
-	return p.cmd.Wait()
+	cmd := p.cmd
+	defer time.AfterFunc(hung, func() { cmd.Process.Kill() }).Stop()
+	return cmd.Wait()
 }
 
 // givenPorts are those of tests that run: a node that is down leaves its own free, and starts on them again.
