@@ -12,8 +12,6 @@ import (
 	"sync"
 	"time"
 
-	hraft "github.com/hashicorp/raft"
-
 	"github.com/cairndb/cairn/wire"
 )
 
@@ -113,13 +111,6 @@ func (n *Node) writeAcknowledged() error {
 		err = f.Sync()
 	}
 	return errors.Join(err, f.Close(), os.Rename(next, n.acknowledgedFile()))
-}
-
-// acknowledgedBy notes the last of the records that a member has taken.
-func (n *Node) acknowledgedBy(id hraft.ServerID, records []*hraft.Log) {
-	if i := len(records); i > 0 {
-		n.acks.note(nodeID(id), place{records[i-1].Term, records[i-1].Index})
-	}
 }
 
 // tellAcknowledged is what a leader's heartbeats say of all members. Its own log counts as far as its disk has it: a crash may

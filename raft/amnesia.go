@@ -12,6 +12,7 @@ import (
 	hraft "github.com/hashicorp/raft"
 
 	"github.com/cairndb/cairn/raft/logstore"
+	"github.com/cairndb/cairn/raft/transport"
 	"github.com/cairndb/cairn/wire"
 )
 
@@ -127,7 +128,7 @@ func (n *Node) holdsOff(leader uint32, addr string) error {
 	if !n.amnesiac() || n.admitted.Load() {
 		return nil
 	}
-	n.offering.Store(&hraft.Server{ID: serverID(leader), Address: hraft.ServerAddress(addr)})
+	n.offering.Store(&hraft.Server{ID: transport.ServerID(leader), Address: hraft.ServerAddress(addr)})
 	select {
 	case n.offered <- struct{}{}:
 	default: // one is being asked
@@ -208,7 +209,7 @@ func (n *Node) askAdmission() (since uint64) {
 	defer cancel()
 	var ok wire.MembershipOK
 	m := &wire.Membership{Action: "rejoin", NodeID: n.cfg.NodeID, Addr: n.cfg.Advertise, Role: n.cfg.Role}
-	if err := n.pool.call(ctx, string(leader.Address), forForward, wire.OpMembership, m, wire.OpMembershipOK, &ok); err != nil {
+	if err := n.transport.Pool.Call(ctx, string(leader.Address), transport.ForForward, wire.OpMembership, m, wire.OpMembershipOK, &ok); err != nil {
 		n.log.Warn("this node has no state, and the leader does not take it in yet", "peer", leader.ID, "err", err)
 		return 0
 	}

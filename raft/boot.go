@@ -9,6 +9,7 @@ import (
 
 	hraft "github.com/hashicorp/raft"
 
+	"github.com/cairndb/cairn/raft/transport"
 	"github.com/cairndb/cairn/wire"
 )
 
@@ -58,7 +59,7 @@ func (n *Node) fresh() bool {
 // has answered and is as fresh as this node. States are the addresses of those that have state.
 func (n *Node) candidates() (servers []hraft.Server, states []string, all bool) {
 	if n.cfg.Role == "voter" {
-		servers = append(servers, hraft.Server{ID: serverID(n.cfg.NodeID), Address: hraft.ServerAddress(n.cfg.Advertise)})
+		servers = append(servers, hraft.Server{ID: transport.ServerID(n.cfg.NodeID), Address: hraft.ServerAddress(n.cfg.Advertise)})
 	}
 	all = n.fresh()
 	for _, addr := range n.cfg.Peers {
@@ -75,7 +76,7 @@ func (n *Node) candidates() (servers []hraft.Server, states []string, all bool) 
 			all = false
 			states = append(states, addr)
 		} else if h.Role == "voter" {
-			servers = append(servers, hraft.Server{ID: serverID(h.NodeID), Address: hraft.ServerAddress(addr)})
+			servers = append(servers, hraft.Server{ID: transport.ServerID(h.NodeID), Address: hraft.ServerAddress(addr)})
 		}
 	}
 	return servers, states, all
@@ -103,12 +104,12 @@ func (n *Node) tryForm() (joined bool) {
 // found has the other founding members store a configuration, and then this node.
 func (n *Node) found(c hraft.Configuration) error {
 	for _, s := range c.Servers {
-		if s.ID == serverID(n.cfg.NodeID) {
+		if s.ID == transport.ServerID(n.cfg.NodeID) {
 			continue
 		}
-		ctx, cancel := context.WithTimeout(n.ctx, rpcTimeout)
-		m := &wire.Membership{Action: "form", NodeID: nodeID(s.ID), Configuration: hraft.EncodeConfiguration(c)}
-		err := n.pool.call(ctx, string(s.Address), forForward, wire.OpMembership, m, wire.OpMembershipOK, &wire.MembershipOK{})
+		ctx, cancel := context.WithTimeout(n.ctx, transport.RPCTimeout)
+		m := &wire.Membership{Action: "form", NodeID: transport.NodeID(s.ID), Configuration: hraft.EncodeConfiguration(c)}
+		err := n.transport.Pool.Call(ctx, string(s.Address), transport.ForForward, wire.OpMembership, m, wire.OpMembershipOK, &wire.MembershipOK{})
 		cancel()
 		if err != nil {
 			return fmt.Errorf("founding member %s: %w", s.ID, err)
@@ -141,7 +142,7 @@ func (n *Node) foundedBy(founder uint32, m wire.Membership) (err error) {
 	in := func(s hraft.Server) bool {
 		return slices.ContainsFunc(c.Servers, func(f hraft.Server) bool { return f.ID == s.ID })
 	}
-	self := hraft.Server{ID: serverID(n.cfg.NodeID)}
+	self := hraft.Server{ID: transport.ServerID(n.cfg.NodeID)}
 	if m.NodeID != n.cfg.NodeID || !in(self) || lowest(c.Servers) != founder {
 		return fmt.Errorf("%w: node %d founds no cluster with this node", ErrRefused, founder)
 	}
@@ -152,7 +153,7 @@ func (n *Node) foundedBy(founder uint32, m wire.Membership) (err error) {
 		return fmt.Errorf("%w: node %d belongs to a cluster already", ErrRefused, n.cfg.NodeID)
 	}
 	servers, _, all := n.candidates()
-	named := slices.ContainsFunc(servers, func(s hraft.Server) bool { return s.ID == serverID(founder) })
+	named := slices.ContainsFunc(servers, func(s hraft.Server) bool { return s.ID == transport.ServerID(founder) })
 	if !all || !named || n.cfg.Role != "voter" || slices.ContainsFunc(servers, func(s hraft.Server) bool { return !in(s) }) {
 		return fmt.Errorf("%w: node %d sees other peers, or has not reached all of them", ErrUnavailable, n.cfg.NodeID)
 	}
@@ -166,7 +167,7 @@ func (n *Node) foundedBy(founder uint32, m wire.Membership) (err error) {
 func lowest(servers []hraft.Server) uint32 {
 	id := ^uint32(0)
 	for _, s := range servers {
-		id = min(id, nodeID(s.ID))
+		id = min(id, transport.NodeID(s.ID))
 	}
 	return id
 }
@@ -174,18 +175,18 @@ func lowest(servers []hraft.Server) uint32 {
 // sole says whether this node is the only voter there is.
 func (n *Node) sole() bool {
 	voters := n.voters()
-	return len(voters) == 1 && nodeID(voters[0].ID) == n.cfg.NodeID
+	return len(voters) == 1 && transport.NodeID(voters[0].ID) == n.cfg.NodeID
 }
 
 func (n *Node) probe(addr string) (wire.ClusterHelloOK, error) {
-	ctx, cancel := context.WithTimeout(n.ctx, helloTimeout)
+	ctx, cancel := context.WithTimeout(n.ctx, transport.HelloTimeout)
 	defer cancel()
-	c, err := n.pool.dial(ctx, addr, forForward)
+	c, err := n.transport.Pool.Dial(ctx, addr, transport.ForForward)
 	if err != nil {
 		return wire.ClusterHelloOK{}, err
 	}
-	n.pool.put(addr, forForward, c)
-	return c.hello, nil
+	n.transport.Pool.Put(addr, transport.ForForward, c)
+	return c.Hello, nil
 }
 
 // giveUp stops a node that cannot become a member as it is configured: asking again would not change that.
@@ -201,12 +202,12 @@ func (n *Node) giveUp(err error) {
 
 // askToJoin asks a peer that belongs to a cluster to take this node in, and says whether it did.
 func (n *Node) askToJoin(addr string) bool {
-	ctx, cancel := context.WithTimeout(n.ctx, rpcTimeout)
+	ctx, cancel := context.WithTimeout(n.ctx, transport.RPCTimeout)
 	defer cancel()
 	var ok wire.MembershipOK
 	m := &wire.Membership{Action: "join", NodeID: n.cfg.NodeID, Addr: n.cfg.Advertise, Role: n.cfg.Role}
-	if err := n.pool.call(ctx, addr, forForward, wire.OpMembership, m, wire.OpMembershipOK, &ok); err != nil {
-		if pe := (*PeerError)(nil); errors.As(err, &pe) && pe.Code == wire.CodeAuthInvalid {
+	if err := n.transport.Pool.Call(ctx, addr, transport.ForForward, wire.OpMembership, m, wire.OpMembershipOK, &ok); err != nil {
+		if pe := (*transport.PeerError)(nil); errors.As(err, &pe) && pe.Code == wire.CodeAuthInvalid {
 			n.giveUp(fmt.Errorf("not let in at %s: %s", addr, pe.Text))
 		}
 		return false

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	hraft "github.com/hashicorp/raft"
+
+	"github.com/cairndb/cairn/raft/transport"
 )
 
 // TestAnotherRecordOfTheSameTerm: a member has another record than all others where index and term are the same, which the library
@@ -24,7 +26,7 @@ func TestAnotherRecordOfTheSameTerm(t *testing.T) {
 	req := &hraft.AppendEntriesRequest{Term: l.Term(), PrevLogEntry: end.Index, PrevLogTerm: end.Term, LeaderCommitIndex: end.Index + 1,
 		Entries: []*hraft.Log{{Index: end.Index + 1, Term: end.Term, Type: hraft.LogCommand, Data: []byte("changed on the way")}}}
 	var resp hraft.AppendEntriesResponse
-	if err := l.transport.AppendEntries(serverID(f.cfg.NodeID), hraft.ServerAddress(c.addrs[i]), req, &resp); err != nil || !resp.Success {
+	if err := l.transport.AppendEntries(transport.ServerID(f.cfg.NodeID), hraft.ServerAddress(c.addrs[i]), req, &resp); err != nil || !resp.Success {
 		t.Fatalf("%+v, %v", resp, err)
 	}
 	c.propose(10, 12)

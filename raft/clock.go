@@ -4,6 +4,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/cairndb/cairn/raft/transport"
 )
 
 // A leader orders the log by time, and a clock that is years ahead would order it so for ever. So no node believes its own clock
@@ -109,7 +111,7 @@ func (c *clocks) middle(own time.Time, now time.Duration) time.Time {
 func (n *Node) Punctual() (id uint32, ok bool) {
 	right := n.clocks.right()
 	s, ok := n.furthest(func(id uint32) bool { return slices.Contains(right, id) })
-	return nodeID(s.ID), ok
+	return transport.NodeID(s.ID), ok
 }
 
 // right are the members whose clocks are within the bound.

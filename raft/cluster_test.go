@@ -17,6 +17,7 @@ import (
 	"github.com/cairndb/cairn/oplog/seal"
 	"github.com/cairndb/cairn/raft/logstore"
 	"github.com/cairndb/cairn/raft/rafttest"
+	"github.com/cairndb/cairn/raft/transport"
 	"github.com/cairndb/cairn/wire"
 )
 
@@ -315,19 +316,20 @@ func TestStrangerMovesNothing(t *testing.T) {
 	l := c.leader()
 	term := l.Term()
 	stranger := &Node{cfg: Config{NodeID: 99, Role: "voter", Secret: "secret", Advertise: "127.0.0.1:1"}.withDefaults()}
-	p := newPool(stranger)
-	defer p.close()
+	network := stranger.newTransport(nil)
+	defer network.Close()
+	p := network.Pool
 	const far = 1_000_000_000
 	for _, m := range []*wire.RaftVote{nil, {Term: far, Candidate: 99}, {Term: far, Candidate: l.cfg.NodeID%3 + 1}} {
 		var v wire.Vote
-		err := p.call(t.Context(), l.Advertised(), forHeartbeat, wire.OpRequestVote, &wire.RequestVote{Term: far, CandidateID: 99, Raft: m}, wire.OpVoteDenied, &v)
+		err := p.Call(t.Context(), l.Advertised(), transport.ForHeartbeat, wire.OpRequestVote, &wire.RequestVote{Term: far, CandidateID: 99, Raft: m}, wire.OpVoteDenied, &v)
 		if err != nil || v.Granted || v.Term != term || v.Reason == nil {
 			t.Errorf("vote %+v: got %+v, %v", m, v, err)
 		}
 	}
 	for _, a := range []*wire.RaftAppend{nil, {Term: far, Leader: 99}, {Term: far, Leader: l.cfg.NodeID%3 + 1}} {
 		var ack wire.HeartbeatAck
-		err := p.call(t.Context(), l.Advertised(), forHeartbeat, wire.OpHeartbeat, &wire.Heartbeat{Term: far, LeaderID: 99, Raft: a}, wire.OpHeartbeatAck, &ack)
+		err := p.Call(t.Context(), l.Advertised(), transport.ForHeartbeat, wire.OpHeartbeat, &wire.Heartbeat{Term: far, LeaderID: 99, Raft: a}, wire.OpHeartbeatAck, &ack)
 		if err != nil || ack.Term != term || ack.Raft != nil {
 			t.Errorf("heartbeat %+v: got %+v, %v", a, ack, err)
 		}
@@ -335,9 +337,9 @@ func TestStrangerMovesNothing(t *testing.T) {
 	if !l.IsLeader() || l.Term() != term {
 		t.Errorf("term %d became %d", term, l.Term())
 	}
-	stranger.cfg.Secret = "wrong"
-	var pe *PeerError
-	if _, err := p.dial(t.Context(), l.Advertised(), forForward); !errors.As(err, &pe) || pe.Code != wire.CodeSecretMismatch {
+	stranger.cfg.Secret = "wrong" // what it says in its hello
+	var pe *transport.PeerError
+	if _, err := p.Dial(t.Context(), l.Advertised(), transport.ForForward); !errors.As(err, &pe) || pe.Code != wire.CodeSecretMismatch {
 		t.Errorf("wrong secret: got %v", err)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"sync"
 
 	hraft "github.com/hashicorp/raft"
+
+	"github.com/cairndb/cairn/raft/transport"
 )
 
 // The library confirms a leader by answers to heartbeats, also of such as were sent before it was asked: one that was
@@ -101,16 +103,16 @@ func (n *Node) followedBy(voters []hraft.Server, term uint64) error {
 	yes, others := 0, 0
 	answers := make(chan bool, len(voters))
 	for _, s := range voters {
-		if nodeID(s.ID) == n.cfg.NodeID {
+		if transport.NodeID(s.ID) == n.cfg.NodeID {
 			yes++
 			continue
 		}
-		if !n.rounds.ask(nodeID(s.ID)) {
+		if !n.rounds.ask(transport.NodeID(s.ID)) {
 			continue
 		}
 		others++
 		n.tasks.Go(func() { // its answer has room
-			defer n.rounds.answered(nodeID(s.ID))
+			defer n.rounds.answered(transport.NodeID(s.ID))
 			answers <- n.follows(s, term)
 		})
 	}
@@ -128,6 +130,6 @@ func (n *Node) followedBy(voters []hraft.Server, term uint64) error {
 // follows asks one member whether it follows this node in a term. One that is away is not waited for.
 func (n *Node) follows(s hraft.Server, term uint64) bool {
 	var resp hraft.AppendEntriesResponse
-	err := n.transport.append(forAppend, s.ID, s.Address, &hraft.AppendEntriesRequest{Term: term}, &resp)
+	err := n.transport.Append(transport.ForAppend, s.ID, s.Address, &hraft.AppendEntriesRequest{Term: term}, &resp)
 	return err == nil && resp.Success && resp.Term == term
 }

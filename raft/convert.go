@@ -51,7 +51,7 @@ func Convert(dir, to string, from, into *seal.Ring) (err error) {
 	if err != nil {
 		return err
 	}
-	return copySnapshots(old, made)
+	return copySnapshots(old, made, target.newTransport(nil))
 }
 
 func copyLog(src, dst *logstore.Store) error {
@@ -82,7 +82,7 @@ func copyLog(src, dst *logstore.Store) error {
 	return nil
 }
 
-func copySnapshots(src, dst hraft.SnapshotStore) error {
+func copySnapshots(src, dst hraft.SnapshotStore, t hraft.Transport) error {
 	list, err := src.List()
 	if err != nil || len(list) == 0 {
 		return err
@@ -92,7 +92,7 @@ func copySnapshots(src, dst hraft.SnapshotStore) error {
 		return err
 	}
 	defer in.Close()
-	sink, err := dst.Create(meta.Version, meta.Index, meta.Term, meta.Configuration, meta.ConfigurationIndex, &transport{})
+	sink, err := dst.Create(meta.Version, meta.Index, meta.Term, meta.Configuration, meta.ConfigurationIndex, t)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	hraft "github.com/hashicorp/raft"
+
+	"github.com/cairndb/cairn/raft/transport"
 )
 
 // A leader whose process ended is replaced at once. The timeouts are there for one that is silent, which may be slow, or far, or
@@ -92,7 +94,7 @@ func (n *Node) replace(dead uint32) {
 func (n *Node) place(dead uint32) int {
 	var ids []uint32
 	for _, s := range n.voters() {
-		if id := nodeID(s.ID); id != dead {
+		if id := transport.NodeID(s.ID); id != dead {
 			ids = append(ids, id)
 		}
 	}
@@ -117,7 +119,7 @@ func (n *Node) wouldWin(dead uint32) bool {
 	voters, others := n.voters(), 0
 	answers := make(chan bool, len(voters))
 	for _, s := range voters {
-		if id := nodeID(s.ID); id == dead || id == n.cfg.NodeID {
+		if id := transport.NodeID(s.ID); id == dead || id == n.cfg.NodeID {
 			continue
 		}
 		others++
@@ -149,10 +151,7 @@ func (n *Node) wouldWin(dead uint32) bool {
 // stand has the library hold an election now. A node that leads gets a new term.
 func (n *Node) stand() {
 	r := hraft.RPC{Command: &hraft.TimeoutNowRequest{RPCHeader: hraft.RPCHeader{ProtocolVersion: hraft.ProtocolVersionMax}}, RespChan: make(chan hraft.RPCResponse, 1)}
-	select {
-	case n.transport.consumer <- r:
-	case <-n.ctx.Done():
-	}
+	_ = n.transport.Offer(n.ctx, r) // refused when the node stops
 }
 
 // bereft says whether the leader this node knows is one whose process ended: the library does not give votes before the vote

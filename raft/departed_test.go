@@ -12,6 +12,7 @@ import (
 	hraft "github.com/hashicorp/raft"
 
 	"github.com/cairndb/cairn/raft/rafttest"
+	"github.com/cairndb/cairn/raft/transport"
 )
 
 // startSlow opens three nodes that elect so slowly, and has the first lead: nobody would by itself for a long time.
@@ -40,8 +41,7 @@ func usual(int) func(context.Context, string) (net.Conn, error) { return nil }
 
 // crash cuts a node off as the end of its process would: its connections are closed and nobody listens.
 func (n *Node) crash() {
-	n.server.close()
-	n.pool.close()
+	_ = n.transport.Close() // it always succeeds
 }
 
 // knownAs waits until all know who leads, and whom.
@@ -78,11 +78,11 @@ func TestAnyOfTheLeadersConnectionsTells(t *testing.T) {
 	l := c.leader()
 	c.knownAs(l)
 	f := c.nodes[l.cfg.NodeID%3]
-	records, err := l.pool.dial(t.Context(), f.cfg.Advertise, forAppend)
+	records, err := l.transport.Pool.Dial(t.Context(), f.cfg.Advertise, transport.ForAppend)
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.server.close() // nobody listens there, and heartbeats go on
+	l.transport.CloseServer() // nobody listens there, and heartbeats go on
 	records.Close()
 	c.wait("the follower to see that the leader ended", func() bool { return f.departed.Load() == l.cfg.NodeID })
 }

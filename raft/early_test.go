@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	hraft "github.com/hashicorp/raft"
+
+	"github.com/cairndb/cairn/raft/transport"
 )
 
 // underWay is a cluster of three whose followers have a record that the leader's disk is still writing. The disk's answer is
@@ -65,7 +67,7 @@ func TestNothingIsSeenBeforeTheLeadersDiskHasIt(t *testing.T) {
 		}
 		req := &hraft.AppendEntriesRequest{Term: u.leader.Term(), PrevLogEntry: u.index, PrevLogTerm: u.leader.Term(), LeaderCommitIndex: u.index}
 		var resp hraft.AppendEntriesResponse
-		if err := u.leader.transport.AppendEntries(serverID(n.cfg.NodeID), hraft.ServerAddress(u.addrs[i]), req, &resp); err != nil || !resp.Success {
+		if err := u.leader.transport.AppendEntries(transport.ServerID(n.cfg.NodeID), hraft.ServerAddress(u.addrs[i]), req, &resp); err != nil || !resp.Success {
 			t.Fatalf("%+v, %v", resp, err)
 		}
 		if at := n.raft.CommitIndex(); at >= u.index {

@@ -9,6 +9,7 @@ import (
 	hraft "github.com/hashicorp/raft"
 
 	"github.com/cairndb/cairn/raft/rafttest"
+	"github.com/cairndb/cairn/raft/transport"
 )
 
 func (c *cluster) peers(i int) []string { return slices.Concat(c.addrs[:i], c.addrs[i+1:]) }
@@ -29,12 +30,12 @@ func (c *cluster) refused(candidate, voter int) {
 	n := c.nodes[candidate]
 	index, term := n.lastRecord()
 	var pre hraft.RequestPreVoteResponse
-	err := n.transport.RequestPreVote(serverID(uint32(voter+1)), hraft.ServerAddress(c.addrs[voter]), &hraft.RequestPreVoteRequest{Term: n.Term() + 1, LastLogIndex: index, LastLogTerm: term}, &pre)
+	err := n.transport.RequestPreVote(transport.ServerID(uint32(voter+1)), hraft.ServerAddress(c.addrs[voter]), &hraft.RequestPreVoteRequest{Term: n.Term() + 1, LastLogIndex: index, LastLogTerm: term}, &pre)
 	if err == nil && pre.Granted {
 		c.t.Errorf("node %d grants node %d a vote before the vote", voter+1, candidate+1)
 	}
 	var vote hraft.RequestVoteResponse
-	err = n.transport.RequestVote(serverID(uint32(voter+1)), hraft.ServerAddress(c.addrs[voter]), &hraft.RequestVoteRequest{Term: n.Term() + 1, LastLogIndex: index, LastLogTerm: term}, &vote)
+	err = n.transport.RequestVote(transport.ServerID(uint32(voter+1)), hraft.ServerAddress(c.addrs[voter]), &hraft.RequestVoteRequest{Term: n.Term() + 1, LastLogIndex: index, LastLogTerm: term}, &vote)
 	if err == nil && vote.Granted {
 		c.t.Errorf("node %d grants node %d a vote", voter+1, candidate+1)
 	}
@@ -139,7 +140,7 @@ func TestAFoundingThatBrokeOffIsCompleted(t *testing.T) {
 			var all hraft.Configuration
 			for i := range 3 {
 				c.addrs = append(c.addrs, rafttest.Addr(t))
-				all.Servers = append(all.Servers, hraft.Server{ID: serverID(uint32(i + 1)), Address: hraft.ServerAddress(c.addrs[i])})
+				all.Servers = append(all.Servers, hraft.Server{ID: transport.ServerID(uint32(i + 1)), Address: hraft.ServerAddress(c.addrs[i])})
 			}
 			for i := 2; i > 0; i-- {
 				c.open(i, "secret", c.peers(i))

@@ -10,6 +10,7 @@ import (
 
 	hraft "github.com/hashicorp/raft"
 
+	"github.com/cairndb/cairn/raft/transport"
 	"github.com/cairndb/cairn/wire"
 )
 
@@ -37,7 +38,7 @@ func (n *Node) keepsMajority(after []hraft.Server, m wire.Membership) error {
 
 // without is the voters but one.
 func (n *Node) without(id uint32) []hraft.Server {
-	return slices.DeleteFunc(n.voters(), func(s hraft.Server) bool { return s.ID == serverID(id) })
+	return slices.DeleteFunc(n.voters(), func(s hraft.Server) bool { return s.ID == transport.ServerID(id) })
 }
 
 // identifyTimeout bounds the question who is at an address.
@@ -48,15 +49,15 @@ const identifyTimeout = 3 * time.Second
 func (n *Node) identify(addr string) (id uint32, key string, err error) {
 	ctx, cancel := context.WithTimeout(n.ctx, identifyTimeout)
 	defer cancel()
-	c, err := n.pool.dial(ctx, addr, forForward)
+	c, err := n.transport.Pool.Dial(ctx, addr, transport.ForForward)
 	if err != nil {
 		return 0, "", err
 	}
-	defer n.pool.drop(c)
-	if r := c.hello.Raft; r != nil && r.Addr == addr {
+	defer n.transport.Pool.Drop(c)
+	if r := c.Hello.Raft; r != nil && r.Addr == addr {
 		key = r.Key
 	}
-	return c.hello.NodeID, key, nil
+	return c.Hello.NodeID, key, nil
 }
 
 // answers refuses an address at which the node does not answer, or does not show the cluster's secret.

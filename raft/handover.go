@@ -7,6 +7,7 @@ import (
 
 	hraft "github.com/hashicorp/raft"
 
+	"github.com/cairndb/cairn/raft/transport"
 	"github.com/cairndb/cairn/wire"
 )
 
@@ -37,11 +38,11 @@ func (n *Node) furthest(may func(id uint32) bool) (to hraft.Server, ok bool) {
 	defer n.mu.Unlock()
 	var best peerState
 	for _, s := range n.voters() {
-		if s.ID == serverID(n.cfg.NodeID) || !may(nodeID(s.ID)) {
+		if s.ID == transport.ServerID(n.cfg.NodeID) || !may(transport.NodeID(s.ID)) {
 			continue
 		}
 		var p peerState
-		if known := n.peers[nodeID(s.ID)]; known != nil {
+		if known := n.peers[transport.NodeID(s.ID)]; known != nil {
 			p = *known
 		}
 		if !ok || p.lastLog > best.lastLog || p.lastLog == best.lastLog && p.lastSeen.After(best.lastSeen) {
@@ -55,7 +56,7 @@ func (n *Node) furthest(may func(id uint32) bool) (to hraft.Server, ok bool) {
 // that takes too long it gives up, and leaves behind what it waited for: another hand-over to that member would wait behind
 // it, in the same term, and refuse all records meanwhile.
 func (n *Node) handTo(s hraft.Server) error {
-	id, term := nodeID(s.ID), n.Term()
+	id, term := transport.NodeID(s.ID), n.Term()
 	n.mu.Lock()
 	p := n.peers[id]
 	waits := n.spurned[id] == term && (p == nil || p.lastLog < n.raft.LastIndex())

@@ -9,11 +9,6 @@ import hraft "github.com/hashicorp/raft"
 // heartbeat that would change nothing is answered at once, and the main task hears of it when it has the time; any other
 // waits for its turn.
 
-// isHeartbeat is the library's own mark of an append that brings nothing and asks for no consistency check.
-func isHeartbeat(a *hraft.AppendEntriesRequest) bool {
-	return len(a.Entries) == 0 && a.Term != 0 && a.Addr != nil && a.PrevLogEntry == 0 && a.PrevLogTerm == 0 && a.LeaderCommitIndex == 0
-}
-
 // beat answers a heartbeat of the leader that this node follows already; nil for any other. The term is looked at last: it
 // never goes back, so this node had promised nothing to a newer one when the heartbeat had come.
 func (n *Node) beat(a *hraft.AppendEntriesRequest) *hraft.AppendEntriesResponse {
@@ -42,7 +37,7 @@ func (n *Node) tellBeats() {
 		case <-n.ctx.Done():
 			return
 		case a := <-n.beats:
-			_, _ = n.transport.consume(n.ctx, a, nil) // its answer was given
+			_, _ = n.transport.Consume(n.ctx, a, nil) // its answer was given
 		}
 	}
 }

@@ -7,12 +7,13 @@ import (
 
 	hraft "github.com/hashicorp/raft"
 
+	"github.com/cairndb/cairn/raft/transport"
 	"github.com/cairndb/cairn/wire"
 )
 
 // from is a connection on which a member of the cluster said hello.
 func from(n *Node, peer uint32) *inbound {
-	return &inbound{n: n, peer: wire.ClusterHello{NodeID: peer, Raft: &wire.RaftHello{}}}
+	return &inbound{Inbound: &transport.Inbound{Peer: wire.ClusterHello{NodeID: peer, Raft: &wire.RaftHello{}}}, n: n}
 }
 
 // TestADeposedLeaderWritesNothingInTheNewTerm: it hears of its successor while it waits for something to write, and that comes.

@@ -2,21 +2,20 @@ package raft
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
-	"time"
 
 	hraft "github.com/hashicorp/raft"
 
+	"github.com/cairndb/cairn/raft/transport"
 	"github.com/cairndb/cairn/wire"
 )
 
 // member says whether a Raft message of this connection's peer counts: it must be sent by the node that said
 // hello, and that node must be a member, unless this node has no configuration to compare with.
 func (c *inbound) member(sender uint32) bool {
-	if sender != c.peer.NodeID || sender == c.n.cfg.NodeID || c.peer.Raft == nil {
+	if sender != c.Peer.NodeID || sender == c.n.cfg.NodeID || c.Peer.Raft == nil {
 		return false
 	}
 	servers := c.n.servers()
@@ -24,7 +23,7 @@ func (c *inbound) member(sender uint32) bool {
 		return true
 	}
 	for _, s := range servers {
-		if s.ID == serverID(sender) {
+		if s.ID == transport.ServerID(sender) {
 			return true
 		}
 	}
@@ -42,25 +41,25 @@ func (c *inbound) mayLead(sender uint32) bool {
 	if c.member(sender) {
 		return true
 	}
-	if sender != c.peer.NodeID || sender == c.n.cfg.NodeID || c.peer.Raft == nil {
+	if sender != c.Peer.NodeID || sender == c.n.cfg.NodeID || c.Peer.Raft == nil {
 		return false
 	}
 	ours := c.n.cfg.Hello().ClusterID
-	return ours != "" && c.peer.Raft.ClusterID == ours
+	return ours != "" && c.Peer.Raft.ClusterID == ours
 }
 
 // consume has the library answer a request, or this node when the library need not be asked.
 func (c *inbound) consume(ctx context.Context, cmd any, body io.Reader) (any, error) {
-	if a, ok := cmd.(*hraft.AppendEntriesRequest); ok && isHeartbeat(a) {
+	if a, ok := cmd.(*hraft.AppendEntriesRequest); ok && transport.IsHeartbeat(a) {
 		if r := c.n.beat(a); r != nil {
 			return r, nil
 		}
 	}
-	return c.n.transport.consume(ctx, cmd, body)
+	return c.n.transport.Consume(ctx, cmd, body)
 }
 
 func (c *inbound) header(id uint32, addr string) hraft.RPCHeader {
-	return hraft.RPCHeader{ProtocolVersion: hraft.ProtocolVersionMax, ID: []byte(serverID(id)), Addr: []byte(addr)}
+	return hraft.RPCHeader{ProtocolVersion: hraft.ProtocolVersionMax, ID: []byte(transport.ServerID(id)), Addr: []byte(addr)}
 }
 
 func (c *inbound) append(ctx context.Context, a *wire.RaftAppend) (*wire.RaftAppendReply, error) {
@@ -68,12 +67,8 @@ func (c *inbound) append(ctx context.Context, a *wire.RaftAppend) (*wire.RaftApp
 		return nil, err
 	}
 	req := &hraft.AppendEntriesRequest{RPCHeader: c.header(a.Leader, a.LeaderAddr), Term: a.Term,
-		PrevLogEntry: a.PrevIndex, PrevLogTerm: a.PrevTerm, LeaderCommitIndex: a.Commit, Entries: make([]*hraft.Log, len(a.Entries))}
-	for i, e := range a.Entries {
-		req.Entries[i] = &hraft.Log{Index: e.Index, Term: e.Term, Type: hraft.LogType(e.Type), Data: e.Data, Extensions: e.Extensions,
-			AppendedAt: moment(e.AppendedAt)}
-	}
-	c.n.hear(a.Term, a.Acknowledged, fromMicros(a.Clock))
+		PrevLogEntry: a.PrevIndex, PrevLogTerm: a.PrevTerm, LeaderCommitIndex: a.Commit, Entries: transport.Records(a.Entries)}
+	c.n.hear(a.Term, a.Acknowledged, transport.FromMicros(a.Clock))
 	c.n.hearAcknowledged(a.Last)
 	if err := errors.Join(c.n.compare(req), c.n.hearChain(a.Term, a.Chain)); err != nil {
 		return nil, err
@@ -90,7 +85,7 @@ func (c *inbound) append(ctx context.Context, a *wire.RaftAppend) (*wire.RaftApp
 	if err := c.n.logs.WaitSynced(r.LastLog); err != nil {
 		return nil, err
 	}
-	return &wire.RaftAppendReply{Term: r.Term, LastLog: r.LastLog, Success: r.Success, NoRetryBackoff: r.NoRetryBackoff, Clock: micros(c.n.cfg.Now())}, nil
+	return &wire.RaftAppendReply{Term: r.Term, LastLog: r.LastLog, Success: r.Success, NoRetryBackoff: r.NoRetryBackoff, Clock: transport.Micros(c.n.cfg.Now())}, nil
 }
 
 // settled has a request say no more than the library may believe. Only what is in the request, or before it, is known to be the
@@ -126,16 +121,16 @@ func (c *inbound) push(ctx context.Context, f wire.Frame) error {
 		return err
 	}
 	if m.Raft == nil {
-		return c.other(f)
+		return c.other(ctx, f)
 	}
 	if !c.mayLead(m.Raft.Leader) {
-		return c.fail(f, wire.CodeNotLeader, "node %d is no member of this cluster", m.Raft.Leader)
+		return c.Fail(f, wire.CodeNotLeader, "node %d is no member of this cluster", m.Raft.Leader)
 	}
 	r, err := c.append(ctx, m.Raft)
 	if err != nil {
-		return c.fail(f, wire.CodeInternal, "%v", err)
+		return c.Fail(f, wire.CodeInternal, "%v", err)
 	}
-	return c.reply(f, wire.OpOplogPushOK, &wire.OplogPushOK{LastHLC: []byte{}, Raft: r})
+	return c.Reply(f, wire.OpOplogPushOK, &wire.OplogPushOK{LastHLC: []byte{}, Raft: r})
 }
 
 func (c *inbound) heartbeat(ctx context.Context, f wire.Frame) error {
@@ -147,13 +142,13 @@ func (c *inbound) heartbeat(ctx context.Context, f wire.Frame) error {
 	if m.Raft != nil && c.mayLead(m.Raft.Leader) {
 		r, err := c.append(ctx, m.Raft)
 		if err != nil {
-			return c.fail(f, wire.CodeInternal, "%v", err)
+			return c.Fail(f, wire.CodeInternal, "%v", err)
 		}
 		ack.Raft = r
 	}
 	// A foreign peer is told the true term and moves nothing.
 	ack.Term = c.n.Term()
-	return c.reply(f, wire.OpHeartbeatAck, ack)
+	return c.Reply(f, wire.OpHeartbeatAck, ack)
 }
 
 func (c *inbound) vote(ctx context.Context, f wire.Frame) error {
@@ -163,7 +158,7 @@ func (c *inbound) vote(ctx context.Context, f wire.Frame) error {
 	}
 	reply := func(v *wire.Vote, op wire.Op) error {
 		v.VoterID = c.n.cfg.NodeID
-		return c.reply(f, op, v)
+		return c.Reply(f, op, v)
 	}
 	deny := func(reason string) error {
 		return reply(&wire.Vote{Term: c.n.Term(), Reason: &reason}, wire.OpVoteDenied)
@@ -228,16 +223,16 @@ func (c *inbound) snapshot(ctx context.Context, f wire.Frame) error {
 		return err
 	}
 	if !c.mayLead(m.Leader) {
-		return c.fail(f, wire.CodeNotLeader, "node %d is no member of this cluster", m.Leader)
+		return c.Fail(f, wire.CodeNotLeader, "node %d is no member of this cluster", m.Leader)
 	}
 	if err := c.n.holdsOff(m.Leader, m.LeaderAddr); err != nil {
-		return c.fail(f, wire.CodeNotLeader, "%v", err)
+		return c.Fail(f, wire.CodeNotLeader, "%v", err)
 	}
 	c.n.log.Info("receiving snapshot", "peer", m.Leader, "index", m.LastIndex, "bytes", m.Size)
 	pr, pw := io.Pipe()
 	received := make(chan error, 1)
 	go func() { // ends with the last chunk, the connection, or the reader's close below
-		err := c.chunks(pw, m.Size)
+		err := c.ReceiveSnapshot(pw, m.Size, func(f wire.Frame, m wire.Message) error { return c.unpack(ctx, f, m) })
 		pw.CloseWithError(err)
 		received <- err
 	}()
@@ -249,13 +244,13 @@ func (c *inbound) snapshot(ctx context.Context, f wire.Frame) error {
 		Leader: []byte(m.LeaderAddr), LastLogIndex: m.LastIndex, LastLogTerm: m.LastTerm, Configuration: m.Configuration,
 		ConfigurationIndex: m.ConfigurationIndex, Size: int64(m.Size)}
 	resp, err := c.consume(ctx, req, body)
-	pr.CloseWithError(errClosed)
+	pr.CloseWithError(io.ErrClosedPipe)
 	if rerr := <-received; rerr != nil {
 		return rerr // the stream broke off: there is no boundary to answer at
 	}
 	old := errors.Is(err, errOld)
 	if err != nil && !old {
-		return c.fail(f, wire.CodeInternal, "%v", err)
+		return c.Fail(f, wire.CodeInternal, "%v", err)
 	}
 	r, ok := resp.(*hraft.InstallSnapshotResponse)
 	if !ok {
@@ -267,7 +262,7 @@ func (c *inbound) snapshot(ctx context.Context, f wire.Frame) error {
 			c.n.log.Error("records from before a snapshot stay in the log", "index", m.LastIndex, "err", err)
 		}
 	}
-	return c.reply(f, wire.OpSnapshotOK, &wire.SnapshotOK{Term: r.Term, Success: r.Success || old})
+	return c.Reply(f, wire.OpSnapshotOK, &wire.SnapshotOK{Term: r.Term, Success: r.Success || old})
 }
 
 // unlessOld is the body of a snapshot, unless this member has applied all that is in it: it may have been under way for
@@ -288,59 +283,24 @@ func (u *unlessOld) Read(b []byte) (int, error) {
 	return u.r.Read(b)
 }
 
-// chunks takes the pieces of a snapshot off the connection, all of them even when nobody reads them any more.
-func (c *inbound) chunks(w io.Writer, size uint64) error {
-	h := sha256.New()
-	var werr error
-	for at := uint64(0); ; {
-		if err := c.nc.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
-			return err
-		}
-		f, err := c.r.Next()
-		if err != nil {
-			return err
-		}
-		var m wire.SnapshotChunk
-		if f.Op != wire.OpSnapshotChunk {
-			return fmt.Errorf("%s inside a snapshot", f.Op)
-		}
-		if err := c.unpack(c.n.ctx, f, &m); err != nil {
-			return err
-		}
-		if at += uint64(len(m.Data)); m.Offset+uint64(len(m.Data)) != at || at > size {
-			return fmt.Errorf("snapshot chunk at %d where %d belongs", m.Offset, at-uint64(len(m.Data)))
-		}
-		h.Write(m.Data)
-		if werr == nil {
-			_, werr = w.Write(m.Data)
-		}
-		if at == size {
-			if string(m.Sum) != string(h.Sum(nil)) {
-				return errors.New("snapshot checksum differs")
-			}
-			return c.nc.SetReadDeadline(time.Time{})
-		}
-	}
-}
-
 func (c *inbound) timeoutNow(ctx context.Context, f wire.Frame) error {
 	var m wire.TimeoutNow
 	if err := c.unpack(ctx, f, &m); err != nil {
 		return err
 	}
 	if !c.member(m.Leader) {
-		return c.fail(f, wire.CodeNotLeader, "node %d is no member of this cluster", m.Leader)
+		return c.Fail(f, wire.CodeNotLeader, "node %d is no member of this cluster", m.Leader)
 	}
 	if c.n.amnesiac() {
-		return c.fail(f, wire.CodeNotLeader, "%v", errNotAdmitted)
+		return c.Fail(f, wire.CodeNotLeader, "%v", errNotAdmitted)
 	}
 	if id, _, known := c.n.Leader(); known && id != m.Leader { // it was long under way: it would depose another
-		return c.fail(f, wire.CodeNotLeader, "node %d does not lead", m.Leader)
+		return c.Fail(f, wire.CodeNotLeader, "node %d does not lead", m.Leader)
 	}
 	if _, err := c.consume(ctx, &hraft.TimeoutNowRequest{RPCHeader: c.header(m.Leader, m.LeaderAddr)}, nil); err != nil {
-		return c.fail(f, wire.CodeInternal, "%v", err)
+		return c.Fail(f, wire.CodeInternal, "%v", err)
 	}
-	return c.reply(f, wire.OpTimeoutNowOK, &wire.Nothing{})
+	return c.Reply(f, wire.OpTimeoutNowOK, &wire.Nothing{})
 }
 
 func (c *inbound) forward(ctx context.Context, f wire.Frame) error {
@@ -348,25 +308,25 @@ func (c *inbound) forward(ctx context.Context, f wire.Frame) error {
 	if err := c.unpack(ctx, f, &m); err != nil {
 		return err
 	}
-	if !c.member(c.peer.NodeID) {
-		return c.fail(f, wire.CodeNotLeader, "node %d is no member of this cluster", c.peer.NodeID)
+	if !c.member(c.Peer.NodeID) {
+		return c.Fail(f, wire.CodeNotLeader, "node %d is no member of this cluster", c.Peer.NodeID)
 	}
-	out, err := c.n.cfg.Handler.Forward(ctx, c.peer.NodeID, m)
+	out, err := c.n.cfg.Handler.Forward(ctx, c.Peer.NodeID, m)
 	if err != nil {
-		return c.fail(f, wire.CodeInternal, "%v", err)
+		return c.Fail(f, wire.CodeInternal, "%v", err)
 	}
-	return c.reply(f, wire.OpForwardOK, &wire.ForwardOK{Outcome: out})
+	return c.Reply(f, wire.OpForwardOK, &wire.ForwardOK{Outcome: out})
 }
 
 func (c *inbound) readIndex(ctx context.Context, f wire.Frame) error {
 	if !c.n.IsLeader() {
-		return c.fail(f, wire.CodeNotLeader, "%v", ErrNotLeader)
+		return c.Fail(f, wire.CodeNotLeader, "%v", ErrNotLeader)
 	}
 	i, err := c.n.ReadIndex(ctx)
 	if err != nil {
-		return c.fail(f, wire.CodeNoQuorum, "%v", err)
+		return c.Fail(f, wire.CodeNoQuorum, "%v", err)
 	}
-	return c.reply(f, wire.OpReadIndexOK, &wire.ReadIndexOK{Index: i, Term: c.n.Term()})
+	return c.Reply(f, wire.OpReadIndexOK, &wire.ReadIndexOK{Index: i, Term: c.n.Term()})
 }
 
 func (c *inbound) membership(ctx context.Context, f wire.Frame) error {
@@ -375,30 +335,30 @@ func (c *inbound) membership(ctx context.Context, f wire.Frame) error {
 		return err
 	}
 	if m.Action == "form" {
-		if err := c.n.foundedBy(c.peer.NodeID, m); err != nil {
-			return c.fail(f, wire.CodeInternal, "%v", err)
+		if err := c.n.foundedBy(c.Peer.NodeID, m); err != nil {
+			return c.Fail(f, wire.CodeInternal, "%v", err)
 		}
-		return c.reply(f, wire.OpMembershipOK, &wire.MembershipOK{Message: "founded"})
+		return c.Reply(f, wire.OpMembershipOK, &wire.MembershipOK{Message: "founded"})
 	}
-	joins := m.Action == "join" && m.NodeID == c.peer.NodeID
+	joins := m.Action == "join" && m.NodeID == c.Peer.NodeID
 	if !c.n.IsLeader() && joins {
 		return c.passOn(ctx, f, m)
 	}
 	if !c.n.IsLeader() {
-		return c.fail(f, wire.CodeNotLeader, "%v", ErrNotLeader)
+		return c.Fail(f, wire.CodeNotLeader, "%v", ErrNotLeader)
 	}
-	if !joins && !c.member(c.peer.NodeID) {
-		return c.fail(f, wire.CodeNotLeader, "node %d is no member of this cluster", c.peer.NodeID)
+	if !joins && !c.member(c.Peer.NodeID) {
+		return c.Fail(f, wire.CodeNotLeader, "node %d is no member of this cluster", c.Peer.NodeID)
 	}
-	ok, err := c.n.change(ctx, c.peer.NodeID, m)
+	ok, err := c.n.change(ctx, c.Peer.NodeID, m)
 	if errors.Is(err, errIdentity) {
 		c.n.log.Warn("a node was refused that says it is another", "peer", m.NodeID, "addr", m.Addr, "err", err)
-		return c.fail(f, wire.CodeAuthInvalid, "%v", err)
+		return c.Fail(f, wire.CodeAuthInvalid, "%v", err)
 	}
 	if err != nil {
-		return c.fail(f, wire.CodeInternal, "%v", err)
+		return c.Fail(f, wire.CodeInternal, "%v", err)
 	}
-	return c.reply(f, wire.OpMembershipOK, &ok)
+	return c.Reply(f, wire.OpMembershipOK, &ok)
 }
 
 // passOn asks the leader to take in the node that asks: the leader may be none of the peers that the node was configured with.
@@ -408,11 +368,11 @@ func (c *inbound) passOn(ctx context.Context, f wire.Frame, m wire.Membership) e
 	defer cancel()
 	var ok wire.MembershipOK
 	err := c.n.askLeader(ctx, wire.OpMembership, &m, wire.OpMembershipOK, &ok)
-	if pe := (*PeerError)(nil); errors.As(err, &pe) {
-		return c.fail(f, pe.Code, "%s", pe.Text)
+	if pe := (*transport.PeerError)(nil); errors.As(err, &pe) {
+		return c.Fail(f, pe.Code, "%s", pe.Text)
 	}
 	if err != nil {
-		return c.fail(f, wire.CodeNotLeader, "%v", err)
+		return c.Fail(f, wire.CodeNotLeader, "%v", err)
 	}
-	return c.reply(f, wire.OpMembershipOK, &ok)
+	return c.Reply(f, wire.OpMembershipOK, &ok)
 }

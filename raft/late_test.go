@@ -8,6 +8,7 @@ import (
 
 	hraft "github.com/hashicorp/raft"
 
+	"github.com/cairndb/cairn/raft/transport"
 	"github.com/cairndb/cairn/wire"
 )
 
@@ -34,7 +35,7 @@ func TestALateSnapshotTakesNothingBack(t *testing.T) {
 	req := &hraft.InstallSnapshotRequest{Term: l.Term(), LastLogIndex: index, LastLogTerm: term, Size: int64(len(body)),
 		Configuration: hraft.EncodeConfiguration(servers.Configuration()), ConfigurationIndex: servers.Index()}
 	var resp hraft.InstallSnapshotResponse
-	err = l.transport.InstallSnapshot(serverID(uint32(follower+1)), hraft.ServerAddress(c.addrs[follower]), req, &resp, bytes.NewReader(body))
+	err = l.transport.InstallSnapshot(transport.ServerID(uint32(follower+1)), hraft.ServerAddress(c.addrs[follower]), req, &resp, bytes.NewReader(body))
 	if err != nil || !resp.Success || resp.Term != l.Term() {
 		t.Errorf("got %+v, %v", resp, err)
 	}
@@ -55,8 +56,8 @@ func TestALateHandOverDeposesNobody(t *testing.T) {
 	old, follower := c.nodes[(leader+1)%3], (leader+2)%3
 	c.wait("the follower to know who leads", func() bool { return slices.Equal(c.sms[follower].items(), want) })
 	for _, to := range []int{follower, leader} {
-		var pe *PeerError
-		err := old.transport.TimeoutNow(serverID(uint32(to+1)), hraft.ServerAddress(c.addrs[to]), nil, nil)
+		var pe *transport.PeerError
+		err := old.transport.TimeoutNow(transport.ServerID(uint32(to+1)), hraft.ServerAddress(c.addrs[to]), nil, nil)
 		if !errors.As(err, &pe) || pe.Code != wire.CodeNotLeader {
 			t.Errorf("node %d: got %v", to+1, err)
 		}
@@ -104,7 +105,7 @@ func TestRecordsBehindTheLog(t *testing.T) {
 			req.Entries = append(req.Entries, &r)
 		}
 		var resp hraft.AppendEntriesResponse
-		err := l.transport.AppendEntries(serverID(f.cfg.NodeID), hraft.ServerAddress(c.addrs[follower]), req, &resp)
+		err := l.transport.AppendEntries(transport.ServerID(f.cfg.NodeID), hraft.ServerAddress(c.addrs[follower]), req, &resp)
 		if err != nil || !resp.Success || resp.LastLog < last {
 			t.Errorf("from %d on: %+v, %v", prev, resp, err)
 		}

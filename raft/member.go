@@ -9,6 +9,7 @@ import (
 
 	hraft "github.com/hashicorp/raft"
 
+	"github.com/cairndb/cairn/raft/transport"
 	"github.com/cairndb/cairn/wire"
 )
 
@@ -57,7 +58,7 @@ const changeTimeout = 10 * time.Second
 
 func (n *Node) find(id uint32) (hraft.Server, bool) {
 	s := n.servers()
-	i := slices.IndexFunc(s, func(s hraft.Server) bool { return s.ID == serverID(id) })
+	i := slices.IndexFunc(s, func(s hraft.Server) bool { return s.ID == transport.ServerID(id) })
 	if i < 0 {
 		return hraft.Server{}, false
 	}
@@ -68,7 +69,7 @@ func (n *Node) find(id uint32) (hraft.Server, bool) {
 func (n *Node) idAt(addr string) uint32 {
 	for _, s := range n.servers() {
 		if s.Address == hraft.ServerAddress(addr) {
-			return nodeID(s.ID)
+			return transport.NodeID(s.ID)
 		}
 	}
 	return 0
@@ -80,7 +81,7 @@ func (n *Node) join(m wire.Membership) (string, error) {
 		return "", fmt.Errorf("%w: a node joins with its id and its peer address", ErrRefused)
 	}
 	for _, s := range n.servers() {
-		if s.Address == hraft.ServerAddress(m.Addr) && s.ID != serverID(m.NodeID) {
+		if s.Address == hraft.ServerAddress(m.Addr) && s.ID != transport.ServerID(m.NodeID) {
 			return "", fmt.Errorf("%w: address %s belongs to node %s; remove it first", ErrRefused, m.Addr, s.ID)
 		}
 	}
@@ -98,9 +99,9 @@ func (n *Node) join(m wire.Membership) (string, error) {
 	}
 	var f hraft.IndexFuture
 	if known && s.Suffrage == hraft.Voter { // a voter that moved keeps its vote
-		f = n.raft.AddVoter(serverID(m.NodeID), hraft.ServerAddress(m.Addr), 0, changeTimeout)
+		f = n.raft.AddVoter(transport.ServerID(m.NodeID), hraft.ServerAddress(m.Addr), 0, changeTimeout)
 	} else {
-		f = n.raft.AddNonvoter(serverID(m.NodeID), hraft.ServerAddress(m.Addr), 0, changeTimeout)
+		f = n.raft.AddNonvoter(transport.ServerID(m.NodeID), hraft.ServerAddress(m.Addr), 0, changeTimeout)
 	}
 	if err := n.await(f); err != nil {
 		return "", meaning(err)
@@ -154,7 +155,7 @@ func (n *Node) promote() {
 // known to no one better. A member that does not lead is dialed by others, and cannot prove where it is (see join).
 func (n *Node) correctOwn() {
 	self, ok := n.find(n.cfg.NodeID)
-	if !ok || n.server == nil || string(self.Address) == n.cfg.Advertise || self.Suffrage != hraft.Voter {
+	if !ok || !n.listens() || string(self.Address) == n.cfg.Advertise || self.Suffrage != hraft.Voter {
 		return
 	}
 	if err := n.await(n.raft.AddVoter(self.ID, hraft.ServerAddress(n.cfg.Advertise), 0, changeTimeout)); err != nil {
@@ -201,7 +202,7 @@ func (n *Node) remove(m wire.Membership) (string, error) {
 		}
 	}
 	n.want(m.NodeID, false)
-	if err := n.await(n.raft.RemoveServer(serverID(m.NodeID), 0, changeTimeout)); err != nil {
+	if err := n.await(n.raft.RemoveServer(transport.ServerID(m.NodeID), 0, changeTimeout)); err != nil {
 		return "", meaning(err)
 	}
 	return fmt.Sprintf("node %d removed", m.NodeID), nil
@@ -237,7 +238,7 @@ func (n *Node) Status() Status {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, srv := range n.servers() {
-		m := Member{ID: nodeID(srv.ID), Addr: dialed(string(srv.Address)), Voter: srv.Suffrage == hraft.Voter}
+		m := Member{ID: transport.NodeID(srv.ID), Addr: dialed(string(srv.Address)), Voter: srv.Suffrage == hraft.Voter}
 		if p := n.peers[m.ID]; p != nil {
 			m.LastLog, m.LastSeen = p.lastLog, p.lastSeen
 		}
@@ -248,5 +249,5 @@ func (n *Node) Status() Status {
 
 // Ask makes one exchange with another member: what the Handler's Peer answers there.
 func (n *Node) Ask(ctx context.Context, addr string, op wire.Op, m wire.Message, want wire.Op, answer wire.Message) error {
-	return n.pool.call(ctx, addr, forForward, op, m, want, answer)
+	return n.transport.Pool.Call(ctx, addr, transport.ForForward, op, m, want, answer)
 }

@@ -15,6 +15,7 @@ import (
 	hraft "github.com/hashicorp/raft"
 
 	"github.com/cairndb/cairn/raft/logstore"
+	"github.com/cairndb/cairn/raft/transport"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/large"
 )
@@ -28,9 +29,7 @@ type Node struct {
 	logs          *logstore.Store
 	records       hraft.LogStore        // what is in logs, as the library has it
 	failure       atomic.Pointer[error] // of the disk the log is on
-	transport     *transport
-	server        *server
-	pool          *pool
+	transport     *transport.Transport
 	beats         chan *hraft.AppendEntriesRequest // answered, and the library does not know; see heartbeat.go
 	lost          atomic.Bool                      // see amnesiac
 	admitted      atomic.Bool                      // a leader has taken the vote of this node away since it started without state
@@ -48,7 +47,6 @@ type Node struct {
 	acks          acknowledgements
 	chain         chain
 	contradiction atomic.Pointer[error] // why this member stops; see contradiction.go
-	damagedFrames atomic.Uint64         // of peers, that were changed on their way
 	stale         atomic.Uint64         // records up to here are in the log, perhaps, though a snapshot replaced them
 
 	ctx     context.Context
@@ -81,8 +79,7 @@ func Open(ctx context.Context, cfg Config, sm StateMachine) (_ *Node, err error)
 	n := &Node{cfg: cfg, log: cfg.Logger, sm: sm, peers: map[uint32]*peerState{}, wanted: map[uint32]bool{}, spurned: map[uint32]uint64{}, changed: make(chan struct{}), stopped: make(chan struct{}), lacking: make(chan struct{}, 1), offered: make(chan struct{}, 1), rounds: confirmations{turn: make(chan struct{}, 1)}, leavings: make(chan uint32, 1), heavy: large.NewTurns(), beats: make(chan *hraft.AppendEntriesRequest, 1)}
 	n.clocks = clocks{now: cfg.Now, elapsed: cfg.Elapsed, max: cfg.MaxClockOffset}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
-	n.pool = newPool(n)
-	n.transport = &transport{n: n, consumer: make(chan hraft.RPC)}
+	n.transport = n.newTransport(nil)
 	defer func() {
 		if err != nil {
 			n.Close()
@@ -98,9 +95,8 @@ func Open(ctx context.Context, cfg Config, sm StateMachine) (_ *Node, err error)
 	if err := n.start(); err != nil {
 		return nil, err
 	}
-	if n.server != nil {
-		n.tasks.Go(n.server.serve)
-	} else if others := n.Others(); len(others) > 0 {
+	n.transport.Serve()
+	if others := n.Others(); !n.listens() && len(others) > 0 {
 		return nil, fmt.Errorf("the log names other members (nodes %v), and this node has no peer port: configure its peers or [cluster] cluster_port", others)
 	}
 	n.tasks.Go(n.watch)
@@ -129,7 +125,7 @@ func (n *Node) listen(ctx context.Context) error {
 	if _, port, _ := net.SplitHostPort(n.cfg.Advertise); port == "0" {
 		n.cfg.Advertise = ln.Addr().String()
 	}
-	n.server = &server{n: n, ln: ln, conns: map[net.Conn]struct{}{}}
+	n.transport = n.newTransport(ln)
 	return nil
 }
 
@@ -171,7 +167,7 @@ func (n *Node) start() error {
 // With six tenths of Election for both, a leader is replaced within about 2.4 elections even when one vote splits.
 func (n *Node) library(snaps hraft.SnapshotStore) *hraft.Config {
 	c := hraft.DefaultConfig()
-	c.LocalID = serverID(n.cfg.NodeID)
+	c.LocalID = transport.ServerID(n.cfg.NodeID)
 	c.HeartbeatTimeout = n.cfg.Election * 6 / 10
 	c.ElectionTimeout = n.cfg.Election * 6 / 10
 	c.LeaderLeaseTimeout = n.cfg.Election * 3 / 10
@@ -217,16 +213,14 @@ func (n *Node) Close() error {
 	}
 	n.cancel()
 	n.rounds.end()
-	if n.server != nil {
-		n.server.close()
-	}
-	n.pool.close()
+	errs = append(errs, n.transport.Close())
 	if n.raft != nil {
 		n.asks.settle(min(n.cfg.Election, time.Second))
 		errs = append(errs, n.raft.Shutdown().Error())
 	}
 	close(n.stopped)
 	n.tasks.Wait()
+	n.transport.Wait()
 	if n.logs != nil {
 		errs = append(errs, n.logs.Close())
 	}
@@ -236,12 +230,13 @@ func (n *Node) Close() error {
 // Snapshot takes one now and waits until it is stored. The library takes them by itself, too.
 func (n *Node) Snapshot() error { return n.raft.Snapshot().Error() }
 
+// listens says whether there is a peer port.
+func (n *Node) listens() bool { _, ok := n.transport.Listens(); return ok }
+
 // Addr is where the listener is bound; empty without one.
 func (n *Node) Addr() string {
-	if n.server == nil {
-		return ""
-	}
-	return n.server.ln.Addr().String()
+	addr, _ := n.transport.Listens()
+	return addr
 }
 
 // Advertised is the address peers are told; empty when there is no peer port.
@@ -291,7 +286,7 @@ func (n *Node) Leader() (id uint32, addr string, ok bool) {
 		return 0, "", false
 	}
 	a, sid := n.raft.LeaderWithID()
-	return nodeID(sid), string(a), sid != ""
+	return transport.NodeID(sid), string(a), sid != ""
 }
 
 // IsLeader says whether this node leads and has applied the barrier of its term.

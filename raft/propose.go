@@ -8,6 +8,7 @@ import (
 
 	hraft "github.com/hashicorp/raft"
 
+	"github.com/cairndb/cairn/raft/transport"
 	"github.com/cairndb/cairn/wire"
 )
 
@@ -86,8 +87,8 @@ func (n *Node) askLeader(ctx context.Context, op wire.Op, m wire.Message, want w
 	if id == n.cfg.NodeID {
 		return ErrNotLeader // it leads, but its barrier is not through
 	}
-	err := n.pool.call(ctx, addr, forForward, op, m, want, answer)
-	var pe *PeerError
+	err := n.transport.Pool.Call(ctx, addr, transport.ForForward, op, m, want, answer)
+	var pe *transport.PeerError
 	if errors.As(err, &pe) && pe.Code == wire.CodeNotLeader {
 		return ErrNotLeader
 	}

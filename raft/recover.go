@@ -7,6 +7,8 @@ import (
 	"os"
 
 	hraft "github.com/hashicorp/raft"
+
+	"github.com/cairndb/cairn/raft/transport"
 )
 
 // What is here works on the files of a node that does not run.
@@ -34,7 +36,7 @@ func Members(cfg Config, sm StateMachine) (members []Member, err error) {
 			return err
 		}
 		for _, s := range c.Servers {
-			members = append(members, Member{ID: nodeID(s.ID), Addr: dialed(string(s.Address)), Voter: s.Suffrage == hraft.Voter})
+			members = append(members, Member{ID: transport.NodeID(s.ID), Addr: dialed(string(s.Address)), Voter: s.Suffrage == hraft.Voter})
 		}
 		return nil
 	})
@@ -112,7 +114,7 @@ func offline(cfg Config, sm StateMachine, f func(*Node, hraft.SnapshotStore) err
 	n := &Node{cfg: cfg, log: cfg.Logger, sm: sm, offline: true}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	defer n.cancel()
-	n.transport = &transport{n: n, consumer: make(chan hraft.RPC)}
+	n.transport = n.newTransport(nil)
 	if err := os.MkdirAll(cfg.Dir, 0o700); err != nil {
 		return fmt.Errorf("raft: %w", err)
 	}

@@ -10,6 +10,7 @@ import (
 	hraft "github.com/hashicorp/raft"
 
 	"github.com/cairndb/cairn/raft/logstore"
+	"github.com/cairndb/cairn/raft/transport"
 )
 
 // A meter is a disk whose steps are watched, and fail when fails says so: "write" into a file of the log, "create" of one and "fill"
@@ -94,7 +95,7 @@ func TestADiskFullAfterTheEndWasCut(t *testing.T) {
 		req.Entries = append(req.Entries, &hraft.Log{Index: index + 1 + at, Term: term - 1, Type: hraft.LogCommand, Data: []byte("never counted")})
 	}
 	var resp hraft.AppendEntriesResponse
-	if err := l.transport.AppendEntries(serverID(f.cfg.NodeID), hraft.ServerAddress(c.addrs[i]), req, &resp); err != nil || !resp.Success {
+	if err := l.transport.AppendEntries(transport.ServerID(f.cfg.NodeID), hraft.ServerAddress(c.addrs[i]), req, &resp); err != nil || !resp.Success {
 		t.Fatalf("%+v, %v", resp, err)
 	}
 	cut := false

@@ -14,6 +14,7 @@ import (
 	hraft "github.com/hashicorp/raft"
 
 	"github.com/cairndb/cairn/raft/logstore"
+	"github.com/cairndb/cairn/raft/transport"
 )
 
 // The log of a node that is alone exists once. When it is damaged, a new log is made of every record that its files, the snapshots
@@ -190,7 +191,7 @@ func (n *Node) namesOthers(list []*hraft.SnapshotMeta, r remains) bool {
 			}
 		}
 	}
-	return slices.ContainsFunc(members, func(s hraft.Server) bool { return s.ID != serverID(n.cfg.NodeID) })
+	return slices.ContainsFunc(members, func(s hraft.Server) bool { return s.ID != transport.ServerID(n.cfg.NodeID) })
 }
 
 // decodeConfiguration reads a record that the library panics on when it is not one.
@@ -200,7 +201,7 @@ func decodeConfiguration(b []byte) (members []hraft.Server, err error) {
 }
 
 func (n *Node) onlyMember() hraft.Configuration {
-	return hraft.Configuration{Servers: []hraft.Server{{ID: serverID(n.cfg.NodeID), Address: hraft.ServerAddress(n.cfg.Advertise)}}}
+	return hraft.Configuration{Servers: []hraft.Server{{ID: transport.ServerID(n.cfg.NodeID), Address: hraft.ServerAddress(n.cfg.Advertise)}}}
 }
 
 // writeSalvaged makes the new log, and gives it its name when it is whole.

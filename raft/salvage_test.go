@@ -272,7 +272,7 @@ func TestSalvageIsFinished(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n.transport = &transport{n: n}
+	n.transport = n.newTransport(nil)
 	if err := n.snapshotState(snaps, c.at, c.term); err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ import (
 func described(t *testing.T) (n *Node, snaps hraft.SnapshotStore, dir string) {
 	t.Helper()
 	n = &Node{cfg: Config{Dir: t.TempDir(), NoSync: true}, log: slog.New(slog.DiscardHandler), sm: &list{}}
-	n.transport = &transport{n: n}
+	n.transport = n.newTransport(nil)
 	snaps, err := n.openSnapshots()
 	if err != nil {
 		t.Fatal(err)

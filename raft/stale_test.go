@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/cairndb/cairn/raft/rafttest"
+	"github.com/cairndb/cairn/raft/transport"
 	hraft "github.com/hashicorp/raft"
 )
 
@@ -85,7 +86,7 @@ func TestALeadersCommitReachesNoFurtherThanItsRecords(t *testing.T) {
 		t.Helper()
 		req := &hraft.AppendEntriesRequest{Term: l.Term(), PrevLogEntry: index, PrevLogTerm: term, LeaderCommitIndex: commit, Entries: stale}
 		var resp hraft.AppendEntriesResponse
-		if err := l.transport.AppendEntries(serverID(f.cfg.NodeID), hraft.ServerAddress(c.addrs[i]), req, &resp); err != nil || !resp.Success {
+		if err := l.transport.AppendEntries(transport.ServerID(f.cfg.NodeID), hraft.ServerAddress(c.addrs[i]), req, &resp); err != nil || !resp.Success {
 			t.Fatalf("%+v, %v", resp, err)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	hraft "github.com/hashicorp/raft"
 
 	"github.com/cairndb/cairn/raft/rafttest"
+	"github.com/cairndb/cairn/raft/transport"
 	"github.com/cairndb/cairn/wire"
 )
 
@@ -59,21 +60,22 @@ func TestAStrangerWithAShorterLogGetsNoVote(t *testing.T) {
 	index, term := f.lastRecord()
 	now := f.Term()
 	stranger := &Node{cfg: Config{NodeID: 99, Role: "voter", Secret: "secret", Advertise: "127.0.0.1:1", Hello: (&list{Items: want}).hello}.withDefaults()}
-	p := newPool(stranger)
-	defer p.close()
+	network := stranger.newTransport(nil)
+	defer network.Close()
+	p := network.Pool
 	ask := func(v wire.RaftVote) (granted bool) {
 		t.Helper()
 		v.Candidate, v.Addr = 99, "127.0.0.1:1"
-		conn, err := p.get(t.Context(), f.Advertised(), forHeartbeat)
+		conn, err := p.Get(t.Context(), f.Advertised(), transport.ForHeartbeat)
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer p.put(f.Advertised(), forHeartbeat, conn)
+		defer p.Put(f.Advertised(), transport.ForHeartbeat, conn)
 		deadline := time.Now().Add(time.Minute)
-		if err := conn.send(deadline, wire.OpRequestVote, &wire.RequestVote{Term: v.Term, CandidateID: 99, LastLogHLC: []byte{}, Raft: &v}); err != nil {
+		if err := conn.Send(deadline, wire.OpRequestVote, &wire.RequestVote{Term: v.Term, CandidateID: 99, LastLogHLC: []byte{}, Raft: &v}); err != nil {
 			t.Fatal(err)
 		}
-		answer, err := conn.next(deadline)
+		answer, err := conn.Next(deadline)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/raft/transport"
 	"github.com/cairndb/cairn/wire"
 )
 
@@ -39,7 +40,7 @@ func (n *Node) Told(id uint32) (Told, bool) {
 // Others are the other members' ids.
 func (n *Node) Others() (ids []uint32) {
 	for _, s := range n.servers() {
-		if id := nodeID(s.ID); id != n.cfg.NodeID {
+		if id := transport.NodeID(s.ID); id != n.cfg.NodeID {
 			ids = append(ids, id)
 		}
 	}

@@ -17,7 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cairndb/cairn/raft"
+	"github.com/cairndb/cairn/raft/transport"
 )
 
 // How long what this authority signs holds.
@@ -90,9 +90,9 @@ func (a *authority) issue(id uint32, hosts []string, from, until time.Time) (nam
 	if err != nil {
 		return "", err
 	}
-	t := &x509.Certificate{SerialNumber: serial(), Subject: pkix.Name{CommonName: raft.Identity(id)}, NotBefore: from, NotAfter: until,
+	t := &x509.Certificate{SerialNumber: serial(), Subject: pkix.Name{CommonName: transport.Identity(id)}, NotBefore: from, NotAfter: until,
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
-		DNSNames: []string{raft.Identity(id)}}
+		DNSNames: []string{transport.Identity(id)}}
 	for _, h := range hosts {
 		if ip := net.ParseIP(h); ip != nil {
 			t.IPAddresses = append(t.IPAddresses, ip)

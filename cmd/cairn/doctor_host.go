@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/node"
-	"github.com/cairndb/cairn/raft"
+	"github.com/cairndb/cairn/raft/transport"
 )
 
 // What a disk should do: a write is acknowledged after two fsyncs on a majority.
@@ -114,8 +114,8 @@ func lookAt(name string, files node.TLSFiles, peer bool, id uint32) finding {
 	case left < 14*24*time.Hour:
 		f.Status, f.Do = warn, "replace it; the node takes the new one by itself"
 	}
-	if peer && !slices.Contains(pair.Leaf.DNSNames, raft.Identity(id)) {
-		return finding{"", ill, fmt.Sprintf("[%s]: it is for %v, and this node needs %s", name, pair.Leaf.DNSNames, raft.Identity(id)), "issue one with `cairn cluster cert --node-id " + fmt.Sprint(id) + "`"}
+	if peer && !slices.Contains(pair.Leaf.DNSNames, transport.Identity(id)) {
+		return finding{"", ill, fmt.Sprintf("[%s]: it is for %v, and this node needs %s", name, pair.Leaf.DNSNames, transport.Identity(id)), "issue one with `cairn cluster cert --node-id " + fmt.Sprint(id) + "`"}
 	}
 	if files.CA != "" && f.Status != ill {
 		pem, err := os.ReadFile(files.CA)

@@ -1,4 +1,4 @@
-package raft
+package transport
 
 import (
 	"crypto/ed25519"
@@ -12,7 +12,7 @@ import (
 
 // Every home has a key of its own, and who answers at a member's address proves with it who it is: it signs what the dialing
 // side has just chosen, its id, and the address at which it is to be reached, so that no one else's proof can be passed on.
-// The cluster knows the keys of its members (Config.KeyOf).
+//
 
 // nonceSize is how much of chance is signed.
 const nonceSize = 32
@@ -24,13 +24,13 @@ func statement(nonce []byte, id uint32, addr string) []byte {
 }
 
 // prove puts this node's proof into the answer to a hello.
-func (n *Node) prove(h *wire.RaftHello, nonce []byte) {
-	if len(n.cfg.Identity) == 0 || len(nonce) != nonceSize {
+func (t *Transport) prove(h *wire.RaftHello, nonce []byte) {
+	if len(t.o.Identity) == 0 || len(nonce) != nonceSize {
 		return
 	}
-	h.Key = publicText(n.cfg.Identity)
-	h.Addr = n.cfg.Advertise
-	h.Proof = ed25519.Sign(n.cfg.Identity, statement(nonce, n.cfg.NodeID, n.cfg.Advertise))
+	h.Key = publicText(t.o.Identity)
+	h.Addr = t.o.Advertise
+	h.Proof = ed25519.Sign(t.o.Identity, statement(nonce, t.o.NodeID, t.o.Advertise))
 }
 
 func publicText(k ed25519.PrivateKey) string {

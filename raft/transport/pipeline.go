@@ -1,4 +1,4 @@
-package raft
+package transport
 
 import (
 	"sync"
@@ -11,26 +11,26 @@ import (
 const pipelineDepth = 64
 
 // AppendEntriesPipeline opens a connection on which appends are sent without waiting for each other's answers.
-func (t *transport) AppendEntriesPipeline(id hraft.ServerID, addr hraft.ServerAddress) (hraft.AppendPipeline, error) {
-	c, err := t.n.pool.dial(t.n.ctx, string(addr), forAppend)
+func (t *Transport) AppendEntriesPipeline(id hraft.ServerID, addr hraft.ServerAddress) (hraft.AppendPipeline, error) {
+	c, err := t.Pool.Dial(t.ctx, string(addr), ForAppend)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.is(nodeID(id)); err != nil {
-		t.n.pool.drop(c)
+	if err := c.is(NodeID(id)); err != nil {
+		t.Pool.Drop(c)
 		return nil, err
 	}
-	p := &pipeline{n: t.n, id: id, c: c, flying: make(chan *inFlight, pipelineDepth),
+	p := &pipeline{t: t, id: id, c: c, flying: make(chan *inFlight, pipelineDepth),
 		done: make(chan hraft.AppendFuture, pipelineDepth), stop: make(chan struct{})}
-	t.n.tasks.Go(p.receive)
+	t.tasks.Go(p.receive)
 	return p, nil
 }
 
 // pipeline sends from the library's replication goroutine and receives in its own.
 type pipeline struct {
-	n      *Node
+	t      *Transport
 	id     hraft.ServerID
-	c      *conn
+	c      *Conn
 	flying chan *inFlight
 	done   chan hraft.AppendFuture
 	stop   chan struct{}
@@ -57,8 +57,8 @@ func (p *pipeline) AppendEntries(req *hraft.AppendEntriesRequest, resp *hraft.Ap
 	parts := split(req)
 	f := &inFlight{start: time.Now(), req: req, resp: resp, parts: len(parts), ready: make(chan struct{})}
 	for _, part := range parts {
-		op, m := packAppend(p.n, part)
-		if err := p.c.send(time.Now().Add(rpcTimeout), op, m); err != nil {
+		op, m := p.t.packAppend(part)
+		if err := p.c.Send(time.Now().Add(RPCTimeout), op, m); err != nil {
 			return nil, err
 		}
 	}
@@ -77,10 +77,7 @@ func (p *pipeline) receive() {
 			f.err = p.answer(f)
 			close(f.ready)
 			if f.err == nil {
-				p.n.heard(nodeID(p.id), f.resp.LastLog)
-				if f.resp.Success {
-					p.n.acknowledgedBy(p.id, f.req.Entries)
-				}
+				p.t.host.Answered(NodeID(p.id), f.req.Entries, f.resp)
 			}
 			select {
 			case p.done <- f:
@@ -98,7 +95,7 @@ func (p *pipeline) receive() {
 func (p *pipeline) answer(f *inFlight) error {
 	answer := hraft.AppendEntriesResponse{Success: true}
 	for range f.parts {
-		frame, err := p.c.next(time.Now().Add(rpcTimeout))
+		frame, err := p.c.Next(time.Now().Add(RPCTimeout))
 		if err != nil {
 			return err
 		}
@@ -118,7 +115,7 @@ func (p *pipeline) answer(f *inFlight) error {
 func (p *pipeline) Close() error {
 	p.once.Do(func() {
 		close(p.stop)
-		p.n.pool.drop(p.c)
+		p.t.Pool.Drop(p.c)
 	})
 	return nil
 }

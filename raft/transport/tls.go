@@ -1,4 +1,4 @@
-package raft
+package transport
 
 import (
 	"context"
@@ -47,14 +47,14 @@ func secure(ctx context.Context, tc *tls.Conn) (net.Conn, error) {
 
 // handshake secures an accepted connection; nil when it was refused. One that speaks no TLS is told so in a plain frame.
 func (s *server) handshake(raw net.Conn) net.Conn {
-	ctx, cancel := context.WithTimeout(s.n.ctx, earlyTimeout)
+	ctx, cancel := context.WithTimeout(s.t.ctx, earlyTimeout)
 	defer cancel()
-	tc := tls.Server(raw, s.n.cfg.ServerTLS)
+	tc := tls.Server(raw, s.t.o.ServerTLS)
 	err := tc.HandshakeContext(ctx)
 	if err == nil {
 		return tc
 	}
-	s.n.log.Warn("peer refused: no secure connection", "addr", raw.RemoteAddr(), "err", err)
+	s.t.o.Log.Warn("peer refused: no secure connection", "addr", raw.RemoteAddr(), "err", err)
 	var plain tls.RecordHeaderError
 	if errors.As(err, &plain) && plain.Conn != nil {
 		_ = raw.SetWriteDeadline(time.Now().Add(time.Second))

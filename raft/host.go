@@ -1,0 +1,131 @@
+package raft
+
+import (
+	"context"
+	"errors"
+	"net"
+	"time"
+
+	hraft "github.com/hashicorp/raft"
+
+	"github.com/cairndb/cairn/raft/transport"
+	"github.com/cairndb/cairn/wire"
+)
+
+// host is the member as its transport sees it.
+type host struct{ n *Node }
+
+// Hello implements transport.Host.
+func (h host) Hello(addr, purpose string) *wire.ClusterHello {
+	return h.n.hello(h.n.idAt(addr), purpose)
+}
+
+// HelloOK implements transport.Host.
+func (h host) HelloOK(peer *wire.ClusterHello) *wire.ClusterHelloOK {
+	ok := &wire.ClusterHelloOK{NodeID: h.n.cfg.NodeID, Role: h.n.cfg.Role, CurrentTerm: h.n.Term(), ProtocolVersion: wire.Version}
+	if id, _, known := h.n.Leader(); known {
+		ok.LeaderID = &id
+	}
+	if peer.Raft != nil {
+		ok.Raft = h.n.hello(peer.NodeID, peer.Raft.Purpose).Raft
+	}
+	return ok
+}
+
+// Meet implements transport.Host.
+func (h host) Meet(peer uint32, hello *wire.RaftHello) error {
+	if err := h.n.sameCluster(hello); err != nil {
+		return err
+	}
+	h.n.told(peer, hello)
+	h.n.reminded(peer, hello)
+	return nil
+}
+
+// Left implements transport.Host.
+func (h host) Left(peer uint32) { h.n.left(peer) }
+
+// Serve implements transport.Host.
+func (h host) Serve(ctx context.Context, c *transport.Inbound, f wire.Frame) error {
+	in := &inbound{Inbound: c, n: h.n}
+	if serve, ok := rpcs[f.Op]; ok {
+		return serve(in, ctx, f)
+	}
+	return in.other(ctx, f)
+}
+
+// Says implements transport.Host.
+func (h host) Says(a *hraft.AppendEntriesRequest) *wire.RaftAppend {
+	r := &wire.RaftAppend{Commit: h.n.logs.CapSynced(a.LeaderCommitIndex), Acknowledged: h.n.acknowledged()}
+	if transport.IsHeartbeat(a) {
+		r.Clock, r.Last, r.Chain = transport.Micros(h.n.Clock().Time), h.n.tellAcknowledged(), h.n.tellChain()
+	}
+	return r
+}
+
+// Clock implements transport.Host.
+func (h host) Clock(id uint32, at time.Time, took time.Duration) { h.n.clocks.answered(id, at, took) }
+
+// Answered implements transport.Host.
+func (h host) Answered(id uint32, records []*hraft.Log, resp *hraft.AppendEntriesResponse) {
+	h.n.heard(id, resp.LastLog)
+	if i := len(records); resp.Success && i > 0 {
+		h.n.acks.note(id, place{records[i-1].Term, records[i-1].Index})
+	}
+}
+
+// HeardAgain implements transport.Host.
+func (h host) HeardAgain(ctx context.Context, id uint32) { h.n.heardAgain(ctx, id) }
+
+// MayAskVotes implements transport.Host. The vote of a member without state for itself may be its second.
+func (h host) MayAskVotes() error {
+	if h.n.amnesiac() {
+		return errors.New("this node has no state and asks for no votes")
+	}
+	return nil
+}
+
+type rpc func(*inbound, context.Context, wire.Frame) error
+
+// rpcs are the opcodes answered here; the rest is the Handler's.
+var rpcs = map[wire.Op]rpc{
+	wire.OpPing:          (*inbound).ping,
+	wire.OpOplogPush:     (*inbound).push,
+	wire.OpHeartbeat:     (*inbound).heartbeat,
+	wire.OpRequestVote:   (*inbound).vote,
+	wire.OpSnapshotBegin: (*inbound).snapshot,
+	wire.OpTimeoutNow:    (*inbound).timeoutNow,
+	wire.OpForward:       (*inbound).forward,
+	wire.OpReadIndex:     (*inbound).readIndex,
+	wire.OpMembership:    (*inbound).membership,
+}
+
+// inbound is a connection of a peer whose frame is answered.
+type inbound struct {
+	*transport.Inbound
+	n *Node
+}
+
+func (c *inbound) other(ctx context.Context, f wire.Frame) error {
+	if !f.Op.Known() {
+		return c.Fail(f, wire.CodeInvalidPayload, "unknown opcode: 0x%02X", uint8(f.Op))
+	}
+	out, err := c.n.cfg.Handler.Peer(ctx, f)
+	if err != nil {
+		return err
+	}
+	return c.Write(wire.AppendFrame(nil, out))
+}
+
+func (c *inbound) ping(_ context.Context, f wire.Frame) error {
+	return c.Write(wire.AppendFrame(nil, wire.Empty(wire.OpPong, f.Stream)))
+}
+
+// DamagedFrames is how many frames of peers came with bytes that were not those sent.
+func (n *Node) DamagedFrames() uint64 { return n.transport.DamagedFrames() }
+
+// newTransport makes the member's transport; ln is its peer port, nil for none.
+func (n *Node) newTransport(ln net.Listener) *transport.Transport {
+	return transport.New(transport.Options{NodeID: n.cfg.NodeID, Advertise: n.cfg.Advertise, Secret: n.cfg.Secret, Others: n.cfg.Others,
+		Identity: n.cfg.Identity, Election: n.cfg.Election, Dial: n.cfg.Dial, ClientTLS: n.cfg.ClientTLS, ServerTLS: n.cfg.ServerTLS, Log: n.log}, host{n}, ln)
+}

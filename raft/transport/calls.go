@@ -1,0 +1,218 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	hraft "github.com/hashicorp/raft"
+
+	"github.com/cairndb/cairn/wire"
+)
+
+func (t *Transport) Consumer() <-chan hraft.RPC                                { return t.consumer }
+func (t *Transport) LocalAddr() hraft.ServerAddress                            { return hraft.ServerAddress(t.o.Advertise) }
+func (t *Transport) EncodePeer(_ hraft.ServerID, a hraft.ServerAddress) []byte { return []byte(a) }
+func (t *Transport) DecodePeer(b []byte) hraft.ServerAddress                   { return hraft.ServerAddress(b) }
+func (t *Transport) SetHeartbeatHandler(func(hraft.RPC))                       {} // no task but the library's main one moves it; see heartbeat.go of raft
+
+func (t *Transport) packAppend(a *hraft.AppendEntriesRequest) (wire.Op, wire.Message) {
+	r := t.host.Says(a)
+	r.Term, r.Leader, r.LeaderAddr, r.PrevIndex, r.PrevTerm = a.Term, t.o.NodeID, t.o.Advertise, a.PrevLogEntry, a.PrevLogTerm
+	if len(a.Entries) == 0 {
+		return wire.OpHeartbeat, &wire.Heartbeat{Term: a.Term, LeaderID: t.o.NodeID, LeaderLastHLC: []byte{}, Raft: r}
+	}
+	r.Entries = make([]wire.RaftEntry, len(a.Entries))
+	for i, l := range a.Entries {
+		r.Entries[i] = wire.RaftEntry{Index: l.Index, Term: l.Term, Type: uint8(l.Type), Data: l.Data, Extensions: l.Extensions, AppendedAt: nanos(l.AppendedAt)}
+	}
+	return wire.OpOplogPush, &wire.OplogPush{Database: "default", Ops: []wire.OplogEntry{}, Raft: r}
+}
+
+// Records are those of a request.
+func Records(entries []wire.RaftEntry) []*hraft.Log {
+	out := make([]*hraft.Log, len(entries))
+	for i, e := range entries {
+		out[i] = &hraft.Log{Index: e.Index, Term: e.Term, Type: hraft.LogType(e.Type), Data: e.Data, Extensions: e.Extensions, AppendedAt: moment(e.AppendedAt)}
+	}
+	return out
+}
+
+// nanos is when a record was appended, as it travels; 0 for never.
+func nanos(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixNano()
+}
+
+func moment(ns int64) time.Time {
+	if ns == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, ns)
+}
+
+// appendBytes bounds the records of one frame, unless a single one is larger: the library counts records and knows
+// nothing of their size, and a follower refuses a frame that is too long for ever.
+const appendBytes = 4 << 20
+
+// split makes requests of a request's records that fit into frames; each follows on the one before.
+func split(a *hraft.AppendEntriesRequest) (parts []*hraft.AppendEntriesRequest) {
+	prev, prevTerm, rest := a.PrevLogEntry, a.PrevLogTerm, a.Entries
+	for {
+		n, size := 0, 0
+		for n < len(rest) && (n == 0 || size+len(rest[n].Data) <= appendBytes) {
+			size += len(rest[n].Data)
+			n++
+		}
+		p := *a
+		p.PrevLogEntry, p.PrevLogTerm, p.Entries = prev, prevTerm, rest[:n]
+		parts = append(parts, &p)
+		if rest = rest[n:]; len(rest) == 0 {
+			return parts
+		}
+		last := p.Entries[n-1]
+		prev, prevTerm = last.Index, last.Term
+	}
+}
+
+// unpackAppend reads either answer to an append; clock is the follower's.
+func unpackAppend(f wire.Frame, resp *hraft.AppendEntriesResponse) (clock uint64, err error) {
+	var r *wire.RaftAppendReply
+	switch f.Op {
+	case wire.OpHeartbeatAck:
+		var m wire.HeartbeatAck
+		if err := wire.Unpack(f, &m, wire.MaxPlainPeer); err != nil {
+			return 0, err
+		}
+		r = m.Raft
+	case wire.OpOplogPushOK:
+		var m wire.OplogPushOK
+		if err := wire.Unpack(f, &m, wire.MaxPlainPeer); err != nil {
+			return 0, err
+		}
+		r = m.Raft
+	}
+	if r == nil {
+		return 0, fmt.Errorf("answer %s is not of a member", f.Op)
+	}
+	resp.Term, resp.LastLog, resp.Success, resp.NoRetryBackoff = r.Term, r.LastLog, r.Success, r.NoRetryBackoff
+	return r.Clock, nil
+}
+
+func (t *Transport) AppendEntries(id hraft.ServerID, addr hraft.ServerAddress, a *hraft.AppendEntriesRequest, resp *hraft.AppendEntriesResponse) error {
+	if IsHeartbeat(a) {
+		err := t.Append(ForHeartbeat, id, addr, a, resp)
+		if err != nil { // what its other connection has under way would be waited for until the system gives it up
+			t.Pool.cut(string(addr), ForAppend)
+		}
+		return err
+	}
+	err := t.Append(ForAppend, id, addr, a, resp)
+	if err != nil {
+		t.host.HeardAgain(t.ctx, NodeID(id))
+	}
+	return err
+}
+
+// Append sends records, or asks whether a member follows, on a connection for a purpose.
+func (t *Transport) Append(purpose string, id hraft.ServerID, addr hraft.ServerAddress, a *hraft.AppendEntriesRequest, resp *hraft.AppendEntriesResponse) error {
+	deadline := time.Now().Add(t.appendTimeout(purpose))
+	ctx, cancel := context.WithDeadline(t.ctx, deadline)
+	defer cancel()
+	c, err := t.Pool.member(ctx, NodeID(id), string(addr), purpose)
+	if err != nil {
+		return err
+	}
+	for _, part := range split(a) {
+		sent := time.Now()
+		deadline = sent.Add(t.appendTimeout(purpose))
+		op, m := t.packAppend(part)
+		if err = c.Send(deadline, op, m); err == nil {
+			var f wire.Frame
+			if f, err = c.Next(deadline); err == nil {
+				var clock uint64
+				clock, err = unpackAppend(f, resp)
+				t.host.Clock(NodeID(id), FromMicros(clock), time.Since(sent))
+			}
+		}
+		if err != nil || !resp.Success {
+			break
+		}
+	}
+	if err != nil {
+		t.Pool.forget(string(addr), purpose, c)
+		return err
+	}
+	t.Pool.Put(string(addr), purpose, c)
+	t.host.Answered(NodeID(id), a.Entries, resp)
+	return nil
+}
+
+// appendTimeout bounds an exchange: a heartbeat that is slower than an election is no heartbeat.
+func (t *Transport) appendTimeout(purpose string) time.Duration {
+	if purpose == ForHeartbeat {
+		return max(t.o.Election, time.Second)
+	}
+	return RPCTimeout
+}
+
+func (t *Transport) RequestVote(id hraft.ServerID, addr hraft.ServerAddress, a *hraft.RequestVoteRequest, resp *hraft.RequestVoteResponse) error {
+	v, err := t.vote(id, addr, &wire.RaftVote{Term: a.Term, Candidate: t.o.NodeID, Addr: t.o.Advertise,
+		LastIndex: a.LastLogIndex, LastTerm: a.LastLogTerm, Transfer: a.LeadershipTransfer})
+	if err != nil {
+		return err
+	}
+	resp.Term, resp.Granted = v.Term, v.Granted
+	return nil
+}
+
+// RequestPreVote makes the transport a WithPreVote.
+func (t *Transport) RequestPreVote(id hraft.ServerID, addr hraft.ServerAddress, a *hraft.RequestPreVoteRequest, resp *hraft.RequestPreVoteResponse) error {
+	v, err := t.vote(id, addr, &wire.RaftVote{Term: a.Term, Candidate: t.o.NodeID, Addr: t.o.Advertise,
+		LastIndex: a.LastLogIndex, LastTerm: a.LastLogTerm, PreVote: true})
+	if err != nil {
+		return err
+	}
+	resp.Term, resp.Granted = v.Term, v.Granted
+	return nil
+}
+
+func (t *Transport) vote(id hraft.ServerID, addr hraft.ServerAddress, v *wire.RaftVote) (*wire.RaftVoteReply, error) {
+	if err := t.host.MayAskVotes(); err != nil {
+		return nil, err
+	}
+	deadline := time.Now().Add(max(t.o.Election, time.Second))
+	ctx, cancel := context.WithDeadline(t.ctx, deadline)
+	defer cancel()
+	c, err := t.Pool.member(ctx, NodeID(id), string(addr), ForHeartbeat)
+	if err != nil {
+		return nil, err
+	}
+	var f wire.Frame
+	var m wire.Vote
+	err = c.Send(deadline, wire.OpRequestVote, &wire.RequestVote{Term: v.Term, CandidateID: v.Candidate, LastLogHLC: []byte{}, Raft: v})
+	if err == nil {
+		if f, err = c.Next(deadline); err == nil {
+			err = wire.Unpack(f, &m, wire.MaxPlainPeer)
+		}
+	}
+	if err == nil && m.Raft == nil {
+		err = errors.New("the vote is not of a member")
+	}
+	if err != nil {
+		t.Pool.forget(string(addr), ForHeartbeat, c)
+		return nil, err
+	}
+	t.Pool.Put(string(addr), ForHeartbeat, c)
+	return m.Raft, nil
+}
+
+func (t *Transport) TimeoutNow(_ hraft.ServerID, addr hraft.ServerAddress, _ *hraft.TimeoutNowRequest, _ *hraft.TimeoutNowResponse) error {
+	ctx, cancel := context.WithTimeout(t.ctx, RPCTimeout)
+	defer cancel()
+	return t.Pool.Call(ctx, string(addr), ForHeartbeat, wire.OpTimeoutNow,
+		&wire.TimeoutNow{Leader: t.o.NodeID, LeaderAddr: t.o.Advertise}, wire.OpTimeoutNowOK, &wire.Nothing{})
+}

@@ -1,0 +1,92 @@
+package transport
+
+import (
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/cairndb/cairn/wire"
+)
+
+const (
+	idleConns   = 4 // kept per peer and purpose
+	bufferSize  = 64 << 10
+	earlyBuffer = 4 << 10  // of a connection that has not shown the secret
+	earlyFrame  = 16 << 10 // the longest CLUSTER_HELLO
+)
+
+// Conn is a connection to a peer after the handshake. One goroutine at a time.
+type Conn struct {
+	net.Conn
+	Hello wire.ClusterHelloOK // what the peer said
+	t     *Transport
+	key   poolKey
+	r     *wire.Reader
+	sums  bool // frames have checksums
+	buf   []byte
+}
+
+// Call sends a message and reads its answer.
+func (c *Conn) Call(deadline time.Time, op wire.Op, m wire.Message, want wire.Op, answer wire.Message) error {
+	if err := c.Send(deadline, op, m); err != nil {
+		return err
+	}
+	return c.answer(deadline, want, answer)
+}
+
+// Send sends a message.
+func (c *Conn) Send(deadline time.Time, op wire.Op, m wire.Message) (err error) {
+	if c.buf, err = wire.AppendPack(c.buf[:0], op, 0, m, false); err != nil {
+		return err
+	}
+	if c.sums {
+		c.buf = wire.AppendChecksum(c.buf)
+	}
+	if err := c.SetWriteDeadline(deadline); err != nil {
+		return err
+	}
+	_, err = c.Write(c.buf)
+	if cap(c.buf) > 1<<20 {
+		c.buf = nil // one large batch does not pin its buffer
+	}
+	return err
+}
+
+func (c *Conn) answer(deadline time.Time, want wire.Op, answer wire.Message) error {
+	f, err := c.Next(deadline)
+	if err != nil {
+		return err
+	}
+	if f.Op != want {
+		return fmt.Errorf("answer %s where %s belongs", f.Op, want)
+	}
+	return wire.Unpack(f, answer, wire.MaxPlainPeer)
+}
+
+// Next reads a frame; an ERROR frame becomes an error.
+func (c *Conn) Next(deadline time.Time) (wire.Frame, error) {
+	if err := c.SetReadDeadline(deadline); err != nil {
+		return wire.Frame{}, err
+	}
+	f, err := c.r.Next()
+	if err != nil {
+		c.t.damaged(err, c.Hello.NodeID, c.RemoteAddr())
+		return f, err
+	}
+	if f.Op == wire.OpError || f.Op == wire.OpReadonlyError {
+		var e wire.Error
+		if err := wire.Unpack(f, &e, wire.MaxPlainPeer); err != nil {
+			return f, err
+		}
+		return f, &PeerError{Code: e.Code, Text: e.Message}
+	}
+	return f, nil
+}
+
+// A PeerError is what a peer answered instead.
+type PeerError struct {
+	Code wire.Code
+	Text string
+}
+
+func (e *PeerError) Error() string { return fmt.Sprintf("peer: %s (%d)", e.Text, e.Code) }

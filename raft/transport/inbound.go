@@ -1,0 +1,186 @@
+package transport
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/cairndb/cairn/wire"
+)
+
+// Inbound is one connection of a peer: frames are answered one after the other.
+type Inbound struct {
+	Peer wire.ClusterHello // what the peer said
+	t    *Transport
+	nc   net.Conn
+	in   *bufio.Reader
+	r    *wire.Reader
+	sums bool // frames have checksums
+	buf  []byte
+}
+
+func (c *Inbound) run() {
+	if err := c.nc.SetReadDeadline(time.Now().Add(earlyTimeout)); err != nil {
+		return
+	}
+	f, err := c.r.Next()
+	if err != nil {
+		c.refuse(err)
+		return
+	}
+	if !c.greet(f) {
+		return
+	}
+	// A follower that has just come back is sent records before the first heartbeat.
+	if c.Peer.Raft != nil && (c.Peer.Raft.Purpose == ForHeartbeat || c.Peer.Raft.Purpose == ForAppend) {
+		defer c.t.host.Left(c.Peer.NodeID)
+	}
+	c.r = wire.NewReader(bufio.NewReaderSize(c.in, bufferSize), wire.MaxLength)
+	if c.sums = checksummed(c.Peer.Raft); c.sums {
+		c.r.Checksums()
+	}
+	if err := c.nc.SetReadDeadline(time.Time{}); err != nil {
+		return
+	}
+	for {
+		f, err := c.r.Next()
+		damaged := c.t.damaged(err, c.Peer.NodeID, c.nc.RemoteAddr())
+		if err != nil {
+			c.refuse(err)
+		} else {
+			err = c.t.host.Serve(c.t.ctx, c, f)
+			if wire.IsPayload(err) {
+				err = c.Fail(f, wire.CodeInvalidPayload, "%v", err)
+			}
+		}
+		if err != nil && !damaged { // behind a damaged frame there is a next one
+			return
+		}
+	}
+}
+
+// refuse answers a frame that has no boundary to go on from; other ends of a connection are nobody's fault.
+func (c *Inbound) refuse(err error) {
+	var fe *wire.FrameError
+	if errors.As(err, &fe) {
+		_ = c.Fail(wire.Frame{}, wire.CodeInvalidPayload, "%s", fe.Text)
+	}
+}
+
+func (c *Inbound) Reply(to wire.Frame, op wire.Op, m wire.Message) (err error) {
+	if c.buf, err = wire.AppendPack(c.buf[:0], op, to.Stream, m, to.JSON()); err != nil {
+		return err
+	}
+	return c.Write(c.buf)
+}
+
+func (c *Inbound) Write(b []byte) error {
+	if c.sums {
+		b = wire.AppendChecksum(b)
+	}
+	if err := c.nc.SetWriteDeadline(time.Now().Add(RPCTimeout)); err != nil {
+		return err
+	}
+	_, err := c.nc.Write(b)
+	if cap(c.buf) > 1<<20 {
+		c.buf = nil
+	}
+	return err
+}
+
+func (c *Inbound) Fail(to wire.Frame, code wire.Code, format string, args ...any) error {
+	return c.Reply(to, wire.OpError, &wire.Error{Code: code, Message: fmt.Sprintf(format, args...)})
+}
+
+// greet reads the hello. It changes nothing but this connection.
+func (c *Inbound) greet(f wire.Frame) bool {
+	if f.Op != wire.OpClusterHello {
+		_ = c.Fail(f, wire.CodeInvalidPayload, "expected ClusterHello")
+		return false
+	}
+	if err := wire.Unpack(f, &c.Peer, wire.MaxPlainEarly); err != nil {
+		_ = c.Fail(f, wire.CodeInvalidPayload, "%v", err)
+		return false
+	}
+	if checksummed(c.Peer.Raft) && !c.Peer.Checked() {
+		c.t.damaged(wire.ErrChecksum, c.Peer.NodeID, c.nc.RemoteAddr())
+		_ = c.Fail(f, wire.CodeInvalidPayload, "%s", wire.ErrChecksum.Text)
+		return false
+	}
+	known := c.t.o.knows(c.Peer.ClusterSecret)
+	c.Peer.ClusterSecret = ""
+	if !known {
+		c.t.o.Log.Warn("peer refused: cluster secret mismatch", "peer", c.Peer.NodeID, "addr", c.nc.RemoteAddr())
+		_ = c.Fail(f, wire.CodeSecretMismatch, "cluster secret mismatch")
+		return false
+	}
+	if v := max(c.Peer.ProtocolVersion, 1); v != wire.Version {
+		_ = c.Fail(f, wire.CodeInvalidPayload, "protocol version mismatch: peer=%d, ours=%d", v, wire.Version)
+		return false
+	}
+	if err := identified(c.nc, c.Peer.NodeID); err != nil {
+		c.t.o.Log.Warn("peer refused: its certificate is another's", "peer", c.Peer.NodeID, "addr", c.nc.RemoteAddr(), "err", err)
+		_ = c.Fail(f, wire.CodeSecretMismatch, "%v", err)
+		return false
+	}
+	if err := c.t.host.Meet(c.Peer.NodeID, c.Peer.Raft); err != nil {
+		c.t.o.Log.Warn("peer refused", "peer", c.Peer.NodeID, "addr", c.nc.RemoteAddr(), "err", err)
+		_ = c.Fail(f, wire.CodeInvalidPayload, "%v", err)
+		return false
+	}
+	ok := c.t.host.HelloOK(&c.Peer)
+	if c.Peer.Raft != nil {
+		c.t.prove(ok.Raft, c.Peer.Raft.Nonce)
+		if checksummed(c.Peer.Raft) {
+			ok.SetChecksum()
+		}
+	}
+	return c.Reply(f, wire.OpClusterHelloOK, ok) == nil
+}
+
+// knows compares a secret with all that are valid, by their hashes: neither length nor content shows in the time it takes.
+// An empty secret is none, on either side.
+func (o *Options) knows(secret string) bool {
+	got, same := sha256.Sum256([]byte(secret)), 0
+	for _, s := range append([]string{o.Secret}, o.Others...) {
+		if s == "" {
+			continue
+		}
+		want := sha256.Sum256([]byte(s))
+		same |= subtle.ConstantTimeCompare(got[:], want[:])
+	}
+	return same == 1
+}
+
+// checksummed says whether a peer ends its frames with checksums: members do, foreign peers do not.
+func checksummed(h *wire.RaftHello) bool { return h != nil && h.Checksum != 0 }
+
+// whole refuses a member's answer to a hello that was changed on its way, and one that has no checksum.
+func (t *Transport) whole(h *wire.ClusterHelloOK, addr net.Addr) error {
+	switch {
+	case h.Checked():
+		return nil
+	case h.Raft.Checksum == 0:
+		return fmt.Errorf("node %d (%s) does not send checksums: upgrade it", h.NodeID, h.Raft.Version)
+	default:
+		t.damaged(wire.ErrChecksum, h.NodeID, addr)
+		return wire.ErrChecksum
+	}
+}
+
+// damaged says whether a frame was changed on its way, counts it, and names whose it was.
+func (t *Transport) damaged(err error, peer uint32, addr net.Addr) bool {
+	if !errors.Is(err, wire.ErrChecksum) {
+		return false
+	}
+	t.damagedFrames.Add(1)
+	t.o.Log.Warn("a frame of a peer was changed on its way and is refused", "peer", peer, "addr", addr)
+	return true
+}
+
+// DamagedFrames is how many frames of peers came with bytes that were not those sent.
+func (t *Transport) DamagedFrames() uint64 { return t.damagedFrames.Load() }

@@ -1,0 +1,94 @@
+package transport
+
+import (
+	"context"
+	"crypto/ed25519"
+	"crypto/tls"
+	"log/slog"
+	"math"
+	"net"
+	"strconv"
+	"time"
+
+	hraft "github.com/hashicorp/raft"
+
+	"github.com/cairndb/cairn/wire"
+)
+
+// The purposes of connections: each has its own to each peer.
+const (
+	ForHeartbeat = "heartbeat"
+	ForAppend    = "append"
+	ForSnapshot  = "snapshot"
+	ForForward   = "forward"
+)
+
+// HelloTimeout bounds a handshake, and RPCTimeout an exchange.
+const (
+	HelloTimeout = 5 * time.Second
+	RPCTimeout   = 10 * time.Second
+)
+
+// Options say who this member is on the network.
+type Options struct {
+	NodeID    uint32
+	Advertise string             // what peers dial
+	Secret    string             // what peers show
+	Others    []string           // secrets that peers may show as well
+	Identity  ed25519.PrivateKey // proves who this member is; nil proves nothing
+	Election  time.Duration      // a heartbeat that is slower is none
+	Dial      func(ctx context.Context, addr string) (net.Conn, error)
+	ClientTLS *tls.Config // both or neither
+	ServerTLS *tls.Config
+	Log       *slog.Logger
+}
+
+// Host is the member whose transport this is. Its methods are called from any goroutine.
+type Host interface {
+	// Hello is what this member says first at an address.
+	Hello(addr, purpose string) *wire.ClusterHello
+	// HelloOK answers a peer that showed the secret.
+	HelloOK(h *wire.ClusterHello) *wire.ClusterHelloOK
+	// Meet is told what a peer says of itself, and refuses one of another cluster, or of another version.
+	Meet(peer uint32, h *wire.RaftHello) error
+	// Left is told that a connection of a leader to this member has ended.
+	Left(peer uint32)
+	// Serve answers a frame of a peer. An error ends the connection.
+	Serve(ctx context.Context, c *Inbound, f wire.Frame) error
+
+	// Says is what a leader tells with records, or with a heartbeat, besides those: what is committed, acknowledged, the time.
+	Says(a *hraft.AppendEntriesRequest) *wire.RaftAppend
+	// Clock is told what a member's clock showed in an answer that took so long.
+	Clock(id uint32, at time.Time, took time.Duration)
+	// Answered is told a follower's answer to records.
+	Answered(id uint32, records []*hraft.Log, resp *hraft.AppendEntriesResponse)
+	// HeardAgain returns when a peer that did not answer has answered a heartbeat, or is not waited for any more.
+	HeardAgain(ctx context.Context, id uint32)
+	// MayAskVotes says why this member asks for no votes; nil when it may.
+	MayAskVotes() error
+}
+
+// ServerID is a member's id as the library has it.
+func ServerID(id uint32) hraft.ServerID { return hraft.ServerID(strconv.FormatUint(uint64(id), 10)) }
+
+// NodeID is the id that ServerID was made of.
+func NodeID(id hraft.ServerID) uint32 {
+	v, _ := strconv.ParseUint(string(id), 10, 32) // ids are ours: ServerID made them
+	return uint32(v)
+}
+
+// Micros is a time as clocks are told; 0 for one before 1970, which is none.
+func Micros(t time.Time) uint64 { return uint64(max(t.UnixMicro(), 0)) }
+
+// FromMicros is the time that Micros told.
+func FromMicros(us uint64) time.Time {
+	if us == 0 || us > math.MaxInt64 {
+		return time.Time{}
+	}
+	return time.UnixMicro(int64(us))
+}
+
+// IsHeartbeat is the library's own mark of an append that brings nothing and asks for no consistency check.
+func IsHeartbeat(a *hraft.AppendEntriesRequest) bool {
+	return len(a.Entries) == 0 && a.Term != 0 && a.Addr != nil && a.PrevLogEntry == 0 && a.PrevLogTerm == 0 && a.LeaderCommitIndex == 0
+}

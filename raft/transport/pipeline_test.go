@@ -1,0 +1,33 @@
+package transport
+
+import (
+	"net"
+	"testing"
+
+	hraft "github.com/hashicorp/raft"
+
+	"github.com/cairndb/cairn/wire"
+)
+
+// TestHalfAnAnswerIsNone: a connection breaks off when the follower has taken one of two frames. The library asks the answer, not
+// the error, how far the follower is.
+func TestHalfAnAnswerIsNone(t *testing.T) {
+	t.Parallel()
+	here, there := net.Pipe()
+	go func() {
+		defer there.Close()
+		ok := &wire.OplogPushOK{LastHLC: []byte{}, Raft: &wire.RaftAppendReply{Term: 1, LastLog: 7, Success: true}}
+		b, err := wire.AppendPack(nil, wire.OpOplogPushOK, 0, ok, false)
+		if err == nil {
+			_, err = there.Write(b)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	}()
+	p := &pipeline{c: &Conn{Conn: here, r: wire.NewReader(here, wire.MaxPlainPeer)}}
+	f := &inFlight{parts: 2, resp: &hraft.AppendEntriesResponse{}}
+	if err := p.answer(f); err == nil || f.resp.Success {
+		t.Errorf("%+v, %v", f.resp, err)
+	}
+}

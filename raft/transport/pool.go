@@ -1,0 +1,194 @@
+package transport
+
+import (
+	"bufio"
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/cairndb/cairn/wire"
+)
+
+// Pool keeps connections to peers between calls.
+type Pool struct {
+	t      *Transport
+	mu     sync.Mutex
+	idle   map[poolKey][]*Conn
+	live   map[*Conn]struct{}
+	closed bool
+}
+
+type poolKey struct{ addr, purpose string }
+
+var errClosed = errors.New("closed")
+
+// Get takes an idle connection or dials one.
+func (p *Pool) Get(ctx context.Context, addr, purpose string) (*Conn, error) {
+	key := poolKey{addr, purpose}
+	p.mu.Lock()
+	if n := len(p.idle[key]); n > 0 {
+		c := p.idle[key][n-1]
+		p.idle[key] = p.idle[key][:n-1]
+		p.mu.Unlock()
+		return c, nil
+	}
+	p.mu.Unlock()
+	return p.Dial(ctx, addr, purpose)
+}
+
+// member is Get for a message to one member: whoever else has its address by now must not answer for it.
+func (p *Pool) member(ctx context.Context, id uint32, addr, purpose string) (*Conn, error) {
+	c, err := p.Get(ctx, addr, purpose)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.is(id); err != nil {
+		p.forget(addr, purpose, c)
+		return nil, err
+	}
+	return c, nil
+}
+
+func (c *Conn) is(id uint32) error {
+	if c.Hello.NodeID != id {
+		return fmt.Errorf("peer %s: node %d answers where node %d belongs", c.RemoteAddr(), c.Hello.NodeID, id)
+	}
+	return nil
+}
+
+// Put gives a healthy connection back.
+func (p *Pool) Put(addr, purpose string, c *Conn) {
+	key := poolKey{addr, purpose}
+	p.mu.Lock()
+	if !p.closed && len(p.idle[key]) < idleConns {
+		p.idle[key] = append(p.idle[key], c)
+		p.mu.Unlock()
+		return
+	}
+	p.mu.Unlock()
+	p.Drop(c)
+}
+
+func (p *Pool) Drop(c *Conn) {
+	p.mu.Lock()
+	delete(p.live, c)
+	p.mu.Unlock()
+	c.Close()
+}
+
+// Dial connects and shakes hands.
+func (p *Pool) Dial(ctx context.Context, addr, purpose string) (*Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, HelloTimeout)
+	defer cancel()
+	nc, err := p.t.o.Dial(ctx, addr)
+	if err != nil {
+		return nil, fmt.Errorf("peer %s: %w", addr, err)
+	}
+	if p.t.o.ClientTLS != nil {
+		if nc, err = secure(ctx, tls.Client(nc, p.t.o.ClientTLS)); err != nil {
+			return nil, fmt.Errorf("peer %s: %w", addr, err)
+		}
+	}
+	c := &Conn{Conn: nc, t: p.t, key: poolKey{addr, purpose}, r: wire.NewReader(bufio.NewReaderSize(nc, bufferSize), wire.MaxLength)}
+	p.mu.Lock()
+	if p.closed {
+		p.mu.Unlock()
+		nc.Close()
+		return nil, errClosed
+	}
+	p.live[c] = struct{}{}
+	p.mu.Unlock()
+	deadline, _ := ctx.Deadline()
+	hello := p.t.host.Hello(addr, purpose)
+	hello.Raft.Nonce = make([]byte, nonceSize)
+	rand.Read(hello.Raft.Nonce) // never fails
+	hello.SetChecksum()
+	if err := c.Call(deadline, wire.OpClusterHello, hello, wire.OpClusterHelloOK, &c.Hello); err != nil {
+		p.Drop(c)
+		return nil, fmt.Errorf("peer %s: hello: %w", addr, err)
+	}
+	if c.sums = c.Hello.Raft != nil; c.sums {
+		c.r.Checksums()
+		if err := p.t.whole(&c.Hello, nc.RemoteAddr()); err != nil {
+			p.Drop(c)
+			return nil, fmt.Errorf("peer %s: hello: %w", addr, err)
+		}
+	}
+	err = errors.Join(identified(nc, c.Hello.NodeID), verifyProof(&c.Hello, hello.Raft.Nonce))
+	if err == nil {
+		err = p.t.host.Meet(c.Hello.NodeID, c.Hello.Raft)
+	}
+	if err != nil {
+		p.Drop(c)
+		return nil, fmt.Errorf("peer %s: %w", addr, err)
+	}
+	return c, nil
+}
+
+// forget closes a connection that failed and the idle ones beside it: a peer that restarted has cut them all,
+// and each would cost a later call its failure. Nothing is sent twice here.
+func (p *Pool) forget(addr, purpose string, c *Conn) {
+	key := poolKey{addr, purpose}
+	p.mu.Lock()
+	stale := append(p.idle[key], c)
+	delete(p.idle, key)
+	for _, c := range stale {
+		delete(p.live, c)
+	}
+	p.mu.Unlock()
+	for _, c := range stale {
+		c.Close()
+	}
+}
+
+// cut closes all connections to a peer for a purpose; what is under way on them fails at once.
+func (p *Pool) cut(addr, purpose string) {
+	key := poolKey{addr, purpose}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for c := range p.live {
+		if c.key == key {
+			c.Close()
+		}
+	}
+}
+
+// Call makes one exchange with a peer. After an error that is no PeerError nobody knows whether it was served.
+func (p *Pool) Call(ctx context.Context, addr, purpose string, op wire.Op, m wire.Message, want wire.Op, answer wire.Message) error {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		deadline = time.Now().Add(RPCTimeout)
+	}
+	c, err := p.Get(ctx, addr, purpose)
+	if err != nil {
+		return err
+	}
+	err = c.Call(deadline, op, m, want, answer)
+	var pe *PeerError
+	if err != nil && !errors.As(err, &pe) {
+		p.forget(addr, purpose, c)
+		return fmt.Errorf("peer %s: %w", addr, err)
+	}
+	p.Put(addr, purpose, c)
+	return err
+}
+
+// close ends every connection, in use or not.
+func (p *Pool) close() {
+	p.mu.Lock()
+	p.closed = true
+	all := make([]*Conn, 0, len(p.live))
+	for c := range p.live {
+		all = append(all, c)
+	}
+	clear(p.live)
+	clear(p.idle)
+	p.mu.Unlock()
+	for _, c := range all {
+		c.Close()
+	}
+}

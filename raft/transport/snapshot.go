@@ -1,0 +1,101 @@
+package transport
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	hraft "github.com/hashicorp/raft"
+
+	"github.com/cairndb/cairn/wire"
+)
+
+// chunkSize is how much of a snapshot goes into a frame.
+const chunkSize = 256 << 10
+
+func (t *Transport) InstallSnapshot(id hraft.ServerID, addr hraft.ServerAddress, a *hraft.InstallSnapshotRequest, resp *hraft.InstallSnapshotResponse, data io.Reader) error {
+	c, err := t.Pool.Dial(t.ctx, string(addr), ForSnapshot)
+	if err != nil {
+		t.host.HeardAgain(t.ctx, NodeID(id))
+		return err
+	}
+	defer t.Pool.Drop(c)
+	if err := c.is(NodeID(id)); err != nil {
+		return err
+	}
+	t.o.Log.Info("sending snapshot", "peer", id, "index", a.LastLogIndex, "bytes", a.Size)
+	if err := sendSnapshot(c, t.o.NodeID, t.o.Advertise, a, data); err != nil {
+		return fmt.Errorf("snapshot to %s: %w", addr, err)
+	}
+	var ok wire.SnapshotOK
+	if err := c.answer(time.Now().Add(10*time.Minute), wire.OpSnapshotOK, &ok); err != nil { // the peer restores before it answers
+		return fmt.Errorf("snapshot to %s: %w", addr, err)
+	}
+	resp.Term, resp.Success = ok.Term, ok.Success
+	return nil
+}
+
+func sendSnapshot(c *Conn, node uint32, advertise string, a *hraft.InstallSnapshotRequest, data io.Reader) error {
+	begin := &wire.SnapshotBegin{Term: a.Term, Leader: node, LeaderAddr: advertise, LastIndex: a.LastLogIndex, LastTerm: a.LastLogTerm,
+		Configuration: a.Configuration, ConfigurationIndex: a.ConfigurationIndex, Size: uint64(a.Size)}
+	if err := c.Send(time.Now().Add(RPCTimeout), wire.OpSnapshotBegin, begin); err != nil {
+		return err
+	}
+	h := sha256.New()
+	buf := make([]byte, chunkSize)
+	for at := int64(0); ; {
+		n, err := io.ReadFull(data, buf[:min(chunkSize, a.Size-at)])
+		if err != nil {
+			return err
+		}
+		h.Write(buf[:n])
+		chunk := &wire.SnapshotChunk{Offset: uint64(at), Data: buf[:n]}
+		at += int64(n)
+		if at == a.Size {
+			chunk.Sum = h.Sum(nil)
+		}
+		if err := c.Send(time.Now().Add(time.Minute), wire.OpSnapshotChunk, chunk); err != nil {
+			return err
+		}
+		if at == a.Size {
+			return nil
+		}
+	}
+}
+
+// ReceiveSnapshot takes the pieces of a snapshot off the connection, all of them even when nobody reads them any more.
+func (c *Inbound) ReceiveSnapshot(w io.Writer, size uint64, unpack func(wire.Frame, wire.Message) error) error {
+	h := sha256.New()
+	var werr error
+	for at := uint64(0); ; {
+		if err := c.nc.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+			return err
+		}
+		f, err := c.r.Next()
+		if err != nil {
+			return err
+		}
+		var m wire.SnapshotChunk
+		if f.Op != wire.OpSnapshotChunk {
+			return fmt.Errorf("%s inside a snapshot", f.Op)
+		}
+		if err := unpack(f, &m); err != nil {
+			return err
+		}
+		if at += uint64(len(m.Data)); m.Offset+uint64(len(m.Data)) != at || at > size {
+			return fmt.Errorf("snapshot chunk at %d where %d belongs", m.Offset, at-uint64(len(m.Data)))
+		}
+		h.Write(m.Data)
+		if werr == nil {
+			_, werr = w.Write(m.Data)
+		}
+		if at == size {
+			if string(m.Sum) != string(h.Sum(nil)) {
+				return errors.New("snapshot checksum differs")
+			}
+			return c.nc.SetReadDeadline(time.Time{})
+		}
+	}
+}

@@ -1,0 +1,93 @@
+package transport
+
+import (
+	"context"
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+
+	hraft "github.com/hashicorp/raft"
+)
+
+// Transport is the library's Transport over the cluster opcodes, and the peer port.
+type Transport struct {
+	Pool          *Pool
+	o             Options
+	host          Host
+	ctx           context.Context
+	cancel        context.CancelFunc
+	tasks         sync.WaitGroup
+	consumer      chan hraft.RPC
+	server        *server // nil for a member that has no peer port
+	damagedFrames atomic.Uint64
+}
+
+// New makes the transport of a member; ln is its peer port, nil for none.
+func New(o Options, h Host, ln net.Listener) *Transport {
+	t := &Transport{o: o, host: h, consumer: make(chan hraft.RPC)}
+	t.ctx, t.cancel = context.WithCancel(context.Background())
+	t.Pool = &Pool{t: t, idle: map[poolKey][]*Conn{}, live: map[*Conn]struct{}{}}
+	if ln != nil {
+		t.server = &server{t: t, ln: ln, conns: map[net.Conn]struct{}{}}
+	}
+	return t
+}
+
+// Serve answers peers until Close.
+func (t *Transport) Serve() {
+	if t.server != nil {
+		t.tasks.Go(t.server.serve)
+	}
+}
+
+// Listens says whether there is a peer port, and where it is bound.
+func (t *Transport) Listens() (addr string, ok bool) {
+	if t.server == nil {
+		return "", false
+	}
+	return t.server.ln.Addr().String(), true
+}
+
+// Close ends every connection, of peers and to them, and the peer port. It may be called again: the library does. Wait returns when
+// nothing is served any more.
+func (t *Transport) Close() error {
+	t.cancel()
+	t.CloseServer()
+	t.Pool.close()
+	return nil
+}
+
+// CloseServer ends the peer port and the connections that peers have made.
+func (t *Transport) CloseServer() {
+	if t.server != nil {
+		t.server.close()
+	}
+}
+
+// Wait returns after Close, when all tasks have ended.
+func (t *Transport) Wait() { t.tasks.Wait() }
+
+// Offer hands a request to the library's main task.
+func (t *Transport) Offer(ctx context.Context, r hraft.RPC) error {
+	select {
+	case t.consumer <- r:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Consume hands a request to the library's main task and waits for its answer.
+func (t *Transport) Consume(ctx context.Context, cmd any, body io.Reader) (any, error) {
+	ch := make(chan hraft.RPCResponse, 1)
+	if err := t.Offer(ctx, hraft.RPC{Command: cmd, Reader: body, RespChan: ch}); err != nil {
+		return nil, err
+	}
+	select {
+	case r := <-ch:
+		return r.Response, r.Error
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
