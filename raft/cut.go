@@ -45,6 +45,14 @@ func (n *Node) CutBehind(index uint64) error {
 	return err
 }
 
+// CutOpened leaves nothing in the log and the snapshots of what they held when this process opened them. It fails until something was written since.
+func (n *Node) CutOpened() error {
+	if n.raft.AppliedIndex() <= n.opened {
+		return fmt.Errorf("nothing was written since record %d", n.opened)
+	}
+	return n.CutBehind(n.opened + 1)
+}
+
 // snapshotAndCut takes a snapshot and leaves one record of those before it: an empty log would be taken for a lost one.
 func (n *Node) snapshotAndCut() error {
 	trailing := func(records uint64) error {

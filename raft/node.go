@@ -58,6 +58,7 @@ type Node struct {
 	contact contact
 	clocks  clocks
 	rounds  confirmations
+	opened  uint64 // the last record that the log had when it was opened
 
 	mu      sync.Mutex
 	peers   map[uint32]*peerState // what the leader knows of the others
@@ -154,6 +155,9 @@ func (n *Node) start() error {
 		return fmt.Errorf("raft log: %w", err)
 	}
 	n.loadChain()
+	if n.opened, err = n.logs.LastIndex(); err != nil {
+		return fmt.Errorf("raft log: %w", err)
+	}
 	n.raft, err = hraft.NewRaft(n.library(snaps), &fsm{sm: n.sm, disk: n.logs.WaitSynced, chain: n}, n.records, patient{n}, snaps, n.transport)
 	if err != nil {
 		return fmt.Errorf("raft: %w", err)

@@ -137,3 +137,48 @@ func TestDamagedRecordsAreFound(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
+
+// TestNothingNeedsAReplacedKey: what a member wrote under a key that was replaced goes when the log is cut behind it, the vote too; then the key can go, in members
+// whose log has newer records and in one that has to write its first.
+func TestNothingNeedsAReplacedKey(t *testing.T) {
+	t.Parallel()
+	home, masters := t.TempDir(), []seal.Master{seal.NewMaster()}
+	keys, err := seal.Create(home, masters)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := startSealed(t, 1, map[int]*seal.Ring{0: keys})
+	want := c.propose(0, 20)
+	if err := c.nodes[0].raft.Snapshot().Error(); err != nil {
+		t.Fatal(err)
+	}
+	for round := range 3 {
+		c.nodes[0].Close()
+		if err := c.keys[0].Rotate(); err != nil {
+			t.Fatal(err)
+		}
+		if c.keys[0], _, err = seal.Open(home, masters); err != nil || len(c.keys[0].Keys()) != 2 {
+			t.Fatal(c.keys[0].Keys(), err)
+		}
+		c.reopen(0, "secret", nil)
+		if round > 0 {
+			want = append(want, c.propose(20*round, 20*round+20)...)
+		}
+		c.wait("a log without what it had", func() bool { return c.nodes[0].CutOpened() == nil })
+		if err := c.keys[0].Retire(); err != nil {
+			t.Fatal(err)
+		}
+		c.nodes[0].Close()
+		if c.keys[0], _, err = seal.Open(home, masters); err != nil || len(c.keys[0].Keys()) != 1 {
+			t.Fatal(c.keys[0].Keys(), err)
+		}
+		if round == 2 {
+			c.sms[0] = &list{} // by the snapshot
+		}
+		c.reopen(0, "secret", nil)
+		c.wait("all records", func() bool { return slices.Equal(c.sms[0].items(), want) })
+		if aside, _ := filepath.Glob(filepath.Join(c.dirs[0], "*.corrupt-*")); len(aside) > 0 {
+			t.Errorf("round %d, moved aside: %q", round, aside)
+		}
+	}
+}
