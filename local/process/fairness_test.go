@@ -18,6 +18,7 @@ import (
 
 // Who waits for many things is still answered.
 func TestManyRequestsAtOnce(t *testing.T) {
+	t.Parallel()
 	socket, _ := listen(t)
 	p := connect(t, socket)
 	p.sh("p", "trap '' TERM; echo up; cat")
@@ -53,6 +54,7 @@ func sawExit(lines []line, id string) bool {
 
 // Of several that spawn one id at once, one has it; nothing is left of the others.
 func TestConcurrentSpawnsOfOneID(t *testing.T) {
+	t.Parallel()
 	socket, _ := listen(t)
 	var all sync.WaitGroup
 	pids := make(chan int, 16)
@@ -94,6 +96,7 @@ func goneSoon(t testing.TB, group int) {
 
 // A spawn that meets the server's end leaves no process behind.
 func TestSpawnsWhileTheServerStops(t *testing.T) {
+	t.Parallel()
 	mark := filepath.Join(t.TempDir(), "pids")
 	for range 10 {
 		socket, s := listen(t)
@@ -148,6 +151,7 @@ func TestSpawnsWhileTheServerStops(t *testing.T) {
 // Those who send without end, and read nothing, are answered in turn with others who send much, and leave their turn when there is
 // no room for more answers.
 func TestWhoReadsNothingLeavesHisTurn(t *testing.T) {
+	t.Parallel()
 	socket, _ := listen(t)
 	pings := strings.Repeat(request(1, "server.ping", map[string]any{}), 1000)
 	var floods sync.WaitGroup
@@ -183,6 +187,7 @@ func TestWhoReadsNothingLeavesHisTurn(t *testing.T) {
 
 // Frames that had to be dropped before a client took them end its connection: it is never told less than it thinks.
 func TestDroppedFramesCutTheSlowReaderOff(t *testing.T) {
+	t.Parallel()
 	socket := filepath.Join(t.TempDir(), "s")
 	s, err := process.Listen(process.Config{Socket: socket, Token: token, SpillDir: t.TempDir(), Replay: 32 << 20})
 	if err != nil {

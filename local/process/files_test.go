@@ -12,6 +12,7 @@ import (
 
 // Whatever bytes a file holds, and wherever its pieces end, its answer is what encoding it whole would give.
 func TestFilesOfEverySize(t *testing.T) {
+	t.Parallel()
 	socket, _ := listen(t)
 	p := connect(t, socket)
 	path := filepath.Join(t.TempDir(), "f")
@@ -36,6 +37,7 @@ func TestFilesOfEverySize(t *testing.T) {
 // Many large files that are asked for and never taken cost no memory, and nobody else's time. When they are taken they
 // are whole.
 func TestFilesThatNobodyTakes(t *testing.T) {
+	t.Parallel()
 	socket, _ := listen(t)
 	path := filepath.Join(t.TempDir(), "big")
 	content := bytes.Repeat([]byte("0123456789abcdef"), 4<<20) // 64 MiB

@@ -11,6 +11,7 @@ import (
 
 // Who reads late loses nothing of what was written in time, whoever else holds the pipe.
 func TestLateReadersLoseNothing(t *testing.T) {
+	t.Parallel()
 	const size = 50_000 // a pipe holds them
 	var said bytes.Buffer
 	late := func(b []byte) {
@@ -31,6 +32,7 @@ func TestLateReadersLoseNothing(t *testing.T) {
 
 // Who hangs is told to leave, and what is written then is read, too.
 func TestWhoHangsIsTold(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var said bytes.Buffer

@@ -54,6 +54,7 @@ func check(t *testing.T, r *replay, from uint64) {
 }
 
 func TestReplayKeepsEverythingBelowItsLimit(t *testing.T) {
+	t.Parallel()
 	r := filled(t, t.TempDir(), 1<<30, 2000)
 	if r.first != 1 || r.last() != 2000 || r.held > memoryBudget {
 		t.Errorf("frames %d to %d, %d bytes held", r.first, r.last(), r.held)
@@ -64,6 +65,7 @@ func TestReplayKeepsEverythingBelowItsLimit(t *testing.T) {
 }
 
 func TestReplayDropsTheOldestAboveItsLimit(t *testing.T) {
+	t.Parallel()
 	r := filled(t, t.TempDir(), 32<<20, 3000)
 	kept := int64(r.last()-r.first+1) * maxFrame
 	if r.first == 1 || kept < 32<<20 || r.spilled > 32<<20 {
@@ -77,6 +79,7 @@ func TestReplayDropsTheOldestAboveItsLimit(t *testing.T) {
 
 // Where nothing can be written, what memory holds stays, and what is told of it is true.
 func TestReplayWithoutRoom(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	r := filled(t, dir, 1<<30, 1000)
 	if err := os.RemoveAll(dir); err != nil {
@@ -93,6 +96,7 @@ func TestReplayWithoutRoom(t *testing.T) {
 }
 
 func TestReplayLeavesNoFile(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	r := filled(t, dir, 1<<30, 2000)
 	if l, err := os.ReadDir(dir); err != nil || len(l) != 0 || len(r.segments) == 0 {
@@ -110,6 +114,7 @@ func TestReplayLeavesNoFile(t *testing.T) {
 
 // A run is read without the process's lock: while a client reads, however slowly, frames are added, moved and dropped.
 func TestReadersHoldNoLock(t *testing.T) {
+	t.Parallel()
 	r := filled(t, t.TempDir(), 64<<20, 1500)
 	var runs []run
 	for _, from := range []uint64{1, 300, r.recentFirst(), r.last()} {

@@ -49,6 +49,7 @@ func (o *output) end() {
 }
 
 func TestVectors(t *testing.T) {
+	t.Parallel()
 	conformance.Run(t, token, func(t *testing.T) string {
 		socket, s := listen(t)
 		var end sync.WaitGroup
@@ -63,6 +64,7 @@ func TestVectors(t *testing.T) {
 
 // What the server was started to ignore, its children heed.
 func TestChildrenHeedSignals(t *testing.T) {
+	t.Parallel()
 	signal.Ignore(syscall.SIGHUP) // to reset it later would ignore it again where these tests are run so
 	socket, _ := listen(t)
 	p := connect(t, socket)

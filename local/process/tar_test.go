@@ -69,6 +69,7 @@ func tree(t testing.TB, dir string) string {
 
 // Nothing is written outside of the directory, whatever an archive names; what an archive may do is done exactly.
 func TestArchives(t *testing.T) {
+	t.Parallel()
 	socket, _ := listen(t)
 	p := connect(t, socket)
 	old := syscall.Umask(0o277) // modes are exact, whatever the server was started with
@@ -150,6 +151,7 @@ func extract(t *testing.T, p *peer, archive, out string) string {
 
 // Every archive that breaks off is refused, wherever it does, and leaves no mark of success.
 func TestTruncatedArchives(t *testing.T) {
+	t.Parallel()
 	socket, _ := listen(t)
 	p := connect(t, socket)
 	whole := tgz(t, tar.Header{Name: "a"}, tar.Header{Name: "b"})

@@ -19,6 +19,7 @@ import (
 )
 
 func TestLineLimits(t *testing.T) {
+	t.Parallel()
 	socket, _ := listen(t)
 	ping := strings.TrimSuffix(request(1, "server.ping", struct{}{}), "\n")
 	fill := func(n int) string { return ping[:len(ping)-1] + `,"x":"` + strings.Repeat("a", n-len(ping)-7) + `"}` }
@@ -52,6 +53,7 @@ func TestLineLimits(t *testing.T) {
 
 // One write may hold all that is to happen to a process.
 func TestPipelinedRequestsKeepTheirOrder(t *testing.T) {
+	t.Parallel()
 	socket, _ := listen(t)
 	p := connect(t, socket)
 	var b strings.Builder
@@ -75,6 +77,7 @@ func TestPipelinedRequestsKeepTheirOrder(t *testing.T) {
 }
 
 func TestStdinOffsets(t *testing.T) {
+	t.Parallel()
 	socket, _ := listen(t)
 	p := connect(t, socket)
 	p.sh("p", "head -c 10; exec sleep 100")
@@ -109,6 +112,7 @@ func TestStdinOffsets(t *testing.T) {
 
 // A process that does not read makes only its own stdin wait.
 func TestFullStdinDelaysNobodyElse(t *testing.T) {
+	t.Parallel()
 	socket, _ := listen(t)
 	p := connect(t, socket)
 	p.sh("p", "exec sleep 100")
@@ -139,6 +143,7 @@ func TestFullStdinDelaysNobodyElse(t *testing.T) {
 
 // Whatever a client has seen, a reattach gives it the rest: nothing missing, nothing twice, the answer in its place.
 func TestReattachFromAnywhere(t *testing.T) {
+	t.Parallel()
 	socket, _ := listen(t)
 	p := connect(t, socket)
 	p.sh("p", "i=0; while [ $i -lt 6000 ]; do echo $i; i=$((i+1)); done")
@@ -208,6 +213,7 @@ func reattachAndRead(q *peer, id string, from int) error {
 
 // A child writes more than memory is to hold, two clients read it and one does not.
 func TestSlowReadersDelayNobody(t *testing.T) {
+	t.Parallel()
 	socket, _ := listen(t)
 	size := bigOutput
 	p := connect(t, socket)
@@ -267,6 +273,7 @@ func residentMiB(t *testing.T) int {
 }
 
 func TestWholeGroupDies(t *testing.T) {
+	t.Parallel()
 	socket, _ := listen(t)
 	p := connect(t, socket)
 	p.sh("p", fmt.Sprintf("i=0; while [ $i -lt %d ]; do sleep 1000 & i=$((i+1)); done; echo up; wait", grandchildren))
@@ -283,6 +290,7 @@ func TestWholeGroupDies(t *testing.T) {
 
 // A descendant that keeps the pipes open does not keep the exit frame back for ever.
 func TestExitFrameIsNotHeldBack(t *testing.T) {
+	t.Parallel()
 	socket, _ := listen(t)
 	p := connect(t, socket)
 	p.sh("p", "sleep 1000 & echo done") // which outlasts the connection's deadline
@@ -292,6 +300,7 @@ func TestExitFrameIsNotHeldBack(t *testing.T) {
 }
 
 func TestIDReusedUnderFire(t *testing.T) {
+	t.Parallel()
 	socket, _ := listen(t)
 	p := connect(t, socket)
 	for i := range 30 {
@@ -343,6 +352,7 @@ func descriptors(t *testing.T) int {
 }
 
 func TestHalfClosedClientGetsItsAnswers(t *testing.T) {
+	t.Parallel()
 	socket, _ := listen(t)
 	p := connect(t, socket)
 	p.write(request(1, "process.spawn", map[string]any{"id": "p", "command": "sleep", "args": []string{"100"}}) +
@@ -368,6 +378,7 @@ func TestHalfClosedClientGetsItsAnswers(t *testing.T) {
 }
 
 func TestManyConnections(t *testing.T) {
+	t.Parallel()
 	socket, _ := listen(t)
 	var all sync.WaitGroup
 	for i := range 200 {
@@ -389,6 +400,7 @@ func TestManyConnections(t *testing.T) {
 }
 
 func TestCloseLeavesNothing(t *testing.T) {
+	t.Parallel()
 	socket, s := listen(t)
 	p := connect(t, socket)
 	p.sh("p", "trap '' TERM; sleep 1000 & wait")
@@ -414,6 +426,7 @@ func TestCloseLeavesNothing(t *testing.T) {
 
 // A server that lost its path to another does not remove what is the other's.
 func TestSuccessorKeepsItsSocket(t *testing.T) {
+	t.Parallel()
 	socket, first := listen(t)
 	moved := filepath.Join(filepath.Dir(socket), "moved")
 	if err := os.Rename(socket, moved); err != nil {
