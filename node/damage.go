@@ -12,6 +12,7 @@ import (
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/boltfile"
 	"github.com/cairndb/cairn/raft"
+	"github.com/cairndb/cairn/raft/recovery"
 )
 
 // Files in the home that say what the next start is to think of the state.
@@ -134,7 +135,7 @@ func unreached(home string, last uint64) (lost string, err error) {
 	if last >= was {
 		return "", nil
 	}
-	return raft.Span{First: last + 1, Last: was}.String(), nil
+	return recovery.Span{First: last + 1, Last: was}.String(), nil
 }
 
 // acceptRebuilt lets a node start with the state that its log leads to.
@@ -150,7 +151,7 @@ var ErrLoss = errors.New("records that were acknowledged are lost")
 
 // LossOf says whether a node does not start because of what it has lost.
 func LossOf(err error) bool {
-	var lost *raft.LossError
+	var lost *recovery.LossError
 	return errors.As(err, &lost) || errors.Is(err, ErrLoss)
 }
 

@@ -3,11 +3,12 @@ package raft
 import (
 	"errors"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/cairndb/cairn/raft/recovery"
 )
 
 // keep copies a node's files, to be put back later. Of one that runs they are what a crash would leave.
@@ -88,7 +89,7 @@ func TestAnOldHomeIsToldByTheOthers(t *testing.T) {
 	want = append(want, c.propose(10, 20)...)
 	index, term := c.nodes[l].lastRecord()
 	c.wait("the other to know what it acknowledged", func() bool {
-		return !c.nodes[other].acks.of(uint32(old + 1)).before(place{term, index})
+		return !c.nodes[other].acks.Of(uint32(old + 1)).Before(recovery.Place{Term: term, Index: index})
 	})
 	for i := range 3 {
 		c.nodes[i].Close()
@@ -96,8 +97,8 @@ func TestAnOldHomeIsToldByTheOthers(t *testing.T) {
 	c.putBack(old, kept, nil, "")
 	c.sms[old] = then
 	c.reopen(other, "secret", c.peers(other))
-	if got := c.nodes[other].acks.of(uint32(old + 1)); got.before(place{term, index}) {
-		t.Fatalf("after a restart the other remembers %v, want %v", got, place{term, index})
+	if got := c.nodes[other].acks.Of(uint32(old + 1)); got.Before(recovery.Place{Term: term, Index: index}) {
+		t.Fatalf("after a restart the other remembers %v, want %v", got, recovery.Place{Term: term, Index: index})
 	}
 	c.reopen(old, "secret", c.peers(old))
 	c.refused(other, old)
@@ -107,16 +108,4 @@ func TestAnOldHomeIsToldByTheOthers(t *testing.T) {
 	c.leadAny()
 	want = append(want, c.propose(20, 25)...)
 	c.wait("all records, and a vote", func() bool { return slices.Equal(c.sms[old].items(), want) && c.nodes[old].Whole() })
-}
-
-// TestAcknowledgementsGrow: an older place never replaces a newer one.
-func TestAcknowledgementsGrow(t *testing.T) {
-	t.Parallel()
-	var a acknowledgements
-	for _, p := range []place{{2, 10}, {1, 90}, {2, 9}, {3, 4}, {3, 4}, {2, 50}} {
-		a.note(1, p)
-	}
-	if got, want := a.last, map[uint32]place{1: {3, 4}}; !maps.Equal(got, want) {
-		t.Errorf("got %v, want %v", got, want)
-	}
 }

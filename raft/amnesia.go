@@ -12,6 +12,7 @@ import (
 	hraft "github.com/hashicorp/raft"
 
 	"github.com/cairndb/cairn/raft/logstore"
+	"github.com/cairndb/cairn/raft/recovery"
 	"github.com/cairndb/cairn/raft/transport"
 	"github.com/cairndb/cairn/wire"
 )
@@ -46,7 +47,7 @@ func (n *Node) forget() error {
 		return err
 	}
 	_, err = f.WriteString("this node has no state to vote with; no votes until it has rejoined\n")
-	return errors.Join(err, f.Sync(), f.Close(), syncDir(n.cfg.Dir))
+	return errors.Join(err, f.Sync(), f.Close(), recovery.SyncDir(n.cfg.Dir))
 }
 
 // Discard moves the log and the snapshots of a member that does not run aside, when what its state was built of cannot be
@@ -59,25 +60,17 @@ func Discard(dir string) (aside string, err error) {
 	if err := n.forget(); err != nil { // before anything goes away
 		return "", err
 	}
-	aside = asideName(dir)
+	aside = recovery.AsideName(dir)
 	if err := os.Mkdir(aside, 0o700); err != nil {
 		return "", err
 	}
-	if err := setAside(logDir(dir), logDir(aside)); err != nil {
+	if err := recovery.SetAside(logDir(dir), logDir(aside)); err != nil {
 		return "", err
 	}
 	if err := os.Rename(filepath.Join(dir, "snapshots"), filepath.Join(aside, "snapshots")); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return "", err
 	}
-	return aside, syncDir(dir)
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return aside, recovery.SyncDir(dir)
 }
 
 // remember ends the amnesia.
@@ -95,7 +88,7 @@ func (n *Node) unmark() error {
 	if err := os.Remove(n.amnesiaFile()); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	return syncDir(n.cfg.Dir)
+	return recovery.SyncDir(n.cfg.Dir)
 }
 
 // markEmpty marks a home that has no configuration, and has it ready to be founded: a founding that a crash ended between the

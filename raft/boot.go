@@ -9,6 +9,7 @@ import (
 
 	hraft "github.com/hashicorp/raft"
 
+	"github.com/cairndb/cairn/raft/recovery"
 	"github.com/cairndb/cairn/raft/transport"
 	"github.com/cairndb/cairn/wire"
 )
@@ -137,7 +138,7 @@ func (n *Node) begin(c hraft.Configuration) error {
 // foundedBy is the founding member's side: it stores what the founder sends when its own configuration names that founder and
 // no voter besides those of the founding, and when nothing that is configured here, nor this node itself, has any state.
 func (n *Node) foundedBy(founder uint32, m wire.Membership) (err error) {
-	defer caught(&err) // the library panics on a configuration that it cannot read
+	defer recovery.Caught(&err) // the library panics on a configuration that it cannot read
 	c := hraft.DecodeConfiguration(m.Configuration)
 	in := func(s hraft.Server) bool {
 		return slices.ContainsFunc(c.Servers, func(f hraft.Server) bool { return f.ID == s.ID })

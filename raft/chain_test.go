@@ -20,7 +20,7 @@ func TestAnotherRecordOfTheSameTerm(t *testing.T) {
 	i := int(l.cfg.NodeID % 3)
 	f := c.nodes[i]
 	c.wait("the follower to have all, and the leader's chain", func() bool {
-		return slices.Equal(c.sms[i].items(), want) && f.chain.end().origin != 0 && f.chain.end() == l.chain.end()
+		return slices.Equal(c.sms[i].items(), want) && f.chain.End().Origin != 0 && f.chain.End() == l.chain.End()
 	})
 	end := l.end()
 	req := &hraft.AppendEntriesRequest{Term: l.Term(), PrevLogEntry: end.Index, PrevLogTerm: end.Term, LeaderCommitIndex: end.Index + 1,
@@ -46,9 +46,9 @@ func TestTheChainGoesOn(t *testing.T) {
 	want := c.propose(0, 10)
 	agree := func() bool {
 		l := c.leader()
-		end := l.chain.end()
+		end := l.chain.End()
 		for i, n := range c.nodes {
-			if !slices.Equal(c.sms[i].items(), want) || n.chain.end() != end || end.origin == 0 {
+			if !slices.Equal(c.sms[i].items(), want) || n.chain.End() != end || end.Origin == 0 {
 				return false
 			}
 		}
@@ -61,7 +61,7 @@ func TestTheChainGoesOn(t *testing.T) {
 		return agree()
 	}
 	c.wait("equal chains", more)
-	origin := c.leader().chain.end().origin
+	origin := c.leader().chain.End().Origin
 	for i, n := range c.nodes {
 		if err := n.Snapshot(); err != nil {
 			t.Fatal(err)
@@ -70,13 +70,13 @@ func TestTheChainGoesOn(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.reopen(i, "secret", c.peers(i))
-		if got := c.nodes[i].chain.end(); got.origin != origin || got.index == 0 {
+		if got := c.nodes[i].chain.End(); got.Origin != origin || got.Index == 0 {
 			t.Errorf("node %d goes on with %+v", i+1, got)
 		}
 		c.leadAny()
 	}
 	c.wait("equal chains", more)
-	if got := c.leader().chain.end().origin; got != origin {
+	if got := c.leader().chain.End().Origin; got != origin {
 		t.Errorf("the chain began anew")
 	}
 	i := int(c.leader().cfg.NodeID % 3)
@@ -93,17 +93,6 @@ func TestTheChainGoesOn(t *testing.T) {
 	for j, n := range c.nodes {
 		if err := n.contradiction.Load(); err != nil {
 			t.Errorf("node %d: %v", j+1, *err)
-		}
-	}
-}
-
-func BenchmarkChain(b *testing.B) {
-	c := chain{last: link{origin: 1}}
-	r := &hraft.Log{Term: 1, Data: make([]byte, 1024)}
-	for b.Loop() {
-		r.Index++
-		if err := c.add([]*hraft.Log{r}); err != nil {
-			b.Fatal(err)
 		}
 	}
 }

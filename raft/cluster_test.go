@@ -217,7 +217,7 @@ func (c *cluster) leadAny() {
 		if n == nil || n.ctx.Err() != nil || !n.Whole() {
 			continue
 		}
-		if best == nil || best.end().before(n.end()) {
+		if best == nil || best.end().Before(n.end()) {
 			best = n
 		}
 	}

@@ -33,7 +33,7 @@ func (n *Node) CutBehind(index uint64) error {
 	if yes, err := behind(); err != nil || yes {
 		return errors.Join(err, fmt.Errorf("the log still reaches behind record %d", index))
 	}
-	if err := n.kept(n.logs.Erase); err != nil {
+	if err := n.disk.Try(n.logs.Erase); err != nil {
 		return err
 	}
 	list, err := snaps.List()

@@ -10,6 +10,7 @@ import (
 
 	hraft "github.com/hashicorp/raft"
 
+	"github.com/cairndb/cairn/raft/recovery"
 	"github.com/cairndb/cairn/raft/transport"
 )
 
@@ -164,7 +165,7 @@ func (n *Node) bereft() bool {
 // mayLead is the answer to a voter that asks whether it would have this node's vote. One that stands has none left, though a slow
 // disk may keep it from the new term for a while.
 func (n *Node) mayLead(term, lastIndex, lastTerm uint64) bool {
-	yes := n.raft.State() == hraft.Follower && term > n.Term() && !(place{lastTerm, lastIndex}).before(n.end())
+	yes := n.raft.State() == hraft.Follower && term > n.Term() && !(recovery.Place{Term: lastTerm, Index: lastIndex}).Before(n.end())
 	if yes {
 		n.aside.Store(time.Now().UnixNano())
 	}

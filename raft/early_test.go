@@ -100,7 +100,7 @@ func TestALeadersDiskFailsWhenOthersHaveTheRecord(t *testing.T) {
 	if err := <-u.outcome; !errors.Is(err, ErrUnknownOutcome) {
 		t.Errorf("got %v", err)
 	}
-	if err := u.leader.broken(); !errors.Is(err, syscall.EIO) {
+	if err := u.leader.disk.Err(); !errors.Is(err, syscall.EIO) {
 		t.Errorf("the node says %v of its disk", err)
 	}
 	if err := u.leader.Snapshot(); err == nil {

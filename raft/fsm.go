@@ -7,6 +7,8 @@ import (
 	"sync"
 
 	hraft "github.com/hashicorp/raft"
+
+	"github.com/cairndb/cairn/raft/recovery"
 )
 
 // fsm is the library's view of the state machine.
@@ -40,7 +42,7 @@ func (f *fsm) ApplyBatch(logs []*hraft.Log) []any {
 		return slices.Repeat([]any{unsettled{}}, len(logs))
 	}
 	if f.chain != nil {
-		if err := f.chain.chain.add(logs); err != nil {
+		if err := f.chain.chain.Add(logs); err != nil {
 			f.lost = f.chain.contradicts(err)
 			return slices.Repeat([]any{unsettled{}}, len(logs))
 		}
@@ -59,7 +61,7 @@ func (f *fsm) Snapshot() (hraft.FSMSnapshot, error) {
 	}
 	f.last = &held{Snapshot: s}
 	if f.chain != nil {
-		end := f.chain.chain.end()
+		end := f.chain.chain.End()
 		f.last.before = func() error { return f.chain.keepChain(end) }
 	}
 	return f.last, nil
@@ -77,7 +79,7 @@ func (f *fsm) Restore(r io.ReadCloser) error {
 	}
 	if f.chain != nil && f.chain.running.Load() {
 		index, _ := f.sm.Applied()
-		f.chain.chain.restart(link{index: index})
+		f.chain.chain.Restart(recovery.Link{Index: index})
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 
 	hraft "github.com/hashicorp/raft"
 
+	"github.com/cairndb/cairn/raft/recovery"
 	"github.com/cairndb/cairn/raft/transport"
 	"github.com/cairndb/cairn/wire"
 )
@@ -70,7 +71,7 @@ func (h host) Clock(id uint32, at time.Time, took time.Duration) { h.n.clocks.an
 func (h host) Answered(id uint32, records []*hraft.Log, resp *hraft.AppendEntriesResponse) {
 	h.n.heard(id, resp.LastLog)
 	if i := len(records); resp.Success && i > 0 {
-		h.n.acks.note(id, place{records[i-1].Term, records[i-1].Index})
+		h.n.acks.Note(id, recovery.Place{Term: records[i-1].Term, Index: records[i-1].Index})
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	hraft "github.com/hashicorp/raft"
 
+	"github.com/cairndb/cairn/raft/recovery"
 	"github.com/cairndb/cairn/raft/transport"
 	"github.com/cairndb/cairn/wire"
 )
@@ -236,7 +237,7 @@ func (c *inbound) snapshot(ctx context.Context, f wire.Frame) error {
 		pw.CloseWithError(err)
 		received <- err
 	}()
-	if err := c.n.keepChain(link{}); err != nil { // the snapshot stands for records that are not in it
+	if err := c.n.keepChain(recovery.Link{}); err != nil { // the snapshot stands for records that are not in it
 		return err
 	}
 	body := &unlessOld{r: pr, n: c.n, index: m.LastIndex}
@@ -257,7 +258,7 @@ func (c *inbound) snapshot(ctx context.Context, f wire.Frame) error {
 		return fmt.Errorf("snapshot answered with %T", resp)
 	}
 	if r.Success {
-		if err := dropStale(c.n.records, m.LastIndex, m.LastTerm); err != nil {
+		if err := recovery.DropSuperseded(c.n.records, m.LastIndex, m.LastTerm); err != nil {
 			c.n.stale.Store(m.LastIndex)
 			c.n.log.Error("records from before a snapshot stay in the log", "index", m.LastIndex, "err", err)
 		}

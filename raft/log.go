@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"time"
 
 	hraft "github.com/hashicorp/raft"
+
+	"github.com/cairndb/cairn/raft/recovery"
 
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/raft/logstore"
@@ -21,7 +22,7 @@ func logDir(dir string) string { return filepath.Join(dir, "log") }
 // leader brings it up to date (see rejoin). A node that is alone makes a new one of what its files still prove (see salvage).
 func (n *Node) openLog(snaps hraft.SnapshotStore) error {
 	path := logDir(n.cfg.Dir)
-	if err := n.finishSalvage(); err != nil {
+	if err := recovery.FinishSalvage(n.cfg.Dir, path); err != nil {
 		return fmt.Errorf("raft log: %w", err)
 	}
 	covered, err := n.usable(snaps)
@@ -40,12 +41,12 @@ func (n *Node) openLog(snaps hraft.SnapshotStore) error {
 		if n.offline {
 			return err
 		}
-		aside := asideName(path)
+		aside := recovery.AsideName(path)
 		n.log.Error("raft log unreadable, moved aside", "path", path, "aside", aside, "err", err)
 		if err := n.forget(); err != nil {
 			return fmt.Errorf("raft log: %w", err)
 		}
-		if err := setAside(path, aside); err != nil {
+		if err := recovery.SetAside(path, aside); err != nil {
 			return fmt.Errorf("raft log: %w", err)
 		}
 		if n.logs, err = n.openStore(path, covered); err != nil {
@@ -98,26 +99,12 @@ func (n *Node) openStore(path string, covered uint64) (*logstore.Store, error) {
 
 func (n *Node) storeOptions() logstore.Options {
 	return logstore.Options{FS: cmp.Or[logstore.FS](n.cfg.LogFiles, logstore.OS{NoSync: n.cfg.NoSync}), Keys: n.cfg.Keys, SegmentBytes: n.cfg.SegmentBytes,
-		Leads: n.leads, Failed: func(err error) { _ = n.breaks(err) }}
+		Leads: n.leads, Failed: func(err error) { _ = n.disk.Break(err) }}
+}
+
+func (n *Node) newDisk() *logstore.Disk {
+	return &logstore.Disk{Ctx: n.ctx, Log: n.log, Failed: n.cfg.Failed}
 }
 
 // leads says whether the library stores records as a leader, in the task that stores them.
 func (n *Node) leads() bool { return n.running.Load() && n.raft.State() == hraft.Leader }
-
-// asideName is where something damaged is moved to. What was moved there before stays.
-func asideName(path string) string {
-	for at := time.Now().Unix(); ; at++ {
-		aside := fmt.Sprintf("%s.corrupt-%d", path, at)
-		if _, err := os.Lstat(aside); err != nil {
-			return aside
-		}
-	}
-}
-
-// setAside renames a log; there may be none.
-func setAside(from, to string) error {
-	if err := os.Rename(from, to); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	return nil
-}

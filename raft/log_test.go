@@ -48,11 +48,11 @@ func TestAMemberStopsAtARecordThatHasChanged(t *testing.T) {
 	if err := c.nodes[away].Close(); err != nil {
 		t.Fatal(err)
 	}
-	want = append(want, c.propose(20, 20+2*logCache)...)
+	want = append(want, c.propose(20, 20+2*logstore.CacheRecords)...)
 	rafttest.Flip(t, segments(t, c.dirs[at])[0], "entry-30")
 	c.reopen(away, "secret", slices.Delete(slices.Clone(c.addrs), away, away+1))
-	c.wait("the member to notice", func() bool { return l.broken() != nil })
-	if err := l.broken(); !errors.Is(err, logstore.ErrDamaged) {
+	c.wait("the member to notice", func() bool { return l.disk.Err() != nil })
+	if err := l.disk.Err(); !errors.Is(err, logstore.ErrDamaged) {
 		t.Errorf("it says %v", err)
 	}
 	if err := l.Close(); err != nil {

@@ -15,6 +15,7 @@ import (
 	hraft "github.com/hashicorp/raft"
 
 	"github.com/cairndb/cairn/raft/logstore"
+	"github.com/cairndb/cairn/raft/recovery"
 	"github.com/cairndb/cairn/raft/transport"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/large"
@@ -27,8 +28,8 @@ type Node struct {
 	sm            StateMachine
 	raft          *hraft.Raft
 	logs          *logstore.Store
-	records       hraft.LogStore        // what is in logs, as the library has it
-	failure       atomic.Pointer[error] // of the disk the log is on
+	records       hraft.LogStore // what is in logs, as the library has it
+	disk          *logstore.Disk
 	transport     *transport.Transport
 	beats         chan *hraft.AppendEntriesRequest // answered, and the library does not know; see heartbeat.go
 	lost          atomic.Bool                      // see amnesiac
@@ -40,12 +41,12 @@ type Node struct {
 	heavy         large.Turns                      // at decoding large frames of peers
 	leavings      chan uint32                      // a leader's connections broke off; see departed.go
 	offline       bool                             // it takes no part, and moves no damaged log aside
-	loss          *LossError                       // what the log of a node that is alone lacks
+	loss          *recovery.LossError              // what the log of a node that is alone lacks
 	hopeless      atomic.Bool                      // see giveUp
 	running       atomic.Bool                      // the library is
 	ready         atomic.Uint64                    // term whose barrier this node, leading, has applied; 0 for none
-	acks          acknowledgements
-	chain         chain
+	acks          recovery.Acknowledged
+	chain         recovery.Chain
 	contradiction atomic.Pointer[error] // why this member stops; see contradiction.go
 	stale         atomic.Uint64         // records up to here are in the log, perhaps, though a snapshot replaced them
 
@@ -80,7 +81,7 @@ func Open(ctx context.Context, cfg Config, sm StateMachine) (_ *Node, err error)
 	n := &Node{cfg: cfg, log: cfg.Logger, sm: sm, peers: map[uint32]*peerState{}, wanted: map[uint32]bool{}, spurned: map[uint32]uint64{}, changed: make(chan struct{}), stopped: make(chan struct{}), lacking: make(chan struct{}, 1), offered: make(chan struct{}, 1), rounds: confirmations{turn: make(chan struct{}, 1)}, leavings: make(chan uint32, 1), heavy: large.NewTurns(), beats: make(chan *hraft.AppendEntriesRequest, 1)}
 	n.clocks = clocks{now: cfg.Now, elapsed: cfg.Elapsed, max: cfg.MaxClockOffset}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
-	n.transport = n.newTransport(nil)
+	n.transport, n.disk = n.newTransport(nil), n.newDisk()
 	defer func() {
 		if err != nil {
 			n.Close()
@@ -92,7 +93,9 @@ func Open(ctx context.Context, cfg Config, sm StateMachine) (_ *Node, err error)
 	if err := n.listen(ctx); err != nil {
 		return nil, fmt.Errorf("peer listener: %w", err)
 	}
-	n.loadAcknowledged()
+	if err := n.acks.Load(n.acknowledgedFile()); err != nil {
+		n.log.Warn("what the members acknowledged is not remembered", "err", err)
+	}
 	if err := n.start(); err != nil {
 		return nil, err
 	}
@@ -150,20 +153,21 @@ func (n *Node) start() error {
 	if err := n.markEmpty(snaps); err != nil {
 		return fmt.Errorf("raft log: %w", err)
 	}
-	n.records = &recent{LogStore: &strict{LogStore: n.logs, n: n}}
-	if err := n.dropBehind(snaps); err != nil {
+	n.records = &logstore.Cache{LogStore: &logstore.Failstop{LogStore: n.logs, Disk: n.disk}}
+	if err := n.dropSuperseded(snaps); err != nil {
 		return fmt.Errorf("raft log: %w", err)
 	}
 	n.loadChain()
 	if n.opened, err = n.logs.LastIndex(); err != nil {
 		return fmt.Errorf("raft log: %w", err)
 	}
-	n.raft, err = hraft.NewRaft(n.library(snaps), &fsm{sm: n.sm, disk: n.logs.WaitSynced, chain: n}, n.records, patient{n}, snaps, n.transport)
+	n.raft, err = hraft.NewRaft(n.library(snaps), &fsm{sm: n.sm, disk: n.logs.WaitSynced, chain: n}, n.records, logstore.RetryingStable{StableStore: n.logs, Disk: n.disk}, snaps, n.transport)
 	if err != nil {
 		return fmt.Errorf("raft: %w", err)
 	}
 	n.running.Store(true)
-	return n.broken()
+	n.disk.Runs()
+	return n.disk.Err()
 }
 
 // library maps our timings to the library's. It takes a leader for dead after one to two HeartbeatTimeouts of
@@ -250,7 +254,7 @@ func (n *Node) Advertised() string { return dialed(n.cfg.Advertise) }
 func (n *Node) hello(to uint32, purpose string) *wire.ClusterHello {
 	h := n.cfg.Hello()
 	h.Purpose, h.HasState = purpose, !n.fresh()
-	acked := n.acks.of(to)
+	acked := n.acks.Of(to)
 	h.AckTerm, h.AckIndex = acked.Term, acked.Index
 	return &wire.ClusterHello{NodeID: n.cfg.NodeID, Role: n.cfg.Role, CurrentTerm: n.Term(), ClusterSecret: n.cfg.Secret,
 		AdvertiseAddr: n.cfg.Advertise, ProtocolVersion: wire.Version, Raft: &h}

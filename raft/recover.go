@@ -8,6 +8,7 @@ import (
 
 	hraft "github.com/hashicorp/raft"
 
+	"github.com/cairndb/cairn/raft/recovery"
 	"github.com/cairndb/cairn/raft/transport"
 )
 
@@ -84,7 +85,7 @@ func Recover(cfg Config, sm StateMachine) error {
 			return errors.New("this node has lost its log: recover from another, or restore a backup")
 		}
 		kept := &keeping{StateMachine: n.sm}
-		if err := n.keepChain(link{}); err != nil { // the snapshot that is made stands for records behind it
+		if err := n.keepChain(recovery.Link{}); err != nil { // the snapshot that is made stands for records behind it
 			return err
 		}
 		err := hraft.RecoverCluster(n.library(snaps), &fsm{sm: kept, disk: n.logs.WaitSynced}, n.logs, n.logs, snaps, n.transport, n.onlyMember())
@@ -114,7 +115,7 @@ func offline(cfg Config, sm StateMachine, f func(*Node, hraft.SnapshotStore) err
 	n := &Node{cfg: cfg, log: cfg.Logger, sm: sm, offline: true}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	defer n.cancel()
-	n.transport = n.newTransport(nil)
+	n.transport, n.disk = n.newTransport(nil), n.newDisk()
 	if err := os.MkdirAll(cfg.Dir, 0o700); err != nil {
 		return fmt.Errorf("raft: %w", err)
 	}

@@ -10,6 +10,8 @@ import (
 
 	hraft "github.com/hashicorp/raft"
 
+	"github.com/cairndb/cairn/raft/recovery"
+
 	"github.com/cairndb/cairn/raft/logstore"
 	"github.com/cairndb/cairn/raft/rafttest"
 )
@@ -142,7 +144,7 @@ func TestEveryFlippedBitOfALoneLog(t *testing.T) {
 			c := made.copy(t)
 			flip(t, segments(t, c.cfg.Dir)[i], at)
 			got, err := c.start(t)
-			var lost *LossError
+			var lost *recovery.LossError
 			switch {
 			case err == nil && slices.Equal(got, c.want):
 				whole++
@@ -171,10 +173,10 @@ func TestALossIsNamedAndWaits(t *testing.T) {
 		}
 	}
 	at := c.at + uint64(slices.Index(c.want, lostItem)-c.behind) + 1
-	want := []Span{{at, at}}
+	want := []recovery.Span{{First: at, Last: at}}
 	for range 2 { // the second start says it again
 		_, err := c.start(t)
-		var lost *LossError
+		var lost *recovery.LossError
 		if !errors.As(err, &lost) || !slices.Equal(lost.Lost, want) || lost.Open {
 			t.Fatalf("got %v, want %v lost", err, want)
 		}
@@ -219,7 +221,7 @@ func TestWhatIsNotKnownToBeWholeWaits(t *testing.T) {
 				t.Fatal(err)
 			}
 			for range 2 {
-				var lost *LossError
+				var lost *recovery.LossError
 				if _, err := c.start(t); !errors.As(err, &lost) || !lost.Open {
 					t.Fatalf("got %v", err)
 				}
@@ -246,7 +248,7 @@ func TestASnapshotIsNotTheLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 2 {
-		var lost *LossError
+		var lost *recovery.LossError
 		if _, err := c.start(t); !errors.As(err, &lost) || !lost.Open {
 			t.Fatalf("start %d: got %v", i, err)
 		}
@@ -260,8 +262,7 @@ func TestSalvageIsFinished(t *testing.T) {
 	c.damagedBelow(t)
 	n := &Node{cfg: c.cfg.withDefaults(), sm: c.state()}
 	n.log = n.cfg.Logger
-	r := remains{logstore.Salvage(logDir(c.cfg.Dir), n.storeOptions(), c.at+1)}
-	rest, lost := r.continues(c.at, c.term)
+	rest, lost := recovery.Continue(logstore.Salvage(logDir(c.cfg.Dir), n.storeOptions(), c.at+1), c.at, c.term)
 	if len(lost) > 0 || len(rest) == 0 {
 		t.Fatal(rest, lost)
 	}
@@ -276,7 +277,7 @@ func TestSalvageIsFinished(t *testing.T) {
 	if err := n.snapshotState(snaps, c.at, c.term); err != nil {
 		t.Fatal(err)
 	}
-	if err := n.writeSalvaged(rest, 9); err != nil {
+	if err := recovery.WriteSalvaged(c.cfg.Dir, n.storeOptions(), rest, 9); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Rename(logDir(c.cfg.Dir), logDir(c.cfg.Dir)+".corrupt-1"); err != nil {

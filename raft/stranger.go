@@ -5,6 +5,7 @@ import (
 
 	hraft "github.com/hashicorp/raft"
 
+	"github.com/cairndb/cairn/raft/recovery"
 	"github.com/cairndb/cairn/wire"
 )
 
@@ -26,7 +27,7 @@ func (n *Node) stranger(candidate uint32) bool {
 // strangersBallot answers a candidate that this node does not know as a voter. A refusal moves no term.
 func (c *inbound) strangersBallot(ctx context.Context, v *wire.RaftVote) (*wire.RaftVoteReply, error) {
 	_, _, led := c.n.Leader()
-	denied := led && !v.Transfer || v.Term < c.n.Term() || (place{v.LastTerm, v.LastIndex}).before(c.n.end())
+	denied := led && !v.Transfer || v.Term < c.n.Term() || (recovery.Place{Term: v.LastTerm, Index: v.LastIndex}).Before(c.n.end())
 	if denied || v.PreVote {
 		return &wire.RaftVoteReply{Term: c.n.Term(), Granted: !denied}, nil
 	}

@@ -84,7 +84,7 @@ type RaftAppend struct {
 
 	Acknowledged uint64      // all records that were acknowledged are at or below it; 0 when the leader cannot tell yet
 	Clock        uint64      // what the leader takes the time to be, in Unix microseconds; 0 when it does not say
-	Chain        []byte      // in heartbeats: origin, index and hash of the records the leader has applied; see raft/chain.go
+	Chain        []byte      // in heartbeats: origin, index and hash of the records the leader has applied; see raft/recovery/chain.go
 	Last         []RaftPlace // in heartbeats: the last records that the members are known to have acknowledged
 }
 

@@ -29,6 +29,7 @@ var inner = map[string][]string{
 	"node/api":       {},
 	"raft/logstore":  {},
 	"raft/transport": {},
+	"raft/recovery":  {"raft/logstore"},
 }
 
 // owners says which rooms may import a library.

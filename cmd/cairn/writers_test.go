@@ -22,7 +22,7 @@ var writers = map[string]string{
 	"raft/logstore/fs.go":                 "sealed",
 	"raft/sealed_snapshots.go":            "sealed",
 	"raft/amnesia.go":                     "a mark",
-	"raft/acknowledged.go":                "places in the log",
+	"raft/recovery/acknowledged.go":       "places in the log",
 	"raft/rafttest/disk.go":               "no node's",
 	"raft/snapshots.go":                   "sums of where in the log snapshots are",
 	"index/text/open.go":                  "sealed by Bleve's hooks; a format number",

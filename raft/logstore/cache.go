@@ -1,4 +1,4 @@
-package raft
+package logstore
 
 import (
 	"sync"
@@ -6,9 +6,9 @@ import (
 	hraft "github.com/hashicorp/raft"
 )
 
-// recent keeps the newest records of a log in memory, for followers that are close behind and for applying. It is bounded by bytes as
+// Cache keeps the newest records of a log in memory, for followers that are close behind and for applying. It is bounded by bytes as
 // well as by records: the library's own cache counts records, and one may be megabytes.
-type recent struct {
+type Cache struct {
 	hraft.LogStore
 
 	mu    sync.RWMutex
@@ -16,14 +16,14 @@ type recent struct {
 	bytes int
 }
 
-// What recent keeps, at most.
+// What a Cache keeps, at most.
 const (
-	logCache      = 128
-	logCacheBytes = 16 << 20
+	CacheRecords = 128
+	CacheBytes   = 16 << 20
 )
 
 // GetLog implements hraft.LogStore.
-func (r *recent) GetLog(index uint64, l *hraft.Log) error {
+func (r *Cache) GetLog(index uint64, l *hraft.Log) error {
 	r.mu.RLock()
 	if n := len(r.logs); n > 0 && index >= r.logs[0].Index && index <= r.logs[n-1].Index {
 		*l = *r.logs[index-r.logs[0].Index]
@@ -35,10 +35,10 @@ func (r *recent) GetLog(index uint64, l *hraft.Log) error {
 }
 
 // StoreLog implements hraft.LogStore.
-func (r *recent) StoreLog(l *hraft.Log) error { return r.StoreLogs([]*hraft.Log{l}) }
+func (r *Cache) StoreLog(l *hraft.Log) error { return r.StoreLogs([]*hraft.Log{l}) }
 
 // StoreLogs implements hraft.LogStore.
-func (r *recent) StoreLogs(logs []*hraft.Log) error {
+func (r *Cache) StoreLogs(logs []*hraft.Log) error {
 	if err := r.LogStore.StoreLogs(logs); err != nil {
 		return err
 	}
@@ -46,12 +46,12 @@ func (r *recent) StoreLogs(logs []*hraft.Log) error {
 	defer r.mu.Unlock()
 	for _, l := range logs {
 		if n := len(r.logs); n > 0 && l.Index != r.logs[n-1].Index+1 {
-			r.forget()
+			r.clear()
 		}
 		r.logs, r.bytes = append(r.logs, l), r.bytes+len(l.Data)
 	}
 	out := 0
-	for bytes := r.bytes; out < len(r.logs) && (len(r.logs)-out > logCache || bytes > logCacheBytes); out++ {
+	for bytes := r.bytes; out < len(r.logs) && (len(r.logs)-out > CacheRecords || bytes > CacheBytes); out++ {
 		bytes -= len(r.logs[out].Data)
 		r.bytes = bytes
 	}
@@ -62,14 +62,14 @@ func (r *recent) StoreLogs(logs []*hraft.Log) error {
 }
 
 // DeleteRange implements hraft.LogStore.
-func (r *recent) DeleteRange(first, last uint64) error {
+func (r *Cache) DeleteRange(first, last uint64) error {
 	r.mu.Lock()
-	r.forget()
+	r.clear()
 	r.mu.Unlock()
 	return r.LogStore.DeleteRange(first, last)
 }
 
-func (r *recent) forget() {
+func (r *Cache) clear() {
 	clear(r.logs)
 	r.logs, r.bytes = r.logs[:0], 0
 }

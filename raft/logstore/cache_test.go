@@ -1,4 +1,4 @@
-package raft
+package logstore
 
 import (
 	"testing"
@@ -6,11 +6,11 @@ import (
 	hraft "github.com/hashicorp/raft"
 )
 
-// TestRecentIsBoundedByBytes: what is read is what was stored, from memory or below it, and memory holds few bytes and few records.
-func TestRecentIsBoundedByBytes(t *testing.T) {
+// TestTheCacheIsBoundedByBytes: what is read is what was stored, from memory or below it, and memory holds few bytes and few records.
+func TestTheCacheIsBoundedByBytes(t *testing.T) {
 	t.Parallel()
 	below := hraft.NewInmemStore()
-	r := &recent{LogStore: below}
+	r := &Cache{LogStore: below}
 	at := uint64(0)
 	store := func(n, size int) {
 		var logs []*hraft.Log
@@ -31,7 +31,7 @@ func TestRecentIsBoundedByBytes(t *testing.T) {
 				t.Fatalf("record %d behind %d", l.Index, r.logs[0].Index)
 			}
 		}
-		if bytes != r.bytes || bytes > logCacheBytes || len(r.logs) > logCache {
+		if bytes != r.bytes || bytes > CacheBytes || len(r.logs) > CacheRecords {
 			t.Fatalf("%d records of %d bytes, counted as %d", len(r.logs), bytes, r.bytes)
 		}
 		first, _ := below.FirstIndex()

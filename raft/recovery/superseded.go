@@ -1,4 +1,4 @@
-package raft
+package recovery
 
 import (
 	"errors"
@@ -10,8 +10,8 @@ import (
 // leaves them in the log, below the snapshot's end, and when it leads one day it sends them to a member that is behind, which
 // takes them for the cluster's. So they go.
 
-// dropStale deletes what a log holds up to where a snapshot ends, unless the record there is the snapshot's last.
-func dropStale(logs hraft.LogStore, index, term uint64) error {
+// DropSuperseded deletes what a log holds up to where a snapshot ends, unless the record there is the snapshot's last.
+func DropSuperseded(logs hraft.LogStore, index, term uint64) error {
 	first, err := logs.FirstIndex()
 	if err != nil || first == 0 || first > index {
 		return err
@@ -21,19 +21,4 @@ func dropStale(logs hraft.LogStore, index, term uint64) error {
 		return err
 	}
 	return logs.DeleteRange(first, index)
-}
-
-// dropBehind does so before a node starts: a crash may have come in between.
-func (n *Node) dropBehind(snaps hraft.SnapshotStore) error {
-	list, err := snaps.List()
-	if err != nil || len(list) == 0 {
-		return err
-	}
-	err = dropStale(n.records, list[0].Index, list[0].Term)
-	if lacksRoom(err) {
-		n.stale.Store(list[0].Index)
-		n.log.Error("records from before a snapshot stay in the log", "index", list[0].Index, "err", err)
-		return nil
-	}
-	return err
 }

@@ -1,0 +1,97 @@
+package recovery
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"sync"
+)
+
+// A member whose files are an old copy (a machine snapshot, a copied disk) cannot know that. The others do: each remembers the
+// last record that each member is known to have acknowledged, and tells a member of its own when they connect, which is before
+// it is asked for a vote. A member whose log ends before that is treated as one without state.
+//
+// What is remembered are the term and the index of a record. The end of a member's log never goes back in that order: records
+// are only cut away for records of a newer term. The leader learns it from the answers to its records, and tells all others
+// in its heartbeats. It is written to disk every few seconds, so a crash forgets no more than those.
+
+// Place is the term and the index of a record, in the order in which votes compare the ends of logs.
+type Place struct{ Term, Index uint64 }
+
+// Before says whether a log that ends here lacks what one has that ends there.
+func (p Place) Before(q Place) bool {
+	return cmp.Or(cmp.Compare(p.Term, q.Term), cmp.Compare(p.Index, q.Index)) < 0
+}
+
+// Acknowledged are the last records that members are known to have acknowledged.
+type Acknowledged struct {
+	mu    sync.Mutex
+	last  map[uint32]Place
+	dirty bool // something is not on disk yet
+}
+
+// Note remembers a place, unless a newer one is known.
+func (a *Acknowledged) Note(id uint32, p Place) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.last[id].Before(p) {
+		if a.last == nil {
+			a.last = map[uint32]Place{}
+		}
+		a.last[id], a.dirty = p, true
+	}
+}
+
+// Of is what is known of a member.
+func (a *Acknowledged) Of(id uint32) Place {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.last[id]
+}
+
+// All are what is known of all members.
+func (a *Acknowledged) All() map[uint32]Place {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return maps.Clone(a.last)
+}
+
+// Load reads what was remembered in a file. What cannot be read is only lost.
+func (a *Acknowledged) Load(path string) error {
+	raw, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		err = json.Unmarshal(raw, &a.last)
+	}
+	return err
+}
+
+// Store writes it into a file when it has changed.
+func (a *Acknowledged) Store(path string, sync bool) error {
+	a.mu.Lock()
+	dirty, last := a.dirty, maps.Clone(a.last)
+	a.dirty = false
+	a.mu.Unlock()
+	if !dirty {
+		return nil
+	}
+	raw, err := json.Marshal(last)
+	if err != nil {
+		return err
+	}
+	next := path + ".new"
+	f, err := os.OpenFile(next, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(raw)
+	if err == nil && sync {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close(), os.Rename(next, path))
+}

@@ -1,0 +1,119 @@
+package recovery
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	hraft "github.com/hashicorp/raft"
+
+	"github.com/cairndb/cairn/raft/logstore"
+)
+
+// The log of a node that is alone exists once. When it is damaged, a new log is made of every record that its files, the snapshots
+// and the state still prove. A record that none of them has is lost, and the node does not start before its operator has accepted
+// that (see AcceptLoss). The damaged log is moved aside when the new one is whole, not before.
+
+// salvageDir is where the new log is made: under its first name until it is whole, under its second until it has taken the place
+// of the damaged one.
+const (
+	salvageWork = "salvaged.tmp"
+	salvageDir  = "salvaged"
+)
+
+// batchSize is how many records are stored at once.
+const batchSize = 512
+
+// Continue is the log behind a record, and what of it is lost. In the place of a lost record is one that changes nothing,
+// so that no later record takes its number.
+func Continue(r logstore.Remains, base, term uint64) (logs []*hraft.Log, lost []Span) {
+	for i := base + 1; i <= r.End; i++ {
+		l := r.Records[i]
+		switch {
+		case l != nil && l.Term >= term:
+			term = l.Term
+		case len(lost) > 0 && lost[len(lost)-1].Last == i-1:
+			lost[len(lost)-1].Last = i
+			l = nil
+		default:
+			lost = append(lost, Span{i, i})
+			l = nil
+		}
+		if l == nil {
+			l = &hraft.Log{Index: i, Term: max(term, 1), Type: hraft.LogNoop, AppendedAt: time.Now()}
+		}
+		logs = append(logs, l)
+	}
+	return logs, lost
+}
+
+// NamesOthers says whether what is left of a log names a member that is not this node.
+func NamesOthers(list []*hraft.SnapshotMeta, r logstore.Remains, self hraft.ServerID) bool {
+	var members []hraft.Server
+	if len(list) > 0 {
+		members = list[0].Configuration.Servers
+	}
+	for _, i := range slices.Sorted(maps.Keys(r.Records)) {
+		if l := r.Records[i]; l.Type == hraft.LogConfiguration && (len(list) == 0 || i > list[0].Index) {
+			var err error
+			if members, err = decodeConfiguration(l.Data); err != nil {
+				return true
+			}
+		}
+	}
+	return slices.ContainsFunc(members, func(s hraft.Server) bool { return s.ID != self })
+}
+
+// decodeConfiguration reads a record that the library panics on when it is not one.
+func decodeConfiguration(b []byte) (members []hraft.Server, err error) {
+	defer Caught(&err)
+	return hraft.DecodeConfiguration(b).Servers, nil
+}
+
+// Caught makes an error of a panic.
+func Caught(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("unreadable: %v", p)
+	}
+}
+
+// WriteSalvaged makes the new log, and gives it its name when it is whole.
+func WriteSalvaged(dir string, o logstore.Options, rest []*hraft.Log, term uint64) error {
+	work := filepath.Join(dir, salvageWork)
+	if err := os.RemoveAll(work); err != nil {
+		return err
+	}
+	s, err := logstore.Open(work, o)
+	if err != nil {
+		return err
+	}
+	for batch := range slices.Chunk(rest, batchSize) {
+		if err = s.StoreLogs(batch); err != nil {
+			break
+		}
+	}
+	if err == nil && term > 0 {
+		err = s.SetUint64([]byte(logstore.KeyTerm), term)
+	}
+	if err = errors.Join(err, s.Close()); err != nil {
+		return err
+	}
+	return errors.Join(os.Rename(work, filepath.Join(dir, salvageDir)), SyncDir(dir))
+}
+
+// FinishSalvage puts a new log in the place of the damaged one; a crash may have come in between.
+func FinishSalvage(dir, path string) error {
+	made := filepath.Join(dir, salvageDir)
+	if _, err := os.Stat(made); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err := SetAside(path, AsideName(path)); err != nil {
+		return err
+	}
+	return errors.Join(os.Rename(made, path), SyncDir(dir))
+}
