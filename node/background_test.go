@@ -9,6 +9,7 @@ import (
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/wire/field"
 )
 
 // TestTheLeaderTidiesUp: tiers follow the database's policies, sessions nobody ended are given up by the log's time.
@@ -18,9 +19,9 @@ func TestTheLeaderTidiesUp(t *testing.T) {
 	s := n.Service()
 	ctx := t.Context()
 	old := time.Now().Add(-48 * time.Hour)
-	drafts := []Draft{{RID: "scratch", Text: "left over scratch", Tier: TierWorking, Created: old}, {RID: "used", Text: "looked at again and again", Tier: TierWorking, Created: old}}
+	drafts := []Draft{{RID: "scratch", Text: "left over scratch", Tier: TierWorking, Created: field.Date{Time: old}}, {RID: "used", Text: "looked at again and again", Tier: TierWorking, Created: field.Date{Time: old}}}
 	for i := range minThink {
-		drafts = append(drafts, Draft{RID: fmt.Sprint("n", i), Text: fmt.Sprint("note ", i), Tier: TierLongterm, Created: old})
+		drafts = append(drafts, Draft{RID: fmt.Sprint("n", i), Text: fmt.Sprint("note ", i), Tier: TierLongterm, Created: field.Date{Time: old}})
 	}
 	if _, err := s.Remember(ctx, c, "", drafts...); err != nil {
 		t.Fatal(err)
@@ -35,7 +36,7 @@ func TestTheLeaderTidiesUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	for rid, want := range map[string]string{"scratch": "tombstoned working", "used": "active episodic", "n0": "active longterm"} {
-		m, err := s.Memory(ctx, c, rid, Stale)
+		m, err := api.Get.Do(ctx, s, c, &api.GetRequest{RID: rid})
 		if err != nil || fmt.Sprint(m.Status, " ", m.Tier) != want {
 			t.Errorf("%s: %+v, %v", rid, m, err)
 		}

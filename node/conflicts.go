@@ -136,7 +136,7 @@ func (s *Service) mergedSides(ctx context.Context, c Caller, r Resolution) (*opl
 		return nil, oplog.Errorf(oplog.Invalid, "strategy merge needs new_text")
 	}
 	var vectors [][]float32
-	d := Draft{Text: r.NewText, Type: "semantic", Certainty: .8, Importance: .5, HalfLife: week, Source: "user", Domain: "general", Vector: r.Vector}
+	d := Draft{Text: r.NewText, Type: "semantic", Certainty: .8, Importance: .5, HalfLife: defaultHalfLife, Source: "user", Domain: "general", Embedding: r.Vector}
 	err := s.state.Read(func(v *oplog.View) error {
 		x, ok := v.Conflict(c.DB, r.ID)
 		if !ok {
@@ -152,7 +152,7 @@ func (s *Service) mergedSides(ctx context.Context, c Caller, r Resolution) (*opl
 				}
 			}
 		}
-		d.inherit(sides)
+		inherit(&d, sides)
 		var err error
 		d.Metadata, err = json.Marshal(map[string]any{"resolved_from": []string{x.A, x.B}, "conflict_id": x.ID})
 		return err
@@ -175,15 +175,15 @@ func (s *Service) mergedSides(ctx context.Context, c Caller, r Resolution) (*opl
 const week = 7 * 24 * time.Hour
 
 // inherit gives a memory made of others what these agree on.
-func (d *Draft) inherit(from []*oplog.Memory) {
+func inherit(d *Draft, from []*oplog.Memory) {
 	for i, m := range from {
 		if i == 0 {
-			d.Importance, d.HalfLife = m.Importance, time.Duration(m.HalfLife*float64(time.Second))
+			d.Importance, d.HalfLife = m.Importance, m.HalfLife/3600
 			d.Namespace, d.Domain, d.Source, d.Tier, d.Owner = m.Namespace, m.Domain, m.Source, m.Tier, m.Owner
 			continue
 		}
 		d.Importance = max(d.Importance, m.Importance)
-		d.HalfLife = max(d.HalfLife, time.Duration(m.HalfLife*float64(time.Second)))
+		d.HalfLife = max(d.HalfLife, m.HalfLife/3600)
 		if d.Domain != m.Domain {
 			d.Domain = "general"
 		}

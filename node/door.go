@@ -91,7 +91,7 @@ func paced(s *Service, next run) run {
 		}
 		bound, err := s.limits.count(bound, cost, time.Now())
 		if err != nil {
-			return nil, err
+			return nil, quota(err)
 		}
 		v.c.Counted = bound.Counted
 		return next(ctx, v)
@@ -162,6 +162,22 @@ func rowed(list []operation) map[*api.Op]operation {
 
 // operations is what is behind the table.
 var operations = rowed([]operation{
+	on(api.Remember, (*Service).rememberOne),
+	on(api.RememberBatch, (*Service).rememberBatch),
+	on(api.Recall, (*Service).recall),
+	on(api.RecallAsOf, (*Service).recallAsOf),
+	on(api.Forget, (*Service).forget),
+	on(api.Correct, (*Service).correct),
+	on(api.Get, (*Service).get),
+	on(api.Revisions, (*Service).revisions),
+	on(api.Current, (*Service).current),
+
+	on(api.Timeline, (*Service).timeline),
+	on(api.Entities, (*Service).entities),
+	on(api.Compare, (*Service).compareRecalls),
+	on(api.Around, (*Service).around),
+	on(api.Status, (*Service).tellStatus),
+
 	on(api.StartSession, (*Service).startSession),
 	on(api.EndSession, (*Service).endSession),
 	on(api.SessionHistory, (*Service).sessionHistory),

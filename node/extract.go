@@ -18,7 +18,7 @@ func (s *Service) settleDrafts(ctx context.Context, c Caller, drafts []Draft) ([
 	var texts []string
 	var bare []int // without a vector of the client's
 	for i := range drafts {
-		if ops[i], err = drafts[i].settle(time.Now(), dim); err != nil {
+		if ops[i], err = ready(&drafts[i], time.Now(), dim); err != nil {
 			return nil, err
 		}
 		if len(ops[i].Vector) == 0 {

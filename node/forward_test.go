@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/wire"
 )
@@ -44,7 +45,7 @@ func TestARefusalBehindALostAttempt(t *testing.T) {
 	caller.Forward = true
 	correct := func() error {
 		text := "corrected"
-		_, _, err := s.Correct(t.Context(), caller, "nobody", node.Correction{Text: &text, Reason: "wrong"})
+		_, err := api.Correct.Do(t.Context(), s, caller, &api.CorrectRequest{RID: "nobody", Text: &text, Reason: "wrong"})
 		return err
 	}
 	if err := correct(); !errors.Is(err, oplog.ErrNoMemory) {

@@ -66,11 +66,12 @@ func (rt route) described() route {
 
 // routes is the gateway at a glance.
 func routes() []route {
-	return slices.Concat(opRoutes(), memoryRoutes, listRoutes, insightRoutes, statsRoutes, mindRoutes, timeRoutes, infoRoutes, clusterRoutes, adminRoutes, maintenanceRoutes, embeddingRoutes, transferRoutes, backupRoutes, consoleRoutes)
+	return slices.Concat(opRoutes(), listRoutes, insightRoutes, statsRoutes, mindRoutes, timeRoutes, infoRoutes, clusterRoutes, adminRoutes, maintenanceRoutes, embeddingRoutes, transferRoutes, backupRoutes)
 }
 
 // request is one exchange on its way.
 type request struct {
+	g    *gateway
 	w    http.ResponseWriter
 	r    *http.Request
 	c    Caller
@@ -153,7 +154,7 @@ func (g *gateway) close(ctx context.Context) error {
 func (g *gateway) serve(w http.ResponseWriter, r *http.Request, rt route) {
 	start := time.Now()
 	defer func() { g.metrics.handled(rt.name, time.Since(start)) }()
-	q := &request{w: w, r: r}
+	q := &request{g: g, w: w, r: r}
 	result, err := g.answer(q, rt)
 	if err != nil {
 		g.fail(w, r, err)
@@ -247,7 +248,7 @@ func (g *gateway) identify(q *request, scope Scope) (err error) {
 		return noScope(scope)
 	}
 	q.c.Usual = max(0, g.s.cfg.MaxRPS)
-	q.c.Forward, q.c.Surface = g.forwards(q.r), "http"
+	q.c.Forward, q.c.Surface, q.c.Bearer = g.forwards(q.r), "http", q.r.Header.Get("Authorization")
 	q.c, err = g.s.Select(q.c, q.param("database"))
 	return err
 }

@@ -271,44 +271,5 @@ func (q *request) count(name string, def int) int {
 	return def
 }
 
-// newEnough is the freshness a read asks for: an index of the log that must have been applied here.
-func (q *request) newEnough() (Freshness, error) {
-	for _, name := range []string{"min_seq", "min_index"} {
-		s := q.param(name)
-		if s == "" {
-			s = string(q.body.raw(name))
-		}
-		if s == "" {
-			continue
-		}
-		i, err := strconv.ParseUint(s, 10, 64)
-		if err != nil {
-			return Stale, &statusError{status: http.StatusBadRequest, code: "invalid_min_seq", err: oplog.Errorf(oplog.Invalid, "%s: a whole number", name)}
-		}
-		return Freshness{Mode: AtIndexMode, Index: oplog.Index(i)}, nil
-	}
-	if q.param("consistency") == "linearizable" || q.body.str("consistency", "") == "linearizable" {
-		return Freshness{Mode: LinearizableMode}, nil
-	}
-	return Stale, nil
-}
-
 // behindWait is how long a read waits for an index before its client is told to ask elsewhere.
 const behindWait = 2 * time.Second
-
-// waiting bounds a read that asks for an index.
-func waiting(ctx context.Context, f Freshness) (context.Context, context.CancelFunc) {
-	if f.Mode != AtIndexMode {
-		return ctx, func() {}
-	}
-	return context.WithTimeout(ctx, behindWait)
-}
-
-// replicaBehind names a read that waited in vain for an index.
-func replicaBehind(f Freshness, err error) error {
-	var e *oplog.Error
-	if f.Mode == AtIndexMode && asUnavailable(err, &e) {
-		return &statusError{status: http.StatusPreconditionFailed, code: "replica_behind", err: oplog.Errorf(oplog.Unavailable, "replica behind: %s", e.Text)}
-	}
-	return err
-}

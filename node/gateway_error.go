@@ -48,7 +48,7 @@ var kindCodes = map[oplog.Kind]string{
 }
 
 // codeStatuses are the codes of refusals whose status is not that of their kind.
-var codeStatuses = map[string]int{"insufficient_scope": http.StatusForbidden}
+var codeStatuses = map[string]int{"insufficient_scope": http.StatusForbidden, "rate_limited": http.StatusTooManyRequests, "replica_behind": http.StatusPreconditionFailed}
 
 // failure is what a client reads of an error.
 type failure struct {
@@ -148,4 +148,12 @@ func intParam(r *http.Request, name string, def int) (int, error) {
 		return 0, oplog.Errorf(oplog.Invalid, "%s: a whole number of at least 0", name)
 	}
 	return n, nil
+}
+
+// named gives what was not found a code of its own.
+func named(err error, code string) error {
+	if errors.Is(err, &oplog.Error{Kind: oplog.NotFound}) {
+		return &api.Refusal{Code: code, Err: err}
+	}
+	return err
 }

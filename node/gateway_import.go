@@ -9,9 +9,13 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"reflect"
+	"strings"
 	"time"
 
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/wire/field"
 )
 
 // What an import takes at a time: one entry of the log.
@@ -50,8 +54,8 @@ func httpImport(g *gateway, q *request) (any, error) {
 		return nil, oplog.Errorf(oplog.Unavailable, "%d imports are under way; retry later", maxImports)
 	}
 	im := importer{ctx: q.r.Context(), g: g, c: q.c, key: q.param("key")}
-	if len(im.key) > maxKey-32 {
-		return nil, oplog.Errorf(oplog.Invalid, "key: at most %d bytes", maxKey-32)
+	if len(im.key) > field.MaxKey-32 {
+		return nil, oplog.Errorf(oplog.Invalid, "key: at most %d bytes", field.MaxKey-32)
 	}
 	rc := http.NewResponseController(q.w)
 	defer func() { _ = rc.SetReadDeadline(time.Time{}) }()
@@ -86,6 +90,8 @@ func (p patient) Read(b []byte) (int, error) {
 	return p.r.Read(b)
 }
 
+var draftFields = field.Of(reflect.TypeFor[api.Draft]())
+
 func (im *importer) line(b []byte) error {
 	if len(bytes.TrimSpace(b)) == 0 {
 		return nil
@@ -94,15 +100,16 @@ func (im *importer) line(b []byte) error {
 	if err := json.Unmarshal(b, &f); err != nil {
 		return oplog.Errorf(oplog.Invalid, "not a JSON object: %s", malformed(err))
 	}
-	if err := f.check(draftObject, true); err != nil { // files hold what other servers took; a date that cannot be read would become today
-		return err
-	}
 	switch kind := f.str("type", "memory"); kind {
 	case "memory":
-		d, err := httpDraft(f)
-		if err != nil {
+		var d Draft
+		if err := draftFields.Decode(&d, f, true); err != nil { // files hold what other servers took; a date that cannot be read would become today
+			return oplog.Errorf(oplog.Invalid, "%s", err)
+		}
+		if _, err := f.must("text"); err != nil {
 			return err
 		}
+		d.Key, d.Namespace = "", strings.TrimSpace(d.Namespace)
 		im.drafts = append(im.drafts, d)
 	case "edge":
 		op := &oplog.Relate{ID: oplog.NewID(), Src: f.str("src", ""), Dst: f.str("dst", ""), Type: f.str("rel_type", ""), Weight: f.num("weight", 1), At: oplog.At(time.Now())}
@@ -138,7 +145,7 @@ func (im *importer) counted(rows int) (Caller, error) {
 		select {
 		case <-time.After(slow.wait):
 		case <-patience.C:
-			return c, &statusError{status: http.StatusTooManyRequests, code: "rate_limited", err: oplog.Errorf(oplog.Unavailable, "%s", slow)}
+			return c, &api.Refusal{Code: "rate_limited", Err: oplog.Errorf(oplog.Unavailable, "%s", slow)}
 		case <-im.ctx.Done():
 			return c, im.ctx.Err()
 		}
@@ -189,9 +196,9 @@ func (im *importer) broken(err error) error {
 		return err
 	}
 	said := oplog.Errorf(e.Kind, "line %d: %s (%d memories and %d relations were imported)", im.done.Lines, e.Text, im.done.Memories, im.done.Edges)
-	var se *statusError
-	if errors.As(err, &se) {
-		return &statusError{status: se.status, code: se.code, err: said}
+	var refused *api.Refusal
+	if errors.As(err, &refused) {
+		return &api.Refusal{Code: refused.Code, Err: said}
 	}
 	return said
 }

@@ -58,7 +58,7 @@ func (g *gateway) gapsElsewhere(q *request, namespace string) [][]Gap {
 	path := "/v1/insights/gaps?" + ask.Encode()
 	var mu sync.Mutex
 	var lists [][]Gap
-	g.s.eachGateway(q, http.MethodGet, path, nil, func(n oplog.NodeInfo, body []byte, err error) {
+	g.s.eachGateway(q.r.Context(), q.c, http.MethodGet, path, nil, func(n oplog.NodeInfo, body []byte, err error) {
 		var got struct {
 			Gaps []Gap `json:"gaps"`
 		}
@@ -74,15 +74,15 @@ func (g *gateway) gapsElsewhere(q *request, namespace string) [][]Gap {
 
 // eachGateway makes a request of every node's gateway at once, with the caller's own token, so that it learns nothing it
 // might not ask itself. heard is called from several goroutines; all of them are done when eachGateway returns.
-func (s *Service) eachGateway(q *request, method, path string, body []byte, heard func(n oplog.NodeInfo, answer []byte, err error)) {
+func (s *Service) eachGateway(ctx context.Context, c Caller, method, path string, body []byte, heard func(n oplog.NodeInfo, answer []byte, err error)) {
 	var nodes []oplog.NodeInfo
 	_ = s.state.Read(func(v *oplog.View) error { nodes = v.Nodes(); return nil }) // a closing state knows no nodes
-	ctx, cancel := context.WithTimeout(q.r.Context(), compareTime)
+	ctx, cancel := context.WithTimeout(ctx, compareTime)
 	defer cancel()
 	var all sync.WaitGroup
 	for _, n := range nodes {
 		all.Go(func() {
-			answer, err := s.askGateway(ctx, method, s.cfg.scheme()+n.HTTP+path, q.r.Header.Get("Authorization"), body)
+			answer, err := s.askGateway(ctx, method, s.cfg.scheme()+n.HTTP+path, c.Bearer, body)
 			heard(n, answer, err)
 		})
 	}

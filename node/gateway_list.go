@@ -2,6 +2,7 @@ package node
 
 import (
 	"cmp"
+
 	"github.com/cairndb/cairn/oplog"
 )
 
@@ -43,7 +44,7 @@ func httpMemories(g *gateway, q *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return map[string]any{"total": total, "limit": l.Limit, "offset": l.Offset, "items": rows(list)}, nil
+	return map[string]any{"total": total, "limit": l.Limit, "offset": l.Offset, "items": rowsOf(list)}, nil
 }
 
 // activeIn counts a namespace's memories, or the database's.

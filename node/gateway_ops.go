@@ -6,6 +6,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
@@ -18,9 +19,8 @@ func opRoutes() (list []route) {
 		if op.HTTP == "" {
 			continue
 		}
-		takes := op.Takes()
 		list = append(list, route{name: op.Name, method: op.Method(), path: op.Path(), also: op.Also, scope: op.Scope, write: op.Writes, large: op.Large, stream: op.Stream,
-			summary: op.Does, media: op.Media, op: op, params: takes.At("query", op.Usual()), fields: takes.At("body", op.Usual()), inPath: takes.At("path", op.Usual()), gives: op.Gives(),
+			summary: op.Does, media: op.Media, op: op, params: op.InQuery(), fields: op.InBody(), inPath: op.InPath(), gives: op.Gives(),
 			handle: func(g *gateway, q *request) (any, error) { return g.do(q, op) }})
 	}
 	return list
@@ -30,15 +30,18 @@ func opRoutes() (list []route) {
 func (g *gateway) do(q *request, op *api.Op) (any, error) {
 	request, takes, lenient := op.New(), op.Takes(), g.s.cfg.Lenient
 	path := map[string][]string{}
-	for _, f := range takes.At("path", op.Usual()) {
+	for _, f := range op.InPath() {
 		path[f.Name] = []string{q.r.PathValue(f.Name)}
 	}
-	err := cmp.Or(takes.At("path", op.Usual()).DecodeText(request, path, true), takes.At("query", op.Usual()).DecodeText(request, q.params(), lenient))
-	if body := takes.At("body", op.Usual()); err == nil && (len(body) > 0 || len(q.body) > 0) {
+	err := cmp.Or(op.InPath().DecodeText(request, path, true), op.InQuery().DecodeText(request, q.params(), lenient))
+	if body := op.InBody(); err == nil && (len(body) > 0 || len(q.body) > 0) {
 		err = body.Decode(request, q.body, lenient)
 	}
 	if err != nil {
 		return nil, misread(takes, err)
+	}
+	if r, ok := request.(*api.RecallRequest); ok {
+		r.Bare = strings.Contains(q.r.Header.Get("Accept"), "text/event-stream")
 	}
 	ctx := q.r.Context()
 	if f, ok := request.(interface{ Wanted() api.Fresh }); ok && f.Wanted().MinIndex > 0 {
@@ -64,7 +67,7 @@ func misread(takes field.Object, err error) error {
 		return refused
 	}
 	for _, f := range takes {
-		if f.Code != "" && (f.Name == e.Field || slices.Contains(f.Others, e.Field)) {
+		if f.Code != "" && e.Param && (f.Name == e.Field || slices.Contains(f.Others, e.Field)) {
 			return &api.Refusal{Code: f.Code, Err: refused}
 		}
 	}

@@ -1,6 +1,11 @@
 package node
 
-import "github.com/cairndb/cairn/node/api"
+import (
+	"errors"
+
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
+)
 
 // quirks are what clients of this protocol know of single answers that no other surface's do.
 var quirks = map[*api.Op]func(q *request, answer any, err error) (any, error){
@@ -11,4 +16,52 @@ var quirks = map[*api.Op]func(q *request, answer any, err error) (any, error){
 		}
 		return answer, err
 	},
+	api.Remember.Op: func(q *request, answer any, err error) (any, error) { // a key that was used for another memory is told with 200
+		var refused *api.Refusal
+		if !errors.Is(err, oplog.ErrKeyReused) || !errors.As(err, &refused) {
+			return answer, err
+		}
+		rid, _ := refused.More["rid"].(string)
+		return &api.Remembered{RID: rid, Stored: new(bool), Conflict: true}, nil
+	},
+	api.Recall.Op: func(q *request, answer any, err error) (any, error) {
+		if r, ok := answer.(*api.Recalled); ok && err == nil && r.Pages != nil {
+			return streamed{}, q.g.streamRecalled(q, r)
+		}
+		return answer, err
+	},
+}
+
+// streamRecalled sends rows as they are read: no client waits for the last row to see the first. A client that takes nothing for
+// writeTimeout is cut off.
+func (g *gateway) streamRecalled(q *request, r *api.Recalled) error {
+	out := newSSE(q.w)
+	r.Total = 0
+	for page, err := range r.Pages {
+		if err != nil {
+			e := g.said(err)
+			_ = out.event("", "error", failure{e.Text, kindCodes[e.Kind]})
+			return nil
+		}
+		for _, row := range page {
+			if out.event("", "result", row) != nil {
+				return nil // the client left
+			}
+			r.Total++
+		}
+	}
+	_ = out.event("", "end", recallEnd{r.Total, r.Fallback, r.Confidence, r.Hints, r.Index, r.Lag, r.Considered, r.Below})
+	return nil
+}
+
+// recallEnd is what a stream says of an answer as a whole.
+type recallEnd struct {
+	Total      int         `json:"total"`
+	Fallback   *string     `json:"fallback"`
+	Confidence float64     `json:"confidence"`
+	Hints      []api.Hint  `json:"hints"`
+	Index      oplog.Index `json:"index"`
+	Lag        *float64    `json:"lag_seconds"`
+	Considered int         `json:"considered"`
+	Below      int         `json:"below_min_score"`
 }

@@ -30,7 +30,7 @@ func items(list []*oplog.Memory, err error) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return map[string]any{"items": rows(list), "count": len(list)}, nil
+	return map[string]any{"items": rowsOf(list), "count": len(list)}, nil
 }
 
 func httpStale(g *gateway, q *request) (any, error) {

@@ -22,7 +22,7 @@ func BenchmarkGrowth(b *testing.B) {
 				drafts := make([]node.Draft, batch)
 				for j := range drafts {
 					k := p*each + i + j
-					drafts[j] = node.Draft{Text: fmt.Sprintf("note %d: deploy %d of service %d took %d seconds", k, k%7919, k%331, k%97), Importance: .5, Certainty: 1, HalfLife: time.Hour}
+					drafts[j] = node.Draft{Text: fmt.Sprintf("note %d: deploy %d of service %d took %d seconds", k, k%7919, k%331, k%97), Importance: .5, Certainty: 1, HalfLife: 1}
 				}
 				if _, err := s.Remember(b.Context(), caller, "", drafts...); err != nil {
 					b.Fatal(err)

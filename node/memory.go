@@ -8,33 +8,13 @@ import (
 
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/index/rank"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/wire/field"
 )
 
-// A Draft is a memory as a client gives it. What it leaves out has the zero value's meaning said beside it.
-type Draft struct {
-	RID          string // made here when empty
-	Text         string
-	Type         string  // semantic
-	Importance   float64 // as given: surfaces put in their protocol's default
-	HalfLife     time.Duration
-	Valence      float64
-	Certainty    float64
-	Namespace    string // default
-	Domain       string
-	Source       string // user
-	Emotion      string
-	Metadata     []byte // JSON; empty for none
-	Tier         string
-	Owner        string
-	Session      string // the namespace's active one
-	Speaker      string
-	Due          time.Time
-	TemporalKind string
-	Created      time.Time // now
-	Vector       []float32 // made by the database's embedder, if it has one
-	Key          string    // idempotency key of this memory alone; none when empty
-}
+// Draft is a memory as a client gives it.
+type Draft = api.Draft
 
 // What a request may hold.
 const (
@@ -124,8 +104,8 @@ func (s *Service) learned(db oplog.DB) (dim int, w *rank.Weights, err error) {
 	return dim, w, err
 }
 
-// settle decides all that must not be decided in Apply, and refuses what can never succeed.
-func (d *Draft) settle(now time.Time, dim int) (*oplog.Remember, error) {
+// ready decides all that must not be decided in Apply, and refuses what can never succeed.
+func ready(d *Draft, now time.Time, dim int) (*oplog.Remember, error) {
 	if len(d.Text) > MaxText {
 		return nil, oplog.Errorf(oplog.TooLarge, "text of %d bytes is over %d", len(d.Text), MaxText)
 	}
@@ -137,32 +117,32 @@ func (d *Draft) settle(now time.Time, dim int) (*oplog.Remember, error) {
 	}
 	for name, v := range map[string]string{"namespace": d.Namespace, "domain": d.Domain, "source": d.Source,
 		"memory_type": d.Type, "emotional_state": d.Emotion, "session_id": d.Session, "tier": d.Tier,
-		"rid": d.RID, "owner": d.Owner, "speaker": d.Speaker, "temporal_kind": d.TemporalKind} {
+		"rid": d.RID, "owner": d.Owner, "speaker": d.Speaker, "temporal_kind": d.Temporal} {
 		if len(v) > maxName {
 			return nil, oplog.Errorf(oplog.TooLarge, "%s of %d bytes is over %d", name, len(v), maxName)
 		}
 	}
-	if len(d.Key) > maxKey+maxPlace {
-		return nil, oplog.Errorf(oplog.Invalid, "idempotency key of %d bytes is over %d", len(d.Key), maxKey)
+	if len(d.Key) > field.MaxKey+maxPlace {
+		return nil, oplog.Errorf(oplog.Invalid, "idempotency key of %d bytes is over %d", len(d.Key), field.MaxKey)
 	}
 	for name, v := range map[string]float64{"importance": d.Importance, "valence": d.Valence, "certainty": d.Certainty} {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			return nil, oplog.Errorf(oplog.Invalid, "%s is not a finite number", name)
 		}
 	}
-	if err := CheckVector(d.Vector, dim); err != nil {
+	if err := CheckVector(d.Embedding, dim); err != nil {
 		return nil, err
 	}
 	created := oplog.At(now)
 	if !d.Created.IsZero() {
-		created = oplog.At(d.Created)
+		created = oplog.At(d.Created.Time)
 	}
 	op := &oplog.Remember{
-		RID: d.RID, Text: d.Text, Type: d.Type, Importance: d.Importance, HalfLife: d.HalfLife.Seconds(),
+		RID: d.RID, Text: d.Text, Type: d.Type, Importance: d.Importance, HalfLife: hours(d.HalfLife).Seconds(),
 		Valence: d.Valence, Certainty: d.Certainty, Namespace: d.Namespace, Domain: d.Domain, Source: d.Source,
 		Emotion: d.Emotion, Metadata: d.Metadata, Tier: d.Tier, Owner: d.Owner, Session: d.Session,
-		Speaker: d.Speaker, TemporalKind: d.TemporalKind, Created: created, Updated: oplog.At(now),
-		Vector: oplog.MakeVector(d.Vector),
+		Speaker: d.Speaker, TemporalKind: d.Temporal, Created: created, Updated: oplog.At(now),
+		Vector: oplog.MakeVector(d.Embedding),
 	}
 	if op.RID == "" {
 		op.RID = oplog.NewID()
@@ -174,7 +154,7 @@ func (d *Draft) settle(now time.Time, dim int) (*oplog.Remember, error) {
 		op.Namespace = "default"
 	}
 	if !d.Due.IsZero() {
-		op.Due = oplog.At(d.Due)
+		op.Due = oplog.At(d.Due.Time)
 	}
 	return op, nil
 }
@@ -196,20 +176,6 @@ func CheckVector(v []float32, dim int) error {
 		}
 	}
 	return nil
-}
-
-// Forget makes a memory invisible; found says whether there was one to forget.
-func (s *Service) Forget(ctx context.Context, c Caller, rid string) (found bool, w Written, err error) {
-	return s.ForgetFor(ctx, c, rid, "")
-}
-
-// ForgetFor is Forget with a reason, which is kept.
-func (s *Service) ForgetFor(ctx context.Context, c Caller, rid, reason string) (found bool, w Written, err error) {
-	if len(reason) > MaxReason {
-		return false, Written{}, oplog.Errorf(oplog.TooLarge, "reason of %d bytes is over %d", len(reason), MaxReason)
-	}
-	w, err = s.write(ctx, c, write{scope: Write, ops: []oplog.Op{&oplog.Forget{RID: rid, At: oplog.At(time.Now()), Reason: reason}}})
-	return err == nil && w.Results[0].Changed, w, err
 }
 
 // An Answer is what a recall found, best first.
@@ -259,18 +225,6 @@ func (s *Service) Recall(ctx context.Context, c Caller, q index.Query, f Freshne
 		s.asked.note(c.DB, q.Namespace, q.Text, a.Hits, searching)
 	}
 	return a, err
-}
-
-// Memory reads one memory, whatever its status.
-func (s *Service) Memory(ctx context.Context, c Caller, rid string, f Freshness) (m *oplog.Memory, err error) {
-	err = s.read(ctx, c, f, func(v *oplog.View) error {
-		var ok bool
-		if m, ok = v.Memory(c.DB, rid); !ok {
-			return oplog.ErrNoMemory
-		}
-		return nil
-	})
-	return m, err
 }
 
 // read runs f on the state when it is fresh enough.

@@ -115,7 +115,7 @@ func TestAMergeHandsRelationsOn(t *testing.T) {
 	if a, err := s.Think(t.Context(), caller, node.ThinkRequest{Consolidate: true, ConsolidationLimit: 50}); err != nil || a.Merged != 1 {
 		t.Fatalf("%+v, %v", a, err)
 	}
-	made := memory(t, s, caller, "a").Into
+	made := *memory(t, s, caller, "a").Into
 	related, err := api.Edges.Do(t.Context(), s, caller, &api.EdgesRequest{Entity: made})
 	if err != nil {
 		t.Fatal(err)

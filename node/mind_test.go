@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/mind/mindtest"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/wire"
@@ -29,7 +29,7 @@ func store(t testing.TB, s *node.Service, c node.Caller, corpus *mindtest.Corpus
 	t.Helper()
 	var drafts []node.Draft
 	for _, r := range corpus.Rows {
-		drafts = append(drafts, node.Draft{RID: r.RID, Text: r.Text, Type: r.Type, Importance: r.Importance, HalfLife: 168 * time.Hour, Namespace: r.Namespace})
+		drafts = append(drafts, node.Draft{RID: r.RID, Text: r.Text, Type: r.Type, Importance: r.Importance, HalfLife: 168, Namespace: r.Namespace})
 	}
 	if _, err := s.Remember(t.Context(), c, "", drafts...); err != nil {
 		t.Fatal(err)
@@ -73,7 +73,7 @@ func TestThinkFindsPlantedTruth(t *testing.T) {
 	merged := 0
 	for p := range corpus.Duplicates {
 		x, y := memory(t, s, caller, p[0]), memory(t, s, caller, p[1])
-		if x.Status == oplog.Consolidated && x.Into == y.Into {
+		if x.Status == oplog.Consolidated.String() && y.Into != nil && *x.Into == *y.Into {
 			merged++
 		}
 	}
@@ -81,7 +81,7 @@ func TestThinkFindsPlantedTruth(t *testing.T) {
 		t.Errorf("%d of %d duplicates merged, %d reported", merged, len(corpus.Duplicates), a.Merged)
 	}
 	for rid := range corpus.Innocent {
-		if m := memory(t, s, caller, rid); m.Status != oplog.Active {
+		if m := memory(t, s, caller, rid); m.Status != oplog.Active.String() {
 			t.Errorf("look-alike %q is %s", m.Text, m.Status)
 		}
 	}
@@ -102,9 +102,9 @@ func TestThinkFindsPlantedTruth(t *testing.T) {
 	}
 }
 
-func memory(t testing.TB, s *node.Service, c node.Caller, rid string) *oplog.Memory {
+func memory(t testing.TB, s *node.Service, c node.Caller, rid string) *api.Memory {
 	t.Helper()
-	m, err := s.Memory(t.Context(), c, rid, node.Stale)
+	m, err := api.Get.Do(t.Context(), s, c, &api.GetRequest{RID: rid})
 	if err != nil {
 		t.Fatalf("%s: %v", rid, err)
 	}

@@ -3,7 +3,6 @@ package node
 // shapes are the objects that stand in lists of answers and requests, in the shorthand of the route table, where a kind
 // that begins with a capital names one of these and [] before a kind makes a list.
 var shapes = map[string]string{
-	"Draft": draftFields,
 	"Memory": "rid:string! type:string! memory_type:string! text:string! created_at:number! created_at_iso:string! updated_at:number! updated_at_iso:string! " +
 		"importance:number! half_life:number! last_access:number! access_count:integer! valence:number! consolidated_into:string? consolidation_status:string! " +
 		"storage_tier:string! metadata_json:string! metadata:any! namespace:string! certainty:number! domain:string! source:string! emotional_state:string? " +

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/wire"
+	"github.com/cairndb/cairn/wire/field"
 )
 
 // OPLOG_PULL and OPLOG_PUSH are a view of and a way into the committed log, for readers that are no members.
@@ -225,12 +226,12 @@ func (s *Service) foreign(e *wire.OplogEntry) (*oplog.Foreign, error) {
 	}
 	switch e.OpType {
 	case "record":
-		d := Draft{RID: p.RID, Text: p.Text, Type: p.Type, Importance: p.Importance, HalfLife: hours(p.HalfLife / 3600), Valence: p.Valence,
-			Certainty: p.Certainty, Namespace: p.Namespace, Domain: p.Domain, Source: p.Source, Emotion: p.Emotion, Created: seconds(p.Created)}
+		d := Draft{RID: p.RID, Text: p.Text, Type: p.Type, Importance: p.Importance, HalfLife: p.HalfLife / 3600, Valence: p.Valence,
+			Certainty: p.Certainty, Namespace: p.Namespace, Domain: p.Domain, Source: p.Source, Emotion: p.Emotion, Created: field.Date{Time: seconds(p.Created)}}
 		if string(p.Metadata) != "null" {
 			d.Metadata = p.Metadata
 		}
-		stored, err := d.settle(time.Now(), 0)
+		stored, err := ready(&d, time.Now(), 0)
 		if err != nil {
 			return nil, err
 		}

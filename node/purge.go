@@ -33,8 +33,3 @@ func (s *Service) Purge(ctx context.Context, c Caller, p PurgeFilter) (purged ui
 		}
 	}
 }
-
-// SetImportance corrects nothing but a memory's importance.
-func (s *Service) SetImportance(ctx context.Context, c Caller, rid string, importance float64, reason string) (revision uint64, w Written, err error) {
-	return s.Correct(ctx, c, rid, Correction{Importance: &importance, Reason: reason})
-}

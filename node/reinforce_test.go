@@ -38,7 +38,7 @@ func TestAMillionHitsAreFewEntries(t *testing.T) {
 	var answer []index.Hit
 	for i := range rows {
 		rid := fmt.Sprintf("m%d", i)
-		drafts = append(drafts, Draft{RID: rid, Text: "memory " + rid, HalfLife: time.Hour})
+		drafts = append(drafts, Draft{RID: rid, Text: "memory " + rid, HalfLife: 1})
 		answer = append(answer, index.Hit{Memory: &oplog.Memory{RID: rid}})
 	}
 	if _, err := s.Remember(t.Context(), c, "", drafts...); err != nil {

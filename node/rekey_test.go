@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog/archive"
 	"github.com/cairndb/cairn/oplog/seal"
 )
@@ -55,7 +56,7 @@ func TestAHomeWithSnapshotsIsEncryptedAndRewritten(t *testing.T) {
 			c.ready(0)
 			s, caller := c.service(0)
 			for rid, text := range acked {
-				if m, err := s.Memory(t.Context(), caller, rid, node.Stale); err != nil || m.Text != text {
+				if m, err := api.Get.Do(t.Context(), s, caller, &api.GetRequest{RID: rid}); err != nil || m.Text != text {
 					t.Fatalf("it lost %q: %v", text, err)
 				}
 			}

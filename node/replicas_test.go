@@ -10,6 +10,8 @@ import (
 
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
 )
 
 // TestReplicasAnswerAlike: at one index three nodes give the same rows and the same bits of every score, one of them after
@@ -28,24 +30,26 @@ func TestReplicasAnswerAlike(t *testing.T) {
 		return v
 	}
 	var rids []string
-	var last node.Written
+	var last oplog.Index
 	for range 6 {
 		drafts := make([]node.Draft, 50)
 		for i := range drafts {
 			drafts[i] = node.Draft{Text: words[rng.IntN(10)] + " and " + words[rng.IntN(10)] + " of Ada Lovelace", Importance: rng.Float64(),
-				Certainty: 1, HalfLife: time.Hour, Session: fmt.Sprint("s", rng.IntN(6)), Vector: vec()}
+				Certainty: 1, HalfLife: 1, Session: fmt.Sprint("s", rng.IntN(6)), Embedding: vec()}
 		}
 		r, err := s.Remember(t.Context(), caller, "", drafts...)
 		if err != nil {
 			t.Fatal(err)
 		}
-		rids, last = append(rids, r.RIDs...), r.Written
-		if _, last, err = s.Forget(t.Context(), caller, r.RIDs[rng.IntN(50)]); err != nil {
+		rids, last = append(rids, r.RIDs...), r.Index
+		f, err := api.Forget.Do(t.Context(), s, caller, &api.ForgetRequest{RID: r.RIDs[rng.IntN(50)]})
+		if err != nil {
 			t.Fatal(err)
 		}
+		last = f.Index
 		text := words[rng.IntN(10)] + " corrected"
-		if _, w, err := s.Correct(t.Context(), caller, rids[rng.IntN(len(rids)/2)], node.Correction{Text: &text, Reason: "better"}); err == nil {
-			last = w
+		if w, err := api.Correct.Do(t.Context(), s, caller, &api.CorrectRequest{RID: rids[rng.IntN(len(rids)/2)], Text: &text, Reason: "better"}); err == nil {
+			last = w.Index
 		} else {
 			t.Log("a forgotten memory is not corrected:", err)
 		}
@@ -68,7 +72,7 @@ func TestReplicasAnswerAlike(t *testing.T) {
 		for n := range c.nodes {
 			s, caller := c.local(n)
 			caller.Quiet = true
-			a, err := s.Recall(context.Background(), caller, q, node.Freshness{Mode: node.AtIndexMode, Index: last.Index})
+			a, err := s.Recall(context.Background(), caller, q, node.Freshness{Mode: node.AtIndexMode, Index: last})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -2,6 +2,8 @@ package node
 
 import (
 	"cmp"
+	"encoding/json"
+	"time"
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
@@ -19,3 +21,23 @@ func memoryOf(m *oplog.Memory) api.Memory {
 	}
 	return row
 }
+
+// rowsOf are whole memories.
+func rowsOf(list []*oplog.Memory) []api.Memory {
+	rows := make([]api.Memory, len(list))
+	for i, m := range list {
+		rows[i] = memoryOf(m)
+	}
+	return rows
+}
+
+// mergedFrom are the memories that one was made of, as its metadata says.
+func mergedFrom(m *oplog.Memory) []string {
+	var made struct {
+		From []string `json:"consolidated_from"`
+	}
+	_ = json.Unmarshal(m.Metadata, &made) // metadata that was corrected since may say nothing
+	return orEmpty(made.From)
+}
+
+func iso(t oplog.Time) string { return t.Time().UTC().Format(time.RFC3339Nano) }

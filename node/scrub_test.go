@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/raft/rafttest"
 	"github.com/cairndb/cairn/wire"
@@ -42,7 +43,7 @@ func TestFlippedBitsAreHealed(t *testing.T) {
 		if round == 0 {
 			rafttest.Flip(t, state, text)
 			s, caller := c.service(victim)
-			if m, err := s.Memory(t.Context(), caller, rids[50], node.Stale); err == nil {
+			if m, err := api.Get.Do(t.Context(), s, caller, &api.GetRequest{RID: rids[50]}); err == nil {
 				t.Errorf("it answers %q", m.Text)
 			}
 		} else {
@@ -65,7 +66,7 @@ func TestFlippedBitsAreHealed(t *testing.T) {
 		s, caller := c.service(victim)
 		for i, rid := range rids {
 			want := fmt.Sprintf("lighthouse number %04d has a keeper", i)
-			m, err := s.Memory(t.Context(), caller, rid, node.Stale)
+			m, err := api.Get.Do(t.Context(), s, caller, &api.GetRequest{RID: rid})
 			if err != nil || m.Text != want {
 				t.Fatalf("round %d: got %v, %v, want %q", round, m, err, want)
 			}
@@ -120,11 +121,11 @@ func TestFlippedBitsOfANodeThatIsAlone(t *testing.T) {
 			home := c.cfgs[0].Home
 			rafttest.Flip(t, filepath.Join(home, "state.db"), "lighthouse number one has")
 			s, caller := c.service(0)
-			if m, err := s.Memory(t.Context(), caller, rid, node.Stale); err == nil {
+			if m, err := api.Get.Do(t.Context(), s, caller, &api.GetRequest{RID: rid}); err == nil {
 				t.Errorf("it answers %q", m.Text)
 			}
 			eventually(t, "it counts the damage", damaged)
-			if m, err := s.Memory(t.Context(), caller, other, node.Stale); err != nil || m.Text != "the bakery opens at six" {
+			if m, err := api.Get.Do(t.Context(), s, caller, &api.GetRequest{RID: other}); err != nil || m.Text != "the bakery opens at six" {
 				t.Errorf("the rest is not answered: %v, %v", m, err)
 			}
 			if err := c.nodes[0].Err(); err != nil {
@@ -156,7 +157,7 @@ func TestFlippedBitsOfANodeThatIsAlone(t *testing.T) {
 			c.ready(0)
 			c.agree()
 			s, caller = c.service(0)
-			if m, err := s.Memory(t.Context(), caller, rid, node.Stale); err != nil || m.Text != "lighthouse number one has a keeper" {
+			if m, err := api.Get.Do(t.Context(), s, caller, &api.GetRequest{RID: rid}); err != nil || m.Text != "lighthouse number one has a keeper" {
 				t.Errorf("after the restart: %v, %v", m, err)
 			}
 			if l, err := filepath.Glob(filepath.Join(home, "state.db.corrupt-*")); err != nil || len(l) != 1 {

@@ -18,6 +18,7 @@ import (
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/seal"
 	"github.com/cairndb/cairn/raft"
+	"github.com/cairndb/cairn/wire/field"
 	"github.com/cairndb/cairn/wire/large"
 )
 
@@ -88,8 +89,8 @@ func (s *Service) write(ctx context.Context, c Caller, w write) (Written, error)
 	if !c.May(w.scope) {
 		return Written{}, noScope(w.scope)
 	}
-	if len(w.key) > maxKey {
-		return Written{}, oplog.Errorf(oplog.Invalid, "idempotency key of %d bytes is over %d", len(w.key), maxKey)
+	if len(w.key) > field.MaxKey {
+		return Written{}, oplog.Errorf(oplog.Invalid, "idempotency key of %d bytes is over %d", len(w.key), field.MaxKey)
 	}
 	if _, err := s.limits.count(c, 1, time.Now()); err != nil {
 		return Written{}, err
@@ -184,9 +185,6 @@ func memories(ops []oplog.Op) (n int) {
 func (s *Service) View(ctx context.Context, c Caller, fr Freshness, f func(*oplog.View) error) error {
 	return s.read(ctx, c, fr, f)
 }
-
-// maxKey bounds an idempotency key.
-const maxKey = 512
 
 // maxPlace is what a place in a batch may add to a key.
 const maxPlace = 16

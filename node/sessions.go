@@ -125,7 +125,7 @@ const maxDrafted = 200
 func (s *Service) draftSummary(ctx context.Context, c Caller, q *api.DraftSummaryRequest) (*api.Drafted, error) {
 	var drafts []Draft
 	for _, text := range statements(q.Summary) {
-		drafts = append(drafts, Draft{Text: text, Type: "episodic", Importance: 0.5, HalfLife: hours(defaultHalfLife), Certainty: 1,
+		drafts = append(drafts, Draft{Text: text, Type: "episodic", Importance: 0.5, HalfLife: defaultHalfLife, Certainty: 1,
 			Namespace: blank(q.Namespace), Domain: q.Domain, Source: "session_summary", Metadata: []byte("{}")})
 		if len(drafts) == maxDrafted {
 			break

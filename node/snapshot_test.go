@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/raft"
 )
 
@@ -86,7 +87,7 @@ func TestSnapshotsDamagedAtRest(t *testing.T) {
 				s, caller := c.service(victim)
 				holds := func() { // at all times: its state is ahead of the snapshot it is sent
 					for rid, text := range acked {
-						if m, err := s.Memory(t.Context(), caller, rid, node.Stale); err != nil || m.Text != text {
+						if m, err := api.Get.Do(t.Context(), s, caller, &api.GetRequest{RID: rid}); err != nil || m.Text != text {
 							t.Fatalf("it lost %q: %v", text, err)
 						}
 					}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/raft/logstore"
 )
@@ -144,7 +145,7 @@ func TestAFailedSyncLosesNothing(t *testing.T) {
 			for i := range c.nodes {
 				s, caller := c.service(i)
 				for rid, text := range w.acked {
-					if m, err := s.Memory(t.Context(), caller, rid, node.Stale); err != nil || m.Text != text {
+					if m, err := api.Get.Do(t.Context(), s, caller, &api.GetRequest{RID: rid}); err != nil || m.Text != text {
 						t.Fatalf("node %d lost %q: %v", i+1, text, err)
 					}
 				}

@@ -155,7 +155,7 @@ func (t *thinker) product(sources []*oplog.Memory, vectors [][]float32) (oplog.R
 	})
 	texts := []string{best.Text}
 	var d Draft
-	d.inherit(sources)
+	inherit(&d, sources)
 	var valence, halfLife float64
 	var rids []string
 	session := sources[0].Session

@@ -18,6 +18,7 @@ import (
 	"github.com/cairndb/cairn/node/mind/mindtest"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/wire"
+	"github.com/cairndb/cairn/wire/field"
 )
 
 // TestALeaderThatFallsWhileThinking: one is stopped, or cut off from the others. What it had decided is applied once or not at
@@ -84,15 +85,15 @@ func thinksOn(t *testing.T, c *cluster, lead int, falls func() (next int), comes
 	made := map[string][]string{}
 	for _, r := range corpus.Rows {
 		m := memory(t, s, caller, r.RID)
-		if m.Into != "" {
-			made[m.Into] = append(made[m.Into], m.RID)
-		} else if m.Status != oplog.Active {
+		if m.Into != nil {
+			made[*m.Into] = append(made[*m.Into], m.RID)
+		} else if m.Status != oplog.Active.String() {
 			t.Errorf("%s is %s and nothing stands for it", m.RID, m.Status)
 		}
 	}
 	for rid, sources := range made {
-		if m := memory(t, s, caller, rid); m.Status != oplog.Active || int(m.Merged) != len(sources) {
-			t.Errorf("%s was made of %d, %d say so", rid, m.Merged, len(sources))
+		if m := memory(t, s, caller, rid); m.Status != oplog.Active.String() || len(m.Sources) != len(sources) {
+			t.Errorf("%s was made of %d, %d say so", rid, len(m.Sources), len(sources))
 		}
 	}
 	rows, err := s.Conflicts(t.Context(), caller, node.ConflictQuery{Limit: 1000}, node.Stale)
@@ -173,10 +174,10 @@ func TestTheMindOverTime(t *testing.T) {
 	ctx := t.Context()
 	now := time.Now()
 	old := now.Add(-40 * 24 * time.Hour)
-	if _, err := s.Remember(ctx, caller, "", node.Draft{RID: "old", Text: "Alice Chen keeps bees in Lisbon", Importance: .9, Created: old, Domain: "home", Valence: .5},
-		node.Draft{RID: "dull", Text: "Alice Chen bought stamps", Importance: .1, Created: old},
-		node.Draft{RID: "due", Text: "call Alice Chen back", Importance: .5, Due: now.Add(36 * time.Hour)},
-		node.Draft{RID: "far", Text: "renew the passport", Importance: .5, Due: now.Add(9000 * time.Hour)}); err != nil {
+	if _, err := s.Remember(ctx, caller, "", node.Draft{RID: "old", Text: "Alice Chen keeps bees in Lisbon", Importance: .9, Created: field.Date{Time: old}, Domain: "home", Valence: .5},
+		node.Draft{RID: "dull", Text: "Alice Chen bought stamps", Importance: .1, Created: field.Date{Time: old}},
+		node.Draft{RID: "due", Text: "call Alice Chen back", Importance: .5, Due: field.Date{Time: now.Add(36 * time.Hour)}},
+		node.Draft{RID: "far", Text: "renew the passport", Importance: .5, Due: field.Date{Time: now.Add(9000 * time.Hour)}}); err != nil {
 		t.Fatal(err)
 	}
 	rids := func(rows []*oplog.Memory, err error) string {
@@ -204,10 +205,10 @@ func TestTheMindOverTime(t *testing.T) {
 	}
 	then := time.Now()
 	text := "Alice Chen keeps bees in Porto"
-	if _, _, err := s.Correct(ctx, caller, "old", node.Correction{Text: &text, Reason: "she moved"}); err != nil {
+	if _, err := api.Correct.Do(ctx, s, caller, &api.CorrectRequest{RID: "old", Text: &text, Reason: "she moved"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := s.Forget(ctx, caller, "due"); err != nil {
+	if _, err := api.Forget.Do(ctx, s, caller, &api.ForgetRequest{RID: "due"}); err != nil {
 		t.Fatal(err)
 	}
 	a, err := s.RecallAsOf(ctx, caller, index.Query{Text: "where does Alice Chen keep bees", K: 2}, then, node.Stale)
@@ -257,7 +258,7 @@ func BenchmarkRecallWhileThinking(b *testing.B) {
 	var drafts []node.Draft
 	for seed := uint64(0); len(drafts) < rows; seed++ {
 		for _, r := range mindtest.New(seed).Rows {
-			drafts = append(drafts, node.Draft{Text: r.Text, Importance: .5, HalfLife: 168 * time.Hour})
+			drafts = append(drafts, node.Draft{Text: r.Text, Importance: .5, HalfLife: 168})
 		}
 	}
 	for part := range slices.Chunk(drafts[:rows], 5000) {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/cairndb/cairn/index"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 )
 
@@ -98,4 +100,47 @@ func (s *Service) Chronology(ctx context.Context, c Caller, q ChronologyQuery, f
 		return cmp.Or(cmp.Compare(a.Created, b.Created), cmp.Compare(a.Seq, b.Seq))
 	})
 	return rows[:min(len(rows), n)], err
+}
+
+// timeline is what was stored shortly before and after a memory in its namespace, oldest first.
+func (s *Service) timeline(_ context.Context, c Caller, q *api.TimelineRequest) (*api.MemoryList, error) {
+	list := &api.MemoryList{}
+	return list, s.state.Read(func(v *oplog.View) error {
+		m, ok := v.Memory(c.DB, q.RID)
+		if !ok {
+			return oplog.ErrNoMemory
+		}
+		list.Memories = rowsOf(v.Around(c.DB, m, min(max(q.Limit, 1), 100)))
+		return nil
+	})
+}
+
+func (s *Service) entities(_ context.Context, c Caller, q *api.EntitiesRequest) (*api.EntityList, error) {
+	list, most := &api.EntityList{Entities: []api.Entity{}}, min(max(q.Limit, 1), 1000)
+	return list, s.state.Read(func(v *oplog.View) error {
+		v.Entities(c.DB, func(e oplog.Entity) bool {
+			list.Entities = append(list.Entities, api.Entity{Name: e.Name, Type: e.Type, Mentions: uint64(e.Mentions), Last: e.Last.Seconds()})
+			return len(list.Entities) < most
+		})
+		return nil
+	})
+}
+
+// around is for models: a timeline, or the newest memories where no memory is named.
+func (s *Service) around(ctx context.Context, c Caller, q *api.AroundRequest) (*api.MemoryList, error) {
+	n := min(q.Limit, index.MaxK)
+	if q.RID != "" {
+		return s.timeline(ctx, c, &api.TimelineRequest{RID: q.RID, Limit: n})
+	}
+	list, err := s.List(ctx, c, Listing{Namespace: q.Namespace, Limit: n})
+	return &api.MemoryList{Memories: rowsOf(list)}, err
+}
+
+func (s *Service) tellStatus(ctx context.Context, c Caller, _ *api.StatusRequest) (*api.StatusAnswer, error) {
+	st, err := s.Stats(ctx, c, Stale)
+	if err != nil {
+		return nil, err
+	}
+	_, led := s.machine.leader()
+	return &api.StatusAnswer{Active: st.Active, Entities: st.Entities, Edges: st.Edges, Database: c.Database, Writes: led, NodeID: s.cfg.NodeID}, nil
 }

@@ -2,12 +2,13 @@ package node
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"time"
 
-	"github.com/cairndb/cairn/index"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/field"
@@ -204,49 +205,48 @@ func seconds(s float64) time.Time {
 	return time.UnixMicro(int64(s * 1e6))
 }
 
-func draft(m *wire.Remember) Draft {
-	d := Draft{Text: m.Text, Type: m.MemoryType, Importance: m.Importance, HalfLife: hours(m.HalfLife), Valence: m.Valence,
-		Certainty: m.Certainty, Namespace: m.Namespace, Domain: m.Domain, Source: m.Source, Metadata: m.Metadata, Tier: m.Tier,
-		Session: m.SessionID, Speaker: m.Speaker, Due: seconds(m.DueAt), TemporalKind: m.TemporalKind, Created: seconds(m.CreatedAt), Vector: m.Embedding}
+func draft(m *wire.Remember) api.Draft {
+	d := api.Draft{Text: m.Text, Type: m.MemoryType, Importance: m.Importance, HalfLife: m.HalfLife, Valence: m.Valence,
+		Certainty: m.Certainty, Namespace: m.Namespace, Domain: m.Domain, Source: m.Source, Metadata: json.RawMessage(m.Metadata), Tier: m.Tier,
+		Session: m.SessionID, Speaker: m.Speaker, Due: dated(m.DueAt), Temporal: m.TemporalKind, Created: dated(m.CreatedAt), Embedding: m.Embedding}
 	if m.EmotionalState != nil {
 		d.Emotion = *m.EmotionalState
 	}
 	return d
 }
 
+// dated is a date of the protocol, none for 0.
+func dated(s float64) field.Date { return field.Date{Time: seconds(s)} }
+
 func (ss *session) remember(ctx context.Context, m *wire.Remember) (*wire.RememberOK, error) {
-	r, err := ss.w.s.Remember(ctx, ss.who(), m.IdempotencyKey, draft(m))
+	d := draft(m)
+	d.Key = m.IdempotencyKey
+	a, err := api.Remember.Do(ctx, ss.w.s, ss.who(), &api.RememberRequest{Draft: d})
 	if err != nil {
 		return nil, err
 	}
-	return &wire.RememberOK{RID: r.RIDs[0], Index: uint64(r.Index)}, nil
+	return &wire.RememberOK{RID: a.RID, Index: uint64(a.Index)}, nil
 }
 
 func (ss *session) rememberBatch(ctx context.Context, m *wire.RememberBatch) (*wire.RememberBatchOK, error) {
-	drafts := make([]Draft, len(m.Memories))
+	q := &api.RememberBatchRequest{Memories: make([]api.Draft, len(m.Memories)), Whole: m.IdempotencyKey}
 	for i := range m.Memories {
-		drafts[i] = draft(&m.Memories[i])
+		q.Memories[i] = draft(&m.Memories[i])
 	}
-	r, err := ss.w.s.Remember(ctx, ss.who(), m.IdempotencyKey, drafts...)
+	a, err := api.RememberBatch.Do(ctx, ss.w.s, ss.who(), q)
 	if err != nil {
 		return nil, err
 	}
-	if r.RIDs == nil {
-		r.RIDs = []string{}
-	}
-	return &wire.RememberBatchOK{RIDs: r.RIDs, Index: uint64(r.Index)}, nil
+	return &wire.RememberBatchOK{RIDs: a.RIDs, Index: uint64(a.Index)}, nil
 }
 
-func wanted(m *wire.Recall) (Freshness, error) {
-	switch {
-	case m.Consistency == "linearizable":
-		return Freshness{Mode: LinearizableMode}, nil
-	case m.MinIndex > 0:
-		return Freshness{Mode: AtIndexMode, Index: oplog.Index(m.MinIndex)}, nil
-	case m.Consistency == "" || m.Consistency == "stale":
-		return Stale, nil
+// fresh is how new an answer must be.
+func fresh(m *wire.Recall) (api.Fresh, error) {
+	switch m.Consistency {
+	case "", "stale", "linearizable":
+		return api.Fresh{Consistency: m.Consistency, MinIndex: m.MinIndex}, nil
 	}
-	return Stale, oplog.Errorf(oplog.Invalid, "consistency %q: stale, linearizable, or a min_index", m.Consistency)
+	return api.Fresh{}, oplog.Errorf(oplog.Invalid, "consistency %q: stale, linearizable, or a min_index", m.Consistency)
 }
 
 func (ss *session) recall(ctx context.Context, f wire.Frame) error {
@@ -257,65 +257,40 @@ func (ss *session) recall(ctx context.Context, f wire.Frame) error {
 	if err := field.Ordered("since", seconds(m.Since), "until", seconds(m.Until)); err != nil {
 		return ss.failed(f, oplog.Errorf(oplog.Invalid, "%s", err))
 	}
-	fr, err := wanted(&m)
+	q := &api.RecallRequest{Question: asks(&m), AsOf: dated(m.AsOf)}
+	var err error
+	if q.Fresh, err = fresh(&m); err != nil {
+		return ss.failed(f, err)
+	}
+	a, err := api.Recall.Do(ctx, ss.w.s, ss.who(), q)
 	if err != nil {
 		return ss.failed(f, err)
 	}
-	if m.TopK < 0 {
-		return ss.failed(f, oplog.Errorf(oplog.Invalid, "top_k is %d: at least 0", m.TopK))
-	}
-	if !(m.MinScore >= 0) { // no number either
-		return ss.failed(f, oplog.Errorf(oplog.Invalid, "min_score is %g: at least 0", m.MinScore))
-	}
-	c := ss.who()
-	a, err := ss.w.s.RecallThen(ctx, c, query(&m), seconds(m.AsOf), fr)
-	if err != nil {
-		return ss.failed(f, err)
-	}
-	return ss.replyAll(f, len(a.Hits)+1, func(i int) (wire.Op, wire.Message) {
-		if i < len(a.Hits) {
-			return wire.OpRecallResult, result(a.Hits[i])
+	return ss.replyAll(f, len(a.Results)+1, func(i int) (wire.Op, wire.Message) {
+		if i < len(a.Results) {
+			return wire.OpRecallResult, result(&a.Results[i])
 		}
-		return wire.OpRecallEnd, &wire.RecallEnd{Total: len(a.Hits), Confidence: a.Info.Confidence,
-			Index: uint64(a.Index), LagSeconds: a.Lag, Considered: uint64(a.Info.Considered), BelowMinScore: uint64(a.Info.Below)}
+		return wire.OpRecallEnd, &wire.RecallEnd{Total: a.Total, Confidence: a.Confidence,
+			Index: uint64(a.Index), LagSeconds: a.Lag, Considered: uint64(a.Considered), BelowMinScore: uint64(a.Below)}
 	})
 }
 
-func query(m *wire.Recall) index.Query {
-	q := index.Query{Text: m.Query, Vector: m.QueryEmbedding, K: m.TopK, Types: m.Types, Consolidated: m.IncludeConsolidated,
-		Expand: m.ExpandEntities, Session: m.Session, Quiet: m.SkipReinforce,
-		Without: m.Without, Diverse: m.Diverse, MinScore: m.MinScore}
-	for _, o := range []struct {
-		from *string
-		to   *string
-	}{{m.Namespace, &q.Namespace}, {m.Domain, &q.Domain}, {m.Source, &q.Source}} {
-		if o.from != nil {
-			*o.to = *o.from
-		}
-	}
-	if m.MemoryType != nil {
-		q.Types = append(q.Types, *m.MemoryType)
-	}
-	if t := seconds(m.Since); !t.IsZero() {
-		q.Since = oplog.At(t)
-	}
-	if t := seconds(m.Until); !t.IsZero() {
-		q.Until = oplog.At(t)
-	}
-	return q
+func asks(m *wire.Recall) api.Question {
+	return api.Question{Text: m.Query, Embedding: m.QueryEmbedding, K: m.TopK, Types: m.Types, Type: text(m.MemoryType), Namespace: text(m.Namespace), Domain: text(m.Domain), Source: text(m.Source),
+		Session: m.Session, Consolidated: m.IncludeConsolidated, Expand: m.ExpandEntities, Quiet: m.SkipReinforce, Without: m.Without, Diverse: m.Diverse, MinScore: m.MinScore,
+		Window: field.Window{From: seconds(m.Since), To: seconds(m.Until)}}
 }
 
-func result(h index.Hit) *wire.RecallResult {
-	m := h.Memory
-	return &wire.RecallResult{Certainty: m.Certainty, CreatedAt: m.Created.Seconds(), Domain: m.Domain, Importance: m.Importance,
-		MemoryType: m.Type, Metadata: m.Metadata, Namespace: m.Namespace, RID: m.RID, Score: h.Score, Source: m.Source,
-		Text: m.Text, Valence: m.Valence, WhyRetrieved: h.Why}
+func result(r *api.Result) *wire.RecallResult {
+	return &wire.RecallResult{Certainty: r.Certainty, CreatedAt: r.Created, Domain: r.Domain, Importance: r.Importance,
+		MemoryType: r.Type, Metadata: wire.JSON(r.Metadata), Namespace: r.Namespace, RID: r.RID, Score: r.Score, Source: r.Source,
+		Text: r.Text, Valence: r.Valence, WhyRetrieved: r.Why}
 }
 
 func (ss *session) forget(ctx context.Context, m *wire.Forget) (*wire.ForgetOK, error) {
-	found, w, err := ss.w.s.Forget(ctx, ss.who(), m.RID)
+	a, err := api.Forget.Do(ctx, ss.w.s, ss.who(), &api.ForgetRequest{RID: m.RID})
 	if err != nil {
 		return nil, err
 	}
-	return &wire.ForgetOK{Found: found, RID: m.RID, Index: uint64(w.Index)}, nil
+	return &wire.ForgetOK{Found: a.Found, RID: m.RID, Index: uint64(a.Index)}, nil
 }

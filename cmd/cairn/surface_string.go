@@ -18,6 +18,7 @@ import (
 	commands "github.com/cairndb/cairn/local/stringd/command"
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/wire/field"
 )
 
 // stringConfig is the part of [local] that is the stringd surface's.
@@ -150,7 +151,7 @@ func (m stringMemory) bounded(ctx context.Context) (context.Context, context.Can
 }
 
 // week is the half-life of a memory that says none.
-const week = 7 * 24 * time.Hour
+const week = 168 // hours
 
 // Remember implements command.Memory.
 func (m stringMemory) Remember(ctx context.Context, key string, n commands.Note) (commands.Stored, error) {
@@ -161,7 +162,7 @@ func (m stringMemory) Remember(ctx context.Context, key string, n commands.Note)
 	ctx, cancel := m.bounded(ctx)
 	defer cancel()
 	w, err := m.svc.Remember(ctx, c, key, node.Draft{Text: n.Text, Type: n.Type, Tier: n.Tier, Source: n.Source, Namespace: n.Namespace,
-		Importance: n.Importance, Created: n.Created, Metadata: n.Metadata, HalfLife: week, Certainty: 1})
+		Importance: n.Importance, Created: field.Date{Time: n.Created}, Metadata: n.Metadata, HalfLife: week, Certainty: 1})
 	if err != nil {
 		return commands.Stored{}, err
 	}

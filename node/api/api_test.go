@@ -63,7 +63,7 @@ func TestDescribed(t *testing.T) {
 		takes.Shapes(all, false)
 		op.Gives().Shapes(all, true)
 		var places []string
-		for _, f := range takes.At("path", op.Usual()) {
+		for _, f := range op.InPath() {
 			places = append(places, f.Name)
 		}
 		for _, name := range places {

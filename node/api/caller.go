@@ -17,6 +17,7 @@ type Caller struct {
 	Scopes   []Scope // what is allowed
 	Forward  bool    // writes follow the leader by themselves
 	Quiet    bool    // what it recalls is not reinforced
+	Bearer   string  // the Authorization that it came with, to ask other nodes in its name; blank for none
 	Surface  string  // by which it asks, for the slow log: http, wire, mcp, local
 
 	Usual   int // operations a second where nothing else is agreed on; 0 for no bound

@@ -96,8 +96,21 @@ func (o *Op) Method() string { method, _, _ := strings.Cut(o.HTTP, " "); return 
 // Path is the path over HTTP.
 func (o *Op) Path() string { _, path, _ := strings.Cut(o.HTTP, " "); return path }
 
-// Usual is where in an HTTP request a field comes that does not say where.
-func (o *Op) Usual() string {
+// InPath, InQuery and InBody are the fields of the request that come in each place over HTTP.
+func (o *Op) InPath() field.Object { return o.Takes().At("path", o.usual()) }
+
+// InQuery is what comes as parameters.
+func (o *Op) InQuery() field.Object { return o.Takes().At("query", o.usual()) }
+
+// InBody is what comes as a JSON object.
+func (o *Op) InBody() field.Object {
+	if o.usual() == "query" {
+		return nil
+	}
+	return o.Takes().At("body", o.usual())
+}
+
+func (o *Op) usual() string {
 	if o.Method() == "GET" {
 		return "query"
 	}

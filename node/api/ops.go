@@ -2,6 +2,8 @@ package api
 
 // Ops is the table: every operation of every surface.
 var Ops = []*Op{
+	Remember.Op, RememberBatch.Op, Recall.Op, RecallAsOf.Op, Forget.Op, Correct.Op, Get.Op, Revisions.Op, Current.Op,
 	StartSession.Op, EndSession.Op, SessionHistory.Op, Sessions.Op, DraftSummary.Op,
+	Timeline.Op, Entities.Op, Compare.Op, Around.Op, Status.Op,
 	Relate.Op, Edges.Op, Graph.Op, Unrelate.Op, Claim.Op, Claims.Op, Alias.Op,
 }

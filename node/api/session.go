@@ -7,7 +7,7 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// Sessions.
+// Sessions, and what was stored about one time.
 var (
 	StartSession = row[StartSessionRequest, StartedSession](Op{Name: "session_start", Does: "Open a session; its namespace's memories join it.",
 		Scope: Write, Writes: true, HTTP: "POST /v1/sessions", Wire: wire.OpSessionStart})

@@ -197,7 +197,7 @@ func (w *worker) add(ctx context.Context, s *node.Service, c node.Caller, _ *nod
 	if other == nil {
 		return
 	}
-	_, err = other.Service().Memory(ctx, c, in.key, node.Freshness{Mode: node.AtIndexMode, Index: r.Index})
+	_, err = api.Get.Do(ctx, other.Service(), c, &api.GetRequest{RID: in.key, Fresh: api.Fresh{MinIndex: uint64(r.Index)}})
 	if errors.Is(err, oplog.ErrNoMemory) {
 		w.h.broken("%s was acknowledged at %d and is not there at that index", in.key, r.Index)
 	}
@@ -209,7 +209,7 @@ func (w *worker) mark(ctx context.Context, s *node.Service, c node.Caller, _ *no
 	text := fmt.Sprintf("word%s %d", in.key, in.value)
 	from := time.Now()
 	w.c.net.awake(w.at + 1)
-	_, _, err := s.Correct(ctx, c, in.key, node.Correction{Text: &text, Reason: "marked"})
+	_, err := api.Correct.Do(ctx, s, c, &api.CorrectRequest{RID: in.key, Text: &text, Reason: "marked"})
 	if err == nil || !refused(err) {
 		w.note(in, told{unknown: err != nil}, from)
 	}
@@ -220,13 +220,13 @@ func (w *worker) look(ctx context.Context, s *node.Service, c node.Caller, _ *no
 	in := asked{"look", w.some(), 0}
 	from := time.Now()
 	w.c.net.awake(w.at + 1)
-	m, err := s.Memory(ctx, c, in.key, node.Freshness{Mode: node.LinearizableMode})
+	m, err := api.Get.Do(ctx, s, c, &api.GetRequest{RID: in.key, Fresh: api.Fresh{Consistency: "linearizable"}})
 	out := told{value: absent}
 	switch {
 	case errors.Is(err, oplog.ErrNoMemory):
 	case err != nil:
 		return
-	case m.Status == oplog.Active:
+	case m.Status == oplog.Active.String():
 		out.value = present
 		if _, number, marked := strings.Cut(m.Text, " "); marked {
 			_, _ = fmt.Sscan(number, &out.value)
@@ -242,9 +242,9 @@ func (w *worker) take(ctx context.Context, s *node.Service, c node.Caller, _ *no
 	in := asked{"take", w.some(), 0}
 	from := time.Now()
 	w.c.net.awake(w.at + 1)
-	found, _, err := s.Forget(ctx, c, in.key)
+	gone, err := api.Forget.Do(ctx, s, c, &api.ForgetRequest{RID: in.key})
 	out := told{unknown: err != nil}
-	if found {
+	if err == nil && gone.Found {
 		out.value = 1
 	}
 	if err == nil || !refused(err) {

@@ -17,6 +17,7 @@
 // capital), [] before another kind, or one of
 //
 //	date     RFC 3339, a date (its first instant, UTC) or Unix seconds
+//	key      a string of 1 to 512 bytes that is not blank
 //	window   [from, to], two dates in order; null leaves a side open
 //	unit     a number from 0 to 1          signed   a number from -1 to 1
 //	hours    more than 0, up to 1,000,000  weight   a number of at least 0

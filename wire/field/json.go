@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -24,6 +25,14 @@ func (k Kind) JSON(name string, raw json.RawMessage) error {
 			return bad()
 		}
 		return nil
+	case k.key:
+		var s string
+		if typeOf(raw) != "string" {
+			return &Error{Field: name, Text: name + ": want a string, got " + shown(raw)}
+		}
+		if json.Unmarshal(raw, &s) != nil || strings.TrimSpace(s) == "" || len(s) > MaxKey {
+			return &Error{Field: name, Text: name + ": " + k.Want}
+		}
 	case k.Type == "":
 		return nil
 	case typeOf(raw) != k.Type && (k.Type != "integer" || typeOf(raw) != "number"):

@@ -23,9 +23,12 @@ type Kind struct {
 	Min, Max float64 // of a number; infinite where it is not bounded
 	Above    bool    // Min itself is too little
 
-	date, window bool
-	of           reflect.Type // the struct that describes a shape
+	date, window, key bool
+	of                reflect.Type // the struct that describes a shape
 }
+
+// MaxKey bounds a key, in bytes.
+const MaxKey = 512
 
 // The kinds that several surfaces share: a bound stands here and nowhere else.
 var (
@@ -53,6 +56,8 @@ func kindOf(s string) Kind {
 		k.Want = "a value"
 	case s == "date":
 		k.date, k.Want = true, WantDate
+	case s == "key":
+		k.key, k.Type, k.Want = true, "string", "1 to 512 bytes, not blank"
 	case s == "window":
 		k.window, k.Type, k.Want = true, "array", "[from, to]: two dates in order (RFC 3339 or Unix seconds)"
 	case s != "" && s[0] >= 'A' && s[0] <= 'Z':
@@ -219,6 +224,9 @@ func (k Kind) Schema() map[string]any {
 		return map[string]any{"type": "array", "items": map[string]any{}}
 	}
 	s := map[string]any{"type": k.Type}
+	if k.key {
+		s["minLength"], s["maxLength"] = 1, MaxKey
+	}
 	if k.Enum != nil {
 		s["enum"] = k.Enum
 	}

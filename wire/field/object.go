@@ -1,6 +1,7 @@
 package field
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -32,6 +33,7 @@ type Field struct {
 
 	at         []int    // in the struct that describes it
 	may        bool     // an answer may leave it out
+	pointer    bool     // an answer may have null in it
 	untold     bool     // tools do not take it
 	toolOthers []string // spellings that models use
 }
@@ -97,6 +99,29 @@ func (o Object) Schema() map[string]any {
 	return s
 }
 
+// Standalone is the object as a JSON Schema that has the shapes in it.
+func (o Object) Standalone(answer bool) map[string]any {
+	shapes := map[string]Object{}
+	o.Shapes(shapes, answer)
+	s := o.Schema()
+	if len(shapes) > 0 {
+		defs := map[string]any{}
+		for name, of := range shapes {
+			defs[name] = of.Schema()
+		}
+		s["$defs"] = defs
+	}
+	b, err := json.Marshal(s)
+	if err != nil {
+		panic("field: " + err.Error()) // maps of strings always encode
+	}
+	var whole map[string]any
+	if err := json.Unmarshal(bytes.ReplaceAll(b, []byte("#/components/schemas/"), []byte("#/$defs/")), &whole); err != nil {
+		panic("field: " + err.Error())
+	}
+	return whole
+}
+
 // Check refuses what a JSON object may not hold, by name. Values must be valid JSON. Other spellings of a field are put in its own
 // place. Lenient refuses dates that cannot be read and nothing else.
 func (o Object) Check(body map[string]json.RawMessage, lenient bool) error {
@@ -120,7 +145,7 @@ func (o Object) Check(body map[string]json.RawMessage, lenient bool) error {
 	for _, f := range o {
 		raw := body[f.Name]
 		switch {
-		case lenient && !f.Kind.date && !f.Kind.window:
+		case lenient && !f.Kind.date && !f.Kind.window && !(f.Kind.key && typeOf(raw) == "string"):
 		case absent(raw) && f.Must:
 			return missing(f)
 		case absent(raw):

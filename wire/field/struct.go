@@ -39,6 +39,13 @@ func walk(t reflect.Type, at []int) (o Object) {
 	for i := range t.NumField() {
 		f := t.Field(i)
 		place := append(slices.Clip(at), i)
+		if f.Anonymous && f.Type.Kind() == reflect.Pointer { // of an answer, which may leave all of it out
+			for _, d := range walk(f.Type.Elem(), place) {
+				d.may = true
+				o = append(o, d)
+			}
+			continue
+		}
 		if f.Anonymous {
 			o = append(o, walk(f.Type, place)...)
 			continue
@@ -57,7 +64,7 @@ func tagged(of reflect.Type, f reflect.StructField, place []int) Field {
 	d := Field{Name: name, Must: must, Doc: f.Tag.Get("doc"), Default: f.Tag.Get("default"), Example: f.Tag.Get("example"), In: f.Tag.Get("in"), Code: f.Tag.Get("code"),
 		Idle: f.Tag.Get("idle") != "", at: place}
 	d.may = strings.HasPrefix(options, "omit")
-	d.Nullable = f.Type.Kind() == reflect.Pointer && !d.may
+	d.pointer = f.Type.Kind() == reflect.Pointer
 	if also := f.Tag.Get("also"); also != "" {
 		d.Others = strings.Split(also, ",")
 	}
@@ -146,7 +153,7 @@ func (o Object) ForTools() Object {
 func (o Object) Answered() Object {
 	o = slices.Clone(o)
 	for i := range o {
-		o[i].Must, o[i].Default = !o[i].may, ""
+		o[i].Must, o[i].Nullable, o[i].Default = !o[i].may, o[i].pointer, ""
 	}
 	return o
 }
@@ -387,3 +394,22 @@ func setText(to reflect.Value, s string) error {
 	}
 	return nil
 }
+
+// MarshalJSON writes a date as a request has it, null for none.
+func (d Date) MarshalJSON() ([]byte, error) {
+	if d.IsZero() {
+		return []byte("null"), nil
+	}
+	return d.Time.MarshalJSON()
+}
+
+// MarshalJSON writes two dates, null for a window that is open on both sides.
+func (w Window) MarshalJSON() ([]byte, error) {
+	if w.From.IsZero() && w.To.IsZero() {
+		return []byte("null"), nil
+	}
+	return json.Marshal([]Date{{w.From}, {w.To}})
+}
+
+// MarshalJSON writes the object as it is, null for none.
+func (m Map) MarshalJSON() ([]byte, error) { return json.RawMessage(m).MarshalJSON() }
