@@ -97,10 +97,10 @@ func TestARejoiningFollowerClaimsNothingItLacks(t *testing.T) {
 		eventually(t, "writes without the follower", func() bool { return acked.by(time.Now()) > from+oplog.Index(by) })
 	}
 	url := "http://" + c.cfgs[follower].HTTP + "/v1/health/ready"
-	// poll asks until the follower is ready, and judges each answer.
-	poll := func(what string, begun <-chan struct{}) {
+	// poll asks until the follower is ready, and judges each answer. since is what was acknowledged before the follower could hear the
+	// leader again: of what is acknowledged while it answers, any follower lacks what is still on its way.
+	poll := func(what string, since oplog.Index, begun <-chan struct{}) {
 		t.Helper()
-		var since oplog.Index
 		unknown := 0
 		for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
 			if time.Now().After(deadline) {
@@ -126,9 +126,6 @@ func TestARejoiningFollowerClaimsNothingItLacks(t *testing.T) {
 			default:
 				continue
 			}
-			if since == 0 {
-				since = acked.by(asked)
-			}
 			if said.Behind == nil {
 				unknown++
 			} else if due := acked.by(asked.Add(-known)); said.Applied+oplog.Index(*said.Behind) < due {
@@ -149,17 +146,19 @@ func TestARejoiningFollowerClaimsNothingItLacks(t *testing.T) {
 
 	c.stop(follower)
 	grow(100)
+	since := acked.by(time.Now())
 	opened := make(chan struct{})
 	tasks.Go(func() {
 		defer close(opened)
 		c.open(follower)
 	})
-	poll("after a restart", begun)
+	poll("after a restart", since, begun)
 	<-opened
 
 	net.cut(follower + 1)
 	eventually(t, "the follower to miss its leader", func() bool { _, ok := c.nodes[follower].Service().Leader(); return !ok })
 	grow(100)
+	since = acked.by(time.Now())
 	net.cut(0)
 	heard := make(chan struct{})
 	tasks.Go(func() {
@@ -171,6 +170,6 @@ func TestARejoiningFollowerClaimsNothingItLacks(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 	})
-	poll("after a partition", heard)
+	poll("after a partition", since, heard)
 	stop()
 }
