@@ -2,4 +2,4 @@
 
 package simulation
 
-const defaultSeeds = 100
+const defaultSeeds = 40
