@@ -66,7 +66,7 @@ func (n *Node) reminded(peer uint32, h *wire.RaftHello) {
 	if said := (recovery.Place{Term: h.AckTerm, Index: h.AckIndex}); end.Before(said) {
 		n.log.Error("this member's files are older than what it acknowledged: it has no vote until it has rejoined",
 			"peer", peer, "acknowledged", said.Index, "term", said.Term, "index", end.Index, "err", errRolledBack)
-		if err := n.forget(); err != nil {
+		if err := n.markAmnesiac(); err != nil {
 			_ = n.disk.Break(fmt.Errorf("amnesia mark: %w", err))
 		}
 	}

@@ -30,14 +30,14 @@ import (
 func (n *Node) amnesiaFile() string { return filepath.Join(n.cfg.Dir, "amnesia") }
 
 // amnesiac says whether this node has no state to vote with, and must not give a vote yet.
-func (n *Node) amnesiac() bool { return n.lost.Load() }
+func (n *Node) amnesiac() bool { return n.amnesia.Load() }
 
 // Whole says whether this member remembers what it voted and took, as one without state does not until it has rejoined.
 func (n *Node) Whole() bool { return !n.amnesiac() }
 
-// forget marks this member as one without state, on disk, before anything goes away.
-func (n *Node) forget() error {
-	n.lost.Store(true)
+// markAmnesiac marks this member as one without state, on disk, before anything goes away.
+func (n *Node) markAmnesiac() error {
+	n.amnesia.Store(true)
 	n.admitted.Store(false)
 	if n.offline {
 		return nil
@@ -57,7 +57,7 @@ func Discard(dir string) (aside string, err error) {
 		return "", nil
 	}
 	n := &Node{cfg: Config{Dir: dir}}
-	if err := n.forget(); err != nil { // before anything goes away
+	if err := n.markAmnesiac(); err != nil { // before anything goes away
 		return "", err
 	}
 	aside = recovery.AsideName(dir)
@@ -73,18 +73,18 @@ func Discard(dir string) (aside string, err error) {
 	return aside, recovery.SyncDir(dir)
 }
 
-// remember ends the amnesia.
-func (n *Node) remember() {
-	if err := n.unmark(); err != nil {
+// clearAmnesia ends the amnesia.
+func (n *Node) clearAmnesia() {
+	if err := n.removeMark(); err != nil {
 		n.log.Warn("amnesia mark stays", "err", err)
 		return
 	}
-	n.lost.Store(false)
+	n.amnesia.Store(false)
 	n.log.Info("this member has state again, and may vote")
 }
 
-// unmark removes the mark that forget left.
-func (n *Node) unmark() error {
+// removeMark removes the mark that markAmnesiac left.
+func (n *Node) removeMark() error {
 	if err := os.Remove(n.amnesiaFile()); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
@@ -110,20 +110,20 @@ func (n *Node) markEmpty(snaps hraft.SnapshotStore) error {
 	if n.cfg.Alone {
 		return nil
 	}
-	return n.forget()
+	return n.markAmnesiac()
 }
 
 var errNotAdmitted = errors.New("this node has no state, and takes nothing before the leader has taken its vote away")
 
-// holdsOff refuses what a leader sends while this member has no state and no leader has taken its vote away. It notes the
+// refusesUntilAdmitted refuses what a leader sends while this member has no state and no leader has taken its vote away. It notes the
 // leader, which rejoin asks for that.
-func (n *Node) holdsOff(leader uint32, addr string) error {
+func (n *Node) refusesUntilAdmitted(leader uint32, addr string) error {
 	if !n.amnesiac() || n.admitted.Load() {
 		return nil
 	}
-	n.offering.Store(&hraft.Server{ID: transport.ServerID(leader), Address: hraft.ServerAddress(addr)})
+	n.admitter.Store(&hraft.Server{ID: transport.ServerID(leader), Address: hraft.ServerAddress(addr)})
 	select {
-	case n.offered <- struct{}{}:
+	case n.admitterHeard <- struct{}{}:
 	default: // one is being asked
 	}
 	return errNotAdmitted
@@ -146,7 +146,7 @@ func (n *Node) refound(snaps hraft.SnapshotStore) error {
 		return err
 	}
 	n.log.Warn("restored as a new single-node cluster", "index", index, "term", term)
-	n.remember()
+	n.clearAmnesia()
 	return nil
 }
 
@@ -173,7 +173,7 @@ func (n *Node) rejoin() {
 		select {
 		case <-n.ctx.Done():
 			return
-		case <-n.offered:
+		case <-n.admitterHeard:
 		case <-tick.C:
 		}
 		self, known := n.find(n.cfg.NodeID)
@@ -183,7 +183,7 @@ func (n *Node) rejoin() {
 			since = n.askAdmission()
 		case !known || !led:
 		case n.amnesiac() && (self.Suffrage == hraft.Voter || !voter) && n.raft.LastIndex() > since: // a replica may have been promoted meanwhile
-			n.remember()
+			n.clearAmnesia()
 		case voter && self.Suffrage != hraft.Voter:
 			if _, err := n.askMembership("join"); err != nil {
 				n.log.Info("no vote yet", "err", err)
@@ -194,7 +194,7 @@ func (n *Node) rejoin() {
 
 // askAdmission asks the leader that has sent something last to take this node's vote away, and returns where in the log it did.
 func (n *Node) askAdmission() (since uint64) {
-	leader := n.offering.Swap(nil)
+	leader := n.admitter.Swap(nil)
 	if leader == nil {
 		return 0
 	}
@@ -217,10 +217,10 @@ func (n *Node) askMembership(action string) (ok wire.MembershipOK, err error) {
 	return ok, n.askLeader(ctx, wire.OpMembership, m, wire.OpMembershipOK, &ok)
 }
 
-// takeVote is the leader's side of rejoin. The others must be enough without the vote that goes, or the cluster could commit
+// demoteForRejoin is the leader's side of rejoin. The others must be enough without the vote that goes, or the cluster could commit
 // nothing, not even that it goes; and they must follow this leader now, as only members with state say. Every majority that
 // the member may have been part of has one of them, so none has made a newer leader that this one has not heard of.
-func (n *Node) takeVote(m wire.Membership) (ok wire.MembershipOK, err error) {
+func (n *Node) demoteForRejoin(m wire.Membership) (ok wire.MembershipOK, err error) {
 	s, known := n.find(m.NodeID)
 	if !known {
 		return ok, fmt.Errorf("%w: node %d is no member", ErrRefused, m.NodeID)

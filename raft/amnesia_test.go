@@ -89,7 +89,7 @@ func TestMemberRejoinsAfterLosingItsLog(t *testing.T) {
 	c.reopen(lost, "secret", c.peers(lost))
 	c.wait("the leader to speak to the one without a log", func() bool { _, heard := c.nodes[lost].Told(uint32(l + 1)); return heard })
 	rejoin := wire.Membership{Action: "rejoin", NodeID: uint32(lost + 1), Role: "voter"}
-	if _, err := c.nodes[l].takeVote(rejoin); err == nil {
+	if _, err := c.nodes[l].demoteForRejoin(rejoin); err == nil {
 		t.Fatal("the leader gave up a vote that it needs")
 	}
 	if s, _ := c.nodes[l].find(uint32(lost + 1)); s.Suffrage != hraft.Voter {
@@ -110,7 +110,7 @@ func TestMemberRejoinsAfterLosingItsLog(t *testing.T) {
 	c.wait("one of two to lead, by the vote of the other", func() bool {
 		a, b := c.nodes[lost], c.nodes[other]
 		if a.raft.State() == hraft.Follower && b.raft.State() == hraft.Follower { // nothing was handed over
-			b.stand()
+			b.campaign()
 		}
 		return a.IsLeader() || b.IsLeader()
 	})

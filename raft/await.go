@@ -7,14 +7,14 @@ import (
 	hraft "github.com/hashicorp/raft"
 )
 
-// asks counts what the library was asked and has not answered.
-type asks struct {
+// unanswered counts what the library was asked and has not answered.
+type unanswered struct {
 	mu   sync.Mutex
 	n    int
 	idle chan struct{} // closed when the last is answered; nil when nobody waits for that
 }
 
-func (a *asks) add(n int) {
+func (a *unanswered) add(n int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.n += n; a.n == 0 && a.idle != nil {
@@ -23,8 +23,8 @@ func (a *asks) add(n int) {
 	}
 }
 
-// settle waits until everything is answered, but not for ever.
-func (a *asks) settle(patience time.Duration) {
+// drain waits until everything is answered, but not for ever.
+func (a *unanswered) drain(patience time.Duration) {
 	a.mu.Lock()
 	if a.n == 0 {
 		a.mu.Unlock()
@@ -47,10 +47,10 @@ func (a *asks) settle(patience time.Duration) {
 // lets it answer first; the outcome of what is left is unknown.
 func (n *Node) await(f hraft.Future) error {
 	done := make(chan error, 1)
-	n.asks.add(1)
+	n.pending.add(1)
 	go func() { // left behind, with the library's own state, when it never answers
 		done <- f.Error()
-		n.asks.add(-1)
+		n.pending.add(-1)
 	}()
 	select {
 	case err := <-done:

@@ -27,7 +27,7 @@ import (
 // others.
 func (n *Node) form() {
 	if n.sole() && !n.amnesiac() {
-		n.stand()
+		n.campaign()
 	}
 	const pause = 200 * time.Millisecond
 	for wait := time.Duration(0); ; {
@@ -98,7 +98,7 @@ func (n *Node) tryForm() (joined bool) {
 		return false
 	}
 	n.log.Info("cluster formed", "voters", len(servers))
-	n.stand()
+	n.campaign()
 	return false
 }
 
@@ -122,16 +122,16 @@ func (n *Node) found(c hraft.Configuration) error {
 // begin stores the founding configuration. The mark of a node without state goes first: one that ends in between has no
 // configuration, and is marked again at its next start.
 func (n *Node) begin(c hraft.Configuration) error {
-	if err := n.unmark(); err != nil {
+	if err := n.removeMark(); err != nil {
 		return err
 	}
 	if err := n.await(n.raft.BootstrapCluster(c)); err != nil {
 		if n.amnesiac() {
-			err = errors.Join(err, n.forget())
+			err = errors.Join(err, n.markAmnesiac())
 		}
 		return err
 	}
-	n.lost.Store(false)
+	n.amnesia.Store(false)
 	return nil
 }
 

@@ -203,7 +203,7 @@ func (c *cluster) lead(n *Node) {
 	})
 	c.wait("it to lead", func() bool {
 		if n.raft.State() == hraft.Follower { // one that stands already would begin anew
-			n.stand()
+			n.campaign()
 		}
 		return n.IsLeader()
 	})
@@ -224,7 +224,7 @@ func (c *cluster) leadAny() {
 	c.wait("a leader", func() bool {
 		if best.raft.State() == hraft.Follower {
 			if _, _, led := best.Leader(); !led {
-				best.stand()
+				best.campaign()
 			}
 		}
 		return slices.ContainsFunc(c.nodes, func(n *Node) bool { return n != nil && n.ctx.Err() == nil && n.IsLeader() })

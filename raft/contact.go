@@ -107,7 +107,7 @@ func (n *Node) reaches(have, index uint64) bool {
 	if index > n.raft.LastIndex() {
 		return false
 	}
-	given, err := n.given(index)
+	given, err := n.lastForState(index)
 	return err == nil && have >= given
 }
 

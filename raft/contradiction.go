@@ -15,7 +15,7 @@ import (
 // contradicts ends this member's part.
 func (n *Node) contradicts(err error) error {
 	if n.contradiction.CompareAndSwap(nil, &err) {
-		n.lost.Store(true) // it votes no more and takes nothing
+		n.amnesia.Store(true) // it votes no more and takes nothing
 		n.admitted.Store(false)
 		n.log.Error("the leader's log contradicts what this node has applied, this node stops", "err", err)
 		if n.cfg.Contradicted != nil {

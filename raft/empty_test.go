@@ -114,7 +114,7 @@ func TestTwoEmptyHomesOfThreeElectNobody(t *testing.T) {
 	if _, _, all := c.nodes[1].candidates(); all {
 		t.Error("a node without state would found a cluster beside one that has state")
 	}
-	c.nodes[0].stand()
+	c.nodes[0].campaign()
 	c.wait("the election to be over", func() bool { return c.nodes[0].Term() > 2 })
 	if c.nodes[0].raft.State() == hraft.Leader || c.nodes[1].hasState() || c.nodes[2].hasState() {
 		t.Fatal("somebody leads")

@@ -20,8 +20,8 @@ type fsm struct {
 	chain *Node                    // nil for a node that does not run
 }
 
-// unsettled is what became of a record that was committed, perhaps, and not applied here.
-type unsettled struct{}
+// unknownOutcome is what became of a record that was committed, perhaps, and not applied here.
+type unknownOutcome struct{}
 
 // Apply implements hraft.FSM.
 func (f *fsm) Apply(l *hraft.Log) any { return f.ApplyBatch([]*hraft.Log{l})[0] }
@@ -36,15 +36,15 @@ func (f *fsm) ApplyBatch(logs []*hraft.Log) []any {
 		}
 	}
 	if f.lost != nil {
-		return slices.Repeat([]any{unsettled{}}, len(logs))
+		return slices.Repeat([]any{unknownOutcome{}}, len(logs))
 	}
 	if f.lost = f.disk(logs[len(logs)-1].Index); f.lost != nil {
-		return slices.Repeat([]any{unsettled{}}, len(logs))
+		return slices.Repeat([]any{unknownOutcome{}}, len(logs))
 	}
 	if f.chain != nil {
 		if err := f.chain.chain.Add(logs); err != nil {
 			f.lost = f.chain.contradicts(err)
-			return slices.Repeat([]any{unsettled{}}, len(logs))
+			return slices.Repeat([]any{unknownOutcome{}}, len(logs))
 		}
 	}
 	return f.sm.Apply(batch)

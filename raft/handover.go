@@ -59,7 +59,7 @@ func (n *Node) handTo(s hraft.Server) error {
 	id, term := transport.NodeID(s.ID), n.Term()
 	n.mu.Lock()
 	p := n.peers[id]
-	waits := n.spurned[id] == term && (p == nil || p.lastLog < n.raft.LastIndex())
+	waits := n.failedHandOvers[id] == term && (p == nil || p.lastLog < n.raft.LastIndex())
 	n.mu.Unlock()
 	if waits {
 		return fmt.Errorf("%w: node %d has not caught up since the last hand-over to it failed", ErrUnavailable, id)
@@ -67,7 +67,7 @@ func (n *Node) handTo(s hraft.Server) error {
 	err := n.await(n.raft.LeadershipTransferToServer(s.ID, s.Address))
 	if err != nil {
 		n.mu.Lock()
-		n.spurned[id] = term
+		n.failedHandOvers[id] = term
 		n.mu.Unlock()
 	}
 	return err

@@ -44,7 +44,7 @@ func (h host) Meet(peer uint32, hello *wire.RaftHello) error {
 }
 
 // Left implements transport.Host.
-func (h host) Left(peer uint32) { h.n.left(peer) }
+func (h host) Left(peer uint32) { h.n.connectionLost(peer) }
 
 // Serve implements transport.Host.
 func (h host) Serve(ctx context.Context, c *transport.Inbound, f wire.Frame) error {

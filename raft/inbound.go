@@ -64,7 +64,7 @@ func (c *inbound) header(id uint32, addr string) hraft.RPCHeader {
 }
 
 func (c *inbound) append(ctx context.Context, a *wire.RaftAppend) (*wire.RaftAppendReply, error) {
-	if err := c.n.holdsOff(a.Leader, a.LeaderAddr); err != nil {
+	if err := c.n.refusesUntilAdmitted(a.Leader, a.LeaderAddr); err != nil {
 		return nil, err
 	}
 	req := &hraft.AppendEntriesRequest{RPCHeader: c.header(a.Leader, a.LeaderAddr), Term: a.Term,
@@ -74,7 +74,7 @@ func (c *inbound) append(ctx context.Context, a *wire.RaftAppend) (*wire.RaftApp
 	if err := errors.Join(c.n.compare(req), c.n.hearChain(a.Term, a.Chain)); err != nil {
 		return nil, err
 	}
-	c.n.settled(req)
+	c.n.trimToProven(req)
 	resp, err := c.consume(ctx, req, nil)
 	if err != nil {
 		return nil, err
@@ -89,13 +89,13 @@ func (c *inbound) append(ctx context.Context, a *wire.RaftAppend) (*wire.RaftApp
 	return &wire.RaftAppendReply{Term: r.Term, LastLog: r.LastLog, Success: r.Success, NoRetryBackoff: r.NoRetryBackoff, Clock: transport.Micros(c.n.cfg.Now())}, nil
 }
 
-// settled has a request say no more than the library may believe. Only what is in the request, or before it, is known to be the
+// trimToProven has a request say no more than the library may believe. Only what is in the request, or before it, is known to be the
 // leader's: the library commits the rest of a log as well, and that may be another leader's.
 //
 // All that is applied anywhere is the leader's too, so a request that begins before the end of that goes on behind it, when the
 // record to compare with is gone, or was replaced by a snapshot that ends among records of a leader that was deposed. The
 // library would say no, and be sent a snapshot that it does not need, again and again. It compares nothing with record 0.
-func (n *Node) settled(req *hraft.AppendEntriesRequest) {
+func (n *Node) trimToProven(req *hraft.AppendEntriesRequest) {
 	known := req.PrevLogEntry
 	if applied := n.raft.AppliedIndex(); known > 0 && known <= applied && req.Term >= n.Term() && !n.agrees(known, req.PrevLogTerm) {
 		req.PrevLogEntry, req.PrevLogTerm, known = 0, 0, applied
@@ -186,8 +186,8 @@ func (c *inbound) vote(ctx context.Context, f wire.Frame) error {
 
 func (c *inbound) ballot(ctx context.Context, v *wire.RaftVote) (*wire.RaftVoteReply, error) {
 	switch {
-	case v.PreVote && c.n.bereft():
-		return &wire.RaftVoteReply{Term: c.n.Term(), Granted: c.n.mayLead(v.Term, v.LastIndex, v.LastTerm)}, nil
+	case v.PreVote && c.n.leaderEnded():
+		return &wire.RaftVoteReply{Term: c.n.Term(), Granted: c.n.promise(v.Term, v.LastIndex, v.LastTerm)}, nil
 	case c.n.stranger(v.Candidate):
 		return c.strangersBallot(ctx, v)
 	case v.PreVote:
@@ -226,7 +226,7 @@ func (c *inbound) snapshot(ctx context.Context, f wire.Frame) error {
 	if !c.mayLead(m.Leader) {
 		return c.Fail(f, wire.CodeNotLeader, "node %d is no member of this cluster", m.Leader)
 	}
-	if err := c.n.holdsOff(m.Leader, m.LeaderAddr); err != nil {
+	if err := c.n.refusesUntilAdmitted(m.Leader, m.LeaderAddr); err != nil {
 		return c.Fail(f, wire.CodeNotLeader, "%v", err)
 	}
 	c.n.log.Info("receiving snapshot", "peer", m.Leader, "index", m.LastIndex, "bytes", m.Size)

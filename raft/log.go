@@ -25,7 +25,7 @@ func (n *Node) openLog(snaps hraft.SnapshotStore) error {
 	if err := recovery.FinishSalvage(n.cfg.Dir, path); err != nil {
 		return fmt.Errorf("raft log: %w", err)
 	}
-	covered, err := n.usable(snaps)
+	covered, err := n.usableSnapshot(snaps)
 	if err != nil {
 		return fmt.Errorf("snapshots: %w", err)
 	}
@@ -43,7 +43,7 @@ func (n *Node) openLog(snaps hraft.SnapshotStore) error {
 		}
 		aside := recovery.AsideName(path)
 		n.log.Error("raft log unreadable, moved aside", "path", path, "aside", aside, "err", err)
-		if err := n.forget(); err != nil {
+		if err := n.markAmnesiac(); err != nil {
 			return fmt.Errorf("raft log: %w", err)
 		}
 		if err := recovery.SetAside(path, aside); err != nil {
@@ -69,10 +69,10 @@ func (n *Node) openLog(snaps hraft.SnapshotStore) error {
 		if !n.offline {
 			n.log.Error("the log is older than the state, or gone: this node has no state to vote with", "path", path, "err", why)
 		}
-		return n.forget()
+		return n.markAmnesiac()
 	}
 	if _, err := os.Stat(n.amnesiaFile()); err == nil {
-		return n.forget()
+		return n.markAmnesiac()
 	}
 	return nil
 }

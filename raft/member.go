@@ -26,7 +26,7 @@ func (n *Node) Change(ctx context.Context, m wire.Membership) (string, error) {
 
 var changes = map[string]func(*Node, wire.Membership) (wire.MembershipOK, error){
 	"join":     said((*Node).join),
-	"rejoin":   (*Node).takeVote,
+	"rejoin":   (*Node).demoteForRejoin,
 	"remove":   said((*Node).remove),
 	"promote":  said((*Node).makeVoter),
 	"transfer": said((*Node).transfer),
@@ -114,9 +114,9 @@ func (n *Node) want(id uint32, voter bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if voter {
-		n.wanted[id] = true
+		n.toPromote[id] = true
 	} else {
-		delete(n.wanted, id)
+		delete(n.toPromote, id)
 	}
 }
 
@@ -136,7 +136,7 @@ func (n *Node) promote() {
 		n.correctOwn()
 		n.mu.Lock()
 		var due []uint32
-		for id := range n.wanted {
+		for id := range n.toPromote {
 			if p := n.peers[id]; p != nil && p.lastLog+caughtUp >= n.raft.LastIndex() && time.Since(p.lastSeen) < n.cfg.Election {
 				due = append(due, id)
 			}

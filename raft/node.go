@@ -23,50 +23,50 @@ import (
 
 // Node is one member's part in consensus.
 type Node struct {
-	cfg           Config
-	log           *slog.Logger
-	sm            StateMachine
-	raft          *hraft.Raft
-	logs          *logstore.Store
-	records       hraft.LogStore // what is in logs, as the library has it
-	disk          *logstore.Disk
-	transport     *transport.Transport
-	beats         chan *hraft.AppendEntriesRequest // answered, and the library does not know; see heartbeat.go
-	lost          atomic.Bool                      // see amnesiac
-	admitted      atomic.Bool                      // a leader has taken the vote of this node away since it started without state
-	offering      atomic.Pointer[hraft.Server]     // the leader that sent something last and was held off
-	offered       chan struct{}                    // holds a token when one was
-	departed      atomic.Uint32                    // the leader whose process is known to have ended; 0 for none
-	aside         atomic.Int64                     // when this node told another that it may lead, in nanoseconds
-	heavy         large.Turns                      // at decoding large frames of peers
-	leavings      chan uint32                      // a leader's connections broke off; see departed.go
-	offline       bool                             // it takes no part, and moves no damaged log aside
-	loss          *recovery.LossError              // what the log of a node that is alone lacks
-	hopeless      atomic.Bool                      // see giveUp
-	running       atomic.Bool                      // the library is
-	ready         atomic.Uint64                    // term whose barrier this node, leading, has applied; 0 for none
-	acks          recovery.Acknowledged
-	chain         recovery.Chain
-	contradiction atomic.Pointer[error] // why this member stops; see contradiction.go
-	stale         atomic.Uint64         // records up to here are in the log, perhaps, though a snapshot replaced them
+	cfg             Config
+	log             *slog.Logger
+	sm              StateMachine
+	raft            *hraft.Raft
+	logs            *logstore.Store
+	records         hraft.LogStore // what is in logs, as the library has it
+	disk            *logstore.Disk
+	transport       *transport.Transport
+	beats           chan *hraft.AppendEntriesRequest // answered, and the library does not know; see heartbeat.go
+	amnesia         atomic.Bool                      // see amnesiac
+	admitted        atomic.Bool                      // a leader has taken the vote of this node away since it started without state
+	admitter        atomic.Pointer[hraft.Server]     // the leader that sent something last and was held off
+	admitterHeard   chan struct{}                    // holds a token when one was
+	endedLeader     atomic.Uint32                    // the leader whose process is known to have ended; 0 for none
+	promised        atomic.Int64                     // when this node told another that it may lead, in nanoseconds
+	heavy           large.Turns                      // at decoding large frames of peers
+	connectionsLost chan uint32                      // a leader's connections broke off; see fast_failover.go
+	offline         bool                             // it takes no part, and moves no damaged log aside
+	loss            *recovery.LossError              // what the log of a node that is alone lacks
+	hopeless        atomic.Bool                      // see giveUp
+	running         atomic.Bool                      // the library is
+	ready           atomic.Uint64                    // term whose barrier this node, leading, has applied; 0 for none
+	acks            recovery.Acknowledged
+	chain           recovery.Chain
+	contradiction   atomic.Pointer[error] // why this member stops; see contradiction.go
+	stale           atomic.Uint64         // records up to here are in the log, perhaps, though a snapshot replaced them
 
-	ctx     context.Context
-	cancel  context.CancelFunc
-	tasks   sync.WaitGroup
-	stopped chan struct{} // closed when the library has shut down
-	lacking chan struct{} // holds a token when a snapshot could not be read
-	asks    asks
-	contact contact
-	clocks  clocks
-	rounds  confirmations
-	opened  uint64 // the last record that the log had when it was opened
+	ctx            context.Context
+	cancel         context.CancelFunc
+	tasks          sync.WaitGroup
+	stopped        chan struct{} // closed when the library has shut down
+	snapshotWanted chan struct{} // holds a token when a snapshot could not be read
+	pending        unanswered
+	contact        contact
+	clocks         clocks
+	rounds         confirmations
+	opened         uint64 // the last record that the log had when it was opened
 
-	mu      sync.Mutex
-	peers   map[uint32]*peerState // what the leader knows of the others
-	hellos  map[uint32]Told       // what they said of themselves when they connected last
-	wanted  map[uint32]bool       // joined as voters, not yet promoted
-	spurned map[uint32]uint64     // the term in which a hand-over to a member failed
-	changed chan struct{}         // closed and replaced when leadership moves
+	mu              sync.Mutex
+	peers           map[uint32]*peerState // what the leader knows of the others
+	hellos          map[uint32]Told       // what they said of themselves when they connected last
+	toPromote       map[uint32]bool       // joined as voters, not yet promoted
+	failedHandOvers map[uint32]uint64     // the term in which a hand-over to a member failed
+	changed         chan struct{}         // closed and replaced when leadership moves
 }
 
 type peerState struct {
@@ -78,7 +78,7 @@ type peerState struct {
 // Open starts the member: it listens, opens its log, and takes part. ctx bounds the opening only.
 func Open(ctx context.Context, cfg Config, sm StateMachine) (_ *Node, err error) {
 	cfg = cfg.withDefaults()
-	n := &Node{cfg: cfg, log: cfg.Logger, sm: sm, peers: map[uint32]*peerState{}, wanted: map[uint32]bool{}, spurned: map[uint32]uint64{}, changed: make(chan struct{}), stopped: make(chan struct{}), lacking: make(chan struct{}, 1), offered: make(chan struct{}, 1), rounds: confirmations{turn: make(chan struct{}, 1)}, leavings: make(chan uint32, 1), heavy: large.NewTurns(), beats: make(chan *hraft.AppendEntriesRequest, 1)}
+	n := &Node{cfg: cfg, log: cfg.Logger, sm: sm, peers: map[uint32]*peerState{}, toPromote: map[uint32]bool{}, failedHandOvers: map[uint32]uint64{}, changed: make(chan struct{}), stopped: make(chan struct{}), snapshotWanted: make(chan struct{}, 1), admitterHeard: make(chan struct{}, 1), rounds: confirmations{turn: make(chan struct{}, 1)}, connectionsLost: make(chan uint32, 1), heavy: large.NewTurns(), beats: make(chan *hraft.AppendEntriesRequest, 1)}
 	n.clocks = clocks{now: cfg.Now, elapsed: cfg.Elapsed, max: cfg.MaxClockOffset}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	n.transport, n.disk = n.newTransport(nil), n.newDisk()
@@ -107,8 +107,8 @@ func Open(ctx context.Context, cfg Config, sm StateMachine) (_ *Node, err error)
 	n.tasks.Go(n.form)
 	n.tasks.Go(n.promote)
 	n.tasks.Go(n.rejoin)
-	n.tasks.Go(n.makeUp)
-	n.tasks.Go(n.succeed)
+	n.tasks.Go(n.replaceDamagedSnapshots)
+	n.tasks.Go(n.fastFailover)
 	n.tasks.Go(n.tellBeats)
 	n.tasks.Go(n.keepAcknowledged)
 	return n, nil
@@ -223,7 +223,7 @@ func (n *Node) Close() error {
 	n.rounds.end()
 	errs = append(errs, n.transport.Close())
 	if n.raft != nil {
-		n.asks.settle(min(n.cfg.Election, time.Second))
+		n.pending.drain(min(n.cfg.Election, time.Second))
 		errs = append(errs, n.raft.Shutdown().Error())
 	}
 	close(n.stopped)
@@ -340,14 +340,14 @@ func (n *Node) watch() {
 		case <-tick.C: // observations may be dropped; this finds what was missed
 			moved = false
 		}
-		if n.settle() || moved {
+		if n.updateReady() || moved {
 			n.moved()
 		}
 	}
 }
 
-// settle brings ready up to date and says whether it changed.
-func (n *Node) settle() bool {
+// updateReady brings ready up to date and says whether it changed.
+func (n *Node) updateReady() bool {
 	if n.raft.State() != hraft.Leader {
 		if n.ready.Swap(0) == 0 {
 			return false

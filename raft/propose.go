@@ -41,7 +41,7 @@ func (f *Future) Wait() (index uint64, result any, err error) {
 		return 0, nil, meaning(err)
 	}
 	result = f.f.Response()
-	if _, lost := result.(unsettled); lost {
+	if _, lost := result.(unknownOutcome); lost {
 		return 0, nil, ErrUnknownOutcome
 	}
 	return f.f.Index(), result, nil
@@ -53,7 +53,7 @@ func (f *Future) Wait() (index uint64, result any, err error) {
 func (n *Node) ReadIndex(ctx context.Context) (uint64, error) {
 	if n.IsLeader() {
 		term := n.ready.Load()
-		i, err := n.given(n.raft.CommitIndex())
+		i, err := n.lastForState(n.raft.CommitIndex())
 		if err != nil {
 			return 0, err
 		}
@@ -95,8 +95,8 @@ func (n *Node) askLeader(ctx context.Context, op wire.Op, m wire.Message, want w
 	return err
 }
 
-// given is the last record up to an index that the state machine is given: what the library keeps for itself never gets there.
-func (n *Node) given(index uint64) (uint64, error) {
+// lastForState is the last record up to an index that the state machine is given: what the library keeps for itself never gets there.
+func (n *Node) lastForState(index uint64) (uint64, error) {
 	for ; index > 0; index-- {
 		var l hraft.Log
 		switch err := n.logs.GetLog(index, &l); {

@@ -59,7 +59,7 @@ func TestAConfigurationReadIsNeverWritten(t *testing.T) {
 		clear(list)
 	}
 	n.sole()
-	n.place(0)
+	n.rank(0)
 	n.successor()
 	if got := n.servers(); !slices.Equal(got, before) {
 		t.Errorf("the configuration was %v and is %v", before, got)

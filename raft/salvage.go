@@ -69,7 +69,7 @@ func (n *Node) openSalvaged(snaps hraft.SnapshotStore, path string, err error) e
 	if err != nil {
 		return fmt.Errorf("raft log %s: %w", path, err)
 	}
-	covered, err := n.usable(snaps)
+	covered, err := n.usableSnapshot(snaps)
 	if err == nil {
 		n.logs, err = n.openStore(path, covered)
 	}

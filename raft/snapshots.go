@@ -30,19 +30,19 @@ type checked struct {
 func (s checked) Open(id string) (*hraft.SnapshotMeta, io.ReadCloser, error) {
 	m, in, err := s.SnapshotStore.Open(id)
 	if err == nil {
-		if err = s.vouch(id, m); err == nil {
+		if err = s.checkDescription(id, m); err == nil {
 			return m, in, nil
 		}
 		in.Close()
 	}
-	if notNow(err) {
+	if transient(err) {
 		return nil, nil, err
 	}
 	return nil, nil, s.setAside(id, err)
 }
 
-// notNow says whether an error tells of the machine, not of what is on the disk: gone meanwhile, or not to be had now.
-func notNow(err error) bool {
+// transient says whether an error tells of the machine, not of what is on the disk: gone meanwhile, or not to be had now.
+func transient(err error) bool {
 	var errno syscall.Errno
 	return errors.As(err, &errno) && errno != syscall.EIO
 }
@@ -56,17 +56,17 @@ func (s checked) List() ([]*hraft.SnapshotMeta, error) {
 	}
 	good := map[string]bool{}
 	list = slices.DeleteFunc(list, func(m *hraft.SnapshotMeta) bool {
-		good[m.ID] = s.vouch(m.ID, m) == nil
+		good[m.ID] = s.checkDescription(m.ID, m) == nil
 		return !good[m.ID]
 	})
 	for _, d := range dirs {
 		if good[d.Name()] || strings.HasSuffix(d.Name(), ".tmp") { // one that is being written
 			continue
 		}
-		_, in, err := s.Open(d.Name()) // it is old, or new; what is neither is set aside
+		_, in, err := s.Open(d.Name()) // what is no snapshot is set aside
 		if err == nil {
 			in.Close()
-		} else if notNow(err) && !errors.Is(err, fs.ErrNotExist) {
+		} else if transient(err) && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
 	}
@@ -101,9 +101,8 @@ func sumOf(m *hraft.SnapshotMeta) []byte {
 	return fmt.Appendf(nil, "%x\n", h.Sum(nil))
 }
 
-// vouch says what is wrong with the description in a directory; nil for a whole one. Those of earlier versions have no sum:
-// they get one at the next start (sumOld).
-func (s checked) vouch(dir string, m *hraft.SnapshotMeta) error {
+// checkDescription says what is wrong with the description in a directory; nil for a whole one.
+func (s checked) checkDescription(dir string, m *hraft.SnapshotMeta) error {
 	if place := fmt.Sprintf("%d-%d-", m.Term, m.Index); m.ID != dir || !strings.HasPrefix(dir, place) {
 		return fmt.Errorf("it says that it is %s at %s", m.ID, place)
 	}
@@ -116,7 +115,7 @@ func (s checked) vouch(dir string, m *hraft.SnapshotMeta) error {
 	}
 	sum, err := os.ReadFile(filepath.Join(s.path(dir), sumFile))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return errors.New("its description has no sum")
 	}
 	if err == nil && !bytes.Equal(sum, sumOf(m)) {
 		err = errors.New("its description is not the one that was written")
@@ -153,17 +152,17 @@ func (s checked) setAside(id string, err error) error {
 	s.n.log.Error("snapshot unreadable, moved aside", "path", path, "aside", aside, "err", err)
 	err = errors.Join(err, os.Rename(path, aside))
 	select {
-	case s.n.lacking <- struct{}{}:
+	case s.n.snapshotWanted <- struct{}{}:
 	default: // one is due
 	}
 	return err
 }
 
-// makeUp makes a snapshot for each that could not be read.
-func (n *Node) makeUp() {
+// replaceDamagedSnapshots makes a snapshot for each that could not be read.
+func (n *Node) replaceDamagedSnapshots() {
 	for {
 		select {
-		case <-n.lacking:
+		case <-n.snapshotWanted:
 		case <-n.ctx.Done():
 			return
 		}

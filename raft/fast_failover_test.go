@@ -84,7 +84,7 @@ func TestAnyOfTheLeadersConnectionsTells(t *testing.T) {
 	}
 	l.transport.CloseServer() // nobody listens there, and heartbeats go on
 	records.Close()
-	c.wait("the follower to see that the leader ended", func() bool { return f.departed.Load() == l.cfg.NodeID })
+	c.wait("the follower to see that the leader ended", func() bool { return f.endedLeader.Load() == l.cfg.NodeID })
 }
 
 // TestWhoIsBehindIsNotWanted: what a voter answers who is asked before the vote.
@@ -107,9 +107,9 @@ func TestWhoIsBehindIsNotWanted(t *testing.T) {
 		{"has as much", f.Term() + 1, index, term, true},
 		{"has less of a newer term", f.Term() + 1, index - 1, term + 1, true},
 	} {
-		f.aside.Store(0)
-		if got := f.mayLead(k.term, k.index, k.last); got != k.want || (f.aside.Load() != 0) != k.want {
-			t.Errorf("one that %s: got %v, stands aside since %v", k.what, got, f.aside.Load())
+		f.promised.Store(0)
+		if got := f.promise(k.term, k.index, k.last); got != k.want || (f.promised.Load() != 0) != k.want {
+			t.Errorf("one that %s: got %v, stands aside since %v", k.what, got, f.promised.Load())
 		}
 	}
 	for _, n := range c.nodes {
@@ -117,9 +117,9 @@ func TestWhoIsBehindIsNotWanted(t *testing.T) {
 			n.crash()
 		}
 	}
-	f.stand()
+	f.campaign()
 	c.wait("it to stand", func() bool { return f.raft.State() == hraft.Candidate })
-	if f.mayLead(f.Term()+9, index, term+9) {
+	if f.promise(f.Term()+9, index, term+9) {
 		t.Error("one that stands itself promises another its vote")
 	}
 }
@@ -145,7 +145,7 @@ func TestOneThatIsCutOffReplacesNobody(t *testing.T) {
 	leaderAddr.Store(&at)
 	cut := c.nodes[l.cfg.NodeID%3]
 	refused.Store(int32(cut.cfg.NodeID))
-	cut.left(l.cfg.NodeID)
+	cut.connectionLost(l.cfg.NodeID)
 	c.wait("it to look again and again", func() bool { return asked.Load() > 5 })
 	if !l.IsLeader() || l.Term() != term || cut.Term() != term {
 		t.Errorf("term %d became %d, and %d on the node that was cut off", term, l.Term(), cut.Term())

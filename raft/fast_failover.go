@@ -24,75 +24,75 @@ import (
 
 // How followers keep out of each other's way: each waits by its place among them, before the first attempt and between any two.
 const (
-	standSure  = 500 * time.Millisecond // a process that ends closes one thing after the other
-	standFirst = 100 * time.Millisecond // for each place
-	standAgain = 50 * time.Millisecond  // and for each place as much again
-	standAside = time.Second            // for one whom this node has told that it may lead: it syncs its vote first
+	confirmEnded = 500 * time.Millisecond // a process that ends closes one thing after the other
+	rankDelay    = 100 * time.Millisecond // for each place
+	retryDelay   = 50 * time.Millisecond  // and for each place as much again
+	promiseTime  = time.Second            // for one whom this node has told that it may lead: it syncs its vote first
 )
 
-// left is told of each connection for heartbeats or records that ended.
-func (n *Node) left(id uint32) {
+// connectionLost is told of each connection for heartbeats or records that ended.
+func (n *Node) connectionLost(id uint32) {
 	if leader, _, ok := n.Leader(); !ok || leader != id {
 		return
 	}
 	select {
-	case n.leavings <- id:
+	case n.connectionsLost <- id:
 	default: // one is being looked into
 	}
 }
 
-// succeed is the task that replaces leaders whose process ended.
-func (n *Node) succeed() {
+// fastFailover is the task that replaces leaders whose process ended.
+func (n *Node) fastFailover() {
 	for {
 		select {
 		case <-n.ctx.Done():
 			return
-		case id := <-n.leavings:
-			n.replace(id)
+		case id := <-n.connectionsLost:
+			n.replaceEnded(id)
 		}
 	}
 }
 
-// replace goes on until somebody leads or stands, or the timeouts have come into their own.
-func (n *Node) replace(dead uint32) {
+// replaceEnded goes on until somebody leads or stands, or the timeouts have come into their own.
+func (n *Node) replaceEnded(dead uint32) {
 	leader, addr, _ := n.Leader()
-	place := n.place(dead)
+	place := n.rank(dead)
 	if leader != dead || place < 0 || n.amnesiac() {
 		return
 	}
 	n.log.Debug("the leader's connections broke off", "peer", dead)
-	for sure := time.Now().Add(standSure); !n.ended(addr); time.Sleep(10 * time.Millisecond) {
+	for sure := time.Now().Add(confirmEnded); !n.refuses(addr); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(sure) || n.ctx.Err() != nil {
 			return
 		}
 	}
 	n.log.Info("the leader's process has ended", "peer", dead)
-	n.departed.Store(dead)
-	defer n.departed.Store(0)
+	n.endedLeader.Store(dead)
+	defer n.endedLeader.Store(0)
 	limit := time.Now().Add(n.cfg.Election)
-	pause := time.Duration(place) * standFirst
-	for term := n.Term(); time.Now().Before(limit); pause = time.Duration(place+1) * standAgain {
+	pause := time.Duration(place) * rankDelay
+	for term := n.Term(); time.Now().Before(limit); pause = time.Duration(place+1) * retryDelay {
 		select {
 		case <-time.After(pause):
 		case <-n.ctx.Done():
 			return
 		}
-		if leader, _, known := n.Leader(); known && leader != dead || n.raft.State() != hraft.Follower || !n.ended(addr) {
+		if leader, _, known := n.Leader(); known && leader != dead || n.raft.State() != hraft.Follower || !n.refuses(addr) {
 			return
 		}
 		if now := n.Term(); now != term { // somebody stands: it gets the time to win
 			term = now
 			continue
 		}
-		before := n.aside.Load()
-		if !n.standsAside() && n.wouldWin(dead) && n.aside.Load() == before {
-			n.stand()
+		before := n.promised.Load()
+		if !n.hasPromised() && n.wouldWin(dead) && n.promised.Load() == before {
+			n.campaign()
 		}
 	}
 }
 
-// place is where this node is among the voters that are left; negative when it is none of them.
-func (n *Node) place(dead uint32) int {
+// rank is where this node is among the voters that are left; negative when it is none of them.
+func (n *Node) rank(dead uint32) int {
 	var ids []uint32
 	for _, s := range n.voters() {
 		if id := transport.NodeID(s.ID); id != dead {
@@ -103,8 +103,8 @@ func (n *Node) place(dead uint32) int {
 	return slices.Index(ids, n.cfg.NodeID)
 }
 
-// ended says whether the system at an address says that nobody listens there.
-func (n *Node) ended(addr string) bool {
+// refuses says whether the system at an address says that nobody listens there.
+func (n *Node) refuses(addr string) bool {
 	ctx, cancel := context.WithTimeout(n.ctx, time.Second)
 	defer cancel()
 	c, err := n.cfg.Dial(ctx, addr)
@@ -149,31 +149,31 @@ func (n *Node) wouldWin(dead uint32) bool {
 	return false
 }
 
-// stand has the library hold an election now. A node that leads gets a new term.
-func (n *Node) stand() {
+// campaign has the library hold an election now. A node that leads gets a new term.
+func (n *Node) campaign() {
 	r := hraft.RPC{Command: &hraft.TimeoutNowRequest{RPCHeader: hraft.RPCHeader{ProtocolVersion: hraft.ProtocolVersionMax}}, RespChan: make(chan hraft.RPCResponse, 1)}
 	_ = n.transport.Offer(n.ctx, r) // refused when the node stops
 }
 
-// bereft says whether the leader this node knows is one whose process ended: the library does not give votes before the vote
+// leaderEnded says whether the leader this node knows is one whose process ended: the library does not give votes before the vote
 // while it knows a leader.
-func (n *Node) bereft() bool {
+func (n *Node) leaderEnded() bool {
 	leader, _, known := n.Leader()
-	return known && leader == n.departed.Load()
+	return known && leader == n.endedLeader.Load()
 }
 
-// mayLead is the answer to a voter that asks whether it would have this node's vote. One that stands has none left, though a slow
+// promise is the answer to a voter that asks whether it would have this node's vote. One that stands has none left, though a slow
 // disk may keep it from the new term for a while.
-func (n *Node) mayLead(term, lastIndex, lastTerm uint64) bool {
+func (n *Node) promise(term, lastIndex, lastTerm uint64) bool {
 	yes := n.raft.State() == hraft.Follower && term > n.Term() && !(recovery.Place{Term: lastTerm, Index: lastIndex}).Before(n.end())
 	if yes {
-		n.aside.Store(time.Now().UnixNano())
+		n.promised.Store(time.Now().UnixNano())
 	}
 	return yes
 }
 
-// standsAside says whether another was told that it may lead, and has the time to.
-func (n *Node) standsAside() bool { return time.Since(time.Unix(0, n.aside.Load())) < standAside }
+// hasPromised says whether another was told that it may lead, and has the time to.
+func (n *Node) hasPromised() bool { return time.Since(time.Unix(0, n.promised.Load())) < promiseTime }
 
 // lastRecord is the end of the log, or of the snapshot that stands for it.
 func (n *Node) lastRecord() (index, term uint64) {
