@@ -36,6 +36,11 @@ func (n *Node) CutBehind(index uint64) error {
 	if err := n.disk.Try(n.logs.Erase); err != nil {
 		return err
 	}
+	return n.dropSnapshots(snaps, index)
+}
+
+// dropSnapshots removes those from before an index.
+func (n *Node) dropSnapshots(snaps hraft.SnapshotStore, index uint64) error {
 	list, err := snaps.List()
 	for _, m := range list {
 		if m.Index < index {
@@ -45,12 +50,33 @@ func (n *Node) CutBehind(index uint64) error {
 	return err
 }
 
-// CutOpened leaves nothing in the log and the snapshots of what they held when this process opened them. It fails until something was written since.
-func (n *Node) CutOpened() error {
-	if n.raft.AppliedIndex() <= n.opened {
-		return fmt.Errorf("nothing was written since record %d", n.opened)
+// ResealLog brings what the log held when this process opened it, and the vote, under the active key.
+func (n *Node) ResealLog() error {
+	return n.disk.Try(func() error { return n.logs.Reseal(n.opened) })
+}
+
+// ResealSnapshots puts a new snapshot in the place of those that there were when this process opened them. It fails until something was written since.
+func (n *Node) ResealSnapshots() error {
+	snaps, err := n.openSnapshots()
+	if err != nil {
+		return err
 	}
-	return n.CutBehind(n.opened + 1)
+	end, err := newest(snaps)
+	if err != nil || end == 0 {
+		return err
+	}
+	if end <= n.opened {
+		if n.raft.AppliedIndex() <= n.opened {
+			return fmt.Errorf("nothing was written since record %d", n.opened)
+		}
+		if err := n.await(n.raft.Snapshot()); err != nil {
+			return err
+		}
+		if end, err = newest(snaps); err != nil || end <= n.opened {
+			return errors.Join(err, fmt.Errorf("the newest snapshot is at record %d, and not behind %d", end, n.opened))
+		}
+	}
+	return n.dropSnapshots(snaps, n.opened+1)
 }
 
 // snapshotAndCut takes a snapshot and leaves one record of those before it: an empty log would be taken for a lost one.

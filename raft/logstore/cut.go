@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	hraft "github.com/hashicorp/raft"
 )
@@ -107,14 +108,44 @@ func (s *Store) Erase() error {
 	if len(s.segs) == 0 || s.segs[0].first >= m.First {
 		return nil
 	}
-	last := s.segs[0].next() - 1
-	if err := s.rewrite(0, last); err != nil {
+	return s.rewriteAll(0)
+}
+
+// Reseal brings what the files held when the log ended with a record, and meta, under the active key. A segment at a time is written anew: records are stored
+// in between.
+func (s *Store) Reseal(last uint64) error {
+	for next := uint64(0); next <= last; {
+		if err := s.lock(); err != nil {
+			return err
+		}
+		at := slices.IndexFunc(s.segs, func(g *segment) bool { return g.first >= next })
+		if at < 0 {
+			s.unlock()
+			break
+		}
+		g := s.segs[at]
+		next = max(g.next(), g.first+1)
+		var err error
+		if g.first <= last {
+			err = s.rewriteAll(at)
+		}
+		s.unlock()
+		if err != nil {
+			return err
+		}
+	}
+	return s.change(func(*meta) {})
+}
+
+// rewriteAll writes a segment anew with all its records that are not deleted.
+func (s *Store) rewriteAll(at int) error {
+	if err := s.rewrite(at, s.segs[at].next()-1); err != nil {
 		return err
 	}
-	if len(s.segs) > 1 {
-		return nil
+	if newest := s.segs[len(s.segs)-1].first; newest != s.meta.Load().Newest {
+		return s.change(func(m *meta) { m.Newest = newest })
 	}
-	return s.change(func(m *meta) { m.Newest = m.First })
+	return nil
 }
 
 // rewrite writes a segment anew without what is deleted of it, and without what is behind a record.

@@ -41,5 +41,6 @@
 //
 // Records that a snapshot holds are deleted by writing into meta where the log begins, and removing the segments that end before
 // that. Erase also rewrites the segment in which the log begins. A conflicting end is taken away by removing segments, the newest
-// first, and writing the one anew in which the log then ends. A segment that is written anew takes its name when it is whole.
+// first, and writing the one anew in which the log then ends. Reseal writes segments anew under another key. A segment that is written anew takes its name when it is
+// whole.
 package logstore

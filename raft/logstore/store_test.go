@@ -179,6 +179,16 @@ func TestTheLogIsWhatWasStored(t *testing.T) {
 					t.Fatalf("the files begin at %d", s.log.segs[0].first)
 				}
 			},
+			"rewrite under another key": func(t *rapid.T) {
+				if keys != nil {
+					if err := keys.Rotate(); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if err := s.log.Reseal(s.last()); err != nil {
+					t.Fatal(err)
+				}
+			},
 			"vote": func(t *rapid.T) {
 				s.term = rapid.Uint64().Draw(t, "term")
 				if err := s.log.SetUint64([]byte(KeyTerm), s.term); err != nil {
@@ -280,8 +290,10 @@ func liveUntil(t *testing.T, o Options, at int) bool {
 		case n == 11 && len(s.want) > 4:
 			gone := rng.IntN(len(s.want) - 2)
 			on = try(func() error { return s.log.DeleteRange(1, s.want[gone].Index) }, s.want[gone+1:])
-		case n == 12:
+		case n == 12 && i < 30:
 			on = try(s.log.Erase)
+		case n == 12:
+			on = try(func() error { return s.log.Reseal(s.last()) })
 		case n == 13:
 			on = try(func() error {
 				err := s.log.SetUint64([]byte(KeyTerm), term+1)
@@ -531,6 +543,68 @@ func TestTheKeyMustFit(t *testing.T) {
 	fill(nil)
 	if _, err := Open("log", small(files, keys)); !errors.Is(err, seal.ErrPlain) {
 		t.Errorf("a plain log: %v", err)
+	}
+}
+
+// TestReseal: segments that were written under a key that was replaced are rewritten, those that came later are not; then the log needs the new key alone.
+func TestReseal(t *testing.T) {
+	t.Parallel()
+	home, masters := t.TempDir(), []seal.Master{seal.NewMaster()}
+	keys, err := seal.Create(home, masters)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &shelf{t: t, files: newMemory(), o: small(nil, keys)}
+	s.open()
+	store := func(n int) {
+		t.Helper()
+		for range n {
+			l := record(s.last()+1, 3, 300)
+			if err := s.log.StoreLog(l); err != nil {
+				t.Fatal(err)
+			}
+			s.want = append(s.want, l)
+		}
+	}
+	next := func(keep int) {
+		t.Helper()
+		if err := s.log.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if s.o.Keys, _, err = seal.Open(home, masters); err != nil || len(s.o.Keys.Keys()) != keep {
+			t.Fatal(s.o.Keys.Keys(), err)
+		}
+		s.open()
+	}
+	for n := range 3 {
+		store(7 + n) // a segment has a few
+		if n == 1 {
+			if err := s.log.DeleteRange(1, 3); err != nil {
+				t.Fatal(err)
+			}
+			s.want = s.want[3:]
+		}
+		if err := s.o.Keys.Rotate(); err != nil {
+			t.Fatal(err)
+		}
+		next(2)
+		last := s.last()
+		store(10)
+		segs := len(s.log.segs)
+		newest := s.log.segs[segs-1]
+		if err := s.log.Reseal(last); err != nil {
+			t.Fatal(err)
+		}
+		if len(s.log.segs) != segs || s.log.segs[segs-1] != newest {
+			t.Error("what was written under the active key was written again")
+		}
+		if err := errors.Join(holds(s.log, s.want), s.o.Keys.Retire()); err != nil {
+			t.Fatal(err)
+		}
+		next(1)
+		if err := holds(s.log, s.want); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
