@@ -18,7 +18,7 @@ type Backlog struct {
 // NewBacklog returns a backlog within which tails hold about so many bytes together.
 func NewBacklog(bytes int) *Backlog { return &Backlog{max: bytes} }
 
-// unstoredTails is how many tails' worth of rows may be in segments that are not on disk: a segment is a tenth of its rows' tail.
+// unstoredTails is how many tails' worth of rows may be in segments that are not on disk, where they are smaller.
 const unstoredTails = 4
 
 func (g *Backlog) add(tail, unstored int) {

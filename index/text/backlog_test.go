@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"sync"
 	"testing"
 )
@@ -139,5 +140,80 @@ func TestBlocksAreBoundedByBytes(t *testing.T) {
 	settle(t, x)
 	if got := find(t, x, Query{Text: "only7x"}); len(got) != 1 || got[0].Row != 7 {
 		t.Errorf("got %v", got)
+	}
+}
+
+// TestOneChangeIsSeveralBlocks: a change of many words goes to Bleve in blocks of the usual size, all of it is found at once, and the
+// watermark moves when the last of it is on disk.
+func TestOneChangeIsSeveralBlocks(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	x := openAt(t, dir)
+	apply(t, x, 1, []Row{{Row: 0, Text: "the change before"}})
+	settle(t, x)
+	s := stallIndex(t, x)
+	rows := make([]Row, 40)
+	for i := range rows {
+		var b []byte
+		for k := range 3000 {
+			b = fmt.Appendf(b, "only%dx%d ", i, k)
+		}
+		rows[i] = Row{Row: uint32(i + 1), Text: string(b)}
+	}
+	apply(t, x, 2, rows)
+	x.mu.Lock()
+	blocks := append([]*block{x.open}, x.sealed...)
+	x.mu.Unlock()
+	if len(blocks) < 3 {
+		t.Errorf("%d blocks", len(blocks))
+	}
+	for _, b := range blocks {
+		if b.bytes > blockBytes+blockBytes/4 {
+			t.Errorf("a block of %d rows and %d bytes", len(b.rows), b.bytes)
+		}
+		if (b.applied == 2) != (b == blocks[0]) {
+			t.Errorf("one of %d blocks, of %d rows, moves the watermark to %d", len(blocks), len(b.rows), b.applied)
+		}
+	}
+	found := func() {
+		t.Helper()
+		for _, i := range []int{0, 17, 39} {
+			if got := find(t, x, Query{Text: fmt.Sprintf("only%dx2999", i)}); len(got) != 1 || got[0].Row != uint32(i+1) {
+				t.Errorf("row %d: got %v", i+1, got)
+			}
+		}
+	}
+	found()
+	if w := x.Watermark(); w != 1 {
+		t.Errorf("the watermark is %d while Bleve takes nothing", w)
+	}
+	s.release()
+	settle(t, x)
+	found()
+	if w := x.Watermark(); w != 2 {
+		t.Errorf("the watermark is %d when all is on disk", w)
+	}
+}
+
+// TestShortTextsAfterALongOne: what Bleve reserves for a segment does not depend on how long the texts of the segment before were.
+func TestShortTextsAfterALongOne(t *testing.T) {
+	x := openAt(t, t.TempDir())
+	var long []byte
+	for i := range 30_000 {
+		long = fmt.Appendf(long, "word%dx ", i)
+	}
+	apply(t, x, 1, []Row{{Row: 0, Text: string(long)}})
+	settle(t, x)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	rows := make([]Row, 1000)
+	for i := range rows {
+		rows[i] = Row{Row: uint32(i + 1), Text: "few words"}
+	}
+	apply(t, x, 2, rows)
+	settle(t, x)
+	runtime.ReadMemStats(&after)
+	if n := after.TotalAlloc - before.TotalAlloc; n > 60<<20 {
+		t.Errorf("%d rows of two words took %d MB", len(rows), n>>20)
 	}
 }

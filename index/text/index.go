@@ -156,10 +156,14 @@ func (x *Index) ApplyDocuments(applied uint64, add []Document, del []uint32) err
 	if x.closed {
 		return ErrClosed
 	}
+	x.open.applied, x.open.seq = x.applied, x.seq // should it be sealed in the middle
 	x.seq++
 	x.applied = max(x.applied, applied)
 	for _, d := range add {
 		x.addLocked(d.d)
+		if x.open.full() {
+			x.sealLocked()
+		}
 	}
 	for _, row := range del {
 		x.deleteLocked(row)

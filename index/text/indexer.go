@@ -66,11 +66,13 @@ func (x *Index) linger() {
 	}
 }
 
-// sealLocked closes the open block to changes and starts another.
+// sealLocked closes the open block to changes and starts another. In the middle of a change both are of the change before: the block in which
+// the change ends is the one that says that all of it is there.
 func (x *Index) sealLocked() {
-	x.sealed = append(x.sealed, x.open)
+	was := x.open
+	x.sealed = append(x.sealed, was)
 	x.open = newBlock()
-	x.open.applied, x.open.seq, x.open.taken = x.applied, x.seq, x.taken
+	x.open.applied, x.open.seq, x.open.taken = was.applied, was.seq, was.taken
 }
 
 // take picks the blocks of the next round, and the state to store with them. Rows that

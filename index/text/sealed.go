@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	bleve "github.com/blevesearch/bleve_index_api"
+	zap "github.com/blevesearch/zapx/v17"
 
 	"github.com/cairndb/cairn/oplog/seal"
 )
@@ -19,9 +20,14 @@ var sealed struct {
 	dirs sync.Map // directory of a store → *seal.Ring
 }
 
-// hook gives Bleve its two functions before the first store of the process is opened.
+// hook sets Bleve's variables before the first store of the process is opened: the two functions, and that a new segment's buffer grows with
+// the segment. Bleve would give it room for a hundred rows more than there are, each as large as those of the segment before, whose
+// rows were perhaps long texts: gigabytes for a block of short ones.
 func hook() {
-	sealed.once.Do(func() { bleve.WriterHook, bleve.ReaderHook = writing, reading })
+	sealed.once.Do(func() {
+		bleve.WriterHook, bleve.ReaderHook = writing, reading
+		zap.NewSegmentBufferNumResultsFactor = 0
+	})
 }
 
 func ringOf(path []byte) (*seal.Ring, bool) {
