@@ -177,6 +177,9 @@ var operations = rowed([]operation{
 	on(api.Compare, (*Service).compareRecalls),
 	on(api.Around, (*Service).around),
 	on(api.Status, (*Service).tellStatus),
+	on(api.Message, func(*Service, context.Context, Caller, *api.MessageRequest) (*api.MessageAnswer, error) {
+		return &api.MessageAnswer{}, nil
+	}),
 
 	on(api.StartSession, (*Service).startSession),
 	on(api.EndSession, (*Service).endSession),

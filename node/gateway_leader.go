@@ -43,3 +43,6 @@ func (s *Service) askLeader(ctx context.Context, path string, body any) (json.Ra
 	}
 	return json.RawMessage(answer), nil
 }
+
+// bearerKey is what the request brought as Authorization, in its context.
+type bearerKey struct{}

@@ -1,4 +1,4 @@
-package node
+package mcp
 
 import (
 	"bytes"
@@ -9,7 +9,6 @@ import (
 	"io"
 	"net/http"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -17,132 +16,83 @@ import (
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
-	"github.com/cairndb/cairn/wire/large"
 )
 
-// mcp serves the tools over Streamable HTTP. Every exchange stands by itself: any node answers any of them.
-func (g *gateway) mcp() http.Handler {
-	srv := newMCPServer(g.s) // one for all: to make it takes milliseconds
-	h := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return srv }, &mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true})
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		start := time.Now()
-		q := &request{w: w, r: r}
-		err := g.identify(q, Read)
-		if err == nil {
-			err = g.s.limits.ready(q.c, start) // each message is counted by itself
-		}
-		if err != nil {
-			leaveUnread(w, r)
-			if errors.Is(err, &oplog.Error{Kind: oplog.Denied}) {
-				w.Header().Set("WWW-Authenticate", "Bearer")
-			}
-			g.fail(w, r, err)
-			return
-		}
-		message, release, err := g.bodyOf(w, r, maxSmall)
-		if err != nil {
-			leaveUnread(w, r)
-			release()
-			g.fail(w, r, err)
-			return
-		}
-		defer release()
-		r.Body = io.NopCloser(bytes.NewReader(message))
-		if crowdedBatch(message) {
-			writeJSON(w, http.StatusBadRequest, refusedBatch)
-			return
-		}
-		if n := g.busy.Add(1); n > maxBusy {
-			g.busy.Add(-1)
-			g.fail(w, r, crowded(n))
-			return
-		}
-		defer g.busy.Add(-1)
-		defer func() { g.metrics.handled("mcp", time.Since(start)) }()
-		q.c.Forward, q.c.Surface = true, "mcp" // a model has no idea of a cluster
-		ctx := context.WithValue(r.Context(), callerKey{}, q.c)
-		if len(message) >= large.From {
-			done, err := g.s.heavy.Take(ctx)
-			if err != nil {
-				return // the client left
-			}
-			done = sync.OnceFunc(done)
-			defer done()
-			ctx = context.WithValue(ctx, turnKey{}, done)
-		}
-		h.ServeHTTP(w, r.WithContext(context.WithValue(ctx, bearerKey{}, r.Header.Get("Authorization"))))
-	})
+// Config says whom a server asks. All of it but Lenient is required.
+type Config struct {
+	Door    api.Door
+	Version string // of the node
+	Lenient bool   // arguments of another type count as absent
 }
 
-// maxBatch is how many messages a batch may hold: one of a byte or two becomes a hundred times that.
-const maxBatch = 1000
+// A Server answers exchanges. Its methods may be called from any goroutine.
+type Server struct {
+	cfg  Config
+	http http.Handler
+}
 
-var refusedBatch = json.RawMessage(`{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Invalid Request: a batch holds at most 1000 messages"}}`)
+// New makes a server: one serves all exchanges, for to make it takes milliseconds.
+func New(cfg Config) *Server {
+	s := &Server{cfg: cfg}
+	srv := s.server()
+	s.http = mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return srv }, &mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true})
+	return s
+}
 
-// crowdedBatch says whether a text is an array of more values. It looks at no more than it has to.
-func crowdedBatch(b []byte) bool {
-	b = bytes.TrimLeft(b, " \t\r\n")
-	if len(b) == 0 || b[0] != '[' {
-		return false
+// Serve answers one exchange of a caller whose message was read. decoded is called when a large message is decoded, which is work that
+// the caller of Serve may want to have taken its turn; nil for none.
+func (s *Server) Serve(w http.ResponseWriter, r *http.Request, c api.Caller, message []byte, decoded func()) {
+	if crowded(message) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusBadRequest)
+		_, _ = w.Write(append(refusedBatch, '\n')) // a client that went away is no failure of ours
+		return
 	}
-	depth, values, quoted := 0, 1, false
-	for i := 0; i < len(b); i++ {
-		switch c := b[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '[', c == '{':
-			depth++
-		case c == ']', c == '}':
-			depth--
-		case c == ',' && depth == 1:
-			if values++; values > maxBatch {
-				return true
-			}
-		}
+	ctx := context.WithValue(r.Context(), callerKey{}, c)
+	if decoded != nil {
+		ctx = context.WithValue(ctx, decodedKey{}, decoded)
 	}
-	return false
+	r = r.WithContext(ctx)
+	r.Body = io.NopCloser(bytes.NewReader(message))
+	s.http.ServeHTTP(w, r)
 }
 
 type (
-	callerKey struct{} // a Caller
-	turnKey   struct{} // the func() that ends a large message's turn at being decoded
-	bearerKey struct{} // what the request brought as Authorization
+	callerKey  struct{} // an api.Caller
+	decodedKey struct{} // a func()
 )
 
 // caller is who asks. What has none may do nothing.
-func caller(ctx context.Context) Caller {
-	c, _ := ctx.Value(callerKey{}).(Caller)
+func caller(ctx context.Context) api.Caller {
+	c, _ := ctx.Value(callerKey{}).(api.Caller)
 	return c
 }
 
-func newMCPServer(s *Service) *mcp.Server {
+func (s *Server) server() *mcp.Server {
 	srv := mcp.NewServer(&mcp.Implementation{Name: "cairn", Title: "Cairn memory", Version: s.cfg.Version}, &mcp.ServerOptions{
 		Instructions: "A memory that outlives conversations. Recall before you answer; remember what will matter later.",
 		CompletionHandler: func(ctx context.Context, r *mcp.CompleteRequest) (*mcp.CompleteResult, error) {
 			return s.complete(ctx, caller(ctx), r.Params)
 		}})
-	srv.AddReceivingMiddleware(s.countMessages)
+	srv.AddReceivingMiddleware(s.count)
 	for _, op := range api.Ops {
 		if op.Tool != nil {
-			addTool(srv, s, op)
+			s.addTool(srv, op)
 		}
 	}
 	srv.AddPrompt(&mcp.Prompt{Name: "known", Title: "What is known", Description: "What the memory knows about something, to begin a conversation with.",
 		Arguments: []*mcp.PromptArgument{{Name: "topic", Description: "a person, a project, a question", Required: true}}}, s.promptKnown)
 	srv.AddResource(&mcp.Resource{URI: "cairn://memories/recent", Name: "recent", Title: "Recent memories", Description: "The twenty newest memories.", MIMEType: "application/json"},
 		func(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
-			list, err := s.List(ctx, caller(ctx), Listing{Limit: 20})
+			newest, err := api.Around.Do(ctx, s.cfg.Door, caller(ctx), &api.AroundRequest{Limit: 20})
 			if err != nil {
 				return nil, err
 			}
-			return resource(req.Params.URI, rowsOf(list))
+			return resource(req.Params.URI, newest.Memories)
 		})
 	srv.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: memoryURI + "{rid}", Name: "memory", Title: "A memory", Description: "One memory by its id.", MIMEType: "application/json"},
 		func(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
-			m, err := api.Get.Do(ctx, s, caller(ctx), &api.GetRequest{RID: strings.TrimPrefix(req.Params.URI, memoryURI)})
+			m, err := api.Get.Do(ctx, s.cfg.Door, caller(ctx), &api.GetRequest{RID: strings.TrimPrefix(req.Params.URI, memoryURI)})
 			if errors.Is(err, &oplog.Error{Kind: oplog.NotFound}) {
 				return nil, mcp.ResourceNotFoundError(req.Params.URI)
 			}
@@ -155,12 +105,12 @@ func newMCPServer(s *Service) *mcp.Server {
 }
 
 // addTool offers an operation to models.
-func addTool(srv *mcp.Server, s *Service, op *api.Op) {
+func (s *Server) addTool(srv *mcp.Server, op *api.Op) {
 	takes, keep := op.Takes().ForTools(), !op.Tool.Destructive
 	srv.AddTool(&mcp.Tool{Name: op.Tool.Name, Title: op.Tool.Title, Description: op.Tool.Text, InputSchema: takes.Standalone(false), OutputSchema: op.Gives().Standalone(true),
 		Annotations: &mcp.ToolAnnotations{Title: op.Tool.Title, ReadOnlyHint: op.Tool.ReadOnly, DestructiveHint: new(!keep), IdempotentHint: op.Tool.Idempotent, OpenWorldHint: new(bool)}},
 		func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			args := fields{}
+			args := map[string]json.RawMessage{}
 			if len(req.Params.Arguments) > 0 {
 				if err := json.Unmarshal(req.Params.Arguments, &args); err != nil {
 					return toolError(oplog.Errorf(oplog.Invalid, "arguments are no object")), nil
@@ -170,10 +120,10 @@ func addTool(srv *mcp.Server, s *Service, op *api.Op) {
 			if err := takes.Decode(request, args, s.cfg.Lenient); err != nil {
 				return toolError(oplog.Errorf(oplog.Invalid, "%s", err)), nil
 			}
-			if decoded, ok := ctx.Value(turnKey{}).(func()); ok {
+			if decoded, ok := ctx.Value(decodedKey{}).(func()); ok {
 				decoded()
 			}
-			answer, err := s.Do(ctx, caller(ctx), op, request)
+			answer, err := s.cfg.Door.Do(ctx, caller(ctx), op, request)
 			if err != nil {
 				return toolError(err), nil
 			}
@@ -185,17 +135,15 @@ func addTool(srv *mcp.Server, s *Service, op *api.Op) {
 		})
 }
 
-// countMessages counts each message of an exchange as an operation of its caller: a batch is as many as it holds.
-func (s *Service) countMessages(next mcp.MethodHandler) mcp.MethodHandler {
+// count has the door count each message of an exchange that is no operation: a batch is as many as it holds.
+func (s *Server) count(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-		c, err := s.limits.count(caller(ctx), 1, time.Now())
-		switch {
-		case err == nil:
-			return next(context.WithValue(ctx, callerKey{}, c), method, req)
-		case method == "tools/call":
-			return toolError(err), nil
+		if method != "tools/call" {
+			if _, err := api.Message.Do(ctx, s.cfg.Door, caller(ctx), &api.MessageRequest{}); err != nil {
+				return nil, &jsonrpc.Error{Code: codeRateLimited, Message: err.Error()}
+			}
 		}
-		return nil, &jsonrpc.Error{Code: codeRateLimited, Message: err.Error()}
+		return next(ctx, method, req)
 	}
 }
 
@@ -203,19 +151,19 @@ func (s *Service) countMessages(next mcp.MethodHandler) mcp.MethodHandler {
 const codeRateLimited = -32000
 
 // promptKnown is a message that holds what is recalled about a topic.
-func (s *Service) promptKnown(ctx context.Context, r *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+func (s *Server) promptKnown(ctx context.Context, r *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
 	topic := r.Params.Arguments["topic"]
 	if strings.TrimSpace(topic) == "" {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "missing 'topic'"}
 	}
-	a, err := api.Recall.Do(ctx, s, caller(ctx), &api.RecallRequest{Question: api.Question{Text: topic, K: promptRows, Expand: true}})
+	a, err := api.Recall.Do(ctx, s.cfg.Door, caller(ctx), &api.RecallRequest{Question: api.Question{Text: topic, K: promptRows, Expand: true}})
 	if err != nil {
 		return nil, err
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "What the memory knows about %s:\n", topic)
 	for _, r := range a.Results {
-		fmt.Fprintf(&b, "- %s (%s, %s)\n", r.Text, seconds(r.Created).UTC().Format(time.DateOnly), r.RID)
+		fmt.Fprintf(&b, "- %s (%s, %s)\n", r.Text, time.UnixMicro(int64(r.Created*1e6)).UTC().Format(time.DateOnly), r.RID)
 	}
 	if len(a.Results) == 0 {
 		b.WriteString("nothing\n")
@@ -229,21 +177,25 @@ const promptRows = 10
 const (
 	memoryURI   = "cairn://memory/"
 	maxComplete = 20
+	maxLook     = 200 // memories whose ids are compared
 )
 
 // complete offers the newest memories' ids for what a client has of one. There is nothing else to complete.
-func (s *Service) complete(ctx context.Context, c Caller, p *mcp.CompleteParams) (*mcp.CompleteResult, error) {
+func (s *Server) complete(ctx context.Context, c api.Caller, p *mcp.CompleteParams) (*mcp.CompleteResult, error) {
 	found := &mcp.CompleteResult{Completion: mcp.CompletionResultDetails{Values: []string{}}}
 	if p.Ref == nil || !strings.HasPrefix(p.Ref.URI, memoryURI) || p.Argument.Name != "rid" {
 		return found, nil
 	}
-	list, err := s.List(ctx, c, Listing{Limit: maxPage})
-	for _, m := range list {
+	newest, err := api.Around.Do(ctx, s.cfg.Door, c, &api.AroundRequest{Limit: maxLook})
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range newest.Memories {
 		if strings.HasPrefix(m.RID, p.Argument.Value) && len(found.Completion.Values) < maxComplete {
 			found.Completion.Values = append(found.Completion.Values, m.RID)
 		}
 	}
-	return found, err
+	return found, nil
 }
 
 // toolError is a failure the model can read and act upon.

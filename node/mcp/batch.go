@@ -1,0 +1,38 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// maxBatch is how many messages a batch may hold: one of a byte or two becomes a hundred times that.
+const maxBatch = 1000
+
+var refusedBatch = json.RawMessage(`{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Invalid Request: a batch holds at most 1000 messages"}}`)
+
+// crowded says whether a text is an array of more values. It looks at no more than it has to.
+func crowded(b []byte) bool {
+	b = bytes.TrimLeft(b, " \t\r\n")
+	if len(b) == 0 || b[0] != '[' {
+		return false
+	}
+	depth, values, quoted := 0, 1, false
+	for i := 0; i < len(b); i++ {
+		switch c := b[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '[', c == '{':
+			depth++
+		case c == ']', c == '}':
+			depth--
+		case c == ',' && depth == 1:
+			if values++; values > maxBatch {
+				return true
+			}
+		}
+	}
+	return false
+}
