@@ -81,8 +81,17 @@ func TestAJoinSaysWhatIsWrong(t *testing.T) {
 	c := startWith(t, 1, small)
 	other := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Secret, cfg.NodeID = node.NewSecret(), 2 })
 	namesake := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.NodeID = 3 })
+	waiting := c.cfgs[0]
+	waiting.NodeID, waiting.Home, waiting.Wire, waiting.HTTP, waiting.Cluster = 5, t.TempDir(), rafttest.Addr(t), rafttest.Addr(t), rafttest.Addr(t)
+	waiting.Peers = []node.Peer{{Addr: rafttest.Addr(t), Role: node.RoleVoter}} // which is away: the node belongs to no cluster yet
+	n, err := node.Open(t.Context(), waiting)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = n.Close() })
 	before := c.members()
 	for want, m := range map[string]node.MemberChange{
+		"node 5 answers at":       {Verb: "join", NodeID: 4, Addr: waiting.Cluster},
 		"cluster secret mismatch": {Verb: "join", NodeID: 2, Addr: other.cfgs[0].Cluster},
 		"the peer to":             {Verb: "join", NodeID: 3, Addr: namesake.cfgs[0].Cluster},
 	} {

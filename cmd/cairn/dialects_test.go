@@ -174,7 +174,7 @@ func TestWeakMatchesAreLeftOut(t *testing.T) {
 		t.Error("a negative min-score is taken")
 	}
 	stringPost(t, p, "/agents", `{"agent_id":"e2e"}`)
-	if got, ok := stringPost(t, p, "/exec", `{"cmd":"/recall violin attic --min-score `+least+`"}`); !ok || !strings.Contains(got, "Recalled 1 of 1") {
+	if got, ok := stringPost(t, p, "/exec", `{"cmd":"/recall violin attic --min-score `+least+`"}`); !ok || !strings.Contains(got, "Recalled 1 of 1") || !strings.Contains(got, "1 more score less than "+least) {
 		t.Errorf("stringd: %s", got)
 	}
 }

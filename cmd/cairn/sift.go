@@ -182,6 +182,9 @@ func (a *app) siftSearch(t *siftTarget) *cobra.Command {
 		if err := json.Unmarshal(data, &found); err != nil {
 			return err
 		}
+		if len(found.Hits) == 0 {
+			fmt.Fprintln(a.err, "nothing found: the workspace has nothing that matches the query")
+		}
 		for _, h := range found.Hits {
 			text := []rune(strings.Join(strings.Fields(h.Text), " "))
 			fmt.Fprintf(a.out, "#%d  %.4f  [%s] %s\n", h.ID, h.Score, h.Tool, string(text[:min(len(text), 120)]))

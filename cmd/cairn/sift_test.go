@@ -372,6 +372,9 @@ sift_transcripts = %q
 	if out := run(0, "search", "giraffe"); !strings.HasPrefix(out, "#1  ") || !strings.Contains(out, "[Bash] Ran make giraffe: ok") {
 		t.Errorf("search: %s", out)
 	}
+	if out, err := command(t.Context(), "sift", "search", "zanzibar", "--sift-home", filepath.Join(dir, "sift"), "--ns", "team-1", "--workspace", project).CombinedOutput(); err != nil || !strings.HasPrefix(string(out), "nothing found: ") {
+		t.Errorf("search of what is not there: %s, %v", out, err)
+	}
 	var st siftState
 	if out := run(0, "status"); json.Unmarshal([]byte(out), &st) != nil || st.Daemon != "running" || st.Namespace != "team-1" || !strings.Contains(string(st.Counts), `"events": 1`) {
 		t.Errorf("status: %s", out)

@@ -185,3 +185,19 @@ func TestQuestionsAreKept(t *testing.T) {
 		}
 	})
 }
+
+// TestGuardRefused: texts that the embedder refuses say nothing against the embedder.
+func TestGuardRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := &timed{takes: time.Millisecond, err: fmt.Errorf("%w: too long", ErrRefused)}
+		g := NewGuard(e)
+		for range 2 * guardFailures {
+			if took, err := waits(g, short, "x"); took != e.takes || !errors.Is(err, ErrRefused) {
+				t.Errorf("got %s, %v; want %s and the refusal", took, err, e.takes)
+			}
+		}
+		if s := g.State(); !s.Up || s.Failures != 0 || s.LastError != "" {
+			t.Errorf("%+v", s)
+		}
+	})
+}

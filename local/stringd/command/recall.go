@@ -52,7 +52,7 @@ func (c *call) recall(a ask) (view, error) {
 			return view{}, err
 		}
 	}
-	hits, matched, err := c.search(a, k)
+	hits, matched, below, err := c.search(a, k)
 	if err != nil {
 		return view{}, err
 	}
@@ -71,16 +71,19 @@ func (c *call) recall(a ask) (view, error) {
 		notes[i].Score, notes[i].Why = h.Score, h.Why
 	}
 	head := fmt.Sprintf("Recalled %d of %d for \"%s\" (index %d, %s)", len(hits), matched, oneLine(a.text, 200), applied, role)
+	if below > 0 {
+		head += fmt.Sprintf("; %d more score less than %s", below, a.flags["--min-score"])
+	}
 	return view{under(head, within(entries, budget)),
-		map[string]any{"query": a.text, "matched": matched, "index": applied, "role": role, "memories": notes}}, nil
+		map[string]any{"query": a.text, "matched": matched, "below_min_score": below, "index": applied, "role": role, "memories": notes}}, nil
 }
 
-// search asks, and keeps what the index does not filter.
-func (c *call) search(a ask, k int) ([]index.Hit, int, error) {
+// search asks, and keeps what the index does not filter. below counts the memories that match and score less than --min-score.
+func (c *call) search(a ask, k int) (hits []index.Hit, matched, below int, err error) {
 	want := list(a.flags["--tags"])
 	q := query(a, a.text, k)
 	if q.Since != 0 && q.Until != 0 && q.Since > q.Until {
-		return nil, 0, failf(InvalidPayload, "--since is after --until: want two dates in order")
+		return nil, 0, 0, failf(InvalidPayload, "--since is after --until: want two dates in order")
 	}
 	if len(want) > 0 {
 		q.K = min(index.MaxK, k*20)
@@ -94,7 +97,7 @@ func (c *call) search(a ask, k int) ([]index.Hit, int, error) {
 		return hits[:min(k, len(hits))]
 	}
 	hits, info, err := c.set.Memory.Recall(c.ctx, q)
-	return hits, info.Matched - info.Below, err
+	return hits, info.Matched - info.Below, info.Below, err
 }
 
 // within joins entries as far as the budget of characters goes; the first one is always there.
