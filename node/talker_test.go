@@ -19,16 +19,22 @@ type talker struct {
 
 func newTalker(t testing.TB, addr string) *talker {
 	t.Helper()
+	k := dialTalker(t, addr)
+	if f := k.ask(wire.OpAuth, &wire.Auth{Token: secret}); f.Op != wire.OpAuthOK {
+		t.Fatalf("auth: %s", f)
+	}
+	return k
+}
+
+// dialTalker shows no token.
+func dialTalker(t testing.TB, addr string) *talker {
+	t.Helper()
 	nc, err := net.Dial("tcp", addr)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { nc.Close() })
-	k := &talker{t: t, nc: nc, in: wire.NewReader(bufio.NewReader(nc), wire.MaxPlainClient)}
-	if f := k.ask(wire.OpAuth, &wire.Auth{Token: secret}); f.Op != wire.OpAuthOK {
-		t.Fatalf("auth: %s", f)
-	}
-	return k
+	return &talker{t: t, nc: nc, in: wire.NewReader(bufio.NewReader(nc), wire.MaxPlainClient)}
 }
 
 // send asks on a stream of its own; nil is no payload.

@@ -1,0 +1,146 @@
+package node_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/wire"
+	"github.com/cairndb/cairn/wire/field"
+)
+
+// frames are what the wire asks each operation with. One that has an opcode and no line here fails the matrix.
+var frames = map[wire.Op]wire.Message{
+	wire.OpRemember:      new(wire.NewRemember("x")),
+	wire.OpRememberBatch: &wire.RememberBatch{Memories: []wire.Remember{wire.NewRemember("x")}},
+	wire.OpRecall:        new(wire.NewRecall("x")),
+	wire.OpForget:        &wire.Forget{RID: "none"},
+	wire.OpRelate:        &wire.Relate{Entity: "a", Target: "b", Relationship: "knows", Weight: 1},
+	wire.OpEdges:         &wire.Entity{Entity: "a"},
+	wire.OpClaim:         &wire.Claim{Src: "a", RelType: "knows", Dst: "b", Polarity: 1, Weight: 1},
+	wire.OpClaims:        &wire.Claims{Entity: "a"},
+	wire.OpAlias:         &wire.Alias{Alias: "a", CanonicalName: "b"},
+	wire.OpSessionStart:  &wire.SessionStart{ClientID: "c"},
+	wire.OpSessionEnd:    &wire.SessionEnd{SessionID: "none"},
+	wire.OpThink:         &wire.Think{},
+	wire.OpConflicts:     &wire.Conflicts{},
+	wire.OpResolve:       &wire.Resolve{ConflictID: "none", Strategy: "dismiss"},
+	wire.OpPersonality:   nil,
+	wire.OpStats:         nil,
+	wire.OpCreateDB:      &wire.Name{Name: "made"},
+	wire.OpListDB:        nil,
+	wire.OpClusterStatus: nil,
+}
+
+// arguments are what a request of the kind may hold, as little as it must.
+func arguments(o field.Object) obj {
+	given := obj{}
+	for _, f := range o {
+		if f.Must {
+			given[f.Name] = rightType(f.Kind.Type)
+		}
+	}
+	return given
+}
+
+// lacking is a scope that a token may have without having the one that is asked for.
+var lacking = map[api.Scope]string{api.Read: "write", api.Write: "read", api.Owner: "read", api.Admin: "owner"}
+
+// TestMatrix asks every operation of the table, on each surface that offers it, without a token, without the right, too often, and with
+// what it does not take: the door refuses all of them alike. TestEveryRouteRefuses has what HTTP alone can get wrong.
+func TestMatrix(t *testing.T) {
+	t.Parallel()
+	c := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.FailedLogins = 10_000 })
+	w := c.web(0)
+	weak := map[string]*web{}
+	for _, s := range []string{"read", "write", "owner"} {
+		weak[s] = w.with(w.newToken(obj{"scopes": []string{s}}))
+	}
+	slow := func() *web { // its one operation a second is used up
+		token := w.newToken(obj{"scopes": []string{"read", "write", "admin"}})
+		w.ok("POST", "/v1/admin/tokens/limit", obj{"token": token, "max_rps": 1, "burst": 1})
+		one := w.with(token)
+		one.ok("POST", "/v1/recall", obj{"query": "anything"})
+		return one
+	}
+	const often = "too many requests for this token"
+	for _, op := range api.Ops {
+		if op.HTTP != "" && op.Scope != "" {
+			url := operation{path: op.Path()}.url()
+			if status, out := slow().send(op.Method(), url, arguments(op.InBody())); status != http.StatusTooManyRequests || out["code"] != "rate_limited" {
+				if status != http.StatusBadRequest || len(op.InQuery()) == 0 { // a parameter is missing: told before it is counted
+					t.Errorf("%s over HTTP, too often: %d %v", op.Name, status, out)
+				}
+			}
+		}
+		if op.Tool != nil {
+			args := arguments(op.Takes().ForTools())
+			if status, _, _ := w.with("ydb_none").tool(op.Tool.Name, args); status != http.StatusUnauthorized {
+				t.Errorf("%s as a tool, without a token: %d", op.Name, status)
+			}
+			if op.Scope != api.Read { // who may not read may use no tool
+				if _, _, said := weak[lacking[op.Scope]].tool(op.Tool.Name, args); said != "token has no "+string(op.Scope)+" scope" {
+					t.Errorf("%s as a tool, without the right: %q", op.Name, said)
+				}
+			}
+			if status, _, said := slow().tool(op.Tool.Name, args); status != http.StatusTooManyRequests && !strings.Contains(said, often) {
+				t.Errorf("%s as a tool, too often: %d %q", op.Name, status, said)
+			}
+			for _, f := range op.Takes().ForTools() {
+				if f.Idle || f.Kind.Type == "" {
+					continue
+				}
+				bad := arguments(op.Takes().ForTools())
+				bad[f.Name] = wrongType(f.Kind.Type)
+				if _, _, said := w.tool(op.Tool.Name, bad); !strings.Contains(said, f.Name+": want ") {
+					t.Errorf("%s as a tool, %s of another type: %q", op.Name, f.Name, said)
+				}
+			}
+			if _, _, said := w.tool(op.Tool.Name, obj{"colour": "red"}); !strings.Contains(said, "unknown field 'colour'") {
+				t.Errorf("%s as a tool, an unknown argument: %q", op.Name, said)
+			}
+		}
+		if op.Wire != 0 {
+			m, known := frames[op.Wire]
+			if !known {
+				t.Errorf("%s: the matrix has no frame for opcode %s", op.Name, op.Wire)
+				continue
+			}
+			at := c.nodes[0].Addrs().Wire
+			if said := refusal(t, at, "", op.Wire, m); said == "" {
+				t.Errorf("%s over the wire, without a token, is answered", op.Name)
+			}
+			if op.Scope != "" {
+				if said := refusal(t, at, weak[lacking[op.Scope]].token, op.Wire, m); said != "token has no "+string(op.Scope)+" scope" {
+					t.Errorf("%s over the wire, without the right: %q", op.Name, said)
+				}
+				if said := refusal(t, at, slow().token, op.Wire, m); !strings.Contains(said, often) {
+					t.Errorf("%s over the wire, too often: %q", op.Name, said)
+				}
+			}
+		}
+	}
+}
+
+// refusal is what a node says to a frame, blank for an answer. Without a token the frame comes first.
+func refusal(t *testing.T, addr, token string, op wire.Op, m wire.Message) string {
+	t.Helper()
+	k := dialTalker(t, addr)
+	if token != "" {
+		if f := k.ask(wire.OpAuth, &wire.Auth{Token: token}); f.Op != wire.OpAuthOK {
+			t.Fatalf("auth: %s", f)
+		}
+	}
+	f := k.ask(op, m)
+	switch f.Op {
+	case wire.OpError, wire.OpReadonlyError, wire.OpAuthFail:
+		var e wire.Error
+		if err := wire.Unpack(f, &e, wire.MaxPlainClient); err != nil {
+			t.Fatal(err)
+		}
+		return e.Message
+	}
+	return ""
+}
