@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"syscall"
+	"time"
 )
 
 // FS is what a store needs of a file system; a seam for faults.
@@ -107,19 +108,27 @@ func (o OS) SyncDir(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
+// lockTime is how long Lock waits: a process that was just started holds what its parent held until it runs its own program.
+const lockTime = 2 * time.Second
+
 // Lock implements FS.
 func (OS) Lock(dir string) (io.Closer, error) {
 	d, err := os.Open(dir)
 	if err != nil {
 		return nil, err
 	}
-	if err := syscall.Flock(int(d.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		if errors.Is(err, syscall.EWOULDBLOCK) {
+	for deadline := time.Now().Add(lockTime); ; time.Sleep(lockTime / 100) {
+		err := syscall.Flock(int(d.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil {
+			return d, nil
+		}
+		if held := errors.Is(err, syscall.EWOULDBLOCK); held && time.Now().Before(deadline) {
+			continue
+		} else if held {
 			err = fmt.Errorf("%s: %w", dir, ErrHeld)
 		}
 		return nil, errors.Join(err, d.Close())
 	}
-	return d, nil
 }
 
 // unfinished ends the name of a file that is not whole yet.

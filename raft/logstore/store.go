@@ -82,7 +82,7 @@ func (s *Store) open() error {
 	}
 	s.meta.Store(&m)
 	if gone(err) {
-		if err := s.change(func(*meta) {}); err != nil {
+		if err := errors.Join(s.change(func(*meta) {}), s.failedSync(s.o.FS.SyncDir(filepath.Dir(s.dir)))); err != nil {
 			return err
 		}
 	}
@@ -111,7 +111,7 @@ func (s *Store) list() (firsts []uint64, err error) {
 // loadAll reads the segments, and compares what they hold with what meta says.
 func (s *Store) loadAll(firsts []uint64) error {
 	m := s.meta.Load()
-	for len(firsts) > 1 && firsts[1] <= m.First { // deleted, when a crash came
+	for len(firsts) > 0 && (m.Newest == 0 || len(firsts) > 1 && firsts[1] <= m.First) { // deleted, or begun for no record, when a crash came
 		if err := s.o.FS.Remove(s.segmentPath(firsts[0])); err != nil {
 			return err
 		}
@@ -140,9 +140,6 @@ func (s *Store) loadAll(firsts []uint64) error {
 		return nil
 	}
 	newest := s.segs[len(s.segs)-1]
-	if m.Newest == 0 { // it was begun and not noted, or all records were deleted
-		return s.drop(len(s.segs))
-	}
 	if s.segs[0].first > m.First {
 		return fmt.Errorf("%w: the log begins at record %d, and was to begin at %d", ErrDamaged, s.segs[0].first, m.First)
 	}
