@@ -19,6 +19,7 @@ var writers = map[string]string{
 	"oplog/snapshot.go":                   "a plain image on a plain node, a sealed one otherwise",
 	"oplog/archive/archive.go":            "what the node writes: sealed backups",
 	"oplog/seal/ring.go":                  "wrapped keys",
+	"oplog/seal/rewrite.go":               "sealed",
 	"raft/logstore/fs.go":                 "sealed",
 	"raft/sealed_snapshots.go":            "sealed",
 	"raft/amnesia.go":                     "a mark",
