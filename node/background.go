@@ -87,7 +87,7 @@ func (s *Service) thinkAlone(ctx context.Context, c Caller) error {
 	if set.QuietMind || st.Active < minThink {
 		return nil
 	}
-	_, err := s.Think(ctx, c, ThinkRequest{Conflicts: true, Consolidate: set.Consolidate || s.cfg.Background.Consolidate, ConsolidationLimit: 1000})
+	_, err := s.think(ctx, c, &api.ThinkRequest{ThinkParts: api.ThinkParts{Conflicts: true, Consolidate: set.Consolidate || s.cfg.Background.Consolidate}, Limit: 1000})
 	return err
 }
 

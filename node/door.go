@@ -181,6 +181,9 @@ var operations = rowed([]operation{
 		return &api.MessageAnswer{}, nil
 	}),
 
+	on(api.Think, (*Service).think),
+	on(api.Reflect, (*Service).reflect),
+
 	on(api.StartSession, (*Service).startSession),
 	on(api.EndSession, (*Service).endSession),
 	on(api.SessionHistory, (*Service).sessionHistory),

@@ -10,8 +10,8 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// askLeader makes a request of the leader's gateway in the name of the one that is being served: with its token.
-func (s *Service) askLeader(ctx context.Context, path string, body any) (json.RawMessage, error) {
+// askLeader makes a request of the leader's gateway in the caller's name: with its token.
+func (s *Service) askLeader(ctx context.Context, c Caller, path string, body any) (json.RawMessage, error) {
 	leader, ok := s.leaderInfo()
 	if !ok || leader.HTTP == "" || leader.ID == s.cfg.NodeID {
 		return nil, s.notLeader()
@@ -24,8 +24,7 @@ func (s *Service) askLeader(ctx context.Context, path string, body any) (json.Ra
 	if err != nil {
 		return nil, err
 	}
-	auth, _ := ctx.Value(bearerKey{}).(string) // without one the leader refuses
-	req.Header.Set("Authorization", auth)
+	req.Header.Set("Authorization", c.Bearer) // a blank one the leader refuses
 	req.Header.Set("Content-Type", "application/json")
 	resp, err := s.gateways.Do(req)
 	if err != nil {
@@ -43,6 +42,3 @@ func (s *Service) askLeader(ctx context.Context, path string, body any) (json.Ra
 	}
 	return json.RawMessage(answer), nil
 }
-
-// bearerKey is what the request brought as Authorization, in its context.
-type bearerKey struct{}

@@ -1,8 +1,7 @@
 package node
 
 import (
-	"context"
-
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 )
 
@@ -34,7 +33,7 @@ func (g *gateway) tenants(q *request) (list []Caller, err error) {
 // maintained is a round in one database.
 type maintained struct {
 	Tenant string `json:"tenant"`
-	thinkAnswerRow
+	api.Thought
 }
 
 func runMaintenance(g *gateway, q *request) (any, error) {
@@ -42,14 +41,13 @@ func runMaintenance(g *gateway, q *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx := context.WithValue(q.r.Context(), bearerKey{}, q.r.Header.Get("Authorization"))
 	rows := []maintained{}
 	for _, c := range all {
-		a, err := g.s.Think(ctx, c, ThinkRequest{Consolidate: true, Conflicts: true, Patterns: true, Personality: true, ConsolidationLimit: defaultConsolidation})
+		a, err := api.Think.Do(q.r.Context(), g.s, c, &api.ThinkRequest{ThinkParts: api.ThinkParts{Consolidate: true, Conflicts: true, Patterns: true}, Personality: true, Limit: defaultConsolidation})
 		if err != nil {
 			return nil, err
 		}
-		rows = append(rows, maintained{c.Database, thinkRow(a)})
+		rows = append(rows, maintained{c.Database, *a})
 	}
 	return map[string]any{"tenants": rows, "count": len(rows)}, nil
 }

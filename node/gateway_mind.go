@@ -2,7 +2,6 @@ package node
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -14,10 +13,6 @@ import (
 )
 
 var mindRoutes = []route{
-	{name: "think", method: "POST", path: "/v1/think", scope: Write, write: true, handle: httpThink, summary: "Look for duplicates, contradictions, patterns and what deserves attention",
-		body: "run_consolidation:boolean run_conflict_scan,run_conflicts:boolean include_minor:boolean run_pattern_mining,run_patterns:boolean run_personality:boolean " +
-			"consolidation_limit:integer[0..] consolidation_time_window_days:number[0..36500] min_active_memories:integer[0..] max_triggers:integer[0..] namespace:string~",
-		result: "consolidation_count:integer! conflicts_found:integer! patterns_new:integer! patterns_updated:integer! personality_updated:boolean! duration_ms:integer! triggers:[]Attention!"},
 	{name: "conflicts", method: "GET", path: "/v1/conflicts", scope: Read, handle: httpConflicts, summary: "Contradictions, the most urgent first, then the newest; status all is every status",
 		query: "status:string conflict_type:string entity:string namespace:string priority:string limit:integer[0..]", result: "conflicts:[]Conflict!"},
 	{name: "resolve_conflict", method: "POST", path: "/v1/conflicts/{id}/resolve", scope: Write, write: true, handle: httpResolve,
@@ -36,27 +31,6 @@ var mindRoutes = []route{
 	{name: "patterns", method: "GET", path: "/v1/patterns", scope: Read, handle: httpPatterns, summary: "Regularities that were seen, the most certain first", query: "type:string limit:integer[0..]", result: "patterns:[]Pattern!"},
 	{name: "feedback", method: "POST", path: "/v1/feedback", scope: Write, write: true, handle: httpFeedback, summary: "Say whether a recalled memory was relevant; ranking learns from it",
 		body: "query:string! rid:string! relevant:boolean score:number rank:integer[0..]", result: "accepted:integer! log_index:integer!"},
-}
-
-// defaultConsolidation is how many memories a round looks for duplicates of when the request does not say.
-const defaultConsolidation = 50
-
-func httpThink(g *gateway, q *request) (any, error) {
-	ctx := context.WithValue(q.r.Context(), bearerKey{}, q.r.Header.Get("Authorization"))
-	a, err := g.s.Think(ctx, q.c, thinkRequest(q.body, true))
-	if err != nil {
-		return nil, err
-	}
-	return thinkRow(a), nil
-}
-
-// thinkRequest is what is to be done.
-func thinkRequest(f fields, personality bool) ThinkRequest {
-	days := f.num("consolidation_time_window_days", 0)
-	return ThinkRequest{Consolidate: f.flag("run_consolidation", true), Conflicts: f.flag("run_conflict_scan", true), Minor: f.flag("include_minor", false),
-		Patterns:    f.flag("run_pattern_mining", false),
-		Personality: f.flag("run_personality", personality), ConsolidationLimit: int(min(f.whole("consolidation_limit", defaultConsolidation), maxLook)), Window: hours(days * 24),
-		MinActive: int(min(f.whole("min_active_memories", 0), maxLook)), MaxTriggers: int(min(f.whole("max_triggers", 0), maxList))}
 }
 
 func orEmpty(s []string) []string {

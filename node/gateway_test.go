@@ -362,8 +362,16 @@ func TestGatewayMCP(t *testing.T) {
 	}
 	defer s.Close()
 	list, err := s.ListTools(t.Context(), nil)
-	if err != nil || len(list.Tools) < 7 {
-		t.Fatalf("tools: %v, %v", list, err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, tool := range list.Tools {
+		names = append(names, tool.Name)
+	}
+	slices.Sort(names)
+	if want := []string{"correct", "forget", "recall", "relate", "remember", "status", "think", "timeline"}; !slices.Equal(names, want) {
+		t.Errorf("tools: %v, want %v", names, want)
 	}
 	call := func(name string, args obj) (obj, bool) {
 		t.Helper()
@@ -388,6 +396,9 @@ func TestGatewayMCP(t *testing.T) {
 	}
 	if got, _ := call("timeline", obj{"rid": rid}); len(got["memories"].([]any)) != 1 {
 		t.Errorf("timeline: %v", got)
+	}
+	if got, bad := call("think", obj{"run_conflicts": true, "run_patterns": true}); bad || got["personality_updated"] != false || got["triggers"] == nil {
+		t.Errorf("think: %v", got)
 	}
 	res, err := s.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "cairn://memory/" + rid})
 	if err != nil || !strings.Contains(res.Contents[0].Text, "osprey") {

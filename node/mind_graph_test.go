@@ -112,7 +112,7 @@ func TestAMergeHandsRelationsOn(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if a, err := s.Think(t.Context(), caller, node.ThinkRequest{Consolidate: true, ConsolidationLimit: 50}); err != nil || a.Merged != 1 {
+	if a, err := api.Think.Do(t.Context(), s, caller, &api.ThinkRequest{ThinkParts: api.ThinkParts{Consolidate: true}, Limit: 50}); err != nil || a.Merged != 1 {
 		t.Fatalf("%+v, %v", a, err)
 	}
 	made := *memory(t, s, caller, "a").Into

@@ -49,11 +49,11 @@ func TestThinkFindsPlantedTruth(t *testing.T) {
 			continue
 		}
 		f, fc := c.local(i)
-		if _, err := f.Think(t.Context(), fc, node.ThinkRequest{Conflicts: true}); !isKind(err, oplog.NotLeader) {
+		if _, err := api.Think.Do(t.Context(), f, fc, &api.ThinkRequest{ThinkParts: api.ThinkParts{Conflicts: true}}); !isKind(err, oplog.NotLeader) {
 			t.Errorf("a follower was asked to think: %v", err)
 		}
 	}
-	a, err := s.Think(t.Context(), caller, node.ThinkRequest{Consolidate: true, Conflicts: true, Patterns: true, Personality: true, ConsolidationLimit: len(corpus.Rows)})
+	a, err := api.Think.Do(t.Context(), s, caller, &api.ThinkRequest{ThinkParts: api.ThinkParts{Consolidate: true, Conflicts: true, Patterns: true}, Personality: true, Limit: len(corpus.Rows)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func TestThinkFindsPlantedTruth(t *testing.T) {
 			t.Errorf("look-alike %q is %s", m.Text, m.Status)
 		}
 	}
-	again, err := s.Think(t.Context(), caller, node.ThinkRequest{Consolidate: true, Conflicts: true, ConsolidationLimit: len(corpus.Rows)})
+	again, err := api.Think.Do(t.Context(), s, caller, &api.ThinkRequest{ThinkParts: api.ThinkParts{Consolidate: true, Conflicts: true}, Limit: len(corpus.Rows)})
 	if err != nil {
 		t.Fatal(err)
 	}

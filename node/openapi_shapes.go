@@ -25,7 +25,6 @@ var shapes = map[string]string{
 		"triggers:[]Attention!",
 	"Upkeep":       "tenant:string! last_maintenance:number? active_memories:integer! open_conflicts:integer! pending_triggers:integer!",
 	"Trait":        "name:string! score:number!",
-	"Attention":    "trigger_type:string! reason:string! urgency:number! source_rids:[]string! suggested_action:string!",
 	"Decision":     "rid:string! snippet:string! memory_type:string! importance:number! created_at:number!",
 	"Database":     "id:integer! name:string! created_at:string!",
 	"Token":        "hash_prefix:string! database:string! label:string! scopes:[]string! created_at:number! expires_at:number? revoked_at:number? last_used_at:number? max_rps:integer! burst:integer! max_batch_size:integer!",

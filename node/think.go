@@ -5,80 +5,69 @@ import (
 	"context"
 	"time"
 
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/mind"
 	"github.com/cairndb/cairn/oplog"
 )
 
-// A ThinkRequest says what a round of cognition is to do. Triggers are always looked for.
-type ThinkRequest struct {
-	Consolidate        bool
-	Conflicts          bool
-	Minor              bool // conflicts that may well be none, too
-	Patterns           bool
-	Personality        bool
-	ConsolidationLimit int           // memories for which duplicates are looked for, 0 for none; the next round goes on behind them
-	Window             time.Duration // 7 days: how far apart duplicates may lie
-	MinActive          int           // 10: fewer active memories are not consolidated
-	MaxTriggers        int           // 10
-}
-
-// A ThinkAnswer says what Apply accepted of a round.
-type ThinkAnswer struct {
-	oplog.Thought
-	Triggers []oplog.TriggerRow // new ones, the most urgent first
-	Took     time.Duration
-	Index    oplog.Index
-}
-
-func (r ThinkRequest) withDefaults() ThinkRequest {
-	r.ConsolidationLimit = min(max(r.ConsolidationLimit, 0), thinkRows)
-	r.Window = cmp.Or(r.Window, week)
+// prepared is the request with its defaults, within its bounds.
+func prepared(r api.ThinkRequest) api.ThinkRequest {
+	r.Limit = min(max(r.Limit, 0), thinkRows)
+	r.Days = cmp.Or(r.Days, 7)
 	r.MinActive = cmp.Or(r.MinActive, 10)
 	r.MaxTriggers = min(cmp.Or(r.MaxTriggers, 10), maxList)
 	return r
 }
 
-// Think looks at the caller's database as it is, decides what follows, and proposes that in one entry, or in several when
+// defaultConsolidation is for how many memories a round looks for duplicates when its caller does not say.
+const defaultConsolidation = 50
+
+// reflect is a round as models ask for it.
+func (s *Service) reflect(ctx context.Context, c Caller, q *api.ReflectRequest) (*api.Thought, error) {
+	return s.think(ctx, c, &api.ThinkRequest{ThinkParts: q.ThinkParts, Personality: q.Personality, Limit: defaultConsolidation})
+}
+
+// think looks at the caller's database as it is, decides what follows, and proposes that in one entry, or in several when
 // it is much. It runs on the leader alone, one round at a time, on a snapshot read in slices: writes and recalls go on
 // meanwhile, and what they change drops what was decided about it. When leadership is lost the round comes to nothing.
-func (s *Service) Think(ctx context.Context, c Caller, r ThinkRequest) (ThinkAnswer, error) {
+func (s *Service) think(ctx context.Context, c Caller, q *api.ThinkRequest) (*api.Thought, error) {
 	started := time.Now()
-	if !c.May(Write) {
-		return ThinkAnswer{}, noScope(Write)
-	}
+	r := prepared(*q)
 	if !s.machine.leads() {
 		if c.Forward {
-			return s.thinkThere(ctx, c, r)
+			return s.thinkOnLeader(ctx, c, r)
 		}
-		return ThinkAnswer{}, s.notLeader()
+		return nil, s.notLeader()
 	}
 	select {
 	case s.thinking <- struct{}{}:
 		defer func() { <-s.thinking }()
 	case <-ctx.Done():
-		return ThinkAnswer{}, oplog.Errorf(oplog.Unavailable, "another round of cognition is under way; retry")
+		return nil, oplog.Errorf(oplog.Unavailable, "another round of cognition is under way; retry")
 	}
 	c.Forward = false // a round belongs to the leader that thought it
-	t := &thinker{s: s, c: c, r: r.withDefaults()}
+	t := &thinker{s: s, c: c, r: r}
 	if err := t.gather(ctx); err != nil {
-		return ThinkAnswer{}, err
+		return nil, err
 	}
 	if err := t.decide(ctx); err != nil {
-		return ThinkAnswer{}, err
+		return nil, err
 	}
 	a, err := t.propose(ctx)
-	a.Took = time.Since(started)
-	if err == nil {
-		s.log.Info("thought", "database", c.Database, "memories", len(t.snap.Rows), "conflicts", a.Conflicts, "merged", a.Merged, "took", a.Took)
+	if err != nil {
+		return nil, err
 	}
-	return a, err
+	took := time.Since(started)
+	a.Millis = took.Milliseconds()
+	s.log.Info("thought", "database", c.Database, "memories", len(t.snap.Rows), "conflicts", a.Conflicts, "merged", a.Merged, "took", took)
+	return a, nil
 }
 
 // thinker is one round.
 type thinker struct {
 	s    *Service
 	c    Caller
-	r    ThinkRequest
+	r    api.ThinkRequest
 	base oplog.Index
 	set  oplog.Settings
 	seqs []oplog.Seq // of the snapshot's rows

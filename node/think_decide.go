@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/mind"
 	"github.com/cairndb/cairn/oplog"
 )
@@ -89,12 +90,12 @@ func (t *thinker) merges(ctx context.Context, taken map[string]bool) error {
 	if from == len(t.seqs) {
 		from = 0
 	}
-	clusters, next, err := mind.Duplicates(ctx, &t.snap, mind.MergeLimits{Seeds: t.r.ConsolidationLimit, From: from,
-		Window: oplog.Time(t.r.Window.Microseconds())}, taken)
+	clusters, next, err := mind.Duplicates(ctx, &t.snap, mind.MergeLimits{Seeds: t.r.Limit, From: from,
+		Window: oplog.Time(hours(t.r.Days * 24).Microseconds())}, taken)
 	if err != nil {
 		return err
 	}
-	if next < len(t.seqs) && t.r.ConsolidationLimit > 0 {
+	if next < len(t.seqs) && t.r.Limit > 0 {
 		t.op.Cursor = t.seqs[next]
 	}
 	for _, cl := range clusters {
@@ -239,8 +240,8 @@ const (
 )
 
 // propose takes the round into the log: merges and tier moves in entries of their own when they are many, the rest in one.
-func (t *thinker) propose(ctx context.Context) (ThinkAnswer, error) {
-	var a ThinkAnswer
+func (t *thinker) propose(ctx context.Context) (*api.Thought, error) {
+	a, raised := &api.Thought{Triggers: []api.Attention{}}, []string{}
 	t.op.Base, t.op.At, t.op.Last = t.base, t.snap.Now, true
 	head := func() oplog.Cognition { return oplog.Cognition{Base: t.base, At: t.snap.Now} }
 	var entries []oplog.Cognition
@@ -272,14 +273,17 @@ func (t *thinker) propose(ctx context.Context) (ThinkAnswer, error) {
 		t.snap.Rest() // applying a part costs a moment on this node too
 		w, err := t.s.write(ctx, t.c, write{scope: Write, ops: []oplog.Op{&e}})
 		if err != nil {
-			return a, err
+			return nil, err
 		}
 		a.Index = w.Index
-		a.add(w.Results[0].Thought)
+		if done := w.Results[0].Thought; done != nil {
+			count(a, done)
+			raised = append(raised, done.Triggers...)
+		}
 	}
 	for _, x := range t.op.Triggers {
-		if slices.Contains(a.Thought.Triggers, x.ID) {
-			a.Triggers = append(a.Triggers, x)
+		if slices.Contains(raised, x.ID) {
+			a.Triggers = append(a.Triggers, api.Attention{Type: x.Type, Reason: x.Reason, Urgency: x.Urgency, Sources: orEmpty(x.Sources), Action: x.Action})
 		}
 	}
 	return a, nil
@@ -297,19 +301,11 @@ func chunkMerges(merges []oplog.Merge) (chunks [][]oplog.Merge) {
 	return chunks
 }
 
-// add counts what one entry came to.
-func (a *ThinkAnswer) add(t *oplog.Thought) {
-	if t == nil {
-		return
-	}
+// count adds what one entry came to.
+func count(a *api.Thought, t *oplog.Thought) {
 	a.Merged += t.Merged
 	a.Conflicts += t.Conflicts
-	a.Expired += t.Expired
-	a.PatternsNew += t.PatternsNew
-	a.PatternsUpdated += t.PatternsUpdated
-	a.Retiered += t.Retiered
-	a.Forgotten += t.Forgotten
+	a.New += t.PatternsNew
+	a.Updated += t.PatternsUpdated
 	a.Personality = a.Personality || t.Personality
-	a.Weights = a.Weights || t.Weights
-	a.Thought.Triggers = append(a.Thought.Triggers, t.Triggers...)
 }

@@ -52,7 +52,7 @@ func thinksOn(t *testing.T, c *cluster, lead int, falls func() (next int), comes
 	s, caller := c.local(lead)
 	corpus := mindtest.New(7)
 	store(t, s, caller, corpus)
-	all := node.ThinkRequest{Consolidate: true, Conflicts: true, ConsolidationLimit: 40}
+	all := &api.ThinkRequest{ThinkParts: api.ThinkParts{Consolidate: true, Conflicts: true}, Limit: 40}
 	began := make(chan struct{})
 	var thinking sync.WaitGroup
 	var merged, found uint32 // as the old leader was answered
@@ -63,7 +63,7 @@ func thinksOn(t *testing.T, c *cluster, lead int, falls func() (next int), comes
 			if i == 3 {
 				once.Do(func() { close(began) })
 			}
-			a, err := s.Think(context.Background(), caller, all)
+			a, err := api.Think.Do(context.Background(), s, caller, all)
 			if err != nil {
 				return // the leader is gone
 			}
@@ -74,8 +74,8 @@ func thinksOn(t *testing.T, c *cluster, lead int, falls func() (next int), comes
 	next := falls()
 	thinking.Wait()
 	s, caller = c.local(next)
-	all.ConsolidationLimit = len(corpus.Rows)
-	a, err := s.Think(t.Context(), caller, all)
+	all.Limit = len(corpus.Rows)
+	a, err := api.Think.Do(t.Context(), s, caller, all)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -275,11 +275,11 @@ func BenchmarkRecallWhileThinking(b *testing.B) {
 		before := clients(b, ask, time.After(stretch))
 		heap := watchHeap()
 		done := make(chan time.Time)
-		var a node.ThinkAnswer
+		var a *api.Thought
 		go func() {
 			defer close(done)
 			var err error
-			if a, err = s.Think(context.Background(), caller, node.ThinkRequest{Consolidate: true, Conflicts: true, Patterns: true, ConsolidationLimit: rows}); err != nil {
+			if a, err = api.Think.Do(context.Background(), s, caller, &api.ThinkRequest{ThinkParts: api.ThinkParts{Consolidate: true, Conflicts: true, Patterns: true}, Limit: rows}); err != nil {
 				b.Error(err)
 			}
 		}()
@@ -289,7 +289,7 @@ func BenchmarkRecallWhileThinking(b *testing.B) {
 		b.ReportMetric(p99(quiet), "quiet-p99-ms")
 		b.ReportMetric(p99(loud), "thinking-p99-ms")
 		b.ReportMetric(p99(loud)/p99(quiet), "ratio")
-		b.ReportMetric(a.Took.Seconds(), "think-s")
+		b.ReportMetric(float64(a.Millis)/1000, "think-s")
 		b.ReportMetric(grown, "heap-MB")
 		b.Logf("%d merged, %d conflicts; p99 before %.1f ms, %d recalls meanwhile", a.Merged, a.Conflicts, p99(before), len(loud))
 	}

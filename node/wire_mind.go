@@ -3,23 +3,20 @@ package node
 import (
 	"context"
 
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/wire"
 )
 
 func (ss *session) think(ctx context.Context, m *wire.Think) (*wire.ThinkResult, error) {
-	a, err := ss.w.s.Think(ctx, ss.who(), ThinkRequest{Consolidate: m.RunConsolidation, Conflicts: m.RunConflictScan,
-		Patterns: m.RunPatternMining, Personality: m.RunPersonality, ConsolidationLimit: m.ConsolidationLimit})
+	a, err := api.Think.Do(ctx, ss.w.s, ss.who(), &api.ThinkRequest{Personality: m.RunPersonality, Limit: m.ConsolidationLimit,
+		ThinkParts: api.ThinkParts{Consolidate: m.RunConsolidation, Conflicts: m.RunConflictScan, Patterns: m.RunPatternMining}})
 	if err != nil {
 		return nil, err
 	}
-	r := &wire.ThinkResult{ConflictsFound: int(a.Conflicts), ConsolidationCount: int(a.Merged), DurationMS: uint64(a.Took.Milliseconds()),
-		PatternsNew: int(a.PatternsNew), PatternsUpdated: int(a.PatternsUpdated), PersonalityUpdated: a.Personality, Triggers: []wire.Trigger{}}
+	r := &wire.ThinkResult{ConflictsFound: int(a.Conflicts), ConsolidationCount: int(a.Merged), DurationMS: uint64(a.Millis),
+		PatternsNew: int(a.New), PatternsUpdated: int(a.Updated), PersonalityUpdated: a.Personality, Triggers: []wire.Trigger{}}
 	for _, t := range a.Triggers {
-		sources := t.Sources
-		if sources == nil {
-			sources = []string{}
-		}
-		r.Triggers = append(r.Triggers, wire.Trigger{Reason: t.Reason, SourceRIDs: sources, SuggestedAction: t.Action, TriggerType: t.Type, Urgency: t.Urgency})
+		r.Triggers = append(r.Triggers, wire.Trigger{Reason: t.Reason, SourceRIDs: t.Sources, SuggestedAction: t.Action, TriggerType: t.Type, Urgency: t.Urgency})
 	}
 	return r, nil
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/cairndb/cairn/local/stringd"
 	commands "github.com/cairndb/cairn/local/stringd/command"
 	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/wire/field"
 )
@@ -182,7 +183,7 @@ func (m stringMemory) Think(ctx context.Context) (commands.Thought, error) {
 	if err != nil {
 		return commands.Thought{}, err
 	}
-	a, err := m.svc.Think(ctx, c, node.ThinkRequest{Consolidate: true, Conflicts: true, ConsolidationLimit: 1000})
+	a, err := api.Think.Do(ctx, m.svc, c, &api.ThinkRequest{ThinkParts: api.ThinkParts{Consolidate: true, Conflicts: true}, Limit: 1000})
 	if err != nil {
 		return commands.Thought{}, err
 	}

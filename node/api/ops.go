@@ -5,5 +5,6 @@ var Ops = []*Op{
 	Remember.Op, RememberBatch.Op, Recall.Op, RecallAsOf.Op, Forget.Op, Correct.Op, Get.Op, Revisions.Op, Current.Op,
 	StartSession.Op, EndSession.Op, SessionHistory.Op, Sessions.Op, DraftSummary.Op,
 	Timeline.Op, Entities.Op, Compare.Op, Around.Op, Status.Op, Message.Op,
+	Think.Op, Reflect.Op,
 	Relate.Op, Edges.Op, Graph.Op, Unrelate.Op, Claim.Op, Claims.Op, Alias.Op,
 }
