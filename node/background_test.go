@@ -63,7 +63,7 @@ func TestStatsCostTheSameHoweverMuchThereIs(t *testing.T) {
 		least := math.Inf(1)
 		for range 5 {
 			least = min(least, testing.AllocsPerRun(20, func() {
-				if _, err := s.Stats(t.Context(), c, Stale); err != nil {
+				if _, err := api.Stats.Do(t.Context(), s, c, &api.StatsRequest{Verbose: true}); err != nil {
 					t.Error(err)
 				}
 			}))
@@ -91,7 +91,7 @@ func TestStatsCostTheSameHoweverMuchThereIs(t *testing.T) {
 	if many > few+200 {
 		t.Errorf("%.0f allocations for ten memories, %.0f for ten thousand", few, many)
 	}
-	st, err := s.Stats(t.Context(), c, Stale)
+	st, err := api.Stats.Do(t.Context(), s, c, &api.StatsRequest{Verbose: true})
 	if err != nil || st.Active != 10_000 || st.Claims != 10_000 || st.Entities < 10_000 {
 		t.Errorf("%+v, %v", st, err)
 	}

@@ -58,15 +58,6 @@ func visible(c Caller, v *oplog.View) []oplog.Database {
 	return nil
 }
 
-// Stats are the counters of the caller's database.
-func (s *Service) Stats(ctx context.Context, c Caller, f Freshness) (st oplog.Stats, err error) {
-	err = s.read(ctx, c, f, func(v *oplog.View) error {
-		st = v.Stats(c.DB)
-		return nil
-	})
-	return st, err
-}
-
 // SetLimit bounds what a database is asked of each node; the zero limit takes the bound away.
 func (s *Service) SetLimit(ctx context.Context, c Caller, database string, l oplog.Limit) (Written, error) {
 	target, err := s.Select(c, database)

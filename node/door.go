@@ -172,6 +172,10 @@ var operations = rowed([]operation{
 	on(api.Revisions, (*Service).revisions),
 	on(api.Current, (*Service).current),
 
+	on(api.Memories, (*Service).memories),
+	on(api.Records, (*Service).records),
+	on(api.Stats, (*Service).stats),
+
 	on(api.Timeline, (*Service).timeline),
 	on(api.Entities, (*Service).entities),
 	on(api.Compare, (*Service).compareRecalls),

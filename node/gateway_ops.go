@@ -43,6 +43,9 @@ func (g *gateway) do(q *request, op *api.Op) (any, error) {
 	if r, ok := request.(*api.RecallRequest); ok {
 		r.Bare = strings.Contains(q.r.Header.Get("Accept"), "text/event-stream")
 	}
+	if r, ok := request.(*api.MemoriesRequest); ok { // a parameter without a value asks for records too
+		r.Walks = slices.ContainsFunc([]string{"kind", "drive_id", "since_rid", "order"}, q.r.URL.Query().Has)
+	}
 	ctx := q.r.Context()
 	if f, ok := request.(interface{ Wanted() api.Fresh }); ok && f.Wanted().MinIndex > 0 {
 		var cancel context.CancelFunc

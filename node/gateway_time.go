@@ -79,7 +79,7 @@ const digestLook = 500
 
 func httpDigest(g *gateway, q *request) (any, error) {
 	ctx, ns := q.r.Context(), blank(q.param("namespace"))
-	list, err := g.s.List(ctx, q.c, Listing{Namespace: ns, Limit: digestLook})
+	list, err := g.s.newest(ctx, q.c, ns, digestLook)
 	if err != nil {
 		return nil, err
 	}

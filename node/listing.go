@@ -7,24 +7,19 @@ import (
 	"encoding/json"
 	"slices"
 
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 )
-
-// A Listing says which memories are wanted. Zero values do not filter.
-type Listing struct {
-	Namespace, Domain, Type string
-	Limit, Offset           int
-	Before                  oplog.Time // of creation
-	Sort                    string     // created_at when empty; importance, last_access: the greatest first
-}
 
 // What a listing looks at: filters that match next to nothing must not read a whole database.
 const (
 	maxScan   = 100_000
 	maxSorted = 20_000 // of the newest, when another order than that of creation is wanted
+	maxPage   = 200    // rows of a page
 )
 
-func (l *Listing) admits(m *oplog.Memory) bool {
+// admits says whether a listing has a memory.
+func admits(l *api.Listing, m *oplog.Memory) bool {
 	return m.Status == oplog.Active && (l.Namespace == "" || m.Namespace == l.Namespace) &&
 		(l.Domain == "" || m.Domain == l.Domain) && (l.Type == "" || m.Type == l.Type)
 }
@@ -35,27 +30,62 @@ var listOrders = map[string]func(a, b *oplog.Memory) int{
 	"last_access": func(a, b *oplog.Memory) int { return cmp.Compare(b.Accessed, a.Accessed) },
 }
 
-// List are active memories, newest first or in another order.
-func (s *Service) List(ctx context.Context, c Caller, l Listing) (list []*oplog.Memory, err error) {
-	order, sorted := listOrders[l.Sort]
-	if !sorted && l.Sort != "" && l.Sort != "created_at" {
+// memories is a page of a list, or of a walk.
+func (s *Service) memories(ctx context.Context, c Caller, q *api.MemoriesRequest) (*api.MemoryPage, error) {
+	if q.Limit = min(max(q.Limit, 1), maxPage); q.Walks || q.Walk != (api.Walk{}) {
+		walked, err := s.walk(ctx, c, &q.Listing, &q.Walk)
+		return &api.MemoryPage{Limit: q.Limit, Walked: walked}, err
+	}
+	list, err := s.list(ctx, c, q)
+	if err != nil {
+		return nil, err
+	}
+	page := &api.NewestMemories{Offset: q.Offset, Items: rowsOf(list)}
+	err = s.read(ctx, c, Stale, func(v *oplog.View) error {
+		if page.Total = v.Stats(c.DB).Active; q.Namespace != "" {
+			page.Total = v.NamespaceStats(c.DB, q.Namespace).Active
+		}
+		return nil
+	})
+	return &api.MemoryPage{Limit: q.Limit, NewestMemories: page}, err
+}
+
+// records is a page of a walk.
+func (s *Service) records(ctx context.Context, c Caller, q *api.RecordsRequest) (*api.RecordPage, error) {
+	q.Limit = min(max(q.Limit, 1), maxPage)
+	walked, err := s.walk(ctx, c, &q.Listing, &q.Walk)
+	if err != nil {
+		return nil, err
+	}
+	return &api.RecordPage{Walked: *walked, Limit: q.Limit}, nil
+}
+
+// newest are the newest active memories of a namespace; a blank one is all of them.
+func (s *Service) newest(ctx context.Context, c Caller, namespace string, n int) ([]*oplog.Memory, error) {
+	return s.list(ctx, c, &api.MemoriesRequest{Listing: api.Listing{Namespace: namespace, Limit: n}})
+}
+
+// list are active memories, newest first or in another order. Its limit is the caller's.
+func (s *Service) list(ctx context.Context, c Caller, q *api.MemoriesRequest) (list []*oplog.Memory, err error) {
+	order, sorted := listOrders[q.Sort]
+	if !sorted && q.Sort != "" && q.Sort != "created_at" {
 		return nil, oplog.Errorf(oplog.Invalid, "sort: created_at, importance or last_access")
 	}
 	if sorted {
-		return s.listBy(ctx, c, l, order)
+		return s.listBy(ctx, c, q, order)
 	}
 	err = s.read(ctx, c, Stale, func(v *oplog.View) error {
-		skip, seen := l.Offset, 0
-		v.Recent(c.DB, l.Before, func(m *oplog.Memory) bool {
+		skip, seen := q.Offset, 0
+		v.Recent(c.DB, atOrNone(q.Before.Time), func(m *oplog.Memory) bool {
 			seen++
 			switch {
-			case !l.admits(m):
+			case !admits(&q.Listing, m):
 			case skip > 0:
 				skip--
 			default:
 				list = append(list, m)
 			}
-			return len(list) < l.Limit && seen < maxScan
+			return len(list) < q.Limit && seen < maxScan
 		})
 		return nil
 	})
@@ -63,13 +93,13 @@ func (s *Service) List(ctx context.Context, c Caller, l Listing) (list []*oplog.
 }
 
 // listBy keeps the first Offset+Limit of an order while it looks.
-func (s *Service) listBy(ctx context.Context, c Caller, l Listing, order func(a, b *oplog.Memory) int) ([]*oplog.Memory, error) {
+func (s *Service) listBy(ctx context.Context, c Caller, q *api.MemoriesRequest, order func(a, b *oplog.Memory) int) ([]*oplog.Memory, error) {
 	best := firsts{order: func(a, b *oplog.Memory) int { return cmp.Or(order(a, b), cmp.Compare(b.Seq, a.Seq)) }}
-	most := min(l.Offset+l.Limit, maxSorted)
+	most := min(q.Offset+q.Limit, maxSorted)
 	err := s.read(ctx, c, Stale, func(v *oplog.View) error {
 		seen := 0
-		v.Recent(c.DB, l.Before, func(m *oplog.Memory) bool {
-			if seen++; l.admits(m) {
+		v.Recent(c.DB, atOrNone(q.Before.Time), func(m *oplog.Memory) bool {
+			if seen++; admits(&q.Listing, m) {
 				heap.Push(&best, m)
 				if best.Len() > most {
 					heap.Pop(&best)
@@ -80,7 +110,7 @@ func (s *Service) listBy(ctx context.Context, c Caller, l Listing, order func(a,
 		return nil
 	})
 	slices.SortFunc(best.list, best.order)
-	return best.list[min(l.Offset, len(best.list)):], err
+	return best.list[min(q.Offset, len(best.list)):], err
 }
 
 // firsts is a heap whose top is the last of an order.
@@ -99,16 +129,9 @@ func (f *firsts) Pop() any {
 	return last
 }
 
-// A Walk goes through active memories in the order of their ids, which is that of their making.
-type Walk struct {
-	Listing
-	Kind, Drive string // the metadata's kind and drive_id
-	Since       string // the id behind which to begin; none is the beginning
-	Up          bool   // from the oldest on
-}
-
-func (w *Walk) admits(m *oplog.Memory) bool {
-	if !w.Listing.admits(m) {
+// onWalk says whether a walk has a memory.
+func onWalk(l *api.Listing, w *api.Walk, m *oplog.Memory) bool {
+	if !admits(l, m) {
 		return false
 	}
 	if w.Kind == "" && w.Drive == "" {
@@ -121,24 +144,30 @@ func (w *Walk) admits(m *oplog.Memory) bool {
 	return json.Unmarshal(m.Metadata, &meta) == nil && (w.Kind == "" || meta.Kind == w.Kind) && (w.Drive == "" || meta.Drive == w.Drive)
 }
 
-// Records are a page of a walk. next is the id to go on behind, empty at the end; a page may be short of its limit when
-// the filters match little.
-func (s *Service) Records(ctx context.Context, c Caller, w Walk) (list []*oplog.Memory, next string, err error) {
-	err = s.read(ctx, c, Stale, func(v *oplog.View) error {
+// walk is a page in the order of ids. It may be short of its limit when the filters match little.
+func (s *Service) walk(ctx context.Context, c Caller, l *api.Listing, w *api.Walk) (*api.Walked, error) {
+	page, next := &api.Walked{Records: []api.Record{}}, ""
+	err := s.read(ctx, c, Stale, func(v *oplog.View) error {
 		looked, last := 0, ""
-		v.RIDs(c.DB, w.Since, !w.Up, func(rid string, seq oplog.Seq) bool {
-			if len(list) == w.Limit || looked == maxScan {
+		v.RIDs(c.DB, w.Since, w.Order != "asc", func(rid string, seq oplog.Seq) bool {
+			if len(page.Records) == l.Limit || looked == maxScan {
 				next = last
 				return false
 			}
 			looked++
 			last = rid
-			if m, ok := v.MemoryAt(c.DB, seq); ok && w.admits(m) {
-				list = append(list, m)
+			if m, ok := v.MemoryAt(c.DB, seq); ok && onWalk(l, w, m) {
+				page.Records = append(page.Records, recordOf(m))
 			}
 			return true
 		})
 		return nil
 	})
-	return list, next, err
+	page.Next = orNil(next)
+	return page, err
+}
+
+func recordOf(m *oplog.Memory) api.Record {
+	return api.Record{RID: m.RID, Text: m.Text, Type: m.Type, Importance: m.Importance, Metadata: metadata(m), Namespace: m.Namespace, Created: m.Created.Seconds(),
+		CreatedAt: iso(m.Created), Certainty: m.Certainty, Domain: m.Domain, Source: m.Source, Accesses: m.Accesses, Accessed: m.Accessed.Seconds(), Tier: cmp.Or(m.Tier, "hot")}
 }

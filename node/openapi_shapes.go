@@ -8,8 +8,6 @@ var shapes = map[string]string{
 		"storage_tier:string! metadata_json:string! metadata:any! namespace:string! certainty:number! domain:string! source:string! emotional_state:string? " +
 		"session_id:string? due_at:number? temporal_kind:string? tombstone_reason:string? revision:integer! embedding_model:string? embedding_bytes:integer? " +
 		"consolidation_sources:[]string! entities:[]string! claims:[]string!",
-	"Record": "rid:string! text:string! memory_type:string! importance:number! metadata:any! namespace:string! created_at:number! created_at_iso:string! " +
-		"certainty:number! domain:string! source:string! access_count:integer! last_access:number! storage_tier:string!",
 	"Result": "rid:string! text:string! memory_type:string! score:number! importance:number! created_at:number! why_retrieved:[]string! metadata:any! namespace:string! " +
 		"domain:string! source:string! certainty:number! valence:number! emotional_state:string| session_id:string status:string scores:Scores factors:Factors parts:Parts",
 	"Scores":  "words:number! passage:number! around:number! session:number! vector:number! graph:number!",

@@ -132,7 +132,7 @@ func (s *Service) revisions(_ context.Context, c Caller, q *api.RevisionsRequest
 
 func (s *Service) current(ctx context.Context, c Caller, q *api.CurrentRequest) (*api.CurrentMemory, error) {
 	ns := cmp.Or(strings.TrimSpace(q.Namespace), "default")
-	list, err := s.List(ctx, c, Listing{Namespace: ns, Limit: 1})
+	list, err := s.newest(ctx, c, ns, 1)
 	if err != nil {
 		return nil, err
 	}

@@ -84,6 +84,16 @@ func TestUnreadableDatesAreRefused(t *testing.T) {
 	}
 	for _, bad := range []string{`"importance":9`, `"half_life":-5`, `"valence":-2`, `"colour":"red"`, `"importance":"high"`} {
 		name := strings.Split(bad, `"`)[1]
+		if status, out := w.send("POST", "/v1/remember", `{"text":"x",`+bad+`}`); status != 400 || !strings.Contains(out["error"].(string), name) {
+			t.Errorf("http %s: %d %v", bad, status, out)
+		}
+		var args obj
+		if err := json.Unmarshal([]byte(`{"text":"x",`+bad+`}`), &args); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, failure := w.tool("remember", args); !strings.Contains(failure, name) {
+			t.Errorf("mcp %s: %q", bad, failure)
+		}
 		if op, said := c.frame(wire.OpRemember, `{"text":"x",`+bad+`}`); op != wire.OpError || !strings.Contains(said, "4000") || !strings.Contains(said, name) {
 			t.Errorf("wire %s: %s %s", bad, op, said)
 		}

@@ -132,12 +132,12 @@ func (s *Service) around(ctx context.Context, c Caller, q *api.AroundRequest) (*
 	if q.RID != "" {
 		return s.timeline(ctx, c, &api.TimelineRequest{RID: q.RID, Limit: n})
 	}
-	list, err := s.List(ctx, c, Listing{Namespace: q.Namespace, Limit: n})
+	list, err := s.newest(ctx, c, q.Namespace, n)
 	return &api.MemoryList{Memories: rowsOf(list)}, err
 }
 
 func (s *Service) tellStatus(ctx context.Context, c Caller, _ *api.StatusRequest) (*api.StatusAnswer, error) {
-	st, err := s.Stats(ctx, c, Stale)
+	st, err := s.stats(ctx, c, &api.StatsRequest{})
 	if err != nil {
 		return nil, err
 	}

@@ -109,10 +109,10 @@ func (ss *session) sessionEnd(ctx context.Context, m *wire.SessionEnd) (*wire.Se
 }
 
 func (ss *session) stats(ctx context.Context) (*wire.Stats, error) {
-	st, err := ss.w.s.Stats(ctx, ss.who(), Stale)
+	st, err := api.Stats.Do(ctx, ss.w.s, ss.who(), &api.StatsRequest{})
 	if err != nil {
 		return nil, err
 	}
 	return &wire.Stats{ActiveMemories: st.Active, ConsolidatedMemories: st.Consolidated, Edges: st.Edges, Entities: st.Entities,
-		OpenConflicts: st.OpenConflicts, Operations: st.Operations, PendingTriggers: st.PendingTriggers, TombstonedMemories: st.Tombstoned}, nil
+		OpenConflicts: st.Conflicts, Operations: st.Operations, PendingTriggers: st.Triggers, TombstonedMemories: st.Tombstoned}, nil
 }

@@ -3,6 +3,7 @@ package api
 // Ops is the table: every operation of every surface.
 var Ops = []*Op{
 	Remember.Op, RememberBatch.Op, Recall.Op, RecallAsOf.Op, Forget.Op, Correct.Op, Get.Op, Revisions.Op, Current.Op,
+	Memories.Op, Records.Op, Stats.Op,
 	StartSession.Op, EndSession.Op, SessionHistory.Op, Sessions.Op, DraftSummary.Op,
 	Timeline.Op, Entities.Op, Compare.Op, Around.Op, Status.Op, Message.Op,
 	Think.Op, Reflect.Op,

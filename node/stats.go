@@ -1,0 +1,54 @@
+package node
+
+import (
+	"context"
+
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
+)
+
+// stats are a database's counters.
+func (s *Service) stats(ctx context.Context, c Caller, q *api.StatsRequest) (*api.Counters, error) {
+	a := &api.Counters{}
+	err := s.read(ctx, c, Stale, func(v *oplog.View) error {
+		st := v.Stats(c.DB)
+		*a = api.Counters{Active: st.Active, Consolidated: st.Consolidated, Tombstoned: st.Tombstoned, Edges: st.Edges, Entities: st.Entities, Operations: st.Operations,
+			Conflicts: st.OpenConflicts, Triggers: st.PendingTriggers}
+		if q.Namespace != "" {
+			named := v.NamespaceStats(c.DB, q.Namespace)
+			a.Active, a.Consolidated, a.Tombstoned = named.Active, named.Consolidated, named.Tombstoned
+		}
+		if q.Verbose {
+			a.MoreCounters = &api.MoreCounters{Resolved: closedConflicts(v, c.DB), Patterns: seenPatterns(v, c.DB), Claims: st.Claims}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if more := a.MoreCounters; more != nil {
+		size := s.index.Size(c.DB)
+		more.Rows, more.Vectors = size.Rows, size.Vectors
+		more.Applied, more.Indexed = uint64(s.machine.applied.get()), uint64(s.machine.indexed.get())
+	}
+	return a, nil
+}
+
+// maxCounted bounds what is counted one by one for those who want to know more.
+const maxCounted = 10_000
+
+func closedConflicts(v *oplog.View, db oplog.DB) (n int) {
+	v.Conflicts(db, []oplog.ConflictStatus{oplog.ConflictResolved, oplog.ConflictDismissed}, func(oplog.ConflictRow) bool {
+		n++
+		return n < maxCounted
+	})
+	return n
+}
+
+func seenPatterns(v *oplog.View, db oplog.DB) (n int) {
+	v.Patterns(db, func(oplog.Pattern) bool {
+		n++
+		return n < maxCounted
+	})
+	return n
+}
