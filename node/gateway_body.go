@@ -184,14 +184,6 @@ func (f fields) num(name string, def float64) float64 {
 	return def
 }
 
-// optional is a number that may be absent.
-func (f fields) optional(name string) *float64 {
-	if v, ok := decoded[float64](f, name); ok {
-		return &v
-	}
-	return nil
-}
-
 // whole is a whole number of at least 0.
 func (f fields) whole(name string, def uint64) uint64 {
 	if v, err := strconv.ParseUint(string(f.raw(name)), 10, 63); err == nil {
@@ -212,16 +204,6 @@ func (f fields) date(name string) time.Time {
 	return time.Time{}
 }
 
-// epoch is a date in Unix seconds, nil when it is not there.
-func (f fields) epoch(name string) *float64 {
-	t := f.date(name)
-	if t.IsZero() {
-		return nil
-	}
-	s := field.Seconds(t)
-	return &s
-}
-
 func (f fields) flag(name string, def bool) bool {
 	if v, ok := decoded[bool](f, name); ok {
 		return v
@@ -232,32 +214,6 @@ func (f fields) flag(name string, def bool) bool {
 func (f fields) strs(name string) []string {
 	v, _ := decoded[[]string](f, name)
 	return v
-}
-
-// vector is a list of numbers; what is no number in it is dropped.
-func (f fields) vector(name string) []float32 {
-	list, ok := decoded[[]json.RawMessage](f, name)
-	if !ok {
-		return nil
-	}
-	v := make([]float32, 0, len(list))
-	for _, raw := range list {
-		if x, err := strconv.ParseFloat(string(raw), 64); err == nil || errors.Is(err, strconv.ErrRange) { // what is infinite is refused with the vector
-			v = append(v, float32(x))
-		}
-	}
-	return v
-}
-
-// object is a field's JSON as it came, def when it is not there.
-func (f fields) object(name, def string) []byte {
-	if raw := f.raw(name); raw != nil {
-		var b bytes.Buffer
-		if json.Compact(&b, raw) == nil {
-			return b.Bytes()
-		}
-	}
-	return []byte(def)
 }
 
 // param is a parameter of the query, blank for none.

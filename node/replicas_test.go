@@ -41,7 +41,7 @@ func TestReplicasAnswerAlike(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rids, last = append(rids, r.RIDs...), r.Index
+		rids = append(rids, r.RIDs...)
 		f, err := api.Forget.Do(t.Context(), s, caller, &api.ForgetRequest{RID: r.RIDs[rng.IntN(50)]})
 		if err != nil {
 			t.Fatal(err)
