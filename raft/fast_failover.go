@@ -53,7 +53,7 @@ func (n *Node) fastFailover() {
 	}
 }
 
-// replaceEnded goes on until somebody leads or stands, or the timeouts have come into their own.
+// replaceEnded goes on until a member leads or stands, or the timeouts decide.
 func (n *Node) replaceEnded(dead uint32) {
 	leader, addr, _ := n.Leader()
 	place := n.rank(dead)
@@ -80,7 +80,7 @@ func (n *Node) replaceEnded(dead uint32) {
 		if leader, _, known := n.Leader(); known && leader != dead || n.raft.State() != hraft.Follower || !n.refuses(addr) {
 			return
 		}
-		if now := n.Term(); now != term { // somebody stands: it gets the time to win
+		if now := n.Term(); now != term { // a member stands: it gets the time to win
 			term = now
 			continue
 		}
@@ -103,7 +103,7 @@ func (n *Node) rank(dead uint32) int {
 	return slices.Index(ids, n.cfg.NodeID)
 }
 
-// refuses says whether the system at an address says that nobody listens there.
+// refuses says whether the system at an address says that no process listens there.
 func (n *Node) refuses(addr string) bool {
 	ctx, cancel := context.WithTimeout(n.ctx, time.Second)
 	defer cancel()

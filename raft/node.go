@@ -287,7 +287,7 @@ func (n *Node) Term() uint64 {
 	return n.raft.CurrentTerm()
 }
 
-// Leader is who leads, as far as this node knows. One that stands for election knows of nobody: the library may go on
+// Leader is who leads, as far as this node knows. One that stands for election knows of no leader: the library may go on
 // naming the leader that told it to stand, when a heartbeat of that leader came between.
 func (n *Node) Leader() (id uint32, addr string, ok bool) {
 	if n.raft == nil || n.raft.State() == hraft.Candidate {

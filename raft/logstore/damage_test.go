@@ -40,7 +40,7 @@ func lived(t *testing.T, keys *seal.Ring, closed bool) (files *memory, want []*h
 	return s.files.killed(), want[12:]
 }
 
-// TestFlippedBits: of 1,000 bits flipped one by one in the files of a log that nobody has open, each is found when it is opened, or
+// TestFlippedBits: of 1,000 bits flipped one by one in the files of a log that is not open, each is found when it is opened, or
 // changes nothing. What a node that is alone makes of the rest has no record that was not written, and names each that is missing.
 func TestFlippedBits(t *testing.T) {
 	t.Parallel()

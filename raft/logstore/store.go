@@ -20,13 +20,19 @@ import (
 type Options struct {
 	FS           FS          // OS
 	Keys         *seal.Ring  // nil: nothing is encrypted
-	SegmentBytes int64       // 8 MiB: a segment that has so many is followed by another
+	SegmentBytes int64       // 8 MiB: of a segment, unless the log is large
 	Leads        func() bool // whether StoreLogs need not wait for the disk now (unsynced.go); nil: never
 	Failed       func(error) // told of a sync that failed when no caller waited for it; nil: nothing
 }
 
 // extendBy is by how much the last segment grows at a time: the sync of a write within the file's length is the fastest.
 const extendBy = 512 << 10
+
+// A log has hardly more than manySegments, unless they would be larger than maxSegment.
+const (
+	manySegments = 64
+	maxSegment   = 1 << 30
+)
 
 // ErrUnsynced says that a sync failed: what it was to put on the disk may be there, or not.
 var ErrUnsynced = errors.New("sync of the log")
@@ -268,12 +274,17 @@ func (s *Store) StoreLogs(logs []*hraft.Log) error {
 
 // room returns the segment into which records go.
 func (s *Store) room(logs []*hraft.Log) (*segment, error) {
+	all := int64(0)
+	for _, g := range s.segs {
+		all += g.size
+	}
+	limit := min(max(s.o.SegmentBytes, all/manySegments), maxSegment) // each segment is a file that is open
 	size := int64(markSize)
 	for _, l := range logs {
 		size += headSize + sumSize + seal.Overhead + int64(len(l.Data)+len(l.Extensions))
 	}
 	if n := len(s.segs); n > 0 {
-		if g := s.segs[n-1]; len(g.offsets) == 0 || g.at+size <= s.o.SegmentBytes {
+		if g := s.segs[n-1]; len(g.offsets) == 0 || g.at+size <= limit {
 			return g, nil
 		}
 	}

@@ -428,6 +428,26 @@ func TestALogOpensOnAFullDisk(t *testing.T) {
 	}
 }
 
+// TestALargeLogHasFewFiles: each is open while the store is.
+func TestALargeLogHasFewFiles(t *testing.T) {
+	t.Parallel()
+	s := &shelf{t: t, files: newMemory(), o: small(nil, nil)}
+	s.open()
+	for i := range uint64(3000) {
+		l := record(i+1, 1, 1000)
+		if err := s.log.StoreLog(l); err != nil {
+			t.Fatal(err)
+		}
+		s.want = append(s.want, l)
+	}
+	if n := len(s.log.segs); n > 5*manySegments {
+		t.Errorf("%d files", n)
+	}
+	if err := holds(s.log, s.want); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestAFailedSyncIsTheLast: what a disk that did not sync holds is not known before it was read again.
 func TestAFailedSyncIsTheLast(t *testing.T) {
 	t.Parallel()

@@ -63,7 +63,7 @@ func (c *Inbound) run() {
 	}
 }
 
-// refuse answers a frame that has no boundary to go on from; other ends of a connection are nobody's fault.
+// refuse answers a frame that has no boundary to go on from; a connection that just ends is answered nothing.
 func (c *Inbound) refuse(err error) {
 	var fe *wire.FrameError
 	if errors.As(err, &fe) {

@@ -40,7 +40,7 @@ func (p *Pool) Get(ctx context.Context, addr, purpose string) (*Conn, error) {
 	return p.Dial(ctx, addr, purpose)
 }
 
-// member is Get for a message to one member: whoever else has its address by now must not answer for it.
+// member is Get for a message to one member: another that has its address by now must not answer for it.
 func (p *Pool) member(ctx context.Context, id uint32, addr, purpose string) (*Conn, error) {
 	c, err := p.Get(ctx, addr, purpose)
 	if err != nil {
@@ -157,7 +157,7 @@ func (p *Pool) cut(addr, purpose string) {
 	}
 }
 
-// Call makes one exchange with a peer. After an error that is no PeerError nobody knows whether it was served.
+// Call makes one exchange with a peer. After an error that is no PeerError it is not known whether the peer served it.
 func (p *Pool) Call(ctx context.Context, addr, purpose string, op wire.Op, m wire.Message, want wire.Op, answer wire.Message) error {
 	deadline, ok := ctx.Deadline()
 	if !ok {

@@ -65,7 +65,7 @@ func sendSnapshot(c *Conn, node uint32, advertise string, a *hraft.InstallSnapsh
 	}
 }
 
-// ReceiveSnapshot takes the pieces of a snapshot off the connection, all of them even when nobody reads them any more.
+// ReceiveSnapshot takes the pieces of a snapshot off the connection, all of them even when they are not read any more.
 func (c *Inbound) ReceiveSnapshot(w io.Writer, size uint64, unpack func(wire.Frame, wire.Message) error) error {
 	h := sha256.New()
 	var werr error
