@@ -48,6 +48,8 @@ var describers = map[oplog.OpKind]func(*Service, oplog.DB, oplog.Op) (on, how st
 	},
 }
 
+const hashPrefix = 12 // hex digits of a token's hash that are shown
+
 // beginning is as much of a hash as the audit has. A hash that another node sends may be short.
 func beginning(hash string) string { return hash[:min(len(hash), hashPrefix)] }
 
@@ -117,16 +119,15 @@ func (s *Service) Changed(ctx context.Context, from uint32, m wire.Membership) {
 	}
 }
 
-// Audits are the newest changes of the control plane, newest first. Whoever may not administer the cluster sees none.
-func (s *Service) Audits(ctx context.Context, c Caller, f Freshness, most int) (rows []oplog.AuditRow, err error) {
-	if !c.May(Admin) {
-		return nil, noScope(Admin)
-	}
-	err = s.read(ctx, c, f, func(v *oplog.View) error {
-		rows = v.Audits(most)
+// audits are the newest changes of the control plane, newest first.
+func (s *Service) audits(_ context.Context, _ Caller, q *api.AuditsRequest) (*api.AuditList, error) {
+	list := &api.AuditList{Audit: []api.Audit{}}
+	return list, s.state.Read(func(v *oplog.View) error {
+		for _, r := range v.Audits(q.Limit) {
+			list.Audit = append(list.Audit, api.Audit{Index: r.Index, At: r.At.Seconds(), By: r.By, Label: r.Label, What: r.What, On: r.On, How: r.How, Node: r.Node})
+		}
 		return nil
 	})
-	return rows, err
 }
 
 func (s *Service) databaseName(id oplog.DB) (name string) {

@@ -29,7 +29,8 @@ func TestTheLeaderTidiesUp(t *testing.T) {
 	if _, err := s.Commit(ctx, c, "", &oplog.Reinforce{Hits: []oplog.Hit{{RID: "used", Count: 3, At: oplog.At(time.Now())}}}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.SetDatabaseSettings(ctx, c, oplog.Settings{WorkingTTL: dayTime, PromoteAfter: 3}); err != nil {
+	ttl, after := dayTime.Seconds(), uint64(3)
+	if _, err := api.SetSettings.Do(ctx, s, c, &api.SetSettingsRequest{WorkingTTL: &ttl, PromoteAfter: &after}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.thinkAlone(ctx, c); err != nil {

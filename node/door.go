@@ -194,6 +194,23 @@ var operations = rowed([]operation{
 	on(api.Sessions, (*Service).sessions),
 	on(api.DraftSummary, (*Service).draftSummary),
 
+	on(api.CreateDatabase, (*Service).createDatabase),
+	on(api.Databases, (*Service).listDatabases),
+	on(api.DropDatabase, (*Service).dropDatabase),
+	on(api.Quota, (*Service).quota),
+	on(api.SetQuota, (*Service).setQuota),
+	on(api.Settings, (*Service).settings),
+	on(api.SetSettings, (*Service).setSettings),
+	on(api.Purge, (*Service).purge),
+
+	on(api.Me, (*Service).whoAmI),
+	on(api.CreateToken, (*Service).createToken),
+	on(api.Tokens, (*Service).tokens),
+	on(api.RevokeToken, (*Service).revokeToken),
+	on(api.LimitToken, (*Service).limitToken),
+	on(api.Audits, (*Service).audits),
+	on(api.Log, (*Service).logLines),
+
 	on(api.Relate, (*Service).relate),
 	on(api.Edges, (*Service).edges),
 	on(api.Graph, (*Service).graph),

@@ -14,6 +14,7 @@ import (
 
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
@@ -225,7 +226,7 @@ func TestDatabasesAndTokensAreTheSameEverywhere(t *testing.T) {
 		t.Errorf("a path as a name: %v", err)
 	}
 	s, caller := c.service(c.leader())
-	token, err := s.CreateToken(t.Context(), caller, "work", "", nil, time.Time{})
+	made, err := api.CreateToken.Do(t.Context(), s, caller, &api.CreateTokenRequest{Database: "work"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -235,7 +236,7 @@ func TestDatabasesAndTokensAreTheSameEverywhere(t *testing.T) {
 	c.agree()
 	for i := range c.nodes {
 		s, _ := c.service(i)
-		got, err := s.Authenticate(token)
+		got, err := s.Authenticate(made.Token)
 		if err != nil || uint32(got.DB) != id {
 			t.Errorf("node %d: %+v, %v", i+1, got, err)
 		}
@@ -243,13 +244,13 @@ func TestDatabasesAndTokensAreTheSameEverywhere(t *testing.T) {
 			t.Errorf("node %d shows another database's memory: %+v, %v", i+1, a.Hits, err)
 		}
 	}
-	if done, err := s.RevokeToken(t.Context(), caller, token); err != nil || !done {
-		t.Fatal(done, err)
+	if ended, err := api.RevokeToken.Do(t.Context(), s, caller, &api.RevokeTokenRequest{Token: made.Token}); err != nil || !ended.Revoked {
+		t.Fatal(ended, err)
 	}
 	c.agree()
 	for i := range c.nodes {
 		s, _ := c.service(i)
-		if _, err := s.Authenticate(token); err == nil {
+		if _, err := s.Authenticate(made.Token); err == nil {
 			t.Errorf("node %d takes a revoked token", i+1)
 		}
 	}

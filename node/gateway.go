@@ -66,7 +66,7 @@ func (rt route) described() route {
 
 // routes is the gateway at a glance.
 func routes() []route {
-	return slices.Concat(opRoutes(), insightRoutes, mindRoutes, timeRoutes, infoRoutes, clusterRoutes, adminRoutes, maintenanceRoutes, embeddingRoutes, transferRoutes, backupRoutes)
+	return slices.Concat(opRoutes(), insightRoutes, mindRoutes, timeRoutes, infoRoutes, clusterRoutes, maintenanceRoutes, embeddingRoutes, transferRoutes, backupRoutes)
 }
 
 // request is one exchange on its way.
@@ -239,6 +239,7 @@ func crowded(n int64) error {
 // identify finds the caller, the database it means, and whether it has the right. It reads nothing but the header.
 func (g *gateway) identify(q *request, scope Scope) (err error) {
 	if scope == "" {
+		q.c.Surface = "http"
 		return nil
 	}
 	if q.c, err = g.authenticate(q.r); err != nil {

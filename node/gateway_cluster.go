@@ -113,9 +113,7 @@ func controlSnapshot(g *gateway, q *request) (any, error) {
 		for _, d := range v.Databases() {
 			dbs = append(dbs, map[string]any{"id": d.ID, "name": d.Name, "path": d.Name, "created_at": d.Created.Time().UTC().Format(time.DateTime)})
 		}
-		all := v.Tokens()
-		byAge(all)
-		for _, t := range all {
+		for _, t := range byAge(v.Tokens()) {
 			if t.Revoked == 0 {
 				tokens = append(tokens, map[string]any{"hash": t.Hash, "database_id": t.DB, "label": t.Label, "created_at": t.Created.Time().UTC().Format(time.DateTime)})
 			}

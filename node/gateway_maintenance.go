@@ -21,13 +21,14 @@ func (g *gateway) tenants(q *request) (list []Caller, err error) {
 		c, err := g.s.Select(q.c, name)
 		return []Caller{c}, err
 	}
-	dbs, err := g.s.Databases(q.r.Context(), q.c, Stale)
-	for _, d := range dbs {
-		c := q.c
-		c.DB, c.Database = d.ID, d.Name
-		list = append(list, c)
-	}
-	return list, err
+	return list, g.s.state.Read(func(v *oplog.View) error {
+		for _, d := range visible(q.c, v) {
+			c := q.c
+			c.DB, c.Database = d.ID, d.Name
+			list = append(list, c)
+		}
+		return nil
+	})
 }
 
 // maintained is a round in one database.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
@@ -40,13 +39,19 @@ func (g *gateway) do(q *request, op *api.Op) (any, error) {
 	if err != nil {
 		return nil, misread(takes, err)
 	}
-	if r, ok := request.(*api.RecallRequest); ok {
-		r.Bare = strings.Contains(q.r.Header.Get("Accept"), "text/event-stream")
+	if prepare := preparers[op]; prepare != nil {
+		if err := prepare(q, request); err != nil {
+			return nil, err
+		}
 	}
 	if r, ok := request.(*api.MemoriesRequest); ok { // a parameter without a value asks for records too
 		r.Walks = slices.ContainsFunc([]string{"kind", "drive_id", "since_rid", "order"}, q.r.URL.Query().Has)
 	}
 	ctx := q.r.Context()
+	if w, ok := request.(interface{ Waits() bool }); ok && w.Waits() { // it works on nothing meanwhile
+		g.busy.Add(-1)
+		defer g.busy.Add(1)
+	}
 	if f, ok := request.(interface{ Wanted() api.Fresh }); ok && f.Wanted().MinIndex > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, behindWait)

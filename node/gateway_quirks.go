@@ -1,11 +1,25 @@
 package node
 
 import (
+	"encoding/json"
 	"errors"
+	"strings"
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 )
+
+// preparers fill in what a request has outside its path, its parameters and its body.
+var preparers = map[*api.Op]func(q *request, request any) error{
+	api.Recall.Op: func(q *request, request any) error {
+		request.(*api.RecallRequest).Bare = strings.Contains(q.r.Header.Get("Accept"), "text/event-stream")
+		return nil
+	},
+	api.Log.Op: func(q *request, request any) error {
+		request.(*api.LogRequest).Only = q.param("database")
+		return nil
+	},
+}
 
 // quirks are what clients of this protocol know of single answers that no other surface's do.
 var quirks = map[*api.Op]func(q *request, answer any, err error) (any, error){
@@ -29,6 +43,19 @@ var quirks = map[*api.Op]func(q *request, answer any, err error) (any, error){
 			return streamed{}, q.g.streamRecalled(q, r)
 		}
 		return answer, err
+	},
+	api.Log.Op: func(q *request, answer any, err error) (any, error) {
+		if err != nil {
+			return nil, err
+		}
+		q.w.Header().Set("Content-Type", ndjsonType)
+		out := json.NewEncoder(q.w)
+		for _, line := range answer.(*api.LogAnswer).Lines {
+			if out.Encode(line) != nil {
+				break // the client left
+			}
+		}
+		return streamed{}, nil
 	},
 }
 

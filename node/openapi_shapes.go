@@ -24,9 +24,6 @@ var shapes = map[string]string{
 	"Upkeep":       "tenant:string! last_maintenance:number? active_memories:integer! open_conflicts:integer! pending_triggers:integer!",
 	"Trait":        "name:string! score:number!",
 	"Decision":     "rid:string! snippet:string! memory_type:string! importance:number! created_at:number!",
-	"Database":     "id:integer! name:string! created_at:string!",
-	"Token":        "hash_prefix:string! database:string! label:string! scopes:[]string! created_at:number! expires_at:number? revoked_at:number? last_used_at:number? max_rps:integer! burst:integer! max_batch_size:integer!",
-	"Audit":        "log_index:integer! at:number! by:string! label:string! what:string! on:string! how:string! node_id:integer!",
 	"KeptDatabase": "id:integer! name:string! path:string! created_at:string!",
 	"KeptToken":    "hash:string! database_id:integer! label:string! created_at:string!",
 	"Check": "check:string! pass:boolean! latency_ms:number! error:string databases:integer node_id:integer role:string role_label:string term:integer leader:integer| " +

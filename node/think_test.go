@@ -239,9 +239,9 @@ func TestTheMindOverTime(t *testing.T) {
 	if err != nil || len(history.List) != 1 || history.List[0].RID != "in" {
 		t.Errorf("history: %+v, %v", history, err)
 	}
-	n, _, err := s.Purge(ctx, caller, node.PurgeFilter{Before: now.Add(-time.Hour)})
-	if err != nil || n != 2 {
-		t.Errorf("%d purged, %v", n, err)
+	purged, err := api.Purge.Do(ctx, s, caller, &api.PurgeRequest{Before: field.Date{Time: now.Add(-time.Hour)}})
+	if err != nil || purged.Count != 2 {
+		t.Errorf("%+v purged, %v", purged, err)
 	}
 	if a, err := s.Recall(ctx, caller, index.Query{Text: "bees in Porto", K: 5}, node.Stale); err != nil || len(a.Hits) != 0 {
 		t.Errorf("purged and found: %+v, %v", a.Hits, err)

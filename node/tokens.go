@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -8,36 +9,60 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 )
 
-// A token is for one database. Whoever owns the database makes, sees and ends the tokens for it, but none that may more
-// than that; whoever administers the cluster does so for all.
+// whoAmI is what the caller may do, and where.
+func (s *Service) whoAmI(_ context.Context, c Caller, _ *api.MeRequest) (*api.MeAnswer, error) {
+	return &api.MeAnswer{Database: c.Database, ID: c.DB, Scopes: c.Scopes, Master: c.Token == "", NodeID: s.cfg.NodeID}, nil
+}
 
-// CreateToken makes a client token for a database. The text is returned once and kept nowhere.
-func (s *Service) CreateToken(ctx context.Context, c Caller, database, label string, scopes []string, expires time.Time) (text string, err error) {
-	target, err := s.Select(c, database)
+// createToken makes a client token for a database. Its text is returned once and kept nowhere.
+func (s *Service) createToken(ctx context.Context, c Caller, q *api.CreateTokenRequest) (*api.CreatedToken, error) {
+	d, err := s.databaseOf(c, q)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	for _, sc := range scopes {
+	for _, sc := range q.Scopes {
 		if !slices.Contains([]Scope{Read, Write, Owner, Admin}, Scope(sc)) {
-			return "", oplog.Errorf(oplog.Invalid, "scope %q: read, write, owner or admin", sc)
+			return nil, oplog.Errorf(oplog.Invalid, "scope %q: read, write, owner or admin", sc)
 		}
 		if Scope(sc) == Admin && !c.May(Admin) {
-			return "", noScope(Admin)
+			return nil, noScope(Admin)
 		}
 	}
-	if !expires.IsZero() && !expires.After(time.Now()) {
-		return "", oplog.Errorf(oplog.Invalid, "expires_at is in the past")
+	if !q.Expires.IsZero() && !q.Expires.After(time.Now()) {
+		return nil, oplog.Errorf(oplog.Invalid, "expires_at is in the past")
 	}
-	text = newToken()
-	op := &oplog.CreateToken{Hash: HashToken(text), DB: target.DB, Label: label, Scopes: scopes, At: oplog.At(time.Now())}
-	if !expires.IsZero() {
-		op.Expires = oplog.At(expires)
+	text := newToken()
+	op := &oplog.CreateToken{Hash: HashToken(text), DB: d.ID, Label: q.Label, Scopes: q.Scopes, At: oplog.At(time.Now())}
+	if !q.Expires.IsZero() {
+		op.Expires = oplog.At(q.Expires.Time)
 	}
-	_, err = s.write(ctx, c, write{scope: Owner, system: true, ops: []oplog.Op{op}})
-	return text, err
+	if _, err := s.write(ctx, c, write{scope: Owner, system: true, ops: []oplog.Op{op}}); err != nil {
+		return nil, err
+	}
+	return &api.CreatedToken{Token: text, Database: d.Name, DatabaseID: d.ID, Label: q.Label, Hash: beginning(op.Hash), Replicated: true}, nil
+}
+
+// databaseOf is the database that a token is asked for, by number or name. One that the caller may not reach is not found.
+func (s *Service) databaseOf(c Caller, q *api.CreateTokenRequest) (d oplog.Database, err error) {
+	name := cmp.Or(q.Database, "default")
+	err = s.state.Read(func(v *oplog.View) error {
+		ok, absent := false, oplog.Errorf(oplog.NotFound, "database not found")
+		if q.DatabaseID > 0 {
+			d, ok = v.Database(oplog.DB(q.DatabaseID))
+		} else {
+			d, ok = v.DatabaseNamed(name)
+			absent = oplog.Errorf(oplog.NotFound, "database '%s' not found", name)
+		}
+		if !ok || d.ID != c.DB && !c.May(Admin) {
+			return absent
+		}
+		return nil
+	})
+	return d, err
 }
 
 func newToken() string {
@@ -46,26 +71,28 @@ func newToken() string {
 	return "ydb_" + hex.EncodeToString(raw)
 }
 
-// RevokeToken ends a token, given as its text, its hash or the beginning of its hash; false when there was none to end.
-func (s *Service) RevokeToken(ctx context.Context, c Caller, token string) (bool, error) {
-	t, err := s.tokenNamed(c, token)
+// revokeToken ends a token; false when there was none to end.
+func (s *Service) revokeToken(ctx context.Context, c Caller, q *api.RevokeTokenRequest) (*api.RevokedToken, error) {
+	t, err := s.tokenNamed(c, q.Token)
 	if err != nil || t.Hash == "" {
-		return false, err
+		return &api.RevokedToken{}, err
 	}
 	w, err := s.write(ctx, c, write{scope: Owner, system: true, ops: []oplog.Op{&oplog.RevokeToken{Hash: t.Hash, At: oplog.At(time.Now())}}})
-	return err == nil && w.Results[0].Changed, err
+	return &api.RevokedToken{Revoked: err == nil && w.Results[0].Changed}, err
 }
 
-// LimitToken bounds what a token asks of each node; the zero limit takes the bound away.
-func (s *Service) LimitToken(ctx context.Context, c Caller, token string, l oplog.Limit) (t oplog.Token, w Written, err error) {
-	if t, err = s.tokenNamed(c, token); err != nil {
-		return t, w, err
+// limitToken bounds what a token asks of each node; no bounds take what it was bounded to away.
+func (s *Service) limitToken(ctx context.Context, c Caller, q *api.LimitTokenRequest) (*api.LimitedToken, error) {
+	t, err := s.tokenNamed(c, q.Token)
+	if err != nil {
+		return nil, err
 	}
 	if t.Hash == "" {
-		return t, w, oplog.ErrNoToken
+		return nil, oplog.ErrNoToken
 	}
-	w, err = s.write(ctx, c, write{scope: Owner, system: true, ops: []oplog.Op{&oplog.SetLimit{Token: t.Hash, Limit: l}}})
-	return t, w, err
+	to := oplog.Limit{PerSecond: q.PerSecond, Burst: q.Burst, Batch: q.Batch}
+	w, err := s.write(ctx, c, write{scope: Owner, system: true, ops: []oplog.Op{&oplog.SetLimit{Token: t.Hash, Limit: to}}})
+	return &api.LimitedToken{Hash: beginning(t.Hash), Bounds: q.Bounds, Index: w.Index}, err
 }
 
 // minPrefix is how many digits of a hash name a token at least.
@@ -73,8 +100,8 @@ const minPrefix = 8
 
 // tokenNamed finds a token that the caller may administer by its text, its hash, or a beginning of that which only one has.
 func (s *Service) tokenNamed(c Caller, name string) (found oplog.Token, err error) {
-	if !c.May(Owner) {
-		return found, noScope(Owner)
+	if name == "" {
+		return found, oplog.Errorf(oplog.Invalid, "missing 'token'")
 	}
 	err = s.state.Read(func(v *oplog.View) error {
 		for _, hash := range []string{HashToken(name), name} {
@@ -105,27 +132,26 @@ func administers(c Caller, t oplog.Token) bool {
 	return c.May(Admin) || c.May(Owner) && t.DB == c.DB && !slices.Contains(t.Scopes, string(Admin))
 }
 
-// TokenInfo is a token with what is known of it.
-type TokenInfo struct {
-	oplog.Token
-	Used  oplog.Time // 0 for never
-	Limit oplog.Limit
-}
-
-// Tokens lists the tokens that the caller may administer, in the order they were made.
-func (s *Service) Tokens(ctx context.Context, c Caller) (tokens []TokenInfo, err error) {
-	if !c.May(Owner) {
-		return nil, noScope(Owner)
-	}
-	err = s.state.Read(func(v *oplog.View) error {
-		limits, all := v.Limits(), v.Tokens()
-		byAge(all)
-		for _, t := range all {
+// tokens lists the tokens that the caller may administer, in the order they were made: by hash they have none that a reader could
+// follow.
+func (s *Service) tokens(_ context.Context, c Caller, _ *api.TokensRequest) (*api.TokenList, error) {
+	list := &api.TokenList{Tokens: []api.Token{}}
+	return list, s.state.Read(func(v *oplog.View) error {
+		limits, names := v.Limits(), map[oplog.DB]string{}
+		for _, d := range v.Databases() {
+			names[d.ID] = d.Name
+		}
+		for _, t := range byAge(v.Tokens()) {
 			if administers(c, t) {
-				tokens = append(tokens, TokenInfo{t, s.uses.last(v, t.Hash), limits.Tokens[t.Hash]})
+				list.Tokens = append(list.Tokens, api.Token{HashPrefix: beginning(t.Hash), Database: names[t.DB], Label: t.Label, Scopes: orEmpty(t.Scopes),
+					Created: t.Created.Seconds(), Expires: when(t.Expires), Revoked: when(t.Revoked), Used: when(s.uses.last(v, t.Hash)), Bounds: boundsOf(limits.Tokens[t.Hash])})
 			}
 		}
 		return nil
 	})
-	return tokens, err
+}
+
+func byAge(tokens []oplog.Token) []oplog.Token {
+	slices.SortStableFunc(tokens, func(a, b oplog.Token) int { return cmp.Compare(a.Created, b.Created) })
+	return tokens
 }

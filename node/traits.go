@@ -59,21 +59,3 @@ func (s *Service) Feedback(ctx context.Context, c Caller, judgements ...oplog.Ju
 	}
 	return s.write(ctx, c, write{scope: Write, ops: []oplog.Op{&oplog.Feedback{Judgements: judgements}}})
 }
-
-// DatabaseSettings are the policies of the caller's database.
-func (s *Service) DatabaseSettings(ctx context.Context, c Caller, f Freshness) (set oplog.Settings, err error) {
-	err = s.read(ctx, c, f, func(v *oplog.View) error {
-		set = v.Settings(c.DB)
-		return nil
-	})
-	return set, err
-}
-
-// SetDatabaseSettings replaces them.
-func (s *Service) SetDatabaseSettings(ctx context.Context, c Caller, set oplog.Settings) (Written, error) {
-	if set.WorkingTTL < 0 || set.EpisodicTTL < 0 {
-		return Written{}, oplog.Errorf(oplog.Invalid, "a time to live is not negative")
-	}
-	set.Updated = oplog.At(time.Now())
-	return s.write(ctx, c, write{scope: Admin, ops: []oplog.Op{&oplog.SetSettings{Settings: set}}})
-}

@@ -167,24 +167,24 @@ func (ss *session) selectDB(_ context.Context, m *wire.Name) (*wire.DBOK, error)
 }
 
 func (ss *session) createDB(ctx context.Context, m *wire.Name) (*wire.DBOK, error) {
-	id, _, err := ss.w.s.CreateDatabase(ctx, ss.who(), m.Name)
+	a, err := api.CreateDatabase.Do(ctx, ss.w.s, ss.who(), &api.CreateDatabaseRequest{Name: m.Name})
 	if errors.Is(err, &oplog.Error{Kind: oplog.Conflict}) {
 		return nil, &coded{code: wire.CodeDBExists, err: err}
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &wire.DBOK{ID: uint32(id), Message: fmt.Sprintf("database '%s' created", m.Name), Name: m.Name}, nil
+	return &wire.DBOK{ID: uint32(a.ID), Message: a.Message, Name: a.Name}, nil
 }
 
 func (ss *session) listDB(ctx context.Context) (*wire.ListDBResult, error) {
-	dbs, err := ss.w.s.Databases(ctx, ss.who(), Stale)
+	list, err := api.Databases.Do(ctx, ss.w.s, ss.who(), &api.DatabasesRequest{})
 	if err != nil {
 		return nil, err
 	}
 	r := &wire.ListDBResult{Databases: []wire.Database{}}
-	for _, d := range dbs {
-		r.Databases = append(r.Databases, wire.Database{CreatedAt: d.Created.Time().Format(time.DateTime), ID: uint32(d.ID), Name: d.Name})
+	for _, d := range list.Databases {
+		r.Databases = append(r.Databases, wire.Database{CreatedAt: d.Created, ID: uint32(d.ID), Name: d.Name})
 	}
 	return r, nil
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/wire/client"
 )
 
@@ -103,7 +103,7 @@ func (a *app) dbReembed(t *target) *cobra.Command {
 }
 
 // stateOfToken is whether a token opens anything.
-func stateOfToken(r node.TokenRow, now time.Time) string {
+func stateOfToken(r api.Token, now time.Time) string {
 	switch {
 	case r.Revoked != nil:
 		return "revoked"
@@ -154,7 +154,7 @@ func (a *app) token() *cobra.Command {
 	create.Flags().DurationVar(&expires, "expires", 0, "how long it holds; for ever by default")
 	list := &cobra.Command{Use: "list", Short: "List the tokens by hash", Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
 		var out struct {
-			Tokens []node.TokenRow `json:"tokens"`
+			Tokens []api.Token `json:"tokens"`
 		}
 		if err := t.get(c.Context(), "GET", "/v1/admin/tokens", nil, &out); err != nil {
 			return err
@@ -165,7 +165,7 @@ func (a *app) token() *cobra.Command {
 		w := tabwriter.NewWriter(a.out, 0, 4, 2, ' ', 0)
 		fmt.Fprintln(w, "HASH\tDATABASE\tLABEL\tSCOPES\tSTATE\tLAST USED\tLIMIT")
 		for _, r := range out.Tokens {
-			fmt.Fprintf(w, "%s\t%s\t%s\t%v\t%s\t%s\t%s\n", r.HashPrefix, r.Database, r.Label, r.Scopes, stateOfToken(r, time.Now()), clock(r.Used), perSecond(r.MaxRPS))
+			fmt.Fprintf(w, "%s\t%s\t%s\t%v\t%s\t%s\t%s\n", r.HashPrefix, r.Database, r.Label, r.Scopes, stateOfToken(r, time.Now()), clock(r.Used), perSecond(r.PerSecond))
 		}
 		return w.Flush()
 	}}

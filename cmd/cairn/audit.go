@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/api"
 )
 
 func (a *app) audit() *cobra.Command {
@@ -18,7 +18,7 @@ into the log together with who asked for it: the beginning of a token's hash and
 or local (a socket of the node's host). The newest 10,000 are kept, on every node, and in backups.`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			var out struct {
-				Audit []node.AuditRow `json:"audit"`
+				Audit []api.Audit `json:"audit"`
 			}
 			if err := t.get(c.Context(), "GET", fmt.Sprintf("/v1/admin/audit?limit=%d", limit), nil, &out); err != nil {
 				return err

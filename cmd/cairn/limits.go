@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/api"
 )
 
 // bounds are the flags that bound a token or a database; those that are not given say nothing.
@@ -33,23 +33,16 @@ func (b *bounds) body(c *cobra.Command) map[string]any {
 	return body
 }
 
-// quotaRow is what a database is bounded to.
-type quotaRow struct {
-	Database string  `json:"database"`
-	Memories uint64  `json:"max_memories"`
-	MaxRPS   uint32  `json:"max_rps"`
-	Burst    uint32  `json:"burst"`
-	MaxBatch uint32  `json:"max_batch_size"`
-	Active   *uint64 `json:"active_memories,omitempty"`
-}
-
 func (a *app) dbQuota(t *target) *cobra.Command {
 	var b bounds
 	c := &cobra.Command{Use: "quota NAME", Short: "Show what a database is bounded to, or bound it", Args: cobra.ExactArgs(1),
 		Long: `Show what a database is bounded to, or bound it. Bounds are replicated; what each node admits it counts for itself, so
 a cluster of three admits up to three times --rps. Memories are counted when they are applied: that bound is exact.`}
 	c.RunE = func(c *cobra.Command, args []string) error {
-		var out quotaRow
+		var out struct {
+			api.QuotaAnswer
+			Active *uint64 `json:"active_memories,omitempty"` // absent from the answer to a change
+		}
 		path, method, body := "/v1/admin/databases/"+url.PathEscape(args[0])+"/quota", "GET", any(nil)
 		if set := b.body(c); len(set) > 0 {
 			method, body = "POST", set
@@ -65,7 +58,7 @@ a cluster of three admits up to three times --rps. Memories are counted when the
 			memories = fmt.Sprintf("%d of %s", *out.Active, memories)
 		}
 		fmt.Fprintf(a.out, "database '%s': memories %s, requests %s, memories of one request %s\n",
-			out.Database, memories, admitted(out.MaxRPS, out.Burst), orNone(uint64(out.MaxBatch)))
+			out.Database, memories, admitted(out.PerSecond, out.Burst), orNone(uint64(out.Batch)))
 		return nil
 	}
 	b.flags(c)
@@ -79,14 +72,14 @@ func (a *app) tokenLimit(t *target) *cobra.Command {
 	c.RunE = func(c *cobra.Command, args []string) error {
 		body := b.body(c)
 		body["token"] = args[0]
-		var out node.TokenRow
+		var out api.Token
 		if err := t.get(c.Context(), "POST", "/v1/admin/tokens/limit", body, &out); err != nil {
 			return err
 		}
 		if t.asJSON {
-			return a.json(map[string]any{"hash_prefix": out.HashPrefix, "max_rps": out.MaxRPS, "burst": out.Burst, "max_batch_size": out.MaxBatch})
+			return a.json(map[string]any{"hash_prefix": out.HashPrefix, "max_rps": out.PerSecond, "burst": out.Burst, "max_batch_size": out.Batch})
 		}
-		fmt.Fprintf(a.out, "token %s: requests %s, memories of one request %s\n", out.HashPrefix, admitted(out.MaxRPS, out.Burst), orNone(uint64(out.MaxBatch)))
+		fmt.Fprintf(a.out, "token %s: requests %s, memories of one request %s\n", out.HashPrefix, admitted(out.PerSecond, out.Burst), orNone(uint64(out.Batch)))
 		return nil
 	}
 	b.flags(c)

@@ -7,5 +7,7 @@ var Ops = []*Op{
 	StartSession.Op, EndSession.Op, SessionHistory.Op, Sessions.Op, DraftSummary.Op,
 	Timeline.Op, Entities.Op, Compare.Op, Around.Op, Status.Op, Message.Op,
 	Think.Op, Reflect.Op,
+	CreateDatabase.Op, Databases.Op, DropDatabase.Op, Quota.Op, SetQuota.Op, Settings.Op, SetSettings.Op, Purge.Op,
+	Me.Op, CreateToken.Op, Tokens.Op, RevokeToken.Op, LimitToken.Op, Audits.Op, Log.Op,
 	Relate.Op, Edges.Op, Graph.Op, Unrelate.Op, Claim.Op, Claims.Op, Alias.Op,
 }
