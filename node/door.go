@@ -176,6 +176,10 @@ var operations = rowed([]operation{
 	on(api.Records, (*Service).records),
 	on(api.Stats, (*Service).stats),
 
+	on(api.Stale, (*Service).staleMemories),
+	on(api.Upcoming, (*Service).upcoming),
+	on(api.Chronology, (*Service).chronology),
+	on(api.Profile, (*Service).profile),
 	on(api.Timeline, (*Service).timeline),
 	on(api.Entities, (*Service).entities),
 	on(api.Compare, (*Service).compareRecalls),

@@ -3,13 +3,10 @@ package node
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/cairndb/cairn/oplog"
-	"github.com/cairndb/cairn/wire/field"
 )
 
 var mindRoutes = []route{
@@ -225,26 +222,4 @@ func httpFeedback(g *gateway, q *request) (any, error) {
 		return nil, err
 	}
 	return map[string]any{"accepted": 1, "log_index": w.Index}, nil
-}
-
-// daysOf is how far a question about time reaches.
-func (q *request) daysOf(def float64) (float64, error) {
-	s := q.param("days")
-	if s == "" {
-		return def, nil
-	}
-	var days float64
-	if _, err := fmt.Sscan(s, &days); err != nil || !(days >= 0 && days <= 36_500) {
-		return 0, &statusError{status: http.StatusBadRequest, code: "invalid_query_parameter", err: oplog.Errorf(oplog.Invalid, "days: a number from 0 to 36500")}
-	}
-	return days, nil
-}
-
-// timeParam is a date of the query, none when it is blank.
-func (q *request) timeParam(name string) time.Time {
-	t, err := field.ParseDate(q.param(name))
-	if err != nil {
-		return time.Time{}
-	}
-	return t
 }

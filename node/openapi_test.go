@@ -20,7 +20,7 @@ var readers = map[string]struct{ from, kind string }{
 	"must": {"body", "string"}, "str": {"body", "string"}, "num": {"body", "number"}, "optional": {"body", "number"},
 	"whole": {"body", "integer"}, "flag": {"body", "boolean"}, "strs": {"body", "[]string"}, "vector": {"body", "[]number"}, "object": {"body", "object"},
 	"date": {"body", ""}, "epoch": {"body", ""}, "raw": {"body", ""}, "decoded": {"body", ""},
-	"param": {"query", ""}, "count": {"query", "integer"}, "on": {"query", "boolean"}, "timeParam": {"query", "number"}, "intParam": {"query", "integer"},
+	"param": {"query", ""}, "count": {"query", "integer"}, "on": {"query", "boolean"}, "intParam": {"query", "integer"},
 	"Get": {"query", ""}, "Has": {"query", ""},
 }
 

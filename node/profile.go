@@ -6,41 +6,30 @@ import (
 	"math"
 	"slices"
 
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 )
-
-// A Profile is what a database knows of an entity.
-type Profile struct {
-	Entity      oplog.Entity
-	Memories    int // that name it, in the window
-	Sessions    int
-	Domains     []string // by how many memories, then by name
-	Valence     float64  // mean
-	Trend       float64  // the newer half's mean less the older's; 0 under four memories
-	Emotion     string   // the commonest, if any
-	PerDay      float64
-	Links       int // relations
-	Relations   []string
-	Depth       float64 // of the relationship, 0 to 1
-	First, Last oplog.Time
-}
 
 // profileRows bounds the memories a profile is made of: the newest.
 const profileRows = 2000
 
-// EntityProfile says what is known of an entity over so many days; 0 means all of time.
-func (s *Service) EntityProfile(ctx context.Context, c Caller, name string, days float64, f Freshness) (p Profile, err error) {
-	var since oplog.Time
-	if days > 0 {
-		since = oplog.At(s.now()) - oplog.Time(days*float64(dayTime))
+// profile says what is known of an entity.
+func (s *Service) profile(ctx context.Context, c Caller, q *api.ProfileRequest) (*api.EntityProfile, error) {
+	back, err := inDays(q.Days)
+	if err != nil {
+		return nil, err
 	}
-	err = s.read(ctx, c, f, func(v *oplog.View) error {
-		name = v.Canonical(c.DB, "default", name)
+	var since oplog.Time
+	if back > 0 {
+		since = oplog.At(s.now()) - back
+	}
+	var p *api.EntityProfile
+	err = s.read(ctx, c, Stale, func(v *oplog.View) error {
+		name := v.Canonical(c.DB, "default", q.Name)
 		e, ok := v.Entity(c.DB, name)
 		if !ok {
 			return oplog.Errorf(oplog.NotFound, "no such entity")
 		}
-		p.Entity = e
 		var rows []*oplog.Memory
 		looked := 0
 		v.EntityMemories(c.DB, name, func(m *oplog.Memory) bool {
@@ -50,14 +39,15 @@ func (s *Service) EntityProfile(ctx context.Context, c Caller, name string, days
 			looked++
 			return looked < profileRows
 		})
-		p.fill(rows, v.Edges(c.DB, name, profileRows))
+		p = profileOf(&e, rows, v.Edges(c.DB, name, profileRows))
 		return nil
 	})
 	return p, err
 }
 
-// fill computes a profile of memories, the newest first.
-func (p *Profile) fill(rows []*oplog.Memory, edges []oplog.Edge) {
+// profileOf computes an entity's profile of memories and relations.
+func profileOf(e *oplog.Entity, rows []*oplog.Memory, edges []oplog.Edge) *api.EntityProfile {
+	p := &api.EntityProfile{Entity: e.Name, Type: e.Type, Mentions: uint64(e.Mentions), Memories: len(rows), Links: len(edges)}
 	slices.SortStableFunc(rows, func(a, b *oplog.Memory) int { return cmp.Compare(b.Created, a.Created) })
 	sessions, domains, emotions, relations := map[string]int{}, map[string]int{}, map[string]int{}, map[string]int{}
 	var sum, newer, older float64
@@ -78,18 +68,19 @@ func (p *Profile) fill(rows []*oplog.Memory, edges []oplog.Edge) {
 			older += m.Valence
 		}
 	}
-	p.Memories, p.Sessions, p.Domains = len(rows), len(sessions), byCount(domains)
-	if e := byCount(emotions); len(e) > 0 {
-		p.Emotion = e[0]
+	p.Sessions, p.Domains = len(sessions), byCount(domains)
+	if all := byCount(emotions); len(all) > 0 {
+		p.Emotion = &all[0]
 	}
 	for _, e := range edges {
 		relations[e.Type]++
 	}
-	p.Links, p.Relations = len(edges), byCount(relations)
+	p.Relations = byCount(relations)
 	if n := len(rows); n > 0 {
 		p.Valence = sum / float64(n)
-		p.First, p.Last = rows[n-1].Created, rows[0].Created
-		p.PerDay = float64(n) / max(1, float64(p.Last-p.First)/float64(dayTime))
+		first, last := rows[n-1].Created, rows[0].Created
+		p.First, p.Last = when(first), when(last)
+		p.PerDay = float64(n) / max(1, float64(last-first)/float64(dayTime))
 		if n >= 4 {
 			p.Trend = newer/float64(n/2) - older/float64(n-n/2)
 		}
@@ -98,6 +89,7 @@ func (p *Profile) fill(rows []*oplog.Memory, edges []oplog.Edge) {
 	depth := .25*share(p.Sessions, 4) + .25*share(p.Memories, 20) + .20*min(float64(len(domains))/3, 1) +
 		.15*share(p.Links, 10) + .15*min(float64(len(relations))/4, 1)
 	p.Depth = min(max(depth, 0), 1)
+	return p
 }
 
 // byCount lists the keys, the commonest first, then by name.

@@ -180,27 +180,27 @@ func TestTheMindOverTime(t *testing.T) {
 		node.Draft{RID: "far", Text: "renew the passport", Importance: .5, Due: field.Date{Time: now.Add(9000 * time.Hour)}}); err != nil {
 		t.Fatal(err)
 	}
-	rids := func(rows []*oplog.Memory, err error) string {
+	rids := func(list *api.MemoryItems, err error) string {
 		if err != nil {
 			t.Fatal(err)
 		}
 		var out []string
-		for _, m := range rows {
+		for _, m := range list.Items {
 			out = append(out, m.RID)
 		}
 		return strings.Join(out, " ")
 	}
-	if got := rids(s.StaleMemories(ctx, caller, 30, "", 10, node.Stale)); got != "old" {
+	if got := rids(api.Stale.Do(ctx, s, caller, &api.StaleRequest{Days: 30, Limit: 10})); got != "old" {
 		t.Errorf("stale: %q", got)
 	}
-	if got := rids(s.Upcoming(ctx, caller, 7, "", 10, node.Stale)); got != "due" {
+	if got := rids(api.Upcoming.Do(ctx, s, caller, &api.UpcomingRequest{Days: 7, Limit: 10})); got != "due" {
 		t.Errorf("upcoming: %q", got)
 	}
-	if got := rids(s.Chronology(ctx, caller, node.ChronologyQuery{Entity: "Alice Chen"}, node.Stale)); got != "old dull due" {
+	if got := rids(api.Chronology.Do(ctx, s, caller, &api.ChronologyRequest{Entity: "Alice Chen"})); got != "old dull due" {
 		t.Errorf("chronology: %q", got)
 	}
-	p, err := s.EntityProfile(ctx, caller, "Alice Chen", 0, node.Stale)
-	if err != nil || p.Memories != 3 || p.Entity.Type != "person" || p.Depth <= 0 || p.Depth > 1 {
+	p, err := api.Profile.Do(ctx, s, caller, &api.ProfileRequest{Name: "Alice Chen"})
+	if err != nil || p.Memories != 3 || p.Type != "person" || p.Depth <= 0 || p.Depth > 1 {
 		t.Errorf("%+v, %v", p, err)
 	}
 	then := time.Now()

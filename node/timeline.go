@@ -9,6 +9,7 @@ import (
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/wire/field"
 )
 
 const day = 24 * time.Hour
@@ -19,14 +20,27 @@ const dayTime = oplog.Time(day / time.Microsecond)
 // staleImportance is what a memory must be worth to be missed.
 const staleImportance = .3
 
-// StaleMemories are worth something and have not been looked at for so many days, the most important first.
-func (s *Service) StaleMemories(ctx context.Context, c Caller, days float64, namespace string, max int, f Freshness) (rows []*oplog.Memory, err error) {
-	cutoff := oplog.At(s.now()) - oplog.Time(days*float64(dayTime))
-	err = s.read(ctx, c, f, func(v *oplog.View) error {
+// inDays refuses a number of days that is none, or too large for the log's unit.
+func inDays(days float64) (oplog.Time, error) {
+	if !(days >= 0 && days <= 36_500) { // no number either
+		return 0, &api.Refusal{Code: "invalid_query_parameter", Err: oplog.Errorf(oplog.Invalid, "days: a number from 0 to 36500")}
+	}
+	return oplog.Time(days * float64(dayTime)), nil
+}
+
+// staleMemories are worth something and have not been looked at for so many days, the most important first.
+func (s *Service) staleMemories(ctx context.Context, c Caller, q *api.StaleRequest) (*api.MemoryItems, error) {
+	silent, err := inDays(q.Days)
+	if err != nil {
+		return nil, err
+	}
+	var rows []*oplog.Memory
+	cutoff := oplog.At(s.now()) - silent
+	err = s.read(ctx, c, Stale, func(v *oplog.View) error {
 		looked := 0
 		// What was not looked at for that long is that old: the oldest are looked at first, a bounded number of them.
 		v.Between(c.DB, 0, cutoff, func(m *oplog.Memory) bool {
-			if m.Status == oplog.Active && m.Accessed < cutoff && m.Importance >= staleImportance && (namespace == "" || namespace == m.Namespace) {
+			if m.Status == oplog.Active && m.Accessed < cutoff && m.Importance >= staleImportance && (q.Namespace == "" || q.Namespace == m.Namespace) {
 				rows = append(rows, m)
 			}
 			looked++
@@ -37,16 +51,25 @@ func (s *Service) StaleMemories(ctx context.Context, c Caller, days float64, nam
 	slices.SortStableFunc(rows, func(a, b *oplog.Memory) int {
 		return cmp.Or(cmp.Compare(b.Importance, a.Importance), cmp.Compare(a.Accessed, b.Accessed), cmp.Compare(a.RID, b.RID))
 	})
-	return rows[:min(len(rows), limit(max))], err
+	return items(rows[:min(len(rows), limit(q.Limit))]), err
 }
 
-// Upcoming are the memories that are due within so many days, the soonest first.
-func (s *Service) Upcoming(ctx context.Context, c Caller, days float64, namespace string, max int, f Freshness) (rows []*oplog.Memory, err error) {
-	now, n := oplog.At(s.now()), limit(max)
-	err = s.read(ctx, c, f, func(v *oplog.View) error {
+func items(list []*oplog.Memory) *api.MemoryItems {
+	return &api.MemoryItems{Items: rowsOf(list), Count: len(list)}
+}
+
+// upcoming are the memories that are due within so many days, the soonest first.
+func (s *Service) upcoming(ctx context.Context, c Caller, q *api.UpcomingRequest) (*api.MemoryItems, error) {
+	ahead, err := inDays(q.Days)
+	if err != nil {
+		return nil, err
+	}
+	var rows []*oplog.Memory
+	now, n := oplog.At(s.now()), limit(q.Limit)
+	err = s.read(ctx, c, Stale, func(v *oplog.View) error {
 		looked := 0
-		v.Due(c.DB, now, now+oplog.Time(days*float64(dayTime)), func(m *oplog.Memory) bool {
-			if m.Status == oplog.Active && (namespace == "" || namespace == m.Namespace) {
+		v.Due(c.DB, now, now+ahead, func(m *oplog.Memory) bool {
+			if m.Status == oplog.Active && (q.Namespace == "" || q.Namespace == m.Namespace) {
 				rows = append(rows, m)
 			}
 			looked++
@@ -54,36 +77,23 @@ func (s *Service) Upcoming(ctx context.Context, c Caller, days float64, namespac
 		})
 		return nil
 	})
-	return rows, err
+	return items(rows), err
 }
 
-// A ChronologyQuery is a stretch of time; zero fields do not filter.
-type ChronologyQuery struct {
-	From, To  time.Time // of creation; To is not included
-	Namespace string
-	Entity    string // as aliases have it
-	Types     []string
-	Limit     int // 50
-}
-
-// Chronology is what was stored in a stretch of time, the oldest first.
-func (s *Service) Chronology(ctx context.Context, c Caller, q ChronologyQuery, f Freshness) (rows []*oplog.Memory, err error) {
-	n := limit(q.Limit)
-	from, to := oplog.Time(0), oplog.At(s.now())+1
-	if !q.From.IsZero() {
-		from = oplog.At(q.From)
+// chronology is what was stored in a stretch of time, the oldest first.
+func (s *Service) chronology(ctx context.Context, c Caller, q *api.ChronologyRequest) (*api.MemoryItems, error) {
+	if err := field.Ordered("from", q.From.Time, "to", q.To.Time); err != nil {
+		return nil, &api.Refusal{Code: "invalid_query_parameter", Err: oplog.Errorf(oplog.Invalid, "%s", err)}
 	}
+	n, from, to := limit(q.Limit), atOrNone(q.From.Time), oplog.At(s.now())+1
 	if !q.To.IsZero() {
-		to = oplog.At(q.To)
+		to = oplog.At(q.To.Time)
 	}
-	admits := func(m *oplog.Memory) bool {
-		return m.Status != oplog.Tombstoned && m.Created >= from && m.Created < to &&
-			(q.Namespace == "" || q.Namespace == m.Namespace) && (len(q.Types) == 0 || slices.Contains(q.Types, m.Type))
-	}
-	err = s.read(ctx, c, f, func(v *oplog.View) error {
+	var rows []*oplog.Memory
+	err := s.read(ctx, c, Stale, func(v *oplog.View) error {
 		looked := 0
 		look := func(m *oplog.Memory) bool {
-			if admits(m) {
+			if m.Status != oplog.Tombstoned && m.Created >= from && m.Created < to && (q.Namespace == "" || q.Namespace == m.Namespace) && (q.Type == "" || q.Type == m.Type) {
 				rows = append(rows, m)
 			}
 			looked++
@@ -99,7 +109,7 @@ func (s *Service) Chronology(ctx context.Context, c Caller, q ChronologyQuery, f
 	slices.SortStableFunc(rows, func(a, b *oplog.Memory) int {
 		return cmp.Or(cmp.Compare(a.Created, b.Created), cmp.Compare(a.Seq, b.Seq))
 	})
-	return rows[:min(len(rows), n)], err
+	return items(rows[:min(len(rows), n)]), err
 }
 
 // timeline is what was stored shortly before and after a memory in its namespace, oldest first.

@@ -4,6 +4,7 @@ package api
 var Ops = []*Op{
 	Remember.Op, RememberBatch.Op, Recall.Op, RecallAsOf.Op, Forget.Op, Correct.Op, Get.Op, Revisions.Op, Current.Op,
 	Memories.Op, Records.Op, Stats.Op,
+	Stale.Op, Upcoming.Op, Chronology.Op, Profile.Op,
 	StartSession.Op, EndSession.Op, SessionHistory.Op, Sessions.Op, DraftSummary.Op,
 	Timeline.Op, Entities.Op, Compare.Op, Around.Op, Status.Op, Message.Op,
 	Think.Op, Reflect.Op,
