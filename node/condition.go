@@ -30,13 +30,13 @@ func condition(st Status) (word, why string) {
 		away = strings.Join(gone[:len(gone)-1], ", ") + " and " + gone[len(gone)-1] + " unreachable"
 	}
 	switch {
-	case !st.quorate():
+	case !quorate(st):
 		return unhealthy, "no quorum, " + away
 	case st.LeaderID == nil:
 		return unhealthy, "no leader"
 	case st.Agreement == "diverged":
 		return degraded, "states differ"
-	case st.diskFull:
+	case st.DiskFull:
 		return degraded, fmt.Sprintf("disk of node %d full, it refuses writes", st.NodeID)
 	case len(gone) > 0:
 		return degraded, away
@@ -59,7 +59,7 @@ func said(word, why string) string {
 }
 
 // quorate says whether as many voters answer as a decision needs. A node that has not been told who they are knows of no want.
-func (st Status) quorate() bool { return st.voters == 0 || st.answering >= st.QuorumSize }
+func quorate(st Status) bool { return st.Voters == 0 || st.Answering >= st.QuorumSize }
 
 // lookEvery is how often a node looks at the others.
 const lookEvery = time.Second
@@ -91,7 +91,7 @@ func (s *Service) look(ctx context.Context) error {
 
 func (s *Service) lookNow(ctx context.Context) (l looked) {
 	st := s.Status(ctx)
-	l.quorate = st.quorate()
+	l.quorate = quorate(st)
 	l.word, l.why = condition(st)
 	return l
 }

@@ -215,6 +215,19 @@ var operations = rowed([]operation{
 	on(api.Audits, (*Service).audits),
 	on(api.Log, (*Service).logLines),
 
+	on(api.Cluster, (*Service).cluster),
+	on(api.Topology, (*Service).topology),
+	on(api.Raft, (*Service).raftState),
+	on(api.ChangeMembers, (*Service).changeMembers),
+	on(api.ControlSnapshot, (*Service).controlSnapshot),
+
+	on(api.Alive, (*Service).alive),
+	on(api.DeepHealth, (*Service).deepHealth),
+	on(api.Ready, (*Service).tellReady),
+	on(api.PackContext, (*Service).packContext),
+	on(api.Embedding, (*Service).embedding),
+	on(api.Reembed, (*Service).reembed),
+
 	on(api.Relate, (*Service).relate),
 	on(api.Edges, (*Service).edges),
 	on(api.Graph, (*Service).graph),

@@ -12,6 +12,7 @@ import (
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/index/embed"
 	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 )
 
@@ -151,11 +152,11 @@ func TestEmbedsAfterwards(t *testing.T) {
 		t.Error("vectors of another embedder are compared with this one's")
 	}
 	e.fail(true)
-	if _, err := n.Service().Reembed(t.Context(), caller, "default"); err != nil {
+	if _, err := api.Reembed.Do(t.Context(), n.Service(), caller, &api.ReembedRequest{Name: "default"}); err != nil {
 		t.Fatal(err)
 	}
-	at, err := n.Service().Embedding(t.Context(), caller, "default")
-	if err != nil || !at.Rebound || at.Of != 301 || at.Embedder.Dim != 512 {
+	at, err := api.Embedding.Do(t.Context(), n.Service(), caller, &api.EmbeddingRequest{Name: "default"})
+	if err != nil || !at.Rebound || at.Of != 301 || at.Embedder == nil || !strings.Contains(*at.Embedder, "512") {
 		t.Fatalf("%+v, %v", at, err)
 	}
 	byWords(n, 7)
@@ -164,14 +165,14 @@ func TestEmbedsAfterwards(t *testing.T) {
 	n = open(e)
 	for i := 0; ; i++ {
 		byWords(n, i%300)
-		if at, err = n.Service().Embedding(t.Context(), caller, "default"); err != nil {
+		if at, err = api.Embedding.Do(t.Context(), n.Service(), caller, &api.EmbeddingRequest{Name: "default"}); err != nil {
 			t.Fatal(err)
 		} else if !at.Rebound {
 			break
 		}
 	}
 	until("a memory stays without its new vector", func() bool { // the index follows the state
-		at, err := n.Service().Embedding(t.Context(), caller, "default")
+		at, err := api.Embedding.Do(t.Context(), n.Service(), caller, &api.EmbeddingRequest{Name: "default"})
 		return err == nil && at.Done == 301 && at.Of == 301
 	})
 	for range 2 { // and after a restart
@@ -179,7 +180,7 @@ func TestEmbedsAfterwards(t *testing.T) {
 		n.Close()
 		n = open(builtin(t, 512))
 	}
-	if _, err := n.Service().Reembed(t.Context(), caller, "default"); err != nil {
+	if _, err := api.Reembed.Do(t.Context(), n.Service(), caller, &api.ReembedRequest{Name: "default"}); err != nil {
 		t.Errorf("to the embedder it has: %v", err)
 	}
 }

@@ -396,7 +396,7 @@ func TestAReplicaReadsAndARemovedNodeIsGone(t *testing.T) {
 	if voter, known := member(); voter || !known {
 		t.Errorf("the replica is a voter: %t, known: %t", voter, known)
 	}
-	if _, err := s.ChangeMembers(t.Context(), caller, node.MemberChange{Verb: "remove", NodeID: 3}); err != nil {
+	if _, err := api.ChangeMembers.Do(t.Context(), s, caller, &api.ChangeMembersRequest{Verb: "remove", NodeID: 3}); err != nil {
 		t.Fatal(err)
 	}
 	if _, known := member(); known {

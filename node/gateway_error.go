@@ -48,7 +48,7 @@ var kindCodes = map[oplog.Kind]string{
 }
 
 // codeStatuses are the codes of refusals whose status is not that of their kind.
-var codeStatuses = map[string]int{"insufficient_scope": http.StatusForbidden, "rate_limited": http.StatusTooManyRequests, "replica_behind": http.StatusPreconditionFailed}
+var codeStatuses = map[string]int{"insufficient_scope": http.StatusForbidden, "forbidden": http.StatusForbidden, "rate_limited": http.StatusTooManyRequests, "replica_behind": http.StatusPreconditionFailed}
 
 // failure is what a client reads of an error.
 type failure struct {

@@ -11,6 +11,11 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
+var eventRoutes = []route{
+	{name: "events", method: "GET", path: "/v1/events", scope: Read, handle: direct((*gateway).events), summary: "What happens, as an event stream; Last-Event-ID or from resumes behind a log index",
+		query: "from:integer[0..] type:string", media: "text/event-stream"},
+}
+
 // maxStreams bounds the event streams of a node: each costs a goroutine and its buffers for as long as it lives.
 const maxStreams = 4096
 

@@ -3,6 +3,7 @@ package node
 import (
 	"encoding/json"
 	"errors"
+	"net/http"
 	"strings"
 
 	"github.com/cairndb/cairn/node/api"
@@ -44,6 +45,18 @@ var quirks = map[*api.Op]func(q *request, answer any, err error) (any, error){
 		}
 		return answer, err
 	},
+	api.DeepHealth.Op: func(q *request, answer any, err error) (any, error) {
+		if a, ok := answer.(*api.DeepHealthAnswer); ok && a.Status != "healthy" {
+			return unavailable(q, a)
+		}
+		return answer, err
+	},
+	api.Ready.Op: func(q *request, answer any, err error) (any, error) {
+		if a, ok := answer.(*api.ReadyAnswer); ok && !a.Ready {
+			return unavailable(q, a)
+		}
+		return answer, err
+	},
 	api.Log.Op: func(q *request, answer any, err error) (any, error) {
 		if err != nil {
 			return nil, err
@@ -57,6 +70,12 @@ var quirks = map[*api.Op]func(q *request, answer any, err error) (any, error){
 		}
 		return streamed{}, nil
 	},
+}
+
+// unavailable sends an answer with a status that load balancers act on.
+func unavailable(q *request, answer any) (any, error) {
+	writeJSON(q.w, http.StatusServiceUnavailable, answer)
+	return streamed{}, nil
 }
 
 // streamRecalled sends rows as they are read: no client waits for the last row to see the first. A client that takes nothing for

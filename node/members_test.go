@@ -9,14 +9,15 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/raft/rafttest"
 )
 
 // change asks a node for a change of members.
-func (c *cluster) change(i int, m node.MemberChange) error {
+func (c *cluster) change(i int, m api.ChangeMembersRequest) error {
 	c.t.Helper()
 	s, caller := c.service(i)
-	_, err := s.ChangeMembers(c.t.Context(), caller, m)
+	_, err := api.ChangeMembers.Do(c.t.Context(), s, caller, &m)
 	return err
 }
 
@@ -40,7 +41,7 @@ func TestAChangeThatLosesTheMajorityIsRefused(t *testing.T) {
 	dead, other := (l+1)%3, (l+2)%3
 	c.stop(dead)
 	before := c.members()
-	for name, m := range map[string]node.MemberChange{
+	for name, m := range map[string]api.ChangeMembersRequest{
 		"removing the other that answers": {Verb: "remove", NodeID: uint32(other + 1)},
 		"the leader leaving":              {Verb: "leave"},
 	} {
@@ -51,7 +52,7 @@ func TestAChangeThatLosesTheMajorityIsRefused(t *testing.T) {
 	if now := c.members(); now != before {
 		t.Errorf("the members were %s and are %s", before, now)
 	}
-	if err := c.change(l, node.MemberChange{Verb: "remove", NodeID: uint32(dead + 1)}); err != nil {
+	if err := c.change(l, api.ChangeMembersRequest{Verb: "remove", NodeID: uint32(dead + 1)}); err != nil {
 		t.Errorf("removing the dead one: %v", err)
 	}
 }
@@ -61,13 +62,13 @@ func TestAMemberNeverHeardGetsNoVote(t *testing.T) {
 	t.Parallel()
 	c := startWith(t, 1, small)
 	nowhere := rafttest.Addr(t)
-	if err := c.change(0, node.MemberChange{Verb: "join", NodeID: 2, Addr: nowhere, Role: node.RoleVoter}); err == nil || !strings.Contains(err.Error(), "start it first") {
+	if err := c.change(0, api.ChangeMembersRequest{Verb: "join", NodeID: 2, Addr: nowhere, Role: node.RoleVoter}); err == nil || !strings.Contains(err.Error(), "start it first") {
 		t.Errorf("a node that is nowhere: %v", err)
 	}
-	if err := c.change(0, node.MemberChange{Verb: "join", NodeID: 2, Addr: nowhere, Role: node.RoleVoter, Force: true}); err != nil {
+	if err := c.change(0, api.ChangeMembersRequest{Verb: "join", NodeID: 2, Addr: nowhere, Role: node.RoleVoter, Force: true}); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.change(0, node.MemberChange{Verb: "promote", NodeID: 2}); err == nil || !strings.Contains(err.Error(), "does not answer") {
+	if err := c.change(0, api.ChangeMembersRequest{Verb: "promote", NodeID: 2}); err == nil || !strings.Contains(err.Error(), "does not answer") {
 		t.Errorf("promoted: %v", err)
 	}
 	if now, want := c.members(), fmt.Sprintf("1 %s true, 2 %s false", c.cfgs[0].Cluster, nowhere); now != want {
@@ -90,7 +91,7 @@ func TestAJoinSaysWhatIsWrong(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = n.Close() })
 	before := c.members()
-	for want, m := range map[string]node.MemberChange{
+	for want, m := range map[string]api.ChangeMembersRequest{
 		"node 5 answers at":       {Verb: "join", NodeID: 4, Addr: waiting.Cluster},
 		"cluster secret mismatch": {Verb: "join", NodeID: 2, Addr: other.cfgs[0].Cluster},
 		"the peer to":             {Verb: "join", NodeID: 3, Addr: namesake.cfgs[0].Cluster},
@@ -144,7 +145,7 @@ func TestALiveMemberKeepsItsAddress(t *testing.T) {
 	was := c.cfgs[victim].Cluster
 	c.cfgs[victim].Cluster = rafttest.Addr(t)
 	c.open(victim)
-	move := node.MemberChange{Verb: "join", NodeID: uint32(victim + 1), Addr: c.cfgs[victim].Cluster, Role: node.RoleVoter}
+	move := api.ChangeMembersRequest{Verb: "join", NodeID: uint32(victim + 1), Addr: c.cfgs[victim].Cluster, Role: node.RoleVoter}
 	eventually(t, "the member at its new address", func() bool { return c.change(l, move) == nil })
 	c.ready(victim)
 	if now := c.members(); now != strings.Replace(before, was, c.cfgs[victim].Cluster, 1) {

@@ -21,16 +21,10 @@ var shapes = map[string]string{
 	"Entity":   "name:string! type:string! mentions:integer! last_seen:number!",
 	"Maintained": "tenant:string! consolidation_count:integer! conflicts_found:integer! patterns_new:integer! patterns_updated:integer! personality_updated:boolean! duration_ms:integer! " +
 		"triggers:[]Attention!",
-	"Upkeep":       "tenant:string! last_maintenance:number? active_memories:integer! open_conflicts:integer! pending_triggers:integer!",
-	"Trait":        "name:string! score:number!",
-	"Decision":     "rid:string! snippet:string! memory_type:string! importance:number! created_at:number!",
-	"KeptDatabase": "id:integer! name:string! path:string! created_at:string!",
-	"KeptToken":    "hash:string! database_id:integer! label:string! created_at:string!",
-	"Check": "check:string! pass:boolean! latency_ms:number! error:string databases:integer node_id:integer role:string role_label:string term:integer leader:integer| " +
-		"accepts_writes:boolean healthy:boolean last_log_index:integer last_applied_index:integer replication_lag_log_entries:integer| required:boolean " + embedderKeys,
-	"Embedder":   "name:string! " + embedderKeys,
-	"Compared":   "node_id:integer! index:integer total:integer! digest:string error:string",
-	"RaftMember": "node_id:integer! addr:string! is_voter:boolean!",
+	"Upkeep":   "tenant:string! last_maintenance:number? active_memories:integer! open_conflicts:integer! pending_triggers:integer!",
+	"Trait":    "name:string! score:number!",
+	"Decision": "rid:string! snippet:string! memory_type:string! importance:number! created_at:number!",
+	"Compared": "node_id:integer! index:integer total:integer! digest:string error:string",
 	"Claim": "claim_id:string! src:string! dst:string! rel_type:string! weight:number! created_at:number! polarity:integer! modality:string! valid_from:number? valid_to:number? " +
 		"extractor:string! confidence_band:string! source_memory_rid:string? namespace:string! status_suggestion:string!",
 	"Conflict": "conflict_id:string! conflict_type:string! priority:string! status:string! memory_a:string! memory_b:string! entity:string? rel_type:string? namespace:string! " +
@@ -40,9 +34,4 @@ var shapes = map[string]string{
 		"created_at:number! expires_at:number?",
 	"Pattern": "pattern_type:string! description:string! confidence:number! source_rids:[]string! entities:[]string! first_seen:number! last_confirmed:number! occurrence_count:integer!",
 	"Session": "session_id:string! namespace:string! client_id:string! started_at:number! ended_at:number? status:string! summary:string! memory_count:integer! topics:[]string!",
-	"Health": "node_id:integer! role:string! role_label:string! term:integer! leader:integer? accepts_writes:boolean! healthy:boolean! last_log_index:integer! " +
-		"last_applied_index:integer! replication_lag_log_entries:integer?",
-	"Peer": "node_id:integer! addr:string! wire:string! http:string! role:string! state:string! voter:boolean! reachable:boolean! current_term:integer! last_seen_secs_ago:number? " +
-		"applied_index:integer! lag_entries:integer? state_hash_index:integer! state_hash:string! clock_offset_ms:number! clock_off:boolean! version:string! uptime_secs:number! set_aside:[]string hold_purge:boolean",
-	"Member": "node_id:integer! role:string! state:string! voter:boolean! reachable:boolean! is_leader:boolean! addr:string! wire:string! http:string? applied_index:integer! version:string!",
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"math"
 
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/wire"
 )
@@ -88,7 +89,11 @@ func (s *Service) statusResult() *wire.ClusterStatusResult {
 
 func (ss *session) clusterStatus(ctx context.Context) (*wire.ClusterStatusResult, error) {
 	s := ss.w.s
-	r, full := s.statusResult(), s.Status(ctx)
+	r := s.statusResult()
+	full, err := api.Cluster.Do(ctx, s, ss.who(), &api.ClusterRequest{})
+	if err != nil {
+		return nil, err
+	}
 	r.Healthy = full.Healthy
 	for i := range r.Peers {
 		for _, p := range full.Peers {

@@ -3,10 +3,10 @@ package node
 import (
 	"context"
 	"errors"
-	"net/http"
 	"time"
 
 	"github.com/cairndb/cairn/index/embed"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 )
 
@@ -19,48 +19,55 @@ const (
 	embedWait  = 10 * time.Second // for the embedder's answer
 )
 
-// An Embedding is how far a database's memories have vectors of its embedder.
-type Embedding struct {
-	Embedder *oplog.Embedder // nil: its clients bring their vectors
-	Rebound  bool            // it was given another embedder, and not all memories have been gone through
-	Done, Of uint64          // memories that have a vector, of all that are not forgotten
-	Missing  uint64          // those that the embedder still has to make vectors for
-	State    *EmbedderStatus // of this node's embedder; nil when it has none
-}
-
-// Embedding says how far a database's memories are embedded.
-func (s *Service) Embedding(ctx context.Context, c Caller, database string) (e Embedding, err error) {
-	target, err := s.Select(c, database)
+// embedding says how far a database's memories are embedded.
+func (s *Service) embedding(_ context.Context, c Caller, q *api.EmbeddingRequest) (*api.EmbeddingAnswer, error) {
+	target, err := s.Select(c, q.Name)
 	if err != nil {
-		return e, err
+		return nil, err
 	}
-	err = s.read(ctx, c, Stale, func(v *oplog.View) error {
+	a := &api.EmbeddingAnswer{Database: q.Name}
+	err = s.state.Read(func(v *oplog.View) error {
 		d, ok := v.Database(target.DB)
 		if !ok {
 			return oplog.ErrNoDatabase
 		}
-		e.Embedder, e.Rebound = d.Embedder, v.Embedding(target.DB).Next != 0
+		if d.Embedder != nil {
+			name := d.Embedder.String()
+			a.Embedder = &name
+		}
+		a.Rebound = v.Embedding(target.DB).Next != 0
 		return nil
 	})
 	have, of := s.index.WithVectors(target.DB)
-	if e.Embedder != nil {
-		e.Missing = uint64(of - have)
+	if a.Embedder != nil {
+		a.Missing = uint64(of - have)
 	}
-	e.Done, e.Of, e.State = uint64(have), uint64(of), s.embedderStatus()
-	return e, err
+	a.Done, a.Of = uint64(have), uint64(of)
+	if is := s.embedderStatus(); is != nil {
+		a.EmbedderState = &is.EmbedderState
+	}
+	return a, err
 }
 
-// Reembed gives a database to the embedder this node is configured with. Its memories are embedded anew in the background;
+// reembed gives a database to the embedder this node is configured with. Its memories are embedded anew in the background;
 // meanwhile words find all of them, and vectors those that are done.
-func (s *Service) Reembed(ctx context.Context, c Caller, database string) (Written, error) {
+func (s *Service) reembed(ctx context.Context, c Caller, q *api.ReembedRequest) (*api.Reembedding, error) {
 	if s.embedder == nil {
-		return Written{}, oplog.Errorf(oplog.Conflict, "this node has no embedder")
+		return nil, oplog.Errorf(oplog.Conflict, "this node has no embedder")
 	}
-	target, err := s.Select(c, database)
+	target, err := s.Select(c, q.Name)
 	if err != nil {
-		return Written{}, err
+		return nil, err
 	}
-	return s.write(ctx, target, write{scope: Admin, ops: []oplog.Op{&oplog.Rebind{Embedder: s.identity()}}})
+	w, err := s.write(ctx, target, write{scope: Admin, ops: []oplog.Op{&oplog.Rebind{Embedder: s.identity()}}})
+	if err != nil {
+		return nil, err
+	}
+	a, err := s.embedding(ctx, c, &api.EmbeddingRequest{Name: q.Name})
+	if err != nil {
+		return nil, err
+	}
+	return &api.Reembedding{EmbeddingAnswer: *a, Index: w.Index}, nil
 }
 
 // afterwards is the task's memory of what there is to embed.
@@ -202,45 +209,3 @@ func (a *afterwards) vectors(ctx context.Context, list []*oplog.Memory) (out []o
 	}
 	return out, nil
 }
-
-func embeddingRow(name string, e Embedding) map[string]any {
-	row := e.State.row()
-	row["database"], row["embedder"], row["reembedding"], row["done"], row["of"], row["missing"] = name, nil, e.Rebound, e.Done, e.Of, e.Missing
-	if e.Embedder != nil {
-		row["embedder"] = e.Embedder.String()
-	}
-	return row
-}
-
-func getEmbedding(g *gateway, q *request) (any, error) {
-	name := q.r.PathValue("name")
-	e, err := g.s.Embedding(q.r.Context(), q.c, name)
-	if err != nil {
-		return nil, err
-	}
-	return embeddingRow(name, e), nil
-}
-
-func reembed(g *gateway, q *request) (any, error) {
-	name := q.r.PathValue("name")
-	w, err := g.s.Reembed(q.r.Context(), q.c, name)
-	if err != nil {
-		return nil, err
-	}
-	e, err := g.s.Embedding(q.r.Context(), q.c, name)
-	if err != nil {
-		return nil, err
-	}
-	row := embeddingRow(name, e)
-	row["log_index"] = w.Index
-	return row, nil
-}
-
-var embeddingRoutes = []route{
-	{name: "embedding", method: http.MethodGet, path: "/v1/admin/databases/{name}/embedding", scope: Read, handle: getEmbedding,
-		summary: "What embeds a database's memories, how many have their vector, and how the embedder of this node does", result: embeddingKeys},
-	{name: "reembed", method: http.MethodPost, path: "/v1/admin/databases/{name}/embedding", scope: Admin, write: true, handle: reembed,
-		summary: "Give a database to this node's embedder and embed its memories anew, in the background", result: embeddingKeys + " log_index:integer!"},
-}
-
-const embeddingKeys = "database:string! embedder:string? reembedding:boolean! done:integer! of:integer! missing:integer! " + embedderKeys

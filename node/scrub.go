@@ -75,7 +75,7 @@ func (n *Node) healable(ctx context.Context) bool {
 	st := n.service.Status(ctx)
 	whole := 0
 	for _, p := range st.Peers {
-		if p.Voter && p.Reachable && p.whole {
+		if p.Voter && p.Reachable && p.Whole {
 			whole++
 		}
 	}

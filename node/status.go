@@ -3,95 +3,28 @@ package node
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/raft"
 	"github.com/cairndb/cairn/wire"
 )
 
-// Status is the cluster as one node sees it.
-type Status struct {
-	Clustered      bool         `json:"clustered"`
-	Message        string       `json:"message,omitempty"`
-	NodeID         uint32       `json:"node_id"`
-	Role           string       `json:"role"` // Leader only when all that was committed before its term is applied
-	RoleLabel      string       `json:"role_label"`
-	ConfiguredRole string       `json:"configured_role"`
-	CurrentTerm    uint64       `json:"current_term"`
-	LeaderID       *uint32      `json:"leader_id"`
-	LeaderAddr     string       `json:"leader_addr"`
-	LeaderHTTP     string       `json:"leader_http"`
-	AcceptsWrites  bool         `json:"accepts_writes"`
-	Healthy        bool         `json:"healthy"`   // writes are taken: a leader is known, and as many voters answer as it needs
-	Condition      string       `json:"condition"` // healthy, "degraded: node 3 unreachable", "not healthy: no leader"
-	QuorumSize     int          `json:"quorum_size"`
-	VotedFor       *uint32      `json:"voted_for"`
-	Cluster        string       `json:"cluster_id"`
-	Addr           string       `json:"addr"`
-	Wire           string       `json:"wire"`
-	HTTP           string       `json:"http"`
-	Applied        oplog.Index  `json:"applied_index"`
-	Commit         uint64       `json:"commit_index"`
-	Lag            *uint64      `json:"lag_entries"` // acknowledged and not yet applied here; null while no leader is heard
-	SumIndex       oplog.Index  `json:"state_hash_index"`
-	Sum            string       `json:"state_hash"`
-	Agreement      string       `json:"state_agreement"` // agree, diverged, unknown
-	ClockOffset    float64      `json:"clock_offset_ms"` // of this node's clock from the middle of the members' clocks
-	ClockOff       bool         `json:"clock_off"`       // it is over the bound: this node does not lead for long
-	Version        string       `json:"version"`
-	UptimeSecs     float64      `json:"uptime_secs"`
-	Peers          []PeerStatus `json:"peers"`
-
-	leftovers
-	Embedder *EmbedderStatus `json:"embedder,omitempty"` // of this node
-
-	voters, answering int  // this node among them when it is one
-	diskFull          bool // of this node
-}
-
-// leftovers are what a node's home holds that its operator may have to do something about.
-type leftovers struct {
-	SetAside  []string `json:"set_aside,omitempty"`  // states and logs that it has moved aside, damaged or contradicted by the cluster
-	HoldPurge bool     `json:"hold_purge,omitempty"` // its files may hold what was purged, until it has been restarted once
-}
+type (
+	// Status is the table's, and so is what it says of a peer.
+	Status     = api.ClusterStatus
+	PeerStatus = api.Peer
+)
 
 // leftovers looks for them.
-func (s *Service) leftovers() leftovers {
+func (s *Service) leftovers() api.Leftovers {
 	var purged oplog.Index
 	_ = s.state.Read(func(v *oplog.View) error { purged = v.Purged(); return nil }) // a closing state says 0
 	e, _ := readErased(s.cfg.Home)                                                  // the task that writes it logs what is wrong with it
-	return leftovers{SetAside: setAsides(s.cfg.Home), HoldPurge: purged > e.Rewritten}
-}
-
-// PeerStatus is another member.
-type PeerStatus struct {
-	NodeID          uint32      `json:"node_id"`
-	Addr            string      `json:"addr"`
-	Wire            string      `json:"wire"`
-	HTTP            string      `json:"http"`
-	Role            string      `json:"role"`  // voter, readreplica
-	State           string      `json:"state"` // Leader, Follower, Candidate, unreachable
-	Voter           bool        `json:"voter"`
-	Reachable       bool        `json:"reachable"`
-	CurrentTerm     uint64      `json:"current_term"`
-	LastSeenSecsAgo *float64    `json:"last_seen_secs_ago"`
-	Applied         oplog.Index `json:"applied_index"`
-	through         uint64
-	LagEntries      *uint64     `json:"lag_entries"` // null when it cannot be asked, or this node hears no leader
-	SumIndex        oplog.Index `json:"state_hash_index"`
-	Sum             string      `json:"state_hash"`
-	ClockOffset     float64     `json:"clock_offset_ms"`
-	ClockOff        bool        `json:"clock_off"`
-	Version         string      `json:"version"`
-	UptimeSecs      float64     `json:"uptime_secs"`
-	leftovers
-
-	whole bool // it has counted its state and found what was written, and has its vote
+	return api.Leftovers{SetAside: setAsides(s.cfg.Home), HoldPurge: purged > e.Rewritten}
 }
 
 // own is what a node tells another of itself, as the extension of CLUSTER_STATUS_RESULT.
@@ -107,7 +40,7 @@ type own struct {
 	UptimeSecs float64     `json:"uptime"`
 	Term       uint64      `json:"term"`
 	Whole      bool        `json:"whole"`
-	leftovers
+	api.Leftovers
 }
 
 // lag is how many entries up to an index have not been applied. An election's own entries are behind nobody.
@@ -118,7 +51,7 @@ func (s *Service) own() own {
 	st := s.raft.Status()
 	clock := s.raft.Clock()
 	return own{Offset: millis(clock.Offset), Off: clock.Off, Role: s.role(st), Applied: s.machine.applied.get(), Through: st.AppliedIndex, SumIndex: i, Sum: sum.String(), Version: s.cfg.Version,
-		UptimeSecs: time.Since(s.started).Seconds(), Term: st.Term, Whole: s.whole.Load() && s.raft.Whole(), leftovers: s.leftovers()}
+		UptimeSecs: time.Since(s.started).Seconds(), Term: st.Term, Whole: s.whole.Load() && s.raft.Whole(), Leftovers: s.leftovers()}
 }
 
 // role is what this node is to its clients: one that was elected leads when its barrier is through.
@@ -135,7 +68,7 @@ const askTimeout = 700 * time.Millisecond
 // Status asks every member how it is and puts the answers together.
 func (s *Service) Status(ctx context.Context) Status {
 	rs, me := s.raft.Status(), s.own()
-	st := Status{Clustered: true, leftovers: me.leftovers, Embedder: s.embedderStatus(), NodeID: s.cfg.NodeID, Role: me.Role, RoleLabel: lower(me.Role), ConfiguredRole: s.cfg.Role, CurrentTerm: rs.Term,
+	st := Status{Clustered: true, Leftovers: me.Leftovers, Embedder: s.embedderStatus(), NodeID: s.cfg.NodeID, Role: me.Role, RoleLabel: lower(me.Role), ConfiguredRole: s.cfg.Role, CurrentTerm: rs.Term,
 		AcceptsWrites: s.machine.leads(), Addr: s.raft.Advertised(), Wire: s.cfg.AdvertiseWire, HTTP: s.cfg.AdvertiseHTTP,
 		Applied: me.Applied, Commit: rs.CommitIndex, Lag: s.lacks(), SumIndex: me.SumIndex, Sum: me.Sum, ClockOffset: me.Offset, ClockOff: me.Off, Version: me.Version, UptimeSecs: me.UptimeSecs, Peers: []PeerStatus{}}
 	infos := map[uint32]oplog.NodeInfo{}
@@ -149,18 +82,18 @@ func (s *Service) Status(ctx context.Context) Status {
 	st.Peers = s.askAll(ctx, rs.Members, infos)
 	for _, m := range rs.Members {
 		if m.Voter {
-			st.voters++
+			st.Voters++
 			if m.ID == s.cfg.NodeID || slices.ContainsFunc(st.Peers, func(p PeerStatus) bool { return p.NodeID == m.ID && p.Reachable }) {
-				st.answering++
+				st.Answering++
 			}
 		}
 	}
-	st.QuorumSize = st.voters/2 + 1
+	st.QuorumSize = st.Voters/2 + 1
 	if id, ok := s.machine.leader(); ok {
 		st.LeaderID, st.LeaderAddr, st.LeaderHTTP = &id, infos[id].Wire, infos[id].HTTP
 	}
-	st.Healthy = st.LeaderID != nil && st.quorate()
-	st.Agreement, st.diskFull = agreement(st), s.disk.full.Load()
+	st.Healthy = st.LeaderID != nil && quorate(st)
+	st.Agreement, st.DiskFull = agreement(st), s.disk.full.Load()
 	st.Condition = said(condition(st))
 	if len(rs.Members) <= 1 {
 		st.Clustered, st.Message = false, "single-node mode (no replication)"
@@ -201,7 +134,7 @@ func (s *Service) askAll(ctx context.Context, members []raft.Member, infos map[u
 			p := s.ask(ctx, m)
 			p.Wire, p.HTTP = infos[m.ID].Wire, infos[m.ID].HTTP
 			if p.Reachable && known {
-				lag := own{Applied: p.Applied, Through: p.through}.lag(acknowledged)
+				lag := own{Applied: p.Applied, Through: p.Through}.lag(acknowledged)
 				p.LagEntries = &lag
 			}
 			mu.Lock()
@@ -232,10 +165,10 @@ func (s *Service) ask(ctx context.Context, m raft.Member) PeerStatus {
 		return p
 	}
 	zero := 0.0
-	p.through = o.Through
+	p.Through = o.Through
 	p.Reachable, p.State, p.Applied, p.SumIndex, p.Sum, p.Version, p.UptimeSecs, p.CurrentTerm = true, o.Role, o.Applied, o.SumIndex, o.Sum, o.Version, o.UptimeSecs, o.Term
-	p.ClockOffset, p.ClockOff, p.leftovers = o.Offset, o.Off, o.leftovers
-	p.LastSeenSecsAgo, p.whole = &zero, o.Whole
+	p.ClockOffset, p.ClockOff, p.Leftovers = o.Offset, o.Off, o.Leftovers
+	p.LastSeenSecsAgo, p.Whole = &zero, o.Whole
 	return p
 }
 
@@ -290,27 +223,6 @@ func (s *Service) ready() bool {
 	at := uint64(s.machine.indexed.get())
 	n, known := s.raft.Behind(at)
 	return s.raft.Whole() && s.raft.CaughtUp(at) && (!known || n <= maxReadyLag)
-}
-
-// MemberChange asks for a change of who belongs to the cluster.
-type MemberChange struct {
-	Verb   string `json:"-"` // join, leave, remove, promote, transfer
-	NodeID uint32 `json:"node_id"`
-	Addr   string `json:"addr"`
-	Role   string `json:"role"`
-	Force  bool   `json:"force"` // the caller knows what it risks
-}
-
-// ChangeMembers carries it out through the leader.
-func (s *Service) ChangeMembers(ctx context.Context, c Caller, m MemberChange) (string, error) {
-	if m.Verb == "leave" {
-		m.Verb, m.NodeID = "remove", s.cfg.NodeID
-	}
-	msg, err := s.raft.Change(ctx, wire.Membership{Action: m.Verb, NodeID: m.NodeID, Addr: m.Addr, Role: m.Role, Force: m.Force, Asker: askerOf(c)})
-	if err != nil {
-		return "", &oplog.Error{Kind: oplog.Conflict, Text: strings.TrimSpace(fmt.Sprint(err)), Err: err}
-	}
-	return msg, nil
 }
 
 // Leader is the node that leads, as far as this one knows.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/raft"
 )
 
@@ -27,7 +28,7 @@ func (c *cluster) anyone(but ...int) *node.Node {
 }
 
 // change asks for a change of members through a node, and says whether it was made.
-func (c *cluster) change(n *node.Node, m node.MemberChange) bool {
+func (c *cluster) change(n *node.Node, m api.ChangeMembersRequest) bool {
 	if n == nil {
 		return false
 	}
@@ -37,7 +38,7 @@ func (c *cluster) change(n *node.Node, m node.MemberChange) bool {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	_, err = n.Service().ChangeMembers(ctx, caller, m)
+	_, err = api.ChangeMembers.Do(ctx, n.Service(), caller, &m)
 	return err == nil
 }
 
@@ -49,8 +50,8 @@ func (c *cluster) grow(rng *rand.Rand) {
 		c.disks[spare].full = time.Time{} // a node that has no log yet does not start on a full disk
 		c.open(spare)
 	case rng.IntN(2) == 0:
-		c.change(c.anyone(), node.MemberChange{Verb: "promote", NodeID: spare + 1})
-	case c.change(c.anyone(spare), node.MemberChange{Verb: "remove", NodeID: spare + 1}):
+		c.change(c.anyone(), api.ChangeMembersRequest{Verb: "promote", NodeID: spare + 1})
+	case c.change(c.anyone(spare), api.ChangeMembersRequest{Verb: "remove", NodeID: spare + 1}):
 		c.kill(spare)
 		c.empty(spare)
 		c.joined = false
@@ -64,7 +65,7 @@ func (c *cluster) replace(i int) {
 		return
 	}
 	c.kill(i)
-	if c.change(c.anyone(i), node.MemberChange{Verb: "remove", NodeID: uint32(i + 1)}) {
+	if c.change(c.anyone(i), api.ChangeMembersRequest{Verb: "remove", NodeID: uint32(i + 1)}) {
 		c.empty(i)
 	}
 	c.open(i)

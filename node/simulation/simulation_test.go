@@ -24,6 +24,7 @@ import (
 	"github.com/anishathalye/porcupine"
 
 	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/raft/logstore"
 	"github.com/cairndb/cairn/wire"
@@ -415,7 +416,7 @@ func (c *cluster) transfer(to int) {
 	c.echoes.Go(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
-		_, _ = n.Service().ChangeMembers(ctx, caller, node.MemberChange{Verb: "transfer", NodeID: uint32(to + 1)}) // or not
+		_, _ = api.ChangeMembers.Do(ctx, n.Service(), caller, &api.ChangeMembersRequest{Verb: "transfer", NodeID: uint32(to + 1)}) // or not
 	})
 }
 

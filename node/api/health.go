@@ -1,0 +1,121 @@
+package api
+
+import "github.com/cairndb/cairn/oplog"
+
+// How a node does. No token is asked: a load balancer has none.
+var (
+	Alive      = row[AliveRequest, AliveAnswer](Op{Name: "health", Does: "Whether the node lives; always 200.", HTTP: "GET /v1/health"})
+	DeepHealth = row[DeepHealthRequest, DeepHealthAnswer](Op{Name: "health_deep", HTTP: "GET /v1/health/deep",
+		Does: "Whether state, index and quorum answer; 503 when one does not. How the embedder does is told beside it and decides nothing."})
+	Ready = row[ReadyRequest, ReadyAnswer](Op{Name: "health_ready", HTTP: "GET /v1/health/ready",
+		Does: "Whether the node has caught up since its start and is not far behind; 503 when it has not. A node that loses its leader stays ready: it goes on reading. behind is null while no leader is heard."})
+
+	PackContext = row[PackContextRequest, PackContextAnswer](Op{Name: "pack_context", Does: "Always empty: there are no packs here.", Scope: Read, HTTP: "GET /v1/pack-context"})
+
+	Embedding = row[EmbeddingRequest, EmbeddingAnswer](Op{Name: "embedding", Does: "What embeds a database's memories, how many have their vector, and how the embedder of this node does.",
+		Scope: Read, HTTP: "GET /v1/admin/databases/{name}/embedding"})
+	Reembed = row[ReembedRequest, Reembedding](Op{Name: "reembed", Does: "Give a database to this node's embedder and embed its memories anew, in the background.",
+		Scope: Admin, Writes: true, HTTP: "POST /v1/admin/databases/{name}/embedding"})
+)
+
+type AliveRequest struct{}
+
+type AliveAnswer struct {
+	Status       string      `json:"status" doc:"ok."`
+	Databases    int         `json:"engines_loaded" doc:"How many databases there are."`
+	NodeID       uint32      `json:"node_id" doc:"The node that answers."`
+	Version      string      `json:"version" doc:"The version that it runs."`
+	Applied      oplog.Index `json:"applied_index" doc:"How far in the log it has come."`
+	Writable     bool        `json:"writable" doc:"Whether it leads and takes writes itself."`
+	Condition    string      `json:"condition" doc:"How the cluster does: healthy, degraded or not healthy, and why."`
+	Capabilities []string    `json:"capabilities" doc:"What clients may rely on."`
+	Cluster      *Health     `json:"cluster,omitempty" doc:"The node as a member; absent on one without peers."`
+}
+
+// Health is a node as a member of its cluster.
+type Health struct {
+	NodeID        uint32      `json:"node_id" doc:"The node that answers."`
+	Role          string      `json:"role" doc:"Leader, Follower or Candidate."`
+	RoleLabel     string      `json:"role_label" doc:"The same in lower case."`
+	Term          uint64      `json:"term" doc:"The term that it is in."`
+	Leader        *uint32     `json:"leader" doc:"The node that leads; null while none is known."`
+	AcceptsWrites bool        `json:"accepts_writes" doc:"Whether it takes writes itself."`
+	Healthy       bool        `json:"healthy" doc:"Whether a leader is known."`
+	LastIndex     uint64      `json:"last_log_index" doc:"Where its log ends."`
+	Applied       oplog.Index `json:"last_applied_index" doc:"How far it has applied it."`
+	Lag           *uint64     `json:"replication_lag_log_entries" doc:"How many acknowledged entries it lacks; null while no leader is heard."`
+}
+
+type DeepHealthRequest struct{}
+
+type DeepHealthAnswer struct {
+	Status string  `json:"status" is:"string{healthy,degraded}" doc:"degraded: a check that decides has failed."`
+	Checks []Check `json:"checks" doc:"What was looked at."`
+}
+
+// A Check is one thing that was looked at.
+type Check struct {
+	Check     string  `json:"check" doc:"What was looked at."`
+	Pass      bool    `json:"pass" doc:"Whether it answers as it must."`
+	Millis    float64 `json:"latency_ms" doc:"How long that took, in milliseconds."`
+	Error     string  `json:"error,omitempty" doc:"What is wrong."`
+	Databases *int    `json:"databases,omitempty" doc:"Of control_db: how many databases there are."`
+	Required  *bool   `json:"required,omitempty" doc:"false: it decides nothing."`
+	*Health
+	*EmbedderState
+}
+
+type ReadyRequest struct{}
+
+type ReadyAnswer struct {
+	Ready   bool        `json:"ready" doc:"Whether readers may be sent to this node."`
+	Behind  *uint64     `json:"behind" doc:"How many acknowledged entries it cannot find yet; null while no leader is heard."`
+	Applied oplog.Index `json:"applied_index" doc:"How far in the log it can find what was stored."`
+}
+
+type PackContextRequest struct{}
+
+type PackContextAnswer struct {
+	Context  *string  `json:"pack_context" doc:"Always null."`
+	Pending  []string `json:"packs_pending" doc:"Always empty."`
+	Poisoned []string `json:"packs_poisoned" doc:"Always empty."`
+}
+
+// An Embedder is what makes vectors of texts on a node.
+type Embedder struct {
+	Name string `json:"name" doc:"Its kind, its model and its dimension."`
+	EmbedderState
+}
+
+// EmbedderState is how an embedder does, and how much waits for it.
+type EmbedderState struct {
+	Up          bool     `json:"up" doc:"Whether it answered when it was asked last."`
+	Queue       uint64   `json:"queue" doc:"How many memories have no vector, in the databases that it embeds; the leader embeds them."`
+	Failures    uint64   `json:"failures" doc:"How often it has failed since this node started."`
+	LastError   *string  `json:"last_error" doc:"Why it failed last; null for never."`
+	LastErrorAt *float64 `json:"last_error_at" doc:"When that was, in Unix seconds."`
+}
+
+type EmbeddingRequest struct {
+	Name string `json:"name" in:"path" doc:"The database's name."`
+}
+
+// EmbeddingAnswer is how far a database's memories have vectors of its embedder.
+type EmbeddingAnswer struct {
+	Database string  `json:"database" doc:"The database's name."`
+	Embedder *string `json:"embedder" doc:"What embeds its memories; null: its clients bring their vectors."`
+	Rebound  bool    `json:"reembedding" doc:"true: it was given another embedder, and not all memories have been gone through."`
+	Done     uint64  `json:"done" doc:"How many memories have a vector."`
+	Of       uint64  `json:"of" doc:"Of how many that are not forgotten."`
+	Missing  uint64  `json:"missing" doc:"How many the embedder still has to make vectors for."`
+	*EmbedderState
+}
+
+type ReembedRequest struct {
+	Name string `json:"name" in:"path" doc:"The database's name."`
+}
+
+type Reembedding struct {
+	EmbeddingAnswer
+	Index oplog.Index `json:"log_index" doc:"Where in the log the write is."`
+}
