@@ -221,6 +221,11 @@ var operations = rowed([]operation{
 	on(api.ChangeMembers, (*Service).changeMembers),
 	on(api.ControlSnapshot, (*Service).controlSnapshot),
 
+	on(api.MakeBackup, (*Service).makeBackup),
+	on(api.FetchBackup, (*Service).fetchBackup),
+	on(api.DropBackup, (*Service).dropBackup),
+	on(api.Export, (*Service).export),
+
 	on(api.Alive, (*Service).alive),
 	on(api.DeepHealth, (*Service).deepHealth),
 	on(api.Ready, (*Service).tellReady),

@@ -18,6 +18,12 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
+var transferRoutes = []route{
+	{name: "import", method: "POST", path: "/v1/import", scope: Write, write: true, stream: true, handle: httpImport,
+		summary: "Take NDJSON as export gives it; memories get new ids. A line is read when those before it are stored. With key, a second try stores nothing twice",
+		query:   "key:string", result: "lines:integer! memories:integer! edges:integer! log_index:integer!"},
+}
+
 // What an import takes at a time: one entry of the log.
 const (
 	importRows  = 200

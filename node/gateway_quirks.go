@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
@@ -56,6 +57,24 @@ var quirks = map[*api.Op]func(q *request, answer any, err error) (any, error){
 			return unavailable(q, a)
 		}
 		return answer, err
+	},
+	api.FetchBackup.Op: func(q *request, answer any, err error) (any, error) {
+		if err != nil {
+			return nil, err
+		}
+		b := answer.(*api.BackupFile)
+		defer b.File.Close()
+		q.w.Header().Set("Content-Type", "application/octet-stream")
+		q.w.Header().Set("ETag", `"`+b.SHA256+`"`)
+		http.ServeContent(q.w, q.r, "", time.Time{}, b.File)
+		return streamed{}, nil
+	},
+	api.Export.Op: func(q *request, answer any, err error) (any, error) {
+		if err != nil {
+			return nil, err
+		}
+		sendExport(q, answer.(*api.Exported))
+		return streamed{}, nil
 	},
 	api.Log.Op: func(q *request, answer any, err error) (any, error) {
 		if err != nil {

@@ -4,13 +4,16 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/cairndb/cairn/node/api"
 )
 
 // TestWhatAKilledNodeLeftIsRemoved: snapshots that were being written, and backups that no client came for.
 func TestWhatAKilledNodeLeftIsRemoved(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)
-	if _, err := c.nodes[0].Service().Spool(0); err != nil {
+	s, caller := c.service(0)
+	if _, err := api.MakeBackup.Do(t.Context(), s, caller, &api.MakeBackupRequest{}); err != nil {
 		t.Fatal(err)
 	}
 	c.stop(0)
@@ -33,7 +36,8 @@ func TestWhatAKilledNodeLeftIsRemoved(t *testing.T) {
 			t.Errorf("%s stays: %v", path, err)
 		}
 	}
-	if _, err := c.nodes[0].Service().Spool(0); err != nil {
+	s, caller = c.service(0)
+	if _, err := api.MakeBackup.Do(t.Context(), s, caller, &api.MakeBackupRequest{}); err != nil {
 		t.Error(err)
 	}
 }

@@ -1,0 +1,91 @@
+package api
+
+import (
+	"encoding/json"
+	"io"
+	"iter"
+
+	"github.com/cairndb/cairn/oplog"
+)
+
+// Backups, and a database as lines of JSON. A backup is made in two steps, so that a download that breaks off goes on where it was: it
+// is written to a file beside the state, that file is served, ranges and all, and it is removed by its id.
+var (
+	MakeBackup = row[MakeBackupRequest, Backup](Op{Name: "backup", Scope: Admin, HTTP: "POST /v1/admin/backups",
+		Does: "Make a backup of all databases as this node has them: the whole state, or with since the log behind an index."})
+	FetchBackup = row[FetchBackupRequest, BackupFile](Op{Name: "backup_send", Does: "Download a backup; ranges are served.", Scope: Admin, HTTP: "GET /v1/admin/backups/{id}",
+		Media: "application/octet-stream", Stream: true})
+	DropBackup = row[DropBackupRequest, DroppedBackup](Op{Name: "backup_drop", Does: "Remove a backup that was downloaded.", Scope: Admin, HTTP: "DELETE /v1/admin/backups/{id}"})
+
+	Export = row[ExportRequest, Exported](Op{Name: "export", Does: "A database's memories, then its relations; NDJSON.", Scope: Read, HTTP: "GET /v1/export",
+		Media: "application/x-ndjson", Stream: true})
+)
+
+type MakeBackupRequest struct {
+	Since oplog.Index `json:"since" doc:"Only the log behind this index; 0 for the whole state."`
+}
+
+// A Backup waits to be downloaded.
+type Backup struct {
+	ID     string      `json:"id" doc:"Its id, to download it by."`
+	Since  oplog.Index `json:"since" doc:"The index behind which it begins; 0: it is the whole state."`
+	Index  oplog.Index `json:"index" doc:"The index at which it ends."`
+	Hash   string      `json:"state_hash" doc:"The hash of the state there."`
+	Size   int64       `json:"size" doc:"How many bytes it has."`
+	SHA256 string      `json:"sha256" doc:"The SHA-256 of these bytes, in hex."`
+}
+
+type FetchBackupRequest struct {
+	ID string `json:"id" in:"path" doc:"The backup's id."`
+}
+
+// BackupFile is a backup that is open; its reader closes it.
+type BackupFile struct {
+	File   io.ReadSeekCloser `json:"-"`
+	SHA256 string            `json:"-"`
+}
+
+type DropBackupRequest struct {
+	ID string `json:"id" in:"path" doc:"The backup's id."`
+}
+
+type DroppedBackup struct {
+	ID string `json:"deleted" doc:"The id of the backup that was removed."`
+}
+
+type ExportRequest struct{}
+
+// Exported is read page by page while it is sent. No page holds the state still while its reader is slow.
+type Exported struct {
+	Memories iter.Seq2[[]ExportedMemory, error] `json:"-"`
+	Edges    iter.Seq2[[]ExportedEdge, error]   `json:"-"`
+}
+
+// An ExportedMemory is a line of an export: type is memory.
+type ExportedMemory struct {
+	Type       string          `json:"type"`
+	RID        string          `json:"rid"`
+	Text       string          `json:"text"`
+	MemoryType string          `json:"memory_type"`
+	Importance float64         `json:"importance"`
+	Valence    float64         `json:"valence"`
+	HalfLife   float64         `json:"half_life"` // hours
+	Created    float64         `json:"created_at"`
+	Metadata   json.RawMessage `json:"metadata"`
+	Namespace  string          `json:"namespace"`
+	Certainty  float64         `json:"certainty"`
+	Domain     string          `json:"domain"`
+	Source     string          `json:"source"`
+	Emotion    *string         `json:"emotional_state"`
+	Session    string          `json:"session_id,omitempty"`
+}
+
+// An ExportedEdge is a line of an export: type is edge.
+type ExportedEdge struct {
+	Type    string  `json:"type"`
+	ID      string  `json:"edge_id"`
+	Src     string  `json:"src"`
+	Dst     string  `json:"dst"`
+	RelType string  `json:"rel_type"`
+	Weight  float64 `json:"weight"`
+}
