@@ -3,22 +3,14 @@ package node
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 )
-
-// A ConflictQuery filters conflicts; empty fields do not.
-type ConflictQuery struct {
-	Status    string // open, resolved, dismissed; all is none
-	Type      string
-	Entity    string
-	Namespace string
-	Priority  string
-	Limit     int // 50; at most maxList
-}
 
 const (
 	defaultList = 50
@@ -33,26 +25,33 @@ func limit(n int) int {
 	return min(n, maxList)
 }
 
-// Conflicts lists contradictions, the most urgent first, then the newest.
-func (s *Service) Conflicts(ctx context.Context, c Caller, q ConflictQuery, f Freshness) (rows []oplog.ConflictRow, err error) {
-	var statuses []oplog.ConflictStatus
-	switch q.Status {
-	case "", "all":
-	case oplog.ConflictOpen.String():
-		statuses = []oplog.ConflictStatus{oplog.ConflictOpen}
-	case oplog.ConflictResolved.String():
-		statuses = []oplog.ConflictStatus{oplog.ConflictResolved}
-	case oplog.ConflictDismissed.String():
-		statuses = []oplog.ConflictStatus{oplog.ConflictDismissed}
-	default:
-		return nil, s.read(ctx, c, f, func(*oplog.View) error { return nil }) // no conflict has it
+// conflicts lists contradictions with what their sides say.
+func (s *Service) conflicts(ctx context.Context, c Caller, q *api.ConflictsRequest) (*api.ConflictList, error) {
+	rows, err := s.findConflicts(ctx, c, q)
+	if err != nil {
+		return nil, err
 	}
+	a := &api.ConflictList{Conflicts: conflictsOf(rows)}
+	return a, s.read(ctx, c, Stale, func(v *oplog.View) error {
+		for i := range a.Conflicts {
+			x := &a.Conflicts[i]
+			x.SideA, x.SideB = conflictSide(v, c.DB, x.A), conflictSide(v, c.DB, x.B)
+		}
+		return nil
+	})
+}
+
+// findConflicts finds the most urgent first, then the newest.
+func (s *Service) findConflicts(ctx context.Context, c Caller, q *api.ConflictsRequest) (rows []oplog.ConflictRow, err error) {
 	n := limit(q.Limit)
-	err = s.read(ctx, c, f, func(v *oplog.View) error {
-		for _, one := range orAll(statuses) { // each status is in order; together they are sorted
+	err = s.read(ctx, c, Stale, func(v *oplog.View) error {
+		for _, one := range conflictStatuses { // each status is in order; together they are sorted
+			if q.Status != "" && q.Status != "all" && q.Status != one.String() {
+				continue
+			}
 			taken, looked := 0, 0
 			v.Conflicts(c.DB, []oplog.ConflictStatus{one}, func(r oplog.ConflictRow) bool {
-				if q.admits(&r) {
+				if wantsConflict(q, &r) {
 					rows = append(rows, r)
 					taken++
 				}
@@ -71,14 +70,9 @@ func (s *Service) Conflicts(ctx context.Context, c Caller, q ConflictQuery, f Fr
 	return rows[:min(len(rows), n)], err
 }
 
-func orAll(s []oplog.ConflictStatus) []oplog.ConflictStatus {
-	if len(s) == 0 {
-		return []oplog.ConflictStatus{oplog.ConflictOpen, oplog.ConflictResolved, oplog.ConflictDismissed}
-	}
-	return s
-}
+var conflictStatuses = []oplog.ConflictStatus{oplog.ConflictOpen, oplog.ConflictResolved, oplog.ConflictDismissed}
 
-func (q *ConflictQuery) admits(r *oplog.ConflictRow) bool {
+func wantsConflict(q *api.ConflictsRequest, r *oplog.ConflictRow) bool {
 	return (q.Type == "" || q.Type == r.Type) && (q.Entity == "" || strings.EqualFold(q.Entity, r.Entity)) &&
 		(q.Namespace == "" || q.Namespace == r.Namespace) && (q.Priority == "" || q.Priority == r.Priority.String())
 }
@@ -86,59 +80,107 @@ func (q *ConflictQuery) admits(r *oplog.ConflictRow) bool {
 // maxNote bounds what is said of a resolution, and the questions that feedback is about.
 const maxNote = 64 << 10
 
-// A Resolution says how a conflict is to be settled.
-type Resolution struct {
-	ID       string
-	Strategy string    // keep_a, keep_b, keep_both, merge, dismiss
-	Winner   string    // a side's id; overrides which one keep_a and keep_b keep
-	NewText  string    // of a merge
-	Vector   []float32 // of NewText; made by the database's embedder, if it has one
-	Note     string
-}
-
-// Resolved is what a resolution did.
-type Resolved struct {
-	Conflict  oplog.ConflictRow // as it is now
-	Winner    string
-	Forgotten int    // sides that were taken away
-	NewRID    string // of a merge
-}
-
-// Resolve settles an open conflict in one entry.
-func (s *Service) Resolve(ctx context.Context, c Caller, r Resolution) (Resolved, Written, error) {
-	op := &oplog.Resolve{ID: r.ID, Strategy: r.Strategy, Winner: r.Winner, Note: r.Note, At: oplog.At(time.Now())}
-	if len(r.Note) > maxNote {
-		return Resolved{}, Written{}, oplog.Errorf(oplog.TooLarge, "resolution note of %d bytes is over %d", len(r.Note), maxNote)
+func conflictsOf(rows []oplog.ConflictRow) []api.Conflict {
+	list := make([]api.Conflict, len(rows))
+	for i, c := range rows {
+		list[i] = api.Conflict{ID: c.ID, Type: c.Type, Priority: c.Priority.String(), Status: c.Status.String(), A: c.A, B: c.B, Entity: orNil(c.Entity), Relation: orNil(c.Relation),
+			Namespace: c.Namespace, Reason: c.Reason, Summary: c.Reason, Detected: c.Detected.Seconds(), Resolved: when(c.Resolved), Strategy: orNil(c.Strategy),
+			Winner: orNil(c.Winner), Note: orNil(c.Note)}
 	}
-	if r.Strategy == oplog.MergeAB {
-		made, err := s.mergedSides(ctx, c, r)
-		if err != nil {
-			return Resolved{}, Written{}, err
+	return list
+}
+
+// conflictSide is what a side of a conflict says; text is null when it is no longer there.
+func conflictSide(v *oplog.View, db oplog.DB, id string) *api.Side {
+	say := func(kind, text string, at oplog.Time) *api.Side {
+		return &api.Side{Kind: kind, Text: orNil(text), Created: when(at)}
+	}
+	if edge, ok := strings.CutPrefix(id, "edge:"); ok {
+		e, ok := v.Edge(db, edge)
+		if !ok {
+			return say("relation", "", 0)
 		}
-		op.Merged = made
+		return say("relation", sentence(e.Src, e.Type, e.Dst), e.Created)
 	}
-	w, err := s.write(ctx, c, write{scope: Write, ops: []oplog.Op{op}})
-	if err != nil {
-		return Resolved{}, w, err
+	if claim, ok := strings.CutPrefix(id, "claim:"); ok {
+		c, ok := v.Claim(db, claim)
+		if !ok || c.ValidTo != nil {
+			return say("claim", "", 0)
+		}
+		denied := ""
+		if c.Polarity < 0 {
+			denied = "not so: "
+		}
+		return say("claim", denied+sentence(c.Src, c.Type, c.Dst), c.At)
 	}
-	out := Resolved{Forgotten: int(w.Results[0].Num)}
-	err = s.state.Read(func(v *oplog.View) error {
-		out.Conflict, _ = v.Conflict(c.DB, r.ID)
+	m, ok := v.Memory(db, id)
+	if !ok || m.Status == oplog.Tombstoned {
+		return say("memory", "", 0)
+	}
+	return say("memory", m.Text, m.Created)
+}
+
+// sentence is a relation as people read it.
+func sentence(subject, relation, object string) string {
+	return subject + " " + strings.ReplaceAll(relation, "_", " ") + " " + object
+}
+
+var strategies = map[string]bool{oplog.KeepA: true, oplog.KeepB: true, oplog.KeepBoth: true, oplog.MergeAB: true, oplog.Dismiss: true}
+
+// resolvable refuses what no conflict can be settled with, in the words clients know.
+func resolvable(q *api.ResolveRequest) error {
+	switch {
+	case q.Strategy == "":
+		return oplog.Errorf(oplog.Invalid, "missing 'strategy'")
+	case !strategies[q.Strategy]:
+		return oplog.Errorf(oplog.Invalid, "sync error: unknown resolution strategy: %s", q.Strategy)
+	case q.Strategy == oplog.MergeAB && strings.TrimSpace(q.NewText) == "":
+		return oplog.Errorf(oplog.Invalid, "sync error: merge strategy requires new_text")
+	case len(q.Note) > maxNote:
+		return oplog.Errorf(oplog.TooLarge, "resolution note of %d bytes is over %d", len(q.Note), maxNote)
+	}
+	return nil
+}
+
+// resolve settles an open conflict in one entry.
+func (s *Service) resolve(ctx context.Context, c Caller, q *api.ResolveRequest) (*api.Resolved, error) {
+	if err := resolvable(q); err != nil {
+		return nil, err
+	}
+	w, err := s.settleConflict(ctx, c, q)
+	switch {
+	case errors.Is(err, oplog.ErrNoConflict):
+		return nil, oplog.Errorf(oplog.NotFound, "memory not found: conflict: %s", q.ID)
+	case errors.Is(err, &oplog.Error{Kind: oplog.Conflict}):
+		return nil, oplog.Errorf(oplog.Conflict, "sync error: conflict %s is already resolved", q.ID)
+	case err != nil:
+		return nil, err
+	}
+	a := &api.Resolved{ID: q.ID, Strategy: q.Strategy, Lost: w.Results[0].Num > 0, Index: w.Index}
+	return a, s.state.Read(func(v *oplog.View) error {
+		x, _ := v.Conflict(c.DB, q.ID)
+		a.Winner, a.NewRID = orNil(x.Winner), orNil(x.Merged)
 		return nil
 	})
-	out.Winner, out.NewRID = out.Conflict.Winner, out.Conflict.Merged
-	return out, w, err
+}
+
+func (s *Service) settleConflict(ctx context.Context, c Caller, q *api.ResolveRequest) (Written, error) {
+	op := &oplog.Resolve{ID: q.ID, Strategy: q.Strategy, Winner: q.Winner, Note: q.Note, At: oplog.At(time.Now())}
+	if q.Strategy == oplog.MergeAB {
+		var err error
+		if op.Merged, err = s.mergedSides(ctx, c, q); err != nil {
+			return Written{}, err
+		}
+	}
+	return s.write(ctx, c, write{scope: Write, ops: []oplog.Op{op}})
 }
 
 // mergedSides is the memory that a merge makes of a conflict's sides.
-func (s *Service) mergedSides(ctx context.Context, c Caller, r Resolution) (*oplog.Remember, error) {
-	if strings.TrimSpace(r.NewText) == "" {
-		return nil, oplog.Errorf(oplog.Invalid, "strategy merge needs new_text")
-	}
+func (s *Service) mergedSides(ctx context.Context, c Caller, q *api.ResolveRequest) (*oplog.Remember, error) {
 	var vectors [][]float32
-	d := Draft{Text: r.NewText, Type: "semantic", Certainty: .8, Importance: .5, HalfLife: defaultHalfLife, Source: "user", Domain: "general", Embedding: r.Vector}
+	d := Draft{Text: q.NewText, Type: "semantic", Certainty: .8, Importance: .5, HalfLife: defaultHalfLife, Source: "user", Domain: "general"}
 	err := s.state.Read(func(v *oplog.View) error {
-		x, ok := v.Conflict(c.DB, r.ID)
+		x, ok := v.Conflict(c.DB, q.ID)
 		if !ok {
 			return oplog.ErrNoConflict
 		}
@@ -171,8 +213,6 @@ func (s *Service) mergedSides(ctx context.Context, c Caller, r Resolution) (*opl
 	}
 	return ops[0], nil
 }
-
-const week = 7 * 24 * time.Hour
 
 // inherit gives a memory made of others what these agree on.
 func inherit(d *Draft, from []*oplog.Memory) {

@@ -191,6 +191,15 @@ var operations = rowed([]operation{
 
 	on(api.Think, (*Service).think),
 	on(api.Reflect, (*Service).reflect),
+	on(api.Conflicts, (*Service).conflicts),
+	on(api.Resolve, (*Service).resolve),
+	on(api.Triggers, (*Service).triggers),
+	on(api.TriggerHistory, (*Service).triggerHistory),
+	on(api.DeliverTriggers, (*Service).deliverTriggers),
+	on(api.MoveTrigger, (*Service).moveTrigger),
+	on(api.Personality, (*Service).personality),
+	on(api.Patterns, (*Service).patterns),
+	on(api.Feedback, (*Service).feedback),
 
 	on(api.StartSession, (*Service).startSession),
 	on(api.EndSession, (*Service).endSession),

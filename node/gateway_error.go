@@ -152,7 +152,8 @@ func intParam(r *http.Request, name string, def int) (int, error) {
 
 // named gives what was not found a code of its own.
 func named(err error, code string) error {
-	if errors.Is(err, &oplog.Error{Kind: oplog.NotFound}) {
+	var has *api.Refusal
+	if errors.Is(err, &oplog.Error{Kind: oplog.NotFound}) && !errors.As(err, &has) {
 		return &api.Refusal{Code: code, Err: err}
 	}
 	return err

@@ -30,11 +30,11 @@ func httpDigest(g *gateway, q *request) (any, error) {
 	for _, m := range list[:min(len(list), q.count("max_decisions", 8))] {
 		decisions = append(decisions, map[string]any{"rid": m.RID, "snippet": snippet(m.Text, q.count("snippet_chars", 240)), "memory_type": m.Type, "importance": m.Importance, "created_at": m.Created.Seconds()})
 	}
-	conflicts, err := g.s.Conflicts(ctx, q.c, ConflictQuery{Status: "open", Limit: max(q.count("max_conflicts", 5), 1)}, Stale)
+	conflicts, err := g.s.findConflicts(ctx, q.c, &api.ConflictsRequest{Status: "open", Limit: max(q.count("max_conflicts", 5), 1)})
 	if err != nil {
 		return nil, err
 	}
-	triggers, err := g.s.Triggers(ctx, q.c, TriggerQuery{Limit: max(q.count("max_triggers", 5), 1)}, Stale)
+	triggers, err := g.s.findTriggers(ctx, q.c, "pending", api.TriggerFilter{Limit: max(q.count("max_triggers", 5), 1)})
 	if err != nil {
 		return nil, err
 	}
@@ -53,8 +53,8 @@ func httpDigest(g *gateway, q *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	digest := map[string]any{"narrative_head": head, "top_decisions": decisions, "open_conflicts": conflictRows(conflicts), "open_conflict_count": st.OpenConflicts,
-		"pending_triggers": triggerRows(triggers), "pending_trigger_count": st.PendingTriggers, "last_maintenance": when(last)}
+	digest := map[string]any{"narrative_head": head, "top_decisions": decisions, "open_conflicts": conflictsOf(conflicts), "open_conflict_count": st.OpenConflicts,
+		"pending_triggers": triggersOf(triggers), "pending_trigger_count": st.PendingTriggers, "last_maintenance": when(last)}
 	if q.on("include_gaps") {
 		digest["knowledge_gaps"] = g.gaps(q, GapQuery{Namespace: q.param("namespace"), MinCount: gapCount, MaxTop: gapTop, Limit: q.count("max_gaps", 5)})
 	}

@@ -3,7 +3,7 @@ package node_test
 import (
 	"context"
 	"errors"
-	"fmt"
+	"reflect"
 	"testing"
 
 	"github.com/cairndb/cairn/node"
@@ -57,10 +57,11 @@ func TestThinkFindsPlantedTruth(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, err := s.Conflicts(t.Context(), caller, node.ConflictQuery{Status: "open", Limit: 1000}, node.Stale)
+	found, err := api.Conflicts.Do(t.Context(), s, caller, &api.ConflictsRequest{Status: "open", Limit: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}
+	rows := found.Conflicts
 	right := 0
 	for _, r := range rows {
 		if corpus.Conflicts[mindtest.Pair(r.A, r.B)] {
@@ -95,8 +96,8 @@ func TestThinkFindsPlantedTruth(t *testing.T) {
 	c.agree()
 	for i := range c.nodes {
 		f, fc := c.local(i)
-		theirs, err := f.Conflicts(t.Context(), fc, node.ConflictQuery{Status: "open", Limit: 1000}, node.Stale)
-		if err != nil || fmt.Sprint(theirs) != fmt.Sprint(rows) {
+		theirs, err := api.Conflicts.Do(t.Context(), f, fc, &api.ConflictsRequest{Status: "open", Limit: 1000})
+		if err != nil || !reflect.DeepEqual(theirs.Conflicts, rows) {
 			t.Errorf("node %d lists other conflicts (%v)", i+1, err)
 		}
 	}

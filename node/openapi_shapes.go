@@ -22,16 +22,9 @@ var shapes = map[string]string{
 	"Maintained": "tenant:string! consolidation_count:integer! conflicts_found:integer! patterns_new:integer! patterns_updated:integer! personality_updated:boolean! duration_ms:integer! " +
 		"triggers:[]Attention!",
 	"Upkeep":   "tenant:string! last_maintenance:number? active_memories:integer! open_conflicts:integer! pending_triggers:integer!",
-	"Trait":    "name:string! score:number!",
 	"Decision": "rid:string! snippet:string! memory_type:string! importance:number! created_at:number!",
 	"Compared": "node_id:integer! index:integer total:integer! digest:string error:string",
 	"Claim": "claim_id:string! src:string! dst:string! rel_type:string! weight:number! created_at:number! polarity:integer! modality:string! valid_from:number? valid_to:number? " +
 		"extractor:string! confidence_band:string! source_memory_rid:string? namespace:string! status_suggestion:string!",
-	"Conflict": "conflict_id:string! conflict_type:string! priority:string! status:string! memory_a:string! memory_b:string! entity:string? rel_type:string? namespace:string! " +
-		"detection_reason:string! summary:string! detected_at:number! resolved_at:number? strategy:string? winner_rid:string? resolution_note:string? side_a:Side side_b:Side",
-	"Side": "kind:string! text:string? created_at:number?",
-	"Trigger": "trigger_id:string! trigger_type:string! urgency:number! status:string! reason:string! suggested_action:string! source_rids:[]string! entity:string? " +
-		"created_at:number! expires_at:number?",
-	"Pattern": "pattern_type:string! description:string! confidence:number! source_rids:[]string! entities:[]string! first_seen:number! last_confirmed:number! occurrence_count:integer!",
 	"Session": "session_id:string! namespace:string! client_id:string! started_at:number! ended_at:number? status:string! summary:string! memory_count:integer! topics:[]string!",
 }

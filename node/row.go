@@ -41,3 +41,19 @@ func mergedFrom(m *oplog.Memory) []string {
 }
 
 func iso(t oplog.Time) string { return t.Time().UTC().Format(time.RFC3339Nano) }
+
+func orEmpty(s []string) []string {
+	if s == nil {
+		return []string{}
+	}
+	return s
+}
+
+// when is a time as clients read it, null for none.
+func when(t oplog.Time) *float64 {
+	if t == 0 {
+		return nil
+	}
+	s := t.Seconds()
+	return &s
+}

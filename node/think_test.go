@@ -96,10 +96,11 @@ func thinksOn(t *testing.T, c *cluster, lead int, falls func() (next int), comes
 			t.Errorf("%s was made of %d, %d say so", rid, len(m.Sources), len(sources))
 		}
 	}
-	rows, err := s.Conflicts(t.Context(), caller, node.ConflictQuery{Limit: 1000}, node.Stale)
+	open, err := api.Conflicts.Do(t.Context(), s, caller, &api.ConflictsRequest{Limit: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}
+	rows := open.Conflicts
 	seen := map[[2]string]bool{}
 	for _, r := range rows {
 		if p := mindtest.Pair(r.A, r.B); seen[p] {

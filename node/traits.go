@@ -6,30 +6,26 @@ import (
 	"slices"
 	"time"
 
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 )
 
-// A Trait is one line of a personality.
-type Trait struct {
-	Name  string
-	Score float64
-}
-
-// Personality is what a database's memories make of their agent: four traits, by name.
-func (s *Service) Personality(ctx context.Context, c Caller, f Freshness) (traits []Trait, err error) {
-	err = s.read(ctx, c, f, func(v *oplog.View) error {
+// personality is four traits, by name.
+func (s *Service) personality(ctx context.Context, c Caller, _ *api.PersonalityRequest) (*api.TraitList, error) {
+	a := &api.TraitList{}
+	return a, s.read(ctx, c, Stale, func(v *oplog.View) error {
 		p := v.Personality(c.DB)
-		traits = []Trait{{"attentiveness", p.Attentiveness}, {"depth", p.Depth}, {"energy", p.Energy}, {"warmth", p.Warmth}}
+		a.Traits = []api.Trait{{Name: "attentiveness", Score: p.Attentiveness}, {Name: "depth", Score: p.Depth}, {Name: "energy", Score: p.Energy}, {Name: "warmth", Score: p.Warmth}}
 		return nil
 	})
-	return traits, err
 }
 
-// Patterns lists what THINK has seen, the most certain first; kind filters when it is set.
-func (s *Service) Patterns(ctx context.Context, c Caller, kind string, n int, f Freshness) (rows []oplog.Pattern, err error) {
-	err = s.read(ctx, c, f, func(v *oplog.View) error {
+// patterns lists what rounds of cognition have seen, the most certain first.
+func (s *Service) patterns(ctx context.Context, c Caller, q *api.PatternsRequest) (*api.PatternList, error) {
+	var rows []oplog.Pattern
+	err := s.read(ctx, c, Stale, func(v *oplog.View) error {
 		v.Patterns(c.DB, func(p oplog.Pattern) bool {
-			if kind == "" || kind == p.Type {
+			if q.Type == "" || q.Type == p.Type {
 				rows = append(rows, p)
 			}
 			return len(rows) < maxLook
@@ -39,23 +35,23 @@ func (s *Service) Patterns(ctx context.Context, c Caller, kind string, n int, f 
 	slices.SortStableFunc(rows, func(a, b oplog.Pattern) int {
 		return cmp.Or(cmp.Compare(b.Confidence, a.Confidence), cmp.Compare(b.Confirmed, a.Confirmed), cmp.Compare(a.Key, b.Key))
 	})
-	return rows[:min(len(rows), limit(n))], err
+	a := &api.PatternList{Patterns: []api.Pattern{}}
+	for _, p := range rows[:min(len(rows), limit(q.Limit))] {
+		a.Patterns = append(a.Patterns, api.Pattern{Type: p.Type, Description: p.Description, Confidence: p.Confidence, Sources: orEmpty(p.Sources), Entities: orEmpty(p.Entities),
+			First: p.First.Seconds(), Confirmed: p.Confirmed.Seconds(), Seen: p.Seen})
+	}
+	return a, err
 }
 
-// maxJudgements bounds a word of feedback.
-const maxJudgements = 1000
-
-// Feedback keeps what a client says of recalled memories; THINK learns from it.
-func (s *Service) Feedback(ctx context.Context, c Caller, judgements ...oplog.Judgement) (Written, error) {
-	if len(judgements) > maxJudgements {
-		return Written{}, oplog.Errorf(oplog.TooLarge, "%d judgements are over %d", len(judgements), maxJudgements)
+// feedback keeps what a client says of a recalled memory; rounds of cognition learn from it.
+func (s *Service) feedback(ctx context.Context, c Caller, q *api.FeedbackRequest) (*api.Heeded, error) {
+	if q.Query == "" || q.RID == "" || len(q.Query) > maxNote || len(q.RID) > maxName {
+		return nil, oplog.Errorf(oplog.Invalid, "feedback needs a query of up to %d bytes and a rid", maxNote)
 	}
-	for i := range judgements {
-		j := &judgements[i]
-		if j.Query == "" || j.RID == "" || len(j.Query) > maxNote || len(j.RID) > maxName {
-			return Written{}, oplog.Errorf(oplog.Invalid, "feedback needs a query and a rid")
-		}
-		j.At = oplog.At(time.Now())
+	j := oplog.Judgement{Query: q.Query, RID: q.RID, Relevant: q.Relevant, Score: q.Score, Rank: min(q.Rank, maxList), At: oplog.At(time.Now())}
+	w, err := s.write(ctx, c, write{scope: Write, ops: []oplog.Op{&oplog.Feedback{Judgements: []oplog.Judgement{j}}}})
+	if err != nil {
+		return nil, err
 	}
-	return s.write(ctx, c, write{scope: Write, ops: []oplog.Op{&oplog.Feedback{Judgements: judgements}}})
+	return &api.Heeded{Accepted: 1, Index: w.Index}, nil
 }

@@ -4,27 +4,42 @@ import (
 	"context"
 	"time"
 
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 )
 
-// A TriggerQuery filters triggers; empty fields do not.
-type TriggerQuery struct {
-	Status string // pending when empty; all for every status
-	Type   string
-	Limit  int // 50
+func (s *Service) triggers(ctx context.Context, c Caller, q *api.TriggersRequest) (*api.TriggerList, error) {
+	return listed(s.findTriggers(ctx, c, q.Status, q.TriggerFilter))
 }
 
-// Triggers lists what deserves attention, the newest first within a status.
-func (s *Service) Triggers(ctx context.Context, c Caller, q TriggerQuery, f Freshness) (rows []oplog.TriggerRow, err error) {
-	n := limit(q.Limit)
-	err = s.read(ctx, c, f, func(v *oplog.View) error {
+func (s *Service) triggerHistory(ctx context.Context, c Caller, q *api.TriggerHistoryRequest) (*api.TriggerList, error) {
+	return listed(s.findTriggers(ctx, c, q.Status, q.TriggerFilter))
+}
+
+func listed(rows []oplog.TriggerRow, err error) (*api.TriggerList, error) {
+	return &api.TriggerList{Triggers: triggersOf(rows), Count: len(rows)}, err
+}
+
+func triggersOf(rows []oplog.TriggerRow) []api.Trigger {
+	list := make([]api.Trigger, len(rows))
+	for i, t := range rows {
+		list[i] = api.Trigger{ID: t.ID, Type: t.Type, Urgency: t.Urgency, Status: t.Status.String(), Reason: t.Reason, Action: t.Action, Sources: orEmpty(t.Sources),
+			Entity: orNil(t.Entity), Created: t.Created.Seconds(), Expires: when(t.Expires)}
+	}
+	return list
+}
+
+// findTriggers finds triggers of a status, or of all, the newest first within each.
+func (s *Service) findTriggers(ctx context.Context, c Caller, status string, f api.TriggerFilter) (rows []oplog.TriggerRow, err error) {
+	n := limit(f.Limit)
+	err = s.read(ctx, c, Stale, func(v *oplog.View) error {
 		for st := oplog.TriggerPending; st <= oplog.TriggerExpired; st++ {
-			if q.Status != "all" && q.Status != st.String() && (q.Status != "" || st != oplog.TriggerPending) {
+			if status != "all" && status != st.String() {
 				continue
 			}
 			looked := 0
 			v.Triggers(c.DB, st, func(t oplog.TriggerRow) bool {
-				if q.Type == "" || q.Type == t.Type {
+				if f.Type == "" || f.Type == t.Type {
 					rows = append(rows, t)
 				}
 				looked++
@@ -36,26 +51,32 @@ func (s *Service) Triggers(ctx context.Context, c Caller, q TriggerQuery, f Fres
 	return rows, err
 }
 
-// DeliverTriggers hands over pending triggers and marks them as delivered, in one entry.
-func (s *Service) DeliverTriggers(ctx context.Context, c Caller, max int) ([]oplog.TriggerRow, Written, error) {
-	rows, err := s.Triggers(ctx, c, TriggerQuery{Limit: max}, Stale)
+// deliverTriggers hands over pending triggers and marks them as delivered, in one entry.
+func (s *Service) deliverTriggers(ctx context.Context, c Caller, q *api.DeliverTriggersRequest) (*api.TriggerList, error) {
+	rows, err := s.findTriggers(ctx, c, oplog.TriggerPending.String(), api.TriggerFilter{Limit: q.Limit})
 	if err != nil || len(rows) == 0 {
-		return rows, Written{}, err
+		return listed(nil, err)
 	}
 	w := write{scope: Write}
 	for i := range rows {
 		rows[i].Status = oplog.TriggerDelivered
 		w.ops = append(w.ops, &oplog.TriggerMove{ID: rows[i].ID, To: oplog.TriggerDelivered, At: oplog.At(time.Now())})
 	}
-	out, err := s.write(ctx, c, w)
-	if err != nil {
-		return nil, out, err
-	}
-	return rows, out, nil
+	_, err = s.write(ctx, c, w)
+	return listed(rows, err)
 }
 
-// MoveTrigger acknowledges, acts on or dismisses a trigger; changed is false when it was there already.
-func (s *Service) MoveTrigger(ctx context.Context, c Caller, id string, to oplog.TriggerStatus) (changed bool, w Written, err error) {
-	w, err = s.write(ctx, c, write{scope: Write, ops: []oplog.Op{&oplog.TriggerMove{ID: id, To: to, At: oplog.At(time.Now())}}})
-	return err == nil && w.Results[0].Changed, w, err
+// triggerVerbs are what may be done with a trigger.
+var triggerVerbs = map[string]oplog.TriggerStatus{"acknowledge": oplog.TriggerAcknowledged, "act": oplog.TriggerActed, "dismiss": oplog.TriggerDismissed}
+
+func (s *Service) moveTrigger(ctx context.Context, c Caller, q *api.MoveTriggerRequest) (*api.MovedTrigger, error) {
+	to, ok := triggerVerbs[q.Verb]
+	if !ok {
+		return nil, &api.Refusal{Code: "not_found", Err: oplog.Errorf(oplog.NotFound, "a trigger can be acknowledged, acted on or dismissed: acknowledge, act, dismiss")}
+	}
+	w, err := s.write(ctx, c, write{scope: Write, ops: []oplog.Op{&oplog.TriggerMove{ID: q.ID, To: to, At: oplog.At(time.Now())}}})
+	if err != nil {
+		return nil, err
+	}
+	return &api.MovedTrigger{ID: q.ID, Status: to.String(), Changed: w.Results[0].Changed, Index: w.Index}, nil
 }

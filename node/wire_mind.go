@@ -22,21 +22,20 @@ func (ss *session) think(ctx context.Context, m *wire.Think) (*wire.ThinkResult,
 }
 
 func (ss *session) conflicts(ctx context.Context, m *wire.Conflicts) (*wire.ConflictResult, error) {
-	rows, err := ss.w.s.Conflicts(ctx, ss.who(), ConflictQuery{Status: text(m.Status), Type: text(m.ConflictType), Entity: text(m.Entity), Limit: m.Limit}, Stale)
+	a, err := api.Conflicts.Do(ctx, ss.w.s, ss.who(), &api.ConflictsRequest{Status: text(m.Status), Type: text(m.ConflictType), Entity: text(m.Entity), Limit: m.Limit})
 	if err != nil {
 		return nil, err
 	}
 	r := &wire.ConflictResult{Conflicts: []wire.Conflict{}}
-	for _, c := range rows {
-		r.Conflicts = append(r.Conflicts, wire.Conflict{ConflictID: c.ID, ConflictType: c.Type, DetectedAt: c.Detected.Seconds(), DetectionReason: c.Reason,
-			Entity: orNil(c.Entity), MemoryA: c.A, MemoryB: c.B, Priority: c.Priority.String(), Status: c.Status.String()})
+	for _, c := range a.Conflicts {
+		r.Conflicts = append(r.Conflicts, wire.Conflict{ConflictID: c.ID, ConflictType: c.Type, DetectedAt: c.Detected, DetectionReason: c.Reason,
+			Entity: c.Entity, MemoryA: c.A, MemoryB: c.B, Priority: c.Priority, Status: c.Status})
 	}
 	return r, nil
 }
 
 func (ss *session) resolve(ctx context.Context, m *wire.Resolve) (*wire.Resolved, error) {
-	_, _, err := ss.w.s.Resolve(ctx, ss.who(), Resolution{ID: m.ConflictID, Strategy: m.Strategy, Winner: text(m.WinnerRID),
-		NewText: text(m.NewText), Note: text(m.ResolutionNote)})
+	_, err := api.Resolve.Do(ctx, ss.w.s, ss.who(), &api.ResolveRequest{ID: m.ConflictID, Strategy: m.Strategy, Winner: text(m.WinnerRID), NewText: text(m.NewText), Note: text(m.ResolutionNote)})
 	if err != nil {
 		return nil, err
 	}
@@ -44,12 +43,12 @@ func (ss *session) resolve(ctx context.Context, m *wire.Resolve) (*wire.Resolved
 }
 
 func (ss *session) personality(ctx context.Context) (*wire.Personality, error) {
-	traits, err := ss.w.s.Personality(ctx, ss.who(), Stale)
+	a, err := api.Personality.Do(ctx, ss.w.s, ss.who(), &api.PersonalityRequest{})
 	if err != nil {
 		return nil, err
 	}
 	r := &wire.Personality{Traits: []wire.Trait{}}
-	for _, t := range traits {
+	for _, t := range a.Traits {
 		r.Traits = append(r.Traits, wire.Trait{Name: t.Name, Score: t.Score})
 	}
 	return r, nil

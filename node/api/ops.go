@@ -7,7 +7,7 @@ var Ops = []*Op{
 	Stale.Op, Upcoming.Op, Chronology.Op, Profile.Op,
 	StartSession.Op, EndSession.Op, SessionHistory.Op, Sessions.Op, DraftSummary.Op,
 	Timeline.Op, Entities.Op, Compare.Op, Around.Op, Status.Op, Message.Op,
-	Think.Op, Reflect.Op,
+	Think.Op, Reflect.Op, Conflicts.Op, Resolve.Op, Triggers.Op, TriggerHistory.Op, DeliverTriggers.Op, MoveTrigger.Op, Personality.Op, Patterns.Op, Feedback.Op,
 	CreateDatabase.Op, Databases.Op, DropDatabase.Op, Quota.Op, SetQuota.Op, Settings.Op, SetSettings.Op, Purge.Op,
 	Me.Op, CreateToken.Op, Tokens.Op, RevokeToken.Op, LimitToken.Op, Audits.Op, Log.Op,
 	Cluster.Op, Topology.Op, Raft.Op, ChangeMembers.Op, ControlSnapshot.Op,
