@@ -81,10 +81,9 @@ type Config struct {
 	NoSync  bool                 // a crash of the machine loses what was acknowledged last
 
 	SegmentBytes int64 // 8 MiB: of the log's files
-	StateBuffer  int   // 16 MiB: of changes to the state that gather in memory before they are flushed
 
-	LogFiles  logstore.FS                                // the machine's, for the log
-	SyncState func(path string, sync func() error) error // calls what it is given, which syncs a file of the state
+	LogFiles  logstore.FS              // the machine's, for the log
+	SyncState func(func() error) error // calls what it is given, which syncs the state's file
 
 	Logger *slog.Logger // discards
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/boltfile"
 	"github.com/cairndb/cairn/raft"
 	"github.com/cairndb/cairn/raft/recovery"
 )
@@ -84,11 +85,10 @@ func setAside(state string) (aside string, err error) {
 			break
 		}
 	}
-	err = os.Rename(state, aside)
-	if errors.Is(err, fs.ErrNotExist) {
-		return aside, nil
+	if err := boltfile.SetAside(state, aside); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
 	}
-	return aside, errors.Join(err, syncDir(filepath.Dir(state)))
+	return aside, nil
 }
 
 // restart moves the state of a node that is alone aside when it is to be built anew.
@@ -168,14 +168,17 @@ func (n *Node) condemned(state string, opts oplog.Options) (bad bool, err error)
 	if err != nil {
 		return false, nil // whoever opens it next finds out
 	}
+	summed := s.Summed()
 	err = s.Verify()
 	word := placeOf(s, err)
 	err = errors.Join(err, s.Close())
 	switch {
 	case errors.Is(err, oplog.ErrState) && len(n.cfg.Peers) > 0:
 		return true, nil
-	case errors.Is(err, oplog.ErrState):
+	case errors.Is(err, oplog.ErrState) && summed:
 		return false, n.leaveWord(rebuildFile, word)
+	case errors.Is(err, oplog.ErrState):
+		return false, nil
 	}
 	n.log.Warn("a state that could not be read holds what was written", "err", err)
 	return false, n.forgive()
@@ -192,7 +195,7 @@ func (n *Node) forgive() error {
 
 // setAsides are the states and logs in a home that were moved aside, by name.
 func setAsides(home string) (names []string) {
-	for _, pattern := range []string{stateDir + ".corrupt-*", "raft.corrupt-*", "raft/log.corrupt-*"} {
+	for _, pattern := range []string{"state.db.corrupt-*", "raft.corrupt-*", "raft/log.corrupt-*"} {
 		paths, _ := filepath.Glob(filepath.Join(home, pattern)) // the patterns are good
 		for _, path := range paths {
 			names = append(names, filepath.Base(path))

@@ -18,6 +18,7 @@ import (
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/index/embed"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/boltfile"
 	"github.com/cairndb/cairn/oplog/seal"
 	"github.com/cairndb/cairn/raft"
 	"github.com/cairndb/cairn/wire"
@@ -138,14 +139,11 @@ func ignoreClosed(err error) error {
 	return err
 }
 
-// openState opens the state, and puts the service around it. A state that cannot be read is moved aside, kept and
+// openState opens the state, and puts the service around it. A state file that cannot be read is moved aside, kept and
 // named; the node starts empty and the leader, or the newest snapshot, brings it up to date.
 func (n *Node) openState() (err error) {
-	path := filepath.Join(n.cfg.Home, stateDir)
-	if err := refuseOldState(n.cfg.Home); err != nil {
-		return err
-	}
-	opts := oplog.Options{RetainOps: n.cfg.RetainOps, RetainTime: n.cfg.RetainTime, NoSync: n.cfg.NoSync, Sync: n.cfg.SyncState, Buffer: n.cfg.StateBuffer, Keys: n.keys}
+	path := filepath.Join(n.cfg.Home, "state.db")
+	opts := oplog.Options{RetainOps: n.cfg.RetainOps, RetainTime: n.cfg.RetainTime, NoSync: n.cfg.NoSync, Sync: n.cfg.SyncState, Keys: n.keys}
 	if opts.Skip, err = skippedRecords(n.cfg.Home); err != nil {
 		return err
 	}
@@ -156,10 +154,10 @@ func (n *Node) openState() (err error) {
 		return fmt.Errorf("state: %w", err)
 	}
 	if n.state, err = oplog.Open(path, opts); oplog.IsCorrupt(err) {
-		aside, serr := setAside(path)
+		aside := fmt.Sprintf("%s.corrupt-%d", path, time.Now().Unix())
 		n.log.Error("state unreadable, moved aside", "path", path, "aside", aside, "err", err)
-		if serr != nil {
-			return fmt.Errorf("state: %w", serr)
+		if err := boltfile.SetAside(path, aside); err != nil {
+			return fmt.Errorf("state: %w", err)
 		}
 		n.state, err = oplog.Open(path, opts)
 	}
@@ -167,14 +165,6 @@ func (n *Node) openState() (err error) {
 		return err
 	}
 	n.onClose(n.state.Close)
-	n.spawn("state", func(ctx context.Context) error { // records may be long in coming that would find out
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case err := <-n.state.Failed():
-			return fmt.Errorf("the state's disk has failed: %w", err)
-		}
-	})
 	disk := newSpace(n.cfg.Home, n.cfg.MinFree, n.log)
 	n.machine = newMachine(n.cfg.NodeID, n.cfg.Slow, n.state, newFeed(), newLimits(n.state), disk, n.log)
 	n.machine.fail = func(err error) {
@@ -310,7 +300,7 @@ func (n *Node) keyOf(id uint32) (key string) {
 }
 
 func (n *Node) helloInfo() wire.RaftHello {
-	h := wire.RaftHello{EntryMin: oplog.RecordVersion, EntryMax: oplog.RecordVersion, StateMin: oplog.SnapshotMin, StateMax: oplog.SnapshotMax,
+	h := wire.RaftHello{EntryMin: oplog.RecordVersion, EntryMax: oplog.RecordVersion, StateMin: n.state.Sends(), StateMax: oplog.SnapshotMax,
 		Reads: oplog.Reads(), Wire: n.cfg.AdvertiseWire, HTTP: n.cfg.AdvertiseHTTP, Version: n.cfg.Version}
 	_ = n.state.Read(func(v *oplog.View) error { // a closing state has no name to tell
 		h.ClusterID, h.Needs = v.Cluster(), v.Needs()

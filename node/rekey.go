@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/seal"
@@ -91,14 +92,15 @@ func convert(cfg Config, work string, rings func() (from, to *seal.Ring, err err
 	if err != nil {
 		return err
 	}
-	if _, err := os.Stat(filepath.Join(cfg.Home, stateDir)); err != nil {
+	const state = "state.db"
+	if _, err := os.Stat(filepath.Join(cfg.Home, state)); err != nil {
 		return fmt.Errorf("home %s has no state: %w", cfg.Home, err)
 	}
-	st, err := oplog.Open(filepath.Join(cfg.Home, stateDir), oplog.Options{Keys: from})
+	st, err := oplog.Open(filepath.Join(cfg.Home, state), oplog.Options{Keys: from})
 	if err != nil {
 		return err
 	}
-	err = st.Copy(filepath.Join(work, stateDir), oplog.Options{Keys: to})
+	err = st.Copy(filepath.Join(work, state), oplog.Options{Keys: to})
 	if err == nil {
 		err = raft.Convert(filepath.Join(cfg.Home, "raft"), filepath.Join(work, "raft"), from, to)
 	}
@@ -152,12 +154,12 @@ func finishRekey(ctx context.Context, cfg Config, kept []Kept) error {
 // placeFiles moves files that are whole from a directory into the home, and removes what is made from them. Each step may have been
 // done before.
 func placeFiles(home, work string) error {
-	for _, name := range []string{seal.RingFile, stateDir, filepath.Join("raft", "log"), filepath.Join("raft", "snapshots")} {
+	for _, name := range []string{seal.RingFile, "state.db", filepath.Join("raft", "log"), filepath.Join("raft", "snapshots")} {
 		from, to := filepath.Join(work, name), filepath.Join(home, name)
 		if _, err := os.Stat(from); errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		if name != seal.RingFile {
+		if filepath.Dir(name) == "raft" {
 			if err := os.RemoveAll(to); err != nil {
 				return err
 			}
@@ -179,8 +181,16 @@ func Held(home string) bool { return stopped(home) != nil }
 
 // stopped is an error while a process has the state open.
 func stopped(home string) error {
-	if dir := filepath.Join(home, stateDir); oplog.Held(dir) {
-		return fmt.Errorf("state %s: %w", dir, oplog.ErrHeld)
+	f, err := os.Open(filepath.Join(home, "state.db"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil { // the lock goes with the descriptor
+		return fmt.Errorf("state %s: held by another process", f.Name())
 	}
 	return nil
 }

@@ -25,7 +25,7 @@ type platter struct {
 }
 
 const (
-	stateFile = "state"
+	stateFile = "state.db"
 	metaFile  = "meta"
 	segments  = "segments"
 )
@@ -44,8 +44,8 @@ func (p *platter) broken(name string) error {
 	return nil
 }
 
-// sync stands before every sync of the state's files.
-func (p *platter) sync(_ string, sync func() error) error {
+// sync stands before every sync of the state's file.
+func (p *platter) sync(sync func() error) error {
 	if err := p.broken(stateFile); err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func TestAFailedSyncLosesNothing(t *testing.T) {
 				disks[i] = &platter{}
 				cfg.LogFiles, cfg.SyncState = disks[i], disks[i].sync
 				cfg.ApplyTimeout, cfg.Election = 2*time.Second, 3*time.Second
-				cfg.SegmentBytes, cfg.StateBuffer = 32<<10, 64<<10 // so that the file beside the segments and the state's are written now and then
+				cfg.SegmentBytes = 32 << 10 // so that the file beside the segments is written now and then
 			})
 			victim := c.leader()
 			if !tc.leader {
@@ -171,8 +171,9 @@ func TestAFailedSyncUnderASnapshot(t *testing.T) {
 		}
 		return c.nodes[lead].Service().RaftStatus().SnapshotIndex > 150
 	})
-	c.cfgs[away].SyncState = func(path string, sync func() error) error {
-		if strings.Contains(path, "restoring") {
+	syncs := 0
+	c.cfgs[away].SyncState = func(sync func() error) error {
+		if syncs++; syncs > 1 { // the one at the start goes well
 			return syscall.EIO
 		}
 		return sync()

@@ -174,7 +174,7 @@ func (e *exam) home(context.Context) []finding {
 		return []finding{{"", warn, fmt.Sprintf("%s is open to others (%s)", e.cfg.Home, st.Mode().Perm()), "chmod 700 " + e.cfg.Home}}
 	}
 	fs := []finding{{"", well, e.cfg.Home, ""}}
-	for _, pattern := range []string{"state.corrupt-*", "raft.corrupt-*", "raft/log.corrupt-*"} {
+	for _, pattern := range []string{"state.db.corrupt-*", "raft.corrupt-*", "raft/log.corrupt-*"} {
 		if aside, _ := filepath.Glob(filepath.Join(e.cfg.Home, pattern)); len(aside) > 0 {
 			fs = append(fs, finding{"", warn, "moved aside, unreadable or contradicted by the cluster (the node's log says which): " + strings.Join(aside, ", "), "look at the disk; remove them when the node is whole again"})
 		}
@@ -298,7 +298,7 @@ func (e *exam) files(ctx context.Context) []finding {
 	if e.running != nil {
 		return e.layers(ctx)
 	}
-	if _, err := os.Stat(filepath.Join(e.cfg.Home, "state")); err != nil {
+	if _, err := os.Stat(filepath.Join(e.cfg.Home, "state.db")); err != nil {
 		return nil
 	}
 	if e.held {

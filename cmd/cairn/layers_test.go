@@ -32,18 +32,13 @@ var inner = map[string][]string{
 	"raft/recovery":  {"raft/logstore"},
 }
 
-// sole says which package alone may import a library.
-var sole = map[string]string{
-	"github.com/cockroachdb/pebble/": "oplog/store",
-}
-
 // owners says which rooms may import a library.
 var owners = map[string][]string{
 	"github.com/blevesearch/bleve/":      {"index"},
 	"github.com/hashicorp/raft":          {"raft"},
 	"github.com/hashicorp/go-hclog":      {"raft"},
 	"github.com/klauspost/compress/zstd": {"wire", "oplog", "local"},
-	"go.etcd.io/bbolt":                   {"index", "oplog"},
+	"go.etcd.io/bbolt":                   {"oplog", "index"},
 	"github.com/spf13/cobra":             {"cmd"},
 	"github.com/pelletier/go-toml/":      {"cmd"},
 }
@@ -75,11 +70,6 @@ func TestLayers(t *testing.T) {
 			}
 			if to := room(i); to != "" && to != from && !slices.Contains(rooms[from], to) {
 				t.Errorf("%s imports %s: room %s may not import room %s", p.ImportPath, i, from, to)
-			}
-			for lib, may := range sole {
-				if strings.HasPrefix(i, lib) && pkg != may {
-					t.Errorf("%s imports %s, which belongs to %s alone", p.ImportPath, i, may)
-				}
 			}
 			for lib, may := range owners {
 				if strings.HasPrefix(i, lib) && !slices.Contains(may, from) {

@@ -28,7 +28,7 @@ func findMarked(t *testing.T, dir string) (found []string) {
 		}
 		raw, err := os.ReadFile(path)
 		if err == nil && (d.Name() == "state.bin" || strings.HasSuffix(d.Name(), ".cairn")) {
-			restored := filepath.Join(t.TempDir(), "state")
+			restored := filepath.Join(t.TempDir(), "state.db")
 			st, oerr := oplog.Open(restored, oplog.Options{NoSync: true})
 			if oerr != nil {
 				return oerr

@@ -54,7 +54,7 @@ func poison(t *testing.T, nodes []*nodeProcess) (index uint64) {
 			peers = append(peers, x.Addr)
 		}
 		var cluster string
-		st, err := oplog.Open(filepath.Join(cfg.Home, "state"), oplog.Options{})
+		st, err := oplog.Open(filepath.Join(cfg.Home, "state.db"), oplog.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -180,7 +180,7 @@ func newCluster(t *testing.T, seed uint64) *cluster {
 	}
 	dir := t.TempDir()
 	for i := range c.nodes {
-		c.disks = append(c.disks, &disk{home: filepath.Join(dir, fmt.Sprint(i+1)), awake: func() { c.net.awake(i + 1) }, synced: map[uint64]int64{}})
+		c.disks = append(c.disks, &disk{home: filepath.Join(dir, fmt.Sprint(i+1)), awake: func() { c.net.awake(i + 1) }})
 		if c.runs(i) {
 			c.open(i)
 		}
@@ -204,7 +204,7 @@ func (c *cluster) open(i int) {
 	at := func(n, port int) string { return fmt.Sprintf("node%d:%d", n+1, port) }
 	cfg := node.Config{Home: c.disks[i].home, SyncState: c.disks[i].sync, LogFiles: logDiskOf{logstore.OS{NoSync: true}, c.disks[i]}, Wire: at(i, 7437), HTTP: at(i, 7438), Cluster: at(i, 7440), NodeID: uint32(i + 1), Secret: secret,
 		Heartbeat: 250 * time.Millisecond, Election: time.Second, SnapshotThreshold: 20, SnapshotInterval: time.Second, TrailingLogs: 20,
-		Dial: c.net.dialer(i + 1), Listen: c.net.listen, NoSync: true, SegmentBytes: 64 << 10, StateBuffer: 64 << 10, Logger: c.log.With("node", i+1),
+		Dial: c.net.dialer(i + 1), Listen: c.net.listen, NoSync: true, SegmentBytes: 64 << 10, Logger: c.log.With("node", i+1),
 		Elapsed: func() time.Duration { return time.Since(c.born) },
 		Now: func() time.Time {
 			c.mu.Lock()

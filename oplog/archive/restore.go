@@ -128,7 +128,7 @@ func scratch(f func(path string) error) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(f(dir+"/state"), os.RemoveAll(dir))
+	return errors.Join(f(dir+"/state.db"), os.RemoveAll(dir))
 }
 
 func restoreState(st *oplog.State, f File, keys *seal.Ring) error {
