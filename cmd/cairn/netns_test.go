@@ -85,7 +85,6 @@ func (l *lan) must(err error) {
 // and cuts all of them apart, while clients write. What is left of a majority goes on, nothing is acknowledged without
 // one, and when all is joined again the nodes hold the same, with every acknowledged write once.
 func TestNetworkNamespaces(t *testing.T) {
-	t.Parallel()
 	if testing.Short() {
 		t.Skip("-short: it waits for elections of three processes, which the race detector slows down")
 	}
