@@ -184,38 +184,6 @@ func (f fields) num(name string, def float64) float64 {
 	return def
 }
 
-// whole is a whole number of at least 0.
-func (f fields) whole(name string, def uint64) uint64 {
-	if v, err := strconv.ParseUint(string(f.raw(name)), 10, 63); err == nil {
-		return v
-	}
-	if v, ok := decoded[float64](f, name); ok && v >= 0 && v < 1<<53 && v == math.Trunc(v) { // 5.0
-		return uint64(v)
-	}
-	return def
-}
-
-// date is a time, none when it is not there.
-func (f fields) date(name string) time.Time {
-	if raw := f.raw(name); raw != nil {
-		t, _ := field.DateJSON(raw) // it was checked
-		return t
-	}
-	return time.Time{}
-}
-
-func (f fields) flag(name string, def bool) bool {
-	if v, ok := decoded[bool](f, name); ok {
-		return v
-	}
-	return def
-}
-
-func (f fields) strs(name string) []string {
-	v, _ := decoded[[]string](f, name)
-	return v
-}
-
 // param is a parameter of the query, blank for none.
 func (q *request) param(name string) string { return q.r.URL.Query().Get(name) }
 

@@ -138,18 +138,6 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	_, _ = w.Write(append(b, '\n')) // a client that went away is no failure of ours
 }
 
-func intParam(r *http.Request, name string, def int) (int, error) {
-	s := r.URL.Query().Get(name)
-	if s == "" {
-		return def, nil
-	}
-	n, err := strconv.Atoi(s)
-	if err != nil || n < 0 {
-		return 0, oplog.Errorf(oplog.Invalid, "%s: a whole number of at least 0", name)
-	}
-	return n, nil
-}
-
 // named gives what was not found a code of its own.
 func named(err error, code string) error {
 	var has *api.Refusal
