@@ -102,8 +102,8 @@ func (n *Node) markEmpty(snaps hraft.SnapshotStore) error {
 	if err != nil || last != 0 || upTo != 0 {
 		return err
 	}
-	if term, err := n.logs.GetUint64([]byte(logstore.KeyTerm)); err == nil && term == 1 {
-		if err := n.logs.SetUint64([]byte(logstore.KeyTerm), 0); err != nil {
+	if term, err := n.votes.GetUint64([]byte(logstore.KeyTerm)); err == nil && term == 1 {
+		if err := n.votes.SetUint64([]byte(logstore.KeyTerm), 0); err != nil {
 			return err
 		}
 	}
@@ -142,7 +142,7 @@ func (n *Node) refound(snaps hraft.SnapshotStore) error {
 			return err
 		}
 	}
-	if err := n.logs.SetUint64([]byte(logstore.KeyTerm), term); err != nil {
+	if err := n.votes.SetUint64([]byte(logstore.KeyTerm), term); err != nil {
 		return err
 	}
 	n.log.Warn("restored as a new single-node cluster", "index", index, "term", term)

@@ -31,6 +31,9 @@ var loseLog = map[string]func(t *testing.T, dir string){
 			}
 		}
 	},
+	"a vote": func(t *testing.T, dir string) {
+		rafttest.Flip(t, filepath.Join(dir, "log", "votes.db"), "LastVoteTerm")
+	},
 	"torn": func(t *testing.T, dir string) {
 		if err := os.Truncate(segments(t, dir)[0], 5000); err != nil {
 			t.Fatal(err)
@@ -116,6 +119,33 @@ func TestMemberRejoinsAfterLosingItsLog(t *testing.T) {
 	})
 	want = append(want, c.propose(25, 30)...)
 	c.wait("equal lists", func() bool { return slices.Equal(c.sms[lost].items(), want) })
+}
+
+// TestAMemberWithADamagedVoteIsOneWithoutState: it does not know how it voted, so it asks for its vote back.
+func TestAMemberWithADamagedVoteIsOneWithoutState(t *testing.T) {
+	t.Parallel()
+	for name, lose := range map[string]func(*testing.T, string){"damaged": loseLog["a vote"], "gone": func(t *testing.T, dir string) {
+		if err := os.Remove(filepath.Join(dir, "log", "votes.db")); err != nil {
+			t.Fatal(err)
+		}
+	}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := startCalm(t, 3)
+			want := c.propose(0, 20)
+			lost := int(c.leader().cfg.NodeID) % 3
+			c.wait("all records", func() bool { return slices.Equal(c.sms[lost].items(), want) })
+			c.nodes[lost].Close()
+			lose(t, c.dirs[lost])
+			c.reopen(lost, "secret", c.peers(lost))
+			if aside, _ := filepath.Glob(filepath.Join(c.dirs[lost], "log.corrupt-*")); len(aside) != 1 {
+				t.Errorf("moved aside: %q", aside)
+			}
+			c.wait("it to be whole", func() bool { return !c.nodes[lost].amnesiac() })
+			want = append(want, c.propose(20, 25)...)
+			c.wait("equal lists", func() bool { return slices.Equal(c.sms[lost].items(), want) })
+		})
+	}
 }
 
 // A wish to vote outlives the leader that heard it.

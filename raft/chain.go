@@ -2,22 +2,17 @@ package raft
 
 import "github.com/cairndb/cairn/raft/recovery"
 
-// keyChain is where the chain is kept in the log's file.
-var keyChain = []byte("cairn chain")
-
 // keepChain stores a link; none before a snapshot of another member takes the place of records that this one has not seen.
 func (n *Node) keepChain(l recovery.Link) error {
-	if l.Origin == 0 {
-		if raw, err := n.logs.Get(keyChain); err != nil || recovery.ReadLink(raw).Origin == 0 {
-			return nil // there was none
-		}
+	if l.Origin == 0 && recovery.ReadLink(n.logs.Chain()).Origin == 0 {
+		return nil // there was none
 	}
-	return n.disk.Try(func() error { return n.logs.Set(keyChain, l.Bytes()) })
+	return n.disk.Try(func() error { return n.logs.SetChain(l.Bytes()) })
 }
 
 // loadChain goes on with the link that was stored.
 func (n *Node) loadChain() {
-	if raw, err := n.logs.Get(keyChain); err == nil {
+	if raw := n.logs.Chain(); raw != nil {
 		n.chain.Restart(recovery.ReadLink(raw))
 	}
 }

@@ -34,18 +34,19 @@ func Convert(dir, to string, from, into *seal.Ring) (err error) {
 	if err != nil {
 		return fmt.Errorf("snapshots: %w", err)
 	}
-	src, err := source.openStore(logDir(dir), covered)
-	if err != nil {
+	if err := source.openStore(logDir(dir), covered); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, src.Close()) }()
-	dst, err := target.openStore(logDir(to), 0)
-	if err != nil {
+	defer func() { err = errors.Join(err, source.closeStore()) }()
+	if err := target.openStore(logDir(to), 0); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, dst.Close()) }()
-	if err := copyLog(src, dst); err != nil {
+	defer func() { err = errors.Join(err, target.closeStore()) }()
+	if err := copyLog(source.logs, target.logs); err != nil {
 		return fmt.Errorf("raft log: %w", err)
+	}
+	if err := target.votes.Copy(source.votes); err != nil {
+		return fmt.Errorf("term and vote: %w", err)
 	}
 	made, err := target.openSnapshots()
 	if err != nil {
@@ -55,7 +56,7 @@ func Convert(dir, to string, from, into *seal.Ring) (err error) {
 }
 
 func copyLog(src, dst *logstore.Store) error {
-	if err := dst.CopyValues(src); err != nil {
+	if err := dst.SetChain(src.Chain()); err != nil {
 		return err
 	}
 	first, err := src.FirstIndex()

@@ -52,7 +52,7 @@ func (n *Node) dropSnapshots(snaps hraft.SnapshotStore, index uint64) error {
 
 // ResealLog brings what the log held when this process opened it, and the vote, under the active key.
 func (n *Node) ResealLog() error {
-	return n.disk.Try(func() error { return n.logs.Reseal(n.opened) })
+	return n.disk.Try(func() error { return errors.Join(n.logs.Reseal(n.opened), n.votes.Reseal()) })
 }
 
 // ResealSnapshots puts a new snapshot in the place of those that there were when this process opened them. It fails until something was written since.

@@ -29,7 +29,7 @@ func (n *Node) openLog(snaps hraft.SnapshotStore) error {
 	if err != nil {
 		return fmt.Errorf("snapshots: %w", err)
 	}
-	if n.logs, err = n.openStore(path, covered); err != nil {
+	if err = n.openStore(path, covered); err != nil {
 		if !errors.Is(err, logstore.ErrDamaged) {
 			return err
 		}
@@ -49,19 +49,19 @@ func (n *Node) openLog(snaps hraft.SnapshotStore) error {
 		if err := recovery.SetAside(path, aside); err != nil {
 			return fmt.Errorf("raft log: %w", err)
 		}
-		if n.logs, err = n.openStore(path, covered); err != nil {
+		if err = n.openStore(path, covered); err != nil {
 			return err
 		}
 	}
 	why := n.shortfall(covered)
 	if n.cfg.Alone && why != nil {
-		if err := n.logs.Close(); err != nil {
+		if err := n.closeStore(); err != nil {
 			return err
 		}
 		if made, err := n.salvage(snaps, path, why, true); made || err != nil {
 			return n.openSalvaged(snaps, path, err)
 		}
-		if n.logs, err = n.openStore(path, covered); err != nil {
+		if err = n.openStore(path, covered); err != nil {
 			return err
 		}
 	}
@@ -77,24 +77,38 @@ func (n *Node) openLog(snaps hraft.SnapshotStore) error {
 	return nil
 }
 
-// openStore opens a log, which is read once by that: the library panics on a record that it cannot read. Up to covered, a snapshot
-// stands for what is not there.
-func (n *Node) openStore(path string, covered uint64) (*logstore.Store, error) {
-	s, err := logstore.Open(path, n.storeOptions())
+// openStore opens a log, which is read once by that: the library panics on a record that it cannot read. Term and vote are beside it.
+// Up to covered, a snapshot stands for what is not there.
+func (n *Node) openStore(path string, covered uint64) (err error) {
+	n.votes = nil
+	if n.logs, err = logstore.Open(path, n.storeOptions()); err == nil {
+		n.votes, err = logstore.OpenVotes(n.logs, n.cfg.NoSync)
+	}
+	if err == nil {
+		var first uint64
+		if first, err = n.logs.FirstIndex(); err == nil && first > covered+1 {
+			err = fmt.Errorf("%w: the log begins at record %d, and the snapshot ends at %d", logstore.ErrDamaged, first, covered)
+		}
+	}
 	if errors.Is(err, logstore.ErrHeld) {
 		err = oplog.ErrHeld
 	}
 	if err != nil {
-		return nil, fmt.Errorf("raft log %s: %w", path, err)
+		err = fmt.Errorf("raft log %s: %w", path, errors.Join(err, n.closeStore()))
+		n.logs, n.votes = nil, nil
 	}
-	first, err := s.FirstIndex()
-	if err == nil && first > covered+1 {
-		err = fmt.Errorf("%w: the log begins at record %d, and the snapshot ends at %d", logstore.ErrDamaged, first, covered)
+	return err
+}
+
+// closeStore closes what openStore opened.
+func (n *Node) closeStore() (err error) {
+	if n.votes != nil {
+		err = n.votes.Close()
 	}
-	if err != nil {
-		return nil, fmt.Errorf("raft log %s: %w", path, errors.Join(err, s.Close()))
+	if n.logs != nil {
+		err = errors.Join(err, n.logs.Close())
 	}
-	return s, nil
+	return err
 }
 
 func (n *Node) storeOptions() logstore.Options {

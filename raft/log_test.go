@@ -15,23 +15,20 @@ import (
 func TestALogWithAHole(t *testing.T) {
 	t.Parallel()
 	n := &Node{cfg: Config{Dir: t.TempDir()}.withDefaults()}
-	s, err := n.openStore(logDir(n.cfg.Dir), 0)
-	if err != nil {
+	if err := n.openStore(logDir(n.cfg.Dir), 0); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(s.StoreLog(&hraft.Log{Index: 101, Term: 1}), s.Close()); err != nil {
+	if err := errors.Join(n.logs.StoreLog(&hraft.Log{Index: 101, Term: 1}), n.closeStore()); err != nil {
 		t.Fatal(err)
 	}
-	if s, err := n.openStore(logDir(n.cfg.Dir), 99); !errors.Is(err, logstore.ErrDamaged) {
-		if err == nil {
-			s.Close()
-		}
+	if err := n.openStore(logDir(n.cfg.Dir), 99); !errors.Is(err, logstore.ErrDamaged) {
+		_ = n.closeStore()
 		t.Errorf("a log that begins at 101 behind a snapshot at 99: %v", err)
 	}
-	if s, err = n.openStore(logDir(n.cfg.Dir), 100); err != nil {
+	if err := n.openStore(logDir(n.cfg.Dir), 100); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Close(); err != nil {
+	if err := n.closeStore(); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -28,6 +28,7 @@ type Node struct {
 	sm              StateMachine
 	raft            *hraft.Raft
 	logs            *logstore.Store
+	votes           *logstore.Votes
 	records         hraft.LogStore // what is in logs, as the library has it
 	disk            *logstore.Disk
 	transport       *transport.Transport
@@ -161,7 +162,7 @@ func (n *Node) start() error {
 	if n.opened, err = n.logs.LastIndex(); err != nil {
 		return fmt.Errorf("raft log: %w", err)
 	}
-	n.raft, err = hraft.NewRaft(n.library(snaps), &fsm{sm: n.sm, disk: n.logs.WaitSynced, chain: n}, n.records, logstore.RetryingStable{StableStore: n.logs, Disk: n.disk}, snaps, n.transport)
+	n.raft, err = hraft.NewRaft(n.library(snaps), &fsm{sm: n.sm, disk: n.logs.WaitSynced, chain: n}, n.records, logstore.RetryingStable{StableStore: n.votes, Disk: n.disk}, snaps, n.transport)
 	if err != nil {
 		return fmt.Errorf("raft: %w", err)
 	}
@@ -229,10 +230,7 @@ func (n *Node) Close() error {
 	close(n.stopped)
 	n.tasks.Wait()
 	n.transport.Wait()
-	if n.logs != nil {
-		errs = append(errs, n.logs.Close())
-	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, n.closeStore())...)
 }
 
 // Snapshot takes one now and waits until it is stored. The library takes them by itself, too.

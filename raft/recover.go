@@ -18,7 +18,7 @@ import (
 // member. Others join it. A home that has a log or a snapshot is left alone.
 func Found(cfg Config, sm StateMachine) error {
 	return offline(cfg, sm, func(n *Node, snaps hraft.SnapshotStore) error {
-		has, err := hraft.HasExistingState(n.logs, n.logs, snaps)
+		has, err := hraft.HasExistingState(n.logs, n.votes, snaps)
 		if err != nil {
 			return err
 		}
@@ -32,7 +32,7 @@ func Found(cfg Config, sm StateMachine) error {
 // Members are who belongs to the cluster, as a node that does not run remembers it.
 func Members(cfg Config, sm StateMachine) (members []Member, err error) {
 	err = offline(cfg, sm, func(n *Node, snaps hraft.SnapshotStore) error {
-		c, err := hraft.GetConfiguration(n.library(snaps), &fsm{sm: n.sm, disk: n.logs.WaitSynced}, n.logs, n.logs, snaps, n.transport)
+		c, err := hraft.GetConfiguration(n.library(snaps), &fsm{sm: n.sm, disk: n.logs.WaitSynced}, n.logs, n.votes, snaps, n.transport)
 		if err != nil {
 			return err
 		}
@@ -88,7 +88,7 @@ func Recover(cfg Config, sm StateMachine) error {
 		if err := n.keepChain(recovery.Link{}); err != nil { // the snapshot that is made stands for records behind it
 			return err
 		}
-		err := hraft.RecoverCluster(n.library(snaps), &fsm{sm: kept, disk: n.logs.WaitSynced}, n.logs, n.logs, snaps, n.transport, n.onlyMember())
+		err := hraft.RecoverCluster(n.library(snaps), &fsm{sm: kept, disk: n.logs.WaitSynced}, n.logs, n.votes, snaps, n.transport, n.onlyMember())
 		if kept.last != nil {
 			kept.last.Release() // the library does not, and the state could not close
 		}
@@ -126,6 +126,6 @@ func offline(cfg Config, sm StateMachine, f func(*Node, hraft.SnapshotStore) err
 	if err := n.openLog(snaps); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, n.logs.Close()) }()
+	defer func() { err = errors.Join(err, n.closeStore()) }()
 	return f(n, snaps)
 }

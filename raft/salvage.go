@@ -57,7 +57,11 @@ func (n *Node) salvage(snaps hraft.SnapshotStore, path string, why error, open b
 			return false, err
 		}
 	}
-	if err := recovery.WriteSalvaged(n.cfg.Dir, n.storeOptions(), rest, max(term, r.Term)); err != nil {
+	term = max(term, logstore.VotedTerm(path, n.cfg.Keys))
+	if len(rest) > 0 {
+		term = max(term, rest[len(rest)-1].Term)
+	}
+	if err := recovery.WriteSalvaged(n.cfg.Dir, n.storeOptions(), rest, term); err != nil {
 		return false, fmt.Errorf("new log: %w", err)
 	}
 	n.log.Warn("log made anew from what the files of this node hold", "index", base, "records", len(rest), "err", why)
@@ -71,7 +75,7 @@ func (n *Node) openSalvaged(snaps hraft.SnapshotStore, path string, err error) e
 	}
 	covered, err := n.usableSnapshot(snaps)
 	if err == nil {
-		n.logs, err = n.openStore(path, covered)
+		err = n.openStore(path, covered)
 	}
 	return err
 }
@@ -82,9 +86,12 @@ func (n *Node) shortfall(covered uint64) error {
 	if err != nil {
 		return err
 	}
-	_, err = n.logs.GetUint64([]byte(logstore.KeyTerm))
+	term, err := n.votes.GetUint64([]byte(logstore.KeyTerm))
+	if err != nil {
+		return err
+	}
 	switch applied, _ := n.sm.Applied(); {
-	case last == 0 && err != nil && max(applied, covered) > 0:
+	case last == 0 && term == 0 && max(applied, covered) > 0:
 		return errors.New("the log's files are gone")
 	case max(last, covered) < applied:
 		return fmt.Errorf("state and log disagree: the log ends at %d, the state says %d", max(last, covered), applied)

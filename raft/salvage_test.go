@@ -113,9 +113,13 @@ func TestALoneNodeKeepsWhatItsFilesProve(t *testing.T) {
 		"the first segment cut":     func(t *testing.T, c crashed) { os.Truncate(segments(t, c.cfg.Dir)[0], 100) },
 		"a bit of what lies beside": func(t *testing.T, c crashed) { flip(t, filepath.Join(c.cfg.Dir, "log", "meta"), 12) },
 		"what lies beside gone":     func(t *testing.T, c crashed) { os.Remove(filepath.Join(c.cfg.Dir, "log", "meta")) },
-		"the header of a segment":   func(t *testing.T, c crashed) { flip(t, segments(t, c.cfg.Dir)[2], 10) },
-		"the salt of a segment":     func(t *testing.T, c crashed) { flip(t, segments(t, c.cfg.Dir)[2], 17) },
-		"the header of the newest":  func(t *testing.T, c crashed) { flip(t, last(t, c), 10) },
+		"a vote": func(t *testing.T, c crashed) {
+			rafttest.Flip(t, filepath.Join(c.cfg.Dir, "log", "votes.db"), "CurrentTerm")
+		},
+		"votes gone":               func(t *testing.T, c crashed) { os.Remove(filepath.Join(c.cfg.Dir, "log", "votes.db")) },
+		"the header of a segment":  func(t *testing.T, c crashed) { flip(t, segments(t, c.cfg.Dir)[2], 10) },
+		"the salt of a segment":    func(t *testing.T, c crashed) { flip(t, segments(t, c.cfg.Dir)[2], 17) },
+		"the header of the newest": func(t *testing.T, c crashed) { flip(t, last(t, c), 10) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -38,7 +38,7 @@ var owners = map[string][]string{
 	"github.com/hashicorp/raft":          {"raft"},
 	"github.com/hashicorp/go-hclog":      {"raft"},
 	"github.com/klauspost/compress/zstd": {"wire", "oplog", "local"},
-	"go.etcd.io/bbolt":                   {"oplog", "index"},
+	"go.etcd.io/bbolt":                   {"index", "oplog", "raft"},
 	"github.com/spf13/cobra":             {"cmd"},
 	"github.com/pelletier/go-toml/":      {"cmd"},
 }

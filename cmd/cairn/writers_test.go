@@ -10,7 +10,7 @@ import (
 )
 
 // makesFiles is how this code makes files.
-var makesFiles = regexp.MustCompile(`os\.(Create|CreateTemp|WriteFile)\(|os\.O_CREATE|bolt\.Open\(|NewScorch\(|NewFileSnapshotStore`)
+var makesFiles = regexp.MustCompile(`os\.(Create|CreateTemp|WriteFile)\(|os\.O_CREATE|bolt\.Open\(|NewScorch\(|raftboltdb\.New\(|NewFileSnapshotStore`)
 
 // writers are the files of this code that make files, and why an encrypted node is none the worse for it: they seal what
 // they write, or write nothing that somebody said, or write where somebody else told them to.
@@ -21,6 +21,7 @@ var writers = map[string]string{
 	"oplog/seal/ring.go":                  "wrapped keys",
 	"oplog/seal/rewrite.go":               "sealed",
 	"raft/logstore/fs.go":                 "sealed",
+	"raft/logstore/votes.go":              "sealed values under plain keys",
 	"raft/sealed_snapshots.go":            "sealed",
 	"raft/amnesia.go":                     "a mark",
 	"raft/recovery/acknowledged.go":       "places in the log",

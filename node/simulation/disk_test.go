@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -54,6 +55,7 @@ const (
 	logFiles  = "raft/log"
 	stateFile = "state.db"
 	stateNote = "state.db.sync"
+	votesFile = logFiles + "/votes.db" // raft-boltdb's; what was written into it counts as synced
 )
 
 func (d *disk) change(f func()) {
@@ -268,6 +270,9 @@ func (d *disk) leavesLog(b *blow) error {
 	b.log = true
 	for _, e := range list {
 		name := logFiles + "/" + e.Name()
+		if name == votesFile {
+			continue
+		}
 		content, err := d.read(name)
 		if err != nil {
 			return err
@@ -328,10 +333,16 @@ func (d *disk) restart() error {
 		return err
 	}
 	if b.log {
-		if err := os.RemoveAll(filepath.Join(next, logFiles)); err != nil {
+		if err := os.MkdirAll(filepath.Join(next, logFiles), 0o700); err != nil {
 			return err
 		}
-		if err := os.MkdirAll(filepath.Join(next, logFiles), 0o700); err != nil {
+		list, err := os.ReadDir(filepath.Join(next, logFiles))
+		for _, e := range list {
+			if name := logFiles + "/" + e.Name(); name != votesFile {
+				err = errors.Join(err, os.Remove(filepath.Join(next, name)))
+			}
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -29,7 +29,7 @@ func lived(t *testing.T, keys *seal.Ring, closed bool) (files *memory, want []*h
 		}
 		want = append(want, logs...)
 	}
-	if err := errors.Join(s.log.SetUint64([]byte(KeyTerm), 9), s.log.DeleteRange(1, 12)); err != nil {
+	if err := errors.Join(s.log.SetChain([]byte("9")), s.log.DeleteRange(1, 12)); err != nil {
 		t.Fatal(err)
 	}
 	if closed {
@@ -62,8 +62,8 @@ func TestFlippedBits(t *testing.T) {
 					if err := holds(log, want); err != nil {
 						t.Fatalf("%s: %v", name, err)
 					}
-					if term, err := log.GetUint64([]byte(KeyTerm)); term != 9 || err != nil {
-						t.Fatalf("%s: term %d, %v", name, term, err)
+					if chain := log.Chain(); string(chain) != "9" {
+						t.Fatalf("%s: chain %q", name, chain)
 					}
 					continue
 				}

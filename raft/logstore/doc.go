@@ -1,7 +1,8 @@
 // Package logstore is where a member keeps its Raft log, its term and its vote: segments to which records are only ever
-// appended, and one small file beside them. It implements hraft.LogStore and hraft.StableStore.
+// appended, and two small files beside them. It implements hraft.LogStore (Store) and hraft.StableStore (Votes).
 //
-//	meta                        term, vote and what else has a key; where the log begins
+//	meta                        where the log begins, and the chain of what is applied
+//	votes.db                    term and vote: raft-boltdb's file
 //	00000000000000000001.seg    records from 1 on
 //	00000000000000009120.seg    records from 9120 on: the last segment takes what is appended
 //
@@ -22,6 +23,11 @@
 //
 // meta is a line of JSON, or that sealed, and behind it the CRC-32C of what is before, in hex, with a newline. It is written anew,
 // synced, and renamed over the old one.
+//
+// votes.db is made after meta and before the first record, and has three values from the start, so that one that is gone is missed.
+// Behind each is the CRC-32C u32 of key and value; in an encrypted log the value is sealed and bound to its key. Before bbolt opens
+// the file its first pages, root and list of free pages are looked at. So a changed bit is damage, or in a page that holds nothing
+// any more.
 //
 // # What is on the disk
 //

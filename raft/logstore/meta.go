@@ -10,17 +10,9 @@ import (
 	"hash/crc32"
 	"io"
 	"io/fs"
-	"maps"
 	"path/filepath"
 
 	"github.com/cairndb/cairn/oplog/seal"
-)
-
-// The library's keys.
-const (
-	KeyTerm     = "CurrentTerm"
-	KeyVoteTerm = "LastVoteTerm"
-	KeyVote     = "LastVoteCand"
 )
 
 // metaFile is the name of the file beside the segments.
@@ -32,7 +24,7 @@ type meta struct {
 	First  uint64 // the log's first record; those before it were deleted
 	Newest uint64 // the segment that was begun last; 0 for none
 	Last   uint64 // the last record of a store that was closed; 0 when it was not
-	Values map[string][]byte
+	Chain  []byte // SetChain
 }
 
 func newMeta() meta {
@@ -40,9 +32,6 @@ func newMeta() meta {
 	_, _ = rand.Read(b[:]) // never fails
 	return meta{Salt: binary.BigEndian.Uint64(b[:])}
 }
-
-// errNoValue has the text that the library compares.
-var errNoValue = errors.New("not found")
 
 // readMeta reads the file; fs.ErrNotExist when there is none.
 func readMeta(files FS, dir string, keys *seal.Ring) (m meta, err error) {
@@ -78,12 +67,11 @@ func (m meta) bytes(keys *seal.Ring) ([]byte, error) {
 	return append(b, metaSum(b)...), nil
 }
 
-// change writes meta anew. Votes are stored while another task deletes records, so one waits for the other.
+// change writes meta anew. The chain is stored while another task deletes records, so one waits for the other.
 func (s *Store) change(to func(m *meta)) error {
 	s.metaTurn <- struct{}{} // a disk takes its time, so no mutex is waited for
 	defer func() { <-s.metaTurn }()
 	m := *s.meta.Load()
-	m.Values = maps.Clone(m.Values)
 	to(&m)
 	b, err := m.bytes(s.o.Keys)
 	if err == nil {
@@ -95,49 +83,18 @@ func (s *Store) change(to func(m *meta)) error {
 	return err
 }
 
-// Set implements hraft.StableStore.
-func (s *Store) Set(key, val []byte) error {
-	return s.change(func(m *meta) {
-		if m.Values == nil {
-			m.Values = map[string][]byte{}
-		}
-		m.Values[string(key)] = bytes.Clone(val)
-	})
+// SetChain stores the chain of what is applied, whose bytes are the caller's affair.
+func (s *Store) SetChain(b []byte) error {
+	return s.change(func(m *meta) { m.Chain = bytes.Clone(b) })
 }
 
-// Get implements hraft.StableStore.
-func (s *Store) Get(key []byte) ([]byte, error) {
-	val, ok := s.meta.Load().Values[string(key)]
-	if !ok {
-		return nil, errNoValue
-	}
-	return bytes.Clone(val), nil
-}
+// Chain is what SetChain stored; nil for nothing.
+func (s *Store) Chain() []byte { return s.meta.Load().Chain }
 
-// CopyValues sets what another store has; the chain of what is applied and all else that has a key goes with term and vote.
-func (s *Store) CopyValues(from *Store) error {
-	return s.change(func(m *meta) { m.Values = maps.Clone(from.meta.Load().Values) })
-}
-
-// SetUint64 implements hraft.StableStore.
-func (s *Store) SetUint64(key []byte, val uint64) error {
-	return s.Set(key, binary.BigEndian.AppendUint64(nil, val))
-}
-
-// GetUint64 implements hraft.StableStore.
-func (s *Store) GetUint64(key []byte) (uint64, error) {
-	return s.meta.Load().number(string(key))
-}
-
-func (m meta) number(key string) (uint64, error) {
-	switch val, ok := m.Values[key]; {
-	case !ok:
-		return 0, errNoValue
-	case len(val) != 8:
-		return 0, fmt.Errorf("%q: %w: a number of %d bytes", key, ErrDamaged, len(val))
-	default:
-		return binary.BigEndian.Uint64(val), nil
-	}
+// begun says whether the log has ever had records.
+func (s *Store) begun() bool {
+	m := s.meta.Load()
+	return m.First > 0 || m.Newest > 0
 }
 
 // readAll reads a file.

@@ -14,7 +14,6 @@ import (
 type Remains struct {
 	Records map[uint64]*hraft.Log
 	End     uint64 // the last record that is known to have been there
-	Term    uint64 // the newest that was stored as a term or a vote; 0 for none
 	Open    bool   // there may have been records behind End
 }
 
@@ -26,11 +25,6 @@ func Salvage(dir string, o Options, from uint64) Remains {
 	m, err := readMeta(o.FS, dir, o.Keys)
 	if err == nil {
 		r.End = max(m.Last, max(m.Newest, m.First, 1)-1)
-		for _, key := range []string{KeyTerm, KeyVoteTerm} {
-			if term, err := m.number(key); err == nil {
-				r.Term = max(r.Term, term)
-			}
-		}
 	}
 	names, _ := o.FS.List(dir) // without a list there are no segments
 	files, salts := map[uint64][]byte{}, []uint64{m.Salt}

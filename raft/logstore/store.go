@@ -37,7 +37,7 @@ const (
 // ErrUnsynced says that a sync failed: what it was to put on the disk may be there, or not.
 var ErrUnsynced = errors.New("sync of the log")
 
-// Store is a member's log, term and vote. One task at a time stores and deletes; any may read.
+// Store is a member's log. One task at a time stores and deletes; any may read.
 type Store struct {
 	dir      string
 	o        Options
@@ -73,13 +73,13 @@ func Open(dir string, o Options) (_ *Store, err error) {
 }
 
 func (s *Store) open() error {
-	firsts, err := s.list()
+	firsts, used, err := s.list()
 	if err != nil {
 		return err
 	}
 	m, err := readMeta(s.o.FS, s.dir, s.o.Keys)
 	if gone(err) {
-		if len(firsts) > 0 {
+		if used {
 			return fmt.Errorf("%w: %s is gone", ErrDamaged, metaFile)
 		}
 		m = newMeta()
@@ -95,23 +95,25 @@ func (s *Store) open() error {
 	return s.loadAll(firsts)
 }
 
-// list returns the first records of the segments there are, and removes what a crash left unfinished.
-func (s *Store) list() (firsts []uint64, err error) {
+// list returns the first records of the segments there are, and removes what a crash left unfinished. used says that there is what
+// comes after meta.
+func (s *Store) list() (firsts []uint64, used bool, err error) {
 	names, err := s.o.FS.List(s.dir)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	for _, name := range names {
+		used = used || name == votesFile
 		if first, ok := firstOf(name); ok {
 			firsts = append(firsts, first)
 		} else if strings.HasSuffix(name, unfinished) {
 			if err := s.o.FS.Remove(filepath.Join(s.dir, name)); err != nil {
-				return nil, err
+				return nil, false, err
 			}
 		}
 	}
 	slices.Sort(firsts)
-	return firsts, nil
+	return firsts, used || len(firsts) > 0, nil
 }
 
 // loadAll reads the segments, and compares what they hold with what meta says.

@@ -1,6 +1,7 @@
 package logstore
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -26,7 +27,7 @@ type shelf struct {
 	o     Options
 	log   *Store
 	want  []*hraft.Log // one after the other
-	term  uint64
+	chain []byte
 }
 
 // small are options with which a few records fill a segment.
@@ -125,9 +126,8 @@ func TestTheLogIsWhatWasStored(t *testing.T) {
 				if err := holds(s.log, s.want); err != nil {
 					t.Fatal(err)
 				}
-				term, err := s.log.GetUint64([]byte(KeyTerm))
-				if term != s.term || err != nil && s.term != 0 {
-					t.Fatalf("term %d, not %d: %v", term, s.term, err)
+				if chain := s.log.Chain(); !bytes.Equal(chain, s.chain) {
+					t.Fatalf("chain %q, not %q", chain, s.chain)
 				}
 			},
 			"store": func(t *rapid.T) {
@@ -189,9 +189,9 @@ func TestTheLogIsWhatWasStored(t *testing.T) {
 					t.Fatal(err)
 				}
 			},
-			"vote": func(t *rapid.T) {
-				s.term = rapid.Uint64().Draw(t, "term")
-				if err := s.log.SetUint64([]byte(KeyTerm), s.term); err != nil {
+			"chain": func(t *rapid.T) {
+				s.chain = rapid.SliceOf(rapid.Byte()).Draw(t, "chain")
+				if err := s.log.SetChain(s.chain); err != nil {
 					t.Fatal(err)
 				}
 			},
@@ -255,7 +255,7 @@ func liveUntil(t *testing.T, o Options, at int) bool {
 		return nil
 	}
 	var may [][]*hraft.Log // what may be there besides want
-	term := uint64(0)
+	chain := byte(0)
 	try := func(do func() error, then ...[]*hraft.Log) bool {
 		err := do()
 		if err == nil && len(then) > 0 {
@@ -296,9 +296,9 @@ func liveUntil(t *testing.T, o Options, at int) bool {
 			on = try(func() error { return s.log.Reseal(s.last()) })
 		case n == 13:
 			on = try(func() error {
-				err := s.log.SetUint64([]byte(KeyTerm), term+1)
+				err := s.log.SetChain([]byte{chain + 1})
 				if err == nil {
-					term++
+					chain++
 				}
 				return err
 			})
@@ -333,8 +333,8 @@ func liveUntil(t *testing.T, o Options, at int) bool {
 			if was != nil && !slices.ContainsFunc(may, func(want []*hraft.Log) bool { return holds(log, want) == nil }) {
 				t.Fatalf("crash at step %d: %v", at, was)
 			}
-			if got, _ := log.GetUint64([]byte(KeyTerm)); got != term && got != term+1 {
-				t.Fatalf("crash at step %d: term %d, not %d", at, got, term)
+			if got := append(log.Chain(), 0)[0]; got != chain && got != chain+1 {
+				t.Fatalf("crash at step %d: chain %d, not %d", at, got, chain)
 			}
 			last, _ := log.LastIndex()
 			l := record(last+1, 5, 100)

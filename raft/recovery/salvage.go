@@ -92,15 +92,19 @@ func WriteSalvaged(dir string, o logstore.Options, rest []*hraft.Log, term uint6
 	if err != nil {
 		return err
 	}
+	votes, err := logstore.OpenVotes(s, false)
+	if err == nil {
+		err = votes.SetUint64([]byte(logstore.KeyTerm), term)
+	}
+	if err != nil {
+		return errors.Join(err, s.Close()) // the next start makes it anew
+	}
 	for batch := range slices.Chunk(rest, batchSize) {
 		if err = s.StoreLogs(batch); err != nil {
 			break
 		}
 	}
-	if err == nil && term > 0 {
-		err = s.SetUint64([]byte(logstore.KeyTerm), term)
-	}
-	if err = errors.Join(err, s.Close()); err != nil {
+	if err = errors.Join(err, votes.Close(), s.Close()); err != nil {
 		return err
 	}
 	return errors.Join(os.Rename(work, filepath.Join(dir, salvageDir)), SyncDir(dir))

@@ -1,0 +1,335 @@
+package logstore
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"hash/fnv"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"sync/atomic"
+	"syscall"
+
+	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
+	"go.etcd.io/bbolt"
+	berrors "go.etcd.io/bbolt/errors"
+
+	"github.com/cairndb/cairn/oplog/seal"
+)
+
+// KeyTerm is the library's key of the current term.
+const KeyTerm = "CurrentTerm"
+
+// The library's keys of its last vote.
+const (
+	keyVoteTerm = "LastVoteTerm"
+	keyVote     = "LastVoteCand"
+)
+
+// zero are the values of a member that has seen no term; a key without a value is damage.
+var zero = map[string][]byte{KeyTerm: make([]byte, 8), keyVoteTerm: make([]byte, 8), keyVote: nil}
+
+// votesFile is the name of the file beside the segments that has term and vote.
+const votesFile = "votes.db"
+
+// Votes is where a member keeps its term and its vote: raft-boltdb's file, in which each value has a sum, as bbolt's pages have none. It
+// implements hraft.StableStore. A value is on the disk when Set returns.
+type Votes struct {
+	keys   *seal.Ring
+	bolt   *raftboltdb.BoltStore
+	file   *os.File
+	turn   chan struct{} // of the task that writes; a disk takes its time, so no mutex is waited for
+	broken atomic.Bool   // bbolt panicked, and may hold its locks for ever
+}
+
+// OpenVotes opens the file beside a log that is open. ErrDamaged says that it does not hold what was written into it, or is gone; it
+// is left as it is. A log that never had records may be without one: a crash came before it was made.
+func OpenVotes(log *Store, noSync bool) (*Votes, error) {
+	path := filepath.Join(log.dir, votesFile)
+	if _, err := os.Stat(path); gone(err) {
+		if log.begun() {
+			return nil, fmt.Errorf("%w: %s is gone", ErrDamaged, votesFile)
+		}
+		if err := makeVotes(path, log.o.Keys, noSync); err != nil {
+			return nil, fmt.Errorf("%s: %w", votesFile, err)
+		}
+	} else if err != nil {
+		return nil, err
+	}
+	v, err := openVotes(path, log.o.Keys, noSync, true) // first to read: to open it for writing writes
+	if err == nil {
+		err = v.Close()
+	}
+	if err == nil {
+		v, err = openVotes(path, log.o.Keys, noSync, false)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := v.rewrite(KeyTerm); err != nil && !LacksRoom(err) { // bbolt meets the rest of its pages when it writes
+		return nil, errors.Join(err, v.Close())
+	}
+	return v, nil
+}
+
+// makeVotes makes a file, which takes its name when it is whole.
+func makeVotes(path string, keys *seal.Ring, noSync bool) error {
+	made := path + unfinished
+	if err := os.Remove(made); err != nil && !gone(err) {
+		return err
+	}
+	b, err := raftboltdb.New(raftboltdb.Options{Path: made, NoSync: true})
+	if err != nil {
+		return err
+	}
+	v := &Votes{bolt: b, keys: keys}
+	for key, val := range zero {
+		err = errors.Join(err, b.Set([]byte(key), v.pack([]byte(key), val)))
+	}
+	if !noSync {
+		err = errors.Join(err, b.Sync())
+	}
+	if err = errors.Join(err, b.Close()); err != nil {
+		return err
+	}
+	return errors.Join(os.Rename(made, path), OS{NoSync: noSync}.SyncDir(filepath.Dir(path)))
+}
+
+func openVotes(path string, keys *seal.Ring, noSync, readOnly bool) (v *Votes, err error) {
+	v = &Votes{keys: keys, turn: make(chan struct{}, 1)}
+	if err := checkPages(path); err != nil {
+		return nil, fmt.Errorf("%s: %w", votesFile, err)
+	}
+	err = v.catch(func() (err error) {
+		o := &bbolt.Options{Timeout: lockTime, ReadOnly: readOnly, OpenFile: func(name string, flag int, mode os.FileMode) (f *os.File, err error) {
+			v.file, err = os.OpenFile(name, flag, mode)
+			return v.file, err
+		}}
+		v.bolt, err = raftboltdb.New(raftboltdb.Options{Path: path, NoSync: noSync, BoltOptions: o})
+		return err
+	})
+	if errors.Is(err, berrors.ErrTimeout) {
+		err = ErrHeld
+	} else if system := syscall.Errno(0); err != nil && !errors.As(err, &system) {
+		err = fmt.Errorf("%w: %v", ErrDamaged, err)
+	}
+	if err == nil {
+		err = v.whole()
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", votesFile, err), v.Close())
+	}
+	return v, nil
+}
+
+// checkPages looks at what bbolt believes without a look. Of its two first pages it takes the newer, and when that is damaged the
+// other, which has the values before the last: a vote would be forgotten. What such a page has is in one sector of the disk, so no crash
+// tears it. And it writes into the pages that its list says are free.
+//
+//	page   id u64, flags u16, count u16, overflow u32 | content; numbers in the machine's byte order
+//	first  magic u32, version u32, size of a page u32, flags u32, root u64, sequence u64, list u64, end u64, transaction u64 | FNV-1a u64 of these
+//	list   ids u64 in ascending order
+func checkPages(path string) error {
+	raw, err := readAll(OS{}, path)
+	if err != nil {
+		return err
+	}
+	const head, summed = 16, 56
+	number := binary.NativeEndian.Uint64
+	var newest []byte
+	for at, n := 0, 0; n < 2; n++ {
+		if at+head+summed+8 > len(raw) {
+			return fmt.Errorf("%w: it ends within its page %d", ErrDamaged, n)
+		}
+		page := raw[at+head:][:summed+8]
+		h := fnv.New64a()
+		_, _ = h.Write(page[:summed])
+		if h.Sum64() != number(page[summed:]) {
+			return fmt.Errorf("%w: its page %d", ErrDamaged, n)
+		}
+		if newest == nil || number(page[48:]) > number(newest[48:]) {
+			newest = page
+		}
+		at = int(binary.NativeEndian.Uint32(page[8:]))
+	}
+	size, root, list, end := uint64(binary.NativeEndian.Uint32(newest[8:])), number(newest[16:]), number(newest[32:]), number(newest[40:])
+	for _, id := range []uint64{root, list} { // a page that is written anew is free then, by the id that it says it has
+		if (id+1)*size > uint64(len(raw)) || number(raw[id*size:]) != id || binary.NativeEndian.Uint32(raw[id*size+12:]) != 0 {
+			return fmt.Errorf("%w: its page %d", ErrDamaged, id)
+		}
+	}
+	page := raw[list*size:][:size]
+	last := uint64(1)
+	for i := range int(binary.NativeEndian.Uint16(page[10:])) {
+		if head+8*(i+1) > len(page) {
+			return fmt.Errorf("%w: its list of free pages", ErrDamaged)
+		}
+		id := number(page[head+8*i:])
+		if id <= last || id >= end || id == root || id == list {
+			return fmt.Errorf("%w: its list of free pages", ErrDamaged)
+		}
+		last = id
+	}
+	return nil
+}
+
+// catch has a page that is damaged be an error, of which bbolt makes a panic or the machine a fault.
+func (v *Votes) catch(do func() error) (err error) {
+	if v.broken.Load() {
+		return ErrDamaged
+	}
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if p := recover(); p != nil {
+			v.broken.Store(true)
+			err = fmt.Errorf("%w: %v", ErrDamaged, p)
+		}
+	}()
+	return do()
+}
+
+// whole reads all values.
+func (v *Votes) whole() error {
+	for key := range zero {
+		if _, err := v.Get([]byte(key)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pack is a value as it is in the file: sealed when the log is, and with a sum of key and value behind it.
+func (v *Votes) pack(key, val []byte) []byte {
+	b := v.keys.Seal(nil, val, key)
+	return binary.BigEndian.AppendUint32(b, valueSum(key, b))
+}
+
+func (v *Votes) unpack(key, b []byte) ([]byte, error) {
+	at := len(b) - sumSize
+	if at < 0 || binary.BigEndian.Uint32(b[at:]) != valueSum(key, b[:at]) {
+		return nil, ErrDamaged
+	}
+	return v.keys.Open(nil, b[:at], key)
+}
+
+func valueSum(key, val []byte) uint32 {
+	return crc32.Update(crc32.Checksum(key, castagnoli), castagnoli, val)
+}
+
+// Get implements hraft.StableStore.
+func (v *Votes) Get(key []byte) (val []byte, err error) {
+	err = v.catch(func() error {
+		b, err := v.bolt.Get(key)
+		if errors.Is(err, raftboltdb.ErrKeyNotFound) {
+			err = ErrDamaged
+		}
+		if err == nil {
+			val, err = v.unpack(key, b)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%q: %w", key, err)
+	}
+	return val, nil
+}
+
+// Set implements hraft.StableStore.
+func (v *Votes) Set(key, val []byte) error {
+	v.turn <- struct{}{}
+	defer func() { <-v.turn }()
+	return v.set(key, val)
+}
+
+// set reads all values back: bbolt's list of free pages has no sum, and may have it write over what it holds.
+func (v *Votes) set(key, val []byte) error {
+	err := v.catch(func() error { return v.bolt.Set(key, v.pack(key, val)) })
+	if err == nil {
+		return v.whole()
+	}
+	if wrote := (*fs.PathError)(nil); errors.As(err, &wrote) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrUnsynced, err)
+}
+
+// SetUint64 implements hraft.StableStore.
+func (v *Votes) SetUint64(key []byte, val uint64) error {
+	return v.Set(key, binary.BigEndian.AppendUint64(nil, val))
+}
+
+// GetUint64 implements hraft.StableStore.
+func (v *Votes) GetUint64(key []byte) (uint64, error) {
+	val, err := v.Get(key)
+	if err != nil {
+		return 0, err
+	}
+	if len(val) != 8 {
+		return 0, fmt.Errorf("%q: %w: a number of %d bytes", key, ErrDamaged, len(val))
+	}
+	return binary.BigEndian.Uint64(val), nil
+}
+
+// Copy takes over what another member's file has.
+func (v *Votes) Copy(from *Votes) error {
+	for key := range zero {
+		val, err := from.Get([]byte(key))
+		if err == nil {
+			err = v.Set([]byte(key), val)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Reseal brings the values under the active key. The library votes meanwhile.
+func (v *Votes) Reseal() error {
+	v.turn <- struct{}{}
+	defer func() { <-v.turn }()
+	for key := range zero {
+		if err := v.rewrite(key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rewrite stores a value as it is.
+func (v *Votes) rewrite(key string) error {
+	val, err := v.Get([]byte(key))
+	if err != nil {
+		return err
+	}
+	return v.set([]byte(key), val)
+}
+
+// Close lets the file go.
+func (v *Votes) Close() error {
+	switch {
+	case v.broken.Load():
+		return v.file.Close()
+	case v.bolt != nil:
+		return v.bolt.Close()
+	}
+	return nil
+}
+
+// VotedTerm is the newest term that a directory's file has as the current or a vote's; 0 when it cannot be read.
+func VotedTerm(dir string, keys *seal.Ring) (term uint64) {
+	v, err := openVotes(filepath.Join(dir, votesFile), keys, false, true)
+	if err != nil {
+		return 0
+	}
+	defer v.Close()
+	for _, key := range []string{KeyTerm, keyVoteTerm} {
+		if t, err := v.GetUint64([]byte(key)); err == nil {
+			term = max(term, t)
+		}
+	}
+	return term
+}

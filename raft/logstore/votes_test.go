@@ -1,0 +1,224 @@
+package logstore
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+
+	hraft "github.com/hashicorp/raft"
+
+	"github.com/cairndb/cairn/oplog/seal"
+)
+
+// voting is a log on the machine's disk with a file of votes.
+type voting struct {
+	t    *testing.T
+	dir  string
+	o    Options
+	log  *Store
+	file *Votes
+}
+
+func newVoting(t *testing.T, keys *seal.Ring) *voting {
+	v := &voting{t: t, dir: t.TempDir(), o: Options{Keys: keys, FS: OS{NoSync: true}}}
+	if err := v.open(); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func (v *voting) open() (err error) {
+	if v.log, err = Open(v.dir, v.o); err != nil {
+		return err
+	}
+	if v.file, err = OpenVotes(v.log, true); err != nil {
+		return errors.Join(err, v.log.Close())
+	}
+	return nil
+}
+
+func (v *voting) close() {
+	v.t.Helper()
+	if err := errors.Join(v.file.Close(), v.log.Close()); err != nil {
+		v.t.Fatal(err)
+	}
+}
+
+// vote is a member's election: it stores as the library does.
+func (v *voting) vote(term uint64) {
+	v.t.Helper()
+	err := errors.Join(v.file.SetUint64([]byte(KeyTerm), term), v.file.SetUint64([]byte(keyVoteTerm), term), v.file.Set([]byte(keyVote), candidate(term)))
+	if err != nil {
+		v.t.Fatal(err)
+	}
+}
+
+func candidate(term uint64) []byte { return binary.BigEndian.AppendUint64([]byte("node "), term) }
+
+// has is what is stored: the same term everywhere.
+func (v *voting) has(want uint64) {
+	v.t.Helper()
+	term, err := v.file.GetUint64([]byte(KeyTerm))
+	voted, err2 := v.file.GetUint64([]byte(keyVoteTerm))
+	who, err3 := v.file.Get([]byte(keyVote))
+	if err := errors.Join(err, err2, err3); err != nil || term != want || voted != want || !bytes.Equal(who, candidate(want)) {
+		v.t.Fatalf("term %d, a vote in %d for %q, not %d: %v", term, voted, who, want, err)
+	}
+}
+
+// TestVotesStay: over a close, a kill after each, another key, and in another member's file.
+func TestVotesStay(t *testing.T) {
+	t.Parallel()
+	for name, keys := range map[string]*seal.Ring{"plain": nil, "sealed": newRing()} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			v := newVoting(t, keys)
+			for term := uint64(1); term < 9; term++ {
+				v.vote(term)
+				raw, err := os.ReadFile(filepath.Join(v.dir, votesFile))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if plain := bytes.Contains(raw, candidate(term)); plain != (keys == nil) {
+					t.Errorf("the vote can be read in the file: %v", plain)
+				}
+				killed := newVoting(t, keys)
+				killed.close()
+				if err := errors.Join(os.WriteFile(filepath.Join(killed.dir, votesFile), raw, 0o600), killed.open()); err != nil {
+					t.Fatal(err)
+				}
+				killed.has(term)
+				killed.close()
+				if term%3 == 0 {
+					v.close()
+					if err := v.open(); err != nil {
+						t.Fatal(err)
+					}
+				}
+				v.has(term)
+				if keys != nil {
+					if err := errors.Join(keys.Rotate(), v.file.Reseal()); err != nil {
+						t.Fatal(err)
+					}
+				}
+				v.has(term)
+			}
+			other := newVoting(t, newRing())
+			if err := other.file.Copy(v.file); err != nil {
+				t.Fatal(err)
+			}
+			other.has(8)
+			other.close()
+			v.close()
+			if term := VotedTerm(v.dir, keys); term != 8 {
+				t.Errorf("term %d of a file that is closed", term)
+			}
+		})
+	}
+}
+
+// TestFlippedBitsOfVotes: wherever a bit of the file is flipped, its term and vote are what they were, and can be stored anew, or the
+// file is damaged.
+func TestFlippedBitsOfVotes(t *testing.T) {
+	t.Parallel()
+	for name, keys := range map[string]*seal.Ring{"plain": nil, "sealed": newRing()} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			v := newVoting(t, keys)
+			for term := uint64(1); term <= 7; term++ {
+				v.vote(term)
+			}
+			v.close()
+			path := filepath.Join(v.dir, votesFile)
+			whole, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var live []int // what is not a long run of zeros; half of the flips are there
+			for at := range whole {
+				if !bytes.Equal(whole[at&^15:at&^15+16], make([]byte, 16)) {
+					live = append(live, at)
+				}
+			}
+			rng := rand.New(rand.NewPCG(5, 6))
+			found, dead := 0, 0
+			for i := range 300 {
+				at := rng.IntN(len(whole))
+				if i%2 == 0 {
+					at = live[rng.IntN(len(live))]
+				}
+				raw := bytes.Clone(whole)
+				raw[at] ^= 1 << rng.IntN(8)
+				if err := errors.Join(os.Remove(path), os.WriteFile(path, raw, 0o600)); err != nil {
+					t.Fatal(err)
+				}
+				err := v.open()
+				if err == nil {
+					v.has(7)
+					v.vote(8)
+					v.has(8)
+					v.close()
+				}
+				switch {
+				case err == nil:
+					dead++
+				case errors.Is(err, ErrDamaged):
+					found++
+				default:
+					t.Fatalf("byte %d: %v", at, err)
+				}
+			}
+			if found == 0 || dead == 0 {
+				t.Error("nothing was tested")
+			}
+			t.Logf("of 300 bits %d were found, and %d in bytes that hold nothing", found, dead)
+		})
+	}
+}
+
+// TestVotesThatAreGone: a file that was there is missed, and so is what lies beside it.
+func TestVotesThatAreGone(t *testing.T) {
+	t.Parallel()
+	gone := func(v *voting, name string) error {
+		v.close()
+		if err := os.Remove(filepath.Join(v.dir, name)); err != nil {
+			t.Fatal(err)
+		}
+		return v.open()
+	}
+	v := newVoting(t, nil)
+	if err := gone(v, votesFile); err != nil { // no record ever came
+		t.Fatal(err)
+	}
+	v.vote(3)
+	if err := v.log.StoreLog(&hraft.Log{Index: 1, Term: 3}); err != nil {
+		t.Fatal(err)
+	}
+	if err := v.log.DeleteRange(1, 1); err != nil {
+		t.Fatal(err)
+	}
+	if err := gone(v, votesFile); !errors.Is(err, ErrDamaged) {
+		t.Errorf("no votes: %v", err)
+	}
+	v = newVoting(t, nil)
+	v.vote(3)
+	if err := gone(v, metaFile); !errors.Is(err, ErrDamaged) {
+		t.Errorf("votes and no meta: %v", err)
+	}
+	for n := range 20 {
+		v = newVoting(t, nil)
+		v.close()
+		if err := os.Truncate(filepath.Join(v.dir, votesFile), int64(n)<<10); err != nil {
+			t.Fatal(err)
+		}
+		if err := v.open(); !errors.Is(err, ErrDamaged) && n < 8 {
+			t.Errorf("cut to %d KiB: %v", n, err)
+		} else if err == nil {
+			v.close()
+		}
+	}
+}
