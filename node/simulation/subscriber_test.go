@@ -128,6 +128,7 @@ func (c *cluster) compare(who string, want, got []string) {
 func (c *cluster) finish() {
 	last := errors.New("no node runs")
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+		c.revive()  // a state disk that failed before it was mended is found by the next write
 		c.readmit() // a removal may have come late
 		n := c.anyone()
 		if n == nil {
