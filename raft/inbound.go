@@ -230,6 +230,9 @@ func (c *inbound) snapshot(ctx context.Context, f wire.Frame) error {
 		return c.Fail(f, wire.CodeNotLeader, "%v", err)
 	}
 	c.n.log.Info("receiving snapshot", "peer", m.Leader, "index", m.LastIndex, "bytes", m.Size)
+	if err := c.n.keepChain(recovery.Link{}); err != nil { // the snapshot stands for records that are not in it
+		return err
+	}
 	pr, pw := io.Pipe()
 	received := make(chan error, 1)
 	go func() { // ends with the last chunk, the connection, or the reader's close below
@@ -237,9 +240,6 @@ func (c *inbound) snapshot(ctx context.Context, f wire.Frame) error {
 		pw.CloseWithError(err)
 		received <- err
 	}()
-	if err := c.n.keepChain(recovery.Link{}); err != nil { // the snapshot stands for records that are not in it
-		return err
-	}
 	body := &unlessOld{r: pr, n: c.n, index: m.LastIndex}
 	req := &hraft.InstallSnapshotRequest{RPCHeader: c.header(m.Leader, m.LeaderAddr), SnapshotVersion: hraft.SnapshotVersionMax, Term: m.Term,
 		Leader: []byte(m.LeaderAddr), LastLogIndex: m.LastIndex, LastLogTerm: m.LastTerm, Configuration: m.Configuration,
