@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/index"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/mind"
 	"github.com/cairndb/cairn/oplog"
 )
@@ -18,7 +19,7 @@ const (
 )
 
 // RecallThen is RecallAsOf when a time is given, and Recall when none is.
-func (s *Service) RecallThen(ctx context.Context, c Caller, q index.Query, at time.Time, f Freshness) (Answer, error) {
+func (s *Service) RecallThen(ctx context.Context, c api.Caller, q index.Query, at time.Time, f Freshness) (Answer, error) {
 	if at.IsZero() {
 		return s.Recall(ctx, c, q, f)
 	}
@@ -27,7 +28,7 @@ func (s *Service) RecallThen(ctx context.Context, c Caller, q index.Query, at ti
 
 // RecallAsOf finds what was believed at a time: texts as they were before later corrections, and memories that
 // were merged or forgotten since. What still is as it was is found as ever; what has changed is compared by its words.
-func (s *Service) RecallAsOf(ctx context.Context, c Caller, q index.Query, at time.Time, f Freshness) (Answer, error) {
+func (s *Service) RecallAsOf(ctx context.Context, c api.Caller, q index.Query, at time.Time, f Freshness) (Answer, error) {
 	k, then, least := q.K, oplog.At(at), q.MinScore
 	q.MinScore = 0 // of what was, which the index does not know
 	if k <= 0 || k > index.MaxK {

@@ -67,7 +67,7 @@ type asker struct {
 }
 
 // askerOf is a caller as it is told to the leader.
-func askerOf(c Caller) wire.Asker { return wire.Asker{By: c.Who(), Label: c.Label} }
+func askerOf(c api.Caller) wire.Asker { return wire.Asker{By: c.Who(), Label: c.Label} }
 
 // maxAsker bounds what another node says of who asked.
 const maxAsker = 256
@@ -112,7 +112,7 @@ func (s *Service) Changed(ctx context.Context, from uint32, m wire.Membership) {
 	err := s.isOpen(ctx)
 	if err == nil {
 		row := asker{Asker: m.Asker, node: from}.audit(m.Action, fmt.Sprintf("node %d", m.NodeID), strings.TrimSpace(m.Addr+" "+m.Role))
-		_, err = s.write(ctx, Caller{By: api.ByNode, Scopes: allScopes, Forward: true}, write{scope: Admin, system: true, ops: []oplog.Op{row}})
+		_, err = s.write(ctx, api.Caller{By: api.ByNode, Scopes: allScopes, Forward: true}, write{scope: api.Admin, system: true, ops: []oplog.Op{row}})
 	}
 	if err != nil {
 		s.log.Warn("not in the audit", "change", m.Action, "peer", m.NodeID, "err", err)
@@ -120,7 +120,7 @@ func (s *Service) Changed(ctx context.Context, from uint32, m wire.Membership) {
 }
 
 // audits are the newest changes of the control plane, newest first.
-func (s *Service) audits(_ context.Context, _ Caller, q *api.AuditsRequest) (*api.AuditList, error) {
+func (s *Service) audits(_ context.Context, _ api.Caller, q *api.AuditsRequest) (*api.AuditList, error) {
 	list := &api.AuditList{Audit: []api.Audit{}}
 	return list, s.state.Read(func(v *oplog.View) error {
 		for _, r := range v.Audits(q.Limit) {

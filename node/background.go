@@ -56,7 +56,7 @@ func (s *Service) background(ctx context.Context) error {
 }
 
 // eachDatabase runs f for every database while this node leads.
-func (s *Service) eachDatabase(ctx context.Context, what string, f func(context.Context, Caller) error) {
+func (s *Service) eachDatabase(ctx context.Context, what string, f func(context.Context, api.Caller) error) {
 	var dbs []oplog.Database
 	if err := s.state.Read(func(v *oplog.View) error {
 		dbs = v.Databases()
@@ -68,14 +68,14 @@ func (s *Service) eachDatabase(ctx context.Context, what string, f func(context.
 		if ctx.Err() != nil || !s.machine.leads() {
 			return
 		}
-		if err := f(ctx, Caller{DB: d.ID, Database: d.Name, By: api.ByNode, Scopes: allScopes}); err != nil && ctx.Err() == nil {
+		if err := f(ctx, api.Caller{DB: d.ID, Database: d.Name, By: api.ByNode, Scopes: allScopes}); err != nil && ctx.Err() == nil {
 			s.log.Warn("background work", "task", what, "database", d.Name, "err", err)
 		}
 	}
 }
 
 // thinkAlone thinks about a database in which something has happened since it last did.
-func (s *Service) thinkAlone(ctx context.Context, c Caller) error {
+func (s *Service) thinkAlone(ctx context.Context, c api.Caller) error {
 	var st oplog.Stats
 	var set oplog.Settings
 	if err := s.state.Read(func(v *oplog.View) error {
@@ -95,7 +95,7 @@ func (s *Service) thinkAlone(ctx context.Context, c Caller) error {
 const abandonStep = 200
 
 // abandon gives up sessions that nobody has ended, by the log's own clock.
-func (s *Service) abandon(ctx context.Context, c Caller) error {
+func (s *Service) abandon(ctx context.Context, c api.Caller) error {
 	cutoff := s.state.Last().Time() - oplog.Time(s.cfg.Background.SessionAge.Microseconds())
 	for {
 		old := false
@@ -109,7 +109,7 @@ func (s *Service) abandon(ctx context.Context, c Caller) error {
 			return err
 		}
 		op := &oplog.Abandon{Before: cutoff, Max: abandonStep, At: oplog.At(s.now())}
-		if _, err := s.write(ctx, c, write{scope: Write, ops: []oplog.Op{op}}); err != nil {
+		if _, err := s.write(ctx, c, write{scope: api.Write, ops: []oplog.Op{op}}); err != nil {
 			return err
 		}
 	}

@@ -10,21 +10,7 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-type (
-	// Scope and Caller are the table's.
-	Scope  = api.Scope
-	Caller = api.Caller
-)
-
-// The scopes.
-const (
-	Read  = api.Read
-	Write = api.Write
-	Owner = api.Owner
-	Admin = api.Admin
-)
-
-var allScopes = []Scope{Read, Write, Admin}
+var allScopes = []api.Scope{api.Read, api.Write, api.Admin}
 
 // HashToken is what is stored of a token.
 func HashToken(text string) string {
@@ -35,11 +21,11 @@ func HashToken(text string) string {
 var errToken = &oplog.Error{Kind: oplog.Denied, Text: "invalid or revoked token"}
 
 // Authenticate turns a token's text into a caller.
-func (s *Service) Authenticate(token string) (Caller, error) { return s.authenticate(token, true) }
+func (s *Service) Authenticate(token string) (api.Caller, error) { return s.authenticate(token, true) }
 
 // authenticate compares a token with the cluster secret only if it is told to.
-func (s *Service) authenticate(token string, master bool) (Caller, error) {
-	c := Caller{}
+func (s *Service) authenticate(token string, master bool) (api.Caller, error) {
+	c := api.Caller{}
 	if master && s.isMaster(token) {
 		c.DB, c.Database, c.Scopes, c.By = oplog.DefaultDB, "default", allScopes, api.ByMaster
 		return c, nil
@@ -56,12 +42,12 @@ func (s *Service) authenticate(token string, master bool) (Caller, error) {
 		}
 		c.DB, c.Database, c.Token, c.Label = d.ID, d.Name, hash, t.Label
 		for _, sc := range t.Scopes {
-			c.Scopes = append(c.Scopes, Scope(sc))
+			c.Scopes = append(c.Scopes, api.Scope(sc))
 		}
 		return nil
 	})
 	if len(c.Scopes) == 0 {
-		c.Scopes = []Scope{Read, Write}
+		c.Scopes = []api.Scope{api.Read, api.Write}
 	}
 	if err == nil {
 		s.uses.saw(hash, time.Now())
@@ -83,18 +69,18 @@ func (s *Service) isMaster(token string) bool {
 }
 
 // Local is the caller of a surface whose clients are this host's own user.
-func (s *Service) Local(database string) (Caller, error) {
-	c := Caller{Scopes: allScopes, Forward: true, By: api.ByLocal}
+func (s *Service) Local(database string) (api.Caller, error) {
+	c := api.Caller{Scopes: allScopes, Forward: true, By: api.ByLocal}
 	return c, s.state.Read(func(v *oplog.View) error { return use(&c, v, database) })
 }
 
 // Select is the caller in another database: the master token may go anywhere, others stay where their token put them.
-func (s *Service) Select(c Caller, database string) (Caller, error) {
+func (s *Service) Select(c api.Caller, database string) (api.Caller, error) {
 	if database == "" || database == c.Database {
 		return c, nil
 	}
 	return c, s.state.Read(func(v *oplog.View) error {
-		if c.Token != "" && !c.May(Admin) {
+		if c.Token != "" && !c.May(api.Admin) {
 			return oplog.Errorf(oplog.NotFound, "database '%s' not found", database)
 		}
 		return use(&c, v, database)
@@ -102,7 +88,7 @@ func (s *Service) Select(c Caller, database string) (Caller, error) {
 }
 
 // use puts a caller into a database.
-func use(c *Caller, v *oplog.View, database string) error {
+func use(c *api.Caller, v *oplog.View, database string) error {
 	d, ok := v.DatabaseNamed(database)
 	if !ok {
 		return oplog.Errorf(oplog.NotFound, "database '%s' not found", database)

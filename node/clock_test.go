@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 )
 
@@ -22,7 +23,7 @@ func TestAClockSeventyYearsAhead(t *testing.T) {
 	})
 	first := c.leader()
 	s, caller := c.service(first)
-	key := func(s *node.Service, caller node.Caller) bool {
+	key := func(s *node.Service, caller api.Caller) bool {
 		t.Helper()
 		caller.Forward = true
 		w, err := s.Remember(t.Context(), caller, "the same request", node.Draft{Text: "stored once"})

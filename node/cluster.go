@@ -13,13 +13,13 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-func (s *Service) cluster(ctx context.Context, _ Caller, _ *api.ClusterRequest) (*api.ClusterStatus, error) {
+func (s *Service) cluster(ctx context.Context, _ api.Caller, _ *api.ClusterRequest) (*api.ClusterStatus, error) {
 	st := s.Status(ctx)
 	return &st, nil
 }
 
 // topology is the same for all nodes: the one that answers is a line like the others.
-func (s *Service) topology(ctx context.Context, _ Caller, _ *api.TopologyRequest) (*api.TopologyAnswer, error) {
+func (s *Service) topology(ctx context.Context, _ api.Caller, _ *api.TopologyRequest) (*api.TopologyAnswer, error) {
 	st := s.Status(ctx)
 	me := PeerStatus{NodeID: st.NodeID, Addr: st.Addr, Wire: st.Wire, HTTP: st.HTTP, Role: "voter", State: st.Role, Voter: s.cfg.Role == RoleVoter, Reachable: true,
 		Applied: st.Applied, Version: st.Version}
@@ -45,7 +45,7 @@ func (s *Service) gatewayURL(addr string) *string {
 	return &url
 }
 
-func (s *Service) raftState(context.Context, Caller, *api.RaftRequest) (*api.RaftState, error) {
+func (s *Service) raftState(context.Context, api.Caller, *api.RaftRequest) (*api.RaftState, error) {
 	rs := s.raft.Status()
 	a := &api.RaftState{NodeID: s.cfg.NodeID, State: lower(rs.State), Term: rs.Term, LastIndex: rs.LastIndex, Applied: s.machine.applied.get(), Snapshot: rs.SnapshotIndex,
 		Members: make([]api.RaftMember, len(rs.Members))}
@@ -65,7 +65,7 @@ func (s *Service) raftState(context.Context, Caller, *api.RaftRequest) (*api.Raf
 var memberVerbs = map[string]bool{"join": true, "leave": true, "remove": true, "promote": true, "transfer": true}
 
 // changeMembers changes who belongs to the cluster, through the leader.
-func (s *Service) changeMembers(ctx context.Context, c Caller, q *api.ChangeMembersRequest) (*api.MembersChanged, error) {
+func (s *Service) changeMembers(ctx context.Context, c api.Caller, q *api.ChangeMembersRequest) (*api.MembersChanged, error) {
 	if !memberVerbs[q.Verb] {
 		return nil, oplog.Errorf(oplog.NotFound, "no such change of members")
 	}
@@ -80,7 +80,7 @@ func (s *Service) changeMembers(ctx context.Context, c Caller, q *api.ChangeMemb
 }
 
 // takeLead asks the leader to hand over to this node.
-func (s *Service) takeLead(ctx context.Context, c Caller) (*api.MembersChanged, error) {
+func (s *Service) takeLead(ctx context.Context, c api.Caller) (*api.MembersChanged, error) {
 	rs := s.raft.Status()
 	if len(rs.Members) <= 1 || s.cfg.Role != RoleVoter {
 		return nil, oplog.Errorf(oplog.Invalid, "only a voter of a cluster can be promoted")
@@ -96,7 +96,7 @@ func (s *Service) takeLead(ctx context.Context, c Caller) (*api.MembersChanged, 
 }
 
 // askMembers has the leader carry out a change.
-func (s *Service) askMembers(ctx context.Context, c Caller, q api.ChangeMembersRequest) (string, error) {
+func (s *Service) askMembers(ctx context.Context, c api.Caller, q api.ChangeMembersRequest) (string, error) {
 	if q.Verb == "leave" {
 		q.Verb, q.NodeID = "remove", s.cfg.NodeID
 	}
@@ -107,7 +107,7 @@ func (s *Service) askMembers(ctx context.Context, c Caller, q api.ChangeMembersR
 	return msg, nil
 }
 
-func (s *Service) controlSnapshot(_ context.Context, c Caller, _ *api.ControlSnapshotRequest) (*api.Control, error) {
+func (s *Service) controlSnapshot(_ context.Context, c api.Caller, _ *api.ControlSnapshotRequest) (*api.Control, error) {
 	if c.Token != "" {
 		return nil, &api.Refusal{Code: "forbidden", Err: oplog.Errorf(oplog.Denied, "the cluster secret is needed")}
 	}

@@ -26,7 +26,7 @@ func limit(n int) int {
 }
 
 // conflicts lists contradictions with what their sides say.
-func (s *Service) conflicts(ctx context.Context, c Caller, q *api.ConflictsRequest) (*api.ConflictList, error) {
+func (s *Service) conflicts(ctx context.Context, c api.Caller, q *api.ConflictsRequest) (*api.ConflictList, error) {
 	rows, err := s.findConflicts(ctx, c, q)
 	if err != nil {
 		return nil, err
@@ -42,7 +42,7 @@ func (s *Service) conflicts(ctx context.Context, c Caller, q *api.ConflictsReque
 }
 
 // findConflicts finds the most urgent first, then the newest.
-func (s *Service) findConflicts(ctx context.Context, c Caller, q *api.ConflictsRequest) (rows []oplog.ConflictRow, err error) {
+func (s *Service) findConflicts(ctx context.Context, c api.Caller, q *api.ConflictsRequest) (rows []oplog.ConflictRow, err error) {
 	n := limit(q.Limit)
 	err = s.read(ctx, c, Stale, func(v *oplog.View) error {
 		for _, one := range conflictStatuses { // each status is in order; together they are sorted
@@ -143,7 +143,7 @@ func resolvable(q *api.ResolveRequest) error {
 }
 
 // resolve settles an open conflict in one entry.
-func (s *Service) resolve(ctx context.Context, c Caller, q *api.ResolveRequest) (*api.Resolved, error) {
+func (s *Service) resolve(ctx context.Context, c api.Caller, q *api.ResolveRequest) (*api.Resolved, error) {
 	if err := resolvable(q); err != nil {
 		return nil, err
 	}
@@ -164,7 +164,7 @@ func (s *Service) resolve(ctx context.Context, c Caller, q *api.ResolveRequest) 
 	})
 }
 
-func (s *Service) settleConflict(ctx context.Context, c Caller, q *api.ResolveRequest) (Written, error) {
+func (s *Service) settleConflict(ctx context.Context, c api.Caller, q *api.ResolveRequest) (Written, error) {
 	op := &oplog.Resolve{ID: q.ID, Strategy: q.Strategy, Winner: q.Winner, Note: q.Note, At: oplog.At(time.Now())}
 	if q.Strategy == oplog.MergeAB {
 		var err error
@@ -172,11 +172,11 @@ func (s *Service) settleConflict(ctx context.Context, c Caller, q *api.ResolveRe
 			return Written{}, err
 		}
 	}
-	return s.write(ctx, c, write{scope: Write, ops: []oplog.Op{op}})
+	return s.write(ctx, c, write{scope: api.Write, ops: []oplog.Op{op}})
 }
 
 // mergedSides is the memory that a merge makes of a conflict's sides.
-func (s *Service) mergedSides(ctx context.Context, c Caller, q *api.ResolveRequest) (*oplog.Remember, error) {
+func (s *Service) mergedSides(ctx context.Context, c api.Caller, q *api.ResolveRequest) (*oplog.Remember, error) {
 	var vectors [][]float32
 	d := Draft{Text: q.NewText, Type: "semantic", Certainty: .8, Importance: .5, HalfLife: defaultHalfLife, Source: "user", Domain: "general"}
 	err := s.state.Read(func(v *oplog.View) error {

@@ -10,27 +10,27 @@ import (
 )
 
 // createDatabase makes a database; its number is the same on every node.
-func (s *Service) createDatabase(ctx context.Context, c Caller, q *api.CreateDatabaseRequest) (*api.CreatedDatabase, error) {
+func (s *Service) createDatabase(ctx context.Context, c api.Caller, q *api.CreateDatabaseRequest) (*api.CreatedDatabase, error) {
 	if !oplog.ValidDatabaseName(q.Name) {
 		return nil, oplog.Errorf(oplog.Invalid, "database name must be 1 to 64 of A-Z a-z 0-9 . _ - and not start with a dot")
 	}
 	op := &oplog.CreateDB{Name: q.Name, At: oplog.At(time.Now())}
-	if !c.May(Admin) {
+	if !c.May(api.Admin) {
 		op.By, op.Most = c.DB, uint32(max(0, s.cfg.MaxDatabases))
 	}
-	w, err := s.write(ctx, c, write{scope: Write, system: true, ops: []oplog.Op{op}})
+	w, err := s.write(ctx, c, write{scope: api.Write, system: true, ops: []oplog.Op{op}})
 	if err != nil {
 		return nil, quota(err)
 	}
 	return &api.CreatedDatabase{Name: q.Name, ID: oplog.DB(w.Results[0].Num), Message: fmt.Sprintf("database '%s' created", q.Name)}, nil
 }
 
-func (s *Service) dropDatabase(ctx context.Context, c Caller, q *api.DropDatabaseRequest) (*api.DroppedDatabase, error) {
-	_, err := s.write(ctx, c, write{scope: Admin, system: true, ops: []oplog.Op{&oplog.DropDB{Name: q.Name, At: oplog.At(time.Now())}}})
+func (s *Service) dropDatabase(ctx context.Context, c api.Caller, q *api.DropDatabaseRequest) (*api.DroppedDatabase, error) {
+	_, err := s.write(ctx, c, write{scope: api.Admin, system: true, ops: []oplog.Op{&oplog.DropDB{Name: q.Name, At: oplog.At(time.Now())}}})
 	return &api.DroppedDatabase{Name: q.Name}, err
 }
 
-func (s *Service) listDatabases(_ context.Context, c Caller, _ *api.DatabasesRequest) (*api.DatabaseList, error) {
+func (s *Service) listDatabases(_ context.Context, c api.Caller, _ *api.DatabasesRequest) (*api.DatabaseList, error) {
 	list := &api.DatabaseList{Databases: []api.Database{}}
 	return list, s.state.Read(func(v *oplog.View) error {
 		for _, d := range visible(c, v) {
@@ -41,8 +41,8 @@ func (s *Service) listDatabases(_ context.Context, c Caller, _ *api.DatabasesReq
 }
 
 // visible are the databases whose names the caller may know, by number: its own, or all.
-func visible(c Caller, v *oplog.View) []oplog.Database {
-	if c.May(Admin) {
+func visible(c api.Caller, v *oplog.View) []oplog.Database {
+	if c.May(api.Admin) {
 		return v.Databases()
 	}
 	if d, ok := v.Database(c.DB); ok {
@@ -51,7 +51,7 @@ func visible(c Caller, v *oplog.View) []oplog.Database {
 	return nil
 }
 
-func (s *Service) quota(_ context.Context, c Caller, q *api.QuotaRequest) (*api.QuotaAnswer, error) {
+func (s *Service) quota(_ context.Context, c api.Caller, q *api.QuotaRequest) (*api.QuotaAnswer, error) {
 	d, l, err := s.bounded(c, q.Name)
 	if err != nil {
 		return nil, err
@@ -68,7 +68,7 @@ func boundsOf(l oplog.Limit) api.Bounds {
 }
 
 // bounded is a database with what each node admits of it. One that the caller may not reach is not found.
-func (s *Service) bounded(c Caller, name string) (d oplog.Database, l oplog.Limit, err error) {
+func (s *Service) bounded(c api.Caller, name string) (d oplog.Database, l oplog.Limit, err error) {
 	target, err := s.Select(c, name)
 	if err != nil {
 		return d, l, err
@@ -82,7 +82,7 @@ func (s *Service) bounded(c Caller, name string) (d oplog.Database, l oplog.Limi
 }
 
 // setQuota makes two changes where two are asked for: bounds that every version knows stand by themselves.
-func (s *Service) setQuota(ctx context.Context, c Caller, q *api.SetQuotaRequest) (*api.QuotaSet, error) {
+func (s *Service) setQuota(ctx context.Context, c api.Caller, q *api.SetQuotaRequest) (*api.QuotaSet, error) {
 	d, l, err := s.bounded(c, q.Name)
 	if err != nil {
 		return nil, err
@@ -93,13 +93,13 @@ func (s *Service) setQuota(ctx context.Context, c Caller, q *api.SetQuotaRequest
 	w := Written{Index: s.Applied()} // of a bound that is there already
 	if q.Memories != nil {
 		d.MaxMemories = *q.Memories
-		if w, err = s.write(ctx, c, write{scope: Admin, system: true, ops: []oplog.Op{&oplog.SetQuota{DB: d.ID, MaxMemories: d.MaxMemories}}}); err != nil {
+		if w, err = s.write(ctx, c, write{scope: api.Admin, system: true, ops: []oplog.Op{&oplog.SetQuota{DB: d.ID, MaxMemories: d.MaxMemories}}}); err != nil {
 			return nil, err
 		}
 	}
 	to := oplog.Limit{PerSecond: orOld(q.PerSecond, l.PerSecond), Burst: orOld(q.Burst, l.Burst), Batch: orOld(q.Batch, l.Batch)}
 	if to != l {
-		if w, err = s.write(ctx, c, write{scope: Admin, system: true, ops: []oplog.Op{&oplog.SetLimit{DB: d.ID, Limit: to}}}); err != nil {
+		if w, err = s.write(ctx, c, write{scope: api.Admin, system: true, ops: []oplog.Op{&oplog.SetLimit{DB: d.ID, Limit: to}}}); err != nil {
 			return nil, err
 		}
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // correct changes a memory in place and keeps what it was as a revision.
-func (s *Service) correct(ctx context.Context, c Caller, q *api.CorrectRequest) (*api.Corrected, error) {
+func (s *Service) correct(ctx context.Context, c api.Caller, q *api.CorrectRequest) (*api.Corrected, error) {
 	if strings.TrimSpace(q.Reason) == "" {
 		return nil, oplog.Errorf(oplog.Invalid, "missing 'reason'")
 	}
@@ -57,7 +57,7 @@ func (s *Service) correct(ctx context.Context, c Caller, q *api.CorrectRequest) 
 			op.Vector = vecs[0]
 		}
 	}
-	w, err := s.write(ctx, c, write{scope: Write, ops: []oplog.Op{op}})
+	w, err := s.write(ctx, c, write{scope: api.Write, ops: []oplog.Op{op}})
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,7 @@ import (
 
 // A visit is one operation on its way through the door.
 type visit struct {
-	c       Caller
+	c       api.Caller
 	op      *api.Op
 	request any
 }
@@ -35,12 +35,12 @@ func throughDoor(s *Service) run {
 }
 
 // Do implements api.Door.
-func (s *Service) Do(ctx context.Context, c Caller, op *api.Op, request any) (any, error) {
+func (s *Service) Do(ctx context.Context, c api.Caller, op *api.Op, request any) (any, error) {
 	return s.door(ctx, &visit{c, op, request})
 }
 
 // May implements api.Door.
-func (s *Service) May(c Caller, op *api.Op) error {
+func (s *Service) May(c api.Caller, op *api.Op) error {
 	if op.Scope != "" && !c.May(op.Scope) {
 		return noScope(op.Scope)
 	}
@@ -133,11 +133,11 @@ func awaited(s *Service, next run) run {
 // An operation is the function behind a row.
 type operation struct {
 	op  *api.Op
-	run func(s *Service, ctx context.Context, c Caller, request any) (any, error)
+	run func(s *Service, ctx context.Context, c api.Caller, request any) (any, error)
 }
 
-func on[Q, A any](o api.Of[Q, A], f func(*Service, context.Context, Caller, *Q) (*A, error)) operation {
-	return operation{o.Op, func(s *Service, ctx context.Context, c Caller, request any) (any, error) {
+func on[Q, A any](o api.Of[Q, A], f func(*Service, context.Context, api.Caller, *Q) (*A, error)) operation {
+	return operation{o.Op, func(s *Service, ctx context.Context, c api.Caller, request any) (any, error) {
 		a, err := f(s, ctx, c, request.(*Q))
 		if err != nil { // a nil pointer is no nil answer
 			return nil, err
@@ -185,7 +185,7 @@ var operations = rowed([]operation{
 	on(api.Compare, (*Service).compareRecalls),
 	on(api.Around, (*Service).around),
 	on(api.Status, (*Service).tellStatus),
-	on(api.Message, func(*Service, context.Context, Caller, *api.MessageRequest) (*api.MessageAnswer, error) {
+	on(api.Message, func(*Service, context.Context, api.Caller, *api.MessageRequest) (*api.MessageAnswer, error) {
 		return &api.MessageAnswer{}, nil
 	}),
 

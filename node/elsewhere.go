@@ -21,7 +21,7 @@ import (
 const compareTime = 3 * time.Second
 
 // compareRecalls asks the gateways of all nodes.
-func (s *Service) compareRecalls(ctx context.Context, c Caller, q *api.CompareRequest) (*api.Comparison, error) {
+func (s *Service) compareRecalls(ctx context.Context, c api.Caller, q *api.CompareRequest) (*api.Comparison, error) {
 	if _, err := query(&q.Question); err != nil {
 		return nil, err
 	}

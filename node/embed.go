@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/index"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 )
 
@@ -17,7 +18,7 @@ const (
 
 // embed makes vectors for texts with the database's embedder, for as many as there is time for. What is left without one is found
 // by its words, and by meaning once the leader has embedded it: the embedder's troubles are no reason not to store a memory.
-func (s *Service) embed(ctx context.Context, c Caller, texts []string) ([]oplog.Vector, error) {
+func (s *Service) embed(ctx context.Context, c api.Caller, texts []string) ([]oplog.Vector, error) {
 	out := make([]oplog.Vector, len(texts))
 	if s.embedder == nil || len(texts) == 0 {
 		return out, nil
@@ -45,14 +46,14 @@ func (s *Service) identity() oplog.Embedder {
 
 // bind ties a database without vectors to this node's embedder. A database whose vectors are its clients' stays theirs; one
 // that another embedder made the vectors of is refused: they could not be compared.
-func (s *Service) bind(ctx context.Context, c Caller) (ours bool, err error) {
+func (s *Service) bind(ctx context.Context, c api.Caller) (ours bool, err error) {
 	self := s.identity()
 	d, err := s.databaseInfo(c.DB)
 	switch {
 	case err != nil:
 		return false, err
 	case d.Embedder == nil && d.Dim == 0:
-		_, err := s.write(ctx, c, write{scope: Write, ops: []oplog.Op{&oplog.SetEmbedder{Embedder: self}}})
+		_, err := s.write(ctx, c, write{scope: api.Write, ops: []oplog.Op{&oplog.SetEmbedder{Embedder: self}}})
 		return err == nil, err
 	case d.Embedder == nil:
 		return false, nil

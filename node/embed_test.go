@@ -55,7 +55,7 @@ func TestEmbedderOfADatabase(t *testing.T) {
 		}
 		return n
 	}
-	caller := node.Caller{DB: oplog.DefaultDB, Scopes: []node.Scope{node.Read, node.Write}}
+	caller := api.Caller{DB: oplog.DefaultDB, Scopes: []api.Scope{api.Read, api.Write}}
 	e := builtin(t, 64)
 	n := open(e)
 	remember := func(n *node.Node, text string) error {
@@ -105,7 +105,7 @@ func TestEmbedsAfterwards(t *testing.T) {
 		}
 		return n
 	}
-	caller := node.Caller{DB: oplog.DefaultDB, Database: "default", Scopes: []node.Scope{node.Read, node.Write, node.Admin}}
+	caller := api.Caller{DB: oplog.DefaultDB, Database: "default", Scopes: []api.Scope{api.Read, api.Write, api.Admin}}
 	byVector := func(n *node.Node, text string) bool {
 		t.Helper()
 		a, err := n.Service().Recall(t.Context(), caller, index.Query{Text: text, K: 1, Quiet: true}, node.Stale)

@@ -12,7 +12,7 @@ import (
 const exportPage = 500
 
 // export reads a database's memories, then its relations, page by page.
-func (s *Service) export(_ context.Context, c Caller, _ *api.ExportRequest) (*api.Exported, error) {
+func (s *Service) export(_ context.Context, c api.Caller, _ *api.ExportRequest) (*api.Exported, error) {
 	return &api.Exported{
 		Memories: func(yield func([]api.ExportedMemory, error) bool) {
 			for next := oplog.Seq(1); next != 0; {

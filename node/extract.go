@@ -4,12 +4,13 @@ import (
 	"context"
 	"time"
 
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/extract"
 )
 
 // settleDrafts decides all that must not be decided in Apply: ids, times, vectors, and what the texts name.
-func (s *Service) settleDrafts(ctx context.Context, c Caller, drafts []Draft) ([]*oplog.Remember, error) {
+func (s *Service) settleDrafts(ctx context.Context, c api.Caller, drafts []Draft) ([]*oplog.Remember, error) {
 	dim, err := s.dimension(c.DB)
 	if err != nil {
 		return nil, err

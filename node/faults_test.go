@@ -70,7 +70,7 @@ func (n *network) cut(node int) {
 	}
 }
 
-func (c *cluster) service(i int) (*node.Service, node.Caller) {
+func (c *cluster) service(i int) (*node.Service, api.Caller) {
 	c.t.Helper()
 	s := c.nodes[i].Service()
 	caller, err := s.Authenticate(secret)

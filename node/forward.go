@@ -6,6 +6,7 @@ import (
 
 	"github.com/vmihailenco/msgpack/v5"
 
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/raft"
 	"github.com/cairndb/cairn/wire"
@@ -21,7 +22,7 @@ type relayed struct {
 
 // forward sends an entry to the leader, again while it surely was not taken, and when nobody knows whether it was:
 // its key makes that safe. An error is a refusal only when no attempt can have been taken.
-func (s *Service) forward(ctx context.Context, c Caller, e oplog.Entry) (oplog.Outcome, error) {
+func (s *Service) forward(ctx context.Context, c api.Caller, e oplog.Entry) (oplog.Outcome, error) {
 	body, err := e.Encode()
 	if err != nil {
 		return oplog.Outcome{}, err
@@ -67,7 +68,7 @@ func (s *Service) forward(ctx context.Context, c Caller, e oplog.Entry) (oplog.O
 }
 
 // hand gives an entry to the node that leads, once. body is the entry as it travels.
-func (s *Service) hand(ctx context.Context, c Caller, e oplog.Entry, body []byte) (oplog.Outcome, error) {
+func (s *Service) hand(ctx context.Context, c api.Caller, e oplog.Entry, body []byte) (oplog.Outcome, error) {
 	if s.machine.leads() {
 		return s.enter(ctx, asker{Asker: askerOf(c), node: s.cfg.NodeID}, e)
 	}

@@ -31,9 +31,9 @@ const (
 type route struct {
 	name         string // what its times are counted under
 	method, path string
-	also         []string // other paths that clients know it by
-	scope        Scope    // empty: no token asked
-	write        bool     // refused by a node that does not lead
+	also         []string  // other paths that clients know it by
+	scope        api.Scope // empty: no token asked
+	write        bool      // refused by a node that does not lead
 	handle       func(*gateway, *request) (any, error)
 	summary      string
 	query        string // "name:type" of each parameter, ! behind those that must be there
@@ -74,7 +74,7 @@ type request struct {
 	g    *gateway
 	w    http.ResponseWriter
 	r    *http.Request
-	c    Caller
+	c    api.Caller
 	body fields
 }
 
@@ -82,7 +82,7 @@ type request struct {
 type streamed struct{}
 
 // direct adapts a handler that writes its answer itself.
-func direct(f func(*gateway, http.ResponseWriter, *http.Request, Caller) error) func(*gateway, *request) (any, error) {
+func direct(f func(*gateway, http.ResponseWriter, *http.Request, api.Caller) error) func(*gateway, *request) (any, error) {
 	return func(g *gateway, q *request) (any, error) { return streamed{}, f(g, q.w, q.r, q.c) }
 }
 
@@ -237,7 +237,7 @@ func crowded(n int64) error {
 }
 
 // identify finds the caller, the database it means, and whether it has the right. It reads nothing but the header.
-func (g *gateway) identify(q *request, scope Scope) (err error) {
+func (g *gateway) identify(q *request, scope api.Scope) (err error) {
 	if scope == "" {
 		q.c.Surface = "http"
 		return nil
@@ -255,9 +255,9 @@ func (g *gateway) identify(q *request, scope Scope) (err error) {
 }
 
 // admit counts a request of a caller that is known.
-func (g *gateway) admit(q *request, scope Scope) error {
+func (g *gateway) admit(q *request, scope api.Scope) error {
 	bound := q.c
-	if scope == Admin || scope == Owner {
+	if scope == api.Admin || scope == api.Owner {
 		bound.DB = 0 // the request that raises a database's bound is not held by it
 	}
 	bound, err := g.s.limits.count(bound, 1, time.Now())
@@ -265,10 +265,10 @@ func (g *gateway) admit(q *request, scope Scope) error {
 	return err
 }
 
-func (g *gateway) authenticate(r *http.Request) (Caller, error) {
+func (g *gateway) authenticate(r *http.Request) (api.Caller, error) {
 	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	if !ok {
-		return Caller{}, oplog.Errorf(oplog.Denied, "missing Bearer token")
+		return api.Caller{}, oplog.Errorf(oplog.Denied, "missing Bearer token")
 	}
 	return g.s.Login(r.RemoteAddr, token)
 }

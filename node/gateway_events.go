@@ -8,11 +8,12 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 )
 
 var eventRoutes = []route{
-	{name: "events", method: "GET", path: "/v1/events", scope: Read, handle: direct((*gateway).events), summary: "What happens, as an event stream; Last-Event-ID or from resumes behind a log index",
+	{name: "events", method: "GET", path: "/v1/events", scope: api.Read, handle: direct((*gateway).events), summary: "What happens, as an event stream; Last-Event-ID or from resumes behind a log index",
 		query: "from:integer[0..] type:string", media: "text/event-stream"},
 }
 
@@ -21,7 +22,7 @@ const maxStreams = 4096
 
 // events is the feed of a database as an event stream. A reader that is slow is fed from the log; one that takes
 // nothing for writeTimeout is cut off. Writers wait for neither.
-func (g *gateway) events(w http.ResponseWriter, r *http.Request, c Caller) error {
+func (g *gateway) events(w http.ResponseWriter, r *http.Request, c api.Caller) error {
 	cursor, err := cursorOf(r)
 	if err != nil {
 		return err

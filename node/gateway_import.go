@@ -19,7 +19,7 @@ import (
 )
 
 var transferRoutes = []route{
-	{name: "import", method: "POST", path: "/v1/import", scope: Write, write: true, stream: true, handle: httpImport,
+	{name: "import", method: "POST", path: "/v1/import", scope: api.Write, write: true, stream: true, handle: httpImport,
 		summary: "Take NDJSON as export gives it; memories get new ids. A line is read when those before it are stored. With key, a second try stores nothing twice",
 		query:   "key:string", result: "lines:integer! memories:integer! edges:integer! log_index:integer!"},
 }
@@ -36,7 +36,7 @@ const (
 type importer struct {
 	ctx     context.Context
 	g       *gateway
-	c       Caller
+	c       api.Caller
 	key     string // of the whole import; each batch has its own below it
 	batches int
 	bytes   int
@@ -137,7 +137,7 @@ func (im *importer) line(b []byte) error {
 
 // counted counts rows as operations of the importer's caller. An import over its rate is slowed down, as its sender waits in its own
 // socket; it is refused when that takes longer than a sender may.
-func (im *importer) counted(rows int) (Caller, error) {
+func (im *importer) counted(rows int) (api.Caller, error) {
 	c := im.c
 	c.Counted = 0
 	patience := time.NewTimer(bodyTimeout)

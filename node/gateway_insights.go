@@ -11,11 +11,12 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 )
 
 var insightRoutes = []route{
-	{name: "gaps", method: "GET", path: "/v1/insights/gaps", also: []string{"/v1/knowledge_gaps"}, scope: Read, handle: httpGaps,
+	{name: "gaps", method: "GET", path: "/v1/insights/gaps", also: []string{"/v1/knowledge_gaps"}, scope: api.Read, handle: httpGaps,
 		summary: "Questions that were asked often and answered badly, on all nodes since they started; node=1 asks this one alone",
 		query:   "namespace:string min_count:integer[0..] max_avg_top_score:number limit:integer[0..] node:boolean", result: "count:integer! gaps:[]Gap!"},
 }
@@ -74,7 +75,7 @@ func (g *gateway) gapsElsewhere(q *request, namespace string) [][]Gap {
 
 // eachGateway makes a request of every node's gateway at once, with the caller's own token, so that it learns nothing it
 // might not ask itself. heard is called from several goroutines; all of them are done when eachGateway returns.
-func (s *Service) eachGateway(ctx context.Context, c Caller, method, path string, body []byte, heard func(n oplog.NodeInfo, answer []byte, err error)) {
+func (s *Service) eachGateway(ctx context.Context, c api.Caller, method, path string, body []byte, heard func(n oplog.NodeInfo, answer []byte, err error)) {
 	var nodes []oplog.NodeInfo
 	_ = s.state.Read(func(v *oplog.View) error { nodes = v.Nodes(); return nil }) // a closing state knows no nodes
 	ctx, cancel := context.WithTimeout(ctx, compareTime)

@@ -7,11 +7,12 @@ import (
 	"io"
 	"net/http"
 
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 )
 
 // askLeader makes a request of the leader's gateway in the caller's name: with its token.
-func (s *Service) askLeader(ctx context.Context, c Caller, path string, body any) (json.RawMessage, error) {
+func (s *Service) askLeader(ctx context.Context, c api.Caller, path string, body any) (json.RawMessage, error) {
 	leader, ok := s.leaderInfo()
 	if !ok || leader.HTTP == "" || leader.ID == s.cfg.NodeID {
 		return nil, s.notLeader()

@@ -8,18 +8,18 @@ import (
 // Clients that look after a server call its databases tenants. What they may ask for beside a round of cognition has no meaning here:
 // nothing is left to split or to repair by hand.
 var maintenanceRoutes = []route{
-	{name: "maintenance_run", method: "POST", path: "/v1/admin/maintenance/run", scope: Admin, write: true, handle: runMaintenance,
+	{name: "maintenance_run", method: "POST", path: "/v1/admin/maintenance/run", scope: api.Admin, write: true, handle: runMaintenance,
 		summary: "Let a database, or all of them, merge duplicates and look for contradictions and patterns", query: "tenant:string", body: "split_oversized:boolean~ repair_artifacts:boolean~",
 		result: "tenants:[]Maintained! count:integer!"},
-	{name: "maintenance_status", method: "GET", path: "/v1/admin/maintenance/status", scope: Admin, handle: maintenanceStatus,
+	{name: "maintenance_status", method: "GET", path: "/v1/admin/maintenance/status", scope: api.Admin, handle: maintenanceStatus,
 		summary: "When a database, or each of them, was last looked over, and what waits to be decided", query: "tenant:string", result: "tenants:[]Upkeep! count:integer!"},
 }
 
 // tenants are the callers of the databases a request means: the one it names, or all.
-func (g *gateway) tenants(q *request) (list []Caller, err error) {
+func (g *gateway) tenants(q *request) (list []api.Caller, err error) {
 	if name := q.param("tenant"); name != "" {
 		c, err := g.s.Select(q.c, name)
-		return []Caller{c}, err
+		return []api.Caller{c}, err
 	}
 	return list, g.s.state.Read(func(v *oplog.View) error {
 		for _, d := range visible(q.c, v) {

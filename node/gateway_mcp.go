@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/mcp"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/wire/large"
@@ -17,7 +18,7 @@ func (g *gateway) mcp() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
 		q := &request{g: g, w: w, r: r}
-		err := g.identify(q, Read)
+		err := g.identify(q, api.Read)
 		if err == nil {
 			err = g.s.limits.ready(q.c, start) // each message is counted by itself
 		}

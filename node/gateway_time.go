@@ -9,7 +9,7 @@ import (
 )
 
 var timeRoutes = []route{
-	{name: "digest", method: "GET", path: "/v1/session/digest", scope: Read, handle: httpDigest, summary: "What an agent should know when it begins",
+	{name: "digest", method: "GET", path: "/v1/session/digest", scope: api.Read, handle: httpDigest, summary: "What an agent should know when it begins",
 		query: "namespace:string scope:string~ max_decisions:integer[0..] max_conflicts:integer[0..] max_triggers:integer[0..] snippet_chars:integer[0..] include_gaps:boolean max_gaps:integer[0..] " +
 			"include_superseded:boolean~",
 		result: "narrative_head:string? top_decisions:[]Decision! open_conflicts:[]Conflict! open_conflict_count:integer! pending_triggers:[]Trigger! pending_trigger_count:integer! " +

@@ -18,7 +18,7 @@ import (
 // maxEdges bounds an answer about one entity.
 const maxEdges = 10_000
 
-func (s *Service) relate(ctx context.Context, c Caller, q *api.RelateRequest) (*api.Related, error) {
+func (s *Service) relate(ctx context.Context, c api.Caller, q *api.RelateRequest) (*api.Related, error) {
 	for _, f := range [][2]string{{"entity", q.Src}, {"target", q.Dst}, {"relationship", q.Type}} {
 		if f[1] == "" {
 			return nil, oplog.Errorf(oplog.Invalid, "missing '%s'", f[0])
@@ -34,15 +34,15 @@ func (s *Service) relate(ctx context.Context, c Caller, q *api.RelateRequest) (*
 	if err != nil {
 		return nil, err
 	}
-	w, err := s.write(ctx, c, write{scope: Write, ops: []oplog.Op{&oplog.Relate{ID: oplog.NewID(), Src: q.Src, Dst: q.Dst, Type: q.Type, Weight: q.Weight, Links: links, At: oplog.At(time.Now())}}})
+	w, err := s.write(ctx, c, write{scope: api.Write, ops: []oplog.Op{&oplog.Relate{ID: oplog.NewID(), Src: q.Src, Dst: q.Dst, Type: q.Type, Weight: q.Weight, Links: links, At: oplog.At(time.Now())}}})
 	if err != nil {
 		return nil, err
 	}
 	return &api.Related{ID: w.Results[0].ID, Index: w.Index}, nil
 }
 
-func (s *Service) unrelate(ctx context.Context, c Caller, q *api.UnrelateRequest) (*api.Unrelated, error) {
-	w, err := s.write(ctx, c, write{scope: Write, ops: []oplog.Op{&oplog.Unrelate{ID: q.ID, At: oplog.At(time.Now())}}})
+func (s *Service) unrelate(ctx context.Context, c api.Caller, q *api.UnrelateRequest) (*api.Unrelated, error) {
+	w, err := s.write(ctx, c, write{scope: api.Write, ops: []oplog.Op{&oplog.Unrelate{ID: q.ID, At: oplog.At(time.Now())}}})
 	if err != nil {
 		return nil, err
 	}
@@ -90,11 +90,11 @@ func names(all ...string) error {
 	return nil
 }
 
-func (s *Service) edges(_ context.Context, c Caller, q *api.EdgesRequest) (*api.EdgeList, error) {
+func (s *Service) edges(_ context.Context, c api.Caller, q *api.EdgesRequest) (*api.EdgeList, error) {
 	return s.edgesOf(c.DB, q.Entity)
 }
 
-func (s *Service) graph(_ context.Context, c Caller, q *api.GraphRequest) (*api.EdgeList, error) {
+func (s *Service) graph(_ context.Context, c api.Caller, q *api.GraphRequest) (*api.EdgeList, error) {
 	if q.Action != "" && q.Action != "query" {
 		return nil, oplog.Errorf(oplog.Invalid, "action '%s': query is all that is offered", q.Action)
 	}
@@ -112,7 +112,7 @@ func (s *Service) edgesOf(db oplog.DB, entity string) (*api.EdgeList, error) {
 	})
 }
 
-func (s *Service) claim(ctx context.Context, c Caller, q *api.ClaimRequest) (*api.Claimed, error) {
+func (s *Service) claim(ctx context.Context, c api.Caller, q *api.ClaimRequest) (*api.Claimed, error) {
 	if err := names(q.Src, q.Type, q.Dst, q.Namespace, q.Modality, q.Extractor, q.Band); err != nil {
 		return nil, err
 	}
@@ -122,9 +122,9 @@ func (s *Service) claim(ctx context.Context, c Caller, q *api.ClaimRequest) (*ap
 	claim := oplog.Claim{ID: oplog.NewID(), Namespace: blank(q.Namespace), Src: q.Src, Type: q.Type, Dst: q.Dst, Polarity: int8(q.Polarity), Modality: q.Modality,
 		ValidFrom: epoch(q.ValidFrom), ValidTo: epoch(q.ValidTo), Extractor: q.Extractor, Version: q.Version, Band: q.Band, SourceRID: q.SourceRID,
 		SpanStart: q.SpanStart, SpanEnd: q.SpanEnd, Weight: q.Weight, At: oplog.At(time.Now())}
-	w, err := s.write(ctx, c, write{scope: Write, ops: []oplog.Op{&oplog.Assert{Claim: claim}}})
+	w, err := s.write(ctx, c, write{scope: api.Write, ops: []oplog.Op{&oplog.Assert{Claim: claim}}})
 	if tooOld(err) {
-		w, err = s.write(ctx, c, write{scope: Write, ops: []oplog.Op{&claim}})
+		w, err = s.write(ctx, c, write{scope: api.Write, ops: []oplog.Op{&claim}})
 	}
 	if err != nil {
 		return nil, err
@@ -141,7 +141,7 @@ func epoch(d field.Date) *float64 {
 	return &s
 }
 
-func (s *Service) claims(_ context.Context, c Caller, q *api.ClaimsRequest) (*api.ClaimList, error) {
+func (s *Service) claims(_ context.Context, c api.Caller, q *api.ClaimsRequest) (*api.ClaimList, error) {
 	now := oplog.At(time.Now()).Seconds()
 	list := &api.ClaimList{Claims: []api.ClaimRow{}}
 	return list, s.state.Read(func(v *oplog.View) error {
@@ -170,12 +170,12 @@ func suggestion(c oplog.StoredClaim, now float64, disputed bool) string {
 	return "active"
 }
 
-func (s *Service) alias(ctx context.Context, c Caller, q *api.AliasRequest) (*api.Aliased, error) {
+func (s *Service) alias(ctx context.Context, c api.Caller, q *api.AliasRequest) (*api.Aliased, error) {
 	ns := blank(q.Namespace)
 	if err := names(q.Alias, q.Canonical, ns, q.Source); err != nil {
 		return nil, err
 	}
-	w, err := s.write(ctx, c, write{scope: Write, ops: []oplog.Op{&oplog.Alias{Namespace: ns, Alias: q.Alias, Canonical: q.Canonical, Source: q.Source, At: oplog.At(time.Now())}}})
+	w, err := s.write(ctx, c, write{scope: api.Write, ops: []oplog.Op{&oplog.Alias{Namespace: ns, Alias: q.Alias, Canonical: q.Canonical, Source: q.Source, At: oplog.At(time.Now())}}})
 	if err != nil {
 		return nil, err
 	}

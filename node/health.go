@@ -10,7 +10,7 @@ import (
 )
 
 // alive is answered whatever else does not work.
-func (s *Service) alive(ctx context.Context, _ Caller, _ *api.AliveRequest) (*api.AliveAnswer, error) {
+func (s *Service) alive(ctx context.Context, _ api.Caller, _ *api.AliveRequest) (*api.AliveAnswer, error) {
 	a := &api.AliveAnswer{Status: "ok", Databases: s.databases(), NodeID: s.cfg.NodeID, Version: s.cfg.Version, Applied: s.machine.applied.get(), Writable: s.machine.leads(),
 		Condition: said(s.condition(ctx)), Capabilities: []string{"idempotency_key"}}
 	if len(s.cfg.Peers) > 0 {
@@ -46,7 +46,7 @@ func lower(role string) string {
 }
 
 // deepHealth asks state, index and quorum. What fails decides the verdict; the embedder does not.
-func (s *Service) deepHealth(context.Context, Caller, *api.DeepHealthRequest) (*api.DeepHealthAnswer, error) {
+func (s *Service) deepHealth(context.Context, api.Caller, *api.DeepHealthRequest) (*api.DeepHealthAnswer, error) {
 	a := &api.DeepHealthAnswer{Status: "healthy"}
 	check := func(c api.Check, f func() error) {
 		start := time.Now()
@@ -82,10 +82,10 @@ func (s *Service) deepHealth(context.Context, Caller, *api.DeepHealthRequest) (*
 // maxReadyLag is how many entries a node may be behind and still be sent readers.
 const maxReadyLag = 10_000
 
-func (s *Service) tellReady(context.Context, Caller, *api.ReadyRequest) (*api.ReadyAnswer, error) {
+func (s *Service) tellReady(context.Context, api.Caller, *api.ReadyRequest) (*api.ReadyAnswer, error) {
 	return &api.ReadyAnswer{Ready: s.ready(), Behind: s.behind(&s.machine.indexed), Applied: s.machine.indexed.get()}, nil
 }
 
-func (s *Service) packContext(context.Context, Caller, *api.PackContextRequest) (*api.PackContextAnswer, error) {
+func (s *Service) packContext(context.Context, api.Caller, *api.PackContextRequest) (*api.PackContextAnswer, error) {
 	return &api.PackContextAnswer{Pending: []string{}, Poisoned: []string{}}, nil
 }

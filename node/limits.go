@@ -57,7 +57,7 @@ type callerLimit struct {
 	oplog.Limit
 }
 
-func (l *limits) of(c Caller) []callerLimit {
+func (l *limits) of(c api.Caller) []callerLimit {
 	set := l.set.Load()
 	t := set.Tokens[c.Token]
 	if t.PerSecond == 0 && c.Usual > 0 {
@@ -69,7 +69,7 @@ func (l *limits) of(c Caller) []callerLimit {
 // count takes n operations of a caller from the buckets of its token and its database, less those that were counted before, or
 // refuses them with the time to wait. It returns the caller with the operations that are counted now. What the node does of its
 // own accord is not counted.
-func (l *limits) count(c Caller, n int, now time.Time) (Caller, error) {
+func (l *limits) count(c api.Caller, n int, now time.Time) (api.Caller, error) {
 	if c.Token == "" && c.By != api.ByMaster && c.By != api.ByLocal || n <= c.Counted {
 		return c, nil
 	}
@@ -86,7 +86,7 @@ func (l *limits) count(c Caller, n int, now time.Time) (Caller, error) {
 }
 
 // ready refuses a caller that would have to wait for its next operation, and counts none.
-func (l *limits) ready(c Caller, now time.Time) error {
+func (l *limits) ready(c api.Caller, now time.Time) error {
 	for _, b := range l.of(c) {
 		if wait := l.rates.wait(b.bucket, b.Limit, now); wait > 0 {
 			return &limited{wait, "too many requests for this " + b.what}
@@ -96,7 +96,7 @@ func (l *limits) ready(c Caller, now time.Time) error {
 }
 
 // batch refuses more memories at once than a token or its database may store.
-func (l *limits) batch(c Caller, n int) error {
+func (l *limits) batch(c api.Caller, n int) error {
 	for _, b := range l.of(c) {
 		if b.Batch > 0 && n > int(b.Batch) {
 			return oplog.Errorf(oplog.TooLarge, "batch size %d exceeds quota %d for this %s", n, b.Batch, b.what)
@@ -106,7 +106,7 @@ func (l *limits) batch(c Caller, n int) error {
 }
 
 // atOnce is how many memories a caller may store in one batch.
-func (l *limits) atOnce(c Caller) int {
+func (l *limits) atOnce(c api.Caller) int {
 	most := MaxBatch
 	for _, b := range l.of(c) {
 		if b.Batch > 0 {

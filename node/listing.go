@@ -31,7 +31,7 @@ var listOrders = map[string]func(a, b *oplog.Memory) int{
 }
 
 // memories is a page of a list, or of a walk.
-func (s *Service) memories(ctx context.Context, c Caller, q *api.MemoriesRequest) (*api.MemoryPage, error) {
+func (s *Service) memories(ctx context.Context, c api.Caller, q *api.MemoriesRequest) (*api.MemoryPage, error) {
 	if q.Limit = min(max(q.Limit, 1), maxPage); q.Walks || q.Walk != (api.Walk{}) {
 		walked, err := s.walk(ctx, c, &q.Listing, &q.Walk)
 		return &api.MemoryPage{Limit: q.Limit, Walked: walked}, err
@@ -51,7 +51,7 @@ func (s *Service) memories(ctx context.Context, c Caller, q *api.MemoriesRequest
 }
 
 // records is a page of a walk.
-func (s *Service) records(ctx context.Context, c Caller, q *api.RecordsRequest) (*api.RecordPage, error) {
+func (s *Service) records(ctx context.Context, c api.Caller, q *api.RecordsRequest) (*api.RecordPage, error) {
 	q.Limit = min(max(q.Limit, 1), maxPage)
 	walked, err := s.walk(ctx, c, &q.Listing, &q.Walk)
 	if err != nil {
@@ -61,12 +61,12 @@ func (s *Service) records(ctx context.Context, c Caller, q *api.RecordsRequest) 
 }
 
 // newest are the newest active memories of a namespace; a blank one is all of them.
-func (s *Service) newest(ctx context.Context, c Caller, namespace string, n int) ([]*oplog.Memory, error) {
+func (s *Service) newest(ctx context.Context, c api.Caller, namespace string, n int) ([]*oplog.Memory, error) {
 	return s.list(ctx, c, &api.MemoriesRequest{Listing: api.Listing{Namespace: namespace, Limit: n}})
 }
 
 // list are active memories, newest first or in another order. Its limit is the caller's.
-func (s *Service) list(ctx context.Context, c Caller, q *api.MemoriesRequest) (list []*oplog.Memory, err error) {
+func (s *Service) list(ctx context.Context, c api.Caller, q *api.MemoriesRequest) (list []*oplog.Memory, err error) {
 	order, sorted := listOrders[q.Sort]
 	if !sorted && q.Sort != "" && q.Sort != "created_at" {
 		return nil, oplog.Errorf(oplog.Invalid, "sort: created_at, importance or last_access")
@@ -93,7 +93,7 @@ func (s *Service) list(ctx context.Context, c Caller, q *api.MemoriesRequest) (l
 }
 
 // listBy keeps the first Offset+Limit of an order while it looks.
-func (s *Service) listBy(ctx context.Context, c Caller, q *api.MemoriesRequest, order func(a, b *oplog.Memory) int) ([]*oplog.Memory, error) {
+func (s *Service) listBy(ctx context.Context, c api.Caller, q *api.MemoriesRequest, order func(a, b *oplog.Memory) int) ([]*oplog.Memory, error) {
 	best := firsts{order: func(a, b *oplog.Memory) int { return cmp.Or(order(a, b), cmp.Compare(b.Seq, a.Seq)) }}
 	most := min(q.Offset+q.Limit, maxSorted)
 	err := s.read(ctx, c, Stale, func(v *oplog.View) error {
@@ -145,7 +145,7 @@ func onWalk(l *api.Listing, w *api.Walk, m *oplog.Memory) bool {
 }
 
 // walk is a page in the order of ids. It may be short of its limit when the filters match little.
-func (s *Service) walk(ctx context.Context, c Caller, l *api.Listing, w *api.Walk) (*api.Walked, error) {
+func (s *Service) walk(ctx context.Context, c api.Caller, l *api.Listing, w *api.Walk) (*api.Walked, error) {
 	page, next := &api.Walked{Records: []api.Record{}}, ""
 	err := s.read(ctx, c, Stale, func(v *oplog.View) error {
 		looked, last := 0, ""

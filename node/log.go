@@ -14,7 +14,7 @@ const (
 )
 
 // logLines are the applied entries from an index on, without what they say. 0 means the newest. A request may wait for the first.
-func (s *Service) logLines(ctx context.Context, _ Caller, q *api.LogRequest) (*api.LogAnswer, error) {
+func (s *Service) logLines(ctx context.Context, _ api.Caller, q *api.LogRequest) (*api.LogAnswer, error) {
 	if q.Waits() {
 		ctx, cancel := context.WithTimeout(ctx, min(time.Duration(q.Wait)*time.Millisecond, maxLogWait))
 		defer cancel()

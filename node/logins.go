@@ -36,7 +36,7 @@ func newLogins(burst int) *logins {
 }
 
 // Login is Authenticate for a client that comes over the network, from an address with a port.
-func (s *Service) Login(from, token string) (Caller, error) {
+func (s *Service) Login(from, token string) (api.Caller, error) {
 	source, _ := sourceOf(from)
 	now, l := time.Now(), s.logins
 	c, err := s.authenticate(token, l.failed.wait(source, l.limit, now) == 0 || l.knowsMaster(source, now))
@@ -46,7 +46,7 @@ func (s *Service) Login(from, token string) (Caller, error) {
 	case errors.Is(err, errToken):
 		l.wrong.Add(1)
 		if wait := l.failed.take(source, l.limit, 1, now); wait > 0 {
-			return Caller{}, &limited{wait, "too many failed logins from this address"}
+			return api.Caller{}, &limited{wait, "too many failed logins from this address"}
 		}
 	}
 	return c, err

@@ -39,7 +39,7 @@ func TestALostLeadIsNotTriedWithoutPause(t *testing.T) {
 	}
 	before, began := stamped.Load(), time.Now()
 	tries.Go(func() {
-		if _, err := n.service.forward(ctx, Caller{By: api.ByNode}, e); err == nil {
+		if _, err := n.service.forward(ctx, api.Caller{By: api.ByNode}, e); err == nil {
 			t.Error("a node alone in a cluster of two acknowledged a write")
 		}
 	})

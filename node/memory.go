@@ -33,7 +33,7 @@ type Remembered struct {
 }
 
 // Remember stores drafts, all or none. key may be empty.
-func (s *Service) Remember(ctx context.Context, c Caller, key string, drafts ...Draft) (Remembered, error) {
+func (s *Service) Remember(ctx context.Context, c api.Caller, key string, drafts ...Draft) (Remembered, error) {
 	if len(drafts) > MaxBatch {
 		return Remembered{}, oplog.Errorf(oplog.TooLarge, "batch of %d memories is over %d", len(drafts), MaxBatch)
 	}
@@ -44,7 +44,7 @@ func (s *Service) Remember(ctx context.Context, c Caller, key string, drafts ...
 	if err != nil {
 		return Remembered{}, err
 	}
-	w := write{scope: Write, key: key}
+	w := write{scope: api.Write, key: key}
 	if key != "" {
 		w.digest = digestDrafts(drafts)
 	}
@@ -187,9 +187,9 @@ type Answer struct {
 }
 
 // Recall finds memories.
-func (s *Service) Recall(ctx context.Context, c Caller, q index.Query, f Freshness) (Answer, error) {
-	if !c.May(Read) {
-		return Answer{}, noScope(Read)
+func (s *Service) Recall(ctx context.Context, c api.Caller, q index.Query, f Freshness) (Answer, error) {
+	if !c.May(api.Read) {
+		return Answer{}, noScope(api.Read)
 	}
 	if _, err := s.limits.count(c, 1, time.Now()); err != nil {
 		return Answer{}, err
@@ -228,9 +228,9 @@ func (s *Service) Recall(ctx context.Context, c Caller, q index.Query, f Freshne
 }
 
 // read runs f on the state when it is fresh enough.
-func (s *Service) read(ctx context.Context, c Caller, fr Freshness, f func(*oplog.View) error) error {
-	if !c.May(Read) {
-		return noScope(Read)
+func (s *Service) read(ctx context.Context, c api.Caller, fr Freshness, f func(*oplog.View) error) error {
+	if !c.May(api.Read) {
+		return noScope(api.Read)
 	}
 	if err := s.fresh(ctx, fr); err != nil {
 		return err

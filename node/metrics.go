@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 )
 
@@ -113,7 +114,7 @@ func (m *metrics) handler() http.Handler {
 // databaseLines collects what is counted of databases, for one caller.
 type databaseLines struct {
 	m      *metrics
-	caller *Caller // nil for one without a token
+	caller *api.Caller // nil for one without a token
 }
 
 // anyDatabase is the label of a sum over all databases. No database can have the name.

@@ -13,7 +13,7 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-func (c *cluster) local(i int) (*node.Service, node.Caller) {
+func (c *cluster) local(i int) (*node.Service, api.Caller) {
 	c.t.Helper()
 	s := c.nodes[i].Service()
 	caller, err := s.Local("default")
@@ -25,7 +25,7 @@ func (c *cluster) local(i int) (*node.Service, node.Caller) {
 }
 
 // store keeps a corpus under its own ids.
-func store(t testing.TB, s *node.Service, c node.Caller, corpus *mindtest.Corpus) {
+func store(t testing.TB, s *node.Service, c api.Caller, corpus *mindtest.Corpus) {
 	t.Helper()
 	var drafts []node.Draft
 	for _, r := range corpus.Rows {
@@ -103,7 +103,7 @@ func TestThinkFindsPlantedTruth(t *testing.T) {
 	}
 }
 
-func memory(t testing.TB, s *node.Service, c node.Caller, rid string) *api.Memory {
+func memory(t testing.TB, s *node.Service, c api.Caller, rid string) *api.Memory {
 	t.Helper()
 	m, err := api.Get.Do(t.Context(), s, c, &api.GetRequest{RID: rid})
 	if err != nil {

@@ -9,12 +9,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 )
 
 // mint makes the client token of HOME/token when the file is missing or its token is no longer known. The text
 // is on disk before the log learns its hash, so a crash between the two leaves a token that the next start registers.
-func (n *Node) mint(ctx context.Context, c Caller) error {
+func (n *Node) mint(ctx context.Context, c api.Caller) error {
 	path := filepath.Join(n.cfg.Home, "token")
 	raw, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -31,7 +32,7 @@ func (n *Node) mint(ctx context.Context, c Caller) error {
 		return nil
 	}
 	op := &oplog.CreateToken{Hash: HashToken(text), DB: oplog.DefaultDB, Label: "minted by cairn dev",
-		Scopes: []string{string(Read), string(Write), string(Admin)}, At: oplog.At(time.Now())}
-	_, err = n.service.write(ctx, c, write{scope: Admin, system: true, ops: []oplog.Op{op}})
+		Scopes: []string{string(api.Read), string(api.Write), string(api.Admin)}, At: oplog.At(time.Now())}
+	_, err = n.service.write(ctx, c, write{scope: api.Admin, system: true, ops: []oplog.Op{op}})
 	return err
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/field"
@@ -152,7 +153,7 @@ func (s *Service) oplogPush(ctx context.Context, f wire.Frame) (wire.Op, wire.Me
 		return 0, nil, &coded{code: wire.CodeInternal, err: err}
 	}
 	c.Counted = len(m.Ops) // a peer is held by no client's limit
-	w := write{scope: Write}
+	w := write{scope: api.Write}
 	for i := range m.Ops {
 		op, err := s.foreign(&m.Ops[i])
 		if err != nil {

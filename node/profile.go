@@ -14,7 +14,7 @@ import (
 const profileRows = 2000
 
 // profile says what is known of an entity.
-func (s *Service) profile(ctx context.Context, c Caller, q *api.ProfileRequest) (*api.EntityProfile, error) {
+func (s *Service) profile(ctx context.Context, c api.Caller, q *api.ProfileRequest) (*api.EntityProfile, error) {
 	back, err := inDays(q.Days)
 	if err != nil {
 		return nil, err

@@ -10,7 +10,7 @@ import (
 
 // purge erases memories: texts, vectors and revisions too. It proposes as many entries as it takes; when one fails, those before it
 // stand.
-func (s *Service) purge(ctx context.Context, c Caller, q *api.PurgeRequest) (*api.Purged, error) {
+func (s *Service) purge(ctx context.Context, c api.Caller, q *api.PurgeRequest) (*api.Purged, error) {
 	if q.Before.IsZero() {
 		return nil, oplog.Errorf(oplog.Invalid, "missing 'before'")
 	}
@@ -18,7 +18,7 @@ func (s *Service) purge(ctx context.Context, c Caller, q *api.PurgeRequest) (*ap
 	a := &api.Purged{}
 	for {
 		next := op
-		w, err := s.write(ctx, c, write{scope: Owner, ops: []oplog.Op{&next}})
+		w, err := s.write(ctx, c, write{scope: api.Owner, ops: []oplog.Op{&next}})
 		if err != nil {
 			return nil, err
 		}

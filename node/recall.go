@@ -15,16 +15,16 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-func (s *Service) recall(ctx context.Context, c Caller, q *api.RecallRequest) (*api.Recalled, error) {
+func (s *Service) recall(ctx context.Context, c api.Caller, q *api.RecallRequest) (*api.Recalled, error) {
 	return s.found(ctx, c, &q.Question, q.AsOf.Time, q.Explain)
 }
 
-func (s *Service) recallAsOf(ctx context.Context, c Caller, q *api.RecallAsOfRequest) (*api.Recalled, error) {
+func (s *Service) recallAsOf(ctx context.Context, c api.Caller, q *api.RecallAsOfRequest) (*api.Recalled, error) {
 	return s.found(ctx, c, &q.Question, q.AsOf.Time, q.Explain)
 }
 
 // found answers a question as of now, or as of a date.
-func (s *Service) found(ctx context.Context, c Caller, asked *api.Question, then time.Time, explain bool) (*api.Recalled, error) {
+func (s *Service) found(ctx context.Context, c api.Caller, asked *api.Question, then time.Time, explain bool) (*api.Recalled, error) {
 	q, err := query(asked)
 	if err != nil {
 		return nil, err

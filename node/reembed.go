@@ -20,7 +20,7 @@ const (
 )
 
 // embedding says how far a database's memories are embedded.
-func (s *Service) embedding(_ context.Context, c Caller, q *api.EmbeddingRequest) (*api.EmbeddingAnswer, error) {
+func (s *Service) embedding(_ context.Context, c api.Caller, q *api.EmbeddingRequest) (*api.EmbeddingAnswer, error) {
 	target, err := s.Select(c, q.Name)
 	if err != nil {
 		return nil, err
@@ -51,7 +51,7 @@ func (s *Service) embedding(_ context.Context, c Caller, q *api.EmbeddingRequest
 
 // reembed gives a database to the embedder this node is configured with. Its memories are embedded anew in the background;
 // meanwhile words find all of them, and vectors those that are done.
-func (s *Service) reembed(ctx context.Context, c Caller, q *api.ReembedRequest) (*api.Reembedding, error) {
+func (s *Service) reembed(ctx context.Context, c api.Caller, q *api.ReembedRequest) (*api.Reembedding, error) {
 	if s.embedder == nil {
 		return nil, oplog.Errorf(oplog.Conflict, "this node has no embedder")
 	}
@@ -59,7 +59,7 @@ func (s *Service) reembed(ctx context.Context, c Caller, q *api.ReembedRequest) 
 	if err != nil {
 		return nil, err
 	}
-	w, err := s.write(ctx, target, write{scope: Admin, ops: []oplog.Op{&oplog.Rebind{Embedder: s.identity()}}})
+	w, err := s.write(ctx, target, write{scope: api.Admin, ops: []oplog.Op{&oplog.Rebind{Embedder: s.identity()}}})
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +104,7 @@ func (s *Service) embedAfterwards(ctx context.Context) error {
 }
 
 // embedMissing goes through a database and embeds what has no vector. It stops at the embedder's first failure, to go on later.
-func (a *afterwards) embedMissing(ctx context.Context, c Caller) error {
+func (a *afterwards) embedMissing(ctx context.Context, c api.Caller) error {
 	d, err := a.s.databaseInfo(c.DB)
 	if err != nil || !a.s.embedsFor(d) {
 		return err
@@ -143,7 +143,7 @@ func (a *afterwards) embedMissing(ctx context.Context, c Caller) error {
 
 // embedSome embeds the first memories without a vector at or after from. It says where to go on, 0 for nowhere, and of how many the
 // embedder made no vector.
-func (a *afterwards) embedSome(ctx context.Context, c Caller, from oplog.Seq) (next oplog.Seq, none int, err error) {
+func (a *afterwards) embedSome(ctx context.Context, c api.Caller, from oplog.Seq) (next oplog.Seq, none int, err error) {
 	var list []*oplog.Memory
 	var at oplog.Embedding
 	if err := a.s.state.Read(func(v *oplog.View) error {
@@ -168,7 +168,7 @@ func (a *afterwards) embedSome(ctx context.Context, c Caller, from oplog.Seq) (n
 		op.Next = at.Last + 1
 	}
 	if len(op.Vectors) > 0 || at.Next != 0 {
-		_, err = a.s.write(ctx, c, write{scope: Write, ops: []oplog.Op{op}})
+		_, err = a.s.write(ctx, c, write{scope: api.Write, ops: []oplog.Op{op}})
 	}
 	return next, len(list) - len(vectors), err
 }

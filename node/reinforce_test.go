@@ -6,11 +6,12 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/index"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 )
 
 // alone is a node of one.
-func alone(t testing.TB) (*Node, Caller) {
+func alone(t testing.TB) (*Node, api.Caller) {
 	t.Helper()
 	n, err := Open(t.Context(), Config{Home: t.TempDir(), Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", Cluster: "127.0.0.1:0", NoSync: true,
 		Heartbeat: 50 * time.Millisecond, Election: 200 * time.Millisecond, ApplyTimeout: time.Minute})

@@ -15,7 +15,7 @@ import (
 // defaultHalfLife is that of a memory which says none, in hours.
 const defaultHalfLife = 168
 
-func (s *Service) rememberOne(ctx context.Context, c Caller, q *api.RememberRequest) (*api.Remembered, error) {
+func (s *Service) rememberOne(ctx context.Context, c api.Caller, q *api.RememberRequest) (*api.Remembered, error) {
 	d := q.Draft
 	key := d.Key
 	d.Key, d.Namespace = "", strings.TrimSpace(d.Namespace)
@@ -29,7 +29,7 @@ func (s *Service) rememberOne(ctx context.Context, c Caller, q *api.RememberRequ
 	return &api.Remembered{RID: r.RIDs[0], Index: r.Index, Replayed: r.Replayed}, nil
 }
 
-func (s *Service) rememberBatch(ctx context.Context, c Caller, q *api.RememberBatchRequest) (*api.RememberedBatch, error) {
+func (s *Service) rememberBatch(ctx context.Context, c api.Caller, q *api.RememberBatchRequest) (*api.RememberedBatch, error) {
 	if len(q.Memories) > MaxBatch {
 		return nil, oplog.Errorf(oplog.Invalid, "batch size exceeds %d", MaxBatch)
 	}
@@ -59,7 +59,7 @@ func quota(err error) error {
 }
 
 // room refuses what would not fit a database, in the words clients know.
-func (s *Service) room(c Caller, adding int) error {
+func (s *Service) room(c api.Caller, adding int) error {
 	return s.state.Read(func(v *oplog.View) error {
 		d, _ := v.Database(c.DB)
 		if current := v.Stats(c.DB).Active; d.MaxMemories > 0 && current+uint64(adding) > d.MaxMemories {
@@ -81,18 +81,18 @@ func (s *Service) keyed(db oplog.DB, key string) (rid string) {
 	return rid
 }
 
-func (s *Service) forget(ctx context.Context, c Caller, q *api.ForgetRequest) (*api.Forgotten, error) {
+func (s *Service) forget(ctx context.Context, c api.Caller, q *api.ForgetRequest) (*api.Forgotten, error) {
 	if len(q.Reason) > MaxReason {
 		return nil, oplog.Errorf(oplog.TooLarge, "reason of %d bytes is over %d", len(q.Reason), MaxReason)
 	}
-	w, err := s.write(ctx, c, write{scope: Write, ops: []oplog.Op{&oplog.Forget{RID: q.RID, At: oplog.At(time.Now()), Reason: q.Reason}}})
+	w, err := s.write(ctx, c, write{scope: api.Write, ops: []oplog.Op{&oplog.Forget{RID: q.RID, At: oplog.At(time.Now()), Reason: q.Reason}}})
 	if err != nil {
 		return nil, err
 	}
 	return &api.Forgotten{RID: q.RID, Found: w.Results[0].Changed, Index: w.Index}, nil
 }
 
-func (s *Service) get(_ context.Context, c Caller, q *api.GetRequest) (*api.Memory, error) {
+func (s *Service) get(_ context.Context, c api.Caller, q *api.GetRequest) (*api.Memory, error) {
 	var row api.Memory
 	return &row, s.state.Read(func(v *oplog.View) error {
 		m, ok := v.Memory(c.DB, q.RID)
@@ -115,7 +115,7 @@ func embeddedBy(v *oplog.View, db oplog.DB) *string {
 	return nil
 }
 
-func (s *Service) revisions(_ context.Context, c Caller, q *api.RevisionsRequest) (*api.RevisionList, error) {
+func (s *Service) revisions(_ context.Context, c api.Caller, q *api.RevisionsRequest) (*api.RevisionList, error) {
 	list := &api.RevisionList{RID: q.RID, Revisions: []api.Revision{}}
 	return list, s.state.Read(func(v *oplog.View) error {
 		m, ok := v.Memory(c.DB, q.RID)
@@ -130,7 +130,7 @@ func (s *Service) revisions(_ context.Context, c Caller, q *api.RevisionsRequest
 	})
 }
 
-func (s *Service) current(ctx context.Context, c Caller, q *api.CurrentRequest) (*api.CurrentMemory, error) {
+func (s *Service) current(ctx context.Context, c api.Caller, q *api.CurrentRequest) (*api.CurrentMemory, error) {
 	ns := cmp.Or(strings.TrimSpace(q.Namespace), "default")
 	list, err := s.newest(ctx, c, ns, 1)
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/index/embed"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/seal"
 	"github.com/cairndb/cairn/raft"
@@ -76,7 +77,7 @@ type Written struct {
 
 // A write is what a service method makes of a request.
 type write struct {
-	scope  Scope
+	scope  api.Scope
 	key    string // idempotency key of the client, or empty
 	digest []byte // of what the client sent, for the key
 	ops    []oplog.Op
@@ -85,7 +86,7 @@ type write struct {
 
 // write refuses or proposes, and answers when this node has applied and indexed the entry. One of nothing answers when all that
 // the state holds is indexed.
-func (s *Service) write(ctx context.Context, c Caller, w write) (Written, error) {
+func (s *Service) write(ctx context.Context, c api.Caller, w write) (Written, error) {
 	if !c.May(w.scope) {
 		return Written{}, noScope(w.scope)
 	}
@@ -137,7 +138,7 @@ func (s *Service) readable(ctx context.Context, i oplog.Index) error {
 }
 
 // Commit proposes operations of a surface's own making: they stand or fall together.
-func (s *Service) Commit(ctx context.Context, c Caller, key string, ops ...oplog.Op) (Written, error) {
+func (s *Service) Commit(ctx context.Context, c api.Caller, key string, ops ...oplog.Op) (Written, error) {
 	c, err := s.limits.count(c, max(1, memories(ops)), time.Now())
 	if err != nil {
 		return Written{}, err
@@ -167,7 +168,7 @@ func (s *Service) Commit(ctx context.Context, c Caller, key string, ops ...oplog
 	for i, m := range bare {
 		m.Vector = vecs[i]
 	}
-	return s.write(ctx, c, write{scope: Write, key: key, ops: ops})
+	return s.write(ctx, c, write{scope: api.Write, key: key, ops: ops})
 }
 
 // memories is how many operations store or forget one: what a surface notes beside them is not counted.
@@ -182,7 +183,7 @@ func memories(ops []oplog.Op) (n int) {
 }
 
 // View runs f on the state when it is fresh enough.
-func (s *Service) View(ctx context.Context, c Caller, fr Freshness, f func(*oplog.View) error) error {
+func (s *Service) View(ctx context.Context, c api.Caller, fr Freshness, f func(*oplog.View) error) error {
 	return s.read(ctx, c, fr, f)
 }
 
@@ -194,7 +195,7 @@ const maxPlace = 16
 const forwardKeyTTL = oplog.Time(24 * time.Hour / time.Microsecond)
 
 // propose takes an entry into the log, here or through the leader.
-func (s *Service) propose(ctx context.Context, c Caller, e oplog.Entry) (oplog.Outcome, error) {
+func (s *Service) propose(ctx context.Context, c api.Caller, e oplog.Entry) (oplog.Outcome, error) {
 	if err := s.mayPropose(e.Ops); err != nil {
 		return oplog.Outcome{}, err
 	}

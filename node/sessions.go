@@ -12,12 +12,12 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-func (s *Service) startSession(ctx context.Context, c Caller, q *api.StartSessionRequest) (*api.StartedSession, error) {
+func (s *Service) startSession(ctx context.Context, c api.Caller, q *api.StartSessionRequest) (*api.StartedSession, error) {
 	op := &oplog.SessionStart{ID: cmp.Or(q.ID, oplog.NewID()), Namespace: blank(q.Namespace), Client: q.Client, Metadata: q.Metadata, At: oplog.At(time.Now())}
 	if err := names(op.Namespace, op.Client, op.ID); err != nil {
 		return nil, err
 	}
-	w, err := s.write(ctx, c, write{scope: Write, ops: []oplog.Op{op}})
+	w, err := s.write(ctx, c, write{scope: api.Write, ops: []oplog.Op{op}})
 	if errors.Is(err, &oplog.Error{Kind: oplog.Conflict}) {
 		return nil, &api.Refusal{Code: "conflict", Err: err, More: map[string]any{"session_id": s.activeSession(c, op)}}
 	}
@@ -28,7 +28,7 @@ func (s *Service) startSession(ctx context.Context, c Caller, q *api.StartSessio
 }
 
 // activeSession is the one in the way of another; nil when it has ended in the meantime.
-func (s *Service) activeSession(c Caller, op *oplog.SessionStart) (id any) {
+func (s *Service) activeSession(c api.Caller, op *oplog.SessionStart) (id any) {
 	_ = s.state.Read(func(v *oplog.View) error { // a closing state knows none
 		v.Sessions(c.DB, op.Namespace, op.Client, func(x oplog.Session) bool {
 			if x.Status == oplog.SessionActive {
@@ -41,8 +41,8 @@ func (s *Service) activeSession(c Caller, op *oplog.SessionStart) (id any) {
 	return id
 }
 
-func (s *Service) endSession(ctx context.Context, c Caller, q *api.EndSessionRequest) (*api.EndedSession, error) {
-	w, err := s.write(ctx, c, write{scope: Write, ops: []oplog.Op{&oplog.SessionEnd{ID: q.ID, Summary: q.Summary, At: oplog.At(time.Now())}}})
+func (s *Service) endSession(ctx context.Context, c api.Caller, q *api.EndSessionRequest) (*api.EndedSession, error) {
+	w, err := s.write(ctx, c, write{scope: api.Write, ops: []oplog.Op{&oplog.SessionEnd{ID: q.ID, Summary: q.Summary, At: oplog.At(time.Now())}}})
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +51,7 @@ func (s *Service) endSession(ctx context.Context, c Caller, q *api.EndSessionReq
 }
 
 // sessions lists the newest first.
-func (s *Service) sessions(ctx context.Context, c Caller, q *api.SessionsRequest) (*api.SessionList, error) {
+func (s *Service) sessions(ctx context.Context, c api.Caller, q *api.SessionsRequest) (*api.SessionList, error) {
 	var found []oplog.Session
 	n, ns := limit(q.Limit), blank(q.Namespace)
 	err := s.read(ctx, c, Stale, func(v *oplog.View) error {
@@ -94,7 +94,7 @@ func sessionOf(x *oplog.Session) api.Session {
 }
 
 // sessionHistory is a session and its memories in the order they were stored, from one place on.
-func (s *Service) sessionHistory(ctx context.Context, c Caller, q *api.SessionHistoryRequest) (*api.SessionAndMemories, error) {
+func (s *Service) sessionHistory(ctx context.Context, c api.Caller, q *api.SessionHistoryRequest) (*api.SessionAndMemories, error) {
 	a, n, offset := &api.SessionAndMemories{List: []api.Memory{}}, limit(max(q.Limit, 1)), q.Offset
 	err := s.read(ctx, c, Stale, func(v *oplog.View) error {
 		x, ok := v.Session(c.DB, q.ID)
@@ -122,7 +122,7 @@ func (s *Service) sessionHistory(ctx context.Context, c Caller, q *api.SessionHi
 const maxDrafted = 200
 
 // draftSummary keeps each line of a summary, and each sentence of a line, as a memory of its own.
-func (s *Service) draftSummary(ctx context.Context, c Caller, q *api.DraftSummaryRequest) (*api.Drafted, error) {
+func (s *Service) draftSummary(ctx context.Context, c api.Caller, q *api.DraftSummaryRequest) (*api.Drafted, error) {
 	var drafts []Draft
 	for _, text := range statements(q.Summary) {
 		drafts = append(drafts, Draft{Text: text, Type: "episodic", Importance: 0.5, HalfLife: defaultHalfLife, Certainty: 1,

@@ -9,7 +9,7 @@ import (
 )
 
 // settings are the policies of the caller's database.
-func (s *Service) settings(_ context.Context, c Caller, _ *api.SettingsRequest) (*api.Policies, error) {
+func (s *Service) settings(_ context.Context, c api.Caller, _ *api.SettingsRequest) (*api.Policies, error) {
 	set, err := s.policies(c.DB)
 	return &api.Policies{WorkingTTL: set.WorkingTTL.Seconds(), EpisodicTTL: set.EpisodicTTL.Seconds(), PromoteAfter: set.PromoteAfter,
 		Consolidate: set.Consolidate, QuietMind: set.QuietMind, Updated: when(set.Updated)}, err
@@ -23,7 +23,7 @@ func (s *Service) policies(db oplog.DB) (set oplog.Settings, err error) {
 	return set, err
 }
 
-func (s *Service) setSettings(ctx context.Context, c Caller, q *api.SetSettingsRequest) (*api.Policies, error) {
+func (s *Service) setSettings(ctx context.Context, c api.Caller, q *api.SetSettingsRequest) (*api.Policies, error) {
 	set, err := s.policies(c.DB)
 	if err != nil {
 		return nil, err
@@ -43,7 +43,7 @@ func (s *Service) setSettings(ctx context.Context, c Caller, q *api.SetSettingsR
 	set.PromoteAfter = orOld(q.PromoteAfter, set.PromoteAfter)
 	set.Consolidate, set.QuietMind = orOld(q.Consolidate, set.Consolidate), orOld(q.QuietMind, set.QuietMind)
 	set.Updated = oplog.At(time.Now())
-	if _, err := s.write(ctx, c, write{scope: Owner, ops: []oplog.Op{&oplog.SetSettings{Settings: set}}}); err != nil {
+	if _, err := s.write(ctx, c, write{scope: api.Owner, ops: []oplog.Op{&oplog.SetSettings{Settings: set}}}); err != nil {
 		return nil, err
 	}
 	return s.settings(ctx, c, nil)

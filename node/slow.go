@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 )
 
@@ -14,7 +15,7 @@ type slow struct {
 
 // slowly notes an operation that began at start, when it took as long as the configuration calls slow. Streams, whose
 // length is their client's doing, are not asked about.
-func (s *Service) slowly(surface, operation string, c Caller, start time.Time) {
+func (s *Service) slowly(surface, operation string, c api.Caller, start time.Time) {
 	took := time.Since(start)
 	if s.cfg.Slow < 0 || took < s.cfg.Slow {
 		return

@@ -53,7 +53,7 @@ func (s *spool) expire(log *slog.Logger) {
 }
 
 // makeBackup writes a backup to a file of the node's own and says what it is.
-func (s *Service) makeBackup(_ context.Context, _ Caller, q *api.MakeBackupRequest) (*api.Backup, error) {
+func (s *Service) makeBackup(_ context.Context, _ api.Caller, q *api.MakeBackupRequest) (*api.Backup, error) {
 	sp := &s.backups
 	sp.mu.Lock() // one at a time: each is a copy of the whole state on this node's disk
 	defer sp.mu.Unlock()
@@ -127,7 +127,7 @@ func (sp *spool) find(id string) (*spooled, error) {
 	return b, nil
 }
 
-func (s *Service) fetchBackup(_ context.Context, _ Caller, q *api.FetchBackupRequest) (*api.BackupFile, error) {
+func (s *Service) fetchBackup(_ context.Context, _ api.Caller, q *api.FetchBackupRequest) (*api.BackupFile, error) {
 	b, err := s.backups.find(q.ID)
 	if err != nil {
 		return nil, err
@@ -139,7 +139,7 @@ func (s *Service) fetchBackup(_ context.Context, _ Caller, q *api.FetchBackupReq
 	return &api.BackupFile{File: f, SHA256: b.SHA256}, nil
 }
 
-func (s *Service) dropBackup(_ context.Context, _ Caller, q *api.DropBackupRequest) (*api.DroppedBackup, error) {
+func (s *Service) dropBackup(_ context.Context, _ api.Caller, q *api.DropBackupRequest) (*api.DroppedBackup, error) {
 	b, err := s.backups.find(q.ID)
 	if err != nil {
 		return nil, err

@@ -8,7 +8,7 @@ import (
 )
 
 // stats are a database's counters.
-func (s *Service) stats(ctx context.Context, c Caller, q *api.StatsRequest) (*api.Counters, error) {
+func (s *Service) stats(ctx context.Context, c api.Caller, q *api.StatsRequest) (*api.Counters, error) {
 	a := &api.Counters{}
 	err := s.read(ctx, c, Stale, func(v *oplog.View) error {
 		st := v.Stats(c.DB)

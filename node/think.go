@@ -23,14 +23,14 @@ func prepared(r api.ThinkRequest) api.ThinkRequest {
 const defaultConsolidation = 50
 
 // reflect is a round as models ask for it.
-func (s *Service) reflect(ctx context.Context, c Caller, q *api.ReflectRequest) (*api.Thought, error) {
+func (s *Service) reflect(ctx context.Context, c api.Caller, q *api.ReflectRequest) (*api.Thought, error) {
 	return s.think(ctx, c, &api.ThinkRequest{ThinkParts: q.ThinkParts, Personality: q.Personality, Limit: defaultConsolidation})
 }
 
 // think looks at the caller's database as it is, decides what follows, and proposes that in one entry, or in several when
 // it is much. It runs on the leader alone, one round at a time, on a snapshot read in slices: writes and recalls go on
 // meanwhile, and what they change drops what was decided about it. When leadership is lost the round comes to nothing.
-func (s *Service) think(ctx context.Context, c Caller, q *api.ThinkRequest) (*api.Thought, error) {
+func (s *Service) think(ctx context.Context, c api.Caller, q *api.ThinkRequest) (*api.Thought, error) {
 	started := time.Now()
 	r := prepared(*q)
 	if !s.machine.leads() {
@@ -66,7 +66,7 @@ func (s *Service) think(ctx context.Context, c Caller, q *api.ThinkRequest) (*ap
 // thinker is one round.
 type thinker struct {
 	s    *Service
-	c    Caller
+	c    api.Caller
 	r    api.ThinkRequest
 	base oplog.Index
 	set  oplog.Settings

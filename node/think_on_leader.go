@@ -13,7 +13,7 @@ import (
 // thinkOnLeader asks the leader for a round, where a surface passes its writes on: a round is no entry that could be forwarded. The
 // leader is asked with the token of the request, or, where the caller was let in by this node, with the cluster's own secret.
 // The answer comes when this node has what the leader decided.
-func (s *Service) thinkOnLeader(ctx context.Context, c Caller, r api.ThinkRequest) (*api.Thought, error) {
+func (s *Service) thinkOnLeader(ctx context.Context, c api.Caller, r api.ThinkRequest) (*api.Thought, error) {
 	started := time.Now()
 	if c.Bearer == "" {
 		if s.cfg.Secret == "" || s.cfg.NoMasterToken {

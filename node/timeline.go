@@ -29,7 +29,7 @@ func inDays(days float64) (oplog.Time, error) {
 }
 
 // staleMemories are worth something and have not been looked at for so many days, the most important first.
-func (s *Service) staleMemories(ctx context.Context, c Caller, q *api.StaleRequest) (*api.MemoryItems, error) {
+func (s *Service) staleMemories(ctx context.Context, c api.Caller, q *api.StaleRequest) (*api.MemoryItems, error) {
 	silent, err := inDays(q.Days)
 	if err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ func items(list []*oplog.Memory) *api.MemoryItems {
 }
 
 // upcoming are the memories that are due within so many days, the soonest first.
-func (s *Service) upcoming(ctx context.Context, c Caller, q *api.UpcomingRequest) (*api.MemoryItems, error) {
+func (s *Service) upcoming(ctx context.Context, c api.Caller, q *api.UpcomingRequest) (*api.MemoryItems, error) {
 	ahead, err := inDays(q.Days)
 	if err != nil {
 		return nil, err
@@ -81,7 +81,7 @@ func (s *Service) upcoming(ctx context.Context, c Caller, q *api.UpcomingRequest
 }
 
 // chronology is what was stored in a stretch of time, the oldest first.
-func (s *Service) chronology(ctx context.Context, c Caller, q *api.ChronologyRequest) (*api.MemoryItems, error) {
+func (s *Service) chronology(ctx context.Context, c api.Caller, q *api.ChronologyRequest) (*api.MemoryItems, error) {
 	if err := field.Ordered("from", q.From.Time, "to", q.To.Time); err != nil {
 		return nil, &api.Refusal{Code: "invalid_query_parameter", Err: oplog.Errorf(oplog.Invalid, "%s", err)}
 	}
@@ -113,7 +113,7 @@ func (s *Service) chronology(ctx context.Context, c Caller, q *api.ChronologyReq
 }
 
 // timeline is what was stored shortly before and after a memory in its namespace, oldest first.
-func (s *Service) timeline(_ context.Context, c Caller, q *api.TimelineRequest) (*api.MemoryList, error) {
+func (s *Service) timeline(_ context.Context, c api.Caller, q *api.TimelineRequest) (*api.MemoryList, error) {
 	list := &api.MemoryList{}
 	return list, s.state.Read(func(v *oplog.View) error {
 		m, ok := v.Memory(c.DB, q.RID)
@@ -125,7 +125,7 @@ func (s *Service) timeline(_ context.Context, c Caller, q *api.TimelineRequest) 
 	})
 }
 
-func (s *Service) entities(_ context.Context, c Caller, q *api.EntitiesRequest) (*api.EntityList, error) {
+func (s *Service) entities(_ context.Context, c api.Caller, q *api.EntitiesRequest) (*api.EntityList, error) {
 	list, most := &api.EntityList{Entities: []api.Entity{}}, min(max(q.Limit, 1), 1000)
 	return list, s.state.Read(func(v *oplog.View) error {
 		v.Entities(c.DB, func(e oplog.Entity) bool {
@@ -137,7 +137,7 @@ func (s *Service) entities(_ context.Context, c Caller, q *api.EntitiesRequest) 
 }
 
 // around is for models: a timeline, or the newest memories where no memory is named.
-func (s *Service) around(ctx context.Context, c Caller, q *api.AroundRequest) (*api.MemoryList, error) {
+func (s *Service) around(ctx context.Context, c api.Caller, q *api.AroundRequest) (*api.MemoryList, error) {
 	n := min(q.Limit, index.MaxK)
 	if q.RID != "" {
 		return s.timeline(ctx, c, &api.TimelineRequest{RID: q.RID, Limit: n})
@@ -146,7 +146,7 @@ func (s *Service) around(ctx context.Context, c Caller, q *api.AroundRequest) (*
 	return &api.MemoryList{Memories: rowsOf(list)}, err
 }
 
-func (s *Service) tellStatus(ctx context.Context, c Caller, _ *api.StatusRequest) (*api.StatusAnswer, error) {
+func (s *Service) tellStatus(ctx context.Context, c api.Caller, _ *api.StatusRequest) (*api.StatusAnswer, error) {
 	st, err := s.stats(ctx, c, &api.StatsRequest{})
 	if err != nil {
 		return nil, err

@@ -14,22 +14,22 @@ import (
 )
 
 // whoAmI is what the caller may do, and where.
-func (s *Service) whoAmI(_ context.Context, c Caller, _ *api.MeRequest) (*api.MeAnswer, error) {
+func (s *Service) whoAmI(_ context.Context, c api.Caller, _ *api.MeRequest) (*api.MeAnswer, error) {
 	return &api.MeAnswer{Database: c.Database, ID: c.DB, Scopes: c.Scopes, Master: c.Token == "", NodeID: s.cfg.NodeID}, nil
 }
 
 // createToken makes a client token for a database. Its text is returned once and kept nowhere.
-func (s *Service) createToken(ctx context.Context, c Caller, q *api.CreateTokenRequest) (*api.CreatedToken, error) {
+func (s *Service) createToken(ctx context.Context, c api.Caller, q *api.CreateTokenRequest) (*api.CreatedToken, error) {
 	d, err := s.databaseOf(c, q)
 	if err != nil {
 		return nil, err
 	}
 	for _, sc := range q.Scopes {
-		if !slices.Contains([]Scope{Read, Write, Owner, Admin}, Scope(sc)) {
+		if !slices.Contains([]api.Scope{api.Read, api.Write, api.Owner, api.Admin}, api.Scope(sc)) {
 			return nil, oplog.Errorf(oplog.Invalid, "scope %q: read, write, owner or admin", sc)
 		}
-		if Scope(sc) == Admin && !c.May(Admin) {
-			return nil, noScope(Admin)
+		if api.Scope(sc) == api.Admin && !c.May(api.Admin) {
+			return nil, noScope(api.Admin)
 		}
 	}
 	if !q.Expires.IsZero() && !q.Expires.After(time.Now()) {
@@ -40,14 +40,14 @@ func (s *Service) createToken(ctx context.Context, c Caller, q *api.CreateTokenR
 	if !q.Expires.IsZero() {
 		op.Expires = oplog.At(q.Expires.Time)
 	}
-	if _, err := s.write(ctx, c, write{scope: Owner, system: true, ops: []oplog.Op{op}}); err != nil {
+	if _, err := s.write(ctx, c, write{scope: api.Owner, system: true, ops: []oplog.Op{op}}); err != nil {
 		return nil, err
 	}
 	return &api.CreatedToken{Token: text, Database: d.Name, DatabaseID: d.ID, Label: q.Label, Hash: beginning(op.Hash), Replicated: true}, nil
 }
 
 // databaseOf is the database that a token is asked for, by number or name. One that the caller may not reach is not found.
-func (s *Service) databaseOf(c Caller, q *api.CreateTokenRequest) (d oplog.Database, err error) {
+func (s *Service) databaseOf(c api.Caller, q *api.CreateTokenRequest) (d oplog.Database, err error) {
 	name := cmp.Or(q.Database, "default")
 	err = s.state.Read(func(v *oplog.View) error {
 		ok, absent := false, oplog.Errorf(oplog.NotFound, "database not found")
@@ -57,7 +57,7 @@ func (s *Service) databaseOf(c Caller, q *api.CreateTokenRequest) (d oplog.Datab
 			d, ok = v.DatabaseNamed(name)
 			absent = oplog.Errorf(oplog.NotFound, "database '%s' not found", name)
 		}
-		if !ok || d.ID != c.DB && !c.May(Admin) {
+		if !ok || d.ID != c.DB && !c.May(api.Admin) {
 			return absent
 		}
 		return nil
@@ -72,17 +72,17 @@ func newToken() string {
 }
 
 // revokeToken ends a token; false when there was none to end.
-func (s *Service) revokeToken(ctx context.Context, c Caller, q *api.RevokeTokenRequest) (*api.RevokedToken, error) {
+func (s *Service) revokeToken(ctx context.Context, c api.Caller, q *api.RevokeTokenRequest) (*api.RevokedToken, error) {
 	t, err := s.tokenNamed(c, q.Token)
 	if err != nil || t.Hash == "" {
 		return &api.RevokedToken{}, err
 	}
-	w, err := s.write(ctx, c, write{scope: Owner, system: true, ops: []oplog.Op{&oplog.RevokeToken{Hash: t.Hash, At: oplog.At(time.Now())}}})
+	w, err := s.write(ctx, c, write{scope: api.Owner, system: true, ops: []oplog.Op{&oplog.RevokeToken{Hash: t.Hash, At: oplog.At(time.Now())}}})
 	return &api.RevokedToken{Revoked: err == nil && w.Results[0].Changed}, err
 }
 
 // limitToken bounds what a token asks of each node; no bounds take what it was bounded to away.
-func (s *Service) limitToken(ctx context.Context, c Caller, q *api.LimitTokenRequest) (*api.LimitedToken, error) {
+func (s *Service) limitToken(ctx context.Context, c api.Caller, q *api.LimitTokenRequest) (*api.LimitedToken, error) {
 	t, err := s.tokenNamed(c, q.Token)
 	if err != nil {
 		return nil, err
@@ -91,7 +91,7 @@ func (s *Service) limitToken(ctx context.Context, c Caller, q *api.LimitTokenReq
 		return nil, oplog.ErrNoToken
 	}
 	to := oplog.Limit{PerSecond: q.PerSecond, Burst: q.Burst, Batch: q.Batch}
-	w, err := s.write(ctx, c, write{scope: Owner, system: true, ops: []oplog.Op{&oplog.SetLimit{Token: t.Hash, Limit: to}}})
+	w, err := s.write(ctx, c, write{scope: api.Owner, system: true, ops: []oplog.Op{&oplog.SetLimit{Token: t.Hash, Limit: to}}})
 	return &api.LimitedToken{Hash: beginning(t.Hash), Bounds: q.Bounds, Index: w.Index}, err
 }
 
@@ -99,7 +99,7 @@ func (s *Service) limitToken(ctx context.Context, c Caller, q *api.LimitTokenReq
 const minPrefix = 8
 
 // tokenNamed finds a token that the caller may administer by its text, its hash, or a beginning of that which only one has.
-func (s *Service) tokenNamed(c Caller, name string) (found oplog.Token, err error) {
+func (s *Service) tokenNamed(c api.Caller, name string) (found oplog.Token, err error) {
 	if name == "" {
 		return found, oplog.Errorf(oplog.Invalid, "missing 'token'")
 	}
@@ -128,13 +128,13 @@ func (s *Service) tokenNamed(c Caller, name string) (found oplog.Token, err erro
 }
 
 // administers says whether a token is the caller's to see and to end.
-func administers(c Caller, t oplog.Token) bool {
-	return c.May(Admin) || c.May(Owner) && t.DB == c.DB && !slices.Contains(t.Scopes, string(Admin))
+func administers(c api.Caller, t oplog.Token) bool {
+	return c.May(api.Admin) || c.May(api.Owner) && t.DB == c.DB && !slices.Contains(t.Scopes, string(api.Admin))
 }
 
 // tokens lists the tokens that the caller may administer, in the order they were made: by hash they have none that a reader could
 // follow.
-func (s *Service) tokens(_ context.Context, c Caller, _ *api.TokensRequest) (*api.TokenList, error) {
+func (s *Service) tokens(_ context.Context, c api.Caller, _ *api.TokensRequest) (*api.TokenList, error) {
 	list := &api.TokenList{Tokens: []api.Token{}}
 	return list, s.state.Read(func(v *oplog.View) error {
 		limits, names := v.Limits(), map[oplog.DB]string{}

@@ -11,7 +11,7 @@ import (
 )
 
 // personality is four traits, by name.
-func (s *Service) personality(ctx context.Context, c Caller, _ *api.PersonalityRequest) (*api.TraitList, error) {
+func (s *Service) personality(ctx context.Context, c api.Caller, _ *api.PersonalityRequest) (*api.TraitList, error) {
 	a := &api.TraitList{}
 	return a, s.read(ctx, c, Stale, func(v *oplog.View) error {
 		p := v.Personality(c.DB)
@@ -21,7 +21,7 @@ func (s *Service) personality(ctx context.Context, c Caller, _ *api.PersonalityR
 }
 
 // patterns lists what rounds of cognition have seen, the most certain first.
-func (s *Service) patterns(ctx context.Context, c Caller, q *api.PatternsRequest) (*api.PatternList, error) {
+func (s *Service) patterns(ctx context.Context, c api.Caller, q *api.PatternsRequest) (*api.PatternList, error) {
 	var rows []oplog.Pattern
 	err := s.read(ctx, c, Stale, func(v *oplog.View) error {
 		v.Patterns(c.DB, func(p oplog.Pattern) bool {
@@ -44,12 +44,12 @@ func (s *Service) patterns(ctx context.Context, c Caller, q *api.PatternsRequest
 }
 
 // feedback keeps what a client says of a recalled memory; rounds of cognition learn from it.
-func (s *Service) feedback(ctx context.Context, c Caller, q *api.FeedbackRequest) (*api.Heeded, error) {
+func (s *Service) feedback(ctx context.Context, c api.Caller, q *api.FeedbackRequest) (*api.Heeded, error) {
 	if q.Query == "" || q.RID == "" || len(q.Query) > maxNote || len(q.RID) > maxName {
 		return nil, oplog.Errorf(oplog.Invalid, "feedback needs a query of up to %d bytes and a rid", maxNote)
 	}
 	j := oplog.Judgement{Query: q.Query, RID: q.RID, Relevant: q.Relevant, Score: q.Score, Rank: min(q.Rank, maxList), At: oplog.At(time.Now())}
-	w, err := s.write(ctx, c, write{scope: Write, ops: []oplog.Op{&oplog.Feedback{Judgements: []oplog.Judgement{j}}}})
+	w, err := s.write(ctx, c, write{scope: api.Write, ops: []oplog.Op{&oplog.Feedback{Judgements: []oplog.Judgement{j}}}})
 	if err != nil {
 		return nil, err
 	}

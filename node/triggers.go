@@ -8,11 +8,11 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-func (s *Service) triggers(ctx context.Context, c Caller, q *api.TriggersRequest) (*api.TriggerList, error) {
+func (s *Service) triggers(ctx context.Context, c api.Caller, q *api.TriggersRequest) (*api.TriggerList, error) {
 	return listed(s.findTriggers(ctx, c, q.Status, q.TriggerFilter))
 }
 
-func (s *Service) triggerHistory(ctx context.Context, c Caller, q *api.TriggerHistoryRequest) (*api.TriggerList, error) {
+func (s *Service) triggerHistory(ctx context.Context, c api.Caller, q *api.TriggerHistoryRequest) (*api.TriggerList, error) {
 	return listed(s.findTriggers(ctx, c, q.Status, q.TriggerFilter))
 }
 
@@ -30,7 +30,7 @@ func triggersOf(rows []oplog.TriggerRow) []api.Trigger {
 }
 
 // findTriggers finds triggers of a status, or of all, the newest first within each.
-func (s *Service) findTriggers(ctx context.Context, c Caller, status string, f api.TriggerFilter) (rows []oplog.TriggerRow, err error) {
+func (s *Service) findTriggers(ctx context.Context, c api.Caller, status string, f api.TriggerFilter) (rows []oplog.TriggerRow, err error) {
 	n := limit(f.Limit)
 	err = s.read(ctx, c, Stale, func(v *oplog.View) error {
 		for st := oplog.TriggerPending; st <= oplog.TriggerExpired; st++ {
@@ -52,12 +52,12 @@ func (s *Service) findTriggers(ctx context.Context, c Caller, status string, f a
 }
 
 // deliverTriggers hands over pending triggers and marks them as delivered, in one entry.
-func (s *Service) deliverTriggers(ctx context.Context, c Caller, q *api.DeliverTriggersRequest) (*api.TriggerList, error) {
+func (s *Service) deliverTriggers(ctx context.Context, c api.Caller, q *api.DeliverTriggersRequest) (*api.TriggerList, error) {
 	rows, err := s.findTriggers(ctx, c, oplog.TriggerPending.String(), api.TriggerFilter{Limit: q.Limit})
 	if err != nil || len(rows) == 0 {
 		return listed(nil, err)
 	}
-	w := write{scope: Write}
+	w := write{scope: api.Write}
 	for i := range rows {
 		rows[i].Status = oplog.TriggerDelivered
 		w.ops = append(w.ops, &oplog.TriggerMove{ID: rows[i].ID, To: oplog.TriggerDelivered, At: oplog.At(time.Now())})
@@ -69,12 +69,12 @@ func (s *Service) deliverTriggers(ctx context.Context, c Caller, q *api.DeliverT
 // triggerVerbs are what may be done with a trigger.
 var triggerVerbs = map[string]oplog.TriggerStatus{"acknowledge": oplog.TriggerAcknowledged, "act": oplog.TriggerActed, "dismiss": oplog.TriggerDismissed}
 
-func (s *Service) moveTrigger(ctx context.Context, c Caller, q *api.MoveTriggerRequest) (*api.MovedTrigger, error) {
+func (s *Service) moveTrigger(ctx context.Context, c api.Caller, q *api.MoveTriggerRequest) (*api.MovedTrigger, error) {
 	to, ok := triggerVerbs[q.Verb]
 	if !ok {
 		return nil, &api.Refusal{Code: "not_found", Err: oplog.Errorf(oplog.NotFound, "a trigger can be acknowledged, acted on or dismissed: acknowledge, act, dismiss")}
 	}
-	w, err := s.write(ctx, c, write{scope: Write, ops: []oplog.Op{&oplog.TriggerMove{ID: q.ID, To: to, At: oplog.At(time.Now())}}})
+	w, err := s.write(ctx, c, write{scope: api.Write, ops: []oplog.Op{&oplog.TriggerMove{ID: q.ID, To: to, At: oplog.At(time.Now())}}})
 	if err != nil {
 		return nil, err
 	}

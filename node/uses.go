@@ -73,7 +73,7 @@ func (u *uses) tell(ctx context.Context) error {
 	}); err != nil || len(op.Uses) == 0 {
 		return err
 	}
-	_, err := u.s.write(ctx, Caller{By: api.ByNode, Scopes: allScopes, Forward: true}, write{scope: Admin, system: true, ops: []oplog.Op{op}})
+	_, err := u.s.write(ctx, api.Caller{By: api.ByNode, Scopes: allScopes, Forward: true}, write{scope: api.Admin, system: true, ops: []oplog.Op{op}})
 	if err != nil {
 		u.mu.Lock()
 		for hash, at := range seen {

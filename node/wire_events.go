@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/wire"
 )
@@ -15,8 +16,8 @@ func (ss *session) subscribe(ctx context.Context, f wire.Frame) error {
 		return ss.failed(f, err)
 	}
 	c := ss.who()
-	if !c.May(Read) {
-		return ss.failed(f, noScope(Read))
+	if !c.May(api.Read) {
+		return ss.failed(f, noScope(api.Read))
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})

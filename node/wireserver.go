@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/large"
@@ -224,7 +225,7 @@ type session struct {
 	buf []byte
 
 	mu      sync.Mutex
-	caller  Caller
+	caller  api.Caller
 	authed  bool
 	streams map[uint32]*stream
 	subs    map[uint32]subscribed
@@ -269,7 +270,7 @@ func (ss *session) tokenHash() string {
 	return ss.caller.Token
 }
 
-func (ss *session) who() Caller {
+func (ss *session) who() api.Caller {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
 	return ss.caller

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/wire/client"
 )
@@ -151,8 +152,8 @@ func answers(ctx context.Context, nd *node.Node, questions []index.Query, at opl
 }
 
 // benchCaller is one that leaves no trace.
-func benchCaller() node.Caller {
-	return node.Caller{DB: oplog.DefaultDB, Scopes: []node.Scope{node.Read}, Quiet: true}
+func benchCaller() api.Caller {
+	return api.Caller{DB: oplog.DefaultDB, Scopes: []api.Scope{api.Read}, Quiet: true}
 }
 
 func compareAnswers(name string, questions []index.Query, got, want [][]answer) alikeCheck {
