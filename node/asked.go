@@ -2,12 +2,14 @@ package node
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/cairndb/cairn/index"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 )
 
@@ -79,41 +81,39 @@ func (k *asked) shrink() {
 	}
 }
 
-// A Gap is a question that was asked more than once and answered badly.
-type Gap struct {
-	Query   string  `json:"query"`
-	Count   uint64  `json:"count"`
-	Top     float64 `json:"avg_top_score"`
-	Results float64 `json:"avg_results"`
-	Last    float64 `json:"last_seen"`
-	LastISO string  `json:"last_seen_iso"`
-}
-
-// A GapQuery says which gaps are wanted.
-type GapQuery struct {
-	Namespace string // blank for all
-	MinCount  uint64
-	MaxTop    float64 // mean of the best scores
-	Limit     int
-}
-
 // gaps are what this node knows, whatever its count.
-func (k *asked) gaps(db oplog.DB, namespace string) (list []Gap) {
+func (k *asked) gaps(db oplog.DB, namespace string) (list []api.Gap) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for q, a := range k.all {
 		if q.db == db && (namespace == "" || q.namespace == namespace) {
 			n := float64(a.count)
-			list = append(list, Gap{Query: a.text, Count: a.count, Top: a.top / n, Results: a.got / n, Last: oplog.At(a.last).Seconds()})
+			list = append(list, api.Gap{Query: a.text, Count: a.count, Top: a.top / n, Results: a.got / n, Last: oplog.At(a.last).Seconds()})
 		}
 	}
 	return list
 }
 
-// mergeGaps joins what several nodes, or several namespaces, know, and keeps what the query is about: the most often
+// What a gap is for clients that do not say.
+const (
+	gapCount = 2
+	gapTop   = 0.5
+)
+
+// gaps are what this node and the others know.
+func (s *Service) gaps(ctx context.Context, c api.Caller, q *api.GapsRequest) (*api.GapList, error) {
+	lists := [][]api.Gap{s.asked.gaps(c.DB, q.Namespace)}
+	if !q.Here {
+		lists = append(lists, s.gapsElsewhere(ctx, c, q.Namespace)...)
+	}
+	list := mergeGaps(lists, q)
+	return &api.GapList{Count: len(list), Gaps: list}, nil
+}
+
+// mergeGaps joins what several nodes, or several namespaces, know, and keeps what the request is about: the most often
 // asked first.
-func mergeGaps(lists [][]Gap, g GapQuery) []Gap {
-	by := map[string]Gap{}
+func mergeGaps(lists [][]api.Gap, q *api.GapsRequest) []api.Gap {
+	by := map[string]api.Gap{}
 	for _, gap := range slices.Concat(lists...) {
 		key := fold(gap.Query)
 		if old, ok := by[key]; ok {
@@ -126,15 +126,15 @@ func mergeGaps(lists [][]Gap, g GapQuery) []Gap {
 		}
 		by[key] = gap
 	}
-	list := []Gap{}
+	list := []api.Gap{}
 	for _, gap := range by {
-		if gap.Count >= g.MinCount && gap.Top <= g.MaxTop {
+		if gap.Count >= q.MinCount && gap.Top <= q.MaxTop {
 			gap.LastISO = iso(oplog.Time(gap.Last * 1e6))
 			list = append(list, gap)
 		}
 	}
-	slices.SortFunc(list, func(a, b Gap) int {
+	slices.SortFunc(list, func(a, b api.Gap) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Top, b.Top), cmp.Compare(a.Query, b.Query))
 	})
-	return list[:min(len(list), g.Limit)]
+	return list[:min(len(list), q.Limit, maxList)]
 }

@@ -235,6 +235,11 @@ var operations = rowed([]operation{
 	on(api.DropBackup, (*Service).dropBackup),
 	on(api.Export, (*Service).export),
 
+	on(api.Gaps, (*Service).gaps),
+	on(api.Digest, (*Service).digest),
+	on(api.RunMaintenance, (*Service).runMaintenance),
+	on(api.MaintenanceStatus, (*Service).maintenanceStatus),
+
 	on(api.Alive, (*Service).alive),
 	on(api.DeepHealth, (*Service).deepHealth),
 	on(api.Ready, (*Service).tellReady),

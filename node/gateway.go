@@ -66,7 +66,7 @@ func (rt route) described() route {
 
 // routes is the gateway at a glance.
 func routes() []route {
-	return slices.Concat(opRoutes(), insightRoutes, timeRoutes, eventRoutes, maintenanceRoutes, transferRoutes)
+	return slices.Concat(opRoutes(), eventRoutes, transferRoutes)
 }
 
 // request is one exchange on its way.

@@ -88,9 +88,6 @@ func components() map[string]any {
 // allShapes are the objects that stand in requests and answers, by name.
 func allShapes() map[string]field.Object {
 	all := map[string]field.Object{}
-	for name, shorthand := range shapes {
-		all[name] = field.Parse(shorthand)
-	}
 	for _, op := range api.Ops {
 		op.Takes().Shapes(all, false)
 		op.Gives().Shapes(all, true)

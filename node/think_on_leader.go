@@ -21,7 +21,7 @@ func (s *Service) thinkOnLeader(ctx context.Context, c api.Caller, r api.ThinkRe
 		}
 		c.Bearer = "Bearer " + s.cfg.Secret
 	}
-	raw, err := s.askLeader(ctx, c, "/v1/think?database="+url.QueryEscape(c.Database), r)
+	raw, err := s.askLeader(ctx, c, api.Think.Path()+"?database="+url.QueryEscape(c.Database), r)
 	if err != nil {
 		return nil, err
 	}
