@@ -18,17 +18,17 @@ const (
 	pastRows  = 20_000 // rows that have changed since
 )
 
-// RecallThen is RecallAsOf when a time is given, and Recall when none is.
-func (s *Service) RecallThen(ctx context.Context, c api.Caller, q index.Query, at time.Time, f Freshness) (Answer, error) {
+// searchThen searches as of a time when one is given, and now when none is.
+func (s *Service) searchThen(ctx context.Context, c api.Caller, q index.Query, at time.Time, f Freshness) (Answer, error) {
 	if at.IsZero() {
-		return s.Recall(ctx, c, q, f)
+		return s.search(ctx, c, q, f)
 	}
-	return s.RecallAsOf(ctx, c, q, at, f)
+	return s.searchAsOf(ctx, c, q, at, f)
 }
 
-// RecallAsOf finds what was believed at a time: texts as they were before later corrections, and memories that
+// searchAsOf finds what was believed at a time: texts as they were before later corrections, and memories that
 // were merged or forgotten since. What still is as it was is found as ever; what has changed is compared by its words.
-func (s *Service) RecallAsOf(ctx context.Context, c api.Caller, q index.Query, at time.Time, f Freshness) (Answer, error) {
+func (s *Service) searchAsOf(ctx context.Context, c api.Caller, q index.Query, at time.Time, f Freshness) (Answer, error) {
 	k, then, least := q.K, oplog.At(at), q.MinScore
 	q.MinScore = 0 // of what was, which the index does not know
 	if k <= 0 || k > index.MaxK {
@@ -39,7 +39,7 @@ func (s *Service) RecallAsOf(ctx context.Context, c api.Caller, q index.Query, a
 		q.Until = then
 	}
 	c.Quiet = true // the past is not brought to mind again
-	a, err := s.Recall(ctx, c, q, f)
+	a, err := s.search(ctx, c, q, f)
 	if err != nil {
 		return a, err
 	}

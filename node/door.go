@@ -165,6 +165,7 @@ var operations = rowed([]operation{
 	on(api.Remember, (*Service).rememberOne),
 	on(api.RememberBatch, (*Service).rememberBatch),
 	on(api.Recall, (*Service).recall),
+	on(hostSearch, (*Service).hostRecall),
 	on(api.RecallAsOf, (*Service).recallAsOf),
 	on(api.Forget, (*Service).forget),
 	on(api.Correct, (*Service).correct),

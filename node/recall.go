@@ -30,7 +30,7 @@ func (s *Service) found(ctx context.Context, c api.Caller, asked *api.Question, 
 		return nil, err
 	}
 	q.Bare = asked.Bare && then.IsZero() // the past is looked at as a whole
-	a, err := s.RecallThen(ctx, c, q, then, Stale)
+	a, err := s.searchThen(ctx, c, q, then, Stale)
 	if err != nil {
 		return nil, err
 	}

@@ -212,17 +212,17 @@ func TestTheMindOverTime(t *testing.T) {
 	if _, err := api.Forget.Do(ctx, s, caller, &api.ForgetRequest{RID: "due"}); err != nil {
 		t.Fatal(err)
 	}
-	a, err := s.RecallAsOf(ctx, caller, index.Query{Text: "where does Alice Chen keep bees", K: 2}, then, node.Stale)
-	if err != nil || len(a.Hits) == 0 || a.Hits[0].Memory.Text != "Alice Chen keeps bees in Lisbon" {
-		t.Errorf("as of then: %+v, %v", a.Hits, err)
+	a, err := api.RecallAsOf.Do(ctx, s, caller, &api.RecallAsOfRequest{Question: api.Question{Text: "where does Alice Chen keep bees", K: 2}, AsOf: field.Date{Time: then}})
+	if err != nil || len(a.Results) == 0 || a.Results[0].Text != "Alice Chen keeps bees in Lisbon" {
+		t.Errorf("as of then: %+v, %v", a.Results, err)
 	}
-	a, err = s.RecallAsOf(ctx, caller, index.Query{Text: "call Alice Chen back", K: 1}, then, node.Stale)
-	if err != nil || len(a.Hits) != 1 || a.Hits[0].Memory.RID != "due" {
-		t.Errorf("what was forgotten since: %+v, %v", a.Hits, err)
+	a, err = api.RecallAsOf.Do(ctx, s, caller, &api.RecallAsOfRequest{Question: api.Question{Text: "call Alice Chen back", K: 1}, AsOf: field.Date{Time: then}})
+	if err != nil || len(a.Results) != 1 || a.Results[0].RID != "due" {
+		t.Errorf("what was forgotten since: %+v, %v", a.Results, err)
 	}
-	a, err = s.RecallAsOf(ctx, caller, index.Query{Text: "bees", K: 5}, old.Add(-time.Hour), node.Stale)
-	if err != nil || len(a.Hits) != 0 {
-		t.Errorf("before all: %d hits, %v", len(a.Hits), err)
+	a, err = api.RecallAsOf.Do(ctx, s, caller, &api.RecallAsOfRequest{Question: api.Question{Text: "bees", K: 5}, AsOf: field.Date{Time: old.Add(-time.Hour)}})
+	if err != nil || len(a.Results) != 0 {
+		t.Errorf("before all: %d hits, %v", len(a.Results), err)
 	}
 	started, err := api.StartSession.Do(ctx, s, caller, &api.StartSessionRequest{Client: "x"})
 	if err != nil {

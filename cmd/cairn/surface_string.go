@@ -162,12 +162,12 @@ func (m stringMemory) Remember(ctx context.Context, key string, n commands.Note)
 	}
 	ctx, cancel := m.bounded(ctx)
 	defer cancel()
-	w, err := m.svc.Remember(ctx, c, key, node.Draft{Text: n.Text, Type: n.Type, Tier: n.Tier, Source: n.Source, Namespace: n.Namespace,
-		Importance: n.Importance, Created: field.Date{Time: n.Created}, Metadata: n.Metadata, HalfLife: week, Certainty: 1})
+	w, err := api.Remember.Do(ctx, m.svc, c, &api.RememberRequest{Draft: api.Draft{Text: n.Text, Type: n.Type, Tier: n.Tier, Source: n.Source, Namespace: n.Namespace,
+		Importance: n.Importance, Created: field.Date{Time: n.Created}, Metadata: n.Metadata, HalfLife: week, Certainty: 1, Key: key}})
 	if err != nil {
 		return commands.Stored{}, err
 	}
-	return commands.Stored{ID: w.RIDs[0], Index: w.Index, Replayed: w.Replayed}, nil
+	return commands.Stored{ID: w.RID, Index: w.Index, Replayed: w.Replayed}, nil
 }
 
 // Write implements command.Memory.
