@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/index"
+	"github.com/cairndb/cairn/node/disk"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/raft"
 )
@@ -31,7 +32,11 @@ func TestCatchingUpIsBoundedByBytes(t *testing.T) {
 	}
 	defer st.Close()
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
-	m := newMachine(1, 0, st, newFeed(), newLimits(st), newSpace(dir, 0, log), log)
+	space, err := disk.Open(dir, 0, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := newMachine(1, 0, st, newFeed(), newLimits(st), space, log)
 	m.fail = func(err error) { t.Error(err) }
 	cfg := index.Config{Dir: filepath.Join(dir, "index"), State: st, Logger: log}
 	if m.index, _, err = index.Open(t.Context(), cfg); err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/index/embed"
+	"github.com/cairndb/cairn/node/disk"
 	"github.com/cairndb/cairn/oplog/seal"
 	"github.com/cairndb/cairn/raft/logstore"
 )
@@ -121,7 +122,7 @@ func (c Config) withDefaults() Config {
 	c.TrailingLogs = cmp.Or(c.TrailingLogs, 10240)
 	c.MaxConnsPerIP = cmp.Or(c.MaxConnsPerIP, 100)
 	c.ScrubEvery = cmp.Or(c.ScrubEvery, 6*time.Hour)
-	c.MinFree = cmp.Or(c.MinFree, DefaultMinFree)
+	c.MinFree = cmp.Or(c.MinFree, disk.DefaultMinFree)
 	c.MaxConns = cmp.Or(c.MaxConns, 4096)
 	c.MaxInFlight = cmp.Or(c.MaxInFlight, 1024)
 	c.MaxDatabases = cmp.Or(c.MaxDatabases, 100)

@@ -59,7 +59,7 @@ func (s *Service) forward(ctx context.Context, c api.Caller, e oplog.Entry) (opl
 			if sent {
 				return o, unknown(err)
 			}
-			if err := s.disk.refusal(); err != nil { // perhaps why nobody leads
+			if err := s.disk.Refusal(); err != nil { // perhaps why nobody leads
 				return o, err
 			}
 			return o, s.noLeader()

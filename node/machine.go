@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/index"
+	"github.com/cairndb/cairn/node/disk"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/raft"
 )
@@ -29,7 +30,7 @@ type machine struct {
 	waiting atomic.Int64  // bytes in queue
 	taken   chan struct{} // holds a token when waiting has shrunk
 
-	disk *space
+	disk *disk.Space
 	stop chan struct{} // closed when the node stops
 
 	behind bool          // Apply has let records pass, because the node stops; of the goroutine that applies
@@ -55,8 +56,8 @@ const (
 	followBytes = 16 << 20
 )
 
-func newMachine(self uint32, slow time.Duration, state *oplog.State, f *feed, bound *limits, disk *space, log *slog.Logger) *machine {
-	m := &machine{slow: slow, disk: disk, stop: make(chan struct{}), state: state, feed: f, bound: bound, log: log, queue: make(chan followed, followQueue), taken: make(chan struct{}, 1), self: self}
+func newMachine(self uint32, slow time.Duration, state *oplog.State, f *feed, bound *limits, space *disk.Space, log *slog.Logger) *machine {
+	m := &machine{slow: slow, disk: space, stop: make(chan struct{}), state: state, feed: f, bound: bound, log: log, queue: make(chan followed, followQueue), taken: make(chan struct{}, 1), self: self}
 	applied, _ := state.Applied()
 	m.applied.set(applied)
 	return m
@@ -159,7 +160,7 @@ func (m *machine) progress(what string) func(done, total int64) {
 func (m *machine) Restore(r io.Reader) error {
 	taken, err := m.state.CatchUp(r, m.progress("restoring snapshot"))
 	if err != nil {
-		if !errors.Is(err, oplog.ErrSnapshot) && !m.disk.lacks(err) {
+		if !errors.Is(err, oplog.ErrSnapshot) && !m.disk.Caused(err) {
 			m.log.Error("cannot restore, this node stops", "err", err)
 			m.fail(fmt.Errorf("cannot restore a snapshot: %w", err))
 		}
@@ -199,7 +200,7 @@ func (m *machine) follow(ctx context.Context) error {
 			return ctx.Err()
 		case f := <-m.queue:
 			for err := m.step(ctx, f); err != nil; err = m.step(ctx, followed{upTo: f.upTo, outcomes: f.outcomes, size: f.size, restored: true}) {
-				if !m.disk.lacks(err) || !m.disk.wait(ctx.Done()) {
+				if !m.disk.Caused(err) || !m.disk.Wait(ctx.Done()) {
 					return err
 				}
 				m.log.Warn("the index waits for room", "index", f.upTo, "err", err) // and is made anew, for what it took is not known
@@ -238,4 +239,30 @@ func (m *machine) leads() bool { return m.ours.Load() }
 func (m *machine) leader() (uint32, bool) {
 	id := uint32(m.lead.Load())
 	return id, id != 0
+}
+
+// applyPatiently applies a batch, and waits while the disk has no room: it is agreed on, so it will be applied. ok is
+// false when the node stops first, for whatever reason; the log brings the batch again at the next start.
+func (m *machine) applyPatiently(records []oplog.Record) (out []oplog.Outcome, ok bool) {
+	for waited := false; ; waited = true {
+		out, err := m.state.Apply(records)
+		if err == nil {
+			if waited {
+				m.log.Info("disk has room again, applied what waited", "index", records[len(records)-1].Index)
+			}
+			return out, true
+		}
+		if !m.disk.Caused(err) {
+			m.log.Error("cannot apply, this node stops", "index", records[0].Index, "err", err)
+			m.fail(fmt.Errorf("cannot apply record %d and those behind it: %w", records[0].Index, err))
+			<-m.stop
+			return nil, false
+		}
+		if !waited {
+			m.log.Error("disk full, what is agreed on waits", "index", records[0].Index, "err", err)
+		}
+		if !m.disk.Wait(m.stop) {
+			return nil, false
+		}
+	}
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/index/embed"
+	"github.com/cairndb/cairn/node/disk"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/boltfile"
 	"github.com/cairndb/cairn/oplog/seal"
@@ -32,6 +33,7 @@ type Node struct {
 	keys *seal.Ring // nil: the home is not encrypted
 
 	identity ed25519.PrivateKey // of the home
+	disk     *disk.Space
 	state    *oplog.State
 	machine  *machine
 	clock    *oplog.Clock
@@ -69,8 +71,7 @@ func Open(ctx context.Context, cfg Config) (_ *Node, err error) {
 	if err := os.MkdirAll(cfg.Home, 0o700); err != nil {
 		return nil, fmt.Errorf("home: %w", err)
 	}
-	cramped, err := openReserve(cfg.Home)
-	if err != nil {
+	if n.disk, err = disk.Open(cfg.Home, cfg.MinFree, n.log); err != nil {
 		return nil, fmt.Errorf("home: %w", err)
 	}
 	if n.cfg.Secret, err = openSecret(cfg); err != nil {
@@ -88,10 +89,6 @@ func Open(ctx context.Context, cfg Config) (_ *Node, err error) {
 	}
 	if err := n.openState(); err != nil {
 		return nil, err
-	}
-	if cramped {
-		n.service.disk.reserved.Store(reserveBytes)
-		n.service.disk.look()
 	}
 	if err := n.openIndexAndLog(ctx); err != nil {
 		if errors.Is(err, oplog.ErrState) { // the next start would meet it again
@@ -165,8 +162,7 @@ func (n *Node) openState() (err error) {
 		return err
 	}
 	n.onClose(n.state.Close)
-	disk := newSpace(n.cfg.Home, n.cfg.MinFree, n.log)
-	n.machine = newMachine(n.cfg.NodeID, n.cfg.Slow, n.state, newFeed(), newLimits(n.state), disk, n.log)
+	n.machine = newMachine(n.cfg.NodeID, n.cfg.Slow, n.state, newFeed(), newLimits(n.state), n.disk, n.log)
 	n.machine.fail = func(err error) {
 		if errors.Is(err, oplog.ErrState) { // a restart with the same file would meet it again
 			err = errors.Join(err, n.leaveWord(suspectFile, err))
@@ -177,7 +173,7 @@ func (n *Node) openState() (err error) {
 	n.clock.Observe(n.state.Last())
 	n.service = &Service{cfg: n.cfg, log: n.log, keys: n.keys, state: n.state, machine: n.machine, started: time.Now(), timings: newTimings(), heavy: large.NewTurns(), bodies: newByteBudget(), opened: make(chan struct{})}
 	n.service.door = throughDoor(n.service)
-	n.service.disk, n.service.certs = disk, n.certs
+	n.service.disk, n.service.certs = n.disk, n.certs
 	n.service.backups.dir = filepath.Join(n.cfg.Home, "backup-spool")
 	if err := os.RemoveAll(n.service.backups.dir); err != nil { // of a process before
 		return fmt.Errorf("backups: %w", err)

@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 
+	"github.com/cairndb/cairn/node/disk"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/raft"
 )
@@ -35,16 +36,16 @@ type proposer struct {
 	queue chan proposal
 	slots chan struct{} // one is taken by each record under way
 	held  *proposal     // had no room in the last record and begins the next; run's alone
-	disk  *space
+	disk  *disk.Space
 }
 
-func newProposer(r *raft.Node, clock *oplog.Clock, disk *space) *proposer {
-	return &proposer{disk: disk, raft: r, clock: clock, queue: make(chan proposal, proposalQueue), slots: make(chan struct{}, recordsInFlight)}
+func newProposer(r *raft.Node, clock *oplog.Clock, space *disk.Space) *proposer {
+	return &proposer{disk: space, raft: r, clock: clock, queue: make(chan proposal, proposalQueue), slots: make(chan struct{}, recordsInFlight)}
 }
 
 // propose takes a body into the log on the leader and waits for what became of it. When ctx ends first the outcome is unknown.
 func (p *proposer) propose(ctx context.Context, body []byte) (oplog.Outcome, error) {
-	if err := p.disk.refusal(); err != nil {
+	if err := p.disk.Refusal(); err != nil {
 		return oplog.Outcome{}, err
 	}
 	pr := proposal{body: body, done: make(chan decided, 1)}

@@ -16,6 +16,7 @@ import (
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/index/embed"
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/node/disk"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/seal"
 	"github.com/cairndb/cairn/raft"
@@ -45,7 +46,7 @@ type Service struct {
 	agreed   atomic.Int64 // of agreements: the last comparison with the peers
 	timings  *timings
 	backups  spool
-	disk     *space
+	disk     *disk.Space
 	certs    map[string]*certificates
 	asking   atomic.Int64  // recalls under way
 	heavy    large.Turns   // at decoding large requests

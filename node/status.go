@@ -93,7 +93,7 @@ func (s *Service) Status(ctx context.Context) Status {
 		st.LeaderID, st.LeaderAddr, st.LeaderHTTP = &id, infos[id].Wire, infos[id].HTTP
 	}
 	st.Healthy = st.LeaderID != nil && quorate(st)
-	st.Agreement, st.DiskFull = agreement(st), s.disk.full.Load()
+	st.Agreement, st.DiskFull = agreement(st), s.disk.Full()
 	st.Condition = said(condition(st))
 	if len(rs.Members) <= 1 {
 		st.Clustered, st.Message = false, "single-node mode (no replication)"

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/disk"
 	"github.com/cairndb/cairn/raft/transport"
 )
 
@@ -38,10 +39,10 @@ func (e *exam) disk(context.Context) (fs []finding) {
 		if percent < lowSpace {
 			f.Status, f.Do = warn, "make room: a node that runs out refuses writes"
 		}
-		if free < node.DefaultMinFree {
+		if free < disk.DefaultMinFree {
 			f.Status = ill
 		}
-		if may := node.Removable(e.cfg.Home); f.Status != well && len(may) > 0 {
+		if may := disk.Removable(e.cfg.Home); f.Status != well && len(may) > 0 {
 			f.Do += "; no node needs " + strings.Join(may, ", ")
 		}
 		fs = append(fs, f)

@@ -27,6 +27,7 @@ var rooms = map[string][]string{
 // inner says which packages of its own room a package may import, where that is bounded.
 var inner = map[string][]string{
 	"node/api":       {},
+	"node/disk":      {},
 	"raft/logstore":  {},
 	"raft/transport": {},
 	"raft/recovery":  {"raft/logstore"},

@@ -34,7 +34,7 @@ var writers = map[string]string{
 	"node/mint.go":                        "the token, which clients read",
 	"node/secret.go":                      "the cluster secret, which members show each other",
 	"node/skip.go":                        "places in the log, and sums of records",
-	"node/reserve.go":                     "nothing, to have room later",
+	"node/disk/reserve.go":                "nothing, to have room later",
 	"node/damage.go":                      "where damage is: a table, and a key that tells nothing",
 	"node/rekey.go":                       "sealed, or a mark",
 	"local/door/token.go":                 "tokens, which clients read",

@@ -1,8 +1,8 @@
 //go:build !linux
 
-package node
+package disk
 
 import "os"
 
-// allocate gives a file room on the disk.
+// allocate gives a file its blocks on the disk.
 func allocate(f *os.File, size int64) error { return zeros(f, size) }

@@ -1,4 +1,4 @@
-package node
+package disk
 
 import (
 	"errors"
@@ -9,9 +9,9 @@ import (
 	"syscall"
 )
 
-// A node that is to start writes a little before it serves: notes, a page of a file that grows, its addresses. On a disk that filled
-// up under it that fails, and the node could not even answer reads. So a home keeps a file of nothing: a start that finds no room
-// removes it, and the node refuses writes until there is room for the file again.
+// A node that starts writes a little before it serves: notes, a page of a file that grows, its addresses. On a disk that filled up
+// while it was down that fails, and the node could not even answer reads. So a home keeps a file of zeros: a start that finds no space
+// removes it, and the node refuses writes until there is space for the file again.
 const (
 	reserveFile  = "reserve"
 	reserveBytes = 16 << 20
@@ -25,8 +25,8 @@ func freeOn(dir string) (uint64, error) {
 	return uint64(st.Bavail) * uint64(st.Bsize), nil
 }
 
-// openReserve gives a start the room that the home has kept for it, and says whether it had to.
-func openReserve(home string) (used bool, err error) {
+// useReserve removes the reserve when the disk has no space for a start, and says whether it did.
+func useReserve(home string) (used bool, err error) {
 	if free, err := freeOn(home); err != nil || free >= reserveBytes {
 		return false, err
 	}
@@ -37,15 +37,15 @@ func openReserve(home string) (used bool, err error) {
 	return err == nil, err
 }
 
-// keepReserve makes the file, when it is not there and the disk has more than twice the room that it takes beside what writes need.
-func (s *space) keepReserve() {
+// KeepReserve makes the reserve file when it is not there and the disk has more than twice its size beside what writes need.
+func (s *Space) KeepReserve() {
 	path := filepath.Join(s.dirs[0], reserveFile)
 	free, err := freeOn(s.dirs[0])
 	if err != nil || free < s.min+2*reserveBytes {
 		return
 	}
 	if _, err := os.Stat(path); err == nil {
-		s.reserved.Store(0)
+		s.reserve.Store(0)
 		return
 	}
 	f, err := os.OpenFile(path+".new", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
@@ -56,14 +56,14 @@ func (s *space) keepReserve() {
 		err = os.Rename(path+".new", path)
 	}
 	if err != nil {
-		s.log.Warn("no room is kept for the next start", "path", path, "err", err)
+		s.log.Warn("no reserve is kept for the next start", "path", path, "err", err)
 		_ = os.Remove(path + ".new")
 		return
 	}
-	s.reserved.Store(0)
+	s.reserve.Store(0)
 }
 
-// zeros takes room by writing, where the system gives none otherwise.
+// zeros writes a file full where the system cannot allocate one.
 func zeros(f *os.File, size int64) error {
 	b := make([]byte, 1<<20)
 	for at := int64(0); at < size; at += int64(len(b)) {
@@ -74,7 +74,7 @@ func zeros(f *os.File, size int64) error {
 	return nil
 }
 
-// Removable names what a home has that no node needs, with its size: what was moved aside as damaged.
+// Removable names the files of a home that no node needs, with their sizes: those that were moved aside as damaged.
 func Removable(home string) (list []string) {
 	for _, pattern := range []string{"*.corrupt-*", "raft/*.corrupt-*"} {
 		found, _ := filepath.Glob(filepath.Join(home, pattern)) // the patterns are good

@@ -1,0 +1,35 @@
+package node
+
+import (
+	"context"
+	"time"
+
+	"github.com/cairndb/cairn/node/disk"
+	"github.com/cairndb/cairn/wire"
+)
+
+// transferEvery is the least time between two attempts to give leadership to a node with free space.
+const transferEvery = 10 * time.Second
+
+// watchSpace is the task that measures the free space, and gives leadership away while this node takes no writes for want of it.
+func (n *Node) watchSpace(ctx context.Context) error {
+	tick := time.NewTicker(disk.CheckEvery)
+	defer tick.Stop()
+	var tried time.Time
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+		n.disk.Measure()
+		n.disk.KeepReserve()
+		n.service.backups.expire(n.log)
+		if n.disk.Full() && n.machine.leads() && len(n.raft.Status().Members) > 1 && time.Since(tried) > transferEvery {
+			tried = time.Now()
+			if _, err := n.raft.Change(ctx, wire.Membership{Action: "transfer"}); err != nil {
+				n.log.Warn("leadership stays on a full disk", "err", err)
+			}
+		}
+	}
+}
