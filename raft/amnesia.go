@@ -220,7 +220,7 @@ func (n *Node) askMembership(action string) (ok wire.MembershipOK, err error) {
 // demoteForRejoin is the leader's side of rejoin. The others must be enough without the vote that goes, or the cluster could commit
 // nothing, not even that it goes; and they must follow this leader now, as only members with state say. Every majority that
 // the member may have been part of has one of them, so none has made a newer leader that this one has not heard of.
-func (n *Node) demoteForRejoin(m wire.Membership) (ok wire.MembershipOK, err error) {
+func (n *Node) demoteForRejoin(ctx context.Context, m wire.Membership) (ok wire.MembershipOK, err error) {
 	s, known := n.find(m.NodeID)
 	if !known {
 		return ok, fmt.Errorf("%w: node %d is no member", ErrRefused, m.NodeID)
@@ -236,8 +236,8 @@ func (n *Node) demoteForRejoin(m wire.Membership) (ok wire.MembershipOK, err err
 	n.peer(m.NodeID).lastLog = 0 // what it had before
 	n.mu.Unlock()
 	f := n.raft.DemoteVoter(s.ID, 0, changeTimeout)
-	if err := n.await(f); err != nil {
-		return ok, meaning(err)
+	if err := n.agreedOn(ctx, f); err != nil {
+		return ok, err
 	}
 	n.want(m.NodeID, m.Role != "read_replica")
 	return wire.MembershipOK{Message: fmt.Sprintf("node %d votes again when it has caught up", m.NodeID), Index: f.Index()}, nil

@@ -92,7 +92,7 @@ func TestMemberRejoinsAfterLosingItsLog(t *testing.T) {
 	c.reopen(lost, "secret", c.peers(lost))
 	c.wait("the leader to speak to the one without a log", func() bool { _, heard := c.nodes[lost].Told(uint32(l + 1)); return heard })
 	rejoin := wire.Membership{Action: "rejoin", NodeID: uint32(lost + 1), Role: "voter"}
-	if _, err := c.nodes[l].demoteForRejoin(rejoin); err == nil {
+	if _, err := c.nodes[l].demoteForRejoin(t.Context(), rejoin); err == nil {
 		t.Fatal("the leader gave up a vote that it needs")
 	}
 	if s, _ := c.nodes[l].find(uint32(lost + 1)); s.Suffrage != hraft.Voter {

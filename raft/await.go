@@ -1,6 +1,7 @@
 package raft
 
 import (
+	"context"
 	"sync"
 	"time"
 
@@ -44,8 +45,8 @@ func (a *unanswered) drain(patience time.Duration) {
 }
 
 // await waits for what the library was asked. It forgets to answer some of what is under way when it shuts down, so Close
-// lets it answer first; the outcome of what is left is unknown.
-func (n *Node) await(f hraft.Future) error {
+// lets it answer first; the outcome of what is left is unknown, as it is when ctx ends first.
+func (n *Node) await(ctx context.Context, f hraft.Future) error {
 	done := make(chan error, 1)
 	n.pending.add(1)
 	go func() { // left behind, with the library's own state, when it never answers
@@ -55,6 +56,8 @@ func (n *Node) await(f hraft.Future) error {
 	select {
 	case err := <-done:
 		return err
+	case <-ctx.Done():
+		return ctx.Err()
 	case <-n.stopped:
 		return hraft.ErrRaftShutdown
 	}

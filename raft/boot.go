@@ -125,7 +125,7 @@ func (n *Node) begin(c hraft.Configuration) error {
 	if err := n.removeMark(); err != nil {
 		return err
 	}
-	if err := n.await(n.raft.BootstrapCluster(c)); err != nil {
+	if err := n.await(context.Background(), n.raft.BootstrapCluster(c)); err != nil {
 		if n.amnesiac() {
 			err = errors.Join(err, n.markAmnesiac())
 		}

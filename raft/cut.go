@@ -1,6 +1,7 @@
 package raft
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -69,7 +70,7 @@ func (n *Node) ResealSnapshots() error {
 		if n.raft.AppliedIndex() <= n.opened {
 			return fmt.Errorf("nothing was written since record %d", n.opened)
 		}
-		if err := n.await(n.raft.Snapshot()); err != nil {
+		if err := n.await(context.Background(), n.raft.Snapshot()); err != nil {
 			return err
 		}
 		if end, err = newest(snaps); err != nil || end <= n.opened {
@@ -89,7 +90,7 @@ func (n *Node) snapshotAndCut() error {
 	if err := trailing(1); err != nil {
 		return err
 	}
-	err := n.await(n.raft.Snapshot())
+	err := n.await(context.Background(), n.raft.Snapshot())
 	if errors.Is(err, hraft.ErrNothingNewToSnapshot) {
 		err = nil
 	}

@@ -1,16 +1,19 @@
 package raft
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	hraft "github.com/hashicorp/raft"
 
 	"github.com/cairndb/cairn/raft/logstore"
 	"github.com/cairndb/cairn/raft/transport"
+	"github.com/cairndb/cairn/wire"
 )
 
 // A meter is a disk whose steps are watched, and fail when fails says so: "write" into a file of the log, "create" of one and "fill"
@@ -143,4 +146,34 @@ func TestADiskThatFailsAtTheStart(t *testing.T) {
 	if !slices.Equal(c.sms[0].items(), want) {
 		t.Errorf("it has %q", c.sms[0].items())
 	}
+}
+
+// TestAChangeOfMembersEndsWithItsContext: the followers answer, and have no room for the record that changes the members.
+func TestAChangeOfMembersEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	disks := map[int]*meter{0: {}, 1: {}, 2: {}}
+	c := startOn(t, 3, disks)
+	want := c.propose(0, 10)
+	l := c.leader()
+	other := l.cfg.NodeID%3 + 1
+	for i, m := range disks {
+		if i != int(l.cfg.NodeID-1) {
+			c.wait("the follower to have all", func() bool { return slices.Equal(c.sms[i].items(), want) })
+			m.set(func(step string) error {
+				if step == "write" {
+					return syscall.ENOSPC
+				}
+				return nil
+			})
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if _, err := l.Change(ctx, wire.Membership{Action: "remove", NodeID: other}); !errors.Is(err, ErrUnknownOutcome) {
+		t.Fatalf("a change that no follower could take ended with %v", err)
+	}
+	for _, m := range disks {
+		m.set(nil)
+	}
+	c.wait("the change to be made after all", func() bool { _, member := l.find(other); return !member })
 }

@@ -1,6 +1,7 @@
 package raft
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -12,7 +13,7 @@ import (
 )
 
 // transfer hands over to the member that is named, or to the one that is closest behind.
-func (n *Node) transfer(m wire.Membership) (string, error) {
+func (n *Node) transfer(_ context.Context, m wire.Membership) (string, error) {
 	to, ok := n.successor()
 	if !ok {
 		return "", fmt.Errorf("%w: there is no other voter to hand over to", ErrRefused)
@@ -64,7 +65,7 @@ func (n *Node) handTo(s hraft.Server) error {
 	if waits {
 		return fmt.Errorf("%w: node %d has not caught up since the last hand-over to it failed", ErrUnavailable, id)
 	}
-	err := n.await(n.raft.LeadershipTransferToServer(s.ID, s.Address))
+	err := n.await(context.Background(), n.raft.LeadershipTransferToServer(s.ID, s.Address))
 	if err != nil {
 		n.mu.Lock()
 		n.failedHandOvers[id] = term

@@ -24,7 +24,7 @@ func (n *Node) Change(ctx context.Context, m wire.Membership) (string, error) {
 	return ok.Message, err
 }
 
-var changes = map[string]func(*Node, wire.Membership) (wire.MembershipOK, error){
+var changes = map[string]func(*Node, context.Context, wire.Membership) (wire.MembershipOK, error){
 	"join":     said((*Node).join),
 	"rejoin":   (*Node).demoteForRejoin,
 	"remove":   said((*Node).remove),
@@ -33,9 +33,9 @@ var changes = map[string]func(*Node, wire.Membership) (wire.MembershipOK, error)
 }
 
 // said is a change that has nothing to tell but its message.
-func said(f func(*Node, wire.Membership) (string, error)) func(*Node, wire.Membership) (wire.MembershipOK, error) {
-	return func(n *Node, m wire.Membership) (wire.MembershipOK, error) {
-		msg, err := f(n, m)
+func said(f func(*Node, context.Context, wire.Membership) (string, error)) func(*Node, context.Context, wire.Membership) (wire.MembershipOK, error) {
+	return func(n *Node, ctx context.Context, m wire.Membership) (wire.MembershipOK, error) {
+		msg, err := f(n, ctx, m)
 		return wire.MembershipOK{Message: msg}, err
 	}
 }
@@ -47,7 +47,7 @@ func (n *Node) change(ctx context.Context, from uint32, m wire.Membership) (wire
 		return wire.MembershipOK{}, fmt.Errorf("%w: membership action %q: join, remove, promote or transfer", ErrRefused, m.Action)
 	}
 	before := n.raft.GetConfiguration().Index()
-	done, err := f(n, m)
+	done, err := f(n, ctx, m)
 	if err == nil && (m.Action == "transfer" || n.raft.GetConfiguration().Index() != before) { // what is so already is asked for again and again
 		n.cfg.Handler.Changed(ctx, from, m)
 	}
@@ -55,6 +55,14 @@ func (n *Node) change(ctx context.Context, from uint32, m wire.Membership) (wire
 }
 
 const changeTimeout = 10 * time.Second
+
+// agreedOn waits until a majority has a change of the members. One that a majority does not take, though it answers, would be waited
+// for as long as the leader leads: after changeTimeout its outcome is unknown.
+func (n *Node) agreedOn(ctx context.Context, f hraft.Future) error {
+	ctx, cancel := context.WithTimeout(ctx, changeTimeout)
+	defer cancel()
+	return meaning(n.await(ctx, f))
+}
 
 func (n *Node) find(id uint32) (hraft.Server, bool) {
 	s := n.servers()
@@ -76,7 +84,7 @@ func (n *Node) idAt(addr string) uint32 {
 }
 
 // join takes a node in without a vote; it is promoted when it has caught up, if it wants to be a voter.
-func (n *Node) join(m wire.Membership) (string, error) {
+func (n *Node) join(ctx context.Context, m wire.Membership) (string, error) {
 	if m.NodeID == 0 || m.Addr == "" {
 		return "", fmt.Errorf("%w: a node joins with its id and its peer address", ErrRefused)
 	}
@@ -103,8 +111,8 @@ func (n *Node) join(m wire.Membership) (string, error) {
 	} else {
 		f = n.raft.AddNonvoter(transport.ServerID(m.NodeID), hraft.ServerAddress(m.Addr), 0, changeTimeout)
 	}
-	if err := n.await(f); err != nil {
-		return "", meaning(err)
+	if err := n.agreedOn(ctx, f); err != nil {
+		return "", err
 	}
 	n.want(m.NodeID, m.Role != "read_replica")
 	return fmt.Sprintf("node %d joined", m.NodeID), nil
@@ -143,7 +151,7 @@ func (n *Node) promote() {
 		}
 		n.mu.Unlock()
 		for _, id := range due {
-			if _, err := n.makeVoter(wire.Membership{NodeID: id}); err != nil {
+			if _, err := n.makeVoter(n.ctx, wire.Membership{NodeID: id}); err != nil {
 				n.log.Warn("not promoted", "peer", id, "err", err)
 				continue
 			}
@@ -158,14 +166,14 @@ func (n *Node) correctOwn() {
 	if !ok || !n.listens() || string(self.Address) == n.cfg.Advertise || self.Suffrage != hraft.Voter {
 		return
 	}
-	if err := n.await(n.raft.AddVoter(self.ID, hraft.ServerAddress(n.cfg.Advertise), 0, changeTimeout)); err != nil {
+	if err := n.agreedOn(n.ctx, n.raft.AddVoter(self.ID, hraft.ServerAddress(n.cfg.Advertise), 0, changeTimeout)); err != nil {
 		n.log.Warn("own address not corrected", "addr", n.cfg.Advertise, "err", err)
 		return
 	}
 	n.log.Info("own address corrected", "was", self.Address, "addr", n.cfg.Advertise)
 }
 
-func (n *Node) makeVoter(m wire.Membership) (string, error) {
+func (n *Node) makeVoter(ctx context.Context, m wire.Membership) (string, error) {
 	s, ok := n.find(m.NodeID)
 	if !ok {
 		return "", fmt.Errorf("%w: node %d is no member", ErrRefused, m.NodeID)
@@ -184,14 +192,14 @@ func (n *Node) makeVoter(m wire.Membership) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := n.await(n.raft.AddVoter(s.ID, s.Address, 0, changeTimeout)); err != nil {
-		return "", meaning(err)
+	if err := n.agreedOn(ctx, n.raft.AddVoter(s.ID, s.Address, 0, changeTimeout)); err != nil {
+		return "", err
 	}
 	n.want(m.NodeID, false)
 	return fmt.Sprintf("node %d is a voter", m.NodeID), nil
 }
 
-func (n *Node) remove(m wire.Membership) (string, error) {
+func (n *Node) remove(ctx context.Context, m wire.Membership) (string, error) {
 	s, ok := n.find(m.NodeID)
 	if !ok {
 		return "", fmt.Errorf("%w: node %d is no member", ErrRefused, m.NodeID)
@@ -202,8 +210,8 @@ func (n *Node) remove(m wire.Membership) (string, error) {
 		}
 	}
 	n.want(m.NodeID, false)
-	if err := n.await(n.raft.RemoveServer(transport.ServerID(m.NodeID), 0, changeTimeout)); err != nil {
-		return "", meaning(err)
+	if err := n.agreedOn(ctx, n.raft.RemoveServer(transport.ServerID(m.NodeID), 0, changeTimeout)); err != nil {
+		return "", err
 	}
 	return fmt.Sprintf("node %d removed", m.NodeID), nil
 }

@@ -357,7 +357,7 @@ func (n *Node) updateReady() bool {
 	if n.ready.Load() == term {
 		return false
 	}
-	if err := n.await(n.raft.Barrier(n.cfg.Election)); err != nil {
+	if err := n.await(context.Background(), n.raft.Barrier(n.cfg.Election)); err != nil {
 		return false
 	}
 	if n.raft.State() != hraft.Leader || n.Term() != term {

@@ -37,7 +37,7 @@ func (f *Future) Wait() (index uint64, result any, err error) {
 	if f.err != nil {
 		return 0, nil, f.err
 	}
-	if err := f.n.await(f.f); err != nil {
+	if err := f.n.await(context.Background(), f.f); err != nil {
 		return 0, nil, meaning(err)
 	}
 	result = f.f.Response()

@@ -2,6 +2,7 @@ package raft
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -166,7 +167,7 @@ func (n *Node) replaceDamagedSnapshots() {
 		case <-n.ctx.Done():
 			return
 		}
-		for err := n.await(n.raft.Snapshot()); err != nil && n.ctx.Err() == nil; err = n.await(n.raft.Snapshot()) {
+		for err := n.await(context.Background(), n.raft.Snapshot()); err != nil && n.ctx.Err() == nil; err = n.await(context.Background(), n.raft.Snapshot()) {
 			n.log.Warn("no snapshot in the place of the damaged one yet", "err", err)
 			select {
 			case <-time.After(time.Second): // a change of the configuration is under way, or another snapshot
