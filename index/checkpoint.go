@@ -13,26 +13,26 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// A checkpoint is the columns and the vectors' codes as they were at an index of the log, so that the next start reads from the
-// state only what happened since. Its head says which files of which database are it.
+// A checkpoint is the columns and the vectors' codes as they were at one index of the log, so that the next start reads from the
+// state only what happened after it. This struct is its head: it names the files, per database, that belong to it.
 type checkpoint struct {
-	Format    int                `json:"format"`
-	Cluster   string             `json:"cluster"`
-	At        oplog.Index        `json:"at"`
-	Time      oplog.HLC          `json:"time"` // of the newest entry in it
-	Databases map[oplog.DB]saved `json:"databases"`
+	Format    int                        `json:"format"`
+	Cluster   string                     `json:"cluster"`
+	At        oplog.Index                `json:"at"`
+	Time      oplog.HLC                  `json:"time"` // of the newest entry in it
+	Databases map[oplog.DB]databaseFiles `json:"databases"`
 }
 
 // saved is the files of one database.
-type saved struct {
-	Dir     string         `json:"dir"`
-	Epoch   uint32         `json:"epoch"` // of the embedder whose vectors these are
-	Rows    string         `json:"rows"`
-	Vectors []savedVectors `json:"vectors"`
+type databaseFiles struct {
+	Dir     string       `json:"dir"`
+	Epoch   uint32       `json:"epoch"` // of the embedder whose vectors these are
+	Rows    string       `json:"rows"`
+	Vectors []vectorFile `json:"vectors"`
 }
 
 // savedVectors is a file of the vectors of consecutive row numbers. What dies later stays in it.
-type savedVectors struct {
+type vectorFile struct {
 	File  string `json:"file"`
 	To    uint32 `json:"to"` // row numbers are below it
 	Count int    `json:"count"`
@@ -43,20 +43,20 @@ const (
 	checkpointRows = 20_000 // changes after which another is written, or a quarter of all rows if that is more
 )
 
-// keeper is what an index remembers about its checkpoints. The goroutine that follows the log alone uses it, and a writer that
-// it has started until that is done.
-type keeper struct {
+// checkpointState is what an index remembers about its checkpoints. It has no lock: the goroutine that calls Follow owns it, and
+// lends it to the writer that it starts until that writer closes done.
+type checkpointState struct {
 	cluster string
 	at      oplog.Index
 	time    oplog.HLC
 	partial bool // work beyond at was begun and has not succeeded: no checkpoint may be written
-	changes int  // since the last checkpoint
-	last    map[oplog.DB]saved
+	changes int  // rows put since the last checkpoint
+	last    map[oplog.DB]databaseFiles
 	done    chan struct{} // closed when the writer is done; nil when none was started
 }
 
-// busy says whether a checkpoint is being written.
-func (k *keeper) busy() bool {
+// busy reports whether a checkpoint is being written.
+func (k *checkpointState) busy() bool {
 	if k.done == nil {
 		return false
 	}
@@ -70,16 +70,16 @@ func (k *keeper) busy() bool {
 }
 
 // wait waits for the checkpoint that is being written.
-func (k *keeper) wait() {
+func (k *checkpointState) wait() {
 	if k.done != nil {
 		<-k.done
 		k.done = nil
 	}
 }
 
-// checkpoint writes one beside what goes on, when there is enough to save.
+// checkpoint starts writing a checkpoint in the background when enough rows have changed and none is being written.
 func (x *Index) checkpoint() {
-	k := &x.keeper
+	k := &x.checkpoints
 	if k.changes < checkpointRows || k.busy() {
 		return
 	}
@@ -92,7 +92,7 @@ func (x *Index) checkpoint() {
 	if k.changes < rows/4 {
 		return
 	}
-	done, write := make(chan struct{}), x.portray()
+	done, write := make(chan struct{}), x.captureCheckpoint()
 	k.done, k.changes = done, 0
 	go func() {
 		defer close(done)
@@ -100,22 +100,22 @@ func (x *Index) checkpoint() {
 	}()
 }
 
-// A portrait is a database at a moment between two steps of the log. What is atomic in it may change while it is written: that
-// is done again at the next start, for it came later.
-type portrait struct {
-	id       oplog.DB
-	dir      string
-	shelf    shelf
-	seq      uint64
-	top      oplog.Seq
-	sessions []sessionRows
-	facets   *facets
-	faces    []*facet // of them, those there were
-	vectors  *vector.Store
-	epoch    uint32
-	old      saved
-	stale    bool // old is not what there is now
-	refilled bool // old rows got vectors since: the files are written anew
+// A checkpointWriter holds one database as it was between two steps of Follow, and writes it to files. Atomic fields may be newer
+// by the time they are written; the entries that changed them lie behind the checkpoint's index, and the next start applies them again.
+type checkpointWriter struct {
+	id        oplog.DB
+	dir       string
+	cols      columnView
+	seq       uint64
+	top       oplog.Seq
+	sessions  []sessionRows
+	facets    *facets
+	facetList []*facet // those that existed at the moment
+	vectors   *vector.Store
+	epoch     uint32
+	old       databaseFiles
+	changed   bool // the files of old no longer describe the database
+	refilled  bool // rows that old covers got vectors later: all vector files are written again
 }
 
 type sessionRows struct {
@@ -123,20 +123,21 @@ type sessionRows struct {
 	rows []uint32
 }
 
-// portray takes the moment, and returns what writes it down.
-func (x *Index) portray() func() {
-	k := &x.keeper
-	head := checkpoint{Format: indexFormat, Cluster: k.cluster, At: k.at, Time: k.time, Databases: map[oplog.DB]saved{}}
-	var all []portrait
+// captureCheckpoint captures every database at this moment, under the lock, and returns the function that writes them to disk
+// without it. Only the goroutine that calls Follow may call it.
+func (x *Index) captureCheckpoint() func() {
+	k := &x.checkpoints
+	head := checkpoint{Format: indexFormat, Cluster: k.cluster, At: k.at, Time: k.time, Databases: map[oplog.DB]databaseFiles{}}
+	var all []checkpointWriter
 	x.mu.RLock()
 	for id, d := range x.dbs {
 		old, ok := k.last[id]
-		p := portrait{id: id, dir: filepath.Base(filepath.Dir(d.dir)), old: old}
-		p.stale = !ok || old.Dir != p.dir || d.changed
-		if p.stale {
-			p.shelf, p.seq, p.top, p.vectors = d.cols.shelf(), d.seq, oplog.Seq(d.bySeq.top.Load()), d.vectors.Load()
+		p := checkpointWriter{id: id, dir: filepath.Base(filepath.Dir(d.dir)), old: old}
+		p.changed = !ok || old.Dir != p.dir || d.changed
+		if p.changed {
+			p.cols, p.seq, p.top, p.vectors = d.cols.view(), d.seq, oplog.Seq(d.bySeq.top.Load()), d.vectors.Load()
 			p.epoch, p.refilled = d.epoch, d.refilled
-			p.facets, p.faces = d.faces, *d.faces.list.Load()
+			p.facets, p.facetList = d.facets, *d.facets.list.Load()
 			for _, s := range d.sessions[1:] {
 				p.sessions = append(p.sessions, sessionRows{s.sessionName, *s.rows.Load()})
 			}
@@ -148,7 +149,7 @@ func (x *Index) portray() func() {
 	return func() {
 		var err error
 		for _, p := range all {
-			if !p.stale {
+			if !p.changed {
 				head.Databases[p.id] = p.old
 				continue
 			}
@@ -159,30 +160,31 @@ func (x *Index) portray() func() {
 		if err == nil {
 			err = x.saveHead(head)
 		}
-		if err != nil { // what it had is not known to be whole: the next one writes everything
-			x.cfg.Logger.Warn("no checkpoint of the index", "err", err)
+		if err != nil { // the files on disk may be incomplete: the next checkpoint writes everything
+			x.cfg.Logger.Warn("checkpoint of the index failed", "err", err)
 			k.last = nil
 			return
 		}
 		k.last = head.Databases
 		x.tidyFiles(head.Databases)
-		x.cfg.Logger.Debug("checkpoint of the index", "index", head.At)
+		x.cfg.Logger.Debug("checkpoint of the index written", "index", head.At)
 	}
 }
 
-// saveHead makes the checkpoint what the next start finds.
+// saveHead replaces the head file, which makes the new checkpoint the one that the next start loads. The state is flushed first:
+// a checkpoint ahead of the state on disk would be refused after a crash.
 func (x *Index) saveHead(head checkpoint) error {
 	raw, err := json.Marshal(head)
 	if err != nil {
 		return err
 	}
 	path := filepath.Join(x.cfg.Dir, checkpointFile)
-	p := newPen(path+".new", headMagic, x.cfg.Keys)
+	p := newSectionWriter(path+".new", headMagic, x.cfg.Keys)
 	p.section(raw)
 	if err := p.close(); err != nil {
 		return err
 	}
-	if err := x.cfg.State.Flush(); err != nil { // the next start has no use for a checkpoint of what the state has lost
+	if err := x.cfg.State.Flush(); err != nil {
 		return err
 	}
 	if err := os.Rename(path+".new", path); err != nil {
@@ -200,10 +202,10 @@ func syncDir(dir string) error {
 }
 
 // save writes a database's files.
-func (x *Index) save(p *portrait, at oplog.Index) (s saved, err error) {
-	s = saved{Dir: p.dir, Epoch: p.epoch, Rows: fmt.Sprintf("rows-%d", at)}
+func (x *Index) save(p *checkpointWriter, at oplog.Index) (s databaseFiles, err error) {
+	s = databaseFiles{Dir: p.dir, Epoch: p.epoch, Rows: fmt.Sprintf("rows-%d", at)}
 	dir := filepath.Join(x.cfg.Dir, p.dir)
-	out := newPen(filepath.Join(dir, s.Rows), rowsMagic, x.cfg.Keys)
+	out := newSectionWriter(filepath.Join(dir, s.Rows), rowsMagic, x.cfg.Keys)
 	p.write(out)
 	if err := out.close(); err != nil {
 		return s, err
@@ -215,7 +217,7 @@ func (x *Index) save(p *portrait, at oplog.Index) (s saved, err error) {
 }
 
 // saveVectors adds a file of the vectors of new rows; when most of what the files hold is dead, one file replaces them.
-func (x *Index) saveVectors(p *portrait, dir string, at oplog.Index) (all []savedVectors, err error) {
+func (x *Index) saveVectors(p *checkpointWriter, dir string, at oplog.Index) (all []vectorFile, err error) {
 	if p.vectors == nil {
 		return nil, nil
 	}
@@ -229,10 +231,10 @@ func (x *Index) saveVectors(p *portrait, dir string, at oplog.Index) (all []save
 	if count > 2*p.vectors.Len()+checkpointRows {
 		all, from = nil, 0
 	}
-	f := savedVectors{File: fmt.Sprintf("vectors-%d-%d", at, from), To: p.shelf.n}
-	out := newPen(filepath.Join(dir, f.File), vectorsMagic, x.cfg.Keys)
+	f := vectorFile{File: fmt.Sprintf("vectors-%d-%d", at, from), To: p.cols.n}
+	out := newSectionWriter(filepath.Join(dir, f.File), vectorsMagic, x.cfg.Keys)
 	out.u32(uint32(p.vectors.Dim()))
-	p.vectors.Each(from, p.shelf.n, func(row uint32, v vector.Prepared) bool {
+	p.vectors.Each(from, p.cols.n, func(row uint32, v vector.Prepared) bool {
 		out.u32(row)
 		out.buf = v.Append(out.buf)
 		out.cut(false)
@@ -245,8 +247,8 @@ func (x *Index) saveVectors(p *portrait, dir string, at oplog.Index) (all []save
 	return append(all, f), nil
 }
 
-// tidyFiles removes what the checkpoint has replaced.
-func (x *Index) tidyFiles(now map[oplog.DB]saved) {
+// tidyFiles removes the row and vector files that the current checkpoint does not name.
+func (x *Index) tidyFiles(now map[oplog.DB]databaseFiles) {
 	for _, s := range now {
 		keep := map[string]bool{s.Rows: true}
 		for _, v := range s.Vectors {
@@ -255,12 +257,12 @@ func (x *Index) tidyFiles(now map[oplog.DB]saved) {
 		dir := filepath.Join(x.cfg.Dir, s.Dir)
 		entries, err := os.ReadDir(dir)
 		if err != nil {
-			continue // dropped meanwhile
+			continue // the database was dropped
 		}
 		for _, e := range entries {
 			if n := e.Name(); !keep[n] && (strings.HasPrefix(n, "rows-") || strings.HasPrefix(n, "vectors-")) {
 				if err := os.Remove(filepath.Join(dir, n)); err != nil {
-					x.cfg.Logger.Warn("an old checkpoint stays", "path", filepath.Join(dir, n), "err", err)
+					x.cfg.Logger.Warn("old checkpoint file not removed", "path", filepath.Join(dir, n), "err", err)
 				}
 			}
 		}

@@ -7,23 +7,23 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// A column holds what scores need of a row, without a look at the disk. All but the atomic field is written before the row
-// can be seen and never again.
+// A column holds what scoring needs of a row, so that it reads no disk. Every field but the atomic one is written before the row
+// is published and never again, so readers take no lock.
 type column struct {
 	rank.Row
-	now      atomic.Pointer[worth] // what reinforcement made of the row; nil: what it was stored with
+	now      atomic.Pointer[mutable] // what reinforcement made of the row; nil: what it was stored with
 	seq      oplog.Seq
 	revision uint32
 	place    int32 // in its session's rows
 }
 
-// worth is what may change of a memory without a change of its text.
-type worth struct {
+// mutable are the numbers of a memory that change while its text stays.
+type mutable struct {
 	accessed             int64
 	halfLife, importance float64
 }
 
-// row is the column as it is worth now.
+// row is the column with the current numbers.
 func (c *column) row() rank.Row {
 	r := c.Row
 	if w := c.now.Load(); w != nil {
@@ -32,10 +32,10 @@ func (c *column) row() rank.Row {
 	return r
 }
 
-// touch takes over what changes without a change of the text.
-func (c *column) touch(m *oplog.Memory) {
-	w := worth{int64(m.Accessed), m.HalfLife, m.Importance}
-	if old := c.now.Load(); old != nil && *old == w || old == nil && w == (worth{c.Accessed, c.HalfLife, c.Row.Importance}) {
+// update stores new numbers, unless they are the ones it has.
+func (c *column) update(m *oplog.Memory) {
+	w := mutable{int64(m.Accessed), m.HalfLife, m.Importance}
+	if old := c.now.Load(); old != nil && *old == w || old == nil && w == (mutable{c.Accessed, c.HalfLife, c.Row.Importance}) {
 		return
 	}
 	c.now.Store(&w)
@@ -43,7 +43,7 @@ func (c *column) touch(m *oplog.Memory) {
 
 const chunkRows = 1024
 
-// A chunk is the columns of consecutive rows. What filters ask of every row lies together.
+// A chunk is the columns of consecutive rows. The fields that filters read of every row lie next to each other, in few cache lines.
 type chunk struct {
 	died   [chunkRows]atomic.Uint64 // number of the change that replaced or forgot the row; 0 while it lives
 	facet  [chunkRows]atomic.Uint32
@@ -56,32 +56,32 @@ type columns struct {
 	n      atomic.Uint32
 }
 
-// A shelf is the columns as they were at a moment, but for the atomic fields.
-type shelf struct {
+// A columnView is the columns as they were at a moment, except for the atomic fields.
+type columnView struct {
 	chunks []*chunk
 	n      uint32
 }
 
-func (s *shelf) at(row uint32) *column { return &s.chunks[row/chunkRows].column[row%chunkRows] }
+func (s *columnView) at(row uint32) *column { return &s.chunks[row/chunkRows].column[row%chunkRows] }
 
-func (s *shelf) facet(row uint32) *atomic.Uint32 {
+func (s *columnView) facet(row uint32) *atomic.Uint32 {
 	return &s.chunks[row/chunkRows].facet[row%chunkRows]
 }
 
-func (s *shelf) died(row uint32) *atomic.Uint64 {
+func (s *columnView) died(row uint32) *atomic.Uint64 {
 	return &s.chunks[row/chunkRows].died[row%chunkRows]
 }
 
-// shelf captures the rows that are there.
-func (c *columns) shelf() shelf {
+// view captures the rows that are published.
+func (c *columns) view() columnView {
 	n := c.n.Load() // before the table: it has the chunks of n rows or more
 	if t := c.chunks.Load(); t != nil {
-		return shelf{*t, n}
+		return columnView{*t, n}
 	}
-	return shelf{}
+	return columnView{}
 }
 
-// next is the row that publish will show, with room for it. The writer alone calls both.
+// next makes room for one more row and returns its number; publish makes it visible. Only the writer calls the two.
 func (c *columns) next() uint32 {
 	n := c.n.Load()
 	var table []*chunk
@@ -102,7 +102,7 @@ func (c *columns) publish() { c.n.Add(1) }
 func (c *columns) skip(n uint32) {
 	for c.n.Load() < n {
 		row := c.next()
-		s := shelf{chunks: *c.chunks.Load()}
+		s := columnView{chunks: *c.chunks.Load()}
 		s.died(row).Store(1)
 		c.publish()
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// A sessionName is a conversation's within a database.
+// A sessionName identifies a conversation within a database.
 type sessionName struct{ namespace, session string }
 
 // A session is the rows of one conversation in the order they were stored.
@@ -27,53 +27,53 @@ type session struct {
 	tokens atomic.Uint64
 }
 
-// sums are counters: a namespace's, or the database's.
+// sums are the counters of a namespace, or of the whole database.
 type sums struct {
 	sessions, tokens uint64 // of rows that belong to a session
 }
 
-// database is the index of one database. One goroutine puts; any may search. The lock is held by put for what it
-// changes in memory, and by a search for the moment it takes to capture where things are.
+// database is the index of one database. One goroutine, Follow's, calls put; any goroutine may search. put holds mu while it
+// changes memory, a search only while it copies a few pointers (capture): neither holds it over I/O or analysis.
 type database struct {
-	dir   string
-	words *text.Index
-	cols  columns
-	faces *facets
-	bySeq seqTable
-	names names
+	dir    string
+	words  *text.Index
+	cols   columns
+	facets *facets
+	bySeq  seqTable
+	names  names
 
 	vectors atomic.Pointer[vector.Store] // nil before the first vector
 	edits   atomic.Uint64                // odd while rows are being replaced
 
-	mu         sync.RWMutex
-	seq        uint64     // number of the last change
-	sessions   []*session // by session number; 0 is none
-	sessionIDs map[sessionName]uint32
-	namespaces map[string]*sums    // by name
-	total      sums                // of all namespaces
-	strings    map[string]string   // one copy of each speaker; the writer's alone, as are the next two
-	adopted    map[oplog.Seq]adopt // rows found on disk that the state has not confirmed yet
-	strays     map[uint32]struct{} // rows found on disk that cannot be
-	lost       []oplog.Seq         // of a checkpoint, rows whose words the disk has lost
-	epoch      uint32              // of the embedder whose vectors these are; the writer's alone, as is the next
-	changed    bool                // since the last checkpoint
-	refilled   bool                // rows got vectors that they had not when they came, since the last checkpoint
+	mu           sync.RWMutex
+	seq          uint64     // number of the last change
+	sessions     []*session // by session number; 0 is none
+	sessionIDs   map[sessionName]uint32
+	namespaces   map[string]*sums         // by name
+	total        sums                     // of all namespaces
+	strings      map[string]string        // one copy of each speaker; put's goroutine alone uses it and the fields below
+	adopted      map[oplog.Seq]adoptedRow // rows found on disk that the state has not confirmed yet
+	orphans      map[uint32]struct{}      // rows found on disk that the state contradicts
+	withoutWords []oplog.Seq              // rows of a checkpoint that the text index lacks
+	epoch        uint32                   // of the embedder that made the vectors
+	changed      bool                     // since the last checkpoint
+	refilled     bool                     // since the last checkpoint, rows got vectors that they lacked when they came
 }
 
-// adopt is a row that a closed index left.
-type adopt struct {
+// An adoptedRow is a row that an earlier run left on disk.
+type adoptedRow struct {
 	row, revision, length uint32
 }
 
 func newDatabase(dir string, words *text.Index) *database {
 	return &database{dir: dir, words: words, names: newNames(), sessions: make([]*session, 1), sessionIDs: map[sessionName]uint32{},
-		seq: 1, namespaces: map[string]*sums{}, faces: newFacets(), strings: map[string]string{}}
+		seq: 1, namespaces: map[string]*sums{}, facets: newFacets(), strings: map[string]string{}}
 }
 
 // drop closes the index and removes its files.
 func (d *database) drop() {
 	d.words.Close()
-	os.RemoveAll(filepath.Dir(d.dir)) // what stays is removed at the next Open
+	os.RemoveAll(filepath.Dir(d.dir)) // the next Open removes what this leaves
 }
 
 // A change is a memory as it is now.
@@ -82,7 +82,7 @@ type change struct {
 	vec oplog.Vector
 }
 
-// A ready change has been worked on as far as can be done without the lock.
+// A ready change has been analysed and quantised, which needs no lock.
 type ready struct {
 	change
 	found  bool // on disk, at row
@@ -93,14 +93,17 @@ type ready struct {
 	code   vector.Prepared
 }
 
-// put brings rows up to date: all of them are found, or gone, when it returns.
+// put brings rows up to date: when it returns, searches find all of them, or no longer find them.
+//
+// Invariant: edits is odd while a replaced row is dead and its successor not yet added; a search that saw it odd, or saw it change,
+// runs again.
 func (d *database) put(ctx context.Context, changes []change) error {
 	if err := d.words.Ready(ctx); err != nil {
 		return err
 	}
 	d.changed = true
 	work, replaced := d.prepare(changes)
-	if replaced { // a search that meets the old row gone and the new one not there yet looks again
+	if replaced {
 		d.edits.Add(1)
 		defer d.edits.Add(1)
 	}
@@ -115,24 +118,24 @@ func (d *database) put(ctx context.Context, changes []change) error {
 		switch {
 		case m.Status == oplog.Tombstoned:
 			if known {
-				del = append(del, d.kill(old))
+				del = append(del, d.markDead(old))
 				d.bySeq.set(m.Seq, 0)
 			} else if uint64(m.Seq) > d.bySeq.top.Load() { // never seen before
-				d.gap(m)
+				d.reservePlace(m)
 				d.bySeq.set(m.Seq, 0)
 			}
 			continue
 		case known && d.at(old).revision == m.Revision:
-			d.at(old).touch(m)
-			rows := d.cols.shelf()
-			rows.facet(old).Store(d.faces.of(facetOf(m)))
+			d.at(old).update(m)
+			rows := d.cols.view()
+			rows.facet(old).Store(d.facets.of(facetOf(m)))
 			if w.unit != nil { // embedded after it was stored
 				d.vectors.Load().Put(old, w.code)
 				d.refilled = true
 			}
 			continue
 		case known:
-			del = append(del, d.kill(old))
+			del = append(del, d.markDead(old))
 		}
 		row := d.add(w, old, known)
 		if !w.found {
@@ -175,12 +178,12 @@ func (d *database) prepare(changes []change) (work []ready, replaced bool) {
 	for i, doc := range text.Analyse(texts) {
 		work[analyse[i]].doc, work[analyse[i]].length = doc, doc.Length()
 	}
-	d.condense(work, fresh)
+	d.prepareVectors(work, fresh)
 	return work, replaced
 }
 
-// condense prepares vectors, many of them on several cores.
-func (d *database) condense(work []ready, fresh []int) {
+// prepareVectors quantises vectors, many of them on several cores.
+func (d *database) prepareVectors(work []ready, fresh []int) {
 	var with []int
 	for _, i := range fresh {
 		if work[i].unit = vector.Unit(work[i].vec.Floats()); work[i].unit != nil {
@@ -201,7 +204,7 @@ func (d *database) condense(work []ready, fresh []int) {
 			for k := n; k < len(with); k += workers {
 				w := &work[with[k]]
 				if len(w.unit) != store.Dim() {
-					w.unit = nil // of another embedder than the rest: found by its words
+					w.unit = nil // of another embedder than the rest: only its words find it
 					continue
 				}
 				w.code = store.Prepare(w.unit)
@@ -217,7 +220,7 @@ func (d *database) rowOf(seq oplog.Seq) (row uint32, ok bool) {
 }
 
 func (d *database) at(row uint32) *column {
-	s := d.cols.shelf()
+	s := d.cols.view()
 	return s.at(row)
 }
 
@@ -226,10 +229,10 @@ func (d *database) add(w *ready, old uint32, corrected bool) (row uint32) {
 	if row = w.row; !w.found {
 		row = d.cols.next()
 	}
-	rows := shelf{chunks: *d.cols.chunks.Load()}
+	rows := columnView{chunks: *d.cols.chunks.Load()}
 	col := rows.at(row)
 	d.describe(col, w.m, w.length)
-	rows.facet(row).Store(d.faces.of(facetOf(w.m)))
+	rows.facet(row).Store(d.facets.of(facetOf(w.m)))
 	if w.m.Session != "" {
 		d.join(col, w.m, row, old, corrected)
 	}
@@ -245,14 +248,14 @@ func (d *database) add(w *ready, old uint32, corrected bool) (row uint32) {
 	return row
 }
 
-// group is a namespace's number in the text index. Two namespaces that share one share their statistics, everywhere alike.
+// group is a namespace's number in the text index. Two namespaces whose hashes collide share their statistics, on every replica alike.
 func group(namespace string) uint32 {
 	h := fnv.New32a()
 	h.Write([]byte(namespace))
-	return max(h.Sum32(), 1) // 0 is no namespace's
+	return max(h.Sum32(), 1) // 0 belongs to no namespace
 }
 
-// namespace finds a namespace's counters, made when it is the first row's.
+// namespace returns a namespace's counters and creates them for its first row.
 func (d *database) namespace(name string) *sums {
 	ns := d.namespaces[name]
 	if ns == nil {
@@ -270,11 +273,11 @@ func (d *database) describe(col *column, m *oplog.Memory, length uint32) {
 	}
 	col.seq, col.revision = m.Seq, m.Revision
 	col.Row = rank.Row{RID: m.RID, Created: int64(m.Created), Accessed: int64(m.Accessed), Importance: m.Importance, HalfLife: m.HalfLife,
-		Valence: m.Valence, Length: length, Speaker: d.one(speaker(m)), Asks: strings.HasSuffix(strings.TrimSpace(m.Text), "?")}
+		Valence: m.Valence, Length: length, Speaker: d.intern(speaker(m)), Asks: strings.HasSuffix(strings.TrimSpace(m.Text), "?")}
 }
 
-// one returns the copy of a string that all rows share.
-func (d *database) one(s string) string {
+// intern returns the copy of a string that all rows share.
+func (d *database) intern(s string) string {
 	if have, ok := d.strings[s]; ok {
 		return have
 	}
@@ -283,7 +286,7 @@ func (d *database) one(s string) string {
 	return s
 }
 
-// session finds a conversation, made when it is the first to name it.
+// session returns a conversation and its number, and creates it for its first row.
 func (d *database) session(namespace, name string) (*session, uint32) {
 	key := sessionName{namespace, name}
 	id, ok := d.sessionIDs[key]
@@ -315,7 +318,7 @@ func (d *database) join(col *column, m *oplog.Memory, row, old uint32, corrected
 	d.count(col)
 }
 
-// count adds a row to what is known of its conversation.
+// count adds a row to the counters of its conversation, its namespace and the database.
 func (d *database) count(c *column) {
 	s, length := d.sessions[c.Session], uint64(c.Length)
 	s.tokens.Add(length)
@@ -323,12 +326,12 @@ func (d *database) count(c *column) {
 	d.total.tokens += length
 }
 
-// noRow stands in a session for a memory that is gone.
+// noRow takes the place of a forgotten memory in its session.
 const noRow = ^uint32(0)
 
-// gap keeps the place of a memory that was forgotten before it was seen here: its neighbours are as far apart as on a
-// node that knew it.
-func (d *database) gap(m *oplog.Memory) {
+// reservePlace keeps the place of a memory that was forgotten before this node saw it, so that its neighbours are as far apart as on
+// a node that did: answers must not depend on when a replica joined.
+func (d *database) reservePlace(m *oplog.Memory) {
 	if m.Session == "" {
 		return
 	}
@@ -338,9 +341,9 @@ func (d *database) gap(m *oplog.Memory) {
 	s.rows.Store(&rows)
 }
 
-// kill takes a row out of everything that is counted.
-func (d *database) kill(row uint32) uint32 {
-	rows := d.cols.shelf()
+// markDead records the change that ended a row, and takes it out of vectors and counters.
+func (d *database) markDead(row uint32) uint32 {
+	rows := d.cols.view()
 	c := rows.at(row)
 	rows.died(row).Store(d.seq)
 	if v := d.vectors.Load(); v != nil {
@@ -356,7 +359,7 @@ func (d *database) kill(row uint32) uint32 {
 	return row
 }
 
-// speaker is who said a memory: the one named beside it, or, as transcripts have it, before its first colon.
+// speaker is the person who said a memory: the name given with it, or, as in transcripts, the text before its first colon.
 func speaker(m *oplog.Memory) string {
 	if m.Speaker != "" {
 		return m.Speaker

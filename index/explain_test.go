@@ -78,7 +78,7 @@ func TestExplained(t *testing.T) {
 		}
 	}
 	if _, _, err := r.index.Search(t.Context(), 1, index.Query{Text: "river", K: 1, Now: now, Without: []string{"luck"}}); err == nil || !strings.Contains(err.Error(), `no signal "luck"`) {
-		t.Errorf("a signal nobody knows: %v", err)
+		t.Errorf("an unknown signal: %v", err)
 	}
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// A facet is what many rows share and filters ask for. Rows hold its number: a filter looks at each facet once, and at the rows'
-// numbers after that. A row whose status or tier changes gets another facet.
+// A facet is the set of filterable fields that many rows share. A row holds its facet's number, so a filter decides once for
+// each facet and then compares numbers only. A row whose status or tier changes gets another facet.
 type facet struct {
 	kind, namespace, domain, source, tier, owner string
 	status                                       oplog.Status
@@ -52,8 +52,9 @@ func (f *facets) of(v facet) uint32 {
 // at is the facet of a number.
 func (f *facets) at(n uint32) *facet { return (*f.list.Load())[n] }
 
-// A sieve is a question's filters, as far as facets decide them.
-type sieve struct {
+// A filter holds the question's filters as far as facets decide them. The goroutines of one search share it: a verdict is one
+// atomic word, and two that reach the same one are harmless.
+type filter struct {
 	q       *Query
 	facets  *facets
 	verdict *[]atomic.Uint32 // by facet: 0 is not looked at yet
@@ -64,7 +65,7 @@ const (
 	passed  = 2
 )
 
-func newSieve(q *Query, f *facets) sieve {
+func newFilter(q *Query, f *facets) filter {
 	n := len(*f.list.Load())
 	v, _ := f.verdicts.Get().(*[]atomic.Uint32)
 	if v == nil || cap(*v) < n {
@@ -73,13 +74,13 @@ func newSieve(q *Query, f *facets) sieve {
 	}
 	*v = (*v)[:n]
 	clear(*v)
-	return sieve{q, f, v}
+	return filter{q, f, v}
 }
 
-func (s *sieve) done() { s.facets.verdicts.Put(s.verdict) }
+func (s *filter) done() { s.facets.verdicts.Put(s.verdict) }
 
 // passes says whether the rows of a facet may be in the answer.
-func (s *sieve) passes(n uint32) bool {
+func (s *filter) passes(n uint32) bool {
 	if int(n) >= len(*s.verdict) { // made since the question
 		return s.q.wants(s.facets.at(n))
 	}
@@ -114,13 +115,13 @@ func (q *Query) wants(f *facet) bool {
 	return true
 }
 
-// everything says whether the question has no filter at all.
+// everything reports whether the question has no filter at all, so that Keep need not look at facets.
 func (q *Query) everything(f *facets) bool {
 	return (q.Consolidated || !f.merged.Load()) && len(q.Types) == 0 && q.Namespace == "" && q.Domain == "" && q.Source == "" &&
-		q.Private == "" && q.Tier == "" && q.Owner == "" && !q.beyond()
+		q.Private == "" && q.Tier == "" && q.Owner == "" && !q.needsColumn()
 }
 
-// beyond says whether the question asks for more than facets tell.
-func (q *Query) beyond() bool {
+// needsColumn reports whether a filter needs the row's column because its facet does not decide it.
+func (q *Query) needsColumn() bool {
 	return q.Since != 0 || q.Until != 0 || q.Session != "" || q.Admit != nil
 }

@@ -22,7 +22,7 @@ func TestFlippedBits(t *testing.T) {
 	t.Parallel()
 	l, qs := history(t, 400), questions()[:12]
 	r := openReplica(t)
-	r.apply(l.records, len(l.records)) // at once: of several segments some may be in use no more, and nobody misses their bits
+	r.apply(l.records, len(l.records)) // in one batch, so that every segment is in use and a flipped bit matters
 	want := r.answers(qs)
 	r.settle()
 	r.index.Close()
@@ -76,7 +76,7 @@ func TestFlippedBits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, kind := range []string{"checkpoint", "birth.json", "rows", "vectors", ".zap", "root.bolt", "cairn.format"} {
+	for _, kind := range []string{"checkpoint", "identity.json", "rows", "vectors", ".zap", "root.bolt", "cairn.format"} {
 		if !kinds[kind] {
 			t.Errorf("no %s among the files %v", kind, kinds)
 		}

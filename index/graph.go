@@ -23,7 +23,7 @@ const (
 	graphFactor = 5   // rows the graph may add, times K
 )
 
-// names finds the entities that a text names, by their own names and by aliases. It is fed by the database's writer.
+// names finds the entities that a text names, by their own names and by aliases. The database's writer fills it; searches read it.
 type names struct {
 	mu       sync.RWMutex
 	entities map[string][]string          // folded name → names, sorted
@@ -67,8 +67,8 @@ func (n *names) alias(namespace, alias, canonical string) {
 	n.aliases[key][namespace] = canonical
 }
 
-// learn takes over the names of an operation; those a memory mentions come with its row.
-func (n *names) learn(op oplog.Op) {
+// addFrom adds the names in an operation. The names that a memory mentions come with its row (describe).
+func (n *names) addFrom(op oplog.Op) {
 	switch op := op.(type) {
 	case *oplog.Relate:
 		n.entity(op.Src)
@@ -77,17 +77,17 @@ func (n *names) learn(op oplog.Op) {
 		n.entity(op.Src)
 		n.entity(op.Dst)
 	case *oplog.Assert:
-		n.learn(&op.Claim)
+		n.addFrom(&op.Claim)
 	case *oplog.Alias:
 		n.alias(op.Namespace, op.Alias, op.Canonical)
 	case *oplog.Foreign:
 		if op.Related != nil {
-			n.learn(op.Related)
+			n.addFrom(op.Related)
 		}
 	}
 }
 
-// load takes over the names of the state.
+// load adds the names of the state.
 func (n *names) load(v *oplog.View, db oplog.DB) {
 	v.Entities(db, func(e oplog.Entity) bool {
 		n.entity(e.Name)
@@ -135,9 +135,9 @@ type reached struct {
 	proximity float64
 }
 
-// walk goes through relations and claims from the seeds, breadth first, either way. The order of what it meets is that of
-// the state: the same everywhere.
-func (in *inside) walk(seeds []string) []reached {
+// walk follows relations and claims from the seeds, breadth first and in both directions. The state gives the order, so every
+// replica reaches the same entities.
+func (in *question) walk(seeds []string) []reached {
 	var out []reached
 	for _, s := range seeds {
 		out = append(out, reached{name: s, weight: 1, proximity: 1})
@@ -166,7 +166,7 @@ func (in *inside) walk(seeds []string) []reached {
 }
 
 // neighbours are the entities that a relation or an affirmed claim joins to a name, the strongest first.
-func (in *inside) neighbours(name string) (out []reached) {
+func (in *question) neighbours(name string) (out []reached) {
 	add := func(a, b string, weight float64) {
 		other := a
 		if a == name {
@@ -192,7 +192,7 @@ func (in *inside) neighbours(name string) (out []reached) {
 
 // byGraph gives rows that speak of entities near the question's their proximity, and adds the best of those that nothing
 // else found.
-func (in *inside) byGraph(cands []rank.Candidate) ([]rank.Candidate, error) {
+func (in *question) byGraph(cands []rank.Candidate) ([]rank.Candidate, error) {
 	seeds := in.d.names.in(in.q.Text, in.q.Namespace)
 	if len(seeds) == 0 {
 		return cands, nil
@@ -206,12 +206,12 @@ func (in *inside) byGraph(cands []rank.Candidate) ([]rank.Candidate, error) {
 	slices.Sort(asked)
 	for _, r := range in.walk(seeds) {
 		terms := text.AnalyzeQuery(r.name)
-		if len(terms) == 0 || contains(asked, terms) { // the words find and weigh it: to count it again only blurs them
+		if len(terms) == 0 || contains(asked, terms) { // the words find and weigh it already: counting it twice costs recall
 			continue
 		}
 		proximity := r.proximity
 		if e, ok := in.view.Entity(in.db, r.name); ok && r.hops == 0 {
-			proximity /= rank.Rarity(e.Mentions) // what everything speaks of says little
+			proximity /= rank.Rarity(e.Mentions) // an entity in every memory tells little
 		}
 		rows, err := in.d.words.Search(text.Query{Terms: terms, Groups: in.groups(), Keep: in.Keep, Order: in.newest, Tie: in.tie, K: entityRows})
 		if err != nil {
@@ -227,11 +227,11 @@ func (in *inside) byGraph(cands []rank.Candidate) ([]rank.Candidate, error) {
 				at[h.Row] = i
 				fresh = append(fresh, rank.Candidate{Row: h.Row})
 			}
-			near(candidate(cands, fresh, i), in.dimmed(h.Row, proximity), r.name)
+			near(candidate(cands, fresh, i), in.halvedIfMerged(h.Row, proximity), r.name)
 		}
 	}
 	slices.SortFunc(fresh, func(a, b rank.Candidate) int {
-		return cmp.Or(cmp.Compare(in.pull(b), in.pull(a)), in.tie(a.Row, b.Row))
+		return cmp.Or(cmp.Compare(in.graphOrder(b), in.graphOrder(a)), in.tie(a.Row, b.Row))
 	})
 	return append(cands, fresh[:min(len(fresh), graphFactor*in.q.K)]...), nil
 }
@@ -246,7 +246,7 @@ func contains(sorted, terms []string) bool {
 	return true
 }
 
-// candidate is the one at a place in both lists, one behind the other.
+// candidate is the i-th of cands followed by fresh.
 func candidate(cands, fresh []rank.Candidate, i int) *rank.Candidate {
 	if i < len(cands) {
 		return &cands[i]
@@ -260,15 +260,15 @@ func near(c *rank.Candidate, proximity float64, via string) {
 	}
 }
 
-// dimmed halves the proximity of memories that were merged into others.
-func (in *inside) dimmed(row uint32, proximity float64) float64 {
-	if in.d.faces.at(in.shelf.facet(row).Load()).status == oplog.Consolidated {
+// halvedIfMerged halves the proximity of memories that were merged into others.
+func (in *question) halvedIfMerged(row uint32, proximity float64) float64 {
+	if in.d.facets.at(in.cols.facet(row).Load()).status == oplog.Consolidated {
 		return proximity / 2
 	}
 	return proximity
 }
 
-// pull orders what the graph alone found.
-func (in *inside) pull(c rank.Candidate) float64 {
-	return float64(in.shelf.at(c.Row).row().Importance * (.3 + float64(.7*c.Graph)))
+// graphOrder is the score by which rows that only the graph found are ordered.
+func (in *question) graphOrder(c rank.Candidate) float64 {
+	return float64(in.cols.at(c.Row).row().Importance * (.3 + float64(.7*c.Graph)))
 }

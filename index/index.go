@@ -16,7 +16,7 @@ import (
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
-// Config says where an index finds what it follows, and where it may keep what it derives.
+// Config says which state an index follows and where it stores what it derives.
 type Config struct {
 	Dir    string // of this index alone
 	State  *oplog.State
@@ -26,17 +26,17 @@ type Config struct {
 
 // Index holds the index of every database.
 type Index struct {
-	cfg   Config
-	cache *text.Cache
-	tails *text.Backlog
-	pool  vector.Pool
-	rooms sync.Pool // of *room
+	cfg       Config
+	cache     *text.Cache
+	tails     *text.Backlog
+	pool      vector.Pool
+	scratches sync.Pool // of *scratch
 
 	mu  sync.RWMutex
 	dbs map[oplog.DB]*database
 	gen int // counts rebuilds: each has directories of its own
 
-	keeper keeper // of the goroutine that follows
+	checkpoints checkpointState // of the goroutine that follows
 }
 
 // postingCache bounds the decoded postings kept over all databases.
@@ -45,8 +45,8 @@ const postingCache = 128 << 20
 // tailBytes bounds what waits for the text indexes of all databases together.
 const tailBytes = 24 << 20
 
-// Open brings the index up to the state as it is. It takes over what an earlier run left on disk when that is whole and of
-// the same database. It returns the place in the log from which to Follow on.
+// Open brings the index up to date with the state. It reuses what an earlier run left on disk when that is readable and belongs to
+// the same database. It returns the log index behind which the caller goes on with Follow.
 func Open(ctx context.Context, cfg Config) (*Index, oplog.Index, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
@@ -62,11 +62,11 @@ func Open(ctx context.Context, cfg Config) (*Index, oplog.Index, error) {
 	return x, at, err
 }
 
-// Rebuild throws away what the index holds and reads the state again, as after a restored snapshot.
-// Searches see the old rows until it is done.
+// Rebuild discards the index and reads the whole state again, as after a restored snapshot. Searches use the old rows until it
+// returns. Only the goroutine that calls Follow may call it.
 func (x *Index) Rebuild(ctx context.Context) (oplog.Index, error) {
-	x.keeper.wait()
-	x.keeper.last = nil
+	x.checkpoints.wait()
+	x.checkpoints.last = nil
 	at, err := x.build(ctx, false)
 	if err == nil {
 		x.checkpoint()
@@ -82,7 +82,7 @@ func (x *Index) build(ctx context.Context, adopt bool) (at oplog.Index, err erro
 	dbs := map[oplog.DB]*database{}
 	var cluster string
 	var when oplog.HLC
-	x.keeper.partial = true
+	x.checkpoints.partial = true
 	err = x.cfg.State.Read(func(v *oplog.View) error {
 		cluster, at, when = v.Cluster(), v.Index(), v.Time()
 		var head checkpoint
@@ -101,7 +101,7 @@ func (x *Index) build(ctx context.Context, adopt bool) (at oplog.Index, err erro
 			if whole {
 				revived[d.ID] = db
 			} else {
-				delete(x.keeper.last, d.ID)
+				delete(x.checkpoints.last, d.ID)
 			}
 		}
 		return errors.Join(x.catchUp(ctx, v, head, revived), ctx.Err())
@@ -114,9 +114,9 @@ func (x *Index) build(ctx context.Context, adopt bool) (at oplog.Index, err erro
 				d.drop()
 			}
 		}
-		if adopt && errors.Is(err, oplog.ErrState) { // of the log's window, perhaps, which only a checkpoint needs
-			x.cfg.Logger.Warn("the log that leads on from the checkpoint of the index is unreadable, the state is read instead", "err", err)
-			x.keeper.last = nil
+		if adopt && errors.Is(err, oplog.ErrState) { // perhaps only the log window is damaged, which a full read does not need
+			x.cfg.Logger.Warn("log window behind the checkpoint of the index unreadable, reading the whole state instead", "err", err)
+			x.checkpoints.last = nil
 			return x.build(ctx, false)
 		}
 		return 0, fmt.Errorf("rebuild index: %w", err)
@@ -128,12 +128,12 @@ func (x *Index) build(ctx context.Context, adopt bool) (at oplog.Index, err erro
 	for _, d := range old {
 		d.drop()
 	}
-	x.keeper.cluster, x.keeper.at, x.keeper.time, x.keeper.partial = cluster, at, when, false
+	x.checkpoints.cluster, x.checkpoints.at, x.checkpoints.time, x.checkpoints.partial = cluster, at, when, false
 	return at, nil
 }
 
-// load opens a database's index and fills it: from its checkpoint, to which catchUp adds what came later, or from all of the state.
-func (x *Index) load(ctx context.Context, v *oplog.View, info oplog.Database, gen int, adopt bool, files saved) (_ *database, revived bool, err error) {
+// load opens a database's index and fills it: from its checkpoint, to which catchUp adds what came later, or from the whole state.
+func (x *Index) load(ctx context.Context, v *oplog.View, info oplog.Database, gen int, adopt bool, files databaseFiles) (_ *database, revived bool, err error) {
 	if files.Epoch != v.Embedding(info.ID).Epoch { // all vectors of the new embedder came after the checkpoint
 		files.Vectors = nil
 	}
@@ -149,7 +149,7 @@ func (x *Index) load(ctx context.Context, v *oplog.View, info oplog.Database, ge
 	return db, false, x.readAll(ctx, v, info, db)
 }
 
-// buildNews is after how many memories a build says how far it is.
+// buildNews is the number of memories after which a build logs its progress.
 const buildNews = 50_000
 
 // readAll fills an index from the state.
@@ -171,18 +171,19 @@ func (x *Index) readAll(ctx context.Context, v *oplog.View, info oplog.Database,
 		return err
 	}
 	x.cfg.Logger.Debug("index ready", "database", info.ID, "memories", p.total, "kept", kept-len(db.adopted))
-	return db.disown()
+	return db.deleteUnconfirmed()
 }
 
-// closeSync bounds how long Close waits for the disk. What is not there by then is analysed again at the next Open.
+// closeSync bounds how long Close waits for the disk. The next Open analyses again what was not written by then.
 const closeSync = 2 * time.Second
 
-// Close writes what is not on disk yet and lets go of the files. Nothing follows any more.
+// Close writes a checkpoint, waits a bounded time for the text indexes to be on disk, and closes the files. The caller has stopped
+// calling Follow before.
 func (x *Index) Close() error {
-	x.keeper.wait()
-	if x.dbs != nil && !x.keeper.partial && (x.keeper.changes > 0 || len(x.keeper.last) == 0) {
-		x.keeper.changes = 0
-		x.portray()()
+	x.checkpoints.wait()
+	if x.dbs != nil && !x.checkpoints.partial && (x.checkpoints.changes > 0 || len(x.checkpoints.last) == 0) {
+		x.checkpoints.changes = 0
+		x.captureCheckpoint()()
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -190,7 +191,7 @@ func (x *Index) Close() error {
 	defer cancel()
 	for id, d := range x.dbs {
 		if err := d.words.Sync(ctx); err != nil && !errors.Is(err, text.ErrClosed) {
-			x.cfg.Logger.Warn("index closed before it was on disk", "database", id, "err", err)
+			x.cfg.Logger.Warn("index closed before all of it was on disk, the next start analyses the rest", "database", id, "err", err)
 		}
 		d.words.Close()
 	}
@@ -198,28 +199,28 @@ func (x *Index) Close() error {
 	return nil
 }
 
-// ErrPartial is the refusal to follow after a batch that failed half way: what that batch brought is missing, and a later one
+// ErrPartial is what Follow returns after a batch that failed half way: part of that batch is missing, and following a later one
 // would hide the gap. Rebuild closes it.
 var ErrPartial = errors.New("the index lacks a part of the log and must be rebuilt")
 
-// Follow takes the outcomes of applied entries, in log order, from one goroutine. What it read of the state
-// may be ahead of an outcome: then it does a later one's work, which finds nothing left to do.
+// Follow takes the outcomes of applied entries, in log order, from one goroutine. The state that it reads may already be ahead of
+// an outcome; the later outcome then finds its work done.
 //
 // Invariant: the position that a checkpoint claims moves only when all work up to it is done. After an error there is no
 // checkpoint and no further step before a Rebuild; the next Open goes on from the last checkpoint.
 func (x *Index) Follow(ctx context.Context, batch []oplog.Outcome) error {
 	switch {
-	case x.keeper.partial:
+	case x.checkpoints.partial:
 		return ErrPartial
 	case len(batch) == 0:
 		return nil
 	}
-	x.keeper.partial = true
+	x.checkpoints.partial = true
 	if err := x.follow(ctx, batch); err != nil {
 		return err
 	}
 	newest := batch[len(batch)-1]
-	x.keeper.at, x.keeper.time, x.keeper.partial = newest.Index, newest.HLC, false
+	x.checkpoints.at, x.checkpoints.time, x.checkpoints.partial = newest.Index, newest.HLC, false
 	x.checkpoint()
 	return nil
 }
@@ -236,7 +237,7 @@ func (x *Index) follow(ctx context.Context, batch []oplog.Outcome) error {
 				dropped = true
 			}
 			if db := x.database(o.Entry.DB); db != nil {
-				db.names.learn(op)
+				db.names.addFrom(op)
 			}
 		}
 		touched.add(o)
@@ -245,11 +246,11 @@ func (x *Index) follow(ctx context.Context, batch []oplog.Outcome) error {
 		return nil
 	}
 	return x.cfg.State.Read(func(v *oplog.View) error {
-		if x.keeper.cluster == "" {
-			x.keeper.cluster = v.Cluster()
+		if x.checkpoints.cluster == "" {
+			x.checkpoints.cluster = v.Cluster()
 		}
 		if dropped {
-			x.forget(v)
+			x.dropGone(v)
 		}
 		for id, rids := range touched {
 			if err := x.refresh(ctx, v, id, rids); err != nil {
@@ -260,7 +261,7 @@ func (x *Index) follow(ctx context.Context, batch []oplog.Outcome) error {
 	})
 }
 
-// touched are the memories that something happened to.
+// touched are the memories, by rid, that a batch changed.
 type touched map[oplog.DB]map[string]struct{}
 
 func (t touched) add(o oplog.Outcome) {
@@ -317,7 +318,7 @@ func (x *Index) refresh(ctx context.Context, v *oplog.View, id oplog.DB, rids ma
 	db := x.database(id)
 	if db == nil {
 		var err error
-		if db, _, err = x.open(v.Cluster(), info, x.gen, false, saved{}); err != nil {
+		if db, _, err = x.open(v.Cluster(), info, x.gen, false, databaseFiles{}); err != nil {
 			return err
 		}
 		db.names.load(v, id)
@@ -326,7 +327,7 @@ func (x *Index) refresh(ctx context.Context, v *oplog.View, id oplog.DB, rids ma
 		x.dbs[id] = db
 		x.mu.Unlock()
 	}
-	if epoch := v.Embedding(id).Epoch; epoch != db.epoch { // what there is was made by another embedder
+	if epoch := v.Embedding(id).Epoch; epoch != db.epoch { // the vectors here were made by another embedder
 		db.epoch = epoch
 		db.vectors.Store(nil)
 		db.changed = true
@@ -334,7 +335,7 @@ func (x *Index) refresh(ctx context.Context, v *oplog.View, id oplog.DB, rids ma
 	return x.renew(ctx, v, id, db, rids)
 }
 
-// renew brings some rows of a database up to date. Row numbers follow the order in which memories were stored.
+// renew refreshes some memories of a database, in the order in which they were stored: row numbers follow that order.
 func (x *Index) renew(ctx context.Context, v *oplog.View, id oplog.DB, db *database, rids map[string]struct{}) error {
 	seqs := make([]oplog.Seq, 0, len(rids))
 	for rid := range rids {
@@ -346,7 +347,7 @@ func (x *Index) renew(ctx context.Context, v *oplog.View, id oplog.DB, db *datab
 	return x.reread(ctx, v, id, db, seqs)
 }
 
-// reread brings memories up to date by their numbers, which ascend.
+// reread refreshes memories by their sequence numbers, which ascend.
 func (x *Index) reread(ctx context.Context, v *oplog.View, id oplog.DB, db *database, seqs []oplog.Seq) error {
 	p := page{x: x, db: db}
 	for _, seq := range seqs {
@@ -359,8 +360,8 @@ func (x *Index) reread(ctx context.Context, v *oplog.View, id oplog.DB, db *data
 	return p.flush(ctx)
 }
 
-// forget lets go of databases that are gone.
-func (x *Index) forget(v *oplog.View) {
+// dropGone closes and removes the indexes of databases that the state no longer has.
+func (x *Index) dropGone(v *oplog.View) {
 	x.mu.Lock()
 	var gone []*database
 	for id, d := range x.dbs {
@@ -375,11 +376,11 @@ func (x *Index) forget(v *oplog.View) {
 	}
 }
 
-// A Lag says how much of what is found is not on disk yet, over all databases. A restart costs that much analysis.
+// A Lag says how much of what searches find is not on disk yet, over all databases. A restart analyses that much again.
 type Lag struct {
 	Rows, Bytes int
 	Unsynced    uint64 // changes
-	Err         error  // why writing stopped, if it did: answers stay right, the next Open starts anew
+	Err         error  // why writing stopped, if it did: answers stay right, the next Open rebuilds
 }
 
 // Lag returns how far the disk is behind.

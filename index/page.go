@@ -6,14 +6,14 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// How much is read of the state before it is put: in memories, and in bytes of them. A memory of a few kilobytes has ten times as many
-// while it is analysed, and a batch of the log may touch any number.
+// Bounds of one page, in memories and in bytes. Analysis takes about ten times a memory's bytes, and one batch of the log may touch
+// any number of memories, so the bytes are bounded as well.
 const (
 	pageRows  = 1000
 	pageBytes = 2 << 20
 )
 
-// A page gathers memories on their way into a database. They come in the order of their numbers.
+// A page gathers memories that are to be put into a database, in the order of their sequence numbers.
 type page struct {
 	x       *Index
 	db      *database
@@ -22,7 +22,7 @@ type page struct {
 	total   int // put so far
 }
 
-// add takes a memory, and puts all that were gathered when they are many.
+// add gathers a memory, and flushes when the page is full.
 func (p *page) add(ctx context.Context, m *oplog.Memory, vec oplog.Vector) error {
 	p.changes = append(p.changes, change{m, vec})
 	p.bytes += len(m.Text) + len(m.Metadata) + len(vec)
@@ -32,13 +32,13 @@ func (p *page) add(ctx context.Context, m *oplog.Memory, vec oplog.Vector) error
 	return p.flush(ctx)
 }
 
-// flush puts what is left.
+// flush puts the gathered memories.
 func (p *page) flush(ctx context.Context) error {
 	if len(p.changes) == 0 {
 		return nil
 	}
 	p.total += len(p.changes)
-	p.x.keeper.changes += len(p.changes)
+	p.x.checkpoints.changes += len(p.changes)
 	err := p.db.put(ctx, p.changes)
 	clear(p.changes)
 	p.changes, p.bytes = p.changes[:0], 0

@@ -33,9 +33,9 @@ type Query struct {
 	Without      []string          // signals that are not to count: rank.Switches
 	Diverse      bool              // leave out what nearly repeats something better, and prefer what does not
 	Now          time.Time         // of the question: decides recency and decay
-	Quiet        bool              // a node is not to count what it finds as used; the index itself does not look at it
-	Pick         func([]Hit) []Hit // the caller's own last cut, of what is ready to be returned: what it leaves out is not counted as used; nil leaves all
-	Admit        func(Facts) bool  // a filter of the caller's own, asked inside the scans, by several goroutines; nil admits all
+	Quiet        bool              // for the node: do not strengthen the memories found; the index ignores it
+	Pick         func([]Hit) []Hit // the caller's last cut: the memories that it leaves out are not strengthened; nil leaves all
+	Admit        func(Facts) bool  // the caller's own filter, called inside the scans by several goroutines; nil admits all
 }
 
 // MaxQuestion is how many bytes of a question are read: some ten thousand words, of which the first text.MaxQueryTokens
@@ -68,11 +68,11 @@ type Hit struct {
 	Parts  rank.Parts
 }
 
-// Info is what is to be said of an answer as a whole.
+// Info describes an answer as a whole.
 type Info struct {
 	Confidence float64
 	Considered int // rows that were looked at
-	Matched    int // of them, those that have to do with the question: nothing else is an answer
+	Matched    int // of those, the ones that match the question (see package rank); nothing else is an answer
 	Below      int // of those, the ones that score less than MinScore
 	Repeats    int // rows that Diverse left out
 }

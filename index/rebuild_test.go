@@ -9,7 +9,7 @@ import (
 	"github.com/cairndb/cairn/index/text"
 )
 
-// TestARebuildIsNotSeen: who asks while the index is made anew is answered from the old one or from the new, and a closed
+// TestARebuildIsNotSeen: a search during a rebuild is answered from the old index or from the new one, and a closed
 // one says so.
 func TestARebuildIsNotSeen(t *testing.T) {
 	r := openReplica(t)

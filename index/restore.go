@@ -17,8 +17,9 @@ import (
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
-// A birth says whose texts a directory holds. It is written before the first of them.
-type birth struct {
+// An identity says which database's texts a directory holds. It is written before the first of them, so that a directory is
+// never taken for another database's.
+type identity struct {
 	Format   int        `json:"format"`
 	Cluster  string     `json:"cluster"`
 	Database oplog.DB   `json:"database"`
@@ -29,9 +30,9 @@ type birth struct {
 // indexFormat is raised when the meaning of stored rows changes.
 const indexFormat = 1
 
-const birthFile = "birth.json"
+const identityFile = "identity.json"
 
-// tidy removes what no database will ask for: directories of other names, and those set aside as damaged.
+// tidy removes directories that no database will open: those with other names, older generations, and damaged ones set aside.
 func (x *Index) tidy() error {
 	entries, err := os.ReadDir(x.cfg.Dir)
 	if err != nil {
@@ -54,7 +55,7 @@ func (x *Index) tidy() error {
 	return nil
 }
 
-// dirName is where a database's index is kept: a rebuild has a directory of its own.
+// dirName is the name of a database's directory. Each rebuild has a directory of its own.
 func dirName(id oplog.DB, gen int) string {
 	return strconv.Itoa(int(id)) + "-" + strconv.Itoa(gen)
 }
@@ -66,10 +67,10 @@ func parseDir(name string) (id string, gen int, ok bool) {
 	return id, gen, ok && err == nil && bad == nil
 }
 
-// open opens the index of a database. With adopt it looks for what an earlier run left, and takes it when it is whole and of
-// this database; otherwise it begins an empty one. It is revived when the files of a checkpoint filled it.
-func (x *Index) open(cluster string, info oplog.Database, gen int, adopt bool, files saved) (_ *database, revived bool, err error) {
-	self := birth{Format: indexFormat, Cluster: cluster, Database: info.ID, Name: info.Name, Created: info.Created}
+// open opens the index of a database. With adopt it reuses the directory that an earlier run left, if that is readable and
+// belongs to this database; otherwise it creates an empty one. revived reports that a checkpoint filled the columns.
+func (x *Index) open(cluster string, info oplog.Database, gen int, adopt bool, files databaseFiles) (_ *database, revived bool, err error) {
+	self := identity{Format: indexFormat, Cluster: cluster, Database: info.ID, Name: info.Name, Created: info.Created}
 	if adopt {
 		old, err := filepath.Glob(filepath.Join(x.cfg.Dir, strconv.Itoa(int(info.ID))+"-*"))
 		if err != nil {
@@ -92,7 +93,7 @@ func (x *Index) open(cluster string, info oplog.Database, gen int, adopt bool, f
 	if err != nil {
 		return nil, false, err
 	}
-	if err := os.WriteFile(filepath.Join(dir, birthFile), x.cfg.Keys.Bytes(raw), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, identityFile), x.cfg.Keys.Bytes(raw), 0o600); err != nil {
 		return nil, false, fmt.Errorf("database %d: %w", info.ID, err)
 	}
 	words, err := text.Open(text.Config{Dir: filepath.Join(dir, "text"), Cache: x.cache, Backlog: x.tails, Logger: x.cfg.Logger, Keys: x.cfg.Keys})
@@ -102,21 +103,21 @@ func (x *Index) open(cluster string, info oplog.Database, gen int, adopt bool, f
 	return newDatabase(filepath.Join(dir, "text"), words), false, nil
 }
 
-// reopen opens what an earlier run left in dir; nil when that is of no use.
-func (x *Index) reopen(dir string, self birth, files saved) (_ *database, revived bool) {
-	raw, err := os.ReadFile(filepath.Join(dir, birthFile))
+// reopen opens the directory that an earlier run left; nil when it belongs to another database or is damaged.
+func (x *Index) reopen(dir string, self identity, files databaseFiles) (_ *database, revived bool) {
+	raw, err := os.ReadFile(filepath.Join(dir, identityFile))
 	if err == nil {
 		raw, err = x.cfg.Keys.Plain(raw)
 	}
-	var b birth
+	var b identity
 	if err != nil || json.Unmarshal(raw, &b) != nil || b != self {
-		x.cfg.Logger.Info("index of another database thrown away", "path", dir)
+		x.cfg.Logger.Info("index directory belongs to another database, removed", "path", dir)
 		return nil, false
 	}
-	d := blank(dir)
-	r := revival{d: d}
+	d := emptyDatabase(dir)
+	r := checkpointLoader{d: d}
 	filled := make(chan error, 1)
-	go func() { filled <- x.revive(&r, dir, files) }() // the words take about as long
+	go func() { filled <- x.loadCheckpoint(&r, dir, files) }() // beside opening the words, which takes about as long
 	words, err := text.Open(text.Config{Dir: filepath.Join(dir, "text"), Cache: x.cache, Backlog: x.tails, Logger: x.cfg.Logger, Keys: x.cfg.Keys})
 	failed := <-filled
 	if err != nil {
@@ -125,12 +126,12 @@ func (x *Index) reopen(dir string, self birth, files saved) (_ *database, revive
 	}
 	rows, next := words.Restored()
 	if failed == nil {
-		r.match(rows)
+		r.matchWords(rows)
 	} else {
-		if !errors.Is(failed, errElsewhere) {
-			x.cfg.Logger.Warn("checkpoint of the index unreadable, the state is read instead", "path", dir, "err", failed)
+		if !errors.Is(failed, errOtherDirectory) {
+			x.cfg.Logger.Warn("checkpoint of the index unreadable, reading the state instead", "path", dir, "err", failed)
 		}
-		d = blank(dir)
+		d = emptyDatabase(dir)
 		for _, r := range rows {
 			d.adopt(r)
 		}
@@ -140,35 +141,36 @@ func (x *Index) reopen(dir string, self birth, files saved) (_ *database, revive
 	return d, failed == nil
 }
 
-// blank is a database that knows nothing yet, and may adopt rows. Its words are set when they are open.
-func blank(dir string) *database {
+// emptyDatabase is a database without rows that may adopt those found on disk. The caller sets words once they are open.
+func emptyDatabase(dir string) *database {
 	d := newDatabase(filepath.Join(dir, "text"), nil)
-	d.adopted, d.strays = map[oplog.Seq]adopt{}, map[uint32]struct{}{}
+	d.adopted, d.orphans = map[oplog.Seq]adoptedRow{}, map[uint32]struct{}{}
 	return d
 }
 
-var errElsewhere = errors.New("the checkpoint is of another directory")
+var errOtherDirectory = errors.New("the checkpoint names another directory")
 
-// revive reads the files of a checkpoint into a blank database.
-func (x *Index) revive(r *revival, dir string, files saved) error {
+// loadCheckpoint reads the files of a checkpoint into an empty database.
+func (x *Index) loadCheckpoint(r *checkpointLoader, dir string, files databaseFiles) error {
 	if files.Dir != filepath.Base(dir) {
-		return errElsewhere
+		return errOtherDirectory
 	}
 	if err := readSections(filepath.Join(dir, files.Rows), rowsMagic, x.cfg.Keys, r.rows); err != nil {
 		return fmt.Errorf("%s: %w", files.Rows, err)
 	}
 	for _, f := range files.Vectors {
-		if err := readSections(filepath.Join(dir, f.File), vectorsMagic, x.cfg.Keys, func(e *eye) error { return r.vectors(e, f) }); err != nil {
+		if err := readSections(filepath.Join(dir, f.File), vectorsMagic, x.cfg.Keys, func(e *sectionReader) error { return r.vectors(e, f) }); err != nil {
 			return fmt.Errorf("%s: %w", f.File, err)
 		}
 	}
 	return nil
 }
 
-// loadHead reads which files are the checkpoint; it is empty when there is none that the state's log leads on from.
+// loadHead reads the head of the checkpoint. It is empty when there is no checkpoint, or when the state's log does not hold every
+// entry after it.
 func (x *Index) loadHead(v *oplog.View) (head checkpoint) {
 	path := filepath.Join(x.cfg.Dir, checkpointFile)
-	err := readSections(path, headMagic, x.cfg.Keys, func(e *eye) error {
+	err := readSections(path, headMagic, x.cfg.Keys, func(e *sectionReader) error {
 		if !e.next() {
 			return e.err
 		}
@@ -180,28 +182,28 @@ func (x *Index) loadHead(v *oplog.View) (head checkpoint) {
 	if err != nil {
 		switch {
 		case errors.Is(err, errSections) || errors.Is(err, seal.ErrDamaged):
-			x.cfg.Logger.Warn("checkpoint of the index unreadable, the state is read instead", "path", path, "err", err)
+			x.cfg.Logger.Warn("checkpoint of the index unreadable, reading the state instead", "path", path, "err", err)
 		case !errors.Is(err, os.ErrNotExist):
-			x.cfg.Logger.Info("no use for the checkpoint of the index", "err", err)
+			x.cfg.Logger.Info("checkpoint of the index not used", "err", err)
 		}
 		return checkpoint{}
 	}
-	x.keeper.last = head.Databases
+	x.checkpoints.last = head.Databases
 	return head
 }
 
-// follows says why the state's log does not lead on from a checkpoint.
+// follows returns why the state's log does not continue from the checkpoint; nil when it does.
 func (c *checkpoint) follows(v *oplog.View) error {
 	first, _, _, kept := v.Retained()
 	switch {
 	case c.Format != indexFormat || c.Cluster != v.Cluster():
-		return errors.New("it is of another cluster")
+		return errors.New("it belongs to another cluster")
 	case c.At > v.Index():
-		return fmt.Errorf("it is of index %d, the state of %d", c.At, v.Index())
+		return fmt.Errorf("it is at index %d, the state at %d", c.At, v.Index())
 	case c.At == v.Index() && c.Time != v.Time():
-		return errors.New("it is of another history")
+		return errors.New("it belongs to another history of the log")
 	case c.At < v.Index() && (!kept || first > c.At+1):
-		return fmt.Errorf("it is of index %d, the log begins at %d", c.At, first)
+		return fmt.Errorf("it is at index %d, the log begins at %d", c.At, first)
 	}
 	later := true
 	err := v.Log(c.At+1, func(o oplog.Outcome) bool {
@@ -209,20 +211,21 @@ func (c *checkpoint) follows(v *oplog.View) error {
 		return false
 	})
 	if err == nil && !later {
-		return errors.New("it is of another history")
+		return errors.New("it belongs to another history of the log")
 	}
 	return err
 }
 
-// catchStep is how many operations are looked at before a revived index takes over the memories that they touch.
-const catchStep = 2000
+// catchUpOps is how many operations catchUp gathers before it refreshes the memories that they touch.
+const catchUpOps = 2000
 
-// catchUp takes over what happened since the checkpoint, and deletes rows on disk that nothing confirmed.
+// catchUp refreshes the memories that the log touched after the checkpoint, then deletes rows on disk that neither checkpoint
+// nor state confirms.
 func (x *Index) catchUp(ctx context.Context, v *oplog.View, head checkpoint, dbs map[oplog.DB]*database) error {
 	if len(dbs) == 0 {
 		return nil
 	}
-	page, n, before := touched{}, 0, x.keeper.changes
+	page, n, before := touched{}, 0, x.checkpoints.changes
 	flush := func() error {
 		for id, rids := range page {
 			if err := x.renew(ctx, v, id, dbs[id], rids); err != nil {
@@ -238,7 +241,7 @@ func (x *Index) catchUp(ctx context.Context, v *oplog.View, head checkpoint, dbs
 			return true
 		}
 		page.add(o)
-		if n += len(o.Entry.Ops); n >= catchStep {
+		if n += len(o.Entry.Ops); n >= catchUpOps {
 			n, failed = 0, flush()
 		}
 		return failed == nil
@@ -248,34 +251,34 @@ func (x *Index) catchUp(ctx context.Context, v *oplog.View, head checkpoint, dbs
 	}
 	for id, d := range dbs {
 		if err == nil {
-			err = x.regain(ctx, v, id, d)
+			err = x.reanalyseLost(ctx, v, id, d)
 		}
 		if err == nil {
-			err = d.disown()
+			err = d.deleteUnconfirmed()
 		}
 	}
-	x.cfg.Logger.Debug("index ready", "checkpoint", head.At, "read", x.keeper.changes-before)
+	x.cfg.Logger.Debug("index ready", "checkpoint", head.At, "read", x.checkpoints.changes-before)
 	return err
 }
 
-// regain analyses again the memories whose words the disk has lost.
-func (x *Index) regain(ctx context.Context, v *oplog.View, id oplog.DB, d *database) error {
-	slices.Sort(d.lost)
-	err := x.reread(ctx, v, id, d, d.lost)
-	d.lost = nil
+// reanalyseLost analyses the memories again that the checkpoint has and the text index on disk lacks.
+func (x *Index) reanalyseLost(ctx context.Context, v *oplog.View, id oplog.DB, d *database) error {
+	slices.Sort(d.withoutWords)
+	err := x.reread(ctx, v, id, d, d.withoutWords)
+	d.withoutWords = nil
 	return err
 }
 
-// disown deletes the rows on disk that the state does not have, once all of the state was put.
-func (d *database) disown() error {
+// deleteUnconfirmed deletes the rows on disk that the state does not have. Call it only when all of the state was put.
+func (d *database) deleteUnconfirmed() error {
 	var del []uint32
 	for _, a := range d.adopted {
 		del = append(del, a.row)
 	}
-	for row := range d.strays {
+	for row := range d.orphans {
 		del = append(del, row)
 	}
-	d.adopted, d.strays = nil, nil
+	d.adopted, d.orphans = nil, nil
 	if len(del) == 0 {
 		return nil
 	}

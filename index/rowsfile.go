@@ -21,31 +21,31 @@ import (
 // and a string is its length u32 and its bytes.
 const noMore = ^uint32(0)
 
-// changedSince marks a row that the words have lost: no memory has that revision, so the state's is taken.
+// changedSince is a revision that no memory has: a row whose words the text index lost gets it, so that the state's memory replaces it.
 const changedSince = ^uint32(0)
 
-// alive says whether a row was at the moment.
-func (p *portrait) alive(row uint32) bool {
-	died := p.shelf.died(row).Load()
+// alive reports whether a row was alive when the checkpoint was captured.
+func (p *checkpointWriter) alive(row uint32) bool {
+	died := p.cols.died(row).Load()
 	return died == 0 || died > p.seq
 }
 
-// face is the number of a row's facet. One that was made since is done again at the next start: until then any of the
-// namespace's stands for it.
-func (p *portrait) face(row uint32) uint32 {
-	n := p.shelf.facet(row).Load()
-	if int(n) < len(p.faces) {
+// facetNumber is the number of a row's facet. A facet made after the capture is not in the file: another of the same namespace
+// stands in for it, because the entry that changed it lies behind the checkpoint and is applied again at the next start.
+func (p *checkpointWriter) facetNumber(row uint32) uint32 {
+	n := p.cols.facet(row).Load()
+	if int(n) < len(p.facetList) {
 		return n
 	}
 	since := p.facets.at(n)
-	return uint32(slices.IndexFunc(p.faces, func(f *facet) bool { return f.namespace == since.namespace }))
+	return uint32(slices.IndexFunc(p.facetList, func(f *facet) bool { return f.namespace == since.namespace }))
 }
 
-func (p *portrait) write(out *pen) {
-	out.u32(p.shelf.n)
+func (p *checkpointWriter) write(out *sectionWriter) {
+	out.u32(p.cols.n)
 	out.u64(uint64(p.top))
-	out.u32(uint32(len(p.faces)))
-	for _, f := range p.faces {
+	out.u32(uint32(len(p.facetList)))
+	for _, f := range p.facetList {
 		for _, s := range []string{f.kind, f.namespace, f.domain, f.source, f.tier, f.owner} {
 			out.str(s)
 		}
@@ -66,17 +66,17 @@ func (p *portrait) write(out *pen) {
 		}
 		out.cut(false)
 	}
-	for row := range p.shelf.n {
+	for row := range p.cols.n {
 		if !p.alive(row) {
 			continue
 		}
-		c := p.shelf.at(row)
+		c := p.cols.at(row)
 		r := c.row()
 		out.u32(row)
 		out.u64(uint64(c.seq))
 		out.u32(c.revision)
 		out.u32(uint32(c.place))
-		out.u32(p.face(row))
+		out.u32(p.facetNumber(row))
 		out.u32(speakers[r.Speaker])
 		out.u32(r.Session)
 		out.u32(r.Length)
@@ -97,11 +97,11 @@ func (p *portrait) write(out *pen) {
 }
 
 // speakers writes the names of those who speak and returns their numbers.
-func (p *portrait) speakers(out *pen) map[string]uint32 {
+func (p *checkpointWriter) speakers(out *sectionWriter) map[string]uint32 {
 	number := map[string]uint32{}
 	var names []string
-	for row := range p.shelf.n {
-		if s := p.shelf.at(row).Speaker; p.alive(row) {
+	for row := range p.cols.n {
+		if s := p.cols.at(row).Speaker; p.alive(row) {
 			if _, ok := number[s]; !ok {
 				number[s] = uint32(len(names))
 				names = append(names, s)
@@ -116,14 +116,14 @@ func (p *portrait) speakers(out *pen) map[string]uint32 {
 	return number
 }
 
-// A revival fills an empty database from its files.
-type revival struct {
+// A checkpointLoader fills an empty database from the files of a checkpoint.
+type checkpointLoader struct {
 	d        *database
 	speakers []string
 }
 
 // rows reads the file of rows.
-func (r *revival) rows(e *eye) error {
+func (r *checkpointLoader) rows(e *sectionReader) error {
 	n := e.u32()
 	top := e.u64()
 	for range e.u32() {
@@ -131,10 +131,10 @@ func (r *revival) rows(e *eye) error {
 		if e.err != nil {
 			return e.err
 		}
-		r.d.faces.of(f)
+		r.d.facets.of(f)
 	}
 	for range e.u32() {
-		if r.speakers = append(r.speakers, r.d.one(e.str())); e.err != nil {
+		if r.speakers = append(r.speakers, r.d.intern(e.str())); e.err != nil {
 			return e.err
 		}
 	}
@@ -145,7 +145,7 @@ func (r *revival) rows(e *eye) error {
 		}
 	}
 	r.d.cols.skip(n)
-	shelf := r.d.cols.shelf()
+	shelf := r.d.cols.view()
 	for row := e.u32(); row != noMore && e.err == nil; row = e.u32() {
 		if row >= n {
 			return fmt.Errorf("%w: row %d of %d", errSections, row, n)
@@ -158,9 +158,10 @@ func (r *revival) rows(e *eye) error {
 	return e.err
 }
 
-// match compares the rows with those whose words are on disk, which are in order. What the words have lost is analysed again.
-func (r *revival) match(words []text.Restored) {
-	shelf := r.d.cols.shelf()
+// matchWords compares the checkpoint's rows with those that the text index holds, in ascending order. Rows that the text index
+// lacks are analysed again; rows whose tag differs are deleted.
+func (r *checkpointLoader) matchWords(words []text.Restored) {
+	shelf := r.d.cols.view()
 	for row := range shelf.n {
 		for len(words) > 0 && words[0].Row < row {
 			r.d.adopt(words[0])
@@ -176,16 +177,16 @@ func (r *revival) match(words []text.Restored) {
 			if oplog.Seq(tag.Number) == c.seq && tag.Revision == c.revision {
 				continue
 			}
-			r.d.strays[row] = struct{}{}
+			r.d.orphans[row] = struct{}{}
 		}
-		r.d.lost, c.revision = append(r.d.lost, c.seq), changedSince
+		r.d.withoutWords, c.revision = append(r.d.withoutWords, c.seq), changedSince
 	}
 	for _, w := range words {
 		r.d.adopt(w)
 	}
 }
 
-func (r *revival) session(e *eye, n uint32) {
+func (r *checkpointLoader) session(e *sectionReader, n uint32) {
 	name := sessionName{e.str(), e.str()}
 	count := e.u32()
 	rows := make([]uint32, 0, min(count, 1<<20)) // grows as bytes arrive
@@ -207,7 +208,7 @@ func (r *revival) session(e *eye, n uint32) {
 }
 
 // record reads one live row.
-func (r *revival) record(e *eye, shelf *shelf, row uint32, c *column) error {
+func (r *checkpointLoader) record(e *sectionReader, shelf *columnView, row uint32, c *column) error {
 	c.seq, c.revision, c.place = oplog.Seq(e.u64()), e.u32(), int32(e.u32())
 	face, speaker := e.u32(), e.u32()
 	c.Row = rank.Row{Session: e.u32(), Length: e.u32(), Created: int64(e.u64()), Accessed: int64(e.u64()),
@@ -215,11 +216,11 @@ func (r *revival) record(e *eye, shelf *shelf, row uint32, c *column) error {
 	if e.err != nil {
 		return e.err
 	}
-	if int(face) >= len(r.d.faces.number) || int(speaker) >= len(r.speakers) || int(c.Session) >= len(r.d.sessions) {
-		return fmt.Errorf("%w: row %d names what is not there", errSections, row)
+	if int(face) >= len(r.d.facets.number) || int(speaker) >= len(r.speakers) || int(c.Session) >= len(r.d.sessions) {
+		return fmt.Errorf("%w: row %d refers to a facet, speaker or session that the file lacks", errSections, row)
 	}
 	c.Speaker = r.speakers[speaker]
-	r.d.namespace(r.d.faces.at(face).namespace)
+	r.d.namespace(r.d.facets.at(face).namespace)
 	if c.Session != 0 {
 		r.d.count(c)
 	}
@@ -229,8 +230,8 @@ func (r *revival) record(e *eye, shelf *shelf, row uint32, c *column) error {
 	return nil
 }
 
-// vectors reads a file of vectors. Those of rows that have died are passed over.
-func (r *revival) vectors(e *eye, f savedVectors) error {
+// vectors reads a file of vectors and skips those of dead rows.
+func (r *checkpointLoader) vectors(e *sectionReader, f vectorFile) error {
 	dim := int(e.u32())
 	if e.err != nil || dim < 1 || dim > maxDim {
 		return fmt.Errorf("%w: vectors of %d dimensions", errSections, dim)
@@ -243,7 +244,7 @@ func (r *revival) vectors(e *eye, f savedVectors) error {
 	if store.Dim() != dim {
 		return fmt.Errorf("%w: vectors of %d and of %d dimensions", errSections, dim, store.Dim())
 	}
-	shelf := r.d.cols.shelf()
+	shelf := r.d.cols.view()
 	var p vector.Prepared
 	for range f.Count {
 		row, raw := e.u32(), e.take(store.Size())
@@ -262,15 +263,15 @@ func (r *revival) vectors(e *eye, f savedVectors) error {
 // maxDim is the most dimensions that a file is believed to have.
 const maxDim = 1 << 16
 
-// adopt keeps a row found on disk until the state confirms it.
+// adopt remembers a row found on disk until the state confirms it.
 func (d *database) adopt(r text.Restored) {
 	seq := oplog.Seq(r.Tag.Number)
 	if old, twice := d.adopted[seq]; twice { // a correction whose deletion had not reached the disk
 		if old.revision > r.Tag.Revision {
-			d.strays[r.Row] = struct{}{}
+			d.orphans[r.Row] = struct{}{}
 			return
 		}
-		d.strays[old.row] = struct{}{}
+		d.orphans[old.row] = struct{}{}
 	}
-	d.adopted[seq] = adopt{r.Row, r.Tag.Revision, r.Length}
+	d.adopted[seq] = adoptedRow{r.Row, r.Tag.Revision, r.Length}
 }

@@ -16,11 +16,11 @@ import (
 
 // How far a search looks.
 const (
-	depth       = 1000   // rows by words
-	vectorDepth = 100    // rows by vector, when no more are asked for
-	precise     = 40     // of those, the ones whose similarity is that of the originals; or 4 times as many as are asked for
-	listLimit   = 10_000 // newest rows looked at when nothing is asked
-	attempts    = 3      // at a moment in which no row is being replaced
+	depth       = 1000   // candidates found by words
+	vectorDepth = 100    // candidates found by vector; K if that is more
+	precise     = 40     // of those, how many are compared by their float32 originals; 4·K if that is more
+	listLimit   = 10_000 // newest rows looked at for a list
+	attempts    = 3      // to capture a moment in which no row is being replaced
 )
 
 // Search answers a question, best first.
@@ -38,7 +38,7 @@ func (x *Index) Search(ctx context.Context, db oplog.DB, q Query) ([]Hit, Info, 
 		hits, info, err := x.search(ctx, d, db, q)
 		if !errors.Is(err, text.ErrClosed) {
 			return hits, info, err
-		} // a rebuild has put another in its place
+		} // a rebuild has replaced this database's index: search the new one
 	}
 }
 
@@ -49,15 +49,15 @@ func (x *Index) search(ctx context.Context, d *database, db oplog.DB, q Query) (
 		q.Vector = nil
 	}
 	q.Expand = q.Expand && !slices.Contains(q.Without, "graph")
-	used, _ := x.rooms.Get().(*room)
+	used, _ := x.scratches.Get().(*scratch)
 	if used == nil {
-		used = new(room)
+		used = new(scratch)
 	}
-	defer x.rooms.Put(used)
+	defer x.scratches.Put(used)
 	for range attempts {
 		edits := d.edits.Load()
-		in := d.moment(&q)
-		in.room, in.lists = used, lists
+		in := d.capture(&q)
+		in.scratch, in.lists = used, lists
 		// The state is read after the moment: it holds every row of it.
 		err := x.cfg.State.Read(func(v *oplog.View) (err error) {
 			in.view, in.db = v, db
@@ -66,7 +66,7 @@ func (x *Index) search(ctx context.Context, d *database, db oplog.DB, q Query) (
 			}
 			return err
 		})
-		in.sieve.done()
+		in.filter.done()
 		if err != nil {
 			return nil, info, err
 		}
@@ -80,36 +80,37 @@ func (x *Index) search(ctx context.Context, d *database, db oplog.DB, q Query) (
 	return hits, info, nil
 }
 
-// A room is what a question needs while it is answered. The next question uses it again.
-type room struct {
+// A scratch holds the buffers of one search. A pool lends them to the next.
+type scratch struct {
 	found  text.Found
 	cands  []rank.Candidate
 	ranker rank.Ranker
 }
 
-// inside is one question's view of a database at a moment; it is rank's Corpus. It holds no lock.
-type inside struct {
-	d     *database
-	q     *Query
-	shelf shelf
-	sieve sieve
-	all   bool   // there is no filter
-	lists bool   // nothing is asked
-	seq   uint64 // the moment: rows that died after it are alive
-	named sums   // of the question's namespace, or of the database
-	known bool   // the namespace has rows
-	convs []*session
-	view  *oplog.View
-	db    oplog.DB
-	*room
+// A question is one query's view of a database at a moment; it implements rank.Corpus. It holds no lock: columns never move, and
+// the atomic fields say which rows were alive at the moment.
+type question struct {
+	d        *database
+	q        *Query
+	cols     columnView
+	filter   filter
+	all      bool   // no filter is set
+	lists    bool   // neither words nor a vector are asked: a list
+	seq      uint64 // the moment: rows that died after it are alive
+	named    sums   // of the question's namespace, or of the database
+	known    bool   // the namespace has rows
+	sessions []*session
+	view     *oplog.View
+	db       oplog.DB
+	*scratch
 }
 
-// moment captures where things are.
-func (d *database) moment(q *Query) *inside {
-	in := &inside{d: d, q: q, all: q.everything(d.faces), sieve: newSieve(q, d.faces)}
+// capture copies, under the read lock, the pointers that fix the moment of a search.
+func (d *database) capture(q *Query) *question {
+	in := &question{d: d, q: q, all: q.everything(d.facets), filter: newFilter(q, d.facets)}
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	in.shelf, in.seq, in.convs, in.named, in.known = d.cols.shelf(), d.seq, d.sessions, d.total, true
+	in.cols, in.seq, in.sessions, in.named, in.known = d.cols.view(), d.seq, d.sessions, d.total, true
 	if q.Namespace != "" {
 		ns := d.namespaces[q.Namespace]
 		if in.known = ns != nil; in.known {
@@ -119,8 +120,8 @@ func (d *database) moment(q *Query) *inside {
 	return in
 }
 
-// answer gathers candidates, ranks them and reads what made the list.
-func (in *inside) answer(pool vector.Pool) ([]Hit, Info, error) {
+// answer gathers candidates, ranks them, and reads from the state the memories that made the list.
+func (in *question) answer(pool vector.Pool) ([]Hit, Info, error) {
 	question, cands, err := in.byWords()
 	if err != nil {
 		return nil, Info{}, err
@@ -162,34 +163,34 @@ func (in *inside) answer(pool vector.Pool) ([]Hit, Info, error) {
 	hits := make([]Hit, 0, len(ranked))
 	for _, s := range ranked {
 		if in.q.Bare {
-			c := in.shelf.at(s.Row)
+			c := in.cols.at(s.Row)
 			hits = append(hits, Hit{Memory: &oplog.Memory{Seq: c.seq, RID: c.RID, Created: oplog.Time(c.Created)}, Score: s.Score, Why: s.Why, Parts: s.Parts})
 			continue
 		}
-		// The state may be ahead of the index: what is gone by now is not shown.
-		if m, ok := in.view.MemoryAt(in.db, in.shelf.at(s.Row).seq); ok && m.Status != oplog.Tombstoned {
+		// The state may be ahead of the index: a memory forgotten there is not shown.
+		if m, ok := in.view.MemoryAt(in.db, in.cols.at(s.Row).seq); ok && m.Status != oplog.Tombstoned {
 			hits = append(hits, Hit{Memory: m, Score: s.Score, Why: s.Why, Parts: s.Parts})
 		}
 	}
 	return hits, info, nil
 }
 
-// Keep says whether a row was alive at the moment and passes the filters.
-func (in *inside) Keep(row uint32) bool {
-	if row >= in.shelf.n {
+// Keep reports whether a row was alive at the moment and passes the filters. The goroutines of one search call it.
+func (in *question) Keep(row uint32) bool {
+	if row >= in.cols.n {
 		return false
 	}
-	if died := in.shelf.died(row).Load(); died != 0 && died <= in.seq {
+	if died := in.cols.died(row).Load(); died != 0 && died <= in.seq {
 		return false
 	}
-	return in.all || in.sieve.passes(in.shelf.facet(row).Load()) && (!in.q.beyond() || in.admits(row))
+	return in.all || in.filter.passes(in.cols.facet(row).Load()) && (!in.q.needsColumn() || in.admitsRow(row))
 }
 
-// admits asks a row for what its facet does not tell.
-func (in *inside) admits(row uint32) bool {
-	c, q := in.shelf.at(row), in.q
+// admitsRow checks the filters that need the row's column, and the caller's own.
+func (in *question) admitsRow(row uint32) bool {
+	c, q := in.cols.at(row), in.q
 	switch {
-	case q.Session != "" && (c.Session == 0 || in.convs[c.Session].session != q.Session),
+	case q.Session != "" && (c.Session == 0 || in.sessions[c.Session].session != q.Session),
 		q.Since != 0 && c.Created < int64(q.Since),
 		q.Until != 0 && c.Created > int64(q.Until):
 		return false
@@ -197,14 +198,14 @@ func (in *inside) admits(row uint32) bool {
 	if q.Admit == nil {
 		return true
 	}
-	f := in.d.faces.at(in.shelf.facet(row).Load())
+	f := in.d.facets.at(in.cols.facet(row).Load())
 	return q.Admit(Facts{f.namespace, f.owner, f.tier, oplog.Time(c.Created)})
 }
 
 // settings are what rows are ranked by.
 func (q *Query) settings() (rank.Settings, error) {
 	set := rank.Defaults()
-	if set.Fill = q.Hashed; q.Hashed { // texts that share nothing collide in a few features: two deviations of such a cosine are noise
+	if set.Fill = q.Hashed; q.Hashed { // unrelated texts collide in a few features: a cosine below two deviations is noise
 		set.Near = min(2/math.Sqrt(float64(len(q.Vector))), .3)
 	}
 	if q.Weights != nil {
@@ -219,13 +220,13 @@ func (q *Query) settings() (rank.Settings, error) {
 }
 
 // likeness is how much alike two rows are: the cosine of their vectors or, where one has none, the words they share.
-func (in *inside) likeness() func(a, b uint32) float64 {
+func (in *question) likeness() func(a, b uint32) float64 {
 	store := in.d.vectors.Load()
 	known := map[uint32][]string{}
 	words := func(row uint32) []string {
 		w, ok := known[row]
 		if !ok {
-			if m, found := in.view.MemoryAt(in.db, in.shelf.at(row).seq); found {
+			if m, found := in.view.MemoryAt(in.db, in.cols.at(row).seq); found {
 				w = text.AnalyzeQuery(m.Words())
 				slices.Sort(w)
 				w = slices.Compact(w)
@@ -259,21 +260,21 @@ func (in *inside) likeness() func(a, b uint32) float64 {
 	}
 }
 
-func (in *inside) groups() []uint32 {
+func (in *question) groups() []uint32 {
 	switch {
 	case in.q.Namespace == "":
 		return nil
 	case in.known:
 		return []uint32{group(in.q.Namespace)}
 	}
-	return []uint32{0} // no row has it
+	return []uint32{0} // the namespace has no rows, and no row has group 0
 }
 
 // byWords finds the rows that have words of the question, with the statistics these are weighed by.
-func (in *inside) byWords() (rank.Question, []rank.Candidate, error) {
+func (in *question) byWords() (rank.Question, []rank.Candidate, error) {
 	keep := in.Keep
-	if in.all { // what is dead has no words any more
-		keep = func(row uint32) bool { return row < in.shelf.n }
+	if in.all { // the text index itself leaves out dead rows
+		keep = func(row uint32) bool { return row < in.cols.n }
 	}
 	found := &in.found
 	err := in.d.words.Find(text.Query{Terms: text.AnalyzeQuery(in.q.Text), Groups: in.groups(), Keep: keep, Order: in.newest, Tie: in.tie,
@@ -297,14 +298,14 @@ func (in *inside) byWords() (rank.Question, []rank.Candidate, error) {
 }
 
 // newest orders rows by when they were made; it is what tie looks at first.
-func (in *inside) newest(row uint32) int64 { return ^in.shelf.at(row).Created }
+func (in *question) newest(row uint32) int64 { return ^in.cols.at(row).Created }
 
 // tie orders rows that words cannot tell apart the same way on every replica.
-func (in *inside) tie(a, b uint32) int {
-	if a >= in.shelf.n || b >= in.shelf.n { // put since the moment: Keep refuses it
+func (in *question) tie(a, b uint32) int {
+	if a >= in.cols.n || b >= in.cols.n { // added after the moment: Keep refuses it
 		return cmp.Compare(a, b)
 	}
-	x, y := in.shelf.at(a), in.shelf.at(b)
+	x, y := in.cols.at(a), in.cols.at(b)
 	if x.Created != y.Created {
 		return cmp.Compare(y.Created, x.Created)
 	}
@@ -312,9 +313,9 @@ func (in *inside) tie(a, b uint32) int {
 }
 
 // byVector adds the rows nearest to the question's vector, and the similarity of those already found.
-func (in *inside) byVector(cands []rank.Candidate, pool vector.Pool) []rank.Candidate {
+func (in *question) byVector(cands []rank.Candidate, pool vector.Pool) []rank.Candidate {
 	store := in.d.vectors.Load()
-	if store == nil || in.shelf.n == 0 || len(in.q.Vector) != store.Dim() {
+	if store == nil || in.cols.n == 0 || len(in.q.Vector) != store.Dim() {
 		return cands
 	}
 	unit := vector.Unit(slices.Clone(in.q.Vector))
@@ -322,10 +323,10 @@ func (in *inside) byVector(cands []rank.Candidate, pool vector.Pool) []rank.Cand
 		return cands
 	}
 	buf := make([]float32, store.Dim())
-	ask := vector.Query{K: max(vectorDepth, in.q.K), Precise: max(precise, 4*in.q.K), Below: in.shelf.n, Tie: in.tie, Exact: func(row uint32) []float32 {
-		return vector.Unit(in.view.Floats(in.db, in.shelf.at(row).seq, buf))
+	ask := vector.Query{K: max(vectorDepth, in.q.K), Precise: max(precise, 4*in.q.K), Below: in.cols.n, Tie: in.tie, Exact: func(row uint32) []float32 {
+		return vector.Unit(in.view.Floats(in.db, in.cols.at(row).seq, buf))
 	}}
-	if !in.all { // what is dead has no vector any more
+	if !in.all { // the vector store itself leaves out dead rows
 		ask.Keep = in.Keep
 	}
 	q := store.Ask(unit, ask)
@@ -351,8 +352,8 @@ func (in *inside) byVector(cands []rank.Candidate, pool vector.Pool) []rank.Cand
 	return cands
 }
 
-// newestRows are the answer when nothing is asked.
-func (in *inside) newestRows(cands []rank.Candidate) []rank.Candidate {
+// newestRows are the candidates of a list.
+func (in *question) newestRows(cands []rank.Candidate) []rank.Candidate {
 	cands = cands[:0]
 	seq := oplog.Seq(in.d.bySeq.top.Load())
 	for looked := 0; seq > 0 && looked < listLimit && len(cands) < in.q.K; seq, looked = seq-1, looked+1 {
@@ -364,14 +365,14 @@ func (in *inside) newestRows(cands []rank.Candidate) []rank.Candidate {
 }
 
 // Row implements rank.Corpus.
-func (in *inside) Row(row uint32) *rank.Row { return &in.shelf.at(row).Row }
+func (in *question) Row(row uint32) *rank.Row { return &in.cols.at(row).Row }
 
 // Place implements rank.Corpus.
-func (in *inside) Place(row uint32) int { return int(in.shelf.at(row).place) }
+func (in *question) Place(row uint32) int { return int(in.cols.at(row).place) }
 
 // Worth implements rank.Corpus.
-func (in *inside) Worth(row uint32) (accessed int64, halfLife, importance float64) {
-	c := in.shelf.at(row)
+func (in *question) Worth(row uint32) (accessed int64, halfLife, importance float64) {
+	c := in.cols.at(row)
 	if w := c.now.Load(); w != nil {
 		return w.accessed, w.halfLife, w.importance
 	}
@@ -379,10 +380,10 @@ func (in *inside) Worth(row uint32) (accessed int64, halfLife, importance float6
 }
 
 // Session implements rank.Corpus.
-func (in *inside) Session(session uint32) []uint32 { return *in.convs[session].rows.Load() }
+func (in *question) Session(session uint32) []uint32 { return *in.sessions[session].rows.Load() }
 
 // Sessions implements rank.Corpus.
-func (in *inside) Sessions() (int, float64) {
+func (in *question) Sessions() (int, float64) {
 	if !in.known || in.named.sessions == 0 {
 		return 0, 0
 	}
@@ -390,6 +391,6 @@ func (in *inside) Sessions() (int, float64) {
 }
 
 // SessionLength implements rank.Corpus.
-func (in *inside) SessionLength(session uint32) float64 {
-	return float64(in.convs[session].tokens.Load())
+func (in *question) SessionLength(session uint32) float64 {
+	return float64(in.sessions[session].tokens.Load())
 }

@@ -17,8 +17,8 @@ import (
 //
 //	magic 8 bytes | sections | a section of length 0
 //
-// and a section is length u32, CRC-32C u32, bytes; all numbers little endian. Nothing of a section is looked at before its sum
-// agrees, and a file without its last section was not finished.
+// and a section is length u32, CRC-32C u32, bytes; all numbers little endian. The reader hands out a section's bytes only after
+// its checksum agrees. A file without its empty last section was not finished and is refused.
 const (
 	headMagic    = "CAIRNCK1"
 	rowsMagic    = "CAIRNRW1"
@@ -31,8 +31,8 @@ var errSections = errors.New("damaged checkpoint")
 
 func sectionSum(b []byte) uint32 { return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)) }
 
-// A pen writes a file of sections. Its first error stays, and Close returns it.
-type pen struct {
+// A sectionWriter writes a file of sections. It keeps its first error, and close returns it.
+type sectionWriter struct {
 	file *os.File
 	seal io.WriteCloser // nil: the file is plain
 	out  *bufio.Writer
@@ -41,8 +41,8 @@ type pen struct {
 }
 
 // newPen creates a file; a ring seals it.
-func newPen(path, magic string, ring *seal.Ring) *pen {
-	p := &pen{}
+func newSectionWriter(path, magic string, ring *seal.Ring) *sectionWriter {
+	p := &sectionWriter{}
 	if p.file, p.err = os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600); p.err != nil {
 		return p
 	}
@@ -60,59 +60,60 @@ func newPen(path, magic string, ring *seal.Ring) *pen {
 	return p
 }
 
-func (p *pen) write(b []byte) {
-	if p.err == nil {
-		_, p.err = p.out.Write(b)
+func (w *sectionWriter) write(b []byte) {
+	if w.err == nil {
+		_, w.err = w.out.Write(b)
 	}
 }
 
-func (p *pen) u8(v uint8)    { p.buf = append(p.buf, v) }
-func (p *pen) u32(v uint32)  { p.buf = binary.LittleEndian.AppendUint32(p.buf, v) }
-func (p *pen) u64(v uint64)  { p.buf = binary.LittleEndian.AppendUint64(p.buf, v) }
-func (p *pen) f64(v float64) { p.u64(math.Float64bits(v)) }
-func (p *pen) str(s string) {
-	p.u32(uint32(len(s)))
-	p.buf = append(p.buf, s...)
+func (w *sectionWriter) u8(v uint8)    { w.buf = append(w.buf, v) }
+func (w *sectionWriter) u32(v uint32)  { w.buf = binary.LittleEndian.AppendUint32(w.buf, v) }
+func (w *sectionWriter) u64(v uint64)  { w.buf = binary.LittleEndian.AppendUint64(w.buf, v) }
+func (w *sectionWriter) f64(v float64) { w.u64(math.Float64bits(v)) }
+func (w *sectionWriter) str(s string) {
+	w.u32(uint32(len(s)))
+	w.buf = append(w.buf, s...)
 }
 
 // cut ends the section when it has grown long enough, or, with force, when there is one.
-func (p *pen) cut(force bool) {
-	if len(p.buf) < sectionSize && !(force && len(p.buf) > 0) {
+func (w *sectionWriter) cut(force bool) {
+	if len(w.buf) < sectionSize && !(force && len(w.buf) > 0) {
 		return
 	}
-	p.section(p.buf)
-	p.buf = p.buf[:0]
+	w.section(w.buf)
+	w.buf = w.buf[:0]
 }
 
-func (p *pen) section(b []byte) {
+func (w *sectionWriter) section(b []byte) {
 	var head [8]byte
 	binary.LittleEndian.PutUint32(head[:], uint32(len(b)))
 	binary.LittleEndian.PutUint32(head[4:], sectionSum(b))
-	p.write(head[:])
-	p.write(b)
+	w.write(head[:])
+	w.write(b)
 }
 
 // close finishes the file and brings it to the disk.
-func (p *pen) close() error {
-	p.cut(true)
-	p.section(nil)
-	if p.err == nil {
-		p.err = p.out.Flush()
+func (w *sectionWriter) close() error {
+	w.cut(true)
+	w.section(nil)
+	if w.err == nil {
+		w.err = w.out.Flush()
 	}
-	if p.seal != nil && p.err == nil {
-		p.err = p.seal.Close()
+	if w.seal != nil && w.err == nil {
+		w.err = w.seal.Close()
 	}
-	if p.file == nil {
-		return p.err
+	if w.file == nil {
+		return w.err
 	}
-	if p.err == nil {
-		p.err = p.file.Sync()
+	if w.err == nil {
+		w.err = w.file.Sync()
 	}
-	return errors.Join(p.err, p.file.Close())
+	return errors.Join(w.err, w.file.Close())
 }
 
-// An eye reads a file of sections. After its first error it gives zeros, and next says false.
-type eye struct {
+// A sectionReader reads a file of sections. After its first error every read returns zeros and next returns false, so a caller
+// checks err once a record.
+type sectionReader struct {
 	in  io.Reader
 	buf []byte // what is left of the section
 	raw []byte
@@ -121,7 +122,7 @@ type eye struct {
 }
 
 // readSections opens a file and has f read it to its end.
-func readSections(path, magic string, ring *seal.Ring, f func(*eye) error) error {
+func readSections(path, magic string, ring *seal.Ring, f func(*sectionReader) error) error {
 	file, err := os.Open(path)
 	if err != nil {
 		return err
@@ -133,7 +134,7 @@ func readSections(path, magic string, ring *seal.Ring, f func(*eye) error) error
 			return err
 		}
 	}
-	e := &eye{in: in}
+	e := &sectionReader{in: in}
 	head := make([]byte, len(magic))
 	if _, err := io.ReadFull(in, head); err != nil || string(head) != magic {
 		return fmt.Errorf("%w: not a file of this kind", errSections)
@@ -148,57 +149,57 @@ func readSections(path, magic string, ring *seal.Ring, f func(*eye) error) error
 }
 
 // next reads the following section when this one is at its end, and says whether there is something to read.
-func (e *eye) next() bool {
-	if e.err != nil || e.end || len(e.buf) > 0 {
-		return e.err == nil && !e.end
+func (r *sectionReader) next() bool {
+	if r.err != nil || r.end || len(r.buf) > 0 {
+		return r.err == nil && !r.end
 	}
 	var head [8]byte
-	if _, err := io.ReadFull(e.in, head[:]); err != nil {
-		e.err = fmt.Errorf("%w: %w", errSections, err)
+	if _, err := io.ReadFull(r.in, head[:]); err != nil {
+		r.err = fmt.Errorf("%w: %w", errSections, err)
 		return false
 	}
 	n := binary.LittleEndian.Uint32(head[:])
 	if n > maxSection {
-		e.err = fmt.Errorf("%w: a section of %d bytes", errSections, n)
+		r.err = fmt.Errorf("%w: a section of %d bytes", errSections, n)
 		return false
 	}
-	if cap(e.raw) < int(n) {
-		e.raw = make([]byte, n)
+	if cap(r.raw) < int(n) {
+		r.raw = make([]byte, n)
 	}
-	e.buf = e.raw[:n]
-	if _, err := io.ReadFull(e.in, e.buf); err != nil {
-		e.err = fmt.Errorf("%w: %w", errSections, err)
+	r.buf = r.raw[:n]
+	if _, err := io.ReadFull(r.in, r.buf); err != nil {
+		r.err = fmt.Errorf("%w: %w", errSections, err)
 		return false
 	}
-	if sectionSum(e.buf) != binary.LittleEndian.Uint32(head[4:]) {
-		e.err = fmt.Errorf("%w: checksum differs", errSections)
+	if sectionSum(r.buf) != binary.LittleEndian.Uint32(head[4:]) {
+		r.err = fmt.Errorf("%w: checksum differs", errSections)
 		return false
 	}
-	e.end = n == 0
-	return !e.end
+	r.end = n == 0
+	return !r.end
 }
 
 // take is the next n bytes, good until next.
-func (e *eye) take(n int) []byte {
+func (r *sectionReader) take(n int) []byte {
 	if n == 0 {
 		return nil
 	}
-	if len(e.buf) == 0 {
-		e.next()
+	if len(r.buf) == 0 {
+		r.next()
 	}
-	if e.err == nil && n > len(e.buf) {
-		e.err = fmt.Errorf("%w: a section ends too early", errSections)
+	if r.err == nil && n > len(r.buf) {
+		r.err = fmt.Errorf("%w: a section ends too early", errSections)
 	}
-	if e.err != nil {
+	if r.err != nil {
 		return make([]byte, min(n, 8))
 	}
-	b := e.buf[:n]
-	e.buf = e.buf[n:]
+	b := r.buf[:n]
+	r.buf = r.buf[n:]
 	return b
 }
 
-func (e *eye) u8() uint8    { return e.take(1)[0] }
-func (e *eye) u32() uint32  { return binary.LittleEndian.Uint32(e.take(4)) }
-func (e *eye) u64() uint64  { return binary.LittleEndian.Uint64(e.take(8)) }
-func (e *eye) f64() float64 { return math.Float64frombits(e.u64()) }
-func (e *eye) str() string  { return string(e.take(int(e.u32()))) }
+func (r *sectionReader) u8() uint8    { return r.take(1)[0] }
+func (r *sectionReader) u32() uint32  { return binary.LittleEndian.Uint32(r.take(4)) }
+func (r *sectionReader) u64() uint64  { return binary.LittleEndian.Uint64(r.take(8)) }
+func (r *sectionReader) f64() float64 { return math.Float64frombits(r.u64()) }
+func (r *sectionReader) str() string  { return string(r.take(int(r.u32()))) }

@@ -14,7 +14,7 @@ func (x *Index) Size(db oplog.DB) (s Size) {
 	if d == nil {
 		return s
 	}
-	s.Rows = int(d.cols.shelf().n)
+	s.Rows = int(d.cols.view().n)
 	if v := d.vectors.Load(); v != nil {
 		s.Vectors = v.Len()
 	}

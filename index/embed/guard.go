@@ -12,49 +12,49 @@ import (
 const (
 	guardBatch    = 64              // texts of one call
 	guardFailures = 3               // in a row, after which
-	guardRest     = 3 * time.Second // those who would wait no longer than those that failed are refused, and then one of them tries
+	guardRest     = 3 * time.Second // for this long calls are refused whose deadline is no longer than those that failed; then one tries
 )
 
-// ErrResting is the refusal to wait for an embedder that failed lately.
+// ErrResting is returned without asking an embedder that failed lately.
 var ErrResting = errors.New("the embedder failed or was too slow lately and is left alone for a moment")
 
-// ErrRefused is what an embedder that works says of texts it cannot embed.
+// ErrRefused is returned when a working embedder refuses a text: trying again cannot help.
 var ErrRefused = errors.New("texts refused")
 
-// A Guard stands between an embedder and those who wait for it. Every call has a deadline of its own, which the caller's own end
-// does not shorten, and all calls share one breaker: after some failures in a row it refuses at once a caller that brings no more
-// patience than those that failed. An embedder that is too slow for writes can so go on answering the background.
+// A Guard is the circuit breaker before an embedder. Every call has a deadline of its own, which the end of the caller's context does
+// not shorten, and all calls share one breaker: after guardFailures in a row it refuses at once a call whose deadline is no longer
+// than those that failed. So an embedder that is too slow for writes still serves the background, whose deadlines are long.
 type Guard struct {
 	embedder Embedder
 	answers  answers
 
 	mu       sync.Mutex
 	failures int           // in a row
-	slower   time.Duration // patience that was too short, of the failures in a row; forever after an error
-	until    time.Time     // refused before
-	probing  bool          // a caller tries whether it is over
+	slower   time.Duration // the longest deadline that was missed in this row of failures; forever after an error
+	until    time.Time     // calls are refused before it
+	probing  bool          // one call is trying whether the embedder works again
 	state    State
 }
 
 const forever = time.Duration(1<<63 - 1)
 
-// State is how an embedder does.
+// State is an embedder's health.
 type State struct {
 	Up        bool      // the last call was answered
-	Failures  uint64    // calls that were not, since the start
+	Failures  uint64    // calls that failed, since the start
 	LastError string    // of the newest failure; it holds no text
 	ErrorAt   time.Time // zero: none failed
 	Asked     uint64    // questions
-	Known     uint64    // of them, those answered from the cache
+	Known     uint64    // of those, answered from the cache
 }
 
 // NewGuard returns the guard of an embedder.
 func NewGuard(e Embedder) *Guard { return &Guard{embedder: e, state: State{Up: true}} }
 
-// Identity is the embedder's.
+// Identity returns the embedder's identity.
 func (g *Guard) Identity() Identity { return g.embedder.Identity() }
 
-// State says how the embedder does.
+// State returns the embedder's health.
 func (g *Guard) State() State {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -68,7 +68,7 @@ func (g *Guard) Embed(ctx context.Context, patience time.Duration, texts []strin
 	if err != nil {
 		return vecs, err
 	}
-	// The end of one caller says nothing about the embedder.
+	// A caller that goes away says nothing about the embedder, so its context must not end the call.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
 	for at := 0; at < len(texts); at += guardBatch {
@@ -113,7 +113,7 @@ func (g *Guard) Question(ctx context.Context, patience time.Duration, text strin
 	return vecs[0], nil
 }
 
-// admit refuses a caller that would wait in vain; probe says that it is the one to try after a rest.
+// admit refuses a call that would wait in vain. probe reports that this call is the one that tries after a rest.
 func (g *Guard) admit(patience time.Duration) (probe bool, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -127,7 +127,7 @@ func (g *Guard) admit(patience time.Duration) (probe bool, err error) {
 	return true, nil
 }
 
-// note learns from a call.
+// note records a call's outcome in the breaker.
 func (g *Guard) note(probe bool, err error, patience time.Duration, late bool, took time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -31,19 +31,20 @@ type talk struct {
 	match    float64
 }
 
-// A spot is a place in a session: the clue that is there, or whether there is a row that is none.
+// A spot is a place in a session. Its clue is otherRow where a row lies that is no clue, and emptySpot where no row lies, or one
+// that the question's filters refuse.
 type spot struct {
 	clue   int32
 	length uint32
 }
 
 const (
-	bystander = -1
-	nobody    = -2
+	otherRow  = -1
+	emptySpot = -2
 )
 
-// meet sorts the candidates by session, and makes the neighbours of matching rows clues too.
-func (r *Ranker) meet() {
+// addNeighbours sorts the candidates by session, and makes the neighbours of matching rows clues as well.
+func (r *Ranker) addNeighbours() {
 	slices.SortFunc(r.turns, func(a, b turn) int {
 		if a.session != b.session {
 			return cmp.Compare(a.session, b.session)
@@ -61,35 +62,35 @@ func (r *Ranker) meet() {
 		}
 		r.talks = append(r.talks, talk{from: from, to: to})
 		if r.set.Passage != 0 || r.set.Around != 0 {
-			r.widen(r.turns[from:to], len(r.talks)-1)
+			r.layOutSession(r.turns[from:to], len(r.talks)-1)
 		}
 		from = to
 	}
 }
 
-// widen goes through a session.
-func (r *Ranker) widen(turns []turn, talk int) {
+// layOutSession splits a session's candidates into runs and lays out each.
+func (r *Ranker) layOutSession(turns []turn, talk int) {
 	line := r.corpus.Session(turns[0].session)
 	for from := 0; from < len(turns); {
 		to := from + 1
 		for to < len(turns) && turns[to].place-turns[to-1].place <= 4*r.set.Reach {
 			to++
 		}
-		r.run(turns[from:to], line, talk)
+		r.layOutRun(turns[from:to], line, talk)
 		from = to
 	}
 }
 
-// run lays out the spots of candidates that are near each other.
-func (r *Ranker) run(turns []turn, line []uint32, talk int) {
+// layOutRun lays out the spots of candidates that are near each other.
+func (r *Ranker) layOutRun(turns []turn, line []uint32, talk int) {
 	first, last := turns[0].place-2*r.set.Reach, turns[len(turns)-1].place+2*r.set.Reach
 	from := len(r.spots)
 	r.spots = slices.Grow(r.spots, last-first+1)[:from+last-first+1]
 	spots := r.spots[from:]
 	for i := range spots {
-		spots[i] = spot{clue: nobody}
+		spots[i] = spot{clue: emptySpot}
 		if at := first + i; at >= 0 && at < len(line) && r.corpus.Keep(line[at]) {
-			spots[i] = spot{bystander, r.corpus.Row(line[at]).Length}
+			spots[i] = spot{otherRow, r.corpus.Row(line[at]).Length}
 		}
 	}
 	for _, t := range turns {
@@ -104,7 +105,7 @@ func (r *Ranker) run(turns []turn, line []uint32, talk int) {
 			continue
 		}
 		for at := t.place - first - r.set.Reach; at <= t.place-first+r.set.Reach; at++ {
-			if spots[at].clue == bystander {
+			if spots[at].clue == otherRow {
 				spots[at].clue = int32(len(r.clues))
 				c := r.add(line[first+at], -1)
 				c.talk, c.spot = int32(talk), int32(from+at)
@@ -114,8 +115,8 @@ func (r *Ranker) run(turns []turn, line []uint32, talk int) {
 	}
 }
 
-// look reads the rows around c.
-func (r *Ranker) look(c *clue) {
+// weighNeighbours computes a row's passage and around parts from the rows next to it.
+func (r *Ranker) weighNeighbours(c *clue) {
 	tf := r.tf
 	clear(tf)
 	var length, mass, around float64
@@ -128,9 +129,9 @@ func (r *Ranker) look(c *clue) {
 		if by != 0 {
 			s := &r.spots[int(c.spot)+by]
 			switch s.clue {
-			case nobody:
+			case emptySpot:
 				continue
-			case bystander:
+			case otherRow:
 				mass += share
 				length += float64(share * float64(s.length))
 				continue
@@ -166,7 +167,7 @@ func (r *Ranker) look(c *clue) {
 // say little about each other: below ten the figure shrinks.
 func (r *Ranker) sessions() {
 	n, mean := r.corpus.Sessions()
-	if n < 2 || r.set.Session == 0 || r.best <= 0 {
+	if n < 2 || r.set.Session == 0 || r.perfect <= 0 {
 		return
 	}
 	var sum, squares exact.Sum
@@ -184,7 +185,7 @@ func (r *Ranker) sessions() {
 				t.match += float64(r.weight[i]*f) / (f + norm)
 			}
 		}
-		t.match /= r.best
+		t.match /= r.perfect
 		sum.Add(t.match)
 		squares.Add(float64(t.match * t.match))
 	}

@@ -7,31 +7,31 @@ import (
 	"github.com/cairndb/cairn/index/exact"
 )
 
-// A Ranker orders answers, one at a time. Its room is used again.
+// A Ranker orders answers, one at a time: one goroutine at a time may use it. It keeps its buffers for the next answer.
 type Ranker struct {
 	Tally Tally // of the last answer
 
-	q      Question
-	set    Settings
-	corpus Corpus
-	cands  []Candidate
-	about  subject
-	mood   int
-	weight []float64 // idf^1.5 of each term
-	best   float64   // their sum: a perfect match
-	fused  bool      // relevances are near what they are to be: settle
-	share  []float64 // what so many steps away leave
-	clues  []clue
-	tf     []float64 // by term, of what is looked at
-	top    []*clue
-	none   Candidate // what is known of a row that no search found
+	q       Question
+	set     Settings
+	corpus  Corpus
+	cands   []Candidate
+	about   subject
+	mood    int
+	weight  []float64 // idf^1.5 of each term
+	perfect float64   // their sum: a perfect match
+	fused   bool      // relevances are approximate: exactRelevance makes them exact
+	share   []float64 // what so many steps away leave
+	clues   []clue
+	tf      []float64 // by term, of what is looked at
+	top     []*clue
+	none    Candidate // what is known of a row that no search found
 	around
 }
 
 // A clue is a row and what is known about it.
 type clue struct {
 	*Row
-	created int64 // as in Row, like the next two: to have them here brings the row near
+	created int64 // as in Row, like the next two: copied so that scanning clues does not miss the cache for each row
 	length  float64
 	asks    bool
 	row     uint32
@@ -48,7 +48,7 @@ type clue struct {
 
 func (r *Ranker) begin(q Question, set Settings, cands []Candidate, corpus Corpus) {
 	r.q, r.set, r.corpus, r.cands, r.about = q, set, corpus, cands, newSubject(q.Text)
-	r.weight, r.best, r.fused, r.clues, r.share = r.weight[:0], 0, false, r.clues[:0], append(r.share[:0], 1)
+	r.weight, r.perfect, r.fused, r.clues, r.share = r.weight[:0], 0, false, r.clues[:0], append(r.share[:0], 1)
 	for by := range set.Reach {
 		r.share = append(r.share, float64(r.share[by]*set.Step))
 	}
@@ -58,12 +58,12 @@ func (r *Ranker) begin(q Question, set Settings, cands []Candidate, corpus Corpu
 		w := float64(idf * math.Sqrt(idf))
 		r.weight = append(r.weight, w)
 		if t.DF > 0 {
-			r.best += w
+			r.perfect += w
 		}
 	}
 	r.tf = slices.Grow(r.tf[:0], len(r.weight))[:len(r.weight)]
 	r.turns = r.turns[:0]
-	for i := range cands { // by themselves: so close to each other the processor waits for several rows at once
+	for i := range cands { // in a loop of their own, so that the processor fetches several rows at once
 		r.add(cands[i].Row, i)
 	}
 	for i := range r.clues {
@@ -71,7 +71,7 @@ func (r *Ranker) begin(q Question, set Settings, cands []Candidate, corpus Corpu
 	}
 }
 
-// forget lets go of all that is not the ranker's own.
+// forget drops every reference to the question and the corpus, so that an idle ranker holds none of them.
 func (r *Ranker) forget() {
 	clear(r.clues)
 	r.q, r.corpus, r.cands, r.about = Question{}, nil, nil, subject{}
@@ -132,10 +132,10 @@ func (r *Ranker) saturate(tf, norm float64) float64 { return float64(tf*(r.set.K
 
 // matched relates a sum of weights to a perfect match, and to how many of the terms were there.
 func (r *Ranker) matched(sum, covered float64) float64 {
-	if r.best <= 0 {
+	if r.perfect <= 0 {
 		return 0
 	}
-	return float64(sum/r.best) * (covered / float64(len(r.weight)))
+	return float64(sum/r.perfect) * (covered / float64(len(r.weight)))
 }
 
 // relevance fills in what words say of every row, and the relevance, in [0, 1).
@@ -145,7 +145,7 @@ func (r *Ranker) relevance() {
 	for i := range r.clues {
 		c := &r.clues[i]
 		if r.set.Passage != 0 || r.set.Around != 0 {
-			r.look(c)
+			r.weighNeighbours(c)
 		}
 		scale = max(scale, c.own+c.passage+c.around)
 	}

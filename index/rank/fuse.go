@@ -38,8 +38,8 @@ func (r *Ranker) link(c *clue) {
 	}
 }
 
-// settle makes a relevance that is nearly right the one that every machine gets.
-func (r *Ranker) settle(c *clue) {
+// exactRelevance replaces a relevance computed with math.Exp, whose last bits differ between machines, by one of package exact.
+func (r *Ranker) exactRelevance(c *clue) {
 	if r.fused {
 		c.relevance = 1 / (1 + exact.Exp(-(c.wordsZ+c.vectorZ)/2))
 		r.link(c)

@@ -55,9 +55,9 @@ type Row struct {
 
 // A Corpus answers from columns. Every method must be O(1).
 type Corpus interface {
-	// Row is what holds of a row as long as it is there. Nobody changes it.
+	// Row is a row's fixed columns. The ranker only reads it.
 	Row(row uint32) *Row
-	// Worth is what has become of Accessed, HalfLife and Importance.
+	// Worth returns the current Accessed, HalfLife and Importance.
 	Worth(row uint32) (accessed int64, halfLife, importance float64)
 	// Session is the rows of a session by place, Place where a row stands in its own; Keep says which of them the question's
 	// filters admit. Only those are asked for by Row.
@@ -101,17 +101,17 @@ type Scored struct {
 func (r *Ranker) Rank(q Question, set Settings, cands []Candidate, corpus Corpus) []Scored {
 	r.begin(q, set, cands, corpus)
 	defer r.forget()
-	r.meet()
+	r.addNeighbours()
 	r.relevance()
 	r.fuse()
 	r.matching()
 	r.mood = Sentiment(q.Text)
-	top := r.leaders()
+	top := r.best()
 	out := make([]Scored, len(top))
 	for i, c := range top {
 		out[i] = Scored{Row: c.row, Score: c.score, Parts: r.parts(c)}
 	}
-	moved := r.moved(top, out)
+	moved := r.lifted(top, out)
 	for i, c := range top {
 		out[i].Why = why(&out[i].Parts, c.Valence, r.cand(c), moved[i])
 	}
@@ -131,7 +131,7 @@ func (r *Ranker) matching() {
 		}
 		n++
 	}
-	clear(r.clues[n:]) // forget does not see them any more
+	clear(r.clues[n:]) // forget clears r.clues only
 	r.clues = r.clues[:n]
 	r.Tally.Matched = n
 }
@@ -149,8 +149,8 @@ func (r *Ranker) matches(c *clue) bool {
 // insertUpTo is how many wanted rows are kept in order as they come; for more, all are sorted at the end.
 const insertUpTo = 128
 
-// leaders composes the scores and returns the K best rows in order, or all.
-func (r *Ranker) leaders() []*clue {
+// best composes the scores and returns the K best rows in order, or all.
+func (r *Ranker) best() []*clue {
 	k := r.q.K
 	top := r.top[:0]
 	if k <= 0 || k > insertUpTo || k >= len(r.clues) || r.q.Least > 0 {
@@ -183,8 +183,8 @@ func (r *Ranker) leaders() []*clue {
 	return top
 }
 
-// bound is a score that a row cannot exceed whatever its age is: it spares most rows their exponentials. Where the library's,
-// which is not the same to the last bit everywhere, is good enough: nothing near a bound is left out.
+// bound is a score that a row cannot exceed whatever its age is; most rows need no exponential because of it. math.Exp differs in
+// its last bits between machines, which is safe here: the added 1e-8 keeps every row near the bound.
 func (r *Ranker) bound(c *clue, last float64) float64 {
 	b := c.relevance*(1+max(r.set.Freshness, 0)) + 1e-8
 	if r.set.Valence {
@@ -216,7 +216,7 @@ func precedes(a, b *clue) int {
 }
 
 func (r *Ranker) score(c *clue) {
-	r.settle(c)
+	r.exactRelevance(c)
 	var p Parts
 	r.compose(c, &p)
 	c.score = exact.Round(float64(float64(c.relevance*p.Fresh)*p.Importance) * p.Valence)

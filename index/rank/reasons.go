@@ -12,8 +12,8 @@ import (
 // A lift says which of a memory's own merits brought its row further up in the answer.
 type lift struct{ recent, important, felt bool }
 
-// moved finds, a row, the merits without which it would stand lower among the rows of its answer.
-func (r *Ranker) moved(top []*clue, out []Scored) []lift {
+// lifted finds for each row the merits without which it would stand lower in its answer.
+func (r *Ranker) lifted(top []*clue, out []Scored) []lift {
 	lifts := make([]lift, len(out))
 	w, bound := r.set.Weights, r.set.Freshness
 	for _, merit := range []struct {

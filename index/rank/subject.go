@@ -28,7 +28,7 @@ func newSubject(question string) subject {
 // of is what a question says about the speaker of a row.
 func (s *subject) of(name string) speaker {
 	for _, k := range s.last {
-		if k.name == name { // nobody, at first: the question does not name it
+		if k.name == name { // an empty entry matches an empty name, which no question names
 			return k
 		}
 	}

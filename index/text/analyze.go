@@ -73,7 +73,7 @@ type analyzer struct {
 	seen    map[string]int // the terms of a document
 }
 
-// forget lets go of the text, and of room that only a large one needs.
+// forget drops the text, and buffers that only a large text needs.
 func (a *analyzer) forget() {
 	a.text = ""
 	clear(a.seen)

@@ -48,7 +48,7 @@ func (g *Backlog) full() <-chan struct{} {
 // Ready waits until the backlog has room. Callers of Apply call it first, where waiting is allowed; a caller that does not is never refused.
 func (x *Index) Ready(ctx context.Context) error {
 	for {
-		shrunk := x.cfg.Backlog.full() // before the failure is looked at: whoever fails lets go of its part
+		shrunk := x.cfg.Backlog.full() // before x.err is read: an index that fails after this closes shrunk, so the wait below ends
 		x.mu.Lock()
 		closed, err := x.closed, x.err
 		x.mu.Unlock()

@@ -33,7 +33,7 @@ func TestReadyHoldsBack(t *testing.T) {
 	}
 	apply(t, x, 1, rows)
 	ctx, cancel := context.WithCancel(t.Context())
-	<-s.waits // nobody lingers over a full backlog
+	<-s.waits // the indexer does not linger while the backlog is full
 	cancel()
 	if err := other.Ready(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v with %+v in a tail that Bleve does not take", err, x.Lag())

@@ -10,7 +10,7 @@ import (
 // minCached is the smallest segment whose postings are worth keeping decoded.
 const minCached = 1000
 
-// A Cache keeps decoded postings of large segments, least recently used out, and the room of searches. One
+// A Cache keeps decoded postings of large segments, least recently used out, and the buffers of searches. One
 // Cache is meant to be shared by all indexes of a process.
 type Cache struct {
 	idle sync.Pool // of *scratch

@@ -23,7 +23,7 @@ type search struct {
 	*scratch
 }
 
-// A scratch is the room of a search. The next search uses it again.
+// A scratch holds the buffers of one search. The cache lends them to the next.
 type scratch struct {
 	terms   []queryTerm // sorted
 	dicts   []segment.TermDictionary
@@ -56,7 +56,7 @@ func (x *Index) gather(q Query) (*search, error) {
 	if s == nil || err != nil {
 		return nil, err
 	}
-	if x.moved() {
+	if x.segmentsChanged() {
 		x.poke() // for the next search: this one has its segments
 	}
 	if err := s.collect(); err != nil {
@@ -115,7 +115,7 @@ func (s *search) release() {
 	s.index.users.Done()
 }
 
-// forget lets go of everything but the room.
+// forget drops every reference and keeps the buffers.
 func (s *scratch) forget() {
 	s.terms = s.terms[:cap(s.terms)] // some were left out
 	for i := range s.terms {
@@ -136,14 +136,14 @@ func (s *search) collect() error {
 	for i := range s.terms {
 		t := &s.terms[i]
 		for _, list := range t.tail {
-			s.take(t, s.byWindow(list), nil)
+			s.addPostings(t, s.byWindow(list), nil)
 		}
 		for n, seg := range segments {
 			list, e, err := s.postings(s.snap.segments[n], seg.Segment(), &s.dicts[n], t.term)
 			if err != nil {
 				return err
 			}
-			s.take(t, list, e)
+			s.addPostings(t, list, e)
 		}
 	}
 	return nil
@@ -166,14 +166,14 @@ func (s *search) postings(info *segmentInfo, seg segment.Segment, dict *segment.
 	}
 	list := s.byWindow(s.decoded)
 	if len(info.rows) < minCached {
-		return s.keep(list), nil, nil
+		return s.retain(list), nil, nil
 	}
 	e := cache.put(info, term, slices.Clone(list))
 	return e.post, e, nil
 }
 
-// keep copies a list to where it stays for this search.
-func (s *search) keep(list []posting) []posting {
+// retain copies a list into memory that lasts until the search is released.
+func (s *search) retain(list []posting) []posting {
 	from := len(s.kept)
 	s.kept = append(s.kept, list...)
 	return s.kept[from:]
@@ -209,19 +209,19 @@ func (s *search) byWindow(list []posting) []posting {
 	return out
 }
 
-// take filters a list by life and group, counts it into df and keeps what scores.
-func (s *search) take(t *queryTerm, list []posting, e *entry) {
+// addPostings filters a list by life and group, counts it into df and adds what scores to the term's lists.
+func (s *search) addPostings(t *queryTerm, list []posting, e *entry) {
 	if len(list) == 0 {
 		return
 	}
 	if len(s.groups.list) == 0 {
 		list = s.living(list, e)
 		t.df += uint64(len(list))
-		t.keep(list)
+		t.addList(list)
 		return
 	}
 	in := s.living(s.inGroups(list), nil)
-	t.keep(in)
+	t.addList(in)
 	if s.params.Local {
 		t.df += uint64(len(in))
 	} else {
@@ -229,7 +229,7 @@ func (s *search) take(t *queryTerm, list []posting, e *entry) {
 	}
 }
 
-func (t *queryTerm) keep(list []posting) {
+func (t *queryTerm) addList(list []posting) {
 	if len(list) > 0 {
 		t.lists = append(t.lists, list)
 	}

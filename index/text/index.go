@@ -125,21 +125,20 @@ type Index struct {
 	sealed    []*block // oldest first
 	tailRows  int
 	tailBytes int
-	unstored  int    // bytes that the rows not on disk had in the tail
-	taken     uint64 // bytes that ever were in the tail
+	unstored  int    // bytes, counted as in the tail, of rows not on disk
+	taken     uint64 // bytes that ever entered the tail
 	stored    uint64 // of those, on disk
-	released  bool   // the backlog does not count this index any more
+	released  bool   // the backlog no longer counts this index
 	infos     map[uint64]*segmentInfo
 	snap      *snapshot
 	restored  []Restored
 }
 
 // Apply makes rows and deletions of one log index searchable before it returns,
-// as one change. It never waits for Bleve; who feeds rows calls Ready before, outside the
-// path that must not stall. A row number seen before is ignored, as is the
-// deletion of an unknown row, so that replaying a log from the watermark is
-// harmless. applied 0 leaves the watermark where it is: a rebuild passes it
-// until its last call.
+// as one change. It never waits for Bleve: the caller calls Ready first, outside
+// the path that must not stall. A row number seen before is ignored, as is the
+// deletion of an unknown row, so replaying a log from the watermark is safe.
+// applied 0 leaves the watermark where it is: a rebuild passes 0 until its last call.
 func (x *Index) Apply(applied uint64, add []Row, del []uint32) error {
 	docs := analyseAll(add)
 	ready := make([]Document, len(docs))
@@ -226,7 +225,7 @@ func (x *Index) deleteLocked(row uint32) {
 	x.changeLocked(func(b *block) { b.remove(row) })
 }
 
-// analysers keep what an analysis needs, and the stems of words met lately.
+// analysers lends analyzers with their buffers and recent stems.
 var analysers = sync.Pool{New: func() any { return &analyzer{stem: stemmer{known: make(map[string]string)}} }}
 
 // analyseAll analyses rows, many of them on several cores.

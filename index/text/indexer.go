@@ -25,7 +25,7 @@ func (x *Index) index() {
 	for range x.wake {
 		for {
 			x.linger()
-			round, last, ok := x.take()
+			round, last, ok := x.nextRound()
 			if !ok {
 				break
 			}
@@ -46,14 +46,15 @@ func (x *Index) index() {
 	}
 }
 
-// lingers says whether waiting a moment makes a better batch.
+// lingers reports whether waiting makes a larger batch without delaying a Sync, Close or a full backlog.
 func (x *Index) lingers() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return !x.closed && x.syncing == 0 && len(x.sealed) == 0 && !x.open.empty() && x.cfg.Backlog.full() == nil
 }
 
-// linger gathers a batch: every batch is a segment and a sync of the disk that the log wants too. Nobody waits for it.
+// linger waits for more rows to make a larger batch: every batch costs a segment and an fsync of the disk that the log syncs too.
+// No caller waits for it, because the tail answers searches meanwhile.
 func (x *Index) linger() {
 	t := time.NewTimer(linger)
 	defer t.Stop()
@@ -66,8 +67,8 @@ func (x *Index) linger() {
 	}
 }
 
-// sealLocked closes the open block to changes and starts another. In the middle of a change both are of the change before: the block in which
-// the change ends is the one that says that all of it is there.
+// sealLocked closes the open block to changes and starts another. When a change is cut in the middle, both blocks carry the number of
+// the change before it: only the block in which a change ends may claim that all of it is there.
 func (x *Index) sealLocked() {
 	was := x.open
 	x.sealed = append(x.sealed, was)
@@ -75,10 +76,9 @@ func (x *Index) sealLocked() {
 	x.open.applied, x.open.seq, x.open.taken = was.applied, was.seq, was.taken
 }
 
-// take picks the blocks of the next round, and the state to store with them. Rows that
-// died already are left out, which also makes it safe to write the blocks of
-// a round in any order: a deletion never has to follow its own row.
-func (x *Index) take() (round []*block, last *block, ok bool) {
+// nextRound picks the blocks of the next round. last is the block whose watermark is stored with them. batch leaves out rows that
+// died already, so the blocks of a round may be written in any order: a deletion never has to follow its own row.
+func (x *Index) nextRound() (round []*block, last *block, ok bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.closed || x.err != nil {
@@ -159,7 +159,7 @@ func (x *Index) batch(b, state *block) *bleve.Batch {
 			if err != nil {
 				return // Bleve tries again
 			}
-			if err := x.mark(); err != nil {
+			if err := x.writeMarker(); err != nil {
 				x.cfg.Logger.Warn("text index marker not written", "err", err)
 			}
 			x.persistedUpTo(state)
@@ -168,7 +168,7 @@ func (x *Index) batch(b, state *block) *bleve.Batch {
 	return out
 }
 
-// persistedUpTo records that everything up to a block is on disk.
+// persistedUpTo records that every change up to a block is on disk. Bleve's persister calls it.
 func (x *Index) persistedUpTo(b *block) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -279,11 +279,10 @@ func (x *Index) discard(old *snapshot, gone []*segmentInfo) {
 	}
 }
 
-// refresh follows persists and merges between rounds, so that an index lets go of
-// segments that were replaced. Only the indexer calls it: during a round the
-// newest reader may hold rows that the tail still has.
+// refresh takes over Bleve's persists and merges between rounds, so that replaced segments can be freed. Only the indexer calls it:
+// during a round the newest reader may hold rows that the tail still has, and a search would find them twice.
 func (x *Index) refresh() error {
-	if !x.moved() {
+	if !x.segmentsChanged() {
 		return nil
 	}
 	snap, err := x.read()
@@ -293,8 +292,8 @@ func (x *Index) refresh() error {
 	return err
 }
 
-// moved says whether Bleve's segments are not those of the snapshot any more.
-func (x *Index) moved() bool {
+// segmentsChanged reports whether Bleve has other segments than the snapshot.
+func (x *Index) segmentsChanged() bool {
 	r, err := x.store.Reader()
 	if err != nil {
 		return false

@@ -96,8 +96,8 @@ func openScorch(dir string, queue *bleve.AnalysisQueue) (store bleve.Index, err 
 	return store, classify(store.Open())
 }
 
-// prepare looks at the file in which Bleve keeps what its segments are: bbolt, and Bleve's own goroutines, trust every byte of
-// it, and nobody can recover from some of what they do then.
+// prepare checks the file that lists Bleve's segments before Bleve opens it: bbolt and Bleve's goroutines trust every byte of it, and
+// on a damaged one they fault in ways that no recover catches.
 func prepare(dir string) error {
 	if dir == "" {
 		return nil
@@ -109,7 +109,7 @@ func prepare(dir string) error {
 	return err
 }
 
-// abandon closes what a failed opening left, which may be half made.
+// abandon closes a store that did not open. It may be half built, so a panic of Bleve is swallowed.
 func abandon(store bleve.Index) {
 	var err error
 	defer recoverCorrupt(&err)
@@ -199,7 +199,7 @@ func (x *Index) checkState(snap *snapshot) error {
 			return err
 		}
 		x.applied = x.watermark
-		return x.mark()
+		return x.writeMarker()
 	}
 	switch _, err = os.Stat(filepath.Join(x.cfg.Dir, marker)); {
 	case err == nil:
@@ -210,8 +210,8 @@ func (x *Index) checkState(snap *snapshot) error {
 	return err
 }
 
-// mark leaves the marker in the directory, once.
-func (x *Index) mark() error {
+// writeMarker writes the marker file, once.
+func (x *Index) writeMarker() error {
 	if x.marked || x.cfg.Dir == "" {
 		return nil
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // outdated are the ids of the outdated keys that files on disk are under, as Bleve names them.
-func (x *Index) outdated() (map[string]struct{}, error) {
+func (x *Index) outdatedKeys() (map[string]struct{}, error) {
 	x.mu.Lock()
 	if x.closed {
 		x.mu.Unlock()
@@ -45,7 +45,7 @@ func (x *Index) Rewrite(ctx context.Context) error {
 	tick := time.NewTicker(rewriteLook)
 	defer tick.Stop()
 	for {
-		ids, err := x.outdated()
+		ids, err := x.outdatedKeys()
 		if err != nil || len(ids) == 0 {
 			return err
 		}

@@ -137,7 +137,7 @@ type Found struct {
 	TF     []uint16 // of row i and term j at i·len(Terms)+j
 }
 
-// Find fills f with the K best rows and what a scorer of the caller's own needs of them. The room that f has is used again.
+// Find fills f with the K best rows and what a scorer of the caller's own needs of them. f's buffers are reused.
 func (x *Index) Find(q Query, f *Found) error {
 	f.Terms, f.Rows, f.TF = f.Terms[:0], f.Rows[:0], f.TF[:0]
 	q.Params = &Params{Local: true}

@@ -47,7 +47,7 @@ func (s *Store) Ask(unit []float32, q Query) *Query {
 	return &q
 }
 
-// scratch is what a search needs once and can use again.
+// scratch holds the buffers of one search. The store's pool lends them to the next.
 type scratch struct {
 	kept  []uint64 // by slot: alive and kept
 	step  []uint16 // by slot: its estimate, 0 when it is out
@@ -84,16 +84,16 @@ func (s *Store) Search(q *Query, pool Pool) []Hit {
 		precise = max(minExact, 2*q.K)
 	}
 	exact := max(precise, q.K)
-	crew := hire(pool, s.Len())
+	ws := startWorkers(pool, s.Len())
 	c := s.scratch.take(len(q.blocks))
 	var hits []Hit
-	if n := s.choose(q, c, crew); n <= directRows {
-		hits = s.direct(q, c, crew, exact)
+	if n := s.choose(q, c, ws); n <= directRows {
+		hits = s.direct(q, c, ws, exact)
 	} else {
-		hits = s.byCodes(q, c, crew, exact, n)
+		hits = s.byCodes(q, c, ws, exact, n)
 	}
 	s.scratch.Put(c)
-	crew.dismiss()
+	ws.stop()
 	slices.SortFunc(hits, q.compare)
 	if q.Exact != nil {
 		for i := range hits[:min(precise, len(hits))] {
@@ -106,9 +106,9 @@ func (s *Store) Search(q *Query, pool Pool) []Hit {
 	return hits[:min(len(hits), q.K)]
 }
 
-// choose finds the slots that take part, and counts them.
-func (s *Store) choose(q *Query, c *scratch, crew crew) (n int) {
-	crew.each(len(q.blocks), func(worker, from, to int) {
+// choose marks the slots that are alive and pass the filters, and counts them.
+func (s *Store) choose(q *Query, c *scratch, ws workers) (n int) {
+	ws.each(len(q.blocks), func(worker, from, to int) {
 		for at := from; at < to; at++ {
 			kept := c.kept[at*blockRows/64:][:blockRows/64]
 			b := q.blocks[at]
@@ -136,13 +136,13 @@ func (s *Store) choose(q *Query, c *scratch, crew crew) (n int) {
 	return n
 }
 
-// direct compares the int8 forms of all that take part. What the goroutines find is merged by a total order.
-func (s *Store) direct(q *Query, c *scratch, crew crew, keep int) []Hit {
-	found := make([]best, crew.size)
+// direct compares the int8 forms of all chosen slots. A total order merges what the goroutines find, so their timing does not show.
+func (s *Store) direct(q *Query, c *scratch, ws workers, keep int) []Hit {
+	found := make([]best, ws.size)
 	for i := range found {
 		found[i] = newBest(q, keep)
 	}
-	crew.each(len(q.blocks), func(worker, from, to int) {
+	ws.each(len(q.blocks), func(worker, from, to int) {
 		top := found[worker] // of this goroutine's own cache lines
 		for at := from; at < to; at++ {
 			for w, kept := range c.kept[at*blockRows/64:][:blockRows/64] {
@@ -164,12 +164,12 @@ func (s *Store) direct(q *Query, c *scratch, crew crew, keep int) []Hit {
 
 // byCodes estimates all n that take part by their codes, and compares the int8 forms of those whose estimates are the best:
 // from the top down, until what is left is too far below what was found.
-func (s *Store) byCodes(q *Query, c *scratch, crew crew, keep, n int) []Hit {
+func (s *Store) byCodes(q *Query, c *scratch, ws workers, keep, n int) []Hit {
 	rotated := append(make([]float32, 0, s.dim), q.unit...)
 	s.rotation.apply(rotated)
 	q.table = newTable(rotated, s.columns, s.kernels.bytes)
 	c.step = slices.Grow(c.step[:0], len(q.blocks)*blockRows)[:len(q.blocks)*blockRows]
-	crew.each(len(q.blocks), func(worker, from, to int) {
+	ws.each(len(q.blocks), func(worker, from, to int) {
 		for at := from; at < to; at++ {
 			s.estimate(q, q.blocks[at], c.kept[at*blockRows/64:], c.step[at*blockRows:][:blockRows], &c.count[worker].steps)
 		}
@@ -184,7 +184,7 @@ func (s *Store) byCodes(q *Query, c *scratch, crew crew, keep, n int) []Hit {
 	for want := max(coded(n), 2*keep); taken < want && last > 1; taken += all[last] {
 		last--
 	}
-	crew.each(len(q.blocks), func(worker, from, to int) {
+	ws.each(len(q.blocks), func(worker, from, to int) {
 		found := c.count[worker].found
 		for i, step := range c.step[from*blockRows : to*blockRows] {
 			if int(step) >= last {
@@ -223,7 +223,7 @@ func (s *Store) estimate(q *Query, b *block, kept []uint64, into []uint16, count
 // a vector that its signs leave out.
 func (s *Store) slack() float64 { return 2.28 / math.Sqrt(float64(s.dim)) }
 
-// compareAll takes the slots that were found step by step.
+// compareAll compares the int8 forms of the found slots, the step with the highest estimates first.
 func (s *Store) compareAll(q *Query, c *scratch, all *[steps]int, last, taken, keep int) []Hit {
 	c.order = slices.Grow(c.order[:0], taken)[:taken]
 	var next [steps]int // where a step's slots go: the highest first

@@ -18,37 +18,37 @@ type Pool chan struct{}
 // NewPool lends as many goroutines as there are processors.
 func NewPool() Pool { return make(Pool, runtime.GOMAXPROCS(0)) }
 
-// A crew is the goroutines of one search, the caller's own included.
-type crew struct {
+// workers are the goroutines of one search, the caller's own included. stop gives the others back to the pool.
+type workers struct {
 	pool Pool
 	size int
 }
 
-// hire borrows what the pool has when there is much to do.
-func hire(pool Pool, rows int) crew {
-	c := crew{pool, 1}
+// startWorkers borrows goroutines from the pool, as many as are free, when there are enough rows to share out.
+func startWorkers(pool Pool, rows int) workers {
+	ws := workers{pool, 1}
 	if rows < parallelRows {
-		return c
+		return ws
 	}
-	for c.size < maxWorkers {
+	for ws.size < maxWorkers {
 		select {
 		case pool <- struct{}{}:
-			c.size++
+			ws.size++
 		default:
-			return c
+			return ws
 		}
 	}
-	return c
+	return ws
 }
 
-func (c crew) dismiss() {
-	for range c.size - 1 {
-		<-c.pool
+func (ws workers) stop() {
+	for range ws.size - 1 {
+		<-ws.pool
 	}
 }
 
-// each has all blocks worked on, some at a time. Who takes which is chance: it must not show in what they find.
-func (c crew) each(blocks int, work func(worker, from, to int)) {
+// each runs work over all blocks, a stride at a time. Which worker takes which stride is chance, so results must not depend on it.
+func (ws workers) each(blocks int, work func(worker, from, to int)) {
 	var next atomic.Int64
 	take := func(worker int) {
 		for {
@@ -60,7 +60,7 @@ func (c crew) each(blocks int, work func(worker, from, to int)) {
 		}
 	}
 	var wg sync.WaitGroup
-	for w := 1; w < c.size; w++ {
+	for w := 1; w < ws.size; w++ {
 		wg.Go(func() { take(w) })
 	}
 	take(0)
