@@ -5,6 +5,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 )
@@ -68,7 +69,7 @@ func (s *Service) eachDatabase(ctx context.Context, what string, f func(context.
 		if ctx.Err() != nil || !s.machine.leads() {
 			return
 		}
-		if err := f(ctx, api.Caller{DB: d.ID, Database: d.Name, By: api.ByNode, Scopes: allScopes}); err != nil && ctx.Err() == nil {
+		if err := f(ctx, api.Caller{DB: d.ID, Database: d.Name, By: api.ByNode, Scopes: access.All}); err != nil && ctx.Err() == nil {
 			s.log.Warn("background work", "task", what, "database", d.Name, "err", err)
 		}
 	}

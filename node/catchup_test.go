@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/index"
+	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/node/disk"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/raft"
@@ -36,7 +37,7 @@ func TestCatchingUpIsBoundedByBytes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := newMachine(1, 0, st, newFeed(), newLimits(st), space, log)
+	m := newMachine(1, 0, st, newFeed(), access.New(access.Config{State: st}), space, log)
 	m.fail = func(err error) { t.Error(err) }
 	cfg := index.Config{Dir: filepath.Join(dir, "index"), State: st, Logger: log}
 	if m.index, _, err = index.Open(t.Context(), cfg); err != nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/wire"
@@ -62,11 +63,9 @@ func (s *Service) raftState(context.Context, api.Caller, *api.RaftRequest) (*api
 	return a, nil
 }
 
-var memberVerbs = map[string]bool{"join": true, "leave": true, "remove": true, "promote": true, "transfer": true}
-
 // changeMembers changes who belongs to the cluster, through the leader.
 func (s *Service) changeMembers(ctx context.Context, c api.Caller, q *api.ChangeMembersRequest) (*api.MembersChanged, error) {
-	if !memberVerbs[q.Verb] {
+	if !slices.Contains(api.MemberVerbs, q.Verb) {
 		return nil, oplog.Errorf(oplog.NotFound, "no such change of members")
 	}
 	if q.Verb == "promote" && q.NodeID == 0 && q.Addr == "" {
@@ -100,7 +99,7 @@ func (s *Service) askMembers(ctx context.Context, c api.Caller, q api.ChangeMemb
 	if q.Verb == "leave" {
 		q.Verb, q.NodeID = "remove", s.cfg.NodeID
 	}
-	msg, err := s.raft.Change(ctx, wire.Membership{Action: q.Verb, NodeID: q.NodeID, Addr: q.Addr, Role: q.Role, Force: q.Force, Asker: askerOf(c)})
+	msg, err := s.raft.Change(ctx, wire.Membership{Action: q.Verb, NodeID: q.NodeID, Addr: q.Addr, Role: q.Role, Force: q.Force, Asker: access.AskerOf(c)})
 	if err != nil {
 		return "", &oplog.Error{Kind: oplog.Conflict, Text: strings.TrimSpace(fmt.Sprint(err)), Err: err}
 	}

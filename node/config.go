@@ -95,6 +95,14 @@ func (c Config) forwardsHTTP() bool { return c.ForwardWrites == nil || *c.Forwar
 // forwardsWire says whether a follower's wire port passes writes on.
 func (c Config) forwardsWire() bool { return c.ForwardWrites != nil && *c.ForwardWrites }
 
+// tokenSecrets are the cluster's secrets as far as clients may show them as tokens.
+func (c Config) tokenSecrets() []string {
+	if c.NoMasterToken {
+		return nil
+	}
+	return append([]string{c.Secret}, c.OtherSecrets...)
+}
+
 // Peer is another member as configured.
 type Peer struct {
 	Addr string // its cluster address

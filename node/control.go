@@ -69,7 +69,7 @@ func boundsOf(l oplog.Limit) api.Bounds {
 
 // bounded is a database with what each node admits of it. One that the caller may not reach is not found.
 func (s *Service) bounded(c api.Caller, name string) (d oplog.Database, l oplog.Limit, err error) {
-	target, err := s.Select(c, name)
+	target, err := s.access.Select(c, name)
 	if err != nil {
 		return d, l, err
 	}

@@ -47,7 +47,7 @@ func TestAFullDisk(t *testing.T) {
 				}
 			}
 			n := openAlone(t, home, tc.least)
-			c, err := n.Service().Local("default")
+			c, err := n.Access().Local("default")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -117,7 +117,7 @@ func TestAFullDiskUnderSnapshots(t *testing.T) {
 	rafttest.SmallDisk(t, small, 8)
 	const threshold = 8
 	n := openAlone(t, home, 1, func(c *Config) { c.SnapshotThreshold, c.SnapshotInterval = threshold, 100*time.Millisecond })
-	c, err := n.Service().Local("default")
+	c, err := n.Access().Local("default")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +182,7 @@ func openAlone(t *testing.T, home string, least uint64, change ...func(*Config))
 // holds checks that a node holds what was acknowledged.
 func holds(t *testing.T, n *Node, acked map[string]string) {
 	t.Helper()
-	c, err := n.Service().Local("default")
+	c, err := n.Access().Local("default")
 	if err != nil {
 		t.Fatal(err)
 	}

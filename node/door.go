@@ -89,7 +89,7 @@ func paced(s *Service, next run) run {
 		if v.op.Scope == api.Admin || v.op.Scope == api.Owner {
 			bound.DB = 0 // the request that raises a database's bound is not held by it
 		}
-		bound, err := s.limits.count(bound, cost, time.Now())
+		bound, err := s.access.Count(bound, cost)
 		if err != nil {
 			return nil, quota(err)
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/oplog"
 )
 
@@ -107,7 +108,7 @@ func (p *pusher) happened(ctx context.Context, batch []oplog.Outcome, open bool)
 		p.sub = p.s.machine.feed.subscribe()
 		return p.replay(ctx, p.sent)
 	}
-	if p.admit != nil && slices.ContainsFunc(batch, revokes) {
+	if p.admit != nil && slices.ContainsFunc(batch, access.EndsTokens) {
 		if err := p.admit(); err != nil {
 			return err
 		}

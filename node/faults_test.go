@@ -73,7 +73,7 @@ func (n *network) cut(node int) {
 func (c *cluster) service(i int) (*node.Service, api.Caller) {
 	c.t.Helper()
 	s := c.nodes[i].Service()
-	caller, err := s.Authenticate(secret)
+	caller, err := c.nodes[i].Access().Authenticate(secret)
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -236,7 +236,7 @@ func TestDatabasesAndTokensAreTheSameEverywhere(t *testing.T) {
 	c.agree()
 	for i := range c.nodes {
 		s, _ := c.service(i)
-		got, err := s.Authenticate(made.Token)
+		got, err := c.nodes[i].Access().Authenticate(made.Token)
 		if err != nil || uint32(got.DB) != id {
 			t.Errorf("node %d: %+v, %v", i+1, got, err)
 		}
@@ -249,8 +249,7 @@ func TestDatabasesAndTokensAreTheSameEverywhere(t *testing.T) {
 	}
 	c.agree()
 	for i := range c.nodes {
-		s, _ := c.service(i)
-		if _, err := s.Authenticate(made.Token); err == nil {
+		if _, err := c.nodes[i].Access().Authenticate(made.Token); err == nil {
 			t.Errorf("node %d takes a revoked token", i+1)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/vmihailenco/msgpack/v5"
 
+	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/raft"
@@ -70,9 +71,9 @@ func (s *Service) forward(ctx context.Context, c api.Caller, e oplog.Entry) (opl
 // hand gives an entry to the node that leads, once. body is the entry as it travels.
 func (s *Service) hand(ctx context.Context, c api.Caller, e oplog.Entry, body []byte) (oplog.Outcome, error) {
 	if s.machine.leads() {
-		return s.enter(ctx, asker{Asker: askerOf(c), node: s.cfg.NodeID}, e)
+		return s.enter(ctx, access.Asker{Asker: access.AskerOf(c), Node: s.cfg.NodeID}, e)
 	}
-	out, err := s.raft.Forward(ctx, wire.Forward{Entry: body, Asker: askerOf(c)})
+	out, err := s.raft.Forward(ctx, wire.Forward{Entry: body, Asker: access.AskerOf(c)})
 	if err != nil {
 		return oplog.Outcome{}, err
 	}
@@ -105,7 +106,7 @@ func (s *Service) Forward(ctx context.Context, from uint32, m wire.Forward) ([]b
 			err = ownAddress(from, e)
 		}
 		if err == nil {
-			o, err = s.enter(ctx, asker{Asker: m.Asker, node: from}, e)
+			o, err = s.enter(ctx, access.Asker{Asker: m.Asker, Node: from}, e)
 		}
 	}
 	if err != nil {
@@ -120,8 +121,11 @@ func (s *Service) Forward(ctx context.Context, from uint32, m wire.Forward) ([]b
 
 // enter is the one way of an entry into the log, on the leader: all members can read it, and what it changes of the cluster
 // goes in together with who asked.
-func (s *Service) enter(ctx context.Context, by asker, e oplog.Entry) (oplog.Outcome, error) {
-	e.Node, e.Ops = by.node, s.audited(by, e.DB, e.Ops)
+func (s *Service) enter(ctx context.Context, by access.Asker, e oplog.Entry) (oplog.Outcome, error) {
+	asked, rows := s.access.Audited(by, e.DB, e.Ops)
+	if e.Node, e.Ops = by.Node, asked; s.readByAll(oplog.Newer(rows)) == nil { // in the middle of an upgrade things go on without the audit
+		e.Ops = append(e.Ops, rows...)
+	}
 	if err := s.readByAll(oplog.Newer(e.Ops)); err != nil {
 		return oplog.Outcome{}, err
 	}

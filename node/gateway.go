@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/wire/field"
@@ -93,12 +94,12 @@ type gateway struct {
 	busy    atomic.Int64
 	streams atomic.Int64
 	imports chan struct{} // slots
-	limit   *connLimit
+	limit   *access.Conns
 	open    sync.Map // net.Conn to the func() that counts it out
 }
 
 func newGateway(s *Service) *gateway {
-	g := &gateway{s: s, imports: make(chan struct{}, maxImports), limit: newConnLimit(s.cfg)}
+	g := &gateway{s: s, imports: make(chan struct{}, maxImports), limit: access.NewConns(s.cfg.MaxConns, s.cfg.MaxConnsPerIP)}
 	g.metrics = newMetrics(g)
 	mux := http.NewServeMux()
 	for _, r := range routes() {
@@ -129,7 +130,7 @@ func (g *gateway) run(ln net.Listener) error {
 func (g *gateway) connection(nc net.Conn, s http.ConnState) {
 	switch s {
 	case http.StateNew:
-		leave, ok := g.limit.enter(nc.RemoteAddr())
+		leave, ok := g.limit.Enter(nc.RemoteAddr())
 		if !ok {
 			nc.Close()
 			return
@@ -250,7 +251,7 @@ func (g *gateway) identify(q *request, scope api.Scope) (err error) {
 	}
 	q.c.Usual = max(0, g.s.cfg.MaxRPS)
 	q.c.Forward, q.c.Surface, q.c.Bearer = g.forwards(q.r), "http", q.r.Header.Get("Authorization")
-	q.c, err = g.s.Select(q.c, q.param("database"))
+	q.c, err = g.s.access.Select(q.c, q.param("database"))
 	return err
 }
 
@@ -260,7 +261,7 @@ func (g *gateway) admit(q *request, scope api.Scope) error {
 	if scope == api.Admin || scope == api.Owner {
 		bound.DB = 0 // the request that raises a database's bound is not held by it
 	}
-	bound, err := g.s.limits.count(bound, 1, time.Now())
+	bound, err := g.s.access.Count(bound, 1)
 	q.c.Counted = bound.Counted
 	return err
 }
@@ -270,5 +271,5 @@ func (g *gateway) authenticate(r *http.Request) (api.Caller, error) {
 	if !ok {
 		return api.Caller{}, oplog.Errorf(oplog.Denied, "missing Bearer token")
 	}
-	return g.s.Login(r.RemoteAddr, token)
+	return g.s.access.Login(r.RemoteAddr, token)
 }

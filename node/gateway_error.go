@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 )
@@ -78,10 +79,10 @@ func (g *gateway) said(err error) *oplog.Error {
 
 // fail answers a request that is refused. Where another node leads and its gateway is known, the client is sent there.
 func (g *gateway) fail(w http.ResponseWriter, req *http.Request, err error) {
-	var slow *limited
+	var slow *access.Limited
 	if errors.As(err, &slow) {
 		g.metrics.refused("rate limited")
-		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(slow.wait.Seconds()))))
+		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(slow.Wait.Seconds()))))
 		writeJSON(w, http.StatusTooManyRequests, failure{slow.Error(), "rate_limited"})
 		return
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/wire/field"
@@ -129,7 +130,7 @@ func (im *importer) line(b []byte) error {
 	default:
 		return oplog.Errorf(oplog.Invalid, "type %q: memory or edge", kind)
 	}
-	if im.bytes += len(b); im.bytes < importBytes && len(im.drafts)+len(im.edges) < min(importRows, im.g.s.limits.atOnce(im.c)) {
+	if im.bytes += len(b); im.bytes < importBytes && len(im.drafts)+len(im.edges) < im.g.s.access.AtOnce(im.c, importRows) {
 		return nil
 	}
 	return im.flush()
@@ -143,13 +144,13 @@ func (im *importer) counted(rows int) (api.Caller, error) {
 	patience := time.NewTimer(bodyTimeout)
 	defer patience.Stop()
 	for {
-		c, err := im.g.s.limits.count(c, rows, time.Now())
-		var slow *limited
+		c, err := im.g.s.access.Count(c, rows)
+		var slow *access.Limited
 		if !errors.As(err, &slow) {
 			return c, err
 		}
 		select {
-		case <-time.After(slow.wait):
+		case <-time.After(slow.Wait):
 		case <-patience.C:
 			return c, &api.Refusal{Code: "rate_limited", Err: oplog.Errorf(oplog.Unavailable, "%s", slow)}
 		case <-im.ctx.Done():

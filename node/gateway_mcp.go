@@ -20,7 +20,7 @@ func (g *gateway) mcp() http.Handler {
 		q := &request{g: g, w: w, r: r}
 		err := g.identify(q, api.Read)
 		if err == nil {
-			err = g.s.limits.ready(q.c, start) // each message is counted by itself
+			err = g.s.access.Ready(q.c) // each message is counted by itself
 		}
 		if err != nil {
 			leaveUnread(w, r)

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 )
 
@@ -83,7 +82,6 @@ func (n *Node) introduce(ctx context.Context) error {
 
 // present writes what every node is to know of this one.
 func (n *Node) present(ctx context.Context) error {
-	c := api.Caller{DB: 0, By: api.ByNode, Scopes: allScopes, Forward: true}
 	var cluster string
 	var known bool
 	err := n.state.Read(func(v *oplog.View) error {
@@ -102,19 +100,19 @@ func (n *Node) present(ctx context.Context) error {
 		if !n.machine.leads() {
 			return nil
 		}
-		if _, err := n.service.write(ctx, c, write{scope: api.Admin, system: true, ops: []oplog.Op{&oplog.Init{Cluster: oplog.NewID(), At: oplog.At(time.Now())}}}); err != nil {
+		if err := n.service.Note(ctx, &oplog.Init{Cluster: oplog.NewID(), At: oplog.At(time.Now())}); err != nil {
 			return err
 		}
 	}
 	if !known {
 		i := n.info()
 		op := &oplog.Advertise{Node: i.ID, Wire: i.Wire, HTTP: i.HTTP, Peer: i.Peer, Version: i.Version, Key: i.Key}
-		if _, err := n.service.write(ctx, c, write{scope: api.Admin, system: true, ops: []oplog.Op{op}}); err != nil {
+		if err := n.service.Note(ctx, op); err != nil {
 			return err
 		}
 	}
 	if n.cfg.MintToken {
-		if err := n.mint(ctx, c); err != nil {
+		if err := n.mint(ctx); err != nil {
 			return err
 		}
 	}

@@ -81,7 +81,7 @@ func TestLimitsCountOperations(t *testing.T) {
 	database("local", 1)
 	w.ok("POST", "/v1/admin/databases/local/quota", obj{"max_rps": 2})
 	s := c.nodes[0].Service()
-	local, err := s.Local("local")
+	local, err := c.nodes[0].Access().Local("local")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/index"
+	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/node/disk"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/raft"
@@ -18,11 +19,11 @@ import (
 // machine is what raft drives: it gives committed records to the state and the outcomes to those who wait.
 // raft calls Apply, Snapshot and Restore from one goroutine; the follow task feeds the index and the subscribers.
 type machine struct {
-	state *oplog.State
-	index *index.Index // set before follow runs
-	feed  *feed
-	bound *limits
-	log   *slog.Logger
+	state  *oplog.State
+	index  *index.Index // set before follow runs
+	feed   *feed
+	access *access.Control
+	log    *slog.Logger
 
 	applied mark // the state holds everything up to here
 	indexed mark // and so does the index
@@ -56,8 +57,8 @@ const (
 	followBytes = 16 << 20
 )
 
-func newMachine(self uint32, slow time.Duration, state *oplog.State, f *feed, bound *limits, space *disk.Space, log *slog.Logger) *machine {
-	m := &machine{slow: slow, disk: space, stop: make(chan struct{}), state: state, feed: f, bound: bound, log: log, queue: make(chan followed, followQueue), taken: make(chan struct{}, 1), self: self}
+func newMachine(self uint32, slow time.Duration, state *oplog.State, f *feed, who *access.Control, space *disk.Space, log *slog.Logger) *machine {
+	m := &machine{slow: slow, disk: space, stop: make(chan struct{}), state: state, feed: f, access: who, log: log, queue: make(chan followed, followQueue), taken: make(chan struct{}, 1), self: self}
 	applied, _ := state.Applied()
 	m.applied.set(applied)
 	return m
@@ -219,11 +220,11 @@ func (m *machine) step(ctx context.Context, f followed) error {
 		if _, err := m.index.Rebuild(ctx); err != nil {
 			return err
 		}
-		m.bound.load()
+		m.access.Reload()
 	} else if err := m.index.Follow(ctx, f.outcomes); err != nil {
 		return fmt.Errorf("index: %w", err)
 	}
-	m.bound.follow(f.outcomes)
+	m.access.Follow(f.outcomes)
 	m.indexed.set(f.upTo)
 	if f.restored {
 		m.feed.skip()

@@ -10,7 +10,7 @@ import (
 // tenants are the callers of the databases that a request means: the one it names, or all.
 func (s *Service) tenants(c api.Caller, name string) (list []api.Caller, err error) {
 	if name != "" {
-		c, err := s.Select(c, name)
+		c, err := s.access.Select(c, name)
 		return []api.Caller{c}, err
 	}
 	return list, s.state.Read(func(v *oplog.View) error {

@@ -37,10 +37,10 @@ func (s *Service) Remember(ctx context.Context, c api.Caller, key string, drafts
 	if len(drafts) > MaxBatch {
 		return Remembered{}, oplog.Errorf(oplog.TooLarge, "batch of %d memories is over %d", len(drafts), MaxBatch)
 	}
-	if err := s.limits.batch(c, len(drafts)); err != nil {
+	if err := s.access.CheckBatch(c, len(drafts)); err != nil {
 		return Remembered{}, err
 	}
-	c, err := s.limits.count(c, len(drafts), time.Now())
+	c, err := s.access.Count(c, len(drafts))
 	if err != nil {
 		return Remembered{}, err
 	}

@@ -56,7 +56,7 @@ var metricTable = []Metric{
 	ofEmbedder("cairn_embedder_questions_total", counterKind, "Questions that were to be embedded.", func(e embed.State) float64 { return float64(e.Asked) }),
 	ofEmbedder("cairn_embedder_questions_cached_total", counterKind, "Questions whose vector was in the cache.", func(e embed.State) float64 { return float64(e.Known) }),
 	{Name: "cairn_memories_without_vector", Help: "Memories that wait for a vector of this node's embedder.", Kind: gaugeKind, Labels: []string{"db"}, ofDatabase: withoutVector},
-	own1("cairn_failed_logins_total", counterKind, "Wrong tokens shown to the wire port and the gateway.", func(s *Service) float64 { return float64(s.logins.wrong.Load()) }),
+	own1("cairn_failed_logins_total", counterKind, "Wrong tokens shown to the wire port and the gateway.", func(s *Service) float64 { return float64(s.access.FailedLogins()) }),
 	own1("cairn_uptime_seconds", gaugeKind, "Time since the node started.", func(s *Service) float64 { return time.Since(s.started).Seconds() }),
 	{Name: "cairn_certificate_seconds", Help: "Time until this node's certificate ends, by who is shown it; negative when it has.", Kind: gaugeKind, Labels: []string{"shown_to"},
 		read: func(g *gateway, put func(float64, ...string)) {
@@ -69,7 +69,7 @@ var metricTable = []Metric{
 		read: func(g *gateway, put func(float64, ...string)) { put(1, g.s.cfg.Version) }},
 	{Name: "cairn_connections", Help: "Open connections of clients.", Kind: gaugeKind, Labels: []string{"surface"}, read: func(g *gateway, put func(float64, ...string)) {
 		put(float64(g.s.Connections()), "wire")
-		put(float64(g.limit.count()), "http")
+		put(float64(g.limit.Open()), "http")
 	}},
 	{Name: "cairn_event_streams", Help: "Open event streams of the gateway.", Kind: gaugeKind,
 		read: func(g *gateway, put func(float64, ...string)) { put(float64(g.streams.Load())) }},

@@ -16,7 +16,7 @@ import (
 func (c *cluster) local(i int) (*node.Service, api.Caller) {
 	c.t.Helper()
 	s := c.nodes[i].Service()
-	caller, err := s.Local("default")
+	caller, err := c.nodes[i].Access().Local("default")
 	if err != nil {
 		c.t.Fatal(err)
 	}

@@ -9,13 +9,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 )
 
 // mint makes the client token of HOME/token when the file is missing or its token is no longer known. The text
 // is on disk before the log learns its hash, so a crash between the two leaves a token that the next start registers.
-func (n *Node) mint(ctx context.Context, c api.Caller) error {
+func (n *Node) mint(ctx context.Context) error {
 	path := filepath.Join(n.cfg.Home, "token")
 	raw, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -23,16 +24,14 @@ func (n *Node) mint(ctx context.Context, c api.Caller) error {
 	}
 	text := strings.TrimSpace(string(raw))
 	if text == "" {
-		text = newToken()
+		text = access.NewToken()
 		if err := os.WriteFile(path, []byte(text+"\n"), 0o600); err != nil {
 			return fmt.Errorf("token: %w", err)
 		}
 	}
-	if _, err := n.service.Authenticate(text); err == nil {
+	if _, err := n.access.Authenticate(text); err == nil {
 		return nil
 	}
-	op := &oplog.CreateToken{Hash: HashToken(text), DB: oplog.DefaultDB, Label: "minted by cairn dev",
-		Scopes: []string{string(api.Read), string(api.Write), string(api.Admin)}, At: oplog.At(time.Now())}
-	_, err = n.service.write(ctx, c, write{scope: api.Admin, system: true, ops: []oplog.Op{op}})
-	return err
+	return n.service.Note(ctx, &oplog.CreateToken{Hash: access.HashToken(text), DB: oplog.DefaultDB, Label: "minted by cairn dev",
+		Scopes: []string{string(api.Read), string(api.Write), string(api.Admin)}, At: oplog.At(time.Now())})
 }

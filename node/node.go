@@ -17,6 +17,7 @@ import (
 
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/index/embed"
+	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/node/disk"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/boltfile"
@@ -36,6 +37,7 @@ type Node struct {
 	disk     *disk.Space
 	state    *oplog.State
 	machine  *machine
+	access   *access.Control
 	clock    *oplog.Clock
 	raft     *raft.Node
 	service  *Service
@@ -162,7 +164,8 @@ func (n *Node) openState() (err error) {
 		return err
 	}
 	n.onClose(n.state.Close)
-	n.machine = newMachine(n.cfg.NodeID, n.cfg.Slow, n.state, newFeed(), newLimits(n.state), n.disk, n.log)
+	n.access = access.New(access.Config{State: n.state, Secrets: n.cfg.tokenSecrets(), FailedLogins: n.cfg.FailedLogins})
+	n.machine = newMachine(n.cfg.NodeID, n.cfg.Slow, n.state, newFeed(), n.access, n.disk, n.log)
 	n.machine.fail = func(err error) {
 		if errors.Is(err, oplog.ErrState) { // a restart with the same file would meet it again
 			err = errors.Join(err, n.leaveWord(suspectFile, err))
@@ -183,7 +186,7 @@ func (n *Node) openState() (err error) {
 		n.service.embedder = embed.NewGuard(n.cfg.Embedder)
 	}
 	n.service.reinforcer, n.service.asked = newReinforcer(n.service), newAsked()
-	n.service.uses, n.service.limits, n.service.logins = newUses(n.service), n.machine.bound, newLogins(n.cfg.FailedLogins)
+	n.service.access = n.access
 	if n.service.gateways, err = gatewayClient(n.cfg.TLS); err != nil {
 		return fmt.Errorf("tls: %w", err)
 	}
@@ -265,7 +268,7 @@ func (n *Node) openService() {
 	n.spawn("reinforce", n.service.reinforcer.run)
 	n.spawn("background", n.service.background)
 	n.spawn("embed", n.service.embedAfterwards)
-	n.spawn("uses", n.service.uses.run)
+	n.spawn("token usage", func(ctx context.Context) error { return n.access.TellUsage(ctx, n.cfg.TokenUses, n.service, n.log) })
 	n.spawn("compare", n.service.compare)
 	n.spawn("look", n.service.look)
 	n.spawn("scrub", n.scrub)
@@ -320,6 +323,9 @@ func (n *Node) openSurfaces() {
 
 // Service is the memory, for surfaces in this process.
 func (n *Node) Service() *Service { return n.service }
+
+// Access says who is calling, for surfaces in this process.
+func (n *Node) Access() *access.Control { return n.access }
 
 // Secret is the cluster secret of the node's home, for what seals with it.
 func (n *Node) Secret() string { return n.cfg.Secret }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
 )
@@ -138,7 +139,7 @@ func TestScopesHoldOnEverySurface(t *testing.T) {
 		}
 	}
 	ended := master.newToken(obj{"label": "ended"})
-	master.ok("POST", "/v1/admin/tokens/revoke", obj{"hash": node.HashToken(ended)[:12]})
+	master.ok("POST", "/v1/admin/tokens/revoke", obj{"hash": access.HashToken(ended)[:12]})
 	eventually(t, "the short token's end", func() bool { return time.Now().After(soon) })
 	for name, token := range map[string]string{"expired": short, "revoked": ended, "made up": "ydb_none"} {
 		w := master.with(token)
@@ -311,7 +312,7 @@ func TestTheAuditSaysWhoDidWhat(t *testing.T) {
 			t.Errorf("node %d has another audit:\n%s\n---\n%s", i+1, got, want)
 		}
 	}
-	by, made := node.HashToken(token)[:12]+"/deploys", node.HashToken(token)[:12]
+	by, made := access.HashToken(token)[:12]+"/deploys", access.HashToken(token)[:12]
 	expect := []string{
 		by + fmt.Sprintf(" transfer node %d ", (leader+1)%3+1), by + " drop_database work ", by + " set_limit work max_rps 70, burst 0, max_batch_size 0",
 		by + " set_quota work max_memories 7", by + " create_database work ", "master/ create_token " + made + ` database default, label "deploys", scopes read, write, admin`}

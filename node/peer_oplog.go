@@ -148,7 +148,7 @@ func (s *Service) oplogPush(ctx context.Context, f wire.Frame) (wire.Op, wire.Me
 	if len(m.Ops) == 0 {
 		return wire.OpOplogPushOK, r, nil
 	}
-	c, err := s.Local(m.Database)
+	c, err := s.access.Local(m.Database)
 	if err != nil {
 		return 0, nil, &coded{code: wire.CodeInternal, err: err}
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/wire"
 )
@@ -254,7 +255,7 @@ func TestTheLeaderWritesTheAudit(t *testing.T) {
 	c := start(t, 1)
 	s, _ := c.service(0)
 	token := func(label string) oplog.Op {
-		return &oplog.CreateToken{Hash: node.HashToken(label), DB: oplog.DefaultDB, Label: label, Scopes: []string{"admin"}, At: 1}
+		return &oplog.CreateToken{Hash: access.HashToken(label), DB: oplog.DefaultDB, Label: label, Scopes: []string{"admin"}, At: 1}
 	}
 	for _, ops := range [][]oplog.Op{
 		{token("silent")},
@@ -274,7 +275,7 @@ func TestTheLeaderWritesTheAudit(t *testing.T) {
 		r := r.(obj)
 		got = append(got, fmt.Sprint(r["what"], " ", r["on"], " node ", r["node_id"], " ", len(r["by"].(string))))
 	}
-	want := []string{fmt.Sprint("create_token ", node.HashToken("forged")[:12], " node 2 256"), fmt.Sprint("create_token ", node.HashToken("silent")[:12], " node 2 256")}
+	want := []string{fmt.Sprint("create_token ", access.HashToken("forged")[:12], " node 2 256"), fmt.Sprint("create_token ", access.HashToken("silent")[:12], " node 2 256")}
 	if len(got) > 2 { // one with a hash that is none may be refused or not: it is in the audit if it is in the state
 		got = got[len(got)-2:]
 	}

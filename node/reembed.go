@@ -21,7 +21,7 @@ const (
 
 // embedding says how far a database's memories are embedded.
 func (s *Service) embedding(_ context.Context, c api.Caller, q *api.EmbeddingRequest) (*api.EmbeddingAnswer, error) {
-	target, err := s.Select(c, q.Name)
+	target, err := s.access.Select(c, q.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func (s *Service) reembed(ctx context.Context, c api.Caller, q *api.ReembedReque
 	if s.embedder == nil {
 		return nil, oplog.Errorf(oplog.Conflict, "this node has no embedder")
 	}
-	target, err := s.Select(c, q.Name)
+	target, err := s.access.Select(c, q.Name)
 	if err != nil {
 		return nil, err
 	}

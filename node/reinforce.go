@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/cairndb/cairn/index"
+	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 )
@@ -130,7 +131,7 @@ func (r *reinforcer) run(ctx context.Context) error {
 }
 
 func (r *reinforcer) send(ctx context.Context, b batch) error {
-	c := api.Caller{DB: b.db, Scopes: allScopes, Forward: true}
+	c := api.Caller{DB: b.db, Scopes: access.All, Forward: true}
 	_, err := r.s.write(ctx, c, write{scope: api.Write, key: b.key, ops: []oplog.Op{&oplog.Reinforce{Hits: b.hits}}})
 	return err
 }

@@ -22,7 +22,7 @@ func alone(t testing.TB) (*Node, api.Caller) {
 	if err := n.Ready(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	c, err := n.Service().Local("default")
+	c, err := n.Access().Local("default")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/index/embed"
+	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/disk"
 	"github.com/cairndb/cairn/oplog"
@@ -56,9 +57,7 @@ type Service struct {
 
 	reinforcer *reinforcer
 	asked      *asked
-	uses       *uses
-	limits     *limits
-	logins     *logins
+	access     *access.Control
 	slow       slow
 	needed     [256]atomic.Bool // by kind: it is known to be in the log, and so for ever
 }
@@ -94,7 +93,7 @@ func (s *Service) write(ctx context.Context, c api.Caller, w write) (Written, er
 	if len(w.key) > field.MaxKey {
 		return Written{}, oplog.Errorf(oplog.Invalid, "idempotency key of %d bytes is over %d", len(w.key), field.MaxKey)
 	}
-	if _, err := s.limits.count(c, 1, time.Now()); err != nil {
+	if _, err := s.access.Count(c, 1); err != nil {
 		return Written{}, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.ApplyTimeout)
@@ -130,6 +129,12 @@ func (s *Service) write(ctx context.Context, c api.Caller, w write) (Written, er
 	return Written{Index: d.Index, Replayed: d.Replayed, Results: d.Results}, nil
 }
 
+// Note implements access.Log.
+func (s *Service) Note(ctx context.Context, op oplog.Op) error {
+	_, err := s.write(ctx, access.Node(), write{scope: api.Admin, system: true, ops: []oplog.Op{op}})
+	return err
+}
+
 // readable waits for the index behind a write.
 func (s *Service) readable(ctx context.Context, i oplog.Index) error {
 	if err := s.waitIndexed(ctx, i); err != nil {
@@ -140,7 +145,7 @@ func (s *Service) readable(ctx context.Context, i oplog.Index) error {
 
 // Commit proposes operations of a surface's own making: they stand or fall together.
 func (s *Service) Commit(ctx context.Context, c api.Caller, key string, ops ...oplog.Op) (Written, error) {
-	c, err := s.limits.count(c, max(1, memories(ops)), time.Now())
+	c, err := s.access.Count(c, max(1, memories(ops)))
 	if err != nil {
 		return Written{}, err
 	}
@@ -201,7 +206,7 @@ func (s *Service) propose(ctx context.Context, c api.Caller, e oplog.Entry) (opl
 		return oplog.Outcome{}, err
 	}
 	if s.machine.leads() {
-		o, err := s.enter(ctx, asker{Asker: askerOf(c), node: s.cfg.NodeID}, e)
+		o, err := s.enter(ctx, access.Asker{Asker: access.AskerOf(c), Node: s.cfg.NodeID}, e)
 		if !c.Forward || !errors.Is(err, &oplog.Error{Kind: oplog.NotLeader}) {
 			return o, err
 		}

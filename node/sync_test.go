@@ -223,7 +223,7 @@ func writeAll(t *testing.T, c *cluster) *writers {
 }
 
 func (w *writers) put(n *node.Node, text string) error {
-	caller, err := n.Service().Local("default")
+	caller, err := n.Access().Local("default")
 	if err != nil {
 		return err
 	}

@@ -3,12 +3,11 @@ package node
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 )
@@ -35,15 +34,15 @@ func (s *Service) createToken(ctx context.Context, c api.Caller, q *api.CreateTo
 	if !q.Expires.IsZero() && !q.Expires.After(time.Now()) {
 		return nil, oplog.Errorf(oplog.Invalid, "expires_at is in the past")
 	}
-	text := newToken()
-	op := &oplog.CreateToken{Hash: HashToken(text), DB: d.ID, Label: q.Label, Scopes: q.Scopes, At: oplog.At(time.Now())}
+	text := access.NewToken()
+	op := &oplog.CreateToken{Hash: access.HashToken(text), DB: d.ID, Label: q.Label, Scopes: q.Scopes, At: oplog.At(time.Now())}
 	if !q.Expires.IsZero() {
 		op.Expires = oplog.At(q.Expires.Time)
 	}
 	if _, err := s.write(ctx, c, write{scope: api.Owner, system: true, ops: []oplog.Op{op}}); err != nil {
 		return nil, err
 	}
-	return &api.CreatedToken{Token: text, Database: d.Name, DatabaseID: d.ID, Label: q.Label, Hash: beginning(op.Hash), Replicated: true}, nil
+	return &api.CreatedToken{Token: text, Database: d.Name, DatabaseID: d.ID, Label: q.Label, Hash: access.Prefix(op.Hash), Replicated: true}, nil
 }
 
 // databaseOf is the database that a token is asked for, by number or name. One that the caller may not reach is not found.
@@ -63,12 +62,6 @@ func (s *Service) databaseOf(c api.Caller, q *api.CreateTokenRequest) (d oplog.D
 		return nil
 	})
 	return d, err
-}
-
-func newToken() string {
-	raw := make([]byte, 32)
-	rand.Read(raw) // never fails
-	return "ydb_" + hex.EncodeToString(raw)
 }
 
 // revokeToken ends a token; false when there was none to end.
@@ -92,7 +85,7 @@ func (s *Service) limitToken(ctx context.Context, c api.Caller, q *api.LimitToke
 	}
 	to := oplog.Limit{PerSecond: q.PerSecond, Burst: q.Burst, Batch: q.Batch}
 	w, err := s.write(ctx, c, write{scope: api.Owner, system: true, ops: []oplog.Op{&oplog.SetLimit{Token: t.Hash, Limit: to}}})
-	return &api.LimitedToken{Hash: beginning(t.Hash), Bounds: q.Bounds, Index: w.Index}, err
+	return &api.LimitedToken{Hash: access.Prefix(t.Hash), Bounds: q.Bounds, Index: w.Index}, err
 }
 
 // minPrefix is how many digits of a hash name a token at least.
@@ -104,7 +97,7 @@ func (s *Service) tokenNamed(c api.Caller, name string) (found oplog.Token, err 
 		return found, oplog.Errorf(oplog.Invalid, "missing 'token'")
 	}
 	err = s.state.Read(func(v *oplog.View) error {
-		for _, hash := range []string{HashToken(name), name} {
+		for _, hash := range []string{access.HashToken(name), name} {
 			if t, ok := v.Token(hash); ok && administers(c, t) {
 				found = t
 				return nil
@@ -143,8 +136,8 @@ func (s *Service) tokens(_ context.Context, c api.Caller, _ *api.TokensRequest) 
 		}
 		for _, t := range byAge(v.Tokens()) {
 			if administers(c, t) {
-				list.Tokens = append(list.Tokens, api.Token{HashPrefix: beginning(t.Hash), Database: names[t.DB], Label: t.Label, Scopes: orEmpty(t.Scopes),
-					Created: t.Created.Seconds(), Expires: when(t.Expires), Revoked: when(t.Revoked), Used: when(s.uses.last(v, t.Hash)), Bounds: boundsOf(limits.Tokens[t.Hash])})
+				list.Tokens = append(list.Tokens, api.Token{HashPrefix: access.Prefix(t.Hash), Database: names[t.DB], Label: t.Label, Scopes: orEmpty(t.Scopes),
+					Created: t.Created.Seconds(), Expires: when(t.Expires), Revoked: when(t.Revoked), Used: when(s.access.LastUsed(v, t.Hash)), Bounds: boundsOf(limits.Tokens[t.Hash])})
 			}
 		}
 		return nil

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/wire"
 )
@@ -44,10 +45,10 @@ func (s *Service) errorOf(err error) (wire.Op, *wire.Error) {
 	if wire.IsPayload(err) {
 		return wire.OpError, &wire.Error{Code: wire.CodeInvalidPayload, Message: err.Error()}
 	}
-	var slow *limited
+	var slow *access.Limited
 	if errors.As(err, &slow) {
 		return wire.OpError, &wire.Error{Code: wire.CodeInternal, Message: slow.Error(),
-			Details: wire.JSON(fmt.Sprintf(`{"retry_after_ms":%d}`, slow.wait.Milliseconds()+1))}
+			Details: wire.JSON(fmt.Sprintf(`{"retry_after_ms":%d}`, slow.Wait.Milliseconds()+1))}
 	}
 	e, known := classed(err)
 	if !known {

@@ -8,6 +8,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/wire"
@@ -109,10 +110,9 @@ func (ss *session) serve(f wire.Frame) error {
 		return ss.failed(f, ss.w.s.notLeader()) // before the payload is looked at
 	}
 	if c := ss.who(); f.Op != wire.OpPing {
-		now := time.Now()
-		ss.w.s.uses.saw(c.Token, now)
+		ss.w.s.access.Used(c.Token)
 		c.Counted = 0
-		if _, err := ss.w.s.limits.count(c, 1, now); err != nil {
+		if _, err := ss.w.s.access.Count(c, 1); err != nil {
 			return ss.failed(f, err)
 		}
 	}
@@ -137,10 +137,10 @@ func (ss *session) auth(f wire.Frame) bool {
 		_ = ss.reply(f, wire.OpAuthFail, &wire.AuthFail{Reason: "invalid AUTH payload"})
 		return false
 	}
-	c, err := ss.w.s.Login(ss.nc.RemoteAddr().String(), m.Token)
+	c, err := ss.w.s.access.Login(ss.nc.RemoteAddr().String(), m.Token)
 	if err != nil {
-		reason := errToken.Text
-		var slow *limited
+		reason := access.ErrToken.Text
+		var slow *access.Limited
 		if errors.As(err, &slow) {
 			reason = slow.Error()
 		}
@@ -156,7 +156,7 @@ func (ss *session) auth(f wire.Frame) bool {
 }
 
 func (ss *session) selectDB(_ context.Context, m *wire.Name) (*wire.DBOK, error) {
-	c, err := ss.w.s.Select(ss.who(), m.Name)
+	c, err := ss.w.s.access.Select(ss.who(), m.Name)
 	if err != nil {
 		return nil, &coded{code: wire.CodeDBNotFound, err: err}
 	}

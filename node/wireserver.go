@@ -11,8 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/node/api"
-	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/large"
 )
@@ -38,7 +38,7 @@ type wireServer struct {
 	patience time.Duration // with a client that does not read
 	accepted chan struct{} // closed when no more connections are taken, so that tasks only shrink
 	slots    chan struct{} // requests under way over all connections
-	limit    *connLimit
+	limit    *access.Conns
 
 	mu       sync.Mutex
 	sessions map[*session]struct{}
@@ -47,7 +47,7 @@ type wireServer struct {
 }
 
 func newWireServer(s *Service) *wireServer {
-	w := &wireServer{s: s, patience: cmp.Or(s.cfg.writeTimeout, writeTimeout), accepted: make(chan struct{}), slots: make(chan struct{}, s.cfg.MaxInFlight), limit: newConnLimit(s.cfg), sessions: map[*session]struct{}{}}
+	w := &wireServer{s: s, patience: cmp.Or(s.cfg.writeTimeout, writeTimeout), accepted: make(chan struct{}), slots: make(chan struct{}, s.cfg.MaxInFlight), limit: access.NewConns(s.cfg.MaxConns, s.cfg.MaxConnsPerIP), sessions: map[*session]struct{}{}}
 	w.ctx, w.cancel = context.WithCancel(context.Background())
 	return w
 }
@@ -89,7 +89,7 @@ func (w *wireServer) run(ln net.Listener) error {
 
 // add counts a connection in; it is counted out by remove, whatever becomes of it.
 func (w *wireServer) add(ss *session) bool {
-	leave, ok := w.limit.enter(ss.nc.RemoteAddr())
+	leave, ok := w.limit.Enter(ss.nc.RemoteAddr())
 	if !ok {
 		return false
 	}
@@ -129,7 +129,7 @@ func (w *wireServer) watchTokens() {
 			select {
 			case batch, ok := <-sub.C:
 				open = ok
-				if slices.ContainsFunc(sub.take(batch), revokes) {
+				if slices.ContainsFunc(sub.take(batch), access.EndsTokens) {
 					w.checkTokens()
 				}
 			case <-tick.C:
@@ -142,19 +142,6 @@ func (w *wireServer) watchTokens() {
 	}
 }
 
-func revokes(o oplog.Outcome) bool {
-	if o.Err != nil {
-		return false
-	}
-	for _, op := range o.Entry.Ops {
-		switch op.(type) {
-		case *oplog.RevokeToken, *oplog.DropDB:
-			return true
-		}
-	}
-	return false
-}
-
 func (w *wireServer) checkTokens() {
 	w.mu.Lock()
 	all := make([]*session, 0, len(w.sessions))
@@ -163,19 +150,10 @@ func (w *wireServer) checkTokens() {
 	}
 	w.mu.Unlock()
 	for _, ss := range all {
-		if hash := ss.tokenHash(); hash != "" && !w.s.tokenStands(hash) {
+		if hash := ss.tokenHash(); hash != "" && !w.s.access.Holds(hash) {
 			ss.end()
 		}
 	}
-}
-
-func (s *Service) tokenStands(hash string) (ok bool) {
-	err := s.state.Read(func(v *oplog.View) error {
-		t, known := v.Token(hash)
-		ok = known && t.Revoked == 0 && (t.Expires == 0 || t.Expires > oplog.At(time.Now()))
-		return nil
-	})
-	return ok || err != nil // a state that cannot be read revokes nobody
 }
 
 func (w *wireServer) close() error {

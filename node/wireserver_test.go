@@ -25,7 +25,7 @@ func TestWhoReadsNothingIsDropped(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := n.Service()
-	c, err := s.Local("default")
+	c, err := n.Access().Local("default")
 	if err != nil {
 		t.Fatal(err)
 	}

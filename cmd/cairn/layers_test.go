@@ -28,6 +28,7 @@ var rooms = map[string][]string{
 var inner = map[string][]string{
 	"node/api":       {},
 	"node/disk":      {},
+	"node/access":    {"node/api"},
 	"raft/logstore":  {},
 	"raft/transport": {},
 	"raft/recovery":  {"raft/logstore"},

@@ -29,7 +29,7 @@ func openSift(ctx context.Context, h *host) (func() error, error) {
 		return nil, nil
 	}
 	svc := h.node.Service()
-	cfg := sift.Config{Home: home, NS: cmp.Or(c.NS, os.Getenv("SIFTCODER_NS")), Memory: memory{svc, cmp.Or(c.Database, "default")},
+	cfg := sift.Config{Home: home, NS: cmp.Or(c.NS, os.Getenv("SIFTCODER_NS")), Memory: h.memory(cmp.Or(c.Database, "default")),
 		Private: c.Shared != nil && !*c.Shared, Names: c.Names, Transcripts: c.Transcripts, AllowShutdown: h.allowed(h.local.AllowShutdown),
 		Logger: h.log.With("surface", "sift"), Cluster: func() sift.Cluster {
 			st := svc.RaftStatus()

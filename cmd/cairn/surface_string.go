@@ -41,7 +41,7 @@ func openString(_ context.Context, h *host) (func() error, error) {
 	cfg := stringd.Config{
 		NoShell: !h.allowed(c.Shell), Origins: c.Origins, FullAccess: c.Access == "full", Outbound: c.Outbound, TokenFile: filepath.Join(h.home, "string.token"),
 		Addr:   h.port(stringOffset, stringPort()),
-		Memory: stringMemory{memory{h.node.Service(), "default"}}, Version: cmp.Or(buildVersion(), "cairn"),
+		Memory: stringMemory{h.memory("default")}, Version: cmp.Or(buildVersion(), "cairn"),
 		AllowShutdown: h.allowed(h.local.AllowShutdown), Stop: h.stop, Logger: h.log.With("surface", "string"), Keys: h.node.Keys(),
 		Dropped: h.node.Service().StreamDropped, Closed: []string{h.home},
 	}
@@ -156,7 +156,7 @@ const week = 168 // hours
 
 // Remember implements command.Memory.
 func (m stringMemory) Remember(ctx context.Context, key string, n commands.Note) (commands.Stored, error) {
-	c, err := m.svc.Local(m.database)
+	c, err := m.caller()
 	if err != nil {
 		return commands.Stored{}, err
 	}
@@ -179,7 +179,7 @@ func (m stringMemory) Write(ctx context.Context, key string, ops ...oplog.Op) ([
 
 // Think implements command.Memory.
 func (m stringMemory) Think(ctx context.Context) (commands.Thought, error) {
-	c, err := m.svc.Local(m.database)
+	c, err := m.caller()
 	if err != nil {
 		return commands.Thought{}, err
 	}
@@ -199,7 +199,7 @@ func (m stringMemory) Think(ctx context.Context) (commands.Thought, error) {
 
 // Await implements command.Memory.
 func (m stringMemory) Await(ctx context.Context, at oplog.Index, leader bool) error {
-	c, err := m.svc.Local(m.database)
+	c, err := m.caller()
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,8 @@ import (
 
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/access"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 )
 
@@ -121,12 +123,20 @@ func openSurfaces(ctx context.Context, h *host) (closeAll func() error, err erro
 // memory is one database as the local surfaces see it: they ask for interfaces that it meets, and know no node.
 type memory struct {
 	svc      *node.Service
+	access   *access.Control
 	database string
 }
 
+func (h *host) memory(database string) memory {
+	return memory{h.node.Service(), h.node.Access(), database}
+}
+
+// caller is this host's user.
+func (m memory) caller() (api.Caller, error) { return m.access.Local(m.database) }
+
 // Write proposes operations that stand or fall together. A key makes it safe to ask again.
 func (m memory) Write(ctx context.Context, key string, ops ...oplog.Op) ([]oplog.Result, oplog.Index, error) {
-	c, err := m.svc.Local(m.database)
+	c, err := m.caller()
 	if err != nil {
 		return nil, 0, err
 	}
@@ -136,7 +146,7 @@ func (m memory) Write(ctx context.Context, key string, ops ...oplog.Op) ([]oplog
 
 // View reads the state as this node has applied it.
 func (m memory) View(ctx context.Context, f func(*oplog.View, oplog.DB) error) error {
-	c, err := m.svc.Local(m.database)
+	c, err := m.caller()
 	if err != nil {
 		return err
 	}
@@ -145,7 +155,7 @@ func (m memory) View(ctx context.Context, f func(*oplog.View, oplog.DB) error) e
 
 // Recall finds memories.
 func (m memory) Recall(ctx context.Context, q index.Query) ([]index.Hit, index.Info, error) {
-	c, err := m.svc.Local(m.database)
+	c, err := m.caller()
 	if err != nil {
 		return nil, index.Info{}, err
 	}

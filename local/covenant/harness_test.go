@@ -20,14 +20,18 @@ import (
 	"github.com/cairndb/cairn/index/embed"
 	"github.com/cairndb/cairn/local/covenant"
 	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/oplog"
 )
 
 // store is a real node's memory, as the binary hands it to the surface.
-type store struct{ svc *node.Service }
+type store struct {
+	svc    *node.Service
+	access *access.Control
+}
 
 func (m store) Write(ctx context.Context, key string, ops ...oplog.Op) ([]oplog.Result, oplog.Index, error) {
-	c, err := m.svc.Local("default")
+	c, err := m.access.Local("default")
 	if err != nil {
 		return nil, 0, err
 	}
@@ -36,7 +40,7 @@ func (m store) Write(ctx context.Context, key string, ops ...oplog.Op) ([]oplog.
 }
 
 func (m store) View(ctx context.Context, f func(*oplog.View, oplog.DB) error) error {
-	c, err := m.svc.Local("default")
+	c, err := m.access.Local("default")
 	if err != nil {
 		return err
 	}
@@ -44,7 +48,7 @@ func (m store) View(ctx context.Context, f func(*oplog.View, oplog.DB) error) er
 }
 
 func (m store) Recall(ctx context.Context, q index.Query) ([]index.Hit, index.Info, error) {
-	c, err := m.svc.Local("default")
+	c, err := m.access.Local("default")
 	if err != nil {
 		return nil, index.Info{}, err
 	}
@@ -112,7 +116,7 @@ func startWith(t testing.TB, embedder embed.Embedder, change ...func(*covenant.C
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(home) })
-	d.cfg = covenant.Config{Home: home, Memory: store{d.node.Service()}, Node: 1, HTTP: "127.0.0.1:0", WriteTimeout: busy, AuthTimeout: busy,
+	d.cfg = covenant.Config{Home: home, Memory: store{d.node.Service(), d.node.Access()}, Node: 1, HTTP: "127.0.0.1:0", WriteTimeout: busy, AuthTimeout: busy,
 		Logger: log}
 	for _, c := range change {
 		c(&d.cfg)

@@ -31,15 +31,15 @@ const (
 	ByNode   = "node"   // a node, of its own accord
 )
 
-// hashPrefix is how much of a token's hash names it.
-const hashPrefix = 12
+// HashPrefix is how much of a token's hash names it.
+const HashPrefix = 12
 
 // Who is the caller as the audit names it.
 func (c Caller) Who() string {
 	if c.Token == "" {
 		return c.By
 	}
-	return c.Token[:hashPrefix]
+	return c.Token[:HashPrefix]
 }
 
 // May says whether the caller has a right.

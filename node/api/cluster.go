@@ -139,6 +139,9 @@ type RaftMember struct {
 	Voter  bool   `json:"is_voter" doc:"Whether it votes."`
 }
 
+// MemberVerbs are the changes of members that can be asked for.
+var MemberVerbs = []string{"join", "leave", "remove", "promote", "transfer"}
+
 type ChangeMembersRequest struct {
 	Verb   string `json:"verb" in:"path" doc:"What is to happen: join, leave, remove, promote or transfer."`
 	NodeID uint32 `json:"node_id" doc:"The node that it happens to; leave is about the node that is asked."`

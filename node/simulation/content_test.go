@@ -13,7 +13,7 @@ import (
 // view looks at what a node holds.
 func (c *cluster) view(i int, f func(v *oplog.View, db oplog.DB) error) {
 	s := c.node(i).Service()
-	caller, err := s.Local("default")
+	caller, err := c.node(i).Access().Local("default")
 	if err == nil {
 		err = s.View(context.Background(), caller, node.Stale, func(v *oplog.View) error { return f(v, caller.DB) })
 	}
@@ -71,7 +71,7 @@ func (c *cluster) content(i int) {
 		return nil
 	})
 	s := c.node(i).Service()
-	caller, err := s.Local("default")
+	caller, err := c.node(i).Access().Local("default")
 	if err != nil {
 		c.t.Fatal(err)
 	}

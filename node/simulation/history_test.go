@@ -91,7 +91,7 @@ func (w *worker) run(ctx context.Context) {
 			continue
 		}
 		s := n.Service()
-		caller, err := s.Local("default")
+		caller, err := n.Access().Local("default")
 		if err != nil {
 			pause(ctx, 50*time.Millisecond)
 			continue

@@ -32,7 +32,7 @@ func (c *cluster) change(n *node.Node, m api.ChangeMembersRequest) bool {
 	if n == nil {
 		return false
 	}
-	caller, err := n.Service().Local("default")
+	caller, err := n.Access().Local("default")
 	if err != nil {
 		return false
 	}

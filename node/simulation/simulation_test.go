@@ -409,7 +409,7 @@ func (c *cluster) transfer(to int) {
 	if n == nil {
 		return
 	}
-	caller, err := n.Service().Local("default")
+	caller, err := n.Access().Local("default")
 	if err != nil {
 		return
 	}

@@ -134,7 +134,7 @@ func (c *cluster) finish() {
 		if n == nil {
 			continue
 		}
-		caller, err := n.Service().Local("default")
+		caller, err := n.Access().Local("default")
 		if err != nil {
 			continue
 		}

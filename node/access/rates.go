@@ -1,4 +1,4 @@
-package node
+package access
 
 import (
 	"cmp"
@@ -27,8 +27,7 @@ const maxBuckets = 8192
 
 func newRates() *rates { return &rates{buckets: map[string]*bucket{}} }
 
-// take counts n operations; what it returns is how long to wait before the next try, 0 when the operations may go on. More than
-// the burst never may: see fits.
+// take counts n operations, at most the burst; what it returns is how long to wait before the next try, 0 when the operations may go on.
 func (r *rates) take(who string, l oplog.Limit, n int, now time.Time) time.Duration {
 	if l.PerSecond == 0 || n == 0 {
 		return 0
@@ -67,7 +66,7 @@ func (r *rates) wait(who string, l oplog.Limit, now time.Time) time.Duration {
 }
 
 // burst is how many operations a limit lets through at once.
-func burst(l oplog.Limit) uint32 { return cmp.Or(l.Burst, l.PerSecond) }
+func burst(l oplog.Limit) int { return int(cmp.Or(l.Burst, l.PerSecond)) }
 
 // makeRoom sweeps the table at most once a second; in between, a full table loses any one bucket.
 func (r *rates) makeRoom(now time.Time) {

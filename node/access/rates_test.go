@@ -1,9 +1,10 @@
-package node
+package access
 
 import (
 	"testing"
 	"time"
 
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 )
 
@@ -56,20 +57,18 @@ func TestRates(t *testing.T) {
 
 // BenchmarkAdmit is what a request pays for being counted, and for noting that its token was used.
 func BenchmarkAdmit(b *testing.B) {
-	n, c := alone(b)
-	c.Token = "t"
-	s := n.Service()
+	a := New(Config{State: newState(b)})
+	c := api.Caller{Token: "t", DB: oplog.DefaultDB}
 	for _, bc := range []struct {
 		name  string
 		limit oplog.Limit
 	}{{"unbounded", oplog.Limit{}}, {"bounded", oplog.Limit{PerSecond: 1 << 31}}} {
-		s.limits.set.Store(&oplog.Limits{Tokens: map[string]oplog.Limit{"t": bc.limit}, Databases: map[oplog.DB]oplog.Limit{c.DB: bc.limit}})
+		a.limits.Store(&oplog.Limits{Tokens: map[string]oplog.Limit{"t": bc.limit}, Databases: map[oplog.DB]oplog.Limit{c.DB: bc.limit}})
 		b.Run(bc.name, func(b *testing.B) {
 			b.RunParallel(func(p *testing.PB) {
 				for p.Next() {
-					now := time.Now()
-					s.uses.saw(c.Token, now)
-					if _, err := s.limits.count(c, 1, now); err != nil {
+					a.Used(c.Token)
+					if _, err := a.Count(c, 1); err != nil {
 						b.Fatal(err)
 					}
 				}

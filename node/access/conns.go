@@ -1,4 +1,4 @@
-package node
+package access
 
 import (
 	"net"
@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// connLimit bounds the open connections of one port: all of them, and those from one address. Loopback has no bound of its own.
-type connLimit struct {
+// Conns bounds the open connections of one port: all of them, and those from one address. Loopback has no bound of its own.
+type Conns struct {
 	most, perSource int
 
 	mu       sync.Mutex
@@ -15,12 +15,13 @@ type connLimit struct {
 	bySource map[string]int
 }
 
-func newConnLimit(c Config) *connLimit {
-	return &connLimit{most: c.MaxConns, perSource: c.MaxConnsPerIP, bySource: map[string]int{}}
+// NewConns lets in so many connections, and so many of them from one address.
+func NewConns(most, perSource int) *Conns {
+	return &Conns{most: most, perSource: perSource, bySource: map[string]int{}}
 }
 
-// enter counts a connection in, or refuses it. What it returns counts it out again.
-func (l *connLimit) enter(from net.Addr) (leave func(), ok bool) {
+// Enter counts a connection in, or refuses it. What it returns counts it out again.
+func (l *Conns) Enter(from net.Addr) (leave func(), ok bool) {
 	source, loopback := sourceOf(from.String())
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -44,8 +45,8 @@ func (l *connLimit) enter(from net.Addr) (leave func(), ok bool) {
 	}), true
 }
 
-// count is how many connections are open.
-func (l *connLimit) count() int {
+// Open is how many connections are open.
+func (l *Conns) Open() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.open

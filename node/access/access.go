@@ -1,0 +1,51 @@
+// Package access says who is calling and how much they may: the text of a token becomes a caller, a caller's operations are counted
+// against the limits of its token and its database, and the log is told when tokens were used last and who asked for what changes the
+// cluster.
+//
+// It reads the state and writes nothing but through the log; it knows no protocol and does not know who leads. Surfaces ask it for
+// callers (Login, Local, Select) and count connections with it, the door counts operations with it, and the commit path has it take up
+// limits that changed and write the audit. Every method may be called from any goroutine; none waits for the network.
+package access
+
+import (
+	"crypto/sha256"
+	"sync/atomic"
+
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
+)
+
+// Config says what a Control goes by. State is required.
+type Config struct {
+	State        *oplog.State
+	Secrets      []string // the cluster's: each is an admin token; none where the cluster secret is no client token
+	FailedLogins int      // 1: how many wrong tokens an address may show at once; one a second after that
+}
+
+// Control is the access control of one node.
+type Control struct {
+	state   *oplog.State
+	secrets [][sha256.Size]byte // hashes of the cluster's secrets
+	limits  atomic.Pointer[oplog.Limits]
+	rates   *rates
+	logins  *logins
+	usage   usage
+}
+
+// New makes the access control of a node from its state.
+func New(c Config) *Control {
+	a := &Control{state: c.State, rates: newRates(), logins: newLogins(c.FailedLogins), usage: usage{seen: map[string]oplog.Time{}}}
+	for _, s := range c.Secrets {
+		if s != "" { // which would let in a client that shows nothing
+			a.secrets = append(a.secrets, sha256.Sum256([]byte(s)))
+		}
+	}
+	a.Reload()
+	return a
+}
+
+// All are the scopes of the cluster secret, of this host's user and of the node itself.
+var All = []api.Scope{api.Read, api.Write, api.Admin}
+
+// Node is the caller for what a node does of its own accord, in no database.
+func Node() api.Caller { return api.Caller{By: api.ByNode, Scopes: All, Forward: true} }

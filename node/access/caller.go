@@ -1,0 +1,132 @@
+package access
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"slices"
+	"time"
+
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
+)
+
+// NewToken makes the text of a client token: 256 bits of chance.
+func NewToken() string {
+	raw := make([]byte, 32)
+	rand.Read(raw) // never fails
+	return "ydb_" + hex.EncodeToString(raw)
+}
+
+// HashToken is what is stored of a token.
+func HashToken(text string) string {
+	h := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(h[:])
+}
+
+// Prefix is as much of a token's hash as the audit and lists show. A hash that another node sends may be short.
+func Prefix(hash string) string { return hash[:min(len(hash), api.HashPrefix)] }
+
+// ErrToken refuses a token that is unknown, revoked or expired.
+var ErrToken = &oplog.Error{Kind: oplog.Denied, Text: "invalid or revoked token"}
+
+// Authenticate turns a token's text into a caller.
+func (a *Control) Authenticate(token string) (api.Caller, error) { return a.authenticate(token, true) }
+
+// authenticate compares a token with the cluster secret only if it is told to.
+func (a *Control) authenticate(token string, secret bool) (api.Caller, error) {
+	if secret && a.isSecret(token) {
+		return api.Caller{DB: oplog.DefaultDB, Database: "default", Scopes: All, By: api.ByMaster}, nil
+	}
+	c := api.Caller{Token: HashToken(token)}
+	err := a.state.Read(func(v *oplog.View) error {
+		t, ok := v.Token(c.Token)
+		if !ok || !valid(t) {
+			return ErrToken
+		}
+		d, ok := v.Database(t.DB)
+		if !ok {
+			return ErrToken
+		}
+		c.DB, c.Database, c.Label = d.ID, d.Name, t.Label
+		for _, sc := range t.Scopes {
+			c.Scopes = append(c.Scopes, api.Scope(sc))
+		}
+		return nil
+	})
+	if err != nil {
+		return api.Caller{}, err
+	}
+	if len(c.Scopes) == 0 {
+		c.Scopes = []api.Scope{api.Read, api.Write}
+	}
+	a.Used(c.Token)
+	return c, nil
+}
+
+func valid(t oplog.Token) bool {
+	return t.Revoked == 0 && (t.Expires == 0 || t.Expires > oplog.At(time.Now()))
+}
+
+// isSecret compares hashes, so that neither length nor content of a secret shows in the time it takes.
+func (a *Control) isSecret(token string) bool {
+	got, same := sha256.Sum256([]byte(token)), 0
+	for _, want := range a.secrets {
+		same |= subtle.ConstantTimeCompare(got[:], want[:])
+	}
+	return same == 1
+}
+
+// Holds says whether a token that was let in may stay: it is known, and neither revoked nor expired. A state that cannot be read ends no
+// connection.
+func (a *Control) Holds(hash string) (ok bool) {
+	err := a.state.Read(func(v *oplog.View) error {
+		t, known := v.Token(hash)
+		ok = known && valid(t)
+		return nil
+	})
+	return ok || err != nil
+}
+
+// EndsTokens says whether an outcome may have ended tokens: callers that were let in are asked for again.
+func EndsTokens(o oplog.Outcome) bool {
+	return o.Err == nil && slices.ContainsFunc(o.Entry.Ops, func(op oplog.Op) bool {
+		switch op.(type) {
+		case *oplog.RevokeToken, *oplog.DropDB:
+			return true
+		}
+		return false
+	})
+}
+
+// Local is the caller of a surface whose clients are this host's own user.
+func (a *Control) Local(database string) (api.Caller, error) {
+	c := api.Caller{Scopes: All, Forward: true, By: api.ByLocal}
+	err := a.state.Read(func(v *oplog.View) error { return use(&c, v, database) })
+	return c, err
+}
+
+// Select is the caller in another database: one that may admin may go anywhere, others stay where their token put them.
+func (a *Control) Select(c api.Caller, database string) (api.Caller, error) {
+	if database == "" || database == c.Database {
+		return c, nil
+	}
+	err := a.state.Read(func(v *oplog.View) error {
+		if c.Token != "" && !c.May(api.Admin) {
+			return oplog.Errorf(oplog.NotFound, "database '%s' not found", database)
+		}
+		return use(&c, v, database)
+	})
+	return c, err
+}
+
+// use puts a caller into a database.
+func use(c *api.Caller, v *oplog.View, database string) error {
+	d, ok := v.DatabaseNamed(database)
+	if !ok {
+		return oplog.Errorf(oplog.NotFound, "database '%s' not found", database)
+	}
+	c.DB, c.Database = d.ID, d.Name
+	return nil
+}

@@ -1,0 +1,122 @@
+package access
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
+)
+
+// Limits are replicated; each node counts for itself what it admits, so a cluster of three admits up to three times as much.
+
+// Reload reads the limits anew: the state was replaced as a whole.
+func (a *Control) Reload() {
+	_ = a.state.Read(func(v *oplog.View) error { // a closing state admits nothing any more
+		set := v.Limits()
+		a.limits.Store(&set)
+		return nil
+	})
+}
+
+// Follow takes up limits that were changed. The commit path calls it with what was applied, before the client that asked for the change
+// is answered.
+func (a *Control) Follow(outcomes []oplog.Outcome) {
+	if slices.ContainsFunc(outcomes, changesLimits) {
+		a.Reload()
+	}
+}
+
+func changesLimits(o oplog.Outcome) bool {
+	return o.Err == nil && slices.ContainsFunc(o.Entry.Ops, func(op oplog.Op) bool {
+		switch op.(type) {
+		case *oplog.SetLimit, *oplog.RevokeToken, *oplog.DropDB:
+			return true
+		}
+		return false
+	})
+}
+
+// callerLimit is a limit that holds for a caller: that of its token, which may be the node's usual one, or that of its database.
+type callerLimit struct {
+	bucket string
+	what   string // token or database
+	oplog.Limit
+}
+
+func (a *Control) limitsOf(c api.Caller) []callerLimit {
+	set := a.limits.Load()
+	t := set.Tokens[c.Token]
+	if t.PerSecond == 0 && c.Usual > 0 {
+		t.PerSecond, t.Burst = uint32(c.Usual), 0
+	}
+	return []callerLimit{{"t" + c.Token, "token", t}, {"d" + strconv.FormatUint(uint64(c.DB), 10), "database", set.Databases[c.DB]}}
+}
+
+// Count takes n operations of a caller from the buckets of its token and its database, less those that were counted before, or refuses
+// them with the time to wait (Limited). It returns the caller with the operations that are counted now. What the node does of its own
+// accord is not counted.
+func (a *Control) Count(c api.Caller, n int) (api.Caller, error) {
+	if c.Token == "" && c.By != api.ByMaster && c.By != api.ByLocal || n <= c.Counted {
+		return c, nil
+	}
+	now := time.Now()
+	for _, l := range a.limitsOf(c) {
+		if l.PerSecond > 0 && n > burst(l.Limit) {
+			return c, oplog.Errorf(oplog.TooLarge, "batch size %d exceeds quota %d at once for this %s", n, burst(l.Limit), l.what)
+		}
+		if wait := a.rates.take(l.bucket, l.Limit, n-c.Counted, now); wait > 0 {
+			return c, &Limited{wait, "too many requests for this " + l.what}
+		}
+	}
+	c.Counted = n
+	return c, nil
+}
+
+// Ready refuses a caller that would have to wait for its next operation, and counts none.
+func (a *Control) Ready(c api.Caller) error {
+	for _, l := range a.limitsOf(c) {
+		if wait := a.rates.wait(l.bucket, l.Limit, time.Now()); wait > 0 {
+			return &Limited{wait, "too many requests for this " + l.what}
+		}
+	}
+	return nil
+}
+
+// CheckBatch refuses more memories at once than a token or its database may store.
+func (a *Control) CheckBatch(c api.Caller, n int) error {
+	for _, l := range a.limitsOf(c) {
+		if l.Batch > 0 && n > int(l.Batch) {
+			return oplog.Errorf(oplog.TooLarge, "batch size %d exceeds quota %d for this %s", n, l.Batch, l.what)
+		}
+	}
+	return nil
+}
+
+// AtOnce is how many of so many memories a caller may store in one batch.
+func (a *Control) AtOnce(c api.Caller, memories int) int {
+	for _, l := range a.limitsOf(c) {
+		if l.Batch > 0 {
+			memories = min(memories, int(l.Batch))
+		}
+		if l.PerSecond > 0 {
+			memories = min(memories, burst(l.Limit))
+		}
+	}
+	return memories
+}
+
+// Limited refuses a token, a database or an address that asks too often.
+type Limited struct {
+	Wait time.Duration
+	why  string
+}
+
+// Unwrap is the refusal for surfaces that know nothing of limits.
+func (l *Limited) Unwrap() error { return oplog.Errorf(oplog.Unavailable, "%s", l.Error()) }
+
+func (l *Limited) Error() string {
+	return fmt.Sprintf("%s; retry in %s", l.why, l.Wait.Round(time.Millisecond))
+}

@@ -1,0 +1,77 @@
+package access
+
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
+)
+
+// logins bounds how often an address may show wrong tokens.
+//
+// An address has so many wrong tokens at once and one a second after that; beyond it a wrong token is told to wait instead of being
+// told that it is wrong. A right client token is let in all the same, so no neighbour behind the same address locks its holder out: it
+// is 256 bits of chance, and guessing one is hopeless at any rate. The cluster secret is chosen by people. While an address is over its
+// rate the secret is not compared, which is a second at most between two tries, unless it was shown from there in the last hour.
+type logins struct {
+	limit  oplog.Limit
+	failed *rates
+	wrong  atomic.Int64
+
+	mu    sync.Mutex
+	known map[string]time.Time // addresses that have shown the cluster secret, and when
+}
+
+// The cluster secret is compared for so long at an address that has shown it; so many such addresses are known.
+const (
+	secretKnown = time.Hour
+	maxKnown    = 1024
+)
+
+func newLogins(burst int) *logins {
+	return &logins{limit: oplog.Limit{PerSecond: 1, Burst: uint32(max(1, burst))}, failed: newRates(), known: map[string]time.Time{}}
+}
+
+// Login is Authenticate for a client that comes over the network, from an address with a port. Wrong tokens are counted by address; one
+// that has shown too many is refused with the time to wait (Limited).
+func (a *Control) Login(from, token string) (api.Caller, error) {
+	source, _ := sourceOf(from)
+	now, l := time.Now(), a.logins
+	c, err := a.authenticate(token, l.failed.wait(source, l.limit, now) == 0 || l.knows(source, now))
+	switch {
+	case err == nil && c.By == api.ByMaster:
+		l.remember(source, now)
+	case errors.Is(err, ErrToken):
+		l.wrong.Add(1)
+		if wait := l.failed.take(source, l.limit, 1, now); wait > 0 {
+			return api.Caller{}, &Limited{wait, "too many failed logins from this address"}
+		}
+	}
+	return c, err
+}
+
+// FailedLogins is how many wrong tokens were shown since the start.
+func (a *Control) FailedLogins() int64 { return a.logins.wrong.Load() }
+
+// knows says whether an address has shown the cluster secret lately.
+func (l *logins) knows(source string, now time.Time) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	at, ok := l.known[source]
+	return ok && now.Sub(at) < secretKnown
+}
+
+func (l *logins) remember(source string, now time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, known := l.known[source]; !known && len(l.known) >= maxKnown {
+		for other := range l.known { // any one: addresses that have the secret are few
+			delete(l.known, other)
+			break
+		}
+	}
+	l.known[source] = now
+}

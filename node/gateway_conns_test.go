@@ -1,0 +1,52 @@
+package node
+
+import (
+	"net"
+	"net/http"
+	"testing"
+	"time"
+)
+
+// TestGatewayConnectionsAreBounded: one connection more than the gateway may have is closed, and its place is there again when
+// another has ended.
+func TestGatewayConnectionsAreBounded(t *testing.T) {
+	t.Parallel()
+	const most = 5
+	n, err := Open(t.Context(), Config{Home: t.TempDir(), Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", Cluster: "127.0.0.1:0", NoSync: true, MaxConns: most})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer n.Close()
+	var open []net.Conn
+	for range most {
+		nc, err := net.Dial("tcp", n.Addrs().HTTP)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer nc.Close()
+		open = append(open, nc)
+	}
+	until := func(what string, ok func() bool) {
+		t.Helper()
+		for deadline := time.Now().Add(30 * time.Second); !ok(); time.Sleep(time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatal(what)
+			}
+		}
+	}
+	until("the node never saw its connections", func() bool { return n.gateway.limit.Open() == most })
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	alive := func() bool {
+		resp, err := client.Get("http://" + n.Addrs().HTTP + "/v1/health")
+		if err != nil {
+			return false
+		}
+		resp.Body.Close()
+		return resp.StatusCode == http.StatusOK
+	}
+	if alive() {
+		t.Errorf("connection %d was served", most+1)
+	}
+	open[0].Close()
+	until("no place after a connection has ended", alive)
+}
