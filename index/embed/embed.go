@@ -3,7 +3,7 @@
 //
 //	none     no vectors but the clients' own; memories are found by their words
 //	builtin  words, word pairs and letter groups, hashed to signed features; no files, no network
-//	static   a directory with a model2vec model: model.safetensors, tokenizer.json, config.json
+//	static   a directory with a model2vec model: model.safetensors, tokenizer.json (WordPiece or Unigram) or vocab.txt, config.json
 //	http     a server that speaks OpenAI's POST /v1/embeddings or Ollama's POST /api/embed
 //
 // An Embedder may be used from any number of goroutines. It keeps no text.

@@ -3,26 +3,24 @@ package embed
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"os"
 	"path/filepath"
+
+	"github.com/cairndb/cairn/index/embed/modeldir"
+	"github.com/cairndb/cairn/index/embed/safetensors"
+	"github.com/cairndb/cairn/index/embed/tokenizer"
 )
 
-const (
-	maxModel  = 4 << 30 // bytes of a model file
-	maxIDs    = 512     // tokens of a text that count
-	maxHeader = 64 << 20
-)
+const maxIDs = 512 // tokens of a text that count
 
 // Static looks tokens up in a table and takes their mean.
 type Static struct {
 	identity  Identity
-	tokens    *wordPiece
+	tokens    *tokenizer.Tokenizer
 	table     []float32 // rows of dim
 	dim, rows int
 	weights   []float32 // by token; nil for 1
@@ -32,80 +30,86 @@ type Static struct {
 
 // OpenStatic reads a model2vec directory, or one that has it in 0_StaticEmbedding.
 func OpenStatic(dir string) (*Static, error) {
+	s, err := openStatic(dir)
+	if err != nil {
+		return nil, fmt.Errorf("static embedder: %w", err)
+	}
+	return s, nil
+}
+
+func openStatic(dir string) (*Static, error) {
 	if _, err := os.Stat(filepath.Join(dir, "model.safetensors")); errors.Is(err, os.ErrNotExist) {
 		dir = filepath.Join(dir, "0_StaticEmbedding")
 	}
-	model, err := readCapped(filepath.Join(dir, "model.safetensors"))
+	model, err := safetensors.Open(filepath.Join(dir, "model.safetensors"))
 	if err != nil {
-		return nil, fmt.Errorf("static embedder: %w", err)
+		return nil, err
 	}
-	tokenizer, err := readCapped(filepath.Join(dir, "tokenizer.json"))
+	defer model.Close()
+	s := &Static{}
+	var c struct {
+		Normalize *bool `json:"normalize"`
+	}
+	if err := modeldir.JSON(filepath.Join(dir, "config.json"), &c); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	s.normalise = c.Normalize == nil || *c.Normalize
+	tokens, raw, err := tokenizer.Read(dir)
 	if err != nil {
-		return nil, fmt.Errorf("static embedder: %w", err)
+		return nil, err
 	}
-	s := &Static{normalise: true}
-	if raw, err := readCapped(filepath.Join(dir, "config.json")); err == nil {
-		var c struct {
-			Normalize *bool `json:"normalize"`
-		}
-		if err := json.Unmarshal(raw, &c); err != nil {
-			return nil, fmt.Errorf("static embedder: config.json: %w", err)
-		}
-		s.normalise = c.Normalize == nil || *c.Normalize
-	}
-	if s.tokens, err = newWordPiece(tokenizer); err != nil {
-		return nil, fmt.Errorf("static embedder: tokenizer.json: %w", err)
-	}
+	s.tokens = tokens
 	if err := s.load(model); err != nil {
-		return nil, fmt.Errorf("static embedder: model.safetensors: %w", err)
+		return nil, fmt.Errorf("model.safetensors: %w", err)
 	}
 	h := sha256.New()
-	h.Write(model)
-	h.Write(tokenizer)
+	if _, err := model.WriteTo(h); err != nil {
+		return nil, err
+	}
+	h.Write(raw)
 	s.identity = Identity{"static", hex.EncodeToString(h.Sum(nil)[:8]), s.dim}
 	return s, nil
 }
 
-func readCapped(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if info.Size() > maxModel {
-		return nil, fmt.Errorf("%s: %d bytes are more than a model has", path, info.Size())
-	}
-	return os.ReadFile(path)
-}
-
 // load takes the tensors it knows.
-func (s *Static) load(raw []byte) error {
-	t, err := parseTensors(raw)
-	if err != nil {
-		return err
+func (s *Static) load(f *safetensors.File) error {
+	name := "embeddings"
+	if _, ok := f.Shape(name); !ok {
+		name = "embedding.weight"
 	}
-	e, ok := t["embeddings"]
+	shape, ok := f.Shape(name)
 	if !ok {
-		if e, ok = t["embedding.weight"]; !ok {
-			return errors.New("no tensor embeddings or embedding.weight")
-		}
+		return errors.New("no tensor embeddings or embedding.weight")
 	}
-	if len(e.shape) != 2 || e.shape[0] < 1 {
-		return fmt.Errorf("embeddings of shape %v", e.shape)
+	if len(shape) != 2 || shape[0] < 1 {
+		return fmt.Errorf("embeddings of shape %v", shape)
 	}
-	s.rows, s.dim = e.shape[0], e.shape[1]
+	s.rows, s.dim = shape[0], shape[1]
 	if err := checkDim(s.dim); err != nil {
 		return err
 	}
-	if s.table, err = e.floats(); err != nil {
+	table, err := f.Tensor(name)
+	if err != nil {
 		return err
 	}
-	if w, ok := t["weights"]; ok {
-		if s.weights, err = w.floats(); err != nil {
+	if s.table, err = table.Floats(); err != nil {
+		return err
+	}
+	if _, ok := f.Shape("weights"); ok {
+		w, err := f.Tensor("weights")
+		if err != nil {
+			return err
+		}
+		if s.weights, err = w.Floats(); err != nil {
 			return err
 		}
 	}
-	if m, ok := t["mapping"]; ok {
-		if s.mapping, err = m.ints(); err != nil {
+	if _, ok := f.Shape("mapping"); ok {
+		m, err := f.Tensor("mapping")
+		if err != nil {
+			return err
+		}
+		if s.mapping, err = m.Ints(); err != nil {
 			return err
 		}
 	}
@@ -130,7 +134,10 @@ func (s *Static) Embed(ctx context.Context, texts []string) ([][]float32, error)
 func (s *Static) one(text string) []float32 {
 	sum := make([]float64, s.dim)
 	var n float64
-	for _, id := range s.tokens.encode(text, maxIDs) {
+	for _, id := range s.tokens.Encode(text, maxIDs) {
+		if id == s.tokens.Unknown {
+			continue
+		}
 		row, weight := id, 1.0
 		if s.mapping != nil {
 			if id >= len(s.mapping) {
@@ -168,116 +175,4 @@ func (s *Static) one(text string) []float32 {
 		v[k] = float32(x / scale)
 	}
 	return v
-}
-
-// A tensor is a piece of a safetensors file.
-type tensor struct {
-	dtype string
-	shape []int
-	data  []byte
-}
-
-// parseTensors reads a safetensors file: eight bytes of header length, little-endian, a JSON header, then the data.
-func parseTensors(raw []byte) (map[string]tensor, error) {
-	if len(raw) < 8 {
-		return nil, errors.New("too short")
-	}
-	n := binary.LittleEndian.Uint64(raw)
-	if n > maxHeader || n > uint64(len(raw)-8) {
-		return nil, errors.New("the header is longer than the file")
-	}
-	var header map[string]json.RawMessage
-	if err := json.Unmarshal(raw[8:8+n], &header); err != nil {
-		return nil, fmt.Errorf("header: %w", err)
-	}
-	data := raw[8+n:]
-	out := map[string]tensor{}
-	for name, h := range header {
-		if name == "__metadata__" {
-			continue
-		}
-		var t struct {
-			Dtype   string    `json:"dtype"`
-			Shape   []int     `json:"shape"`
-			Offsets [2]uint64 `json:"data_offsets"`
-		}
-		if err := json.Unmarshal(h, &t); err != nil {
-			return nil, fmt.Errorf("tensor %s: %w", name, err)
-		}
-		size := uint64(map[string]int{"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "I8": 1, "I32": 4, "I64": 8}[t.Dtype])
-		if size == 0 {
-			continue // of a kind that nothing here needs
-		}
-		for _, d := range t.Shape {
-			if d < 0 || d > 0 && size > uint64(len(data))/uint64(d)+1 {
-				return nil, fmt.Errorf("tensor %s: larger than the file", name)
-			}
-			size *= uint64(d)
-		}
-		if t.Offsets[0] > t.Offsets[1] || t.Offsets[1] > uint64(len(data)) || t.Offsets[1]-t.Offsets[0] != size {
-			return nil, fmt.Errorf("tensor %s: its place is not its size", name)
-		}
-		out[name] = tensor{t.Dtype, t.Shape, data[t.Offsets[0]:t.Offsets[1]]}
-	}
-	return out, nil
-}
-
-func (t tensor) floats() ([]float32, error) {
-	var out []float32
-	d, le := t.data, binary.LittleEndian
-	switch t.dtype {
-	case "F64":
-		for ; len(d) >= 8; d = d[8:] {
-			out = append(out, float32(math.Float64frombits(le.Uint64(d))))
-		}
-	case "F32":
-		for ; len(d) >= 4; d = d[4:] {
-			out = append(out, math.Float32frombits(le.Uint32(d)))
-		}
-	case "BF16":
-		for ; len(d) >= 2; d = d[2:] {
-			out = append(out, math.Float32frombits(uint32(le.Uint16(d))<<16))
-		}
-	case "F16":
-		for ; len(d) >= 2; d = d[2:] {
-			out = append(out, half(le.Uint16(d)))
-		}
-	case "I8":
-		for _, b := range d {
-			out = append(out, float32(int8(b)))
-		}
-	default:
-		return nil, fmt.Errorf("numbers of kind %s", t.dtype)
-	}
-	return out, nil
-}
-
-func (t tensor) ints() (out []int32, err error) {
-	d := t.data
-	switch t.dtype {
-	case "I32":
-		for ; len(d) >= 4; d = d[4:] {
-			out = append(out, int32(binary.LittleEndian.Uint32(d)))
-		}
-	case "I64":
-		for ; len(d) >= 8; d = d[8:] {
-			out = append(out, int32(binary.LittleEndian.Uint64(d)))
-		}
-	default:
-		return nil, fmt.Errorf("a mapping of kind %s", t.dtype)
-	}
-	return out, nil
-}
-
-// half is an IEEE 754 number of 16 bits.
-func half(h uint16) float32 {
-	sign, exp, frac := uint32(h>>15)<<31, uint32(h>>10)&31, uint32(h)&1023
-	switch exp {
-	case 0: // subnormal: frac · 2^-24
-		f := float32(frac) / (1 << 24)
-		return math.Float32frombits(sign | math.Float32bits(f))
-	case 31:
-		return math.Float32frombits(sign | 255<<23 | frac<<13)
-	}
-	return math.Float32frombits(sign | (exp+112)<<23 | frac<<13)
 }

@@ -1,0 +1,41 @@
+// Package modeldir reads the small files of a model's directory, whose lengths are not trusted.
+package modeldir
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+)
+
+// Read reads a file of at most so many bytes.
+func Read(path string, most int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	raw, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(raw)) > most {
+		return nil, fmt.Errorf("%s: more than the %d bytes that are allowed", path, most)
+	}
+	return raw, nil
+}
+
+// maxConfig bounds a configuration.
+const maxConfig = 1 << 20
+
+// JSON reads a configuration into v.
+func JSON(path string, v any) error {
+	raw, err := Read(path, maxConfig)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(raw, v); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
