@@ -236,6 +236,7 @@ var operations = rowed([]operation{
 	on(api.DropBackup, (*Service).dropBackup),
 	on(api.Export, (*Service).export),
 
+	on(api.Events, (*Service).events),
 	on(api.Gaps, (*Service).gaps),
 	on(api.Digest, (*Service).digest),
 	on(api.RunMaintenance, (*Service).runMaintenance),

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/node/access"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 )
 
@@ -34,27 +35,45 @@ func (s *Service) position() []byte {
 // pusher sends one subscription's events, over whatever its subscriber speaks. A subscriber that is too slow for the
 // feed reads on in the log: nothing is left out but what the log no longer holds, and that is said ("lagged").
 type pusher struct {
-	s     *Service
-	db    oplog.DB
-	only  []string                                             // event types; empty or "*" for all
-	emit  func(name string, at oplog.Index, data []byte) error // at is 0 while more of the record follows
-	beat  func() error                                         // now and then, when nothing happens; nil for never
-	admit func() error                                         // asked again when tokens or databases change; nil for always
-	sub   *subscription
+	s    *Service
+	c    api.Caller
+	only []string // event types; empty or "*" for all
+	out  func(api.Event) error
+	sub  *subscription
 
 	leader uint32      // as last told
 	sent   oplog.Index // all up to here was sent or is of no interest
 }
 
-// pusher subscribes at once: what happens from here on is not missed.
-func (s *Service) pusher(db oplog.DB, only []string, emit func(string, oplog.Index, []byte) error) *pusher {
-	p := &pusher{s: s, db: db, only: only, emit: emit, sub: s.machine.feed.subscribe()}
+// events subscribes at once: what happens from here on is not missed.
+func (s *Service) events(_ context.Context, c api.Caller, q *api.EventsRequest) (*api.Subscription, error) {
+	p := &pusher{s: s, c: c, only: q.Types, sub: s.machine.feed.subscribe()}
 	p.leader, _, _ = s.raft.Leader() // subscribers hear of changes
 	p.sent = s.machine.indexed.get()
-	return p
+	return &api.Subscription{Begins: s.position(), Close: p.close, Follow: func(ctx context.Context, tell func(api.Event) error) error {
+		defer p.close()
+		p.out = tell
+		return p.run(ctx, oplog.Index(q.From))
+	}}, nil
 }
 
 func (p *pusher) close() { p.sub.close() }
+
+func (p *pusher) emit(name string, at oplog.Index, data []byte) error {
+	return p.out(api.Event{Name: name, Index: at, Data: data})
+}
+
+// admit refuses to go on for a token that was revoked or has expired.
+func (p *pusher) admit() error {
+	if p.c.Token == "" {
+		return nil
+	}
+	if !p.s.access.Holds(p.c.Token) {
+		return access.ErrToken
+	}
+	p.s.access.Used(p.c.Token)
+	return nil
+}
 
 // beatEvery is how often a quiet subscription shows that it lives.
 const beatEvery = 15 * time.Second
@@ -67,12 +86,8 @@ func (p *pusher) run(ctx context.Context, cursor oplog.Index) error {
 			return err
 		}
 	}
-	var beats <-chan time.Time
-	if p.beat != nil {
-		t := time.NewTicker(beatEvery)
-		defer t.Stop()
-		beats = t.C
-	}
+	beats := time.NewTicker(beatEvery)
+	defer beats.Stop()
 	for {
 		changed := p.s.raft.Changed()
 		if err := p.leadership(); err != nil {
@@ -82,7 +97,7 @@ func (p *pusher) run(ctx context.Context, cursor oplog.Index) error {
 		case <-ctx.Done():
 			return nil
 		case <-changed:
-		case <-beats:
+		case <-beats.C:
 			if err := p.quiet(); err != nil {
 				return err
 			}
@@ -95,12 +110,10 @@ func (p *pusher) run(ctx context.Context, cursor oplog.Index) error {
 }
 
 func (p *pusher) quiet() error {
-	if p.admit != nil {
-		if err := p.admit(); err != nil { // a token may have expired
-			return err
-		}
+	if err := p.admit(); err != nil { // a token may have expired
+		return err
 	}
-	return p.beat()
+	return p.out(api.Event{})
 }
 
 func (p *pusher) happened(ctx context.Context, batch []oplog.Outcome, open bool) error {
@@ -108,7 +121,7 @@ func (p *pusher) happened(ctx context.Context, batch []oplog.Outcome, open bool)
 		p.sub = p.s.machine.feed.subscribe()
 		return p.replay(ctx, p.sent)
 	}
-	if p.admit != nil && slices.ContainsFunc(batch, access.EndsTokens) {
+	if slices.ContainsFunc(batch, access.EndsTokens) {
 		if err := p.admit(); err != nil {
 			return err
 		}
@@ -191,11 +204,11 @@ func (p *pusher) wants(name string) bool {
 
 // tell adds what an entry means to the subscriber.
 func (p *pusher) tell(v *oplog.View, told []occurrence, o oplog.Outcome) []occurrence {
-	if o.Entry.DB != p.db {
+	if o.Entry.DB != p.c.DB {
 		return told
 	}
 	for _, op := range o.Done() {
-		for _, n := range occurrences(v, p.db, op) {
+		for _, n := range occurrences(v, p.c.DB, op) {
 			if !p.wants(n.name) {
 				continue
 			}

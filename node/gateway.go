@@ -67,7 +67,7 @@ func (rt route) described() route {
 
 // routes is the gateway at a glance.
 func routes() []route {
-	return slices.Concat(opRoutes(), eventRoutes, transferRoutes)
+	return slices.Concat(opRoutes(), transferRoutes)
 }
 
 // request is one exchange on its way.
@@ -81,11 +81,6 @@ type request struct {
 
 // streamed is a result that the handler has written itself.
 type streamed struct{}
-
-// direct adapts a handler that writes its answer itself.
-func direct(f func(*gateway, http.ResponseWriter, *http.Request, api.Caller) error) func(*gateway, *request) (any, error) {
-	return func(g *gateway, q *request) (any, error) { return streamed{}, f(g, q.w, q.r, q.c) }
-}
 
 type gateway struct {
 	s       *Service

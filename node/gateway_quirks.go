@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -16,6 +17,11 @@ var preparers = map[*api.Op]func(q *request, request any) error{
 	api.Recall.Op: func(q *request, request any) error {
 		request.(*api.RecallRequest).Bare = strings.Contains(q.r.Header.Get("Accept"), "text/event-stream")
 		return nil
+	},
+	api.Events.Op: func(q *request, request any) error {
+		from, err := cursor(cmp.Or(q.r.Header.Get("Last-Event-ID"), q.param("from")))
+		request.(*api.EventsRequest).From = from
+		return err
 	},
 	api.Log.Op: func(q *request, request any) error {
 		request.(*api.LogRequest).Only = q.param("database")
@@ -57,6 +63,12 @@ var quirks = map[*api.Op]func(q *request, answer any, err error) (any, error){
 			return unavailable(q, a)
 		}
 		return answer, err
+	},
+	api.Events.Op: func(q *request, answer any, err error) (any, error) {
+		if err != nil {
+			return nil, err
+		}
+		return streamed{}, q.g.streamEvents(q, answer.(*api.Subscription))
 	},
 	api.FetchBackup.Op: func(q *request, answer any, err error) (any, error) {
 		if err != nil {

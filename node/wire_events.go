@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/cairndb/cairn/node/api"
-	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/wire"
 )
 
@@ -15,9 +14,9 @@ func (ss *session) subscribe(ctx context.Context, f wire.Frame) error {
 	if err := ss.unpack(f, &m); err != nil {
 		return ss.failed(f, err)
 	}
-	c := ss.who()
-	if !c.May(api.Read) {
-		return ss.failed(f, noScope(api.Read))
+	sub, err := api.Events.Do(ctx, ss.w.s, ss.who(), &api.EventsRequest{From: m.Cursor, Types: m.Events})
+	if err != nil {
+		return ss.failed(f, err)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
@@ -28,20 +27,22 @@ func (ss *session) subscribe(ctx context.Context, f wire.Frame) error {
 	if known {
 		old.end()
 	}
-	p := ss.w.s.pusher(c.DB, m.Events, func(name string, _ oplog.Index, data []byte) error {
-		return ss.reply(f, wire.OpEvent, &wire.Event{EventType: name, Data: data})
-	})
-	if err := ss.reply(f, wire.OpEvent, &wire.Event{EventType: "subscribed", Data: ss.w.s.position()}); err != nil {
+	if err := ss.reply(f, wire.OpEvent, &wire.Event{EventType: "subscribed", Data: wire.JSON(sub.Begins)}); err != nil {
 		cancel()
-		p.close()
+		sub.Close()
 		close(ended)
 		return err
 	}
 	ss.tasks.Go(func() { // not earlier: the first event follows the answer
 		defer close(ended)
 		defer cancel()
-		defer p.close()
-		if err := p.run(ctx, oplog.Index(m.Cursor)); err != nil {
+		err := sub.Follow(ctx, func(e api.Event) error {
+			if e.Name == "" {
+				return nil
+			}
+			return ss.reply(f, wire.OpEvent, &wire.Event{EventType: e.Name, Data: wire.JSON(e.Data)})
+		})
+		if err != nil {
 			ss.end()
 		}
 	})

@@ -2,8 +2,10 @@ package field
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"net/url"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -155,4 +157,22 @@ func FuzzCheck(f *testing.F) {
 			_ = Parse(shorthand).Check(body, false)
 		}
 	})
+}
+
+// A list comes as one parameter with commas, as several parameters, or both.
+func TestListOfTexts(t *testing.T) {
+	t.Parallel()
+	type request struct {
+		Types []string `json:"type" doc:"Kinds of things."`
+	}
+	for in, want := range map[string]string{"type=a&type=b": "[a b]", "type=a,b&type=&type=c": "[a b c]", "": "[]", "type=": "[]"} {
+		params, err := url.ParseQuery(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var q request
+		if err := Of(reflect.TypeFor[request]()).DecodeText(&q, params, false); err != nil || fmt.Sprint(q.Types) != want {
+			t.Errorf("%s: %v %v", in, q.Types, err)
+		}
+	}
 }

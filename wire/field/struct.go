@@ -329,12 +329,7 @@ func (o Object) DecodeText(dst any, params map[string][]string, lenient bool) er
 			continue
 		}
 		to := v.FieldByIndex(f.at)
-		text := ""
-		for _, name := range append([]string{f.Name}, f.Others...) {
-			for _, v := range params[name] {
-				text = cmp.Or(text, v)
-			}
-		}
+		text := f.text(params)
 		if text == "" && f.Must {
 			return &Error{Field: f.Name, Text: missing(f).Error() + " query parameter"}
 		}
@@ -343,6 +338,22 @@ func (o Object) DecodeText(dst any, params map[string][]string, lenient bool) er
 		}
 	}
 	return nil
+}
+
+// text is the first value that is not blank; of a list it is all of them, which may come one by one or with commas between them.
+func (f Field) text(params map[string][]string) string {
+	var all []string
+	for _, name := range append([]string{f.Name}, f.Others...) {
+		all = append(all, params[name]...)
+	}
+	all = slices.DeleteFunc(all, func(v string) bool { return v == "" })
+	if len(all) == 0 {
+		return ""
+	}
+	if f.Kind.Item != nil {
+		return strings.Join(all, ",")
+	}
+	return all[0]
 }
 
 // setText puts a text into a field. A number that is too large for its type is the largest.

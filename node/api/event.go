@@ -1,0 +1,35 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/wire"
+)
+
+// Events tells what happens in a database as it happens.
+var Events = row[EventsRequest, Subscription](Op{Name: "events", Scope: Read, HTTP: "GET /v1/events", Media: "text/event-stream", Stream: true, Wire: wire.OpSubscribe,
+	Does: "What happens, as an event stream: ids, never what a memory says. Last-Event-ID, or from, resumes behind a log index."})
+
+type EventsRequest struct {
+	From  uint64   `json:"from" is:"integer[0..]" code:"invalid_cursor" doc:"What happened behind this log index, first; 0 for what happens from now on. The header Last-Event-ID goes before it."`
+	Types []string `json:"type" doc:"Only events of these types, such as stored or forgotten; * and none mean all."`
+}
+
+// A Subscription misses nothing from when it is made until it is closed.
+type Subscription struct {
+	Begins json.RawMessage `json:"-"` // where in the log it begins, as the event subscribed has it
+
+	// Follow tells events until ctx ends or telling one fails, and closes the subscription.
+	Follow func(ctx context.Context, tell func(Event) error) error `json:"-"`
+
+	Close func() `json:"-"`
+}
+
+// An Event is told to subscribers. One without a name says only that the subscription lives.
+type Event struct {
+	Name  string
+	Index oplog.Index // to resume behind; 0 while more of the same log record follows
+	Data  json.RawMessage
+}
