@@ -20,8 +20,8 @@ func (n *Node) end() recovery.Place {
 
 func (n *Node) acknowledgedFile() string { return filepath.Join(n.cfg.Dir, "acknowledged") }
 
-// keepAcknowledged writes it every few seconds, while it changes, and when the node stops.
-func (n *Node) keepAcknowledged() {
+// storeAcknowledged writes the acknowledged places to disk every few seconds while they change, and once more when the node stops.
+func (n *Node) storeAcknowledged() {
 	tick := time.NewTicker(5 * time.Second)
 	defer tick.Stop()
 	for over := false; !over; {
@@ -31,14 +31,14 @@ func (n *Node) keepAcknowledged() {
 		case <-tick.C:
 		}
 		if err := n.acks.Store(n.acknowledgedFile(), !n.cfg.NoSync); err != nil {
-			n.log.Warn("what the members acknowledged is not written", "err", err)
+			n.log.Warn("acknowledged records of members: file not written", "err", err)
 		}
 	}
 }
 
-// tellAcknowledged is what a leader's heartbeats say of all members. Its own log counts as far as its disk has it: a crash may
-// take the rest.
-func (n *Node) tellAcknowledged() (all []wire.RaftPlace) {
+// acknowledgedPlaces are the places that a leader's heartbeats carry, one for each member. The leader's own log counts only as far
+// as its disk has it: a crash may take the rest.
+func (n *Node) acknowledgedPlaces() (all []wire.RaftPlace) {
 	if n.logs.Synced() {
 		n.acks.Note(n.cfg.NodeID, n.end())
 	}
@@ -48,8 +48,8 @@ func (n *Node) tellAcknowledged() (all []wire.RaftPlace) {
 	return all
 }
 
-// hearAcknowledged notes what a leader says of all members.
-func (n *Node) hearAcknowledged(all []wire.RaftPlace) {
+// noteAcknowledged takes over the places that a leader's heartbeat carries.
+func (n *Node) noteAcknowledged(all []wire.RaftPlace) {
 	for _, p := range all {
 		if p.Node != n.cfg.NodeID {
 			n.acks.Note(p.Node, recovery.Place{Term: p.Term, Index: p.Index})
@@ -57,9 +57,10 @@ func (n *Node) hearAcknowledged(all []wire.RaftPlace) {
 	}
 }
 
-// reminded compares what a peer says that this member acknowledged with what its log holds.
-func (n *Node) reminded(peer uint32, h *wire.RaftHello) {
-	if h == nil || n.raft == nil || n.amnesiac() {
+// checkRolledBack compares the record that a peer knows this member to have acknowledged with the end of the log here. A log that
+// ends before it is an old copy: the member gives up its vote until it has rejoined.
+func (n *Node) checkRolledBack(peer uint32, h *wire.RaftHello) {
+	if h == nil || n.raft == nil || n.stateless() {
 		return
 	}
 	end := n.end()

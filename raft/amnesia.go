@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	hraft "github.com/hashicorp/raft"
@@ -17,25 +18,34 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// A member without state has forgotten whom it voted for and which records it took: its log is gone, its home is empty, or its
-// files are older than what it acknowledged. It is counted for nothing. It gives no vote and asks for none, and it takes no
-// record and answers no heartbeat, for a leader of an older term than one that it voted for would count its answers. It asks
-// each leader that it hears of to take its vote away (rejoin). That leader first asks the other voters: a majority of them, who
-// remember, must follow it. The change is committed by the others alone, so a leader that was deposed meanwhile cannot make it.
-// From then on the member takes records like a new one, is brought up to date, and gets the vote back by a second change.
+// A member without state has forgotten its votes and the records that it took: its log is gone, its home is empty, or its files are
+// older than what it acknowledged. The cluster does not count it: it gives no vote and asks for none, takes no records and answers
+// no heartbeats, because a leader of an older term than one it voted in would count its answers. It asks each leader that it hears
+// from to take its vote away (rejoin). The leader first asks the other voters, and a majority of them, whose state is intact, must
+// follow it. They alone commit the change, so a deposed leader cannot make it. From then on the member takes records like a new
+// one, catches up, and gets its vote back by a second change.
 //
-// Every home that is empty is marked so at its first start, unless the node is alone: a member of an existing cluster whose
-// home was emptied looks the same as a new one. Only a founding (see form) gives the vote without a leader.
+// Every empty home is marked as one without state at its first start, unless the node is alone: from inside, a new node and a member
+// whose home was emptied look the same. Only a founding (see form) gives the vote without a leader.
+
+// rejoining is what a member without state knows of its way back.
+type rejoining struct {
+	amnesia       atomic.Bool                  // see stateless
+	admitted      atomic.Bool                  // a leader has taken this node's vote away since it started without state
+	admitter      atomic.Pointer[hraft.Server] // the leader whose requests were refused last
+	admitterHeard chan struct{}                // holds a token when there is one
+}
 
 func (n *Node) amnesiaFile() string { return filepath.Join(n.cfg.Dir, "amnesia") }
 
-// amnesiac says whether this node has no state to vote with, and must not give a vote yet.
-func (n *Node) amnesiac() bool { return n.amnesia.Load() }
+// stateless reports whether this member has lost its state and must give no vote yet.
+func (n *Node) stateless() bool { return n.amnesia.Load() }
 
-// Whole says whether this member remembers what it voted and took, as one without state does not until it has rejoined.
-func (n *Node) Whole() bool { return !n.amnesiac() }
+// Whole reports whether this member has its state. One without has no vote until it has rejoined.
+func (n *Node) Whole() bool { return !n.stateless() }
 
-// markAmnesiac marks this member as one without state, on disk, before anything goes away.
+// markAmnesiac marks this member as one without state. The mark is on disk before any file is moved away, so that a crash in between
+// cannot give the member its vote back.
 func (n *Node) markAmnesiac() error {
 	n.amnesia.Store(true)
 	n.admitted.Store(false)
@@ -50,14 +60,14 @@ func (n *Node) markAmnesiac() error {
 	return errors.Join(err, f.Sync(), f.Close(), recovery.SyncDir(n.cfg.Dir))
 }
 
-// Discard moves the log and the snapshots of a member that does not run aside, when what its state was built of cannot be
-// trusted. It gives no vote until it has rejoined. Aside is where they are; empty when there were none.
+// Discard moves the log and the snapshots of a stopped member aside, when the state built from them cannot be trusted. The member
+// gives no vote until it has rejoined. aside is their new place; empty when there were none.
 func Discard(dir string) (aside string, err error) {
 	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
 		return "", nil
 	}
 	n := &Node{cfg: Config{Dir: dir}}
-	if err := n.markAmnesiac(); err != nil { // before anything goes away
+	if err := n.markAmnesiac(); err != nil {
 		return "", err
 	}
 	aside = recovery.AsideName(dir)
@@ -76,11 +86,11 @@ func Discard(dir string) (aside string, err error) {
 // clearAmnesia ends the amnesia.
 func (n *Node) clearAmnesia() {
 	if err := n.removeMark(); err != nil {
-		n.log.Warn("amnesia mark stays", "err", err)
+		n.log.Warn("amnesia mark not removed", "err", err)
 		return
 	}
 	n.amnesia.Store(false)
-	n.log.Info("this member has state again, and may vote")
+	n.log.Info("this member has its state again and may vote")
 }
 
 // removeMark removes the mark that markAmnesiac left.
@@ -91,8 +101,8 @@ func (n *Node) removeMark() error {
 	return recovery.SyncDir(n.cfg.Dir)
 }
 
-// markEmpty marks a home that has no configuration, and has it ready to be founded: a founding that a crash ended between the
-// term and the record leaves a term without a leader.
+// markEmpty marks a home without configuration as one without state, unless this node is alone. It also clears term 1 there: a
+// founding that crashed between storing the term and the record leaves that term without a leader.
 func (n *Node) markEmpty(snaps hraft.SnapshotStore) error {
 	last, err := n.logs.LastIndex()
 	if err != nil {
@@ -113,25 +123,25 @@ func (n *Node) markEmpty(snaps hraft.SnapshotStore) error {
 	return n.markAmnesiac()
 }
 
-var errNotAdmitted = errors.New("this node has no state, and takes nothing before the leader has taken its vote away")
+var errNotAdmitted = errors.New("this node has no state and takes no records before the leader has taken its vote away")
 
-// refusesUntilAdmitted refuses what a leader sends while this member has no state and no leader has taken its vote away. It notes the
-// leader, which rejoin asks for that.
+// refusesUntilAdmitted returns an error while this member has no state and no leader has taken its vote away. It notes the leader,
+// which rejoin asks for that.
 func (n *Node) refusesUntilAdmitted(leader uint32, addr string) error {
-	if !n.amnesiac() || n.admitted.Load() {
+	if !n.stateless() || n.admitted.Load() {
 		return nil
 	}
 	n.admitter.Store(&hraft.Server{ID: transport.ServerID(leader), Address: hraft.ServerAddress(addr)})
 	select {
 	case n.admitterHeard <- struct{}{}:
-	default: // one is being asked
+	default: // a leader is being asked already
 	}
 	return errNotAdmitted
 }
 
-// refound gives the only member there is a log that begins where its state ends: records of a log that began anew would be
-// passed over as applied already.
-func (n *Node) refound(snaps hraft.SnapshotStore) error {
+// startAlone gives the only member a log that begins where its state ends. In a log that began at 1 again, records would have
+// indexes that the state has already applied, and would be skipped.
+func (n *Node) startAlone(snaps hraft.SnapshotStore) error {
 	index, term := n.sm.Applied()
 	if list, err := snaps.List(); err != nil {
 		return err
@@ -160,11 +170,11 @@ func (n *Node) snapshotState(snaps hraft.SnapshotStore, index, term uint64) erro
 	if err != nil {
 		return err
 	}
-	return (&held{Snapshot: s}).Persist(sink)
+	return (&pendingSnapshot{Snapshot: s}).Persist(sink)
 }
 
-// rejoin works, once a second, on what this node is not yet and is to be: whole, and what its role says. The leader forgets
-// what it was asked when it goes; the node does not.
+// rejoin is the task that brings this node, once a second, towards what it should be: with state, and with the vote that its role
+// asks for. It repeats its requests because a leader that goes forgets them.
 func (n *Node) rejoin() {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -179,10 +189,10 @@ func (n *Node) rejoin() {
 		self, known := n.find(n.cfg.NodeID)
 		voter := n.cfg.Role == "voter"
 		switch _, _, led := n.Leader(); {
-		case n.amnesiac() && !n.admitted.Load():
+		case n.stateless() && !n.admitted.Load():
 			since = n.askAdmission()
 		case !known || !led:
-		case n.amnesiac() && (self.Suffrage == hraft.Voter || !voter) && n.raft.LastIndex() > since: // a replica may have been promoted meanwhile
+		case n.stateless() && (self.Suffrage == hraft.Voter || !voter) && n.raft.LastIndex() > since: // a replica may have been promoted meanwhile
 			n.clearAmnesia()
 		case voter && self.Suffrage != hraft.Voter:
 			if _, err := n.askMembership("join"); err != nil {
@@ -239,6 +249,6 @@ func (n *Node) demoteForRejoin(ctx context.Context, m wire.Membership) (ok wire.
 	if err := n.agreedOn(ctx, f); err != nil {
 		return ok, err
 	}
-	n.want(m.NodeID, m.Role != "read_replica")
+	n.setPromotion(m.NodeID, m.Role != "read_replica")
 	return wire.MembershipOK{Message: fmt.Sprintf("node %d votes again when it has caught up", m.NodeID), Index: f.Index()}, nil
 }

@@ -98,13 +98,13 @@ func TestMemberRejoinsAfterLosingItsLog(t *testing.T) {
 	if s, _ := c.nodes[l].find(uint32(lost + 1)); s.Suffrage != hraft.Voter {
 		t.Fatal("the leader wants to give up a vote that it needs, and nobody can follow it there")
 	}
-	if c.nodes[lost].raft.LastIndex() != 0 || !c.nodes[lost].amnesiac() {
+	if c.nodes[lost].raft.LastIndex() != 0 || !c.nodes[lost].stateless() {
 		t.Fatal("it takes records for a leader that it may have voted against")
 	}
 
 	c.reopen(other, "secret", c.peers(other))
 	c.leadAny()
-	c.wait("the lost one to be whole", func() bool { return !c.nodes[lost].amnesiac() })
+	c.wait("the lost one to be whole", func() bool { return !c.nodes[lost].stateless() })
 	i := slices.IndexFunc(c.leader().Status().Members, func(m Member) bool { return m.ID == uint32(lost+1) && m.Voter })
 	if i < 0 {
 		t.Fatal("whole, and no voter")
@@ -141,7 +141,7 @@ func TestAMemberWithADamagedVoteIsOneWithoutState(t *testing.T) {
 			if aside, _ := filepath.Glob(filepath.Join(c.dirs[lost], "log.corrupt-*")); len(aside) != 1 {
 				t.Errorf("moved aside: %q", aside)
 			}
-			c.wait("it to be whole", func() bool { return !c.nodes[lost].amnesiac() })
+			c.wait("it to be whole", func() bool { return !c.nodes[lost].stateless() })
 			want = append(want, c.propose(20, 25)...)
 			c.wait("equal lists", func() bool { return slices.Equal(c.sms[lost].items(), want) })
 		})
@@ -157,7 +157,7 @@ func TestPromotionSurvivesItsLeader(t *testing.T) {
 	c.open(3, "secret", c.addrs[:3])
 	c.wait("the newcomer to be known", func() bool { _, ok := c.leader().find(4); return ok })
 	for _, n := range c.nodes[:3] {
-		n.want(4, false) // as if the leader that took it in were gone
+		n.setPromotion(4, false) // as if the leader that took it in were gone
 	}
 	c.wait("the newcomer to vote", func() bool {
 		s, ok := c.leader().find(4)

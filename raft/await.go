@@ -8,14 +8,14 @@ import (
 	hraft "github.com/hashicorp/raft"
 )
 
-// unanswered counts what the library was asked and has not answered.
-type unanswered struct {
+// openFutures counts the futures that the library has not answered yet.
+type openFutures struct {
 	mu   sync.Mutex
 	n    int
 	idle chan struct{} // closed when the last is answered; nil when nobody waits for that
 }
 
-func (a *unanswered) add(n int) {
+func (a *openFutures) add(n int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.n += n; a.n == 0 && a.idle != nil {
@@ -25,7 +25,7 @@ func (a *unanswered) add(n int) {
 }
 
 // drain waits until everything is answered, but not for ever.
-func (a *unanswered) drain(patience time.Duration) {
+func (a *openFutures) drain(patience time.Duration) {
 	a.mu.Lock()
 	if a.n == 0 {
 		a.mu.Unlock()
@@ -44,14 +44,14 @@ func (a *unanswered) drain(patience time.Duration) {
 	}
 }
 
-// await waits for what the library was asked. It forgets to answer some of what is under way when it shuts down, so Close
-// lets it answer first; the outcome of what is left is unknown, as it is when ctx ends first.
+// await waits for a future of the library. At Shutdown the library drops some futures unanswered, so Close first gives it time to
+// answer; the outcome of those left is unknown.
 func (n *Node) await(ctx context.Context, f hraft.Future) error {
 	done := make(chan error, 1)
-	n.pending.add(1)
+	n.futures.add(1)
 	go func() { // left behind, with the library's own state, when it never answers
 		done <- f.Error()
-		n.pending.add(-1)
+		n.futures.add(-1)
 	}()
 	select {
 	case err := <-done:

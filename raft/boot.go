@@ -26,7 +26,7 @@ import (
 // The founder stands for election at once, and so does a node that is the only voter: the timeouts are for the silence of
 // others.
 func (n *Node) form() {
-	if n.sole() && !n.amnesiac() {
+	if n.sole() && !n.stateless() {
 		n.campaign()
 	}
 	const pause = 200 * time.Millisecond
@@ -36,7 +36,7 @@ func (n *Node) form() {
 			return
 		case <-time.After(wait):
 		}
-		if n.hasState() || n.hopeless.Load() {
+		if n.hasState() || n.refused.Load() {
 			return
 		}
 		wait = pause
@@ -46,9 +46,9 @@ func (n *Node) form() {
 	}
 }
 
-// fresh says whether this node holds nothing that anybody could miss: no record, no snapshot, no state and no vote but what it
-// stored when a cluster was founded with it.
-func (n *Node) fresh() bool {
+// hasNothing reports whether this node holds nothing that a cluster could miss: no record, no snapshot, no state, and no vote except
+// the one stored at its founding.
+func (n *Node) hasNothing() bool {
 	if n.raft == nil {
 		return false
 	}
@@ -56,13 +56,13 @@ func (n *Node) fresh() bool {
 	return applied == 0 && n.raft.LastIndex() <= 1 && n.Term() <= 1
 }
 
-// candidates are this node, when it is to vote, and the configured peers that are to. All says whether every configured peer
-// has answered and is as fresh as this node. States are the addresses of those that have state.
-func (n *Node) candidates() (servers []hraft.Server, states []string, all bool) {
+// foundingVoters are this node, if it is to vote, and the configured peers that are to vote. all reports that every configured peer
+// has answered and holds nothing, like this node. states are the addresses of peers that have state.
+func (n *Node) foundingVoters() (servers []hraft.Server, states []string, all bool) {
 	if n.cfg.Role == "voter" {
 		servers = append(servers, hraft.Server{ID: transport.ServerID(n.cfg.NodeID), Address: hraft.ServerAddress(n.cfg.Advertise)})
 	}
-	all = n.fresh()
+	all = n.hasNothing()
 	for _, addr := range n.cfg.Peers {
 		h, err := n.probe(addr)
 		if err != nil {
@@ -70,7 +70,7 @@ func (n *Node) candidates() (servers []hraft.Server, states []string, all bool) 
 			continue
 		}
 		if h.Raft == nil || h.NodeID == n.cfg.NodeID {
-			n.giveUp(fmt.Errorf("node %d answers at its peer's address %s: cluster.peers lists the others, and each has an id of its own", h.NodeID, addr))
+			n.stopRefused(fmt.Errorf("node %d answers at its peer's address %s: cluster.peers lists the others, and each has an id of its own", h.NodeID, addr))
 			return nil, nil, false
 		}
 		if h.Raft.HasState {
@@ -86,14 +86,14 @@ func (n *Node) candidates() (servers []hraft.Server, states []string, all bool) 
 // tryForm founds a cluster when it is this node's turn to, or has a cluster that is there take this node in; joined says
 // that one did.
 func (n *Node) tryForm() (joined bool) {
-	servers, states, all := n.candidates()
+	servers, states, all := n.foundingVoters()
 	if slices.ContainsFunc(states, n.askToJoin) { // one that knows no leader refuses: the next may know it
 		return true
 	}
 	if !all || n.cfg.Role != "voter" || lowest(servers) != n.cfg.NodeID {
 		return false
 	}
-	if err := n.found(hraft.Configuration{Servers: servers}); err != nil {
+	if err := n.foundCluster(hraft.Configuration{Servers: servers}); err != nil {
 		n.log.Warn("cluster not formed", "err", err)
 		return false
 	}
@@ -102,8 +102,9 @@ func (n *Node) tryForm() (joined bool) {
 	return false
 }
 
-// found has the other founding members store a configuration, and then this node.
-func (n *Node) found(c hraft.Configuration) error {
+// foundCluster has each other founding member store the configuration, and stores it here last: until then this node has no state,
+// and begins again after a crash.
+func (n *Node) foundCluster(c hraft.Configuration) error {
 	for _, s := range c.Servers {
 		if s.ID == transport.ServerID(n.cfg.NodeID) {
 			continue
@@ -116,17 +117,17 @@ func (n *Node) found(c hraft.Configuration) error {
 			return fmt.Errorf("founding member %s: %w", s.ID, err)
 		}
 	}
-	return n.begin(c)
+	return n.storeFounding(c)
 }
 
-// begin stores the founding configuration. The mark of a node without state goes first: one that ends in between has no
-// configuration, and is marked again at its next start.
-func (n *Node) begin(c hraft.Configuration) error {
+// storeFounding stores the founding configuration. It removes the mark of a node without state first: a crash in between leaves a
+// node without configuration, which is marked again at its next start.
+func (n *Node) storeFounding(c hraft.Configuration) error {
 	if err := n.removeMark(); err != nil {
 		return err
 	}
 	if err := n.await(context.Background(), n.raft.BootstrapCluster(c)); err != nil {
-		if n.amnesiac() {
+		if n.stateless() {
 			err = errors.Join(err, n.markAmnesiac())
 		}
 		return err
@@ -138,7 +139,7 @@ func (n *Node) begin(c hraft.Configuration) error {
 // foundedBy is the founding member's side: it stores what the founder sends when its own configuration names that founder and
 // no voter besides those of the founding, and when nothing that is configured here, nor this node itself, has any state.
 func (n *Node) foundedBy(founder uint32, m wire.Membership) (err error) {
-	defer recovery.Caught(&err) // the library panics on a configuration that it cannot read
+	defer recovery.RecoverPanic(&err) // the library panics on a configuration that it cannot read
 	c := hraft.DecodeConfiguration(m.Configuration)
 	in := func(s hraft.Server) bool {
 		return slices.ContainsFunc(c.Servers, func(f hraft.Server) bool { return f.ID == s.ID })
@@ -148,17 +149,17 @@ func (n *Node) foundedBy(founder uint32, m wire.Membership) (err error) {
 		return fmt.Errorf("%w: node %d founds no cluster with this node", ErrRefused, founder)
 	}
 	if have := n.servers(); len(have) > 0 {
-		if n.fresh() && slices.Equal(have, c.Servers) {
+		if n.hasNothing() && slices.Equal(have, c.Servers) {
 			return nil // the founder asks again
 		}
 		return fmt.Errorf("%w: node %d belongs to a cluster already", ErrRefused, n.cfg.NodeID)
 	}
-	servers, _, all := n.candidates()
+	servers, _, all := n.foundingVoters()
 	named := slices.ContainsFunc(servers, func(s hraft.Server) bool { return s.ID == transport.ServerID(founder) })
 	if !all || !named || n.cfg.Role != "voter" || slices.ContainsFunc(servers, func(s hraft.Server) bool { return !in(s) }) {
 		return fmt.Errorf("%w: node %d sees other peers, or has not reached all of them", ErrUnavailable, n.cfg.NodeID)
 	}
-	if err := n.begin(c); err != nil {
+	if err := n.storeFounding(c); err != nil {
 		return err
 	}
 	n.log.Info("founded", "peer", founder, "voters", len(c.Servers))
@@ -190,9 +191,9 @@ func (n *Node) probe(addr string) (wire.ClusterHelloOK, error) {
 	return c.Hello, nil
 }
 
-// giveUp stops a node that cannot become a member as it is configured: asking again would not change that.
-func (n *Node) giveUp(err error) {
-	if n.hopeless.Swap(true) {
+// stopRefused stops a node that cannot become a member as it is configured: asking again would not change the answer.
+func (n *Node) stopRefused(err error) {
+	if n.refused.Swap(true) {
 		return
 	}
 	n.log.Error("this node cannot be a member", "err", err)
@@ -209,7 +210,7 @@ func (n *Node) askToJoin(addr string) bool {
 	m := &wire.Membership{Action: "join", NodeID: n.cfg.NodeID, Addr: n.cfg.Advertise, Role: n.cfg.Role}
 	if err := n.transport.Pool.Call(ctx, addr, transport.ForForward, wire.OpMembership, m, wire.OpMembershipOK, &ok); err != nil {
 		if pe := (*transport.PeerError)(nil); errors.As(err, &pe) && pe.Code == wire.CodeAuthInvalid {
-			n.giveUp(fmt.Errorf("not let in at %s: %s", addr, pe.Text))
+			n.stopRefused(fmt.Errorf("not let in at %s: %s", addr, pe.Text))
 		}
 		return false
 	}

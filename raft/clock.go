@@ -8,13 +8,13 @@ import (
 	"github.com/cairndb/cairn/raft/transport"
 )
 
-// A leader orders the log by time, and a clock that is years ahead would order it so for ever. So no node believes its own clock
-// alone: heartbeats carry the others', and what time it is is decided by the middle of them.
+// The leader's clock stamps the log, and time in the log never goes back: one clock that is years ahead would shift it for ever. So
+// no node trusts its own clock alone. Heartbeats carry the members' clocks, and the median decides.
 
-// ClockReading is what a node takes the time to be.
+// ClockReading is the time as this node knows it.
 type ClockReading struct {
-	Time   time.Time     // its own clock's, unless that is off: then what the others' say
-	Offset time.Duration // how far its own clock is from that
+	Time   time.Time     // its own clock's, or the median of the members' clocks when its own is off
+	Offset time.Duration // its own clock minus the median
 	Off    bool          // Offset is over the bound
 }
 
@@ -26,27 +26,28 @@ type clocks struct {
 
 	mu    sync.Mutex
 	peers map[uint32]reading
-	last  reading // what was taken for the time last, here or by the leader
+	last  reading // the time decided last, here or by the leader
 }
 
 // reading is what a clock showed at a moment.
 type reading struct {
-	at   time.Time     // without its monotonic part: a clock that jumps is compared by what it shows
+	at   time.Time     // without its monotonic part, so that a jump of the clock shows
 	when time.Duration // elapsed
 }
 
-// after is what it must show now, when it goes right.
+// after is what the clock shows now if it runs correctly.
 func (r reading) after(now time.Duration) time.Time { return r.at.Add(now - r.when) }
 
 // readingAge is how long a member's clock counts after it was heard.
 const readingAge = 10 * time.Second
 
-// catchUp is the part of the time gone by that a node without others moves towards its own clock when that has jumped: a machine
-// whose clock was put right is right again after ten times the difference, and one whose clock is off by years is never.
+// catchUp divides the time gone by: a node that hears no others moves towards its own clock by a tenth of it. So it follows a
+// clock that was corrected by a minute within ten minutes, and a clock that is off by years never.
 const catchUp = 10
 
-// answered notes a member's clock, out of an answer to a request that was sent a while ago.
-func (c *clocks) answered(id uint32, at time.Time, took time.Duration) {
+// notePeer notes a member's clock from an answer to a request that took so long. An answer that was under way for more than half the
+// bound is ignored: the clock may have been read at any moment of that.
+func (c *clocks) notePeer(id uint32, at time.Time, took time.Duration) {
 	if at.IsZero() || took > c.max/2 { // it may have been read at any moment of that
 		return
 	}
@@ -58,8 +59,8 @@ func (c *clocks) answered(id uint32, at time.Time, took time.Duration) {
 	c.peers[id] = reading{at.Add(took / 2), c.elapsed()}
 }
 
-// led notes what the leader takes the time to be. A node that leads after it begins with that.
-func (c *clocks) led(at time.Time) {
+// noteLeader notes the leader's time. A node that becomes leader continues from it.
+func (c *clocks) noteLeader(at time.Time) {
 	if at.IsZero() {
 		return
 	}
@@ -68,7 +69,7 @@ func (c *clocks) led(at time.Time) {
 	c.last = reading{at, c.elapsed()}
 }
 
-// read decides what time it is, and remembers it.
+// read decides the time, and remembers it.
 func (c *clocks) read() ClockReading {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -82,8 +83,8 @@ func (c *clocks) read() ClockReading {
 	return r
 }
 
-// middle is the middle one of this node's clock and the members'. Where there is none, the time that was taken last, advanced,
-// decides; and where that is not known either, the earlier: a log that was once ahead stays ahead. c.mu is held.
+// middle is the median of this node's clock and the members'. With an even number of clocks the time decided last, advanced, is one
+// more; if there is none, the earlier of the two in the middle counts, because time in the log never goes back. c.mu is held.
 func (c *clocks) middle(own time.Time, now time.Duration) time.Time {
 	votes := []time.Time{own}
 	for id, p := range c.peers {
@@ -107,15 +108,15 @@ func (c *clocks) middle(own time.Time, now time.Duration) time.Time {
 	return votes[(len(votes)-1)/2]
 }
 
-// Punctual is the voter whose log reaches farthest among those whose clocks are right.
+// Punctual is the voter whose log reaches farthest among those whose clocks are within the bound.
 func (n *Node) Punctual() (id uint32, ok bool) {
-	right := n.clocks.right()
-	s, ok := n.furthest(func(id uint32) bool { return slices.Contains(right, id) })
+	right := n.clocks.punctual()
+	s, ok := n.longestLog(func(id uint32) bool { return slices.Contains(right, id) })
 	return transport.NodeID(s.ID), ok
 }
 
-// right are the members whose clocks are within the bound.
-func (c *clocks) right() (ids []uint32) {
+// punctual are the members whose clocks are within the bound.
+func (c *clocks) punctual() (ids []uint32) {
 	is := c.read().Time
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -128,5 +129,5 @@ func (c *clocks) right() (ids []uint32) {
 	return ids
 }
 
-// Clock tells what time it is, as far as this node can know.
+// Clock is the time as this node knows it.
 func (n *Node) Clock() ClockReading { return n.clocks.read() }

@@ -33,11 +33,11 @@ func TestTheMiddleClockDecides(t *testing.T) {
 			now := time.Hour
 			c := clocks{max: 2 * time.Second, elapsed: func() time.Duration { return now }, now: func() time.Time { return true0.Add(now + tc.own) }}
 			if tc.last {
-				c.led(true0.Add(now))
+				c.noteLeader(true0.Add(now))
 				now += time.Second
 			}
 			for id, d := range tc.peers {
-				c.answered(id, true0.Add(now+d), 0)
+				c.notePeer(id, true0.Add(now+d), 0)
 			}
 			got := c.read()
 			if d := got.Time.Sub(true0.Add(now)); d != tc.want || got.Off != tc.off {

@@ -102,8 +102,8 @@ type Record struct {
 // noPort stands for the address of a member that has no peer port: the library wants one of every member.
 const noPort = "none"
 
-// dialed is a member's address as others may use it; empty for one without a peer port.
-func dialed(addr string) string {
+// dialAddress is the address at which others dial a member; empty for one without a peer port.
+func dialAddress(addr string) string {
 	if addr == noPort {
 		return ""
 	}

@@ -10,33 +10,32 @@ import (
 	"github.com/cairndb/cairn/raft/transport"
 )
 
-// The library confirms a leader by answers to heartbeats, also of such as were sent before it was asked: one that was
-// answered before a hand-over, and whose answer was long under way, confirms a leader that is none any more. So the members
-// are asked here, after the read has come. A member that says yes has not voted in a newer term until then; with a quorum of
-// those nobody else can have led.
+// The library confirms a leader by any answers to heartbeats, including those sent before it was asked: an answer given before a
+// hand-over and long under way would confirm a leader that has been replaced. So the leader asks the voters here, after the read
+// has come. A voter that says yes had not voted in a newer term by then; with a quorum of those no other member can have led.
 
-// confirmations are rounds of asking, one after the other. Who comes while one is under way waits for the next, with all
-// who came meanwhile.
+// confirmations are rounds of asking the voters, one after the other. Reads that arrive during a round share the next one: an answer
+// counts for a read only when the question was sent after it.
 type confirmations struct {
-	turn chan struct{} // held by the round under way
+	turn chan struct{} // holds a token while a round is under way
 	mu   sync.Mutex
-	next *round         // not begun yet; nil when nobody waits
-	open map[uint32]int // members' answers that are still to come
-	over bool           // the node closes, and waits for the rounds there are
+	next *round         // not begun yet; nil when no read waits
+	open map[uint32]int // questions without an answer, by member
+	over bool           // the node closes: no new rounds
 }
 
-// end lets no further round begin.
+// end prevents further rounds.
 func (c *confirmations) end() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.over = true
 }
 
-// maxOpen bounds what waits for a member that is silent; it is not asked again meanwhile.
+// maxOpen bounds the questions that wait for a silent member.
 const maxOpen = 8
 
-// ask says whether a member may be asked now.
-func (c *confirmations) ask(id uint32) bool {
+// mayAsk reports whether a member may be asked now, and counts the question. A silent member has at most maxOpen questions open.
+func (c *confirmations) mayAsk(id uint32) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.open[id] >= maxOpen {
@@ -62,7 +61,7 @@ type round struct {
 
 var errDeposed = errors.New("a quorum does not follow this node")
 
-// confirm says whether this node still leads in a term, at a moment after it was called.
+// confirm returns nil when this node led in a term at some moment after the call.
 func (n *Node) confirm(ctx context.Context, term uint64) error {
 	n.rounds.mu.Lock()
 	if n.rounds.over {
@@ -77,7 +76,7 @@ func (n *Node) confirm(ctx context.Context, term uint64) error {
 			n.rounds.turn <- struct{}{}
 			defer func() { <-n.rounds.turn }()
 			n.rounds.mu.Lock()
-			n.rounds.next = nil // who comes now is too late for this one
+			n.rounds.next = nil // a read that comes now must wait for the next round
 			n.rounds.mu.Unlock()
 			r.err = n.followed(n.ready.Load())
 			close(r.done)
@@ -95,10 +94,10 @@ func (n *Node) confirm(ctx context.Context, term uint64) error {
 	}
 }
 
-// followed asks the other voters whether they follow this node in a term, and says whether a quorum does.
+// followed asks the other voters whether they follow this node in a term; nil when a quorum does.
 func (n *Node) followed(term uint64) error { return n.followedBy(n.voters(), term) }
 
-// followedBy does so with some voters, of which this node is one, and a quorum of those.
+// followedBy does so among the given voters, this node possibly included.
 func (n *Node) followedBy(voters []hraft.Server, term uint64) error {
 	yes, others := 0, 0
 	answers := make(chan bool, len(voters))
@@ -107,7 +106,7 @@ func (n *Node) followedBy(voters []hraft.Server, term uint64) error {
 			yes++
 			continue
 		}
-		if !n.rounds.ask(transport.NodeID(s.ID)) {
+		if !n.rounds.mayAsk(transport.NodeID(s.ID)) {
 			continue
 		}
 		others++
@@ -127,7 +126,7 @@ func (n *Node) followedBy(voters []hraft.Server, term uint64) error {
 	return nil
 }
 
-// follows asks one member whether it follows this node in a term. One that is away is not waited for.
+// follows asks one member whether it follows this node in a term.
 func (n *Node) follows(s hraft.Server, term uint64) bool {
 	var resp hraft.AppendEntriesResponse
 	err := n.transport.Append(transport.ForAppend, s.ID, s.Address, &hraft.AppendEntriesRequest{Term: term}, &resp)

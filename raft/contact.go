@@ -8,21 +8,21 @@ import (
 	hraft "github.com/hashicorp/raft"
 )
 
-// A follower's own commit index says nothing of how far behind it is: after a restart, or a minute without the leader, it is the
-// index of long ago. So every append and heartbeat says up to where the leader has acknowledged records, and a follower judges
+// A follower's own commit index does not show how far behind it is: after a restart, or a minute without the leader, the index is
+// old. So every append and heartbeat carries the index up to which the leader has acknowledged records, and a follower measures
 // itself by that.
 
-// contact is what this node knows of the records that were acknowledged.
+// contact is what this node knows of acknowledged records.
 type contact struct {
 	mu           sync.Mutex
-	term         uint64    // in which it was heard
-	acknowledged uint64    // by the leader, as it said last
-	needed       uint64    // as it said first, in this contact: a node that has applied it has caught up
+	term         uint64    // in which the leader said so
+	acknowledged uint64    // the leader's index, as it said last
+	needed       uint64    // the leader's index as it said first in this contact: a node that has applied it has caught up
 	at           time.Time // when the leader said it last; zero for never
 }
 
-// acknowledged is the index at or below which all acknowledged records are; 0 when this node cannot tell. A new leader
-// knows it when the barrier of its term is applied: the leader before may have committed more than it told.
+// acknowledged is, on a leader, the index up to which records are acknowledged; 0 on other nodes. A new leader knows it once the
+// barrier of its term is applied: its predecessor may have committed more than it said.
 func (n *Node) acknowledged() uint64 {
 	if !n.IsLeader() {
 		return 0
@@ -30,13 +30,13 @@ func (n *Node) acknowledged() uint64 {
 	return n.logs.CapSynced(n.raft.CommitIndex())
 }
 
-// hear notes what the leader of a term says of the time, and of what it has acknowledged. A new contact begins with a new term, and when the leader was silent for
-// longer than its lease: anything may have been acknowledged meanwhile.
-func (n *Node) hear(term, acknowledged uint64, clock time.Time) {
+// noteLeader notes what the leader of a term says of the time and of the acknowledged records. A new contact begins with a new term,
+// and when the leader was silent for longer than its lease: anything may have been acknowledged meanwhile.
+func (n *Node) noteLeader(term, acknowledged uint64, clock time.Time) {
 	if term < n.Term() {
 		return
 	}
-	n.clocks.led(clock)
+	n.clocks.noteLeader(clock)
 	if acknowledged == 0 {
 		return
 	}
@@ -53,15 +53,15 @@ func (n *Node) hear(term, acknowledged uint64, clock time.Time) {
 	c.term, c.acknowledged, c.at = term, max(acknowledged, c.acknowledged), now
 }
 
-// lease is how long a leader goes on without its quorum.
+// lease is how long a leader goes on without hearing its quorum.
 func (n *Node) lease() time.Duration { return n.cfg.Election * 3 / 10 }
 
-// Acknowledged is the index up to which the leader has acknowledged records. It is known while the leader is heard.
+// Acknowledged is the index up to which the leader has acknowledged records; known only while this node hears the leader.
 func (n *Node) Acknowledged() (index uint64, known bool) {
 	if index := n.acknowledged(); index > 0 {
 		return index, true
 	}
-	if n.raft.State() != hraft.Follower { // the leader it heard last is gone
+	if n.raft.State() != hraft.Follower { // a candidate has no leader
 		return 0, false
 	}
 	term := n.Term()
@@ -71,7 +71,7 @@ func (n *Node) Acknowledged() (index uint64, known bool) {
 	return c.acknowledged, c.term == term && time.Since(c.at) <= n.lease()
 }
 
-// Behind is how many records a node that has come to an index lacks of those.
+// Behind is how many acknowledged records a node that has come to an index lacks.
 func (n *Node) Behind(have uint64) (lacks uint64, known bool) {
 	index, known := n.Acknowledged()
 	if !known || n.reaches(have, index) {
@@ -80,8 +80,8 @@ func (n *Node) Behind(have uint64) (lacks uint64, known bool) {
 	return index - have, true
 }
 
-// CaughtUp says whether a node that has come to an index has all that was acknowledged when it heard its leader first, after its
-// start or a silence. One that knows of no leader stays as it was; one that was elected has all there is in its log.
+// CaughtUp reports whether a node that has come to an index has everything that was acknowledged when it first heard its leader
+// after its start or a silence. A node that knows no leader keeps its last answer; an elected leader has all there is in its log.
 func (n *Node) CaughtUp(have uint64) bool {
 	id, _, led := n.Leader()
 	term, last := n.Term(), n.raft.LastIndex()
@@ -98,8 +98,8 @@ func (n *Node) CaughtUp(have uint64) bool {
 	return heard && n.reaches(have, needed)
 }
 
-// reaches says whether a state machine that has come to one index has all it is given of the records up to another: the library
-// keeps some for itself.
+// reaches reports whether a state machine at one index has been given every record up to another that is meant for it: the library
+// keeps some records for itself.
 func (n *Node) reaches(have, index uint64) bool {
 	if have >= index {
 		return true
@@ -111,18 +111,18 @@ func (n *Node) reaches(have, index uint64) bool {
 	return err == nil && have >= given
 }
 
-// heardAgain waits until a peer has answered a heartbeat, and gives up when this node does not lead any more or the peer is no
-// member. After each failure the library waits twice as long before it sends records again, up to ten seconds, whether the peer
-// answers meanwhile or not; a failure that is told late costs no more than the first one did.
-func (n *Node) heardAgain(ctx context.Context, id uint32) {
+// waitPeerAnswer returns when a peer has answered a heartbeat, when this node no longer leads, or when the peer is no longer a
+// member. After each failed append the library doubles its wait, up to ten seconds, whether or not the peer is back; a failure
+// reported only then costs no more than the first one.
+func (n *Node) waitPeerAnswer(ctx context.Context, id uint32) {
 	for ctx.Err() == nil && n.raft.State() == hraft.Leader {
 		if _, member := n.find(id); !member {
 			return
 		}
 		n.mu.Lock()
-		heard, moved := n.peer(id).heard, n.changed
+		heard, moved := n.peer(id).answered, n.changed
 		n.mu.Unlock()
-		look := time.NewTimer(time.Second) // membership changes without a word
+		look := time.NewTimer(time.Second) // no event tells of a change of members
 		select {
 		case <-heard:
 			look.Stop()
@@ -139,19 +139,19 @@ func (n *Node) heardAgain(ctx context.Context, id uint32) {
 func (n *Node) peer(id uint32) *peerState {
 	p := n.peers[id]
 	if p == nil {
-		p = &peerState{heard: make(chan struct{})}
+		p = &peerState{answered: make(chan struct{})}
 		n.peers[id] = p
 	}
 	return p
 }
 
-// heard notes what a follower's answer says of it.
-func (n *Node) heard(id uint32, lastLog uint64) {
+// notePeerAnswer notes a follower's answer: when it came, and how far its log reaches.
+func (n *Node) notePeerAnswer(id uint32, lastLog uint64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	p := n.peer(id)
 	p.lastSeen = time.Now()
 	p.lastLog = max(p.lastLog, lastLog)
-	close(p.heard)
-	p.heard = make(chan struct{})
+	close(p.answered)
+	p.answered = make(chan struct{})
 }

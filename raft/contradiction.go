@@ -6,16 +6,16 @@ import (
 	hraft "github.com/hashicorp/raft"
 )
 
-// What is applied anywhere is in the log of every later leader. When a leader's log has something else there, acknowledged records
-// were lost: too many members came back with less than they had acknowledged, or this member has applied what never counted. The
-// library would cut its own records away and pass the leader's over up to where the state is, and answer from a state that no
-// other member has. So this member stops at once; its next start moves its state and log aside, for its operator, and it rejoins
-// as a member without state.
+// A record applied anywhere is in the log of every later leader. When a leader's log has another record there, acknowledged records
+// were lost: too many members came back with less than they had acknowledged, or this member applied a record that was never
+// committed. The library would replace the log's records, skip those that the state has applied already, and answer from a state
+// that no other member has. So this member stops at once. Its next start moves its state and log aside, for the operator to look
+// at, and it rejoins as a member without state.
 
-// contradicts ends this member's part.
+// contradicts stops this member: it takes nothing and votes no more.
 func (n *Node) contradicts(err error) error {
 	if n.contradiction.CompareAndSwap(nil, &err) {
-		n.amnesia.Store(true) // it votes no more and takes nothing
+		n.amnesia.Store(true) // no votes, no records
 		n.admitted.Store(false)
 		n.log.Error("the leader's log contradicts what this node has applied, this node stops", "err", err)
 		if n.cfg.Contradicted != nil {
@@ -25,13 +25,13 @@ func (n *Node) contradicts(err error) error {
 	return err
 }
 
-// compare finds a record of a leader's request that is not the one this node has applied.
-func (n *Node) compare(req *hraft.AppendEntriesRequest) error {
+// checkApplied finds a record in a leader's request that differs from the one applied here at the same index.
+func (n *Node) checkApplied(req *hraft.AppendEntriesRequest) error {
 	if req.Term < n.Term() {
 		return nil // of a leader that was deposed: the library refuses it
 	}
 	at, atTerm := n.sm.Applied()
-	applied, from := max(at, n.raft.AppliedIndex()), n.stale.Load()
+	applied, from := max(at, n.raft.AppliedIndex()), n.supersededTo.Load()
 	one := func(index, term uint64) error {
 		if index == 0 || index <= from || index > applied {
 			return nil

@@ -45,7 +45,7 @@ func (n *Node) dropSnapshots(snaps hraft.SnapshotStore, index uint64) error {
 	list, err := snaps.List()
 	for _, m := range list {
 		if m.Index < index {
-			err = errors.Join(err, os.RemoveAll(checked{n: n}.path(m.ID)))
+			err = errors.Join(err, os.RemoveAll(checkedSnapshots{n: n}.path(m.ID)))
 		}
 	}
 	return err
@@ -53,7 +53,7 @@ func (n *Node) dropSnapshots(snaps hraft.SnapshotStore, index uint64) error {
 
 // ResealLog brings what the log held when this process opened it, and the vote, under the active key.
 func (n *Node) ResealLog() error {
-	return n.disk.Try(func() error { return errors.Join(n.logs.Reseal(n.opened), n.votes.Reseal()) })
+	return n.disk.Try(func() error { return errors.Join(n.logs.Reseal(n.lastAtOpen), n.votes.Reseal()) })
 }
 
 // ResealSnapshots puts a new snapshot in the place of those that there were when this process opened them. It fails until something was written since.
@@ -66,18 +66,18 @@ func (n *Node) ResealSnapshots() error {
 	if err != nil || end == 0 {
 		return err
 	}
-	if end <= n.opened {
-		if n.raft.AppliedIndex() <= n.opened {
-			return fmt.Errorf("nothing was written since record %d", n.opened)
+	if end <= n.lastAtOpen {
+		if n.raft.AppliedIndex() <= n.lastAtOpen {
+			return fmt.Errorf("nothing was written since record %d", n.lastAtOpen)
 		}
 		if err := n.await(context.Background(), n.raft.Snapshot()); err != nil {
 			return err
 		}
-		if end, err = newest(snaps); err != nil || end <= n.opened {
-			return errors.Join(err, fmt.Errorf("the newest snapshot is at record %d, and not behind %d", end, n.opened))
+		if end, err = newest(snaps); err != nil || end <= n.lastAtOpen {
+			return errors.Join(err, fmt.Errorf("the newest snapshot is at record %d, and not behind %d", end, n.lastAtOpen))
 		}
 	}
-	return n.dropSnapshots(snaps, n.opened+1)
+	return n.dropSnapshots(snaps, n.lastAtOpen+1)
 }
 
 // snapshotAndCut takes a snapshot and leaves one record of those before it: an empty log would be taken for a lost one.

@@ -139,7 +139,7 @@ func TestADiskThatFailsAtTheStart(t *testing.T) {
 		}
 	}
 	c.reopen(0, "secret", nil)
-	if c.nodes[0].amnesiac() {
+	if c.nodes[0].stateless() {
 		t.Error("it took its log for damaged")
 	}
 	want = append(want, c.propose(10, 11)...)

@@ -111,7 +111,7 @@ func TestTwoEmptyHomesOfThreeElectNobody(t *testing.T) {
 	c.reopen(0, "secret", c.peers(0))
 	c.refused(0, 1)
 	c.refused(0, 2)
-	if _, _, all := c.nodes[1].candidates(); all {
+	if _, _, all := c.nodes[1].foundingVoters(); all {
 		t.Error("a node without state would found a cluster beside one that has state")
 	}
 	c.nodes[0].campaign()
@@ -146,7 +146,7 @@ func TestAFoundingThatBrokeOffIsCompleted(t *testing.T) {
 				c.open(i, "secret", c.peers(i))
 			}
 			for _, i := range founded { // as the founder's message does
-				if err := c.nodes[i].begin(all); err != nil {
+				if err := c.nodes[i].storeFounding(all); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -16,14 +16,14 @@ var (
 	ErrRefused        = errors.New("refused")
 )
 
-// meaning maps the library's errors to ours: the record surely did not enter the log, or nobody knows.
+// meaning maps the library's errors to ours: either the record certainly did not enter the log, or its outcome is unknown.
 func meaning(err error) error {
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, hraft.ErrNotLeader):
 		return ErrNotLeader
-	case errors.Is(err, hraft.ErrLeadershipTransferInProgress): // nobody takes records for a moment
+	case errors.Is(err, hraft.ErrLeadershipTransferInProgress): // for a moment no member takes records
 		return fmt.Errorf("%w: %w", ErrNoLeader, err)
 	case errors.Is(err, hraft.ErrEnqueueTimeout):
 		return fmt.Errorf("%w: %w", ErrUnavailable, err)

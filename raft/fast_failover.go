@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strconv"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -14,23 +15,30 @@ import (
 	"github.com/cairndb/cairn/raft/transport"
 )
 
-// A leader whose process ended is replaced at once. The timeouts are there for one that is silent, which may be slow, or far, or
-// gone: they have to be long. A process that ended says so: the system closes its connections, and refuses new ones. A
-// follower that sees both asks the others for votes before the vote, and they give them although they know a leader, if they see
-// the same and have no more in their logs. With a quorum of those it stands for election as one does who was told to.
+// A leader whose process has ended is replaced at once. The timeouts are for a silent leader, which may be slow, far away or gone,
+// so they are long. The end of a process is visible sooner: its system closes its connections and refuses new ones. A follower that
+// sees both asks the others for pre-votes; they grant them although they know a leader, if they see the same and their logs do not
+// reach farther. With a quorum of those it stands for election, as after TimeoutNow.
 //
-// So one follower that alone was cut off from a leader that lives moves nothing, and where the system says nothing (a
-// machine without power, a network that swallows packets) or a member of an older version is asked, the timeouts decide.
+// So a follower that alone is cut off from a living leader changes nothing. Where the system says nothing (a machine without power,
+// a network that drops packets), the timeouts decide.
 
-// How followers keep out of each other's way: each waits by its place among them, before the first attempt and between any two.
+// Followers keep out of each other's way: each waits by its rank among them, before the first attempt and between any two.
 const (
-	confirmEnded = 500 * time.Millisecond // a process that ends closes one thing after the other
-	rankDelay    = 100 * time.Millisecond // for each place
-	retryDelay   = 50 * time.Millisecond  // and for each place as much again
-	promiseTime  = time.Second            // for one whom this node has told that it may lead: it syncs its vote first
+	confirmEnded = 500 * time.Millisecond // an ending process closes its sockets one after the other
+	rankDelay    = 100 * time.Millisecond // per rank, before the first attempt
+	retryDelay   = 50 * time.Millisecond  // per rank, between attempts
+	promiseTime  = time.Second            // for a candidate that this node promised its vote: it syncs its own first
 )
 
-// connectionLost is told of each connection for heartbeats or records that ended.
+// failover is what this member knows of a leader whose process may have ended.
+type failover struct {
+	connectionsLost chan uint32   // a leader's connections that broke off
+	endedLeader     atomic.Uint32 // the leader whose process is known to have ended; 0 for none
+	promised        atomic.Int64  // when this node promised another its vote, in nanoseconds
+}
+
+// connectionLost is called for each connection for heartbeats or records that ended.
 func (n *Node) connectionLost(id uint32) {
 	if leader, _, ok := n.Leader(); !ok || leader != id {
 		return
@@ -53,11 +61,11 @@ func (n *Node) fastFailover() {
 	}
 }
 
-// replaceEnded goes on until a member leads or stands, or the timeouts decide.
+// replaceEnded goes on until a member leads or stands for election, or the timeouts decide.
 func (n *Node) replaceEnded(dead uint32) {
 	leader, addr, _ := n.Leader()
 	place := n.rank(dead)
-	if leader != dead || place < 0 || n.amnesiac() {
+	if leader != dead || place < 0 || n.stateless() {
 		return
 	}
 	n.log.Debug("the leader's connections broke off", "peer", dead)
@@ -80,7 +88,7 @@ func (n *Node) replaceEnded(dead uint32) {
 		if leader, _, known := n.Leader(); known && leader != dead || n.raft.State() != hraft.Follower || !n.refuses(addr) {
 			return
 		}
-		if now := n.Term(); now != term { // a member stands: it gets the time to win
+		if now := n.Term(); now != term { // another member stands for election: it gets time to win
 			term = now
 			continue
 		}
@@ -91,7 +99,7 @@ func (n *Node) replaceEnded(dead uint32) {
 	}
 }
 
-// rank is where this node is among the voters that are left; negative when it is none of them.
+// rank is this node's place, by id, among the voters that are left; negative when it is no voter.
 func (n *Node) rank(dead uint32) int {
 	var ids []uint32
 	for _, s := range n.voters() {
@@ -103,7 +111,7 @@ func (n *Node) rank(dead uint32) int {
 	return slices.Index(ids, n.cfg.NodeID)
 }
 
-// refuses says whether the system at an address says that no process listens there.
+// refuses reports whether the system at an address refuses connections, because no process listens there.
 func (n *Node) refuses(addr string) bool {
 	ctx, cancel := context.WithTimeout(n.ctx, time.Second)
 	defer cancel()
@@ -114,7 +122,7 @@ func (n *Node) refuses(addr string) bool {
 	return errors.Is(err, syscall.ECONNREFUSED)
 }
 
-// wouldWin asks the other voters, and says whether a quorum would have this node lead.
+// wouldWin asks the other voters for pre-votes, and reports whether a quorum grants them.
 func (n *Node) wouldWin(dead uint32) bool {
 	index, term := n.lastRecord()
 	voters, others := n.voters(), 0
@@ -149,21 +157,21 @@ func (n *Node) wouldWin(dead uint32) bool {
 	return false
 }
 
-// campaign has the library hold an election now. A node that leads gets a new term.
+// campaign has the library stand for election now. A node that leads gets a new term.
 func (n *Node) campaign() {
 	r := hraft.RPC{Command: &hraft.TimeoutNowRequest{RPCHeader: hraft.RPCHeader{ProtocolVersion: hraft.ProtocolVersionMax}}, RespChan: make(chan hraft.RPCResponse, 1)}
 	_ = n.transport.Offer(n.ctx, r) // refused when the node stops
 }
 
-// leaderEnded says whether the leader this node knows is one whose process ended: the library does not give votes before the vote
-// while it knows a leader.
+// leaderEnded reports whether the leader this node knows is one whose process has ended. The library gives no pre-vote while it
+// knows a leader, so this node answers in its place.
 func (n *Node) leaderEnded() bool {
 	leader, _, known := n.Leader()
 	return known && leader == n.endedLeader.Load()
 }
 
-// promise is the answer to a voter that asks whether it would have this node's vote. One that stands has none left, though a slow
-// disk may keep it from the new term for a while.
+// promise answers a voter that asks whether it would have this node's vote. A candidate has no vote left, though a slow disk may
+// keep it from storing the new term for a while.
 func (n *Node) promise(term, lastIndex, lastTerm uint64) bool {
 	yes := n.raft.State() == hraft.Follower && term > n.Term() && !(recovery.Place{Term: lastTerm, Index: lastIndex}).Before(n.end())
 	if yes {
@@ -172,10 +180,10 @@ func (n *Node) promise(term, lastIndex, lastTerm uint64) bool {
 	return yes
 }
 
-// hasPromised says whether another was told that it may lead, and has the time to.
+// hasPromised reports whether this node promised another its vote less than promiseTime ago.
 func (n *Node) hasPromised() bool { return time.Since(time.Unix(0, n.promised.Load())) < promiseTime }
 
-// lastRecord is the end of the log, or of the snapshot that stands for it.
+// lastRecord is the last record of the log, or of the snapshot that replaced it.
 func (n *Node) lastRecord() (index, term uint64) {
 	s := n.raft.Stats()
 	at := func(key string) uint64 {

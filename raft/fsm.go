@@ -13,14 +13,14 @@ import (
 
 // fsm is the library's view of the state machine.
 type fsm struct {
-	sm    StateMachine
-	disk  func(index uint64) error // returns when the log's disk has a record, or has failed
-	lost  error                    // that it failed: nothing is applied any more
-	last  *held                    // the snapshot that was taken last; of the task that applies
-	chain *Node                    // nil for a node that does not run
+	sm      StateMachine
+	disk    func(index uint64) error // returns when the log's disk has a record, or has failed
+	failure error                    // that it failed: nothing is applied any more
+	last    *pendingSnapshot         // the snapshot that was taken last; of the task that applies
+	node    *Node                    // nil for a node that does not run
 }
 
-// unknownOutcome is what became of a record that was committed, perhaps, and not applied here.
+// unknownOutcome is the result of a record that may be committed and was not applied here.
 type unknownOutcome struct{}
 
 // Apply implements hraft.FSM.
@@ -35,15 +35,15 @@ func (f *fsm) ApplyBatch(logs []*hraft.Log) []any {
 			batch[i].Data = l.Data
 		}
 	}
-	if f.lost != nil {
+	if f.failure != nil {
 		return slices.Repeat([]any{unknownOutcome{}}, len(logs))
 	}
-	if f.lost = f.disk(logs[len(logs)-1].Index); f.lost != nil {
+	if f.failure = f.disk(logs[len(logs)-1].Index); f.failure != nil {
 		return slices.Repeat([]any{unknownOutcome{}}, len(logs))
 	}
-	if f.chain != nil {
-		if err := f.chain.chain.Add(logs); err != nil {
-			f.lost = f.chain.contradicts(err)
+	if f.node != nil {
+		if err := f.node.chain.Add(logs); err != nil {
+			f.failure = f.node.contradicts(err)
 			return slices.Repeat([]any{unknownOutcome{}}, len(logs))
 		}
 	}
@@ -52,17 +52,17 @@ func (f *fsm) ApplyBatch(logs []*hraft.Log) []any {
 
 // Snapshot implements hraft.FSM.
 func (f *fsm) Snapshot() (hraft.FSMSnapshot, error) {
-	if f.lost != nil {
-		return nil, f.lost // it would be said to hold what was not applied
+	if f.failure != nil {
+		return nil, f.failure // it would be said to hold what was not applied
 	}
 	s, err := f.sm.Snapshot()
 	if err != nil {
 		return nil, err
 	}
-	f.last = &held{Snapshot: s}
-	if f.chain != nil {
-		end := f.chain.chain.End()
-		f.last.before = func() error { return f.chain.keepChain(end) }
+	f.last = &pendingSnapshot{Snapshot: s}
+	if f.node != nil {
+		end := f.node.chain.End()
+		f.last.before = func() error { return f.node.storeChain(end) }
 	}
 	return f.last, nil
 }
@@ -72,22 +72,23 @@ func (f *fsm) Snapshot() (hraft.FSMSnapshot, error) {
 func (f *fsm) Restore(r io.ReadCloser) error {
 	defer r.Close()
 	if f.last != nil {
-		f.last.giveUp()
+		f.last.abandon()
 	}
 	if err := f.sm.Restore(r); err != nil {
 		return err
 	}
-	if f.chain != nil && f.chain.running.Load() {
+	if f.node != nil && f.node.running.Load() {
 		index, _ := f.sm.Applied()
-		f.chain.chain.Restart(recovery.Link{Index: index})
+		f.node.chain.Restart(recovery.Link{Index: index})
 	}
 	return nil
 }
 
-var errGivenUp = errors.New("the state was replaced meanwhile")
+var errAbandoned = errors.New("the state was replaced meanwhile")
 
-// held is a snapshot that is to be written.
-type held struct {
+// pendingSnapshot is a snapshot that was taken and not yet written. mu orders its three ends: written, released by the library,
+// abandoned by Restore.
+type pendingSnapshot struct {
 	Snapshot
 	before func() error // its writing; nil for nothing to do
 
@@ -96,15 +97,15 @@ type held struct {
 }
 
 // Release implements hraft.FSMSnapshot.
-func (h *held) Release() {
+func (h *pendingSnapshot) Release() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.gone = true
 	h.Snapshot.Release()
 }
 
-// giveUp releases a snapshot unless it is being written, which ends by itself.
-func (h *held) giveUp() {
+// abandon releases a snapshot whose writing has not begun; one being written ends by itself.
+func (h *pendingSnapshot) abandon() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if !h.begun && !h.gone {
@@ -113,7 +114,7 @@ func (h *held) giveUp() {
 	}
 }
 
-func (h *held) begin() bool {
+func (h *pendingSnapshot) begin() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.begun = !h.gone
@@ -122,10 +123,10 @@ func (h *held) begin() bool {
 
 // Persist implements hraft.FSMSnapshot. The library cuts the log before it releases the snapshot, which may take a slow disk
 // long, and a state that is to be replaced waits for the release.
-func (h *held) Persist(sink hraft.SnapshotSink) error {
+func (h *pendingSnapshot) Persist(sink hraft.SnapshotSink) error {
 	if !h.begin() {
 		_ = sink.Cancel()
-		return errGivenUp
+		return errAbandoned
 	}
 	defer h.Release()
 	if h.before != nil {

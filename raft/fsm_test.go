@@ -57,7 +57,7 @@ func TestASnapshotThatWaitsHoldsNoRestore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := taken.Persist(sink); !errors.Is(err, errGivenUp) {
+	if err := taken.Persist(sink); !errors.Is(err, errAbandoned) {
 		t.Errorf("a snapshot of a state that is gone was written: %v", err)
 	}
 	taken.Release()

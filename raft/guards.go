@@ -36,16 +36,16 @@ func (n *Node) keepsMajority(after []hraft.Server, m wire.Membership) error {
 		ErrRefused, strings.Join(ids, ", "), len(after)/2+1)
 }
 
-// without is the voters but one.
-func (n *Node) without(id uint32) []hraft.Server {
+// votersWithout are the voters except one.
+func (n *Node) votersWithout(id uint32) []hraft.Server {
 	return slices.DeleteFunc(n.voters(), func(s hraft.Server) bool { return s.ID == transport.ServerID(id) })
 }
 
-// identifyTimeout bounds the question who is at an address.
+// identifyTimeout bounds identify.
 const identifyTimeout = 3 * time.Second
 
-// identify asks who answers at an address, and for the key with which it proves that it is to be reached there; an empty key
-// when it proves nothing.
+// identify dials an address and returns the id of the node that answers, and the key with which it proves that this address is its
+// own; empty when it proves nothing.
 func (n *Node) identify(addr string) (id uint32, key string, err error) {
 	ctx, cancel := context.WithTimeout(n.ctx, identifyTimeout)
 	defer cancel()
@@ -60,8 +60,8 @@ func (n *Node) identify(addr string) (id uint32, key string, err error) {
 	return c.Hello.NodeID, key, nil
 }
 
-// answers refuses an address at which the node does not answer, or does not show the cluster's secret.
-func (n *Node) answers(m wire.Membership) (key string, err error) {
+// identifyNewcomer refuses an address at which another node answers, or none, or one without the cluster's secret.
+func (n *Node) identifyNewcomer(m wire.Membership) (key string, err error) {
 	id, key, err := n.identify(m.Addr)
 	switch {
 	case err != nil && m.Force:
@@ -74,8 +74,9 @@ func (n *Node) answers(m wire.Membership) (key string, err error) {
 	return key, nil
 }
 
-// mayMove refuses another address for a member: while the member is there, and unless the node at the new one shows the member's
-// key, or the member has been silent and the operator says that its home is gone.
+// mayMove refuses a new address for a member while a node answers with the member's id at the old one. The node at the new address
+// must show the member's key; without it the member must have been silent and the operator must use --force because its home is
+// gone.
 func (n *Node) mayMove(s hraft.Server, m wire.Membership, key string) error {
 	namesake := func(format string, args ...any) error {
 		return fmt.Errorf("%w: %w: node %d belongs to %s, and %s", ErrRefused, errIdentity, m.NodeID, s.Address, fmt.Sprintf(format, args...))

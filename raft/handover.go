@@ -23,18 +23,20 @@ func (n *Node) transfer(_ context.Context, m wire.Membership) (string, error) {
 			return "", fmt.Errorf("%w: node %d is no member", ErrRefused, m.NodeID)
 		}
 	}
-	if err := n.handTo(to); err != nil {
+	if err := n.transferTo(to); err != nil {
 		return "", fmt.Errorf("transfer: %w", err)
 	}
 	return "leadership handed over", nil
 }
 
-// successor is the voter whose log reaches farthest.
-func (n *Node) successor() (hraft.Server, bool) { return n.furthest(func(uint32) bool { return true }) }
+// successor is the other voter whose log reaches farthest.
+func (n *Node) successor() (hraft.Server, bool) {
+	return n.longestLog(func(uint32) bool { return true })
+}
 
-// furthest is the other voter whose log reaches farthest, as far as is known, of those that may be; of several, the one that
-// answered last.
-func (n *Node) furthest(may func(id uint32) bool) (to hraft.Server, ok bool) {
+// longestLog is the other voter, of those that may be chosen, whose log reaches farthest as far as this leader knows; of several,
+// the one that answered last.
+func (n *Node) longestLog(may func(id uint32) bool) (to hraft.Server, ok bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	var best peerState
@@ -53,10 +55,10 @@ func (n *Node) furthest(may func(id uint32) bool) (to hraft.Server, ok bool) {
 	return to, ok
 }
 
-// handTo hands over, and waits until it is done or has failed. The library has the member take what it lacks first. When
-// that takes too long it gives up, and leaves behind what it waited for: another hand-over to that member would wait behind
-// it, in the same term, and refuse all records meanwhile.
-func (n *Node) handTo(s hraft.Server) error {
+// transferTo hands leadership over and waits for the outcome. The library first has the member take the records that it lacks. If
+// that takes too long, the library gives up but leaves its wait behind: a second hand-over to that member in the same term would
+// wait behind the first and refuse all records meanwhile, so it is refused here.
+func (n *Node) transferTo(s hraft.Server) error {
 	id, term := transport.NodeID(s.ID), n.Term()
 	n.mu.Lock()
 	p := n.peers[id]
@@ -74,14 +76,14 @@ func (n *Node) handTo(s hraft.Server) error {
 	return err
 }
 
-// handOver gives leadership away and waits for it, but not for ever.
+// handOver gives leadership away, and waits two seconds at most.
 func (n *Node) handOver() error {
 	to, ok := n.successor()
 	if !ok {
 		return errors.New("there is no other voter")
 	}
 	done := make(chan error, 1)
-	go func() { done <- n.handTo(to) }() // ends with the transfer, which the library bounds
+	go func() { done <- n.transferTo(to) }() // ends with the transfer, which the library bounds
 	select {
 	case err := <-done:
 		return err

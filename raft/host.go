@@ -33,18 +33,18 @@ func (h host) HelloOK(peer *wire.ClusterHello) *wire.ClusterHelloOK {
 	return ok
 }
 
-// Meet implements transport.Host.
-func (h host) Meet(peer uint32, hello *wire.RaftHello) error {
+// CheckPeer implements transport.Host.
+func (h host) CheckPeer(peer uint32, hello *wire.RaftHello) error {
 	if err := h.n.sameCluster(hello); err != nil {
 		return err
 	}
-	h.n.told(peer, hello)
-	h.n.reminded(peer, hello)
+	h.n.noteHello(peer, hello)
+	h.n.checkRolledBack(peer, hello)
 	return nil
 }
 
-// Left implements transport.Host.
-func (h host) Left(peer uint32) { h.n.connectionLost(peer) }
+// ConnectionLost implements transport.Host.
+func (h host) ConnectionLost(peer uint32) { h.n.connectionLost(peer) }
 
 // Serve implements transport.Host.
 func (h host) Serve(ctx context.Context, c *transport.Inbound, f wire.Frame) error {
@@ -55,32 +55,32 @@ func (h host) Serve(ctx context.Context, c *transport.Inbound, f wire.Frame) err
 	return in.other(ctx, f)
 }
 
-// Says implements transport.Host.
-func (h host) Says(a *hraft.AppendEntriesRequest) *wire.RaftAppend {
+// LeaderFields implements transport.Host.
+func (h host) LeaderFields(a *hraft.AppendEntriesRequest) *wire.RaftAppend {
 	r := &wire.RaftAppend{Commit: h.n.logs.CapSynced(a.LeaderCommitIndex), Acknowledged: h.n.acknowledged()}
 	if transport.IsHeartbeat(a) {
-		r.Clock, r.Last, r.Chain = transport.Micros(h.n.Clock().Time), h.n.tellAcknowledged(), h.n.tellChain()
+		r.Clock, r.Last, r.Chain = transport.Micros(h.n.Clock().Time), h.n.acknowledgedPlaces(), h.n.chainEnd()
 	}
 	return r
 }
 
 // Clock implements transport.Host.
-func (h host) Clock(id uint32, at time.Time, took time.Duration) { h.n.clocks.answered(id, at, took) }
+func (h host) Clock(id uint32, at time.Time, took time.Duration) { h.n.clocks.notePeer(id, at, took) }
 
 // Answered implements transport.Host.
 func (h host) Answered(id uint32, records []*hraft.Log, resp *hraft.AppendEntriesResponse) {
-	h.n.heard(id, resp.LastLog)
+	h.n.notePeerAnswer(id, resp.LastLog)
 	if i := len(records); resp.Success && i > 0 {
 		h.n.acks.Note(id, recovery.Place{Term: records[i-1].Term, Index: records[i-1].Index})
 	}
 }
 
-// HeardAgain implements transport.Host.
-func (h host) HeardAgain(ctx context.Context, id uint32) { h.n.heardAgain(ctx, id) }
+// WaitAnswer implements transport.Host.
+func (h host) WaitAnswer(ctx context.Context, id uint32) { h.n.waitPeerAnswer(ctx, id) }
 
 // MayAskVotes implements transport.Host. The vote of a member without state for itself may be its second.
 func (h host) MayAskVotes() error {
-	if h.n.amnesiac() {
+	if h.n.stateless() {
 		return errors.New("this node has no state and asks for no votes")
 	}
 	return nil

@@ -13,8 +13,9 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// member says whether a Raft message of this connection's peer counts: it must be sent by the node that said
-// hello, and that node must be a member, unless this node has no configuration to compare with.
+// member reports whether a Raft message of this connection's peer counts: its sender must be the node that said hello, and a member
+// of the current configuration, unless this node has no configuration yet. This is the trust boundary between knowing the secret and
+// taking part.
 func (c *inbound) member(sender uint32) bool {
 	if sender != c.Peer.NodeID || sender == c.n.cfg.NodeID || c.Peer.Raft == nil {
 		return false
@@ -31,13 +32,13 @@ func (c *inbound) member(sender uint32) bool {
 	return false
 }
 
-// unpack decodes a frame, a large one in its turn: one that is authenticated may send many, on many connections.
+// unpack decodes a frame. Large ones take turns, because a peer that knows the secret may send many at once on many connections.
 func (c *inbound) unpack(ctx context.Context, f wire.Frame, m wire.Message) error {
-	return c.n.heavy.Decode(ctx, wire.PlainSize(f, wire.MaxPlainPeer), func() error { return wire.Unpack(f, m, wire.MaxPlainPeer) })
+	return c.n.largeFrames.Decode(ctx, wire.PlainSize(f, wire.MaxPlainPeer), func() error { return wire.Unpack(f, m, wire.MaxPlainPeer) })
 }
 
-// mayLead says whether what a peer sends as a leader, or as a candidate, counts. A member that was away may not know it: it became
-// a member meanwhile, and says so in records that only it can send. So any node of the same cluster, by name, may lead.
+// mayLead reports whether requests of a leader or candidate count. A member that was away may not know a leader that joined
+// meanwhile, and only that leader's records say so: any node of the same cluster id may lead.
 func (c *inbound) mayLead(sender uint32) bool {
 	if c.member(sender) {
 		return true
@@ -49,10 +50,10 @@ func (c *inbound) mayLead(sender uint32) bool {
 	return ours != "" && c.Peer.Raft.ClusterID == ours
 }
 
-// consume has the library answer a request, or this node when the library need not be asked.
+// consume has the library answer a request; a heartbeat that changes nothing is answered here.
 func (c *inbound) consume(ctx context.Context, cmd any, body io.Reader) (any, error) {
 	if a, ok := cmd.(*hraft.AppendEntriesRequest); ok && transport.IsHeartbeat(a) {
-		if r := c.n.beat(a); r != nil {
+		if r := c.n.answerHeartbeat(a); r != nil {
 			return r, nil
 		}
 	}
@@ -69,12 +70,12 @@ func (c *inbound) append(ctx context.Context, a *wire.RaftAppend) (*wire.RaftApp
 	}
 	req := &hraft.AppendEntriesRequest{RPCHeader: c.header(a.Leader, a.LeaderAddr), Term: a.Term,
 		PrevLogEntry: a.PrevIndex, PrevLogTerm: a.PrevTerm, LeaderCommitIndex: a.Commit, Entries: transport.Records(a.Entries)}
-	c.n.hear(a.Term, a.Acknowledged, transport.FromMicros(a.Clock))
-	c.n.hearAcknowledged(a.Last)
-	if err := errors.Join(c.n.compare(req), c.n.hearChain(a.Term, a.Chain)); err != nil {
+	c.n.noteLeader(a.Term, a.Acknowledged, transport.FromMicros(a.Clock))
+	c.n.noteAcknowledged(a.Last)
+	if err := errors.Join(c.n.checkApplied(req), c.n.checkChain(a.Term, a.Chain)); err != nil {
 		return nil, err
 	}
-	c.n.trimToProven(req)
+	c.n.limitCommit(req)
 	resp, err := c.consume(ctx, req, nil)
 	if err != nil {
 		return nil, err
@@ -89,13 +90,14 @@ func (c *inbound) append(ctx context.Context, a *wire.RaftAppend) (*wire.RaftApp
 	return &wire.RaftAppendReply{Term: r.Term, LastLog: r.LastLog, Success: r.Success, NoRetryBackoff: r.NoRetryBackoff, Clock: transport.Micros(c.n.cfg.Now())}, nil
 }
 
-// trimToProven has a request say no more than the library may believe. Only what is in the request, or before it, is known to be the
-// leader's: the library commits the rest of a log as well, and that may be another leader's.
+// limitCommit makes a request claim no more than is proven. Only records in the request, or before it, are known to be the leader's;
+// the library would also commit later records of this log, which may be another leader's.
 //
-// All that is applied anywhere is the leader's too, so a request that begins before the end of that goes on behind it, when the
-// record to compare with is gone, or was replaced by a snapshot that ends among records of a leader that was deposed. The
-// library would say no, and be sent a snapshot that it does not need, again and again. It compares nothing with record 0.
-func (n *Node) trimToProven(req *hraft.AppendEntriesRequest) {
+// Every record applied anywhere is the leader's too. So when a request begins before the last applied record, and the record to
+// compare with is gone or was replaced by a snapshot that ends among records of a deposed leader, the request is moved to begin
+// behind the last applied one. The library would refuse it, and be sent a snapshot that it does not need, again and again. It
+// compares nothing with record 0.
+func (n *Node) limitCommit(req *hraft.AppendEntriesRequest) {
 	known := req.PrevLogEntry
 	if applied := n.raft.AppliedIndex(); known > 0 && known <= applied && req.Term >= n.Term() && !n.agrees(known, req.PrevLogTerm) {
 		req.PrevLogEntry, req.PrevLogTerm, known = 0, 0, applied
@@ -109,7 +111,7 @@ func (n *Node) trimToProven(req *hraft.AppendEntriesRequest) {
 	req.LeaderCommitIndex = min(req.LeaderCommitIndex, known)
 }
 
-// agrees says whether the log has a record of a term at an index.
+// agrees reports whether the log has a record of this term at an index.
 func (n *Node) agrees(index, term uint64) bool {
 	var l hraft.Log
 	return n.logs.GetLog(index, &l) == nil && l.Term == term
@@ -169,10 +171,10 @@ func (c *inbound) vote(ctx context.Context, f wire.Frame) error {
 		return deny("this cluster votes through Raft only")
 	case !c.mayLead(v.Candidate):
 		return deny("not of this cluster")
-	case c.n.amnesiac():
+	case c.n.stateless():
 		return deny("this node has no state to vote with")
 	default:
-		r, err := c.ballot(ctx, v)
+		r, err := c.answerVote(ctx, v)
 		if err != nil {
 			return deny(err.Error())
 		}
@@ -184,12 +186,12 @@ func (c *inbound) vote(ctx context.Context, f wire.Frame) error {
 	}
 }
 
-func (c *inbound) ballot(ctx context.Context, v *wire.RaftVote) (*wire.RaftVoteReply, error) {
+func (c *inbound) answerVote(ctx context.Context, v *wire.RaftVote) (*wire.RaftVoteReply, error) {
 	switch {
 	case v.PreVote && c.n.leaderEnded():
 		return &wire.RaftVoteReply{Term: c.n.Term(), Granted: c.n.promise(v.Term, v.LastIndex, v.LastTerm)}, nil
-	case c.n.stranger(v.Candidate):
-		return c.strangersBallot(ctx, v)
+	case c.n.unlistedCandidate(v.Candidate):
+		return c.voteForUnlisted(ctx, v)
 	case v.PreVote:
 		resp, err := c.consume(ctx, &hraft.RequestPreVoteRequest{RPCHeader: c.header(v.Candidate, v.Addr), Term: v.Term, LastLogIndex: v.LastIndex, LastLogTerm: v.LastTerm}, nil)
 		if err != nil {
@@ -230,7 +232,7 @@ func (c *inbound) snapshot(ctx context.Context, f wire.Frame) error {
 		return c.Fail(f, wire.CodeNotLeader, "%v", err)
 	}
 	c.n.log.Info("receiving snapshot", "peer", m.Leader, "index", m.LastIndex, "bytes", m.Size)
-	if err := c.n.keepChain(recovery.Link{}); err != nil { // the snapshot stands for records that are not in it
+	if err := c.n.storeChain(recovery.Link{}); err != nil { // the snapshot stands for records that are not in it
 		return err
 	}
 	pr, pw := io.Pipe()
@@ -240,7 +242,7 @@ func (c *inbound) snapshot(ctx context.Context, f wire.Frame) error {
 		pw.CloseWithError(err)
 		received <- err
 	}()
-	body := &unlessOld{r: pr, n: c.n, index: m.LastIndex}
+	body := &skipIfApplied{r: pr, n: c.n, index: m.LastIndex}
 	req := &hraft.InstallSnapshotRequest{RPCHeader: c.header(m.Leader, m.LeaderAddr), SnapshotVersion: hraft.SnapshotVersionMax, Term: m.Term,
 		Leader: []byte(m.LeaderAddr), LastLogIndex: m.LastIndex, LastLogTerm: m.LastTerm, Configuration: m.Configuration,
 		ConfigurationIndex: m.ConfigurationIndex, Size: int64(m.Size)}
@@ -249,7 +251,7 @@ func (c *inbound) snapshot(ctx context.Context, f wire.Frame) error {
 	if rerr := <-received; rerr != nil {
 		return rerr // the stream broke off: there is no boundary to answer at
 	}
-	old := errors.Is(err, errOld)
+	old := errors.Is(err, errAlreadyApplied)
 	if err != nil && !old {
 		return c.Fail(f, wire.CodeInternal, "%v", err)
 	}
@@ -259,27 +261,27 @@ func (c *inbound) snapshot(ctx context.Context, f wire.Frame) error {
 	}
 	if r.Success {
 		if err := recovery.DropSuperseded(c.n.records, m.LastIndex, m.LastTerm); err != nil {
-			c.n.stale.Store(m.LastIndex)
+			c.n.supersededTo.Store(m.LastIndex)
 			c.n.log.Error("records from before a snapshot stay in the log", "index", m.LastIndex, "err", err)
 		}
 	}
 	return c.Reply(f, wire.OpSnapshotOK, &wire.SnapshotOK{Term: r.Term, Success: r.Success || old})
 }
 
-// unlessOld is the body of a snapshot, unless this member has applied all that is in it: it may have been under way for
-// long, or its sender has not heard how far this member is. The library would go back to it, and on from there with records
-// it no longer has. It reads in the goroutine that alone moves the applied index, so that what is found here holds.
-type unlessOld struct {
+// skipIfApplied is the body of a snapshot that stops when this member has applied all of it: a snapshot may be long under way, or
+// its sender may not know how far this member is. The library would go back to it, and then need records that are gone. Read runs in
+// the goroutine that alone moves the applied index, so its answer stays true.
+type skipIfApplied struct {
 	r     io.Reader
 	n     *Node
 	index uint64
 }
 
-var errOld = errors.New("all of the snapshot is applied already")
+var errAlreadyApplied = errors.New("all of the snapshot is applied already")
 
-func (u *unlessOld) Read(b []byte) (int, error) {
+func (u *skipIfApplied) Read(b []byte) (int, error) {
 	if u.n.raft.AppliedIndex() >= u.index {
-		return 0, errOld
+		return 0, errAlreadyApplied
 	}
 	return u.r.Read(b)
 }
@@ -292,7 +294,7 @@ func (c *inbound) timeoutNow(ctx context.Context, f wire.Frame) error {
 	if !c.member(m.Leader) {
 		return c.Fail(f, wire.CodeNotLeader, "node %d is no member of this cluster", m.Leader)
 	}
-	if c.n.amnesiac() {
+	if c.n.stateless() {
 		return c.Fail(f, wire.CodeNotLeader, "%v", errNotAdmitted)
 	}
 	if id, _, known := c.n.Leader(); known && id != m.Leader { // it was long under way: it would depose another

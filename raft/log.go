@@ -6,14 +6,26 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 
 	hraft "github.com/hashicorp/raft"
 
-	"github.com/cairndb/cairn/raft/recovery"
-
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/raft/logstore"
+	"github.com/cairndb/cairn/raft/recovery"
 )
+
+// storage is a member's log, its term and vote, and its snapshots.
+type storage struct {
+	logs           *logstore.Store
+	votes          *logstore.Votes
+	records        hraft.LogStore // logs as the library uses it: cached, and ended by the first failure of the disk
+	disk           *logstore.Disk
+	loss           *recovery.LossError // what the log of a node that is alone lacks
+	lastAtOpen     uint64              // the last record that the log had when it was opened
+	supersededTo   atomic.Uint64       // the log may hold records up to here that a snapshot replaced
+	snapshotWanted chan struct{}       // holds a token when a snapshot could not be read
+}
 
 // logDir is where, in a member's directory, the log is, with term and vote.
 func logDir(dir string) string { return filepath.Join(dir, "log") }
@@ -53,7 +65,7 @@ func (n *Node) openLog(snaps hraft.SnapshotStore) error {
 			return err
 		}
 	}
-	why := n.shortfall(covered)
+	why := n.missingTail(covered)
 	if n.cfg.Alone && why != nil {
 		if err := n.closeStore(); err != nil {
 			return err
@@ -90,7 +102,7 @@ func (n *Node) openStore(path string, covered uint64) (err error) {
 			err = fmt.Errorf("%w: the log begins at record %d, and the snapshot ends at %d", logstore.ErrDamaged, first, covered)
 		}
 	}
-	if errors.Is(err, logstore.ErrHeld) {
+	if errors.Is(err, logstore.ErrLocked) {
 		err = oplog.ErrHeld
 	}
 	if err != nil {

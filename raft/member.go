@@ -13,7 +13,7 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// Change asks the leader, wherever it is, to change who belongs to the cluster.
+// Change asks the leader, wherever it is, to change the membership.
 func (n *Node) Change(ctx context.Context, m wire.Membership) (string, error) {
 	if n.IsLeader() {
 		ok, err := n.change(ctx, n.cfg.NodeID, m)
@@ -25,15 +25,15 @@ func (n *Node) Change(ctx context.Context, m wire.Membership) (string, error) {
 }
 
 var changes = map[string]func(*Node, context.Context, wire.Membership) (wire.MembershipOK, error){
-	"join":     said((*Node).join),
+	"join":     messageOnly((*Node).join),
 	"rejoin":   (*Node).demoteForRejoin,
-	"remove":   said((*Node).remove),
-	"promote":  said((*Node).makeVoter),
-	"transfer": said((*Node).transfer),
+	"remove":   messageOnly((*Node).remove),
+	"promote":  messageOnly((*Node).makeVoter),
+	"transfer": messageOnly((*Node).transfer),
 }
 
-// said is a change that has nothing to tell but its message.
-func said(f func(*Node, context.Context, wire.Membership) (string, error)) func(*Node, context.Context, wire.Membership) (wire.MembershipOK, error) {
+// messageOnly adapts a change whose answer is a message alone.
+func messageOnly(f func(*Node, context.Context, wire.Membership) (string, error)) func(*Node, context.Context, wire.Membership) (wire.MembershipOK, error) {
 	return func(n *Node, ctx context.Context, m wire.Membership) (wire.MembershipOK, error) {
 		msg, err := f(n, ctx, m)
 		return wire.MembershipOK{Message: msg}, err
@@ -56,8 +56,8 @@ func (n *Node) change(ctx context.Context, from uint32, m wire.Membership) (wire
 
 const changeTimeout = 10 * time.Second
 
-// agreedOn waits until a majority has a change of the members. One that a majority does not take, though it answers, would be waited
-// for as long as the leader leads: after changeTimeout its outcome is unknown.
+// agreedOn waits until a majority has stored a change of members. A change that a majority answers but does not store would be
+// waited for as long as the leader leads: after changeTimeout its outcome is unknown.
 func (n *Node) agreedOn(ctx context.Context, f hraft.Future) error {
 	ctx, cancel := context.WithTimeout(ctx, changeTimeout)
 	defer cancel()
@@ -73,7 +73,7 @@ func (n *Node) find(id uint32) (hraft.Server, bool) {
 	return s[i], true
 }
 
-// idAt is which member has an address; 0 for none.
+// idAt is the id of the member with an address; 0 for none.
 func (n *Node) idAt(addr string) uint32 {
 	for _, s := range n.servers() {
 		if s.Address == hraft.ServerAddress(addr) {
@@ -95,10 +95,10 @@ func (n *Node) join(ctx context.Context, m wire.Membership) (string, error) {
 	}
 	s, known := n.find(m.NodeID)
 	if known && string(s.Address) == m.Addr {
-		n.want(m.NodeID, m.Role != "read_replica" && s.Suffrage != hraft.Voter)
+		n.setPromotion(m.NodeID, m.Role != "read_replica" && s.Suffrage != hraft.Voter)
 		return fmt.Sprintf("node %d is a member already", m.NodeID), nil
 	}
-	key, err := n.answers(m)
+	key, err := n.identifyNewcomer(m)
 	if err == nil && known {
 		err = n.mayMove(s, m, key)
 	}
@@ -114,11 +114,11 @@ func (n *Node) join(ctx context.Context, m wire.Membership) (string, error) {
 	if err := n.agreedOn(ctx, f); err != nil {
 		return "", err
 	}
-	n.want(m.NodeID, m.Role != "read_replica")
+	n.setPromotion(m.NodeID, m.Role != "read_replica")
 	return fmt.Sprintf("node %d joined", m.NodeID), nil
 }
 
-func (n *Node) want(id uint32, voter bool) {
+func (n *Node) setPromotion(id uint32, voter bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if voter {
@@ -128,7 +128,7 @@ func (n *Node) want(id uint32, voter bool) {
 	}
 }
 
-// promote gives those who joined as voters their vote, once they are within one batch of the leader's log.
+// promote is the task that gives members that joined as voters their vote, once they are within one batch of the leader's log.
 func (n *Node) promote() {
 	tick := time.NewTicker(500 * time.Millisecond)
 	defer tick.Stop()
@@ -159,8 +159,8 @@ func (n *Node) promote() {
 	}
 }
 
-// correctOwn has a leader that listens elsewhere than the configuration says correct its own address: what others dial is
-// known to no one better. A member that does not lead is dialed by others, and cannot prove where it is (see join).
+// correctOwn has a leader correct its own address in the configuration when it listens elsewhere. Only a leader can: other members
+// are dialed by the leader and prove their address (see join).
 func (n *Node) correctOwn() {
 	self, ok := n.find(n.cfg.NodeID)
 	if !ok || !n.listens() || string(self.Address) == n.cfg.Advertise || self.Suffrage != hraft.Voter {
@@ -183,7 +183,7 @@ func (n *Node) makeVoter(ctx context.Context, m wire.Membership) (string, error)
 	}
 	later, err := n.mayVote(s, m)
 	if err == nil && later {
-		n.want(m.NodeID, true)
+		n.setPromotion(m.NodeID, true)
 		return fmt.Sprintf("node %d becomes a voter when it has caught up", m.NodeID), nil
 	}
 	if err == nil {
@@ -195,7 +195,7 @@ func (n *Node) makeVoter(ctx context.Context, m wire.Membership) (string, error)
 	if err := n.agreedOn(ctx, n.raft.AddVoter(s.ID, s.Address, 0, changeTimeout)); err != nil {
 		return "", err
 	}
-	n.want(m.NodeID, false)
+	n.setPromotion(m.NodeID, false)
 	return fmt.Sprintf("node %d is a voter", m.NodeID), nil
 }
 
@@ -205,11 +205,11 @@ func (n *Node) remove(ctx context.Context, m wire.Membership) (string, error) {
 		return "", fmt.Errorf("%w: node %d is no member", ErrRefused, m.NodeID)
 	}
 	if s.Suffrage == hraft.Voter {
-		if err := n.keepsMajority(n.without(m.NodeID), m); err != nil {
+		if err := n.keepsMajority(n.votersWithout(m.NodeID), m); err != nil {
 			return "", err
 		}
 	}
-	n.want(m.NodeID, false)
+	n.setPromotion(m.NodeID, false)
 	if err := n.agreedOn(ctx, n.raft.RemoveServer(transport.ServerID(m.NodeID), 0, changeTimeout)); err != nil {
 		return "", err
 	}
@@ -241,12 +241,12 @@ type Status struct {
 // Status reads it.
 func (n *Node) Status() Status {
 	s := Status{State: n.raft.State().String(), Term: n.Term(), LastIndex: n.raft.LastIndex(), CommitIndex: n.raft.CommitIndex(),
-		AppliedIndex: n.raft.AppliedIndex(), LastContact: n.raft.LastContact(), Amnesia: n.amnesiac()}
+		AppliedIndex: n.raft.AppliedIndex(), LastContact: n.raft.LastContact(), Amnesia: n.stateless()}
 	s.SnapshotIndex, _ = strconv.ParseUint(n.raft.Stats()["last_snapshot_index"], 10, 64) // the library tells it nowhere else
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, srv := range n.servers() {
-		m := Member{ID: transport.NodeID(srv.ID), Addr: dialed(string(srv.Address)), Voter: srv.Suffrage == hraft.Voter}
+		m := Member{ID: transport.NodeID(srv.ID), Addr: dialAddress(string(srv.Address)), Voter: srv.Suffrage == hraft.Voter}
 		if p := n.peers[m.ID]; p != nil {
 			m.LastLog, m.LastSeen = p.lastLog, p.lastSeen
 		}

@@ -21,49 +21,49 @@ import (
 	"github.com/cairndb/cairn/wire/large"
 )
 
-// Node is one member's part in consensus.
+// Node is one member's part in consensus. The embedded structs group fields by the file that owns them. members, contact, clocks,
+// rounds and acks have a lock each; no two of them are held together, and none over I/O.
 type Node struct {
-	cfg             Config
-	log             *slog.Logger
-	sm              StateMachine
-	raft            *hraft.Raft
-	logs            *logstore.Store
-	votes           *logstore.Votes
-	records         hraft.LogStore // what is in logs, as the library has it
-	disk            *logstore.Disk
-	transport       *transport.Transport
-	beats           chan *hraft.AppendEntriesRequest // answered, and the library does not know; see heartbeat.go
-	amnesia         atomic.Bool                      // see amnesiac
-	admitted        atomic.Bool                      // a leader has taken the vote of this node away since it started without state
-	admitter        atomic.Pointer[hraft.Server]     // the leader that sent something last and was held off
-	admitterHeard   chan struct{}                    // holds a token when one was
-	endedLeader     atomic.Uint32                    // the leader whose process is known to have ended; 0 for none
-	promised        atomic.Int64                     // when this node told another that it may lead, in nanoseconds
-	heavy           large.Turns                      // at decoding large frames of peers
-	connectionsLost chan uint32                      // a leader's connections broke off; see fast_failover.go
-	offline         bool                             // it takes no part, and moves no damaged log aside
-	loss            *recovery.LossError              // what the log of a node that is alone lacks
-	hopeless        atomic.Bool                      // see giveUp
-	running         atomic.Bool                      // the library is
-	ready           atomic.Uint64                    // term whose barrier this node, leading, has applied; 0 for none
-	acks            recovery.Acknowledged
-	chain           recovery.Chain
-	contradiction   atomic.Pointer[error] // why this member stops; see contradiction.go
-	stale           atomic.Uint64         // records up to here are in the log, perhaps, though a snapshot replaced them
+	cfg       Config
+	log       *slog.Logger
+	sm        StateMachine
+	raft      *hraft.Raft
+	transport *transport.Transport
 
-	ctx            context.Context
-	cancel         context.CancelFunc
-	tasks          sync.WaitGroup
-	stopped        chan struct{} // closed when the library has shut down
-	snapshotWanted chan struct{} // holds a token when a snapshot could not be read
-	pending        unanswered
-	contact        contact
-	clocks         clocks
-	rounds         confirmations
-	opened         uint64 // the last record that the log had when it was opened
+	storage
+	rejoining
+	failover
+	agreement
+	members
 
+	running            atomic.Bool                      // the library runs
+	ready              atomic.Uint64                    // the term whose barrier this node, leading, has applied; 0 for none
+	refused            atomic.Bool                      // see stopRefused
+	offline            bool                             // the node does not run: it takes no part, and moves no damaged log aside
+	answeredHeartbeats chan *hraft.AppendEntriesRequest // not yet known to the library; see heartbeat.go
+	largeFrames        large.Turns                      // for decoding large frames of peers
+	futures            openFutures
+	contact            contact
+	clocks             clocks
+	rounds             confirmations
+
+	ctx     context.Context // ends when Close begins
+	cancel  context.CancelFunc
+	tasks   sync.WaitGroup
+	stopped chan struct{} // closed when the library has shut down
+}
+
+// agreement is what this member knows of the records that it and the others have: see recovery.
+type agreement struct {
+	acks          recovery.Acknowledged
+	chain         recovery.Chain
+	contradiction atomic.Pointer[error] // why this member stops; see contradiction.go
+}
+
+// members is what this member knows of the others.
+type members struct {
 	mu              sync.Mutex
-	peers           map[uint32]*peerState // what the leader knows of the others
+	peers           map[uint32]*peerState // on the leader: their answers
 	hellos          map[uint32]Told       // what they said of themselves when they connected last
 	toPromote       map[uint32]bool       // joined as voters, not yet promoted
 	failedHandOvers map[uint32]uint64     // the term in which a hand-over to a member failed
@@ -73,16 +73,27 @@ type Node struct {
 type peerState struct {
 	lastLog  uint64
 	lastSeen time.Time
-	heard    chan struct{} // closed and replaced at each answer
+	answered chan struct{} // closed and replaced at each answer
+}
+
+func newNode(cfg Config, sm StateMachine) *Node {
+	n := &Node{cfg: cfg, log: cfg.Logger, sm: sm, stopped: make(chan struct{}), largeFrames: large.NewTurns(),
+		answeredHeartbeats: make(chan *hraft.AppendEntriesRequest, 1),
+		storage:            storage{snapshotWanted: make(chan struct{}, 1)},
+		rejoining:          rejoining{admitterHeard: make(chan struct{}, 1)},
+		failover:           failover{connectionsLost: make(chan uint32, 1)},
+		members:            members{peers: map[uint32]*peerState{}, toPromote: map[uint32]bool{}, failedHandOvers: map[uint32]uint64{}, changed: make(chan struct{})},
+		rounds:             confirmations{turn: make(chan struct{}, 1)},
+		clocks:             clocks{now: cfg.Now, elapsed: cfg.Elapsed, max: cfg.MaxClockOffset}}
+	n.ctx, n.cancel = context.WithCancel(context.Background())
+	n.transport, n.disk = n.newTransport(nil), n.newDisk()
+	return n
 }
 
 // Open starts the member: it listens, opens its log, and takes part. ctx bounds the opening only.
 func Open(ctx context.Context, cfg Config, sm StateMachine) (_ *Node, err error) {
 	cfg = cfg.withDefaults()
-	n := &Node{cfg: cfg, log: cfg.Logger, sm: sm, peers: map[uint32]*peerState{}, toPromote: map[uint32]bool{}, failedHandOvers: map[uint32]uint64{}, changed: make(chan struct{}), stopped: make(chan struct{}), snapshotWanted: make(chan struct{}, 1), admitterHeard: make(chan struct{}, 1), rounds: confirmations{turn: make(chan struct{}, 1)}, connectionsLost: make(chan uint32, 1), heavy: large.NewTurns(), beats: make(chan *hraft.AppendEntriesRequest, 1)}
-	n.clocks = clocks{now: cfg.Now, elapsed: cfg.Elapsed, max: cfg.MaxClockOffset}
-	n.ctx, n.cancel = context.WithCancel(context.Background())
-	n.transport, n.disk = n.newTransport(nil), n.newDisk()
+	n := newNode(cfg, sm)
 	defer func() {
 		if err != nil {
 			n.Close()
@@ -95,7 +106,7 @@ func Open(ctx context.Context, cfg Config, sm StateMachine) (_ *Node, err error)
 		return nil, fmt.Errorf("peer listener: %w", err)
 	}
 	if err := n.acks.Load(n.acknowledgedFile()); err != nil {
-		n.log.Warn("what the members acknowledged is not remembered", "err", err)
+		n.log.Warn("acknowledged records of members: file unreadable, starting without", "err", err)
 	}
 	if err := n.start(); err != nil {
 		return nil, err
@@ -110,8 +121,8 @@ func Open(ctx context.Context, cfg Config, sm StateMachine) (_ *Node, err error)
 	n.tasks.Go(n.rejoin)
 	n.tasks.Go(n.replaceDamagedSnapshots)
 	n.tasks.Go(n.fastFailover)
-	n.tasks.Go(n.tellBeats)
-	n.tasks.Go(n.keepAcknowledged)
+	n.tasks.Go(n.passOnHeartbeats)
+	n.tasks.Go(n.storeAcknowledged)
 	return n, nil
 }
 
@@ -146,8 +157,8 @@ func (n *Node) start() error {
 	if err := n.openLog(snaps); err != nil {
 		return err
 	}
-	if n.amnesiac() && n.cfg.Alone {
-		if err := n.refound(snaps); err != nil {
+	if n.stateless() && n.cfg.Alone {
+		if err := n.startAlone(snaps); err != nil {
 			return fmt.Errorf("raft log: %w", err)
 		}
 	}
@@ -159,10 +170,10 @@ func (n *Node) start() error {
 		return fmt.Errorf("raft log: %w", err)
 	}
 	n.loadChain()
-	if n.opened, err = n.logs.LastIndex(); err != nil {
+	if n.lastAtOpen, err = n.logs.LastIndex(); err != nil {
 		return fmt.Errorf("raft log: %w", err)
 	}
-	n.raft, err = hraft.NewRaft(n.library(snaps), &fsm{sm: n.sm, disk: n.logs.WaitSynced, chain: n}, n.records, logstore.RetryingStable{StableStore: n.votes, Disk: n.disk}, snaps, n.transport)
+	n.raft, err = hraft.NewRaft(n.library(snaps), &fsm{sm: n.sm, disk: n.logs.WaitSynced, node: n}, n.records, logstore.RetryingStable{StableStore: n.votes, Disk: n.disk}, snaps, n.transport)
 	if err != nil {
 		return fmt.Errorf("raft: %w", err)
 	}
@@ -195,8 +206,8 @@ func (n *Node) library(snaps hraft.SnapshotStore) *hraft.Config {
 	return c
 }
 
-// holds says whether the state has all that is in the log up to an index. The library labels a snapshot with the last
-// record it has seen, which may be one of its own that the state never sees.
+// holds reports whether the state has every record up to an index that is meant for it. The library labels a snapshot with the last
+// record it has seen, which may be one of its own.
 func (n *Node) holds(upTo uint64) bool {
 	applied, _ := n.sm.Applied()
 	for i := applied + 1; i <= upTo; i++ {
@@ -208,7 +219,8 @@ func (n *Node) holds(upTo uint64) bool {
 	return true
 }
 
-// Close hands over, cuts the peers off, and stops. It may be called twice.
+// Close hands leadership over, closes the connections to peers, and stops. Connections go before the library: it waits for requests
+// that a peer may never answer. Close may be called twice.
 func (n *Node) Close() error {
 	if n.ctx.Err() != nil {
 		n.tasks.Wait()
@@ -224,7 +236,7 @@ func (n *Node) Close() error {
 	n.rounds.end()
 	errs = append(errs, n.transport.Close())
 	if n.raft != nil {
-		n.pending.drain(min(n.cfg.Election, time.Second))
+		n.futures.drain(min(n.cfg.Election, time.Second))
 		errs = append(errs, n.raft.Shutdown().Error())
 	}
 	close(n.stopped)
@@ -236,7 +248,7 @@ func (n *Node) Close() error {
 // Snapshot takes one now and waits until it is stored. The library takes them by itself, too.
 func (n *Node) Snapshot() error { return n.raft.Snapshot().Error() }
 
-// listens says whether there is a peer port.
+// listens reports whether there is a peer port.
 func (n *Node) listens() bool { _, ok := n.transport.Listens(); return ok }
 
 // Addr is where the listener is bound; empty without one.
@@ -246,19 +258,19 @@ func (n *Node) Addr() string {
 }
 
 // Advertised is the address peers are told; empty when there is no peer port.
-func (n *Node) Advertised() string { return dialed(n.cfg.Advertise) }
+func (n *Node) Advertised() string { return dialAddress(n.cfg.Advertise) }
 
-// hello is what this node says to a peer; 0 for one whose id is not known yet.
+// hello is this node's hello to a peer; to is 0 when the peer's id is not known yet.
 func (n *Node) hello(to uint32, purpose string) *wire.ClusterHello {
 	h := n.cfg.Hello()
-	h.Purpose, h.HasState = purpose, !n.fresh()
+	h.Purpose, h.HasState = purpose, !n.hasNothing()
 	acked := n.acks.Of(to)
 	h.AckTerm, h.AckIndex = acked.Term, acked.Index
 	return &wire.ClusterHello{NodeID: n.cfg.NodeID, Role: n.cfg.Role, CurrentTerm: n.Term(), ClusterSecret: n.cfg.Secret,
 		AdvertiseAddr: n.cfg.Advertise, ProtocolVersion: wire.Version, Raft: &h}
 }
 
-// servers are the members of the latest configuration. They are a copy: the library hands out the list it works with itself.
+// servers are the members of the latest configuration, copied: the library returns the list that it uses itself.
 func (n *Node) servers() []hraft.Server {
 	if n.raft == nil {
 		return nil
@@ -285,8 +297,8 @@ func (n *Node) Term() uint64 {
 	return n.raft.CurrentTerm()
 }
 
-// Leader is who leads, as far as this node knows. One that stands for election knows of no leader: the library may go on
-// naming the leader that told it to stand, when a heartbeat of that leader came between.
+// Leader is the leader that this node knows. A candidate knows none: the library may still name the leader that told it to stand for
+// election, when a heartbeat of that leader came in between.
 func (n *Node) Leader() (id uint32, addr string, ok bool) {
 	if n.raft == nil || n.raft.State() == hraft.Candidate {
 		return 0, "", false
@@ -301,21 +313,21 @@ func (n *Node) IsLeader() bool {
 	return t != 0 && n.raft.State() == hraft.Leader && t == n.Term()
 }
 
-// Changed is closed at the next move of leadership; take a new one then.
+// Changed returns a channel that is closed when leadership moves next; call it again after that.
 func (n *Node) Changed() <-chan struct{} {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.changed
 }
 
-func (n *Node) moved() {
+func (n *Node) announceChange() {
 	n.mu.Lock()
 	close(n.changed)
 	n.changed = make(chan struct{})
 	n.mu.Unlock()
 }
 
-// watch follows leadership: it is announced only when the barrier of the new term is applied here.
+// watch is the task that follows leadership. A lead is announced only when the barrier of its term is applied here.
 func (n *Node) watch() {
 	obs := make(chan hraft.Observation, 64)
 	o := hraft.NewObserver(obs, false, func(o *hraft.Observation) bool {
@@ -339,12 +351,13 @@ func (n *Node) watch() {
 			moved = false
 		}
 		if n.updateReady() || moved {
-			n.moved()
+			n.announceChange()
 		}
 	}
 }
 
-// updateReady brings ready up to date and says whether it changed.
+// updateReady waits for the barrier of a new term and announces the lead; it reports whether readiness changed. Propose and
+// ReadIndex rest on ready: before the barrier is applied, this leader may lack records that its predecessor acknowledged.
 func (n *Node) updateReady() bool {
 	if n.raft.State() != hraft.Leader {
 		if n.ready.Swap(0) == 0 {
@@ -364,7 +377,7 @@ func (n *Node) updateReady() bool {
 		return false
 	}
 	n.ready.Store(term)
-	n.hear(term, n.acknowledged(), time.Time{})
+	n.noteLeader(term, n.acknowledged(), time.Time{})
 	n.log.Info("leader", "term", term)
 	return true
 }

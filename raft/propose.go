@@ -95,7 +95,7 @@ func (n *Node) askLeader(ctx context.Context, op wire.Op, m wire.Message, want w
 	return err
 }
 
-// lastForState is the last record up to an index that the state machine is given: what the library keeps for itself never gets there.
+// lastForState is the last record, at or before an index, that the state machine is given; the library keeps the others for itself.
 func (n *Node) lastForState(index uint64) (uint64, error) {
 	for ; index > 0; index-- {
 		var l hraft.Log

@@ -1,7 +1,6 @@
 package raft
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -25,11 +24,11 @@ func Found(cfg Config, sm StateMachine) error {
 		if has {
 			return fmt.Errorf("%s has a log already", cfg.Dir)
 		}
-		return n.refound(snaps)
+		return n.startAlone(snaps)
 	})
 }
 
-// Members are who belongs to the cluster, as a node that does not run remembers it.
+// Members are the members of the cluster as a stopped node has them on disk.
 func Members(cfg Config, sm StateMachine) (members []Member, err error) {
 	err = offline(cfg, sm, func(n *Node, snaps hraft.SnapshotStore) error {
 		c, err := hraft.GetConfiguration(n.library(snaps), &fsm{sm: n.sm, disk: n.logs.WaitSynced}, n.logs, n.votes, snaps, n.transport)
@@ -37,7 +36,7 @@ func Members(cfg Config, sm StateMachine) (members []Member, err error) {
 			return err
 		}
 		for _, s := range c.Servers {
-			members = append(members, Member{ID: transport.NodeID(s.ID), Addr: dialed(string(s.Address)), Voter: s.Suffrage == hraft.Voter})
+			members = append(members, Member{ID: transport.NodeID(s.ID), Addr: dialAddress(string(s.Address)), Voter: s.Suffrage == hraft.Voter})
 		}
 		return nil
 	})
@@ -81,11 +80,11 @@ func (e Extent) Continues(applied uint64) error {
 // with the homes they have.
 func Recover(cfg Config, sm StateMachine) error {
 	return offline(cfg, sm, func(n *Node, snaps hraft.SnapshotStore) error {
-		if n.amnesiac() {
+		if n.stateless() {
 			return errors.New("this node has lost its log: recover from another, or restore a backup")
 		}
-		kept := &keeping{StateMachine: n.sm}
-		if err := n.keepChain(recovery.Link{}); err != nil { // the snapshot that is made stands for records behind it
+		kept := &snapshotRecorder{StateMachine: n.sm}
+		if err := n.storeChain(recovery.Link{}); err != nil { // the snapshot that is made stands for records behind it
 			return err
 		}
 		err := hraft.RecoverCluster(n.library(snaps), &fsm{sm: kept, disk: n.logs.WaitSynced}, n.logs, n.votes, snaps, n.transport, n.onlyMember())
@@ -96,26 +95,25 @@ func Recover(cfg Config, sm StateMachine) error {
 	})
 }
 
-// keeping remembers the snapshot that was taken last.
-type keeping struct {
+// snapshotRecorder remembers the snapshot that was taken last, because hraft.RecoverCluster does not release it.
+type snapshotRecorder struct {
 	StateMachine
 	last Snapshot
 }
 
 // Snapshot implements StateMachine.
-func (k *keeping) Snapshot() (s Snapshot, err error) {
+func (k *snapshotRecorder) Snapshot() (s Snapshot, err error) {
 	k.last, err = k.StateMachine.Snapshot()
 	return k.last, err
 }
 
-// offline opens a node's log without taking part.
+// offline opens the log of a stopped node without taking part: it dials and listens nowhere.
 func offline(cfg Config, sm StateMachine, f func(*Node, hraft.SnapshotStore) error) (err error) {
 	cfg = cfg.withDefaults()
 	cfg.Alone = cfg.acceptLoss
-	n := &Node{cfg: cfg, log: cfg.Logger, sm: sm, offline: true}
-	n.ctx, n.cancel = context.WithCancel(context.Background())
+	n := newNode(cfg, sm)
+	n.offline = true
 	defer n.cancel()
-	n.transport, n.disk = n.newTransport(nil), n.newDisk()
 	if err := os.MkdirAll(cfg.Dir, 0o700); err != nil {
 		return fmt.Errorf("raft: %w", err)
 	}

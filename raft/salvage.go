@@ -12,7 +12,7 @@ import (
 	"github.com/cairndb/cairn/raft/transport"
 )
 
-// AcceptLoss repairs the log of a node that is alone and does not run, and says what is lost by it: nil when nothing is.
+// AcceptLoss repairs the log of a stopped node that is alone, and returns what was lost; nil when nothing was.
 func AcceptLoss(cfg Config, sm StateMachine) (lost *recovery.LossError, err error) {
 	cfg.Alone, cfg.acceptLoss = true, true
 	err = offline(cfg, sm, func(n *Node, _ hraft.SnapshotStore) error {
@@ -22,8 +22,8 @@ func AcceptLoss(cfg Config, sm StateMachine) (lost *recovery.LossError, err erro
 	return lost, err
 }
 
-// salvage makes a new log in the place of a damaged one. ok is false when this node is not alone after all: what is left of
-// its log names other members, which have everything.
+// salvage makes a new log in place of a damaged one. ok is false when this node is not alone after all: the rest of its log names
+// other members, and they have everything.
 func (n *Node) salvage(snaps hraft.SnapshotStore, path string, why error, open bool) (ok bool, err error) {
 	list, err := snaps.List()
 	if err != nil {
@@ -80,8 +80,8 @@ func (n *Node) openSalvaged(snaps hraft.SnapshotStore, path string, err error) e
 	return err
 }
 
-// shortfall says what is wrong with a log that reads well: it ends before its state or its snapshot does.
-func (n *Node) shortfall(covered uint64) error {
+// missingTail returns why a readable log cannot be used: it ends before its state or snapshot does. nil when it can.
+func (n *Node) missingTail(covered uint64) error {
 	last, err := n.logs.LastIndex()
 	if err != nil {
 		return err

@@ -20,21 +20,21 @@ func (n *Node) openSnapshots() (hraft.SnapshotStore, error) {
 		return nil, fmt.Errorf("snapshots: %w", err)
 	}
 	if n.cfg.Keys == nil {
-		return checked{files, n}, nil
+		return checkedSnapshots{files, n}, nil
 	}
-	return sealedSnapshots{checked{files, n}, n.cfg.Keys}, nil
+	return sealedSnapshots{checkedSnapshots{files, n}, n.cfg.Keys}, nil
 }
 
-// sealedSnapshots encrypts the states in a directory of snapshots. Beside each lies its place in the log and who the
-// members were, readable.
+// sealedSnapshots encrypts the state in each snapshot. The description beside it, its place in the log and the members, stays
+// readable.
 type sealedSnapshots struct {
-	checked
+	checkedSnapshots
 	keys *seal.Ring
 }
 
 // Create implements hraft.SnapshotStore.
 func (s sealedSnapshots) Create(v hraft.SnapshotVersion, index, term uint64, c hraft.Configuration, at uint64, t hraft.Transport) (hraft.SnapshotSink, error) {
-	sink, err := s.checked.Create(v, index, term, c, at, t)
+	sink, err := s.checkedSnapshots.Create(v, index, term, c, at, t)
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func (s sealedSnapshots) Create(v hraft.SnapshotVersion, index, term uint64, c h
 
 // Open implements hraft.SnapshotStore. The library has compared the sum of the file; what it is read from knows the plain size.
 func (s sealedSnapshots) Open(id string) (*hraft.SnapshotMeta, io.ReadCloser, error) {
-	m, in, err := s.checked.Open(id)
+	m, in, err := s.checkedSnapshots.Open(id)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -63,10 +63,10 @@ func (s sealedSnapshots) Open(id string) (*hraft.SnapshotMeta, io.ReadCloser, er
 		return nil, nil, errors.Join(fmt.Errorf("snapshot %s: %w", id, err), f.Close())
 	}
 	m.Size = at.Size()
-	return m, opened{io.NewSectionReader(at, 0, at.Size()), f}, nil
+	return m, readCloser{io.NewSectionReader(at, 0, at.Size()), f}, nil
 }
 
-type opened struct {
+type readCloser struct {
 	io.Reader
 	io.Closer
 }

@@ -20,15 +20,15 @@ import (
 	"github.com/cairndb/cairn/oplog/steady"
 )
 
-// checked is a directory of snapshots in which none is kept that cannot be read: it is moved aside, kept and named, and
-// another is made of the state. Otherwise a member that needs one would wait until the log has grown enough for the next.
-type checked struct {
+// checkedSnapshots is a directory of snapshots that keeps no unreadable one: it moves it aside and has another made from the state.
+// Otherwise a member that needs a snapshot would wait until the log has grown enough for the next.
+type checkedSnapshots struct {
 	hraft.SnapshotStore
 	n *Node
 }
 
 // Open implements hraft.SnapshotStore.
-func (s checked) Open(id string) (*hraft.SnapshotMeta, io.ReadCloser, error) {
+func (s checkedSnapshots) Open(id string) (*hraft.SnapshotMeta, io.ReadCloser, error) {
 	m, in, err := s.SnapshotStore.Open(id)
 	if err == nil {
 		if err = s.checkDescription(id, m); err == nil {
@@ -42,14 +42,14 @@ func (s checked) Open(id string) (*hraft.SnapshotMeta, io.ReadCloser, error) {
 	return nil, nil, s.setAside(id, err)
 }
 
-// transient says whether an error tells of the machine, not of what is on the disk: gone meanwhile, or not to be had now.
+// transient reports whether an error is the machine's and not the file's: a file that is gone, or cannot be read just now.
 func transient(err error) bool {
 	var errno syscall.Errno
 	return errors.As(err, &errno) && errno != syscall.EIO
 }
 
-// List implements hraft.SnapshotStore. What is not as it was written is no snapshot.
-func (s checked) List() ([]*hraft.SnapshotMeta, error) {
+// List implements hraft.SnapshotStore. It leaves out, and moves aside, snapshots that differ from what was written.
+func (s checkedSnapshots) List() ([]*hraft.SnapshotMeta, error) {
 	list, err := s.SnapshotStore.List()
 	dirs, derr := os.ReadDir(s.path(""))
 	if err := errors.Join(err, derr); err != nil {
@@ -74,9 +74,10 @@ func (s checked) List() ([]*hraft.SnapshotMeta, error) {
 	return list, nil
 }
 
-func (s checked) path(id string) string { return filepath.Join(s.n.cfg.Dir, "snapshots", id) }
+func (s checkedSnapshots) path(id string) string { return filepath.Join(s.n.cfg.Dir, "snapshots", id) }
 
-// dropUnfinished removes what a process that was killed had begun to write: it is not found again, and may be as large as the state.
+// dropUnfinished removes the snapshots that a killed process had begun to write. The library never finds them again, and each may be
+// as large as the state.
 func (n *Node) dropUnfinished() error {
 	begun, err := filepath.Glob(filepath.Join(n.cfg.Dir, "snapshots", "*.tmp"))
 	for _, path := range begun {
@@ -102,8 +103,8 @@ func sumOf(m *hraft.SnapshotMeta) []byte {
 	return fmt.Appendf(nil, "%x\n", h.Sum(nil))
 }
 
-// checkDescription says what is wrong with the description in a directory; nil for a whole one.
-func (s checked) checkDescription(dir string, m *hraft.SnapshotMeta) error {
+// checkDescription returns why a snapshot's description cannot be believed; nil when it can.
+func (s checkedSnapshots) checkDescription(dir string, m *hraft.SnapshotMeta) error {
 	if place := fmt.Sprintf("%d-%d-", m.Term, m.Index); m.ID != dir || !strings.HasPrefix(dir, place) {
 		return fmt.Errorf("it says that it is %s at %s", m.ID, place)
 	}
@@ -125,7 +126,7 @@ func (s checked) checkDescription(dir string, m *hraft.SnapshotMeta) error {
 }
 
 // sum writes the sum of a snapshot that is in a directory.
-func (s checked) sum(dir string, m *hraft.SnapshotMeta) error {
+func (s checkedSnapshots) sum(dir string, m *hraft.SnapshotMeta) error {
 	f, err := os.OpenFile(filepath.Join(s.path(dir), sumFile), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
@@ -147,7 +148,7 @@ func newest(snaps hraft.SnapshotStore) (uint64, error) {
 }
 
 // setAside moves a snapshot out of the way, and returns why.
-func (s checked) setAside(id string, err error) error {
+func (s checkedSnapshots) setAside(id string, err error) error {
 	path := s.path(id)
 	aside := filepath.Join(s.n.cfg.Dir, fmt.Sprintf("snapshot-%s.corrupt-%d", id, time.Now().Unix()))
 	s.n.log.Error("snapshot unreadable, moved aside", "path", path, "aside", aside, "err", err)
@@ -159,7 +160,7 @@ func (s checked) setAside(id string, err error) error {
 	return err
 }
 
-// replaceDamagedSnapshots makes a snapshot for each that could not be read.
+// replaceDamagedSnapshots is the task that makes a snapshot for each one that could not be read.
 func (n *Node) replaceDamagedSnapshots() {
 	for {
 		select {
@@ -179,7 +180,7 @@ func (n *Node) replaceDamagedSnapshots() {
 
 // Create implements hraft.SnapshotStore. The library syncs a snapshot when it is whole; what the log syncs meanwhile would wait for
 // all of it then.
-func (s checked) Create(v hraft.SnapshotVersion, index, term uint64, c hraft.Configuration, at uint64, t hraft.Transport) (hraft.SnapshotSink, error) {
+func (s checkedSnapshots) Create(v hraft.SnapshotVersion, index, term uint64, c hraft.Configuration, at uint64, t hraft.Transport) (hraft.SnapshotSink, error) {
 	sink, err := s.SnapshotStore.Create(v, index, term, c, at, t)
 	if err != nil {
 		return nil, err

@@ -2,12 +2,12 @@ package raft
 
 import hraft "github.com/hashicorp/raft"
 
-// A log that was cut begins where a snapshot ends, and the members are written in one of the two. Without that snapshot the
-// library does not start, and the members are not known. So such a log counts as damaged (see openStore): the other members, or the
-// state of a node that is alone, give this node another (see rejoin and refound).
+// A log that was cut begins where a snapshot ends, and one of the two holds the configuration. Without that snapshot the library
+// does not start and the members are unknown. So such a log counts as damaged (see openStore): the node gets another from the other
+// members (rejoin) or, if it is alone, from its own state (startAlone).
 
-// usableSnapshot is where the newest snapshot ends that can be used; 0 when there is none. One that the state is behind is to be
-// restored, so all of it has to be whole.
+// usableSnapshot is where the newest usable snapshot ends; 0 when there is none. A snapshot that is ahead of the state will be
+// restored, so it must be readable to its end.
 func (n *Node) usableSnapshot(snaps hraft.SnapshotStore) (end uint64, err error) {
 	list, err := snaps.List()
 	if err != nil {

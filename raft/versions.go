@@ -16,8 +16,8 @@ type Told struct {
 	Reads   oplog.Kinds
 }
 
-// told notes a hello. Whoever sent it knows the cluster secret.
-func (n *Node) told(id uint32, h *wire.RaftHello) {
+// noteHello remembers what a peer that knows the cluster secret says of its version.
+func (n *Node) noteHello(id uint32, h *wire.RaftHello) {
 	if h == nil {
 		return
 	}
@@ -47,8 +47,8 @@ func (n *Node) Others() (ids []uint32) {
 	return ids
 }
 
-// sameCluster refuses a member of another cluster, and one that cannot read this node's log or snapshots or whose log or
-// snapshots this node cannot read, with the reason.
+// sameCluster refuses a node of another cluster, and one whose version cannot read this node's log or snapshots, or the other way
+// round. The error says which.
 func (n *Node) sameCluster(h *wire.RaftHello) error {
 	if h == nil {
 		return nil
@@ -66,12 +66,13 @@ func (n *Node) sameCluster(h *wire.RaftHello) error {
 			ours.Version, ours.StateMin, ours.StateMax, h.Version, h.StateMin, h.StateMax)
 	}
 	return errors.Join(
-		reads(fmt.Sprintf("the peer (%s)", h.Version), h.Reads, ours.Needs),
-		reads(fmt.Sprintf("this node (%s)", ours.Version), ours.Reads, h.Needs))
+		checkReads(fmt.Sprintf("the peer (%s)", h.Version), h.Reads, ours.Needs),
+		checkReads(fmt.Sprintf("this node (%s)", ours.Version), ours.Reads, h.Needs))
 }
 
-// reads refuses who does not read what a log holds. A node without Reads of its own has no log that could need any.
-func reads(who string, reads, needs oplog.Kinds) error {
+// checkReads refuses a side that does not read a kind of operation in the other's log. A node without Reads of its own has no log
+// that could need any.
+func checkReads(who string, reads, needs oplog.Kinds) error {
 	if missing := reads.Lacks(needs); len(missing) > 0 {
 		return fmt.Errorf("the log holds operations that %s does not read (%s): upgrade it", who, missing)
 	}

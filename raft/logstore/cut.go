@@ -20,7 +20,7 @@ func (s *Store) DeleteRange(first, last uint64) error {
 	case to == 0 || first > to || last < from || first > last:
 		return nil
 	case first <= from && last >= to:
-		return s.empty(to + 1)
+		return s.deleteAll(to + 1)
 	case first <= from:
 		return s.cutBefore(last + 1)
 	case last >= to:
@@ -29,29 +29,30 @@ func (s *Store) DeleteRange(first, last uint64) error {
 	return fmt.Errorf("records %d to %d cannot go: the log has %d to %d", first, last, from, to)
 }
 
-// empty takes all records away; the log begins at first, or behind it, when there are some again.
-func (s *Store) empty(first uint64) error {
-	err := s.change(func(m *meta) { m.First, m.Newest, m.Last = first, 0, 0 })
+// deleteAll deletes all records. The next ones begin at first or behind it.
+func (s *Store) deleteAll(first uint64) error {
+	err := s.updateMeta(func(m *meta) { m.First, m.Newest, m.Last = first, 0, 0 })
 	if err != nil {
 		return err
 	}
-	return s.drop(len(s.segs))
+	return s.removeOldest(len(s.segs))
 }
 
-// cutBefore has the log begin at a record.
+// cutBefore makes a record the log's first. It writes meta before it removes files, so that a crash leaves files too many and not
+// too few.
 func (s *Store) cutBefore(first uint64) error {
-	if err := s.change(func(m *meta) { m.First = first }); err != nil {
+	if err := s.updateMeta(func(m *meta) { m.First = first }); err != nil {
 		return err
 	}
 	n := 0
 	for n < len(s.segs)-1 && s.segs[n+1].first <= first {
 		n++
 	}
-	return s.drop(n)
+	return s.removeOldest(n)
 }
 
-// drop removes the oldest segments, whose records are deleted. What cannot be removed is at the next start.
-func (s *Store) drop(n int) (err error) {
+// removeOldest removes the n oldest segments, whose records are deleted. A file that cannot be removed is removed at the next start.
+func (s *Store) removeOldest(n int) (err error) {
 	s.mu.Lock()
 	old := s.segs[:n]
 	s.segs = append([]*segment(nil), s.segs[n:]...)
@@ -66,8 +67,8 @@ func (s *Store) drop(n int) (err error) {
 	return errors.Join(err, s.syncDir())
 }
 
-// cutFrom has the log end before a record, which is not its first. The newest segments go first: what a crash leaves follows on
-// one another.
+// cutFrom removes a record, which is not the first, and all behind it. The newest segments go first, so that what a crash leaves is
+// consecutive.
 func (s *Store) cutFrom(first uint64) error {
 	at := len(s.segs) - 1
 	for s.segs[at].first >= first {
@@ -75,7 +76,7 @@ func (s *Store) cutFrom(first uint64) error {
 	}
 	g := s.segs[at]
 	if m := s.meta.Load(); m.Newest > g.first || m.Last != 0 {
-		if err := s.change(func(m *meta) { m.Newest, m.Last = g.first, 0 }); err != nil {
+		if err := s.updateMeta(func(m *meta) { m.Newest, m.Last = g.first, 0 }); err != nil {
 			return err
 		}
 	}
@@ -98,7 +99,7 @@ func (s *Store) cutFrom(first uint64) error {
 	return s.rewrite(at, first-1)
 }
 
-// Erase leaves nothing of deleted records in the log's files.
+// Erase rewrites the log's files so that no deleted record is left in them.
 func (s *Store) Erase() error {
 	if err := s.lock(); err != nil {
 		return err
@@ -111,8 +112,7 @@ func (s *Store) Erase() error {
 	return s.rewriteAll(0)
 }
 
-// Reseal brings what the files held when the log ended with a record, and meta, under the active key. A segment at a time is written anew: records are stored
-// in between.
+// Reseal rewrites meta and every record up to last under the active key, one segment at a time: records are stored in between.
 func (s *Store) Reseal(last uint64) error {
 	for next := uint64(0); next <= last; {
 		if err := s.lock(); err != nil {
@@ -134,21 +134,21 @@ func (s *Store) Reseal(last uint64) error {
 			return err
 		}
 	}
-	return s.change(func(*meta) {})
+	return s.updateMeta(func(*meta) {})
 }
 
-// rewriteAll writes a segment anew with all its records that are not deleted.
+// rewriteAll rewrites a segment with all of its records that are not deleted.
 func (s *Store) rewriteAll(at int) error {
 	if err := s.rewrite(at, s.segs[at].next()-1); err != nil {
 		return err
 	}
 	if newest := s.segs[len(s.segs)-1].first; newest != s.meta.Load().Newest {
-		return s.change(func(m *meta) { m.Newest = newest })
+		return s.updateMeta(func(m *meta) { m.Newest = newest })
 	}
 	return nil
 }
 
-// rewrite writes a segment anew without what is deleted of it, and without what is behind a record.
+// rewrite replaces a segment by one without deleted records and without those behind to.
 func (s *Store) rewrite(at int, to uint64) error {
 	old := s.segs[at]
 	from := max(old.first, s.meta.Load().First)
@@ -175,5 +175,5 @@ func (s *Store) rewrite(at int, to uint64) error {
 	return errors.Join(s.o.FS.Remove(old.name), s.syncDir())
 }
 
-// segmentPath is where the segment is that begins with a record.
+// segmentPath is the file of the segment that begins with a record.
 func (s *Store) segmentPath(first uint64) string { return filepath.Join(s.dir, segmentName(first)) }

@@ -13,10 +13,10 @@ import (
 	hraft "github.com/hashicorp/raft"
 )
 
-// A Disk is what a member knows of the disk that its log is on. One that did not write, or did not sync, is not asked again: the
-// system may have thrown away the pages it could not write and call the next sync a success, so what the file holds is not known
-// before it was closed and read again. The member takes no more records and casts no more votes, says why, and stops; the others
-// go on without it. A disk without room gets it back sooner or later, and is asked again.
+// A Disk is what a member knows of its log's disk. After a failed write or sync it is not used again: the system may have dropped
+// the pages that it could not write and report the next sync as a success, so only closing and reading the file again shows what it
+// holds. The member takes no more records, casts no more votes, says why and stops; the others go on. A full disk is no failure: it
+// gets room back, and is tried again.
 type Disk struct {
 	Ctx    context.Context // the member's: done when it stops
 	Log    *slog.Logger
@@ -26,7 +26,7 @@ type Disk struct {
 	running atomic.Bool
 }
 
-// Runs says that the library runs: what fails from now on ends the member, and what failed before keeps it from starting.
+// Runs says that the library runs: a failure from now on stops the member; one before keeps it from starting.
 func (d *Disk) Runs() { d.running.Store(true) }
 
 // Err is why the log cannot be written any more; nil while it can.
@@ -49,7 +49,7 @@ func (d *Disk) Break(err error) error {
 	return d.Err()
 }
 
-// Try writes to the log. A lack of room is passed on: it ends, and nothing was written.
+// Try runs a write to the log. A lack of room is passed on, for nothing was written; any other error is the disk's last.
 func (d *Disk) Try(write func() error) error {
 	if err := d.Err(); err != nil {
 		return err
@@ -63,8 +63,8 @@ func (d *Disk) Try(write func() error) error {
 
 const roomCheck = 250 * time.Millisecond
 
-// waits gives a full disk a moment; false when the member stops meanwhile.
-func (d *Disk) waits() bool {
+// waitForRoom waits a moment on a full disk; false when the member stops meanwhile.
+func (d *Disk) waitForRoom() bool {
 	t := time.NewTimer(roomCheck)
 	defer t.Stop()
 	select {
@@ -75,20 +75,21 @@ func (d *Disk) waits() bool {
 	}
 }
 
-// LacksRoom says whether a write found no room. A sync that found none may have thrown away what was written, like any other.
+// LacksRoom reports whether a write found no room. A sync that found none does not count: it may have dropped what was written, like
+// any failed sync.
 func LacksRoom(err error) bool {
 	return !errors.Is(err, ErrUnsynced) && (errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT))
 }
 
-// Failstop is a log as the library has it: the first failure of its disk is its last.
+// Failstop is the log as the library uses it: the first failure of its disk ends all use.
 type Failstop struct {
 	hraft.LogStore
 	Disk *Disk
 	cut  atomic.Bool // the log's end was taken away, and nothing put in its place
 }
 
-// GetLog implements hraft.LogStore. The log was read when it was opened, so what cannot be read now was changed since. The
-// library would panic: the one of its tasks that asked ends here instead.
+// GetLog implements hraft.LogStore. The log was read when it was opened, so a record that cannot be read now was changed since. The
+// library would panic; instead its task that asked ends here, when the member stops.
 func (s *Failstop) GetLog(index uint64, l *hraft.Log) error {
 	err := s.LogStore.GetLog(index, l)
 	if err != nil && !errors.Is(err, hraft.ErrLogNotFound) && s.Disk.running.Load() {
@@ -99,11 +100,11 @@ func (s *Failstop) GetLog(index uint64, l *hraft.Log) error {
 	return err
 }
 
-// StoreLogs implements hraft.LogStore. The library goes on with the end that it has had taken away when nothing can be put there,
-// so room for that is waited for.
+// StoreLogs implements hraft.LogStore. When the log's end was cut away for these records, it waits for room on a full disk: the
+// library would go on as if the old end were still there.
 func (s *Failstop) StoreLogs(logs []*hraft.Log) error {
 	err := s.Disk.Try(func() error { return s.LogStore.StoreLogs(logs) })
-	for LacksRoom(err) && s.cut.Load() && s.Disk.waits() {
+	for LacksRoom(err) && s.cut.Load() && s.Disk.waitForRoom() {
 		err = s.Disk.Try(func() error { return s.LogStore.StoreLogs(logs) })
 	}
 	if err == nil {

@@ -164,7 +164,7 @@ func (m *memory) Lock(dir string) (io.Closer, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.locks[dir] {
-		return nil, ErrHeld
+		return nil, ErrLocked
 	}
 	m.locks[dir] = true
 	return memLock{m, dir}, nil

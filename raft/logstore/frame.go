@@ -22,7 +22,7 @@ const (
 	markSize     = headSize + sumSize
 	kindMark     = 0xFF
 
-	atKind = 4 + 8 + 8 // in a head
+	kindOffset = 4 + 8 + 8 // in a head
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -50,7 +50,7 @@ func (h head) append(b []byte) []byte {
 }
 
 func readHead(b []byte) head {
-	return head{binary.BigEndian.Uint32(b), binary.BigEndian.Uint64(b[4:]), binary.BigEndian.Uint64(b[12:]), b[atKind],
+	return head{binary.BigEndian.Uint32(b), binary.BigEndian.Uint64(b[4:]), binary.BigEndian.Uint64(b[12:]), b[kindOffset],
 		binary.BigEndian.Uint64(b[21:]), binary.BigEndian.Uint32(b[29:])}
 }
 
@@ -73,8 +73,8 @@ func (c codec) sum(offset int64, frame []byte) uint32 {
 	return crc32.Update(crc32.Checksum(c.place(offset), castagnoli), castagnoli, frame)
 }
 
-// record appends a record's frame to b, which begins at base in the file.
-func (c codec) record(b []byte, base int64, l *hraft.Log) []byte {
+// appendRecord appends a record's frame to b, which begins at base in the file.
+func (c codec) appendRecord(b []byte, base int64, l *hraft.Log) []byte {
 	at := len(b)
 	offset := base + int64(at)
 	h := head{index: l.Index, term: l.Term, kind: byte(l.Type), ext: uint32(len(l.Extensions))}
@@ -93,8 +93,8 @@ func (c codec) record(b []byte, base int64, l *hraft.Log) []byte {
 	return c.keys.Seal(b, plain, append(c.place(offset), b[at:]...))
 }
 
-// mark appends a mark.
-func (c codec) mark(b []byte, offset int64, last uint64, size int64) []byte {
+// appendMark appends a mark.
+func (c codec) appendMark(b []byte, offset int64, last uint64, size int64) []byte {
 	at := len(b)
 	b = head{index: last, kind: kindMark, stamp: uint64(size)}.append(b)
 	return binary.BigEndian.AppendUint32(b, c.sum(offset, b[at:]))
@@ -151,11 +151,10 @@ func (c codec) frame(b []byte, offset int64) (h head, l *hraft.Log, err error) {
 	return h, l, nil
 }
 
-// markWithin says whether a mark lies anywhere in bytes that are at offset in the file, and which record is the last before the
-// newest.
+// markWithin reports whether a mark lies anywhere in b, and the highest record that a mark there names.
 func (c codec) markWithin(b []byte, offset int64) (last uint64, found bool) {
 	for i := 0; len(b)-i >= markSize; i++ {
-		next := bytes.IndexByte(b[i+atKind:len(b)-(markSize-atKind)+1], kindMark)
+		next := bytes.IndexByte(b[i+kindOffset:len(b)-(markSize-kindOffset)+1], kindMark)
 		if next < 0 {
 			break
 		}

@@ -31,7 +31,7 @@ type File interface {
 }
 
 // ErrHeld says that another process has the log open.
-var ErrHeld = errors.New("held by another process")
+var ErrLocked = errors.New("held by another process")
 
 // OS is the file system of the machine.
 type OS struct {
@@ -108,7 +108,7 @@ func (o OS) SyncDir(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// lockTime is how long Lock waits: a process that was just started holds what its parent held until it runs its own program.
+// lockTime is how long Lock waits: a process that was just started holds its parent's descriptors until it runs its own program.
 const lockTime = 2 * time.Second
 
 // Lock implements FS.
@@ -125,7 +125,7 @@ func (OS) Lock(dir string) (io.Closer, error) {
 		if held := errors.Is(err, syscall.EWOULDBLOCK); held && time.Now().Before(deadline) {
 			continue
 		} else if held {
-			err = fmt.Errorf("%s: %w", dir, ErrHeld)
+			err = fmt.Errorf("%s: %w", dir, ErrLocked)
 		}
 		return nil, errors.Join(err, d.Close())
 	}
@@ -134,7 +134,7 @@ func (OS) Lock(dir string) (io.Closer, error) {
 // unfinished ends the name of a file that is not whole yet.
 const unfinished = ".new"
 
-// replace writes a file that takes its name when it is on the disk.
+// replace writes a file under another name, syncs it and renames it.
 func (s *Store) replace(name string, b []byte) error {
 	f, err := s.o.FS.Create(name + unfinished)
 	if err != nil {
@@ -150,7 +150,7 @@ func (s *Store) replace(name string, b []byte) error {
 	return s.publish(name)
 }
 
-// publish gives a file that is whole its name.
+// publish renames a synced file to its final name.
 func (s *Store) publish(name string) error {
 	if err := s.o.FS.Rename(name+unfinished, name); err != nil {
 		return err
@@ -158,11 +158,11 @@ func (s *Store) publish(name string) error {
 	return s.syncDir()
 }
 
-// syncDir puts the names of files on the disk.
+// syncDir syncs the directory, so that renames and removals survive a crash.
 func (s *Store) syncDir() error { return s.failedSync(s.o.FS.SyncDir(s.dir)) }
 
-// failedSync has a sync that failed be the store's last: the system may have thrown away what it could not write, and call the
-// next sync a success.
+// failedSync makes a failed sync the store's last: the system may have dropped what it could not write and report the next sync as a
+// success.
 func (s *Store) failedSync(err error) error {
 	if err == nil {
 		return nil

@@ -67,8 +67,8 @@ func (m meta) bytes(keys *seal.Ring) ([]byte, error) {
 	return append(b, metaSum(b)...), nil
 }
 
-// change writes meta anew. The chain is stored while another task deletes records, so one waits for the other.
-func (s *Store) change(to func(m *meta)) error {
+// updateMeta replaces meta. The library's snapshot task stores the chain while its main task deletes records, so the two take turns.
+func (s *Store) updateMeta(to func(m *meta)) error {
 	s.metaTurn <- struct{}{} // a disk takes its time, so no mutex is waited for
 	defer func() { <-s.metaTurn }()
 	m := *s.meta.Load()
@@ -83,16 +83,16 @@ func (s *Store) change(to func(m *meta)) error {
 	return err
 }
 
-// SetChain stores the chain of what is applied, whose bytes are the caller's affair.
+// SetChain stores the chain of applied records; the store does not look into its bytes.
 func (s *Store) SetChain(b []byte) error {
-	return s.change(func(m *meta) { m.Chain = bytes.Clone(b) })
+	return s.updateMeta(func(m *meta) { m.Chain = bytes.Clone(b) })
 }
 
 // Chain is what SetChain stored; nil for nothing.
 func (s *Store) Chain() []byte { return s.meta.Load().Chain }
 
-// begun says whether the log has ever had records.
-func (s *Store) begun() bool {
+// hadRecords reports whether the log has ever had records.
+func (s *Store) hadRecords() bool {
 	m := s.meta.Load()
 	return m.First > 0 || m.Newest > 0
 }
@@ -115,4 +115,4 @@ func readAll(files FS, name string) (_ []byte, err error) {
 	return b, nil
 }
 
-func gone(err error) bool { return errors.Is(err, fs.ErrNotExist) }
+func notExist(err error) bool { return errors.Is(err, fs.ErrNotExist) }

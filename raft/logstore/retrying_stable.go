@@ -2,10 +2,9 @@ package logstore
 
 import hraft "github.com/hashicorp/raft"
 
-// RetryingStable is where the library keeps its term and its vote. The library panics when one of them cannot be stored; a disk
-// without room gets it back sooner or later, so this waits instead, and the member stays silent as if it were cut off. Records of
-// the log are not waited for: the library passes their refusal on. A disk that has failed in another way is waited for until the
-// member stops, which it is told to do; one that only starts does not wait.
+// RetryingStable is the library's store of term and vote. The library panics when it cannot store one of them; on a full disk this
+// store waits for room instead, and the member stays silent as if it were cut off. Log records do not wait: the library passes their
+// refusal on. On a disk that failed otherwise it waits until the member has stopped, or returns when it is only starting.
 type RetryingStable struct {
 	hraft.StableStore
 	Disk *Disk
@@ -21,8 +20,8 @@ func (s RetryingStable) SetUint64(key []byte, val uint64) error {
 	return s.store(func() error { return s.StableStore.SetUint64(key, val) })
 }
 
-// store repeats a write while there is no room. When the member stops meanwhile it gives up, and says that it succeeded: by
-// then every connection is closed, so no other member hears of a vote that is not on disk.
+// store repeats a write while there is no room. If the member stops meanwhile it returns success: by then every connection is
+// closed, so no other member hears of a vote that is not on disk.
 func (s RetryingStable) store(write func() error) error {
 	for told := false; ; told = true {
 		err := s.Disk.Try(write)
@@ -38,7 +37,7 @@ func (s RetryingStable) store(write func() error) error {
 		if !told {
 			s.Disk.Log.Error("disk full, the vote waits for room", "err", err)
 		}
-		if !s.Disk.waits() {
+		if !s.Disk.waitForRoom() {
 			return nil
 		}
 	}

@@ -17,8 +17,8 @@ type Remains struct {
 	Open    bool   // there may have been records behind End
 }
 
-// Salvage reads what can be read of the log in a directory, past what is damaged, from a record on. Every frame has a check of its
-// own, so each that is whole counts wherever it is found. Nothing is changed.
+// Salvage reads whatever can be read of the log in a directory, past damage, from a record on. Each frame has a checksum of its own,
+// so an intact one counts wherever it is found. It changes no file.
 func Salvage(dir string, o Options, from uint64) Remains {
 	o.FS = cmp.Or[FS](o.FS, OS{})
 	r := Remains{Records: map[uint64]*hraft.Log{}}
@@ -45,7 +45,7 @@ func Salvage(dir string, o Options, from uint64) Remains {
 	for _, first := range slices.Sorted(maps.Keys(files)) {
 		newest, cut = first, true
 		for _, salt := range salts {
-			if was := r.take(codec{o.Keys, salt, first}, files[first], max(from, m.First)); was > 0 {
+			if was := r.collect(codec{o.Keys, salt, first}, files[first], max(from, m.First)); was > 0 {
 				cut = was > int64(len(files[first]))
 			}
 		}
@@ -59,8 +59,8 @@ func Salvage(dir string, o Options, from uint64) Remains {
 	return r
 }
 
-// take adds what is whole in a segment, and returns how long the file was at least; 0 when nothing in it is whole.
-func (r *Remains) take(c codec, raw []byte, from uint64) (was int64) {
+// collect adds the intact frames of a segment, and returns the least length that the file had; 0 when nothing in it is intact.
+func (r *Remains) collect(c codec, raw []byte, from uint64) (was int64) {
 	if size, err := c.checkHeader(raw); err == nil {
 		was = size
 	}

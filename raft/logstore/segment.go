@@ -37,7 +37,7 @@ func firstOf(name string) (first uint64, ok bool) {
 // next is the index behind the last record's.
 func (g *segment) next() uint64 { return g.first + uint64(len(g.offsets)) }
 
-// create makes a segment that holds records, and gives it its name when it is on the disk. extend is by how much files grow.
+// create makes a segment that holds records, and gives it its name once it is on disk.
 func (s *Store) create(first uint64, logs []*hraft.Log) (_ *segment, err error) {
 	g := &segment{codec: codec{s.o.Keys, s.meta.Load().Salt, first}, name: s.segmentPath(first), at: headerSize}
 	frames, offsets, err := g.encode(nil, logs)
@@ -56,7 +56,7 @@ func (s *Store) create(first uint64, logs []*hraft.Log) (_ *segment, err error) 
 	}()
 	b := append(g.header(g.size), frames...)
 	if len(logs) > 0 {
-		b = g.mark(b, g.at, g.next()-1, g.size)
+		b = g.appendMark(b, g.at, g.next()-1, g.size)
 		g.at += markSize
 	}
 	g.used = g.at
@@ -73,20 +73,20 @@ func (s *Store) create(first uint64, logs []*hraft.Log) (_ *segment, err error) 
 	return g, nil
 }
 
-// encode appends the frames of records that go where the segment ends, and says where they will be.
+// encode appends to b the frames of records that go to the segment's end, and returns their offsets.
 func (g *segment) encode(b []byte, logs []*hraft.Log) (_ []byte, offsets []uint32, err error) {
 	for _, l := range logs {
 		if g.at+int64(len(b)) > 1<<32-1 {
 			return nil, nil, fmt.Errorf("record %d: too much at once: a segment has 4 GiB at most", l.Index)
 		}
 		offsets = append(offsets, uint32(g.at)+uint32(len(b)))
-		b = g.record(b, g.at, l)
+		b = g.appendRecord(b, g.at, l)
 	}
 	return b, offsets, nil
 }
 
-// append writes records behind the last, with zeros where the file has no room given by the disk, or a failed write has left
-// something. buf is used again.
+// append writes records behind the last one, followed by zeros where the file has no allocated room or a failed write may have left
+// bytes. It reuses buf.
 func (s *Store) append(g *segment, buf []byte, logs []*hraft.Log) ([]byte, error) {
 	b, offsets, err := g.encode(buf[:0], logs)
 	if err != nil {
@@ -115,19 +115,19 @@ func (s *Store) append(g *segment, buf []byte, logs []*hraft.Log) ([]byte, error
 	return b, nil
 }
 
-// roundUp is how long a file is made that is to have so many bytes.
+// roundUp is the length given to a file that is to hold n bytes.
 func (s *Store) roundUp(n int64) int64 {
 	step := min(extendBy, s.o.SegmentBytes)
 	return (n + step - 1) / step * step
 }
 
-// sync puts what was written on the disk, and marks it. A mark that cannot be written is no failure: the disk has the records, and
-// the next write meets the same disk.
+// sync puts the written records on the disk, then marks them. A mark that cannot be written is no failure: the records are on disk,
+// and the next write meets the same disk.
 func (s *Store) sync(g *segment) error {
 	if err := s.failedSync(g.f.Sync()); err != nil {
 		return err
 	}
-	b := g.mark(nil, g.at, g.next()-1, g.size)
+	b := g.appendMark(nil, g.at, g.next()-1, g.size)
 	n, err := g.f.WriteAt(b, g.at)
 	g.used = max(g.used, g.at+int64(n))
 	if err == nil {
@@ -138,7 +138,7 @@ func (s *Store) sync(g *segment) error {
 	return nil
 }
 
-// An ending is how the last segment was found to end.
+// An ending is how the last segment ends on disk.
 type ending struct {
 	torn     bool // there are bytes behind the last record, or mark, that are neither
 	unmarked bool // the disk is not known to have the last record
@@ -156,7 +156,7 @@ func (s *Store) load(first uint64) (g *segment, end ending, err error) {
 	return g, end, nil
 }
 
-// scan finds the records of a segment. A mark that is not whole is passed over when the record behind it is.
+// scan finds the records of a segment. It passes over a damaged mark when the next record is intact.
 func (g *segment) scan() (end ending, err error) {
 	if g.size, err = g.f.Size(); err != nil {
 		return end, err
@@ -195,7 +195,7 @@ func (g *segment) scan() (end ending, err error) {
 	}
 }
 
-// recordAt says whether the next record is at an offset.
+// recordAt reports whether the next record is at an offset.
 func (g *segment) recordAt(raw []byte, offset int64) bool {
 	if offset > int64(len(raw)) {
 		return false
@@ -204,8 +204,8 @@ func (g *segment) recordAt(raw []byte, offset int64) bool {
 	return err == nil && l != nil && l.Index == g.next()
 }
 
-// settle puts the end of the last segment on the disk as it was read: what was found may be in the system's memory only.
-func (s *Store) settle(g *segment, end ending) error {
+// syncEnding puts the end of the last segment on disk as it was read: what scan found may so far be in the system's memory only.
+func (s *Store) syncEnding(g *segment, end ending) error {
 	if end.torn {
 		if _, err := g.f.WriteAt(make([]byte, g.used-g.at), g.at); err != nil {
 			return err
@@ -241,7 +241,7 @@ func (g *segment) read(offset, end int64, index uint64) (*hraft.Log, error) {
 	return l, err
 }
 
-// unreadable is damage when a disk cannot read what it has.
+// unreadable turns a disk's read error into ErrDamaged.
 func unreadable(err error) error {
 	if errors.Is(err, syscall.EIO) {
 		return fmt.Errorf("%w: %w", ErrDamaged, err)

@@ -37,16 +37,17 @@ const (
 // ErrUnsynced says that a sync failed: what it was to put on the disk may be there, or not.
 var ErrUnsynced = errors.New("sync of the log")
 
-// Store is a member's log. One task at a time stores and deletes; any may read.
+// Store is a member's log. One task at a time stores and deletes (turn); any may read. mu guards segs, cuts and the ends of
+// segments, and is never held over I/O.
 type Store struct {
 	dir      string
 	o        Options
-	held     io.Closer
+	dirLock  io.Closer
 	meta     atomic.Pointer[meta]
 	metaTurn chan struct{}
 	turn     chan struct{} // of the task that writes records; a disk takes its time, so no mutex is waited for
 	buf      []byte
-	last     atomic.Pointer[unsynced]
+	last     atomic.Pointer[unsyncedAppend]
 	failed   atomic.Pointer[error] // of a sync
 
 	mu   sync.RWMutex
@@ -63,7 +64,7 @@ func Open(dir string, o Options) (_ *Store, err error) {
 	if err := o.FS.MkdirAll(dir); err != nil {
 		return nil, err
 	}
-	if s.held, err = o.FS.Lock(dir); err != nil {
+	if s.dirLock, err = o.FS.Lock(dir); err != nil {
 		return nil, err
 	}
 	if err := s.open(); err != nil {
@@ -78,7 +79,7 @@ func (s *Store) open() error {
 		return err
 	}
 	m, err := readMeta(s.o.FS, s.dir, s.o.Keys)
-	if gone(err) {
+	if notExist(err) {
 		if used {
 			return fmt.Errorf("%w: %s is gone", ErrDamaged, metaFile)
 		}
@@ -87,16 +88,16 @@ func (s *Store) open() error {
 		return err
 	}
 	s.meta.Store(&m)
-	if gone(err) {
-		if err := errors.Join(s.change(func(*meta) {}), s.failedSync(s.o.FS.SyncDir(filepath.Dir(s.dir)))); err != nil {
+	if notExist(err) {
+		if err := errors.Join(s.updateMeta(func(*meta) {}), s.failedSync(s.o.FS.SyncDir(filepath.Dir(s.dir)))); err != nil {
 			return err
 		}
 	}
 	return s.loadAll(firsts)
 }
 
-// list returns the first records of the segments there are, and removes what a crash left unfinished. used says that there is what
-// comes after meta.
+// list returns the first records of the segments there are, and removes files that a crash left unfinished. used reports that the
+// directory has files which are only made after meta.
 func (s *Store) list() (firsts []uint64, used bool, err error) {
 	names, err := s.o.FS.List(s.dir)
 	if err != nil {
@@ -116,7 +117,7 @@ func (s *Store) list() (firsts []uint64, used bool, err error) {
 	return firsts, used || len(firsts) > 0, nil
 }
 
-// loadAll reads the segments, and compares what they hold with what meta says.
+// loadAll reads the segments and compares them with meta.
 func (s *Store) loadAll(firsts []uint64) error {
 	m := s.meta.Load()
 	for len(firsts) > 0 && (m.Newest == 0 || len(firsts) > 1 && firsts[1] <= m.First) { // deleted, or begun for no record, when a crash came
@@ -140,7 +141,7 @@ func (s *Store) loadAll(firsts []uint64) error {
 			}
 			continue
 		}
-		if err := s.settle(g, end); err != nil {
+		if err := s.syncEnding(g, end); err != nil {
 			return err
 		}
 	}
@@ -248,16 +249,16 @@ func (s *Store) StoreLogs(logs []*hraft.Log) error {
 		return fmt.Errorf("record %d is stored, and the log ends at %d", first, last)
 	}
 	if n := len(s.segs); n > 0 && s.segs[n-1].next() != first {
-		if err := s.empty(first); err != nil {
+		if err := s.deleteAll(first); err != nil {
 			return err
 		}
 	}
-	g, err := s.room(logs)
+	g, err := s.segmentFor(logs)
 	if err != nil {
 		return err
 	}
 	if s.meta.Load().Last != 0 { // it is not closed any more; to open it needed no room on the disk
-		if err := s.change(func(m *meta) { m.Last = 0 }); err != nil {
+		if err := s.updateMeta(func(m *meta) { m.Last = 0 }); err != nil {
 			return err
 		}
 	}
@@ -268,14 +269,14 @@ func (s *Store) StoreLogs(logs []*hraft.Log) error {
 		s.buf = nil // one large batch does not pin its buffer
 	}
 	if s.mayReturnEarly(logs) {
-		s.syncBeside(g, logs[0].Index)
+		s.syncInBackground(g, logs[0].Index)
 		return nil
 	}
 	return s.sync(g)
 }
 
-// room returns the segment into which records go.
-func (s *Store) room(logs []*hraft.Log) (*segment, error) {
+// segmentFor returns the segment that takes these records, and begins a new one when the last is full.
+func (s *Store) segmentFor(logs []*hraft.Log) (*segment, error) {
 	all := int64(0)
 	for _, g := range s.segs {
 		all += g.size
@@ -295,7 +296,7 @@ func (s *Store) room(logs []*hraft.Log) (*segment, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = s.change(func(m *meta) {
+	err = s.updateMeta(func(m *meta) {
 		m.Newest, m.Last = first, 0
 		if len(s.segs) == 0 {
 			m.First = first
@@ -310,7 +311,7 @@ func (s *Store) room(logs []*hraft.Log) (*segment, error) {
 	return g, nil
 }
 
-// lock takes the turn, which begins when what the last task left under way is on the disk.
+// lock takes the writer's turn, and waits for the sync that the last writer left in the background.
 func (s *Store) lock() error {
 	s.turn <- struct{}{}
 	err := s.last.Load().wait()
@@ -325,7 +326,7 @@ func (s *Store) lock() error {
 
 func (s *Store) unlock() { <-s.turn }
 
-// Close notes where the log ends, so that one that ends before is missed at the next start.
+// Close writes into meta where the log ends, so that a log that ends before is found at the next start.
 func (s *Store) Close() error {
 	err := s.lock()
 	if err == nil {
@@ -334,7 +335,7 @@ func (s *Store) Close() error {
 			err = s.segs[n-1].f.Sync() // the mark
 		}
 		if err == nil {
-			err = s.change(func(m *meta) { m.Last = s.end() })
+			err = s.updateMeta(func(m *meta) { m.Last = s.end() })
 		}
 	}
 	return errors.Join(err, s.release())
@@ -348,5 +349,5 @@ func (s *Store) release() error {
 		errs = append(errs, g.f.Close())
 	}
 	s.segs = nil
-	return errors.Join(append(errs, s.held.Close())...)
+	return errors.Join(append(errs, s.dirLock.Close())...)
 }

@@ -636,7 +636,7 @@ func TestOneProcessHasTheLog(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(dir, Options{}); !errors.Is(err, ErrHeld) {
+	if _, err := Open(dir, Options{}); !errors.Is(err, ErrLocked) {
 		t.Errorf("a second one: %v", err)
 	}
 	want := []*hraft.Log{record(1, 1, 10), record(2, 2, 10)}

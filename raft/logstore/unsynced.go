@@ -14,15 +14,15 @@ import hraft "github.com/hashicorp/raft"
 // What a crash takes from the leader's disk then is a record that no member knows to be committed, and the members that are
 // left may keep it or not. Records that are not commands, which the library acts on by itself, are synced first.
 
-// unsynced is a sync under way. The next records are written when it is over.
-type unsynced struct {
+// An unsyncedAppend is a sync in the background. The next append waits until it is done.
+type unsyncedAppend struct {
 	first uint64        // of the records that are being synced
 	done  chan struct{} // closed when the disk has them, or has failed
 	err   error         // which of the two; known when it is done
 }
 
-// over says whether the disk has the records.
-func (u *unsynced) over() bool {
+// synced reports whether the disk has the records.
+func (u *unsyncedAppend) synced() bool {
 	if u == nil {
 		return true
 	}
@@ -34,8 +34,8 @@ func (u *unsynced) over() bool {
 	}
 }
 
-// wait returns when the disk has the records.
-func (u *unsynced) wait() error {
+// wait returns when the disk has the records, or has failed.
+func (u *unsyncedAppend) wait() error {
 	if u == nil {
 		return nil
 	}
@@ -43,7 +43,7 @@ func (u *unsynced) wait() error {
 	return u.err
 }
 
-// mayReturnEarly says whether records need not be on this disk before they are sent.
+// mayReturnEarly reports whether StoreLogs may return before the disk has the records: on a leader, and for commands only.
 func (s *Store) mayReturnEarly(logs []*hraft.Log) bool {
 	if s.o.Leads == nil || !s.o.Leads() {
 		return false
@@ -56,9 +56,9 @@ func (s *Store) mayReturnEarly(logs []*hraft.Log) bool {
 	return true
 }
 
-// syncBeside syncs what was written while its caller goes on. The next task that has the turn waits for it.
-func (s *Store) syncBeside(g *segment, first uint64) {
-	u := &unsynced{first: first, done: make(chan struct{})}
+// syncInBackground syncs what was written while its caller goes on. The next writer waits for it.
+func (s *Store) syncInBackground(g *segment, first uint64) {
+	u := &unsyncedAppend{first: first, done: make(chan struct{})}
 	s.last.Store(u)
 	go func() { // ends with the sync, which Close waits for
 		defer close(u.done)
@@ -76,13 +76,13 @@ func (s *Store) WaitSynced(index uint64) error {
 	return nil
 }
 
-// CapSynced is the index, or, when this disk is still writing the record at it, the last record that the disk has.
+// CapSynced is the index, or the last record that this disk has if it is still writing the one at index.
 func (s *Store) CapSynced(index uint64) uint64 {
-	if u := s.last.Load(); u != nil && u.first <= index && !u.over() {
+	if u := s.last.Load(); u != nil && u.first <= index && !u.synced() {
 		return u.first - 1
 	}
 	return index
 }
 
-// Synced says whether this disk has all records.
-func (s *Store) Synced() bool { return s.last.Load().over() }
+// Synced reports whether this disk has all records.
+func (s *Store) Synced() bool { return s.last.Load().synced() }

@@ -30,13 +30,13 @@ const (
 )
 
 // zero are the values of a member that has seen no term; a key without a value is damage.
-var zero = map[string][]byte{KeyTerm: make([]byte, 8), keyVoteTerm: make([]byte, 8), keyVote: nil}
+var initialValues = map[string][]byte{KeyTerm: make([]byte, 8), keyVoteTerm: make([]byte, 8), keyVote: nil}
 
 // votesFile is the name of the file beside the segments that has term and vote.
 const votesFile = "votes.db"
 
-// Votes is where a member keeps its term and its vote: raft-boltdb's file, in which each value has a sum, as bbolt's pages have none. It
-// implements hraft.StableStore. A value is on the disk when Set returns.
+// Votes keeps a member's term and vote in a raft-boltdb file, with a checksum for each value because bbolt's pages have none. It
+// implements hraft.StableStore. A value is on disk when Set returns. One task at a time writes (turn).
 type Votes struct {
 	keys   *seal.Ring
 	bolt   *raftboltdb.BoltStore
@@ -45,12 +45,12 @@ type Votes struct {
 	broken atomic.Bool   // bbolt panicked, and may hold its locks for ever
 }
 
-// OpenVotes opens the file beside a log that is open. ErrDamaged says that it does not hold what was written into it, or is gone; it
-// is left as it is. A log that never had records may be without one: a crash came before it was made.
+// OpenVotes opens the file beside an open log. ErrDamaged says that the file is gone or differs from what was written; it is left as
+// it is. Only a log that never had records may be without one: a crash may have come before it was made.
 func OpenVotes(log *Store, noSync bool) (*Votes, error) {
 	path := filepath.Join(log.dir, votesFile)
-	if _, err := os.Stat(path); gone(err) {
-		if log.begun() {
+	if _, err := os.Stat(path); notExist(err) {
+		if log.hadRecords() {
 			return nil, fmt.Errorf("%w: %s is gone", ErrDamaged, votesFile)
 		}
 		if err := makeVotes(path, log.o.Keys, noSync); err != nil {
@@ -75,10 +75,10 @@ func OpenVotes(log *Store, noSync bool) (*Votes, error) {
 	return v, nil
 }
 
-// makeVotes makes a file, which takes its name when it is whole.
+// makeVotes makes the file under another name, and renames it when it is whole.
 func makeVotes(path string, keys *seal.Ring, noSync bool) error {
 	made := path + unfinished
-	if err := os.Remove(made); err != nil && !gone(err) {
+	if err := os.Remove(made); err != nil && !notExist(err) {
 		return err
 	}
 	b, err := raftboltdb.New(raftboltdb.Options{Path: made, NoSync: true})
@@ -86,7 +86,7 @@ func makeVotes(path string, keys *seal.Ring, noSync bool) error {
 		return err
 	}
 	v := &Votes{bolt: b, keys: keys}
-	for key, val := range zero {
+	for key, val := range initialValues {
 		err = errors.Join(err, b.Set([]byte(key), v.pack([]byte(key), val)))
 	}
 	if !noSync {
@@ -103,7 +103,7 @@ func openVotes(path string, keys *seal.Ring, noSync, readOnly bool) (v *Votes, e
 	if err := checkPages(path); err != nil {
 		return nil, fmt.Errorf("%s: %w", votesFile, err)
 	}
-	err = v.catch(func() (err error) {
+	err = v.recoverFault(func() (err error) {
 		o := &bbolt.Options{Timeout: lockTime, ReadOnly: readOnly, OpenFile: func(name string, flag int, mode os.FileMode) (f *os.File, err error) {
 			v.file, err = os.OpenFile(name, flag, mode)
 			return v.file, err
@@ -112,12 +112,12 @@ func openVotes(path string, keys *seal.Ring, noSync, readOnly bool) (v *Votes, e
 		return err
 	})
 	if errors.Is(err, berrors.ErrTimeout) {
-		err = ErrHeld
+		err = ErrLocked
 	} else if system := syscall.Errno(0); err != nil && !errors.As(err, &system) {
 		err = fmt.Errorf("%w: %v", ErrDamaged, err)
 	}
 	if err == nil {
-		err = v.whole()
+		err = v.verify()
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", votesFile, err), v.Close())
@@ -176,8 +176,8 @@ func checkPages(path string) error {
 	return nil
 }
 
-// catch has a page that is damaged be an error, of which bbolt makes a panic or the machine a fault.
-func (v *Votes) catch(do func() error) (err error) {
+// recoverFault runs a call of bbolt and returns ErrDamaged where bbolt panics on a damaged page or reads outside the file.
+func (v *Votes) recoverFault(do func() error) (err error) {
 	if v.broken.Load() {
 		return ErrDamaged
 	}
@@ -191,9 +191,9 @@ func (v *Votes) catch(do func() error) (err error) {
 	return do()
 }
 
-// whole reads all values.
-func (v *Votes) whole() error {
-	for key := range zero {
+// verify reads all values.
+func (v *Votes) verify() error {
+	for key := range initialValues {
 		if _, err := v.Get([]byte(key)); err != nil {
 			return err
 		}
@@ -201,7 +201,7 @@ func (v *Votes) whole() error {
 	return nil
 }
 
-// pack is a value as it is in the file: sealed when the log is, and with a sum of key and value behind it.
+// pack is a value as stored: sealed if the log is, then the checksum of key and value.
 func (v *Votes) pack(key, val []byte) []byte {
 	b := v.keys.Seal(nil, val, key)
 	return binary.BigEndian.AppendUint32(b, valueSum(key, b))
@@ -221,7 +221,7 @@ func valueSum(key, val []byte) uint32 {
 
 // Get implements hraft.StableStore.
 func (v *Votes) Get(key []byte) (val []byte, err error) {
-	err = v.catch(func() error {
+	err = v.recoverFault(func() error {
 		b, err := v.bolt.Get(key)
 		if errors.Is(err, raftboltdb.ErrKeyNotFound) {
 			err = ErrDamaged
@@ -244,11 +244,12 @@ func (v *Votes) Set(key, val []byte) error {
 	return v.set(key, val)
 }
 
-// set reads all values back: bbolt's list of free pages has no sum, and may have it write over what it holds.
+// set stores a value and reads all of them back: bbolt's list of free pages has no checksum, and a damaged one makes it write over
+// pages in use.
 func (v *Votes) set(key, val []byte) error {
-	err := v.catch(func() error { return v.bolt.Set(key, v.pack(key, val)) })
+	err := v.recoverFault(func() error { return v.bolt.Set(key, v.pack(key, val)) })
 	if err == nil {
-		return v.whole()
+		return v.verify()
 	}
 	if wrote := (*fs.PathError)(nil); errors.As(err, &wrote) {
 		return err
@@ -273,9 +274,9 @@ func (v *Votes) GetUint64(key []byte) (uint64, error) {
 	return binary.BigEndian.Uint64(val), nil
 }
 
-// Copy takes over what another member's file has.
+// Copy copies another member's values.
 func (v *Votes) Copy(from *Votes) error {
-	for key := range zero {
+	for key := range initialValues {
 		val, err := from.Get([]byte(key))
 		if err == nil {
 			err = v.Set([]byte(key), val)
@@ -287,11 +288,11 @@ func (v *Votes) Copy(from *Votes) error {
 	return nil
 }
 
-// Reseal brings the values under the active key. The library votes meanwhile.
+// Reseal rewrites the values under the active key. The library may vote meanwhile.
 func (v *Votes) Reseal() error {
 	v.turn <- struct{}{}
 	defer func() { <-v.turn }()
-	for key := range zero {
+	for key := range initialValues {
 		if err := v.rewrite(key); err != nil {
 			return err
 		}
@@ -299,7 +300,7 @@ func (v *Votes) Reseal() error {
 	return nil
 }
 
-// rewrite stores a value as it is.
+// rewrite stores the value that a key has again.
 func (v *Votes) rewrite(key string) error {
 	val, err := v.Get([]byte(key))
 	if err != nil {
@@ -308,7 +309,7 @@ func (v *Votes) rewrite(key string) error {
 	return v.set([]byte(key), val)
 }
 
-// Close lets the file go.
+// Close closes the file.
 func (v *Votes) Close() error {
 	switch {
 	case v.broken.Load():
@@ -319,7 +320,7 @@ func (v *Votes) Close() error {
 	return nil
 }
 
-// VotedTerm is the newest term that a directory's file has as the current or a vote's; 0 when it cannot be read.
+// VotedTerm is the newest term in a directory's file, current or of a vote; 0 when it cannot be read.
 func VotedTerm(dir string, keys *seal.Ring) (term uint64) {
 	v, err := openVotes(filepath.Join(dir, votesFile), keys, false, true)
 	if err != nil {

@@ -87,8 +87,8 @@ func (c *Chain) Add(records []*hraft.Log) error {
 	return nil
 }
 
-// Hear takes what the leader says, and says whether it contradicts this chain.
-func (c *Chain) Hear(said Link) error {
+// Check compares what the leader says with this chain, or keeps it until the record is applied here.
+func (c *Chain) Check(said Link) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if said.Origin == 0 {
@@ -124,8 +124,8 @@ func (c *Chain) compare(said Link) error {
 	return nil
 }
 
-// Begin makes sure that there is a chain, and returns its end.
-func (c *Chain) Begin() Link {
+// EnsureOrigin begins a chain if there is none, and returns its end.
+func (c *Chain) EnsureOrigin() Link {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for c.last.Origin == 0 {

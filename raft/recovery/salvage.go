@@ -71,12 +71,12 @@ func NamesOthers(list []*hraft.SnapshotMeta, r logstore.Remains, self hraft.Serv
 
 // decodeConfiguration reads a record that the library panics on when it is not one.
 func decodeConfiguration(b []byte) (members []hraft.Server, err error) {
-	defer Caught(&err)
+	defer RecoverPanic(&err)
 	return hraft.DecodeConfiguration(b).Servers, nil
 }
 
-// Caught makes an error of a panic.
-func Caught(err *error) {
+// RecoverPanic turns a panic into an error; defer it.
+func RecoverPanic(err *error) {
 	if p := recover(); p != nil {
 		*err = fmt.Errorf("unreadable: %v", p)
 	}

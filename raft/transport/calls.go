@@ -18,7 +18,7 @@ func (t *Transport) DecodePeer(b []byte) hraft.ServerAddress                   {
 func (t *Transport) SetHeartbeatHandler(func(hraft.RPC))                       {} // no task but the library's main one moves it; see heartbeat.go of raft
 
 func (t *Transport) packAppend(a *hraft.AppendEntriesRequest) (wire.Op, wire.Message) {
-	r := t.host.Says(a)
+	r := t.host.LeaderFields(a)
 	r.Term, r.Leader, r.LeaderAddr, r.PrevIndex, r.PrevTerm = a.Term, t.o.NodeID, t.o.Advertise, a.PrevLogEntry, a.PrevLogTerm
 	if len(a.Entries) == 0 {
 		return wire.OpHeartbeat, &wire.Heartbeat{Term: a.Term, LeaderID: t.o.NodeID, LeaderLastHLC: []byte{}, Raft: r}
@@ -106,13 +106,13 @@ func (t *Transport) AppendEntries(id hraft.ServerID, addr hraft.ServerAddress, a
 	if IsHeartbeat(a) {
 		err := t.Append(ForHeartbeat, id, addr, a, resp)
 		if err != nil { // what its other connection has under way would be waited for until the system gives it up
-			t.Pool.cut(string(addr), ForAppend)
+			t.Pool.closeAll(string(addr), ForAppend)
 		}
 		return err
 	}
 	err := t.Append(ForAppend, id, addr, a, resp)
 	if err != nil {
-		t.host.HeardAgain(t.ctx, NodeID(id))
+		t.host.WaitAnswer(t.ctx, NodeID(id))
 	}
 	return err
 }
@@ -122,7 +122,7 @@ func (t *Transport) Append(purpose string, id hraft.ServerID, addr hraft.ServerA
 	deadline := time.Now().Add(t.appendTimeout(purpose))
 	ctx, cancel := context.WithDeadline(t.ctx, deadline)
 	defer cancel()
-	c, err := t.Pool.member(ctx, NodeID(id), string(addr), purpose)
+	c, err := t.Pool.getMember(ctx, NodeID(id), string(addr), purpose)
 	if err != nil {
 		return err
 	}
@@ -143,7 +143,7 @@ func (t *Transport) Append(purpose string, id hraft.ServerID, addr hraft.ServerA
 		}
 	}
 	if err != nil {
-		t.Pool.forget(string(addr), purpose, c)
+		t.Pool.discard(string(addr), purpose, c)
 		return err
 	}
 	t.Pool.Put(string(addr), purpose, c)
@@ -187,7 +187,7 @@ func (t *Transport) vote(id hraft.ServerID, addr hraft.ServerAddress, v *wire.Ra
 	deadline := time.Now().Add(max(t.o.Election, time.Second))
 	ctx, cancel := context.WithDeadline(t.ctx, deadline)
 	defer cancel()
-	c, err := t.Pool.member(ctx, NodeID(id), string(addr), ForHeartbeat)
+	c, err := t.Pool.getMember(ctx, NodeID(id), string(addr), ForHeartbeat)
 	if err != nil {
 		return nil, err
 	}
@@ -203,7 +203,7 @@ func (t *Transport) vote(id hraft.ServerID, addr hraft.ServerAddress, v *wire.Ra
 		err = errors.New("the vote is not of a member")
 	}
 	if err != nil {
-		t.Pool.forget(string(addr), ForHeartbeat, c)
+		t.Pool.discard(string(addr), ForHeartbeat, c)
 		return nil, err
 	}
 	t.Pool.Put(string(addr), ForHeartbeat, c)

@@ -37,7 +37,7 @@ func (c *Inbound) run() {
 	}
 	// A follower that has just come back is sent records before the first heartbeat.
 	if c.Peer.Raft != nil && (c.Peer.Raft.Purpose == ForHeartbeat || c.Peer.Raft.Purpose == ForAppend) {
-		defer c.t.host.Left(c.Peer.NodeID)
+		defer c.t.host.ConnectionLost(c.Peer.NodeID)
 	}
 	c.r = wire.NewReader(bufio.NewReaderSize(c.in, bufferSize), wire.MaxLength)
 	if c.sums = checksummed(c.Peer.Raft); c.sums {
@@ -96,7 +96,7 @@ func (c *Inbound) Fail(to wire.Frame, code wire.Code, format string, args ...any
 	return c.Reply(to, wire.OpError, &wire.Error{Code: code, Message: fmt.Sprintf(format, args...)})
 }
 
-// greet reads the hello. It changes nothing but this connection.
+// greet checks the hello: secret, version, certificate, cluster. It changes nothing but this connection.
 func (c *Inbound) greet(f wire.Frame) bool {
 	if f.Op != wire.OpClusterHello {
 		_ = c.Fail(f, wire.CodeInvalidPayload, "expected ClusterHello")
@@ -111,7 +111,7 @@ func (c *Inbound) greet(f wire.Frame) bool {
 		_ = c.Fail(f, wire.CodeInvalidPayload, "%s", wire.ErrChecksum.Text)
 		return false
 	}
-	known := c.t.o.knows(c.Peer.ClusterSecret)
+	known := c.t.o.validSecret(c.Peer.ClusterSecret)
 	c.Peer.ClusterSecret = ""
 	if !known {
 		c.t.o.Log.Warn("peer refused: cluster secret mismatch", "peer", c.Peer.NodeID, "addr", c.nc.RemoteAddr())
@@ -122,12 +122,12 @@ func (c *Inbound) greet(f wire.Frame) bool {
 		_ = c.Fail(f, wire.CodeInvalidPayload, "protocol version mismatch: peer=%d, ours=%d", v, wire.Version)
 		return false
 	}
-	if err := identified(c.nc, c.Peer.NodeID); err != nil {
+	if err := checkCertificate(c.nc, c.Peer.NodeID); err != nil {
 		c.t.o.Log.Warn("peer refused: its certificate is another's", "peer", c.Peer.NodeID, "addr", c.nc.RemoteAddr(), "err", err)
 		_ = c.Fail(f, wire.CodeSecretMismatch, "%v", err)
 		return false
 	}
-	if err := c.t.host.Meet(c.Peer.NodeID, c.Peer.Raft); err != nil {
+	if err := c.t.host.CheckPeer(c.Peer.NodeID, c.Peer.Raft); err != nil {
 		c.t.o.Log.Warn("peer refused", "peer", c.Peer.NodeID, "addr", c.nc.RemoteAddr(), "err", err)
 		_ = c.Fail(f, wire.CodeInvalidPayload, "%v", err)
 		return false
@@ -142,9 +142,9 @@ func (c *Inbound) greet(f wire.Frame) bool {
 	return c.Reply(f, wire.OpClusterHelloOK, ok) == nil
 }
 
-// knows compares a secret with all that are valid, by their hashes: neither length nor content shows in the time it takes.
-// An empty secret is none, on either side.
-func (o *Options) knows(secret string) bool {
+// validSecret compares a secret with all that are valid, by their hashes, so that the time it takes shows neither length nor
+// content. An empty secret never matches.
+func (o *Options) validSecret(secret string) bool {
 	got, same := sha256.Sum256([]byte(secret)), 0
 	for _, s := range append([]string{o.Secret}, o.Others...) {
 		if s == "" {
@@ -156,11 +156,11 @@ func (o *Options) knows(secret string) bool {
 	return same == 1
 }
 
-// checksummed says whether a peer ends its frames with checksums: members do, foreign peers do not.
+// checksummed reports whether a peer ends its frames with checksums: members do, foreign peers do not.
 func checksummed(h *wire.RaftHello) bool { return h != nil && h.Checksum != 0 }
 
-// whole refuses a member's answer to a hello that was changed on its way, and one that has no checksum.
-func (t *Transport) whole(h *wire.ClusterHelloOK, addr net.Addr) error {
+// checkAnswer refuses a member's answer to a hello that has no checksum, or whose bytes were changed on the way.
+func (t *Transport) checkAnswer(h *wire.ClusterHelloOK, addr net.Addr) error {
 	switch {
 	case h.Checked():
 		return nil
@@ -172,7 +172,7 @@ func (t *Transport) whole(h *wire.ClusterHelloOK, addr net.Addr) error {
 	}
 }
 
-// damaged says whether a frame was changed on its way, counts it, and names whose it was.
+// damaged reports whether err means that a frame was changed on its way, and counts and logs it.
 func (t *Transport) damaged(err error, peer uint32, addr net.Addr) bool {
 	if !errors.Is(err, wire.ErrChecksum) {
 		return false

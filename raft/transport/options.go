@@ -45,26 +45,26 @@ type Options struct {
 
 // Host is the member whose transport this is. Its methods are called from any goroutine.
 type Host interface {
-	// Hello is what this member says first at an address.
+	// Hello is this member's first message at an address.
 	Hello(addr, purpose string) *wire.ClusterHello
 	// HelloOK answers a peer that showed the secret.
 	HelloOK(h *wire.ClusterHello) *wire.ClusterHelloOK
-	// Meet is told what a peer says of itself, and refuses one of another cluster, or of another version.
-	Meet(peer uint32, h *wire.RaftHello) error
-	// Left is told that a connection of a leader to this member has ended.
-	Left(peer uint32)
+	// CheckPeer is told a peer's hello, and refuses a peer of another cluster or an incompatible version.
+	CheckPeer(peer uint32, h *wire.RaftHello) error
+	// ConnectionLost is told that a connection of a leader to this member has ended.
+	ConnectionLost(peer uint32)
 	// Serve answers a frame of a peer. An error ends the connection.
 	Serve(ctx context.Context, c *Inbound, f wire.Frame) error
 
-	// Says is what a leader tells with records, or with a heartbeat, besides those: what is committed, acknowledged, the time.
-	Says(a *hraft.AppendEntriesRequest) *wire.RaftAppend
-	// Clock is told what a member's clock showed in an answer that took so long.
+	// LeaderFields are what a leader sends with records or a heartbeat besides those: what is committed and acknowledged, the time.
+	LeaderFields(a *hraft.AppendEntriesRequest) *wire.RaftAppend
+	// Clock is told what a member's clock showed in an answer, and how long the exchange took.
 	Clock(id uint32, at time.Time, took time.Duration)
 	// Answered is told a follower's answer to records.
 	Answered(id uint32, records []*hraft.Log, resp *hraft.AppendEntriesResponse)
-	// HeardAgain returns when a peer that did not answer has answered a heartbeat, or is not waited for any more.
-	HeardAgain(ctx context.Context, id uint32)
-	// MayAskVotes says why this member asks for no votes; nil when it may.
+	// WaitAnswer returns when a peer that did not answer has answered a heartbeat, or need not be waited for.
+	WaitAnswer(ctx context.Context, id uint32)
+	// MayAskVotes returns why this member must ask for no votes; nil when it may ask.
 	MayAskVotes() error
 }
 

@@ -16,7 +16,7 @@ func (t *Transport) AppendEntriesPipeline(id hraft.ServerID, addr hraft.ServerAd
 	if err != nil {
 		return nil, err
 	}
-	if err := c.is(NodeID(id)); err != nil {
+	if err := c.checkID(NodeID(id)); err != nil {
 		t.Pool.Drop(c)
 		return nil, err
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// Pool keeps connections to peers between calls.
+// Pool keeps connections to peers between calls. mu guards idle, live and closed, and is never held over I/O other than closing.
 type Pool struct {
 	t      *Transport
 	mu     sync.Mutex
@@ -40,20 +40,20 @@ func (p *Pool) Get(ctx context.Context, addr, purpose string) (*Conn, error) {
 	return p.Dial(ctx, addr, purpose)
 }
 
-// member is Get for a message to one member: another that has its address by now must not answer for it.
-func (p *Pool) member(ctx context.Context, id uint32, addr, purpose string) (*Conn, error) {
+// getMember is Get for a message to one member. It refuses a connection at whose end another node answers.
+func (p *Pool) getMember(ctx context.Context, id uint32, addr, purpose string) (*Conn, error) {
 	c, err := p.Get(ctx, addr, purpose)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.is(id); err != nil {
-		p.forget(addr, purpose, c)
+	if err := c.checkID(id); err != nil {
+		p.discard(addr, purpose, c)
 		return nil, err
 	}
 	return c, nil
 }
 
-func (c *Conn) is(id uint32) error {
+func (c *Conn) checkID(id uint32) error {
 	if c.Hello.NodeID != id {
 		return fmt.Errorf("peer %s: node %d answers where node %d belongs", c.RemoteAddr(), c.Hello.NodeID, id)
 	}
@@ -113,14 +113,14 @@ func (p *Pool) Dial(ctx context.Context, addr, purpose string) (*Conn, error) {
 	}
 	if c.sums = c.Hello.Raft != nil; c.sums {
 		c.r.Checksums()
-		if err := p.t.whole(&c.Hello, nc.RemoteAddr()); err != nil {
+		if err := p.t.checkAnswer(&c.Hello, nc.RemoteAddr()); err != nil {
 			p.Drop(c)
 			return nil, fmt.Errorf("peer %s: hello: %w", addr, err)
 		}
 	}
-	err = errors.Join(identified(nc, c.Hello.NodeID), verifyProof(&c.Hello, hello.Raft.Nonce))
+	err = errors.Join(checkCertificate(nc, c.Hello.NodeID), verifyProof(&c.Hello, hello.Raft.Nonce))
 	if err == nil {
-		err = p.t.host.Meet(c.Hello.NodeID, c.Hello.Raft)
+		err = p.t.host.CheckPeer(c.Hello.NodeID, c.Hello.Raft)
 	}
 	if err != nil {
 		p.Drop(c)
@@ -129,9 +129,9 @@ func (p *Pool) Dial(ctx context.Context, addr, purpose string) (*Conn, error) {
 	return c, nil
 }
 
-// forget closes a connection that failed and the idle ones beside it: a peer that restarted has cut them all,
-// and each would cost a later call its failure. Nothing is sent twice here.
-func (p *Pool) forget(addr, purpose string, c *Conn) {
+// discard closes a connection that failed and the idle ones with its key: a peer that restarted has closed them all, and each would
+// cost a later call its failure. Nothing is sent twice here.
+func (p *Pool) discard(addr, purpose string, c *Conn) {
 	key := poolKey{addr, purpose}
 	p.mu.Lock()
 	stale := append(p.idle[key], c)
@@ -145,8 +145,8 @@ func (p *Pool) forget(addr, purpose string, c *Conn) {
 	}
 }
 
-// cut closes all connections to a peer for a purpose; what is under way on them fails at once.
-func (p *Pool) cut(addr, purpose string) {
+// closeAll closes all connections to a peer for a purpose; what is under way on them fails at once.
+func (p *Pool) closeAll(addr, purpose string) {
 	key := poolKey{addr, purpose}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -170,7 +170,7 @@ func (p *Pool) Call(ctx context.Context, addr, purpose string, op wire.Op, m wir
 	err = c.Call(deadline, op, m, want, answer)
 	var pe *PeerError
 	if err != nil && !errors.As(err, &pe) {
-		p.forget(addr, purpose, c)
+		p.discard(addr, purpose, c)
 		return fmt.Errorf("peer %s: %w", addr, err)
 	}
 	p.Put(addr, purpose, c)

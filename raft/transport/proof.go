@@ -10,11 +10,11 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// Every home has a key of its own, and who answers at a member's address proves with it who it is: it signs what the dialing
-// side has just chosen, its id, and the address at which it is to be reached, so that no one else's proof can be passed on.
-//
+// Every home has an ed25519 key. The node that answers at a member's address proves its identity with it: it signs a nonce that the
+// dialing side has just chosen, its own id and its advertised address. A node in between cannot pass on another's proof, because
+// that names another address.
 
-// nonceSize is how much of chance is signed.
+// nonceSize is the length of the nonce in bytes.
 const nonceSize = 32
 
 func statement(nonce []byte, id uint32, addr string) []byte {
@@ -37,9 +37,9 @@ func publicText(k ed25519.PrivateKey) string {
 	return hex.EncodeToString(k.Public().(ed25519.PublicKey))
 }
 
-var errProof = errors.New("its key is not its own")
+var errProof = errors.New("its proof of identity is not signed with the key it shows")
 
-// verifyProof looks at the proof in an answer; one without a key proves nothing, and is told so by an empty Key.
+// verifyProof checks the proof in an answer. An answer without a key proves nothing; its Key stays empty.
 func verifyProof(h *wire.ClusterHelloOK, nonce []byte) error {
 	if h.Raft == nil || h.Raft.Key == "" {
 		return nil

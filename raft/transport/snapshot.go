@@ -18,11 +18,11 @@ const chunkSize = 256 << 10
 func (t *Transport) InstallSnapshot(id hraft.ServerID, addr hraft.ServerAddress, a *hraft.InstallSnapshotRequest, resp *hraft.InstallSnapshotResponse, data io.Reader) error {
 	c, err := t.Pool.Dial(t.ctx, string(addr), ForSnapshot)
 	if err != nil {
-		t.host.HeardAgain(t.ctx, NodeID(id))
+		t.host.WaitAnswer(t.ctx, NodeID(id))
 		return err
 	}
 	defer t.Pool.Drop(c)
-	if err := c.is(NodeID(id)); err != nil {
+	if err := c.checkID(NodeID(id)); err != nil {
 		return err
 	}
 	t.o.Log.Info("sending snapshot", "peer", id, "index", a.LastLogIndex, "bytes", a.Size)

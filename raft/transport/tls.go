@@ -12,12 +12,12 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// Identity is the DNS name that the certificate of a member bears. Host names play no part on the peer port: a member
-// is who its certificate says, wherever it runs.
+// Identity is the DNS name in a member's certificate. Host names are not checked on the peer port: the certificate names the
+// member's id, so a member may move to another host.
 func Identity(id uint32) string { return fmt.Sprintf("node-%d.cairn", id) }
 
-// identified says whether the certificate at the other end is the node's. A plain connection has none to compare.
-func identified(nc net.Conn, id uint32) error {
+// checkCertificate refuses a TLS connection whose certificate names another node. A plain connection has no certificate to check.
+func checkCertificate(nc net.Conn, id uint32) error {
 	tc, ok := nc.(*tls.Conn)
 	if !ok {
 		return nil

@@ -1,0 +1,35 @@
+package raft
+
+import (
+	"context"
+
+	hraft "github.com/hashicorp/raft"
+
+	"github.com/cairndb/cairn/raft/recovery"
+	"github.com/cairndb/cairn/wire"
+)
+
+// A voter that was away does not know the voters that joined meanwhile, and the library gives no vote to a candidate that its own,
+// older configuration does not list as a voter. Raft needs no such check: votes are counted by the candidate's configuration, and a
+// voter compares the ends of the two logs. With the check, no leader would be elected when a majority is up but only a newcomer
+// has every acknowledged record. So this node compares the logs itself and gives the library the request without the candidate's
+// id, which turns its check off.
+//
+// The check exists so that a removed node cannot disturb the cluster. The logs ensure that as well: a removed node lacks the record
+// of its removal, which a majority has, so it gets no vote.
+
+// unlistedCandidate reports whether a candidate is no voter in this node's configuration.
+func (n *Node) unlistedCandidate(candidate uint32) bool {
+	s, ok := n.find(candidate)
+	return !ok || s.Suffrage != hraft.Voter
+}
+
+// voteForUnlisted answers a candidate that this node's configuration does not list as a voter. A refusal moves no term.
+func (c *inbound) voteForUnlisted(ctx context.Context, v *wire.RaftVote) (*wire.RaftVoteReply, error) {
+	_, _, led := c.n.Leader()
+	denied := led && !v.Transfer || v.Term < c.n.Term() || (recovery.Place{Term: v.LastTerm, Index: v.LastIndex}).Before(c.n.end())
+	if denied || v.PreVote {
+		return &wire.RaftVoteReply{Term: c.n.Term(), Granted: !denied}, nil
+	}
+	return c.castVote(ctx, v, hraft.RPCHeader{ProtocolVersion: hraft.ProtocolVersionMax, Addr: []byte(v.Addr)})
+}
