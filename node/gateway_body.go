@@ -93,7 +93,7 @@ func (g *gateway) bodyOf(w http.ResponseWriter, r *http.Request, limit int64) (b
 		ctx, cancel := context.WithTimeout(r.Context(), bodyTimeout)
 		defer cancel()
 		var ok bool
-		if release, ok = g.s.bodies.acquire(ctx, int(size)); !ok {
+		if release, ok = g.s.bodies.Acquire(ctx, int(size)); !ok {
 			return nil, func() {}, oplog.Errorf(oplog.Unavailable, "too many large requests at once; retry")
 		}
 	}

@@ -174,7 +174,7 @@ func (n *Node) openState() (err error) {
 	}
 	n.clock = oplog.NewClock(n.cfg.NodeID, func() time.Time { return n.raft.Clock().Time })
 	n.clock.Observe(n.state.Last())
-	n.service = &Service{cfg: n.cfg, log: n.log, keys: n.keys, state: n.state, machine: n.machine, started: time.Now(), timings: newTimings(), heavy: large.NewTurns(), bodies: newByteBudget(), opened: make(chan struct{})}
+	n.service = &Service{cfg: n.cfg, log: n.log, keys: n.keys, state: n.state, machine: n.machine, started: time.Now(), timings: newTimings(), heavy: large.NewTurns(), bodies: large.NewBudget(), opened: make(chan struct{})}
 	n.service.door = throughDoor(n.service)
 	n.service.disk, n.service.certs = n.disk, n.certs
 	n.service.backups.dir = filepath.Join(n.cfg.Home, "backup-spool")

@@ -51,7 +51,7 @@ type Service struct {
 	certs    map[string]*certificates
 	asking   atomic.Int64  // recalls under way
 	heavy    large.Turns   // at decoding large requests
-	bodies   *byteBudget   // of requests being read and served
+	bodies   *large.Budget // of requests being read and served
 	thinking chan struct{} // holds a token while a round of cognition is under way
 	embedder *embed.Guard  // nil: vectors are the clients' own
 

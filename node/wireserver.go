@@ -275,7 +275,7 @@ func (ss *session) run() {
 	var release func()
 	ss.r.Announce(large.From, func(n int) error {
 		var ok bool
-		if release, ok = ss.w.s.bodies.acquire(ss.ctx, n); !ok {
+		if release, ok = ss.w.s.bodies.Acquire(ss.ctx, n); !ok {
 			return ss.ctx.Err()
 		}
 		return ss.nc.SetReadDeadline(time.Now().Add(largeTimeout))

@@ -1,7 +1,6 @@
 package node
 
 import (
-	"context"
 	"net"
 	"testing"
 	"time"
@@ -60,47 +59,5 @@ func TestWhoReadsNothingIsDropped(t *testing.T) {
 		if _, err := s.Commit(t.Context(), c, "", ops...); err != nil {
 			t.Fatal(err)
 		}
-	}
-}
-
-// Large frames take turns: what is read of them at once is bounded, whoever sends them, and those that never come to
-// their end give their place to others in time.
-func TestRoomForLargeFrames(t *testing.T) {
-	t.Parallel()
-	r := newByteBudget().acquire
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	all, ok := r(ctx, 256<<20)
-	if !ok {
-		t.Fatal("no room where nobody is")
-	}
-	got := make(chan bool)
-	go func() { _, ok := r(ctx, 1<<20); got <- ok }()
-	go func() { _, ok := r(ctx, 1<<20); got <- ok }()
-	select {
-	case <-got:
-		t.Fatal("room where there is none")
-	case <-time.After(20 * time.Millisecond):
-	}
-	all()
-	for range 2 {
-		if !<-got {
-			t.Error("room was not given back")
-		}
-	}
-	half, ok := r(ctx, 254<<20)
-	if !ok {
-		t.Fatal("no room")
-	}
-	go func() { _, ok := r(ctx, 2<<20); got <- ok }()
-	cancel()
-	if <-got {
-		t.Error("room for one that has gone")
-	}
-	half()
-	if back, ok := r(t.Context(), 254<<20); !ok {
-		t.Error("half a place is lost")
-	} else {
-		back()
 	}
 }

@@ -1,9 +1,9 @@
-package node
+package large
 
 import "context"
 
-// byteBudget bounds the memory of large requests, over all surfaces: a request waits for its bytes in turn before it is read.
-type byteBudget struct {
+// Budget bounds the memory of large requests, over all surfaces of a node: a request waits for its bytes in turn before it is read.
+type Budget struct {
 	turn  chan struct{}
 	units chan struct{}
 }
@@ -13,12 +13,13 @@ const (
 	budgetUnits = 4096 // 256 MiB
 )
 
-func newByteBudget() *byteBudget {
-	return &byteBudget{turn: make(chan struct{}, 1), units: make(chan struct{}, budgetUnits)}
+// NewBudget is one of 256 MiB.
+func NewBudget() *Budget {
+	return &Budget{turn: make(chan struct{}, 1), units: make(chan struct{}, budgetUnits)}
 }
 
-// acquire waits until n bytes are free, and returns what gives them back.
-func (b *byteBudget) acquire(ctx context.Context, n int) (release func(), ok bool) {
+// Acquire waits until n bytes are free, and returns what gives them back.
+func (b *Budget) Acquire(ctx context.Context, n int) (release func(), ok bool) {
 	want := (n + budgetUnit - 1) / budgetUnit
 	select {
 	case b.turn <- struct{}{}: // one at a time fills up: two halves would wait for each other
