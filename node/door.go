@@ -235,6 +235,7 @@ var operations = rowed([]operation{
 	on(api.FetchBackup, (*Service).fetchBackup),
 	on(api.DropBackup, (*Service).dropBackup),
 	on(api.Export, (*Service).export),
+	on(api.Import, (*Service).importLines),
 
 	on(api.Events, (*Service).events),
 	on(api.Gaps, (*Service).gaps),

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -67,7 +66,7 @@ func (rt route) described() route {
 
 // routes is the gateway at a glance.
 func routes() []route {
-	return slices.Concat(opRoutes(), transferRoutes)
+	return opRoutes()
 }
 
 // request is one exchange on its way.
@@ -88,13 +87,12 @@ type gateway struct {
 	metrics *metrics
 	busy    atomic.Int64
 	streams atomic.Int64
-	imports chan struct{} // slots
 	limit   *access.Conns
 	open    sync.Map // net.Conn to the func() that counts it out
 }
 
 func newGateway(s *Service) *gateway {
-	g := &gateway{s: s, imports: make(chan struct{}, maxImports), limit: access.NewConns(s.cfg.MaxConns, s.cfg.MaxConnsPerIP)}
+	g := &gateway{s: s, limit: access.NewConns(s.cfg.MaxConns, s.cfg.MaxConnsPerIP)}
 	g.metrics = newMetrics(g)
 	mux := http.NewServeMux()
 	for _, r := range routes() {

@@ -6,7 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
+	"io"
 	"math"
 	"mime"
 	"net/http"
@@ -114,6 +114,17 @@ func (g *gateway) bodyOf(w http.ResponseWriter, r *http.Request, limit int64) (b
 // lingerTimeout is what a refused client has to send what it announced, which the gateway discards, and to read the answer.
 const lingerTimeout = time.Second
 
+// patient is a body whose sender may take bodyTimeout for every piece.
+type patient struct {
+	r  io.Reader
+	rc *http.ResponseController
+}
+
+func (p patient) Read(b []byte) (int, error) {
+	_ = p.rc.SetReadDeadline(time.Now().Add(bodyTimeout)) // a connection that has none is a test's
+	return p.r.Read(b)
+}
+
 // leaveUnread answers without having read the body: the connection ends with the answer, and does not wait for the rest.
 func leaveUnread(w http.ResponseWriter, r *http.Request) {
 	if r.ContentLength == 0 || r.ProtoMajor > 1 { // HTTP/2 ends the stream alone
@@ -133,18 +144,9 @@ func (g *gateway) decodeBody(q *request, b []byte) error {
 	if err := g.s.heavy.Decode(q.r.Context(), len(b), func() error { return json.Unmarshal(b, &q.body) }); err != nil && q.r.Context().Err() != nil {
 		return oplog.Errorf(oplog.Unavailable, "the client left")
 	} else if err != nil {
-		return &statusError{status: http.StatusBadRequest, code: "invalid_body", err: oplog.Errorf(oplog.Invalid, "body is not a JSON object: %s", malformed(err))}
+		return &statusError{status: http.StatusBadRequest, code: "invalid_body", err: oplog.Errorf(oplog.Invalid, "body is not a JSON object: %s", field.Malformed(err))}
 	}
 	return nil
-}
-
-// malformed says where JSON is wrong without saying what it says.
-func malformed(err error) string {
-	var syntax *json.SyntaxError
-	if errors.As(err, &syntax) {
-		return fmt.Sprintf("malformed at byte %d", syntax.Offset)
-	}
-	return "another kind of value"
 }
 
 // raw is a field's JSON; nil for null and for none.

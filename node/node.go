@@ -181,7 +181,7 @@ func (n *Node) openState() (err error) {
 	if err := os.RemoveAll(n.service.backups.dir); err != nil { // of a process before
 		return fmt.Errorf("backups: %w", err)
 	}
-	n.service.thinking = make(chan struct{}, 1)
+	n.service.thinking, n.service.imports = make(chan struct{}, 1), make(chan struct{}, maxImports)
 	if n.cfg.Embedder != nil {
 		n.service.embedder = embed.NewGuard(n.cfg.Embedder)
 	}

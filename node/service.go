@@ -52,6 +52,7 @@ type Service struct {
 	asking   atomic.Int64  // recalls under way
 	heavy    large.Turns   // at decoding large requests
 	bodies   *large.Budget // of requests being read and served
+	imports  chan struct{} // holds a token for each import under way
 	thinking chan struct{} // holds a token while a round of cognition is under way
 	embedder *embed.Guard  // nil: vectors are the clients' own
 

@@ -11,7 +11,7 @@ var Ops = []*Op{
 	CreateDatabase.Op, Databases.Op, DropDatabase.Op, Quota.Op, SetQuota.Op, Settings.Op, SetSettings.Op, Purge.Op,
 	Me.Op, CreateToken.Op, Tokens.Op, RevokeToken.Op, LimitToken.Op, Audits.Op, Log.Op,
 	Cluster.Op, Topology.Op, Raft.Op, ChangeMembers.Op, ControlSnapshot.Op,
-	MakeBackup.Op, FetchBackup.Op, DropBackup.Op, Export.Op,
+	MakeBackup.Op, FetchBackup.Op, DropBackup.Op, Export.Op, Import.Op,
 	Events.Op, Gaps.Op, Digest.Op, RunMaintenance.Op, MaintenanceStatus.Op,
 	Alive.Op, DeepHealth.Op, Ready.Op, PackContext.Op, Embedding.Op, Reembed.Op,
 	Relate.Op, Edges.Op, Graph.Op, Unrelate.Op, Claim.Op, Claims.Op, Alias.Op,

@@ -19,6 +19,8 @@ var (
 
 	Export = row[ExportRequest, Exported](Op{Name: "export", Does: "A database's memories, then its relations; NDJSON.", Scope: Read, HTTP: "GET /v1/export",
 		Media: "application/x-ndjson", Stream: true})
+	Import = row[ImportRequest, Imported](Op{Name: "import", Scope: Write, Writes: true, HTTP: "POST /v1/import", Stream: true,
+		Does: "Take NDJSON as export gives it; memories get new ids. A line is read when those before it are stored. With key, a second try stores nothing twice."})
 )
 
 type MakeBackupRequest struct {
@@ -88,4 +90,25 @@ type ExportedEdge struct {
 	Dst     string  `json:"dst"`
 	RelType string  `json:"rel_type"`
 	Weight  float64 `json:"weight"`
+}
+
+type ImportRequest struct {
+	Key   string    `json:"key" in:"query" doc:"Of the whole import, up to 480 bytes: lines that were stored under it are stored once."`
+	Lines io.Reader `json:"-"` // JSON objects, one a line; nothing is read ahead of what is stored
+}
+
+type Imported struct {
+	Lines    int         `json:"lines" doc:"How many lines were read."`
+	Memories int         `json:"memories" doc:"How many memories were stored."`
+	Edges    int         `json:"edges" doc:"How many relations were stored."`
+	Index    oplog.Index `json:"log_index" doc:"Where in the log the last of them is."`
+}
+
+// An ImportedLine is a line of an import, where it is no memory: a memory is a Draft.
+type ImportedLine struct {
+	Type    string  `json:"type" default:"memory" doc:"memory or edge."`
+	Src     string  `json:"src" doc:"Of an edge: where it begins."`
+	Dst     string  `json:"dst" doc:"Of an edge: where it ends."`
+	RelType string  `json:"rel_type" doc:"Of an edge: what kind of relation it is."`
+	Weight  float64 `json:"weight" default:"1" doc:"Of an edge: how much it counts."`
 }

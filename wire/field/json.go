@@ -3,6 +3,7 @@ package field
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -183,4 +184,13 @@ func WindowJSON(raw json.RawMessage) (from, to time.Time, err error) {
 		}
 	}
 	return from, to, nil
+}
+
+// Malformed says where JSON is wrong without saying what it says.
+func Malformed(err error) string {
+	var syntax *json.SyntaxError
+	if errors.As(err, &syntax) {
+		return fmt.Sprintf("malformed at byte %d", syntax.Offset)
+	}
+	return "another kind of value"
 }

@@ -7,8 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"reflect"
 	"strings"
 	"time"
@@ -19,55 +17,42 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-var transferRoutes = []route{
-	{name: "import", method: "POST", path: "/v1/import", scope: api.Write, write: true, stream: true, handle: httpImport,
-		summary: "Take NDJSON as export gives it; memories get new ids. A line is read when those before it are stored. With key, a second try stores nothing twice",
-		query:   "key:string", result: "lines:integer! memories:integer! edges:integer! log_index:integer!"},
-}
-
 // What an import takes at a time: one entry of the log.
 const (
-	importRows  = 200
-	importBytes = 1 << 20
-	maxImports  = 16
+	importRows     = 200
+	importBytes    = 1 << 20
+	importLine     = 4 << 20 // a memory's text and metadata at their largest, as JSON
+	importPatience = time.Minute
+	maxImports     = 16
 )
 
 // importer stores what it reads, batch by batch: nothing is read ahead of what is stored, so the sender waits in its
 // own socket.
 type importer struct {
 	ctx     context.Context
-	g       *gateway
+	s       *Service
 	c       api.Caller
 	key     string // of the whole import; each batch has its own below it
 	batches int
 	bytes   int
-	drafts  []Draft
+	drafts  []api.Draft
 	edges   []oplog.Op
-	done    imported
+	done    api.Imported
 }
 
-type imported struct {
-	Lines    int         `json:"lines"`
-	Memories int         `json:"memories"`
-	Edges    int         `json:"edges"`
-	Index    oplog.Index `json:"log_index"`
-}
-
-func httpImport(g *gateway, q *request) (any, error) {
+func (s *Service) importLines(ctx context.Context, c api.Caller, q *api.ImportRequest) (*api.Imported, error) {
 	select {
-	case g.imports <- struct{}{}:
-		defer func() { <-g.imports }()
+	case s.imports <- struct{}{}:
+		defer func() { <-s.imports }()
 	default:
 		return nil, oplog.Errorf(oplog.Unavailable, "%d imports are under way; retry later", maxImports)
 	}
-	im := importer{ctx: q.r.Context(), g: g, c: q.c, key: q.param("key")}
+	im := importer{ctx: ctx, s: s, c: c, key: q.Key}
 	if len(im.key) > field.MaxKey-32 {
 		return nil, oplog.Errorf(oplog.Invalid, "key: at most %d bytes", field.MaxKey-32)
 	}
-	rc := http.NewResponseController(q.w)
-	defer func() { _ = rc.SetReadDeadline(time.Time{}) }()
-	sc := bufio.NewScanner(patient{q.r.Body, rc})
-	sc.Buffer(make([]byte, 64<<10), maxSmall)
+	sc := bufio.NewScanner(q.Lines)
+	sc.Buffer(make([]byte, 64<<10), importLine)
 	for sc.Scan() {
 		im.done.Lines++
 		if err := im.line(sc.Bytes()); err != nil {
@@ -75,62 +60,56 @@ func httpImport(g *gateway, q *request) (any, error) {
 		}
 	}
 	if err := sc.Err(); errors.Is(err, bufio.ErrTooLong) {
-		return nil, im.broken(oplog.Errorf(oplog.TooLarge, "line is over %d bytes", maxSmall))
+		return nil, im.broken(oplog.Errorf(oplog.TooLarge, "line is over %d bytes", importLine))
 	} else if err != nil {
 		return nil, im.broken(oplog.Errorf(oplog.Invalid, "body broke off"))
 	}
 	if err := im.flush(); err != nil {
 		return nil, im.broken(err)
 	}
-	_ = rc.SetWriteDeadline(time.Now().Add(answerTimeout)) // what was stored is stored, whether it is heard of or not
-	return im.done, nil
+	return &im.done, nil
 }
 
-// patient is a body whose sender may take bodyTimeout for every piece.
-type patient struct {
-	r  io.Reader
-	rc *http.ResponseController
-}
-
-func (p patient) Read(b []byte) (int, error) {
-	_ = p.rc.SetReadDeadline(time.Now().Add(bodyTimeout)) // a connection that has none is a test's
-	return p.r.Read(b)
-}
-
-var draftFields = field.Of(reflect.TypeFor[api.Draft]())
+var (
+	lineFields  = field.Of(reflect.TypeFor[api.ImportedLine]())
+	draftFields = field.Of(reflect.TypeFor[api.Draft]())
+)
 
 func (im *importer) line(b []byte) error {
 	if len(bytes.TrimSpace(b)) == 0 {
 		return nil
 	}
-	var f fields
+	var f map[string]json.RawMessage
 	if err := json.Unmarshal(b, &f); err != nil {
-		return oplog.Errorf(oplog.Invalid, "not a JSON object: %s", malformed(err))
+		return oplog.Errorf(oplog.Invalid, "not a JSON object: %s", field.Malformed(err))
 	}
-	switch kind := f.str("type", "memory"); kind {
+	var l api.ImportedLine
+	if err := lineFields.Decode(&l, f, true); err != nil {
+		return oplog.Errorf(oplog.Invalid, "%s", err)
+	}
+	switch l.Type {
 	case "memory":
-		var d Draft
+		var d api.Draft
 		if err := draftFields.Decode(&d, f, true); err != nil { // files hold what other servers took; a date that cannot be read would become today
 			return oplog.Errorf(oplog.Invalid, "%s", err)
 		}
-		if _, err := f.must("text"); err != nil {
-			return err
+		if text := f["text"]; len(text) == 0 || text[0] != '"' {
+			return oplog.Errorf(oplog.Invalid, "missing 'text'")
 		}
 		d.Key, d.Namespace = "", strings.TrimSpace(d.Namespace)
 		im.drafts = append(im.drafts, d)
 	case "edge":
-		op := &oplog.Relate{ID: oplog.NewID(), Src: f.str("src", ""), Dst: f.str("dst", ""), Type: f.str("rel_type", ""), Weight: f.num("weight", 1), At: oplog.At(time.Now())}
-		if op.Src == "" || op.Dst == "" || op.Type == "" {
+		if l.Src == "" || l.Dst == "" || l.RelType == "" {
 			return oplog.Errorf(oplog.Invalid, "an edge needs src, dst and rel_type")
 		}
-		if err := names(op.Src, op.Dst, op.Type); err != nil {
+		if err := names(l.Src, l.Dst, l.RelType); err != nil {
 			return err
 		}
-		im.edges = append(im.edges, op)
+		im.edges = append(im.edges, &oplog.Relate{ID: oplog.NewID(), Src: l.Src, Dst: l.Dst, Type: l.RelType, Weight: l.Weight, At: oplog.At(time.Now())})
 	default:
-		return oplog.Errorf(oplog.Invalid, "type %q: memory or edge", kind)
+		return oplog.Errorf(oplog.Invalid, "type %q: memory or edge", l.Type)
 	}
-	if im.bytes += len(b); im.bytes < importBytes && len(im.drafts)+len(im.edges) < im.g.s.access.AtOnce(im.c, importRows) {
+	if im.bytes += len(b); im.bytes < importBytes && len(im.drafts)+len(im.edges) < im.s.access.AtOnce(im.c, importRows) {
 		return nil
 	}
 	return im.flush()
@@ -141,10 +120,10 @@ func (im *importer) line(b []byte) error {
 func (im *importer) counted(rows int) (api.Caller, error) {
 	c := im.c
 	c.Counted = 0
-	patience := time.NewTimer(bodyTimeout)
+	patience := time.NewTimer(importPatience)
 	defer patience.Stop()
 	for {
-		c, err := im.g.s.access.Count(c, rows)
+		c, err := im.s.access.Count(c, rows)
 		var slow *access.Limited
 		if !errors.As(err, &slow) {
 			return c, err
@@ -168,17 +147,17 @@ func (im *importer) flush() error {
 		return err
 	}
 	if len(im.drafts) > 0 {
-		if err := im.g.s.room(c, len(im.drafts)); err != nil {
+		if err := im.s.room(c, len(im.drafts)); err != nil {
 			return err
 		}
-		r, err := im.g.s.Remember(im.ctx, c, im.batchKey(), im.drafts...)
+		r, err := im.s.Remember(im.ctx, c, im.batchKey(), im.drafts...)
 		if err != nil {
 			return err
 		}
 		im.done.Memories, im.done.Index = im.done.Memories+len(r.RIDs), r.Index
 	}
 	if len(im.edges) > 0 {
-		w, err := im.g.s.Commit(im.ctx, c, im.batchKey(), im.edges...)
+		w, err := im.s.write(im.ctx, c, write{scope: api.Write, key: im.batchKey(), ops: im.edges})
 		if err != nil {
 			return err
 		}
