@@ -23,21 +23,7 @@ func TestCorrectnessNamesItsTests(t *testing.T) {
 
 func pageNamesTests(t *testing.T, name string) {
 	t.Helper()
-	there := map[string]bool{}
-	defined := regexp.MustCompile(`(?m)^func (Test\w+)\(t \*testing\.T\)`)
-	err := filepath.WalkDir(filepath.Join(deployDir, ".."), func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.HasSuffix(path, "_test.go") {
-			return err
-		}
-		b, err := os.ReadFile(path)
-		for _, m := range defined.FindAllStringSubmatch(string(b), -1) {
-			there[m[1]] = true
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	there := testsBelow(t, filepath.Join(deployDir, ".."))
 	page, err := os.ReadFile(filepath.Join(deployDir, name))
 	if err != nil {
 		t.Fatal(err)
@@ -61,4 +47,25 @@ func pageNamesTests(t *testing.T, name string) {
 	if rows < 10 {
 		t.Errorf("only %d lines were looked at", rows)
 	}
+}
+
+// testsBelow are the names of the tests in a folder and below.
+func testsBelow(t *testing.T, root string) map[string]bool {
+	t.Helper()
+	there := map[string]bool{}
+	defined := regexp.MustCompile(`(?m)^func (Test\w+)\(\w+ \*testing\.T\)`)
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		for _, m := range defined.FindAllStringSubmatch(string(b), -1) {
+			there[m[1]] = true
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return there
 }
