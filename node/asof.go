@@ -8,6 +8,7 @@ import (
 
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/node/mind"
 	"github.com/cairndb/cairn/oplog"
 )
@@ -19,7 +20,7 @@ const (
 )
 
 // searchThen searches as of a time when one is given, and now when none is.
-func (s *Service) searchThen(ctx context.Context, c api.Caller, q index.Query, at time.Time, f Freshness) (Answer, error) {
+func (s *Service) searchThen(ctx context.Context, c api.Caller, q index.Query, at time.Time, f commit.Freshness) (Answer, error) {
 	if at.IsZero() {
 		return s.search(ctx, c, q, f)
 	}
@@ -28,7 +29,7 @@ func (s *Service) searchThen(ctx context.Context, c api.Caller, q index.Query, a
 
 // searchAsOf finds what was believed at a time: texts as they were before later corrections, and memories that
 // were merged or forgotten since. What still is as it was is found as ever; what has changed is compared by its words.
-func (s *Service) searchAsOf(ctx context.Context, c api.Caller, q index.Query, at time.Time, f Freshness) (Answer, error) {
+func (s *Service) searchAsOf(ctx context.Context, c api.Caller, q index.Query, at time.Time, f commit.Freshness) (Answer, error) {
 	k, then, least := q.K, oplog.At(at), q.MinScore
 	q.MinScore = 0 // of what was, which the index does not know
 	if k <= 0 || k > index.MaxK {

@@ -20,7 +20,7 @@ const noteTimeout = 3 * time.Second
 func (s *Service) Changed(ctx context.Context, from uint32, m wire.Membership) {
 	ctx, cancel := context.WithTimeout(ctx, noteTimeout)
 	defer cancel()
-	err := s.isOpen(ctx)
+	err := s.commit.WaitOpen(ctx)
 	if err == nil {
 		by := access.Asker{Asker: m.Asker, Node: from}
 		err = s.Note(ctx, by.Audit(m.Action, fmt.Sprintf("node %d", m.NodeID), strings.TrimSpace(m.Addr+" "+m.Role)))

@@ -66,7 +66,7 @@ func (s *Service) eachDatabase(ctx context.Context, what string, f func(context.
 		return
 	}
 	for _, d := range dbs {
-		if ctx.Err() != nil || !s.machine.leads() {
+		if ctx.Err() != nil || !s.commit.Leads() {
 			return
 		}
 		if err := f(ctx, api.Caller{DB: d.ID, Database: d.Name, By: api.ByNode, Scopes: access.All}); err != nil && ctx.Err() == nil {

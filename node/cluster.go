@@ -48,15 +48,15 @@ func (s *Service) gatewayURL(addr string) *string {
 
 func (s *Service) raftState(context.Context, api.Caller, *api.RaftRequest) (*api.RaftState, error) {
 	rs := s.raft.Status()
-	a := &api.RaftState{NodeID: s.cfg.NodeID, State: lower(rs.State), Term: rs.Term, LastIndex: rs.LastIndex, Applied: s.machine.applied.get(), Snapshot: rs.SnapshotIndex,
+	a := &api.RaftState{NodeID: s.cfg.NodeID, State: lower(rs.State), Term: rs.Term, LastIndex: rs.LastIndex, Applied: s.commit.Applied(), Snapshot: rs.SnapshotIndex,
 		Members: make([]api.RaftMember, len(rs.Members))}
 	for i, m := range rs.Members {
 		a.Members[i] = api.RaftMember{NodeID: m.ID, Addr: m.Addr, Voter: m.Voter}
 	}
-	if id, ok := s.machine.leader(); ok {
+	if id, ok := s.commit.Leader(); ok {
 		a.Leader, a.Healthy = &id, true
 	}
-	if !rs.LastContact.IsZero() && !s.machine.leads() {
+	if !rs.LastContact.IsZero() && !s.commit.Leads() {
 		ago := time.Since(rs.LastContact).Milliseconds()
 		a.SinceContact = &ago
 	}
@@ -84,7 +84,7 @@ func (s *Service) takeLead(ctx context.Context, c api.Caller) (*api.MembersChang
 	if len(rs.Members) <= 1 || s.cfg.Role != RoleVoter {
 		return nil, oplog.Errorf(oplog.Invalid, "only a voter of a cluster can be promoted")
 	}
-	if s.machine.leads() {
+	if s.commit.Leads() {
 		return &api.MembersChanged{Status: "already_leader", NodeID: s.cfg.NodeID, Term: rs.Term, Message: "this node leads"}, nil
 	}
 	msg, err := s.askMembers(ctx, c, api.ChangeMembersRequest{Verb: "transfer", NodeID: s.cfg.NodeID})

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-
-	"github.com/cairndb/cairn/oplog"
 )
 
 // How a cluster is, in one word and why, the same on every surface: "healthy", "degraded: node 3 unreachable",
@@ -99,7 +97,7 @@ func (s *Service) lookNow(ctx context.Context) (l looked) {
 // condition is what the last look came to. That a leader went, or came, is known at once.
 func (s *Service) condition(ctx context.Context) (word, why string) {
 	l := s.looked.Load()
-	_, led := s.machine.leader()
+	_, led := s.commit.Leader()
 	switch {
 	case !led && (l == nil || l.word != unhealthy):
 		return unhealthy, "no leader"
@@ -116,14 +114,12 @@ func (s *Service) lost() bool {
 	return l != nil && l.lost
 }
 
-// noLeader is the refusal of a write while no leader is known: at once when there can be none. It is an ErrNoLeader to every
-// surface, with which clients go to another node.
-func (s *Service) noLeader() error {
-	if s.lost() {
-		text := fmt.Sprintf("%s: writes are taken when a majority of the voters answers; reads go on", s.looked.Load().why)
-		return &oplog.Error{Kind: oplog.Unavailable, Text: text, Err: ErrNoLeader}
+// noQuorum is why no leader can be elected: at its last looks this node has heard of no quorum. Empty when one may be.
+func (s *Service) noQuorum() string {
+	if !s.lost() {
+		return ""
 	}
-	return ErrNoLeader
+	return s.looked.Load().why
 }
 
 // conditions is the metric: 1 for the word that is so.

@@ -5,19 +5,15 @@
 // # The write
 //
 // A surface calls Service with a plain value and a Caller. The service refuses what can be refused, settles
-// chance (ids, times, vectors), and proposes an entry. On the leader the proposer joins concurrent entries
-// into one log record (propose.go); on a follower the entry travels to the leader when the surface forwards
-// (forward.go), or is refused with the leader's address. The answer leaves when this node has applied the
-// entry and its index has taken it.
+// chance (ids, times, vectors), and proposes an entry, on the leader or through it: package commit says how the
+// entry gets into the log. The answer leaves when this node has applied the entry and its index has taken it.
 //
 // # The read
 //
-// A Freshness says how new the answer must be: stale (what this node has), at an index, or linearizable
-// (fresh.go). Reads never write; what they returned is reinforced later, in batches.
+// A commit.Freshness says how new the answer must be: stale (what this node has), at an index, or linearizable.
+// Reads never write; what they returned is reinforced later, in batches.
 //
 // # Goroutines and locks
 //
-// raft calls machine.Apply from one goroutine; it hands the outcomes to the feed through a bounded queue, and
-// one goroutine takes them to the index and the subscribers, in log order. No lock is held over I/O, a
-// channel or a callback. Locks, where two are held: server.mu before session.mu; feed.mu alone; mark.mu alone.
+// No lock is held over I/O, a channel or a callback. Locks, where two are held: server.mu before session.mu.
 package node

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/oplog"
 )
 
@@ -72,8 +73,8 @@ func scoped(s *Service, next run) run {
 // led refuses a write on a node that does not lead, for a caller whose writes it does not pass on.
 func led(s *Service, next run) run {
 	return func(ctx context.Context, v *visit) (any, error) {
-		if v.op.Writes && !v.c.Forward && !s.machine.leads() {
-			return nil, s.notLeader()
+		if v.op.Writes && !v.c.Forward && !s.commit.Leads() {
+			return nil, s.commit.NotLeader()
 		}
 		return next(ctx, v)
 	}
@@ -116,9 +117,9 @@ func awaited(s *Service, next run) run {
 	return func(ctx context.Context, v *visit) (any, error) {
 		if f, ok := v.request.(interface{ Wanted() api.Fresh }); ok {
 			start := time.Now()
-			wanted := freshness(f.Wanted())
-			err := s.fresh(ctx, wanted)
-			if err != nil && wanted.Mode == AtIndexMode {
+			wanted := commit.Wanted(f.Wanted())
+			err := s.commit.Fresh(ctx, wanted)
+			if err != nil && wanted.Index > 0 {
 				err = &api.Refusal{Code: "replica_behind", Err: oplog.Errorf(oplog.Unavailable, "replica behind: %s", err)}
 			}
 			if err != nil {

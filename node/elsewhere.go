@@ -131,7 +131,7 @@ func (s *Service) askGateway(ctx context.Context, method, url, auth string, body
 func (s *Service) askLeader(ctx context.Context, c api.Caller, path string, body any) (json.RawMessage, error) {
 	leader, ok := s.leaderInfo()
 	if !ok || leader.HTTP == "" || leader.ID == s.cfg.NodeID {
-		return nil, s.notLeader()
+		return nil, s.commit.NotLeader()
 	}
 	b, err := json.Marshal(body)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/cairndb/cairn/index/embed"
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/oplog"
 )
 
@@ -66,7 +67,7 @@ func TestEmbedderOfADatabase(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Misspelt: no word is shared, the letters are.
-	a, err := n.Service().Recall(t.Context(), caller, index.Query{Text: "kuberntes", K: 1}, node.Stale)
+	a, err := n.Service().Recall(t.Context(), caller, index.Query{Text: "kuberntes", K: 1}, commit.Stale)
 	if err != nil || len(a.Hits) != 1 || a.Hits[0].Parts.Vector <= 0 || a.Hits[0].Parts.Words != 0 {
 		t.Fatalf("%+v, %v", a.Hits, err)
 	}
@@ -74,7 +75,7 @@ func TestEmbedderOfADatabase(t *testing.T) {
 	if err := remember(n, "kept although the embedder fails"); err != nil {
 		t.Fatal(err)
 	}
-	if a, err := n.Service().Recall(t.Context(), caller, index.Query{Text: "kept", K: 1}, node.Stale); err != nil || !strings.HasPrefix(a.Hits[0].Memory.Text, "kept") {
+	if a, err := n.Service().Recall(t.Context(), caller, index.Query{Text: "kept", K: 1}, commit.Stale); err != nil || !strings.HasPrefix(a.Hits[0].Memory.Text, "kept") {
 		t.Fatalf("%+v, %v", a.Hits, err)
 	}
 	n.Close()
@@ -82,7 +83,7 @@ func TestEmbedderOfADatabase(t *testing.T) {
 	if err := remember(n, "no"); err == nil || !strings.Contains(err.Error(), "builtin/1 (64 dimensions)") || !strings.Contains(err.Error(), "builtin/1 (128 dimensions)") {
 		t.Errorf("another embedder: %v", err)
 	}
-	if a, err := n.Service().Recall(t.Context(), caller, index.Query{Text: "kubernetes", K: 1}, node.Stale); err != nil || len(a.Hits) != 1 {
+	if a, err := n.Service().Recall(t.Context(), caller, index.Query{Text: "kubernetes", K: 1}, commit.Stale); err != nil || len(a.Hits) != 1 {
 		t.Errorf("by words: %+v, %v", a.Hits, err)
 	}
 }
@@ -108,7 +109,7 @@ func TestEmbedsAfterwards(t *testing.T) {
 	caller := api.Caller{DB: oplog.DefaultDB, Database: "default", Scopes: []api.Scope{api.Read, api.Write, api.Admin}}
 	byVector := func(n *node.Node, text string) bool {
 		t.Helper()
-		a, err := n.Service().Recall(t.Context(), caller, index.Query{Text: text, K: 1, Quiet: true}, node.Stale)
+		a, err := n.Service().Recall(t.Context(), caller, index.Query{Text: text, K: 1, Quiet: true}, commit.Stale)
 		if err != nil || len(a.Hits) != 1 || a.Hits[0].Memory.Text != text {
 			t.Fatalf("%q: %+v, %v", text, a.Hits, err)
 		}
@@ -116,7 +117,7 @@ func TestEmbedsAfterwards(t *testing.T) {
 	}
 	byWords := func(n *node.Node, i int) {
 		t.Helper()
-		a, err := n.Service().Recall(t.Context(), caller, index.Query{Text: fmt.Sprintf("shelf%dq", i), K: 1, Quiet: true}, node.Stale)
+		a, err := n.Service().Recall(t.Context(), caller, index.Query{Text: fmt.Sprintf("shelf%dq", i), K: 1, Quiet: true}, commit.Stale)
 		if err != nil || len(a.Hits) != 1 || a.Hits[0].Parts.Words == 0 {
 			t.Fatalf("shelf %d: %+v, %v", i, a.Hits, err)
 		}

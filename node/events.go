@@ -8,6 +8,7 @@ import (
 
 	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/oplog"
 )
 
@@ -28,7 +29,7 @@ type event struct {
 }
 
 func (s *Service) position() []byte {
-	b, _ := json.Marshal(map[string]oplog.Index{"index": s.machine.indexed.get()}) // a map of numbers always encodes
+	b, _ := json.Marshal(map[string]oplog.Index{"index": s.commit.Indexed()}) // a map of numbers always encodes
 	return b
 }
 
@@ -39,7 +40,7 @@ type pusher struct {
 	c    api.Caller
 	only []string // event types; empty or "*" for all
 	out  func(api.Event) error
-	sub  *subscription
+	sub  *commit.Subscription
 
 	leader uint32      // as last told
 	sent   oplog.Index // all up to here was sent or is of no interest
@@ -47,9 +48,9 @@ type pusher struct {
 
 // events subscribes at once: what happens from here on is not missed.
 func (s *Service) events(_ context.Context, c api.Caller, q *api.EventsRequest) (*api.Subscription, error) {
-	p := &pusher{s: s, c: c, only: q.Types, sub: s.machine.feed.subscribe()}
+	p := &pusher{s: s, c: c, only: q.Types, sub: s.commit.Subscribe()}
 	p.leader, _, _ = s.raft.Leader() // subscribers hear of changes
-	p.sent = s.machine.indexed.get()
+	p.sent = s.commit.Indexed()
 	return &api.Subscription{Begins: s.position(), Close: p.close, Follow: func(ctx context.Context, tell func(api.Event) error) error {
 		defer p.close()
 		p.out = tell
@@ -57,7 +58,7 @@ func (s *Service) events(_ context.Context, c api.Caller, q *api.EventsRequest) 
 	}}, nil
 }
 
-func (p *pusher) close() { p.sub.close() }
+func (p *pusher) close() { p.sub.Close() }
 
 func (p *pusher) emit(name string, at oplog.Index, data []byte) error {
 	return p.out(api.Event{Name: name, Index: at, Data: data})
@@ -102,7 +103,7 @@ func (p *pusher) run(ctx context.Context, cursor oplog.Index) error {
 				return err
 			}
 		case batch, ok := <-p.sub.C:
-			if err := p.happened(ctx, p.sub.take(batch), ok); err != nil {
+			if err := p.happened(ctx, p.sub.Take(batch), ok); err != nil {
 				return err
 			}
 		}
@@ -118,7 +119,7 @@ func (p *pusher) quiet() error {
 
 func (p *pusher) happened(ctx context.Context, batch []oplog.Outcome, open bool) error {
 	if !open { // it has lost its place: subscribe anew, then read what was missed
-		p.sub = p.s.machine.feed.subscribe()
+		p.sub = p.s.commit.Subscribe()
 		return p.replay(ctx, p.sent)
 	}
 	if slices.ContainsFunc(batch, access.EndsTokens) {
@@ -146,7 +147,7 @@ const replayPage = 512
 
 // replay sends what the log holds behind a cursor and this node can find; the feed has the rest.
 func (p *pusher) replay(ctx context.Context, cursor oplog.Index) error {
-	end := p.s.machine.indexed.get()
+	end := p.s.commit.Indexed()
 	for cursor < end && ctx.Err() == nil {
 		var page []occurrence
 		var lost oplog.Index

@@ -59,7 +59,7 @@ func (p *pusher) leadership() error {
 		return nil
 	}
 	p.leader = id
-	b, err := json.Marshal(map[string]uint64{"leader": uint64(id), "term": p.s.raft.Term(), "index": uint64(p.s.machine.indexed.get())})
+	b, err := json.Marshal(map[string]uint64{"leader": uint64(id), "term": p.s.raft.Term(), "index": uint64(p.s.commit.Indexed())})
 	if err != nil {
 		return err
 	}

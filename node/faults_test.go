@@ -15,6 +15,7 @@ import (
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
@@ -126,10 +127,10 @@ func TestALeaderCutOffAcknowledgesNothing(t *testing.T) {
 	if _, err := c.nodes[next].Service().Remember(t.Context(), anyone, "majority", node.Draft{Text: "majority"}); err != nil {
 		t.Errorf("the majority does not write: %v", err)
 	}
-	if a, err := s.Recall(t.Context(), caller, index.Query{Text: "before", K: 5}, node.Stale); err != nil || len(a.Hits) == 0 {
+	if a, err := s.Recall(t.Context(), caller, index.Query{Text: "before", K: 5}, commit.Stale); err != nil || len(a.Hits) == 0 {
 		t.Errorf("the minority does not read: %v, %v", a.Hits, err)
 	}
-	if _, err := s.Recall(t.Context(), caller, index.Query{Text: "before", K: 5}, node.Freshness{Mode: node.LinearizableMode}); err == nil {
+	if _, err := s.Recall(t.Context(), caller, index.Query{Text: "before", K: 5}, commit.Linearizable); err == nil {
 		t.Error("the minority answered a linearizable read")
 	}
 	net.cut(0)
@@ -176,9 +177,9 @@ func TestFollowersReadWhatWasWritten(t *testing.T) {
 			t.Fatal(err)
 		}
 		f, fc := c.service((l + 1 + i%2) % 3)
-		fresh := node.Freshness{Mode: node.AtIndexMode, Index: r.Index}
+		fresh := commit.AtIndex(r.Index)
 		if i%3 == 0 {
-			fresh = node.Freshness{Mode: node.LinearizableMode}
+			fresh = commit.Linearizable
 		}
 		a, err := f.Recall(t.Context(), fc, index.Query{Text: text, K: 1}, fresh)
 		if err != nil || len(a.Hits) != 1 || a.Hits[0].Memory.RID != r.RIDs[0] {
@@ -206,7 +207,7 @@ func TestFollowersRefuseOrForward(t *testing.T) {
 	if _, err := s.Remember(t.Context(), caller, "once", node.Draft{Text: "another"}); !errors.Is(err, oplog.ErrKeyReused) {
 		t.Errorf("the same key for another text: %v", err)
 	}
-	if a, err := s.Recall(t.Context(), caller, index.Query{Text: "forwarded", K: 1}, node.Stale); err != nil || len(a.Hits) != 1 {
+	if a, err := s.Recall(t.Context(), caller, index.Query{Text: "forwarded", K: 1}, commit.Stale); err != nil || len(a.Hits) != 1 {
 		t.Errorf("own write not read: %+v, %v", a.Hits, err)
 	}
 }
@@ -240,7 +241,7 @@ func TestDatabasesAndTokensAreTheSameEverywhere(t *testing.T) {
 		if err != nil || uint32(got.DB) != id {
 			t.Errorf("node %d: %+v, %v", i+1, got, err)
 		}
-		if a, err := s.Recall(t.Context(), got, index.Query{Text: "secret", K: 5}, node.Stale); err != nil || len(a.Hits) != 0 {
+		if a, err := s.Recall(t.Context(), got, index.Query{Text: "secret", K: 5}, commit.Stale); err != nil || len(a.Hits) != 0 {
 			t.Errorf("node %d shows another database's memory: %+v, %v", i+1, a.Hits, err)
 		}
 	}
@@ -380,7 +381,7 @@ func TestAReplicaReadsAndARemovedNodeIsGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	f, fc := c.service(2)
-	a, err := f.Recall(t.Context(), fc, index.Query{Text: "replica", K: 1}, node.Freshness{Mode: node.AtIndexMode, Index: r.Index})
+	a, err := f.Recall(t.Context(), fc, index.Query{Text: "replica", K: 1}, commit.AtIndex(r.Index))
 	if err != nil || len(a.Hits) != 1 {
 		t.Errorf("the replica found %+v, %v", a.Hits, err)
 	}
@@ -512,7 +513,7 @@ func BenchmarkFollowerSees(b *testing.B) {
 			b.Fatal(err)
 		}
 		start := time.Now()
-		if _, err := f.Recall(b.Context(), fc, index.Query{Text: "seen", K: 1}, node.Freshness{Mode: node.AtIndexMode, Index: r.Index}); err != nil {
+		if _, err := f.Recall(b.Context(), fc, index.Query{Text: "seen", K: 1}, commit.AtIndex(r.Index)); err != nil {
 			b.Fatal(err)
 		}
 		waited += time.Since(start)
@@ -565,7 +566,7 @@ func TestAClientLeavesAMinority(t *testing.T) {
 	eventually(t, "a member that knows of no quorum", func() bool {
 		s, caller := c.service(alone)
 		_, err := s.Remember(t.Context(), caller, "", node.Draft{Text: "in a minority"})
-		return errors.Is(err, node.ErrNoLeader) && strings.Contains(err.Error(), "no quorum")
+		return errors.Is(err, commit.ErrNoLeader) && strings.Contains(err.Error(), "no quorum")
 	})
 	if _, err := cl.Remember(t.Context(), wire.NewRemember("after")); err != nil {
 		t.Errorf("a client of the minority: %v", err)

@@ -167,8 +167,8 @@ func (g *gateway) serve(w http.ResponseWriter, r *http.Request, rt route) {
 func (g *gateway) answer(q *request, rt route) (any, error) {
 	forward := g.forwards(q.r)
 	refused := func() error {
-		if rt.write && !forward && !g.s.machine.leads() {
-			return g.s.notLeader()
+		if rt.write && !forward && !g.s.commit.Leads() {
+			return g.s.commit.NotLeader()
 		}
 		return nil
 	}
@@ -202,7 +202,7 @@ func (g *gateway) answer(q *request, rt route) (any, error) {
 			return nil, err
 		}
 	}
-	if rt.write && !g.s.machine.leads() {
+	if rt.write && !g.s.commit.Leads() {
 		g.nameLeader(q.w) // what streams its answer has sent the header when it is done
 		defer g.nameLeader(q.w)
 	}
@@ -213,7 +213,7 @@ func (g *gateway) answer(q *request, rt route) (any, error) {
 const leaderHeader = "X-Cairn-Leader"
 
 func (g *gateway) nameLeader(w http.ResponseWriter) {
-	if id, ok := g.s.machine.leader(); ok {
+	if id, ok := g.s.commit.Leader(); ok {
 		w.Header().Set(leaderHeader, strconv.FormatUint(uint64(id), 10))
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/oplog"
 )
 
@@ -108,12 +109,12 @@ func (g *gateway) fail(w http.ResponseWriter, req *http.Request, err error) {
 		writeJSON(w, status, all)
 		return
 	}
-	if e.Kind != oplog.NotLeader && !errors.Is(e, ErrNoLeader) {
+	if e.Kind != oplog.NotLeader && !errors.Is(e, commit.ErrNoLeader) {
 		writeJSON(w, status, f)
 		return
 	}
 	r := readOnly{failure: failure{"read-only: no leader elected", "not_leader"}, RetryAfter: 1000}
-	if e.Text != ErrNoLeader.Text && e.Kind != oplog.NotLeader {
+	if e.Text != commit.ErrNoLeader.Text && e.Kind != oplog.NotLeader {
 		r.Error += ": " + e.Text // why there is none
 	}
 	if l, ok := g.s.leaderInfo(); ok {

@@ -40,7 +40,7 @@ func (g *gateway) outer(mux *http.ServeMux) http.Handler {
 			unrouted(w, r, mux)
 			return
 		}
-		if pattern != recallPattern && g.s.isOpen(r.Context()) != nil { // whoever asked has gone
+		if pattern != recallPattern && g.s.commit.WaitOpen(r.Context()) != nil { // whoever asked has gone
 			return
 		}
 		mux.ServeHTTP(w, r)

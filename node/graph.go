@@ -10,6 +10,7 @@ import (
 
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/extract"
 	"github.com/cairndb/cairn/wire/field"
@@ -123,7 +124,7 @@ func (s *Service) claim(ctx context.Context, c api.Caller, q *api.ClaimRequest) 
 		ValidFrom: epoch(q.ValidFrom), ValidTo: epoch(q.ValidTo), Extractor: q.Extractor, Version: q.Version, Band: q.Band, SourceRID: q.SourceRID,
 		SpanStart: q.SpanStart, SpanEnd: q.SpanEnd, Weight: q.Weight, At: oplog.At(time.Now())}
 	w, err := s.write(ctx, c, write{scope: api.Write, ops: []oplog.Op{&oplog.Assert{Claim: claim}}})
-	if tooOld(err) {
+	if commit.IsTooOld(err) {
 		w, err = s.write(ctx, c, write{scope: api.Write, ops: []oplog.Op{&claim}})
 	}
 	if err != nil {

@@ -6,12 +6,13 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/oplog"
 )
 
 // alive is answered whatever else does not work.
 func (s *Service) alive(ctx context.Context, _ api.Caller, _ *api.AliveRequest) (*api.AliveAnswer, error) {
-	a := &api.AliveAnswer{Status: "ok", Databases: s.databases(), NodeID: s.cfg.NodeID, Version: s.cfg.Version, Applied: s.machine.applied.get(), Writable: s.machine.leads(),
+	a := &api.AliveAnswer{Status: "ok", Databases: s.databases(), NodeID: s.cfg.NodeID, Version: s.cfg.Version, Applied: s.commit.Applied(), Writable: s.commit.Leads(),
 		Condition: said(s.condition(ctx)), Capabilities: []string{"idempotency_key"}}
 	if len(s.cfg.Peers) > 0 {
 		a.Cluster = s.clusterHealth()
@@ -30,9 +31,9 @@ func (s *Service) databases() (n int) {
 func (s *Service) clusterHealth() *api.Health {
 	rs := s.raft.Status()
 	role := s.role(rs)
-	h := &api.Health{NodeID: s.cfg.NodeID, Role: role, RoleLabel: lower(role), Term: rs.Term, AcceptsWrites: s.machine.leads(), LastIndex: rs.LastIndex,
-		Applied: s.machine.applied.get(), Lag: s.lacks()}
-	if id, ok := s.machine.leader(); ok {
+	h := &api.Health{NodeID: s.cfg.NodeID, Role: role, RoleLabel: lower(role), Term: rs.Term, AcceptsWrites: s.commit.Leads(), LastIndex: rs.LastIndex,
+		Applied: s.commit.Applied(), Lag: s.lacks()}
+	if id, ok := s.commit.Leader(); ok {
 		h.Leader, h.Healthy = &id, true
 	}
 	return h
@@ -60,15 +61,15 @@ func (s *Service) deepHealth(context.Context, api.Caller, *api.DeepHealthRequest
 	count := s.databases()
 	check(api.Check{Check: "control_db", Databases: &count}, func() error { return s.state.Read(func(*oplog.View) error { return nil }) })
 	check(api.Check{Check: "engine_lock"}, func() error {
-		if lag := s.machine.applied.get() - min(s.machine.applied.get(), s.machine.indexed.get()); lag > maxReadyLag {
+		if lag := s.commit.Applied() - min(s.commit.Applied(), s.commit.Indexed()); lag > maxReadyLag {
 			return fmt.Errorf("the index is %d entries behind", lag)
 		}
 		return nil
 	})
 	if len(s.cfg.Peers) > 0 {
 		check(api.Check{Check: "cluster_quorum", Health: s.clusterHealth()}, func() error {
-			if _, ok := s.machine.leader(); !ok {
-				return ErrNoLeader
+			if _, ok := s.commit.Leader(); !ok {
+				return commit.ErrNoLeader
 			}
 			return nil
 		})
@@ -83,7 +84,7 @@ func (s *Service) deepHealth(context.Context, api.Caller, *api.DeepHealthRequest
 const maxReadyLag = 10_000
 
 func (s *Service) tellReady(context.Context, api.Caller, *api.ReadyRequest) (*api.ReadyAnswer, error) {
-	return &api.ReadyAnswer{Ready: s.ready(), Behind: s.behind(&s.machine.indexed), Applied: s.machine.indexed.get()}, nil
+	return &api.ReadyAnswer{Ready: s.ready(), Behind: s.behind(s.commit.Indexed()), Applied: s.commit.Indexed()}, nil
 }
 
 func (s *Service) packContext(context.Context, api.Caller, *api.PackContextRequest) (*api.PackContextAnswer, error) {

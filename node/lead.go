@@ -10,50 +10,12 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// retryPause is how long a write waits before it looks for the leader again when nothing tells it to.
-const retryPause = 100 * time.Millisecond
-
-// pause waits for leadership to move, or a moment.
-func pause(ctx context.Context, changed <-chan struct{}) error {
-	t := time.NewTimer(retryPause)
-	defer t.Stop()
+// led is told at each look at leadership: it has a leader whose clock is off hand over, and wakes introduce.
+func (n *Node) led(leads bool) {
+	n.clock.look(n, leads)
 	select {
-	case <-changed:
-		return nil
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// lead is the task that follows leadership. A new leader's clock observes the log's newest time before it stamps anything.
-// Nothing here waits for a write: one may wait for this node to know that it leads.
-func (n *Node) lead(ctx context.Context) error {
-	var clock clockWatch
-	for {
-		changed := n.raft.Changed()
-		id, _, ok := n.raft.Leader()
-		if !ok {
-			id = 0
-		}
-		n.machine.lead.Store(uint64(id))
-		leads := n.raft.IsLeader()
-		if leads && !n.machine.ours.Load() {
-			n.clock.Observe(n.state.Last())
-		}
-		n.machine.ours.Store(leads)
-		clock.look(n, leads)
-		select {
-		case n.followed <- struct{}{}:
-		default: // the last one is being worked on
-		}
-		select {
-		case <-changed:
-		case <-time.After(n.cfg.Heartbeat):
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+	case n.followed <- struct{}{}:
+	default: // the last one is being worked on
 	}
 }
 
@@ -67,7 +29,7 @@ func (n *Node) introduce(ctx context.Context) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		if _, known := n.machine.leader(); !known {
+		if _, known := n.commit.Leader(); !known {
 			continue
 		}
 		err := n.present(ctx)
@@ -97,7 +59,7 @@ func (n *Node) present(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, n.cfg.ApplyTimeout)
 	defer cancel()
 	if cluster == "" {
-		if !n.machine.leads() {
+		if !n.commit.Leads() {
 			return nil
 		}
 		if err := n.service.Note(ctx, &oplog.Init{Cluster: oplog.NewID(), At: oplog.At(time.Now())}); err != nil {

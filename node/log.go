@@ -18,7 +18,7 @@ func (s *Service) logLines(ctx context.Context, _ api.Caller, q *api.LogRequest)
 	if q.Waits() {
 		ctx, cancel := context.WithTimeout(ctx, min(time.Duration(q.Wait)*time.Millisecond, maxLogWait))
 		defer cancel()
-		_ = s.machine.applied.wait(ctx, oplog.Index(q.From)) // nothing new is an empty answer
+		_ = s.commit.WaitApplied(ctx, oplog.Index(q.From)) // nothing new is an empty answer
 	}
 	from, limit, a := oplog.Index(q.From), min(q.Limit, maxLogLines), &api.LogAnswer{}
 	return a, s.state.Read(func(v *oplog.View) error {

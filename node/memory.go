@@ -9,6 +9,7 @@ import (
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/index/rank"
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/wire/field"
 )
@@ -193,11 +194,11 @@ var hostSearch = api.Of[search, Answer]{Op: &api.Op{Name: "recall", Scope: api.R
 // A search is a question as the index takes it.
 type search struct {
 	index.Query
-	fresh Freshness
+	fresh commit.Freshness
 }
 
 // Recall finds memories for a dialect of this host.
-func (s *Service) Recall(ctx context.Context, c api.Caller, q index.Query, f Freshness) (Answer, error) {
+func (s *Service) Recall(ctx context.Context, c api.Caller, q index.Query, f commit.Freshness) (Answer, error) {
 	a, err := hostSearch.Do(ctx, s, c, &search{q, f})
 	if err != nil {
 		return Answer{}, err
@@ -211,7 +212,7 @@ func (s *Service) hostRecall(ctx context.Context, c api.Caller, q *search) (*Ans
 }
 
 // search finds memories.
-func (s *Service) search(ctx context.Context, c api.Caller, q index.Query, f Freshness) (Answer, error) {
+func (s *Service) search(ctx context.Context, c api.Caller, q index.Query, f commit.Freshness) (Answer, error) {
 	q.Text = index.Question(q.Text)
 	s.asking.Add(1)
 	defer s.asking.Add(-1)
@@ -226,11 +227,11 @@ func (s *Service) search(ctx context.Context, c api.Caller, q index.Query, f Fre
 		return Answer{}, err
 	}
 	start := time.Now()
-	if err := s.fresh(ctx, f); err != nil {
+	if err := s.commit.Fresh(ctx, f); err != nil {
 		return Answer{}, err
 	}
 	s.timings.took("fresh", start)
-	a := Answer{Index: s.machine.indexed.get(), Lag: s.lag()}
+	a := Answer{Index: s.commit.Indexed(), Lag: s.lag()}
 	searching := time.Now()
 	if q.Now.IsZero() {
 		q.Now = searching
@@ -246,11 +247,11 @@ func (s *Service) search(ctx context.Context, c api.Caller, q index.Query, f Fre
 }
 
 // read runs f on the state when it is fresh enough.
-func (s *Service) read(ctx context.Context, c api.Caller, fr Freshness, f func(*oplog.View) error) error {
+func (s *Service) read(ctx context.Context, c api.Caller, fr commit.Freshness, f func(*oplog.View) error) error {
 	if !c.May(api.Read) {
 		return noScope(api.Read)
 	}
-	if err := s.fresh(ctx, fr); err != nil {
+	if err := s.commit.Fresh(ctx, fr); err != nil {
 		return err
 	}
 	return s.state.Read(f)

@@ -16,8 +16,8 @@ const stageHelp = "Time of the steps of a write (commit: from proposal to applie
 
 // metricTable is every metric at a glance.
 var metricTable = []Metric{
-	own1("cairn_applied_index", gaugeKind, "Log index this node has applied.", func(s *Service) float64 { return float64(s.machine.applied.get()) }),
-	own1("cairn_indexed_index", gaugeKind, "Log index this node can find.", func(s *Service) float64 { return float64(s.machine.indexed.get()) }),
+	own1("cairn_applied_index", gaugeKind, "Log index this node has applied.", func(s *Service) float64 { return float64(s.commit.Applied()) }),
+	own1("cairn_indexed_index", gaugeKind, "Log index this node can find.", func(s *Service) float64 { return float64(s.commit.Indexed()) }),
 	own1("cairn_commit_index", gaugeKind, "Log index known to be committed.", func(s *Service) float64 { return float64(s.raft.Status().CommitIndex) }),
 	own1("cairn_apply_lag_entries", gaugeKind, "Entries acknowledged and not yet applied here; NaN while no leader is heard.", func(s *Service) float64 {
 		if n := s.lacks(); n != nil {
@@ -26,7 +26,7 @@ var metricTable = []Metric{
 		return math.NaN()
 	}),
 	own1("cairn_index_lag_entries", gaugeKind, "Entries applied and not yet findable.", func(s *Service) float64 {
-		return less(uint64(s.machine.applied.get()), uint64(s.machine.indexed.get()))
+		return less(uint64(s.commit.Applied()), uint64(s.commit.Indexed()))
 	}),
 	own1("cairn_lag_seconds", gaugeKind, "For how long this node has lacked what is acknowledged; NaN while no leader is heard.", func(s *Service) float64 {
 		if lag := s.lag(); lag != nil {
@@ -37,17 +37,17 @@ var metricTable = []Metric{
 	own1("cairn_clock_offset_seconds", gaugeKind, "How far this node's clock is from the middle of the members' clocks.", func(s *Service) float64 { return s.raft.Clock().Offset.Seconds() }),
 	own1("cairn_clock_off", gaugeKind, "1 when that is over the bound: the node stamps by the others' clocks and hands over.", func(s *Service) float64 { return number(s.raft.Clock().Off) }),
 	own1("cairn_term", gaugeKind, "Current term.", func(s *Service) float64 { return float64(s.raft.Term()) }),
-	own1("cairn_is_leader", gaugeKind, "1 when this node takes writes.", func(s *Service) float64 { return number(s.machine.leads()) }),
-	own1("cairn_has_leader", gaugeKind, "1 when somebody leads, as far as this node knows.", func(s *Service) float64 { _, ok := s.machine.leader(); return number(ok) }),
+	own1("cairn_is_leader", gaugeKind, "1 when this node takes writes.", func(s *Service) float64 { return number(s.commit.Leads()) }),
+	own1("cairn_has_leader", gaugeKind, "1 when somebody leads, as far as this node knows.", func(s *Service) float64 { _, ok := s.commit.Leader(); return number(ok) }),
 	own1("cairn_state_agreement", gaugeKind, "1 when the members' state hashes were equal at the last look, 0 when they could not be compared, -1 when they differ.",
 		func(s *Service) float64 { return float64(s.agreed.Load()) }),
 	own1("cairn_state_damaged_total", counterKind, "Counts of the state that found something else than was written.", func(s *Service) float64 { return float64(s.damaged.Load()) }),
 	own1("cairn_peer_frames_damaged_total", counterKind, "Frames of other members that were changed on their way: they are refused and sent again.", func(s *Service) float64 { return float64(s.raft.DamagedFrames()) }),
 	own1("cairn_set_aside", gaugeKind, "States and logs in this node's home that it has moved aside: damaged, or contradicted by the cluster.", func(s *Service) float64 { return float64(len(setAsides(s.cfg.Home))) }),
 	own1("cairn_hold_purge", gaugeKind, "1 while this node's files may hold what was purged: restart it once.", func(s *Service) float64 { return number(s.leftovers().HoldPurge) }),
-	own1("cairn_write_queue", gaugeKind, "Entries waiting to be proposed.", func(s *Service) float64 { return float64(len(s.proposer.queue)) }),
-	own1("cairn_follow_queue", gaugeKind, "Batches applied and waiting for the index.", func(s *Service) float64 { return float64(len(s.machine.queue)) }),
-	own1("cairn_subscribers", gaugeKind, "Readers of the feed of this node.", func(s *Service) float64 { return float64(s.machine.feed.readers()) }),
+	own1("cairn_write_queue", gaugeKind, "Entries waiting to be proposed.", func(s *Service) float64 { n, _ := s.commit.Queued(); return float64(n) }),
+	own1("cairn_follow_queue", gaugeKind, "Batches applied and waiting for the index.", func(s *Service) float64 { _, n := s.commit.Queued(); return float64(n) }),
+	own1("cairn_subscribers", gaugeKind, "Readers of the feed of this node.", func(s *Service) float64 { return float64(s.commit.Subscribers()) }),
 	own1("cairn_disk_free_bytes", gaugeKind, "Least room on the disks of this node's home.", func(s *Service) float64 { return float64(s.disk.Free()) }),
 	own1("cairn_disk_full", gaugeKind, "1 when this node refuses writes for want of disk.", func(s *Service) float64 { return number(s.disk.Full()) }),
 	own1("cairn_slow_operations_total", counterKind, "Operations that took longer than [log] slow_ms.", func(s *Service) float64 { return float64(s.slow.count.Load()) }),
@@ -84,8 +84,8 @@ var metricTable = []Metric{
 
 	own1("yantrikdb_engines_loaded", gaugeKind, "Databases.", func(s *Service) float64 { return float64(s.databases()) }),
 	perNode("yantrikdb_cluster_term", "Current term.", func(s *Service) float64 { return float64(s.raft.Term()) }),
-	perNode("yantrikdb_cluster_is_leader", "1 when this node takes writes.", func(s *Service) float64 { return number(s.machine.leads()) }),
-	perNode("yantrikdb_cluster_healthy", "1 when somebody leads.", func(s *Service) float64 { _, ok := s.machine.leader(); return number(ok) }),
+	perNode("yantrikdb_cluster_is_leader", "1 when this node takes writes.", func(s *Service) float64 { return number(s.commit.Leads()) }),
+	perNode("yantrikdb_cluster_healthy", "1 when somebody leads.", func(s *Service) float64 { _, ok := s.commit.Leader(); return number(ok) }),
 	{Name: "cairn_cluster_condition", Help: "1 for what the cluster is: healthy, degraded (it takes writes and a member does not answer), or not healthy.", Kind: gaugeKind, Labels: []string{"condition"}, read: conditions},
 	perMember("yantrikdb_cluster_peer_reachable", "1 when the peer answered lately; told by the leader.",
 		func(m raft.Member, s *Service) float64 { return number(time.Since(m.LastSeen) < 2*s.cfg.Election) }),
@@ -118,7 +118,7 @@ func perNode(name, help string, value func(*Service) float64) Metric {
 // perMember is a number of each other member, known to the leader alone.
 func perMember(name, help string, value func(raft.Member, *Service) float64) Metric {
 	return Metric{Name: name, Help: help, Kind: gaugeKind, Labels: []string{"addr", "role"}, read: func(g *gateway, put func(float64, ...string)) {
-		if !g.s.machine.leads() {
+		if !g.s.commit.Leads() {
 			return
 		}
 		for _, m := range g.s.raft.Status().Members {

@@ -18,6 +18,7 @@ import (
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/index/embed"
 	"github.com/cairndb/cairn/node/access"
+	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/node/disk"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/boltfile"
@@ -36,9 +37,9 @@ type Node struct {
 	identity ed25519.PrivateKey // of the home
 	disk     *disk.Space
 	state    *oplog.State
-	machine  *machine
 	access   *access.Control
-	clock    *oplog.Clock
+	commit   *commit.Log
+	clock    clockWatch // the task that watches leadership uses it alone
 	raft     *raft.Node
 	service  *Service
 	wire     *wireServer
@@ -165,16 +166,18 @@ func (n *Node) openState() (err error) {
 	}
 	n.onClose(n.state.Close)
 	n.access = access.New(access.Config{State: n.state, Secrets: n.cfg.tokenSecrets(), FailedLogins: n.cfg.FailedLogins})
-	n.machine = newMachine(n.cfg.NodeID, n.cfg.Slow, n.state, newFeed(), n.access, n.disk, n.log)
-	n.machine.fail = func(err error) {
-		if errors.Is(err, oplog.ErrState) { // a restart with the same file would meet it again
-			err = errors.Join(err, n.leaveWord(suspectFile, err))
-		}
-		n.cancel(err)
-	}
-	n.clock = oplog.NewClock(n.cfg.NodeID, func() time.Time { return n.raft.Clock().Time })
-	n.clock.Observe(n.state.Last())
-	n.service = &Service{cfg: n.cfg, log: n.log, keys: n.keys, state: n.state, machine: n.machine, started: time.Now(), timings: newTimings(), heavy: large.NewTurns(), bodies: large.NewBudget(), opened: make(chan struct{})}
+	n.commit = commit.New(commit.Options{
+		NodeID: n.cfg.NodeID, State: n.state, Disk: n.disk, Logger: n.log, Heartbeat: n.cfg.Heartbeat, ApplyTimeout: n.cfg.ApplyTimeout, Slow: n.cfg.Slow,
+		Audit: n.access.Audited, Observe: n.access.Follow, Led: n.led,
+		NoQuorum: func() string { return n.service.noQuorum() },
+		Fail: func(err error) {
+			if errors.Is(err, oplog.ErrState) { // a restart with the same file would meet it again
+				err = errors.Join(err, n.leaveWord(suspectFile, err))
+			}
+			n.cancel(err)
+		},
+	})
+	n.service = &Service{cfg: n.cfg, log: n.log, keys: n.keys, state: n.state, commit: n.commit, started: time.Now(), timings: newTimings(), heavy: large.NewTurns(), bodies: large.NewBudget()}
 	n.service.door = throughDoor(n.service)
 	n.service.disk, n.service.certs = n.disk, n.certs
 	n.service.backups.dir = filepath.Join(n.cfg.Home, "backup-spool")
@@ -201,8 +204,8 @@ func (n *Node) openIndexAndLog(ctx context.Context) error {
 	x, at, err := index.Open(ctx, index.Config{Dir: filepath.Join(n.cfg.Home, "index"), State: n.state, Logger: n.log, Keys: n.keys})
 	if err == nil {
 		n.onClose(x.Close)
-		n.service.index, n.machine.index = x, x
-		n.machine.indexed.set(at)
+		n.service.index = x
+		n.commit.SetIndex(x, at)
 	}
 	n.onClose(func() error {
 		if n.raft == nil {
@@ -210,7 +213,7 @@ func (n *Node) openIndexAndLog(ctx context.Context) error {
 		}
 		return n.raft.Close()
 	})
-	n.onClose(func() error { close(n.machine.stop); return nil }) // first: raft's close waits for Apply
+	n.onClose(func() error { n.commit.Stop(); return nil }) // first: raft's close waits for Apply
 	if err == nil {
 		n.openSurfaces()
 	}
@@ -248,7 +251,7 @@ func (n *Node) openRaft(ctx context.Context) (err error) {
 		Now: n.cfg.Now, Elapsed: n.cfg.Elapsed, MaxClockOffset: n.cfg.MaxClockOffset,
 		LogFiles: n.cfg.LogFiles, Failed: func(err error) { n.cancel(err) },
 		Contradicted: func(err error) { n.cancel(errors.Join(err, n.leaveWord(damageFile, err))) },
-	}, n.machine)
+	}, n.commit.StateMachine())
 	if err != nil {
 		return err
 	}
@@ -258,11 +261,7 @@ func (n *Node) openRaft(ctx context.Context) (err error) {
 // openService starts the tasks, and lets the service answer everything.
 func (n *Node) openService() {
 	n.service.raft = n.raft
-	n.service.proposer = newProposer(n.raft, n.clock, n.service.disk)
-	close(n.service.opened)
-	n.spawn("follow", n.machine.follow)
-	n.spawn("propose", n.service.proposer.run)
-	n.spawn("lead", n.lead)
+	n.commit.Start(n.raft, n.spawn)
 	n.spawn("introduce", n.introduce)
 	n.spawn("space", n.watchSpace)
 	n.spawn("reinforce", n.service.reinforcer.run)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/raft/rafttest"
 	"github.com/cairndb/cairn/wire"
@@ -152,7 +153,7 @@ func (c *cluster) answer(upTo oplog.Index) {
 			continue
 		}
 		s, caller := c.service(i)
-		at := node.Freshness{Mode: node.AtIndexMode, Index: upTo}
+		at := commit.AtIndex(upTo)
 		if _, err := s.Recall(context.Background(), caller, index.Query{Text: "anything", K: 1}, at); err != nil {
 			c.t.Fatalf("node %d does not answer from its state: %v", i+1, err)
 		}

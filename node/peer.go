@@ -18,9 +18,14 @@ var peerHandlers = map[wire.Op]func(*Service, context.Context, wire.Frame) (wire
 	wire.OpClusterStatus:       (*Service).peerStatus,
 }
 
+// Forward implements raft.Handler: the leader's end of a follower's write.
+func (s *Service) Forward(ctx context.Context, from uint32, m wire.Forward) ([]byte, error) {
+	return s.commit.Forwarded(ctx, from, m)
+}
+
 // Peer implements raft.Handler.
 func (s *Service) Peer(ctx context.Context, f wire.Frame) (wire.Frame, error) {
-	if err := s.isOpen(ctx); err != nil {
+	if err := s.commit.WaitOpen(ctx); err != nil {
 		return wire.Frame{}, err
 	}
 	h, ok := peerHandlers[f.Op]
@@ -64,7 +69,7 @@ func (s *Service) peerStatus(context.Context, wire.Frame) (wire.Op, wire.Message
 func (s *Service) statusResult() *wire.ClusterStatusResult {
 	st := s.raft.Status()
 	r := &wire.ClusterStatusResult{CurrentTerm: st.Term, SelfID: s.cfg.NodeID, SelfRole: s.cfg.Role, Peers: []wire.PeerStatus{}}
-	if id, ok := s.machine.leader(); ok {
+	if id, ok := s.commit.Leader(); ok {
 		r.LeaderID = &id
 	}
 	voters := uint32(0)

@@ -141,8 +141,8 @@ func (s *Service) oplogPush(ctx context.Context, f wire.Frame) (wire.Op, wire.Me
 	if err := s.heavy.Decode(ctx, wire.PlainSize(f, wire.MaxPlainPeer), decode); err != nil {
 		return 0, nil, err
 	}
-	if !s.machine.leads() {
-		return 0, nil, s.notLeader()
+	if !s.commit.Leads() {
+		return 0, nil, s.commit.NotLeader()
 	}
 	r := &wire.OplogPushOK{LastHLC: []byte{}}
 	if len(m.Ops) == 0 {

@@ -12,6 +12,7 @@ import (
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/index/rank"
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/oplog"
 )
 
@@ -30,7 +31,7 @@ func (s *Service) found(ctx context.Context, c api.Caller, asked *api.Question, 
 		return nil, err
 	}
 	q.Bare = asked.Bare && then.IsZero() // the past is looked at as a whole
-	a, err := s.searchThen(ctx, c, q, then, Stale)
+	a, err := s.searchThen(ctx, c, q, then, commit.Stale)
 	if err != nil {
 		return nil, err
 	}

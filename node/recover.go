@@ -5,44 +5,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 
+	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/archive"
 	"github.com/cairndb/cairn/raft"
 )
 
-// still is a state machine of a node that does not run: nobody waits for what becomes of its records.
-type still struct{ *oplog.State }
-
-// Apply implements raft.StateMachine.
-func (s still) Apply(batch []raft.Record) []any {
-	records := make([]oplog.Record, len(batch))
-	for i, r := range batch {
-		records[i] = oplog.Record{Index: oplog.Index(r.Index), Term: oplog.Index(r.Term), Data: r.Data}
-	}
-	if _, err := s.State.Apply(records); err != nil {
-		panic(fmt.Sprintf("node: cannot apply record %d: %v", batch[0].Index, err)) // nothing runs that could go on
-	}
-	return make([]any, len(batch))
-}
-
-// Applied implements raft.StateMachine.
-func (s still) Applied() (index, term uint64) {
-	i, t := s.State.Applied()
-	return uint64(i), uint64(t)
-}
-
-// Snapshot implements raft.StateMachine.
-func (s still) Snapshot() (raft.Snapshot, error) { return s.State.Snapshot() }
-
-// Restore implements raft.StateMachine.
-func (s still) Restore(r io.Reader) error { return s.State.Restore(r, nil) }
-
 // withFiles opens the files of a node that does not run.
-func withFiles(cfg Config, f func(raft.Config, still) error) (err error) {
+func withFiles(cfg Config, f func(raft.Config, commit.Offline) error) (err error) {
 	if err := cfg.Validate(); err != nil {
 		return fmt.Errorf("config: %w", err)
 	}
@@ -61,7 +34,7 @@ func withFiles(cfg Config, f func(raft.Config, still) error) (err error) {
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
 	return f(raft.Config{NodeID: cfg.NodeID, Dir: filepath.Join(cfg.Home, "raft"), Addr: cfg.Cluster,
-		Advertise: cmp.Or(cfg.Advertise, cfg.Cluster), Logger: cfg.Logger, Keys: keys}, still{st})
+		Advertise: cmp.Or(cfg.Advertise, cfg.Cluster), Logger: cfg.Logger, Keys: keys}, commit.Offline{State: st})
 }
 
 // Restore fills a home that has no state from a backup directory, and makes its node the only member of a cluster that
@@ -81,7 +54,7 @@ func Restore(cfg Config, dir string, to archive.Target) (at oplog.Point, err err
 	if at, err = archive.Restore(dir, path, to, keys); err != nil {
 		return at, err
 	}
-	return at, withFiles(cfg, func(rc raft.Config, sm still) error { return raft.Found(rc, sm) })
+	return at, withFiles(cfg, func(rc raft.Config, sm commit.Offline) error { return raft.Found(rc, sm) })
 }
 
 // Files are what a node that does not run holds.
@@ -93,7 +66,7 @@ type Files struct {
 // Check opens the files of a node that does not run, and says where its state and its log are and whether one continues
 // the other; deep computes the state's hash anew.
 func Check(cfg Config, deep bool) (f Files, err error) {
-	err = withFiles(cfg, func(rc raft.Config, sm still) error {
+	err = withFiles(cfg, func(rc raft.Config, sm commit.Offline) error {
 		f.State = sm.Point()
 		if deep {
 			if err := sm.Verify(); err != nil {
@@ -113,7 +86,7 @@ func Check(cfg Config, deep bool) (f Files, err error) {
 
 // Members are who belongs to the cluster of a node that does not run, and where its state is.
 func Members(cfg Config) (members []raft.Member, at oplog.Point, err error) {
-	err = withFiles(cfg, func(rc raft.Config, sm still) (err error) {
+	err = withFiles(cfg, func(rc raft.Config, sm commit.Offline) (err error) {
 		at = sm.Point()
 		members, err = raft.Members(rc, sm)
 		return err
@@ -123,7 +96,7 @@ func Members(cfg Config) (members []raft.Member, at oplog.Point, err error) {
 
 // Recover makes a node that does not run the only member of its cluster; see raft.Recover for what that means.
 func Recover(cfg Config) (at oplog.Point, err error) {
-	err = withFiles(cfg, func(rc raft.Config, sm still) error {
+	err = withFiles(cfg, func(rc raft.Config, sm commit.Offline) error {
 		err := raft.Recover(rc, sm)
 		at = sm.Point()
 		return err
@@ -134,7 +107,7 @@ func Recover(cfg Config) (at oplog.Point, err error) {
 // AcceptLoss lets a node that is alone and does not run go on without the records that none of its files has, and names them;
 // empty when nothing is lost.
 func AcceptLoss(cfg Config) (lost string, err error) {
-	err = withFiles(cfg, func(rc raft.Config, sm still) error {
+	err = withFiles(cfg, func(rc raft.Config, sm commit.Offline) error {
 		if !soleNode(cfg.withDefaults(), sm.State) {
 			return errors.New("this node has others, which have what it lost: start it, and it asks them")
 		}

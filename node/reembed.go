@@ -135,7 +135,7 @@ func (a *afterwards) embedMissing(ctx context.Context, c api.Caller) error {
 			told = time.Now()
 			a.s.log.Info("embedding memories", "database", d.Name, "at", uint64(from))
 		}
-		if ctx.Err() != nil || !a.s.machine.leads() {
+		if ctx.Err() != nil || !a.s.commit.Leads() {
 			return ctx.Err()
 		}
 	}

@@ -45,7 +45,7 @@ func TestAMillionHitsAreFewEntries(t *testing.T) {
 	if _, err := s.Remember(t.Context(), c, "", drafts...); err != nil {
 		t.Fatal(err)
 	}
-	before := s.machine.applied.get()
+	before := s.commit.Applied()
 	now := time.Now()
 	for i := 0; i < hits; i += 10 {
 		at := i % rows
@@ -56,7 +56,7 @@ func TestAMillionHitsAreFewEntries(t *testing.T) {
 		if time.Now().After(deadline) {
 			t.Fatalf("%d of %d hits counted", counted, hits)
 		}
-		if err := s.machine.applied.wait(t.Context(), s.machine.applied.get()); err != nil {
+		if err := s.commit.WaitApplied(t.Context(), s.commit.Applied()); err != nil {
 			t.Fatal(err)
 		}
 		select {
@@ -74,7 +74,7 @@ func TestAMillionHitsAreFewEntries(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if entries := s.machine.applied.get() - before; counted != hits || entries >= 2000 {
+	if entries := s.commit.Applied() - before; counted != hits || entries >= 2000 {
 		t.Errorf("%d hits counted in %d entries", counted, entries)
 	} else {
 		t.Logf("%d hits in %d entries", counted, entries)

@@ -11,6 +11,7 @@ import (
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/oplog"
 )
 
@@ -72,7 +73,7 @@ func TestReplicasAnswerAlike(t *testing.T) {
 		for n := range c.nodes {
 			s, caller := c.local(n)
 			caller.Quiet = true
-			a, err := s.Recall(context.Background(), caller, q, node.Freshness{Mode: node.AtIndexMode, Index: last})
+			a, err := s.Recall(context.Background(), caller, q, commit.AtIndex(last))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -3,7 +3,6 @@ package node
 import (
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -11,12 +10,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/index/embed"
 	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/node/disk"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/seal"
@@ -34,15 +32,13 @@ type Service struct {
 	state    *oplog.State
 	index    *index.Index
 	raft     *raft.Node
-	proposer *proposer
-	machine  *machine
+	commit   *commit.Log
 	started  time.Time
-	gateways *http.Client  // for the other nodes' gateways
-	opened   chan struct{} // closed when raft and proposer are set; peers may ask before
-	conns    atomic.Int64  // clients' wire connections
-	dropped  atomic.Int64  // event streams of this host's surfaces whose clients did not keep up
-	whole    atomic.Bool   // the last count of the state found what was written
-	damaged  atomic.Int64  // counts of the state that did not come out
+	gateways *http.Client // for the other nodes' gateways
+	conns    atomic.Int64 // clients' wire connections
+	dropped  atomic.Int64 // event streams of this host's surfaces whose clients did not keep up
+	whole    atomic.Bool  // the last count of the state found what was written
+	damaged  atomic.Int64 // counts of the state that did not come out
 	looked   atomic.Pointer[looked]
 	agreed   atomic.Int64 // of agreements: the last comparison with the peers
 	timings  *timings
@@ -60,7 +56,6 @@ type Service struct {
 	asked      *asked
 	access     *access.Control
 	slow       slow
-	needed     [256]atomic.Bool // by kind: it is known to be in the log, and so for ever
 }
 
 // StreamDropped counts an event stream of stringd that was ended because its client did not keep up.
@@ -109,10 +104,10 @@ func (s *Service) write(ctx context.Context, c api.Caller, w write) (Written, er
 	}
 	start := time.Now()
 	e.Ops = oplog.Follow(w.ops)
-	d, err := s.propose(ctx, c, e)
-	if len(e.Ops) > len(w.ops) && tooOld(err) { // in the middle of an upgrade things go on without what was found beside
+	d, err := s.commit.Propose(ctx, access.AskerOf(c), e, c.Forward)
+	if len(e.Ops) > len(w.ops) && commit.IsTooOld(err) { // in the middle of an upgrade things go on without what was found beside
 		e.Ops = w.ops
-		d, err = s.propose(ctx, c, e)
+		d, err = s.commit.Propose(ctx, access.AskerOf(c), e, c.Forward)
 	}
 	if err != nil {
 		return Written{}, err
@@ -138,7 +133,7 @@ func (s *Service) Note(ctx context.Context, op oplog.Op) error {
 
 // readable waits for the index behind a write.
 func (s *Service) readable(ctx context.Context, i oplog.Index) error {
-	if err := s.waitIndexed(ctx, i); err != nil {
+	if err := s.commit.WaitIndexed(ctx, i); err != nil {
 		return &oplog.Error{Kind: oplog.UnknownOutcome, Text: "the write is committed but not yet readable here", Err: err}
 	}
 	return nil
@@ -190,76 +185,12 @@ func memories(ops []oplog.Op) (n int) {
 }
 
 // View runs f on the state when it is fresh enough.
-func (s *Service) View(ctx context.Context, c api.Caller, fr Freshness, f func(*oplog.View) error) error {
+func (s *Service) View(ctx context.Context, c api.Caller, fr commit.Freshness, f func(*oplog.View) error) error {
 	return s.read(ctx, c, fr, f)
 }
 
 // maxPlace is what a place in a batch may add to a key.
 const maxPlace = 16
-
-// forwardKeyTTL is how long the key of a forwarded entry is kept: longer than any retry of the forwarder, and than a
-// leader's clock is likely to be wrong.
-const forwardKeyTTL = oplog.Time(24 * time.Hour / time.Microsecond)
-
-// propose takes an entry into the log, here or through the leader.
-func (s *Service) propose(ctx context.Context, c api.Caller, e oplog.Entry) (oplog.Outcome, error) {
-	if err := s.mayPropose(e.Ops); err != nil {
-		return oplog.Outcome{}, err
-	}
-	if s.machine.leads() {
-		o, err := s.enter(ctx, access.Asker{Asker: access.AskerOf(c), Node: s.cfg.NodeID}, e)
-		if !c.Forward || !errors.Is(err, &oplog.Error{Kind: oplog.NotLeader}) {
-			return o, err
-		}
-	}
-	if !c.Forward {
-		return oplog.Outcome{}, s.notLeader()
-	}
-	if e.Key == "" { // it may have to be sent twice
-		e.Key, e.KeyTTL = oplog.ForwardKey+uuid.NewString(), forwardKeyTTL
-	}
-	return s.forward(ctx, c, e)
-}
-
-// notLeader is the refusal of a node that may not write, with what it knows of the one that may.
-func (s *Service) notLeader() error {
-	if id, ok := s.machine.leader(); ok {
-		return oplog.Errorf(oplog.NotLeader, "not the leader (current leader: node %d)", id)
-	}
-	return s.noLeader()
-}
-
-// ErrNoLeader is the refusal while no leader is known, and may be in a moment.
-var ErrNoLeader = &oplog.Error{Kind: oplog.Unavailable, Text: "no leader elected (cluster not ready)"}
-
-// hasLog says whether the node has put the service together. While it still opens its log, stale recalls are answered,
-// and nothing else is.
-func (s *Service) hasLog() bool {
-	select {
-	case <-s.opened:
-		return true
-	default:
-		return false
-	}
-}
-
-// isOpen waits until the node has put the service together: its ports listen earlier.
-func (s *Service) isOpen(ctx context.Context) error {
-	select {
-	case <-s.opened:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// waitIndexed waits until this node has applied an index and can find what it brought.
-func (s *Service) waitIndexed(ctx context.Context, i oplog.Index) error {
-	if err := s.machine.applied.wait(ctx, i); err != nil {
-		return err
-	}
-	return s.machine.indexed.wait(ctx, i)
-}
 
 // digest condenses a client's request, so that an idempotency key cannot be used for another one.
 func digest(parts ...any) []byte {

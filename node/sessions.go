@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/oplog"
 )
 
@@ -54,7 +55,7 @@ func (s *Service) endSession(ctx context.Context, c api.Caller, q *api.EndSessio
 func (s *Service) sessions(ctx context.Context, c api.Caller, q *api.SessionsRequest) (*api.SessionList, error) {
 	var found []oplog.Session
 	n, ns := limit(q.Limit), blank(q.Namespace)
-	err := s.read(ctx, c, Stale, func(v *oplog.View) error {
+	err := s.read(ctx, c, commit.Stale, func(v *oplog.View) error {
 		looked := 0
 		take := func(bound int) func(oplog.Session) bool {
 			return func(x oplog.Session) bool {
@@ -96,7 +97,7 @@ func sessionOf(x *oplog.Session) api.Session {
 // sessionHistory is a session and its memories in the order they were stored, from one place on.
 func (s *Service) sessionHistory(ctx context.Context, c api.Caller, q *api.SessionHistoryRequest) (*api.SessionAndMemories, error) {
 	a, n, offset := &api.SessionAndMemories{List: []api.Memory{}}, limit(max(q.Limit, 1)), q.Offset
-	err := s.read(ctx, c, Stale, func(v *oplog.View) error {
+	err := s.read(ctx, c, commit.Stale, func(v *oplog.View) error {
 		x, ok := v.Session(c.DB, q.ID)
 		if !ok {
 			return oplog.ErrNoSession

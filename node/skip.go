@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/raft"
 )
@@ -61,7 +62,7 @@ var ErrApplies = errors.New("this record can be applied")
 
 // FindUnapplied looks at a record that a node which does not run stops at. Nothing is changed.
 func FindUnapplied(cfg Config, at oplog.Index) (u Unapplied, err error) {
-	err = withFiles(cfg, func(rc raft.Config, sm still) error {
+	err = withFiles(cfg, func(rc raft.Config, sm commit.Offline) error {
 		applied, _ := sm.State.Applied()
 		if at <= applied {
 			return fmt.Errorf("record %d was applied: the state is at %d", at, applied)
@@ -96,7 +97,7 @@ func SkipRecord(cfg Config, u Unapplied) error {
 	if err != nil {
 		return err
 	}
-	return withFiles(cfg, func(raft.Config, still) error { // they are held: the node does not run
+	return withFiles(cfg, func(raft.Config, commit.Offline) error { // they are held: the node does not run
 		path := filepath.Join(cfg.Home, skipFile)
 		f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 		if err != nil {

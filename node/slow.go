@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/node/api"
-	"github.com/cairndb/cairn/oplog"
 )
 
 // slow counts and logs operations that took long: what was asked for and where, never what it said.
@@ -21,12 +20,5 @@ func (s *Service) slowly(surface, operation string, c api.Caller, start time.Tim
 		return
 	}
 	s.slow.count.Add(1)
-	s.log.Warn("slow operation", "surface", surface, "operation", operation, "database", c.Database, "took", took.Round(time.Millisecond), "index", s.machine.applied.get())
-}
-
-// slowApply does so for a batch of the log.
-func (m *machine) slowApply(start time.Time, records, outcomes int, last oplog.Index) {
-	if took := time.Since(start); m.slow > 0 && took >= m.slow {
-		m.log.Warn("slow apply", "records", records, "entries", outcomes, "index", last, "took", took.Round(time.Millisecond))
-	}
+	s.log.Warn("slow operation", "surface", surface, "operation", operation, "database", c.Database, "took", took.Round(time.Millisecond), "index", s.commit.Applied())
 }

@@ -25,7 +25,7 @@ func (n *Node) watchSpace(ctx context.Context) error {
 		n.disk.Measure()
 		n.disk.KeepReserve()
 		n.service.backups.expire(n.log)
-		if n.disk.Full() && n.machine.leads() && len(n.raft.Status().Members) > 1 && time.Since(tried) > transferEvery {
+		if n.disk.Full() && n.commit.Leads() && len(n.raft.Status().Members) > 1 && time.Since(tried) > transferEvery {
 			tried = time.Now()
 			if _, err := n.raft.Change(ctx, wire.Membership{Action: "transfer"}); err != nil {
 				n.log.Warn("leadership stays on a full disk", "err", err)

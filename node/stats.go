@@ -4,13 +4,14 @@ import (
 	"context"
 
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/oplog"
 )
 
 // stats are a database's counters.
 func (s *Service) stats(ctx context.Context, c api.Caller, q *api.StatsRequest) (*api.Counters, error) {
 	a := &api.Counters{}
-	err := s.read(ctx, c, Stale, func(v *oplog.View) error {
+	err := s.read(ctx, c, commit.Stale, func(v *oplog.View) error {
 		st := v.Stats(c.DB)
 		*a = api.Counters{Active: st.Active, Consolidated: st.Consolidated, Tombstoned: st.Tombstoned, Edges: st.Edges, Entities: st.Entities, Operations: st.Operations,
 			Conflicts: st.OpenConflicts, Triggers: st.PendingTriggers}
@@ -29,7 +30,7 @@ func (s *Service) stats(ctx context.Context, c api.Caller, q *api.StatsRequest) 
 	if more := a.MoreCounters; more != nil {
 		size := s.index.Size(c.DB)
 		more.Rows, more.Vectors = size.Rows, size.Vectors
-		more.Applied, more.Indexed = uint64(s.machine.applied.get()), uint64(s.machine.indexed.get())
+		more.Applied, more.Indexed = uint64(s.commit.Applied()), uint64(s.commit.Indexed())
 	}
 	return a, nil
 }

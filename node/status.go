@@ -50,13 +50,13 @@ func (s *Service) own() own {
 	i, sum := s.state.Sum()
 	st := s.raft.Status()
 	clock := s.raft.Clock()
-	return own{Offset: millis(clock.Offset), Off: clock.Off, Role: s.role(st), Applied: s.machine.applied.get(), Through: st.AppliedIndex, SumIndex: i, Sum: sum.String(), Version: s.cfg.Version,
+	return own{Offset: millis(clock.Offset), Off: clock.Off, Role: s.role(st), Applied: s.commit.Applied(), Through: st.AppliedIndex, SumIndex: i, Sum: sum.String(), Version: s.cfg.Version,
 		UptimeSecs: time.Since(s.started).Seconds(), Term: st.Term, Whole: s.whole.Load() && s.raft.Whole(), Leftovers: s.leftovers()}
 }
 
 // role is what this node is to its clients: one that was elected leads when its barrier is through.
 func (s *Service) role(st raft.Status) string {
-	if st.State == "Leader" && !s.machine.leads() {
+	if st.State == "Leader" && !s.commit.Leads() {
 		return "Candidate"
 	}
 	return st.State
@@ -69,7 +69,7 @@ const askTimeout = 700 * time.Millisecond
 func (s *Service) Status(ctx context.Context) Status {
 	rs, me := s.raft.Status(), s.own()
 	st := Status{Clustered: true, Leftovers: me.Leftovers, Embedder: s.embedderStatus(), NodeID: s.cfg.NodeID, Role: me.Role, RoleLabel: lower(me.Role), ConfiguredRole: s.cfg.Role, CurrentTerm: rs.Term,
-		AcceptsWrites: s.machine.leads(), Addr: s.raft.Advertised(), Wire: s.cfg.AdvertiseWire, HTTP: s.cfg.AdvertiseHTTP,
+		AcceptsWrites: s.commit.Leads(), Addr: s.raft.Advertised(), Wire: s.cfg.AdvertiseWire, HTTP: s.cfg.AdvertiseHTTP,
 		Applied: me.Applied, Commit: rs.CommitIndex, Lag: s.lacks(), SumIndex: me.SumIndex, Sum: me.Sum, ClockOffset: me.Offset, ClockOff: me.Off, Version: me.Version, UptimeSecs: me.UptimeSecs, Peers: []PeerStatus{}}
 	infos := map[uint32]oplog.NodeInfo{}
 	_ = s.state.Read(func(v *oplog.View) error { // a closing state leaves the addresses empty
@@ -89,7 +89,7 @@ func (s *Service) Status(ctx context.Context) Status {
 		}
 	}
 	st.QuorumSize = st.Voters/2 + 1
-	if id, ok := s.machine.leader(); ok {
+	if id, ok := s.commit.Leader(); ok {
 		st.LeaderID, st.LeaderAddr, st.LeaderHTTP = &id, infos[id].Wire, infos[id].HTTP
 	}
 	st.Healthy = st.LeaderID != nil && quorate(st)
@@ -174,7 +174,7 @@ func (s *Service) ask(ctx context.Context, m raft.Member) PeerStatus {
 
 // leaderInfo is where the leader's clients find it, as far as this node knows.
 func (s *Service) leaderInfo() (info oplog.NodeInfo, ok bool) {
-	id, ok := s.machine.leader()
+	id, ok := s.commit.Leader()
 	if !ok {
 		return info, false
 	}
@@ -191,14 +191,14 @@ func (s *Service) leaderInfo() (info oplog.NodeInfo, ok bool) {
 }
 
 // lacks is how many records this node has yet to apply of what is acknowledged; nil while it cannot know, for it hears no leader.
-func (s *Service) lacks() *uint64 { return s.behind(&s.machine.applied) }
+func (s *Service) lacks() *uint64 { return s.behind(s.commit.Applied()) }
 
-// behind is how many acknowledged records a mark has not come to.
-func (s *Service) behind(m *mark) *uint64 {
-	if !s.hasLog() {
+// behind is how many acknowledged records are past an index; nil while this node hears no leader.
+func (s *Service) behind(at oplog.Index) *uint64 {
+	if !s.commit.IsOpen() {
 		return nil
 	}
-	n, known := s.raft.Behind(uint64(m.get()))
+	n, known := s.raft.Behind(uint64(at))
 	if !known {
 		return nil
 	}
@@ -207,7 +207,7 @@ func (s *Service) behind(m *mark) *uint64 {
 
 // lag is for how long this node has lacked what is acknowledged; nil while it cannot know.
 func (s *Service) lag() *float64 {
-	n := s.behind(&s.machine.indexed)
+	n := s.behind(s.commit.Indexed())
 	if n == nil {
 		return nil
 	}
@@ -220,16 +220,16 @@ func (s *Service) lag() *float64 {
 
 // ready says whether this node has caught up with its leader, and is not far behind since.
 func (s *Service) ready() bool {
-	at := uint64(s.machine.indexed.get())
+	at := uint64(s.commit.Indexed())
 	n, known := s.raft.Behind(at)
 	return s.raft.Whole() && s.raft.CaughtUp(at) && (!known || n <= maxReadyLag)
 }
 
 // Leader is the node that leads, as far as this one knows.
-func (s *Service) Leader() (id uint32, ok bool) { return s.machine.leader() }
+func (s *Service) Leader() (id uint32, ok bool) { return s.commit.Leader() }
 
 // Applied is how far this node has come in the log.
-func (s *Service) Applied() oplog.Index { return s.machine.applied.get() }
+func (s *Service) Applied() oplog.Index { return s.commit.Applied() }
 
 // LogTime is the newest time in the log.
 func (s *Service) LogTime() time.Time { return s.state.Last().Time().Time() }

@@ -33,11 +33,11 @@ func (s *Service) reflect(ctx context.Context, c api.Caller, q *api.ReflectReque
 func (s *Service) think(ctx context.Context, c api.Caller, q *api.ThinkRequest) (*api.Thought, error) {
 	started := time.Now()
 	r := prepared(*q)
-	if !s.machine.leads() {
+	if !s.commit.Leads() {
 		if c.Forward {
 			return s.thinkOnLeader(ctx, c, r)
 		}
-		return nil, s.notLeader()
+		return nil, s.commit.NotLeader()
 	}
 	select {
 	case s.thinking <- struct{}{}:

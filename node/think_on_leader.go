@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/oplog"
 )
 
@@ -17,7 +18,7 @@ func (s *Service) thinkOnLeader(ctx context.Context, c api.Caller, r api.ThinkRe
 	started := time.Now()
 	if c.Bearer == "" {
 		if s.cfg.Secret == "" || s.cfg.NoMasterToken {
-			return nil, s.notLeader()
+			return nil, s.commit.NotLeader()
 		}
 		c.Bearer = "Bearer " + s.cfg.Secret
 	}
@@ -29,9 +30,9 @@ func (s *Service) thinkOnLeader(ctx context.Context, c api.Caller, r api.ThinkRe
 	if err := json.Unmarshal(raw, a); err != nil {
 		return nil, &oplog.Error{Kind: oplog.UnknownOutcome, Text: "the leader's answer is no answer to a request to think", Err: err}
 	}
-	if err := s.fresh(ctx, Freshness{Mode: LinearizableMode}); err != nil {
+	if err := s.commit.Fresh(ctx, commit.Linearizable); err != nil {
 		return nil, &oplog.Error{Kind: oplog.UnknownOutcome, Text: "the leader has thought, but what it decided is not readable here yet", Err: err}
 	}
-	a.Millis, a.Index = time.Since(started).Milliseconds(), s.machine.indexed.get()
+	a.Millis, a.Index = time.Since(started).Milliseconds(), s.commit.Indexed()
 	return a, nil
 }

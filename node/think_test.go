@@ -15,6 +15,7 @@ import (
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/node/mind/mindtest"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/wire"
@@ -244,7 +245,7 @@ func TestTheMindOverTime(t *testing.T) {
 	if err != nil || purged.Count != 2 {
 		t.Errorf("%+v purged, %v", purged, err)
 	}
-	if a, err := s.Recall(ctx, caller, index.Query{Text: "bees in Porto", K: 5}, node.Stale); err != nil || len(a.Hits) != 0 {
+	if a, err := s.Recall(ctx, caller, index.Query{Text: "bees in Porto", K: 5}, commit.Stale); err != nil || len(a.Hits) != 0 {
 		t.Errorf("purged and found: %+v, %v", a.Hits, err)
 	}
 }
@@ -268,7 +269,7 @@ func BenchmarkRecallWhileThinking(b *testing.B) {
 		}
 	}
 	ask := func(i int) error {
-		_, err := s.Recall(context.Background(), caller, index.Query{Text: drafts[i%rows].Text, K: 10}, node.Stale)
+		_, err := s.Recall(context.Background(), caller, index.Query{Text: drafts[i%rows].Text, K: 10}, commit.Stale)
 		return err
 	}
 	const stretch = 8 * time.Second

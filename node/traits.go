@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/oplog"
 )
 
 // personality is four traits, by name.
 func (s *Service) personality(ctx context.Context, c api.Caller, _ *api.PersonalityRequest) (*api.TraitList, error) {
 	a := &api.TraitList{}
-	return a, s.read(ctx, c, Stale, func(v *oplog.View) error {
+	return a, s.read(ctx, c, commit.Stale, func(v *oplog.View) error {
 		p := v.Personality(c.DB)
 		a.Traits = []api.Trait{{Name: "attentiveness", Score: p.Attentiveness}, {Name: "depth", Score: p.Depth}, {Name: "energy", Score: p.Energy}, {Name: "warmth", Score: p.Warmth}}
 		return nil
@@ -23,7 +24,7 @@ func (s *Service) personality(ctx context.Context, c api.Caller, _ *api.Personal
 // patterns lists what rounds of cognition have seen, the most certain first.
 func (s *Service) patterns(ctx context.Context, c api.Caller, q *api.PatternsRequest) (*api.PatternList, error) {
 	var rows []oplog.Pattern
-	err := s.read(ctx, c, Stale, func(v *oplog.View) error {
+	err := s.read(ctx, c, commit.Stale, func(v *oplog.View) error {
 		v.Patterns(c.DB, func(p oplog.Pattern) bool {
 			if q.Type == "" || q.Type == p.Type {
 				rows = append(rows, p)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/oplog"
 )
 
@@ -32,7 +33,7 @@ func triggersOf(rows []oplog.TriggerRow) []api.Trigger {
 // findTriggers finds triggers of a status, or of all, the newest first within each.
 func (s *Service) findTriggers(ctx context.Context, c api.Caller, status string, f api.TriggerFilter) (rows []oplog.TriggerRow, err error) {
 	n := limit(f.Limit)
-	err = s.read(ctx, c, Stale, func(v *oplog.View) error {
+	err = s.read(ctx, c, commit.Stale, func(v *oplog.View) error {
 		for st := oplog.TriggerPending; st <= oplog.TriggerExpired; st++ {
 			if status != "all" && status != st.String() {
 				continue

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/cairndb/cairn/node/access"
+	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/wire"
 )
@@ -33,7 +34,7 @@ func classed(err error) (e *oplog.Error, known bool) {
 	case errors.As(err, &e):
 		return e, true
 	case errors.Is(err, context.Canceled):
-		return errStopping, true
+		return commit.ErrStopping, true
 	case errors.Is(err, context.DeadlineExceeded):
 		return oplog.Errorf(oplog.Unavailable, "the node did not get to it in time; retry"), true
 	}
@@ -65,7 +66,7 @@ func (s *Service) errorOf(err error) (wire.Op, *wire.Error) {
 		w.Details = s.leaderDetails()
 		return wire.OpReadonlyError, w
 	case oplog.Unavailable:
-		if errors.Is(e, ErrNoLeader) {
+		if errors.Is(e, commit.ErrNoLeader) {
 			w.Details = s.leaderDetails()
 			return wire.OpReadonlyError, w
 		}

@@ -19,8 +19,8 @@ func TestARequestCutOffMayBeRepeated(t *testing.T) {
 	s := &Service{log: slog.New(slog.NewTextHandler(&log, nil))}
 	for err, code := range map[error]wire.Code{
 		context.Canceled: wire.CodeNoQuorum,
-		fmt.Errorf("embedder: %w", context.DeadlineExceeded): wire.CodeNoQuorum,
-		unknown(context.Canceled):                            wire.CodeInternal,
+		fmt.Errorf("embedder: %w", context.DeadlineExceeded):            wire.CodeNoQuorum,
+		&oplog.Error{Kind: oplog.UnknownOutcome, Err: context.Canceled}: wire.CodeInternal,
 	} {
 		op, w := s.errorOf(err)
 		if op != wire.OpError || w.Code != code || strings.Contains(string(w.Details), "unknown_outcome") != (code == wire.CodeInternal) {

@@ -102,12 +102,12 @@ func (ss *session) serve(f wire.Frame) error {
 	switch f.Op {
 	case wire.OpPing, wire.OpSelectDB, wire.OpRecall: // need no log
 	default:
-		if err := ss.w.s.isOpen(ss.ctx); err != nil {
+		if err := ss.w.s.commit.WaitOpen(ss.ctx); err != nil {
 			return err
 		}
 	}
-	if f.Op.IsWrite() && !ss.who().Forward && !ss.w.s.machine.leads() {
-		return ss.failed(f, ss.w.s.notLeader()) // before the payload is looked at
+	if f.Op.IsWrite() && !ss.who().Forward && !ss.w.s.commit.Leads() {
+		return ss.failed(f, ss.w.s.commit.NotLeader()) // before the payload is looked at
 	}
 	if c := ss.who(); f.Op != wire.OpPing {
 		ss.w.s.access.Used(c.Token)

@@ -123,13 +123,13 @@ func (w *wireServer) watchTokens() {
 	tick := time.NewTicker(tokenCheck)
 	defer tick.Stop()
 	for w.ctx.Err() == nil {
-		sub := w.s.machine.feed.subscribe()
+		sub := w.s.commit.Subscribe()
 		w.checkTokens() // what happened while nobody watched
 		for open := true; open; {
 			select {
 			case batch, ok := <-sub.C:
 				open = ok
-				if slices.ContainsFunc(sub.take(batch), access.EndsTokens) {
+				if slices.ContainsFunc(sub.Take(batch), access.EndsTokens) {
 					w.checkTokens()
 				}
 			case <-tick.C:
@@ -138,7 +138,7 @@ func (w *wireServer) watchTokens() {
 				open = false
 			}
 		}
-		sub.close()
+		sub.Close()
 	}
 }
 

@@ -43,7 +43,7 @@ func TestWhoReadsNothingIsDropped(t *testing.T) {
 	if _, err := nc.Write(frames); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(time.Minute); s.machine.feed.readers() < 2; time.Sleep(time.Millisecond) { // its own, and the watcher of tokens
+	for deadline := time.Now().Add(time.Minute); s.commit.Subscribers() < 2; time.Sleep(time.Millisecond) { // its own, and the watcher of tokens
 		if time.Now().After(deadline) {
 			t.Fatal("never subscribed")
 		}

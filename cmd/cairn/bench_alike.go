@@ -11,6 +11,7 @@ import (
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/wire/client"
 )
@@ -53,7 +54,7 @@ func (a *app) alike(ctx context.Context, f *recallFlags) (err error) {
 	if err != nil {
 		return err
 	}
-	last, err := own.nodes[0].Service().Recall(ctx, benchCaller(), index.Query{Text: "anything", K: 1}, node.Freshness{Mode: node.LinearizableMode})
+	last, err := own.nodes[0].Service().Recall(ctx, benchCaller(), index.Query{Text: "anything", K: 1}, commit.Linearizable)
 	if err != nil {
 		return err
 	}
@@ -127,7 +128,7 @@ func (a *app) loadQuestions(ctx context.Context, own *localCluster, f *recallFla
 
 // answers asks a node everything, as of one time, once it has reached an index.
 func answers(ctx context.Context, nd *node.Node, questions []index.Query, at oplog.Index, now time.Time) ([][]answer, error) {
-	s, caller, fresh := nd.Service(), benchCaller(), node.Freshness{Mode: node.AtIndexMode, Index: at}
+	s, caller, fresh := nd.Service(), benchCaller(), commit.AtIndex(at)
 	for end := time.Now().Add(time.Minute); ; { // a node that catches up takes longer than one question waits
 		_, err := s.Recall(ctx, caller, index.Query{Text: "anything", K: 1}, fresh)
 		if err == nil {

@@ -29,6 +29,7 @@ var inner = map[string][]string{
 	"node/api":       {},
 	"node/disk":      {},
 	"node/access":    {"node/api"},
+	"node/commit":    {"node/api", "node/access", "node/disk"},
 	"raft/logstore":  {},
 	"raft/transport": {},
 	"raft/recovery":  {"raft/logstore"},

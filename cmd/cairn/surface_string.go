@@ -16,8 +16,8 @@ import (
 	"github.com/cairndb/cairn/local/door"
 	"github.com/cairndb/cairn/local/stringd"
 	commands "github.com/cairndb/cairn/local/stringd/command"
-	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/wire/field"
 )
@@ -203,12 +203,12 @@ func (m stringMemory) Await(ctx context.Context, at oplog.Index, leader bool) er
 	if err != nil {
 		return err
 	}
-	fr := node.Freshness{Mode: node.AtIndexMode, Index: at}
+	fr := commit.AtIndex(at)
 	none := func(*oplog.View) error { return nil }
 	if err := m.svc.View(ctx, c, fr, none); err != nil || !leader {
 		return err
 	}
-	return m.svc.View(ctx, c, node.Freshness{Mode: node.LinearizableMode}, none)
+	return m.svc.View(ctx, c, commit.Linearizable, none)
 }
 
 // Role implements command.Memory.

@@ -13,6 +13,7 @@ import (
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/oplog"
 )
 
@@ -150,7 +151,7 @@ func (m memory) View(ctx context.Context, f func(*oplog.View, oplog.DB) error) e
 	if err != nil {
 		return err
 	}
-	return m.svc.View(ctx, c, node.Freshness{}, func(v *oplog.View) error { return f(v, c.DB) })
+	return m.svc.View(ctx, c, commit.Stale, func(v *oplog.View) error { return f(v, c.DB) })
 }
 
 // Recall finds memories.
@@ -159,6 +160,6 @@ func (m memory) Recall(ctx context.Context, q index.Query) ([]index.Hit, index.I
 	if err != nil {
 		return nil, index.Info{}, err
 	}
-	a, err := m.svc.Recall(ctx, c, q, node.Freshness{})
+	a, err := m.svc.Recall(ctx, c, q, commit.Stale)
 	return a.Hits, a.Info, err
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/cairndb/cairn/local/covenant"
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/access"
+	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/oplog"
 )
 
@@ -44,7 +45,7 @@ func (m store) View(ctx context.Context, f func(*oplog.View, oplog.DB) error) er
 	if err != nil {
 		return err
 	}
-	return m.svc.View(ctx, c, node.Freshness{}, func(v *oplog.View) error { return f(v, c.DB) })
+	return m.svc.View(ctx, c, commit.Stale, func(v *oplog.View) error { return f(v, c.DB) })
 }
 
 func (m store) Recall(ctx context.Context, q index.Query) ([]index.Hit, index.Info, error) {
@@ -52,7 +53,7 @@ func (m store) Recall(ctx context.Context, q index.Query) ([]index.Hit, index.In
 	if err != nil {
 		return nil, index.Info{}, err
 	}
-	a, err := m.svc.Recall(ctx, c, q, node.Freshness{})
+	a, err := m.svc.Recall(ctx, c, q, commit.Stale)
 	return a.Hits, a.Info, err
 }
 

@@ -40,7 +40,7 @@ func New(c Config) *Control {
 			a.secrets = append(a.secrets, sha256.Sum256([]byte(s)))
 		}
 	}
-	a.Reload()
+	a.reload()
 	return a
 }
 

@@ -123,7 +123,7 @@ func TestLimitsFollowTheLog(t *testing.T) {
 	if err := count(1_000_000); err != nil {
 		t.Errorf("without a limit: %v", err)
 	}
-	a.Follow(apply(t, st, &oplog.SetLimit{Token: c.Token, Limit: oplog.Limit{PerSecond: 2, Batch: 5}}))
+	a.Follow(apply(t, st, &oplog.SetLimit{Token: c.Token, Limit: oplog.Limit{PerSecond: 2, Batch: 5}}), false)
 	if err := count(3); !errors.Is(err, &oplog.Error{Kind: oplog.TooLarge}) {
 		t.Errorf("more than the burst at once: %v", err)
 	}
@@ -139,7 +139,7 @@ func TestLimitsFollowTheLog(t *testing.T) {
 	if err := a.CheckBatch(c, 6); err == nil || a.CheckBatch(c, 5) != nil || a.AtOnce(c, 100) != 2 {
 		t.Errorf("six in a batch of five: %v, %d at once", err, a.AtOnce(c, 100))
 	}
-	a.Follow(apply(t, st, &oplog.SetLimit{DB: c.DB, Limit: oplog.Limit{PerSecond: 1}}))
+	a.Follow(apply(t, st, &oplog.SetLimit{DB: c.DB, Limit: oplog.Limit{PerSecond: 1}}), false)
 	for i, want := range []bool{true, false} {
 		if err := func() error { _, err := a.Count(api.Caller{By: api.ByLocal, DB: c.DB}, 1); return err }(); (err == nil) != want {
 			t.Errorf("operation %d of this host's user in a database of one a second: %v", i+1, err)
@@ -148,7 +148,7 @@ func TestLimitsFollowTheLog(t *testing.T) {
 	if _, err := a.Count(api.Caller{By: api.ByNode, DB: c.DB}, 1000); err != nil {
 		t.Errorf("the node itself: %v", err)
 	}
-	a.Follow(apply(t, st, &oplog.RevokeToken{Hash: c.Token, At: oplog.At(time.Now())}))
+	a.Follow(apply(t, st, &oplog.RevokeToken{Hash: c.Token, At: oplog.At(time.Now())}), false)
 	if got := a.limits.Load().Tokens; len(got) != 0 {
 		t.Errorf("limits of a token that has ended: %v", got)
 	}

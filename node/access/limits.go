@@ -12,8 +12,8 @@ import (
 
 // Limits are replicated; each node counts for itself what it admits, so a cluster of three admits up to three times as much.
 
-// Reload reads the limits anew: the state was replaced as a whole.
-func (a *Control) Reload() {
+// reload reads all limits from the state.
+func (a *Control) reload() {
 	_ = a.state.Read(func(v *oplog.View) error { // a closing state admits nothing any more
 		set := v.Limits()
 		a.limits.Store(&set)
@@ -21,11 +21,11 @@ func (a *Control) Reload() {
 	})
 }
 
-// Follow takes up limits that were changed. The commit path calls it with what was applied, before the client that asked for the change
-// is answered.
-func (a *Control) Follow(outcomes []oplog.Outcome) {
-	if slices.ContainsFunc(outcomes, changesLimits) {
-		a.Reload()
+// Follow takes up limits that were changed, or all of them when a snapshot has replaced the state. The commit path calls it with what was
+// applied, before the client that asked for the change is answered.
+func (a *Control) Follow(outcomes []oplog.Outcome, restored bool) {
+	if restored || slices.ContainsFunc(outcomes, changesLimits) {
+		a.reload()
 	}
 }
 

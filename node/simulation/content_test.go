@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/cairndb/cairn/index"
-	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/oplog"
 )
 
@@ -15,7 +15,7 @@ func (c *cluster) view(i int, f func(v *oplog.View, db oplog.DB) error) {
 	s := c.node(i).Service()
 	caller, err := c.node(i).Access().Local("default")
 	if err == nil {
-		err = s.View(context.Background(), caller, node.Stale, func(v *oplog.View) error { return f(v, caller.DB) })
+		err = s.View(context.Background(), caller, commit.Stale, func(v *oplog.View) error { return f(v, caller.DB) })
 	}
 	if err != nil {
 		c.t.Fatalf("node %d: %v", i+1, err)
@@ -75,7 +75,7 @@ func (c *cluster) content(i int) {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	followed := node.Freshness{Mode: node.AtIndexMode, Index: s.Applied()} // the index comes behind the state
+	followed := commit.AtIndex(s.Applied()) // the index comes behind the state
 	for rid, want := range alive {
 		a, err := s.Recall(context.Background(), caller, index.Query{Text: "word" + rid, K: 1000, Quiet: true}, followed)
 		if err != nil {

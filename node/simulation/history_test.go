@@ -15,6 +15,7 @@ import (
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/oplog"
 )
 
@@ -254,12 +255,12 @@ func (w *worker) take(ctx context.Context, s *node.Service, c api.Caller, _ *nod
 
 // stale asks a node what it has: its answers never go back in time, and it finds nothing that it does not hold.
 func (w *worker) stale(ctx context.Context, s *node.Service, c api.Caller, n *node.Node) {
-	a, err := s.Recall(ctx, c, index.Query{Text: "word" + w.some(), K: 1, Quiet: true}, node.Stale)
+	a, err := s.Recall(ctx, c, index.Query{Text: "word" + w.some(), K: 1, Quiet: true}, commit.Stale)
 	if err != nil {
 		return
 	}
 	var at oplog.Index
-	err = s.View(ctx, c, node.Stale, func(v *oplog.View) error {
+	err = s.View(ctx, c, commit.Stale, func(v *oplog.View) error {
 		at = v.Index()
 		return nil
 	})

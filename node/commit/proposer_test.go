@@ -1,4 +1,4 @@
-package node
+package commit
 
 import "testing"
 
@@ -10,12 +10,12 @@ func TestARecordFitsAFrame(t *testing.T) {
 		p.queue <- proposal{body: make([]byte, n)}
 	}
 	for _, want := range []int{maxRecordBytes - 1, 10 << 20, 1} {
-		var l load
-		if !p.begin(t.Context(), &l) {
+		var b batch
+		if !p.begin(t.Context(), &b) {
 			t.Fatal("no entry")
 		}
-		if p.gather(&l); l.size != want {
-			t.Errorf("a record of %d bytes, want %d", l.size, want)
+		if p.gather(&b); b.size != want {
+			t.Errorf("a record of %d bytes, want %d", b.size, want)
 		}
 	}
 }

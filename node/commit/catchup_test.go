@@ -1,4 +1,4 @@
-package node
+package commit
 
 import (
 	"context"
@@ -8,24 +8,20 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/cairndb/cairn/index"
-	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/node/disk"
+	"github.com/cairndb/cairn/node/nodetest"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/raft"
 )
-
-// indexingGrows bounds what the heap may grow by while texts are indexed, however many they are.
-const indexingGrows = 180 << 20
 
 // TestCatchingUpIsBoundedByBytes replays 150 records of imports as raft gives them to a node that was away. However many come at once, those
 // that are decoded at once have few megabytes together, and the index is not given more than it can take, nor holds much of what waits
 // for its text segments. Nor does it when the node starts without its index, and all of the state is read.
 func TestCatchingUpIsBoundedByBytes(t *testing.T) {
 	const rows = 50
-	imports := textMemories(t) / rows
+	imports := nodetest.TextMemories(t) / rows
 	dir := t.TempDir()
 	st, err := oplog.Open(filepath.Join(dir, "state.db"), oplog.Options{NoSync: true})
 	if err != nil {
@@ -37,12 +33,14 @@ func TestCatchingUpIsBoundedByBytes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := newMachine(1, 0, st, newFeed(), access.New(access.Config{State: st}), space, log)
-	m.fail = func(err error) { t.Error(err) }
+	l := New(Options{NodeID: 1, State: st, Disk: space, Logger: log, Observe: func([]oplog.Outcome, bool) {}, Fail: func(err error) { t.Error(err) }})
+	m := l.machine
 	cfg := index.Config{Dir: filepath.Join(dir, "index"), State: st, Logger: log}
-	if m.index, _, err = index.Open(t.Context(), cfg); err != nil {
+	x, at, err := index.Open(t.Context(), cfg)
+	if err != nil {
 		t.Fatal(err)
 	}
+	l.SetIndex(x, at)
 	defer func() { m.index.Close() }()
 	record := func(i uint64, e oplog.Entry) raft.Record {
 		body, err := e.Encode()
@@ -52,13 +50,13 @@ func TestCatchingUpIsBoundedByBytes(t *testing.T) {
 		return raft.Record{Index: i, Term: 1, Data: oplog.EncodeRecord(oplog.MakeHLC(1_700_000_000_000+i*1000, 0, 1), body)}
 	}
 	m.Apply([]raft.Record{record(1, oplog.Entry{Ops: []oplog.Op{&oplog.Init{Cluster: "c"}}})})
-	words := newProse()
+	words := nodetest.NewProse()
 	var batch []raft.Record
 	size := 0
 	for i := uint64(2); len(batch) < imports; i++ {
 		e := oplog.Entry{DB: oplog.DefaultDB}
 		for n := range rows {
-			e.Ops = append(e.Ops, &oplog.Remember{RID: fmt.Sprintf("m%d-%d", i, n), Text: words.text(4000), Namespace: "default", Created: oplog.Time(i)})
+			e.Ops = append(e.Ops, &oplog.Remember{RID: fmt.Sprintf("m%d-%d", i, n), Text: words.Text(4000), Namespace: "default", Created: oplog.Time(i)})
 		}
 		batch = append(batch, record(i, e))
 		size += oplog.RecordSize(batch[len(batch)-1].Data)
@@ -70,13 +68,13 @@ func TestCatchingUpIsBoundedByBytes(t *testing.T) {
 	var tasks sync.WaitGroup
 	defer tasks.Wait()
 	defer cancel()
-	tasks.Go(func() { _ = m.follow(ctx) }) // it ends with ctx
-	slow := m.feed.subscribe()             // one that takes nothing
-	defer slow.close()
+	tasks.Go(func() { _ = m.followApplied(ctx) }) // it ends with ctx
+	slow := l.Subscribe()                         // one that takes nothing
+	defer slow.Close()
 	t.Logf("%d MB of records at once", size>>20)
-	growsBy(t, indexingGrows, func() {
+	nodetest.GrowsBy(t, nodetest.IndexingGrows, func() {
 		results := m.Apply(batch)
-		if err := m.indexed.wait(ctx, oplog.Index(batch[len(batch)-1].Index)); err != nil {
+		if err := l.WaitIndexed(ctx, oplog.Index(batch[len(batch)-1].Index)); err != nil {
 			t.Fatal(err)
 		}
 		for i, r := range results {
@@ -102,32 +100,8 @@ func TestCatchingUpIsBoundedByBytes(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Log("a start without the index")
-	growsBy(t, indexingGrows, func() {
+	nodetest.GrowsBy(t, nodetest.IndexingGrows, func() {
 		if m.index, _, err = index.Open(t.Context(), cfg); err != nil {
-			t.Fatal(err)
-		}
-	})
-}
-
-// TestImportIsBoundedByBytes: a node that leads holds no more of the texts than one that catches up, however fast they come.
-func TestImportIsBoundedByBytes(t *testing.T) {
-	if os.Getenv("CAIRN_TEXTS") == "" {
-		t.Skip("no CAIRN_TEXTS: few texts prove nothing here, and many take minutes")
-	}
-	n, c := alone(t)
-	s := n.Service()
-	words := newProse()
-	growsBy(t, indexingGrows, func() {
-		drafts := make([]Draft, importRows)
-		for i := 0; i < textMemories(t); i += len(drafts) {
-			for k := range drafts {
-				drafts[k] = Draft{Text: words.text(4000), HalfLife: time.Hour.Seconds()}
-			}
-			if _, err := s.Remember(t.Context(), c, "", drafts...); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := s.machine.indexed.wait(t.Context(), s.machine.applied.get()); err != nil {
 			t.Fatal(err)
 		}
 	})

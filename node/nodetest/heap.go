@@ -1,4 +1,6 @@
-package node
+// Package nodetest is what tests of node and of the packages below it share: texts to remember, and a bound on the heap. No
+// shipping code imports it.
+package nodetest
 
 import (
 	"context"
@@ -14,8 +16,8 @@ import (
 	"time"
 )
 
-// textMemories is how many memories of 4 kB the tests of memory take; CAIRN_TEXTS sets another number, as 36000 for 144 MB.
-func textMemories(t *testing.T) int {
+// TextMemories is how many memories of 4 kB the tests of memory take; CAIRN_TEXTS sets another number, as 36000 for 144 MB.
+func TextMemories(t *testing.T) int {
 	given := os.Getenv("CAIRN_TEXTS")
 	if given == "" {
 		return 7500
@@ -27,20 +29,22 @@ func textMemories(t *testing.T) int {
 	return n
 }
 
-// A prose makes texts of common and rare words, with a few things that only one text names.
-type prose struct {
+// A Prose makes texts of common and rare words, with a few things that only one text names.
+type Prose struct {
 	rng   *rand.Rand
 	zipf  *rand.Zipf
 	words []string
 }
 
-func newProse() *prose {
+// NewProse makes the same texts in the same order each time.
+func NewProse() *Prose {
 	rng := rand.New(rand.NewPCG(1, 2))
 	words := vocabulary(rng, 50_000)
-	return &prose{rng, rand.NewZipf(rng, 1.1, 8, uint64(len(words)-1)), words}
+	return &Prose{rng, rand.NewZipf(rng, 1.1, 8, uint64(len(words)-1)), words}
 }
 
-func (p *prose) text(n int) string {
+// Text is a new text of at least n bytes.
+func (p *Prose) Text(n int) string {
 	b := make([]byte, 0, n+64)
 	for len(b) < n {
 		if b = append(append(b, p.words[p.zipf.Uint64()]...), ' '); p.rng.IntN(100) == 0 {
@@ -64,8 +68,11 @@ func vocabulary(rng *rand.Rand, n int) []string {
 	return out
 }
 
-// growsBy fails a test when the heap grows by more than a number of bytes while something runs.
-func growsBy(t *testing.T, most int64, run func()) {
+// IndexingGrows bounds what the heap may grow by while texts are indexed, however many they are.
+const IndexingGrows = 180 << 20
+
+// GrowsBy fails a test when the heap grows by more than a number of bytes while something runs.
+func GrowsBy(t *testing.T, most int64, run func()) {
 	t.Helper()
 	before := liveHeap()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -92,8 +99,8 @@ func growsBy(t *testing.T, most int64, run func()) {
 	}
 }
 
-// liveHeap is what the heap profile says is in use. What was allocated while the collector ran is not in it, as it is in
-// MemStats: on a busy machine that is a second's garbage.
+// liveHeap is what the heap profile says is in use. Unlike MemStats it does not count what was allocated while the collector
+// ran: on a busy machine that is a second's garbage.
 func liveHeap() uint64 {
 	runtime.GC()
 	runtime.GC() // the profile is that of the collection before

@@ -1,0 +1,59 @@
+package commit
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/cairndb/cairn/node/access"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/wire"
+)
+
+// forwardKeyTTL is how long the key of a forwarded entry is kept: longer than any retry of the forwarder, and than a
+// leader's clock is likely to be wrong.
+const forwardKeyTTL = oplog.Time(24 * time.Hour / time.Microsecond)
+
+// Propose takes an entry of a caller of this node into the log and returns its outcome when the state of the leader has applied it.
+// A follower refuses it with NotLeader, unless it may forward it. An UnknownOutcome error says that the entry may be in the log;
+// after every other error it is not.
+func (l *Log) Propose(ctx context.Context, by wire.Asker, e oplog.Entry, forward bool) (oplog.Outcome, error) {
+	if err := l.requireDecoders(e.Ops); err != nil {
+		return oplog.Outcome{}, err
+	}
+	if l.Leads() {
+		o, err := l.enter(ctx, access.Asker{Asker: by, Node: l.o.NodeID}, e)
+		if !forward || !errors.Is(err, &oplog.Error{Kind: oplog.NotLeader}) {
+			return o, err
+		}
+	}
+	if !forward {
+		return oplog.Outcome{}, l.NotLeader()
+	}
+	if e.Key == "" { // it may have to be sent twice
+		e.Key, e.KeyTTL = oplog.ForwardKey+uuid.NewString(), forwardKeyTTL
+	}
+	return l.forward(ctx, by, e)
+}
+
+// enter is the one way of an entry into the log, on the leader.
+//
+// Invariant: every member decodes every kind in the log, and what changes the cluster shares its entry with an audit row. While an
+// upgrade is under way and some member does not decode audit rows, changes go on without them.
+func (l *Log) enter(ctx context.Context, by access.Asker, e oplog.Entry) (oplog.Outcome, error) {
+	kept, rows := l.o.Audit(by, e.DB, e.Ops)
+	e.Node, e.Ops = by.Node, kept
+	if l.requireAllDecode(oplog.Newer(rows)) == nil {
+		e.Ops = append(e.Ops, rows...)
+	}
+	if err := l.requireAllDecode(oplog.Newer(e.Ops)); err != nil {
+		return oplog.Outcome{}, err
+	}
+	body, err := e.Encode()
+	if err != nil {
+		return oplog.Outcome{}, err
+	}
+	return l.proposer.propose(ctx, body)
+}

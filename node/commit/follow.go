@@ -1,0 +1,78 @@
+package commit
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/cairndb/cairn/oplog"
+)
+
+// step is what the follow task does next: it takes outcomes into the index, or rebuilds the index from a restored state.
+type step struct {
+	upTo     oplog.Index
+	outcomes []oplog.Outcome
+	size     int // of their records
+	restored bool
+}
+
+// How far the index may fall behind before Apply waits for it: in batches, and in bytes of their records.
+const (
+	followQueue = 1024
+	followBytes = 16 << 20
+)
+
+// enqueue gives the follow task its next step; while the index is far behind, raft waits here. Only raft's goroutine calls it.
+func (m *machine) enqueue(s step) {
+	for n := m.waiting.Load(); n > 0 && n+int64(s.size) > followBytes; n = m.waiting.Load() {
+		select {
+		case <-m.shrunk:
+		case <-m.stop:
+			return
+		}
+	}
+	m.waiting.Add(int64(s.size))
+	select {
+	case m.queue <- s:
+	case <-m.stop:
+	}
+}
+
+// followApplied is the task that brings the index and the subscribers up to the state.
+func (m *machine) followApplied(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case s := <-m.queue:
+			for err := m.follow(ctx, s); err != nil; err = m.follow(ctx, s) {
+				if !m.disk.Caused(err) || !m.disk.Wait(ctx.Done()) {
+					return err
+				}
+				m.log.Warn("the index waits for room", "index", s.upTo, "err", err)
+				s.restored = true // how much of the step the index took is not known: it is rebuilt
+			}
+			m.waiting.Add(-int64(s.size))
+			select {
+			case m.shrunk <- struct{}{}:
+			default:
+			}
+		}
+	}
+}
+
+func (m *machine) follow(ctx context.Context, s step) error {
+	if s.restored {
+		if _, err := m.index.Rebuild(ctx); err != nil {
+			return err
+		}
+	} else if err := m.index.Follow(ctx, s.outcomes); err != nil {
+		return fmt.Errorf("index: %w", err)
+	}
+	m.observe(s.outcomes, s.restored)
+	m.indexed.advance(s.upTo)
+	if s.restored {
+		m.feed.dropAll()
+	}
+	m.feed.publish(s.outcomes, s.size)
+	return nil
+}

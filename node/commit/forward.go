@@ -1,0 +1,136 @@
+package commit
+
+import (
+	"context"
+	"errors"
+
+	"github.com/vmihailenco/msgpack/v5"
+
+	"github.com/cairndb/cairn/node/access"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/raft"
+	"github.com/cairndb/cairn/wire"
+)
+
+// forwarded is the outcome of a forwarded entry on its way back from the leader.
+type forwarded struct {
+	Index    oplog.Index    `msgpack:"i"`
+	Results  []oplog.Result `msgpack:"r,omitempty"`
+	Err      *oplog.Error   `msgpack:"e,omitempty"` // a replicated refusal, or, without Index, the leader's own
+	Replayed bool           `msgpack:"p,omitempty"`
+}
+
+// forward sends an entry to the leader. It sends it again while the leader surely did not take it, and when no answer said whether
+// it did: the entry's key makes that safe. An error is a refusal only when no attempt can have been taken.
+func (l *Log) forward(ctx context.Context, by wire.Asker, e oplog.Entry) (oplog.Outcome, error) {
+	body, err := e.Encode()
+	if err != nil {
+		return oplog.Outcome{}, err
+	}
+	unsure := false // an attempt went out and was not answered
+	for {
+		changed, led := l.raft.Changed(), l.Leads()
+		o, err := l.tryOnce(ctx, by, e, body)
+		var refusal *oplog.Error
+		switch {
+		case err == nil && o.Err != nil && unsure: // the cause of the refusal may be gone when the earlier attempt arrives
+			return o, unknown(o.Err)
+		case err == nil:
+			return o, nil
+		case errors.Is(err, raft.ErrNotLeader), errors.Is(err, ErrNoLeader), errors.Is(err, raft.ErrNoLeader),
+			errors.Is(err, &oplog.Error{Kind: oplog.NotLeader}):
+		case errors.As(err, &refusal) && refusal.Kind != oplog.UnknownOutcome:
+			if unsure {
+				return o, unknown(err)
+			}
+			return o, err
+		default:
+			unsure = true
+		}
+		if _, known := l.Leader(); !known && !unsure && l.o.NoQuorum() != "" {
+			return o, l.NoLeader()
+		}
+		if !led && l.Leads() {
+			continue // leadership came here meanwhile
+		}
+		if err := awaitChange(ctx, changed); err != nil {
+			if unsure {
+				return o, unknown(err)
+			}
+			if err := l.o.Disk.Refusal(); err != nil { // a full disk may be why there is no leader
+				return o, err
+			}
+			return o, l.NoLeader()
+		}
+	}
+}
+
+// tryOnce gives an entry to the leader once, which may be this node. body is the entry encoded.
+func (l *Log) tryOnce(ctx context.Context, by wire.Asker, e oplog.Entry, body []byte) (oplog.Outcome, error) {
+	if l.Leads() {
+		return l.enter(ctx, access.Asker{Asker: by, Node: l.o.NodeID}, e)
+	}
+	out, err := l.raft.Forward(ctx, wire.Forward{Entry: body, Asker: by})
+	if err != nil {
+		return oplog.Outcome{}, err
+	}
+	var r forwarded
+	if err := msgpack.Unmarshal(out, &r); err != nil {
+		return oplog.Outcome{}, unknown(err)
+	}
+	if r.Index == 0 && r.Err != nil {
+		return oplog.Outcome{}, r.Err
+	}
+	return oplog.Outcome{Index: r.Index, Results: r.Results, Err: r.Err, Replayed: r.Replayed}, nil
+}
+
+// Forwarded takes an entry of another member into the log, as raft.Handler asks, and returns its outcome encoded.
+func (l *Log) Forwarded(ctx context.Context, from uint32, m wire.Forward) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, l.o.ApplyTimeout)
+	defer cancel()
+	if err := l.WaitOpen(ctx); err != nil {
+		return nil, err
+	}
+	var r forwarded
+	o, err := l.enterForwarded(ctx, from, m)
+	if err != nil {
+		if !errors.As(err, &r.Err) {
+			r.Err = &oplog.Error{Kind: oplog.Internal, Text: "internal error"}
+		}
+	} else {
+		r.Index, r.Results, r.Err, r.Replayed = o.Index, o.Results, o.Err, o.Replayed
+	}
+	return msgpack.Marshal(&r)
+}
+
+func (l *Log) enterForwarded(ctx context.Context, from uint32, m wire.Forward) (oplog.Outcome, error) {
+	if !l.Leads() {
+		return oplog.Outcome{}, l.NotLeader()
+	}
+	e, err := decodeForwarded(from, m.Entry)
+	if err != nil {
+		return oplog.Outcome{}, err
+	}
+	return l.enter(ctx, access.Asker{Asker: m.Asker, Node: from}, e)
+}
+
+// decodeForwarded decodes and checks an entry from another member: every replica will have to decode it, and a member says only
+// its own addresses and its own key. The scan comes first, because nested values can exhaust a decoder's stack.
+func decodeForwarded(from uint32, body []byte) (e oplog.Entry, err error) {
+	for rest := body; len(rest) > 0; {
+		n, err := wire.Scan(rest)
+		if err != nil {
+			return e, errUnreadable
+		}
+		rest = rest[n:]
+	}
+	if e, err = oplog.DecodeEntry(body); err != nil || len(e.Ops) == 0 {
+		return e, errUnreadable
+	}
+	for _, op := range e.Ops {
+		if a, ok := op.(*oplog.Advertise); ok && a.Node != from {
+			return e, oplog.Errorf(oplog.Denied, "node %d says where node %d is", from, a.Node)
+		}
+	}
+	return e, nil
+}

@@ -1,0 +1,60 @@
+package commit
+
+import (
+	"context"
+	"time"
+
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
+)
+
+// Freshness says how new the state must be that a read is answered from. The zero value is Stale.
+type Freshness struct {
+	Linearizable bool        // it holds everything acknowledged before the read
+	Index        oplog.Index // it holds the log up to here
+}
+
+// The freshness of reads that name no index.
+var (
+	Stale        = Freshness{} // what this node has, at once
+	Linearizable = Freshness{Linearizable: true}
+)
+
+// AtIndex is the freshness of a read that must see the log up to an index.
+func AtIndex(i oplog.Index) Freshness { return Freshness{Index: i} }
+
+// Wanted is the freshness that a request asks for.
+func Wanted(f api.Fresh) Freshness {
+	if f.Consistency == "linearizable" {
+		return Linearizable
+	}
+	return AtIndex(oplog.Index(f.MinIndex))
+}
+
+// maxFreshWait bounds how long a read waits for freshness when its context does not.
+const maxFreshWait = 10 * time.Second
+
+// Fresh waits until this node may answer a read.
+func (l *Log) Fresh(ctx context.Context, f Freshness) error {
+	if f == Stale {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, maxFreshWait)
+	defer cancel()
+	at := f.Index
+	if f.Linearizable {
+		var i uint64
+		err := l.WaitOpen(ctx)
+		if err == nil {
+			i, err = l.raft.ReadIndex(ctx)
+		}
+		if err != nil {
+			return &oplog.Error{Kind: oplog.Unavailable, Text: "no leader confirmed its leadership; a stale read would be answered", Err: err}
+		}
+		at = oplog.Index(i)
+	}
+	if err := l.WaitIndexed(ctx, at); err != nil {
+		return oplog.Errorf(oplog.Unavailable, "this node is at log index %d and has not reached %d", l.Indexed(), at)
+	}
+	return nil
+}

@@ -1,0 +1,72 @@
+package commit
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/cairndb/cairn/oplog"
+)
+
+// requireAllDecode refuses operations of kinds that some member cannot decode: a member that met one would stop. Kinds that the log
+// has already are decoded by all members, because a node that cannot is not admitted.
+func (l *Log) requireAllDecode(newer oplog.Kinds) error {
+	if len(newer) == 0 {
+		return nil
+	}
+	inLog := func(k byte) bool { return l.inLog[k].Load() }
+	if newer = slices.DeleteFunc(slices.Clone(newer), inLog); len(newer) == 0 {
+		return nil
+	}
+	if err := l.o.State.Read(func(v *oplog.View) error {
+		for _, k := range v.Needs() {
+			l.inLog[k].Store(true)
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	if newer = slices.DeleteFunc(newer, inLog); len(newer) == 0 {
+		return nil
+	}
+	for _, id := range l.raft.Others() {
+		if err := l.requireDecodes(id, newer, true); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// requireDecodes refuses operations of kinds that a member has not said it decodes. A member that has not said anything since this
+// node started passes, unless it must have been heard.
+func (l *Log) requireDecodes(id uint32, newer oplog.Kinds, heard bool) error {
+	told, ok := l.raft.Told(id)
+	switch missing := told.Reads.Lacks(newer); {
+	case !ok && heard:
+		return oplog.Errorf(oplog.TooOld, "node %d has not said yet whether it reads %s: start it, or remove it", id, newer)
+	case ok && len(missing) > 0:
+		return oplog.Errorf(oplog.TooOld, "node %d (version %s) does not read %s: upgrade it first", id, told.Version, missing)
+	}
+	return nil
+}
+
+// requireDecoders refuses operations that this node must not propose: a leader checks all members, a follower the leader, which
+// checks the others when the entry arrives there.
+func (l *Log) requireDecoders(ops []oplog.Op) error {
+	newer := oplog.Newer(ops)
+	if l.Leads() {
+		return l.requireAllDecode(newer)
+	}
+	if id, ok := l.Leader(); ok {
+		return l.requireDecodes(id, newer, false)
+	}
+	return nil
+}
+
+// IsTooOld says that an entry was refused because a member cannot decode its kinds, and that nothing was written. A leader of an
+// older version says errUnreadable.
+func IsTooOld(err error) bool {
+	return errors.Is(err, &oplog.Error{Kind: oplog.TooOld}) || errors.Is(err, errUnreadable)
+}
+
+// errUnreadable refuses an entry that this version cannot decode.
+var errUnreadable = &oplog.Error{Kind: oplog.Invalid, Text: "the entry is unreadable"}

@@ -1,0 +1,80 @@
+package commit
+
+import (
+	"context"
+	"time"
+
+	"github.com/cairndb/cairn/oplog"
+)
+
+// retryPause is how long an entry waits before it is sent to the leader again when leadership does not change meanwhile.
+const retryPause = 100 * time.Millisecond
+
+// awaitChange waits for leadership to change, or for retryPause.
+func awaitChange(ctx context.Context, changed <-chan struct{}) error {
+	t := time.NewTimer(retryPause)
+	defer t.Stop()
+	select {
+	case <-changed:
+		return nil
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// watchLeadership is the task that follows leadership. A new leader's clock observes the log's newest time before the leader stamps
+// anything. The task never waits for a write: one may wait for this node to know that it leads.
+func (l *Log) watchLeadership(ctx context.Context) error {
+	for {
+		changed := l.raft.Changed()
+		id, _, ok := l.raft.Leader()
+		if !ok {
+			id = 0
+		}
+		l.leader.Store(uint64(id))
+		leads := l.raft.IsLeader()
+		if leads && !l.leads.Load() {
+			l.clock.Observe(l.o.State.Last())
+		}
+		l.leads.Store(leads)
+		l.o.Led(leads)
+		select {
+		case <-changed:
+		case <-time.After(l.o.Heartbeat):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// Leads says whether this node takes writes: it leads, and has applied all that came before its term.
+func (l *Log) Leads() bool { return l.leads.Load() }
+
+// Leader is the node that leads, as far as this one knows.
+func (l *Log) Leader() (id uint32, known bool) {
+	id = uint32(l.leader.Load())
+	return id, id != 0
+}
+
+// ErrNoLeader is the refusal while no leader is known, and may be in a moment.
+var ErrNoLeader = &oplog.Error{Kind: oplog.Unavailable, Text: "no leader elected (cluster not ready)"}
+
+// NotLeader is the refusal of a node that may not write. It names the leader, if one is known.
+func (l *Log) NotLeader() error {
+	if id, ok := l.Leader(); ok {
+		return oplog.Errorf(oplog.NotLeader, "not the leader (current leader: node %d)", id)
+	}
+	return l.NoLeader()
+}
+
+// NoLeader is the refusal of a write while no leader is known. It is an ErrNoLeader also when it says that there can be none, so
+// every surface answers what sends its clients to another node.
+func (l *Log) NoLeader() error {
+	if why := l.o.NoQuorum(); why != "" {
+		text := why + ": writes are taken when a majority of the voters answers; reads go on"
+		return &oplog.Error{Kind: oplog.Unavailable, Text: text, Err: ErrNoLeader}
+	}
+	return ErrNoLeader
+}

@@ -1,0 +1,129 @@
+package commit
+
+import (
+	"context"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/cairndb/cairn/index"
+	"github.com/cairndb/cairn/node/access"
+	"github.com/cairndb/cairn/node/disk"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/raft"
+)
+
+// Options are what a Log works with. All are required but Slow; none of the functions is called before the state machine is driven,
+// and none may call back into the Log and wait there.
+type Options struct {
+	NodeID uint32
+	State  *oplog.State
+	Disk   *disk.Space
+	Logger *slog.Logger
+
+	Heartbeat    time.Duration // how often leadership is looked at when raft reports no change
+	ApplyTimeout time.Duration // bounds what another node's entry waits on this leader
+	Slow         time.Duration // a batch that takes as long to apply is logged; 0 or less: none is
+
+	// Audit splits an entry that enters the log into the operations that it keeps and the audit rows that the leader adds.
+	Audit func(by access.Asker, db oplog.DB, ops []oplog.Op) (kept, rows []oplog.Op)
+	// Observe is told what was applied before any waiter for its index goes on; restored says that a snapshot has replaced the state.
+	Observe func(outcomes []oplog.Outcome, restored bool)
+	// Led is told at each look at leadership whether this node takes writes.
+	Led func(leads bool)
+	// NoQuorum is why no leader can be elected now; empty while one may be.
+	NoQuorum func() string
+	// Fail stops the node: it cannot apply what the cluster has committed.
+	Fail func(error)
+}
+
+// Log is how entries get into the replicated log of one node, and how what they change becomes readable there. Its methods may be
+// called from any goroutine.
+type Log struct {
+	o        Options
+	machine  *machine
+	clock    *oplog.Clock
+	opened   chan struct{} // closed by Start: raft and proposer are set
+	raft     *raft.Node
+	proposer *proposer
+
+	leader atomic.Uint64 // the leader's node id; 0 for none
+	leads  atomic.Bool   // this node leads and has applied its term's barrier
+
+	inLog [256]atomic.Bool // by kind: it is known to be in the log, and so for ever
+}
+
+// New returns the Log of a state. Raft is opened with its StateMachine, and then given to Start.
+func New(o Options) *Log {
+	l := &Log{o: o, machine: newMachine(o), opened: make(chan struct{})}
+	l.clock = oplog.NewClock(o.NodeID, func() time.Time { return l.raft.Clock().Time })
+	l.clock.Observe(o.State.Last())
+	return l
+}
+
+// StateMachine is what raft drives, from one goroutine.
+func (l *Log) StateMachine() raft.StateMachine { return l.machine }
+
+// SetIndex gives the log the index that follows the state, and how far it has come. It is called once, before Start.
+func (l *Log) SetIndex(x *index.Index, at oplog.Index) {
+	l.machine.index = x
+	l.machine.indexed.advance(at)
+}
+
+// Start has the log take entries, and spawns its tasks, which end with their context.
+func (l *Log) Start(r *raft.Node, spawn func(name string, task func(context.Context) error)) {
+	l.raft = r
+	l.proposer = newProposer(r, l.clock, l.o.Disk)
+	close(l.opened)
+	spawn("follow", l.machine.followApplied)
+	spawn("propose", l.proposer.run)
+	spawn("lead", l.watchLeadership)
+}
+
+// Stop has the state machine apply nothing more, and is called once, before raft is closed: raft waits for Apply.
+func (l *Log) Stop() { close(l.machine.stop) }
+
+// IsOpen says whether Start was called. A node that still opens its log answers stale reads and nothing else.
+func (l *Log) IsOpen() bool {
+	select {
+	case <-l.opened:
+		return true
+	default:
+		return false
+	}
+}
+
+// WaitOpen waits for Start: a node's ports listen earlier.
+func (l *Log) WaitOpen(ctx context.Context) error {
+	select {
+	case <-l.opened:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Applied is how far the state has come in the log.
+func (l *Log) Applied() oplog.Index { return l.machine.applied.get() }
+
+// Indexed is how far the index has: reads see the log up to here.
+func (l *Log) Indexed() oplog.Index { return l.machine.indexed.get() }
+
+// WaitApplied waits until the state holds the log up to an index.
+func (l *Log) WaitApplied(ctx context.Context, i oplog.Index) error {
+	return l.machine.applied.wait(ctx, i)
+}
+
+// WaitIndexed waits until reads see the log up to an index.
+func (l *Log) WaitIndexed(ctx context.Context, i oplog.Index) error {
+	return l.machine.indexed.wait(ctx, i)
+}
+
+// Subscribe returns a subscription to what is applied and readable from now on.
+func (l *Log) Subscribe() *Subscription { return l.machine.feed.subscribe() }
+
+// Subscribers is how many subscriptions are open.
+func (l *Log) Subscribers() int { return l.machine.feed.subscribers() }
+
+// Queued is how many entries wait to be proposed, and how many applied batches wait for the index. Start was called.
+func (l *Log) Queued() (proposals, batches int) { return len(l.proposer.queue), len(l.machine.queue) }

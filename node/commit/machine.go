@@ -1,0 +1,180 @@
+package commit
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/cairndb/cairn/index"
+	"github.com/cairndb/cairn/node/disk"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/raft"
+)
+
+// machine is what raft drives: it gives committed records to the state and their outcomes to the goroutines that wait.
+// raft calls Apply, Snapshot and Restore from one goroutine; the follow task feeds the index and the subscribers.
+type machine struct {
+	state   *oplog.State
+	index   *index.Index // set before followApplied runs
+	feed    *feed
+	observe func(outcomes []oplog.Outcome, restored bool)
+	disk    *disk.Space
+	log     *slog.Logger
+	slow    time.Duration
+	fail    func(error)
+
+	applied watermark // the state holds the log up to here
+	indexed watermark // and so does the index
+	queue   chan step
+	waiting atomic.Int64  // bytes in queue
+	shrunk  chan struct{} // holds a token when waiting has shrunk
+
+	stop   chan struct{} // closed when the node stops
+	lacked bool          // the node stops and Apply has applied not all that raft gave; only raft's goroutine uses it
+}
+
+func newMachine(o Options) *machine {
+	m := &machine{state: o.State, feed: newFeed(), observe: o.Observe, disk: o.Disk, log: o.Logger, slow: o.Slow, fail: o.Fail,
+		queue: make(chan step, followQueue), shrunk: make(chan struct{}, 1), stop: make(chan struct{})}
+	applied, _ := o.State.Applied()
+	m.applied.advance(applied)
+	return m
+}
+
+// Apply implements raft.StateMachine. An error of the state stops the node: one that cannot apply what the cluster has
+// committed must not go on answering. A full disk is waited for.
+func (m *machine) Apply(batch []raft.Record) []any {
+	results := make([]any, len(batch))
+	select {
+	case <-m.stop: // a batch before this one may not have been applied
+		m.lacked = true
+		return results
+	default:
+	}
+	records := toRecords(batch)
+	for done := 0; done < len(records); {
+		n, size := nextBatch(records[done:])
+		if !m.applyBatch(records[done:done+n], size, results[done:done+n]) {
+			m.lacked = true
+			return results
+		}
+		done += n
+	}
+	return results
+}
+
+// batchBytes bounds the records that are applied in one transaction, and decoded at once for it, by their decoded size. Raft gives
+// hundreds at a time to a node that catches up, each perhaps an import of megabytes.
+const batchBytes = 8 << 20
+
+// nextBatch is how many of the records are applied together, one at least, and how large they are.
+func nextBatch(records []oplog.Record) (n, size int) {
+	for _, r := range records {
+		more := oplog.RecordSize(r.Data)
+		if n > 0 && size+more > batchBytes {
+			break
+		}
+		n, size = n+1, size+more
+	}
+	return n, size
+}
+
+// applyBatch applies records in one transaction; ok is false when the node stops first. The results are outcomes without their
+// entries: the proposers have those, and raft keeps the results of all that it gave at once.
+func (m *machine) applyBatch(records []oplog.Record, size int, results []any) (ok bool) {
+	start := time.Now()
+	outcomes, ok := m.applyRetrying(records)
+	if !ok {
+		return false
+	}
+	last := records[len(records)-1].Index
+	if took := time.Since(start); m.slow > 0 && took >= m.slow {
+		m.log.Warn("slow apply", "records", len(records), "entries", len(outcomes), "index", last, "took", took.Round(time.Millisecond))
+	}
+	at := 0
+	for i, r := range records {
+		var answers []oplog.Outcome
+		for ; at < len(outcomes) && outcomes[at].Index == r.Index; at++ {
+			o := outcomes[at]
+			o.Entry = nil
+			answers = append(answers, o)
+		}
+		results[i] = answers
+	}
+	m.applied.advance(last)
+	m.enqueue(step{upTo: last, outcomes: outcomes, size: size})
+	return true
+}
+
+// applyRetrying applies a batch, again and again while the disk is full: the batch is committed, so it must be applied. ok is false
+// when the node stops first; raft brings the batch again at the next start.
+func (m *machine) applyRetrying(records []oplog.Record) (out []oplog.Outcome, ok bool) {
+	for waited := false; ; waited = true {
+		out, err := m.state.Apply(records)
+		if err == nil {
+			if waited {
+				m.log.Info("disk has room again, applied what waited", "index", records[len(records)-1].Index)
+			}
+			return out, true
+		}
+		if !m.disk.Caused(err) {
+			m.log.Error("cannot apply, this node stops", "index", records[0].Index, "err", err)
+			m.fail(fmt.Errorf("cannot apply record %d and those behind it: %w", records[0].Index, err))
+			<-m.stop
+			return nil, false
+		}
+		if !waited {
+			m.log.Error("disk full, committed records wait", "index", records[0].Index, "err", err)
+		}
+		if !m.disk.Wait(m.stop) {
+			return nil, false
+		}
+	}
+}
+
+// Applied implements raft.StateMachine.
+func (m *machine) Applied() (index, term uint64) { return place(m.state) }
+
+var errLacked = errors.New("the state lacks records that raft takes for applied")
+
+// Snapshot implements raft.StateMachine. Raft labels a snapshot with the last record it gave to Apply, so a state that lacks one
+// gives none: a node that restored it would never see that record.
+func (m *machine) Snapshot() (raft.Snapshot, error) {
+	if m.lacked {
+		return nil, errLacked
+	}
+	s, err := m.state.Snapshot()
+	if err != nil {
+		return nil, err
+	}
+	s.Progress = m.progress("writing snapshot")
+	return s, nil
+}
+
+func (m *machine) progress(what string) func(done, total int64) {
+	return func(done, total int64) { m.log.Info(what, "bytes", done, "of", total) }
+}
+
+// Restore implements raft.StateMachine. An error of the state, and not of the snapshot, stops the node, as in Apply: raft
+// would send the snapshot again for ever.
+func (m *machine) Restore(r io.Reader) error {
+	taken, err := m.state.CatchUp(r, m.progress("restoring snapshot"))
+	if err != nil {
+		if !errors.Is(err, oplog.ErrSnapshot) && !m.disk.Caused(err) {
+			m.log.Error("cannot restore, this node stops", "err", err)
+			m.fail(fmt.Errorf("cannot restore a snapshot: %w", err))
+		}
+		return err
+	}
+	at, _ := m.state.Applied()
+	if !taken {
+		m.log.Info("the state holds what the snapshot does", "index", at)
+		return nil
+	}
+	m.applied.advance(at)
+	m.enqueue(step{upTo: at, restored: true})
+	return nil
+}

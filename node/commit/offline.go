@@ -1,0 +1,43 @@
+package commit
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/raft"
+)
+
+// Offline is the state machine of a node that does not run: no client waits for the outcomes of its records.
+type Offline struct{ *oplog.State }
+
+// Apply implements raft.StateMachine.
+func (o Offline) Apply(batch []raft.Record) []any {
+	if _, err := o.State.Apply(toRecords(batch)); err != nil {
+		panic(fmt.Sprintf("commit: cannot apply record %d: %v", batch[0].Index, err)) // nothing runs that could go on
+	}
+	return make([]any, len(batch))
+}
+
+// Applied implements raft.StateMachine.
+func (o Offline) Applied() (index, term uint64) { return place(o.State) }
+
+// Snapshot implements raft.StateMachine.
+func (o Offline) Snapshot() (raft.Snapshot, error) { return o.State.Snapshot() }
+
+// Restore implements raft.StateMachine.
+func (o Offline) Restore(r io.Reader) error { return o.State.Restore(r, nil) }
+
+func toRecords(batch []raft.Record) []oplog.Record {
+	records := make([]oplog.Record, len(batch))
+	for i, r := range batch {
+		records[i] = oplog.Record{Index: oplog.Index(r.Index), Term: oplog.Index(r.Term), Data: r.Data}
+	}
+	return records
+}
+
+// place is how far a state is, as raft counts.
+func place(s *oplog.State) (index, term uint64) {
+	i, t := s.Applied()
+	return uint64(i), uint64(t)
+}

@@ -1,0 +1,53 @@
+package commit
+
+import (
+	"errors"
+
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/raft"
+)
+
+// deliverOutcomes waits for a record and tells the goroutines that proposed its entries what became of them.
+func deliverOutcomes(f *raft.Future, batch []proposal) {
+	_, result, err := f.Wait()
+	if err != nil {
+		refuse(batch, proposalError(err))
+		return
+	}
+	outcomes, ok := result.([]oplog.Outcome)
+	if !ok || len(outcomes) != len(batch) {
+		// The state had this index already: another run of this process applied it and its answers are gone.
+		refuse(batch, &oplog.Error{Kind: oplog.UnknownOutcome, Text: "the write is committed; its answer was lost"})
+		return
+	}
+	for i, pr := range batch {
+		pr.done <- decision{outcome: outcomes[i]}
+	}
+}
+
+func refuse(batch []proposal, err error) {
+	for _, pr := range batch {
+		pr.done <- decision{err: err}
+	}
+}
+
+// ErrStopping is the refusal of a node that is being closed.
+var ErrStopping = &oplog.Error{Kind: oplog.Unavailable, Text: "the node is stopping"}
+
+// proposalError maps an error of raft to the one error set.
+func proposalError(err error) error {
+	switch {
+	case errors.Is(err, raft.ErrNotLeader):
+		return &oplog.Error{Kind: oplog.NotLeader, Text: "not the leader", Err: err}
+	case errors.Is(err, raft.ErrNoLeader):
+		return ErrNoLeader
+	case errors.Is(err, raft.ErrUnavailable):
+		return &oplog.Error{Kind: oplog.Unavailable, Text: "the log takes no writes now; retry", Err: err}
+	default:
+		return unknown(err)
+	}
+}
+
+func unknown(err error) error {
+	return &oplog.Error{Kind: oplog.UnknownOutcome, Text: "the write may or may not have happened", Err: err}
+}
