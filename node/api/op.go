@@ -84,6 +84,9 @@ type Door interface {
 // New is an empty request.
 func (o *Op) New() any { return reflect.New(o.request).Interface() }
 
+// Answer is an empty answer.
+func (o *Op) Answer() any { return reflect.New(o.answer).Interface() }
+
 // Takes is what the request's fields may hold.
 func (o *Op) Takes() field.Object { return field.Of(o.request) }
 

@@ -1,0 +1,244 @@
+package node
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/wire"
+	"github.com/cairndb/cairn/wire/field"
+)
+
+// requests is what each row's opcode is requests with: every field that is not named has a value of its own. A row whose opcode is missing here
+// fails the test.
+var requests = map[wire.Op]wire.Message{
+	wire.OpRemember:      &wire.Remember{},
+	wire.OpRememberBatch: &wire.RememberBatch{},
+	wire.OpRecall:        &wire.Recall{Consistency: "linearizable", Since: 1_700_000_000, Until: 1_800_000_000.5, Without: []string{"vector"}},
+	wire.OpForget:        &wire.Forget{},
+	wire.OpRelate:        &wire.Relate{},
+	wire.OpEdges:         &wire.Entity{},
+	wire.OpClaim:         &wire.Claim{Polarity: -1},
+	wire.OpClaims:        &wire.Claims{},
+	wire.OpAlias:         &wire.Alias{},
+	wire.OpSessionStart:  &wire.SessionStart{},
+	wire.OpSessionEnd:    &wire.SessionEnd{},
+	wire.OpThink:         &wire.Think{},
+	wire.OpConflicts:     &wire.Conflicts{},
+	wire.OpResolve:       &wire.Resolve{Strategy: "merge"},
+	wire.OpPersonality:   nil,
+	wire.OpStats:         nil,
+	wire.OpCreateDB:      &wire.Name{},
+	wire.OpListDB:        nil,
+	wire.OpClusterStatus: nil,
+	wire.OpSubscribe:     &wire.Subscribe{},
+}
+
+// TestVectors holds what each opcode asks of the door, and the bytes that its answer becomes.
+func TestVectors(t *testing.T) {
+	t.Parallel()
+	var said strings.Builder
+	nc := dialVectors(t, func(op *api.Op, request any) any {
+		fmt.Fprintf(&said, "  asks %s\n", op.Name)
+		dump(&said, "  ", "", reflect.ValueOf(request))
+		return answerOf(op)
+	})
+	in := wire.NewReader(bufio.NewReader(nc), wire.MaxPlainClient)
+	send := func(op wire.Op, stream uint32, m wire.Message) {
+		b := wire.AppendFrame(nil, wire.Empty(op, stream))
+		if m != nil {
+			var err error
+			if b, err = wire.AppendPack(nil, op, stream, m, false); err != nil {
+				t.Fatal(op, err)
+			}
+		}
+		if _, err := nc.Write(b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	next := func() wire.Frame {
+		if err := nc.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+			t.Fatal(err)
+		}
+		f, err := in.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	send(wire.OpAuth, 0, &wire.Auth{Token: vectorToken})
+	if f := next(); f.Op != wire.OpAuthOK {
+		t.Fatal(f)
+	}
+	var rows []*api.Op
+	for _, op := range api.Ops {
+		if op.Wire != 0 {
+			rows = append(rows, op)
+		}
+	}
+	slices.SortFunc(rows, func(a, b *api.Op) int { return cmp.Compare(a.Wire, b.Wire) })
+	for i, op := range rows {
+		m, known := requests[op.Wire]
+		if !known {
+			t.Errorf("no vector for opcode %s", op.Wire)
+			continue
+		}
+		if m != nil {
+			fill(reflect.ValueOf(m).Elem(), new(int))
+		}
+		fmt.Fprintf(&said, "%s\n", op.Wire)
+		send(op.Wire, uint32(i+1), m)
+		for {
+			f := next()
+			fmt.Fprintf(&said, "  %s %x\n", f.Op, wire.AppendFrame(nil, f))
+			if !slices.Contains([]wire.Op{wire.OpRecallResult, wire.OpEvent}, f.Op) || f.Op == wire.OpEvent && strings.Contains(string(f.Payload), "lagged") {
+				break
+			}
+		}
+	}
+	const golden = "testdata/wire_vectors.txt"
+	if os.Getenv("CAIRN_UPDATE") != "" {
+		if err := os.WriteFile(golden, []byte(said.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := strings.Split(said.String(), "\n")
+	for i, line := range strings.Split(string(want), "\n") {
+		if i >= len(got) || got[i] != line {
+			t.Fatalf("%s:%d:\n got %s\nwant %s", golden, i+1, got[min(i, len(got)-1)], line)
+		}
+	}
+	if len(got) != len(strings.Split(string(want), "\n")) {
+		t.Errorf("%s ends early", golden)
+	}
+}
+
+// answerOf is an answer of a row in which every field has a value of its own.
+func answerOf(op *api.Op) any {
+	a := reflect.New(reflect.TypeOf(op.Answer()).Elem())
+	fill(a.Elem(), new(int))
+	if sub, ok := a.Interface().(*api.Subscription); ok {
+		sub.Close = func() {}
+		sub.Follow = func(ctx context.Context, tell func(api.Event) error) error {
+			for _, e := range []api.Event{{}, {Name: "stored", Index: 7, Data: json.RawMessage(`{"index":7}`)}, {Name: "lagged", Data: json.RawMessage(`{}`)}} {
+				if err := tell(e); err != nil {
+					return err
+				}
+			}
+			<-ctx.Done()
+			return nil
+		}
+	}
+	return a.Interface()
+}
+
+// fill gives what has no value one of its own, in the order of the fields.
+func fill(v reflect.Value, n *int) {
+	*n++
+	switch {
+	case v.Type() == reflect.TypeFor[wire.JSON]() || v.Type() == reflect.TypeFor[json.RawMessage]():
+		v.SetBytes(fmt.Appendf(nil, `{"n":%d}`, *n))
+	case v.Type() == reflect.TypeFor[time.Time]():
+		v.Set(reflect.ValueOf(time.Unix(1_700_000_000+int64(*n), 0).UTC()))
+	case v.Kind() == reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				fill(v.Field(i), n)
+			}
+		}
+	case v.IsZero():
+		switch v.Kind() {
+		case reflect.Pointer:
+			v.Set(reflect.New(v.Type().Elem()))
+			fill(v.Elem(), n)
+		case reflect.Slice:
+			v.Set(reflect.MakeSlice(v.Type(), 2, 2))
+			fill(v.Index(0), n)
+			fill(v.Index(1), n)
+		case reflect.String:
+			v.SetString(fmt.Sprint("s", *n))
+		case reflect.Bool:
+			v.SetBool(true)
+		case reflect.Float32, reflect.Float64:
+			v.SetFloat(float64(*n) / 64)
+		case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+			v.SetInt(int64(*n))
+		case reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+			v.SetUint(uint64(*n))
+		}
+	}
+}
+
+// dump prints what a value holds, a line a field; what is zero is left out.
+func dump(b *strings.Builder, indent, name string, v reflect.Value) {
+	for v.Kind() == reflect.Pointer && !v.IsNil() {
+		v = v.Elem()
+	}
+	if v.IsZero() {
+		return
+	}
+	switch d := v.Interface().(type) {
+	case field.Date:
+		fmt.Fprintf(b, "%s%s %s\n", indent, name, d.UTC().Format(time.RFC3339Nano))
+		return
+	case time.Time:
+		fmt.Fprintf(b, "%s%s %s\n", indent, name, d.UTC().Format(time.RFC3339Nano))
+		return
+	case json.RawMessage:
+		fmt.Fprintf(b, "%s%s %s\n", indent, name, d)
+		return
+	}
+	switch {
+	case v.Kind() == reflect.Struct:
+		if name != "" {
+			fmt.Fprintf(b, "%s%s\n", indent, name)
+		}
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				dump(b, indent+"  ", v.Type().Field(i).Name, v.Field(i))
+			}
+		}
+	case v.Kind() == reflect.Slice && v.Type().Elem().Kind() == reflect.Struct:
+		for i := range v.Len() {
+			dump(b, indent, fmt.Sprintf("%s[%d]", name, i), v.Index(i))
+		}
+	default:
+		fmt.Fprintf(b, "%s%s %v\n", indent, name, v.Interface())
+	}
+}
+
+const vectorToken = "a cluster secret of more than 32 characters"
+
+// dialVectors is a connection to a port whose door answers what a test says.
+func dialVectors(t *testing.T, do func(op *api.Op, request any) any) net.Conn {
+	n, err := Open(t.Context(), Config{Home: t.TempDir(), Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", NoSync: true, Secret: vectorToken,
+		Heartbeat: 50 * time.Millisecond, Election: 200 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { n.Close() })
+	if err := n.Ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	n.service.door = func(_ context.Context, v *visit) (any, error) { return do(v.op, v.request), nil }
+	nc, err := net.Dial("tcp", n.Addrs().Wire)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { nc.Close() })
+	return nc
+}
