@@ -1,5 +1,6 @@
 // Package logstore is where a member keeps its Raft log, its term and its vote: segments to which records are only ever
-// appended, and two small files beside them. It implements hraft.LogStore (Store) and hraft.StableStore (Votes).
+// appended, and two small files beside them. It implements hraft.LogStore (Store) and hraft.StableStore (Votes). It never decides
+// whether a record counts: package raft opens it, and hashicorp/raft calls it from its tasks. One writer at a time, any readers.
 //
 //	meta                        where the log begins, and the chain of what is applied
 //	votes.db                    term and vote: raft-boltdb's file
@@ -24,29 +25,29 @@
 // meta is a line of JSON, or that sealed, and behind it the CRC-32C of what is before, in hex, with a newline. It is written anew,
 // synced, and renamed over the old one.
 //
-// votes.db is made after meta and before the first record, and has three values from the start, so that one that is gone is missed.
-// Behind each is the CRC-32C u32 of key and value; in an encrypted log the value is sealed and bound to its key. Before bbolt opens
-// the file its first pages, root and list of free pages are looked at. So a changed bit is damage, or in a page that holds nothing
-// any more.
+// votes.db is made after meta and before the first record, and has all three of its values from the start, so a missing one is
+// noticed. The CRC-32C u32 of key and value follows each value; in an encrypted log the value is sealed and bound to its key. Before
+// bbolt opens the file, its first pages, root and list of free pages are checked. So a changed bit is damage, or lies in a page that
+// is not in use.
 //
 // # What is on the disk
 //
 // Records of one call are written at once and synced once. Only then a mark follows, which is not synced itself: it says that
 // the disk has all that is before it. The next records are written behind the mark. So after any crash:
 //
-//   - What is before a mark was on the disk, and so was all of a segment that another follows. What is not whole there is damage.
-//   - Behind the last mark are records of the last call, or of none. They count up to the first that is not whole: that one and
-//     those behind it were never acknowledged. They are written over with zeros at the next start.
-//   - A file is never made shorter. One that is shorter than its header or a mark says was cut by something else: damage.
-//   - meta names the segment that was begun last, and after Close the last record. Where they are not there, a file is gone.
+//   - Everything before a mark was on the disk, and so was all of a segment that another follows. A broken frame there is damage.
+//   - Behind the last mark are the records of the last call, or none. They count up to the first broken frame: the records from there
+//     on were never acknowledged, and the next start overwrites them with zeros.
+//   - A file is never made shorter. A file shorter than its header or a mark says is damage.
+//   - meta names the newest segment, and after Close the last record. If they are not there, a file is missing.
 //
-// So one changed bit is damage, or is in bytes that hold nothing; it never makes another log of a log. What is not found is that
-// all bytes from some mark on changed at once in the last segment of a store that was not closed: that looks like a crash.
+// So one changed bit is damage, or lies in unused bytes; it never turns the log into another valid log. One case is not detected: all
+// bytes from some mark on change at once, in the last segment of a store that was not closed. That looks like a crash.
 //
-// # What goes
+// # Deleting
 //
-// Records that a snapshot holds are deleted by writing into meta where the log begins, and removing the segments that end before
-// that. Erase also rewrites the segment in which the log begins. A conflicting end is taken away by removing segments, the newest
-// first, and writing the one anew in which the log then ends. Reseal writes segments anew under another key. A segment that is written anew takes its name when it is
-// whole.
+// To delete records that a snapshot holds, the store writes the log's new beginning into meta and removes the segments that end
+// before it. Erase also rewrites the segment in which the log begins. To remove a conflicting end, it removes segments, the newest
+// first, and rewrites the one in which the log then ends. Reseal rewrites segments under another key. A rewritten segment is made
+// under another name and renamed when it is whole.
 package logstore

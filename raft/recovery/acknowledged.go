@@ -10,13 +10,13 @@ import (
 	"sync"
 )
 
-// A member whose files are an old copy (a machine snapshot, a copied disk) cannot know that. The others do: each remembers the
-// last record that each member is known to have acknowledged, and tells a member of its own when they connect, which is before
-// it is asked for a vote. A member whose log ends before that is treated as one without state.
+// A member whose files are an old copy (a machine snapshot, a copied disk) cannot know that. The others can: each remembers the last
+// record that each member acknowledged, and tells the member when they connect, which is before it is asked for a vote. A member
+// whose log ends before that record is treated as one without state.
 //
-// What is remembered are the term and the index of a record. The end of a member's log never goes back in that order: records
-// are only cut away for records of a newer term. The leader learns it from the answers to its records, and tells all others
-// in its heartbeats. It is written to disk every few seconds, so a crash forgets no more than those.
+// A record is remembered by term and index. In that order the end of a member's log never goes back: records are only removed for
+// records of a newer term. The leader learns it from the answers to its appends and tells the others in its heartbeats. It is on
+// disk within a few seconds, so a crash forgets no more than those.
 
 // Place is the term and the index of a record, in the order in which votes compare the ends of logs.
 type Place struct{ Term, Index uint64 }
@@ -26,7 +26,7 @@ func (p Place) Before(q Place) bool {
 	return cmp.Or(cmp.Compare(p.Term, q.Term), cmp.Compare(p.Index, q.Index)) < 0
 }
 
-// Acknowledged are the last records that members are known to have acknowledged.
+// Acknowledged holds the last record that each member is known to have acknowledged. mu guards it and is not held over I/O.
 type Acknowledged struct {
 	mu    sync.Mutex
 	last  map[uint32]Place
@@ -59,7 +59,7 @@ func (a *Acknowledged) All() map[uint32]Place {
 	return maps.Clone(a.last)
 }
 
-// Load reads what was remembered in a file. What cannot be read is only lost.
+// Load reads what Store wrote. The caller may go on without it after an error.
 func (a *Acknowledged) Load(path string) error {
 	raw, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -13,10 +13,10 @@ import (
 // The library takes two records for the same when their index and term are. A running hash of the records that the state is given,
 // in order, shows when they are not: a leader says in its heartbeats where its chain is, and a member compares its own there.
 //
-// A chain has an origin, random bytes of the leader that began it, for a chain cannot begin before what a snapshot stands for.
-// A member without a chain, or with one of another origin, takes the leader's over at a record that it applies: after a snapshot
-// was installed, or when its log's file was made anew. Members that go on from their own files go on with their chain: it is stored
-// in the log's file, encrypted with it, before each snapshot, and the records behind that are given to the state again at a start.
+// A chain has an origin, random bytes from the leader that began it, because a chain cannot cover records that a snapshot replaced. A
+// member without a chain, or with one of another origin, takes over the leader's at a record that it applies: after an installed
+// snapshot, or when its log was made new. A member that restarts from its own files continues its chain: it is stored in the log's
+// meta, encrypted with it, before each snapshot, and the records after that are applied again at the start.
 
 // A Link is a chain up to one record: SHA-256 of the link before, index, term and kind of the record, and its data; the first
 // 16 bytes.
@@ -57,8 +57,8 @@ func ReadLink(b []byte) (l Link) {
 type Chain struct {
 	mu     sync.Mutex
 	last   Link
-	recent [256]Link // by index, those that were last; the leader may be a little behind this member
-	due    Link      // what the leader said of a record that is still to come
+	recent [256]Link // the newest links, by index: the leader may be a little behind this member
+	due    Link      // the leader's link at a record not applied here yet
 }
 
 // Add takes records in the order in which the state is given them, and says what is wrong with them.
