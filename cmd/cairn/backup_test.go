@@ -156,7 +156,7 @@ func TestPointInTime(t *testing.T) {
 	jsonOf[backupDone](t, "backup", "--to", backups, "--home", home)
 	said("the first of two")
 	var between uint64
-	if !eventually(func() bool { s, ok := statusOf(t, p); between = s.Applied; return ok }) {
+	if !eventually(func() bool { s, ok := statusOf(t, p); between = uint64(s.Applied); return ok }) {
 		t.Fatal("no status")
 	}
 	cut := time.Now()

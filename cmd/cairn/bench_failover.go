@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
 )
@@ -215,7 +216,7 @@ func (b *benchFailover) whole(ctx context.Context) (leader int, err error) {
 		leader = -1
 		good := 0
 		for i, n := range b.nodes {
-			var st clusterStatus
+			var st api.ClusterStatus
 			t := target{http: n.line.HTTP, given: b.token, timeout: 5 * time.Second}
 			if err = t.get(ctx, "GET", "/v1/cluster", nil, &st); err != nil {
 				break

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/api"
 )
 
 // A finding is what a check found: what is, and what to do about it when it is not well.
@@ -38,7 +39,7 @@ type exam struct {
 	path    string // of the configuration; empty for a dev node
 	cfg     node.Config
 	secrets []string // files that hold secrets
-	running *clusterStatus
+	running *api.ClusterStatus
 	held    bool // a process has the home's state open
 	deep    bool
 	key     keySource // of a dev node
@@ -145,7 +146,7 @@ func (e *exam) configure() []finding {
 
 // meet asks the node how it is, and says why there is no answer when one runs.
 func (e *exam) meet(ctx context.Context) []finding {
-	var s clusterStatus
+	var s api.ClusterStatus
 	err := e.t.get(ctx, "GET", "/v1/cluster", nil, &s)
 	if err == nil {
 		e.running = &s
@@ -209,7 +210,7 @@ func (e *exam) cluster(context.Context) (fs []finding) {
 	case s == nil:
 		return []finding{{"", warn, "no running node answers", "start it, or name its gateway with --url"}}
 	}
-	quorum := s.LeaderID != nil && answering(*s) >= s.Quorum
+	quorum := s.LeaderID != nil && answering(*s) >= s.QuorumSize
 	if !quorum {
 		fs = append(fs, finding{"", ill, s.Condition + ": writes are refused", "start the other voters; only when a majority is gone for good, with its disks: `cairn cluster recover --help`"})
 	}
@@ -227,21 +228,21 @@ func (e *exam) cluster(context.Context) (fs []finding) {
 			continue
 		}
 		versions[p.Version] = true
-		if p.Lag != nil && *p.Lag > farBehind {
-			fs = append(fs, finding{"", warn, fmt.Sprintf("node %d is %d entries behind", p.NodeID, *p.Lag), "look at its disk and its network"})
+		if p.LagEntries != nil && *p.LagEntries > farBehind {
+			fs = append(fs, finding{"", warn, fmt.Sprintf("node %d is %d entries behind", p.NodeID, *p.LagEntries), "look at its disk and its network"})
 		}
 	}
 	if len(versions) > 1 {
 		fs = append(fs, finding{"", warn, fmt.Sprintf("%d versions run side by side", len(versions)), "finish the upgrade: one node at a time"})
 	}
 	if len(fs) == 0 {
-		fs = []finding{{"", well, fmt.Sprintf("node %d: %s, term %d, index %d, %s", s.NodeID, s.Role, s.Term, s.Applied, s.compared()), ""}}
+		fs = []finding{{"", well, fmt.Sprintf("node %d: %s, term %d, index %d, %s", s.NodeID, s.Role, s.CurrentTerm, s.Applied, agreement(s)), ""}}
 	}
 	return fs
 }
 
 // answering is how many voters answer the node that was asked, itself among them.
-func answering(s clusterStatus) int {
+func answering(s api.ClusterStatus) int {
 	n := 1
 	for _, p := range s.Peers {
 		if p.Voter && p.Reachable {
@@ -251,14 +252,14 @@ func answering(s clusterStatus) int {
 	return n
 }
 
-// compared says what is known of the members' states.
-func (s *clusterStatus) compared() string {
+// agreement says what is known of the members' states.
+func agreement(s *api.ClusterStatus) string {
 	switch {
 	case len(s.Peers) == 0:
 		return "the only member"
 	case s.Agreement == "agree":
 		return "state equal to the others'"
-	case !s.hearsAny():
+	case !hearsAny(s):
 		return "state not compared: no other member answers"
 	}
 	return "state not compared: the others are at other indexes just now"
@@ -270,25 +271,25 @@ func (e *exam) clocks(context.Context) (fs []finding) {
 		return nil
 	}
 	s := e.running
-	all := append([]peerStatus{{NodeID: s.NodeID, Offset: s.Offset, ClockOff: s.ClockOff}}, s.Peers...)
+	all := append([]api.Peer{{NodeID: s.NodeID, ClockOffset: s.ClockOffset, ClockOff: s.ClockOff}}, s.Peers...)
 	for _, n := range all {
 		if n.ClockOff {
-			off := time.Duration(n.Offset * float64(time.Millisecond)).Round(time.Millisecond)
+			off := time.Duration(n.ClockOffset * float64(time.Millisecond)).Round(time.Millisecond)
 			fs = append(fs, finding{"", ill, fmt.Sprintf("node %d's clock is %s off", n.NodeID, off), "run a time service on every node"})
 		}
 	}
 	switch {
 	case fs != nil:
 		return fs
-	case !s.hearsAny():
+	case !hearsAny(s):
 		return []finding{{"", well, "not compared: no other member answers", ""}}
 	}
 	return []finding{{"", well, "the members' clocks agree", ""}}
 }
 
 // hearsAny says whether a member other than the node that was asked answers it.
-func (s *clusterStatus) hearsAny() bool {
-	return slices.ContainsFunc(s.Peers, func(p peerStatus) bool { return p.Reachable })
+func hearsAny(s *api.ClusterStatus) bool {
+	return slices.ContainsFunc(s.Peers, func(p api.Peer) bool { return p.Reachable })
 }
 
 // farBehind is how many entries the index may be behind the log before somebody should look.

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/raft/rafttest"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
@@ -367,7 +368,7 @@ func startAll(t testing.TB, nodes []*nodeProcess, order ...int) {
 
 func tailOf(s string, n int) string { return s[max(0, len(s)-n):] }
 
-func statusOf(t testing.TB, p *nodeProcess) (s clusterStatus, ok bool) {
+func statusOf(t testing.TB, p *nodeProcess) (s api.ClusterStatus, ok bool) {
 	t.Helper()
 	tg := target{http: p.line.HTTP, ca: p.ca, timeout: 5 * time.Second}
 	err := tg.get(t.Context(), "GET", "/v1/cluster", nil, &s)

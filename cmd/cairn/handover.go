@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/cairndb/cairn/node/api"
 	"github.com/spf13/cobra"
 )
 
@@ -38,7 +39,7 @@ func handOver(ctx context.Context, t *target) (string, error) {
 	asked := false
 	var refused error // the last hand-over that failed: a member that was late may be in time for the next
 	for {
-		var s clusterStatus
+		var s api.ClusterStatus
 		if err := t.get(ctx, "GET", "/v1/cluster", nil, &s); err != nil {
 			return "", err
 		}

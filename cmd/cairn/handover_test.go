@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"github.com/cairndb/cairn/node/api"
 )
 
 // TestHandover: what runs before a node is stopped leaves another leading; it does nothing on a follower and on a node alone.
@@ -15,7 +17,7 @@ func TestHandover(t *testing.T) {
 	if code != 0 || !strings.HasSuffix(strings.TrimSpace(out), "leads") {
 		t.Fatalf("exit %d, %s", code, out)
 	}
-	var s clusterStatus
+	var s api.ClusterStatus
 	if !eventually(func() (ok bool) {
 		s, ok = statusOf(t, old)
 		return ok && s.Role != "Leader" && s.LeaderID != nil && *s.LeaderID != s.NodeID

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/api"
 )
 
 func TestExitCodes(t *testing.T) {
@@ -105,13 +106,13 @@ func TestOutputKeys(t *testing.T) {
 
 func TestStatusForAPerson(t *testing.T) {
 	leader, two := uint32(2), uint64(2)
-	s := clusterStatus{Clustered: true, NodeID: 1, Role: "Follower", Term: 3, LeaderID: &leader, Healthy: true, Condition: "degraded: node 3 unreachable", Quorum: 2, Cluster: "c1",
-		Wire: "a:1", Applied: 10, Commit: 12, Lag: &two, Sum: "0123456789", SumIndex: 10, Version: "v1", Uptime: 61.5, leftovers: leftovers{SetAside: []string{"state.db.corrupt-1", "raft.corrupt-1"}},
-		Peers: []peerStatus{
-			{leftovers: leftovers{HoldPurge: true}, NodeID: 2, Wire: "b:1", Role: "Leader", Voter: true, Reachable: true, Applied: 12, Lag: new(uint64), Sum: "abcdef", SumIndex: 12, Version: "v1", Uptime: 3},
+	s := api.ClusterStatus{Clustered: true, NodeID: 1, Role: "Follower", CurrentTerm: 3, LeaderID: &leader, Healthy: true, Condition: "degraded: node 3 unreachable", QuorumSize: 2, Cluster: "c1",
+		Wire: "a:1", Applied: 10, Commit: 12, Lag: &two, Sum: "0123456789", SumIndex: 10, Version: "v1", UptimeSecs: 61.5, Leftovers: api.Leftovers{SetAside: []string{"state.db.corrupt-1", "raft.corrupt-1"}},
+		Peers: []api.Peer{
+			{Leftovers: api.Leftovers{HoldPurge: true}, NodeID: 2, Wire: "b:1", State: "Leader", Voter: true, Reachable: true, Applied: 12, LagEntries: new(uint64), Sum: "abcdef", SumIndex: 12, Version: "v1", UptimeSecs: 3},
 			{NodeID: 3, Voter: true},
-			{NodeID: 4, Wire: "d:1", Role: "Follower", Reachable: true, Applied: 10, Lag: &two, Sum: "0123456789", SumIndex: 10, Version: "v1", Uptime: 3},
-			{NodeID: 5, Wire: "e:1", Role: "Follower", Reachable: true, Applied: 10, Lag: &two, Sum: "different", SumIndex: 10, Version: "v2", Uptime: 3},
+			{NodeID: 4, Wire: "d:1", State: "Follower", Reachable: true, Applied: 10, LagEntries: &two, Sum: "0123456789", SumIndex: 10, Version: "v1", UptimeSecs: 3},
+			{NodeID: 5, Wire: "e:1", State: "Follower", Reachable: true, Applied: 10, LagEntries: &two, Sum: "different", SumIndex: 10, Version: "v2", UptimeSecs: 3},
 		}}
 	var out bytes.Buffer
 	if err := printStatus(&out, s); err != nil {

@@ -124,7 +124,7 @@ func (s *soak) whole() {
 				votes++
 			}
 		}
-		if ok && votes == s.voters && st.Quorum == s.voters/2+1 {
+		if ok && votes == s.voters && st.QuorumSize == s.voters/2+1 {
 			return
 		}
 		last = fmt.Sprintf("%+v", st)

@@ -10,67 +10,12 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/cairndb/cairn/node/api"
 	"github.com/charmbracelet/lipgloss"
 	"github.com/charmbracelet/lipgloss/table"
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 )
-
-// clusterStatus is what the gateway says of the cluster. What a person sees is made of it; --json passes it on.
-type clusterStatus struct {
-	Clustered bool         `json:"clustered"`
-	NodeID    uint32       `json:"node_id"`
-	Role      string       `json:"role"`
-	Term      uint64       `json:"current_term"`
-	LeaderID  *uint32      `json:"leader_id"`
-	Healthy   bool         `json:"healthy"`
-	Condition string       `json:"condition"`
-	Quorum    int          `json:"quorum_size"`
-	Cluster   string       `json:"cluster_id"`
-	Wire      string       `json:"wire"`
-	Applied   uint64       `json:"applied_index"`
-	Commit    uint64       `json:"commit_index"`
-	Lag       *uint64      `json:"lag_entries"` // null: not known
-	Agreement string       `json:"state_agreement"`
-	Sum       string       `json:"state_hash"`
-	SumIndex  uint64       `json:"state_hash_index"`
-	Offset    float64      `json:"clock_offset_ms"`
-	ClockOff  bool         `json:"clock_off"`
-	Version   string       `json:"version"`
-	Uptime    float64      `json:"uptime_secs"`
-	Peers     []peerStatus `json:"peers"`
-	leftovers
-	Embedder *struct {
-		Name      string  `json:"name"`
-		Up        bool    `json:"up"`
-		Queue     uint64  `json:"queue"`
-		LastError *string `json:"last_error"`
-	} `json:"embedder"`
-}
-
-// leftovers are what a node's home holds that its operator may have to do something about.
-type leftovers struct {
-	SetAside  []string `json:"set_aside"`
-	HoldPurge bool     `json:"hold_purge"`
-}
-
-type peerStatus struct {
-	NodeID    uint32  `json:"node_id"`
-	Wire      string  `json:"wire"`
-	HTTP      string  `json:"http"`
-	Role      string  `json:"state"`
-	Voter     bool    `json:"voter"`
-	Reachable bool    `json:"reachable"`
-	Applied   uint64  `json:"applied_index"`
-	Lag       *uint64 `json:"lag_entries"`
-	Sum       string  `json:"state_hash"`
-	SumIndex  uint64  `json:"state_hash_index"`
-	Offset    float64 `json:"clock_offset_ms"`
-	ClockOff  bool    `json:"clock_off"`
-	Version   string  `json:"version"`
-	Uptime    float64 `json:"uptime_secs"`
-	leftovers
-}
 
 // exitDegraded is the exit code of a status with --exit-code, when the cluster takes writes and a member is missing.
 const exitDegraded = 3
@@ -109,7 +54,7 @@ Exits with 1 when the cluster is not healthy or the node does not answer, and wi
 	return c
 }
 
-func (a *app) showStatus(ctx context.Context, t *target) (s clusterStatus, err error) {
+func (a *app) showStatus(ctx context.Context, t *target) (s api.ClusterStatus, err error) {
 	var raw json.RawMessage
 	if err := t.get(ctx, "GET", "/v1/cluster", nil, &raw); err != nil {
 		return s, err
@@ -141,16 +86,16 @@ func (a *app) watchStatus(ctx context.Context, t *target, every time.Duration) e
 	}
 }
 
-func printStatus(w io.Writer, s clusterStatus) error {
+func printStatus(w io.Writer, s api.ClusterStatus) error {
 	leader := "none"
 	if s.LeaderID != nil {
 		leader = fmt.Sprintf("node %d", *s.LeaderID)
 	}
-	fmt.Fprintf(w, "cluster %s  %s\nleader %s  term %d  quorum %d of %d\n", orDash(s.Cluster), s.Condition, leader, s.Term, s.Quorum, voters(s))
+	fmt.Fprintf(w, "cluster %s  %s\nleader %s  term %d  quorum %d of %d\n", orDash(s.Cluster), s.Condition, leader, s.CurrentTerm, s.QuorumSize, voters(s))
 	printEmbedder(w, s)
-	printLeftovers(w, s.NodeID, s.leftovers)
+	printLeftovers(w, s.NodeID, s.Leftovers)
 	for _, p := range s.Peers {
-		printLeftovers(w, p.NodeID, p.leftovers)
+		printLeftovers(w, p.NodeID, p.Leftovers)
 	}
 	fmt.Fprintln(w)
 	if isTerminal(w) {
@@ -164,7 +109,7 @@ func printStatus(w io.Writer, s clusterStatus) error {
 }
 
 // printEmbedder says what keeps memories from being found by meaning; nothing when nothing does.
-func printEmbedder(w io.Writer, s clusterStatus) {
+func printEmbedder(w io.Writer, s api.ClusterStatus) {
 	e := s.Embedder
 	if e == nil || e.Up && e.Queue == 0 {
 		return
@@ -180,7 +125,7 @@ func printEmbedder(w io.Writer, s clusterStatus) {
 }
 
 // printLeftovers says what a node's operator may have to do about its home; nothing when there is nothing.
-func printLeftovers(w io.Writer, node uint32, l leftovers) {
+func printLeftovers(w io.Writer, node uint32, l api.Leftovers) {
 	if l.HoldPurge {
 		fmt.Fprintf(w, "node %d  its files may hold purged text: restart it once (runbook erase.md)\n", node)
 	}
@@ -191,18 +136,18 @@ func printLeftovers(w io.Writer, node uint32, l leftovers) {
 
 var statusHead = []string{"NODE", "ROLE", "REACHABLE", "APPLIED", "LAG", "STATE", "WIRE", "VERSION", "UP"}
 
-func statusRows(s clusterStatus) [][]string {
-	rows := [][]string{{fmt.Sprint(s.NodeID, " *"), s.Role, "yes", fmt.Sprint(s.Applied), orUnknown(s.Lag), short(s.Sum), s.Wire, s.Version, up(s.Uptime)}}
+func statusRows(s api.ClusterStatus) [][]string {
+	rows := [][]string{{fmt.Sprint(s.NodeID, " *"), s.Role, "yes", fmt.Sprint(s.Applied), orUnknown(s.Lag), short(s.Sum), s.Wire, s.Version, up(s.UptimeSecs)}}
 	for _, p := range s.Peers {
 		if !p.Reachable {
 			rows = append(rows, []string{fmt.Sprint(p.NodeID), "-", "NO", "-", "-", "-", orDash(p.Wire), "-", "-"})
 			continue
 		}
-		role := p.Role
+		role := p.State
 		if !p.Voter {
 			role += " (replica)"
 		}
-		rows = append(rows, []string{fmt.Sprint(p.NodeID), role, "yes", fmt.Sprint(p.Applied), orUnknown(p.Lag), stateOf(s, p), orDash(p.Wire), p.Version, up(p.Uptime)})
+		rows = append(rows, []string{fmt.Sprint(p.NodeID), role, "yes", fmt.Sprint(p.Applied), orUnknown(p.LagEntries), stateOf(s, p), orDash(p.Wire), p.Version, up(p.UptimeSecs)})
 	}
 	return rows
 }
@@ -237,7 +182,7 @@ func drawTable(w io.Writer, head []string, rows [][]string) error {
 	return err
 }
 
-func voters(s clusterStatus) int {
+func voters(s api.ClusterStatus) int {
 	n := 1
 	for _, p := range s.Peers {
 		if p.Voter {
@@ -248,7 +193,7 @@ func voters(s clusterStatus) int {
 }
 
 // stateOf compares a peer's state with this node's; at different indexes there is nothing to compare.
-func stateOf(s clusterStatus, p peerStatus) string {
+func stateOf(s api.ClusterStatus, p api.Peer) string {
 	switch {
 	case p.SumIndex != s.SumIndex:
 		return "at " + fmt.Sprint(p.SumIndex)

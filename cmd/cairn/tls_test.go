@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
 )
@@ -100,7 +101,7 @@ func TestTLSEverywhere(t *testing.T) {
 	if !strings.HasPrefix(leader.line.HTTP, "https://") {
 		t.Errorf("the ready line says %s", leader.line.HTTP)
 	}
-	var before clusterStatus
+	var before api.ClusterStatus
 	if !eventually(func() (ok bool) { before, ok = statusOf(t, leader); return ok }) {
 		t.Fatal("no status")
 	}
@@ -177,7 +178,7 @@ func TestTLSEverywhere(t *testing.T) {
 			t.Errorf("client with %s: %v, want %q", tc.name, err, tc.want)
 		}
 	}
-	var after clusterStatus
+	var after api.ClusterStatus
 	if !eventually(func() (ok bool) { after, ok = statusOf(t, leader); return ok }) || len(after.Peers) != 2 { // a slow machine may elect anew
 		t.Errorf("the refused are members: %+v", after)
 	}
