@@ -6,11 +6,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/node/api"
 )
 
 func (a *app) audit() *cobra.Command {
-	var t target
+	var t cli.Target
 	var limit int
 	c := &cobra.Command{Use: "audit", Short: "Who changed what of the cluster: databases, tokens, limits, policies, members", Args: cobra.NoArgs,
 		Long: `Who changed what of the cluster, newest first: databases, tokens, limits, policies, purges and members. Every change goes
@@ -20,20 +21,20 @@ or local (a socket of the node's host). The newest 10,000 are kept, on every nod
 			var out struct {
 				Audit []api.Audit `json:"audit"`
 			}
-			if err := t.get(c.Context(), "GET", fmt.Sprintf("/v1/admin/audit?limit=%d", limit), nil, &out); err != nil {
+			if err := t.Get(c.Context(), "GET", fmt.Sprintf("/v1/admin/audit?limit=%d", limit), nil, &out); err != nil {
 				return err
 			}
-			if t.asJSON {
-				return a.json(out.Audit)
+			if t.JSON {
+				return a.JSON(out.Audit)
 			}
-			w := tabwriter.NewWriter(a.out, 0, 4, 2, ' ', 0)
+			w := tabwriter.NewWriter(a.Out, 0, 4, 2, ' ', 0)
 			fmt.Fprintln(w, "INDEX\tWHEN\tBY\tLABEL\tNODE\tWHAT\tON\tHOW")
 			for _, r := range out.Audit {
-				fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%d\t%s\t%s\t%s\n", r.Index, clock(&r.At), r.By, orDash(r.Label), r.Node, r.What, orDash(r.On), r.How)
+				fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%d\t%s\t%s\t%s\n", r.Index, clock(&r.At), r.By, cli.OrDash(r.Label), r.Node, r.What, cli.OrDash(r.On), r.How)
 			}
 			return w.Flush()
 		}}
-	t.flags(c)
+	t.Flags(c)
 	c.Flags().IntVarP(&limit, "limit", "n", 100, "how many")
 	return c
 }

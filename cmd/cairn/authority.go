@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/raft/transport"
 )
 
@@ -154,7 +155,7 @@ func (a *app) clusterCert() *cobra.Command {
 the new one for its next connections. Clients check the --host names; members check the node's id, which is in it.`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if id == 0 {
-				return usageError{errors.New("cluster cert needs --node-id")}
+				return cli.Usage(errors.New("cluster cert needs --node-id"))
 			}
 			au, err := openAuthority(dir)
 			if err != nil {
@@ -164,7 +165,7 @@ the new one for its next connections. Clients check the --host names; members ch
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(a.out, "%s\n%s\n", au.path(name+".crt"), au.path(name+".key"))
+			fmt.Fprintf(a.Out, "%s\n%s\n", au.path(name+".crt"), au.path(name+".key"))
 			return nil
 		},
 	}

@@ -16,12 +16,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/cmd/cairn/config"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/archive"
 )
 
 func (a *app) backup() *cobra.Command {
-	var t target
+	var t cli.Target
 	var b backupRun
 	c := &cobra.Command{
 		Use: "backup --to DIR", Short: "Back a running cluster up: all databases, consistent at one index", Args: cobra.NoArgs,
@@ -34,7 +36,7 @@ checksummed and get their names when they are whole. "cairn backup verify" resto
 keep them as you keep the data. Those of a node that encrypts its home are encrypted under its master key; the others are not.`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if b.dir == "" {
-				return usageError{errors.New("backup needs --to")}
+				return cli.Usage(errors.New("backup needs --to"))
 			}
 			b.t = &t
 			done, err := b.run(c.Context())
@@ -44,7 +46,7 @@ keep them as you keep the data. Those of a node that encrypts its home are encry
 			return a.sayBackup(&t, done)
 		},
 	}
-	t.flags(c)
+	t.Flags(c)
 	c.Flags().StringVar(&b.dir, "to", "", "directory, made when it is not there")
 	c.Flags().BoolVar(&b.full, "full", false, "the whole state, not the log since the last")
 	c.Flags().IntVar(&b.keep, "keep", 0, "remove all but this many whole states and what follows them; 0 keeps all")
@@ -52,15 +54,15 @@ keep them as you keep the data. Those of a node that encrypts its home are encry
 	return c
 }
 
-func (a *app) sayBackup(t *target, d backupDone) error {
-	if t.asJSON {
-		return a.json(d)
+func (a *app) sayBackup(t *cli.Target, d backupDone) error {
+	if t.JSON {
+		return a.JSON(d)
 	}
 	if d.Path == "" {
-		fmt.Fprintf(a.out, "nothing has happened since index %d\n", d.Index)
+		fmt.Fprintf(a.Out, "nothing has happened since index %d\n", d.Index)
 		return nil
 	}
-	fmt.Fprintf(a.out, "%s\nindex %d  state %s  %d bytes\n", d.Path, d.Index, d.Hash, d.Size)
+	fmt.Fprintf(a.Out, "%s\nindex %d  state %s  %d bytes\n", d.Path, d.Index, d.Hash, d.Size)
 	return nil
 }
 
@@ -75,7 +77,7 @@ type backupDone struct {
 
 // backupRun is one run of the command.
 type backupRun struct {
-	t    *target
+	t    *cli.Target
 	dir  string
 	full bool
 	keep int
@@ -122,7 +124,7 @@ func (b *backupRun) run(ctx context.Context) (done backupDone, err error) {
 		return done, nil
 	}
 	if err := b.download(ctx, o); err != nil {
-		return done, hinted{err, "run it again: it goes on where it broke off"}
+		return done, cli.Hint(err, "run it again: it goes on where it broke off")
 	}
 	done.Path = filepath.Join(b.dir, archive.Name(oplog.Index(o.Since), oplog.Index(o.Index)))
 	if err := archive.Settle(filepath.Join(b.dir, partFile), done.Path); err != nil {
@@ -135,13 +137,13 @@ func (b *backupRun) run(ctx context.Context) (done backupDone, err error) {
 
 // make asks a node for a backup, the whole state when its log does not reach back.
 func (b *backupRun) make(ctx context.Context, since uint64) (o offered, err error) {
-	base, err := b.t.url()
+	base, err := b.t.URL()
 	if err != nil {
 		return o, err
 	}
 	os.Remove(filepath.Join(b.dir, partFile)) // of another backup
 	err = b.ask(ctx, "POST", base+"/v1/admin/backups", map[string]uint64{"since": since}, &o)
-	var refused *httpError
+	var refused *cli.HTTPError
 	if errors.As(err, &refused) && refused.Status == http.StatusConflict && since != 0 {
 		err = b.ask(ctx, "POST", base+"/v1/admin/backups", map[string]uint64{"since": 0}, &o)
 	}
@@ -157,7 +159,7 @@ func (b *backupRun) make(ctx context.Context, since uint64) (o offered, err erro
 }
 
 func (b *backupRun) ask(ctx context.Context, method, url string, body, answer any) error {
-	r, err := b.t.once(ctx, method, url, body)
+	r, err := b.t.Once(ctx, method, url, body)
 	if err != nil {
 		return err
 	}
@@ -184,7 +186,7 @@ func (b *backupRun) resume(ctx context.Context, since uint64) (o offered, ok boo
 
 // get reads a backup from a place on.
 func (b *backupRun) get(ctx context.Context, o offered, from int64) (io.ReadCloser, error) {
-	return b.t.fetch(ctx, o.Node+"/v1/admin/backups/"+o.ID, http.Header{"Range": {fmt.Sprintf("bytes=%d-", from)}, "If-Range": {`"` + o.SHA256 + `"`}})
+	return b.t.Fetch(ctx, o.Node+"/v1/admin/backups/"+o.ID, http.Header{"Range": {fmt.Sprintf("bytes=%d-", from)}, "If-Range": {`"` + o.SHA256 + `"`}})
 }
 
 // download brings the rest of a backup and checks the whole.
@@ -230,25 +232,25 @@ func (b *backupRun) forget(ctx context.Context, o offered) {
 
 func (a *app) backupVerify() *cobra.Command {
 	var asJSON bool
-	var k keySource
+	var k config.KeySource
 	c := &cobra.Command{Use: "verify DIR", Short: "Restore the newest backups into a scratch state and compare the hashes", Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			keys, err := k.scratch(c.Context())
+			keys, err := k.Scratch(c.Context())
 			if err != nil {
 				return err
 			}
 			rep, err := archive.Verify(args[0], keys)
 			if err != nil {
-				return keyHint(err, "make a new one with `cairn backup --full --to "+args[0]+"`")
+				return config.KeyHint(err, "make a new one with `cairn backup --full --to "+args[0]+"`")
 			}
 			if asJSON {
-				return a.json(map[string]any{"files": len(rep.Files), "index": rep.End.Index, "state_hash": rep.End.Sum.String()})
+				return a.JSON(map[string]any{"files": len(rep.Files), "index": rep.End.Index, "state_hash": rep.End.Sum.String()})
 			}
-			fmt.Fprintf(a.out, "%d files restore to index %d, state %s\n", len(rep.Files), rep.End.Index, rep.End.Sum)
+			fmt.Fprintf(a.Out, "%d files restore to index %d, state %s\n", len(rep.Files), rep.End.Index, rep.End.Sum)
 			return nil
 		}}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	k.flags(c)
+	k.Flags(c)
 	return c
 }
 
@@ -272,9 +274,9 @@ func (a *app) backupList() *cobra.Command {
 				rows[i] = row{filepath.Base(f.Path), uint64(f.Since), uint64(f.Index), f.Size, f.At}
 			}
 			if asJSON {
-				return a.json(rows)
+				return a.JSON(rows)
 			}
-			w := tabwriter.NewWriter(a.out, 0, 4, 2, ' ', 0)
+			w := tabwriter.NewWriter(a.Out, 0, 4, 2, ' ', 0)
 			fmt.Fprintln(w, "FILE\tSINCE\tINDEX\tBYTES\tWRITTEN")
 			for _, r := range rows {
 				fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%s\n", r.File, r.Since, r.Index, r.Size, r.At.UTC().Format(time.RFC3339))
@@ -298,5 +300,5 @@ func parsePoint(s string) (to archive.Target, err error) {
 			return archive.Target{Time: oplog.At(at)}, nil
 		}
 	}
-	return to, usageError{fmt.Errorf("--at %q: an index of the log, or a time such as %s (UTC unless it says otherwise)", s, time.Now().UTC().Format(time.RFC3339))}
+	return to, cli.Usagef("--at %q: an index of the log, or a time such as %s (UTC unless it says otherwise)", s, time.Now().UTC().Format(time.RFC3339))
 }

@@ -16,6 +16,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cairndb/cairn/cmd/cairn/cairntest"
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/cmd/cairn/config"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
 )
@@ -23,7 +26,7 @@ import (
 // jsonOf runs a command that prints JSON.
 func jsonOf[T any](t testing.TB, args ...string) (v T) {
 	t.Helper()
-	out, code := cli(t, append(args, "--json")...)
+	out, code := cairntest.Run(t, append(args, "--json")...)
 	if err := json.Unmarshal([]byte(out), &v); code != 0 || err != nil {
 		t.Fatalf("cairn %s: exit %d, %v: %s", strings.Join(args, " "), code, err, out)
 	}
@@ -33,7 +36,7 @@ func jsonOf[T any](t testing.TB, args ...string) (v T) {
 // cliJSON is for commands that print and fail.
 func cliJSON[T any](t testing.TB, args ...string) (v T, code int) {
 	t.Helper()
-	out, code := cli(t, args...)
+	out, code := cairntest.Run(t, args...)
 	if err := json.Unmarshal([]byte(out), &v); err != nil {
 		t.Fatalf("cairn %s: %v: %s", strings.Join(args, " "), err, out)
 	}
@@ -48,7 +51,7 @@ type restored struct {
 // TestBackupUnderLoadRestoresIntoAFreshCluster: four writers write while backups are made. What was acknowledged before
 // a backup began is in it; three fresh nodes that start from it are equal and hold it.
 func TestBackupUnderLoadRestoresIntoAFreshCluster(t *testing.T) {
-	nodes, token := startThree(t, 0, 1, 2)
+	nodes, token := cairntest.StartThree(t, 0, 1, 2)
 	t.Parallel()
 	backups := filepath.Join(t.TempDir(), "backups")
 	ctx, stop := context.WithCancel(t.Context())
@@ -75,7 +78,7 @@ func TestBackupUnderLoadRestoresIntoAFreshCluster(t *testing.T) {
 		}
 		mu.Unlock()
 		recallNow(t, backed, newest) // the node has applied what any has acknowledged
-		last = jsonOf[backupDone](t, "backup", "--to", backups, "--url", nodes[0].line.HTTP, "--token", token)
+		last = jsonOf[backupDone](t, "backup", "--to", backups, "--url", nodes[0].Line.HTTP, "--token", token)
 		if (last.Since == 0) != (i == 0) {
 			t.Errorf("backup %d begins at %d", i, last.Since)
 		}
@@ -88,34 +91,34 @@ func TestBackupUnderLoadRestoresIntoAFreshCluster(t *testing.T) {
 
 	dir := t.TempDir()
 	fresh := freshThree(t, dir, token)
-	got := jsonOf[restored](t, "restore", "--from", backups, "--config", fresh[0].args[3])
+	got := jsonOf[restored](t, "restore", "--from", backups, "--config", fresh[0].Args[3])
 	if got.Index != last.Index || got.Hash != last.Hash {
 		t.Errorf("restored %+v, the backup says %+v", got, last)
 	}
 	ups := make([]func(), 3)
 	for i, p := range fresh {
-		ups[i] = p.launch()
+		ups[i] = p.Launch()
 	}
 	for _, up := range ups {
 		up()
 	}
-	leader := fresh[leaderOf(t, fresh)]
-	if !eventually(func() bool { s, ok := statusOf(t, leader); return ok && voters(s) == 3 }) {
+	leader := fresh[cairntest.Leader(t, fresh)]
+	if !cairntest.Eventually(func() bool { s, ok := cairntest.Status(t, leader); return ok && voters(s) == 3 }) {
 		t.Fatal("the fresh nodes do not become three voters")
 	}
-	if _, code := cli(t, "remember", "life goes on", "--addr", leader.line.Wire, "--token", token); code != 0 {
+	if _, code := cairntest.Run(t, "remember", "life goes on", "--addr", leader.Line.Wire, "--token", token); code != 0 {
 		t.Error("the restored cluster takes no writes")
 	}
-	sameState(t, fresh)
+	cairntest.SameState(t, fresh)
 	for _, p := range fresh {
-		checkExport(t, p, token, before)
+		cairntest.CheckExport(t, p, token, before)
 	}
-	out, code := cli(t, "restore", "--from", backups, "--database", "default", "--into", "beside", "--addr", leader.line.Wire, "--token", token)
+	out, code := cairntest.Run(t, "restore", "--from", backups, "--database", "default", "--into", "beside", "--addr", leader.Line.Wire, "--token", token)
 	if code != 0 || !strings.Contains(out, "memories") {
 		t.Errorf("one database into the living cluster: exit %d, %s", code, out)
 	}
-	sameState(t, fresh)
-	out, code = cli(t, "recall", "writer 1 memory 1", "--db", "beside", "--consistency", "linearizable", "--addr", fresh[(leaderOf(t, fresh)+1)%3].line.Wire, "--token", token)
+	cairntest.SameState(t, fresh)
+	out, code = cairntest.Run(t, "recall", "writer 1 memory 1", "--db", "beside", "--consistency", "linearizable", "--addr", fresh[(cairntest.Leader(t, fresh)+1)%3].Line.Wire, "--token", token)
 	if code != 0 || !strings.Contains(out, "writer 1 memory 1") {
 		t.Errorf("recall from the restored database on a follower: exit %d, %s", code, out)
 	}
@@ -123,18 +126,18 @@ func TestBackupUnderLoadRestoresIntoAFreshCluster(t *testing.T) {
 }
 
 // freshThree are three nodes that were configured and never started.
-func freshThree(t *testing.T, dir, token string) (nodes []*nodeProcess) {
+func freshThree(t *testing.T, dir, token string) (nodes []*cairntest.Node) {
 	t.Helper()
-	base := freePorts(t, 3*portsEach)
+	base := cairntest.FreePorts(t, 3*config.PortsEach)
 	for i := range 3 {
-		n := nodeHere(filepath.Join(dir, fmt.Sprint("fresh", i+1)), i+1, 3, base, token)
-		n.ElectionMS = patient
+		n := config.NodeHere(filepath.Join(dir, fmt.Sprint("fresh", i+1)), i+1, 3, base, token)
+		n.ElectionMS = cairntest.Patient
 		path := filepath.Join(dir, fmt.Sprintf("fresh%d.toml", i+1))
-		if err := writeConfig(path, n); err != nil {
+		if err := config.Write(path, n); err != nil {
 			t.Fatal(err)
 		}
-		p := &nodeProcess{t: t, args: []string{"serve", "--strict", "--config", path}}
-		t.Cleanup(p.kill)
+		p := &cairntest.Node{T: t, Args: []string{"serve", "--strict", "--config", path}}
+		t.Cleanup(p.Kill)
 		nodes = append(nodes, p)
 	}
 	return nodes
@@ -144,11 +147,11 @@ func freshThree(t *testing.T, dir, token string) (nodes []*nodeProcess) {
 // live node beside what is there.
 func TestPointInTime(t *testing.T) {
 	t.Parallel()
-	p, home := startDev(t)
+	p, home := cairntest.StartDev(t)
 	backups := filepath.Join(t.TempDir(), "backups")
 	said := func(text string) {
 		t.Helper()
-		if _, code := cli(t, "remember", text, "--home", home); code != 0 {
+		if _, code := cairntest.Run(t, "remember", text, "--home", home); code != 0 {
 			t.Fatalf("not remembered: %q", text)
 		}
 	}
@@ -156,36 +159,36 @@ func TestPointInTime(t *testing.T) {
 	jsonOf[backupDone](t, "backup", "--to", backups, "--home", home)
 	said("the first of two")
 	var between uint64
-	if !eventually(func() bool { s, ok := statusOf(t, p); between = uint64(s.Applied); return ok }) {
+	if !cairntest.Eventually(func() bool { s, ok := cairntest.Status(t, p); between = uint64(s.Applied); return ok }) {
 		t.Fatal("no status")
 	}
 	cut := time.Now()
 	said("the second of two")
 	jsonOf[backupDone](t, "backup", "--to", backups, "--home", home)
 	nothing := func() bool { return jsonOf[backupDone](t, "backup", "--to", backups, "--home", home).Path == "" }
-	if !eventually(nothing) { // a node has a few words of its own to say after its start
+	if !cairntest.Eventually(nothing) { // a node has a few words of its own to say after its start
 		t.Error("there is a new backup every time, of nothing")
 	}
 	for _, at := range []string{fmt.Sprint(between), cut.UTC().Format(time.RFC3339Nano)} {
 		old := filepath.Join(t.TempDir(), "old")
 		jsonOf[restored](t, "restore", "--from", backups, "--home", old, "--at", at)
-		q := &nodeProcess{t: t, args: []string{"dev", "--home", old, "--port-base", fmt.Sprint(freePorts(t, 6))}}
-		t.Cleanup(q.kill)
-		q.launch()()
-		out, code := cli(t, "export", "--home", old)
+		q := &cairntest.Node{T: t, Args: []string{"dev", "--home", old, "--port-base", fmt.Sprint(cairntest.FreePorts(t, 6))}}
+		t.Cleanup(q.Kill)
+		q.Launch()()
+		out, code := cairntest.Run(t, "export", "--home", old)
 		if code != 0 || !strings.Contains(out, "the first of two") || strings.Contains(out, "the second of two") || !strings.Contains(out, "before the first") {
 			t.Errorf("at %s: exit %d, %s", at, code, out)
 		}
-		q.kill()
+		q.Kill()
 	}
-	if _, code := cli(t, "restore", "--from", backups, "--home", home); code != exitFailed {
+	if _, code := cairntest.Run(t, "restore", "--from", backups, "--home", home); code != cli.ExitFailed {
 		t.Errorf("a restore over a living home: exit %d", code)
 	}
-	out, code := cli(t, "restore", "--from", backups, "--database", "default", "--into", "second", "--home", home)
+	out, code := cairntest.Run(t, "restore", "--from", backups, "--database", "default", "--into", "second", "--home", home)
 	if code != 0 || !strings.Contains(out, "3 memories") {
 		t.Errorf("one database into a live node: exit %d, %s", code, out)
 	}
-	if out, _ := cli(t, "recall", "which came second of two", "--db", "second", "--home", home); !strings.Contains(out, "the second of two") {
+	if out, _ := cairntest.Run(t, "recall", "which came second of two", "--db", "second", "--home", home); !strings.Contains(out, "the second of two") {
 		t.Errorf("recall from the restored database: %s", out)
 	}
 }
@@ -193,9 +196,9 @@ func TestPointInTime(t *testing.T) {
 // TestADownloadGoesOnWhereItBroke: a proxy cuts the first download; the second run asks for the rest only.
 func TestADownloadGoesOnWhereItBroke(t *testing.T) {
 	t.Parallel()
-	p, home := startDev(t)
-	cli(t, "remember", "something to keep", "--home", home)
-	backend, err := url.Parse(p.line.HTTP)
+	p, home := cairntest.StartDev(t)
+	cairntest.Run(t, "remember", "something to keep", "--home", home)
+	backend, err := url.Parse(p.Line.HTTP)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,7 +230,7 @@ func TestADownloadGoesOnWhereItBroke(t *testing.T) {
 	defer front.Close()
 	backups := filepath.Join(t.TempDir(), "b")
 	args := []string{"backup", "--to", backups, "--url", front.URL, "--home", home}
-	if _, code := cli(t, args...); code != exitFailed {
+	if _, code := cairntest.Run(t, args...); code != cli.ExitFailed {
 		t.Fatalf("a download that broke off: exit %d", code)
 	}
 	if st, err := os.Stat(filepath.Join(backups, partFile)); err != nil || st.Size() != 100 {

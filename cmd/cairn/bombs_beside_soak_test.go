@@ -17,6 +17,8 @@ import (
 	"testing"
 	"text/tabwriter"
 	"time"
+
+	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 )
 
 // What TestBombsBeside bounds and how it goes about it.
@@ -39,7 +41,7 @@ const (
 // CAIRN_ELSEWHERE=1 bombs another node, which nobody measures: so much is the machine's.
 func TestBombsBeside(t *testing.T) {
 	p := besideNode(t)
-	elsewhere := sync.OnceValue(func() *nodeProcess { return besideNode(t) })
+	elsewhere := sync.OnceValue(func() *cairntest.Node { return besideNode(t) })
 	bombed := p
 	if os.Getenv("CAIRN_ELSEWHERE") != "" {
 		bombed = elsewhere()
@@ -68,10 +70,10 @@ func TestBombsBeside(t *testing.T) {
 	t.Logf("p99 alone, and beside the bomb that raised it most\n%s", &table)
 }
 
-func besideNode(t *testing.T) *nodeProcess {
-	p := &nodeProcess{t: t, args: []string{"dev", "--home", filepath.Join(shortDir(t), "h"), "--log-level", "error", "--port-base", fmt.Sprint(freePorts(t, 6))}}
-	t.Cleanup(p.kill)
-	p.launch()()
+func besideNode(t *testing.T) *cairntest.Node {
+	p := &cairntest.Node{T: t, Args: []string{"dev", "--home", filepath.Join(shortDir(t), "h"), "--log-level", "error", "--port-base", fmt.Sprint(cairntest.FreePorts(t, 6))}}
+	t.Cleanup(p.Kill)
+	p.Launch()()
 	registerWell(t, p)
 	return p
 }
@@ -107,7 +109,7 @@ func (r besideRow) over() bool { return r.ratio() > besideBound }
 // clients see alone between them; one over the bound is taken again, each time with what they see alone just before, and while the
 // same door of another node is bombed: a machine that others use too is not the same a minute later. What a bomb costs elsewhere
 // excuses nothing; it says how much is the machine's.
-func besideDoor(t *testing.T, p *nodeProcess, elsewhere func() *nodeProcess, d bombed, well [2]func(context.Context) error) (worst [2]besideRow) {
+func besideDoor(t *testing.T, p *cairntest.Node, elsewhere func() *cairntest.Node, d bombed, well [2]func(context.Context) error) (worst [2]besideRow) {
 	b := startBomber(t, p, d.name)
 	defer b.end()
 	var rows [][2]besideRow
@@ -135,7 +137,7 @@ func besideDoor(t *testing.T, p *nodeProcess, elsewhere func() *nodeProcess, d b
 }
 
 // again measures a bomb some times, and the same on another node in turn with it.
-func (b *bomber) again(well [2]func(context.Context) error, name string, other *nodeProcess) (r [2]besideRow) {
+func (b *bomber) again(well [2]func(context.Context) error, name string, other *cairntest.Node) (r [2]besideRow) {
 	o := startBomber(b.t, other, b.name)
 	defer o.end()
 	var tries [][2]besideRow
@@ -217,9 +219,9 @@ type bomber struct {
 	name string
 }
 
-func startBomber(t *testing.T, p *nodeProcess, door string) *bomber {
+func startBomber(t *testing.T, p *cairntest.Node, door string) *bomber {
 	t.Helper()
-	line, err := json.Marshal(p.line)
+	line, err := json.Marshal(p.Line)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -267,8 +269,8 @@ func TestBomber(t *testing.T) {
 	if !ok {
 		t.Skip("is run by TestBombsBeside")
 	}
-	p := &nodeProcess{t: t}
-	if err := json.Unmarshal([]byte(line), &p.line); err != nil {
+	p := &cairntest.Node{T: t}
+	if err := json.Unmarshal([]byte(line), &p.Line); err != nil {
 		t.Fatal(err)
 	}
 	d := byName(t, listeners(t, p), door)

@@ -18,6 +18,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cairndb/cairn/cmd/cairn/cairntest"
+	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/local/covenant"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
@@ -42,11 +44,11 @@ func TestBombs(t *testing.T) {
 		t.Skip("-short: the race detector takes the memory and the time that are measured here")
 	}
 	home := filepath.Join(shortDir(t), "h")
-	p := &nodeProcess{t: t, args: []string{"dev", "--home", home, "--log-level", "error", "--port-base", fmt.Sprint(freePorts(t, 6))}}
-	t.Cleanup(p.kill)
-	p.launch()()
+	p := &cairntest.Node{T: t, Args: []string{"dev", "--home", home, "--log-level", "error", "--port-base", fmt.Sprint(cairntest.FreePorts(t, 6))}}
+	t.Cleanup(p.Kill)
+	p.Launch()()
 	registerWell(t, p)
-	member := memberAlone(t)
+	member := cairntest.MemberAlone(t)
 	for _, l := range append(listeners(t, p), peerListener(member)) {
 		t.Run(l.name, func(t *testing.T) {
 			p := p
@@ -66,19 +68,19 @@ func TestBombs(t *testing.T) {
 			bomb(t, p, l, all...)
 		})
 	}
-	for _, p := range []*nodeProcess{p, member} {
-		if _, err := p.stop(); err != nil {
-			t.Errorf("the node ended with %v\n%s", err, p.log)
+	for _, p := range []*cairntest.Node{p, member} {
+		if _, err := p.Stop(); err != nil {
+			t.Errorf("the node ended with %v\n%s", err, p.Log)
 		}
 	}
 }
 
 // peerListener is the peer port of a member.
-func peerListener(p *nodeProcess) bombed {
+func peerListener(p *cairntest.Node) bombed {
 	well := func(ctx context.Context) error {
-		return post(ctx, p.line.HTTP+"/v1/recall", `{"query":"anything"}`, map[string]string{"Authorization": "Bearer " + p.token})
+		return post(ctx, p.Line.HTTP+"/v1/recall", `{"query":"anything"}`, map[string]string{"Authorization": "Bearer " + p.Token})
 	}
-	return bombed{"peers", well, wireBombs(dialTCP(p.line.Cluster), wire.OpClusterHello, "")}
+	return bombed{"peers", well, wireBombs(dialTCP(p.Line.Cluster), wire.OpClusterHello, "")}
 }
 
 func sortedNames[V any](m map[string]V) (names []string) {
@@ -90,8 +92,8 @@ func sortedNames[V any](m map[string]V) (names []string) {
 }
 
 // bomb measures a listener's good client alone, then beside bombs, and watches the node's memory.
-func bomb(t *testing.T, p *nodeProcess, l bombed, bombs ...func(context.Context)) {
-	pid := p.cmd.Process.Pid
+func bomb(t *testing.T, p *cairntest.Node, l bombed, bombs ...func(context.Context)) {
+	pid := p.Cmd.Process.Pid
 	before, open := procStat(t, pid)
 	base := tail(t, l, bombTime/4, 50)
 	ctx, stop := context.WithTimeout(t.Context(), bombTime+30*time.Second)
@@ -173,26 +175,26 @@ func procStat(t *testing.T, pid int) (resident int64, open int) {
 }
 
 // registerWell makes the agent that means well known to stringd.
-func registerWell(t *testing.T, p *nodeProcess) {
+func registerWell(t *testing.T, p *cairntest.Node) {
 	t.Helper()
-	if err := post(t.Context(), p.line.String+"/agents", `{"agent_id":"well"}`, nil); err != nil {
+	if err := post(t.Context(), p.Line.String+"/agents", `{"agent_id":"well"}`, nil); err != nil {
 		t.Fatal(err)
 	}
 }
 
 // listeners is every door of a node. Its good clients have a token of their own: a token is held to a rate, and the bombs use theirs
 // up.
-func listeners(t *testing.T, p *nodeProcess) []bombed {
-	token := fileText(t, filepath.Join(p.line.Home, "token"))
+func listeners(t *testing.T, p *cairntest.Node) []bombed {
+	token := fileText(t, filepath.Join(p.Line.Home, "token"))
 	var well struct{ Token string }
-	tg := target{http: p.line.HTTP, tokenFile: filepath.Join(p.line.Home, "token"), timeout: 10 * time.Second}
-	if err := tg.get(t.Context(), "POST", "/v1/admin/tokens", map[string]any{"label": "well-behaved"}, &well); err != nil {
+	tg := cli.Target{Gateway: p.Line.HTTP, TokenFile: filepath.Join(p.Line.Home, "token"), Timeout: 10 * time.Second}
+	if err := tg.Get(t.Context(), "POST", "/v1/admin/tokens", map[string]any{"label": "well-behaved"}, &well); err != nil {
 		t.Fatal(err)
 	}
-	covenantToken := fileText(t, filepath.Join(filepath.Dir(p.line.Covenant), "peers", "operator.token"))
-	processToken := fileText(t, filepath.Join(p.line.Home, "process.token"))
+	covenantToken := fileText(t, filepath.Join(filepath.Dir(p.Line.Covenant), "peers", "operator.token"))
+	processToken := fileText(t, filepath.Join(p.Line.Home, "process.token"))
 	onWire := func(ctx context.Context) error {
-		c, err := client.Dial(ctx, client.Config{Addrs: []string{p.line.Wire}, Token: well.Token})
+		c, err := client.Dial(ctx, client.Config{Addrs: []string{p.Line.Wire}, Token: well.Token})
 		if err != nil {
 			return err
 		}
@@ -202,34 +204,34 @@ func listeners(t *testing.T, p *nodeProcess) []bombed {
 	}
 	bearer, wellBearer := map[string]string{"Authorization": "Bearer " + token}, map[string]string{"Authorization": "Bearer " + well.Token}
 	rpc := `{"jsonrpc":"2.0","id":1,"method":"ping"}`
-	gateway, mirror, stringd := dialTCP(strings.TrimPrefix(p.line.HTTP, "http://")), dialTCP(strings.TrimPrefix(p.line.CovenantHTTP, "http://")), dialTCP(strings.TrimPrefix(p.line.String, "http://"))
+	gateway, mirror, stringd := dialTCP(strings.TrimPrefix(p.Line.HTTP, "http://")), dialTCP(strings.TrimPrefix(p.Line.CovenantHTTP, "http://")), dialTCP(strings.TrimPrefix(p.Line.String, "http://"))
 	return []bombed{
-		{"wire", onWire, wireBombs(dialTCP(p.line.Wire), wire.OpAuth, token)},
+		{"wire", onWire, wireBombs(dialTCP(p.Line.Wire), wire.OpAuth, token)},
 		{"gateway", func(ctx context.Context) error {
-			return post(ctx, p.line.HTTP+"/v1/recall", `{"query":"anything"}`, wellBearer)
+			return post(ctx, p.Line.HTTP+"/v1/recall", `{"query":"anything"}`, wellBearer)
 		}, httpBombs(gateway, "/v1/remember", bearer)},
-		{"gateway mcp", func(ctx context.Context) error { return post(ctx, p.line.HTTP+"/mcp", rpc, withMCP(wellBearer)) }, httpBombs(gateway, "/mcp", withMCP(bearer))},
+		{"gateway mcp", func(ctx context.Context) error { return post(ctx, p.Line.HTTP+"/mcp", rpc, withMCP(wellBearer)) }, httpBombs(gateway, "/mcp", withMCP(bearer))},
 		{"stringd", func(ctx context.Context) error {
-			return post(ctx, p.line.String+"/exec", `{"cmd":"/info","topic":"mine"}`, map[string]string{"X-Agent-Id": "well"})
+			return post(ctx, p.Line.String+"/exec", `{"cmd":"/info","topic":"mine"}`, map[string]string{"X-Agent-Id": "well"})
 		}, httpBombs(stringd, "/exec", map[string]string{"X-Agent-Id": "well"})},
-		{"stringd mcp", func(ctx context.Context) error { return post(ctx, p.line.String+"/mcp", rpc, withMCP(nil)) }, httpBombs(stringd, "/mcp", withMCP(nil))},
+		{"stringd mcp", func(ctx context.Context) error { return post(ctx, p.Line.String+"/mcp", rpc, withMCP(nil)) }, httpBombs(stringd, "/mcp", withMCP(nil))},
 		{"covenant mirror", func(ctx context.Context) error {
-			return post(ctx, p.line.CovenantHTTP+"/ignore/check", `{"text":"x"}`, map[string]string{"Authorization": "Bearer " + covenantToken})
+			return post(ctx, p.Line.CovenantHTTP+"/ignore/check", `{"text":"x"}`, map[string]string{"Authorization": "Bearer " + covenantToken})
 		}, httpBombs(mirror, "/intent", map[string]string{"Authorization": "Bearer " + covenantToken})},
 		{"sift", func(ctx context.Context) error {
-			_, err := siftAsk(ctx, p.line.Sift, `{"kind":"search","query":"anything"}`)
+			_, err := siftAsk(ctx, p.Line.Sift, `{"kind":"search","query":"anything"}`)
 			return err
-		}, siftBombs(dialUnix(p.line.Sift))},
+		}, siftBombs(dialUnix(p.Line.Sift))},
 		{"covenant", func(ctx context.Context) error {
-			c, err := covenant.Dial(ctx, filepath.Dir(p.line.Covenant))
+			c, err := covenant.Dial(ctx, filepath.Dir(p.Line.Covenant))
 			if err != nil {
 				return err
 			}
 			defer c.Close()
 			return c.Call(map[string]any{"kind": "search_memory", "query": "anything"}, func(json.RawMessage) error { return nil })
-		}, covenantBombs(dialUnix(p.line.Covenant), covenantToken)},
-		{"process", func(ctx context.Context) error { return processPing(ctx, p.line.Process, processToken) },
-			processBombs(t, dialUnix(p.line.Process), processToken)},
+		}, covenantBombs(dialUnix(p.Line.Covenant), covenantToken)},
+		{"process", func(ctx context.Context) error { return processPing(ctx, p.Line.Process, processToken) },
+			processBombs(t, dialUnix(p.Line.Process), processToken)},
 	}
 }
 

@@ -17,6 +17,9 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/cairndb/cairn/cmd/cairn/cairntest"
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/cmd/cairn/config"
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/oplog"
@@ -27,26 +30,26 @@ import (
 // has a secret of its own in its home all the same, from the first start on.
 func TestALoneNodeOpensNoPeerPort(t *testing.T) {
 	t.Parallel()
-	base := freePorts(t, 6)
+	base := cairntest.FreePorts(t, 6)
 	lone := filepath.Join(t.TempDir(), "lone.toml")
 	home := filepath.Join(t.TempDir(), "home")
 	if err := os.WriteFile(lone, fmt.Appendf(nil, "[server]\nwire_port = %d\nbind = \"127.0.0.1\"\ndata_dir = %q\n[local]\ndisable = [\"string\", \"covenant\"]\n", base, home), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for name, args := range map[string][]string{
-		"dev":   {"dev", "--home", filepath.Join(t.TempDir(), "home"), "--port-base", fmt.Sprint(freePorts(t, 6))},
+		"dev":   {"dev", "--home", filepath.Join(t.TempDir(), "home"), "--port-base", fmt.Sprint(cairntest.FreePorts(t, 6))},
 		"serve": {"serve", "--strict", "--config", lone},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := &nodeProcess{t: t, args: args}
-			t.Cleanup(p.kill)
+			p := &cairntest.Node{T: t, Args: args}
+			t.Cleanup(p.Kill)
 			secret := ""
 			for range 2 {
-				p.launch()()
-				if b, err := json.Marshal(p.line); err != nil || p.line.Cluster != "" || bytes.Contains(b, []byte(`"cluster"`)) {
+				p.Launch()()
+				if b, err := json.Marshal(p.Line); err != nil || p.Line.Cluster != "" || bytes.Contains(b, []byte(`"cluster"`)) {
 					t.Errorf("the ready line names a peer port: %s, %v", b, err)
 				}
-				path := filepath.Join(p.line.Home, node.SecretFile)
+				path := filepath.Join(p.Line.Home, node.SecretFile)
 				st, err := os.Stat(path)
 				if err != nil || st.Mode().Perm() != 0o600 {
 					t.Fatalf("the home's secret: %v, %v", st, err)
@@ -56,10 +59,10 @@ func TestALoneNodeOpensNoPeerPort(t *testing.T) {
 					t.Errorf("the secret has %d characters, and the same as before: %v", len(now), now == secret)
 				}
 				secret = now
-				if s, ok := statusOf(t, p); !ok || s.Clustered {
+				if s, ok := cairntest.Status(t, p); !ok || s.Clustered {
 					t.Errorf("status %+v, %v", s, ok)
 				}
-				if _, err := p.stop(); err != nil {
+				if _, err := p.Stop(); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -115,7 +118,7 @@ func (s *stranger) ask(op wire.Op, m wire.Message) string {
 // write nor change who is. The log and the audit stay as they are.
 func TestStrangersAtThePeerPort(t *testing.T) {
 	t.Parallel()
-	p := memberAlone(t)
+	p := cairntest.MemberAlone(t)
 	before := tracks(t, settled(t, p))
 	entry, err := oplog.Entry{Node: 9, Ops: []oplog.Op{&oplog.CreateToken{Hash: access.HashToken("mine"), DB: oplog.DefaultDB, Scopes: []string{"admin"}, At: 1}}}.Encode()
 	if err != nil {
@@ -139,16 +142,16 @@ func TestStrangersAtThePeerPort(t *testing.T) {
 	}
 	for name, secret := range map[string]string{"empty": "", "short": "hunter2", "wrong": node.NewSecret()} {
 		for _, id := range []uint32{1, 9} {
-			if got := meet(t, p.line.Cluster).ask(wire.OpClusterHello, hello(secret, id)); got != "cluster secret mismatch" {
+			if got := meet(t, p.Line.Cluster).ask(wire.OpClusterHello, hello(secret, id)); got != "cluster secret mismatch" {
 				t.Errorf("%s secret as node %d: %q", name, id, got)
 			}
 		}
 	}
 	for name, f := range frames {
-		if got := meet(t, p.line.Cluster).ask(f.op, f.m); got != "expected ClusterHello" {
+		if got := meet(t, p.Line.Cluster).ask(f.op, f.m); got != "expected ClusterHello" {
 			t.Errorf("%s without a hello: %q", name, got)
 		}
-		refused := meet(t, p.line.Cluster)
+		refused := meet(t, p.Line.Cluster)
 		refused.ask(wire.OpClusterHello, hello("", 9))
 		if got := refused.ask(f.op, f.m); got == "" {
 			t.Errorf("%s after an empty secret is answered", name)
@@ -157,8 +160,8 @@ func TestStrangersAtThePeerPort(t *testing.T) {
 			continue
 		}
 		for _, id := range []uint32{1, 9} { // 1 is the node that is asked: it does not dial itself
-			s := meet(t, p.line.Cluster)
-			if got := s.ask(wire.OpClusterHello, hello(p.token, id)); got != "" {
+			s := meet(t, p.Line.Cluster)
+			if got := s.ask(wire.OpClusterHello, hello(p.Token, id)); got != "" {
 				t.Fatalf("hello as node %d: %q", id, got)
 			}
 			if got := s.ask(f.op, f.m); !strings.Contains(got, "no member") {
@@ -173,16 +176,16 @@ func TestStrangersAtThePeerPort(t *testing.T) {
 
 // settled waits until a node has written what it writes by itself after a start: who the operator of its Covenant dialect is comes
 // last, and no request of that dialect is answered before.
-func settled(t *testing.T, p *nodeProcess) *nodeProcess {
+func settled(t *testing.T, p *cairntest.Node) *cairntest.Node {
 	t.Helper()
 	covenantAsked[json.RawMessage](t, covenantOf(t, p), map[string]any{"kind": "ping"})
 	return p
 }
 
 // tracks is what a change of the control plane leaves: the end of the log, the audit, the tokens and the members.
-func tracks(t *testing.T, p *nodeProcess) string {
+func tracks(t *testing.T, p *cairntest.Node) string {
 	t.Helper()
-	tg := target{http: p.line.HTTP, tokenFile: p.tokenFile(), timeout: 10 * time.Second}
+	tg := cli.Target{Gateway: p.Line.HTTP, TokenFile: p.TokenFile(), Timeout: 10 * time.Second}
 	var log struct { // how far it is applied says only how far this node is
 		Term    uint64          `json:"current_term"`
 		Last    uint64          `json:"last_log_index"`
@@ -190,21 +193,11 @@ func tracks(t *testing.T, p *nodeProcess) string {
 	}
 	var audit, tokens json.RawMessage
 	for path, to := range map[string]any{"/v1/cluster/raft": &log, "/v1/admin/audit": &audit, "/v1/admin/tokens": &tokens} {
-		if err := tg.get(t.Context(), "GET", path, nil, to); err != nil {
+		if err := tg.Get(t.Context(), "GET", path, nil, to); err != nil {
 			t.Fatal(err)
 		}
 	}
 	return fmt.Sprintf("term %d, last %d, members %s, audit %s, tokens %s", log.Term, log.Last, log.Members, audit, tokens)
-}
-
-// tokenFile has the node's token in a file.
-func (p *nodeProcess) tokenFile() string {
-	p.t.Helper()
-	path := filepath.Join(p.t.TempDir(), "token")
-	if err := os.WriteFile(path, []byte(p.token), 0o600); err != nil {
-		p.t.Fatal(err)
-	}
-	return path
 }
 
 // TestAPeersBombCostsLittle: what unpacks to a quarter of a gigabyte, with or without saying so, and what unpacks to as much as
@@ -216,8 +209,8 @@ func TestAPeersBombCostsLittle(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("memory of another process is read in /proc, which this system has not")
 	}
-	p := memberAlone(t)
-	hello, err := wire.AppendPack(nil, wire.OpClusterHello, 0, &wire.ClusterHello{NodeID: 9, Role: "voter", ClusterSecret: p.token, AdvertiseAddr: "127.0.0.1:1",
+	p := cairntest.MemberAlone(t)
+	hello, err := wire.AppendPack(nil, wire.OpClusterHello, 0, &wire.ClusterHello{NodeID: 9, Role: "voter", ClusterSecret: p.Token, AdvertiseAddr: "127.0.0.1:1",
 		ProtocolVersion: wire.Version, Raft: &wire.RaftHello{Purpose: "forward"}}, false)
 	if err != nil {
 		t.Fatal(err)
@@ -239,7 +232,7 @@ func TestAPeersBombCostsLittle(t *testing.T) {
 	payloads := [][]byte{streamed.Bytes(), w.EncodeAll(make([]byte, 256<<20), nil), w.EncodeAll(make([]byte, wire.MaxPlainPeer), nil),
 		w.EncodeAll(append([]byte("\x83\xa8database\xa7default\xa3ops\x90\xa4raft\x87\xa4term\x01\xa6leader\x09\xableader_addr\xa1a\xaaprev_index\x00\xa9prev_term\x00\xa6commit\x00\xa7entries\xdd"+
 			string(binary.BigEndian.AppendUint32(nil, uint32(len(entries)/10)))), entries...), nil)}
-	before, _ := procStat(t, p.cmd.Process.Pid)
+	before, _ := procStat(t, p.Cmd.Process.Pid)
 	peak := before
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 	defer cancel()
@@ -249,7 +242,7 @@ func TestAPeersBombCostsLittle(t *testing.T) {
 			payload := payloads[i%len(payloads)]
 			frame := wire.AppendFrame(nil, wire.Frame{Flags: wire.Version | wire.FlagZstd, Op: wire.OpOplogPush, Payload: payload})
 			for ctx.Err() == nil {
-				s := meet(t, p.line.Cluster)
+				s := meet(t, p.Line.Cluster)
 				for _, b := range [][]byte{hello, frame} {
 					if _, err := s.nc.Write(b); err != nil {
 						t.Error(err)
@@ -265,7 +258,7 @@ func TestAPeersBombCostsLittle(t *testing.T) {
 		})
 	}
 	for ctx.Err() == nil {
-		now, _ := procStat(t, p.cmd.Process.Pid)
+		now, _ := procStat(t, p.Cmd.Process.Pid)
 		peak = max(peak, now)
 		select {
 		case <-ctx.Done():
@@ -282,23 +275,23 @@ func TestAPeersBombCostsLittle(t *testing.T) {
 // TestNodesAreNamedByTheirAdvertisedHost: a node that listens on every address tells its clients the host that its peers dial.
 func TestNodesAreNamedByTheirAdvertisedHost(t *testing.T) {
 	t.Parallel()
-	dir, base := t.TempDir(), freePorts(t, portsEach)
-	n := nodeHere(filepath.Join(dir, "home"), 1, 1, base, node.NewSecret())
+	dir, base := t.TempDir(), cairntest.FreePorts(t, config.PortsEach)
+	n := config.NodeHere(filepath.Join(dir, "home"), 1, 1, base, node.NewSecret())
 	n.Bind, n.Advertise = "", fmt.Sprintf("localhost:%d", base+3)
-	p := &nodeProcess{t: t, args: []string{"serve", "--strict", "--config", filepath.Join(dir, "node.toml")}}
-	if err := writeConfig(p.args[3], n); err != nil {
+	p := &cairntest.Node{T: t, Args: []string{"serve", "--strict", "--config", filepath.Join(dir, "node.toml")}}
+	if err := config.Write(p.Args[3], n); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(p.kill)
-	p.launch()()
-	p.line.HTTP = "http://" + loopback(n.HTTPPort)
+	t.Cleanup(p.Kill)
+	p.Launch()()
+	p.Line.HTTP = "http://" + config.Loopback(n.HTTPPort)
 	var s struct {
 		Leader string `json:"leader_addr"`
 		HTTP   string `json:"leader_http"`
 		Wire   string `json:"wire"`
 	}
-	tg := target{http: p.line.HTTP, timeout: 10 * time.Second}
-	if err := tg.get(t.Context(), "GET", "/v1/cluster", nil, &s); err != nil {
+	tg := cli.Target{Gateway: p.Line.HTTP, Timeout: 10 * time.Second}
+	if err := tg.Get(t.Context(), "GET", "/v1/cluster", nil, &s); err != nil {
 		t.Fatal(err)
 	}
 	if wire, http := fmt.Sprintf("localhost:%d", n.WirePort), fmt.Sprintf("localhost:%d", n.HTTPPort); s.Leader != wire || s.Wire != wire || s.HTTP != http {

@@ -1,18 +1,18 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"text/template"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/cmd/cairn/config"
 	"github.com/cairndb/cairn/node"
 )
 
@@ -20,27 +20,27 @@ func (a *app) cluster() *cobra.Command {
 	group := &cobra.Command{Use: "cluster", Short: "A cluster: init, secret, cert, status, join, leave, remove, promote, transfer, handover, recover"}
 	status := a.status()
 	group.AddCommand(a.clusterInit(), a.clusterSecret(), a.clusterCert(), a.clusterRecover(), status)
-	var t target
+	var t cli.Target
 	var addr, role string
 	var id uint32
 	var force bool
 	change := func(verb, short string, needsID bool) *cobra.Command {
 		c := &cobra.Command{Use: verb, Short: short, Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
 			if needsID && id == 0 {
-				return usageError{fmt.Errorf("cluster %s needs --node-id", verb)}
+				return cli.Usagef("cluster %s needs --node-id", verb)
 			}
 			var out map[string]string
 			body := map[string]any{"node_id": id, "addr": addr, "role": role, "force": force}
-			if err := t.get(c.Context(), "POST", "/v1/cluster/"+verb, body, &out); err != nil {
+			if err := t.Get(c.Context(), "POST", "/v1/cluster/"+verb, body, &out); err != nil {
 				return err
 			}
-			if t.asJSON {
-				return a.json(out)
+			if t.JSON {
+				return a.JSON(out)
 			}
-			fmt.Fprintln(a.out, out["message"])
+			fmt.Fprintln(a.Out, out["message"])
 			return nil
 		}}
-		t.flags(c)
+		t.Flags(c)
 		c.Flags().Uint32Var(&id, "node-id", 0, "the node it is about")
 		return c
 	}
@@ -57,76 +57,6 @@ func (a *app) cluster() *cobra.Command {
 		change("transfer", "Hand leadership over, to --node-id if given", false), a.handover())
 	return group
 }
-
-// nodeFile is what a configuration is made of.
-type nodeFile struct {
-	NodeID                          int
-	DataDir, Bind                   string
-	WirePort, HTTPPort, ClusterPort int
-	Advertise, Secret               string
-	Peers                           []string
-	HeartbeatMS, ElectionMS         int
-	TLS                             string // directory of the certificates; empty for plain text
-	Local                           bool   // several nodes share the machine: the surfaces of each have a home and ports of their own
-	StringPort, CovenantPort        int
-}
-
-// portsEach is how many ports a node has of its own when several share a machine.
-const portsEach = 10
-
-// nodeHere is node id of several that share this machine; its ports are in a row of its own behind base.
-func nodeHere(data string, id, of, base int, secret string) nodeFile {
-	at := func(id, offset int) int { return base + portsEach*(id-1) + offset }
-	n := nodeFile{NodeID: id, DataDir: data, Bind: "127.0.0.1", WirePort: at(id, 0), HTTPPort: at(id, 1), ClusterPort: at(id, 3), Advertise: loopback(at(id, 3)),
-		Secret: secret, HeartbeatMS: 250, ElectionMS: 1000, Local: true, StringPort: at(id, stringOffset), CovenantPort: at(id, covenantOffset)}
-	for other := 1; other <= of; other++ {
-		if other != id {
-			n.Peers = append(n.Peers, loopback(at(other, 3)))
-		}
-	}
-	return n
-}
-
-var configTemplate = template.Must(template.New("config").Parse(`# A node of a Cairn cluster. Run it with: cairn serve --config FILE
-
-[server]
-wire_port = {{.WirePort}}
-http_port = {{.HTTPPort}}
-data_dir = {{printf "%q" .DataDir}}
-{{- if .Bind}}
-bind = {{printf "%q" .Bind}}
-{{- end}}
-
-[cluster]
-node_id = {{.NodeID}}
-role = "voter"
-cluster_port = {{.ClusterPort}}
-advertise_addr = {{printf "%q" .Advertise}}
-heartbeat_interval_ms = {{.HeartbeatMS}}
-election_timeout_ms = {{.ElectionMS}}
-cluster_secret = {{printf "%q" .Secret}}
-{{if .TLS}}
-[tls] # clients: 7437 and 7438
-cert_path = "{{.TLS}}/node{{.NodeID}}.crt"
-key_path = "{{.TLS}}/node{{.NodeID}}.key"
-ca_path = "{{.TLS}}/ca.crt"
-
-[tls.cluster] # members: mutual
-cert_path = "{{.TLS}}/node{{.NodeID}}.crt"
-key_path = "{{.TLS}}/node{{.NodeID}}.key"
-ca_path = "{{.TLS}}/ca.crt"
-{{end -}}
-{{if .Local}}
-[local]
-home = {{printf "%q" (print .DataDir "/run")}}
-string_port = {{.StringPort}}
-covenant_port = {{.CovenantPort}}
-{{end -}}
-{{range .Peers}}
-[[cluster.peers]]
-addr = {{printf "%q" .}}
-role = "voter"
-{{end}}`))
 
 type initFlags struct {
 	id, nodes, base                 int
@@ -167,7 +97,7 @@ func (a *app) clusterSecret() *cobra.Command {
 	return &cobra.Command{Use: "secret", Short: "Print a new cluster secret", Args: cobra.NoArgs,
 		Example: "  (umask 077; cairn cluster secret > /etc/cairn/secret)      # and on every member: cluster_secret_file = \"/etc/cairn/secret\"",
 		RunE: func(*cobra.Command, []string) error {
-			fmt.Fprintln(a.out, node.NewSecret())
+			fmt.Fprintln(a.Out, node.NewSecret())
 			return nil
 		}}
 }
@@ -184,35 +114,35 @@ func (a *app) initCluster(f initFlags) error {
 		f.secret = node.NewSecret()
 	}
 	if err := (node.Config{Home: f.dataDir, Secret: f.secret}).Validate(); err != nil {
-		return usageError{err}
+		return cli.Usage(err)
 	}
 	if f.nodes == 0 {
 		if f.id == 0 {
-			return usageError{fmt.Errorf("cluster init needs --node-id, or --nodes for a whole cluster")}
+			return cli.Usagef("cluster init needs --node-id, or --nodes for a whole cluster")
 		}
-		n := nodeFile{NodeID: f.id, DataDir: f.dataDir, WirePort: f.wirePort, HTTPPort: f.httpPort, ClusterPort: f.clusterPort,
+		n := config.NodeFile{NodeID: f.id, DataDir: f.dataDir, WirePort: f.wirePort, HTTPPort: f.httpPort, ClusterPort: f.clusterPort,
 			Advertise: f.advertise, Secret: f.secret, Peers: f.peers, HeartbeatMS: 1000, ElectionMS: 5000}
 		if n.Advertise == "" {
-			n.Advertise = loopback(f.clusterPort)
+			n.Advertise = config.Loopback(f.clusterPort)
 		}
 		if err := f.certify(filepath.Dir(f.output), &n); err != nil {
 			return err
 		}
-		if err := writeConfig(f.output, n); err != nil {
+		if err := config.Write(f.output, n); err != nil {
 			return err
 		}
-		fmt.Fprintf(a.out, "config written to %s\ncluster_secret: %s\n", f.output, f.secret)
-		fmt.Fprintf(a.err, "next: give the other nodes the same secret, then run `cairn serve --config %s` on each\n", f.output)
+		fmt.Fprintf(a.Out, "config written to %s\ncluster_secret: %s\n", f.output, f.secret)
+		fmt.Fprintf(a.Err, "next: give the other nodes the same secret, then run `cairn serve --config %s` on each\n", f.output)
 		return nil
 	}
 	var files []string
 	for i := 1; i <= f.nodes; i++ {
-		n := nodeHere(filepath.Join(f.dir, fmt.Sprintf("node%d", i)), i, f.nodes, f.base, f.secret)
+		n := config.NodeHere(filepath.Join(f.dir, fmt.Sprintf("node%d", i)), i, f.nodes, f.base, f.secret)
 		path := filepath.Join(f.dir, fmt.Sprintf("node%d.toml", i))
 		if err := f.certify(f.dir, &n); err != nil {
 			return err
 		}
-		if err := writeConfig(path, n); err != nil {
+		if err := config.Write(path, n); err != nil {
 			return err
 		}
 		files = append(files, path)
@@ -221,12 +151,12 @@ func (a *app) initCluster(f initFlags) error {
 	if err := os.WriteFile(token, []byte(f.secret+"\n"), 0o600); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "configs written to %s\ntoken: %s\n", strings.Join(files, " "), token)
+	fmt.Fprintf(a.Out, "configs written to %s\ntoken: %s\n", strings.Join(files, " "), token)
 	return nil
 }
 
 // certify gives a node its certificate, from the authority in tls/ below dir.
-func (f *initFlags) certify(dir string, n *nodeFile) error {
+func (f *initFlags) certify(dir string, n *config.NodeFile) error {
 	if !f.tls {
 		return nil
 	}
@@ -245,24 +175,4 @@ func (f *initFlags) certify(dir string, n *nodeFile) error {
 	n.TLS = abs
 	_, err = au.issue(uint32(n.NodeID), hosts, time.Now().Add(-time.Hour), time.Now().AddDate(0, 0, nodeDays))
 	return err
-}
-
-// writeConfig never overwrites: a lost secret cannot be had back.
-func writeConfig(path string, n nodeFile) error {
-	var b bytes.Buffer
-	if err := configTemplate.Execute(&b, n); err != nil {
-		return err
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return hinted{err, "it is not overwritten: move it away first"}
-	}
-	if _, err := f.Write(b.Bytes()); err != nil {
-		f.Close()
-		return err
-	}
-	return f.Close()
 }

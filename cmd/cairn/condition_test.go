@@ -12,6 +12,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cairndb/cairn/cmd/cairn/cairntest"
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/cmd/cairn/config"
+	"github.com/cairndb/cairn/cmd/cairn/doctor"
 	"github.com/cairndb/cairn/raft/rafttest"
 )
 
@@ -19,20 +23,20 @@ import (
 // each exit code tells them apart, and a write says why it is refused instead of waiting for its timeout.
 func TestAConditionInOneWord(t *testing.T) {
 	t.Parallel()
-	nodes, token := startThreeIn(t, t.TempDir(), func(*nodeFile) {}, 0, 1, 2)
-	l := leaderOf(t, nodes)
+	nodes, token := cairntest.StartThreeIn(t, t.TempDir(), func(*config.NodeFile) {}, 0, 1, 2)
+	l := cairntest.Leader(t, nodes)
 	p := nodes[l]
 	tokenFile := filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(tokenFile, []byte(token), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	at := []string{"--url", p.line.HTTP, "--token-file", tokenFile}
+	at := []string{"--url", p.Line.HTTP, "--token-file", tokenFile}
 	status := func(more ...string) (string, int) {
-		return cli(t, append(append([]string{"status"}, at...), more...)...)
+		return cairntest.Run(t, append(append([]string{"status"}, at...), more...)...)
 	}
 	get := func(path string) string {
 		t.Helper()
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.line.HTTP+path, nil)
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.Line.HTTP+path, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -50,7 +54,7 @@ func TestAConditionInOneWord(t *testing.T) {
 	}
 	is := func(condition string, plain, coded int) {
 		t.Helper()
-		if !eventually(func() bool {
+		if !cairntest.Eventually(func() bool {
 			out, code := status()
 			return code == plain && strings.Contains(out, "  "+condition+"\n") && strings.Contains(get("/v1/health"), `"condition":"`+condition+`"`)
 		}) {
@@ -61,48 +65,48 @@ func TestAConditionInOneWord(t *testing.T) {
 			t.Errorf("--exit-code: %d, want %d: %s", code, coded, out)
 		}
 		word, _, _ := strings.Cut(condition, ":")
-		if m := fmt.Sprintf("cairn_cluster_condition{condition=%q} 1", word); !eventually(func() bool { return strings.Contains(get("/metrics"), m) }) {
+		if m := fmt.Sprintf("cairn_cluster_condition{condition=%q} 1", word); !cairntest.Eventually(func() bool { return strings.Contains(get("/metrics"), m) }) {
 			t.Errorf("no %s", m)
 		}
 	}
-	is("healthy", exitOK, exitOK)
+	is("healthy", cli.ExitOK, cli.ExitOK)
 	a, b := nodes[(l+1)%3], nodes[(l+2)%3]
-	a.kill()
-	is(fmt.Sprintf("degraded: node %d unreachable", a.line.NodeID), exitOK, exitDegraded)
-	if out, code := cli(t, append([]string{"doctor", "--config", p.args[3]}, at...)...); code != exitFailed || !strings.Contains(out, "cluster remove --node-id") {
+	a.Kill()
+	is(fmt.Sprintf("degraded: node %d unreachable", a.Line.NodeID), cli.ExitOK, exitDegraded)
+	if out, code := cairntest.Run(t, append([]string{"doctor", "--config", p.Args[3]}, at...)...); code != cli.ExitFailed || !strings.Contains(out, "cluster remove --node-id") {
 		t.Errorf("doctor: exit %d, %s", code, out)
 	}
-	b.kill()
-	first, second := min(a.line.NodeID, b.line.NodeID), max(a.line.NodeID, b.line.NodeID)
-	is(fmt.Sprintf("not healthy: no quorum, node %d and node %d unreachable", first, second), exitFailed, exitFailed)
-	if !eventually(func() bool {
-		ctx, cancel := context.WithTimeout(t.Context(), hung) // long before its own time is up
+	b.Kill()
+	first, second := min(a.Line.NodeID, b.Line.NodeID), max(a.Line.NodeID, b.Line.NodeID)
+	is(fmt.Sprintf("not healthy: no quorum, node %d and node %d unreachable", first, second), cli.ExitFailed, cli.ExitFailed)
+	if !cairntest.Eventually(func() bool {
+		ctx, cancel := context.WithTimeout(t.Context(), cairntest.Hung) // long before its own time is up
 		defer cancel()
-		c := command(ctx, "remember", "lost to time", "--addr", p.line.Wire, "--token-file", tokenFile, "--timeout", "10m")
+		c := cairntest.Command(ctx, "remember", "lost to time", "--addr", p.Line.Wire, "--token-file", tokenFile, "--timeout", "10m")
 		var errs strings.Builder
 		c.Stderr = &errs
 		_ = c.Run() // its code is looked at
-		return c.ProcessState.ExitCode() == exitFailed && strings.Contains(errs.String(), "no quorum")
+		return c.ProcessState.ExitCode() == cli.ExitFailed && strings.Contains(errs.String(), "no quorum")
 	}) {
 		t.Error("a write does not say that there is no quorum")
 	}
-	gateway := target{http: p.line.HTTP, tokenFile: tokenFile, timeout: 10 * time.Second}
-	if err := gateway.get(t.Context(), "POST", "/v1/remember", map[string]any{"text": "lost over HTTP"}, nil); err == nil || !strings.Contains(err.Error(), "read-only: no leader elected: no quorum") {
+	gateway := cli.Target{Gateway: p.Line.HTTP, TokenFile: tokenFile, Timeout: 10 * time.Second}
+	if err := gateway.Get(t.Context(), "POST", "/v1/remember", map[string]any{"text": "lost over HTTP"}, nil); err == nil || !strings.Contains(err.Error(), "read-only: no leader elected: no quorum") {
 		t.Errorf("a write over HTTP: %v", err)
 	}
-	out, code := cli(t, append([]string{"doctor", "--config", p.args[3]}, at...)...)
-	if code != exitFailed || !strings.Contains(out, "no quorum") || strings.Contains(out, "cluster remove") || strings.Contains(out, "clocks agree") {
+	out, code := cairntest.Run(t, append([]string{"doctor", "--config", p.Args[3]}, at...)...)
+	if code != cli.ExitFailed || !strings.Contains(out, "no quorum") || strings.Contains(out, "cluster remove") || strings.Contains(out, "clocks agree") {
 		t.Errorf("doctor without a quorum: exit %d, %s", code, out)
 	}
 	// The environment names the node that lives; the configuration, the one that does not.
-	c := command(t.Context(), "doctor", "--config", a.args[3])
-	c.Env = append(c.Env, "CAIRN_URL="+p.line.HTTP, "CAIRN_ADDRS="+p.line.Wire, "CAIRN_TOKEN_FILE="+tokenFile)
+	c := cairntest.Command(t.Context(), "doctor", "--config", a.Args[3])
+	c.Env = append(c.Env, "CAIRN_URL="+p.Line.HTTP, "CAIRN_ADDRS="+p.Line.Wire, "CAIRN_TOKEN_FILE="+tokenFile)
 	dead, err := c.CombinedOutput()
-	if strings.Contains(string(dead), "the node runs and answers") || !strings.Contains(string(dead), a.line.Home) {
+	if strings.Contains(string(dead), "the node runs and answers") || !strings.Contains(string(dead), a.Line.Home) {
 		t.Errorf("doctor of a node that is dead: %v, %s", err, dead)
 	}
-	c = command(t.Context(), "status", "--home", a.line.Home)
-	c.Env = append(c.Env, "CAIRN_URL="+p.line.HTTP, "CAIRN_TOKEN_FILE="+tokenFile)
+	c = cairntest.Command(t.Context(), "status", "--home", a.Line.Home)
+	c.Env = append(c.Env, "CAIRN_URL="+p.Line.HTTP, "CAIRN_TOKEN_FILE="+tokenFile)
 	if dead, err := c.CombinedOutput(); err == nil || !strings.Contains(string(dead), "is the node running?") {
 		t.Errorf("status of a node that is dead: %v, %s", err, dead)
 	}
@@ -111,47 +115,47 @@ func TestAConditionInOneWord(t *testing.T) {
 // TestDoctorKnowsALiveNode: without its token, and with its gateway out of reach, a node that runs is not taken for damaged files.
 func TestDoctorKnowsALiveNode(t *testing.T) {
 	t.Parallel()
-	p, home := startDev(t)
-	look := func(more ...string) map[string]finding {
+	p, home := cairntest.StartDev(t)
+	look := func(more ...string) map[string]doctor.Finding {
 		t.Helper()
-		found := map[string]finding{}
-		list, _ := cliJSON[[]finding](t, append([]string{"doctor", "--home", home, "--json"}, more...)...)
+		found := map[string]doctor.Finding{}
+		list, _ := cliJSON[[]doctor.Finding](t, append([]string{"doctor", "--home", home, "--json"}, more...)...)
 		for _, f := range list {
-			if strings.Contains(f.Do, "move the home aside") || strings.Contains(f.Do, "empty") && f.Status != well && p.cmd != nil {
+			if strings.Contains(f.Do, "move the home aside") || strings.Contains(f.Do, "empty") && f.Status != doctor.OK && p.Cmd != nil {
 				t.Errorf("of a running node: %+v", f)
 			}
-			if _, there := found[f.Check]; !there || f.Status != well {
+			if _, there := found[f.Check]; !there || f.Status != doctor.OK {
 				found[f.Check] = f
 			}
 		}
 		return found
 	}
 	out := look("--url", "http://"+rafttest.Addr(t))
-	if f := out["node"]; f.Status != ill || !strings.Contains(f.Says, "a node runs in") {
+	if f := out["node"]; f.Status != doctor.Fail || !strings.Contains(f.Says, "a node runs in") {
 		t.Errorf("out of reach: %+v", out)
 	}
-	if f := out["files"]; f.Status != warn || !strings.Contains(f.Says, "has them open") {
+	if f := out["files"]; f.Status != doctor.Warn || !strings.Contains(f.Says, "has them open") {
 		t.Errorf("files of a running node: %+v", f)
 	}
 	if err := os.Rename(filepath.Join(home, "token"), filepath.Join(home, "token.away")); err != nil {
 		t.Fatal(err)
 	}
-	if f := look()["files"]; f.Status == ill {
+	if f := look()["files"]; f.Status == doctor.Fail {
 		t.Errorf("without a token: %+v", f)
 	}
-	if _, err := p.stop(); err != nil {
+	if _, err := p.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	taken, err := net.Listen("tcp", strings.TrimPrefix(p.line.HTTP, "http://"))
+	taken, err := net.Listen("tcp", strings.TrimPrefix(p.Line.HTTP, "http://"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer taken.Close()
-	if f := look()["ports"]; f.Status != ill || !strings.Contains(f.Says, taken.Addr().String()) {
+	if f := look()["ports"]; f.Status != doctor.Fail || !strings.Contains(f.Says, taken.Addr().String()) {
 		t.Errorf("a port that another process has: %+v", f)
 	}
 	taken.Close()
-	if f := look()["ports"]; f.Status != well {
+	if f := look()["ports"]; f.Status != doctor.OK {
 		t.Errorf("its own ports: %+v", f)
 	}
 }

@@ -20,6 +20,9 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"github.com/cairndb/cairn/cmd/cairn/cairntest"
+	"github.com/cairndb/cairn/cmd/cairn/cli"
 )
 
 // browser opens a headless browser that reports everything a page should not do.
@@ -137,17 +140,17 @@ func signInAt(base, token string) chromedp.Tasks {
 }
 
 // gateway asks a node's gateway as a test does that prepares a page.
-func gateway(t *testing.T, n *nodeProcess, token, method, path string, body any) (out map[string]any) {
+func gateway(t *testing.T, n *cairntest.Node, token, method, path string, body any) (out map[string]any) {
 	t.Helper()
-	tg := target{http: n.line.HTTP, given: token, timeout: time.Minute}
-	if err := tg.get(t.Context(), method, path, body, &out); err != nil {
+	tg := cli.Target{Gateway: n.Line.HTTP, TokenText: token, Timeout: time.Minute}
+	if err := tg.Get(t.Context(), method, path, body, &out); err != nil {
 		t.Fatalf("%s %s: %v", method, path, err)
 	}
 	return out
 }
 
 // livedIn gives a cluster something to show: people, what they do, a contradiction and a thing said twice.
-func livedIn(t *testing.T, leader *nodeProcess, token string) {
+func livedIn(t *testing.T, leader *cairntest.Node, token string) {
 	t.Helper()
 	var memories []map[string]any
 	for i, text := range []string{"Alice leads the payments team and reviews every release", "Bob is on call this week for the search cluster", "Payments moved to the new ledger in March",
@@ -174,9 +177,9 @@ func TestConsole(t *testing.T) {
 	}
 	ctx := browser(t)
 	dir := shots(t)
-	nodes, token := startThree(t, 0, 1, 2)
-	l := leaderOf(t, nodes)
-	leader, page := nodes[l], nodes[(l+1)%3].line.HTTP
+	nodes, token := cairntest.StartThree(t, 0, 1, 2)
+	l := cairntest.Leader(t, nodes)
+	leader, page := nodes[l], nodes[(l+1)%3].Line.HTTP
 	livedIn(t, leader, token)
 	watch(t, ctx, func(string) bool { return false })
 	step := func(name string, actions ...chromedp.Action) {
@@ -307,14 +310,14 @@ func TestConsoleSeesALeaderDie(t *testing.T) {
 		t.Skip("short: a browser and three nodes are not started")
 	}
 	ctx := browser(t)
-	nodes, token := startThree(t, 0, 1, 2)
-	l := leaderOf(t, nodes)
+	nodes, token := cairntest.StartThree(t, 0, 1, 2)
+	l := cairntest.Leader(t, nodes)
 	f := nodes[(l+1)%3]
 	watch(t, ctx, func(s string) bool { return strings.HasPrefix(s, "status 503") })
-	if err := chromedp.Run(ctx, signInAt(f.line.HTTP, token), chromedp.WaitVisible(fmt.Sprintf(`[data-node="%d"][data-role="Leader"]`, l+1), chromedp.ByQuery)); err != nil {
+	if err := chromedp.Run(ctx, signInAt(f.Line.HTTP, token), chromedp.WaitVisible(fmt.Sprintf(`[data-node="%d"][data-role="Leader"]`, l+1), chromedp.ByQuery)); err != nil {
 		t.Fatal(err)
 	}
-	nodes[l].kill()
+	nodes[l].Kill()
 	start := time.Now()
 	if err := chromedp.Run(ctx,
 		chromedp.WaitVisible(fmt.Sprintf(`[data-node="%d"][data-role="unreachable"]`, l+1), chromedp.ByQuery),

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 	"github.com/cairndb/cairn/wire"
 )
 
@@ -15,7 +16,7 @@ import (
 // and holds what they hold.
 func TestDamagedFilesAreHealed(t *testing.T) {
 	t.Parallel()
-	nodes, token := startThree(t, 0, 1, 2)
+	nodes, token := cairntest.StartThree(t, 0, 1, 2)
 	c := connect(t, nodes, token)
 	acked := map[string]string{}
 	write := func(n int) {
@@ -42,9 +43,9 @@ func TestDamagedFilesAreHealed(t *testing.T) {
 	for _, file := range []string{"state.db", "raft/log", "index"} {
 		for how, f := range damage {
 			t.Run(file+" "+how, func(t *testing.T) {
-				i := (leaderOf(t, nodes) + 1) % 3
-				home := nodes[i].line.Home
-				nodes[i].kill()
+				i := (cairntest.Leader(t, nodes) + 1) % 3
+				home := nodes[i].Line.Home
+				nodes[i].Kill()
 				hit := 0
 				err := filepath.WalkDir(filepath.Join(home, file), func(path string, d fs.DirEntry, err error) error {
 					if err != nil || d.IsDir() {
@@ -60,13 +61,13 @@ func TestDamagedFilesAreHealed(t *testing.T) {
 				if err != nil || hit == 0 {
 					t.Fatalf("%d files were damaged: %v", hit, err)
 				}
-				nodes[i].launch()()
+				nodes[i].Launch()()
 				write(5)
-				sameState(t, nodes)
-				checkExport(t, nodes[i], token, acked)
+				cairntest.SameState(t, nodes)
+				cairntest.CheckExport(t, nodes[i], token, acked)
 				if file != "index" {
 					aside, err := filepath.Glob(filepath.Join(home, file+".corrupt-*"))
-					if err != nil || len(aside) == 0 || !nodes[i].says("moved aside") {
+					if err != nil || len(aside) == 0 || !nodes[i].Says("moved aside") {
 						t.Errorf("moved aside: %v, %v", aside, err)
 					}
 				}

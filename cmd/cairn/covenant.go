@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/local/covenant"
 )
 
@@ -24,7 +25,7 @@ type covenantTarget struct {
 
 func (t *covenantTarget) flags(c *cobra.Command) {
 	f := c.PersistentFlags()
-	f.StringVar(&t.home, "home", cmp.Or(os.Getenv("CAIRN_HOME"), defaultHome), "data directory of the node on this host")
+	f.StringVar(&t.home, "home", cmp.Or(os.Getenv("CAIRN_HOME"), cli.DefaultHome), "data directory of the node on this host")
 	f.StringVar(&t.covenantHome, "covenant-home", os.Getenv("COVENANT_HOME"), "directory of the socket and the token (or COVENANT_HOME); HOME/run/covenant by default")
 	f.BoolVar(&t.asJSON, "json", false, "print JSON")
 	f.DurationVar(&t.timeout, "timeout", 15*time.Second, "how long to wait for an answer")
@@ -36,7 +37,7 @@ func (t *covenantTarget) ask(ctx context.Context, request map[string]any, f func
 	defer cancel()
 	c, err := covenant.Dial(ctx, cmp.Or(t.covenantHome, filepath.Join(t.home, "run", "covenant")))
 	if err != nil {
-		return hinted{err, "is a node running here? --home or --covenant-home name another place"}
+		return cli.Hint(err, "is a node running here? --home or --covenant-home name another place")
 	}
 	defer c.Close()
 	return c.Call(request, f)
@@ -80,11 +81,11 @@ func (a *app) covenantCommand(t *covenantTarget, v covenantVerb) *cobra.Command 
 		if v.fields != nil {
 			var err error
 			if request, err = v.fields(args); err != nil {
-				return usageError{err}
+				return cli.Usage(err)
 			}
 		}
 		if err := given.fill(c, request); err != nil {
-			return usageError{err}
+			return cli.Usage(err)
 		}
 		request["kind"] = v.kind
 		return t.ask(c.Context(), request, func(answer json.RawMessage) error {
@@ -121,7 +122,7 @@ func (a *app) covenantJSON(v covenantVerb, request map[string]any, answer json.R
 	if v.envelope != "" {
 		m["kind"] = json.RawMessage(fmt.Sprintf("%q", v.envelope))
 	}
-	return a.json(m)
+	return a.JSON(m)
 }
 
 // covenantVerdict is what an answer says about the exit code: drift is a failure although the call was none.

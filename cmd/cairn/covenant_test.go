@@ -16,19 +16,21 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/cairndb/cairn/cmd/cairn/cairntest"
+	"github.com/cairndb/cairn/cmd/cairn/config"
 	"github.com/cairndb/cairn/local/covenant"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
 )
 
-func covenantOf(t testing.TB, p *nodeProcess) *covenant.Client {
+func covenantOf(t testing.TB, p *cairntest.Node) *covenant.Client {
 	t.Helper()
-	if p.line.Covenant == "" {
+	if p.Line.Covenant == "" {
 		t.Fatal("the node serves no Covenant socket")
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // for all that is asked on this connection
 	t.Cleanup(cancel)
-	c, err := covenant.Dial(ctx, filepath.Dir(p.line.Covenant))
+	c, err := covenant.Dial(ctx, filepath.Dir(p.Line.Covenant))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,10 +62,10 @@ type covenantRecords struct {
 
 func TestCovenantFromTheShell(t *testing.T) {
 	t.Parallel()
-	_, home := startDev(t)
+	_, home := cairntest.StartDev(t)
 	run := func(want int, args ...string) string {
 		t.Helper()
-		out, code := cli(t, append([]string{"covenant", "--home", home}, args...)...)
+		out, code := cairntest.Run(t, append([]string{"covenant", "--home", home}, args...)...)
 		if code != want {
 			t.Errorf("%v: exit code %d, want %d", args, code, want)
 		}
@@ -131,7 +133,7 @@ func TestCovenantFromTheShell(t *testing.T) {
 // TestCovenantSurvivesAKill kills a node under load: what was acknowledged is there once, the chain holds, leases stay.
 func TestCovenantSurvivesAKill(t *testing.T) {
 	t.Parallel()
-	p, _ := startDev(t)
+	p, _ := cairntest.StartDev(t)
 	c := covenantOf(t, p)
 	covenantAsked[any](t, c, map[string]any{"kind": "submit_intent", "text": "who am I"})
 	o := covenantAsked[covenantRecords](t, c, map[string]any{"kind": "recent_memory"}).Records[0].Owner
@@ -162,9 +164,9 @@ func TestCovenantSurvivesAKill(t *testing.T) {
 		})
 	}
 	waitForWrites(t, &mu, acked, 200)
-	p.kill()
+	p.Kill()
 	wg.Wait()
-	p.launch()()
+	p.Launch()()
 	c = covenantOf(t, p)
 	seen := map[string]int{}
 	for _, r := range covenantAsked[covenantRecords](t, c, map[string]any{"kind": "recent_memory", "limit": 1_000_000}).Records {
@@ -213,9 +215,9 @@ func TestCovenantSurvivesAKill(t *testing.T) {
 // purges is gone everywhere.
 func TestOneMemoryThroughCovenant(t *testing.T) {
 	t.Parallel()
-	nodes, token := startThreeIn(t, shortDir(t), func(*nodeFile) {}, 0, 1, 2)
+	nodes, token := cairntest.StartThreeIn(t, shortDir(t), func(*config.NodeFile) {}, 0, 1, 2)
 	a, b := covenantOf(t, nodes[0]), covenantOf(t, nodes[1])
-	wc, err := client.Dial(t.Context(), client.Config{Addrs: []string{nodes[leaderOf(t, nodes)].line.Wire}, Token: token})
+	wc, err := client.Dial(t.Context(), client.Config{Addrs: []string{nodes[cairntest.Leader(t, nodes)].Line.Wire}, Token: token})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,14 +231,14 @@ func TestOneMemoryThroughCovenant(t *testing.T) {
 	find := func(c *covenant.Client, what string) (n int) {
 		return len(covenantAsked[covenantRecords](t, c, map[string]any{"kind": "search_memory", "query": what}).Records)
 	}
-	socket := siftOpenAt(t, nodes[0].line.Home, shortDir(t))
+	socket := siftOpenAt(t, nodes[0].Line.Home, shortDir(t))
 	siftDo(t, socket, `{"kind":"capture","sessionId":"s","tool":"Notification","payload":{"message":"the quokka smiles"}}`)
 	began := time.Now()
-	if !eventually(func() bool { return find(b, "wombat") == 1 && find(b, "axolotl") == 1 && find(b, "quokka") == 1 }) {
+	if !cairntest.Eventually(func() bool { return find(b, "wombat") == 1 && find(b, "axolotl") == 1 && find(b, "quokka") == 1 }) {
 		t.Fatal("not found on another node")
 	}
 	t.Logf("the last capture was found on another node %s after its answer", time.Since(began))
-	sameState(t, nodes) // what is missed below was there
+	cairntest.SameState(t, nodes) // what is missed below was there
 	rs := covenantAsked[covenantRecords](t, b, map[string]any{"kind": "search_memory", "query": "axolotl"}).Records
 	if rs[0].ID != intent.ID || rs[0].Owner.Display != "user@local" {
 		t.Errorf("%+v", rs[0])
@@ -257,27 +259,27 @@ func TestOneMemoryThroughCovenant(t *testing.T) {
 	}
 	for _, p := range nodes {
 		c := covenantOf(t, p)
-		if !eventually(func() bool { return find(c, "wombat")+find(c, "axolotl")+find(c, "quokka") == 0 }) {
-			t.Errorf("node %d still finds what was purged", p.line.NodeID)
+		if !cairntest.Eventually(func() bool { return find(c, "wombat")+find(c, "axolotl")+find(c, "quokka") == 0 }) {
+			t.Errorf("node %d still finds what was purged", p.Line.NodeID)
 		}
 	}
-	if got := exported(t, nodes[2], token); len(got) != 0 {
+	if got := cairntest.Exported(t, nodes[2], token); len(got) != 0 {
 		t.Errorf("still exported: %v", got)
 	}
-	sameState(t, nodes)
+	cairntest.SameState(t, nodes)
 }
 
 // TestCovenantWithoutQuorum: writes are refused with their words, reads go on.
 func TestCovenantWithoutQuorum(t *testing.T) {
 	t.Parallel()
-	nodes, _ := startThree(t, 0, 1, 2)
+	nodes, _ := cairntest.StartThree(t, 0, 1, 2)
 	c := covenantOf(t, nodes[0])
 	covenantAsked[any](t, c, map[string]any{"kind": "submit_intent", "text": "while there is a quorum"})
-	nodes[1].kill()
-	nodes[2].kill()
+	nodes[1].Kill()
+	nodes[2].Kill()
 	var said []string
 	for range 3 {
-		guard := time.AfterFunc(hung, func() { c.Close() }) // no answer is no refusal
+		guard := time.AfterFunc(cairntest.Hung, func() { c.Close() }) // no answer is no refusal
 		_, err := covenantAsks[any](c, map[string]any{"kind": "submit_intent", "text": "nobody is there"})
 		guard.Stop()
 		if err == nil {
@@ -308,7 +310,7 @@ var secretPlaces = []string{"%s", "note: %s", "%s and more", "a\nb\n%s\nc", "(%s
 // answers them, and looks for them in every file, in the log and in the answers.
 func TestCovenantKeepsNoSecrets(t *testing.T) {
 	t.Parallel()
-	p, home := startDev(t)
+	p, home := cairntest.StartDev(t)
 	c := covenantOf(t, p)
 	for _, action := range []string{"a2a.send.user@local", "a2a.respond.user@local"} {
 		covenantAsked[json.RawMessage](t, c, map[string]any{"kind": "grant_capability", "action": action})
@@ -347,7 +349,7 @@ func TestCovenantKeepsNoSecrets(t *testing.T) {
 	}
 	ask(map[string]any{"kind": "recent_memory", "limit": 1000})
 	ask(map[string]any{"kind": "recent_audit", "limit": 10_000})
-	if _, err := p.stop(); err != nil {
+	if _, err := p.Stop(); err != nil {
 		t.Fatal(err)
 	}
 	if n := bytes.Count(said.Bytes(), []byte("[REDACTED")); n < 5*len(cores) {
@@ -361,7 +363,7 @@ func TestCovenantKeepsNoSecrets(t *testing.T) {
 		}
 	}
 	look("the answers", said.Bytes())
-	look("the log", p.log.Bytes())
+	look("the log", p.Log.Bytes())
 	files := 0
 	err := filepath.WalkDir(home, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {

@@ -73,7 +73,7 @@ func enrolment(args []string) (map[string]any, error) {
 
 // say prints a line.
 func (a *app) say(format string, args ...any) error {
-	_, err := fmt.Fprintf(a.out, format+"\n", args...)
+	_, err := fmt.Fprintf(a.Out, format+"\n", args...)
 	return err
 }
 

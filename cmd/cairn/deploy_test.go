@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/cairndb/cairn/cmd/cairn/config"
 	"github.com/cairndb/cairn/node"
 )
 
@@ -107,15 +108,15 @@ func checkPod(t *testing.T, doc map[string]any) {
 
 func checkPodConfig(t *testing.T, text, host string, id uint32) {
 	t.Helper()
-	f, unknown, err := parseConfig([]byte(text))
+	f, unknown, err := config.Parse([]byte(text))
 	if err != nil || len(unknown) > 0 {
 		t.Fatalf("configuration of the pods: %v, unknown %v", err, unknown)
 	}
-	if err := f.fromHostname(host); err != nil {
+	if err := f.FromHostname(host); err != nil {
 		t.Fatal(err)
 	}
 	f.Cluster.SecretFile = ""
-	c, err := f.node()
+	c, err := f.Node()
 	peers := 2
 	if id > 3 {
 		peers = 3 // a pod added later knows the first three
@@ -132,9 +133,9 @@ func TestComposeConfigurations(t *testing.T) {
 	}
 	env := func(k string) string { return map[string]string{"CAIRN_CLUSTER_CLUSTER_SECRET_FILE": secret}[k] }
 	for i, name := range []string{"cairn1", "cairn2", "cairn3"} {
-		up, err := loadConfig(filepath.Join(deployDir, "compose", name+".toml"), true, func(*file) {}, env, slog.New(slog.DiscardHandler))
-		if err != nil || up.node.NodeID != uint32(i+1) || len(up.node.Peers) != 2 || up.node.Advertise != name+":7440" {
-			t.Errorf("%s: %+v, %v", name, up.node, err)
+		up, err := config.Load(filepath.Join(deployDir, "compose", name+".toml"), true, func(*config.File) {}, env, slog.New(slog.DiscardHandler))
+		if err != nil || up.Node.NodeID != uint32(i+1) || len(up.Node.Peers) != 2 || up.Node.Advertise != name+":7440" {
+			t.Errorf("%s: %+v, %v", name, up.Node, err)
 		}
 	}
 }

@@ -16,14 +16,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/cmd/cairn/config"
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/oplog"
-)
-
-// The timings of nodes that share a machine: nothing but a death is slow there.
-const (
-	devHeartbeat = 250 * time.Millisecond
-	devElection  = time.Second
 )
 
 // logging is the flags of the commands that run a node.
@@ -37,7 +33,7 @@ func (l *logging) flags(c *cobra.Command) {
 func (l *logging) logger(w io.Writer) (*slog.Logger, error) {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(l.level)); err != nil {
-		return nil, usageError{fmt.Errorf("--log-level %q: debug, info, warn or error", l.level)}
+		return nil, cli.Usagef("--log-level %q: debug, info, warn or error", l.level)
 	}
 	opts := &slog.HandlerOptions{Level: level}
 	switch l.format {
@@ -46,13 +42,13 @@ func (l *logging) logger(w io.Writer) (*slog.Logger, error) {
 	case "json":
 		return slog.New(slog.NewJSONHandler(w, opts)), nil
 	}
-	return nil, usageError{fmt.Errorf("--log-format %q: text or json", l.format)}
+	return nil, cli.Usagef("--log-format %q: text or json", l.format)
 }
 
 func (a *app) dev() *cobra.Command {
 	var home, siftHome string
 	var base int
-	var k keySource
+	var k config.KeySource
 	var l logging
 	c := &cobra.Command{
 		Use: "dev", Short: "Run one node with no set-up", Args: cobra.NoArgs,
@@ -63,63 +59,38 @@ When it serves reads and writes it prints one JSON line on stdout. Everything el
 Programs of this user may run commands through stringd and stop the node; "cairn serve" allows neither unless its
 configuration does. Other users of this host and web pages are refused: deploy/SECURITY.md says who can reach what.`,
 		RunE: func(c *cobra.Command, _ []string) error {
-			log, err := l.logger(a.err)
+			log, err := l.logger(a.Err)
 			if err != nil {
 				return err
 			}
-			cfg := node.Config{Home: home, MintToken: true, Heartbeat: devHeartbeat, Election: devElection,
-				Version: buildVersion(), Logger: log, Encryption: k.source()}
+			cfg := node.Config{Home: home, MintToken: true, Heartbeat: config.DevHeartbeat, Election: config.DevElection,
+				Version: cli.BuildVersion(), Logger: log, Encryption: k.Source()}
 			if c.Flags().Changed("port-base") {
 				if base < 1 || base > 65530 {
-					return usageError{fmt.Errorf("--port-base %d: 1 to 65530", base)}
+					return cli.Usagef("--port-base %d: 1 to 65530", base)
 				}
-				cfg.Wire, cfg.HTTP = loopback(base), loopback(base+1)
+				cfg.Wire, cfg.HTTP = config.Loopback(base), config.Loopback(base+1)
 			}
-			return a.runNode(c.Context(), setup{node: cfg, local: localConfig{siftConfig: siftConfig{Home: siftHome}}, dev: true, base: base}, a.banner)
+			return a.runNode(c.Context(), config.Setup{Node: cfg, Local: config.Local{Sift: config.Sift{Home: siftHome}}, Dev: true, Base: base}, a.banner)
 		},
 	}
-	c.Flags().StringVar(&home, "home", cmp.Or(os.Getenv("CAIRN_HOME"), defaultHome), "data directory")
+	c.Flags().StringVar(&home, "home", cmp.Or(os.Getenv("CAIRN_HOME"), cli.DefaultHome), "data directory")
 	c.Flags().StringVar(&siftHome, "sift-home", "", "directory of the SiftCoder sockets; HOME/run/siftcoder by default")
 	c.Flags().IntVar(&base, "port-base", 0, "wire on this port, gateway +1, stringd +4, Covenant's HTTP mirror +5")
-	k.flags(c)
+	k.Flags(c)
 	l.flags(c)
 	return c
-}
-
-func loopback(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
-
-// readyLine is what stdout says when the node serves.
-type readyLine struct {
-	Ready        bool   `json:"ready"`
-	NodeID       uint32 `json:"node_id"`
-	Wire         string `json:"wire"`
-	HTTP         string `json:"http"`
-	Cluster      string `json:"cluster,omitempty"` // only with a peer port
-	String       string `json:"string,omitempty"`
-	Sift         string `json:"sift,omitempty"`
-	Covenant     string `json:"covenant,omitempty"`
-	CovenantHTTP string `json:"covenant_http,omitempty"`
-	Process      string `json:"process,omitempty"`
-	Home         string `json:"home"`
 }
 
 // stopTimeout is how long a node may take to stop.
 const stopTimeout = 9 * time.Second
 
-// setup is all that a running node is made from.
-type setup struct {
-	node  node.Config
-	local localConfig
-	dev   bool
-	base  int // of the ports, 0 for the protocols' own
-}
-
 // runNode runs a node until ctx ends or it fails.
-func (a *app) runNode(ctx context.Context, up setup, banner func(readyLine)) (err error) {
+func (a *app) runNode(ctx context.Context, up config.Setup, banner func(cli.Ready)) (err error) {
 	defer holdFloor()()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	cfg := up.node
+	cfg := up.Node
 	if cfg.Home, err = filepath.Abs(cfg.Home); err != nil {
 		return err
 	}
@@ -128,7 +99,7 @@ func (a *app) runNode(ctx context.Context, up setup, banner func(readyLine)) (er
 	}
 	n, err := node.Open(ctx, cfg)
 	if err != nil {
-		return keyHint(err, openAdvice(err))
+		return config.KeyHint(err, openAdvice(err))
 	}
 	if err := forgetVars(cfg.Encryption.Env); err != nil {
 		return err
@@ -138,13 +109,13 @@ func (a *app) runNode(ctx context.Context, up setup, banner func(readyLine)) (er
 	if err := writeAddresses(cfg.Home, addrs, cfg.TLS); err != nil {
 		return err
 	}
-	line := readyLine{Ready: true, NodeID: max(cfg.NodeID, 1), Wire: addrs.Wire, HTTP: scheme(cfg.TLS.On()) + addrs.HTTP, Cluster: addrs.Cluster, Home: cfg.Home}
-	run, err := filepath.Abs(cmp.Or(up.local.Home, filepath.Join(cfg.Home, "run")))
+	line := cli.Ready{Ready: true, NodeID: max(cfg.NodeID, 1), Wire: addrs.Wire, HTTP: cli.Scheme(cfg.TLS.On()) + addrs.HTTP, Cluster: addrs.Cluster, Home: cfg.Home}
+	run, err := filepath.Abs(cmp.Or(up.Local.Home, filepath.Join(cfg.Home, "run")))
 	if err != nil {
 		return err
 	}
 	closeLocal, err := openSurfaces(ctx, &host{node: n, home: cfg.Home, run: run,
-		local: up.local, dev: up.dev, base: up.base, secret: n.Secret(), log: cfg.Logger, stop: stop, line: &line})
+		local: up.Local, dev: up.Dev, base: up.Base, secret: n.Secret(), log: cfg.Logger, stop: stop, line: &line})
 	if err != nil {
 		return err
 	}
@@ -153,13 +124,13 @@ func (a *app) runNode(ctx context.Context, up setup, banner func(readyLine)) (er
 		if ctx.Err() != nil {
 			return nil // told to stop before it was ready
 		}
-		return keyHint(err, openAdvice(err))
+		return config.KeyHint(err, openAdvice(err))
 	}
 	b, err := json.Marshal(line)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "%s\n", b)
+	fmt.Fprintf(a.Out, "%s\n", b)
 	if banner != nil {
 		banner(line)
 	}
@@ -167,7 +138,7 @@ func (a *app) runNode(ctx context.Context, up setup, banner func(readyLine)) (er
 	case <-ctx.Done():
 		return nil
 	case <-n.Done():
-		return keyHint(n.Err(), openAdvice(n.Err()))
+		return config.KeyHint(n.Err(), openAdvice(n.Err()))
 	}
 }
 
@@ -201,7 +172,7 @@ func closeNode(n *node.Node) error {
 }
 
 func writeAddresses(home string, n node.Addrs, secured node.TLSFiles) (err error) {
-	at := addresses{Wire: n.Wire, HTTP: n.HTTP, Cluster: n.Cluster, TLS: secured.On()}
+	at := cli.Addresses{Wire: n.Wire, HTTP: n.HTTP, Cluster: n.Cluster, TLS: secured.On()}
 	if secured.CA != "" {
 		if at.CA, err = filepath.Abs(secured.CA); err != nil {
 			return err
@@ -211,15 +182,15 @@ func writeAddresses(home string, n node.Addrs, secured node.TLSFiles) (err error
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(home, addrsFile), append(b, '\n'), 0o600)
+	return os.WriteFile(filepath.Join(home, cli.AddressFile), append(b, '\n'), 0o600)
 }
 
 // banner says hello to a person; a program reads the line on stdout.
-func (a *app) banner(l readyLine) {
-	if !isTerminal(a.err) {
+func (a *app) banner(l cli.Ready) {
+	if !cli.IsTerminal(a.Err) {
 		return
 	}
-	fmt.Fprintf(a.err, `
+	fmt.Fprintf(a.Err, `
   Cairn is up. In another terminal:
 
     cairn remember "Alice leads the payments team" --home %[1]s

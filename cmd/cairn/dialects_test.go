@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cairndb/cairn/cmd/cairn/cairntest"
+	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
 )
@@ -22,7 +24,7 @@ type protocol struct {
 }
 
 // protocols are all protocols of a node in which memories are stored and found.
-func protocols(t *testing.T, p *nodeProcess, token string) []protocol {
+func protocols(t *testing.T, p *cairntest.Node, token string) []protocol {
 	t.Helper()
 	post := func(path string, body any) map[string]any {
 		t.Helper()
@@ -30,7 +32,7 @@ func protocols(t *testing.T, p *nodeProcess, token string) []protocol {
 		if err != nil {
 			t.Fatal(err)
 		}
-		req, err := http.NewRequestWithContext(t.Context(), "POST", p.line.HTTP+path, strings.NewReader(string(b)))
+		req, err := http.NewRequestWithContext(t.Context(), "POST", p.Line.HTTP+path, strings.NewReader(string(b)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -68,13 +70,13 @@ func protocols(t *testing.T, p *nodeProcess, token string) []protocol {
 		}
 		return out
 	}
-	wc, err := client.Dial(t.Context(), client.Config{Addrs: []string{p.line.Wire}, Token: token})
+	wc, err := client.Dial(t.Context(), client.Config{Addrs: []string{p.Line.Wire}, Token: token})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { wc.Close() })
 	cov := covenantOf(t, p)
-	socket := siftOpenAt(t, p.line.Home, shortDir(t))
+	socket := siftOpenAt(t, p.Line.Home, shortDir(t))
 	if got, ok := stringPost(t, p, "/agents", `{"agent_id":"e2e"}`); !strings.Contains(got, `"agent_id":"e2e"`) {
 		t.Fatalf("register: %s %v", got, ok)
 	}
@@ -124,7 +126,7 @@ func protocols(t *testing.T, p *nodeProcess, token string) []protocol {
 func TestWhatOneDialectStoresTheOthersShow(t *testing.T) {
 	t.Parallel()
 	home := filepath.Join(shortDir(t), "home")
-	p := startDevIn(t, home)
+	p := cairntest.StartDevIn(t, home)
 	token, err := os.ReadFile(filepath.Join(home, "token"))
 	if err != nil {
 		t.Fatal(err)
@@ -152,9 +154,9 @@ func TestWhatOneDialectStoresTheOthersShow(t *testing.T) {
 // TestWeakMatchesAreLeftOut: the command line and stringd leave out what scores less than they are told, and the command line says so.
 func TestWeakMatchesAreLeftOut(t *testing.T) {
 	t.Parallel()
-	p, home := startDev(t)
+	p, home := cairntest.StartDev(t)
 	for _, text := range []string{"the violin is in the attic", "a violin, a cello, two bows, a stand and a music case wait below"} {
-		if _, code := cli(t, "remember", text, "--home", home); code != 0 {
+		if _, code := cairntest.Run(t, "remember", text, "--home", home); code != 0 {
 			t.Fatal("not remembered")
 		}
 	}
@@ -166,11 +168,11 @@ func TestWeakMatchesAreLeftOut(t *testing.T) {
 	if some := jsonOf[recalled](t, "recall", "violin attic", "--min-score", least, "--home", home); len(some.Results) != 1 || some.Results[0].RID != all.Results[0].RID || some.BelowMinScore != 1 {
 		t.Errorf("%+v", some)
 	}
-	c := command(t.Context(), "recall", "violin attic", "--min-score", "100", "--home", home)
+	c := cairntest.Command(t.Context(), "recall", "violin attic", "--min-score", "100", "--home", home)
 	if out, err := c.CombinedOutput(); err != nil || !strings.Contains(string(out), "2 memories match and score less than --min-score") {
 		t.Errorf("%s, %v", out, err)
 	}
-	if _, code := cli(t, "recall", "violin attic", "--min-score", "-1", "--home", home); code == exitOK {
+	if _, code := cairntest.Run(t, "recall", "violin attic", "--min-score", "-1", "--home", home); code == cli.ExitOK {
 		t.Error("a negative min-score is taken")
 	}
 	stringPost(t, p, "/agents", `{"agent_id":"e2e"}`)

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/cairndb/cairn/cmd/cairn/cairntest"
+	"github.com/cairndb/cairn/cmd/cairn/config"
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
@@ -31,29 +33,29 @@ func TestTheEnvironmentIsClosed(t *testing.T) {
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	key := seal.NewMaster().Text()
-	p := &nodeProcess{t: t, args: []string{"dev", "--home", filepath.Join(dir, "home"), "--port-base", fmt.Sprint(freePorts(t, 6))}}
+	p := &cairntest.Node{T: t, Args: []string{"dev", "--home", filepath.Join(dir, "home"), "--port-base", fmt.Sprint(cairntest.FreePorts(t, 6))}}
 	as := (*syscall.SysProcAttr)(nil)
 	if os.Getuid() == 0 { // root reads everything: the node and the shell are another user's
 		as = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobodyID, Gid: nobodyID}}
-		p.bin = filepath.Join(dir, "cairn")
-		if err := copyFile(os.Args[0], p.bin); err != nil {
+		p.Bin = filepath.Join(dir, "cairn")
+		if err := copyFile(os.Args[0], p.Bin); err != nil {
 			t.Fatal(err)
 		}
 		if err := os.Chown(dir, nobodyID, nobodyID); err != nil {
 			t.Fatal(err)
 		}
 	}
-	p.attr, p.env = as, []string{hexKeyEnv + "=" + key, "CAIRN_TEST_BESIDE=kept"}
-	t.Cleanup(p.kill)
-	p.launch()()
+	p.Attr, p.Env = as, []string{config.HexKeyEnv + "=" + key, "CAIRN_TEST_BESIDE=kept"}
+	t.Cleanup(p.Kill)
+	p.Launch()()
 	for _, file := range []string{"environ", "mem", "maps"} {
-		cat := exec.Command("head", "-c", "1", fmt.Sprintf("/proc/%d/%s", p.cmd.Process.Pid, file))
+		cat := exec.Command("head", "-c", "1", fmt.Sprintf("/proc/%d/%s", p.Cmd.Process.Pid, file))
 		cat.Dir, cat.SysProcAttr = "/", as
 		if out, err := cat.CombinedOutput(); err == nil || !strings.Contains(string(out), "ermission denied") {
 			t.Errorf("a program of the node's user reads %s: %q, %v", file, out, err)
 		}
 	}
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.cmd.Process.Pid))
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.Cmd.Process.Pid))
 	if errors.Is(err, fs.ErrPermission) {
 		t.Skip("what the system has of the environment is shown to root alone")
 	}

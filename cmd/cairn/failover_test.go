@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cairndb/cairn/cmd/cairn/cairntest"
+	"github.com/cairndb/cairn/cmd/cairn/config"
 	"github.com/cairndb/cairn/wire"
 )
 
@@ -17,7 +19,7 @@ import (
 func TestWritesGoOnSoonAfterALeaderDies(t *testing.T) {
 	t.Parallel()
 	const silence = 30 * time.Second
-	nodes, token := startThreeIn(t, t.TempDir(), func(n *nodeFile) { n.ElectionMS = int(silence / time.Millisecond) }, 1, 2, 0)
+	nodes, token := cairntest.StartThreeIn(t, t.TempDir(), func(n *config.NodeFile) { n.ElectionMS = int(silence / time.Millisecond) }, 1, 2, 0)
 	c := connect(t, nodes, token)
 	acked := map[string]string{}
 	write := func(text string) {
@@ -31,28 +33,28 @@ func TestWritesGoOnSoonAfterALeaderDies(t *testing.T) {
 	write("before anybody dies")
 	var took []time.Duration
 	for i := range 3 {
-		l := leaderOf(t, nodes)
-		nodes[l].kill()
+		l := cairntest.Leader(t, nodes)
+		nodes[l].Kill()
 		start := time.Now()
 		write(fmt.Sprint("after death ", i))
 		took = append(took, time.Since(start))
-		nodes[l].launch()()
+		nodes[l].Launch()()
 	}
 	t.Logf("writes were accepted again after %v", took)
 	slices.Sort(took)
 	if took[1] > silence/2 {
 		t.Errorf("a write waited %s in the median: the silence was waited for", took[1])
 	}
-	sameState(t, nodes)
+	cairntest.SameState(t, nodes)
 	for _, p := range nodes {
-		checkExport(t, p, token, acked)
+		cairntest.CheckExport(t, p, token, acked)
 	}
 }
 
 // TestABatchIsAllOrNothing: the leader dies while a thousand memories are on their way in one batch.
 func TestABatchIsAllOrNothing(t *testing.T) {
 	t.Parallel()
-	nodes, token := startThree(t, 0, 1, 2)
+	nodes, token := cairntest.StartThree(t, 0, 1, 2)
 	const size, rounds = 1000, 4
 	batch := func(round int) (b wire.RememberBatch) {
 		for i := range size {
@@ -68,27 +70,27 @@ func TestABatchIsAllOrNothing(t *testing.T) {
 		}
 		t.Logf("a batch takes %s", time.Since(start))
 	}
-	last, dying := batch(rounds-1), nodes[leaderOf(t, nodes)]
-	c = connect(t, []*nodeProcess{dying}, token) // nobody else is asked
+	last, dying := batch(rounds-1), nodes[cairntest.Leader(t, nodes)]
+	c = connect(t, []*cairntest.Node{dying}, token) // nobody else is asked
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
-	process := dying.cmd.Process
+	process := dying.Cmd.Process
 	time.AfterFunc(3*time.Millisecond, func() { process.Signal(syscall.SIGKILL) })
 	_, err := c.RememberBatch(ctx, last)
 	t.Logf("the leader dies: %v", err)
-	dying.kill()
-	dying.launch()()
-	sameState(t, nodes)
+	dying.Kill()
+	dying.Launch()()
+	cairntest.SameState(t, nodes)
 	for _, p := range nodes {
 		counts := map[string]int{}
-		for _, text := range exported(t, p, token) {
+		for _, text := range cairntest.Exported(t, p, token) {
 			name, _, _ := strings.Cut(text, " memory ")
 			counts[name]++
 		}
 		for round := range rounds {
 			name := fmt.Sprint("batch ", round)
 			if n := counts[name]; n != size && (round < rounds-1 || n != 0) {
-				t.Errorf("node %d has %d of %s", p.line.NodeID, n, name)
+				t.Errorf("node %d has %d of %s", p.Line.NodeID, n, name)
 			}
 		}
 	}

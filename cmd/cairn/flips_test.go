@@ -9,6 +9,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/cairndb/cairn/cmd/cairn/cairntest"
+	"github.com/cairndb/cairn/cmd/cairn/config"
 	"github.com/cairndb/cairn/wire"
 )
 
@@ -16,13 +18,13 @@ import (
 // looks torn. The member names what it found, is made whole, and answers words, vectors and exports as the others do.
 func TestFlippedBitsAreHealed(t *testing.T) {
 	t.Parallel()
-	nodes, token := threeIn(t, t.TempDir(), func(*nodeFile) {})
+	nodes, token := cairntest.ThreeIn(t, t.TempDir(), func(*config.NodeFile) {})
 	for _, p := range nodes {
-		change(t, p.args[3], func(b []byte) []byte {
+		change(t, p.Args[3], func(b []byte) []byte {
 			return bytes.Replace(b, []byte("[cluster]\n"), []byte("[cluster]\nsnapshot_threshold = 16\nsnapshot_interval_ms = 100\ntrailing_logs = 8\n"), 1)
 		})
 	}
-	startAll(t, nodes, 0, 1, 2)
+	cairntest.StartAll(t, nodes, 0, 1, 2)
 	c := connect(t, nodes, token)
 	rng := rand.New(rand.NewPCG(1, 2))
 	acked := map[string]string{}
@@ -58,46 +60,49 @@ func TestFlippedBitsAreHealed(t *testing.T) {
 		{"state.db", func(b []byte) []byte { return flipBehind(b, "\xa1x\xd9") }, // the length of each text: no record can be read
 			true, []string{"state damaged, moved aside"}, []string{"state.db.corrupt-*", "raft.corrupt-*"}},
 	} {
-		i := (leaderOf(t, nodes) + 1) % 3
+		i := (cairntest.Leader(t, nodes) + 1) % 3
 		p, other := nodes[i], nodes[(i+1)%3]
-		if !eventually(func() bool { // the second snapshot comes when the log was cut behind the first
+		if !cairntest.Eventually(func() bool { // the second snapshot comes when the log was cut behind the first
 			write(1)
-			l, err := filepath.Glob(filepath.Join(p.line.Home, "raft/snapshots/*[0-9]/meta.json"))
+			l, err := filepath.Glob(filepath.Join(p.Line.Home, "raft/snapshots/*[0-9]/meta.json"))
 			return err == nil && len(l) > 1
 		}) {
 			t.Fatal("no snapshots are made")
 		}
-		if _, err := p.stop(); err != nil {
+		if _, err := p.Stop(); err != nil {
 			t.Fatal(err)
 		}
-		found, err := filepath.Glob(filepath.Join(p.line.Home, tc.files))
+		found, err := filepath.Glob(filepath.Join(p.Line.Home, tc.files))
 		if err != nil || len(found) == 0 {
 			t.Fatalf("%s: %v, %v", tc.files, found, err)
 		}
 		for _, path := range found {
 			change(t, path, tc.flip)
 		}
-		up := p.launch()
+		up := p.Launch()
 		if tc.ends {
-			p.ends("unreadable state")
-			up = p.launch()
+			p.Ends("unreadable state")
+			up = p.Launch()
 		}
 		up()
 		write(5)
-		sameState(t, nodes)
-		checkExport(t, p, token, acked)
+		cairntest.SameState(t, nodes)
+		cairntest.CheckExport(t, p, token, acked)
 		sameFound(t, p, other, token, rng, len(acked))
 		for _, s := range tc.says {
-			if !p.says(s) {
-				t.Errorf("%s: it does not say %q:\n%s", tc.files, s, tailOf(p.log.String(), 3000))
+			if !p.Says(s) {
+				t.Errorf("%s: it does not say %q:\n%s", tc.files, s, cairntest.TailOf(p.Log.String(), 3000))
 			}
 		}
 		for _, kept := range tc.aside {
-			if l, err := filepath.Glob(filepath.Join(p.line.Home, kept)); err != nil || len(l) == 0 {
+			if l, err := filepath.Glob(filepath.Join(p.Line.Home, kept)); err != nil || len(l) == 0 {
 				t.Errorf("%s: nothing is kept as %s (%v)", tc.files, kept, err)
 			}
 		}
-		if !eventually(func() bool { s, ok := statusOf(t, nodes[leaderOf(t, nodes)]); return ok && voters(s) == 3 && s.Healthy }) {
+		if !cairntest.Eventually(func() bool {
+			s, ok := cairntest.Status(t, nodes[cairntest.Leader(t, nodes)])
+			return ok && voters(s) == 3 && s.Healthy
+		}) {
 			t.Errorf("%s: it does not vote again", tc.files)
 		}
 	}
@@ -137,13 +142,13 @@ func flipBehind(b []byte, text string) []byte {
 }
 
 // sameFound asks two nodes for all by words, and for the nearest by vector.
-func sameFound(t *testing.T, p, other *nodeProcess, token string, rng *rand.Rand, n int) {
+func sameFound(t *testing.T, p, other *cairntest.Node, token string, rng *rand.Rand, n int) {
 	t.Helper()
 	all, near := wire.NewRecall("lighthouse"), wire.NewRecall("")
 	all.TopK, near.QueryEmbedding = n, vectorOf(rng)
 	var answers [2][][]string
-	for i, node := range []*nodeProcess{p, other} {
-		c := connect(t, []*nodeProcess{node}, token)
+	for i, node := range []*cairntest.Node{p, other} {
+		c := connect(t, []*cairntest.Node{node}, token)
 		for _, q := range []wire.Recall{all, near} {
 			q.SkipReinforce = true
 			var rids []string

@@ -14,6 +14,8 @@ import (
 
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+
+	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 )
 
 // foreignPage is what a page of a foreign origin tries on a listener: it reads with and without cookies, writes as forms, beacons
@@ -90,7 +92,7 @@ func TestForeignPage(t *testing.T) {
 	const name, other = "evil.example", "rebound.example"
 	ctx := browser(t, chromedp.Flag("host-resolver-rules", fmt.Sprintf("MAP %s 127.0.0.1, MAP %s 127.0.0.1", name, other)))
 	home := filepath.Join(shortDir(t), "h")
-	p := startDevIn(t, home)
+	p := cairntest.StartDevIn(t, home)
 	stringPost(t, p, "/agents", `{"agent_id":"e2e"}`)
 	covenantAsked[json.RawMessage](t, covenantOf(t, p), map[string]any{"kind": "ping"})
 	mark := filepath.Join(shortDir(t), "mark")
@@ -100,8 +102,8 @@ func TestForeignPage(t *testing.T) {
 		Base     string    `json:"base"`
 		Requests []request `json:"requests"`
 	}
-	listeners := []listener{{p.line.String, requests("/webhook/wh_guessed", mark)["string"]}, {p.line.CovenantHTTP, requests("", mark)["covenant"]},
-		{p.line.HTTP, []request{{"GET", "/", ""}, {"GET", "/v1/health", ""}, {"GET", "/v1/cluster", ""}, {"GET", "/metrics", ""}, {"GET", "/v1/stats", ""}, {"POST", "/v1/remember", `{"text":"evil"}`},
+	listeners := []listener{{p.Line.String, requests("/webhook/wh_guessed", mark)["string"]}, {p.Line.CovenantHTTP, requests("", mark)["covenant"]},
+		{p.Line.HTTP, []request{{"GET", "/", ""}, {"GET", "/v1/health", ""}, {"GET", "/v1/cluster", ""}, {"GET", "/metrics", ""}, {"GET", "/v1/stats", ""}, {"POST", "/v1/remember", `{"text":"evil"}`},
 			{"POST", "/v1/recall", `{"query":"x"}`}, {"POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`}, {"POST", "/v1/admin/tokens", `{"scopes":["admin"]}`}, {"DELETE", "/v1/admin/tokens", ""}}}}
 	port := func(base string) string { u, _ := url.Parse(base); return u.Port() }
 
@@ -125,7 +127,7 @@ func TestForeignPage(t *testing.T) {
 		}
 		unharmed(t, p, home, mark, before)
 	}
-	if out, code := cli(t, "recall", "evil", "--home", home, "--json"); code != 0 || strings.Contains(out, `"evil"`) {
+	if out, code := cairntest.Run(t, "recall", "evil", "--home", home, "--json"); code != 0 || strings.Contains(out, `"evil"`) {
 		t.Errorf("a page has stored a memory: %s", out)
 	}
 	if _, err := os.Stat(filepath.Join(home, "run", "string", "agents", "evil")); err == nil {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 	"github.com/cairndb/cairn/raft/rafttest"
 )
 
@@ -16,11 +17,11 @@ func TestANodeKilledOnAFullDiskStarts(t *testing.T) {
 	disk := t.TempDir()
 	rafttest.SmallDisk(t, disk, 192)
 	home := filepath.Join(disk, "home")
-	p := startDevIn(t, home)
-	if _, code := cli(t, "remember", "the lamp is in the attic", "--home", home); code != 0 {
+	p := cairntest.StartDevIn(t, home)
+	if _, code := cairntest.Run(t, "remember", "the lamp is in the attic", "--home", home); code != 0 {
 		t.Fatal("not remembered")
 	}
-	if !eventually(func() bool { _, err := os.Stat(filepath.Join(home, "reserve")); return err == nil }) {
+	if !cairntest.Eventually(func() bool { _, err := os.Stat(filepath.Join(home, "reserve")); return err == nil }) {
 		t.Fatal("no room is kept")
 	}
 	aside := filepath.Join(home, "state.db.corrupt-1")
@@ -28,33 +29,36 @@ func TestANodeKilledOnAFullDiskStarts(t *testing.T) {
 		t.Fatal(err)
 	}
 	release := rafttest.Fill(t, disk)
-	p.kill()
+	p.Kill()
 	more := rafttest.Fill(t, home) // what the end of the process gave back
-	p.launch()()
-	if out, code := cli(t, "recall", "lamp", "--home", home); code != 0 || !strings.Contains(out, "attic") {
+	p.Launch()()
+	if out, code := cairntest.Run(t, "recall", "lamp", "--home", home); code != 0 || !strings.Contains(out, "attic") {
 		t.Errorf("recall on a full disk: exit %d, %s", code, out)
 	}
-	if _, code := cli(t, "remember", "too much", "--home", home); code == 0 {
+	if _, code := cairntest.Run(t, "remember", "too much", "--home", home); code == 0 {
 		t.Error("a write is taken on a full disk")
 	}
-	if !p.says("disk full, writes are refused") || !p.says(aside+" (3 MiB)") {
-		t.Errorf("it does not say what to remove:\n%s", p.log)
+	if !p.Says("disk full, writes are refused") || !p.Says(aside+" (3 MiB)") {
+		t.Errorf("it does not say what to remove:\n%s", p.Log)
 	}
-	if out, _ := cli(t, "doctor", "--home", home); !strings.Contains(out, aside+" (3 MiB)") {
+	if out, _ := cairntest.Run(t, "doctor", "--home", home); !strings.Contains(out, aside+" (3 MiB)") {
 		t.Errorf("the doctor does not say what to remove:\n%s", out)
 	}
-	if !eventually(func() bool {
-		out, _ := cli(t, "status", "--home", home)
+	if !cairntest.Eventually(func() bool {
+		out, _ := cairntest.Run(t, "status", "--home", home)
 		return strings.Contains(out, "degraded: disk of node 1 full")
 	}) {
 		t.Error("status calls it healthy")
 	}
 	more()
 	release()
-	if !eventually(func() bool { _, code := cli(t, "remember", "there is room", "--home", home); return code == 0 }) {
-		t.Errorf("no write is taken when there is room:\n%s", p.log)
+	if !cairntest.Eventually(func() bool {
+		_, code := cairntest.Run(t, "remember", "there is room", "--home", home)
+		return code == 0
+	}) {
+		t.Errorf("no write is taken when there is room:\n%s", p.Log)
 	}
-	if !eventually(func() bool { _, err := os.Stat(filepath.Join(home, "reserve")); return err == nil }) {
+	if !cairntest.Eventually(func() bool { _, err := os.Stat(filepath.Join(home, "reserve")); return err == nil }) {
 		t.Error("no room is kept for the next time")
 	}
 }

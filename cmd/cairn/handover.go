@@ -7,40 +7,42 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/cairndb/cairn/node/api"
 	"github.com/spf13/cobra"
+
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/node/api"
 )
 
 // handover is what a node's supervisor runs before it stops the node: nobody waits for an election then.
 func (a *app) handover() *cobra.Command {
-	var t target
+	var t cli.Target
 	c := &cobra.Command{Use: "handover", Short: "Make sure that the node that is asked does not lead, and somebody else does; for hooks that run before it stops", Args: cobra.NoArgs,
 		Long: `If the node that is asked leads, hand leadership over and wait until another node leads. Nothing is done when it does not
 lead, or is the only voter. Exits with 1 when nobody else leads in time: the node may be stopped all the same, and the
 others elect.`,
 		RunE: func(c *cobra.Command, _ []string) error {
-			ctx, cancel := t.context(c.Context())
+			ctx, cancel := t.Context(c.Context())
 			defer cancel()
 			said, err := handOver(ctx, &t)
 			if err != nil {
 				return err
 			}
-			if t.asJSON {
-				return a.json(map[string]string{"message": said})
+			if t.JSON {
+				return a.JSON(map[string]string{"message": said})
 			}
-			fmt.Fprintln(a.out, said)
+			fmt.Fprintln(a.Out, said)
 			return nil
 		}}
-	t.flags(c)
+	t.Flags(c)
 	return c
 }
 
-func handOver(ctx context.Context, t *target) (string, error) {
+func handOver(ctx context.Context, t *cli.Target) (string, error) {
 	asked := false
 	var refused error // the last hand-over that failed: a member that was late may be in time for the next
 	for {
 		var s api.ClusterStatus
-		if err := t.get(ctx, "GET", "/v1/cluster", nil, &s); err != nil {
+		if err := t.Get(ctx, "GET", "/v1/cluster", nil, &s); err != nil {
 			return "", err
 		}
 		others := 0
@@ -56,8 +58,8 @@ func handOver(ctx context.Context, t *target) (string, error) {
 			return fmt.Sprintf("node %d leads", *s.LeaderID), nil
 		case s.Role == "Leader" && !asked:
 			var out map[string]any
-			var no *httpError
-			refused = t.get(ctx, "POST", "/v1/cluster/transfer", map[string]any{}, &out)
+			var no *cli.HTTPError
+			refused = t.Get(ctx, "POST", "/v1/cluster/transfer", map[string]any{}, &out)
 			if errors.As(refused, &no) && no.Status == http.StatusConflict {
 				break
 			}
@@ -70,7 +72,7 @@ func handOver(ctx context.Context, t *target) (string, error) {
 		}
 		select {
 		case <-ctx.Done():
-			return "", hinted{errors.Join(errors.New("nobody else leads yet"), refused), "is a majority of the nodes running?"}
+			return "", cli.Hint(errors.Join(errors.New("nobody else leads yet"), refused), "is a majority of the nodes running?")
 		case <-time.After(50 * time.Millisecond):
 		}
 	}

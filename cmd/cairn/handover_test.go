@@ -4,46 +4,48 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cairndb/cairn/cmd/cairn/cairntest"
+	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/node/api"
 )
 
 // TestHandover: what runs before a node is stopped leaves another leading; it does nothing on a follower and on a node alone.
 func TestHandover(t *testing.T) {
 	t.Parallel()
-	nodes, token := startThree(t, 0, 1, 2)
-	sameState(t, nodes)
-	old := nodes[leaderOf(t, nodes)]
-	out, code := cli(t, "cluster", "handover", "--url", old.line.HTTP, "--token", token)
+	nodes, token := cairntest.StartThree(t, 0, 1, 2)
+	cairntest.SameState(t, nodes)
+	old := nodes[cairntest.Leader(t, nodes)]
+	out, code := cairntest.Run(t, "cluster", "handover", "--url", old.Line.HTTP, "--token", token)
 	if code != 0 || !strings.HasSuffix(strings.TrimSpace(out), "leads") {
 		t.Fatalf("exit %d, %s", code, out)
 	}
 	var s api.ClusterStatus
-	if !eventually(func() (ok bool) {
-		s, ok = statusOf(t, old)
+	if !cairntest.Eventually(func() (ok bool) {
+		s, ok = cairntest.Status(t, old)
 		return ok && s.Role != "Leader" && s.LeaderID != nil && *s.LeaderID != s.NodeID
 	}) {
 		t.Errorf("the old leader after it: %+v", s)
 	}
 	now := -1
-	if !eventually(func() bool { // the cluster may elect anew for reasons of its own
-		now = leaderOf(t, nodes)
-		if out, code := cli(t, "cluster", "handover", "--url", nodes[(now+1)%3].line.HTTP, "--token", token); code != 0 || !strings.Contains(out, "leads") {
+	if !cairntest.Eventually(func() bool { // the cluster may elect anew for reasons of its own
+		now = cairntest.Leader(t, nodes)
+		if out, code := cairntest.Run(t, "cluster", "handover", "--url", nodes[(now+1)%3].Line.HTTP, "--token", token); code != 0 || !strings.Contains(out, "leads") {
 			t.Errorf("of a follower: exit %d, %s", code, out)
 		}
-		return leaderOf(t, nodes) == now
+		return cairntest.Leader(t, nodes) == now
 	}) {
 		t.Error("a follower's handover moves leadership")
 	}
 	for i, p := range nodes {
 		if i != now {
-			p.kill()
+			p.Kill()
 		}
 	}
-	if out, code := cli(t, "cluster", "handover", "--url", nodes[now].line.HTTP, "--token", token, "--timeout", "3s"); code != exitFailed {
+	if out, code := cairntest.Run(t, "cluster", "handover", "--url", nodes[now].Line.HTTP, "--token", token, "--timeout", "3s"); code != cli.ExitFailed {
 		t.Errorf("with nobody to take it: exit %d, %s", code, out)
 	}
-	_, home := startDev(t)
-	if out, code := cli(t, "cluster", "handover", "--home", home); code != 0 || !strings.Contains(out, "nobody to hand over to") {
+	_, home := cairntest.StartDev(t)
+	if out, code := cairntest.Run(t, "cluster", "handover", "--home", home); code != 0 || !strings.Contains(out, "nobody to hand over to") {
 		t.Errorf("of a node alone: exit %d, %s", code, out)
 	}
 }

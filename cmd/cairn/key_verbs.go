@@ -14,6 +14,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/cmd/cairn/config"
 	"github.com/cairndb/cairn/local/covenant"
 	"github.com/cairndb/cairn/local/covenant/audit"
 	"github.com/cairndb/cairn/local/covenant/mailbox"
@@ -38,39 +40,40 @@ rewrite" brings everything under the newest and drops them. deploy/ENCRYPTION.md
 // keyRun is one run of a verb that works on a home.
 type keyRun struct {
 	config, home string
-	key          keySource
+	key          config.KeySource
 	asJSON       bool
 }
 
 func (k *keyRun) flags(c *cobra.Command) {
 	c.Flags().StringVarP(&k.config, "config", "c", "", "configuration of the node")
-	c.Flags().StringVar(&k.home, "home", cmp.Or(os.Getenv("CAIRN_HOME"), defaultHome), "home of a dev node, when there is no configuration")
-	k.key.flags(c)
+	c.Flags().StringVar(&k.home, "home", cmp.Or(os.Getenv("CAIRN_HOME"), cli.DefaultHome), "home of a dev node, when there is no configuration")
+	k.key.Flags(c)
 }
 
 // open reads where the home and its master key are.
-func (k *keyRun) open(a *app) (up setup, err error) {
-	log := slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: slog.LevelWarn}))
+func (k *keyRun) open(a *app) (up config.Setup, err error) {
+	log := slog.New(slog.NewTextHandler(a.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	if k.config != "" {
-		up, err = loadConfig(k.config, false, func(*file) {}, os.Getenv, log)
+		up, err = config.Load(k.config, false, func(*config.File) {}, os.Getenv, log)
 	} else {
-		up = setup{node: node.Config{Home: k.home}, dev: true}
+		up = config.Setup{Node: node.Config{Home: k.home}, Dev: true}
 	}
 	if err != nil {
 		return up, err
 	}
-	if k.key.set() || !up.node.Encryption.On() {
-		up.node.Encryption = k.key.source()
+	if k.key.Set() || !up.Node.Encryption.On() {
+		up.Node.Encryption = k.key.Source()
 	}
-	up.node.Logger = log
-	up.node.Home, err = filepath.Abs(up.node.Home)
+	up.Node.Logger = log
+	up.Node.Home, err = filepath.Abs(up.Node.Home)
 	switch {
-	case err != nil || up.node.Encryption.On():
-	case seal.Exists(up.node.Home):
-		err = keyHint(seal.ErrSealed, "")
+	case err != nil || up.Node.Encryption.On():
+	case seal.Exists(up.Node.Home):
+		err = config.KeyHint(seal.ErrSealed, "")
 	default:
-		err = hinted{fmt.Errorf("home %s is not encrypted, and no master key is named", up.node.Home),
-			"`cairn key new --output FILE` makes one, and `cairn key encrypt --key-file FILE` encrypts the home of a stopped node"}
+		err = cli.Hint(fmt.Errorf("home %s is not encrypted, and no master key is named", up.Node.Home),
+			"`cairn key new --output FILE` makes one, and `cairn key encrypt --key-file FILE` encrypts the home of a stopped node")
+
 	}
 	return up, err
 }
@@ -82,12 +85,12 @@ func (a *app) keyNew() *cobra.Command {
 		RunE: func(*cobra.Command, []string) error {
 			text := seal.NewMaster().Text() + "\n"
 			if out == "" {
-				fmt.Fprint(a.out, text)
+				fmt.Fprint(a.Out, text)
 				return nil
 			}
 			f, err := os.OpenFile(out, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 			if err != nil {
-				return hinted{err, "it is not overwritten: what an old key encrypts needs it"}
+				return cli.Hint(err, "it is not overwritten: what an old key encrypts needs it")
 			}
 			_, err = f.WriteString(text)
 			return errors.Join(err, f.Sync(), f.Close())
@@ -114,9 +117,9 @@ func (a *app) keyList() *cobra.Command {
 			rows = append(rows, row{i.ID.String(), i.Created, i.Master.String(), i.Active})
 		}
 		if k.asJSON {
-			return a.json(rows)
+			return a.JSON(rows)
 		}
-		w := tabwriter.NewWriter(a.out, 0, 4, 2, ' ', 0)
+		w := tabwriter.NewWriter(a.Out, 0, 4, 2, ' ', 0)
 		fmt.Fprintln(w, "KEY\tCREATED\tMASTER KEY\t")
 		for _, r := range rows {
 			mark := ""
@@ -138,16 +141,16 @@ func (k *keyRun) ring(ctx context.Context, a *app) (*seal.Ring, error) {
 	if err != nil {
 		return nil, err
 	}
-	masters, err := up.node.Encryption.Masters(ctx)
+	masters, err := up.Node.Encryption.Masters(ctx)
 	if err != nil {
-		return nil, keyHint(err, "")
+		return nil, config.KeyHint(err, "")
 	}
-	keys, err := seal.Load(up.node.Home, masters)
+	keys, err := seal.Load(up.Node.Home, masters)
 	if errors.Is(err, os.ErrNotExist) {
-		err = fmt.Errorf("home %s is %w", up.node.Home, seal.ErrPlain)
+		err = fmt.Errorf("home %s is %w", up.Node.Home, seal.ErrPlain)
 	}
 	if err != nil {
-		return nil, keyHint(err, "")
+		return nil, config.KeyHint(err, "")
 	}
 	return keys, nil
 }
@@ -163,7 +166,7 @@ func (a *app) keyRotate() *cobra.Command {
 			if err := keys.Rotate(); err != nil {
 				return err
 			}
-			fmt.Fprintf(a.out, "data key %s is active from the next start on\n", keys.Active())
+			fmt.Fprintf(a.Out, "data key %s is active from the next start on\n", keys.Active())
 			return nil
 		}}
 	k.flags(c)
@@ -190,7 +193,7 @@ func (a *app) keyFiles(use, short, long string, change func(context.Context, nod
 			return err
 		}
 		var keys *seal.Ring
-		if seal.Exists(up.node.Home) {
+		if seal.Exists(up.Node.Home) {
 			if keys, err = k.ring(c.Context(), a); err != nil {
 				return err
 			}
@@ -199,12 +202,12 @@ func (a *app) keyFiles(use, short, long string, change func(context.Context, nod
 		if err != nil {
 			return err
 		}
-		if err := change(c.Context(), up.node, kept); err != nil {
-			return keyHint(err, "is the node still running? it must be stopped")
+		if err := change(c.Context(), up.Node, kept); err != nil {
+			return config.KeyHint(err, "is the node still running? it must be stopped")
 		}
-		fmt.Fprintf(a.out, "all files of %s are encrypted under its newest data key\n", up.node.Home)
-		if aside, err := filepath.Glob(filepath.Join(up.node.Home, "*.corrupt-*")); err == nil && len(aside) > 0 {
-			fmt.Fprintf(a.err, "left as they were: %v\n", aside)
+		fmt.Fprintf(a.Out, "all files of %s are encrypted under its newest data key\n", up.Node.Home)
+		if aside, err := filepath.Glob(filepath.Join(up.Node.Home, "*.corrupt-*")); err == nil && len(aside) > 0 {
+			fmt.Fprintf(a.Err, "left as they were: %v\n", aside)
 		}
 		return nil
 	}}
@@ -213,13 +216,13 @@ func (a *app) keyFiles(use, short, long string, change func(context.Context, nod
 }
 
 // keptFiles are what the surfaces of this host keep and seal. Keys read what is sealed already.
-func keptFiles(up setup, keys *seal.Ring) (kept []node.Kept, err error) {
-	run := cmp.Or(up.local.Home, filepath.Join(up.node.Home, "run"))
-	cov := cmp.Or(up.local.covenantConfig.Home, filepath.Join(run, "covenant"))
+func keptFiles(up config.Setup, keys *seal.Ring) (kept []node.Kept, err error) {
+	run := cmp.Or(up.Local.Home, filepath.Join(up.Node.Home, "run"))
+	cov := cmp.Or(up.Local.Covenant.Home, filepath.Join(run, "covenant"))
 	kept = []node.Kept{{Path: filepath.Join(cov, "peers", "registry.jsonl"), Place: covenant.RegistryPlace},
 		{Path: filepath.Join(cov, "audit", "events.jsonl"), Place: audit.LinePlace}, {Path: filepath.Join(cov, "audit", "events.chain.jsonl"), Place: audit.LinePlace},
 		{Path: filepath.Join(cov, "a2a", "events.jsonl"), Place: mailbox.LinePlace}}
-	data, agents, err := up.local.stringDirs(run, up.dev)
+	data, agents, err := stringDirs(up.Local, run, up.Dev)
 	if err != nil {
 		return nil, err
 	}

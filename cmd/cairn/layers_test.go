@@ -33,6 +33,13 @@ var inner = map[string][]string{
 	"raft/logstore":  {},
 	"raft/transport": {},
 	"raft/recovery":  {"raft/logstore"},
+
+	"cmd/cairn/cli":       {},
+	"cmd/cairn/config":    {"cmd/cairn/cli"},
+	"cmd/cairn/doctor":    {"cmd/cairn/cli", "cmd/cairn/config"},
+	"cmd/cairn/debug":     {"cmd/cairn/cli", "cmd/cairn/config", "cmd/cairn/doctor"},
+	"cmd/cairn/bench":     {"cmd/cairn/cli", "cmd/cairn/config"},
+	"cmd/cairn/cairntest": {"cmd/cairn/cli", "cmd/cairn/config"},
 }
 
 // owners says which rooms may import a library.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/node/api"
 )
 
@@ -33,7 +34,7 @@ func (b *bounds) body(c *cobra.Command) map[string]any {
 	return body
 }
 
-func (a *app) dbQuota(t *target) *cobra.Command {
+func (a *app) dbQuota(t *cli.Target) *cobra.Command {
 	var b bounds
 	c := &cobra.Command{Use: "quota NAME", Short: "Show what a database is bounded to, or bound it", Args: cobra.ExactArgs(1),
 		Long: `Show what a database is bounded to, or bound it. Bounds are replicated; what each node admits it counts for itself, so
@@ -47,17 +48,17 @@ a cluster of three admits up to three times --rps. Memories are counted when the
 		if set := b.body(c); len(set) > 0 {
 			method, body = "POST", set
 		}
-		if err := t.get(c.Context(), method, path, body, &out); err != nil {
+		if err := t.Get(c.Context(), method, path, body, &out); err != nil {
 			return err
 		}
-		if t.asJSON {
-			return a.json(out)
+		if t.JSON {
+			return a.JSON(out)
 		}
 		memories := orNone(out.Memories)
 		if out.Active != nil {
 			memories = fmt.Sprintf("%d of %s", *out.Active, memories)
 		}
-		fmt.Fprintf(a.out, "database '%s': memories %s, requests %s, memories of one request %s\n",
+		fmt.Fprintf(a.Out, "database '%s': memories %s, requests %s, memories of one request %s\n",
 			out.Database, memories, admitted(out.PerSecond, out.Burst), orNone(uint64(out.Batch)))
 		return nil
 	}
@@ -66,20 +67,20 @@ a cluster of three admits up to three times --rps. Memories are counted when the
 	return c
 }
 
-func (a *app) tokenLimit(t *target) *cobra.Command {
+func (a *app) tokenLimit(t *cli.Target) *cobra.Command {
 	var b bounds
 	c := &cobra.Command{Use: "limit TOKEN", Short: "Bound what a token (its text, its hash or the beginning of it) asks of each node", Args: cobra.ExactArgs(1)}
 	c.RunE = func(c *cobra.Command, args []string) error {
 		body := b.body(c)
 		body["token"] = args[0]
 		var out api.Token
-		if err := t.get(c.Context(), "POST", "/v1/admin/tokens/limit", body, &out); err != nil {
+		if err := t.Get(c.Context(), "POST", "/v1/admin/tokens/limit", body, &out); err != nil {
 			return err
 		}
-		if t.asJSON {
-			return a.json(map[string]any{"hash_prefix": out.HashPrefix, "max_rps": out.PerSecond, "burst": out.Burst, "max_batch_size": out.Batch})
+		if t.JSON {
+			return a.JSON(map[string]any{"hash_prefix": out.HashPrefix, "max_rps": out.PerSecond, "burst": out.Burst, "max_batch_size": out.Batch})
 		}
-		fmt.Fprintf(a.out, "token %s: requests %s, memories of one request %s\n", out.HashPrefix, admitted(out.PerSecond, out.Burst), orNone(uint64(out.Batch)))
+		fmt.Fprintf(a.Out, "token %s: requests %s, memories of one request %s\n", out.HashPrefix, admitted(out.PerSecond, out.Burst), orNone(uint64(out.Batch)))
 		return nil
 	}
 	b.flags(c)

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cairndb/cairn/cmd/cairn/config"
 	"github.com/cairndb/cairn/wire"
 )
 
@@ -81,7 +82,7 @@ func newLinks(t testing.TB, n int) *links {
 }
 
 // put puts the proxies between members: what is configured for each is changed.
-func (l *links) put(n *nodeFile) {
+func (l *links) put(n *config.NodeFile) {
 	i := n.NodeID - 1
 	l.behind[i] = n.Advertise
 	n.Advertise, n.Peers = l.fronts[i].Addr().String(), nil

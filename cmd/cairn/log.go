@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/cairndb/cairn/cmd/cairn/cli"
 )
 
 type logLine struct {
@@ -26,7 +28,7 @@ type logLine struct {
 
 func (a *app) log() *cobra.Command {
 	group := &cobra.Command{Use: "log", Short: "The log of operations: tail"}
-	var t target
+	var t cli.Target
 	var from uint64
 	var limit int
 	var follow bool
@@ -45,7 +47,7 @@ func (a *app) log() *cobra.Command {
 			}
 		}
 	}}
-	t.flags(c)
+	t.Flags(c)
 	c.Flags().Uint64Var(&from, "from", 0, "first log index; the newest lines by default")
 	c.Flags().IntVarP(&limit, "limit", "n", 20, "how many lines")
 	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what comes")
@@ -53,14 +55,14 @@ func (a *app) log() *cobra.Command {
 	return group
 }
 
-func (a *app) logPage(ctx context.Context, t *target, from uint64, limit int, wait bool) (last uint64, err error) {
-	ctx, cancel := t.context(ctx)
+func (a *app) logPage(ctx context.Context, t *cli.Target, from uint64, limit int, wait bool) (last uint64, err error) {
+	ctx, cancel := t.Context(ctx)
 	defer cancel()
 	path := fmt.Sprintf("/v1/admin/log?from=%d&limit=%d", from, limit)
 	if wait && from > 0 {
-		path += fmt.Sprintf("&wait_ms=%d", min(t.timeout/2, 5*time.Second).Milliseconds())
+		path += fmt.Sprintf("&wait_ms=%d", min(t.Timeout/2, 5*time.Second).Milliseconds())
 	}
-	r, err := t.request(ctx, "GET", path, nil)
+	r, err := t.Request(ctx, "GET", path, nil)
 	if err != nil {
 		return 0, err
 	}
@@ -73,8 +75,8 @@ func (a *app) logPage(ctx context.Context, t *target, from uint64, limit int, wa
 			return last, err
 		}
 		last = l.Index
-		if t.asJSON {
-			if err := json.NewEncoder(a.out).Encode(l); err != nil {
+		if t.JSON {
+			if err := json.NewEncoder(a.Out).Encode(l); err != nil {
 				return last, err
 			}
 			continue
@@ -83,7 +85,7 @@ func (a *app) logPage(ctx context.Context, t *target, from uint64, limit int, wa
 		for i, o := range l.Operations {
 			ops[i] = strings.TrimSpace(o.Kind + " " + o.ID)
 		}
-		fmt.Fprintf(a.out, "%d.%d  %s  node %d  %s  %s\n", l.Index, l.Number, time.UnixMicro(int64(l.Time*1e6)).Local().Format("15:04:05.000"),
-			l.Node, orDash(l.Database), strings.Join(ops, ", "))
+		fmt.Fprintf(a.Out, "%d.%d  %s  node %d  %s  %s\n", l.Index, l.Number, time.UnixMicro(int64(l.Time*1e6)).Local().Format("15:04:05.000"),
+			l.Node, cli.OrDash(l.Database), strings.Join(ops, ", "))
 	}
 }

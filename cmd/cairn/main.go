@@ -9,11 +9,13 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/cairndb/cairn/cmd/cairn/cli"
 )
 
 func main() {
 	if isClaustrum(os.Args[0]) {
-		os.Exit((&app{in: os.Stdin, out: os.Stdout, err: os.Stderr}).claustrum(os.Args[1:]))
+		os.Exit((&app{cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}}).claustrum(os.Args[1:]))
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	go func() {

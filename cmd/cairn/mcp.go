@@ -8,12 +8,14 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/spf13/cobra"
+
+	"github.com/cairndb/cairn/cmd/cairn/cli"
 )
 
 // mcp speaks the Model Context Protocol on stdin and stdout, for tools that start their servers themselves. What it
 // offers is what the node's /mcp offers.
 func (a *app) mcp() *cobra.Command {
-	var t target
+	var t cli.Target
 	c := &cobra.Command{Use: "mcp", Short: "Serve memory to a model over stdin and stdout (MCP)", Args: cobra.NoArgs,
 		Long: `Serve memory to a model over stdin and stdout, as the Model Context Protocol has it.
 
@@ -21,8 +23,8 @@ func (a *app) mcp() *cobra.Command {
 
 It talks to a node's gateway: start one with cairn dev, or name one with --url and a token.`,
 		RunE: func(c *cobra.Command, _ []string) error { return a.serveMCP(c.Context(), &t) }}
-	t.flags(c)
-	t.inDatabase(c)
+	t.Flags(c)
+	t.InDatabase(c)
 	for _, name := range []string{"json", "timeout"} { // the protocol says how answers look, and its client how long it waits
 		c.Flags().Lookup(name).Hidden = true
 	}
@@ -42,31 +44,31 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return b.next.RoundTrip(r)
 }
 
-func (a *app) serveMCP(ctx context.Context, t *target) error {
-	base, err := t.url()
+func (a *app) serveMCP(ctx context.Context, t *cli.Target) error {
+	base, err := t.URL()
 	if err != nil {
 		return err
 	}
-	token, err := t.token()
+	token, err := t.Token()
 	if err != nil {
 		return err
 	}
-	web, err := t.gateway()
+	web, err := t.HTTPClient()
 	if err != nil {
 		return err
 	}
 	web = &http.Client{Transport: bearer{token, cmp.Or(web.Transport, http.DefaultTransport)}}
 	endpoint := base + "/mcp"
-	if t.database != "" {
-		endpoint += "?database=" + url.QueryEscape(t.database)
+	if t.Database != "" {
+		endpoint += "?database=" + url.QueryEscape(t.Database)
 	}
-	client := mcp.NewClient(&mcp.Implementation{Name: "cairn mcp", Version: buildVersion()}, nil)
+	client := mcp.NewClient(&mcp.Implementation{Name: "cairn mcp", Version: cli.BuildVersion()}, nil)
 	up, err := client.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: endpoint, HTTPClient: web, DisableStandaloneSSE: true}, nil)
 	if err != nil {
-		return hinted{err, "is the node running, and is the token right?"}
+		return cli.Hint(err, "is the node running, and is the token right?")
 	}
 	defer up.Close()
-	srv := mcp.NewServer(&mcp.Implementation{Name: "cairn", Title: "Cairn memory", Version: buildVersion()},
+	srv := mcp.NewServer(&mcp.Implementation{Name: "cairn", Title: "Cairn memory", Version: cli.BuildVersion()},
 		&mcp.ServerOptions{Instructions: up.InitializeResult().Instructions})
 	for tool, err := range up.Tools(ctx, nil) {
 		if err != nil {

@@ -7,12 +7,14 @@ import (
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 )
 
 // TestMCPAnswersAllThatWasAsked: requests that come through a pipe which is closed behind them are answered.
 func TestMCPAnswersAllThatWasAsked(t *testing.T) {
 	t.Parallel()
-	_, home := startDev(t)
+	_, home := cairntest.StartDev(t)
 	in := `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}
 {"jsonrpc":"2.0","method":"notifications/initialized"}
 `
@@ -20,7 +22,7 @@ func TestMCPAnswersAllThatWasAsked(t *testing.T) {
 	for i := range asked {
 		in += fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"remember","arguments":{"text":"memory number %d"}}}`+"\n", i+1, i)
 	}
-	c := command(t.Context(), "mcp", "--home", home)
+	c := cairntest.Command(t.Context(), "mcp", "--home", home)
 	c.Stdin = strings.NewReader(in)
 	out, err := c.Output()
 	if err != nil {
@@ -34,9 +36,9 @@ func TestMCPAnswersAllThatWasAsked(t *testing.T) {
 // A model's tools over stdin and stdout are the node's own.
 func TestMCPOverStdio(t *testing.T) {
 	t.Parallel()
-	_, home := startDev(t)
+	_, home := cairntest.StartDev(t)
 	cl := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
-	s, err := cl.Connect(t.Context(), &mcp.CommandTransport{Command: command(t.Context(), "mcp", "--home", home)}, nil)
+	s, err := cl.Connect(t.Context(), &mcp.CommandTransport{Command: cairntest.Command(t.Context(), "mcp", "--home", home)}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,13 +11,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
 	"github.com/cairndb/cairn/wire/field"
 )
 
 func (a *app) remember() *cobra.Command {
-	var t target
+	var t cli.Target
 	m := wire.NewRemember("")
 	var metadata string
 	c := &cobra.Command{
@@ -25,7 +26,7 @@ func (a *app) remember() *cobra.Command {
 		RunE: func(c *cobra.Command, args []string) error {
 			m.Text = strings.Join(args, " ")
 			if m.Text == "-" {
-				b, err := io.ReadAll(io.LimitReader(a.input(c.Context()), 16<<20))
+				b, err := io.ReadAll(io.LimitReader(a.Input(c.Context()), 16<<20))
 				if err != nil {
 					return err
 				}
@@ -33,35 +34,35 @@ func (a *app) remember() *cobra.Command {
 			}
 			switch {
 			case strings.TrimSpace(m.Text) == "":
-				return usageError{fmt.Errorf("there is no text to remember")}
+				return cli.Usagef("there is no text to remember")
 			case m.Importance < 0 || m.Importance > 1:
-				return usageError{fmt.Errorf("--importance %g: 0 to 1", m.Importance)}
+				return cli.Usagef("--importance %g: 0 to 1", m.Importance)
 			case m.Valence < -1 || m.Valence > 1:
-				return usageError{fmt.Errorf("--valence %g: -1 to 1", m.Valence)}
+				return cli.Usagef("--valence %g: -1 to 1", m.Valence)
 			case m.HalfLife <= 0:
-				return usageError{fmt.Errorf("--half-life %g: more than 0 hours", m.HalfLife)}
+				return cli.Usagef("--half-life %g: more than 0 hours", m.HalfLife)
 			}
 			if metadata != "" {
 				if !json.Valid([]byte(metadata)) {
-					return usageError{fmt.Errorf("--metadata is not JSON")}
+					return cli.Usagef("--metadata is not JSON")
 				}
 				m.Metadata = wire.JSON(metadata)
 			}
-			return t.with(c.Context(), func(ctx context.Context, cl *client.Client) error {
+			return t.With(c.Context(), func(ctx context.Context, cl *client.Client) error {
 				rid, err := cl.Remember(ctx, m)
 				if err != nil {
 					return err
 				}
-				if t.asJSON {
-					return a.json(map[string]any{"rid": rid, "index": cl.Index()})
+				if t.JSON {
+					return a.JSON(map[string]any{"rid": rid, "index": cl.Index()})
 				}
-				fmt.Fprintln(a.out, rid)
+				fmt.Fprintln(a.Out, rid)
 				return nil
 			})
 		},
 	}
-	t.flags(c)
-	t.inDatabase(c)
+	t.Flags(c)
+	t.InDatabase(c)
 	f := c.Flags()
 	f.StringVar(&m.MemoryType, "type", m.MemoryType, "episodic, semantic, procedural, emotional, or your own")
 	f.StringVarP(&m.Namespace, "namespace", "n", "", "namespace")
@@ -98,7 +99,7 @@ type hit struct {
 }
 
 func (a *app) recall() *cobra.Command {
-	var t target
+	var t cli.Target
 	q := wire.NewRecall("")
 	var namespace, domain, kind string
 	dates := map[string]*string{}
@@ -106,7 +107,7 @@ func (a *app) recall() *cobra.Command {
 		Use: "recall QUESTION...", Short: "Find memories", Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if q.Query = strings.Join(args, " "); q.TopK < 1 {
-				return usageError{fmt.Errorf("--top %d: at least 1", q.TopK)}
+				return cli.Usagef("--top %d: at least 1", q.TopK)
 			}
 			for name, to := range map[string]*float64{"since": &q.Since, "until": &q.Until, "as-of": &q.AsOf} {
 				if *dates[name] == "" {
@@ -114,12 +115,12 @@ func (a *app) recall() *cobra.Command {
 				}
 				at, err := field.ParseDate(*dates[name])
 				if err != nil {
-					return usageError{fmt.Errorf("--%s %q: %w", name, *dates[name], err)}
+					return cli.Usagef("--%s %q: %w", name, *dates[name], err)
 				}
 				*to = field.Seconds(at)
 			}
 			if q.Since != 0 && q.Until != 0 && q.Since > q.Until {
-				return usageError{errors.New("--since is after --until")}
+				return cli.Usage(errors.New("--since is after --until"))
 			}
 			for _, o := range []struct {
 				from string
@@ -129,17 +130,17 @@ func (a *app) recall() *cobra.Command {
 					*o.to = &o.from
 				}
 			}
-			return t.with(c.Context(), func(ctx context.Context, cl *client.Client) error {
+			return t.With(c.Context(), func(ctx context.Context, cl *client.Client) error {
 				results, end, err := cl.Recall(ctx, q)
 				if err != nil {
 					return err
 				}
-				return a.printRecall(t.asJSON, results, end)
+				return a.printRecall(t.JSON, results, end)
 			})
 		},
 	}
-	t.flags(c)
-	t.inDatabase(c)
+	t.Flags(c)
+	t.InDatabase(c)
 	f := c.Flags()
 	f.IntVarP(&q.TopK, "top", "k", q.TopK, "how many at the most")
 	f.StringSliceVar(&q.Without, "without", nil, "signals that are not to count, such as passage, vector, graph or freshness")
@@ -167,14 +168,14 @@ func (a *app) printRecall(asJSON bool, results []wire.RecallResult, end wire.Rec
 			}
 			out.Results = append(out.Results, h)
 		}
-		return a.json(out)
+		return a.JSON(out)
 	}
 	if len(results) == 0 {
-		fmt.Fprintln(a.err, "nothing found:", nothingFound(end))
+		fmt.Fprintln(a.Err, "nothing found:", nothingFound(end))
 	}
 	for _, r := range results {
 		at := time.UnixMicro(int64(r.CreatedAt * 1e6)).Local().Format(time.DateTime)
-		fmt.Fprintf(a.out, "%.3f  %s\n       %s  %s  %s\n", r.Score, r.Text, r.RID, at, strings.Join(r.WhyRetrieved, ", "))
+		fmt.Fprintf(a.Out, "%.3f  %s\n       %s  %s  %s\n", r.Score, r.Text, r.RID, at, strings.Join(r.WhyRetrieved, ", "))
 	}
 	return nil
 }
@@ -191,24 +192,24 @@ func nothingFound(end wire.RecallEnd) string {
 }
 
 func (a *app) forget() *cobra.Command {
-	var t target
+	var t cli.Target
 	c := &cobra.Command{
 		Use: "forget RID", Short: "Forget a memory", Args: cobra.ExactArgs(1),
 		Long: `Forget a memory: it is recalled and listed no more, and what its text claimed is taken back. It is not erased: it can still
 be read by its id, its past can be asked about, and its text stays in the files and backups of all nodes. To erase, purge:
 POST /v1/admin/purge, with a token of scope owner.`,
 		RunE: func(c *cobra.Command, args []string) error {
-			return t.with(c.Context(), func(ctx context.Context, cl *client.Client) error {
+			return t.With(c.Context(), func(ctx context.Context, cl *client.Client) error {
 				found, err := cl.Forget(ctx, args[0])
 				if err != nil {
 					return err
 				}
-				if t.asJSON {
-					if err := a.json(map[string]any{"rid": args[0], "found": found, "index": cl.Index()}); err != nil {
+				if t.JSON {
+					if err := a.JSON(map[string]any{"rid": args[0], "found": found, "index": cl.Index()}); err != nil {
 						return err
 					}
 				} else if found {
-					fmt.Fprintln(a.out, "forgotten")
+					fmt.Fprintln(a.Out, "forgotten")
 				}
 				if !found {
 					return fmt.Errorf("no memory %s", args[0])
@@ -217,34 +218,34 @@ POST /v1/admin/purge, with a token of scope owner.`,
 			})
 		},
 	}
-	t.flags(c)
-	t.inDatabase(c)
+	t.Flags(c)
+	t.InDatabase(c)
 	return c
 }
 
 func (a *app) relate() *cobra.Command {
-	var t target
+	var t cli.Target
 	m := wire.Relate{Weight: 1}
 	c := &cobra.Command{
 		Use: "relate ENTITY RELATION TARGET", Short: "Put two entities into a relation", Args: cobra.ExactArgs(3),
 		Example: "  cairn relate Alice leads payments",
 		RunE: func(c *cobra.Command, args []string) error {
 			m.Entity, m.Relationship, m.Target = args[0], args[1], args[2]
-			return t.with(c.Context(), func(ctx context.Context, cl *client.Client) error {
+			return t.With(c.Context(), func(ctx context.Context, cl *client.Client) error {
 				id, err := cl.Relate(ctx, m)
 				if err != nil {
 					return err
 				}
-				if t.asJSON {
-					return a.json(map[string]any{"edge_id": id, "index": cl.Index()})
+				if t.JSON {
+					return a.JSON(map[string]any{"edge_id": id, "index": cl.Index()})
 				}
-				fmt.Fprintln(a.out, id)
+				fmt.Fprintln(a.Out, id)
 				return nil
 			})
 		},
 	}
-	t.flags(c)
-	t.inDatabase(c)
+	t.Flags(c)
+	t.InDatabase(c)
 	c.Flags().Float64Var(&m.Weight, "weight", m.Weight, "weight of the relation")
 	return c
 }

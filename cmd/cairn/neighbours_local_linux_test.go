@@ -20,6 +20,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cairndb/cairn/cmd/cairn/cairntest"
+	"github.com/cairndb/cairn/cmd/cairn/config"
+	"github.com/cairndb/cairn/cmd/cairn/debug"
 	"github.com/cairndb/cairn/local/sift"
 	"github.com/cairndb/cairn/node"
 )
@@ -103,16 +106,16 @@ func rootOnly(t *testing.T) {
 }
 
 // tempting is a dev node, where everything is on, in a home that another user can walk up to; with an agent and a webhook.
-func tempting(t *testing.T) (p *nodeProcess, home, webhook string) {
+func tempting(t *testing.T) (p *cairntest.Node, home, webhook string) {
 	t.Helper()
 	above := shortDir(t)
 	if err := os.Chmod(above, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	home = filepath.Join(above, "h")
-	p = startDevIn(t, home)
+	p = cairntest.StartDevIn(t, home)
 	stringPost(t, p, "/agents", `{"agent_id":"e2e"}`)
-	res, err := http.Get(p.line.String + "/agents/e2e/webhook")
+	res, err := http.Get(p.Line.String + "/agents/e2e/webhook")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +126,7 @@ func tempting(t *testing.T) (p *nodeProcess, home, webhook string) {
 	if err := json.NewDecoder(res.Body).Decode(&w); err != nil || w.URL == "" {
 		t.Fatalf("webhook: %v", err)
 	}
-	return p, home, strings.TrimPrefix(w.URL, p.line.String)
+	return p, home, strings.TrimPrefix(w.URL, p.Line.String)
 }
 
 // request is what a neighbour would like to do over HTTP on this host.
@@ -163,14 +166,14 @@ func requests(webhook, mark string) map[string][]request {
 }
 
 // unharmed says that none of the requests had an effect.
-func unharmed(t *testing.T, p *nodeProcess, home, mark string, auditBefore int) {
+func unharmed(t *testing.T, p *cairntest.Node, home, mark string, auditBefore int) {
 	t.Helper()
 	if _, err := os.Lstat(mark); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a program ran: %v", err)
 	}
-	res, err := http.Get(p.line.String + "/agents")
+	res, err := http.Get(p.Line.String + "/agents")
 	if err != nil {
-		t.Fatalf("the node is gone: %v\n%s", err, p.log)
+		t.Fatalf("the node is gone: %v\n%s", err, p.Log)
 	}
 	defer res.Body.Close()
 	b, err := io.ReadAll(res.Body)
@@ -203,7 +206,7 @@ func TestHostileNeighbours(t *testing.T) {
 	mark := filepath.Join(shortDir(t), "mark")
 	covenantAsked[json.RawMessage](t, covenantOf(t, p), map[string]any{"kind": "ping"}) // it has settled who the operator is
 	before := auditRows(t, home)
-	at := map[string]string{"string": strings.TrimPrefix(p.line.String, "http://"), "covenant": strings.TrimPrefix(p.line.CovenantHTTP, "http://")}
+	at := map[string]string{"string": strings.TrimPrefix(p.Line.String, "http://"), "covenant": strings.TrimPrefix(p.Line.CovenantHTTP, "http://")}
 	token := fileText(t, filepath.Join(home, "string.token"))
 	operator := fileText(t, filepath.Join(home, "run", "covenant", "peers", "operator.token"))
 	for _, n := range []struct {
@@ -290,7 +293,7 @@ func TestSocketsAndFilesAreTheUsersOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	asUser(t, nobodyID, func() {
-		for _, socket := range []string{p.line.Process, p.line.Covenant, p.line.Sift, workspace, filepath.Join(home, "run", "siftcoder", "control.sock"), filepath.Join(home, "run", debugSocket)} {
+		for _, socket := range []string{p.Line.Process, p.Line.Covenant, p.Line.Sift, workspace, filepath.Join(home, "run", "siftcoder", "control.sock"), filepath.Join(home, "run", debug.Socket)} {
 			if _, err := os.Lstat(socket); err != nil {
 				t.Errorf("%s: %v: the test looks at nothing", socket, err)
 			}
@@ -312,31 +315,31 @@ func TestSocketsAndFilesAreTheUsersOwn(t *testing.T) {
 }
 
 // closedServe is a node of `cairn serve` that is told no more in its section [local], where DIR is the directory that its home is in.
-func closedServe(t *testing.T, local string) *nodeProcess {
+func closedServe(t *testing.T, local string) *cairntest.Node {
 	t.Helper()
-	dir, base := shortDir(t), freePorts(t, portsEach)
-	n := nodeHere(filepath.Join(dir, "h"), 1, 1, base, node.NewSecret())
+	dir, base := shortDir(t), cairntest.FreePorts(t, config.PortsEach)
+	n := config.NodeHere(filepath.Join(dir, "h"), 1, 1, base, node.NewSecret())
 	conf := filepath.Join(dir, "c.toml")
-	if err := writeConfig(conf, n); err != nil {
+	if err := config.Write(conf, n); err != nil {
 		t.Fatal(err)
 	}
 	inSection(t, conf, "local", strings.ReplaceAll(local, "DIR", dir))
-	p := &nodeProcess{t: t, args: []string{"serve", "--strict", "--config", conf}}
-	t.Cleanup(p.kill)
-	p.launch()()
+	p := &cairntest.Node{T: t, Args: []string{"serve", "--strict", "--config", conf}}
+	t.Cleanup(p.Kill)
+	p.Launch()()
 	return p
 }
 
 // processAsk asks the process surface of a node, which may close the connection instead of an answer.
-func processAsk(t *testing.T, p *nodeProcess, method, params string) string {
+func processAsk(t *testing.T, p *cairntest.Node, method, params string) string {
 	t.Helper()
-	nc, err := net.Dial("unix", p.line.Process)
+	nc, err := net.Dial("unix", p.Line.Process)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer nc.Close()
 	nc.SetDeadline(time.Now().Add(time.Minute))
-	fmt.Fprintf(nc, `{"jsonrpc":"2.0","id":1,"method":%q,"params":%s,"auth":%q}`+"\n", method, params, fileText(t, filepath.Join(p.line.Home, "process.token")))
+	fmt.Fprintf(nc, `{"jsonrpc":"2.0","id":1,"method":%q,"params":%s,"auth":%q}`+"\n", method, params, fileText(t, filepath.Join(p.Line.Home, "process.token")))
 	line, err := bufio.NewReader(nc).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		t.Fatal(err)
@@ -355,18 +358,18 @@ func TestServeRunsNoShellAndIsNotStopped(t *testing.T) {
 			t.Errorf("%s: %s", body, got)
 		}
 	}
-	for _, dir := range []string{"/", p.line.Home} {
+	for _, dir := range []string{"/", p.Line.Home} {
 		for _, body := range []string{`{"agent_id":"e2e","allowed_paths":["` + dir + `"]}`, `{"agent_id":"x","home":"` + dir + `"}`} {
 			if got, _ := stringPost(t, p, "/agents", body); !strings.Contains(got, "lies outside the directories this node gives to agents") {
 				t.Errorf("%s: %s", body, got)
 			}
 		}
 	}
-	if got, _ := stringPost(t, p, "/exec", `{"cmd":"/open `+filepath.Join(p.line.Home, "string.token")+`"}`); !strings.Contains(got, "FILE_NOT_ALLOWED") {
+	if got, _ := stringPost(t, p, "/exec", `{"cmd":"/open `+filepath.Join(p.Line.Home, "string.token")+`"}`); !strings.Contains(got, "FILE_NOT_ALLOWED") {
 		t.Errorf("a secret was opened: %s", got)
 	}
 	const no = "shutdown is not allowed on this node"
-	socket := siftOpenAt(t, p.line.Home, shortDir(t))
+	socket := siftOpenAt(t, p.Line.Home, shortDir(t))
 	_, err := sift.Call(t.Context(), socket, json.RawMessage(`{"kind":"shutdown"}`))
 	web, _ := stringPost(t, p, "/shutdown", "")
 	hub, _ := stringPost(t, p, "/exec", `{"cmd":"/stop","topic":"system"}`)
@@ -384,7 +387,7 @@ func TestServeRunsNoShellAndIsNotStopped(t *testing.T) {
 func TestARootThatHoldsTheNode(t *testing.T) {
 	t.Parallel()
 	p := closedServe(t, "string_roots = [\"DIR\"]\n")
-	around := filepath.Dir(p.line.Home)
+	around := filepath.Dir(p.Line.Home)
 	if err := os.WriteFile(filepath.Join(around, "notes.md"), []byte("# notes\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -403,10 +406,10 @@ func TestARootThatHoldsTheNode(t *testing.T) {
 func TestProgramsSeeNoSecrets(t *testing.T) {
 	t.Parallel()
 	home := filepath.Join(shortDir(t), "h")
-	p := &nodeProcess{t: t, args: []string{"dev", "--home", home, "--port-base", fmt.Sprint(freePorts(t, 6))},
-		env: []string{"CAIRN_ENCRYPTION_KEY_ENV=MY_OWN_KEY", "MY_OWN_KEY=" + strings.Repeat("5e", 32), "CAIRN_CLUSTER_SECRET=hush", "YANTRIKDB_CLUSTER_SECRET=hush", "YQL_TOKEN=hush", "CAIRN_SOMETHING_NEW=hush", "HARMLESS=seen"}}
-	t.Cleanup(p.kill)
-	p.launch()()
+	p := &cairntest.Node{T: t, Args: []string{"dev", "--home", home, "--port-base", fmt.Sprint(cairntest.FreePorts(t, 6))},
+		Env: []string{"CAIRN_ENCRYPTION_KEY_ENV=MY_OWN_KEY", "MY_OWN_KEY=" + strings.Repeat("5e", 32), "CAIRN_CLUSTER_SECRET=hush", "YANTRIKDB_CLUSTER_SECRET=hush", "YQL_TOKEN=hush", "CAIRN_SOMETHING_NEW=hush", "HARMLESS=seen"}}
+	t.Cleanup(p.Kill)
+	p.Launch()()
 	stringPost(t, p, "/agents", `{"agent_id":"e2e"}`)
 	page := "# p\n```act.env\nCLI env\n```\n"
 	if got, ok := stringPost(t, p, "/exec", string(mustJSON(t, map[string]string{"cmd": "/write p.md\n" + page}))); !ok {
@@ -419,7 +422,7 @@ func TestProgramsSeeNoSecrets(t *testing.T) {
 	}
 	out := filepath.Join(shortDir(t), "env")
 	processAsk(t, p, "process.spawn", fmt.Sprintf(`{"id":"e","command":"/bin/sh","args":["-c","env >%[1]s.new && mv %[1]s.new %[1]s"]}`, out))
-	if !eventually(func() bool { b, err := os.ReadFile(out); seen["process.spawn"] = string(b); return err == nil }) {
+	if !cairntest.Eventually(func() bool { b, err := os.ReadFile(out); seen["process.spawn"] = string(b); return err == nil }) {
 		t.Error("process.spawn: the program did not run")
 	}
 	for name, env := range seen {

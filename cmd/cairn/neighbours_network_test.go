@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cairndb/cairn/cmd/cairn/cairntest"
+	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/wire"
 )
@@ -33,11 +35,11 @@ type listener struct {
 // reads nothing, leaves nothing in the log or the audit, and costs a bounded amount of memory.
 func TestHostileNeighboursOfTheNetwork(t *testing.T) {
 	t.Parallel()
-	p := memberAlone(t)
-	tg := target{http: p.line.HTTP, tokenFile: p.tokenFile(), timeout: 10 * time.Second}
+	p := cairntest.MemberAlone(t)
+	tg := cli.Target{Gateway: p.Line.HTTP, TokenFile: p.TokenFile(), Timeout: 10 * time.Second}
 	post := func(path string, body any) (out map[string]any) {
 		t.Helper()
-		if err := tg.get(t.Context(), "POST", path, body, &out); err != nil {
+		if err := tg.Get(t.Context(), "POST", path, body, &out); err != nil {
 			t.Fatalf("%s: %v", path, err)
 		}
 		return out
@@ -87,7 +89,7 @@ func TestHostileNeighboursOfTheNetwork(t *testing.T) {
 				t.Skip("the memory of another process is read in /proc, which this system has not")
 			}
 			var wg sync.WaitGroup
-			pid := p.cmd.Process.Pid
+			pid := p.Cmd.Process.Pid
 			start, _ := procStat(t, pid)
 			var held []net.Conn
 			var mu sync.Mutex
@@ -115,9 +117,9 @@ func TestHostileNeighboursOfTheNetwork(t *testing.T) {
 			if grew := peak - start; grew > floodMemory && !testing.Short() { // -short is for the race detector, under which a process holds several times as much
 				t.Errorf("300 connections hold %d MiB", grew>>20)
 			}
-			tg := target{http: p.line.HTTP, tokenFile: p.tokenFile(), timeout: 10 * time.Second}
+			tg := cli.Target{Gateway: p.Line.HTTP, TokenFile: p.TokenFile(), Timeout: 10 * time.Second}
 			var out map[string]any
-			if err := tg.get(t.Context(), "GET", "/v1/stats", nil, &out); err != nil {
+			if err := tg.Get(t.Context(), "GET", "/v1/stats", nil, &out); err != nil {
 				t.Errorf("beside them a right token is told: %v", err)
 			}
 			for _, nc := range held {
@@ -140,32 +142,32 @@ func isRefused(answer string) bool {
 }
 
 // networkListeners are the ports of a member of a cluster that other machines reach.
-func networkListeners(t *testing.T, p *nodeProcess) []listener {
+func networkListeners(t *testing.T, p *cairntest.Node) []listener {
 	body := strings.Repeat("x", 1<<20)
 	posted := func(path string) []byte {
 		return []byte("POST " + path + " HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 4194304\r\n\r\n" + body)
 	}
 	frame := []byte("\x00\x00\x1f\xff\x01\x01\x00\x00\x00\x00" + body[:8<<10-16]) // it says that it is longer
-	http := strings.TrimPrefix(p.line.HTTP, "http://")
+	http := strings.TrimPrefix(p.Line.HTTP, "http://")
 	return []listener{
-		{"wire", p.line.Wire, func(t *testing.T, token *string, write bool) string {
-			return neighbourOnWire(t, p.line.Wire, token, write)
+		{"wire", p.Line.Wire, func(t *testing.T, token *string, write bool) string {
+			return neighbourOnWire(t, p.Line.Wire, token, write)
 		}, "database 'default' not found", frame},
 		{"gateway", http, func(t *testing.T, token *string, write bool) string {
 			if write {
-				return neighbourOverHTTP(t, p.line.HTTP+"/v1/remember?database=default", token, `{"text":"a mark"}`)
+				return neighbourOverHTTP(t, p.Line.HTTP+"/v1/remember?database=default", token, `{"text":"a mark"}`)
 			}
-			return neighbourOverHTTP(t, p.line.HTTP+"/v1/recall?database=default", token, `{"query":"canary gate"}`)
+			return neighbourOverHTTP(t, p.Line.HTTP+"/v1/recall?database=default", token, `{"query":"canary gate"}`)
 		}, "database 'default' not found", posted("/v1/remember")},
 		{"mcp", http, func(t *testing.T, token *string, write bool) string {
 			call := `"recall","arguments":{"query":"canary gate"}`
 			if write {
 				call = `"remember","arguments":{"text":"a mark"}`
 			}
-			return neighbourOverHTTP(t, p.line.HTTP+"/mcp?database=default", token, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":`+call+`}}`)
+			return neighbourOverHTTP(t, p.Line.HTTP+"/mcp?database=default", token, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":`+call+`}}`)
 		}, "database 'default' not found", posted("/mcp")},
-		{"peer port", p.line.Cluster, func(t *testing.T, token *string, write bool) string {
-			return neighbourAsPeer(t, p.line.Cluster, token, write)
+		{"peer port", p.Line.Cluster, func(t *testing.T, token *string, write bool) string {
+			return neighbourAsPeer(t, p.Line.Cluster, token, write)
 		}, "", frame},
 	}
 }
@@ -243,15 +245,15 @@ func neighbourAsPeer(t *testing.T, addr string, token *string, write bool) strin
 }
 
 // written is what a write leaves in a node that runs alone: the end of the log, the memories and the audit.
-func written(t *testing.T, p *nodeProcess) string {
+func written(t *testing.T, p *cairntest.Node) string {
 	t.Helper()
-	tg := target{http: p.line.HTTP, tokenFile: p.tokenFile(), timeout: 10 * time.Second}
+	tg := cli.Target{Gateway: p.Line.HTTP, TokenFile: p.TokenFile(), Timeout: 10 * time.Second}
 	var log struct {
 		Last uint64 `json:"last_log_index"`
 	}
 	var stats, audit json.RawMessage
 	for path, to := range map[string]any{"/v1/cluster/raft": &log, "/v1/stats": &stats, "/v1/admin/audit": &audit} {
-		if err := tg.get(t.Context(), "GET", path, nil, to); err != nil {
+		if err := tg.Get(t.Context(), "GET", path, nil, to); err != nil {
 			t.Fatal(err)
 		}
 	}

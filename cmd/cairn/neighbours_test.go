@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 )
 
 // floodMemory is what a node may hold more while anonymous clients flood one of its ports.
@@ -19,9 +21,9 @@ const floodMemory = 16 << 20
 
 // anonymousFlood opens connections that each send head and then a body without its last byte, and returns how much memory
 // the node grew by while they were open. answered is told what the node wrote on each connection.
-func anonymousFlood(t *testing.T, p *nodeProcess, addr string, connections int, head string, body []byte, answered func(said string)) (grew int64) {
+func anonymousFlood(t *testing.T, p *cairntest.Node, addr string, connections int, head string, body []byte, answered func(said string)) (grew int64) {
 	t.Helper()
-	pid := p.cmd.Process.Pid
+	pid := p.Cmd.Process.Pid
 	before, _ := procStat(t, pid)
 	var all sync.WaitGroup
 	done := make(chan struct{})
@@ -68,10 +70,10 @@ func TestAnonymousFloodsHoldNoMemory(t *testing.T) {
 		t.Skip("the memory of another process is read in /proc, which this system has not")
 	}
 	home := filepath.Join(shortDir(t), "h")
-	p := &nodeProcess{t: t, args: []string{"dev", "--home", home, "--log-level", "error", "--port-base", fmt.Sprint(freePorts(t, 6))}}
-	t.Cleanup(p.kill)
-	p.launch()()
-	addr := strings.TrimPrefix(p.line.HTTP, "http://")
+	p := &cairntest.Node{T: t, Args: []string{"dev", "--home", home, "--log-level", "error", "--port-base", fmt.Sprint(cairntest.FreePorts(t, 6))}}
+	t.Cleanup(p.Kill)
+	p.Launch()()
+	addr := strings.TrimPrefix(p.Line.HTTP, "http://")
 	large, small := []byte(`{"text":"`+strings.Repeat("x", 4<<20-20)), []byte(`{"text":`)
 	for _, f := range []struct {
 		name, method, path, token string

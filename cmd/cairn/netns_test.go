@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/cairndb/cairn/cmd/cairn/cairntest"
+	"github.com/cairndb/cairn/cmd/cairn/config"
 )
 
 // A lan is a bridge with a network namespace for each node: machines as far as the network goes.
@@ -89,32 +92,32 @@ func TestNetworkNamespaces(t *testing.T) {
 		t.Skip("-short: it waits for elections of three processes, which the race detector slows down")
 	}
 	l := newLAN(t, 3)
-	nodes, token := threeIn(t, shortDir(t), func(n *nodeFile) {
-		inHaste(n)
+	nodes, token := cairntest.ThreeIn(t, shortDir(t), func(n *config.NodeFile) {
+		cairntest.InHaste(n)
 		i := n.NodeID - 1
 		n.Bind, n.Advertise, n.Peers = l.addr(i), fmt.Sprintf("%s:%d", l.addr(i), n.ClusterPort), nil
 		for other := range 3 {
 			if other != i {
-				n.Peers = append(n.Peers, fmt.Sprintf("%s:%d", l.addr(other), n.ClusterPort+portsEach*(other-i)))
+				n.Peers = append(n.Peers, fmt.Sprintf("%s:%d", l.addr(other), n.ClusterPort+config.PortsEach*(other-i)))
 			}
 		}
 	})
 	for i, p := range nodes {
-		p.netns = l.space(i)
+		p.Netns = l.space(i)
 	}
-	startAll(t, nodes, 0, 1, 2)
+	cairntest.StartAll(t, nodes, 0, 1, 2)
 	d := writeOn(t, nodes, token, 3)
 	d.goesOn("at first")
-	lead := leaderOf(t, nodes)
+	lead := cairntest.Leader(t, nodes)
 	l.cut(lead)
 	d.goesOn("without the leader")
 	l.join(lead)
 	d.goesOn("with all")
-	follower := (leaderOf(t, nodes) + 1) % 3
+	follower := (cairntest.Leader(t, nodes) + 1) % 3
 	l.cut(follower)
 	d.goesOn("without a follower")
 	l.join(follower)
-	lead = leaderOf(t, nodes)
+	lead = cairntest.Leader(t, nodes)
 	if l.deafen(lead) {
 		d.goesOn("while the leader is deaf")
 		l.hear(lead)

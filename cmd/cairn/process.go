@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/local/process/standalone"
 )
 
@@ -23,8 +24,8 @@ func (a *app) process() *cobra.Command {
 cairn process -help lists all flags.`,
 		DisableFlagParsing: true,
 		RunE: func(_ *cobra.Command, args []string) error {
-			if code := a.claustrum(args); code != exitOK {
-				return exitCode(code)
+			if code := a.claustrum(args); code != cli.ExitOK {
+				return cli.ExitCode(code)
 			}
 			return nil
 		},
@@ -32,17 +33,12 @@ cairn process -help lists all flags.`,
 }
 
 func (a *app) claustrum(args []string) int {
-	in, ok := a.in.(*os.File)
+	in, ok := a.In.(*os.File)
 	if !ok {
 		in = os.Stdin
 	}
-	return standalone.Main(standalone.Program{Args: args, In: in, Out: a.out, Err: a.err})
+	return standalone.Main(standalone.Program{Args: args, In: in, Out: a.Out, Err: a.Err})
 }
 
 // isClaustrum says whether the binary goes by that name.
 func isClaustrum(argv0 string) bool { return filepath.Base(argv0) == "claustrum" }
-
-// exitCode is a failure that has said everything already.
-type exitCode int
-
-func (e exitCode) Error() string { return "" }

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 )
 
 // A node's processes end with it, whoever asks for the end.
@@ -25,18 +27,18 @@ func TestNodeTakesItsProcessesAlong(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { os.RemoveAll(home) })
-			p := startDevIn(t, home)
+			p := cairntest.StartDevIn(t, home)
 			file := filepath.Join(home, "process.token")
 			token, err := os.ReadFile(file)
 			if err != nil {
 				t.Fatal(err)
 			}
-			for path, mode := range map[string]os.FileMode{file: 0o600, p.line.Process: os.ModeSocket | 0o600} {
+			for path, mode := range map[string]os.FileMode{file: 0o600, p.Line.Process: os.ModeSocket | 0o600} {
 				if i, err := os.Stat(path); err != nil || i.Mode() != mode {
 					t.Errorf("%s: %v, %v", path, i.Mode(), err)
 				}
 			}
-			nc, err := net.Dial("unix", p.line.Process)
+			nc, err := net.Dial("unix", p.Line.Process)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -53,14 +55,14 @@ func TestNodeTakesItsProcessesAlong(t *testing.T) {
 				t.Fatalf("%s: %v, %v", line, err, uerr)
 			}
 			if how == "SIGTERM" {
-				_, err = p.stop()
+				_, err = p.Stop()
 			} else {
 				ask("server.shutdown", "{}")
-				err = p.end()
-				p.cmd = nil
+				err = p.End()
+				p.Cmd = nil
 			}
 			if err != nil {
-				t.Errorf("%v\n%s", err, p.log)
+				t.Errorf("%v\n%s", err, p.Log)
 			}
 			for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) { // init has its orphans to reap
 				err := syscall.Kill(-r.Result.Pid, 0)
@@ -72,7 +74,7 @@ func TestNodeTakesItsProcessesAlong(t *testing.T) {
 					break
 				}
 			}
-			if _, err := os.Lstat(p.line.Process); !errors.Is(err, os.ErrNotExist) {
+			if _, err := os.Lstat(p.Line.Process); !errors.Is(err, os.ErrNotExist) {
 				t.Errorf("the socket: %v", err)
 			}
 		})
@@ -101,7 +103,7 @@ func TestProcessUnderBothNames(t *testing.T) {
 		{"cairn", []string{"process", "-stop", "-socket", "/no/such"}, "", "", 0},
 		{"claustrum", []string{"-install"}, "__INSTALL_RESULT__{", "", 0},
 	} {
-		cmd := command(t.Context(), c.args...)
+		cmd := cairntest.Command(t.Context(), c.args...)
 		cmd.Args[0] = c.name
 		var out, errs strings.Builder
 		cmd.Stdout, cmd.Stderr = &out, &errs

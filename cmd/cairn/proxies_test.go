@@ -6,15 +6,17 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cairndb/cairn/cmd/cairn/cairntest"
+	"github.com/cairndb/cairn/cmd/cairn/config"
 	"github.com/cairndb/cairn/wire"
 )
 
 // behindProxies starts three nodes that know each other only by the addresses of proxies.
-func behindProxies(t *testing.T) (*links, []*nodeProcess, string) {
+func behindProxies(t *testing.T) (*links, []*cairntest.Node, string) {
 	t.Helper()
 	l := newLinks(t, 3)
-	nodes, token := threeIn(t, shortDir(t), func(n *nodeFile) { inHaste(n); l.put(n) })
-	startAll(t, nodes, 0, 1, 2)
+	nodes, token := cairntest.ThreeIn(t, shortDir(t), func(n *config.NodeFile) { cairntest.InHaste(n); l.put(n) })
+	cairntest.StartAll(t, nodes, 0, 1, 2)
 	return l, nodes, token
 }
 
@@ -45,7 +47,7 @@ func TestMembersBehindProxies(t *testing.T) {
 		{"while bits of frames are flipped", flips, 10, func(f fault, _, _, _ int) { l.all(f) }},
 		{"while bytes come one by one", drips, 20, func(f fault, _, _, _ int) { l.all(f) }},
 	} {
-		lead, before := leaderOf(t, nodes), l.hits(tc.fault)
+		lead, before := cairntest.Leader(t, nodes), l.hits(tc.fault)
 		tc.put(tc.fault, lead, (lead+1)%3, (lead+2)%3)
 		l.waitFor(tc.fault, before+tc.times)
 		d.goesOn(tc.while)
@@ -67,7 +69,7 @@ func TestMembersBehindProxies(t *testing.T) {
 }
 
 // nothingAcknowledged has nobody hear anybody: what is asked for from then on is not acknowledged.
-func nothingAcknowledged(t *testing.T, l *links, nodes []*nodeProcess, token string) {
+func nothingAcknowledged(t *testing.T, l *links, nodes []*cairntest.Node, token string) {
 	t.Helper()
 	c := connect(t, nodes, token)
 	l.all(stalled)

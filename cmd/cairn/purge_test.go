@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cairndb/cairn/cmd/cairn/cairntest"
+	"github.com/cairndb/cairn/cmd/cairn/config"
 	"github.com/cairndb/cairn/oplog"
 )
 
@@ -57,11 +59,11 @@ func findMarked(t *testing.T, dir string) (found []string) {
 func TestNoByteSurvivesAPurge(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	nodes, token := startThreeIn(t, dir, func(*nodeFile) {}, 0, 1, 2)
-	l := leaderOf(t, nodes)
+	nodes, token := cairntest.StartThreeIn(t, dir, func(*config.NodeFile) {}, 0, 1, 2)
+	l := cairntest.Leader(t, nodes)
 	at := func(verb string, rest ...string) string {
 		t.Helper()
-		out, code := cli(t, append([]string{verb, "--addr", nodes[l].line.Wire, "--token", token}, rest...)...)
+		out, code := cairntest.Run(t, append([]string{verb, "--addr", nodes[l].Line.Wire, "--token", token}, rest...)...)
 		if code != 0 {
 			t.Fatalf("%s: exit %d, %s", verb, code, out)
 		}
@@ -70,15 +72,15 @@ func TestNoByteSurvivesAPurge(t *testing.T) {
 	for range 5 {
 		at("remember", "Quixotelyn Vandermarck works at Zorblax Industries in Lisbon, said Quixotelyn")
 	}
-	sameState(t, nodes)
+	cairntest.SameState(t, nodes)
 	for _, p := range nodes {
-		if found := findMarked(t, p.line.Home); len(found) < 2 {
+		if found := findMarked(t, p.Line.Home); len(found) < 2 {
 			t.Fatalf("before the purge the word is in %v: what is looked for was not written", found)
 		}
 	}
 	call := func(method, path, body string) map[string]any {
 		t.Helper()
-		q, err := http.NewRequestWithContext(t.Context(), method, nodes[l].line.HTTP+path, strings.NewReader(body))
+		q, err := http.NewRequestWithContext(t.Context(), method, nodes[l].Line.HTTP+path, strings.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -103,39 +105,39 @@ func TestNoByteSurvivesAPurge(t *testing.T) {
 	if raw, _ := json.Marshal(call("GET", "/v1/entities", "")); strings.Contains(strings.ToLower(string(raw)), purgedWord) {
 		t.Errorf("entities: %s", raw)
 	}
-	cut := func(p *nodeProcess) bool {
-		return eventually(func() bool {
-			raw, _ := os.ReadFile(filepath.Join(p.line.Home, "erased"))
+	cut := func(p *cairntest.Node) bool {
+		return cairntest.Eventually(func() bool {
+			raw, _ := os.ReadFile(filepath.Join(p.Line.Home, "erased"))
 			var e struct{ Cut float64 }
 			return json.Unmarshal(raw, &e) == nil && e.Cut >= v["log_index"].(float64)
 		})
 	}
 	for _, p := range nodes {
 		if !cut(p) {
-			t.Fatalf("%s: the log is not cut", p.line.Home)
+			t.Fatalf("%s: the log is not cut", p.Line.Home)
 		}
 	}
-	says := func(p *nodeProcess) bool { // every node's status says it of every node
-		out, _ := cli(t, "status", "--url", nodes[l].line.HTTP)
-		return strings.Contains(out, fmt.Sprintf("node %d  its files may hold purged text: restart it once", p.line.NodeID))
+	says := func(p *cairntest.Node) bool { // every node's status says it of every node
+		out, _ := cairntest.Run(t, "status", "--url", nodes[l].Line.HTTP)
+		return strings.Contains(out, fmt.Sprintf("node %d  its files may hold purged text: restart it once", p.Line.NodeID))
 	}
 	for _, p := range nodes {
 		if !says(p) {
-			t.Errorf("status does not say that files of node %d hold it", p.line.NodeID)
+			t.Errorf("status does not say that files of node %d hold it", p.Line.NodeID)
 		}
 	}
 	fresh := nodes[(l+1)%3]
-	fresh.kill()
-	if err := os.RemoveAll(fresh.line.Home); err != nil {
+	fresh.Kill()
+	if err := os.RemoveAll(fresh.Line.Home); err != nil {
 		t.Fatal(err)
 	}
-	fresh.launch()()
-	sameState(t, nodes)
-	if found := findMarked(t, fresh.line.Home); len(found) != 0 {
+	fresh.Launch()()
+	cairntest.SameState(t, nodes)
+	if found := findMarked(t, fresh.Line.Home); len(found) != 0 {
 		t.Errorf("a member that joined after the purge holds it in %v", found)
 	}
 	backups := filepath.Join(dir, "backups")
-	if out, code := cli(t, "backup", "--url", nodes[l].line.HTTP, "--token", token, "--to", backups); code != 0 {
+	if out, code := cairntest.Run(t, "backup", "--url", nodes[l].Line.HTTP, "--token", token, "--to", backups); code != 0 {
 		t.Fatalf("backup: exit %d, %s", code, out)
 	}
 	if found := findMarked(t, backups); len(found) != 0 {
@@ -145,21 +147,21 @@ func TestNoByteSurvivesAPurge(t *testing.T) {
 		if p == fresh {
 			continue
 		}
-		if _, err := p.stop(); err != nil {
+		if _, err := p.Stop(); err != nil {
 			t.Fatal(err)
 		}
-		p.launch()()
+		p.Launch()()
 	}
-	sameState(t, nodes)
+	cairntest.SameState(t, nodes)
 	for _, p := range nodes {
-		if found := findMarked(t, p.line.Home); len(found) != 0 {
+		if found := findMarked(t, p.Line.Home); len(found) != 0 {
 			t.Errorf("after a restart it is in %v", found)
 		}
 		if p != fresh && says(p) {
-			t.Errorf("status still says that files of node %d hold it", p.line.NodeID)
+			t.Errorf("status still says that files of node %d hold it", p.Line.NodeID)
 		}
 	}
-	l = leaderOf(t, nodes)
+	l = cairntest.Leader(t, nodes)
 	if out := at("recall", "life"); !strings.Contains(out, "life goes on") {
 		t.Errorf("what was not purged: %s", out)
 	}

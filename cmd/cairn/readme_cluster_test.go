@@ -11,6 +11,9 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/cairndb/cairn/cmd/cairn/cairntest"
+	"github.com/cairndb/cairn/cmd/cairn/config"
 )
 
 // TestREADMEThreeNodes runs what the README shows of three nodes, with their script: they are started, asked, one of them is
@@ -28,8 +31,8 @@ func TestREADMEThreeNodes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, base := t.TempDir(), freePorts(t, 3*portsEach)
-	said := &logged{}
+	dir, base := t.TempDir(), cairntest.FreePorts(t, 3*config.PortsEach)
+	said := &cairntest.Logged{}
 	ctx, cancel := context.WithCancel(context.Background())
 	c := exec.CommandContext(ctx, script, "./cluster", fmt.Sprint(base))
 	c.Dir, c.Stderr = dir, said

@@ -12,6 +12,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/cairndb/cairn/cmd/cairn/cairntest"
+	"github.com/cairndb/cairn/cmd/cairn/config"
 )
 
 // section is what the README says under a heading.
@@ -78,9 +81,9 @@ func asPrinted(t *testing.T, name string, arg ...string) string {
 	}
 	var out []byte
 	var err error
-	eventually(func() bool {
+	cairntest.Eventually(func() bool {
 		c := exec.CommandContext(t.Context(), name, arg...)
-		c.Env = append(os.Environ(), asCairn+"=1")
+		c.Env = append(os.Environ(), cairntest.AsCairn+"=1")
 		out, err = c.CombinedOutput()
 		return !slices.ContainsFunc(notNow, func(said string) bool { return strings.Contains(string(out), said) })
 	})
@@ -94,8 +97,8 @@ func asPrinted(t *testing.T, name string, arg ...string) string {
 // protocols' own may be taken.
 func TestREADMERunsAsPrinted(t *testing.T) {
 	readme, dir, root := newcomer(t)
-	p := startDevIn(t, "cairn-data")
-	ports := strings.NewReplacer("--at 2026-03-01T12:00:00Z", "--at "+time.Now().Add(time.Hour).UTC().Format(time.RFC3339), "localhost:7438", strings.TrimPrefix(p.line.HTTP, "http://"), "http://127.0.0.1:3923", p.line.String)
+	p := cairntest.StartDevIn(t, "cairn-data")
+	ports := strings.NewReplacer("--at 2026-03-01T12:00:00Z", "--at "+time.Now().Add(time.Hour).UTC().Format(time.RFC3339), "localhost:7438", strings.TrimPrefix(p.Line.HTTP, "http://"), "http://127.0.0.1:3923", p.Line.String)
 	count := 0
 	for _, heading := range []string{"Remember and recall, in under a minute", "Plug in the client you have", "Who may do what, and how much", "Encryption at rest", "Back up, and restore", "Run it for a year"} {
 		for _, c := range indented(section(t, readme, heading)) {
@@ -149,7 +152,7 @@ func movesData(t *testing.T, dir string, commands []string) int {
 			t.Fatal(err)
 		}
 	}
-	if _, code := cli(t, "db", "create", "work"); code != 0 {
+	if _, code := cairntest.Run(t, "db", "create", "work"); code != 0 {
 		t.Fatal("no database")
 	}
 	for _, c := range commands {
@@ -163,11 +166,11 @@ func movesData(t *testing.T, dir string, commands []string) int {
 		}
 	}
 	for question, args := range map[string]string{"Erin wrote the parser": "--home=cairn-data", "Dave plays chess": "--db=work"} {
-		if out, code := cli(t, "recall", question, args, "--json"); code != 0 || !strings.Contains(out, question) {
+		if out, code := cairntest.Run(t, "recall", question, args, "--json"); code != 0 || !strings.Contains(out, question) {
 			t.Errorf("%s was not imported: %s", question, out)
 		}
 	}
-	if out, code := cli(t, "export", "--db", "work"); code != 0 || !strings.Contains(out, "Dave plays chess") {
+	if out, code := cairntest.Run(t, "export", "--db", "work"); code != 0 || !strings.Contains(out, "Dave plays chess") {
 		t.Errorf("export --db: exit %d, %s", code, out)
 	}
 	return len(commands)
@@ -177,21 +180,21 @@ func movesData(t *testing.T, dir string, commands []string) int {
 // authority. Only the ports are other ones.
 func TestREADMETLS(t *testing.T) {
 	readme, dir, _ := newcomer(t)
-	base := freePorts(t, 3*portsEach)
+	base := cairntest.FreePorts(t, 3*config.PortsEach)
 	ports := strings.NewReplacer("7600", fmt.Sprint(base), "7601", fmt.Sprint(base+1))
 	served, healthy := false, false
 	for _, c := range indented(section(t, readme, "TLS")) {
 		if path, ok := strings.CutPrefix(c, "./cairn serve --config "); ok {
 			path, _, _ = strings.Cut(path, " ")
-			nodes := make([]*nodeProcess, 3)
+			nodes := make([]*cairntest.Node, 3)
 			for i := range nodes {
-				nodes[i] = &nodeProcess{t: t, args: []string{"serve", "--strict", "--config", strings.Replace(path, "node1", fmt.Sprint("node", i+1), 1)}}
-				t.Cleanup(nodes[i].kill)
+				nodes[i] = &cairntest.Node{T: t, Args: []string{"serve", "--strict", "--config", strings.Replace(path, "node1", fmt.Sprint("node", i+1), 1)}}
+				t.Cleanup(nodes[i].Kill)
 			}
-			startAll(t, nodes, 0, 1, 2)
+			cairntest.StartAll(t, nodes, 0, 1, 2)
 			for _, p := range nodes {
-				if l := p.line; l.String == "" || l.Process == "" || !strings.HasPrefix(l.Covenant, dir) || strings.Contains(p.log.String(), "not served") {
-					t.Errorf("%s is without a surface: %+v\n%s", p.args[3], l, p.log)
+				if l := p.Line; l.String == "" || l.Process == "" || !strings.HasPrefix(l.Covenant, dir) || strings.Contains(p.Log.String(), "not served") {
+					t.Errorf("%s is without a surface: %+v\n%s", p.Args[3], l, p.Log)
 				}
 			}
 			served = true
@@ -201,7 +204,7 @@ func TestREADMETLS(t *testing.T) {
 			asPrinted(t, "sh", "-c", ports.Replace(c))
 			continue
 		}
-		healthy = eventually(func() bool { // a peer may be late with its answer
+		healthy = cairntest.Eventually(func() bool { // a peer may be late with its answer
 			return strings.Contains(asPrinted(t, "sh", "-c", ports.Replace(c)), "  healthy\nleader node")
 		})
 	}
@@ -211,7 +214,7 @@ func TestREADMETLS(t *testing.T) {
 }
 
 // goSnippet compiles what the README shows of the Go client, as a command of this module, and runs it.
-func goSnippet(t *testing.T, root, readme string, p *nodeProcess) {
+func goSnippet(t *testing.T, root, readme string, p *cairntest.Node) {
 	t.Helper()
 	_, rest, _ := strings.Cut(readme, "```go\n")
 	code, _, ok := strings.Cut(rest, "```")
@@ -223,7 +226,7 @@ func goSnippet(t *testing.T, root, readme string, p *nodeProcess) {
 		t.Fatal(err)
 	}
 	program := "package main\n\nimport (\n\"context\"\n\"fmt\"\n\"os\"\n\n\"github.com/cairndb/cairn/wire\"\n\"github.com/cairndb/cairn/wire/client\"\n)\n\n" +
-		"func main() {\nctx, token := context.Background(), os.Args[1]\n" + strings.ReplaceAll(code, "127.0.0.1:7437", p.line.Wire) +
+		"func main() {\nctx, token := context.Background(), os.Args[1]\n" + strings.ReplaceAll(code, "127.0.0.1:7437", p.Line.Wire) +
 		"fmt.Println(rid, len(results), end.Total, err)\n}\n"
 	dir := t.TempDir()
 	main, overlay := filepath.Join(dir, "main.go"), filepath.Join(dir, "overlay.json")

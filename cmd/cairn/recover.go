@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/cmd/cairn/config"
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/raft"
 )
@@ -44,10 +46,10 @@ func (a *app) recoverCluster(path string, giveUp []uint) error {
 	}
 	members, at, err := node.Members(cfg)
 	if err != nil {
-		return keyHint(err, "is the node still running? it must be stopped")
+		return config.KeyHint(err, "is the node still running? it must be stopped")
 	}
 	if len(members) == 0 {
-		return hinted{errors.New("this home belongs to no cluster"), "`cairn restore` starts from a backup"}
+		return cli.Hint(errors.New("this home belongs to no cluster"), "`cairn restore` starts from a backup")
 	}
 	self := max(cfg.NodeID, 1)
 	var others []string
@@ -66,21 +68,22 @@ func (a *app) recoverCluster(path string, giveUp []uint) error {
 			}
 		}
 	}
-	fmt.Fprintf(a.err, "node %d: state at index %d, hash %s; members %s and this one; %d of %d voters answer\n",
+	fmt.Fprintf(a.Err, "node %d: state at index %d, hash %s; members %s and this one; %d of %d voters answer\n",
 		self, at.Index, at.Sum, strings.Join(others, ", "), answer, voters)
 	if quorum := voters/2 + 1; voters > 1 && answer >= quorum {
-		return hinted{fmt.Errorf("%d of %d voters answer: the majority is not lost", answer, voters), "start this node; `cairn cluster remove` takes out a node that is gone"}
+		return cli.Hint(fmt.Errorf("%d of %d voters answer: the majority is not lost", answer, voters), "start this node; `cairn cluster remove` takes out a node that is gone")
 	}
 	if !named || len(giveUp) != len(others) {
-		return usageError{hinted{errors.New("nothing was changed"),
-			fmt.Sprintf("read `cairn cluster recover --help`; then give up all the others by name: --give-up %s", strings.Join(others, ","))}}
+		return cli.Usage(cli.Hint(errors.New("nothing was changed"),
+			fmt.Sprintf("read `cairn cluster recover --help`; then give up all the others by name: --give-up %s", strings.Join(others, ","))))
+
 	}
 	at, err = node.Recover(cfg)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "node %d is the only member now, at index %d\n", self, at.Index)
-	fmt.Fprintf(a.err, "next: start it; then start the others with EMPTY homes\n")
+	fmt.Fprintf(a.Out, "node %d is the only member now, at index %d\n", self, at.Index)
+	fmt.Fprintf(a.Err, "next: start it; then start the others with EMPTY homes\n")
 	return nil
 }
 

@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/cmd/cairn/config"
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/oplog"
 )
@@ -17,7 +19,7 @@ func (a *app) recover() *cobra.Command {
 	var path, home, digest string
 	var index uint64
 	var acceptLoss bool
-	var k keySource
+	var k config.KeySource
 	c := &cobra.Command{
 		Use: "recover [--config FILE | --home DIR] --accept-loss | --skip-record N", Short: "Have a node start again that its log keeps from it", Args: cobra.NoArgs,
 		Long: `Have a node start again that its log keeps from it. The node must be stopped.
@@ -43,40 +45,40 @@ the record. See deploy/runbooks/poisoned-record.md.`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			switch {
 			case acceptLoss && index != 0:
-				return usageError{errors.New("--accept-loss and --skip-record are two things: one at a time")}
+				return cli.Usage(errors.New("--accept-loss and --skip-record are two things: one at a time"))
 			case acceptLoss:
 				return a.acceptLoss(path, home, k)
 			case index != 0:
 				return a.skipRecord(path, home, oplog.Index(index), strings.ToLower(digest))
 			}
-			return usageError{hinted{errors.New("recover needs --accept-loss or --skip-record N"), "a node that does not start says which: \"records lost\", or \"cannot apply record N\"; for a lost majority see `cairn cluster recover --help`"}}
+			return cli.Usage(cli.Hint(errors.New("recover needs --accept-loss or --skip-record N"), "a node that does not start says which: \"records lost\", or \"cannot apply record N\"; for a lost majority see `cairn cluster recover --help`"))
 		},
 	}
 	c.Flags().StringVarP(&path, "config", "c", "", "configuration of the node")
-	c.Flags().StringVar(&home, "home", cmp.Or(os.Getenv("CAIRN_HOME"), defaultHome), "home of a dev node, when there is no configuration")
+	c.Flags().StringVar(&home, "home", cmp.Or(os.Getenv("CAIRN_HOME"), cli.DefaultHome), "home of a dev node, when there is no configuration")
 	c.Flags().BoolVar(&acceptLoss, "accept-loss", false, "go on without the records that the node names as lost")
 	c.Flags().Uint64Var(&index, "skip-record", 0, "the index of the record that every node stops at")
 	c.Flags().StringVar(&digest, "sha256", "", "digest of the record, as the same command prints it without this flag")
-	k.flags(c)
+	k.Flags(c)
 	return c
 }
 
-func (a *app) acceptLoss(path, home string, k keySource) error {
+func (a *app) acceptLoss(path, home string, k config.KeySource) error {
 	cfg, err := a.offlineConfig(path, home)
 	if err != nil {
 		return err
 	}
-	if k.set() || !cfg.Encryption.On() {
-		cfg.Encryption = k.source()
+	if k.Set() || !cfg.Encryption.On() {
+		cfg.Encryption = k.Source()
 	}
 	lost, err := node.AcceptLoss(cfg)
 	if err != nil {
-		return keyHint(err, "is the node still running? it must be stopped")
+		return config.KeyHint(err, "is the node still running? it must be stopped")
 	}
 	if lost == "" {
-		fmt.Fprintln(a.out, "nothing is lost: start the node")
+		fmt.Fprintln(a.Out, "nothing is lost: start the node")
 	} else {
-		fmt.Fprintf(a.out, "the node goes on without these records: %s. Start it\n", lost)
+		fmt.Fprintf(a.Out, "the node goes on without these records: %s. Start it\n", lost)
 	}
 	return nil
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cairndb/cairn/cmd/cairn/cairntest"
+	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
 )
@@ -17,7 +19,7 @@ import (
 // node does not start, nor does it or the doctor remove anything, before its owner has accepted the loss.
 func TestALoneNodeIsKilledAndItsLogIsGone(t *testing.T) {
 	t.Parallel()
-	p, home := startDev(t)
+	p, home := cairntest.StartDev(t)
 	raw, err := os.ReadFile(filepath.Join(home, "token"))
 	if err != nil {
 		t.Fatal(err)
@@ -25,7 +27,7 @@ func TestALoneNodeIsKilledAndItsLogIsGone(t *testing.T) {
 	token, acked := strings.TrimSpace(string(raw)), map[string]string{}
 	put := func(count int) {
 		t.Helper()
-		c, err := client.Dial(t.Context(), client.Config{Addrs: []string{p.line.Wire}, Token: token})
+		c, err := client.Dial(t.Context(), client.Config{Addrs: []string{p.Line.Wire}, Token: token})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -41,7 +43,7 @@ func TestALoneNodeIsKilledAndItsLogIsGone(t *testing.T) {
 	}
 	gone := func(names ...string) {
 		t.Helper()
-		p.kill()
+		p.Kill()
 		for _, name := range names {
 			if err := os.RemoveAll(filepath.Join(home, "raft", name)); err != nil {
 				t.Fatal(err)
@@ -50,37 +52,37 @@ func TestALoneNodeIsKilledAndItsLogIsGone(t *testing.T) {
 	}
 	put(40)
 	gone("log/meta")
-	p.launch()()
-	checkExport(t, p, token, acked)
-	if _, err := p.stop(); err != nil { // its state is on the disk
+	p.Launch()()
+	cairntest.CheckExport(t, p, token, acked)
+	if _, err := p.Stop(); err != nil { // its state is on the disk
 		t.Fatal(err)
 	}
-	p.launch()()
+	p.Launch()()
 	put(10)
 	gone("log")
 
 	before := movedAside(t, home)
-	if out, code := cli(t, "doctor", "--home", home); code != exitFailed {
+	if out, code := cairntest.Run(t, "doctor", "--home", home); code != cli.ExitFailed {
 		t.Errorf("doctor: exit %d, %s", code, out)
 	}
 	for range 2 {
-		p.launch()
-		p.ends("records lost", "cairn recover --accept-loss")
-		if !strings.Contains(p.log.String(), `level=ERROR msg="records lost"`) {
-			t.Errorf("no error is logged:\n%s", p.log)
+		p.Launch()
+		p.Ends("records lost", "cairn recover --accept-loss")
+		if !strings.Contains(p.Log.String(), `level=ERROR msg="records lost"`) {
+			t.Errorf("no error is logged:\n%s", p.Log)
 		}
 	}
 	if after := movedAside(t, home); !slices.Equal(after, before) {
 		t.Errorf("moved aside were %q, are %q", before, after)
 	}
-	if out, code := cli(t, "recover", "--home", home); code != exitUsage || out != "" {
+	if out, code := cairntest.Run(t, "recover", "--home", home); code != cli.ExitUsage || out != "" {
 		t.Errorf("recover without a word: exit %d, %s", code, out)
 	}
-	if out, code := cli(t, "recover", "--accept-loss", "--home", home); code != 0 || !strings.Contains(out, "goes on without these records: any from ") {
+	if out, code := cairntest.Run(t, "recover", "--accept-loss", "--home", home); code != 0 || !strings.Contains(out, "goes on without these records: any from ") {
 		t.Fatalf("recover: exit %d, %s", code, out)
 	}
-	p.launch()()
-	rows := exported(t, p, token)
+	p.Launch()()
+	rows := cairntest.Exported(t, p, token)
 	for rid, text := range rows {
 		if acked[rid] != text {
 			t.Errorf("%s holds %q", rid, text)
@@ -88,11 +90,11 @@ func TestALoneNodeIsKilledAndItsLogIsGone(t *testing.T) {
 	}
 	acked = rows
 	put(5)
-	if _, err := p.stop(); err != nil {
+	if _, err := p.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	p.launch()()
-	checkExport(t, p, token, acked)
+	p.Launch()()
+	cairntest.CheckExport(t, p, token, acked)
 }
 
 // movedAside are the files of a home that a node has moved aside.

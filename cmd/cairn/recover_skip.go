@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/cmd/cairn/config"
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/raft"
@@ -17,18 +19,18 @@ func (a *app) skipRecord(path, home string, at oplog.Index, digest string) error
 	u, err := node.FindUnapplied(cfg, at)
 	switch {
 	case errors.Is(err, oplog.ErrHeld):
-		return hinted{err, "the node is running: it does not stop at this record, or has not yet; stop it first"}
+		return cli.Hint(err, "the node is running: it does not stop at this record, or has not yet; stop it first")
 	case errors.Is(err, node.ErrApplies):
-		return hinted{err, "nothing is to be skipped: start the node"}
+		return cli.Hint(err, "nothing is to be skipped: start the node")
 	case errors.Is(err, raft.ErrNoRecord):
-		return hinted{err, "the node's own log says which record it stops at: \"cannot apply record N\""}
+		return cli.Hint(err, "the node's own log says which record it stops at: \"cannot apply record N\"")
 	case err != nil:
-		return keyHint(err, "")
+		return config.KeyHint(err, "")
 	}
-	fmt.Fprintf(a.err, "record %d: %d bytes, sha256 %s\ncannot be applied: %v\n", u.Index, u.Bytes, u.Digest, u.Fault)
+	fmt.Fprintf(a.Err, "record %d: %d bytes, sha256 %s\ncannot be applied: %v\n", u.Index, u.Bytes, u.Digest, u.Fault)
 	switch digest {
 	case "":
-		return hinted{errors.New("nothing was changed"), fmt.Sprintf("compare the digest on all nodes; then, on each: --skip-record %d --sha256 %s", at, u.Digest)}
+		return cli.Hint(errors.New("nothing was changed"), fmt.Sprintf("compare the digest on all nodes; then, on each: --skip-record %d --sha256 %s", at, u.Digest))
 	case u.Digest.String():
 	default:
 		return fmt.Errorf("record %d of this node is not the one with digest %s: nothing was changed", at, digest)
@@ -36,7 +38,7 @@ func (a *app) skipRecord(path, home string, at oplog.Index, digest string) error
 	if err := node.SkipRecord(cfg, u); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "record %d will be skipped when this node starts\n", at)
-	fmt.Fprintf(a.err, "next: the same on every other node, then start them\n")
+	fmt.Fprintf(a.Out, "record %d will be skipped when this node starts\n", at)
+	fmt.Fprintf(a.Err, "next: the same on every other node, then start them\n")
 	return nil
 }

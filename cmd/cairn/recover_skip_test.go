@@ -12,6 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cairndb/cairn/cmd/cairn/cairntest"
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/cmd/cairn/config"
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/raft"
@@ -36,15 +39,15 @@ func (d *deaf) Peer(context.Context, wire.Frame) (wire.Frame, error) {
 }
 
 // poison has three stopped nodes commit a record that no state can apply: consensus does not look into records.
-func poison(t *testing.T, nodes []*nodeProcess) (index uint64) {
+func poison(t *testing.T, nodes []*cairntest.Node) (index uint64) {
 	t.Helper()
 	members := make([]*raft.Node, len(nodes))
 	for i, p := range nodes {
-		up, err := loadConfig(p.args[3], false, func(*file) {}, func(string) string { return "" }, slog.New(slog.DiscardHandler))
+		up, err := config.Load(p.Args[3], false, func(*config.File) {}, func(string) string { return "" }, slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}
-		cfg := up.node
+		cfg := up.Node
 		files, err := node.Check(cfg, false)
 		if err != nil {
 			t.Fatal(err)
@@ -83,7 +86,7 @@ func poison(t *testing.T, nodes []*nodeProcess) (index uint64) {
 				continue
 			}
 			at, _, err := m.Propose(t.Context(), []byte("a record of no version that ever was, with room for a time")).Wait()
-			if err == nil && eventually(func() bool {
+			if err == nil && cairntest.Eventually(func() bool {
 				for _, m := range members {
 					if m.Status().AppliedIndex < at {
 						return false
@@ -104,68 +107,68 @@ func poison(t *testing.T, nodes []*nodeProcess) (index uint64) {
 // are left alone.
 func TestAPoisonedRecordIsSkipped(t *testing.T) {
 	t.Parallel()
-	nodes, token := startThreeIn(t, t.TempDir(), func(*nodeFile) {}, 0, 1, 2)
-	if out, code := cli(t, "remember", "the lamp is lit at dusk", "--addr", nodes[leaderOf(t, nodes)].line.Wire, "--token", token); code != 0 {
+	nodes, token := cairntest.StartThreeIn(t, t.TempDir(), func(*config.NodeFile) {}, 0, 1, 2)
+	if out, code := cairntest.Run(t, "remember", "the lamp is lit at dusk", "--addr", nodes[cairntest.Leader(t, nodes)].Line.Wire, "--token", token); code != 0 {
 		t.Fatal(out)
 	}
-	sameState(t, nodes)
-	if _, code := cli(t, "recover", "--config", nodes[0].args[3], "--skip-record", "9"); code != exitFailed {
+	cairntest.SameState(t, nodes)
+	if _, code := cairntest.Run(t, "recover", "--config", nodes[0].Args[3], "--skip-record", "9"); code != cli.ExitFailed {
 		t.Errorf("on a running node: exit %d", code)
 	}
 	for _, p := range nodes {
-		if _, err := p.stop(); err != nil {
+		if _, err := p.Stop(); err != nil {
 			t.Fatal(err)
 		}
 	}
 	at := poison(t, nodes)
-	stopped := make(chan *nodeProcess, len(nodes))
+	stopped := make(chan *cairntest.Node, len(nodes))
 	for _, p := range nodes {
-		p.launch()
+		p.Launch()
 		go func() {
-			_ = p.end() // its log says why
+			_ = p.End() // its log says why
 			stopped <- p
 		}()
 	}
 	for i := range nodes {
 		p := <-stopped
-		if log := p.log.String(); i < 2 && (!strings.Contains(log, fmt.Sprintf("record %d", at)) || !strings.Contains(log, "cairn recover")) {
-			t.Errorf("%s stopped with:\n%s", p.args[3], tailOf(log, 1000))
+		if log := p.Log.String(); i < 2 && (!strings.Contains(log, fmt.Sprintf("record %d", at)) || !strings.Contains(log, "cairn recover")) {
+			t.Errorf("%s stopped with:\n%s", p.Args[3], cairntest.TailOf(log, 1000))
 		}
 		if i == 1 { // a majority is gone: the third may not come to hear that the record is committed
 			for _, p := range nodes {
-				p.cmd.Process.Kill()
+				p.Cmd.Process.Kill()
 			}
 		}
 	}
 	digest := ""
 	for _, p := range nodes {
-		config := p.args[3]
-		if _, code := cli(t, "recover", "--config", config, "--skip-record", fmt.Sprint(at-1)); code != exitFailed {
+		config := p.Args[3]
+		if _, code := cairntest.Run(t, "recover", "--config", config, "--skip-record", fmt.Sprint(at-1)); code != cli.ExitFailed {
 			t.Errorf("a record that was applied: exit %d", code)
 		}
 		said, code := cliErr(t, "recover", "--config", config, "--skip-record", fmt.Sprint(at))
 		m := regexp.MustCompile(`sha256 ([0-9a-f]{64})`).FindStringSubmatch(said)
-		if code != exitFailed || m == nil || digest != "" && m[1] != digest {
+		if code != cli.ExitFailed || m == nil || digest != "" && m[1] != digest {
 			t.Fatalf("exit %d, %s", code, said)
 		}
 		digest = m[1]
-		if _, code := cli(t, "recover", "--config", config, "--skip-record", fmt.Sprint(at), "--sha256", strings.Repeat("0", 64)); code != exitFailed {
+		if _, code := cairntest.Run(t, "recover", "--config", config, "--skip-record", fmt.Sprint(at), "--sha256", strings.Repeat("0", 64)); code != cli.ExitFailed {
 			t.Errorf("another digest: exit %d", code)
 		}
 	}
 	for _, p := range nodes {
-		if out, code := cli(t, "recover", "--config", p.args[3], "--skip-record", fmt.Sprint(at), "--sha256", digest); code != 0 {
+		if out, code := cairntest.Run(t, "recover", "--config", p.Args[3], "--skip-record", fmt.Sprint(at), "--sha256", digest); code != 0 {
 			t.Fatalf("exit %d, %s", code, out)
 		}
 	}
-	startAll(t, nodes, 0, 1, 2)
-	sameState(t, nodes)
+	cairntest.StartAll(t, nodes, 0, 1, 2)
+	cairntest.SameState(t, nodes)
 	for _, p := range nodes {
-		if out, code := cli(t, "recall", "lamp dusk", "--addr", p.line.Wire, "--token", token); code != 0 || !strings.Contains(out, "lit at dusk") {
+		if out, code := cairntest.Run(t, "recall", "lamp dusk", "--addr", p.Line.Wire, "--token", token); code != 0 || !strings.Contains(out, "lit at dusk") {
 			t.Errorf("exit %d, %s", code, out)
 		}
 	}
-	if out, code := cli(t, "audit", "--url", nodes[leaderOf(t, nodes)].line.HTTP, "--token", token); code != 0 || !strings.Contains(out, "skip_record") || !strings.Contains(out, fmt.Sprintf("record %d", at)) {
+	if out, code := cairntest.Run(t, "audit", "--url", nodes[cairntest.Leader(t, nodes)].Line.HTTP, "--token", token); code != 0 || !strings.Contains(out, "skip_record") || !strings.Contains(out, fmt.Sprintf("record %d", at)) {
 		t.Errorf("audit: exit %d, %s", code, out)
 	}
 }
@@ -173,7 +176,7 @@ func TestAPoisonedRecordIsSkipped(t *testing.T) {
 // cliErr is cli for what is said on the standard error.
 func cliErr(t testing.TB, args ...string) (stderr string, code int) {
 	t.Helper()
-	c := command(t.Context(), args...)
+	c := cairntest.Command(t.Context(), args...)
 	var b strings.Builder
 	c.Stderr = &b
 	_ = c.Run() // the code says it

@@ -8,6 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cairndb/cairn/cmd/cairn/cairntest"
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/cmd/cairn/config"
+	"github.com/cairndb/cairn/cmd/cairn/doctor"
 	"github.com/cairndb/cairn/raft/rafttest"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
@@ -18,9 +22,9 @@ import (
 func TestRecoverFromALostMajority(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	nodes, token := startThreeIn(t, dir, func(*nodeFile) {}, 0, 1, 2)
-	l := leaderOf(t, nodes)
-	c, err := client.Dial(t.Context(), client.Config{Addrs: []string{nodes[l].line.Wire}, Token: token})
+	nodes, token := cairntest.StartThreeIn(t, dir, func(*config.NodeFile) {}, 0, 1, 2)
+	l := cairntest.Leader(t, nodes)
+	c, err := client.Dial(t.Context(), client.Config{Addrs: []string{nodes[l].Line.Wire}, Token: token})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,47 +37,47 @@ func TestRecoverFromALostMajority(t *testing.T) {
 		}
 		acked[rid] = text
 	}
-	sameState(t, nodes) // leadership may have moved meanwhile, and the node that goes on may be behind
-	config := nodes[l].args[3]
-	if _, code := cli(t, "cluster", "recover", "--config", config); code != exitFailed {
+	cairntest.SameState(t, nodes) // leadership may have moved meanwhile, and the node that goes on may be behind
+	config := nodes[l].Args[3]
+	if _, code := cairntest.Run(t, "cluster", "recover", "--config", config); code != cli.ExitFailed {
 		t.Errorf("recovering a running node: exit %d", code)
 	}
-	if _, err := nodes[l].stop(); err != nil {
+	if _, err := nodes[l].Stop(); err != nil {
 		t.Fatal(err)
 	}
-	if _, code := cli(t, "cluster", "recover", "--config", config, "--give-up", others(l)); code != exitFailed {
+	if _, code := cairntest.Run(t, "cluster", "recover", "--config", config, "--give-up", others(l)); code != cli.ExitFailed {
 		t.Errorf("recovering while the majority lives: exit %d", code)
 	}
 	for i, p := range nodes {
-		p.kill()
+		p.Kill()
 		if i != l {
-			if err := os.RemoveAll(p.line.Home); err != nil {
+			if err := os.RemoveAll(p.Line.Home); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	if _, code := cli(t, "cluster", "recover", "--config", config); code != exitUsage {
+	if _, code := cairntest.Run(t, "cluster", "recover", "--config", config); code != cli.ExitUsage {
 		t.Errorf("recovering without giving anybody up: exit %d", code)
 	}
-	if out, code := cli(t, "cluster", "recover", "--config", config, "--give-up", others(l)); code != 0 || !strings.Contains(out, "only member") {
+	if out, code := cairntest.Run(t, "cluster", "recover", "--config", config, "--give-up", others(l)); code != 0 || !strings.Contains(out, "only member") {
 		t.Fatalf("recover: exit %d, %s", code, out)
 	}
-	if out, code := cli(t, "doctor", "--config", config, "--deep"); code != 0 || !strings.Contains(out, "computed anew") {
+	if out, code := cairntest.Run(t, "doctor", "--config", config, "--deep"); code != 0 || !strings.Contains(out, "computed anew") {
 		t.Errorf("doctor: exit %d, %s", code, out)
 	}
-	nodes[l].launch()()
-	checkExport(t, nodes[l], token, acked)
+	nodes[l].Launch()()
+	cairntest.CheckExport(t, nodes[l], token, acked)
 	for i, p := range nodes {
 		if i != l {
-			p.launch()()
+			p.Launch()()
 		}
 	}
-	if !eventually(func() bool { s, ok := statusOf(t, nodes[l]); return ok && voters(s) == 3 && s.Healthy }) {
+	if !cairntest.Eventually(func() bool { s, ok := cairntest.Status(t, nodes[l]); return ok && voters(s) == 3 && s.Healthy }) {
 		t.Fatal("the others do not come back as voters")
 	}
-	sameState(t, nodes)
+	cairntest.SameState(t, nodes)
 	for _, p := range nodes {
-		checkExport(t, p, token, acked)
+		cairntest.CheckExport(t, p, token, acked)
 	}
 }
 
@@ -90,8 +94,8 @@ func others(l int) string {
 // TestDoctor: a healthy node passes; what is wrong is named with what to do.
 func TestDoctor(t *testing.T) {
 	t.Parallel()
-	_, home := startDev(t)
-	out, code := cli(t, "doctor", "--home", home)
+	_, home := cairntest.StartDev(t)
+	out, code := cairntest.Run(t, "doctor", "--home", home)
 	words := strings.Join(strings.Fields(out), " ") // columns are wider beside a warning
 	for _, want := range []string{"fsync takes", "ok cluster", "only their owner", "the only member", "log at "} {
 		if code != 0 || !strings.Contains(words, want) {
@@ -101,19 +105,19 @@ func TestDoctor(t *testing.T) {
 	if err := os.Chmod(filepath.Join(home, "token"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	found := map[string]finding{}
-	raw, code := cliJSON[[]finding](t, "doctor", "--home", home, "--json")
+	found := map[string]doctor.Finding{}
+	raw, code := cliJSON[[]doctor.Finding](t, "doctor", "--home", home, "--json")
 	for _, f := range raw {
 		found[f.Check] = f
 	}
-	if f := found["secrets"]; code != exitFailed || f.Status != ill || !strings.Contains(f.Do, "chmod 600") {
+	if f := found["secrets"]; code != cli.ExitFailed || f.Status != doctor.Fail || !strings.Contains(f.Do, "chmod 600") {
 		t.Errorf("a token that everybody reads: exit %d, %+v", code, f)
 	}
 	config := filepath.Join(t.TempDir(), "c.toml")
 	if err := os.WriteFile(config, []byte("[server]\nwire_port = \"x\""), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out, code := cli(t, "doctor", "--config", config); code != exitFailed || !strings.Contains(out, "wire_port") {
+	if out, code := cairntest.Run(t, "doctor", "--config", config); code != cli.ExitFailed || !strings.Contains(out, "wire_port") {
 		t.Errorf("a configuration that is none: exit %d, %s", code, out)
 	}
 }
@@ -121,35 +125,35 @@ func TestDoctor(t *testing.T) {
 // TestADamagedRowOfANodeThatIsAlone: it is not answered, the doctor says what to do, and a restart heals it.
 func TestADamagedRowOfANodeThatIsAlone(t *testing.T) {
 	t.Parallel()
-	p, home := startDev(t)
+	p, home := cairntest.StartDev(t)
 	const text = "the lighthouse has a keeper"
-	if _, code := cli(t, "remember", text, "--home", home); code != 0 {
+	if _, code := cairntest.Run(t, "remember", text, "--home", home); code != 0 {
 		t.Fatal("not remembered")
 	}
 	for { // a commit may copy the row while it is being changed
 		rafttest.Flip(t, filepath.Join(home, "state.db"), text)
-		out, code := cli(t, "recall", "keeper", "--home", home)
-		if code == exitFailed {
+		out, code := cairntest.Run(t, "recall", "keeper", "--home", home)
+		if code == cli.ExitFailed {
 			break
 		}
 		if !strings.Contains(out, text) {
 			t.Fatalf("it answers %s", out)
 		}
 	}
-	if !eventually(func() bool {
-		out, code := cli(t, "doctor", "--home", home)
-		return code == exitFailed && strings.Contains(out, "its sum differs") && strings.Contains(out, "restart the node")
+	if !cairntest.Eventually(func() bool {
+		out, code := cairntest.Run(t, "doctor", "--home", home)
+		return code == cli.ExitFailed && strings.Contains(out, "its sum differs") && strings.Contains(out, "restart the node")
 	}) {
 		t.Error("the doctor finds nothing")
 	}
-	if _, err := p.stop(); err != nil {
+	if _, err := p.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	p.launch()()
-	if out, code := cli(t, "recall", "keeper", "--home", home); code != 0 || !strings.Contains(out, text) {
+	p.Launch()()
+	if out, code := cairntest.Run(t, "recall", "keeper", "--home", home); code != 0 || !strings.Contains(out, text) {
 		t.Errorf("after a restart: exit %d, %s", code, out)
 	}
-	if out, code := cli(t, "doctor", "--home", home); code != 0 {
+	if out, code := cairntest.Run(t, "doctor", "--home", home); code != 0 {
 		t.Errorf("after a restart: %s", out)
 	}
 }
@@ -159,27 +163,27 @@ func TestADamagedRowOfANodeThatIsAlone(t *testing.T) {
 func TestDoctorComparesLogAndState(t *testing.T) {
 	t.Parallel()
 	home := filepath.Join(t.TempDir(), "home")
-	look := func() (finding, int) {
+	look := func() (doctor.Finding, int) {
 		t.Helper()
-		list, code := cliJSON[[]finding](t, "doctor", "--home", home, "--deep", "--json")
+		list, code := cliJSON[[]doctor.Finding](t, "doctor", "--home", home, "--deep", "--json")
 		for _, f := range list {
 			if f.Check == "files" {
 				return f, code
 			}
 		}
 		t.Fatalf("no finding about files: %+v", list)
-		return finding{}, 0
+		return doctor.Finding{}, 0
 	}
 	run := func(text string) {
 		t.Helper()
-		p := startDevIn(t, home)
-		cli(t, "remember", text, "--home", home)
-		if _, err := p.stop(); err != nil {
+		p := cairntest.StartDevIn(t, home)
+		cairntest.Run(t, "remember", text, "--home", home)
+		if _, err := p.Stop(); err != nil {
 			t.Fatal(err)
 		}
 	}
 	run("in both")
-	if f, _ := look(); f.Status != well || !strings.Contains(f.Says, "computed anew") || !strings.Contains(f.Says, "log 1 to ") {
+	if f, _ := look(); f.Status != doctor.OK || !strings.Contains(f.Says, "computed anew") || !strings.Contains(f.Says, "log 1 to ") {
 		t.Errorf("a node that was stopped: %+v", f)
 	}
 	old, now := filepath.Join(home, "old-raft"), filepath.Join(home, "raft")
@@ -190,7 +194,7 @@ func TestDoctorComparesLogAndState(t *testing.T) {
 	if err := errors.Join(os.RemoveAll(now), os.Rename(old, now)); err != nil {
 		t.Fatal(err)
 	}
-	if f, code := look(); code != exitFailed || f.Status != ill || !strings.Contains(f.Says, "its tail is lost") {
+	if f, code := look(); code != cli.ExitFailed || f.Status != doctor.Fail || !strings.Contains(f.Says, "its tail is lost") {
 		t.Errorf("a log that is older than the state: exit %d, %+v", code, f)
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cairndb/cairn/cmd/cairn/cairntest"
+	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/oplog/seal"
 )
@@ -20,22 +22,22 @@ import (
 func TestAHomeIsEncryptedAndRewritten(t *testing.T) {
 	t.Parallel()
 	home, keyFile := filepath.Join(shortDir(t), "h"), filepath.Join(t.TempDir(), "key")
-	p := startDevIn(t, home)
+	p := cairntest.StartDevIn(t, home)
 	token := strings.TrimSpace(string(readFile(t, filepath.Join(home, "token"))))
 	plant := &planted{}
-	plantMemories(t, []*nodeProcess{p}, token, plant, 30)
+	plantMemories(t, []*cairntest.Node{p}, token, plant, 30)
 	plantLocally(t, p, plant)
 	before := exportOf(t, home)
 	stop := func() {
 		t.Helper()
-		if _, err := p.stop(); err != nil {
+		if _, err := p.Stop(); err != nil {
 			t.Fatal(err)
 		}
 	}
 	start := func(more ...string) {
 		t.Helper()
-		p.args = append(p.args[:5:5], more...)
-		p.launch()()
+		p.Args = append(p.Args[:5:5], more...)
+		p.Launch()()
 	}
 	check := func() {
 		t.Helper()
@@ -45,15 +47,15 @@ func TestAHomeIsEncryptedAndRewritten(t *testing.T) {
 		if l := listed(t, p); len(l) != 8 {
 			t.Errorf("%d events in the inbox, want 8: %q", len(l), l)
 		}
-		if out, code := cli(t, "covenant", "audit", "verify", "--home", home); code != 0 {
+		if out, code := cairntest.Run(t, "covenant", "audit", "verify", "--home", home); code != 0 {
 			t.Errorf("audit: %s", out)
 		}
 	}
 	check()
-	if _, code := cli(t, "key", "new", "--output", keyFile); code != 0 {
+	if _, code := cairntest.Run(t, "key", "new", "--output", keyFile); code != 0 {
 		t.Fatal("no key")
 	}
-	if _, code := cli(t, "key", "encrypt", "--home", home, "--key-file", keyFile); code != exitFailed {
+	if _, code := cairntest.Run(t, "key", "encrypt", "--home", home, "--key-file", keyFile); code != cli.ExitFailed {
 		t.Error("the home of a running node was encrypted")
 	}
 	stop() // what waited to be written is, then
@@ -76,17 +78,17 @@ func TestAHomeIsEncryptedAndRewritten(t *testing.T) {
 	if err := os.Mkdir(audit, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if _, code := cli(t, "key", "encrypt", "--home", home, "--key-file", keyFile); code != exitFailed {
+	if _, code := cairntest.Run(t, "key", "encrypt", "--home", home, "--key-file", keyFile); code != cli.ExitFailed {
 		t.Error("a change that could not be finished succeeded")
 	}
-	if out, err := command(t.Context(), append(p.args, "--key-file", keyFile)...).CombinedOutput(); exitOf(t, err) != exitFailed || !strings.Contains(string(out), "cut short") {
+	if out, err := cairntest.Command(t.Context(), append(p.Args, "--key-file", keyFile)...).CombinedOutput(); exitOf(t, err) != cli.ExitFailed || !strings.Contains(string(out), "cut short") {
 		t.Errorf("a node started between two states of its files: %s", out)
 	}
 	if err := os.Remove(audit); err != nil {
 		t.Fatal(err)
 	}
 	rename(audit+".away", audit)
-	if out, code := cli(t, "key", "encrypt", "--home", home, "--key-file", keyFile); code != 0 {
+	if out, code := cairntest.Run(t, "key", "encrypt", "--home", home, "--key-file", keyFile); code != 0 {
 		t.Fatalf("not finished: %s", out)
 	}
 	if n, where := marked(t, home); n != 0 {
@@ -98,7 +100,7 @@ func TestAHomeIsEncryptedAndRewritten(t *testing.T) {
 	}
 	check()
 
-	if _, code := cli(t, "key", "rotate", "--home", home, "--key-file", keyFile); code != 0 {
+	if _, code := cairntest.Run(t, "key", "rotate", "--home", home, "--key-file", keyFile); code != 0 {
 		t.Error("no new data key")
 	}
 	stop()
@@ -112,7 +114,7 @@ func TestAHomeIsEncryptedAndRewritten(t *testing.T) {
 	if keys := jsonOf[[]info](t, "key", "list", "--home", home, "--key-file", keyFile); len(keys) != 2 {
 		t.Errorf("keys %+v", keys)
 	}
-	if _, code := cli(t, "key", "rewrite", "--home", home, "--key-file", keyFile); code != 0 {
+	if _, code := cairntest.Run(t, "key", "rewrite", "--home", home, "--key-file", keyFile); code != 0 {
 		t.Error("not rewritten")
 	}
 	if keys := jsonOf[[]info](t, "key", "list", "--home", home, "--key-file", keyFile); len(keys) != 1 || !keys[0].Active {
@@ -146,7 +148,7 @@ func readFile(t *testing.T, path string) []byte {
 // exportOf is what the node of a home holds, as the lines of an export.
 func exportOf(t *testing.T, home string) map[string]string {
 	t.Helper()
-	out, code := cli(t, "export", "--home", home)
+	out, code := cairntest.Run(t, "export", "--home", home)
 	if code != 0 {
 		t.Fatal("no export")
 	}
@@ -157,9 +159,9 @@ func exportOf(t *testing.T, home string) map[string]string {
 	return rows
 }
 
-func hashOf(t *testing.T, p *nodeProcess) string {
+func hashOf(t *testing.T, p *cairntest.Node) string {
 	t.Helper()
-	s, ok := statusOf(t, p)
+	s, ok := cairntest.Status(t, p)
 	if !ok {
 		t.Fatal("no status")
 	}
@@ -167,7 +169,7 @@ func hashOf(t *testing.T, p *nodeProcess) string {
 }
 
 // listed are the events in an agent's inbox.
-func listed(t *testing.T, p *nodeProcess) []string {
+func listed(t *testing.T, p *cairntest.Node) []string {
 	t.Helper()
 	got, ok := stringExec(t, p, "/events list --all")
 	if !ok {
@@ -181,21 +183,21 @@ func listed(t *testing.T, p *nodeProcess) []string {
 func TestAChangeOfKeysIsKilled(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	p, source := startDev(t)
+	p, source := cairntest.StartDev(t)
 	for i := range 5 {
-		if _, code := cli(t, "remember", fmt.Sprint("memory ", i), "--home", source); code != 0 {
+		if _, code := cairntest.Run(t, "remember", fmt.Sprint("memory ", i), "--home", source); code != 0 {
 			t.Fatal("not remembered")
 		}
 	}
 	backups, home, keyFile := filepath.Join(dir, "backups"), filepath.Join(dir, "home"), filepath.Join(dir, "key")
-	if _, code := cli(t, "backup", "--to", backups, "--home", source); code != 0 {
+	if _, code := cairntest.Run(t, "backup", "--to", backups, "--home", source); code != 0 {
 		t.Fatal("no backup")
 	}
-	p.kill()
-	if _, code := cli(t, "restore", "--from", backups, "--home", home); code != 0 {
+	p.Kill()
+	if _, code := cairntest.Run(t, "restore", "--from", backups, "--home", home); code != 0 {
 		t.Fatal("no home")
 	}
-	if _, code := cli(t, "key", "new", "--output", keyFile); code != 0 {
+	if _, code := cairntest.Run(t, "key", "new", "--output", keyFile); code != 0 {
 		t.Fatal("no key")
 	}
 	quiet := slog.New(slog.DiscardHandler)
@@ -213,19 +215,19 @@ func TestAChangeOfKeysIsKilled(t *testing.T) {
 			}
 			if i == 0 { // whole, and timed
 				start := time.Now()
-				if out, code := cli(t, args(copied)...); code != 0 {
+				if out, code := cairntest.Run(t, args(copied)...); code != 0 {
 					t.Fatalf("key %s: %s", verb, out)
 				}
 				took = time.Since(start)
 			} else {
-				c := command(t.Context(), args(copied)...)
+				c := cairntest.Command(t.Context(), args(copied)...)
 				if err := c.Start(); err != nil {
 					t.Fatal(err)
 				}
 				after := time.AfterFunc(took*time.Duration(i)/5, func() { c.Process.Kill() })
 				_ = c.Wait() // it may have come to its end
 				after.Stop()
-				if out, code := cli(t, args(copied)...); code != 0 {
+				if out, code := cairntest.Run(t, args(copied)...); code != 0 {
 					t.Fatalf("key %s again after a kill: %s", verb, out)
 				}
 			}
@@ -236,9 +238,9 @@ func TestAChangeOfKeysIsKilled(t *testing.T) {
 		}
 		home = filepath.Join(dir, fmt.Sprint(verb, 0))
 	}
-	q := &nodeProcess{t: t, args: []string{"dev", "--home", home, "--port-base", fmt.Sprint(freePorts(t, 6)), "--key-file", keyFile}}
-	t.Cleanup(q.kill)
-	q.launch()()
+	q := &cairntest.Node{T: t, Args: []string{"dev", "--home", home, "--port-base", fmt.Sprint(cairntest.FreePorts(t, 6)), "--key-file", keyFile}}
+	t.Cleanup(q.Kill)
+	q.Launch()()
 	if rows := exportOf(t, home); len(rows) != 5 {
 		t.Errorf("%d memories, want 5", len(rows))
 	}

@@ -12,18 +12,20 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/cmd/cairn/config"
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/oplog/archive"
 )
 
 // restoreRun is one run of the command.
 type restoreRun struct {
-	t                target
+	t                cli.Target
 	from, at, config string
 	database, into   string
 	home             string
 	to               archive.Target
-	key              keySource
+	key              config.KeySource
 }
 
 func (a *app) restore() *cobra.Command {
@@ -47,7 +49,7 @@ import, and get new ids; sessions, claims and the log do not come along.
 there is, and refuses when a file is missing between two others.`,
 		RunE: func(c *cobra.Command, _ []string) (err error) {
 			if r.from == "" {
-				return usageError{errors.New("restore needs --from")}
+				return cli.Usage(errors.New("restore needs --from"))
 			}
 			if r.to, err = parsePoint(r.at); err != nil {
 				return err
@@ -56,14 +58,14 @@ there is, and refuses when a file is missing between two others.`,
 				return a.restoreDatabase(c.Context(), &r)
 			}
 			if r.config == "" && !c.Flags().Changed("home") {
-				return usageError{errors.New("restore needs --config or --home, or --database for a live cluster")}
+				return cli.Usage(errors.New("restore needs --config or --home, or --database for a live cluster"))
 			}
-			r.home = r.t.home
+			r.home = r.t.Home
 			return a.restoreHome(&r)
 		},
 	}
-	r.t.flags(c)
-	r.key.flags(c)
+	r.t.Flags(c)
+	r.key.Flags(c)
 	c.Flags().StringVar(&r.from, "from", "", "directory of backups")
 	c.Flags().StringVar(&r.at, "at", "", "an index of the log or a time; all there is by default")
 	c.Flags().StringVarP(&r.config, "config", "c", "", "configuration of the node that is to have the state")
@@ -77,35 +79,35 @@ func (a *app) restoreHome(r *restoreRun) error {
 	if err != nil {
 		return err
 	}
-	if r.key.set() || !cfg.Encryption.On() {
-		cfg.Encryption = r.key.source()
+	if r.key.Set() || !cfg.Encryption.On() {
+		cfg.Encryption = r.key.Source()
 	}
 	at, err := node.Restore(cfg, r.from, r.to)
 	if errors.Is(err, archive.ErrGap) {
-		return hinted{err, "bring the missing file back, or restore what is before it: --at INDEX, with an index from `cairn backup list " + r.from + "`"}
+		return cli.Hint(err, "bring the missing file back, or restore what is before it: --at INDEX, with an index from `cairn backup list "+r.from+"`")
 	}
 	if errors.Is(err, archive.ErrNoBackup) {
-		return hinted{err, "`cairn backup list " + r.from + "` says what is there"}
+		return cli.Hint(err, "`cairn backup list "+r.from+"` says what is there")
 	}
 	if err != nil {
-		return keyHint(err, "")
+		return config.KeyHint(err, "")
 	}
-	if r.t.asJSON {
-		return a.json(map[string]any{"home": cfg.Home, "index": at.Index, "state_hash": at.Sum.String()})
+	if r.t.JSON {
+		return a.JSON(map[string]any{"home": cfg.Home, "index": at.Index, "state_hash": at.Sum.String()})
 	}
-	fmt.Fprintf(a.out, "restored to index %d, state %s, in %s\n", at.Index, at.Sum, cfg.Home)
+	fmt.Fprintf(a.Out, "restored to index %d, state %s, in %s\n", at.Index, at.Sum, cfg.Home)
 	return nil
 }
 
 // offlineConfig is the configuration of a node whose files are worked on while it does not run.
 func (a *app) offlineConfig(path, home string) (cfg node.Config, err error) {
-	log := slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	log := slog.New(slog.NewTextHandler(a.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	if path != "" {
-		up, err := loadConfig(path, false, func(*file) {}, os.Getenv, log)
+		up, err := config.Load(path, false, func(*config.File) {}, os.Getenv, log)
 		if err != nil {
 			return cfg, err
 		}
-		cfg = up.node
+		cfg = up.Node
 	} else {
 		cfg.Home = home
 	}
@@ -121,10 +123,10 @@ func (a *app) restoreDatabase(ctx context.Context, r *restoreRun) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	cfg := node.Config{Home: filepath.Join(dir, "home"), Wire: loopback(0), HTTP: loopback(0), MintToken: true,
-		Heartbeat: devHeartbeat, Election: devElection, Version: buildVersion(), Encryption: r.key.source()}
+	cfg := node.Config{Home: filepath.Join(dir, "home"), Wire: config.Loopback(0), HTTP: config.Loopback(0), MintToken: true,
+		Heartbeat: config.DevHeartbeat, Election: config.DevElection, Version: cli.BuildVersion(), Encryption: r.key.Source()}
 	if _, err := node.Restore(cfg, r.from, r.to); err != nil {
-		return keyHint(err, "")
+		return config.KeyHint(err, "")
 	}
 	n, err := node.Open(ctx, cfg)
 	if err != nil {
@@ -134,8 +136,8 @@ func (a *app) restoreDatabase(ctx context.Context, r *restoreRun) (err error) {
 	if err := n.Ready(ctx); err != nil {
 		return err
 	}
-	scratch := target{http: "http://" + n.Addrs().HTTP, tokenFile: filepath.Join(cfg.Home, "token")}
-	rows, err := scratch.request(ctx, "GET", "/v1/export?database="+url.QueryEscape(r.database), nil)
+	scratch := cli.Target{Gateway: "http://" + n.Addrs().HTTP, TokenFile: filepath.Join(cfg.Home, "token")}
+	rows, err := scratch.Request(ctx, "GET", "/v1/export?database="+url.QueryEscape(r.database), nil)
 	if err != nil {
 		return fmt.Errorf("database '%s' of the backup: %w", r.database, err)
 	}
@@ -148,7 +150,7 @@ func (a *app) importInto(ctx context.Context, r *restoreRun, rows io.Reader) err
 	if into == "" {
 		into = r.database
 	}
-	cl, err := r.t.dial(ctx)
+	cl, err := r.t.Dial(ctx)
 	if err != nil {
 		return err
 	}
@@ -167,21 +169,21 @@ func (a *app) importInto(ctx context.Context, r *restoreRun, rows io.Reader) err
 		}
 	}
 	if at := cl.Addr(); at != "" { // the node that made the database knows it; another may not yet
-		r.t.addrs = append([]string{at}, r.t.addrs...)
+		r.t.Addrs = append([]string{at}, r.t.Addrs...)
 	}
-	r.t.database = into
-	dst, err := r.t.dial(ctx)
+	r.t.Database = into
+	dst, err := r.t.Dial(ctx)
 	if err != nil {
 		return err
 	}
 	defer dst.Close()
-	im := importer{c: dst, bar: a.progress("restoring")}
+	im := importer{c: dst, bar: a.Progress("restoring")}
 	if err := im.run(ctx, rows); err != nil {
 		return fmt.Errorf("row %d: %w (%d memories and %d relations were restored)", im.line, err, im.memories, im.edges)
 	}
-	if r.t.asJSON {
-		return a.json(map[string]any{"database": into, "memories": im.memories, "edges": im.edges})
+	if r.t.JSON {
+		return a.JSON(map[string]any{"database": into, "memories": im.memories, "edges": im.edges})
 	}
-	fmt.Fprintf(a.out, "restored %d memories and %d relations into '%s'\n", im.memories, im.edges, into)
+	fmt.Fprintf(a.Out, "restored %d memories and %d relations into '%s'\n", im.memories, im.edges, into)
 	return nil
 }

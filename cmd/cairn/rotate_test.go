@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
@@ -17,10 +18,10 @@ import (
 // never refused and loses nothing; afterwards the old secret opens nothing.
 func TestTheClusterSecretIsRotated(t *testing.T) {
 	t.Parallel()
-	nodes, old := startThree(t, 0, 1, 2)
+	nodes, old := cairntest.StartThree(t, 0, 1, 2)
 	next := node.NewSecret()
 	token := onLeader(t, nodes, old, "token", "create")
-	sameState(t, nodes) // the token is on all of them
+	cairntest.SameState(t, nodes) // the token is on all of them
 	ctx, stop := context.WithCancel(t.Context())
 	var mu sync.Mutex
 	acked := map[string]string{}
@@ -32,38 +33,38 @@ func TestTheClusterSecretIsRotated(t *testing.T) {
 	waitForWrites(t, &mu, acked, 5)
 	for _, step := range []struct{ shown, other string }{{old, next}, {next, old}, {next, ""}} {
 		for _, p := range nodes {
-			rewrite(t, p.args[3], step.shown, step.other)
-			if _, err := p.stop(); err != nil {
+			rewrite(t, p.Args[3], step.shown, step.other)
+			if _, err := p.Stop(); err != nil {
 				t.Fatal(err)
 			}
-			p.launch()()
+			p.Launch()()
 			waitForWrites(t, &mu, acked, 5)
 		}
 	}
 	stop()
 	wg.Wait()
-	sameState(t, nodes)
+	cairntest.SameState(t, nodes)
 	for _, p := range nodes {
-		checkExport(t, p, next, acked)
+		cairntest.CheckExport(t, p, next, acked)
 	}
 	hello := wire.ClusterHello{NodeID: 9, Role: "voter", ClusterSecret: old, AdvertiseAddr: "127.0.0.1:1", ProtocolVersion: 1}
-	if got := sayHello(t, nodes[0].line.Cluster, "", nil, hello); got != "cluster secret mismatch" {
+	if got := sayHello(t, nodes[0].Line.Cluster, "", nil, hello); got != "cluster secret mismatch" {
 		t.Errorf("the old secret: %q", got)
 	}
 	hello.ClusterSecret, hello.Raft = next, &wire.RaftHello{EntryMin: 90, EntryMax: 91, Version: "from the future"}
-	if got := sayHello(t, nodes[0].line.Cluster, "", nil, hello); !strings.Contains(got, "reads log records of versions") {
+	if got := sayHello(t, nodes[0].Line.Cluster, "", nil, hello); !strings.Contains(got, "reads log records of versions") {
 		t.Errorf("a peer whose records cannot be read: %q", got)
 	}
 	t.Logf("%d writes acknowledged across nine restarts", len(acked))
 }
 
 // onLeader runs a command with a token on the node that leads, again when leadership moves meanwhile.
-func onLeader(t testing.TB, nodes []*nodeProcess, token string, args ...string) string {
+func onLeader(t testing.TB, nodes []*cairntest.Node, token string, args ...string) string {
 	t.Helper()
 	var out string
-	if !eventually(func() bool {
+	if !cairntest.Eventually(func() bool {
 		var code int
-		out, code = cli(t, append(slices.Clone(args), "--token", token, "--url", nodes[leaderOf(t, nodes)].line.HTTP)...)
+		out, code = cairntest.Run(t, append(slices.Clone(args), "--token", token, "--url", nodes[cairntest.Leader(t, nodes)].Line.HTTP)...)
 		return code == 0
 	}) {
 		t.Fatalf("cairn %s: not done", strings.Join(args, " "))
@@ -100,21 +101,21 @@ func rewrite(t *testing.T, path, shown, other string) {
 // the old one opens nothing afterwards, on any node.
 func TestATokenIsRotated(t *testing.T) {
 	t.Parallel()
-	nodes, secret := startThree(t, 0, 1, 2)
-	opens := func(p *nodeProcess, token string) bool {
-		c, err := client.Dial(t.Context(), client.Config{Addrs: []string{p.line.Wire}, Token: token})
+	nodes, secret := cairntest.StartThree(t, 0, 1, 2)
+	opens := func(p *cairntest.Node, token string) bool {
+		c, err := client.Dial(t.Context(), client.Config{Addrs: []string{p.Line.Wire}, Token: token})
 		return err == nil && c.Close() == nil
 	}
-	refused := func(p *nodeProcess, token string) bool {
-		c, err := client.Dial(t.Context(), client.Config{Addrs: []string{p.line.Wire}, Token: token})
+	refused := func(p *cairntest.Node, token string) bool {
+		c, err := client.Dial(t.Context(), client.Config{Addrs: []string{p.Line.Wire}, Token: token})
 		if err == nil {
 			c.Close()
 		}
 		return client.IsCode(err, wire.CodeAuthInvalid)
 	}
-	everywhere := func(is func(*nodeProcess, string) bool, token string) bool {
-		return eventually(func() bool {
-			return !slices.ContainsFunc(nodes, func(p *nodeProcess) bool { return !is(p, token) })
+	everywhere := func(is func(*cairntest.Node, string) bool, token string) bool {
+		return cairntest.Eventually(func() bool {
+			return !slices.ContainsFunc(nodes, func(p *cairntest.Node) bool { return !is(p, token) })
 		})
 	}
 	old, next := onLeader(t, nodes, secret, "token", "create", "--label", "before"), onLeader(t, nodes, secret, "token", "create", "--label", "after")
@@ -126,9 +127,9 @@ func TestATokenIsRotated(t *testing.T) {
 	after := putLoad(t, nodes, next)
 	after.goesOn(t)
 	before.end()
-	if !eventually(func() bool { // the second time there may be nothing left to revoke
-		lead := nodes[leaderOf(t, nodes)]
-		_, code := cli(t, "token", "revoke", old, "--url", lead.line.HTTP, "--token", secret)
+	if !cairntest.Eventually(func() bool { // the second time there may be nothing left to revoke
+		lead := nodes[cairntest.Leader(t, nodes)]
+		_, code := cairntest.Run(t, "token", "revoke", old, "--url", lead.Line.HTTP, "--token", secret)
 		return code == 0 || refused(lead, old)
 	}) {
 		t.Fatal("not revoked")
@@ -138,20 +139,20 @@ func TestATokenIsRotated(t *testing.T) {
 	}
 	after.goesOn(t)
 	after.end()
-	sameState(t, nodes)
+	cairntest.SameState(t, nodes)
 	for _, p := range nodes {
 		checkTexts(t, p, secret, before.acked, after.acked)
 	}
 }
 
 // checkTexts checks that a node holds what was acknowledged; texts may be there more than once.
-func checkTexts(t testing.TB, p *nodeProcess, token string, acked ...map[string]string) {
+func checkTexts(t testing.TB, p *cairntest.Node, token string, acked ...map[string]string) {
 	t.Helper()
-	rows := exported(t, p, token)
+	rows := cairntest.Exported(t, p, token)
 	for _, part := range acked {
 		for rid, text := range part {
 			if rows[rid] != text {
-				t.Errorf("node %d lost %s (%q)", p.line.NodeID, rid, text)
+				t.Errorf("node %d lost %s (%q)", p.Line.NodeID, rid, text)
 			}
 		}
 	}

@@ -8,6 +8,9 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/cairndb/cairn/cmd/cairn/cairntest"
+	"github.com/cairndb/cairn/cmd/cairn/cli"
 )
 
 // TestRowsOfOthers: what an import makes of the shapes in which memories come.
@@ -63,10 +66,10 @@ func number64(f float64) string {
 // here is taken in again by another node.
 func TestImportFromElsewhere(t *testing.T) {
 	t.Parallel()
-	_, home := startDev(t)
+	_, home := cairntest.StartDev(t)
 	take := func(home, in string) (string, error) {
 		t.Helper()
-		c := command(t.Context(), "import", "--home", home)
+		c := cairntest.Command(t.Context(), "import", "--home", home)
 		c.Stdin = strings.NewReader(in)
 		out, err := c.CombinedOutput()
 		return string(out), err
@@ -75,7 +78,7 @@ func TestImportFromElsewhere(t *testing.T) {
 	if err != nil || !strings.Contains(out, "imported 1 memories and 1 relations") {
 		t.Fatalf("%v: %s", err, out)
 	}
-	if out, _ := cli(t, "recall", "what does Alice drink?", "--home", home); !strings.Contains(out, "Alice prefers tea") {
+	if out, _ := cairntest.Run(t, "recall", "what does Alice drink?", "--home", home); !strings.Contains(out, "Alice prefers tea") {
 		t.Errorf("recall: %s", out)
 	}
 	var exit *exec.ExitError
@@ -90,19 +93,19 @@ func TestImportFromElsewhere(t *testing.T) {
 		if !errors.As(err, &exit) || !strings.Contains(out, "row 2: ") || !strings.Contains(out, "1 memories and 0 relations were imported") {
 			t.Errorf("a bad row: %v, %s", err, out)
 		}
-		if rows, _ := cli(t, "export", "--home", home); !strings.Contains(rows, want) || strings.Contains(rows, "never reached") {
+		if rows, _ := cairntest.Run(t, "export", "--home", home); !strings.Contains(rows, want) || strings.Contains(rows, "never reached") {
 			t.Errorf("%q is lost, or what came behind the bad row is not:\n%s", want, rows)
 		}
 	}
-	if out, code := cli(t, "forget", "0198c0de-0000-7000-8000-000000000000", "--home", home, "--json"); code != exitFailed || !strings.Contains(out, `"found": false`) {
+	if out, code := cairntest.Run(t, "forget", "0198c0de-0000-7000-8000-000000000000", "--home", home, "--json"); code != cli.ExitFailed || !strings.Contains(out, `"found": false`) {
 		t.Errorf("forgetting nothing: exit %d, %s", code, out)
 	}
-	exported, _ := cli(t, "export", "--home", home)
-	_, second := startDev(t)
+	exported, _ := cairntest.Run(t, "export", "--home", home)
+	_, second := cairntest.StartDev(t)
 	if out, err := take(second, exported); err != nil || !strings.Contains(out, "and 1 relations") {
 		t.Fatalf("%v: %s", err, out)
 	}
-	again, _ := cli(t, "export", "--home", second)
+	again, _ := cairntest.Run(t, "export", "--home", second)
 	for _, want := range []string{`"text":"Alice prefers tea"`, `"namespace":"alice"`, `"created_at":1722270171`, `"rel_type":"prefers"`} {
 		if !strings.Contains(exported, want) || !strings.Contains(again, want) {
 			t.Errorf("%s is lost on the way:\n%s\n%s", want, exported, again)

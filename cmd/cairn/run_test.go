@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/api"
 )
@@ -25,44 +26,44 @@ func TestExitCodes(t *testing.T) {
 		code int
 		says string // on stderr
 	}{
-		{"version", exitOK, ""},
-		{"version --json", exitOK, ""},
-		{"completion bash", exitOK, ""},
-		{"--help", exitOK, ""},
-		{"nonsense", exitUsage, "nonsense"},
-		{"db", exitUsage, "needs a verb"},
-		{"db nonsense", exitUsage, "nonsense"},
-		{"recall", exitUsage, "arg"},
-		{"relate Alice leads", exitUsage, "arg"},
-		{"status --nonsense", exitUsage, "nonsense"},
-		{"dev --port-base 70000", exitUsage, "--port-base"},
-		{"dev --log-format xml", exitUsage, "--log-format"},
-		{"dev --log-level loud", exitUsage, "--log-level"},
-		{"db drop x", exitUsage, "--yes"},
-		{"cluster init", exitUsage, "--node-id"},
-		{"cluster remove", exitUsage, "--node-id"},
-		{"cluster transfer 1", exitUsage, "named with --node-id"},
-		{"token list mine", exitUsage, `takes flags alone, not "mine"`},
-		{"export one two", exitUsage, "accepts at most 1 arg"},
-		{"forget", exitUsage, "cairn forget RID"},
-		{"forget x --token t --addr 127.0.0.1", exitUsage, "host:port"},
-		{"status --url ftp://x", exitUsage, "http://host:port"},
-		{"status --watch --interval 0s", exitUsage, "at least 100ms"},
-		{"remember x --importance 7", exitUsage, "0 to 1"},
-		{"remember x --half-life -1", exitUsage, "more than 0"},
-		{"remember -", exitUsage, "no text"},
-		{"recall x --as-of yesterday", exitUsage, "--as-of \"yesterday\": want a date"},
-		{"recall x --since 2021-01-01 --until 2020-01-01", exitUsage, "--since is after --until"},
-		{"recall x --top 0", exitUsage, "at least 1"},
-		{"token create --expires -1h", exitUsage, "more than 0"},
-		{"key list --home " + empty, exitFailed, "is not encrypted"},
-		{"key list --key-file none --home " + empty, exitFailed, "hint: the file that should hold the master key"},
-		{"bench write --nodes 2", exitUsage, "--nodes"},
-		{"bench write --clients 0", exitUsage, "--clients"},
-		{"recall anything --home " + empty, exitFailed, "hint: start one with `cairn dev`"},
-		{"status --home " + empty, exitFailed, "hint: "},
-		{"serve --config " + filepath.Join(empty, "none.toml"), exitFailed, "hint: `cairn cluster init`"},
-		{"recall x --addr 127.0.0.1:1 --home " + empty, exitFailed, "hint: "},
+		{"version", cli.ExitOK, ""},
+		{"version --json", cli.ExitOK, ""},
+		{"completion bash", cli.ExitOK, ""},
+		{"--help", cli.ExitOK, ""},
+		{"nonsense", cli.ExitUsage, "nonsense"},
+		{"db", cli.ExitUsage, "needs a verb"},
+		{"db nonsense", cli.ExitUsage, "nonsense"},
+		{"recall", cli.ExitUsage, "arg"},
+		{"relate Alice leads", cli.ExitUsage, "arg"},
+		{"status --nonsense", cli.ExitUsage, "nonsense"},
+		{"dev --port-base 70000", cli.ExitUsage, "--port-base"},
+		{"dev --log-format xml", cli.ExitUsage, "--log-format"},
+		{"dev --log-level loud", cli.ExitUsage, "--log-level"},
+		{"db drop x", cli.ExitUsage, "--yes"},
+		{"cluster init", cli.ExitUsage, "--node-id"},
+		{"cluster remove", cli.ExitUsage, "--node-id"},
+		{"cluster transfer 1", cli.ExitUsage, "named with --node-id"},
+		{"token list mine", cli.ExitUsage, `takes flags alone, not "mine"`},
+		{"export one two", cli.ExitUsage, "accepts at most 1 arg"},
+		{"forget", cli.ExitUsage, "cairn forget RID"},
+		{"forget x --token t --addr 127.0.0.1", cli.ExitUsage, "host:port"},
+		{"status --url ftp://x", cli.ExitUsage, "http://host:port"},
+		{"status --watch --interval 0s", cli.ExitUsage, "at least 100ms"},
+		{"remember x --importance 7", cli.ExitUsage, "0 to 1"},
+		{"remember x --half-life -1", cli.ExitUsage, "more than 0"},
+		{"remember -", cli.ExitUsage, "no text"},
+		{"recall x --as-of yesterday", cli.ExitUsage, "--as-of \"yesterday\": want a date"},
+		{"recall x --since 2021-01-01 --until 2020-01-01", cli.ExitUsage, "--since is after --until"},
+		{"recall x --top 0", cli.ExitUsage, "at least 1"},
+		{"token create --expires -1h", cli.ExitUsage, "more than 0"},
+		{"key list --home " + empty, cli.ExitFailed, "is not encrypted"},
+		{"key list --key-file none --home " + empty, cli.ExitFailed, "hint: the file that should hold the master key"},
+		{"bench write --nodes 2", cli.ExitUsage, "--nodes"},
+		{"bench write --clients 0", cli.ExitUsage, "--clients"},
+		{"recall anything --home " + empty, cli.ExitFailed, "hint: start one with `cairn dev`"},
+		{"status --home " + empty, cli.ExitFailed, "hint: "},
+		{"serve --config " + filepath.Join(empty, "none.toml"), cli.ExitFailed, "hint: `cairn cluster init`"},
+		{"recall x --addr 127.0.0.1:1 --home " + empty, cli.ExitFailed, "hint: "},
 	} {
 		t.Run(tc.args, func(t *testing.T) {
 			t.Setenv("CAIRN_TOKEN", "")
@@ -73,10 +74,10 @@ func TestExitCodes(t *testing.T) {
 			if code != tc.code || !strings.Contains(errw.String(), tc.says) {
 				t.Errorf("exit %d, want %d; stderr: %s", code, tc.code, &errw)
 			}
-			if code == exitOK && out.Len() == 0 {
+			if code == cli.ExitOK && out.Len() == 0 {
 				t.Error("nothing on stdout")
 			}
-			if code != exitOK && out.Len() > 0 {
+			if code != cli.ExitOK && out.Len() > 0 {
 				t.Errorf("a failure wrote to stdout: %s", &out)
 			}
 		})
@@ -90,13 +91,11 @@ func TestOutputKeys(t *testing.T) {
 		v    any
 		want string
 	}{
-		{"ready line", readyLine{Ready: true, NodeID: 1, Wire: "w", HTTP: "h", Cluster: "c", Home: "d"},
+		{"ready line", cli.Ready{Ready: true, NodeID: 1, Wire: "w", HTTP: "h", Cluster: "c", Home: "d"},
 			`{"ready":true,"node_id":1,"wire":"w","http":"h","cluster":"c","home":"d"}`},
-		{"addrs.json", addresses{Wire: "w", HTTP: "h", Cluster: "c"}, `{"wire":"w","http":"h","cluster":"c"}`},
+		{"addrs.json", cli.Addresses{Wire: "w", HTTP: "h", Cluster: "c"}, `{"wire":"w","http":"h","cluster":"c"}`},
 		{"a recall", recalled{Results: []hit{{RID: "r", Score: 0.5, Text: "t", Type: "semantic", Namespace: "n", Created: 2, Metadata: []byte("null"), Why: []string{"w"}}}, Total: 1, Index: 7},
 			`{"results":[{"rid":"r","score":0.5,"text":"t","memory_type":"semantic","namespace":"n","created_at":2,"metadata":null,"why_retrieved":["w"]}],"total":1,"index":7,"lag_seconds":null,"considered":0,"below_min_score":0}`},
-		{"a benchmark", benchReport{Target: "t", Bytes: 200, Runs: []benchRun{{1, 10, 2, 5, 0.5, 1}}, Ratio: 1},
-			`{"target":"t","text_bytes":200,"runs":[{"clients":1,"writes":10,"seconds":2,"writes_per_second":5,"p50_ms":0.5,"p99_ms":1}],"ratio":1}`},
 	} {
 		if got, err := json.Marshal(tc.v); err != nil || string(got) != tc.want {
 			t.Errorf("%s: %s (%v), want %s", tc.name, got, err, tc.want)
@@ -151,8 +150,8 @@ func TestWhereTheTokenComesFrom(t *testing.T) {
 	} {
 		t.Setenv("CAIRN_TOKEN", tc.cairn)
 		t.Setenv("YQL_TOKEN", tc.yql)
-		tg := target{home: dir, tokenFile: tc.file}
-		if got, err := tg.token(); err != nil || got != tc.want {
+		tg := cli.Target{Home: dir, TokenFile: tc.file}
+		if got, err := tg.Token(); err != nil || got != tc.want {
 			t.Errorf("%+v: %q, %v", tc, got, err)
 		}
 	}
@@ -164,11 +163,11 @@ func TestAddressesAreFound(t *testing.T) {
 	if err := writeAddresses(home, node.Addrs{Wire: "a:1", HTTP: "a:2", Cluster: "a:3"}, node.TLSFiles{}); err != nil {
 		t.Fatal(err)
 	}
-	tg := target{home: home}
-	if url, err := tg.url(); err != nil || url != "http://a:2" {
+	tg := cli.Target{Home: home}
+	if url, err := tg.URL(); err != nil || url != "http://a:2" {
 		t.Errorf("%q, %v", url, err)
 	}
-	if i, err := os.Stat(filepath.Join(home, addrsFile)); err != nil || i.Mode().Perm() != 0o600 {
+	if i, err := os.Stat(filepath.Join(home, cli.AddressFile)); err != nil || i.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", i.Mode(), err)
 	}
 }
@@ -210,7 +209,7 @@ func TestInputEndsWithItsContext(t *testing.T) {
 	silent, typed := io.Pipe()
 	t.Cleanup(func() { typed.Close() })
 	ctx, cancel := context.WithCancel(t.Context())
-	in := (&app{in: silent}).input(ctx)
+	in := (&cli.Streams{In: silent}).Input(ctx)
 	if _, err := io.WriteString(typed, "begun"); err != nil {
 		t.Fatal(err)
 	}
@@ -218,7 +217,7 @@ func TestInputEndsWithItsContext(t *testing.T) {
 	if b, err := io.ReadAll(in); !errors.Is(err, context.Canceled) {
 		t.Errorf("read %q, %v", b, err)
 	}
-	if b, err := io.ReadAll((&app{in: strings.NewReader("all of it")}).input(t.Context())); err != nil || string(b) != "all of it" {
+	if b, err := io.ReadAll((&cli.Streams{In: strings.NewReader("all of it")}).Input(t.Context())); err != nil || string(b) != "all of it" {
 		t.Errorf("read %q, %v", b, err)
 	}
 }

@@ -19,6 +19,9 @@ import (
 	"github.com/google/uuid"
 	"go.etcd.io/bbolt"
 
+	"github.com/cairndb/cairn/cmd/cairn/cairntest"
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/cmd/cairn/config"
 	"github.com/cairndb/cairn/oplog/seal"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
@@ -112,7 +115,7 @@ func writeKeys(t *testing.T, path string, keys ...seal.Master) {
 func TestNothingReadableOnAnEncryptedNode(t *testing.T) {
 	t.Parallel()
 	dir := shortDir(t)
-	nodes, token := threeIn(t, dir, func(*nodeFile) {})
+	nodes, token := cairntest.ThreeIn(t, dir, func(*config.NodeFile) {})
 	homes, keyFiles := make([]string, 3), make([]string, 3)
 	keys := []seal.Master{seal.NewMaster(), seal.NewMaster()}
 	scheduled := filepath.Join(dir, "scheduled")
@@ -126,18 +129,18 @@ func TestNothingReadableOnAnEncryptedNode(t *testing.T) {
 		if i == 1 {
 			more += fmt.Sprintf("\n[backup]\ndir = %q\ninterval_minutes = 1\n", scheduled)
 		}
-		configured(t, p.args[3], "snapshot_threshold = 50\nsnapshot_interval_ms = 300\ntrailing_logs = 30\n", more)
-		inSection(t, p.args[3], "local", "string_shell = true\n")
+		configured(t, p.Args[3], "snapshot_threshold = 50\nsnapshot_interval_ms = 300\ntrailing_logs = 30\n", more)
+		inSection(t, p.Args[3], "local", "string_shell = true\n")
 	}
-	startAll(t, nodes, 0, 1, 2)
+	cairntest.StartAll(t, nodes, 0, 1, 2)
 
 	plant := &planted{}
 	plantEverywhere(t, nodes, token, plant)
-	sameState(t, nodes)
+	cairntest.SameState(t, nodes)
 	backups := filepath.Join(dir, "backups")
 	backUp := func() backupDone {
 		t.Helper()
-		done := jsonOf[backupDone](t, "backup", "--to", backups, "--url", nodes[0].line.HTTP, "--token", token)
+		done := jsonOf[backupDone](t, "backup", "--to", backups, "--url", nodes[0].Line.HTTP, "--token", token)
 		if done.Path == "" {
 			t.Fatal("no backup was made")
 		}
@@ -145,22 +148,22 @@ func TestNothingReadableOnAnEncryptedNode(t *testing.T) {
 	}
 	backUp()
 	for i, p := range nodes { // kill -9, one after the other
-		p.kill()
-		p.launch()()
+		p.Kill()
+		p.Launch()()
 		plantMemories(t, nodes, token, plant, 20)
 		if i == 0 {
 			backUp()
 		}
 	}
-	sameState(t, nodes)
+	cairntest.SameState(t, nodes)
 	refusals(t, nodes[0], keyFiles[0])
-	nodes[0].launch()()
+	nodes[0].Launch()()
 	first := keys[0]
 	rotateUnderLoad(t, nodes, token, plant, keyFiles, keys)
-	sameState(t, nodes)
+	cairntest.SameState(t, nodes)
 	plantMemories(t, nodes, token, plant, max(0, 1000-plant.n))
 	last := backUp()
-	rows := exported(t, nodes[0], token)
+	rows := cairntest.Exported(t, nodes[0], token)
 	both := filepath.Join(dir, "both-keys") // the chain begins under the first master key
 	writeKeys(t, both, keys[0], first)
 	restoreSealed(t, backups, both, last)
@@ -171,7 +174,7 @@ func TestNothingReadableOnAnEncryptedNode(t *testing.T) {
 		}
 	}
 	for _, p := range nodes { // politely: what lies in memory for shells goes with them
-		if _, err := p.stop(); err != nil {
+		if _, err := p.Stop(); err != nil {
 			t.Error(err)
 		}
 	}
@@ -192,7 +195,7 @@ func TestNothingReadableOnAnEncryptedNode(t *testing.T) {
 }
 
 // plantMemories writes through the wire, in batches on any node that leads.
-func plantMemories(t *testing.T, nodes []*nodeProcess, token string, plant *planted, n int) {
+func plantMemories(t *testing.T, nodes []*cairntest.Node, token string, plant *planted, n int) {
 	t.Helper()
 	c := connect(t, nodes, token)
 	for range n {
@@ -205,12 +208,12 @@ func plantMemories(t *testing.T, nodes []*nodeProcess, token string, plant *plan
 }
 
 // plantEverywhere gives texts to the cluster in every role that a text can have.
-func plantEverywhere(t *testing.T, nodes []*nodeProcess, token string, plant *planted) {
+func plantEverywhere(t *testing.T, nodes []*cairntest.Node, token string, plant *planted) {
 	t.Helper()
 	do := func(ask func() error) { // again, with other texts, when leadership moves meanwhile
 		t.Helper()
 		var err error
-		if !eventually(func() bool { err = ask(); return err == nil }) {
+		if !cairntest.Eventually(func() bool { err = ask(); return err == nil }) {
 			t.Fatal(err)
 		}
 	}
@@ -256,9 +259,9 @@ func plantEverywhere(t *testing.T, nodes []*nodeProcess, token string, plant *pl
 }
 
 // plantLocally does so through the surfaces of a node's own host.
-func plantLocally(t *testing.T, p *nodeProcess, plant *planted) {
+func plantLocally(t *testing.T, p *cairntest.Node, plant *planted) {
 	t.Helper()
-	socket := siftOpenAt(t, p.line.Home, shortDir(t))
+	socket := siftOpenAt(t, p.Line.Home, shortDir(t))
 	for range 8 {
 		siftDo(t, socket, fmt.Sprintf(`{"kind":"capture","sessionId":%q,"tool":"Notification","payload":{"message":"note %s","x":%q}}`, plant.next(), plant.next(), plant.next()))
 	}
@@ -296,9 +299,9 @@ func plantLocally(t *testing.T, p *nodeProcess, plant *planted) {
 }
 
 // hook posts to an agent's webhook.
-func hook(t *testing.T, p *nodeProcess, text string) {
+func hook(t *testing.T, p *cairntest.Node, text string) {
 	t.Helper()
-	res, err := http.Get(p.line.String + "/agents/e2e/webhook")
+	res, err := http.Get(p.Line.String + "/agents/e2e/webhook")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -313,7 +316,7 @@ func hook(t *testing.T, p *nodeProcess, text string) {
 			at = s[strings.Index(s, "/webhook/"):]
 		}
 	}
-	post, err := http.Post(p.line.String+at, "text/plain", strings.NewReader(text))
+	post, err := http.Post(p.Line.String+at, "text/plain", strings.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -324,14 +327,14 @@ func hook(t *testing.T, p *nodeProcess, text string) {
 }
 
 // refusals starts a stopped node in every way that must fail; each says what to do.
-func refusals(t *testing.T, p *nodeProcess, keyFile string) {
+func refusals(t *testing.T, p *cairntest.Node, keyFile string) {
 	t.Helper()
-	p.kill()
+	p.Kill()
 	good, err := os.ReadFile(keyFile)
 	if err != nil {
 		t.Fatal(err)
 	}
-	plain, err := os.ReadFile(p.args[3])
+	plain, err := os.ReadFile(p.Args[3])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -343,25 +346,25 @@ func refusals(t *testing.T, p *nodeProcess, keyFile string) {
 		t.Helper()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		out, err := command(ctx, "serve", "--config", config).CombinedOutput()
-		if code := exitOf(t, err); code != exitFailed || !strings.Contains(string(out), want) || !strings.Contains(string(out), "hint: ") {
+		out, err := cairntest.Command(ctx, "serve", "--config", config).CombinedOutput()
+		if code := exitOf(t, err); code != cli.ExitFailed || !strings.Contains(string(out), want) || !strings.Contains(string(out), "hint: ") {
 			t.Errorf("%s: exit %d, %s", name, code, out)
 		}
 	}
 	fail("no key", open, "encrypted, and no key is configured")
 	writeKeys(t, keyFile, seal.NewMaster())
-	fail("another key", p.args[3], "encryption key does not fit")
+	fail("another key", p.Args[3], "encryption key does not fit")
 	if err := os.WriteFile(keyFile, []byte("no key at all\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	fail("no key in the file", p.args[3], "is not 32 bytes")
+	fail("no key in the file", p.Args[3], "is not 32 bytes")
 	if err := os.WriteFile(keyFile, good, 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
 
 // rotateUnderLoad changes both master keys by a rolling restart while somebody writes; then the old ones are forgotten.
-func rotateUnderLoad(t *testing.T, nodes []*nodeProcess, token string, plant *planted, keyFiles []string, keys []seal.Master) {
+func rotateUnderLoad(t *testing.T, nodes []*cairntest.Node, token string, plant *planted, keyFiles []string, keys []seal.Master) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
@@ -382,12 +385,12 @@ func rotateUnderLoad(t *testing.T, nodes []*nodeProcess, token string, plant *pl
 			} else {
 				writeKeys(t, keyFiles[i], keys[i])
 			}
-			if _, err := p.stop(); err != nil {
+			if _, err := p.Stop(); err != nil {
 				t.Fatal(err)
 			}
-			p.launch()()
-			said := func() bool { return strings.Contains(p.log.String(), "wrapped by a new master key") }
-			if step == 0 && !eventually(said) { // what it says comes through a pipe
+			p.Launch()()
+			said := func() bool { return strings.Contains(p.Log.String(), "wrapped by a new master key") }
+			if step == 0 && !cairntest.Eventually(said) { // what it says comes through a pipe
 				t.Errorf("node %d did not say that its keys were wrapped anew", i+1)
 			}
 			waitForWrites(t, &mu, acked, 5)
@@ -398,9 +401,9 @@ func rotateUnderLoad(t *testing.T, nodes []*nodeProcess, token string, plant *pl
 	}
 	stop()
 	wg.Wait()
-	sameState(t, nodes)
+	cairntest.SameState(t, nodes)
 	for _, p := range nodes {
-		checkExport(t, p, token, acked)
+		cairntest.CheckExport(t, p, token, acked)
 	}
 }
 
@@ -408,10 +411,10 @@ func rotateUnderLoad(t *testing.T, nodes []*nodeProcess, token string, plant *pl
 func restoreSealed(t *testing.T, backups, keyFile string, want backupDone) {
 	t.Helper()
 	home := filepath.Join(t.TempDir(), "restored")
-	if _, code := cli(t, "restore", "--from", backups, "--home", home); code != exitFailed {
+	if _, code := cairntest.Run(t, "restore", "--from", backups, "--home", home); code != cli.ExitFailed {
 		t.Errorf("restored without a key: exit %d", code)
 	}
-	if _, code := cli(t, "backup", "verify", backups); code != exitFailed {
+	if _, code := cairntest.Run(t, "backup", "verify", backups); code != cli.ExitFailed {
 		t.Errorf("verified without a key: exit %d", code)
 	}
 	got := jsonOf[restored](t, "restore", "--from", backups, "--home", home, "--key-file", keyFile)
@@ -442,23 +445,23 @@ func TestAFlippedBitIsNamedAndNotServed(t *testing.T) {
 	t.Parallel()
 	home, keyFile := filepath.Join(shortDir(t), "h"), filepath.Join(t.TempDir(), "key")
 	writeKeys(t, keyFile, seal.NewMaster())
-	p := &nodeProcess{t: t, args: []string{"dev", "--home", home, "--port-base", fmt.Sprint(freePorts(t, 6)), "--key-file", keyFile}}
-	t.Cleanup(p.kill)
-	p.launch()()
+	p := &cairntest.Node{T: t, Args: []string{"dev", "--home", home, "--port-base", fmt.Sprint(cairntest.FreePorts(t, 6)), "--key-file", keyFile}}
+	t.Cleanup(p.Kill)
+	p.Launch()()
 	for _, text := range []string{"the heron waits at the weir", "the otter sleeps under the bridge"} {
-		if _, code := cli(t, "remember", text, "--home", home); code != 0 {
+		if _, code := cairntest.Run(t, "remember", text, "--home", home); code != 0 {
 			t.Fatal("not remembered")
 		}
 	}
 	stop := func() (whole bool) {
 		t.Helper()
-		if _, err := p.stop(); err != nil {
+		if _, err := p.Stop(); err != nil {
 			t.Fatal(err)
 		}
-		return !strings.Contains(p.log.String(), "index closed before it was on disk")
+		return !strings.Contains(p.Log.String(), "index closed before it was on disk")
 	}
 	for !stop() { // the next start would read the value, and end
-		p.launch()()
+		p.Launch()()
 		rest(t.Context(), 5*time.Second) // it writes by itself what it cannot write while it stops
 	}
 	db, err := bbolt.Open(filepath.Join(home, "state.db"), 0o600, nil)
@@ -475,20 +478,20 @@ func TestAFlippedBitIsNamedAndNotServed(t *testing.T) {
 	if err := errors.Join(err, db.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if out, code := cli(t, "doctor", "--home", home, "--key-file", keyFile, "--deep"); code == 0 || !strings.Contains(out, "table memories of database 1") {
+	if out, code := cairntest.Run(t, "doctor", "--home", home, "--key-file", keyFile, "--deep"); code == 0 || !strings.Contains(out, "table memories of database 1") {
 		t.Errorf("the doctor finds nothing: %s", out)
 	}
-	p.launch()()
-	if out, code := cli(t, "recall", "heron", "--home", home); code == 0 || strings.Contains(out, "weir") {
+	p.Launch()()
+	if out, code := cairntest.Run(t, "recall", "heron", "--home", home); code == 0 || strings.Contains(out, "weir") {
 		t.Errorf("served, exit %d: %s", code, out)
 	}
-	if out, code := cli(t, "remember", "the kingfisher is blue", "--home", home); code != 0 {
+	if out, code := cairntest.Run(t, "remember", "the kingfisher is blue", "--home", home); code != 0 {
 		t.Errorf("a write, exit %d: %s", code, out)
 	}
-	if !eventually(func() bool { return strings.Contains(p.log.String(), "table memories of database 1") }) {
-		t.Errorf("the log does not name the table:\n%s", tailOf(p.log.String(), 3000))
+	if !cairntest.Eventually(func() bool { return strings.Contains(p.Log.String(), "table memories of database 1") }) {
+		t.Errorf("the log does not name the table:\n%s", cairntest.TailOf(p.Log.String(), 3000))
 	}
-	if _, err := p.stop(); err != nil {
+	if _, err := p.Stop(); err != nil {
 		t.Error(err)
 	}
 }

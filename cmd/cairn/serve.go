@@ -5,6 +5,9 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
+
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/cmd/cairn/config"
 )
 
 func (a *app) serve() *cobra.Command {
@@ -15,15 +18,15 @@ func (a *app) serve() *cobra.Command {
 	c := &cobra.Command{
 		Use: "serve --config FILE", Short: "Run a node of a cluster", Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			log, err := l.logger(a.err)
+			log, err := l.logger(a.Err)
 			if err != nil {
 				return err
 			}
 			var hostErr error
-			up, err := loadConfig(path, strict, func(f *file) {
+			up, err := config.Load(path, strict, func(f *config.File) {
 				if numbered {
 					host, err := os.Hostname()
-					hostErr = cmp.Or(err, f.fromHostname(host))
+					hostErr = cmp.Or(err, f.FromHostname(host))
 				}
 				f.Server.WirePort, f.Server.HTTPPort = cmp.Or(wirePort, f.Server.WirePort), cmp.Or(httpPort, f.Server.HTTPPort)
 				f.Server.DataDir = cmp.Or(home, f.Server.DataDir)
@@ -31,7 +34,7 @@ func (a *app) serve() *cobra.Command {
 			if err := cmp.Or(hostErr, err); err != nil {
 				return err
 			}
-			up.node.Version, up.node.Logger = buildVersion(), log
+			up.Node.Version, up.Node.Logger = cli.BuildVersion(), log
 			return a.runNode(c.Context(), up, nil)
 		},
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/local/sift"
 )
 
@@ -21,7 +22,7 @@ import (
 type siftTarget struct{ home, siftHome, ns, dir string }
 
 func (t *siftTarget) flags(c *cobra.Command) {
-	c.PersistentFlags().StringVar(&t.home, "home", cmp.Or(os.Getenv("CAIRN_HOME"), defaultHome), "data directory of the node on this host")
+	c.PersistentFlags().StringVar(&t.home, "home", cmp.Or(os.Getenv("CAIRN_HOME"), cli.DefaultHome), "data directory of the node on this host")
 	c.PersistentFlags().StringVar(&t.siftHome, "sift-home", "", "directory of the sockets; HOME/run/siftcoder by default")
 	c.PersistentFlags().StringVar(&t.ns, "ns", cmp.Or(os.Getenv("SIFTCODER_NS"), sift.DefaultNS), "namespace")
 	c.PersistentFlags().StringVar(&t.dir, "workspace", cmp.Or(os.Getenv("SIFTCODER_WORKSPACE_CWD"), "."), "directory of the project")
@@ -34,7 +35,7 @@ func (t *siftTarget) base() string {
 // socket finds the workspace and its socket.
 func (t *siftTarget) socket(ctx context.Context) (string, sift.Workspace, error) {
 	if err := sift.CheckNS(t.ns); err != nil {
-		return "", sift.Workspace{}, usageError{err}
+		return "", sift.Workspace{}, cli.Usage(err)
 	}
 	w, err := sift.Find(ctx, t.dir, os.Getenv("SIFTCODER_SUBSPACE"))
 	return filepath.Join(t.base(), t.ns, "run", w.Key+".sock"), w, err
@@ -55,7 +56,7 @@ func siftCall(ctx context.Context, socket string, timeout time.Duration, request
 	data, err := sift.Call(ctx, socket, request)
 	var no *sift.Refusal
 	if err != nil && !errors.As(err, &no) {
-		return nil, hinted{err, "is a node running here, and the workspace served? `cairn sift open PATH` adds one"}
+		return nil, cli.Hint(err, "is a node running here, and the workspace served? `cairn sift open PATH` adds one")
 	}
 	return data, err
 }
@@ -81,7 +82,7 @@ func (a *app) siftPass(t *siftTarget, verb, short string, request map[string]any
 		if err != nil {
 			return err
 		}
-		return a.json(data)
+		return a.JSON(data)
 	}}
 }
 
@@ -96,7 +97,7 @@ func (a *app) siftOpen(t *siftTarget) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return a.json(data)
+		return a.JSON(data)
 	}}
 }
 
@@ -112,7 +113,7 @@ func (a *app) siftList(t *siftTarget) *cobra.Command {
 			return err
 		}
 		for _, w := range all.Workspaces {
-			fmt.Fprintf(a.out, "%s  %s  %s\n", w.Key, w.Dir, w.Socket)
+			fmt.Fprintf(a.Out, "%s  %s  %s\n", w.Key, w.Dir, w.Socket)
 		}
 		return nil
 	}}
@@ -124,7 +125,7 @@ func (a *app) jsonUnless(err error, v any) error {
 	if err != nil {
 		return nil
 	}
-	return a.json(v)
+	return a.JSON(v)
 }
 
 // siftState is what status prints, with the keys that scripts know.
@@ -157,7 +158,7 @@ func (a *app) siftStatus(t *siftTarget) *cobra.Command {
 			}
 			st.Counts = d.Counts
 		}
-		return a.json(st)
+		return a.JSON(st)
 	}}
 	c.Flags().Bool("json", true, "print JSON, the only form there is")
 	return c
@@ -183,11 +184,11 @@ func (a *app) siftSearch(t *siftTarget) *cobra.Command {
 			return err
 		}
 		if len(found.Hits) == 0 {
-			fmt.Fprintln(a.err, "nothing found: the workspace has nothing that matches the query")
+			fmt.Fprintln(a.Err, "nothing found: the workspace has nothing that matches the query")
 		}
 		for _, h := range found.Hits {
 			text := []rune(strings.Join(strings.Fields(h.Text), " "))
-			fmt.Fprintf(a.out, "#%d  %.4f  [%s] %s\n", h.ID, h.Score, h.Tool, string(text[:min(len(text), 120)]))
+			fmt.Fprintf(a.Out, "#%d  %.4f  [%s] %s\n", h.ID, h.Score, h.Tool, string(text[:min(len(text), 120)]))
 		}
 		return nil
 	}}
@@ -254,7 +255,7 @@ func (a *app) siftRun(ctx context.Context, t *siftTarget, req map[string]any) er
 			if r.err != nil {
 				return r.err
 			}
-			return a.json(r.data)
+			return a.JSON(r.data)
 		case <-every.C:
 		}
 		data, err := siftCall(ctx, socket, time.Second, map[string]any{"kind": "backfill_run"})
@@ -263,7 +264,7 @@ func (a *app) siftRun(ctx context.Context, t *siftTarget, req map[string]any) er
 			continue
 		}
 		if s := fmt.Sprintf("%d of %d files, %d captured, %d known", now.Scanned, now.Files, now.Captured, now.SkippedDuplicate); s != last {
-			fmt.Fprintln(a.err, s)
+			fmt.Fprintln(a.Err, s)
 			last = s
 		}
 	}
@@ -275,13 +276,13 @@ func (a *app) siftCall(t *siftTarget) *cobra.Command {
 		Example: `  cairn sift call '{"kind":"timeline","nearId":12}'`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if !json.Valid([]byte(args[0])) {
-				return usageError{errors.New("the request is not JSON: " + strconv.Quote(args[0]))}
+				return cli.Usage(errors.New("the request is not JSON: " + strconv.Quote(args[0])))
 			}
 			data, err := t.ask(c.Context(), timeout, json.RawMessage(args[0]))
 			if err != nil {
 				return err
 			}
-			return a.json(data)
+			return a.JSON(data)
 		}}
 	c.Flags().DurationVar(&timeout, "timeout", 30*time.Second, "how long to wait")
 	return c

@@ -16,6 +16,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cairndb/cairn/cmd/cairn/cairntest"
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/cmd/cairn/config"
 	"github.com/cairndb/cairn/local/sift"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
@@ -73,7 +76,7 @@ func siftDo(t testing.TB, socket, request string) map[string]any {
 // siftOpenAt has a node serve a directory, as `cairn sift open` does.
 func siftOpenAt(t testing.TB, home, dir string) string {
 	t.Helper()
-	out, code := cli(t, "sift", "open", dir, "--home", home)
+	out, code := cairntest.Run(t, "sift", "open", dir, "--home", home)
 	var s sift.Served
 	if err := json.Unmarshal([]byte(out), &s); code != 0 || err != nil {
 		t.Fatalf("sift open: exit %d, %s (%v)", code, out, err)
@@ -86,13 +89,13 @@ func siftOpenAt(t testing.TB, home, dir string) string {
 func TestSiftOnACluster(t *testing.T) {
 	t.Parallel()
 	dir := shortDir(t)
-	nodes, token := startThreeIn(t, dir, func(*nodeFile) {}, 0, 1, 2)
+	nodes, token := cairntest.StartThreeIn(t, dir, func(*config.NodeFile) {}, 0, 1, 2)
 	project := shortDir(t)
 	var sockets []string
 	for _, p := range nodes {
-		sockets = append(sockets, siftOpenAt(t, p.line.Home, project))
+		sockets = append(sockets, siftOpenAt(t, p.Line.Home, project))
 	}
-	lead := leaderOf(t, nodes)
+	lead := cairntest.Leader(t, nodes)
 	a, b := (lead+1)%3, (lead+2)%3
 	for i := range 20 {
 		text := fmt.Sprintf("the lighthouse keeper wrote note %d in the harbour log", i)
@@ -108,7 +111,7 @@ func TestSiftOnACluster(t *testing.T) {
 	}
 	begin := time.Now()
 	siftDo(t, sockets[a], `{"kind":"capture","sessionId":"s","tool":"Bash","payload":{"tool_input":{"command":"deploy zanzibar"},"tool_response":"done"}}`)
-	c, err := client.Dial(t.Context(), client.Config{Addrs: []string{nodes[b].line.Wire}, Token: token})
+	c, err := client.Dial(t.Context(), client.Config{Addrs: []string{nodes[b].Line.Wire}, Token: token})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +130,7 @@ func TestSiftOnACluster(t *testing.T) {
 		t.Errorf("on the other node's socket: %v", hits)
 	}
 	// The wire's memories are seen on the sockets.
-	l, err := client.Dial(t.Context(), client.Config{Addrs: []string{nodes[lead].line.Wire}, Token: token})
+	l, err := client.Dial(t.Context(), client.Config{Addrs: []string{nodes[lead].Line.Wire}, Token: token})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,16 +139,16 @@ func TestSiftOnACluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	var hits []any
-	if !eventually(func() bool { // the client goes where the leader is, and that may be another node by now
+	if !cairntest.Eventually(func() bool { // the client goes where the leader is, and that may be another node by now
 		hits = siftDo(t, sockets[lead], `{"kind":"search","query":"quokka"}`)["hits"].([]any)
 		return len(hits) > 0 && hits[0].(map[string]any)["eventId"] == nil
 	}) {
 		t.Errorf("a memory from the wire: %v", hits)
 	}
-	nodes[lead].kill()
-	nodes[b].kill()
+	nodes[lead].Kill()
+	nodes[b].Kill()
 	for range 3 {
-		ctx, cancel := context.WithTimeout(t.Context(), hung)
+		ctx, cancel := context.WithTimeout(t.Context(), cairntest.Hung)
 		_, err := siftAsk(ctx, sockets[a], fmt.Sprintf(`{"kind":"capture","sessionId":"s","tool":"X","payload":%d}`, time.Now().UnixNano()))
 		cancel()
 		var no *sift.Refusal
@@ -163,10 +166,10 @@ func TestSiftOnACluster(t *testing.T) {
 func TestSiftKilled(t *testing.T) {
 	t.Parallel()
 	home := filepath.Join(shortDir(t), "h")
-	p := &nodeProcess{t: t, args: []string{"dev", "--home", home, "--port-base", fmt.Sprint(freePorts(t, 6))}}
-	t.Cleanup(p.kill)
-	p.launch()()
-	socket := p.line.Sift
+	p := &cairntest.Node{T: t, Args: []string{"dev", "--home", home, "--port-base", fmt.Sprint(cairntest.FreePorts(t, 6))}}
+	t.Cleanup(p.Kill)
+	p.Launch()()
+	socket := p.Line.Sift
 	var mu sync.Mutex
 	acked := map[string][2]float64{} // text → event, summary
 	for round := range 3 {
@@ -190,15 +193,15 @@ func TestSiftKilled(t *testing.T) {
 				}
 			})
 		}
-		if !eventually(func() bool { return n.Load() >= 100 }) {
+		if !cairntest.Eventually(func() bool { return n.Load() >= 100 }) {
 			t.Fatalf("only %d captures", n.Load())
 		}
-		p.kill()
+		p.Kill()
 		cancel()
 		wg.Wait()
-		p.launch()()
-		if p.line.Sift != socket {
-			t.Fatalf("the socket is %s, was %s", p.line.Sift, socket)
+		p.Launch()()
+		if p.Line.Sift != socket {
+			t.Fatalf("the socket is %s, was %s", p.Line.Sift, socket)
 		}
 	}
 	seen := map[float64]bool{}
@@ -220,8 +223,8 @@ func TestSiftKilled(t *testing.T) {
 		t.Errorf("%d acknowledged, %v", len(acked), counts)
 	}
 	siftDo(t, socket, `{"kind":"shutdown"}`)
-	err := p.end()
-	p.cmd = nil
+	err := p.End()
+	p.Cmd = nil
 	if err != nil {
 		t.Errorf("shutdown: %v", err)
 	}
@@ -234,17 +237,17 @@ func TestSiftKilled(t *testing.T) {
 func TestSiftSecretsOnDisk(t *testing.T) {
 	t.Parallel()
 	home := filepath.Join(shortDir(t), "h")
-	p := &nodeProcess{t: t, args: []string{"dev", "--home", home, "--log-level", "debug", "--port-base", fmt.Sprint(freePorts(t, 6))}}
-	t.Cleanup(p.kill)
-	p.launch()()
+	p := &cairntest.Node{T: t, Args: []string{"dev", "--home", home, "--log-level", "debug", "--port-base", fmt.Sprint(cairntest.FreePorts(t, 6))}}
+	t.Cleanup(p.Kill)
+	p.Launch()()
 	for i := range 60 {
 		secret := []string{"password=Zq%dhunter", "<private>Zq%dhunter</private>", "sk-ant-api03-Zq%dhunteraB3aB3aB3aB3aB3", "ghp_Zq%dhunter" + strings.Repeat("a", 40)}[i%4]
 		secret = fmt.Sprintf(secret, i)
-		siftDo(t, p.line.Sift, fmt.Sprintf(`{"kind":"capture","sessionId":"s %[1]s","tool":"Bash","payload":{"tool_input":{"command":"x %[1]s y"},"tool_response":["%[1]s",%[2]d]}}`, secret, i))
-		siftDo(t, p.line.Sift, fmt.Sprintf(`{"kind":"search","query":%q}`, secret))
-		siftAsk(t.Context(), p.line.Sift, fmt.Sprintf(`{"kind":%q}`, secret))
+		siftDo(t, p.Line.Sift, fmt.Sprintf(`{"kind":"capture","sessionId":"s %[1]s","tool":"Bash","payload":{"tool_input":{"command":"x %[1]s y"},"tool_response":["%[1]s",%[2]d]}}`, secret, i))
+		siftDo(t, p.Line.Sift, fmt.Sprintf(`{"kind":"search","query":%q}`, secret))
+		siftAsk(t.Context(), p.Line.Sift, fmt.Sprintf(`{"kind":%q}`, secret))
 	}
-	if _, err := p.stop(); err != nil {
+	if _, err := p.Stop(); err != nil {
 		t.Fatal(err)
 	}
 	files := 0
@@ -262,7 +265,7 @@ func TestSiftSecretsOnDisk(t *testing.T) {
 	if err != nil || files < 3 {
 		t.Errorf("%d files: %v", files, err)
 	}
-	if strings.Contains(p.log.String(), "hunter") || !strings.Contains(p.log.String(), "request answered") {
+	if strings.Contains(p.Log.String(), "hunter") || !strings.Contains(p.Log.String(), "request answered") {
 		t.Error("the log holds a secret, or nothing")
 	}
 }
@@ -277,7 +280,7 @@ func TestSiftEmbedderHangs(t *testing.T) {
 	}
 	t.Cleanup(func() { hangs.Close() })
 	dir, project := shortDir(t), shortDir(t)
-	base := freePorts(t, 3)
+	base := cairntest.FreePorts(t, 3)
 	conf := filepath.Join(dir, "c.toml")
 	if err := os.WriteFile(conf, fmt.Appendf(nil, `[server]
 wire_port = %d
@@ -298,9 +301,9 @@ sift_workspaces = [%q]
 `, base, base+1, filepath.Join(dir, "home"), hangs.Addr(), filepath.Join(dir, "sift"), project), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p := &nodeProcess{t: t, args: []string{"serve", "--config", conf}}
-	t.Cleanup(p.kill)
-	p.launch()()
+	p := &cairntest.Node{T: t, Args: []string{"serve", "--config", conf}}
+	t.Cleanup(p.Kill)
+	p.Launch()()
 	socket := filepath.Join(dir, "sift", "team-1", "run", sift.Key(project, "")+".sock")
 	late := 0 // a busy machine may need more than the second that a hook waits
 	for i := range 8 {
@@ -330,7 +333,7 @@ func TestSiftVerbs(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(claude, "s.jsonl"), []byte(session), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	base := freePorts(t, 3)
+	base := cairntest.FreePorts(t, 3)
 	conf := filepath.Join(dir, "c.toml")
 	if err := os.WriteFile(conf, fmt.Appendf(nil, `[server]
 wire_port = %d
@@ -355,12 +358,12 @@ sift_transcripts = %q
 `, base, base+1, filepath.Join(dir, "h"), base+2, filepath.Join(dir, "sift"), project, filepath.Join(dir, "projects")), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p := &nodeProcess{t: t, args: []string{"serve", "--strict", "--config", conf}}
-	t.Cleanup(p.kill)
-	p.launch()()
+	p := &cairntest.Node{T: t, Args: []string{"serve", "--strict", "--config", conf}}
+	t.Cleanup(p.Kill)
+	p.Launch()()
 	run := func(want int, args ...string) string {
 		t.Helper()
-		out, code := cli(t, append([]string{"sift", "--sift-home", filepath.Join(dir, "sift"), "--ns", "team-1", "--workspace", project}, args...)...)
+		out, code := cairntest.Run(t, append([]string{"sift", "--sift-home", filepath.Join(dir, "sift"), "--ns", "team-1", "--workspace", project}, args...)...)
 		if code != want {
 			t.Errorf("sift %v: exit %d", args, code)
 		}
@@ -372,7 +375,7 @@ sift_transcripts = %q
 	if out := run(0, "search", "giraffe"); !strings.HasPrefix(out, "#1  ") || !strings.Contains(out, "[Bash] Ran make giraffe: ok") {
 		t.Errorf("search: %s", out)
 	}
-	if out, err := command(t.Context(), "sift", "search", "zanzibar", "--sift-home", filepath.Join(dir, "sift"), "--ns", "team-1", "--workspace", project).CombinedOutput(); err != nil || !strings.HasPrefix(string(out), "nothing found: ") {
+	if out, err := cairntest.Command(t.Context(), "sift", "search", "zanzibar", "--sift-home", filepath.Join(dir, "sift"), "--ns", "team-1", "--workspace", project).CombinedOutput(); err != nil || !strings.HasPrefix(string(out), "nothing found: ") {
 		t.Errorf("search of what is not there: %s, %v", out, err)
 	}
 	var st siftState
@@ -385,9 +388,9 @@ sift_transcripts = %q
 	if out := run(0, "call", `{"kind":"get","ids":[1]}`); !strings.Contains(out, "giraffe") {
 		t.Errorf("call: %s", out)
 	}
-	run(exitFailed, "call", `{"kind":"nothing"}`)
-	run(exitUsage, "call", `{`)
-	run(exitFailed, "open", "/no/such/directory")
+	run(cli.ExitFailed, "call", `{"kind":"nothing"}`)
+	run(cli.ExitUsage, "call", `{`)
+	run(cli.ExitFailed, "open", "/no/such/directory")
 	if out := run(0, "drain"); !strings.Contains(out, "extractive") {
 		t.Errorf("drain: %s", out)
 	}
@@ -401,7 +404,7 @@ sift_transcripts = %q
 			t.Fatalf("the workspace is served still: %s", out)
 		}
 	}
-	if p.cmd.ProcessState != nil {
+	if p.Cmd.ProcessState != nil {
 		t.Error("the node of a cluster has stopped")
 	}
 	run(0, "open", project)
@@ -415,16 +418,16 @@ sift_transcripts = %q
 // node: captures/s, remembers/s, and the ratio.
 func BenchmarkSift(b *testing.B) {
 	home := filepath.Join(shortDir(b), "h")
-	p := &nodeProcess{t: b, args: []string{"dev", "--home", home, "--log-level", "warn", "--port-base", fmt.Sprint(freePorts(b, 6))}}
-	b.Cleanup(p.kill)
-	p.launch()()
+	p := &cairntest.Node{T: b, Args: []string{"dev", "--home", home, "--log-level", "warn", "--port-base", fmt.Sprint(cairntest.FreePorts(b, 6))}}
+	b.Cleanup(p.Kill)
+	p.Launch()()
 	raw, err := os.ReadFile(filepath.Join(home, "token"))
 	if err != nil {
 		b.Fatal(err)
 	}
 	var conns []*client.Client
 	for range 32 {
-		c, err := client.Dial(b.Context(), client.Config{Addrs: []string{p.line.Wire}, Token: strings.TrimSpace(string(raw))})
+		c, err := client.Dial(b.Context(), client.Config{Addrs: []string{p.Line.Wire}, Token: strings.TrimSpace(string(raw))})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -456,7 +459,7 @@ func BenchmarkSift(b *testing.B) {
 			return err
 		})
 		captures := rate(func(w int, text string) error {
-			_, err := sift.Call(b.Context(), p.line.Sift, map[string]any{"kind": "capture", "sessionId": "s", "tool": "Bash",
+			_, err := sift.Call(b.Context(), p.Line.Sift, map[string]any{"kind": "capture", "sessionId": "s", "tool": "Bash",
 				"payload": map[string]any{"tool_input": map[string]any{"command": "make"}, "tool_response": text}})
 			return err
 		})
@@ -472,20 +475,20 @@ func TestSiftLargeCapture(t *testing.T) {
 	if testing.Short() {
 		t.Skip("sixteen mebibytes take a minute under the race detector")
 	}
-	nodes, _ := startThreeIn(t, shortDir(t), func(*nodeFile) {}, 0, 1, 2)
+	nodes, _ := cairntest.StartThreeIn(t, shortDir(t), func(*config.NodeFile) {}, 0, 1, 2)
 	project := shortDir(t)
 	var sockets []string
 	for _, p := range nodes {
-		sockets = append(sockets, siftOpenAt(t, p.line.Home, project))
+		sockets = append(sockets, siftOpenAt(t, p.Line.Home, project))
 	}
 	var lines strings.Builder
 	for i := 0; lines.Len() < 15<<20; i++ {
 		fmt.Fprintf(&lines, "%x lorem %x ipsum %x\\n", i*2654435761%1000003, i*40503%65521, i*i)
 	}
 	try := 0
-	if !eventually(func() bool { // a busy machine may elect for reasons of its own; what costs a leader its place does so each time
+	if !cairntest.Eventually(func() bool { // a busy machine may elect for reasons of its own; what costs a leader its place does so each time
 		try++
-		lead := leaderOf(t, nodes)
+		lead := cairntest.Leader(t, nodes)
 		term := siftTerm(t, sockets[lead])
 		captureBeside(t, sockets[(lead+1)%3], sockets[lead], fmt.Sprint("try ", try), lines.String())
 		now := siftTerm(t, sockets[lead])

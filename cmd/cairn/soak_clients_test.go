@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/cmd/cairn/history"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
@@ -140,13 +141,13 @@ const askTimeout = 4 * time.Second
 
 // ask asks a node's gateway. Clients that are under way when a run ends are waited for.
 func (c *soakClient) ask(node int, method, path string, body, out any) error {
-	t := target{http: c.s.urls[node], given: c.s.token, timeout: askTimeout}
-	return t.get(context.Background(), method, path, body, out)
+	t := cli.Target{Gateway: c.s.urls[node], TokenText: c.s.token, Timeout: askTimeout}
+	return t.Get(context.Background(), method, path, body, out)
 }
 
 // outcome is what a client knows of a write after an error.
 func outcome(err error) string {
-	var refusal *httpError
+	var refusal *cli.HTTPError
 	switch {
 	case err == nil:
 		return history.Done
@@ -324,7 +325,7 @@ func (c *soakClient) get() {
 	}
 	var row struct{ Text string }
 	err := c.ask(r.Node-1, "GET", path, nil, &row)
-	var refusal *httpError
+	var refusal *cli.HTTPError
 	switch {
 	case err == nil:
 		_, r.Value, _ = parseRow(row.Text)

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/cairndb/cairn/cmd/cairn/cairntest"
+	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/cmd/cairn/history"
 )
 
@@ -105,7 +107,7 @@ func (s *soak) minority(a, b int) (few []int) {
 	return few
 }
 
-func (s *soak) leader() int { return leaderOf(s.t, s.nodes[:s.voters]) }
+func (s *soak) leader() int { return cairntest.Leader(s.t, s.nodes[:s.voters]) }
 
 // hold lets a fault last.
 func (s *soak) hold(least, most time.Duration) {
@@ -117,7 +119,7 @@ func (s *soak) whole() {
 	s.t.Helper()
 	var last string
 	for deadline := time.Now().Add(3 * time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
-		st, ok := statusOf(s.t, s.nodes[s.leader()])
+		st, ok := cairntest.Status(s.t, s.nodes[s.leader()])
 		votes := 1
 		for _, p := range st.Peers {
 			if p.Voter && p.Reachable && p.Applied+1000 > st.Applied {
@@ -146,9 +148,9 @@ func (s *soak) allKilled() {
 }
 
 func (s *soak) still(i int) {
-	s.nodes[i].signal(syscall.SIGSTOP)
+	s.nodes[i].Signal(syscall.SIGSTOP)
 	s.hold(200*time.Millisecond, 4*time.Second)
-	s.nodes[i].signal(syscall.SIGCONT)
+	s.nodes[i].Signal(syscall.SIGCONT)
 }
 
 // broken is how a link is when nothing passes: in silence, or with connections that close.
@@ -273,7 +275,7 @@ func (s *soak) copied(from, to string) {
 
 func (s *soak) rolling() {
 	for i := range s.voters {
-		if took, err := s.nodes[i].stop(); err != nil {
+		if took, err := s.nodes[i].Stop(); err != nil {
 			s.t.Errorf("node %d did not end as asked after %s: %v", i+1, took, err)
 		}
 		s.lives[i].Store(0)
@@ -284,9 +286,9 @@ func (s *soak) rolling() {
 
 // asked asks the leader for a change of the cluster. It may be refused: a leader may just have changed.
 func (s *soak) asked(verb string, body map[string]any) {
-	t := target{http: s.urls[s.leader()], given: s.token, timeout: 20 * time.Second}
+	t := cli.Target{Gateway: s.urls[s.leader()], TokenText: s.token, Timeout: 20 * time.Second}
 	var out map[string]any
-	if err := t.get(s.t.Context(), "POST", "/v1/cluster/"+verb, body, &out); err != nil {
+	if err := t.Get(s.t.Context(), "POST", "/v1/cluster/"+verb, body, &out); err != nil {
 		s.t.Logf("%s: %v", verb, err)
 	}
 }
@@ -325,10 +327,10 @@ func (s *soak) replica() {
 // backedUp takes a backup, on what there is already, and restores it into a scratch state.
 func (s *soak) backedUp() {
 	dir := filepath.Join(s.dir, "backups")
-	if _, code := cli(s.t, "backup", "--url", s.urls[s.any()], "--to", dir); code != 0 {
+	if _, code := cairntest.Run(s.t, "backup", "--url", s.urls[s.any()], "--to", dir); code != 0 {
 		s.t.Errorf("backup: exit %d", code)
 	}
-	if _, code := cli(s.t, "backup", "verify", dir); code != 0 {
+	if _, code := cairntest.Run(s.t, "backup", "verify", dir); code != 0 {
 		s.t.Errorf("backup verify: exit %d", code)
 	}
 }

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cairndb/cairn/cmd/cairn/cairntest"
+	"github.com/cairndb/cairn/cmd/cairn/config"
 	"github.com/cairndb/cairn/cmd/cairn/history"
 )
 
@@ -39,7 +41,7 @@ type soak struct {
 	dir    string
 	token  string
 	voters int
-	nodes  []*nodeProcess // changed by the faults' goroutine alone
+	nodes  []*cairntest.Node // changed by the faults' goroutine alone
 	homes  []string
 	links  *links
 
@@ -106,16 +108,16 @@ func newSoak(t *testing.T, out *history.Writer) *soak {
 	of := *soakVoters + 1
 	s := &soak{t: t, rng: rand.New(rand.NewPCG(*soakSeed, 1)), dir: shortDir(t), voters: *soakVoters, links: newLinks(t, of), out: out, keys: map[string][]*soakKey{},
 		lives: make([]atomic.Int64, of), total: make([]int64, of)}
-	s.nodes, s.token = severalIn(t, s.dir, of, func(n *nodeFile) {
-		inHaste(n)
+	s.nodes, s.token = cairntest.SeveralIn(t, s.dir, of, func(n *config.NodeFile) {
+		cairntest.InHaste(n)
 		s.links.put(n)
 		s.homes = append(s.homes, n.DataDir)
-		s.urls, s.wires = append(s.urls, "http://"+loopback(n.HTTPPort)), append(s.wires, loopback(n.WirePort))
+		s.urls, s.wires = append(s.urls, "http://"+config.Loopback(n.HTTPPort)), append(s.wires, config.Loopback(n.WirePort))
 		if n.NodeID < of { // the replica is no founder
 			n.Peers = n.Peers[:s.voters-1]
 		}
 	})
-	replica := s.nodes[s.voters].args[3]
+	replica := s.nodes[s.voters].Args[3]
 	b, err := os.ReadFile(replica)
 	if err == nil {
 		err = os.WriteFile(replica, []byte(strings.Replace(string(b), `role = "voter"`, `role = "read_replica"`, 1)), 0o600)
@@ -124,7 +126,7 @@ func newSoak(t *testing.T, out *history.Writer) *soak {
 		t.Fatal(err)
 	}
 	for _, p := range s.nodes {
-		p.bin = *soakBinary
+		p.Bin = *soakBinary
 	}
 	t.Setenv("CAIRN_TOKEN", s.token)
 	s.startVoters()
@@ -147,9 +149,9 @@ func (s *soak) run(length time.Duration) {
 	clients.Wait()
 	s.links.all(passes)
 	s.closeAll()
-	said := differing(s.t, s.nodes[:s.voters])
+	said := cairntest.Differing(s.t, s.nodes[:s.voters])
 	for i, p := range s.nodes[:s.voters] {
-		s.final(i, exported(s.t, p, s.token))
+		s.final(i, cairntest.Exported(s.t, p, s.token))
 	}
 	s.note(history.Record{Op: history.End, Text: said, To: s.now()})
 }
@@ -161,7 +163,7 @@ func (s *soak) note(r history.Record) { s.out.Note(r) }
 // start launches a node; up waits for it. No more than one process of a node has a number, and none while it is down.
 func (s *soak) start(i int) (up func()) {
 	s.total[i]++
-	up = s.nodes[i].launch()
+	up = s.nodes[i].Launch()
 	s.lives[i].Store(s.total[i])
 	return up
 }
@@ -177,7 +179,7 @@ func (s *soak) startVoters() {
 }
 
 func (s *soak) kill(i int) {
-	s.nodes[i].kill()
+	s.nodes[i].Kill()
 	s.lives[i].Store(0)
 }
 

@@ -5,23 +5,23 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"text/tabwriter"
 	"time"
 
-	"github.com/cairndb/cairn/node/api"
 	"github.com/charmbracelet/lipgloss"
 	"github.com/charmbracelet/lipgloss/table"
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
+
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/node/api"
 )
 
 // exitDegraded is the exit code of a status with --exit-code, when the cluster takes writes and a member is missing.
 const exitDegraded = 3
 
 func (a *app) status() *cobra.Command {
-	var t target
+	var t cli.Target
 	var watch, codes bool
 	var every time.Duration
 	c := &cobra.Command{Use: "status", Short: "Show the cluster", Args: cobra.NoArgs,
@@ -31,7 +31,7 @@ with the reason. /v1/health, the console and the metric cairn_cluster_condition 
 Exits with 1 when the cluster is not healthy or the node does not answer, and with --exit-code with 3 when it is degraded.`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if every < 100*time.Millisecond {
-				return usageError{fmt.Errorf("--interval %s: at least 100ms", every)}
+				return cli.Usagef("--interval %s: at least 100ms", every)
 			}
 			if watch {
 				return a.watchStatus(c.Context(), &t, every)
@@ -41,42 +41,42 @@ Exits with 1 when the cluster is not healthy or the node does not answer, and wi
 			case err != nil:
 				return err
 			case !s.Healthy:
-				return exitCode(exitFailed)
+				return cli.ExitCode(cli.ExitFailed)
 			case codes && s.Condition != "healthy":
-				return exitCode(exitDegraded)
+				return cli.ExitCode(exitDegraded)
 			}
 			return nil
 		}}
-	t.flags(c)
+	t.Flags(c)
 	c.Flags().BoolVarP(&watch, "watch", "w", false, "refresh until interrupted")
 	c.Flags().DurationVar(&every, "interval", time.Second, "with --watch: how often")
 	c.Flags().BoolVar(&codes, "exit-code", false, "exit with 3 when the cluster is degraded")
 	return c
 }
 
-func (a *app) showStatus(ctx context.Context, t *target) (s api.ClusterStatus, err error) {
+func (a *app) showStatus(ctx context.Context, t *cli.Target) (s api.ClusterStatus, err error) {
 	var raw json.RawMessage
-	if err := t.get(ctx, "GET", "/v1/cluster", nil, &raw); err != nil {
+	if err := t.Get(ctx, "GET", "/v1/cluster", nil, &raw); err != nil {
 		return s, err
 	}
 	if err := json.Unmarshal(raw, &s); err != nil {
 		return s, err
 	}
-	if t.asJSON {
-		return s, a.json(raw)
+	if t.JSON {
+		return s, a.JSON(raw)
 	}
-	return s, printStatus(a.out, s)
+	return s, printStatus(a.Out, s)
 }
 
-func (a *app) watchStatus(ctx context.Context, t *target, every time.Duration) error {
+func (a *app) watchStatus(ctx context.Context, t *cli.Target, every time.Duration) error {
 	clear := ""
-	if isTerminal(a.out) {
+	if cli.IsTerminal(a.Out) {
 		clear = "\x1b[H\x1b[2J"
 	}
 	for {
-		fmt.Fprint(a.out, clear)
+		fmt.Fprint(a.Out, clear)
 		if _, err := a.showStatus(ctx, t); err != nil && ctx.Err() == nil {
-			fmt.Fprintln(a.err, "cairn:", err) // a node that is down may come back
+			fmt.Fprintln(a.Err, "cairn:", err) // a node that is down may come back
 		}
 		select {
 		case <-ctx.Done():
@@ -91,14 +91,14 @@ func printStatus(w io.Writer, s api.ClusterStatus) error {
 	if s.LeaderID != nil {
 		leader = fmt.Sprintf("node %d", *s.LeaderID)
 	}
-	fmt.Fprintf(w, "cluster %s  %s\nleader %s  term %d  quorum %d of %d\n", orDash(s.Cluster), s.Condition, leader, s.CurrentTerm, s.QuorumSize, voters(s))
+	fmt.Fprintf(w, "cluster %s  %s\nleader %s  term %d  quorum %d of %d\n", cli.OrDash(s.Cluster), s.Condition, leader, s.CurrentTerm, s.QuorumSize, voters(s))
 	printEmbedder(w, s)
 	printLeftovers(w, s.NodeID, s.Leftovers)
 	for _, p := range s.Peers {
 		printLeftovers(w, p.NodeID, p.Leftovers)
 	}
 	fmt.Fprintln(w)
-	if isTerminal(w) {
+	if cli.IsTerminal(w) {
 		return drawTable(w, statusHead, statusRows(s))
 	}
 	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
@@ -140,14 +140,14 @@ func statusRows(s api.ClusterStatus) [][]string {
 	rows := [][]string{{fmt.Sprint(s.NodeID, " *"), s.Role, "yes", fmt.Sprint(s.Applied), orUnknown(s.Lag), short(s.Sum), s.Wire, s.Version, up(s.UptimeSecs)}}
 	for _, p := range s.Peers {
 		if !p.Reachable {
-			rows = append(rows, []string{fmt.Sprint(p.NodeID), "-", "NO", "-", "-", "-", orDash(p.Wire), "-", "-"})
+			rows = append(rows, []string{fmt.Sprint(p.NodeID), "-", "NO", "-", "-", "-", cli.OrDash(p.Wire), "-", "-"})
 			continue
 		}
 		role := p.State
 		if !p.Voter {
 			role += " (replica)"
 		}
-		rows = append(rows, []string{fmt.Sprint(p.NodeID), role, "yes", fmt.Sprint(p.Applied), orUnknown(p.LagEntries), stateOf(s, p), orDash(p.Wire), p.Version, up(p.UptimeSecs)})
+		rows = append(rows, []string{fmt.Sprint(p.NodeID), role, "yes", fmt.Sprint(p.Applied), orUnknown(p.LagEntries), stateOf(s, p), cli.OrDash(p.Wire), p.Version, up(p.UptimeSecs)})
 	}
 	return rows
 }
@@ -157,11 +157,6 @@ func orUnknown(n *uint64) string {
 		return "unknown"
 	}
 	return fmt.Sprint(*n)
-}
-
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // drawTable draws a table with borders, and in colour what is wrong with a node or special about it.
@@ -207,10 +202,3 @@ func stateOf(s api.ClusterStatus, p api.Peer) string {
 func short(sum string) string { return sum[:min(8, len(sum))] }
 
 func up(secs float64) string { return (time.Duration(secs) * time.Second).String() }
-
-func orDash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
-}

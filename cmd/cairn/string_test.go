@@ -11,10 +11,12 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 )
 
 // stringExec runs one command through the stringd surface of a node, for the agent e2e.
-func stringExec(t testing.TB, p *nodeProcess, cmd string) (content string, ok bool) {
+func stringExec(t testing.TB, p *cairntest.Node, cmd string) (content string, ok bool) {
 	t.Helper()
 	body, err := json.Marshal(map[string]string{"cmd": cmd, "topic": "main"})
 	if err != nil {
@@ -23,9 +25,9 @@ func stringExec(t testing.TB, p *nodeProcess, cmd string) (content string, ok bo
 	return stringPost(t, p, "/exec", string(body))
 }
 
-func stringPost(t testing.TB, p *nodeProcess, path, body string) (content string, ok bool) {
+func stringPost(t testing.TB, p *cairntest.Node, path, body string) (content string, ok bool) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), "POST", p.line.String+path, strings.NewReader(body))
+	req, err := http.NewRequestWithContext(t.Context(), "POST", p.Line.String+path, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +45,7 @@ func stringPost(t testing.TB, p *nodeProcess, path, body string) (content string
 }
 
 // stringDo runs a command, again while nobody leads or the answer is late: a busy machine may elect at any time.
-func stringDo(t testing.TB, p *nodeProcess, cmd string) string {
+func stringDo(t testing.TB, p *cairntest.Node, cmd string) string {
 	t.Helper()
 	for begin := time.Now(); ; rest(t.Context(), 20*time.Millisecond) {
 		got, ok := stringExec(t, p, cmd)
@@ -61,13 +63,13 @@ func stringDo(t testing.TB, p *nodeProcess, cmd string) string {
 // Without a quorum a write is refused for that, not because its time was up, and reads go on.
 func TestStringOnEveryNode(t *testing.T) {
 	t.Parallel()
-	nodes, _ := startThree(t, 0, 1, 2)
+	nodes, _ := cairntest.StartThree(t, 0, 1, 2)
 	for _, p := range nodes {
 		if got, _ := stringPost(t, p, "/agents", `{"agent_id":"e2e"}`); !strings.Contains(got, `"agent_id":"e2e"`) {
 			t.Fatalf("register: %s", got)
 		}
 	}
-	leader := leaderOf(t, nodes)
+	leader := cairntest.Leader(t, nodes)
 	follower := nodes[(leader+1)%3]
 	for i := range 20 {
 		text := fmt.Sprintf("fact%d about the lighthouse", i)
@@ -90,8 +92,8 @@ func TestStringOnEveryNode(t *testing.T) {
 		t.Errorf("think on a follower: %s", got)
 	}
 	var said string
-	if !eventually(func() bool {
-		said, _ = stringExec(t, nodes[(leaderOf(t, nodes)+1)%3], "/cluster")
+	if !cairntest.Eventually(func() bool {
+		said, _ = stringExec(t, nodes[(cairntest.Leader(t, nodes)+1)%3], "/cluster")
 		return strings.Contains(said, "(follower)") && strings.Contains(said, " leader ")
 	}) {
 		t.Errorf("cluster: %s", said)
@@ -99,7 +101,7 @@ func TestStringOnEveryNode(t *testing.T) {
 
 	for i, p := range nodes {
 		if p != follower {
-			nodes[i].kill()
+			nodes[i].Kill()
 		}
 	}
 	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
@@ -126,7 +128,7 @@ func between(s, from, to string) string {
 // TestStringInDev: dev writes below its home only, says where the surface is, and ends within five seconds with a shell running.
 func TestStringInDev(t *testing.T) {
 	t.Parallel()
-	p, home := startDev(t)
+	p, home := cairntest.StartDev(t)
 	if got, _ := stringPost(t, p, "/agents", `{"agent_id":"e2e"}`); !strings.Contains(got, filepath.Join(home, "run", "string", "agents", "e2e")) {
 		t.Errorf("home: %s", got)
 	}
@@ -137,7 +139,7 @@ func TestStringInDev(t *testing.T) {
 	if got, ok := stringPost(t, p, "/exec", body); !ok {
 		t.Errorf("shell: %s", got)
 	}
-	if _, err := p.stop(); err != nil {
-		t.Errorf("SIGTERM: %v\n%s", err, p.log)
+	if _, err := p.Stop(); err != nil {
+		t.Errorf("SIGTERM: %v\n%s", err, p.Log)
 	}
 }

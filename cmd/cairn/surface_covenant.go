@@ -10,18 +10,9 @@ import (
 	"github.com/cairndb/cairn/local/covenant"
 )
 
-// covenantConfig is the part of [local] that is the Covenant surface's.
-type covenantConfig struct {
-	Home      string   `toml:"covenant_home"`      // COVENANT_HOME; HOME/run/covenant by default
-	HTTP      string   `toml:"covenant_http"`      // address of the HTTP mirror, or off; 127.0.0.1:8421, if it is free
-	Origins   []string `toml:"covenant_origins"`   // of web pages that may ask the mirror, with a token; http://localhost:3000
-	Bootstrap *bool    `toml:"covenant_bootstrap"` // a new operator gets its first capabilities; true by default
-	Score     bool     `toml:"covenant_score"`     // search results carry metadata._score
-}
-
 // openCovenant serves Covenant on HOME/run/covenant/sock, and its HTTP mirror on a port of its own.
 func openCovenant(_ context.Context, h *host) (func() error, error) {
-	c := h.local.covenantConfig
+	c := h.local.Covenant
 	home := cmp.Or(c.Home, filepath.Join(h.run, "covenant"))
 	if !h.fits("covenant", filepath.Join(home, "sock")) {
 		return nil, nil

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/local/door"
 	"github.com/cairndb/cairn/local/process"
 )
@@ -27,7 +28,7 @@ func openProcess(_ context.Context, h *host) (func() error, error) {
 	if err := os.MkdirAll(spill, 0o700); err != nil {
 		return nil, err
 	}
-	s, err := process.Listen(process.Config{Socket: socket, Token: token, Version: cmp.Or(buildVersion(), "cairn"), SpillDir: spill, Keys: h.node.Keys(),
+	s, err := process.Listen(process.Config{Socket: socket, Token: token, Version: cmp.Or(cli.BuildVersion(), "cairn"), SpillDir: spill, Keys: h.node.Keys(),
 		AllowShutdown: h.allowed(h.local.AllowShutdown), Stop: h.stop, Logger: h.log.With("surface", "process")})
 	if err != nil {
 		return nil, err

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 	"github.com/cairndb/cairn/local/process/conformance"
 )
 
@@ -22,10 +23,10 @@ func TestProcessVectorsInANode(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(home, "process.token"), []byte(token+"\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		p := startDevIn(t, home)
-		if !strings.HasPrefix(p.line.Process, home) {
-			t.Fatalf("ready line: %+v", p.line)
+		p := cairntest.StartDevIn(t, home)
+		if !strings.HasPrefix(p.Line.Process, home) {
+			t.Fatalf("ready line: %+v", p.Line)
 		}
-		return p.line.Process
+		return p.Line.Process
 	})
 }

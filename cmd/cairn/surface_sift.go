@@ -10,20 +10,9 @@ import (
 	"github.com/cairndb/cairn/local/sift"
 )
 
-// siftConfig is the part of [local] that is the SiftCoder surface's.
-type siftConfig struct {
-	Home        string            `toml:"sift_home"`        // what its clients call ~/.siftcoder; HOME/run/siftcoder by default
-	NS          string            `toml:"sift_ns"`          // SIFTCODER_NS, or default
-	Database    string            `toml:"sift_database"`    // default
-	Shared      *bool             `toml:"sift_shared"`      // workspaces see what other protocols stored; true by default
-	Workspaces  []string          `toml:"sift_workspaces"`  // directories that are served from the start
-	Names       map[string]string `toml:"sift_names"`       // "<ns>/<key>" = name: workspaces of one name share their memories
-	Transcripts string            `toml:"sift_transcripts"` // ~/.claude/projects
-}
-
 // openSift serves the workspaces of this host, each on its socket.
 func openSift(ctx context.Context, h *host) (func() error, error) {
-	c := h.local.siftConfig
+	c := h.local.Sift
 	home := cmp.Or(c.Home, filepath.Join(h.run, "siftcoder"))
 	if !h.fits("sift", filepath.Join(home, "control.sock.new")) {
 		return nil, nil

@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/cmd/cairn/config"
 	"github.com/cairndb/cairn/local/door"
 	"github.com/cairndb/cairn/local/stringd"
 	commands "github.com/cairndb/cairn/local/stringd/command"
@@ -22,31 +24,22 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// stringConfig is the part of [local] that is the stringd surface's.
-type stringConfig struct {
-	Shell    *bool    `toml:"string_shell"`    // /exec, actions and bash topics run programs; true in dev, false in serve
-	Origins  []string `toml:"string_origins"`  // none: origins of web pages that may ask, as scheme://host:port
-	Roots    []string `toml:"string_roots"`    // directories that agents may have as homes and in allowed_paths, beside homes made for them; none, and in dev the one it was started in
-	Access   string   `toml:"string_access"`   // workspace (default): documents lie in the agent's directories; or full
-	Outbound bool     `toml:"string_outbound"` // documents' actions may ask other hosts
-}
-
 // openString serves agents over HTTP on loopback. Its files are below the node's home in dev and where local.home says,
 // else where the protocol has them, below the user's.
 func openString(_ context.Context, h *host) (func() error, error) {
-	c := h.local.stringConfig
+	c := h.local.String
 	if c.Access != "" && c.Access != "workspace" && c.Access != "full" {
 		return nil, fmt.Errorf("local.string_access %q: workspace or full", c.Access)
 	}
 	cfg := stringd.Config{
 		NoShell: !h.allowed(c.Shell), Origins: c.Origins, FullAccess: c.Access == "full", Outbound: c.Outbound, TokenFile: filepath.Join(h.home, "string.token"),
-		Addr:   h.port(stringOffset, stringPort()),
-		Memory: stringMemory{h.memory("default")}, Version: cmp.Or(buildVersion(), "cairn"),
+		Addr:   h.port(config.StringOffset, stringPort()),
+		Memory: stringMemory{h.memory("default")}, Version: cmp.Or(cli.BuildVersion(), "cairn"),
 		AllowShutdown: h.allowed(h.local.AllowShutdown), Stop: h.stop, Logger: h.log.With("surface", "string"), Keys: h.node.Keys(),
 		Dropped: h.node.Service().StreamDropped, Closed: []string{h.home},
 	}
 	var err error
-	if cfg.Data, cfg.Agents, err = h.local.stringDirs(h.run, h.dev); err != nil {
+	if cfg.Data, cfg.Agents, err = stringDirs(h.local, h.run, h.dev); err != nil {
 		return nil, err
 	}
 	if cfg.Roots, err = h.roots(); err != nil {
@@ -87,7 +80,7 @@ func (h *host) roots() ([]string, error) {
 }
 
 // stringDirs are where the daemon and its agents keep their files.
-func (l localConfig) stringDirs(run string, dev bool) (data, agents string, err error) {
+func stringDirs(l config.Local, run string, dev bool) (data, agents string, err error) {
 	root := filepath.Join(run, "string")
 	if !dev && l.Home == "" {
 		user, err := os.UserHomeDir()

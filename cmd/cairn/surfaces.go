@@ -9,6 +9,8 @@ import (
 	"os"
 	"slices"
 
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/cmd/cairn/config"
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/access"
@@ -17,30 +19,18 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// localConfig is the [local] section: the surfaces for clients on this host.
-type localConfig struct {
-	Home          string   `toml:"home"`           // where their sockets and files are; HOME/run by default
-	Disable       []string `toml:"disable"`        // names of surfaces that are not opened
-	AllowShutdown *bool    `toml:"allow_shutdown"` // clients on this host may stop the node; true in dev, false in serve
-	StringPort    int      `toml:"string_port"`    // 3923
-	CovenantPort  int      `toml:"covenant_port"`  // 8421: Covenant's HTTP mirror
-	siftConfig
-	covenantConfig
-	stringConfig
-}
-
 // host is what a local surface gets of the process it runs in.
 type host struct {
 	node   *node.Node
 	home   string // of the node, absolute
 	run    string // directory for sockets and the surfaces' own files, absolute
-	local  localConfig
+	local  config.Local
 	dev    bool
 	base   int    // of the ports, 0 for the protocols' own
 	secret string // of the cluster
 	log    *slog.Logger
 	stop   func()     // asks the process to stop, as SIGTERM does
-	line   *readyLine // where a surface says where it listens
+	line   *cli.Ready // where a surface says where it listens
 }
 
 // allowed is a setting of what clients on this host may do to it: what is not set is on in dev, and off in serve.
@@ -51,19 +41,13 @@ func (h *host) allowed(set *bool) bool {
 	return *set
 }
 
-// Where the surfaces' ports are, from the base.
-const (
-	stringOffset   = 4
-	covenantOffset = 5
-)
-
 // port is the loopback address of a surface: behind the base when there is one, else as configured, else def.
 func (h *host) port(offset, def int) string {
-	configured := map[int]int{stringOffset: h.local.StringPort, covenantOffset: h.local.CovenantPort}[offset]
+	configured := map[int]int{config.StringOffset: h.local.StringPort, config.CovenantOffset: h.local.CovenantPort}[offset]
 	if h.base == 0 {
-		return loopback(cmp.Or(configured, def))
+		return config.Loopback(cmp.Or(configured, def))
 	}
-	return loopback(h.base + offset)
+	return config.Loopback(h.base + offset)
 }
 
 // fits says whether a path can be a socket's: the system allows about a hundred bytes. A surface whose path is too long

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 )
 
 // An injection has the kernel's answers to a running process's system calls replaced by errors, for one of its files: a
@@ -22,21 +24,21 @@ type injection struct {
 }
 
 // inject begins one. A call is a name of strace's: fdatasync, pwrite64.
-func inject(t testing.TB, p *nodeProcess, file, call, errno string) *injection {
+func inject(t testing.TB, p *cairntest.Node, file, call, errno string) *injection {
 	t.Helper()
-	found, err := filepath.Glob(filepath.Join(p.line.Home, file))
+	found, err := filepath.Glob(filepath.Join(p.Line.Home, file))
 	if err != nil || len(found) == 0 {
 		t.Fatalf("%s: %v, %v", file, found, err)
 	}
 	if _, err := exec.LookPath("strace"); err != nil {
 		t.Skipf("disks are broken with strace, which is not here: %v", err)
 	}
-	var said *logged
+	var said *cairntest.Logged
 	for range 10 { // a thread that ends just then cannot be traced
 		x := &injection{t: t, file: filepath.Join(t.TempDir(), "calls"), done: make(chan error, 1)}
 		x.cmd = exec.Command("strace", "-f", "-o", x.file, "-P", found[len(found)-1], "-e", "trace="+call,
-			"-e", "inject="+call+":error="+errno, "-p", strconv.Itoa(p.cmd.Process.Pid))
-		said = &logged{}
+			"-e", "inject="+call+":error="+errno, "-p", strconv.Itoa(p.Cmd.Process.Pid))
+		said = &cairntest.Logged{}
 		x.cmd.Stderr = said
 		if err := x.cmd.Start(); err != nil {
 			t.Fatal(err)
@@ -52,7 +54,7 @@ func inject(t testing.TB, p *nodeProcess, file, call, errno string) *injection {
 }
 
 // begins returns when the process is traced, or will not be.
-func (x *injection) begins(said *logged) bool {
+func (x *injection) begins(said *cairntest.Logged) bool {
 	x.t.Helper()
 	for deadline := time.Now().Add(time.Minute); !strings.Contains(said.String(), "attached"); time.Sleep(10 * time.Millisecond) {
 		select {

@@ -15,6 +15,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cairndb/cairn/cmd/cairn/cairntest"
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/cmd/cairn/config"
+	"github.com/cairndb/cairn/cmd/cairn/doctor"
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/wire"
@@ -22,10 +26,10 @@ import (
 )
 
 // secureThree starts three nodes with TLS on all ports, as `cluster init --tls` configures them.
-func secureThree(t *testing.T) (nodes []*nodeProcess, au *authority, token string) {
+func secureThree(t *testing.T) (nodes []*cairntest.Node, au *authority, token string) {
 	t.Helper()
 	dir := t.TempDir()
-	nodes, token = startThreeIn(t, dir, func(n *nodeFile) {
+	nodes, token = cairntest.StartThreeIn(t, dir, func(n *config.NodeFile) {
 		f := initFlags{tls: true}
 		if err := f.certify(dir, n); err != nil {
 			t.Fatal(err)
@@ -36,14 +40,14 @@ func secureThree(t *testing.T) (nodes []*nodeProcess, au *authority, token strin
 		t.Fatal(err)
 	}
 	for _, p := range nodes {
-		p.ca = au.path("ca.crt")
+		p.Ca = au.path("ca.crt")
 	}
 	return nodes, au, token
 }
 
 func trusting(t testing.TB, ca string) *tls.Config {
 	t.Helper()
-	c, err := (&target{ca: ca}).secure()
+	c, err := (&cli.Target{CA: ca}).Secure()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,19 +98,19 @@ func sayHello(t testing.TB, addr, ca string, cert *tls.Certificate, hello wire.C
 func TestTLSEverywhere(t *testing.T) {
 	t.Parallel()
 	nodes, au, token := secureThree(t)
-	leader := nodes[leaderOf(t, nodes)]
-	if _, code := cli(t, "remember", "said in private", "--token", token, "--addr", leader.line.Wire, "--ca", au.path("ca.crt")); code != 0 {
+	leader := nodes[cairntest.Leader(t, nodes)]
+	if _, code := cairntest.Run(t, "remember", "said in private", "--token", token, "--addr", leader.Line.Wire, "--ca", au.path("ca.crt")); code != 0 {
 		t.Fatal("a client that trusts the authority is not served")
 	}
-	if !strings.HasPrefix(leader.line.HTTP, "https://") {
-		t.Errorf("the ready line says %s", leader.line.HTTP)
+	if !strings.HasPrefix(leader.Line.HTTP, "https://") {
+		t.Errorf("the ready line says %s", leader.Line.HTTP)
 	}
 	var before api.ClusterStatus
-	if !eventually(func() (ok bool) { before, ok = statusOf(t, leader); return ok }) {
+	if !cairntest.Eventually(func() (ok bool) { before, ok = cairntest.Status(t, leader); return ok }) {
 		t.Fatal("no status")
 	}
-	tg := target{http: leader.line.HTTP, ca: leader.ca, timeout: time.Minute}
-	r, err := tg.request(t.Context(), "GET", "/metrics", nil)
+	tg := cli.Target{Gateway: leader.Line.HTTP, CA: leader.Ca, Timeout: time.Minute}
+	r, err := tg.Request(t.Context(), "GET", "/metrics", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +159,7 @@ func TestTLSEverywhere(t *testing.T) {
 		{"another node's certificate", ca, good, as(1, token), "node 1 needs node-1.cairn"},
 		{"the wrong secret", ca, good, as(9, "guessed"), "cluster secret mismatch"},
 	} {
-		got := sayHello(t, leader.line.Cluster, tc.ca, tc.cert, tc.hello)
+		got := sayHello(t, leader.Line.Cluster, tc.ca, tc.cert, tc.hello)
 		if tc.want == "" && got != "" || !strings.Contains(got, tc.want) {
 			t.Errorf("peer with %s: %q, want %q", tc.name, got, tc.want)
 		}
@@ -169,7 +173,7 @@ func TestTLSEverywhere(t *testing.T) {
 		{"another authority", client.Config{Token: token, TLS: trusting(t, stranger.path("ca.crt"))}, "unknown authority"},
 		{"a wrong token", client.Config{Token: "ydb_wrong", TLS: trusting(t, ca)}, "invalid or revoked token"},
 	} {
-		tc.cfg.Addrs = []string{leader.line.Wire}
+		tc.cfg.Addrs = []string{leader.Line.Wire}
 		c, err := client.Dial(t.Context(), tc.cfg)
 		if err == nil {
 			c.Close()
@@ -179,10 +183,10 @@ func TestTLSEverywhere(t *testing.T) {
 		}
 	}
 	var after api.ClusterStatus
-	if !eventually(func() (ok bool) { after, ok = statusOf(t, leader); return ok }) || len(after.Peers) != 2 { // a slow machine may elect anew
+	if !cairntest.Eventually(func() (ok bool) { after, ok = cairntest.Status(t, leader); return ok }) || len(after.Peers) != 2 { // a slow machine may elect anew
 		t.Errorf("the refused are members: %+v", after)
 	}
-	since, code := cli(t, "log", "tail", "--json", "--token", token, "--from", fmt.Sprint(before.Applied+1), "--url", leader.line.HTTP, "--ca", ca)
+	since, code := cairntest.Run(t, "log", "tail", "--json", "--token", token, "--from", fmt.Sprint(before.Applied+1), "--url", leader.Line.HTTP, "--ca", ca)
 	for entry := range strings.Lines(since) { // what nodes say of themselves when they start may come as late as that
 		if !strings.Contains(entry, `"kind":"advertise"`) && !strings.Contains(entry, `"kind":"identity"`) {
 			t.Errorf("the refused had an effect: %s", entry)
@@ -196,21 +200,21 @@ func TestTLSEverywhere(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"forget", "x", "--addr", leader.line.Wire}, "hint: --ca"},
-		{[]string{"forget", "x", "--addr", leader.line.Wire, "--tls"}, "hint: --ca"},
-		{[]string{"status", "--url", strings.Replace(leader.line.HTTP, "https", "http", 1)}, "hint: does the port speak TLS?"},
-		{[]string{"status", "--url", leader.line.HTTP}, "hint: --ca"},
+		{[]string{"forget", "x", "--addr", leader.Line.Wire}, "hint: --ca"},
+		{[]string{"forget", "x", "--addr", leader.Line.Wire, "--tls"}, "hint: --ca"},
+		{[]string{"status", "--url", strings.Replace(leader.Line.HTTP, "https", "http", 1)}, "hint: does the port speak TLS?"},
+		{[]string{"status", "--url", leader.Line.HTTP}, "hint: --ca"},
 	} {
 		var said bytes.Buffer
-		if code := run(t.Context(), append(tc.args, "--token", token), nil, io.Discard, &said); code != exitFailed || !strings.Contains(said.String(), tc.want) {
+		if code := run(t.Context(), append(tc.args, "--token", token), nil, io.Discard, &said); code != cli.ExitFailed || !strings.Contains(said.String(), tc.want) {
 			t.Errorf("%v: exit %d, %s; want %q", tc.args, code, &said, tc.want)
 		}
 	}
 
 	short := onLeader(t, nodes, token, "token", "create", "--ca", ca)
-	if !eventually(func() bool { // when leadership moves meanwhile, the second time there may be nothing left to revoke
-		cli(t, "token", "revoke", short, "--token", token, "--url", nodes[leaderOf(t, nodes)].line.HTTP, "--ca", ca)
-		c, err := client.Dial(t.Context(), client.Config{Addrs: []string{leader.line.Wire}, Token: short, TLS: trusting(t, ca)})
+	if !cairntest.Eventually(func() bool { // when leadership moves meanwhile, the second time there may be nothing left to revoke
+		cairntest.Run(t, "token", "revoke", short, "--token", token, "--url", nodes[cairntest.Leader(t, nodes)].Line.HTTP, "--ca", ca)
+		c, err := client.Dial(t.Context(), client.Config{Addrs: []string{leader.Line.Wire}, Token: short, TLS: trusting(t, ca)})
 		if err == nil {
 			c.Close()
 		}
@@ -219,20 +223,10 @@ func TestTLSEverywhere(t *testing.T) {
 		t.Error("a revoked token opens a node")
 	}
 	for _, want := range []string{"signed by unknown authority", "has expired"} {
-		if !eventually(func() bool { return strings.Contains(leader.log.String(), want) }) {
+		if !cairntest.Eventually(func() bool { return strings.Contains(leader.Log.String(), want) }) {
 			t.Errorf("the refusing node's log does not say %q", want)
 		}
 	}
-}
-
-// eventually waits for what another process is about to do.
-func eventually(ok func() bool) bool {
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-		if ok() {
-			return true
-		}
-	}
-	return false
 }
 
 // TestCertificatesRotateUnderLoad: all certificates are replaced while writers write; no write is refused or lost, and
@@ -240,7 +234,7 @@ func eventually(ok func() bool) bool {
 func TestCertificatesRotateUnderLoad(t *testing.T) {
 	t.Parallel()
 	nodes, au, token := secureThree(t)
-	leaderOf(t, nodes)
+	cairntest.Leader(t, nodes)
 	addrs := wires(nodes)
 	ctx, stop := context.WithCancel(t.Context())
 	var mu sync.Mutex
@@ -283,19 +277,19 @@ func TestCertificatesRotateUnderLoad(t *testing.T) {
 		serials[addrs[i]] = cert.Leaf.SerialNumber.String()
 	}
 	for addr, want := range serials {
-		if !eventually(func() bool { return shown(t, addr, au).SerialNumber.String() == want }) {
+		if !cairntest.Eventually(func() bool { return shown(t, addr, au).SerialNumber.String() == want }) {
 			t.Errorf("%s goes on with its old certificate", addr)
 		}
 	}
 	waitForWrites(t, &mu, acked, 50)
-	nodes[0].kill() // and a member that comes back shows its new one to the others
-	nodes[0].launch()()
+	nodes[0].Kill() // and a member that comes back shows its new one to the others
+	nodes[0].Launch()()
 	waitForWrites(t, &mu, acked, 50)
 	stop()
 	wg.Wait()
-	sameState(t, nodes)
+	cairntest.SameState(t, nodes)
 	for _, p := range nodes {
-		checkExport(t, p, token, acked)
+		cairntest.CheckExport(t, p, token, acked)
 	}
 	t.Logf("%d writes acknowledged across the change", len(acked))
 }
@@ -314,7 +308,7 @@ func shown(t testing.TB, addr string, au *authority) *x509.Certificate {
 func TestClusterInitMakesCertificates(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "c")
-	if _, code := cli(t, "cluster", "init", "--nodes", "3", "--dir", dir, "--tls"); code != 0 {
+	if _, code := cairntest.Run(t, "cluster", "init", "--nodes", "3", "--dir", dir, "--tls"); code != 0 {
 		t.Fatal("init")
 	}
 	for _, name := range []string{"ca", "node1", "node2", "node3"} {
@@ -322,7 +316,7 @@ func TestClusterInitMakesCertificates(t *testing.T) {
 			t.Errorf("%s.key: %v, %v", name, st, err)
 		}
 	}
-	if _, code := cli(t, "cluster", "cert", "--dir", filepath.Join(dir, "tls"), "--node-id", "2", "--host", "db2.example"); code != 0 {
+	if _, code := cairntest.Run(t, "cluster", "cert", "--dir", filepath.Join(dir, "tls"), "--node-id", "2", "--host", "db2.example"); code != 0 {
 		t.Fatal("cert")
 	}
 	cert, err := tls.LoadX509KeyPair(filepath.Join(dir, "tls", "node2.crt"), filepath.Join(dir, "tls", "node2.key"))
@@ -344,17 +338,17 @@ func TestDoctorLooksAtCertificates(t *testing.T) {
 		from, until  time.Duration
 		status, says string
 	}{
-		{1, -time.Hour, 100 * 24 * time.Hour, well, "ends in 99 days"},
-		{1, -time.Hour, 3 * 24 * time.Hour, warn, "ends in 2 days"},
-		{1, -48 * time.Hour, -24 * time.Hour, ill, "ended "},
-		{2, -time.Hour, 100 * 24 * time.Hour, ill, "this node needs node-1.cairn"},
+		{1, -time.Hour, 100 * 24 * time.Hour, doctor.OK, "ends in 99 days"},
+		{1, -time.Hour, 3 * 24 * time.Hour, doctor.Warn, "ends in 2 days"},
+		{1, -48 * time.Hour, -24 * time.Hour, doctor.Fail, "ended "},
+		{2, -time.Hour, 100 * 24 * time.Hour, doctor.Fail, "this node needs node-1.cairn"},
 	} {
 		name, err := au.issue(tc.id, []string{"127.0.0.1"}, now.Add(tc.from), now.Add(tc.until))
 		if err != nil {
 			t.Fatal(err)
 		}
-		f := lookAt("tls.cluster", node.TLSFiles{Cert: au.path(name + ".crt"), Key: au.path(name + ".key"), CA: au.path("ca.crt")}, true, 1)
-		if f.Status != tc.status || !strings.Contains(f.Says, tc.says) || (f.Status != well) != (f.Do != "") {
+		f := doctor.LookAt("tls.cluster", node.TLSFiles{Cert: au.path(name + ".crt"), Key: au.path(name + ".key"), CA: au.path("ca.crt")}, true, 1)
+		if f.Status != tc.status || !strings.Contains(f.Says, tc.says) || (f.Status != doctor.OK) != (f.Do != "") {
 			t.Errorf("%+v: %+v", tc, f)
 		}
 	}

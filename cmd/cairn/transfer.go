@@ -7,40 +7,39 @@ import (
 	"fmt"
 	"io"
 	"net/url"
-	"os"
 
 	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
+	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
 )
 
 func (a *app) exportCmd() *cobra.Command {
-	var t target
+	var t cli.Target
 	c := &cobra.Command{Use: "export [DATABASE]", Short: "Write a database as JSON lines to stdout: memories, then relations", Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			path := "/v1/export"
 			if len(args) == 1 {
-				t.database = args[0]
+				t.Database = args[0]
 			}
-			if t.database != "" {
-				path += "?database=" + url.QueryEscape(t.database)
+			if t.Database != "" {
+				path += "?database=" + url.QueryEscape(t.Database)
 			}
-			r, err := t.request(c.Context(), "GET", path, nil)
+			r, err := t.Request(c.Context(), "GET", path, nil)
 			if err != nil {
 				return err
 			}
 			defer r.Close()
-			n, err := io.Copy(a.out, r)
+			n, err := io.Copy(a.Out, r)
 			if err != nil {
 				return fmt.Errorf("export broke off after %d bytes: %w", n, err)
 			}
 			return nil
 		}}
-	t.flags(c)
-	t.inDatabase(c)
+	t.Flags(c)
+	t.InDatabase(c)
 	return c
 }
 
@@ -89,11 +88,11 @@ func (r *importRow) memory() wire.Remember {
 	return m
 }
 
-// importBatch is how many memories share an entry.
-const importBatch = 200
+// ImportBatch is how many memories share an entry.
+const ImportBatch = 200
 
 func (a *app) importCmd() *cobra.Command {
-	var t target
+	var t cli.Target
 	c := &cobra.Command{Use: "import [DATABASE]", Short: "Read memories as JSON from stdin into a database, from here or elsewhere; they get new ids", Args: cobra.MaximumNArgs(1),
 		Long: `Read JSON lines from stdin into a database; memories get new ids. Beside exports of this server and of YantrikDB it reads
 what mem0 returns ({"results": […]}, relations too), documents with "text", "content" or "page_content" (what else they
@@ -101,25 +100,25 @@ say becomes metadata), texts, and arrays of any of these. What cannot be read en
 before it are stored.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 1 {
-				t.database = args[0]
+				t.Database = args[0]
 			}
-			cl, err := t.dial(c.Context())
+			cl, err := t.Dial(c.Context())
 			if err != nil {
 				return err
 			}
 			defer cl.Close()
-			im := importer{c: cl, bar: a.progress("importing")}
-			if err := im.run(c.Context(), a.input(c.Context())); err != nil {
+			im := importer{c: cl, bar: a.Progress("importing")}
+			if err := im.run(c.Context(), a.Input(c.Context())); err != nil {
 				return fmt.Errorf("row %d: %w (%d memories and %d relations were imported)", im.line, err, im.memories, im.edges)
 			}
-			if t.asJSON {
-				return a.json(map[string]int{"memories": im.memories, "edges": im.edges})
+			if t.JSON {
+				return a.JSON(map[string]int{"memories": im.memories, "edges": im.edges})
 			}
-			fmt.Fprintf(a.err, "imported %d memories and %d relations\n", im.memories, im.edges)
+			fmt.Fprintf(a.Err, "imported %d memories and %d relations\n", im.memories, im.edges)
 			return nil
 		}}
-	t.flags(c)
-	t.inDatabase(c)
+	t.Flags(c)
+	t.InDatabase(c)
 	return c
 }
 
@@ -154,7 +153,7 @@ func (im *importer) run(ctx context.Context, in io.Reader) error {
 			continue
 		}
 		im.batch.Memories, im.rows = append(im.batch.Memories, r.memory()), append(im.rows, im.line)
-		if len(im.batch.Memories) == importBatch {
+		if len(im.batch.Memories) == ImportBatch {
 			if err := im.flush(ctx); err != nil {
 				return err
 			}
@@ -205,14 +204,4 @@ func (im *importer) oneByOne(ctx context.Context, memories []wire.Remember, rows
 		}
 	}
 	return nil
-}
-
-// progress is a bar on a terminal and silence elsewhere.
-func (a *app) progress(what string) *progressbar.ProgressBar {
-	still := progressbar.OptionSetSpinnerChangeInterval(0) // a bar that moves by itself is drawn by two goroutines at once
-	f, ok := a.err.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) {
-		return progressbar.NewOptions(-1, progressbar.OptionSetVisibility(false), still)
-	}
-	return progressbar.NewOptions(-1, progressbar.OptionSetWriter(f), progressbar.OptionSetDescription(what), progressbar.OptionShowCount(), progressbar.OptionClearOnFinish(), still)
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
 )
@@ -23,7 +24,7 @@ type load struct {
 }
 
 // putLoad puts three writers and a reader to work. A request that fails twice fails the test.
-func putLoad(t *testing.T, nodes []*nodeProcess, token string) *load {
+func putLoad(t *testing.T, nodes []*cairntest.Node, token string) *load {
 	t.Helper()
 	addrs := wires(nodes)
 	ctx, stop := context.WithCancel(t.Context())
@@ -93,24 +94,24 @@ func (l *load) end() {
 func (l *load) goesOn(t *testing.T) { t.Helper(); waitForWrites(t, &l.mu, l.acked, 30) }
 
 // oneByOne stops and starts the nodes one after the other, the leader last, under load.
-func oneByOne(t *testing.T, nodes []*nodeProcess, l *load, between func(p *nodeProcess, left int)) {
+func oneByOne(t *testing.T, nodes []*cairntest.Node, l *load, between func(p *cairntest.Node, left int)) {
 	t.Helper()
-	done := map[*nodeProcess]bool{}
+	done := map[*cairntest.Node]bool{}
 	for left := len(nodes); left > 0; left-- {
-		lead := nodes[leaderOf(t, nodes)]
-		var next *nodeProcess
+		lead := nodes[cairntest.Leader(t, nodes)]
+		var next *cairntest.Node
 		for _, p := range nodes {
 			if !done[p] && (next == nil || p != lead) {
 				next = p
 			}
 		}
 		l.goesOn(t)
-		if _, err := next.stop(); err != nil {
-			t.Fatalf("stop: %v\n%s", err, next.log)
+		if _, err := next.Stop(); err != nil {
+			t.Fatalf("stop: %v\n%s", err, next.Log)
 		}
-		done[next], next.bin = true, ""
+		done[next], next.Bin = true, ""
 		l.goesOn(t)
-		next.launch()()
+		next.Launch()()
 		l.goesOn(t)
 		between(next, left-1)
 	}
@@ -120,13 +121,13 @@ func oneByOne(t *testing.T, nodes []*nodeProcess, l *load, between func(p *nodeP
 // repetition, and nothing that was acknowledged is lost.
 func TestARollingRestartFailsNoRequest(t *testing.T) {
 	t.Parallel()
-	nodes, token := startThree(t, 0, 1, 2)
+	nodes, token := cairntest.StartThree(t, 0, 1, 2)
 	l := putLoad(t, nodes, token)
-	oneByOne(t, nodes, l, func(*nodeProcess, int) {})
+	oneByOne(t, nodes, l, func(*cairntest.Node, int) {})
 	l.end()
-	sameState(t, nodes)
+	cairntest.SameState(t, nodes)
 	for _, p := range nodes {
-		checkExport(t, p, token, l.acked)
+		cairntest.CheckExport(t, p, token, l.acked)
 	}
 	t.Logf("%d writes acknowledged, %d requests tried a second time", len(l.acked), l.again)
 }

@@ -9,20 +9,21 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
 )
 
 // wires are the addresses that clients are given.
-func wires(nodes []*nodeProcess) (addrs []string) {
+func wires(nodes []*cairntest.Node) (addrs []string) {
 	for _, p := range nodes {
-		addrs = append(addrs, p.line.Wire)
+		addrs = append(addrs, p.Line.Wire)
 	}
 	return addrs
 }
 
 // connect makes a client of all nodes, for as long as the test runs.
-func connect(t testing.TB, nodes []*nodeProcess, token string) *client.Client {
+func connect(t testing.TB, nodes []*cairntest.Node, token string) *client.Client {
 	t.Helper()
 	c, err := client.Dial(t.Context(), client.Config{Addrs: wires(nodes), Token: token})
 	if err != nil {
@@ -117,7 +118,7 @@ type diary struct {
 }
 
 // writeOn has clients of all nodes write until stop. Each asks again, with the key of its write, until it knows what became of it.
-func writeOn(t testing.TB, nodes []*nodeProcess, token string, clients int) *diary {
+func writeOn(t testing.TB, nodes []*cairntest.Node, token string, clients int) *diary {
 	t.Helper()
 	d := &diary{t: t, told: map[string]string{}}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -174,12 +175,12 @@ func (d *diary) goesOn(what string) {
 }
 
 // checkAll ends the writing: every node holds the same then, with all that was acknowledged once.
-func (d *diary) checkAll(nodes []*nodeProcess, token string) {
+func (d *diary) checkAll(nodes []*cairntest.Node, token string) {
 	d.t.Helper()
 	d.stop()
-	sameState(d.t, nodes)
+	cairntest.SameState(d.t, nodes)
 	for _, p := range nodes {
-		checkExport(d.t, p, token, d.told)
+		cairntest.CheckExport(d.t, p, token, d.told)
 	}
 	d.t.Logf("%d writes acknowledged", len(d.told))
 }

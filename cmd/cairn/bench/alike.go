@@ -1,0 +1,201 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/index"
+	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/node/commit"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/wire/client"
+)
+
+// alikeReport says how many questions every node answered with the same list.
+type alikeReport struct {
+	Memories  int          `json:"memories"`
+	Questions int          `json:"questions"`
+	Checks    []alikeCheck `json:"checks"`
+}
+
+type alikeCheck struct {
+	Node  string `json:"node"`
+	Alike int    `json:"alike"`
+	First string `json:"first_difference,omitempty"`
+}
+
+// answer is a hit as far as two nodes must agree on it.
+type answer struct {
+	rid   string
+	score float64
+}
+
+// alike loads a corpus, or generated memories, into two nodes of three, lets the third catch up, asks all of them every
+// question, and asks one again after its index was thrown away.
+func alike(ctx context.Context, a *cli.Streams, f *recallBench) (err error) {
+	if len(f.Addrs) > 0 {
+		return cli.Usage(errors.New("--alike starts nodes of its own"))
+	}
+	own, err := startLocal(ctx, 3)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, own.close()) }()
+	late := 2
+	if err := own.nodes[late].Close(); err != nil {
+		return err
+	}
+	n, questions, err := loadQuestions(ctx, a, own, f)
+	if err != nil {
+		return err
+	}
+	last, err := own.nodes[0].Service().Recall(ctx, caller(), index.Query{Text: "anything", K: 1}, commit.Linearizable)
+	if err != nil {
+		return err
+	}
+	at := last.Index
+	r := alikeReport{Memories: n, Questions: len(questions)}
+	if err := own.reopen(ctx, late); err != nil {
+		return err
+	}
+	now := time.Now()
+	want, err := answers(ctx, own.nodes[0], questions, at, now)
+	if err != nil {
+		return err
+	}
+	check := func(name string, i int) error {
+		got, err := answers(ctx, own.nodes[i], questions, at, now)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		r.Checks = append(r.Checks, compareAnswers(name, questions, got, want))
+		return nil
+	}
+	if err := errors.Join(check("node 2, there all the time", 1), check("node 3, caught up", late)); err != nil {
+		return err
+	}
+	if err := own.nodes[1].Close(); err != nil {
+		return err
+	}
+	if err := os.RemoveAll(filepath.Join(own.dir, "node2", "index")); err != nil {
+		return err
+	}
+	if err := own.reopen(ctx, 1); err != nil {
+		return err
+	}
+	if err := check("node 2, rebuilt", 1); err != nil {
+		return err
+	}
+	return r.print(a, f.JSON)
+}
+
+// loadQuestions stores the memories and returns the questions, with the filters and vectors they are asked with.
+func loadQuestions(ctx context.Context, a *cli.Streams, own *localCluster, f *recallBench) (n int, questions []index.Query, err error) {
+	cl, err := client.Dial(ctx, client.Config{Addrs: own.addrs[:2], Token: own.token})
+	if err != nil {
+		return 0, nil, err
+	}
+	defer cl.Close()
+	if f.size > 0 {
+		g := newMade(f.dim)
+		if _, err := loadMade(ctx, a, cl, g, f.size); err != nil {
+			return 0, nil, err
+		}
+		for i := range f.asks {
+			q := index.Query{K: f.k, Text: g.text(6, 50), Vector: g.vector(), Expand: i%2 == 0}
+			if i%3 == 0 {
+				q.Namespace = fmt.Sprint("speed", i%10)
+			}
+			questions = append(questions, q)
+		}
+		return f.size, questions, nil
+	}
+	ids, err := loadCorpus(ctx, a, cl, f.corpus)
+	if err != nil {
+		return 0, nil, err
+	}
+	err = jsonLines(f.queries, func(l queryLine) error {
+		questions = append(questions, index.Query{Text: l.Query, Namespace: l.Conv, K: f.k})
+		return nil
+	})
+	return len(ids), questions, err
+}
+
+// answers asks a node everything, as of one time, once it has reached an index.
+func answers(ctx context.Context, nd *node.Node, questions []index.Query, at oplog.Index, now time.Time) ([][]answer, error) {
+	s, caller, fresh := nd.Service(), caller(), commit.AtIndex(at)
+	for end := time.Now().Add(time.Minute); ; { // a node that catches up takes longer than one question waits
+		_, err := s.Recall(ctx, caller, index.Query{Text: "anything", K: 1}, fresh)
+		if err == nil {
+			break
+		}
+		if time.Now().After(end) || ctx.Err() != nil {
+			return nil, err
+		}
+	}
+	all := make([][]answer, len(questions))
+	for i, q := range questions {
+		q.Now = now
+		found, err := s.Recall(ctx, caller, q, fresh)
+		if err != nil {
+			return nil, err
+		}
+		for _, h := range found.Hits {
+			all[i] = append(all[i], answer{h.Memory.RID, h.Score})
+		}
+	}
+	return all, nil
+}
+
+// caller is one that leaves no trace.
+func caller() api.Caller {
+	return api.Caller{DB: oplog.DefaultDB, Scopes: []api.Scope{api.Read}, Quiet: true}
+}
+
+func compareAnswers(name string, questions []index.Query, got, want [][]answer) alikeCheck {
+	c := alikeCheck{Node: name}
+	for i := range want {
+		same := len(got[i]) == len(want[i])
+		for k := 0; same && k < len(want[i]); k++ {
+			same = got[i][k] == want[i][k]
+		}
+		if same {
+			c.Alike++
+		} else if c.First == "" {
+			c.First = fmt.Sprintf("question %d in %q", i, questions[i].Namespace)
+		}
+	}
+	return c
+}
+
+func (r *alikeReport) print(a *cli.Streams, asJSON bool) error {
+	same := true
+	for _, c := range r.Checks {
+		same = same && c.Alike == r.Questions
+		if !asJSON {
+			fmt.Fprintf(a.Out, "%-28s %d of %d lists the same, ids and scores to the last bit%s\n", c.Node, c.Alike, r.Questions, orNothing("; first difference: ", c.First))
+		}
+	}
+	if asJSON {
+		if err := a.JSON(r); err != nil {
+			return err
+		}
+	}
+	if !same {
+		return cli.ExitCode(cli.ExitFailed)
+	}
+	return nil
+}
+
+func orNothing(before, s string) string {
+	if s == "" {
+		return ""
+	}
+	return before + s
+}

@@ -1,0 +1,64 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+)
+
+// bench is a row of the registry. Its help, flags and run are in a file of its own.
+type bench struct {
+	use      string // its name, and what it takes
+	measures string
+	help     help
+	start    func() measurement // one for each call
+}
+
+// help is what --help says of a bench beside its row.
+type help struct{ long, example string }
+
+// measurement is one call of a bench.
+type measurement interface {
+	flags(*cobra.Command)
+	run(context.Context, *cli.Streams) error
+}
+
+// benches is the registry, in the order in which they were added.
+var benches = []bench{
+	{use: "write", measures: "Measure writes: every client waits for its answer before it writes again", help: writeHelp, start: func() measurement { return new(writeBench) }},
+	{use: "recall {--corpus FILE --queries FILE | --size N}", measures: "Load a corpus, ask every question, and say how well and how fast they were answered", help: recallHelp, start: func() measurement { return new(recallBench) }},
+	{use: "lag", measures: "Write at a rate, and look for every memory once it was acknowledged", help: lagHelp, start: func() measurement { return new(lagBench) }},
+	{use: "load", measures: "Measure any load, closed (clients wait for answers) or open (a rate is kept)", help: loadHelp, start: func() measurement { return new(loadBench) }},
+	{use: "surfaces", measures: "Measure every protocol of one node", help: surfacesHelp, start: func() measurement { return new(surfacesBench) }},
+	{use: "gateway", measures: "Compare recalls over HTTP with the same over the wire, and weigh idle event streams", help: gatewayHelp, start: func() measurement { return new(gatewayBench) }},
+	{use: "failover", measures: "Kill the leader of three nodes, and say for how long no write was acknowledged", help: failoverHelp, start: func() measurement { return new(failoverBench) }},
+	{use: "snapshot", measures: "Say what a snapshot and a backup of many memories do to the writes beside them, and how long garbage collection pauses", help: snapshotHelp, start: func() measurement { return new(snapshotBench) }},
+}
+
+// Command is `cairn bench`: a verb for each row, and one that compares what two runs wrote.
+func Command(a *cli.Streams) *cobra.Command {
+	group := &cobra.Command{Use: "bench", Short: "Measure and compare"}
+	for _, b := range benches {
+		m := b.start()
+		c := &cobra.Command{Use: b.use, Short: b.measures, Long: b.help.long, Example: b.help.example, Args: cobra.NoArgs,
+			RunE: func(c *cobra.Command, _ []string) error { return m.run(c.Context(), a) }}
+		m.flags(c)
+		group.AddCommand(c)
+	}
+	group.AddCommand(compare(a))
+	return group
+}
+
+// list is a line for each of several things, for --help.
+func list[T any](all []T, of func(T) (name, what string)) string {
+	var b strings.Builder
+	for _, x := range all {
+		name, what := of(x)
+		fmt.Fprintf(&b, "  %-12s %s\n", name, what)
+	}
+	return b.String()
+}

@@ -1,0 +1,254 @@
+package bench
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+	"syscall"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/cmd/cairn/config"
+	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/wire"
+	"github.com/cairndb/cairn/wire/client"
+)
+
+// failoverRound is one death of a leader: how long no write was acknowledged around it.
+type failoverRound struct {
+	Leader uint32  `json:"leader"`
+	Gap    float64 `json:"gap_s"`
+}
+
+type failoverReport struct {
+	How       string          `json:"how"`
+	Heartbeat int             `json:"heartbeat_interval_ms"`
+	Election  int             `json:"election_timeout_ms"`
+	Rounds    []failoverRound `json:"rounds"`
+	Median    float64         `json:"median_s"`
+	Max       float64         `json:"max_s"`
+	Writes    int             `json:"writes"`
+}
+
+type failoverBench struct {
+	rounds              int
+	heartbeat, election int
+	silent              bool
+	asJSON              bool
+
+	nodes []*member
+	token string
+
+	mu   sync.Mutex
+	acks []time.Time
+}
+
+// The timings of a node whose configuration says nothing of them.
+const (
+	serveHeartbeatMS = 1000
+	serveElectionMS  = 5000
+)
+
+var failoverHelp = help{
+	long: `Start three nodes on this machine, in a temporary directory that it removes, and let one client that knows all of them
+write without a pause. Each round kills the leader (SIGKILL), or with --silent stops it (SIGSTOP) as if its machine had gone
+without a word, and takes the time between the last acknowledgement before and the first one after. Then the node comes back.
+
+Timings are those of a node whose configuration says nothing of them, unless others are given.`,
+	example: "  cairn bench failover\n  cairn bench failover --silent --heartbeat-ms 250 --election-ms 1000",
+}
+
+func (b *failoverBench) flags(c *cobra.Command) {
+	f := c.Flags()
+	f.IntVar(&b.rounds, "rounds", 5, "how many leaders die")
+	f.IntVar(&b.heartbeat, "heartbeat-ms", serveHeartbeatMS, "heartbeat_interval_ms of the nodes")
+	f.IntVar(&b.election, "election-ms", serveElectionMS, "election_timeout_ms of the nodes")
+	f.BoolVar(&b.silent, "silent", false, "stop leaders instead of killing them: their connections stay open and nothing comes")
+	f.BoolVar(&b.asJSON, "json", false, "print JSON")
+}
+
+func (b *failoverBench) run(ctx context.Context, a *cli.Streams) (err error) {
+	if b.rounds < 1 || b.heartbeat < 1 || b.election < 2*b.heartbeat {
+		return cli.Usage(errors.New("--rounds and --heartbeat-ms are at least 1, --election-ms at least twice the heartbeat"))
+	}
+	dir, err := os.MkdirTemp("", "cairn-failover-")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		for _, n := range b.nodes {
+			n.kill()
+		}
+		err = errors.Join(err, os.RemoveAll(dir))
+	}()
+	fmt.Fprintln(a.Err, "starting three nodes")
+	b.token = node.NewSecret()
+	b.nodes, err = launchThree(ctx, dir, b.token, func(n *config.NodeFile) { n.HeartbeatMS, n.ElectionMS = b.heartbeat, b.election })
+	if err != nil {
+		return err
+	}
+	writing, stop := context.WithCancel(ctx)
+	wrote := make(chan error, 1)
+	go func() { wrote <- b.write(writing) }()
+	r := failoverReport{How: "SIGKILL", Heartbeat: b.heartbeat, Election: b.election}
+	if b.silent {
+		r.How = "SIGSTOP"
+	}
+	for i := 0; i < b.rounds && err == nil; i++ {
+		var n failoverRound
+		if n, err = b.round(ctx); err == nil {
+			fmt.Fprintf(a.Err, "round %d of %d: node %d led, no acknowledgement for %.2f s\n", i+1, b.rounds, n.Leader, n.Gap)
+			r.Rounds = append(r.Rounds, n)
+		}
+	}
+	stop()
+	if err := errors.Join(err, <-wrote); err != nil {
+		return err
+	}
+	var gaps []float64
+	for _, n := range r.Rounds {
+		gaps = append(gaps, n.Gap)
+	}
+	r.Median, r.Max, r.Writes = median(gaps), slices.Max(gaps), len(b.acks)
+	if b.asJSON {
+		return a.JSON(r)
+	}
+	return r.print(a)
+}
+
+// write stores one memory after the other until ctx ends.
+func (b *failoverBench) write(ctx context.Context) error {
+	var addrs []string
+	for _, n := range b.nodes {
+		addrs = append(addrs, n.line.Wire)
+	}
+	c, err := client.Dial(ctx, client.Config{Addrs: addrs, Token: b.token})
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	for k := 0; ; k++ {
+		if _, err := c.Remember(ctx, wire.NewRemember(fmt.Sprintf("note %d of a cluster whose leaders die", k))); ctx.Err() != nil {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		b.mu.Lock()
+		b.acks = append(b.acks, time.Now())
+		b.mu.Unlock()
+	}
+}
+
+// The bounds of a round.
+const (
+	failoverWhole = 2 * time.Minute        // until the nodes are equal again
+	failoverCalm  = 500 * time.Millisecond // of writes before and after, so that what is measured is the death alone
+)
+
+// round ends the leader of a whole cluster and waits until writes go on.
+func (b *failoverBench) round(ctx context.Context) (r failoverRound, err error) {
+	leader, err := b.whole(ctx)
+	if err != nil {
+		return r, err
+	}
+	select {
+	case <-time.After(failoverCalm):
+	case <-ctx.Done():
+		return r, ctx.Err()
+	}
+	n := b.nodes[leader]
+	at := time.Now()
+	if b.silent {
+		err = n.cmd.Process.Signal(syscall.SIGSTOP)
+	} else {
+		n.kill()
+	}
+	if err != nil {
+		return r, err
+	}
+	gap, err := b.gap(ctx, at)
+	if err != nil {
+		return r, err
+	}
+	if b.silent {
+		err = n.cmd.Process.Signal(syscall.SIGCONT)
+	} else {
+		err = <-n.launch(ctx)
+	}
+	return failoverRound{Leader: uint32(leader + 1), Gap: gap.Seconds()}, err
+}
+
+// gap is the longest time without an acknowledgement around a moment, once writes have gone on for a while behind it.
+func (b *failoverBench) gap(ctx context.Context, at time.Time) (time.Duration, error) {
+	limit := at.Add(failoverWhole)
+	for ; time.Now().Before(limit) && ctx.Err() == nil; time.Sleep(20 * time.Millisecond) {
+		b.mu.Lock()
+		first, _ := slices.BinarySearchFunc(b.acks, at, time.Time.Compare)
+		around := slices.Clone(b.acks[max(0, first-1):])
+		b.mu.Unlock()
+		var longest time.Duration
+		var end time.Time
+		for i := 1; i < len(around); i++ {
+			if d := around[i].Sub(around[i-1]); d > longest {
+				longest, end = d, around[i]
+			}
+		}
+		// An acknowledgement may still be on its way when a leader dies: the silence that counts has to be over.
+		if len(around) > 1 && time.Since(at) > 2*failoverCalm && around[len(around)-1].Sub(end) > failoverCalm {
+			return longest, nil
+		}
+	}
+	return 0, cmp.Or(ctx.Err(), fmt.Errorf("no write was acknowledged for %s", failoverWhole))
+}
+
+// whole waits until all three nodes are at the same index or close to it, and says which one leads.
+func (b *failoverBench) whole(ctx context.Context) (leader int, err error) {
+	for limit := time.Now().Add(failoverWhole); time.Now().Before(limit) && ctx.Err() == nil; time.Sleep(50 * time.Millisecond) {
+		leader = -1
+		good := 0
+		for i, n := range b.nodes {
+			var st api.ClusterStatus
+			t := cli.Target{Gateway: n.line.HTTP, TokenText: b.token, Timeout: 5 * time.Second}
+			if err = t.Get(ctx, "GET", "/v1/cluster", nil, &st); err != nil {
+				break
+			}
+			if st.Healthy && st.Lag != nil && *st.Lag < 100 && st.LeaderID != nil {
+				good++
+			}
+			if st.LeaderID != nil && *st.LeaderID == st.NodeID {
+				leader = i
+			}
+		}
+		if good == len(b.nodes) && leader >= 0 {
+			return leader, nil
+		}
+	}
+	return 0, cmp.Or(ctx.Err(), err, errors.New("the cluster did not become whole again"))
+}
+
+func median(v []float64) float64 {
+	s := slices.Sorted(slices.Values(v))
+	if len(s)%2 == 0 {
+		return (s[len(s)/2-1] + s[len(s)/2]) / 2
+	}
+	return s[len(s)/2]
+}
+
+func (r *failoverReport) print(a *cli.Streams) error {
+	fmt.Fprintf(a.Out, "leaders ended by %s, heartbeat %d ms, election timeout %d ms, %d writes\n\n", r.How, r.Heartbeat, r.Election, r.Writes)
+	w := tabwriter.NewWriter(a.Out, 0, 4, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "led\tgap s\t")
+	for _, n := range r.Rounds {
+		fmt.Fprintf(w, "node %d\t%.2f\t\n", n.Leader, n.Gap)
+	}
+	fmt.Fprintf(w, "median\t%.2f\t\nmax\t%.2f\t\n", r.Median, r.Max)
+	return w.Flush()
+}

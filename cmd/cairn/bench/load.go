@@ -1,0 +1,356 @@
+package bench
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/wire"
+	"github.com/cairndb/cairn/wire/client"
+)
+
+// loadRun is what one load came to. Times are counted from when a request was due, not from when somebody got round to
+// sending it: a server that stalls pays for all that had to wait.
+type loadRun struct {
+	Workload string  `json:"workload"`
+	Clients  int     `json:"clients"`
+	Target   float64 `json:"target_per_second,omitempty"` // 0: every client asks as fast as it is answered
+	Requests int     `json:"requests"`
+	Failed   int     `json:"failed"`
+	Seconds  float64 `json:"seconds"`
+	Rate     float64 `json:"per_second"`
+	P50      float64 `json:"p50_ms"`
+	P90      float64 `json:"p90_ms"`
+	P99      float64 `json:"p99_ms"`
+	P999     float64 `json:"p999_ms"`
+	Max      float64 `json:"max_ms"`
+}
+
+type loadReport struct {
+	Target string    `json:"target"`
+	Dim    int       `json:"dim,omitempty"`
+	Runs   []loadRun `json:"runs"`
+}
+
+// workload is one kind of load: what a client does when its turn comes.
+type workload struct {
+	name, what string
+	do         func(context.Context, *loader, int) error
+}
+
+var workloads = []workload{
+	{"write", "one memory", func(ctx context.Context, l *loader, k int) error { return l.write(ctx, k) }},
+	{"batch", "a hundred memories in one request", func(ctx context.Context, l *loader, k int) error {
+		var b wire.RememberBatch
+		for i := range 100 {
+			b.Memories = append(b.Memories, l.memory(100*k+i))
+		}
+		_, err := l.c.RememberBatch(ctx, b)
+		return err
+	}},
+	{"recall", "one question, by words", func(ctx context.Context, l *loader, k int) error { return l.ask(ctx, k, false) }},
+	{"hybrid", "one question, by words and a vector (--dim)", func(ctx context.Context, l *loader, k int) error { return l.ask(ctx, k, true) }},
+	{"filtered", "one question inside a namespace", func(ctx context.Context, l *loader, k int) error {
+		q := wire.NewRecall(l.question(k))
+		ns := "bench"
+		q.Namespace = &ns
+		_, _, err := l.c.Recall(ctx, q)
+		return err
+	}},
+	{"mixed", "an agent's turn: two questions, one memory", func(ctx context.Context, l *loader, k int) error {
+		return errors.Join(l.ask(ctx, 2*k, false), l.ask(ctx, 2*k+1, false), l.write(ctx, k))
+	}},
+	{"http-recall", "one question over HTTP", func(ctx context.Context, l *loader, k int) error {
+		return l.post(ctx, "/v1/recall", map[string]any{"query": l.question(k), "top_k": 10})
+	}},
+	{"http-write", "one memory over HTTP", func(ctx context.Context, l *loader, k int) error {
+		return l.post(ctx, "/v1/remember", map[string]any{"text": l.memory(k).Text, "namespace": "bench"})
+	}},
+}
+
+type loadBench struct {
+	cli.Target
+	workloads  []string
+	clients    int
+	rates      []float64
+	nodes, dim int
+	fill       int
+	warm, long time.Duration
+	out, svg   string
+}
+
+var loadHelp = help{
+	long: "Measure any load, closed (clients wait for answers) or open (with --rate: requests are due at a fixed rate,\nand are late when nobody is free to send them).\n\nWorkloads:\n" + list(workloads, func(w workload) (string, string) { return w.name, w.what }),
+	example: "  cairn bench load --workload write,recall --nodes 3 --clients 64\n  cairn bench load --workload mixed --rate 200,400,800 --svg curve.svg\n" +
+		"  cairn bench load --workload hybrid --dim 384 --fill 100000 -o after.json && cairn bench compare before.json after.json",
+}
+
+func (b *loadBench) flags(c *cobra.Command) {
+	b.Target.Flags(c)
+	b.InDatabase(c)
+	f := c.Flags()
+	f.StringSliceVar(&b.workloads, "workload", []string{"write", "recall", "mixed"}, "what to measure, one after the other")
+	f.IntVar(&b.clients, "clients", 16, "how many clients")
+	f.Float64SliceVar(&b.rates, "rate", nil, "requests a second to keep, one after the other; without it every client asks as fast as it is answered")
+	f.IntVar(&b.nodes, "nodes", 1, "without --addr: how many nodes to start, 1 or 3")
+	f.IntVar(&b.dim, "dim", 0, "dimensions of the vectors that memories and questions carry; 0 for none")
+	f.IntVar(&b.fill, "fill", 2000, "memories to store before anything is measured")
+	f.DurationVar(&b.warm, "warm-up", 2*time.Second, "how long to go before counting")
+	f.DurationVar(&b.long, "for", 10*time.Second, "how long to measure each")
+	f.StringVarP(&b.out, "output", "o", "", "write the figures to this file, as JSON")
+	f.StringVar(&b.svg, "svg", "", "draw latency over load into this file")
+}
+
+func (b *loadBench) run(ctx context.Context, a *cli.Streams) (err error) {
+	asked := make([]workload, len(b.workloads))
+	for i, name := range b.workloads {
+		at := slices.IndexFunc(workloads, func(w workload) bool { return w.name == name })
+		if at < 0 {
+			return cli.Usagef("--workload %q: see --help for those there are", name)
+		}
+		asked[i] = workloads[at]
+	}
+	report := loadReport{Target: fmt.Sprint(b.Addrs), Dim: b.dim}
+	token := ""
+	if len(b.Addrs) > 0 {
+		if token, err = b.Token(); err != nil {
+			return err
+		}
+	} else {
+		if b.nodes != 1 && b.nodes != 3 {
+			return cli.Usagef("--nodes %d: 1 or 3", b.nodes)
+		}
+		local, err := startLocal(ctx, b.nodes)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, local.close()) }()
+		b.Addrs, token, b.Gateway = local.addrs, local.token, "http://"+local.nodes[0].Addrs().HTTP
+		report.Target = fmt.Sprintf("nodes started here: %d", b.nodes)
+	}
+	rates := b.rates
+	if len(rates) == 0 {
+		rates = []float64{0}
+	}
+	loaders := make([]*loader, max(1, b.clients))
+	for i := range loaders {
+		c, err := client.Dial(ctx, client.Config{Addrs: b.Addrs, Token: token, Database: b.Database})
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		loaders[i] = &loader{c: c, who: i, dim: b.dim, token: token, url: b.Gateway, http: &http.Client{Transport: &http.Transport{}}, rng: rand.New(rand.NewPCG(uint64(i), 7))}
+	}
+	if err := b.prepare(ctx, a, loaders[0]); err != nil {
+		return err
+	}
+	for _, w := range asked {
+		for _, rate := range rates {
+			fmt.Fprintf(a.Err, "%s, %d clients, %s\n", w.name, len(loaders), orMost(rate))
+			report.Runs = append(report.Runs, b.measure(ctx, w, loaders, rate))
+		}
+	}
+	return b.finish(a, report)
+}
+
+func orMost(rate float64) string {
+	if rate == 0 {
+		return "as fast as answers come"
+	}
+	return fmt.Sprintf("%.0f/s", rate)
+}
+
+// prepare stores what is asked for later.
+func (b *loadBench) prepare(ctx context.Context, a *cli.Streams, l *loader) error {
+	if b.fill > 0 {
+		fmt.Fprintf(a.Err, "storing %d memories\n", b.fill)
+	}
+	for k := 0; k < b.fill; {
+		var batch wire.RememberBatch
+		for len(batch.Memories) < 500 && k < b.fill {
+			batch.Memories = append(batch.Memories, l.memory(k))
+			k++
+		}
+		if _, err := l.c.RememberBatch(ctx, batch); err != nil {
+			return err
+		}
+		if k%50_000 == 0 {
+			fmt.Fprintf(a.Err, "  %d\n", k)
+		}
+	}
+	return nil
+}
+
+// measure runs one load. With a rate, request i is due at start + i/rate, and its time counts from then. Every client asks
+// once at least, however late it is let on a processor.
+func (b *loadBench) measure(ctx context.Context, w workload, loaders []*loader, rate float64) loadRun {
+	var next atomic.Int64
+	start := time.Now()
+	counted := start.Add(b.warm)
+	end := counted.Add(b.long)
+	took := make([][]float64, len(loaders))
+	failed := make([]int, len(loaders))
+	var wg sync.WaitGroup
+	for i, l := range loaders {
+		wg.Go(func() {
+			for asked := false; !asked || ctx.Err() == nil; asked = true {
+				k := next.Add(1) - 1
+				due := time.Now()
+				if rate > 0 {
+					due = start.Add(time.Duration(float64(k) / rate * float64(time.Second)))
+					time.Sleep(time.Until(due))
+				}
+				if due.After(end) && (asked || rate > 0) {
+					return
+				}
+				err := w.do(ctx, l, int(k))
+				if due.Before(counted) {
+					continue
+				}
+				if err != nil {
+					failed[i]++
+					continue
+				}
+				took[i] = append(took[i], float64(time.Since(due).Microseconds())/1000)
+			}
+		})
+	}
+	wg.Wait()
+	// What was due in time and answered late is not what was achieved in that time: the run is as long as it took.
+	seconds := max(b.long, time.Since(counted)).Seconds()
+	all := slices.Concat(took...)
+	slices.Sort(all)
+	r := loadRun{Workload: w.name, Clients: len(loaders), Target: rate, Requests: len(all), Seconds: seconds, Rate: float64(len(all)) / seconds}
+	for _, n := range failed {
+		r.Failed += n
+	}
+	if n := len(all); n > 0 {
+		at := func(q float64) float64 { return all[int(math.Ceil(q*float64(n)))-1] }
+		r.P50, r.P90, r.P99, r.P999, r.Max = at(0.5), at(0.9), at(0.99), at(0.999), all[n-1]
+	}
+	return r
+}
+
+func (b *loadBench) finish(a *cli.Streams, r loadReport) error {
+	if b.out != "" {
+		raw, err := json.MarshalIndent(r, "", "  ")
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(b.out, append(raw, '\n'), 0o644); err != nil {
+			return err
+		}
+	}
+	if b.svg != "" {
+		if err := os.WriteFile(b.svg, curve(r.Runs), 0o644); err != nil {
+			return err
+		}
+	}
+	if b.JSON {
+		return a.JSON(r)
+	}
+	w := tabwriter.NewWriter(a.Out, 0, 4, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "workload\tclients\ttarget\tper second\tp50 ms\tp90 ms\tp99 ms\tp99.9 ms\tmax ms\tfailed\t")
+	for _, n := range r.Runs {
+		target := "-"
+		if n.Target > 0 {
+			target = fmt.Sprintf("%.0f", n.Target)
+		}
+		fmt.Fprintf(w, "%s\t%d\t%s\t%.0f\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%d\t\n", n.Workload, n.Clients, target, n.Rate, n.P50, n.P90, n.P99, n.P999, n.Max, n.Failed)
+	}
+	return w.Flush()
+}
+
+// loader is one client at work.
+type loader struct {
+	c          *client.Client
+	who, dim   int
+	token, url string
+	http       *http.Client
+	rng        *rand.Rand
+}
+
+var words = strings.Fields("payment ledger invoice deploy rollback cluster replica index vector session agent memory recall token budget latency " +
+	"failover snapshot backup gateway console browser socket stream queue worker release branch review incident oncall alert metric dashboard " +
+	"customer refund contract renewal pricing discount shipment warehouse supplier forecast audit policy region tenant quota shard")
+
+func (l *loader) memory(k int) wire.Remember {
+	words := make([]string, 40)
+	for i := range words {
+		words[i] = words[l.rng.IntN(len(words))]
+	}
+	m := wire.NewRemember(fmt.Sprintf("note %d of writer %d: %s", k, l.who, strings.Join(words, " ")))
+	m.Namespace, m.Embedding = "bench", l.vector()
+	return m
+}
+
+func (l *loader) vector() []float32 {
+	if l.dim == 0 {
+		return nil
+	}
+	v := make([]float32, l.dim)
+	for i := range v {
+		v[i] = float32(l.rng.NormFloat64())
+	}
+	return v
+}
+
+func (l *loader) write(ctx context.Context, k int) error {
+	_, err := l.c.Remember(ctx, l.memory(k))
+	return err
+}
+
+func (l *loader) question(k int) string {
+	return words[k%len(words)] + " " + words[(k*7+3)%len(words)]
+}
+
+func (l *loader) ask(ctx context.Context, k int, vector bool) error {
+	q := wire.NewRecall(l.question(k))
+	if vector {
+		q.QueryEmbedding = l.vector()
+	}
+	_, _, err := l.c.Recall(ctx, q)
+	return err
+}
+
+func (l *loader) post(ctx context.Context, path string, body any) error {
+	b, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, l.url+path, bytes.NewReader(b))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Authorization", "Bearer "+l.token)
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := cmp.Or(l.http, http.DefaultClient).Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+		return err
+	}
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("status %d", resp.StatusCode)
+	}
+	return nil
+}

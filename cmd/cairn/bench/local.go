@@ -1,0 +1,83 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/cmd/cairn/config"
+	"github.com/cairndb/cairn/node"
+)
+
+// localCluster is nodes of this process, for measuring.
+type localCluster struct {
+	dir, token string
+	configs    []node.Config
+	nodes      []*node.Node
+	addrs      []string
+}
+
+func startLocal(ctx context.Context, n int, edit ...func(*node.Config)) (_ *localCluster, err error) {
+	dir, err := os.MkdirTemp("", "cairn-bench-")
+	if err != nil {
+		return nil, err
+	}
+	l := &localCluster{dir: dir, token: node.NewSecret()}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, l.close())
+		}
+	}()
+	base, err := config.FreeRow(n) // members must know each other's addresses before any of them listens
+	if err != nil {
+		return nil, err
+	}
+	for i := range n {
+		cfg := node.Config{Home: filepath.Join(dir, fmt.Sprint("node", i+1)), NodeID: uint32(i + 1), Secret: l.token,
+			Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", Cluster: config.Loopback(base + i), Heartbeat: config.DevHeartbeat, Election: config.DevElection,
+			Version: cli.BuildVersion(), Logger: slog.New(slog.DiscardHandler)}
+		for j := range n {
+			if j != i {
+				cfg.Peers = append(cfg.Peers, node.Peer{Addr: config.Loopback(base + j)})
+			}
+		}
+		for _, f := range edit {
+			f(&cfg)
+		}
+		nd, err := node.Open(ctx, cfg)
+		if err != nil {
+			return nil, err
+		}
+		l.configs = append(l.configs, cfg)
+		l.nodes = append(l.nodes, nd)
+		l.addrs = append(l.addrs, nd.Addrs().Wire)
+	}
+	for _, nd := range l.nodes {
+		if err := nd.Ready(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return l, nil
+}
+
+// reopen starts a node again that was closed.
+func (l *localCluster) reopen(ctx context.Context, i int) error {
+	nd, err := node.Open(ctx, l.configs[i])
+	if err != nil {
+		return err
+	}
+	l.nodes[i], l.addrs[i] = nd, nd.Addrs().Wire
+	return nd.Ready(ctx)
+}
+
+func (l *localCluster) close() error {
+	var errs []error
+	for _, n := range l.nodes {
+		errs = append(errs, n.Close())
+	}
+	return errors.Join(append(errs, os.RemoveAll(l.dir))...)
+}

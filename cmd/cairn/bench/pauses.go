@@ -1,0 +1,58 @@
+package bench
+
+import (
+	"math"
+	"runtime/metrics"
+)
+
+// pauses is how long the garbage collector has stopped everything in this process, by length.
+type pauses struct{ Counts, Bounds []float64 }
+
+// pauseReport is the pauses of a stretch of time. The runtime counts in buckets; these are their upper bounds.
+type pauseReport struct {
+	Count int     `json:"count"`
+	P99   float64 `json:"p99_ms"`
+	Max   float64 `json:"max_ms"`
+}
+
+func readPauses() pauses {
+	s := []metrics.Sample{{Name: "/sched/pauses/total/gc:seconds"}}
+	metrics.Read(s)
+	if s[0].Value.Kind() != metrics.KindFloat64Histogram {
+		return pauses{}
+	}
+	h := s[0].Value.Float64Histogram()
+	p := pauses{Bounds: h.Buckets}
+	for _, n := range h.Counts {
+		p.Counts = append(p.Counts, float64(n))
+	}
+	return p
+}
+
+// since says what came after an earlier reading.
+func (p pauses) since(before pauses) (r pauseReport) {
+	if len(p.Counts) != len(before.Counts) {
+		return r
+	}
+	var total, seen float64
+	for i := range p.Counts {
+		total += p.Counts[i] - before.Counts[i]
+	}
+	r.Count = int(total)
+	for i := range p.Counts {
+		n := p.Counts[i] - before.Counts[i]
+		if n == 0 {
+			continue
+		}
+		end := p.Bounds[i+1] * 1000
+		if math.IsInf(end, 1) {
+			end = p.Bounds[i] * 1000
+		}
+		if seen < .99*total {
+			r.P99 = end
+		}
+		seen += n
+		r.Max = end
+	}
+	return r
+}

@@ -1,0 +1,198 @@
+package bench
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/wire"
+	"github.com/cairndb/cairn/wire/client"
+)
+
+// writeRun is what one number of clients reached.
+type writeRun struct {
+	Clients int     `json:"clients"`
+	Writes  int     `json:"writes"`
+	Seconds float64 `json:"seconds"`
+	Rate    float64 `json:"writes_per_second"`
+	P50     float64 `json:"p50_ms"`
+	P99     float64 `json:"p99_ms"`
+}
+
+// writeReport is what `bench write` prints.
+type writeReport struct {
+	Target string     `json:"target"`
+	Bytes  int        `json:"text_bytes"`
+	Runs   []writeRun `json:"runs"`
+	Ratio  float64    `json:"ratio"` // rate of the last run over the first
+}
+
+type writeBench struct {
+	cli.Target
+	clients []int
+	nodes   int
+	bytes   int
+	length  time.Duration
+	reads   float64
+	rounds  int
+}
+
+var writeHelp = help{
+	long: `Measure writes: every client waits for its answer before it writes again.
+
+Without --addr it starts its own nodes on this machine, in a temporary directory that it removes.
+With --addr it writes into that cluster, under the namespace "bench".
+
+With --follower-reads it starts three processes and measures writes into the leader alone, beside so many stale recalls a
+second on the followers, and beside as many on a node that is no member: on one machine recalls take processors from the
+writes, and the last shows how much of the ratio is that. Recalls are due at fixed times, whether or not the last was answered.`,
+	example: "  cairn bench write --nodes 3\n  cairn bench write --nodes 3 --follower-reads 200\n  cairn bench write --addr 127.0.0.1:7437 --clients 1,16,64 --for 10s",
+}
+
+func (b *writeBench) flags(c *cobra.Command) {
+	b.Target.Flags(c)
+	b.InDatabase(c)
+	c.Flags().IntSliceVar(&b.clients, "clients", []int{1, 64}, "numbers of clients to measure, one after the other")
+	c.Flags().IntVar(&b.nodes, "nodes", 1, "without --addr: how many nodes to start, 1 or 3")
+	c.Flags().IntVar(&b.bytes, "bytes", 200, "length of a memory's text")
+	c.Flags().DurationVar(&b.length, "for", 5*time.Second, "how long each number of clients writes")
+	c.Flags().Float64Var(&b.reads, "follower-reads", 0, "with --nodes 3: recalls a second on the followers, in turn with none")
+	c.Flags().IntVar(&b.rounds, "rounds", 5, "with --follower-reads: how often each is measured")
+}
+
+func (b *writeBench) validate() error {
+	switch {
+	case b.nodes != 1 && b.nodes != 3:
+		return cli.Usagef("--nodes %d: 1 or 3", b.nodes)
+	case len(b.clients) == 0 || slices.Min(b.clients) < 1:
+		return cli.Usage(errors.New("--clients: one or more, each at least 1"))
+	case b.bytes < 32 || b.bytes > 1<<20:
+		return cli.Usagef("--bytes %d: 32 to 1048576", b.bytes)
+	case b.reads < 0:
+		return cli.Usagef("--follower-reads %g: it must be positive", b.reads)
+	case b.length <= 0:
+		return cli.Usagef("--for %s: it must be positive", b.length)
+	}
+	return nil
+}
+
+func (b *writeBench) run(ctx context.Context, a *cli.Streams) (err error) {
+	if err := b.validate(); err != nil {
+		return err
+	}
+	if b.reads > 0 {
+		return b.beside(ctx, a)
+	}
+	report := writeReport{Target: fmt.Sprint(b.Addrs), Bytes: b.bytes}
+	token := ""
+	if len(b.Addrs) > 0 {
+		if token, err = b.Token(); err != nil {
+			return err
+		}
+	} else {
+		local, err := startLocal(ctx, b.nodes)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, local.close()) }()
+		b.Addrs, token = local.addrs, local.token
+		report.Target = fmt.Sprintf("nodes started here: %d", b.nodes)
+	}
+	cfg := client.Config{Addrs: b.Addrs, Token: token, Database: b.Database}
+	for _, n := range b.clients {
+		fmt.Fprintf(a.Err, "clients: %d, for %s\n", n, b.length)
+		r, err := b.measure(ctx, cfg, n)
+		if err != nil {
+			return err
+		}
+		report.Runs = append(report.Runs, r)
+	}
+	report.Ratio = report.Runs[len(report.Runs)-1].Rate / report.Runs[0].Rate
+	if b.JSON {
+		return a.JSON(report)
+	}
+	return report.print(a)
+}
+
+func (r *writeReport) print(a *cli.Streams) error {
+	fmt.Fprintf(a.Out, "%s, texts of %d bytes\n\n", r.Target, r.Bytes)
+	w := tabwriter.NewWriter(a.Out, 0, 4, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "clients\twrites/s\tp50 ms\tp99 ms\t")
+	for _, n := range r.Runs {
+		fmt.Fprintf(w, "%d\t%.0f\t%.2f\t%.2f\t\n", n.Clients, n.Rate, n.P50, n.P99)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if len(r.Runs) > 1 {
+		fmt.Fprintf(a.Out, "\n%d clients write %.1f times as fast as %d\n", r.Runs[len(r.Runs)-1].Clients, r.Ratio, r.Runs[0].Clients)
+	}
+	return nil
+}
+
+// measure lets n connected clients write until the time is up. A write under way then is finished and counted.
+func (b *writeBench) measure(ctx context.Context, cfg client.Config, n int) (writeRun, error) {
+	clients := make([]*client.Client, n)
+	took := make([][]time.Duration, n)
+	errs := make([]error, n)
+	defer func() {
+		for _, c := range clients {
+			if c != nil {
+				c.Close()
+			}
+		}
+	}()
+	for i := range clients {
+		c, err := client.Dial(ctx, cfg)
+		if err != nil {
+			return writeRun{}, err
+		}
+		clients[i] = c
+		if _, err := c.Remember(ctx, b.memory(i, -1)); err != nil { // finds the leader before the clock runs
+			return writeRun{}, err
+		}
+	}
+	start := time.Now()
+	var wg sync.WaitGroup
+	for i, c := range clients {
+		wg.Go(func() {
+			for k := 0; k == 0 || time.Since(start) < b.length; k++ {
+				at := time.Now()
+				if _, errs[i] = c.Remember(ctx, b.memory(i, k)); errs[i] != nil {
+					return
+				}
+				took[i] = append(took[i], time.Since(at))
+			}
+		})
+	}
+	wg.Wait()
+	secs := time.Since(start).Seconds()
+	all := slices.Concat(took...)
+	slices.Sort(all)
+	if err := errors.Join(errs...); err != nil || len(all) == 0 {
+		return writeRun{}, cmp.Or(err, errors.New("nothing was written"))
+	}
+	ms := func(q float64) float64 { return all[int(q*float64(len(all)-1))].Seconds() * 1000 }
+	return writeRun{Clients: n, Writes: len(all), Seconds: secs, Rate: float64(len(all)) / secs, P50: ms(0.5), P99: ms(0.99)}, nil
+}
+
+// memory is a text of its own, so that no two writes are alike.
+func (b *writeBench) memory(who, k int) wire.Remember {
+	text := []byte("writer " + strconv.Itoa(who) + " memory " + strconv.Itoa(k))
+	for i := 0; len(text) < b.bytes; i++ {
+		text = append(text, " word"...)
+		text = strconv.AppendInt(text, int64((who*31+k*7+i*i)%5000), 10)
+	}
+	m := wire.NewRemember(string(text[:b.bytes]))
+	m.Namespace = "bench"
+	return m
+}

@@ -1,0 +1,153 @@
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// URL is the gateway of the node, without a slash at the end.
+func (t *Target) URL() (string, error) {
+	if !t.inHome("url", t.Gateway != "") {
+		at := strings.TrimRight(t.Gateway, "/")
+		if !strings.Contains(at, "://") {
+			at = Scheme(t.TLS || t.CA != "") + at
+		}
+		if u, err := url.Parse(at); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+			return "", Usagef("--url %q is no http://host:port", t.Gateway)
+		}
+		return at, nil
+	}
+	a, err := t.Running()
+	if err != nil {
+		return "", err
+	}
+	t.TLS, t.CA = t.TLS || a.TLS, cmp.Or(t.CA, a.CA)
+	return Scheme(a.TLS) + a.HTTP, nil
+}
+
+// Scheme is how the URL of a gateway begins.
+func Scheme(secure bool) string {
+	if secure {
+		return "https://"
+	}
+	return "http://"
+}
+
+// HTTPClient is the HTTP client that trusts whom it should.
+func (t *Target) HTTPClient() (*http.Client, error) {
+	secured, err := t.Secure()
+	if err != nil {
+		return nil, err
+	}
+	hc := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }} // request follows the leader, with the token
+	if secured == nil {
+		return hc, nil
+	}
+	hc.Transport = &http.Transport{TLSClientConfig: secured, ForceAttemptHTTP2: true, Proxy: http.ProxyFromEnvironment}
+	return hc, nil
+}
+
+// HTTPError is the gateway's refusal.
+type HTTPError struct {
+	Status     int
+	Text       string `json:"error"`
+	LeaderAddr string `json:"leader_addr"`
+}
+
+func (e *HTTPError) Error() string { return fmt.Sprintf("%s (HTTP %d)", e.Text, e.Status) }
+
+// Request makes one exchange with the gateway, and a second one with the leader when the first names it.
+// The answer's body is the caller's to close.
+func (t *Target) Request(ctx context.Context, method, path string, body any) (io.ReadCloser, error) {
+	base, err := t.URL()
+	if err != nil {
+		return nil, err
+	}
+	r, err := t.Once(ctx, method, base+path, body)
+	var e *HTTPError
+	if errors.As(err, &e) && e.LeaderAddr != "" && e.LeaderAddr != base {
+		return t.Once(ctx, method, e.LeaderAddr+path, body)
+	}
+	return r, err
+}
+
+// Once makes one exchange, with the gateway at an address. The answer's body is the caller's to close.
+func (t *Target) Once(ctx context.Context, method, at string, body any) (io.ReadCloser, error) {
+	var in io.Reader
+	if body != nil {
+		b, err := json.Marshal(body)
+		if err != nil {
+			return nil, err
+		}
+		in = bytes.NewReader(b)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, at, in)
+	if err != nil {
+		return nil, Usage(err)
+	}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	return t.exchange(req)
+}
+
+// Fetch reads from a gateway with headers of its own.
+func (t *Target) Fetch(ctx context.Context, at string, h http.Header) (io.ReadCloser, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
+	if err != nil {
+		return nil, Usage(err)
+	}
+	req.Header = h
+	return t.exchange(req)
+}
+
+// exchange sends a request with the token and makes an error of a refusal.
+func (t *Target) exchange(req *http.Request) (io.ReadCloser, error) {
+	if token, err := t.Token(); err == nil {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	hc, err := t.HTTPClient()
+	if err != nil {
+		return nil, err
+	}
+	resp, err := hc.Do(req)
+	if err != nil {
+		return nil, t.advised(err)
+	}
+	if resp.StatusCode/100 == 2 {
+		return resp.Body, nil
+	}
+	defer resp.Body.Close()
+	e := &HTTPError{Status: resp.StatusCode}
+	b, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10)) // what arrived is enough to say what is wrong
+	if json.Unmarshal(b, e) != nil || e.Text == "" {
+		e.Text = cmp.Or(strings.TrimSpace(string(b)), http.StatusText(resp.StatusCode))
+		if req.URL.Scheme == "http" && e.Status == http.StatusBadRequest { // no gateway says this without JSON
+			return nil, Hint(e, "does the port speak TLS? Then the URL begins with https://, and "+trustAdvice)
+		}
+	}
+	if e.Status == http.StatusUnauthorized {
+		return nil, Hint(e, tokenAdvice)
+	}
+	return nil, e
+}
+
+// Get reads a JSON answer.
+func (t *Target) Get(ctx context.Context, method, path string, body, answer any) error {
+	ctx, cancel := t.Context(ctx)
+	defer cancel()
+	r, err := t.Request(ctx, method, path, body)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	return json.NewDecoder(r).Decode(answer)
+}

@@ -1,0 +1,18 @@
+package cli
+
+import (
+	"os"
+
+	"github.com/schollz/progressbar/v3"
+	"golang.org/x/term"
+)
+
+// Progress is a bar on a terminal and silence elsewhere.
+func (s *Streams) Progress(what string) *progressbar.ProgressBar {
+	still := progressbar.OptionSetSpinnerChangeInterval(0) // a bar that moves by itself is drawn by two goroutines at once
+	f, ok := s.Err.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return progressbar.NewOptions(-1, progressbar.OptionSetVisibility(false), still)
+	}
+	return progressbar.NewOptions(-1, progressbar.OptionSetWriter(f), progressbar.OptionSetDescription(what), progressbar.OptionShowCount(), progressbar.OptionClearOnFinish(), still)
+}

@@ -1,0 +1,49 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// Addresses is the file a running node leaves in its home.
+type Addresses struct {
+	Wire    string `json:"wire"`
+	HTTP    string `json:"http"`
+	Cluster string `json:"cluster,omitempty"`
+	TLS     bool   `json:"tls,omitempty"`
+	CA      string `json:"ca,omitempty"` // whom to trust
+}
+
+// Running is where the node of the home listens, or did when it ran last.
+func (t *Target) Running() (Addresses, error) {
+	b, err := os.ReadFile(filepath.Join(t.Home, AddressFile))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return Addresses{}, err
+	}
+	if err != nil {
+		return Addresses{}, Hint(fmt.Errorf("no node found in %s", t.Home), "start one with `cairn dev`, or name one with --addr and --url")
+	}
+	var a Addresses
+	if err := json.Unmarshal(b, &a); err != nil {
+		return a, fmt.Errorf("%s: %w", filepath.Join(t.Home, AddressFile), err)
+	}
+	return a, nil
+}
+
+// Ready is what stdout says when the node serves.
+type Ready struct {
+	Ready        bool   `json:"ready"`
+	NodeID       uint32 `json:"node_id"`
+	Wire         string `json:"wire"`
+	HTTP         string `json:"http"`
+	Cluster      string `json:"cluster,omitempty"` // only with a peer port
+	String       string `json:"string,omitempty"`
+	Sift         string `json:"sift,omitempty"`
+	Covenant     string `json:"covenant,omitempty"`
+	CovenantHTTP string `json:"covenant_http,omitempty"`
+	Process      string `json:"process,omitempty"`
+	Home         string `json:"home"`
+}

@@ -1,0 +1,89 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// The exit codes.
+const (
+	ExitOK     = 0
+	ExitFailed = 1
+	ExitUsage  = 2
+)
+
+// Streams are what every command reads and prints to: results go to out, everything else to err.
+type Streams struct {
+	In       io.Reader
+	Out, Err io.Writer
+}
+
+// Input is standard input, until ctx ends: who is waited for at a terminal can be interrupted.
+func (s *Streams) Input(ctx context.Context) io.Reader {
+	r, w := io.Pipe()
+	context.AfterFunc(ctx, func() { w.CloseWithError(context.Cause(ctx)) })
+	go func() { // ends with the input, or with the process
+		_, err := io.Copy(w, s.In)
+		w.CloseWithError(err)
+	}()
+	return r
+}
+
+// usageError is a call that is wrong as typed.
+type usageError struct{ error }
+
+func (u usageError) Unwrap() error { return u.error }
+
+// Usage marks an error as the caller's: the call is wrong as typed.
+func Usage(err error) error { return usageError{err} }
+
+// Usagef is such an error with a text of its own.
+func Usagef(format string, args ...any) error { return Usage(fmt.Errorf(format, args...)) }
+
+// hinted is an error that knows what to do about it.
+type hinted struct {
+	error
+	hint string
+}
+
+func (h hinted) Unwrap() error { return h.error }
+
+// Hint adds advice to an error.
+func Hint(err error, advice string) error { return hinted{err, advice} }
+
+// Exit says on errw what is wrong, with the advice there is, and returns the exit code for it.
+func Exit(err error, errw io.Writer) int {
+	if err == nil {
+		return ExitOK
+	}
+	var quiet ExitCode
+	if errors.As(err, &quiet) {
+		return int(quiet)
+	}
+	fmt.Fprintf(errw, "cairn: %v\n", err)
+	var h hinted
+	if errors.As(err, &h) {
+		fmt.Fprintf(errw, "hint: %s\n", h.hint)
+	}
+	var u usageError
+	if errors.As(err, &u) {
+		return ExitUsage
+	}
+	return ExitFailed
+}
+
+// ExitCode is a failure that has said everything already.
+type ExitCode int
+
+func (e ExitCode) Error() string { return "" }
+
+// JSON prints a value for machines.
+func (s *Streams) JSON(v any) error {
+	e := json.NewEncoder(s.Out)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}

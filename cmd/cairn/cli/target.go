@@ -1,0 +1,192 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairndb/cairn/wire"
+	"github.com/cairndb/cairn/wire/client"
+)
+
+// Target is the node a command talks to: the one whose home is given, unless addresses are.
+type Target struct {
+	Home      string
+	Addrs     []string
+	Gateway   string
+	TokenText string // the token itself
+	TokenFile string
+	Database  string
+	Timeout   time.Duration
+	JSON      bool
+	TLS       bool
+	CA        string
+	trust     *tls.Config // made by secure
+
+	IsSet  func(flag string) bool // nil: the target is not of flags
+	OfHome bool                   // the node of home is meant, wherever the environment says that one is
+}
+
+// Flags adds the flags that say which node, with which token, and how the answer is printed.
+func (t *Target) Flags(c *cobra.Command) {
+	f := c.Flags()
+	t.IsSet = f.Changed
+	f.StringVar(&t.Home, "home", cmp.Or(os.Getenv("CAIRN_HOME"), DefaultHome), "home of a node on this machine: its addresses and token are found there")
+	f.StringSliceVar(&t.Addrs, "addr", list(os.Getenv("CAIRN_ADDRS")), "wire addresses of nodes, host:port (or CAIRN_ADDRS)")
+	f.StringVar(&t.Gateway, "url", os.Getenv("CAIRN_URL"), "gateway of a node, http://host:port (or CAIRN_URL)")
+	f.StringVarP(&t.TokenText, "token", "t", "", "the token itself; other users of this machine can see it: a file or CAIRN_TOKEN is better")
+	f.StringVar(&t.TokenFile, "token-file", os.Getenv("CAIRN_TOKEN_FILE"), "file with the token (or CAIRN_TOKEN in the environment)")
+	f.BoolVar(&t.TLS, "tls", os.Getenv("CAIRN_TLS") != "", "speak TLS, trusting this system's authorities (or CAIRN_TLS=1)")
+	f.StringVar(&t.CA, "ca", os.Getenv("CAIRN_CA"), "speak TLS, trusting the authorities in this file (or CAIRN_CA)")
+	f.DurationVar(&t.Timeout, "timeout", 15*time.Second, "how long to wait for an answer")
+	f.BoolVar(&t.JSON, "json", false, "print JSON")
+}
+
+// InDatabase is the flag of commands that work in one database.
+func (t *Target) InDatabase(c *cobra.Command) {
+	c.Flags().StringVar(&t.Database, "db", "", "database; the token's own by default")
+}
+
+func list(s string) []string {
+	if s == "" {
+		return nil
+	}
+	return strings.Split(s, ",")
+}
+
+const (
+	DefaultHome = "cairn-data"
+	AddressFile = "addrs.json"
+)
+
+// inHome says whether the address of a node is to be found in its home: none is named, or by the environment alone while a flag
+// names the home.
+func (t *Target) inHome(flag string, named bool) bool {
+	return !named || t.IsSet != nil && !t.IsSet(flag) && (t.OfHome || t.IsSet("home"))
+}
+
+// Token is what was given, or is looked for in the file that was named, the environment, and the home.
+func (t *Target) Token() (string, error) {
+	if t.TokenText != "" {
+		return t.TokenText, nil
+	}
+	if v := cmp.Or(os.Getenv("CAIRN_TOKEN"), os.Getenv("YQL_TOKEN")); v != "" && t.TokenFile == "" {
+		return v, nil
+	}
+	path := cmp.Or(t.TokenFile, filepath.Join(t.Home, "token"))
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return "", Hint(fmt.Errorf("no token: %w", err), "set CAIRN_TOKEN, or name a file with --token-file")
+	}
+	return strings.TrimSpace(string(b)), nil
+}
+
+// Context ends when an answer has taken too long.
+func (t *Target) Context(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, t.Timeout)
+}
+
+// Dial connects to the node's wire port.
+func (t *Target) Dial(ctx context.Context) (*client.Client, error) {
+	if t.inHome("addr", len(t.Addrs) > 0) {
+		a, err := t.Running()
+		if err != nil {
+			return nil, err
+		}
+		t.Addrs = []string{a.Wire}
+		t.TLS, t.CA = t.TLS || a.TLS, cmp.Or(t.CA, a.CA)
+	}
+	secured, err := t.Secure()
+	if err != nil {
+		return nil, err
+	}
+	token, err := t.Token()
+	if err != nil {
+		return nil, err
+	}
+	for _, addr := range t.Addrs {
+		if _, _, err := net.SplitHostPort(addr); err != nil {
+			return nil, Usagef("--addr %q is no host:port", addr)
+		}
+	}
+	c, err := client.Dial(ctx, client.Config{Addrs: t.Addrs, Token: token, Database: t.Database, TLS: secured})
+	if err != nil {
+		if err = fmt.Errorf("connect: %w", err); errors.Is(err, context.DeadlineExceeded) {
+			return nil, Hint(err, "nobody answers there as a node does: is it the wire port, 7437 or what the configuration says?")
+		}
+		return nil, t.advised(err)
+	}
+	return c, nil
+}
+
+// With runs f with a connected client.
+func (t *Target) With(ctx context.Context, f func(context.Context, *client.Client) error) error {
+	ctx, cancel := t.Context(ctx)
+	defer cancel()
+	c, err := t.Dial(ctx)
+	if err != nil {
+		return err
+	}
+	err = f(ctx, c)
+	if ctx.Err() == context.DeadlineExceeded && errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, client.ErrUnknownOutcome) {
+		err = Hint(fmt.Errorf("no answer within %s", t.Timeout), "--timeout waits longer; `cairn doctor` looks for what is wrong with a node")
+	}
+	return errors.Join(t.advised(err), c.Close())
+}
+
+// Secure is how TLS is spoken; nil when it is not.
+func (t *Target) Secure() (*tls.Config, error) {
+	if t.trust != nil || !t.TLS && t.CA == "" {
+		return t.trust, nil
+	}
+	t.trust = &tls.Config{MinVersion: tls.VersionTLS12}
+	if t.CA != "" {
+		b, err := os.ReadFile(t.CA)
+		if err != nil {
+			return nil, fmt.Errorf("--ca: %w", err)
+		}
+		t.trust.RootCAs = x509.NewCertPool()
+		if !t.trust.RootCAs.AppendCertsFromPEM(b) {
+			return nil, fmt.Errorf("--ca %s: no certificate in it", t.CA)
+		}
+	}
+	return t.trust, nil
+}
+
+const (
+	trustAdvice = "--ca FILE names the authority to trust, or --tls says that this system trusts it"
+	tokenAdvice = "--token-file or CAIRN_TOKEN names a token of this cluster; those that are revoked or expired open nothing"
+)
+
+// advised is an error with what to do about it, when a node was not reached, does not let us in, or does not answer.
+func (t *Target) advised(err error) error {
+	var unknown x509.UnknownAuthorityError
+	var answer *client.Error
+	var op *net.OpError
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, client.ErrSecured), errors.As(err, &unknown):
+		return Hint(err, trustAdvice)
+	case errors.Is(err, client.ErrPlain), errors.Is(err, http.ErrSchemeMismatch):
+		return Hint(err, "leave out --tls and --ca, and begin --url with http://")
+	case client.IsCode(err, wire.CodeAuthInvalid):
+		return Hint(err, tokenAdvice)
+	case errors.As(err, &answer):
+		return err
+	case errors.As(err, &op) && op.Op == "dial":
+		return Hint(err, "is the node running?")
+	}
+	return err
+}

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"bytes"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/cmd/cairn/config"
+)
+
+// TestInitWritesWhatServeReads: what `cluster init` writes is read back strictly, and says what was asked for.
+func TestInitWritesWhatServeReads(t *testing.T) {
+	dir := t.TempDir()
+	one := filepath.Join(dir, "one.toml")
+	var out, errw bytes.Buffer
+	if code := run(t.Context(), []string{"cluster", "init", "--node-id", "2", "-o", one, "--data-dir", dir, "--wire-port", "8000",
+		"--http-port", "8001", "--cluster-port", "8003", "--peers", "a:1,b:2", "--advertise", "c:3", "--secret", "a secret of more than thirty-two characters"}, nil, &out, &errw); code != cli.ExitOK {
+		t.Fatalf("exit %d: %s", code, &errw)
+	}
+	if want := "config written to " + one + "\ncluster_secret: a secret of more than thirty-two characters\n"; out.String() != want {
+		t.Errorf("printed %q, want %q", &out, want)
+	}
+	noEnv := func(string) string { return "" }
+	up, err := config.Load(one, true, func(*config.File) {}, noEnv, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := up.Node
+	if c.NodeID != 2 || c.Home != dir || c.Wire != "0.0.0.0:8000" || c.HTTP != "0.0.0.0:8001" || c.Cluster != "0.0.0.0:8003" ||
+		c.Advertise != "c:3" || c.Secret != "a secret of more than thirty-two characters" || len(c.Peers) != 2 || c.Peers[1].Addr != "b:2" {
+		t.Errorf("%+v", c)
+	}
+	if i, err := os.Stat(one); err != nil || i.Mode().Perm() != 0o600 {
+		t.Errorf("a file with a secret has mode %v (%v)", i.Mode(), err)
+	}
+	errw.Reset()
+	if code := run(t.Context(), []string{"cluster", "init", "--node-id", "2", "-o", one}, nil, &out, &errw); code != cli.ExitFailed || !strings.Contains(errw.String(), "hint: ") {
+		t.Errorf("overwriting: exit %d, %s", code, &errw)
+	}
+
+	if code := run(t.Context(), []string{"cluster", "init", "--nodes", "3", "--dir", dir, "--port-base", "7600"}, nil, &out, &errw); code != cli.ExitOK {
+		t.Fatalf("exit %d: %s", code, &errw)
+	}
+	for i, at := range []string{"127.0.0.1:7600", "127.0.0.1:7610", "127.0.0.1:7620"} {
+		up, err := config.Load(filepath.Join(dir, "node"+string(rune('1'+i))+".toml"), true, func(*config.File) {}, noEnv, slog.New(slog.DiscardHandler))
+		c := up.Node
+		if err != nil || c.Wire != at || c.NodeID != uint32(i+1) || len(c.Peers) != 2 || c.Heartbeat != config.DevHeartbeat || c.Election != config.DevElection {
+			t.Errorf("node %d: %+v, %v", i+1, c, err)
+		}
+	}
+}

@@ -1,0 +1,107 @@
+package config
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"text/template"
+	"time"
+
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+)
+
+// The timings of nodes that share a machine: nothing but a death is slow there.
+const (
+	DevHeartbeat = 250 * time.Millisecond
+	DevElection  = time.Second
+)
+
+// NodeFile is what a configuration is made of.
+type NodeFile struct {
+	NodeID                          int
+	DataDir, Bind                   string
+	WirePort, HTTPPort, ClusterPort int
+	Advertise, Secret               string
+	Peers                           []string
+	HeartbeatMS, ElectionMS         int
+	TLS                             string // directory of the certificates; empty for plain text
+	Local                           bool   // several nodes share the machine: the surfaces of each have a home and ports of their own
+	StringPort, CovenantPort        int
+}
+
+// PortsEach is how many ports a node has of its own when several share a machine.
+const PortsEach = 10
+
+// NodeHere is node id of several that share this machine; its ports are in a row of its own behind base.
+func NodeHere(data string, id, of, base int, secret string) NodeFile {
+	at := func(id, offset int) int { return base + PortsEach*(id-1) + offset }
+	n := NodeFile{NodeID: id, DataDir: data, Bind: "127.0.0.1", WirePort: at(id, 0), HTTPPort: at(id, 1), ClusterPort: at(id, 3), Advertise: Loopback(at(id, 3)),
+		Secret: secret, HeartbeatMS: 250, ElectionMS: 1000, Local: true, StringPort: at(id, StringOffset), CovenantPort: at(id, CovenantOffset)}
+	for other := 1; other <= of; other++ {
+		if other != id {
+			n.Peers = append(n.Peers, Loopback(at(other, 3)))
+		}
+	}
+	return n
+}
+
+var configTemplate = template.Must(template.New("config").Parse(`# A node of a Cairn cluster. Run it with: cairn serve --config FILE
+
+[server]
+wire_port = {{.WirePort}}
+http_port = {{.HTTPPort}}
+data_dir = {{printf "%q" .DataDir}}
+{{- if .Bind}}
+bind = {{printf "%q" .Bind}}
+{{- end}}
+
+[cluster]
+node_id = {{.NodeID}}
+role = "voter"
+cluster_port = {{.ClusterPort}}
+advertise_addr = {{printf "%q" .Advertise}}
+heartbeat_interval_ms = {{.HeartbeatMS}}
+election_timeout_ms = {{.ElectionMS}}
+cluster_secret = {{printf "%q" .Secret}}
+{{if .TLS}}
+[tls] # clients: 7437 and 7438
+cert_path = "{{.TLS}}/node{{.NodeID}}.crt"
+key_path = "{{.TLS}}/node{{.NodeID}}.key"
+ca_path = "{{.TLS}}/ca.crt"
+
+[tls.cluster] # members: mutual
+cert_path = "{{.TLS}}/node{{.NodeID}}.crt"
+key_path = "{{.TLS}}/node{{.NodeID}}.key"
+ca_path = "{{.TLS}}/ca.crt"
+{{end -}}
+{{if .Local}}
+[local]
+home = {{printf "%q" (print .DataDir "/run")}}
+string_port = {{.StringPort}}
+covenant_port = {{.CovenantPort}}
+{{end -}}
+{{range .Peers}}
+[[cluster.peers]]
+addr = {{printf "%q" .}}
+role = "voter"
+{{end}}`))
+
+// Write never overwrites: a lost secret cannot be had back.
+func Write(path string, n NodeFile) error {
+	var b bytes.Buffer
+	if err := configTemplate.Execute(&b, n); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return cli.Hint(err, "it is not overwritten: move it away first")
+	}
+	if _, err := f.Write(b.Bytes()); err != nil {
+		f.Close()
+		return err
+	}
+	return f.Close()
+}

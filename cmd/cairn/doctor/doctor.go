@@ -1,0 +1,364 @@
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/cmd/cairn/config"
+	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/api"
+)
+
+// A finding is what a check found: what is, and what to do about it when it is not well.
+type Finding struct {
+	Check  string `json:"check"`
+	Status string `json:"status"` // ok, warn, fail
+	Says   string `json:"says"`
+	Do     string `json:"do,omitempty"`
+}
+
+// What a Finding's status can be.
+const (
+	OK   = "ok"
+	Warn = "warn"
+	Fail = "fail"
+)
+
+// exam is what is looked at.
+type exam struct {
+	t       *cli.Target
+	path    string // of the configuration; empty for a dev node
+	cfg     node.Config
+	secrets []string // files that hold secrets
+	running *api.ClusterStatus
+	held    bool // a process has the home's state open
+	deep    bool
+	key     config.KeySource // of a dev node
+}
+
+// checks are made in this order; each may find several things.
+var checks = []struct {
+	name string
+	run  func(*exam, context.Context) []Finding
+}{
+	{"home", (*exam).home},
+	{"secrets", (*exam).secretFiles},
+	{"encryption", (*exam).encryption},
+	{"disk", (*exam).disk},
+	{"certificates", (*exam).certificates},
+	{"ports", (*exam).ports},
+	{"peers", (*exam).peers},
+	{"cluster", (*exam).cluster},
+	{"clocks", (*exam).clocks},
+	{"damage", (*exam).damage},
+	{"files", (*exam).files},
+}
+
+// Command is `cairn doctor`.
+func Command(a *cli.Streams) *cobra.Command {
+	var t cli.Target
+	e := exam{t: &t}
+	c := &cobra.Command{
+		Use: "doctor", Short: "Look for what is wrong with a node and say what to do", Args: cobra.NoArgs,
+		Long: `Look for what is wrong with a node and say what to do: configuration, ports, permissions, disk speed and space,
+certificates, peers, clocks, versions, agreement of the states, and, when the node is stopped, its files (with --deep the
+hash of the whole state is computed anew). Exits with 1 when something is wrong.`,
+		RunE: func(c *cobra.Command, _ []string) error { return e.examine(c.Context(), a) },
+	}
+	t.Flags(c)
+	e.key.Flags(c)
+	c.Flags().StringVarP(&e.path, "config", "c", "", "configuration of the node; without it a dev node in --home is looked at")
+	c.Flags().BoolVar(&e.deep, "deep", false, "read the whole state of a stopped node")
+	return c
+}
+
+// Report prints what `cairn doctor` finds at a node, and returns the node's home.
+func Report(ctx context.Context, t *cli.Target, path string, out *cli.Streams) (home string) {
+	e := exam{t: t, path: path}
+	_ = e.examine(ctx, out) // what is wrong is in what it prints
+	return e.cfg.Home
+}
+
+func (e *exam) examine(ctx context.Context, a *cli.Streams) error {
+	found := e.configure()
+	if found[len(found)-1].Status != Fail {
+		e.held = node.Held(e.cfg.Home)
+		found = append(found, e.meet(ctx)...)
+		for _, c := range checks {
+			for _, f := range c.run(e, ctx) {
+				f.Check = c.name
+				found = append(found, f)
+			}
+		}
+	}
+	bad := 0
+	for _, f := range found {
+		if f.Status == Fail {
+			bad++
+		}
+	}
+	if err := report(a, e.t.JSON, found); err != nil {
+		return err
+	}
+	if bad > 0 {
+		return fmt.Errorf("%d of %d findings are wrong", bad, len(found))
+	}
+	return nil
+}
+
+func report(a *cli.Streams, asJSON bool, found []Finding) error {
+	if asJSON {
+		return a.JSON(found)
+	}
+	w := tabwriter.NewWriter(a.Out, 0, 4, 2, ' ', 0)
+	for _, f := range found {
+		fmt.Fprintf(w, "%s\t%s\t%s\n", f.Status, f.Check, f.Says)
+		if f.Do != "" {
+			fmt.Fprintf(w, "\t\t→ %s\n", f.Do)
+		}
+	}
+	return w.Flush()
+}
+
+// configure reads the configuration and finds the running node's gateway.
+func (e *exam) configure() []Finding {
+	if e.path == "" {
+		e.cfg = node.Config{Home: e.t.Home, Encryption: e.key.Source()}
+		e.secrets = []string{filepath.Join(e.t.Home, "token"), filepath.Join(e.t.Home, node.SecretFile)}
+		return []Finding{{"configuration", OK, "none: a dev node in " + e.t.Home, ""}}
+	}
+	var log strings.Builder
+	up, err := config.Load(e.path, false, func(*config.File) {}, os.Getenv, slog.New(slog.NewTextHandler(&log, nil)))
+	if err != nil {
+		return []Finding{{"configuration", Fail, err.Error(), "correct it; `cairn cluster init` writes one that works"}}
+	}
+	e.cfg = up.Node
+	e.secrets = []string{e.path, filepath.Join(e.cfg.Home, node.SecretFile)}
+	if !e.t.IsSet("url") {
+		e.t.Home, e.t.OfHome = e.cfg.Home, true
+	}
+	if said := strings.TrimSpace(log.String()); said != "" {
+		return []Finding{{"configuration", Warn, said, "remove or correct what is named"}}
+	}
+	return []Finding{{"configuration", OK, e.path, ""}}
+}
+
+// meet asks the node how it is, and says why there is no answer when one runs.
+func (e *exam) meet(ctx context.Context) []Finding {
+	var s api.ClusterStatus
+	err := e.t.Get(ctx, "GET", "/v1/cluster", nil, &s)
+	if err == nil {
+		e.running = &s
+		return nil
+	}
+	if !e.held {
+		return nil
+	}
+	f := Finding{"node", Fail, fmt.Sprintf("a node runs in %s, and does not answer here: %v", e.cfg.Home, err),
+		"name its gateway with --url and its token with --token-file, or look at its log; leave its files alone while it runs"}
+	var refused *cli.HTTPError
+	if errors.As(err, &refused) {
+		f.Status = Warn
+	}
+	return []Finding{f}
+}
+
+func (e *exam) home(context.Context) []Finding {
+	st, err := os.Stat(e.cfg.Home)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return []Finding{{"", Warn, e.cfg.Home + " is not there yet", "it is made when the node starts"}}
+	case err != nil:
+		return []Finding{{"", Fail, err.Error(), "the node's user must be able to reach it"}}
+	case st.Mode().Perm()&0o077 != 0:
+		return []Finding{{"", Warn, fmt.Sprintf("%s is open to others (%s)", e.cfg.Home, st.Mode().Perm()), "chmod 700 " + e.cfg.Home}}
+	}
+	fs := []Finding{{"", OK, e.cfg.Home, ""}}
+	for _, pattern := range []string{"state.db.corrupt-*", "raft.corrupt-*", "raft/log.corrupt-*"} {
+		if aside, _ := filepath.Glob(filepath.Join(e.cfg.Home, pattern)); len(aside) > 0 {
+			fs = append(fs, Finding{"", Warn, "moved aside, unreadable or contradicted by the cluster (the node's log says which): " + strings.Join(aside, ", "), "look at the disk; remove them when the node is whole again"})
+		}
+	}
+	if _, err := os.Stat(filepath.Join(e.cfg.Home, "raft", "amnesia")); err == nil {
+		fs = append(fs, Finding{"", Warn, "this node has no state to vote with: its log was lost or older than what it acknowledged, or its home was empty", "start the others with the homes they have; it gets its vote back by itself"})
+	}
+	return fs
+}
+
+func (e *exam) secretFiles(context.Context) (fs []Finding) {
+	for _, path := range append(e.secrets, e.cfg.TLS.Key, e.cfg.PeerTLS.Key) {
+		st, err := os.Stat(path)
+		if path == "" || err != nil {
+			continue
+		}
+		if st.Mode().Perm()&0o077 != 0 {
+			fs = append(fs, Finding{"", Fail, fmt.Sprintf("%s can be read by others (%s)", path, st.Mode().Perm()), "chmod 600 " + path})
+		}
+	}
+	if fs == nil {
+		fs = []Finding{{"", OK, "only their owner reads them", ""}}
+	}
+	return fs
+}
+
+func (e *exam) cluster(context.Context) (fs []Finding) {
+	s := e.running
+	switch {
+	case s == nil && e.held:
+		return nil
+	case s == nil:
+		return []Finding{{"", Warn, "no running node answers", "start it, or name its gateway with --url"}}
+	}
+	quorum := s.LeaderID != nil && answering(*s) >= s.QuorumSize
+	if !quorum {
+		fs = append(fs, Finding{"", Fail, s.Condition + ": writes are refused", "start the other voters; only when a majority is gone for good, with its disks: `cairn cluster recover --help`"})
+	}
+	if s.Agreement == "diverged" {
+		fs = append(fs, Finding{"", Fail, "states at the same index differ", "see deploy/runbooks/divergence.md; no home is emptied before it says which"})
+	}
+	versions := map[string]bool{s.Version: true}
+	for _, p := range s.Peers {
+		if !p.Reachable {
+			do := "start it"
+			if quorum {
+				do += ", or `cairn cluster remove --node-id " + fmt.Sprint(p.NodeID) + "` when it is gone for good"
+			}
+			fs = append(fs, Finding{"", Fail, fmt.Sprintf("node %d does not answer", p.NodeID), do})
+			continue
+		}
+		versions[p.Version] = true
+		if p.LagEntries != nil && *p.LagEntries > farBehind {
+			fs = append(fs, Finding{"", Warn, fmt.Sprintf("node %d is %d entries behind", p.NodeID, *p.LagEntries), "look at its disk and its network"})
+		}
+	}
+	if len(versions) > 1 {
+		fs = append(fs, Finding{"", Warn, fmt.Sprintf("%d versions run side by side", len(versions)), "finish the upgrade: one node at a time"})
+	}
+	if len(fs) == 0 {
+		fs = []Finding{{"", OK, fmt.Sprintf("node %d: %s, term %d, index %d, %s", s.NodeID, s.Role, s.CurrentTerm, s.Applied, agreement(s)), ""}}
+	}
+	return fs
+}
+
+// answering is how many voters answer the node that was asked, itself among them.
+func answering(s api.ClusterStatus) int {
+	n := 1
+	for _, p := range s.Peers {
+		if p.Voter && p.Reachable {
+			n++
+		}
+	}
+	return n
+}
+
+// agreement says what is known of the members' states.
+func agreement(s *api.ClusterStatus) string {
+	switch {
+	case len(s.Peers) == 0:
+		return "the only member"
+	case s.Agreement == "agree":
+		return "state equal to the others'"
+	case !hearsAny(s):
+		return "state not compared: no other member answers"
+	}
+	return "state not compared: the others are at other indexes just now"
+}
+
+// clocks says whose clock is off, as the members know from each other's heartbeats.
+func (e *exam) clocks(context.Context) (fs []Finding) {
+	if e.running == nil {
+		return nil
+	}
+	s := e.running
+	all := append([]api.Peer{{NodeID: s.NodeID, ClockOffset: s.ClockOffset, ClockOff: s.ClockOff}}, s.Peers...)
+	for _, n := range all {
+		if n.ClockOff {
+			off := time.Duration(n.ClockOffset * float64(time.Millisecond)).Round(time.Millisecond)
+			fs = append(fs, Finding{"", Fail, fmt.Sprintf("node %d's clock is %s off", n.NodeID, off), "run a time service on every node"})
+		}
+	}
+	switch {
+	case fs != nil:
+		return fs
+	case !hearsAny(s):
+		return []Finding{{"", OK, "not compared: no other member answers", ""}}
+	}
+	return []Finding{{"", OK, "the members' clocks agree", ""}}
+}
+
+// hearsAny says whether a member other than the node that was asked answers it.
+func hearsAny(s *api.ClusterStatus) bool {
+	return slices.ContainsFunc(s.Peers, func(p api.Peer) bool { return p.Reachable })
+}
+
+// farBehind is how many entries the index may be behind the log before somebody should look.
+const farBehind = 10_000
+
+func (e *exam) files(ctx context.Context) []Finding {
+	if e.running != nil {
+		return e.layers(ctx)
+	}
+	if _, err := os.Stat(filepath.Join(e.cfg.Home, "state.db")); err != nil {
+		return nil
+	}
+	if e.held {
+		return []Finding{{"", Warn, "not looked at: a node has them open", "stop it first"}}
+	}
+	at, err := node.Check(e.cfg, e.deep)
+	if err != nil {
+		return []Finding{{"", Fail, err.Error(), cmp.Or(config.KeyAdvice(err), e.repair())}}
+	}
+	said := fmt.Sprintf("log %d to %d, snapshot at %d, state at %d, hash %s", at.Log.First, at.Log.Last, at.Log.Snapshot, at.State.Index, at.State.Sum)
+	if e.deep {
+		said += ", computed anew"
+	}
+	return []Finding{{"", OK, said, ""}}
+}
+
+// repair is what to do about files that cannot be read, or do not fit together. Starting the node loses nothing: it moves
+// aside what it cannot read, and is brought up to date, or says what is lost and waits.
+func (e *exam) repair() string {
+	if len(e.cfg.Peers) > 0 {
+		return "see that the others are healthy (`cairn cluster status` on one of them), then start this node: what it cannot read is moved aside, and they bring it up to date"
+	}
+	return "copy the home away, then start the node: it keeps what its files still prove, and names what is lost before it goes on; `cairn restore` brings a backup into an empty home"
+}
+
+// damage is what the node has found and its next start sees to.
+func (e *exam) damage(context.Context) (found []Finding) {
+	if e.running != nil && e.running.HoldPurge {
+		found = append(found, Finding{"", Warn, "the node's files may hold text that was purged", "restart it once; see the runbook for erasing"})
+	}
+	for _, d := range node.Damaged(e.cfg.Home) {
+		found = append(found, Finding{"", Fail, d.Found, "restart the node: " + d.Next})
+	}
+	return found
+}
+
+// layers compares how far the log, the state and the index of a running node have come.
+func (e *exam) layers(ctx context.Context) []Finding {
+	var ready struct {
+		Behind  uint64 `json:"behind"`
+		Indexed uint64 `json:"applied_index"`
+	}
+	if err := e.t.Get(ctx, "GET", "/v1/health/ready", nil, &ready); err != nil {
+		return []Finding{{"", Warn, "the node is not ready: " + err.Error(), "wait until it has caught up; `cairn cluster status --watch` shows how it does"}}
+	}
+	f := Finding{"", OK, fmt.Sprintf("log at %d, state at %d, index at %d", e.running.Commit, e.running.Applied, ready.Indexed), ""}
+	if ready.Behind > farBehind {
+		f.Status, f.Do = Warn, "the disk or the processor does not keep up: see the runbook for a slow follower"
+	}
+	return []Finding{f}
+}

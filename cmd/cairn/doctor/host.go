@@ -1,0 +1,188 @@
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/cmd/cairn/config"
+	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/disk"
+	"github.com/cairndb/cairn/raft/transport"
+)
+
+// What a disk should do: a write is acknowledged after two fsyncs on a majority.
+const (
+	slowSync  = 20 * time.Millisecond
+	syncTries = 20
+	lowSpace  = 10 // percent free
+)
+
+func (e *exam) disk(context.Context) (fs []Finding) {
+	if _, err := os.Stat(e.cfg.Home); err != nil {
+		return nil
+	}
+	var st syscall.Statfs_t
+	if err := syscall.Statfs(e.cfg.Home, &st); err == nil && st.Blocks > 0 {
+		free := uint64(st.Bavail) * uint64(st.Bsize)
+		percent := 100 * uint64(st.Bavail) / uint64(st.Blocks)
+		f := Finding{"", OK, fmt.Sprintf("%d MiB free (%d%%)", free>>20, percent), ""}
+		if percent < lowSpace {
+			f.Status, f.Do = Warn, "make room: a node that runs out refuses writes"
+		}
+		if free < disk.DefaultMinFree {
+			f.Status = Fail
+		}
+		if may := disk.Removable(e.cfg.Home); f.Status != OK && len(may) > 0 {
+			f.Do += "; no node needs " + strings.Join(may, ", ")
+		}
+		fs = append(fs, f)
+	}
+	median, worst, err := syncLatency(e.cfg.Home)
+	switch {
+	case errors.Is(err, syscall.ENOSPC):
+		return append(fs, Finding{"", Fail, err.Error(), "see deploy/runbooks/disk-full.md"})
+	case err != nil:
+		return append(fs, Finding{"", Fail, err.Error(), "the node's user must be able to write there"})
+	case median > slowSync:
+		return append(fs, Finding{"", Warn, fmt.Sprintf("an fsync takes %s (worst of %d: %s)", median, syncTries, worst), "a faster disk makes faster writes"})
+	default:
+		return append(fs, Finding{"", OK, fmt.Sprintf("an fsync takes %s (worst of %d: %s)", median, syncTries, worst), ""})
+	}
+}
+
+func syncLatency(dir string) (median, worst time.Duration, err error) {
+	f, err := os.CreateTemp(dir, ".doctor-*")
+	if err != nil {
+		return 0, 0, err
+	}
+	defer os.Remove(f.Name())
+	defer f.Close()
+	var took []time.Duration
+	for range syncTries {
+		start := time.Now()
+		if _, err := f.Write(make([]byte, 4096)); err != nil {
+			return 0, 0, err
+		}
+		if err := f.Sync(); err != nil {
+			return 0, 0, err
+		}
+		took = append(took, time.Since(start).Round(10*time.Microsecond))
+	}
+	slices.Sort(took)
+	return took[len(took)/2], took[len(took)-1], nil
+}
+
+func (e *exam) certificates(context.Context) (fs []Finding) {
+	if at, err := e.t.Running(); e.path == "" && err == nil && at.TLS {
+		return []Finding{{"", Warn, "not looked at: the node's configuration says where they are", "name it with --config"}}
+	}
+	if !e.cfg.TLS.On() && !e.cfg.PeerTLS.On() {
+		return []Finding{{"", OK, "none: plain text", ""}}
+	}
+	id := max(e.cfg.NodeID, 1)
+	for _, c := range []struct {
+		name  string
+		files node.TLSFiles
+		peer  bool
+	}{{"tls", e.cfg.TLS, false}, {"tls.cluster", e.cfg.PeerTLS, true}} {
+		if c.files.On() {
+			fs = append(fs, LookAt(c.name, c.files, c.peer, id))
+		}
+	}
+	return fs
+}
+
+// LookAt says what is wrong with a certificate, of the peer port or of the clients' ports.
+func LookAt(name string, files node.TLSFiles, peer bool, id uint32) Finding {
+	pair, err := tls.LoadX509KeyPair(files.Cert, files.Key)
+	if err != nil {
+		return Finding{"", Fail, fmt.Sprintf("[%s]: %v", name, err), "`cairn cluster cert` issues one"}
+	}
+	left := time.Until(pair.Leaf.NotAfter)
+	f := Finding{"", OK, fmt.Sprintf("[%s]: ends in %d days", name, int(left.Hours()/24)), ""}
+	switch {
+	case left < 0:
+		f = Finding{"", Fail, fmt.Sprintf("[%s]: ended %s", name, pair.Leaf.NotAfter.Format(time.DateOnly)), "replace it; the node takes the new one by itself"}
+	case left < 14*24*time.Hour:
+		f.Status, f.Do = Warn, "replace it; the node takes the new one by itself"
+	}
+	if peer && !slices.Contains(pair.Leaf.DNSNames, transport.Identity(id)) {
+		return Finding{"", Fail, fmt.Sprintf("[%s]: it is for %v, and this node needs %s", name, pair.Leaf.DNSNames, transport.Identity(id)), "issue one with `cairn cluster cert --node-id " + fmt.Sprint(id) + "`"}
+	}
+	if files.CA != "" && f.Status != Fail {
+		pem, err := os.ReadFile(files.CA)
+		if err != nil {
+			return Finding{"", Fail, fmt.Sprintf("[%s]: %v", name, err), "name the authority's certificate in ca_path"}
+		}
+		pool := x509.NewCertPool()
+		pool.AppendCertsFromPEM(pem)
+		if _, err := pair.Leaf.Verify(x509.VerifyOptions{Roots: pool, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}}); err != nil {
+			return Finding{"", Fail, fmt.Sprintf("[%s]: %v", name, err), "ca_path and cert_path belong to different authorities"}
+		}
+	}
+	return f
+}
+
+// ports tries to listen where the node would, or where it did when no configuration says; a node that runs has them.
+func (e *exam) ports(context.Context) (fs []Finding) {
+	if e.running != nil {
+		return []Finding{{"", OK, "the node runs and answers", ""}}
+	}
+	if e.held {
+		return nil
+	}
+	last := cli.Addresses{Wire: config.Loopback(7437), HTTP: config.Loopback(7438)}
+	if at, err := e.t.Running(); err == nil { // where the node listened last
+		last = at
+	}
+	for _, p := range []struct{ name, addr string }{{"wire", cmp.Or(e.cfg.Wire, last.Wire)}, {"gateway", cmp.Or(e.cfg.HTTP, last.HTTP)}, {"peers", e.cfg.Cluster}} {
+		if p.addr == "" {
+			continue // a node without peers opens no peer port
+		}
+		ln, err := net.Listen("tcp", p.addr)
+		if err != nil {
+			fs = append(fs, Finding{"", Fail, fmt.Sprintf("%s: %v", p.name, err), "another process has it: stop that, or choose another port"})
+			continue
+		}
+		ln.Close()
+	}
+	if fs == nil {
+		fs = []Finding{{"", OK, "free", ""}}
+	}
+	return fs
+}
+
+func (e *exam) peers(ctx context.Context) []Finding {
+	if len(e.cfg.Peers) == 0 {
+		return nil
+	}
+	fs := make([]Finding, len(e.cfg.Peers))
+	var wg sync.WaitGroup
+	for i, p := range e.cfg.Peers {
+		wg.Go(func() {
+			d := net.Dialer{Timeout: 3 * time.Second}
+			start := time.Now()
+			nc, err := d.DialContext(ctx, "tcp", p.Addr)
+			if err != nil {
+				fs[i] = Finding{"", Warn, fmt.Sprintf("%s: %v", p.Addr, err), "is that node running, and the way to it open?"}
+				return
+			}
+			nc.Close()
+			fs[i] = Finding{"", OK, fmt.Sprintf("%s answers in %s", p.Addr, time.Since(start).Round(10*time.Microsecond)), ""}
+		})
+	}
+	wg.Wait()
+	return fs
+}
