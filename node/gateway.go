@@ -3,6 +3,7 @@ package node
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"net"
@@ -16,7 +17,6 @@ import (
 	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
-	"github.com/cairndb/cairn/wire/field"
 )
 
 // The gateway speaks JSON over HTTP.
@@ -26,56 +26,13 @@ const (
 	maxBusy     = 256      // requests that are worked on at a time; streams that wait are not counted
 )
 
-// A route is a line of the gateway: what is asked, with which right, and what goes in and comes out. The documentation
-// at /openapi.json and /docs is made of the same lines.
-type route struct {
-	name         string // what its times are counted under
-	method, path string
-	also         []string  // other paths that clients know it by
-	scope        api.Scope // empty: no token asked
-	write        bool      // refused by a node that does not lead
-	handle       func(*gateway, *request) (any, error)
-	summary      string
-	query        string // "name:type" of each parameter, ! behind those that must be there
-	body         string // the same for the request's object
-	result       string // the same for the answer's, ! behind what is always there; empty where the answer is no object
-	media        string // what the answer is where it is no object
-	large        bool   // the body may be as large as a batch
-	stream       bool   // the handler reads the body itself
-
-	op *api.Op // its row in the table of operations; nil for a route that is no operation
-
-	params, fields, inPath, gives field.Object // of the query, the body, the path and the answer
-}
-
-// described is the route with its descriptions parsed.
-func (rt route) described() route {
-	if rt.op == nil {
-		rt.params, rt.fields, rt.gives = field.Parse(rt.query), field.Parse(rt.body), field.Parse(rt.result)
-		for _, seg := range strings.Split(rt.path, "/") {
-			if name, ok := strings.CutPrefix(seg, "{"); ok {
-				rt.inPath = append(rt.inPath, field.Parse(strings.TrimSuffix(name, "}")+":string!")...)
-			}
-		}
-	}
-	if rt.scope != "" {
-		rt.params = append(rt.params, field.Parse("database:string")...)
-	}
-	return rt
-}
-
-// routes is the gateway at a glance.
-func routes() []route {
-	return opRoutes()
-}
-
 // request is one exchange on its way.
 type request struct {
 	g    *gateway
 	w    http.ResponseWriter
 	r    *http.Request
 	c    api.Caller
-	body fields
+	body map[string]json.RawMessage
 }
 
 // streamed is a result that the handler has written itself.
@@ -95,10 +52,9 @@ func newGateway(s *Service) *gateway {
 	g := &gateway{s: s, limit: access.NewConns(s.cfg.MaxConns, s.cfg.MaxConnsPerIP)}
 	g.metrics = newMetrics(g)
 	mux := http.NewServeMux()
-	for _, r := range routes() {
-		r = r.described()
-		for _, path := range append([]string{r.path}, r.also...) {
-			mux.HandleFunc(r.method+" "+path, func(w http.ResponseWriter, req *http.Request) { g.serve(w, req, r) })
+	for _, op := range offered() {
+		for _, path := range append([]string{op.Path()}, op.Also...) {
+			mux.HandleFunc(op.Method()+" "+path, func(w http.ResponseWriter, r *http.Request) { g.serve(w, r, op) })
 		}
 	}
 	mux.Handle("/mcp", g.mcp())
@@ -144,47 +100,43 @@ func (g *gateway) close(ctx context.Context) error {
 	return nil
 }
 
-// serve answers a request by its route.
-func (g *gateway) serve(w http.ResponseWriter, r *http.Request, rt route) {
+// serve answers a request for an operation.
+func (g *gateway) serve(w http.ResponseWriter, r *http.Request, op *api.Op) {
 	start := time.Now()
-	defer func() { g.metrics.handled(rt.name, time.Since(start)) }()
-	q := &request{g: g, w: w, r: r}
-	result, err := g.answer(q, rt)
+	defer func() { g.metrics.handled(op.Name, time.Since(start)) }()
+	result, err := g.answer(&request{g: g, w: w, r: r}, op)
 	if err != nil {
 		g.fail(w, r, err)
 		return
 	}
 	if _, done := result.(streamed); !done {
 		writeJSON(w, http.StatusOK, result)
-		if rt.op == nil {
-			g.s.slowly("http", rt.name, q.c, start)
-		}
 	}
 }
 
-// answer checks a request in the order token, right, body, load, leadership, rate, fields, and has it handled. Clients see the order
+// answer checks a request in the order token, right, body, load, leadership, and asks the door, which counts it. Clients see the order
 // that they know: a node that does not take writes says so whether or not it knows the token.
-func (g *gateway) answer(q *request, rt route) (any, error) {
+func (g *gateway) answer(q *request, op *api.Op) (any, error) {
 	forward := g.forwards(q.r)
 	refused := func() error {
-		if rt.write && !forward && !g.s.commit.Leads() {
+		if op.Writes && !forward && !g.s.commit.Leads() {
 			return g.s.commit.NotLeader()
 		}
 		return nil
 	}
-	if err := g.identify(q, rt.scope); err != nil {
+	if err := g.identify(q, op.Scope); err != nil {
 		leaveUnread(q.w, q.r)
 		return nil, cmp.Or(refused(), err)
 	}
-	if !rt.stream {
-		release, err := g.readBody(q, rt)
+	if !op.Stream {
+		release, err := g.readBody(q, op)
 		if err != nil {
 			leaveUnread(q.w, q.r)
 			return nil, err
 		}
 		defer release()
 	}
-	if n := g.busy.Add(1); n > maxBusy && rt.scope != "" { // whether the node lives is told however busy it is
+	if n := g.busy.Add(1); n > maxBusy && op.Scope != "" { // whether the node lives is told however busy it is
 		g.busy.Add(-1)
 		return nil, crowded(n)
 	}
@@ -192,21 +144,11 @@ func (g *gateway) answer(q *request, rt route) (any, error) {
 	if err := refused(); err != nil {
 		return nil, err
 	}
-	if rt.scope != "" && rt.op == nil {
-		if err := g.admit(q, rt.scope); err != nil {
-			return nil, err
-		}
-	}
-	if rt.op == nil {
-		if err := q.check(rt, g.s.cfg.Lenient); err != nil {
-			return nil, err
-		}
-	}
-	if rt.write && !g.s.commit.Leads() {
+	if op.Writes && !g.s.commit.Leads() {
 		g.nameLeader(q.w) // what streams its answer has sent the header when it is done
 		defer g.nameLeader(q.w)
 	}
-	return rt.handle(g, q)
+	return g.do(q, op)
 }
 
 // leaderHeader names the node that took a write which this one has passed on.
@@ -245,17 +187,6 @@ func (g *gateway) identify(q *request, scope api.Scope) (err error) {
 	q.c.Usual = max(0, g.s.cfg.MaxRPS)
 	q.c.Forward, q.c.Surface, q.c.Bearer = g.forwards(q.r), "http", q.r.Header.Get("Authorization")
 	q.c, err = g.s.access.Select(q.c, q.param("database"))
-	return err
-}
-
-// admit counts a request of a caller that is known.
-func (g *gateway) admit(q *request, scope api.Scope) error {
-	bound := q.c
-	if scope == api.Admin || scope == api.Owner {
-		bound.DB = 0 // the request that raises a database's bound is not held by it
-	}
-	bound, err := g.s.access.Count(bound, 1)
-	q.c.Counted = bound.Counted
 	return err
 }
 

@@ -54,18 +54,18 @@ var codeStatuses = map[string]int{"insufficient_scope": http.StatusForbidden, "f
 
 // failure is what a client reads of an error.
 type failure struct {
-	Error string `json:"error"`
-	Code  string `json:"code"`
+	Error string `json:"error" doc:"What is wrong, for people."`
+	Code  string `json:"code" doc:"What is wrong, for programs: a word that stays the same."`
 }
 
 // readOnly is the refusal of a node that does not lead, in every spelling that clients look for.
 type readOnly struct {
 	failure
-	Leader     *uint32 `json:"leader"`
-	LeaderID   *uint32 `json:"leader_id"`
-	LeaderNode *uint32 `json:"leader_node_id"`
-	LeaderAddr *string `json:"leader_addr"`
-	RetryAfter int     `json:"retry_after_ms"`
+	Leader     *uint32 `json:"leader" doc:"The node that leads; null while none is known."`
+	LeaderID   *uint32 `json:"leader_id" doc:"The same as leader."`
+	LeaderNode *uint32 `json:"leader_node_id" doc:"The same as leader."`
+	LeaderAddr *string `json:"leader_addr" doc:"The address of its gateway; null while it is not known."`
+	RetryAfter int     `json:"retry_after_ms" doc:"After how many milliseconds to try again."`
 }
 
 // said is what a client may know of an error: a cause that has no kind is logged, and stays inside.

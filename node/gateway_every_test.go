@@ -15,7 +15,7 @@ import (
 	"github.com/cairndb/cairn/node"
 )
 
-// operation is a line of the route table as the gateway's own document tells of it.
+// operation is a row of the table as the gateway's own document tells of it.
 type operation struct {
 	method, path string
 	doc          map[string]any
@@ -318,4 +318,37 @@ func TestFollowersForwardOnRequest(t *testing.T) {
 	if status, out := ask("/v1/think", `{}`); status != http.StatusOK || out["triggers"] == nil {
 		t.Errorf("think: %d %v", status, out)
 	}
+}
+
+// tells are the fields and parameters of an operation, with their types; those of the objects in a list among them.
+func (o operation) tells(doc map[string]any) map[string]string {
+	told := map[string]string{}
+	params, _ := o.doc["parameters"].([]any)
+	for _, p := range params {
+		if p := p.(map[string]any); p["in"] == "query" {
+			told["query "+p["name"].(string)] = typeName(p["schema"].(map[string]any))
+		}
+	}
+	if rb, ok := o.doc["requestBody"].(map[string]any); ok {
+		props := rb["content"].(map[string]any)["application/json"].(map[string]any)["schema"].(map[string]any)["properties"].(map[string]any)
+		for name, p := range props {
+			told["body "+name] = typeName(p.(map[string]any))
+			items, _ := p.(map[string]any)["items"].(map[string]any)
+			if ref, ok := items["$ref"].(string); ok {
+				shape := doc["components"].(map[string]any)["schemas"].(map[string]any)[strings.TrimPrefix(ref, "#/components/schemas/")].(map[string]any)
+				for name, p := range shape["properties"].(map[string]any) {
+					told["body "+name] = typeName(p.(map[string]any))
+				}
+			}
+		}
+	}
+	return told
+}
+
+func typeName(schema map[string]any) string {
+	kind, _ := schema["type"].(string)
+	if items, ok := schema["items"].(map[string]any); ok {
+		return "[]" + typeName(items)
+	}
+	return cmp.Or(kind, "any")
 }

@@ -12,15 +12,12 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// opRoutes are the routes of the table of operations.
-func opRoutes() (list []route) {
+// offered are the operations that HTTP offers.
+func offered() (list []*api.Op) {
 	for _, op := range api.Ops {
-		if op.HTTP == "" {
-			continue
+		if op.HTTP != "" {
+			list = append(list, op)
 		}
-		list = append(list, route{name: op.Name, method: op.Method(), path: op.Path(), also: op.Also, scope: op.Scope, write: op.Writes, large: op.Large, stream: op.Stream,
-			summary: op.Does, media: op.Media, op: op, params: op.InQuery(), fields: op.InBody(), inPath: op.InPath(), gives: op.Gives(),
-			handle: func(g *gateway, q *request) (any, error) { return g.do(q, op) }})
 	}
 	return list
 }

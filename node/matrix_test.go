@@ -33,6 +33,7 @@ var frames = map[wire.Op]wire.Message{
 	wire.OpCreateDB:      &wire.Name{Name: "made"},
 	wire.OpListDB:        nil,
 	wire.OpClusterStatus: nil,
+	wire.OpSubscribe:     &wire.Subscribe{},
 }
 
 // arguments are what a request of the kind may hold, as little as it must.

@@ -6,6 +6,7 @@ import (
 	"html"
 	"maps"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -14,28 +15,15 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// openAPI describes the gateway. It is made of the route table, so that it cannot tell of another gateway.
+// openAPI describes the gateway. It is made of the table of operations, so that it cannot tell of another gateway.
 var openAPI = sync.OnceValue(func() []byte {
 	paths := map[string]map[string]any{}
-	for _, r := range routes() {
-		r = r.described()
-		op := map[string]any{"summary": r.known(), "operationId": r.name,
-			"responses": responses(r)}
-		if params := append(parameters("path", r.inPath), parameters("query", r.params)...); len(params) > 0 {
-			op["parameters"] = params
+	for _, op := range offered() {
+		path := op.Path()
+		if paths[path] == nil {
+			paths[path] = map[string]any{}
 		}
-		if len(r.fields) > 0 {
-			schema := r.fields.Schema()
-			op["requestBody"] = map[string]any{"required": schema["required"] != nil, "content": map[string]any{"application/json": map[string]any{"schema": schema}}}
-		}
-		op["security"] = []any{}
-		if r.scope != "" {
-			op["security"] = []any{map[string]any{"token": []string{string(r.scope)}}}
-		}
-		if paths[r.path] == nil {
-			paths[r.path] = map[string]any{}
-		}
-		paths[r.path][strings.ToLower(r.method)] = op
+		paths[path][strings.ToLower(op.Method())] = described(op)
 	}
 	b, err := json.MarshalIndent(map[string]any{
 		"openapi": "3.1.0",
@@ -50,6 +38,35 @@ var openAPI = sync.OnceValue(func() []byte {
 	}
 	return b
 })
+
+// described is an operation as the document has it.
+func described(op *api.Op) map[string]any {
+	d := map[string]any{"summary": summary(op), "operationId": op.Name, "responses": responses(op), "security": []any{}}
+	if params := append(parameters("path", op.InPath()), parameters("query", inQuery(op))...); len(params) > 0 {
+		d["parameters"] = params
+	}
+	if body := op.InBody(); len(body) > 0 {
+		schema := body.Schema()
+		d["requestBody"] = map[string]any{"required": schema["required"] != nil, "content": map[string]any{"application/json": map[string]any{"schema": schema}}}
+	}
+	if op.Scope != "" {
+		d["security"] = []any{map[string]any{"token": []string{string(op.Scope)}}}
+	}
+	return d
+}
+
+// everywhere is what every request that needs a token may say.
+type everywhere struct {
+	Database string `json:"database" doc:"The database's name, where it is not the token's own: only tokens with the scope admin and the cluster secret reach others."`
+}
+
+// inQuery are the parameters of an operation.
+func inQuery(op *api.Op) field.Object {
+	if op.Scope == "" {
+		return op.InQuery()
+	}
+	return slices.Concat(op.InQuery(), field.Of(reflect.TypeFor[everywhere]()))
+}
 
 // parameters are fields that come in the path or the query.
 func parameters(in string, o field.Object) (list []any) {
@@ -66,12 +83,12 @@ func parameters(in string, o field.Object) (list []any) {
 	return list
 }
 
-// known is what a route is for, and the other paths it is served at.
-func (rt route) known() string {
-	if len(rt.also) == 0 {
-		return rt.summary
+// summary is what an operation is for, and the other paths it is served at.
+func summary(op *api.Op) string {
+	if len(op.Also) == 0 {
+		return op.Does
 	}
-	return rt.summary + "; also at " + strings.Join(rt.also, ", ")
+	return strings.TrimSuffix(op.Does, ".") + "; also at " + strings.Join(op.Also, ", ") + "."
 }
 
 // components are the shapes that answers and requests refer to.
@@ -80,8 +97,8 @@ func components() map[string]any {
 	for name, o := range allShapes() {
 		all[name] = o.Schema()
 	}
-	all["Error"] = schemaOf("error:string! code:string!")
-	all["NotLeader"] = schemaOf("error:string! code:string! leader:integer? leader_id:integer? leader_node_id:integer? leader_addr:string? retry_after_ms:integer!")
+	all["Error"] = field.Of(reflect.TypeFor[failure]()).Answered().Schema()
+	all["NotLeader"] = field.Of(reflect.TypeFor[readOnly]()).Answered().Schema()
 	return all
 }
 
@@ -95,41 +112,38 @@ func allShapes() map[string]field.Object {
 	return all
 }
 
-// schemaOf is the object a shorthand describes.
-func schemaOf(shorthand string) map[string]any { return field.Parse(shorthand).Schema() }
-
 // failed is an answer of a status with an error in it.
 func failed(description, shape string) map[string]any {
 	return map[string]any{"description": description, "content": map[string]any{"application/json": map[string]any{"schema": map[string]any{"$ref": "#/components/schemas/" + shape}}}}
 }
 
-func responses(r route) map[string]any {
+func responses(op *api.Op) map[string]any {
 	ok := map[string]any{"description": "done"}
-	switch {
-	case len(r.gives) > 0 && r.media == "":
-		ok["content"] = map[string]any{"application/json": map[string]any{"schema": r.gives.Schema()}}
-	case r.media != "":
-		ok["content"] = map[string]any{r.media: map[string]any{}}
+	switch gives := op.Gives(); {
+	case len(gives) > 0 && op.Media == "":
+		ok["content"] = map[string]any{"application/json": map[string]any{"schema": gives.Schema()}}
+	case op.Media != "":
+		ok["content"] = map[string]any{op.Media: map[string]any{}}
 	}
 	all := map[string]any{"200": ok, "503": failed("overloaded, or nobody leads; retry", "Error")}
-	if r.scope != "" {
+	if op.Scope != "" {
 		all["401"], all["403"] = failed("token missing, invalid or revoked", "Error"), failed("the token has not the right", "Error")
 		all["404"] = failed("no such database, or nothing of that name", "Error")
 		all["429"] = failed("too many operations for this token, too many wrong tokens from this address, or a quota is used up; Retry-After says how long to wait", "Error")
 	}
-	if r.scope != "" {
+	if op.Scope != "" {
 		all["400"] = failed("something needed is missing or wrong", "Error")
 	}
-	if r.method != http.MethodGet {
+	if op.Method() != http.MethodGet {
 		all["413"], all["415"] = failed("the body is too large", "Error"), failed("the body is not said to be JSON", "Error")
 	}
-	if r.scope != "" && r.method != http.MethodGet {
+	if op.Scope != "" && op.Method() != http.MethodGet {
 		all["409"] = failed("what is there is in the way", "Error")
 	}
-	if slices.ContainsFunc(r.params, func(f field.Field) bool { return f.Name == "min_index" }) {
+	if slices.ContainsFunc(op.InQuery(), func(f field.Field) bool { return f.Name == "min_index" }) {
 		all["412"] = failed("this node has not come as far in the log as was asked for", "Error")
 	}
-	if r.write {
+	if op.Writes {
 		all["504"] = failed("nobody knows what became of the write; the same idempotency_key asks again safely", "Error")
 		all["307"] = failed("this node does not lead and does not pass writes on; Location and leader_addr name the one that leads", "NotLeader")
 		all["503"] = failed("no node leads, as far as this one knows; retry", "NotLeader")
@@ -151,17 +165,16 @@ var docs = sync.OnceValue(func() []byte {
 request is that or RFC 3339 (a bare date is its first instant, UTC). <code>hours</code> are more than 0, <code>unit</code> is a number from 0 to 1, <code>signed</code> from -1 to 1,
 <code>window</code> is [from, to]. Unknown fields, values of another type and numbers out of range are refused by name. A node that does not lead passes writes on and names the leader in <code>X-Cairn-Leader</code>; with
 <code>[server] forward_writes = false</code> it answers 307 with the leader's address, unless the request says <code>X-Cairn-Forward: 1</code>. The same as a machine reads it: <a href="/openapi.json">openapi.json</a>.</p>`)
-	for _, r := range routes() {
+	for _, op := range offered() {
 		who := "no token"
-		if r.scope != "" {
-			who = "token with " + string(r.scope)
+		if op.Scope != "" {
+			who = "token with " + string(op.Scope)
 		}
-		fmt.Fprintf(&b, "<section><h2><b>%s</b> <code>%s</code></h2><p>%s <i>(%s)</i></p>", r.method, html.EscapeString(r.path), html.EscapeString(r.known()), who)
-		r = r.described()
+		fmt.Fprintf(&b, "<section><h2><b>%s</b> <code>%s</code></h2><p>%s <i>(%s)</i></p>", op.Method(), html.EscapeString(op.Path()), html.EscapeString(summary(op)), who)
 		for _, part := range []struct {
 			name string
 			of   field.Object
-		}{{"path", r.inPath}, {"query", r.params}, {"body", r.fields}, {"answer", r.gives}} {
+		}{{"path", op.InPath()}, {"query", inQuery(op)}, {"body", op.InBody()}, {"answer", op.Gives()}} {
 			if len(part.of) > 0 {
 				fmt.Fprintf(&b, "<p class=f>%s:</p>", part.name)
 				describe(&b, part.of, known, part.name == "answer")

@@ -2,16 +2,7 @@
 // surface: it checks a JSON object, the parameters of a URL or a single value, and OpenAPI, tools and the reference page are made
 // of it. It imports no other package of this module.
 //
-// # The shorthand
-//
-// A description is fields separated by blanks, each
-//
-//	name[,other...]:kind[mark]
-//
-// The first name is the field's own; others are spellings that clients use for it. The mark says what may be missing: "!" must be
-// there, "?" is there and may be null, "|" may be missing or null, "~" is sent by clients and changes nothing, so it is taken and not told
-// of; of an answer, no mark says that it may be missing. In a request
-// null is the same as missing.
+// # Kinds
 //
 // A kind is a type of JSON (string, number, integer, boolean, object, array), any, the name of a shape described elsewhere (with a
 // capital), [] before another kind, or one of
@@ -23,12 +14,12 @@
 //	hours    more than 0, up to 1,000,000  weight   a number of at least 0
 //
 // A number may be bounded: number[0..1] takes both ends, number(0..1] not the first, and an end left out is open. A string may be
-// one of a few: string{asc,desc}.
+// one of a few: string{asc,desc}. In a request null is the same as missing.
 //
 // # Structs
 //
-// Of reads the same from the tags of a struct: json has the name, is the kind where the Go type does not say it, doc the meaning. Decode
-// checks an object and puts its values into the struct. See node/api for all tags.
+// Of reads the description of an object from the tags of a struct: json has the name, is the kind where the Go type does not say it, doc
+// the meaning. Decode checks an object and puts its values into the struct. See node/api for all tags.
 //
 // # Strict and lenient
 //

@@ -14,6 +14,24 @@ import (
 const shorthand = "text,content:string! importance:unit valence:signed half_life:hours weight:weight top_k:integer[0..] as_of:date time_window:window " +
 	"tags:[]string embedding:[]number order:string{asc,desc} explain:boolean metadata:any settings:object memories:[]Draft"
 
+// parse reads fields separated by blanks, each name[,other...]:kind[mark]. The mark says what may be missing: "!" must be there, "?" is
+// there and may be null, "~" is idle.
+func parse(s string) Object {
+	var o Object
+	for _, w := range strings.Fields(s) {
+		i := strings.IndexByte(w, ':')
+		if i <= 0 {
+			panic("field: " + w + " has no kind")
+		}
+		names, kind := strings.Split(w[:i], ","), w[i+1:]
+		kind, must := strings.CutSuffix(kind, "!")
+		kind, null := strings.CutSuffix(kind, "?")
+		kind, idle := strings.CutSuffix(kind, "~")
+		o = append(o, Field{Name: names[0], Others: names[1:], Kind: kindOf(kind), Must: must || null, Nullable: null, Idle: idle})
+	}
+	return o
+}
+
 // What one object may hold, and what is said of what it may not.
 func TestCheck(t *testing.T) {
 	t.Parallel()
@@ -69,14 +87,14 @@ func TestCheck(t *testing.T) {
 			}
 			return err.Error()
 		}
-		if got := said(Parse(shorthand).Check(body, false)); got != want {
+		if got := said(parse(shorthand).Check(body, false)); got != want {
 			t.Errorf("%s:\n got %q\nwant %q", in, got, want)
 		}
 		lenient := ""
 		if strings.HasPrefix(want, "as_of") || strings.HasPrefix(want, "time_window") {
 			lenient = want
 		}
-		if got := said(Parse(shorthand).Check(body, true)); got != lenient {
+		if got := said(parse(shorthand).Check(body, true)); got != lenient {
 			t.Errorf("%s, lenient: got %q, want %q", in, got, lenient)
 		}
 	}
@@ -85,7 +103,7 @@ func TestCheck(t *testing.T) {
 // Parameters are texts.
 func TestValues(t *testing.T) {
 	t.Parallel()
-	o := Parse("limit:integer[0..] days:number[0..36500] before:date active:boolean order:string{asc,desc} name:string!")
+	o := parse("limit:integer[0..] days:number[0..36500] before:date active:boolean order:string{asc,desc} name:string!")
 	for in, want := range map[string]string{
 		"": "",
 		"limit=5&days=0.5&before=2020-01-01&active=1": "",
@@ -135,7 +153,7 @@ func TestDate(t *testing.T) {
 // The same bounds are told to those who read the description.
 func TestSchema(t *testing.T) {
 	t.Parallel()
-	got, err := json.Marshal(Parse("importance:unit half_life:hours order:string{asc,desc} rids:[]string! due:date at:number? shape:[]Draft old:string~").Schema())
+	got, err := json.Marshal(parse("importance:unit half_life:hours order:string{asc,desc} rids:[]string! due:date at:number? shape:[]Draft old:string~").Schema())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +172,7 @@ func FuzzCheck(f *testing.F) {
 	f.Fuzz(func(t *testing.T, in string) {
 		body := map[string]json.RawMessage{}
 		if json.Unmarshal([]byte(in), &body) == nil {
-			_ = Parse(shorthand).Check(body, false)
+			_ = parse(shorthand).Check(body, false)
 		}
 	})
 }

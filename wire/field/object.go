@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 )
 
 // An Error is the refusal of a field.
@@ -40,24 +39,6 @@ type Field struct {
 
 // An Object is the fields of a request or an answer, in the order they are told of.
 type Object []Field
-
-// Parse reads the shorthand. A description that cannot be read is a mistake in a table of ours: it panics.
-func Parse(s string) Object {
-	var o Object
-	for _, w := range strings.Fields(s) {
-		i := strings.IndexByte(w, ':')
-		if i <= 0 {
-			panic("field: " + w + " has no kind")
-		}
-		names, kind := strings.Split(w[:i], ","), w[i+1:]
-		kind, must := strings.CutSuffix(kind, "!")
-		kind, null := strings.CutSuffix(kind, "?")
-		kind, maybe := strings.CutSuffix(kind, "|")
-		kind, idle := strings.CutSuffix(kind, "~")
-		o = append(o, Field{Name: names[0], Others: names[1:], Kind: kindOf(kind), Must: must || null, Nullable: null || maybe, Idle: idle})
-	}
-	return o
-}
 
 // Schema is the field as JSON Schema has it.
 func (f Field) Schema() map[string]any {
