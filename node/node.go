@@ -51,7 +51,8 @@ type Node struct {
 	ctx        context.Context
 	cancel     context.CancelCauseFunc
 	tasks      sync.WaitGroup
-	closers    []func() error
+	serving    []func() error // closes what serves or runs tasks: surfaces, then the log; last opened, first closed
+	holding    []func() error // closes what the tasks use, when they have ended: index, state, listeners
 	ready      chan struct{}
 	followed   chan struct{} // leadership was looked at; see lead.go
 	introduced sync.Once
@@ -127,7 +128,7 @@ func (n *Node) listen(ctx context.Context, name, addr string, advertise *string)
 	if err != nil {
 		return nil, fmt.Errorf("%s listener: %w", name, err)
 	}
-	n.onClose(func() error { return ignoreClosed(ln.Close()) })
+	n.holding = append(n.holding, func() error { return ignoreClosed(ln.Close()) })
 	*advertise = cmp.Or(*advertise, reachedAt(ln.Addr().String(), n.cfg.Advertise))
 	return ln, nil
 }
@@ -164,7 +165,7 @@ func (n *Node) openState() (err error) {
 	if err != nil {
 		return err
 	}
-	n.onClose(n.state.Close)
+	n.holding = append(n.holding, n.state.Close)
 	n.access = access.New(access.Config{State: n.state, Secrets: n.cfg.tokenSecrets(), FailedLogins: n.cfg.FailedLogins})
 	n.commit = commit.New(commit.Options{
 		NodeID: n.cfg.NodeID, State: n.state, Disk: n.disk, Logger: n.log, Heartbeat: n.cfg.Heartbeat, ApplyTimeout: n.cfg.ApplyTimeout, Slow: n.cfg.Slow,
@@ -203,17 +204,17 @@ func (n *Node) openIndexAndLog(ctx context.Context) error {
 	go func() { log <- n.openRaft(ctx) }()
 	x, at, err := index.Open(ctx, index.Config{Dir: filepath.Join(n.cfg.Home, "index"), State: n.state, Logger: n.log, Keys: n.keys})
 	if err == nil {
-		n.onClose(x.Close)
+		n.holding = append(n.holding, x.Close)
 		n.service.index = x
 		n.commit.SetIndex(x, at)
 	}
-	n.onClose(func() error {
+	n.serving = append(n.serving, func() error {
+		n.commit.Stop() // first: raft's close waits for Apply
 		if n.raft == nil {
 			return nil
 		}
 		return n.raft.Close()
 	})
-	n.onClose(func() error { n.commit.Stop(); return nil }) // first: raft's close waits for Apply
 	if err == nil {
 		n.openSurfaces()
 	}
@@ -309,10 +310,10 @@ func (n *Node) helloInfo() wire.RaftHello {
 
 func (n *Node) openSurfaces() {
 	n.wire = newWireServer(n.service)
-	n.onClose(n.wire.close)
+	n.serving = append(n.serving, n.wire.close)
 	n.spawn("wire", func(context.Context) error { return n.wire.run(n.wireLn) })
 	n.gateway = newGateway(n.service)
-	n.onClose(func() error {
+	n.serving = append(n.serving, func() error {
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 		defer cancel()
 		return n.gateway.close(ctx)
@@ -365,8 +366,6 @@ func (n *Node) Err() error {
 	return nil
 }
 
-func (n *Node) onClose(f func() error) { n.closers = append(n.closers, f) }
-
 // spawn runs a task for the node's life; the first to fail brings the node down, named in the cause.
 func (n *Node) spawn(name string, task func(context.Context) error) {
 	n.tasks.Go(func() {
@@ -380,21 +379,17 @@ func (n *Node) spawn(name string, task func(context.Context) error) {
 // Close stops the node: surfaces first, then leadership and consensus, then the tasks, the state last.
 // It may be called twice.
 func (n *Node) Close() error {
-	var errs []error
-	for len(n.closers) > 0 { // the index and the state, opened before all that use them, wait for the tasks
-		last := len(n.closers) - 1
-		f := n.closers[last]
-		n.closers = n.closers[:last]
-		if last == n.indexCloser() {
-			n.cancel(errClosing)
-			n.tasks.Wait()
-		}
-		errs = append(errs, f())
-	}
+	errs := closeAll(&n.serving)
 	n.cancel(errClosing)
 	n.tasks.Wait()
-	return errors.Join(errs...)
+	return errors.Join(append(errs, closeAll(&n.holding)...)...)
 }
 
-// indexCloser is the place of the index's close among the closers: behind the two listeners' and the state's.
-func (n *Node) indexCloser() int { return 3 }
+// closeAll calls the closers of a list, the last first, and empties it.
+func closeAll(closers *[]func() error) (errs []error) {
+	for _, f := range slices.Backward(*closers) {
+		errs = append(errs, f())
+	}
+	*closers = nil
+	return errs
+}
