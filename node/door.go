@@ -166,7 +166,6 @@ var operations = rowed([]operation{
 	on(api.Remember, (*Service).rememberOne),
 	on(api.RememberBatch, (*Service).rememberBatch),
 	on(api.Recall, (*Service).recall),
-	on(hostSearch, (*Service).hostRecall),
 	on(api.RecallAsOf, (*Service).recallAsOf),
 	on(api.Forget, (*Service).forget),
 	on(api.Correct, (*Service).correct),
@@ -258,6 +257,22 @@ var operations = rowed([]operation{
 	on(api.Claim, (*Service).claim),
 	on(api.Claims, (*Service).claims),
 	on(api.Alias, (*Service).alias),
+
+	on(api.View, (*Service).view),
+	on(api.Search, (*Service).hostSearch),
+	on(api.Place, (*Service).place),
+	on(api.Capture, (*Service).capture),
+	on(api.ForgetMany, (*Service).forgetMany),
+	on(api.PurgeStep, (*Service).purgeStep),
+	on(api.KeepIntent, (*Service).keepIntent),
+	on(api.KeepIdentity, (*Service).keepIdentity),
+	on(api.Grant, (*Service).grant),
+	on(api.Revoke, (*Service).revoke),
+	on(api.PurgeGrants, (*Service).purgeGrants),
+	on(api.RunProgram, (*Service).onHost),
+	on(api.UseFiles, (*Service).onHost),
+	on(api.StopNode, (*Service).onHost),
+	on(api.LoseStream, (*Service).loseStream),
 })
 
 // noScope refuses a caller that is known and may not.

@@ -39,7 +39,7 @@ func (s *Service) relate(ctx context.Context, c api.Caller, q *api.RelateRequest
 	if err != nil {
 		return nil, err
 	}
-	return &api.Related{ID: w.Results[0].ID, Index: w.Index}, nil
+	return &api.Related{ID: w.Results[0].ID, Index: w.Index, New: w.Results[0].Changed}, nil
 }
 
 func (s *Service) unrelate(ctx context.Context, c api.Caller, q *api.UnrelateRequest) (*api.Unrelated, error) {

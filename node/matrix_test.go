@@ -3,6 +3,7 @@ package node_test
 import (
 	"cmp"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -123,6 +124,47 @@ func TestMatrix(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestDialectsPassTheDoor asks the operations that no surface but the dialects of this host has: without the right, and too often.
+func TestDialectsPassTheDoor(t *testing.T) {
+	t.Parallel()
+	c := start(t, 1)
+	w := c.web(0)
+	w.ok("POST", "/v1/databases", obj{"name": "busy"})
+	w.ok("POST", "/v1/admin/databases/busy/quota", obj{"max_rps": 1, "burst": 1})
+	host := c.nodes[0].Host()
+	busy, err := host.Local("busy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := 0
+	for _, op := range api.Ops {
+		if op.HTTP != "" || op.Tool != nil || op.Wire != 0 {
+			continue
+		}
+		asked++
+		poor := busy
+		poor.Scopes = nil
+		if _, err := host.Do(t.Context(), poor, op, op.New()); err == nil || err.Error() != "token has no "+string(op.Scope)+" scope" {
+			t.Errorf("%s without the right: %v", op.Name, err)
+		}
+		if ofHost := slices.Contains([]api.Scope{api.Programs, api.Files, api.Stop}, op.Scope); ofHost == (host.May(busy, op) == nil) {
+			t.Errorf("%s is allowed to this host's user though nothing was configured, or is not though it is about a memory", op.Name)
+		}
+		if op.Scope == api.Owner || op.Cost != nil && op.Cost(op.New()) == 0 {
+			continue // no bound of a database holds it
+		}
+		for range 2 {
+			_, err = host.Do(t.Context(), busy, api.Search.Op, &api.SearchRequest{Text: "anything", K: 1}) // uses up the second's one operation
+		}
+		if _, err = host.Do(t.Context(), busy, op, op.New()); err == nil || !strings.Contains(err.Error(), "too many requests for this database") {
+			t.Errorf("%s too often: %v", op.Name, err)
+		}
+	}
+	if asked == 0 {
+		t.Error("there are no such operations")
 	}
 }
 

@@ -187,30 +187,6 @@ type Answer struct {
 	Lag   *float64    // seconds this node was behind the leader; nil when it heard none
 }
 
-// hostSearch is the recall of the dialects of this host: their own filters are functions, so no surface can describe it and it has
-// no row in the table. It passes the same door.
-var hostSearch = api.Of[search, Answer]{Op: &api.Op{Name: "recall", Scope: api.Read}}
-
-// A search is a question as the index takes it.
-type search struct {
-	index.Query
-	fresh commit.Freshness
-}
-
-// Recall finds memories for a dialect of this host.
-func (s *Service) Recall(ctx context.Context, c api.Caller, q index.Query, f commit.Freshness) (Answer, error) {
-	a, err := hostSearch.Do(ctx, s, c, &search{q, f})
-	if err != nil {
-		return Answer{}, err
-	}
-	return *a, nil
-}
-
-func (s *Service) hostRecall(ctx context.Context, c api.Caller, q *search) (*Answer, error) {
-	a, err := s.search(ctx, c, q.Query, q.fresh)
-	return &a, err
-}
-
 // search finds memories.
 func (s *Service) search(ctx context.Context, c api.Caller, q index.Query, f commit.Freshness) (Answer, error) {
 	q.Text = index.Question(q.Text)

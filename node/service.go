@@ -58,9 +58,6 @@ type Service struct {
 	slow       slow
 }
 
-// StreamDropped counts an event stream of stringd that was ended because its client did not keep up.
-func (s *Service) StreamDropped() { s.dropped.Add(1) }
-
 // Connections is how many clients are connected to the wire port.
 func (s *Service) Connections() int { return int(s.conns.Load()) }
 
@@ -139,8 +136,8 @@ func (s *Service) readable(ctx context.Context, i oplog.Index) error {
 	return nil
 }
 
-// Commit proposes operations of a surface's own making: they stand or fall together.
-func (s *Service) Commit(ctx context.Context, c api.Caller, key string, ops ...oplog.Op) (Written, error) {
+// writeOps proposes operations that a dialect has made itself: they stand or fall together.
+func (s *Service) writeOps(ctx context.Context, c api.Caller, key string, ops ...oplog.Op) (Written, error) {
 	c, err := s.access.Count(c, max(1, memories(ops)))
 	if err != nil {
 		return Written{}, err
@@ -182,11 +179,6 @@ func memories(ops []oplog.Op) (n int) {
 		}
 	}
 	return n
-}
-
-// View runs f on the state when it is fresh enough.
-func (s *Service) View(ctx context.Context, c api.Caller, fr commit.Freshness, f func(*oplog.View) error) error {
-	return s.read(ctx, c, fr, f)
 }
 
 // maxPlace is what a place in a batch may add to a key.

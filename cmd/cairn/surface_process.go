@@ -9,6 +9,7 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/local/door"
 	"github.com/cairndb/cairn/local/process"
+	"github.com/cairndb/cairn/node/api"
 )
 
 // openProcess serves the process surface on HOME/run/process.sock. The token is in HOME/process.token.
@@ -29,7 +30,7 @@ func openProcess(_ context.Context, h *host) (func() error, error) {
 		return nil, err
 	}
 	s, err := process.Listen(process.Config{Socket: socket, Token: token, Version: cmp.Or(cli.BuildVersion(), "cairn"), SpillDir: spill, Keys: h.node.Keys(),
-		AllowShutdown: h.allowed(h.local.AllowShutdown), Stop: h.stop, Logger: h.log.With("surface", "process")})
+		Door: h.memory("default", append(h.stops(), api.Programs, api.Files)...), Stop: h.stop, Logger: h.log.With("surface", "process")})
 	if err != nil {
 		return nil, err
 	}

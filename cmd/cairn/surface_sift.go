@@ -5,7 +5,6 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/cairndb/cairn/local/sift"
 )
@@ -17,18 +16,8 @@ func openSift(ctx context.Context, h *host) (func() error, error) {
 	if !h.fits("sift", filepath.Join(home, "control.sock.new")) {
 		return nil, nil
 	}
-	svc := h.node.Service()
-	cfg := sift.Config{Home: home, NS: cmp.Or(c.NS, os.Getenv("SIFTCODER_NS")), Memory: h.memory(cmp.Or(c.Database, "default")),
-		Private: c.Shared != nil && !*c.Shared, Names: c.Names, Transcripts: c.Transcripts, AllowShutdown: h.allowed(h.local.AllowShutdown),
-		Logger: h.log.With("surface", "sift"), Cluster: func() sift.Cluster {
-			st := svc.RaftStatus()
-			cl := sift.Cluster{NodeID: h.line.NodeID, Role: strings.ToLower(st.State), Term: st.Term, CommitIndex: st.CommitIndex,
-				AppliedIndex: svc.Applied(), Peers: max(len(st.Members)-1, 0)}
-			if id, ok := svc.Leader(); ok {
-				cl.LeaderID = &id
-			}
-			return cl
-		}}
+	cfg := sift.Config{Home: home, NS: cmp.Or(c.NS, os.Getenv("SIFTCODER_NS")), Memory: h.memory(cmp.Or(c.Database, "default"), h.stops()...),
+		Private: c.Shared != nil && !*c.Shared, Names: c.Names, Transcripts: c.Transcripts, Logger: h.log.With("surface", "sift")}
 	if h.dev {
 		cfg.Stop = h.stop
 	}

@@ -9,19 +9,13 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"syscall"
-	"time"
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/cmd/cairn/config"
 	"github.com/cairndb/cairn/local/door"
 	"github.com/cairndb/cairn/local/stringd"
-	commands "github.com/cairndb/cairn/local/stringd/command"
 	"github.com/cairndb/cairn/node/api"
-	"github.com/cairndb/cairn/node/commit"
-	"github.com/cairndb/cairn/oplog"
-	"github.com/cairndb/cairn/wire/field"
 )
 
 // openString serves agents over HTTP on loopback. Its files are below the node's home in dev and where local.home says,
@@ -31,12 +25,14 @@ func openString(_ context.Context, h *host) (func() error, error) {
 	if c.Access != "" && c.Access != "workspace" && c.Access != "full" {
 		return nil, fmt.Errorf("local.string_access %q: workspace or full", c.Access)
 	}
+	also := h.stops()
+	shell := h.allowed(c.Shell)
 	cfg := stringd.Config{
-		NoShell: !h.allowed(c.Shell), Origins: c.Origins, FullAccess: c.Access == "full", Outbound: c.Outbound, TokenFile: filepath.Join(h.home, "string.token"),
-		Addr:   h.port(config.StringOffset, stringPort()),
-		Memory: stringMemory{h.memory("default")}, Version: cmp.Or(cli.BuildVersion(), "cairn"),
-		AllowShutdown: h.allowed(h.local.AllowShutdown), Stop: h.stop, Logger: h.log.With("surface", "string"), Keys: h.node.Keys(),
-		Dropped: h.node.Service().StreamDropped, Closed: []string{h.home},
+		Origins: c.Origins, FullAccess: c.Access == "full", Outbound: c.Outbound, TokenFile: filepath.Join(h.home, "string.token"),
+		Addr:    h.port(config.StringOffset, stringPort()),
+		Version: cmp.Or(cli.BuildVersion(), "cairn"),
+		Stop:    h.stop, Logger: h.log.With("surface", "string"), Keys: h.node.Keys(),
+		Closed: []string{h.home},
 	}
 	var err error
 	if cfg.Data, cfg.Agents, err = stringDirs(h.local, h.run, h.dev); err != nil {
@@ -49,14 +45,18 @@ func openString(_ context.Context, h *host) (func() error, error) {
 		return nil, err
 	}
 	drop := func() error { return nil }
-	if cfg.Keys != nil && !cfg.NoShell {
+	if cfg.Keys != nil && shell {
 		if cfg.Temp, err = memoryDir(h.home); err != nil { // bash reads commands from files
 			h.log.Warn("commands would be on the disk: no shell on this node, which encrypts it", "surface", "string", "err", err)
-			cfg.NoShell = true
+			shell = false
 		} else {
 			drop = func() error { return os.RemoveAll(cfg.Temp) }
 		}
 	}
+	if shell {
+		also = append(also, api.Programs)
+	}
+	cfg.Memory = h.memory("default", also...)
 	s, err := stringd.Listen(cfg)
 	if err != nil {
 		return nil, errors.Join(err, drop())
@@ -128,101 +128,4 @@ func stringPort() int {
 		return def
 	}
 	return p
-}
-
-// stringMemory is a database as the commands of stringd see it.
-type stringMemory struct{ memory }
-
-// leaderless bounds a write while nobody leads: a client is told soon, and an election may still end in time.
-const leaderless = 700 * time.Millisecond
-
-// bounded gives a write less time when this node knows no leader.
-func (m stringMemory) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
-	if _, ok := m.svc.Leader(); ok {
-		return context.WithCancel(ctx)
-	}
-	return context.WithTimeout(ctx, leaderless)
-}
-
-// week is the half-life of a memory that says none.
-const week = 168 // hours
-
-// Remember implements command.Memory.
-func (m stringMemory) Remember(ctx context.Context, key string, n commands.Note) (commands.Stored, error) {
-	c, err := m.caller()
-	if err != nil {
-		return commands.Stored{}, err
-	}
-	ctx, cancel := m.bounded(ctx)
-	defer cancel()
-	w, err := api.Remember.Do(ctx, m.svc, c, &api.RememberRequest{Draft: api.Draft{Text: n.Text, Type: n.Type, Tier: n.Tier, Source: n.Source, Namespace: n.Namespace,
-		Importance: n.Importance, Created: field.Date{Time: n.Created}, Metadata: n.Metadata, HalfLife: week, Certainty: 1, Key: key}})
-	if err != nil {
-		return commands.Stored{}, err
-	}
-	return commands.Stored{ID: w.RID, Index: w.Index, Replayed: w.Replayed}, nil
-}
-
-// Write implements command.Memory.
-func (m stringMemory) Write(ctx context.Context, key string, ops ...oplog.Op) ([]oplog.Result, oplog.Index, error) {
-	ctx, cancel := m.bounded(ctx)
-	defer cancel()
-	return m.memory.Write(ctx, key, ops...)
-}
-
-// Think implements command.Memory.
-func (m stringMemory) Think(ctx context.Context) (commands.Thought, error) {
-	c, err := m.caller()
-	if err != nil {
-		return commands.Thought{}, err
-	}
-	a, err := api.Think.Do(ctx, m.svc, c, &api.ThinkRequest{ThinkParts: api.ThinkParts{Consolidate: true, Conflicts: true}, Limit: 1000})
-	if err != nil {
-		return commands.Thought{}, err
-	}
-	t := commands.Thought{Merged: int(a.Merged), Conflicts: int(a.Conflicts), Notes: []string{}, Index: a.Index}
-	for _, x := range a.Triggers {
-		if x.Type == "decay_review" {
-			t.Decayed++
-		}
-		t.Notes = append(t.Notes, x.Reason)
-	}
-	return t, nil
-}
-
-// Await implements command.Memory.
-func (m stringMemory) Await(ctx context.Context, at oplog.Index, leader bool) error {
-	c, err := m.caller()
-	if err != nil {
-		return err
-	}
-	fr := commit.AtIndex(at)
-	none := func(*oplog.View) error { return nil }
-	if err := m.svc.View(ctx, c, fr, none); err != nil || !leader {
-		return err
-	}
-	return m.svc.View(ctx, c, commit.Linearizable, none)
-}
-
-// Role implements command.Memory.
-func (m stringMemory) Role() (string, oplog.Index) {
-	st := m.svc.RaftStatus()
-	return strings.ToLower(st.State), oplog.Index(st.AppliedIndex)
-}
-
-// Cluster implements command.Memory.
-func (m stringMemory) Cluster(ctx context.Context) commands.Cluster {
-	st := m.svc.Status(ctx)
-	c := commands.Cluster{Node: st.NodeID, Role: st.Role, Term: st.CurrentTerm, Commit: st.Commit, Applied: uint64(st.Applied)}
-	if st.LeaderID != nil {
-		c.Leader = fmt.Sprintf("n%d %s", *st.LeaderID, st.LeaderAddr)
-	}
-	for _, p := range st.Peers {
-		seen := -1.0
-		if p.LastSeenSecsAgo != nil {
-			seen = *p.LastSeenSecsAgo
-		}
-		c.Peers = append(c.Peers, commands.Peer{Node: p.NodeID, Role: p.State, Addr: p.Addr, Lag: p.LagEntries, Seen: seen})
-	}
-	return c
 }

@@ -11,12 +11,8 @@ import (
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/cmd/cairn/config"
-	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/node"
-	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/node/api"
-	"github.com/cairndb/cairn/node/commit"
-	"github.com/cairndb/cairn/oplog"
 )
 
 // host is what a local surface gets of the process it runs in.
@@ -105,45 +101,15 @@ func openSurfaces(ctx context.Context, h *host) (closeAll func() error, err erro
 	return closeAll, nil
 }
 
-// memory is one database as the local surfaces see it: they ask for interfaces that it meets, and know no node.
-type memory struct {
-	svc      *node.Service
-	access   *access.Control
-	database string
+// memory is a database behind the node's door, for a surface whose clients may also do what is listed.
+func (h *host) memory(database string, also ...api.Scope) api.At {
+	return api.At{Host: h.node.Host(), Database: database, Also: also}
 }
 
-func (h *host) memory(database string) memory {
-	return memory{h.node.Service(), h.node.Access(), database}
-}
-
-// caller is this host's user.
-func (m memory) caller() (api.Caller, error) { return m.access.Local(m.database) }
-
-// Write proposes operations that stand or fall together. A key makes it safe to ask again.
-func (m memory) Write(ctx context.Context, key string, ops ...oplog.Op) ([]oplog.Result, oplog.Index, error) {
-	c, err := m.caller()
-	if err != nil {
-		return nil, 0, err
+// stops is the scope of stopping the node, where clients on this host have it.
+func (h *host) stops() []api.Scope {
+	if !h.allowed(h.local.AllowShutdown) {
+		return nil
 	}
-	w, err := m.svc.Commit(ctx, c, key, ops...)
-	return w.Results, w.Index, err
-}
-
-// View reads the state as this node has applied it.
-func (m memory) View(ctx context.Context, f func(*oplog.View, oplog.DB) error) error {
-	c, err := m.caller()
-	if err != nil {
-		return err
-	}
-	return m.svc.View(ctx, c, commit.Stale, func(v *oplog.View) error { return f(v, c.DB) })
-}
-
-// Recall finds memories.
-func (m memory) Recall(ctx context.Context, q index.Query) ([]index.Hit, index.Info, error) {
-	c, err := m.caller()
-	if err != nil {
-		return nil, index.Info{}, err
-	}
-	a, err := m.svc.Recall(ctx, c, q, commit.Stale)
-	return a.Hits, a.Info, err
+	return []api.Scope{api.Stop}
 }

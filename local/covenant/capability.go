@@ -12,6 +12,7 @@ import (
 
 	"github.com/cairndb/cairn/local/covenant/b58"
 	"github.com/cairndb/cairn/local/covenant/canon"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 )
 
@@ -187,7 +188,7 @@ func (s *Server) grantTo(ctx context.Context, subject AgentID, name string, scop
 	defer s.flight(op.Signature)()
 	ctx, cancel := s.write(ctx)
 	defer cancel()
-	if _, _, err := s.cfg.Memory.Write(ctx, "", op); err != nil {
+	if _, err := api.Grant.Ask(ctx, s.cfg.Memory, &api.GrantRequest{Grant: op}); err != nil {
 		return "", storeError("permissions", err)
 	}
 	if s.record(subject, capabilityGranted{"capability_granted", subject.Display, name, s.operator.Display, op.Signature}) != nil {
@@ -220,17 +221,17 @@ func revokeCapability(f *fields) action {
 		}
 		ctx, cancel := s.srv.write(ctx)
 		defer cancel()
-		res, _, err := s.srv.cfg.Memory.Write(ctx, "", &oplog.Revoke{Signature: sig, Subject: s.peer.Pubkey, At: oplog.At(time.Now())})
+		done, err := api.Revoke.Ask(ctx, s.srv.cfg.Memory, &api.RevokeRequest{Revoke: &oplog.Revoke{Signature: sig, Subject: s.peer.Pubkey, At: oplog.At(time.Now())}})
 		if errors.Is(err, oplog.ErrNotSubject) {
 			return reject(s.srv.operator, "revoke rejected: "+oplog.ErrNotSubject.Text)
 		}
 		if err != nil {
 			return fault(storeError("permissions", err).Error())
 		}
-		if err := s.srv.record(s.peer, capabilityRevoked{"capability_revoked", s.peer.Display, s.srv.actionOf(ctx, sig), sig, res[0].Changed}); err != nil {
+		if err := s.srv.record(s.peer, capabilityRevoked{"capability_revoked", s.peer.Display, s.srv.actionOf(ctx, sig), sig, done.Changed}); err != nil {
 			return fault(textAudit)
 		}
-		return revokedFrame{"capability_revoked", sig, res[0].Changed}
+		return revokedFrame{"capability_revoked", sig, done.Changed}
 	}
 }
 
@@ -251,11 +252,11 @@ func purgeCapabilities(f *fields) action {
 		}
 		ctx, cancel := s.srv.write(ctx)
 		defer cancel()
-		res, _, err := s.srv.cfg.Memory.Write(ctx, "", &oplog.PurgeGrants{Before: micros(before), At: oplog.At(time.Now())})
+		done, err := api.PurgeGrants.Ask(ctx, s.srv.cfg.Memory, &api.PurgeGrantsRequest{Before: micros(before)})
 		if err != nil {
 			return fault(storeError("permissions", err).Error())
 		}
-		return purgedFrame{"capabilities_purged", res[0].Num}
+		return purgedFrame{"capabilities_purged", done.Purged}
 	}
 }
 

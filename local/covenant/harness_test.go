@@ -2,7 +2,6 @@ package covenant_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -16,46 +15,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/index/embed"
 	"github.com/cairndb/cairn/local/covenant"
 	"github.com/cairndb/cairn/node"
-	"github.com/cairndb/cairn/node/access"
-	"github.com/cairndb/cairn/node/commit"
-	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/node/api"
 )
-
-// store is a real node's memory, as the binary hands it to the surface.
-type store struct {
-	svc    *node.Service
-	access *access.Control
-}
-
-func (m store) Write(ctx context.Context, key string, ops ...oplog.Op) ([]oplog.Result, oplog.Index, error) {
-	c, err := m.access.Local("default")
-	if err != nil {
-		return nil, 0, err
-	}
-	w, err := m.svc.Commit(ctx, c, key, ops...)
-	return w.Results, w.Index, err
-}
-
-func (m store) View(ctx context.Context, f func(*oplog.View, oplog.DB) error) error {
-	c, err := m.access.Local("default")
-	if err != nil {
-		return err
-	}
-	return m.svc.View(ctx, c, commit.Stale, func(v *oplog.View) error { return f(v, c.DB) })
-}
-
-func (m store) Recall(ctx context.Context, q index.Query) ([]index.Hit, index.Info, error) {
-	c, err := m.access.Local("default")
-	if err != nil {
-		return nil, index.Info{}, err
-	}
-	a, err := m.svc.Recall(ctx, c, q, commit.Stale)
-	return a.Hits, a.Info, err
-}
 
 // daemon is a server with a node behind it.
 type daemon struct {
@@ -117,7 +81,7 @@ func startWith(t testing.TB, embedder embed.Embedder, change ...func(*covenant.C
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(home) })
-	d.cfg = covenant.Config{Home: home, Memory: store{d.node.Service(), d.node.Access()}, Node: 1, HTTP: "127.0.0.1:0", WriteTimeout: busy, AuthTimeout: busy,
+	d.cfg = covenant.Config{Home: home, Memory: api.At{Host: d.node.Host(), Database: "default"}, Node: 1, HTTP: "127.0.0.1:0", WriteTimeout: busy, AuthTimeout: busy,
 		Logger: log}
 	for _, c := range change {
 		c(&d.cfg)

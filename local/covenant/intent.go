@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/local/redact"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 )
 
@@ -193,10 +194,10 @@ func (s *session) remember(ctx context.Context, id, text, answer string, sources
 	t := oplog.At(at)
 	ctx, cancel := s.srv.write(ctx)
 	defer cancel()
-	_, _, err = s.srv.cfg.Memory.Write(ctx, "covenant/"+id,
-		&oplog.Remember{RID: id, Text: text, Type: "episodic", Namespace: oplog.CovenantNamespace, Tier: "working", Owner: s.peer.Pubkey,
+	_, err = api.KeepIntent.Ask(ctx, s.srv.cfg.Memory, &api.KeepIntentRequest{Key: "covenant/" + id,
+		Memory: &oplog.Remember{RID: id, Text: text, Type: "episodic", Namespace: oplog.CovenantNamespace, Tier: "working", Owner: s.peer.Pubkey,
 			Source: "covenant", Metadata: meta, Created: t},
-		&oplog.Receipt{ID: newID(), Payer: s.peer.Pubkey, Resource: "memory", Memory: id, Credits: credits(answer), At: t})
+		Receipt: &oplog.Receipt{ID: newID(), Payer: s.peer.Pubkey, Resource: "memory", Memory: id, Credits: credits(answer), At: t}})
 	return err
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 )
 
@@ -284,16 +285,14 @@ func purgeMemory(f *fields) action {
 func (s *Server) purge(ctx context.Context, op oplog.Purge) (purged uint64, err error) {
 	for {
 		ctx, cancel := s.write(ctx)
-		res, _, err := s.cfg.Memory.Write(ctx, "", &op)
+		step, err := api.PurgeStep.Ask(ctx, s.cfg.Memory, &api.PurgeStepRequest{Purge: op})
 		cancel()
 		if err != nil {
 			return purged, err
 		}
-		purged += res[0].Num
-		next := op
-		if next.From = res[0].ID; next.From == "" {
+		purged += step.Purged
+		if op.From = step.Next; op.From == "" {
 			return purged, nil
 		}
-		op = next
 	}
 }

@@ -11,7 +11,8 @@ import (
 
 	"github.com/cairndb/cairn/index/embed"
 	"github.com/cairndb/cairn/local/covenant"
-	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/wire/field"
 )
 
 var recordKeys = []string{"created_at", "embedding", "id", "metadata", "owner", "parent", "text", "tier"}
@@ -127,8 +128,8 @@ func TestRecentMemory(t *testing.T) {
 	d := start(t)
 	at := time.UnixMilli(1_700_000_000_000)
 	put := func(rid, text, tier string, ms int) {
-		op := &oplog.Remember{RID: rid, Text: text, Tier: tier, Namespace: "default", Created: oplog.At(at.Add(time.Duration(ms) * time.Millisecond))}
-		if _, _, err := d.cfg.Memory.Write(t.Context(), "", op); err != nil {
+		q := &api.RememberRequest{Draft: api.Draft{RID: rid, Text: text, Tier: tier, Created: field.Date{Time: at.Add(time.Duration(ms) * time.Millisecond)}}}
+		if _, err := api.Remember.Ask(t.Context(), d.cfg.Memory, q); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -290,7 +291,9 @@ func TestOversizedAnswerKeepsTheConnection(t *testing.T) {
 	for range 10 {
 		c.intent(big[:900_000])
 		c.want("memory_purged", `{"kind":"purge_memory","tier":"episodic","before_ms":1}`)
-		d.cfg.Memory.Write(t.Context(), "", &oplog.Remember{RID: oplog.NewID(), Text: big[:900_000], Namespace: "default", Created: oplog.At(time.Now())})
+		if _, err := api.Remember.Ask(t.Context(), d.cfg.Memory, &api.RememberRequest{Draft: api.Draft{Text: big[:900_000]}}); err != nil {
+			t.Fatal(err)
+		}
 	}
 	c.refused("response exceeds 8388608-byte frame limit; lower limit or set prefer_stream", `{"kind":"recent_memory","limit":100}`)
 	c.want("pong", `{"kind":"ping"}`)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/local/covenant/b58"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 )
 
@@ -62,7 +63,7 @@ func (s *session) enroll(ctx context.Context, display string, actions []string) 
 	peer := AgentID{display, b58.Encode(public)}
 	wctx, cancel := s.srv.write(ctx)
 	defer cancel()
-	if _, _, err := s.srv.cfg.Memory.Write(wctx, "", &oplog.Identity{Key: peer.Pubkey, Display: display, At: oplog.At(time.Now())}); err != nil {
+	if _, err := api.KeepIdentity.Ask(wctx, s.srv.cfg.Memory, &api.KeepIdentityRequest{Identity: &oplog.Identity{Key: peer.Pubkey, Display: display, At: oplog.At(time.Now())}}); err != nil {
 		return fault(storeError("peers", err).Error())
 	}
 	granted := []string{}

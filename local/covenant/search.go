@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cairndb/cairn/index"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 )
 
@@ -25,15 +25,15 @@ func (s *session) search(ctx context.Context, question, tier string, scopes []sc
 		return nil, nil
 	}
 	sees := s.sees(tier, scopes)
-	k := int(min(limit, index.MaxK))
+	k := int(min(limit, api.MaxHits))
 	if slices.ContainsFunc(scopes, scope.narrow) {
-		k = index.MaxK // some of them are taken out below
+		k = api.MaxHits // some of them are taken out below
 	}
 	var out []scored
 	var failed error
 	// What the session is not shown does not count as brought to mind.
-	pick := func(hits []index.Hit) []index.Hit {
-		shown := map[*oplog.Memory]index.Hit{}
+	pick := func(hits []api.Hit) []api.Hit {
+		shown := map[*oplog.Memory]api.Hit{}
 		failed = s.srv.cfg.Memory.View(ctx, func(v *oplog.View, db oplog.DB) error {
 			for _, h := range hits {
 				r := scored{Record: s.srv.show(namer{v, db}, h.Memory), memory: h.Memory}
@@ -54,13 +54,13 @@ func (s *session) search(ctx context.Context, question, tier string, scopes []sc
 		}
 		return hits
 	}
-	_, _, err := s.srv.cfg.Memory.Recall(ctx, index.Query{Text: question, K: max(k, 50), Quiet: quiet, Pick: pick,
-		Admit: func(f index.Facts) bool { return sees(f.Namespace, f.Owner, f.Tier, toMillis(f.Created)) }})
+	_, err := api.Search.Ask(ctx, s.srv.cfg.Memory, &api.SearchRequest{Text: question, K: max(k, 50), Quiet: quiet, Pick: pick,
+		Admit: func(f api.Facts) bool { return sees(f.Namespace, f.Owner, f.Tier, toMillis(f.Created)) }})
 	return out, errors.Join(err, failed)
 }
 
 // likeness brings a score to 0..1; the very text is 1.
-func likeness(h index.Hit, shown, question string) float64 {
+func likeness(h api.Hit, shown, question string) float64 {
 	q := strings.TrimSpace(question)
 	if strings.TrimSpace(h.Memory.Text) == q || strings.TrimSpace(shown) == q || strings.TrimSpace(h.Memory.Intent()) == q {
 		return 1

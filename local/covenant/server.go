@@ -15,28 +15,20 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/local/covenant/audit"
 	"github.com/cairndb/cairn/local/covenant/ignore"
 	"github.com/cairndb/cairn/local/covenant/mailbox"
 	"github.com/cairndb/cairn/local/door"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	atrest "github.com/cairndb/cairn/oplog/seal"
 	"github.com/cairndb/cairn/wire/large"
 )
 
-// Memory is what the surface needs of the replicated store. Write answers when this node has applied and indexed what it
-// wrote, or says why not.
-type Memory interface {
-	Write(ctx context.Context, key string, ops ...oplog.Op) ([]oplog.Result, oplog.Index, error)
-	View(ctx context.Context, f func(*oplog.View, oplog.DB) error) error
-	Recall(ctx context.Context, q index.Query) ([]index.Hit, index.Info, error)
-}
-
 // Config says what a server is. Home and Memory are required; a zero elsewhere means the default beside it.
 type Config struct {
 	Home          string // COVENANT_HOME: the socket and this node's own files
-	Memory        Memory
+	Memory        api.At
 	Node          uint32        // whose intents these are, in a cluster
 	Secret        string        // of the cluster: lets its nodes share the operator's key; empty: they do not
 	Display       string        // user@local: the operator's name, if this node makes the operator

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/local/covenant/b58"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 )
 
@@ -84,7 +85,7 @@ func (s *Server) proposeOperator() error {
 	}
 	now := oplog.At(time.Now())
 	self := AgentID{s.cfg.Display, keyText(s.local)}
-	ops := []oplog.Op{&oplog.Identity{Key: self.Pubkey, Display: self.Display, Operator: true, Sealed: sealed, At: now}}
+	made := &api.KeepIdentityRequest{Identity: &oplog.Identity{Key: self.Pubkey, Display: self.Display, Operator: true, Sealed: sealed, At: now}}
 	if !s.cfg.NoBootstrap {
 		for _, action := range bootstrap {
 			c := Capability{Subject: self, Action: action, Scope: []byte("{}"), GrantedBy: self}
@@ -93,12 +94,12 @@ func (s *Server) proposeOperator() error {
 				return err
 			}
 			op.First = true
-			ops = append(ops, op)
+			made.Grants = append(made.Grants, op)
 		}
 	}
 	ctx, cancel := context.WithTimeout(s.ctx, s.cfg.WriteTimeout)
 	defer cancel()
-	_, _, err = s.cfg.Memory.Write(ctx, "", ops...)
+	_, err = api.KeepIdentity.Ask(ctx, s.cfg.Memory, made)
 	return err
 }
 

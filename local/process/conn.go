@@ -226,7 +226,7 @@ func (c *conn) take(line []byte) {
 		return
 	}
 	if m.plain != nil {
-		size, do := len(line), m.plain(r.Params)
+		size, do := len(line), m.run(r.Params)
 		c.park(size)
 		c.work(r.ID, func() {
 			defer c.park(-size)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/local/process"
+	"github.com/cairndb/cairn/node/api"
 )
 
 // Who waits for many things is still answered.
@@ -189,7 +190,7 @@ func TestWhoReadsNothingLeavesHisTurn(t *testing.T) {
 func TestDroppedFramesCutTheSlowReaderOff(t *testing.T) {
 	t.Parallel()
 	socket := filepath.Join(t.TempDir(), "s")
-	s, err := process.Listen(process.Config{Socket: socket, Token: token, SpillDir: t.TempDir(), Replay: 32 << 20})
+	s, err := process.Listen(process.Config{Socket: socket, Token: token, SpillDir: t.TempDir(), Door: api.At{Host: process.Alone, Also: process.All}, Replay: 32 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}

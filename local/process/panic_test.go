@@ -6,12 +6,14 @@ import (
 	"net"
 	"path/filepath"
 	"testing"
+
+	"github.com/cairndb/cairn/node/api"
 )
 
 // A method that panics is answered, wherever it runs, and the server goes on.
 func TestPanicIsAnswered(t *testing.T) {
 	t.Parallel()
-	s, err := Listen(Config{Socket: filepath.Join(t.TempDir(), "s"), Token: "t", SpillDir: t.TempDir()})
+	s, err := Listen(Config{Socket: filepath.Join(t.TempDir(), "s"), Token: "t", SpillDir: t.TempDir(), Door: api.At{Host: Alone, Also: All}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	"github.com/cairndb/cairn/node/api"
 )
 
 // call is a process.* request on its way.
@@ -55,10 +57,15 @@ func spawn(k *call, p spawnParams) {
 		k.reply(nil, e)
 		return
 	}
-	pr, err := k.s.start(p)
-	if err != nil {
-		k.s.log.Error("[process.Manager] Failed to start process " + oneLine(p.ID) + ": " + oneLine(err.Error()))
-		k.reply(nil, internal(err))
+	var pr *proc
+	e = k.s.allowed("process.spawn", api.RunProgram, func() error {
+		var err error
+		pr, err = k.s.start(p)
+		return err
+	})
+	if e != nil {
+		k.s.log.Error("[process.Manager] Failed to start process " + oneLine(p.ID) + ": " + oneLine(e.Message))
+		k.reply(nil, e)
 		return
 	}
 	k.s.log.Info("[process.Manager] Process " + oneLine(p.ID) + " started, PID=" + itoa(pr.pid) + ", command=" + oneLine(p.Command))

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/cairndb/cairn/local/door"
+	"github.com/cairndb/cairn/node/api"
 )
 
 // request is a line as it came.
@@ -92,6 +93,8 @@ type method struct {
 	process func(json.RawMessage) (process string, do func(*call))
 	// files says that plain's result may be a file: a connection has a few of them open at a time.
 	files bool
+	// needs is what plain does to the host; nil: nothing that must be allowed.
+	needs *onHost
 }
 
 // bare is a plain method that looks at no parameters.
@@ -130,17 +133,17 @@ func methods() []method {
 		{name: "server.ping", plain: bare(ping)},
 		{name: "server.version", plain: bare(version)},
 		{name: "server.capabilities", plain: bare(capabilities)},
-		{name: "server.shutdown", plain: bare(shutdown)},
-		{name: "files.list", plain: plain(filesList)},
-		{name: "files.validate", plain: plain(filesValidate)},
-		{name: "files.stat", plain: plain(filesStat)},
-		{name: "files.read", plain: plain(filesRead), files: true},
-		{name: "files.extract_tar", plain: plain(extractTar)},
-		{name: "git.info", plain: plain(gitInfo)},
-		{name: "git.status", plain: plain(gitStatus)},
-		{name: "git.list_branches", plain: plain(gitBranches)},
-		{name: "git.worktree_create", plain: plain(gitWorktreeCreate)},
-		{name: "git.worktree_remove", plain: plain(gitWorktreeRemove)},
+		{name: "server.shutdown", plain: bare(shutdown), needs: &api.StopNode},
+		{name: "files.list", plain: plain(filesList), needs: &api.UseFiles},
+		{name: "files.validate", plain: plain(filesValidate), needs: &api.UseFiles},
+		{name: "files.stat", plain: plain(filesStat), needs: &api.UseFiles},
+		{name: "files.read", plain: plain(filesRead), files: true, needs: &api.UseFiles},
+		{name: "files.extract_tar", plain: plain(extractTar), needs: &api.UseFiles},
+		{name: "git.info", plain: plain(gitInfo), needs: &api.UseFiles},
+		{name: "git.status", plain: plain(gitStatus), needs: &api.UseFiles},
+		{name: "git.list_branches", plain: plain(gitBranches), needs: &api.UseFiles},
+		{name: "git.worktree_create", plain: plain(gitWorktreeCreate), needs: &api.UseFiles},
+		{name: "git.worktree_remove", plain: plain(gitWorktreeRemove), needs: &api.UseFiles},
 		{name: "process.spawn", process: ordered(spawn)},
 		{name: "process.stdin", process: ordered(stdin)},
 		{name: "process.kill", process: ordered(kill)},

@@ -12,23 +12,24 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog/seal"
 	"github.com/cairndb/cairn/wire/large"
 )
 
 // Config says what a server is. Socket and Token are required; a zero elsewhere means the default beside it.
 type Config struct {
-	Socket        string
-	Token         string
-	Version       string     // "dev": what server.version tells
-	SpillDir      string     // the system's temporary directory: where old frames are kept
-	Keys          *seal.Ring // what they are encrypted with; nil: they are not
-	Replay        int64      // 1 GiB: how many bytes of old frames are kept for one process
-	WarmPath      bool       // asks the login shell for its PATH at the start, not when the first process needs it
-	KeepChildren  bool       // processes outlive the server
-	AllowShutdown bool       // server.shutdown ends the server
-	Stop          func()     // what server.shutdown calls; the server's own end
-	Logger        *slog.Logger
+	Socket       string
+	Token        string
+	Version      string     // "dev": what server.version tells
+	SpillDir     string     // the system's temporary directory: where old frames are kept
+	Keys         *seal.Ring // what they are encrypted with; nil: they are not
+	Replay       int64      // 1 GiB: how many bytes of old frames are kept for one process
+	WarmPath     bool       // asks the login shell for its PATH at the start, not when the first process needs it
+	KeepChildren bool       // processes outlive the server
+	Door         api.At     // decides what clients may do to the host: api.Programs, api.Files, api.Stop
+	Stop         func()     // what server.shutdown calls; the server's own end
+	Logger       *slog.Logger
 }
 
 // Server listens on one socket and keeps the table of processes.
@@ -64,6 +65,9 @@ const keepExited = 15 * time.Minute
 func Listen(cfg Config) (*Server, error) {
 	if cfg.Token == "" {
 		return nil, errors.New("an empty token would let everybody in")
+	}
+	if cfg.Door.Host == nil {
+		return nil, errors.New("no door: without a node, process.Alone is one")
 	}
 	if cfg.Version == "" {
 		cfg.Version = "dev"

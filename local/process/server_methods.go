@@ -30,9 +30,6 @@ func capabilities(s *Server) (any, *rpcError) {
 
 // shutdown is never answered: the connection closes.
 func shutdown(s *Server) (any, *rpcError) {
-	if !s.cfg.AllowShutdown {
-		return nil, refuse(codeMethod, "shutdown is not allowed on this node")
-	}
 	s.stop()
 	return silence{}, nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cairndb/cairn/local/process"
 	"github.com/cairndb/cairn/local/process/conformance"
+	"github.com/cairndb/cairn/node/api"
 )
 
 const token = "s3cret token"
@@ -20,7 +21,7 @@ func listen(t testing.TB) (socket string, s *process.Server) {
 	socket = filepath.Join(t.TempDir(), "s")
 	log := &output{w: t.Output()}
 	t.Cleanup(log.end)
-	s, err := process.Listen(process.Config{Socket: socket, Token: token, SpillDir: t.TempDir(), AllowShutdown: true,
+	s, err := process.Listen(process.Config{Socket: socket, Token: token, SpillDir: t.TempDir(), Door: api.At{Host: process.Alone, Also: process.All},
 		Logger: slog.New(slog.NewTextHandler(log, nil))})
 	if err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 )
 
@@ -255,12 +256,12 @@ func (b *batch) flush(ctx context.Context) error {
 		if b.obs = fresh; len(fresh) == 0 {
 			return nil
 		}
-		var ops []oplog.Op
+		var events []api.CapturedEvent
 		for _, o := range fresh {
-			ops = append(ops, b.c.ops(o)...)
+			events = append(events, b.c.event(o))
 		}
 		wctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-		_, _, err = b.c.s.cfg.Memory.Write(wctx, "", ops...)
+		_, err = api.Capture.Ask(wctx, b.c.s.cfg.Memory, &api.CaptureRequest{Events: events})
 		cancel()
 		var known *oplog.Error
 		switch {

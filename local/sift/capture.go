@@ -15,6 +15,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/cairndb/cairn/local/redact"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/wire/large"
 )
@@ -162,18 +163,17 @@ func (s *Server) store(ctx context.Context, c *call, o *observation) (captured, 
 	if have, err := s.known(ctx, c.ns, o); err != nil {
 		return have, err
 	} else if have.ID != 0 { // perhaps of a moment ago, and who asked for it was told to ask again: it is found from now on
-		_, _, err = s.cfg.Memory.Write(ctx, "")
+		_, err = api.View.Ask(ctx, s.cfg.Memory, &api.ViewRequest{Found: true})
 		return have, err
 	}
-	ops := c.ops(o)
-	results, _, err := s.cfg.Memory.Write(ctx, "", ops...)
+	made, err := api.Capture.Ask(ctx, s.cfg.Memory, &api.CaptureRequest{Events: []api.CapturedEvent{c.event(o)}})
 	if errors.Is(err, oplog.ErrEventKnown) { // another client was faster
 		return s.known(ctx, c.ns, o)
 	}
 	if err != nil {
 		return captured{}, err
 	}
-	return captured{ID: oplog.EventID(results[0].Num), TokensEst: o.tokens, SummaryID: oplog.Seq(results[1].Num)}, nil
+	return captured{ID: made.IDs[0].Event, TokensEst: o.tokens, SummaryID: made.IDs[0].Summary}, nil
 }
 
 // known looks an observation up; ID 0 is none.
@@ -194,8 +194,8 @@ func (s *Server) known(ctx context.Context, ns string, o *observation) (have cap
 	return have, err
 }
 
-// ops are the event and its summary.
-func (c *call) ops(o *observation) []oplog.Op {
+// event is an observation as it is stored, with its summary.
+func (c *call) event(o *observation) api.CapturedEvent {
 	sum := summarize(o)
 	rid := oplog.NewID()
 	meta, err := encode(map[string]any{"sift": origin{Tool: o.tool, Session: o.session, Source: o.source, Hash: hex.EncodeToString(o.hash),
@@ -210,7 +210,7 @@ func (c *call) ops(o *observation) []oplog.Op {
 			event.Payload, event.Packed = z, true
 		}
 	}
-	return []oplog.Op{event, &oplog.Remember{RID: rid, Text: sum.text, Type: "episodic", Importance: 0.5,
+	return api.CapturedEvent{Event: event, Summary: &oplog.Remember{RID: rid, Text: sum.text, Type: "episodic", Importance: 0.5,
 		HalfLife: halfLife(o.tool).Seconds(), Certainty: sum.confidence, Namespace: c.ns, Domain: "general", Source: o.source,
 		Metadata: meta, Session: o.session, Created: o.at, Updated: oplog.At(time.Now())}}
 }

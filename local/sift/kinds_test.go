@@ -12,6 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/wire/large"
 )
@@ -269,7 +270,7 @@ func TestPrivateWorkspaces(t *testing.T) {
 func TestStatusAndPing(t *testing.T) {
 	leader := uint32(3)
 	d := start(t, func(c *Config) {
-		c.Cluster = func() Cluster { return Cluster{NodeID: 2, Role: "follower", LeaderID: &leader, Term: 4, Peers: 2} }
+		c.Memory.Host.(*store).place = api.PlaceAnswer{NodeID: 2, Role: "follower", Leader: &leader, Term: 4, Peers: 2}
 	})
 	st := d.ask(`{"kind":"status"}`)
 	if st["namespace"] != "default" || st["workspace"] != keyOf(d) || st["backend"] != "extractive" ||
@@ -303,7 +304,7 @@ func TestCounts(t *testing.T) {
 	e := oplog.Embedder{Name: "e", Version: "1", Dim: 8}
 	vector := oplog.MakeVector([]float32{1, 0, 0, 0, 0, 0, 0, 0})
 	embedded := []oplog.Embedded{{Seq: 1, Vector: vector}, {Seq: 2, Vector: vector}} // the third waits for its own
-	if _, _, err := d.store.Write(t.Context(), "", &oplog.SetEmbedder{Embedder: e}, &oplog.Embed{Embedder: e, Vectors: embedded}); err != nil {
+	if _, _, err := d.store.apply(oplog.Entry{Node: 1, DB: oplog.DefaultDB, Ops: []oplog.Op{&oplog.SetEmbedder{Embedder: e}, &oplog.Embed{Embedder: e, Vectors: embedded}}}); err != nil {
 		t.Fatal(err)
 	}
 	want["embeddings"] = 2.0

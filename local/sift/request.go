@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/cairndb/cairn/local/redact"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 )
 
@@ -201,8 +202,8 @@ func (c *call) flag(name string, def bool) bool {
 	return def
 }
 
-func ping(_ context.Context, c *call) (any, error) {
-	cl := c.s.cfg.Cluster()
+func ping(ctx context.Context, c *call) (any, error) {
+	cl := c.s.place(ctx)
 	return struct {
 		Pong     bool   `json:"pong"`
 		Pid      int    `json:"pid"`
@@ -213,18 +214,21 @@ func ping(_ context.Context, c *call) (any, error) {
 }
 
 // shutdown replies first. A node by itself stops whole; a member of a cluster stops serving the workspace.
-func shutdown(_ context.Context, c *call) (any, error) {
-	if !c.s.cfg.AllowShutdown {
+func shutdown(ctx context.Context, c *call) (any, error) {
+	_, err := api.StopNode.Ask(ctx, c.s.cfg.Memory, &api.HostRequest{Run: func(context.Context) error {
+		c.out.then = func() {
+			if c.s.cfg.Stop != nil {
+				c.s.cfg.Stop()
+				return
+			}
+			if err := c.s.Stop(c.w.Key); err != nil {
+				c.s.log.Warn("workspace not closed cleanly", "key", c.w.Key, "err", err)
+			}
+		}
+		return nil
+	}})
+	if err != nil {
 		return nil, badRequest("shutdown is not allowed on this node")
-	}
-	c.out.then = func() {
-		if c.s.cfg.Stop != nil {
-			c.s.cfg.Stop()
-			return
-		}
-		if err := c.s.Stop(c.w.Key); err != nil {
-			c.s.log.Warn("workspace not closed cleanly", "key", c.w.Key, "err", err)
-		}
 	}
 	return struct {
 		OK       bool `json:"ok"`

@@ -8,7 +8,7 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/cairndb/cairn/index"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 )
 
@@ -63,16 +63,16 @@ func (c *call) search(ctx context.Context) ([]hit, error) {
 		}
 		return hits, err
 	}
-	q := index.Query{Text: query, K: k, Private: privatePrefix, Within: c.ns, Quiet: c.flag("skip_reinforce", false)}
+	q := &api.SearchRequest{Text: query, K: k, Private: privatePrefix, Within: c.ns, Quiet: c.flag("skip_reinforce", false)}
 	if c.s.cfg.Private {
 		q.Namespace = c.ns
 	}
-	found, _, err := c.s.cfg.Memory.Recall(ctx, q)
+	found, err := api.Search.Ask(ctx, c.s.cfg.Memory, q)
 	if err != nil {
 		return nil, err
 	}
 	err = c.s.cfg.Memory.View(ctx, func(v *oplog.View, db oplog.DB) error {
-		for _, f := range found {
+		for _, f := range found.Hits {
 			r := makeRow(v, db, f.Memory)
 			hits = append(hits, hit{r.ID, r.ID, r.EventID, r.Text, r.TS, f.Score, recency(now, r.TS, r.Tool), r.Tool, r.SessionID})
 		}

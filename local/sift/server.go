@@ -13,45 +13,23 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/local/frame"
-	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/wire/large"
 )
 
-// Memory is the database behind the sockets. Writes reach a quorum before they return, from any node, and are found by then; one
-// of nothing returns when all that View shows is found.
-type Memory interface {
-	Write(ctx context.Context, key string, ops ...oplog.Op) ([]oplog.Result, oplog.Index, error)
-	View(ctx context.Context, f func(*oplog.View, oplog.DB) error) error
-	Recall(ctx context.Context, q index.Query) ([]index.Hit, index.Info, error)
-}
-
-// Cluster is what status tells of the node's place.
-type Cluster struct {
-	NodeID       uint32      `json:"nodeId"`
-	Role         string      `json:"role"`
-	LeaderID     *uint32     `json:"leaderId"`
-	Term         uint64      `json:"term"`
-	CommitIndex  uint64      `json:"commitIndex"`
-	AppliedIndex oplog.Index `json:"appliedIndex"`
-	Peers        int         `json:"peers"`
-}
-
 // Config says what a server is. Home and Memory are required; a zero elsewhere means the default beside it.
 type Config struct {
-	Home          string            // what clients call ~/.siftcoder
-	NS            string            // default: the namespace below it
-	Memory        Memory            //
-	Cluster       func() Cluster    // nothing is told
-	Private       bool              // a workspace sees its own memories only, not those of other protocols
-	Names         map[string]string // workspaces that share memories: "<ns>/<key>" → name
-	Transcripts   string            // ~/.claude/projects: what backfill reads
-	AllowShutdown bool              // clients may stop what serves them
-	Stop          func()            // what a client's shutdown stops; only its workspace
-	MaxConns      int               // 2048, over all workspaces
-	IdleTimeout   time.Duration     // 30s, until a request is whole
-	Logger        *slog.Logger      // discards
+	Home        string            // what clients call ~/.siftcoder
+	NS          string            // default: the namespace below it
+	Memory      api.At            // with api.Stop among its scopes, clients may stop what serves them
+	Private     bool              // a workspace sees its own memories only, not those of other protocols
+	Names       map[string]string // workspaces that share memories: "<ns>/<key>" → name
+	Transcripts string            // ~/.claude/projects: what backfill reads
+	Stop        func()            // what a client's shutdown stops; only its workspace
+	MaxConns    int               // 2048, over all workspaces
+	IdleTimeout time.Duration     // 30s, until a request is whole
+	Logger      *slog.Logger      // discards
 }
 
 func (c Config) withDefaults() Config {
@@ -62,9 +40,6 @@ func (c Config) withDefaults() Config {
 		if home, err := os.UserHomeDir(); err == nil {
 			c.Transcripts = filepath.Join(home, ".claude", "projects")
 		}
-	}
-	if c.Cluster == nil {
-		c.Cluster = func() Cluster { return Cluster{} }
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"math"
 	"net"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/index"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 )
 
@@ -27,7 +29,8 @@ type store struct {
 	mu     sync.Mutex
 	at     oplog.Index
 	outage *outage // nil with a quorum
-	slow   bool    // the index is: it follows when somebody waits for it
+	place  api.PlaceAnswer
+	slow   bool // the index is: it follows when somebody waits for it
 	behind []oplog.Outcome
 }
 
@@ -104,11 +107,57 @@ func (s *store) followLocked() error {
 	return s.index.Follow(context.Background(), out)
 }
 
-func (s *store) Write(ctx context.Context, key string, ops ...oplog.Op) ([]oplog.Result, oplog.Index, error) {
-	if len(ops) == 0 {
+// Local implements api.Host.
+func (s *store) Local(database string) (api.Caller, error) {
+	return api.Caller{DB: oplog.DefaultDB, Database: database, Scopes: []api.Scope{api.Read, api.Write}}, nil
+}
+
+// May implements api.Door.
+func (s *store) May(c api.Caller, op *api.Op) error {
+	if !c.May(op.Scope) {
+		return oplog.Errorf(oplog.Denied, "token has no %s scope", op.Scope)
+	}
+	return nil
+}
+
+// Do implements api.Door.
+func (s *store) Do(ctx context.Context, c api.Caller, op *api.Op, request any) (any, error) {
+	if err := s.May(c, op); err != nil {
+		return nil, err
+	}
+	switch q := request.(type) {
+	case *api.ViewRequest:
+		return &api.Viewed{}, s.view(c.DB, q)
+	case *api.SearchRequest:
+		hits, _, err := s.index.Search(ctx, c.DB, index.Query{Text: q.Text, K: q.K, Namespace: q.Namespace, Private: q.Private, Within: q.Within, Quiet: q.Quiet, Now: time.Now()})
+		found := &api.Found{}
+		for _, h := range hits {
+			found.Hits = append(found.Hits, api.Hit{Memory: h.Memory, Score: h.Score, Why: h.Why})
+		}
+		return found, err
+	case *api.CaptureRequest:
+		return s.capture(ctx, q)
+	case *api.PlaceRequest:
+		return &s.place, nil
+	case *api.HostRequest:
+		return &api.HostAnswer{}, q.Run(ctx)
+	}
+	return nil, fmt.Errorf("this store has no %s", op.Name)
+}
+
+func (s *store) view(db oplog.DB, q *api.ViewRequest) error {
+	if q.Found {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		return nil, s.at, s.followLocked()
+		return s.followLocked()
+	}
+	return s.state.Read(func(v *oplog.View) error { return q.Read(v, db) })
+}
+
+func (s *store) capture(ctx context.Context, q *api.CaptureRequest) (*api.Captured, error) {
+	var ops []oplog.Op
+	for _, e := range q.Events {
+		ops = append(ops, e.Event, e.Summary)
 	}
 	s.mu.Lock()
 	out := s.outage
@@ -126,18 +175,14 @@ func (s *store) Write(ctx context.Context, key string, ops ...oplog.Op) ([]oplog
 		case <-ctx.Done():
 		case <-out.over:
 		}
-		return nil, 0, &oplog.Error{Kind: oplog.Unavailable, Text: "no leader elected (cluster not ready)"}
+		return nil, &oplog.Error{Kind: oplog.Unavailable, Text: "no leader elected (cluster not ready)"}
 	}
-	return s.apply(oplog.Entry{Node: 1, DB: oplog.DefaultDB, Key: key, Ops: ops})
-}
-
-func (s *store) View(_ context.Context, f func(*oplog.View, oplog.DB) error) error {
-	return s.state.Read(func(v *oplog.View) error { return f(v, oplog.DefaultDB) })
-}
-
-func (s *store) Recall(ctx context.Context, q index.Query) ([]index.Hit, index.Info, error) {
-	q.Now = time.Now()
-	return s.index.Search(ctx, oplog.DefaultDB, q)
+	results, _, err := s.apply(oplog.Entry{Node: 1, DB: oplog.DefaultDB, Ops: ops})
+	made := &api.Captured{}
+	for i := 0; i+1 < len(results); i += 2 {
+		made.IDs = append(made.IDs, api.CapturedIDs{Event: oplog.EventID(results[i].Num), Summary: oplog.Seq(results[i+1].Num)})
+	}
+	return made, err
 }
 
 // remember stores what another protocol would.
@@ -175,7 +220,7 @@ func shortDir(t testing.TB) string {
 func start(t testing.TB, change func(*Config)) *daemon {
 	t.Helper()
 	d := &daemon{t: t, store: newStore(t), dir: shortDir(t), log: &guarded{}}
-	cfg := Config{Home: filepath.Join(shortDir(t), "h"), Memory: d.store, Transcripts: filepath.Join(d.dir, "projects"), AllowShutdown: true,
+	cfg := Config{Home: filepath.Join(shortDir(t), "h"), Memory: api.At{Host: d.store, Also: []api.Scope{api.Stop}}, Transcripts: filepath.Join(d.dir, "projects"),
 		Logger: slog.New(slog.NewTextHandler(d.log, &slog.HandlerOptions{Level: slog.LevelDebug}))}
 	if change != nil {
 		change(&cfg)

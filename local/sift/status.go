@@ -3,6 +3,7 @@ package sift
 import (
 	"context"
 
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 )
 
@@ -68,6 +69,17 @@ func (s *Server) settings() (c settings) {
 	return c
 }
 
+// place is what status tells of the node's place in its cluster.
+type place struct {
+	NodeID       uint32      `json:"nodeId"`
+	Role         string      `json:"role"`
+	LeaderID     *uint32     `json:"leaderId"`
+	Term         uint64      `json:"term"`
+	CommitIndex  uint64      `json:"commitIndex"`
+	AppliedIndex oplog.Index `json:"appliedIndex"`
+	Peers        int         `json:"peers"`
+}
+
 func status(ctx context.Context, c *call) (any, error) {
 	n, err := c.counts(ctx)
 	return struct {
@@ -78,9 +90,9 @@ func status(ctx context.Context, c *call) (any, error) {
 		Backend   string          `json:"backend"`
 		Backends  map[string]bool `json:"backends"`
 		Config    settings        `json:"config"`
-		Cluster   Cluster         `json:"cluster"`
+		Cluster   place           `json:"cluster"`
 	}{n, c.s.cfg.NS, c.w.Key, c.w.Dir, "extractive", map[string]bool{"extractive": true, "ollama": false, "anthropic": false},
-		c.s.settings(), c.s.cfg.Cluster()}, err
+		c.s.settings(), c.s.place(ctx)}, err
 }
 
 // drain says how many events wait. None do: a summary is made with its event.
@@ -92,4 +104,13 @@ func drain(ctx context.Context, c *call) (any, error) {
 		Pending   uint64 `json:"pending"`
 		Backend   string `json:"backend"`
 	}{0, 0, n.Raw, "extractive"}, err
+}
+
+// place asks what the node is in its cluster; nothing is told where that is not known.
+func (s *Server) place(ctx context.Context) place {
+	a, err := api.Place.Ask(ctx, s.cfg.Memory, &api.PlaceRequest{})
+	if err != nil {
+		return place{}
+	}
+	return place{NodeID: a.NodeID, Role: a.Role, LeaderID: a.Leader, Term: a.Term, CommitIndex: a.Commit, AppliedIndex: a.Applied, Peers: a.Peers}
 }

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/cairndb/cairn/node/api"
 )
 
 func TestKeys(t *testing.T) {
@@ -104,7 +106,7 @@ func TestShutdownStops(t *testing.T) {
 	d := start(t, func(c *Config) { c.Stop = func() { close(stopped) } })
 	d.ask(`{"kind":"shutdown"}`)
 	<-stopped
-	no := start(t, func(c *Config) { c.AllowShutdown = false })
+	no := start(t, func(c *Config) { c.Memory.Also = nil })
 	if got := no.refused(`{"kind":"shutdown"}`); got != "shutdown is not allowed on this node" {
 		t.Error(got)
 	}
@@ -216,7 +218,7 @@ func TestAClosedListenerClaimsNothing(t *testing.T) {
 
 func TestPathTooLong(t *testing.T) {
 	home := filepath.Join(shortDir(t), strings.Repeat("x", 90))
-	_, err := Open(Config{Home: home, Memory: newStore(t)})
+	_, err := Open(Config{Home: home, Memory: api.At{Host: newStore(t)}})
 	if !errors.Is(err, errPath) || !strings.Contains(err.Error(), home) {
 		t.Error(err)
 	}

@@ -131,7 +131,7 @@ func TestNoOrphans(t *testing.T) {
 
 func TestShellOff(t *testing.T) {
 	t.Parallel()
-	d := start(t, func(c *stringd.Config) { c.NoShell = true })
+	d := start(t, func(c *stringd.Config) { c.Memory.Also = nil })
 	d.fails("main", "/exec id", "COMMAND_UNSUPPORTED")
 	d.fails("bash:x", "id", "COMMAND_UNSUPPORTED")
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/local/stringd"
+	"github.com/cairndb/cairn/node/api"
 )
 
 // daemon is a server under test, and a client of it as the protocol's checklist wants one.
@@ -30,7 +31,7 @@ func start(t testing.TB, edit func(*stringd.Config)) *daemon {
 	t.Helper()
 	dir := t.TempDir()
 	cfg := stringd.Config{Addr: "127.0.0.1:0", Data: filepath.Join(dir, "daemon"), Agents: filepath.Join(dir, "agents"), Home: dir,
-		Roots: []string{dir}, Memory: newStorage(t), Version: "test", AllowShutdown: true, Ping: time.Hour}
+		Roots: []string{dir}, Memory: api.At{Host: newStorage(t), Also: []api.Scope{api.Programs, api.Stop}}, Version: "test", Ping: time.Hour}
 	if edit != nil {
 		edit(&cfg)
 	}

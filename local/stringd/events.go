@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/local/stringd/inbox"
+	"github.com/cairndb/cairn/node/api"
 )
 
 // What an event may be.
@@ -134,8 +135,8 @@ const lastLine = ": ended: too many events behind; /events lists what is in the 
 // dropped says which stream was ended because its client does not keep up. What it missed is in the inbox.
 func (s *Server) dropped(agent, client, why string) {
 	s.log.Warn("event stream ended by this side", "agent", agent, "client", client, "why", why)
-	if s.cfg.Dropped != nil {
-		s.cfg.Dropped()
+	if _, err := api.LoseStream.Ask(s.ctx, s.cfg.Memory, &api.LoseStreamRequest{}); err != nil {
+		s.log.Debug("lost stream not counted", "err", err) // the node is closing
 	}
 }
 

@@ -184,10 +184,10 @@ func TestStreams(t *testing.T) {
 func TestASlowStreamIsTold(t *testing.T) {
 	t.Parallel()
 	var log logged
-	dropped := make(chan struct{}, 1)
+	var dropped chan struct{}
 	d := start(t, func(c *stringd.Config) {
 		c.Logger = slog.New(slog.NewTextHandler(&log, nil))
-		c.Dropped = func() { dropped <- struct{}{} }
+		dropped = c.Memory.Host.(*storage).lost
 	})
 	path := d.hook("GET")
 	raw, err := net.Dial("tcp", strings.TrimPrefix(d.url, "http://"))

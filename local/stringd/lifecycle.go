@@ -1,6 +1,7 @@
 package stringd
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,24 +13,26 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/local/stringd/command"
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
 )
 
 // health answers without asking anybody: it works without a leader.
-func (s *Server) health(w http.ResponseWriter, _ *http.Request, _ []string) error {
-	role, _ := s.cfg.Memory.Role()
+func (s *Server) health(w http.ResponseWriter, r *http.Request, _ []string) error {
+	role, _ := s.place(r.Context())
 	reply(w, http.StatusOK, fields{{"ok", true}, {"agents", len(s.agents.all())}, {"sessions", len(s.sessions.list(""))},
 		{"version", s.cfg.Version}, {"role", role}})
 	return nil
 }
 
-func (s *Server) describe(w http.ResponseWriter, _ *http.Request, _ []string) error {
+func (s *Server) describe(w http.ResponseWriter, r *http.Request, _ []string) error {
 	label, role := s.instance()
 	none := fields{}
 	reply(w, http.StatusOK, fields{{"name", "stringd"}, {"version", s.cfg.Version}, {"api", "string-daemon/v2"},
 		{"instance", fields{{"instance_label", label}, {"role", role}}},
 		{"capabilities", fields{{"describe", none}, {"agents", none}, {"agent-webhooks", none}, {"events", fields{{"max_webhook_text_bytes", maxEvent}}}, {"event-stream", none},
 			{"sessions", none}, {"exec", fields{{"max_request_body_bytes", maxBody}, {"max_queue_size", s.cfg.QueueSize}, {"queue_wait_timeout_ms", s.cfg.QueueWait.Milliseconds()},
-				{"command_timeout_ms", s.cfg.Timeout.Milliseconds()}, {"shell", !s.cfg.NoShell}}},
+				{"command_timeout_ms", s.cfg.Timeout.Milliseconds()}, {"shell", s.may(r.Context(), api.RunProgram)}}},
 			{"mcp", none}, {"memory", none}}}})
 	return nil
 }
@@ -58,8 +61,8 @@ func (s *Server) instance() (label, role string) {
 // shutdownGrace lets the answer leave before the listener closes.
 const shutdownGrace = 50 * time.Millisecond
 
-func (s *Server) shutdown(w http.ResponseWriter, _ *http.Request, _ []string) error {
-	if !s.cfg.AllowShutdown {
+func (s *Server) shutdown(w http.ResponseWriter, r *http.Request, _ []string) error {
+	if !s.may(r.Context(), api.StopNode) {
 		return refuse(http.StatusForbidden, "%v", errNoShutdown)
 	}
 	reply(w, http.StatusOK, fields{{"ok", true}, {"message", "stringd shutting down"}})
@@ -71,24 +74,45 @@ var errNoShutdown = errors.New("shutdown is not allowed on this node")
 
 // Shutdown implements command.Host: it stops the process shortly after the answer is out.
 func (s *Server) Shutdown() error {
-	if !s.cfg.AllowShutdown {
+	_, err := api.StopNode.Ask(s.ctx, s.cfg.Memory, &api.HostRequest{Run: func(context.Context) error {
+		time.AfterFunc(shutdownGrace, s.stop)
+		return nil
+	}})
+	if err != nil {
 		return errNoShutdown
 	}
-	time.AfterFunc(shutdownGrace, func() {
-		if s.cfg.Stop != nil {
-			s.cfg.Stop()
-			return
-		}
-		if err := s.Close(); err != nil {
-			s.log.Warn("close", "err", err)
-		}
-	})
 	return nil
+}
+
+// stop ends the process, or, where nothing ends that, the daemon.
+func (s *Server) stop() {
+	if s.cfg.Stop != nil {
+		s.cfg.Stop()
+		return
+	}
+	if err := s.Close(); err != nil {
+		s.log.Warn("close", "err", err)
+	}
+}
+
+// may says whether the daemon's clients may do something to the host.
+func (s *Server) may(ctx context.Context, what api.Of[api.HostRequest, api.HostAnswer]) bool {
+	_, err := what.Ask(ctx, s.cfg.Memory, &api.HostRequest{})
+	return err == nil
+}
+
+// place is what the node is in its cluster, and how far it has come; unknown while its memory is closed.
+func (s *Server) place(ctx context.Context) (role string, applied oplog.Index) {
+	a, err := api.Place.Ask(ctx, s.cfg.Memory, &api.PlaceRequest{})
+	if err != nil {
+		return "unknown", 0
+	}
+	return a.Role, a.Applied
 }
 
 // Status implements command.Host.
 func (s *Server) Status() string {
-	role, index := s.cfg.Memory.Role()
+	role, index := s.place(s.ctx)
 	return fmt.Sprintf("stringd running on port %s — %d agent(s), %d session(s)\nnode: %s, index %d", s.port(), len(s.agents.all()), len(s.sessions.list("")), role, index)
 }
 

@@ -2,13 +2,14 @@ package stringd_test
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/cairndb/cairn/index"
-	"github.com/cairndb/cairn/local/stringd/command"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 )
 
@@ -16,6 +17,8 @@ import (
 type storage struct {
 	state *oplog.State
 	index *index.Index
+
+	lost chan struct{} // told of each event stream that is lost
 
 	mu sync.Mutex // one entry at a time
 	at oplog.Index
@@ -29,7 +32,7 @@ func newStorage(t testing.TB) *storage {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { st.Close() })
-	m := &storage{state: st}
+	m := &storage{state: st, lost: make(chan struct{}, 100)}
 	if _, err := m.apply(oplog.Entry{Node: 1, Ops: []oplog.Op{&oplog.Init{Cluster: "c", At: 1}}}); err != nil {
 		t.Fatal(err)
 	}
@@ -63,51 +66,117 @@ func (m *storage) apply(e oplog.Entry) (oplog.Outcome, error) {
 	return out[0], nil
 }
 
-func (m *storage) Remember(_ context.Context, key string, n command.Note) (command.Stored, error) {
-	if n.Created.IsZero() {
-		n.Created = time.Now()
-	}
-	o, err := m.apply(oplog.Entry{Node: 1, DB: 1, Key: key, Digest: []byte(n.Text), Ops: []oplog.Op{&oplog.Remember{RID: oplog.NewID(), Text: n.Text,
-		Type: n.Type, Tier: n.Tier, Source: n.Source, Namespace: n.Namespace, Importance: n.Importance, Metadata: n.Metadata,
-		Created: oplog.At(n.Created), HalfLife: 604800, Certainty: 1}}})
-	if err != nil {
-		return command.Stored{}, err
-	}
-	return command.Stored{ID: o.Results[0].ID, Index: o.Index, Replayed: o.Replayed}, nil
+// Local implements api.Host.
+func (m *storage) Local(database string) (api.Caller, error) {
+	return api.Caller{DB: oplog.DefaultDB, Database: database, Scopes: []api.Scope{api.Read, api.Write}}, nil
 }
 
-func (m *storage) Write(_ context.Context, key string, ops ...oplog.Op) ([]oplog.Result, oplog.Index, error) {
-	o, err := m.apply(oplog.Entry{Node: 1, DB: 1, Key: key, Ops: ops})
-	return o.Results, o.Index, err
-}
-
-func (m *storage) View(_ context.Context, f func(*oplog.View, oplog.DB) error) error {
-	return m.state.Read(func(v *oplog.View) error { return f(v, 1) })
-}
-
-func (m *storage) Recall(ctx context.Context, q index.Query) ([]index.Hit, index.Info, error) {
-	return m.index.Search(ctx, 1, q)
-}
-
-// Think decides nothing: this storage keeps what is said, and knows no mind.
-func (m *storage) Think(ctx context.Context) (command.Thought, error) {
-	_, at, err := m.Write(ctx, "", &oplog.Cognition{Last: true})
-	return command.Thought{Notes: []string{}, Index: at}, err
-}
-
-func (m *storage) Await(_ context.Context, at oplog.Index, _ bool) error {
-	if now, _ := m.state.Applied(); now < at {
-		return oplog.Errorf(oplog.Unavailable, "this node is at log index %d and has not reached %d", now, at)
+// May implements api.Door.
+func (m *storage) May(c api.Caller, op *api.Op) error {
+	if op.Scope != "" && !c.May(op.Scope) {
+		return oplog.Errorf(oplog.Denied, "token has no %s scope", op.Scope)
 	}
 	return nil
 }
 
-func (m *storage) Role() (string, oplog.Index) {
-	at, _ := m.state.Applied()
-	return "leader", at
+// Do implements api.Door: what the daemon's tests ask, done to the state itself.
+func (m *storage) Do(ctx context.Context, c api.Caller, op *api.Op, request any) (any, error) {
+	if err := m.May(c, op); err != nil {
+		return nil, err
+	}
+	now := oplog.At(time.Now())
+	switch q := request.(type) {
+	case *api.ViewRequest:
+		return &api.Viewed{}, m.view(q)
+	case *api.SearchRequest:
+		return m.search(ctx, q)
+	case *api.RememberRequest:
+		return m.remember(q.Draft)
+	case *api.ForgetManyRequest:
+		ops := make([]oplog.Op, len(q.RIDs))
+		for i, rid := range q.RIDs {
+			ops[i] = &oplog.Forget{RID: rid, At: now}
+		}
+		o, err := m.write("", ops...)
+		done := &api.ForgottenMany{}
+		for _, r := range o.Results {
+			done.Found = append(done.Found, r.Changed)
+		}
+		return done, err
+	case *api.RelateRequest:
+		o, err := m.write("", &oplog.Relate{ID: oplog.NewID(), Src: q.Src, Dst: q.Dst, Type: q.Type, Weight: q.Weight, At: now})
+		if err != nil {
+			return nil, err
+		}
+		return &api.Related{ID: o.Results[0].ID, New: o.Results[0].Changed}, nil
+	case *api.StartSessionRequest:
+		id := oplog.NewID()
+		_, err := m.write("", &oplog.SessionStart{ID: id, Namespace: q.Namespace, Client: q.Client, At: now})
+		return &api.StartedSession{ID: id}, err
+	case *api.EndSessionRequest:
+		o, err := m.write("", &oplog.SessionEnd{ID: q.ID, Summary: q.Summary, At: now})
+		if err != nil {
+			return nil, err
+		}
+		return &api.EndedSession{ID: q.ID, Memories: o.Results[0].Session.Memories}, nil
+	case *api.ThinkRequest: // decides nothing: this storage knows no mind
+		o, err := m.write("", &oplog.Cognition{Last: true})
+		return &api.Thought{Index: o.Index}, err
+	case *api.PlaceRequest:
+		at, _ := m.state.Applied()
+		return &api.PlaceAnswer{NodeID: 1, Role: "leader", Leader: new(uint32), Applied: at}, nil
+	case *api.ClusterRequest:
+		at, _ := m.state.Applied()
+		id := uint32(1)
+		return &api.ClusterStatus{NodeID: id, Role: "Leader", LeaderID: &id, CurrentTerm: 1, Commit: uint64(at), Applied: at}, nil
+	case *api.LoseStreamRequest:
+		m.lost <- struct{}{}
+		return &api.LostStream{}, nil
+	case *api.HostRequest:
+		if q.Run == nil {
+			return &api.HostAnswer{}, nil
+		}
+		return &api.HostAnswer{}, q.Run(ctx)
+	}
+	return nil, fmt.Errorf("this storage has no %s", op.Name)
 }
 
-func (m *storage) Cluster(context.Context) command.Cluster {
-	at, _ := m.state.Applied()
-	return command.Cluster{Node: 1, Role: "Leader", Leader: "n1", Term: 1, Commit: uint64(at), Applied: uint64(at)}
+func (m *storage) write(key string, ops ...oplog.Op) (oplog.Outcome, error) {
+	return m.apply(oplog.Entry{Node: 1, DB: oplog.DefaultDB, Key: key, Ops: ops})
+}
+
+func (m *storage) remember(d api.Draft) (*api.Remembered, error) {
+	if d.Created.IsZero() {
+		d.Created.Time = time.Now()
+	}
+	o, err := m.apply(oplog.Entry{Node: 1, DB: oplog.DefaultDB, Key: d.Key, Digest: []byte(d.Text), Ops: []oplog.Op{&oplog.Remember{RID: oplog.NewID(), Text: d.Text,
+		Type: d.Type, Tier: d.Tier, Source: d.Source, Namespace: d.Namespace, Importance: d.Importance, Metadata: d.Metadata,
+		Created: oplog.At(d.Created.Time), HalfLife: d.HalfLife * 3600, Certainty: d.Certainty}}})
+	if err != nil {
+		return nil, err
+	}
+	return &api.Remembered{RID: o.Results[0].ID, Index: o.Index, Replayed: o.Replayed}, nil
+}
+
+func (m *storage) view(q *api.ViewRequest) error {
+	if now, _ := m.state.Applied(); uint64(now) < q.Fresh.MinIndex {
+		return oplog.Errorf(oplog.Unavailable, "this node is at log index %d and has not reached %d", now, q.Fresh.MinIndex)
+	}
+	if q.Read == nil {
+		return nil
+	}
+	return m.state.Read(func(v *oplog.View) error { return q.Read(v, oplog.DefaultDB) })
+}
+
+func (m *storage) search(ctx context.Context, q *api.SearchRequest) (*api.Found, error) {
+	hits, info, err := m.index.Search(ctx, oplog.DefaultDB, index.Query{Text: q.Text, K: q.K, Types: q.Types, Namespace: q.Namespace, Tier: q.Tier, Since: q.Since, Until: q.Until,
+		MinScore: q.MinScore, Now: q.Now, Quiet: q.Quiet})
+	found := &api.Found{Matched: info.Matched, Below: info.Below}
+	for _, h := range hits {
+		found.Hits = append(found.Hits, api.Hit{Memory: h.Memory, Score: h.Score, Why: h.Why})
+	}
+	if q.Pick != nil {
+		found.Hits = q.Pick(found.Hits)
+	}
+	return found, err
 }

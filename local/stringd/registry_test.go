@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/cairndb/cairn/local/stringd"
+	"github.com/cairndb/cairn/node/api"
 )
 
 func TestAgentsSurviveARestart(t *testing.T) {
@@ -56,7 +57,7 @@ func TestAgentsSurviveARestart(t *testing.T) {
 }
 
 func config(t testing.TB, dir string) stringd.Config {
-	return stringd.Config{Addr: "127.0.0.1:0", Data: filepath.Join(dir, "daemon"), Agents: filepath.Join(dir, "agents"), Home: dir, Memory: newStorage(t)}
+	return stringd.Config{Addr: "127.0.0.1:0", Data: filepath.Join(dir, "daemon"), Agents: filepath.Join(dir, "agents"), Home: dir, Memory: api.At{Host: newStorage(t)}}
 }
 
 func restart(t testing.TB, dir string) *daemon {
@@ -120,7 +121,7 @@ func TestMain(m *testing.M) {
 
 // registerForEver writes the number of each registered agent to stdout once it is acknowledged.
 func registerForEver(dir string) {
-	s, err := stringd.Listen(stringd.Config{Addr: "127.0.0.1:0", Data: filepath.Join(dir, "daemon"), Agents: filepath.Join(dir, "agents"), Memory: (*storage)(nil)})
+	s, err := stringd.Listen(stringd.Config{Addr: "127.0.0.1:0", Data: filepath.Join(dir, "daemon"), Agents: filepath.Join(dir, "agents"), Memory: api.At{Host: (*storage)(nil)}})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

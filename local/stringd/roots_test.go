@@ -28,7 +28,7 @@ func TestRoots(t *testing.T) {
 		if err := os.Symlink(private, filepath.Join(project, "link")); err != nil {
 			t.Fatal(err)
 		}
-		c.Roots, c.Closed, c.NoShell = []string{project}, []string{closed}, true
+		c.Roots, c.Closed, c.Memory.Also = []string{project}, []string{closed}, nil
 	})
 	refused := func(what, got string) {
 		t.Helper()

@@ -20,6 +20,7 @@ import (
 	"github.com/cairndb/cairn/local/door"
 	"github.com/cairndb/cairn/local/environ"
 	"github.com/cairndb/cairn/local/stringd/command"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/wire/large"
 
 	"github.com/cairndb/cairn/oplog/seal"
@@ -27,30 +28,27 @@ import (
 
 // Config says what a daemon is. Addr, Data, Agents and Memory are required; a zero elsewhere means the default beside it.
 type Config struct {
-	Addr          string   // loopback only; port 0 picks one
-	Data          string   // directory of agents.json, created if absent; one daemon at a time
-	Agents        string   // directory of homes of agents that chose none
-	Home          string   // what ~ is in POST /agents; the user's
-	Roots         []string // directories that homes and allowed paths must lie in, beside Agents
-	Closed        []string // directories that are no agent's though a root holds them: the node's home
-	Origins       []string // of web pages that may ask; none
-	Token         string   // lets in who is not seen to be the node's user; empty: nothing does
-	TokenFile     string   // where it is, for those who are turned away
-	Memory        command.Memory
-	Version       string
-	NoShell       bool // /exec, CLI actions and bash topics are refused
-	FullAccess    bool // documents may lie anywhere, not only in the agent's home and allowed paths
-	Outbound      bool // actions may ask hosts other than this one
-	AllowShutdown bool
-	Stop          func()        // asks the process to stop; nil: the daemon alone stops
-	QueueSize     int           // 5: commands waiting for a topic
-	QueueWait     time.Duration // 120s
-	Timeout       time.Duration // 120s: of a program
-	Ping          time.Duration // 30s: between pings of a stream
-	Dropped       func()        // called when an event stream ends because its client does not keep up; nil for nobody
-	Logger        *slog.Logger  // discards
-	Keys          *seal.Ring    // what inboxes and the registry are encrypted with; nil: they are not
-	Temp          string        // DATA/tmp: where commands lie while a shell reads them
+	Addr       string   // loopback only; port 0 picks one
+	Data       string   // directory of agents.json, created if absent; one daemon at a time
+	Agents     string   // directory of homes of agents that chose none
+	Home       string   // what ~ is in POST /agents; the user's
+	Roots      []string // directories that homes and allowed paths must lie in, beside Agents
+	Closed     []string // directories that are no agent's though a root holds them: the node's home
+	Origins    []string // of web pages that may ask; none
+	Token      string   // lets in who is not seen to be the node's user; empty: nothing does
+	TokenFile  string   // where it is, for those who are turned away
+	Memory     api.At   // with api.Programs and api.Stop among its scopes, agents may run programs and stop the daemon
+	Version    string
+	FullAccess bool          // documents may lie anywhere, not only in the agent's home and allowed paths
+	Outbound   bool          // actions may ask hosts other than this one
+	Stop       func()        // asks the process to stop; nil: the daemon alone stops
+	QueueSize  int           // 5: commands waiting for a topic
+	QueueWait  time.Duration // 120s
+	Timeout    time.Duration // 120s: of a program
+	Ping       time.Duration // 30s: between pings of a stream
+	Logger     *slog.Logger  // discards
+	Keys       *seal.Ring    // what inboxes and the registry are encrypted with; nil: they are not
+	Temp       string        // DATA/tmp: where commands lie while a shell reads them
 }
 
 func (c Config) withDefaults() Config {
@@ -84,7 +82,7 @@ func (c Config) validate() error {
 	if !filepath.IsAbs(c.Data) || !filepath.IsAbs(c.Agents) {
 		errs = append(errs, errors.New("data and agent directories must be absolute"))
 	}
-	if c.Memory == nil {
+	if c.Memory.Host == nil {
 		errs = append(errs, errors.New("no memory"))
 	}
 	errs = append(errs, door.CheckOrigins(c.Origins))
@@ -139,7 +137,7 @@ func Listen(cfg Config) (_ *Server, err error) {
 	if s.ln, err = net.Listen("tcp4", cfg.Addr); err != nil {
 		return nil, err
 	}
-	s.settings = &command.Settings{Host: s, Memory: cfg.Memory, Shell: !cfg.NoShell, FullAccess: cfg.FullAccess, Outbound: cfg.Outbound,
+	s.settings = &command.Settings{Host: s, Memory: cfg.Memory, FullAccess: cfg.FullAccess, Outbound: cfg.Outbound,
 		Roots: command.NewRoots(cfg.Agents, cfg.Roots, append([]string{cfg.Data}, cfg.Closed...)), Timeout: cfg.Timeout, Environ: withoutHome(environ.Clean()), Temp: temp}
 	s.door = &door.Door{Origins: cfg.Origins, Hint: "send the token in " + cfg.TokenFile,
 		Token: func(bearer string) bool { return cfg.Token != "" && door.Same(bearer, cfg.Token) }}

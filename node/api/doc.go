@@ -16,6 +16,11 @@
 //	tool     spellings that models use; - for what tools do not take
 //	code     what HTTP calls a refusal of the field, where clients know a word of its own
 //
+// # The dialects of this host
+//
+// What only they ask (host.go) has a row and no route: its request holds functions and operations of the log. What they do to the host
+// and not to a memory, such as running a program, has one too, with a scope that no token has. At is a database as they see it.
+//
 // # A new operation
 //
 // A request and an answer in the file of its subject, a row in Ops, the method behind it in the engine's list, a transcript. Routes,

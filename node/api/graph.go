@@ -32,6 +32,8 @@ type RelateRequest struct {
 type Related struct {
 	ID    string      `json:"edge_id" doc:"The relation's id."`
 	Index oplog.Index `json:"log_index" doc:"Where in the log the write is."`
+
+	New bool `json:"-"` // it was not there before
 }
 
 type EdgesRequest struct {

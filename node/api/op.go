@@ -20,6 +20,13 @@ const (
 	Admin Scope = "admin" // administers the cluster, and reaches every database
 )
 
+// The scopes of what clients on this host do to the host. No token has them: the configuration gives them to a dialect.
+const (
+	Programs Scope = "programs" // runs programs
+	Files    Scope = "files"    // reads and writes files
+	Stop     Scope = "stop"     // stops the node
+)
+
 // An Op is a row of the table: one thing that can be asked of a memory, and all that the door and the surfaces have to know of it.
 type Op struct {
 	Name   string // in metrics, the slow log and OpenAPI

@@ -15,4 +15,7 @@ var Ops = []*Op{
 	Events.Op, Gaps.Op, Digest.Op, RunMaintenance.Op, MaintenanceStatus.Op,
 	Alive.Op, DeepHealth.Op, Ready.Op, PackContext.Op, Embedding.Op, Reembed.Op,
 	Relate.Op, Edges.Op, Graph.Op, Unrelate.Op, Claim.Op, Claims.Op, Alias.Op,
+
+	View.Op, Search.Op, Place.Op, Capture.Op, ForgetMany.Op, PurgeStep.Op, KeepIntent.Op, KeepIdentity.Op, Grant.Op, Revoke.Op, PurgeGrants.Op,
+	RunProgram.Op, UseFiles.Op, StopNode.Op, LoseStream.Op,
 }

@@ -5,8 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/cairndb/cairn/index"
-	"github.com/cairndb/cairn/node/commit"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 )
 
@@ -15,7 +14,7 @@ func (c *cluster) view(i int, f func(v *oplog.View, db oplog.DB) error) {
 	s := c.node(i).Service()
 	caller, err := c.node(i).Access().Local("default")
 	if err == nil {
-		err = s.View(context.Background(), caller, commit.Stale, func(v *oplog.View) error { return f(v, caller.DB) })
+		_, err = api.View.Do(context.Background(), s, caller, &api.ViewRequest{Read: f})
 	}
 	if err != nil {
 		c.t.Fatalf("node %d: %v", i+1, err)
@@ -75,13 +74,13 @@ func (c *cluster) content(i int) {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	followed := commit.AtIndex(s.Applied()) // the index comes behind the state
+	followed := api.Fresh{MinIndex: uint64(s.Applied())} // the index comes behind the state
 	for rid, want := range alive {
-		a, err := s.Recall(context.Background(), caller, index.Query{Text: "word" + rid, K: 1000, Quiet: true}, followed)
+		a, err := api.Search.Do(context.Background(), s, caller, &api.SearchRequest{Text: "word" + rid, K: 1000, Quiet: true, Fresh: followed})
 		if err != nil {
 			c.t.Fatal(err)
 		}
-		if found := slices.ContainsFunc(a.Hits, func(h index.Hit) bool { return h.Memory.RID == rid }); found != want {
+		if found := slices.ContainsFunc(a.Hits, func(h api.Hit) bool { return h.Memory.RID == rid }); found != want {
 			c.t.Errorf("node %d: %s is in the state: %v, in the index: %v", i+1, rid, want, found)
 		}
 	}

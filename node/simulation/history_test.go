@@ -12,10 +12,8 @@ import (
 
 	"github.com/anishathalye/porcupine"
 
-	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/api"
-	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/oplog"
 )
 
@@ -255,15 +253,15 @@ func (w *worker) take(ctx context.Context, s *node.Service, c api.Caller, _ *nod
 
 // stale asks a node what it has: its answers never go back in time, and it finds nothing that it does not hold.
 func (w *worker) stale(ctx context.Context, s *node.Service, c api.Caller, n *node.Node) {
-	a, err := s.Recall(ctx, c, index.Query{Text: "word" + w.some(), K: 1, Quiet: true}, commit.Stale)
+	a, err := api.Search.Do(ctx, s, c, &api.SearchRequest{Text: "word" + w.some(), K: 1, Quiet: true})
 	if err != nil {
 		return
 	}
 	var at oplog.Index
-	err = s.View(ctx, c, commit.Stale, func(v *oplog.View) error {
+	_, err = api.View.Do(ctx, s, c, &api.ViewRequest{Read: func(v *oplog.View, _ oplog.DB) error {
 		at = v.Index()
 		return nil
-	})
+	}})
 	if err != nil {
 		return
 	}

@@ -9,10 +9,8 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
-	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/api"
-	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/wire/client"
 )
@@ -55,7 +53,7 @@ func alike(ctx context.Context, a *cli.Streams, f *recallBench) (err error) {
 	if err != nil {
 		return err
 	}
-	last, err := own.nodes[0].Service().Recall(ctx, caller(), index.Query{Text: "anything", K: 1}, commit.Linearizable)
+	last, err := api.Search.Do(ctx, own.nodes[0].Service(), caller(), &api.SearchRequest{Text: "anything", K: 1, Fresh: api.Fresh{Consistency: "linearizable"}})
 	if err != nil {
 		return err
 	}
@@ -96,7 +94,7 @@ func alike(ctx context.Context, a *cli.Streams, f *recallBench) (err error) {
 }
 
 // loadQuestions stores the memories and returns the questions, with the filters and vectors they are asked with.
-func loadQuestions(ctx context.Context, a *cli.Streams, own *localCluster, f *recallBench) (n int, questions []index.Query, err error) {
+func loadQuestions(ctx context.Context, a *cli.Streams, own *localCluster, f *recallBench) (n int, questions []api.SearchRequest, err error) {
 	cl, err := client.Dial(ctx, client.Config{Addrs: own.addrs[:2], Token: own.token})
 	if err != nil {
 		return 0, nil, err
@@ -108,7 +106,7 @@ func loadQuestions(ctx context.Context, a *cli.Streams, own *localCluster, f *re
 			return 0, nil, err
 		}
 		for i := range f.asks {
-			q := index.Query{K: f.k, Text: g.text(6, 50), Vector: g.vector(), Expand: i%2 == 0}
+			q := api.SearchRequest{K: f.k, Text: g.text(6, 50), Vector: g.vector(), Expand: i%2 == 0}
 			if i%3 == 0 {
 				q.Namespace = fmt.Sprint("speed", i%10)
 			}
@@ -121,17 +119,17 @@ func loadQuestions(ctx context.Context, a *cli.Streams, own *localCluster, f *re
 		return 0, nil, err
 	}
 	err = jsonLines(f.queries, func(l queryLine) error {
-		questions = append(questions, index.Query{Text: l.Query, Namespace: l.Conv, K: f.k})
+		questions = append(questions, api.SearchRequest{Text: l.Query, Namespace: l.Conv, K: f.k})
 		return nil
 	})
 	return len(ids), questions, err
 }
 
 // answers asks a node everything, as of one time, once it has reached an index.
-func answers(ctx context.Context, nd *node.Node, questions []index.Query, at oplog.Index, now time.Time) ([][]answer, error) {
-	s, caller, fresh := nd.Service(), caller(), commit.AtIndex(at)
+func answers(ctx context.Context, nd *node.Node, questions []api.SearchRequest, at oplog.Index, now time.Time) ([][]answer, error) {
+	s, caller, fresh := nd.Service(), caller(), api.Fresh{MinIndex: uint64(at)}
 	for end := time.Now().Add(time.Minute); ; { // a node that catches up takes longer than one question waits
-		_, err := s.Recall(ctx, caller, index.Query{Text: "anything", K: 1}, fresh)
+		_, err := api.Search.Do(ctx, s, caller, &api.SearchRequest{Text: "anything", K: 1, Fresh: fresh})
 		if err == nil {
 			break
 		}
@@ -141,8 +139,8 @@ func answers(ctx context.Context, nd *node.Node, questions []index.Query, at opl
 	}
 	all := make([][]answer, len(questions))
 	for i, q := range questions {
-		q.Now = now
-		found, err := s.Recall(ctx, caller, q, fresh)
+		q.Now, q.Fresh = now, fresh
+		found, err := api.Search.Do(ctx, s, caller, &q)
 		if err != nil {
 			return nil, err
 		}
@@ -158,7 +156,7 @@ func caller() api.Caller {
 	return api.Caller{DB: oplog.DefaultDB, Scopes: []api.Scope{api.Read}, Quiet: true}
 }
 
-func compareAnswers(name string, questions []index.Query, got, want [][]answer) alikeCheck {
+func compareAnswers(name string, questions []api.SearchRequest, got, want [][]answer) alikeCheck {
 	c := alikeCheck{Node: name}
 	for i := range want {
 		same := len(got[i]) == len(want[i])

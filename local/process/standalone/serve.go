@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/local/process"
+	"github.com/cairndb/cairn/node/api"
 )
 
 // What the launcher tells the daemon it starts. childMark says that it is the daemon; the descriptors are pipes.
@@ -190,7 +191,7 @@ func daemon(o *options) (err error) {
 	id, _ := Version()
 	log := newLogger(os.Stderr, os.Getenv("CLAUSTRUM_LOG_LEVEL"))
 	s, err := process.Listen(process.Config{Socket: o.socket, Token: token, Version: id, SpillDir: spillDir(o.socket),
-		WarmPath: true, KeepChildren: o.keepChildren, AllowShutdown: true, Logger: log})
+		WarmPath: true, KeepChildren: o.keepChildren, Door: api.At{Host: process.Alone, Also: process.All}, Logger: log})
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/cairndb/cairn/local/stringd/sfmd"
-	"github.com/cairndb/cairn/local/stringd/shell"
 )
 
 func actionFamily() []def {
@@ -292,15 +291,12 @@ type response struct {
 }
 
 func (p *performer) cli() (response, error) {
-	if !p.set.Shell {
-		return response{}, shellOff
-	}
 	line := p.script(p.author(p.action.Target))
 	dir := p.agent.Home
 	if p.page.path != "" {
 		dir = filepath.Dir(p.page.path)
 	}
-	out, err := shell.Once(p.ctx, shell.Line{Text: line, Dir: dir, Environ: p.environ(), Timeout: p.set.Timeout})
+	out, err := p.once(line, dir)
 	if err != nil {
 		return response{}, err
 	}

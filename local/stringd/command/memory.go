@@ -1,7 +1,6 @@
 package command
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,73 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/wire/field"
 )
-
-// Memory is what the commands ask of the node. Errors are *oplog.Error where the caller can do something about them.
-type Memory interface {
-	// Remember stores one memory and answers when it is committed, and found by Recall here.
-	Remember(ctx context.Context, key string, n Note) (Stored, error)
-	// Write proposes operations that stand or fall together.
-	Write(ctx context.Context, key string, ops ...oplog.Op) ([]oplog.Result, oplog.Index, error)
-	// View reads the state as this node has applied it.
-	View(ctx context.Context, f func(*oplog.View, oplog.DB) error) error
-	// Recall finds memories, best first.
-	Recall(ctx context.Context, q index.Query) ([]index.Hit, index.Info, error)
-	// Await waits until this node has an index; with leader, all that was acknowledged before the call.
-	Await(ctx context.Context, at oplog.Index, leader bool) error
-	// Think lets the database look over itself: the leader does, wherever it is asked.
-	Think(ctx context.Context) (Thought, error)
-	// Role is what the node is at the moment, and the index it has applied.
-	Role() (role string, applied oplog.Index)
-	// Cluster asks every member how it is.
-	Cluster(ctx context.Context) Cluster
-}
-
-// A Note is a memory to be stored.
-type Note struct {
-	Text, Type, Tier, Source, Namespace string
-	Importance                          float64
-	Created                             time.Time
-	Metadata                            []byte
-}
-
-// A Thought is what looking over the memories came to.
-type Thought struct {
-	Merged    int         `json:"merged"`    // memories that say what others say, into one
-	Conflicts int         `json:"conflicts"` // found
-	Decayed   int         `json:"decayed"`   // important ones that have faded, to be confirmed or forgotten
-	Notes     []string    `json:"notes"`     // what deserves attention, the most urgent first
-	Index     oplog.Index `json:"index"`
-}
-
-// Stored says where a memory is.
-type Stored struct {
-	ID       string
-	Index    oplog.Index
-	Replayed bool // its key had been used: it was stored before
-}
-
-// Cluster is the state of the cluster as one node sees it.
-type Cluster struct {
-	Node            uint32 `json:"node"`
-	Role            string `json:"role"`
-	Leader          string `json:"leader"` // empty without one
-	Term            uint64 `json:"term"`
-	Commit, Applied uint64
-	Peers           []Peer `json:"peers"`
-}
-
-// A Peer is another member.
-type Peer struct {
-	Node uint32  `json:"node"`
-	Role string  `json:"role"`
-	Addr string  `json:"address"`
-	Lag  *uint64 `json:"lag"`                  // nil: not known
-	Seen float64 `json:"last_contact_seconds"` // negative when unknown
-}
 
 // What the memory commands bound.
 const (

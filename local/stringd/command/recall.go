@@ -9,13 +9,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cairndb/cairn/index"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 )
 
 // query is the question a call's flags ask.
-func query(a ask, text string, k int) index.Query {
-	q := index.Query{Text: text, K: k, Namespace: a.ns, Tier: a.flags["--tier"], Now: time.Now(), Quiet: a.flags.has("--skip-reinforce")}
+func query(a ask, text string, k int) api.SearchRequest {
+	q := api.SearchRequest{Text: text, K: k, Namespace: a.ns, Tier: a.flags["--tier"], Now: time.Now(), Quiet: a.flags.has("--skip-reinforce")}
 	if t := a.flags["--type"]; t != "" {
 		q.Types = list(t)
 	}
@@ -46,7 +46,7 @@ func (c *call) recall(a ask) (view, error) {
 	if leader := a.flags["--consistency"] == "leader"; after > 0 || leader {
 		ctx, cancel := context.WithTimeout(c.ctx, awaitTimeout)
 		defer cancel()
-		if err := c.set.Memory.Await(ctx, oplog.Index(after), leader); err != nil && !leader {
+		if err := c.await(ctx, after, leader); err != nil && !leader {
 			return view{}, failf(Timeout, "%v", err)
 		} else if err != nil {
 			return view{}, err
@@ -56,7 +56,10 @@ func (c *call) recall(a ask) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	role, applied := c.set.Memory.Role()
+	at, err := c.place()
+	if err != nil {
+		return view{}, err
+	}
 	notes := make([]note, len(hits))
 	entries := make([]string, len(hits))
 	for i, h := range hits {
@@ -70,34 +73,46 @@ func (c *call) recall(a ask) (view, error) {
 		notes[i] = noteOf(h.Memory)
 		notes[i].Score, notes[i].Why = h.Score, h.Why
 	}
-	head := fmt.Sprintf("Recalled %d of %d for \"%s\" (index %d, %s)", len(hits), matched, oneLine(a.text, 200), applied, role)
+	head := fmt.Sprintf("Recalled %d of %d for \"%s\" (index %d, %s)", len(hits), matched, oneLine(a.text, 200), at.Applied, at.Role)
 	if below > 0 {
 		head += fmt.Sprintf("; %d more score less than %s", below, a.flags["--min-score"])
 	}
 	return view{under(head, within(entries, budget)),
-		map[string]any{"query": a.text, "matched": matched, "below_min_score": below, "index": applied, "role": role, "memories": notes}}, nil
+		map[string]any{"query": a.text, "matched": matched, "below_min_score": below, "index": at.Applied, "role": at.Role, "memories": notes}}, nil
+}
+
+// await waits until this node has reached an index; with leader, until it has all that was acknowledged before the call.
+func (c *call) await(ctx context.Context, after uint64, leader bool) error {
+	_, err := api.View.Ask(ctx, c.set.Memory, &api.ViewRequest{Fresh: api.Fresh{MinIndex: after}})
+	if err == nil && leader {
+		_, err = api.View.Ask(ctx, c.set.Memory, &api.ViewRequest{Fresh: api.Fresh{Consistency: "linearizable"}})
+	}
+	return err
 }
 
 // search asks, and keeps what the index does not filter. below counts the memories that match and score less than --min-score.
-func (c *call) search(a ask, k int) (hits []index.Hit, matched, below int, err error) {
+func (c *call) search(a ask, k int) (hits []api.Hit, matched, below int, err error) {
 	want := list(a.flags["--tags"])
 	q := query(a, a.text, k)
 	if q.Since != 0 && q.Until != 0 && q.Since > q.Until {
 		return nil, 0, 0, failf(InvalidPayload, "--since is after --until: want two dates in order")
 	}
 	if len(want) > 0 {
-		q.K = min(index.MaxK, k*20)
+		q.K = min(api.MaxHits, k*20)
 	}
 	q.MinScore, _ = strconv.ParseFloat(cmp.Or(a.flags["--min-score"], "0"), 64) // checked with the flag
-	q.Pick = func(hits []index.Hit) []index.Hit {
-		hits = slices.DeleteFunc(hits, func(h index.Hit) bool {
+	q.Pick = func(hits []api.Hit) []api.Hit {
+		hits = slices.DeleteFunc(hits, func(h api.Hit) bool {
 			have := tags(h.Memory)
 			return slices.ContainsFunc(want, func(t string) bool { return !slices.Contains(have, t) })
 		})
 		return hits[:min(k, len(hits))]
 	}
-	hits, info, err := c.set.Memory.Recall(c.ctx, q)
-	return hits, info.Matched - info.Below, info.Below, err
+	found, err := api.Search.Ask(c.ctx, c.set.Memory, &q)
+	if err != nil {
+		return nil, 0, 0, err
+	}
+	return found.Hits, found.Matched - found.Below, found.Below, nil
 }
 
 // within joins entries as far as the budget of characters goes; the first one is always there.

@@ -7,10 +7,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
-	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/local/stringd/inbox"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 )
 
@@ -36,19 +35,22 @@ func (c *call) remember(a ask) (view, error) {
 		k, v, _ := strings.Cut(kv, "=")
 		meta[k] = v
 	}
-	n := Note{Text: text, Type: orElse(a.flags["--type"], "semantic"), Tier: orElse(a.flags["--tier"], "longterm"),
+	n := api.Draft{Text: text, Type: orElse(a.flags["--type"], "semantic"), Tier: orElse(a.flags["--tier"], "longterm"),
 		Source: orElse(a.flags["--source"], "user"), Importance: 0.5}
 	if v, ok := a.flags["--importance"]; ok {
 		n.Importance, _ = strconv.ParseFloat(v, 64) // checked with the flag
 	}
 	if v, ok := a.flags["--at"]; ok {
-		n.Created, _ = parseTime(v)
+		n.Created.Time, _ = parseTime(v)
 	}
 	return c.store(a, n, meta, a.flags["--key"], "Remembered")
 }
 
-// store keeps a note in the call's namespace and tells where it is.
-func (c *call) store(a ask, n Note, meta map[string]any, key, verb string) (view, error) {
+// week is the half-life of what an agent keeps, in hours.
+const week = 168
+
+// store keeps a memory in the call's namespace and tells where it is.
+func (c *call) store(a ask, n api.Draft, meta map[string]any, key, verb string) (view, error) {
 	if len(n.Text) > maxText {
 		return view{}, failf(InvalidPayload, "text of %d bytes is over %d", len(n.Text), maxText)
 	}
@@ -59,17 +61,18 @@ func (c *call) store(a ask, n Note, meta map[string]any, key, verb string) (view
 			return view{}, err
 		}
 	}
-	s, err := c.set.Memory.Remember(c.ctx, key, n)
+	n.Key, n.HalfLife, n.Certainty = key, week, 1
+	s, err := write(c, api.Remember, &api.RememberRequest{Draft: n})
 	if err != nil {
 		return view{}, err
 	}
-	c.vars.set("last_memory", s.ID)
+	c.vars.set("last_memory", s.RID)
 	if s.Replayed {
 		verb = "Already remembered"
 	}
 	return view{
-		text: under(verb+" "+s.ID, fmt.Sprintf("id: %s\nns: %s\ntier: %s\nindex: %d", s.ID, n.Namespace, n.Tier, s.Index)),
-		json: map[string]any{"id": s.ID, "ns": n.Namespace, "tier": n.Tier, "index": s.Index, "replayed": s.Replayed},
+		text: under(verb+" "+s.RID, fmt.Sprintf("id: %s\nns: %s\ntier: %s\nindex: %d", s.RID, n.Namespace, n.Tier, s.Index)),
+		json: map[string]any{"id": s.RID, "ns": n.Namespace, "tier": n.Tier, "index": s.Index, "replayed": s.Replayed},
 	}, nil
 }
 
@@ -94,7 +97,7 @@ func (c *call) capture(a ask) (view, error) {
 	if s, ok := a.flags["--session"]; ok {
 		meta["session"] = s
 	}
-	return c.store(a, Note{Text: tool + " " + strings.TrimSpace(body), Type: "capture", Tier: "working", Importance: 0.3,
+	return c.store(a, api.Draft{Text: tool + " " + strings.TrimSpace(body), Type: "capture", Tier: "working", Importance: 0.3,
 		Source: orElse(a.flags["--source"], tool)}, meta, "", "Captured")
 }
 
@@ -135,16 +138,12 @@ func (c *call) forget(a ask) (view, error) {
 func (c *call) forgetAll(ids []string) (gone, missing []string, err error) {
 	for len(ids) > 0 {
 		n := min(len(ids), maxBatch)
-		ops := make([]oplog.Op, n)
-		for i, id := range ids[:n] {
-			ops[i] = &oplog.Forget{RID: id, At: oplog.At(time.Now())}
-		}
-		res, _, err := c.set.Memory.Write(c.ctx, "", ops...)
+		done, err := write(c, api.ForgetMany, &api.ForgetManyRequest{RIDs: ids[:n]})
 		if err != nil {
 			return gone, missing, err
 		}
-		for i, r := range res {
-			if r.Changed {
+		for i, found := range done.Found {
+			if found {
 				gone = append(gone, ids[i])
 			} else {
 				missing = append(missing, ids[i])
@@ -158,12 +157,12 @@ func (c *call) forgetAll(ids []string) (gone, missing []string, err error) {
 func (c *call) forgetFound(a ask, q string) (view, error) {
 	found := query(a, q, maxK)
 	found.Quiet = true // what is to be forgotten was not of use
-	hits, _, err := c.set.Memory.Recall(c.ctx, found)
+	answer, err := api.Search.Ask(c.ctx, c.set.Memory, &found)
 	if err != nil {
 		return view{}, err
 	}
 	// Only what holds the words goes: a likeness is not enough to forget for.
-	hits = slices.DeleteFunc(hits, func(h index.Hit) bool { return !slices.Contains(h.Why, "keyword_match") })
+	hits := slices.DeleteFunc(answer.Hits, func(h api.Hit) bool { return !slices.Contains(h.Why, "keyword_match") })
 	var ids, said []string
 	for _, h := range hits {
 		ids = append(ids, h.Memory.RID)
@@ -211,30 +210,25 @@ func (c *call) purge(a ask) (view, error) {
 // episode groups what is remembered in the agent's namespace.
 func (c *call) episode(a ask) (view, error) {
 	verb, rest, _ := strings.Cut(a.text, " ")
-	now := oplog.At(time.Now())
 	switch verb {
 	case "start":
-		res, _, err := c.set.Memory.Write(c.ctx, "", &oplog.SessionStart{ID: oplog.NewID(), Namespace: orElse(a.ns, "default"), Client: "string/" + c.agent.ID, At: now})
+		made, err := write(c, api.StartSession, &api.StartSessionRequest{Namespace: orElse(a.ns, "default"), Client: "string/" + c.agent.ID})
 		if err != nil {
 			return view{}, err
 		}
-		c.vars.set("_episode", res[0].ID)
-		return view{"Episode started " + res[0].ID, map[string]any{"id": res[0].ID}}, nil
+		c.vars.set("_episode", made.ID)
+		return view{"Episode started " + made.ID, map[string]any{"id": made.ID}}, nil
 	case "end":
 		id := c.vars.m["_episode"]
 		if id == "" {
 			return view{}, failf(NotFound, "No episode was started in this topic.")
 		}
-		res, _, err := c.set.Memory.Write(c.ctx, "", &oplog.SessionEnd{ID: id, Summary: strings.TrimSpace(rest), At: now})
+		ended, err := write(c, api.EndSession, &api.EndSessionRequest{ID: id, Summary: strings.TrimSpace(rest)})
 		if err != nil {
 			return view{}, err
 		}
 		c.vars.del("_episode")
-		n := uint64(0)
-		if s := res[0].Session; s != nil {
-			n = s.Memories
-		}
-		return view{fmt.Sprintf("Episode ended %s (%d memories)", id, n), map[string]any{"id": id, "memories": n}}, nil
+		return view{fmt.Sprintf("Episode ended %s (%d memories)", id, ended.Memories), map[string]any{"id": id, "memories": ended.Memories}}, nil
 	case "list":
 		id := c.vars.m["_episode"]
 		return view{under("Episodes", orElse(id, "(none started in this topic)")), map[string]any{"active": id}}, nil

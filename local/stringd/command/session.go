@@ -11,6 +11,7 @@ import (
 
 	"github.com/cairndb/cairn/local/stringd/inbox"
 	"github.com/cairndb/cairn/local/stringd/shell"
+	"github.com/cairndb/cairn/node/api"
 )
 
 // An Agent is whom a command runs for.
@@ -45,8 +46,7 @@ type Listed struct {
 // Settings are the same for every session of a daemon.
 type Settings struct {
 	Host       Host
-	Memory     Memory
-	Shell      bool          // /exec, CLI actions and bash topics work
+	Memory     api.At        // with api.Programs among its scopes, /exec, CLI actions and bash topics work
 	FullAccess bool          // documents may lie anywhere
 	Outbound   bool          // actions may ask hosts other than this one
 	Roots      Roots         // of agents' homes and allowed directories

@@ -16,9 +16,6 @@ func shellFamily() []def {
 	}
 }
 
-// shellOff is what a daemon without a shell says.
-var shellOff = failf(Unsupported, "The shell is off on this node.")
-
 func (c *call) exec() (string, error) {
 	line := c.joined()
 	if strings.TrimSpace(line) == "" {
@@ -27,15 +24,20 @@ func (c *call) exec() (string, error) {
 	if c.topic.Type == Bash {
 		return c.inShell(c.ctx, line)
 	}
-	if !c.set.Shell {
-		return "", shellOff
-	}
-	dir := c.workDir()
-	out, err := shell.Once(c.ctx, shell.Line{Text: line, Dir: dir, Environ: c.environ(), Timeout: c.set.Timeout})
+	out, err := c.once(line, c.workDir())
 	if err != nil {
 		return "", err
 	}
 	return c.report(out)
+}
+
+// once runs a line in a shell of its own.
+func (c *call) once(line, dir string) (out shell.Out, err error) {
+	err = c.program(c.ctx, func(ctx context.Context) (err error) {
+		out, err = shell.Once(ctx, shell.Line{Text: line, Dir: dir, Environ: c.environ(), Timeout: c.set.Timeout})
+		return err
+	})
+	return out, err
 }
 
 // environ is what programs see: the daemon's environment, the agent's home and the topic's variables.
@@ -99,10 +101,11 @@ func (s *Session) bash(ctx context.Context, cmd string) (string, error) {
 }
 
 func (s *Session) inShell(ctx context.Context, line string) (string, error) {
-	if !s.set.Shell {
-		return "", shellOff
-	}
-	out, err := s.shell.Run(ctx, s.agent.Home, line, s.set.Timeout)
+	var out shell.Out
+	err := s.program(ctx, func(ctx context.Context) (err error) {
+		out, err = s.shell.Run(ctx, s.agent.Home, line, s.set.Timeout)
+		return err
+	})
 	if err != nil {
 		return "", err
 	}

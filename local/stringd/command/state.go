@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 )
 
@@ -58,11 +58,49 @@ func (c *call) cluster(a ask) (view, error) {
 	default:
 		return view{}, failf(InvalidPayload, "Usage: /cluster [status|nodes]")
 	}
-	cl := c.set.Memory.Cluster(c.ctx)
+	st, err := api.Cluster.Ask(c.ctx, c.set.Memory, &api.ClusterRequest{})
+	if err != nil {
+		return view{}, err
+	}
+	cl := clusterOf(st)
 	return view{under("Cluster", describeCluster(cl)), cl}, nil
 }
 
-func describeCluster(cl Cluster) string {
+// clusterState is the cluster as one node sees it.
+type clusterState struct {
+	Node            uint32 `json:"node"`
+	Role            string `json:"role"`
+	Leader          string `json:"leader"` // empty without one
+	Term            uint64 `json:"term"`
+	Commit, Applied uint64
+	Peers           []peer `json:"peers"`
+}
+
+// A peer is another member.
+type peer struct {
+	Node uint32  `json:"node"`
+	Role string  `json:"role"`
+	Addr string  `json:"address"`
+	Lag  *uint64 `json:"lag"`                  // nil: not known
+	Seen float64 `json:"last_contact_seconds"` // negative when unknown
+}
+
+func clusterOf(st *api.ClusterStatus) clusterState {
+	cl := clusterState{Node: st.NodeID, Role: st.Role, Term: st.CurrentTerm, Commit: st.Commit, Applied: uint64(st.Applied)}
+	if st.LeaderID != nil {
+		cl.Leader = strings.TrimSpace(fmt.Sprintf("n%d %s", *st.LeaderID, st.LeaderAddr))
+	}
+	for _, p := range st.Peers {
+		seen := -1.0
+		if p.LastSeenSecsAgo != nil {
+			seen = *p.LastSeenSecsAgo
+		}
+		cl.Peers = append(cl.Peers, peer{Node: p.NodeID, Role: p.State, Addr: p.Addr, Lag: p.LagEntries, Seen: seen})
+	}
+	return cl
+}
+
+func describeCluster(cl clusterState) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "node: n%d (%s)\nleader: %s\nterm: %d\ncommit: %d applied: %d\npeers:", cl.Node, strings.ToLower(cl.Role), orElse(cl.Leader, "none"), cl.Term, cl.Commit, cl.Applied)
 	for _, p := range cl.Peers {
@@ -90,13 +128,32 @@ func graphFamily() []def {
 	}
 }
 
+// A thought is what looking over the memories came to.
+type thought struct {
+	Merged    int         `json:"merged"`    // memories that say what others say, into one
+	Conflicts int         `json:"conflicts"` // found
+	Decayed   int         `json:"decayed"`   // important ones that have faded, to be confirmed or forgotten
+	Notes     []string    `json:"notes"`     // what deserves attention, the most urgent first
+	Index     oplog.Index `json:"index"`
+}
+
+// thinkLimit is for how many memories a round looks for duplicates.
+const thinkLimit = 1000
+
 func (c *call) think(a ask) (view, error) {
 	if a.text != "" {
 		return view{}, failf(InvalidPayload, "Usage: /think")
 	}
-	t, err := c.set.Memory.Think(c.ctx)
+	done, err := api.Think.Ask(c.ctx, c.set.Memory, &api.ThinkRequest{ThinkParts: api.ThinkParts{Consolidate: true, Conflicts: true}, Limit: thinkLimit})
 	if err != nil {
 		return view{}, err
+	}
+	t := thought{Merged: int(done.Merged), Conflicts: int(done.Conflicts), Notes: []string{}, Index: done.Index}
+	for _, x := range done.Triggers {
+		if x.Type == "decay_review" {
+			t.Decayed++
+		}
+		t.Notes = append(t.Notes, x.Reason)
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "merged: %d\nconflicts: %d\ndecayed: %d\nindex: %d", t.Merged, t.Conflicts, t.Decayed, t.Index)
@@ -122,11 +179,11 @@ func (c *call) relate(a ask) (view, error) {
 	if v, ok := a.flags["--weight"]; ok {
 		fmt.Sscan(v, &e.Weight) // checked with the flag
 	}
-	res, _, err := c.set.Memory.Write(c.ctx, "", &oplog.Relate{ID: oplog.NewID(), Src: e.Src, Dst: e.Dst, Type: e.Type, Weight: e.Weight, At: oplog.At(time.Now())})
+	made, err := write(c, api.Relate, &api.RelateRequest{Src: e.Src, Dst: e.Dst, Type: e.Type, Weight: e.Weight})
 	if err != nil {
 		return view{}, err
 	}
-	return view{"Related " + edgeLine(e), map[string]any{"id": res[0].ID, "new": res[0].Changed}}, nil
+	return view{"Related " + edgeLine(e), map[string]any{"id": made.ID, "new": made.New}}, nil
 }
 
 func (c *call) edges(a ask) (view, error) {

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/local/stringd/sfmd"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 )
 
@@ -31,7 +31,10 @@ func (c *call) memoryPage(uri string) (*page, error) {
 		ms, err = c.newest("", "", 20)
 		text = c.memoryDoc("Recent memories", ms)
 	case rest == "cluster":
-		text = frontMatter("Cluster") + describeCluster(c.set.Memory.Cluster(c.ctx))
+		var st *api.ClusterStatus
+		if st, err = api.Cluster.Ask(c.ctx, c.set.Memory, &api.ClusterRequest{}); err == nil {
+			text = frontMatter("Cluster") + describeCluster(clusterOf(st))
+		}
 	case kind == "timeline":
 		text, err = c.timelineDoc(arg)
 	case strings.HasPrefix(rest, "search?"):
@@ -85,12 +88,12 @@ func (c *call) searchDoc(q string) (string, error) {
 	if strings.TrimSpace(q) == "" {
 		return "", failf(InvalidTarget, "Usage: /open mem:search?q=<question>")
 	}
-	hits, _, err := c.set.Memory.Recall(c.ctx, index.Query{Text: q, K: 20, Now: time.Now()})
+	found, err := api.Search.Ask(c.ctx, c.set.Memory, &api.SearchRequest{Text: q, K: 20, Now: time.Now()})
 	if err != nil {
 		return "", err
 	}
 	var ms []*oplog.Memory
-	for _, h := range hits {
+	for _, h := range found.Hits {
 		ms = append(ms, h.Memory)
 	}
 	return c.memoryDoc("Memories of "+oneLine(q, 60), ms), nil

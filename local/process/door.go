@@ -1,0 +1,72 @@
+package process
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
+)
+
+// onHost is a row of what is done to the host and not to a memory.
+type onHost = api.Of[api.HostRequest, api.HostAnswer]
+
+// run is what a plain method does with its parameters, once the door has let it.
+func (m method) run(params json.RawMessage) func(*Server) (any, *rpcError) {
+	do := m.plain(params)
+	if m.needs == nil {
+		return do
+	}
+	return func(s *Server) (result any, e *rpcError) {
+		refused := s.allowed(m.name, *m.needs, func() error {
+			result, e = do(s)
+			return nil
+		})
+		if refused != nil {
+			return nil, refused
+		}
+		return result, e
+	}
+}
+
+// allowed does something to the host, if the door lets it.
+func (s *Server) allowed(name string, what onHost, do func() error) *rpcError {
+	_, err := what.Ask(s.ctx, s.cfg.Door, &api.HostRequest{Run: func(context.Context) error { return do() }})
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, &oplog.Error{Kind: oplog.Denied}):
+		return refuse(codeMethod, "%s is not allowed on this node", strings.TrimPrefix(name, "server."))
+	}
+	return internal(err)
+}
+
+// Alone is the door of a program with no memory behind it. It lets a client do what Config.Door lists.
+var Alone api.Host = alone{}
+
+type alone struct{}
+
+func (alone) Local(string) (api.Caller, error) { return api.Caller{}, nil }
+
+func (alone) May(c api.Caller, op *api.Op) error {
+	if !c.May(op.Scope) {
+		return oplog.Errorf(oplog.Denied, "no %s scope", op.Scope)
+	}
+	return nil
+}
+
+func (a alone) Do(ctx context.Context, c api.Caller, op *api.Op, request any) (any, error) {
+	if err := a.May(c, op); err != nil {
+		return nil, err
+	}
+	q, ok := request.(*api.HostRequest)
+	if !ok {
+		return nil, oplog.Errorf(oplog.NotFound, "%s: there is no memory here", op.Name)
+	}
+	return &api.HostAnswer{}, q.Run(ctx)
+}
+
+// All is everything that the door may let a client do.
+var All = []api.Scope{api.Programs, api.Files, api.Stop}

@@ -1,0 +1,40 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
+)
+
+// leaderless bounds a write while no leader is known: a client is told soon, and an election may still end in time.
+const leaderless = 700 * time.Millisecond
+
+// write asks for an operation that changes the memory.
+func write[Q, A any](c *call, of api.Of[Q, A], request *Q) (*A, error) {
+	ctx, cancel := context.WithCancel(c.ctx)
+	if at, err := c.place(); err == nil && at.Leader == nil {
+		ctx, cancel = context.WithTimeout(c.ctx, leaderless)
+	}
+	defer cancel()
+	return of.Ask(ctx, c.set.Memory, request)
+}
+
+// place is what the node is in its cluster.
+func (c *call) place() (*api.PlaceAnswer, error) {
+	return api.Place.Ask(c.ctx, c.set.Memory, &api.PlaceRequest{})
+}
+
+// shellOff is what a client that may run no programs is told.
+var shellOff = failf(Unsupported, "The shell is off on this node.")
+
+// program calls what runs a program, if the agents of this node may run any.
+func (s *Session) program(ctx context.Context, run func(context.Context) error) error {
+	_, err := api.RunProgram.Ask(ctx, s.set.Memory, &api.HostRequest{Run: run})
+	if errors.Is(err, &oplog.Error{Kind: oplog.Denied}) {
+		return shellOff
+	}
+	return err
+}

@@ -1,0 +1,200 @@
+package api
+
+import (
+	"context"
+	"time"
+
+	"github.com/cairndb/cairn/oplog"
+)
+
+// What the dialects of this host ask beside the operations that every surface offers. Their requests hold functions and operations of
+// the log, so no surface can describe them: they have no route, no frame and no tool, and pass the same door.
+var (
+	View   = row[ViewRequest, Viewed](Op{Name: "view", Does: "Read the state with a function of a dialect's own.", Scope: Read, Cost: free})
+	Search = row[SearchRequest, Found](Op{Name: "search", Does: "Find memories with filters of a dialect's own.", Scope: Read})
+	Place  = row[PlaceRequest, PlaceAnswer](Op{Name: "place", Does: "What this node is in its cluster at the moment; no other node is asked.", Scope: Read, Cost: free})
+
+	Capture = row[CaptureRequest, Captured](Op{Name: "capture", Does: "Store events with their summaries, all or none.", Scope: Write, Writes: true,
+		Cost: captures, Adds: captures})
+	ForgetMany = row[ForgetManyRequest, ForgottenMany](Op{Name: "forget_many", Does: "Forget memories in one entry.", Scope: Write, Writes: true,
+		Cost: func(request any) int { return len(request.(*ForgetManyRequest).RIDs) }})
+	PurgeStep = row[PurgeStepRequest, PurgedStep](Op{Name: "purge_step", Does: "Drop some of what was created before a time, as one bounded step.", Scope: Owner, Writes: true})
+
+	KeepIntent   = row[KeepIntentRequest, KeptIntent](Op{Name: "keep_intent", Does: "Store what an intent came to, with its receipt.", Scope: Write, Writes: true, Adds: func(any) int { return 1 }})
+	KeepIdentity = row[KeepIdentityRequest, KeptIdentity](Op{Name: "keep_identity", Does: "Store who an agent is, with its first capabilities.", Scope: Write, Writes: true})
+	Grant        = row[GrantRequest, Granted](Op{Name: "grant", Does: "Give an agent a capability.", Scope: Write, Writes: true})
+	Revoke       = row[RevokeRequest, Revoked](Op{Name: "revoke", Does: "End a capability.", Scope: Write, Writes: true})
+	PurgeGrants  = row[PurgeGrantsRequest, PurgedGrants](Op{Name: "purge_grants", Does: "Drop capabilities that were revoked before a time.", Scope: Owner, Writes: true})
+)
+
+// What the dialects of this host do to the host and not to a memory. What a request does is in it as a function: the door decides
+// whether it is called.
+var (
+	RunProgram = row[HostRequest, HostAnswer](Op{Name: "run_program", Does: "Run a program of this host.", Scope: Programs, Wide: true, Stream: true, Cost: free})
+	UseFiles   = row[HostRequest, HostAnswer](Op{Name: "use_files", Does: "Read or write files of this host.", Scope: Files, Wide: true, Stream: true, Cost: free})
+	StopNode   = row[HostRequest, HostAnswer](Op{Name: "stop_node", Does: "Stop the process that serves the client.", Scope: Stop, Wide: true, Stream: true, Cost: free})
+	LoseStream = row[LoseStreamRequest, LostStream](Op{Name: "lose_stream", Does: "Count an event stream that was ended because its client does not keep up.", Scope: Read, Wide: true, Cost: free})
+)
+
+// free is the cost of what is part of an operation, and of what is about no memory: the rate of a database does not hold it.
+func free(any) int { return 0 }
+
+// MaxHits is the most that a search returns.
+const MaxHits = 1000
+
+// A Host is the door as the dialects of this host find it.
+type Host interface {
+	Door
+	// Local is this host's user as a caller in a database.
+	Local(database string) (Caller, error)
+}
+
+// At is a database behind the door, for a dialect whose clients are this host's user.
+type At struct {
+	Host
+	Database string
+	Also     []Scope // what the clients may do beside what they may do to memories: see RunProgram and its neighbours
+}
+
+// Ask does the operation for this host's user.
+func (o Of[Q, A]) Ask(ctx context.Context, at At, request *Q) (*A, error) {
+	c, err := at.Local(at.Database)
+	if err != nil {
+		return nil, err
+	}
+	c.Scopes = append(c.Scopes[:len(c.Scopes):len(c.Scopes)], at.Also...)
+	return o.Do(ctx, at, c, request)
+}
+
+// View reads the state as this node has applied it. f must not keep the View.
+func (at At) View(ctx context.Context, f func(*oplog.View, oplog.DB) error) error {
+	_, err := View.Ask(ctx, at, &ViewRequest{Read: f})
+	return err
+}
+
+type ViewRequest struct {
+	Read  func(*oplog.View, oplog.DB) error // sees the state at one index, and must not keep the View; nil reads nothing
+	Fresh Fresh                             // how new that state must be
+	Found bool                              // answer when recalls on this node find all that the state holds
+}
+
+type Viewed struct{}
+
+// A SearchRequest is a question. What is not set does not filter.
+type SearchRequest struct {
+	Text         string
+	Vector       []float32 // the question's; made by the database's embedder when there is none
+	K            int       // at most so many, up to MaxHits
+	Expand       bool      // follow relations of what the question names
+	Types        []string
+	Namespace    string
+	Tier         string
+	Private      string // memories of namespaces with this prefix are not seen,
+	Within       string // but for those of this namespace
+	Since, Until oplog.Time
+	MinScore     float64
+	Now          time.Time         // of the question: decides recency and decay; zero is now
+	Fresh        Fresh             // how new the answer must be
+	Quiet        bool              // what is found is not counted as used
+	Admit        func(Facts) bool  // asked inside the scans, by several goroutines; nil admits all
+	Pick         func([]Hit) []Hit // the last cut: what it leaves out is not counted as used; nil leaves all
+}
+
+// Facts are what a filter inside the scans may look at.
+type Facts struct {
+	Namespace, Owner, Tier string
+	Created                oplog.Time
+}
+
+// A Hit is a memory that was found. The memory is shared: it must not be changed.
+type Hit struct {
+	Memory *oplog.Memory
+	Score  float64
+	Why    []string
+}
+
+type Found struct {
+	Hits    []Hit       // best first
+	Index   oplog.Index // the answer reflects the log up to here
+	Matched int         // memories that have to do with the question
+	Below   int         // of them, those that score less than MinScore
+}
+
+type PlaceRequest struct{}
+
+type PlaceAnswer struct {
+	NodeID  uint32
+	Role    string  // leader, follower or candidate
+	Leader  *uint32 // nil while none is known
+	Term    uint64
+	Commit  uint64
+	Applied oplog.Index
+	Peers   int // other members
+}
+
+type CaptureRequest struct{ Events []CapturedEvent }
+
+// A CapturedEvent is what a tool did, and the memory that tells of it.
+type CapturedEvent struct {
+	Event   *oplog.Event
+	Summary *oplog.Remember
+}
+
+func captures(request any) int { return len(request.(*CaptureRequest).Events) }
+
+type Captured struct{ IDs []CapturedIDs }
+
+// CapturedIDs are the numbers that an event and its summary got.
+type CapturedIDs struct {
+	Event   oplog.EventID
+	Summary oplog.Seq
+}
+
+type ForgetManyRequest struct{ RIDs []string }
+
+type ForgottenMany struct{ Found []bool } // for each, whether there was one to forget
+
+type PurgeStepRequest struct{ Purge oplog.Purge }
+
+type PurgedStep struct {
+	Purged uint64
+	Next   string // Purge.From of the next step; blank after the last
+}
+
+type KeepIntentRequest struct {
+	Key     string // of idempotency
+	Memory  *oplog.Remember
+	Receipt *oplog.Receipt
+}
+
+type KeptIntent struct{}
+
+type KeepIdentityRequest struct {
+	Identity *oplog.Identity
+	Grants   []*oplog.Grant
+}
+
+type KeptIdentity struct{}
+
+type GrantRequest struct{ Grant *oplog.Grant }
+
+type Granted struct{}
+
+type RevokeRequest struct{ Revoke *oplog.Revoke }
+
+type Revoked struct{ Changed bool } // whether it held until now
+
+type PurgeGrantsRequest struct{ Before oplog.Time }
+
+type PurgedGrants struct{ Purged uint64 }
+
+// A HostRequest is something to be done to this host.
+type HostRequest struct {
+	Run func(context.Context) error // nil: the caller only wants to know whether it may
+}
+
+type HostAnswer struct{}
+
+type LoseStreamRequest struct{}
+
+type LostStream struct{}
