@@ -566,7 +566,7 @@ func TestAClientLeavesAMinority(t *testing.T) {
 	eventually(t, "a member that knows of no quorum", func() bool {
 		s, caller := c.service(alone)
 		_, err := s.Remember(t.Context(), caller, "", node.Draft{Text: "in a minority"})
-		return errors.Is(err, commit.ErrNoLeader) && strings.Contains(err.Error(), "no quorum")
+		return errors.Is(err, api.ErrNoLeader) && strings.Contains(err.Error(), "no quorum")
 	})
 	if _, err := cl.Remember(t.Context(), wire.NewRemember("after")); err != nil {
 		t.Errorf("a client of the minority: %v", err)

@@ -12,7 +12,6 @@ import (
 
 	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/node/api"
-	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/oplog"
 )
 
@@ -70,7 +69,7 @@ type readOnly struct {
 
 // said is what a client may know of an error: a cause that has no kind is logged, and stays inside.
 func (g *gateway) said(err error) *oplog.Error {
-	e, known := classed(err)
+	e, known := api.Classify(err)
 	if !known {
 		e = &oplog.Error{Kind: oplog.Internal, Text: "internal error", Err: err}
 		g.s.log.Error("request failed", "surface", "http", "err", err)
@@ -109,21 +108,20 @@ func (g *gateway) fail(w http.ResponseWriter, req *http.Request, err error) {
 		writeJSON(w, status, all)
 		return
 	}
-	if e.Kind != oplog.NotLeader && !errors.Is(e, commit.ErrNoLeader) {
+	if e.Kind != oplog.NotLeader && !errors.Is(e, api.ErrNoLeader) {
 		writeJSON(w, status, f)
 		return
 	}
 	r := readOnly{failure: failure{"read-only: no leader elected", "not_leader"}, RetryAfter: 1000}
-	if e.Text != commit.ErrNoLeader.Text && e.Kind != oplog.NotLeader {
+	if e.Text != api.ErrNoLeader.Text && e.Kind != oplog.NotLeader {
 		r.Error += ": " + e.Text // why there is none
 	}
-	if l, ok := g.s.leaderInfo(); ok {
-		r.Error = fmt.Sprintf("read-only: not the leader (current leader: node %d)", l.ID)
-		r.Leader, r.LeaderID, r.LeaderNode = &l.ID, &l.ID, &l.ID
+	if l := g.s.knownLeader(); l.ID != nil {
+		r.Error = fmt.Sprintf("read-only: not the leader (current leader: node %d)", *l.ID)
+		r.Leader, r.LeaderID, r.LeaderNode = l.ID, l.ID, l.ID
 		if l.HTTP != "" {
-			url := g.s.cfg.scheme() + l.HTTP
-			r.LeaderAddr = &url
-			w.Header().Set("Location", url+req.URL.RequestURI())
+			r.LeaderAddr = &l.HTTP
+			w.Header().Set("Location", l.HTTP+req.URL.RequestURI())
 			status = http.StatusTemporaryRedirect
 		}
 	}

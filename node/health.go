@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/node/api"
-	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/oplog"
 )
 
@@ -69,7 +68,7 @@ func (s *Service) deepHealth(context.Context, api.Caller, *api.DeepHealthRequest
 	if len(s.cfg.Peers) > 0 {
 		check(api.Check{Check: "cluster_quorum", Health: s.clusterHealth()}, func() error {
 			if _, ok := s.commit.Leader(); !ok {
-				return commit.ErrNoLeader
+				return api.ErrNoLeader
 			}
 			return nil
 		})

@@ -172,6 +172,19 @@ func (s *Service) ask(ctx context.Context, m raft.Member) PeerStatus {
 	return p
 }
 
+// knownLeader is the node that takes writes, as far as this node knows.
+func (s *Service) knownLeader() api.Leader {
+	l := api.Leader{Term: s.raft.Term()}
+	if info, ok := s.leaderInfo(); ok {
+		l.ID, l.Wire = &info.ID, info.Wire
+		if info.HTTP != "" {
+			l.HTTP = s.cfg.scheme() + info.HTTP
+		}
+	}
+	l.Lost = l.ID == nil && s.lost()
+	return l
+}
+
 // leaderInfo is where the leader's clients find it, as far as this node knows.
 func (s *Service) leaderInfo() (info oplog.NodeInfo, ok bool) {
 	id, ok := s.commit.Leader()

@@ -1,13 +1,12 @@
 package node
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 
 	"github.com/cairndb/cairn/node/access"
-	"github.com/cairndb/cairn/node/commit"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/wire"
 )
@@ -27,20 +26,6 @@ var codes = map[oplog.Kind]wire.Code{
 	oplog.TooOld:         wire.CodeInternal,
 }
 
-// classed gives an error its kind. A context that ended says so bare only where nothing was written: elsewhere its error
-// is one of unknown outcome. Contexts end before their requests do when the node stops, or when the client has left.
-func classed(err error) (e *oplog.Error, known bool) {
-	switch {
-	case errors.As(err, &e):
-		return e, true
-	case errors.Is(err, context.Canceled):
-		return commit.ErrStopping, true
-	case errors.Is(err, context.DeadlineExceeded):
-		return oplog.Errorf(oplog.Unavailable, "the node did not get to it in time; retry"), true
-	}
-	return nil, false
-}
-
 // errorOf is what a client is told of an error.
 func (s *Service) errorOf(err error) (wire.Op, *wire.Error) {
 	if wire.IsPayload(err) {
@@ -51,7 +36,7 @@ func (s *Service) errorOf(err error) (wire.Op, *wire.Error) {
 		return wire.OpError, &wire.Error{Code: wire.CodeInternal, Message: slow.Error(),
 			Details: wire.JSON(fmt.Sprintf(`{"retry_after_ms":%d}`, slow.Wait.Milliseconds()+1))}
 	}
-	e, known := classed(err)
+	e, known := api.Classify(err)
 	if !known {
 		s.log.Error("request failed", "surface", "wire", "err", err)
 		return wire.OpError, &wire.Error{Code: wire.CodeInternal, Message: "internal error"}
@@ -66,7 +51,7 @@ func (s *Service) errorOf(err error) (wire.Op, *wire.Error) {
 		w.Details = s.leaderDetails()
 		return wire.OpReadonlyError, w
 	case oplog.Unavailable:
-		if errors.Is(e, commit.ErrNoLeader) {
+		if errors.Is(e, api.ErrNoLeader) {
 			w.Details = s.leaderDetails()
 			return wire.OpReadonlyError, w
 		}
@@ -77,16 +62,12 @@ func (s *Service) errorOf(err error) (wire.Op, *wire.Error) {
 }
 
 func (s *Service) leaderDetails() wire.JSON {
-	l := wire.Leader{Term: s.raft.Term()}
-	if info, ok := s.leaderInfo(); ok {
-		l.ID = &info.ID
-		if info.Wire != "" {
-			url := s.cfg.scheme() + info.HTTP
-			l.Addr, l.HTTP = &info.Wire, &url
-		}
+	l := s.knownLeader()
+	d := wire.Leader{Term: l.Term, ID: l.ID, Lost: l.Lost}
+	if l.Wire != "" {
+		d.Addr, d.HTTP = &l.Wire, &l.HTTP
 	}
-	l.Lost = l.ID == nil && s.lost()
-	b, err := json.Marshal(l)
+	b, err := json.Marshal(d)
 	if err != nil {
 		return nil
 	}

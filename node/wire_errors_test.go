@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/wire"
 )
@@ -26,7 +27,7 @@ func TestARequestCutOffMayBeRepeated(t *testing.T) {
 		if op != wire.OpError || w.Code != code || strings.Contains(string(w.Details), "unknown_outcome") != (code == wire.CodeInternal) {
 			t.Errorf("%v: %v %+v", err, op, w)
 		}
-		if e, known := classed(err); !known || e.Kind == oplog.Internal {
+		if e, known := api.Classify(err); !known || e.Kind == oplog.Internal {
 			t.Errorf("%v is an error of the node's own", err)
 		}
 	}

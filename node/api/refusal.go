@@ -1,5 +1,12 @@
 package api
 
+import (
+	"context"
+	"errors"
+
+	"github.com/cairndb/cairn/oplog"
+)
+
 // A Refusal gives an error a code of its own where its kind is too coarse for clients, and what is told beside it.
 type Refusal struct {
 	Code string
@@ -9,3 +16,35 @@ type Refusal struct {
 
 func (e *Refusal) Error() string { return e.Err.Error() }
 func (e *Refusal) Unwrap() error { return e.Err }
+
+var (
+	// ErrNoLeader is the refusal while no leader is known, and may be in a moment.
+	ErrNoLeader = &oplog.Error{Kind: oplog.Unavailable, Text: "no leader elected (cluster not ready)"}
+
+	// ErrStopping is the refusal of a node that is being closed.
+	ErrStopping = &oplog.Error{Kind: oplog.Unavailable, Text: "the node is stopping"}
+)
+
+// Classify gives an error its kind; one that is not known is the node's own, and no business of a client's. A context that ended says so
+// bare only where nothing was written: elsewhere its error is one of unknown outcome. Contexts end before their requests do when the node
+// stops, or when the client has left.
+func Classify(err error) (e *oplog.Error, known bool) {
+	switch {
+	case errors.As(err, &e):
+		return e, true
+	case errors.Is(err, context.Canceled):
+		return ErrStopping, true
+	case errors.Is(err, context.DeadlineExceeded):
+		return oplog.Errorf(oplog.Unavailable, "the node did not get to it in time; retry"), true
+	}
+	return nil, false
+}
+
+// A Leader is the node that takes writes, as far as another node knows.
+type Leader struct {
+	ID   *uint32 // nil while none is known
+	Wire string  // the address of its wire port; blank while it is not known
+	HTTP string  // the URL of its gateway; blank while it is not known
+	Term uint64
+	Lost bool // no majority of the voters answers, so there will be no leader soon
+}

@@ -7,6 +7,7 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 
 	"github.com/cairndb/cairn/node/access"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/raft"
 	"github.com/cairndb/cairn/wire"
@@ -37,7 +38,7 @@ func (l *Log) forward(ctx context.Context, by wire.Asker, e oplog.Entry) (oplog.
 			return o, unknown(o.Err)
 		case err == nil:
 			return o, nil
-		case errors.Is(err, raft.ErrNotLeader), errors.Is(err, ErrNoLeader), errors.Is(err, raft.ErrNoLeader),
+		case errors.Is(err, raft.ErrNotLeader), errors.Is(err, api.ErrNoLeader), errors.Is(err, raft.ErrNoLeader),
 			errors.Is(err, &oplog.Error{Kind: oplog.NotLeader}):
 		case errors.As(err, &refusal) && refusal.Kind != oplog.UnknownOutcome:
 			if unsure {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 )
 
@@ -58,9 +59,6 @@ func (l *Log) Leader() (id uint32, known bool) {
 	return id, id != 0
 }
 
-// ErrNoLeader is the refusal while no leader is known, and may be in a moment.
-var ErrNoLeader = &oplog.Error{Kind: oplog.Unavailable, Text: "no leader elected (cluster not ready)"}
-
 // NotLeader is the refusal of a node that may not write. It names the leader, if one is known.
 func (l *Log) NotLeader() error {
 	if id, ok := l.Leader(); ok {
@@ -69,12 +67,12 @@ func (l *Log) NotLeader() error {
 	return l.NoLeader()
 }
 
-// NoLeader is the refusal of a write while no leader is known. It is an ErrNoLeader also when it says that there can be none, so
+// NoLeader is the refusal of a write while no leader is known. It is an api.ErrNoLeader also when it says that there can be none, so
 // every surface answers what sends its clients to another node.
 func (l *Log) NoLeader() error {
 	if why := l.o.NoQuorum(); why != "" {
 		text := why + ": writes are taken when a majority of the voters answers; reads go on"
-		return &oplog.Error{Kind: oplog.Unavailable, Text: text, Err: ErrNoLeader}
+		return &oplog.Error{Kind: oplog.Unavailable, Text: text, Err: api.ErrNoLeader}
 	}
-	return ErrNoLeader
+	return api.ErrNoLeader
 }

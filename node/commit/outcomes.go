@@ -3,6 +3,7 @@ package commit
 import (
 	"errors"
 
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/raft"
 )
@@ -31,16 +32,13 @@ func refuse(batch []proposal, err error) {
 	}
 }
 
-// ErrStopping is the refusal of a node that is being closed.
-var ErrStopping = &oplog.Error{Kind: oplog.Unavailable, Text: "the node is stopping"}
-
 // proposalError maps an error of raft to the one error set.
 func proposalError(err error) error {
 	switch {
 	case errors.Is(err, raft.ErrNotLeader):
 		return &oplog.Error{Kind: oplog.NotLeader, Text: "not the leader", Err: err}
 	case errors.Is(err, raft.ErrNoLeader):
-		return ErrNoLeader
+		return api.ErrNoLeader
 	case errors.Is(err, raft.ErrUnavailable):
 		return &oplog.Error{Kind: oplog.Unavailable, Text: "the log takes no writes now; retry", Err: err}
 	default:

@@ -3,6 +3,7 @@ package commit
 import (
 	"context"
 
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/disk"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/raft"
@@ -85,7 +86,7 @@ func (p *proposer) run(ctx context.Context) error {
 		}
 		select {
 		case <-ctx.Done():
-			refuse(b.proposals, ErrStopping)
+			refuse(b.proposals, api.ErrStopping)
 			return p.refuseQueued(ctx)
 		case p.slots <- struct{}{}:
 		}
@@ -137,12 +138,12 @@ func (p *proposer) gather(b *batch) {
 // refuseQueued refuses the entries that no record has, because the node stops.
 func (p *proposer) refuseQueued(ctx context.Context) error {
 	if p.leftOver != nil {
-		refuse([]proposal{*p.leftOver}, ErrStopping)
+		refuse([]proposal{*p.leftOver}, api.ErrStopping)
 	}
 	for {
 		select {
 		case pr := <-p.queue:
-			refuse([]proposal{pr}, ErrStopping)
+			refuse([]proposal{pr}, api.ErrStopping)
 		default:
 			return ctx.Err()
 		}
