@@ -8,7 +8,7 @@ import (
 )
 
 // secretVars are variables of the environment whose values are secrets, whatever a configuration says.
-var secretVars = []string{"CAIRN_CLUSTER_SECRET", "CAIRN_CLUSTER_CLUSTER_SECRET", "YANTRIKDB_CLUSTER_SECRET", "CAIRN_TOKEN", "YQL_TOKEN", config.HexKeyEnv}
+var secretVars = append(config.SecretVariables(), "CAIRN_TOKEN", "YQL_TOKEN")
 
 // closeProcess keeps what other processes of this user could read of this one from them: programs that agents run are such
 // processes. The variables stay known to this process until forgetVars.

@@ -2,145 +2,95 @@ package config
 
 import (
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"os"
 	"path/filepath"
-	"reflect"
-	"strconv"
+	"slices"
 	"strings"
 	"testing"
 )
 
-// reference writes the configuration's keys down as the source has them, with the comments behind them.
-type reference struct {
-	types map[string]*ast.StructType
-	out   strings.Builder
+// TestEveryKeyIsDescribed: each key says what it means, and a number that counts something what it counts.
+func TestEveryKeyIsDescribed(t *testing.T) {
+	plain := []string{"_port", "node_id"} // numbers that count nothing
+	for _, k := range keys {
+		if doc := k.field.Tag.Get("doc"); doc == "" || !strings.HasSuffix(doc, ".") {
+			t.Errorf("%s.%s: doc %q is no sentence", k.section, k.name, doc)
+		}
+		bare := slices.ContainsFunc(plain, func(end string) bool { return strings.HasSuffix(k.name, end) })
+		if unit := k.field.Tag.Get("unit"); k.kind() == "number" && !bare && unit == "" {
+			t.Errorf("%s.%s: a number without a unit", k.section, k.name)
+		}
+	}
 }
 
-func (r *reference) section(path string, s *ast.StructType) {
-	var inner []func()
-	head := false
-	for _, f := range s.Fields.List {
-		key := ""
-		if f.Tag != nil {
-			tag, _ := strconv.Unquote(f.Tag.Value)
-			key = reflect.StructTag(tag).Get("toml")
+// TestEveryVariableIsRead: a value in the environment reaches the key that its name says, and no name is two keys'.
+func TestEveryVariableIsRead(t *testing.T) {
+	of := map[string]string{}
+	for _, k := range keys {
+		for _, name := range k.variables() {
+			if other, taken := of[name]; taken {
+				t.Errorf("%s is of %s and of %s.%s", name, other, k.section, k.name)
+			}
+			of[name] = k.section + "." + k.name
+			text := map[string]string{"number": "7", "boolean": "true"}[k.kind()]
+			if text == "" {
+				text = "a,b"
+			}
+			want, got := File{}, File{}
+			if err := k.set(&want, text); err != nil {
+				t.Fatal(err)
+			}
+			err := override(&got, func(asked string) string { return map[string]string{name: text}[asked] })
+			if fmt.Sprint(got) == fmt.Sprint(File{}) || err != nil || len(fmt.Sprint(got)) != len(fmt.Sprint(want)) {
+				t.Errorf("%s sets %+v, want %+v (%v)", name, got, want, err)
+			}
 		}
-		st := r.structOf(f.Type)
+	}
+}
+
+// reference is deploy/CONFIG.md.
+func reference() string {
+	var out strings.Builder
+	out.WriteString("# Configuration\n\nMade from the tags of `cmd/cairn/config.File`; `CAIRN_UPDATE=1 go test ./cmd/cairn/config -run ConfigReference` writes it anew.\n" +
+		"The file is TOML, named by `cairn serve --config`. Flags override the environment, and the environment the file.\n" +
+		"An unknown key is a warning, and an error with `--strict`; in `[tls]` and `[encryption]` it always is an error.\n")
+	section := ""
+	for _, k := range keys {
+		if k.section != section {
+			section = k.section
+			fmt.Fprintf(&out, "\n## [%s]\n\n| key | type | default | meaning |\n|---|---|---|---|\n", section)
+		}
+		kind := k.kind()
+		if unit := k.field.Tag.Get("unit"); unit != "" {
+			kind += ", " + unit
+		}
+		fmt.Fprintf(&out, "| `%s` | %s | %s | %s |\n", k.name, kind, k.field.Tag.Get("default"), strings.ReplaceAll(k.field.Tag.Get("doc"), "|", "\\|"))
+	}
+	out.WriteString("\n## Environment\n\nA variable `CAIRN_<SECTION>_<KEY>` overrides a key, such as `CAIRN_SERVER_WIRE_PORT` and `CAIRN_TLS_CLUSTER_CERT_PATH`; the parts of a list are\n" +
+		"separated by commas. Otherwise:\n\n| key | variables, the first that is set winning |\n|---|---|\n")
+	for _, k := range keys {
+		names := k.variables()
 		switch {
-		case len(f.Names) == 0 && st != nil: // embedded: its keys are this section's
-			inner = append(inner, func() { r.rows(path, &head, st) })
-		case st != nil:
-			inner = append(inner, func() { r.section(strings.TrimPrefix(path+"."+key, "."), st) })
-		default:
-			r.row(path, &head, key, f)
+		case len(names) == 0:
+			fmt.Fprintf(&out, "| `%s.%s` | none |\n", k.section, k.name)
+		case len(names) > 1 || names[0] != k.usual():
+			fmt.Fprintf(&out, "| `%s.%s` | `%s` |\n", k.section, k.name, strings.Join(names, "`, `"))
 		}
 	}
-	for _, f := range inner {
-		f()
-	}
-}
-
-func (r *reference) rows(path string, head *bool, s *ast.StructType) {
-	for _, f := range s.Fields.List {
-		if f.Tag == nil {
-			continue
-		}
-		tag, _ := strconv.Unquote(f.Tag.Value)
-		if st := r.structOf(f.Type); st == nil {
-			r.row(path, head, reflect.StructTag(tag).Get("toml"), f)
-		}
-	}
-}
-
-func (r *reference) row(path string, head *bool, key string, f *ast.Field) {
-	if path == "" || key == "" {
-		return // a whole section without effect
-	}
-	if !*head {
-		*head = true
-		fmt.Fprintf(&r.out, "\n## [%s]\n\n| key | type | default and meaning |\n|---|---|---|\n", path)
-	}
-	said := strings.TrimSpace(f.Comment.Text())
-	fmt.Fprintf(&r.out, "| `%s` | %s | %s |\n", key, typeName(f.Type), strings.ReplaceAll(said, "|", "\\|"))
-}
-
-func (r *reference) structOf(t ast.Expr) *ast.StructType {
-	switch t := t.(type) {
-	case *ast.StructType:
-		return t
-	case *ast.Ident:
-		return r.types[t.Name]
-	case *ast.ArrayType:
-		return r.structOf(t.Elt)
-	}
-	return nil
-}
-
-func typeName(t ast.Expr) string {
-	switch t := t.(type) {
-	case *ast.StarExpr:
-		return typeName(t.X)
-	case *ast.ArrayType:
-		return "list of " + typeName(t.Elt)
-	case *ast.Ident:
-		switch {
-		case t.Name == "bool":
-			return "boolean"
-		case strings.HasPrefix(t.Name, "int"), strings.HasPrefix(t.Name, "uint"), strings.HasPrefix(t.Name, "float"):
-			return "number"
-		}
-		return t.Name
-	}
-	return "table"
+	fmt.Fprintf(&out, "\nOf the keys of `[encryption]` that name a master key, one in the environment replaces all in the file. `%s`, as other servers have it, holds\nthe master key itself and counts where nothing else names one.\n", HexKeyEnv)
+	return out.String()
 }
 
 // TestConfigReferenceIsCurrent: deploy/CONFIG.md is what the code says. CAIRN_UPDATE=1 writes it anew.
 func TestConfigReferenceIsCurrent(t *testing.T) {
-	r := &reference{types: map[string]*ast.StructType{}}
-	files, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range files {
-		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, d := range f.Decls {
-			if g, ok := d.(*ast.GenDecl); ok {
-				for _, s := range g.Specs {
-					if ts, ok := s.(*ast.TypeSpec); ok {
-						if st, ok := ts.Type.(*ast.StructType); ok {
-							r.types[ts.Name.Name] = st
-						}
-					}
-				}
-			}
-		}
-	}
-	r.out.WriteString("# Configuration\n\nMade from the code by a test of `cmd/cairn/config`; `CAIRN_UPDATE=1 go test ./cmd/cairn/config -run ConfigReference` writes it anew.\n" +
-		"The file is TOML, named by `cairn serve --config`. Flags override the environment, and the environment the file.\n" +
-		"An unknown key is a warning, and an error with `--strict`; in `[tls]` and `[encryption]` it always is an error.\n")
-	r.section("", r.types["File"])
-	r.out.WriteString("\n## Environment\n\n| variable | |\n|---|---|\n")
-	for _, o := range Overrides {
-		rest := ""
-		if len(o.names) > 1 {
-			rest = "also " + strings.Join(o.names[1:], ", ")
-		}
-		fmt.Fprintf(&r.out, "| `%s` | %s |\n", o.names[0], rest)
-	}
 	path := filepath.Join("../../../deploy", "CONFIG.md")
+	want := reference()
 	if os.Getenv("CAIRN_UPDATE") != "" {
-		if err := os.WriteFile(path, []byte(r.out.String()), 0o644); err != nil {
+		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	got, err := os.ReadFile(path)
-	if err != nil || string(got) != r.out.String() {
+	if got, err := os.ReadFile(path); err != nil || string(got) != want {
 		t.Errorf("deploy/CONFIG.md is not what the code says (%v): CAIRN_UPDATE=1 go test ./cmd/cairn/config -run ConfigReference", err)
 	}
 }

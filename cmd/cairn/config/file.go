@@ -1,0 +1,122 @@
+package config
+
+// File is the configuration of a cluster node, as TOML has it. Keys keep the spelling that existing files use.
+//
+// A field's tags say all that there is to say of its key: doc, its meaning; default, what holds where it is left out; unit, of a
+// number that counts something; secret, that its value is shown to no one; env, the variables that override it, where these are not
+// CAIRN_ with the section and the key. deploy/CONFIG.md and the environment are made from them.
+type File struct {
+	Server     server     `toml:"server"`
+	Cluster    cluster    `toml:"cluster"`
+	Limits     limits     `toml:"limits"`
+	Log        retention  `toml:"log"`
+	TLS        tlsSection `toml:"tls"`
+	Backup     backup     `toml:"backup"`
+	Embedding  embedding  `toml:"embedding"`
+	Background background `toml:"background"`
+	Local      Local      `toml:"local"`
+	Encryption encryption `toml:"encryption"`
+
+	// Known, and without effect in this build: notYet says which of them a file sets.
+	Raft  map[string]any `toml:"raft"`
+	Index map[string]any `toml:"index"`
+}
+
+type server struct {
+	WirePort      int      `toml:"wire_port" default:"7437" doc:"Port of the clients' binary protocol."`
+	HTTPPort      int      `toml:"http_port" default:"wire_port + 1" doc:"Port of the gateway."`
+	Bind          string   `toml:"bind" default:"0.0.0.0" doc:"Address to listen on."`
+	DataDir       string   `toml:"data_dir" default:"./data" doc:"The home: directory of all that the node stores."`
+	ForwardWrites *bool    `toml:"forward_writes" default:"over HTTP only" doc:"Whether a follower passes writes on to the leader. Without it, it passes on those over HTTP and refuses those over the wire with the leader's address; true: it passes on both; false: it refuses both, over HTTP with 307."`
+	Lenient       bool     `toml:"lenient" default:"false" doc:"false: unknown fields, values of another type and numbers out of range are refused by name; true: let through, as clients of the first gateway (0.7 and before) rely on: what is unknown is ignored, what has another type counts as absent, numbers are kept as sent. Unreadable dates are refused always."`
+	CORSOrigins   []string `toml:"cors_origins" default:"none" doc:"Origins of web pages that may ask the gateway."`
+	MasterToken   *bool    `toml:"master_token" default:"true" doc:"Whether the cluster secret is an admin token of database \"default\"."`
+}
+
+type cluster struct {
+	NodeID             uint32     `toml:"node_id" default:"1" env:"CAIRN_CLUSTER_NODE_ID,YANTRIKDB_CLUSTER_NODE_ID" doc:"The node's number; every member has its own."`
+	Role               string     `toml:"role" default:"voter" doc:"voter or read_replica."`
+	ClusterPort        int        `toml:"cluster_port" default:"7440 with peers, else none" doc:"Port of the other members. A node without peers opens none unless it is set."`
+	Bind               string     `toml:"bind" default:"server.bind" doc:"Address that the peer port listens on."`
+	AdvertiseAddr      string     `toml:"advertise_addr" doc:"host:port that peers dial; needed when the peer port listens on every address. Its host is where clients are sent to, too."`
+	AdvertiseWire      string     `toml:"advertise_wire" default:"host of advertise_addr, wire_port" doc:"host:port where clients are sent to over the wire."`
+	AdvertiseHTTP      string     `toml:"advertise_http" default:"host of advertise_addr, http_port" doc:"host:port where clients are sent to over HTTP."`
+	HeartbeatMS        int        `toml:"heartbeat_interval_ms" default:"1000" unit:"milliseconds" doc:"How often the leader lets the followers know that it lives."`
+	MaxClockOffsetMS   int        `toml:"max_clock_offset_ms" default:"2000" unit:"milliseconds" doc:"How far a node's clock may be from the middle of the members'; a leader over it hands over, and stamps by theirs."`
+	ElectionMS         int        `toml:"election_timeout_ms" default:"5000" unit:"milliseconds" doc:"Silence after which a leader is replaced; at least twice the heartbeat."`
+	Secret             string     `toml:"cluster_secret" secret:"true" env:"CAIRN_CLUSTER_SECRET,CAIRN_CLUSTER_CLUSTER_SECRET,YANTRIKDB_CLUSTER_SECRET" default:"that of data_dir/cluster.secret" doc:"Shared by all members, at least 32 characters: cairn cluster secret makes one. A node without peers makes one at its first start."`
+	SecretFile         string     `toml:"cluster_secret_file" doc:"File with the secret, instead of cluster_secret."`
+	OtherSecret        string     `toml:"other_cluster_secret" secret:"true" doc:"Accepted as well, while the secret is being changed."`
+	OtherSecretFile    string     `toml:"other_cluster_secret_file" doc:"File with the other secret, instead of other_cluster_secret."`
+	ReplicationMode    string     `toml:"replication_mode" doc:"Taken from older files and without effect: a write is always on a majority."`
+	SnapshotThreshold  uint64     `toml:"snapshot_threshold" default:"8192" unit:"log entries" doc:"How many entries make a snapshot worth taking."`
+	SnapshotIntervalMS int        `toml:"snapshot_interval_ms" default:"120000" unit:"milliseconds" doc:"How often the node looks whether it is time for a snapshot."`
+	TrailingLogs       uint64     `toml:"trailing_logs" default:"10240" unit:"log entries" doc:"Entries kept behind a snapshot, for members that were away."`
+	Peers              []filePeer `toml:"peers" doc:"The other members."`
+}
+
+type filePeer struct {
+	Addr string `toml:"addr" doc:"Peer address, host:port."`
+	Role string `toml:"role" default:"voter" doc:"voter or read_replica."`
+}
+
+type limits struct {
+	MaxConnections      int `toml:"max_connections" default:"4096" unit:"connections" doc:"On the wire port, and as many on the gateway."`
+	MaxConnectionsPerIP int `toml:"max_connections_per_ip" default:"100" unit:"connections" doc:"On each port, from one IPv4 address or one IPv6 /64 network; loopback is exempt."`
+	MaxInFlight         int `toml:"max_in_flight" default:"1024" unit:"requests" doc:"At once, over all wire connections."`
+	MaxRPS              int `toml:"max_rps" default:"10000" unit:"operations a second" doc:"Of one token over HTTP that cairn token limit has not bounded; a batch counts as many as it holds; negative for no bound."`
+	MaxDatabases        int `toml:"max_databases" default:"100" unit:"databases" doc:"That the tokens of one database may make; tokens with scope admin are not bounded; negative for no bound."`
+	FailedLogins        int `toml:"failed_logins" default:"100" unit:"logins" doc:"With wrong tokens from one address at once, and one a second after that; right tokens are let in all the same."`
+	TokenUseMinutes     int `toml:"token_use_minutes" default:"5" unit:"minutes" doc:"How often a node tells the others when tokens were used last."`
+}
+
+type retention struct {
+	RetainOperations int `toml:"retain_operations" default:"1000000" unit:"operations" doc:"Applied operations kept for readers of the log and for backups of ranges."`
+	RetainHours      int `toml:"retain_hours" default:"168" unit:"hours" doc:"How long they are kept at most."`
+	SlowMS           int `toml:"slow_ms" default:"1000" unit:"milliseconds" doc:"An operation that takes as long is logged, without what it says; negative for none."`
+}
+
+type tlsSection struct {
+	tlsFiles
+	Cluster tlsFiles `toml:"cluster"`
+}
+
+// tlsFiles names PEM files; relative paths are the working directory's, as all others here.
+type tlsFiles struct {
+	CertPath string `toml:"cert_path" doc:"PEM of the certificate; with key_path it turns TLS on."`
+	KeyPath  string `toml:"key_path" doc:"PEM of its private key."`
+	CAPath   string `toml:"ca_path" doc:"PEM of the authorities; needed in [tls.cluster]."`
+}
+
+type backup struct {
+	Dir             string `toml:"dir" default:"none" doc:"Directory for backups; no backups are made without it."`
+	IntervalMinutes int    `toml:"interval_minutes" default:"60" unit:"minutes" doc:"How often a backup is made."`
+	FullEvery       int    `toml:"full_every" default:"24" unit:"backups" doc:"Ranges of the log between two whole states."`
+	Keep            int    `toml:"keep" default:"7" unit:"whole states" doc:"How many are kept, with the ranges that follow them."`
+}
+
+type embedding struct {
+	Strategy string `toml:"strategy" default:"none" doc:"none, builtin, static or http. A write waits 250 ms for a vector at most, a question 500 ms; the leader embeds later what was stored without one."`
+	Path     string `toml:"path" doc:"static: the model's directory."`
+	URL      string `toml:"url" doc:"http: up to and with /v1/embeddings (OpenAI) or /api/embed (Ollama)."`
+	Model    string `toml:"model" doc:"http: the model's name there."`
+	KeyFile  string `toml:"key_file" doc:"http: file with the bearer token."`
+	Dim      int    `toml:"dim" default:"builtin: 384" unit:"dimensions" doc:"Of the vectors that builtin makes, or that the model at url makes."`
+}
+
+// background is what the leader does by itself.
+type background struct {
+	ThinkMinutes         *int `toml:"think_interval_minutes" default:"30" unit:"minutes" doc:"How often every database is thought about: conflicts, triggers, tiers; 0 for never."`
+	ConsolidationMinutes *int `toml:"consolidation_interval_minutes" unit:"minutes" doc:"The older name of think_interval_minutes."`
+	Consolidate          bool `toml:"consolidate" default:"false" doc:"Whether thinking merges duplicates, in databases whose settings do not ask for it themselves."`
+	SessionHours         int  `toml:"session_hours" default:"24" unit:"hours" doc:"How old a session that is not ended may grow."`
+	DecaySweepMinutes    *int `toml:"decay_sweep_interval_minutes" unit:"minutes" doc:"Taken from older files and without effect: thinking tells of fading memories."`
+}
+
+type encryption struct {
+	KeyFile    string `toml:"key_file" doc:"File with the master key: a line of 64 hex digits or base64, older keys on lines below; mode 0600. It encrypts all of the home."`
+	KeyPath    string `toml:"key_path" env:"-" doc:"The same, as older files call it."`
+	KeyEnv     string `toml:"key_env" doc:"Name of an environment variable with the key instead; several keys are separated by commas."`
+	KeyCommand string `toml:"key_command" secret:"true" doc:"Command that prints the key instead, run by /bin/sh."`
+	Generate   bool   `toml:"auto_generate" env:"-" default:"false" doc:"Taken from older files; true is refused: a key beside its data protects nothing."`
+}

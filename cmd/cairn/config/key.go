@@ -1,0 +1,108 @@
+package config
+
+import (
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+)
+
+// A key is one key of the file, with what the tags of its field say.
+type key struct {
+	section string // such as cluster.peers
+	name    string
+	field   reflect.StructField
+	index   []int // of the field in File; none inside a list
+}
+
+// keys are all keys that have an effect, in the order of File's fields.
+var keys = keysOf(reflect.TypeFor[File](), "", nil, false)
+
+func keysOf(t reflect.Type, section string, index []int, listed bool) (all []key) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name := f.Tag.Get("toml")
+		at := append(index[:len(index):len(index)], i)
+		inner := strings.TrimPrefix(section+"."+name, ".")
+		switch {
+		case f.Anonymous:
+			all = append(all, keysOf(f.Type, section, at, listed)...)
+		case f.Type.Kind() == reflect.Struct:
+			all = append(all, keysOf(f.Type, inner, at, listed)...)
+		case f.Type.Kind() == reflect.Slice && f.Type.Elem().Kind() == reflect.Struct:
+			all = append(all, keysOf(f.Type.Elem(), inner, nil, true)...)
+		case section == "": // a whole section without effect
+		case listed:
+			all = append(all, key{section: section, name: name, field: f})
+		default:
+			all = append(all, key{section: section, name: name, field: f, index: at})
+		}
+	}
+	return all
+}
+
+// kind is the type of the key's value, in words.
+func (k key) kind() string {
+	t := k.field.Type
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch t.Kind() {
+	case reflect.Map:
+		return "table"
+	case reflect.Slice:
+		return "list of strings"
+	case reflect.Bool:
+		return "boolean"
+	case reflect.String:
+		return "string"
+	}
+	return "number"
+}
+
+// variables are the names of the environment that override the key, the first that is set winning.
+func (k key) variables() []string {
+	given := k.field.Tag.Get("env")
+	switch {
+	case given == "-", k.index == nil, k.kind() == "table":
+		return nil
+	case given != "":
+		return strings.Split(given, ",")
+	}
+	return []string{k.usual()}
+}
+
+// usual is the name that a variable has by its section and its key.
+func (k key) usual() string {
+	return "CAIRN_" + strings.ToUpper(strings.ReplaceAll(k.section, ".", "_")+"_"+k.name)
+}
+
+// set gives the key the value that a text says; a list's parts are separated by commas.
+func (k key) set(f *File, text string) (err error) {
+	v := reflect.ValueOf(f).Elem().FieldByIndex(k.index)
+	if v.Kind() == reflect.Pointer {
+		v.Set(reflect.New(v.Type().Elem()))
+		v = v.Elem()
+	}
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(text)
+	case reflect.Slice:
+		v.Set(reflect.ValueOf(strings.Split(text, ",")))
+	case reflect.Bool:
+		var b bool
+		b, err = strconv.ParseBool(text)
+		v.SetBool(b)
+	case reflect.Int:
+		var n int
+		n, err = strconv.Atoi(text)
+		v.SetInt(int64(n))
+	case reflect.Uint32, reflect.Uint64:
+		var n uint64
+		n, err = strconv.ParseUint(text, 10, v.Type().Bits())
+		v.SetUint(n)
+	default:
+		panic(fmt.Sprintf("config: no text for %s.%s", k.section, k.name))
+	}
+	return err
+}

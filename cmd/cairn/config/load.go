@@ -1,0 +1,97 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+)
+
+// protections are sections that someone relies on for secrecy: a node that cannot honour them does not start.
+func (f *File) protections(unknown []string) error {
+	var errs []error
+	for _, key := range unknown {
+		if section, _, _ := strings.Cut(key, "."); section == "tls" || section == "encryption" {
+			errs = append(errs, fmt.Errorf("[%s] has no key %s, and starting without it would not be what was asked for", section, key))
+		}
+	}
+	if f.Encryption.Generate {
+		errs = append(errs, errors.New("[encryption] auto_generate is not offered: `cairn key new` makes a key, which belongs elsewhere than its data"))
+	}
+	return errors.Join(errs...)
+}
+
+// notYet names the sections that are understood and change nothing.
+func (f *File) notYet() (names []string) {
+	for name, section := range map[string]map[string]any{"raft": f.Raft, "index": f.Index} {
+		if len(section) > 0 {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Load reads a configuration; the environment overrides the file, and flags both. Unknown keys are named in
+// warnings, or refused when strict.
+func Load(path string, strict bool, flags func(*File), env func(string) string, log *slog.Logger) (Setup, error) {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return Setup{}, cli.Hint(err, "`cairn cluster init` writes one")
+	}
+	f, unknown, err := Parse(raw)
+	if err != nil {
+		return Setup{}, fmt.Errorf("%s: %w", path, err)
+	}
+	if err := f.protections(unknown); err != nil {
+		return Setup{}, cli.Hint(fmt.Errorf("%s: %w", path, err), "remove what is named and protect the ports and the disk by other means")
+	}
+	if len(unknown) > 0 {
+		if strict {
+			return Setup{}, fmt.Errorf("%s: unknown keys: %s", path, strings.Join(unknown, ", "))
+		}
+		log.Warn("unknown configuration keys are ignored", "path", path, "keys", strings.Join(unknown, ", "))
+	}
+	if names := f.notYet(); len(names) > 0 {
+		log.Warn("configuration sections without effect in this build", "path", path, "sections", strings.Join(names, ", "))
+	}
+	if err := override(&f, env); err != nil {
+		return Setup{}, err
+	}
+	flags(&f)
+	c, err := f.Node()
+	if err == nil {
+		err = c.Validate()
+	}
+	if err != nil {
+		return Setup{}, fmt.Errorf("%s: %w", path, err)
+	}
+	return Setup{Node: c, Local: f.Local}, nil
+}
+
+// Parse decodes a configuration, and names the keys that it does not know.
+func Parse(raw []byte) (f File, unknown []string, err error) {
+	d := toml.NewDecoder(bytes.NewReader(raw))
+	d.DisallowUnknownFields()
+	err = d.Decode(&f)
+	var strict *toml.StrictMissingError
+	if errors.As(err, &strict) {
+		for _, e := range strict.Errors {
+			unknown = append(unknown, strings.Join(e.Key(), "."))
+		}
+		return f, unknown, nil
+	}
+	var wrong *toml.DecodeError
+	if errors.As(err, &wrong) && len(wrong.Key()) > 0 {
+		line, _ := wrong.Position()
+		err = fmt.Errorf("line %d: %s: %w", line, strings.Join(wrong.Key(), "."), err)
+	}
+	return f, nil, err
+}

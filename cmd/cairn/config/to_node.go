@@ -1,0 +1,118 @@
+package config
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cairndb/cairn/index/embed"
+	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/oplog/seal"
+)
+
+func (b background) node() (c node.Background) {
+	if m := cmp.Or(b.ThinkMinutes, b.ConsolidationMinutes); m != nil {
+		c.Think = time.Duration(*m) * time.Minute
+		c.NoThink = *m <= 0
+	}
+	c.Consolidate, c.SessionAge = b.Consolidate, time.Duration(b.SessionHours)*time.Hour
+	return c
+}
+
+// secretOf is a secret as it stands, or as the file that is named has it.
+func secretOf(text, path, key string) (string, error) {
+	if path == "" {
+		return text, nil
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", key, err)
+	}
+	return strings.TrimSpace(string(b)), nil
+}
+
+// Node turns the file into what a node is opened with.
+func (f *File) Node() (node.Config, error) {
+	secret, err := secretOf(f.Cluster.Secret, f.Cluster.SecretFile, "cluster_secret_file")
+	if err != nil {
+		return node.Config{}, err
+	}
+	other, err := secretOf(f.Cluster.OtherSecret, f.Cluster.OtherSecretFile, "other_cluster_secret_file")
+	if err != nil {
+		return node.Config{}, err
+	}
+	bind := cmp.Or(f.Server.Bind, "0.0.0.0")
+	at := func(host string, port, def int) string {
+		return net.JoinHostPort(host, strconv.Itoa(cmp.Or(port, def)))
+	}
+	wirePort := cmp.Or(f.Server.WirePort, 7437)
+	c := node.Config{
+		Home: cmp.Or(f.Server.DataDir, "./data"), Wire: at(bind, wirePort, 0), HTTP: at(bind, f.Server.HTTPPort, wirePort+1),
+		NodeID: cmp.Or(f.Cluster.NodeID, 1), Secret: secret,
+		Advertise: f.Cluster.AdvertiseAddr, AdvertiseWire: f.Cluster.AdvertiseWire, AdvertiseHTTP: f.Cluster.AdvertiseHTTP,
+		Heartbeat: time.Duration(f.Cluster.HeartbeatMS) * time.Millisecond, Election: time.Duration(f.Cluster.ElectionMS) * time.Millisecond, MaxClockOffset: time.Duration(f.Cluster.MaxClockOffsetMS) * time.Millisecond,
+		SnapshotThreshold: f.Cluster.SnapshotThreshold, SnapshotInterval: time.Duration(f.Cluster.SnapshotIntervalMS) * time.Millisecond,
+		TrailingLogs: f.Cluster.TrailingLogs, RetainOps: f.Log.RetainOperations, RetainTime: time.Duration(f.Log.RetainHours) * time.Hour,
+		Background: f.Background.node(), ForwardWrites: f.Server.ForwardWrites, Lenient: f.Server.Lenient, NoMasterToken: f.Server.MasterToken != nil && !*f.Server.MasterToken,
+		Backup: node.BackupPlan{Dir: f.Backup.Dir, Interval: time.Duration(f.Backup.IntervalMinutes) * time.Minute, Every: f.Backup.FullEvery, Keep: f.Backup.Keep},
+		TLS:    f.TLS.node(), PeerTLS: f.TLS.Cluster.node(), MaxConns: f.Limits.MaxConnections, MaxConnsPerIP: f.Limits.MaxConnectionsPerIP, MaxInFlight: f.Limits.MaxInFlight,
+		Encryption: f.encryption(), MaxRPS: f.Limits.MaxRPS, MaxDatabases: f.Limits.MaxDatabases, FailedLogins: f.Limits.FailedLogins, Slow: time.Duration(f.Log.SlowMS) * time.Millisecond, TokenUses: time.Duration(f.Limits.TokenUseMinutes) * time.Minute, CORSOrigins: f.Server.CORSOrigins,
+	}
+	if f.Cluster.ClusterPort != 0 || len(f.Cluster.Peers) > 0 {
+		c.Cluster = at(cmp.Or(f.Cluster.Bind, bind), f.Cluster.ClusterPort, 7440)
+	}
+	if other != "" {
+		c.OtherSecrets = []string{other}
+	}
+	switch f.Cluster.Role {
+	case "", "single":
+		if len(f.Cluster.Peers) > 0 && f.Cluster.Role == "single" {
+			return c, errors.New(`cluster.role "single" with peers: say "voter"`)
+		}
+		c.Role = node.RoleVoter
+	default:
+		c.Role = f.Cluster.Role
+	}
+	for i, p := range f.Cluster.Peers {
+		if p.Role == "witness" {
+			return c, fmt.Errorf("cluster.peers %d: witnesses are not offered: give the cluster a third small voter instead", i+1)
+		}
+		c.Peers = append(c.Peers, node.Peer{Addr: p.Addr, Role: cmp.Or(p.Role, node.RoleVoter)})
+	}
+	e, err := f.embedder()
+	c.Embedder = e
+	return c, err
+}
+
+// embedder is what [embedding] asks for.
+func (f *File) embedder() (embed.Embedder, error) {
+	e := f.Embedding
+	c := embed.Config{Kind: e.Strategy, Path: e.Path, URL: e.URL, Model: e.Model, Dim: e.Dim}
+	if e.KeyFile != "" {
+		key, err := os.ReadFile(e.KeyFile)
+		if err != nil {
+			return nil, fmt.Errorf("embedding.key_file: %w", err)
+		}
+		c.Key = strings.TrimSpace(string(key))
+	}
+	em, err := embed.Open(c)
+	if err != nil {
+		return nil, fmt.Errorf("embedding: %w", err)
+	}
+	return em, nil
+}
+
+// encryption is where the master key comes from.
+func (f *File) encryption() seal.Source {
+	e := f.Encryption
+	return seal.Source{File: cmp.Or(e.KeyFile, e.KeyPath), Env: e.KeyEnv, Command: e.KeyCommand}
+}
+
+func (t tlsFiles) node() node.TLSFiles {
+	return node.TLSFiles{Cert: t.CertPath, Key: t.KeyPath, CA: t.CAPath}
+}
