@@ -4,6 +4,7 @@
 //	none     no vectors but the clients' own; memories are found by their words
 //	builtin  words, word pairs and letter groups, hashed to signed features; no files, no network
 //	static   a directory with a model2vec model: model.safetensors, tokenizer.json (WordPiece or Unigram) or vocab.txt, config.json
+//	bert     a directory with a BERT model, as sentence-transformers has it: config.json, model.safetensors, tokenizer.json or vocab.txt
 //	http     a server that speaks OpenAI's POST /v1/embeddings or Ollama's POST /api/embed
 //
 // An Embedder may be used from any number of goroutines. It keeps no text.
@@ -33,10 +34,15 @@ type Embedder interface {
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
 }
 
+// A Questioner is an Embedder that embeds questions otherwise than texts, as models do that were trained with a prompt before each.
+type Questioner interface {
+	EmbedQuestions(ctx context.Context, texts []string) ([][]float32, error)
+}
+
 // Config chooses an embedder. The zero value is none.
 type Config struct {
-	Kind  string // none, builtin, static, http
-	Path  string // static: the model's directory
+	Kind  string // none, builtin, static, bert, http
+	Path  string // static, bert: the model's directory
 	URL   string // http: up to and with /v1/embeddings or /api/embed
 	Model string // http
 	Key   string // http: bearer token, if any
@@ -52,10 +58,12 @@ func Open(c Config) (Embedder, error) {
 		return NewHashed(c.Dim)
 	case "static":
 		return OpenStatic(c.Path)
+	case "bert":
+		return OpenBert(c.Path)
 	case "http":
 		return NewHTTP(c)
 	}
-	return nil, fmt.Errorf("embedder %q: none, builtin, static or http", c.Kind)
+	return nil, fmt.Errorf("embedder %q: none, builtin, static, bert or http", c.Kind)
 }
 
 var errDim = errors.New("dimensions must be 8 to 8192")

@@ -12,6 +12,9 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
+
+	"github.com/cairndb/cairn/index/embed/bert/berttest"
 )
 
 func cosine(a, b []float32) (sum float64) {
@@ -195,6 +198,33 @@ func TestHTTPRefuses(t *testing.T) {
 		if _, err := NewHTTP(c); err == nil {
 			t.Errorf("%+v is taken", c)
 		}
+	}
+}
+
+// TestBert embeds with a model in a directory, as configured.
+func TestBert(t *testing.T) {
+	m := berttest.Small()
+	m.Prompts = map[string]string{"query": "query: ", "passage": "passage: "}
+	e, err := Open(Config{Kind: "bert", Path: m.Write(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if id := e.Identity(); id.Name != "bert" || id.Dim != 64 || len(id.Version) != 16 {
+		t.Errorf("identity %v", id)
+	}
+	texts, err := e.Embed(t.Context(), []string{"the violin is in the attic", ""})
+	if err != nil {
+		t.Fatal(err)
+	}
+	question, err := NewGuard(e).Question(t.Context(), time.Minute, "the violin is in the attic")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(texts[0]) != 64 || texts[1] != nil || len(question) != 64 || slices.Equal(texts[0], question) {
+		t.Errorf("a text has %d numbers, an empty one %d, a question %d, or a question is embedded as a text is", len(texts[0]), len(texts[1]), len(question))
+	}
+	if _, err := Open(Config{Kind: "bert", Path: t.TempDir()}); err == nil || !strings.Contains(err.Error(), "bert embedder: ") {
+		t.Errorf("an empty directory: %v", err)
 	}
 }
 

@@ -62,7 +62,11 @@ func (g *Guard) State() State {
 }
 
 // Embed returns a vector a text as Embedder does, for as many texts as there is time for. The other ones have none, and err says why.
-func (g *Guard) Embed(ctx context.Context, patience time.Duration, texts []string) (vecs [][]float32, err error) {
+func (g *Guard) Embed(ctx context.Context, patience time.Duration, texts []string) ([][]float32, error) {
+	return g.embed(ctx, patience, texts, g.embedder.Embed)
+}
+
+func (g *Guard) embed(ctx context.Context, patience time.Duration, texts []string, f func(context.Context, []string) ([][]float32, error)) (vecs [][]float32, err error) {
 	vecs = make([][]float32, len(texts))
 	probe, err := g.admit(patience)
 	if err != nil {
@@ -73,7 +77,7 @@ func (g *Guard) Embed(ctx context.Context, patience time.Duration, texts []strin
 	defer cancel()
 	for at := 0; at < len(texts); at += guardBatch {
 		start := time.Now()
-		part, err := g.embedder.Embed(ctx, texts[at:min(at+guardBatch, len(texts))])
+		part, err := f(ctx, texts[at:min(at+guardBatch, len(texts))])
 		if err == nil && len(part) != min(guardBatch, len(texts)-at) {
 			err = fmt.Errorf("embedder: %d vectors for %d texts", len(part), min(guardBatch, len(texts)-at))
 		}
@@ -105,7 +109,11 @@ func (g *Guard) Question(ctx context.Context, patience time.Duration, text strin
 	if ok {
 		return vec, nil
 	}
-	vecs, err := g.Embed(ctx, patience, []string{text})
+	embed := g.embedder.Embed
+	if q, ok := g.embedder.(Questioner); ok {
+		embed = q.EmbedQuestions
+	}
+	vecs, err := g.embed(ctx, patience, []string{text}, embed)
 	if err != nil {
 		return nil, err
 	}

@@ -186,6 +186,30 @@ func TestQuestionsAreKept(t *testing.T) {
 	})
 }
 
+// prompted embeds questions otherwise than texts.
+type prompted struct{ timed }
+
+func (e *prompted) EmbedQuestions(ctx context.Context, texts []string) ([][]float32, error) {
+	return e.Embed(ctx, []string{"query: " + texts[0]})
+}
+
+func TestQuestionsHaveTheirPrompt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := NewGuard(&prompted{timed{takes: time.Millisecond}})
+		question, err := g.Question(t.Context(), short, "where")
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts, err := g.Embed(t.Context(), short, []string{"where"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if question[0] != 12 || texts[0][0] != 5 {
+			t.Errorf("a question of %g letters and a text of %g, want 12 and 5", question[0], texts[0][0])
+		}
+	})
+}
+
 // TestGuardRefused: texts that the embedder refuses say nothing against the embedder.
 func TestGuardRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

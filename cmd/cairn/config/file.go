@@ -96,8 +96,8 @@ type backup struct {
 }
 
 type embedding struct {
-	Strategy string `toml:"strategy" default:"none" doc:"none, builtin, static or http. A write waits 250 ms for a vector at most, a question 500 ms; the leader embeds later what was stored without one."`
-	Path     string `toml:"path" doc:"static: the model's directory."`
+	Strategy string `toml:"strategy" default:"none" doc:"none, builtin, static, bert or http. A write waits 250 ms for a vector at most, a question 500 ms; the leader embeds later what was stored without one."`
+	Path     string `toml:"path" doc:"static (model2vec) and bert (MiniLM, bge-small, e5-small, gte-small and their kind): the model's directory."`
 	URL      string `toml:"url" doc:"http: up to and with /v1/embeddings (OpenAI) or /api/embed (Ollama)."`
 	Model    string `toml:"model" doc:"http: the model's name there."`
 	KeyFile  string `toml:"key_file" doc:"http: file with the bearer token."`

@@ -1,0 +1,436 @@
+package bert
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cairndb/cairn/index/embed/bert/berttest"
+)
+
+var update = flag.Bool("update", false, "write testdata/reference.txt anew from what numpy computes")
+
+// samples are the kinds of models that are read.
+func samples(t testing.TB) []*berttest.Model {
+	t.Helper()
+	file := func(name string) []byte {
+		raw, err := os.ReadFile(filepath.Join("..", "tokenizer", "testdata", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return raw
+	}
+	mean, cls, roberta := berttest.Small(), berttest.Small(), berttest.Small()
+	mean.Tokenizer, cls.Tokenizer, roberta.Tokenizer = file("wordpiece.json"), file("wordpiece.json"), file("unigram.json")
+	cls.Dtype, cls.Prefix, cls.CLS = "F16", "bert.", true
+	roberta.Dtype, roberta.Modules = "BF16", roberta.Modules[:2]
+	roberta.Type, roberta.Pad, roberta.Types, roberta.Epsilon = "xlm-roberta", 1, 1, 1e-5
+	return []*berttest.Model{mean, cls, roberta}
+}
+
+// transcripts are those of the samples' tokenizers.
+var transcripts = []string{"wordpiece.txt", "wordpiece.txt", "unigram.txt"}
+
+// A text and its tokens, as another implementation of the tokenizer gave them.
+type encoded struct {
+	text   string
+	tokens []int
+}
+
+// examples are texts of a tokenizer's transcript, and a long one that is cut.
+func examples(t testing.TB, m *Model, transcript string) (out []encoded) {
+	t.Helper()
+	f, err := os.Open(filepath.Join("..", "tokenizer", "testdata", transcript))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	around := func(tokens []int) []int {
+		if strings.HasPrefix(transcript, "wordpiece") { // has them
+			tokens = tokens[1 : len(tokens)-1]
+		}
+		return slices.Concat(m.tokens.Start, tokens[:min(len(tokens), m.room())], m.tokens.End)
+	}
+	for s := bufio.NewScanner(f); s.Scan() && len(out) < 16; {
+		var e encoded
+		if err := json.Unmarshal(s.Bytes(), &[]any{&e.text, &e.tokens}); err != nil {
+			t.Fatal(err)
+		}
+		if strings.TrimSpace(e.text) == "" {
+			continue
+		}
+		e.tokens = around(e.tokens)
+		out = append(out, e)
+	}
+	first := out[0]
+	inner := first.tokens[1 : len(first.tokens)-1]
+	long := encoded{strings.Repeat(first.text+" ", 40), slices.Concat(m.tokens.Start, slices.Repeat(inner, 40)[:m.room()], m.tokens.End)}
+	return append(out, long)
+}
+
+// numpy finds a Python that has it.
+func numpy() string {
+	for _, python := range []string{"python3", "/usr/bin/python3"} {
+		if exec.Command(python, "-c", "import numpy").Run() == nil {
+			return python
+		}
+	}
+	return ""
+}
+
+// TestReference compares with testdata/reference.py, which computes with numpy: with what it printed when the transcript was made, and,
+// where there is a Python with numpy, with what it prints now.
+func TestReference(t *testing.T) {
+	t.Parallel()
+	var dirs []string
+	var texts [][]string
+	var models []*Model
+	for i, s := range samples(t) {
+		dir := s.Write(t)
+		m, err := Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var tokens [][]int
+		var list []string
+		for _, e := range examples(t, m, transcripts[i]) {
+			tokens, list = append(tokens, e.tokens), append(list, e.text)
+		}
+		raw, err := json.Marshal(tokens)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "tokens.json"), raw, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		dirs, texts, models = append(dirs, dir), append(texts, list), append(models, m)
+	}
+	compare := func(t *testing.T, transcript []byte) {
+		lines := bytes.Split(bytes.TrimSpace(transcript), []byte("\n"))
+		if len(lines) != len(models) {
+			t.Fatalf("%d lines for %d models", len(lines), len(models))
+		}
+		for i, m := range models {
+			var want [][]float64
+			if err := json.Unmarshal(lines[i], &want); err != nil {
+				t.Fatal(err)
+			}
+			for _, k := range []kernels{fastest(), portable} {
+				m.kernels = &k
+				got, err := m.Texts(t.Context(), texts[i])
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(got) != len(want) {
+					t.Fatalf("%d vectors, want %d", len(got), len(want))
+				}
+				for j := range want {
+					if d := distance(got[j], want[j]); d > 1e-4 {
+						t.Errorf("model %d, %s, %q: a distance of %g", i, k.name, texts[i][j], d)
+					}
+				}
+			}
+		}
+	}
+	t.Run("transcript", func(t *testing.T) {
+		raw, err := os.ReadFile("testdata/reference.txt")
+		if err != nil {
+			t.Fatal(err)
+		}
+		compare(t, raw)
+	})
+	t.Run("numpy", func(t *testing.T) {
+		python := numpy()
+		if python == "" {
+			t.Skip("no python3 with numpy here: the transcript alone was compared with")
+		}
+		out, err := exec.Command(python, append([]string{"testdata/reference.py"}, dirs...)...).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		compare(t, out)
+		if *update {
+			if err := os.WriteFile("testdata/reference.txt", out, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+// distance is the largest difference between two vectors' numbers.
+func distance[T float32 | float64](got []float32, want []T) (most float64) {
+	if len(got) != len(want) {
+		return math.Inf(1)
+	}
+	for i, x := range got {
+		if d := math.Abs(float64(x) - float64(want[i])); d > most || d != d {
+			most = d
+		}
+	}
+	return most
+}
+
+// TestAlone holds a text's vector to the same bits alone, in batches of other sizes and from many goroutines at once.
+func TestAlone(t *testing.T) {
+	t.Parallel()
+	for i, s := range samples(t) {
+		m, err := Open(s.Write(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var texts []string
+		for n, e := range examples(t, m, transcripts[i]) {
+			texts = append(texts, e.text, strings.Repeat("the cat ", n+1))
+		}
+		var alone [][]float32
+		for _, text := range texts {
+			v, err := m.Texts(t.Context(), []string{text})
+			if err != nil || len(v[0]) != m.Dim() {
+				t.Fatalf("%q: %d numbers, %v", text, len(v[0]), err)
+			}
+			alone = append(alone, v[0])
+		}
+		for size := 2; size <= len(texts); size += 5 {
+			t.Run("", func(t *testing.T) {
+				t.Parallel()
+				for at := 0; at < len(texts); at += size {
+					end := min(at+size, len(texts))
+					vecs, err := m.Texts(t.Context(), texts[at:end])
+					if err != nil {
+						t.Fatal(err)
+					}
+					for i, v := range vecs {
+						if !slices.Equal(v, alone[at+i]) {
+							t.Errorf("%q among %d: another vector than alone", texts[at+i], size)
+						}
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestKernels holds the two sets of inner loops to each other.
+func TestKernels(t *testing.T) {
+	t.Parallel()
+	if fastest().name == portable.name {
+		t.Skip("this processor has the portable loops alone")
+	}
+	for i, s := range samples(t) {
+		m, err := Open(s.Write(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts := []string{"the cat sleeps", strings.Repeat("the dog runs in the attic ", 12)}
+		fast, err := m.Texts(t.Context(), texts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.kernels = &portable
+		slow, err := m.Texts(t.Context(), texts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k := range texts {
+			if d := distance(fast[k], slow[k]); d > 1e-5 {
+				t.Errorf("model %d, %q: %s and portable differ by %g", i, texts[k], fastest().name, d)
+			}
+		}
+	}
+}
+
+// TestFunctions holds the approximations to the library's functions.
+func TestFunctions(t *testing.T) {
+	t.Parallel()
+	for _, k := range []kernels{fastest(), portable} {
+		var x, y []float32
+		for v := float32(-12); v < 12; v += 1. / 256 {
+			x, y = append(x, v), append(y, v)
+		}
+		k.gelu(x)
+		for i, v := range y {
+			want := float64(v) / 2 * math.Erfc(-float64(v)/math.Sqrt2)
+			if d := math.Abs(float64(x[i]) - want); d > 1e-6+1e-6*math.Abs(want) {
+				t.Errorf("%s: gelu(%g) = %g, want %g", k.name, v, x[i], want)
+			}
+		}
+		copy(x, y)
+		sum := k.exp(x, 2, 24)
+		var all float64
+		for i, v := range y {
+			want := math.Exp(2*float64(v) - 24)
+			all += want
+			if d := math.Abs(float64(x[i]) - want); d > 1e-6*want {
+				t.Errorf("%s: exp(%g) = %g, want %g", k.name, 2*v-24, x[i], want)
+			}
+		}
+		if math.Abs(float64(sum)/all-1) > 1e-5 {
+			t.Errorf("%s: the exponentials add up to %g, want %g", k.name, sum, all)
+		}
+	}
+}
+
+func TestPrompts(t *testing.T) {
+	t.Parallel()
+	s := samples(t)[0]
+	plain, err := Open(s.Write(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Prompts = map[string]string{"query": "in: ", "passage": "the: "}
+	m, err := Open(s.Write(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m.Fingerprint() == plain.Fingerprint() {
+		t.Error("prompts do not change the fingerprint")
+	}
+	question, err := m.Questions(t.Context(), []string{"cat", " "})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := m.Texts(t.Context(), []string{"cat", ""})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := plain.Texts(t.Context(), []string{"in: cat", "the: cat"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(question[0], want[0]) || !slices.Equal(text[0], want[1]) || question[1] != nil || text[1] != nil {
+		t.Error("prompts do not stand before questions and texts, or an empty text has a vector")
+	}
+}
+
+func TestCancelled(t *testing.T) {
+	t.Parallel()
+	m, err := Open(samples(t)[0].Write(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := m.Texts(ctx, []string{"cat"}); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+}
+
+// TestOpenRefuses holds what a directory cannot have to an error that names it.
+func TestOpenRefuses(t *testing.T) {
+	t.Parallel()
+	for want, edit := range map[string]func(dir string) (file, text string){
+		"no such file":              func(string) (string, string) { return "model.safetensors", "" },
+		"type \"t5\"":               config(func(s *berttest.Config) { s.Type = "t5" }),
+		"hidden_size is 1073741824": config(func(s *berttest.Config) { s.Hidden = 1 << 30 }),
+		"multiples of 16":           config(func(s *berttest.Config) { s.Heads = 3 }),
+		"hidden_act is \"relu\"":    config(func(s *berttest.Config) { s.Act = "relu" }),
+		"num_hidden_layers is 0":    config(func(s *berttest.Config) { s.Layers = 0 }),
+		"no tensor encoder.layer.3": config(func(s *berttest.Config) { s.Layers = 4 }),
+		"has the shape [180 64]":    config(func(s *berttest.Config) { s.Vocab = 181 }),
+		"vocab_size is 100":         config(func(s *berttest.Config) { s.Vocab = 100 }),
+		"type \"x.Dense\"":          func(string) (string, string) { return "modules.json", `[{"type":"x.Dense","path":"2_Dense"}]` },
+		"leads out":                 func(string) (string, string) { return "modules.json", `[{"type":"x.Pooling","path":"../x"}]` },
+		"one of them":               func(string) (string, string) { return "1_Pooling/config.json", `{"pooling_mode_max_tokens":true}` },
+		"more than the 1048576":     func(string) (string, string) { return "config.json", strings.Repeat(" ", 1<<20+1) },
+		"too short":                 func(string) (string, string) { return "model.safetensors", "x" },
+	} {
+		dir := samples(t)[0].Write(t)
+		file, text := edit(dir)
+		path := filepath.Join(dir, file)
+		err := os.Remove(path)
+		if err == nil && text != "" {
+			err = os.WriteFile(path, []byte(text), 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("want an error with %q, got %v", want, err)
+		}
+	}
+}
+
+func config(edit func(*berttest.Config)) func(string) (string, string) {
+	return func(string) (string, string) {
+		s := berttest.Small().Config
+		edit(&s)
+		raw, err := json.Marshal(s)
+		if err != nil {
+			panic(err)
+		}
+		return "config.json", string(raw)
+	}
+}
+
+// FuzzConfig reads any of a directory's configurations: what is taken is within its bounds and leads to no other directory.
+func FuzzConfig(f *testing.F) {
+	f.Add([]byte(`{"model_type":"roberta","hidden_size":32,"num_hidden_layers":1,"num_attention_heads":2,"intermediate_size":16,"vocab_size":9,`+
+		`"max_position_embeddings":20,"type_vocab_size":1,"hidden_act":"gelu","pad_token_id":1}`),
+		[]byte(`[{"type":"a.Transformer"},{"type":"a.Pooling","path":"1_Pooling"}]`), []byte(`{"pooling_mode_cls_token":true,"pooling_mode_mean_tokens":false}`),
+		[]byte(`{"max_seq_length":9}`), []byte(`{"prompts":{"query":"q: "}}`))
+	dir := f.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "1_Pooling"), 0o700); err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, config, modules, pooling, cut, prompts []byte) {
+		var s shape
+		if err := json.Unmarshal(config, &s); err == nil && s.check() == nil {
+			if d := s.Hidden / s.Heads; d%tileCols != 0 || s.Layers > maxLayers || s.Inner > maxInner || s.Positions <= s.offset || *s.Epsilon < 0 {
+				t.Fatalf("%+v", s)
+			}
+		}
+		for name, raw := range map[string][]byte{"modules.json": modules, "1_Pooling/config.json": pooling, "sentence_bert_config.json": cut,
+			"config_sentence_transformers.json": prompts} {
+			if err := os.WriteFile(filepath.Join(dir, name), raw, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r, err := readRecipe(dir)
+		if err != nil {
+			return
+		}
+		if to, err := filepath.Rel(dir, r.Dir); err != nil || !filepath.IsLocal(to) || r.Tokens < 8 || r.Tokens > maxTokens || len(r.Question)+len(r.Text) > 2*maxPrompt {
+			t.Fatalf("%+v, %v", r, err)
+		}
+	})
+}
+
+// BenchmarkMiniLM measures a model of the sizes of MiniLM-L6, 22.7 million numbers, on one core: a text of 16 tokens, with the two around it.
+func BenchmarkMiniLM(b *testing.B) {
+	s := samples(b)[0]
+	s.Config = berttest.Config{Type: "bert", Hidden: 384, Layers: 6, Heads: 12, Inner: 1536, Vocab: 30522, Positions: 512, Types: 2, Act: "gelu"}
+	m, err := Open(s.Write(b))
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, k := range []kernels{fastest(), portable} {
+		for name, texts := range map[string][]string{
+			"16tokens":    {strings.Repeat("cat dog ", 8)},
+			"128tokens":   {strings.Repeat("cat dog ", 64)},
+			"512tokens":   {strings.Repeat("cat dog ", 256)},
+			"64x16tokens": slices.Repeat([]string{strings.Repeat("cat dog ", 8)}, 64),
+		} {
+			if k.name == portable.name && name != "16tokens" {
+				continue
+			}
+			b.Run(k.name+"/"+name, func(b *testing.B) {
+				m.kernels, m.slots = &k, make(chan struct{}, 1)
+				for b.Loop() {
+					if _, err := m.Texts(b.Context(), texts); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}
