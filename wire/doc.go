@@ -1,5 +1,6 @@
 // Package wire is the cluster protocol: frames on a stream, and the messages inside them. It knows bytes and
-// nothing else; it opens no sockets, starts no goroutines and imports no other package of this module but wire/field, which describes values.
+// nothing else; it opens no sockets, starts no goroutines and imports no other package of this module but wire/field,
+// which describes values. Any package may call it: one goroutine at a time per Reader, everything else from any.
 //
 // # Frames
 //
@@ -18,9 +19,10 @@
 // (Message), in the order in which they are written. A reader takes less orderly payloads too: any order, a
 // positional array instead of the map, field numbers or bytes as keys, integers for floats, float64 or
 // integers in embeddings, bytes for a byte vector that is otherwise an array of integers. Unknown keys are
-// passed over, but refused in a client's request, as numbers out of range are there (UnpackExact); a key that comes twice, a missing required field, nil for what is not optional, an integer out
-// of range and invalid UTF-8 are refused. Before anything is decoded the payload is scanned without
-// recursion: no deeper than 1,024, no header announcing more than is there.
+// skipped, except in a client's request, which is read exactly (UnpackExact): there they are refused, and so are numbers out
+// of range. A duplicate key, a missing required field, nil for a field that is not optional, an integer out of range and
+// invalid UTF-8 are always refused. Before anything is decoded the payload is scanned without recursion: no deeper than
+// 1,024, no header announcing more than is there.
 //
 // Dates are written as Unix seconds and read from RFC 3339 text as well; a date that is neither is refused.
 //

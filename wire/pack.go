@@ -85,7 +85,7 @@ func msgpackToJSON(b []byte) ([]byte, error) {
 	return marshal(x)
 }
 
-// PlainSize is how long a frame says that its payload is when it is decompressed; the most there may be when it does not say.
+// PlainSize is the decompressed length that a frame announces, or maxPlain when it announces none.
 func PlainSize(f Frame, maxPlain int) int {
 	if f.Flags&FlagZstd == 0 {
 		return len(f.Payload)
@@ -97,15 +97,15 @@ func PlainSize(f Frame, maxPlain int) int {
 	return int(min(h.FrameContentSize, uint64(maxPlain)))
 }
 
-// unzstd decompresses a payload into memory of its size: one that does not say how long it is, or says less, is counted first.
-// Nothing is allocated for one that is too long.
+// unzstd decompresses a payload into memory of its size. A payload that does not announce its length, or too small a one, is counted
+// first, so one that is too long allocates nothing.
 func unzstd(b []byte, maxPlain int) ([]byte, error) {
 	var h zstd.Header
 	if err := h.Decode(b); err == nil && h.HasFCS {
 		if h.FrameContentSize > uint64(maxPlain) {
 			return nil, zstd.ErrDecoderSizeExceeded
 		}
-		out, err := decoders[maxPlain]().DecodeAll(b, room(int(h.FrameContentSize)))
+		out, err := decoders[maxPlain]().DecodeAll(b, plainBuffer(int(h.FrameContentSize)))
 		if !errors.Is(err, zstd.ErrDecoderSizeExceeded) {
 			return out, err
 		}
@@ -114,21 +114,21 @@ func unzstd(b []byte, maxPlain int) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return decoders[maxPlain]().DecodeAll(b, room(n))
+	return decoders[maxPlain]().DecodeAll(b, plainBuffer(n))
 }
 
-// spare holds the memory of a payload that could not be decoded: a bomb that comes again and again takes no more than one does,
-// and the collector need not keep pace with it.
-var spare = make(chan []byte, 1)
+// recycled holds the memory of one payload that could not be decoded: a peer that sends such payloads again and again costs no more
+// memory than one.
+var recycled = make(chan []byte, 1)
 
-// spareFrom is from where on a payload's memory is worth keeping.
-const spareFrom = 1 << 20
+// recycleFrom is the size from which a payload's memory is kept.
+const recycleFrom = 1 << 20
 
-// room is empty memory for n bytes.
-func room(n int) []byte {
-	if n >= spareFrom {
+// plainBuffer returns empty memory for n bytes.
+func plainBuffer(n int) []byte {
+	if n >= recycleFrom {
 		select {
-		case b := <-spare:
+		case b := <-recycled:
 			if cap(b) >= n {
 				return b[:0]
 			}
@@ -138,21 +138,21 @@ func room(n int) []byte {
 	return make([]byte, 0, n)
 }
 
-// spoiled takes back the memory of a frame's payload that nothing refers to.
-func spoiled(f Frame, b []byte) {
-	if f.Flags&FlagZstd == 0 || f.JSON() || cap(b) < spareFrom { // it is not of room
+// recycle takes back the memory of a frame's payload that nothing refers to.
+func recycle(f Frame, b []byte) {
+	if f.Flags&FlagZstd == 0 || f.JSON() || cap(b) < recycleFrom { // it is not of room
 		return
 	}
 	select {
-	case spare <- b:
+	case recycled <- b:
 	default:
 	}
 }
 
-// countWindow is how far what is counted may reach back: that much memory counting takes.
+// countWindow bounds the memory that counting takes: how far back a compressed payload may refer.
 const countWindow = 8 << 20
 
-// counters decompress and keep nothing.
+// counters decompress only to count, and keep nothing.
 var counters = sync.Pool{New: func() any {
 	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(countWindow), zstd.WithDecodeBuffersBelow(0))
 	if err != nil {
@@ -200,7 +200,7 @@ func Plain(f Frame, maxPlain int) ([]byte, error) {
 		return nil, fmt.Errorf("%w: empty payload", ErrPayload)
 	}
 	if _, err := Scan(b); err != nil {
-		spoiled(f, b)
+		recycle(f, b)
 		return nil, err
 	}
 	return b, nil
@@ -219,7 +219,7 @@ func unpack(f Frame, m Message, maxPlain int, exact bool) error {
 		return err
 	}
 	if err := decodeAt(b, 0, m, exact); err != nil {
-		spoiled(f, b)
+		recycle(f, b)
 		return err
 	}
 	return nil

@@ -134,7 +134,7 @@ func (m *OplogPushOK) fields(c *codec) {
 	sub(c, "raft", &m.Raft, extension)
 }
 
-// Heartbeat says who leads, or, with Raft set, is an AppendEntries without entries.
+// Heartbeat names the leader or, with Raft set, is an AppendEntries without entries.
 type Heartbeat struct {
 	Term           uint64
 	LeaderID       uint32

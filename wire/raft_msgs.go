@@ -19,7 +19,7 @@ type RaftHello struct {
 	Needs     []byte // those of its log that not every version reads
 	AckTerm   uint64 // the last record that the sender knows the receiver to have acknowledged; 0 for none
 	AckIndex  uint64
-	Nonce     []byte // of who dials: the answer signs it
+	Nonce     []byte // chosen by the dialing side: the answer signs it
 	Key       string // of the answer: the public key, in hex, of the node's home
 	Addr      string // of the answer: where the node is to be reached
 	Proof     []byte // of the answer: the key's signature
@@ -222,7 +222,7 @@ func (m *TimeoutNow) fields(c *codec) {
 	c.str("leader_addr", &m.LeaderAddr, required)
 }
 
-// Asker is who asked for a change, for the audit that the leader writes.
+// Asker is the caller that asked for a change, for the audit that the leader writes.
 type Asker struct {
 	By    string // as the audit names it; empty: the node itself
 	Label string // of the token
@@ -260,14 +260,14 @@ func (m *ReadIndexOK) fields(c *codec) {
 	uintField(c, "term", &m.Term, required)
 }
 
-// Membership asks the leader to change who belongs to the cluster.
+// Membership asks the leader to change the members of the cluster.
 type Membership struct {
 	Action        string // join, rejoin, remove, promote, transfer; form, from the founder to the other founding members
 	NodeID        uint32
 	Addr          string // for join: the peer address of the node
 	Role          string // for join: voter or read_replica
 	Configuration []byte // for form: the founding members, as the Raft library writes them
-	Force         bool   // the operator knows what it risks
+	Force         bool   // skip the checks that protect availability
 	Asker
 }
 

@@ -14,7 +14,7 @@ var ErrPayload = errors.New("invalid payload")
 
 // Scan walks one msgpack value without recursion and without allocating, so that a hostile payload is
 // refused before anything decodes it: nesting is at most MaxDepth, and no header announces more than is there.
-// It returns the length of the value; bytes behind it are nobody's business.
+// It returns the length of the value; it does not look at bytes behind the value.
 func Scan(b []byte) (int, error) {
 	var depth int
 	var left [MaxDepth + 1]uint64 // values still to come on each level

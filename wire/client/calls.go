@@ -7,7 +7,7 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-func (c *Client) call(ctx context.Context, kind again, op wire.Op, m wire.Message, want wire.Op, answer wire.Message) error {
+func (c *Client) call(ctx context.Context, kind retryRule, op wire.Op, m wire.Message, want wire.Op, answer wire.Message) error {
 	return c.do(ctx, kind, func(cn *conn) error { return cn.ask(ctx, op, m, want, answer) })
 }
 
@@ -23,7 +23,7 @@ func (c *Client) Remember(ctx context.Context, m wire.Remember) (string, error) 
 		m.IdempotencyKey = NewKey()
 	}
 	var ok wire.RememberOK
-	err := c.call(ctx, known, wire.OpRemember, &m, wire.OpRememberOK, &ok)
+	err := c.call(ctx, recognised, wire.OpRemember, &m, wire.OpRememberOK, &ok)
 	c.wrote(ok.Index)
 	return ok.RID, err
 }
@@ -34,7 +34,7 @@ func (c *Client) RememberBatch(ctx context.Context, m wire.RememberBatch) ([]str
 		m.IdempotencyKey = NewKey()
 	}
 	var ok wire.RememberBatchOK
-	err := c.call(ctx, known, wire.OpRememberBatch, &m, wire.OpRememberOK, &ok)
+	err := c.call(ctx, recognised, wire.OpRememberBatch, &m, wire.OpRememberOK, &ok)
 	c.wrote(ok.Index)
 	return ok.RIDs, err
 }
@@ -106,7 +106,7 @@ func recall(ctx context.Context, cn *conn, q wire.Recall, each func(wire.RecallR
 // Forget makes a memory invisible; found says whether there was one.
 func (c *Client) Forget(ctx context.Context, rid string) (found bool, err error) {
 	var ok wire.ForgetOK
-	err = c.call(ctx, known, wire.OpForget, &wire.Forget{RID: rid}, wire.OpForgetOK, &ok)
+	err = c.call(ctx, recognised, wire.OpForget, &wire.Forget{RID: rid}, wire.OpForgetOK, &ok)
 	c.wrote(ok.Index)
 	return ok.Found, err
 }
@@ -114,7 +114,7 @@ func (c *Client) Forget(ctx context.Context, rid string) (found bool, err error)
 // Relate puts two entities into a relation; saying it again updates the weight, so it is safe to repeat.
 func (c *Client) Relate(ctx context.Context, m wire.Relate) (edge string, err error) {
 	var ok wire.RelateOK
-	err = c.call(ctx, known, wire.OpRelate, &m, wire.OpRelateOK, &ok)
+	err = c.call(ctx, recognised, wire.OpRelate, &m, wire.OpRelateOK, &ok)
 	c.wrote(ok.Index)
 	return ok.EdgeID, err
 }
@@ -129,7 +129,7 @@ func (c *Client) Edges(ctx context.Context, entity string) ([]wire.Edge, error) 
 // Claim states a relation with its evidence.
 func (c *Client) Claim(ctx context.Context, m wire.Claim) (id string, err error) {
 	var ok wire.ClaimOK
-	err = c.call(ctx, known, wire.OpClaim, &m, wire.OpClaimOK, &ok)
+	err = c.call(ctx, recognised, wire.OpClaim, &m, wire.OpClaimOK, &ok)
 	c.wrote(ok.Index)
 	return ok.ClaimID, err
 }
@@ -144,7 +144,7 @@ func (c *Client) Claims(ctx context.Context, entity, namespace string) ([]wire.C
 // Alias makes a name stand for another.
 func (c *Client) Alias(ctx context.Context, m wire.Alias) (added bool, err error) {
 	var ok wire.AliasOK
-	err = c.call(ctx, known, wire.OpAlias, &m, wire.OpAliasOK, &ok)
+	err = c.call(ctx, recognised, wire.OpAlias, &m, wire.OpAliasOK, &ok)
 	c.wrote(ok.Index)
 	return ok.Added, err
 }
@@ -196,7 +196,7 @@ func (c *Client) ClusterStatus(ctx context.Context) (wire.ClusterStatusResult, e
 // Subscribe hands over events until ctx ends, each returns an error, or the connection breaks: then subscribe
 // again behind the last event's index. It has a connection of its own, so that a slow taker delays no request.
 func (c *Client) Subscribe(ctx context.Context, m wire.Subscribe, each func(wire.Event) error) error {
-	cn, err := c.another(ctx)
+	cn, err := c.secondConnection(ctx)
 	if err != nil {
 		return err
 	}

@@ -35,24 +35,24 @@ type Error struct {
 	Details []byte // JSON; empty for none
 }
 
-// details are what the server adds for programs.
-type details struct {
+// errorDetails are what the server adds to an error for programs.
+type errorDetails struct {
 	Unknown bool  `json:"unknown_outcome"`
 	Millis  int64 `json:"retry_after_ms"`
 	TLS     bool  `json:"tls"`
 }
 
-func (e *Error) details() (d details) {
+func (e *Error) details() (d errorDetails) {
 	if len(e.Details) == 0 || json.Unmarshal(e.Details, &d) != nil {
-		return details{} // they are optional
+		return errorDetails{} // they are optional
 	}
 	return d
 }
 
-// unknown says whether the server does not know what became of the write.
+// unknown reports whether the server does not know the write's outcome.
 func (e *Error) unknown() bool { return e.details().Unknown }
 
-// RetryAfter is how long a server that refuses to be asked so often wants to be left alone; 0 for any other answer.
+// RetryAfter is how long a server that limits the rate of requests asks to wait; 0 for any other answer.
 func (e *Error) RetryAfter() time.Duration {
 	return time.Duration(e.details().Millis) * time.Millisecond
 }
@@ -73,7 +73,8 @@ type Config struct {
 	Patience    time.Duration // 3s: with a cluster that takes nothing just now, since leadership moves or a queue is full
 }
 
-// Client talks to a cluster.
+// Client talks to a cluster. Any number of goroutines may use it. mu guards its fields and is held while it dials: callers that come
+// meanwhile need the same connection.
 type Client struct {
 	cfg Config
 
@@ -84,8 +85,8 @@ type Client struct {
 	closed bool
 	index  uint64 // of the latest write
 
-	mute  string    // an address where nobody answered
-	until time.Time // so long it is asked last, whoever names it as the leader's
+	silentAddr  string    // an address that did not answer
+	silentUntil time.Time // until then it is tried last, even when a node names it as the leader
 }
 
 // Dial connects to the first node that answers.
@@ -157,8 +158,8 @@ func (c *Client) connection(ctx context.Context) (*conn, error) {
 // order is the addresses as they are to be tried.
 func (c *Client) order() []string {
 	order := append(slices.Clone(c.cfg.Addrs[c.next%len(c.cfg.Addrs):]), c.cfg.Addrs[:c.next%len(c.cfg.Addrs)]...)
-	if i := slices.Index(order, c.mute); i >= 0 && time.Now().Before(c.until) {
-		order = append(slices.Delete(order, i, i+1), c.mute)
+	if i := slices.Index(order, c.silentAddr); i >= 0 && time.Now().Before(c.silentUntil) {
+		order = append(slices.Delete(order, i, i+1), c.silentAddr)
 	}
 	if c.target != "" {
 		order = append([]string{c.target}, order...)
@@ -167,8 +168,8 @@ func (c *Client) order() []string {
 	return order
 }
 
-// another is a second connection to the node the client is connected to.
-func (c *Client) another(ctx context.Context) (*conn, error) {
+// secondConnection is a second connection to the node that the client is connected to.
+func (c *Client) secondConnection(ctx context.Context) (*conn, error) {
 	cn, err := c.connection(ctx)
 	if err != nil {
 		return nil, err
@@ -176,18 +177,18 @@ func (c *Client) another(ctx context.Context) (*conn, error) {
 	return c.dial(ctx, cn.addr)
 }
 
-// leave gives up a connection; the next call dials to, or goes on with the next address.
-func (c *Client) leave(cn *conn, to string) {
+// moveOn gives up a connection; the next call dials the address to, or the next one in the list.
+func (c *Client) moveOn(cn *conn, to string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.conn != cn {
-		return // somebody else has moved on already
+		return // another call has moved on already
 	}
 	if to != "" && to == cn.addr {
 		return
 	}
-	if to == c.mute && time.Now().Before(c.until) {
-		to = "" // followers name a leader that went silent until they have another
+	if to == c.silentAddr && time.Now().Before(c.silentUntil) {
+		to = "" // followers name a silent leader until they have another
 	}
 	c.conn = nil
 	c.target = to
@@ -197,14 +198,14 @@ func (c *Client) leave(cn *conn, to string) {
 	cn.retire()
 }
 
-// muteFor is how long an address is avoided where nobody answered.
-const muteFor = 10 * time.Second
+// silentFor is how long an address that did not answer is tried last.
+const silentFor = 10 * time.Second
 
-// avoid has the other addresses tried first for a while.
+// avoid puts an address last for a while.
 func (c *Client) avoid(addr string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.mute, c.until = addr, time.Now().Add(muteFor)
+	c.silentAddr, c.silentUntil = addr, time.Now().Add(silentFor)
 }
 
 func (c *Client) dial(ctx context.Context, addr string) (*conn, error) {
@@ -242,7 +243,7 @@ func (c *Client) dial(ctx context.Context, addr string) (*conn, error) {
 	return cn, nil
 }
 
-// secure is the configuration for one node: its certificate must be for the host that was asked for.
+// secure is the TLS configuration for one node: its certificate must be for the dialed host.
 func (c *Client) secure(addr string) *tls.Config {
 	cfg := c.cfg.TLS.Clone()
 	if host, _, err := net.SplitHostPort(addr); err == nil && cfg.ServerName == "" {
@@ -256,17 +257,17 @@ const (
 	lastPause  = 500 * time.Millisecond
 )
 
-// again says what a request may suffer when its connection breaks.
-type again uint8
+// retryRule says what may be done with a request whose connection breaks.
+type retryRule uint8
 
 const (
-	read  again = iota // changes nothing: asked anew
-	known              // a write that the server knows again, by its key or because it names all it changes: asked anew
-	once               // a write that might happen twice: never sent again
+	read       retryRule = iota // changes nothing: asked anew
+	recognised                  // a write that the server knows again, by its key or because it names all it changes: asked anew
+	once                        // a write that might happen twice: never sent again
 )
 
-// do sends a request until it is answered, its context ends, or sending it again would not be safe.
-func (c *Client) do(ctx context.Context, kind again, f func(*conn) error) error {
+// do sends a request until it is answered, its context ends, or it would not be safe to send it again.
+func (c *Client) do(ctx context.Context, kind retryRule, f func(*conn) error) error {
 	sent := false // a write went out whose fate is not known
 	unsure := func(err error) error {
 		if sent {
@@ -286,7 +287,7 @@ func (c *Client) do(ctx context.Context, kind again, f func(*conn) error) error 
 		var e *Error
 		switch {
 		case errors.As(err, &refused):
-			c.leave(cn, refused.leader)
+			c.moveOn(cn, refused.leader)
 			if refused.lost && time.Since(begun) >= c.cfg.Patience { // each address was tried meanwhile
 				return unsure(refused.err)
 			}
@@ -296,8 +297,8 @@ func (c *Client) do(ctx context.Context, kind again, f func(*conn) error) error 
 			err = refused.err
 		case errors.As(err, &e) && e.Code == wire.CodeNoQuorum && time.Since(begun) < c.cfg.Patience: // nothing was written
 		case errors.As(err, &e) && !e.unknown():
-			return err // an answer, though not the one that was hoped for
-		case cn == nil && !errors.Is(err, ErrClosed): // nobody could be reached: nothing was sent
+			return err // the server answered
+		case cn == nil && !errors.Is(err, ErrClosed): // no node could be reached: nothing was sent
 		default:
 			sent = sent || kind != read && cn != nil
 			if kind == once || errors.Is(err, ErrClosed) {
@@ -307,7 +308,7 @@ func (c *Client) do(ctx context.Context, kind again, f func(*conn) error) error 
 				if errors.Is(err, errSilent) {
 					c.avoid(cn.addr)
 				}
-				c.leave(cn, "")
+				c.moveOn(cn, "")
 			}
 		}
 		t := time.NewTimer(pause)

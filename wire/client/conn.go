@@ -13,7 +13,7 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// conn is one connection with its reader goroutine.
+// conn is one connection with its reader goroutine. out is held while a frame is written, mu over memory only.
 type conn struct {
 	nc   net.Conn
 	addr string
@@ -48,7 +48,7 @@ func (c *conn) alive() bool {
 	return c.err == nil && !c.retired
 }
 
-// end closes the connection and fails all that wait.
+// end closes the connection and fails all waiting requests.
 func (c *conn) end(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -60,7 +60,7 @@ func (c *conn) end(err error) {
 	c.nc.Close()
 }
 
-// retire takes no new requests and ends when the last is answered.
+// retire takes no new requests, and ends the connection when the last is answered.
 func (c *conn) retire() {
 	c.mu.Lock()
 	c.retired = true
@@ -72,7 +72,7 @@ func (c *conn) retire() {
 }
 
 func (c *conn) read() {
-	r := wire.NewReader(bufio.NewReaderSize(listened{c}, 64<<10), wire.MaxLength)
+	r := wire.NewReader(bufio.NewReaderSize(countingReader{c}, 64<<10), wire.MaxLength)
 	for {
 		f, err := r.Next()
 		if err != nil {
@@ -97,10 +97,10 @@ func (c *conn) read() {
 	}
 }
 
-// listened notes that the other side is there.
-type listened struct{ c *conn }
+// countingReader notes when bytes came last.
+type countingReader struct{ c *conn }
 
-func (l listened) Read(b []byte) (int, error) {
+func (l countingReader) Read(b []byte) (int, error) {
 	n, err := l.c.nc.Read(b)
 	if n > 0 {
 		l.c.heard.Store(time.Now().UnixNano())
@@ -108,19 +108,19 @@ func (l listened) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// A machine that lost its power, or its network, closes no connection: whoever waits for it waits for minutes.
+// A machine without power or network closes no connection, and TCP would wait for minutes. So a quiet server is pinged.
 const (
-	quiet    = 2 * time.Second // without a byte, while an answer is awaited, until it is asked whether it is there
-	pongTime = 3 * time.Second // in which it has to say something
+	quietTime = 2 * time.Second // without a byte, while a request waits, before a ping
+	pongTime  = 3 * time.Second // for the server to send anything
 )
 
 var errSilent = errors.New("connection lost: the server does not answer")
 
 func (c *conn) silence() time.Duration { return time.Since(time.Unix(0, c.heard.Load())) }
 
-// probe asks a server that has been quiet whether it is there, and ends the connection when it says nothing.
+// probe pings a server that has been quiet, and ends the connection when it does not answer.
 func (c *conn) probe() {
-	if c.silence() < quiet || !c.probing.CompareAndSwap(false, true) {
+	if c.silence() < quietTime || !c.probing.CompareAndSwap(false, true) {
 		return
 	}
 	go func() { // ends in a few seconds
@@ -215,7 +215,7 @@ func (c *conn) stream(ctx context.Context, op wire.Op, m wire.Message, f func(wi
 
 // await returns the next frame of a stream. What arrived before the connection ended still counts.
 func (c *conn) await(ctx context.Context, ch <-chan wire.Frame) (wire.Frame, error) {
-	t := time.NewTimer(quiet)
+	t := time.NewTimer(quietTime)
 	defer t.Stop()
 	for {
 		select {
@@ -230,7 +230,7 @@ func (c *conn) await(ctx context.Context, ch <-chan wire.Frame) (wire.Frame, err
 			}
 		case <-t.C:
 			c.probe()
-			t.Reset(quiet)
+			t.Reset(quietTime)
 		case <-ctx.Done():
 			return wire.Frame{}, ctx.Err()
 		}
@@ -250,7 +250,7 @@ func (c *conn) ask(ctx context.Context, op wire.Op, m wire.Message, want wire.Op
 	})
 }
 
-// readonly is a refusal that names, perhaps, the node that may.
+// readonly is the refusal of a write by a node that may not take it; it may name the leader.
 type readonly struct {
 	leader string
 	lost   bool // the node hears of no quorum: a leader will not come in a moment
@@ -289,7 +289,7 @@ func refusal(f wire.Frame) error {
 	return nil
 }
 
-// IsCode says whether an error is the server's, with a code.
+// IsCode reports whether an error is the server's, with this code.
 func IsCode(err error, code wire.Code) bool {
 	var e *Error
 	return errors.As(err, &e) && e.Code == code

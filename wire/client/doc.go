@@ -9,8 +9,8 @@
 // A read whose connection breaks is asked again on another node. A write is sent again only when it surely was
 // not taken (the dial failed, a node refused it), or when it carries an idempotency key: Remember and
 // RememberBatch make one when the caller gives none, so they survive the death of a leader and store once.
-// Any other write whose connection breaks ends in ErrUnknownOutcome, and so does one whose context ends while
-// nobody has said what became of it: it may or may not have happened.
+// Any other write whose connection breaks ends in ErrUnknownOutcome, and so does one whose context ends before
+// a node has reported its outcome: it may or may not have happened.
 //
 // # What is read
 //

@@ -150,7 +150,7 @@ func TestDate(t *testing.T) {
 	}
 }
 
-// The same bounds are told to those who read the description.
+// The description states the same bounds.
 func TestSchema(t *testing.T) {
 	t.Parallel()
 	got, err := json.Marshal(parse("importance:unit half_life:hours order:string{asc,desc} rids:[]string! due:date at:number? shape:[]Draft old:string~").Schema())

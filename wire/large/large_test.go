@@ -54,7 +54,7 @@ func TestRead(t *testing.T) {
 				}
 				if b, err := Read(bytes.Clone(whole[:begun]), r, announced); err != nil || !bytes.Equal(b, whole[:n]) {
 					t.Errorf("%d bytes, announced %d, %s: %d bytes, %v", n, announced, name, len(b), err)
-				} else if cap(b) > max(n, first) {
+				} else if cap(b) > max(n, firstBuffer) {
 					t.Errorf("room for %d of %d bytes", cap(b), n)
 				}
 			}
@@ -69,7 +69,7 @@ func TestRead(t *testing.T) {
 // TestExactly: what is asked for and no more, in the room there is; the end before it is an error.
 func TestExactly(t *testing.T) {
 	whole := bytes.Repeat([]byte("0123456789"), 300_000)
-	for _, n := range []int{0, 1, first - 1, first, first + 1, growth*first + 1, len(whole) - 1} {
+	for _, n := range []int{0, 1, firstBuffer - 1, firstBuffer, firstBuffer + 1, growth*firstBuffer + 1, len(whole) - 1} {
 		for _, room := range [][]byte{nil, make([]byte, 100), make([]byte, len(whole))} {
 			r := bytes.NewReader(whole)
 			if b, err := Exactly(room, iotest.HalfReader(r), n); err != nil || !bytes.Equal(b, whole[:n]) || r.Len() != len(whole)-n {

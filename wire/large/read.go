@@ -7,23 +7,24 @@ import (
 	"sync"
 )
 
-// Room is made for so many times the bytes that have arrived: who claims much is not believed, and little is copied twice.
+// growth is how many times the bytes that have arrived a buffer has room for: an announced length alone allocates little, and little
+// is copied twice.
 const growth = 8
 
-// first is the room for what has not begun to arrive, whatever was announced.
-const first = 64 << 10
+// firstBuffer is the buffer for bytes that have not begun to arrive, whatever length was announced.
+const firstBuffer = 64 << 10
 
-// atOnce is how much is read before others are let in: what has arrived already is read without a pause.
-const atOnce = 64 << 10
+// pieceSize is how much is read before other goroutines get the processor: bytes that have arrived already are read without a pause.
+const pieceSize = 64 << 10
 
-// pieces are rooms that others have used: what is refused when most of it has arrived leaves nothing to collect, and the system
-// makes no new pages for it.
-var pieces = sync.Pool{New: func() any { return new([atOnce]byte) }}
+// pieces are buffers that are used again: a body refused when most of it has arrived leaves no garbage, and no new pages of the
+// system.
+var pieces = sync.Pool{New: func() any { return new([pieceSize]byte) }}
 
-// Read reads to the end, behind what was begun. Announced is how many bytes there will be; negative when nobody knows. Of what
-// breaks off the beginning is returned.
+// Read reads to the end, behind the bytes begun. announced is the expected length; negative when it is unknown. If reading fails, it
+// returns what came before.
 func Read(begun []byte, r io.Reader, announced int64) ([]byte, error) {
-	room := int64(first)
+	room := int64(firstBuffer)
 	if announced >= 0 && announced < room {
 		room = announced + 1 // one more, to see the end
 	}
@@ -31,12 +32,12 @@ func Read(begun []byte, r io.Reader, announced int64) ([]byte, error) {
 	var more [][]byte
 	defer func() {
 		for _, p := range more {
-			pieces.Put((*[atOnce]byte)(p[:atOnce]))
+			pieces.Put((*[pieceSize]byte)(p[:pieceSize]))
 		}
 	}()
 	for err == nil {
-		letIn()
-		p := pieces.Get().(*[atOnce]byte)
+		yieldToOthers()
+		p := pieces.Get().(*[pieceSize]byte)
 		var got []byte
 		got, err = fill(p[:0], r)
 		more = append(more, got)
@@ -50,7 +51,7 @@ func Read(begun []byte, r io.Reader, announced int64) ([]byte, error) {
 	return joined(append([][]byte{begun, b}, more...)), nil
 }
 
-// fill reads into the room that a slice has; no error says that it is full.
+// fill reads until the slice's capacity is full; a nil error says that it is.
 func fill(b []byte, r io.Reader) ([]byte, error) {
 	for len(b) < cap(b) {
 		n, err := r.Read(b[len(b):cap(b)])
@@ -69,13 +70,13 @@ func joined(parts [][]byte) []byte {
 	all := make([]byte, 0, n)
 	for _, p := range parts {
 		all = append(all, p...)
-		letIn()
+		yieldToOthers()
 	}
 	return all
 }
 
-// Body reads what a request brings, of at most so many bytes: more is an *http.MaxBytesError. Of what says that it is more nothing
-// is read.
+// Body reads a request's body of at most limit bytes; a longer one is an *http.MaxBytesError. A body that announces more is not read
+// at all.
 func Body(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 	if r.ContentLength > limit {
 		return nil, &http.MaxBytesError{Limit: limit}
@@ -83,30 +84,30 @@ func Body(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 	return Read(nil, http.MaxBytesReader(w, r.Body, limit), r.ContentLength)
 }
 
-// Exactly reads n bytes, into the room there is if it suffices. It takes the end for io.ErrUnexpectedEOF.
+// Exactly reads n bytes, into buf if that has room for them. The end of the stream is io.ErrUnexpectedEOF.
 func Exactly(room []byte, r io.Reader, n int) ([]byte, error) {
 	b := room[:0]
 	for len(b) < n {
 		if len(b) == cap(b) {
-			b = grown(b, int64(n))
+			b = grow(b, int64(n))
 		}
 		at := len(b)
-		b = b[:min(cap(b), n, at+atOnce)]
+		b = b[:min(cap(b), n, at+pieceSize)]
 		if _, err := io.ReadFull(r, b[at:]); errors.Is(err, io.EOF) {
 			return nil, io.ErrUnexpectedEOF
 		} else if err != nil {
 			return nil, err
 		}
-		if len(b)-at == atOnce {
-			letIn()
+		if len(b)-at == pieceSize {
+			yieldToOthers()
 		}
 	}
 	return b, nil
 }
 
-// grown makes more room, up to what is wanted when that is more than there is, and copies in steps.
-func grown(b []byte, wanted int64) []byte {
-	room := max(first, int64(growth*cap(b)))
+// grow makes a larger buffer, no larger than wanted if that is more than there is, and copies in steps.
+func grow(b []byte, wanted int64) []byte {
+	room := max(firstBuffer, int64(growth*cap(b)))
 	if wanted > int64(cap(b)) {
 		room = min(room, wanted)
 	}

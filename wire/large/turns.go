@@ -1,8 +1,8 @@
-// Package large is for what clients send that is large: it is read into few places, and decoded in turn.
+// Package large keeps large requests from slowing down all others: it reads them into few buffers, and decodes them in turns.
 //
-// What must not happen is that a few clients who send nothing else slow down all the others. To decode a large request takes a
-// processor for tens of milliseconds: a quarter of the processors is theirs. And a place of megabytes that grows is copied, which
-// cannot be interrupted: the garbage collector waits for the copy, and everybody for the collector.
+// Decoding a large request takes a processor for tens of milliseconds, so large ones share a quarter of the processors. A buffer of
+// megabytes that grows is copied, which cannot be interrupted: the garbage collector waits for the copy, and every goroutine for the
+// collector. The package knows no protocol and holds no rights; every surface that reads requests may call it from any goroutine.
 package large
 
 import (
@@ -13,7 +13,7 @@ import (
 // From is how many bytes are large.
 const From = 256 << 10
 
-// Turns are those of one server.
+// Turns are the turns of one server: a semaphore with a quarter of the processors.
 type Turns chan struct{}
 
 // NewTurns makes the turns of a server.
@@ -26,19 +26,18 @@ func (t Turns) Take(ctx context.Context) (done func(), err error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	letIn()
+	yieldToOthers()
 	return func() { <-t }, nil
 }
 
-// letIn is called before what takes a while. The thread that waits for the network has perhaps brought this request, and goes on
-// with it. The scheduler finds another one for its place; otherwise nobody looks at the network before the runtime's monitor
-// does, ten milliseconds later.
-func letIn() { runtime.Gosched() }
+// yieldToOthers is called before long work. The thread that runs it may be the one that polled the network; the scheduler puts
+// another in its place. Otherwise the network is not polled before the runtime's monitor does it, ten milliseconds later.
+func yieldToOthers() { runtime.Gosched() }
 
-// middling is how many bytes need no turn and take a while.
-const middling = 4 << 10
+// yieldFrom is the size from which decoding yields first, without a turn.
+const yieldFrom = 4 << 10
 
-// Decode runs what decodes a text of so many bytes, in its turn when it is large.
+// Decode runs decode on a text of size bytes, in its turn when that is large.
 func (t Turns) Decode(ctx context.Context, size int, decode func() error) error {
 	switch {
 	case size >= From:
@@ -47,8 +46,8 @@ func (t Turns) Decode(ctx context.Context, size int, decode func() error) error 
 			return err
 		}
 		defer done()
-	case size >= middling:
-		letIn()
+	case size >= yieldFrom:
+		yieldToOthers()
 	}
 	return decode()
 }
