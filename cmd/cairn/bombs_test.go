@@ -34,9 +34,10 @@ type bombed struct {
 
 // TestBombs lets clients that mean no good loose on every listener of a running node: connections without number, bytes
 // that come one by one, headers and lines without end, wrong tokens, lengths that lie, JSON and msgpack nested for ever, numbers that
-// fill a page, zstd and tar that unpack for ever, texts that are none. The node's memory stays under a bound, who means
-// well is answered in about the time he was, and when it is over all is as before.
+// fill a page, zstd and tar that unpack for ever, texts that are none. The node's memory stays under a bound, a well-behaved client is
+// answered, with the build tag soak in about the time that it takes alone, and when it is over all is as before.
 func TestBombs(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS != "linux" {
 		t.Skip("memory and descriptors of another process are read in /proc, which this system has not")
 	}
@@ -91,11 +92,14 @@ func sortedNames[V any](m map[string]V) (names []string) {
 	return names
 }
 
-// bomb measures a listener's good client alone, then beside bombs, and watches the node's memory.
+// bomb lets bombs off beside a listener's well-behaved client and watches the node's memory. Times are compared where bombs go off one by one.
 func bomb(t *testing.T, p *cairntest.Node, l bombed, bombs ...func(context.Context)) {
 	pid := p.Cmd.Process.Pid
 	before, open := procStat(t, pid)
-	base := tail(t, l, bombTime/4, 50)
+	var base time.Duration
+	if bombsApart {
+		base = tail(t, l, bombTime/4, 50)
+	}
 	ctx, stop := context.WithTimeout(t.Context(), bombTime+30*time.Second)
 	defer stop()
 	var wg sync.WaitGroup
@@ -119,8 +123,8 @@ func bomb(t *testing.T, p *cairntest.Node, l bombed, bombs ...func(context.Conte
 	stop()
 	wg.Wait()
 	<-watched
-	t.Logf("p99 %s alone, %s beside (%.1f times); memory grew by %d MiB", base, during, float64(during)/float64(base), (peak-before)>>20)
-	if during > max(3*base, bombPatience) {
+	t.Logf("p99 %s alone, %s beside; memory grew by %d MiB", base, during, (peak-before)>>20)
+	if bombsApart && during > max(3*base, bombPatience) {
 		t.Errorf("p99 went from %s to %s", base, during)
 	}
 	if peak-before > bombMemory {

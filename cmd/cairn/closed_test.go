@@ -203,6 +203,7 @@ func tracks(t *testing.T, p *cairntest.Node) string {
 // TestAPeersBombCostsLittle: what unpacks to a quarter of a gigabyte, with or without saying so, and what unpacks to as much as
 // is allowed, costs a member under a hundred megabytes, though eight that show the secret send them again and again.
 func TestAPeersBombCostsLittle(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("-short: it weighs a process, which holds several times as much under the race detector")
 	}

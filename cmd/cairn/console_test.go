@@ -38,6 +38,8 @@ func browser(t *testing.T, more ...chromedp.ExecAllocatorOption) context.Context
 	if path == "" {
 		t.Skip("no Chromium on this machine: no page is looked at")
 	}
+	machineLinks.RLock()
+	t.Cleanup(machineLinks.RUnlock)
 	opts := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.WindowSize(1280, 900),
 		chromedp.WSURLReadTimeout(2*time.Minute)) // it begins on a machine that does other things
 	ctx, cancel := chromedp.NewExecAllocator(t.Context(), append(opts, more...)...)

@@ -18,6 +18,7 @@ import (
 // on has never had. It stops at once and serves nothing, says so in its log, to the doctor, in status and metrics, keeps its files, and
 // comes back at its next start as one without state, with what the cluster has.
 func TestAContradictedMemberStops(t *testing.T) {
+	t.Parallel()
 	nodes, token := cairntest.StartThreeIn(t, t.TempDir(), cairntest.InHaste, 0, 1, 2)
 	put := func(to []*cairntest.Node, into map[string]string, what string, count int) {
 		t.Helper()

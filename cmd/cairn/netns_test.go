@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -19,6 +20,10 @@ type lan struct {
 	id     int
 	subnet string
 }
+
+// machineLinks is held for writing by a test that takes links of this machine away and puts them back, and for reading by those with a
+// browser, which drops its requests when a link comes or goes.
+var machineLinks sync.RWMutex
 
 func ip(args ...string) error {
 	out, err := exec.Command("ip", args...).CombinedOutput()
@@ -38,6 +43,8 @@ func newLAN(t testing.TB, n int) *lan {
 	if runtime.GOOS != "linux" || os.Getuid() != 0 {
 		t.Skip("network namespaces are made by root on linux only")
 	}
+	machineLinks.Lock()
+	t.Cleanup(machineLinks.Unlock)
 	l := &lan{t: t, id: os.Getpid() % 10_000, subnet: fmt.Sprintf("10.213.%d", os.Getpid()%250)}
 	bridge := fmt.Sprintf("cn%dbr", l.id)
 	t.Cleanup(func() {
@@ -88,6 +95,7 @@ func (l *lan) must(err error) {
 // and cuts all of them apart, while clients write. What is left of a majority goes on, nothing is acknowledged without
 // one, and when all is joined again the nodes hold the same, with every acknowledged write once.
 func TestNetworkNamespaces(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("-short: it waits for elections of three processes, which the race detector slows down")
 	}
