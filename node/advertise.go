@@ -39,12 +39,12 @@ func reachedAt(bound, advertise string) string {
 // reachable refuses a configuration that has unspecified addresses to tell.
 func (c Config) reachable() error {
 	var errs []error
-	for _, a := range []struct{ key, addr string }{{"advertise_addr", c.Advertise}, {"advertise_wire", c.AdvertiseWire}, {"advertise_http", c.AdvertiseHTTP}} {
+	for _, a := range []struct{ key, addr string }{{"advertise_addr", c.Addresses.Advertise}, {"advertise_wire", c.Addresses.AdvertiseWire}, {"advertise_http", c.Addresses.AdvertiseHTTP}} {
 		if a.addr != "" && unspecified(a.addr) {
 			errs = append(errs, fmt.Errorf("cluster.%s: %s is every address, and others dial one: name this node's host", a.key, a.addr))
 		}
 	}
-	if c.Advertise == "" && c.Cluster != "" && unspecified(c.Cluster) {
+	if c.Addresses.Advertise == "" && c.Addresses.Cluster != "" && unspecified(c.Addresses.Cluster) {
 		errs = append(errs, errors.New("cluster.advertise_addr: needed when the peer port listens on every address: it is what the peers dial"))
 	}
 	return errors.Join(errs...)

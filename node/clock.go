@@ -52,7 +52,7 @@ func (n *Node) handOverForClock(ctx context.Context) {
 	if !ok {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, n.cfg.ApplyTimeout)
+	ctx, cancel := context.WithTimeout(ctx, n.cfg.Limits.ApplyTimeout)
 	defer cancel()
 	if _, err := n.raft.Change(ctx, wire.Membership{Action: "transfer", NodeID: id}); err != nil {
 		n.log.Warn("leadership not handed over, though this node's clock is off", "peer", id, "err", err)

@@ -18,8 +18,8 @@ func TestAClockSeventyYearsAhead(t *testing.T) {
 	const ahead = 70 * 365 * 24 * time.Hour
 	skews := make([]atomic.Int64, 3)
 	c := startWith(t, 3, func(i int, cfg *node.Config) {
-		cfg.Election = 3 * time.Second
-		cfg.Now = func() time.Time { return time.Now().Add(time.Duration(skews[i].Load())) }
+		cfg.Raft.Election = 3 * time.Second
+		cfg.Seams.Now = func() time.Time { return time.Now().Add(time.Duration(skews[i].Load())) }
 	})
 	first := c.leader()
 	s, caller := c.service(first)
@@ -66,7 +66,7 @@ func TestALoneClockThatJumps(t *testing.T) {
 	t.Parallel()
 	var skew atomic.Int64
 	c := startWith(t, 1, func(_ int, cfg *node.Config) {
-		cfg.Now = func() time.Time { return time.Now().Add(time.Duration(skew.Load())) }
+		cfg.Seams.Now = func() time.Time { return time.Now().Add(time.Duration(skew.Load())) }
 	})
 	s, caller := c.service(0)
 	put := func() (at oplog.Time) {

@@ -22,7 +22,7 @@ func (s *Service) cluster(ctx context.Context, _ api.Caller, _ *api.ClusterReque
 // topology is the same for all nodes: the one that answers is a line like the others.
 func (s *Service) topology(ctx context.Context, _ api.Caller, _ *api.TopologyRequest) (*api.TopologyAnswer, error) {
 	st := s.Status(ctx)
-	me := PeerStatus{NodeID: st.NodeID, Addr: st.Addr, Wire: st.Wire, HTTP: st.HTTP, Role: "voter", State: st.Role, Voter: s.cfg.Role == RoleVoter, Reachable: true,
+	me := PeerStatus{NodeID: st.NodeID, Addr: st.Addr, Wire: st.Wire, HTTP: st.HTTP, Role: "voter", State: st.Role, Voter: s.cfg.Member.Role == RoleVoter, Reachable: true,
 		Applied: st.Applied, Version: st.Version}
 	if !me.Voter {
 		me.Role = "readreplica"
@@ -48,7 +48,7 @@ func (s *Service) gatewayURL(addr string) *string {
 
 func (s *Service) raftState(context.Context, api.Caller, *api.RaftRequest) (*api.RaftState, error) {
 	rs := s.raft.Status()
-	a := &api.RaftState{NodeID: s.cfg.NodeID, State: lower(rs.State), Term: rs.Term, LastIndex: rs.LastIndex, Applied: s.commit.Applied(), Snapshot: rs.SnapshotIndex,
+	a := &api.RaftState{NodeID: s.cfg.Member.NodeID, State: lower(rs.State), Term: rs.Term, LastIndex: rs.LastIndex, Applied: s.commit.Applied(), Snapshot: rs.SnapshotIndex,
 		Members: make([]api.RaftMember, len(rs.Members))}
 	for i, m := range rs.Members {
 		a.Members[i] = api.RaftMember{NodeID: m.ID, Addr: m.Addr, Voter: m.Voter}
@@ -81,23 +81,23 @@ func (s *Service) changeMembers(ctx context.Context, c api.Caller, q *api.Change
 // takeLead asks the leader to hand over to this node.
 func (s *Service) takeLead(ctx context.Context, c api.Caller) (*api.MembersChanged, error) {
 	rs := s.raft.Status()
-	if len(rs.Members) <= 1 || s.cfg.Role != RoleVoter {
+	if len(rs.Members) <= 1 || s.cfg.Member.Role != RoleVoter {
 		return nil, oplog.Errorf(oplog.Invalid, "only a voter of a cluster can be promoted")
 	}
 	if s.commit.Leads() {
-		return &api.MembersChanged{Status: "already_leader", NodeID: s.cfg.NodeID, Term: rs.Term, Message: "this node leads"}, nil
+		return &api.MembersChanged{Status: "already_leader", NodeID: s.cfg.Member.NodeID, Term: rs.Term, Message: "this node leads"}, nil
 	}
-	msg, err := s.askMembers(ctx, c, api.ChangeMembersRequest{Verb: "transfer", NodeID: s.cfg.NodeID})
+	msg, err := s.askMembers(ctx, c, api.ChangeMembersRequest{Verb: "transfer", NodeID: s.cfg.Member.NodeID})
 	if err != nil {
 		return nil, err
 	}
-	return &api.MembersChanged{Status: "election_started", NodeID: s.cfg.NodeID, From: rs.Term, Message: msg}, nil
+	return &api.MembersChanged{Status: "election_started", NodeID: s.cfg.Member.NodeID, From: rs.Term, Message: msg}, nil
 }
 
 // askMembers has the leader carry out a change.
 func (s *Service) askMembers(ctx context.Context, c api.Caller, q api.ChangeMembersRequest) (string, error) {
 	if q.Verb == "leave" {
-		q.Verb, q.NodeID = "remove", s.cfg.NodeID
+		q.Verb, q.NodeID = "remove", s.cfg.Member.NodeID
 	}
 	msg, err := s.raft.Change(ctx, wire.Membership{Action: q.Verb, NodeID: q.NodeID, Addr: q.Addr, Role: q.Role, Force: q.Force, Asker: access.AskerOf(c)})
 	if err != nil {

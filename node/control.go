@@ -16,7 +16,7 @@ func (s *Service) createDatabase(ctx context.Context, c api.Caller, q *api.Creat
 	}
 	op := &oplog.CreateDB{Name: q.Name, At: oplog.At(time.Now())}
 	if !c.May(api.Admin) {
-		op.By, op.Most = c.DB, uint32(max(0, s.cfg.MaxDatabases))
+		op.By, op.Most = c.DB, uint32(max(0, s.cfg.Limits.MaxDatabases))
 	}
 	w, err := s.write(ctx, c, write{scope: api.Write, system: true, ops: []oplog.Op{op}})
 	if err != nil {

@@ -173,7 +173,7 @@ func (n *Node) condemned(state string, opts oplog.Options) (bad bool, err error)
 	word := placeOf(s, err)
 	err = errors.Join(err, s.Close())
 	switch {
-	case errors.Is(err, oplog.ErrState) && len(n.cfg.Peers) > 0:
+	case errors.Is(err, oplog.ErrState) && len(n.cfg.Member.Peers) > 0:
 		return true, nil
 	case errors.Is(err, oplog.ErrState) && summed:
 		return false, n.leaveWord(rebuildFile, word)

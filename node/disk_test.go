@@ -117,7 +117,7 @@ func TestAFullDiskUnderSnapshots(t *testing.T) {
 	small := filepath.Join(home, "raft", "snapshots")
 	rafttest.SmallDisk(t, small, 8)
 	const threshold = 8
-	n := openAlone(t, home, 1, func(c *Config) { c.SnapshotThreshold, c.SnapshotInterval = threshold, 100*time.Millisecond })
+	n := openAlone(t, home, 1, func(c *Config) { c.Raft.SnapshotThreshold, c.Raft.SnapshotInterval = threshold, 100*time.Millisecond })
 	c, err := n.Access().Local("default")
 	if err != nil {
 		t.Fatal(err)
@@ -164,8 +164,8 @@ func TestAFullDiskUnderSnapshots(t *testing.T) {
 
 func openAlone(t *testing.T, home string, least uint64, change ...func(*Config)) *Node {
 	t.Helper()
-	cfg := Config{Home: home, Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", Cluster: "127.0.0.1:0", MinFree: least,
-		Heartbeat: 100 * time.Millisecond, Election: 400 * time.Millisecond, Logger: slog.New(slog.NewTextHandler(t.Output(), nil))}
+	cfg := Config{Home: home, Addresses: Addresses{Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", Cluster: "127.0.0.1:0"}, Storage: Storage{MinFree: least},
+		Raft: Raft{Heartbeat: 100 * time.Millisecond, Election: 400 * time.Millisecond}, Logger: slog.New(slog.NewTextHandler(t.Output(), nil))}
 	for _, f := range change {
 		f(&cfg)
 	}

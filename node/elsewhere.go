@@ -80,7 +80,7 @@ func (s *Service) gapsElsewhere(ctx context.Context, c api.Caller, namespace str
 	var mu sync.Mutex
 	s.eachGateway(ctx, c, http.MethodGet, api.Gaps.Path()+"?"+ask.Encode(), nil, func(n oplog.NodeInfo, body []byte, err error) {
 		var got api.GapList
-		if n.ID == s.cfg.NodeID || err != nil || json.Unmarshal(body, &got) != nil {
+		if n.ID == s.cfg.Member.NodeID || err != nil || json.Unmarshal(body, &got) != nil {
 			return
 		}
 		mu.Lock()
@@ -130,7 +130,7 @@ func (s *Service) askGateway(ctx context.Context, method, url, auth string, body
 // askLeader makes a request of the leader's gateway in the caller's name: with its token.
 func (s *Service) askLeader(ctx context.Context, c api.Caller, path string, body any) (json.RawMessage, error) {
 	leader, ok := s.leaderInfo()
-	if !ok || leader.HTTP == "" || leader.ID == s.cfg.NodeID {
+	if !ok || leader.HTTP == "" || leader.ID == s.cfg.Member.NodeID {
 		return nil, s.commit.NotLeader()
 	}
 	b, err := json.Marshal(body)

@@ -45,8 +45,8 @@ func TestEmbedderOfADatabase(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
 	open := func(e embed.Embedder) *node.Node {
-		n, err := node.Open(t.Context(), node.Config{Home: home, Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", Cluster: "127.0.0.1:0",
-			NoSync: true, Embedder: e})
+		n, err := node.Open(t.Context(), node.Config{Home: home, Addresses: node.Addresses{Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", Cluster: "127.0.0.1:0"},
+			Seams: node.Seams{NoSync: true}, Embedder: e})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -94,9 +94,9 @@ func TestEmbedsAfterwards(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
 	open := func(e embed.Embedder) *node.Node {
-		n, err := node.Open(t.Context(), node.Config{Home: home, Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", Cluster: "127.0.0.1:0",
-			NoSync: true, Embedder: e,
-			Background: node.Background{Embed: 20 * time.Millisecond}, Heartbeat: 50 * time.Millisecond, Election: 200 * time.Millisecond})
+		n, err := node.Open(t.Context(), node.Config{Home: home, Addresses: node.Addresses{Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", Cluster: "127.0.0.1:0"},
+			Seams: node.Seams{NoSync: true}, Embedder: e,
+			Background: node.Background{Embed: 20 * time.Millisecond}, Raft: node.Raft{Heartbeat: 50 * time.Millisecond, Election: 200 * time.Millisecond}})
 		if err != nil {
 			t.Fatal(err)
 		}

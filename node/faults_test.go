@@ -95,9 +95,9 @@ func TestALeaderCutOffAcknowledgesNothing(t *testing.T) {
 	t.Parallel()
 	net := newNetwork()
 	c := startWith(t, 3, func(i int, cfg *node.Config) {
-		net.owner[cfg.Cluster] = i + 1
-		cfg.Dial = net.dialer(i + 1)
-		cfg.Election = 3 * time.Second
+		net.owner[cfg.Addresses.Cluster] = i + 1
+		cfg.Seams.Dial = net.dialer(i + 1)
+		cfg.Raft.Election = 3 * time.Second
 	})
 	old := c.leader()
 	s, caller := c.service(old)
@@ -140,7 +140,7 @@ func TestALeaderCutOffAcknowledgesNothing(t *testing.T) {
 func TestAFollowerComesBackBySnapshot(t *testing.T) {
 	t.Parallel()
 	c := startWith(t, 3, func(_ int, cfg *node.Config) {
-		cfg.SnapshotThreshold, cfg.SnapshotInterval, cfg.TrailingLogs = 32, 50*time.Millisecond, 8
+		cfg.Raft.SnapshotThreshold, cfg.Raft.SnapshotInterval, cfg.Raft.TrailingLogs = 32, 50*time.Millisecond, 8
 	})
 	away := (c.leader() + 1) % 3
 	c.stop(away)
@@ -370,10 +370,10 @@ func TestAReplicaReadsAndARemovedNodeIsGone(t *testing.T) {
 	t.Parallel()
 	c := startWith(t, 3, func(i int, cfg *node.Config) {
 		if i == 2 {
-			cfg.Role = node.RoleReadReplica
+			cfg.Member.Role = node.RoleReadReplica
 			return
 		}
-		cfg.Peers = cfg.Peers[:1] // the voters know each other; the replica knows them
+		cfg.Member.Peers = cfg.Member.Peers[:1] // the voters know each other; the replica knows them
 	})
 	s, caller := c.service(c.leader())
 	r, err := s.Remember(t.Context(), caller, "", node.Draft{Text: "for the replica"})
@@ -420,7 +420,7 @@ func TestCloseLeavesNoGoroutine(t *testing.T) {
 
 func TestConnectionLimitDoesNotLeak(t *testing.T) {
 	t.Parallel()
-	c := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.MaxConns = 3 })
+	c := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Limits.MaxConns = 3 })
 	for range 5 {
 		var open []*client.Client
 		for range 3 {
@@ -553,9 +553,9 @@ func TestAClientLeavesAMinority(t *testing.T) {
 	t.Parallel()
 	net := newNetwork()
 	c := startWith(t, 3, func(i int, cfg *node.Config) {
-		cfg.Election = time.Second
-		cfg.Dial = net.dialer(i + 1)
-		net.owner[cfg.Cluster] = i + 1
+		cfg.Raft.Election = time.Second
+		cfg.Seams.Dial = net.dialer(i + 1)
+		net.owner[cfg.Addresses.Cluster] = i + 1
 	})
 	alone := c.leader()
 	cl := c.dial(alone, (alone+1)%3, (alone+2)%3)

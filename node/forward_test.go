@@ -36,7 +36,7 @@ func TestARefusalBehindALostAttempt(t *testing.T) {
 	t.Parallel()
 	var lose atomic.Bool
 	c := startWith(t, 3, func(_ int, cfg *node.Config) {
-		cfg.Dial = func(ctx context.Context, addr string) (net.Conn, error) {
+		cfg.Seams.Dial = func(ctx context.Context, addr string) (net.Conn, error) {
 			nc, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
 			return losesForward{nc, &lose}, err
 		}

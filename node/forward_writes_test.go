@@ -19,7 +19,7 @@ func TestWritesOnFollowers(t *testing.T) {
 	for name, forward := range map[string]*bool{"by itself": nil, "forwarding": new(true), "refusing": new(false)} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := startWith(t, 3, func(_ int, cfg *node.Config) { cfg.ForwardWrites = forward })
+			c := startWith(t, 3, func(_ int, cfg *node.Config) { cfg.Surfaces.ForwardWrites = forward })
 			lead := c.leader()
 			follower := (lead + 1) % 3
 			c.agree() // it knows where the leader's surfaces are

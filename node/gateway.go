@@ -49,7 +49,7 @@ type gateway struct {
 }
 
 func newGateway(s *Service) *gateway {
-	g := &gateway{s: s, limit: access.NewConns(s.cfg.MaxConns, s.cfg.MaxConnsPerIP)}
+	g := &gateway{s: s, limit: access.NewConns(s.cfg.Limits.MaxConns, s.cfg.Limits.MaxConnsPerIP)}
 	g.metrics = newMetrics(g)
 	mux := http.NewServeMux()
 	for _, op := range offered() {
@@ -184,7 +184,7 @@ func (g *gateway) identify(q *request, scope api.Scope) (err error) {
 	if !q.c.May(scope) {
 		return noScope(scope)
 	}
-	q.c.Usual = max(0, g.s.cfg.MaxRPS)
+	q.c.Usual = max(0, g.s.cfg.Limits.MaxRPS)
 	q.c.Forward, q.c.Surface, q.c.Bearer = g.forwards(q.r), "http", q.r.Header.Get("Authorization")
 	q.c, err = g.s.access.Select(q.c, q.param("database"))
 	return err

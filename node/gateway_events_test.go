@@ -239,7 +239,7 @@ func TestIdleStreamsAreCheap(t *testing.T) {
 func TestGatewayLimits(t *testing.T) {
 	t.Parallel()
 	c := startWith(t, 1, func(_ int, cfg *node.Config) {
-		cfg.MaxRPS, cfg.CORSOrigins = 1, []string{"https://app.example"}
+		cfg.Limits.MaxRPS, cfg.Surfaces.CORSOrigins = 1, []string{"https://app.example"}
 	})
 	w := c.web(0)
 	w.t = t

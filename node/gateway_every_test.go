@@ -129,7 +129,7 @@ func (c wrong) ask(t *testing.T, base string, doc map[string]any, o operation) {
 // TestEveryRouteRefuses asks every route of the table in every way a request may be wrong.
 func TestEveryRouteRefuses(t *testing.T) {
 	t.Parallel()
-	w := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.FailedLogins = 10_000 }).web(0)
+	w := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Limits.FailedLogins = 10_000 }).web(0)
 	doc := w.ok("GET", "/openapi.json", nil)
 	w.ok("POST", "/v1/databases", obj{"name": "other"})
 	mint := func(scopes ...string) string {

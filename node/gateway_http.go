@@ -58,12 +58,12 @@ func printable(id string) bool {
 // cors lets the pages of configured origins ask; a preflight is answered here.
 func (g *gateway) cors(w http.ResponseWriter, r *http.Request) (done bool) {
 	origin := r.Header.Get("Origin")
-	if origin == "" || len(g.s.cfg.CORSOrigins) == 0 {
+	if origin == "" || len(g.s.cfg.Surfaces.CORSOrigins) == 0 {
 		return false
 	}
 	h := w.Header()
 	h.Add("Vary", "Origin")
-	if !slices.Contains(g.s.cfg.CORSOrigins, origin) && !slices.Contains(g.s.cfg.CORSOrigins, "*") {
+	if !slices.Contains(g.s.cfg.Surfaces.CORSOrigins, origin) && !slices.Contains(g.s.cfg.Surfaces.CORSOrigins, "*") {
 		return false
 	}
 	h.Set("Access-Control-Allow-Origin", origin)

@@ -14,7 +14,7 @@ import (
 
 // mcp lets models in, and reads their messages.
 func (g *gateway) mcp() http.Handler {
-	srv := mcp.New(mcp.Config{Door: g.s, Version: g.s.cfg.Version, Lenient: g.s.cfg.Lenient})
+	srv := mcp.New(mcp.Config{Door: g.s, Version: g.s.cfg.Version, Lenient: g.s.cfg.Surfaces.Lenient})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
 		q := &request{g: g, w: w, r: r}

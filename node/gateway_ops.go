@@ -24,7 +24,7 @@ func offered() (list []*api.Op) {
 
 // do decodes a request as its row describes it, and asks the door.
 func (g *gateway) do(q *request, op *api.Op) (any, error) {
-	request, takes, lenient := op.New(), op.Takes(), g.s.cfg.Lenient
+	request, takes, lenient := op.New(), op.Takes(), g.s.cfg.Surfaces.Lenient
 	path := map[string][]string{}
 	for _, f := range op.InPath() {
 		path[f.Name] = []string{q.r.PathValue(f.Name)}

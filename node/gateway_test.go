@@ -35,7 +35,7 @@ func (c *cluster) web(i int) *web {
 var asSent = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 
 // refuse configures a node whose gateway does not pass writes on.
-func refuse(_ int, cfg *node.Config) { cfg.ForwardWrites = new(false) }
+func refuse(_ int, cfg *node.Config) { cfg.Surfaces.ForwardWrites = new(false) }
 
 // send makes one exchange. A body that is no string is sent as JSON.
 func (w *web) send(method, path string, body any) (int, map[string]any) {
@@ -204,7 +204,9 @@ func TestGatewayGraphAndSessions(t *testing.T) {
 // Whatever is wrong with a request is answered by its own status, in JSON, with the message clients know.
 func TestGatewayRefusals(t *testing.T) {
 	t.Parallel()
-	c := startWith(t, 3, func(_ int, cfg *node.Config) { cfg.SnapshotThreshold, cfg.ForwardWrites = 1000, new(false) })
+	c := startWith(t, 3, func(_ int, cfg *node.Config) {
+		cfg.Raft.SnapshotThreshold, cfg.Surfaces.ForwardWrites = 1000, new(false)
+	})
 	l := c.leader()
 	w := c.web(l)
 	refused := func(w *web, method, path string, body any, status int, text string) {

@@ -11,9 +11,9 @@ import (
 
 // alive is answered whatever else does not work.
 func (s *Service) alive(ctx context.Context, _ api.Caller, _ *api.AliveRequest) (*api.AliveAnswer, error) {
-	a := &api.AliveAnswer{Status: "ok", Databases: s.databases(), NodeID: s.cfg.NodeID, Version: s.cfg.Version, Applied: s.commit.Applied(), Writable: s.commit.Leads(),
+	a := &api.AliveAnswer{Status: "ok", Databases: s.databases(), NodeID: s.cfg.Member.NodeID, Version: s.cfg.Version, Applied: s.commit.Applied(), Writable: s.commit.Leads(),
 		Condition: said(s.condition(ctx)), Capabilities: []string{"idempotency_key"}}
-	if len(s.cfg.Peers) > 0 {
+	if len(s.cfg.Member.Peers) > 0 {
 		a.Cluster = s.clusterHealth()
 	}
 	return a, nil
@@ -30,7 +30,7 @@ func (s *Service) databases() (n int) {
 func (s *Service) clusterHealth() *api.Health {
 	rs := s.raft.Status()
 	role := s.role(rs)
-	h := &api.Health{NodeID: s.cfg.NodeID, Role: role, RoleLabel: lower(role), Term: rs.Term, AcceptsWrites: s.commit.Leads(), LastIndex: rs.LastIndex,
+	h := &api.Health{NodeID: s.cfg.Member.NodeID, Role: role, RoleLabel: lower(role), Term: rs.Term, AcceptsWrites: s.commit.Leads(), LastIndex: rs.LastIndex,
 		Applied: s.commit.Applied(), Lag: s.lacks()}
 	if id, ok := s.commit.Leader(); ok {
 		h.Leader, h.Healthy = &id, true
@@ -65,7 +65,7 @@ func (s *Service) deepHealth(context.Context, api.Caller, *api.DeepHealthRequest
 		}
 		return nil
 	})
-	if len(s.cfg.Peers) > 0 {
+	if len(s.cfg.Member.Peers) > 0 {
 		check(api.Check{Check: "cluster_quorum", Health: s.clusterHealth()}, func() error {
 			if _, ok := s.commit.Leader(); !ok {
 				return api.ErrNoLeader

@@ -31,7 +31,7 @@ func (s *Service) view(ctx context.Context, c api.Caller, q *api.ViewRequest) (*
 		}
 	}
 	if q.Found {
-		ctx, cancel := context.WithTimeout(ctx, s.cfg.ApplyTimeout)
+		ctx, cancel := context.WithTimeout(ctx, s.cfg.Limits.ApplyTimeout)
 		defer cancel()
 		at, _ := s.state.Applied()
 		return &api.Viewed{}, s.readable(ctx, at)
@@ -80,7 +80,7 @@ func picked(hits []index.Hit, pick func([]api.Hit) []api.Hit) (left []index.Hit)
 
 func (s *Service) place(context.Context, api.Caller, *api.PlaceRequest) (*api.PlaceAnswer, error) {
 	st := s.raft.Status()
-	a := &api.PlaceAnswer{NodeID: s.cfg.NodeID, Role: lower(st.State), Term: st.Term, Commit: st.CommitIndex, Applied: s.commit.Applied(), Peers: max(len(st.Members)-1, 0)}
+	a := &api.PlaceAnswer{NodeID: s.cfg.Member.NodeID, Role: lower(st.State), Term: st.Term, Commit: st.CommitIndex, Applied: s.commit.Applied(), Peers: max(len(st.Members)-1, 0)}
 	if id, ok := s.commit.Leader(); ok {
 		a.Leader = &id
 	}

@@ -17,13 +17,13 @@ func openKeys(ctx context.Context, cfg Config) (*seal.Ring, error) {
 		return nil, fmt.Errorf("home %s: %w", cfg.Home, errRekey)
 	}
 	has := seal.Exists(cfg.Home)
-	if !cfg.Encryption.On() {
+	if !cfg.Storage.Encryption.On() {
 		if has {
 			return nil, fmt.Errorf("home %s is %w", cfg.Home, seal.ErrSealed)
 		}
 		return nil, nil
 	}
-	masters, err := cfg.Encryption.Masters(ctx)
+	masters, err := cfg.Storage.Encryption.Masters(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -56,7 +56,7 @@ func (n *Node) present(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, n.cfg.ApplyTimeout)
+	ctx, cancel := context.WithTimeout(ctx, n.cfg.Limits.ApplyTimeout)
 	defer cancel()
 	if cluster == "" {
 		if !n.commit.Leads() {
@@ -73,7 +73,7 @@ func (n *Node) present(ctx context.Context) error {
 			return err
 		}
 	}
-	if n.cfg.MintToken {
+	if n.cfg.Tokens.Mint {
 		if err := n.mint(ctx); err != nil {
 			return err
 		}
@@ -88,5 +88,5 @@ func (n *Node) present(ctx context.Context) error {
 var errBehindLeader = errors.New("this node has not caught up with its leader")
 
 func (n *Node) info() oplog.NodeInfo {
-	return oplog.NodeInfo{ID: n.cfg.NodeID, Wire: n.cfg.AdvertiseWire, HTTP: n.cfg.AdvertiseHTTP, Peer: n.raft.Advertised(), Version: n.cfg.Version, Key: hex.EncodeToString(n.identity.Public().(ed25519.PublicKey))}
+	return oplog.NodeInfo{ID: n.cfg.Member.NodeID, Wire: n.cfg.Addresses.AdvertiseWire, HTTP: n.cfg.Addresses.AdvertiseHTTP, Peer: n.raft.Advertised(), Version: n.cfg.Version, Key: hex.EncodeToString(n.identity.Public().(ed25519.PublicKey))}
 }

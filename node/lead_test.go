@@ -14,8 +14,9 @@ func TestANodeDoesNotWaitForItself(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
 	for range 6 {
-		n, err := node.Open(t.Context(), node.Config{Home: home, Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", Cluster: "127.0.0.1:0", NoSync: true,
-			Heartbeat: 50 * time.Millisecond, Election: 200 * time.Millisecond, ApplyTimeout: time.Hour, Logger: slog.New(slog.NewTextHandler(t.Output(), nil))})
+		n, err := node.Open(t.Context(), node.Config{Home: home, Addresses: node.Addresses{Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", Cluster: "127.0.0.1:0"}, Seams: node.Seams{NoSync: true},
+			Raft: node.Raft{Heartbeat: 50 * time.Millisecond, Election: 200 * time.Millisecond}, Limits: node.Limits{ApplyTimeout: time.Hour},
+			Logger: slog.New(slog.NewTextHandler(t.Output(), nil))})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -55,7 +55,7 @@ var lacking = map[api.Scope]string{api.Read: "write", api.Write: "read", api.Own
 // what it does not take: the door refuses all of them alike. TestEveryRouteRefuses has what HTTP alone can get wrong.
 func TestMatrix(t *testing.T) {
 	t.Parallel()
-	c := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.FailedLogins = 10_000 })
+	c := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Limits.FailedLogins = 10_000 })
 	w := c.web(0)
 	weak := map[string]*web{}
 	for _, s := range []string{"read", "write", "owner"} {

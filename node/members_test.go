@@ -31,7 +31,7 @@ func (c *cluster) members() string {
 }
 
 // small has leaders fall soon, so that a member that is silent is known to be.
-func small(_ int, cfg *node.Config) { cfg.Election = 2 * time.Second }
+func small(_ int, cfg *node.Config) { cfg.Raft.Election = 2 * time.Second }
 
 // TestAChangeThatLosesTheMajorityIsRefused: what would leave fewer voters that answer than a quorum is refused, unless it is forced.
 func TestAChangeThatLosesTheMajorityIsRefused(t *testing.T) {
@@ -71,7 +71,7 @@ func TestAMemberNeverHeardGetsNoVote(t *testing.T) {
 	if err := c.change(0, api.ChangeMembersRequest{Verb: "promote", NodeID: 2}); err == nil || !strings.Contains(err.Error(), "does not answer") {
 		t.Errorf("promoted: %v", err)
 	}
-	if now, want := c.members(), fmt.Sprintf("1 %s true, 2 %s false", c.cfgs[0].Cluster, nowhere); now != want {
+	if now, want := c.members(), fmt.Sprintf("1 %s true, 2 %s false", c.cfgs[0].Addresses.Cluster, nowhere); now != want {
 		t.Errorf("the members are %s, want %s", now, want)
 	}
 }
@@ -80,11 +80,11 @@ func TestAMemberNeverHeardGetsNoVote(t *testing.T) {
 func TestAJoinSaysWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	c := startWith(t, 1, small)
-	other := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Secret, cfg.NodeID = node.NewSecret(), 2 })
-	namesake := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.NodeID = 3 })
+	other := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Member.Secret, cfg.Member.NodeID = node.NewSecret(), 2 })
+	namesake := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Member.NodeID = 3 })
 	waiting := c.cfgs[0]
-	waiting.NodeID, waiting.Home, waiting.Wire, waiting.HTTP, waiting.Cluster = 5, t.TempDir(), rafttest.Addr(t), rafttest.Addr(t), rafttest.Addr(t)
-	waiting.Peers = []node.Peer{{Addr: rafttest.Addr(t), Role: node.RoleVoter}} // which is away: the node belongs to no cluster yet
+	waiting.Member.NodeID, waiting.Home, waiting.Addresses.Wire, waiting.Addresses.HTTP, waiting.Addresses.Cluster = 5, t.TempDir(), rafttest.Addr(t), rafttest.Addr(t), rafttest.Addr(t)
+	waiting.Member.Peers = []node.Peer{{Addr: rafttest.Addr(t), Role: node.RoleVoter}} // which is away: the node belongs to no cluster yet
 	n, err := node.Open(t.Context(), waiting)
 	if err != nil {
 		t.Fatal(err)
@@ -92,9 +92,9 @@ func TestAJoinSaysWhatIsWrong(t *testing.T) {
 	t.Cleanup(func() { _ = n.Close() })
 	before := c.members()
 	for want, m := range map[string]api.ChangeMembersRequest{
-		"node 5 answers at":       {Verb: "join", NodeID: 4, Addr: waiting.Cluster},
-		"cluster secret mismatch": {Verb: "join", NodeID: 2, Addr: other.cfgs[0].Cluster},
-		"the peer to":             {Verb: "join", NodeID: 3, Addr: namesake.cfgs[0].Cluster},
+		"node 5 answers at":       {Verb: "join", NodeID: 4, Addr: waiting.Addresses.Cluster},
+		"cluster secret mismatch": {Verb: "join", NodeID: 2, Addr: other.cfgs[0].Addresses.Cluster},
+		"the peer to":             {Verb: "join", NodeID: 3, Addr: namesake.cfgs[0].Addresses.Cluster},
 	} {
 		if err := c.change(0, m); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want it to say %q", err, want)
@@ -115,12 +115,12 @@ func TestALiveMemberKeepsItsAddress(t *testing.T) {
 	victim := (l + 1) % 3
 	before := c.members()
 	impostor := c.cfgs[victim]
-	impostor.Home, impostor.Wire, impostor.HTTP, impostor.Cluster = t.TempDir(), rafttest.Addr(t), rafttest.Addr(t), rafttest.Addr(t)
+	impostor.Home, impostor.Addresses.Wire, impostor.Addresses.HTTP, impostor.Addresses.Cluster = t.TempDir(), rafttest.Addr(t), rafttest.Addr(t), rafttest.Addr(t)
 	for name, peers := range map[string][]node.Peer{
-		"that knows the member":         {{Addr: c.cfgs[victim].Cluster, Role: node.RoleVoter}, {Addr: c.cfgs[l].Cluster, Role: node.RoleVoter}},
-		"that does not know the member": {{Addr: c.cfgs[l].Cluster, Role: node.RoleVoter}},
+		"that knows the member":         {{Addr: c.cfgs[victim].Addresses.Cluster, Role: node.RoleVoter}, {Addr: c.cfgs[l].Addresses.Cluster, Role: node.RoleVoter}},
+		"that does not know the member": {{Addr: c.cfgs[l].Addresses.Cluster, Role: node.RoleVoter}},
 	} {
-		impostor.Peers = peers
+		impostor.Member.Peers = peers
 		n, err := node.Open(t.Context(), impostor)
 		if err != nil {
 			t.Fatal(err)
@@ -142,13 +142,13 @@ func TestALiveMemberKeepsItsAddress(t *testing.T) {
 	}
 	// The member moves: its home is the same.
 	c.stop(victim)
-	was := c.cfgs[victim].Cluster
-	c.cfgs[victim].Cluster = rafttest.Addr(t)
+	was := c.cfgs[victim].Addresses.Cluster
+	c.cfgs[victim].Addresses.Cluster = rafttest.Addr(t)
 	c.open(victim)
-	move := api.ChangeMembersRequest{Verb: "join", NodeID: uint32(victim + 1), Addr: c.cfgs[victim].Cluster, Role: node.RoleVoter}
+	move := api.ChangeMembersRequest{Verb: "join", NodeID: uint32(victim + 1), Addr: c.cfgs[victim].Addresses.Cluster, Role: node.RoleVoter}
 	eventually(t, "the member at its new address", func() bool { return c.change(l, move) == nil })
 	c.ready(victim)
-	if now := c.members(); now != strings.Replace(before, was, c.cfgs[victim].Cluster, 1) {
+	if now := c.members(); now != strings.Replace(before, was, c.cfgs[victim].Addresses.Cluster, 1) {
 		t.Errorf("the members were %s and are %s", before, now)
 	}
 	// Its home is gone: only the operator can say that the other node is to have its place.
@@ -156,7 +156,7 @@ func TestALiveMemberKeepsItsAddress(t *testing.T) {
 	if err := errors.Join(os.RemoveAll(c.cfgs[victim].Home), os.MkdirAll(c.cfgs[victim].Home, 0o700)); err != nil {
 		t.Fatal(err)
 	}
-	c.cfgs[victim].Cluster = rafttest.Addr(t)
+	c.cfgs[victim].Addresses.Cluster = rafttest.Addr(t)
 	moved := c.members()
 	n, err := node.Open(t.Context(), c.cfgs[victim])
 	if err != nil {
@@ -172,7 +172,7 @@ func TestALiveMemberKeepsItsAddress(t *testing.T) {
 	if now := c.members(); now != moved {
 		t.Errorf("the members were %s and are %s", moved, now)
 	}
-	move.Addr, move.Force = c.cfgs[victim].Cluster, true
+	move.Addr, move.Force = c.cfgs[victim].Addresses.Cluster, true
 	eventually(t, "the operator's word", func() bool { return c.change(c.leader(), move) == nil })
 	c.open(victim)
 	c.ready(victim)

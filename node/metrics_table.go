@@ -88,7 +88,7 @@ var metricTable = []Metric{
 	perNode("yantrikdb_cluster_healthy", "1 when somebody leads.", func(s *Service) float64 { _, ok := s.commit.Leader(); return number(ok) }),
 	{Name: "cairn_cluster_condition", Help: "1 for what the cluster is: healthy, degraded (it takes writes and a member does not answer), or not healthy.", Kind: gaugeKind, Labels: []string{"condition"}, read: conditions},
 	perMember("yantrikdb_cluster_peer_reachable", "1 when the peer answered lately; told by the leader.",
-		func(m raft.Member, s *Service) float64 { return number(time.Since(m.LastSeen) < 2*s.cfg.Election) }),
+		func(m raft.Member, s *Service) float64 { return number(time.Since(m.LastSeen) < 2*s.cfg.Raft.Election) }),
 	perDatabase("yantrikdb_active_memories", gaugeKind, "Active memories.", func(st oplog.Stats) uint64 { return st.Active }),
 	perDatabase("yantrikdb_consolidated_memories", gaugeKind, "Memories merged into others.", func(st oplog.Stats) uint64 { return st.Consolidated }),
 	perDatabase("cairn_tombstoned_memories", gaugeKind, "Forgotten memories.", func(st oplog.Stats) uint64 { return st.Tombstoned }),
@@ -111,7 +111,7 @@ func own1(name, kind, help string, value func(*Service) float64) Metric {
 // perNode is one number of this node, labelled with its id.
 func perNode(name, help string, value func(*Service) float64) Metric {
 	return Metric{Name: name, Help: help, Kind: gaugeKind, Labels: []string{"node_id"}, read: func(g *gateway, put func(float64, ...string)) {
-		put(value(g.s), strconv.FormatUint(uint64(g.s.cfg.NodeID), 10))
+		put(value(g.s), strconv.FormatUint(uint64(g.s.cfg.Member.NodeID), 10))
 	}}
 }
 
@@ -122,7 +122,7 @@ func perMember(name, help string, value func(raft.Member, *Service) float64) Met
 			return
 		}
 		for _, m := range g.s.raft.Status().Members {
-			if m.ID == g.s.cfg.NodeID {
+			if m.ID == g.s.cfg.Member.NodeID {
 				continue
 			}
 			role := "voter"

@@ -23,7 +23,7 @@ import (
 func TestWrongTokensAreThrottled(t *testing.T) {
 	t.Parallel()
 	const most = 5
-	c := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.FailedLogins = most })
+	c := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Limits.FailedLogins = most })
 	w := c.web(0)
 	token := w.newToken(obj{"label": "right"})
 	from := func(ip string) *http.Client {
@@ -222,7 +222,7 @@ func TestATokenKnowsItsDatabases(t *testing.T) {
 func TestDatabasesAreCapped(t *testing.T) {
 	t.Parallel()
 	const most = 3
-	c := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.MaxDatabases = most })
+	c := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Limits.MaxDatabases = most })
 	w := c.web(0)
 	owner := w.with(w.newToken(obj{"scopes": []string{"read", "write", "owner"}}))
 	for i := range most {

@@ -75,10 +75,10 @@ func Open(ctx context.Context, cfg Config) (_ *Node, err error) {
 	if err := os.MkdirAll(cfg.Home, 0o700); err != nil {
 		return nil, fmt.Errorf("home: %w", err)
 	}
-	if n.disk, err = disk.Open(cfg.Home, cfg.MinFree, n.log); err != nil {
+	if n.disk, err = disk.Open(cfg.Home, cfg.Storage.MinFree, n.log); err != nil {
 		return nil, fmt.Errorf("home: %w", err)
 	}
-	if n.cfg.Secret, err = openSecret(cfg); err != nil {
+	if n.cfg.Member.Secret, err = openSecret(cfg); err != nil {
 		return nil, err
 	}
 	if n.identity, err = openIdentity(cfg.Home); err != nil {
@@ -106,16 +106,16 @@ func Open(ctx context.Context, cfg Config) (_ *Node, err error) {
 
 func (n *Node) openListeners(ctx context.Context) (err error) {
 	var certs *certificates
-	if n.cfg.TLS.On() {
-		if certs, err = openCertificates(n.cfg.TLS, n.log); err != nil {
+	if n.cfg.TLS.Clients.On() {
+		if certs, err = openCertificates(n.cfg.TLS.Clients, n.log); err != nil {
 			return fmt.Errorf("tls: %w", err)
 		}
 		n.certs["clients"] = certs
 	}
-	if n.wireLn, err = n.listen(ctx, "wire", n.cfg.Wire, &n.cfg.AdvertiseWire); err != nil {
+	if n.wireLn, err = n.listen(ctx, "wire", n.cfg.Addresses.Wire, &n.cfg.Addresses.AdvertiseWire); err != nil {
 		return err
 	}
-	if n.httpLn, err = n.listen(ctx, "http", n.cfg.HTTP, &n.cfg.AdvertiseHTTP); err != nil {
+	if n.httpLn, err = n.listen(ctx, "http", n.cfg.Addresses.HTTP, &n.cfg.Addresses.AdvertiseHTTP); err != nil {
 		return err
 	}
 	n.wireLn = n.secured("wire", n.wireLn, certs)
@@ -124,12 +124,12 @@ func (n *Node) openListeners(ctx context.Context) (err error) {
 }
 
 func (n *Node) listen(ctx context.Context, name, addr string, advertise *string) (net.Listener, error) {
-	ln, err := n.cfg.Listen(ctx, addr)
+	ln, err := n.cfg.Seams.Listen(ctx, addr)
 	if err != nil {
 		return nil, fmt.Errorf("%s listener: %w", name, err)
 	}
 	n.holding = append(n.holding, func() error { return ignoreClosed(ln.Close()) })
-	*advertise = cmp.Or(*advertise, reachedAt(ln.Addr().String(), n.cfg.Advertise))
+	*advertise = cmp.Or(*advertise, reachedAt(ln.Addr().String(), n.cfg.Addresses.Advertise))
 	return ln, nil
 }
 
@@ -144,7 +144,7 @@ func ignoreClosed(err error) error {
 // named; the node starts empty and the leader, or the newest snapshot, brings it up to date.
 func (n *Node) openState() (err error) {
 	path := filepath.Join(n.cfg.Home, "state.db")
-	opts := oplog.Options{RetainOps: n.cfg.RetainOps, RetainTime: n.cfg.RetainTime, NoSync: n.cfg.NoSync, Sync: n.cfg.SyncState, Keys: n.keys}
+	opts := oplog.Options{RetainOps: n.cfg.Storage.RetainOps, RetainTime: n.cfg.Storage.RetainTime, NoSync: n.cfg.Seams.NoSync, Sync: n.cfg.Seams.SyncState, Keys: n.keys}
 	if opts.Skip, err = skippedRecords(n.cfg.Home); err != nil {
 		return err
 	}
@@ -166,9 +166,9 @@ func (n *Node) openState() (err error) {
 		return err
 	}
 	n.holding = append(n.holding, n.state.Close)
-	n.access = access.New(access.Config{State: n.state, Secrets: n.cfg.tokenSecrets(), FailedLogins: n.cfg.FailedLogins})
+	n.access = access.New(access.Config{State: n.state, Secrets: n.cfg.tokenSecrets(), FailedLogins: n.cfg.Limits.FailedLogins})
 	n.commit = commit.New(commit.Options{
-		NodeID: n.cfg.NodeID, State: n.state, Disk: n.disk, Logger: n.log, Heartbeat: n.cfg.Heartbeat, ApplyTimeout: n.cfg.ApplyTimeout, Slow: n.cfg.Slow,
+		NodeID: n.cfg.Member.NodeID, State: n.state, Disk: n.disk, Logger: n.log, Heartbeat: n.cfg.Raft.Heartbeat, ApplyTimeout: n.cfg.Limits.ApplyTimeout, Slow: n.cfg.Surfaces.Slow,
 		Audit: n.access.Audited, Observe: n.access.Follow, Led: n.led,
 		NoQuorum: func() string { return n.service.noQuorum() },
 		Fail: func(err error) {
@@ -191,7 +191,7 @@ func (n *Node) openState() (err error) {
 	}
 	n.service.reinforcer, n.service.asked = newReinforcer(n.service), newAsked()
 	n.service.access = n.access
-	if n.service.gateways, err = gatewayClient(n.cfg.TLS); err != nil {
+	if n.service.gateways, err = gatewayClient(n.cfg.TLS.Clients); err != nil {
 		return fmt.Errorf("tls: %w", err)
 	}
 	return nil
@@ -222,14 +222,14 @@ func (n *Node) openIndexAndLog(ctx context.Context) error {
 }
 
 func (n *Node) openRaft(ctx context.Context) (err error) {
-	peers := make([]string, len(n.cfg.Peers))
-	for i, p := range n.cfg.Peers {
+	peers := make([]string, len(n.cfg.Member.Peers))
+	for i, p := range n.cfg.Member.Peers {
 		peers[i] = p.Addr
 	}
-	listen := n.cfg.Listen
+	listen := n.cfg.Seams.Listen
 	var server, client *tls.Config
-	if n.cfg.PeerTLS.On() {
-		certs, err := openCertificates(n.cfg.PeerTLS, n.log)
+	if n.cfg.TLS.Peers.On() {
+		certs, err := openCertificates(n.cfg.TLS.Peers, n.log)
 		if err != nil {
 			return fmt.Errorf("tls.cluster: %w", err)
 		}
@@ -237,20 +237,22 @@ func (n *Node) openRaft(ctx context.Context) (err error) {
 		server, client = certs.forPeers()
 	} else {
 		listen = func(ctx context.Context, addr string) (net.Listener, error) {
-			ln, err := n.cfg.Listen(ctx, addr)
+			ln, err := n.cfg.Seams.Listen(ctx, addr)
 			if err == nil {
 				n.plainly("peer", ln)
 			}
 			return ln, err
 		}
 	}
+	at, member, timing, seams := n.cfg.Addresses, n.cfg.Member, n.cfg.Raft, n.cfg.Seams
 	n.raft, err = raft.Open(ctx, raft.Config{
-		NodeID: n.cfg.NodeID, Dir: filepath.Join(n.cfg.Home, "raft"), Addr: n.cfg.Cluster, Advertise: cmp.Or(n.cfg.Advertise, n.cfg.Cluster),
-		Identity: n.identity, KeyOf: n.keyOf, Secret: n.cfg.Secret, Others: n.cfg.OtherSecrets, Role: n.cfg.Role, Peers: peers, Alone: soleNode(n.cfg, n.state), Heartbeat: n.cfg.Heartbeat, Election: n.cfg.Election,
-		SnapshotThreshold: n.cfg.SnapshotThreshold, SnapshotInterval: n.cfg.SnapshotInterval, TrailingLogs: n.cfg.TrailingLogs, SegmentBytes: n.cfg.SegmentBytes,
-		Hello: n.helloInfo, Handler: n.service, Dial: n.cfg.Dial, Listen: listen, ServerTLS: server, ClientTLS: client, NoSync: n.cfg.NoSync, Keys: n.keys, Logger: n.log,
-		Now: n.cfg.Now, Elapsed: n.cfg.Elapsed, MaxClockOffset: n.cfg.MaxClockOffset,
-		LogFiles: n.cfg.LogFiles, Failed: func(err error) { n.cancel(err) },
+		NodeID: member.NodeID, Dir: filepath.Join(n.cfg.Home, "raft"), Addr: at.Cluster, Advertise: cmp.Or(at.Advertise, at.Cluster),
+		Identity: n.identity, KeyOf: n.keyOf, Secret: member.Secret, Others: member.OtherSecrets, Role: member.Role, Peers: peers, Alone: soleNode(n.cfg, n.state),
+		Heartbeat: timing.Heartbeat, Election: timing.Election, MaxClockOffset: timing.MaxClockOffset, SegmentBytes: timing.SegmentBytes,
+		SnapshotThreshold: timing.SnapshotThreshold, SnapshotInterval: timing.SnapshotInterval, TrailingLogs: timing.TrailingLogs,
+		Hello: n.helloInfo, Handler: n.service, ServerTLS: server, ClientTLS: client, Keys: n.keys, Logger: n.log,
+		Dial: seams.Dial, Listen: listen, NoSync: seams.NoSync, Now: seams.Now, Elapsed: seams.Elapsed, LogFiles: seams.LogFiles,
+		Failed:       func(err error) { n.cancel(err) },
 		Contradicted: func(err error) { n.cancel(errors.Join(err, n.leaveWord(damageFile, err))) },
 	}, n.commit.StateMachine())
 	if err != nil {
@@ -268,7 +270,7 @@ func (n *Node) openService() {
 	n.spawn("reinforce", n.service.reinforcer.run)
 	n.spawn("background", n.service.background)
 	n.spawn("embed", n.service.embedAfterwards)
-	n.spawn("token usage", func(ctx context.Context) error { return n.access.TellUsage(ctx, n.cfg.TokenUses, n.service, n.log) })
+	n.spawn("token usage", func(ctx context.Context) error { return n.access.TellUsage(ctx, n.cfg.Tokens.Uses, n.service, n.log) })
 	n.spawn("compare", n.service.compare)
 	n.spawn("look", n.service.look)
 	n.spawn("scrub", n.scrub)
@@ -281,7 +283,7 @@ func (n *Node) openService() {
 // soleNode says whether a state knows of no other node, and the configuration names none.
 func soleNode(cfg Config, st *oplog.State) (yes bool) {
 	_ = st.Read(func(v *oplog.View) error { // an unreadable state did not open
-		yes = len(cfg.Peers) == 0 && !slices.ContainsFunc(v.Nodes(), func(i oplog.NodeInfo) bool { return i.ID != cfg.NodeID })
+		yes = len(cfg.Member.Peers) == 0 && !slices.ContainsFunc(v.Nodes(), func(i oplog.NodeInfo) bool { return i.ID != cfg.Member.NodeID })
 		return nil
 	})
 	return yes
@@ -300,7 +302,7 @@ func (n *Node) keyOf(id uint32) (key string) {
 
 func (n *Node) helloInfo() wire.RaftHello {
 	h := wire.RaftHello{EntryMin: oplog.RecordVersion, EntryMax: oplog.RecordVersion, StateMin: n.state.Sends(), StateMax: oplog.SnapshotMax,
-		Reads: oplog.Reads(), Wire: n.cfg.AdvertiseWire, HTTP: n.cfg.AdvertiseHTTP, Version: n.cfg.Version}
+		Reads: oplog.Reads(), Wire: n.cfg.Addresses.AdvertiseWire, HTTP: n.cfg.Addresses.AdvertiseHTTP, Version: n.cfg.Version}
 	_ = n.state.Read(func(v *oplog.View) error { // a closing state has no name to tell
 		h.ClusterID, h.Needs = v.Cluster(), v.Needs()
 		return nil
@@ -328,7 +330,7 @@ func (n *Node) Service() *Service { return n.service }
 func (n *Node) Access() *access.Control { return n.access }
 
 // Secret is the cluster secret of the node's home, for what seals with it.
-func (n *Node) Secret() string { return n.cfg.Secret }
+func (n *Node) Secret() string { return n.cfg.Member.Secret }
 
 // Addrs are where the node listens. Cluster is empty when no peer port is open.
 type Addrs struct{ Wire, HTTP, Cluster string }

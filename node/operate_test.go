@@ -248,7 +248,7 @@ func asError(err error, into **client.Error) bool {
 // TestUsesOfTokensAreTold: every node knows when a token was used, whichever it was used on, and many uses are few entries.
 func TestUsesOfTokensAreTold(t *testing.T) {
 	t.Parallel()
-	c := startWith(t, 3, func(_ int, cfg *node.Config) { cfg.TokenUses = 100 * time.Millisecond })
+	c := startWith(t, 3, func(_ int, cfg *node.Config) { cfg.Tokens.Uses = 100 * time.Millisecond })
 	leader := c.leader()
 	token := c.web(leader).newToken(obj{"label": "used"})
 	used := func(i int) any {
@@ -283,7 +283,7 @@ func TestUsesOfTokensAreTold(t *testing.T) {
 // node was asked; what was refused is not.
 func TestTheAuditSaysWhoDidWhat(t *testing.T) {
 	t.Parallel()
-	c := startWith(t, 3, func(_ int, cfg *node.Config) { cfg.ForwardWrites = new(true) })
+	c := startWith(t, 3, func(_ int, cfg *node.Config) { cfg.Surfaces.ForwardWrites = new(true) })
 	leader := c.leader()
 	follower := c.web((leader + 1) % 3)
 	token := follower.newToken(obj{"label": "deploys", "scopes": []string{"read", "write", "admin"}})
@@ -346,7 +346,7 @@ func TestNewKindsWaitForTheOldestMember(t *testing.T) {
 	old := (leader + 1) % 3
 	c.stop(old)
 	w := c.web(leader)
-	addr := c.cfgs[leader].Cluster
+	addr := c.cfgs[leader].Addresses.Cluster
 	if said := hello(t, addr, uint32(old+1), &wire.RaftHello{Version: "0.9", HasState: true}); said != "" {
 		t.Fatalf("an old member is not let in: %s", said)
 	}

@@ -68,7 +68,7 @@ func (s *Service) peerStatus(context.Context, wire.Frame) (wire.Op, wire.Message
 
 func (s *Service) statusResult() *wire.ClusterStatusResult {
 	st := s.raft.Status()
-	r := &wire.ClusterStatusResult{CurrentTerm: st.Term, SelfID: s.cfg.NodeID, SelfRole: s.cfg.Role, Peers: []wire.PeerStatus{}}
+	r := &wire.ClusterStatusResult{CurrentTerm: st.Term, SelfID: s.cfg.Member.NodeID, SelfRole: s.cfg.Member.Role, Peers: []wire.PeerStatus{}}
 	if id, ok := s.commit.Leader(); ok {
 		r.LeaderID = &id
 	}
@@ -77,7 +77,7 @@ func (s *Service) statusResult() *wire.ClusterStatusResult {
 		if m.Voter {
 			voters++
 		}
-		if m.ID == s.cfg.NodeID {
+		if m.ID == s.cfg.Member.NodeID {
 			continue
 		}
 		role := RoleVoter

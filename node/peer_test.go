@@ -123,7 +123,7 @@ func TestForeignPeersPullByCursor(t *testing.T) {
 
 func TestACursorBeforeTheWindowIsToldSo(t *testing.T) {
 	t.Parallel()
-	c := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.RetainOps = 5 })
+	c := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Storage.RetainOps = 5 })
 	cl := c.dial(0)
 	for range 20 {
 		if _, err := cl.Remember(t.Context(), wire.NewRemember("soon gone from the log")); err != nil {

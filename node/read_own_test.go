@@ -12,7 +12,7 @@ import (
 // paths that write.
 func TestAFollowerShowsWhatItAcknowledged(t *testing.T) {
 	t.Parallel()
-	c := startWith(t, 3, func(_ int, cfg *node.Config) { cfg.ForwardWrites = new(true) })
+	c := startWith(t, 3, func(_ int, cfg *node.Config) { cfg.Surfaces.ForwardWrites = new(true) })
 	follower := (c.leader() + 1) % 3
 	w := c.web(follower)
 	has := func(what, path, list, key, want string) {

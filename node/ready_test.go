@@ -18,7 +18,7 @@ import (
 // it is; with a leader it is, and it stays so when the leader goes.
 func TestReadyMeansCaughtUp(t *testing.T) {
 	t.Parallel()
-	c := startWith(t, 3, func(_ int, cfg *node.Config) { cfg.Election = 3 * time.Second })
+	c := startWith(t, 3, func(_ int, cfg *node.Config) { cfg.Raft.Election = 3 * time.Second })
 	if _, err := c.dial(0, 1, 2).Remember(t.Context(), wire.NewRemember("before")); err != nil {
 		t.Fatal(err)
 	}
@@ -73,9 +73,9 @@ func TestARejoiningFollowerClaimsNothingItLacks(t *testing.T) {
 	known := election*3/10 + election // what a follower says may be a lease old, and a heartbeat under way for as long as an election
 	net := newNetwork()
 	c := startWith(t, 3, func(i int, cfg *node.Config) {
-		cfg.Election = election
-		cfg.Dial = net.dialer(i + 1)
-		net.owner[cfg.Cluster] = i + 1
+		cfg.Raft.Election = election
+		cfg.Seams.Dial = net.dialer(i + 1)
+		net.owner[cfg.Addresses.Cluster] = i + 1
 	})
 	leader := c.leader()
 	follower := (leader + 1) % 3
@@ -96,7 +96,7 @@ func TestARejoiningFollowerClaimsNothingItLacks(t *testing.T) {
 		from := acked.by(time.Now())
 		eventually(t, "writes without the follower", func() bool { return acked.by(time.Now()) > from+oplog.Index(by) })
 	}
-	url := "http://" + c.cfgs[follower].HTTP + "/v1/health/ready"
+	url := "http://" + c.cfgs[follower].Addresses.HTTP + "/v1/health/ready"
 	// poll asks until the follower is ready, and judges each answer. since is what was acknowledged before the follower could hear the
 	// leader again: of what is acknowledged while it answers, any follower lacks what is still on its way.
 	poll := func(what string, since oplog.Index, begun <-chan struct{}) {

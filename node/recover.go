@@ -28,13 +28,13 @@ func withFiles(cfg Config, f func(raft.Config, commit.Offline) error) (err error
 	if err != nil {
 		return err
 	}
-	st, err := oplog.Open(filepath.Join(cfg.Home, "state.db"), oplog.Options{RetainOps: cfg.RetainOps, RetainTime: cfg.RetainTime, Keys: keys, Skip: skip})
+	st, err := oplog.Open(filepath.Join(cfg.Home, "state.db"), oplog.Options{RetainOps: cfg.Storage.RetainOps, RetainTime: cfg.Storage.RetainTime, Keys: keys, Skip: skip})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
-	return f(raft.Config{NodeID: cfg.NodeID, Dir: filepath.Join(cfg.Home, "raft"), Addr: cfg.Cluster,
-		Advertise: cmp.Or(cfg.Advertise, cfg.Cluster), Logger: cfg.Logger, Keys: keys}, commit.Offline{State: st})
+	return f(raft.Config{NodeID: cfg.Member.NodeID, Dir: filepath.Join(cfg.Home, "raft"), Addr: cfg.Addresses.Cluster,
+		Advertise: cmp.Or(cfg.Addresses.Advertise, cfg.Addresses.Cluster), Logger: cfg.Logger, Keys: keys}, commit.Offline{State: st})
 }
 
 // Restore fills a home that has no state from a backup directory, and makes its node the only member of a cluster that

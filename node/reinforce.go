@@ -97,7 +97,7 @@ func (r *reinforcer) take() (out []batch) {
 		hits := slices.SortedFunc(maps.Values(dbs[db]), func(a, b oplog.Hit) int { return cmp.Compare(a.RID, b.RID) })
 		for c := range slices.Chunk(hits, reinforceOps) {
 			r.batches++
-			out = append(out, batch{db, fmt.Sprintf("reinforce/%d/%s/%d", r.s.cfg.NodeID, r.boot, r.batches), c})
+			out = append(out, batch{db, fmt.Sprintf("reinforce/%d/%s/%d", r.s.cfg.Member.NodeID, r.boot, r.batches), c})
 		}
 	}
 	return out

@@ -13,8 +13,8 @@ import (
 // alone is a node of one.
 func alone(t testing.TB) (*Node, api.Caller) {
 	t.Helper()
-	n, err := Open(t.Context(), Config{Home: t.TempDir(), Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", Cluster: "127.0.0.1:0", NoSync: true,
-		Heartbeat: 50 * time.Millisecond, Election: 200 * time.Millisecond, ApplyTimeout: time.Minute})
+	n, err := Open(t.Context(), Config{Home: t.TempDir(), Addresses: Addresses{Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", Cluster: "127.0.0.1:0"}, Seams: Seams{NoSync: true},
+		Raft: Raft{Heartbeat: 50 * time.Millisecond, Election: 200 * time.Millisecond}, Limits: Limits{ApplyTimeout: time.Minute}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,7 +34,7 @@ var errRekey = errors.New("a change of its encryption was cut short; the same `c
 // Encrypt turns the home of a node that does not run into an encrypted one. Of one that is, it encrypts what is kept beside it.
 func Encrypt(ctx context.Context, cfg Config, kept []Kept) error {
 	cfg = cfg.withDefaults()
-	if !cfg.Encryption.On() {
+	if !cfg.Storage.Encryption.On() {
 		return fmt.Errorf("%w: no master key is configured", seal.ErrKey)
 	}
 	work := filepath.Join(cfg.Home, rekeyDir)
@@ -44,7 +44,7 @@ func Encrypt(ctx context.Context, cfg Config, kept []Kept) error {
 	if seal.Exists(cfg.Home) { // what is kept elsewhere than in the home may still be plain
 		return finishRekey(ctx, cfg, kept)
 	}
-	masters, err := cfg.Encryption.Masters(ctx)
+	masters, err := cfg.Storage.Encryption.Masters(ctx)
 	if err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ func finishRekey(ctx context.Context, cfg Config, kept []Kept) error {
 	if err := placeFiles(cfg.Home, work); err != nil {
 		return err
 	}
-	masters, err := cfg.Encryption.Masters(ctx)
+	masters, err := cfg.Storage.Encryption.Masters(ctx)
 	if err != nil {
 		return err
 	}

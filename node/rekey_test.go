@@ -17,7 +17,7 @@ import (
 func TestAHomeWithSnapshotsIsEncryptedAndRewritten(t *testing.T) {
 	t.Parallel()
 	c := startWith(t, 1, func(_ int, cfg *node.Config) {
-		cfg.SnapshotThreshold, cfg.SnapshotInterval, cfg.TrailingLogs = 32, 50*time.Millisecond, 8
+		cfg.Raft.SnapshotThreshold, cfg.Raft.SnapshotInterval, cfg.Raft.TrailingLogs = 32, 50*time.Millisecond, 8
 	})
 	acked := cutLog(t, c, 0)
 	backups := filepath.Join(t.TempDir(), "backups")
@@ -40,7 +40,7 @@ func TestAHomeWithSnapshotsIsEncryptedAndRewritten(t *testing.T) {
 			if err != nil || before.Log.Snapshot == 0 {
 				t.Fatalf("%+v, %v", before, err)
 			}
-			cfg.Encryption = seal.Source{File: master}
+			cfg.Storage.Encryption = seal.Source{File: master}
 			if err := node.Encrypt(t.Context(), cfg, nil); err != nil {
 				t.Fatalf("encrypt: %v", err)
 			}

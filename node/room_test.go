@@ -18,7 +18,7 @@ import (
 func TestLargeRequestsTakeTurns(t *testing.T) {
 	t.Parallel()
 	const token = "ydb_secret_for_turns_0123456789abcdef"
-	n, err := Open(t.Context(), Config{Home: t.TempDir(), Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", Cluster: "127.0.0.1:0", NoSync: true, Secret: token})
+	n, err := Open(t.Context(), Config{Home: t.TempDir(), Addresses: Addresses{Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", Cluster: "127.0.0.1:0"}, Seams: Seams{NoSync: true}, Member: Member{Secret: token}})
 	if err != nil {
 		t.Fatal(err)
 	}

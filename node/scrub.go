@@ -26,7 +26,7 @@ func (n *Node) scrub(ctx context.Context) error {
 		start := time.Now()
 		err := look(ctx, scrubRest)
 		look = n.state.Scrub
-		wait, noticed := n.cfg.ScrubEvery, n.state.Noticed()
+		wait, noticed := n.cfg.Storage.ScrubEvery, n.state.Noticed()
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()

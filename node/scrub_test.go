@@ -24,8 +24,8 @@ import (
 func TestFlippedBitsAreHealed(t *testing.T) {
 	t.Parallel()
 	c := startWith(t, 3, func(_ int, cfg *node.Config) {
-		cfg.SnapshotThreshold, cfg.TrailingLogs = 64, 32
-		cfg.SnapshotInterval = 100 * time.Millisecond
+		cfg.Raft.SnapshotThreshold, cfg.Raft.TrailingLogs = 64, 32
+		cfg.Raft.SnapshotInterval = 100 * time.Millisecond
 	})
 	cl := c.dial(0, 1, 2)
 	var rids []string
@@ -94,7 +94,7 @@ func TestFlippedBitsOfANodeThatIsAlone(t *testing.T) {
 	for _, snapshot := range []bool{false, true} {
 		t.Run(fmt.Sprintf("snapshot %t", snapshot), func(t *testing.T) {
 			t.Parallel()
-			c := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.TrailingLogs = 4 })
+			c := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Raft.TrailingLogs = 4 })
 			cl := c.dial(0)
 			rid, err := cl.Remember(t.Context(), wire.NewRemember("lighthouse number one has a keeper"))
 			other := ""

@@ -59,8 +59,8 @@ func openIdentity(home string) (ed25519.PrivateKey, error) {
 // openSecret is the cluster secret of a home: the configured one, else that of the home's file, which is made at the first
 // start. A node with peers does not make one, for its peers would not know it.
 func openSecret(cfg Config) (string, error) {
-	if cfg.Secret != "" {
-		return cfg.Secret, nil // validate has looked at it
+	if cfg.Member.Secret != "" {
+		return cfg.Member.Secret, nil // validate has looked at it
 	}
 	path := filepath.Join(cfg.Home, SecretFile)
 	raw, err := os.ReadFile(path)
@@ -70,7 +70,7 @@ func openSecret(cfg Config) (string, error) {
 		return secret, longEnough(path, secret)
 	case !errors.Is(err, os.ErrNotExist):
 		return "", fmt.Errorf("cluster secret: %w", err)
-	case len(cfg.Peers) > 0:
+	case len(cfg.Member.Peers) > 0:
 		return "", fmt.Errorf("cluster_secret: needed where there are peers, and all members have the same one: `cairn cluster secret` makes one, or copy %s of a member", SecretFile)
 	}
 	secret := NewSecret()

@@ -89,13 +89,13 @@ func (s *Service) write(ctx context.Context, c api.Caller, w write) (Written, er
 	if _, err := s.access.Count(c, 1); err != nil {
 		return Written{}, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.cfg.ApplyTimeout)
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.Limits.ApplyTimeout)
 	defer cancel()
 	if len(w.ops) == 0 {
 		at, _ := s.state.Applied()
 		return Written{Index: at}, s.readable(ctx, at)
 	}
-	e := oplog.Entry{Node: s.cfg.NodeID, DB: c.DB, Key: w.key, Digest: w.digest, Ops: w.ops}
+	e := oplog.Entry{Node: s.cfg.Member.NodeID, DB: c.DB, Key: w.key, Digest: w.digest, Ops: w.ops}
 	if w.system {
 		e.DB = 0
 	}

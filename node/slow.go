@@ -16,7 +16,7 @@ type slow struct {
 // length is their client's doing, are not asked about.
 func (s *Service) slowly(surface, operation string, c api.Caller, start time.Time) {
 	took := time.Since(start)
-	if s.cfg.Slow < 0 || took < s.cfg.Slow {
+	if s.cfg.Surfaces.Slow < 0 || took < s.cfg.Surfaces.Slow {
 		return
 	}
 	s.slow.count.Add(1)

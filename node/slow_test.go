@@ -42,7 +42,7 @@ func TestSlowOperationsAreLogged(t *testing.T) {
 	}{{"everything", time.Nanosecond, true}, {"nothing", -1, false}} {
 		log := &lines{}
 		c := startWith(t, 1, func(_ int, cfg *node.Config) {
-			cfg.Slow, cfg.Logger = tc.slow, slog.New(slog.NewTextHandler(log, nil))
+			cfg.Surfaces.Slow, cfg.Logger = tc.slow, slog.New(slog.NewTextHandler(log, nil))
 		})
 		w := c.web(0)
 		w.ok("POST", "/v1/remember", obj{"text": planted})

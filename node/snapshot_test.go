@@ -77,7 +77,7 @@ func TestSnapshotsDamagedAtRest(t *testing.T) {
 			t.Run(fmt.Sprintf("%d nodes/%s", nodes, name), func(t *testing.T) {
 				t.Parallel()
 				c := startWith(t, nodes, func(_ int, cfg *node.Config) {
-					cfg.SnapshotThreshold, cfg.SnapshotInterval, cfg.TrailingLogs = 32, 50*time.Millisecond, 8
+					cfg.Raft.SnapshotThreshold, cfg.Raft.SnapshotInterval, cfg.Raft.TrailingLogs = 32, 50*time.Millisecond, 8
 				})
 				victim := c.leader()
 				acked := cutLog(t, c, victim)
@@ -113,7 +113,7 @@ func TestSnapshotsDamagedAtRest(t *testing.T) {
 func damagedSnapshots(t *testing.T, file string, harm func([]byte) []byte) {
 	const threshold = 32
 	c := startWith(t, 3, func(_ int, cfg *node.Config) {
-		cfg.SnapshotThreshold, cfg.SnapshotInterval, cfg.TrailingLogs = threshold, 50*time.Millisecond, 8
+		cfg.Raft.SnapshotThreshold, cfg.Raft.SnapshotInterval, cfg.Raft.TrailingLogs = threshold, 50*time.Millisecond, 8
 	})
 	lead := c.leader()
 	away := (lead + 1) % 3

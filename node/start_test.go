@@ -37,7 +37,7 @@ func TestAnswersBeforeTheLogIsOpen(t *testing.T) {
 	c.stop(0)
 	asked, goOn := make(chan struct{}, 8), make(chan struct{})
 	cfg := c.cfgs[0] // its ports are the ones it had
-	cfg.LogFiles = slowFiles{asked: asked, goOn: goOn}
+	cfg.Seams.LogFiles = slowFiles{asked: asked, goOn: goOn}
 	opened := make(chan error, 1)
 	go func() {
 		n, err := node.Open(t.Context(), cfg)
@@ -45,7 +45,7 @@ func TestAnswersBeforeTheLogIsOpen(t *testing.T) {
 		opened <- err
 	}()
 	<-asked
-	cl, err := client.Dial(t.Context(), client.Config{Addrs: []string{cfg.Wire}, Token: secret})
+	cl, err := client.Dial(t.Context(), client.Config{Addrs: []string{cfg.Addresses.Wire}, Token: secret})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func TestAnswersBeforeTheLogIsOpen(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	ask, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+cfg.HTTP+"/v1/recall", strings.NewReader(`{"query": "keeper"}`))
+	ask, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+cfg.Addresses.HTTP+"/v1/recall", strings.NewReader(`{"query": "keeper"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func TestAnswersBeforeTheLogIsOpen(t *testing.T) {
 // TestALoneNodeGrows: a node that was alone, without a peer port, gets one and is joined; the members find it where it is now.
 func TestALoneNodeGrows(t *testing.T) {
 	t.Parallel()
-	c := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Cluster = "" })
+	c := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Addresses.Cluster = "" })
 	if at := c.nodes[0].Addrs().Cluster; at != "" {
 		t.Fatalf("a peer port is open at %s", at)
 	}
@@ -107,13 +107,13 @@ func TestALoneNodeGrows(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.stop(0)
-	c.cfgs[0].Cluster = rafttest.Addr(t)
+	c.cfgs[0].Addresses.Cluster = rafttest.Addr(t)
 	c.open(0)
 	c.ready(0)
 	second := c.cfgs[0]
-	second.Home, second.NodeID = t.TempDir(), 2
-	second.Wire, second.HTTP, second.Cluster = rafttest.Addr(t), rafttest.Addr(t), rafttest.Addr(t)
-	second.Peers = []node.Peer{{Addr: c.cfgs[0].Cluster, Role: node.RoleVoter}}
+	second.Home, second.Member.NodeID = t.TempDir(), 2
+	second.Addresses.Wire, second.Addresses.HTTP, second.Addresses.Cluster = rafttest.Addr(t), rafttest.Addr(t), rafttest.Addr(t)
+	second.Member.Peers = []node.Peer{{Addr: c.cfgs[0].Addresses.Cluster, Role: node.RoleVoter}}
 	c.cfgs, c.nodes = append(c.cfgs, second), append(c.nodes, nil)
 	c.open(1)
 	c.ready(1)
@@ -122,10 +122,10 @@ func TestALoneNodeGrows(t *testing.T) {
 	}
 	eventually(t, "the first at its address", func() bool {
 		st := c.nodes[1].Service().Status(t.Context())
-		return len(st.Peers) == 1 && st.Peers[0].Addr == c.cfgs[0].Cluster && st.Peers[0].Reachable
+		return len(st.Peers) == 1 && st.Peers[0].Addr == c.cfgs[0].Addresses.Cluster && st.Peers[0].Reachable
 	})
 	c.stop(0)
-	c.cfgs[0].Cluster = ""
+	c.cfgs[0].Addresses.Cluster = ""
 	if n, err := node.Open(t.Context(), c.cfgs[0]); err == nil || !strings.Contains(err.Error(), "cluster_port") {
 		t.Errorf("a member of two without a peer port: %v", err)
 		n.Close()

@@ -68,8 +68,8 @@ const askTimeout = 700 * time.Millisecond
 // Status asks every member how it is and puts the answers together.
 func (s *Service) Status(ctx context.Context) Status {
 	rs, me := s.raft.Status(), s.own()
-	st := Status{Clustered: true, Leftovers: me.Leftovers, Embedder: s.embedderStatus(), NodeID: s.cfg.NodeID, Role: me.Role, RoleLabel: lower(me.Role), ConfiguredRole: s.cfg.Role, CurrentTerm: rs.Term,
-		AcceptsWrites: s.commit.Leads(), Addr: s.raft.Advertised(), Wire: s.cfg.AdvertiseWire, HTTP: s.cfg.AdvertiseHTTP,
+	st := Status{Clustered: true, Leftovers: me.Leftovers, Embedder: s.embedderStatus(), NodeID: s.cfg.Member.NodeID, Role: me.Role, RoleLabel: lower(me.Role), ConfiguredRole: s.cfg.Member.Role, CurrentTerm: rs.Term,
+		AcceptsWrites: s.commit.Leads(), Addr: s.raft.Advertised(), Wire: s.cfg.Addresses.AdvertiseWire, HTTP: s.cfg.Addresses.AdvertiseHTTP,
 		Applied: me.Applied, Commit: rs.CommitIndex, Lag: s.lacks(), SumIndex: me.SumIndex, Sum: me.Sum, ClockOffset: me.Offset, ClockOff: me.Off, Version: me.Version, UptimeSecs: me.UptimeSecs, Peers: []PeerStatus{}}
 	infos := map[uint32]oplog.NodeInfo{}
 	_ = s.state.Read(func(v *oplog.View) error { // a closing state leaves the addresses empty
@@ -83,7 +83,7 @@ func (s *Service) Status(ctx context.Context) Status {
 	for _, m := range rs.Members {
 		if m.Voter {
 			st.Voters++
-			if m.ID == s.cfg.NodeID || slices.ContainsFunc(st.Peers, func(p PeerStatus) bool { return p.NodeID == m.ID && p.Reachable }) {
+			if m.ID == s.cfg.Member.NodeID || slices.ContainsFunc(st.Peers, func(p PeerStatus) bool { return p.NodeID == m.ID && p.Reachable }) {
 				st.Answering++
 			}
 		}
@@ -127,7 +127,7 @@ func (s *Service) askAll(ctx context.Context, members []raft.Member, infos map[u
 	var mu sync.Mutex
 	acknowledged, known := s.raft.Acknowledged()
 	for _, m := range members {
-		if m.ID == s.cfg.NodeID {
+		if m.ID == s.cfg.Member.NodeID {
 			continue
 		}
 		wg.Go(func() {

@@ -103,7 +103,7 @@ func TestUnreadableDatesAreRefused(t *testing.T) {
 // A lenient node takes what the oldest clients send, and no date that cannot be read.
 func TestLenientTakesWhatTheOldestClientsSend(t *testing.T) {
 	t.Parallel()
-	c := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Lenient = true })
+	c := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Surfaces.Lenient = true })
 	w := c.web(0)
 	rid := w.ok("POST", "/v1/remember", `{"text":"Bob plays the cello","importance":"0.9","valence":3,"embedding":"no","colour":"red","half_life":null}`)["rid"].(string)
 	if row := w.ok("GET", "/v1/memory/"+rid+"?colour=red", nil); row["importance"] != 0.5 || row["valence"] != 3.0 || row["half_life"] != 168.0 {

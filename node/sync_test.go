@@ -107,9 +107,9 @@ func TestAFailedSyncLosesNothing(t *testing.T) {
 			disks := make([]*platter, tc.nodes)
 			c := startWith(t, tc.nodes, func(i int, cfg *node.Config) {
 				disks[i] = &platter{}
-				cfg.LogFiles, cfg.SyncState = disks[i], disks[i].sync
-				cfg.ApplyTimeout, cfg.Election = 2*time.Second, 3*time.Second
-				cfg.SegmentBytes = 32 << 10 // so that the file beside the segments is written now and then
+				cfg.Seams.LogFiles, cfg.Seams.SyncState = disks[i], disks[i].sync
+				cfg.Limits.ApplyTimeout, cfg.Raft.Election = 2*time.Second, 3*time.Second
+				cfg.Raft.SegmentBytes = 32 << 10 // so that the file beside the segments is written now and then
 			})
 			victim := c.leader()
 			if !tc.leader {
@@ -159,7 +159,7 @@ func TestAFailedSyncLosesNothing(t *testing.T) {
 func TestAFailedSyncUnderASnapshot(t *testing.T) {
 	t.Parallel()
 	c := startWith(t, 3, func(_ int, cfg *node.Config) {
-		cfg.SnapshotThreshold, cfg.SnapshotInterval, cfg.TrailingLogs = 32, 50*time.Millisecond, 8
+		cfg.Raft.SnapshotThreshold, cfg.Raft.SnapshotInterval, cfg.Raft.TrailingLogs = 32, 50*time.Millisecond, 8
 	})
 	lead := c.leader()
 	away := (lead + 1) % 3
@@ -172,7 +172,7 @@ func TestAFailedSyncUnderASnapshot(t *testing.T) {
 		return c.nodes[lead].Service().RaftStatus().SnapshotIndex > 150
 	})
 	syncs := 0
-	c.cfgs[away].SyncState = func(sync func() error) error {
+	c.cfgs[away].Seams.SyncState = func(sync func() error) error {
 		if syncs++; syncs > 1 { // the one at the start goes well
 			return syscall.EIO
 		}
@@ -190,7 +190,7 @@ func TestAFailedSyncUnderASnapshot(t *testing.T) {
 	if err := c.nodes[away].Close(); err != nil {
 		t.Logf("closing: %v", err)
 	}
-	c.cfgs[away].SyncState = nil
+	c.cfgs[away].Seams.SyncState = nil
 	c.open(away)
 	c.ready(away)
 	c.agree()

@@ -17,10 +17,10 @@ import (
 func (s *Service) thinkOnLeader(ctx context.Context, c api.Caller, r api.ThinkRequest) (*api.Thought, error) {
 	started := time.Now()
 	if c.Bearer == "" {
-		if s.cfg.Secret == "" || s.cfg.NoMasterToken {
+		if s.cfg.Member.Secret == "" || s.cfg.Tokens.NoMaster {
 			return nil, s.commit.NotLeader()
 		}
-		c.Bearer = "Bearer " + s.cfg.Secret
+		c.Bearer = "Bearer " + s.cfg.Member.Secret
 	}
 	raw, err := s.askLeader(ctx, c, api.Think.Path()+"?database="+url.QueryEscape(c.Database), r)
 	if err != nil {

@@ -34,7 +34,7 @@ func TestALeaderThatFallsWhileThinking(t *testing.T) {
 	t.Run("cut off", func(t *testing.T) {
 		net := newNetwork()
 		c := startWith(t, 3, func(i int, cfg *node.Config) {
-			net.owner[cfg.Cluster], cfg.Dial = i+1, net.dialer(i+1)
+			net.owner[cfg.Addresses.Cluster], cfg.Seams.Dial = i+1, net.dialer(i+1)
 		})
 		lead := c.leader()
 		thinksOn(t, c, lead, func() (next int) {
@@ -253,7 +253,7 @@ func TestTheMindOverTime(t *testing.T) {
 // BenchmarkRecallWhileThinking compares the p99 of four clients' recalls over 50,000 memories while a round of THINK runs
 // with that of a stretch before it and of one behind it, and says how much the heap grew.
 func BenchmarkRecallWhileThinking(b *testing.B) {
-	c := startWith(b, 1, func(_ int, cfg *node.Config) { cfg.NoSync = true })
+	c := startWith(b, 1, func(_ int, cfg *node.Config) { cfg.Seams.NoSync = true })
 	s, caller := c.local(0)
 	caller.Quiet = true
 	const rows = 50_000

@@ -20,7 +20,7 @@ import (
 func TestFollowersAndThinking(t *testing.T) {
 	t.Parallel()
 	const forwards = 2 // this node does
-	c := startWith(t, 3, func(i int, cfg *node.Config) { cfg.ForwardWrites = new(i == forwards) })
+	c := startWith(t, 3, func(i int, cfg *node.Config) { cfg.Surfaces.ForwardWrites = new(i == forwards) })
 	for c.leader() == forwards { // it has to follow
 		c.stop(forwards)
 		c.leader()

@@ -153,5 +153,5 @@ func (s *Service) tellStatus(ctx context.Context, c api.Caller, _ *api.StatusReq
 		return nil, err
 	}
 	_, led := s.commit.Leader()
-	return &api.StatusAnswer{Active: st.Active, Entities: st.Entities, Edges: st.Edges, Database: c.Database, Writes: led, NodeID: s.cfg.NodeID}, nil
+	return &api.StatusAnswer{Active: st.Active, Entities: st.Entities, Edges: st.Edges, Database: c.Database, Writes: led, NodeID: s.cfg.Member.NodeID}, nil
 }

@@ -188,7 +188,7 @@ func gatewayClient(f TLSFiles) (*http.Client, error) {
 
 // scheme is how the gateways of this cluster are spoken to.
 func (c Config) scheme() string {
-	if c.TLS.On() {
+	if c.TLS.Clients.On() {
 		return "https://"
 	}
 	return "http://"

@@ -14,7 +14,7 @@ import (
 
 // whoAmI is what the caller may do, and where.
 func (s *Service) whoAmI(_ context.Context, c api.Caller, _ *api.MeRequest) (*api.MeAnswer, error) {
-	return &api.MeAnswer{Database: c.Database, ID: c.DB, Scopes: c.Scopes, Master: c.Token == "", NodeID: s.cfg.NodeID}, nil
+	return &api.MeAnswer{Database: c.Database, ID: c.DB, Scopes: c.Scopes, Master: c.Token == "", NodeID: s.cfg.Member.NodeID}, nil
 }
 
 // createToken makes a client token for a database. Its text is returned once and kept nowhere.

@@ -68,7 +68,7 @@ func call[Req any, P message[Req], Resp wire.Message](op wire.Op, f func(*sessio
 // unpack reads a request. Large ones take their turn, so that there are always processors for the small ones.
 func (ss *session) unpack(in wire.Frame, m wire.Message) error {
 	read := wire.UnpackExact
-	if ss.w.s.cfg.Lenient {
+	if ss.w.s.cfg.Surfaces.Lenient {
 		read = wire.Unpack
 	}
 	return ss.w.s.heavy.Decode(ss.ctx, len(in.Payload), func() error { return read(in, m, wire.MaxPlainClient) })

@@ -225,8 +225,8 @@ const vectorToken = "a cluster secret of more than 32 characters"
 
 // dialVectors is a connection to a port whose door answers what a test says.
 func dialVectors(t *testing.T, do func(op *api.Op, request any) any) net.Conn {
-	n, err := Open(t.Context(), Config{Home: t.TempDir(), Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", NoSync: true, Secret: vectorToken,
-		Heartbeat: 50 * time.Millisecond, Election: 200 * time.Millisecond})
+	n, err := Open(t.Context(), Config{Home: t.TempDir(), Addresses: Addresses{Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0"}, Seams: Seams{NoSync: true}, Member: Member{Secret: vectorToken},
+		Raft: Raft{Heartbeat: 50 * time.Millisecond, Election: 200 * time.Millisecond}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -47,7 +47,7 @@ type wireServer struct {
 }
 
 func newWireServer(s *Service) *wireServer {
-	w := &wireServer{s: s, patience: cmp.Or(s.cfg.writeTimeout, writeTimeout), accepted: make(chan struct{}), slots: make(chan struct{}, s.cfg.MaxInFlight), limit: access.NewConns(s.cfg.MaxConns, s.cfg.MaxConnsPerIP), sessions: map[*session]struct{}{}}
+	w := &wireServer{s: s, patience: cmp.Or(s.cfg.Limits.writeTimeout, writeTimeout), accepted: make(chan struct{}), slots: make(chan struct{}, s.cfg.Limits.MaxInFlight), limit: access.NewConns(s.cfg.Limits.MaxConns, s.cfg.Limits.MaxConnsPerIP), sessions: map[*session]struct{}{}}
 	w.ctx, w.cancel = context.WithCancel(context.Background())
 	return w
 }
@@ -257,7 +257,7 @@ func (ss *session) who() api.Caller {
 func (ss *session) run() {
 	defer ss.tasks.Wait()
 	defer ss.end()
-	if err := ss.nc.SetDeadline(time.Now().Add(ss.w.s.cfg.AuthTimeout)); err != nil {
+	if err := ss.nc.SetDeadline(time.Now().Add(ss.w.s.cfg.Limits.AuthTimeout)); err != nil {
 		return
 	}
 	f, err := ss.r.Next() // where TLS is on, the handshake goes first

@@ -14,8 +14,8 @@ import (
 func TestWhoReadsNothingIsDropped(t *testing.T) {
 	t.Parallel()
 	const token = "ydb_reads_nothing_0123456789abcdef"
-	n, err := Open(t.Context(), Config{Home: t.TempDir(), Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", Cluster: "127.0.0.1:0", NoSync: true, Secret: token,
-		Heartbeat: 50 * time.Millisecond, Election: 200 * time.Millisecond, writeTimeout: 2 * time.Second})
+	n, err := Open(t.Context(), Config{Home: t.TempDir(), Addresses: Addresses{Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", Cluster: "127.0.0.1:0"}, Seams: Seams{NoSync: true}, Member: Member{Secret: token},
+		Raft: Raft{Heartbeat: 50 * time.Millisecond, Election: 200 * time.Millisecond}, Limits: Limits{writeTimeout: 2 * time.Second}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -113,7 +113,7 @@ func (a *app) initCluster(f initFlags) error {
 	if f.secret == "" {
 		f.secret = node.NewSecret()
 	}
-	if err := (node.Config{Home: f.dataDir, Secret: f.secret}).Validate(); err != nil {
+	if err := (node.Config{Home: f.dataDir, Member: node.Member{Secret: f.secret}}).Validate(); err != nil {
 		return cli.Usage(err)
 	}
 	if f.nodes == 0 {

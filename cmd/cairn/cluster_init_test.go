@@ -30,8 +30,8 @@ func TestInitWritesWhatServeReads(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := up.Node
-	if c.NodeID != 2 || c.Home != dir || c.Wire != "0.0.0.0:8000" || c.HTTP != "0.0.0.0:8001" || c.Cluster != "0.0.0.0:8003" ||
-		c.Advertise != "c:3" || c.Secret != "a secret of more than thirty-two characters" || len(c.Peers) != 2 || c.Peers[1].Addr != "b:2" {
+	if c.Member.NodeID != 2 || c.Home != dir || c.Addresses.Wire != "0.0.0.0:8000" || c.Addresses.HTTP != "0.0.0.0:8001" || c.Addresses.Cluster != "0.0.0.0:8003" ||
+		c.Addresses.Advertise != "c:3" || c.Member.Secret != "a secret of more than thirty-two characters" || len(c.Member.Peers) != 2 || c.Member.Peers[1].Addr != "b:2" {
 		t.Errorf("%+v", c)
 	}
 	if i, err := os.Stat(one); err != nil || i.Mode().Perm() != 0o600 {
@@ -48,7 +48,7 @@ func TestInitWritesWhatServeReads(t *testing.T) {
 	for i, at := range []string{"127.0.0.1:7600", "127.0.0.1:7610", "127.0.0.1:7620"} {
 		up, err := config.Load(filepath.Join(dir, "node"+string(rune('1'+i))+".toml"), true, func(*config.File) {}, noEnv, slog.New(slog.DiscardHandler))
 		c := up.Node
-		if err != nil || c.Wire != at || c.NodeID != uint32(i+1) || len(c.Peers) != 2 || c.Heartbeat != config.DevHeartbeat || c.Election != config.DevElection {
+		if err != nil || c.Addresses.Wire != at || c.Member.NodeID != uint32(i+1) || len(c.Member.Peers) != 2 || c.Raft.Heartbeat != config.DevHeartbeat || c.Raft.Election != config.DevElection {
 			t.Errorf("node %d: %+v, %v", i+1, c, err)
 		}
 	}

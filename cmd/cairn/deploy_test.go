@@ -121,7 +121,7 @@ func checkPodConfig(t *testing.T, text, host string, id uint32) {
 	if id > 3 {
 		peers = 3 // a pod added later knows the first three
 	}
-	if err != nil || c.NodeID != id || len(c.Peers) != peers || c.Advertise != host+".cairn-peers:7440" {
+	if err != nil || c.Member.NodeID != id || len(c.Member.Peers) != peers || c.Addresses.Advertise != host+".cairn-peers:7440" {
 		t.Errorf("pod %s is %+v, %v", host, c, err)
 	}
 }
@@ -134,7 +134,7 @@ func TestComposeConfigurations(t *testing.T) {
 	env := func(k string) string { return map[string]string{"CAIRN_CLUSTER_CLUSTER_SECRET_FILE": secret}[k] }
 	for i, name := range []string{"cairn1", "cairn2", "cairn3"} {
 		up, err := config.Load(filepath.Join(deployDir, "compose", name+".toml"), true, func(*config.File) {}, env, slog.New(slog.DiscardHandler))
-		if err != nil || up.Node.NodeID != uint32(i+1) || len(up.Node.Peers) != 2 || up.Node.Advertise != name+":7440" {
+		if err != nil || up.Node.Member.NodeID != uint32(i+1) || len(up.Node.Member.Peers) != 2 || up.Node.Addresses.Advertise != name+":7440" {
 			t.Errorf("%s: %+v, %v", name, up.Node, err)
 		}
 	}

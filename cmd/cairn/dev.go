@@ -63,13 +63,13 @@ configuration does. Other users of this host and web pages are refused: deploy/S
 			if err != nil {
 				return err
 			}
-			cfg := node.Config{Home: home, MintToken: true, Heartbeat: config.DevHeartbeat, Election: config.DevElection,
-				Version: cli.BuildVersion(), Logger: log, Encryption: k.Source()}
+			cfg := node.Config{Home: home, Tokens: node.Tokens{Mint: true}, Raft: node.Raft{Heartbeat: config.DevHeartbeat, Election: config.DevElection},
+				Version: cli.BuildVersion(), Logger: log, Storage: node.Storage{Encryption: k.Source()}}
 			if c.Flags().Changed("port-base") {
 				if base < 1 || base > 65530 {
 					return cli.Usagef("--port-base %d: 1 to 65530", base)
 				}
-				cfg.Wire, cfg.HTTP = config.Loopback(base), config.Loopback(base+1)
+				cfg.Addresses.Wire, cfg.Addresses.HTTP = config.Loopback(base), config.Loopback(base+1)
 			}
 			return a.runNode(c.Context(), config.Setup{Node: cfg, Local: config.Local{Sift: config.Sift{Home: siftHome}}, Dev: true, Base: base}, a.banner)
 		},
@@ -94,22 +94,22 @@ func (a *app) runNode(ctx context.Context, up config.Setup, banner func(cli.Read
 	if cfg.Home, err = filepath.Abs(cfg.Home); err != nil {
 		return err
 	}
-	if err := closeProcess(cfg.Encryption.Env); err != nil { // a sandbox may forbid it, and the node is none the worse
+	if err := closeProcess(cfg.Storage.Encryption.Env); err != nil { // a sandbox may forbid it, and the node is none the worse
 		cfg.Logger.Warn("other processes of this user can read the environment of this one", "err", err)
 	}
 	n, err := node.Open(ctx, cfg)
 	if err != nil {
 		return config.KeyHint(err, openAdvice(err))
 	}
-	if err := forgetVars(cfg.Encryption.Env); err != nil {
+	if err := forgetVars(cfg.Storage.Encryption.Env); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, closeNode(n)) }()
 	addrs := n.Addrs()
-	if err := writeAddresses(cfg.Home, addrs, cfg.TLS); err != nil {
+	if err := writeAddresses(cfg.Home, addrs, cfg.TLS.Clients); err != nil {
 		return err
 	}
-	line := cli.Ready{Ready: true, NodeID: max(cfg.NodeID, 1), Wire: addrs.Wire, HTTP: cli.Scheme(cfg.TLS.On()) + addrs.HTTP, Cluster: addrs.Cluster, Home: cfg.Home}
+	line := cli.Ready{Ready: true, NodeID: max(cfg.Member.NodeID, 1), Wire: addrs.Wire, HTTP: cli.Scheme(cfg.TLS.Clients.On()) + addrs.HTTP, Cluster: addrs.Cluster, Home: cfg.Home}
 	run, err := filepath.Abs(cmp.Or(up.Local.Home, filepath.Join(cfg.Home, "run")))
 	if err != nil {
 		return err

@@ -61,13 +61,13 @@ func (k *keyRun) open(a *app) (up config.Setup, err error) {
 	if err != nil {
 		return up, err
 	}
-	if k.key.Set() || !up.Node.Encryption.On() {
-		up.Node.Encryption = k.key.Source()
+	if k.key.Set() || !up.Node.Storage.Encryption.On() {
+		up.Node.Storage.Encryption = k.key.Source()
 	}
 	up.Node.Logger = log
 	up.Node.Home, err = filepath.Abs(up.Node.Home)
 	switch {
-	case err != nil || up.Node.Encryption.On():
+	case err != nil || up.Node.Storage.Encryption.On():
 	case seal.Exists(up.Node.Home):
 		err = config.KeyHint(seal.ErrSealed, "")
 	default:
@@ -141,7 +141,7 @@ func (k *keyRun) ring(ctx context.Context, a *app) (*seal.Ring, error) {
 	if err != nil {
 		return nil, err
 	}
-	masters, err := up.Node.Encryption.Masters(ctx)
+	masters, err := up.Node.Storage.Encryption.Masters(ctx)
 	if err != nil {
 		return nil, config.KeyHint(err, "")
 	}

@@ -51,7 +51,7 @@ func (a *app) recoverCluster(path string, giveUp []uint) error {
 	if len(members) == 0 {
 		return cli.Hint(errors.New("this home belongs to no cluster"), "`cairn restore` starts from a backup")
 	}
-	self := max(cfg.NodeID, 1)
+	self := max(cfg.Member.NodeID, 1)
 	var others []string
 	named := true
 	voters, answer := 0, 0

@@ -68,8 +68,8 @@ func (a *app) acceptLoss(path, home string, k config.KeySource) error {
 	if err != nil {
 		return err
 	}
-	if k.Set() || !cfg.Encryption.On() {
-		cfg.Encryption = k.Source()
+	if k.Set() || !cfg.Storage.Encryption.On() {
+		cfg.Storage.Encryption = k.Source()
 	}
 	lost, err := node.AcceptLoss(cfg)
 	if err != nil {

@@ -53,7 +53,7 @@ func poison(t *testing.T, nodes []*cairntest.Node) (index uint64) {
 			t.Fatal(err)
 		}
 		var peers []string
-		for _, x := range cfg.Peers {
+		for _, x := range cfg.Member.Peers {
 			peers = append(peers, x.Addr)
 		}
 		var cluster string
@@ -68,8 +68,8 @@ func poison(t *testing.T, nodes []*cairntest.Node) (index uint64) {
 		hello := func() wire.RaftHello {
 			return wire.RaftHello{ClusterID: cluster, EntryMin: oplog.RecordVersion, EntryMax: oplog.RecordVersion, StateMin: oplog.SnapshotMin, StateMax: oplog.SnapshotMax, Reads: oplog.Reads()}
 		}
-		if members[i], err = raft.Open(t.Context(), raft.Config{NodeID: cfg.NodeID, Dir: filepath.Join(cfg.Home, "raft"), Addr: cfg.Cluster, Advertise: cfg.Advertise, Secret: cfg.Secret,
-			Role: cfg.Role, Peers: peers, Heartbeat: cfg.Heartbeat, Election: cfg.Election, Hello: hello, Handler: sm}, sm); err != nil {
+		if members[i], err = raft.Open(t.Context(), raft.Config{NodeID: cfg.Member.NodeID, Dir: filepath.Join(cfg.Home, "raft"), Addr: cfg.Addresses.Cluster, Advertise: cfg.Addresses.Advertise, Secret: cfg.Member.Secret,
+			Role: cfg.Member.Role, Peers: peers, Heartbeat: cfg.Raft.Heartbeat, Election: cfg.Raft.Election, Hello: hello, Handler: sm}, sm); err != nil {
 			t.Fatal(err)
 		}
 	}

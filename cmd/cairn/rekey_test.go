@@ -231,7 +231,7 @@ func TestAChangeOfKeysIsKilled(t *testing.T) {
 					t.Fatalf("key %s again after a kill: %s", verb, out)
 				}
 			}
-			cfg := node.Config{Home: copied, Logger: quiet, Encryption: seal.Source{File: keyFile}}
+			cfg := node.Config{Home: copied, Logger: quiet, Storage: node.Storage{Encryption: seal.Source{File: keyFile}}}
 			if got, err := node.Check(cfg, true); err != nil || got != before {
 				t.Errorf("key %s, killed %d: %+v, %v; want %+v", verb, i, got, err, before)
 			}

@@ -79,8 +79,8 @@ func (a *app) restoreHome(r *restoreRun) error {
 	if err != nil {
 		return err
 	}
-	if r.key.Set() || !cfg.Encryption.On() {
-		cfg.Encryption = r.key.Source()
+	if r.key.Set() || !cfg.Storage.Encryption.On() {
+		cfg.Storage.Encryption = r.key.Source()
 	}
 	at, err := node.Restore(cfg, r.from, r.to)
 	if errors.Is(err, archive.ErrGap) {
@@ -123,8 +123,8 @@ func (a *app) restoreDatabase(ctx context.Context, r *restoreRun) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	cfg := node.Config{Home: filepath.Join(dir, "home"), Wire: config.Loopback(0), HTTP: config.Loopback(0), MintToken: true,
-		Heartbeat: config.DevHeartbeat, Election: config.DevElection, Version: cli.BuildVersion(), Encryption: r.key.Source()}
+	cfg := node.Config{Home: filepath.Join(dir, "home"), Addresses: node.Addresses{Wire: config.Loopback(0), HTTP: config.Loopback(0)}, Tokens: node.Tokens{Mint: true},
+		Raft: node.Raft{Heartbeat: config.DevHeartbeat, Election: config.DevElection}, Version: cli.BuildVersion(), Storage: node.Storage{Encryption: r.key.Source()}}
 	if _, err := node.Restore(cfg, r.from, r.to); err != nil {
 		return config.KeyHint(err, "")
 	}

@@ -202,21 +202,22 @@ var verbose = flag.Bool("logs", false, "show the nodes' logs")
 
 func (c *cluster) open(i int) {
 	at := func(n, port int) string { return fmt.Sprintf("node%d:%d", n+1, port) }
-	cfg := node.Config{Home: c.disks[i].home, SyncState: c.disks[i].sync, LogFiles: logDiskOf{logstore.OS{NoSync: true}, c.disks[i]}, Wire: at(i, 7437), HTTP: at(i, 7438), Cluster: at(i, 7440), NodeID: uint32(i + 1), Secret: secret,
-		Heartbeat: 250 * time.Millisecond, Election: time.Second, SnapshotThreshold: 20, SnapshotInterval: time.Second, TrailingLogs: 20,
-		Dial: c.net.dialer(i + 1), Listen: c.net.listen, NoSync: true, SegmentBytes: 64 << 10, Logger: c.log.With("node", i+1),
-		Elapsed: func() time.Duration { return time.Since(c.born) },
-		Now: func() time.Time {
-			c.mu.Lock()
-			defer c.mu.Unlock()
-			return time.Now().Add(c.skew[i])
-		}}
+	cfg := node.Config{Home: c.disks[i].home,
+		Seams: node.Seams{SyncState: c.disks[i].sync, LogFiles: logDiskOf{logstore.OS{NoSync: true}, c.disks[i]}, Dial: c.net.dialer(i + 1), Listen: c.net.listen, NoSync: true,
+			Elapsed: func() time.Duration { return time.Since(c.born) },
+			Now: func() time.Time {
+				c.mu.Lock()
+				defer c.mu.Unlock()
+				return time.Now().Add(c.skew[i])
+			}}, Addresses: node.Addresses{Wire: at(i, 7437), HTTP: at(i, 7438), Cluster: at(i, 7440)}, Member: node.Member{NodeID: uint32(i + 1), Secret: secret},
+		Raft:   node.Raft{Heartbeat: 250 * time.Millisecond, Election: time.Second, SnapshotThreshold: 20, SnapshotInterval: time.Second, TrailingLogs: 20, SegmentBytes: 64 << 10},
+		Logger: c.log.With("node", i+1)}
 	if i == spare {
-		cfg.Role = c.role
+		cfg.Member.Role = c.role
 	}
 	for p := range c.nodes {
 		if p != i && p != spare {
-			cfg.Peers = append(cfg.Peers, node.Peer{Addr: at(p, 7440), Role: node.RoleVoter})
+			cfg.Member.Peers = append(cfg.Member.Peers, node.Peer{Addr: at(p, 7440), Role: node.RoleVoter})
 		}
 	}
 	n, err := node.Open(context.Background(), cfg)

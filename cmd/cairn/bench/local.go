@@ -37,12 +37,13 @@ func startLocal(ctx context.Context, n int, edit ...func(*node.Config)) (_ *loca
 		return nil, err
 	}
 	for i := range n {
-		cfg := node.Config{Home: filepath.Join(dir, fmt.Sprint("node", i+1)), NodeID: uint32(i + 1), Secret: l.token,
-			Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", Cluster: config.Loopback(base + i), Heartbeat: config.DevHeartbeat, Election: config.DevElection,
-			Version: cli.BuildVersion(), Logger: slog.New(slog.DiscardHandler)}
+		cfg := node.Config{Home: filepath.Join(dir, fmt.Sprint("node", i+1)), Member: node.Member{NodeID: uint32(i + 1), Secret: l.token},
+			Addresses: node.Addresses{Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", Cluster: config.Loopback(base + i)},
+			Raft:      node.Raft{Heartbeat: config.DevHeartbeat, Election: config.DevElection},
+			Version:   cli.BuildVersion(), Logger: slog.New(slog.DiscardHandler)}
 		for j := range n {
 			if j != i {
-				cfg.Peers = append(cfg.Peers, node.Peer{Addr: config.Loopback(base + j)})
+				cfg.Member.Peers = append(cfg.Member.Peers, node.Peer{Addr: config.Loopback(base + j)})
 			}
 		}
 		for _, f := range edit {

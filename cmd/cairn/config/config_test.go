@@ -35,35 +35,35 @@ func TestConfigFile(t *testing.T) {
 		check      func(node.Config) bool
 	}{
 		{"an empty file is one node on the usual ports", "", nil, func(c node.Config) bool {
-			return c.Wire == "0.0.0.0:7437" && c.HTTP == "0.0.0.0:7438" && c.Cluster == "" && c.Home == "./data" &&
-				c.NodeID == 1 && c.Role == node.RoleVoter && len(c.Peers) == 0
+			return c.Addresses.Wire == "0.0.0.0:7437" && c.Addresses.HTTP == "0.0.0.0:7438" && c.Addresses.Cluster == "" && c.Home == "./data" &&
+				c.Member.NodeID == 1 && c.Member.Role == node.RoleVoter && len(c.Member.Peers) == 0
 		}},
-		{"the gateway follows the wire port", "[server]\nwire_port = 9000", nil, func(c node.Config) bool { return c.HTTP == "0.0.0.0:9001" }},
-		{"a peer port that was asked for", "[cluster]\ncluster_port = 7440\nadvertise_addr = \"a:7440\"", nil, func(c node.Config) bool { return c.Cluster == "0.0.0.0:7440" }},
-		{"role single", "[cluster]\nrole = \"single\"", nil, func(c node.Config) bool { return c.Role == node.RoleVoter }},
-		{"a replica", "[cluster]\nrole = \"read_replica\"", nil, func(c node.Config) bool { return c.Role == node.RoleReadReplica }},
+		{"the gateway follows the wire port", "[server]\nwire_port = 9000", nil, func(c node.Config) bool { return c.Addresses.HTTP == "0.0.0.0:9001" }},
+		{"a peer port that was asked for", "[cluster]\ncluster_port = 7440\nadvertise_addr = \"a:7440\"", nil, func(c node.Config) bool { return c.Addresses.Cluster == "0.0.0.0:7440" }},
+		{"role single", "[cluster]\nrole = \"single\"", nil, func(c node.Config) bool { return c.Member.Role == node.RoleVoter }},
+		{"a replica", "[cluster]\nrole = \"read_replica\"", nil, func(c node.Config) bool { return c.Member.Role == node.RoleReadReplica }},
 		{"timings", "[cluster]\nheartbeat_interval_ms = 250\nelection_timeout_ms = 1000\nsnapshot_threshold = 9\nsnapshot_interval_ms = 500\ntrailing_logs = 7", nil,
 			func(c node.Config) bool {
-				return c.Heartbeat == 250*time.Millisecond && c.Election == time.Second && c.SnapshotThreshold == 9 &&
-					c.SnapshotInterval == 500*time.Millisecond && c.TrailingLogs == 7
+				return c.Raft.Heartbeat == 250*time.Millisecond && c.Raft.Election == time.Second && c.Raft.SnapshotThreshold == 9 &&
+					c.Raft.SnapshotInterval == 500*time.Millisecond && c.Raft.TrailingLogs == 7
 			}},
-		{"the master token", "[server]\nmaster_token = false\nforward_writes = true", nil, func(c node.Config) bool { return c.NoMasterToken && *c.ForwardWrites }},
-		{"the gateway's pages and rates", "[server]\ncors_origins = [\"https://a.example\"]\n[limits]\nmax_rps = 7", nil, func(c node.Config) bool { return len(c.CORSOrigins) == 1 && c.MaxRPS == 7 }},
-		{"the master token is on by itself", "", nil, func(c node.Config) bool { return !c.NoMasterToken && c.ForwardWrites == nil }},
-		{"protection spelled out as off", "[encryption]\nauto_generate = false\n[tls]\ncert_path = \"\"", nil, func(c node.Config) bool { return c.NodeID == 1 }},
-		{"a master key in a file", "[encryption]\nkey_file = \"/keys/k\"", nil, func(c node.Config) bool { return c.Encryption == seal.Source{File: "/keys/k"} }},
-		{"a master key as older files name it", "[encryption]\nkey_path = \"/keys/k\"", nil, func(c node.Config) bool { return c.Encryption == seal.Source{File: "/keys/k"} }},
+		{"the master token", "[server]\nmaster_token = false\nforward_writes = true", nil, func(c node.Config) bool { return c.Tokens.NoMaster && *c.Surfaces.ForwardWrites }},
+		{"the gateway's pages and rates", "[server]\ncors_origins = [\"https://a.example\"]\n[limits]\nmax_rps = 7", nil, func(c node.Config) bool { return len(c.Surfaces.CORSOrigins) == 1 && c.Limits.MaxRPS == 7 }},
+		{"the master token is on by itself", "", nil, func(c node.Config) bool { return !c.Tokens.NoMaster && c.Surfaces.ForwardWrites == nil }},
+		{"protection spelled out as off", "[encryption]\nauto_generate = false\n[tls]\ncert_path = \"\"", nil, func(c node.Config) bool { return c.Member.NodeID == 1 }},
+		{"a master key in a file", "[encryption]\nkey_file = \"/keys/k\"", nil, func(c node.Config) bool { return c.Storage.Encryption == seal.Source{File: "/keys/k"} }},
+		{"a master key as older files name it", "[encryption]\nkey_path = \"/keys/k\"", nil, func(c node.Config) bool { return c.Storage.Encryption == seal.Source{File: "/keys/k"} }},
 		{"a master key's command in the environment", "[encryption]\nkey_file = \"/keys/k\"", map[string]string{"CAIRN_ENCRYPTION_KEY_COMMAND": "pass key"},
-			func(c node.Config) bool { return c.Encryption == seal.Source{Command: "pass key"} }},
-		{"a master key where others have it", "", map[string]string{HexKeyEnv: "00"}, func(c node.Config) bool { return c.Encryption == seal.Source{Env: HexKeyEnv} }},
-		{"a secret from a file", "[cluster]\ncluster_secret_file = '" + secret + "'", nil, func(c node.Config) bool { return c.Secret == "from a file, and thirty-two characters" }},
+			func(c node.Config) bool { return c.Storage.Encryption == seal.Source{Command: "pass key"} }},
+		{"a master key where others have it", "", map[string]string{HexKeyEnv: "00"}, func(c node.Config) bool { return c.Storage.Encryption == seal.Source{Env: HexKeyEnv} }},
+		{"a secret from a file", "[cluster]\ncluster_secret_file = '" + secret + "'", nil, func(c node.Config) bool { return c.Member.Secret == "from a file, and thirty-two characters" }},
 		{"the environment wins", "[server]\nwire_port = 9000\n[cluster]\nnode_id = 2\ncluster_secret = \"in the file, and thirty-two characters\"",
 			map[string]string{"CAIRN_SERVER_WIRE_PORT": "9100", "YANTRIKDB_CLUSTER_NODE_ID": "3", "YANTRIKDB_CLUSTER_SECRET": "in the environment, over thirty-two characters"},
 			func(c node.Config) bool {
-				return c.Wire == "0.0.0.0:9100" && c.NodeID == 3 && c.Secret == "in the environment, over thirty-two characters"
+				return c.Addresses.Wire == "0.0.0.0:9100" && c.Member.NodeID == 3 && c.Member.Secret == "in the environment, over thirty-two characters"
 			}},
 		{"our names before theirs", "", map[string]string{"CAIRN_CLUSTER_NODE_ID": "4", "YANTRIKDB_CLUSTER_NODE_ID": "3"},
-			func(c node.Config) bool { return c.NodeID == 4 }},
+			func(c node.Config) bool { return c.Member.NodeID == 4 }},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			c, log, err := loadText(t, tc.text, true, tc.env)

@@ -52,37 +52,43 @@ func (f *File) Node() (node.Config, error) {
 	}
 	wirePort := cmp.Or(f.Server.WirePort, 7437)
 	c := node.Config{
-		Home: cmp.Or(f.Server.DataDir, "./data"), Wire: at(bind, wirePort, 0), HTTP: at(bind, f.Server.HTTPPort, wirePort+1),
-		NodeID: cmp.Or(f.Cluster.NodeID, 1), Secret: secret,
-		Advertise: f.Cluster.AdvertiseAddr, AdvertiseWire: f.Cluster.AdvertiseWire, AdvertiseHTTP: f.Cluster.AdvertiseHTTP,
-		Heartbeat: time.Duration(f.Cluster.HeartbeatMS) * time.Millisecond, Election: time.Duration(f.Cluster.ElectionMS) * time.Millisecond, MaxClockOffset: time.Duration(f.Cluster.MaxClockOffsetMS) * time.Millisecond,
-		SnapshotThreshold: f.Cluster.SnapshotThreshold, SnapshotInterval: time.Duration(f.Cluster.SnapshotIntervalMS) * time.Millisecond,
-		TrailingLogs: f.Cluster.TrailingLogs, RetainOps: f.Log.RetainOperations, RetainTime: time.Duration(f.Log.RetainHours) * time.Hour,
-		Background: f.Background.node(), ForwardWrites: f.Server.ForwardWrites, Lenient: f.Server.Lenient, NoMasterToken: f.Server.MasterToken != nil && !*f.Server.MasterToken,
+		Home: cmp.Or(f.Server.DataDir, "./data"),
+		Addresses: node.Addresses{Wire: at(bind, wirePort, 0), HTTP: at(bind, f.Server.HTTPPort, wirePort+1), Advertise: f.Cluster.AdvertiseAddr, AdvertiseWire: f.Cluster.AdvertiseWire,
+			AdvertiseHTTP: f.Cluster.AdvertiseHTTP},
+		Member: node.Member{NodeID: cmp.Or(f.Cluster.NodeID, 1), Secret: secret},
+		Raft: node.Raft{Heartbeat: time.Duration(f.Cluster.HeartbeatMS) * time.Millisecond, Election: time.Duration(f.Cluster.ElectionMS) * time.Millisecond,
+			MaxClockOffset: time.Duration(f.Cluster.MaxClockOffsetMS) * time.Millisecond, SnapshotThreshold: f.Cluster.SnapshotThreshold,
+			SnapshotInterval: time.Duration(f.Cluster.SnapshotIntervalMS) * time.Millisecond, TrailingLogs: f.Cluster.TrailingLogs},
+		Storage:    node.Storage{RetainOps: f.Log.RetainOperations, RetainTime: time.Duration(f.Log.RetainHours) * time.Hour, Encryption: f.encryption()},
+		Background: f.Background.node(),
+		Surfaces: node.Surfaces{ForwardWrites: f.Server.ForwardWrites, Lenient: f.Server.Lenient, Slow: time.Duration(f.Log.SlowMS) * time.Millisecond,
+			CORSOrigins: f.Server.CORSOrigins},
+		Tokens: node.Tokens{NoMaster: f.Server.MasterToken != nil && !*f.Server.MasterToken, Uses: time.Duration(f.Limits.TokenUseMinutes) * time.Minute},
 		Backup: node.BackupPlan{Dir: f.Backup.Dir, Interval: time.Duration(f.Backup.IntervalMinutes) * time.Minute, Every: f.Backup.FullEvery, Keep: f.Backup.Keep},
-		TLS:    f.TLS.node(), PeerTLS: f.TLS.Cluster.node(), MaxConns: f.Limits.MaxConnections, MaxConnsPerIP: f.Limits.MaxConnectionsPerIP, MaxInFlight: f.Limits.MaxInFlight,
-		Encryption: f.encryption(), MaxRPS: f.Limits.MaxRPS, MaxDatabases: f.Limits.MaxDatabases, FailedLogins: f.Limits.FailedLogins, Slow: time.Duration(f.Log.SlowMS) * time.Millisecond, TokenUses: time.Duration(f.Limits.TokenUseMinutes) * time.Minute, CORSOrigins: f.Server.CORSOrigins,
+		TLS:    node.TLS{Clients: f.TLS.node(), Peers: f.TLS.Cluster.node()},
+		Limits: node.Limits{MaxConns: f.Limits.MaxConnections, MaxConnsPerIP: f.Limits.MaxConnectionsPerIP, MaxInFlight: f.Limits.MaxInFlight, MaxRPS: f.Limits.MaxRPS,
+			MaxDatabases: f.Limits.MaxDatabases, FailedLogins: f.Limits.FailedLogins},
 	}
 	if f.Cluster.ClusterPort != 0 || len(f.Cluster.Peers) > 0 {
-		c.Cluster = at(cmp.Or(f.Cluster.Bind, bind), f.Cluster.ClusterPort, 7440)
+		c.Addresses.Cluster = at(cmp.Or(f.Cluster.Bind, bind), f.Cluster.ClusterPort, 7440)
 	}
 	if other != "" {
-		c.OtherSecrets = []string{other}
+		c.Member.OtherSecrets = []string{other}
 	}
 	switch f.Cluster.Role {
 	case "", "single":
 		if len(f.Cluster.Peers) > 0 && f.Cluster.Role == "single" {
 			return c, errors.New(`cluster.role "single" with peers: say "voter"`)
 		}
-		c.Role = node.RoleVoter
+		c.Member.Role = node.RoleVoter
 	default:
-		c.Role = f.Cluster.Role
+		c.Member.Role = f.Cluster.Role
 	}
 	for i, p := range f.Cluster.Peers {
 		if p.Role == "witness" {
 			return c, fmt.Errorf("cluster.peers %d: witnesses are not offered: give the cluster a third small voter instead", i+1)
 		}
-		c.Peers = append(c.Peers, node.Peer{Addr: p.Addr, Role: cmp.Or(p.Role, node.RoleVoter)})
+		c.Member.Peers = append(c.Member.Peers, node.Peer{Addr: p.Addr, Role: cmp.Or(p.Role, node.RoleVoter)})
 	}
 	e, err := f.embedder()
 	c.Embedder = e

@@ -135,7 +135,7 @@ func report(a *cli.Streams, asJSON bool, found []Finding) error {
 // configure reads the configuration and finds the running node's gateway.
 func (e *exam) configure() []Finding {
 	if e.path == "" {
-		e.cfg = node.Config{Home: e.t.Home, Encryption: e.key.Source()}
+		e.cfg = node.Config{Home: e.t.Home, Storage: node.Storage{Encryption: e.key.Source()}}
 		e.secrets = []string{filepath.Join(e.t.Home, "token"), filepath.Join(e.t.Home, node.SecretFile)}
 		return []Finding{{"configuration", OK, "none: a dev node in " + e.t.Home, ""}}
 	}
@@ -198,7 +198,7 @@ func (e *exam) home(context.Context) []Finding {
 }
 
 func (e *exam) secretFiles(context.Context) (fs []Finding) {
-	for _, path := range append(e.secrets, e.cfg.TLS.Key, e.cfg.PeerTLS.Key) {
+	for _, path := range append(e.secrets, e.cfg.TLS.Clients.Key, e.cfg.TLS.Peers.Key) {
 		st, err := os.Stat(path)
 		if path == "" || err != nil {
 			continue
@@ -330,7 +330,7 @@ func (e *exam) files(ctx context.Context) []Finding {
 // repair is what to do about files that cannot be read, or do not fit together. Starting the node loses nothing: it moves
 // aside what it cannot read, and is brought up to date, or says what is lost and waits.
 func (e *exam) repair() string {
-	if len(e.cfg.Peers) > 0 {
+	if len(e.cfg.Member.Peers) > 0 {
 		return "see that the others are healthy (`cairn cluster status` on one of them), then start this node: what it cannot read is moved aside, and they bring it up to date"
 	}
 	return "copy the home away, then start the node: it keeps what its files still prove, and names what is lost before it goes on; `cairn restore` brings a backup into an empty home"

@@ -88,15 +88,15 @@ func (e *exam) certificates(context.Context) (fs []Finding) {
 	if at, err := e.t.Running(); e.path == "" && err == nil && at.TLS {
 		return []Finding{{"", Warn, "not looked at: the node's configuration says where they are", "name it with --config"}}
 	}
-	if !e.cfg.TLS.On() && !e.cfg.PeerTLS.On() {
+	if !e.cfg.TLS.Clients.On() && !e.cfg.TLS.Peers.On() {
 		return []Finding{{"", OK, "none: plain text", ""}}
 	}
-	id := max(e.cfg.NodeID, 1)
+	id := max(e.cfg.Member.NodeID, 1)
 	for _, c := range []struct {
 		name  string
 		files node.TLSFiles
 		peer  bool
-	}{{"tls", e.cfg.TLS, false}, {"tls.cluster", e.cfg.PeerTLS, true}} {
+	}{{"tls", e.cfg.TLS.Clients, false}, {"tls.cluster", e.cfg.TLS.Peers, true}} {
 		if c.files.On() {
 			fs = append(fs, LookAt(c.name, c.files, c.peer, id))
 		}
@@ -147,7 +147,7 @@ func (e *exam) ports(context.Context) (fs []Finding) {
 	if at, err := e.t.Running(); err == nil { // where the node listened last
 		last = at
 	}
-	for _, p := range []struct{ name, addr string }{{"wire", cmp.Or(e.cfg.Wire, last.Wire)}, {"gateway", cmp.Or(e.cfg.HTTP, last.HTTP)}, {"peers", e.cfg.Cluster}} {
+	for _, p := range []struct{ name, addr string }{{"wire", cmp.Or(e.cfg.Addresses.Wire, last.Wire)}, {"gateway", cmp.Or(e.cfg.Addresses.HTTP, last.HTTP)}, {"peers", e.cfg.Addresses.Cluster}} {
 		if p.addr == "" {
 			continue // a node without peers opens no peer port
 		}
@@ -165,12 +165,12 @@ func (e *exam) ports(context.Context) (fs []Finding) {
 }
 
 func (e *exam) peers(ctx context.Context) []Finding {
-	if len(e.cfg.Peers) == 0 {
+	if len(e.cfg.Member.Peers) == 0 {
 		return nil
 	}
-	fs := make([]Finding, len(e.cfg.Peers))
+	fs := make([]Finding, len(e.cfg.Member.Peers))
 	var wg sync.WaitGroup
-	for i, p := range e.cfg.Peers {
+	for i, p := range e.cfg.Member.Peers {
 		wg.Go(func() {
 			d := net.Dialer{Timeout: 3 * time.Second}
 			start := time.Now()

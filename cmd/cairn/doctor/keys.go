@@ -12,7 +12,7 @@ import (
 
 // encryption looks at the master key and the keyring, and changes neither.
 func (e *exam) encryption(ctx context.Context) []Finding {
-	has, source := seal.Exists(e.cfg.Home), e.cfg.Encryption
+	has, source := seal.Exists(e.cfg.Home), e.cfg.Storage.Encryption
 	ailing := func(err error) []Finding { return []Finding{{"", Fail, err.Error(), config.KeyAdvice(err)}} }
 	if !source.On() {
 		if has {
