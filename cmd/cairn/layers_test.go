@@ -30,6 +30,11 @@ var inner = map[string][]string{
 	"node/disk":      {},
 	"node/access":    {"node/api"},
 	"node/commit":    {"node/api", "node/access", "node/disk"},
+	"local/door":     {},
+	"local/environ":  {},
+	"local/frame":    {},
+	"local/kit":      {},
+	"local/redact":   {},
 	"raft/logstore":  {},
 	"raft/transport": {},
 	"raft/recovery":  {"raft/logstore"},
@@ -40,6 +45,19 @@ var inner = map[string][]string{
 	"cmd/cairn/debug":     {"cmd/cairn/cli", "cmd/cairn/config", "cmd/cairn/doctor"},
 	"cmd/cairn/bench":     {"cmd/cairn/cli", "cmd/cairn/config"},
 	"cmd/cairn/cairntest": {"cmd/cairn/cli", "cmd/cairn/config"},
+}
+
+// dialects are the packages of local that never import each other, with those below them.
+var dialects = []string{"local/covenant", "local/process", "local/sift", "local/stringd"}
+
+// dialect is the one that a package belongs to; blank for none.
+func dialect(pkg string) string {
+	for _, d := range dialects {
+		if pkg == d || strings.HasPrefix(pkg, d+"/") {
+			return d
+		}
+	}
+	return ""
 }
 
 // owners says which rooms may import a library.
@@ -80,6 +98,9 @@ func TestLayers(t *testing.T) {
 			}
 			if to := room(i); to != "" && to != from && !slices.Contains(rooms[from], to) && !slices.Contains(rooms[from], strings.TrimPrefix(i, module)) {
 				t.Errorf("%s imports %s: room %s may not import room %s", p.ImportPath, i, from, to)
+			}
+			if of, its := dialect(strings.TrimPrefix(i, module)), dialect(pkg); from == "local" && of != "" && of != its {
+				t.Errorf("%s imports %s: dialects know nothing of each other", p.ImportPath, i)
 			}
 			for lib, may := range owners {
 				if strings.HasPrefix(i, lib) && !slices.Contains(may, from) {

@@ -13,7 +13,7 @@ import (
 func openSift(ctx context.Context, h *host) (func() error, error) {
 	c := h.local.Sift
 	home := cmp.Or(c.Home, filepath.Join(h.run, "siftcoder"))
-	if !h.fits("sift", filepath.Join(home, "control.sock.new")) {
+	if !h.fits("sift", filepath.Join(home, "control.sock")) {
 		return nil, nil
 	}
 	cfg := sift.Config{Home: home, NS: cmp.Or(c.NS, os.Getenv("SIFTCODER_NS")), Memory: h.memory(cmp.Or(c.Database, "default"), h.stops()...),

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/local/frame"
+	"github.com/cairndb/cairn/local/kit"
 )
 
 // MaxFrame is the largest payload, in both directions.
@@ -103,9 +104,8 @@ func clip(s string) string {
 
 // What is read of large frames at once, and in which time.
 const (
-	largeFrame = 1 << 20
-	maxLarge   = 8
-	bodyTime   = time.Minute
+	maxLarge = 8
+	bodyTime = time.Minute
 )
 
 // read takes a frame. Large ones take turns, and have to come in time; done gives the turn back.
@@ -115,8 +115,8 @@ func (c *conn) read(ctx context.Context) (body []byte, done func(), err error) {
 	if err != nil {
 		return nil, done, err
 	}
-	if n > largeFrame {
-		if done, err = c.srv.turn(ctx); err != nil {
+	if n > kit.LargeRequest {
+		if done, err = c.srv.large.Place(ctx); err != nil {
 			return nil, done, err
 		}
 		if c.session != nil { // before, there is a deadline already
@@ -126,16 +126,6 @@ func (c *conn) read(ctx context.Context) (body []byte, done func(), err error) {
 	}
 	body, err = framing.ReadBody(c.in, c.buf, n)
 	return body, done, err
-}
-
-// turn waits for a place among the large requests.
-func (s *Server) turn(ctx context.Context) (done func(), err error) {
-	select {
-	case s.large <- struct{}{}:
-		return func() { <-s.large }, nil
-	case <-ctx.Done():
-		return func() {}, ctx.Err()
-	}
 }
 
 // deadline sets a connection's, but not over the one that Close has set.
@@ -150,7 +140,7 @@ func (s *Server) deadline(nc net.Conn, at time.Time) {
 // parse reads a request's object. Large ones take turns.
 func (s *Server) parse(body []byte) *fields {
 	var f *fields
-	if err := s.turns.Decode(s.ctx, len(body), func() error { f = parse(body); return nil }); err != nil {
+	if err := s.large.Decode(s.ctx, len(body), func() error { f = parse(body); return nil }); err != nil {
 		return &fields{err: err}
 	}
 	return f

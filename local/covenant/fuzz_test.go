@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/cairndb/cairn/local/kit"
 )
 
 // FuzzRequest reads arbitrary bodies as requests. What is taken is UTF-8, an object and of a known kind, and reading it
@@ -16,7 +18,7 @@ func FuzzRequest(f *testing.F) {
 	f.Add([]byte(`{"kind":"recent_memory","limit":1e1}`))
 	f.Add([]byte("{\"kind\":\"ping\",\"\xff\":1}"))
 	f.Add([]byte(`{"KIND":"ping"}`))
-	srv := &Server{turns: make(chan struct{}, 1)}
+	srv := &Server{large: kit.NewLarge(1)}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		kind, in := srv.request(bytes.Clone(body))
 		if in.err != nil || verbs[kind] == nil {

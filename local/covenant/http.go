@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/local/door"
+	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/wire/large"
 )
 
@@ -134,8 +135,8 @@ func (s *Server) serveRoute(rt route, w http.ResponseWriter, r *http.Request) {
 		reply(w, status, refusal)
 		return
 	}
-	if r.ContentLength > largeFrame || r.ContentLength < 0 {
-		done, err := s.turn(r.Context())
+	if r.ContentLength > kit.LargeRequest || r.ContentLength < 0 {
+		done, err := s.large.Place(r.Context())
 		if err != nil {
 			return // the client has gone, or the server is about to
 		}
@@ -155,7 +156,7 @@ func (s *Server) serveRoute(rt route, w http.ResponseWriter, r *http.Request) {
 		reply(w, status, fault(err.Error()))
 		return
 	}
-	events := rt.stream && wantsEvents(r.Header.Values("Accept"))
+	events := rt.stream && kit.WantsEvents(r)
 	delete(f.m, "prefer_stream")
 	if events {
 		f.m["prefer_stream"] = json.RawMessage("true")
@@ -259,33 +260,16 @@ func reply(w http.ResponseWriter, status int, v any) {
 	_, _ = w.Write(b) // the client may be gone
 }
 
-// wantsEvents says whether the media type is named itself; patterns do not count.
-func wantsEvents(accept []string) bool {
-	for _, line := range accept {
-		for part := range strings.SplitSeq(line, ",") {
-			media, _, _ := strings.Cut(part, ";")
-			if strings.EqualFold(strings.TrimSpace(media), "text/event-stream") {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // serveEvents writes each frame of a stream as an event of its kind.
 func serveEvents(w http.ResponseWriter, st *stream) {
-	h := w.Header()
-	h.Set("Content-Type", "text/event-stream")
-	h.Set("Cache-Control", "no-cache")
-	h.Set("X-Accel-Buffering", "no")
-	w.WriteHeader(http.StatusOK)
+	kit.StartEvents(w)
 	out := http.NewResponseController(w)
 	st.each(func(b []byte) bool { return len(b) > MaxFrame }, func(b []byte) bool {
 		var k kindFrame
 		if json.Unmarshal(b, &k) != nil {
 			return false
 		}
-		if _, err := fmt.Fprintf(w, "event: %s\ndata: %s\n\n", k.Kind, b); err != nil {
+		if _, err := w.Write(kit.AppendEvent(nil, k.Kind, b)); err != nil {
 			return false
 		}
 		return k.Kind == "stream_chunk" || out.Flush() == nil

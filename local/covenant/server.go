@@ -19,10 +19,10 @@ import (
 	"github.com/cairndb/cairn/local/covenant/ignore"
 	"github.com/cairndb/cairn/local/covenant/mailbox"
 	"github.com/cairndb/cairn/local/door"
+	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	atrest "github.com/cairndb/cairn/oplog/seal"
-	"github.com/cairndb/cairn/wire/large"
 )
 
 // Config says what a server is. Home and Memory are required; a zero elsewhere means the default beside it.
@@ -64,13 +64,11 @@ type Server struct {
 	box    *mailbox.Box
 	peers  *registry
 	local  ed25519.PrivateKey // this node's own; the operator's only if it came first
-	ln     *net.UnixListener
-	socket os.FileInfo
+	socket *kit.Socket
 	http   *http.Server
 	httpAt string
 
-	large  chan struct{}   // a place for each large request
-	turns  large.Turns     // and for each that is decoded
+	large  kit.Large
 	ctx    context.Context // ends when the server stops
 	cancel context.CancelFunc
 	tasks  sync.WaitGroup
@@ -89,11 +87,11 @@ type Server struct {
 
 // Listen opens a home and serves it until Close.
 func Listen(cfg Config) (_ *Server, err error) {
-	s := &Server{cfg: cfg.withDefaults(), conns: map[net.Conn]struct{}{}, settled: make(chan struct{}), flights: map[string]int{}, turns: large.NewTurns()}
+	s := &Server{cfg: cfg.withDefaults(), conns: map[net.Conn]struct{}{}, settled: make(chan struct{}), flights: map[string]int{}, large: kit.NewLarge(maxLarge)}
 	if err := door.CheckOrigins(s.cfg.Origins); err != nil {
 		return nil, err
 	}
-	s.log, s.large = s.cfg.Logger, make(chan struct{}, maxLarge)
+	s.log = s.cfg.Logger
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	defer func() {
 		if err != nil {
@@ -154,7 +152,7 @@ func (s *Server) HTTP() string { return s.httpAt }
 // maxSocketPath is the shortest of the systems' bounds.
 const maxSocketPath = 103
 
-// claim makes the socket. A live owner is left in peace, and so is a file that is no socket.
+// claim makes the home and the socket in it. A live owner's is left to it.
 func (s *Server) claim() error {
 	path := s.Socket()
 	if len(path) > maxSocketPath {
@@ -166,29 +164,8 @@ func (s *Server) claim() error {
 	if err := os.Chmod(s.cfg.Home, 0o700); err != nil {
 		return err
 	}
-	if i, err := os.Lstat(path); err == nil {
-		if i.Mode().Type() != os.ModeSocket {
-			return fmt.Errorf("%s is there and no socket", path)
-		}
-		if c, err := net.DialTimeout("unix", path, time.Second); err == nil {
-			c.Close()
-			return fmt.Errorf("%s is served by another process", path)
-		}
-		if err := os.Remove(path); err != nil {
-			return err
-		}
-	}
-	ln, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
-	if err != nil {
-		return err
-	}
-	ln.SetUnlinkOnClose(false) // by then it may be a successor's
-	s.ln = ln
-	// The home is 0700: nobody else came in between.
-	if err := os.Chmod(path, 0o600); err != nil {
-		return err
-	}
-	s.socket, err = os.Lstat(path)
+	var err error
+	s.socket, err = kit.Claim(path, kit.Answers)
 	return err
 }
 
@@ -206,11 +183,8 @@ func (s *Server) Close() error {
 	}
 	s.mu.Unlock()
 	var errs []error
-	if s.ln != nil {
-		errs = append(errs, s.ln.Close())
-		if i, err := os.Lstat(s.Socket()); err == nil && s.socket != nil && os.SameFile(i, s.socket) {
-			errs = append(errs, os.Remove(s.Socket()))
-		}
+	if s.socket != nil {
+		errs = append(errs, s.socket.Close())
 	}
 	if s.http != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
@@ -255,21 +229,7 @@ func (s *Server) endConns() {
 }
 
 func (s *Server) accept() {
-	for wait := 5 * time.Millisecond; ; {
-		c, err := s.ln.Accept()
-		if errors.Is(err, net.ErrClosed) {
-			return
-		}
-		if err != nil {
-			s.log.Warn("cannot accept, retrying", "err", err)
-			select {
-			case <-time.After(wait):
-			case <-s.ctx.Done():
-			}
-			wait = min(2*wait, time.Second)
-			continue
-		}
-		wait = 5 * time.Millisecond
+	kit.Serve(s.ctx, s.socket, func(c net.Conn) {
 		if !s.track(c) {
 			c.Close()
 			return
@@ -278,7 +238,7 @@ func (s *Server) accept() {
 			defer s.untrack(c)
 			serve(s, c)
 		})
-	}
+	}, func(err error, _ time.Duration) { s.log.Warn("cannot accept, retrying", "err", err) })
 }
 
 func (s *Server) track(c net.Conn) bool {

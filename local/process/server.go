@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog/seal"
 	"github.com/cairndb/cairn/wire/large"
@@ -37,8 +38,7 @@ type Server struct {
 	cfg     Config
 	log     *slog.Logger
 	methods []method
-	ln      *net.UnixListener
-	file    os.FileInfo // the socket's
+	socket  *kit.Socket
 	login   login
 	count   counters
 	turns   large.Turns
@@ -86,7 +86,7 @@ func Listen(cfg Config) (*Server, error) {
 	s.login.extracted = make(chan struct{})
 	sealDescriptors()
 	heedSignals()
-	if err := s.bind(); err != nil {
+	if err := s.claim(); err != nil {
 		s.cancel()
 		s.tasks.Wait()
 		return nil, fmt.Errorf("listen unix: %w", err)
@@ -99,51 +99,19 @@ func Listen(cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// bind makes the socket, never with more rights than its owner's.
-func (s *Server) bind() error {
-	if i, err := os.Lstat(s.cfg.Socket); err == nil && i.Mode().Type() == os.ModeSocket {
-		_ = os.Remove(s.cfg.Socket) // if it stays, the bind says so
+// claim takes the socket over, from a live server too. A file that is no socket is refused as the system does.
+func (s *Server) claim() (err error) {
+	s.socket, err = kit.Claim(s.cfg.Socket, nil)
+	if errors.Is(err, kit.ErrNoSocket) {
+		return fmt.Errorf("listen unix %s: bind: %w", s.cfg.Socket, syscall.EADDRINUSE)
 	}
-	umask.Lock()
-	old := syscall.Umask(0o077)
-	ln, err := net.ListenUnix("unix", &net.UnixAddr{Name: s.cfg.Socket, Net: "unix"})
-	syscall.Umask(old)
-	umask.Unlock()
-	if err != nil {
-		return err
-	}
-	ln.SetUnlinkOnClose(false) // it may be a successor's by then
-	if err := os.Chmod(s.cfg.Socket, 0o600); err != nil {
-		return errors.Join(err, ln.Close())
-	}
-	if s.file, err = os.Lstat(s.cfg.Socket); err != nil {
-		return errors.Join(err, ln.Close())
-	}
-	s.ln = ln
-	return nil
+	return err
 }
 
-// umask is the process's: two servers must not restore each other's.
-var umask sync.Mutex
-
 func (s *Server) accept() {
-	for wait := 5 * time.Millisecond; ; {
-		nc, err := s.ln.Accept()
-		if errors.Is(err, net.ErrClosed) {
-			return
-		}
-		if err != nil {
-			s.log.Error("[Server] accept error (retrying in " + wait.String() + "): " + err.Error())
-			select {
-			case <-time.After(wait):
-			case <-s.ctx.Done():
-			}
-			wait = min(2*wait, time.Second)
-			continue
-		}
-		wait = 5 * time.Millisecond
-		s.serve(nc)
-	}
+	kit.Serve(s.ctx, s.socket, s.serve, func(err error, wait time.Duration) {
+		s.log.Error("[Server] accept error (retrying in " + wait.String() + "): " + err.Error())
+	})
 }
 
 // maxConns is how many clients are served at once; each may have begun a line of a mebibyte.
@@ -256,11 +224,7 @@ func (s *Server) Close() error {
 		procs = append(procs, p)
 	}
 	s.mu.Unlock()
-	var err error
-	if i, lerr := os.Lstat(s.cfg.Socket); lerr == nil && os.SameFile(i, s.file) { // its number is nobody else's while it is open
-		err = os.Remove(s.cfg.Socket)
-	}
-	err = errors.Join(err, s.ln.Close())
+	err := s.socket.Close()
 	if s.cfg.KeepChildren {
 		n := 0
 		for _, p := range procs {

@@ -114,7 +114,7 @@ func backfill(_ context.Context, c *call) (any, error) {
 	}
 	job := *c // the request's bytes may go
 	job.fields = nil
-	own := c.flag("workspaceOnly", true)
+	own := c.fields.Flag("workspaceOnly", true)
 	r := c.s.run(c.w.Key, source, func(ctx context.Context, r *backfillRun) error { return job.replay(ctx, r, own, limit, per) })
 	<-r.done
 	return r.now()

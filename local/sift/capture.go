@@ -47,7 +47,7 @@ type captured struct {
 // capture stores what a tool did, and its summary, in one entry.
 func capture(ctx context.Context, c *call) (any, error) {
 	var o *observation
-	err := c.s.turns.Decode(ctx, c.size, func() (err error) {
+	err := c.s.large.Decode(ctx, c.size, func() (err error) {
 		o, err = c.observation()
 		return err
 	})

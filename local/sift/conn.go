@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/local/frame"
+	"github.com/cairndb/cairn/local/kit"
 )
 
 // How long a reply may take to leave, and what a client may still send meanwhile.
@@ -19,7 +20,6 @@ const (
 	writeTimeout  = 30 * time.Second
 	lingerTimeout = time.Second
 	lingerBytes   = 64 << 20
-	largeRequest  = 1 << 20 // requests over this take turns: decoded they are many times their size
 )
 
 // serve reads one request, answers it and closes. Once the request is whole, nothing the client does stops the work.
@@ -79,11 +79,8 @@ func (l *listener) read(c io.Reader) (req []byte, done func(), err error) {
 	if err != nil {
 		return nil, done, err
 	}
-	if n > largeRequest {
-		select {
-		case l.s.large <- struct{}{}:
-			done = func() { <-l.s.large }
-		case <-l.ctx.Done():
+	if n > kit.LargeRequest {
+		if done, err = l.s.large.Place(l.ctx); err != nil {
 			return nil, done, io.EOF
 		}
 	}

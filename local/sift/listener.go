@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net"
 	"os"
 	"strconv"
@@ -13,6 +12,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/cairndb/cairn/local/kit"
 )
 
 // A listener is one socket. The request carries no workspace: the socket is the only selector.
@@ -23,10 +24,9 @@ type listener struct {
 	ctx       context.Context
 	cancel    context.CancelFunc
 
-	mu    sync.Mutex
-	ln    *net.UnixListener
-	inode uint64
-	conns map[net.Conn]struct{} // those that have not sent a whole request
+	mu     sync.Mutex
+	socket *kit.Socket
+	conns  map[net.Conn]struct{} // those that have not sent a whole request
 }
 
 // listen claims a path and serves it until the listener is closed.
@@ -37,56 +37,34 @@ func (s *Server) listen(path string, w *Workspace) (*listener, error) {
 		l.cancel()
 		return nil, err
 	}
-	s.tasks.Go(l.accept)
 	s.tasks.Go(l.watch)
 	return l, nil
 }
 
-// claim makes the socket under another name and moves it to its place when its mode is right: nobody connects to one
-// that others may open, and a stale one is replaced without a gap.
+// claim makes the socket. A workspace's daemon was looked for before (see guard); behind the control socket there may be one, too.
 func (l *listener) claim() error {
 	if err := checkPath(l.path); err != nil {
 		return err
 	}
-	if i, err := os.Lstat(l.path); err == nil {
-		if i.Mode().Type() != os.ModeSocket {
-			return fmt.Errorf("%s is there and is no socket", l.path)
-		}
-		if l.workspace == nil && answers(l.path) {
-			return fmt.Errorf("%s is served by another process", l.path)
-		}
+	alive := answers
+	if l.workspace != nil {
+		alive = nil
 	}
-	made := l.path + ".new"
-	if err := os.Remove(made); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	ln, err := net.ListenUnix("unix", &net.UnixAddr{Name: made, Net: "unix"})
+	socket, err := kit.Claim(l.path, alive)
 	if err != nil {
 		return err
-	}
-	ln.SetUnlinkOnClose(false) // at that path there may be a successor's by then
-	err = errors.Join(os.Chmod(made, 0o600), os.Rename(made, l.path))
-	if err != nil {
-		return errors.Join(err, ln.Close(), os.Remove(made))
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.ctx.Err() != nil { // closed meanwhile: nobody would accept
-		return errors.Join(os.Remove(l.path), ln.Close())
+	if l.ctx.Err() != nil { // closed meanwhile: nothing would accept
+		return socket.Close()
 	}
-	l.ln, l.inode = ln, inode(l.path)
+	l.socket = socket
+	l.s.tasks.Go(func() {
+		kit.Serve(l.ctx, socket, func(c net.Conn) { l.s.tasks.Go(func() { l.serve(c.(*net.UnixConn)) }) },
+			func(err error, _ time.Duration) { l.s.log.Warn("accept failed", "err", err) })
+	})
 	return nil
-}
-
-func inode(path string) uint64 {
-	i, err := os.Lstat(path)
-	if err != nil {
-		return 0
-	}
-	if st, ok := i.Sys().(*syscall.Stat_t); ok {
-		return st.Ino
-	}
-	return 0
 }
 
 // guard refuses to take a workspace from a daemon that lives. Its text is what clients know.
@@ -116,32 +94,6 @@ func answers(socket string) bool {
 	return err == nil
 }
 
-func (l *listener) accept() {
-	for {
-		l.mu.Lock()
-		ln := l.ln
-		l.mu.Unlock()
-		c, err := ln.AcceptUnix()
-		if err != nil {
-			if l.ctx.Err() != nil {
-				return
-			}
-			l.mu.Lock()
-			moved := ln != l.ln // watch has made another
-			l.mu.Unlock()
-			if !moved {
-				l.s.log.Warn("accept failed", "err", err)
-				select { // out of descriptors, mostly: they come back
-				case <-time.After(50 * time.Millisecond):
-				case <-l.ctx.Done():
-				}
-			}
-			continue
-		}
-		l.s.tasks.Go(func() { l.serve(c) })
-	}
-}
-
 // watchEvery is how often a listener looks whether its socket is still the one at its path.
 const watchEvery = 500 * time.Millisecond
 
@@ -156,9 +108,9 @@ func (l *listener) watch() {
 		case <-t.C:
 		}
 		l.mu.Lock()
-		ours, old := inode(l.path) == l.inode, l.ln
+		old := l.socket
 		l.mu.Unlock()
-		if ours || l.ctx.Err() != nil {
+		if old.Ours() || l.ctx.Err() != nil {
 			continue
 		}
 		l.s.log.Error("socket was replaced by another process; listening anew", "socket", l.path)
@@ -175,9 +127,6 @@ func (l *listener) close() error {
 	l.cancel()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if inode(l.path) == l.inode {
-		os.Remove(l.path) // what stays is stale, and the next one says so
-	}
 	if w := l.workspace; w != nil {
 		own := l.s.cfg.files(w.Key, filePid)
 		if raw, err := os.ReadFile(own); err == nil && strings.TrimSpace(string(raw)) == strconv.Itoa(os.Getpid()) {
@@ -188,5 +137,5 @@ func (l *listener) close() error {
 	for c := range l.conns {
 		c.SetReadDeadline(time.Now()) // its reader ends it
 	}
-	return l.ln.Close()
+	return l.socket.Close()
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/local/redact"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
@@ -31,7 +32,7 @@ type call struct {
 	s      *Server
 	w      Workspace
 	ns     string // namespace of the workspace's memories
-	fields map[string]json.RawMessage
+	fields kit.Fields
 	size   int
 	out    *answer
 }
@@ -72,7 +73,7 @@ func controls() map[string]handler {
 func (l *listener) answer(req []byte) *answer {
 	a := &answer{}
 	c := &call{s: l.s, size: len(req), out: a}
-	if a.err = l.s.turns.Decode(l.s.ctx, len(req), func() error { return c.decode(req) }); a.err != nil {
+	if a.err = l.s.large.Decode(l.s.ctx, len(req), func() error { return c.decode(req) }); a.err != nil {
 		return a
 	}
 	table := l.s.controls
@@ -162,12 +163,11 @@ func (s *Server) public(kind string, err error) error {
 
 // text reads a string field; ok is false when it is missing or no string.
 func (c *call) text(name string) (s string, ok bool) {
-	raw := c.fields[name]
-	if len(raw) == 0 || raw[0] != '"' {
-		return "", false
-	}
-	err := c.s.turns.Decode(c.s.ctx, len(raw), func() error { return json.Unmarshal(raw, &s) })
-	return s, err == nil
+	err := c.s.large.Decode(c.s.ctx, len(c.fields[name]), func() error {
+		s, ok = c.fields.Text(name)
+		return nil
+	})
+	return s, ok && err == nil
 }
 
 // number reads a numeric field. A missing one, or null, is there=false; anything else that is no finite number is an error.
@@ -189,17 +189,6 @@ func (c *call) count(name string, def, limit int) (int, error) {
 		return def, err
 	}
 	return int(math.Max(0, math.Min(n, float64(limit)))), nil
-}
-
-// flag reads an optional boolean.
-func (c *call) flag(name string, def bool) bool {
-	switch string(c.fields[name]) {
-	case "true":
-		return true
-	case "false":
-		return false
-	}
-	return def
 }
 
 func ping(ctx context.Context, c *call) (any, error) {

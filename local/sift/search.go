@@ -63,7 +63,7 @@ func (c *call) search(ctx context.Context) ([]hit, error) {
 		}
 		return hits, err
 	}
-	q := &api.SearchRequest{Text: query, K: k, Private: privatePrefix, Within: c.ns, Quiet: c.flag("skip_reinforce", false)}
+	q := &api.SearchRequest{Text: query, K: k, Private: privatePrefix, Within: c.ns, Quiet: c.fields.Flag("skip_reinforce", false)}
 	if c.s.cfg.Private {
 		q.Namespace = c.ns
 	}

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/local/frame"
+	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/node/api"
-	"github.com/cairndb/cairn/wire/large"
 )
 
 // Config says what a server is. Home and Memory are required; a zero elsewhere means the default beside it.
@@ -55,8 +55,7 @@ type Server struct {
 	cfg     Config
 	log     *slog.Logger
 	started time.Time
-	large   chan struct{} // one for each large request in memory
-	turns   large.Turns   // and for each that is decoded
+	large   kit.Large
 	slots   chan struct{} // one for each connection
 
 	kinds, controls map[string]handler
@@ -77,7 +76,7 @@ func Open(cfg Config) (*Server, error) {
 	if err := CheckNS(cfg.NS); err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, log: cfg.Logger, started: time.Now(), large: make(chan struct{}, 3), turns: large.NewTurns(),
+	s := &Server{cfg: cfg, log: cfg.Logger, started: time.Now(), large: kit.NewLarge(3),
 		slots: make(chan struct{}, cfg.MaxConns), serving: map[string]*listener{}, runs: map[string]*backfillRun{}, kinds: kinds(), controls: controls()}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	for _, dir := range []string{cfg.Home, cfg.base(), filepath.Join(cfg.base(), "run"), filepath.Join(cfg.base(), "workspaces")} {

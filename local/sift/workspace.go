@@ -108,7 +108,7 @@ var errPath = errors.New("path too long for a unix socket")
 
 // checkPath refuses a path that the system would refuse without saying why.
 func checkPath(path string) error {
-	const limit = 107 - len(".new") // sun_path on Linux without its final zero, and without the name it is made under
+	const limit = 107 // sun_path on Linux without its final zero
 	if len(path) > limit {
 		return fmt.Errorf("%s: %w: %d bytes, %d are possible; choose a shorter home", path, errPath, len(path), limit)
 	}

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/local/stringd/command"
 )
 
@@ -70,12 +71,8 @@ func (s *Server) exec(w http.ResponseWriter, r *http.Request, _ []string) error 
 
 // startStream sends the headers of an event stream: the command is starting.
 func (s *Server) startStream(w http.ResponseWriter, _ *http.Request) {
-	h := w.Header()
-	h.Set("Content-Type", "text/event-stream")
-	h.Set("Cache-Control", "no-cache")
-	h.Set("Connection", "keep-alive")
-	h.Set("X-Accel-Buffering", "no")
-	w.WriteHeader(http.StatusOK)
+	w.Header().Set("Connection", "keep-alive")
+	kit.StartEvents(w)
 	_ = http.NewResponseController(w).Flush() // fails when the client is gone
 }
 
@@ -88,14 +85,8 @@ func (s *Server) runAndRelease(x *session, a agent, cmd string) command.Result {
 	return x.run.Run(ctx, a.command(), cmd)
 }
 
-// event appends one server-sent event. JSON has no newlines: one data line is enough.
-func event(dst []byte, name string, data any) []byte {
-	dst = append(dst, "event: "...)
-	dst = append(dst, name...)
-	dst = append(dst, "\ndata: "...)
-	dst = append(dst, encode(data)...)
-	return append(dst, "\n\n"...)
-}
+// event appends one server-sent event.
+func event(dst []byte, name string, data any) []byte { return kit.AppendEvent(dst, name, encode(data)) }
 
 // maxLabel is how much of a command its answer repeats.
 const maxLabel = 80

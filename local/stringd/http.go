@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/wire/large"
 )
 
@@ -213,12 +214,11 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, limit int64, r
 	}
 	first := min(limit, smallBody)
 	if b, err = large.Read(nil, io.LimitReader(r.Body, first+1), r.ContentLength); err == nil && int64(len(b)) > first && first < limit {
-		select {
-		case s.large <- struct{}{}:
-			defer func() { <-s.large }()
-		default:
+		leave, ok := s.large.TryPlace()
+		if !ok {
 			return nil, turnAway(errLarge)
 		}
+		defer leave()
 		b, err = large.Read(b, http.MaxBytesReader(nil, r.Body, limit-int64(len(b))), r.ContentLength)
 	}
 	if over := new(http.MaxBytesError); errors.As(err, &over) || int64(len(b)) > limit {
@@ -235,7 +235,7 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 }
 
 // lenient gives the object in a request's body; anything else is an empty object.
-func (s *Server) lenient(w http.ResponseWriter, r *http.Request) (map[string]json.RawMessage, error) {
+func (s *Server) lenient(w http.ResponseWriter, r *http.Request) (kit.Fields, error) {
 	b, err := s.body(w, r)
 	if err != nil {
 		return nil, err
@@ -245,17 +245,14 @@ func (s *Server) lenient(w http.ResponseWriter, r *http.Request) (map[string]jso
 }
 
 // object reads a JSON object; ok is false when the bytes are something else.
-func (s *Server) object(b []byte) (o map[string]json.RawMessage, ok bool) {
+func (s *Server) object(b []byte) (o kit.Fields, ok bool) {
 	b = bytes.TrimPrefix(b, []byte("\ufeff"))
-	err := s.turns.Decode(s.ctx, len(b), func() error { return json.Unmarshal(b, &o) })
+	err := s.large.Decode(s.ctx, len(b), func() error { return json.Unmarshal(b, &o) })
 	return o, err == nil && o != nil
 }
 
 // text is a member of an object when it is a string, trimmed.
-func text(o map[string]json.RawMessage, key string) (s string, isString bool) {
-	raw, there := o[key]
-	if !there || json.Unmarshal(raw, &s) != nil || len(raw) == 0 || raw[0] != '"' {
-		return "", false
-	}
-	return strings.TrimSpace(s), true
+func text(o kit.Fields, key string) (s string, isString bool) {
+	s, isString = o.Text(key)
+	return strings.TrimSpace(s), isString
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/local/stringd/command"
 )
 
@@ -81,7 +82,7 @@ func (s *Server) mcpPost(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	var messages []message
-	err = s.turns.Decode(s.ctx, len(b), func() (err error) {
+	err = s.large.Decode(s.ctx, len(b), func() (err error) {
 		messages, err = parseMessages(b)
 		return err
 	})
@@ -227,8 +228,8 @@ func toolText(text string, isError bool) fields {
 
 func (s *Server) mcpCall(a agent, params json.RawMessage) any {
 	var p struct {
-		Name string                     `json:"name"`
-		Args map[string]json.RawMessage `json:"arguments"`
+		Name string     `json:"name"`
+		Args kit.Fields `json:"arguments"`
 	}
 	if json.Unmarshal(params, &p) != nil || p.Name == "" {
 		return toolText(fmt.Sprintf("MCP error %d: Invalid tool call", rpcParams), true)

@@ -19,9 +19,9 @@ import (
 
 	"github.com/cairndb/cairn/local/door"
 	"github.com/cairndb/cairn/local/environ"
+	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/local/stringd/command"
 	"github.com/cairndb/cairn/node/api"
-	"github.com/cairndb/cairn/wire/large"
 
 	"github.com/cairndb/cairn/oplog/seal"
 )
@@ -101,8 +101,7 @@ type Server struct {
 	sessions *sessions
 	streams  *streams
 	inboxes  *inboxes
-	large    chan struct{} // a place for each large body that is read
-	turns    large.Turns   // and for each that is decoded
+	large    kit.Large
 	settings *command.Settings
 
 	ctx    context.Context // ends when the daemon stops
@@ -118,7 +117,7 @@ func Listen(cfg Config) (_ *Server, err error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, log: cfg.Logger, streams: newStreams(), inboxes: newInboxes(), large: make(chan struct{}, maxLarge), turns: large.NewTurns()}
+	s := &Server{cfg: cfg, log: cfg.Logger, streams: newStreams(), inboxes: newInboxes(), large: kit.NewLarge(maxLarge)}
 	temp := cmp.Or(cfg.Temp, filepath.Join(cfg.Data, "tmp"))
 	if s.lock, err = lockDir(cfg.Data); err != nil {
 		return nil, err

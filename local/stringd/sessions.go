@@ -2,7 +2,6 @@ package stringd
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"net/url"
@@ -11,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/local/stringd/command"
 )
 
@@ -265,7 +265,7 @@ func (s *Server) createSession(w http.ResponseWriter, r *http.Request, _ []strin
 }
 
 // topicOf reads a request's topic.
-func topicOf(o map[string]json.RawMessage) (command.Topic, error) {
+func topicOf(o kit.Fields) (command.Topic, error) {
 	raw, isString := text(o, "topic")
 	if !isString && o["topic"] != nil {
 		return command.Topic{}, refuse(http.StatusBadRequest, "Invalid topic: %s", o["topic"])

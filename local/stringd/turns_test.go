@@ -4,17 +4,18 @@ import (
 	"bytes"
 	"testing"
 
+	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/wire/large"
 )
 
 // TestLargeBodiesTakeTurns: while all turns are taken a large body waits to be decoded, and a small one does not.
 func TestLargeBodiesTakeTurns(t *testing.T) {
-	s := &Server{ctx: t.Context(), turns: make(large.Turns, 1)}
-	s.turns <- struct{}{}
-	large := bytes.Join([][]byte{[]byte(`{"cmd":"`), bytes.Repeat([]byte("x"), large.From), []byte(`"}`)}, nil)
+	s := &Server{ctx: t.Context(), large: kit.Large{Turns: make(large.Turns, 1)}}
+	s.large.Turns <- struct{}{}
+	body := bytes.Join([][]byte{[]byte(`{"cmd":"`), bytes.Repeat([]byte("x"), large.From), []byte(`"}`)}, nil)
 	done := make(chan bool)
 	go func() {
-		_, ok := s.object(large)
+		_, ok := s.object(body)
 		done <- ok
 	}()
 	for range 100 {
@@ -27,11 +28,11 @@ func TestLargeBodiesTakeTurns(t *testing.T) {
 		default:
 		}
 	}
-	<-s.turns
+	<-s.large.Turns
 	if ok := <-done; !ok {
 		t.Error("the large body was not read")
 	}
-	if len(s.turns) != 0 {
+	if len(s.large.Turns) != 0 {
 		t.Error("a turn was not given back")
 	}
 }

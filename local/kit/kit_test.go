@@ -1,0 +1,167 @@
+package kit
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// place is a path short enough for a socket.
+func place(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "kit")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return filepath.Join(dir, "some.sock")
+}
+
+func mode(t *testing.T, path string) fs.FileMode {
+	t.Helper()
+	i, err := os.Lstat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return i.Mode()
+}
+
+// A path is taken from the dead and not from the living, and what is no socket stays.
+func TestClaim(t *testing.T) {
+	t.Parallel()
+	path := place(t)
+	first, err := Claim(path, Answers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := mode(t, path); m != os.ModeSocket|0o600 {
+		t.Errorf("mode %s", m)
+	}
+	if _, err := Claim(path, Answers); err == nil || !strings.Contains(err.Error(), path+" is served by another process") {
+		t.Errorf("a live one's path: %v", err)
+	}
+	if !Answers(path) || !first.Ours() {
+		t.Error("the first one has lost its path")
+	}
+	second, err := Claim(path, nil)
+	if err != nil || first.Ours() || !second.Ours() {
+		t.Fatalf("taken over: %v", err)
+	}
+	if err := first.Close(); err != nil || !Answers(path) {
+		t.Errorf("the end of the first one (%v) took the path of the second", err)
+	}
+	second.abandon(t)
+	third, err := Claim(path, Answers)
+	if err != nil {
+		t.Fatalf("a stale one's path: %v", err)
+	}
+	if err := third.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("after Close: %v", err)
+	}
+	if err := os.WriteFile(path, []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Claim(path, nil); !errors.Is(err, ErrNoSocket) || !strings.HasPrefix(err.Error(), path) {
+		t.Errorf("a file: %v", err)
+	}
+}
+
+// abandon leaves the socket behind as a process does that is killed.
+func (s *Socket) abandon(t *testing.T) {
+	t.Helper()
+	if err := s.UnixListener.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A socket has the mode of its owner's alone from the moment it exists, whatever the umask.
+func TestASocketIsPrivateFromTheFirst(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux gives a socket the mode of its descriptor")
+	}
+	path := place(t)
+	old := syscall.Umask(0)
+	defer syscall.Umask(old)
+	ln, err := bind(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	if m := mode(t, path); m.Perm() != 0o600 {
+		t.Errorf("mode %s", m)
+	}
+}
+
+// The longest path that the system takes is taken, and one that is longer is refused by its own name.
+func TestLongPaths(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Dir(place(t))
+	longest := len(syscall.RawSockaddrUnix{}.Path) - 1
+	path := filepath.Join(dir, strings.Repeat("x", longest-len(dir)-1))
+	s, err := Claim(path, Answers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	_, err = Claim(path+"xx", Answers)
+	if want := "listen unix " + path + "xx: bind: invalid argument"; err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+	_, err = Claim("/no/such/s", nil)
+	if want := "listen unix /no/such/s: bind: no such file or directory"; err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
+
+// failing is a listener whose first calls fail.
+type failing struct {
+	net.Listener
+	left int
+}
+
+func (f *failing) Accept() (net.Conn, error) {
+	if f.left--; f.left >= 0 {
+		return nil, syscall.EMFILE
+	}
+	return f.Listener.Accept()
+}
+
+func TestServe(t *testing.T) {
+	t.Parallel()
+	s, err := Claim(place(t), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var waits []time.Duration
+	got, done := make(chan net.Conn), make(chan struct{})
+	go func() {
+		defer close(done)
+		Serve(context.Background(), &failing{s, 3}, func(c net.Conn) { got <- c }, func(err error, wait time.Duration) {
+			if errors.Is(err, syscall.EMFILE) {
+				waits = append(waits, wait)
+			}
+		})
+	}()
+	c, err := net.Dial("unix", s.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Close()
+	(<-got).Close()
+	s.Close()
+	<-done
+	if len(waits) != 3 || waits[2] != 4*firstWait {
+		t.Errorf("waited %v", waits)
+	}
+}

@@ -1,0 +1,45 @@
+package kit
+
+import (
+	"context"
+
+	"github.com/cairndb/cairn/wire/large"
+)
+
+// LargeRequest is from how many bytes on a request needs a place: decoded it is many times its size.
+const LargeRequest = 1 << 20
+
+// Large bounds what large requests take from others: of memory, by places in which they are read and answered, and of the processors, by
+// turns in which they are decoded.
+type Large struct {
+	places chan struct{}
+	large.Turns
+}
+
+// NewLarge has so many places.
+func NewLarge(places int) Large { return Large{make(chan struct{}, places), large.NewTurns()} }
+
+// Place waits for a place, and returns what gives it back.
+func (l Large) Place(ctx context.Context) (leave func(), err error) {
+	select {
+	case l.places <- struct{}{}:
+		return l.leave, nil
+	case <-ctx.Done():
+		return func() {}, ctx.Err()
+	}
+}
+
+// TryPlace takes a place if one is free.
+func (l Large) TryPlace() (leave func(), ok bool) {
+	select {
+	case l.places <- struct{}{}:
+		return l.leave, true
+	default:
+		return nil, false
+	}
+}
+
+func (l Large) leave() { <-l.places }
+
+// Taken is how many places are.
+func (l Large) Taken() int { return len(l.places) }

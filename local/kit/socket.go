@@ -1,0 +1,104 @@
+package kit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// A Socket is a unix socket that this process has made. At its path there may be another one by now.
+type Socket struct {
+	*net.UnixListener
+	path string
+	file os.FileInfo
+}
+
+// ErrNoSocket refuses a path that something else has.
+var ErrNoSocket = errors.New("is there and is no socket")
+
+// Claim makes the socket at a path, for this user alone. It is made under another name and moved to its place when its mode is right: a
+// socket that others may open never stands there, and a stale one is replaced without a gap. alive says whether a server stands behind
+// the socket that is there, which is then left to it; nil takes the path from a live one too. What is no socket stays.
+func Claim(path string, alive func(path string) bool) (*Socket, error) {
+	if i, err := os.Lstat(path); err == nil {
+		if i.Mode().Type() != os.ModeSocket {
+			return nil, fmt.Errorf("%s %w", path, ErrNoSocket)
+		}
+		if alive != nil && alive(path) {
+			return nil, fmt.Errorf("%s is served by another process", path)
+		}
+	}
+	made := beside(path)
+	if err := os.Remove(made); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
+		return nil, err
+	}
+	ln, err := bind(made)
+	if op := new(net.OpError); errors.As(err, &op) {
+		op.Addr = &net.UnixAddr{Name: path, Net: "unix"} // the name that the caller knows
+	}
+	if err != nil {
+		return nil, err
+	}
+	s := &Socket{UnixListener: ln, path: path}
+	if err := errors.Join(os.Chmod(made, 0o600), os.Rename(made, path)); err != nil {
+		return nil, errors.Join(err, ln.Close(), os.Remove(made))
+	}
+	if s.file, err = os.Lstat(path); err != nil {
+		return nil, errors.Join(err, ln.Close())
+	}
+	return s, nil
+}
+
+// suffix ends the name under which a socket is made.
+const suffix = ".new"
+
+// beside is the name under which a socket is made: no longer than its own, which may be as long as the system allows.
+func beside(path string) string {
+	dir, base := filepath.Split(path)
+	return dir + base[:max(0, len(base)-len(suffix))] + suffix
+}
+
+// bind listens. Linux gives the file the mode that the descriptor has when it is bound, so there is no moment in which another user could
+// connect; elsewhere the mode is set right after.
+func bind(path string) (*net.UnixListener, error) {
+	private := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error {
+		return c.Control(func(fd uintptr) { _ = syscall.Fchmod(int(fd), 0o600) }) // other systems refuse it
+	}}
+	ln, err := private.Listen(context.Background(), "unix", path)
+	if err != nil {
+		return nil, err
+	}
+	l := ln.(*net.UnixListener)
+	l.SetUnlinkOnClose(false) // at the path there may be a successor's by then
+	return l, nil
+}
+
+// Answers says whether a server accepts at a path.
+func Answers(path string) bool {
+	c, err := net.DialTimeout("unix", path, time.Second)
+	if err != nil {
+		return false
+	}
+	c.Close()
+	return true
+}
+
+// Ours says whether the socket at the path is still this one. No other file has its inode while it is open.
+func (s *Socket) Ours() bool {
+	i, err := os.Lstat(s.path)
+	return err == nil && os.SameFile(i, s.file)
+}
+
+// Close stops listening, and removes the socket unless another one has its path.
+func (s *Socket) Close() (err error) {
+	if s.Ours() {
+		err = os.Remove(s.path)
+	}
+	return errors.Join(err, s.UnixListener.Close())
+}
