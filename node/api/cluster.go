@@ -9,10 +9,10 @@ import (
 var (
 	Cluster  = row[ClusterRequest, ClusterStatus](Op{Name: "cluster", Does: "The cluster as this node sees it.", HTTP: "GET /v1/cluster", Wire: wire.OpClusterStatus})
 	Topology = row[TopologyRequest, TopologyAnswer](Op{Name: "cluster_topology", Does: "The members of the cluster and where each is reached.", Scope: Read, HTTP: "GET /v1/cluster/topology"})
-	Raft     = row[RaftRequest, RaftState](Op{Name: "cluster_raft", Does: "What this node knows of consensus.", Scope: Read, HTTP: "GET /v1/cluster/raft"})
+	Raft     = row[RaftRequest, RaftState](Op{Name: "cluster_raft", Does: "Raft as this node knows it.", Scope: Read, HTTP: "GET /v1/cluster/raft"})
 
 	ChangeMembers = row[ChangeMembersRequest, MembersChanged](Op{Name: "cluster_change", Scope: Admin, HTTP: "POST /v1/cluster/{verb}",
-		Does: "Change who belongs to the cluster: join, leave, remove, promote, transfer. promote without a node_id asks leadership for this node."})
+		Does: "Change the cluster's members: join, leave, remove, promote, transfer. promote without a node_id asks for leadership for this node."})
 	ControlSnapshot = row[ControlSnapshotRequest, Control](Op{Name: "control_snapshot", Does: "Databases and tokens as they are replicated; the cluster secret only.", Scope: Read,
 		HTTP: "GET /v1/admin/control-snapshot"})
 )
@@ -22,7 +22,7 @@ type ClusterRequest struct{}
 // ClusterStatus is the cluster as one node sees it.
 type ClusterStatus struct {
 	Clustered      bool        `json:"clustered" doc:"false: this node is the only member."`
-	Message        string      `json:"message,omitempty" doc:"For people: that there is no replication."`
+	Message        string      `json:"message,omitempty" doc:"A message for people: this node has no peers."`
 	NodeID         uint32      `json:"node_id" doc:"The node that answers."`
 	Role           string      `json:"role" doc:"Leader, Follower or Candidate. A node leads when all that was committed before its term is applied."`
 	RoleLabel      string      `json:"role_label" doc:"The same in lower case."`
@@ -34,22 +34,22 @@ type ClusterStatus struct {
 	AcceptsWrites  bool        `json:"accepts_writes" doc:"Whether this node leads and takes writes itself."`
 	Healthy        bool        `json:"healthy" doc:"Whether the cluster takes writes: a leader is known, and as many voters answer as it needs."`
 	Condition      string      `json:"condition" doc:"healthy, degraded or not healthy, and why: \"degraded: node 3 unreachable\"."`
-	QuorumSize     int         `json:"quorum_size" doc:"How many voters a decision needs."`
-	VotedFor       *uint32     `json:"voted_for" doc:"Always null: the vote is not told."`
+	QuorumSize     int         `json:"quorum_size" doc:"Number of voters that a decision needs."`
+	VotedFor       *uint32     `json:"voted_for" doc:"Always null: votes are not shown."`
 	Cluster        string      `json:"cluster_id" doc:"The cluster's id."`
 	Addr           string      `json:"addr" doc:"The node's port for its peers."`
 	Wire           string      `json:"wire" doc:"Its wire port."`
 	HTTP           string      `json:"http" doc:"Its gateway."`
-	Applied        oplog.Index `json:"applied_index" doc:"How far in the log it has come."`
-	Commit         uint64      `json:"commit_index" doc:"How far the log is known to be on a majority."`
-	Lag            *uint64     `json:"lag_entries" doc:"How many entries are acknowledged and not applied here; null while no leader is heard."`
+	Applied        oplog.Index `json:"applied_index" doc:"Log index that it has applied."`
+	Commit         uint64      `json:"commit_index" doc:"Log index that a majority is known to have."`
+	Lag            *uint64     `json:"lag_entries" doc:"Acknowledged log entries not applied here; null while this node hears no leader."`
 	SumIndex       oplog.Index `json:"state_hash_index" doc:"The index at which state_hash was taken."`
-	Sum            string      `json:"state_hash" doc:"The hash of the state: replicas at the same index have the same."`
-	Agreement      string      `json:"state_agreement" is:"string{agree,diverged,unknown}" doc:"What comes of comparing it with the peers'."`
-	ClockOffset    float64     `json:"clock_offset_ms" doc:"How far this node's clock is from the middle of the members' clocks, in milliseconds."`
-	ClockOff       bool        `json:"clock_off" doc:"Whether that is over the bound: this node does not lead for long."`
+	Sum            string      `json:"state_hash" doc:"Hash of the state: equal on all replicas at the same index."`
+	Agreement      string      `json:"state_agreement" is:"string{agree,diverged,unknown}" doc:"Result of comparing it with the peers' hashes."`
+	ClockOffset    float64     `json:"clock_offset_ms" doc:"Offset of this node's clock from the median of the members' clocks, in milliseconds."`
+	ClockOff       bool        `json:"clock_off" doc:"Whether the offset is over the bound: such a node hands leadership over."`
 	Version        string      `json:"version" doc:"The version that it runs."`
-	UptimeSecs     float64     `json:"uptime_secs" doc:"For how many seconds it has run."`
+	UptimeSecs     float64     `json:"uptime_secs" doc:"Seconds since the node started."`
 	Peers          []Peer      `json:"peers" doc:"The other members, by number."`
 	Leftovers
 	Embedder *Embedder `json:"embedder,omitempty" doc:"This node's embedder; absent where it has none."`
@@ -62,7 +62,7 @@ type ClusterStatus struct {
 // Leftovers are what a node's home holds that its operator may have to do something about.
 type Leftovers struct {
 	SetAside  []string `json:"set_aside,omitempty" doc:"States and logs that the node has moved aside, damaged or contradicted by the cluster."`
-	HoldPurge bool     `json:"hold_purge,omitempty" doc:"true: its files may hold what was purged, until it has been restarted once."`
+	HoldPurge bool     `json:"hold_purge,omitempty" doc:"true: its files may hold purged text until the node is restarted once."`
 }
 
 // A Peer is another member.
@@ -75,16 +75,16 @@ type Peer struct {
 	State           string      `json:"state" doc:"Leader, Follower, Candidate or unreachable."`
 	Voter           bool        `json:"voter" doc:"Whether it votes."`
 	Reachable       bool        `json:"reachable" doc:"Whether it answers."`
-	CurrentTerm     uint64      `json:"current_term" doc:"The term that it is in."`
-	LastSeenSecsAgo *float64    `json:"last_seen_secs_ago" doc:"How many seconds ago it was heard; null for never."`
-	Applied         oplog.Index `json:"applied_index" doc:"How far in the log it has come."`
-	LagEntries      *uint64     `json:"lag_entries" doc:"How many acknowledged entries it lacks; null when it does not answer, or no leader is heard."`
+	CurrentTerm     uint64      `json:"current_term" doc:"Its Raft term."`
+	LastSeenSecsAgo *float64    `json:"last_seen_secs_ago" doc:"Seconds since it was last heard; null for never."`
+	Applied         oplog.Index `json:"applied_index" doc:"Log index that it has applied."`
+	LagEntries      *uint64     `json:"lag_entries" doc:"Acknowledged log entries that it lacks; null when it does not answer or hears no leader."`
 	SumIndex        oplog.Index `json:"state_hash_index" doc:"The index at which state_hash was taken."`
 	Sum             string      `json:"state_hash" doc:"The hash of its state."`
-	ClockOffset     float64     `json:"clock_offset_ms" doc:"How far its clock is from the middle of the members' clocks, in milliseconds."`
-	ClockOff        bool        `json:"clock_off" doc:"Whether that is over the bound."`
+	ClockOffset     float64     `json:"clock_offset_ms" doc:"Offset of its clock from the median of the members' clocks, in milliseconds."`
+	ClockOff        bool        `json:"clock_off" doc:"Whether the offset is over the bound."`
 	Version         string      `json:"version" doc:"The version that it runs."`
-	UptimeSecs      float64     `json:"uptime_secs" doc:"For how many seconds it has run."`
+	UptimeSecs      float64     `json:"uptime_secs" doc:"Seconds since the node started."`
 	Leftovers
 
 	Through uint64 `json:"-"` // as Applied, with the log's own entries
@@ -99,7 +99,7 @@ type TopologyAnswer struct {
 	NodeID     uint32   `json:"node_id" doc:"The node that answers."`
 	LeaderID   *uint32  `json:"leader_id" doc:"The node that leads; null while none is known."`
 	Term       uint64   `json:"term" doc:"The term of the last election that the node knows of."`
-	QuorumSize int      `json:"quorum_size" doc:"How many voters a decision needs."`
+	QuorumSize int      `json:"quorum_size" doc:"Number of voters that a decision needs."`
 	Nodes      []Member `json:"nodes" doc:"All members, by number."`
 }
 
@@ -114,7 +114,7 @@ type Member struct {
 	Addr      string      `json:"addr" doc:"Its port for its peers."`
 	Wire      string      `json:"wire" doc:"Its wire port."`
 	HTTP      *string     `json:"http" doc:"Its gateway as a URL; null while its address is not known."`
-	Applied   oplog.Index `json:"applied_index" doc:"How far in the log it has come."`
+	Applied   oplog.Index `json:"applied_index" doc:"Log index that it has applied."`
 	Version   string      `json:"version" doc:"The version that it runs."`
 }
 
@@ -123,12 +123,12 @@ type RaftRequest struct{}
 type RaftState struct {
 	NodeID       uint32       `json:"node_id" doc:"The node that answers."`
 	State        string       `json:"state" doc:"leader, follower or candidate."`
-	Term         uint64       `json:"current_term" doc:"The term that it is in."`
+	Term         uint64       `json:"current_term" doc:"Its Raft term."`
 	Leader       *uint32      `json:"current_leader" doc:"The node that leads; null while none is known."`
-	LastIndex    uint64       `json:"last_log_index" doc:"Where its log ends."`
-	Applied      oplog.Index  `json:"last_applied_index" doc:"How far it has applied it."`
-	Snapshot     uint64       `json:"snapshot_index" doc:"Where its newest snapshot ends."`
-	SinceContact *int64       `json:"millis_since_quorum_ack" doc:"How many milliseconds ago it heard the leader; null on the leader, and while none was heard."`
+	LastIndex    uint64       `json:"last_log_index" doc:"Last index in its log."`
+	Applied      oplog.Index  `json:"last_applied_index" doc:"Log index that it has applied."`
+	Snapshot     uint64       `json:"snapshot_index" doc:"Log index of its newest snapshot."`
+	SinceContact *int64       `json:"millis_since_quorum_ack" doc:"Milliseconds since it heard the leader; null on the leader, and before it has heard one."`
 	Members      []RaftMember `json:"members" doc:"The members by its configuration."`
 	Healthy      bool         `json:"healthy" doc:"Whether a leader is known."`
 }
@@ -143,16 +143,16 @@ type RaftMember struct {
 var MemberVerbs = []string{"join", "leave", "remove", "promote", "transfer"}
 
 type ChangeMembersRequest struct {
-	Verb   string `json:"verb" in:"path" doc:"What is to happen: join, leave, remove, promote or transfer."`
+	Verb   string `json:"verb" in:"path" doc:"The change: join, leave, remove, promote or transfer."`
 	NodeID uint32 `json:"node_id" doc:"The node that it happens to; leave is about the node that is asked."`
 	Addr   string `json:"addr" doc:"For join: the node's port for its peers."`
 	Role   string `json:"role" doc:"For join: voter or readreplica."`
-	Force  bool   `json:"force" doc:"true: do it although the cluster may be at risk by it."`
+	Force  bool   `json:"force" doc:"true: do it even if the cluster may lose its majority."`
 }
 
 type MembersChanged struct {
 	Status  string `json:"status" doc:"ok, already_leader or election_started."`
-	Message string `json:"message" doc:"For people: what happened."`
+	Message string `json:"message" doc:"A message for people."`
 	NodeID  uint32 `json:"node_id,omitempty" doc:"The node that was promoted."`
 	Term    uint64 `json:"term,omitempty" doc:"The term in which it leads already."`
 	From    uint64 `json:"current_term,omitempty" doc:"The term in which it asked for leadership."`
@@ -162,7 +162,7 @@ type ControlSnapshotRequest struct{}
 
 type Control struct {
 	Databases []KeptDatabase `json:"databases" doc:"By number."`
-	Tokens    []KeptToken    `json:"tokens" doc:"Those that hold, in the order they were made."`
+	Tokens    []KeptToken    `json:"tokens" doc:"Valid ones, oldest first."`
 }
 
 type KeptDatabase struct {
@@ -174,7 +174,7 @@ type KeptDatabase struct {
 
 type KeptToken struct {
 	Hash    string   `json:"hash" doc:"The hash of its text."`
-	DB      oplog.DB `json:"database_id" doc:"The database that it lets its holder into."`
-	Label   string   `json:"label" doc:"What it is for."`
+	DB      oplog.DB `json:"database_id" doc:"The database that the token is for."`
+	Label   string   `json:"label" doc:"Its purpose."`
 	Created string   `json:"created_at" doc:"When it was made, as YYYY-MM-DD hh:mm:ss in UTC."`
 }

@@ -8,42 +8,42 @@ import (
 
 // Relations, claims and aliases.
 var (
-	Relate = row[RelateRequest, Related](Op{Name: "relate", Does: "Put two entities into a relation; saying it again changes the weight.",
+	Relate = row[RelateRequest, Related](Op{Name: "relate", Does: "Relate two entities; repeating it changes the weight.",
 		Scope: Write, Writes: true, HTTP: "POST /v1/relate", Wire: wire.OpRelate,
 		Tool: &Tool{Name: "relate", Title: "Relate two entities", Idempotent: true,
 			Text: "Say that two entities stand in a relation, such as Alice leads payments. Recall follows relations between what a question names."}})
 	Edges = row[EdgesRequest, EdgeList](Op{Name: "edges", Does: "The relations an entity is in.", Scope: Read, HTTP: "GET /v1/edges", Wire: wire.OpEdges})
 	Graph = row[GraphRequest, EdgeList](Op{Name: "graph", Does: "The relations an entity is in, asked by POST.", Scope: Read, HTTP: "POST /v1/graph"})
 
-	Unrelate = row[UnrelateRequest, Unrelated](Op{Name: "unrelate", Does: "Take a relation away.", Scope: Write, Writes: true, HTTP: "DELETE /v1/edges/{id}"})
+	Unrelate = row[UnrelateRequest, Unrelated](Op{Name: "unrelate", Does: "Delete a relation.", Scope: Write, Writes: true, HTTP: "DELETE /v1/edges/{id}"})
 	Claim    = row[ClaimRequest, Claimed](Op{Name: "ingest_claim", Does: "State a relation with its evidence.", Scope: Write, Writes: true, HTTP: "POST /v1/claim", Wire: wire.OpClaim})
-	Claims   = row[ClaimsRequest, ClaimList](Op{Name: "get_claims", Does: "What is claimed of an entity, newest first.", Scope: Read, HTTP: "GET /v1/claims", Wire: wire.OpClaims})
-	Alias    = row[AliasRequest, Aliased](Op{Name: "add_alias", Does: "Make a name stand for another.", Scope: Write, Writes: true, HTTP: "POST /v1/alias", Wire: wire.OpAlias})
+	Claims   = row[ClaimsRequest, ClaimList](Op{Name: "get_claims", Does: "Claims about an entity, newest first.", Scope: Read, HTTP: "GET /v1/claims", Wire: wire.OpClaims})
+	Alias    = row[AliasRequest, Aliased](Op{Name: "add_alias", Does: "Make a name an alias of another.", Scope: Write, Writes: true, HTTP: "POST /v1/alias", Wire: wire.OpAlias})
 )
 
 type RelateRequest struct {
 	Src    string  `json:"entity" also:"src" tool:"source,from" is:"string!" doc:"The entity that the relation starts from." example:"Alice"`
 	Dst    string  `json:"target" also:"dst" tool:"to" is:"string!" doc:"The entity that it leads to." example:"payments"`
 	Type   string  `json:"relationship" also:"rel_type,rel" tool:"relation" is:"string!" doc:"How the two are related." example:"leads"`
-	Weight float64 `json:"weight" is:"weight" default:"1" doc:"How strong the relation is, at least 0."`
+	Weight float64 `json:"weight" is:"weight" default:"1" doc:"Weight of the relation, at least 0."`
 	_      string  `idle:"namespace" tool:"-"`
 }
 
 type Related struct {
 	ID    string      `json:"edge_id" doc:"The relation's id."`
-	Index oplog.Index `json:"log_index" doc:"Where in the log the write is."`
+	Index oplog.Index `json:"log_index" doc:"Log index of the write."`
 
 	New bool `json:"-"` // it was not there before
 }
 
 type EdgesRequest struct {
-	Entity string `json:"entity" is:"string!" doc:"The entity whose relations are wanted."`
+	Entity string `json:"entity" is:"string!" doc:"The entity whose relations to return."`
 	Fresh
 }
 
 type GraphRequest struct {
-	Entity string `json:"entity" is:"string!" doc:"The entity whose relations are wanted."`
-	Action string `json:"action" default:"query" doc:"query is all that is offered."`
+	Entity string `json:"entity" is:"string!" doc:"The entity whose relations to return."`
+	Action string `json:"action" default:"query" doc:"Only query is offered."`
 	_      string `idle:"namespace"`
 }
 
@@ -57,7 +57,7 @@ type Edge struct {
 	Src    string  `json:"src" doc:"The entity that it starts from."`
 	Dst    string  `json:"dst" doc:"The entity that it leads to."`
 	Type   string  `json:"rel_type" doc:"How the two are related."`
-	Weight float64 `json:"weight" doc:"How strong the relation is."`
+	Weight float64 `json:"weight" doc:"Weight of the relation."`
 }
 
 type UnrelateRequest struct {
@@ -66,36 +66,36 @@ type UnrelateRequest struct {
 
 type Unrelated struct {
 	ID    string      `json:"edge_id" doc:"The relation's id."`
-	Found bool        `json:"found" doc:"Whether there was such a relation."`
-	Index oplog.Index `json:"log_index" doc:"Where in the log the write is."`
+	Found bool        `json:"found" doc:"Whether such a relation existed."`
+	Index oplog.Index `json:"log_index" doc:"Log index of the write."`
 }
 
 type ClaimRequest struct {
 	Src       string     `json:"src" is:"string!" doc:"The entity that something is claimed of."`
 	Type      string     `json:"rel_type" is:"string!" doc:"The relation that is claimed."`
 	Dst       string     `json:"dst" is:"string!" doc:"The entity or value on its other side."`
-	Namespace string     `json:"namespace" default:"default" doc:"Where the claim belongs."`
-	Polarity  int        `json:"polarity" is:"integer[-1..1]" default:"1" doc:"1: it is so; -1: it is not so; 0: it is open."`
-	Modality  string     `json:"modality" default:"asserted" doc:"How it was said: asserted, reported or a word of the client's."`
+	Namespace string     `json:"namespace" default:"default" doc:"Namespace of the claim."`
+	Polarity  int        `json:"polarity" is:"integer[-1..1]" default:"1" doc:"1 affirms the claim, -1 denies it, 0 leaves it open."`
+	Modality  string     `json:"modality" default:"asserted" doc:"How the claim was made: asserted, reported or the client's own word."`
 	ValidFrom field.Date `json:"valid_from" doc:"Since when it holds."`
 	ValidTo   field.Date `json:"valid_to" doc:"Until when it held."`
-	Extractor string     `json:"extractor" default:"manual" doc:"What found the claim."`
-	Version   string     `json:"extractor_version" doc:"Which version of it."`
-	Band      string     `json:"confidence_band" default:"medium" doc:"How sure it is: low, medium, high or a word of the client's."`
-	SourceRID string     `json:"source_memory_rid" doc:"The memory that says so."`
+	Extractor string     `json:"extractor" default:"manual" doc:"The extractor that found the claim."`
+	Version   string     `json:"extractor_version" doc:"Its version."`
+	Band      string     `json:"confidence_band" default:"medium" doc:"Confidence band: low, medium, high or the client's own word."`
+	SourceRID string     `json:"source_memory_rid" doc:"The memory that states it."`
 	SpanStart *int64     `json:"span_start" is:"integer[0..]" doc:"Where in that memory's text it begins, in bytes."`
 	SpanEnd   *int64     `json:"span_end" is:"integer[0..]" doc:"Where it ends, in bytes."`
-	Weight    float64    `json:"weight" is:"weight" default:"1" doc:"How much it counts, at least 0."`
+	Weight    float64    `json:"weight" is:"weight" default:"1" doc:"Weight, at least 0."`
 }
 
 type Claimed struct {
 	ID        string      `json:"claim_id" doc:"The claim's id."`
-	Namespace string      `json:"namespace" doc:"Where it belongs."`
-	Index     oplog.Index `json:"log_index" doc:"Where in the log the write is."`
+	Namespace string      `json:"namespace" doc:"Its namespace."`
+	Index     oplog.Index `json:"log_index" doc:"Log index of the write."`
 }
 
 type ClaimsRequest struct {
-	Entity    string `json:"entity" is:"string!" doc:"The entity whose claims are wanted."`
+	Entity    string `json:"entity" is:"string!" doc:"The entity whose claims to return."`
 	Namespace string `json:"namespace" doc:"Only claims of this namespace; blank means all."`
 	Fresh
 }
@@ -110,30 +110,30 @@ type ClaimRow struct {
 	Src        string   `json:"src" doc:"The entity that it is about."`
 	Dst        string   `json:"dst" doc:"The entity or value on its other side."`
 	Type       string   `json:"rel_type" doc:"The relation."`
-	Weight     float64  `json:"weight" doc:"How much it counts."`
+	Weight     float64  `json:"weight" doc:"Weight."`
 	Created    float64  `json:"created_at" doc:"When it was stated, in Unix seconds."`
-	Polarity   int      `json:"polarity" doc:"1: it is so; -1: it is not so; 0: it is open."`
-	Modality   string   `json:"modality" doc:"How it was said."`
+	Polarity   int      `json:"polarity" doc:"1 affirms the claim, -1 denies it, 0 leaves it open."`
+	Modality   string   `json:"modality" doc:"How the claim was made: asserted, reported or the client's own word."`
 	ValidFrom  *float64 `json:"valid_from" doc:"Since when it holds, in Unix seconds."`
 	ValidTo    *float64 `json:"valid_to" doc:"Until when it held, in Unix seconds."`
-	Extractor  string   `json:"extractor" doc:"What found it."`
-	Band       string   `json:"confidence_band" doc:"How sure it is."`
-	SourceRID  *string  `json:"source_memory_rid" doc:"The memory that says so."`
-	Namespace  string   `json:"namespace" doc:"Where it belongs."`
-	Suggestion string   `json:"status_suggestion" is:"string{active,negative,historical,superseded,conflicted}" doc:"How it reads at this time."`
+	Extractor  string   `json:"extractor" doc:"The extractor that found the claim."`
+	Band       string   `json:"confidence_band" doc:"Confidence band of the claim."`
+	SourceRID  *string  `json:"source_memory_rid" doc:"The memory that states it."`
+	Namespace  string   `json:"namespace" doc:"Its namespace."`
+	Suggestion string   `json:"status_suggestion" is:"string{active,negative,historical,superseded,conflicted}" doc:"Suggested status of the claim at this time."`
 }
 
 type AliasRequest struct {
 	Alias     string `json:"alias" is:"string!" doc:"The name that stands for another."`
 	Canonical string `json:"canonical_name" is:"string!" doc:"The name that it stands for."`
-	Namespace string `json:"namespace" default:"default" doc:"Where it does."`
-	Source    string `json:"source" default:"explicit" doc:"Who says so."`
+	Namespace string `json:"namespace" default:"default" doc:"The namespace."`
+	Source    string `json:"source" default:"explicit" doc:"The source of the claim."`
 }
 
 type Aliased struct {
 	Alias     string      `json:"alias" doc:"The name that stands for another."`
 	Canonical string      `json:"canonical_name" doc:"The name that it stands for."`
-	Namespace string      `json:"namespace" doc:"Where it does."`
+	Namespace string      `json:"namespace" doc:"The namespace."`
 	Added     bool        `json:"added" doc:"Whether it is new."`
 	Index     oplog.Index `json:"-"`
 }

@@ -4,17 +4,17 @@ import "github.com/cairndb/cairn/oplog"
 
 // How a node does. No token is asked: a load balancer has none.
 var (
-	Alive      = row[AliveRequest, AliveAnswer](Op{Name: "health", Does: "Whether the node lives; always 200.", HTTP: "GET /v1/health"})
+	Alive      = row[AliveRequest, AliveAnswer](Op{Name: "health", Does: "Whether the process is alive; always 200.", HTTP: "GET /v1/health"})
 	DeepHealth = row[DeepHealthRequest, DeepHealthAnswer](Op{Name: "health_deep", HTTP: "GET /v1/health/deep",
-		Does: "Whether state, index and quorum answer; 503 when one does not. How the embedder does is told beside it and decides nothing."})
+		Does: "Whether state, index and quorum answer; 503 when one does not. The embedder's state is included and does not decide."})
 	Ready = row[ReadyRequest, ReadyAnswer](Op{Name: "health_ready", HTTP: "GET /v1/health/ready",
-		Does: "Whether the node has caught up since its start and is not far behind; 503 when it has not. A node that loses its leader stays ready: it goes on reading. behind is null while no leader is heard."})
+		Does: "Whether the node has caught up since its start and is not far behind; 503 when not. A node that loses its leader stays ready, for it still answers reads. behind is null while it hears no leader."})
 
 	PackContext = row[PackContextRequest, PackContextAnswer](Op{Name: "pack_context", Does: "Always empty: there are no packs here.", Scope: Read, HTTP: "GET /v1/pack-context"})
 
-	Embedding = row[EmbeddingRequest, EmbeddingAnswer](Op{Name: "embedding", Does: "What embeds a database's memories, how many have their vector, and how the embedder of this node does.",
+	Embedding = row[EmbeddingRequest, EmbeddingAnswer](Op{Name: "embedding", Does: "A database's embedder, the number of memories with a vector, and the state of this node's embedder.",
 		Scope: Read, HTTP: "GET /v1/admin/databases/{name}/embedding"})
-	Reembed = row[ReembedRequest, Reembedding](Op{Name: "reembed", Does: "Give a database to this node's embedder and embed its memories anew, in the background.",
+	Reembed = row[ReembedRequest, Reembedding](Op{Name: "reembed", Does: "Bind a database to this node's embedder and embed its memories again, in the background.",
 		Scope: Admin, Writes: true, HTTP: "POST /v1/admin/databases/{name}/embedding"})
 )
 
@@ -22,13 +22,13 @@ type AliveRequest struct{}
 
 type AliveAnswer struct {
 	Status       string      `json:"status" doc:"ok."`
-	Databases    int         `json:"engines_loaded" doc:"How many databases there are."`
+	Databases    int         `json:"engines_loaded" doc:"Number of databases."`
 	NodeID       uint32      `json:"node_id" doc:"The node that answers."`
 	Version      string      `json:"version" doc:"The version that it runs."`
-	Applied      oplog.Index `json:"applied_index" doc:"How far in the log it has come."`
+	Applied      oplog.Index `json:"applied_index" doc:"Log index that it has applied."`
 	Writable     bool        `json:"writable" doc:"Whether it leads and takes writes itself."`
-	Condition    string      `json:"condition" doc:"How the cluster does: healthy, degraded or not healthy, and why."`
-	Capabilities []string    `json:"capabilities" doc:"What clients may rely on."`
+	Condition    string      `json:"condition" doc:"Condition of the cluster: healthy, degraded or not healthy, with the reason."`
+	Capabilities []string    `json:"capabilities" doc:"Features that clients may rely on."`
 	Cluster      *Health     `json:"cluster,omitempty" doc:"The node as a member; absent on one without peers."`
 }
 
@@ -37,30 +37,30 @@ type Health struct {
 	NodeID        uint32      `json:"node_id" doc:"The node that answers."`
 	Role          string      `json:"role" doc:"Leader, Follower or Candidate."`
 	RoleLabel     string      `json:"role_label" doc:"The same in lower case."`
-	Term          uint64      `json:"term" doc:"The term that it is in."`
+	Term          uint64      `json:"term" doc:"Its Raft term."`
 	Leader        *uint32     `json:"leader" doc:"The node that leads; null while none is known."`
 	AcceptsWrites bool        `json:"accepts_writes" doc:"Whether it takes writes itself."`
 	Healthy       bool        `json:"healthy" doc:"Whether a leader is known."`
-	LastIndex     uint64      `json:"last_log_index" doc:"Where its log ends."`
-	Applied       oplog.Index `json:"last_applied_index" doc:"How far it has applied it."`
-	Lag           *uint64     `json:"replication_lag_log_entries" doc:"How many acknowledged entries it lacks; null while no leader is heard."`
+	LastIndex     uint64      `json:"last_log_index" doc:"Last index in its log."`
+	Applied       oplog.Index `json:"last_applied_index" doc:"Log index that it has applied."`
+	Lag           *uint64     `json:"replication_lag_log_entries" doc:"Acknowledged log entries that it lacks; null while it hears no leader."`
 }
 
 type DeepHealthRequest struct{}
 
 type DeepHealthAnswer struct {
-	Status string  `json:"status" is:"string{healthy,degraded}" doc:"degraded: a check that decides has failed."`
+	Status string  `json:"status" is:"string{healthy,degraded}" doc:"ok, or degraded when a deciding check failed."`
 	Checks []Check `json:"checks" doc:"What was looked at."`
 }
 
 // A Check is one thing that was looked at.
 type Check struct {
 	Check     string  `json:"check" doc:"What was looked at."`
-	Pass      bool    `json:"pass" doc:"Whether it answers as it must."`
-	Millis    float64 `json:"latency_ms" doc:"How long that took, in milliseconds."`
-	Error     string  `json:"error,omitempty" doc:"What is wrong."`
-	Databases *int    `json:"databases,omitempty" doc:"Of control_db: how many databases there are."`
-	Required  *bool   `json:"required,omitempty" doc:"false: it decides nothing."`
+	Pass      bool    `json:"pass" doc:"Whether the check passed."`
+	Millis    float64 `json:"latency_ms" doc:"Duration in milliseconds."`
+	Error     string  `json:"error,omitempty" doc:"What is wrong with it."`
+	Databases *int    `json:"databases,omitempty" doc:"control_db: the number of databases."`
+	Required  *bool   `json:"required,omitempty" doc:"false: the check does not decide the node's health."`
 	*Health
 	*EmbedderState
 }
@@ -69,8 +69,8 @@ type ReadyRequest struct{}
 
 type ReadyAnswer struct {
 	Ready   bool        `json:"ready" doc:"Whether readers may be sent to this node."`
-	Behind  *uint64     `json:"behind" doc:"How many acknowledged entries it cannot find yet; null while no leader is heard."`
-	Applied oplog.Index `json:"applied_index" doc:"How far in the log it can find what was stored."`
+	Behind  *uint64     `json:"behind" doc:"Acknowledged log entries that its search index lacks; null while it hears no leader."`
+	Applied oplog.Index `json:"applied_index" doc:"Log index up to which its search index is complete."`
 }
 
 type PackContextRequest struct{}
@@ -90,10 +90,10 @@ type Embedder struct {
 // EmbedderState is how an embedder does, and how much waits for it.
 type EmbedderState struct {
 	Up          bool     `json:"up" doc:"Whether it answered when it was asked last."`
-	Queue       uint64   `json:"queue" doc:"How many memories have no vector, in the databases that it embeds; the leader embeds them."`
-	Failures    uint64   `json:"failures" doc:"How often it has failed since this node started."`
+	Queue       uint64   `json:"queue" doc:"Number of memories without a vector in the databases that it embeds; the leader embeds them."`
+	Failures    uint64   `json:"failures" doc:"Number of failures since this node started."`
 	LastError   *string  `json:"last_error" doc:"Why it failed last; null for never."`
-	LastErrorAt *float64 `json:"last_error_at" doc:"When that was, in Unix seconds."`
+	LastErrorAt *float64 `json:"last_error_at" doc:"When it last failed, in Unix seconds."`
 }
 
 type EmbeddingRequest struct {
@@ -104,10 +104,10 @@ type EmbeddingRequest struct {
 type EmbeddingAnswer struct {
 	Database string  `json:"database" doc:"The database's name."`
 	Embedder *string `json:"embedder" doc:"What embeds its memories; null: its clients bring their vectors."`
-	Rebound  bool    `json:"reembedding" doc:"true: it was given another embedder, and not all memories have been gone through."`
-	Done     uint64  `json:"done" doc:"How many memories have a vector."`
-	Of       uint64  `json:"of" doc:"Of how many that are not forgotten."`
-	Missing  uint64  `json:"missing" doc:"How many the embedder still has to make vectors for."`
+	Rebound  bool    `json:"reembedding" doc:"true: the database has a new embedder, and not all memories have its vectors yet."`
+	Done     uint64  `json:"done" doc:"Number of memories with a vector."`
+	Of       uint64  `json:"of" doc:"Number of memories that are not forgotten."`
+	Missing  uint64  `json:"missing" doc:"Number of memories that still need a vector."`
 	*EmbedderState
 }
 
@@ -117,5 +117,5 @@ type ReembedRequest struct {
 
 type Reembedding struct {
 	EmbeddingAnswer
-	Index oplog.Index `json:"log_index" doc:"Where in the log the write is."`
+	Index oplog.Index `json:"log_index" doc:"Log index of the write."`
 }

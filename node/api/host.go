@@ -12,7 +12,7 @@ import (
 var (
 	View   = row[ViewRequest, Viewed](Op{Name: "view", Does: "Read the state with a function of a dialect's own.", Scope: Read, Cost: free})
 	Search = row[SearchRequest, Found](Op{Name: "search", Does: "Find memories with filters of a dialect's own.", Scope: Read})
-	Place  = row[PlaceRequest, PlaceAnswer](Op{Name: "place", Does: "What this node is in its cluster at the moment; no other node is asked.", Scope: Read, Cost: free})
+	Place  = row[PlaceRequest, PlaceAnswer](Op{Name: "place", Does: "This node's place in its cluster at the moment; no other node is asked.", Scope: Read, Cost: free})
 
 	Capture = row[CaptureRequest, Captured](Op{Name: "capture", Does: "Store events with their summaries, all or none.", Scope: Write, Writes: true,
 		Cost: captures, Adds: captures})

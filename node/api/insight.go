@@ -3,61 +3,61 @@ package api
 // What is asked often and known badly, and what an agent should know when it begins.
 var (
 	Gaps = row[GapsRequest, GapList](Op{Name: "gaps", Scope: Read, HTTP: "GET /v1/insights/gaps", Also: []string{"/v1/knowledge_gaps"},
-		Does: "Questions that were asked often and answered badly, on all nodes since they started."})
-	Digest = row[DigestRequest, DigestAnswer](Op{Name: "digest", Does: "What an agent should know when it begins.", Scope: Read, HTTP: "GET /v1/session/digest"})
+		Does: "Questions that were asked often and had poor answers, on all nodes since they started."})
+	Digest = row[DigestRequest, DigestAnswer](Op{Name: "digest", Does: "What an agent should know at the start of its work.", Scope: Read, HTTP: "GET /v1/session/digest"})
 )
 
 type GapsRequest struct {
 	Namespace string  `json:"namespace" doc:"Only questions about this namespace; blank for all."`
-	MinCount  uint64  `json:"min_count" default:"2" doc:"Only questions that were asked so often or more."`
-	MaxTop    float64 `json:"max_avg_top_score" default:"0.5" doc:"Only questions whose best memories had this score on average, or a lower one."`
-	Limit     int     `json:"limit" is:"integer[0..]" default:"10" doc:"At most so many, up to 1,000."`
+	MinCount  uint64  `json:"min_count" default:"2" doc:"Only questions asked at least this many times."`
+	MaxTop    float64 `json:"max_avg_top_score" default:"0.5" doc:"Only questions whose best memory scored at most this on average."`
+	Limit     int     `json:"limit" is:"integer[0..]" default:"10" doc:"Most rows to return, up to 1,000."`
 	Here      bool    `json:"node" doc:"Ask the node that answers alone, and not the others."`
 }
 
 type GapList struct {
-	Count int   `json:"count" doc:"How many are listed."`
+	Count int   `json:"count" doc:"Number of rows in this answer."`
 	Gaps  []Gap `json:"gaps" doc:"The most often asked first."`
 }
 
 // A Gap is a question that was asked more than once and answered badly.
 type Gap struct {
 	Query   string  `json:"query" doc:"The question, as it was asked last."`
-	Count   uint64  `json:"count" doc:"How often it was asked."`
+	Count   uint64  `json:"count" doc:"Number of times it was asked."`
 	Top     float64 `json:"avg_top_score" doc:"The score of the best memory, on average."`
-	Results float64 `json:"avg_results" doc:"How many memories were found, on average."`
-	Last    float64 `json:"last_seen" doc:"When it was asked last, in Unix seconds."`
-	LastISO string  `json:"last_seen_iso" doc:"The same as RFC 3339."`
+	Results float64 `json:"avg_results" doc:"Average number of memories found."`
+	Last    float64 `json:"last_seen" doc:"When it was last asked, in Unix seconds."`
+	LastISO string  `json:"last_seen_iso" doc:"The same time in RFC 3339."`
 }
 
 type DigestRequest struct {
-	Namespace    string `json:"namespace" doc:"Whose memories, sessions and gaps; blank for default, and for the gaps of all namespaces."`
-	MaxDecisions int    `json:"max_decisions" is:"integer[0..]" default:"8" doc:"At most so many memories."`
-	MaxConflicts int    `json:"max_conflicts" is:"integer[0..]" default:"5" doc:"At most so many contradictions, up to 1,000; 0 means 1."`
-	MaxTriggers  int    `json:"max_triggers" is:"integer[0..]" default:"5" doc:"At most so many triggers, up to 1,000; 0 means 1."`
-	SnippetChars int    `json:"snippet_chars" is:"integer[0..]" default:"240" doc:"At most so many characters of a text."`
-	IncludeGaps  bool   `json:"include_gaps" doc:"Tell of questions that were answered badly, too."`
-	MaxGaps      int    `json:"max_gaps" is:"integer[0..]" default:"5" doc:"At most so many of these."`
+	Namespace    string `json:"namespace" doc:"The namespace of memories, sessions and gaps; blank for default, and for the gaps of all namespaces."`
+	MaxDecisions int    `json:"max_decisions" is:"integer[0..]" default:"8" doc:"Most memories to return."`
+	MaxConflicts int    `json:"max_conflicts" is:"integer[0..]" default:"5" doc:"Most contradictions to return, 1 to 1,000; 0 means 1."`
+	MaxTriggers  int    `json:"max_triggers" is:"integer[0..]" default:"5" doc:"Most triggers to return, up to 1,000; 0 means 1."`
+	SnippetChars int    `json:"snippet_chars" is:"integer[0..]" default:"240" doc:"Most characters of a text to return."`
+	IncludeGaps  bool   `json:"include_gaps" doc:"Also return questions with poor answers."`
+	MaxGaps      int    `json:"max_gaps" is:"integer[0..]" default:"5" doc:"Most of these to return."`
 	_            string `idle:"scope"`
 	_            bool   `idle:"include_superseded"`
 }
 
 type DigestAnswer struct {
-	Head         *string    `json:"narrative_head" doc:"What the newest session that has a summary was about."`
+	Head         *string    `json:"narrative_head" doc:"Summary of the newest session that has one."`
 	Decisions    []Decision `json:"top_decisions" doc:"The most important of the newest 500 memories."`
 	Conflicts    []Conflict `json:"open_conflicts" doc:"Contradictions that are not settled, the most urgent first."`
-	AllConflicts uint64     `json:"open_conflict_count" doc:"How many these are in all."`
-	Triggers     []Trigger  `json:"pending_triggers" doc:"What deserves attention, the newest first."`
-	AllTriggers  uint64     `json:"pending_trigger_count" doc:"How many these are in all."`
-	Thought      *float64   `json:"last_maintenance" doc:"When the database was last looked over, in Unix seconds; null for never."`
-	Gaps         []Gap      `json:"knowledge_gaps,omitzero" doc:"Questions that were answered badly; only with include_gaps."`
+	AllConflicts uint64     `json:"open_conflict_count" doc:"Number of open contradictions."`
+	Triggers     []Trigger  `json:"pending_triggers" doc:"Triggers, the newest first."`
+	AllTriggers  uint64     `json:"pending_trigger_count" doc:"Number of pending triggers."`
+	Thought      *float64   `json:"last_maintenance" doc:"When maintenance last ran on the database, in Unix seconds; null for never."`
+	Gaps         []Gap      `json:"knowledge_gaps,omitzero" doc:"Questions with poor answers; only with include_gaps."`
 }
 
 // A Decision is the beginning of a memory that matters.
 type Decision struct {
 	RID        string  `json:"rid" doc:"The memory's id."`
-	Snippet    string  `json:"snippet" doc:"How its text begins."`
+	Snippet    string  `json:"snippet" doc:"The beginning of its text."`
 	Type       string  `json:"memory_type" doc:"What kind of memory it is."`
-	Importance float64 `json:"importance" doc:"How much it matters, from 0 to 1."`
-	Created    float64 `json:"created_at" doc:"When what it says was so, in Unix seconds."`
+	Importance float64 `json:"importance" doc:"Importance, from 0 to 1."`
+	Created    float64 `json:"created_at" doc:"When it happened, in Unix seconds."`
 }

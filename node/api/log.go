@@ -4,12 +4,12 @@ import "github.com/cairndb/cairn/oplog"
 
 // The log, as far as it is told of: what was changed of the cluster and by whom, and that something was applied, without its content.
 var (
-	Audits = row[AuditsRequest, AuditList](Op{Name: "audit", Does: "Who changed what of the cluster, newest first.", Scope: Admin, HTTP: "GET /v1/admin/audit"})
-	Log    = row[LogRequest, LogAnswer](Op{Name: "log", Does: "What was applied, without what it says; NDJSON.", Scope: Admin, HTTP: "GET /v1/admin/log", Media: "application/x-ndjson", Stream: true})
+	Audits = row[AuditsRequest, AuditList](Op{Name: "audit", Does: "Changes of the cluster and the callers that made them, newest first.", Scope: Admin, HTTP: "GET /v1/admin/audit"})
+	Log    = row[LogRequest, LogAnswer](Op{Name: "log", Does: "Applied log entries without their texts; NDJSON.", Scope: Admin, HTTP: "GET /v1/admin/log", Media: "application/x-ndjson", Stream: true})
 )
 
 type AuditsRequest struct {
-	Limit int `json:"limit" is:"integer[0..]" default:"100" doc:"At most so many changes; the newest 10,000 are kept."`
+	Limit int `json:"limit" is:"integer[0..]" default:"100" doc:"Most changes to return; the newest 10,000 are kept."`
 }
 
 type AuditList struct {
@@ -18,20 +18,20 @@ type AuditList struct {
 
 // An Audit is a change of the cluster.
 type Audit struct {
-	Index oplog.Index `json:"log_index" doc:"Where in the log it is."`
-	At    float64     `json:"at" doc:"When it was, in Unix seconds."`
-	By    string      `json:"by" doc:"Who asked for it: the beginning of a token's hash, master for the cluster secret, local for this host's user, node for a node by itself."`
+	Index oplog.Index `json:"log_index" doc:"Its log index."`
+	At    float64     `json:"at" doc:"When it was changed, in Unix seconds."`
+	By    string      `json:"by" doc:"The caller: the beginning of a token's hash, master for the cluster secret, local for this host's user, node for a node itself."`
 	Label string      `json:"label" doc:"The token's label."`
 	What  string      `json:"what" doc:"What was done."`
-	On    string      `json:"on" doc:"To what: a database, the beginning of a token's hash, a node."`
-	How   string      `json:"how" doc:"With which values."`
+	On    string      `json:"on" doc:"What was changed: a database, a token by the beginning of its hash, or a node."`
+	How   string      `json:"how" doc:"The new values."`
 	Node  uint32      `json:"node_id" doc:"The node that was asked."`
 }
 
 type LogRequest struct {
 	From  uint64 `json:"from" doc:"Entries from this log index on; 0 for the newest."`
-	Limit int    `json:"limit" is:"integer[0..]" default:"100" doc:"At most so many entries, up to 10,000."`
-	Wait  int    `json:"wait_ms" is:"integer[0..]" doc:"How many milliseconds to wait for the entry at from, up to a minute."`
+	Limit int    `json:"limit" is:"integer[0..]" default:"100" doc:"Most entries to return, up to 10,000."`
+	Wait  int    `json:"wait_ms" is:"integer[0..]" doc:"Milliseconds to wait for the entry at from, up to 60,000."`
 	Only  string `json:"-"` // the name of a database: its entries alone; blank for all
 }
 
@@ -44,16 +44,16 @@ type LogAnswer struct {
 
 // A LogLine is an applied entry.
 type LogLine struct {
-	Index      oplog.Index `json:"index" doc:"Where in the log it is."`
+	Index      oplog.Index `json:"index" doc:"Its log index."`
 	Number     int         `json:"number" doc:"Its place among the entries at that index."`
 	Time       float64     `json:"time" doc:"When it was proposed, in Unix seconds."`
 	Node       uint32      `json:"node" doc:"The node that was asked."`
-	Database   string      `json:"database,omitempty" doc:"Its database; none for what is about the cluster."`
+	Database   string      `json:"database,omitempty" doc:"Its database; absent for an operation on the cluster."`
 	Operations []LogOp     `json:"operations" doc:"What it does."`
 }
 
 // A LogOp is an operation of an entry.
 type LogOp struct {
 	Kind string `json:"kind" doc:"What it does."`
-	ID   string `json:"id,omitempty" doc:"To what."`
+	ID   string `json:"id,omitempty" doc:"What was changed."`
 }

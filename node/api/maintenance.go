@@ -4,9 +4,9 @@ package api
 // beside a round of cognition has no meaning here: nothing is left to split or to repair by hand.
 var (
 	RunMaintenance = row[RunMaintenanceRequest, MaintenanceRun](Op{Name: "maintenance_run", Scope: Admin, Writes: true, HTTP: "POST /v1/admin/maintenance/run",
-		Does: "Let a database, or all of them, merge duplicates and look for contradictions and patterns."})
+		Does: "Merge duplicates and look for contradictions and patterns, in one database or all."})
 	MaintenanceStatus = row[MaintenanceStatusRequest, UpkeepList](Op{Name: "maintenance_status", Scope: Admin, HTTP: "GET /v1/admin/maintenance/status",
-		Does: "When a database, or each of them, was last looked over, and what waits to be decided."})
+		Does: "When maintenance last ran, for one database or each, and what waits for a decision."})
 )
 
 type RunMaintenanceRequest struct {
@@ -16,8 +16,8 @@ type RunMaintenanceRequest struct {
 }
 
 type MaintenanceRun struct {
-	Tenants []Maintained `json:"tenants" doc:"What became of each."`
-	Count   int          `json:"count" doc:"How many these are."`
+	Tenants []Maintained `json:"tenants" doc:"The result for each database."`
+	Count   int          `json:"count" doc:"Number of rows."`
 }
 
 // Maintained is a round in one database.
@@ -31,15 +31,15 @@ type MaintenanceStatusRequest struct {
 }
 
 type UpkeepList struct {
-	Tenants []Upkeep `json:"tenants" doc:"How each does."`
-	Count   int      `json:"count" doc:"How many these are."`
+	Tenants []Upkeep `json:"tenants" doc:"The state of each database."`
+	Count   int      `json:"count" doc:"Number of rows."`
 }
 
 // Upkeep is when a database was last looked over, and what waits there.
 type Upkeep struct {
 	Tenant    string   `json:"tenant" doc:"The database's name."`
-	Thought   *float64 `json:"last_maintenance" doc:"When it was last looked over, in Unix seconds; null for never."`
-	Active    uint64   `json:"active_memories" doc:"How many memories are recalled from."`
-	Conflicts uint64   `json:"open_conflicts" doc:"How many contradictions are not settled."`
-	Triggers  uint64   `json:"pending_triggers" doc:"How many matters wait for attention."`
+	Thought   *float64 `json:"last_maintenance" doc:"When maintenance last ran, in Unix seconds; null for never."`
+	Active    uint64   `json:"active_memories" doc:"Number of memories that a recall searches."`
+	Conflicts uint64   `json:"open_conflicts" doc:"Number of open contradictions."`
+	Triggers  uint64   `json:"pending_triggers" doc:"Number of pending triggers."`
 }

@@ -8,28 +8,28 @@ import (
 // What cognition finds: contradictions, triggers, traits and patterns; and what clients say of it.
 var (
 	Conflicts = row[ConflictsRequest, ConflictList](Op{Name: "conflicts", Does: "Contradictions, the most urgent first, then the newest.", Scope: Read, HTTP: "GET /v1/conflicts", Wire: wire.OpConflicts})
-	Resolve   = row[ResolveRequest, Resolved](Op{Name: "resolve_conflict", Does: "Settle a contradiction.", Scope: Write, Writes: true, HTTP: "POST /v1/conflicts/{id}/resolve",
+	Resolve   = row[ResolveRequest, Resolved](Op{Name: "resolve_conflict", Does: "Resolve a contradiction.", Scope: Write, Writes: true, HTTP: "POST /v1/conflicts/{id}/resolve",
 		Missing: "conflict_not_found", Wire: wire.OpResolve})
 
-	Triggers = row[TriggersRequest, TriggerList](Op{Name: "triggers", Does: "What deserves attention.", Scope: Read, HTTP: "GET /v1/triggers", Also: []string{"/v1/triggers/pending"}})
+	Triggers = row[TriggersRequest, TriggerList](Op{Name: "triggers", Does: "Triggers: matters that deserve attention.", Scope: Read, HTTP: "GET /v1/triggers", Also: []string{"/v1/triggers/pending"}})
 
-	TriggerHistory  = row[TriggerHistoryRequest, TriggerList](Op{Name: "triggers_history", Does: "What deserved attention, whatever became of it.", Scope: Read, HTTP: "GET /v1/triggers/history"})
+	TriggerHistory  = row[TriggerHistoryRequest, TriggerList](Op{Name: "triggers_history", Does: "Triggers of every status.", Scope: Read, HTTP: "GET /v1/triggers/history"})
 	DeliverTriggers = row[DeliverTriggersRequest, TriggerList](Op{Name: "triggers_deliver", Does: "Take pending triggers and mark them as delivered.", Scope: Write, Writes: true, HTTP: "POST /v1/triggers/deliver"})
 	MoveTrigger     = row[MoveTriggerRequest, MovedTrigger](Op{Name: "trigger_move", Does: "Acknowledge a trigger, act on it or dismiss it.", Scope: Write, Writes: true,
 		HTTP: "POST /v1/triggers/{id}/{verb}", Missing: "trigger_not_found"})
 
-	Personality = row[PersonalityRequest, TraitList](Op{Name: "personality", Does: "What the memories make of their agent.", Scope: Read, HTTP: "GET /v1/personality", Wire: wire.OpPersonality})
-	Patterns    = row[PatternsRequest, PatternList](Op{Name: "patterns", Does: "Regularities that were seen, the most certain first.", Scope: Read, HTTP: "GET /v1/patterns"})
+	Personality = row[PersonalityRequest, TraitList](Op{Name: "personality", Does: "The agent's traits, computed from its memories.", Scope: Read, HTTP: "GET /v1/personality", Wire: wire.OpPersonality})
+	Patterns    = row[PatternsRequest, PatternList](Op{Name: "patterns", Does: "Patterns, the most certain first.", Scope: Read, HTTP: "GET /v1/patterns"})
 	Feedback    = row[FeedbackRequest, Heeded](Op{Name: "feedback", Does: "Say whether a recalled memory was relevant; ranking learns from it.", Scope: Write, Writes: true, HTTP: "POST /v1/feedback"})
 )
 
 type ConflictsRequest struct {
 	Status    string `json:"status" default:"all" doc:"Only those that are open, resolved or dismissed; all is every status."`
 	Type      string `json:"conflict_type" doc:"Only those of this type; blank means all."`
-	Entity    string `json:"entity" doc:"Only those about this entity, whatever its case; blank means all."`
+	Entity    string `json:"entity" doc:"Only those about this entity, upper or lower case; blank means all."`
 	Namespace string `json:"namespace" doc:"Only those of this namespace; blank means all."`
 	Priority  string `json:"priority" doc:"Only critical, high, medium or low ones; blank means all."`
-	Limit     int    `json:"limit" is:"integer[0..]" default:"50" doc:"At most so many, up to 1,000; 0 means 50."`
+	Limit     int    `json:"limit" is:"integer[0..]" default:"50" doc:"Most rows to return, up to 1,000; 0 means 50."`
 }
 
 type ConflictList struct {
@@ -39,47 +39,47 @@ type ConflictList struct {
 // A Conflict is two memories, relations or claims of which one cannot be so.
 type Conflict struct {
 	ID        string   `json:"conflict_id" doc:"The conflict's id."`
-	Type      string   `json:"conflict_type" doc:"What it is about: identity_fact, preference, temporal, consolidation or minor."`
-	Priority  string   `json:"priority" is:"string{critical,high,medium,low}" doc:"How urgent it is."`
+	Type      string   `json:"conflict_type" doc:"Kind of contradiction: identity_fact, preference, temporal, consolidation or minor."`
+	Priority  string   `json:"priority" is:"string{critical,high,medium,low}" doc:"Urgency."`
 	Status    string   `json:"status" is:"string{open,resolved,dismissed}" doc:"Whether it is settled."`
-	A         string   `json:"memory_a" doc:"One side: a memory's id, or edge: or claim: and an id."`
+	A         string   `json:"memory_a" doc:"One side: a memory's id, or an id behind edge: or claim:."`
 	B         string   `json:"memory_b" doc:"The other side."`
 	Entity    *string  `json:"entity" doc:"The entity that the sides are about."`
 	Relation  *string  `json:"rel_type" doc:"The relation in which they differ."`
-	Namespace string   `json:"namespace" doc:"Where it belongs."`
+	Namespace string   `json:"namespace" doc:"Its namespace."`
 	Reason    string   `json:"detection_reason" doc:"Why the sides seem to contradict each other."`
 	Summary   string   `json:"summary" doc:"The same as detection_reason."`
 	Detected  float64  `json:"detected_at" doc:"When it was found, in Unix seconds."`
 	Resolved  *float64 `json:"resolved_at" doc:"When it was settled, in Unix seconds."`
-	Strategy  *string  `json:"strategy" doc:"How it was settled."`
+	Strategy  *string  `json:"strategy" doc:"How the contradiction was resolved."`
 	Winner    *string  `json:"winner_rid" doc:"The side that was kept, or the memory that stands for both."`
-	Note      *string  `json:"resolution_note" doc:"What was said of that."`
-	SideA     *Side    `json:"side_a,omitempty" doc:"What memory_a says."`
-	SideB     *Side    `json:"side_b,omitempty" doc:"What memory_b says."`
+	Note      *string  `json:"resolution_note" doc:"The reason that was given."`
+	SideA     *Side    `json:"side_a,omitempty" doc:"The text of memory_a."`
+	SideB     *Side    `json:"side_b,omitempty" doc:"The text of memory_b."`
 }
 
 // A Side is what one side of a conflict says.
 type Side struct {
 	Kind    string   `json:"kind" is:"string{memory,relation,claim}" doc:"What it is."`
-	Text    *string  `json:"text" doc:"What it says; null when it is no longer there."`
+	Text    *string  `json:"text" doc:"Its text; null when it no longer exists."`
 	Created *float64 `json:"created_at" doc:"Since when it is known, in Unix seconds."`
 }
 
 type ResolveRequest struct {
 	ID       string `json:"id" in:"path" doc:"The conflict's id."`
 	Strategy string `json:"strategy" is:"string!" doc:"keep_a, keep_b, keep_both, merge or dismiss." example:"keep_a"`
-	Winner   string `json:"winner_rid" doc:"The side that keep_a and keep_b keep, where it is the other one."`
-	NewText  string `json:"new_text" doc:"What the memory says that merge makes of both sides."`
-	Note     string `json:"resolution_note" doc:"Why it is settled so, up to 64 KiB."`
+	Winner   string `json:"winner_rid" doc:"The winning side, for clients that name it instead of using keep_a or keep_b."`
+	NewText  string `json:"new_text" doc:"The text of the memory that merge makes of both sides."`
+	Note     string `json:"resolution_note" doc:"The reason for the resolution, up to 64 KiB."`
 }
 
 type Resolved struct {
 	ID       string      `json:"conflict_id" doc:"The conflict's id."`
-	Strategy string      `json:"strategy" doc:"How it was settled."`
+	Strategy string      `json:"strategy" doc:"How the contradiction was resolved."`
 	Winner   *string     `json:"winner_rid" doc:"The side that was kept, or the memory that stands for both."`
-	Lost     bool        `json:"loser_tombstoned" doc:"Whether a side was taken away."`
+	Lost     bool        `json:"loser_tombstoned" doc:"Whether one side was forgotten."`
 	NewRID   *string     `json:"new_memory_rid" doc:"The memory that stands for both."`
-	Index    oplog.Index `json:"log_index" doc:"Where in the log the write is."`
+	Index    oplog.Index `json:"log_index" doc:"Log index of the write."`
 }
 
 type TriggersRequest struct {
@@ -95,30 +95,30 @@ type TriggerHistoryRequest struct {
 // A TriggerFilter says which triggers are wanted.
 type TriggerFilter struct {
 	Type  string `json:"type" doc:"Only those of this type; blank means all."`
-	Limit int    `json:"limit" is:"integer[0..]" default:"50" doc:"At most so many, up to 1,000; 0 means 50."`
+	Limit int    `json:"limit" is:"integer[0..]" default:"50" doc:"Most rows to return, up to 1,000; 0 means 50."`
 }
 
 type TriggerList struct {
 	Triggers []Trigger `json:"triggers" doc:"The newest first within a status."`
-	Count    int       `json:"count" doc:"How many these are."`
+	Count    int       `json:"count" doc:"Number of rows."`
 }
 
 // A Trigger is a matter that deserves attention.
 type Trigger struct {
 	ID      string   `json:"trigger_id" doc:"The trigger's id."`
-	Type    string   `json:"trigger_type" doc:"What kind of matter it is."`
-	Urgency float64  `json:"urgency" doc:"How urgent it is, from 0 to 1."`
-	Status  string   `json:"status" is:"string{pending,delivered,acknowledged,acted,dismissed,expired}" doc:"What became of it."`
+	Type    string   `json:"trigger_type" doc:"Kind of trigger."`
+	Urgency float64  `json:"urgency" doc:"Urgency, from 0 to 1."`
+	Status  string   `json:"status" is:"string{pending,delivered,acknowledged,acted,dismissed,expired}" doc:"Its status."`
 	Reason  string   `json:"reason" doc:"Why it deserves attention."`
-	Action  string   `json:"suggested_action" doc:"What might be done."`
+	Action  string   `json:"suggested_action" doc:"A suggested action."`
 	Sources []string `json:"source_rids" doc:"The memories that it is about."`
 	Entity  *string  `json:"entity" doc:"The entity that it is about."`
 	Created float64  `json:"created_at" doc:"When it was raised, in Unix seconds."`
-	Expires *float64 `json:"expires_at" doc:"When it no longer matters, in Unix seconds."`
+	Expires *float64 `json:"expires_at" doc:"When it expires, in Unix seconds."`
 }
 
 type DeliverTriggersRequest struct {
-	Limit int `json:"limit" is:"integer[0..]" default:"10" doc:"At most so many, up to 1,000; 0 means 50."`
+	Limit int `json:"limit" is:"integer[0..]" default:"10" doc:"Most rows to return, up to 1,000; 0 means 50."`
 }
 
 type MoveTriggerRequest struct {
@@ -128,9 +128,9 @@ type MoveTriggerRequest struct {
 
 type MovedTrigger struct {
 	ID      string      `json:"trigger_id" doc:"The trigger's id."`
-	Status  string      `json:"status" is:"string{acknowledged,acted,dismissed}" doc:"What has become of it."`
-	Changed bool        `json:"changed" doc:"Whether it was something else before."`
-	Index   oplog.Index `json:"log_index" doc:"Where in the log the write is."`
+	Status  string      `json:"status" is:"string{acknowledged,acted,dismissed}" doc:"Its status."`
+	Changed bool        `json:"changed" doc:"Whether this changed something."`
+	Index   oplog.Index `json:"log_index" doc:"Log index of the write."`
 }
 
 type PersonalityRequest struct{}
@@ -142,12 +142,12 @@ type TraitList struct {
 // A Trait is one line of a personality.
 type Trait struct {
 	Name  string  `json:"name" doc:"The trait's name."`
-	Score float64 `json:"score" doc:"How strong it is, from 0 to 1."`
+	Score float64 `json:"score" doc:"Strength, from 0 to 1."`
 }
 
 type PatternsRequest struct {
 	Type  string `json:"type" doc:"Only those of this type; blank means all."`
-	Limit int    `json:"limit" is:"integer[0..]" default:"50" doc:"At most so many, up to 1,000; 0 means 50."`
+	Limit int    `json:"limit" is:"integer[0..]" default:"50" doc:"Most rows to return, up to 1,000; 0 means 50."`
 }
 
 type PatternList struct {
@@ -156,25 +156,25 @@ type PatternList struct {
 
 // A Pattern is a regularity that rounds of cognition have seen.
 type Pattern struct {
-	Type        string   `json:"pattern_type" doc:"What kind of regularity it is."`
-	Description string   `json:"description" doc:"What was seen, in a sentence."`
-	Confidence  float64  `json:"confidence" doc:"How sure it is, from 0 to 1."`
+	Type        string   `json:"pattern_type" doc:"Kind of pattern."`
+	Description string   `json:"description" doc:"The pattern in a sentence."`
+	Confidence  float64  `json:"confidence" doc:"Certainty, from 0 to 1."`
 	Sources     []string `json:"source_rids" doc:"The memories that show it."`
 	Entities    []string `json:"entities" doc:"The entities that it is about."`
 	First       float64  `json:"first_seen" doc:"When it was seen first, in Unix seconds."`
 	Confirmed   float64  `json:"last_confirmed" doc:"When it was seen last, in Unix seconds."`
-	Seen        uint64   `json:"occurrence_count" doc:"How often it was seen."`
+	Seen        uint64   `json:"occurrence_count" doc:"Number of times it was seen."`
 }
 
 type FeedbackRequest struct {
 	Query    string  `json:"query" is:"string!" doc:"What was asked, up to 64 KiB." example:"what does Ada drink?"`
 	RID      string  `json:"rid" is:"string!" doc:"The memory that was found."`
-	Relevant bool    `json:"relevant" default:"true" doc:"Whether it was what was wanted."`
+	Relevant bool    `json:"relevant" default:"true" doc:"Whether the memory was relevant."`
 	Score    float64 `json:"score" doc:"The score that it was found with."`
 	Rank     int     `json:"rank" is:"integer[0..]" doc:"Its place in the answer, from 0."`
 }
 
 type Heeded struct {
-	Accepted int         `json:"accepted" doc:"How many judgements were taken: 1."`
-	Index    oplog.Index `json:"log_index" doc:"Where in the log the write is."`
+	Accepted int         `json:"accepted" doc:"Number of judgements recorded: 1."`
+	Index    oplog.Index `json:"log_index" doc:"Log index of the write."`
 }

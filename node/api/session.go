@@ -23,8 +23,8 @@ var (
 
 type StartSessionRequest struct {
 	Namespace string          `json:"namespace" doc:"Memories of this namespace join the session." default:"default"`
-	Client    string          `json:"client_id" doc:"Who holds the session: a client has one active session in a namespace."`
-	Metadata  json.RawMessage `json:"metadata" doc:"Whatever the client wants to keep beside the session." default:"{}"`
+	Client    string          `json:"client_id" doc:"The client that opens the session: a client has one active session in a namespace."`
+	Metadata  json.RawMessage `json:"metadata" doc:"The client's own data for the session." default:"{}"`
 	ID        string          `json:"session_id" doc:"The session's id; made when it is left out."`
 }
 
@@ -35,22 +35,22 @@ type StartedSession struct {
 
 type EndSessionRequest struct {
 	ID      string `json:"id" in:"path" doc:"The session's id."`
-	Summary string `json:"summary" doc:"What happened in it, for those who read it later."`
+	Summary string `json:"summary" doc:"A summary of the session, for later readers."`
 }
 
 type EndedSession struct {
 	ID       string   `json:"session_id" doc:"The session's id."`
-	Duration float64  `json:"duration_secs" doc:"How many seconds it lasted."`
-	Memories uint64   `json:"memory_count" doc:"How many memories joined it."`
-	Topics   []string `json:"topics" doc:"What its memories name most."`
+	Duration float64  `json:"duration_secs" doc:"Duration in seconds."`
+	Memories uint64   `json:"memory_count" doc:"Number of memories in the session."`
+	Topics   []string `json:"topics" doc:"The entities that its memories name most."`
 
 	Index oplog.Index `json:"-"`
 }
 
 type SessionHistoryRequest struct {
 	ID     string `json:"id" in:"path" doc:"The session's id."`
-	Limit  int    `json:"limit" is:"integer[0..]" doc:"At most so many memories." default:"100"`
-	Offset int    `json:"offset" is:"integer[0..]" doc:"How many memories to pass over."`
+	Limit  int    `json:"limit" is:"integer[0..]" doc:"Most memories to return." default:"100"`
+	Offset int    `json:"offset" is:"integer[0..]" doc:"Number of memories to skip."`
 }
 
 type SessionAndMemories struct {
@@ -59,37 +59,37 @@ type SessionAndMemories struct {
 }
 
 type SessionsRequest struct {
-	Namespace string  `json:"namespace" doc:"The namespace whose sessions are wanted." default:"default"`
+	Namespace string  `json:"namespace" doc:"The namespace whose sessions to return." default:"default"`
 	Client    *string `json:"client_id" doc:"Only the sessions of this client."`
 	Active    bool    `json:"active" doc:"Only sessions that have not ended."`
-	Limit     int     `json:"limit" is:"integer[0..]" doc:"At most so many sessions." default:"50"`
+	Limit     int     `json:"limit" is:"integer[0..]" doc:"Most sessions to return." default:"50"`
 }
 
 type SessionList struct {
 	Sessions []Session `json:"sessions" doc:"The newest first."`
-	Count    int       `json:"count" doc:"How many are listed."`
+	Count    int       `json:"count" doc:"Number of rows in this answer."`
 }
 
 type DraftSummaryRequest struct {
-	Summary   string `json:"summary" is:"string!" doc:"What happened: each line, and each sentence of a line, becomes a memory."`
-	Namespace string `json:"namespace" doc:"Where the memories go." default:"default"`
+	Summary   string `json:"summary" is:"string!" doc:"A text of what happened: each line, and each sentence of a line, becomes a memory."`
+	Namespace string `json:"namespace" doc:"Namespace of the memories." default:"default"`
 	Domain    string `json:"domain" doc:"The domain that the memories get."`
 }
 
 type Drafted struct {
 	RIDs  []string `json:"drafted" doc:"The ids of the memories."`
-	Count int      `json:"count" doc:"How many memories were stored."`
+	Count int      `json:"count" doc:"Number of memories stored."`
 }
 
 // A Session is a stretch of a client's work.
 type Session struct {
 	ID        string   `json:"session_id" doc:"The session's id."`
-	Namespace string   `json:"namespace" doc:"Whose memories join it."`
-	Client    string   `json:"client_id" doc:"Who holds it."`
+	Namespace string   `json:"namespace" doc:"The namespace whose memories join the session."`
+	Client    string   `json:"client_id" doc:"The client that opened the session."`
 	Started   float64  `json:"started_at" doc:"When it began, in Unix seconds."`
 	Ended     *float64 `json:"ended_at" doc:"When it ended, in Unix seconds; null while it is active."`
-	Status    string   `json:"status" is:"string{active,ended,abandoned,implicit}" doc:"What became of it."`
-	Summary   string   `json:"summary" doc:"What happened in it, as its client said at the end."`
-	Memories  uint64   `json:"memory_count" doc:"How many memories joined it."`
-	Topics    []string `json:"topics" doc:"What its memories name most."`
+	Status    string   `json:"status" is:"string{active,ended,abandoned,implicit}" doc:"Its status."`
+	Summary   string   `json:"summary" doc:"The summary that its client gave at the end."`
+	Memories  uint64   `json:"memory_count" doc:"Number of memories in the session."`
+	Topics    []string `json:"topics" doc:"The entities that its memories name most."`
 }

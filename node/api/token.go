@@ -8,13 +8,13 @@ import (
 // Tokens. A token is for one database: a caller with the scope owner makes, sees and ends those for its own database that may no more
 // than it may; a caller with the scope admin those for all.
 var (
-	Me = row[MeRequest, MeAnswer](Op{Name: "me", Does: "What the token of this request may do, and where.", Scope: Read, HTTP: "GET /v1/admin/me"})
+	Me = row[MeRequest, MeAnswer](Op{Name: "me", Does: "The scopes and the database of this request's token.", Scope: Read, HTTP: "GET /v1/admin/me"})
 
-	CreateToken = row[CreateTokenRequest, CreatedToken](Op{Name: "tokens_create", Does: "Make a token; its text is shown once.", Scope: Owner, Writes: true, HTTP: "POST /v1/admin/tokens"})
+	CreateToken = row[CreateTokenRequest, CreatedToken](Op{Name: "tokens_create", Does: "Create a token; its text is shown once.", Scope: Owner, Writes: true, HTTP: "POST /v1/admin/tokens"})
 	Tokens      = row[TokensRequest, TokenList](Op{Name: "tokens", Does: "All tokens, by the beginning of their hashes.", Scope: Owner, HTTP: "GET /v1/admin/tokens"})
-	RevokeToken = row[RevokeTokenRequest, RevokedToken](Op{Name: "tokens_revoke", Does: "End a token, given as its text, its hash or the beginning of its hash.",
+	RevokeToken = row[RevokeTokenRequest, RevokedToken](Op{Name: "tokens_revoke", Does: "Revoke a token, given as its text, its hash or the beginning of its hash.",
 		Scope: Owner, Writes: true, HTTP: "POST /v1/admin/tokens/revoke"})
-	LimitToken = row[LimitTokenRequest, LimitedToken](Op{Name: "tokens_limit", Does: "Bound what a token asks of each node; 0 or left out for no bound.",
+	LimitToken = row[LimitTokenRequest, LimitedToken](Op{Name: "tokens_limit", Does: "Limit a token's requests on each node; 0 or omitted for no limit.",
 		Scope: Owner, Writes: true, HTTP: "POST /v1/admin/tokens/limit"})
 )
 
@@ -23,44 +23,44 @@ type MeRequest struct{}
 type MeAnswer struct {
 	Database string   `json:"database" doc:"The database that the request is for."`
 	ID       oplog.DB `json:"database_id" doc:"Its number."`
-	Scopes   []Scope  `json:"scopes" doc:"What the token may do."`
+	Scopes   []Scope  `json:"scopes" doc:"The token's scopes."`
 	Master   bool     `json:"master" doc:"Whether it is the cluster secret."`
 	NodeID   uint32   `json:"node_id" doc:"The node that answers."`
 }
 
 type CreateTokenRequest struct {
-	Database   string     `json:"database" default:"default" doc:"The database that it lets its holder into."`
-	DatabaseID uint32     `json:"database_id" doc:"The same by its number; 0 to go by the name."`
-	Label      string     `json:"label" doc:"What it is for, to tell it from others."`
-	Scopes     []string   `json:"scopes" doc:"What it may do: read, write, owner, admin; read and write when it is left out."`
+	Database   string     `json:"database" default:"default" doc:"The database that the token is for."`
+	DatabaseID uint32     `json:"database_id" doc:"The database by number; 0 to use the name."`
+	Label      string     `json:"label" doc:"A label, to tell the token from others."`
+	Scopes     []string   `json:"scopes" doc:"Its scopes: read, write, owner, admin. Default: read and write."`
 	Expires    field.Date `json:"expires_at" doc:"When it ends; never when it is left out."`
 }
 
 type CreatedToken struct {
-	Token      string   `json:"token" doc:"Its text: only its hash is stored."`
-	Database   string   `json:"database" doc:"The database that it lets its holder into."`
-	DatabaseID oplog.DB `json:"database_id" doc:"The same by its number."`
-	Label      string   `json:"label" doc:"What it is for."`
+	Token      string   `json:"token" doc:"The token's text. It is shown once: only its hash is stored."`
+	Database   string   `json:"database" doc:"The database that the token is for."`
+	DatabaseID oplog.DB `json:"database_id" doc:"The same database by its number."`
+	Label      string   `json:"label" doc:"Its purpose."`
 	Hash       string   `json:"hash_prefix" doc:"The beginning of its hash, which names it."`
-	Replicated bool     `json:"replicated" doc:"true: every node takes it."`
+	Replicated bool     `json:"replicated" doc:"true: the token is valid on every node."`
 }
 
 type TokensRequest struct{}
 
 type TokenList struct {
-	Tokens []Token `json:"tokens" doc:"In the order they were made."`
+	Tokens []Token `json:"tokens" doc:"Rows by creation, oldest first."`
 }
 
 // A Token is what is known of one. Times are Unix seconds.
 type Token struct {
 	HashPrefix string   `json:"hash_prefix" doc:"The beginning of its hash, which names it."`
-	Database   string   `json:"database" doc:"The database that it lets its holder into."`
-	Label      string   `json:"label" doc:"What it is for."`
-	Scopes     []string `json:"scopes" doc:"What it may do; none stands for read and write."`
+	Database   string   `json:"database" doc:"The database that the token is for."`
+	Label      string   `json:"label" doc:"Its purpose."`
+	Scopes     []string `json:"scopes" doc:"Its scopes; an empty list means read and write."`
 	Created    float64  `json:"created_at" doc:"When it was made, in Unix seconds."`
 	Expires    *float64 `json:"expires_at" doc:"When it ends, in Unix seconds; null for never."`
 	Revoked    *float64 `json:"revoked_at" doc:"When it was ended, in Unix seconds; null while it holds."`
-	Used       *float64 `json:"last_used_at" doc:"When it was used last, to a few minutes, in Unix seconds; null for never."`
+	Used       *float64 `json:"last_used_at" doc:"When it was last used, within a few minutes, in Unix seconds; null for never."`
 	Bounds
 }
 
@@ -69,7 +69,7 @@ type RevokeTokenRequest struct {
 }
 
 type RevokedToken struct {
-	Revoked bool `json:"revoked" doc:"Whether there was one to end."`
+	Revoked bool `json:"revoked" doc:"Whether such a token existed."`
 }
 
 type LimitTokenRequest struct {
@@ -80,5 +80,5 @@ type LimitTokenRequest struct {
 type LimitedToken struct {
 	Hash string `json:"hash_prefix" doc:"The beginning of its hash, which names it."`
 	Bounds
-	Index oplog.Index `json:"log_index" doc:"Where in the log the write is."`
+	Index oplog.Index `json:"log_index" doc:"Log index of the write."`
 }

@@ -15,12 +15,12 @@ var (
 		Does: "Make a backup of all databases as this node has them: the whole state, or with since the log behind an index."})
 	FetchBackup = row[FetchBackupRequest, BackupFile](Op{Name: "backup_send", Does: "Download a backup; ranges are served.", Scope: Admin, HTTP: "GET /v1/admin/backups/{id}",
 		Media: "application/octet-stream", Stream: true})
-	DropBackup = row[DropBackupRequest, DroppedBackup](Op{Name: "backup_drop", Does: "Remove a backup that was downloaded.", Scope: Admin, HTTP: "DELETE /v1/admin/backups/{id}"})
+	DropBackup = row[DropBackupRequest, DroppedBackup](Op{Name: "backup_drop", Does: "Delete a backup that was downloaded.", Scope: Admin, HTTP: "DELETE /v1/admin/backups/{id}"})
 
 	Export = row[ExportRequest, Exported](Op{Name: "export", Does: "A database's memories, then its relations; NDJSON.", Scope: Read, HTTP: "GET /v1/export",
 		Media: "application/x-ndjson", Stream: true})
 	Import = row[ImportRequest, Imported](Op{Name: "import", Scope: Write, Writes: true, HTTP: "POST /v1/import", Stream: true,
-		Does: "Take NDJSON as export gives it; memories get new ids. A line is read when those before it are stored. With key, a second try stores nothing twice."})
+		Does: "Import NDJSON as export writes it; memories get new ids. A line is read when those before it are stored. With key, repeating the import stores nothing twice."})
 )
 
 type MakeBackupRequest struct {
@@ -32,8 +32,8 @@ type Backup struct {
 	ID     string      `json:"id" doc:"Its id, to download it by."`
 	Since  oplog.Index `json:"since" doc:"The index behind which it begins; 0: it is the whole state."`
 	Index  oplog.Index `json:"index" doc:"The index at which it ends."`
-	Hash   string      `json:"state_hash" doc:"The hash of the state there."`
-	Size   int64       `json:"size" doc:"How many bytes it has."`
+	Hash   string      `json:"state_hash" doc:"Hash of its state at that index."`
+	Size   int64       `json:"size" doc:"Size in bytes."`
 	SHA256 string      `json:"sha256" doc:"The SHA-256 of these bytes, in hex."`
 }
 
@@ -93,22 +93,22 @@ type ExportedEdge struct {
 }
 
 type ImportRequest struct {
-	Key   string    `json:"key" in:"query" doc:"Of the whole import, up to 480 bytes: lines that were stored under it are stored once."`
+	Key   string    `json:"key" in:"query" doc:"Idempotency key of the whole import, up to 480 bytes: repeating the import with it stores no line twice."`
 	Lines io.Reader `json:"-"` // JSON objects, one a line; nothing is read ahead of what is stored
 }
 
 type Imported struct {
-	Lines    int         `json:"lines" doc:"How many lines were read."`
-	Memories int         `json:"memories" doc:"How many memories were stored."`
-	Edges    int         `json:"edges" doc:"How many relations were stored."`
-	Index    oplog.Index `json:"log_index" doc:"Where in the log the last of them is."`
+	Lines    int         `json:"lines" doc:"Number of lines read."`
+	Memories int         `json:"memories" doc:"Number of memories stored."`
+	Edges    int         `json:"edges" doc:"Number of relations stored."`
+	Index    oplog.Index `json:"log_index" doc:"Log index of the last one."`
 }
 
 // An ImportedLine is a line of an import, where it is no memory: a memory is a Draft.
 type ImportedLine struct {
 	Type    string  `json:"type" default:"memory" doc:"memory or edge."`
-	Src     string  `json:"src" doc:"Of an edge: where it begins."`
-	Dst     string  `json:"dst" doc:"Of an edge: where it ends."`
-	RelType string  `json:"rel_type" doc:"Of an edge: what kind of relation it is."`
-	Weight  float64 `json:"weight" default:"1" doc:"Of an edge: how much it counts."`
+	Src     string  `json:"src" doc:"Edges: the entity that it starts from."`
+	Dst     string  `json:"dst" doc:"Edges: the entity that it leads to."`
+	RelType string  `json:"rel_type" doc:"Edges: the kind of relation."`
+	Weight  float64 `json:"weight" default:"1" doc:"Edges: the weight."`
 }
