@@ -15,7 +15,7 @@ import (
 	"github.com/cairndb/cairn/local/stringd/inbox"
 )
 
-func (s *Server) listAgents(w http.ResponseWriter, _ *http.Request, _ []string) error {
+func (s *Server) listAgents(w http.ResponseWriter, _ *http.Request) error {
 	list := []fields{}
 	for _, a := range s.agents.all() {
 		list = append(list, a.public())
@@ -24,7 +24,7 @@ func (s *Server) listAgents(w http.ResponseWriter, _ *http.Request, _ []string) 
 	return nil
 }
 
-func (s *Server) registerAgent(w http.ResponseWriter, r *http.Request, _ []string) error {
+func (s *Server) registerAgent(w http.ResponseWriter, r *http.Request) error {
 	o, err := s.lenient(w, r)
 	if err != nil {
 		return err
@@ -115,21 +115,21 @@ func (s *Server) RemoveAgent(id string) (bool, error) {
 	return removed, err
 }
 
-func (s *Server) deleteAgent(w http.ResponseWriter, _ *http.Request, args []string) error {
-	removed, err := s.RemoveAgent(args[0])
+func (s *Server) deleteAgent(w http.ResponseWriter, r *http.Request) error {
+	removed, err := s.RemoveAgent(r.PathValue("id"))
 	if err != nil {
 		return err
 	}
-	reply(w, http.StatusOK, fields{{"agent_id", args[0]}, {"deleted", removed}})
+	reply(w, http.StatusOK, fields{{"agent_id", r.PathValue("id")}, {"deleted", removed}})
 	return nil
 }
 
-func (s *Server) showWebhook(w http.ResponseWriter, r *http.Request, args []string) error {
-	return s.giveWebhook(w, args[0], false)
+func (s *Server) showWebhook(w http.ResponseWriter, r *http.Request) error {
+	return s.giveWebhook(w, r.PathValue("id"), false)
 }
 
-func (s *Server) rotateWebhook(w http.ResponseWriter, r *http.Request, args []string) error {
-	return s.giveWebhook(w, args[0], true)
+func (s *Server) rotateWebhook(w http.ResponseWriter, r *http.Request) error {
+	return s.giveWebhook(w, r.PathValue("id"), true)
 }
 
 func (s *Server) giveWebhook(w http.ResponseWriter, id string, rotate bool) error {

@@ -21,9 +21,9 @@ const (
 )
 
 // webhook takes a text into an agent's inbox: on disk first, then to the streams, then the answer.
-func (s *Server) webhook(w http.ResponseWriter, r *http.Request, args []string) error {
+func (s *Server) webhook(w http.ResponseWriter, r *http.Request) error {
 	tooLarge := refuse(http.StatusRequestEntityTooLarge, "Webhook body exceeds %d bytes", maxEvent)
-	a, ok := s.agents.byToken(args[0])
+	a, ok := s.agents.byToken(r.PathValue("token"))
 	if !ok {
 		_, _ = s.readBody(w, r, maxEvent, tooLarge) // so that the sender sees the answer
 		return refuse(http.StatusUnauthorized, "Unknown webhook token")
@@ -35,7 +35,7 @@ func (s *Server) webhook(w http.ResponseWriter, r *http.Request, args []string) 
 	if len(bytes.TrimSpace(b)) == 0 {
 		return refuse(http.StatusBadRequest, "Webhook body must be non-empty text")
 	}
-	if now, ok := s.agents.byToken(args[0]); !ok || now.ID != a.ID { // rotated while the body came
+	if now, ok := s.agents.byToken(r.PathValue("token")); !ok || now.ID != a.ID { // rotated while the body came
 		return refuse(http.StatusUnauthorized, "Unknown webhook token")
 	}
 	e, err := s.Inbox(a.command()).Append(string(b), func(e inbox.Event) { s.streams.push(a.ID, e) })
@@ -140,7 +140,7 @@ func (s *Server) dropped(agent, client, why string) {
 	}
 }
 
-func (s *Server) stream(w http.ResponseWriter, r *http.Request, _ []string) error {
+func (s *Server) stream(w http.ResponseWriter, r *http.Request) error {
 	a, err := s.known(r)
 	if err != nil {
 		return err

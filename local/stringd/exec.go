@@ -12,7 +12,7 @@ import (
 )
 
 // exec is the hot path: one command in one topic, answered as three events.
-func (s *Server) exec(w http.ResponseWriter, r *http.Request, _ []string) error {
+func (s *Server) exec(w http.ResponseWriter, r *http.Request) error {
 	a, err := s.known(r)
 	if err != nil {
 		return err

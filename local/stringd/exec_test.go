@@ -55,6 +55,10 @@ func TestHTTPErrors(t *testing.T) {
 		{"POST", "/exec", `{"cmd":"/info","topic":" file:x "}`, []string{"X-Agent-Id: a"}, 400, `{"error":"Invalid topic: file:x"}`},
 		{"POST", "/exec", `{"cmd":"/info","topic":7}`, []string{"X-Agent-Id: a"}, 400, `{"error":"Invalid topic: 7"}`},
 		{"GET", "/exec", "", nil, 404, `{"error":"Not found: GET /exec"}`},
+		{"GET", "//agents", "", nil, 404, `{"error":"Not found: GET //agents"}`}, // not sent elsewhere
+		{"GET", "/agents/", "", nil, 404, `{"error":"Not found: GET /agents/"}`},
+		{"PUT", "/sessions/a/docs", "", nil, 404, `{"error":"Not found: PUT /sessions/a/docs"}`},
+		{"DELETE", "/sessions", "", nil, 400, `{"error":"Expected /sessions/:agent_id/:topic"}`},
 		{"GET", "/nowhere?x=1", "", nil, 404, `{"error":"Not found: GET /nowhere"}`},
 		{"POST", "/agents", `{"agent_id":" "}`, nil, 400, `{"error":"agent_id required"}`},
 		{"POST", "/agents", `nonsense`, nil, 400, `{"error":"agent_id required"}`},

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
+	"path"
 	"strings"
 	"time"
 
@@ -33,33 +33,53 @@ func refuse(status int, format string, args ...any) *refusal {
 	return &refusal{status, fields{{"error", fmt.Sprintf(format, args...)}}}
 }
 
-// route is one method of one path. What it returns is answered as an error.
-type route func(s *Server, w http.ResponseWriter, r *http.Request, args []string) error
+// route serves a request that has come to its path. What it returns is answered as an error.
+type route func(s *Server, w http.ResponseWriter, r *http.Request) error
 
-// routes is the protocol at a glance: a * stands for one segment of the path, ** for what is left.
+// routes is the protocol at a glance.
 var routes = []struct {
-	method, path string
-	serve        route
+	pattern string
+	serve   route
 }{
-	{"POST", "/exec", (*Server).exec},
-	{"GET", "/health", (*Server).health},
-	{"POST", "/shutdown", (*Server).shutdown},
-	{"GET", "/describe", (*Server).describe},
-	{"GET", "/agents", (*Server).listAgents},
-	{"POST", "/agents", (*Server).registerAgent},
-	{"DELETE", "/agents/*", (*Server).deleteAgent},
-	{"GET", "/agents/*/webhook", (*Server).showWebhook},
-	{"POST", "/agents/*/webhook", (*Server).rotateWebhook},
-	{"GET", "/sessions", (*Server).listSessions},
-	{"POST", "/sessions", (*Server).createSession},
-	{"DELETE", "/sessions/**", (*Server).deleteSession},
-	{"POST", "/webhook/*", (*Server).webhook},
-	{"GET", "/events/stream", (*Server).stream},
-	{"*", mcpPath, (*Server).mcp},
+	{"POST /exec", (*Server).exec},
+	{"GET /health", (*Server).health},
+	{"POST /shutdown", (*Server).shutdown},
+	{"GET /describe", (*Server).describe},
+	{"GET /agents", (*Server).listAgents},
+	{"POST /agents", (*Server).registerAgent},
+	{"DELETE /agents/{id}", (*Server).deleteAgent},
+	{"GET /agents/{id}/webhook", (*Server).showWebhook},
+	{"POST /agents/{id}/webhook", (*Server).rotateWebhook},
+	{"GET /sessions", (*Server).listSessions},
+	{"POST /sessions", (*Server).createSession},
+	{"DELETE /sessions", (*Server).deleteSession}, // says what is missing
+	{"DELETE /sessions/{session...}", (*Server).deleteSession},
+	{"POST /webhook/{token}", (*Server).webhook},
+	{"GET /events/stream", (*Server).stream},
+	{mcpPath, (*Server).mcp},
+	{"/", (*Server).notFound}, // another method of a known path, too: this protocol has no 405
+}
+
+// mux sends requests to their routes.
+func (s *Server) mux() http.Handler {
+	m := http.NewServeMux()
+	for _, rt := range routes {
+		m.HandleFunc(rt.pattern, func(w http.ResponseWriter, r *http.Request) {
+			if err := s.run(rt.serve, w, r); err != nil {
+				s.fail(w, r, err)
+			}
+		})
+	}
+	return m
+}
+
+func (s *Server) notFound(_ http.ResponseWriter, r *http.Request) error {
+	return refuse(http.StatusNotFound, "Not found: %s %s", r.Method, r.URL.Path)
 }
 
 // handler puts what holds for every route around them.
 func (s *Server) handler() http.Handler {
+	routed := s.mux()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if why := s.door.Refuses(r); why != "" {
 			w.Header().Set("Connection", "close")
@@ -73,9 +93,11 @@ func (s *Server) handler() http.Handler {
 			w.WriteHeader(http.StatusNoContent)
 			return
 		}
-		if err := s.route(w, r); err != nil {
-			s.fail(w, r, err)
+		if p := r.URL.EscapedPath(); path.Clean(p) != strings.TrimSuffix(p, "/") && p != "/" { // the mux would send it elsewhere
+			s.fail(w, r, s.notFound(w, r))
+			return
 		}
+		routed.ServeHTTP(w, r)
 	})
 }
 
@@ -87,8 +109,8 @@ func turnedAway(r *http.Request, why string) *refusal {
 	return refuse(http.StatusForbidden, "%s", why)
 }
 
-// route finds who serves a request. A panic before the first byte is an error like any other.
-func (s *Server) route(w http.ResponseWriter, r *http.Request) (err error) {
+// run serves a request. A panic before the first byte is an error like any other.
+func (s *Server) run(serve route, w http.ResponseWriter, r *http.Request) (err error) {
 	defer func() {
 		if p := recover(); p == http.ErrAbortHandler {
 			panic(p) // closes the connection without a byte
@@ -97,38 +119,7 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) (err error) {
 			err = fmt.Errorf("%v", p)
 		}
 	}()
-	parts := strings.Split(strings.TrimPrefix(r.URL.EscapedPath(), "/"), "/")
-	for _, rt := range routes {
-		if rt.method != "*" && rt.method != r.Method && (rt.method != "GET" || r.Method != "HEAD") {
-			continue
-		}
-		if args, ok := match(rt.path, parts); ok {
-			for i := range args {
-				if args[i], err = url.PathUnescape(args[i]); err != nil {
-					return refuse(http.StatusBadRequest, "Malformed percent-encoding")
-				}
-			}
-			return rt.serve(s, w, r, args)
-		}
-	}
-	return refuse(http.StatusNotFound, "Not found: %s %s", r.Method, r.URL.Path)
-}
-
-func match(pattern string, parts []string) (args []string, ok bool) {
-	want := strings.Split(strings.TrimPrefix(pattern, "/"), "/")
-	for i, p := range want {
-		switch {
-		case p == "**":
-			return append(args, strings.Join(parts[min(i, len(parts)):], "/")), true
-		case i >= len(parts):
-			return nil, false
-		case p == "*" && parts[i] != "":
-			args = append(args, parts[i])
-		case p != parts[i]:
-			return nil, false
-		}
-	}
-	return args, len(parts) == len(want)
+	return serve(s, w, r)
 }
 
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {

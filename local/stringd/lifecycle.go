@@ -18,14 +18,14 @@ import (
 )
 
 // health answers without asking anybody: it works without a leader.
-func (s *Server) health(w http.ResponseWriter, r *http.Request, _ []string) error {
+func (s *Server) health(w http.ResponseWriter, r *http.Request) error {
 	role, _ := s.place(r.Context())
 	reply(w, http.StatusOK, fields{{"ok", true}, {"agents", len(s.agents.all())}, {"sessions", len(s.sessions.list(""))},
 		{"version", s.cfg.Version}, {"role", role}})
 	return nil
 }
 
-func (s *Server) describe(w http.ResponseWriter, r *http.Request, _ []string) error {
+func (s *Server) describe(w http.ResponseWriter, r *http.Request) error {
 	label, role := s.instance()
 	none := fields{}
 	reply(w, http.StatusOK, fields{{"name", "stringd"}, {"version", s.cfg.Version}, {"api", "string-daemon/v2"},
@@ -61,7 +61,7 @@ func (s *Server) instance() (label, role string) {
 // shutdownGrace lets the answer leave before the listener closes.
 const shutdownGrace = 50 * time.Millisecond
 
-func (s *Server) shutdown(w http.ResponseWriter, r *http.Request, _ []string) error {
+func (s *Server) shutdown(w http.ResponseWriter, r *http.Request) error {
 	if !s.may(r.Context(), api.StopNode) {
 		return refuse(http.StatusForbidden, "%v", errNoShutdown)
 	}

@@ -56,7 +56,7 @@ func rpcRefuse(status, code int, format string, args ...any) *refusal {
 }
 
 // mcp is the Model Context Protocol over Streamable HTTP, without sessions: every request stands alone.
-func (s *Server) mcp(w http.ResponseWriter, r *http.Request, _ []string) error {
+func (s *Server) mcp(w http.ResponseWriter, r *http.Request) error {
 	switch r.Method {
 	case http.MethodPost:
 		return s.mcpPost(w, r)

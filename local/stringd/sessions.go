@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -223,7 +222,7 @@ func (s *Server) CloseSession(agent, topic string) bool {
 	return s.sessions.remove(func(x *session) bool { return x.id == key{agent, topic} }) > 0
 }
 
-func (s *Server) listSessions(w http.ResponseWriter, r *http.Request, _ []string) error {
+func (s *Server) listSessions(w http.ResponseWriter, r *http.Request) error {
 	list := []fields{}
 	for _, x := range s.sessions.list(r.URL.Query().Get("agent_id")) {
 		busy, queued := x.load()
@@ -240,7 +239,7 @@ func (s *Server) listSessions(w http.ResponseWriter, r *http.Request, _ []string
 	return nil
 }
 
-func (s *Server) createSession(w http.ResponseWriter, r *http.Request, _ []string) error {
+func (s *Server) createSession(w http.ResponseWriter, r *http.Request) error {
 	o, err := s.lenient(w, r)
 	if err != nil {
 		return err
@@ -277,14 +276,10 @@ func topicOf(o kit.Fields) (command.Topic, error) {
 	return t, nil
 }
 
-func (s *Server) deleteSession(w http.ResponseWriter, r *http.Request, _ []string) error {
+func (s *Server) deleteSession(w http.ResponseWriter, r *http.Request) error {
 	// The decoded whole is split, so that an escaped slash parts agent and topic like a plain one.
-	path, err := url.PathUnescape(strings.TrimPrefix(r.URL.EscapedPath(), "/sessions/"))
-	if err != nil {
-		return refuse(http.StatusBadRequest, "Malformed percent-encoding")
-	}
-	agent, raw, ok := strings.Cut(path, "/")
-	if !ok || agent == "" || raw == "" || !strings.HasPrefix(r.URL.EscapedPath(), "/sessions/") {
+	agent, raw, _ := strings.Cut(r.PathValue("session"), "/")
+	if agent == "" || raw == "" {
 		return refuse(http.StatusBadRequest, "Expected /sessions/:agent_id/:topic")
 	}
 	t, valid := command.ParseTopic(raw)
