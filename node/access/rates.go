@@ -5,52 +5,39 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"github.com/cairndb/cairn/oplog"
 )
 
-// rates holds clients to so many operations a second on this node. A bucket fills at that rate and holds a
-// burst, so a client may come in bursts but not for long.
+// rates holds clients to so many operations a second on this node, each with a bucket of its own.
 type rates struct {
 	mu      sync.Mutex
-	buckets map[string]*bucket
+	buckets map[string]*rate.Limiter
 	swept   time.Time
-}
-
-type bucket struct {
-	left float64
-	at   time.Time // when left was true
-	full time.Time // when it holds its burst again, if nothing is taken
 }
 
 // maxBuckets bounds the table. A bucket that has filled up again says no more than none, and goes first.
 const maxBuckets = 8192
 
-func newRates() *rates { return &rates{buckets: map[string]*bucket{}} }
+func newRates() *rates { return &rates{buckets: map[string]*rate.Limiter{}} }
 
 // take counts n operations, at most the burst; what it returns is how long to wait before the next try, 0 when the operations may go on.
 func (r *rates) take(who string, l oplog.Limit, n int, now time.Time) time.Duration {
 	if l.PerSecond == 0 || n == 0 {
 		return 0
 	}
-	perSecond, most := float64(l.PerSecond), float64(burst(l))
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	b := r.buckets[who]
 	if b == nil {
 		r.makeRoom(now)
-		b = &bucket{left: most, at: now}
+		b = rate.NewLimiter(rate.Limit(l.PerSecond), burst(l))
 		r.buckets[who] = b
-	}
-	b.left = min(most, b.left+perSecond*max(0, now.Sub(b.at).Seconds()))
-	b.at = now
-	wait := time.Duration(0)
-	if need := float64(n); b.left >= need {
-		b.left -= need
 	} else {
-		wait = max(1, time.Duration((need-b.left)/perSecond*float64(time.Second)))
+		bound(b, l, now)
 	}
-	b.full = now.Add(time.Duration((most - b.left) / perSecond * float64(time.Second)))
-	return wait
+	return due(b, n, now, false)
 }
 
 // wait is how long until one operation may go on. It counts none.
@@ -61,8 +48,31 @@ func (r *rates) wait(who string, l oplog.Limit, now time.Time) time.Duration {
 	if b == nil || l.PerSecond == 0 {
 		return 0
 	}
-	missing := 1 - b.left - float64(l.PerSecond)*now.Sub(b.at).Seconds()
-	return max(0, time.Duration(missing/float64(l.PerSecond)*float64(time.Second)))
+	bound(b, l, now)
+	return due(b, 1, now, true)
+}
+
+// bound gives a bucket the limit that holds now.
+func bound(b *rate.Limiter, l oplog.Limit, now time.Time) {
+	if b.Limit() != rate.Limit(l.PerSecond) {
+		b.SetLimitAt(now, rate.Limit(l.PerSecond))
+	}
+	if b.Burst() != burst(l) {
+		b.SetBurstAt(now, burst(l))
+	}
+}
+
+// due is when n operations may go on. They are counted when that is now, unless they are only looked at.
+func due(b *rate.Limiter, n int, now time.Time, look bool) time.Duration {
+	taken := b.ReserveN(now, n)
+	if !taken.OK() {
+		return time.Second // over the burst, which a limit that has just changed allows: never at once
+	}
+	wait := taken.DelayFrom(now)
+	if look || wait > 0 {
+		taken.CancelAt(now)
+	}
+	return wait
 }
 
 // burst is how many operations a limit lets through at once.
@@ -76,7 +86,7 @@ func (r *rates) makeRoom(now time.Time) {
 	if now.Sub(r.swept) >= time.Second {
 		r.swept = now
 		for who, b := range r.buckets {
-			if !b.full.After(now) {
+			if b.TokensAt(now) >= float64(b.Burst()) {
 				delete(r.buckets, who)
 			}
 		}
