@@ -123,8 +123,8 @@ func (s *Service) noQuorum() string {
 }
 
 // conditions is the metric: 1 for the word that is so.
-func conditions(g *gateway, put func(float64, ...string)) {
-	now, _ := g.s.condition(context.Background()) // bounded by what a status waits for a member
+func conditions(m *metrics, put func(float64, ...string)) {
+	now, _ := m.s.condition(context.Background()) // bounded by what a status waits for a member
 	for _, word := range []string{healthy, degraded, unhealthy} {
 		put(number(word == now), word)
 	}

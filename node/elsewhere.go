@@ -20,6 +20,9 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
+// maxElsewhere bounds what another node's gateway answers.
+const maxElsewhere = 64 << 20
+
 // compareTime bounds how long a node is waited for.
 const compareTime = 3 * time.Second
 
@@ -124,7 +127,7 @@ func (s *Service) askGateway(ctx context.Context, method, url, auth string, body
 	if resp.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("status %d", resp.StatusCode)
 	}
-	return io.ReadAll(io.LimitReader(resp.Body, maxBody))
+	return io.ReadAll(io.LimitReader(resp.Body, maxElsewhere))
 }
 
 // askLeader makes a request of the leader's gateway in the caller's name: with its token.
@@ -148,12 +151,14 @@ func (s *Service) askLeader(ctx context.Context, c api.Caller, path string, body
 		return nil, &oplog.Error{Kind: oplog.UnknownOutcome, Text: "the leader did not answer", Err: err}
 	}
 	defer resp.Body.Close()
-	answer, err := io.ReadAll(io.LimitReader(resp.Body, maxSmall))
+	answer, err := io.ReadAll(io.LimitReader(resp.Body, maxElsewhere))
 	if err != nil {
 		return nil, &oplog.Error{Kind: oplog.UnknownOutcome, Text: "the leader's answer broke off", Err: err}
 	}
 	if resp.StatusCode != http.StatusOK {
-		var f failure
+		var f struct {
+			Error string `json:"error"`
+		}
 		_ = json.Unmarshal(answer, &f) // an answer without a text is refused all the same
 		return nil, oplog.Errorf(oplog.Unavailable, "the leader refused: %s", f.Error)
 	}

@@ -47,9 +47,9 @@ func withoutVector(s *Service, _ *oplog.View, d oplog.Database) (float64, bool) 
 
 // ofEmbedder is a number of this node's embedder; absent where there is none.
 func ofEmbedder(name, kind, help string, value func(embed.State) float64) Metric {
-	return Metric{Name: name, Help: help, Kind: kind, read: func(g *gateway, put func(float64, ...string)) {
-		if g.s.embedder != nil {
-			put(value(g.s.embedder.State()))
+	return Metric{Name: name, Help: help, Kind: kind, read: func(m *metrics, put func(float64, ...string)) {
+		if m.s.embedder != nil {
+			put(value(m.s.embedder.State()))
 		}
 	}}
 }

@@ -34,7 +34,7 @@ func TestGatewayConnectionsAreBounded(t *testing.T) {
 			}
 		}
 	}
-	until("the node never saw its connections", func() bool { return n.gateway.limit.Open() == most })
+	until("the node never saw its connections", func() bool { return n.gateway.Connections() == most })
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	alive := func() bool {
 		resp, err := client.Get("http://" + n.Addrs().HTTP + "/v1/health")

@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/node/gateway"
 	"github.com/cairndb/cairn/oplog"
 )
 
@@ -19,7 +20,7 @@ type Metric struct {
 	Kind       string // gauge, counter, histogram
 	Labels     []string
 
-	read func(g *gateway, put func(v float64, labels ...string)) // nil for what is counted as it happens
+	read func(m *metrics, put func(v float64, labels ...string)) // nil for what is counted as it happens
 
 	ofDatabase func(*Service, *oplog.View, oplog.Database) (n float64, ok bool) // of what databases have lines of their own: see databaseLines
 	buckets    []float64
@@ -36,22 +37,23 @@ const (
 
 // metrics is the table at work: a collector of what is read when it is asked for, and the counters of what happens.
 type metrics struct {
-	g        *gateway
+	s        *Service
+	gateway  *gateway.Gateway // set before it serves
 	reg      *prometheus.Registry
 	descs    []*prometheus.Desc
 	counters map[string]*prometheus.CounterVec
 	times    map[string]*prometheus.HistogramVec
 }
 
-func newMetrics(g *gateway) *metrics {
-	m := &metrics{g: g, reg: prometheus.NewRegistry(), descs: make([]*prometheus.Desc, len(metricTable)),
+func newMetrics(s *Service) *metrics {
+	m := &metrics{s: s, reg: prometheus.NewRegistry(), descs: make([]*prometheus.Desc, len(metricTable)),
 		counters: map[string]*prometheus.CounterVec{}, times: map[string]*prometheus.HistogramVec{}}
 	for i, t := range metricTable {
 		switch {
 		case t.read != nil, t.ofDatabase != nil:
 			m.descs[i] = prometheus.NewDesc(t.Name, t.Help, t.Labels, nil)
 		case t.Name == stageSeconds:
-			m.reg.MustRegister(g.s.timings.vec)
+			m.reg.MustRegister(s.timings.vec)
 		case t.Kind == histogramKind:
 			m.times[t.Name] = prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: t.Name, Help: t.Help, Buckets: t.buckets}, t.Labels)
 			m.reg.MustRegister(m.times[t.Name])
@@ -79,7 +81,7 @@ func (m *metrics) Collect(out chan<- prometheus.Metric) {
 		if t.read == nil {
 			continue
 		}
-		t.read(m.g, func(v float64, labels ...string) {
+		t.read(m, func(v float64, labels ...string) {
 			out <- prometheus.MustNewConstMetric(m.descs[i], t.valueType(), v, labels...)
 		})
 	}
@@ -92,23 +94,12 @@ func (t Metric) valueType() prometheus.ValueType {
 	return prometheus.GaugeValue
 }
 
-// handler shows the node's own lines to all, and those of databases to callers that may use them: a token sees its own, an
+// Show shows the node's own lines to all, and those of databases to callers that may use them: a token sees its own, an
 // administrator's all. Without a token they are one sum.
-func (m *metrics) handler() http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		d := databaseLines{m: m}
-		if r.Header.Get("Authorization") != "" {
-			c, err := m.g.authenticate(r)
-			if err != nil {
-				m.g.fail(w, r, err)
-				return
-			}
-			d.caller = &c
-		}
-		lines := prometheus.NewRegistry()
-		lines.MustRegister(d)
-		promhttp.HandlerFor(prometheus.Gatherers{m.reg, lines}, promhttp.HandlerOpts{EnableOpenMetrics: true}).ServeHTTP(w, r)
-	})
+func (m *metrics) Show(w http.ResponseWriter, r *http.Request, c *api.Caller) {
+	lines := prometheus.NewRegistry()
+	lines.MustRegister(databaseLines{m: m, caller: c})
+	promhttp.HandlerFor(prometheus.Gatherers{m.reg, lines}, promhttp.HandlerOpts{EnableOpenMetrics: true}).ServeHTTP(w, r)
 }
 
 // databaseLines collects what is counted of databases, for one caller.
@@ -131,7 +122,7 @@ func (d databaseLines) Describe(out chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (d databaseLines) Collect(out chan<- prometheus.Metric) {
-	_ = d.m.g.s.state.Read(func(v *oplog.View) error { // a closing state has nothing to count
+	_ = d.m.s.state.Read(func(v *oplog.View) error { // a closing state has nothing to count
 		dbs := v.Databases()
 		if d.caller != nil {
 			dbs = visible(*d.caller, v)
@@ -142,7 +133,7 @@ func (d databaseLines) Collect(out chan<- prometheus.Metric) {
 			}
 			sum, some := float64(0), false
 			for _, db := range dbs {
-				n, ok := t.ofDatabase(d.m.g.s, v, db)
+				n, ok := t.ofDatabase(d.m.s, v, db)
 				if !ok {
 					continue
 				}
@@ -158,16 +149,19 @@ func (d databaseLines) Collect(out chan<- prometheus.Metric) {
 	})
 }
 
-func (m *metrics) handled(handler string, d time.Duration) {
-	m.times["yantrikdb_handler_duration_seconds"].WithLabelValues(handler).Observe(d.Seconds())
-	m.counters["yantrikdb_requests_total"].WithLabelValues(handler).Inc()
+// Handled implements gateway.Metrics, as Refused, Answered and Show do.
+func (m *metrics) Handled(operation string, d time.Duration) {
+	m.times["yantrikdb_handler_duration_seconds"].WithLabelValues(operation).Observe(d.Seconds())
+	m.counters["yantrikdb_requests_total"].WithLabelValues(operation).Inc()
 }
 
-func (m *metrics) refused(kind string) {
+// Refused counts a refusal.
+func (m *metrics) Refused(kind string) {
 	m.counters["cairn_refusals_total"].WithLabelValues(kind).Inc()
 }
 
-func (m *metrics) status(code int) {
+// Answered counts an answer.
+func (m *metrics) Answered(code int) {
 	m.counters["cairn_http_responses_total"].WithLabelValues(strconv.Itoa(code)).Inc()
 }
 

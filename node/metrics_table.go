@@ -59,24 +59,24 @@ var metricTable = []Metric{
 	own1("cairn_failed_logins_total", counterKind, "Wrong tokens shown to the wire port and the gateway.", func(s *Service) float64 { return float64(s.access.FailedLogins()) }),
 	own1("cairn_uptime_seconds", gaugeKind, "Time since the node started.", func(s *Service) float64 { return time.Since(s.started).Seconds() }),
 	{Name: "cairn_certificate_seconds", Help: "Time until this node's certificate ends, by who is shown it; negative when it has.", Kind: gaugeKind, Labels: []string{"shown_to"},
-		read: func(g *gateway, put func(float64, ...string)) {
-			for to, c := range g.s.certs {
+		read: func(m *metrics, put func(float64, ...string)) {
+			for to, c := range m.s.certs {
 				cert, _ := c.current()
 				put(time.Until(cert.Leaf.NotAfter).Seconds(), to)
 			}
 		}},
 	{Name: "cairn_build_info", Help: "1, with the version.", Kind: gaugeKind, Labels: []string{"version"},
-		read: func(g *gateway, put func(float64, ...string)) { put(1, g.s.cfg.Version) }},
-	{Name: "cairn_connections", Help: "Open connections of clients.", Kind: gaugeKind, Labels: []string{"surface"}, read: func(g *gateway, put func(float64, ...string)) {
-		put(float64(g.s.Connections()), "wire")
-		put(float64(g.limit.Open()), "http")
+		read: func(m *metrics, put func(float64, ...string)) { put(1, m.s.cfg.Version) }},
+	{Name: "cairn_connections", Help: "Open connections of clients.", Kind: gaugeKind, Labels: []string{"surface"}, read: func(m *metrics, put func(float64, ...string)) {
+		put(float64(m.s.Connections()), "wire")
+		put(float64(m.gateway.Connections()), "http")
 	}},
 	{Name: "cairn_event_streams", Help: "Open event streams of the gateway.", Kind: gaugeKind,
-		read: func(g *gateway, put func(float64, ...string)) { put(float64(g.streams.Load())) }},
+		read: func(m *metrics, put func(float64, ...string)) { put(float64(m.gateway.Streams())) }},
 	{Name: "cairn_streams_dropped_total", Help: "Event streams ended because their clients did not keep up.", Kind: counterKind, Labels: []string{"surface"},
-		read: func(g *gateway, put func(float64, ...string)) { put(float64(g.s.dropped.Load()), "string") }},
+		read: func(m *metrics, put func(float64, ...string)) { put(float64(m.s.dropped.Load()), "string") }},
 	{Name: "cairn_http_inflight", Help: "Requests the gateway works on.", Kind: gaugeKind,
-		read: func(g *gateway, put func(float64, ...string)) { put(float64(g.busy.Load())) }},
+		read: func(m *metrics, put func(float64, ...string)) { put(float64(m.gateway.Busy())) }},
 	{Name: "cairn_http_responses_total", Help: "Answers of the gateway by status.", Kind: counterKind, Labels: []string{"status"}},
 	{Name: "cairn_refusals_total", Help: "Requests the gateway refused, by kind.", Kind: counterKind, Labels: []string{"kind"}},
 	{Name: stageSeconds, Help: stageHelp, Kind: histogramKind, Labels: []string{"stage"}},
@@ -105,31 +105,31 @@ func less(a, b uint64) float64 { return float64(a - min(a, b)) }
 
 // own1 is one number of this node.
 func own1(name, kind, help string, value func(*Service) float64) Metric {
-	return Metric{Name: name, Help: help, Kind: kind, read: func(g *gateway, put func(float64, ...string)) { put(value(g.s)) }}
+	return Metric{Name: name, Help: help, Kind: kind, read: func(m *metrics, put func(float64, ...string)) { put(value(m.s)) }}
 }
 
 // perNode is one number of this node, labelled with its id.
 func perNode(name, help string, value func(*Service) float64) Metric {
-	return Metric{Name: name, Help: help, Kind: gaugeKind, Labels: []string{"node_id"}, read: func(g *gateway, put func(float64, ...string)) {
-		put(value(g.s), strconv.FormatUint(uint64(g.s.cfg.Member.NodeID), 10))
+	return Metric{Name: name, Help: help, Kind: gaugeKind, Labels: []string{"node_id"}, read: func(m *metrics, put func(float64, ...string)) {
+		put(value(m.s), strconv.FormatUint(uint64(m.s.cfg.Member.NodeID), 10))
 	}}
 }
 
 // perMember is a number of each other member, known to the leader alone.
 func perMember(name, help string, value func(raft.Member, *Service) float64) Metric {
-	return Metric{Name: name, Help: help, Kind: gaugeKind, Labels: []string{"addr", "role"}, read: func(g *gateway, put func(float64, ...string)) {
-		if !g.s.commit.Leads() {
+	return Metric{Name: name, Help: help, Kind: gaugeKind, Labels: []string{"addr", "role"}, read: func(m *metrics, put func(float64, ...string)) {
+		if !m.s.commit.Leads() {
 			return
 		}
-		for _, m := range g.s.raft.Status().Members {
-			if m.ID == g.s.cfg.Member.NodeID {
+		for _, x := range m.s.raft.Status().Members {
+			if x.ID == m.s.cfg.Member.NodeID {
 				continue
 			}
 			role := "voter"
-			if !m.Voter {
+			if !x.Voter {
 				role = "readreplica"
 			}
-			put(value(m, g.s), m.Addr, role)
+			put(value(x, m.s), x.Addr, role)
 		}
 	}}
 }

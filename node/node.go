@@ -19,7 +19,10 @@ import (
 	"github.com/cairndb/cairn/index/embed"
 	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/node/commit"
+	"github.com/cairndb/cairn/node/console"
 	"github.com/cairndb/cairn/node/disk"
+	"github.com/cairndb/cairn/node/gateway"
+	"github.com/cairndb/cairn/node/mcp"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/boltfile"
 	"github.com/cairndb/cairn/oplog/seal"
@@ -43,7 +46,7 @@ type Node struct {
 	raft     *raft.Node
 	service  *Service
 	wire     *wireServer
-	gateway  *gateway
+	gateway  *gateway.Gateway
 	certs    map[string]*certificates // by who is shown them; complete when the log is open
 	wireLn   net.Listener
 	httpLn   net.Listener
@@ -314,13 +317,23 @@ func (n *Node) openSurfaces() {
 	n.wire = newWireServer(n.service)
 	n.serving = append(n.serving, n.wire.close)
 	n.spawn("wire", func(context.Context) error { return n.wire.run(n.wireLn) })
-	n.gateway = newGateway(n.service)
+	n.gateway = n.newGateway()
 	n.serving = append(n.serving, func() error {
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 		defer cancel()
-		return n.gateway.close(ctx)
+		return n.gateway.Close(ctx)
 	})
-	n.spawn("http", func(context.Context) error { return n.gateway.run(n.httpLn) })
+	n.spawn("http", func(context.Context) error { return n.gateway.Run(n.httpLn) })
+}
+
+func (n *Node) newGateway() *gateway.Gateway {
+	s := n.service
+	m := newMetrics(s)
+	m.gateway = gateway.New(gateway.Config{Door: s, Access: n.access, Conns: access.NewConns(n.cfg.Limits.MaxConns, n.cfg.Limits.MaxConnsPerIP), Metrics: m, Console: console.Handler(), Log: n.log,
+		Models: mcp.New(mcp.Config{Door: s, Version: n.cfg.Version, Lenient: n.cfg.Surfaces.Lenient}), WaitOpen: s.commit.WaitOpen, Leads: s.commit.Leads,
+		NotLeader: s.commit.NotLeader, Leader: s.knownLeader, Budget: s.bodies, Turns: s.heavy, Lenient: n.cfg.Surfaces.Lenient, Forward: n.cfg.forwardsHTTP(),
+		MaxRPS: n.cfg.Limits.MaxRPS, CORSOrigins: n.cfg.Surfaces.CORSOrigins})
+	return m.gateway
 }
 
 // Service is the memory, for surfaces in this process.

@@ -174,6 +174,9 @@ func (s *Service) ask(ctx context.Context, m raft.Member) PeerStatus {
 
 // knownLeader is the node that takes writes, as far as this node knows.
 func (s *Service) knownLeader() api.Leader {
+	if !s.commit.IsOpen() {
+		return api.Leader{}
+	}
 	l := api.Leader{Term: s.raft.Term()}
 	if info, ok := s.leaderInfo(); ok {
 		l.ID, l.Wire = &info.ID, info.Wire

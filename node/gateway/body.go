@@ -1,4 +1,4 @@
-package node
+package gateway
 
 import (
 	"bytes"
@@ -27,7 +27,7 @@ const (
 
 // readBody reads the object, if there is a body. What it returns gives back the body's share of the byte budget, when the request
 // is answered.
-func (g *gateway) readBody(q *request, op *api.Op) (release func(), err error) {
+func (g *Gateway) readBody(q *request, op *api.Op) (release func(), err error) {
 	if q.r.Body == nil || q.r.Method == http.MethodGet {
 		return func() {}, nil
 	}
@@ -47,7 +47,7 @@ func (g *gateway) readBody(q *request, op *api.Op) (release func(), err error) {
 }
 
 // bodyOf reads a body of at most limit bytes. release may be called in any case.
-func (g *gateway) bodyOf(w http.ResponseWriter, r *http.Request, limit int64) (b []byte, release func(), err error) {
+func (g *Gateway) bodyOf(w http.ResponseWriter, r *http.Request, limit int64) (b []byte, release func(), err error) {
 	release = func() {}
 	size := r.ContentLength
 	if size < 0 {
@@ -57,7 +57,7 @@ func (g *gateway) bodyOf(w http.ResponseWriter, r *http.Request, limit int64) (b
 		ctx, cancel := context.WithTimeout(r.Context(), bodyTimeout)
 		defer cancel()
 		var ok bool
-		if release, ok = g.s.bodies.Acquire(ctx, int(size)); !ok {
+		if release, ok = g.cfg.Budget.Acquire(ctx, int(size)); !ok {
 			return nil, func() {}, oplog.Errorf(oplog.Unavailable, "too many large requests at once; retry")
 		}
 	}
@@ -98,14 +98,14 @@ func leaveUnread(w http.ResponseWriter, r *http.Request) {
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(lingerTimeout)) // a connection that has none is a test's
 }
 
-func (g *gateway) decodeBody(q *request, b []byte) error {
+func (g *Gateway) decodeBody(q *request, b []byte) error {
 	if len(bytes.TrimSpace(b)) == 0 {
 		return nil
 	}
 	if t, _, err := mime.ParseMediaType(q.r.Header.Get("Content-Type")); err != nil || t != "application/json" && !strings.HasSuffix(t, "+json") {
 		return &statusError{status: http.StatusUnsupportedMediaType, code: "invalid_body", err: oplog.Errorf(oplog.Invalid, "Expected request with `Content-Type: application/json`")}
 	}
-	if err := g.s.heavy.Decode(q.r.Context(), len(b), func() error { return json.Unmarshal(b, &q.body) }); err != nil && q.r.Context().Err() != nil {
+	if err := g.cfg.Turns.Decode(q.r.Context(), len(b), func() error { return json.Unmarshal(b, &q.body) }); err != nil && q.r.Context().Err() != nil {
 		return oplog.Errorf(oplog.Unavailable, "the client left")
 	} else if err != nil {
 		return &statusError{status: http.StatusBadRequest, code: "invalid_body", err: oplog.Errorf(oplog.Invalid, "body is not a JSON object: %s", field.Malformed(err))}

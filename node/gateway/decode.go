@@ -1,4 +1,4 @@
-package node
+package gateway
 
 import (
 	"cmp"
@@ -23,8 +23,8 @@ func offered() (list []*api.Op) {
 }
 
 // do decodes a request as its row describes it, and asks the door.
-func (g *gateway) do(q *request, op *api.Op) (any, error) {
-	request, takes, lenient := op.New(), op.Takes(), g.s.cfg.Surfaces.Lenient
+func (g *Gateway) do(q *request, op *api.Op) (any, error) {
+	request, takes, lenient := op.New(), op.Takes(), g.cfg.Lenient
 	path := map[string][]string{}
 	for _, f := range op.InPath() {
 		path[f.Name] = []string{q.r.PathValue(f.Name)}
@@ -54,7 +54,7 @@ func (g *gateway) do(q *request, op *api.Op) (any, error) {
 		ctx, cancel = context.WithTimeout(ctx, behindWait)
 		defer cancel()
 	}
-	answer, err := g.s.Do(ctx, q.c, op, request)
+	answer, err := g.cfg.Door.Do(ctx, q.c, op, request)
 	if err != nil && op.Missing != "" {
 		err = named(err, op.Missing)
 	}

@@ -1,4 +1,4 @@
-package node
+package gateway
 
 import (
 	"cmp"
@@ -68,26 +68,26 @@ type readOnly struct {
 }
 
 // said is what a client may know of an error: a cause that has no kind is logged, and stays inside.
-func (g *gateway) said(err error) *oplog.Error {
+func (g *Gateway) said(err error) *oplog.Error {
 	e, known := api.Classify(err)
 	if !known {
 		e = &oplog.Error{Kind: oplog.Internal, Text: "internal error", Err: err}
-		g.s.log.Error("request failed", "surface", "http", "err", err)
+		g.cfg.Log.Error("request failed", "surface", "http", "err", err)
 	}
 	return e
 }
 
 // fail answers a request that is refused. Where another node leads and its gateway is known, the client is sent there.
-func (g *gateway) fail(w http.ResponseWriter, req *http.Request, err error) {
+func (g *Gateway) fail(w http.ResponseWriter, req *http.Request, err error) {
 	var slow *access.Limited
 	if errors.As(err, &slow) {
-		g.metrics.refused("rate limited")
+		g.cfg.Metrics.Refused("rate limited")
 		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(slow.Wait.Seconds()))))
 		writeJSON(w, http.StatusTooManyRequests, failure{slow.Error(), "rate_limited"})
 		return
 	}
 	e := g.said(err)
-	g.metrics.refused(e.Kind.String())
+	g.cfg.Metrics.Refused(e.Kind.String())
 	f := failure{Error: e.Text, Code: kindCodes[e.Kind]}
 	status := statuses[e.Kind]
 	var se *statusError
@@ -116,7 +116,7 @@ func (g *gateway) fail(w http.ResponseWriter, req *http.Request, err error) {
 	if e.Text != api.ErrNoLeader.Text && e.Kind != oplog.NotLeader {
 		r.Error += ": " + e.Text // why there is none
 	}
-	if l := g.s.knownLeader(); l.ID != nil {
+	if l := g.cfg.Leader(); l.ID != nil {
 		r.Error = fmt.Sprintf("read-only: not the leader (current leader: node %d)", *l.ID)
 		r.Leader, r.LeaderID, r.LeaderNode = l.ID, l.ID, l.ID
 		if l.HTTP != "" {

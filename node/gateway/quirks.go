@@ -1,4 +1,4 @@
-package node
+package gateway
 
 import (
 	"cmp"
@@ -121,7 +121,7 @@ func unavailable(q *request, answer any) (any, error) {
 
 // streamRecalled sends rows as they are read: no client waits for the last row to see the first. A client that takes nothing for
 // writeTimeout is cut off.
-func (g *gateway) streamRecalled(q *request, r *api.Recalled) error {
+func (g *Gateway) streamRecalled(q *request, r *api.Recalled) error {
 	out := newSSE(q.w)
 	r.Total = 0
 	for page, err := range r.Pages {

@@ -1,4 +1,4 @@
-package node
+package gateway
 
 import (
 	"net/http"
@@ -13,7 +13,7 @@ const answerTimeout = 2 * time.Minute
 
 // outer is what every exchange goes through: an id of the request, the origins that may ask from a browser, an answer
 // in JSON for what no route knows, and a line in the log.
-func (g *gateway) outer(mux *http.ServeMux) http.Handler {
+func (g *Gateway) outer(mux *http.ServeMux) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		start := time.Now()
 		w := &answerWriter{ResponseWriter: rw}
@@ -29,8 +29,8 @@ func (g *gateway) outer(mux *http.ServeMux) http.Handler {
 			_ = http.NewResponseController(rw).SetReadDeadline(start.Add(bodyTimeout)) // a connection that has none is a test's
 		}
 		defer func() {
-			g.metrics.status(w.status)
-			g.s.log.Debug("request", "surface", "http", "id", id, "method", r.Method, "route", r.Pattern, "status", w.status, "took", time.Since(start))
+			g.cfg.Metrics.Answered(w.status)
+			g.cfg.Log.Debug("request", "surface", "http", "id", id, "method", r.Method, "route", r.Pattern, "status", w.status, "took", time.Since(start))
 		}()
 		if g.cors(w, r) {
 			return
@@ -40,7 +40,7 @@ func (g *gateway) outer(mux *http.ServeMux) http.Handler {
 			unrouted(w, r, mux)
 			return
 		}
-		if pattern != recallPattern && g.s.commit.WaitOpen(r.Context()) != nil { // whoever asked has gone
+		if pattern != recallPattern && g.cfg.WaitOpen(r.Context()) != nil { // whoever asked has gone
 			return
 		}
 		mux.ServeHTTP(w, r)
@@ -56,14 +56,14 @@ func printable(id string) bool {
 }
 
 // cors lets the pages of configured origins ask; a preflight is answered here.
-func (g *gateway) cors(w http.ResponseWriter, r *http.Request) (done bool) {
+func (g *Gateway) cors(w http.ResponseWriter, r *http.Request) (done bool) {
 	origin := r.Header.Get("Origin")
-	if origin == "" || len(g.s.cfg.Surfaces.CORSOrigins) == 0 {
+	if origin == "" || len(g.cfg.CORSOrigins) == 0 {
 		return false
 	}
 	h := w.Header()
 	h.Add("Vary", "Origin")
-	if !slices.Contains(g.s.cfg.Surfaces.CORSOrigins, origin) && !slices.Contains(g.s.cfg.Surfaces.CORSOrigins, "*") {
+	if !slices.Contains(g.cfg.CORSOrigins, origin) && !slices.Contains(g.cfg.CORSOrigins, "*") {
 		return false
 	}
 	h.Set("Access-Control-Allow-Origin", origin)

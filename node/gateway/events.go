@@ -1,4 +1,4 @@
-package node
+package gateway
 
 import (
 	"encoding/json"
@@ -15,9 +15,12 @@ import (
 // maxStreams bounds the event streams of a node: each costs a goroutine and its buffers for as long as it lives.
 const maxStreams = 4096
 
+// writeTimeout is what a client has to take a piece of a stream.
+const writeTimeout = 30 * time.Second
+
 // streamEvents sends what happens. A reader that is slow is fed from the log; one that takes nothing for writeTimeout is cut off.
 // Writers wait for neither.
-func (g *gateway) streamEvents(q *request, sub *api.Subscription) error {
+func (g *Gateway) streamEvents(q *request, sub *api.Subscription) error {
 	defer sub.Close()
 	if g.streams.Add(1) > maxStreams {
 		g.streams.Add(-1)

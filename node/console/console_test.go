@@ -1,0 +1,38 @@
+package console
+
+import (
+	"io/fs"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// asMarkup are the ways in which text could become markup or code, or a page load what this node does not serve.
+var asMarkup = regexp.MustCompile(`innerHTML|outerHTML|insertAdjacentHTML|document\.write|DOMParser|createContextualFragment|\beval\(|new Function|javascript:|<script>|<style|style="|\son[a-z]+="|https?://(www\.w3\.org/2000/svg)?`)
+
+// No page of the console makes markup of what users wrote, has anything inline, or names another host.
+func TestConsoleFiles(t *testing.T) {
+	t.Parallel()
+	seen := 0
+	err := fs.WalkDir(files, ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		seen++
+		b, err := files.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		for i, line := range strings.Split(string(b), "\n") {
+			for _, found := range asMarkup.FindAllString(line, -1) {
+				if found != "http://www.w3.org/2000/svg" { // the name of a kind of document
+					t.Errorf("%s:%d: %s", path, i+1, found)
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil || seen < 10 {
+		t.Errorf("%d files, %v", seen, err)
+	}
+}

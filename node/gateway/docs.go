@@ -1,0 +1,85 @@
+package gateway
+
+import (
+	"fmt"
+	"html"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/cairndb/cairn/wire/field"
+)
+
+// docs is the same for people: one page, nothing from elsewhere.
+var docs = sync.OnceValue(func() []byte {
+	known := allShapes()
+	var b strings.Builder
+	b.WriteString(`<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><title>Cairn gateway</title><style>` + docsStyle + `</style>
+<h1>Cairn gateway</h1><p>Memory for agents over HTTP. Send <code>Authorization: Bearer &lt;token&gt;</code> and JSON bodies. Times in answers are Unix seconds; a <code>date</code> in a
+request is that or RFC 3339 (a bare date is its first instant, UTC). <code>hours</code> are more than 0, <code>unit</code> is a number from 0 to 1, <code>signed</code> from -1 to 1,
+<code>window</code> is [from, to]. Unknown fields, values of another type and numbers out of range are refused by name. A node that does not lead passes writes on and names the leader in <code>X-Cairn-Leader</code>; with
+<code>[server] forward_writes = false</code> it answers 307 with the leader's address, unless the request says <code>X-Cairn-Forward: 1</code>. The same as a machine reads it: <a href="/openapi.json">openapi.json</a>.</p>`)
+	for _, op := range offered() {
+		who := "no token"
+		if op.Scope != "" {
+			who = "token with " + string(op.Scope)
+		}
+		fmt.Fprintf(&b, "<section><h2><b>%s</b> <code>%s</code></h2><p>%s <i>(%s)</i></p>", op.Method(), html.EscapeString(op.Path()), html.EscapeString(summary(op)), who)
+		for _, part := range []struct {
+			name string
+			of   field.Object
+		}{{"path", op.InPath()}, {"query", inQuery(op)}, {"body", op.InBody()}, {"answer", op.Gives()}} {
+			if len(part.of) > 0 {
+				fmt.Fprintf(&b, "<p class=f>%s:</p>", part.name)
+				describe(&b, part.of, known, part.name == "answer")
+			}
+		}
+		b.WriteString("</section>\n")
+	}
+	b.WriteString("<h1>Shapes</h1>")
+	for _, name := range slices.Sorted(maps.Keys(known)) {
+		fmt.Fprintf(&b, "<section id=%s><h2>%s</h2>", name, name)
+		describe(&b, known[name], known, name != "Draft")
+		b.WriteString("</section>\n")
+	}
+	return []byte(b.String())
+})
+
+// describe writes fields: of an answer it says what may be missing, of a request what may not.
+func describe(b *strings.Builder, o field.Object, shapes map[string]field.Object, answer bool) {
+	b.WriteString("<dl>")
+	for _, f := range o {
+		need := ""
+		switch {
+		case f.Idle:
+			continue
+		case f.Nullable:
+			need = " or null"
+		case f.Must && !answer:
+			need = " required"
+		case !f.Must && answer:
+			need = " sometimes"
+		}
+		if f.Default != "" {
+			need += ", " + f.Default + " when left out"
+		}
+		kind := html.EscapeString(f.Kind.Name)
+		if name := strings.TrimPrefix(f.Kind.Name, "[]"); shapes[name] != nil {
+			kind = strings.TrimSuffix(kind, name) + "<a href=#" + name + ">" + name + "</a>"
+		}
+		fmt.Fprintf(b, "<dt><code>%s</code> <small>%s%s</small></dt><dd>%s</dd>", f.Name, kind, html.EscapeString(need), html.EscapeString(f.Doc))
+	}
+	b.WriteString("</dl>")
+}
+
+const docsStyle = `:root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}section{border-top:1px solid #8884;padding:.3rem 0}` +
+	`h2{font-size:1rem;margin:.5rem 0 0}p{margin:.2rem 0}code{font-size:.95em}small,i{opacity:.7}dt{display:inline}dt code{font-weight:600}dd{display:inline;margin:0 1rem 0 .3rem}dl{margin:.2rem 0}.f{margin:.3rem 0 0}`
+
+func serveDocs(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	_, _ = w.Write(docs()) // a client that went away is no failure of ours
+}

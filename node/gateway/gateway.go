@@ -1,0 +1,274 @@
+package gateway
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cairndb/cairn/node/access"
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/wire/large"
+)
+
+const (
+	headTimeout = 10 * time.Second
+	maxHeader   = 16 << 10 // read before the token is known
+	maxBusy     = 256      // requests that are worked on at a time; streams that wait are not counted
+)
+
+// request is one exchange on its way.
+type request struct {
+	g    *Gateway
+	w    http.ResponseWriter
+	r    *http.Request
+	c    api.Caller
+	body map[string]json.RawMessage
+}
+
+// streamed is a result that the handler has written itself.
+type streamed struct{}
+
+// Config says what a gateway works with. All of it is required but the flags.
+type Config struct {
+	Door   api.Door
+	Access Access
+	Conns  *access.Conns // of this port
+
+	Metrics Metrics
+	Models  Models       // at /mcp
+	Console http.Handler // at / and below /console/
+	Log     *slog.Logger
+
+	WaitOpen  func(context.Context) error // returns when the node answers more than stale recalls
+	Leads     func() bool                 // whether this node takes writes itself
+	NotLeader func() error                // the refusal of a write on a node that does not
+	Leader    func() api.Leader
+
+	Budget *large.Budget // of the bytes of requests, shared with other ports
+	Turns  large.Turns   // at decoding large requests, shared as well
+
+	Lenient     bool     // requests are taken as the oldest clients send them
+	Forward     bool     // writes on a follower are passed on; else they are refused with the leader's address
+	MaxRPS      int      // what a token may ask a second that has no bound of its own; 0 and less for no bound
+	CORSOrigins []string // whose pages may ask from a browser; * for all
+}
+
+// Access turns tokens into callers.
+type Access interface {
+	// Login is the caller of a token that was shown from an address.
+	Login(from, token string) (api.Caller, error)
+
+	// Select is the caller in another database, for those that may leave their own.
+	Select(c api.Caller, database string) (api.Caller, error)
+
+	// Ready refuses a caller that would have to wait for its next operation, and counts none.
+	Ready(c api.Caller) error
+}
+
+// Metrics counts what a gateway does, and shows what is counted.
+type Metrics interface {
+	Handled(operation string, took time.Duration)
+	Refused(kind string)
+	Answered(status int)
+
+	// Show writes the page for a caller; nil for a client without a token.
+	Show(w http.ResponseWriter, r *http.Request, c *api.Caller)
+}
+
+// Models answers messages of models. decoded is called when a large message is decoded; nil for small ones.
+type Models interface {
+	Serve(w http.ResponseWriter, r *http.Request, c api.Caller, message []byte, decoded func())
+}
+
+// Gateway is the port for HTTP of one node.
+type Gateway struct {
+	cfg     Config
+	srv     *http.Server
+	busy    atomic.Int64
+	streams atomic.Int64
+	open    sync.Map // net.Conn to the func() that counts it out
+}
+
+// New makes a gateway that does not listen yet.
+func New(cfg Config) *Gateway {
+	g := &Gateway{cfg: cfg}
+	mux := http.NewServeMux()
+	for _, op := range offered() {
+		for _, path := range append([]string{op.Path()}, op.Also...) {
+			mux.HandleFunc(op.Method()+" "+path, func(w http.ResponseWriter, r *http.Request) { g.serve(w, r, op) })
+		}
+	}
+	mux.HandleFunc("/mcp", g.serveModels)
+	mux.HandleFunc("GET /metrics", g.serveMetrics)
+	mux.HandleFunc("GET /openapi.json", serveOpenAPI)
+	mux.HandleFunc("GET /docs", serveDocs)
+	mux.Handle("GET /{$}", cfg.Console)
+	mux.Handle("GET /console/", cfg.Console)
+	g.srv = &http.Server{Handler: g.outer(mux), ReadHeaderTimeout: headTimeout, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: maxHeader,
+		ConnState: g.connection, ErrorLog: slog.NewLogLogger(cfg.Log.Handler(), slog.LevelDebug)}
+	return g
+}
+
+// Connections is how many are open.
+func (g *Gateway) Connections() int { return g.cfg.Conns.Open() }
+
+// Streams is how many event streams are open.
+func (g *Gateway) Streams() int { return int(g.streams.Load()) }
+
+// Busy is how many requests are worked on.
+func (g *Gateway) Busy() int { return int(g.busy.Load()) }
+
+// Run accepts connections until the gateway is closed.
+func (g *Gateway) Run(ln net.Listener) error {
+	if err := g.srv.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// connection counts the gateway's connections in and out, and closes those beyond the bound; it is the server's ConnState.
+func (g *Gateway) connection(nc net.Conn, s http.ConnState) {
+	switch s {
+	case http.StateNew:
+		leave, ok := g.cfg.Conns.Enter(nc.RemoteAddr())
+		if !ok {
+			nc.Close()
+			return
+		}
+		g.open.Store(nc, leave)
+	case http.StateClosed, http.StateHijacked:
+		if leave, known := g.open.LoadAndDelete(nc); known {
+			leave.(func())()
+		}
+	}
+}
+
+// Close lets requests under way finish until ctx ends.
+func (g *Gateway) Close(ctx context.Context) error {
+	if err := g.srv.Shutdown(ctx); err != nil {
+		return g.srv.Close()
+	}
+	return nil
+}
+
+// serve answers a request for an operation.
+func (g *Gateway) serve(w http.ResponseWriter, r *http.Request, op *api.Op) {
+	start := time.Now()
+	defer func() { g.cfg.Metrics.Handled(op.Name, time.Since(start)) }()
+	result, err := g.answer(&request{g: g, w: w, r: r}, op)
+	if err != nil {
+		g.fail(w, r, err)
+		return
+	}
+	if _, done := result.(streamed); !done {
+		writeJSON(w, http.StatusOK, result)
+	}
+}
+
+// answer checks a request in the order token, right, body, load, leadership, and asks the door, which counts it. Clients see the order
+// that they know: a node that does not take writes says so whether or not it knows the token.
+func (g *Gateway) answer(q *request, op *api.Op) (any, error) {
+	forward := g.forwards(q.r)
+	refused := func() error {
+		if op.Writes && !forward && !g.cfg.Leads() {
+			return g.cfg.NotLeader()
+		}
+		return nil
+	}
+	if err := g.identify(q, op); err != nil {
+		leaveUnread(q.w, q.r)
+		return nil, cmp.Or(refused(), err)
+	}
+	if !op.Stream {
+		release, err := g.readBody(q, op)
+		if err != nil {
+			leaveUnread(q.w, q.r)
+			return nil, err
+		}
+		defer release()
+	}
+	if n := g.busy.Add(1); n > maxBusy && op.Scope != "" { // whether the node lives is told however busy it is
+		g.busy.Add(-1)
+		return nil, crowded(n)
+	}
+	defer g.busy.Add(-1)
+	if err := refused(); err != nil {
+		return nil, err
+	}
+	if op.Writes && !g.cfg.Leads() {
+		g.nameLeader(q.w) // what streams its answer has sent the header when it is done
+		defer g.nameLeader(q.w)
+	}
+	return g.do(q, op)
+}
+
+// leaderHeader names the node that took a write which this one has passed on.
+const leaderHeader = "X-Cairn-Leader"
+
+func (g *Gateway) nameLeader(w http.ResponseWriter) {
+	if id := g.cfg.Leader().ID; id != nil {
+		w.Header().Set(leaderHeader, strconv.FormatUint(uint64(*id), 10))
+	}
+}
+
+// forwardHeader is how a client asks a node to pass its write on that is configured not to. The console does, so that it works on
+// every node.
+const forwardHeader = "X-Cairn-Forward"
+
+func (g *Gateway) forwards(r *http.Request) bool {
+	return g.cfg.Forward || r.Header.Get(forwardHeader) == "1"
+}
+
+func crowded(n int64) error {
+	return oplog.Errorf(oplog.Unavailable, "server overloaded: %d inflight ops (max %d). Retry later.", n-1, maxBusy)
+}
+
+// identify finds the caller, the database it means, and whether it has the right. It reads nothing but the header.
+func (g *Gateway) identify(q *request, op *api.Op) (err error) {
+	if op.Scope == "" {
+		q.c.Surface = "http"
+		return nil
+	}
+	if q.c, err = g.authenticate(q.r); err != nil {
+		return err
+	}
+	if err := g.cfg.Door.May(q.c, op); err != nil {
+		return err
+	}
+	q.c.Usual = max(0, g.cfg.MaxRPS)
+	q.c.Forward, q.c.Surface, q.c.Bearer = g.forwards(q.r), "http", q.r.Header.Get("Authorization")
+	q.c, err = g.cfg.Access.Select(q.c, q.param("database"))
+	return err
+}
+
+func (g *Gateway) authenticate(r *http.Request) (api.Caller, error) {
+	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if !ok {
+		return api.Caller{}, oplog.Errorf(oplog.Denied, "missing Bearer token")
+	}
+	return g.cfg.Access.Login(r.RemoteAddr, token)
+}
+
+// serveMetrics shows the node's own lines to all, and those of databases to callers that may use them.
+func (g *Gateway) serveMetrics(w http.ResponseWriter, r *http.Request) {
+	if r.Header.Get("Authorization") == "" {
+		g.cfg.Metrics.Show(w, r, nil)
+		return
+	}
+	c, err := g.authenticate(r)
+	if err != nil {
+		g.fail(w, r, err)
+		return
+	}
+	g.cfg.Metrics.Show(w, r, &c)
+}

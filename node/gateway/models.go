@@ -1,0 +1,56 @@
+package gateway
+
+import (
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/wire/large"
+)
+
+// serveModels lets models in, and reads their messages.
+func (g *Gateway) serveModels(w http.ResponseWriter, r *http.Request) {
+	start := time.Now()
+	q := &request{g: g, w: w, r: r}
+	err := g.identify(q, api.Message.Op)
+	if err == nil {
+		err = g.cfg.Access.Ready(q.c) // each message is counted by itself
+	}
+	if err != nil {
+		leaveUnread(w, r)
+		if errors.Is(err, &oplog.Error{Kind: oplog.Denied}) {
+			w.Header().Set("WWW-Authenticate", "Bearer")
+		}
+		g.fail(w, r, err)
+		return
+	}
+	message, release, err := g.bodyOf(w, r, maxSmall)
+	if err != nil {
+		leaveUnread(w, r)
+		release()
+		g.fail(w, r, err)
+		return
+	}
+	defer release()
+	if n := g.busy.Add(1); n > maxBusy {
+		g.busy.Add(-1)
+		g.fail(w, r, crowded(n))
+		return
+	}
+	defer g.busy.Add(-1)
+	defer func() { g.cfg.Metrics.Handled("mcp", time.Since(start)) }()
+	q.c.Forward, q.c.Surface = true, "mcp" // a model has no idea of a cluster
+	var decoded func()
+	if len(message) >= large.From {
+		done, err := g.cfg.Turns.Take(r.Context())
+		if err != nil {
+			return // the client left
+		}
+		decoded = sync.OnceFunc(done)
+		defer decoded()
+	}
+	g.cfg.Models.Serve(w, r, q.c, message, decoded)
+}
