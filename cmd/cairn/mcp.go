@@ -70,6 +70,17 @@ func (a *app) serveMCP(ctx context.Context, t *cli.Target) error {
 	defer up.Close()
 	srv := mcp.NewServer(&mcp.Implementation{Name: "cairn", Title: "Cairn memory", Version: cli.BuildVersion()},
 		&mcp.ServerOptions{Instructions: up.InitializeResult().Instructions})
+	if err := offer(ctx, srv, up); err != nil {
+		return err
+	}
+	if err := srv.Run(ctx, draining{&mcp.StdioTransport{}}); err != nil && ctx.Err() == nil {
+		return err
+	}
+	return nil
+}
+
+// offer gives a server the tools, prompts and resources of the node's, each of which passes what is asked on.
+func offer(ctx context.Context, srv *mcp.Server, up *mcp.ClientSession) error {
 	for tool, err := range up.Tools(ctx, nil) {
 		if err != nil {
 			return err
@@ -100,9 +111,6 @@ func (a *app) serveMCP(ctx context.Context, t *cli.Target) error {
 			return err
 		}
 		srv.AddResourceTemplate(res, read)
-	}
-	if err := srv.Run(ctx, draining{&mcp.StdioTransport{}}); err != nil && ctx.Err() == nil {
-		return err
 	}
 	return nil
 }

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/wire/client"
+)
+
+func (a *app) db() *cobra.Command {
+	group := &cobra.Command{Use: "db", Short: "Databases: create, list, drop, quota, reembed"}
+	var t cli.Target
+	for _, c := range []*cobra.Command{a.dbCreate(&t), a.dbList(&t), a.dbDrop(&t), a.dbQuota(&t), a.dbReembed(&t)} {
+		t.Flags(c)
+		group.AddCommand(c)
+	}
+	return group
+}
+
+func (a *app) dbCreate(t *cli.Target) *cobra.Command {
+	return &cobra.Command{Use: "create NAME", Short: "Create a database", Args: cobra.ExactArgs(1), RunE: func(c *cobra.Command, args []string) error {
+		return t.With(c.Context(), func(ctx context.Context, cl *client.Client) error {
+			id, err := cl.CreateDatabase(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			if t.JSON {
+				return a.JSON(map[string]any{"id": id, "name": args[0]})
+			}
+			fmt.Fprintf(a.Out, "created database '%s' (id: %d)\n", args[0], id)
+			return nil
+		})
+	}}
+}
+
+func (a *app) dbList(t *cli.Target) *cobra.Command {
+	return &cobra.Command{Use: "list", Short: "List the databases", Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
+		return t.With(c.Context(), func(ctx context.Context, cl *client.Client) error {
+			dbs, err := cl.Databases(ctx)
+			if err != nil {
+				return err
+			}
+			if t.JSON {
+				type row struct {
+					ID      uint32 `json:"id"`
+					Name    string `json:"name"`
+					Created string `json:"created_at"`
+				}
+				rows := []row{}
+				for _, d := range dbs {
+					rows = append(rows, row{d.ID, d.Name, d.CreatedAt})
+				}
+				return a.JSON(rows)
+			}
+			fmt.Fprintf(a.Out, "%-6s %-20s %s\n", "ID", "NAME", "CREATED")
+			for _, d := range dbs {
+				fmt.Fprintf(a.Out, "%-6d %-20s %s\n", d.ID, d.Name, d.CreatedAt)
+			}
+			return nil
+		})
+	}}
+}
+
+func (a *app) dbDrop(t *cli.Target) *cobra.Command {
+	var yes bool
+	c := &cobra.Command{Use: "drop NAME --yes", Short: "Remove a database with all that is in it", Args: cobra.ExactArgs(1), RunE: func(c *cobra.Command, args []string) error {
+		if !yes {
+			return cli.Usagef("dropping '%s' cannot be undone; say --yes", args[0])
+		}
+		var out map[string]any
+		if err := t.Get(c.Context(), "DELETE", "/v1/databases/"+url.PathEscape(args[0]), nil, &out); err != nil {
+			return err
+		}
+		if t.JSON {
+			return a.JSON(out)
+		}
+		fmt.Fprintf(a.Out, "dropped database '%s'\n", args[0])
+		return nil
+	}}
+	c.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
+	return c
+}
+
+func (a *app) dbReembed(t *cli.Target) *cobra.Command {
+	return &cobra.Command{Use: "reembed NAME", Short: "Give a database to the embedder that the node is configured with, and embed its memories anew", Args: cobra.ExactArgs(1),
+		Long: "Gives a database to the embedder that the node is configured with. Its memories are embedded anew in the background; meanwhile\nwords find all of them, and vectors those that are done. Run the same command again to see progress.",
+		RunE: func(c *cobra.Command, args []string) error {
+			var out struct {
+				Embedder    *string `json:"embedder"`
+				Reembedding bool    `json:"reembedding"`
+				Done        uint64  `json:"done"`
+				Of          uint64  `json:"of"`
+			}
+			if err := t.Get(c.Context(), "POST", "/v1/admin/databases/"+url.PathEscape(args[0])+"/embedding", map[string]any{}, &out); err != nil {
+				return err
+			}
+			if t.JSON {
+				return a.JSON(out)
+			}
+			by := "nothing"
+			if out.Embedder != nil {
+				by = *out.Embedder
+			}
+			fmt.Fprintf(a.Out, "%s: %d of %d memories have their vector\n", by, out.Done, out.Of)
+			return nil
+		}}
+}

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/node/api"
+)
+
+func (a *app) token() *cobra.Command {
+	group := &cobra.Command{Use: "token", Short: "Client tokens: create, list, revoke, limit"}
+	var t cli.Target
+	for _, c := range []*cobra.Command{a.tokenCreate(&t), a.tokenList(&t), a.tokenRevoke(&t), a.tokenLimit(&t)} {
+		t.Flags(c)
+		group.AddCommand(c)
+	}
+	return group
+}
+
+func (a *app) tokenCreate(t *cli.Target) *cobra.Command {
+	var database, label string
+	var scopes []string
+	var expires time.Duration
+	c := &cobra.Command{Use: "create", Short: "Make a token; it is shown once", Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
+		body := map[string]any{"database": database, "label": label, "scopes": scopes}
+		if expires < 0 || c.Flags().Changed("expires") && expires == 0 {
+			return cli.Usagef("--expires %s: from now on, so more than 0", expires)
+		}
+		if expires > 0 {
+			body["expires_at"] = float64(time.Now().Add(expires).Unix())
+		}
+		var out map[string]any
+		if err := t.Get(c.Context(), "POST", "/v1/admin/tokens", body, &out); err != nil {
+			return err
+		}
+		if t.JSON {
+			return a.JSON(out)
+		}
+		fmt.Fprintln(a.Out, out["token"])
+		fmt.Fprintln(a.Err, "keep it: only its hash is stored")
+		return nil
+	}}
+	c.Flags().StringVar(&database, "for", "default", "database it lets its holder into")
+	c.Flags().StringVar(&label, "label", "", "what it is for")
+	c.Flags().StringSliceVar(&scopes, "scope", nil, "read, write, owner (administers its database), admin (the cluster); read and write by default")
+	c.Flags().DurationVar(&expires, "expires", 0, "how long it holds; for ever by default")
+	return c
+}
+
+func (a *app) tokenList(t *cli.Target) *cobra.Command {
+	return &cobra.Command{Use: "list", Short: "List the tokens by hash", Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
+		var out struct {
+			Tokens []api.Token `json:"tokens"`
+		}
+		if err := t.Get(c.Context(), "GET", "/v1/admin/tokens", nil, &out); err != nil {
+			return err
+		}
+		if t.JSON {
+			return a.JSON(out.Tokens)
+		}
+		w := tabwriter.NewWriter(a.Out, 0, 4, 2, ' ', 0)
+		fmt.Fprintln(w, "HASH\tDATABASE\tLABEL\tSCOPES\tSTATE\tLAST USED\tLIMIT")
+		for _, r := range out.Tokens {
+			fmt.Fprintf(w, "%s\t%s\t%s\t%v\t%s\t%s\t%s\n", r.HashPrefix, r.Database, r.Label, r.Scopes, stateOfToken(r, time.Now()), clock(r.Used), perSecond(r.PerSecond))
+		}
+		return w.Flush()
+	}}
+}
+
+func (a *app) tokenRevoke(t *cli.Target) *cobra.Command {
+	return &cobra.Command{Use: "revoke TOKEN", Short: "End a token (its text, its hash or the beginning of it); its connections are closed", Args: cobra.ExactArgs(1), RunE: func(c *cobra.Command, args []string) error {
+		var out map[string]bool
+		if err := t.Get(c.Context(), "POST", "/v1/admin/tokens/revoke", map[string]string{"token": args[0]}, &out); err != nil {
+			return err
+		}
+		if t.JSON {
+			return a.JSON(out)
+		}
+		if !out["revoked"] {
+			return fmt.Errorf("token not found or already revoked")
+		}
+		fmt.Fprintln(a.Out, "token revoked")
+		return nil
+	}}
+}
+
+// stateOfToken is whether a token opens anything.
+func stateOfToken(r api.Token, now time.Time) string {
+	switch {
+	case r.Revoked != nil:
+		return "revoked"
+	case r.Expires == nil:
+		return "valid"
+	case *r.Expires <= float64(now.Unix()):
+		return "expired"
+	}
+	return "until " + clock(r.Expires)
+}
+
+// clock is a time of the gateway's as tables show it.
+func clock(at *float64) string {
+	if at == nil {
+		return "never"
+	}
+	return time.UnixMicro(int64(*at * 1e6)).Local().Format("2006-01-02 15:04")
+}
