@@ -50,7 +50,7 @@ func TestExitCodes(t *testing.T) {
 		{"status --url ftp://x", cli.ExitUsage, "http://host:port"},
 		{"status --watch --interval 0s", cli.ExitUsage, "at least 100ms"},
 		{"remember x --importance 7", cli.ExitUsage, "0 to 1"},
-		{"remember x --half-life -1", cli.ExitUsage, "more than 0"},
+		{"remember x --half-life -1", cli.ExitUsage, "above 0"},
 		{"remember -", cli.ExitUsage, "no text"},
 		{"recall x --as-of yesterday", cli.ExitUsage, "--as-of \"yesterday\": want a date"},
 		{"recall x --since 2021-01-01 --until 2020-01-01", cli.ExitUsage, "--since is after --until"},

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/wire/client"
+)
+
+func (a *app) forget() *cobra.Command {
+	var t cli.Target
+	c := &cobra.Command{
+		Use: "forget RID", Short: "Forget a memory", Args: cobra.ExactArgs(1),
+		Long: `Forget a memory: it is recalled and listed no more, and what its text claimed is taken back. It is not erased: it can still
+be read by its id, its past can be asked about, and its text stays in the files and backups of all nodes. To erase, purge:
+POST /v1/admin/purge, with a token of scope owner.`,
+		RunE: func(c *cobra.Command, args []string) error {
+			return t.With(c.Context(), func(ctx context.Context, cl *client.Client) error {
+				found, err := cl.Forget(ctx, args[0])
+				if err != nil {
+					return err
+				}
+				if t.JSON {
+					if err := a.JSON(map[string]any{"rid": args[0], "found": found, "index": cl.Index()}); err != nil {
+						return err
+					}
+				} else if found {
+					fmt.Fprintln(a.Out, "forgotten")
+				}
+				if !found {
+					return fmt.Errorf("no memory %s", args[0])
+				}
+				return nil
+			})
+		},
+	}
+	t.Flags(c)
+	t.InDatabase(c)
+	return c
+}

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/wire"
+	"github.com/cairndb/cairn/wire/client"
+)
+
+type recalled struct {
+	Results []hit    `json:"results"`
+	Total   int      `json:"total"`
+	Index   uint64   `json:"index"`
+	Lag     *float64 `json:"lag_seconds"` // null when the node heard no leader
+
+	Considered    uint64 `json:"considered"`      // memories that were looked at
+	BelowMinScore uint64 `json:"below_min_score"` // of them, those that match and score less than --min-score
+}
+
+type hit struct {
+	RID       string          `json:"rid"`
+	Score     float64         `json:"score"`
+	Text      string          `json:"text"`
+	Type      string          `json:"memory_type"`
+	Namespace string          `json:"namespace"`
+	Created   float64         `json:"created_at"`
+	Metadata  json.RawMessage `json:"metadata"`
+	Why       []string        `json:"why_retrieved"`
+}
+
+// recallFlags are the flags of recall, beside --since and --until, which are its time_window.
+var recallFlags = []requestFlag{
+	{"top", "k", "top_k"}, {"without", "", "without"}, {"diverse", "", "diverse"}, {"min-score", "", "min_score"}, {"namespace", "n", "namespace"},
+	{"domain", "", "domain"}, {"type", "", "memory_type"}, {"as-of", "", "as_of"}, {"consistency", "", "consistency"}, {"min-index", "", "min_index"},
+}
+
+func (a *app) recall() *cobra.Command {
+	var t cli.Target
+	q := wire.NewRecall("")
+	var check func() error
+	dates := map[string]*string{} // of time_window
+	c := &cobra.Command{
+		Use: "recall QUESTION...", Short: "Find memories", Args: cobra.MinimumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if q.Query = strings.Join(args, " "); q.TopK < 1 {
+				return cli.Usagef("--top %d: at least 1", q.TopK)
+			}
+			if err := check(); err != nil {
+				return err
+			}
+			for name, to := range map[string]*float64{"since": &q.Since, "until": &q.Until} {
+				if err := dateFlag("--"+name, *dates[name], to); err != nil {
+					return cli.Usage(err)
+				}
+			}
+			if q.Since != 0 && q.Until != 0 && q.Since > q.Until {
+				return cli.Usage(errors.New("--since is after --until"))
+			}
+			return t.With(c.Context(), func(ctx context.Context, cl *client.Client) error {
+				results, end, err := cl.Recall(ctx, q)
+				if err != nil {
+					return err
+				}
+				return a.printRecall(t.JSON, results, end)
+			})
+		},
+	}
+	t.Flags(c)
+	t.InDatabase(c)
+	check = giveFlags(c, api.Recall.Op, &q, recallFlags)
+	for name, help := range map[string]string{"since": "only memories created at this date or later", "until": "only memories created at this date or before"} {
+		dates[name] = c.Flags().String(name, "", help+": RFC 3339 or Unix seconds")
+	}
+	return c
+}
+
+func (a *app) printRecall(asJSON bool, results []wire.RecallResult, end wire.RecallEnd) error {
+	if asJSON {
+		out := recalled{Results: []hit{}, Total: end.Total, Index: end.Index, Lag: end.LagSeconds, Considered: end.Considered, BelowMinScore: end.BelowMinScore}
+		for _, r := range results {
+			h := hit{r.RID, r.Score, r.Text, r.MemoryType, r.Namespace, r.CreatedAt, json.RawMessage(r.Metadata), r.WhyRetrieved}
+			if len(h.Metadata) == 0 {
+				h.Metadata = json.RawMessage("null")
+			}
+			out.Results = append(out.Results, h)
+		}
+		return a.JSON(out)
+	}
+	if len(results) == 0 {
+		fmt.Fprintln(a.Err, "nothing found:", nothingFound(end))
+	}
+	for _, r := range results {
+		at := time.UnixMicro(int64(r.CreatedAt * 1e6)).Local().Format(time.DateTime)
+		fmt.Fprintf(a.Out, "%.3f  %s\n       %s  %s  %s\n", r.Score, r.Text, r.RID, at, strings.Join(r.WhyRetrieved, ", "))
+	}
+	return nil
+}
+
+// nothingFound says why an answer is empty.
+func nothingFound(end wire.RecallEnd) string {
+	switch {
+	case end.BelowMinScore > 0:
+		return fmt.Sprintf("%d memories match and score less than --min-score", end.BelowMinScore)
+	case end.Considered > 0:
+		return fmt.Sprintf("of %d memories looked at none matches the question", end.Considered)
+	}
+	return "no memory that passes the filters has a word of the question or is like it"
+}
