@@ -6,25 +6,26 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// A Caller is who asks, for which database, with which rights. Only the node makes one: of a token, or for a surface whose clients
-// are this host's own user.
+// A Caller is the authenticated origin of a request: its database, its rights and how it may be answered. Trust boundary: only
+// node/access makes one, from a token or for a surface whose clients are this host's own user; everything behind the door believes
+// it.
 type Caller struct {
 	DB       oplog.DB
 	Database string
 	Token    string  // hash; empty for the master token and local callers
 	Label    string  // the token's
-	By       string  // who it is that has no token: see the By constants
+	By       string  // the origin of a caller without a token: see the By constants
 	Scopes   []Scope // what is allowed
 	Forward  bool    // writes follow the leader by themselves
-	Quiet    bool    // what it recalls is not reinforced
-	Bearer   string  // the Authorization that it came with, to ask other nodes in its name; blank for none
-	Surface  string  // by which it asks, for the slow log: http, wire, mcp, local
+	Quiet    bool    // its recalls strengthen nothing
+	Bearer   string  // its Authorization header, to ask other nodes in its name; blank for none
+	Surface  string  // http, wire, mcp or local, for the slow log
 
-	Usual   int // operations a second where nothing else is agreed on; 0 for no bound
-	Counted int // operations of the request that its limits have counted already
+	Usual   int // operations a second where token and database set no limit; 0 for no limit
+	Counted int // operations of the request that were counted against its limits already
 }
 
-// Who asks without a token.
+// The origins of callers without a token.
 const (
 	ByMaster = "master" // the cluster secret
 	ByLocal  = "local"  // this host's user, over a socket of this host
@@ -34,7 +35,7 @@ const (
 // HashPrefix is how much of a token's hash names it.
 const HashPrefix = 12
 
-// Who is the caller as the audit names it.
+// Who is the caller's name in the audit.
 func (c Caller) Who() string {
 	if c.Token == "" {
 		return c.By
@@ -42,7 +43,7 @@ func (c Caller) Who() string {
 	return c.Token[:HashPrefix]
 }
 
-// May says whether the caller has a right.
+// May reports whether the caller has a scope.
 func (c Caller) May(s Scope) bool {
 	return slices.Contains(c.Scopes, s) || s == Owner && slices.Contains(c.Scopes, Admin)
 }

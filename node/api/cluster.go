@@ -5,7 +5,7 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// The cluster, and who belongs to it.
+// The cluster and its members.
 var (
 	Cluster  = row[ClusterRequest, ClusterStatus](Op{Name: "cluster", Does: "The cluster as this node sees it.", HTTP: "GET /v1/cluster", Wire: wire.OpClusterStatus})
 	Topology = row[TopologyRequest, TopologyAnswer](Op{Name: "cluster_topology", Does: "The members of the cluster and where each is reached.", Scope: Read, HTTP: "GET /v1/cluster/topology"})
@@ -88,7 +88,7 @@ type Peer struct {
 	Leftovers
 
 	Through uint64 `json:"-"` // as Applied, with the log's own entries
-	Whole   bool   `json:"-"` // it has counted its state and found what was written, and has its vote
+	Whole   bool   `json:"-"` // its state was checked and is intact, and it has its vote
 }
 
 type TopologyRequest struct{}

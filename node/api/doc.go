@@ -1,7 +1,7 @@
-// Package api is what can be asked of a memory: each request and each answer as a plain struct whose tags describe its fields, and the
-// table of all operations, Ops. Every surface is made of it: HTTP routes, OpenAPI and the reference page, the tools for models, flags.
-// It does nothing itself, holds no state and asks no network. Surfaces and local dialects import it, and of node's rooms nothing else;
-// it imports opcodes (wire), ids (oplog) and the description of values (wire/field).
+// Package api describes every operation on a memory: each request and each answer as a plain struct whose tags describe its fields, and
+// Ops, the table of all operations. Every surface is made from it: HTTP routes, OpenAPI and the reference page, tools for models, flags.
+// It runs nothing, holds no state, opens no connection and decides no right. Any package may import it; surfaces and local dialects
+// import no other package below node. It imports opcodes (wire), ids (oplog) and the description of values (wire/field).
 //
 // # Tags
 //

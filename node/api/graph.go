@@ -104,7 +104,7 @@ type ClaimList struct {
 	Claims []ClaimRow `json:"claims" doc:"The newest first."`
 }
 
-// A ClaimRow is what somebody or something said of an entity.
+// A ClaimRow is a claim about an entity.
 type ClaimRow struct {
 	ID         string   `json:"claim_id" doc:"The claim's id."`
 	Src        string   `json:"src" doc:"The entity that it is about."`

@@ -2,7 +2,7 @@ package api
 
 import "github.com/cairndb/cairn/oplog"
 
-// How a node does. No token is asked: a load balancer has none.
+// The health of a node. No token is needed: a load balancer has none.
 var (
 	Alive      = row[AliveRequest, AliveAnswer](Op{Name: "health", Does: "Whether the process is alive; always 200.", HTTP: "GET /v1/health"})
 	DeepHealth = row[DeepHealthRequest, DeepHealthAnswer](Op{Name: "health_deep", HTTP: "GET /v1/health/deep",
@@ -87,7 +87,7 @@ type Embedder struct {
 	EmbedderState
 }
 
-// EmbedderState is how an embedder does, and how much waits for it.
+// EmbedderState is the state of an embedder and the number of memories that wait for it.
 type EmbedderState struct {
 	Up          bool     `json:"up" doc:"Whether it answered when it was asked last."`
 	Queue       uint64   `json:"queue" doc:"Number of memories without a vector in the databases that it embeds; the leader embeds them."`

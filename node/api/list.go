@@ -111,7 +111,7 @@ type Counters struct {
 	*MoreCounters
 }
 
-// MoreCounters are for those who ask for them. What is counted one by one is counted up to 10,000.
+// MoreCounters are returned with verbose. Counters that need a scan stop at 10,000.
 type MoreCounters struct {
 	Archived int    `json:"archived_memories" doc:"Always 0: no memory is archived, all of them are searched."`
 	Resolved int    `json:"resolved_conflicts" doc:"Contradictions that were resolved or dismissed, up to 10,000."`

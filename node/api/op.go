@@ -27,7 +27,7 @@ const (
 	Stop     Scope = "stop"     // stops the node
 )
 
-// An Op is a row of the table: one thing that can be asked of a memory, and all that the door and the surfaces have to know of it.
+// An Op is a row of the table: one operation, and all that the door and the surfaces must know of it.
 type Op struct {
 	Name   string // in metrics, the slow log and OpenAPI
 	Does   string // what it does, in a sentence, for people
@@ -51,7 +51,7 @@ type Op struct {
 	request, answer reflect.Type
 }
 
-// A Tool is an operation that models may use. Its text is written for them: when to use it, and what it gives.
+// A Tool is an operation that models may call. Its text is written for them: when to use it, and what it returns.
 type Tool struct {
 	Name, Title, Text string
 
@@ -77,42 +77,41 @@ func (o Of[Q, A]) Do(ctx context.Context, d Door, c Caller, request *Q) (*A, err
 	return a.(*A), nil
 }
 
-// A Door is the one way in.
+// A Door is the only way in. node/engine implements it; surfaces and local dialects call it from any goroutine.
 type Door interface {
-	// Do checks whether the caller may, whether the request fits and whether it is its turn, runs the operation here or on the
-	// leader, and answers when this node has applied what it did. request is a pointer to the row's request, the answer one to its
-	// answer.
+	// Do checks the caller's scope, the request and the limits, runs the operation here or on the leader, and returns when this node
+	// has applied it. request is a pointer to the row's request, answer a pointer to its answer.
 	Do(ctx context.Context, c Caller, op *Op, request any) (answer any, err error)
 
-	// May refuses what Do would refuse whatever the request holds, so that a surface need not read one that is refused anyway.
+	// May returns the error that Do would return whatever the request holds, so that a surface need not read such a request.
 	May(c Caller, op *Op) error
 }
 
-// New is an empty request.
+// New returns a pointer to an empty request.
 func (o *Op) New() any { return reflect.New(o.request).Interface() }
 
-// Answer is an empty answer.
+// Answer returns a pointer to an empty answer.
 func (o *Op) Answer() any { return reflect.New(o.answer).Interface() }
 
-// Takes is what the request's fields may hold.
+// Takes describes the request's fields.
 func (o *Op) Takes() field.Object { return field.Of(o.request) }
 
-// Gives is what the answer's fields hold.
+// Gives describes the answer's fields.
 func (o *Op) Gives() field.Object { return field.Of(o.answer).Answered() }
 
-// Method is the one of HTTP; Path is its path. Both are blank for what HTTP does not offer.
+// Method is the HTTP method; blank when HTTP does not offer the operation.
 func (o *Op) Method() string { method, _, _ := strings.Cut(o.HTTP, " "); return method }
 
-// Path is the path over HTTP.
+// Path is the HTTP path; blank when HTTP does not offer the operation.
 func (o *Op) Path() string { _, path, _ := strings.Cut(o.HTTP, " "); return path }
 
-// InPath, InQuery and InBody are the fields of the request that come in each place over HTTP.
+// InPath are the request's fields that are part of the path.
 func (o *Op) InPath() field.Object { return o.Takes().At("path", o.usual()) }
 
-// InQuery is what comes as parameters.
+// InQuery are the request's fields that come as parameters.
 func (o *Op) InQuery() field.Object { return o.Takes().At("query", o.usual()) }
 
-// InBody is what comes as a JSON object.
+// InBody are the request's fields that come in a JSON body.
 func (o *Op) InBody() field.Object {
 	if o.usual() == "query" {
 		return nil

@@ -89,7 +89,7 @@ type Result struct {
 	*Explained
 }
 
-// Explained is what those get beside a result who ask how its score came about.
+// Explained is what a request with explain gets beside each result.
 type Explained struct {
 	Emotion *string `json:"emotional_state" doc:"The emotion that it was stored with."`
 	Session string  `json:"session_id" doc:"The session that it joined; blank for none."`
@@ -109,7 +109,7 @@ type Scores struct {
 	Graph   float64 `json:"graph" doc:"Relations of what the question names."`
 }
 
-// Factors are what relevance was multiplied by, and how far the memory had faded.
+// Factors are the factors that relevance was multiplied with, recency and decay.
 type Factors struct {
 	Fresh      float64 `json:"fresh" doc:"Freshness factor, from 0 to 1."`
 	Importance float64 `json:"importance" doc:"Factor of its importance."`

@@ -7,7 +7,7 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// A Refusal gives an error a code of its own where its kind is too coarse for clients, and what is told beside it.
+// A Refusal gives an error a code of its own, where its kind is too coarse for clients, and the details to return with it.
 type Refusal struct {
 	Code string
 	Err  error
@@ -18,16 +18,16 @@ func (e *Refusal) Error() string { return e.Err.Error() }
 func (e *Refusal) Unwrap() error { return e.Err }
 
 var (
-	// ErrNoLeader is the refusal while no leader is known, and may be in a moment.
+	// ErrNoLeader: no leader is known at the moment; retry.
 	ErrNoLeader = &oplog.Error{Kind: oplog.Unavailable, Text: "no leader elected (cluster not ready)"}
 
-	// ErrStopping is the refusal of a node that is being closed.
+	// ErrStopping: the node is being closed.
 	ErrStopping = &oplog.Error{Kind: oplog.Unavailable, Text: "the node is stopping"}
 )
 
-// Classify gives an error its kind; one that is not known is the node's own, and no business of a client's. A context that ended says so
-// bare only where nothing was written: elsewhere its error is one of unknown outcome. Contexts end before their requests do when the node
-// stops, or when the client has left.
+// Classify gives an error its kind; known is false for an internal error, which no client may see. A bare context error means that
+// nothing was written, because elsewhere it is wrapped in one of unknown outcome. Contexts end before their requests do when the
+// node stops or the client has left.
 func Classify(err error) (e *oplog.Error, known bool) {
 	switch {
 	case errors.As(err, &e):

@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 )
 
-// maxBatch is how many messages a batch may hold: one of a byte or two becomes a hundred times that.
+// maxBatch is the most messages in a batch: decoding turns a message of a byte or two into a hundred times that.
 const maxBatch = 1000
 
 var refusedBatch = json.RawMessage(`{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Invalid Request: a batch holds at most 1000 messages"}}`)
 
-// crowded says whether a text is an array of more values. It looks at no more than it has to.
-func crowded(b []byte) bool {
+// overMaxBatch reports whether a text is an array of more than maxBatch values. It stops reading when it knows.
+func overMaxBatch(b []byte) bool {
 	b = bytes.TrimLeft(b, " \t\r\n")
 	if len(b) == 0 || b[0] != '[' {
 		return false

@@ -18,7 +18,7 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// Config says whom a server asks. All of it but Lenient is required.
+// Config says which door a server asks. All of it but Lenient is required.
 type Config struct {
 	Door    api.Door
 	Version string // of the node
@@ -31,7 +31,7 @@ type Server struct {
 	http http.Handler
 }
 
-// New makes a server: one serves all exchanges, for to make it takes milliseconds.
+// New makes a server. One serves all exchanges, because making one takes milliseconds.
 func New(cfg Config) *Server {
 	s := &Server{cfg: cfg}
 	srv := s.server()
@@ -39,10 +39,10 @@ func New(cfg Config) *Server {
 	return s
 }
 
-// Serve answers one exchange of a caller whose message was read. decoded is called when a large message is decoded, which is work that
-// the caller of Serve may want to have taken its turn; nil for none.
+// Serve answers one exchange of a caller whose message was read. It calls decoded, if that is not nil, when it has decoded the
+// message, so that its caller can hold a turn for that long and no longer.
 func (s *Server) Serve(w http.ResponseWriter, r *http.Request, c api.Caller, message []byte, decoded func()) {
-	if crowded(message) {
+	if overMaxBatch(message) {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusBadRequest)
 		_, _ = w.Write(append(refusedBatch, '\n')) // a client that went away is no failure of ours
@@ -62,7 +62,7 @@ type (
 	decodedKey struct{} // a func()
 )
 
-// caller is who asks. What has none may do nothing.
+// caller is the caller of the exchange. A context without one gives a caller without rights.
 func caller(ctx context.Context) api.Caller {
 	c, _ := ctx.Value(callerKey{}).(api.Caller)
 	return c

@@ -10,7 +10,7 @@ import (
 )
 
 // A category's words are told apart by its list (words.go), which knows nothing of what is named tomorrow. A word that
-// keeps standing where words of one category stand is probably one of them: that is said, and nobody is taught anything.
+// keeps standing where words of one category stand is probably one of them: it is reported, and nothing learns from it.
 const (
 	maxFrames   = 10_000
 	familiar    = 3 // words of a category that make an attribute its own

@@ -1,5 +1,6 @@
 // Package mind is what THINK decides, as functions of plain values: no clock, no chance, no disk, no goroutine.
-// The node gathers a Snapshot, calls these, and proposes what comes back; Apply checks it against the state again.
+// Only the leader calls it, from one round of thinking: it gathers a Snapshot, calls these functions, and proposes what they
+// return; Apply checks it against the state again, so a stale decision is dropped the same way everywhere.
 //
 // # Contradictions
 //
@@ -60,21 +61,21 @@ type Snapshot struct {
 	frames map[string]map[string]int // what Contradictions read: single words by the attribute they were the value of
 }
 
-// slice is how many rows are looked at before the caller's context is.
-const slice = 16
+// checkEvery is the number of rows between two looks at the caller's context.
+const checkEvery = 16
 
-// pause asks the context now and then, and lets others have the machine.
+// pause rests, and returns the error of a context that has ended, every few rows.
 func (s *Snapshot) pause(ctx context.Context, i int) error {
-	s.breathe(i)
-	if i%slice != 0 {
+	s.rest(i)
+	if i%checkEvery != 0 {
 		return nil
 	}
 	return ctx.Err()
 }
 
-// breathe only lets others have the machine, where what is done is short enough to be finished.
-func (s *Snapshot) breathe(i int) {
-	if i%slice == 0 && s.Rest != nil {
+// rest calls Rest every few rows, in loops that are short enough to be finished.
+func (s *Snapshot) rest(i int) {
+	if i%checkEvery == 0 && s.Rest != nil {
 		s.Rest()
 	}
 }

@@ -57,7 +57,7 @@ const (
 	minWords = 3   // under which nothing is compared
 )
 
-// same says whether two texts say the same.
+// same reports whether two texts say the same.
 func same(a, b *meaning) bool {
 	if d := len(a.words) - len(b.words); d > maxMore || d < -maxMore {
 		return false
@@ -91,7 +91,7 @@ func same(a, b *meaning) bool {
 	return float64(both)/float64(both+moreA+moreB) >= minShare && slices.Equal(a.named(b), b.named(a))
 }
 
-// named is the names of both texts in the order in which one has them: who does what to whom.
+// named returns the names of both texts in the order in which one has them, which tells subject from object.
 func (m *meaning) named(o *meaning) (out []string) {
 	for _, w := range m.order {
 		if (slices.Contains(m.names, w) || slices.Contains(o.names, w)) && slices.Contains(o.order, w) && !slices.Contains(out, w) {
@@ -135,7 +135,7 @@ func Duplicates(ctx context.Context, s *Snapshot, l MergeLimits, taken map[strin
 	used := make([]bool, n)
 	look := finder{rows: rows, seen: make([]int32, n)}
 	for k := range min(l.Seeds, n) {
-		if err := s.pause(ctx, k*slice); err != nil { // a seed may be compared with hundreds of rows
+		if err := s.pause(ctx, k*checkEvery); err != nil { // a seed may be compared with hundreds of rows
 			return nil, 0, err
 		}
 		seed := (l.From + k) % n
@@ -145,9 +145,9 @@ func Duplicates(ctx context.Context, s *Snapshot, l MergeLimits, taken map[strin
 		}
 		cluster := []int{seed}
 		a := &s.Rows[seed]
-		for _, c := range look.near(means[seed].words, int32(seed)) {
+		for _, c := range look.candidatesOf(means[seed].words, int32(seed)) {
 			b := &s.Rows[c]
-			if used[c] || !beside(a, b, l.Window) || !same(&means[seed], &means[c]) || !alike(a, b) {
+			if used[c] || !withinWindow(a, b, l.Window) || !same(&means[seed], &means[c]) || !mayMerge(a, b) {
 				continue
 			}
 			if cluster = append(cluster, int(c)); len(cluster) == MaxCluster {
@@ -169,7 +169,7 @@ func mergeable(r *Row, taken map[string]bool) bool {
 	return !r.Made && !r.InConflict && !exempt[r.Type] && !taken[r.RID] && r.Text != ""
 }
 
-// finder looks for candidates; what it needs for one seed it uses for the next.
+// finder finds candidates for seeds, one after the other, and reuses its buffers.
 type finder struct {
 	rows       map[string][]int32 // by word
 	seen       []int32            // by row: the last seed that met it, and one
@@ -177,8 +177,9 @@ type finder struct {
 	candidates []int32
 }
 
-// near are the rows that share one of a seed's rarest words: duplicates differ in few. They are good until the next call.
-func (f *finder) near(words []string, seed int32) []int32 {
+// candidatesOf returns the rows that share one of a seed's rarest words, since duplicates differ in few words. The slice is valid
+// until the next call.
+func (f *finder) candidatesOf(words []string, seed int32) []int32 {
 	f.rare, f.candidates = append(f.rare[:0], words...), f.candidates[:0]
 	slices.SortFunc(f.rare, func(a, b string) int { return cmp.Or(cmp.Compare(len(f.rows[a]), len(f.rows[b])), cmp.Compare(a, b)) })
 	f.seen[seed] = seed + 1
@@ -196,14 +197,14 @@ func (f *finder) near(words []string, seed int32) []int32 {
 	return f.candidates
 }
 
-// beside says whether two rows lie close enough to be compared.
-func beside(a, b *Row, window oplog.Time) bool {
+// withinWindow reports whether two rows are of one namespace and close enough in time to be compared.
+func withinWindow(a, b *Row, window oplog.Time) bool {
 	d := a.Created - b.Created
 	return a.Namespace == b.Namespace && d <= window && -d <= window
 }
 
-// alike says whether two rows may become one, whatever they say.
-func alike(a, b *Row) bool {
+// mayMerge reports whether two rows may be merged as far as domain and entities go.
+func mayMerge(a, b *Row) bool {
 	if a.Domain != b.Domain && a.Domain != "" && b.Domain != "" && a.Domain != "general" && b.Domain != "general" {
 		return false
 	}

@@ -35,7 +35,7 @@ func FindPatterns(ctx context.Context, s *Snapshot) ([]oplog.Pattern, error) {
 func coOccurrence(s *Snapshot) (out []oplog.Pattern) {
 	dst := map[string][]string{}
 	for i, e := range s.Edges {
-		s.breathe(i)
+		s.rest(i)
 		if !slices.Contains(dst[e.Dst], e.Src) && len(dst[e.Dst]) < 50 {
 			dst[e.Dst] = append(dst[e.Dst], e.Src)
 		}
@@ -66,7 +66,7 @@ func clusters(s *Snapshot) (out []oplog.Pattern) {
 	total := 0
 	const hour = day / 24
 	for i := range s.Rows {
-		s.breathe(i)
+		s.rest(i)
 		if r := &s.Rows[i]; r.Type == "episodic" && r.Created >= 0 {
 			hours[(int64(r.Created/hour)+3*24)%168]++
 			total++
@@ -157,7 +157,7 @@ func crossDomain(s *Snapshot) (out []oplog.Pattern) {
 	}
 	best := map[string]oplog.Pattern{}
 	for i, a := range rows {
-		s.breathe(0)
+		s.rest(0)
 		for j, b := range rows[:i] {
 			if a.Domain == b.Domain || a.Namespace != b.Namespace {
 				continue
@@ -184,7 +184,7 @@ func crossDomain(s *Snapshot) (out []oplog.Pattern) {
 func bridges(s *Snapshot) (out []oplog.Pattern) {
 	in := map[string]map[string]int{}
 	for i := range s.Rows {
-		s.breathe(i)
+		s.rest(i)
 		r := &s.Rows[i]
 		if r.Domain == "" || r.Domain == "general" {
 			continue

@@ -25,7 +25,7 @@ func Statements(s *Snapshot) (found []oplog.ConflictRow, bounds []oplog.ClaimBou
 	byTriple := map[string][]oplog.StoredClaim{}
 	var keys []string
 	for i, c := range s.Claims {
-		s.breathe(i)
+		s.rest(i)
 		if c.Modality != "asserted" && c.Modality != "reported" {
 			continue
 		}
@@ -36,7 +36,7 @@ func Statements(s *Snapshot) (found []oplog.ConflictRow, bounds []oplog.ClaimBou
 		byTriple[key] = append(byTriple[key], c)
 	}
 	for i, key := range keys {
-		s.breathe(i)
+		s.rest(i)
 		f, b := s.claimConflicts(byTriple[key])
 		found, bounds = append(found, f...), append(bounds, b...)
 		if len(found) >= MaxConflicts {
@@ -50,7 +50,7 @@ func (s *Snapshot) edgeConflicts() (found []oplog.ConflictRow) {
 	by := map[string][]oplog.Edge{}
 	var keys []string
 	for i, e := range s.Edges {
-		s.breathe(i)
+		s.rest(i)
 		if !identityRelations[e.Type] && (!preferenceRelations[e.Type] || e.Type == "likes" || e.Type == "dislikes") {
 			continue // one may like many things
 		}
@@ -61,7 +61,7 @@ func (s *Snapshot) edgeConflicts() (found []oplog.ConflictRow) {
 		by[key] = append(by[key], e)
 	}
 	for i, key := range keys {
-		s.breathe(i)
+		s.rest(i)
 		es := by[key]
 		slices.SortFunc(es, func(a, b oplog.Edge) int { return int(max(-1, min(1, a.Updated-b.Updated))) })
 		last := es[len(es)-1]
@@ -132,7 +132,7 @@ func (s *Snapshot) claimConflicts(cs []oplog.StoredClaim) (found []oplog.Conflic
 	return found, bounds
 }
 
-// What was read from a text contradicts less than what was claimed by somebody: such conflicts are at most minor when the text
+// What was read from a text contradicts less than what was claimed explicitly: such conflicts are at most minor when the text
 // only reported it,
 func guessed(cs ...oplog.StoredClaim) bool {
 	return slices.ContainsFunc(cs, func(c oplog.StoredClaim) bool {

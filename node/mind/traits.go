@@ -30,7 +30,7 @@ func rawTraits(s *Snapshot) (p oplog.Personality) {
 	var mood float64
 	week := 0
 	for i := range s.Rows {
-		s.breathe(i)
+		s.rest(i)
 		if d := s.Rows[i].Domain; d != "" {
 			domains[d] = true
 		}

@@ -84,7 +84,7 @@ type rowUrgency struct {
 // urgent are the rows with the greatest urgency, as many as one kind of trigger may have; 0 is none.
 func (s *Snapshot) urgent(of func(*Row) float64) (top []rowUrgency) {
 	for i := range s.Rows {
-		s.breathe(i)
+		s.rest(i)
 		u := of(&s.Rows[i])
 		if u <= 0 || len(top) == maxOf && u <= top[maxOf-1].urgency {
 			continue
@@ -116,7 +116,7 @@ func decayed(s *Snapshot) (out []oplog.TriggerRow) {
 func ready(s *Snapshot) []oplog.TriggerRow {
 	episodic := 0
 	for i := range s.Rows {
-		s.breathe(i)
+		s.rest(i)
 		if s.Rows[i].Type == "episodic" {
 			episodic++
 		}
@@ -207,7 +207,7 @@ type counted struct {
 func hubs(s *Snapshot) (out []counted) {
 	n := map[string]int{}
 	for i, e := range s.Edges {
-		s.breathe(i)
+		s.rest(i)
 		n[e.Src]++
 	}
 	for name, c := range n {
@@ -223,7 +223,7 @@ func hubs(s *Snapshot) (out []counted) {
 func moods(s *Snapshot, recent, before oplog.Time) (now, then float64, ok bool) {
 	var n, m int
 	for i := range s.Rows {
-		s.breathe(i)
+		s.rest(i)
 		switch age := s.Now - s.Rows[i].Created; {
 		case age <= recent:
 			now, n = now+s.Rows[i].Valence, n+1
@@ -248,7 +248,7 @@ func trend(s *Snapshot) []oplog.TriggerRow {
 func anomalies(s *Snapshot) (out []oplog.TriggerRow) {
 	dst := map[[2]string]map[string]bool{}
 	for i, e := range s.Edges {
-		s.breathe(i)
+		s.rest(i)
 		if identityRelations[e.Type] || preferenceRelations[e.Type] {
 			k := [2]string{e.Src, e.Type}
 			if dst[k] == nil {

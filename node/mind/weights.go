@@ -50,7 +50,7 @@ func Learn(s *Snapshot) *oplog.Weights {
 		{func(w *oplog.Weights) *float64 { return &w.GateTau }, tauStep},
 	}
 	for range 20 {
-		s.breathe(0)
+		s.rest(0)
 		improved := false
 		for _, c := range coords {
 			for _, sign := range []float64{1, -1} {
@@ -141,7 +141,7 @@ const maxLearn = 400
 func (s *Snapshot) judged() (out []judged) {
 	at := map[string]int{}
 	for i := range s.Rows {
-		s.breathe(i)
+		s.rest(i)
 		at[s.Rows[i].RID] = i
 	}
 	for _, j := range s.Judgements {
