@@ -157,7 +157,7 @@ func sendTask(f *fields) action {
 		if refusal := s.gate(ctx, dealing("send", "to", t.Recipient, t.ID, "a2a-send:"+t.Recipient.Display)); refusal != nil {
 			return refusal
 		}
-		if refusal := s.welcome(ctx, t); refusal != nil {
+		if refusal := s.recipientAccepts(ctx, t); refusal != nil {
 			return refusal
 		}
 		if err := t.check(); err != nil {
@@ -194,7 +194,7 @@ func renamed(body json.RawMessage, id string) (json.RawMessage, error) {
 	return encode(r)
 }
 
-// dealing is the gate of sending to somebody, or answering somebody.
+// dealing is the gate of sending to an agent, or answering one.
 func dealing(what, preposition string, with AgentID, id, label string) gate {
 	return gate{label: label, actions: []string{"a2a." + what + "." + with.Display, "a2a." + what + "." + with.Pubkey},
 		missing: fmt.Sprintf(`a2a %s %s %s requires capability "a2a.%s.%s".`, what, preposition, with.Display, what, with.Display),
@@ -202,8 +202,8 @@ func dealing(what, preposition string, with AgentID, id, label string) gate {
 		reject:  fmt.Sprintf("a2a %s rejected by capability scope: peer or task does not match capability scope", what)}
 }
 
-// welcome asks whether the recipient takes tasks from the sender. To oneself everybody may send.
-func (s *session) welcome(ctx context.Context, t task) (refusal any) {
+// recipientAccepts refuses what the recipient does not take from the sender. An agent may always send to itself.
+func (s *session) recipientAccepts(ctx context.Context, t task) (refusal any) {
 	if t.Recipient.is(s.peer) {
 		return nil
 	}
@@ -285,7 +285,7 @@ func postResult(f *fields) action {
 	}
 }
 
-// repairTask takes a task from a worker that died. Only the operator may: nobody else can tell that it did.
+// repairTask takes a task from a worker that died. Only the operator may: no agent can tell that another has died.
 func repairTask(f *fields) action {
 	id, how := f.uuid("task_id"), f.text("action")
 	if how != "requeue" && how != "force_error" {

@@ -177,7 +177,7 @@ func TestIdempotentTaskIsAnsweredFromMemory(t *testing.T) {
 	}
 }
 
-// A task whose worker died is given out again, or ended, by the operator and by nobody else.
+// A task whose worker died is given out again, or ended, by the operator alone.
 func TestRepairs(t *testing.T) {
 	t.Parallel()
 	d := start(t)

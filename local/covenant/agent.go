@@ -11,7 +11,7 @@ import (
 	"github.com/cairndb/cairn/local/covenant/b58"
 )
 
-// AgentID is who somebody is: a name for people and a public key for comparing. Identities are one when their keys are.
+// AgentID is an identity: a name for people and a public key for comparing. Two are the same when their keys are.
 type AgentID struct {
 	Display string `json:"display"`
 	Pubkey  string `json:"pubkey"` // base58 of 32 bytes
@@ -61,7 +61,7 @@ func parseUUID(s string) (string, error) {
 	return u.String(), nil
 }
 
-// newID makes an id that nobody can guess from its neighbours.
+// newID makes an id that cannot be guessed from its neighbours.
 func newID() string { return uuid.NewString() }
 
 // foreignID is the stable id of a record that another protocol gave an id of its own.

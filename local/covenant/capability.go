@@ -66,7 +66,7 @@ func expiry(g oplog.StoredGrant) *uint64 {
 }
 
 // holds says whether a stored capability authorises anything at a time: it is not revoked, not expired, and signed by
-// the operator, whoever put it where it is.
+// the operator, no matter which node wrote it.
 func (s *Server) holds(g oplog.StoredGrant, at uint64) bool {
 	if g.Revoked != 0 || g.Limited && at > g.Expires || g.GrantedBy != s.operator.Pubkey {
 		return false

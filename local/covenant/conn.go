@@ -77,7 +77,7 @@ func (c *conn) once(ctx context.Context) bool {
 		c.write(fault(textMalformed))
 		return false
 	}
-	if verb == nil { // where the next frame begins is known: who is known may go on
+	if verb == nil { // where the next frame begins is known: an authenticated client may go on
 		return c.answer(fault("unknown kind: "+clip(kind))) && c.session != nil
 	}
 	run := verb(f)

@@ -102,7 +102,7 @@ func (s *Server) listenHTTP() error {
 	return nil
 }
 
-// enter turns away who may not come in, without a trace in the audit log, and lets pages of the configured origins read
+// enter refuses what the door does not let in, without a trace in the audit log, and lets pages of the configured origins read
 // the answers.
 func (s *Server) enter(d *door.Door, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -174,7 +174,7 @@ func (s *Server) serveRoute(rt route, w http.ResponseWriter, r *http.Request) {
 	reply(w, http.StatusOK, answer)
 }
 
-// bearer finds out who asks.
+// bearer is the agent whose token a request carries.
 func (s *Server) bearer(r *http.Request) (who *AgentID, status int, refusal any) {
 	reason := ""
 	auth := r.Header.Get("Authorization")

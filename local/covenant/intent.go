@@ -69,7 +69,7 @@ func (s *session) intent(ctx context.Context, text string) any {
 		return fault(err.Error())
 	}
 	ignored, line := rules.Check(text)
-	text = redact.String(text) // from here on nobody sees what it held
+	text = redact.String(text) // from here on the secret is gone
 	if ignored {
 		if s.srv.record(s.peer, intentIgnored{"intent_ignored", id, text, line}) != nil {
 			return fault(textAudit)

@@ -76,7 +76,7 @@ func (s *session) enroll(ctx context.Context, display string, actions []string) 
 		}
 		granted = append(granted, name)
 	}
-	token, err := s.srv.peers.mint(&peer, now())
+	token, err := s.srv.peers.issue(&peer, now())
 	if err != nil {
 		s.srv.log.Error("registry not written", "err", err)
 		return fault("peers: registry failed")

@@ -26,7 +26,7 @@ import (
 // registration is a line of the registry: a token's hash and whose it is, or the end of one.
 type registration struct {
 	Token      string   `json:"token_sha256"`
-	Agent      *AgentID `json:"agent_id,omitempty"` // nil is the cluster's operator, whoever that is
+	Agent      *AgentID `json:"agent_id,omitempty"` // nil is the cluster's operator
 	Operator   bool     `json:"operator,omitempty"`
 	Registered uint64   `json:"registered_at,omitempty"`
 	Revoked    uint64   `json:"revoked_at,omitempty"`
@@ -80,12 +80,12 @@ func openRegistry(path string, keys *atrest.Ring) (*registry, error) {
 		if err := json.Unmarshal(plain, &row); err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
-		r.take(row)
+		r.enter(row)
 		whole += int64(len(line))
 	}
 }
 
-func (r *registry) take(row registration) {
+func (r *registry) enter(row registration) {
 	if i := r.find(row.Token); i >= 0 && row.Registered == 0 {
 		r.rows[i].Revoked = row.Revoked
 		return
@@ -104,7 +104,7 @@ func (r *registry) find(hash string) int {
 	return at
 }
 
-// write appends a row to the file and takes it.
+// write appends a row to the file and enters it.
 func (r *registry) write(row registration) error {
 	b, err := json.Marshal(row)
 	if err != nil {
@@ -116,7 +116,7 @@ func (r *registry) write(row registration) error {
 	}
 	_, err = f.Write(append(r.keys.Line(b, RegistryPlace), '\n'))
 	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
-		r.take(row)
+		r.enter(row)
 	}
 	return err
 }
@@ -136,8 +136,8 @@ func (r *registry) resolve(text string) (registration, bool) {
 	return r.rows[i], true
 }
 
-// mint makes a token and registers it; agent nil is the operator.
-func (r *registry) mint(agent *AgentID, now uint64) (string, error) {
+// issue makes a token and registers it; agent nil is the operator.
+func (r *registry) issue(agent *AgentID, now uint64) (string, error) {
 	token := make([]byte, 32)
 	rand.Read(token) // never fails
 	return b58.Encode(token), r.register(token, agent, now)
@@ -265,7 +265,7 @@ func (r *registry) rotate(path string, now uint64) (string, error) {
 	for _, row := range r.list() {
 		old[row.Token] = row.Operator && row.Revoked == 0
 	}
-	text, err := r.mint(nil, now)
+	text, err := r.issue(nil, now)
 	if err != nil {
 		return "", err
 	}

@@ -45,8 +45,8 @@ func (r *rejections) failed() {
 	r.mu.Unlock()
 }
 
-// take ends the window and gives what had no row in it.
-func (r *rejections) take() (more int, transport string) {
+// drain ends the window and gives what had no row in it.
+func (r *rejections) drain() (more int, transport string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.end != nil {
@@ -74,7 +74,7 @@ func (s *Server) turnAway(transport, reason string) any {
 
 // recordRejections writes the row for those that had none of their own.
 func (s *Server) recordRejections() {
-	if more, transport := s.rejections.take(); more > 0 {
+	if more, transport := s.rejections.drain(); more > 0 {
 		s.log.Warn("many clients were turned away", "count", more)
 		_ = s.record(s.operator, authenticationFailed{"authentication_failed", transport, fmt.Sprintf("%d more of the same minute", more)}) // what fails is logged
 	}

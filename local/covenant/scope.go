@@ -42,7 +42,7 @@ func checkScope(name string, raw json.RawMessage) error {
 	}
 }
 
-// ownGrant says whether an identity may grant an action to itself: to receive from somebody is the receiver's to allow.
+// ownGrant says whether an identity may grant an action to itself: whom an agent receives from is its own to allow.
 func ownGrant(name string) bool {
 	return strings.HasPrefix(name, "a2a.recv.") && len(name) > len("a2a.recv.")
 }

@@ -73,7 +73,7 @@ type Server struct {
 	cancel context.CancelFunc
 	tasks  sync.WaitGroup
 
-	settled  chan struct{} // closed when operator and signer are known
+	resolved chan struct{} // closed when operator and signer are known
 	operator AgentID
 	signer   ed25519.PrivateKey // nil when this node does not hold the operator's key
 
@@ -87,7 +87,7 @@ type Server struct {
 
 // Listen opens a home and serves it until Close.
 func Listen(cfg Config) (_ *Server, err error) {
-	s := &Server{cfg: cfg.withDefaults(), conns: map[net.Conn]struct{}{}, settled: make(chan struct{}), flights: map[string]int{}, large: kit.NewLarge(maxLarge)}
+	s := &Server{cfg: cfg.withDefaults(), conns: map[net.Conn]struct{}{}, resolved: make(chan struct{}), flights: map[string]int{}, large: kit.NewLarge(maxLarge)}
 	if err := door.CheckOrigins(s.cfg.Origins); err != nil {
 		return nil, err
 	}
@@ -109,7 +109,7 @@ func Listen(cfg Config) (_ *Server, err error) {
 			return s, err
 		}
 	}
-	s.tasks.Go(s.settle)
+	s.tasks.Go(s.resolveOperator)
 	s.tasks.Go(s.accept)
 	return s, nil
 }
@@ -220,9 +220,9 @@ func (s *Server) endConns() {
 	done := make(chan struct{})
 	go func() { s.tasks.Wait(); close(done) }()
 	select {
-	case <-s.settled:
+	case <-s.resolved:
 	default:
-		s.cancel() // nobody will settle it any more
+		s.cancel() // the operator will not be known any more
 	}
 	<-done
 	s.cancel()

@@ -36,7 +36,7 @@ type streamError struct {
 	Message string `json:"message"`
 }
 
-// each makes the frames of the stream and puts them, until put says that nobody listens. A chunk that is too large ends
+// each makes the frames of the stream and puts them, until put says that the client is gone. A chunk that is too large ends
 // the stream with an error, and the connection goes on.
 func (st *stream) each(tooLarge func([]byte) bool, put func([]byte) bool) bool {
 	id, alive := newID(), true

@@ -106,7 +106,7 @@ type toolFrame struct {
 }
 
 func callTool(f *fields) action {
-	name, arguments := redact.String(f.text("name")), f.m["arguments"] // the name goes into the audit log, whatever it is
+	name, arguments := redact.String(f.text("name")), f.m["arguments"] // the name goes into the audit log, known or not
 	if arguments == nil {
 		arguments = null
 	}

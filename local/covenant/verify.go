@@ -35,7 +35,7 @@ func verify(f *fields) action {
 	window := f.count("window", 100)
 	return func(ctx context.Context, s *session) any {
 		c := &census{srv: s.srv, window: window, out: verifyFrame{Kind: "verify_report", Window: window, Checks: []check{}, Drift: []drift{}}}
-		if err := c.take(ctx); err != nil {
+		if err := c.collect(ctx); err != nil {
 			return fault(storeError("memory", err).Error())
 		}
 		c.memoryAndAudit()
@@ -67,7 +67,7 @@ type census struct {
 	noMemory   map[string]bool
 }
 
-func (c *census) take(ctx context.Context) error {
+func (c *census) collect(ctx context.Context) error {
 	if c.window == 0 {
 		return nil
 	}

@@ -1,4 +1,4 @@
-// Package door decides who may come in where a dialect speaks HTTP on this host. Loopback TCP is open to every user of the host,
+// Package door decides which requests come in where a dialect speaks HTTP on this host. Loopback TCP is open to every user of the host,
 // and to every web page that a browser on it shows, so a request is let in when all three hold:
 //
 //   - Host names this machine, or the address the client has connected to. A page that has its name rebound to
@@ -7,8 +7,8 @@
 //   - The node's own user sent it, or root, or a client with a token. Linux tells who owns the client's socket;
 //     where it cannot (a client on another machine or in another network namespace, another system) only a token counts.
 //
-// The owner is looked up once for a connection, when it comes. A token counts for anybody: it lies in a file that only the
-// node's user can read. Connections of those who may need one are few at a time, so that they fill neither the memory
+// The owner is looked up once for a connection, when it comes. A token lets any client in: it lies in a file that only the
+// node's user can read. Connections of clients that need one are few at a time, so that they fill neither the memory
 // nor the table of descriptors of a node.
 package door
 
@@ -55,7 +55,7 @@ func (d *Door) Serve(s *http.Server, ln net.Listener) error {
 // visitor is the key of a connection's owner in the context of its requests.
 type visitor struct{}
 
-// owner is who has made a client's socket.
+// owner is the user that a client's socket belongs to.
 type owner struct {
 	uid   int
 	known bool
@@ -114,7 +114,7 @@ func ownHost(host string, at net.Addr) bool {
 	return ok && err == nil && ip.Unmap() == tcp.AddrPort().Addr().Unmap()
 }
 
-// ownerOf finds who has made the client's end of a connection. Only an end on loopback can be one of this host's sockets.
+// ownerOf finds the owner of the client's end of a connection. Only an end on loopback can be one of this host's sockets.
 func ownerOf(client, server net.Addr) owner {
 	c, ok := client.(*net.TCPAddr)
 	s, ok2 := server.(*net.TCPAddr)

@@ -16,7 +16,7 @@ type listener struct {
 	strangers atomic.Int64
 }
 
-// conn is a connection and who has made its other end.
+// conn is a connection, with the owner of its other end.
 type conn struct {
 	net.Conn
 	owner owner

@@ -124,7 +124,7 @@ func TestOtherUser(t *testing.T) {
 	if got := say(other, request+"cat <&3"); !strings.Contains(got, "403") || !strings.Contains(got, "Not your node: connect as uid 0") {
 		t.Errorf("another user: %q", got)
 	}
-	// It closes before anybody looks: the connection is accepted when the client is gone.
+	// It closes before the door looks: the connection is accepted when the client is gone.
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -1,4 +1,5 @@
-// Package environ is the environment of programs that run for clients: that of the node, without what is the node's alone.
+// Package environ is the environment of programs that run for clients: that of the node, without what is the node's alone. It reads the
+// process's environment and changes nothing. stringd and process import it, which start such programs.
 package environ
 
 import (

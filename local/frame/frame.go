@@ -51,7 +51,7 @@ func (f Format) Read(r io.Reader, buf []byte) ([]byte, error) {
 	return f.ReadBody(r, buf, n)
 }
 
-// ReadHead takes a frame's length: for who wants to know the size before making room for it.
+// ReadHead takes a frame's length, for callers that must know the size before they make room for it.
 func (f Format) ReadHead(r io.Reader) (int, error) {
 	var head [Head]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {

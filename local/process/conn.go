@@ -65,7 +65,7 @@ func newConn(s *Server, nc net.Conn) *conn {
 		open: make(chan struct{}, maxFiles), woken: make(chan struct{}, 1), done: make(chan struct{})}
 }
 
-// end closes the connection; it may be called by anybody, any number of times.
+// end closes the connection; any goroutine may call it, any number of times.
 func (c *conn) end() {
 	c.once.Do(func() {
 		close(c.done)
@@ -77,7 +77,7 @@ func (c *conn) run() {
 	var writer sync.WaitGroup
 	writer.Go(c.write)
 	if c.read() {
-		c.settle()
+		c.drain()
 	}
 	c.end()
 	writer.Wait()
@@ -128,8 +128,8 @@ func cutLine(data []byte, atEOF bool) (advance int, token []byte, err error) {
 	return advance, token, err
 }
 
-// inTurn is a connection whose client may never stop. Who sends more than there is room for is read in turn with the others who
-// do: together they have a quarter of the processors.
+// inTurn is a connection whose client may never stop. A client that sends more than there is room for is read in turn with the others
+// that do: together they have a quarter of the processors.
 type inTurn struct {
 	c    *conn
 	done func() // ends the turn; nil for none
@@ -184,8 +184,8 @@ func (c *conn) relax() {
 	c.room = make(chan struct{})
 }
 
-// settle waits, not for ever, until all that was asked is answered and sent.
-func (c *conn) settle() {
+// drain waits, not for ever, until all that was asked is answered and sent.
+func (c *conn) drain() {
 	due := time.NewTimer(halfClosed)
 	defer due.Stop()
 	for {

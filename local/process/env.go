@@ -100,7 +100,7 @@ func runAlone(ctx context.Context, c *exec.Cmd, polite syscall.Signal, grace tim
 		_ = syscall.Kill(-c.Process.Pid, syscall.SIGKILL)
 		<-left
 	}
-	said.settle(lingerTime, nil)
+	said.finish(lingerTime, nil)
 	return c.Wait()
 }
 
@@ -126,7 +126,7 @@ func loginShell() string {
 // warm asks the login shell once, in the background.
 func (s *Server) warm() { s.login.once.Do(func() { s.tasks.Go(s.extractPath) }) }
 
-// path is the PATH commands are looked up in. The first who asks waits for the login shell.
+// path is the PATH commands are looked up in. The first process waits for the login shell.
 func (s *Server) path() string {
 	s.warm()
 	<-s.login.extracted
@@ -162,7 +162,7 @@ func pathOf(env []string) string {
 }
 
 // heedSignals keeps what this process was started to ignore, below nohup or in the background of a script, from its children:
-// a client's INT is to reach them. A signal that is caught, by nobody, has as little effect here as one that is ignored.
+// a client's INT is to reach them. A signal that is caught and not read has as little effect here as one that is ignored.
 func heedSignals() {
 	for _, sig := range []os.Signal{syscall.SIGHUP, syscall.SIGINT} {
 		if signal.Ignored(sig) {

@@ -197,7 +197,7 @@ func TestDroppedFramesCutTheSlowReaderOff(t *testing.T) {
 	t.Cleanup(func() { s.Close() })
 	lazy := connect(t, socket)
 	lazy.write(request(1, "process.spawn", map[string]any{"id": "p", "command": "/bin/sh", "args": []string{"-c", "head -c 200000000 /dev/zero; read line"}}))
-	for first := 1; first <= 1; { // until the child, which nobody delays, has written more than is kept
+	for first := 1; first <= 1; { // until the child, which waits for no reader, has written more than is kept
 		p := connect(t, socket) // a new one each time: it is sent frames, and reads none
 		var r struct{ FirstSeq int }
 		if err := unmarshal([]byte(p.call("process.reattach", map[string]any{"id": "p", "fromSeq": 1 << 40})), &r); err != nil {

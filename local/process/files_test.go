@@ -34,7 +34,7 @@ func TestFilesOfEverySize(t *testing.T) {
 	}
 }
 
-// Many large files that are asked for and never taken cost no memory, and nobody else's time. When they are taken they
+// Many large files that are asked for and never taken cost no memory, and no other client's time. When they are taken they
 // are whole.
 func TestFilesThatNobodyTakes(t *testing.T) {
 	t.Parallel()

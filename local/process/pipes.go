@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// pipes are what a process writes to. They are read until nobody holds them any more, or until settle has waited for that
+// pipes are what a process writes to. They are read until no process holds them, or until finish has waited for that
 // long enough.
 type pipes struct {
 	files   []*os.File
@@ -21,10 +21,10 @@ func (p *pipes) read(f *os.File, take func([]byte)) {
 	p.readers.Go(func() { drain(f, take) })
 }
 
-// settle returns when all is read. Descendants of the process may hold its pipes for so long, or until hurry is closed. What
+// finish returns when all is read. Descendants of the process may hold its pipes for so long, or until hurry is closed. What
 // was written by then is read in any case, however late the readers are: bytes that a process wrote before its end are not
 // lost because the machine is busy, or the disk they go to is slow.
-func (p *pipes) settle(within time.Duration, hurry <-chan struct{}) {
+func (p *pipes) finish(within time.Duration, hurry <-chan struct{}) {
 	drained := make(chan struct{})
 	go func() { p.readers.Wait(); close(drained) }() // ends below
 	select {
@@ -35,7 +35,7 @@ func (p *pipes) settle(within time.Duration, hurry <-chan struct{}) {
 	}
 	for _, f := range p.files {
 		if f.SetReadDeadline(time.Now()) != nil {
-			f.Close() // nobody may wait for it any more
+			f.Close() // its reader ends
 		}
 	}
 	<-drained
@@ -58,10 +58,10 @@ func drain(f *os.File, take func([]byte)) {
 	}
 }
 
-// mostHeld is how much a pipe holds at most, where whoever made it has not changed that.
+// mostHeld is how much a pipe holds at most, where its maker has not changed that.
 const mostHeld = 1 << 20
 
-// rest reads what a pipe holds and waits for nothing. Somebody who goes on writing is not read for ever.
+// rest reads what a pipe holds and waits for nothing. A process that goes on writing is not read for ever.
 func rest(f *os.File, buf []byte, take func([]byte)) {
 	pipe, err := f.SyscallConn()
 	if err != nil || f.SetReadDeadline(time.Time{}) != nil {

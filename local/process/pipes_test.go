@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// Who reads late loses nothing of what was written in time, whoever else holds the pipe.
+// A late reader loses nothing of what was written in time, whatever other process holds the pipe.
 func TestLateReadersLoseNothing(t *testing.T) {
 	t.Parallel()
 	const size = 50_000 // a pipe holds them
 	var said bytes.Buffer
 	late := func(b []byte) {
 		if said.Len() == 0 {
-			time.Sleep(3 * lingerTime) // nobody waits for this: it is what a busy machine does
+			time.Sleep(3 * lingerTime) // this is what a busy machine does
 		}
 		said.Write(b)
 	}

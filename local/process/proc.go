@@ -92,7 +92,7 @@ func (p *proc) watch(stdout, stderr *os.File) {
 
 	awaitExit(p.os) // it stays a zombie: its group's number cannot be given to another
 	close(p.left)
-	out.settle(drainTime, p.s.ctx.Done())
+	out.finish(drainTime, p.s.ctx.Done())
 	stdout.Close()
 	stderr.Close()
 	p.in.close()
@@ -134,7 +134,7 @@ func (p *proc) wake() {
 	}
 }
 
-// signal reaches the whole group, but never one that may be somebody else's by now.
+// signal reaches the whole group, but never one that may be another's by now.
 func (p *proc) signal(sig syscall.Signal) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

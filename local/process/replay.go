@@ -132,7 +132,7 @@ func (r *replay) spill(lock sync.Locker) {
 			next, err = s.write(frames)
 		}
 		lock.Lock()
-		r.settle(frames, s, next, err)
+		r.commit(frames, s, next, err)
 		lock.Unlock()
 	}
 }
@@ -157,8 +157,8 @@ func (r *replay) plan() (frames []frame, to *segment) {
 	return r.recent[:n:n], to
 }
 
-// settle makes what was written count: s is a segment as next says. Who calls it holds the lock.
-func (r *replay) settle(frames []frame, s *segment, next segment, err error) {
+// commit makes what was written count: s is a segment as next says. The lock is held.
+func (r *replay) commit(frames []frame, s *segment, next segment, err error) {
 	isNew := s != nil && s.count == 0
 	switch {
 	case r.closed || err != nil && len(r.segments) == 0:
@@ -215,7 +215,7 @@ func newSegment(dir string, keys *seal.Ring) (*segment, error) {
 	return &segment{file: f, keys: keys}, nil
 }
 
-// write appends frames and returns what the segment is with them. Nobody reads behind its size until then.
+// write appends frames and returns what the segment is with them. No reader goes behind its size until then.
 func (s *segment) write(frames []frame) (next segment, err error) {
 	w := bufio.NewWriterSize(io.NewOffsetWriter(s.file, s.size), 1<<20)
 	at, marks := s.size, s.marks
@@ -262,7 +262,7 @@ type cursor struct {
 var errDropped = errors.New("frames were dropped before they were read")
 
 // A run is frames that follow a cursor, chosen under the process's lock and read without it: a cold disk and base64 delay
-// who reads, never the process. What is dropped meanwhile shows as errDropped.
+// the reader, never the process. What is dropped meanwhile shows as errDropped.
 type run struct {
 	at     cursor
 	to     uint64

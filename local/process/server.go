@@ -64,7 +64,7 @@ const keepExited = 15 * time.Minute
 // Listen takes over the socket and serves until Close. A file at its path that is no socket is left alone.
 func Listen(cfg Config) (*Server, error) {
 	if cfg.Token == "" {
-		return nil, errors.New("an empty token would let everybody in")
+		return nil, errors.New("an empty token would let every client in")
 	}
 	if cfg.Door.Host == nil {
 		return nil, errors.New("no door: without a node, process.Alone is one")
@@ -139,7 +139,7 @@ func (s *Server) serve(nc net.Conn) {
 }
 
 // register makes a process the one of its id. The one that had it is silenced and killed. A server that is about to
-// end takes none: nobody would end it.
+// end takes none: nothing would end it.
 func (s *Server) register(p *proc) bool {
 	s.mu.Lock()
 	if s.closing {
@@ -197,7 +197,7 @@ func (s *Server) sweep() {
 	}
 }
 
-// stop is what server.shutdown does: Done is closed, and whoever runs the server closes it.
+// stop is what server.shutdown does: Done is closed, and the program that runs the server closes it.
 func (s *Server) stop() {
 	if s.cfg.Stop != nil {
 		s.cfg.Stop()

@@ -37,7 +37,7 @@ func shutdown(s *Server) (any, *rpcError) {
 // silence is a result that is not sent.
 type silence struct{}
 
-// A Counter is a number that only grows, for whoever shows it.
+// A Counter is a number that only grows, for a page of metrics.
 type Counter struct {
 	Name, Help string
 	Value      func() int64

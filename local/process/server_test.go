@@ -54,7 +54,7 @@ func TestVectors(t *testing.T) {
 	conformance.Run(t, token, func(t *testing.T) string {
 		socket, s := listen(t)
 		var end sync.WaitGroup
-		end.Go(func() { // whoever runs a server closes it when it is told to stop
+		end.Go(func() { // the program closes its server when it is told to stop
 			<-s.Done()
 			s.Close()
 		})

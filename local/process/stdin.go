@@ -27,10 +27,10 @@ type stdinQueue struct {
 // stdinBudget is how much may wait for one process.
 const stdinBudget = 8 << 20
 
-// settleTime is how long a pipe that nobody reads is taken for a process about to end: the system closes the pipe of a
+// deathGrace is how long a pipe without a reader is taken for a process about to end: the system closes the pipe of a
 // dying process a moment before it says that the process is dead, and on a busy machine that moment is long. It costs
 // little: a process that closed its stdin and lives on reads nothing anyhow.
-const settleTime = 5 * time.Second
+const deathGrace = 5 * time.Second
 
 var (
 	errGap    = errors.New("gap")
@@ -53,7 +53,7 @@ func (q *stdinQueue) touch() {
 func (q *stdinQueue) deliver() {
 	defer close(q.done)
 	for {
-		chunk, broken := q.take()
+		chunk, broken := q.next()
 		if chunk == nil {
 			return
 		}
@@ -71,8 +71,8 @@ func (q *stdinQueue) deliver() {
 	}
 }
 
-// take waits for the next chunk; nil is the end.
-func (q *stdinQueue) take() (chunk []byte, broken bool) {
+// next waits for the next chunk; nil is the end.
+func (q *stdinQueue) next() (chunk []byte, broken bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for len(q.chunks) == 0 && !q.closed {
@@ -91,7 +91,7 @@ func (q *stdinQueue) take() (chunk []byte, broken bool) {
 
 // hasLeft says whether the process has ended, or only closed its stdin.
 func (q *stdinQueue) hasLeft() bool {
-	t := time.NewTimer(settleTime)
+	t := time.NewTimer(deathGrace)
 	defer t.Stop()
 	select {
 	case <-q.left:

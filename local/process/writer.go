@@ -91,7 +91,7 @@ func (c *conn) due(buf []byte) (_ []byte, more, last bool) {
 		}
 	}
 	var follow []*proc
-	for p := range c.fresh { // in no order: nobody is always the last
+	for p := range c.fresh { // in no order: no process is always the last
 		follow = append(follow, p)
 	}
 	clear(c.fresh)
@@ -182,7 +182,7 @@ func (c *conn) liveOf(buf []byte, p *proc) (_ []byte, more bool) {
 	defer p.mu.Unlock()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.live[p] != at || p.replaced { // meanwhile: it is the reattach that sends these frames, or nobody
+	if c.live[p] != at || p.replaced { // meanwhile: the reattach sends these frames, if anything does
 		return buf[:start], false
 	}
 	if err != nil {
@@ -216,7 +216,7 @@ func (c *conn) newsOf(p *proc) (at *cursor, part run, err error) {
 	return at, part, err
 }
 
-// late adds the answers that waited for an exit frame which is now in buf, or which nobody waits for.
+// late adds the answers that waited for an exit frame which is now in buf, or which is not awaited any more.
 func (c *conn) late(buf []byte, more bool) (_ []byte, _, last bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

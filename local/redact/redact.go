@@ -135,7 +135,7 @@ func object(v map[string]any) (clean map[string]any, differs bool) {
 }
 
 // unlike is a key that the object does not have: the key itself, or the key and a number. Numbers are the last ones that keys got: many
-// keys may become one, and nobody counts from the beginning.
+// keys may become one, and none is counted from the beginning.
 func unlike(have map[string]any, key string, numbers map[string]int) string {
 	numbered := key
 	for {

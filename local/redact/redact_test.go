@@ -141,7 +141,7 @@ func TestLongText(t *testing.T) {
 	}
 }
 
-// TestManyKeysBecomeOne: whoever sends an object of addresses does not hold a core either.
+// TestManyKeysBecomeOne: an object of addresses does not hold a core either.
 func TestManyKeysBecomeOne(t *testing.T) {
 	addresses, others := map[string]any{}, map[string]any{}
 	for i := range 20_000 {

@@ -52,7 +52,7 @@ func (r *backfillRun) now() (Tally, error) {
 	return r.tally, r.err
 }
 
-// end lets those who wait go. Who is told that the run is over can start another at once.
+// end lets the waiting requests go. A client that is told the run is over can start another at once.
 func (r *backfillRun) end(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -30,7 +30,7 @@ type store struct {
 	at     oplog.Index
 	outage *outage // nil with a quorum
 	place  api.PlaceAnswer
-	slow   bool // the index is: it follows when somebody waits for it
+	slow   bool // the index is: it follows when a request waits for it
 	behind []oplog.Outcome
 }
 

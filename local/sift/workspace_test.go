@@ -212,7 +212,7 @@ func TestAClosedListenerClaimsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(d.socket); err == nil {
-		t.Error("there is a socket on which nobody answers")
+		t.Error("there is a socket on which no server answers")
 	}
 }
 

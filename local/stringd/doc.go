@@ -1,6 +1,6 @@
 // Package stringd serves the stringd protocol, version 0.1, to agents on this host: HTTP/1.1 on loopback, commands
 // answered as server-sent events, and the same commands as a tool of the Model Context Protocol. It listens nowhere
-// else. Who may come in is package door's matter: programs of the node's own user and of root, clients with the node's
+// else. Package door decides which requests come in: programs of the node's own user and of root, clients with the node's
 // token as a bearer, and pages of listed origins; any other request is refused with 403 before anything happens. Those who
 // are in trust each other: the X-Agent-Id header says which agent asks without proving it.
 //
@@ -22,9 +22,9 @@
 //	GET    /events/stream           X-Agent-Id                                     ready, then event and ping
 //	*      /mcp                     JSON-RPC 2.0, Streamable HTTP without sessions
 //
-// Every answer to who may come in carries Access-Control-Allow-Origin: * and Access-Control-Allow-Headers: Content-Type,
+// Every answer to a request that the door lets in carries Access-Control-Allow-Origin: * and Access-Control-Allow-Headers: Content-Type,
 // X-Agent-Id; OPTIONS is 204. Errors are {"error":"..."}: 400 for what cannot be read, 401 for an agent or token that is
-// not known, 403 for who may not come in and for a shutdown that is not allowed, 404 for a path or method, 413 over 10 MiB,
+// not known, 403 for what the door refuses and for a shutdown that is not allowed, 404 for a path or method, 413 over 10 MiB,
 // 429 and 504 from the queue.
 //
 // An agent's documents lie in its home and in its allowed paths, and those in the roots of the daemon (Config.Roots, and

@@ -90,7 +90,7 @@ func (l *streams) end(agent string, f *feed) {
 	}
 }
 
-// push gives every stream of an agent an event. One that does not keep up is ended: nobody waits for it.
+// push gives every stream of an agent an event. One that does not keep up is ended: the others do not wait for it.
 func (l *streams) push(agent string, e inbox.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

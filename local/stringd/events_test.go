@@ -129,7 +129,7 @@ func TestStreams(t *testing.T) {
 	t.Parallel()
 	d := start(t, func(c *stringd.Config) { c.Ping = 50 * time.Millisecond })
 	path := d.hook("GET")
-	// One stream never reads: nobody waits for it.
+	// One stream never reads: the others do not wait for it.
 	raw, err := net.Dial("tcp", strings.TrimPrefix(d.url, "http://"))
 	if err != nil {
 		t.Fatal(err)

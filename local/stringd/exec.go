@@ -48,7 +48,7 @@ func (s *Server) exec(w http.ResponseWriter, r *http.Request) error {
 	case errors.Is(err, errWaited), errors.Is(err, errDropped):
 		return &refusal{http.StatusGatewayTimeout, fields{{"error", "QUEUE_TIMEOUT"}, {"message", "Timed out waiting in queue."}}}
 	case errors.Is(err, errGone):
-		panic(http.ErrAbortHandler) // nobody is there to answer
+		panic(http.ErrAbortHandler) // there is no client to answer
 	}
 	s.startStream(w, r)
 	res := s.runAndRelease(x, a, cmd)

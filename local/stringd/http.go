@@ -183,7 +183,7 @@ const (
 // What is read of bodies at once.
 const (
 	maxLarge    = 8       // bodies of more than smallBody
-	smallBody   = 1 << 20 // which everybody may send
+	smallBody   = 1 << 20 // which takes no place
 	bodyTimeout = time.Minute
 )
 

@@ -17,7 +17,7 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// health answers without asking anybody: it works without a leader.
+// health asks no other node: it works without a leader.
 func (s *Server) health(w http.ResponseWriter, r *http.Request) error {
 	role, _ := s.place(r.Context())
 	reply(w, http.StatusOK, fields{{"ok", true}, {"agents", len(s.agents.all())}, {"sessions", len(s.sessions.list(""))},

@@ -35,7 +35,7 @@ type Config struct {
 	Roots      []string // directories that homes and allowed paths must lie in, beside Agents
 	Closed     []string // directories that are no agent's though a root holds them: the node's home
 	Origins    []string // of web pages that may ask; none
-	Token      string   // lets in who is not seen to be the node's user; empty: nothing does
+	Token      string   // lets a client in that is not seen to be the node's user; empty: nothing does
 	TokenFile  string   // where it is, for those who are turned away
 	Memory     api.At   // with api.Programs and api.Stop among its scopes, agents may run programs and stop the daemon
 	Version    string

@@ -66,7 +66,7 @@ func (x *session) acquire(ctx context.Context, size int, wait time.Duration) err
 		if !granted {
 			return errDropped
 		}
-		if ctx.Err() != nil { // both happened: who is gone must not run
+		if ctx.Err() != nil { // both happened: a command whose client is gone must not run
 			x.release()
 			return errGone
 		}
@@ -89,7 +89,7 @@ func (x *session) acquire(ctx context.Context, size int, wait time.Duration) err
 	return why
 }
 
-// try takes the turn only when nobody has it.
+// try takes the turn only when it is free.
 func (x *session) try() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -10,7 +10,7 @@
 // later one. On a node that encrypts each line of both files is sealed, and the hashes are of the plain lines.
 //
 // Appending costs the same whatever the length: the tail is kept in memory, and the files' sizes and inodes are compared
-// with what was written last. When they differ somebody else has written, and the log takes nothing more until the two
+// with what was written last. When they differ another process has written, and the log takes nothing more until the two
 // files are of one length again; it never makes anchors for lines it did not write.
 //
 // Times never go back along the file, whatever the clock does. Lines are given to the system at once and to the disk
@@ -203,18 +203,18 @@ func (l *Log) load() error {
 			if err := l.anchor(ev.last, e); err != nil {
 				return err
 			}
-			return l.look()
+			return l.measure()
 		}
 	}
 	if ev.lines != ch.lines {
 		l.log.Error("audit files do not belong together: nothing is appended", "events", ev.lines, "anchors", ch.lines)
 		return nil // was stays zero: every append looks again, and refuses
 	}
-	return l.look()
+	return l.measure()
 }
 
-// look remembers the files as they are.
-func (l *Log) look() error {
+// measure notes how long the files are, and which they are.
+func (l *Log) measure() error {
 	for i, name := range []string{eventsFile, chainFile} {
 		s, err := stat(filepath.Join(l.dir, name))
 		if err != nil {
@@ -237,10 +237,10 @@ func stat(path string) (seen, error) {
 	return s, nil
 }
 
-// untouched refuses when somebody else has made the files differ in length.
+// untouched refuses when another process has made the files differ in length.
 func (l *Log) untouched() error {
 	before := l.was
-	if err := l.look(); err != nil {
+	if err := l.measure(); err != nil {
 		return err
 	}
 	if l.was == before {
@@ -268,7 +268,7 @@ func (l *Log) untouched() error {
 	if ch.lines > 0 && json.Unmarshal(ch.last, &a) == nil {
 		l.tail, l.last = a.Chain, max(l.last, a.Timestamp)
 	}
-	return l.look()
+	return l.measure()
 }
 
 func (l *Log) reopen() (err error) {

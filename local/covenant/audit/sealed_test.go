@@ -10,7 +10,7 @@ import (
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
-// A sealed log does what a plain one does, and nobody reads it, nor changes it unnoticed.
+// A sealed log does what a plain one does, and cannot be read, nor changed unnoticed.
 func TestSealedLog(t *testing.T) {
 	dir, keys := t.TempDir(), seal.Ephemeral([]seal.Master{seal.NewMaster()})
 	reopen := func() *Log {

@@ -146,7 +146,7 @@ func (l *Log) Purge(before uint64) (purged uint64, err error) {
 		return 0, err
 	}
 	l.rows, l.tail = p.rows, p.tail
-	return p.dropped, l.look()
+	return p.dropped, l.measure()
 }
 
 // rewrite makes the two files anew beside the old ones.

@@ -23,8 +23,8 @@ func (b *Box) finish(id string) {
 	}
 }
 
-// keep remembers a result for tasks to come, and forgets the oldest one.
-func (b *Box) keep(key string, r Result) {
+// cacheResult remembers a result for tasks to come, and forgets the oldest one.
+func (b *Box) cacheResult(key string, r Result) {
 	if _, known := b.cache[key]; !known {
 		if b.cached = append(b.cached, key); len(b.cached) > maxCached {
 			delete(b.cache, b.cached[0])

@@ -4,8 +4,8 @@
 //	   ^------Requeue------'
 //
 // Every change is a line of one file before it is a change in memory, and on disk before anyone is answered: a lease
-// given is a lease kept, across any crash. A lease never ends by itself; whoever took a task and died keeps it until an
-// operator acts (Requeue, which puts it back in its place). Deadlines are advice. Exactly one receiver gets a task.
+// given outlives any crash. A lease never ends by itself: a worker that died holds its task until an operator acts
+// (Requeue, which puts it back in its place). Deadlines are advice. Exactly one receiver gets a task.
 //
 // A final result of an idempotent task is kept under (sender, recipient, kind or intent, key), and answers a later task
 // of the same kind at once. The newest 10,000 such results are kept, and the ids of the newest 100,000 finished tasks.
@@ -49,7 +49,7 @@ type Result struct {
 	Body  json.RawMessage `json:"body"`
 }
 
-// A Lease is a task in somebody's hands.
+// A Lease is a task that a worker has.
 type Lease struct {
 	ID      string          `json:"id"`
 	To      json.RawMessage `json:"to"`
@@ -247,7 +247,7 @@ func (b *Box) apply(e event) {
 			b.queue[k.task.Recipient] = without(b.queue[k.task.Recipient], k)
 			b.order = without(b.order, k)
 			if k.task.Cache != "" {
-				b.keep(cacheKey(k.task), *e.Result)
+				b.cacheResult(cacheKey(k.task), *e.Result)
 			}
 			k.task.Body = nil // its hash is enough from now on
 			b.finish(e.Result.Task)
@@ -267,7 +267,7 @@ func (b *Box) apply(e event) {
 	case "waiting":
 		b.ready[e.ID] = append(b.ready[e.ID], *e.Result)
 	case "cached":
-		b.keep(e.ID, *e.Result)
+		b.cacheResult(e.ID, *e.Result)
 	case "taken":
 		if r := b.ready[e.ID]; len(r) > 0 {
 			b.ready[e.ID] = r[1:]
@@ -309,7 +309,7 @@ func (b *Box) Send(now uint64, t Task, answer func(cached json.RawMessage) (json
 	return b.commit(events...)
 }
 
-// Lease gives the oldest task that waits for a recipient, to it and to nobody else; nil when none waits.
+// Lease gives the oldest task that waits for a recipient, to it alone; nil when none waits.
 func (b *Box) Lease(now uint64, recipient, leaseID string, to json.RawMessage) (json.RawMessage, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

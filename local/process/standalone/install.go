@@ -127,7 +127,7 @@ func fetch(o *options, path string) error {
 	defer os.Remove(blob.Name())
 	defer blob.Close()
 	sum := sha256.New()
-	if err := keep(blob, in, sum); err != nil {
+	if err := copyCounted(blob, in, sum); err != nil {
 		if o.cliZst != "" {
 			return fmt.Errorf("opening input: %w", err)
 		}
@@ -145,7 +145,7 @@ func fetch(o *options, path string) error {
 	return nil
 }
 
-func keep(blob *os.File, in io.Reader, sum hash.Hash) error {
+func copyCounted(blob *os.File, in io.Reader, sum hash.Hash) error {
 	n, err := io.Copy(io.MultiWriter(blob, sum), io.LimitReader(in, maxCompressed+1))
 	if err == nil && n > maxCompressed {
 		err = fmt.Errorf("more than %d bytes", maxCompressed)

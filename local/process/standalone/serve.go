@@ -72,7 +72,7 @@ func launch(o *options, p Program) error {
 		return err
 	}
 	defer statusR.Close()
-	files := []*os.File{null, kept(os.Stdout), kept(os.Stderr), tokenR, statusW}
+	files := []*os.File{null, reusable(os.Stdout), reusable(os.Stderr), tokenR, statusW}
 	if files[1] == nil || files[2] == nil {
 		log := logFile(o.socket, null)
 		files[1], files[2] = cmp.Or(files[1], log), cmp.Or(files[2], log)
@@ -110,9 +110,9 @@ func launch(o *options, p Program) error {
 	}
 }
 
-// kept is a descriptor the daemon may go on writing to, or nil: a pipe would make whoever reads it wait for the daemon's
+// reusable is a descriptor the daemon may go on writing to, or nil: the reader of a pipe would wait for the daemon's
 // end.
-func kept(f *os.File) *os.File {
+func reusable(f *os.File) *os.File {
 	i, err := f.Stat()
 	if err != nil || i.Mode()&(os.ModeNamedPipe|os.ModeSocket) != 0 {
 		return nil

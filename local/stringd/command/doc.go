@@ -11,7 +11,7 @@
 //
 // A system line, and below a line of --- what there is to show. A failure has a Code, and a text that says what to do;
 // EXIT_n is a program that ended with n. Codes of the memory are those of package oplog in this protocol's words: where
-// nobody knows what became of a write, TIMEOUT says to repeat it with the same --key.
+// the outcome of a write is not known, TIMEOUT says to repeat it with the same --key.
 //
 // # Who calls what
 //

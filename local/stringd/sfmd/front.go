@@ -53,7 +53,7 @@ func parseFront(lines []string) (Front, error) {
 			f[key] = append(have, v)
 			continue
 		}
-		if raw[0] == ' ' || raw[0] == '\t' { // a value that goes deeper than anybody here asks
+		if raw[0] == ' ' || raw[0] == '\t' { // a value that goes deeper than this protocol reads
 			if key == "" {
 				return nil, fmt.Errorf("line %d: indented", n+2)
 			}

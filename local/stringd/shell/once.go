@@ -80,7 +80,7 @@ func pipe(text string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	go func() { // ends when all is read, or nobody can read any more
+	go func() { // ends when all is read, or the pipe is closed
 		_, _ = w.WriteString(text)
 		w.Close()
 	}()

@@ -303,7 +303,7 @@ func (l *live) drain() {
 // linger is how long output may come after its program's end.
 const linger = 500 * time.Millisecond
 
-// drained waits until who reads a file is done. A process that left the session may have its other end still: then until
+// drained waits until the reader of a file is done. A process that left the session may have its other end still: then until
 // there is nothing to read, or for some seconds.
 func drained(done <-chan struct{}, f *os.File) {
 	for range 10 {

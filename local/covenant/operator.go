@@ -14,16 +14,16 @@ import (
 // bootstrap is what a new operator may do from the first request on.
 var bootstrap = []string{"memory.read", "memory.write", "memory.purge", "audit.purge", "capabilities.purge", "peers.purge", "chain.receipts"}
 
-// settle finds out who the operator is: the one the cluster has, or this node's own key if it has none. It tries until it
-// knows; meanwhile nobody can authenticate.
-func (s *Server) settle() {
+// resolveOperator finds out who the operator is: the one the cluster has, or this node's own key if it has none. It tries until it
+// knows; meanwhile no client can authenticate.
+func (s *Server) resolveOperator() {
 	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
-		err := s.settleOnce()
+		err := s.resolveOnce()
 		if err == nil {
-			close(s.settled)
+			close(s.resolved)
 			return
 		}
-		s.log.Debug("operator not settled yet", "err", err)
+		s.log.Debug("operator not known yet", "err", err)
 		select {
 		case <-s.ctx.Done():
 			return
@@ -32,7 +32,7 @@ func (s *Server) settle() {
 	}
 }
 
-func (s *Server) settleOnce() error {
+func (s *Server) resolveOnce() error {
 	known, err := s.findOperator()
 	if err != nil {
 		return err
@@ -126,17 +126,17 @@ func (s *Server) auditBootstrap() error {
 
 var errNoOperator = errors.New("permissions: no leader: the operator is not known yet")
 
-// known waits until the operator is settled.
+// known waits until the operator is.
 func (s *Server) known(ctx context.Context) error {
 	select {
-	case <-s.settled:
+	case <-s.resolved:
 		return nil
 	default:
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.WriteTimeout)
 	defer cancel()
 	select {
-	case <-s.settled:
+	case <-s.resolved:
 		return nil
 	case <-ctx.Done():
 		return errNoOperator
