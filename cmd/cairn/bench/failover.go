@@ -44,7 +44,7 @@ type failoverBench struct {
 	silent              bool
 	asJSON              bool
 
-	nodes []*member
+	nodes []*process
 	token string
 
 	mu   sync.Mutex

@@ -6,13 +6,10 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"text/tabwriter"
 	"time"
 
@@ -158,19 +155,14 @@ func speed(ctx context.Context, a *cli.Streams, f *recallBench) (err error) {
 		return cli.Usage(errors.New("--size and --clients are at least 1, --asks at least 5, --dim at least 0; --restart is for a node of its own"))
 	}
 	cfg := client.Config{Addrs: f.Addrs, Database: f.Database}
-	var child *devProcess
+	var child *devNode
 	switch {
 	case f.restart:
-		dir, err := os.MkdirTemp("", "cairn-bench-")
-		if err != nil {
+		if child, err = startDevNode(ctx); err != nil {
 			return err
 		}
-		defer os.RemoveAll(dir)
-		child = &devProcess{home: filepath.Join(dir, "home")}
-		if err := child.start(ctx); err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, child.stop(syscall.SIGKILL)) }()
+		defer func() { err = errors.Join(err, child.close()) }()
+		cfg.Addrs, cfg.Token = []string{child.line.Wire}, child.token
 	case len(f.Addrs) == 0:
 		own, err := startLocal(ctx, 1)
 		if err != nil {
@@ -185,12 +177,7 @@ func speed(ctx context.Context, a *cli.Streams, f *recallBench) (err error) {
 	}
 	cls := make([]*client.Client, f.clients)
 	for i := range cls {
-		if child != nil {
-			cls[i], err = child.dial(ctx)
-		} else {
-			cls[i], err = client.Dial(ctx, cfg)
-		}
-		if err != nil {
+		if cls[i], err = client.Dial(ctx, cfg); err != nil {
 			return err
 		}
 		defer cls[i].Close()

@@ -12,18 +12,15 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
-	"github.com/cairndb/cairn/cmd/cairn/config"
 	"github.com/cairndb/cairn/local/covenant"
 	"github.com/cairndb/cairn/local/sift"
 	"github.com/cairndb/cairn/wire"
@@ -111,60 +108,6 @@ func (b *surfacesBench) measure(ctx context.Context, n *devNode, d dialect) (_ l
 	return (&loadBench{warm: b.warm, long: b.long}).measure(ctx, w, loaders, 0), nil
 }
 
-// devNode is a node of another process, with all its surfaces.
-type devNode struct {
-	dir   string
-	cmd   *exec.Cmd
-	line  cli.Ready
-	token string
-}
-
-func startDevNode(ctx context.Context) (_ *devNode, err error) {
-	dir, err := os.MkdirTemp("", "cairn-bench-")
-	if err != nil {
-		return nil, err
-	}
-	n := &devNode{dir: dir}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, n.close())
-		}
-	}()
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	base, err := config.FreeRow(10)
-	if err != nil {
-		return nil, err
-	}
-	n.cmd = exec.CommandContext(ctx, self, "dev", "--home", filepath.Join(dir, "h"), "--port-base", strconv.Itoa(base), "--log-level", "error")
-	n.cmd.Dir, n.cmd.Stderr = dir, os.Stderr
-	out, err := n.cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := n.cmd.Start(); err != nil {
-		return nil, err
-	}
-	if err := json.NewDecoder(out).Decode(&n.line); err != nil {
-		return nil, fmt.Errorf("the node did not become ready: %w", err)
-	}
-	raw, err := os.ReadFile(filepath.Join(dir, "h", "token"))
-	n.token = strings.TrimSpace(string(raw))
-	return n, err
-}
-
-func (n *devNode) close() (err error) {
-	if n.cmd != nil && n.cmd.Process != nil {
-		err = n.cmd.Process.Signal(syscall.SIGTERM)
-		if werr := n.cmd.Wait(); err == nil {
-			err = werr
-		}
-	}
-	return errors.Join(err, os.RemoveAll(n.dir))
-}
-
 func dialWire(ctx context.Context, n *devNode, who int) (func(int) error, func() error, error) {
 	c, err := client.Dial(ctx, client.Config{Addrs: []string{n.line.Wire}, Token: n.token})
 	if err != nil {
@@ -193,7 +136,7 @@ func dialSift(ctx context.Context, n *devNode, who int) (func(int) error, func()
 }
 
 func dialCovenant(ctx context.Context, n *devNode, who int) (func(int) error, func() error, error) {
-	c, err := covenant.Dial(ctx, filepath.Join(n.dir, "h", "run", "covenant"))
+	c, err := covenant.Dial(ctx, filepath.Join(n.home, "run", "covenant"))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -238,7 +181,7 @@ func dialString(command func(k, who int) string) func(context.Context, *devNode,
 }
 
 func dialProcess(ctx context.Context, n *devNode, who int) (func(int) error, func() error, error) {
-	token, err := os.ReadFile(filepath.Join(n.dir, "h", "process.token"))
+	token, err := os.ReadFile(filepath.Join(n.home, "process.token"))
 	if err != nil {
 		return nil, nil, err
 	}

@@ -1,0 +1,140 @@
+package bench
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/cmd/cairn/config"
+)
+
+// process is a node that a bench starts as a process of this binary, and may end and start again.
+type process struct {
+	args []string
+	log  io.Writer // for what it says on stderr; nil: nothing of it is kept
+	cmd  *exec.Cmd
+	line cli.Ready // what it said when it was ready
+}
+
+// launch starts the node; what it returns says when it serves.
+func (p *process) launch(ctx context.Context) (up chan error) {
+	up = make(chan error, 1)
+	exe, err := os.Executable()
+	if err != nil {
+		up <- err
+		return up
+	}
+	p.cmd = exec.CommandContext(ctx, exe, p.args...)
+	p.cmd.Stderr = p.log
+	out, err := p.cmd.StdoutPipe()
+	if err == nil {
+		err = p.cmd.Start()
+	}
+	if err != nil {
+		up <- err
+		return up
+	}
+	go func() { // ends with the node's line, or the node
+		line, err := bufio.NewReader(out).ReadBytes('\n')
+		if err == nil {
+			err = json.Unmarshal(line, &p.line)
+		}
+		if err != nil {
+			err = fmt.Errorf("the node did not become ready: %w", err)
+		}
+		up <- err
+	}()
+	return up
+}
+
+// end sends the node a signal and waits for its end; one that fails at a signal which it can follow is an error.
+func (p *process) end(sig syscall.Signal) error {
+	if p.cmd == nil || p.cmd.Process == nil {
+		return nil
+	}
+	cmd := p.cmd
+	p.cmd = nil
+	if err := cmd.Process.Signal(sig); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return err
+	}
+	if err := cmd.Wait(); sig != syscall.SIGKILL {
+		return err
+	}
+	return nil // a process that is killed fails
+}
+
+// kill ends the node without warning.
+func (p *process) kill() { _ = p.end(syscall.SIGKILL) } // one that has ended already is as dead
+
+// devNode is `cairn dev` in a directory of its own, with all its surfaces.
+type devNode struct {
+	process
+	dir, home, token string
+}
+
+// startDevNode starts one and waits until it serves. What goes wrong with it is seen on stderr.
+func startDevNode(ctx context.Context) (_ *devNode, err error) {
+	dir, err := os.MkdirTemp("", "cairn-bench-")
+	if err != nil {
+		return nil, err
+	}
+	n := &devNode{dir: dir, home: filepath.Join(dir, "h")}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, n.close())
+		}
+	}()
+	base, err := config.FreeRow(10)
+	if err != nil {
+		return nil, err
+	}
+	n.args, n.log = []string{"dev", "--home", n.home, "--port-base", strconv.Itoa(base), "--log-level", "error"}, os.Stderr
+	if err := <-n.launch(ctx); err != nil {
+		return nil, err
+	}
+	raw, err := os.ReadFile(filepath.Join(n.home, "token"))
+	n.token = strings.TrimSpace(string(raw))
+	return n, err
+}
+
+// close stops the node and removes what it has stored.
+func (n *devNode) close() error {
+	return errors.Join(n.end(syscall.SIGTERM), os.RemoveAll(n.dir))
+}
+
+// launchThree starts a cluster of three processes. What was started is returned with an error, too.
+func launchThree(ctx context.Context, dir, secret string, edit func(*config.NodeFile)) (nodes []*process, err error) {
+	base, err := config.FreeRow(3 * config.PortsEach)
+	if err != nil {
+		return nil, err
+	}
+	for i := range 3 {
+		n := config.NodeHere(filepath.Join(dir, fmt.Sprint("node", i+1)), i+1, 3, base, secret)
+		edit(&n)
+		path := filepath.Join(dir, fmt.Sprintf("node%d.toml", i+1))
+		if err := config.Write(path, n); err != nil {
+			return nodes, err
+		}
+		nodes = append(nodes, &process{args: []string{"serve", "--config", path, "--log-level", "error"}})
+	}
+	ups := make([]chan error, 3)
+	for i, n := range nodes {
+		ups[i] = n.launch(ctx)
+	}
+	for _, up := range ups {
+		if err := <-up; err != nil {
+			return nodes, err
+		}
+	}
+	return nodes, nil
+}
