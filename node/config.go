@@ -200,6 +200,7 @@ func (l Limits) withDefaults() Limits {
 	l.FailedLogins = cmp.Or(l.FailedLogins, 100)
 	l.ApplyTimeout = cmp.Or(l.ApplyTimeout, 10*time.Second)
 	l.AuthTimeout = cmp.Or(l.AuthTimeout, 10*time.Second)
+	l.writeTimeout = cmp.Or(l.writeTimeout, 30*time.Second)
 	return l
 }
 

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -48,6 +49,14 @@ func (s *Service) May(c api.Caller, op *api.Op) error {
 	return nil
 }
 
+// Admit implements wireport.Door.
+func (s *Service) Admit(c api.Caller, op *api.Op) (api.Caller, error) {
+	if err := cmp.Or(s.May(c, op), s.checkLead(c, op)); err != nil {
+		return c, err
+	}
+	return s.count(c, op, 1)
+}
+
 // timed notes operations that take long.
 func timed(s *Service, next run) run {
 	return func(ctx context.Context, v *visit) (any, error) {
@@ -73,30 +82,44 @@ func scoped(s *Service, next run) run {
 // led refuses a write on a node that does not lead, for a caller whose writes it does not pass on.
 func led(s *Service, next run) run {
 	return func(ctx context.Context, v *visit) (any, error) {
-		if v.op.Writes && !v.c.Forward && !s.commit.Leads() {
-			return nil, s.commit.NotLeader()
+		if err := s.checkLead(v.c, v.op); err != nil {
+			return nil, err
 		}
 		return next(ctx, v)
 	}
 }
 
+func (s *Service) checkLead(c api.Caller, op *api.Op) error {
+	if op.Writes && !c.Forward && !s.commit.Leads() {
+		return s.commit.NotLeader()
+	}
+	return nil
+}
+
 // paced counts the visit as so many operations of its token and its database, and refuses it while they are used up.
 func paced(s *Service, next run) run {
 	return func(ctx context.Context, v *visit) (any, error) {
-		cost, bound := 1, v.c
+		cost := 1
 		if v.op.Cost != nil {
 			cost = v.op.Cost(v.request)
 		}
-		if v.op.Scope == api.Admin || v.op.Scope == api.Owner {
-			bound.DB = 0 // the request that raises a database's bound is not held by it
+		var err error
+		if v.c, err = s.count(v.c, v.op, cost); err != nil {
+			return nil, err
 		}
-		bound, err := s.access.Count(bound, cost)
-		if err != nil {
-			return nil, quota(err)
-		}
-		v.c.Counted = bound.Counted
 		return next(ctx, v)
 	}
+}
+
+// count is the caller with n operations of its request counted.
+func (s *Service) count(c api.Caller, op *api.Op, n int) (api.Caller, error) {
+	bound := c
+	if op.Scope == api.Admin || op.Scope == api.Owner {
+		bound.DB = 0 // the request that raises a database's bound is not held by it
+	}
+	bound, err := s.access.Count(bound, n)
+	c.Counted = bound.Counted
+	return c, quota(err)
 }
 
 // housed refuses memories that would not fit the database, in the words clients know. Two visits that race for the last place are told

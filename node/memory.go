@@ -232,3 +232,12 @@ func (s *Service) read(ctx context.Context, c api.Caller, fr commit.Freshness, f
 	}
 	return s.state.Read(f)
 }
+
+// hours turns a half-life in hours into a duration; what no duration can hold is held to its bounds.
+func hours(h float64) time.Duration {
+	ns := h * float64(time.Hour)
+	if math.IsNaN(ns) || ns <= 0 {
+		return 0
+	}
+	return time.Duration(min(ns, math.MaxInt64/2))
+}

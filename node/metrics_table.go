@@ -68,7 +68,7 @@ var metricTable = []Metric{
 	{Name: "cairn_build_info", Help: "1, with the version.", Kind: gaugeKind, Labels: []string{"version"},
 		read: func(m *metrics, put func(float64, ...string)) { put(1, m.s.cfg.Version) }},
 	{Name: "cairn_connections", Help: "Open connections of clients.", Kind: gaugeKind, Labels: []string{"surface"}, read: func(m *metrics, put func(float64, ...string)) {
-		put(float64(m.s.Connections()), "wire")
+		put(float64(m.s.wires.Open()), "wire")
 		put(float64(m.gateway.Connections()), "http")
 	}},
 	{Name: "cairn_event_streams", Help: "Open event streams of the gateway.", Kind: gaugeKind,

@@ -23,6 +23,7 @@ import (
 	"github.com/cairndb/cairn/node/disk"
 	"github.com/cairndb/cairn/node/gateway"
 	"github.com/cairndb/cairn/node/mcp"
+	"github.com/cairndb/cairn/node/wireport"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/boltfile"
 	"github.com/cairndb/cairn/oplog/seal"
@@ -45,7 +46,7 @@ type Node struct {
 	clock    clockWatch // the task that watches leadership uses it alone
 	raft     *raft.Node
 	service  *Service
-	wire     *wireServer
+	wire     *wireport.Server
 	gateway  *gateway.Gateway
 	certs    map[string]*certificates // by who is shown them; complete when the log is open
 	wireLn   net.Listener
@@ -181,7 +182,7 @@ func (n *Node) openState() (err error) {
 			n.cancel(err)
 		},
 	})
-	n.service = &Service{cfg: n.cfg, log: n.log, keys: n.keys, state: n.state, commit: n.commit, started: time.Now(), timings: newTimings(), heavy: large.NewTurns(), bodies: large.NewBudget()}
+	n.service = &Service{cfg: n.cfg, log: n.log, keys: n.keys, state: n.state, commit: n.commit, started: time.Now(), timings: newTimings(), heavy: large.NewTurns(), bodies: large.NewBudget(), wires: access.NewConns(n.cfg.Limits.MaxConns, n.cfg.Limits.MaxConnsPerIP)}
 	n.service.door = throughDoor(n.service)
 	n.service.disk, n.service.certs = n.disk, n.certs
 	n.service.backups.dir = filepath.Join(n.cfg.Home, "backup-spool")
@@ -314,9 +315,12 @@ func (n *Node) helloInfo() wire.RaftHello {
 }
 
 func (n *Node) openSurfaces() {
-	n.wire = newWireServer(n.service)
-	n.serving = append(n.serving, n.wire.close)
-	n.spawn("wire", func(context.Context) error { return n.wire.run(n.wireLn) })
+	n.wire = wireport.New(wireport.Config{Door: n.service, Access: n.access, Conns: n.service.wires, Log: n.log,
+		Errors: wireport.Errors{Leader: n.service.knownLeader, Log: n.log}, WaitOpen: n.commit.WaitOpen, Indexed: n.commit.Indexed,
+		Budget: n.service.bodies, Turns: n.service.heavy, Lenient: n.cfg.Surfaces.Lenient, Forward: n.cfg.forwardsWire(),
+		MaxInFlight: n.cfg.Limits.MaxInFlight, AuthTimeout: n.cfg.Limits.AuthTimeout, WriteTimeout: n.cfg.Limits.writeTimeout})
+	n.serving = append(n.serving, n.wire.Close)
+	n.spawn("wire", func(context.Context) error { return n.wire.Run(n.wireLn) })
 	n.gateway = n.newGateway()
 	n.serving = append(n.serving, func() error {
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)

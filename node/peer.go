@@ -3,9 +3,10 @@ package node
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"math"
 
-	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/node/wireport"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/wire"
 )
@@ -33,10 +34,12 @@ func (s *Service) Peer(ctx context.Context, f wire.Frame) (wire.Frame, error) {
 		return wire.Pack(wire.OpError, f.Stream, &wire.Error{Code: wire.CodeInvalidPayload, Message: "unsupported cluster opcode: " + f.Op.Name()}, f.JSON())
 	}
 	op, m, err := h(s, ctx, f)
+	var told *refusal
+	if errors.As(err, &told) {
+		op, m, err = wire.OpError, &told.told, nil
+	}
 	if err != nil {
-		var e *wire.Error
-		op, e = s.errorOf(err)
-		m = e
+		op, m = wireport.Errors{Leader: s.knownLeader, Log: s.log}.Of(err)
 	}
 	return wire.Pack(op, f.Stream, m, f.JSON())
 }
@@ -90,26 +93,4 @@ func (s *Service) statusResult() *wire.ClusterStatusResult {
 	r.QuorumSize = voters/2 + 1
 	r.Healthy = r.LeaderID != nil
 	return r
-}
-
-func (ss *session) clusterStatus(ctx context.Context) (*wire.ClusterStatusResult, error) {
-	s := ss.w.s
-	r := s.statusResult()
-	full, err := api.Cluster.Do(ctx, s, ss.who(), &api.ClusterRequest{})
-	if err != nil {
-		return nil, err
-	}
-	r.Healthy = full.Healthy
-	for i := range r.Peers {
-		for _, p := range full.Peers {
-			if p.NodeID != r.Peers[i].NodeID {
-				continue
-			}
-			r.Peers[i].Reachable, r.Peers[i].CurrentTerm = p.Reachable, p.CurrentTerm
-			if p.LastSeenSecsAgo != nil {
-				r.Peers[i].LastSeenSecsAgo = *p.LastSeenSecsAgo
-			}
-		}
-	}
-	return r, nil
 }

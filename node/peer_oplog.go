@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/cairndb/cairn/node/api"
@@ -38,9 +40,18 @@ func opID(h oplog.HLC, n int) string {
 	return string(out)
 }
 
+// A refusal is told to a peer as it stands.
+type refusal struct{ told wire.Error }
+
+func (r *refusal) Error() string { return r.told.Message }
+
 // errSnapshotRequired tells a reader that what it asks for has left the log.
-var errSnapshotRequired = &coded{code: wire.CodeInternal, details: wire.JSON(`{"snapshot_required":true}`),
-	err: &oplog.Error{Kind: oplog.Conflict, Text: "the cursor is older than the retained log"}}
+var errSnapshotRequired = &refusal{wire.Error{Code: wire.CodeInternal, Message: "the cursor is older than the retained log", Details: wire.JSON(`{"snapshot_required":true}`)}}
+
+// noDatabase refuses a peer that asks for a database which is not there.
+func noDatabase(name string) error {
+	return &refusal{wire.Error{Code: wire.CodeInternal, Message: fmt.Sprintf("database '%s' not found", name)}}
+}
 
 func (s *Service) oplogPull(_ context.Context, f wire.Frame) (wire.Op, wire.Message, error) {
 	var m wire.OplogPull
@@ -52,12 +63,16 @@ func (s *Service) oplogPull(_ context.Context, f wire.Frame) (wire.Op, wire.Mess
 		return 0, nil, oplog.Errorf(oplog.Invalid, "since_hlc has %d bytes, an HLC has %d", len(m.SinceHLC), len(since))
 	}
 	copy(since[:], m.SinceHLC)
+	sinceID := ""
+	if m.SinceOpID != nil {
+		sinceID = *m.SinceOpID
+	}
 	r := &wire.OplogPullResult{Ops: []wire.OplogEntry{}}
 	limit := min(max(m.Limit, 1), maxPull)
 	err := s.state.Read(func(v *oplog.View) error {
 		d, ok := v.DatabaseNamed(m.Database)
 		if !ok {
-			return &coded{code: wire.CodeInternal, err: oplog.Errorf(oplog.NotFound, "database '%s' not found", m.Database)}
+			return noDatabase(m.Database)
 		}
 		if gone, ok := v.Trimmed(); ok && since.Less(gone) {
 			return errSnapshotRequired
@@ -69,7 +84,7 @@ func (s *Service) oplogPull(_ context.Context, f wire.Frame) (wire.Op, wire.Mess
 			}
 			for i, op := range o.Entry.Ops {
 				e, ok := pulled(o, i, op)
-				if !ok || (len(m.SinceHLC) != 0 && !behind(since, text(m.SinceOpID), o.HLC, e.OpID)) ||
+				if !ok || (len(m.SinceHLC) != 0 && !behind(since, sinceID, o.HLC, e.OpID)) ||
 					(m.ExcludeActor != nil && e.OriginActor == *m.ExcludeActor) {
 					continue
 				}
@@ -149,8 +164,11 @@ func (s *Service) oplogPush(ctx context.Context, f wire.Frame) (wire.Op, wire.Me
 		return wire.OpOplogPushOK, r, nil
 	}
 	c, err := s.access.Local(m.Database)
+	if errors.Is(err, &oplog.Error{Kind: oplog.NotFound}) {
+		err = noDatabase(m.Database)
+	}
 	if err != nil {
-		return 0, nil, &coded{code: wire.CodeInternal, err: err}
+		return 0, nil, err
 	}
 	c.Counted = len(m.Ops) // a peer is held by no client's limit
 	w := write{scope: api.Write}
@@ -228,7 +246,7 @@ func (s *Service) foreign(e *wire.OplogEntry) (*oplog.Foreign, error) {
 	switch e.OpType {
 	case "record":
 		d := Draft{RID: p.RID, Text: p.Text, Type: p.Type, Importance: p.Importance, HalfLife: p.HalfLife / 3600, Valence: p.Valence,
-			Certainty: p.Certainty, Namespace: p.Namespace, Domain: p.Domain, Source: p.Source, Emotion: p.Emotion, Created: field.Date{Time: seconds(p.Created)}}
+			Certainty: p.Certainty, Namespace: p.Namespace, Domain: p.Domain, Source: p.Source, Emotion: p.Emotion, Created: field.Date{Time: field.UnixOrNone(p.Created)}}
 		if string(p.Metadata) != "null" {
 			d.Metadata = p.Metadata
 		}

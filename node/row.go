@@ -57,3 +57,11 @@ func when(t oplog.Time) *float64 {
 	s := t.Seconds()
 	return &s
 }
+
+// orNil is a text as answers have it that have null for none.
+func orNil(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}

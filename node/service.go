@@ -34,11 +34,11 @@ type Service struct {
 	raft     *raft.Node
 	commit   *commit.Log
 	started  time.Time
-	gateways *http.Client // for the other nodes' gateways
-	conns    atomic.Int64 // clients' wire connections
-	dropped  atomic.Int64 // event streams of this host's surfaces whose clients did not keep up
-	whole    atomic.Bool  // the last count of the state found what was written
-	damaged  atomic.Int64 // counts of the state that did not come out
+	gateways *http.Client  // for the other nodes' gateways
+	wires    *access.Conns // of the wire port
+	dropped  atomic.Int64  // event streams of this host's surfaces whose clients did not keep up
+	whole    atomic.Bool   // the last count of the state found what was written
+	damaged  atomic.Int64  // counts of the state that did not come out
 	looked   atomic.Pointer[looked]
 	agreed   atomic.Int64 // of agreements: the last comparison with the peers
 	timings  *timings
@@ -57,9 +57,6 @@ type Service struct {
 	access     *access.Control
 	slow       slow
 }
-
-// Connections is how many clients are connected to the wire port.
-func (s *Service) Connections() int { return int(s.conns.Load()) }
 
 // Written says where in the log a write is: a client carries the index to another node to read its own write there.
 type Written struct {

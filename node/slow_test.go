@@ -52,11 +52,11 @@ func TestSlowOperationsAreLogged(t *testing.T) {
 			t.Fatal(err)
 		}
 		if tc.want { // the line is written behind the answer
-			eventually(t, "the last line", func() bool { return strings.Contains(log.String(), "surface=wire operation=RECALL") })
+			eventually(t, "the last line", func() bool { return strings.Contains(log.String(), "surface=wire operation=recall") })
 		}
 		said := log.String()
 		for _, line := range []string{"surface=http operation=remember database=default", "surface=http operation=recall", "surface=mcp operation=recall",
-			"surface=wire operation=RECALL database=default", `msg="slow apply" records=`} {
+			"surface=wire operation=recall database=default", `msg="slow apply" records=`} {
 			if strings.Contains(said, line) != tc.want {
 				t.Errorf("%s: %q is logged: %t", tc.name, line, !tc.want)
 			}

@@ -137,13 +137,3 @@ func (o Op) Name() string {
 	}
 	return fmt.Sprintf("0x%02X", uint8(o))
 }
-
-// IsWrite says whether a node that may not write refuses the request.
-func (o Op) IsWrite() bool {
-	switch o {
-	case OpRemember, OpRememberBatch, OpForget, OpRelate, OpClaim, OpAlias, OpSessionStart, OpSessionEnd,
-		OpThink, OpResolve, OpCreateDB:
-		return true
-	}
-	return false
-}

@@ -38,6 +38,7 @@ var inner = map[string][]string{
 	"node/mcp":       {"node/api"},
 	"node/gateway":   {"node/api", "node/access"},
 	"node/console":   {},
+	"node/wireport":  {"node/api", "node/access"},
 	"raft/logstore":  {},
 	"raft/transport": {},
 	"raft/recovery":  {"raft/logstore"},

@@ -9,6 +9,7 @@ package access
 
 import (
 	"crypto/sha256"
+	"sync"
 	"sync/atomic"
 
 	"github.com/cairndb/cairn/node/api"
@@ -30,11 +31,14 @@ type Control struct {
 	rates   *rates
 	logins  *logins
 	usage   usage
+
+	mu    sync.Mutex
+	ended chan struct{} // closed when tokens may have ended, and replaced then
 }
 
 // New makes the access control of a node from its state.
 func New(c Config) *Control {
-	a := &Control{state: c.State, rates: newRates(), logins: newLogins(c.FailedLogins), usage: usage{seen: map[string]oplog.Time{}}}
+	a := &Control{state: c.State, rates: newRates(), logins: newLogins(c.FailedLogins), usage: usage{seen: map[string]oplog.Time{}}, ended: make(chan struct{})}
 	for _, s := range c.Secrets {
 		if s != "" { // which would let in a client that shows nothing
 			a.secrets = append(a.secrets, sha256.Sum256([]byte(s)))

@@ -89,6 +89,21 @@ func (a *Control) Holds(hash string) (ok bool) {
 	return ok || err != nil
 }
 
+// TokensEnded is closed when tokens may have ended that Holds is asked for: some were revoked with what was applied next, or the state
+// was replaced. That a token expires is told by its time alone.
+func (a *Control) TokensEnded() <-chan struct{} {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.ended
+}
+
+func (a *Control) tokensEnded() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	close(a.ended)
+	a.ended = make(chan struct{})
+}
+
 // EndsTokens says whether an outcome may have ended tokens: callers that were let in are asked for again.
 func EndsTokens(o oplog.Outcome) bool {
 	return o.Err == nil && slices.ContainsFunc(o.Entry.Ops, func(op oplog.Op) bool {

@@ -27,6 +27,9 @@ func (a *Control) Follow(outcomes []oplog.Outcome, restored bool) {
 	if restored || slices.ContainsFunc(outcomes, changesLimits) {
 		a.reload()
 	}
+	if restored || slices.ContainsFunc(outcomes, EndsTokens) {
+		a.tokensEnded()
+	}
 }
 
 func changesLimits(o oplog.Outcome) bool {

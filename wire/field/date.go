@@ -38,6 +38,14 @@ func Unix(seconds float64) (time.Time, error) {
 	return fromEpoch(time.UnixMicro(int64(math.Round(seconds * 1e6)))), nil
 }
 
+// UnixOrNone is the time at so many seconds in a message of the binary protocol, where 0 and what is no time mean none.
+func UnixOrNone(seconds float64) (t time.Time) {
+	if seconds != 0 {
+		t, _ = Unix(seconds)
+	}
+	return t
+}
+
 // fromEpoch keeps the epoch itself apart from the zero that stands for no time where times are stored as microseconds.
 func fromEpoch(t time.Time) time.Time {
 	if t.UnixMicro() == 0 {

@@ -1,17 +1,14 @@
-package node
+package wireport
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
 	"net"
-	"slices"
 	"sync"
 	"time"
 
-	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/large"
@@ -19,179 +16,18 @@ import (
 
 // What a client's connection may do.
 const (
-	writeTimeout   = 30 * time.Second // a client that reads nothing for this long is gone
-	streamsPerConn = 256              // requests under way on one connection
-	streamQueue    = 64               // requests waiting behind another of their stream
-	largeTimeout   = time.Minute      // in which a large frame has to come
+	streamsPerConn = 256         // requests under way on one connection
+	streamQueue    = 64          // requests waiting behind another of their stream
+	largeTimeout   = time.Minute // in which a large frame has to come
 
 	earlyBuffer   = 4 << 10 // of a connection whose client has not shown a token
 	earlyFrame    = 8 << 10 // the longest AUTH: a client without a token is given no more memory than a token needs
 	sessionBuffer = 32 << 10
 )
 
-// wireServer accepts the clients' binary protocol.
-type wireServer struct {
-	s        *Service
-	ctx      context.Context
-	cancel   context.CancelFunc
-	tasks    sync.WaitGroup
-	patience time.Duration // with a client that does not read
-	accepted chan struct{} // closed when no more connections are taken, so that tasks only shrink
-	slots    chan struct{} // requests under way over all connections
-	limit    *access.Conns
-
-	mu       sync.Mutex
-	sessions map[*session]struct{}
-	closed   bool
-	ln       net.Listener
-}
-
-func newWireServer(s *Service) *wireServer {
-	w := &wireServer{s: s, patience: cmp.Or(s.cfg.Limits.writeTimeout, writeTimeout), accepted: make(chan struct{}), slots: make(chan struct{}, s.cfg.Limits.MaxInFlight), limit: access.NewConns(s.cfg.Limits.MaxConns, s.cfg.Limits.MaxConnsPerIP), sessions: map[*session]struct{}{}}
-	w.ctx, w.cancel = context.WithCancel(context.Background())
-	return w
-}
-
-func (w *wireServer) run(ln net.Listener) error {
-	w.mu.Lock()
-	if w.closed {
-		w.mu.Unlock()
-		return nil
-	}
-	w.ln = ln
-	w.mu.Unlock()
-	defer close(w.accepted)
-	w.tasks.Go(w.watchTokens)
-	for {
-		nc, err := ln.Accept()
-		if err != nil {
-			if errors.Is(err, net.ErrClosed) {
-				return nil
-			}
-			w.s.log.Warn("accept", "surface", "wire", "err", err)
-			select {
-			case <-time.After(10 * time.Millisecond): // out of descriptors: give others a chance to end
-			case <-w.ctx.Done():
-			}
-			continue
-		}
-		ss := newSession(w, nc)
-		if !w.add(ss) {
-			nc.Close()
-			continue
-		}
-		w.tasks.Go(func() {
-			defer w.remove(ss)
-			ss.run()
-		})
-	}
-}
-
-// add counts a connection in; it is counted out by remove, whatever becomes of it.
-func (w *wireServer) add(ss *session) bool {
-	leave, ok := w.limit.Enter(ss.nc.RemoteAddr())
-	if !ok {
-		return false
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.closed {
-		leave()
-		return false
-	}
-	ss.leave = leave
-	w.sessions[ss] = struct{}{}
-	w.s.conns.Add(1)
-	return true
-}
-
-func (w *wireServer) remove(ss *session) {
-	ss.end()
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	delete(w.sessions, ss)
-	w.s.conns.Add(-1)
-	ss.leave()
-}
-
-// tokenCheck is how often tokens are looked at without a reason: some expire, and one may be revoked between
-// the look at it and the opening of its connection.
-const tokenCheck = 2 * time.Second
-
-// watchTokens closes the connections of tokens that were revoked, have expired, or whose database is gone.
-func (w *wireServer) watchTokens() {
-	tick := time.NewTicker(tokenCheck)
-	defer tick.Stop()
-	for w.ctx.Err() == nil {
-		sub := w.s.commit.Subscribe()
-		w.checkTokens() // what happened while nobody watched
-		for open := true; open; {
-			select {
-			case batch, ok := <-sub.C:
-				open = ok
-				if slices.ContainsFunc(sub.Take(batch), access.EndsTokens) {
-					w.checkTokens()
-				}
-			case <-tick.C:
-				w.checkTokens()
-			case <-w.ctx.Done():
-				open = false
-			}
-		}
-		sub.Close()
-	}
-}
-
-func (w *wireServer) checkTokens() {
-	w.mu.Lock()
-	all := make([]*session, 0, len(w.sessions))
-	for ss := range w.sessions {
-		all = append(all, ss)
-	}
-	w.mu.Unlock()
-	for _, ss := range all {
-		if hash := ss.tokenHash(); hash != "" && !w.s.access.Holds(hash) {
-			ss.end()
-		}
-	}
-}
-
-func (w *wireServer) close() error {
-	w.mu.Lock()
-	w.closed = true
-	ln := w.ln
-	w.mu.Unlock()
-	if ln != nil {
-		ln.Close()
-		<-w.accepted
-	}
-	w.finish(time.Second)
-	w.cancel()
-	w.mu.Lock()
-	for ss := range w.sessions {
-		ss.end()
-	}
-	w.mu.Unlock()
-	w.tasks.Wait()
-	return nil
-}
-
-// finish lets requests under way end, for a while.
-func (w *wireServer) finish(patience time.Duration) {
-	deadline := time.NewTimer(patience)
-	defer deadline.Stop()
-	for range cap(w.slots) {
-		select {
-		case w.slots <- struct{}{}: // every slot taken by us means that no request is under way
-		case <-deadline.C:
-			return
-		}
-	}
-}
-
 // session is one client's connection.
 type session struct {
-	w     *wireServer
+	w     *Server
 	nc    net.Conn
 	leave func() // counts the connection out
 	in    *bufio.Reader
@@ -204,7 +40,6 @@ type session struct {
 
 	mu      sync.Mutex
 	caller  api.Caller
-	authed  bool
 	streams map[uint32]*stream
 	subs    map[uint32]subscribed
 	tasks   sync.WaitGroup
@@ -228,7 +63,7 @@ func (a incoming) done() {
 	}
 }
 
-func newSession(w *wireServer, nc net.Conn) *session {
+func newSession(w *Server, nc net.Conn) *session {
 	ss := &session{w: w, nc: nc, streams: map[uint32]*stream{}, subs: map[uint32]subscribed{}}
 	ss.ctx, ss.cut = context.WithCancel(w.ctx)
 	ss.in = bufio.NewReaderSize(nc, earlyBuffer)
@@ -236,18 +71,13 @@ func newSession(w *wireServer, nc net.Conn) *session {
 	return ss
 }
 
-// end closes the connection; it may be called by anybody, any number of times.
+// end closes the connection. It may be called from any goroutine, any number of times.
 func (ss *session) end() {
 	ss.cut()
 	ss.nc.Close()
 }
 
-func (ss *session) tokenHash() string {
-	ss.mu.Lock()
-	defer ss.mu.Unlock()
-	return ss.caller.Token
-}
-
+// who is the client, in the database that it has selected.
 func (ss *session) who() api.Caller {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
@@ -257,7 +87,7 @@ func (ss *session) who() api.Caller {
 func (ss *session) run() {
 	defer ss.tasks.Wait()
 	defer ss.end()
-	if err := ss.nc.SetDeadline(time.Now().Add(ss.w.s.cfg.Limits.AuthTimeout)); err != nil {
+	if err := ss.nc.SetDeadline(time.Now().Add(ss.w.cfg.AuthTimeout)); err != nil {
 		return
 	}
 	f, err := ss.r.Next() // where TLS is on, the handshake goes first
@@ -275,7 +105,7 @@ func (ss *session) run() {
 	var release func()
 	ss.r.Announce(large.From, func(n int) error {
 		var ok bool
-		if release, ok = ss.w.s.bodies.Acquire(ss.ctx, n); !ok {
+		if release, ok = ss.w.cfg.Budget.Acquire(ss.ctx, n); !ok {
 			return ss.ctx.Err()
 		}
 		return ss.nc.SetReadDeadline(time.Now().Add(largeTimeout))
@@ -386,12 +216,15 @@ func (ss *session) drop(id uint32) {
 	st.waiting, st.over = nil, true
 }
 
-// reply sends a message as an answer to a frame. An error means that the connection is gone.
+// lost is an error that ends the connection: its client hears nothing any more, or not all of an answer.
+type lost struct{ error }
+
+// reply sends a message as an answer to a frame. An error of it is a lost connection.
 func (ss *session) reply(to wire.Frame, op wire.Op, m wire.Message) (err error) {
 	ss.out.Lock()
 	defer ss.out.Unlock()
 	if ss.buf, err = wire.AppendPack(ss.buf[:0], op, to.Stream, m, to.JSON()); err != nil {
-		return err
+		return &lost{err}
 	}
 	return ss.send(ss.buf)
 }
@@ -408,7 +241,7 @@ func (ss *session) replyAll(to wire.Frame, n int, answer func(i int) (wire.Op, w
 		for ss.buf = ss.buf[:0]; i < n && len(ss.buf) < gathered; i++ {
 			op, m := answer(i)
 			if ss.buf, err = wire.AppendPack(ss.buf, op, to.Stream, m, to.JSON()); err != nil {
-				return i, err
+				return i, &lost{err}
 			}
 		}
 		return i, ss.send(ss.buf)
@@ -430,14 +263,17 @@ func (ss *session) empty(to wire.Frame, op wire.Op) error {
 }
 
 func (ss *session) send(b []byte) error {
-	if err := ss.nc.SetWriteDeadline(time.Now().Add(ss.w.patience)); err != nil {
-		return err
+	if err := ss.nc.SetWriteDeadline(time.Now().Add(ss.w.cfg.WriteTimeout)); err != nil {
+		return &lost{err}
 	}
 	_, err := ss.nc.Write(b)
 	if cap(ss.buf) > 1<<20 {
 		ss.buf = nil
 	}
-	return err
+	if err != nil {
+		return &lost{err}
+	}
+	return nil
 }
 
 func (ss *session) fail(to wire.Frame, e *wire.Error) error { return ss.reply(to, wire.OpError, e) }

@@ -1,22 +1,24 @@
-package node
+package wireport
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/wire"
 )
 
 // subscribe answers with EVENT frames on the request's stream until UNSUBSCRIBE or the end of the connection.
-func (ss *session) subscribe(ctx context.Context, f wire.Frame) error {
+func (ss *session) subscribe(ctx context.Context, c api.Caller, f wire.Frame) error {
 	var m wire.Subscribe
 	if err := ss.unpack(f, &m); err != nil {
-		return ss.failed(f, err)
+		return err
 	}
-	sub, err := api.Events.Do(ctx, ss.w.s, ss.who(), &api.EventsRequest{From: m.Cursor, Types: m.Events})
+	sub, err := api.Events.Do(ctx, ss.w.cfg.Door, c, &api.EventsRequest{From: m.Cursor, Types: m.Events})
 	if err != nil {
-		return ss.failed(f, err)
+		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
@@ -63,7 +65,7 @@ func (s subscribed) end() {
 }
 
 // unsubscribe ends the subscription of its own stream; on another stream those to the same events, or all when it names none.
-func (ss *session) unsubscribe(_ context.Context, f wire.Frame) error {
+func (ss *session) unsubscribe(_ context.Context, _ api.Caller, f wire.Frame) error {
 	var m wire.Subscribe
 	if err := ss.unpack(f, &m); err != nil {
 		m.Events = nil // an empty payload names none
@@ -81,7 +83,11 @@ func (ss *session) unsubscribe(_ context.Context, f wire.Frame) error {
 	for _, sub := range over {
 		sub.end()
 	}
-	return ss.reply(f, wire.OpEvent, &wire.Event{EventType: "unsubscribed", Data: ss.w.s.position()})
+	at, err := json.Marshal(map[string]oplog.Index{"index": ss.w.cfg.Indexed()})
+	if err != nil {
+		return err
+	}
+	return ss.reply(f, wire.OpEvent, &wire.Event{EventType: "unsubscribed", Data: at})
 }
 
 func sameEvents(a, b []string) bool {

@@ -1,4 +1,4 @@
-package node
+package wireport
 
 import (
 	"context"
@@ -17,13 +17,13 @@ import (
 func TestARequestCutOffMayBeRepeated(t *testing.T) {
 	t.Parallel()
 	var log strings.Builder
-	s := &Service{log: slog.New(slog.NewTextHandler(&log, nil))}
+	x := Errors{Log: slog.New(slog.NewTextHandler(&log, nil))}
 	for err, code := range map[error]wire.Code{
 		context.Canceled: wire.CodeNoQuorum,
 		fmt.Errorf("embedder: %w", context.DeadlineExceeded):            wire.CodeNoQuorum,
 		&oplog.Error{Kind: oplog.UnknownOutcome, Err: context.Canceled}: wire.CodeInternal,
 	} {
-		op, w := s.errorOf(err)
+		op, w := x.Of(err)
 		if op != wire.OpError || w.Code != code || strings.Contains(string(w.Details), "unknown_outcome") != (code == wire.CodeInternal) {
 			t.Errorf("%v: %v %+v", err, op, w)
 		}

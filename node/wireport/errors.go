@@ -1,9 +1,10 @@
-package node
+package wireport
 
 import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 
 	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/node/api"
@@ -11,7 +12,7 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// codes maps what went wrong to the wire's numbers.
+// codes maps what went wrong to the protocol's numbers.
 var codes = map[oplog.Kind]wire.Code{
 	oplog.Internal:       wire.CodeInternal,
 	oplog.Invalid:        wire.CodeInvalidPayload,
@@ -26,8 +27,30 @@ var codes = map[oplog.Kind]wire.Code{
 	oplog.TooOld:         wire.CodeInternal,
 }
 
-// errorOf is what a client is told of an error.
-func (s *Service) errorOf(err error) (wire.Op, *wire.Error) {
+// A codedError has a number of its own where its kind's is too coarse.
+type codedError struct {
+	code wire.Code
+	error
+}
+
+func (e *codedError) Unwrap() error { return e.error }
+
+// coded gives a row's refusal its own number, where clients know one.
+func coded(row *api.Op, err error) error {
+	if row == api.CreateDatabase.Op && errors.Is(err, &oplog.Error{Kind: oplog.Conflict}) {
+		return &codedError{wire.CodeDBExists, err}
+	}
+	return err
+}
+
+// Errors says errors in the protocol. The peer port speaks it too, and says them with the same value.
+type Errors struct {
+	Leader func() api.Leader
+	Log    *slog.Logger // of errors that are the node's own
+}
+
+// Of is the frame that tells a client of an error.
+func (x Errors) Of(err error) (wire.Op, *wire.Error) {
 	if wire.IsPayload(err) {
 		return wire.OpError, &wire.Error{Code: wire.CodeInvalidPayload, Message: err.Error()}
 	}
@@ -38,31 +61,27 @@ func (s *Service) errorOf(err error) (wire.Op, *wire.Error) {
 	}
 	e, known := api.Classify(err)
 	if !known {
-		s.log.Error("request failed", "surface", "wire", "err", err)
+		x.Log.Error("request failed", "surface", "wire", "err", err)
 		return wire.OpError, &wire.Error{Code: wire.CodeInternal, Message: "internal error"}
 	}
 	w := &wire.Error{Code: codes[e.Kind], Message: e.Text}
-	var c *coded
-	if errors.As(err, &c) {
-		w.Code, w.Details = c.code, c.details
+	var own *codedError
+	if errors.As(err, &own) {
+		w.Code = own.code
 	}
-	switch e.Kind {
-	case oplog.NotLeader:
-		w.Details = s.leaderDetails()
+	switch {
+	case e.Kind == oplog.NotLeader, errors.Is(e, api.ErrNoLeader):
+		w.Details = x.leader()
 		return wire.OpReadonlyError, w
-	case oplog.Unavailable:
-		if errors.Is(e, api.ErrNoLeader) {
-			w.Details = s.leaderDetails()
-			return wire.OpReadonlyError, w
-		}
-	case oplog.UnknownOutcome:
+	case e.Kind == oplog.UnknownOutcome:
 		w.Details = wire.JSON(`{"unknown_outcome":true}`)
 	}
 	return wire.OpError, w
 }
 
-func (s *Service) leaderDetails() wire.JSON {
-	l := s.knownLeader()
+// leader is where a write may go.
+func (x Errors) leader() wire.JSON {
+	l := x.Leader()
 	d := wire.Leader{Term: l.Term, ID: l.ID, Lost: l.Lost}
 	if l.Wire != "" {
 		d.Addr, d.HTTP = &l.Wire, &l.HTTP
@@ -73,13 +92,3 @@ func (s *Service) leaderDetails() wire.JSON {
 	}
 	return b
 }
-
-// coded gives an error a number of its own where the table's is too coarse.
-type coded struct {
-	code    wire.Code
-	details wire.JSON
-	err     error
-}
-
-func (c *coded) Error() string { return c.err.Error() }
-func (c *coded) Unwrap() error { return c.err }

@@ -1,4 +1,4 @@
-package node
+package wireport
 
 import (
 	"bufio"
@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net"
 	"os"
 	"reflect"
 	"slices"
@@ -48,11 +47,11 @@ var requests = map[wire.Op]wire.Message{
 func TestVectors(t *testing.T) {
 	t.Parallel()
 	var said strings.Builder
-	nc := dialVectors(t, func(op *api.Op, request any) any {
+	nc := dial(t, open(t, door(func(_ api.Caller, op *api.Op, request any) (any, error) {
 		fmt.Fprintf(&said, "  asks %s\n", op.Name)
 		dump(&said, "  ", "", reflect.ValueOf(request))
-		return answerOf(op)
-	})
+		return answerOf(op), nil
+	})))
 	in := wire.NewReader(bufio.NewReader(nc), wire.MaxPlainClient)
 	send := func(op wire.Op, stream uint32, m wire.Message) {
 		b := wire.AppendFrame(nil, wire.Empty(op, stream))
@@ -76,7 +75,7 @@ func TestVectors(t *testing.T) {
 		}
 		return f
 	}
-	send(wire.OpAuth, 0, &wire.Auth{Token: vectorToken})
+	send(wire.OpAuth, 0, &wire.Auth{Token: secret})
 	if f := next(); f.Op != wire.OpAuthOK {
 		t.Fatal(f)
 	}
@@ -106,7 +105,7 @@ func TestVectors(t *testing.T) {
 			}
 		}
 	}
-	const golden = "testdata/wire_vectors.txt"
+	const golden = "testdata/vectors.txt"
 	if os.Getenv("CAIRN_UPDATE") != "" {
 		if err := os.WriteFile(golden, []byte(said.String()), 0o600); err != nil {
 			t.Fatal(err)
@@ -219,26 +218,4 @@ func dump(b *strings.Builder, indent, name string, v reflect.Value) {
 	default:
 		fmt.Fprintf(b, "%s%s %v\n", indent, name, v.Interface())
 	}
-}
-
-const vectorToken = "a cluster secret of more than 32 characters"
-
-// dialVectors is a connection to a port whose door answers what a test says.
-func dialVectors(t *testing.T, do func(op *api.Op, request any) any) net.Conn {
-	n, err := Open(t.Context(), Config{Home: t.TempDir(), Addresses: Addresses{Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0"}, Seams: Seams{NoSync: true}, Member: Member{Secret: vectorToken},
-		Raft: Raft{Heartbeat: 50 * time.Millisecond, Election: 200 * time.Millisecond}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { n.Close() })
-	if err := n.Ready(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	n.service.door = func(_ context.Context, v *visit) (any, error) { return do(v.op, v.request), nil }
-	nc, err := net.Dial("tcp", n.Addrs().Wire)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { nc.Close() })
-	return nc
 }

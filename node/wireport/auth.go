@@ -1,0 +1,66 @@
+package wireport
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/cairndb/cairn/node/access"
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/wire"
+)
+
+// auth reads the first frame.
+func (ss *session) auth(f wire.Frame) bool {
+	if !f.Op.Known() {
+		_ = ss.fail(f, &wire.Error{Code: wire.CodeInvalidPayload, Message: fmt.Sprintf("unknown opcode: 0x%02X", uint8(f.Op))})
+		return false
+	}
+	if f.Op != wire.OpAuth {
+		_ = ss.fail(f, &wire.Error{Code: wire.CodeAuthRequired, Message: "expected AUTH frame"})
+		return false
+	}
+	var m wire.Auth
+	if err := wire.Unpack(f, &m, wire.MaxPlainEarly); err != nil {
+		_ = ss.reply(f, wire.OpAuthFail, &wire.AuthFail{Reason: "invalid AUTH payload"})
+		return false
+	}
+	c, err := ss.w.cfg.Access.Login(ss.nc.RemoteAddr().String(), m.Token)
+	if err != nil {
+		reason := access.ErrToken.Text
+		var slow *access.Limited
+		if errors.As(err, &slow) {
+			reason = slow.Error()
+		}
+		_ = ss.reply(f, wire.OpAuthFail, &wire.AuthFail{Reason: reason})
+		return false
+	}
+	c.Forward, c.Surface = ss.w.cfg.Forward, "wire"
+	ss.is(c)
+	return ss.reply(f, wire.OpAuthOK, &wire.AuthOK{Database: c.Database, DatabaseID: uint32(c.DB)}) == nil
+}
+
+// is makes a caller the connection's, for the requests behind this one.
+func (ss *session) is(c api.Caller) {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	ss.caller = c
+}
+
+// selectDB goes to another database.
+func (ss *session) selectDB(_ context.Context, _ api.Caller, f wire.Frame) error {
+	var m wire.Name
+	if err := ss.unpack(f, &m); err != nil {
+		return err
+	}
+	c, err := ss.w.cfg.Access.Select(ss.who(), m.Name)
+	if errors.Is(err, &oplog.Error{Kind: oplog.NotFound}) {
+		return &codedError{wire.CodeDBNotFound, err}
+	}
+	if err != nil {
+		return err
+	}
+	ss.is(c)
+	return ss.reply(f, wire.OpDBOK, &wire.DBOK{ID: uint32(c.DB), Message: fmt.Sprintf("database '%s' selected", c.Database), Name: c.Database})
+}

@@ -1,0 +1,138 @@
+package wireport
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/wire"
+)
+
+// An exchange is how an opcode is answered. A new row with an opcode is a line in exchanges, two translations and a vector.
+type exchange struct {
+	opcode  wire.Op
+	row     *api.Op   // nil for what concerns the connection alone
+	replies []wire.Op // what it is answered with
+	early   bool      // answered while the node still opens its log
+	answer  func(*session, context.Context, api.Caller, wire.Frame) error
+}
+
+// exchanges is the protocol behind AUTH, at a glance.
+var exchanges = byOpcode([]exchange{
+	{opcode: wire.OpPing, replies: []wire.Op{wire.OpPong}, early: true},
+	{opcode: wire.OpSelectDB, replies: []wire.Op{wire.OpDBOK}, early: true, answer: (*session).selectDB},
+	{opcode: wire.OpUnsubscribe, replies: []wire.Op{wire.OpEvent}, answer: (*session).unsubscribe},
+
+	on(api.CreateDatabase, wire.OpDBOK, toCreateDatabase, fromCreatedDatabase),
+	bare(api.Databases, wire.OpListDBResult, fromDatabases),
+	on(api.Remember, wire.OpRememberOK, toRemember, fromRemembered),
+	on(api.RememberBatch, wire.OpRememberOK, toRememberBatch, fromRememberedBatch),
+	{opcode: api.Recall.Wire, row: api.Recall.Op, replies: []wire.Op{wire.OpRecallResult, wire.OpRecallEnd}, early: true, answer: (*session).recall},
+	on(api.Forget, wire.OpForgetOK, toForget, fromForgot),
+	on(api.Relate, wire.OpRelateOK, toRelate, fromRelated),
+	on(api.Edges, wire.OpEdgesResult, toEdges, fromEdges),
+	on(api.Claim, wire.OpClaimOK, toClaim, fromClaimed),
+	on(api.Claims, wire.OpClaimsResult, toClaims, fromClaims),
+	on(api.Alias, wire.OpAliasOK, toAlias, fromAliased),
+	on(api.StartSession, wire.OpSessionOK, toStartSession, fromStartedSession),
+	on(api.EndSession, wire.OpSessionOK, toEndSession, fromEndedSession),
+	on(api.Think, wire.OpThinkResult, toThink, fromThought),
+	on(api.Conflicts, wire.OpConflictResult, toConflicts, fromConflicts),
+	on(api.Resolve, wire.OpConflictResult, toResolve, fromResolved),
+	bare(api.Personality, wire.OpInfoResult, fromTraits),
+	bare(api.Stats, wire.OpInfoResult, fromCounters),
+	bare(api.Cluster, wire.OpClusterStatusResult, fromCluster),
+	{opcode: api.Events.Wire, row: api.Events.Op, replies: []wire.Op{wire.OpEvent}, answer: (*session).subscribe},
+})
+
+func byOpcode(list []exchange) map[wire.Op]exchange {
+	all := map[wire.Op]exchange{}
+	for _, x := range list {
+		all[x.opcode] = x
+	}
+	return all
+}
+
+// message is a pointer to a message struct.
+type message[T any] interface {
+	*T
+	wire.Message
+}
+
+// on is a row that one message asks for and one answers.
+func on[Q, A, M any, P message[M], R wire.Message](row api.Of[Q, A], reply wire.Op, to func(P) (*Q, error), from func(P, *A) R) exchange {
+	return exchange{opcode: row.Wire, row: row.Op, replies: []wire.Op{reply}, answer: func(ss *session, ctx context.Context, c api.Caller, in wire.Frame) error {
+		m := P(new(M))
+		if err := ss.unpack(in, m); err != nil {
+			return err
+		}
+		q, err := to(m)
+		if err != nil {
+			return err
+		}
+		a, err := row.Do(ctx, ss.w.cfg.Door, c, q)
+		if err != nil {
+			return coded(row.Op, err)
+		}
+		return ss.reply(in, reply, from(m, a))
+	}}
+}
+
+// bare is a row whose request has no content worth reading.
+func bare[Q, A any, R wire.Message](row api.Of[Q, A], reply wire.Op, from func(*A) R) exchange {
+	return exchange{opcode: row.Wire, row: row.Op, replies: []wire.Op{reply}, answer: func(ss *session, ctx context.Context, c api.Caller, in wire.Frame) error {
+		a, err := row.Do(ctx, ss.w.cfg.Door, c, new(Q))
+		if err != nil {
+			return err
+		}
+		return ss.reply(in, reply, from(a))
+	}}
+}
+
+// unpack reads a request. Large ones take their turn, so that there are always processors for the small ones.
+func (ss *session) unpack(in wire.Frame, m wire.Message) error {
+	read := wire.UnpackExact
+	if ss.w.cfg.Lenient {
+		read = wire.Unpack
+	}
+	return ss.w.cfg.Turns.Decode(ss.ctx, len(in.Payload), func() error { return read(in, m, wire.MaxPlainClient) })
+}
+
+// serve answers one frame. An error ends the connection.
+func (ss *session) serve(f wire.Frame) error {
+	x, ok := exchanges[f.Op]
+	switch {
+	case !f.Op.Known():
+		return ss.fail(f, &wire.Error{Code: wire.CodeInvalidPayload, Message: fmt.Sprintf("unknown opcode: 0x%02X", uint8(f.Op))})
+	case !ok:
+		return ss.fail(f, &wire.Error{Code: wire.CodeInvalidPayload, Message: "unsupported opcode: " + f.Op.Name()})
+	case f.Op == wire.OpPing:
+		return ss.empty(f, wire.OpPong)
+	}
+	if !x.early {
+		if err := ss.w.cfg.WaitOpen(ss.ctx); err != nil {
+			return err
+		}
+	}
+	c, err := ss.admit(x)
+	if err == nil { // only now is the payload looked at
+		err = x.answer(ss, ss.ctx, c, f)
+	}
+	var gone *lost
+	if err == nil || errors.As(err, &gone) {
+		return err
+	}
+	op, e := ss.w.cfg.Errors.Of(err)
+	return ss.reply(f, op, e)
+}
+
+// admit is the caller of an exchange, with one operation counted.
+func (ss *session) admit(x exchange) (api.Caller, error) {
+	c := ss.who()
+	ss.w.cfg.Access.Used(c.Token)
+	if x.row == nil {
+		return ss.w.cfg.Access.Count(c, 1)
+	}
+	return ss.w.cfg.Door.Admit(c, x.row)
+}

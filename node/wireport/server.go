@@ -1,0 +1,196 @@
+package wireport
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/cairndb/cairn/node/access"
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/wire/large"
+)
+
+// Config says what a port works with. All of it is required but the flags.
+type Config struct {
+	Door   Door
+	Access *access.Control
+	Conns  *access.Conns // of this port
+	Errors Errors
+	Log    *slog.Logger
+
+	WaitOpen func(context.Context) error // returns when the node answers more than stale recalls
+	Indexed  func() oplog.Index          // how far this node's answers reflect the log
+
+	Budget *large.Budget // of the bytes of requests, shared with other ports
+	Turns  large.Turns   // at decoding large requests, shared as well
+
+	Lenient     bool          // requests are taken as the oldest clients send them
+	Forward     bool          // writes on a follower are passed on; else they are refused with the leader's address
+	MaxInFlight int           // requests under way over all connections
+	AuthTimeout time.Duration // to the first frame
+
+	WriteTimeout time.Duration // a client that reads nothing for this long is gone
+}
+
+// A Door is one that can be asked before a request is read.
+type Door interface {
+	api.Door
+	// Admit returns the error that Do would return whatever the request holds, and counts one operation. Do is given the caller that it
+	// returns, and counts only what the request holds beyond that.
+	Admit(c api.Caller, op *api.Op) (api.Caller, error)
+}
+
+// Server accepts the clients of one port.
+type Server struct {
+	cfg      Config
+	ctx      context.Context
+	cancel   context.CancelFunc
+	tasks    sync.WaitGroup
+	accepted chan struct{} // closed when no more connections are taken, so that tasks only shrink
+	slots    chan struct{} // requests under way over all connections
+
+	mu       sync.Mutex
+	sessions map[*session]struct{}
+	closed   bool
+	ln       net.Listener
+}
+
+// New makes a server that does not listen yet.
+func New(cfg Config) *Server {
+	w := &Server{cfg: cfg, accepted: make(chan struct{}), slots: make(chan struct{}, cfg.MaxInFlight), sessions: map[*session]struct{}{}}
+	w.ctx, w.cancel = context.WithCancel(context.Background())
+	return w
+}
+
+// Run accepts connections until the server is closed.
+func (w *Server) Run(ln net.Listener) error {
+	w.mu.Lock()
+	if w.closed {
+		w.mu.Unlock()
+		return nil
+	}
+	w.ln = ln
+	w.mu.Unlock()
+	defer close(w.accepted)
+	w.tasks.Go(w.watchTokens)
+	for {
+		nc, err := ln.Accept()
+		if err != nil {
+			if errors.Is(err, net.ErrClosed) {
+				return nil
+			}
+			w.cfg.Log.Warn("accept", "surface", "wire", "err", err)
+			select {
+			case <-time.After(10 * time.Millisecond): // out of descriptors: give others a chance to end
+			case <-w.ctx.Done():
+			}
+			continue
+		}
+		ss := newSession(w, nc)
+		if !w.add(ss) {
+			nc.Close()
+			continue
+		}
+		w.tasks.Go(func() {
+			defer w.remove(ss)
+			ss.run()
+		})
+	}
+}
+
+// add counts a connection in; it is counted out by remove, whatever becomes of it.
+func (w *Server) add(ss *session) bool {
+	leave, ok := w.cfg.Conns.Enter(ss.nc.RemoteAddr())
+	if !ok {
+		return false
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		leave()
+		return false
+	}
+	ss.leave = leave
+	w.sessions[ss] = struct{}{}
+	return true
+}
+
+func (w *Server) remove(ss *session) {
+	ss.end()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.sessions, ss)
+	ss.leave()
+}
+
+// tokenCheck is how often tokens are looked at without a reason: some expire, and one may be revoked between
+// the look at it and the opening of its connection.
+const tokenCheck = 2 * time.Second
+
+// watchTokens closes the connections of tokens that were revoked, have expired, or whose database is gone.
+func (w *Server) watchTokens() {
+	tick := time.NewTicker(tokenCheck)
+	defer tick.Stop()
+	for {
+		ended := w.cfg.Access.TokensEnded()
+		w.checkTokens()
+		select {
+		case <-ended:
+		case <-tick.C:
+		case <-w.ctx.Done():
+			return
+		}
+	}
+}
+
+func (w *Server) checkTokens() {
+	w.mu.Lock()
+	all := make([]*session, 0, len(w.sessions))
+	for ss := range w.sessions {
+		all = append(all, ss)
+	}
+	w.mu.Unlock()
+	for _, ss := range all {
+		if hash := ss.who().Token; hash != "" && !w.cfg.Access.Holds(hash) {
+			ss.end()
+		}
+	}
+}
+
+// Close stops listening, gives requests under way a second to end, and closes every connection.
+func (w *Server) Close() error {
+	w.mu.Lock()
+	w.closed = true
+	ln := w.ln
+	w.mu.Unlock()
+	if ln != nil {
+		ln.Close()
+		<-w.accepted
+	}
+	w.finish(time.Second)
+	w.cancel()
+	w.mu.Lock()
+	for ss := range w.sessions {
+		ss.end()
+	}
+	w.mu.Unlock()
+	w.tasks.Wait()
+	return nil
+}
+
+// finish lets requests under way end, for a while.
+func (w *Server) finish(patience time.Duration) {
+	deadline := time.NewTimer(patience)
+	defer deadline.Stop()
+	for range cap(w.slots) {
+		select {
+		case w.slots <- struct{}{}: // every slot taken by us means that no request is under way
+		case <-deadline.C:
+			return
+		}
+	}
+}

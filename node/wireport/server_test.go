@@ -1,0 +1,162 @@
+package wireport
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/cairndb/cairn/node/access"
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/wire"
+	"github.com/cairndb/cairn/wire/large"
+)
+
+const secret = "a cluster secret of more than 32 characters"
+
+// door answers whatever is asked.
+type door func(c api.Caller, op *api.Op, request any) (any, error)
+
+func (d door) Do(_ context.Context, c api.Caller, op *api.Op, request any) (any, error) {
+	return d(c, op, request)
+}
+func (d door) May(api.Caller, *api.Op) error { return nil }
+
+func (d door) Admit(c api.Caller, _ *api.Op) (api.Caller, error) { return c, nil }
+
+// open is a port with a door of a test's own behind it, and a state in which database "default" is.
+func open(t *testing.T, d Door) (addr string) {
+	t.Helper()
+	st, err := oplog.Open(filepath.Join(t.TempDir(), "state.db"), oplog.Options{NoSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { st.Close() })
+	log := slog.New(slog.NewTextHandler(t.Output(), nil))
+	node := uint32(2)
+	w := New(Config{Door: d, Access: access.New(access.Config{State: st, Secrets: []string{secret}}), Conns: access.NewConns(100, 100), Log: log,
+		Errors: Errors{Log: log, Leader: func() api.Leader {
+			return api.Leader{ID: &node, Wire: "192.0.2.2:7437", HTTP: "http://192.0.2.2:7438", Term: 7}
+		}},
+		WaitOpen: func(context.Context) error { return nil }, Indexed: func() oplog.Index { return 42 },
+		Budget: large.NewBudget(), Turns: large.NewTurns(), MaxInFlight: 100, AuthTimeout: time.Minute, WriteTimeout: time.Minute})
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go w.Run(ln)
+	t.Cleanup(func() { w.Close() })
+	return ln.Addr().String()
+}
+
+func dial(t *testing.T, addr string) net.Conn {
+	t.Helper()
+	nc, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { nc.Close() })
+	return nc
+}
+
+// TestEveryRowIsAnswered: each row of the table that has an opcode has an exchange, each exchange that has a row has it for the row's
+// opcode, and what clients may send is all of the protocol but what it answers with and what peers alone send.
+func TestEveryRowIsAnswered(t *testing.T) {
+	t.Parallel()
+	for _, op := range api.Ops {
+		if op.Wire != 0 && exchanges[op.Wire].row != op {
+			t.Errorf("row %s has opcode %s, which is not answered", op.Name, op.Wire)
+		}
+	}
+	known := []wire.Op{wire.OpAuth, wire.OpAuthOK, wire.OpAuthFail, wire.OpError, wire.OpReadonlyError}
+	for opcode, x := range exchanges {
+		if x.row != nil && (x.row.Wire != opcode || !slices.Contains(api.Ops, x.row)) {
+			t.Errorf("opcode %s is answered with row %s, whose opcode is %s", opcode, x.row.Name, x.row.Wire)
+		}
+		known = append(append(known, opcode), x.replies...)
+	}
+	for i := range 256 {
+		op := wire.Op(i)
+		if peers := op >= wire.OpClusterHello && op < wire.OpError; op.Known() && !peers && !slices.Contains(known, op) {
+			t.Errorf("opcode %s has no row, and is no answer of another", op)
+		}
+	}
+}
+
+// TestRefusalsOverTheWire: what the door refuses, before the payload is read and behind it, leaves in the protocol's numbers.
+func TestRefusalsOverTheWire(t *testing.T) {
+	t.Parallel()
+	const readonly = `{"leader_addr":"192.0.2.2:7437","leader_http":"http://192.0.2.2:7438","leader_id":2,"term":7}`
+	for _, tc := range []struct {
+		refusal error
+		op      wire.Op
+		code    wire.Code
+		details string
+	}{
+		{oplog.Errorf(oplog.Invalid, "no such thing"), wire.OpError, wire.CodeInvalidPayload, ""},
+		{oplog.Errorf(oplog.Conflict, "there is one"), wire.OpError, wire.CodeDBExists, ""},
+		{oplog.Errorf(oplog.NotLeader, "not the leader"), wire.OpReadonlyError, wire.CodeReadonlyNode, readonly},
+		{&oplog.Error{Kind: oplog.Unavailable, Text: "no quorum", Err: api.ErrNoLeader}, wire.OpReadonlyError, wire.CodeNoQuorum, readonly},
+		{oplog.Errorf(oplog.Unavailable, "busy"), wire.OpError, wire.CodeNoQuorum, ""},
+		{oplog.Errorf(oplog.UnknownOutcome, "perhaps"), wire.OpError, wire.CodeInternal, `{"unknown_outcome":true}`},
+		{fmt.Errorf("the node's own"), wire.OpError, wire.CodeInternal, ""},
+	} {
+		for _, early := range []bool{false, true} {
+			nc := dial(t, open(t, refusing{tc.refusal, early}))
+			in := wire.NewReader(bufio.NewReader(nc), wire.MaxPlainClient)
+			b, err := wire.AppendPack(nil, wire.OpAuth, 1, &wire.Auth{Token: secret}, false)
+			if err == nil && early {
+				b = wire.AppendFrame(b, wire.Empty(wire.OpCreateDB, 2)) // no payload: it is not looked at
+			} else if err == nil {
+				b, err = wire.AppendPack(b, wire.OpCreateDB, 2, &wire.Name{Name: "made"}, false)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := nc.Write(b); err != nil {
+				t.Fatal(err)
+			}
+			if f, err := in.Next(); err != nil || f.Op != wire.OpAuthOK {
+				t.Fatal(f, err)
+			}
+			f, err := in.Next()
+			if err != nil {
+				t.Fatal(err)
+			}
+			var e wire.Error
+			if err := wire.Unpack(f, &e, wire.MaxPlainClient); err != nil {
+				t.Fatal(err)
+			}
+			code := tc.code
+			if early && code == wire.CodeDBExists {
+				code = wire.CodeInternal // only what Do says of a database is about the database
+			}
+			if f.Op != tc.op || e.Code != code || string(e.Details) != tc.details && (len(e.Details) > 0 || tc.details != "") {
+				t.Errorf("%v (early: %t): %s %d %q %s", tc.refusal, early, f.Op, e.Code, e.Message, e.Details)
+			}
+		}
+	}
+}
+
+// refusing is a door that refuses before or behind the request.
+type refusing struct {
+	err   error
+	early bool
+}
+
+func (r refusing) Do(context.Context, api.Caller, *api.Op, any) (any, error) { return nil, r.err }
+
+func (r refusing) May(api.Caller, *api.Op) error { return nil }
+
+func (r refusing) Admit(c api.Caller, _ *api.Op) (api.Caller, error) {
+	if r.early {
+		return c, r.err
+	}
+	return c, nil
+}
