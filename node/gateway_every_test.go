@@ -41,7 +41,7 @@ func (o operation) takesBody() bool { return o.method != "GET" && o.path != "/v1
 // needs are the fields of the body, or the parameters of the query, that must be there, with their types.
 func (o operation) needs(doc map[string]any) (body, query map[string]string) {
 	body, query = map[string]string{}, map[string]string{}
-	if rb, ok := o.doc["requestBody"].(map[string]any); ok {
+	if rb, ok := o.doc["requestBody"].(map[string]any); ok && o.takesBody() {
 		schema := rb["content"].(map[string]any)["application/json"].(map[string]any)["schema"].(map[string]any)
 		must, _ := schema["required"].([]any)
 		for _, name := range must {
@@ -229,7 +229,7 @@ func TestEveryRouteRefuses(t *testing.T) {
 // has says whether a field is the body's own, and not one of the objects in a list.
 func (o operation) has(name string) bool {
 	rb, ok := o.doc["requestBody"].(map[string]any)
-	if !ok {
+	if !ok || !o.takesBody() {
 		return false
 	}
 	_, own := rb["content"].(map[string]any)["application/json"].(map[string]any)["schema"].(map[string]any)["properties"].(map[string]any)[name]
@@ -329,7 +329,7 @@ func (o operation) tells(doc map[string]any) map[string]string {
 			told["query "+p["name"].(string)] = typeName(p["schema"].(map[string]any))
 		}
 	}
-	if rb, ok := o.doc["requestBody"].(map[string]any); ok {
+	if rb, ok := o.doc["requestBody"].(map[string]any); ok && o.takesBody() {
 		props := rb["content"].(map[string]any)["application/json"].(map[string]any)["schema"].(map[string]any)["properties"].(map[string]any)
 		for name, p := range props {
 			told["body "+name] = typeName(p.(map[string]any))

@@ -23,6 +23,6 @@
 //
 // # A new operation
 //
-// A request and an answer in the file of its subject, a row in Ops, the method behind it in the engine's list, a transcript. Routes,
+// A request and an answer in the file of its subject, its row in Subjects, the method behind it in the engine's list, a transcript. Routes,
 // schemas, tools and the reference follow.
 package api

@@ -42,6 +42,7 @@ type Op struct {
 	Also    []string // other paths that clients know it by
 	Large   bool     // its body may be as large as a batch
 	Stream  bool     // its body or its answer is a stream, which its surfaces read and write themselves
+	Body    string   // what its body is where it is no JSON object: a media type
 	Media   string   // what the answer is where it is no JSON object
 	Missing string   // the code of what is not found, where clients know one of its own
 

@@ -1,21 +1,41 @@
 package api
 
-// Ops is the table: every operation of every surface.
-var Ops = []*Op{
-	Remember.Op, RememberBatch.Op, Recall.Op, RecallAsOf.Op, Forget.Op, Correct.Op, Get.Op, Revisions.Op, Current.Op,
-	Memories.Op, Records.Op, Stats.Op,
-	Stale.Op, Upcoming.Op, Chronology.Op, Profile.Op,
-	StartSession.Op, EndSession.Op, SessionHistory.Op, Sessions.Op, DraftSummary.Op,
-	Timeline.Op, Entities.Op, Compare.Op, Around.Op, Status.Op, Message.Op,
-	Think.Op, Reflect.Op, Conflicts.Op, Resolve.Op, Triggers.Op, TriggerHistory.Op, DeliverTriggers.Op, MoveTrigger.Op, Personality.Op, Patterns.Op, Feedback.Op,
-	CreateDatabase.Op, Databases.Op, DropDatabase.Op, Quota.Op, SetQuota.Op, Settings.Op, SetSettings.Op, Purge.Op,
-	Me.Op, CreateToken.Op, Tokens.Op, RevokeToken.Op, LimitToken.Op, Audits.Op, Log.Op,
-	Cluster.Op, Topology.Op, Raft.Op, ChangeMembers.Op, ControlSnapshot.Op,
-	MakeBackup.Op, FetchBackup.Op, DropBackup.Op, Export.Op, Import.Op,
-	Events.Op, Gaps.Op, Digest.Op, RunMaintenance.Op, MaintenanceStatus.Op,
-	Alive.Op, DeepHealth.Op, Ready.Op, PackContext.Op, Embedding.Op, Reembed.Op,
-	Relate.Op, Edges.Op, Graph.Op, Unrelate.Op, Claim.Op, Claims.Op, Alias.Op,
-
-	View.Op, Search.Op, Place.Op, Capture.Op, ForgetMany.Op, PurgeStep.Op, KeepIntent.Op, KeepIdentity.Op, Grant.Op, Revoke.Op, PurgeGrants.Op,
-	RunProgram.Op, UseFiles.Op, StopNode.Op, LoseStream.Op,
+// A Subject is the operations that belong together: a heading of the reference.
+type Subject struct {
+	Name  string
+	About string
+	Ops   []*Op
 }
+
+// Subjects is the table: every operation of every surface, by subject.
+var Subjects = []Subject{
+	{"memories", "Storing, recalling, correcting and forgetting.",
+		[]*Op{Remember.Op, RememberBatch.Op, Recall.Op, RecallAsOf.Op, Forget.Op, Correct.Op, Get.Op, Revisions.Op, Current.Op}},
+	{"lists", "Memories page by page, and how many there are.", []*Op{Memories.Op, Records.Op, Stats.Op}},
+	{"time", "Memories by when they were, are due or were looked at, and what is known of an entity.",
+		[]*Op{Stale.Op, Upcoming.Op, Chronology.Op, Profile.Op, Timeline.Op, Entities.Op, Around.Op}},
+	{"sessions", "Stretches of a client's work.", []*Op{StartSession.Op, EndSession.Op, SessionHistory.Op, Sessions.Op, DraftSummary.Op}},
+	{"graph", "Relations, claims and names of entities.", []*Op{Relate.Op, Edges.Op, Graph.Op, Unrelate.Op, Claim.Op, Claims.Op, Alias.Op}},
+	{"mind", "What the memory makes of itself: contradictions, triggers, traits and patterns.",
+		[]*Op{Think.Op, Reflect.Op, Conflicts.Op, Resolve.Op, Triggers.Op, TriggerHistory.Op, DeliverTriggers.Op, MoveTrigger.Op, Personality.Op, Patterns.Op, Feedback.Op,
+			Gaps.Op, Digest.Op, PackContext.Op}},
+	{"events", "What happens, as it happens.", []*Op{Events.Op, Message.Op}},
+	{"databases", "Databases, their quotas, settings and embedders, and erasing from them.",
+		[]*Op{CreateDatabase.Op, Databases.Op, DropDatabase.Op, Quota.Op, SetQuota.Op, Settings.Op, SetSettings.Op, Purge.Op, Embedding.Op, Reembed.Op, RunMaintenance.Op, MaintenanceStatus.Op}},
+	{"tokens", "Who may do what.", []*Op{Me.Op, CreateToken.Op, Tokens.Op, RevokeToken.Op, LimitToken.Op}},
+	{"transfer", "Backups, exports and imports.", []*Op{MakeBackup.Op, FetchBackup.Op, DropBackup.Op, Export.Op, Import.Op}},
+	{"cluster", "The members, the log, and who changed what.",
+		[]*Op{Status.Op, Cluster.Op, Topology.Op, Raft.Op, ChangeMembers.Op, ControlSnapshot.Op, Compare.Op, Audits.Op, Log.Op}},
+	{"health", "How a node does. No token is asked.", []*Op{Alive.Op, DeepHealth.Op, Ready.Op}},
+	{"host", "What the dialects of this host ask beside these.",
+		[]*Op{View.Op, Search.Op, Place.Op, Capture.Op, ForgetMany.Op, PurgeStep.Op, KeepIntent.Op, KeepIdentity.Op, Grant.Op, Revoke.Op, PurgeGrants.Op,
+			RunProgram.Op, UseFiles.Op, StopNode.Op, LoseStream.Op}},
+}
+
+// Ops are all operations.
+var Ops = func() (all []*Op) {
+	for _, s := range Subjects {
+		all = append(all, s.Ops...)
+	}
+	return all
+}()

@@ -12,12 +12,21 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
+// subjects are the parts of the table that HTTP offers.
+func subjects() (list []api.Subject) {
+	for _, s := range api.Subjects {
+		s.Ops = slices.DeleteFunc(slices.Clone(s.Ops), func(op *api.Op) bool { return op.HTTP == "" })
+		if len(s.Ops) > 0 {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
 // offered are the operations that HTTP offers.
 func offered() (list []*api.Op) {
-	for _, op := range api.Ops {
-		if op.HTTP != "" {
-			list = append(list, op)
-		}
+	for _, s := range subjects() {
+		list = append(list, s.Ops...)
 	}
 	return list
 }

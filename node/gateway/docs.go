@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/wire/field"
 )
 
@@ -21,22 +22,11 @@ var docs = sync.OnceValue(func() []byte {
 request is that or RFC 3339 (a bare date is its first instant, UTC). <code>hours</code> are more than 0, <code>unit</code> is a number from 0 to 1, <code>signed</code> from -1 to 1,
 <code>window</code> is [from, to]. Unknown fields, values of another type and numbers out of range are refused by name. A node that does not lead passes writes on and names the leader in <code>X-Cairn-Leader</code>; with
 <code>[server] forward_writes = false</code> it answers 307 with the leader's address, unless the request says <code>X-Cairn-Forward: 1</code>. The same as a machine reads it: <a href="/openapi.json">openapi.json</a>.</p>`)
-	for _, op := range offered() {
-		who := "no token"
-		if op.Scope != "" {
-			who = "token with " + string(op.Scope)
+	for _, s := range subjects() {
+		fmt.Fprintf(&b, "<h1>%s</h1><p>%s</p>\n", s.Name, html.EscapeString(s.About))
+		for _, op := range s.Ops {
+			documentOp(&b, op, known)
 		}
-		fmt.Fprintf(&b, "<section><h2><b>%s</b> <code>%s</code></h2><p>%s <i>(%s)</i></p>", op.Method(), html.EscapeString(op.Path()), html.EscapeString(summary(op)), who)
-		for _, part := range []struct {
-			name string
-			of   field.Object
-		}{{"path", op.InPath()}, {"query", inQuery(op)}, {"body", op.InBody()}, {"answer", op.Gives()}} {
-			if len(part.of) > 0 {
-				fmt.Fprintf(&b, "<p class=f>%s:</p>", part.name)
-				describe(&b, part.of, known, part.name == "answer")
-			}
-		}
-		b.WriteString("</section>\n")
 	}
 	b.WriteString("<h1>Shapes</h1>")
 	for _, name := range slices.Sorted(maps.Keys(known)) {
@@ -46,6 +36,25 @@ request is that or RFC 3339 (a bare date is its first instant, UTC). <code>hours
 	}
 	return []byte(b.String())
 })
+
+// documentOp writes what an operation is for, and its fields.
+func documentOp(b *strings.Builder, op *api.Op, known map[string]field.Object) {
+	who := "no token"
+	if op.Scope != "" {
+		who = "token with " + string(op.Scope)
+	}
+	fmt.Fprintf(b, "<section><h2><b>%s</b> <code>%s</code></h2><p>%s <i>(%s)</i></p>", op.Method(), html.EscapeString(op.Path()), html.EscapeString(summary(op)), who)
+	for _, part := range []struct {
+		name string
+		of   field.Object
+	}{{"path", op.InPath()}, {"query", inQuery(op)}, {"body", op.InBody()}, {"answer", op.Gives()}} {
+		if len(part.of) > 0 {
+			fmt.Fprintf(b, "<p class=f>%s:</p>", part.name)
+			describe(b, part.of, known, part.name == "answer")
+		}
+	}
+	b.WriteString("</section>\n")
+}
 
 // describe writes fields: of an answer it says what may be missing, of a request what may not.
 func describe(b *strings.Builder, o field.Object, shapes map[string]field.Object, answer bool) {

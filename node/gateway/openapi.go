@@ -12,22 +12,33 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
+// about is what the document says of the gateway as a whole.
+const about = "Memory for agents over HTTP. Times in answers are Unix seconds; requests take RFC 3339 dates and times as well. Half-lives are hours. " +
+	"Unknown fields, values of another type and numbers out of range are refused by name (`[server] lenient = true` takes them as the oldest clients send them). " +
+	"Writes go to the leader: a follower passes them on and names it in X-Cairn-Leader, or, with `[server] forward_writes = false`, answers 307 with its address " +
+	"unless the request says X-Cairn-Forward: 1."
+
 // openAPI describes the gateway. It is made of the table of operations, so that it cannot tell of another gateway.
 var openAPI = sync.OnceValue(func() []byte {
-	paths := map[string]map[string]any{}
-	for _, op := range offered() {
-		path := op.Path()
-		if paths[path] == nil {
-			paths[path] = map[string]any{}
+	paths, tags := map[string]map[string]any{}, []any{}
+	for _, s := range subjects() {
+		tags = append(tags, map[string]any{"name": s.Name, "description": s.About})
+		for _, op := range s.Ops {
+			path := op.Path()
+			if paths[path] == nil {
+				paths[path] = map[string]any{}
+			}
+			paths[path][strings.ToLower(op.Method())] = described(s, op)
 		}
-		paths[path][strings.ToLower(op.Method())] = described(op)
 	}
+	token := map[string]any{"type": "http", "scheme": "bearer", "description": "A token, or the cluster secret."}
 	b, err := json.MarshalIndent(map[string]any{
-		"openapi": "3.1.0",
-		"info": map[string]any{"title": "Cairn gateway", "version": "1",
-			"description": "Memory for agents over HTTP. Times in answers are Unix seconds; requests take RFC 3339 dates and times as well. Half-lives are hours. Unknown fields, values of another type and numbers out of range are refused by name (`[server] lenient = true` takes them as the oldest clients send them). Writes go to the leader: a follower passes them on and names it in X-Cairn-Leader, or, with `[server] forward_writes = false`, answers 307 with its address unless the request says X-Cairn-Forward: 1."},
+		"openapi":    "3.1.0",
+		"info":       map[string]any{"title": "Cairn gateway", "version": "1", "description": about},
+		"servers":    []any{map[string]any{"url": "/", "description": "The node that this document comes from."}},
+		"tags":       tags,
 		"security":   []any{map[string]any{"token": []string{}}},
-		"components": map[string]any{"schemas": components(), "securitySchemes": map[string]any{"token": map[string]any{"type": "http", "scheme": "bearer"}}},
+		"components": map[string]any{"schemas": components(), "securitySchemes": map[string]any{"token": token}},
 		"paths":      paths,
 	}, "", "  ")
 	if err != nil {
@@ -37,8 +48,8 @@ var openAPI = sync.OnceValue(func() []byte {
 })
 
 // described is an operation as the document has it.
-func described(op *api.Op) map[string]any {
-	d := map[string]any{"summary": summary(op), "operationId": op.Name, "responses": responses(op), "security": []any{}}
+func described(s api.Subject, op *api.Op) map[string]any {
+	d := map[string]any{"summary": summary(op), "operationId": op.Name, "tags": []string{s.Name}, "responses": responses(op), "security": []any{}}
 	if params := append(parameters("path", op.InPath()), parameters("query", inQuery(op))...); len(params) > 0 {
 		d["parameters"] = params
 	}
@@ -46,11 +57,17 @@ func described(op *api.Op) map[string]any {
 		schema := body.Schema()
 		d["requestBody"] = map[string]any{"required": schema["required"] != nil, "content": map[string]any{"application/json": map[string]any{"schema": schema}}}
 	}
+	if op.Body != "" {
+		d["requestBody"] = map[string]any{"required": true, "content": map[string]any{op.Body: map[string]any{"schema": text}}}
+	}
 	if op.Scope != "" {
 		d["security"] = []any{map[string]any{"token": []string{string(op.Scope)}}}
 	}
 	return d
 }
+
+// text is what is read and written line by line.
+var text = map[string]any{"type": "string"}
 
 // everywhere is what every request that needs a token may say.
 type everywhere struct {
@@ -71,10 +88,9 @@ func parameters(in string, o field.Object) (list []any) {
 		if f.Idle {
 			continue
 		}
-		p := map[string]any{"name": f.Name, "in": in, "required": f.Must || in == "path", "schema": f.Kind.Schema()}
-		if f.Doc != "" {
-			p["description"] = f.Doc
-		}
+		schema := f.Schema()
+		p := map[string]any{"name": f.Name, "in": in, "required": f.Must || in == "path", "description": schema["description"], "schema": schema}
+		delete(schema, "description")
 		list = append(list, p)
 	}
 	return list
@@ -102,7 +118,7 @@ func components() map[string]any {
 // allShapes are the objects that stand in requests and answers, by name.
 func allShapes() map[string]field.Object {
 	all := map[string]field.Object{}
-	for _, op := range api.Ops {
+	for _, op := range offered() {
 		op.Takes().Shapes(all, false)
 		op.Gives().Shapes(all, true)
 	}
@@ -115,35 +131,35 @@ func failed(description, shape string) map[string]any {
 }
 
 func responses(op *api.Op) map[string]any {
-	ok := map[string]any{"description": "done"}
-	switch gives := op.Gives(); {
-	case len(gives) > 0 && op.Media == "":
-		ok["content"] = map[string]any{"application/json": map[string]any{"schema": gives.Schema()}}
-	case op.Media != "":
+	ok := map[string]any{"description": "It is done."}
+	switch {
+	case op.Media == "":
+		ok["content"] = map[string]any{"application/json": map[string]any{"schema": op.Gives().Schema()}}
+	case op.Media == "application/octet-stream":
 		ok["content"] = map[string]any{op.Media: map[string]any{}}
+	default:
+		ok["content"] = map[string]any{op.Media: map[string]any{"schema": text}}
 	}
-	all := map[string]any{"200": ok, "503": failed("overloaded, or nobody leads; retry", "Error")}
+	all := map[string]any{"200": ok, "400": failed("A field or a parameter is missing, unknown or wrong.", "Error"),
+		"500": failed("The node failed; its log says why.", "Error"), "503": failed("The node is overloaded, or no node leads: try again.", "Error")}
 	if op.Scope != "" {
-		all["401"], all["403"] = failed("token missing, invalid or revoked", "Error"), failed("the token has not the right", "Error")
-		all["404"] = failed("no such database, or nothing of that name", "Error")
-		all["429"] = failed("too many operations for this token, too many wrong tokens from this address, or a quota is used up; Retry-After says how long to wait", "Error")
-	}
-	if op.Scope != "" {
-		all["400"] = failed("something needed is missing or wrong", "Error")
+		all["401"], all["403"] = failed("The token is missing, invalid or revoked.", "Error"), failed("The token does not have the scope.", "Error")
+		all["404"] = failed("There is no such database, or nothing of that name.", "Error")
+		all["429"] = failed("Too many operations for this token, too many wrong tokens from this address, or a quota is used up; Retry-After says how long to wait.", "Error")
 	}
 	if op.Method() != http.MethodGet {
-		all["413"], all["415"] = failed("the body is too large", "Error"), failed("the body is not said to be JSON", "Error")
+		all["413"], all["415"] = failed("The body is too large.", "Error"), failed("The body is not said to be JSON.", "Error")
 	}
 	if op.Scope != "" && op.Method() != http.MethodGet {
-		all["409"] = failed("what is there is in the way", "Error")
+		all["409"] = failed("What is stored is in the way.", "Error")
 	}
 	if slices.ContainsFunc(op.InQuery(), func(f field.Field) bool { return f.Name == "min_index" }) {
-		all["412"] = failed("this node has not come as far in the log as was asked for", "Error")
+		all["412"] = failed("This node has not come as far in the log as was asked for.", "Error")
 	}
 	if op.Writes {
-		all["504"] = failed("nobody knows what became of the write; the same idempotency_key asks again safely", "Error")
-		all["307"] = failed("this node does not lead and does not pass writes on; Location and leader_addr name the one that leads", "NotLeader")
-		all["503"] = failed("no node leads, as far as this one knows; retry", "NotLeader")
+		all["504"] = failed("The write may or may not have happened; the same idempotency_key asks again safely.", "Error")
+		all["307"] = failed("This node does not lead and does not pass writes on; Location and leader_addr name the one that leads.", "NotLeader")
+		all["503"] = failed("No node leads, as far as this one knows: try again.", "NotLeader")
 	}
 	return all
 }
