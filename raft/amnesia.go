@@ -57,7 +57,7 @@ func (n *Node) markAmnesiac() error {
 		return err
 	}
 	_, err = f.WriteString("this node has no state to vote with; no votes until it has rejoined\n")
-	return errors.Join(err, f.Sync(), f.Close(), recovery.SyncDir(n.cfg.Dir))
+	return errors.Join(err, f.Sync(), f.Close(), logstore.OS{}.SyncDir(n.cfg.Dir))
 }
 
 // Discard moves the log and the snapshots of a stopped member aside, when the state built from them cannot be trusted. The member
@@ -80,7 +80,7 @@ func Discard(dir string) (aside string, err error) {
 	if err := os.Rename(filepath.Join(dir, "snapshots"), filepath.Join(aside, "snapshots")); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return "", err
 	}
-	return aside, recovery.SyncDir(dir)
+	return aside, logstore.OS{}.SyncDir(dir)
 }
 
 // clearAmnesia ends the amnesia.
@@ -98,7 +98,7 @@ func (n *Node) removeMark() error {
 	if err := os.Remove(n.amnesiaFile()); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	return recovery.SyncDir(n.cfg.Dir)
+	return logstore.OS{}.SyncDir(n.cfg.Dir)
 }
 
 // markEmpty marks a home without configuration as one without state, unless this node is alone. It also clears term 1 there: a

@@ -88,17 +88,31 @@ func (h host) MayAskVotes() error {
 
 type rpc func(*inbound, context.Context, wire.Frame) error
 
+// decoded adapts the answer to a frame whose payload is a message.
+func decoded[M any, P interface {
+	*M
+	wire.Message
+}](answer func(*inbound, context.Context, wire.Frame, P) error) rpc {
+	return func(c *inbound, ctx context.Context, f wire.Frame) error {
+		m := P(new(M))
+		if err := c.unpack(ctx, f, m); err != nil {
+			return err
+		}
+		return answer(c, ctx, f, m)
+	}
+}
+
 // rpcs are the opcodes answered here; the rest is the Handler's.
 var rpcs = map[wire.Op]rpc{
 	wire.OpPing:          (*inbound).ping,
-	wire.OpOplogPush:     (*inbound).push,
-	wire.OpHeartbeat:     (*inbound).heartbeat,
-	wire.OpRequestVote:   (*inbound).vote,
-	wire.OpSnapshotBegin: (*inbound).snapshot,
-	wire.OpTimeoutNow:    (*inbound).timeoutNow,
-	wire.OpForward:       (*inbound).forward,
+	wire.OpOplogPush:     decoded((*inbound).push),
+	wire.OpHeartbeat:     decoded((*inbound).heartbeat),
+	wire.OpRequestVote:   decoded((*inbound).vote),
+	wire.OpSnapshotBegin: decoded((*inbound).snapshot),
+	wire.OpTimeoutNow:    decoded((*inbound).timeoutNow),
+	wire.OpForward:       decoded((*inbound).forward),
 	wire.OpReadIndex:     (*inbound).readIndex,
-	wire.OpMembership:    (*inbound).membership,
+	wire.OpMembership:    decoded((*inbound).membership),
 }
 
 // inbound is a connection of a peer whose frame is answered.

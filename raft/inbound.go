@@ -50,14 +50,19 @@ func (c *inbound) mayLead(sender uint32) bool {
 	return ours != "" && c.Peer.Raft.ClusterID == ours
 }
 
-// consume has the library answer a request; a heartbeat that changes nothing is answered here.
-func (c *inbound) consume(ctx context.Context, cmd any, body io.Reader) (any, error) {
+// consume has the library answer a request with an R; a heartbeat that changes nothing is answered here.
+func consume[R any](ctx context.Context, c *inbound, cmd any, body io.Reader) (*R, error) {
 	if a, ok := cmd.(*hraft.AppendEntriesRequest); ok && transport.IsHeartbeat(a) {
-		if r := c.n.answerHeartbeat(a); r != nil {
+		if r, ok := any(c.n.answerHeartbeat(a)).(*R); ok && r != nil {
 			return r, nil
 		}
 	}
-	return c.n.transport.Consume(ctx, cmd, body)
+	resp, err := c.n.transport.Consume(ctx, cmd, body)
+	r, ok := resp.(*R)
+	if err == nil && !ok {
+		err = fmt.Errorf("%T answered with %T", cmd, resp)
+	}
+	return r, err
 }
 
 func (c *inbound) header(id uint32, addr string) hraft.RPCHeader {
@@ -76,13 +81,9 @@ func (c *inbound) append(ctx context.Context, a *wire.RaftAppend) (*wire.RaftApp
 		return nil, err
 	}
 	c.n.limitCommit(req)
-	resp, err := c.consume(ctx, req, nil)
+	r, err := consume[hraft.AppendEntriesResponse](ctx, c, req, nil)
 	if err != nil {
 		return nil, err
-	}
-	r, ok := resp.(*hraft.AppendEntriesResponse)
-	if !ok {
-		return nil, fmt.Errorf("append answered with %T", resp)
 	}
 	if err := c.n.logs.WaitSynced(r.LastLog); err != nil {
 		return nil, err
@@ -118,11 +119,7 @@ func (n *Node) agrees(index, term uint64) bool {
 }
 
 // push is AppendEntries when a member sends it; otherwise operations of a foreign peer.
-func (c *inbound) push(ctx context.Context, f wire.Frame) error {
-	var m wire.OplogPush
-	if err := c.unpack(ctx, f, &m); err != nil {
-		return err
-	}
+func (c *inbound) push(ctx context.Context, f wire.Frame, m *wire.OplogPush) error {
 	if m.Raft == nil {
 		return c.other(ctx, f)
 	}
@@ -136,11 +133,7 @@ func (c *inbound) push(ctx context.Context, f wire.Frame) error {
 	return c.Reply(f, wire.OpOplogPushOK, &wire.OplogPushOK{LastHLC: []byte{}, Raft: r})
 }
 
-func (c *inbound) heartbeat(ctx context.Context, f wire.Frame) error {
-	var m wire.Heartbeat
-	if err := c.unpack(ctx, f, &m); err != nil {
-		return err
-	}
+func (c *inbound) heartbeat(ctx context.Context, f wire.Frame, m *wire.Heartbeat) error {
 	ack := &wire.HeartbeatAck{FollowerID: c.n.cfg.NodeID, FollowerRole: c.n.cfg.Role, FollowerLastHLC: []byte{}}
 	if m.Raft != nil && c.mayLead(m.Raft.Leader) {
 		r, err := c.append(ctx, m.Raft)
@@ -154,11 +147,7 @@ func (c *inbound) heartbeat(ctx context.Context, f wire.Frame) error {
 	return c.Reply(f, wire.OpHeartbeatAck, ack)
 }
 
-func (c *inbound) vote(ctx context.Context, f wire.Frame) error {
-	var m wire.RequestVote
-	if err := c.unpack(ctx, f, &m); err != nil {
-		return err
-	}
+func (c *inbound) vote(ctx context.Context, f wire.Frame, m *wire.RequestVote) error {
 	reply := func(v *wire.Vote, op wire.Op) error {
 		v.VoterID = c.n.cfg.NodeID
 		return c.Reply(f, op, v)
@@ -193,13 +182,9 @@ func (c *inbound) answerVote(ctx context.Context, v *wire.RaftVote) (*wire.RaftV
 	case c.n.unlistedCandidate(v.Candidate):
 		return c.voteForUnlisted(ctx, v)
 	case v.PreVote:
-		resp, err := c.consume(ctx, &hraft.RequestPreVoteRequest{RPCHeader: c.header(v.Candidate, v.Addr), Term: v.Term, LastLogIndex: v.LastIndex, LastLogTerm: v.LastTerm}, nil)
+		r, err := consume[hraft.RequestPreVoteResponse](ctx, c, &hraft.RequestPreVoteRequest{RPCHeader: c.header(v.Candidate, v.Addr), Term: v.Term, LastLogIndex: v.LastIndex, LastLogTerm: v.LastTerm}, nil)
 		if err != nil {
 			return nil, err
-		}
-		r, ok := resp.(*hraft.RequestPreVoteResponse)
-		if !ok {
-			return nil, fmt.Errorf("vote before the vote answered with %T", resp)
 		}
 		return &wire.RaftVoteReply{Term: r.Term, Granted: r.Granted}, nil
 	default:
@@ -209,22 +194,14 @@ func (c *inbound) answerVote(ctx context.Context, v *wire.RaftVote) (*wire.RaftV
 
 // castVote has the library vote on a candidate that the header names.
 func (c *inbound) castVote(ctx context.Context, v *wire.RaftVote, h hraft.RPCHeader) (*wire.RaftVoteReply, error) {
-	resp, err := c.consume(ctx, &hraft.RequestVoteRequest{RPCHeader: h, Term: v.Term, LastLogIndex: v.LastIndex, LastLogTerm: v.LastTerm, LeadershipTransfer: v.Transfer}, nil)
+	r, err := consume[hraft.RequestVoteResponse](ctx, c, &hraft.RequestVoteRequest{RPCHeader: h, Term: v.Term, LastLogIndex: v.LastIndex, LastLogTerm: v.LastTerm, LeadershipTransfer: v.Transfer}, nil)
 	if err != nil {
 		return nil, err
-	}
-	r, ok := resp.(*hraft.RequestVoteResponse)
-	if !ok {
-		return nil, fmt.Errorf("vote answered with %T", resp)
 	}
 	return &wire.RaftVoteReply{Term: r.Term, Granted: r.Granted}, nil
 }
 
-func (c *inbound) snapshot(ctx context.Context, f wire.Frame) error {
-	var m wire.SnapshotBegin
-	if err := c.unpack(ctx, f, &m); err != nil {
-		return err
-	}
+func (c *inbound) snapshot(ctx context.Context, f wire.Frame, m *wire.SnapshotBegin) error {
 	if !c.mayLead(m.Leader) {
 		return c.Fail(f, wire.CodeNotLeader, "node %d is no member of this cluster", m.Leader)
 	}
@@ -246,7 +223,7 @@ func (c *inbound) snapshot(ctx context.Context, f wire.Frame) error {
 	req := &hraft.InstallSnapshotRequest{RPCHeader: c.header(m.Leader, m.LeaderAddr), SnapshotVersion: hraft.SnapshotVersionMax, Term: m.Term,
 		Leader: []byte(m.LeaderAddr), LastLogIndex: m.LastIndex, LastLogTerm: m.LastTerm, Configuration: m.Configuration,
 		ConfigurationIndex: m.ConfigurationIndex, Size: int64(m.Size)}
-	resp, err := c.consume(ctx, req, body)
+	r, err := consume[hraft.InstallSnapshotResponse](ctx, c, req, body)
 	pr.CloseWithError(io.ErrClosedPipe)
 	if rerr := <-received; rerr != nil {
 		return rerr // the stream broke off: there is no boundary to answer at
@@ -255,9 +232,8 @@ func (c *inbound) snapshot(ctx context.Context, f wire.Frame) error {
 	if err != nil && !old {
 		return c.Fail(f, wire.CodeInternal, "%v", err)
 	}
-	r, ok := resp.(*hraft.InstallSnapshotResponse)
-	if !ok {
-		return fmt.Errorf("snapshot answered with %T", resp)
+	if r == nil {
+		return err
 	}
 	if r.Success {
 		if err := recovery.DropSuperseded(c.n.records, m.LastIndex, m.LastTerm); err != nil {
@@ -286,11 +262,7 @@ func (u *skipIfApplied) Read(b []byte) (int, error) {
 	return u.r.Read(b)
 }
 
-func (c *inbound) timeoutNow(ctx context.Context, f wire.Frame) error {
-	var m wire.TimeoutNow
-	if err := c.unpack(ctx, f, &m); err != nil {
-		return err
-	}
+func (c *inbound) timeoutNow(ctx context.Context, f wire.Frame, m *wire.TimeoutNow) error {
 	if !c.member(m.Leader) {
 		return c.Fail(f, wire.CodeNotLeader, "node %d is no member of this cluster", m.Leader)
 	}
@@ -300,21 +272,17 @@ func (c *inbound) timeoutNow(ctx context.Context, f wire.Frame) error {
 	if id, _, known := c.n.Leader(); known && id != m.Leader { // it was long under way: it would depose another
 		return c.Fail(f, wire.CodeNotLeader, "node %d does not lead", m.Leader)
 	}
-	if _, err := c.consume(ctx, &hraft.TimeoutNowRequest{RPCHeader: c.header(m.Leader, m.LeaderAddr)}, nil); err != nil {
+	if _, err := consume[hraft.TimeoutNowResponse](ctx, c, &hraft.TimeoutNowRequest{RPCHeader: c.header(m.Leader, m.LeaderAddr)}, nil); err != nil {
 		return c.Fail(f, wire.CodeInternal, "%v", err)
 	}
 	return c.Reply(f, wire.OpTimeoutNowOK, &wire.Nothing{})
 }
 
-func (c *inbound) forward(ctx context.Context, f wire.Frame) error {
-	var m wire.Forward
-	if err := c.unpack(ctx, f, &m); err != nil {
-		return err
-	}
+func (c *inbound) forward(ctx context.Context, f wire.Frame, m *wire.Forward) error {
 	if !c.member(c.Peer.NodeID) {
 		return c.Fail(f, wire.CodeNotLeader, "node %d is no member of this cluster", c.Peer.NodeID)
 	}
-	out, err := c.n.cfg.Handler.Forward(ctx, c.Peer.NodeID, m)
+	out, err := c.n.cfg.Handler.Forward(ctx, c.Peer.NodeID, *m)
 	if err != nil {
 		return c.Fail(f, wire.CodeInternal, "%v", err)
 	}
@@ -332,20 +300,16 @@ func (c *inbound) readIndex(ctx context.Context, f wire.Frame) error {
 	return c.Reply(f, wire.OpReadIndexOK, &wire.ReadIndexOK{Index: i, Term: c.n.Term()})
 }
 
-func (c *inbound) membership(ctx context.Context, f wire.Frame) error {
-	var m wire.Membership
-	if err := c.unpack(ctx, f, &m); err != nil {
-		return err
-	}
+func (c *inbound) membership(ctx context.Context, f wire.Frame, m *wire.Membership) error {
 	if m.Action == "form" {
-		if err := c.n.foundedBy(c.Peer.NodeID, m); err != nil {
+		if err := c.n.foundedBy(c.Peer.NodeID, *m); err != nil {
 			return c.Fail(f, wire.CodeInternal, "%v", err)
 		}
 		return c.Reply(f, wire.OpMembershipOK, &wire.MembershipOK{Message: "founded"})
 	}
 	joins := m.Action == "join" && m.NodeID == c.Peer.NodeID
 	if !c.n.IsLeader() && joins {
-		return c.passOn(ctx, f, m)
+		return c.passOn(ctx, f, *m)
 	}
 	if !c.n.IsLeader() {
 		return c.Fail(f, wire.CodeNotLeader, "%v", ErrNotLeader)
@@ -353,7 +317,7 @@ func (c *inbound) membership(ctx context.Context, f wire.Frame) error {
 	if !joins && !c.member(c.Peer.NodeID) {
 		return c.Fail(f, wire.CodeNotLeader, "node %d is no member of this cluster", c.Peer.NodeID)
 	}
-	ok, err := c.n.change(ctx, c.Peer.NodeID, m)
+	ok, err := c.n.change(ctx, c.Peer.NodeID, *m)
 	if errors.Is(err, errIdentity) {
 		c.n.log.Warn("a node was refused that says it is another", "peer", m.NodeID, "addr", m.Addr, "err", err)
 		return c.Fail(f, wire.CodeAuthInvalid, "%v", err)

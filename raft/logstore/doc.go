@@ -27,8 +27,8 @@
 //
 // votes.db is made after meta and before the first record, and has all three of its values from the start, so a missing one is
 // noticed. The CRC-32C u32 of key and value follows each value; in an encrypted log the value is sealed and bound to its key. Before
-// bbolt opens the file, its first pages, root and list of free pages are checked. So a changed bit is damage, or lies in a page that
-// is not in use.
+// bbolt opens the file, its pages are checked and its list of free pages is made again. So a changed bit is damage, or lies in a page
+// that is not in use.
 //
 // # What is on the disk
 //

@@ -17,6 +17,7 @@ import (
 	"go.etcd.io/bbolt"
 	berrors "go.etcd.io/bbolt/errors"
 
+	"github.com/cairndb/cairn/oplog/boltfile"
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
@@ -100,7 +101,7 @@ func makeVotes(path string, keys *seal.Ring, noSync bool) error {
 
 func openVotes(path string, keys *seal.Ring, noSync, readOnly bool) (v *Votes, err error) {
 	v = &Votes{keys: keys, turn: make(chan struct{}, 1)}
-	if err := checkPages(path); err != nil {
+	if err := checkPages(path, readOnly); err != nil {
 		return nil, fmt.Errorf("%s: %w", votesFile, err)
 	}
 	err = v.recoverFault(func() (err error) {
@@ -125,21 +126,18 @@ func openVotes(path string, keys *seal.Ring, noSync, readOnly bool) (v *Votes, e
 	return v, nil
 }
 
-// checkPages looks at what bbolt believes without a look. Of its two first pages it takes the newer, and when that is damaged the
-// other, which has the values before the last: a vote would be forgotten. What such a page has is in one sector of the disk, so no crash
-// tears it. And it writes into the pages that its list says are free.
+// checkPages checks what bbolt trusts. bbolt takes the newer of its two first pages, and when that is damaged the other, which has the
+// values before the last: a vote would be forgotten. Such a page's content is in one sector of the disk, so no crash tears it. The other
+// pages are boltfile's to check, and before a file is written to, the list of free pages is made again: bbolt writes where it says.
 //
 //	page   id u64, flags u16, count u16, overflow u32 | content; numbers in the machine's byte order
-//	first  magic u32, version u32, size of a page u32, flags u32, root u64, sequence u64, list u64, end u64, transaction u64 | FNV-1a u64 of these
-//	list   ids u64 in ascending order
-func checkPages(path string) error {
+//	first  magic u32, version u32, size of a page u32, … | FNV-1a u64 of these 56 bytes
+func checkPages(path string, readOnly bool) error {
 	raw, err := readAll(OS{}, path)
 	if err != nil {
 		return err
 	}
 	const head, summed = 16, 56
-	number := binary.NativeEndian.Uint64
-	var newest []byte
 	for at, n := 0, 0; n < 2; n++ {
 		if at+head+summed+8 > len(raw) {
 			return fmt.Errorf("%w: it ends within its page %d", ErrDamaged, n)
@@ -147,31 +145,19 @@ func checkPages(path string) error {
 		page := raw[at+head:][:summed+8]
 		h := fnv.New64a()
 		_, _ = h.Write(page[:summed])
-		if h.Sum64() != number(page[summed:]) {
+		if h.Sum64() != binary.NativeEndian.Uint64(page[summed:]) {
 			return fmt.Errorf("%w: its page %d", ErrDamaged, n)
-		}
-		if newest == nil || number(page[48:]) > number(newest[48:]) {
-			newest = page
 		}
 		at = int(binary.NativeEndian.Uint32(page[8:]))
 	}
-	size, root, list, end := uint64(binary.NativeEndian.Uint32(newest[8:])), number(newest[16:]), number(newest[32:]), number(newest[40:])
-	for _, id := range []uint64{root, list} { // a page that is written anew is free then, by the id that it says it has
-		if (id+1)*size > uint64(len(raw)) || number(raw[id*size:]) != id || binary.NativeEndian.Uint32(raw[id*size+12:]) != 0 {
-			return fmt.Errorf("%w: its page %d", ErrDamaged, id)
-		}
+	check := boltfile.Prepare
+	if readOnly {
+		check = boltfile.Verify
 	}
-	page := raw[list*size:][:size]
-	last := uint64(1)
-	for i := range int(binary.NativeEndian.Uint16(page[10:])) {
-		if head+8*(i+1) > len(page) {
-			return fmt.Errorf("%w: its list of free pages", ErrDamaged)
-		}
-		id := number(page[head+8*i:])
-		if id <= last || id >= end || id == root || id == list {
-			return fmt.Errorf("%w: its list of free pages", ErrDamaged)
-		}
-		last = id
+	if err := check(path); errors.Is(err, boltfile.ErrDamaged) {
+		return fmt.Errorf("%w: %v", ErrDamaged, err)
+	} else if err != nil {
+		return err
 	}
 	return nil
 }

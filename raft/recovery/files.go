@@ -24,12 +24,3 @@ func SetAside(from, to string) error {
 	}
 	return nil
 }
-
-// SyncDir puts the names of a directory's files on the disk.
-func SyncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
-}

@@ -107,7 +107,7 @@ func WriteSalvaged(dir string, o logstore.Options, rest []*hraft.Log, term uint6
 	if err = errors.Join(err, votes.Close(), s.Close()); err != nil {
 		return err
 	}
-	return errors.Join(os.Rename(work, filepath.Join(dir, salvageDir)), SyncDir(dir))
+	return errors.Join(os.Rename(work, filepath.Join(dir, salvageDir)), logstore.OS{}.SyncDir(dir))
 }
 
 // FinishSalvage puts a new log in the place of the damaged one; a crash may have come in between.
@@ -119,5 +119,5 @@ func FinishSalvage(dir, path string) error {
 	if err := SetAside(path, AsideName(path)); err != nil {
 		return err
 	}
-	return errors.Join(os.Rename(made, path), SyncDir(dir))
+	return errors.Join(os.Rename(made, path), logstore.OS{}.SyncDir(dir))
 }

@@ -159,37 +159,29 @@ func (t *Transport) appendTimeout(purpose string) time.Duration {
 	return RPCTimeout
 }
 
-func (t *Transport) RequestVote(id hraft.ServerID, addr hraft.ServerAddress, a *hraft.RequestVoteRequest, resp *hraft.RequestVoteResponse) error {
-	v, err := t.vote(id, addr, &wire.RaftVote{Term: a.Term, Candidate: t.o.NodeID, Addr: t.o.Advertise,
-		LastIndex: a.LastLogIndex, LastTerm: a.LastLogTerm, Transfer: a.LeadershipTransfer})
-	if err != nil {
-		return err
-	}
-	resp.Term, resp.Granted = v.Term, v.Granted
-	return nil
+func (t *Transport) RequestVote(id hraft.ServerID, addr hraft.ServerAddress, a *hraft.RequestVoteRequest, resp *hraft.RequestVoteResponse) (err error) {
+	resp.Term, resp.Granted, err = t.vote(id, addr, &wire.RaftVote{Term: a.Term, LastIndex: a.LastLogIndex, LastTerm: a.LastLogTerm, Transfer: a.LeadershipTransfer})
+	return err
 }
 
 // RequestPreVote makes the transport a WithPreVote.
-func (t *Transport) RequestPreVote(id hraft.ServerID, addr hraft.ServerAddress, a *hraft.RequestPreVoteRequest, resp *hraft.RequestPreVoteResponse) error {
-	v, err := t.vote(id, addr, &wire.RaftVote{Term: a.Term, Candidate: t.o.NodeID, Addr: t.o.Advertise,
-		LastIndex: a.LastLogIndex, LastTerm: a.LastLogTerm, PreVote: true})
-	if err != nil {
-		return err
-	}
-	resp.Term, resp.Granted = v.Term, v.Granted
-	return nil
+func (t *Transport) RequestPreVote(id hraft.ServerID, addr hraft.ServerAddress, a *hraft.RequestPreVoteRequest, resp *hraft.RequestPreVoteResponse) (err error) {
+	resp.Term, resp.Granted, err = t.vote(id, addr, &wire.RaftVote{Term: a.Term, LastIndex: a.LastLogIndex, LastTerm: a.LastLogTerm, PreVote: true})
+	return err
 }
 
-func (t *Transport) vote(id hraft.ServerID, addr hraft.ServerAddress, v *wire.RaftVote) (*wire.RaftVoteReply, error) {
+// vote asks a member for its vote, or its pre-vote.
+func (t *Transport) vote(id hraft.ServerID, addr hraft.ServerAddress, v *wire.RaftVote) (term uint64, granted bool, err error) {
 	if err := t.host.MayAskVotes(); err != nil {
-		return nil, err
+		return 0, false, err
 	}
+	v.Candidate, v.Addr = t.o.NodeID, t.o.Advertise
 	deadline := time.Now().Add(max(t.o.Election, time.Second))
 	ctx, cancel := context.WithDeadline(t.ctx, deadline)
 	defer cancel()
 	c, err := t.Pool.getMember(ctx, NodeID(id), string(addr), ForHeartbeat)
 	if err != nil {
-		return nil, err
+		return 0, false, err
 	}
 	var f wire.Frame
 	var m wire.Vote
@@ -204,10 +196,10 @@ func (t *Transport) vote(id hraft.ServerID, addr hraft.ServerAddress, v *wire.Ra
 	}
 	if err != nil {
 		t.Pool.discard(string(addr), ForHeartbeat, c)
-		return nil, err
+		return 0, false, err
 	}
 	t.Pool.Put(string(addr), ForHeartbeat, c)
-	return m.Raft, nil
+	return m.Raft.Term, m.Raft.Granted, nil
 }
 
 func (t *Transport) TimeoutNow(_ hraft.ServerID, addr hraft.ServerAddress, _ *hraft.TimeoutNowRequest, _ *hraft.TimeoutNowResponse) error {
