@@ -39,6 +39,7 @@ var writers = map[string]string{
 	"node/rekey.go":                       "sealed, or a mark",
 	"local/door/token.go":                 "tokens, which clients read",
 	"local/covenant/audit/audit.go":       "sealed",
+	"local/covenant/audit/pair.go":        "sealed",
 	"local/covenant/audit/verify.go":      "sealed; a time",
 	"local/covenant/mailbox/mailbox.go":   "sealed",
 	"local/covenant/mailbox/compact.go":   "sealed",

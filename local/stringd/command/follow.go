@@ -1,0 +1,66 @@
+package command
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/cairndb/cairn/local/stringd/sfmd"
+)
+
+// openApp opens the page of an app's topic.
+func (c *call) openApp() (string, error) {
+	name, _ := c.topic.app()
+	for _, file := range []string{"index.md", "string.md"} {
+		path := filepath.Join(c.agent.Home, "apps", name, file)
+		if _, err := os.Stat(path); err == nil {
+			return c.openTarget(path, c.agent.Home)
+		}
+	}
+	return "", failf(NotFound, "App not found: %s", name)
+}
+
+// follow finds what a shortcut stands for, and the directory its path begins in.
+func (s *Session) follow(id string) (href, dir string, err error) {
+	if s.doc != nil {
+		here := ""
+		if s.doc.path != "" {
+			here = filepath.Dir(s.doc.path)
+		}
+		at := func(links []sfmd.Link) bool {
+			i := slices.IndexFunc(links, func(l sfmd.Link) bool { return l.ID == id })
+			if i >= 0 {
+				href, dir = links[i].Href, here
+			}
+			return i >= 0
+		}
+		if at(s.doc.doc.Links) {
+			return href, dir, nil
+		}
+		if v, ok := s.values[id]; ok {
+			return valueHref(v), here, nil
+		}
+		if at(s.doc.auto) {
+			return href, dir, nil
+		}
+		for _, m := range s.doc.menus {
+			for _, l := range m.links {
+				if id == m.name+"."+l.ID || id == l.ID {
+					return l.Href, m.dir, nil
+				}
+			}
+		}
+	} else if v, ok := s.values[id]; ok {
+		return valueHref(v), "", nil
+	}
+	return "", "", failf(NotFound, "Shortcut not found: @%s", id)
+}
+
+// valueHref lets a memory's id be opened.
+func valueHref(v string) string {
+	if len(v) == 36 && strings.Count(v, "-") == 4 && !strings.ContainsAny(v, "/.:") {
+		return "mem:" + v
+	}
+	return v
+}

@@ -1,0 +1,106 @@
+package command
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/cairndb/cairn/local/stringd/sfmd"
+)
+
+// render is the view of a page, with the hints above it when it is the whole document.
+func (c *call) render(p *page) string {
+	if p.block != "" {
+		start, end, _ := p.doc.Find(p.block)
+		v := p.doc.Render(start, end, nil)
+		p.auto = v.Auto
+		return v.Text
+	}
+	v := p.doc.Render(0, p.doc.Whole(), func(d sfmd.Directive) string { return c.include(p.path, d, []string{p.path}) })
+	p.auto = v.Auto
+	if h := c.hints(p); len(h) > 0 {
+		return strings.TrimSpace(strings.Join(h, "\n") + "\n\n" + v.Text)
+	}
+	return v.Text
+}
+
+func (c *call) hints(p *page) (h []string) {
+	var names []string
+	for _, m := range p.menus {
+		key := m.dir + "\x00" + m.name
+		if c.menus[key] {
+			names = append(names, m.name)
+			continue
+		}
+		c.menus[key] = true
+		h = append(h, "[nav] "+m.name+" — first view")
+		for _, l := range m.links[:min(len(m.links), 20)] {
+			h = append(h, fmt.Sprintf("[%s][@%s.%s]", l.Label, m.name, l.ID))
+		}
+	}
+	if len(names) > 0 {
+		h = append(h, "[nav] "+strings.Join(names, ", ")+" — /nav <name>")
+	}
+	if len(p.doc.Actions) > 0 {
+		h = append(h, "[actions] "+strings.Join(actionIDs(p.doc), ", ")+"  ·  /act --help (all)  ·  /act.<name> --help")
+	}
+	if missing := c.missingEnv(p.doc); len(missing) > 0 {
+		h = append(h, "[!] Missing required env: $"+strings.Join(missing, ", $"))
+	}
+	return h
+}
+
+func (s *Session) missingEnv(d *sfmd.Document) (missing []string) {
+	want := d.Front.List("requires")
+	if len(want) == 0 {
+		return nil
+	}
+	env, _ := s.env() // an unreadable file has none
+	for _, k := range want {
+		if k = strings.TrimPrefix(k, "$"); env[k] == "" {
+			missing = append(missing, k)
+		}
+	}
+	return missing
+}
+
+func actionIDs(d *sfmd.Document) (ids []string) {
+	for _, a := range d.Actions {
+		ids = append(ids, a.ID)
+	}
+	return ids
+}
+
+// maxIncludes is how deep includes may go.
+const maxIncludes = 16
+
+// include is another file's block in place of a directive.
+func (c *call) include(from string, d sfmd.Directive, stack []string) string {
+	path := d.Path
+	if path == "" {
+		path = filepath.Base(from) + ".source/" + d.Name + ".md"
+	}
+	real, err := c.locate(path, filepath.Dir(from))
+	if err != nil {
+		return "⚠ Include failed: " + d.Name + " (" + err.Error() + ")"
+	}
+	mark := real + "#" + d.Name
+	if slices.Contains(stack, mark) || len(stack) > maxIncludes {
+		return "⚠ Circular include detected: " + d.Name
+	}
+	text, _, err := c.readFile(real)
+	if err != nil {
+		return "⚠ Include failed: " + d.Name + " (" + strings.SplitN(err.Error(), "\n", 2)[0] + ")"
+	}
+	doc := sfmd.Parse(text)
+	start, end, ok := doc.Find(d.Name)
+	if !ok && d.Path != "" {
+		return "⚠ Include failed: " + d.Name + " (no such block)"
+	} else if !ok {
+		start, end = 0, doc.Whole()
+	}
+	return doc.Render(start, end, func(inner sfmd.Directive) string {
+		return c.include(real, inner, append(slices.Clone(stack), mark))
+	}).Text
+}

@@ -1,0 +1,46 @@
+package shell
+
+import (
+	"bytes"
+	"fmt"
+)
+
+// capture keeps the beginning of a stream, and its end for the marker.
+type capture struct {
+	head  []byte
+	tail  []byte
+	total int
+}
+
+const tailSize = 8 << 10
+
+func (c *capture) write(b []byte) {
+	c.total += len(b)
+	if room := MaxOutput - len(c.head); room > 0 {
+		c.head = append(c.head, b[:min(room, len(b))]...)
+	}
+	c.tail = append(c.tail, b...)
+	if len(c.tail) > 8*tailSize {
+		c.tail = append(c.tail[:0], c.tail[len(c.tail)-tailSize:]...)
+	}
+}
+
+// cut splits the stream at a marker.
+func (c *capture) cut(marker string) (text, rest string, ok bool) {
+	i := bytes.LastIndex(c.tail, []byte(marker))
+	if i < 0 {
+		return "", "", false
+	}
+	return clean(c.upTo(c.total - (len(c.tail) - i))), string(c.tail[i+len(marker):]), true
+}
+
+func (c *capture) all() string { return c.upTo(c.total) }
+
+func (c *capture) upTo(n int) string {
+	if n <= len(c.head) {
+		return string(c.head[:n])
+	}
+	return string(c.head) + truncated(n-len(c.head))
+}
+
+func truncated(n int) string { return fmt.Sprintf("\n... (truncated, %d bytes omitted)", n) }

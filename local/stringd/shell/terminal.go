@@ -1,0 +1,235 @@
+package shell
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// live is one running bash.
+type live struct {
+	tty   *os.File
+	cmd   *exec.Cmd
+	grace time.Duration
+	tasks sync.WaitGroup
+	wake  chan struct{} // output has come
+	gone  chan struct{} // closed when bash has ended and been waited for
+
+	mu   sync.Mutex // guards the fields below
+	buf  capture
+	cwd  string
+	once sync.Once
+}
+
+func (l *live) ended() bool {
+	select {
+	case <-l.gone:
+		return true
+	default:
+		return false
+	}
+}
+
+func (l *live) wait() {
+	_ = l.cmd.Wait() // the status is read from ProcessState
+	killSession(l.cmd.Process.Pid)
+	close(l.gone)
+}
+
+// kill ends bash and its terminal, and waits for both.
+func (l *live) kill() {
+	l.once.Do(func() {
+		killSession(l.cmd.Process.Pid)
+		_ = l.cmd.Process.Kill()
+		<-l.gone
+		l.tty.Close()
+		l.tasks.Wait()
+	})
+}
+
+func (l *live) read() {
+	b := make([]byte, 32<<10)
+	for {
+		n, err := l.tty.Read(b)
+		l.mu.Lock()
+		l.buf.write(b[:n])
+		l.mu.Unlock()
+		select {
+		case l.wake <- struct{}{}:
+		default:
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// run has bash source a file.
+func (l *live) run(ctx context.Context, file string, timeout time.Duration) (Out, error) {
+	l.mu.Lock()
+	l.buf = capture{}
+	l.mu.Unlock()
+	quiet(l.tty)
+	token := rand.Text()
+	if err := l.say(". '"+strings.ReplaceAll(file, "'", `'\''`)+"'", token); err != nil {
+		return l.last(), nil // bash ended between commands
+	}
+	deadline := time.NewTimer(timeout)
+	defer deadline.Stop()
+	out, ok := l.await(token, deadline.C, ctx.Done())
+	if ok {
+		return out, nil
+	}
+	return l.interrupt(), nil
+}
+
+// say types a line that runs cmd and prints the token. The token is in two pieces there: an echo is no marker. Nothing
+// follows the marker's last byte: it would be the next command's.
+func (l *live) say(cmd, token string) error {
+	if cmd != "" {
+		cmd += "; "
+	}
+	_, err := fmt.Fprintf(l.tty, "%sbuiltin printf '\\n\\036%%s%%s|%%d|%%s\\036' %s %s \"$?\" \"$PWD\" >/dev/tty\n", cmd, token[:10], token[10:])
+	return err
+}
+
+// await waits for the marker, for the end of bash, or until it is to be stopped: ok is false then.
+func (l *live) await(token string, stop <-chan time.Time, done <-chan struct{}) (out Out, ok bool) {
+	for {
+		if out, ok := l.marked(token); ok {
+			return out, true
+		}
+		select {
+		case <-l.wake:
+		case <-l.gone:
+			// What bash said last may still be on its way through the terminal.
+			if out, ok := l.marked(token); ok {
+				return out, true
+			}
+			return l.last(), true
+		case <-stop:
+			return Out{}, false
+		case <-done:
+			return Out{}, false
+		}
+	}
+}
+
+func (l *live) marked(token string) (Out, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	text, rest, ok := l.buf.cut("\n\x1e" + token + "|")
+	if !ok {
+		// A terminal that turns newlines into CR LF has the CR first.
+		if text, rest, ok = l.buf.cut("\x1e" + token + "|"); !ok {
+			return Out{}, false
+		}
+	}
+	status, cwd, ok := strings.Cut(rest, "|")
+	if !ok {
+		return Out{}, false
+	}
+	cwd, _, ok = strings.Cut(cwd, "\x1e")
+	if !ok {
+		return Out{}, false
+	}
+	n, _ := strconv.Atoi(status)
+	l.cwd = cwd
+	return Out{Text: text, Status: n, CWD: cwd}, true
+}
+
+// last is the answer of a bash that ended.
+func (l *live) last() Out {
+	<-l.gone
+	l.drain()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return Out{Text: strings.TrimSuffix(clean(l.buf.all()), "\nexit"), Status: status(l.cmd.ProcessState), CWD: l.cwd}
+}
+
+// drain waits until the reader has met the end of the terminal: everything that had it open is dead by now.
+func (l *live) drain() {
+	done := make(chan struct{})
+	go func() { l.tasks.Wait(); close(done) }()
+	drained(done, l.tty)
+}
+
+// linger is how long output may come after its program's end.
+const linger = 500 * time.Millisecond
+
+// drained waits until the reader of a file is done. A process that left the session may have its other end still: then until
+// there is nothing to read, or for some seconds.
+func drained(done <-chan struct{}, f *os.File) {
+	for range 10 {
+		select {
+		case <-done:
+			return
+		case <-time.After(linger):
+		}
+		if !readable(f) {
+			return
+		}
+	}
+}
+
+// readable says whether a read would not wait: there is something, or the end.
+func readable(f *os.File) (ok bool) {
+	rc, err := f.SyscallConn()
+	if err != nil {
+		return false
+	}
+	_ = rc.Control(func(fd uintptr) {
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0)
+		ok = err == nil && n > 0
+	})
+	return ok
+}
+
+// interrupt stops the foreground program: politely first, then with everything in the terminal.
+func (l *live) interrupt() Out {
+	l.mu.Lock()
+	partial := clean(l.buf.all())
+	l.mu.Unlock()
+	out := Out{Text: partial, Status: 130, CWD: l.cwd, TimedOut: true}
+	if l.recover() {
+		out.CWD = l.cwd
+		return out
+	}
+	l.kill()
+	return out
+}
+
+// recover brings bash back to where it takes a line. Ctrl-C discards what was typed, and bash may lose the beginning of the
+// line that it reads at that moment: hence an empty one first, and a marker that is asked for until one comes. A Ctrl-C that
+// comes while bash hands the terminal on is lost, so there is more than one.
+func (l *live) recover() bool {
+	end := time.Now().Add(l.grace)
+	for i := 0; ; i++ {
+		if i%2 == 0 {
+			if _, err := l.tty.Write([]byte("\x03\n")); err != nil {
+				return false
+			}
+		}
+		token := rand.Text()
+		if l.say("", token) != nil {
+			return false
+		}
+		again := time.NewTimer(min(200*time.Millisecond<<(i/2), time.Until(end)))
+		_, ok := l.await(token, again.C, l.gone)
+		again.Stop()
+		if ok {
+			return !l.ended()
+		}
+		if l.ended() || !time.Now().Before(end) {
+			return false
+		}
+	}
+}
