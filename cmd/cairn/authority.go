@@ -28,7 +28,7 @@ const (
 )
 
 // authority is a small certificate authority in a directory: ca.crt and ca.key. It is for test clusters and for those
-// who have no other; whoever holds ca.key can make a member of the cluster.
+// who have no other; a holder of ca.key can make a member of the cluster.
 type authority struct {
 	dir  string
 	cert *x509.Certificate

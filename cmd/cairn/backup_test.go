@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -23,26 +22,6 @@ import (
 	"github.com/cairndb/cairn/wire/client"
 )
 
-// jsonOf runs a command that prints JSON.
-func jsonOf[T any](t testing.TB, args ...string) (v T) {
-	t.Helper()
-	out, code := cairntest.Run(t, append(args, "--json")...)
-	if err := json.Unmarshal([]byte(out), &v); code != 0 || err != nil {
-		t.Fatalf("cairn %s: exit %d, %v: %s", strings.Join(args, " "), code, err, out)
-	}
-	return v
-}
-
-// cliJSON is for commands that print and fail.
-func cliJSON[T any](t testing.TB, args ...string) (v T, code int) {
-	t.Helper()
-	out, code := cairntest.Run(t, args...)
-	if err := json.Unmarshal([]byte(out), &v); err != nil {
-		t.Fatalf("cairn %s: %v: %s", strings.Join(args, " "), err, out)
-	}
-	return v, code
-}
-
 type restored struct {
 	Index uint64 `json:"index"`
 	Hash  string `json:"state_hash"`
@@ -51,8 +30,8 @@ type restored struct {
 // TestBackupUnderLoadRestoresIntoAFreshCluster: four writers write while backups are made. What was acknowledged before
 // a backup began is in it; three fresh nodes that start from it are equal and hold it.
 func TestBackupUnderLoadRestoresIntoAFreshCluster(t *testing.T) {
-	nodes, token := cairntest.StartThree(t, 0, 1, 2)
 	t.Parallel()
+	nodes, token := cairntest.StartThree(t, 0, 1, 2)
 	backups := filepath.Join(t.TempDir(), "backups")
 	ctx, stop := context.WithCancel(t.Context())
 	var mu sync.Mutex
@@ -78,20 +57,20 @@ func TestBackupUnderLoadRestoresIntoAFreshCluster(t *testing.T) {
 		}
 		mu.Unlock()
 		recallNow(t, backed, newest) // the node has applied what any has acknowledged
-		last = jsonOf[backupDone](t, "backup", "--to", backups, "--url", nodes[0].Line.HTTP, "--token", token)
+		last = cairntest.JSONOf[backupDone](t, "backup", "--to", backups, "--url", nodes[0].Line.HTTP, "--token", token)
 		if (last.Since == 0) != (i == 0) {
 			t.Errorf("backup %d begins at %d", i, last.Since)
 		}
 	}
 	stop()
 	wg.Wait()
-	if got := jsonOf[restored](t, "backup", "verify", backups); got.Index != last.Index || got.Hash != last.Hash {
+	if got := cairntest.JSONOf[restored](t, "backup", "verify", backups); got.Index != last.Index || got.Hash != last.Hash {
 		t.Errorf("verify says %+v, the backup %+v", got, last)
 	}
 
 	dir := t.TempDir()
 	fresh := freshThree(t, dir, token)
-	got := jsonOf[restored](t, "restore", "--from", backups, "--config", fresh[0].Args[3])
+	got := cairntest.JSONOf[restored](t, "restore", "--from", backups, "--config", fresh[0].Args[3])
 	if got.Index != last.Index || got.Hash != last.Hash {
 		t.Errorf("restored %+v, the backup says %+v", got, last)
 	}
@@ -156,7 +135,7 @@ func TestPointInTime(t *testing.T) {
 		}
 	}
 	said("before the first backup")
-	jsonOf[backupDone](t, "backup", "--to", backups, "--home", home)
+	cairntest.JSONOf[backupDone](t, "backup", "--to", backups, "--home", home)
 	said("the first of two")
 	var between uint64
 	if !cairntest.Eventually(func() bool { s, ok := cairntest.Status(t, p); between = uint64(s.Applied); return ok }) {
@@ -164,14 +143,16 @@ func TestPointInTime(t *testing.T) {
 	}
 	cut := time.Now()
 	said("the second of two")
-	jsonOf[backupDone](t, "backup", "--to", backups, "--home", home)
-	nothing := func() bool { return jsonOf[backupDone](t, "backup", "--to", backups, "--home", home).Path == "" }
+	cairntest.JSONOf[backupDone](t, "backup", "--to", backups, "--home", home)
+	nothing := func() bool {
+		return cairntest.JSONOf[backupDone](t, "backup", "--to", backups, "--home", home).Path == ""
+	}
 	if !cairntest.Eventually(nothing) { // a node has a few words of its own to say after its start
 		t.Error("there is a new backup every time, of nothing")
 	}
 	for _, at := range []string{fmt.Sprint(between), cut.UTC().Format(time.RFC3339Nano)} {
 		old := filepath.Join(t.TempDir(), "old")
-		jsonOf[restored](t, "restore", "--from", backups, "--home", old, "--at", at)
+		cairntest.JSONOf[restored](t, "restore", "--from", backups, "--home", old, "--at", at)
 		q := &cairntest.Node{T: t, Args: []string{"dev", "--home", old, "--port-base", fmt.Sprint(cairntest.FreePorts(t, 6))}}
 		t.Cleanup(q.Kill)
 		q.Launch()()
@@ -236,11 +217,11 @@ func TestADownloadGoesOnWhereItBroke(t *testing.T) {
 	if st, err := os.Stat(filepath.Join(backups, partFile)); err != nil || st.Size() != 100 {
 		t.Fatalf("what arrived is not kept: %v, %v", st, err)
 	}
-	done := jsonOf[backupDone](t, args...)
+	done := cairntest.JSONOf[backupDone](t, args...)
 	if last := ranges[len(ranges)-1]; last != "bytes=100-" {
 		t.Errorf("the rest was asked for as %q", last)
 	}
-	if got := jsonOf[restored](t, "backup", "verify", backups); got.Hash != done.Hash {
+	if got := cairntest.JSONOf[restored](t, "backup", "verify", backups); got.Hash != done.Hash {
 		t.Errorf("verify: %+v, backup: %+v", got, done)
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/cairndb/cairn/node/api"
 )
 
-// handover is what a node's supervisor runs before it stops the node: nobody waits for an election then.
+// handover is what a node's supervisor runs before it stops the node, so that no client waits for an election.
 func (a *app) handover() *cobra.Command {
 	var t cli.Target
 	c := &cobra.Command{Use: "handover", Short: "Make sure that the node that is asked does not lead, and somebody else does; for hooks that run before it stops", Args: cobra.NoArgs,

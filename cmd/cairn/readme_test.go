@@ -137,7 +137,7 @@ func TestREADMERunsAsPrinted(t *testing.T) {
 // flags are tried: the benchmarks have tests of their own.
 func movesData(t *testing.T, dir string, commands []string) int {
 	t.Helper()
-	list, code := cliJSON[struct{ Workspaces []struct{ Workspace string } }](t, "sift", "list", "--json")
+	list, code := cairntest.RunForJSON[struct{ Workspaces []struct{ Workspace string } }](t, "sift", "list", "--json")
 	if code != 0 || len(list.Workspaces) == 0 {
 		t.Fatalf("exit %d, %+v", code, list)
 	}

@@ -106,7 +106,7 @@ func TestDoctor(t *testing.T) {
 		t.Fatal(err)
 	}
 	found := map[string]doctor.Finding{}
-	raw, code := cliJSON[[]doctor.Finding](t, "doctor", "--home", home, "--json")
+	raw, code := cairntest.RunForJSON[[]doctor.Finding](t, "doctor", "--home", home, "--json")
 	for _, f := range raw {
 		found[f.Check] = f
 	}
@@ -165,7 +165,7 @@ func TestDoctorComparesLogAndState(t *testing.T) {
 	home := filepath.Join(t.TempDir(), "home")
 	look := func() (doctor.Finding, int) {
 		t.Helper()
-		list, code := cliJSON[[]doctor.Finding](t, "doctor", "--home", home, "--deep", "--json")
+		list, code := cairntest.RunForJSON[[]doctor.Finding](t, "doctor", "--home", home, "--deep", "--json")
 		for _, f := range list {
 			if f.Check == "files" {
 				return f, code

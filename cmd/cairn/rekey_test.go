@@ -111,13 +111,13 @@ func TestAHomeIsEncryptedAndRewritten(t *testing.T) {
 		ID     string
 		Active bool
 	}
-	if keys := jsonOf[[]info](t, "key", "list", "--home", home, "--key-file", keyFile); len(keys) != 2 {
+	if keys := cairntest.JSONOf[[]info](t, "key", "list", "--home", home, "--key-file", keyFile); len(keys) != 2 {
 		t.Errorf("keys %+v", keys)
 	}
 	if _, code := cairntest.Run(t, "key", "rewrite", "--home", home, "--key-file", keyFile); code != 0 {
 		t.Error("not rewritten")
 	}
-	if keys := jsonOf[[]info](t, "key", "list", "--home", home, "--key-file", keyFile); len(keys) != 1 || !keys[0].Active {
+	if keys := cairntest.JSONOf[[]info](t, "key", "list", "--home", home, "--key-file", keyFile); len(keys) != 1 || !keys[0].Active {
 		t.Errorf("keys %+v", keys)
 	}
 	if _, err := os.Stat(filepath.Join(home, seal.RingFile)); err != nil {

@@ -126,7 +126,7 @@ func TestNothingReadableOnAnEncryptedNode(t *testing.T) {
 	backups := filepath.Join(dir, "backups")
 	backUp := func() backupDone {
 		t.Helper()
-		done := jsonOf[backupDone](t, "backup", "--to", backups, "--url", nodes[0].Line.HTTP, "--token", token)
+		done := cairntest.JSONOf[backupDone](t, "backup", "--to", backups, "--url", nodes[0].Line.HTTP, "--token", token)
 		if done.Path == "" {
 			t.Fatal("no backup was made")
 		}
@@ -271,11 +271,11 @@ func restoreSealed(t *testing.T, backups, keyFile string, want backupDone) {
 	if _, code := cairntest.Run(t, "backup", "verify", backups); code != cli.ExitFailed {
 		t.Errorf("verified without a key: exit %d", code)
 	}
-	got := jsonOf[restored](t, "restore", "--from", backups, "--home", home, "--key-file", keyFile)
+	got := cairntest.JSONOf[restored](t, "restore", "--from", backups, "--home", home, "--key-file", keyFile)
 	if n, where := marked(t, home); n > 0 {
 		t.Errorf("%d texts are readable in the restored home, one in %s", n, where)
 	}
-	verified := jsonOf[restored](t, "backup", "verify", backups, "--key-file", keyFile)
+	verified := cairntest.JSONOf[restored](t, "backup", "verify", backups, "--key-file", keyFile)
 	if verified != got || got.Hash != want.Hash {
 		t.Errorf("restored %+v, verified %+v, backed up %+v", got, verified, want)
 	}

@@ -25,7 +25,7 @@ func openCovenant(_ context.Context, h *host) (func() error, error) {
 	}
 	s, err := covenant.Listen(cfg)
 	if errors.Is(err, syscall.EADDRINUSE) && c.HTTP == "" && h.base == 0 && h.local.CovenantPort == 0 {
-		// Several nodes on one host: the first has the port, and nobody asked for another.
+		// Several nodes on one host: the first has the port, and no other was configured.
 		h.log.Warn("http mirror not served: its port is taken", "surface", "covenant", "addr", cfg.HTTP)
 		cfg.HTTP = ""
 		s, err = covenant.Listen(cfg)

@@ -63,7 +63,7 @@ func (l *lagBench) flags(c *cobra.Command) {
 	c.Flags().BoolVar(&l.asJSON, "json", false, "print JSON")
 }
 
-// acked is what was acknowledged and nobody has looked for.
+// acked is what was acknowledged and not looked for yet.
 type acked struct {
 	mu   sync.Mutex
 	left []int // by number; the newest is looked for first

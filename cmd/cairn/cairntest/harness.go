@@ -22,7 +22,7 @@ import (
 const Hung = time.Minute
 
 // Patient and Brisk are election timeouts, in milliseconds. Most tests go on with the leader they found, which must not fall because it was slow for a
-// moment; when its process ends it is replaced at once all the same. Where leaders fall silently, nobody waits for long.
+// moment; when its process ends it is replaced at once all the same. Where leaders fall silently, a test waits that long.
 const Patient, Brisk = 5000, 1000
 
 // InHaste makes a node stand for election soon.
