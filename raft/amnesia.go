@@ -196,7 +196,7 @@ func (n *Node) rejoin() {
 			n.clearAmnesia()
 		case voter && self.Suffrage != hraft.Voter:
 			if _, err := n.askMembership("join"); err != nil {
-				n.log.Info("no vote yet", "err", err)
+				n.log.Info("vote asked for, not given yet", "err", err)
 			}
 		}
 	}
@@ -240,7 +240,7 @@ func (n *Node) demoteForRejoin(ctx context.Context, m wire.Membership) (ok wire.
 	}
 	others := slices.DeleteFunc(n.voters(), func(o hraft.Server) bool { return o.ID == s.ID })
 	if err := n.followedBy(others, n.ready.Load()); err != nil {
-		return ok, fmt.Errorf("%w: of the voters besides node %d too few are there that have state: start the others", ErrUnavailable, m.NodeID)
+		return ok, fmt.Errorf("%w: too few of the voters besides node %d answer and have state: start the others", ErrUnavailable, m.NodeID)
 	}
 	n.mu.Lock()
 	n.peer(m.NodeID).lastLog = 0 // what it had before

@@ -146,7 +146,7 @@ func (n *Node) foundedBy(founder uint32, m wire.Membership) (err error) {
 	}
 	self := hraft.Server{ID: transport.ServerID(n.cfg.NodeID)}
 	if m.NodeID != n.cfg.NodeID || !in(self) || lowest(c.Servers) != founder {
-		return fmt.Errorf("%w: node %d founds no cluster with this node", ErrRefused, founder)
+		return fmt.Errorf("%w: this node does not accept node %d as its founder", ErrRefused, founder)
 	}
 	if have := n.servers(); len(have) > 0 {
 		if n.hasNothing() && slices.Equal(have, c.Servers) {

@@ -32,7 +32,7 @@ func (n *Node) CutBehind(index uint64) error {
 		}
 	}
 	if yes, err := behind(); err != nil || yes {
-		return errors.Join(err, fmt.Errorf("the log still reaches behind record %d", index))
+		return errors.Join(err, fmt.Errorf("the log still holds records before %d", index))
 	}
 	if err := n.disk.Try(n.logs.Erase); err != nil {
 		return err
@@ -74,7 +74,7 @@ func (n *Node) ResealSnapshots() error {
 			return err
 		}
 		if end, err = newest(snaps); err != nil || end <= n.lastAtOpen {
-			return errors.Join(err, fmt.Errorf("the newest snapshot is at record %d, and not behind %d", end, n.lastAtOpen))
+			return errors.Join(err, fmt.Errorf("the newest snapshot is at record %d, want one after %d", end, n.lastAtOpen))
 		}
 	}
 	return n.dropSnapshots(snaps, n.lastAtOpen+1)

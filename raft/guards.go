@@ -18,7 +18,7 @@ import (
 // said to be. The operator may force what is refused for the first reason, and what cannot be proved because a home is gone.
 
 // errIdentity refuses a node for good that says it is another: it stops.
-var errIdentity = errors.New("the node is another's namesake")
+var errIdentity = errors.New("its id belongs to another node")
 
 // keepsMajority refuses voters of which a majority does not follow this leader now.
 func (n *Node) keepsMajority(after []hraft.Server, m wire.Membership) error {
@@ -69,7 +69,7 @@ func (n *Node) identifyNewcomer(m wire.Membership) (key string, err error) {
 	case err != nil:
 		return "", fmt.Errorf("%w: node %d: %w: start it first, with the cluster's secret", ErrRefused, m.NodeID, err)
 	case id != m.NodeID:
-		return "", fmt.Errorf("%w: node %d answers at %s where node %d is to be", ErrRefused, id, m.Addr, m.NodeID)
+		return "", fmt.Errorf("%w: node %d answers at %s, not node %d", ErrRefused, id, m.Addr, m.NodeID)
 	}
 	return key, nil
 }
@@ -99,7 +99,7 @@ func (n *Node) mayMove(s hraft.Server, m wire.Membership, key string) error {
 	case m.Force:
 		return nil
 	}
-	return namesake("the node at %s has not its key: give it an id of its own, or, when the home of node %d is gone for good, `cairn cluster join --node-id %d --peer-addr %s --force`",
+	return namesake("the node at %s does not show its key: give it an id of its own, or, when the home of node %d is gone for good, `cairn cluster join --node-id %d --peer-addr %s --force`",
 		m.Addr, m.NodeID, m.NodeID, m.Addr)
 }
 

@@ -238,7 +238,7 @@ func (c *inbound) snapshot(ctx context.Context, f wire.Frame, m *wire.SnapshotBe
 	if r.Success {
 		if err := recovery.DropSuperseded(c.n.records, m.LastIndex, m.LastTerm); err != nil {
 			c.n.supersededTo.Store(m.LastIndex)
-			c.n.log.Error("records from before a snapshot stay in the log", "index", m.LastIndex, "err", err)
+			c.n.log.Error("records that a snapshot replaced not deleted from the log", "index", m.LastIndex, "err", err)
 		}
 	}
 	return c.Reply(f, wire.OpSnapshotOK, &wire.SnapshotOK{Term: r.Term, Success: r.Success || old})
@@ -319,7 +319,7 @@ func (c *inbound) membership(ctx context.Context, f wire.Frame, m *wire.Membersh
 	}
 	ok, err := c.n.change(ctx, c.Peer.NodeID, *m)
 	if errors.Is(err, errIdentity) {
-		c.n.log.Warn("a node was refused that says it is another", "peer", m.NodeID, "addr", m.Addr, "err", err)
+		c.n.log.Warn("node refused: it uses the id of another member", "peer", m.NodeID, "addr", m.Addr, "err", err)
 		return c.Fail(f, wire.CodeAuthInvalid, "%v", err)
 	}
 	if err != nil {

@@ -152,7 +152,7 @@ func (n *Node) promote() {
 		n.mu.Unlock()
 		for _, id := range due {
 			if _, err := n.makeVoter(n.ctx, wire.Membership{NodeID: id}); err != nil {
-				n.log.Warn("not promoted", "peer", id, "err", err)
+				n.log.Warn("member not promoted", "peer", id, "err", err)
 				continue
 			}
 		}

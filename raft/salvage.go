@@ -64,7 +64,7 @@ func (n *Node) salvage(snaps hraft.SnapshotStore, path string, why error, open b
 	if err := recovery.WriteSalvaged(n.cfg.Dir, n.storeOptions(), rest, term); err != nil {
 		return false, fmt.Errorf("new log: %w", err)
 	}
-	n.log.Warn("log made anew from what the files of this node hold", "index", base, "records", len(rest), "err", why)
+	n.log.Warn("log rebuilt from the files of this node", "index", base, "records", len(rest), "err", why)
 	return true, recovery.FinishSalvage(n.cfg.Dir, path)
 }
 

@@ -106,21 +106,21 @@ func sumOf(m *hraft.SnapshotMeta) []byte {
 // checkDescription returns why a snapshot's description cannot be believed; nil when it can.
 func (s checkedSnapshots) checkDescription(dir string, m *hraft.SnapshotMeta) error {
 	if place := fmt.Sprintf("%d-%d-", m.Term, m.Index); m.ID != dir || !strings.HasPrefix(dir, place) {
-		return fmt.Errorf("it says that it is %s at %s", m.ID, place)
+		return fmt.Errorf("its description names snapshot %s at %s", m.ID, place)
 	}
 	info, err := os.Stat(filepath.Join(s.path(dir), "state.bin"))
 	if err != nil {
 		return err
 	}
 	if info.Size() != m.Size {
-		return fmt.Errorf("it says that it has %d bytes, and has %d", m.Size, info.Size())
+		return fmt.Errorf("its description says %d bytes, and the file has %d", m.Size, info.Size())
 	}
 	sum, err := os.ReadFile(filepath.Join(s.path(dir), sumFile))
 	if errors.Is(err, fs.ErrNotExist) {
-		return errors.New("its description has no sum")
+		return errors.New("its description has no checksum")
 	}
 	if err == nil && !bytes.Equal(sum, sumOf(m)) {
-		err = errors.New("its description is not the one that was written")
+		err = errors.New("its description differs from what was written")
 	}
 	return err
 }
@@ -169,7 +169,7 @@ func (n *Node) replaceDamagedSnapshots() {
 			return
 		}
 		for err := n.await(context.Background(), n.raft.Snapshot()); err != nil && n.ctx.Err() == nil; err = n.await(context.Background(), n.raft.Snapshot()) {
-			n.log.Warn("no snapshot in the place of the damaged one yet", "err", err)
+			n.log.Warn("no snapshot yet in place of the damaged one, trying again", "err", err)
 			select {
 			case <-time.After(time.Second): // a change of the configuration is under way, or another snapshot
 			case <-n.ctx.Done():

@@ -16,7 +16,7 @@ func (n *Node) dropSuperseded(snaps hraft.SnapshotStore) error {
 	err = recovery.DropSuperseded(n.records, list[0].Index, list[0].Term)
 	if logstore.LacksRoom(err) {
 		n.supersededTo.Store(list[0].Index)
-		n.log.Error("records from before a snapshot stay in the log", "index", list[0].Index, "err", err)
+		n.log.Error("records that a snapshot replaced not deleted from the log", "index", list[0].Index, "err", err)
 		return nil
 	}
 	return err

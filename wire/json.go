@@ -170,35 +170,43 @@ func (t *tree) read(b []byte, pos int) (any, int, error) {
 		}
 		return out, pos + int(h.n), nil
 	case kArray:
-		out := make([]any, 0, min(int(h.n), 1024))
-		for range h.n {
-			var x any
-			if x, pos, err = t.read(b, pos); err != nil {
-				return nil, 0, err
-			}
-			out = append(out, x)
-		}
-		return out, pos, nil
+		return t.array(b, pos, int(h.n))
 	case kMap:
-		out := make(map[string]any, min(int(h.n), 1024))
-		for range h.n {
-			var k, x any
-			if k, pos, err = t.read(b, pos); err != nil {
-				return nil, 0, err
-			}
-			name, ok := k.(string)
-			if !ok {
-				return nil, 0, fmt.Errorf("invalid type: key must be a string")
-			}
-			if x, pos, err = t.read(b, pos); err != nil {
-				return nil, 0, err
-			}
-			out[name] = x
-		}
-		return out, pos, nil
+		return t.object(b, pos, int(h.n))
 	default:
 		return nil, 0, fmt.Errorf("invalid type: extension, expected any valid JSON value")
 	}
+}
+
+func (t *tree) array(b []byte, pos, n int) (_ []any, next int, err error) {
+	out := make([]any, 0, min(n, 1024))
+	for range n {
+		var x any
+		if x, pos, err = t.read(b, pos); err != nil {
+			return nil, 0, err
+		}
+		out = append(out, x)
+	}
+	return out, pos, nil
+}
+
+func (t *tree) object(b []byte, pos, n int) (_ map[string]any, next int, err error) {
+	out := make(map[string]any, min(n, 1024))
+	for range n {
+		var k, x any
+		if k, pos, err = t.read(b, pos); err != nil {
+			return nil, 0, err
+		}
+		name, ok := k.(string)
+		if !ok {
+			return nil, 0, fmt.Errorf("invalid type: key must be a string")
+		}
+		if x, pos, err = t.read(b, pos); err != nil {
+			return nil, 0, err
+		}
+		out[name] = x
+	}
+	return out, pos, nil
 }
 
 // jsonToMsgpack turns a JSON payload into the msgpack it stands for, straight from text to bytes: a tree of it would be

@@ -66,7 +66,7 @@ func Open(c Config) (Embedder, error) {
 	return nil, fmt.Errorf("embedder %q: none, builtin, static, bert or http", c.Kind)
 }
 
-var errDim = errors.New("dimensions must be 8 to 8192")
+var errDim = errors.New("dimensions: want 8 to 8192")
 
 func checkDim(dim int) error {
 	if dim < 8 || dim > 8192 {

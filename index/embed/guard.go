@@ -16,7 +16,7 @@ const (
 )
 
 // ErrResting is returned without asking an embedder that failed lately.
-var ErrResting = errors.New("the embedder failed or was too slow lately and is left alone for a moment")
+var ErrResting = errors.New("the embedder failed or was too slow lately; it is tried again in a moment")
 
 // ErrRefused is returned when a working embedder refuses a text: trying again cannot help.
 var ErrRefused = errors.New("texts refused")

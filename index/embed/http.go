@@ -145,7 +145,7 @@ func (h *HTTP) ask(ctx context.Context, texts []string) (vecs [][]float32, again
 	}
 	var reply httpReply
 	if err := json.Unmarshal(raw, &reply); err != nil {
-		return nil, false, errors.New("embedding server: an answer that is not its protocol's")
+		return nil, false, errors.New("embedding server: the answer has another format")
 	}
 	vecs, err = h.order(reply, len(texts))
 	return vecs, false, err
@@ -161,7 +161,7 @@ func unreachable(err error) error {
 	case errors.Is(err, context.Canceled):
 		return fmt.Errorf("embedding server: %w", context.Canceled)
 	case errors.As(err, &name):
-		return errors.New("embedding server: its name is not known here")
+		return errors.New("embedding server: unknown host name")
 	case errors.As(err, &dial):
 		return fmt.Errorf("embedding server: %w", dial.Err)
 	}

@@ -26,7 +26,7 @@ func (s *Store) DeleteRange(first, last uint64) error {
 	case last >= to:
 		return s.cutFrom(first)
 	}
-	return fmt.Errorf("records %d to %d cannot go: the log has %d to %d", first, last, from, to)
+	return fmt.Errorf("cannot delete records %d to %d: the log has %d to %d", first, last, from, to)
 }
 
 // deleteAll deletes all records. The next ones begin at first or behind it.

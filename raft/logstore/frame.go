@@ -184,7 +184,7 @@ func (c codec) checkHeader(b []byte) (size int64, err error) {
 	}
 	size = int64(binary.BigEndian.Uint64(b[len(segmentMagic)+16:]))
 	if !bytes.Equal(b[:headerSize], c.header(size)) {
-		return 0, fmt.Errorf("%w: another header", ErrDamaged)
+		return 0, fmt.Errorf("%w: its header differs", ErrDamaged)
 	}
 	return size, nil
 }

@@ -183,7 +183,7 @@ func (g *segment) scan() (end ending, err error) {
 		default:
 			rest := raw[g.at:]
 			if marked, ok := g.markWithin(rest, g.at); ok {
-				return end, fmt.Errorf("%w: what follows on record %d, and the disk had up to %d", ErrDamaged, g.next()-1, marked)
+				return end, fmt.Errorf("%w: unreadable behind record %d, and the disk had records up to %d", ErrDamaged, g.next()-1, marked)
 			}
 			if g.size < was {
 				return end, fmt.Errorf("%w: %d bytes of %d", ErrDamaged, g.size, was)

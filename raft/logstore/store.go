@@ -137,7 +137,7 @@ func (s *Store) loadAll(firsts []uint64) error {
 		s.segs = append(s.segs, g)
 		if i < len(firsts)-1 {
 			if g.next() != firsts[i+1] {
-				return fmt.Errorf("%s: %w: it ends at record %d, and another begins at %d", segmentName(first), ErrDamaged, g.next()-1, firsts[i+1])
+				return fmt.Errorf("%s: %w: it ends at record %d, and the next segment begins at %d", segmentName(first), ErrDamaged, g.next()-1, firsts[i+1])
 			}
 			continue
 		}
@@ -150,10 +150,10 @@ func (s *Store) loadAll(firsts []uint64) error {
 	}
 	newest := s.segs[len(s.segs)-1]
 	if s.segs[0].first > m.First {
-		return fmt.Errorf("%w: the log begins at record %d, and was to begin at %d", ErrDamaged, s.segs[0].first, m.First)
+		return fmt.Errorf("%w: the log begins at record %d, and meta says %d", ErrDamaged, s.segs[0].first, m.First)
 	}
 	if newest.next()-1 < m.Last {
-		return fmt.Errorf("%w: the log ends at record %d, and ended at %d", ErrDamaged, newest.next()-1, m.Last)
+		return fmt.Errorf("%w: the log ends at record %d, and meta says %d", ErrDamaged, newest.next()-1, m.Last)
 	}
 	return nil
 }
@@ -241,12 +241,12 @@ func (s *Store) StoreLogs(logs []*hraft.Log) error {
 	}
 	for i, l := range logs {
 		if l.Index != logs[0].Index+uint64(i) || l.Index == 0 {
-			return fmt.Errorf("record %d behind record %d", l.Index, logs[0].Index)
+			return fmt.Errorf("record %d after record %d", l.Index, logs[0].Index)
 		}
 	}
 	first := logs[0].Index
 	if last := s.end(); first <= last {
-		return fmt.Errorf("record %d is stored, and the log ends at %d", first, last)
+		return fmt.Errorf("cannot store record %d: the log ends at %d", first, last)
 	}
 	if n := len(s.segs); n > 0 && s.segs[n-1].next() != first {
 		if err := s.deleteAll(first); err != nil {

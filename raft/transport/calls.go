@@ -96,7 +96,7 @@ func unpackAppend(f wire.Frame, resp *hraft.AppendEntriesResponse) (clock uint64
 		r = m.Raft
 	}
 	if r == nil {
-		return 0, fmt.Errorf("answer %s is not of a member", f.Op)
+		return 0, fmt.Errorf("answer %s has no raft map", f.Op)
 	}
 	resp.Term, resp.LastLog, resp.Success, resp.NoRetryBackoff = r.Term, r.LastLog, r.Success, r.NoRetryBackoff
 	return r.Clock, nil
@@ -192,7 +192,7 @@ func (t *Transport) vote(id hraft.ServerID, addr hraft.ServerAddress, v *wire.Ra
 		}
 	}
 	if err == nil && m.Raft == nil {
-		err = errors.New("the vote is not of a member")
+		err = errors.New("the vote has no raft map")
 	}
 	if err != nil {
 		t.Pool.discard(string(addr), ForHeartbeat, c)

@@ -58,7 +58,7 @@ func (c *Conn) answer(deadline time.Time, want wire.Op, answer wire.Message) err
 		return err
 	}
 	if f.Op != want {
-		return fmt.Errorf("answer %s where %s belongs", f.Op, want)
+		return fmt.Errorf("answer %s, want %s", f.Op, want)
 	}
 	return wire.Unpack(f, answer, wire.MaxPlainPeer)
 }

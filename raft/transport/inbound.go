@@ -123,7 +123,7 @@ func (c *Inbound) greet(f wire.Frame) bool {
 		return false
 	}
 	if err := checkCertificate(c.nc, c.Peer.NodeID); err != nil {
-		c.t.o.Log.Warn("peer refused: its certificate is another's", "peer", c.Peer.NodeID, "addr", c.nc.RemoteAddr(), "err", err)
+		c.t.o.Log.Warn("peer refused: its certificate names another node", "peer", c.Peer.NodeID, "addr", c.nc.RemoteAddr(), "err", err)
 		_ = c.Fail(f, wire.CodeSecretMismatch, "%v", err)
 		return false
 	}
@@ -178,7 +178,7 @@ func (t *Transport) damaged(err error, peer uint32, addr net.Addr) bool {
 		return false
 	}
 	t.damagedFrames.Add(1)
-	t.o.Log.Warn("a frame of a peer was changed on its way and is refused", "peer", peer, "addr", addr)
+	t.o.Log.Warn("frame of a peer refused: checksum mismatch", "peer", peer, "addr", addr)
 	return true
 }
 

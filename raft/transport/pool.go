@@ -55,7 +55,7 @@ func (p *Pool) getMember(ctx context.Context, id uint32, addr, purpose string) (
 
 func (c *Conn) checkID(id uint32) error {
 	if c.Hello.NodeID != id {
-		return fmt.Errorf("peer %s: node %d answers where node %d belongs", c.RemoteAddr(), c.Hello.NodeID, id)
+		return fmt.Errorf("peer %s: node %d answers, want node %d", c.RemoteAddr(), c.Hello.NodeID, id)
 	}
 	return nil
 }

@@ -85,7 +85,7 @@ func (c *Inbound) ReceiveSnapshot(w io.Writer, size uint64, unpack func(wire.Fra
 			return err
 		}
 		if at += uint64(len(m.Data)); m.Offset+uint64(len(m.Data)) != at || at > size {
-			return fmt.Errorf("snapshot chunk at %d where %d belongs", m.Offset, at-uint64(len(m.Data)))
+			return fmt.Errorf("snapshot chunk at %d, want %d", m.Offset, at-uint64(len(m.Data)))
 		}
 		h.Write(m.Data)
 		if werr == nil {

@@ -241,7 +241,7 @@ func (c *conn) await(ctx context.Context, ch <-chan wire.Frame) (wire.Frame, err
 func (c *conn) ask(ctx context.Context, op wire.Op, m wire.Message, want wire.Op, answer wire.Message) error {
 	return c.stream(ctx, op, m, func(f wire.Frame) (bool, error) {
 		if f.Op != want {
-			return true, fmt.Errorf("answer %s where %s belongs", f.Op, want)
+			return true, fmt.Errorf("answer %s, want %s", f.Op, want)
 		}
 		if answer == nil {
 			return true, nil
