@@ -19,10 +19,8 @@ import (
 	"github.com/cairndb/cairn/index/embed"
 	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/node/commit"
-	"github.com/cairndb/cairn/node/console"
 	"github.com/cairndb/cairn/node/disk"
 	"github.com/cairndb/cairn/node/gateway"
-	"github.com/cairndb/cairn/node/mcp"
 	"github.com/cairndb/cairn/node/wireport"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/boltfile"
@@ -254,7 +252,7 @@ func (n *Node) openRaft(ctx context.Context) (err error) {
 		Identity: n.identity, KeyOf: n.keyOf, Secret: member.Secret, Others: member.OtherSecrets, Role: member.Role, Peers: peers, Alone: soleNode(n.cfg, n.state),
 		Heartbeat: timing.Heartbeat, Election: timing.Election, MaxClockOffset: timing.MaxClockOffset, SegmentBytes: timing.SegmentBytes,
 		SnapshotThreshold: timing.SnapshotThreshold, SnapshotInterval: timing.SnapshotInterval, TrailingLogs: timing.TrailingLogs,
-		Hello: n.helloInfo, Handler: n.service, ServerTLS: server, ClientTLS: client, Keys: n.keys, Logger: n.log,
+		Hello: n.helloInfo, Handler: n.peers(), ServerTLS: server, ClientTLS: client, Keys: n.keys, Logger: n.log,
 		Dial: seams.Dial, Listen: listen, NoSync: seams.NoSync, Now: seams.Now, Elapsed: seams.Elapsed, LogFiles: seams.LogFiles,
 		Failed:       func(err error) { n.cancel(err) },
 		Contradicted: func(err error) { n.cancel(errors.Join(err, n.leaveWord(damageFile, err))) },
@@ -312,32 +310,6 @@ func (n *Node) helloInfo() wire.RaftHello {
 		return nil
 	})
 	return h
-}
-
-func (n *Node) openSurfaces() {
-	n.wire = wireport.New(wireport.Config{Door: n.service, Access: n.access, Conns: n.service.wires, Log: n.log,
-		Errors: wireport.Errors{Leader: n.service.knownLeader, Log: n.log}, WaitOpen: n.commit.WaitOpen, Indexed: n.commit.Indexed,
-		Budget: n.service.bodies, Turns: n.service.heavy, Lenient: n.cfg.Surfaces.Lenient, Forward: n.cfg.forwardsWire(),
-		MaxInFlight: n.cfg.Limits.MaxInFlight, AuthTimeout: n.cfg.Limits.AuthTimeout, WriteTimeout: n.cfg.Limits.writeTimeout})
-	n.serving = append(n.serving, n.wire.Close)
-	n.spawn("wire", func(context.Context) error { return n.wire.Run(n.wireLn) })
-	n.gateway = n.newGateway()
-	n.serving = append(n.serving, func() error {
-		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
-		defer cancel()
-		return n.gateway.Close(ctx)
-	})
-	n.spawn("http", func(context.Context) error { return n.gateway.Run(n.httpLn) })
-}
-
-func (n *Node) newGateway() *gateway.Gateway {
-	s := n.service
-	m := newMetrics(s)
-	m.gateway = gateway.New(gateway.Config{Door: s, Access: n.access, Conns: access.NewConns(n.cfg.Limits.MaxConns, n.cfg.Limits.MaxConnsPerIP), Metrics: m, Console: console.Handler(), Log: n.log,
-		Models: mcp.New(mcp.Config{Door: s, Version: n.cfg.Version, Lenient: n.cfg.Surfaces.Lenient}), WaitOpen: s.commit.WaitOpen, Leads: s.commit.Leads,
-		NotLeader: s.commit.NotLeader, Leader: s.knownLeader, Budget: s.bodies, Turns: s.heavy, Lenient: n.cfg.Surfaces.Lenient, Forward: n.cfg.forwardsHTTP(),
-		MaxRPS: n.cfg.Limits.MaxRPS, CORSOrigins: n.cfg.Surfaces.CORSOrigins})
-	return m.gateway
 }
 
 // Service is the memory, for surfaces in this process.

@@ -3,75 +3,90 @@ package node
 import (
 	"context"
 	"encoding/json"
-	"errors"
+	"fmt"
 	"math"
+	"strings"
+	"time"
 
-	"github.com/cairndb/cairn/node/wireport"
+	"github.com/cairndb/cairn/node/access"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/wire"
 )
 
-// peerHandlers are what other nodes may ask beyond consensus.
-var peerHandlers = map[wire.Op]func(*Service, context.Context, wire.Frame) (wire.Op, wire.Message, error){
-	wire.OpOplogPull:           (*Service).oplogPull,
-	wire.OpOplogPush:           (*Service).oplogPush,
-	wire.OpClusterDatabaseList: (*Service).databaseList,
-	wire.OpClusterStatus:       (*Service).peerStatus,
-}
-
-// Forward implements raft.Handler: the leader's end of a follower's write.
+// Forward implements its part of raft.Handler: the leader's end of a follower's write.
 func (s *Service) Forward(ctx context.Context, from uint32, m wire.Forward) ([]byte, error) {
 	return s.commit.Forwarded(ctx, from, m)
 }
 
-// Peer implements raft.Handler.
-func (s *Service) Peer(ctx context.Context, f wire.Frame) (wire.Frame, error) {
-	if err := s.commit.WaitOpen(ctx); err != nil {
-		return wire.Frame{}, err
-	}
-	h, ok := peerHandlers[f.Op]
-	if !ok {
-		return wire.Pack(wire.OpError, f.Stream, &wire.Error{Code: wire.CodeInvalidPayload, Message: "unsupported cluster opcode: " + f.Op.Name()}, f.JSON())
-	}
-	op, m, err := h(s, ctx, f)
-	var told *refusal
-	if errors.As(err, &told) {
-		op, m, err = wire.OpError, &told.told, nil
+// noteTimeout bounds what a change of members waits for its row in the audit: there may be no leader to take it.
+const noteTimeout = 3 * time.Second
+
+// Changed implements its part of raft.Handler: the leader writes down a change of members, which is outside the log of operations. It is
+// done by then, so what cannot be written down is told to the operator alone.
+func (s *Service) Changed(ctx context.Context, from uint32, m wire.Membership) {
+	ctx, cancel := context.WithTimeout(ctx, noteTimeout)
+	defer cancel()
+	err := s.commit.WaitOpen(ctx)
+	if err == nil {
+		by := access.Asker{Asker: m.Asker, Node: from}
+		err = s.Note(ctx, by.Audit(m.Action, fmt.Sprintf("node %d", m.NodeID), strings.TrimSpace(m.Addr+" "+m.Role)))
 	}
 	if err != nil {
-		op, m = wireport.Errors{Leader: s.knownLeader, Log: s.log}.Of(err)
+		s.log.Warn("not in the audit", "change", m.Action, "peer", m.NodeID, "err", err)
 	}
-	return wire.Pack(op, f.Stream, m, f.JSON())
 }
 
-func (s *Service) databaseList(_ context.Context, f wire.Frame) (wire.Op, wire.Message, error) {
-	if err := wire.Unpack(f, &wire.Nothing{}, wire.MaxPlainPeer); err != nil {
-		return 0, nil, err
+// push takes operations of a peer that is no member through the log.
+func (s *Service) push(ctx context.Context, database string, ops []*oplog.Foreign) ([]oplog.Result, error) {
+	c, err := s.access.Local(database)
+	if err != nil {
+		return nil, err
 	}
-	r := &wire.DatabaseList{Databases: []string{}}
-	err := s.state.Read(func(v *oplog.View) error {
-		for _, d := range v.Databases() {
-			r.Databases = append(r.Databases, d.Name)
+	c.Counted = len(ops) // a peer is held by no client's limit
+	w := write{scope: api.Write}
+	for _, op := range ops {
+		if err := checkForeign(op); err != nil {
+			return nil, err
 		}
-		return nil
-	})
-	return wire.OpClusterDatabaseListResult, r, err
-}
-
-// peerStatus answers with what this node knows without asking others: it is what they ask.
-func (s *Service) peerStatus(context.Context, wire.Frame) (wire.Op, wire.Message, error) {
-	r := s.statusResult()
-	b, err := json.Marshal(s.own())
-	if err != nil {
-		return 0, nil, err
+		w.ops = append(w.ops, op)
 	}
-	r.Node = b
-	return wire.OpClusterStatusResult, r, nil
+	done, err := s.write(ctx, c, w)
+	return done.Results, err
 }
 
-func (s *Service) statusResult() *wire.ClusterStatusResult {
+// checkForeign refuses before the log what is over the bounds of a client of ours: what is in the log every node applies, for ever.
+func checkForeign(op *oplog.Foreign) error {
+	if op.OpID == "" {
+		return oplog.Errorf(oplog.Invalid, "a pushed operation needs an op_id")
+	}
+	if len(op.HLC) != 0 && len(op.HLC) != len(oplog.HLC{}) {
+		return oplog.Errorf(oplog.Invalid, "hlc has %d bytes, an HLC has %d", len(op.HLC), len(oplog.HLC{}))
+	}
+	if most := MaxText + MaxMetadata; len(op.Payload) > most {
+		return oplog.Errorf(oplog.TooLarge, "payload of %d bytes is over %d", len(op.Payload), most)
+	}
+	named := []string{op.OpID, op.Type, op.Actor, op.Origin}
+	if op.Forgot != nil {
+		named = append(named, op.Forgot.RID)
+	}
+	if r := op.Related; r != nil {
+		named = append(named, r.ID, r.Src, r.Dst, r.Type)
+	}
+	return names(named...)
+}
+
+// record is a pushed record as this node would store it.
+func (s *Service) record(d *api.Draft) (*oplog.Remember, error) { return ready(d, time.Now(), 0) }
+
+// peerStatus is what this node knows without asking others: it is what they ask.
+func (s *Service) peerStatus() (*wire.ClusterStatusResult, error) {
+	own, err := json.Marshal(s.own())
+	if err != nil {
+		return nil, err
+	}
 	st := s.raft.Status()
-	r := &wire.ClusterStatusResult{CurrentTerm: st.Term, SelfID: s.cfg.Member.NodeID, SelfRole: s.cfg.Member.Role, Peers: []wire.PeerStatus{}}
+	r := &wire.ClusterStatusResult{CurrentTerm: st.Term, SelfID: s.cfg.Member.NodeID, SelfRole: s.cfg.Member.Role, Peers: []wire.PeerStatus{}, Node: own}
 	if id, ok := s.commit.Leader(); ok {
 		r.LeaderID = &id
 	}
@@ -92,5 +107,5 @@ func (s *Service) statusResult() *wire.ClusterStatusResult {
 	}
 	r.QuorumSize = voters/2 + 1
 	r.Healthy = r.LeaderID != nil
-	return r
+	return r, nil
 }

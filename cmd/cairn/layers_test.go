@@ -39,6 +39,7 @@ var inner = map[string][]string{
 	"node/gateway":   {"node/api", "node/access"},
 	"node/console":   {},
 	"node/wireport":  {"node/api", "node/access"},
+	"node/peerport":  {"node/api"},
 	"raft/logstore":  {},
 	"raft/transport": {},
 	"raft/recovery":  {"raft/logstore"},

@@ -1,0 +1,107 @@
+// Package peerport is what other nodes may ask of one beyond consensus: how it is, which databases it has, operations of its log
+// (OPLOG_PULL), and to take operations of a peer that is no member (OPLOG_PUSH).
+//
+// It translates frames (wire) to operations (oplog) and back. It opens no connection and knows no member: folder raft owns the peer port,
+// has checked the cluster secret, and calls Peer from a goroutine a frame. It writes nothing itself.
+package peerport
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/wire"
+	"github.com/cairndb/cairn/wire/large"
+)
+
+// Config says what a port works with. All of it is required.
+type Config struct {
+	State *oplog.State
+
+	WaitOpen  func(context.Context) error // returns when the node answers peers
+	Leads     func() bool
+	NotLeader func() error // the refusal of a node that does not lead
+
+	// Status is what this node knows of the cluster without asking others: it is what they ask.
+	Status func() (*wire.ClusterStatusResult, error)
+	// Record decides what a pushed record leaves open, and refuses one that no client of ours could store.
+	Record func(*api.Draft) (*oplog.Remember, error)
+	// Push takes operations through the log as one entry, each once, and returns what became of each.
+	Push func(ctx context.Context, database string, ops []*oplog.Foreign) ([]oplog.Result, error)
+	// Errors is the frame that tells a client of an error: clients and peers speak one protocol.
+	Errors func(error) (wire.Op, *wire.Error)
+
+	Turns large.Turns // at decoding large requests, shared with other ports
+}
+
+// Port answers peers. Its methods may be called from any goroutine.
+type Port struct{ cfg Config }
+
+// New makes a port.
+func New(cfg Config) *Port { return &Port{cfg} }
+
+// handlers are what other nodes may ask.
+var handlers = map[wire.Op]func(*Port, context.Context, wire.Frame) (wire.Op, wire.Message, error){
+	wire.OpOplogPull:           (*Port).pull,
+	wire.OpOplogPush:           (*Port).push,
+	wire.OpClusterDatabaseList: (*Port).databases,
+	wire.OpClusterStatus:       (*Port).status,
+}
+
+// Peer implements its part of raft.Handler.
+func (p *Port) Peer(ctx context.Context, f wire.Frame) (wire.Frame, error) {
+	if err := p.cfg.WaitOpen(ctx); err != nil {
+		return wire.Frame{}, err
+	}
+	h, ok := handlers[f.Op]
+	if !ok {
+		return wire.Pack(wire.OpError, f.Stream, &wire.Error{Code: wire.CodeInvalidPayload, Message: "unsupported cluster opcode: " + f.Op.Name()}, f.JSON())
+	}
+	op, m, err := h(p, ctx, f)
+	var told *refusal
+	switch {
+	case errors.As(err, &told):
+		op, m = wire.OpError, &told.frame
+	case err != nil:
+		op, m = p.cfg.Errors(err)
+	}
+	return wire.Pack(op, f.Stream, m, f.JSON())
+}
+
+// A refusal is told to a peer as it stands.
+type refusal struct{ frame wire.Error }
+
+func (r *refusal) Error() string { return r.frame.Message }
+
+// errSnapshotRequired tells a reader that what it asks for has left the log.
+var errSnapshotRequired = &refusal{wire.Error{Code: wire.CodeInternal, Message: "the cursor is older than the retained log", Details: wire.JSON(`{"snapshot_required":true}`)}}
+
+// database is the database that a peer names.
+func database(v *oplog.View, name string) (oplog.Database, error) {
+	d, ok := v.DatabaseNamed(name)
+	if !ok {
+		return d, &refusal{wire.Error{Code: wire.CodeInternal, Message: fmt.Sprintf("database '%s' not found", name)}}
+	}
+	return d, nil
+}
+
+func (p *Port) databases(_ context.Context, f wire.Frame) (wire.Op, wire.Message, error) {
+	if err := wire.Unpack(f, &wire.Nothing{}, wire.MaxPlainPeer); err != nil {
+		return 0, nil, err
+	}
+	r := &wire.DatabaseList{Databases: []string{}}
+	err := p.cfg.State.Read(func(v *oplog.View) error {
+		for _, d := range v.Databases() {
+			r.Databases = append(r.Databases, d.Name)
+		}
+		return nil
+	})
+	return wire.OpClusterDatabaseListResult, r, err
+}
+
+func (p *Port) status(context.Context, wire.Frame) (wire.Op, wire.Message, error) {
+	r, err := p.cfg.Status()
+	return wire.OpClusterStatusResult, r, err
+}

@@ -1,0 +1,136 @@
+package peerport
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/wire"
+)
+
+// What a page of OPLOG_PULL holds at most. Pull is a view of the committed log for readers that are no members, and push a way into it.
+const (
+	maxPull      = wire.MaxOps
+	maxPullBytes = 4 << 20 // a page leaves room in a frame whatever its last entry is
+)
+
+// opID names an applied operation for ever: a UUID whose order is the log's, made of its time and place.
+func opID(h oplog.HLC, n int) string {
+	var b [16]byte
+	binary.BigEndian.PutUint64(b[:8], h.Millis()<<16)
+	b[6] = 0x70
+	binary.BigEndian.PutUint32(b[8:12], h.Logical())
+	b[8] = b[8]&0x3F | 0x80
+	binary.BigEndian.PutUint32(b[12:], uint32(n))
+	const hex = "0123456789abcdef"
+	out := make([]byte, 0, 36)
+	for i, x := range b {
+		if i == 4 || i == 6 || i == 8 || i == 10 {
+			out = append(out, '-')
+		}
+		out = append(out, hex[x>>4], hex[x&15])
+	}
+	return string(out)
+}
+
+// pull answers with the operations behind a cursor, a page at a time.
+func (p *Port) pull(_ context.Context, f wire.Frame) (wire.Op, wire.Message, error) {
+	var m wire.OplogPull
+	if err := wire.Unpack(f, &m, wire.MaxPlainPeer); err != nil {
+		return 0, nil, err
+	}
+	var since oplog.HLC
+	if len(m.SinceHLC) != 0 && len(m.SinceHLC) != len(since) {
+		return 0, nil, oplog.Errorf(oplog.Invalid, "since_hlc has %d bytes, an HLC has %d", len(m.SinceHLC), len(since))
+	}
+	copy(since[:], m.SinceHLC)
+	sinceID := ""
+	if m.SinceOpID != nil {
+		sinceID = *m.SinceOpID
+	}
+	r := &wire.OplogPullResult{Ops: []wire.OplogEntry{}}
+	limit := min(max(m.Limit, 1), maxPull)
+	err := p.cfg.State.Read(func(v *oplog.View) error {
+		d, err := database(v, m.Database)
+		if err != nil {
+			return err
+		}
+		if gone, ok := v.Trimmed(); ok && since.Less(gone) {
+			return errSnapshotRequired
+		}
+		size := 0
+		return v.Log(v.SeekHLC(since), func(o oplog.Outcome) bool {
+			if o.Entry.DB != d.ID || o.HLC.Less(since) {
+				return true
+			}
+			for i, op := range o.Entry.Ops {
+				e, ok := pulled(o, i, op)
+				if !ok || (len(m.SinceHLC) != 0 && !behind(since, sinceID, o.HLC, e.OpID)) ||
+					(m.ExcludeActor != nil && e.OriginActor == *m.ExcludeActor) {
+					continue
+				}
+				if len(r.Ops) == limit || size > maxPullBytes {
+					r.HasMore = true
+					return false
+				}
+				size += len(e.Payload) + 256
+				r.Ops = append(r.Ops, e)
+			}
+			return true
+		})
+	})
+	return wire.OpOplogPullResult, r, err
+}
+
+// behind says whether an operation comes after a cursor.
+func behind(since oplog.HLC, sinceID string, h oplog.HLC, id string) bool {
+	if h != since {
+		return since.Less(h)
+	}
+	return sinceID != "" && id > sinceID
+}
+
+// pulled is an operation in the form that peers exchange; ok is false for those that are no peer's business.
+func pulled(o oplog.Outcome, i int, op oplog.Op) (e wire.OplogEntry, ok bool) {
+	actor := "cairn-node"
+	e = wire.OplogEntry{OpID: opID(o.HLC, i), Timestamp: o.HLC.Time().Seconds(), ActorID: actor, OriginActor: actor,
+		HLC: append([]byte{}, o.HLC[:]...), FormatVersion: 1}
+	var payload map[string]any
+	switch op := op.(type) {
+	case *oplog.Remember:
+		e.OpType, e.TargetRID, e.Embedding = "record", &op.RID, op.Vector
+		var emotion any // null for none
+		if op.Emotion != "" {
+			emotion = op.Emotion
+		}
+		payload = map[string]any{"rid": op.RID, "type": op.Type, "text": op.Text, "importance": op.Importance, "valence": op.Valence,
+			"half_life": op.HalfLife, "metadata": json.RawMessage(orNull(op.Metadata)), "created_at": op.Created.Seconds(),
+			"updated_at": op.Updated.Seconds(), "namespace": op.Namespace, "certainty": op.Certainty, "domain": op.Domain,
+			"source": op.Source, "emotional_state": emotion}
+	case *oplog.Forget:
+		e.OpType, e.TargetRID = "forget", &op.RID
+		payload = map[string]any{"rid": op.RID, "updated_at": op.At.Seconds()}
+	case *oplog.Relate:
+		e.OpType, e.TargetRID = "relate", &op.ID
+		payload = map[string]any{"edge_id": op.ID, "src": op.Src, "dst": op.Dst, "rel_type": op.Type, "weight": op.Weight, "created_at": op.At.Seconds()}
+	case *oplog.Foreign:
+		e.OpID, e.OpType, e.Payload, e.ActorID, e.OriginActor = op.OpID, op.Type, op.Payload, op.Actor, op.Origin
+		return e, true
+	default:
+		return e, false
+	}
+	b, err := json.Marshal(payload)
+	if err != nil {
+		return e, false
+	}
+	e.Payload = b
+	return e, true
+}
+
+func orNull(b []byte) []byte {
+	if len(b) == 0 {
+		return []byte("null")
+	}
+	return b
+}

@@ -1,0 +1,100 @@
+package peerport
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/wire"
+	"github.com/cairndb/cairn/wire/field"
+)
+
+// push takes operations of a peer that is no member through the log, each once. Only the leader does.
+func (p *Port) push(ctx context.Context, f wire.Frame) (wire.Op, wire.Message, error) {
+	var m wire.OplogPush
+	decode := func() error { return wire.Unpack(f, &m, wire.MaxPlainPeer) }
+	if err := p.cfg.Turns.Decode(ctx, wire.PlainSize(f, wire.MaxPlainPeer), decode); err != nil {
+		return 0, nil, err
+	}
+	if !p.cfg.Leads() {
+		return 0, nil, p.cfg.NotLeader()
+	}
+	r := &wire.OplogPushOK{LastHLC: []byte{}}
+	if len(m.Ops) == 0 {
+		return wire.OpOplogPushOK, r, nil
+	}
+	if err := p.cfg.State.Read(func(v *oplog.View) error { _, err := database(v, m.Database); return err }); err != nil {
+		return 0, nil, err
+	}
+	ops := make([]*oplog.Foreign, len(m.Ops))
+	for i := range m.Ops {
+		var err error
+		if ops[i], err = p.foreign(&m.Ops[i]); err != nil {
+			return 0, nil, err
+		}
+	}
+	results, err := p.cfg.Push(ctx, m.Database, ops)
+	if err != nil {
+		return 0, nil, err
+	}
+	for _, res := range results {
+		if res.Changed {
+			r.Applied++
+		}
+	}
+	last := m.Ops[len(m.Ops)-1]
+	r.LastHLC, r.LastOpID = last.HLC, last.OpID
+	return wire.OpOplogPushOK, r, nil
+}
+
+// foreign reads what this version can make of a pushed operation.
+func (p *Port) foreign(e *wire.OplogEntry) (*oplog.Foreign, error) {
+	op := &oplog.Foreign{OpID: e.OpID, Type: e.OpType, Payload: e.Payload, HLC: e.HLC, Actor: e.ActorID, Origin: e.OriginActor}
+	var in struct {
+		RID        string          `json:"rid"`
+		Type       string          `json:"type"`
+		Text       string          `json:"text"`
+		Importance float64         `json:"importance"`
+		Valence    float64         `json:"valence"`
+		HalfLife   float64         `json:"half_life"` // seconds here
+		Metadata   json.RawMessage `json:"metadata"`
+		Created    float64         `json:"created_at"`
+		Updated    float64         `json:"updated_at"`
+		Namespace  string          `json:"namespace"`
+		Certainty  float64         `json:"certainty"`
+		Domain     string          `json:"domain"`
+		Source     string          `json:"source"`
+		Emotion    string          `json:"emotional_state"`
+		Edge       string          `json:"edge_id"`
+		Src        string          `json:"src"`
+		Dst        string          `json:"dst"`
+		RelType    string          `json:"rel_type"`
+		Weight     float64         `json:"weight"`
+	}
+	if len(e.Payload) > 0 && json.Unmarshal(e.Payload, &in) != nil {
+		return op, nil // kept in the log, without effect
+	}
+	switch e.OpType {
+	case "record":
+		d := api.Draft{RID: in.RID, Text: in.Text, Type: in.Type, Importance: in.Importance, HalfLife: in.HalfLife / 3600, Valence: in.Valence,
+			Certainty: in.Certainty, Namespace: in.Namespace, Domain: in.Domain, Source: in.Source, Emotion: in.Emotion, Created: field.Date{Time: field.UnixOrNone(in.Created)}}
+		if string(in.Metadata) != "null" {
+			d.Metadata = in.Metadata
+		}
+		stored, err := p.cfg.Record(&d)
+		if err != nil {
+			return nil, err
+		}
+		op.Stored = stored
+	case "forget":
+		op.Forgot = &oplog.Forget{RID: in.RID, At: oplog.At(time.Now())}
+	case "relate":
+		if in.Src != "" && in.Dst != "" && in.RelType != "" {
+			op.Related = &oplog.Relate{ID: cmp.Or(in.Edge, oplog.NewID()), Src: in.Src, Dst: in.Dst, Type: in.RelType, Weight: in.Weight, At: oplog.At(time.Now())}
+		}
+	}
+	return op, nil
+}
