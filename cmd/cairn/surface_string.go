@@ -25,10 +25,13 @@ func openString(_ context.Context, h *host) (func() error, error) {
 	if c.Access != "" && c.Access != "workspace" && c.Access != "full" {
 		return nil, fmt.Errorf("local.string_access %q: workspace or full", c.Access)
 	}
-	also := h.stops()
+	also := append(h.stops(), api.Files)
+	if c.Outbound {
+		also = append(also, api.Network)
+	}
 	shell := h.allowed(c.Shell)
 	cfg := stringd.Config{
-		Origins: c.Origins, FullAccess: c.Access == "full", Outbound: c.Outbound, TokenFile: filepath.Join(h.home, "string.token"),
+		Origins: c.Origins, FullAccess: c.Access == "full", TokenFile: filepath.Join(h.home, "string.token"),
 		Addr:    h.port(config.StringOffset, stringPort()),
 		Version: cmp.Or(cli.BuildVersion(), "cairn"),
 		Stop:    h.stop, Logger: h.log.With("surface", "string"), Keys: h.node.Keys(),

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/local/stringd"
+	"github.com/cairndb/cairn/node/api"
 )
 
 func TestBashRemembers(t *testing.T) {
@@ -131,9 +132,22 @@ func TestNoOrphans(t *testing.T) {
 
 func TestShellOff(t *testing.T) {
 	t.Parallel()
-	d := start(t, func(c *stringd.Config) { c.Memory.Also = nil })
+	d := start(t, func(c *stringd.Config) { c.Memory.Also = []api.Scope{api.Files} })
 	d.fails("main", "/exec id", "COMMAND_UNSUPPORTED")
 	d.fails("bash:x", "id", "COMMAND_UNSUPPORTED")
+}
+
+// Without the scope for files no document is opened, listed or written.
+func TestFilesOff(t *testing.T) {
+	t.Parallel()
+	d := start(t, func(c *stringd.Config) { c.Memory.Also = nil })
+	if err := os.WriteFile(d.home("a.md"), []byte("# A"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, cmd := range []string{"/open a.md", "/ls", "/write b.md\nx"} {
+		d.fails("main", cmd, "FILE_NOT_ALLOWED")
+	}
+	d.ok("main", "/remember this works")
 }
 
 func TestSecretsStayOut(t *testing.T) {

@@ -57,7 +57,7 @@ func TestAgentsSurviveARestart(t *testing.T) {
 }
 
 func config(t testing.TB, dir string) stringd.Config {
-	return stringd.Config{Addr: "127.0.0.1:0", Data: filepath.Join(dir, "daemon"), Agents: filepath.Join(dir, "agents"), Home: dir, Memory: api.At{Host: newStorage(t)}}
+	return stringd.Config{Addr: "127.0.0.1:0", Data: filepath.Join(dir, "daemon"), Agents: filepath.Join(dir, "agents"), Home: dir, Memory: api.At{Host: newStorage(t), Also: []api.Scope{api.Files}}}
 }
 
 func restart(t testing.TB, dir string) *daemon {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/cairndb/cairn/local/stringd"
+	"github.com/cairndb/cairn/node/api"
 )
 
 // An agent's home and allowed paths lie in the roots: when it is registered, by whichever way, and when a path is used. What is closed
@@ -28,7 +29,7 @@ func TestRoots(t *testing.T) {
 		if err := os.Symlink(private, filepath.Join(project, "link")); err != nil {
 			t.Fatal(err)
 		}
-		c.Roots, c.Closed, c.Memory.Also = []string{project}, []string{closed}, nil
+		c.Roots, c.Closed, c.Memory.Also = []string{project}, []string{closed}, []api.Scope{api.Files}
 	})
 	refused := func(what, got string) {
 		t.Helper()

@@ -37,10 +37,9 @@ type Config struct {
 	Origins    []string // of web pages that may ask; none
 	Token      string   // lets a client in that is not seen to be the node's user; empty: nothing does
 	TokenFile  string   // where it is, for those who are turned away
-	Memory     api.At   // with api.Programs and api.Stop among its scopes, agents may run programs and stop the daemon
+	Memory     api.At   // its scopes let agents run programs, use files, ask other hosts and stop the daemon: api.Programs and its neighbours
 	Version    string
 	FullAccess bool          // documents may lie anywhere, not only in the agent's home and allowed paths
-	Outbound   bool          // actions may ask hosts other than this one
 	Stop       func()        // asks the process to stop; nil: the daemon alone stops
 	QueueSize  int           // 5: commands waiting for a topic
 	QueueWait  time.Duration // 120s
@@ -136,7 +135,7 @@ func Listen(cfg Config) (_ *Server, err error) {
 	if s.ln, err = net.Listen("tcp4", cfg.Addr); err != nil {
 		return nil, err
 	}
-	s.settings = &command.Settings{Host: s, Memory: cfg.Memory, FullAccess: cfg.FullAccess, Outbound: cfg.Outbound,
+	s.settings = &command.Settings{Host: s, Memory: cfg.Memory, FullAccess: cfg.FullAccess,
 		Roots: command.NewRoots(cfg.Agents, cfg.Roots, append([]string{cfg.Data}, cfg.Closed...)), Timeout: cfg.Timeout, Environ: withoutHome(environ.Clean()), Temp: temp}
 	s.door = &door.Door{Origins: cfg.Origins, Hint: "send the token in " + cfg.TokenFile,
 		Token: func(bearer string) bool { return cfg.Token != "" && door.Same(bearer, cfg.Token) }}

@@ -27,6 +27,12 @@ func (c *call) place() (*api.PlaceAnswer, error) {
 	return api.Place.Ask(c.ctx, c.set.Memory, &api.PlaceRequest{})
 }
 
+// may says whether the agents of this node may do something to the host.
+func (s *Session) may(ctx context.Context, what api.Of[api.HostRequest, api.HostAnswer]) bool {
+	_, err := what.Ask(ctx, s.set.Memory, &api.HostRequest{})
+	return err == nil
+}
+
 // shellOff is what a client that may run no programs is told.
 var shellOff = failf(Unsupported, "The shell is off on this node.")
 

@@ -25,5 +25,5 @@
 //
 // Documents and edits stay below the agent's home and its further directories, links resolved, unless
 // Settings.FullAccess is set; files are opened without following a last link. Programs run as this user. Actions ask
-// this host alone unless Settings.Outbound is set.
+// this host alone unless the scope api.Network lets them ask others.
 package command

@@ -1,9 +1,12 @@
 package command
 
 import (
+	"context"
 	"maps"
 	"strings"
 	"testing"
+
+	"github.com/cairndb/cairn/node/api"
 )
 
 func TestTakeFlags(t *testing.T) {
@@ -55,10 +58,19 @@ func TestParseTopic(t *testing.T) {
 	}
 }
 
+// openDoor lets everything be done to the host.
+type openDoor struct{ api.Host }
+
+func (openDoor) Local(string) (api.Caller, error) { return api.Caller{}, nil }
+
+func (openDoor) Do(context.Context, api.Caller, *api.Op, any) (any, error) {
+	return &api.HostAnswer{}, nil
+}
+
 func TestPathsStayInside(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	s := NewSession(&Settings{Roots: NewRoots(dir, nil, nil)}, Topic{"main", Tab})
+	s := NewSession(&Settings{Roots: NewRoots(dir, nil, nil), Memory: api.At{Host: openDoor{}}}, Topic{"main", Tab})
 	s.agent = Agent{Home: dir + "/home", Allowed: []string{dir + "/a/b"}}
 	for path, inside := range map[string]bool{dir + "/home": true, dir + "/home/x": true, dir + "/homes": false, dir + "/a/b/c": true, dir + "/a/bc": false, dir + "/a": false} {
 		if _, err := s.locate(path, "/"); (err == nil) != inside {

@@ -10,6 +10,8 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+
+	"github.com/cairndb/cairn/node/api"
 )
 
 // fieldRef is a {name} or {...args} in an author's text.
@@ -18,8 +20,9 @@ var fieldRef = regexp.MustCompile(`\{(\.\.\.args|[A-Za-z_][\w-]*)\}`)
 // maxResponse is how much of an answer is read.
 const maxResponse = 10 << 20
 
-// http asks the action's host. Only this one may be asked, unless the daemon was told otherwise.
+// http asks the action's host. Only this one may be asked where the door lets no other be.
 func (p *performer) http() (response, error) {
+	others := p.may(p.ctx, api.AskHosts)
 	used := map[string]bool{}
 	target := fieldRef.ReplaceAllStringFunc(p.author(p.action.Target), func(m string) string {
 		used[m[1:len(m)-1]] = true
@@ -29,7 +32,7 @@ func (p *performer) http() (response, error) {
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
 		return response{}, failf(InvalidTarget, "Invalid URI: %s", p.action.Target)
 	}
-	if !p.set.Outbound && !loopbackHost(u.Hostname()) {
+	if !others && !loopbackHost(u.Hostname()) {
 		return response{}, failf(LoadError, "HTTP to other hosts is disabled: %s", u.Host)
 	}
 	body := p.payload(u, used)
@@ -46,7 +49,7 @@ func (p *performer) http() (response, error) {
 		}))
 	}
 	client := &http.Client{Timeout: p.set.Timeout, CheckRedirect: func(r *http.Request, via []*http.Request) error {
-		if !p.set.Outbound && !loopbackHost(r.URL.Hostname()) || len(via) > 5 {
+		if !others && !loopbackHost(r.URL.Hostname()) || len(via) > 5 {
 			return http.ErrUseLastResponse
 		}
 		return nil

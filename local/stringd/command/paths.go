@@ -1,6 +1,7 @@
 package command
 
 import (
+	"context"
 	"errors"
 	"io"
 	"io/fs"
@@ -10,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/cairndb/cairn/node/api"
 )
 
 // maxFile is how large a document may be.
@@ -17,6 +20,9 @@ const maxFile = 10 << 20
 
 // locate turns a path as typed into a file's, and holds it to where the agent may be.
 func (s *Session) locate(typed, base string) (string, error) {
+	if !s.may(context.Background(), api.UseFiles) { // which waits for nothing
+		return "", failf(NotAllowed, "Files are off on this node.")
+	}
 	p := typed
 	switch {
 	case p == "~" || strings.HasPrefix(p, "~/"):

@@ -46,9 +46,8 @@ type Listed struct {
 // Settings are the same for every session of a daemon.
 type Settings struct {
 	Host       Host
-	Memory     api.At        // with api.Programs among its scopes, /exec, CLI actions and bash topics work
+	Memory     api.At        // its scopes let commands run programs, use files and ask other hosts
 	FullAccess bool          // documents may lie anywhere
-	Outbound   bool          // actions may ask hosts other than this one
 	Roots      Roots         // of agents' homes and allowed directories
 	Timeout    time.Duration // of a program
 	Environ    []string      // of programs, without HOME
