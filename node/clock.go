@@ -48,7 +48,7 @@ func (w *clockWatch) look(n *Node, leads bool) {
 
 // handOverForClock gives the lead to a voter whose clock is right.
 func (n *Node) handOverForClock(ctx context.Context) {
-	id, ok := n.raft.Punctual()
+	id, ok := n.raft.PunctualVoter()
 	if !ok {
 		return
 	}

@@ -54,7 +54,7 @@ func Restore(cfg Config, dir string, to archive.Target) (at oplog.Point, err err
 	if at, err = archive.Restore(dir, path, to, keys); err != nil {
 		return at, err
 	}
-	return at, withFiles(cfg, func(rc raft.Config, sm commit.Offline) error { return raft.Found(rc, sm) })
+	return at, withFiles(cfg, func(rc raft.Config, sm commit.Offline) error { return raft.FoundAlone(rc, sm) })
 }
 
 // Files are what a node that does not run holds.
@@ -73,7 +73,7 @@ func Check(cfg Config, deep bool) (f Files, err error) {
 				return err
 			}
 		}
-		if f.Log, err = raft.Holds(rc, sm); err != nil {
+		if f.Log, err = raft.LogExtent(rc, sm); err != nil {
 			return err
 		}
 		if _, err := raft.Members(rc, sm); err != nil {
@@ -118,7 +118,7 @@ func AcceptLoss(cfg Config) (lost string, err error) {
 		if loss != nil {
 			lost = loss.Ranges()
 		}
-		log, err := raft.Holds(rc, sm)
+		log, err := raft.LogExtent(rc, sm)
 		if err != nil {
 			return err
 		}

@@ -51,7 +51,7 @@ func (s *Service) own() own {
 	st := s.raft.Status()
 	clock := s.raft.Clock()
 	return own{Offset: millis(clock.Offset), Off: clock.Off, Role: s.role(st), Applied: s.commit.Applied(), Through: st.AppliedIndex, SumIndex: i, Sum: sum.String(), Version: s.cfg.Version,
-		UptimeSecs: time.Since(s.started).Seconds(), Term: st.Term, Whole: s.whole.Load() && s.raft.Whole(), Leftovers: s.leftovers()}
+		UptimeSecs: time.Since(s.started).Seconds(), Term: st.Term, Whole: s.whole.Load() && s.raft.HasState(), Leftovers: s.leftovers()}
 }
 
 // role is what this node is to its clients: one that was elected leads when its barrier is through.
@@ -238,7 +238,7 @@ func (s *Service) lag() *float64 {
 func (s *Service) ready() bool {
 	at := uint64(s.commit.Indexed())
 	n, known := s.raft.Behind(at)
-	return s.raft.Whole() && s.raft.CaughtUp(at) && (!known || n <= maxReadyLag)
+	return s.raft.HasState() && s.raft.CaughtUp(at) && (!known || n <= maxReadyLag)
 }
 
 // Leader is the node that leads, as far as this one knows.

@@ -59,7 +59,7 @@ func TestAnOldLogUnderANewerState(t *testing.T) {
 			}
 			c.putBack(old, now, then, files)
 			c.reopen(old, "secret", c.peers(old))
-			if c.nodes[old].Whole() {
+			if c.nodes[old].HasState() {
 				t.Error("a member whose state is ahead of its log calls itself whole")
 			}
 			other := (l + 2) % 3
@@ -68,7 +68,7 @@ func TestAnOldLogUnderANewerState(t *testing.T) {
 			c.reopen(l, "secret", c.peers(l))
 			c.leadAny()
 			want = append(want, c.propose(20, 25)...)
-			c.wait("all records, and a vote", func() bool { return slices.Equal(c.sms[old].items(), want) && c.nodes[old].Whole() })
+			c.wait("all records, and a vote", func() bool { return slices.Equal(c.sms[old].items(), want) && c.nodes[old].HasState() })
 		})
 	}
 }
@@ -102,10 +102,10 @@ func TestAnOldHomeIsToldByTheOthers(t *testing.T) {
 	}
 	c.reopen(old, "secret", c.peers(old))
 	c.refused(other, old)
-	c.wait("it to be told", func() bool { return !c.nodes[old].Whole() })
+	c.wait("it to be told", func() bool { return !c.nodes[old].HasState() })
 	c.refused(other, old)
 	c.reopen(l, "secret", c.peers(l))
 	c.leadAny()
 	want = append(want, c.propose(20, 25)...)
-	c.wait("all records, and a vote", func() bool { return slices.Equal(c.sms[old].items(), want) && c.nodes[old].Whole() })
+	c.wait("all records, and a vote", func() bool { return slices.Equal(c.sms[old].items(), want) && c.nodes[old].HasState() })
 }

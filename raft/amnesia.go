@@ -41,8 +41,8 @@ func (n *Node) amnesiaFile() string { return filepath.Join(n.cfg.Dir, "amnesia")
 // stateless reports whether this member has lost its state and must give no vote yet.
 func (n *Node) stateless() bool { return n.amnesia.Load() }
 
-// Whole reports whether this member has its state. One without has no vote until it has rejoined.
-func (n *Node) Whole() bool { return !n.stateless() }
+// HasState reports whether this member has its state. One without has no vote until it has rejoined.
+func (n *Node) HasState() bool { return !n.stateless() }
 
 // markAmnesiac marks this member as one without state. The mark is on disk before any file is moved away, so that a crash in between
 // cannot give the member its vote back.

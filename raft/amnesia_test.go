@@ -90,7 +90,7 @@ func TestMemberRejoinsAfterLosingItsLog(t *testing.T) {
 	c.nodes[other].Close()
 	loseLog["removed"](t, c.dirs[lost])
 	c.reopen(lost, "secret", c.peers(lost))
-	c.wait("the leader to speak to the one without a log", func() bool { _, heard := c.nodes[lost].Told(uint32(l + 1)); return heard })
+	c.wait("the leader to speak to the one without a log", func() bool { _, heard := c.nodes[lost].PeerVersion(uint32(l + 1)); return heard })
 	rejoin := wire.Membership{Action: "rejoin", NodeID: uint32(lost + 1), Role: "voter"}
 	if _, err := c.nodes[l].demoteForRejoin(t.Context(), rejoin); err == nil {
 		t.Fatal("the leader gave up a vote that it needs")
@@ -178,6 +178,6 @@ func TestAReplicaThatIsPromotedAtOnceGetsState(t *testing.T) {
 	})
 	c.wait("it to have state and a vote", func() bool {
 		s, ok := c.leader().find(4)
-		return ok && s.Suffrage == hraft.Voter && c.nodes[3].Whole()
+		return ok && s.Suffrage == hraft.Voter && c.nodes[3].HasState()
 	})
 }

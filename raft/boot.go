@@ -36,7 +36,7 @@ func (n *Node) form() {
 			return
 		case <-time.After(wait):
 		}
-		if n.hasState() || n.refused.Load() {
+		if n.hasConfiguration() || n.refused.Load() {
 			return
 		}
 		wait = pause

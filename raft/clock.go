@@ -108,8 +108,8 @@ func (c *clocks) middle(own time.Time, now time.Duration) time.Time {
 	return votes[(len(votes)-1)/2]
 }
 
-// Punctual is the voter whose log reaches farthest among those whose clocks are within the bound.
-func (n *Node) Punctual() (id uint32, ok bool) {
+// PunctualVoter is the voter whose log reaches farthest among those whose clocks are within the bound.
+func (n *Node) PunctualVoter() (id uint32, ok bool) {
 	right := n.clocks.punctual()
 	s, ok := n.longestLog(func(id uint32) bool { return slices.Contains(right, id) })
 	return transport.NodeID(s.ID), ok

@@ -214,7 +214,7 @@ func (c *cluster) leadAny() {
 	c.t.Helper()
 	var best *Node
 	for _, n := range c.nodes {
-		if n == nil || n.ctx.Err() != nil || !n.Whole() {
+		if n == nil || n.ctx.Err() != nil || !n.HasState() {
 			continue
 		}
 		if best == nil || best.end().Before(n.end()) {

@@ -31,7 +31,7 @@ func TestAMemberThatAppliedWhatTheLeaderHasNot(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.wait("it to stop", func() bool { return c.nodes[ahead].contradiction.Load() != nil })
-	if c.nodes[ahead].Whole() {
+	if c.nodes[ahead].HasState() {
 		t.Error("it would vote")
 	}
 	if n := len(c.sms[ahead].items()); n != 20 {
@@ -44,7 +44,7 @@ func TestAMemberThatAppliedWhatTheLeaderHasNot(t *testing.T) {
 	}
 	c.sms[ahead] = &list{}
 	c.reopen(ahead, "secret", c.peers(ahead))
-	c.wait("all records, and a vote", func() bool { return slices.Equal(c.sms[ahead].items(), want) && c.nodes[ahead].Whole() })
+	c.wait("all records, and a vote", func() bool { return slices.Equal(c.sms[ahead].items(), want) && c.nodes[ahead].HasState() })
 }
 
 // TestALinearizableReadBehindTheState: the leader has committed less than is applied here.

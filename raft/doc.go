@@ -1,6 +1,6 @@
 // Package raft is consensus: hashicorp/raft assembled, and the peer port on which it travels inside the cluster opcodes. It carries
 // opaque records: it never decodes an entry and knows no client or right. Only node opens a Node;
-// cmd uses the functions for stopped nodes (Found, Members, Holds, Recover, Records, Convert, AcceptLoss, Discard).
+// cmd uses the functions for stopped nodes (FoundAlone, Members, LogExtent, Recover, Records, Convert, AcceptLoss, Discard).
 //
 //	hashicorp/raft call                frame              answer
 //	AppendEntries with entries         0xC4 OPLOG_PUSH    0xC5 OPLOG_PUSH_OK

@@ -87,7 +87,7 @@ func TestAnEmptyHomeGivesNoVote(t *testing.T) {
 				c.wait("equal lists", func() bool { return slices.Equal(c.sms[i].items(), want) })
 				c.wait("all to vote again", func() bool {
 					s, _ := c.leader().find(uint32(i + 1))
-					return c.nodes[i].Whole() && s.Suffrage == hraft.Voter
+					return c.nodes[i].HasState() && s.Suffrage == hraft.Voter
 				})
 			}
 		})
@@ -116,7 +116,7 @@ func TestTwoEmptyHomesOfThreeElectNobody(t *testing.T) {
 	}
 	c.nodes[0].campaign()
 	c.wait("the election to be over", func() bool { return c.nodes[0].Term() > 2 })
-	if c.nodes[0].raft.State() == hraft.Leader || c.nodes[1].hasState() || c.nodes[2].hasState() {
+	if c.nodes[0].raft.State() == hraft.Leader || c.nodes[1].hasConfiguration() || c.nodes[2].hasConfiguration() {
 		t.Fatal("somebody leads")
 	}
 	c.nodes[0].Close()
@@ -156,7 +156,7 @@ func TestAFoundingThatBrokeOffIsCompleted(t *testing.T) {
 			c.open(0, "secret", c.peers(0))
 			want := c.propose(0, 10)
 			for i := range 3 {
-				c.wait("equal lists", func() bool { return slices.Equal(c.sms[i].items(), want) && c.nodes[i].Whole() })
+				c.wait("equal lists", func() bool { return slices.Equal(c.sms[i].items(), want) && c.nodes[i].HasState() })
 			}
 		})
 	}

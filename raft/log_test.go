@@ -59,7 +59,7 @@ func TestAMemberStopsAtARecordThatHasChanged(t *testing.T) {
 	c.wait("the member that was away to have all", func() bool { return slices.Equal(c.sms[away].items(), want) })
 	c.sms[at] = &list{}
 	c.reopen(at, "secret", slices.Delete(slices.Clone(c.addrs), at, at+1))
-	c.wait("the member to be whole again", func() bool { return c.nodes[at].Whole() && slices.Equal(c.sms[at].items(), want) })
+	c.wait("the member to be whole again", func() bool { return c.nodes[at].HasState() && slices.Equal(c.sms[at].items(), want) })
 }
 
 // TestWhatIsErasedLeavesTheLogsFiles while the node runs: what is before a purge is in no segment any more, not even in the one in

@@ -63,11 +63,11 @@ type agreement struct {
 // members is what this member knows of the others.
 type members struct {
 	mu              sync.Mutex
-	peers           map[uint32]*peerState // on the leader: their answers
-	hellos          map[uint32]Told       // what they said of themselves when they connected last
-	toPromote       map[uint32]bool       // joined as voters, not yet promoted
-	failedHandOvers map[uint32]uint64     // the term in which a hand-over to a member failed
-	changed         chan struct{}         // closed and replaced when leadership moves
+	peers           map[uint32]*peerState  // on the leader: their answers
+	hellos          map[uint32]PeerVersion // what they said of themselves when they connected last
+	toPromote       map[uint32]bool        // joined as voters, not yet promoted
+	failedHandOvers map[uint32]uint64      // the term in which a hand-over to a member failed
+	changed         chan struct{}          // closed and replaced when leadership moves
 }
 
 type peerState struct {
@@ -287,7 +287,8 @@ func (n *Node) voters() []hraft.Server {
 	return slices.DeleteFunc(n.servers(), func(s hraft.Server) bool { return s.Suffrage != hraft.Voter })
 }
 
-func (n *Node) hasState() bool { return len(n.servers()) > 0 }
+// hasConfiguration reports whether this node belongs to a cluster.
+func (n *Node) hasConfiguration() bool { return len(n.servers()) > 0 }
 
 // Term is the current term.
 func (n *Node) Term() uint64 {

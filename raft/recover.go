@@ -13,9 +13,9 @@ import (
 
 // What is here works on the files of a node that does not run.
 
-// Found gives a node whose state came from elsewhere a log that begins where that state ends, with the node as the only
+// FoundAlone gives a stopped node whose state came from elsewhere a log that begins where that state ends, with the node as the only
 // member. Others join it. A home that has a log or a snapshot is left alone.
-func Found(cfg Config, sm StateMachine) error {
+func FoundAlone(cfg Config, sm StateMachine) error {
 	return offline(cfg, sm, func(n *Node, snaps hraft.SnapshotStore) error {
 		has, err := hraft.HasExistingState(n.logs, n.votes, snaps)
 		if err != nil {
@@ -49,8 +49,8 @@ type Extent struct {
 	Snapshot    uint64 // the newest; 0 for none
 }
 
-// Holds is the extent of the log of a node that does not run.
-func Holds(cfg Config, sm StateMachine) (e Extent, err error) {
+// LogExtent is the extent of a stopped node's log.
+func LogExtent(cfg Config, sm StateMachine) (e Extent, err error) {
 	err = offline(cfg, sm, func(n *Node, snaps hraft.SnapshotStore) (err error) {
 		if e.First, err = n.logs.FirstIndex(); err != nil {
 			return err

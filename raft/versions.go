@@ -10,8 +10,8 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// Told is what a peer's version reads, as it said when it connected last.
-type Told struct {
+// A PeerVersion is a peer's version and the kinds of operation that it reads, as its last hello said.
+type PeerVersion struct {
 	Version string
 	Reads   oplog.Kinds
 }
@@ -24,13 +24,13 @@ func (n *Node) noteHello(id uint32, h *wire.RaftHello) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.hellos == nil {
-		n.hellos = map[uint32]Told{}
+		n.hellos = map[uint32]PeerVersion{}
 	}
-	n.hellos[id] = Told{Version: h.Version, Reads: bytes.Clone(h.Reads)}
+	n.hellos[id] = PeerVersion{Version: h.Version, Reads: bytes.Clone(h.Reads)}
 }
 
-// Told is what a peer said of its version; false when it has not been heard since this node started.
-func (n *Node) Told(id uint32) (Told, bool) {
+// PeerVersion is what a peer's last hello said; false when this node has not heard it since its start.
+func (n *Node) PeerVersion(id uint32) (PeerVersion, bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	t, ok := n.hellos[id]

@@ -39,7 +39,7 @@ func (l *Log) requireAllDecode(newer oplog.Kinds) error {
 // requireDecodes refuses operations of kinds that a member has not said it decodes. A member that has not said anything since this
 // node started passes, unless it must have been heard.
 func (l *Log) requireDecodes(id uint32, newer oplog.Kinds, heard bool) error {
-	told, ok := l.raft.Told(id)
+	told, ok := l.raft.PeerVersion(id)
 	switch missing := told.Reads.Lacks(newer); {
 	case !ok && heard:
 		return oplog.Errorf(oplog.TooOld, "node %d has not said yet whether it reads %s: start it, or remove it", id, newer)
