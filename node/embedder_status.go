@@ -14,7 +14,7 @@ func (s *Service) embedderStatus() *api.Embedder {
 		return nil
 	}
 	is, self := s.embedder.State(), s.identity()
-	out := &api.Embedder{Name: self.String(), EmbedderState: api.EmbedderState{Up: is.Up, Queue: s.unembedded(), Failures: is.Failures}}
+	out := &api.Embedder{Name: self.String(), EmbedderState: api.EmbedderState{Up: !is.Down, Queue: s.unembedded(), Failures: is.Failures}}
 	if !is.ErrorAt.IsZero() {
 		at := float64(is.ErrorAt.UnixMilli()) / 1e3
 		out.LastError, out.LastErrorAt = &is.LastError, &at

@@ -51,7 +51,7 @@ var metricTable = []Metric{
 	own1("cairn_disk_free_bytes", gaugeKind, "Least room on the disks of this node's home.", func(s *Service) float64 { return float64(s.disk.Free()) }),
 	own1("cairn_disk_full", gaugeKind, "1 when this node refuses writes for want of disk.", func(s *Service) float64 { return number(s.disk.Full()) }),
 	own1("cairn_slow_operations_total", counterKind, "Operations that took longer than [log] slow_ms.", func(s *Service) float64 { return float64(s.slow.count.Load()) }),
-	ofEmbedder("cairn_embedder_up", gaugeKind, "1 when this node's embedder answered when it was asked last.", func(e embed.State) float64 { return number(e.Up) }),
+	ofEmbedder("cairn_embedder_up", gaugeKind, "1 when this node's embedder answered when it was asked last.", func(e embed.State) float64 { return number(!e.Down) }),
 	ofEmbedder("cairn_embedder_failures_total", counterKind, "Calls of the embedder that failed or took too long.", func(e embed.State) float64 { return float64(e.Failures) }),
 	ofEmbedder("cairn_embedder_questions_total", counterKind, "Questions that were to be embedded.", func(e embed.State) float64 { return float64(e.Asked) }),
 	ofEmbedder("cairn_embedder_questions_cached_total", counterKind, "Questions whose vector was in the cache.", func(e embed.State) float64 { return float64(e.Known) }),

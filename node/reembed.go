@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/cairndb/cairn/index/embed"
+	"github.com/cairndb/cairn/index/modelserver"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 )
@@ -93,7 +93,7 @@ func (s *Service) embedAfterwards(ctx context.Context) error {
 		if s.embedder == nil {
 			continue
 		}
-		if !s.embedder.State().Up {
+		if s.embedder.State().Down {
 			if _, err := s.embedder.Embed(ctx, embedWait, []string{"ready"}); err != nil {
 				continue
 			}
@@ -187,7 +187,7 @@ func (a *afterwards) vectors(ctx context.Context, list []*oplog.Memory) (out []o
 	switch {
 	case err == nil:
 		a.batch = min(2*a.batch, embedBatch)
-	case !errors.Is(err, embed.ErrRefused):
+	case !errors.Is(err, modelserver.ErrRefused):
 		a.batch = max(a.batch/2, 1)
 		return nil, err
 	case len(list) == 1:

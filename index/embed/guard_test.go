@@ -7,6 +7,9 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/cairndb/cairn/index/breaker"
+	"github.com/cairndb/cairn/index/modelserver"
 )
 
 // timed is an embedder that takes its time, or fails.
@@ -49,27 +52,27 @@ func TestGuardHanging(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &timed{takes: time.Hour}
 		g := NewGuard(e)
-		for range guardFailures {
+		for range breaker.Failures {
 			if took, err := waits(g, short, "x"); took != short || err == nil {
 				t.Errorf("got %s, %v; want %s and an error", took, err, short)
 			}
 		}
 		for range 10 {
-			if took, err := waits(g, short, "x"); took != 0 || !errors.Is(err, ErrResting) {
+			if took, err := waits(g, short, "x"); took != 0 || !errors.Is(err, breaker.ErrResting) {
 				t.Errorf("while it rests: got %s, %v", took, err)
 			}
 		}
-		if s := g.State(); e.calls != guardFailures || s.Up || s.Failures != guardFailures || s.LastError != "embedder: no answer within 250ms" {
+		if s := g.State(); e.calls != breaker.Failures || !s.Down || s.Failures != breaker.Failures || s.LastError != "embedder: no answer within 250ms" {
 			t.Errorf("%d calls, %+v", e.calls, s)
 		}
-		time.Sleep(guardRest)
+		time.Sleep(breaker.Rest)
 		e.takes = 10 * time.Millisecond // it is back
 		for range 2 {
 			if took, err := waits(g, short, "x"); took != e.takes || err != nil {
 				t.Errorf("afterwards: got %s, %v", took, err)
 			}
 		}
-		if s := g.State(); !s.Up {
+		if s := g.State(); s.Down {
 			t.Errorf("%+v", s)
 		}
 	})
@@ -80,21 +83,21 @@ func TestGuardSlow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &timed{takes: time.Second}
 		g := NewGuard(e)
-		for range guardFailures {
+		for range breaker.Failures {
 			waits(g, short, "x")
 		}
 		for range 2 {
 			if took, err := waits(g, long, "x"); took != time.Second || err != nil {
 				t.Errorf("in the background: got %s, %v", took, err)
 			}
-			if took, err := waits(g, short, "x"); took != 0 || !errors.Is(err, ErrResting) {
+			if took, err := waits(g, short, "x"); took != 0 || !errors.Is(err, breaker.ErrResting) {
 				t.Errorf("a write: got %s, %v", took, err)
 			}
-			if !g.State().Up {
+			if g.State().Down {
 				t.Error("an embedder that answers the background is told to be down")
 			}
 		}
-		time.Sleep(guardRest)
+		time.Sleep(breaker.Rest)
 		if took, _ := waits(g, short, "x"); took != short {
 			t.Errorf("after a rest one write tries: it waited %s", took)
 		}
@@ -108,10 +111,10 @@ func TestGuardErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &timed{err: errors.New("embedding server: 503")}
 		g := NewGuard(e)
-		for range guardFailures {
+		for range breaker.Failures {
 			waits(g, short, "x")
 		}
-		if _, err := waits(g, long, "x"); !errors.Is(err, ErrResting) || e.calls != guardFailures {
+		if _, err := waits(g, long, "x"); !errors.Is(err, breaker.ErrResting) || e.calls != breaker.Failures {
 			t.Errorf("after %d errors: %v", e.calls, err)
 		}
 	})
@@ -134,7 +137,7 @@ func TestGuardIsNotTheCallers(t *testing.T) {
 func TestGuardLargeBatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewGuard(&timed{takes: short / 3})
-		for range 2 * guardFailures {
+		for range 2 * breaker.Failures {
 			vecs, err := g.Embed(context.Background(), short, make([]string, 10*guardBatch))
 			n := 0
 			for _, v := range vecs {
@@ -164,7 +167,7 @@ func TestQuestionsAreKept(t *testing.T) {
 			t.Errorf("%d calls, %+v", e.calls, s)
 		}
 		e.err = errors.New("down")
-		for range guardFailures + 1 {
+		for range breaker.Failures + 1 {
 			if _, err := g.Question(context.Background(), short, "another"); err == nil {
 				t.Error("a question was answered by an embedder that fails")
 			}
@@ -213,14 +216,14 @@ func TestQuestionsHaveTheirPrompt(t *testing.T) {
 // TestGuardRefused: texts that the embedder refuses say nothing against the embedder.
 func TestGuardRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := &timed{takes: time.Millisecond, err: fmt.Errorf("%w: too long", ErrRefused)}
+		e := &timed{takes: time.Millisecond, err: fmt.Errorf("%w: too long", modelserver.ErrRefused)}
 		g := NewGuard(e)
-		for range 2 * guardFailures {
-			if took, err := waits(g, short, "x"); took != e.takes || !errors.Is(err, ErrRefused) {
+		for range 2 * breaker.Failures {
+			if took, err := waits(g, short, "x"); took != e.takes || !errors.Is(err, modelserver.ErrRefused) {
 				t.Errorf("got %s, %v; want %s and the refusal", took, err, e.takes)
 			}
 		}
-		if s := g.State(); !s.Up || s.Failures != 0 || s.LastError != "" {
+		if s := g.State(); s.Down || s.Failures != 0 || s.LastError != "" {
 			t.Errorf("%+v", s)
 		}
 	})

@@ -1,19 +1,15 @@
 package embed
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math"
-	"net"
-	"net/http"
-	"net/url"
 	"strings"
 	"time"
+
+	"github.com/cairndb/cairn/index/modelserver"
 )
 
 // How the http embedder treats its server.
@@ -28,18 +24,18 @@ const (
 
 // HTTP asks a server for vectors.
 type HTTP struct {
-	url, model, key string
-	dim             int
-	ollama          bool
-	client          *http.Client
-	slots           chan struct{}
+	server *modelserver.Server
+	model  string
+	dim    int
+	ollama bool
+	slots  chan struct{}
 }
 
 // NewHTTP returns an embedder that asks c.URL. A URL that ends in /api/embed is an Ollama server's.
 func NewHTTP(c Config) (*HTTP, error) {
-	u, err := url.Parse(c.URL)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, fmt.Errorf("embedding url %q: an http or https address is needed", c.URL)
+	server, u, err := modelserver.New("embedding server", c.URL, c.Key, httpTimeout)
+	if err != nil {
+		return nil, err
 	}
 	if c.Model == "" {
 		return nil, errors.New("the http embedder needs a model")
@@ -47,8 +43,7 @@ func NewHTTP(c Config) (*HTTP, error) {
 	if err := checkDim(c.Dim); err != nil {
 		return nil, fmt.Errorf("the http embedder needs its model's dimensions: %w", err)
 	}
-	return &HTTP{url: c.URL, model: c.Model, key: c.Key, dim: c.Dim, ollama: strings.HasSuffix(u.Path, "/api/embed"),
-		client: &http.Client{Timeout: httpTimeout}, slots: make(chan struct{}, httpAtOnce)}, nil
+	return &HTTP{server: server, model: c.Model, dim: c.Dim, ollama: strings.HasSuffix(u.Path, "/api/embed"), slots: make(chan struct{}, httpAtOnce)}, nil
 }
 
 // Identity implements Embedder.
@@ -111,61 +106,13 @@ func (h *HTTP) ask(ctx context.Context, texts []string) (vecs [][]float32, again
 	if !h.ollama {
 		req.EncodingFormat = "float"
 	}
-	body, err := json.Marshal(req)
-	if err != nil {
-		return nil, false, err
-	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, h.url, bytes.NewReader(body))
-	if err != nil {
-		return nil, false, err
-	}
-	r.Header.Set("Content-Type", "application/json")
-	if h.key != "" {
-		r.Header.Set("Authorization", "Bearer "+h.key)
-	}
-	res, err := h.client.Do(r)
-	if err != nil {
-		return nil, ctx.Err() == nil, unreachable(err)
-	}
-	defer res.Body.Close()
-	switch res.StatusCode {
-	case http.StatusOK:
-	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity:
-		return nil, false, fmt.Errorf("%w: embedding server: %s", ErrRefused, res.Status)
-	default:
-		return nil, res.StatusCode == http.StatusTooManyRequests || res.StatusCode >= 500, fmt.Errorf("embedding server: %s", res.Status)
-	}
-	limit := int64(len(texts))*int64(h.dim)*32 + 1<<16 // 32 bytes are ample for a number in JSON
-	raw, err := io.ReadAll(io.LimitReader(res.Body, limit+1))
-	if err != nil {
-		return nil, ctx.Err() == nil, fmt.Errorf("embedding server: %w", err)
-	}
-	if int64(len(raw)) > limit {
-		return nil, false, fmt.Errorf("embedding server: an answer of more than %d bytes", limit)
-	}
 	var reply httpReply
-	if err := json.Unmarshal(raw, &reply); err != nil {
-		return nil, false, errors.New("embedding server: the answer has another format")
+	most := int64(len(texts))*int64(h.dim)*32 + 1<<16 // 32 bytes are ample for a number in JSON
+	if again, err := h.server.Post(ctx, &req, &reply, most); err != nil {
+		return nil, again, err
 	}
 	vecs, err = h.order(reply, len(texts))
 	return vecs, false, err
-}
-
-// unreachable says why there was no answer, without the server's address: anyone who may ask how the node does is told.
-func unreachable(err error) error {
-	var dial *net.OpError
-	var name *net.DNSError
-	switch {
-	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("embedding server: %w", context.DeadlineExceeded)
-	case errors.Is(err, context.Canceled):
-		return fmt.Errorf("embedding server: %w", context.Canceled)
-	case errors.As(err, &name):
-		return errors.New("embedding server: unknown host name")
-	case errors.As(err, &dial):
-		return fmt.Errorf("embedding server: %w", dial.Err)
-	}
-	return errors.New("embedding server: the connection ended")
 }
 
 // order puts an answer's vectors in the order of the texts and refuses what is not one.

@@ -1,0 +1,86 @@
+// Package breaker keeps callers from waiting for a service that fails or is too slow.
+package breaker
+
+import (
+	"errors"
+	"sync"
+	"time"
+)
+
+// When a breaker opens, and for how long.
+const (
+	Failures = 3               // in a row, after which
+	Rest     = 3 * time.Second // for this long calls are refused whose deadline is no longer than those that failed; then one tries
+)
+
+// ErrResting is returned without asking a service that failed lately.
+var ErrResting = errors.New("failed or was too slow lately; it is tried again in a moment")
+
+const forever = time.Duration(1<<63 - 1)
+
+// A Breaker stands before one service. After some failures in a row it refuses at once a caller that brings no more patience than
+// those that failed: a service that is too slow for some can so go on answering others. The zero value is closed.
+type Breaker struct {
+	mu       sync.Mutex
+	failures int           // in a row
+	slower   time.Duration // the longest deadline that was missed in this row of failures; forever after an error
+	until    time.Time     // calls are refused before it
+	probing  bool          // one call is trying whether the service works again
+	state    State
+}
+
+// State is a service's health.
+type State struct {
+	Down      bool      // the last call was not answered
+	Failures  uint64    // calls that failed, since the start
+	LastError string    // of the newest failure; it holds no text
+	ErrorAt   time.Time // zero: none failed
+}
+
+// State says how the service does.
+func (b *Breaker) State() State {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.state
+}
+
+// Admit refuses a caller that would wait in vain; probe says that it is the one to try after a rest. The caller calls Note afterwards.
+func (b *Breaker) Admit(patience time.Duration) (probe bool, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.failures < Failures || patience > b.slower {
+		return false, nil
+	}
+	if b.probing || time.Now().Before(b.until) {
+		return false, ErrResting
+	}
+	b.probing = true
+	return true, nil
+}
+
+// Note learns from a call that took so long; late says that it ended because its patience did.
+func (b *Breaker) Note(probe bool, err error, patience time.Duration, late bool, took time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if probe {
+		b.probing = false
+	}
+	if err == nil {
+		b.state.Down = false
+		if probe || took < b.slower {
+			b.failures, b.slower = 0, 0
+		}
+		return
+	}
+	b.state.Down, b.state.LastError, b.state.ErrorAt = true, err.Error(), time.Now()
+	b.state.Failures++
+	b.failures++
+	if late {
+		b.slower = max(b.slower, patience)
+	} else {
+		b.slower = forever
+	}
+	if b.failures >= Failures {
+		b.until = time.Now().Add(Rest)
+	}
+}
