@@ -14,6 +14,7 @@ type Query struct {
 	Text         string
 	Vector       []float32
 	K            int
+	Deep         int // rows to return if that is more than K: the caller orders them anew and cuts to K
 	Types        []string
 	Namespace    string
 	Domain       string
@@ -66,6 +67,13 @@ type Hit struct {
 	Score  float64
 	Why    []string // never empty
 	Parts  rank.Parts
+	Rerank *Reranked // where a reranker put it; nil where none did
+}
+
+// Reranked is what a reranker did to a hit.
+type Reranked struct {
+	Score float64 // the reranker's, on a scale of its own
+	Place int     // the first order's, from 1
 }
 
 // Info describes an answer as a whole.

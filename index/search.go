@@ -43,7 +43,7 @@ func (x *Index) Search(ctx context.Context, db oplog.DB, q Query) ([]Hit, Info, 
 }
 
 func (x *Index) search(ctx context.Context, d *database, db oplog.DB, q Query) (hits []Hit, info Info, _ error) {
-	q.K = min(q.K, MaxK)
+	q.K, q.Deep = min(q.K, MaxK), min(q.Deep, MaxK)
 	lists := q.Lists()
 	if slices.Contains(q.Without, "vector") {
 		q.Vector = nil
@@ -151,15 +151,16 @@ func (in *question) answer(pool vector.Pool) ([]Hit, Info, error) {
 	if err != nil {
 		return nil, Info{}, err
 	}
-	if in.q.Diverse {
+	rows := max(in.q.K, in.q.Deep)
+	if question.K = rows; in.q.Diverse {
 		question.K = min(10*question.K, MaxK)
 	}
 	ranked := in.ranker.Rank(question, set, cands, in)
 	info := Info{Considered: in.ranker.Tally.Considered, Matched: in.ranker.Tally.Matched, Below: in.ranker.Tally.Below}
 	if in.q.Diverse {
-		ranked, info.Repeats = rank.Diverse(ranked, in.q.K, in.likeness())
+		ranked, info.Repeats = rank.Diverse(ranked, rows, in.likeness())
 	}
-	info.Confidence = rank.Confidence(ranked, in.q.K, sources)
+	info.Confidence = rank.Confidence(ranked[:min(len(ranked), in.q.K)], in.q.K, sources)
 	hits := make([]Hit, 0, len(ranked))
 	for _, s := range ranked {
 		if in.q.Bare {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/index/embed"
+	"github.com/cairndb/cairn/index/rerank"
 	"github.com/cairndb/cairn/node/disk"
 	"github.com/cairndb/cairn/oplog/seal"
 	"github.com/cairndb/cairn/raft/logstore"
@@ -29,9 +30,10 @@ type Config struct {
 	Limits     Limits
 	Surfaces   Surfaces
 	Tokens     Tokens
-	Background Background     // what the leader does by itself
-	Backup     BackupPlan     // none without a directory
-	Embedder   embed.Embedder // none: vectors are the clients' own
+	Background Background       // what the leader does by itself
+	Backup     BackupPlan       // none without a directory
+	Embedder   embed.Embedder   // none: vectors are the clients' own
+	Reranker   *rerank.Reranker // none: the order is the index's own
 	Seams      Seams
 }
 

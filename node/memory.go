@@ -215,6 +215,9 @@ func (s *Service) search(ctx context.Context, c api.Caller, q index.Query, f com
 	q.Weights = weights
 	a.Hits, a.Info, err = s.index.Search(ctx, c.DB, q)
 	s.timings.took("search", searching)
+	if err == nil && q.Deep > 0 {
+		a.Hits = s.reranked(ctx, c, &q, a.Hits)
+	}
 	if err == nil && !c.Quiet && !q.Quiet && !q.Lists() { // what is only listed is not brought to mind
 		s.reinforcer.returned(c.DB, a.Hits, searching)
 		s.asked.note(c.DB, q.Namespace, q.Text, a.Hits, searching)

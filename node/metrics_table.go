@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/cairndb/cairn/index/breaker"
 	"github.com/cairndb/cairn/index/embed"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/raft"
@@ -53,6 +54,8 @@ var metricTable = []Metric{
 	own1("cairn_slow_operations_total", counterKind, "Operations that took longer than [log] slow_ms.", func(s *Service) float64 { return float64(s.slow.count.Load()) }),
 	ofEmbedder("cairn_embedder_up", gaugeKind, "1 when this node's embedder answered when it was asked last.", func(e embed.State) float64 { return number(!e.Down) }),
 	ofEmbedder("cairn_embedder_failures_total", counterKind, "Calls of the embedder that failed or took too long.", func(e embed.State) float64 { return float64(e.Failures) }),
+	ofReranker("cairn_reranker_up", gaugeKind, "1 when this node's reranker answered when it was asked last.", func(r breaker.State) float64 { return number(!r.Down) }),
+	ofReranker("cairn_reranker_failures_total", counterKind, "Calls of the reranker that failed or took too long.", func(r breaker.State) float64 { return float64(r.Failures) }),
 	ofEmbedder("cairn_embedder_questions_total", counterKind, "Questions that were to be embedded.", func(e embed.State) float64 { return float64(e.Asked) }),
 	ofEmbedder("cairn_embedder_questions_cached_total", counterKind, "Questions whose vector was in the cache.", func(e embed.State) float64 { return float64(e.Known) }),
 	{Name: "cairn_memories_without_vector", Help: "Memories that wait for a vector of this node's embedder.", Kind: gaugeKind, Labels: []string{"db"}, ofDatabase: withoutVector},

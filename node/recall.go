@@ -31,6 +31,7 @@ func (s *Service) found(ctx context.Context, c api.Caller, asked *api.Question, 
 		return nil, err
 	}
 	q.Bare = asked.Bare && then.IsZero() // the past is looked at as a whole
+	s.wantsRerank(&q, then)
 	a, err := s.searchThen(ctx, c, q, then, commit.Stale)
 	if err != nil {
 		return nil, err
@@ -92,6 +93,9 @@ func resultOf(h index.Hit, explain bool) api.Result {
 			Factors: api.Factors{Fresh: p.Fresh, Importance: p.Importance, Valence: p.Valence, Recency: p.Recency, Decay: p.Decay},
 			Parts: api.Parts{Words: p.Words, Passage: p.Passage, Around: p.Around, Session: p.Session, Factor: p.Factor, Speaker: p.Named, Date: p.Date, Vector: p.Vector,
 				WordsZ: p.WordsZ, VectorZ: p.VectorZ, Graph: p.Graph, Relevance: p.Relevance, Alike: p.Alike}}
+		if h.Rerank != nil {
+			r.Explained.Reranked = &api.Reranked{Score: h.Rerank.Score, Place: h.Rerank.Place}
+		}
 	}
 	return r
 }

@@ -34,7 +34,7 @@ type Question struct {
 	Embedding    field.Vector `json:"query_embedding" tool:"-" doc:"The question's vector, of the database's dimension; made by the database's embedder when it is left out."`
 	Window       field.Window `json:"time_window" doc:"Only memories created between two dates."`
 	Quiet        bool         `json:"skip_reinforce" doc:"Do not strengthen the memories that are found."`
-	Without      []string     `json:"without" tool:"-" doc:"Signals to switch off, such as vector or graph."`
+	Without      []string     `json:"without" tool:"-" doc:"Signals to switch off, such as vector, graph or rerank."`
 	Diverse      bool         `json:"diverse" tool:"-" doc:"Leave out memories that nearly repeat a better one."`
 	MinScore     float64      `json:"min_score" is:"number[0..]" doc:"Leave out memories that score less."`
 
@@ -97,6 +97,14 @@ type Explained struct {
 	Shares  Scores  `json:"scores" doc:"Parts of the score by signal; they add up to it."`
 	Factors Factors `json:"factors" doc:"The factors that the relevance was multiplied with."`
 	Parts   Parts   `json:"parts" doc:"The parts of the relevance."`
+
+	Reranked *Reranked `json:"reranked,omitempty" doc:"What the reranker made of it; absent where none did."`
+}
+
+// Reranked is what a reranker did to a result.
+type Reranked struct {
+	Score float64 `json:"score" doc:"The reranker's score, on a scale of its own."`
+	Place int     `json:"place" doc:"Its place before, from 1."`
 }
 
 // Scores are how much of a score each signal brought.

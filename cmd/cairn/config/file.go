@@ -13,6 +13,7 @@ type File struct {
 	TLS        tlsSection `toml:"tls"`
 	Backup     backup     `toml:"backup"`
 	Embedding  embedding  `toml:"embedding"`
+	Rerank     reranking  `toml:"rerank"`
 	Background background `toml:"background"`
 	Local      Local      `toml:"local"`
 	Encryption encryption `toml:"encryption"`
@@ -102,6 +103,13 @@ type embedding struct {
 	Model    string `toml:"model" doc:"http: the model's name there."`
 	KeyFile  string `toml:"key_file" doc:"http: file with the bearer token."`
 	Dim      int    `toml:"dim" default:"builtin: 384" unit:"dimensions" doc:"Of the vectors that builtin makes, or that the model at url makes."`
+}
+
+type reranking struct {
+	URL     string `toml:"url" default:"none" doc:"A server that orders the first 50 answers of a recall anew, up to and with /rerank or /v1/rerank: Text Embeddings Inference, llama.cpp, vLLM, Jina, Cohere. It is sent the question and these memories."`
+	Model   string `toml:"model" doc:"The model's name there; none for Text Embeddings Inference."`
+	KeyFile string `toml:"key_file" doc:"File with the bearer token."`
+	WaitMS  int    `toml:"wait_ms" default:"500" unit:"milliseconds" doc:"How long a question waits for it; without an answer the order stays as it was."`
 }
 
 // background is what the leader does by itself.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/index/embed"
+	"github.com/cairndb/cairn/index/rerank"
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/oplog/seal"
 )
@@ -91,26 +92,40 @@ func (f *File) Node() (node.Config, error) {
 		c.Member.Peers = append(c.Member.Peers, node.Peer{Addr: p.Addr, Role: cmp.Or(p.Role, node.RoleVoter)})
 	}
 	e, err := f.embedder()
+	if err != nil {
+		return c, err
+	}
 	c.Embedder = e
+	c.Reranker, err = f.reranker()
 	return c, err
 }
 
 // embedder is what [embedding] asks for.
 func (f *File) embedder() (embed.Embedder, error) {
 	e := f.Embedding
-	c := embed.Config{Kind: e.Strategy, Path: e.Path, URL: e.URL, Model: e.Model, Dim: e.Dim}
-	if e.KeyFile != "" {
-		key, err := os.ReadFile(e.KeyFile)
-		if err != nil {
-			return nil, fmt.Errorf("embedding.key_file: %w", err)
-		}
-		c.Key = strings.TrimSpace(string(key))
+	key, err := secretOf("", e.KeyFile, "embedding.key_file")
+	if err != nil {
+		return nil, err
 	}
-	em, err := embed.Open(c)
+	em, err := embed.Open(embed.Config{Kind: e.Strategy, Path: e.Path, URL: e.URL, Model: e.Model, Key: key, Dim: e.Dim})
 	if err != nil {
 		return nil, fmt.Errorf("embedding: %w", err)
 	}
 	return em, nil
+}
+
+// reranker is what [rerank] asks for.
+func (f *File) reranker() (*rerank.Reranker, error) {
+	r := f.Rerank
+	key, err := secretOf("", r.KeyFile, "rerank.key_file")
+	if err != nil {
+		return nil, err
+	}
+	made, err := rerank.New(rerank.Config{URL: r.URL, Model: r.Model, Key: key, Wait: time.Duration(r.WaitMS) * time.Millisecond})
+	if err != nil {
+		return nil, fmt.Errorf("rerank: %w", err)
+	}
+	return made, nil
 }
 
 // encryption is where the master key comes from.
