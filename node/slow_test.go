@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/wire"
 )
 
@@ -51,11 +52,15 @@ func TestSlowOperationsAreLogged(t *testing.T) {
 		if _, _, err := c.dial(0).Recall(t.Context(), wire.NewRecall(planted)); err != nil {
 			t.Fatal(err)
 		}
+		dialect := api.At{Host: c.nodes[0].Host(), Surface: "sift", Database: "default"}
+		if _, err := api.Search.Ask(t.Context(), dialect, &api.SearchRequest{Text: planted, K: 1}); err != nil {
+			t.Fatal(err)
+		}
 		if tc.want { // the line is written behind the answer
 			eventually(t, "the last line", func() bool { return strings.Contains(log.String(), "surface=wire operation=recall") })
 		}
 		said := log.String()
-		for _, line := range []string{"surface=http operation=remember database=default", "surface=http operation=recall", "surface=mcp operation=recall",
+		for _, line := range []string{"surface=http operation=remember database=default", "surface=http operation=recall", "surface=sift operation=search database=default", "surface=mcp operation=recall",
 			"surface=wire operation=recall database=default", `msg="slow apply" records=`} {
 			if strings.Contains(said, line) != tc.want {
 				t.Errorf("%s: %q is logged: %t", tc.name, line, !tc.want)

@@ -17,7 +17,7 @@ func openCovenant(_ context.Context, h *host) (func() error, error) {
 	if !h.fits("covenant", filepath.Join(home, "sock")) {
 		return nil, nil
 	}
-	cfg := covenant.Config{Home: home, Memory: h.memory("default"), Node: h.line.NodeID, Secret: h.secret,
+	cfg := covenant.Config{Home: home, Memory: h.memory("covenant", "default"), Node: h.line.NodeID, Secret: h.secret,
 		HTTP: cmp.Or(c.HTTP, h.port(5, 8421)), Origins: c.Origins, NoBootstrap: c.Bootstrap != nil && !*c.Bootstrap, ShowScore: c.Score,
 		Keys: h.node.Keys(), Logger: h.log.With("surface", "covenant")}
 	if cfg.HTTP == "off" {

@@ -59,7 +59,7 @@ func openString(_ context.Context, h *host) (func() error, error) {
 	if shell {
 		also = append(also, api.Programs)
 	}
-	cfg.Memory = h.memory("default", also...)
+	cfg.Memory = h.memory("string", "default", also...)
 	s, err := stringd.Listen(cfg)
 	if err != nil {
 		return nil, errors.Join(err, drop())

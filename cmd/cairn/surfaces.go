@@ -102,8 +102,8 @@ func openSurfaces(ctx context.Context, h *host) (closeAll func() error, err erro
 }
 
 // memory is a database behind the node's door, for a surface whose clients may also do what is listed.
-func (h *host) memory(database string, also ...api.Scope) api.At {
-	return api.At{Host: h.node.Host(), Database: database, Also: also}
+func (h *host) memory(surface, database string, also ...api.Scope) api.At {
+	return api.At{Host: h.node.Host(), Surface: surface, Database: database, Also: also}
 }
 
 // stops is the scope of stopping the node, where clients on this host have it.

@@ -6,7 +6,8 @@
 // order, each over what the one before left. None is exact. They lean towards taking too much where a key names a
 // secret, and towards leaving ids, times, addresses and bare numbers alone, for these are what a memory is asked for.
 //
-// Everything here is a pure function, safe for any number of goroutines, and linear in the length of its input.
+// Everything here is a pure function, safe for any number of goroutines, and linear in the length of its input. It is called by the
+// dialects whose clients send what tools have said: sift and covenant.
 package redact
 
 import (

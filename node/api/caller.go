@@ -19,7 +19,7 @@ type Caller struct {
 	Forward  bool    // writes follow the leader by themselves
 	Quiet    bool    // its recalls strengthen nothing
 	Bearer   string  // its Authorization header, to ask other nodes in its name; blank for none
-	Surface  string  // http, wire, mcp or local, for the slow log
+	Surface  string  // http, wire, mcp or the name of a dialect, for the slow log
 
 	Usual   int // operations a second where token and database set no limit; 0 for no limit
 	Counted int // operations of the request that were counted against its limits already

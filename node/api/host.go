@@ -53,6 +53,7 @@ type Host interface {
 // At is a database behind the door, for a dialect whose clients are this host's user.
 type At struct {
 	Host
+	Surface  string // the dialect's name, for the slow log
 	Database string
 	Also     []Scope // what the clients may do beside what they may do to memories: see RunProgram and its neighbours
 }
@@ -63,6 +64,7 @@ func (o Of[Q, A]) Ask(ctx context.Context, at At, request *Q) (*A, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.Surface = at.Surface
 	c.Scopes = append(c.Scopes[:len(c.Scopes):len(c.Scopes)], at.Also...)
 	return o.Do(ctx, at, c, request)
 }

@@ -14,7 +14,8 @@
 // files are of one length again; it never makes anchors for lines it did not write.
 //
 // Times never go back along the file, whatever the clock does. Lines are given to the system at once and to the disk
-// within a tenth of a second.
+// within a tenth of a second. The package decides nothing: covenant says what is recorded, from any goroutine, and one process has the
+// files.
 package audit
 
 import (

@@ -7,7 +7,8 @@
 // matches decides.
 //
 // Matching backtracks to the latest star alone, so it is fast on every input, and a pattern with several stars may miss
-// what a full search would find. Clients know it so.
+// what a full search would find. Clients rely on it. Covenant asks it for every intent;
+// it looks at texts and keeps none.
 package ignore
 
 import (

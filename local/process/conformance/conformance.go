@@ -4,6 +4,8 @@
 // "# text", "sh: script" run in a fresh directory, "rpc: line" sent and waited for, "exit: id" and "frame: id" waiting
 // for a process's frames, and "conn: new". ${D} is the directory, ${TOK} the token, ${U} a prefix for ids. Expected is
 // one line, "re:" and a pattern, CLOSED, or a list of lines that arrive in this order, others between them.
+//
+// Only tests import it: those of the stand-alone program, and those of a node.
 package conformance
 
 import (

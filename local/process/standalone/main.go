@@ -7,7 +7,8 @@
 //	-version  prints what this is
 //	-install  makes sure that a command line is there, and prints facts as __INSTALL_RESULT__<json>
 //
-// Flags take one dash or two. Messages begin with "claustrum: "; the exit code is 1 for a failure and 2 for a wrong call.
+// Flags take one dash or two. Messages begin with "claustrum: "; the exit code is 1 for a failure and 2 for a wrong call. It opens
+// no memory; cmd/cairn calls it for cairn process, and when the binary is named claustrum.
 package standalone
 
 import (

@@ -17,7 +17,8 @@
 //
 // A Session is one topic of one agent: its document and history, variables, what it has seen of files, the last edit that
 // /undo takes back, and its shell. Its owner runs one command at a time. A program that a command runs has Settings.Timeout,
-// and ends with the context. Sessions know the daemon and the node only as the interfaces Host and Memory.
+// and ends with the context. Sessions know the daemon only as
+// the interface Host, and the node as a database behind its door (Settings.Memory). stringd makes them and nothing else does.
 //
 // A command is a line in its family's table (def) and a method of call; /help prints the tables.
 //

@@ -19,5 +19,5 @@
 //	```
 //
 // Nothing in fences or inline code is read. A document is never refused: what is wrong becomes a warning.
-// The package is functions of text: it opens no files.
+// The package is functions of text: it opens no files, runs no action, and is called by package command.
 package sfmd

@@ -5,6 +5,8 @@
 // would eat what follows. It is written to a file, and one short line sources the file and prints a marker with the
 // status and the directory. The marker is random for each command, and goes to /dev/tty, so that a command which
 // redirects its own output cannot lose it.
+//
+// It does not ask whether a program may run: package command has asked the door before it calls Once or Run.
 package shell
 
 import (
