@@ -30,7 +30,7 @@ func openReplica(t testing.TB) *replica {
 	t.Helper()
 	r := &replica{t: t, home: t.TempDir()}
 	var err error
-	if r.state, err = oplog.Open(filepath.Join(r.home, "state.db"), oplog.Options{NoSync: true}); err != nil {
+	if r.state, err = oplog.Open(filepath.Join(r.home, "state"), oplog.Options{NoSync: true}); err != nil {
 		t.Fatal(err)
 	}
 	r.openIndex()

@@ -70,11 +70,13 @@ type Raft struct {
 
 // Storage is what a node keeps on its disk, and how.
 type Storage struct {
-	RetainOps  int           // 1,000,000 operations served to OPLOG_PULL
-	RetainTime time.Duration // 7 days
-	Encryption seal.Source   // the master key of the home's files; they are plain when zero
-	MinFree    uint64        // 64 MiB of disk; with less, writes are refused
-	ScrubEvery time.Duration // 6h: between two counts of whether the state holds what was written; one comes at the start
+	RetainOps   int                              // 1,000,000 operations served to OPLOG_PULL
+	RetainTime  time.Duration                    // 7 days
+	Encryption  seal.Source                      // the master key of the home's files; they are plain when zero
+	Kept        func(*seal.Ring) ([]Kept, error) // what surfaces of this host seal as well: brought under a new data key before Open returns; none
+	StateBuffer int                              // 16 MiB: of changes to the state that gather in memory before they are flushed
+	MinFree     uint64                           // 64 MiB of disk; with less, writes are refused
+	ScrubEvery  time.Duration                    // 6h: between two counts of whether the state holds what was written; one comes at the start
 }
 
 // TLS names the certificates of a node.
@@ -120,8 +122,8 @@ type Seams struct {
 	Elapsed func() time.Duration // since the machine started; clocks that jump leave it alone
 	NoSync  bool                 // a crash of the machine loses what was acknowledged last
 
-	LogFiles  logstore.FS              // the machine's, for the log
-	SyncState func(func() error) error // calls what it is given, which syncs the state's file
+	LogFiles  logstore.FS                                // the machine's, for the log
+	SyncState func(path string, sync func() error) error // calls what it is given, which syncs a file of the state
 }
 
 // forwardsHTTP says whether a follower's gateway passes writes on.

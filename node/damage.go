@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/oplog"
-	"github.com/cairndb/cairn/oplog/boltfile"
 	"github.com/cairndb/cairn/raft"
 	"github.com/cairndb/cairn/raft/recovery"
 )
@@ -85,10 +84,11 @@ func setAside(state string) (aside string, err error) {
 			break
 		}
 	}
-	if err := boltfile.SetAside(state, aside); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return "", err
+	err = os.Rename(state, aside)
+	if errors.Is(err, fs.ErrNotExist) {
+		return aside, nil
 	}
-	return aside, nil
+	return aside, errors.Join(err, syncDir(filepath.Dir(state)))
 }
 
 // restart moves the state of a node that is alone aside when it is to be built anew.
@@ -168,17 +168,14 @@ func (n *Node) condemned(state string, opts oplog.Options) (bad bool, err error)
 	if err != nil {
 		return false, nil // whoever opens it next finds out
 	}
-	summed := s.Summed()
 	err = s.Verify()
 	word := placeOf(s, err)
 	err = errors.Join(err, s.Close())
 	switch {
 	case errors.Is(err, oplog.ErrState) && len(n.cfg.Member.Peers) > 0:
 		return true, nil
-	case errors.Is(err, oplog.ErrState) && summed:
-		return false, n.leaveWord(rebuildFile, word)
 	case errors.Is(err, oplog.ErrState):
-		return false, nil
+		return false, n.leaveWord(rebuildFile, word)
 	}
 	n.log.Warn("a state that could not be read holds what was written", "err", err)
 	return false, n.forgive()
@@ -195,7 +192,7 @@ func (n *Node) forgive() error {
 
 // setAsides are the states and logs in a home that were moved aside, by name.
 func setAsides(home string) (names []string) {
-	for _, pattern := range []string{"state.db.corrupt-*", "raft.corrupt-*", "raft/log.corrupt-*"} {
+	for _, pattern := range []string{stateDir + ".corrupt-*", "raft.corrupt-*", "raft/log.corrupt-*"} {
 		paths, _ := filepath.Glob(filepath.Join(home, pattern)) // the patterns are good
 		for _, path := range paths {
 			names = append(names, filepath.Base(path))

@@ -42,7 +42,7 @@ func openKeys(ctx context.Context, cfg Config) (*seal.Ring, error) {
 
 // unused refuses a home that has data and no keyring.
 func unused(home string) error {
-	for _, name := range []string{"state.db", filepath.Join("raft", "log")} {
+	for _, name := range []string{stateDir, filepath.Join("raft", "log")} {
 		if _, err := os.Lstat(filepath.Join(home, name)); err == nil {
 			return fmt.Errorf("home %s holds data and has no keyring: it is %w", home, seal.ErrPlain)
 		}

@@ -46,6 +46,7 @@ var metricTable = []Metric{
 	own1("cairn_peer_frames_damaged_total", counterKind, "Frames of other members that were changed on their way: they are refused and sent again.", func(s *Service) float64 { return float64(s.raft.DamagedFrames()) }),
 	own1("cairn_set_aside", gaugeKind, "States and logs in this node's home that it has moved aside: damaged, or contradicted by the cluster.", func(s *Service) float64 { return float64(len(setAsides(s.cfg.Home))) }),
 	own1("cairn_hold_purge", gaugeKind, "1 while this node's files may hold what was purged: restart it once.", func(s *Service) float64 { return number(s.leftovers().HoldPurge) }),
+	own1("cairn_old_keys", gaugeKind, "Parts of this node's home that it is bringing from a replaced data key under the active one.", func(s *Service) float64 { return float64(len(s.rotation.parts())) }),
 	own1("cairn_write_queue", gaugeKind, "Entries waiting to be proposed.", func(s *Service) float64 { n, _ := s.commit.Queued(); return float64(n) }),
 	own1("cairn_follow_queue", gaugeKind, "Batches applied and waiting for the index.", func(s *Service) float64 { _, n := s.commit.Queued(); return float64(n) }),
 	own1("cairn_subscribers", gaugeKind, "Readers of the feed of this node.", func(s *Service) float64 { return float64(s.commit.Subscribers()) }),

@@ -23,7 +23,6 @@ import (
 	"github.com/cairndb/cairn/node/gateway"
 	"github.com/cairndb/cairn/node/wireport"
 	"github.com/cairndb/cairn/oplog"
-	"github.com/cairndb/cairn/oplog/boltfile"
 	"github.com/cairndb/cairn/oplog/seal"
 	"github.com/cairndb/cairn/raft"
 	"github.com/cairndb/cairn/wire"
@@ -90,6 +89,11 @@ func Open(ctx context.Context, cfg Config) (_ *Node, err error) {
 		return nil, err
 	}
 	n.rewriteErased()
+	if n.keys.Rotating() {
+		if err := rewriteKept(cfg, n.keys); err != nil {
+			return nil, err
+		}
+	}
 	if err := n.openListeners(ctx); err != nil {
 		return nil, err
 	}
@@ -142,11 +146,14 @@ func ignoreClosed(err error) error {
 	return err
 }
 
-// openState opens the state, and puts the service around it. A state file that cannot be read is moved aside, kept and
+// openState opens the state, and puts the service around it. A state that cannot be read is moved aside, kept and
 // named; the node starts empty and the leader, or the newest snapshot, brings it up to date.
 func (n *Node) openState() (err error) {
-	path := filepath.Join(n.cfg.Home, "state.db")
-	opts := oplog.Options{RetainOps: n.cfg.Storage.RetainOps, RetainTime: n.cfg.Storage.RetainTime, NoSync: n.cfg.Seams.NoSync, Sync: n.cfg.Seams.SyncState, Keys: n.keys}
+	path := filepath.Join(n.cfg.Home, stateDir)
+	if err := refuseOldState(n.cfg.Home); err != nil {
+		return err
+	}
+	opts := oplog.Options{RetainOps: n.cfg.Storage.RetainOps, RetainTime: n.cfg.Storage.RetainTime, NoSync: n.cfg.Seams.NoSync, Sync: n.cfg.Seams.SyncState, Buffer: n.cfg.Storage.StateBuffer, Keys: n.keys}
 	if opts.Skip, err = skippedRecords(n.cfg.Home); err != nil {
 		return err
 	}
@@ -157,10 +164,10 @@ func (n *Node) openState() (err error) {
 		return fmt.Errorf("state: %w", err)
 	}
 	if n.state, err = oplog.Open(path, opts); oplog.IsCorrupt(err) {
-		aside := fmt.Sprintf("%s.corrupt-%d", path, time.Now().Unix())
+		aside, serr := setAside(path)
 		n.log.Error("state unreadable, moved aside", "path", path, "aside", aside, "err", err)
-		if err := boltfile.SetAside(path, aside); err != nil {
-			return fmt.Errorf("state: %w", err)
+		if serr != nil {
+			return fmt.Errorf("state: %w", serr)
 		}
 		n.state, err = oplog.Open(path, opts)
 	}
@@ -168,6 +175,14 @@ func (n *Node) openState() (err error) {
 		return err
 	}
 	n.holding = append(n.holding, n.state.Close)
+	n.spawn("state", func(ctx context.Context) error { // records may be long in coming that would find out
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case err := <-n.state.Failed():
+			return fmt.Errorf("the state's disk has failed: %w", err)
+		}
+	})
 	n.access = access.New(access.Config{State: n.state, Secrets: n.cfg.tokenSecrets(), FailedLogins: n.cfg.Limits.FailedLogins})
 	n.commit = commit.New(commit.Options{
 		NodeID: n.cfg.Member.NodeID, State: n.state, Disk: n.disk, Logger: n.log, Heartbeat: n.cfg.Raft.Heartbeat, ApplyTimeout: n.cfg.Limits.ApplyTimeout, Slow: n.cfg.Surfaces.Slow,
@@ -277,6 +292,9 @@ func (n *Node) openService() {
 	n.spawn("look", n.service.look)
 	n.spawn("scrub", n.scrub)
 	n.spawn("erase", n.erase)
+	if n.keys.Rotating() {
+		n.spawn("rotate", n.rotate)
+	}
 	if n.cfg.Backup.Dir != "" {
 		n.spawn("backup", n.backup)
 	}
@@ -303,7 +321,7 @@ func (n *Node) keyOf(id uint32) (key string) {
 }
 
 func (n *Node) helloInfo() wire.RaftHello {
-	h := wire.RaftHello{EntryMin: oplog.RecordVersion, EntryMax: oplog.RecordVersion, StateMin: n.state.Sends(), StateMax: oplog.SnapshotMax,
+	h := wire.RaftHello{EntryMin: oplog.RecordVersion, EntryMax: oplog.RecordVersion, StateMin: oplog.SnapshotMin, StateMax: oplog.SnapshotMax,
 		Reads: oplog.Reads(), Wire: n.cfg.Addresses.AdvertiseWire, HTTP: n.cfg.Addresses.AdvertiseHTTP, Version: n.cfg.Version}
 	_ = n.state.Read(func(v *oplog.View) error { // a closing state has no name to tell
 		h.ClusterID, h.Needs = v.Cluster(), v.Needs()

@@ -373,7 +373,7 @@ func TestNewKindsWaitForTheOldestMember(t *testing.T) {
 	if !strings.Contains(said, "the log holds operations that the peer (0.9) does not read (set_limit, audit): upgrade it") {
 		t.Errorf("a member that cannot read the log: %q", said)
 	}
-	if said := hello(t, addr, 9, &wire.RaftHello{Version: "0.9", StateMin: 7, StateMax: 8}); !strings.Contains(said, "snapshots of formats 2 to 2, the peer (0.9) 7 to 8") {
+	if said := hello(t, addr, 9, &wire.RaftHello{Version: "0.9", StateMin: 7, StateMax: 8}); !strings.Contains(said, "snapshots of formats 3 to 3, the peer (0.9) 7 to 8") {
 		t.Errorf("a peer of another state: %q", said)
 	}
 	if said := hello(t, addr, 9, &wire.RaftHello{Version: "2.0", Needs: []byte{200}}); !strings.Contains(said, "does not read (kind 200): upgrade it") {

@@ -28,7 +28,7 @@ func withFiles(cfg Config, f func(raft.Config, commit.Offline) error) (err error
 	if err != nil {
 		return err
 	}
-	st, err := oplog.Open(filepath.Join(cfg.Home, "state.db"), oplog.Options{RetainOps: cfg.Storage.RetainOps, RetainTime: cfg.Storage.RetainTime, Keys: keys, Skip: skip})
+	st, err := oplog.Open(filepath.Join(cfg.Home, stateDir), oplog.Options{RetainOps: cfg.Storage.RetainOps, RetainTime: cfg.Storage.RetainTime, Keys: keys, Skip: skip})
 	if err != nil {
 		return err
 	}
@@ -40,7 +40,7 @@ func withFiles(cfg Config, f func(raft.Config, commit.Offline) error) (err error
 // Restore fills a home that has no state from a backup directory, and makes its node the only member of a cluster that
 // begins there. The other nodes join with empty homes.
 func Restore(cfg Config, dir string, to archive.Target) (at oplog.Point, err error) {
-	path := filepath.Join(cfg.Home, "state.db")
+	path := filepath.Join(cfg.Home, stateDir)
 	if _, err := os.Stat(filepath.Join(cfg.Home, "raft", "log")); err == nil {
 		return at, fmt.Errorf("%s has a log already: restore into an empty home", cfg.Home)
 	}

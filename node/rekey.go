@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/seal"
@@ -32,17 +31,17 @@ const (
 var errRekey = errors.New("a change of its encryption was cut short; the same `cairn key` command finishes it")
 
 // Encrypt turns the home of a node that does not run into an encrypted one. Of one that is, it encrypts what is kept beside it.
-func Encrypt(ctx context.Context, cfg Config, kept []Kept) error {
+func Encrypt(ctx context.Context, cfg Config) error {
 	cfg = cfg.withDefaults()
 	if !cfg.Storage.Encryption.On() {
 		return fmt.Errorf("%w: no master key is configured", seal.ErrKey)
 	}
 	work := filepath.Join(cfg.Home, rekeyDir)
 	if _, err := os.Stat(filepath.Join(work, rekeyDone)); err == nil {
-		return finishRekey(ctx, cfg, kept)
+		return finishRekey(ctx, cfg)
 	}
 	if seal.Exists(cfg.Home) { // what is kept elsewhere than in the home may still be plain
-		return finishRekey(ctx, cfg, kept)
+		return finishRekey(ctx, cfg)
 	}
 	masters, err := cfg.Storage.Encryption.Masters(ctx)
 	if err != nil {
@@ -55,32 +54,7 @@ func Encrypt(ctx context.Context, cfg Config, kept []Kept) error {
 	if err != nil {
 		return err
 	}
-	return finishRekey(ctx, cfg, kept)
-}
-
-// Rewrite brings all files of a node that does not run under the active data key, and drops the others.
-func Rewrite(ctx context.Context, cfg Config, kept []Kept) error {
-	cfg = cfg.withDefaults()
-	if _, err := os.Stat(filepath.Join(cfg.Home, rekeyDir, rekeyDone)); err != nil {
-		keys, err := openKeys(ctx, cfg)
-		if err != nil {
-			return err
-		}
-		if keys == nil {
-			return fmt.Errorf("home %s is %w", cfg.Home, seal.ErrPlain)
-		}
-		if err := convert(cfg, filepath.Join(cfg.Home, rekeyDir), func() (from, to *seal.Ring, err error) { return keys, keys, nil }); err != nil {
-			return err
-		}
-	}
-	if err := finishRekey(ctx, cfg, kept); err != nil {
-		return err
-	}
-	keys, err := openKeys(ctx, cfg)
-	if err != nil {
-		return err
-	}
-	return keys.Retire()
+	return finishRekey(ctx, cfg)
 }
 
 // convert makes the new files in a directory. The state is locked meanwhile: no node runs in this home.
@@ -92,15 +66,14 @@ func convert(cfg Config, work string, rings func() (from, to *seal.Ring, err err
 	if err != nil {
 		return err
 	}
-	const state = "state.db"
-	if _, err := os.Stat(filepath.Join(cfg.Home, state)); err != nil {
+	if _, err := os.Stat(filepath.Join(cfg.Home, stateDir)); err != nil {
 		return fmt.Errorf("home %s has no state: %w", cfg.Home, err)
 	}
-	st, err := oplog.Open(filepath.Join(cfg.Home, state), oplog.Options{Keys: from})
+	st, err := oplog.Open(filepath.Join(cfg.Home, stateDir), oplog.Options{Keys: from})
 	if err != nil {
 		return err
 	}
-	err = st.Copy(filepath.Join(work, state), oplog.Options{Keys: to})
+	err = st.Copy(filepath.Join(work, stateDir), oplog.Options{Keys: to})
 	if err == nil {
 		err = raft.Convert(filepath.Join(cfg.Home, "raft"), filepath.Join(work, "raft"), from, to)
 	}
@@ -127,7 +100,7 @@ func syncDir(dir string) error {
 }
 
 // finishRekey puts what is new in the place of what is old. Each step may have been done before.
-func finishRekey(ctx context.Context, cfg Config, kept []Kept) error {
+func finishRekey(ctx context.Context, cfg Config) error {
 	if err := stopped(cfg.Home); err != nil {
 		return err
 	}
@@ -143,10 +116,8 @@ func finishRekey(ctx context.Context, cfg Config, kept []Kept) error {
 	if err != nil {
 		return err
 	}
-	for _, k := range kept {
-		if err := k.rewrite(keys); err != nil {
-			return fmt.Errorf("%s: %w", k.Path, err)
-		}
+	if err := rewriteKept(cfg, keys); err != nil {
+		return err
 	}
 	return errors.Join(os.RemoveAll(work), syncDir(cfg.Home))
 }
@@ -154,12 +125,12 @@ func finishRekey(ctx context.Context, cfg Config, kept []Kept) error {
 // placeFiles moves files that are whole from a directory into the home, and removes what is made from them. Each step may have been
 // done before.
 func placeFiles(home, work string) error {
-	for _, name := range []string{seal.RingFile, "state.db", filepath.Join("raft", "log"), filepath.Join("raft", "snapshots")} {
+	for _, name := range []string{seal.RingFile, stateDir, filepath.Join("raft", "log"), filepath.Join("raft", "snapshots")} {
 		from, to := filepath.Join(work, name), filepath.Join(home, name)
 		if _, err := os.Stat(from); errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		if filepath.Dir(name) == "raft" {
+		if name != seal.RingFile {
 			if err := os.RemoveAll(to); err != nil {
 				return err
 			}
@@ -181,16 +152,25 @@ func Held(home string) bool { return stopped(home) != nil }
 
 // stopped is an error while a process has the state open.
 func stopped(home string) error {
-	f, err := os.Open(filepath.Join(home, "state.db"))
-	if errors.Is(err, fs.ErrNotExist) {
+	if dir := filepath.Join(home, stateDir); oplog.Held(dir) {
+		return fmt.Errorf("state %s: %w", dir, oplog.ErrHeld)
+	}
+	return nil
+}
+
+// rewriteKept seals the files of this host's surfaces anew, when none has them open.
+func rewriteKept(cfg Config, keys *seal.Ring) error {
+	if cfg.Storage.Kept == nil {
 		return nil
 	}
+	kept, err := cfg.Storage.Kept(keys)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil { // the lock goes with the descriptor
-		return fmt.Errorf("state %s: held by another process", f.Name())
+	for _, k := range kept {
+		if err := k.rewrite(keys); err != nil {
+			return fmt.Errorf("%s: %w", k.Path, err)
+		}
 	}
 	return nil
 }

@@ -59,7 +59,7 @@ func (n *Node) scrub(ctx context.Context) error {
 // selfHeal leaves word for the next start of a node that is alone. Where it cannot, on a full disk perhaps, the node goes on: what
 // is damaged is found again.
 func (n *Node) selfHeal(why error) {
-	if !n.state.Summed() || !soleNode(n.cfg, n.state) {
+	if !soleNode(n.cfg, n.state) {
 		n.log.Error("the others cannot heal the state now; alone, restore a backup")
 		return
 	}

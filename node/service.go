@@ -43,6 +43,7 @@ type Service struct {
 	agreed   atomic.Int64 // of agreements: the last comparison with the peers
 	timings  *timings
 	backups  spool
+	rotation rotation
 	disk     *disk.Space
 	certs    map[string]*certificates
 	asking   atomic.Int64  // recalls under way

@@ -24,7 +24,7 @@ func (s *Service) leftovers() api.Leftovers {
 	var purged oplog.Index
 	_ = s.state.Read(func(v *oplog.View) error { purged = v.Purged(); return nil }) // a closing state says 0
 	e, _ := readErased(s.cfg.Home)                                                  // the task that writes it logs what is wrong with it
-	return api.Leftovers{SetAside: setAsides(s.cfg.Home), HoldPurge: purged > e.Rewritten}
+	return api.Leftovers{SetAside: setAsides(s.cfg.Home), HoldPurge: purged > e.Rewritten, OldKeys: s.rotation.parts()}
 }
 
 // own is what a node tells another of itself, as the extension of CLUSTER_STATUS_RESULT.

@@ -25,7 +25,7 @@ type platter struct {
 }
 
 const (
-	stateFile = "state.db"
+	stateFile = "state"
 	metaFile  = "meta"
 	segments  = "segments"
 )
@@ -44,8 +44,8 @@ func (p *platter) broken(name string) error {
 	return nil
 }
 
-// sync stands before every sync of the state's file.
-func (p *platter) sync(sync func() error) error {
+// sync stands before every sync of the state's files.
+func (p *platter) sync(_ string, sync func() error) error {
 	if err := p.broken(stateFile); err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func TestAFailedSyncLosesNothing(t *testing.T) {
 				disks[i] = &platter{}
 				cfg.Seams.LogFiles, cfg.Seams.SyncState = disks[i], disks[i].sync
 				cfg.Limits.ApplyTimeout, cfg.Raft.Election = 2*time.Second, 3*time.Second
-				cfg.Raft.SegmentBytes = 32 << 10 // so that the file beside the segments is written now and then
+				cfg.Raft.SegmentBytes, cfg.Storage.StateBuffer = 32<<10, 64<<10 // so that the file beside the segments and the state's are written now and then
 			})
 			victim := c.leader()
 			if !tc.leader {
@@ -171,9 +171,8 @@ func TestAFailedSyncUnderASnapshot(t *testing.T) {
 		}
 		return c.nodes[lead].Service().RaftStatus().SnapshotIndex > 150
 	})
-	syncs := 0
-	c.cfgs[away].Seams.SyncState = func(sync func() error) error {
-		if syncs++; syncs > 1 { // the one at the start goes well
+	c.cfgs[away].Seams.SyncState = func(path string, sync func() error) error {
+		if strings.Contains(path, "restoring") {
 			return syscall.EIO
 		}
 		return sync()

@@ -25,7 +25,7 @@ type env struct {
 
 func newEnv(t *testing.T, keys *seal.Ring) *env {
 	t.Helper()
-	s, err := Open(filepath.Join(t.TempDir(), "state.db"), Options{NoSync: true, Keys: keys})
+	s, err := Open(filepath.Join(t.TempDir(), "state"), Options{NoSync: true, Keys: keys})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 // decide what happens to memory and have nothing to say about disks.
 type diskError struct{ err error }
 
-// caught runs what may meet a damaged file.
+// caught runs what may meet damage.
 func caught(f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -20,14 +20,10 @@ func caught(f func() error) (err error) {
 	return f()
 }
 
-// met is what a panic says of a disk or of a damaged file: ours, or bbolt's, which panics where a page is not what it should be.
-// It is called by the function that recovers.
+// met is what a panic says of a disk or of damage. It is called by the function that recovers.
 func met(p any) error {
 	if d, ok := p.(diskError); ok {
 		return d.err
-	}
-	if strings.HasPrefix(panicked(), "go.etcd.io/bbolt") {
-		return fmt.Errorf("%w: bbolt: %v", ErrState, p)
 	}
 	panic(p)
 }
@@ -35,11 +31,10 @@ func met(p any) error {
 // metIn is met for what an entry does: a fault of ours there is an error that names the entry, for every node stops at it, and
 // an operator has to know which it is. It is called by the function that recovers.
 func metIn(entry string, p any) error {
-	_, disk := p.(diskError)
-	if at := panicked(); entry != "" && !disk && !strings.HasPrefix(at, "go.etcd.io/bbolt") {
-		return fmt.Errorf("%w: %s: %v in %s", ErrUnapplied, entry, p, at)
+	if _, disk := p.(diskError); entry == "" || disk {
+		return met(p)
 	}
-	return met(p)
+	return fmt.Errorf("%w: %s: %v in %s", ErrUnapplied, entry, p, panicked())
 }
 
 // panicked is the function in which the panic that is being recovered from began.

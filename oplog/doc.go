@@ -13,10 +13,10 @@
 // added to its logical part, so every entry has a time of its own and log order is time order. An entry
 // body is a msgpack map made by the proposer; the leader never re-encodes it.
 //
-// State is a bbolt file that is a pure function of the records applied to it. Apply knows no clock, no
+// State is a directory of rows (package store) that is a pure function of the records applied to it. Apply knows no clock, no
 // chance, no environment and no map order: ids, times and vectors are settled by the proposer and carried
-// in the entry. A refusal is a Result, as replicated as a success. The applied index commits in the same
-// transaction as its effects, so a record is applied exactly once across crashes.
+// in the entry. A refusal is a Result, as replicated as a success. The applied index is in the same
+// batch as its effects, so a record is applied exactly once across crashes.
 //
 // Invariant: two states that applied the same records have the same Sum (a 256-bit multiset hash of all
 // replicated keys), however the records were batched and wherever snapshots were taken.
@@ -25,6 +25,5 @@
 // OPLOG_PULL, of index catch-up, of `cairn log tail` and of subscriptions with a cursor. The window is
 // a node's own business and no part of the Sum.
 //
-// This package opens one file and starts no goroutines. Apply and Restore may be called from one
-// goroutine at a time; View and everything that reads may be called from any.
+// Apply and Restore may be called from one goroutine at a time; View and everything that reads may be called from any.
 package oplog

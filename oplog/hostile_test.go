@@ -215,10 +215,10 @@ func TestHostileFields(t *testing.T) {
 	_, want := plain.Sum()
 	for _, s := range states {
 		if _, got := s.Sum(); got != want {
-			t.Errorf("%s hashes to %s, plain to %s", s.path, got, want)
+			t.Errorf("%s hashes to %s, plain to %s", s.dir, got, want)
 		}
 		if err := s.Verify(); err != nil {
-			t.Errorf("%s: %v", s.path, err)
+			t.Errorf("%s: %v", s.dir, err)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package oplog
 import (
 	"bytes"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 )
@@ -60,6 +61,9 @@ func (a *applying) keepKey(key string, digest []byte, ttl Time, results []Result
 	k := keyRecord{Digest: digest, Expires: a.hlc.Time() + ttl, Kept: a.index, Results: results}
 	write(a.txn, tKey, a.db, []byte(key), &k)
 	a.put(tKeyExpiry, a.db, expiryKey(k.Expires, key), be64(uint64(k.Kept)))
+	if from, known := a.expiry[a.db]; known {
+		a.expiry[a.db] = min(from, uint64(k.Expires))
+	}
 	a.keys++
 }
 
@@ -79,23 +83,26 @@ func (a *applying) noteKeys(m *Memory, keys ...string) {
 func expiryKey(t Time, key string) []byte { return append(be64(uint64(t)), key...) }
 
 // expireKeys drops keys whose window has passed, in the order of their times, a few an entry: more than the entry added, so the
-// table cannot outgrow its window.
+// table cannot outgrow its window. What is known of the first of them only saves looking: those that went would be passed over each time.
 func (a *applying) expireKeys() {
-	few := 4 + 2*a.keys
-	b := a.bucket(tKeyExpiry, a.db)
-	k, _ := b.Bucket.Cursor().First()
-	b.look(nil, k, nil)
-	if k == nil || Time(beUint64(k)) > a.hlc.Time() { // the time is never sealed
+	from, known := a.expiry[a.db]
+	now := uint64(a.hlc.Time())
+	if known && from > now {
 		return
 	}
+	few := 4 + 2*a.keys
 	var gone [][]byte
-	a.scan(tKeyExpiry, a.db, nil, func(k, kept []byte) bool {
-		if len(gone) == few || !a.over(Time(beUint64(k)), Index(beUint64(kept))) {
+	next := uint64(math.MaxUint64) // when there is none
+	a.scanFrom(tKeyExpiry, a.db, be64(from), func(k, kept []byte) bool {
+		at := beUint64(k)
+		if len(gone) == few || at > now || Index(beUint64(kept))+keyRecords > a.index {
+			next = at
 			return false
 		}
 		gone = append(gone, bytes.Clone(k))
 		return true
 	})
+	a.expiry[a.db] = next
 	for _, k := range gone {
 		a.del(tKeyExpiry, a.db, k)
 		a.del(tKey, a.db, k[8:])

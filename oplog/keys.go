@@ -75,30 +75,54 @@ const (
 	tGrantRevoked  tableID = 70 // time 0 signature
 )
 
-// tableNames are the bbolt bucket names, readable in any bbolt browser.
-var tableNames = map[tableID][]byte{
-	tControl: []byte("control"), tDatabase: []byte("databases"), tDatabaseName: []byte("database-names"),
-	tToken: []byte("tokens"), tNode: []byte("nodes"), tLimit: []byte("limits"), tAudit: []byte("audits"), tTokenUse: []byte("token-uses"), tStats: []byte("stats"), tMemory: []byte("memories"),
-	tRID: []byte("rids"), tVector: []byte("vectors"), tVectorOdd: []byte("vectors-odd"), tEmbedding: []byte("embedding"), tCreated: []byte("by-created"), tNamespace: []byte("by-namespace"),
-	tDue: []byte("by-due"), tRevision: []byte("revisions"), tEdge: []byte("edges"), tTriple: []byte("triples"),
-	tBySource: []byte("edges-by-source"), tByTarget: []byte("edges-by-target"), tClaim: []byte("claims"),
-	tStatement: []byte("statements"), tClaimBy: []byte("claims-by-entity"), tAlias: []byte("aliases"),
-	tEntity: []byte("entities"), tEntityMemory: []byte("memories-by-entity"), tSession: []byte("sessions"),
-	tSessionMemory: []byte("memories-by-session"), tActivePair: []byte("active-pairs"),
-	tActiveSession: []byte("active-sessions"), tSessionStart: []byte("active-by-start"),
-	tEvent: []byte("events"), tEventHash: []byte("events-by-hash"), tEventSummary: []byte("events-by-summary"),
-	tEventSession: []byte("event-sessions"), tEventCount: []byte("event-counts"),
-	tKey: []byte("keys"), tKeyExpiry: []byte("keys-by-expiry"), tForeign: []byte("foreign"),
-	tFolded: []byte("entities-folded"), tPast: []byte("past"), tConflict: []byte("conflicts"),
-	tConflictPair: []byte("conflicts-by-pair"), tConflictOrder: []byte("conflicts-in-order"),
-	tConflictSide: []byte("conflicts-by-side"), tTrigger: []byte("triggers"), tTriggerOrder: []byte("triggers-in-order"),
-	tTriggerCool: []byte("triggers-by-cooldown"), tPattern: []byte("patterns"), tMind: []byte("mind"),
-	tFeedback: []byte("feedback"), tSessionPair: []byte("sessions-by-pair"),
-	tNamespaceSum: []byte("namespace-sums"),
-	tOperator:     []byte("operator"), tIdentity: []byte("identities"), tReceipt: []byte("receipts"),
-	tReceiptBy: []byte("receipts-by-payer"), tReceiptTime: []byte("receipts-by-time"), tReceiptOf: []byte("receipts-by-memory"),
-	tGrant: []byte("grants"), tGrantOrder: []byte("grants-by-number"), tGrantAction: []byte("grants-by-action"),
-	tGrantSubject: []byte("grants-by-subject"), tGrantRevoked: []byte("grants-by-revocation"),
+// tableNames are for errors.
+var tableNames = map[tableID]string{
+	tControl: "control", tDatabase: "databases", tDatabaseName: "database-names",
+	tToken: "tokens", tNode: "nodes", tLimit: "limits", tAudit: "audits", tTokenUse: "token-uses", tStats: "stats", tMemory: "memories",
+	tRID: "rids", tVector: "vectors", tVectorOdd: "vectors-odd", tEmbedding: "embedding", tCreated: "by-created", tNamespace: "by-namespace",
+	tDue: "by-due", tRevision: "revisions", tEdge: "edges", tTriple: "triples",
+	tBySource: "edges-by-source", tByTarget: "edges-by-target", tClaim: "claims",
+	tStatement: "statements", tClaimBy: "claims-by-entity", tAlias: "aliases",
+	tEntity: "entities", tEntityMemory: "memories-by-entity", tSession: "sessions",
+	tSessionMemory: "memories-by-session", tActivePair: "active-pairs",
+	tActiveSession: "active-sessions", tSessionStart: "active-by-start",
+	tEvent: "events", tEventHash: "events-by-hash", tEventSummary: "events-by-summary",
+	tEventSession: "event-sessions", tEventCount: "event-counts",
+	tKey: "keys", tKeyExpiry: "keys-by-expiry", tForeign: "foreign",
+	tFolded: "entities-folded", tPast: "past", tConflict: "conflicts",
+	tConflictPair: "conflicts-by-pair", tConflictOrder: "conflicts-in-order",
+	tConflictSide: "conflicts-by-side", tTrigger: "triggers", tTriggerOrder: "triggers-in-order",
+	tTriggerCool: "triggers-by-cooldown", tPattern: "patterns", tMind: "mind",
+	tFeedback: "feedback", tSessionPair: "sessions-by-pair",
+	tNamespaceSum: "namespace-sums",
+	tOperator:     "operator", tIdentity: "identities", tReceipt: "receipts",
+	tReceiptBy: "receipts-by-payer", tReceiptTime: "receipts-by-time", tReceiptOf: "receipts-by-memory",
+	tGrant: "grants", tGrantOrder: "grants-by-number", tGrantAction: "grants-by-action",
+	tGrantSubject: "grants-by-subject", tGrantRevoked: "grants-by-revocation",
+	tMeta: "meta", tLog: "log",
+}
+
+// What is no part of the Sum, in the database 0: each node may keep its own.
+const (
+	tMeta tableID = 254 // see the keys beside mark
+	tLog  tableID = 255 // index → retained
+)
+
+// rowHead stands before the key of every row: the database, four bytes, and the table. So what a database holds is one range, and
+// a table of it another.
+const rowHead = 5
+
+// appendRow appends the key of a row in the store.
+func appendRow(dst []byte, table tableID, db DB, key []byte) []byte {
+	return append(append(binary.BigEndian.AppendUint32(dst, uint32(db)), byte(table)), key...)
+}
+
+// rowOf takes the key of a row apart.
+func rowOf(key []byte) (table tableID, db DB, rest []byte, ok bool) {
+	if len(key) < rowHead {
+		return 0, 0, nil, false
+	}
+	return tableID(key[4]), DB(binary.BigEndian.Uint32(key)), key[rowHead:], true
 }
 
 // The keys of tMind.
@@ -108,6 +132,8 @@ var (
 	mindWeights     = []byte("weights")     // Weights
 	mindSettings    = []byte("settings")    // Settings
 )
+
+func dbKey(db DB) []byte { return binary.BigEndian.AppendUint32(nil, uint32(db)) }
 
 func be64(v uint64) []byte { return binary.BigEndian.AppendUint64(make([]byte, 0, 16), v) }
 

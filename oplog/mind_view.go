@@ -172,7 +172,7 @@ func (v *View) EntityMemories(db DB, name string, f func(*Memory) bool) {
 }
 
 // NamesEntities says whether a database knows any entity.
-func (v *View) NamesEntities(db DB) bool { return v.bucket(tFolded, db) != nil }
+func (v *View) NamesEntities(db DB) bool { return v.has(tFolded, db, nil) }
 
 // EntitiesFolded are the entities whose name has a folded form, at most limit.
 func (v *View) EntitiesFolded(db DB, folded string, limit int) (names []string) {
@@ -189,14 +189,14 @@ func (v *View) EntitiesFrom(db DB, from string, f func(Entity) bool) {
 	v.scanFrom(tEntity, db, []byte(from), func(_, val []byte) bool { return f(decode[Entity](val)) })
 }
 
-// EdgesBehind walks the relations behind an id, in the file's order, which is that of the ids where they are not sealed.
+// EdgesBehind walks the relations behind an id, by their ids.
 func (v *View) EdgesBehind(db DB, id string, f func(Edge) bool) {
-	v.scanFrom(tEdge, db, []byte(id), func(k, val []byte) bool { return string(k) == id || f(decode[Edge](val)) })
+	v.scanBehind(tEdge, db, []byte(id), func(_, val []byte) bool { return f(decode[Edge](val)) })
 }
 
 // ClaimsBehind walks the claims in the same way.
 func (v *View) ClaimsBehind(db DB, id string, f func(StoredClaim) bool) {
-	v.scanFrom(tClaim, db, []byte(id), func(k, val []byte) bool { return string(k) == id || f(decode[StoredClaim](val)) })
+	v.scanBehind(tClaim, db, []byte(id), func(_, val []byte) bool { return f(decode[StoredClaim](val)) })
 }
 
 // Sessions walks the sessions of a namespace and a client, the newest first.

@@ -20,17 +20,19 @@ func (op *Purge) apply(a *applying) (Result, *Error) {
 	var found []*Memory
 	next, looked := "", 0
 	end := timeKey(op.Before, 0)
-	b := a.bucket(tCreated, a.db)
-	c := b.Cursor()
-	for k, _ := c.Seek(from); k != nil && bytes.Compare(k, end) < 0; k, _ = c.Next() {
+	a.scanFrom(tCreated, a.db, from, func(k, _ []byte) bool {
+		if bytes.Compare(k, end) >= 0 {
+			return false
+		}
 		if looked++; looked > purgeStep {
 			next = hex.EncodeToString(k)
-			break
+			return false
 		}
 		if m, ok := a.memoryAt(Seq(beUint64(k[8:]))); ok && op.takes(m) {
 			found = append(found, m)
 		}
-	}
+		return true
+	})
 	r := Result{ID: next}
 	gone := map[string]bool{}
 	for _, m := range found {
@@ -103,9 +105,7 @@ func (a *applying) keysUnder(table tableID, prefix []byte) (keys [][]byte) {
 func (a *applying) dropName(name string) {
 	prefix := joinKey(name, "")
 	for _, table := range []tableID{tEntityMemory, tBySource, tByTarget, tClaimBy} {
-		named := false
-		a.scan(table, a.db, prefix, func([]byte, []byte) bool { named = true; return false })
-		if named {
+		if a.has(table, a.db, prefix) {
 			return
 		}
 	}

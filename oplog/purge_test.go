@@ -24,7 +24,9 @@ func TestPurgeLeavesNoWord(t *testing.T) {
 			}
 			rows := func() string {
 				var b bytes.Buffer
-				if err := s.Read(func(v *View) error { return writeRows(&b, v.tx, v.c) }); err != nil {
+				if err := s.Read(func(v *View) error {
+					return v.rows(func(k, val []byte) error { b.Write(k); b.Write(val); return nil })
+				}); err != nil {
 					t.Fatal(err)
 				}
 				return b.String()

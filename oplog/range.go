@@ -47,21 +47,6 @@ func (s *Snapshot) Point() Point {
 	return Point{Index: s.mark.index, Term: s.mark.term, Sum: s.mark.sum}
 }
 
-// Verify computes the hash of what the state holds and compares it with the one it has kept. It reads everything, the log's
-// window too, whose records Apply has to read when they leave it.
-func (s *State) Verify() error {
-	return s.read(func(v *View) error {
-		c := v.log().Cursor()
-		for k, val := c.First(); k != nil; k, val = c.Next() {
-			_ = decode[retained](val)
-		}
-		if got := v.Recount(); got != v.mark.sum {
-			return fmt.Errorf("%w: it hashes to %s and says %s", ErrState, got, v.mark.sum)
-		}
-		return nil
-	})
-}
-
 // WriteRange streams the records after since, up to the view.
 func (v *View) WriteRange(w io.Writer, since Index) error {
 	if first, _, _, ok := v.Retained(); since > v.mark.index {
@@ -95,19 +80,19 @@ func (v *View) writeRecords(w io.Writer, since Index) error {
 	if _, err := w.Write(append(head, v.mark.sum.bytes()...)); err != nil {
 		return err
 	}
-	c := v.log().Cursor()
-	for k, val := c.Seek(be64(uint64(since) + 1)); k != nil; k, val = c.Next() {
-		r := decode[retained](val)
-		b := append(append(make([]byte, 0, 28), k...), r.HLC[:]...)
+	var err error
+	v.records(since+1, func(at Index, r *retained) bool {
+		b := append(binary.BigEndian.AppendUint64(make([]byte, 0, 28), uint64(at)), r.HLC[:]...)
 		b = binary.BigEndian.AppendUint32(b, uint32(len(r.Data)))
-		if _, err := w.Write(b); err != nil {
-			return err
+		if _, err = w.Write(b); err == nil {
+			_, err = w.Write(r.Data)
 		}
-		if _, err := w.Write(r.Data); err != nil {
-			return err
-		}
+		return err == nil
+	})
+	if err != nil {
+		return err
 	}
-	_, err := w.Write(be64(0))
+	_, err = w.Write(be64(0))
 	return err
 }
 

@@ -2,6 +2,7 @@ package oplog
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/vmihailenco/msgpack/v5"
 )
@@ -64,46 +65,36 @@ func (h *HLC) DecodeMsgpack(d *msgpack.Decoder) error {
 // trimBatch bounds what one Apply drops: more than it adds, so the window shrinks to its size in the end.
 const trimBatch = 64
 
-func (s *State) trim(t *txn, m *mark) error {
-	log := t.log()
-	c := log.Cursor()
+func (s *State) trim(t *txn, m *mark) {
 	cutoff := m.last.Millis() - min(m.last.Millis(), uint64(s.opts.RetainTime.Milliseconds()))
-	for range trimBatch {
-		k, v := c.First()
-		if k == nil || Index(beUint64(k)) == m.index {
-			return nil
+	left := trimBatch
+	t.scanFrom(tLog, 0, be64(uint64(m.first)), func(k, v []byte) bool {
+		at := Index(beUint64(k))
+		m.first = at
+		if left--; left < 0 || at == m.index {
+			return false
 		}
 		r := decode[retained](v)
 		if m.ops <= uint64(s.opts.RetainOps) && r.HLC.Millis() >= cutoff {
-			return nil
+			return false
 		}
 		m.ops -= min(m.ops, uint64(r.Ops))
-		if err := log.Delete(k); err != nil {
-			return err
-		}
+		m.first = at + 1
+		t.unset(tLog, 0, k)
 		last := r.HLC.Add(uint32(max(entries(r.Data), 1) - 1))
-		if err := t.meta().Put(keyTrimmed, last[:]); err != nil {
-			return err
-		}
-	}
-	return nil
+		t.set(tMeta, 0, keyTrimmed, last[:])
+		return true
+	})
 }
 
-// cutLog drops the window: it begins anew behind the entry at a time. A log of a million records is dropped in half a second.
-func (t *txn) cutLog(last HLC) {
-	id := bucketID{table: tLog}
-	t.log() // what is known of the way to it is looked at
-	delete(t.buckets, id)
-	err := t.tx.DeleteBucket(bktLog)
-	if err == nil {
-		_, err = t.tx.CreateBucket(bktLog)
+// cutLog drops the window: it begins anew behind the record under way.
+func (t *txn) cutLog(m *mark) {
+	all := under(tLog, 0, nil)
+	if err := t.b.DeleteRange(all.lower, all.upper); err != nil {
+		broken(tLog, 0, err)
 	}
-	if err == nil {
-		err = t.meta().Put(keyTrimmed, last[:])
-	}
-	if err != nil {
-		panic(diskError{fmt.Errorf("cut log: %w", err)})
-	}
+	m.first = m.index + 1
+	t.set(tMeta, 0, keyTrimmed, m.last[:])
 }
 
 func entries(record []byte) int {
@@ -116,61 +107,70 @@ func entries(record []byte) int {
 
 // Trimmed is the time of the newest entry that has left the window; ok is false while none has.
 func (v *View) Trimmed() (h HLC, ok bool) {
-	b := v.meta().Get(keyTrimmed)
-	ok = copy(h[:], b) == len(h)
+	ok = copy(h[:], v.get(tMeta, 0, keyTrimmed)) == len(h)
 	return h, ok
 }
 
 // Retained says which part of the log the state still holds: the indexes of the first and the last record,
 // and the time of the first. ok is false when it holds none.
 func (v *View) Retained() (first, last Index, since HLC, ok bool) {
-	c := v.log().Cursor()
-	k, val := c.First()
-	if k == nil {
-		return 0, 0, since, false
-	}
-	first, since = Index(beUint64(k)), decode[retained](val).HLC
-	k, _ = c.Last()
-	return first, Index(beUint64(k)), since, true
+	v.scanFrom(tLog, 0, be64(uint64(v.mark.first)), func(k, val []byte) bool {
+		first, since, ok = Index(beUint64(k)), decode[retained](val).HLC, true
+		return false
+	})
+	v.scanBack(tLog, 0, nil, func(k, _ []byte) bool {
+		last = Index(beUint64(k))
+		return false
+	})
+	return first, last, since, ok
+}
+
+// records walks the retained records from an index on.
+func (v *View) records(from Index, f func(Index, *retained) bool) {
+	v.scanFrom(tLog, 0, be64(uint64(max(from, v.mark.first))), func(k, val []byte) bool {
+		r := decode[retained](val)
+		return f(Index(beUint64(k)), &r)
+	})
 }
 
 // Log walks the applied entries from the record at or after an index, in order, until f says stop.
 // Entries and operations that did nothing are left out. Of the results, only Rows are kept, all with the first.
-func (v *View) Log(from Index, f func(Outcome) bool) error {
-	c := v.log().Cursor()
-	for k, val := c.Seek(be64(uint64(from))); k != nil; k, val = c.Next() {
-		r := decode[retained](val)
-		_, bodies, err := DecodeRecord(r.Data)
-		if err != nil {
-			return fmt.Errorf("log record %d: %w", beUint64(k), err)
-		}
-		void := map[int]bool{}
-		for _, i := range r.Void {
-			void[i] = true
+func (v *View) Log(from Index, f func(Outcome) bool) (err error) {
+	v.records(from, func(at Index, r *retained) bool {
+		_, bodies, derr := DecodeRecord(r.Data)
+		if derr != nil {
+			err = fmt.Errorf("log record %d: %w", at, derr)
+			return false
 		}
 		for i, b := range bodies {
-			if void[i] {
+			if slices.Contains(r.Void, i) {
 				continue
 			}
-			e, err := DecodeEntry(b)
-			if err != nil {
-				return fmt.Errorf("log record %d entry %d: %w", beUint64(k), i, err)
+			e, derr := DecodeEntry(b)
+			if derr != nil {
+				err = fmt.Errorf("log record %d entry %d: %w", at, i, derr)
+				return false
 			}
-			o := Outcome{Index: Index(beUint64(k)), Number: i, HLC: r.HLC.Add(uint32(i)), Entry: &e}
-			e.Ops = without(e.Ops, r.Idle[i])
-			o.Results = make([]Result, len(e.Ops))
-			for j := range o.Results {
-				o.Results[j].Changed = true
-			}
-			if len(o.Results) > 0 {
-				o.Results[0].Rows = r.Rows[i]
-			}
-			if !f(o) {
-				return nil
+			if !f(r.outcome(at, i, e)) {
+				return false
 			}
 		}
+		return true
+	})
+	return err
+}
+
+// outcome is what became of an entry of the record, as far as the window keeps it.
+func (r *retained) outcome(at Index, i int, e Entry) Outcome {
+	e.Ops = without(e.Ops, r.Idle[i])
+	o := Outcome{Index: at, Number: i, HLC: r.HLC.Add(uint32(i)), Entry: &e, Results: make([]Result, len(e.Ops))}
+	for j := range o.Results {
+		o.Results[j].Changed = true
 	}
-	return nil
+	if len(o.Results) > 0 {
+		o.Results[0].Rows = r.Rows[i]
+	}
+	return o
 }
 
 // SeekHLC finds the index of the first retained record that has an entry at h or after it, by halving: times grow
@@ -180,21 +180,19 @@ func (v *View) SeekHLC(h HLC) Index {
 	if !ok {
 		return 0
 	}
-	log := v.log()
 	lo, hi := first, last+1 // the answer is in [lo, hi]
 	for lo < hi {
 		mid := lo + (hi-lo)/2
-		k, val := log.Cursor().Seek(be64(uint64(mid)))
-		if k == nil {
-			hi = mid
-			continue
-		}
-		r := decode[retained](val)
-		_, bodies, err := DecodeRecord(r.Data)
-		if err != nil || !r.HLC.Add(uint32(max(len(bodies), 1)-1)).Less(h) {
-			hi = mid
+		at, before := Index(0), false
+		v.records(mid, func(i Index, r *retained) bool {
+			_, bodies, err := DecodeRecord(r.Data)
+			at, before = i, err == nil && r.HLC.Add(uint32(max(len(bodies), 1)-1)).Less(h)
+			return false
+		})
+		if before {
+			lo = at + 1
 		} else {
-			lo = Index(beUint64(k)) + 1
+			hi = mid
 		}
 	}
 	return lo

@@ -20,7 +20,7 @@ func TestLogWindow(t *testing.T) {
 		{"not yet", Options{NoSync: true, RetainOps: 1000, RetainTime: 1000 * time.Hour}, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s, err := Open(filepath.Join(t.TempDir(), "state.db"), c.opts)
+			s, err := Open(filepath.Join(t.TempDir(), "state"), c.opts)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -66,7 +66,7 @@ func TestLogWindow(t *testing.T) {
 
 // TestLogKeepsRows: the log says which memories an entry touched that its operations do not name.
 func TestLogKeepsRows(t *testing.T) {
-	s, err := Open(filepath.Join(t.TempDir(), "state.db"), Options{NoSync: true})
+	s, err := Open(filepath.Join(t.TempDir(), "state"), Options{NoSync: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,7 @@ func (t *txn) skip(r Record, next *mark) {
 		}
 	}
 	next.last = h
-	t.cutLog(h)
+	t.cutLog(next)
 	next.ops = 0
 	t.undo = t.undo[:0]
 	a := &applying{txn: t, hlc: h, index: r.Index}

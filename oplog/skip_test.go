@@ -6,8 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	bolt "go.etcd.io/bbolt"
 )
 
 // TestSkippedRecord: a record that a fault of ours cannot apply stops a state, and says which it is; states whose operator skips it
@@ -25,16 +23,14 @@ func TestSkippedRecord(t *testing.T) {
 		if _, err := s.Apply(good); err != nil {
 			t.Fatal(err)
 		}
-		s.followed()
-		if err := s.db.Update(func(tx *bolt.Tx) error {
-			txn := newTxn(tx, s.c, nil)
-			var id []byte
-			txn.scan(tClaim, 1, nil, func(k, _ []byte) bool { id = append(id, k...); return false })
-			return txn.bucket(tClaim, 1).Delete(id)
-		}); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.ways.Follow(); err != nil {
+		b := s.live.Batch()
+		defer b.Close()
+		txn := newTxn(b)
+		txn.b = b
+		var id []byte
+		txn.scan(tClaim, 1, nil, func(k, _ []byte) bool { id = append(id, k...); return false })
+		txn.unset(tClaim, 1, id)
+		if err := b.Commit(); err != nil {
 			t.Fatal(err)
 		}
 		return s

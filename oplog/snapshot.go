@@ -1,6 +1,7 @@
 package oplog
 
 import (
+	"bufio"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
@@ -9,51 +10,25 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"sync"
+	"strconv"
 
 	"github.com/klauspost/compress/zstd"
-	bolt "go.etcd.io/bbolt"
 
-	"github.com/cairndb/cairn/oplog/seal"
+	"github.com/cairndb/cairn/oplog/store"
 )
 
 // A snapshot stream is
 //
-//	"CAIRNSNP" | version 2 | zstd( size u64, the rows, SHA-256 of size and rows )
-//	"CAIRNSNP" | version 1 | zstd( size u64, the state file, SHA-256 of size and file )
+//	"CAIRNSNP" | version 3 | zstd( size u64, rows, 0 uv, SHA-256 of all before it )
 //
-// Whoever writes the rows (see writeRows) has read each of them, and found it whole; size is that of the file they come from.
-// A node whose file has no sums sends the file, copied inside a read transaction. Every node reads both, and makes a new file
-// of the rows.
+// A row is key length uv, key, value length uv, value; rows are in the order of their keys, as the store has them (appendRow), none
+// twice. Size is what they take on the sender's disk, for a bar that shows progress. Who writes rows has read each from a block with the checksum it
+// was written with.
 const (
-	snapMagic = "CAIRNSNP"
-	snapFile  = SnapshotMin
-	snapRows  = SnapshotMax
+	snapMagic   = "CAIRNSNP"
+	SnapshotMin = 3 // the versions of snapshots that this one reads
+	SnapshotMax = 3
 )
-
-// The versions of snapshots that this one reads.
-const (
-	SnapshotMin = 1
-	SnapshotMax = 2
-)
-
-// snapshotOf is the version of the snapshots of a file.
-func snapshotOf(c *codec) byte {
-	if c == nil {
-		return snapFile
-	}
-	return snapRows
-}
-
-// Sends is the least version of the snapshots that this state may come to send.
-func (s *State) Sends() uint32 {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return uint32(snapshotOf(s.c))
-}
-
-// Summed says whether each row is vouched for when it is read, so that snapshots hold what was written.
-func (s *State) Summed() bool { return s.Sends() != snapFile }
 
 // ErrSnapshot says that a snapshot does not hold what it should; the state is as it was.
 var ErrSnapshot = &Error{Kind: Corrupt, Text: "unreadable snapshot"}
@@ -61,8 +36,7 @@ var ErrSnapshot = &Error{Kind: Corrupt, Text: "unreadable snapshot"}
 // A Snapshot is the state at one index, held still until it is released.
 type Snapshot struct {
 	state *State
-	tx    *bolt.Tx
-	c     *codec
+	view  *View // nil when it was released
 	mark  mark
 	// Progress, when set, is called now and then with the bytes copied and their total.
 	Progress func(done, total int64)
@@ -74,7 +48,7 @@ func (s *State) Snapshot() (*Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Snapshot{state: s, tx: v.tx, c: v.c, mark: v.mark}, nil
+	return &Snapshot{state: s, view: v, mark: v.mark}, nil
 }
 
 // Index is where the snapshot was taken.
@@ -82,42 +56,74 @@ func (s *Snapshot) Index() (index, term Index) { return s.mark.index, s.mark.ter
 
 // Release lets go of the state. It may be called twice.
 func (s *Snapshot) Release() {
-	if s.tx != nil {
-		_ = s.tx.Rollback()
-		s.tx = nil
+	if s.view != nil {
+		s.view.Close()
+		s.view = nil
 	}
 }
 
 // WriteTo streams the snapshot.
+//
+// Invariant: what it holds is flushed before it ends well. The Raft log is cut behind snapshots that were written, and so never behind
+// what a crash leaves of the state.
 func (s *Snapshot) WriteTo(w io.Writer) (int64, error) {
-	version := snapshotOf(s.c)
 	out := &counted{w: w}
-	if _, err := out.Write(append([]byte(snapMagic), version)); err != nil {
-		return out.n, err
-	}
-	z, err := zstd.NewWriter(out, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
+	err := s.write(out)
+	s.state.notice(err)
 	if err != nil {
-		return out.n, fmt.Errorf("snapshot: %w", err)
-	}
-	h := sha256.New()
-	total := s.tx.Size()
-	body := &progress{w: io.MultiWriter(z, h), total: total, report: s.Progress}
-	if _, err = body.Write(be64(uint64(total))); err == nil && version == snapFile {
-		_, err = s.tx.WriteTo(body)
-	} else if err == nil {
-		err = caught(func() error { return writeRows(body, s.tx, s.c) })
-		s.state.notice(err)
-	}
-	if err == nil {
-		_, err = z.Write(h.Sum(nil))
-	}
-	if err = errors.Join(err, z.Close()); err != nil {
 		return out.n, fmt.Errorf("snapshot: %w", err)
 	}
 	return out.n, nil
 }
 
-// Restore replaces the state by a snapshot. The stream is written beside the state file, verified, and
+func (s *Snapshot) write(out io.Writer) error {
+	if err := s.view.of.Flush(); err != nil {
+		return damage(err)
+	}
+	if _, err := out.Write(append([]byte(snapMagic), SnapshotMax)); err != nil {
+		return err
+	}
+	z, err := zstd.NewWriter(out, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
+	if err != nil {
+		return err
+	}
+	h := sha256.New()
+	body := bufio.NewWriterSize(io.MultiWriter(z, h), 64<<10)
+	total := max(s.view.of.Metrics().Disk, 1)
+	told := &progress{total: total, report: s.Progress}
+	_, _ = body.Write(be64(uint64(total))) // Flush says what became of it
+	err = s.view.rows(func(k, v []byte) error {
+		var n [binary.MaxVarintLen64]byte
+		for _, part := range [][]byte{k, v} {
+			_, _ = body.Write(binary.AppendUvarint(n[:0], uint64(len(part))))
+			if _, err := body.Write(part); err != nil {
+				return err
+			}
+		}
+		told.add(len(k) + len(v))
+		return nil
+	})
+	if err == nil {
+		err = errors.Join(body.WriteByte(0), body.Flush())
+	}
+	if err == nil {
+		_, err = z.Write(h.Sum(nil))
+	}
+	return errors.Join(err, z.Close())
+}
+
+// rows walks all rows of the state until f fails.
+func (v *View) rows(f func(k, v []byte) error) error {
+	return caught(func() (err error) {
+		v.walk(span{}, func(k, val []byte) bool {
+			err = f(k, val)
+			return err == nil
+		})
+		return err
+	})
+}
+
+// Restore replaces the state by a snapshot. The stream becomes a store beside the state's, verified, and is
 // swapped in; until then, and whenever it fails, the state is as it was. Report, unless nil, is called now and then
 // with the bytes written and their total.
 func (s *State) Restore(r io.Reader, report func(done, total int64)) error {
@@ -126,7 +132,7 @@ func (s *State) Restore(r io.Reader, report func(done, total int64)) error {
 }
 
 // CatchUp restores a snapshot that holds more than the state, or is of another cluster. One that does not is left alone:
-// the log may begin anew behind a state that is ahead of it, and whoever reads would see the past.
+// the log may begin anew behind a state that is ahead of it, and readers would see the past.
 func (s *State) CatchUp(r io.Reader, report func(done, total int64)) (taken bool, err error) {
 	return s.restore(r, report, func(of *View) (more bool, err error) {
 		err = s.Read(func(own *View) error {
@@ -138,150 +144,177 @@ func (s *State) CatchUp(r io.Reader, report func(done, total int64)) (taken bool
 }
 
 func (s *State) restore(r io.Reader, report func(done, total int64), wanted func(*View) (bool, error)) (taken bool, err error) {
-	next := s.path + ".restoring"
+	next := filepath.Join(s.dir, restoring)
 	defer func() {
 		if !taken {
-			os.Remove(next)
+			err = errors.Join(err, os.RemoveAll(next))
 		}
 	}()
-	if err := receive(next, s.opts, r, report); err != nil {
+	if err := os.RemoveAll(next); err != nil {
+		return false, fmt.Errorf("restore: %w", err)
+	}
+	if err := build(next, s.opts, func(add func(k, v []byte) error) error { return receive(r, report, add) }); err != nil {
 		return false, err
 	}
-	f, err := openFile(next, s.opts)
+	g, _, err := s.open(next)
 	if err != nil {
 		return false, fmt.Errorf("%w: %w", ErrSnapshot, err)
 	}
-	v, err := viewOf(f.db, f.c, f.ways)
-	if err == nil {
+	of := &State{dir: s.dir, live: g}
+	err = of.read(func(v *View) (err error) {
 		taken, err = wanted(v)
-		v.Close()
-	}
-	if err = errors.Join(err, f.db.Close()); err != nil || !taken {
+		return err
+	})
+	if err = errors.Join(err, g.Close()); err != nil || !taken {
 		return false, err
 	}
-	if err := s.replace(next, f.m); err != nil {
+	if err := s.swap(next); err != nil {
+		taken = false
 		return false, fmt.Errorf("restore: %w", err)
 	}
 	return true, nil
 }
 
-// replace makes the file at next the state's, between checkpoints.
-func (s *State) replace(next string, m mark) error {
-	s.scrub.spoil()
-	defer s.scrub.spoil()
-	s.d.lock()
-	defer s.d.unlock()
-	if err := s.endCheckpoints(); err != nil { // before the lock that readers wait for
-		s.d.failed.Store(&err)
-		return err
-	}
-	if err := s.swap(next, m); err != nil {
-		return err
-	}
-	return s.checkpoints()
-}
-
-// swap makes the file at next the state's.
-func (s *State) swap(next string, m mark) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.db == nil {
+// swap makes the store in a directory the state's next generation. The one before is removed when its last view ends.
+func (s *State) swap(next string) error {
+	s.mu.RLock()
+	was := s.live
+	s.mu.RUnlock()
+	if was == nil {
 		return Errorf(Internal, "state is closed")
 	}
-	s.followed()
-	if err := s.db.Close(); err != nil { // waits for open views
+	dir := filepath.Join(s.dir, strconv.Itoa(was.number+1))
+	if err := os.Rename(next, dir); err != nil {
 		return err
 	}
-	if err := os.Rename(next, s.path); err != nil {
-		return errors.Join(err, s.reopen())
-	}
-	if err := errors.Join(syncDir(filepath.Dir(s.path)), s.reopen()); err != nil {
+	if err := syncDir(s.dir); err != nil {
 		return err
+	}
+	g, m, err := s.open(dir)
+	if err != nil {
+		return err
+	}
+	g.number = was.number + 1
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.live == nil {
+		return errors.Join(Errorf(Internal, "state is closed"), g.Close())
 	}
 	s.at.Lock()
-	s.m = m
+	s.begin(g, m)
 	s.at.Unlock()
+	s.old.Go(func() {
+		was.views.Wait()
+		_ = was.Abandon()
+		_ = os.RemoveAll(was.dir)
+	})
 	return nil
 }
 
-func (s *State) reopen() error {
-	f, err := openFile(s.path, s.opts)
-	if err == nil {
-		s.use(f)
+// build makes a store of rows, which come in the order of their keys. The directory is left to the caller when that fails.
+func build(dir string, o Options, rows func(add func(k, v []byte) error) error) error {
+	b, err := store.Build(dir, o.store())
+	if err != nil {
+		return err
+	}
+	err = b.Finish(rows(b.Add))
+	if errors.Is(err, store.ErrOrder) {
+		err = fmt.Errorf("%w: %w", ErrSnapshot, err)
 	}
 	return err
 }
 
-// receive makes the state file of a snapshot stream at path and checks it.
-func receive(path string, o Options, r io.Reader, report func(done, total int64)) error {
+// maxRow is above any key or value: a record of the log is the largest.
+const maxRow = MaxRecord + 1<<20
+
+// receive reads the rows of a snapshot stream.
+func receive(r io.Reader, report func(done, total int64), add func(k, v []byte) error) error {
 	head := make([]byte, len(snapMagic)+1)
 	if _, err := io.ReadFull(r, head); err != nil {
 		return fmt.Errorf("%w: %w", ErrSnapshot, err)
 	}
-	version := head[len(snapMagic)]
-	if string(head[:len(snapMagic)]) != snapMagic || version != snapFile && version != snapRows {
-		return fmt.Errorf("%w: not a snapshot this version reads", ErrSnapshot)
+	switch version := head[len(snapMagic)]; {
+	case string(head[:len(snapMagic)]) != snapMagic:
+		return fmt.Errorf("%w: it is no snapshot", ErrSnapshot)
+	case version < SnapshotMin:
+		return fmt.Errorf("%w: it has format %d, and this version reads %d: restore it with the version that wrote it, and export it there", ErrSnapshot, version, SnapshotMax)
+	case version > SnapshotMax:
+		return fmt.Errorf("%w: it has format %d, and this version reads %d: restore it with the version that wrote it, or a later one", ErrSnapshot, version, SnapshotMax)
 	}
 	z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(64<<20))
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrSnapshot, err)
 	}
 	defer z.Close()
-	in := newSummed(z)
+	in := summed{bufio.NewReaderSize(z, 64<<10), sha256.New()}
 	var size uint64
 	if err := binary.Read(in, binary.BigEndian, &size); err != nil {
 		return fmt.Errorf("%w: %w", ErrSnapshot, err)
 	}
-	switch {
-	case version == snapRows:
-		err = build(path, o, func(b *builder) error {
-			b.progress = &progress{total: int64(size), report: report}
-			return b.steps(in)
-		})
-	default:
-		err = receiveFile(path, o, in, int64(size), report)
+	told := &progress{total: int64(size), report: report}
+	var k, v []byte
+	for {
+		if k, err = in.part(k); err == nil && len(k) > 0 {
+			v, err = in.part(v)
+		}
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrSnapshot, err)
+		}
+		if len(k) == 0 {
+			return checkTrailer(in.Reader, in.h)
+		}
+		if len(k) < rowHead {
+			return fmt.Errorf("%w: a key of %d bytes", ErrSnapshot, len(k))
+		}
+		if err := add(k, v); err != nil {
+			return err
+		}
+		told.add(len(k) + len(v))
 	}
-	if err != nil {
-		return err
-	}
-	return checkTrailer(in.Reader, in.h)
 }
 
-// receiveFile takes the rows out of a file. It needs them in any order, so the file is spooled; sealed, where they are not
-// to be on the disk as they are.
-func receiveFile(path string, o Options, in io.Reader, size int64, report func(done, total int64)) (err error) {
-	spool := path + ".image"
-	f, err := os.OpenFile(spool, os.O_CREATE|os.O_TRUNC|os.O_RDWR, 0o600)
-	if err != nil {
-		return fmt.Errorf("restore: %w", err)
-	}
-	defer func() { err = errors.Join(err, f.Close(), os.Remove(spool)) }()
-	var image io.ReaderAt = f
-	if o.Keys == nil {
-		_, err = io.CopyN(&progress{w: f, total: size, report: report}, in, size)
-	} else {
-		image, err = spoolSealed(f, o.Keys, in, size, report)
-	}
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrSnapshot, err)
-	}
-	return build(path, o, func(b *builder) error { return b.image(image, size) })
+// summed reads and adds up what was read.
+type summed struct {
+	*bufio.Reader
+	h hash.Hash
 }
 
-func spoolSealed(f *os.File, keys *seal.Ring, in io.Reader, size int64, report func(done, total int64)) (io.ReaderAt, error) {
-	w, err := keys.Writer(f)
+// Read implements io.Reader.
+func (s summed) Read(p []byte) (int, error) {
+	n, err := s.Reader.Read(p)
+	s.h.Write(p[:n])
+	return n, err
+}
+
+// ReadByte implements io.ByteReader.
+func (s summed) ReadByte() (byte, error) {
+	b, err := s.Reader.ReadByte()
+	if err == nil {
+		s.h.Write([]byte{b})
+	}
+	return b, err
+}
+
+// part reads a length and as many bytes, into what buf has room for. It grows as bytes arrive: a length may be any number.
+func (s summed) part(buf []byte) ([]byte, error) {
+	n, err := binary.ReadUvarint(s)
 	if err != nil {
 		return nil, err
 	}
-	_, err = io.CopyN(&progress{w: w, total: size, report: report}, in, size)
-	if err = errors.Join(err, w.Close()); err != nil {
-		return nil, err
+	if n > maxRow {
+		return nil, fmt.Errorf("%d bytes in one row", n)
 	}
-	sealed, err := f.Seek(0, io.SeekEnd)
-	if err != nil {
-		return nil, err
+	buf = buf[:0]
+	for n > 0 {
+		at := len(buf)
+		step := int(min(n, 1<<20))
+		buf = append(buf, make([]byte, step)...)
+		if _, err := io.ReadFull(s, buf[at:]); err != nil {
+			return nil, err
+		}
+		n -= uint64(step)
 	}
-	return keys.At(f, sealed)
+	return buf, nil
 }
 
 func checkTrailer(r io.Reader, h hash.Hash) error {
@@ -302,14 +335,6 @@ func checkTrailer(r io.Reader, h hash.Hash) error {
 	return nil
 }
 
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
-}
-
 type counted struct {
 	w io.Writer
 	n int64
@@ -323,37 +348,27 @@ func (c *counted) Write(p []byte) (int, error) {
 
 // progress reports every 16 MiB: often enough to be seen, rarely enough to cost nothing.
 type progress struct {
-	w                 io.Writer
 	done, told, total int64
 	report            func(done, total int64)
 }
 
-func (p *progress) Write(b []byte) (int, error) {
-	n, err := p.w.Write(b)
-	p.add(n)
-	return n, err
-}
-
 func (p *progress) add(n int) {
-	p.done += int64(n)
-	if p.report != nil && (p.done-p.told >= 16<<20 || p.done >= p.total) {
+	if p.done += int64(n); p.report != nil && p.done-p.told >= 16<<20 {
 		p.told = p.done
-		p.report(p.done, p.total)
+		p.report(p.done, max(p.done, p.total))
 	}
 }
 
-// Copy makes another file of the same state, encrypted as its options say.
-func (s *State) Copy(path string, o Options) error {
+// Copy makes another directory of the same state, sealed as its options say.
+func (s *State) Copy(dir string, o Options) error {
 	v, err := s.View()
 	if err != nil {
 		return err
 	}
 	defer v.Close()
-	r, w := io.Pipe()
-	var writing sync.WaitGroup
-	writing.Go(func() { w.CloseWithError(caught(func() error { return writeRows(w, v.tx, v.c) })) })
-	err = build(path, o.withDefaults(), func(b *builder) error { return b.steps(newSummed(r)) })
-	r.Close() // whoever still writes stops
-	writing.Wait()
-	return err
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	err = build(filepath.Join(dir, "1"), o, func(add func(k, v []byte) error) error { return v.rows(add) })
+	return errors.Join(err, syncDir(dir))
 }

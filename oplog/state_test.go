@@ -10,7 +10,6 @@ import (
 	"slices"
 	"testing"
 
-	bolt "go.etcd.io/bbolt"
 	"pgregory.net/rapid"
 
 	"github.com/cairndb/cairn/oplog/seal"
@@ -97,25 +96,6 @@ func record(i Index, entries []Entry) Record {
 	return Record{Index: i, Term: 1, Data: EncodeRecord(MakeHLC(1_700_000_000_000+uint64(i)*1000, 0, 1), bodies...)}
 }
 
-// mustOpenBare makes a file as older versions did, without sums.
-func mustOpenBare(t interface{ Fatal(...any) }, path string) *State {
-	db, err := bolt.Open(path, 0o600, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = db.Update(func(tx *bolt.Tx) error {
-		meta, err := tx.CreateBucket(bktMeta)
-		if err != nil {
-			return err
-		}
-		return meta.Put(keyFmt, be64(bareFormat))
-	})
-	if err = errors.Join(err, db.Close()); err != nil {
-		t.Fatal(err)
-	}
-	return mustOpen(t, path)
-}
-
 func mustOpen(t interface{ Fatal(...any) }, path string) *State { return mustOpenSealed(t, path, nil) }
 
 func mustOpenSealed(t interface{ Fatal(...any) }, path string, keys *seal.Ring) *State {
@@ -127,7 +107,7 @@ func mustOpenSealed(t interface{ Fatal(...any) }, path string, keys *seal.Ring) 
 }
 
 // TestOneHistoryOneState: the same records in other batches, across restarts and a snapshot, encrypted under one key or
-// another or not at all, with sums or without, are the same state and gave the same answers; and the running sum and counters are what a count
+// another or not at all, are the same state and gave the same answers; and the running sum and counters are what a count
 // from scratch gives.
 func TestOneHistoryOneState(t *testing.T) {
 	dir := t.TempDir()
@@ -144,12 +124,7 @@ func TestOneHistoryOneState(t *testing.T) {
 		}
 		path := filepath.Join(dir, fmt.Sprint(run, "b"))
 		keys := rapid.SampledFrom(rings).Draw(t, "keys")
-		var b *State
-		if keys == nil && rapid.Bool().Draw(t, "bare") {
-			b = mustOpenBare(t, path)
-		} else {
-			b = mustOpenSealed(t, path, keys)
-		}
+		b := mustOpenSealed(t, path, keys)
 		defer func() { b.Close() }()
 		at := 0
 		var saidB []Outcome
@@ -169,7 +144,7 @@ func TestOneHistoryOneState(t *testing.T) {
 			case 1:
 				keys = rapid.SampledFrom(rings).Draw(t, "keys")
 				b = throughSnapshot(t, b, filepath.Join(dir, fmt.Sprint(run, "c", at)), keys)
-				path = b.path
+				path = b.dir
 			case 2:
 				if keys != nil {
 					if err := keys.Rotate(); err != nil {
@@ -177,8 +152,7 @@ func TestOneHistoryOneState(t *testing.T) {
 					}
 				}
 			case 3:
-				path = filepath.Join(dir, fmt.Sprint(run, "k", at))
-				b = throughCrash(t, b, path, rapid.Bool().Draw(t, "checkpoint"), keys)
+				b = throughCrash(t, b, rapid.Bool().Draw(t, "flush"), keys)
 				applied, _ := b.Applied()
 				i = slices.IndexFunc(append(records, Record{Index: applied + 1}), func(r Record) bool { return r.Index > applied })
 				saidB = slices.DeleteFunc(saidB, func(o Outcome) bool { return o.Index > applied })
@@ -220,26 +194,22 @@ func throughSnapshot(t *rapid.T, s *State, path string, keys *seal.Ring) *State 
 	return next
 }
 
-// throughCrash goes on with what the file and its last checkpoint are at this moment, as after a kill.
-func throughCrash(t *rapid.T, s *State, path string, checkpoint bool, keys *seal.Ring) *State {
-	if checkpoint {
+// throughCrash goes on with what is on the disk at this moment, as after a kill.
+func throughCrash(t *rapid.T, s *State, flush bool, keys *seal.Ring) *State {
+	if flush {
 		if err := s.Flush(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	s.d.lock()
-	for _, suffix := range []string{"", ".sync"} {
-		raw, err := os.ReadFile(s.path + suffix)
-		if err == nil {
-			err = os.WriteFile(path+suffix, raw, 0o600)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+	at, _ := s.Applied()
+	if err := errors.Join(s.live.Abandon(), s.lock.Close()); err != nil {
+		t.Fatal(err)
 	}
-	s.d.unlock()
-	s.Close()
-	return mustOpenSealed(t, path, keys)
+	next := mustOpenSealed(t, s.dir, keys)
+	if got, _ := next.Applied(); flush && got != at {
+		t.Fatalf("flushed at %d, and at %d after a crash", at, got)
+	}
+	return next
 }
 
 func same(t *rapid.T, a, b *State) {
@@ -305,77 +275,45 @@ func TestDamagedSnapshotsLeaveTheStateAlone(t *testing.T) {
 	}
 }
 
-func TestAFileThatIsNoStateIsNamed(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "state.db")
-	if err := os.WriteFile(path, bytes.Repeat([]byte("not a state "), 2000), 0o600); err != nil {
+// TestADamagedStateIsNamed: one whose list of tables, or any table, is not what was written does not open, or says so to who reads it.
+func TestADamagedStateIsNamed(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	s := mustOpen(t, dir)
+	if _, err := s.Apply(planted()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(path, Options{}); !IsCorrupt(err) {
-		t.Errorf("got %v", err)
-	}
-}
-
-// TestAChangedMark: a state that was changed in where in the log it is does not open.
-func TestAChangedMark(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "state.db")
-	s := mustOpenBare(t, path)
-	records := []Record{record(1, []Entry{{Ops: []Op{&Init{Cluster: "c"}}}})}
-	for i := range 40 {
-		m := &Remember{RID: fmt.Sprint("r", i), Text: "a text", Namespace: "default"}
-		records = append(records, record(Index(i+2), []Entry{{DB: 1, Ops: []Op{m}}}))
-	}
-	if _, err := s.Apply(records); err != nil {
-		t.Fatal(err)
-	}
-	m := s.mark()
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for range 5 { // opening it moves what the sum goes by
-		s := mustOpen(t, path)
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
+	for _, pattern := range []string{"MANIFEST-*", "OPTIONS-*", "*.sst"} {
+		files, err := filepath.Glob(filepath.Join(dir, "1", pattern))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: %v", pattern, err)
 		}
-	}
-	whole, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	raw := m.encode()
-	for bit := 0; bit < 8*len(raw); bit += 37 {
-		b := bytes.Clone(whole)
-		for at := bytes.Index(b, raw); at >= 0; at = bytes.Index(b, raw) { // older pages have it as well
-			b[at+bit/8] ^= 1 << (bit % 8)
-		}
-		if err := os.WriteFile(path, b, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if s, err := Open(path, Options{NoSync: true}); !errors.Is(err, ErrState) {
-			t.Errorf("bit %d: %v", bit, err)
+		for _, file := range files {
+			whole, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(file, bytes.Repeat([]byte("not a state "), 200), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			s, err := Open(dir, Options{NoSync: true})
 			if err == nil {
-				s.Close()
+				err = errors.Join(s.Verify(), s.Close())
+			}
+			if !IsCorrupt(err) {
+				t.Errorf("%s: %v", filepath.Base(file), err)
+			}
+			if err := os.WriteFile(file, whole, 0o600); err != nil {
+				t.Fatal(err)
 			}
 		}
 	}
-	// An older version leaves the sum as it is.
-	if err := os.WriteFile(path, whole, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	db, err := bolt.Open(path, 0o600, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range 3 { // the list of free pages, its opening, its record
-		m.index++
-		err = errors.Join(err, db.Update(func(tx *bolt.Tx) error { return tx.Bucket(bktMeta).Put(keyMark, m.encode()) }))
-	}
-	if err := errors.Join(err, db.Close()); err != nil {
-		t.Fatal(err)
-	}
-	s = mustOpen(t, path)
+	s = mustOpen(t, dir)
 	defer s.Close()
-	if got := s.mark(); got != m {
-		t.Errorf("got %+v, want %+v", got, m)
+	if err := s.Verify(); err != nil {
+		t.Errorf("as it was: %v", err)
 	}
 }
 
@@ -455,7 +393,7 @@ func BenchmarkApply(b *testing.B) {
 	}{{1, nil}, {100, nil}, {1, seal.Ephemeral([]seal.Master{seal.NewMaster()})}, {100, seal.Ephemeral([]seal.Master{seal.NewMaster()})}} {
 		batch := c.batch
 		b.Run(fmt.Sprint("batch=", batch, "/sealed=", c.keys != nil), func(b *testing.B) {
-			s, err := Open(filepath.Join(b.TempDir(), "state.db"), Options{Keys: c.keys})
+			s, err := Open(filepath.Join(b.TempDir(), "state"), Options{Keys: c.keys})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -525,7 +463,7 @@ func TestCatchUpNeverGoesBack(t *testing.T) {
 		if at, _ := s.Applied(); err != nil || taken != tc.taken || at != tc.at {
 			t.Errorf("%s: taken %v, at %d, %v", tc.name, taken, at, err)
 		}
-		if left, err := filepath.Glob(filepath.Join(dir, "*.restoring")); err != nil || left != nil {
+		if left, err := filepath.Glob(filepath.Join(s.dir, restoring)); err != nil || left != nil {
 			t.Errorf("%s: it left %v (%v)", tc.name, left, err)
 		}
 	}

@@ -2,119 +2,76 @@ package oplog
 
 import (
 	"bytes"
-	"encoding/binary"
-	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/vmihailenco/msgpack/v5"
-	bolt "go.etcd.io/bbolt"
-	berrors "go.etcd.io/bbolt/errors"
 
-	"github.com/cairndb/cairn/oplog/boltfile"
+	"github.com/cairndb/cairn/oplog/store"
 )
 
-// txn is a bbolt transaction that keeps the Sum and can undo an entry. Every replicated key goes through it.
+// txn reads the rows of the store at one point. One with a batch writes, keeps the Sum and can undo an entry: every replicated key goes
+// through it. It is for one goroutine at a time.
 type txn struct {
-	tx      *bolt.Tx
-	c       *codec
-	sum     Sum
-	buckets map[bucketID]*bucket
-	undo    []change       // of the current entry, newest last
-	tables  map[DB]tableID // where the vectors are, as far as asked
-	sums    map[DB]named   // of namespaces, what the batch changes
-	ways    *boltfile.Ways // what is known of the file's; nil: nothing
-	guard   *boltfile.Guard
+	r      store.Reader
+	b      *store.Batch // nil: it only reads
+	sum    Sum
+	undo   []change       // of the current entry, newest last
+	tables map[DB]tableID // where the vectors are, as far as asked
+	sums   map[DB]named   // of namespaces, what the batch changes
+	expiry map[DB]uint64  // see State
+	cut    bool           // a purge erased what records of the window hold
 
-	cut     bool    // a purge erased what records of the window hold
-	watched bool    // a scrub is under way and wants to know
-	moves   []moved // what was done to the Sum
-	dropped bool    // a database, whose keys are not in moves
-}
-
-type bucketID struct {
-	table tableID
-	db    DB
+	row []byte // of the key that is read or written
 }
 
 type change struct {
-	bucketID
+	table    tableID
+	db       DB
 	key, old []byte
 	had      bool
 }
 
-var bktDatabases = []byte("db")
+func newTxn(r store.Reader) *txn { return &txn{r: r, tables: map[DB]tableID{}} }
 
-func newTxn(tx *bolt.Tx, c *codec, ways *boltfile.Ways) *txn {
-	return &txn{tx: tx, c: c, ways: ways, buckets: map[bucketID]*bucket{}, tables: map[DB]tableID{}}
+// key is a row's in the store, until the next one is asked for.
+func (t *txn) key(table tableID, db DB, key []byte) []byte {
+	t.row = appendRow(t.row[:0], table, db, key)
+	return t.row
 }
 
-// bucket finds a table's bucket; nil when it does not exist and the transaction only reads.
-func (t *txn) bucket(table tableID, db DB) *bucket {
-	id := bucketID{table, db}
-	if b, ok := t.buckets[id]; ok {
-		return b
-	}
-	way := t.way(id)
-	var b *bucket // a transaction that reads sees none come into being either
-	if in := t.open(id); in != nil {
-		b = &bucket{Bucket: in, id: id, c: t.c, way: way}
-	}
-	t.buckets[id] = b
-	return b
+// broken stops what is under way: the store could not be read or written.
+func broken(table tableID, db DB, err error) {
+	panic(diskError{fmt.Errorf("table %s of database %d: %w", tableNames[table], db, damage(err))})
 }
 
-// open finds a table's bucket, and makes it where the transaction may.
-func (t *txn) open(id bucketID) (b *bolt.Bucket) {
-	path := id.path()
-	for i, name := range path {
-		in := b
-		if in == nil {
-			b = t.tx.Bucket(name)
-		} else {
-			b = in.Bucket(name)
-		}
-		if b != nil {
-			if b.Root() == 0 { // bbolt has copied it, and would look for rows behind the copy's end
-				t.small(path[:i+1], i+1 < len(path))
-			}
-			continue
-		}
-		t.missing(path[:i+1])
-		if !t.tx.Writable() {
-			return nil
-		}
-		var err error
-		if in == nil {
-			b, err = t.tx.CreateBucket(name)
-		} else {
-			b, err = in.CreateBucket(name)
-		}
-		if err != nil {
-			panic(diskError{fmt.Errorf("open table %s: %w", tableNames[id.table], err)})
-		}
-	}
-	if ascending[id.table] {
-		b.FillPercent = 0.95
-	}
-	return b
-}
-
-// ascending tables get their keys in growing order, so their pages can be filled.
-var ascending = map[tableID]bool{tMemory: true, tVector: true, tVectorOdd: true, tCreated: true, tRID: true, tForeign: true, tEvent: true, tKeyExpiry: true}
-
-func dbKey(db DB) []byte { return binary.BigEndian.AppendUint32(nil, uint32(db)) }
-
-// get returns the value of a key, valid until the key is written or the transaction ends; nil for none.
+// get returns the value of a key, which belongs to the caller; nil for none.
 func (t *txn) get(table tableID, db DB, key []byte) []byte {
-	b := t.bucket(table, db)
-	if b == nil {
+	v, ok, err := t.r.Get(t.key(table, db, key))
+	if err != nil {
+		broken(table, db, err)
+	}
+	if !ok {
 		return nil
 	}
-	return b.Get(key)
+	return v
 }
 
-// MaxKey bounds the key of a row, in bytes as operations make it: encrypted it is longer by less than a twentieth, and no store
-// of ours takes one over 32 KiB. The bound is part of what Apply is, the same on every replica whatever its file is like.
+// set stores a row that is no part of the Sum, or that the Sum knows of.
+func (t *txn) set(table tableID, db DB, key, value []byte) {
+	if err := t.b.Set(t.key(table, db, key), value); err != nil {
+		broken(table, db, err)
+	}
+}
+
+// unset takes such a row away.
+func (t *txn) unset(table tableID, db DB, key []byte) {
+	if err := t.b.Delete(t.key(table, db, key)); err != nil {
+		broken(table, db, err)
+	}
+}
+
+// MaxKey bounds the key of a row, in bytes as operations make it. The bound is part of what Apply is, the same on every replica.
 const MaxKey = 16 << 10
 
 // maxEntryKey leaves room for what stands before an idempotency key in the row of its expiry.
@@ -130,121 +87,66 @@ func (t *txn) put(table tableID, db DB, key, value []byte) {
 	if len(key) > MaxKey {
 		panic(unstorable{Errorf(TooLarge, "ids and names of %d bytes together are over %d: they would be a key of %s", len(key), MaxKey, tableNames[table])})
 	}
-	b := t.bucket(table, db)
-	old := b.Get(key)
+	old := t.get(table, db, key)
 	if old != nil && bytes.Equal(old, value) {
 		return
 	}
-	t.remember(table, db, key, old)
-	t.count(b, key, old, value, old != nil, true)
-	if value == nil {
-		value = []byte{}
-	}
-	if err := b.Put(key, value); err != nil {
-		panic(diskError{err})
-	}
+	t.change(change{table, db, slices.Clone(key), old, old != nil}, value, true)
 }
 
 func (t *txn) del(table tableID, db DB, key []byte) {
-	b := t.bucket(table, db)
-	old := b.Get(key)
-	if old == nil {
-		return
-	}
-	t.remember(table, db, key, old)
-	t.count(b, key, old, nil, true, false)
-	if err := b.Delete(key); err != nil {
-		panic(diskError{err})
+	if old := t.get(table, db, key); old != nil {
+		t.change(change{table, db, slices.Clone(key), old, true}, nil, false)
 	}
 }
 
-func (t *txn) remember(table tableID, db DB, key, old []byte) {
-	// Copies: bbolt may move its pages at the next write.
-	c := change{bucketID: bucketID{table, db}, key: bytes.Clone(key), had: old != nil}
-	if c.had {
-		c.old = bytes.Clone(old)
+// change makes a row what it is to be, and remembers what it was.
+func (t *txn) change(was change, value []byte, has bool) {
+	t.undo = append(t.undo, was)
+	t.replace(was.table, was.db, was.key, was.old, value, was.had, has)
+}
+
+// replace writes a row and keeps the Sum.
+func (t *txn) replace(table tableID, db DB, key, old, value []byte, had, has bool) {
+	if had {
+		t.sum.sub(element(table, db, key, old))
 	}
-	t.undo = append(t.undo, c)
+	if !has {
+		t.unset(table, db, key)
+		return
+	}
+	t.sum.add(element(table, db, key, value))
+	t.set(table, db, key, value)
 }
 
 // rollback undoes what the current entry wrote.
 func (t *txn) rollback() {
-	for i := len(t.undo) - 1; i >= 0; i-- {
-		c := t.undo[i]
-		b := t.bucket(c.table, c.db)
-		now := b.Get(c.key)
-		t.count(b, c.key, now, c.old, now != nil, c.had)
-		var err error
-		if c.had {
-			err = b.Put(c.key, c.old)
-		} else {
-			err = b.Delete(c.key)
-		}
-		if err != nil {
-			panic(diskError{err})
-		}
+	for _, c := range slices.Backward(t.undo) {
+		now := t.get(c.table, c.db, c.key)
+		t.replace(c.table, c.db, c.key, now, c.old, now != nil, c.had)
 	}
 	t.undo = t.undo[:0]
 	clear(t.tables)
 }
 
-// scan walks the keys with a prefix in order until f says stop. f must not write to the table.
-func (t *txn) scan(table tableID, db DB, prefix []byte, f func(k, v []byte) bool) {
-	if b := t.bucket(table, db); b != nil {
-		b.walk(prefix, nil, false, f)
-	}
-}
-
-// scanBack walks the keys with a prefix in reverse order.
-func (t *txn) scanBack(table tableID, db DB, prefix []byte, f func(k, v []byte) bool) {
-	t.scanBelow(table, db, prefix, nil, f)
-}
-
-// scanBelow is scanBack from below prefix and below together; nil is from the last on.
-func (t *txn) scanBelow(table tableID, db DB, prefix, below []byte, f func(k, v []byte) bool) {
-	if b := t.bucket(table, db); b != nil {
-		b.walk(prefix, below, true, f)
-	}
-}
-
-// after is the smallest key behind all keys with a prefix.
-func after(prefix []byte) []byte {
-	end := bytes.Clone(prefix)
-	for i := len(end) - 1; i >= 0; i-- {
-		if end[i]++; end[i] != 0 {
-			return end[:i+1]
-		}
-	}
-	return bytes.Repeat([]byte{0xFF}, 64)
-}
-
-// dropDatabase removes a database's bucket and takes all its elements out of the Sum. It costs what the
+// dropDatabase removes what a database holds and takes all its elements out of the Sum. It costs what the
 // database holds; it is the one operation that does, and it is rare. It cannot be undone inside an entry,
 // so DropDB does all its refusing before it.
 func (t *txn) dropDatabase(db DB) {
-	all := t.tx.Bucket(bktDatabases)
-	if all == nil || all.Bucket(dbKey(db)) == nil {
-		return
-	}
-	t.dropped = true
-	for table := range tableNames { // order is free here: the Sum is a set's
-		t.scan(table, db, nil, func(k, v []byte) bool {
-			t.sum.sub(element(table, db, k, v))
-			return true
-		})
-	}
+	r := span{lower: appendRow(nil, 0, db, nil), upper: appendRow(nil, 0, db+1, nil)}
+	t.walk(r, func(key, v []byte) bool {
+		table, db, k, _ := rowOf(key)
+		t.sum.sub(element(table, db, k, v))
+		return true
+	})
 	delete(t.tables, db)
-	for id := range t.buckets {
-		if id.db == db {
-			delete(t.buckets, id)
-		}
-	}
-	if err := all.DeleteBucket(dbKey(db)); err != nil && !errors.Is(err, berrors.ErrBucketNotFound) {
-		panic(diskError{err})
+	delete(t.expiry, db)
+	if err := t.b.DeleteRange(r.lower, r.upper); err != nil {
+		broken(0, db, err)
 	}
 }
 
-// decode reads a stored value. The file is ours and checksummed by nobody: what cannot be read is corruption.
+// decode reads a stored value: what cannot be read is corruption.
 func decode[T any](b []byte) T {
 	var v T
 	if err := msgpack.Unmarshal(b, &v); err != nil {

@@ -1,55 +1,42 @@
 package oplog
 
 import (
-	"bytes"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"slices"
 
-	bolt "go.etcd.io/bbolt"
-
-	"github.com/cairndb/cairn/oplog/boltfile"
+	"github.com/cairndb/cairn/oplog/store"
 )
 
-// A View is the state at one index: reads through it agree with each other. Close it soon, for as long as
-// it is open the file cannot reuse the pages it sees.
+// A View is the state at one index: reads through it agree with each other. Close it soon: what it sees stays on the disk while it is
+// open. It is for one goroutine at a time.
 type View struct {
 	*txn
 	mark mark
+	snap *store.Snapshot
+	of   *generation
 }
 
 // View opens the state as it is now.
 func (s *State) View() (*View, error) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if s.db == nil {
-		return nil, Errorf(Unavailable, "state is closed")
-	}
-	least := s.mark().index
-	v, err := viewOf(s.db, s.c, s.ways)
-	if err == nil && v.mark.index < least { // bbolt goes back to the commit before when the newest one's meta page is damaged
-		v.Close()
-		return nil, fmt.Errorf("%w: it was at %d and is at %d", ErrState, least, v.mark.index)
-	}
-	return v, err
-}
-
-func viewOf(db *bolt.DB, c *codec, ways *boltfile.Ways) (*View, error) {
-	tx, err := db.Begin(false)
+	g, err := s.hold()
 	if err != nil {
-		return nil, fmt.Errorf("view: %w", err)
+		return nil, err
 	}
-	v := &View{txn: newTxn(tx, c, ways)}
+	snap, err := g.Snapshot()
+	if err != nil {
+		g.release()
+		return nil, damage(err)
+	}
+	v := &View{txn: newTxn(snap), snap: snap, of: g}
 	err = caught(func() (err error) {
-		v.mark, err = decodeMark(v.meta().Get(keyMark))
+		v.mark, err = decodeMark(v.get(tMeta, 0, keyMark))
 		return err
 	})
 	if err != nil {
-		tx.Rollback()
+		v.Close()
 		return nil, err
 	}
-	v.sum = v.mark.sum
 	return v, nil
 }
 
@@ -79,11 +66,14 @@ func (s *State) read(f func(*View) error) error {
 	return caught(func() error { return f(v) })
 }
 
-// Noticed is told when a reader met what is not what was written. Whoever is told reads everything.
+// Noticed is told when a reader, or a task in the background, met what is not what was written. Who is told reads everything.
 func (s *State) Noticed() <-chan struct{} { return s.noticed }
 
 // Close ends the view.
-func (v *View) Close() { _ = v.tx.Rollback() } // a read transaction's rollback cannot fail
+func (v *View) Close() {
+	v.snap.Close()
+	v.of.release()
+}
 
 // Index is the state's place in the log.
 func (v *View) Index() Index { return v.mark.index }
@@ -114,10 +104,8 @@ func (v *View) MemoryAt(db DB, seq Seq) (*Memory, bool) {
 	return &m, ok
 }
 
-// Vector appends a record's vector to dst; nil dst and no vector give nil.
-func (v *View) Vector(db DB, seq Seq) Vector {
-	return bytes.Clone(v.get(v.vectors(db), db, seqKey(seq)))
-}
+// Vector is a record's; nil when it has none.
+func (v *View) Vector(db DB, seq Seq) Vector { return v.get(v.vectors(db), db, seqKey(seq)) }
 
 // Memories walks the records from a sequence number on, in order.
 func (v *View) Memories(db DB, from Seq, f func(*Memory) bool) {
@@ -129,23 +117,18 @@ func (v *View) Memories(db DB, from Seq, f func(*Memory) bool) {
 
 // Recent walks the records from the newest creation time backwards, those before a time when it is not 0.
 func (v *View) Recent(db DB, before Time, f func(*Memory) bool) {
-	b := v.bucket(tCreated, db)
-	if b == nil {
-		return
+	var below []byte
+	if before != 0 {
+		below = timeKey(before, 0)
 	}
-	c := b.Cursor()
-	var k []byte
-	if before == 0 {
-		k, _ = c.Last()
-	} else if k, _ = c.Seek(timeKey(before, 0)); k == nil {
-		k, _ = c.Last()
-	} else {
-		k, _ = c.Prev()
-	}
-	for ; k != nil; k, _ = c.Prev() {
-		if m, ok := v.MemoryAt(db, Seq(binary.BigEndian.Uint64(k[8:]))); ok && !f(m) {
-			return
-		}
+	v.scanBelow(tCreated, db, nil, below, v.memoryOf(db, f))
+}
+
+// memoryOf gives f the memory whose number is behind a time in a key.
+func (v *View) memoryOf(db DB, f func(*Memory) bool) func(k, _ []byte) bool {
+	return func(k, _ []byte) bool {
+		m, ok := v.MemoryAt(db, Seq(binary.BigEndian.Uint64(k[8:])))
+		return !ok || f(m)
 	}
 }
 
@@ -153,24 +136,25 @@ func (v *View) Recent(db DB, before Time, f func(*Memory) bool) {
 // oldest first.
 func (v *View) Around(db DB, m *Memory, n int) []*Memory {
 	const scan = 100 // rows looked at for each that is wanted
-	b := v.bucket(tCreated, db)
-	if b == nil {
-		return nil
-	}
-	side := func(step func(*cursor) []byte) (list []*Memory) {
-		c := b.Cursor()
-		c.Seek(timeKey(m.Created, m.Seq))
-		for k, seen := step(c), 0; k != nil && len(list) < n && seen < scan*n; k, seen = step(c), seen+1 {
+	side := func(walk func(f func(k, _ []byte) bool)) (list []*Memory) {
+		seen := 0
+		if n == 0 {
+			return nil
+		}
+		walk(func(k, _ []byte) bool {
+			seen++
 			o, ok := v.MemoryAt(db, Seq(binary.BigEndian.Uint64(k[8:])))
 			if ok && o.Status == Active && o.Namespace == m.Namespace {
 				list = append(list, o)
 			}
-		}
+			return len(list) < n && seen < scan*n
+		})
 		return list
 	}
-	before := side(func(c *cursor) []byte { k, _ := c.Prev(); return k })
+	at := timeKey(m.Created, m.Seq)
+	before := side(func(f func(k, _ []byte) bool) { v.scanBelow(tCreated, db, nil, at, f) })
 	slices.Reverse(before)
-	return append(append(before, m), side(func(c *cursor) []byte { k, _ := c.Next(); return k })...)
+	return append(append(before, m), side(func(f func(k, _ []byte) bool) { v.scanBehind(tCreated, db, at, f) })...)
 }
 
 // KeyResults are what the entry under an idempotency key came to; nil when the key is not known.
@@ -315,64 +299,29 @@ func (v *View) KnowsForeign(db DB, opID string) bool {
 	return v.get(tForeign, db, []byte(opID)) != nil
 }
 
-func (v *View) scanFrom(table tableID, db DB, start []byte, f func(k, val []byte) bool) {
-	b := v.bucket(table, db)
-	if b == nil {
-		return
-	}
-	c := b.Cursor()
-	for k, val := c.Seek(start); k != nil; k, val = c.Next() {
-		if !f(k, val) {
-			return
-		}
-	}
-}
-
 // Recount computes the Sum from the keys themselves: what it should be. It costs the whole state; it is for doctors and tests.
 func (v *View) Recount() (sum Sum) {
-	tables := func(db DB) {
-		for table := range tableNames {
-			v.scan(table, db, nil, func(k, val []byte) bool {
-				sum.add(element(table, db, k, val))
-				return true
-			})
+	v.walk(span{}, func(key, val []byte) bool {
+		if table, db, k, ok := rowOf(key); ok && table != tMeta && table != tLog {
+			sum.add(element(table, db, k, val))
 		}
-	}
-	tables(0)
-	if all := v.tx.Bucket(bktDatabases); all != nil {
-		_ = all.ForEachBucket(func(k []byte) error {
-			tables(DB(binary.BigEndian.Uint32(k)))
-			return nil
-		})
-	}
+		return true
+	})
 	return sum
 }
 
 // RIDs walks the ids of memories in their order behind one, or before it and downwards; blank begins at the end. Ids that
 // are made here are in the order of their making.
 func (v *View) RIDs(db DB, from string, down bool, f func(rid string, seq Seq) bool) {
-	b := v.bucket(tRID, db)
-	if b == nil {
-		return
-	}
-	c := b.Cursor()
-	step := c.Next
-	var k, val []byte
+	each := func(k, val []byte) bool { return f(string(k), Seq(beUint64(val))) }
 	switch {
+	case down && from == "":
+		v.scanBack(tRID, db, nil, each)
 	case down:
-		step = c.Prev
-		if k, _ = c.Seek([]byte(from)); from == "" || k == nil {
-			k, val = c.Last()
-		} else {
-			k, val = c.Prev()
-		}
+		v.scanBelow(tRID, db, nil, []byte(from), each)
 	case from == "":
-		k, val = c.First()
+		v.scan(tRID, db, nil, each)
 	default:
-		if k, val = c.Seek([]byte(from)); string(k) == from {
-			k, val = c.Next()
-		}
-	}
-	for ; k != nil && f(string(k), Seq(beUint64(val))); k, val = step() {
+		v.scanBehind(tRID, db, []byte(from), each)
 	}
 }

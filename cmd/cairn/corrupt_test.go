@@ -40,7 +40,7 @@ func TestDamagedFilesAreHealed(t *testing.T) {
 		},
 		"torn": func(_ string, b []byte) []byte { return b[:min(len(b)/3, 12<<10)] }, // with what the last checkpoint needs
 	}
-	for _, file := range []string{"state.db", "raft/log", "index"} {
+	for _, file := range []string{"state", "raft/log", "index"} {
 		for how, f := range damage {
 			t.Run(file+" "+how, func(t *testing.T) {
 				i := (cairntest.Leader(t, nodes) + 1) % 3

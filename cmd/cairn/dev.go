@@ -20,6 +20,7 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/config"
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/seal"
 )
 
 // logging is the flags of the commands that run a node.
@@ -94,6 +95,8 @@ func (a *app) runNode(ctx context.Context, up config.Setup, banner func(cli.Read
 	if cfg.Home, err = filepath.Abs(cfg.Home); err != nil {
 		return err
 	}
+	up.Node = cfg
+	cfg.Storage.Kept = func(keys *seal.Ring) ([]node.Kept, error) { return keptFiles(up, keys) }
 	if err := closeProcess(cfg.Storage.Encryption.Env); err != nil { // a sandbox may forbid it, and the node is none the worse
 		cfg.Logger.Warn("other processes of this user can read the environment of this one", "err", err)
 	}

@@ -24,7 +24,7 @@ func TestANodeKilledOnAFullDiskStarts(t *testing.T) {
 	if !cairntest.Eventually(func() bool { _, err := os.Stat(filepath.Join(home, "reserve")); return err == nil }) {
 		t.Fatal("no room is kept")
 	}
-	aside := filepath.Join(home, "state.db.corrupt-1")
+	aside := filepath.Join(home, "state.corrupt-1")
 	if err := os.WriteFile(aside, make([]byte, 3<<20), 0o600); err != nil {
 		t.Fatal(err)
 	}

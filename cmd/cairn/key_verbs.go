@@ -31,9 +31,10 @@ A home is encrypted when [encryption] names a master key: key_file (mode 0600), 
 wraps data keys, which lie in HOME/keyring; those encrypt the files. Lose the master key and the home is lost.
 
 To change the master key: put the new one on a line above the old one, restart the node, take the old line away. To
-change the data keys alone: "cairn key rotate" and a restart. What the old data keys sealed stays readable; "cairn key
-rewrite" brings everything under the newest and drops them. deploy/ENCRYPTION.md says what is covered and what is not.`}
-	c.AddCommand(a.keyNew(), a.keyList(), a.keyRotate(), a.keyEncrypt(), a.keyRewrite())
+change the data keys alone: "cairn key rotate" and a restart. After either the node brings everything under the new data
+key while it serves, and drops the old ones: "cairn status" says what is left. deploy/ENCRYPTION.md says what is
+covered and what is not.`}
+	c.AddCommand(a.keyNew(), a.keyList(), a.keyRotate(), a.keyEncrypt())
 	return c
 }
 
@@ -66,6 +67,7 @@ func (k *keyRun) open(a *app) (up config.Setup, err error) {
 	}
 	up.Node.Logger = log
 	up.Node.Home, err = filepath.Abs(up.Node.Home)
+	up.Node.Storage.Kept = func(keys *seal.Ring) ([]node.Kept, error) { return keptFiles(up, keys) }
 	switch {
 	case err != nil || up.Node.Storage.Encryption.On():
 	case seal.Exists(up.Node.Home):
@@ -166,7 +168,7 @@ func (a *app) keyRotate() *cobra.Command {
 			if err := keys.Rotate(); err != nil {
 				return err
 			}
-			fmt.Fprintf(a.Out, "data key %s is active from the next start on\n", keys.Active())
+			fmt.Fprintf(a.Out, "data key %s is active from the next start on; the node then brings its files under it and drops the old one\n", keys.Active())
 			return nil
 		}}
 	k.flags(c)
@@ -174,43 +176,25 @@ func (a *app) keyRotate() *cobra.Command {
 }
 
 func (a *app) keyEncrypt() *cobra.Command {
-	return a.keyFiles("encrypt", "Encrypt the home of a stopped node", `Encrypt the home of a stopped node, in place: state, log, snapshots, and what the surfaces of its host keep. The index is
-built anew at the next start. It needs as much room again as the home has. The old files are removed, not overwritten:
-on many disks what they held can still be found by those who read the disk itself.`, node.Encrypt)
-}
-
-func (a *app) keyRewrite() *cobra.Command {
-	return a.keyFiles("rewrite", "Bring all files of a stopped node under its newest data key, and drop the others",
-		`Bring all files of a stopped node under its newest data key, and drop the others. It needs as much room again as the home
-has. Backups are not touched: they are sealed under the master key of their time.`, node.Rewrite)
-}
-
-func (a *app) keyFiles(use, short, long string, change func(context.Context, node.Config, []node.Kept) error) *cobra.Command {
 	var k keyRun
-	c := &cobra.Command{Use: use, Short: short, Long: long, Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
-		up, err := k.open(a)
-		if err != nil {
-			return err
-		}
-		var keys *seal.Ring
-		if seal.Exists(up.Node.Home) {
-			if keys, err = k.ring(c.Context(), a); err != nil {
+	c := &cobra.Command{Use: "encrypt", Short: "Encrypt the home of a stopped node", Args: cobra.NoArgs,
+		Long: `Encrypt the home of a stopped node, in place: state, log, snapshots, and what the surfaces of its host keep. The index is
+built anew at the next start. It needs as much room again as the home has. The old files are removed, not overwritten:
+on many disks what they held can still be found by those who read the disk itself.`,
+		RunE: func(c *cobra.Command, _ []string) error {
+			up, err := k.open(a)
+			if err != nil {
 				return err
 			}
-		}
-		kept, err := keptFiles(up, keys)
-		if err != nil {
-			return err
-		}
-		if err := change(c.Context(), up.Node, kept); err != nil {
-			return config.KeyHint(err, "is the node still running? it must be stopped")
-		}
-		fmt.Fprintf(a.Out, "all files of %s are encrypted under its newest data key\n", up.Node.Home)
-		if aside, err := filepath.Glob(filepath.Join(up.Node.Home, "*.corrupt-*")); err == nil && len(aside) > 0 {
-			fmt.Fprintf(a.Err, "left as they were: %v\n", aside)
-		}
-		return nil
-	}}
+			if err := node.Encrypt(c.Context(), up.Node); err != nil {
+				return config.KeyHint(err, "is the node still running? it must be stopped")
+			}
+			fmt.Fprintf(a.Out, "all files of %s are encrypted\n", up.Node.Home)
+			if aside, err := filepath.Glob(filepath.Join(up.Node.Home, "*.corrupt-*")); err == nil && len(aside) > 0 {
+				fmt.Fprintf(a.Err, "left as they were: %v\n", aside)
+			}
+			return nil
+		}}
 	k.flags(c)
 	return c
 }

@@ -52,6 +52,11 @@ var inner = map[string][]string{
 	"cmd/cairn/cairntest": {"cmd/cairn/cli", "cmd/cairn/config"},
 }
 
+// sole says which package, with what is below it, alone may import a library.
+var sole = map[string]string{
+	"github.com/cockroachdb/pebble/": "oplog/store",
+}
+
 // dialects are the packages of local that never import each other, with those below them.
 var dialects = []string{"local/covenant", "local/process", "local/sift", "local/stringd"}
 
@@ -111,6 +116,11 @@ func TestLayers(t *testing.T) {
 			}
 			if to := room(i); to != "" && to != from && !slices.Contains(rooms[from], to) && !slices.Contains(rooms[from], strings.TrimPrefix(i, module)) {
 				t.Errorf("%s imports %s: room %s may not import room %s", p.ImportPath, i, from, to)
+			}
+			for lib, may := range sole {
+				if strings.HasPrefix(i, lib) && !strings.HasPrefix(pkg+"/", may+"/") {
+					t.Errorf("%s imports %s, which belongs to %s alone", p.ImportPath, i, may)
+				}
 			}
 			if of, its := dialect(strings.TrimPrefix(i, module)), dialect(pkg); from == "local" && of != "" && of != its {
 				t.Errorf("%s imports %s: dialects know nothing of each other", p.ImportPath, i)

@@ -3,8 +3,8 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -15,43 +15,45 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 	"github.com/cairndb/cairn/cmd/cairn/config"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/store/storetest"
 )
 
 // purgedWord is of a text that is purged; the extractor takes the name for an entity.
 const purgedWord = "quixotelyn"
 
 // findMarked names the files under a directory that hold the marked word in any case of its letters. Snapshots are compressed: they are
-// restored, and their rows looked at.
+// restored, and what that makes is looked at.
 func findMarked(t *testing.T, dir string) (found []string) {
 	t.Helper()
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || !d.Type().IsRegular() {
-			return err
+	storetest.Files(t, dir, func(path string, held []byte) {
+		holds := bytes.Contains(bytes.ToLower(held), []byte(purgedWord))
+		if filepath.Base(path) == "state.bin" || strings.HasSuffix(path, ".cairn") {
+			holds = holds || len(findMarked(t, unpacked(t, path))) > 0
 		}
-		raw, err := os.ReadFile(path)
-		if err == nil && (d.Name() == "state.bin" || strings.HasSuffix(d.Name(), ".cairn")) {
-			restored := filepath.Join(t.TempDir(), "state.db")
-			st, oerr := oplog.Open(restored, oplog.Options{NoSync: true})
-			if oerr != nil {
-				return oerr
-			}
-			if err := st.Restore(bytes.NewReader(raw), nil); err != nil {
-				return err
-			}
-			if err := st.Close(); err != nil {
-				return err
-			}
-			raw, err = os.ReadFile(restored)
-		}
-		if bytes.Contains(bytes.ToLower(raw), []byte(purgedWord)) {
+		if holds {
 			found = append(found, path)
 		}
-		return err
 	})
+	return found
+}
+
+// unpacked is the directory of a state that is made of a snapshot.
+func unpacked(t *testing.T, path string) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "state")
+	st, err := oplog.Open(dir, oplog.Options{NoSync: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return found
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := errors.Join(st.Restore(f, nil), st.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }
 
 // TestNoByteSurvivesAPurge: what was purged is in no file of three members once they have been restarted, in none of a member that joins
@@ -73,11 +75,28 @@ func TestNoByteSurvivesAPurge(t *testing.T) {
 		at("remember", "Quixotelyn Vandermarck works at Zorblax Industries in Lisbon, said Quixotelyn")
 	}
 	cairntest.SameState(t, nodes)
-	for _, p := range nodes {
-		if found := findMarked(t, p.Line.Home); len(found) < 2 {
-			t.Fatalf("before the purge the word is in %v: what is looked for was not written", found)
+	for _, p := range nodes { // what is in a node's memory is written when it stops
+		if _, err := p.Stop(); err != nil {
+			t.Fatal(err)
 		}
 	}
+	for _, p := range nodes {
+		found := strings.Join(findMarked(t, p.Line.Home), "\n")
+		for _, part := range []string{"/state/", "/raft/log/"} {
+			if !strings.Contains(found, p.Line.Home+part) {
+				t.Fatalf("before the purge the word is in\n%s\nand in no file of %s: what is looked for was not written", found, part)
+			}
+		}
+	}
+	var up []func()
+	for _, p := range nodes {
+		up = append(up, p.Launch())
+	}
+	for _, up := range up {
+		up()
+	}
+	l = cairntest.Leader(t, nodes)
+	cairntest.SameState(t, nodes)
 	call := func(method, path, body string) map[string]any {
 		t.Helper()
 		q, err := http.NewRequestWithContext(t.Context(), method, nodes[l].Line.HTTP+path, strings.NewReader(body))

@@ -57,7 +57,7 @@ func poison(t *testing.T, nodes []*cairntest.Node) (index uint64) {
 			peers = append(peers, x.Addr)
 		}
 		var cluster string
-		st, err := oplog.Open(filepath.Join(cfg.Home, "state.db"), oplog.Options{})
+		st, err := oplog.Open(filepath.Join(cfg.Home, "state"), oplog.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,10 +16,10 @@ import (
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
-// TestAHomeIsEncryptedAndRewritten: a home with a past is encrypted in place, and everything is there and readable by
+// TestAHomeIsEncryptedAndItsKeyReplaced: a home with a past is encrypted in place, and everything is there and readable by
 // nobody else; a change that is cut short keeps the node from starting and is finished later; a new data key, and at last
-// all files under it alone.
-func TestAHomeIsEncryptedAndRewritten(t *testing.T) {
+// all files under it alone, by what the running node does.
+func TestAHomeIsEncryptedAndItsKeyReplaced(t *testing.T) {
 	t.Parallel()
 	home, keyFile := filepath.Join(shortDir(t), "h"), filepath.Join(t.TempDir(), "key")
 	p := cairntest.StartDevIn(t, home)
@@ -103,23 +103,33 @@ func TestAHomeIsEncryptedAndRewritten(t *testing.T) {
 	if _, code := cairntest.Run(t, "key", "rotate", "--home", home, "--key-file", keyFile); code != 0 {
 		t.Error("no new data key")
 	}
+	if keys := keysOf(t, home, keyFile); len(keys) != 2 {
+		t.Errorf("keys %+v", keys)
+	}
+	aside := filepath.Join(home, "raft", "log.corrupt-1") // its keys are kept for whoever wants to read it
+	if err := os.WriteFile(aside, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	stop()
 	start("--key-file", keyFile)
 	hook(t, p, "under the new key, "+plant.next())
+	if !cairntest.Eventually(func() bool {
+		out, _ := cairntest.Run(t, "status", "--home", home)
+		return strings.Contains(out, "under its new data key: files moved aside left")
+	}) {
+		out, _ := cairntest.Run(t, "status", "--home", home)
+		t.Errorf("status: %s", out)
+	}
+	if err := os.Remove(aside); err != nil {
+		t.Fatal(err)
+	}
+	if !cairntest.Eventually(func() bool { return len(keysOf(t, home, keyFile)) == 1 }) {
+		t.Errorf("keys %+v", keysOf(t, home, keyFile))
+	}
+	if out, _ := cairntest.Run(t, "status", "--home", home); strings.Contains(out, "new data key") {
+		t.Errorf("status: %s", out)
+	}
 	stop()
-	type info struct {
-		ID     string
-		Active bool
-	}
-	if keys := cairntest.JSONOf[[]info](t, "key", "list", "--home", home, "--key-file", keyFile); len(keys) != 2 {
-		t.Errorf("keys %+v", keys)
-	}
-	if _, code := cairntest.Run(t, "key", "rewrite", "--home", home, "--key-file", keyFile); code != 0 {
-		t.Error("not rewritten")
-	}
-	if keys := cairntest.JSONOf[[]info](t, "key", "list", "--home", home, "--key-file", keyFile); len(keys) != 1 || !keys[0].Active {
-		t.Errorf("keys %+v", keys)
-	}
 	if _, err := os.Stat(filepath.Join(home, seal.RingFile)); err != nil {
 		t.Error(err)
 	}
@@ -178,8 +188,18 @@ func listed(t *testing.T, p *cairntest.Node) []string {
 	return strings.Split(got, "evt_")[1:]
 }
 
-// TestAChangeOfKeysIsKilled: `cairn key encrypt` and `key rewrite` of a home that has a snapshot, killed at any moment; the same
-// command finishes what was begun.
+// keyInfo is a line of `cairn key list`.
+type keyInfo struct {
+	ID     string
+	Active bool
+}
+
+func keysOf(t *testing.T, home, keyFile string) []keyInfo {
+	t.Helper()
+	return cairntest.JSONOf[[]keyInfo](t, "key", "list", "--home", home, "--key-file", keyFile)
+}
+
+// TestAChangeOfKeysIsKilled: `cairn key encrypt` of a home that has a snapshot, killed at any moment; the same command finishes what was begun.
 func TestAChangeOfKeysIsKilled(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -205,43 +225,77 @@ func TestAChangeOfKeysIsKilled(t *testing.T) {
 	if err != nil || before.Log.Snapshot == 0 {
 		t.Fatal(before, err)
 	}
-	for _, verb := range []string{"encrypt", "rewrite"} {
-		args := func(home string) []string { return []string{"key", verb, "--home", home, "--key-file", keyFile} }
-		var took time.Duration
-		for i := range 5 {
-			copied := filepath.Join(dir, fmt.Sprint(verb, i))
-			if err := os.CopyFS(copied, os.DirFS(home)); err != nil {
+	args := func(home string) []string { return []string{"key", "encrypt", "--home", home, "--key-file", keyFile} }
+	var took time.Duration
+	for i := range 5 {
+		copied := filepath.Join(dir, fmt.Sprint("encrypt", i))
+		if err := os.CopyFS(copied, os.DirFS(home)); err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 { // whole, and timed
+			start := time.Now()
+			if out, code := cairntest.Run(t, args(copied)...); code != 0 {
+				t.Fatalf("key encrypt: %s", out)
+			}
+			took = time.Since(start)
+		} else {
+			c := cairntest.Command(t.Context(), args(copied)...)
+			if err := c.Start(); err != nil {
 				t.Fatal(err)
 			}
-			if i == 0 { // whole, and timed
-				start := time.Now()
-				if out, code := cairntest.Run(t, args(copied)...); code != 0 {
-					t.Fatalf("key %s: %s", verb, out)
-				}
-				took = time.Since(start)
-			} else {
-				c := cairntest.Command(t.Context(), args(copied)...)
-				if err := c.Start(); err != nil {
-					t.Fatal(err)
-				}
-				after := time.AfterFunc(took*time.Duration(i)/5, func() { c.Process.Kill() })
-				_ = c.Wait() // it may have come to its end
-				after.Stop()
-				if out, code := cairntest.Run(t, args(copied)...); code != 0 {
-					t.Fatalf("key %s again after a kill: %s", verb, out)
-				}
-			}
-			cfg := node.Config{Home: copied, Logger: quiet, Storage: node.Storage{Encryption: seal.Source{File: keyFile}}}
-			if got, err := node.Check(cfg, true); err != nil || got != before {
-				t.Errorf("key %s, killed %d: %+v, %v; want %+v", verb, i, got, err, before)
+			after := time.AfterFunc(took*time.Duration(i)/5, func() { c.Process.Kill() })
+			_ = c.Wait() // it may have come to its end
+			after.Stop()
+			if out, code := cairntest.Run(t, args(copied)...); code != 0 {
+				t.Fatalf("key encrypt again after a kill: %s", out)
 			}
 		}
-		home = filepath.Join(dir, fmt.Sprint(verb, 0))
+		cfg := node.Config{Home: copied, Logger: quiet, Storage: node.Storage{Encryption: seal.Source{File: keyFile}}}
+		if got, err := node.Check(cfg, true); err != nil || got != before {
+			t.Errorf("killed %d: %+v, %v; want %+v", i, got, err, before)
+		}
 	}
-	q := &cairntest.Node{T: t, Args: []string{"dev", "--home", home, "--port-base", fmt.Sprint(cairntest.FreePorts(t, 6)), "--key-file", keyFile}}
-	t.Cleanup(q.Kill)
-	q.Launch()()
-	if rows := exportOf(t, home); len(rows) != 5 {
-		t.Errorf("%d memories, want 5", len(rows))
+}
+
+// TestARotationIsKilled: a node that brings its files under a new data key is killed at any moment, again and again; it serves all it has from
+// each start on, and at last has one key.
+func TestARotationIsKilled(t *testing.T) {
+	t.Parallel()
+	home, keyFile := filepath.Join(shortDir(t), "h"), filepath.Join(t.TempDir(), "key")
+	if _, code := cairntest.Run(t, "key", "new", "--output", keyFile); code != 0 {
+		t.Fatal("no key")
+	}
+	p := &cairntest.Node{T: t, Args: []string{"dev", "--home", home, "--port-base", fmt.Sprint(cairntest.FreePorts(t, 6)), "--key-file", keyFile}}
+	t.Cleanup(p.Kill)
+	p.Launch()()
+	token := strings.TrimSpace(string(readFile(t, filepath.Join(home, "token"))))
+	plant := &planted{}
+	plantMemories(t, []*cairntest.Node{p}, token, plant, 200)
+	before := exportOf(t, home)
+	for i := range 4 {
+		if _, code := cairntest.Run(t, "key", "rotate", "--home", home, "--key-file", keyFile); code != 0 {
+			t.Fatal("no new data key")
+		}
+		p.Kill()
+		p.Launch()()
+		if got := exportOf(t, home); !maps.Equal(got, before) {
+			t.Fatalf("round %d: %d memories, want %d", i, len(got), len(before))
+		}
+		if i%2 == 0 { // what it does then is as far as it is
+			plantMemories(t, []*cairntest.Node{p}, token, plant, 1+50*i)
+			before = exportOf(t, home)
+		}
+	}
+	if !cairntest.Eventually(func() bool { return len(keysOf(t, home, keyFile)) == 1 }) {
+		t.Errorf("keys %+v", keysOf(t, home, keyFile))
+	}
+	p.Kill()
+	p.Launch()()
+	if got := exportOf(t, home); !maps.Equal(got, before) {
+		t.Errorf("under one key: %d memories, want %d", len(got), len(before))
+	}
+	p.Kill()
+	if n, where := marked(t, home); n > 0 {
+		t.Errorf("%d texts are readable, one in %s", n, where)
 	}
 }

@@ -106,7 +106,7 @@ func TestOutputKeys(t *testing.T) {
 func TestStatusForAPerson(t *testing.T) {
 	leader, two := uint32(2), uint64(2)
 	s := api.ClusterStatus{Clustered: true, NodeID: 1, Role: "Follower", CurrentTerm: 3, LeaderID: &leader, Healthy: true, Condition: "degraded: node 3 unreachable", QuorumSize: 2, Cluster: "c1",
-		Wire: "a:1", Applied: 10, Commit: 12, Lag: &two, Sum: "0123456789", SumIndex: 10, Version: "v1", UptimeSecs: 61.5, Leftovers: api.Leftovers{SetAside: []string{"state.db.corrupt-1", "raft.corrupt-1"}},
+		Wire: "a:1", Applied: 10, Commit: 12, Lag: &two, Sum: "0123456789", SumIndex: 10, Version: "v1", UptimeSecs: 61.5, Leftovers: api.Leftovers{SetAside: []string{"state.corrupt-1", "raft.corrupt-1"}},
 		Peers: []api.Peer{
 			{Leftovers: api.Leftovers{HoldPurge: true}, NodeID: 2, Wire: "b:1", State: "Leader", Voter: true, Reachable: true, Applied: 12, LagEntries: new(uint64), Sum: "abcdef", SumIndex: 12, Version: "v1", UptimeSecs: 3},
 			{NodeID: 3, Voter: true},
@@ -119,7 +119,7 @@ func TestStatusForAPerson(t *testing.T) {
 	}
 	want := `cluster c1  degraded: node 3 unreachable
 leader node 2  term 3  quorum 2 of 3
-node 1  has moved files aside, damaged or contradicted by the cluster: state.db.corrupt-1, raft.corrupt-1
+node 1  has moved files aside, damaged or contradicted by the cluster: state.corrupt-1, raft.corrupt-1
         keep them until every member is whole, then remove them (runbooks damaged-state.md, divergence.md)
 node 2  its files may hold purged text: restart it once (runbook erase.md)
 

@@ -154,6 +154,11 @@ func TestNothingReadableOnAnEncryptedNode(t *testing.T) {
 	writeKeys(t, both, keys[0], first)
 	restoreSealed(t, backups, both, last)
 
+	for i := range keys {
+		if !cairntest.Eventually(func() bool { return len(keysOf(t, homes[i], keyFiles[i])) == 1 }) {
+			t.Errorf("node %d still needs %v", i+1, keysOf(t, homes[i], keyFiles[i]))
+		}
+	}
 	for i := range nodes {
 		if snaps, err := filepath.Glob(filepath.Join(homes[i], "raft", "snapshots", "*", "state.bin")); err != nil || len(snaps) == 0 {
 			t.Errorf("node %d took no snapshot, %v", i+1, err)

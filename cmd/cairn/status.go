@@ -129,6 +129,9 @@ func printLeftovers(w io.Writer, node uint32, l api.Leftovers) {
 	if l.HoldPurge {
 		fmt.Fprintf(w, "node %d  its files may hold purged text: restart it once (runbook erase.md)\n", node)
 	}
+	if len(l.OldKeys) > 0 {
+		fmt.Fprintf(w, "node %d  is bringing its files under its new data key: %s left\n", node, strings.Join(l.OldKeys, ", "))
+	}
 	if len(l.SetAside) > 0 {
 		fmt.Fprintf(w, "node %d  has moved files aside, damaged or contradicted by the cluster: %s\n        keep them until every member is whole, then remove them (runbooks damaged-state.md, divergence.md)\n", node, strings.Join(l.SetAside, ", "))
 	}

@@ -15,8 +15,7 @@ var makesFiles = regexp.MustCompile(`os\.(Create|CreateTemp|WriteFile)\(|os\.O_C
 // writers are the files of this code that make files, and why an encrypted node is none the worse for it: they seal what
 // they write, or write nothing that somebody said, or write where somebody else told them to.
 var writers = map[string]string{
-	"oplog/boltfile/checkpoint.go":        "sealed by oplog; its note has places and hashes of pages",
-	"oplog/snapshot.go":                   "a plain image on a plain node, a sealed one otherwise",
+	"oplog/hold.go":                       "a lock",
 	"oplog/archive/archive.go":            "what the node writes: sealed backups",
 	"oplog/seal/ring.go":                  "wrapped keys",
 	"oplog/seal/rewrite.go":               "sealed",

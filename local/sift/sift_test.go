@@ -59,7 +59,7 @@ func newStore(t testing.TB) *store {
 	t.Helper()
 	s := &store{dir: t.TempDir()}
 	var err error
-	if s.state, err = oplog.Open(filepath.Join(s.dir, "state.db"), oplog.Options{NoSync: true}); err != nil {
+	if s.state, err = oplog.Open(filepath.Join(s.dir, "state"), oplog.Options{NoSync: true}); err != nil {
 		t.Fatal(err)
 	}
 	if s.index, _, err = index.Open(t.Context(), index.Config{Dir: filepath.Join(s.dir, "index"), State: s.state}); err != nil {

@@ -27,7 +27,7 @@ type storage struct {
 func newStorage(t testing.TB) *storage {
 	t.Helper()
 	dir := t.TempDir()
-	st, err := oplog.Open(filepath.Join(dir, "state.db"), oplog.Options{NoSync: true})
+	st, err := oplog.Open(filepath.Join(dir, "state"), oplog.Options{NoSync: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ const secret = "a cluster secret of more than 32 characters"
 
 func newState(t testing.TB) *oplog.State {
 	t.Helper()
-	st, err := oplog.Open(filepath.Join(t.TempDir(), "state.db"), oplog.Options{NoSync: true})
+	st, err := oplog.Open(filepath.Join(t.TempDir(), "state"), oplog.Options{NoSync: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,10 +162,10 @@ func TestLimitsFollowTheLog(t *testing.T) {
 // within the hour. A right client token is let in always, and so are other addresses.
 func TestWrongTokensOfAnAddress(t *testing.T) {
 	t.Parallel()
-	st := newState(t)
-	text := token(t, st, time.Time{})
-	a := New(Config{State: st, Secrets: []string{secret}, FailedLogins: 3})
 	synctest.Test(t, func(t *testing.T) {
+		st := newState(t)
+		text := token(t, st, time.Time{})
+		a := New(Config{State: st, Secrets: []string{secret}, FailedLogins: 3})
 		login := func(from, token, want string) {
 			t.Helper()
 			_, err := a.Login(from+":4711", token)
@@ -199,10 +199,10 @@ func TestWrongTokensOfAnAddress(t *testing.T) {
 			_, _ = a.Login("192.0.2.7:1", "wrong")
 		}
 		login("192.0.2.7", secret, "wait")
+		if got := a.FailedLogins(); got != 15 {
+			t.Errorf("%d failed logins", got)
+		}
 	})
-	if got := a.FailedLogins(); got != 15 {
-		t.Errorf("%d failed logins", got)
-	}
 }
 
 // noted is a log that keeps what it is told.
@@ -225,10 +225,10 @@ func (n *noted) Note(_ context.Context, op oplog.Op) error {
 // A use is told once, with its newest time; what could not be told is told the next time.
 func TestUsesAreTold(t *testing.T) {
 	t.Parallel()
-	st := newState(t)
-	text := token(t, st, time.Time{})
-	a := New(Config{State: st})
 	synctest.Test(t, func(t *testing.T) {
+		st := newState(t)
+		text := token(t, st, time.Time{})
+		a := New(Config{State: st})
 		log := &noted{st: st, t: t, err: errors.New("nobody leads")}
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()

@@ -63,6 +63,7 @@ type ClusterStatus struct {
 type Leftovers struct {
 	SetAside  []string `json:"set_aside,omitempty" doc:"States and logs that the node has moved aside, damaged or contradicted by the cluster."`
 	HoldPurge bool     `json:"hold_purge,omitempty" doc:"true: its files may hold purged text until the node is restarted once."`
+	OldKeys   []string `json:"old_keys,omitempty" doc:"Parts of its home that it is bringing from a replaced data key under the active one."`
 }
 
 // A Peer is another member.

@@ -23,7 +23,7 @@ func TestCatchingUpIsBoundedByBytes(t *testing.T) {
 	const rows = 50
 	imports := nodetest.TextMemories(t) / rows
 	dir := t.TempDir()
-	st, err := oplog.Open(filepath.Join(dir, "state.db"), oplog.Options{NoSync: true})
+	st, err := oplog.Open(filepath.Join(dir, "state"), oplog.Options{NoSync: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -43,7 +43,7 @@ func open(t *testing.T, cfg raft.Config, change func(*Options)) *member {
 	t.Helper()
 	dir := t.TempDir()
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
-	st, err := oplog.Open(filepath.Join(dir, "state.db"), oplog.Options{NoSync: true})
+	st, err := oplog.Open(filepath.Join(dir, "state"), oplog.Options{NoSync: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func open(t *testing.T, cfg raft.Config, change func(*Options)) *member {
 	cfg.Dir, cfg.NoSync, cfg.Logger, cfg.Secret = filepath.Join(dir, "raft"), true, log, "secret"
 	cfg.Heartbeat, cfg.Election = cmp.Or(cfg.Heartbeat, 50*time.Millisecond), cmp.Or(cfg.Election, 200*time.Millisecond)
 	cfg.Hello = func() wire.RaftHello {
-		return wire.RaftHello{EntryMin: oplog.RecordVersion, EntryMax: oplog.RecordVersion, StateMin: st.Sends(), StateMax: oplog.SnapshotMax, Reads: oplog.Reads()}
+		return wire.RaftHello{EntryMin: oplog.RecordVersion, EntryMax: oplog.RecordVersion, StateMin: oplog.SnapshotMin, StateMax: oplog.SnapshotMax, Reads: oplog.Reads()}
 	}
 	cfg.Handler = peers{m.Log}
 	r, err := raft.Open(t.Context(), cfg, m.StateMachine())

@@ -16,7 +16,7 @@ import (
 	"github.com/cairndb/cairn/raft/logstore"
 )
 
-// A disk is a node's home. The state's file is synced now and then, and the log's files at every step that changes them: of what
+// A disk is a node's home. The state's files are synced when they are whole, or at each change of the list of them, and the log's files at every step that changes them: of what
 // was written and not synced any part may be missing when the machine dies, or when the disk failed instead of syncing it.
 type disk struct {
 	awake func() // returns when the node does not stand still
@@ -26,9 +26,9 @@ type disk struct {
 	copied string // an older copy of it, if there is one
 	lives  int    // how often something was missing
 	slow   [2]time.Duration
-	full   time.Time // until when the log has no room
-	due    *blow     // what happens at a step to come, and has happened once struck is closed
-	synced []byte    // the state's file when it was last synced, since there is something due
+	full   time.Time        // until when the log has no room
+	due    *blow            // what happens at a step to come, and has happened once struck is closed
+	synced map[uint64]int64 // of the state's files, by inode: how much is synced; the rest is in doubt
 
 	unsynced map[string][]byte // the log's files that were written since they were synced, as they were then; since there is something due
 }
@@ -49,12 +49,12 @@ type blow struct {
 	over   chan struct{}     // closed when the node is ended
 	left   map[string][]byte // what is there when it starts again; nil is none
 	log    bool              // left has all files of the log
+	state  bool              // left has all files of the state
 }
 
 const (
 	logFiles  = "raft/log"
-	stateFile = "state.db"
-	stateNote = "state.db.sync"
+	stateDir  = "state"
 	votesFile = logFiles + "/votes.db" // raft-boltdb's; what was written into it counts as synced
 )
 
@@ -78,7 +78,7 @@ func (d *disk) threaten(on int, power bool, in int, rng *rand.Rand) *blow {
 	b := &blow{disk: on, power: power, in: in, rng: rand.New(rand.NewPCG(rng.Uint64(), 0)), struck: make(chan struct{}), over: make(chan struct{})}
 	d.change(func() {
 		if d.due == nil {
-			d.due, d.synced, d.unsynced = b, nil, map[string][]byte{}
+			d.due, d.unsynced = b, map[string][]byte{}
 		}
 		b = d.due
 	})
@@ -129,23 +129,6 @@ func (b *blow) end() error {
 		<-b.over
 	}
 	return syscall.EIO
-}
-
-// sync stands around every sync of the state's file.
-func (d *disk) sync(sync func() error) error {
-	return d.step(stateDisk, func(strikes bool) error {
-		if strikes {
-			return d.leaves()
-		}
-		if d.due != nil {
-			b, err := d.read(stateFile)
-			if err != nil {
-				return err
-			}
-			d.synced = b
-		}
-		return sync()
-	})
 }
 
 // log stands around every step of the log's disk. Names of files are there at once; what is written into them when it is synced.
@@ -238,28 +221,7 @@ func (d *disk) leaves() (err error) {
 	if !b.power && b.disk != stateDisk {
 		return nil
 	}
-	for {
-		note, err := d.read(stateNote)
-		if err != nil {
-			return err
-		}
-		noted := note != nil
-		if b.left[stateFile], err = d.read(stateFile); err != nil {
-			return err
-		}
-		again, err := d.read(stateNote)
-		if err != nil {
-			return err
-		}
-		if noted != (again != nil) || !bytes.Equal(again, note) {
-			continue // a sync came in between
-		}
-		b.left[stateNote] = note
-		if noted && d.synced != nil { // without a note the file is whole; nothing missing is possible, too
-			b.left[stateFile] = tear(b.rng, page, d.synced, b.left[stateFile])
-		}
-		return nil
-	}
+	return d.leavesState(b)
 }
 
 func (d *disk) leavesLog(b *blow) error {
@@ -323,14 +285,19 @@ func (d *disk) restart() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	b := d.due
-	d.due, d.synced, d.unsynced = nil, nil, nil
+	d.due, d.unsynced = nil, nil
 	if b == nil || !b.came() {
-		return nil
+		return d.opens()
 	}
 	d.lives++
 	next := fmt.Sprintf("%s.%d", d.home, d.lives)
 	if err := os.CopyFS(next, os.DirFS(d.home)); err != nil {
 		return err
+	}
+	if b.state {
+		if err := os.RemoveAll(filepath.Join(next, stateDir)); err != nil {
+			return err
+		}
 	}
 	if b.log {
 		if err := os.MkdirAll(filepath.Join(next, logFiles), 0o700); err != nil {
@@ -354,12 +321,15 @@ func (d *disk) restart() error {
 		if content == nil {
 			continue
 		}
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return err
+		}
 		if err := os.WriteFile(path, content, 0o600); err != nil {
 			return err
 		}
 	}
 	d.home = next
-	return nil
+	return d.opens()
 }
 
 // whole checks that a node took nothing for damaged: no disk here changes what it has taken. One whose home was put back to an

@@ -180,7 +180,7 @@ func newCluster(t *testing.T, seed uint64) *cluster {
 	}
 	dir := t.TempDir()
 	for i := range c.nodes {
-		c.disks = append(c.disks, &disk{home: filepath.Join(dir, fmt.Sprint(i+1)), awake: func() { c.net.awake(i + 1) }})
+		c.disks = append(c.disks, &disk{home: filepath.Join(dir, fmt.Sprint(i+1)), awake: func() { c.net.awake(i + 1) }, synced: map[uint64]int64{}})
 		if c.runs(i) {
 			c.open(i)
 		}
@@ -210,7 +210,7 @@ func (c *cluster) open(i int) {
 				defer c.mu.Unlock()
 				return time.Now().Add(c.skew[i])
 			}}, Addresses: node.Addresses{Wire: at(i, 7437), HTTP: at(i, 7438), Cluster: at(i, 7440)}, Member: node.Member{NodeID: uint32(i + 1), Secret: secret},
-		Raft:   node.Raft{Heartbeat: 250 * time.Millisecond, Election: time.Second, SnapshotThreshold: 20, SnapshotInterval: time.Second, TrailingLogs: 20, SegmentBytes: 64 << 10},
+		Raft: node.Raft{Heartbeat: 250 * time.Millisecond, Election: time.Second, SnapshotThreshold: 20, SnapshotInterval: time.Second, TrailingLogs: 20, SegmentBytes: 64 << 10}, Storage: node.Storage{StateBuffer: 64 << 10},
 		Logger: c.log.With("node", i+1)}
 	if i == spare {
 		cfg.Member.Role = c.role

@@ -25,7 +25,7 @@ type world struct {
 func newWorld(t *testing.T, o oplog.Options) *world {
 	t.Helper()
 	o.NoSync = true
-	st, err := oplog.Open(filepath.Join(t.TempDir(), "state.db"), o)
+	st, err := oplog.Open(filepath.Join(t.TempDir(), "state"), o)
 	if err != nil {
 		t.Fatal(err)
 	}

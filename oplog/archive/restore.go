@@ -50,7 +50,7 @@ func Restore(dir, path string, to Target, keys *seal.Ring) (at oplog.Point, err 
 	defer func() {
 		err = errors.Join(err, st.Close())
 		if err != nil {
-			os.Remove(path)
+			os.RemoveAll(path)
 		}
 	}()
 	if err := restoreState(st, chain[0], keys); err != nil {
@@ -128,7 +128,7 @@ func scratch(f func(path string) error) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(f(dir+"/state.db"), os.RemoveAll(dir))
+	return errors.Join(f(dir+"/state"), os.RemoveAll(dir))
 }
 
 func restoreState(st *oplog.State, f File, keys *seal.Ring) error {

@@ -20,17 +20,9 @@ const (
 // The list is page numbers u64 in order behind the head of a page, which counts them; where a u16 does not, it is 0xFFFF and
 // the first number is the count.
 //
-// A file of which one meta is not valid is the file as of the commit before the newest, perhaps: see PrepareNewest.
-func Prepare(path string) error { return prepare(path, false) }
-
-// PrepareNewest is Prepare for who cannot do without the newest commit: a file of which one meta is not valid is damaged.
-func PrepareNewest(path string) error { return prepare(path, true) }
-
-func prepare(path string, newest bool) error {
+// A file of which one meta is not valid is the file as of the commit before the newest, perhaps.
+func Prepare(path string) error {
 	return examine(path, os.O_RDWR, func(f *os.File, w *walk) error {
-		if newest && w.other() == nil {
-			return damaged("one of two meta pages")
-		}
 		if w.pages > w.present() { // there are free pages that were never written: bbolt is left to it
 			return nil
 		}

@@ -2,8 +2,7 @@
 //
 // bbolt rebuilds its list of free pages by a walk in a goroutine of its own, and panics there when a page is not what it
 // should be: nobody can recover from that, and a damaged file would keep a node from starting. Verify walks the same
-// pages first and returns an error instead. While the file is open a Guard looks at the pages on the way to a row, and Ways
-// knows those that name others.
+// pages first and returns an error instead.
 //
 // The file is pages of equal size. A page begins with its number u64, flags u16, count of elements u16 and the number of
 // pages it continues on u32. Pages 0 and 1 are metas: magic, version, page size, flags u32 each, then root page u64,

@@ -17,13 +17,6 @@
 // It is sealed under a key that HKDF-SHA256 derives from the data key for values. The nonce is random. The additional data says where the value lies, so that two values cannot change places. An
 // active key serves 2^32 values before chance makes a repeated nonce thinkable; rotate before that.
 //
-// # A name
-//
-// A part of a database key must be found again, so equal names become equal bytes: a 16-byte synthetic IV, the
-// HMAC-SHA256 of label and name, and the name under AES-256-CTR from that IV. Reading computes the HMAC again. What it
-// gives away is that two names are equal and how long they are, and nothing of their order. The keys for names belong to one
-// data key, which a file names when it is made.
-//
 // # A file
 //
 // A file is written once, from its beginning to its end, and read in any order. Everything in it begins at a sector of 512 bytes; numbers are big-endian.

@@ -49,34 +49,6 @@ func TestValues(t *testing.T) {
 	}
 }
 
-func TestNames(t *testing.T) {
-	r := ring(t)
-	n, err := r.Names(r.Active())
-	if err != nil {
-		t.Fatal(err)
-	}
-	a := n.Seal(nil, []byte("Alice"), []byte("entities"))
-	if !bytes.Equal(a, n.Seal(nil, []byte("Alice"), []byte("entities"))) {
-		t.Error("equal names differ")
-	}
-	if bytes.Equal(a, n.Seal(nil, []byte("Alice"), []byte("edges"))) {
-		t.Error("names of different places are equal")
-	}
-	if got, err := n.Open(nil, a, []byte("entities")); err != nil || string(got) != "Alice" {
-		t.Errorf("%q, %v", got, err)
-	}
-	for i := range a {
-		bad := bytes.Clone(a)
-		bad[i] ^= 4
-		if _, err := n.Open(nil, bad, []byte("entities")); !errors.Is(err, seal.ErrDamaged) {
-			t.Errorf("byte %d changed: %v", i, err)
-		}
-	}
-	if _, err := r.Names(1); !errors.Is(err, seal.ErrKey) {
-		t.Errorf("names of a key that is not there: %v", err)
-	}
-}
-
 func TestBackupsNeedTheMasterKeyAlone(t *testing.T) {
 	m := seal.NewMaster()
 	sealed := sealFile(t, []byte("all there is"), seal.Ephemeral([]seal.Master{m}).Backup)
@@ -201,18 +173,6 @@ func BenchmarkSeal(b *testing.B) {
 	var buf []byte
 	for b.Loop() {
 		buf = r.Seal(buf[:0], v, place)
-	}
-}
-
-func BenchmarkName(b *testing.B) {
-	r := ring(b)
-	n, err := r.Names(r.Active())
-	if err != nil {
-		b.Fatal(err)
-	}
-	var buf []byte
-	for b.Loop() {
-		buf = n.Seal(buf[:0], []byte("default namespace"), []byte("by-namespace"))
 	}
 }
 

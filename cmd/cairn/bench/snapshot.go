@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -118,9 +118,7 @@ func (b *snapshotBench) run(ctx context.Context, a *cli.Streams) (err error) {
 		return err
 	}
 	r.Pauses = readPauses().since(before)
-	if st, err := os.Stat(filepath.Join(home, "state.db")); err == nil {
-		r.StateBytes = st.Size()
-	}
+	r.StateBytes = sizeBelow(filepath.Join(home, "state"))
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	r.Heap = m.HeapAlloc
@@ -199,4 +197,17 @@ func (r *snapshotReport) print(a *cli.Streams) error {
 	}
 	fmt.Fprintf(a.Out, "\n%d pauses for garbage collection: p99 %.3f ms, longest %.3f ms\n", r.Pauses.Count, r.Pauses.P99, r.Pauses.Max)
 	return nil
+}
+
+// sizeBelow is what the files of a directory take.
+func sizeBelow(dir string) (n int64) {
+	_ = filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error { // what is removed meanwhile counts for nothing
+		if err == nil && !e.IsDir() {
+			if info, err := e.Info(); err == nil {
+				n += info.Size()
+			}
+		}
+		return nil
+	})
+	return n
 }

@@ -52,7 +52,7 @@ func TestDebugBundle(t *testing.T) {
 		parts[filepath.Base(h.Name)] = string(b)
 	}
 	for name, want := range map[string]string{"doctor.txt": "fsync", "status.json": "state_hash", "metrics.txt": "cairn_applied_index",
-		"files.txt": "state.db", "goroutines.txt": "goroutine 1", "heap.pprof": ""} {
+		"files.txt": "state/", "goroutines.txt": "goroutine 1", "heap.pprof": ""} {
 		if got, ok := parts[name]; !ok || !strings.Contains(got, want) || strings.HasPrefix(got, "not available") {
 			t.Errorf("%s: %.200s", name, got)
 		}

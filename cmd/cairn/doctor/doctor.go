@@ -186,7 +186,7 @@ func (e *exam) home(context.Context) []Finding {
 		return []Finding{{"", Warn, fmt.Sprintf("%s is open to others (%s)", e.cfg.Home, st.Mode().Perm()), "chmod 700 " + e.cfg.Home}}
 	}
 	fs := []Finding{{"", OK, e.cfg.Home, ""}}
-	for _, pattern := range []string{"state.db.corrupt-*", "raft.corrupt-*", "raft/log.corrupt-*"} {
+	for _, pattern := range []string{"state.corrupt-*", "raft.corrupt-*", "raft/log.corrupt-*"} {
 		if aside, _ := filepath.Glob(filepath.Join(e.cfg.Home, pattern)); len(aside) > 0 {
 			fs = append(fs, Finding{"", Warn, "moved aside, unreadable or contradicted by the cluster (the node's log says which): " + strings.Join(aside, ", "), "look at the disk; remove them when the node is whole again"})
 		}
@@ -310,7 +310,7 @@ func (e *exam) files(ctx context.Context) []Finding {
 	if e.running != nil {
 		return e.layers(ctx)
 	}
-	if _, err := os.Stat(filepath.Join(e.cfg.Home, "state.db")); err != nil {
+	if _, err := os.Stat(filepath.Join(e.cfg.Home, "state")); err != nil {
 		return nil
 	}
 	if e.held {

@@ -1,0 +1,114 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/cairndb/cairn/oplog/seal"
+)
+
+// A rotation brings what a node keeps under a replaced data key under the active one, while the node runs, and then drops the replaced key. The
+// active key is that of the process for its life, so no file under another is being written. Each part is begun again after a failure, and by the next
+// process: none leaves half a file.
+type rotation struct {
+	mu   sync.Mutex
+	left []string // the parts that are not done
+}
+
+func (r *rotation) parts() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.left)
+}
+
+func (r *rotation) set(left []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.left = left
+}
+
+// A rotation rests so long after each megabyte, and so long before it begins again what failed.
+const (
+	rotationRest  = 10 * time.Millisecond
+	rotationAgain = 5 * time.Second
+)
+
+// rotationPart is what one owner of files does about them.
+type rotationPart struct {
+	name string
+	do   func() error
+}
+
+func (n *Node) rotationParts(ctx context.Context) []rotationPart {
+	pause := func() error { return rest(ctx, rotationRest) }
+	return []rotationPart{
+		{"log", n.raft.ResealLog},
+		{"snapshots", n.raft.ResealSnapshots},
+		{"state", func() error { return n.keys.RewriteAll(ctx, filepath.Join(n.cfg.Home, stateDir), pause) }},
+		{"index", func() error { return n.service.index.Rewrite(ctx, pause) }},
+		{"files moved aside", n.noneAside},
+	}
+}
+
+// rotate is the task that does so, on a node that has replaced keys.
+func (n *Node) rotate(ctx context.Context) error {
+	parts, start, told := n.rotationParts(ctx), time.Now(), map[string]bool{}
+	n.service.rotation.set(partNames(parts))
+	for len(parts) > 0 {
+		parts = slices.DeleteFunc(parts, func(p rotationPart) bool {
+			err := p.do()
+			if err != nil && ctx.Err() == nil && !told[p.name] {
+				told[p.name] = true
+				n.log.Info("files are still under a replaced data key", "part", p.name, "err", err)
+			}
+			return err == nil
+		})
+		n.service.rotation.set(partNames(parts))
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if len(parts) > 0 && rest(ctx, rotationAgain) != nil {
+			return ctx.Err()
+		}
+	}
+	switch err := n.keys.Retire(); {
+	case errors.Is(err, seal.ErrRotated):
+		n.log.Info("another data key was made meanwhile: the next start brings everything under that one")
+	case err != nil: // a disk that is full: the next start tries again
+		n.log.Error("replaced data keys are not dropped", "err", err)
+	default:
+		n.log.Info("all files are under the active data key, replaced keys are dropped", "active", n.keys.Active(), "took", time.Since(start))
+	}
+	return nil
+}
+
+func partNames(parts []rotationPart) (out []string) {
+	for _, p := range parts {
+		out = append(out, p.name)
+	}
+	return out
+}
+
+func rest(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}
+
+// noneAside keeps the keys as long as a file was moved aside: its operator may want to read it.
+func (n *Node) noneAside() error {
+	for _, pattern := range []string{"*.corrupt-*", filepath.Join("raft", "*.corrupt-*")} {
+		if aside, _ := filepath.Glob(filepath.Join(n.cfg.Home, pattern)); len(aside) > 0 { // the patterns are good
+			return fmt.Errorf("%v: remove it when it is of no use", aside)
+		}
+	}
+	return nil
+}

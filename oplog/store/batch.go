@@ -1,0 +1,39 @@
+package store
+
+import "github.com/cockroachdb/pebble/v2"
+
+// A Batch gathers changes that are made together. It reads what it has written over what was there.
+type Batch struct {
+	s *Store
+	b *pebble.Batch
+}
+
+// Batch begins one. Close it, whatever becomes of it.
+func (s *Store) Batch() *Batch { return &Batch{s, s.db.NewIndexedBatch()} }
+
+// Get implements Reader.
+func (b *Batch) Get(key []byte) ([]byte, bool, error) { return get(b.b, key) }
+
+// Iter implements Reader. It sees nothing that is written after it began.
+func (b *Batch) Iter(lower, upper []byte) (*Iter, error) { return newIter(b.b, lower, upper) }
+
+// Set stores a value.
+func (b *Batch) Set(key, value []byte) error { return b.b.Set(key, value, nil) }
+
+// Delete takes a key away.
+func (b *Batch) Delete(key []byte) error { return b.b.Delete(key, nil) }
+
+// DeleteRange takes all keys away from lower to upper, not included.
+func (b *Batch) DeleteRange(lower, upper []byte) error { return b.b.DeleteRange(lower, upper, nil) }
+
+// Commit makes the changes. They are seen from then on, and on the disk after the next flush.
+func (b *Batch) Commit() error {
+	if err := b.s.trouble(); err != nil {
+		return err
+	}
+	b.s.dirty.Store(true)
+	return told(b.b.Commit(pebble.NoSync))
+}
+
+// Close lets go of a batch.
+func (b *Batch) Close() { _ = b.b.Close() } // it fails on nothing

@@ -1,0 +1,377 @@
+package store
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// A disk is the file system below a store. Pebble writes tables and the list of them in the background, tries a table again at once when that
+// fails, and ends the process when the list could not be written. So what fails there does not reach it: a disk without room is asked
+// again until it has some, and one that fails otherwise keeps the task that met it waiting, says so, and the store takes nothing more. Both end with close.
+// A directory that cannot be synced makes pebble panic: it is told that all is well, and nothing behind that is made (sync).
+type disk struct {
+	vfs.FS
+	o    Options
+	told func(error) // of what fail is given first; nil: nobody
+
+	mu      sync.Mutex
+	serving bool          // tasks of the background are kept waiting
+	full    error         // of a disk without room, while one waits for it
+	waiting int           // tasks that do
+	failed  error         // why it takes nothing any more
+	ended   bool          // a change was given up when the store closed: none behind it is made
+	changed chan struct{} // closed when full or failed is set
+	locks   []io.Closer
+	logs    vfs.FS // of pebble's own log, which it makes and reads even where it is told to have none: nothing is in it
+
+	closing chan struct{} // closed by close
+}
+
+// roomWait is between two attempts on a disk without room.
+const roomWait = 100 * time.Millisecond
+
+func newDisk(o Options) *disk {
+	below := o.fs
+	if below == nil {
+		below = vfs.Default
+	}
+	if o.Sync == nil {
+		o.Sync = func(_ string, sync func() error) error { return sync() }
+	}
+	return &disk{FS: below, o: o, logs: vfs.NewMem(), changed: make(chan struct{}), closing: make(chan struct{})}
+}
+
+func isLog(name string) bool { return filepath.Ext(name) == ".log" }
+
+// files are what pebble sees of it: sealing has no part of a file to write again when a disk had no room for it, so that is above.
+func (d *disk) files() vfs.FS {
+	if d.o.Keys != nil {
+		return sealed{d, d.o.Keys}
+	}
+	return d
+}
+
+func (d *disk) serve() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.serving = true
+}
+
+func (d *disk) serves() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.serving
+}
+
+func (d *disk) err() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.failed
+}
+
+func (d *disk) waits() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.full
+}
+
+// stuck is closed when something keeps tasks waiting.
+func (d *disk) stuck() <-chan struct{} {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.changed
+}
+
+func (d *disk) tell() {
+	close(d.changed)
+	d.changed = make(chan struct{})
+}
+
+func (d *disk) fail(err error) {
+	d.mu.Lock()
+	first := d.failed == nil
+	if first {
+		d.failed = err
+		d.tell()
+	}
+	d.mu.Unlock()
+	if first && d.told != nil {
+		d.told(err)
+	}
+}
+
+func (d *disk) close() { close(d.closing) }
+
+// abandon lets others have the directory, whatever became of pebble.
+func (d *disk) abandon(err error) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, l := range d.locks {
+		_ = l.Close() // pebble may have done so
+	}
+	d.locks = nil
+	return err
+}
+
+func (d *disk) wait(err error, by int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.waiting += by; d.waiting == 0 {
+		d.full = nil
+	} else if d.full == nil {
+		d.full = err
+		d.tell()
+	}
+}
+
+// try does what changes the disk.
+func (d *disk) try(do func() error) error {
+	if err := d.over(); err != nil {
+		return err
+	}
+	err := do()
+	if err == nil || !d.serves() {
+		return err
+	}
+	for began := false; lacksRoom(err); err = do() {
+		if !began {
+			began = true
+			d.wait(err, +1)
+			defer d.wait(nil, -1)
+		}
+		select {
+		case <-time.After(roomWait):
+		case <-d.closing:
+			d.giveUp()
+			return err
+		}
+	}
+	if err != nil {
+		d.fail(err)
+		<-d.closing
+		d.giveUp()
+	}
+	return err
+}
+
+// giveUp has nothing changed any more: what pebble does behind a change that was not made would not fit what is there.
+func (d *disk) giveUp() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.ended = true
+}
+
+// over is why no change is made any more; nil while they are.
+func (d *disk) over() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case !d.ended:
+		return nil
+	case d.failed != nil:
+		return d.failed
+	}
+	return ErrClosed
+}
+
+func lacksRoom(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+}
+
+func (d *disk) file(open func() (vfs.File, error)) (vfs.File, error) {
+	var f vfs.File
+	err := d.try(func() (err error) {
+		f, err = open()
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// Create implements vfs.FS.
+func (d *disk) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	if isLog(name) {
+		return d.logs.Create(filepath.Base(name), c)
+	}
+	f, err := d.file(func() (vfs.File, error) { return d.FS.Create(name, c) })
+	if err != nil {
+		return nil, err
+	}
+	if strings.HasPrefix(filepath.Base(name), "MANIFEST") {
+		if err := d.syncDir(filepath.Dir(name)); err != nil {
+			return nil, errors.Join(err, f.Close())
+		}
+	}
+	return &file{f, d, name, false}, nil
+}
+
+// syncDir has the name of a list of tables on the disk before the name of the file that points to it: pebble syncs them together.
+func (d *disk) syncDir(name string) error {
+	dir, err := d.OpenDir(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
+
+// OpenReadWrite implements vfs.FS.
+func (d *disk) OpenReadWrite(name string, c vfs.DiskWriteCategory, o ...vfs.OpenOption) (vfs.File, error) {
+	f, err := d.file(func() (vfs.File, error) { return d.FS.OpenReadWrite(name, c, o...) })
+	if err != nil {
+		return nil, err
+	}
+	return &file{f, d, name, false}, nil
+}
+
+// ReuseForWrite implements vfs.FS.
+func (d *disk) ReuseForWrite(old, name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	f, err := d.file(func() (vfs.File, error) { return d.FS.ReuseForWrite(old, name, c) })
+	if err != nil {
+		return nil, err
+	}
+	return &file{f, d, name, false}, nil
+}
+
+// OpenDir implements vfs.FS.
+func (d *disk) OpenDir(name string) (vfs.File, error) {
+	f, err := d.FS.OpenDir(name)
+	if err != nil {
+		return nil, err
+	}
+	return &file{f, d, name, true}, nil
+}
+
+// Link implements vfs.FS.
+func (d *disk) Link(old, name string) error {
+	return d.try(func() error { return d.FS.Link(old, name) })
+}
+
+// Rename implements vfs.FS.
+func (d *disk) Rename(old, name string) error {
+	return d.try(func() error { return d.FS.Rename(old, name) })
+}
+
+// List implements vfs.FS.
+func (d *disk) List(dir string) ([]string, error) {
+	names, err := d.FS.List(dir)
+	return slices.DeleteFunc(names, isLog), err
+}
+
+// Remove implements vfs.FS. What a change needs that may or may not have been made stays.
+func (d *disk) Remove(name string) error {
+	if isLog(name) {
+		return d.logs.Remove(filepath.Base(name))
+	}
+	if err := d.over(); err != nil {
+		return err
+	}
+	return d.FS.Remove(name)
+}
+
+// RemoveAll implements vfs.FS.
+func (d *disk) RemoveAll(name string) error {
+	if err := d.over(); err != nil {
+		return err
+	}
+	return d.FS.RemoveAll(name)
+}
+
+// MkdirAll implements vfs.FS.
+func (d *disk) MkdirAll(dir string, perm os.FileMode) error {
+	return d.try(func() error { return d.FS.MkdirAll(dir, 0o700) })
+}
+
+// errLocked is what the system says of a lock that another process has.
+var errLocked = errors.New("locked")
+
+// Lock implements vfs.FS.
+func (d *disk) Lock(name string) (io.Closer, error) {
+	c, err := d.FS.Lock(name)
+	if err != nil {
+		return nil, errors.Join(errLocked, err)
+	}
+	l := &lock{c: c}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.locks = append(d.locks, l)
+	return l, nil
+}
+
+// Unwrap implements vfs.FS.
+func (d *disk) Unwrap() vfs.FS { return d.FS }
+
+type lock struct {
+	c    io.Closer
+	once sync.Once
+}
+
+// Close implements io.Closer.
+func (l *lock) Close() (err error) {
+	l.once.Do(func() { err = l.c.Close() })
+	return err
+}
+
+type file struct {
+	vfs.File
+	d    *disk
+	name string
+	dir  bool
+}
+
+// Write implements vfs.File. What a full disk has taken of it is not written again.
+func (f *file) Write(p []byte) (n int, err error) {
+	err = f.d.try(func() error {
+		k, err := f.File.Write(p[n:])
+		n += k
+		return err
+	})
+	return n, err
+}
+
+// Sync implements vfs.File.
+func (f *file) Sync() error { return f.sync(f.File.Sync) }
+
+// SyncData implements vfs.File.
+func (f *file) SyncData() error { return f.sync(f.File.SyncData) }
+
+// SyncTo implements vfs.File.
+func (f *file) SyncTo(n int64) (full bool, err error) {
+	err = f.sync(func() (err error) {
+		full, err = f.File.SyncTo(n)
+		return err
+	})
+	return full, err
+}
+
+// sync is not tried again when it failed: what it was to write may be gone by then, and the second would not say so.
+func (f *file) sync(sync func() error) error {
+	if f.d.o.NoSync {
+		sync = func() error { return nil }
+	}
+	err := f.d.over()
+	if err == nil {
+		err = f.d.o.Sync(f.name, sync)
+		if err != nil && (f.dir || f.d.serves()) {
+			f.d.fail(err)
+			if f.d.serves() {
+				<-f.d.closing
+			}
+			f.d.giveUp()
+		}
+	}
+	if f.dir {
+		return nil // the store has failed, and says so
+	}
+	return err
+}

@@ -1,0 +1,115 @@
+package store
+
+import (
+	"os"
+	"sync"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// faulty is a file system in memory that calls a hook before everything that changes it, and can be left as a crash of the machine
+// leaves it.
+type faulty struct {
+	vfs.FS
+	mu   sync.Mutex
+	hook func(op, name string) error // nil: nothing
+}
+
+func (f *faulty) set(hook func(op, name string) error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.hook = hook
+}
+
+func (f *faulty) before(op, name string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.hook == nil {
+		return nil
+	}
+	return f.hook(op, name)
+}
+
+func (f *faulty) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	if err := f.before("create", name); err != nil {
+		return nil, err
+	}
+	in, err := f.FS.Create(name, c)
+	if err != nil {
+		return nil, err
+	}
+	return &faultyFile{in, f, name}, nil
+}
+
+func (f *faulty) OpenDir(name string) (vfs.File, error) {
+	in, err := f.FS.OpenDir(name)
+	if err != nil {
+		return nil, err
+	}
+	return &faultyFile{in, f, name}, nil
+}
+
+func (f *faulty) Link(old, name string) error {
+	if err := f.before("link", name); err != nil {
+		return err
+	}
+	return f.FS.Link(old, name)
+}
+
+func (f *faulty) Rename(old, name string) error {
+	if err := f.before("rename", name); err != nil {
+		return err
+	}
+	return f.FS.Rename(old, name)
+}
+
+func (f *faulty) Remove(name string) error {
+	if err := f.before("remove", name); err != nil {
+		return err
+	}
+	return f.FS.Remove(name)
+}
+
+func (f *faulty) MkdirAll(name string, perm os.FileMode) error {
+	if err := f.before("mkdir", name); err != nil {
+		return err
+	}
+	return f.FS.MkdirAll(name, perm)
+}
+
+func (f *faulty) Unwrap() vfs.FS { return f.FS }
+
+type faultyFile struct {
+	vfs.File
+	fs   *faulty
+	name string
+}
+
+func (f *faultyFile) Write(p []byte) (int, error) {
+	if err := f.fs.before("write", f.name); err != nil {
+		return 0, err
+	}
+	return f.File.Write(p)
+}
+
+func (f *faultyFile) Sync() error {
+	if err := f.fs.before("sync", f.name); err != nil {
+		return err
+	}
+	return f.File.Sync()
+}
+
+func (f *faultyFile) SyncData() error {
+	if err := f.fs.before("sync", f.name); err != nil {
+		return err
+	}
+	return f.File.SyncData()
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

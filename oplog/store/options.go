@@ -1,0 +1,95 @@
+package store
+
+import (
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/bloom"
+)
+
+const (
+	buffer = 16 << 20 // default of Options.Buffer
+
+	// buffers bounds how many of them there are while the disk is slower than the writer, who waits then.
+	buffers = 4
+
+	// cacheSize is of blocks that were read and found whole. The file cache of the machine is behind it.
+	cacheSize = 64 << 20
+
+	// indexBlock is so large that a table has one: every look into a table goes through it, and it stays in the cache.
+	indexBlock = 256 << 10
+
+	openFiles = 512
+)
+
+func (s *Store) options(o Options) *pebble.Options {
+	if o.Buffer == 0 {
+		o.Buffer = buffer
+	}
+	p := &pebble.Options{
+		FS:                          s.disk.files(),
+		DisableWAL:                  true,
+		FormatMajorVersion:          pebble.FormatNewest,
+		CacheSize:                   cacheSize,
+		MaxOpenFiles:                openFiles,
+		MemTableSize:                uint64(o.Buffer),
+		MemTableStopWritesThreshold: buffers,
+		L0CompactionThreshold:       4,
+		L0StopWritesThreshold:       64, // a merge that is late costs reads; a writer that waits for it costs everybody
+		CompactionConcurrencyRange:  func() (int, int) { return 1, 1 },
+		Logger:                      (*logger)(s),
+		EventListener: &pebble.EventListener{
+			BackgroundError: s.background,
+			DataCorruption:  func(i pebble.DataCorruptionInfo) { s.notice(fmt.Errorf("%s: %w", i.Path, i.Details)) },
+		},
+	}
+	for i := range p.Levels {
+		p.Levels[i].FilterPolicy, p.Levels[i].IndexBlockSize = bloom.FilterPolicy(10), indexBlock
+	}
+	// Pebble's default asks ten times a second whether more merges may run by now, and leaks the goroutine that does when Open fails. How many may
+	// run never changes here.
+	p.Experimental.CompactionScheduler = pebble.NewConcurrencyLimitSchedulerWithNoPeriodicGrantingForTest()
+	p.EnsureDefaults()
+	return p
+}
+
+// background is told of what a flush or a merge met; pebble tries again. It holds pebble's locks.
+func (s *Store) background(err error) {
+	if pebble.IsCorruptionError(err) {
+		s.notice(err)
+	}
+}
+
+// fatalError is what pebble says of the error that it gives up with.
+type fatalError struct {
+	text string
+	args []any
+}
+
+func (e fatalError) Error() string { return e.text }
+
+// Unwrap gives what was met below.
+func (e fatalError) Unwrap() (errs []error) {
+	for _, a := range e.args {
+		if err, ok := a.(error); ok {
+			errs = append(errs, err)
+		}
+	}
+	return errs
+}
+
+// logger takes what pebble says: what matters reaches the owner as an error.
+type logger Store
+
+// Infof implements pebble.Logger.
+func (*logger) Infof(string, ...any) {}
+
+// Errorf implements pebble.Logger.
+func (*logger) Errorf(string, ...any) {}
+
+// Fatalf implements pebble.Logger. It is called when the list of tables (the manifest) could not be written; pebble unwinds when this
+// returns, and the disk refuses what it would change from then on (disk.go).
+func (l *logger) Fatalf(format string, args ...any) {
+	l.disk.fail(fatalError{fmt.Sprintf(format, args...), args})
+	l.disk.giveUp()
+}

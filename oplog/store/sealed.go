@@ -1,0 +1,178 @@
+package store
+
+import (
+	"errors"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/cairndb/cairn/oplog/seal"
+)
+
+// checkSeal says so when the files in a directory are sealed and there are no keys, or the other way round: no damage, and nothing
+// is to be moved aside for it.
+func checkSeal(fs vfs.FS, dir string, keys *seal.Ring) error {
+	names, err := fs.List(dir)
+	if err != nil {
+		return nil // a new one
+	}
+	for _, name := range names {
+		if !strings.HasPrefix(name, "MANIFEST") {
+			continue
+		}
+		f, err := fs.Open(fs.PathJoin(dir, name))
+		if err != nil {
+			return err
+		}
+		head := make([]byte, 8)
+		n, _ := io.ReadFull(f, head) // an empty file is neither
+		if err := f.Close(); err != nil {
+			return err
+		}
+		switch is := seal.IsSealed(head[:n]); {
+		case is && keys == nil:
+			return seal.ErrSealed
+		case !is && keys != nil && n == len(head):
+			return seal.ErrPlain
+		}
+	}
+	return nil
+}
+
+// sealed is a file system whose files are sealed whole. A file is written once, from its beginning, and read when that has ended, or after a crash up to
+// its last sync.
+type sealed struct {
+	vfs.FS
+	keys *seal.Ring
+}
+
+// Create implements vfs.FS.
+func (s sealed) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	f, err := s.FS.Create(name, c)
+	if err != nil {
+		return nil, err
+	}
+	w, err := s.keys.Writer(f)
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return &sealing{f, w}, nil
+}
+
+// ReuseForWrite implements vfs.FS.
+func (s sealed) ReuseForWrite(old, name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	if err := s.FS.Remove(old); err != nil {
+		return nil, err
+	}
+	return s.Create(name, c)
+}
+
+// OpenReadWrite implements vfs.FS. Pebble writes into a file that is there for logs of its own alone.
+func (s sealed) OpenReadWrite(name string, _ vfs.DiskWriteCategory, _ ...vfs.OpenOption) (vfs.File, error) {
+	return nil, &os.PathError{Op: "write into a sealed file", Path: name, Err: errors.ErrUnsupported}
+}
+
+// Open implements vfs.FS.
+func (s sealed) Open(name string, o ...vfs.OpenOption) (vfs.File, error) {
+	f, err := s.FS.Open(name, o...)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && info.IsDir() {
+		return f, nil
+	}
+	in := &opened{File: f, info: info}
+	if err == nil {
+		in.at, err = s.keys.At(f, info.Size())
+	}
+	if err != nil {
+		return nil, errors.Join(&os.PathError{Op: "open", Path: name, Err: err}, f.Close())
+	}
+	return in, nil
+}
+
+// Stat implements vfs.FS.
+func (s sealed) Stat(name string) (vfs.FileInfo, error) {
+	info, err := s.FS.Stat(name)
+	if err != nil || info.IsDir() || info.Size() == 0 { // a lock has nothing in it
+		return info, err
+	}
+	f, err := s.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return f.Stat()
+}
+
+// Unwrap implements vfs.FS.
+func (s sealed) Unwrap() vfs.FS { return s.FS }
+
+// plainInfo says how much a sealed file holds.
+type plainInfo struct {
+	vfs.FileInfo
+	size int64
+}
+
+// Size implements os.FileInfo.
+func (i plainInfo) Size() int64 { return i.size }
+
+// opened is a sealed file that is read.
+type opened struct {
+	vfs.File
+	info vfs.FileInfo
+	at   *seal.FileAt
+	next int64
+}
+
+// ReadAt implements vfs.File.
+func (f *opened) ReadAt(p []byte, off int64) (int, error) { return f.at.ReadAt(p, off) }
+
+// Read implements vfs.File.
+func (f *opened) Read(p []byte) (int, error) {
+	n, err := f.at.ReadAt(p, f.next)
+	f.next += int64(n)
+	if n > 0 {
+		err = nil
+	}
+	return n, err
+}
+
+// Stat implements vfs.File.
+func (f *opened) Stat() (vfs.FileInfo, error) { return plainInfo{f.info, f.at.Size()}, nil }
+
+// Prefetch implements vfs.File; places on the disk are others.
+func (f *opened) Prefetch(int64, int64) error { return nil }
+
+// Fd implements vfs.File: nobody else may read the file.
+func (f *opened) Fd() uintptr { return vfs.InvalidFd }
+
+// sealing is a sealed file that is written.
+type sealing struct {
+	vfs.File
+	w *seal.Writer
+}
+
+// Write implements vfs.File.
+func (f *sealing) Write(p []byte) (int, error) { return f.w.Write(p) }
+
+// Sync implements vfs.File. What was written before it is readable after a crash.
+func (f *sealing) Sync() error { return f.w.Sync() }
+
+// SyncData implements vfs.File.
+func (f *sealing) SyncData() error { return f.w.Sync() }
+
+// SyncTo implements vfs.File: it promises nothing, and starts what a Sync would wait for.
+func (f *sealing) SyncTo(int64) (bool, error) { return f.File.SyncTo(1 << 62) }
+
+// Preallocate implements vfs.File.
+func (f *sealing) Preallocate(int64, int64) error { return nil }
+
+// Fd implements vfs.File.
+func (f *sealing) Fd() uintptr { return vfs.InvalidFd }
+
+// Close implements vfs.File.
+func (f *sealing) Close() error { return errors.Join(f.w.Close(), f.File.Close()) }

@@ -1,0 +1,47 @@
+package store
+
+import (
+	"bytes"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// A Snapshot is the store as it was when it was taken. Close it soon: what it sees stays on the disk. It is for one goroutine at a
+// time.
+//
+// It is an iterator, which pins the tables and buffers there are. A snapshot of pebble's own would wait, when it is closed, for the
+// list of tables to be synced, and readers with it.
+type Snapshot struct{ it *pebble.Iterator }
+
+// Snapshot takes one.
+func (s *Store) Snapshot() (*Snapshot, error) {
+	it, err := s.db.NewIter(nil)
+	if err != nil {
+		return nil, told(err)
+	}
+	return &Snapshot{it}, nil
+}
+
+// Get implements Reader.
+func (s *Snapshot) Get(key []byte) (value []byte, ok bool, err error) {
+	if !s.it.SeekPrefixGE(key) || !bytes.Equal(s.it.Key(), key) { // a key is its own prefix: filters are asked
+		return nil, false, told(s.it.Error())
+	}
+	v, err := s.it.ValueAndErr()
+	if err != nil {
+		return nil, false, told(err)
+	}
+	return append(make([]byte, 0, len(v)), v...), true, nil
+}
+
+// Iter implements Reader.
+func (s *Snapshot) Iter(lower, upper []byte) (*Iter, error) {
+	it, err := s.it.Clone(pebble.CloneOptions{IterOptions: &pebble.IterOptions{LowerBound: lower, UpperBound: upper}})
+	if err != nil {
+		return nil, told(err)
+	}
+	return &Iter{it: it}, nil
+}
+
+// Close lets go of it.
+func (s *Snapshot) Close() { _ = s.it.Close() } // what it met was told

@@ -1,0 +1,246 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/sstable"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/cairndb/cairn/oplog/seal"
+)
+
+// Options say how a store keeps its files. The zero value is right for production.
+type Options struct {
+	Keys   *seal.Ring // what files are sealed with; nil: nothing
+	NoSync bool       // for tests that measure something else: a crash of the machine loses the store
+	Buffer int        // bytes that gather in memory before they are flushed; default 16 MiB
+
+	// Sync stands around every sync of a file, whose name it is given; a seam for faults.
+	Sync func(path string, sync func() error) error
+
+	fs vfs.FS // below all of it; the disk, outside of tests
+}
+
+// flushDelay bounds how long a change waits for its flush: what was written since is brought back by the log, which takes
+// longer than to read it from the disk. A flush of few rows costs a merge later, so it is not done often.
+const flushDelay = 20 * time.Second
+
+// A Store is open until Close.
+type Store struct {
+	dir     string
+	db      *pebble.DB
+	disk    *disk
+	reading sstable.ReaderOptions
+
+	dirty   atomic.Bool // something was written since the last flush began
+	damaged atomic.Pointer[error]
+	told    func(error)
+
+	flushing chan struct{} // has one in it while a Flush is under way
+	once     sync.Once
+	stop     chan struct{}
+	done     chan struct{}
+	closed   error
+}
+
+// Open opens the store in a directory, which is made when it is not there. Noticed, unless nil, is told what the background met: of
+// damage (ErrDamaged), and of a disk that has failed, after which the store takes nothing any more.
+func Open(dir string, o Options, noticed func(error)) (*Store, error) {
+	d := newDisk(o)
+	d.told = noticed
+	s := &Store{dir: dir, disk: d, told: noticed, flushing: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{})}
+	p := s.options(o)
+	if err := checkSeal(d.FS, dir, o.Keys); err != nil {
+		return nil, err
+	}
+	db, err := openDB(dir, p, d)
+	if err != nil {
+		return nil, d.abandon(err)
+	}
+	s.db, s.reading = db, p.MakeReaderOptions()
+	d.serve()
+	go s.flusher() // ends with Close
+	return s, nil
+}
+
+// openDB opens pebble's, which has taken some errors of the disk for none.
+func openDB(dir string, o *pebble.Options, d *disk) (*pebble.DB, error) {
+	db, err := pebble.Open(dir, o)
+	switch failed := d.err(); {
+	case failed != nil && db != nil:
+		return nil, errors.Join(failed, db.Close())
+	case failed != nil:
+		return nil, failed
+	case errors.Is(err, errLocked):
+		return nil, ErrHeld
+	}
+	return db, opening(err)
+}
+
+// Get is the value of a key, which belongs to the caller; ok is false when there is none.
+func (s *Store) Get(key []byte) (value []byte, ok bool, err error) { return get(s.db, key) }
+
+// A Reader is a store at one point: a snapshot, or a batch over what was there.
+type Reader interface {
+	// Get is the value of a key, which belongs to the caller; ok is false when there is none.
+	Get(key []byte) (value []byte, ok bool, err error)
+	// Iter walks the keys from lower to upper, not included. Close it.
+	Iter(lower, upper []byte) (*Iter, error)
+}
+
+func get(r pebble.Reader, key []byte) ([]byte, bool, error) {
+	v, c, err := r.Get(key)
+	if errors.Is(err, pebble.ErrNotFound) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, told(err)
+	}
+	value := append(make([]byte, 0, len(v)), v...)
+	return value, true, c.Close()
+}
+
+// Err is why the store takes nothing any more; nil while it does.
+func (s *Store) Err() error { return s.disk.err() }
+
+// Full is the error of a disk that has no room, while it is waited for.
+func (s *Store) Full() error { return s.disk.waits() }
+
+// Flush returns when all that was committed is on the disk. It does not wait for a disk without room.
+func (s *Store) Flush() error {
+	s.flushing <- struct{}{}
+	defer func() { <-s.flushing }()
+	if err := s.trouble(); err != nil {
+		return err
+	}
+	if !s.dirty.Swap(false) {
+		return nil
+	}
+	flushed, err := s.db.AsyncFlush()
+	if err != nil {
+		s.dirty.Store(true)
+		return told(err)
+	}
+	for {
+		stuck := s.disk.stuck()
+		if err := s.trouble(); err != nil {
+			s.dirty.Store(true)
+			return err
+		}
+		select {
+		case <-flushed:
+			return nil
+		case <-stuck:
+		}
+	}
+}
+
+func (s *Store) trouble() error {
+	if err := s.Err(); err != nil {
+		return err
+	}
+	return s.Full()
+}
+
+// flusher flushes a while after something was written.
+func (s *Store) flusher() {
+	defer close(s.done)
+	t := time.NewTicker(flushDelay)
+	defer t.Stop()
+	for {
+		select {
+		case <-t.C:
+			_ = s.Flush() // Err says it to whoever writes next
+		case <-s.stop:
+			return
+		}
+	}
+}
+
+// Close flushes and closes the store, whose readers have ended. One whose disk has failed, or has no room, closes without: what was
+// flushed before is there when it is opened again.
+func (s *Store) Close() error { return s.end(s.Flush) }
+
+// Abandon closes the store without a flush, for a store that is of no use any more, or to be left as a crash leaves it.
+func (s *Store) Abandon() error { return s.end(func() error { return nil }) }
+
+func (s *Store) end(flush func() error) error {
+	s.once.Do(func() {
+		close(s.stop)
+		<-s.done
+		err := flush()
+		s.disk.close()
+		if e := s.db.Close(); err == nil {
+			err = told(e)
+		}
+		s.closed = s.disk.abandon(err)
+	})
+	return s.closed
+}
+
+// Check reads every block of every table and compares it with its checksum, resting between tables. It returns the first
+// damage that it finds.
+func (s *Store) Check(ctx context.Context, rest func(read int64) time.Duration) error {
+	levels, err := s.db.SSTables()
+	if err != nil {
+		return told(err)
+	}
+	t := time.NewTimer(0)
+	defer t.Stop()
+	for _, level := range levels {
+		for _, table := range level {
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-t.C:
+			}
+			if err := s.checkTable(filepath.Join(s.dir, table.BackingSSTNum.String()+".sst")); err != nil {
+				return err
+			}
+			t.Reset(rest(int64(table.Size)))
+		}
+	}
+	return nil
+}
+
+// Metrics are counts for operators.
+type Metrics struct {
+	Disk     int64 // bytes of tables
+	Tables   int64
+	Memory   int64 // bytes of buffers and the block cache
+	Debt     int64 // bytes that are to be merged
+	Flushes  int64
+	Merges   int64
+	ReadAmp  int // tables that a read may have to look at
+	CacheHit float64
+}
+
+// Metrics reads them; there are none while the disk keeps the list of tables from being written.
+func (s *Store) Metrics() Metrics {
+	if s.trouble() != nil {
+		return Metrics{}
+	}
+	m := s.db.Metrics()
+	all := m.Total()
+	out := Metrics{Disk: int64(m.DiskSpaceUsage()), Tables: all.TablesCount, Memory: int64(m.MemTable.Size) + m.BlockCache.Size, Debt: int64(m.Compact.EstimatedDebt),
+		Flushes: m.Flush.Count, Merges: m.Compact.Count, ReadAmp: m.ReadAmp()}
+	if n := m.BlockCache.Hits + m.BlockCache.Misses; n > 0 {
+		out.CacheHit = float64(m.BlockCache.Hits) / float64(n)
+	}
+	return out
+}
+
+// notice keeps the first damage and tells of it.
+func (s *Store) notice(err error) {
+	err = fmt.Errorf("%w: %w", ErrDamaged, err)
+	if s.damaged.CompareAndSwap(nil, &err) && s.told != nil {
+		s.told(err)
+	}
+}
