@@ -7,13 +7,18 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 
+	"github.com/cairndb/cairn/index/rerank"
 	"github.com/cairndb/cairn/node"
 )
 
 // Every line of the table is shown, with the kind and the labels it says, and nothing of ours is shown beside it.
 func TestMetricsAreTheTable(t *testing.T) {
 	t.Parallel()
-	c := startWith(t, 3, func(_ int, cfg *node.Config) { cfg.Embedder = builtin(t, 64) })
+	reranker, err := rerank.New(rerank.Config{URL: "http://127.0.0.1/rerank"}) // not asked: one answer needs no order
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := startWith(t, 3, func(_ int, cfg *node.Config) { cfg.Embedder, cfg.Reranker = builtin(t, 64), reranker })
 	w := c.web(c.leader())
 	w.ok("POST", "/v1/remember", obj{"text": "counted"})
 	w.ok("POST", "/v1/recall", obj{"query": "counted"})
