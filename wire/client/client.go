@@ -139,9 +139,14 @@ func (c *Client) connection(ctx context.Context) (*conn, error) {
 	if c.conn != nil && c.conn.alive() {
 		return c.conn, nil
 	}
+	if c.conn != nil && errors.Is(c.conn.cause(), errSilent) { // its last call may have ended before that was known
+		c.silentAddr, c.silentUntil = c.conn.addr, time.Now().Add(silentFor)
+		c.conn = nil
+	}
 	var errs []error
-	for _, addr := range c.order() {
-		cn, err := c.dial(ctx, addr)
+	order := c.order()
+	for i, addr := range order {
+		cn, err := c.dial(ctx, addr, len(order)-i)
 		if err == nil {
 			c.conn = cn
 			return cn, nil
@@ -174,7 +179,7 @@ func (c *Client) secondConnection(ctx context.Context) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.dial(ctx, cn.addr)
+	return c.dial(ctx, cn.addr, 1)
 }
 
 // moveOn gives up a connection; the next call dials the address to, or the next one in the list.
@@ -208,8 +213,16 @@ func (c *Client) avoid(addr string) {
 	c.silentAddr, c.silentUntil = addr, time.Now().Add(silentFor)
 }
 
-func (c *Client) dial(ctx context.Context, addr string) (*conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.cfg.DialTimeout)
+// leastShare is what an address gets at least of the time that is left for several.
+const leastShare = time.Second
+
+// dial connects to an address, the first of so many that are to be tried: it takes its share of the time that is left.
+func (c *Client) dial(ctx context.Context, addr string, of int) (*conn, error) {
+	limit := c.cfg.DialTimeout
+	if end, ok := ctx.Deadline(); ok {
+		limit = min(limit, max(time.Until(end)/time.Duration(of), leastShare))
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	d := net.Dialer{KeepAlive: 15 * time.Second}
 	nc, err := d.DialContext(ctx, "tcp", addr)

@@ -25,7 +25,8 @@ type peer struct {
 	wait sync.WaitGroup
 	// answer gets every frame behind AUTH but pings; false hangs up.
 	answer func(p *session, f wire.Frame) bool
-	pings  bool // it gets those, too
+	pings  bool        // it gets those, too
+	hears  func() bool // nil: always; a connection is accepted all the same
 }
 
 type session struct {
@@ -42,11 +43,23 @@ func serve(t *testing.T, answer func(*session, wire.Frame) bool) *peer {
 
 func servePings(t *testing.T, pings bool, answer func(*session, wire.Frame) bool) *peer {
 	t.Helper()
+	return start(&peer{t: t, answer: answer, pings: pings})
+}
+
+// serveAuth is a peer that takes frames and answers none while it does not hear.
+func serveAuth(t *testing.T, hears func() bool, answer func(*session, wire.Frame) bool) *peer {
+	t.Helper()
+	return start(&peer{t: t, answer: answer, hears: hears})
+}
+
+func start(p *peer) *peer {
+	t := p.t
+	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &peer{t: t, ln: ln, answer: answer, pings: pings}
+	p.ln = ln
 	p.wait.Go(func() {
 		for {
 			nc, err := ln.Accept()
@@ -73,6 +86,9 @@ func (s *session) run() {
 			return
 		}
 		f.Payload = append([]byte(nil), f.Payload...) // the reader's buffer is used again
+		if s.hears != nil && !s.hears() {
+			continue
+		}
 		if f.Op == wire.OpAuth {
 			s.send(f, wire.OpAuthOK, &wire.AuthOK{Database: "default", DatabaseID: 1})
 			continue
@@ -436,6 +452,51 @@ func TestASilentLeaderIsNotGoneBackTo(t *testing.T) {
 	}
 	if n := dialled.Load(); n != 1 {
 		t.Errorf("the silent one was asked %d times", n)
+	}
+}
+
+// TestASilentServerIsLeftByShortCalls: each call has less time than it takes to find a server silent, and less than a dial may take. The first
+// calls fail, and then one reaches the other server.
+func TestASilentServerIsLeftByShortCalls(t *testing.T) {
+	t.Parallel()
+	var hear atomic.Bool
+	hear.Store(true)
+	silent := serveAuth(t, hear.Load, func(*session, wire.Frame) bool { return true })
+	alive := serve(t, func(s *session, f wire.Frame) bool {
+		s.send(f, wire.OpRememberOK, &wire.RememberOK{RID: "r"})
+		return true
+	})
+	c := dial(t, silent, alive)
+	hear.Store(false)
+	m := wire.NewRemember("x")
+	m.IdempotencyKey = client.NewKey()
+	var err error
+	for range 20 { // six are enough
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		rid := ""
+		rid, err = c.Remember(ctx, m)
+		cancel()
+		if err == nil && rid == "r" {
+			return
+		}
+	}
+	t.Errorf("the other server was not reached: %v", err)
+}
+
+// TestAFirstAddressThatIsSilentLeavesTimeForTheOthers: a client that is to be connected within its deadline tries each address for its share.
+func TestAFirstAddressThatIsSilentLeavesTimeForTheOthers(t *testing.T) {
+	t.Parallel()
+	silent := serveAuth(t, func() bool { return false }, func(*session, wire.Frame) bool { return true })
+	alive := serve(t, func(*session, wire.Frame) bool { return true })
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second) // less than it takes to find a server silent
+	defer cancel()
+	c, err := client.Dial(ctx, client.Config{Token: "t", Addrs: []string{silent.addr(), alive.addr()}, DialTimeout: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if c.Addr() != alive.addr() {
+		t.Errorf("connected to %s, want %s", c.Addr(), alive.addr())
 	}
 }
 

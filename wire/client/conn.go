@@ -48,6 +48,13 @@ func (c *conn) alive() bool {
 	return c.err == nil && !c.retired
 }
 
+// cause is why the connection ended; nil while it lives.
+func (c *conn) cause() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err
+}
+
 // end closes the connection and fails all waiting requests.
 func (c *conn) end(err error) {
 	c.mu.Lock()
@@ -232,6 +239,7 @@ func (c *conn) await(ctx context.Context, ch <-chan wire.Frame) (wire.Frame, err
 			c.probe()
 			t.Reset(quietTime)
 		case <-ctx.Done():
+			c.probe() // calls that are shorter than quietTime find a silent server together
 			return wire.Frame{}, ctx.Err()
 		}
 	}
