@@ -522,29 +522,35 @@ func BenchmarkFollowerSees(b *testing.B) {
 }
 
 func BenchmarkRemember(b *testing.B) {
-	for _, nodes := range []int{1, 3} {
-		for _, writers := range []int{1, 64} {
-			b.Run(fmt.Sprintf("nodes=%d/writers=%d", nodes, writers), func(b *testing.B) {
-				c := start(b, nodes)
-				s, caller := c.service(c.leader())
-				work := make(chan struct{})
-				var wg sync.WaitGroup
-				for range writers {
-					wg.Go(func() {
-						for range work {
-							if _, err := s.Remember(b.Context(), caller, "", node.Draft{Text: "an agent learned something worth keeping"}); err != nil {
-								b.Error(err)
-							}
+	for _, bc := range []struct {
+		nodes, writers int
+		through        string
+	}{{1, 1, "leader"}, {1, 64, "leader"}, {3, 1, "leader"}, {3, 64, "leader"}, {3, 1, "follower"}, {3, 64, "follower"}} {
+		b.Run(fmt.Sprintf("nodes=%d/writers=%d/%s", bc.nodes, bc.writers, bc.through), func(b *testing.B) {
+			c := start(b, bc.nodes)
+			at := c.leader()
+			if bc.through == "follower" {
+				at = (at + 1) % bc.nodes
+			}
+			s, caller := c.service(at)
+			caller.Forward = true
+			work := make(chan struct{})
+			var wg sync.WaitGroup
+			for range bc.writers {
+				wg.Go(func() {
+					for range work {
+						if _, err := s.Remember(b.Context(), caller, "", node.Draft{Text: "an agent learned something worth keeping"}); err != nil {
+							b.Error(err)
 						}
-					})
-				}
-				for b.Loop() {
-					work <- struct{}{}
-				}
-				close(work)
-				wg.Wait()
-			})
-		}
+					}
+				})
+			}
+			for b.Loop() {
+				work <- struct{}{}
+			}
+			close(work)
+			wg.Wait()
+		})
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -22,8 +21,9 @@ type tape struct {
 
 	mu      sync.Mutex
 	out, in cutter
-	asked   [][]wire.Frame // the hello is the first; the chunks of a snapshot belong to what announced them
-	heard   int            // how many of them were answered
+	asked   [][]wire.Frame  // the hello is the first; the chunks of a snapshot belong to what announced them
+	heard   int             // how many answers came to requests without a stream of their own, which are answered in order
+	streams map[uint32]bool // those of requests that were answered
 }
 
 // cutter cuts what passes into frames.
@@ -63,7 +63,16 @@ func (t *tape) hello() []wire.Frame {
 func (t *tape) hears(b []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.heard += len(t.in.cut(b))
+	for _, f := range t.in.cut(b) {
+		if f.Stream == 0 {
+			t.heard++
+			continue
+		}
+		if t.streams == nil {
+			t.streams = map[uint32]bool{}
+		}
+		t.streams[f.Stream] = true
+	}
 }
 
 // What may arrive late. Raft's own messages may come as often as they like. The others are sent once, and again over another
@@ -73,18 +82,32 @@ var (
 	unanswered = map[wire.Op]bool{wire.OpForward: true, wire.OpMembership: true, wire.OpTimeoutNow: true, wire.OpSnapshotBegin: true}
 )
 
-// firstLost is the first request that nobody will answer any more.
-func (t *tape) firstLost() int {
-	if !t.conn.in.over() {
-		return len(t.asked)
+// unheard says whether a request is one that no answer will come to any more.
+func (t *tape) unheard(i int) bool {
+	if i == 0 || !t.conn.in.over() {
+		return false
 	}
-	return max(t.heard, 1)
+	if stream := t.asked[i][0].Stream; stream != 0 {
+		return !t.streams[stream]
+	}
+	return i >= t.heard
+}
+
+// firstLost is the first request that no answer will come to and that is not asked again by itself; false when there is none.
+func (t *tape) firstLost() (at int, ok bool) {
+	for i, r := range t.asked {
+		if unanswered[r[0].Op] && t.unheard(i) {
+			return i, true
+		}
+	}
+	return 0, false
 }
 
 func (t *tape) lost() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return slices.ContainsFunc(t.asked[min(t.firstLost(), len(t.asked)):], func(r []wire.Frame) bool { return unanswered[r[0].Op] })
+	_, ok := t.firstLost()
+	return ok
 }
 
 const mostLate = 20 // requests that arrive over one connection
@@ -96,12 +119,12 @@ func (t *tape) late(rng *rand.Rand) (picked [][]wire.Frame) {
 	if len(t.asked) < 2 {
 		return nil
 	}
-	from, lost := 1+rng.IntN(len(t.asked)-1), t.firstLost()
-	if lost < len(t.asked) && rng.IntN(2) == 0 {
+	from := 1 + rng.IntN(len(t.asked)-1)
+	if lost, ok := t.firstLost(); ok && rng.IntN(2) == 0 {
 		from = lost
 	}
 	for i, r := range t.asked[from:min(from+1+rng.IntN(mostLate), len(t.asked))] {
-		if op := r[0].Op; anyTime[op] || unanswered[op] && from+i >= lost {
+		if op := r[0].Op; anyTime[op] || unanswered[op] && t.unheard(from+i) {
 			picked = append(picked, r)
 		}
 	}
@@ -185,5 +208,5 @@ func (n *network) loses(from int, answer []byte) bool {
 	return odds > 0 && n.rng.IntN(odds) == 0
 }
 
-// isPeer says whether an address is that of a node's peer port, where requests are answered in order.
+// isPeer says whether an address is that of a node's peer port.
 func isPeer(addr string) bool { return strings.HasSuffix(addr, ":7440") }

@@ -15,7 +15,7 @@ const (
 	earlyFrame  = 16 << 10 // the longest CLUSTER_HELLO
 )
 
-// Conn is a connection to a peer after the handshake. One goroutine at a time.
+// Conn is a connection to a peer after the handshake. One goroutine at a time sends, and one reads.
 type Conn struct {
 	net.Conn
 	Hello wire.ClusterHelloOK // what the peer said
@@ -35,8 +35,12 @@ func (c *Conn) Call(deadline time.Time, op wire.Op, m wire.Message, want wire.Op
 }
 
 // Send sends a message.
-func (c *Conn) Send(deadline time.Time, op wire.Op, m wire.Message) (err error) {
-	if c.buf, err = wire.AppendPack(c.buf[:0], op, 0, m, false); err != nil {
+func (c *Conn) Send(deadline time.Time, op wire.Op, m wire.Message) error {
+	return c.sendOn(deadline, 0, op, m)
+}
+
+func (c *Conn) sendOn(deadline time.Time, stream uint32, op wire.Op, m wire.Message) (err error) {
+	if c.buf, err = wire.AppendPack(c.buf[:0], op, stream, m, false); err != nil {
 		return err
 	}
 	if c.sums {
@@ -53,8 +57,16 @@ func (c *Conn) Send(deadline time.Time, op wire.Op, m wire.Message) (err error) 
 }
 
 func (c *Conn) answer(deadline time.Time, want wire.Op, answer wire.Message) error {
-	f, err := c.Next(deadline)
+	f, err := c.read(deadline)
 	if err != nil {
+		return err
+	}
+	return readAnswer(f, want, answer)
+}
+
+// readAnswer decodes an answer; an ERROR frame becomes an error.
+func readAnswer(f wire.Frame, want wire.Op, answer wire.Message) error {
+	if err := refusalIn(f); err != nil {
 		return err
 	}
 	if f.Op != want {
@@ -63,8 +75,28 @@ func (c *Conn) answer(deadline time.Time, want wire.Op, answer wire.Message) err
 	return wire.Unpack(f, answer, wire.MaxPlainPeer)
 }
 
+// refusalIn is the error in an ERROR frame; nil in any other.
+func refusalIn(f wire.Frame) error {
+	if f.Op != wire.OpError && f.Op != wire.OpReadonlyError {
+		return nil
+	}
+	var e wire.Error
+	if err := wire.Unpack(f, &e, wire.MaxPlainPeer); err != nil {
+		return err
+	}
+	return &PeerError{Code: e.Code, Text: e.Message}
+}
+
 // Next reads a frame; an ERROR frame becomes an error.
 func (c *Conn) Next(deadline time.Time) (wire.Frame, error) {
+	f, err := c.read(deadline)
+	if err != nil {
+		return f, err
+	}
+	return f, refusalIn(f)
+}
+
+func (c *Conn) read(deadline time.Time) (wire.Frame, error) {
 	if err := c.SetReadDeadline(deadline); err != nil {
 		return wire.Frame{}, err
 	}
@@ -72,13 +104,6 @@ func (c *Conn) Next(deadline time.Time) (wire.Frame, error) {
 	if err != nil {
 		c.t.damaged(err, c.Hello.NodeID, c.RemoteAddr())
 		return f, err
-	}
-	if f.Op == wire.OpError || f.Op == wire.OpReadonlyError {
-		var e wire.Error
-		if err := wire.Unpack(f, &e, wire.MaxPlainPeer); err != nil {
-			return f, err
-		}
-		return f, &PeerError{Code: e.Code, Text: e.Message}
 	}
 	return f, nil
 }

@@ -5,4 +5,7 @@
 //
 // Each kind of traffic has connections of its own to each peer, so a snapshot never delays a heartbeat. Every connection begins with
 // CLUSTER_HELLO and the cluster secret (greet); before that, frames are small and the connection has a deadline. Nothing is sent twice.
+//
+// What a follower passes on to the leader, entries and read indexes, shares one connection (exchange.go): each request has a stream of
+// its own, and the leader answers them side by side.
 package transport

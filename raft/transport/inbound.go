@@ -7,12 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"sync"
 	"time"
 
 	"github.com/cairndb/cairn/wire"
 )
 
-// Inbound is one connection of a peer: frames are answered one after the other.
+// Inbound is one connection of a peer. Its frames are answered one after the other, but for requests with a stream of their own on a
+// connection that forwards: those are answered side by side.
 type Inbound struct {
 	Peer wire.ClusterHello // what the peer said
 	t    *Transport
@@ -20,7 +22,40 @@ type Inbound struct {
 	in   *bufio.Reader
 	r    *wire.Reader
 	sums bool // frames have checksums
-	buf  []byte
+
+	exchanges sync.WaitGroup // requests that are answered side by side
+	slots     chan struct{}  // one is taken by each of them
+
+	writing sync.Mutex // one frame at a time
+	buf     []byte
+}
+
+// maxExchanges bounds the requests of one connection that are answered side by side; the next waits in the peer's socket.
+const maxExchanges = 256
+
+// sideBySide says whether a request is answered beside others.
+func (c *Inbound) sideBySide(f wire.Frame) bool {
+	return f.Stream != 0 && c.Peer.Raft != nil && c.Peer.Raft.Purpose == ForForward && (f.Op == wire.OpForward || f.Op == wire.OpReadIndex)
+}
+
+// answer has the host answer a frame. An error ends the connection.
+func (c *Inbound) answer(f wire.Frame) error {
+	err := c.t.host.Serve(c.t.ctx, c, f)
+	if wire.IsPayload(err) {
+		err = c.Fail(f, wire.CodeInvalidPayload, "%v", err)
+	}
+	return err
+}
+
+// answerBeside answers a request beside others, when fewer than maxExchanges are under way.
+func (c *Inbound) answerBeside(f wire.Frame) {
+	c.slots <- struct{}{}
+	c.exchanges.Go(func() {
+		defer func() { <-c.slots }()
+		if err := c.answer(f); err != nil {
+			c.nc.Close() // ends the reader too
+		}
+	})
 }
 
 func (c *Inbound) run() {
@@ -46,16 +81,20 @@ func (c *Inbound) run() {
 	if err := c.nc.SetReadDeadline(time.Time{}); err != nil {
 		return
 	}
+	defer func() {
+		c.nc.Close() // the peer hears no more answers
+		c.exchanges.Wait()
+	}()
 	for {
 		f, err := c.r.Next()
 		damaged := c.t.damaged(err, c.Peer.NodeID, c.nc.RemoteAddr())
-		if err != nil {
+		switch {
+		case err != nil:
 			c.refuse(err)
-		} else {
-			err = c.t.host.Serve(c.t.ctx, c, f)
-			if wire.IsPayload(err) {
-				err = c.Fail(f, wire.CodeInvalidPayload, "%v", err)
-			}
+		case c.sideBySide(f):
+			c.answerBeside(f)
+		default:
+			err = c.answer(f)
 		}
 		if err != nil && !damaged { // behind a damaged frame there is a next one
 			return
@@ -72,13 +111,23 @@ func (c *Inbound) refuse(err error) {
 }
 
 func (c *Inbound) Reply(to wire.Frame, op wire.Op, m wire.Message) (err error) {
+	c.writing.Lock()
+	defer c.writing.Unlock()
 	if c.buf, err = wire.AppendPack(c.buf[:0], op, to.Stream, m, to.JSON()); err != nil {
 		return err
 	}
-	return c.Write(c.buf)
+	return c.write(c.buf)
 }
 
+// Write sends a frame as it is.
 func (c *Inbound) Write(b []byte) error {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	return c.write(b)
+}
+
+// write is called with writing held.
+func (c *Inbound) write(b []byte) error {
 	if c.sums {
 		b = wire.AppendChecksum(b)
 	}

@@ -19,6 +19,7 @@ type Pool struct {
 	mu     sync.Mutex
 	idle   map[poolKey][]*Conn
 	live   map[*Conn]struct{}
+	lines  map[poolKey]*line
 	closed bool
 }
 

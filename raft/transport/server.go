@@ -47,7 +47,7 @@ func (s *server) serve() {
 					return
 				}
 			}
-			in := &Inbound{t: s.t, nc: nc, in: bufio.NewReaderSize(nc, earlyBuffer)}
+			in := &Inbound{t: s.t, nc: nc, in: bufio.NewReaderSize(nc, earlyBuffer), slots: make(chan struct{}, maxExchanges)}
 			in.r = wire.NewReader(in.in, earlyFrame)
 			in.run()
 		})

@@ -1,0 +1,198 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cairndb/cairn/wire"
+)
+
+// peer is a host that answers forwarded entries as a test says.
+type peer struct {
+	Host
+	id      uint32
+	forward func(ctx context.Context, entry string) (outcome string)
+}
+
+func (p *peer) Hello(string, string) *wire.ClusterHello {
+	return &wire.ClusterHello{NodeID: p.id, ClusterSecret: "secret", ProtocolVersion: wire.Version, Role: "voter", Raft: &wire.RaftHello{Purpose: ForForward, Checksum: 1}}
+}
+func (p *peer) HelloOK(*wire.ClusterHello) *wire.ClusterHelloOK {
+	return &wire.ClusterHelloOK{NodeID: p.id, Raft: &wire.RaftHello{Checksum: 1}}
+}
+func (p *peer) CheckPeer(uint32, *wire.RaftHello) error { return nil }
+func (p *peer) Serve(ctx context.Context, c *Inbound, f wire.Frame) error {
+	var m wire.Forward
+	if err := wire.Unpack(f, &m, wire.MaxPlainPeer); err != nil {
+		return err
+	}
+	return c.Reply(f, wire.OpForwardOK, &wire.ForwardOK{Outcome: []byte(p.forward(ctx, string(m.Entry)))})
+}
+
+// pair is a member that asks and a member that answers.
+type pair struct {
+	t     *testing.T
+	pool  *Pool
+	addr  string
+	dials atomic.Int64
+	mu    sync.Mutex
+	conns []net.Conn // of the asking side
+}
+
+func startPair(t *testing.T, forward func(ctx context.Context, entry string) string) *pair {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &pair{t: t, addr: ln.Addr().String()}
+	log := slog.New(slog.NewTextHandler(t.Output(), nil))
+	there := New(Options{NodeID: 2, Advertise: p.addr, Secret: "secret", Log: log}, &peer{id: 2, forward: forward}, ln)
+	there.Serve()
+	dial := func(ctx context.Context, addr string) (net.Conn, error) {
+		p.dials.Add(1)
+		nc, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
+		if err == nil {
+			p.mu.Lock()
+			p.conns = append(p.conns, nc)
+			p.mu.Unlock()
+		}
+		return nc, err
+	}
+	here := New(Options{NodeID: 1, Advertise: "none", Secret: "secret", Dial: dial, Log: log}, &peer{id: 1}, nil)
+	p.pool = here.Pool
+	t.Cleanup(func() {
+		for _, tr := range []*Transport{here, there} {
+			tr.Close()
+			tr.Wait()
+		}
+	})
+	return p
+}
+
+func (p *pair) ask(ctx context.Context, entry string) (string, error) {
+	var ok wire.ForwardOK
+	err := p.pool.Exchange(ctx, p.addr, ForForward, wire.OpForward, &wire.Forward{Entry: []byte(entry)}, wire.OpForwardOK, &ok)
+	return string(ok.Outcome), err
+}
+
+// TestExchangesShareAConnection: the peer answers none of many requests before it has read all of them, so they are under way at
+// once; one connection carries them, and each gets its own answer.
+func TestExchangesShareAConnection(t *testing.T) {
+	t.Parallel()
+	const many = 50
+	var arrived sync.WaitGroup
+	arrived.Add(many)
+	p := startPair(t, func(_ context.Context, entry string) string {
+		arrived.Done()
+		arrived.Wait()
+		return "outcome of " + entry
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var asking sync.WaitGroup
+	for i := range many {
+		asking.Go(func() {
+			entry := fmt.Sprint("entry ", i)
+			if got, err := p.ask(ctx, entry); err != nil || got != "outcome of "+entry {
+				t.Errorf("%s: got %q, %v", entry, got, err)
+			}
+		})
+	}
+	asking.Wait()
+	if n := p.dials.Load(); n != 1 {
+		t.Errorf("%d connections", n)
+	}
+}
+
+// TestABrokenConnectionEndsItsExchanges: none of those that wait for an answer waits on, and the next one has a new connection.
+func TestABrokenConnectionEndsItsExchanges(t *testing.T) {
+	t.Parallel()
+	const many = 5
+	arrived := make(chan struct{}, many)
+	p := startPair(t, func(ctx context.Context, entry string) string {
+		if entry == "again" {
+			return entry
+		}
+		arrived <- struct{}{}
+		<-ctx.Done()
+		return ""
+	})
+	var asking sync.WaitGroup
+	for range many {
+		asking.Go(func() {
+			if _, err := p.ask(t.Context(), "waits"); !errors.Is(err, errBroken) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+	for range many {
+		<-arrived
+	}
+	p.mu.Lock()
+	p.conns[0].Close()
+	p.mu.Unlock()
+	asking.Wait()
+	if got, err := p.ask(t.Context(), "again"); err != nil || got != "again" || p.dials.Load() != 2 {
+		t.Errorf("got %q, %v over connection %d", got, err, p.dials.Load())
+	}
+}
+
+// TestAnExchangeThatGivesUpLeavesTheOthers: its answer comes too late and is dropped; the connection stays.
+func TestAnExchangeThatGivesUpLeavesTheOthers(t *testing.T) {
+	t.Parallel()
+	arrived, release := make(chan struct{}), make(chan struct{})
+	p := startPair(t, func(_ context.Context, entry string) string {
+		if entry == "slow" {
+			arrived <- struct{}{}
+			<-release
+		}
+		return entry
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	gaveUp := make(chan error, 1)
+	go func() {
+		_, err := p.ask(ctx, "slow")
+		gaveUp <- err
+	}()
+	<-arrived
+	cancel()
+	if err := <-gaveUp; !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	close(release)
+	for range 3 {
+		if got, err := p.ask(t.Context(), "quick"); err != nil || got != "quick" {
+			t.Errorf("got %q, %v", got, err)
+		}
+	}
+	if n := p.dials.Load(); n != 1 {
+		t.Errorf("%d connections", n)
+	}
+}
+
+// TestASilentPeerIsDialedAnew: a peer that answers nothing until a deadline may be gone without a word.
+func TestASilentPeerIsDialedAnew(t *testing.T) {
+	t.Parallel()
+	p := startPair(t, func(ctx context.Context, entry string) string {
+		if entry == "silent" {
+			<-ctx.Done()
+		}
+		return entry
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := p.ask(ctx, "silent"); err == nil {
+		t.Fatal("an answer")
+	}
+	if got, err := p.ask(t.Context(), "quick"); err != nil || got != "quick" || p.dials.Load() < 2 {
+		t.Errorf("got %q, %v over connection %d", got, err, p.dials.Load())
+	}
+}
