@@ -43,16 +43,9 @@ func serve(o *options, p Program) error {
 
 // launch starts the daemon in a session of its own and returns when its socket accepts, or with what it failed of.
 func launch(o *options, p Program) error {
-	var token []byte
-	if o.tokenFD >= 0 {
-		f := os.NewFile(uintptr(o.tokenFD), "token")
-		if f == nil {
-			return fmt.Errorf("read --token-fd: descriptor %d is not open", o.tokenFD)
-		}
-		var err error
-		if token, err = io.ReadAll(io.LimitReader(f, maxToken+1)); err != nil {
-			return fmt.Errorf("read --token-fd: %w", err)
-		}
+	token, err := o.givenToken()
+	if err != nil {
+		return err
 	}
 	exe, err := os.Executable()
 	if err != nil {
@@ -97,10 +90,16 @@ func launch(o *options, p Program) error {
 		return err
 	}
 	said, err := io.ReadAll(statusR)
-	switch {
-	case string(said) == "ok":
+	if string(said) == "ok" {
 		fmt.Fprintf(p.Out, "Claustrum remote server listening on %s\n", o.socket)
 		return nil
+	}
+	return notUp(said, err, pr)
+}
+
+// notUp is why a daemon does not serve, by what it has said. One that says nothing in time is ended.
+func notUp(said []byte, err error, pr *os.Process) error {
+	switch {
 	case len(said) > 0:
 		return errors.New(string(said))
 	case err != nil:
@@ -108,6 +107,22 @@ func launch(o *options, p Program) error {
 	default:
 		return errors.New("the daemon ended before it listened")
 	}
+}
+
+// givenToken is the token that came by a descriptor; nil, when it is in a file.
+func (o *options) givenToken() ([]byte, error) {
+	if o.tokenFD < 0 {
+		return nil, nil
+	}
+	f := os.NewFile(uintptr(o.tokenFD), "token")
+	if f == nil {
+		return nil, fmt.Errorf("read --token-fd: descriptor %d is not open", o.tokenFD)
+	}
+	token, err := io.ReadAll(io.LimitReader(f, maxToken+1))
+	if err != nil {
+		return nil, fmt.Errorf("read --token-fd: %w", err)
+	}
+	return token, nil
 }
 
 // reusable is a descriptor the daemon may go on writing to, or nil: the reader of a pipe would wait for the daemon's

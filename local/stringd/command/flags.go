@@ -26,75 +26,109 @@ type span struct {
 // taken from the front up to the first other word or --, then from the end while their values are valid; what is left
 // between them is the text, byte for byte. An unknown --word is text.
 func takeFlags(line string, known []flag) (f flags, text string, err error) {
-	f = flags{}
 	words := spans(line)
-	from, to := 0, len(words)
-	find := func(w string) (*flag, string, bool) {
-		name, value, eq := strings.Cut(w, "=")
-		for i := range known {
-			if known[i].name == name {
-				return &known[i], value, eq
-			}
-		}
-		return nil, "", false
+	r := flagReader{known: known, words: words, to: len(words), read: flags{}}
+	literal, err := r.front()
+	for more := !literal; more && err == nil; {
+		more, err = r.back()
 	}
-	literal := false
-	for from < to && !literal {
-		w := words[from].word
-		k, value, eq := find(w)
-		switch {
-		case w == "--":
-			from, literal = from+1, true
-			continue
-		case k == nil:
-			goto tail
-		case k.bare:
-			value = "true"
-		case !eq && from+1 < to:
-			from++
-			value = unquote(words[from].word)
-		case !eq:
-			return nil, "", failf(InvalidPayload, "%s needs a value", k.name)
-		}
-		if k.check != nil {
-			if err := k.check(value); err != nil {
-				return nil, "", failf(InvalidPayload, "%s %s: %v", k.name, value, err)
-			}
-		}
-		f[k.name] = value
-		from++
+	if err != nil {
+		return nil, "", err
 	}
-tail:
-	for !literal && to > from {
-		last := words[to-1].word
-		if k, value, eq := find(last); k != nil && (k.bare && !eq || eq && !k.bare && valid(k, value)) {
-			if k.bare {
-				value = "true"
-			}
-			setOnce(f, k.name, value)
-			to--
-			continue
-		}
-		if to-2 >= from {
-			if k, _, eq := find(words[to-2].word); k != nil && !k.bare && !eq && !strings.HasPrefix(last, "--") {
-				if v := unquote(last); valid(k, v) {
-					setOnce(f, k.name, v)
-					to -= 2
-					continue
-				} else if k.check != nil {
-					return nil, "", failf(InvalidPayload, "%s %s: %v", k.name, v, k.check(v))
-				}
-			}
-		}
-		break
-	}
-	if from < to {
-		text = line[words[from].start:words[to-1].end]
+	if r.from < r.to {
+		text = line[words[r.from].start:words[r.to-1].end]
 	}
 	if len(text) >= 2 && text[0] == '"' && text[len(text)-1] == '"' {
 		text = text[1 : len(text)-1]
 	}
-	return f, text, nil
+	return r.read, text, nil
+}
+
+// A flagReader has read flags before and behind the words from..to of a line.
+type flagReader struct {
+	known    []flag
+	words    []span
+	from, to int
+	read     flags
+}
+
+// find is the known flag that a word names; nil for none. value is what stands behind its =.
+func (r *flagReader) find(word string) (k *flag, value string, eq bool) {
+	name, value, eq := strings.Cut(word, "=")
+	for i := range r.known {
+		if r.known[i].name == name {
+			return &r.known[i], value, eq
+		}
+	}
+	return nil, "", false
+}
+
+// front reads the flags before the text; literal says that -- ended them, and nothing behind the text is a flag.
+func (r *flagReader) front() (literal bool, err error) {
+	for ; r.from < r.to; r.from++ {
+		word := r.words[r.from].word
+		k, value, eq := r.find(word)
+		switch {
+		case word == "--":
+			r.from++
+			return true, nil
+		case k == nil:
+			return false, nil
+		case k.bare:
+			value = "true"
+		case !eq && r.from+1 < r.to:
+			r.from++
+			value = unquote(r.words[r.from].word)
+		case !eq:
+			return false, failf(InvalidPayload, "%s needs a value", k.name)
+		}
+		if err := k.refuses(value); err != nil {
+			return false, err
+		}
+		r.read[k.name] = value
+	}
+	return false, nil
+}
+
+// back reads the last flag behind the text; more says that there was one.
+func (r *flagReader) back() (more bool, err error) {
+	if r.to == r.from {
+		return false, nil
+	}
+	last := r.words[r.to-1].word
+	if k, value, eq := r.find(last); k != nil && (k.bare && !eq || eq && !k.bare && valid(k, value)) {
+		if k.bare {
+			value = "true"
+		}
+		setOnce(r.read, k.name, value)
+		r.to--
+		return true, nil
+	}
+	if r.to-2 < r.from || strings.HasPrefix(last, "--") {
+		return false, nil
+	}
+	k, _, eq := r.find(r.words[r.to-2].word)
+	if k == nil || k.bare || eq {
+		return false, nil
+	}
+	value := unquote(last)
+	if err := k.refuses(value); err != nil {
+		return false, err
+	}
+	setOnce(r.read, k.name, value)
+	r.to -= 2
+	return true, nil
+}
+
+// refuses says what is wrong with a value.
+func (k *flag) refuses(value string) error {
+	if k.check == nil {
+		return nil
+	}
+	if err := k.check(value); err != nil {
+		return failf(InvalidPayload, "%s %s: %v", k.name, value, err)
+	}
+	return nil
 }
 
 func valid(k *flag, v string) bool { return k.check == nil || k.check(v) == nil }
