@@ -96,7 +96,7 @@ func TestMemberRejoinsAfterLosingItsLog(t *testing.T) {
 		t.Fatal("the leader gave up a vote that it needs")
 	}
 	if s, _ := c.nodes[l].find(uint32(lost + 1)); s.Suffrage != hraft.Voter {
-		t.Fatal("the leader wants to give up a vote that it needs, and nobody can follow it there")
+		t.Fatal("the leader takes a vote away that it needs for a majority")
 	}
 	if c.nodes[lost].raft.LastIndex() != 0 || !c.nodes[lost].stateless() {
 		t.Fatal("it takes records for a leader that it may have voted against")

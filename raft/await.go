@@ -12,7 +12,7 @@ import (
 type openFutures struct {
 	mu   sync.Mutex
 	n    int
-	idle chan struct{} // closed when the last is answered; nil when nobody waits for that
+	idle chan struct{} // closed when the last is answered; nil when drain does not wait
 }
 
 func (a *openFutures) add(n int) {
@@ -24,7 +24,7 @@ func (a *openFutures) add(n int) {
 	}
 }
 
-// drain waits until everything is answered, but not for ever.
+// drain waits until every future is answered, but not longer than patience.
 func (a *openFutures) drain(patience time.Duration) {
 	a.mu.Lock()
 	if a.n == 0 {

@@ -104,7 +104,7 @@ type cluster struct {
 	keys  map[int]*seal.Ring // of the nodes that encrypt
 	disks map[int]*meter     // of the nodes whose log's disk is watched
 	roles map[int]string     // of the nodes that are no voters
-	slow  bool               // nobody is elected because of a silence
+	slow  bool               // election timeouts are so long that no silence causes an election
 	dial  func(context.Context, string) (net.Conn, error)
 	calm  bool // elections are slow, and the leader is heard often: those without state are taken in soon
 }
@@ -240,7 +240,7 @@ func (c *cluster) propose(from, to int) (want []string) {
 	return want
 }
 
-// put has a record taken once, whoever leads: of one whose leader lost the lead meanwhile the next one knows what became.
+// put has the leader of the moment store a record once: if it loses the lead meanwhile, the next leader knows the outcome.
 func (c *cluster) put(item string) {
 	c.t.Helper()
 	c.wait(item+" to be taken", func() bool {
@@ -291,7 +291,7 @@ func TestJoinFindsTheLeaderBehindOthers(t *testing.T) {
 	l := c.leader().cfg.NodeID
 	follower := c.addrs[l%3]
 	c.addrs, c.nodes, c.sms = append(c.addrs, rafttest.Addr(t)), append(c.nodes, nil), append(c.sms, nil)
-	c.open(3, "secret", []string{rafttest.Addr(t), follower, c.addrs[l-1]}) // nobody, a follower, the leader
+	c.open(3, "secret", []string{rafttest.Addr(t), follower, c.addrs[l-1]}) // an address without a node, a follower, the leader
 	c.wait("the newcomer to vote and hold all", func() bool {
 		i := slices.IndexFunc(c.leader().Status().Members, func(m Member) bool { return m.ID == 4 && m.Voter })
 		return i >= 0 && slices.Equal(c.sms[3].items(), want)
@@ -308,7 +308,7 @@ func TestAFollowerPassesAJoinOn(t *testing.T) {
 	c.wait("the newcomer to hold all", func() bool { return slices.Equal(c.sms[3].items(), want) })
 }
 
-// A stranger who has the secret moves no term, with or without a raft map.
+// A stranger with the secret moves no term, with or without a raft map.
 func TestStrangerMovesNothing(t *testing.T) {
 	t.Parallel()
 	c := startSteady(t, 3)

@@ -94,9 +94,9 @@ func TestAnEmptyHomeGivesNoVote(t *testing.T) {
 	}
 }
 
-// TestTwoEmptyHomesOfThreeElectNobody: the one that has state neither leads nor lets the others found a cluster beside it; told
+// TestTwoEmptyHomesOfThreeElectNoLeader: the one that has state neither leads nor lets the others found a cluster beside it; told
 // that the others are given up, it leads, and they are brought up to date.
-func TestTwoEmptyHomesOfThreeElectNobody(t *testing.T) {
+func TestTwoEmptyHomesOfThreeElectNoLeader(t *testing.T) {
 	t.Parallel()
 	c := startCalm(t, 3)
 	want := c.propose(0, 10)

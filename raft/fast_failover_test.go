@@ -15,7 +15,7 @@ import (
 	"github.com/cairndb/cairn/raft/transport"
 )
 
-// startSlow opens three nodes that elect so slowly, and has the first lead: nobody would by itself for a long time.
+// startSlow opens three nodes with election timeouts so long that none would lead by itself, and has the first lead.
 func startSlow(t *testing.T, dial func(from int) func(context.Context, string) (net.Conn, error)) *cluster {
 	c := &cluster{t: t, addrs: make([]string, 3), nodes: make([]*Node, 3), sms: make([]*list, 3)}
 	for i := range 3 {
@@ -39,12 +39,12 @@ func startSlow(t *testing.T, dial func(from int) func(context.Context, string) (
 
 func usual(int) func(context.Context, string) (net.Conn, error) { return nil }
 
-// crash cuts a node off as the end of its process would: its connections are closed and nobody listens.
+// crash cuts a node off as the end of its process would: its connections are closed and its port refuses.
 func (n *Node) crash() {
 	_ = n.transport.Close() // it always succeeds
 }
 
-// knownAs waits until all know who leads, and whom.
+// knownAs waits until all know the leader.
 func (c *cluster) knownAs(leader *Node) {
 	c.wait("all to know who leads", func() bool {
 		return !slices.ContainsFunc(c.nodes, func(n *Node) bool {
@@ -82,7 +82,7 @@ func TestAnyOfTheLeadersConnectionsTells(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.transport.CloseServer() // nobody listens there, and heartbeats go on
+	l.transport.CloseServer() // its port refuses, and heartbeats go on
 	records.Close()
 	c.wait("the follower to see that the leader ended", func() bool { return f.endedLeader.Load() == l.cfg.NodeID })
 }
@@ -124,8 +124,8 @@ func TestWhoIsBehindIsNotWanted(t *testing.T) {
 	}
 }
 
-// TestOneThatIsCutOffReplacesNobody: a follower whose leader's system refuses it is alone with that, and the term stays.
-func TestOneThatIsCutOffReplacesNobody(t *testing.T) {
+// TestAFollowerCutOffAloneReplacesNoLeader: a follower that alone is refused by its leader's system replaces no leader, and the term stays.
+func TestAFollowerCutOffAloneReplacesNoLeader(t *testing.T) {
 	t.Parallel()
 	var refused, asked atomic.Int32 // which node is refused; how often it was
 	var leaderAddr atomic.Pointer[string]

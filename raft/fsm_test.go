@@ -33,8 +33,8 @@ type opening struct {
 
 func (o *opening) Release() { o.done() }
 
-// TestASnapshotThatWaitsHoldsNoRestore: the library asks who the members are between taking a snapshot and writing it, and
-// whoever answers that may be waiting for the restore of another.
+// TestASnapshotThatWaitsHoldsNoRestore: between taking a snapshot and writing it the library asks its main task for the members, and
+// that task may be waiting for the restore of another snapshot.
 func TestASnapshotThatWaitsHoldsNoRestore(t *testing.T) {
 	t.Parallel()
 	f := &fsm{sm: &waiting{}}

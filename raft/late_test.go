@@ -46,8 +46,8 @@ func TestALateSnapshotTakesNothingBack(t *testing.T) {
 	c.wait("the follower to go on", has)
 }
 
-// TestALateHandOverDeposesNobody: one that was long under way comes from a node that does not lead any more.
-func TestALateHandOverDeposesNobody(t *testing.T) {
+// TestALateHandOverDeposesNoLeader: one that was long under way comes from a node that does not lead any more.
+func TestALateHandOverDeposesNoLeader(t *testing.T) {
 	t.Parallel()
 	c := startSteady(t, 3)
 	want := c.propose(0, 1)
@@ -114,7 +114,7 @@ func TestRecordsBehindTheLog(t *testing.T) {
 	c.wait("the follower to go on", has)
 }
 
-// TestADeposedLeaderIsNotConfirmed: those who follow another say so when they are asked, whatever they said before.
+// TestADeposedLeaderIsNotConfirmed: voters that follow another leader say so when they are asked, whatever they said before.
 func TestADeposedLeaderIsNotConfirmed(t *testing.T) {
 	t.Parallel()
 	c := startSteady(t, 3)

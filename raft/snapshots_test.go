@@ -41,7 +41,7 @@ func TestEveryBitOfADescription(t *testing.T) {
 	n, snaps, dir := described(t)
 	plain := func(m *hraft.SnapshotMeta) hraft.SnapshotMeta {
 		c := *m
-		c.Peers = nil // nobody reads it
+		c.Peers = nil // no code reads it
 		return c
 	}
 	list, err := snaps.List()

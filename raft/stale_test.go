@@ -10,7 +10,7 @@ import (
 	hraft "github.com/hashicorp/raft"
 )
 
-// TestASnapshotBelowRecordsOfADeposedLeader: a leader that nobody follows takes records that never count, and more of them than
+// TestASnapshotBelowRecordsOfADeposedLeader: a leader without followers stores records that never count, and more of them than
 // the others write. What it is brought up to date with ends in the middle of them.
 func TestASnapshotBelowRecordsOfADeposedLeader(t *testing.T) {
 	t.Parallel()

@@ -38,7 +38,7 @@ func TestAVoterThatWasAwayElectsANewcomer(t *testing.T) {
 	c.nodes[removed].Close()
 	want = append(want, c.propose(5, 10)...)
 	c.wait("the newcomer to have all", func() bool { return slices.Equal(c.sms[3].items(), want) })
-	c.nodes[l].crash() // it hands over to nobody
+	c.nodes[l].crash() // it hands leadership to no member
 	c.reopen(away, "secret", c.peers(away))
 	c.wait("the newcomer to lead", c.nodes[3].IsLeader)
 	c.nodes[l].Close()

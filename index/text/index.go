@@ -108,19 +108,34 @@ type Index struct {
 	wake   chan struct{}  // has room for one
 	marked bool           // Bleve's persister alone uses it once Open has returned
 
-	mu        sync.Mutex // guards what follows; never held over I/O or a call into Bleve but Reader
-	changed   *sync.Cond // something Ready or Sync waits for happened
-	closed    bool
-	err       error // the first failure of the indexer; the index keeps answering from memory
-	rows      rowTable
-	totals    Totals
-	groups    map[uint32]*Totals
+	mu       sync.Mutex // guards what follows; never held over I/O or a call into Bleve but Reader
+	changed  *sync.Cond // something that Ready or Sync waits for happened
+	closed   bool
+	err      error // the first failure of the indexer; the index keeps answering from memory
+	rows     rowTable
+	totals   Totals
+	groups   map[uint32]*Totals
+	restored []Restored // found by Open, until Restored hands them over
+	infos    map[uint64]*segmentInfo
+	snap     *snapshot
+	progress
+	tail
+}
+
+// progress is how far changes have come: applied to memory, given to Bleve, on disk. Index.mu guards it.
+//
+// Invariant: flushing <= seq, persisted <= seq, watermark <= applied.
+type progress struct {
 	seq       uint64 // number of the last change
+	flushing  uint64 // the last change given to Bleve
+	persisted uint64 // the last change on disk
 	applied   uint64 // highest applied index seen
-	persisted uint64 // sequence that is on disk
 	watermark uint64 // applied index that is on disk
-	flushing  uint64 // sequence given to Bleve
 	syncing   int    // Sync calls waiting
+}
+
+// tail is what Bleve does not have yet, and what it costs. Index.mu guards it.
+type tail struct {
 	open      *block
 	sealed    []*block // oldest first
 	tailRows  int
@@ -129,9 +144,6 @@ type Index struct {
 	taken     uint64 // bytes that ever entered the tail
 	stored    uint64 // of those, on disk
 	released  bool   // the backlog no longer counts this index
-	infos     map[uint64]*segmentInfo
-	snap      *snapshot
-	restored  []Restored
 }
 
 // Apply makes rows and deletions of one log index searchable before it returns,

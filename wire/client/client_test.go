@@ -35,7 +35,7 @@ type session struct {
 	out sync.Mutex
 }
 
-// serve is a peer that is there: whoever asks it whether it is, because an answer is late, is told so.
+// serve is a server that answers pings, which a client sends when an answer is late.
 func serve(t *testing.T, answer func(*session, wire.Frame) bool) *peer {
 	t.Helper()
 	return servePings(t, false, answer)
@@ -244,7 +244,7 @@ func TestAClusterThatTakesNothingJustNowIsAskedAgain(t *testing.T) {
 	}
 }
 
-func TestDeadlineOfAWriteNobodyAnswers(t *testing.T) {
+func TestDeadlineOfAWriteWithoutAnswer(t *testing.T) {
 	p := serve(t, func(*session, wire.Frame) bool { return true })
 	c := dial(t, p)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
@@ -266,7 +266,7 @@ func TestDeadlineOfAWriteNobodyAnswers(t *testing.T) {
 func TestManyRequestsAnsweredBackwards(t *testing.T) {
 	const n = 50
 	var mu sync.Mutex
-	all := map[*session][]wire.Frame{} // who takes a slow second for the end of a connection asks anew on another
+	all := map[*session][]wire.Frame{} // a client that takes a slow second for the end of a connection asks again on another
 	p := serve(t, func(s *session, f wire.Frame) bool {
 		mu.Lock()
 		defer mu.Unlock()
@@ -298,8 +298,8 @@ func TestManyRequestsAnsweredBackwards(t *testing.T) {
 	wg.Wait()
 }
 
-// Somebody who takes events slowly, or not at all, delays no request.
-func TestSlowSubscriberDelaysNobody(t *testing.T) {
+// A subscriber that reads events slowly, or not at all, delays no request.
+func TestSlowSubscriberDelaysNoRequest(t *testing.T) {
 	flood := make(chan struct{})
 	p := serve(t, func(s *session, f wire.Frame) bool {
 		go func() {
@@ -421,8 +421,8 @@ func TestASilentServerIsLeft(t *testing.T) {
 	}
 }
 
-// TestASilentLeaderIsNotGoneBackTo: those who still take it for the leader name it, and it would cost as long again to find out
-// that nobody answers there.
+// TestASilentLeaderIsNotGoneBackTo: nodes that still take it for the leader name it, and it would cost as long again to find out
+// that it does not answer.
 func TestASilentLeaderIsNotGoneBackTo(t *testing.T) {
 	t.Parallel()
 	var dialled atomic.Int32

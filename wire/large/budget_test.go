@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Large frames take turns: what is read of them at once is bounded, whoever sends them, and those that never come to
+// Large frames take turns: the bytes read of them at once are bounded over all senders, and those that never come to
 // their end give their place to others in time.
 func TestRoomForLargeFrames(t *testing.T) {
 	t.Parallel()
@@ -15,7 +15,7 @@ func TestRoomForLargeFrames(t *testing.T) {
 	defer cancel()
 	all, ok := r(ctx, 256<<20)
 	if !ok {
-		t.Fatal("no room where nobody is")
+		t.Fatal("no room in an empty budget")
 	}
 	got := make(chan bool)
 	go func() { _, ok := r(ctx, 1<<20); got <- ok }()

@@ -9,7 +9,7 @@ import (
 	"testing/iotest"
 )
 
-// TestLargeOnesTakeTurns: what is small never waits, and who waits does so as long as he is asked for.
+// TestLargeOnesTakeTurns: small requests never wait, and large ones wait until their turn or the end of their context.
 func TestLargeOnesTakeTurns(t *testing.T) {
 	all := NewTurns()
 	var ends []func()
