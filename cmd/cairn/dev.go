@@ -174,6 +174,7 @@ func closeNode(n *node.Node) error {
 	}
 }
 
+// writeAddresses leaves in the home of a node where it listens, for other commands.
 func writeAddresses(home string, n node.Addrs, secured node.TLSFiles) (err error) {
 	at := cli.Addresses{Wire: n.Wire, HTTP: n.HTTP, Cluster: n.Cluster, TLS: secured.On()}
 	if secured.CA != "" {
@@ -181,11 +182,7 @@ func writeAddresses(home string, n node.Addrs, secured node.TLSFiles) (err error
 			return err
 		}
 	}
-	b, err := json.Marshal(at)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(home, cli.AddressFile), append(b, '\n'), 0o600)
+	return at.Write(home)
 }
 
 // banner says hello to a person; a program reads the line on stdout.

@@ -2,11 +2,7 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
-	"errors"
-	"io"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -15,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
-	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/api"
 )
 
@@ -135,43 +130,6 @@ NODE  ROLE                REACHABLE  APPLIED  LAG  STATE       WIRE  VERSION  UP
 	}
 }
 
-func TestWhereTheTokenComesFrom(t *testing.T) {
-	dir := t.TempDir()
-	for name, text := range map[string]string{"token": "of the home\n", "other": "of the file\n"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, tc := range []struct{ cairn, yql, file, want string }{
-		{"", "", "", "of the home"},
-		{"", "theirs", "", "theirs"},
-		{"ours", "theirs", "", "ours"},
-		{"ours", "theirs", filepath.Join(dir, "other"), "of the file"},
-	} {
-		t.Setenv("CAIRN_TOKEN", tc.cairn)
-		t.Setenv("YQL_TOKEN", tc.yql)
-		tg := cli.Target{Home: dir, TokenFile: tc.file}
-		if got, err := tg.Token(); err != nil || got != tc.want {
-			t.Errorf("%+v: %q, %v", tc, got, err)
-		}
-	}
-}
-
-// TestAddressesAreFound: what a node writes into its home is what the other commands read there.
-func TestAddressesAreFound(t *testing.T) {
-	home := t.TempDir()
-	if err := writeAddresses(home, node.Addrs{Wire: "a:1", HTTP: "a:2", Cluster: "a:3"}, node.TLSFiles{}); err != nil {
-		t.Fatal(err)
-	}
-	tg := cli.Target{Home: home}
-	if url, err := tg.URL(); err != nil || url != "http://a:2" {
-		t.Errorf("%q, %v", url, err)
-	}
-	if i, err := os.Stat(filepath.Join(home, cli.AddressFile)); err != nil || i.Mode().Perm() != 0o600 {
-		t.Errorf("%v, %v", i.Mode(), err)
-	}
-}
-
 // TestFlagsNameTheirValues: what stands in backquotes in a flag's usage is printed as the name of its value, so that it
 // must be one word.
 func TestFlagsNameTheirValues(t *testing.T) {
@@ -201,23 +159,5 @@ func TestBoundsAreSaid(t *testing.T) {
 		if got := admitted(l[0], l[1]); got != want {
 			t.Errorf("%v: %q, want %q", l, got, want)
 		}
-	}
-}
-
-// TestInputEndsWithItsContext: who types a memory, or forgot to, can be interrupted.
-func TestInputEndsWithItsContext(t *testing.T) {
-	silent, typed := io.Pipe()
-	t.Cleanup(func() { typed.Close() })
-	ctx, cancel := context.WithCancel(t.Context())
-	in := (&cli.Streams{In: silent}).Input(ctx)
-	if _, err := io.WriteString(typed, "begun"); err != nil {
-		t.Fatal(err)
-	}
-	cancel()
-	if b, err := io.ReadAll(in); !errors.Is(err, context.Canceled) {
-		t.Errorf("read %q, %v", b, err)
-	}
-	if b, err := io.ReadAll((&cli.Streams{In: strings.NewReader("all of it")}).Input(t.Context())); err != nil || string(b) != "all of it" {
-		t.Errorf("read %q, %v", b, err)
 	}
 }

@@ -54,7 +54,7 @@ var writers = map[string]string{
 	"local/sift/server.go":                "the workspace's directory and a process id, which clients read",
 	"cmd/cairn/backup.go":                 "what the node sent",
 	"cmd/cairn/key_verbs.go":              "a master key, where it is asked for",
-	"cmd/cairn/dev.go":                    "addresses",
+	"cmd/cairn/cli/running.go":            "addresses",
 	"cmd/cairn/surface_process.go":        "the token, which clients read",
 	"cmd/cairn/doctor/host.go":            "nothing, to see how long it takes",
 	"cmd/cairn/debug/debug.go":            "a bundle without memories, where it is asked for",

@@ -17,9 +17,18 @@ type Addresses struct {
 	CA      string `json:"ca,omitempty"` // whom to trust
 }
 
+// Write leaves the addresses in a node's home.
+func (a Addresses) Write(home string) error {
+	b, err := json.Marshal(a)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(home, addressFile), append(b, '\n'), 0o600)
+}
+
 // Running is where the node of the home listens, or did when it ran last.
 func (t *Target) Running() (Addresses, error) {
-	b, err := os.ReadFile(filepath.Join(t.Home, AddressFile))
+	b, err := os.ReadFile(filepath.Join(t.Home, addressFile))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return Addresses{}, err
 	}
@@ -28,7 +37,7 @@ func (t *Target) Running() (Addresses, error) {
 	}
 	var a Addresses
 	if err := json.Unmarshal(b, &a); err != nil {
-		return a, fmt.Errorf("%s: %w", filepath.Join(t.Home, AddressFile), err)
+		return a, fmt.Errorf("%s: %w", filepath.Join(t.Home, addressFile), err)
 	}
 	return a, nil
 }

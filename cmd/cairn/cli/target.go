@@ -67,7 +67,7 @@ func list(s string) []string {
 
 const (
 	DefaultHome = "cairn-data"
-	AddressFile = "addrs.json"
+	addressFile = "addrs.json"
 )
 
 // inHome says whether the address of a node is to be found in its home: none is named, or by the environment alone while a flag

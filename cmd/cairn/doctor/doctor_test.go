@@ -50,7 +50,7 @@ func TestDoctorKnowsALiveNode(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer taken.Close()
-	if f := look()["ports"]; f.Status != Fail || !strings.Contains(f.Says, taken.Addr().String()) {
+	if f := look("--timeout", "1s")["ports"]; f.Status != Fail || !strings.Contains(f.Says, taken.Addr().String()) {
 		t.Errorf("a port that another process has: %+v", f)
 	}
 	taken.Close()

@@ -1,0 +1,66 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestWhereTheTokenComesFrom(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"token": "of the home\n", "other": "of the file\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, tc := range []struct{ cairn, yql, file, want string }{
+		{"", "", "", "of the home"},
+		{"", "theirs", "", "theirs"},
+		{"ours", "theirs", "", "ours"},
+		{"ours", "theirs", filepath.Join(dir, "other"), "of the file"},
+	} {
+		t.Setenv("CAIRN_TOKEN", tc.cairn)
+		t.Setenv("YQL_TOKEN", tc.yql)
+		tg := Target{Home: dir, TokenFile: tc.file}
+		if got, err := tg.Token(); err != nil || got != tc.want {
+			t.Errorf("%+v: %q, %v", tc, got, err)
+		}
+	}
+}
+
+// TestAddressesAreFound: what a node writes into its home is what the other commands read there.
+func TestAddressesAreFound(t *testing.T) {
+	home := t.TempDir()
+	if err := (Addresses{Wire: "a:1", HTTP: "a:2", Cluster: "a:3"}).Write(home); err != nil {
+		t.Fatal(err)
+	}
+	tg := Target{Home: home}
+	if url, err := tg.URL(); err != nil || url != "http://a:2" {
+		t.Errorf("%q, %v", url, err)
+	}
+	if i, err := os.Stat(filepath.Join(home, addressFile)); err != nil || i.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", i.Mode(), err)
+	}
+}
+
+// TestInputEndsWithItsContext: a command that waits for what is typed can be interrupted.
+func TestInputEndsWithItsContext(t *testing.T) {
+	silent, typed := io.Pipe()
+	t.Cleanup(func() { typed.Close() })
+	ctx, cancel := context.WithCancel(t.Context())
+	in := (&Streams{In: silent}).Input(ctx)
+	if _, err := io.WriteString(typed, "begun"); err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	if b, err := io.ReadAll(in); !errors.Is(err, context.Canceled) {
+		t.Errorf("read %q, %v", b, err)
+	}
+	if b, err := io.ReadAll((&Streams{In: strings.NewReader("all of it")}).Input(t.Context())); err != nil || string(b) != "all of it" {
+		t.Errorf("read %q, %v", b, err)
+	}
+}
