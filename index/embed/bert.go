@@ -15,8 +15,8 @@ type Bert struct {
 }
 
 // OpenBert reads a model's directory (package bert).
-func OpenBert(dir string) (*Bert, error) {
-	m, err := bert.Open(dir)
+func OpenBert(dir string, o bert.Options) (*Bert, error) {
+	m, err := bert.Open(dir, o)
 	if err != nil {
 		return nil, fmt.Errorf("bert embedder: %w", err)
 	}

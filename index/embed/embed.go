@@ -14,6 +14,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/cairndb/cairn/index/embed/bert"
 )
 
 // An Identity tells embedders apart whose vectors cannot be compared.
@@ -43,6 +45,7 @@ type Questioner interface {
 type Config struct {
 	Kind  string // none, builtin, static, bert, http
 	Path  string // static, bert: the model's directory
+	Int8  bool   // bert: bert.Options
 	URL   string // http: up to and with /v1/embeddings or /api/embed
 	Model string // http
 	Key   string // http: bearer token, if any
@@ -59,7 +62,7 @@ func Open(c Config) (Embedder, error) {
 	case "static":
 		return OpenStatic(c.Path)
 	case "bert":
-		return OpenBert(c.Path)
+		return OpenBert(c.Path, bert.Options{Int8: c.Int8})
 	case "http":
 		return NewHTTP(c)
 	}

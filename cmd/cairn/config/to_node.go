@@ -107,7 +107,7 @@ func (f *File) embedder() (embed.Embedder, error) {
 	if err != nil {
 		return nil, err
 	}
-	em, err := embed.Open(embed.Config{Kind: e.Strategy, Path: e.Path, URL: e.URL, Model: e.Model, Key: key, Dim: e.Dim})
+	em, err := embed.Open(embed.Config{Kind: e.Strategy, Path: e.Path, Int8: e.Int8, URL: e.URL, Model: e.Model, Key: key, Dim: e.Dim})
 	if err != nil {
 		return nil, fmt.Errorf("embedding: %w", err)
 	}

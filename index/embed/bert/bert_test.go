@@ -97,7 +97,7 @@ func TestReference(t *testing.T) {
 	var models []*Model
 	for i, s := range samples(t) {
 		dir := s.Write(t)
-		m, err := Open(dir)
+		m, err := Open(dir, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -184,7 +184,7 @@ func distance[T float32 | float64](got []float32, want []T) (most float64) {
 func TestAlone(t *testing.T) {
 	t.Parallel()
 	for i, s := range samples(t) {
-		m, err := Open(s.Write(t))
+		m, err := Open(s.Write(t), Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -227,7 +227,7 @@ func TestKernels(t *testing.T) {
 		t.Skip("this processor has the portable loops alone")
 	}
 	for i, s := range samples(t) {
-		m, err := Open(s.Write(t))
+		m, err := Open(s.Write(t), Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -280,15 +280,53 @@ func TestFunctions(t *testing.T) {
 	}
 }
 
+// TestInt8: a table of words in 8 bits makes vectors that are nearly the same, and never taken for the same.
+func TestInt8(t *testing.T) {
+	t.Parallel()
+	for i, s := range samples(t) {
+		dir := s.Write(t)
+		whole, err := Open(dir, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		small, err := Open(dir, Options{Int8: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if whole.Fingerprint() == small.Fingerprint() {
+			t.Errorf("model %d: the fingerprints are equal", i)
+		}
+		texts := []string{"the cat sleeps", "the dog runs in the attic 12"}
+		want, err := whole.Texts(t.Context(), texts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := small.Texts(t.Context(), texts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k := range texts {
+			var product, a, b float64
+			for j, x := range got[k] {
+				y := want[k][j]
+				product, a, b = product+float64(x)*float64(y), a+float64(x)*float64(x), b+float64(y)*float64(y)
+			}
+			if cosine := product / math.Sqrt(a*b); cosine < .999 || distance(got[k], want[k]) == 0 {
+				t.Errorf("model %d, %q: a cosine of %g", i, texts[k], cosine)
+			}
+		}
+	}
+}
+
 func TestPrompts(t *testing.T) {
 	t.Parallel()
 	s := samples(t)[0]
-	plain, err := Open(s.Write(t))
+	plain, err := Open(s.Write(t), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.Prompts = map[string]string{"query": "in: ", "passage": "the: "}
-	m, err := Open(s.Write(t))
+	m, err := Open(s.Write(t), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -314,7 +352,7 @@ func TestPrompts(t *testing.T) {
 
 func TestCancelled(t *testing.T) {
 	t.Parallel()
-	m, err := Open(samples(t)[0].Write(t))
+	m, err := Open(samples(t)[0].Write(t), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -354,7 +392,7 @@ func TestOpenRefuses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Open(dir, Options{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want an error with %q, got %v", want, err)
 		}
 	}
@@ -409,7 +447,7 @@ func FuzzConfig(f *testing.F) {
 func BenchmarkMiniLM(b *testing.B) {
 	s := samples(b)[0]
 	s.Config = berttest.Config{Type: "bert", Hidden: 384, Layers: 6, Heads: 12, Inner: 1536, Vocab: 30522, Positions: 512, Types: 2, Act: "gelu"}
-	m, err := Open(s.Write(b))
+	m, err := Open(s.Write(b), Options{})
 	if err != nil {
 		b.Fatal(err)
 	}

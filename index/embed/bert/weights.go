@@ -11,7 +11,7 @@ import (
 
 // weights are a model's numbers. The tables that are only looked up stay as the file has them.
 type weights struct {
-	words     *safetensors.Tensor
+	words     table
 	positions []float32 // rows, with the vector of the first token type added
 	norm      norm
 	layers    []layer
@@ -38,7 +38,7 @@ type loader struct {
 	err    error
 }
 
-func load(f *safetensors.File, s *shape) (*weights, error) {
+func load(f *safetensors.File, s *shape, o Options) (*weights, error) {
 	l := &loader{file: f}
 	for _, prefix := range []string{"", s.Type + ".", "bert.", "roberta."} {
 		if _, ok := f.Shape(prefix + "embeddings.word_embeddings.weight"); ok {
@@ -46,7 +46,12 @@ func load(f *safetensors.File, s *shape) (*weights, error) {
 			break
 		}
 	}
-	w := &weights{words: l.tensor("embeddings.word_embeddings.weight", s.Vocab, s.Hidden)}
+	w := &weights{}
+	if words := l.tensor("embeddings.word_embeddings.weight", s.Vocab, s.Hidden); words != nil {
+		if w.words = words; o.Int8 {
+			w.words = quantize(words, s.Vocab, s.Hidden)
+		}
+	}
 	w.positions = l.floats("embeddings.position_embeddings.weight", s.Positions, s.Hidden)
 	types := l.floats("embeddings.token_type_embeddings.weight", s.Types, s.Hidden)
 	w.norm = l.norm("embeddings.LayerNorm", s.Hidden)
