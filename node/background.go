@@ -110,7 +110,7 @@ func (s *Service) abandon(ctx context.Context, c api.Caller) error {
 			return err
 		}
 		op := &oplog.Abandon{Before: cutoff, Max: abandonStep, At: oplog.At(s.now())}
-		if _, err := s.write(ctx, c, write{scope: api.Write, ops: []oplog.Op{op}}); err != nil {
+		if _, err := s.write(ctx, c, write{ops: []oplog.Op{op}}); err != nil {
 			return err
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/node/api"
-	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/oplog"
 )
 
@@ -33,7 +32,7 @@ func (s *Service) conflicts(ctx context.Context, c api.Caller, q *api.ConflictsR
 		return nil, err
 	}
 	a := &api.ConflictList{Conflicts: conflictsOf(rows)}
-	return a, s.read(ctx, c, commit.Stale, func(v *oplog.View) error {
+	return a, s.state.Read(func(v *oplog.View) error {
 		for i := range a.Conflicts {
 			x := &a.Conflicts[i]
 			x.SideA, x.SideB = conflictSide(v, c.DB, x.A), conflictSide(v, c.DB, x.B)
@@ -45,7 +44,7 @@ func (s *Service) conflicts(ctx context.Context, c api.Caller, q *api.ConflictsR
 // findConflicts finds the most urgent first, then the newest.
 func (s *Service) findConflicts(ctx context.Context, c api.Caller, q *api.ConflictsRequest) (rows []oplog.ConflictRow, err error) {
 	n := limit(q.Limit)
-	err = s.read(ctx, c, commit.Stale, func(v *oplog.View) error {
+	err = s.state.Read(func(v *oplog.View) error {
 		for _, one := range conflictStatuses { // each status is in order; together they are sorted
 			if q.Status != "" && q.Status != "all" && q.Status != one.String() {
 				continue
@@ -173,7 +172,7 @@ func (s *Service) settleConflict(ctx context.Context, c api.Caller, q *api.Resol
 			return Written{}, err
 		}
 	}
-	return s.write(ctx, c, write{scope: api.Write, ops: []oplog.Op{op}})
+	return s.write(ctx, c, write{ops: []oplog.Op{op}})
 }
 
 // mergedSides is the memory that a merge makes of a conflict's sides.

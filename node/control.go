@@ -18,7 +18,7 @@ func (s *Service) createDatabase(ctx context.Context, c api.Caller, q *api.Creat
 	if !c.May(api.Admin) {
 		op.By, op.Most = c.DB, uint32(max(0, s.cfg.Limits.MaxDatabases))
 	}
-	w, err := s.write(ctx, c, write{scope: api.Write, system: true, ops: []oplog.Op{op}})
+	w, err := s.write(ctx, c, write{system: true, ops: []oplog.Op{op}})
 	if err != nil {
 		return nil, quota(err)
 	}
@@ -26,7 +26,7 @@ func (s *Service) createDatabase(ctx context.Context, c api.Caller, q *api.Creat
 }
 
 func (s *Service) dropDatabase(ctx context.Context, c api.Caller, q *api.DropDatabaseRequest) (*api.DroppedDatabase, error) {
-	_, err := s.write(ctx, c, write{scope: api.Admin, system: true, ops: []oplog.Op{&oplog.DropDB{Name: q.Name, At: oplog.At(time.Now())}}})
+	_, err := s.write(ctx, c, write{system: true, ops: []oplog.Op{&oplog.DropDB{Name: q.Name, At: oplog.At(time.Now())}}})
 	return &api.DroppedDatabase{Name: q.Name}, err
 }
 
@@ -93,13 +93,13 @@ func (s *Service) setQuota(ctx context.Context, c api.Caller, q *api.SetQuotaReq
 	w := Written{Index: s.Applied()} // of a bound that is there already
 	if q.Memories != nil {
 		d.MaxMemories = *q.Memories
-		if w, err = s.write(ctx, c, write{scope: api.Admin, system: true, ops: []oplog.Op{&oplog.SetQuota{DB: d.ID, MaxMemories: d.MaxMemories}}}); err != nil {
+		if w, err = s.write(ctx, c, write{system: true, ops: []oplog.Op{&oplog.SetQuota{DB: d.ID, MaxMemories: d.MaxMemories}}}); err != nil {
 			return nil, err
 		}
 	}
 	to := oplog.Limit{PerSecond: orOld(q.PerSecond, l.PerSecond), Burst: orOld(q.Burst, l.Burst), Batch: orOld(q.Batch, l.Batch)}
 	if to != l {
-		if w, err = s.write(ctx, c, write{scope: api.Admin, system: true, ops: []oplog.Op{&oplog.SetLimit{DB: d.ID, Limit: to}}}); err != nil {
+		if w, err = s.write(ctx, c, write{system: true, ops: []oplog.Op{&oplog.SetLimit{DB: d.ID, Limit: to}}}); err != nil {
 			return nil, err
 		}
 	}

@@ -57,7 +57,7 @@ func (s *Service) correct(ctx context.Context, c api.Caller, q *api.CorrectReque
 			op.Vector = vecs[0]
 		}
 	}
-	w, err := s.write(ctx, c, write{scope: api.Write, ops: []oplog.Op{op}})
+	w, err := s.write(ctx, c, write{ops: []oplog.Op{op}})
 	if err != nil {
 		return nil, err
 	}

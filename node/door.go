@@ -46,6 +46,9 @@ func (s *Service) May(c api.Caller, op *api.Op) error {
 	if op.Scope != "" && !c.May(op.Scope) {
 		return noScope(op.Scope)
 	}
+	if op.Reads && !c.May(api.Read) {
+		return noScope(api.Read)
+	}
 	return nil
 }
 
@@ -100,8 +103,11 @@ func (s *Service) checkLead(c api.Caller, op *api.Op) error {
 func paced(s *Service, next run) run {
 	return func(ctx context.Context, v *visit) (any, error) {
 		cost := 1
-		if v.op.Cost != nil {
+		switch {
+		case v.op.Cost != nil:
 			cost = v.op.Cost(v.request)
+		case v.op.Adds != nil:
+			cost = max(cost, v.op.Adds(v.request))
 		}
 		var err error
 		if v.c, err = s.count(v.c, v.op, cost); err != nil {

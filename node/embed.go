@@ -53,7 +53,7 @@ func (s *Service) bind(ctx context.Context, c api.Caller) (ours bool, err error)
 	case err != nil:
 		return false, err
 	case d.Embedder == nil && d.Dim == 0:
-		_, err := s.write(ctx, c, write{scope: api.Write, ops: []oplog.Op{&oplog.SetEmbedder{Embedder: self}}})
+		_, err := s.write(ctx, c, write{ops: []oplog.Op{&oplog.SetEmbedder{Embedder: self}}})
 		return err == nil, err
 	case d.Embedder == nil:
 		return false, nil

@@ -19,7 +19,18 @@ func (s *Service) Commit(ctx context.Context, c api.Caller, key string, ops ...o
 	return s.writeOps(ctx, c, key, ops...)
 }
 
+// Remembered is what became of drafts.
+type Remembered = stored
+
+// Remember stores drafts as if the door had let the caller in.
+func (s *Service) Remember(ctx context.Context, c api.Caller, key string, drafts ...Draft) (Remembered, error) {
+	return s.store(ctx, c, key, drafts...)
+}
+
 // View reads the state.
 func (s *Service) View(ctx context.Context, c api.Caller, f commit.Freshness, read func(*oplog.View) error) error {
-	return s.read(ctx, c, f, read)
+	if err := s.commit.Fresh(ctx, f); err != nil {
+		return err
+	}
+	return s.state.Read(read)
 }

@@ -35,7 +35,7 @@ func (s *Service) relate(ctx context.Context, c api.Caller, q *api.RelateRequest
 	if err != nil {
 		return nil, err
 	}
-	w, err := s.write(ctx, c, write{scope: api.Write, ops: []oplog.Op{&oplog.Relate{ID: oplog.NewID(), Src: q.Src, Dst: q.Dst, Type: q.Type, Weight: q.Weight, Links: links, At: oplog.At(time.Now())}}})
+	w, err := s.write(ctx, c, write{ops: []oplog.Op{&oplog.Relate{ID: oplog.NewID(), Src: q.Src, Dst: q.Dst, Type: q.Type, Weight: q.Weight, Links: links, At: oplog.At(time.Now())}}})
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func (s *Service) relate(ctx context.Context, c api.Caller, q *api.RelateRequest
 }
 
 func (s *Service) unrelate(ctx context.Context, c api.Caller, q *api.UnrelateRequest) (*api.Unrelated, error) {
-	w, err := s.write(ctx, c, write{scope: api.Write, ops: []oplog.Op{&oplog.Unrelate{ID: q.ID, At: oplog.At(time.Now())}}})
+	w, err := s.write(ctx, c, write{ops: []oplog.Op{&oplog.Unrelate{ID: q.ID, At: oplog.At(time.Now())}}})
 	if err != nil {
 		return nil, err
 	}
@@ -123,9 +123,9 @@ func (s *Service) claim(ctx context.Context, c api.Caller, q *api.ClaimRequest) 
 	claim := oplog.Claim{ID: oplog.NewID(), Namespace: blank(q.Namespace), Src: q.Src, Type: q.Type, Dst: q.Dst, Polarity: int8(q.Polarity), Modality: q.Modality,
 		ValidFrom: epoch(q.ValidFrom), ValidTo: epoch(q.ValidTo), Extractor: q.Extractor, Version: q.Version, Band: q.Band, SourceRID: q.SourceRID,
 		SpanStart: q.SpanStart, SpanEnd: q.SpanEnd, Weight: q.Weight, At: oplog.At(time.Now())}
-	w, err := s.write(ctx, c, write{scope: api.Write, ops: []oplog.Op{&oplog.Assert{Claim: claim}}})
+	w, err := s.write(ctx, c, write{ops: []oplog.Op{&oplog.Assert{Claim: claim}}})
 	if commit.IsTooOld(err) {
-		w, err = s.write(ctx, c, write{scope: api.Write, ops: []oplog.Op{&claim}})
+		w, err = s.write(ctx, c, write{ops: []oplog.Op{&claim}})
 	}
 	if err != nil {
 		return nil, err
@@ -176,7 +176,7 @@ func (s *Service) alias(ctx context.Context, c api.Caller, q *api.AliasRequest) 
 	if err := names(q.Alias, q.Canonical, ns, q.Source); err != nil {
 		return nil, err
 	}
-	w, err := s.write(ctx, c, write{scope: api.Write, ops: []oplog.Op{&oplog.Alias{Namespace: ns, Alias: q.Alias, Canonical: q.Canonical, Source: q.Source, At: oplog.At(time.Now())}}})
+	w, err := s.write(ctx, c, write{ops: []oplog.Op{&oplog.Alias{Namespace: ns, Alias: q.Alias, Canonical: q.Canonical, Source: q.Source, At: oplog.At(time.Now())}}})
 	if err != nil {
 		return nil, err
 	}

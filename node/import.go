@@ -150,14 +150,14 @@ func (im *importer) flush() error {
 		if err := im.s.room(c, len(im.drafts)); err != nil {
 			return err
 		}
-		r, err := im.s.Remember(im.ctx, c, im.batchKey(), im.drafts...)
+		r, err := im.s.store(im.ctx, c, im.batchKey(), im.drafts...)
 		if err != nil {
 			return err
 		}
 		im.done.Memories, im.done.Index = im.done.Memories+len(r.RIDs), r.Index
 	}
 	if len(im.edges) > 0 {
-		w, err := im.s.write(im.ctx, c, write{scope: api.Write, key: im.batchKey(), ops: im.edges})
+		w, err := im.s.write(im.ctx, c, write{key: im.batchKey(), ops: im.edges})
 		if err != nil {
 			return err
 		}

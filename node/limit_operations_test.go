@@ -8,8 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cairndb/cairn/node"
-	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/wire"
 )
 
@@ -57,6 +56,11 @@ func TestLimitsCountOperations(t *testing.T) {
 		t.Errorf("a batch over HTTP: %d %v", status, out)
 	}
 
+	token = database("summary", 1)
+	if status, out := w.with(token).send("POST", "/v1/session/end", obj{"summary": "One. Two. Three."}); status != http.StatusTooManyRequests || active("summary") != 0 {
+		t.Errorf("a summary of three statements: %d %v", status, out)
+	}
+
 	token = database("wire", 1)
 	cl, err := wireClient(t, c.nodes[0].Addrs().Wire, token)
 	if err != nil {
@@ -85,21 +89,17 @@ func TestLimitsCountOperations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var ops []oplog.Op
-	for range 3 {
-		ops = append(ops, &oplog.Remember{RID: oplog.NewID(), Text: "of a dialect", Namespace: "default"})
-	}
-	if _, err := s.Commit(t.Context(), local, "", ops...); err == nil || !strings.Contains(err.Error(), "quota 2 at once for this database") {
+	three := &api.RememberBatchRequest{Memories: []api.Draft{{Text: "of a dialect"}, {Text: "of a dialect"}, {Text: "of a dialect"}}}
+	if _, err := api.RememberBatch.Do(t.Context(), s, local, three); err == nil || !strings.Contains(err.Error(), "quota 2 at once for this database") {
 		t.Errorf("three memories of a dialect of this host: %v", err)
 	}
-	forgets := []oplog.Op{&oplog.Forget{RID: "a"}, &oplog.Forget{RID: "b"}, &oplog.Forget{RID: "c"}}
-	if _, err := s.Commit(t.Context(), local, "", forgets...); err == nil || !strings.Contains(err.Error(), "quota 2 at once for this database") {
+	if _, err := api.ForgetMany.Do(t.Context(), s, local, &api.ForgetManyRequest{RIDs: []string{"a", "b", "c"}}); err == nil || !strings.Contains(err.Error(), "quota 2 at once for this database") {
 		t.Errorf("three to forget: %v", err)
 	}
 	stored := 0
 	began = time.Now()
 	for time.Since(began) < 500*time.Millisecond {
-		if _, err := s.Remember(t.Context(), local, "", node.Draft{Text: "one"}); err == nil {
+		if _, err := api.Remember.Do(t.Context(), s, local, &api.RememberRequest{Draft: api.Draft{Text: "one"}}); err == nil {
 			stored++
 		}
 	}

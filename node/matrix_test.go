@@ -78,6 +78,12 @@ func TestMatrix(t *testing.T) {
 				}
 			}
 		}
+		if op.Reads {
+			status, out := weak["write"].send(op.Method(), operation{path: op.Path()}.url(), arguments(op.InBody()))
+			if status != http.StatusForbidden || out["error"] != "token has no read scope" {
+				t.Errorf("%s over HTTP, without the right to read: %d %v", op.Name, status, out)
+			}
+		}
 		if op.Tool != nil {
 			args := arguments(op.Takes().ForTools())
 			if status, _, _ := w.with("ydb_none").tool(op.Tool.Name, args); status != http.StatusUnauthorized {

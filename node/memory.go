@@ -27,40 +27,36 @@ const (
 	maxName     = 512 // namespaces, domains, entity names and the like
 )
 
-// Remembered is the answer to Remember.
-type Remembered struct {
+// stored is what became of drafts.
+type stored struct {
 	RIDs []string
 	Written
 }
 
-// Remember stores drafts, all or none. key may be empty.
-func (s *Service) Remember(ctx context.Context, c api.Caller, key string, drafts ...Draft) (Remembered, error) {
+// store stores drafts, all or none. key may be empty.
+func (s *Service) store(ctx context.Context, c api.Caller, key string, drafts ...Draft) (stored, error) {
 	if len(drafts) > MaxBatch {
-		return Remembered{}, oplog.Errorf(oplog.TooLarge, "batch of %d memories is over %d", len(drafts), MaxBatch)
+		return stored{}, oplog.Errorf(oplog.TooLarge, "batch of %d memories is over %d", len(drafts), MaxBatch)
 	}
 	if err := s.access.CheckBatch(c, len(drafts)); err != nil {
-		return Remembered{}, err
+		return stored{}, err
 	}
-	c, err := s.access.Count(c, len(drafts))
-	if err != nil {
-		return Remembered{}, err
-	}
-	w := write{scope: api.Write, key: key}
+	w := write{key: key}
 	if key != "" {
 		w.digest = digestDrafts(drafts)
 	}
 	ops, err := s.settleDrafts(ctx, c, drafts)
 	if err != nil {
-		return Remembered{}, err
+		return stored{}, err
 	}
 	for _, op := range ops {
 		w.ops = append(w.ops, op)
 	}
 	out, err := s.write(ctx, c, w)
 	if err != nil {
-		return Remembered{}, err
+		return stored{}, err
 	}
-	r := Remembered{RIDs: make([]string, len(out.Results)), Written: out}
+	r := stored{RIDs: make([]string, len(out.Results)), Written: out}
 	for i, res := range out.Results {
 		r.RIDs[i] = res.ID
 	}
@@ -223,17 +219,6 @@ func (s *Service) search(ctx context.Context, c api.Caller, q index.Query, f com
 		s.asked.note(c.DB, q.Namespace, q.Text, a.Hits, searching)
 	}
 	return a, err
-}
-
-// read runs f on the state when it is fresh enough.
-func (s *Service) read(ctx context.Context, c api.Caller, fr commit.Freshness, f func(*oplog.View) error) error {
-	if !c.May(api.Read) {
-		return noScope(api.Read)
-	}
-	if err := s.commit.Fresh(ctx, fr); err != nil {
-		return err
-	}
-	return s.state.Read(f)
 }
 
 // hours turns a half-life in hours into a duration; what no duration can hold is held to its bounds.

@@ -43,8 +43,7 @@ func (s *Service) push(ctx context.Context, database string, ops []*oplog.Foreig
 	if err != nil {
 		return nil, err
 	}
-	c.Counted = len(ops) // a peer is held by no client's limit
-	w := write{scope: api.Write}
+	w := write{}
 	for _, op := range ops {
 		if err := checkForeign(op); err != nil {
 			return nil, err

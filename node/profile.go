@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/cairndb/cairn/node/api"
-	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/oplog"
 )
 
@@ -25,7 +24,7 @@ func (s *Service) profile(ctx context.Context, c api.Caller, q *api.ProfileReque
 		since = oplog.At(s.now()) - back
 	}
 	var p *api.EntityProfile
-	err = s.read(ctx, c, commit.Stale, func(v *oplog.View) error {
+	err = s.state.Read(func(v *oplog.View) error {
 		name := v.Canonical(c.DB, "default", q.Name)
 		e, ok := v.Entity(c.DB, name)
 		if !ok {

@@ -18,7 +18,7 @@ func (s *Service) purge(ctx context.Context, c api.Caller, q *api.PurgeRequest) 
 	a := &api.Purged{}
 	for {
 		next := op
-		w, err := s.write(ctx, c, write{scope: api.Owner, ops: []oplog.Op{&next}})
+		w, err := s.write(ctx, c, write{ops: []oplog.Op{&next}})
 		if err != nil {
 			return nil, err
 		}

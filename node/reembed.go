@@ -59,7 +59,7 @@ func (s *Service) reembed(ctx context.Context, c api.Caller, q *api.ReembedReque
 	if err != nil {
 		return nil, err
 	}
-	w, err := s.write(ctx, target, write{scope: api.Admin, ops: []oplog.Op{&oplog.Rebind{Embedder: s.identity()}}})
+	w, err := s.write(ctx, target, write{ops: []oplog.Op{&oplog.Rebind{Embedder: s.identity()}}})
 	if err != nil {
 		return nil, err
 	}
@@ -168,7 +168,7 @@ func (a *afterwards) embedSome(ctx context.Context, c api.Caller, from oplog.Seq
 		op.Next = at.Last + 1
 	}
 	if len(op.Vectors) > 0 || at.Next != 0 {
-		_, err = a.s.write(ctx, c, write{scope: api.Write, ops: []oplog.Op{op}})
+		_, err = a.s.write(ctx, c, write{ops: []oplog.Op{op}})
 	}
 	return next, len(list) - len(vectors), err
 }

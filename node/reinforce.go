@@ -132,7 +132,7 @@ func (r *reinforcer) run(ctx context.Context) error {
 
 func (r *reinforcer) send(ctx context.Context, b batch) error {
 	c := api.Caller{DB: b.db, Scopes: access.All, Forward: true}
-	_, err := r.s.write(ctx, c, write{scope: api.Write, key: b.key, ops: []oplog.Op{&oplog.Reinforce{Hits: b.hits}}})
+	_, err := r.s.write(ctx, c, write{key: b.key, ops: []oplog.Op{&oplog.Reinforce{Hits: b.hits}}})
 	return err
 }
 

@@ -19,7 +19,7 @@ func (s *Service) rememberOne(ctx context.Context, c api.Caller, q *api.Remember
 	d := q.Draft
 	key := d.Key
 	d.Key, d.Namespace = "", strings.TrimSpace(d.Namespace)
-	r, err := s.Remember(ctx, c, key, d)
+	r, err := s.store(ctx, c, key, d)
 	if errors.Is(err, oplog.ErrKeyReused) {
 		return nil, &api.Refusal{Code: "conflict", Err: err, More: map[string]any{"stored": false, "idempotency_conflict": true, "rid": s.keyed(c.DB, key)}}
 	}
@@ -39,7 +39,7 @@ func (s *Service) rememberBatch(ctx context.Context, c api.Caller, q *api.Rememb
 			d.Key = fmt.Sprintf("%s:%d", q.Key, i)
 		}
 	}
-	r, err := s.Remember(ctx, c, q.Whole, q.Memories...)
+	r, err := s.store(ctx, c, q.Whole, q.Memories...)
 	if errors.Is(err, oplog.ErrKeyReused) {
 		return nil, &api.Refusal{Code: "conflict", Err: err, More: map[string]any{"stored": false, "idempotency_conflict": true}}
 	}
@@ -85,7 +85,7 @@ func (s *Service) forget(ctx context.Context, c api.Caller, q *api.ForgetRequest
 	if len(q.Reason) > MaxReason {
 		return nil, oplog.Errorf(oplog.TooLarge, "reason of %d bytes is over %d", len(q.Reason), MaxReason)
 	}
-	w, err := s.write(ctx, c, write{scope: api.Write, ops: []oplog.Op{&oplog.Forget{RID: q.RID, At: oplog.At(time.Now()), Reason: q.Reason}}})
+	w, err := s.write(ctx, c, write{ops: []oplog.Op{&oplog.Forget{RID: q.RID, At: oplog.At(time.Now()), Reason: q.Reason}}})
 	if err != nil {
 		return nil, err
 	}

@@ -68,24 +68,17 @@ type Written struct {
 
 // A write is what a service method makes of a request.
 type write struct {
-	scope  api.Scope
 	key    string // idempotency key of the client, or empty
 	digest []byte // of what the client sent, for the key
 	ops    []oplog.Op
 	system bool // control plane: the entry belongs to no database
 }
 
-// write refuses or proposes, and answers when this node has applied and indexed the entry. One of nothing answers when all that
+// write proposes for a caller that the door has let in, and answers when this node has applied and indexed the entry. One of nothing answers when all that
 // the state holds is indexed.
 func (s *Service) write(ctx context.Context, c api.Caller, w write) (Written, error) {
-	if !c.May(w.scope) {
-		return Written{}, noScope(w.scope)
-	}
 	if len(w.key) > field.MaxKey {
 		return Written{}, oplog.Errorf(oplog.Invalid, "idempotency key of %d bytes is over %d", len(w.key), field.MaxKey)
-	}
-	if _, err := s.access.Count(c, 1); err != nil {
-		return Written{}, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Limits.ApplyTimeout)
 	defer cancel()
@@ -122,7 +115,7 @@ func (s *Service) write(ctx context.Context, c api.Caller, w write) (Written, er
 
 // Note implements access.Log.
 func (s *Service) Note(ctx context.Context, op oplog.Op) error {
-	_, err := s.write(ctx, access.Node(), write{scope: api.Admin, system: true, ops: []oplog.Op{op}})
+	_, err := s.write(ctx, access.Node(), write{system: true, ops: []oplog.Op{op}})
 	return err
 }
 
@@ -136,10 +129,6 @@ func (s *Service) readable(ctx context.Context, i oplog.Index) error {
 
 // writeOps proposes operations that a dialect has made itself: they stand or fall together.
 func (s *Service) writeOps(ctx context.Context, c api.Caller, key string, ops ...oplog.Op) (Written, error) {
-	c, err := s.access.Count(c, max(1, memories(ops)))
-	if err != nil {
-		return Written{}, err
-	}
 	ops = slices.Clone(ops)
 	var texts []string
 	var bare []*oplog.Remember
@@ -165,18 +154,7 @@ func (s *Service) writeOps(ctx context.Context, c api.Caller, key string, ops ..
 	for i, m := range bare {
 		m.Vector = vecs[i]
 	}
-	return s.write(ctx, c, write{scope: api.Write, key: key, ops: ops})
-}
-
-// memories is how many operations store or forget one: what a surface notes beside them is not counted.
-func memories(ops []oplog.Op) (n int) {
-	for _, op := range ops {
-		switch op.(type) {
-		case *oplog.Remember, *oplog.Forget:
-			n++
-		}
-	}
-	return n
+	return s.write(ctx, c, write{key: key, ops: ops})
 }
 
 // maxPlace is what a place in a batch may add to a key.

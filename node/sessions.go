@@ -5,11 +5,9 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/cairndb/cairn/node/api"
-	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/oplog"
 )
 
@@ -18,7 +16,7 @@ func (s *Service) startSession(ctx context.Context, c api.Caller, q *api.StartSe
 	if err := names(op.Namespace, op.Client, op.ID); err != nil {
 		return nil, err
 	}
-	w, err := s.write(ctx, c, write{scope: api.Write, ops: []oplog.Op{op}})
+	w, err := s.write(ctx, c, write{ops: []oplog.Op{op}})
 	if errors.Is(err, &oplog.Error{Kind: oplog.Conflict}) {
 		return nil, &api.Refusal{Code: "conflict", Err: err, More: map[string]any{"session_id": s.activeSession(c, op)}}
 	}
@@ -43,7 +41,7 @@ func (s *Service) activeSession(c api.Caller, op *oplog.SessionStart) (id any) {
 }
 
 func (s *Service) endSession(ctx context.Context, c api.Caller, q *api.EndSessionRequest) (*api.EndedSession, error) {
-	w, err := s.write(ctx, c, write{scope: api.Write, ops: []oplog.Op{&oplog.SessionEnd{ID: q.ID, Summary: q.Summary, At: oplog.At(time.Now())}}})
+	w, err := s.write(ctx, c, write{ops: []oplog.Op{&oplog.SessionEnd{ID: q.ID, Summary: q.Summary, At: oplog.At(time.Now())}}})
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +53,7 @@ func (s *Service) endSession(ctx context.Context, c api.Caller, q *api.EndSessio
 func (s *Service) sessions(ctx context.Context, c api.Caller, q *api.SessionsRequest) (*api.SessionList, error) {
 	var found []oplog.Session
 	n, ns := limit(q.Limit), blank(q.Namespace)
-	err := s.read(ctx, c, commit.Stale, func(v *oplog.View) error {
+	err := s.state.Read(func(v *oplog.View) error {
 		looked := 0
 		take := func(bound int) func(oplog.Session) bool {
 			return func(x oplog.Session) bool {
@@ -97,7 +95,7 @@ func sessionOf(x *oplog.Session) api.Session {
 // sessionHistory is a session and its memories in the order they were stored, from one place on.
 func (s *Service) sessionHistory(ctx context.Context, c api.Caller, q *api.SessionHistoryRequest) (*api.SessionAndMemories, error) {
 	a, n, offset := &api.SessionAndMemories{List: []api.Memory{}}, limit(max(q.Limit, 1)), q.Offset
-	err := s.read(ctx, c, commit.Stale, func(v *oplog.View) error {
+	err := s.state.Read(func(v *oplog.View) error {
 		x, ok := v.Session(c.DB, q.ID)
 		if !ok {
 			return oplog.ErrNoSession
@@ -119,40 +117,16 @@ func (s *Service) sessionHistory(ctx context.Context, c api.Caller, q *api.Sessi
 	return a, err
 }
 
-// maxDrafted bounds the memories one summary becomes.
-const maxDrafted = 200
-
 // draftSummary keeps each line of a summary, and each sentence of a line, as a memory of its own.
 func (s *Service) draftSummary(ctx context.Context, c api.Caller, q *api.DraftSummaryRequest) (*api.Drafted, error) {
 	var drafts []Draft
-	for _, text := range statements(q.Summary) {
+	for _, text := range q.Statements() {
 		drafts = append(drafts, Draft{Text: text, Type: "episodic", Importance: 0.5, HalfLife: defaultHalfLife, Certainty: 1,
 			Namespace: blank(q.Namespace), Domain: q.Domain, Source: "session_summary", Metadata: []byte("{}")})
-		if len(drafts) == maxDrafted {
-			break
-		}
 	}
-	r, err := s.Remember(ctx, c, "", drafts...)
+	r, err := s.store(ctx, c, "", drafts...)
 	if err != nil {
 		return nil, quota(err)
 	}
 	return &api.Drafted{RIDs: orEmpty(r.RIDs), Count: len(r.RIDs)}, nil
-}
-
-// statements splits prose into sentences and lists into their items.
-func statements(text string) (list []string) {
-	for line := range strings.Lines(text) {
-		line = strings.TrimLeft(strings.TrimSpace(line), "-*• \t")
-		for line != "" {
-			end := len(line)
-			if i := strings.Index(line, ". "); i > 0 {
-				end = i + 1
-			}
-			if s := strings.TrimSpace(line[:end]); s != "" {
-				list = append(list, s)
-			}
-			line = strings.TrimSpace(line[end:])
-		}
-	}
-	return list
 }

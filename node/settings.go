@@ -43,7 +43,7 @@ func (s *Service) setSettings(ctx context.Context, c api.Caller, q *api.SetSetti
 	set.PromoteAfter = orOld(q.PromoteAfter, set.PromoteAfter)
 	set.Consolidate, set.QuietMind = orOld(q.Consolidate, set.Consolidate), orOld(q.QuietMind, set.QuietMind)
 	set.Updated = oplog.At(time.Now())
-	if _, err := s.write(ctx, c, write{scope: api.Owner, ops: []oplog.Op{&oplog.SetSettings{Settings: set}}}); err != nil {
+	if _, err := s.write(ctx, c, write{ops: []oplog.Op{&oplog.SetSettings{Settings: set}}}); err != nil {
 		return nil, err
 	}
 	return s.settings(ctx, c, nil)

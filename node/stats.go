@@ -4,14 +4,13 @@ import (
 	"context"
 
 	"github.com/cairndb/cairn/node/api"
-	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/oplog"
 )
 
 // stats are a database's counters.
 func (s *Service) stats(ctx context.Context, c api.Caller, q *api.StatsRequest) (*api.Counters, error) {
 	a := &api.Counters{}
-	err := s.read(ctx, c, commit.Stale, func(v *oplog.View) error {
+	err := s.state.Read(func(v *oplog.View) error {
 		st := v.Stats(c.DB)
 		*a = api.Counters{Active: st.Active, Consolidated: st.Consolidated, Tombstoned: st.Tombstoned, Edges: st.Edges, Entities: st.Entities, Operations: st.Operations,
 			Conflicts: st.OpenConflicts, Triggers: st.PendingTriggers}

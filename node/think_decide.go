@@ -271,7 +271,7 @@ func (t *thinker) propose(ctx context.Context) (*api.Thought, error) {
 	}
 	for _, e := range append(entries, t.op) {
 		t.snap.Rest() // applying a part costs a moment on this node too
-		w, err := t.s.write(ctx, t.c, write{scope: api.Write, ops: []oplog.Op{&e}})
+		w, err := t.s.write(ctx, t.c, write{ops: []oplog.Op{&e}})
 		if err != nil {
 			return nil, err
 		}

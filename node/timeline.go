@@ -8,7 +8,6 @@ import (
 
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/node/api"
-	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/wire/field"
 )
@@ -37,7 +36,7 @@ func (s *Service) staleMemories(ctx context.Context, c api.Caller, q *api.StaleR
 	}
 	var rows []*oplog.Memory
 	cutoff := oplog.At(s.now()) - silent
-	err = s.read(ctx, c, commit.Stale, func(v *oplog.View) error {
+	err = s.state.Read(func(v *oplog.View) error {
 		looked := 0
 		// What was not looked at for that long is that old: the oldest are looked at first, a bounded number of them.
 		v.Between(c.DB, 0, cutoff, func(m *oplog.Memory) bool {
@@ -67,7 +66,7 @@ func (s *Service) upcoming(ctx context.Context, c api.Caller, q *api.UpcomingReq
 	}
 	var rows []*oplog.Memory
 	now, n := oplog.At(s.now()), limit(q.Limit)
-	err = s.read(ctx, c, commit.Stale, func(v *oplog.View) error {
+	err = s.state.Read(func(v *oplog.View) error {
 		looked := 0
 		v.Due(c.DB, now, now+ahead, func(m *oplog.Memory) bool {
 			if m.Status == oplog.Active && (q.Namespace == "" || q.Namespace == m.Namespace) {
@@ -91,7 +90,7 @@ func (s *Service) chronology(ctx context.Context, c api.Caller, q *api.Chronolog
 		to = oplog.At(q.To.Time)
 	}
 	var rows []*oplog.Memory
-	err := s.read(ctx, c, commit.Stale, func(v *oplog.View) error {
+	err := s.state.Read(func(v *oplog.View) error {
 		looked := 0
 		look := func(m *oplog.Memory) bool {
 			if m.Status != oplog.Tombstoned && m.Created >= from && m.Created < to && (q.Namespace == "" || q.Namespace == m.Namespace) && (q.Type == "" || q.Type == m.Type) {

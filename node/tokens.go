@@ -39,7 +39,7 @@ func (s *Service) createToken(ctx context.Context, c api.Caller, q *api.CreateTo
 	if !q.Expires.IsZero() {
 		op.Expires = oplog.At(q.Expires.Time)
 	}
-	if _, err := s.write(ctx, c, write{scope: api.Owner, system: true, ops: []oplog.Op{op}}); err != nil {
+	if _, err := s.write(ctx, c, write{system: true, ops: []oplog.Op{op}}); err != nil {
 		return nil, err
 	}
 	return &api.CreatedToken{Token: text, Database: d.Name, DatabaseID: d.ID, Label: q.Label, Hash: access.Prefix(op.Hash), Replicated: true}, nil
@@ -70,7 +70,7 @@ func (s *Service) revokeToken(ctx context.Context, c api.Caller, q *api.RevokeTo
 	if err != nil || t.Hash == "" {
 		return &api.RevokedToken{}, err
 	}
-	w, err := s.write(ctx, c, write{scope: api.Owner, system: true, ops: []oplog.Op{&oplog.RevokeToken{Hash: t.Hash, At: oplog.At(time.Now())}}})
+	w, err := s.write(ctx, c, write{system: true, ops: []oplog.Op{&oplog.RevokeToken{Hash: t.Hash, At: oplog.At(time.Now())}}})
 	return &api.RevokedToken{Revoked: err == nil && w.Results[0].Changed}, err
 }
 
@@ -84,7 +84,7 @@ func (s *Service) limitToken(ctx context.Context, c api.Caller, q *api.LimitToke
 		return nil, oplog.ErrNoToken
 	}
 	to := oplog.Limit{PerSecond: q.PerSecond, Burst: q.Burst, Batch: q.Batch}
-	w, err := s.write(ctx, c, write{scope: api.Owner, system: true, ops: []oplog.Op{&oplog.SetLimit{Token: t.Hash, Limit: to}}})
+	w, err := s.write(ctx, c, write{system: true, ops: []oplog.Op{&oplog.SetLimit{Token: t.Hash, Limit: to}}})
 	return &api.LimitedToken{Hash: access.Prefix(t.Hash), Bounds: q.Bounds, Index: w.Index}, err
 }
 

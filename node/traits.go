@@ -7,14 +7,13 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/node/api"
-	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/oplog"
 )
 
 // personality is four traits, by name.
 func (s *Service) personality(ctx context.Context, c api.Caller, _ *api.PersonalityRequest) (*api.TraitList, error) {
 	a := &api.TraitList{}
-	return a, s.read(ctx, c, commit.Stale, func(v *oplog.View) error {
+	return a, s.state.Read(func(v *oplog.View) error {
 		p := v.Personality(c.DB)
 		a.Traits = []api.Trait{{Name: "attentiveness", Score: p.Attentiveness}, {Name: "depth", Score: p.Depth}, {Name: "energy", Score: p.Energy}, {Name: "warmth", Score: p.Warmth}}
 		return nil
@@ -24,7 +23,7 @@ func (s *Service) personality(ctx context.Context, c api.Caller, _ *api.Personal
 // patterns lists what rounds of cognition have seen, the most certain first.
 func (s *Service) patterns(ctx context.Context, c api.Caller, q *api.PatternsRequest) (*api.PatternList, error) {
 	var rows []oplog.Pattern
-	err := s.read(ctx, c, commit.Stale, func(v *oplog.View) error {
+	err := s.state.Read(func(v *oplog.View) error {
 		v.Patterns(c.DB, func(p oplog.Pattern) bool {
 			if q.Type == "" || q.Type == p.Type {
 				rows = append(rows, p)
@@ -50,7 +49,7 @@ func (s *Service) feedback(ctx context.Context, c api.Caller, q *api.FeedbackReq
 		return nil, oplog.Errorf(oplog.Invalid, "feedback needs a query of up to %d bytes and a rid", maxNote)
 	}
 	j := oplog.Judgement{Query: q.Query, RID: q.RID, Relevant: q.Relevant, Score: q.Score, Rank: min(q.Rank, maxList), At: oplog.At(time.Now())}
-	w, err := s.write(ctx, c, write{scope: api.Write, ops: []oplog.Op{&oplog.Feedback{Judgements: []oplog.Judgement{j}}}})
+	w, err := s.write(ctx, c, write{ops: []oplog.Op{&oplog.Feedback{Judgements: []oplog.Judgement{j}}}})
 	if err != nil {
 		return nil, err
 	}

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/node/api"
-	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/oplog"
 )
 
@@ -33,7 +32,7 @@ func triggersOf(rows []oplog.TriggerRow) []api.Trigger {
 // findTriggers finds triggers of a status, or of all, the newest first within each.
 func (s *Service) findTriggers(ctx context.Context, c api.Caller, status string, f api.TriggerFilter) (rows []oplog.TriggerRow, err error) {
 	n := limit(f.Limit)
-	err = s.read(ctx, c, commit.Stale, func(v *oplog.View) error {
+	err = s.state.Read(func(v *oplog.View) error {
 		for st := oplog.TriggerPending; st <= oplog.TriggerExpired; st++ {
 			if status != "all" && status != st.String() {
 				continue
@@ -58,7 +57,7 @@ func (s *Service) deliverTriggers(ctx context.Context, c api.Caller, q *api.Deli
 	if err != nil || len(rows) == 0 {
 		return listed(nil, err)
 	}
-	w := write{scope: api.Write}
+	w := write{}
 	for i := range rows {
 		rows[i].Status = oplog.TriggerDelivered
 		w.ops = append(w.ops, &oplog.TriggerMove{ID: rows[i].ID, To: oplog.TriggerDelivered, At: oplog.At(time.Now())})
@@ -75,7 +74,7 @@ func (s *Service) moveTrigger(ctx context.Context, c api.Caller, q *api.MoveTrig
 	if !ok {
 		return nil, &api.Refusal{Code: "not_found", Err: oplog.Errorf(oplog.NotFound, "a trigger can be acknowledged, acted on or dismissed: acknowledge, act, dismiss")}
 	}
-	w, err := s.write(ctx, c, write{scope: api.Write, ops: []oplog.Op{&oplog.TriggerMove{ID: q.ID, To: to, At: oplog.At(time.Now())}}})
+	w, err := s.write(ctx, c, write{ops: []oplog.Op{&oplog.TriggerMove{ID: q.ID, To: to, At: oplog.At(time.Now())}}})
 	if err != nil {
 		return nil, err
 	}

@@ -15,9 +15,9 @@ var (
 	Place  = row[PlaceRequest, PlaceAnswer](Op{Name: "place", Does: "This node's place in its cluster at the moment; no other node is asked.", Scope: Read, Cost: free})
 
 	Capture = row[CaptureRequest, Captured](Op{Name: "capture", Does: "Store events with their summaries, all or none.", Scope: Write, Writes: true,
-		Cost: captures, Adds: captures})
+		Adds: captures})
 	ForgetMany = row[ForgetManyRequest, ForgottenMany](Op{Name: "forget_many", Does: "Forget memories in one entry.", Scope: Write, Writes: true,
-		Cost: func(request any) int { return len(request.(*ForgetManyRequest).RIDs) }})
+		Cost: func(request any) int { return max(1, len(request.(*ForgetManyRequest).RIDs)) }})
 	PurgeStep = row[PurgeStepRequest, PurgedStep](Op{Name: "purge_step", Does: "Drop some of what was created before a time, as one bounded step.", Scope: Owner, Writes: true})
 
 	KeepIntent   = row[KeepIntentRequest, KeptIntent](Op{Name: "keep_intent", Does: "Store what an intent came to, with its receipt.", Scope: Write, Writes: true, Adds: func(any) int { return 1 }})

@@ -55,7 +55,7 @@ var (
 		Tool: &Tool{Name: "remember", Title: "Remember", Text: "Store one fact, decision, preference or event so that it is there in later conversations. Write it as a sentence that stands by itself: who, what, when. " +
 			"Use it when the user says something worth keeping, when a decision is made, and when you learn how something works. Never store secrets."}})
 	RememberBatch = row[RememberBatchRequest, RememberedBatch](Op{Name: "remember_batch", Does: "Store memories, all or none.", Scope: Write, Writes: true,
-		HTTP: "POST /v1/remember/batch", Large: true, Wire: wire.OpRememberBatch, Cost: memories, Adds: memories})
+		HTTP: "POST /v1/remember/batch", Large: true, Wire: wire.OpRememberBatch, Adds: memories})
 
 	Forget = row[ForgetRequest, Forgotten](Op{Name: "forget", Does: "Make a memory invisible to recall and lists; it can still be read by its id until it is purged.",
 		Scope: Write, Writes: true, HTTP: "POST /v1/forget", Wire: wire.OpForget,

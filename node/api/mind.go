@@ -14,7 +14,7 @@ var (
 	Triggers = row[TriggersRequest, TriggerList](Op{Name: "triggers", Does: "Triggers: matters that deserve attention.", Scope: Read, HTTP: "GET /v1/triggers", Also: []string{"/v1/triggers/pending"}})
 
 	TriggerHistory  = row[TriggerHistoryRequest, TriggerList](Op{Name: "triggers_history", Does: "Triggers of every status.", Scope: Read, HTTP: "GET /v1/triggers/history"})
-	DeliverTriggers = row[DeliverTriggersRequest, TriggerList](Op{Name: "triggers_deliver", Does: "Take pending triggers and mark them as delivered.", Scope: Write, Writes: true, HTTP: "POST /v1/triggers/deliver"})
+	DeliverTriggers = row[DeliverTriggersRequest, TriggerList](Op{Name: "triggers_deliver", Does: "Take pending triggers and mark them as delivered.", Scope: Write, Reads: true, Writes: true, HTTP: "POST /v1/triggers/deliver"})
 	MoveTrigger     = row[MoveTriggerRequest, MovedTrigger](Op{Name: "trigger_move", Does: "Acknowledge a trigger, act on it or dismiss it.", Scope: Write, Writes: true,
 		HTTP: "POST /v1/triggers/{id}/{verb}", Missing: "trigger_not_found"})
 

@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding/json"
+	"strings"
 
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/wire"
@@ -18,7 +19,7 @@ var (
 	Sessions = row[SessionsRequest, SessionList](Op{Name: "sessions", Does: "The sessions of a namespace, newest first.",
 		Scope: Read, HTTP: "GET /v1/sessions"})
 	DraftSummary = row[DraftSummaryRequest, Drafted](Op{Name: "session_draft", Does: "Store a session's summary, a memory a statement.",
-		Scope: Write, Writes: true, HTTP: "POST /v1/session/end"})
+		Scope: Write, Writes: true, HTTP: "POST /v1/session/end", Adds: func(request any) int { return len(request.(*DraftSummaryRequest).Statements()) }})
 )
 
 type StartSessionRequest struct {
@@ -74,6 +75,27 @@ type DraftSummaryRequest struct {
 	Summary   string `json:"summary" is:"string!" doc:"A text of what happened: each line, and each sentence of a line, becomes a memory."`
 	Namespace string `json:"namespace" doc:"Namespace of the memories." default:"default"`
 	Domain    string `json:"domain" doc:"The domain that the memories get."`
+}
+
+// maxDrafted bounds the memories one summary becomes.
+const maxDrafted = 200
+
+// Statements are the lines of the summary, and the sentences of each line.
+func (q *DraftSummaryRequest) Statements() (list []string) {
+	for line := range strings.Lines(q.Summary) {
+		line = strings.TrimLeft(strings.TrimSpace(line), "-*• \t")
+		for line != "" && len(list) < maxDrafted {
+			end := len(line)
+			if i := strings.Index(line, ". "); i > 0 {
+				end = i + 1
+			}
+			if s := strings.TrimSpace(line[:end]); s != "" {
+				list = append(list, s)
+			}
+			line = strings.TrimSpace(line[end:])
+		}
+	}
+	return list
 }
 
 type Drafted struct {

@@ -163,8 +163,8 @@ func (w *worker) add(ctx context.Context, s *node.Service, c api.Caller, _ *node
 	in := asked{"add", thing(w.id, w.next), 0}
 	from := time.Now()
 	w.c.net.awake(w.at + 1)
-	draft := node.Draft{RID: in.key, Text: "word" + in.key, Importance: 0.5}
-	r, err := s.Remember(ctx, c, in.key, draft)
+	draft := api.Draft{RID: in.key, Key: in.key, Text: "word" + in.key, Importance: 0.5}
+	r, err := api.Remember.Do(ctx, s, c, &api.RememberRequest{Draft: draft})
 	out := told{}
 	for range w.rng.IntN(3) {
 		out.unknown = out.unknown || err != nil && !refused(err)
@@ -177,7 +177,7 @@ func (w *worker) add(ctx context.Context, s *node.Service, c api.Caller, _ *node
 			break
 		}
 		w.c.net.awake(w.at + 1)
-		r, err = other.Service().Remember(ctx, c, in.key, draft)
+		r, err = api.Remember.Do(ctx, other.Service(), c, &api.RememberRequest{Draft: draft})
 	}
 	switch {
 	case err == nil:

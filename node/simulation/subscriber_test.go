@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/api"
 )
 
 // subscriber follows the events of the gateways, one node after another: when its connection breaks it goes on at another node,
@@ -139,7 +139,7 @@ func (c *cluster) finish() {
 			continue
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-		_, last = n.Service().Remember(ctx, caller, closing, node.Draft{RID: closing, Text: "word" + closing})
+		_, last = api.Remember.Do(ctx, n.Service(), caller, &api.RememberRequest{Draft: api.Draft{RID: closing, Key: closing, Text: "word" + closing}})
 		cancel()
 		if last == nil {
 			return
