@@ -54,7 +54,7 @@ func (s *Service) push(ctx context.Context, database string, ops []*oplog.Foreig
 	return done.Results, err
 }
 
-// checkForeign refuses before the log what is over the bounds of a client of ours: what is in the log every node applies, for ever.
+// checkForeign refuses an operation that is over the bounds of our clients, before the log: an entry in the log is applied by every node, for ever.
 func checkForeign(op *oplog.Foreign) error {
 	if op.OpID == "" {
 		return oplog.Errorf(oplog.Invalid, "a pushed operation needs an op_id")

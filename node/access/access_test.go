@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"reflect"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -207,13 +208,23 @@ func TestWrongTokensOfAnAddress(t *testing.T) {
 
 // noted is a log that keeps what it is told.
 type noted struct {
-	st   *oplog.State
-	t    *testing.T
-	err  error
+	st *oplog.State
+	t  *testing.T
+
+	mu   sync.Mutex
+	err  error // refuses what it is told
 	uses [][]oplog.TokenUse
 }
 
+func (n *noted) refuse(err error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.err = err
+}
+
 func (n *noted) Note(_ context.Context, op oplog.Op) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
 	if n.err != nil {
 		return n.err
 	}
@@ -229,7 +240,8 @@ func TestUsesAreTold(t *testing.T) {
 		st := newState(t)
 		text := token(t, st, time.Time{})
 		a := New(Config{State: st})
-		log := &noted{st: st, t: t, err: errors.New("nobody leads")}
+		log := &noted{st: st, t: t}
+		log.refuse(errors.New("no leader"))
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		go a.TellUsage(ctx, time.Minute, log, slog.New(slog.DiscardHandler))
@@ -243,9 +255,11 @@ func TestUsesAreTold(t *testing.T) {
 		first := use()
 		time.Sleep(90 * time.Second) // it was refused once
 		last := use()
-		log.err = nil
+		log.refuse(nil)
 		time.Sleep(5 * time.Minute)
 		synctest.Wait()
+		log.mu.Lock()
+		defer log.mu.Unlock()
 		if want := [][]oplog.TokenUse{{{Hash: HashToken(text), At: last}}}; first == last || !reflect.DeepEqual(log.uses, want) {
 			t.Errorf("told %v, want %v", log.uses, want)
 		}

@@ -19,13 +19,13 @@ func NewToken() string {
 	return "ydb_" + hex.EncodeToString(raw)
 }
 
-// HashToken is what is stored of a token.
+// HashToken returns the hash that the state stores in place of a token.
 func HashToken(text string) string {
 	h := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(h[:])
 }
 
-// Prefix is as much of a token's hash as the audit and lists show. A hash that another node sends may be short.
+// Prefix returns the part of a token's hash that the audit and lists show. A hash that another node sends may be shorter.
 func Prefix(hash string) string { return hash[:min(len(hash), api.HashPrefix)] }
 
 // ErrToken refuses a token that is unknown, revoked or expired.
@@ -122,7 +122,8 @@ func (a *Control) Local(database string) (api.Caller, error) {
 	return c, err
 }
 
-// Select is the caller in another database: one that may admin may go anywhere, others stay where their token put them.
+// Select returns the caller in another database. The cluster secret, callers of this host and tokens with scope admin reach every database;
+// for other tokens only their own exists.
 func (a *Control) Select(c api.Caller, database string) (api.Caller, error) {
 	if database == "" || database == c.Database {
 		return c, nil

@@ -26,7 +26,7 @@ type Config struct {
 
 	// Status is what this node knows of the cluster without asking others: it is what they ask.
 	Status func() (*wire.ClusterStatusResult, error)
-	// Record decides what a pushed record leaves open, and refuses one that no client of ours could store.
+	// Record fills in what a pushed record leaves open, and refuses one that no client of ours could store.
 	Record func(*api.Draft) (*oplog.Remember, error)
 	// Push takes operations through the log as one entry, each once, and returns what became of each.
 	Push func(ctx context.Context, database string, ops []*oplog.Foreign) ([]oplog.Result, error)

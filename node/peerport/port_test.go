@@ -78,7 +78,7 @@ func (e *engine) port() *Port {
 		}})
 }
 
-// ask has a port answer a frame, and reads the answer unless the opcode is not the one that is wanted.
+// ask has a port answer a frame, and fails the test if the answer has another opcode than the one wanted.
 func ask(t *testing.T, p *Port, op wire.Op, m wire.Message, want wire.Op, to wire.Message) wire.Frame {
 	t.Helper()
 	f, err := wire.Pack(op, 5, m, false)
@@ -100,8 +100,8 @@ func ask(t *testing.T, p *Port, op wire.Op, m wire.Message, want wire.Op, to wir
 	return a
 }
 
-// What one node's log has is pulled a page at a time and pushed into another's, where it does the same; what is pushed again does nothing,
-// and what nobody can read is kept as it came.
+// A log is pulled a page at a time and pushed into another node's, where its operations have the same effects. Pushed again they have none,
+// and an operation that this version cannot read is stored as it came.
 func TestPulledIsPushed(t *testing.T) {
 	t.Parallel()
 	from, to := newEngine(t), newEngine(t)

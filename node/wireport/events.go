@@ -58,7 +58,7 @@ type subscribed struct {
 	events []string
 }
 
-// end returns when the last event is sent: what is answered behind it says that there are no more.
+// end returns when the last event is sent, so that the answer to UNSUBSCRIBE comes behind it.
 func (s subscribed) end() {
 	s.cancel()
 	<-s.ended

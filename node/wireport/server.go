@@ -36,7 +36,7 @@ type Config struct {
 	WriteTimeout time.Duration // a client that reads nothing for this long is gone
 }
 
-// A Door is one that can be asked before a request is read.
+// A Door can be asked before a request is read.
 type Door interface {
 	api.Door
 	// Admit returns the error that Do would return whatever the request holds, and counts one operation. Do is given the caller that it
