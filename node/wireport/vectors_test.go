@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"hash/fnv"
 	"os"
 	"reflect"
 	"slices"
@@ -93,7 +94,7 @@ func TestVectors(t *testing.T) {
 			continue
 		}
 		if m != nil {
-			fill(reflect.ValueOf(m).Elem(), new(int))
+			fill(reflect.ValueOf(m).Elem(), "")
 		}
 		fmt.Fprintf(&said, "%s\n", op.Wire)
 		send(op.Wire, uint32(i+1), m)
@@ -129,7 +130,7 @@ func TestVectors(t *testing.T) {
 // answerOf is an answer of a row in which every field has a value of its own.
 func answerOf(op *api.Op) any {
 	a := reflect.New(reflect.TypeOf(op.Answer()).Elem())
-	fill(a.Elem(), new(int))
+	fill(a.Elem(), "")
 	if sub, ok := a.Interface().(*api.Subscription); ok {
 		sub.Close = func() {}
 		sub.Follow = func(ctx context.Context, tell func(api.Event) error) error {
@@ -145,39 +146,43 @@ func answerOf(op *api.Op) any {
 	return a.Interface()
 }
 
-// fill gives what has no value one of its own, in the order of the fields.
-func fill(v reflect.Value, n *int) {
-	*n++
+// fill gives each field that has no value one of its own, made of the field's path alone: a field that is added changes no other.
+func fill(v reflect.Value, path string) {
+	h := fnv.New32()
+	h.Write([]byte(path))
+	n := h.Sum32()%97 + 1
 	switch {
 	case v.Type() == reflect.TypeFor[wire.JSON]() || v.Type() == reflect.TypeFor[json.RawMessage]():
-		v.SetBytes(fmt.Appendf(nil, `{"n":%d}`, *n))
+		v.SetBytes(fmt.Appendf(nil, `{"n":%d}`, n))
 	case v.Type() == reflect.TypeFor[time.Time]():
-		v.Set(reflect.ValueOf(time.Unix(1_700_000_000+int64(*n), 0).UTC()))
+		v.Set(reflect.ValueOf(time.Unix(1_700_000_000+int64(n), 0).UTC()))
 	case v.Kind() == reflect.Struct:
 		for i := range v.NumField() {
-			if v.Type().Field(i).IsExported() {
-				fill(v.Field(i), n)
+			if f := v.Type().Field(i); f.Anonymous {
+				fill(v.Field(i), path)
+			} else if f.IsExported() {
+				fill(v.Field(i), path+"."+f.Name)
 			}
 		}
 	case v.IsZero():
 		switch v.Kind() {
 		case reflect.Pointer:
 			v.Set(reflect.New(v.Type().Elem()))
-			fill(v.Elem(), n)
+			fill(v.Elem(), path)
 		case reflect.Slice:
 			v.Set(reflect.MakeSlice(v.Type(), 2, 2))
-			fill(v.Index(0), n)
-			fill(v.Index(1), n)
+			fill(v.Index(0), path+"0")
+			fill(v.Index(1), path+"1")
 		case reflect.String:
-			v.SetString(fmt.Sprint("s", *n))
+			v.SetString(path[strings.LastIndexByte(path, '.')+1:])
 		case reflect.Bool:
 			v.SetBool(true)
 		case reflect.Float32, reflect.Float64:
-			v.SetFloat(float64(*n) / 64)
+			v.SetFloat(float64(n) / 128)
 		case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-			v.SetInt(int64(*n))
+			v.SetInt(int64(n))
 		case reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-			v.SetUint(uint64(*n))
+			v.SetUint(uint64(n))
 		}
 	}
 }
