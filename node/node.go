@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/ed25519"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -25,7 +24,6 @@ import (
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/seal"
 	"github.com/cairndb/cairn/raft"
-	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/large"
 )
 
@@ -238,46 +236,6 @@ func (n *Node) openIndexAndLog(ctx context.Context) error {
 	return errors.Join(err, <-log)
 }
 
-func (n *Node) openRaft(ctx context.Context) (err error) {
-	peers := make([]string, len(n.cfg.Member.Peers))
-	for i, p := range n.cfg.Member.Peers {
-		peers[i] = p.Addr
-	}
-	listen := n.cfg.Seams.Listen
-	var server, client *tls.Config
-	if n.cfg.TLS.Peers.On() {
-		certs, err := openCertificates(n.cfg.TLS.Peers, n.log)
-		if err != nil {
-			return fmt.Errorf("tls.cluster: %w", err)
-		}
-		n.certs["peers"] = certs
-		server, client = certs.forPeers()
-	} else {
-		listen = func(ctx context.Context, addr string) (net.Listener, error) {
-			ln, err := n.cfg.Seams.Listen(ctx, addr)
-			if err == nil {
-				n.plainly("peer", ln)
-			}
-			return ln, err
-		}
-	}
-	at, member, timing, seams := n.cfg.Addresses, n.cfg.Member, n.cfg.Raft, n.cfg.Seams
-	n.raft, err = raft.Open(ctx, raft.Config{
-		NodeID: member.NodeID, Dir: filepath.Join(n.cfg.Home, "raft"), Addr: at.Cluster, Advertise: cmp.Or(at.Advertise, at.Cluster),
-		Identity: n.identity, KeyOf: n.keyOf, Secret: member.Secret, Others: member.OtherSecrets, Role: member.Role, Peers: peers, Alone: soleNode(n.cfg, n.state),
-		Heartbeat: timing.Heartbeat, Election: timing.Election, MaxClockOffset: timing.MaxClockOffset, SegmentBytes: timing.SegmentBytes,
-		SnapshotThreshold: timing.SnapshotThreshold, SnapshotInterval: timing.SnapshotInterval, TrailingLogs: timing.TrailingLogs,
-		Hello: n.helloInfo, Handler: n.peers(), ServerTLS: server, ClientTLS: client, Keys: n.keys, Logger: n.log,
-		Dial: seams.Dial, Listen: listen, NoSync: seams.NoSync, Now: seams.Now, Elapsed: seams.Elapsed, LogFiles: seams.LogFiles,
-		Failed:       func(err error) { n.cancel(err) },
-		Contradicted: func(err error) { n.cancel(errors.Join(err, n.leaveWord(damageFile, err))) },
-	}, n.commit.StateMachine())
-	if err != nil {
-		return err
-	}
-	return n.rebuilt()
-}
-
 // openService starts the tasks, and lets the service answer everything.
 func (n *Node) openService() {
 	n.service.raft = n.raft
@@ -298,36 +256,6 @@ func (n *Node) openService() {
 	if n.cfg.Backup.Dir != "" {
 		n.spawn("backup", n.backup)
 	}
-}
-
-// soleNode says whether a state knows of no other node, and the configuration names none.
-func soleNode(cfg Config, st *oplog.State) (yes bool) {
-	_ = st.Read(func(v *oplog.View) error { // an unreadable state did not open
-		yes = len(cfg.Member.Peers) == 0 && !slices.ContainsFunc(v.Nodes(), func(i oplog.NodeInfo) bool { return i.ID != cfg.Member.NodeID })
-		return nil
-	})
-	return yes
-}
-
-// keyOf is the public key that the cluster knows of a member.
-func (n *Node) keyOf(id uint32) (key string) {
-	_ = n.state.Read(func(v *oplog.View) error { // a closing state knows none
-		if i := slices.IndexFunc(v.Nodes(), func(i oplog.NodeInfo) bool { return i.ID == id }); i >= 0 {
-			key = v.Nodes()[i].Key
-		}
-		return nil
-	})
-	return key
-}
-
-func (n *Node) helloInfo() wire.RaftHello {
-	h := wire.RaftHello{EntryMin: oplog.RecordVersion, EntryMax: oplog.RecordVersion, StateMin: oplog.SnapshotMin, StateMax: oplog.SnapshotMax,
-		Reads: oplog.Reads(), Wire: n.cfg.Addresses.AdvertiseWire, HTTP: n.cfg.Addresses.AdvertiseHTTP, Version: n.cfg.Version}
-	_ = n.state.Read(func(v *oplog.View) error { // a closing state has no name to tell
-		h.ClusterID, h.Needs = v.Cluster(), v.Needs()
-		return nil
-	})
-	return h
 }
 
 // Service is the memory, for surfaces in this process.
