@@ -119,10 +119,7 @@ func (b *writeBench) beside(ctx context.Context, a *cli.Streams) (err error) {
 		}
 		report.Runs = append(report.Runs, r)
 	}
-	if b.JSON {
-		return a.JSON(report)
-	}
-	return report.print(a)
+	return show(a, b.JSON, &report)
 }
 
 // recallable stores what the recalls find.
@@ -190,14 +187,6 @@ func (b *writeBench) turn(ctx context.Context, cfg client.Config, readers []*loa
 	got = <-read
 	got.Rate = float64(got.Requests) / time.Since(begun).Seconds()
 	return w, got, err
-}
-
-func medianOf[T any](all []T, of func(T) float64) float64 {
-	var v []float64
-	for _, x := range all {
-		v = append(v, of(x))
-	}
-	return median(v)
 }
 
 func (r *besideReport) print(a *cli.Streams) error {

@@ -118,10 +118,7 @@ func (b *failoverBench) run(ctx context.Context, a *cli.Streams) (err error) {
 		gaps = append(gaps, n.Gap)
 	}
 	r.Median, r.Max, r.Writes = median(gaps), slices.Max(gaps), len(b.acks)
-	if b.asJSON {
-		return a.JSON(r)
-	}
-	return r.print(a)
+	return show(a, b.asJSON, &r)
 }
 
 // write stores one memory after the other until ctx ends.
@@ -232,14 +229,6 @@ func (b *failoverBench) whole(ctx context.Context) (leader int, err error) {
 		}
 	}
 	return 0, cmp.Or(ctx.Err(), err, errors.New("the cluster did not become whole again"))
-}
-
-func median(v []float64) float64 {
-	s := slices.Sorted(slices.Values(v))
-	if len(s)%2 == 0 {
-		return (s[len(s)/2-1] + s[len(s)/2]) / 2
-	}
-	return s[len(s)/2]
 }
 
 func (r *failoverReport) print(a *cli.Streams) error {

@@ -78,10 +78,7 @@ func (b *gatewayBench) run(ctx context.Context, a *cli.Streams) (err error) {
 	if r.PerStream, err = b.idle(ctx, l); err != nil {
 		return err
 	}
-	if b.asJSON {
-		return a.JSON(r)
-	}
-	return r.print(a)
+	return show(a, b.asJSON, &r)
 }
 
 // ways are the ways of asking, in the order they take turns. Each says what it waited for.
@@ -118,7 +115,7 @@ func (b *gatewayBench) ask(ctx context.Context, l *loader, r *gatewayReport) err
 	}
 	for i, w := range ways {
 		slices.Sort(took[i])
-		r.Runs = append(r.Runs, speedRun{Kind: w.name, P50: took[i][b.questions/2], P99: took[i][b.questions*99/100]})
+		r.Runs = append(r.Runs, speedRun{Kind: w.name, P50: quantile(took[i], .5), P99: quantile(took[i], .99)})
 	}
 	r.Difference = r.Runs[1].P50 - r.Runs[0].P50
 	return nil

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"math/rand/v2"
 	"net/http"
 	"os"
@@ -241,9 +240,9 @@ func (b *loadBench) measure(ctx context.Context, w workload, loaders []*loader, 
 	for _, n := range failed {
 		r.Failed += n
 	}
-	if n := len(all); n > 0 {
-		at := func(q float64) float64 { return all[int(math.Ceil(q*float64(n)))-1] }
-		r.P50, r.P90, r.P99, r.P999, r.Max = at(0.5), at(0.9), at(0.99), at(0.999), all[n-1]
+	if len(all) > 0 {
+		at := func(q float64) float64 { return quantile(all, q) }
+		r.P50, r.P90, r.P99, r.P999, r.Max = at(0.5), at(0.9), at(0.99), at(0.999), at(1)
 	}
 	return r
 }

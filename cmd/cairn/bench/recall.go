@@ -150,14 +150,15 @@ func (f *recallBench) run(ctx context.Context, a *cli.Streams) error {
 	if err != nil {
 		return err
 	}
-	if f.JSON {
-		return a.JSON(report)
-	}
+	return show(a, f.JSON, &report)
+}
+
+func (r *recallReport) print(a *cli.Streams) error {
 	fmt.Fprintf(a.Out, "%-28s %5s %8s %8s %8s %8s %8s\n", "", "n", "R@5", "R@10", "R@20", "MRR", "nDCG@10")
-	for _, q := range report.Rows {
+	for _, q := range r.Rows {
 		fmt.Fprintf(a.Out, "%-28s %5d %8.4f %8.4f %8.4f %8.4f %8.4f\n", q.Category, q.Questions, q.Recall5, q.Recall10, q.Recall20, q.MRR, q.NDCG10)
 	}
-	fmt.Fprintf(a.Out, "%d memories, p50 %.2f ms, p99 %.2f ms\n", report.Memories, report.P50, report.P99)
+	fmt.Fprintf(a.Out, "%d memories, p50 %.2f ms, p99 %.2f ms\n", r.Memories, r.P50, r.P99)
 	return nil
 }
 
@@ -277,7 +278,7 @@ func askAll(ctx context.Context, a *cli.Streams, cl *client.Client, f *recallBen
 		return r, fmt.Errorf("%s: no questions", f.queries)
 	}
 	slices.Sort(took)
-	r = recallReport{Memories: len(ids), P50: took[len(took)/2], P99: took[len(took)*99/100]}
+	r = recallReport{Memories: len(ids), P50: quantile(took, .5), P99: quantile(took, .99)}
 	for _, c := range byCategory {
 		r.Rows = append(r.Rows, c.mean())
 	}

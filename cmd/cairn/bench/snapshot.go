@@ -122,10 +122,7 @@ func (b *snapshotBench) run(ctx context.Context, a *cli.Streams) (err error) {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	r.Heap = m.HeapAlloc
-	if b.asJSON {
-		return a.JSON(r)
-	}
-	return r.print(a)
+	return show(a, b.asJSON, &r)
 }
 
 // step is something to write beside.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -143,8 +142,7 @@ func measureSpeed(ctx context.Context, a *cli.Streams, cls []*client.Client, f *
 		if err != nil {
 			return r, err
 		}
-		at := func(q float64) float64 { return took[int(math.Ceil(q*float64(len(took))))-1] }
-		r.Runs = append(r.Runs, speedRun{k.name, at(.5), at(.99)})
+		r.Runs = append(r.Runs, speedRun{k.name, quantile(took, .5), quantile(took, .99)})
 	}
 	return r, nil
 }
@@ -191,10 +189,7 @@ func speed(ctx context.Context, a *cli.Streams, f *recallBench) (err error) {
 	if err != nil {
 		return err
 	}
-	if f.JSON {
-		return a.JSON(r)
-	}
-	return r.print(a)
+	return show(a, f.JSON, &r)
 }
 
 // loadMade stores so many memories and returns how many a second.

@@ -117,10 +117,7 @@ func (b *writeBench) run(ctx context.Context, a *cli.Streams) (err error) {
 		report.Runs = append(report.Runs, r)
 	}
 	report.Ratio = report.Runs[len(report.Runs)-1].Rate / report.Runs[0].Rate
-	if b.JSON {
-		return a.JSON(report)
-	}
-	return report.print(a)
+	return show(a, b.JSON, &report)
 }
 
 func (r *writeReport) print(a *cli.Streams) error {
@@ -142,7 +139,7 @@ func (r *writeReport) print(a *cli.Streams) error {
 // measure lets n connected clients write until the time is up. A write under way then is finished and counted.
 func (b *writeBench) measure(ctx context.Context, cfg client.Config, n int) (writeRun, error) {
 	clients := make([]*client.Client, n)
-	took := make([][]time.Duration, n)
+	took := make([][]float64, n) // milliseconds
 	errs := make([]error, n)
 	defer func() {
 		for _, c := range clients {
@@ -170,7 +167,7 @@ func (b *writeBench) measure(ctx context.Context, cfg client.Config, n int) (wri
 				if _, errs[i] = c.Remember(ctx, b.memory(i, k)); errs[i] != nil {
 					return
 				}
-				took[i] = append(took[i], time.Since(at))
+				took[i] = append(took[i], time.Since(at).Seconds()*1000)
 			}
 		})
 	}
@@ -181,8 +178,7 @@ func (b *writeBench) measure(ctx context.Context, cfg client.Config, n int) (wri
 	if err := errors.Join(errs...); err != nil || len(all) == 0 {
 		return writeRun{}, cmp.Or(err, errors.New("nothing was written"))
 	}
-	ms := func(q float64) float64 { return all[int(q*float64(len(all)-1))].Seconds() * 1000 }
-	return writeRun{Clients: n, Writes: len(all), Seconds: secs, Rate: float64(len(all)) / secs, P50: ms(0.5), P99: ms(0.99)}, nil
+	return writeRun{Clients: n, Writes: len(all), Seconds: secs, Rate: float64(len(all)) / secs, P50: quantile(all, 0.5), P99: quantile(all, 0.99)}, nil
 }
 
 // memory is a text of its own, so that no two writes are alike.
