@@ -28,11 +28,16 @@ func (b *Batch) DeleteRange(lower, upper []byte) error { return b.b.DeleteRange(
 
 // Commit makes the changes. They are seen from then on, and on the disk after the next flush.
 func (b *Batch) Commit() error {
-	if err := b.s.trouble(); err != nil {
+	if err := b.s.awaitBuffer(); err != nil {
 		return err
 	}
 	b.s.dirty.Store(true)
-	return told(b.b.Commit(pebble.NoSync))
+	size := b.b.Len()
+	if err := b.b.Commit(pebble.NoSync); err != nil {
+		return told(err)
+	}
+	b.s.wrote(size)
+	return nil
 }
 
 // Close lets go of a batch.

@@ -10,7 +10,7 @@ import (
 const (
 	buffer = 16 << 20 // default of Options.Buffer
 
-	// buffers bounds how many of them there are while the disk is slower than the writer, who waits then.
+	// buffers bounds how many of them are being flushed while the disk is slower than the writer, who waits then.
 	buffers = 4
 
 	// cacheSize is of blocks that were read and found whole. The file cache of the machine is behind it.
@@ -20,22 +20,26 @@ const (
 	indexBlock = 256 << 10
 
 	openFiles = 512
+
+	// never is of limits at which pebble has writers wait: the store does that itself (awaitBuffer).
+	never = 1 << 20
 )
 
 func (s *Store) options(o Options) *pebble.Options {
 	if o.Buffer == 0 {
 		o.Buffer = buffer
 	}
+	s.buffer = o.Buffer
 	p := &pebble.Options{
 		FS:                          s.disk.files(),
 		DisableWAL:                  true,
 		FormatMajorVersion:          pebble.FormatNewest,
 		CacheSize:                   cacheSize,
 		MaxOpenFiles:                openFiles,
-		MemTableSize:                uint64(o.Buffer),
-		MemTableStopWritesThreshold: buffers,
+		MemTableSize:                2 * uint64(o.Buffer), // rows take more room in one than in a batch
+		MemTableStopWritesThreshold: never,
 		L0CompactionThreshold:       4,
-		L0StopWritesThreshold:       64, // a merge that is late costs reads; a writer that waits for it costs everybody
+		L0StopWritesThreshold:       never, // a merge that is late costs reads; a writer that waits for it costs everybody
 		CompactionConcurrencyRange:  func() (int, int) { return 1, 1 },
 		Logger:                      (*logger)(s),
 		EventListener: &pebble.EventListener{

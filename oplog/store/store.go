@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -42,6 +43,11 @@ type Store struct {
 	dirty   atomic.Bool // something was written since the last flush began
 	damaged atomic.Pointer[error]
 	told    func(error)
+
+	buffer    int // Options.Buffer
+	mu        sync.Mutex
+	unflushed int               // bytes that were committed since the last flush began
+	flushes   []<-chan struct{} // under way, the oldest first; each is closed when it has ended
 
 	flushing chan struct{} // has one in it while a Flush is under way
 	once     sync.Once
@@ -123,10 +129,10 @@ func (s *Store) Flush() error {
 	if !s.dirty.Swap(false) {
 		return nil
 	}
-	flushed, err := s.db.AsyncFlush()
+	flushed, err := s.beginFlush()
 	if err != nil {
 		s.dirty.Store(true)
-		return told(err)
+		return err
 	}
 	for {
 		stuck := s.disk.stuck()
@@ -139,6 +145,69 @@ func (s *Store) Flush() error {
 			return nil
 		case <-stuck:
 		}
+	}
+}
+
+// beginFlush has what was committed flushed in the background, as soon as there are few enough other flushes under way.
+func (s *Store) beginFlush() (flushed <-chan struct{}, err error) {
+	if err := s.awaitBuffer(); err != nil {
+		return nil, err
+	}
+	if flushed, err = s.db.AsyncFlush(); err != nil {
+		return nil, told(err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.unflushed = 0
+	s.flushes = append(s.flushes, flushed)
+	return flushed, nil
+}
+
+// awaitBuffer waits while the disk is so much slower than the writer that there are too many buffers. Pebble would wait itself, with its commit lock
+// held, and without end when the disk has failed.
+func (s *Store) awaitBuffer() error {
+	for {
+		stuck := s.disk.stuck()
+		if err := s.trouble(); err != nil {
+			return err
+		}
+		oldest := s.oldestFlush()
+		if oldest == nil {
+			return nil
+		}
+		select {
+		case <-oldest:
+		case <-stuck:
+		}
+	}
+}
+
+// oldestFlush is nil while another may begin.
+func (s *Store) oldestFlush() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.flushes = slices.DeleteFunc(s.flushes, func(f <-chan struct{}) bool {
+		select {
+		case <-f:
+			return true
+		default:
+			return false
+		}
+	})
+	if len(s.flushes) < buffers {
+		return nil
+	}
+	return s.flushes[0]
+}
+
+// wrote has a buffer flushed when it is full. A disk that is in the way of that is told to the writer who comes next.
+func (s *Store) wrote(bytes int) {
+	s.mu.Lock()
+	s.unflushed += bytes
+	full := s.unflushed >= s.buffer
+	s.mu.Unlock()
+	if full {
+		_, _ = s.beginFlush()
 	}
 }
 

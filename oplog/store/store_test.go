@@ -270,6 +270,48 @@ func TestABrokenDiskIsAnErrorOfOpening(t *testing.T) {
 	}
 }
 
+// TestAWriterAheadOfADiskThatFails: the disk stands still until the writer waits for it, and then fails. The writer is told, a flush is, and the store closes.
+func TestAWriterAheadOfADiskThatFails(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		fs := &faulty{FS: vfs.NewMem()}
+		s, err := Open("state", Options{Buffer: 64 << 10, fs: fs}, nil)
+		must(t, err)
+		failed := make(chan struct{})
+		fs.set(func(op, name string) error {
+			if !strings.HasSuffix(name, ".sst") {
+				return nil
+			}
+			<-failed
+			return syscall.EIO
+		})
+		written := 0
+		ends := make(chan error, 2)
+		go func() {
+			var err error
+			for ; err == nil; written++ {
+				err = write(s, written+1)
+			}
+			ends <- err
+		}()
+		synctest.Wait() // it waits for the disk
+		if written < buffers {
+			t.Errorf("the writer waits after %d batches", written)
+		}
+		go func() { ends <- s.Flush() }()
+		synctest.Wait()
+		close(failed)
+		for range 2 {
+			if err := <-ends; !errors.Is(err, syscall.EIO) {
+				t.Errorf("it ends with %v", err)
+			}
+		}
+		if err := s.Close(); !errors.Is(err, syscall.EIO) {
+			t.Errorf("closing says %v", err)
+		}
+	})
+}
+
 // TestAFullDiskIsWaitedFor: writers are told, nothing is lost, and it goes on by itself when there is room.
 func TestAFullDiskIsWaitedFor(t *testing.T) {
 	for name, keys := range rings() {
