@@ -30,11 +30,11 @@ var (
 // What the dialects of this host do to the host and not to a memory. What a request does is in it as a function: the door decides
 // whether it is called.
 var (
-	RunProgram = row[HostRequest, HostAnswer](Op{Name: "run_program", Does: "Run a program of this host.", Scope: Programs, Wide: true, Stream: true, Cost: free})
-	UseFiles   = row[HostRequest, HostAnswer](Op{Name: "use_files", Does: "Read or write files of this host.", Scope: Files, Wide: true, Stream: true, Cost: free})
-	AskHosts   = row[HostRequest, HostAnswer](Op{Name: "ask_hosts", Does: "Ask other hosts over HTTP.", Scope: Network, Wide: true, Stream: true, Cost: free})
-	StopNode   = row[HostRequest, HostAnswer](Op{Name: "stop_node", Does: "Stop the process that serves the client.", Scope: Stop, Wide: true, Stream: true, Cost: free})
-	LoseStream = row[LoseStreamRequest, LostStream](Op{Name: "lose_stream", Does: "Count an event stream that was ended because its client does not keep up.", Scope: Read, Wide: true, Cost: free})
+	RunProgram = row[HostRequest, HostAnswer](Op{Name: "run_program", Does: "Run a program of this host.", Scope: Programs, Stream: true, Cost: free})
+	UseFiles   = row[HostRequest, HostAnswer](Op{Name: "use_files", Does: "Read or write files of this host.", Scope: Files, Stream: true, Cost: free})
+	AskHosts   = row[HostRequest, HostAnswer](Op{Name: "ask_hosts", Does: "Ask other hosts over HTTP.", Scope: Network, Stream: true, Cost: free})
+	StopNode   = row[HostRequest, HostAnswer](Op{Name: "stop_node", Does: "Stop the process that serves the client.", Scope: Stop, Stream: true, Cost: free})
+	LoseStream = row[LoseStreamRequest, LostStream](Op{Name: "lose_stream", Does: "Count an event stream that was ended because its client does not keep up.", Scope: Read, Cost: free})
 )
 
 // free is the cost of what is part of an operation, and of what is about no memory: the rate of a database does not hold it.
