@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"hash/fnv"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -126,40 +125,21 @@ func openVotes(path string, keys *seal.Ring, noSync, readOnly bool) (v *Votes, e
 	return v, nil
 }
 
-// checkPages checks what bbolt trusts. bbolt takes the newer of its two first pages, and when that is damaged the other, which has the
-// values before the last: a vote would be forgotten. Such a page's content is in one sector of the disk, so no crash tears it. The other
-// pages are boltfile's to check, and before a file is written to, the list of free pages is made again: bbolt writes where it says.
-//
-//	page   id u64, flags u16, count u16, overflow u32 | content; numbers in the machine's byte order
-//	first  magic u32, version u32, size of a page u32, … | FNV-1a u64 of these 56 bytes
+// checkPages checks the pages that bbolt trusts, as they have no checksums. With the newer of its two first pages damaged it would go on
+// with the vote before the last; what such a page has is in one sector of the disk, so no crash tears it. Before the file is written
+// to, the list of free pages is made again: bbolt writes where it says.
 func checkPages(path string, readOnly bool) error {
-	raw, err := readAll(OS{}, path)
-	if err != nil {
-		return err
+	if info, err := os.Stat(path); err == nil && info.Size() == 0 { // bbolt would make a new one of it
+		return fmt.Errorf("%w: it is empty", ErrDamaged)
 	}
-	const head, summed = 16, 56
-	for at, n := 0, 0; n < 2; n++ {
-		if at+head+summed+8 > len(raw) {
-			return fmt.Errorf("%w: it ends within its page %d", ErrDamaged, n)
-		}
-		page := raw[at+head:][:summed+8]
-		h := fnv.New64a()
-		_, _ = h.Write(page[:summed])
-		if h.Sum64() != binary.NativeEndian.Uint64(page[summed:]) {
-			return fmt.Errorf("%w: its page %d", ErrDamaged, n)
-		}
-		at = int(binary.NativeEndian.Uint32(page[8:]))
+	err := boltfile.VerifyNewest(path)
+	if err == nil && !readOnly {
+		err = boltfile.Prepare(path)
 	}
-	check := boltfile.Prepare
-	if readOnly {
-		check = boltfile.Verify
-	}
-	if err := check(path); errors.Is(err, boltfile.ErrDamaged) {
+	if errors.Is(err, boltfile.ErrDamaged) {
 		return fmt.Errorf("%w: %v", ErrDamaged, err)
-	} else if err != nil {
-		return err
 	}
-	return nil
+	return err
 }
 
 // recoverFault runs a call of bbolt and returns ErrDamaged where bbolt panics on a damaged page or reads outside the file.
