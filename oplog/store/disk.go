@@ -21,7 +21,7 @@ import (
 type disk struct {
 	vfs.FS
 	o    Options
-	told func(error) // of what fail is given first; nil: nobody
+	told func(error) // is called with the first failure, unless nil
 
 	mu      sync.Mutex
 	serving bool          // tasks of the background are kept waiting

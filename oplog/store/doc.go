@@ -9,8 +9,8 @@
 //
 // So an owner that stores its place in the Raft log in the batch that has the effects applies what follows exactly once.
 //
-// A block that does not have the checksum it was written with is never given out: whoever reads it gets ErrDamaged. Check reads all
-// blocks and says the same before anybody needs them.
+// A block that does not have the checksum it was written with is never given out: its reader gets ErrDamaged. Check reads all
+// blocks and finds the same before a reader does.
 //
 // A disk without room is waited for in the background (see disk.go); Full says so. A disk that fails otherwise ends the store: what was
 // flushed stays, and nothing more is taken.

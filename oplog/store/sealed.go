@@ -147,7 +147,7 @@ func (f *opened) Stat() (vfs.FileInfo, error) { return plainInfo{f.info, f.at.Si
 // Prefetch implements vfs.File; places on the disk are others.
 func (f *opened) Prefetch(int64, int64) error { return nil }
 
-// Fd implements vfs.File: nobody else may read the file.
+// Fd implements vfs.File: what is in the file is not to be read past this.
 func (f *opened) Fd() uintptr { return vfs.InvalidFd }
 
 // sealing is a sealed file that is written.

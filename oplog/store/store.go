@@ -226,7 +226,7 @@ func (s *Store) flusher() {
 	for {
 		select {
 		case <-t.C:
-			_ = s.Flush() // Err says it to whoever writes next
+			_ = s.Flush() // the next writer is told
 		case <-s.stop:
 			return
 		}

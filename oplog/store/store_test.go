@@ -418,7 +418,7 @@ func TestNoFlipIsServed(t *testing.T) {
 				}
 				_ = s.Close() // what it says of damage is beside the point
 			}
-			t.Logf("%d caught, %d in bytes that nobody reads", caught, dead)
+			t.Logf("%d caught, %d in bytes that are never read", caught, dead)
 			if caught == 0 {
 				t.Error("no flip was caught")
 			}
