@@ -74,7 +74,7 @@ type Storage struct {
 	RetainTime  time.Duration                    // 7 days
 	Encryption  seal.Source                      // the master key of the home's files; they are plain when zero
 	Kept        func(*seal.Ring) ([]Kept, error) // what surfaces of this host seal as well: brought under a new data key before Open returns; none
-	StateBuffer int                              // 16 MiB: of changes to the state that gather in memory before they are flushed
+	StateBuffer int                              // 8 MiB: of changes to the state that gather in memory before they are flushed
 	MinFree     uint64                           // 64 MiB of disk; with less, writes are refused
 	ScrubEvery  time.Duration                    // 6h: between two counts of whether the state holds what was written; one comes at the start
 }

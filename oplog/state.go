@@ -22,7 +22,7 @@ type Options struct {
 	RetainTime time.Duration // how long they are kept; default 7 days
 	NoSync     bool          // for tests that measure something else: a crash of the machine loses the state
 	Keys       *seal.Ring    // what the files are sealed with; nil: nothing
-	Buffer     int           // bytes of changes that gather in memory before they are flushed; default 16 MiB
+	Buffer     int           // bytes of changes that gather in memory before they are flushed; default 8 MiB
 
 	Skip map[Index]Digest // records that an operator has given up: they are passed over, and that is audited
 

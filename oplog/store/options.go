@@ -8,10 +8,10 @@ import (
 )
 
 const (
-	buffer = 16 << 20 // default of Options.Buffer
+	buffer = 8 << 20 // default of Options.Buffer
 
 	// buffers bounds how many of them are being flushed while the disk is slower than the writer, who waits then.
-	buffers = 4
+	buffers = 2
 
 	// cacheSize is of blocks that were read and found whole. The file cache of the machine is behind it.
 	cacheSize = 64 << 20

@@ -21,7 +21,7 @@ import (
 type Options struct {
 	Keys   *seal.Ring // what files are sealed with; nil: nothing
 	NoSync bool       // for tests that measure something else: a crash of the machine loses the store
-	Buffer int        // bytes that gather in memory before they are flushed; default 16 MiB
+	Buffer int        // bytes that gather in memory before they are flushed; default 8 MiB
 
 	// Sync stands around every sync of a file, whose name it is given; a seam for faults.
 	Sync func(path string, sync func() error) error
