@@ -346,8 +346,6 @@ func (d *disk) whole(t *testing.T, hurt bool) {
 	}
 }
 
-const page = 4096
-
 // tear takes each piece of a file either as it was synced or as it was written since.
 func tear(rng *rand.Rand, size int, synced, written []byte) []byte {
 	out := bytes.Clone(written)
