@@ -89,7 +89,7 @@ func (s *Snapshot) write(out io.Writer) error {
 	}
 	h := sha256.New()
 	body := bufio.NewWriterSize(io.MultiWriter(z, h), 64<<10)
-	total := max(s.view.of.Metrics().Disk, 1)
+	total := max(s.view.of.Size(), 1)
 	told := &progress{total: total, report: s.Progress}
 	_, _ = body.Write(be64(uint64(total))) // Flush says what became of it
 	err = s.view.rows(func(k, v []byte) error {

@@ -224,15 +224,6 @@ func (s *State) Flush() error {
 	return damage(g.Flush())
 }
 
-// Metrics are counts for operators.
-func (s *State) Metrics() (m store.Metrics) {
-	if g, err := s.hold(); err == nil {
-		defer g.release()
-		m = g.Metrics()
-	}
-	return m
-}
-
 // Applied is the last record whose effects the state holds.
 func (s *State) Applied() (index, term Index) {
 	m := s.mark()

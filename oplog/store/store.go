@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -279,31 +280,16 @@ func (s *Store) Check(ctx context.Context, rest func(read int64) time.Duration) 
 	return nil
 }
 
-// Metrics are counts for operators.
-type Metrics struct {
-	Disk     int64 // bytes of tables
-	Tables   int64
-	Memory   int64 // bytes of buffers and the block cache
-	Debt     int64 // bytes that are to be merged
-	Flushes  int64
-	Merges   int64
-	ReadAmp  int // tables that a read may have to look at
-	CacheHit float64
-}
-
-// Metrics reads them; there are none while the disk keeps the list of tables from being written.
-func (s *Store) Metrics() Metrics {
-	if s.trouble() != nil {
-		return Metrics{}
+// Size is how many bytes the files have, about. It asks the directory: pebble's own count waits behind a list of tables that is being
+// written, for as long as a disk that failed keeps that from ending.
+func (s *Store) Size() (n int64) {
+	list, _ := os.ReadDir(s.dir) // what cannot be read is not counted
+	for _, e := range list {
+		if i, err := e.Info(); err == nil { // a table may have gone meanwhile
+			n += i.Size()
+		}
 	}
-	m := s.db.Metrics()
-	all := m.Total()
-	out := Metrics{Disk: int64(m.DiskSpaceUsage()), Tables: all.TablesCount, Memory: int64(m.MemTable.Size) + m.BlockCache.Size, Debt: int64(m.Compact.EstimatedDebt),
-		Flushes: m.Flush.Count, Merges: m.Compact.Count, ReadAmp: m.ReadAmp()}
-	if n := m.BlockCache.Hits + m.BlockCache.Misses; n > 0 {
-		out.CacheHit = float64(m.BlockCache.Hits) / float64(n)
-	}
-	return out
+	return n
 }
 
 // notice keeps the first damage and tells of it.
