@@ -33,10 +33,11 @@ func (r *Ring) Backup(w io.Writer) (*Writer, error) {
 }
 
 func newWriter(w io.Writer, head []byte, by [keySize]byte) (*Writer, error) {
-	if _, err := w.Write(head); err != nil {
+	aead := cipherFor(by, head)
+	if _, err := w.Write(head); err != nil { // head may be any other bytes now: a vfs.File may change what it was given
 		return nil, err
 	}
-	return &Writer{w: w, aead: cipherFor(by, head), buf: make([]byte, blockSize)}, nil
+	return &Writer{w: w, aead: aead, buf: make([]byte, blockSize)}, nil
 }
 
 // Write implements io.Writer.
