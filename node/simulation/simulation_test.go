@@ -426,11 +426,14 @@ func (c *cluster) heal() {
 	c.net.change(func() {
 		c.net.cut, c.net.delay, c.net.mute, c.net.paused = map[[2]int]bool{}, map[int]time.Duration{}, map[int]time.Time{}, map[int]bool{}
 	})
+	broken := map[int]*node.Node{}
 	for i, d := range c.disks {
-		n := c.node(i)
-		if b := d.mend(); b == nil || b.disk != logDisk || n == nil {
-			continue
+		if b := d.mend(); b != nil && b.disk == logDisk && c.node(i) != nil {
+			broken[i] = c.node(i)
 		}
+	}
+	c.revive() // a node without a leader may write nothing, and not learn that its disk has failed
+	for i, n := range broken {
 		select { // the state's is found broken by the next write
 		case <-n.Done():
 		case <-time.After(10 * time.Second):
