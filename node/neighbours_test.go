@@ -55,8 +55,22 @@ func TestWrongTokensAreThrottled(t *testing.T) {
 			t.Fatalf("wrong token %d: %d", i+1, status)
 		}
 	}
+	// A try comes back each second, so a machine that stood still for one may allow a few more.
+	refused := func(one func() bool) bool {
+		for range most {
+			if one() {
+				return true
+			}
+		}
+		return false
+	}
 	for _, path := range []string{"/v1/stats", "/mcp", "/metrics"} {
-		if status, after := ask(hostile, path, "ydb_wrong"); status != http.StatusTooManyRequests || after != "1" {
+		var status int
+		var after string
+		if !refused(func() bool {
+			status, after = ask(hostile, path, "ydb_wrong")
+			return status == http.StatusTooManyRequests && after == "1"
+		}) {
 			t.Errorf("%s after %d wrong tokens: %d, Retry-After %q", path, most, status, after)
 		}
 	}
@@ -87,8 +101,12 @@ func TestWrongTokensAreThrottled(t *testing.T) {
 		}
 		return errors.New(refused.Reason)
 	}
-	if err := dial("127.0.0.2", "ydb_wrong"); err == nil || !strings.Contains(err.Error(), "too many failed logins from this address") {
-		t.Errorf("a wrong token over the wire: %v", err)
+	var said error
+	if !refused(func() bool {
+		said = dial("127.0.0.2", "ydb_wrong")
+		return said != nil && strings.Contains(said.Error(), "too many failed logins from this address")
+	}) {
+		t.Errorf("a wrong token over the wire: %v", said)
 	}
 	if status, _ := ask(hostile, "/v1/stats", token); status != http.StatusOK {
 		t.Errorf("a right token beside them: %d", status)
@@ -99,7 +117,9 @@ func TestWrongTokensAreThrottled(t *testing.T) {
 	if status, _ := ask(other, "/v1/stats", "ydb_wrong"); status != http.StatusUnauthorized {
 		t.Errorf("another address: %d", status)
 	}
-	if status, _ := ask(hostile, "/v1/stats", secret); status == http.StatusOK { // it takes a try too
+	before := time.Now()
+	ask(hostile, "/v1/stats", "ydb_wrong")
+	if status, _ := ask(hostile, "/v1/stats", secret); status == http.StatusOK && time.Since(before) < 500*time.Millisecond { // it takes a try too
 		t.Error("the secret is compared beyond the pace")
 	}
 	eventually(t, "the secret is taken when the wait is over", func() bool {
