@@ -24,12 +24,12 @@ func (a *openFutures) add(n int) {
 	}
 }
 
-// drain waits until every future is answered, but not longer than patience.
-func (a *openFutures) drain(patience time.Duration) {
+// drain waits until every future is answered, but not longer than patience, and reports whether they are.
+func (a *openFutures) drain(patience time.Duration) bool {
 	a.mu.Lock()
 	if a.n == 0 {
 		a.mu.Unlock()
-		return
+		return true
 	}
 	if a.idle == nil {
 		a.idle = make(chan struct{})
@@ -40,7 +40,9 @@ func (a *openFutures) drain(patience time.Duration) {
 	defer t.Stop()
 	select {
 	case <-idle:
+		return true
 	case <-t.C:
+		return false
 	}
 }
 

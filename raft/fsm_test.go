@@ -62,3 +62,55 @@ func TestASnapshotThatWaitsHoldsNoRestore(t *testing.T) {
 	}
 	taken.Release()
 }
+
+// slow is a state machine whose records wait for the gate.
+type slow struct {
+	list
+	begun sync.Once
+	first chan struct{} // closed when the first of them is being applied
+	gate  chan struct{}
+}
+
+func (s *slow) Apply(batch []Record) []any {
+	if batch[0].Data != nil {
+		s.begun.Do(func() { close(s.first) })
+		<-s.gate
+	}
+	return s.list.Apply(batch)
+}
+
+// TestCloseAnswersWhatIsCommitted: what waits behind a record whose disk is slow is applied and answered, however long that takes.
+func TestCloseAnswersWhatIsCommitted(t *testing.T) {
+	t.Parallel()
+	sm := &slow{first: make(chan struct{}), gate: make(chan struct{})}
+	n, err := Open(t.Context(), Config{NodeID: 1, Dir: t.TempDir(), Alone: true, Heartbeat: 50 * time.Millisecond, Election: 100 * time.Millisecond, Handler: noHandler{}, Hello: sm.hello}, sm)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &cluster{t: t, nodes: []*Node{n}}
+	c.wait("it leads", n.IsLeader)
+	const records = 8
+	answers := make(chan error, records)
+	for range records {
+		before := n.raft.CommitIndex()
+		f := n.Propose(t.Context(), []byte("x"))
+		go func() {
+			_, _, err := f.Wait()
+			answers <- err
+		}()
+		c.wait("it is committed", func() bool { return n.raft.CommitIndex() > before })
+	}
+	<-sm.first
+	time.AfterFunc(5*n.cfg.Election, func() { close(sm.gate) })
+	if err := n.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for range records {
+		if err := <-answers; err != nil {
+			t.Errorf("a committed record: %v", err)
+		}
+	}
+	if !n.futures.drain(0) {
+		t.Error("the library was left with answers that it never gave")
+	}
+}

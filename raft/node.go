@@ -43,6 +43,7 @@ type Node struct {
 	answeredHeartbeats chan *hraft.AppendEntriesRequest // not yet known to the library; see heartbeat.go
 	largeFrames        large.Turns                      // for decoding large frames of peers
 	futures            openFutures
+	fsm                *fsm // what the library knows of sm
 	contact            contact
 	clocks             clocks
 	rounds             confirmations
@@ -173,7 +174,8 @@ func (n *Node) start() error {
 	if n.lastAtOpen, err = n.logs.LastIndex(); err != nil {
 		return fmt.Errorf("raft log: %w", err)
 	}
-	n.raft, err = hraft.NewRaft(n.library(snaps), &fsm{sm: n.sm, disk: n.logs.WaitSynced, node: n}, n.records, logstore.RetryingStable{StableStore: n.votes, Disk: n.disk}, snaps, n.transport)
+	n.fsm = &fsm{sm: n.sm, disk: n.logs.WaitSynced, node: n}
+	n.raft, err = hraft.NewRaft(n.library(snaps), n.fsm, n.records, logstore.RetryingStable{StableStore: n.votes, Disk: n.disk}, snaps, n.transport)
 	if err != nil {
 		return fmt.Errorf("raft: %w", err)
 	}
@@ -236,7 +238,9 @@ func (n *Node) Close() error {
 	n.rounds.end()
 	errs = append(errs, n.transport.Close())
 	if n.raft != nil {
-		n.futures.drain(min(n.cfg.Election, time.Second))
+		for !n.futures.drain(min(n.cfg.Election, time.Second)) && n.fsm.busy.Load() {
+			continue // Shutdown waits for the batch that is being applied as well, and drops those behind it
+		}
 		errs = append(errs, n.raft.Shutdown().Error())
 	}
 	close(n.stopped)
