@@ -44,7 +44,7 @@ func (n *Node) openRaft(ctx context.Context) (err error) {
 		Identity: n.identity, KeyOf: n.keyOf, Secret: member.Secret, Others: member.OtherSecrets, Role: member.Role, Peers: peers, Alone: soleNode(n.cfg, n.state),
 		Heartbeat: timing.Heartbeat, Election: timing.Election, MaxClockOffset: timing.MaxClockOffset, SegmentBytes: timing.SegmentBytes,
 		SnapshotThreshold: timing.SnapshotThreshold, SnapshotInterval: timing.SnapshotInterval, TrailingLogs: timing.TrailingLogs,
-		Hello: n.helloInfo, Handler: n.peers(), ServerTLS: server, ClientTLS: client, Keys: n.keys, Logger: n.log,
+		Hello: n.helloInfo, Founds: oplog.Founds, Handler: n.peers(), ServerTLS: server, ClientTLS: client, Keys: n.keys, Logger: n.log,
 		Dial: seams.Dial, Listen: listen, NoSync: seams.NoSync, Now: seams.Now, Elapsed: seams.Elapsed, LogFiles: seams.LogFiles,
 		Failed:       func(err error) { n.cancel(err) },
 		Contradicted: func(err error) { n.cancel(errors.Join(err, n.leaveWord(damageFile, err))) },

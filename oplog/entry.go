@@ -109,6 +109,23 @@ func DecodeEntry(body []byte) (e Entry, err error) {
 	return e, nil
 }
 
+// Founds is the id that a log record gives the cluster; blank for a record without an Init.
+func Founds(rec []byte) string {
+	_, bodies, err := DecodeRecord(rec)
+	if err != nil {
+		return "" // Apply says so
+	}
+	for _, body := range bodies {
+		e, err := DecodeEntry(body)
+		for _, op := range e.Ops {
+			if init, ok := op.(*Init); ok && err == nil {
+				return init.Cluster
+			}
+		}
+	}
+	return ""
+}
+
 var zstdEnc = sync.OnceValue(func() *zstd.Encoder {
 	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
 	if err != nil {

@@ -52,6 +52,9 @@ func (l *list) Applied() (uint64, uint64) {
 	return l.Index, l.Term
 }
 
+// founds says that each record is of the one cluster there is.
+func founds([]byte) string { return "cluster" }
+
 // hello tells the cluster's name, which a node knows from its first record on.
 func (l *list) hello() (h wire.RaftHello) {
 	if len(l.items()) > 0 {
@@ -164,7 +167,7 @@ func (c *cluster) reopen(i int, secret string, peers []string) {
 		files = m
 	}
 	n, err := Open(context.Background(), Config{NodeID: uint32(i + 1), Keys: c.keys[i], Dir: c.dirs[i], Addr: c.addrs[i], Secret: secret, Peers: peers,
-		Role: c.roles[i], Dial: c.dial, LogFiles: files, Alone: len(peers) == 0, Heartbeat: 250 * time.Millisecond, Election: election, Handler: noHandler{}, Hello: c.sms[i].hello}, c.sms[i])
+		Role: c.roles[i], Dial: c.dial, LogFiles: files, Alone: len(peers) == 0, Heartbeat: 250 * time.Millisecond, Election: election, Handler: noHandler{}, Hello: c.sms[i].hello, Founds: founds}, c.sms[i])
 	if err != nil {
 		c.t.Fatal(err)
 	}

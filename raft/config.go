@@ -44,6 +44,7 @@ type Config struct {
 	MaxClockOffset time.Duration        // 2s: how far a clock may be from the middle of the members' clocks
 
 	Hello   func() wire.RaftHello // what this node says of itself: cluster id, versions, client addresses
+	Founds  func(record []byte) (cluster string) // the id that a record gives the cluster; blank for other records
 	Handler Handler
 
 	// Mutual TLS between members: both or neither. The configurations verify the other side's chain; raft compares its
@@ -141,6 +142,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Hello == nil {
 		c.Hello = func() wire.RaftHello { return wire.RaftHello{} }
+	}
+	if c.Founds == nil {
+		c.Founds = func([]byte) string { return "" }
 	}
 	return c
 }

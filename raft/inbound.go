@@ -46,7 +46,7 @@ func (c *inbound) mayLead(sender uint32) bool {
 	if sender != c.Peer.NodeID || sender == c.n.cfg.NodeID || c.Peer.Raft == nil {
 		return false
 	}
-	ours := c.n.cfg.Hello().ClusterID
+	ours := c.n.cluster()
 	return ours != "" && c.Peer.Raft.ClusterID == ours
 }
 

@@ -48,6 +48,33 @@ func TestAVoterThatWasAwayElectsANewcomer(t *testing.T) {
 	})
 }
 
+// TestAStateThatIsBehindFollowsANewcomer: a voter stops, with nothing of its state on its disk yet. Node 4 joins meanwhile and leads.
+// The voter, which has never heard of it, knows the cluster's id from its log alone.
+func TestAStateThatIsBehindFollowsANewcomer(t *testing.T) {
+	c := startCalm(t, 3)
+	want := c.propose(0, 5)
+	l := int(c.leader().cfg.NodeID - 1)
+	away := (l + 1) % 3
+	c.wait("it to have all", func() bool { return slices.Equal(c.sms[away].items(), want) })
+	if err := c.nodes[away].Close(); err != nil {
+		t.Fatal(err)
+	}
+	c.addrs, c.nodes, c.sms = append(c.addrs, rafttest.Addr(t)), append(c.nodes, nil), append(c.sms, nil)
+	c.open(3, "secret", []string{c.addrs[l]})
+	c.wait("the newcomer to vote", func() bool {
+		s, ok := c.leader().find(4)
+		return ok && s.Suffrage == hraft.Voter && c.nodes[3].HasState()
+	})
+	c.wait("the newcomer to lead", func() bool {
+		_, _ = c.leader().Change(t.Context(), wire.Membership{Action: "transfer", NodeID: 4}) // once it has caught up
+		return c.nodes[3].IsLeader()
+	})
+	c.sms[away] = &list{}
+	c.reopen(away, "secret", c.peers(away))
+	want = append(want, c.propose(5, 10)...)
+	c.wait("it to have all again", func() bool { return slices.Equal(c.sms[away].items(), want) })
+}
+
 // TestAStrangerWithAShorterLogGetsNoVote: a voter that knows no leader gives a candidate that it does not know its vote only when
 // that has all that it has itself, and keeps its term otherwise.
 func TestAStrangerWithAShorterLogGetsNoVote(t *testing.T) {

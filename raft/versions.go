@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	hraft "github.com/hashicorp/raft"
+
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/raft/transport"
 	"github.com/cairndb/cairn/wire"
@@ -45,6 +47,28 @@ func (n *Node) Others() (ids []uint32) {
 		}
 	}
 	return ids
+}
+
+// cluster is the id of this node's cluster; blank when it knows none. A state that lost what was not on the disk yet has no id before
+// the log is applied to it again, for which this node may need a leader that it does not know: the log's first records say the id too.
+func (n *Node) cluster() string {
+	if id := n.cfg.Hello().ClusterID; id != "" {
+		return id
+	}
+	if !n.running.Load() {
+		return "" // the log may be about to open
+	}
+	const founding = 64 // the first leader writes the id before anything else
+	first, err := n.logs.FirstIndex()
+	for i := first; err == nil && i < first+founding; i++ {
+		var l hraft.Log
+		if err = n.logs.GetLog(i, &l); err == nil && l.Type == hraft.LogCommand {
+			if id := n.cfg.Founds(l.Data); id != "" {
+				return id
+			}
+		}
+	}
+	return ""
 }
 
 // sameCluster refuses a node of another cluster, and one whose version cannot read this node's log or snapshots, or the other way
