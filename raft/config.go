@@ -43,7 +43,7 @@ type Config struct {
 	Elapsed        func() time.Duration // since the machine started, with the time it slept; a seam for simulations
 	MaxClockOffset time.Duration        // 2s: how far a clock may be from the middle of the members' clocks
 
-	Hello   func() wire.RaftHello // what this node says of itself: cluster id, versions, client addresses
+	Hello   func() wire.RaftHello                // what this node says of itself: cluster id, versions, client addresses
 	Founds  func(record []byte) (cluster string) // the id that a record gives the cluster; blank for other records
 	Handler Handler
 
