@@ -10,6 +10,7 @@ import (
 	"github.com/cairndb/cairn/index/rank"
 	"github.com/cairndb/cairn/index/text"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 // How far a question is followed through the graph.
@@ -88,7 +89,7 @@ func (n *names) addFrom(op oplog.Op) {
 }
 
 // load adds the names of the state.
-func (n *names) load(v *oplog.View, db oplog.DB) {
+func (n *names) load(v *state.View, db oplog.DB) {
 	v.Entities(db, func(e oplog.Entity) bool {
 		n.entity(e.Name)
 		return true

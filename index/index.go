@@ -14,12 +14,13 @@ import (
 	"github.com/cairndb/cairn/index/vector"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/seal"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 // Config says which state an index follows and where it stores what it derives.
 type Config struct {
 	Dir    string // of this index alone
-	State  *oplog.State
+	State  *state.State
 	Logger *slog.Logger // discards
 	Keys   *seal.Ring   // what the files are encrypted with; nil: they are not
 }
@@ -83,7 +84,7 @@ func (x *Index) build(ctx context.Context, adopt bool) (at oplog.Index, err erro
 	var cluster string
 	var when oplog.HLC
 	x.checkpoints.partial = true
-	err = x.cfg.State.Read(func(v *oplog.View) error {
+	err = x.cfg.State.Read(func(v *state.View) error {
 		cluster, at, when = v.Cluster(), v.Index(), v.Time()
 		var head checkpoint
 		if adopt {
@@ -114,7 +115,7 @@ func (x *Index) build(ctx context.Context, adopt bool) (at oplog.Index, err erro
 				d.drop()
 			}
 		}
-		if adopt && errors.Is(err, oplog.ErrState) { // perhaps only the log window is damaged, which a full read does not need
+		if adopt && errors.Is(err, state.ErrState) { // perhaps only the log window is damaged, which a full read does not need
 			x.cfg.Logger.Warn("log window behind the checkpoint of the index unreadable, reading the whole state instead", "err", err)
 			x.checkpoints.last = nil
 			return x.build(ctx, false)
@@ -133,7 +134,7 @@ func (x *Index) build(ctx context.Context, adopt bool) (at oplog.Index, err erro
 }
 
 // load opens a database's index and fills it: from its checkpoint, to which catchUp adds what came later, or from the whole state.
-func (x *Index) load(ctx context.Context, v *oplog.View, info oplog.Database, gen int, adopt bool, files databaseFiles) (_ *database, revived bool, err error) {
+func (x *Index) load(ctx context.Context, v *state.View, info oplog.Database, gen int, adopt bool, files databaseFiles) (_ *database, revived bool, err error) {
 	if files.Epoch != v.Embedding(info.ID).Epoch { // all vectors of the new embedder came after the checkpoint
 		files.Vectors = nil
 	}
@@ -153,7 +154,7 @@ func (x *Index) load(ctx context.Context, v *oplog.View, info oplog.Database, ge
 const buildNews = 50_000
 
 // readAll fills an index from the state.
-func (x *Index) readAll(ctx context.Context, v *oplog.View, info oplog.Database, db *database) (err error) {
+func (x *Index) readAll(ctx context.Context, v *state.View, info oplog.Database, db *database) (err error) {
 	kept := len(db.adopted)
 	p := page{x: x, db: db}
 	v.Memories(info.ID, 0, func(m *oplog.Memory) bool {
@@ -245,7 +246,7 @@ func (x *Index) follow(ctx context.Context, batch []oplog.Outcome) error {
 	if len(touched) == 0 && !dropped {
 		return nil
 	}
-	return x.cfg.State.Read(func(v *oplog.View) error {
+	return x.cfg.State.Read(func(v *state.View) error {
 		if x.checkpoints.cluster == "" {
 			x.checkpoints.cluster = v.Cluster()
 		}
@@ -310,7 +311,7 @@ func rows(op oplog.Op) []string {
 	return nil
 }
 
-func (x *Index) refresh(ctx context.Context, v *oplog.View, id oplog.DB, rids map[string]struct{}) error {
+func (x *Index) refresh(ctx context.Context, v *state.View, id oplog.DB, rids map[string]struct{}) error {
 	info, ok := v.Database(id)
 	if !ok {
 		return nil
@@ -336,7 +337,7 @@ func (x *Index) refresh(ctx context.Context, v *oplog.View, id oplog.DB, rids ma
 }
 
 // renew refreshes some memories of a database, in the order in which they were stored: row numbers follow that order.
-func (x *Index) renew(ctx context.Context, v *oplog.View, id oplog.DB, db *database, rids map[string]struct{}) error {
+func (x *Index) renew(ctx context.Context, v *state.View, id oplog.DB, db *database, rids map[string]struct{}) error {
 	seqs := make([]oplog.Seq, 0, len(rids))
 	for rid := range rids {
 		if seq, ok := v.Seq(id, rid); ok {
@@ -348,7 +349,7 @@ func (x *Index) renew(ctx context.Context, v *oplog.View, id oplog.DB, db *datab
 }
 
 // reread refreshes memories by their sequence numbers, which ascend.
-func (x *Index) reread(ctx context.Context, v *oplog.View, id oplog.DB, db *database, seqs []oplog.Seq) error {
+func (x *Index) reread(ctx context.Context, v *state.View, id oplog.DB, db *database, seqs []oplog.Seq) error {
 	p := page{x: x, db: db}
 	for _, seq := range seqs {
 		if m, ok := v.MemoryAt(id, seq); ok {
@@ -361,7 +362,7 @@ func (x *Index) reread(ctx context.Context, v *oplog.View, id oplog.DB, db *data
 }
 
 // dropGone closes and removes the indexes of databases that the state no longer has.
-func (x *Index) dropGone(v *oplog.View) {
+func (x *Index) dropGone(v *state.View) {
 	x.mu.Lock()
 	var gone []*database
 	for id, d := range x.dbs {

@@ -16,13 +16,14 @@ import (
 
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 // replica is a state and the index that follows it, as a node holds them.
 type replica struct {
 	t     testing.TB
 	home  string
-	state *oplog.State
+	state *state.State
 	index *index.Index
 }
 
@@ -30,7 +31,7 @@ func openReplica(t testing.TB) *replica {
 	t.Helper()
 	r := &replica{t: t, home: t.TempDir()}
 	var err error
-	if r.state, err = oplog.Open(filepath.Join(r.home, "state"), oplog.Options{NoSync: true}); err != nil {
+	if r.state, err = state.Open(filepath.Join(r.home, "state"), state.Options{NoSync: true}); err != nil {
 		t.Fatal(err)
 	}
 	r.openIndex()

@@ -16,6 +16,7 @@ import (
 
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 const killedHome = "CAIRN_TEST_KILLED_HOME"
@@ -33,7 +34,7 @@ func TestMain(m *testing.M) {
 
 // writeUntilKilled goes on where the last run was killed, and says which record the index has taken.
 func writeUntilKilled(home string) error {
-	s, err := oplog.Open(filepath.Join(home, "state"), oplog.Options{NoSync: true})
+	s, err := state.Open(filepath.Join(home, "state"), state.Options{NoSync: true})
 	if err != nil {
 		return err
 	}
@@ -121,7 +122,7 @@ func TestKilled(t *testing.T) {
 		cmd.Wait() // killed: its error says only that
 
 		r := &replica{t: t, home: home}
-		if r.state, err = oplog.Open(filepath.Join(home, "state"), oplog.Options{NoSync: true}); err != nil {
+		if r.state, err = state.Open(filepath.Join(home, "state"), state.Options{NoSync: true}); err != nil {
 			t.Fatal(err)
 		}
 		said := openings{attrs: map[string]int64{}}

@@ -15,6 +15,7 @@ import (
 	"github.com/cairndb/cairn/index/text"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/seal"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 // An identity says which database's texts a directory holds. It is written before the first of them, so that a directory is
@@ -168,7 +169,7 @@ func (x *Index) loadCheckpoint(r *checkpointLoader, dir string, files databaseFi
 
 // loadHead reads the head of the checkpoint. It is empty when there is no checkpoint, or when the state's log does not hold every
 // entry after it.
-func (x *Index) loadHead(v *oplog.View) (head checkpoint) {
+func (x *Index) loadHead(v *state.View) (head checkpoint) {
 	path := filepath.Join(x.cfg.Dir, checkpointFile)
 	err := readSections(path, headMagic, x.cfg.Keys, func(e *sectionReader) error {
 		if !e.next() {
@@ -193,7 +194,7 @@ func (x *Index) loadHead(v *oplog.View) (head checkpoint) {
 }
 
 // follows returns why the state's log does not continue from the checkpoint; nil when it does.
-func (c *checkpoint) follows(v *oplog.View) error {
+func (c *checkpoint) follows(v *state.View) error {
 	first, _, _, kept := v.Retained()
 	switch {
 	case c.Format != indexFormat || c.Cluster != v.Cluster():
@@ -221,7 +222,7 @@ const catchUpOps = 2000
 
 // catchUp refreshes the memories that the log touched after the checkpoint, then deletes rows on disk that neither checkpoint
 // nor state confirms.
-func (x *Index) catchUp(ctx context.Context, v *oplog.View, head checkpoint, dbs map[oplog.DB]*database) error {
+func (x *Index) catchUp(ctx context.Context, v *state.View, head checkpoint, dbs map[oplog.DB]*database) error {
 	if len(dbs) == 0 {
 		return nil
 	}
@@ -262,7 +263,7 @@ func (x *Index) catchUp(ctx context.Context, v *oplog.View, head checkpoint, dbs
 }
 
 // reanalyseLost analyses the memories again that the checkpoint has and the text index on disk lacks.
-func (x *Index) reanalyseLost(ctx context.Context, v *oplog.View, id oplog.DB, d *database) error {
+func (x *Index) reanalyseLost(ctx context.Context, v *state.View, id oplog.DB, d *database) error {
 	slices.Sort(d.withoutWords)
 	err := x.reread(ctx, v, id, d, d.withoutWords)
 	d.withoutWords = nil

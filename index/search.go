@@ -12,6 +12,7 @@ import (
 	"github.com/cairndb/cairn/index/text"
 	"github.com/cairndb/cairn/index/vector"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 // How far a search looks.
@@ -59,7 +60,7 @@ func (x *Index) search(ctx context.Context, d *database, db oplog.DB, q Query) (
 		in := d.capture(&q)
 		in.scratch, in.lists = used, lists
 		// The state is read after the moment: it holds every row of it.
-		err := x.cfg.State.Read(func(v *oplog.View) (err error) {
+		err := x.cfg.State.Read(func(v *state.View) (err error) {
 			in.view, in.db = v, db
 			if hits, info, err = in.answer(x.pool); err == nil {
 				err = ctx.Err()
@@ -100,7 +101,7 @@ type question struct {
 	named    sums   // of the question's namespace, or of the database
 	known    bool   // the namespace has rows
 	sessions []*session
-	view     *oplog.View
+	view     *state.View
 	db       oplog.DB
 	*scratch
 }

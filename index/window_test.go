@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/oplog/store"
 )
 
@@ -40,10 +40,10 @@ func TestTheLogBehindACheckpointIsDamaged(t *testing.T) {
 	if err := errors.Join(err, rows.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if r.state, err = oplog.Open(path, oplog.Options{NoSync: true}); err != nil {
+	if r.state, err = state.Open(path, state.Options{NoSync: true}); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.state.Verify(); !errors.Is(err, oplog.ErrState) {
+	if err := r.state.Verify(); !errors.Is(err, state.ErrState) {
 		t.Errorf("counting the state says %v", err)
 	}
 	r.openIndex()

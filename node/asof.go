@@ -11,6 +11,7 @@ import (
 	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/node/mind"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 // What a look into the past costs at most.
@@ -48,7 +49,7 @@ func (s *Service) searchAsOf(ctx context.Context, c api.Caller, q index.Query, a
 	seen := map[oplog.Seq]bool{}
 	var hits []index.Hit
 	var best float64
-	err = s.state.Read(func(v *oplog.View) error {
+	err = s.state.Read(func(v *state.View) error {
 		for _, h := range a.Hits {
 			seen[h.Memory.Seq] = true
 			was, ok := v.AsOf(c.DB, h.Memory, then)

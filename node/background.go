@@ -8,6 +8,7 @@ import (
 	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 // Background says what a leader does by itself. The zero value is right for production.
@@ -59,7 +60,7 @@ func (s *Service) background(ctx context.Context) error {
 // eachDatabase runs f for every database while this node leads.
 func (s *Service) eachDatabase(ctx context.Context, what string, f func(context.Context, api.Caller) error) {
 	var dbs []oplog.Database
-	if err := s.state.Read(func(v *oplog.View) error {
+	if err := s.state.Read(func(v *state.View) error {
 		dbs = v.Databases()
 		return nil
 	}); err != nil {
@@ -79,7 +80,7 @@ func (s *Service) eachDatabase(ctx context.Context, what string, f func(context.
 func (s *Service) thinkAlone(ctx context.Context, c api.Caller) error {
 	var st oplog.Stats
 	var set oplog.Settings
-	if err := s.state.Read(func(v *oplog.View) error {
+	if err := s.state.Read(func(v *state.View) error {
 		st, set = v.Stats(c.DB), v.Settings(c.DB)
 		return nil
 	}); err != nil {
@@ -100,7 +101,7 @@ func (s *Service) abandon(ctx context.Context, c api.Caller) error {
 	cutoff := s.state.Last().Time() - oplog.Time(s.cfg.Background.SessionAge.Microseconds())
 	for {
 		old := false
-		if err := s.state.Read(func(v *oplog.View) error {
+		if err := s.state.Read(func(v *state.View) error {
 			v.ActiveSessions(c.DB, func(x oplog.Session) bool {
 				old = x.Started < cutoff
 				return false

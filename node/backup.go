@@ -9,7 +9,8 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/oplog"
-	"github.com/cairndb/cairn/oplog/archive"
+	"github.com/cairndb/cairn/oplog/snapshot/archive"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 // BackupPlan is backups a node makes by itself into a directory; without Dir it makes none. A whole state is written
@@ -54,7 +55,7 @@ func (n *Node) backup(ctx context.Context) error {
 }
 
 // BackupTo makes the next backup of a plan and removes those it no longer keeps. Path is empty when nothing had happened.
-func (s *Service) BackupTo(p BackupPlan) (path string, at oplog.Point, err error) {
+func (s *Service) BackupTo(p BackupPlan) (path string, at state.Point, err error) {
 	files, err := archive.List(p.Dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", at, err
@@ -71,7 +72,7 @@ func (s *Service) BackupTo(p BackupPlan) (path string, at oplog.Point, err error
 		since = 0
 	}
 	path, at, err = s.backupSince(p.Dir, since)
-	if errors.Is(err, oplog.ErrTrimmed) {
+	if errors.Is(err, state.ErrTrimmed) {
 		path, at, err = s.backupSince(p.Dir, 0)
 	}
 	if err != nil {
@@ -82,7 +83,7 @@ func (s *Service) BackupTo(p BackupPlan) (path string, at oplog.Point, err error
 }
 
 // backupSince writes one backup. Its name says where it ends, so the state is held still before there is a name.
-func (s *Service) backupSince(dir string, since oplog.Index) (path string, at oplog.Point, err error) {
+func (s *Service) backupSince(dir string, since oplog.Index) (path string, at state.Point, err error) {
 	if since == 0 {
 		snap, err := s.state.Snapshot()
 		if err != nil {
@@ -98,7 +99,7 @@ func (s *Service) backupSince(dir string, since oplog.Index) (path string, at op
 		})
 		return path, at, err
 	}
-	err = s.state.Read(func(v *oplog.View) (err error) {
+	err = s.state.Read(func(v *state.View) (err error) {
 		at = v.Point()
 		path, err = archive.Add(dir, since, at.Index, func(w io.Writer) error {
 			return sealed(s.keys, w, func(w io.Writer) error { return v.WriteRange(w, since) })

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/node"
-	"github.com/cairndb/cairn/oplog/archive"
+	"github.com/cairndb/cairn/oplog/snapshot/archive"
 )
 
 // TestBackupsByPlan: a node makes backups by itself, whole states and ranges of the log in turn, keeps as many as it was

@@ -11,6 +11,7 @@ import (
 	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/wire"
 )
 
@@ -111,7 +112,7 @@ func (s *Service) controlSnapshot(_ context.Context, c api.Caller, _ *api.Contro
 		return nil, &api.Refusal{Code: "forbidden", Err: oplog.Errorf(oplog.Denied, "the cluster secret is needed")}
 	}
 	a := &api.Control{Databases: []api.KeptDatabase{}, Tokens: []api.KeptToken{}}
-	return a, s.state.Read(func(v *oplog.View) error {
+	return a, s.state.Read(func(v *state.View) error {
 		for _, d := range v.Databases() {
 			a.Databases = append(a.Databases, api.KeptDatabase{ID: d.ID, Name: d.Name, Path: d.Name, Created: d.Created.Time().UTC().Format(time.DateTime)})
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 const (
@@ -32,7 +33,7 @@ func (s *Service) conflicts(ctx context.Context, c api.Caller, q *api.ConflictsR
 		return nil, err
 	}
 	a := &api.ConflictList{Conflicts: conflictsOf(rows)}
-	return a, s.state.Read(func(v *oplog.View) error {
+	return a, s.state.Read(func(v *state.View) error {
 		for i := range a.Conflicts {
 			x := &a.Conflicts[i]
 			x.SideA, x.SideB = conflictSide(v, c.DB, x.A), conflictSide(v, c.DB, x.B)
@@ -44,7 +45,7 @@ func (s *Service) conflicts(ctx context.Context, c api.Caller, q *api.ConflictsR
 // findConflicts finds the most urgent first, then the newest.
 func (s *Service) findConflicts(ctx context.Context, c api.Caller, q *api.ConflictsRequest) (rows []oplog.ConflictRow, err error) {
 	n := limit(q.Limit)
-	err = s.state.Read(func(v *oplog.View) error {
+	err = s.state.Read(func(v *state.View) error {
 		for _, one := range conflictStatuses { // each status is in order; together they are sorted
 			if q.Status != "" && q.Status != "all" && q.Status != one.String() {
 				continue
@@ -91,7 +92,7 @@ func conflictsOf(rows []oplog.ConflictRow) []api.Conflict {
 }
 
 // conflictSide is what a side of a conflict says; text is null when it is no longer there.
-func conflictSide(v *oplog.View, db oplog.DB, id string) *api.Side {
+func conflictSide(v *state.View, db oplog.DB, id string) *api.Side {
 	say := func(kind, text string, at oplog.Time) *api.Side {
 		return &api.Side{Kind: kind, Text: orNil(text), Created: when(at)}
 	}
@@ -157,7 +158,7 @@ func (s *Service) resolve(ctx context.Context, c api.Caller, q *api.ResolveReque
 		return nil, err
 	}
 	a := &api.Resolved{ID: q.ID, Strategy: q.Strategy, Lost: w.Results[0].Num > 0, Index: w.Index}
-	return a, s.state.Read(func(v *oplog.View) error {
+	return a, s.state.Read(func(v *state.View) error {
 		x, _ := v.Conflict(c.DB, q.ID)
 		a.Winner, a.NewRID = orNil(x.Winner), orNil(x.Merged)
 		return nil
@@ -179,7 +180,7 @@ func (s *Service) settleConflict(ctx context.Context, c api.Caller, q *api.Resol
 func (s *Service) mergedSides(ctx context.Context, c api.Caller, q *api.ResolveRequest) (*oplog.Remember, error) {
 	var vectors [][]float32
 	d := Draft{Text: q.NewText, Type: "semantic", Certainty: .8, Importance: .5, HalfLife: defaultHalfLife, Source: "user", Domain: "general"}
-	err := s.state.Read(func(v *oplog.View) error {
+	err := s.state.Read(func(v *state.View) error {
 		x, ok := v.Conflict(c.DB, q.ID)
 		if !ok {
 			return oplog.ErrNoConflict

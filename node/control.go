@@ -7,6 +7,7 @@ import (
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 // createDatabase makes a database; its number is the same on every node.
@@ -32,7 +33,7 @@ func (s *Service) dropDatabase(ctx context.Context, c api.Caller, q *api.DropDat
 
 func (s *Service) listDatabases(_ context.Context, c api.Caller, _ *api.DatabasesRequest) (*api.DatabaseList, error) {
 	list := &api.DatabaseList{Databases: []api.Database{}}
-	return list, s.state.Read(func(v *oplog.View) error {
+	return list, s.state.Read(func(v *state.View) error {
 		for _, d := range visible(c, v) {
 			list.Databases = append(list.Databases, api.Database{ID: d.ID, Name: d.Name, Created: d.Created.Time().UTC().Format(time.DateTime)})
 		}
@@ -41,7 +42,7 @@ func (s *Service) listDatabases(_ context.Context, c api.Caller, _ *api.Database
 }
 
 // visible are the databases whose names the caller may know, by number: its own, or all.
-func visible(c api.Caller, v *oplog.View) []oplog.Database {
+func visible(c api.Caller, v *state.View) []oplog.Database {
 	if c.May(api.Admin) {
 		return v.Databases()
 	}
@@ -57,7 +58,7 @@ func (s *Service) quota(_ context.Context, c api.Caller, q *api.QuotaRequest) (*
 		return nil, err
 	}
 	a := &api.QuotaAnswer{Database: d.Name, Memories: d.MaxMemories, Bounds: boundsOf(l)}
-	return a, s.state.Read(func(v *oplog.View) error {
+	return a, s.state.Read(func(v *state.View) error {
 		a.Active = v.Stats(d.ID).Active
 		return nil
 	})
@@ -73,7 +74,7 @@ func (s *Service) bounded(c api.Caller, name string) (d oplog.Database, l oplog.
 	if err != nil {
 		return d, l, err
 	}
-	err = s.state.Read(func(v *oplog.View) error {
+	err = s.state.Read(func(v *state.View) error {
 		d, _ = v.Database(target.DB)
 		l = v.Limits().Databases[target.DB]
 		return nil

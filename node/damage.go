@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/raft"
 	"github.com/cairndb/cairn/raft/recovery"
 )
@@ -41,7 +41,7 @@ func Damaged(home string) (all []Damage) {
 }
 
 // placeOf is what a rebuildFile holds.
-func placeOf(s *oplog.State, why error) error {
+func placeOf(s *state.State, why error) error {
 	at, _ := s.Applied()
 	return fmt.Errorf("at index %d: %w", at, why)
 }
@@ -57,7 +57,7 @@ func (n *Node) leaveWord(name string, why error) error {
 
 // replace moves aside what an earlier run found damaged. A member's log goes too: snapshots beside it may have the damage in
 // them, and a member without its log asks the others for everything. The log of a node that is alone is all it has.
-func (n *Node) replace(state string, opts oplog.Options) error {
+func (n *Node) replace(state string, opts state.Options) error {
 	bad, err := n.condemned(state, opts)
 	if err == nil && !bad {
 		return n.restart(state)
@@ -157,14 +157,14 @@ func LossOf(err error) bool {
 
 // condemned says whether the state is to be moved aside with its log: a scrub said so, or it could not be read where it was
 // needed, by a node that has others, and counting it says why. One that has none leaves its log.
-func (n *Node) condemned(state string, opts oplog.Options) (bad bool, err error) {
+func (n *Node) condemned(dir string, opts state.Options) (bad bool, err error) {
 	if _, err := os.Stat(filepath.Join(n.cfg.Home, damageFile)); err == nil {
 		return true, nil
 	}
 	if _, err := os.Stat(filepath.Join(n.cfg.Home, suspectFile)); err != nil {
 		return false, nil
 	}
-	s, err := oplog.Open(state, opts)
+	s, err := state.Open(dir, opts)
 	if err != nil {
 		return false, nil // whoever opens it next finds out
 	}
@@ -172,9 +172,9 @@ func (n *Node) condemned(state string, opts oplog.Options) (bad bool, err error)
 	word := placeOf(s, err)
 	err = errors.Join(err, s.Close())
 	switch {
-	case errors.Is(err, oplog.ErrState) && len(n.cfg.Member.Peers) > 0:
+	case errors.Is(err, state.ErrState) && len(n.cfg.Member.Peers) > 0:
 		return true, nil
-	case errors.Is(err, oplog.ErrState):
+	case errors.Is(err, state.ErrState):
 		return false, n.leaveWord(rebuildFile, word)
 	}
 	n.log.Warn("a state that could not be read holds what was written", "err", err)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 // digestLook is how many of the newest memories a digest picks the weightiest from.
@@ -43,7 +44,7 @@ func (s *Service) digest(ctx context.Context, c api.Caller, q *api.DigestRequest
 		}
 		a.Gaps = gaps.Gaps
 	}
-	return a, s.state.Read(func(v *oplog.View) error {
+	return a, s.state.Read(func(v *state.View) error {
 		st := v.Stats(c.DB)
 		a.AllConflicts, a.AllTriggers, a.Thought = st.OpenConflicts, st.PendingTriggers, when(v.Mind(c.DB).LastThink)
 		return nil

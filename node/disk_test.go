@@ -13,6 +13,7 @@ import (
 
 	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/raft/rafttest"
 )
 
@@ -187,7 +188,7 @@ func holds(t *testing.T, n *Node, acked map[string]string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = n.Service().View(t.Context(), c, commit.Stale, func(v *oplog.View) error {
+	err = n.Service().View(t.Context(), c, commit.Stale, func(v *state.View) error {
 		for rid, text := range acked {
 			if m, ok := v.Memory(c.DB, rid); !ok || m.Text != text {
 				t.Errorf("%s is lost", rid)

@@ -18,6 +18,7 @@ import (
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 // maxElsewhere bounds what another node's gateway answers.
@@ -97,7 +98,7 @@ func (s *Service) gapsElsewhere(ctx context.Context, c api.Caller, namespace str
 // might not ask itself. heard is called from several goroutines; all of them are done when eachGateway returns.
 func (s *Service) eachGateway(ctx context.Context, c api.Caller, method, path string, body []byte, heard func(n oplog.NodeInfo, answer []byte, err error)) {
 	var nodes []oplog.NodeInfo
-	_ = s.state.Read(func(v *oplog.View) error { nodes = v.Nodes(); return nil }) // a closing state knows no nodes
+	_ = s.state.Read(func(v *state.View) error { nodes = v.Nodes(); return nil }) // a closing state knows no nodes
 	ctx, cancel := context.WithTimeout(ctx, compareTime)
 	defer cancel()
 	var all sync.WaitGroup

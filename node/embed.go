@@ -7,6 +7,7 @@ import (
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 // How long a caller waits for the embedder. A memory is stored without a vector when it takes longer, and gets it afterwards; a
@@ -64,7 +65,7 @@ func (s *Service) bind(ctx context.Context, c api.Caller) (ours bool, err error)
 }
 
 func (s *Service) databaseInfo(db oplog.DB) (d oplog.Database, err error) {
-	err = s.state.Read(func(v *oplog.View) error {
+	err = s.state.Read(func(v *state.View) error {
 		var ok bool
 		if d, ok = v.Database(db); !ok {
 			return oplog.ErrNoDatabase

@@ -6,6 +6,7 @@ import (
 	"github.com/cairndb/cairn/index/embed"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 // embedderStatus is nil on a node without an embedder.
@@ -24,7 +25,7 @@ func (s *Service) embedderStatus() *api.Embedder {
 
 // unembedded counts the memories that wait for a vector.
 func (s *Service) unembedded() (n uint64) {
-	_ = s.state.Read(func(v *oplog.View) error { // a closing state has none
+	_ = s.state.Read(func(v *state.View) error { // a closing state has none
 		for _, d := range v.Databases() {
 			if s.embedsFor(d) {
 				have, of := s.index.WithVectors(d.ID)
@@ -37,7 +38,7 @@ func (s *Service) unembedded() (n uint64) {
 }
 
 // withoutVector counts the memories of a database that wait for a vector.
-func withoutVector(s *Service, _ *oplog.View, d oplog.Database) (float64, bool) {
+func withoutVector(s *Service, _ *state.View, d oplog.Database) (float64, bool) {
 	if !s.embedsFor(d) {
 		return 0, false
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/seal"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 // A purge erases rows. What held them outlives it twice over: the log and the snapshots, which a member that joins would be sent, and
@@ -99,7 +100,7 @@ func (n *Node) erase(ctx context.Context) error {
 		case <-tick.C:
 		}
 		var purged oplog.Index
-		if err := n.state.Read(func(v *oplog.View) error { purged = v.Purged(); return nil }); err != nil || purged <= e.Cut {
+		if err := n.state.Read(func(v *state.View) error { purged = v.Purged(); return nil }); err != nil || purged <= e.Cut {
 			continue
 		}
 		if err := n.raft.CutBehind(uint64(purged)); err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 // eventTypes names what subscribers hear of.
@@ -128,7 +129,7 @@ func (p *pusher) happened(ctx context.Context, batch []oplog.Outcome, open bool)
 		}
 	}
 	var told []occurrence
-	if err := p.s.state.Read(func(v *oplog.View) error {
+	if err := p.s.state.Read(func(v *state.View) error {
 		for _, o := range batch {
 			if o.Index > p.sent { // the replay had the others
 				told = p.tell(v, told, o)
@@ -152,7 +153,7 @@ func (p *pusher) replay(ctx context.Context, cursor oplog.Index) error {
 		var page []occurrence
 		var lost oplog.Index
 		at := end
-		err := p.s.state.Read(func(v *oplog.View) error {
+		err := p.s.state.Read(func(v *state.View) error {
 			if _, trimmed := v.Trimmed(); trimmed {
 				if first, _, _, ok := v.Retained(); !ok {
 					lost = end // all of the window has gone
@@ -204,7 +205,7 @@ func (p *pusher) wants(name string) bool {
 }
 
 // tell adds what an entry means to the subscriber.
-func (p *pusher) tell(v *oplog.View, told []occurrence, o oplog.Outcome) []occurrence {
+func (p *pusher) tell(v *state.View, told []occurrence, o oplog.Outcome) []occurrence {
 	if o.Entry.DB != p.c.DB {
 		return told
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 // meant is one thing that an operation means to a subscriber.
@@ -11,7 +12,7 @@ type meant struct{ name, id string }
 
 // mindEvents takes a round of cognition apart: what it decided and the state has is told by name. What Apply dropped is
 // not there, and not told.
-func mindEvents(v *oplog.View, db oplog.DB, op *oplog.Cognition) (out []meant) {
+func mindEvents(v *state.View, db oplog.DB, op *oplog.Cognition) (out []meant) {
 	for i := range op.Conflicts {
 		if id := op.Conflicts[i].ID; has(v.Conflict(db, id)) {
 			out = append(out, meant{"conflict", id})
@@ -38,7 +39,7 @@ func mindEvents(v *oplog.View, db oplog.DB, op *oplog.Cognition) (out []meant) {
 func has[T any](_ T, ok bool) bool { return ok }
 
 // occurrences are what an operation means to a subscriber, in order.
-func occurrences(v *oplog.View, db oplog.DB, op oplog.Op) []meant {
+func occurrences(v *state.View, db oplog.DB, op oplog.Op) []meant {
 	name, ok := eventTypes[op.Kind()]
 	if !ok {
 		return nil

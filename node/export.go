@@ -6,6 +6,7 @@ import (
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 // exportPage is how many rows are read at one view: a slow reader must not hold the state still.
@@ -36,7 +37,7 @@ func (s *Service) export(_ context.Context, c api.Caller, _ *api.ExportRequest) 
 }
 
 func (s *Service) exportRows(db oplog.DB, from oplog.Seq) (rows []api.ExportedMemory, next oplog.Seq, err error) {
-	err = s.state.Read(func(v *oplog.View) error {
+	err = s.state.Read(func(v *state.View) error {
 		seen := 0
 		v.Memories(db, from, func(m *oplog.Memory) bool {
 			if seen++; seen > exportPage {
@@ -55,7 +56,7 @@ func (s *Service) exportRows(db oplog.DB, from oplog.Seq) (rows []api.ExportedMe
 
 // exportEdges reads a page of relations behind an id.
 func (s *Service) exportEdges(db oplog.DB, after string) (rows []api.ExportedEdge, last string, more bool, err error) {
-	err = s.state.Read(func(v *oplog.View) error {
+	err = s.state.Read(func(v *state.View) error {
 		v.EdgesBehind(db, after, func(e oplog.Edge) bool {
 			if len(rows) == exportPage {
 				more = true

@@ -7,6 +7,7 @@ import (
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 // Recall asks the index with all that it can be asked.
@@ -28,7 +29,7 @@ func (s *Service) Remember(ctx context.Context, c api.Caller, key string, drafts
 }
 
 // View reads the state.
-func (s *Service) View(ctx context.Context, c api.Caller, f commit.Freshness, read func(*oplog.View) error) error {
+func (s *Service) View(ctx context.Context, c api.Caller, f commit.Freshness, read func(*state.View) error) error {
 	if err := s.commit.Fresh(ctx, f); err != nil {
 		return err
 	}

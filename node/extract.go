@@ -7,6 +7,7 @@ import (
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/extract"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 // settleDrafts decides all that must not be decided in Apply: ids, times, vectors, and what the texts name.
@@ -35,7 +36,7 @@ func (s *Service) settleDrafts(ctx context.Context, c api.Caller, drafts []Draft
 			ops[i].Vector = vecs[j]
 		}
 	}
-	return ops, s.state.Read(func(v *oplog.View) error {
+	return ops, s.state.Read(func(v *state.View) error {
 		for _, op := range ops {
 			readText(v, c.DB, op.Text).into(op)
 		}
@@ -55,7 +56,7 @@ func (r reading) into(op *oplog.Remember) {
 
 // extract reads one text.
 func (s *Service) extract(db oplog.DB, text string) (r reading, err error) {
-	err = s.state.Read(func(v *oplog.View) error {
+	err = s.state.Read(func(v *state.View) error {
 		r = readText(v, db, text)
 		return nil
 	})
@@ -65,7 +66,7 @@ func (s *Service) extract(db oplog.DB, text string) (r reading, err error) {
 // sameNames bounds the entities that one folded form links to.
 const sameNames = 4
 
-func readText(v *oplog.View, db oplog.DB, text string) (r reading) {
+func readText(v *state.View, db oplog.DB, text string) (r reading) {
 	var known func(string) []string
 	if v.NamesEntities(db) {
 		known = func(folded string) []string { return v.EntitiesFolded(db, folded, sameNames) }

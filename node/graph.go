@@ -13,6 +13,7 @@ import (
 	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/extract"
+	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/wire/field"
 )
 
@@ -59,7 +60,7 @@ const maxBacklinks = 200
 func (s *Service) mentioning(ctx context.Context, db oplog.DB, names ...string) (links []oplog.Link, err error) {
 	for _, name := range names {
 		var known bool
-		if err := s.state.Read(func(v *oplog.View) error {
+		if err := s.state.Read(func(v *state.View) error {
 			known = len(v.Edges(db, name, 1)) > 0
 			return nil
 		}); err != nil {
@@ -105,7 +106,7 @@ func (s *Service) graph(_ context.Context, c api.Caller, q *api.GraphRequest) (*
 // edgesOf are the relations an entity is in, both directions.
 func (s *Service) edgesOf(db oplog.DB, entity string) (*api.EdgeList, error) {
 	list := &api.EdgeList{Edges: []api.Edge{}}
-	return list, s.state.Read(func(v *oplog.View) error {
+	return list, s.state.Read(func(v *state.View) error {
 		for _, e := range v.Edges(db, entity, maxEdges) {
 			list.Edges = append(list.Edges, api.Edge{ID: e.ID, Src: e.Src, Dst: e.Dst, Type: e.Type, Weight: e.Weight})
 		}
@@ -145,7 +146,7 @@ func epoch(d field.Date) *float64 {
 func (s *Service) claims(_ context.Context, c api.Caller, q *api.ClaimsRequest) (*api.ClaimList, error) {
 	now := oplog.At(time.Now()).Seconds()
 	list := &api.ClaimList{Claims: []api.ClaimRow{}}
-	return list, s.state.Read(func(v *oplog.View) error {
+	return list, s.state.Read(func(v *state.View) error {
 		for _, x := range slices.Backward(v.Claims(c.DB, v.Canonical(c.DB, q.Namespace, q.Entity), q.Namespace, maxEdges)) {
 			disputed := v.InConflict(c.DB, "claim:"+x.ID) || x.SourceRID != "" && v.InConflict(c.DB, x.SourceRID)
 			list.Claims = append(list.Claims, api.ClaimRow{ID: x.ID, Src: x.Src, Dst: x.Dst, Type: x.Type, Weight: x.Weight, Created: x.At.Seconds(), Polarity: int(x.Polarity),

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/node/api"
-	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 // alive is answered whatever else does not work.
@@ -20,7 +20,7 @@ func (s *Service) alive(ctx context.Context, _ api.Caller, _ *api.AliveRequest) 
 }
 
 func (s *Service) databases() (n int) {
-	_ = s.state.Read(func(v *oplog.View) error { // a closing state has none
+	_ = s.state.Read(func(v *state.View) error { // a closing state has none
 		n = len(v.Databases())
 		return nil
 	})
@@ -58,7 +58,7 @@ func (s *Service) deepHealth(context.Context, api.Caller, *api.DeepHealthRequest
 		a.Checks = append(a.Checks, c)
 	}
 	count := s.databases()
-	check(api.Check{Check: "control_db", Databases: &count}, func() error { return s.state.Read(func(*oplog.View) error { return nil }) })
+	check(api.Check{Check: "control_db", Databases: &count}, func() error { return s.state.Read(func(*state.View) error { return nil }) })
 	check(api.Check{Check: "engine_lock"}, func() error {
 		if lag := s.commit.Applied() - min(s.commit.Applied(), s.commit.Indexed()); lag > maxReadyLag {
 			return fmt.Errorf("the index is %d entries behind", lag)

@@ -9,6 +9,7 @@ import (
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 // Host is the node's door as the dialects of this host find it.
@@ -26,7 +27,7 @@ func (s *Service) view(ctx context.Context, c api.Caller, q *api.ViewRequest) (*
 		return nil, err
 	}
 	if q.Read != nil {
-		if err := s.state.Read(func(v *oplog.View) error { return q.Read(v, c.DB) }); err != nil {
+		if err := s.state.Read(func(v *state.View) error { return q.Read(v, c.DB) }); err != nil {
 			return nil, err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 // led is told at each look at leadership: it has a leader whose clock is off hand over, and wakes introduce.
@@ -46,7 +47,7 @@ func (n *Node) introduce(ctx context.Context) error {
 func (n *Node) present(ctx context.Context) error {
 	var cluster string
 	var known bool
-	err := n.state.Read(func(v *oplog.View) error {
+	err := n.state.Read(func(v *state.View) error {
 		cluster = v.Cluster()
 		for _, i := range v.Nodes() {
 			known = known || i == n.info()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 // What a listing looks at: filters that match next to nothing must not read a whole database.
@@ -41,7 +42,7 @@ func (s *Service) memories(ctx context.Context, c api.Caller, q *api.MemoriesReq
 		return nil, err
 	}
 	page := &api.NewestMemories{Offset: q.Offset, Items: rowsOf(list)}
-	err = s.state.Read(func(v *oplog.View) error {
+	err = s.state.Read(func(v *state.View) error {
 		if page.Total = v.Stats(c.DB).Active; q.Namespace != "" {
 			page.Total = v.NamespaceStats(c.DB, q.Namespace).Active
 		}
@@ -74,7 +75,7 @@ func (s *Service) list(ctx context.Context, c api.Caller, q *api.MemoriesRequest
 	if sorted {
 		return s.listBy(ctx, c, q, order)
 	}
-	err = s.state.Read(func(v *oplog.View) error {
+	err = s.state.Read(func(v *state.View) error {
 		skip, seen := q.Offset, 0
 		v.Recent(c.DB, atOrNone(q.Before.Time), func(m *oplog.Memory) bool {
 			seen++
@@ -96,7 +97,7 @@ func (s *Service) list(ctx context.Context, c api.Caller, q *api.MemoriesRequest
 func (s *Service) listBy(ctx context.Context, c api.Caller, q *api.MemoriesRequest, order func(a, b *oplog.Memory) int) ([]*oplog.Memory, error) {
 	best := firsts{order: func(a, b *oplog.Memory) int { return cmp.Or(order(a, b), cmp.Compare(b.Seq, a.Seq)) }}
 	most := min(q.Offset+q.Limit, maxSorted)
-	err := s.state.Read(func(v *oplog.View) error {
+	err := s.state.Read(func(v *state.View) error {
 		seen := 0
 		v.Recent(c.DB, atOrNone(q.Before.Time), func(m *oplog.Memory) bool {
 			if seen++; admits(&q.Listing, m) {
@@ -147,7 +148,7 @@ func onWalk(l *api.Listing, w *api.Walk, m *oplog.Memory) bool {
 // walk is a page in the order of ids. It may be short of its limit when the filters match little.
 func (s *Service) walk(ctx context.Context, c api.Caller, l *api.Listing, w *api.Walk) (*api.Walked, error) {
 	page, next := &api.Walked{Records: []api.Record{}}, ""
-	err := s.state.Read(func(v *oplog.View) error {
+	err := s.state.Read(func(v *state.View) error {
 		looked, last := 0, ""
 		v.RIDs(c.DB, w.Since, w.Order != "asc", func(rid string, seq oplog.Seq) bool {
 			if len(page.Records) == l.Limit || looked == maxScan {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 const (
@@ -21,7 +22,7 @@ func (s *Service) logLines(ctx context.Context, _ api.Caller, q *api.LogRequest)
 		_ = s.commit.WaitApplied(ctx, oplog.Index(q.From)) // nothing new is an empty answer
 	}
 	from, limit, a := oplog.Index(q.From), min(q.Limit, maxLogLines), &api.LogAnswer{}
-	return a, s.state.Read(func(v *oplog.View) error {
+	return a, s.state.Read(func(v *state.View) error {
 		names := map[oplog.DB]string{}
 		for _, d := range v.Databases() {
 			names[d.ID] = d.Name

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/cairndb/cairn/node/api"
-	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 // tenants are the callers of the databases that a request means: the one it names, or all.
@@ -13,7 +13,7 @@ func (s *Service) tenants(c api.Caller, name string) (list []api.Caller, err err
 		c, err := s.access.Select(c, name)
 		return []api.Caller{c}, err
 	}
-	return list, s.state.Read(func(v *oplog.View) error {
+	return list, s.state.Read(func(v *state.View) error {
 		for _, d := range visible(c, v) {
 			in := c
 			in.DB, in.Database = d.ID, d.Name
@@ -45,7 +45,7 @@ func (s *Service) maintenanceStatus(_ context.Context, c api.Caller, q *api.Main
 		return nil, err
 	}
 	r := &api.UpkeepList{Tenants: []api.Upkeep{}, Count: len(all)}
-	return r, s.state.Read(func(v *oplog.View) error {
+	return r, s.state.Read(func(v *state.View) error {
 		for _, in := range all {
 			st := v.Stats(in.DB)
 			r.Tenants = append(r.Tenants, api.Upkeep{Tenant: in.Database, Thought: when(v.Mind(in.DB).LastThink), Active: st.Active, Conflicts: st.OpenConflicts, Triggers: st.PendingTriggers})

@@ -11,6 +11,7 @@ import (
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/wire/field"
 )
 
@@ -73,7 +74,7 @@ func digestDrafts(drafts []Draft) []byte {
 }
 
 func (s *Service) dimension(db oplog.DB) (dim int, err error) {
-	err = s.state.Read(func(v *oplog.View) error {
+	err = s.state.Read(func(v *state.View) error {
 		d, ok := v.Database(db)
 		if !ok {
 			return oplog.ErrNoDatabase
@@ -86,7 +87,7 @@ func (s *Service) dimension(db oplog.DB) (dim int, err error) {
 
 // learned is a database's dimension, and its weights when it has learned any.
 func (s *Service) learned(db oplog.DB) (dim int, w *rank.Weights, err error) {
-	err = s.state.Read(func(v *oplog.View) error {
+	err = s.state.Read(func(v *state.View) error {
 		d, ok := v.Database(db)
 		if !ok {
 			return oplog.ErrNoDatabase

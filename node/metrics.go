@@ -12,6 +12,7 @@ import (
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/gateway"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 // A Metric is a line of /metrics. Those that begin with yantrikdb are known to existing dashboards.
@@ -22,7 +23,7 @@ type Metric struct {
 
 	read func(m *metrics, put func(v float64, labels ...string)) // nil for what is counted as it happens
 
-	ofDatabase func(*Service, *oplog.View, oplog.Database) (n float64, ok bool) // of what databases have lines of their own: see databaseLines
+	ofDatabase func(*Service, *state.View, oplog.Database) (n float64, ok bool) // of what databases have lines of their own: see databaseLines
 	buckets    []float64
 }
 
@@ -122,7 +123,7 @@ func (d databaseLines) Describe(out chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (d databaseLines) Collect(out chan<- prometheus.Metric) {
-	_ = d.m.s.state.Read(func(v *oplog.View) error { // a closing state has nothing to count
+	_ = d.m.s.state.Read(func(v *state.View) error { // a closing state has nothing to count
 		dbs := v.Databases()
 		if d.caller != nil {
 			dbs = visible(*d.caller, v)

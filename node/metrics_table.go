@@ -8,6 +8,7 @@ import (
 	"github.com/cairndb/cairn/index/breaker"
 	"github.com/cairndb/cairn/index/embed"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/raft"
 )
 
@@ -141,7 +142,7 @@ func perMember(name, help string, value func(raft.Member, *Service) float64) Met
 // perDatabase is a counter of each database that the caller may use.
 func perDatabase(name, kind, help string, value func(oplog.Stats) uint64) Metric {
 	return Metric{Name: name, Help: help, Kind: kind, Labels: []string{"db"},
-		ofDatabase: func(_ *Service, v *oplog.View, d oplog.Database) (float64, bool) {
+		ofDatabase: func(_ *Service, v *state.View, d oplog.Database) (float64, bool) {
 			return float64(value(v.Stats(d.ID))), true
 		}}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/commit"
-	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/wire"
 )
 
@@ -147,7 +147,7 @@ func TestAResolutionIsEmbedded(t *testing.T) {
 	done := w.ok("POST", "/v1/conflicts/"+id+"/resolve", obj{"strategy": "merge", "new_text": text})
 	rid, _ := done["new_memory_rid"].(string)
 	var vec []float32
-	if err := s.View(t.Context(), caller, commit.Stale, func(v *oplog.View) error {
+	if err := s.View(t.Context(), caller, commit.Stale, func(v *state.View) error {
 		m, _ := v.Memory(caller.DB, rid)
 		vec = v.Vector(caller.DB, m.Seq).Floats()
 		return nil

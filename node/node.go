@@ -21,8 +21,8 @@ import (
 	"github.com/cairndb/cairn/node/disk"
 	"github.com/cairndb/cairn/node/gateway"
 	"github.com/cairndb/cairn/node/wireport"
-	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/seal"
+	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/raft"
 	"github.com/cairndb/cairn/wire/large"
 )
@@ -35,7 +35,7 @@ type Node struct {
 
 	identity ed25519.PrivateKey // of the home
 	disk     *disk.Space
-	state    *oplog.State
+	state    *state.State
 	access   *access.Control
 	commit   *commit.Log
 	clock    clockWatch // the task that watches leadership uses it alone
@@ -99,7 +99,7 @@ func Open(ctx context.Context, cfg Config) (_ *Node, err error) {
 		return nil, err
 	}
 	if err := n.openIndexAndLog(ctx); err != nil {
-		if errors.Is(err, oplog.ErrState) { // the next start would meet it again
+		if errors.Is(err, state.ErrState) { // the next start would meet it again
 			err = errors.Join(err, n.leaveWord(suspectFile, err))
 		}
 		return nil, err
@@ -151,7 +151,7 @@ func (n *Node) openState() (err error) {
 	if err := refuseOldState(n.cfg.Home); err != nil {
 		return err
 	}
-	opts := oplog.Options{RetainOps: n.cfg.Storage.RetainOps, RetainTime: n.cfg.Storage.RetainTime, NoSync: n.cfg.Seams.NoSync, Sync: n.cfg.Seams.SyncState, Buffer: n.cfg.Storage.StateBuffer, Keys: n.keys}
+	opts := state.Options{RetainOps: n.cfg.Storage.RetainOps, RetainTime: n.cfg.Storage.RetainTime, NoSync: n.cfg.Seams.NoSync, Sync: n.cfg.Seams.SyncState, Buffer: n.cfg.Storage.StateBuffer, Keys: n.keys}
 	if opts.Skip, err = skippedRecords(n.cfg.Home); err != nil {
 		return err
 	}
@@ -161,13 +161,13 @@ func (n *Node) openState() (err error) {
 	if err := n.replace(path, opts); err != nil {
 		return fmt.Errorf("state: %w", err)
 	}
-	if n.state, err = oplog.Open(path, opts); oplog.IsCorrupt(err) {
+	if n.state, err = state.Open(path, opts); state.IsCorrupt(err) {
 		aside, serr := setAside(path)
 		n.log.Error("state unreadable, moved aside", "path", path, "aside", aside, "err", err)
 		if serr != nil {
 			return fmt.Errorf("state: %w", serr)
 		}
-		n.state, err = oplog.Open(path, opts)
+		n.state, err = state.Open(path, opts)
 	}
 	if err != nil {
 		return err
@@ -187,7 +187,7 @@ func (n *Node) openState() (err error) {
 		Audit: n.access.Audited, Observe: n.access.Follow, Led: n.led,
 		NoQuorum: func() string { return n.service.noQuorum() },
 		Fail: func(err error) {
-			if errors.Is(err, oplog.ErrState) { // a restart with the same file would meet it again
+			if errors.Is(err, state.ErrState) { // a restart with the same file would meet it again
 				err = errors.Join(err, n.leaveWord(suspectFile, err))
 			}
 			n.cancel(err)

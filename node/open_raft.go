@@ -11,6 +11,8 @@ import (
 	"slices"
 
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/snapshot"
+	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/raft"
 	"github.com/cairndb/cairn/wire"
 )
@@ -56,8 +58,8 @@ func (n *Node) openRaft(ctx context.Context) (err error) {
 }
 
 // soleNode says whether a state knows of no other node, and the configuration names none.
-func soleNode(cfg Config, st *oplog.State) (yes bool) {
-	_ = st.Read(func(v *oplog.View) error { // an unreadable state did not open
+func soleNode(cfg Config, st *state.State) (yes bool) {
+	_ = st.Read(func(v *state.View) error { // an unreadable state did not open
 		yes = len(cfg.Member.Peers) == 0 && !slices.ContainsFunc(v.Nodes(), func(i oplog.NodeInfo) bool { return i.ID != cfg.Member.NodeID })
 		return nil
 	})
@@ -66,7 +68,7 @@ func soleNode(cfg Config, st *oplog.State) (yes bool) {
 
 // keyOf is the public key that the cluster knows of a member.
 func (n *Node) keyOf(id uint32) (key string) {
-	_ = n.state.Read(func(v *oplog.View) error { // a closing state knows none
+	_ = n.state.Read(func(v *state.View) error { // a closing state knows none
 		if i := slices.IndexFunc(v.Nodes(), func(i oplog.NodeInfo) bool { return i.ID == id }); i >= 0 {
 			key = v.Nodes()[i].Key
 		}
@@ -76,9 +78,9 @@ func (n *Node) keyOf(id uint32) (key string) {
 }
 
 func (n *Node) helloInfo() wire.RaftHello {
-	h := wire.RaftHello{EntryMin: oplog.RecordVersion, EntryMax: oplog.RecordVersion, StateMin: oplog.SnapshotMin, StateMax: oplog.SnapshotMax,
+	h := wire.RaftHello{EntryMin: oplog.RecordVersion, EntryMax: oplog.RecordVersion, StateMin: snapshot.Min, StateMax: snapshot.Max,
 		Reads: oplog.Reads(), Wire: n.cfg.Addresses.AdvertiseWire, HTTP: n.cfg.Addresses.AdvertiseHTTP, Version: n.cfg.Version}
-	_ = n.state.Read(func(v *oplog.View) error { // a closing state has no name to tell
+	_ = n.state.Read(func(v *state.View) error { // a closing state has no name to tell
 		h.ClusterID, h.Needs = v.Cluster(), v.Needs()
 		return nil
 	})

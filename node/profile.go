@@ -8,6 +8,7 @@ import (
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 // profileRows bounds the memories a profile is made of: the newest.
@@ -24,7 +25,7 @@ func (s *Service) profile(ctx context.Context, c api.Caller, q *api.ProfileReque
 		since = oplog.At(s.now()) - back
 	}
 	var p *api.EntityProfile
-	err = s.state.Read(func(v *oplog.View) error {
+	err = s.state.Read(func(v *state.View) error {
 		name := v.Canonical(c.DB, "default", q.Name)
 		e, ok := v.Entity(c.DB, name)
 		if !ok {

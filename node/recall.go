@@ -14,6 +14,7 @@ import (
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 func (s *Service) recall(ctx context.Context, c api.Caller, q *api.RecallRequest) (*api.Recalled, error) {
@@ -141,7 +142,7 @@ func (s *Service) pages(ctx context.Context, db oplog.DB, hits []index.Hit, expl
 	return func(yield func([]api.Result, error) bool) {
 		for page := range slices.Chunk(hits, pageRows) {
 			rows := make([]api.Result, 0, len(page))
-			err := s.state.Read(func(v *oplog.View) error {
+			err := s.state.Read(func(v *state.View) error {
 				for _, h := range page {
 					m, ok := v.MemoryAt(db, h.Memory.Seq)
 					if !ok {

@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 
 	"github.com/cairndb/cairn/node/commit"
-	"github.com/cairndb/cairn/oplog"
-	"github.com/cairndb/cairn/oplog/archive"
+	"github.com/cairndb/cairn/oplog/snapshot/archive"
+	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/raft"
 )
 
@@ -28,7 +28,7 @@ func withFiles(cfg Config, f func(raft.Config, commit.Offline) error) (err error
 	if err != nil {
 		return err
 	}
-	st, err := oplog.Open(filepath.Join(cfg.Home, stateDir), oplog.Options{RetainOps: cfg.Storage.RetainOps, RetainTime: cfg.Storage.RetainTime, Keys: keys, Skip: skip})
+	st, err := state.Open(filepath.Join(cfg.Home, stateDir), state.Options{RetainOps: cfg.Storage.RetainOps, RetainTime: cfg.Storage.RetainTime, Keys: keys, Skip: skip})
 	if err != nil {
 		return err
 	}
@@ -39,7 +39,7 @@ func withFiles(cfg Config, f func(raft.Config, commit.Offline) error) (err error
 
 // Restore fills a home that has no state from a backup directory, and makes its node the only member of a cluster that
 // begins there. The other nodes join with empty homes.
-func Restore(cfg Config, dir string, to archive.Target) (at oplog.Point, err error) {
+func Restore(cfg Config, dir string, to archive.Target) (at state.Point, err error) {
 	path := filepath.Join(cfg.Home, stateDir)
 	if _, err := os.Stat(filepath.Join(cfg.Home, "raft", "log")); err == nil {
 		return at, fmt.Errorf("%s has a log already: restore into an empty home", cfg.Home)
@@ -59,7 +59,7 @@ func Restore(cfg Config, dir string, to archive.Target) (at oplog.Point, err err
 
 // Files are what a node that does not run holds.
 type Files struct {
-	State oplog.Point
+	State state.Point
 	Log   raft.Extent
 }
 
@@ -85,7 +85,7 @@ func Check(cfg Config, deep bool) (f Files, err error) {
 }
 
 // Members are who belongs to the cluster of a node that does not run, and where its state is.
-func Members(cfg Config) (members []raft.Member, at oplog.Point, err error) {
+func Members(cfg Config) (members []raft.Member, at state.Point, err error) {
 	err = withFiles(cfg, func(rc raft.Config, sm commit.Offline) (err error) {
 		at = sm.Point()
 		members, err = raft.Members(rc, sm)
@@ -95,7 +95,7 @@ func Members(cfg Config) (members []raft.Member, at oplog.Point, err error) {
 }
 
 // Recover makes a node that does not run the only member of its cluster; see raft.Recover for what that means.
-func Recover(cfg Config) (at oplog.Point, err error) {
+func Recover(cfg Config) (at state.Point, err error) {
 	err = withFiles(cfg, func(rc raft.Config, sm commit.Offline) error {
 		err := raft.Recover(rc, sm)
 		at = sm.Point()

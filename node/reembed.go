@@ -8,6 +8,7 @@ import (
 	"github.com/cairndb/cairn/index/modelserver"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 // How the leader embeds what has no vector: memories that were stored while the embedder failed or was too slow, and all of a
@@ -26,7 +27,7 @@ func (s *Service) embedding(_ context.Context, c api.Caller, q *api.EmbeddingReq
 		return nil, err
 	}
 	a := &api.EmbeddingAnswer{Database: q.Name}
-	err = s.state.Read(func(v *oplog.View) error {
+	err = s.state.Read(func(v *state.View) error {
 		d, ok := v.Database(target.DB)
 		if !ok {
 			return oplog.ErrNoDatabase
@@ -110,7 +111,7 @@ func (a *afterwards) embedMissing(ctx context.Context, c api.Caller) error {
 		return err
 	}
 	var at oplog.Embedding
-	if err := a.s.state.Read(func(v *oplog.View) error {
+	if err := a.s.state.Read(func(v *state.View) error {
 		at = v.Embedding(c.DB)
 		return nil
 	}); err != nil {
@@ -146,7 +147,7 @@ func (a *afterwards) embedMissing(ctx context.Context, c api.Caller) error {
 func (a *afterwards) embedSome(ctx context.Context, c api.Caller, from oplog.Seq) (next oplog.Seq, none int, err error) {
 	var list []*oplog.Memory
 	var at oplog.Embedding
-	if err := a.s.state.Read(func(v *oplog.View) error {
+	if err := a.s.state.Read(func(v *state.View) error {
 		if at = v.Embedding(c.DB); at.Next != 0 {
 			from = max(from, at.Next)
 		} else if seq, ok := a.s.index.NextWithoutVector(c.DB, from); ok {

@@ -8,6 +8,7 @@ import (
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 // alone is a node of one.
@@ -64,7 +65,7 @@ func TestAMillionHitsAreFewEntries(t *testing.T) {
 		default:
 		}
 		counted = 0
-		if err := s.state.Read(func(v *oplog.View) error {
+		if err := s.state.Read(func(v *state.View) error {
 			v.Memories(c.DB, 0, func(m *oplog.Memory) bool {
 				counted += m.Accesses
 				return true

@@ -9,8 +9,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/seal"
+	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/raft"
 )
 
@@ -69,11 +69,11 @@ func convert(cfg Config, work string, rings func() (from, to *seal.Ring, err err
 	if _, err := os.Stat(filepath.Join(cfg.Home, stateDir)); err != nil {
 		return fmt.Errorf("home %s has no state: %w", cfg.Home, err)
 	}
-	st, err := oplog.Open(filepath.Join(cfg.Home, stateDir), oplog.Options{Keys: from})
+	st, err := state.Open(filepath.Join(cfg.Home, stateDir), state.Options{Keys: from})
 	if err != nil {
 		return err
 	}
-	err = st.Copy(filepath.Join(work, stateDir), oplog.Options{Keys: to})
+	err = st.Copy(filepath.Join(work, stateDir), state.Options{Keys: to})
 	if err == nil {
 		err = raft.Convert(filepath.Join(cfg.Home, "raft"), filepath.Join(work, "raft"), from, to)
 	}
@@ -152,8 +152,8 @@ func Held(home string) bool { return stopped(home) != nil }
 
 // stopped is an error while a process has the state open.
 func stopped(home string) error {
-	if dir := filepath.Join(home, stateDir); oplog.Held(dir) {
-		return fmt.Errorf("state %s: %w", dir, oplog.ErrHeld)
+	if dir := filepath.Join(home, stateDir); state.Held(dir) {
+		return fmt.Errorf("state %s: %w", dir, state.ErrHeld)
 	}
 	return nil
 }

@@ -8,8 +8,8 @@ import (
 
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/api"
-	"github.com/cairndb/cairn/oplog/archive"
 	"github.com/cairndb/cairn/oplog/seal"
+	"github.com/cairndb/cairn/oplog/snapshot/archive"
 )
 
 // TestAHomeWithSnapshotsIsEncrypted: one whose log goes on from a snapshot, and one that was restored from a backup and

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 // defaultHalfLife is that of a memory which says none, in hours.
@@ -60,7 +61,7 @@ func quota(err error) error {
 
 // room refuses what would not fit a database, in the words clients know.
 func (s *Service) room(c api.Caller, adding int) error {
-	return s.state.Read(func(v *oplog.View) error {
+	return s.state.Read(func(v *state.View) error {
 		d, _ := v.Database(c.DB)
 		if current := v.Stats(c.DB).Active; d.MaxMemories > 0 && current+uint64(adding) > d.MaxMemories {
 			return &api.Refusal{Code: "rate_limited",
@@ -72,7 +73,7 @@ func (s *Service) room(c api.Caller, adding int) error {
 
 // keyed is the first memory that was stored under a key.
 func (s *Service) keyed(db oplog.DB, key string) (rid string) {
-	_ = s.state.Read(func(v *oplog.View) error { // a closing state knows none
+	_ = s.state.Read(func(v *state.View) error { // a closing state knows none
 		if r := v.KeyResults(db, key); len(r) > 0 {
 			rid = r[0].ID
 		}
@@ -94,7 +95,7 @@ func (s *Service) forget(ctx context.Context, c api.Caller, q *api.ForgetRequest
 
 func (s *Service) get(_ context.Context, c api.Caller, q *api.GetRequest) (*api.Memory, error) {
 	var row api.Memory
-	return &row, s.state.Read(func(v *oplog.View) error {
+	return &row, s.state.Read(func(v *state.View) error {
 		m, ok := v.Memory(c.DB, q.RID)
 		if !ok {
 			return oplog.ErrNoMemory
@@ -108,7 +109,7 @@ func (s *Service) get(_ context.Context, c api.Caller, q *api.GetRequest) (*api.
 }
 
 // embeddedBy names what makes a database's vectors; nil where the clients bring them.
-func embeddedBy(v *oplog.View, db oplog.DB) *string {
+func embeddedBy(v *state.View, db oplog.DB) *string {
 	if d, ok := v.Database(db); ok && d.Embedder != nil {
 		return &d.Embedder.Name
 	}
@@ -117,7 +118,7 @@ func embeddedBy(v *oplog.View, db oplog.DB) *string {
 
 func (s *Service) revisions(_ context.Context, c api.Caller, q *api.RevisionsRequest) (*api.RevisionList, error) {
 	list := &api.RevisionList{RID: q.RID, Revisions: []api.Revision{}}
-	return list, s.state.Read(func(v *oplog.View) error {
+	return list, s.state.Read(func(v *state.View) error {
 		m, ok := v.Memory(c.DB, q.RID)
 		if !ok {
 			return oplog.ErrNoMemory

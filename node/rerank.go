@@ -11,6 +11,7 @@ import (
 	"github.com/cairndb/cairn/index/rerank"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 // withoutRerank is the signal by which a question does without the reranker.
@@ -61,7 +62,7 @@ func reorder(hits []index.Hit, scores []float64) {
 // textsOf reads what hits say; a bare one has no text yet.
 func (s *Service) textsOf(db oplog.DB, hits []index.Hit) ([]string, error) {
 	texts := make([]string, len(hits))
-	err := s.state.Read(func(v *oplog.View) error {
+	err := s.state.Read(func(v *state.View) error {
 		for i, h := range hits {
 			if m, ok := v.MemoryAt(db, h.Memory.Seq); ok {
 				texts[i] = m.Text

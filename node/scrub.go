@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 // scrubRest is between two steps of a scrub: what it costs is a few hundredths of a processor.
@@ -30,7 +30,7 @@ func (n *Node) scrub(ctx context.Context) error {
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case errors.Is(err, oplog.ErrState):
+		case errors.Is(err, state.ErrState):
 			n.service.whole.Store(false)
 			n.service.damaged.Add(1)
 			n.log.Error("the state on disk is damaged", "err", err)

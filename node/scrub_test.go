@@ -13,7 +13,7 @@ import (
 
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/api"
-	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/raft/rafttest"
 	"github.com/cairndb/cairn/wire"
 )
@@ -39,12 +39,12 @@ func TestFlippedBitsAreHealed(t *testing.T) {
 	}
 	c.agree()
 	for round, victim := range []int{c.leader(), (c.leader() + 1) % 3} {
-		state := filepath.Join(c.cfgs[victim].Home, "state")
+		dir := filepath.Join(c.cfgs[victim].Home, "state")
 		if round == 0 {
 			if err := c.nodes[victim].Snapshot(); err != nil { // the state is on the disk
 				t.Fatal(err)
 			}
-			rafttest.FlipTables(t, state)
+			rafttest.FlipTables(t, dir)
 			s, caller := c.service(victim) // what it has read before may be in its memory
 			if m, err := api.Get.Do(t.Context(), s, caller, &api.GetRequest{RID: rids[50]}); err == nil && m.Text != "lighthouse number 0050 has a keeper" {
 				t.Errorf("it answers %q", m.Text)
@@ -54,13 +54,13 @@ func TestFlippedBitsAreHealed(t *testing.T) {
 			case <-time.After(time.Minute):
 				t.Fatal("the damage was not found")
 			}
-			if err := c.nodes[victim].Err(); !oplog.IsCorrupt(err) {
+			if err := c.nodes[victim].Err(); !state.IsCorrupt(err) {
 				t.Errorf("the node says %v", err)
 			}
 			c.stop(victim)
 		} else {
 			c.stop(victim)
-			rafttest.FlipTables(t, state)
+			rafttest.FlipTables(t, dir)
 		}
 		c.open(victim)
 		c.ready(victim)
@@ -73,7 +73,7 @@ func TestFlippedBitsAreHealed(t *testing.T) {
 				t.Fatalf("round %d: got %v, %v, want %q", round, m, err, want)
 			}
 		}
-		if l, err := filepath.Glob(state + ".corrupt-*"); err != nil || len(l) != 1 {
+		if l, err := filepath.Glob(dir + ".corrupt-*"); err != nil || len(l) != 1 {
 			t.Errorf("kept aside: %v, %v", l, err)
 		}
 		eventually(t, "it has its vote again", func() bool {

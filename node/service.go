@@ -18,6 +18,7 @@ import (
 	"github.com/cairndb/cairn/node/disk"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/seal"
+	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/raft"
 	"github.com/cairndb/cairn/wire/field"
 	"github.com/cairndb/cairn/wire/large"
@@ -29,7 +30,7 @@ type Service struct {
 	log      *slog.Logger
 	door     run
 	keys     *seal.Ring // nil: files are plain
-	state    *oplog.State
+	state    *state.State
 	index    *index.Index
 	raft     *raft.Node
 	commit   *commit.Log

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 func (s *Service) startSession(ctx context.Context, c api.Caller, q *api.StartSessionRequest) (*api.StartedSession, error) {
@@ -28,7 +29,7 @@ func (s *Service) startSession(ctx context.Context, c api.Caller, q *api.StartSe
 
 // activeSession is the one in the way of another; nil when it has ended in the meantime.
 func (s *Service) activeSession(c api.Caller, op *oplog.SessionStart) (id any) {
-	_ = s.state.Read(func(v *oplog.View) error { // a closing state knows none
+	_ = s.state.Read(func(v *state.View) error { // a closing state knows none
 		v.Sessions(c.DB, op.Namespace, op.Client, func(x oplog.Session) bool {
 			if x.Status == oplog.SessionActive {
 				id = x.ID
@@ -53,7 +54,7 @@ func (s *Service) endSession(ctx context.Context, c api.Caller, q *api.EndSessio
 func (s *Service) sessions(ctx context.Context, c api.Caller, q *api.SessionsRequest) (*api.SessionList, error) {
 	var found []oplog.Session
 	n, ns := limit(q.Limit), blank(q.Namespace)
-	err := s.state.Read(func(v *oplog.View) error {
+	err := s.state.Read(func(v *state.View) error {
 		looked := 0
 		take := func(bound int) func(oplog.Session) bool {
 			return func(x oplog.Session) bool {
@@ -95,7 +96,7 @@ func sessionOf(x *oplog.Session) api.Session {
 // sessionHistory is a session and its memories in the order they were stored, from one place on.
 func (s *Service) sessionHistory(ctx context.Context, c api.Caller, q *api.SessionHistoryRequest) (*api.SessionAndMemories, error) {
 	a, n, offset := &api.SessionAndMemories{List: []api.Memory{}}, limit(max(q.Limit, 1)), q.Offset
-	err := s.state.Read(func(v *oplog.View) error {
+	err := s.state.Read(func(v *state.View) error {
 		x, ok := v.Session(c.DB, q.ID)
 		if !ok {
 			return oplog.ErrNoSession

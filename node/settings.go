@@ -6,6 +6,7 @@ import (
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 // settings are the policies of the caller's database.
@@ -16,7 +17,7 @@ func (s *Service) settings(_ context.Context, c api.Caller, _ *api.SettingsReque
 }
 
 func (s *Service) policies(db oplog.DB) (set oplog.Settings, err error) {
-	err = s.state.Read(func(v *oplog.View) error {
+	err = s.state.Read(func(v *state.View) error {
 		set = v.Settings(db)
 		return nil
 	})

@@ -13,6 +13,7 @@ import (
 
 	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/raft"
 )
 
@@ -83,7 +84,7 @@ func FindUnapplied(cfg Config, at oplog.Index) (u Unapplied, err error) {
 		if u.Fault == nil {
 			return fmt.Errorf("record %d: %w", at, ErrApplies)
 		}
-		if !errors.Is(u.Fault, oplog.ErrUnapplied) && !errors.Is(u.Fault, oplog.ErrRecord) {
+		if !errors.Is(u.Fault, state.ErrUnapplied) && !errors.Is(u.Fault, oplog.ErrRecord) {
 			return fmt.Errorf("record %d is not what stops this node: %w", at, u.Fault) // a disk, or a damaged state
 		}
 		return nil

@@ -14,6 +14,7 @@ import (
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 const (
@@ -96,7 +97,7 @@ func (c *countingWriter) Write(p []byte) (int, error) {
 }
 
 // writeBackup streams the state as this node has it, or the log behind an index, and says where it ends. Writes go on.
-func (s *Service) writeBackup(w io.Writer, since oplog.Index) (at oplog.Point, err error) {
+func (s *Service) writeBackup(w io.Writer, since oplog.Index) (at state.Point, err error) {
 	if since == 0 {
 		snap, err := s.state.Snapshot()
 		if err != nil {
@@ -109,7 +110,7 @@ func (s *Service) writeBackup(w io.Writer, since oplog.Index) (at oplog.Point, e
 		})
 		return snap.Point(), err
 	}
-	err = s.state.Read(func(v *oplog.View) error {
+	err = s.state.Read(func(v *state.View) error {
 		at = v.Point()
 		return sealed(s.keys, w, func(w io.Writer) error { return v.WriteRange(w, since) })
 	})

@@ -5,12 +5,13 @@ import (
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 // stats are a database's counters.
 func (s *Service) stats(ctx context.Context, c api.Caller, q *api.StatsRequest) (*api.Counters, error) {
 	a := &api.Counters{}
-	err := s.state.Read(func(v *oplog.View) error {
+	err := s.state.Read(func(v *state.View) error {
 		st := v.Stats(c.DB)
 		*a = api.Counters{Active: st.Active, Consolidated: st.Consolidated, Tombstoned: st.Tombstoned, Edges: st.Edges, Entities: st.Entities, Operations: st.Operations,
 			Conflicts: st.OpenConflicts, Triggers: st.PendingTriggers}
@@ -37,7 +38,7 @@ func (s *Service) stats(ctx context.Context, c api.Caller, q *api.StatsRequest) 
 // maxCounted bounds what is counted one by one for those who want to know more.
 const maxCounted = 10_000
 
-func closedConflicts(v *oplog.View, db oplog.DB) (n int) {
+func closedConflicts(v *state.View, db oplog.DB) (n int) {
 	v.Conflicts(db, []oplog.ConflictStatus{oplog.ConflictResolved, oplog.ConflictDismissed}, func(oplog.ConflictRow) bool {
 		n++
 		return n < maxCounted
@@ -45,7 +46,7 @@ func closedConflicts(v *oplog.View, db oplog.DB) (n int) {
 	return n
 }
 
-func seenPatterns(v *oplog.View, db oplog.DB) (n int) {
+func seenPatterns(v *state.View, db oplog.DB) (n int) {
 	v.Patterns(db, func(oplog.Pattern) bool {
 		n++
 		return n < maxCounted

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/raft"
 	"github.com/cairndb/cairn/wire"
 )
@@ -22,7 +23,7 @@ type (
 // leftovers looks for them.
 func (s *Service) leftovers() api.Leftovers {
 	var purged oplog.Index
-	_ = s.state.Read(func(v *oplog.View) error { purged = v.Purged(); return nil }) // a closing state says 0
+	_ = s.state.Read(func(v *state.View) error { purged = v.Purged(); return nil }) // a closing state says 0
 	e, _ := readErased(s.cfg.Home)                                                  // the task that writes it logs what is wrong with it
 	return api.Leftovers{SetAside: setAsides(s.cfg.Home), HoldPurge: purged > e.Rewritten, OldKeys: s.rotation.parts()}
 }
@@ -72,7 +73,7 @@ func (s *Service) Status(ctx context.Context) Status {
 		AcceptsWrites: s.commit.Leads(), Addr: s.raft.Advertised(), Wire: s.cfg.Addresses.AdvertiseWire, HTTP: s.cfg.Addresses.AdvertiseHTTP,
 		Applied: me.Applied, Commit: rs.CommitIndex, Lag: s.lacks(), SumIndex: me.SumIndex, Sum: me.Sum, ClockOffset: me.Offset, ClockOff: me.Off, Version: me.Version, UptimeSecs: me.UptimeSecs, Peers: []PeerStatus{}}
 	infos := map[uint32]oplog.NodeInfo{}
-	_ = s.state.Read(func(v *oplog.View) error { // a closing state leaves the addresses empty
+	_ = s.state.Read(func(v *state.View) error { // a closing state leaves the addresses empty
 		st.Cluster = v.Cluster()
 		for _, i := range v.Nodes() {
 			infos[i.ID] = i
@@ -195,7 +196,7 @@ func (s *Service) leaderInfo() (info oplog.NodeInfo, ok bool) {
 		return info, false
 	}
 	info.ID = id
-	_ = s.state.Read(func(v *oplog.View) error {
+	_ = s.state.Read(func(v *state.View) error {
 		for _, i := range v.Nodes() {
 			if i.ID == id {
 				info = i

@@ -8,6 +8,7 @@ import (
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/mind"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 // prepared is the request with its defaults, within its bounds.
@@ -90,7 +91,7 @@ const (
 func (t *thinker) gather(ctx context.Context) error {
 	db := t.c.DB
 	var from oplog.Seq
-	err := t.s.state.Read(func(v *oplog.View) error {
+	err := t.s.state.Read(func(v *state.View) error {
 		if _, ok := v.Database(db); !ok {
 			return oplog.ErrNoDatabase
 		}
@@ -109,7 +110,7 @@ func (t *thinker) gather(ctx context.Context) error {
 	t.snap.Rest = t.s.pace(ctx)
 	for from = from + 1; ; {
 		more := false
-		if err := t.s.state.Read(func(v *oplog.View) error {
+		if err := t.s.state.Read(func(v *state.View) error {
 			looked := 0
 			v.Memories(db, from, func(m *oplog.Memory) bool {
 				if looked++; looked > thinkSlice {
@@ -135,7 +136,7 @@ func (t *thinker) gather(ctx context.Context) error {
 	return t.gatherClaims(ctx)
 }
 
-func (t *thinker) take(v *oplog.View, m *oplog.Memory) {
+func (t *thinker) take(v *state.View, m *oplog.Memory) {
 	if m.Status != oplog.Active {
 		return
 	}
@@ -147,7 +148,7 @@ func (t *thinker) take(v *oplog.View, m *oplog.Memory) {
 }
 
 // gatherSmall reads what is small beside the memories.
-func (t *thinker) gatherSmall(v *oplog.View) {
+func (t *thinker) gatherSmall(v *state.View) {
 	db, looked := t.c.DB, 0
 	v.Conflicts(db, nil, func(c oplog.ConflictRow) bool {
 		switch {
@@ -186,7 +187,7 @@ func (t *thinker) gatherEdges(ctx context.Context) error {
 	for from, more := "", true; more; {
 		more = false
 		t.snap.Rest()
-		if err := t.s.state.Read(func(v *oplog.View) error {
+		if err := t.s.state.Read(func(v *state.View) error {
 			looked := 0
 			v.EdgesBehind(t.c.DB, from, func(e oplog.Edge) bool {
 				if looked++; looked > thinkSlice {
@@ -209,7 +210,7 @@ func (t *thinker) gatherClaims(ctx context.Context) error {
 	for from, more := "", true; more; {
 		more = false
 		t.snap.Rest()
-		if err := t.s.state.Read(func(v *oplog.View) error {
+		if err := t.s.state.Read(func(v *state.View) error {
 			looked := 0
 			v.ClaimsBehind(t.c.DB, from, func(c oplog.StoredClaim) bool {
 				if looked++; looked > thinkSlice {

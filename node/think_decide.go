@@ -10,6 +10,7 @@ import (
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/mind"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 // decide fills in the round's entry from the snapshot, in the order in which Apply takes its parts.
@@ -52,7 +53,7 @@ func (t *thinker) aliases() {
 			return c
 		}
 		c := name
-		if err := t.s.state.Read(func(v *oplog.View) error {
+		if err := t.s.state.Read(func(v *state.View) error {
 			c = v.Canonical(t.c.DB, namespace, name)
 			return nil
 		}); err != nil {
@@ -71,7 +72,7 @@ func (t *thinker) conflicts(ctx context.Context, taken map[string]bool) error {
 	}
 	more, bounds := mind.Statements(&t.snap)
 	t.op.Bounds = bounds
-	return t.s.state.Read(func(v *oplog.View) error {
+	return t.s.state.Read(func(v *state.View) error {
 		for _, c := range append(found, more...) {
 			taken[c.A], taken[c.B] = true, true
 			if v.HadConflict(t.c.DB, c.A, c.B) || len(t.op.Conflicts) == mind.MaxConflicts {
@@ -112,7 +113,7 @@ func (t *thinker) merges(ctx context.Context, taken map[string]bool) error {
 
 // merge makes the memory that stands for a cluster, from the sources as they are now.
 func (t *thinker) merge(cluster []int) error {
-	return t.s.state.Read(func(v *oplog.View) error {
+	return t.s.state.Read(func(v *state.View) error {
 		m := oplog.Merge{}
 		var sources []*oplog.Memory
 		var vectors [][]float32
@@ -216,7 +217,7 @@ func (t *thinker) triggers(ctx context.Context) error {
 		found = append(found, t.snap.Trigger("weights_updated", .3, "recall has learned from feedback", ""))
 	}
 	mind.SortTriggers(found)
-	return t.s.state.Read(func(v *oplog.View) error {
+	return t.s.state.Read(func(v *state.View) error {
 		for _, x := range found {
 			if last, ok := v.CoolTrigger(t.c.DB, x.Cooldown); ok && last.Status <= oplog.TriggerDelivered && x.Created < last.Created+last.CoolFor &&
 				!slices.Contains(t.op.Expired, last.ID) {

@@ -9,6 +9,7 @@ import (
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/wire/field"
 )
 
@@ -36,7 +37,7 @@ func (s *Service) staleMemories(ctx context.Context, c api.Caller, q *api.StaleR
 	}
 	var rows []*oplog.Memory
 	cutoff := oplog.At(s.now()) - silent
-	err = s.state.Read(func(v *oplog.View) error {
+	err = s.state.Read(func(v *state.View) error {
 		looked := 0
 		// What was not looked at for that long is that old: the oldest are looked at first, a bounded number of them.
 		v.Between(c.DB, 0, cutoff, func(m *oplog.Memory) bool {
@@ -66,7 +67,7 @@ func (s *Service) upcoming(ctx context.Context, c api.Caller, q *api.UpcomingReq
 	}
 	var rows []*oplog.Memory
 	now, n := oplog.At(s.now()), limit(q.Limit)
-	err = s.state.Read(func(v *oplog.View) error {
+	err = s.state.Read(func(v *state.View) error {
 		looked := 0
 		v.Due(c.DB, now, now+ahead, func(m *oplog.Memory) bool {
 			if m.Status == oplog.Active && (q.Namespace == "" || q.Namespace == m.Namespace) {
@@ -90,7 +91,7 @@ func (s *Service) chronology(ctx context.Context, c api.Caller, q *api.Chronolog
 		to = oplog.At(q.To.Time)
 	}
 	var rows []*oplog.Memory
-	err := s.state.Read(func(v *oplog.View) error {
+	err := s.state.Read(func(v *state.View) error {
 		looked := 0
 		look := func(m *oplog.Memory) bool {
 			if m.Status != oplog.Tombstoned && m.Created >= from && m.Created < to && (q.Namespace == "" || q.Namespace == m.Namespace) && (q.Type == "" || q.Type == m.Type) {
@@ -115,7 +116,7 @@ func (s *Service) chronology(ctx context.Context, c api.Caller, q *api.Chronolog
 // timeline is what was stored shortly before and after a memory in its namespace, oldest first.
 func (s *Service) timeline(_ context.Context, c api.Caller, q *api.TimelineRequest) (*api.MemoryList, error) {
 	list := &api.MemoryList{}
-	return list, s.state.Read(func(v *oplog.View) error {
+	return list, s.state.Read(func(v *state.View) error {
 		m, ok := v.Memory(c.DB, q.RID)
 		if !ok {
 			return oplog.ErrNoMemory
@@ -127,7 +128,7 @@ func (s *Service) timeline(_ context.Context, c api.Caller, q *api.TimelineReque
 
 func (s *Service) entities(_ context.Context, c api.Caller, q *api.EntitiesRequest) (*api.EntityList, error) {
 	list, most := &api.EntityList{Entities: []api.Entity{}}, min(max(q.Limit, 1), 1000)
-	return list, s.state.Read(func(v *oplog.View) error {
+	return list, s.state.Read(func(v *state.View) error {
 		v.Entities(c.DB, func(e oplog.Entity) bool {
 			list.Entities = append(list.Entities, api.Entity{Name: e.Name, Type: e.Type, Mentions: uint64(e.Mentions), Last: e.Last.Seconds()})
 			return len(list.Entities) < most

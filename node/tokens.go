@@ -10,6 +10,7 @@ import (
 	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 // whoAmI is what the caller may do, and where.
@@ -48,7 +49,7 @@ func (s *Service) createToken(ctx context.Context, c api.Caller, q *api.CreateTo
 // databaseOf is the database that a token is asked for, by number or name. One that the caller may not reach is not found.
 func (s *Service) databaseOf(c api.Caller, q *api.CreateTokenRequest) (d oplog.Database, err error) {
 	name := cmp.Or(q.Database, "default")
-	err = s.state.Read(func(v *oplog.View) error {
+	err = s.state.Read(func(v *state.View) error {
 		ok, absent := false, oplog.Errorf(oplog.NotFound, "database not found")
 		if q.DatabaseID > 0 {
 			d, ok = v.Database(oplog.DB(q.DatabaseID))
@@ -96,7 +97,7 @@ func (s *Service) tokenNamed(c api.Caller, name string) (found oplog.Token, err 
 	if name == "" {
 		return found, oplog.Errorf(oplog.Invalid, "missing 'token'")
 	}
-	err = s.state.Read(func(v *oplog.View) error {
+	err = s.state.Read(func(v *state.View) error {
 		for _, hash := range []string{access.HashToken(name), name} {
 			if t, ok := v.Token(hash); ok && administers(c, t) {
 				found = t
@@ -129,7 +130,7 @@ func administers(c api.Caller, t oplog.Token) bool {
 // follow.
 func (s *Service) tokens(_ context.Context, c api.Caller, _ *api.TokensRequest) (*api.TokenList, error) {
 	list := &api.TokenList{Tokens: []api.Token{}}
-	return list, s.state.Read(func(v *oplog.View) error {
+	return list, s.state.Read(func(v *state.View) error {
 		limits, names := v.Limits(), map[oplog.DB]string{}
 		for _, d := range v.Databases() {
 			names[d.ID] = d.Name

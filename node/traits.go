@@ -8,12 +8,13 @@ import (
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 // personality is four traits, by name.
 func (s *Service) personality(ctx context.Context, c api.Caller, _ *api.PersonalityRequest) (*api.TraitList, error) {
 	a := &api.TraitList{}
-	return a, s.state.Read(func(v *oplog.View) error {
+	return a, s.state.Read(func(v *state.View) error {
 		p := v.Personality(c.DB)
 		a.Traits = []api.Trait{{Name: "attentiveness", Score: p.Attentiveness}, {Name: "depth", Score: p.Depth}, {Name: "energy", Score: p.Energy}, {Name: "warmth", Score: p.Warmth}}
 		return nil
@@ -23,7 +24,7 @@ func (s *Service) personality(ctx context.Context, c api.Caller, _ *api.Personal
 // patterns lists what rounds of cognition have seen, the most certain first.
 func (s *Service) patterns(ctx context.Context, c api.Caller, q *api.PatternsRequest) (*api.PatternList, error) {
 	var rows []oplog.Pattern
-	err := s.state.Read(func(v *oplog.View) error {
+	err := s.state.Read(func(v *state.View) error {
 		v.Patterns(c.DB, func(p oplog.Pattern) bool {
 			if q.Type == "" || q.Type == p.Type {
 				rows = append(rows, p)

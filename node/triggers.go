@@ -6,6 +6,7 @@ import (
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 func (s *Service) triggers(ctx context.Context, c api.Caller, q *api.TriggersRequest) (*api.TriggerList, error) {
@@ -32,7 +33,7 @@ func triggersOf(rows []oplog.TriggerRow) []api.Trigger {
 // findTriggers finds triggers of a status, or of all, the newest first within each.
 func (s *Service) findTriggers(ctx context.Context, c api.Caller, status string, f api.TriggerFilter) (rows []oplog.TriggerRow, err error) {
 	n := limit(f.Limit)
-	err = s.state.Read(func(v *oplog.View) error {
+	err = s.state.Read(func(v *state.View) error {
 		for st := oplog.TriggerPending; st <= oplog.TriggerExpired; st++ {
 			if status != "all" && status != st.String() {
 				continue

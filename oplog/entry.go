@@ -2,7 +2,9 @@ package oplog
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"sync"
@@ -96,11 +98,10 @@ func DecodeEntry(body []byte) (e Entry, err error) {
 		if err != nil {
 			return e, fmt.Errorf("%w: operation %d: %w", ErrRecord, i, err)
 		}
-		known, ok := kinds[OpKind(k)]
-		if !ok {
+		op := OpKind(k).New()
+		if op == nil {
 			return e, fmt.Errorf("%w: operation kind %d is from a newer version", ErrRecord, k)
 		}
-		op := known.make()
 		if err := dec.Decode(op); err != nil {
 			return e, fmt.Errorf("%w: %s: %w", ErrRecord, OpKind(k), err)
 		}
@@ -197,6 +198,14 @@ func DecodeRecord(rec []byte) (h HLC, bodies [][]byte, err error) {
 	return h, bodies, nil
 }
 
+// RecordTime is the time a record says in its head.
+func RecordTime(rec []byte) (h HLC, ok bool) {
+	if len(rec) >= headLen {
+		copy(h[:], rec[2:])
+	}
+	return h, len(rec) >= headLen
+}
+
 // RecordSize is how many bytes a log record has when it is taken apart, as its head says: what memory a batch will need can be told
 // before it is read.
 func RecordSize(rec []byte) int {
@@ -226,3 +235,15 @@ func takeUvarint(b []byte) (uint64, []byte, error) {
 	}
 	return v, b[n:], nil
 }
+
+// ForwardKey begins the keys that nodes make for entries they forward: they are no client's and say nothing.
+const ForwardKey = "forward/"
+
+// A Digest is the SHA-256 of a record's bytes. It names the record that is to be skipped: an index alone would name another
+// record in a log that was begun anew.
+type Digest [sha256.Size]byte
+
+// DigestOf is the digest of a record.
+func DigestOf(data []byte) Digest { return sha256.Sum256(data) }
+
+func (d Digest) String() string { return hex.EncodeToString(d[:]) }

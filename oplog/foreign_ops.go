@@ -20,37 +20,3 @@ var foreignFamily = family{
 
 // Kind implements Op.
 func (*Foreign) Kind() OpKind { return KindForeign }
-
-func (op *Foreign) apply(a *applying) (Result, *Error) {
-	if _, err := a.database(); err != nil {
-		return Result{}, err
-	}
-	if op.OpID == "" {
-		return Result{}, Errorf(Invalid, "a pushed operation needs an op_id")
-	}
-	if a.get(tForeign, a.db, []byte(op.OpID)) != nil {
-		return Result{ID: op.OpID}, nil
-	}
-	a.put(tForeign, a.db, []byte(op.OpID), nil)
-	var effect Op
-	switch {
-	case op.Stored != nil:
-		if a.get(tRID, a.db, []byte(op.Stored.RID)) != nil {
-			return Result{ID: op.OpID, Changed: true}, nil // insert if absent
-		}
-		effect = op.Stored
-	case op.Forgot != nil:
-		effect = op.Forgot
-	case op.Related != nil:
-		if a.get(tEdge, a.db, []byte(op.Related.ID)) != nil {
-			return Result{ID: op.OpID, Changed: true}, nil // a stranger's id that is taken here
-		}
-		effect = op.Related
-	default:
-		return Result{ID: op.OpID, Changed: true}, nil
-	}
-	if _, err := effect.apply(a); err != nil {
-		return Result{}, err
-	}
-	return Result{ID: op.OpID, Changed: true}, nil
-}

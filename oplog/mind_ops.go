@@ -1,5 +1,17 @@
 package oplog
 
+// The strategies of Resolve.
+const (
+	KeepA    = "keep_a"
+	KeepB    = "keep_b"
+	KeepBoth = "keep_both"
+	MergeAB  = "merge"
+	Dismiss  = "dismiss"
+)
+
+// ErrNoConflict says that a conflict's id is not known.
+var ErrNoConflict = &Error{Kind: NotFound, Text: "no such conflict"}
+
 // Cognition is what THINK decided on a snapshot. Every part carries what it relied on; a part whose grounds are
 // gone by the time it is applied is dropped, the same on every replica, and the others stand.
 type Cognition struct {
@@ -110,117 +122,5 @@ func (*SetSettings) Kind() OpKind { return KindSetSettings }
 // Kind implements Op.
 func (*Purge) Kind() OpKind { return KindPurge }
 
-// apply takes the parts in a fixed order: what a part frees or takes, the later ones see.
-func (op *Cognition) apply(a *applying) (Result, *Error) {
-	if _, err := a.database(); err != nil {
-		return Result{}, err
-	}
-	t := &Thought{}
-	var rows []string
-	for _, id := range op.Expired {
-		if a.moveTrigger(id, TriggerExpired, op.At) {
-			t.Expired++
-		}
-	}
-	for i := range op.Conflicts {
-		if a.openConflict(op.Conflicts[i]) {
-			t.Conflicts++
-		}
-	}
-	for _, b := range op.Bounds {
-		a.boundClaim(b, op.At)
-	}
-	for i := range op.Merges {
-		done, err := a.merge(&op.Merges[i], op.At)
-		if err != nil {
-			return Result{}, err
-		}
-		if done {
-			t.Merged++
-			rows = append(rows, op.Merges[i].Into.RID)
-			for _, g := range op.Merges[i].Sources {
-				rows = append(rows, g.RID)
-			}
-		}
-	}
-	for _, r := range op.Retier {
-		if a.retier(r, op.At) {
-			t.Retiered++
-			rows = append(rows, r.RID)
-		}
-	}
-	for _, g := range op.Outdated {
-		if m, ok := a.stands(g); ok {
-			a.forget(m, op.At)
-			t.Forgotten++
-			rows = append(rows, g.RID)
-		}
-	}
-	for _, tr := range op.Triggers {
-		if a.addTrigger(tr) {
-			t.Triggers = append(t.Triggers, tr.ID)
-		}
-	}
-	for _, p := range op.Patterns {
-		if a.seePattern(p) {
-			t.PatternsNew++
-		} else {
-			t.PatternsUpdated++
-		}
-	}
-	a.learn(op, t)
-	return Result{Thought: t, Rows: rows, Changed: true}, nil
-}
-
-// learn keeps what a round says of the mind as a whole.
-func (a *applying) learn(op *Cognition, t *Thought) {
-	if op.Personality != nil {
-		write(a.txn, tMind, a.db, mindPersonality, op.Personality)
-		t.Personality = true
-	}
-	if w := op.Weights; w != nil {
-		old, _ := read[Weights](a.txn, tMind, a.db, mindWeights)
-		if w.Generation == old.Generation+1 { // learned from the weights that still stand
-			write(a.txn, tMind, a.db, mindWeights, w)
-			t.Weights = true
-		}
-	}
-	m, _ := read[Mind](a.txn, tMind, a.db, mindSelf)
-	if op.Cursor != 0 {
-		m.Cursor = op.Cursor
-	}
-	if op.Last {
-		m.LastThink, m.Base = max(m.LastThink, op.At), max(m.Base, op.Base)
-	}
-	write(a.txn, tMind, a.db, mindSelf, &m)
-}
-
-func (op *SetSettings) apply(a *applying) (Result, *Error) {
-	if _, err := a.database(); err != nil {
-		return Result{}, err
-	}
-	write(a.txn, tMind, a.db, mindSettings, &op.Settings)
-	return Result{Changed: true}, nil
-}
-
-// keepFeedback is how many judgements a database keeps, the newest.
-const keepFeedback = 2000
-
-func (op *Feedback) apply(a *applying) (Result, *Error) {
-	if _, err := a.database(); err != nil {
-		return Result{}, err
-	}
-	next := uint64(1)
-	a.scanBack(tFeedback, a.db, nil, func(k, _ []byte) bool {
-		next = beUint64(k) + 1
-		return false
-	})
-	for i := range op.Judgements {
-		write(a.txn, tFeedback, a.db, be64(next), &op.Judgements[i])
-		if next > keepFeedback {
-			a.del(tFeedback, a.db, be64(next-keepFeedback))
-		}
-		next++
-	}
-	return Result{Num: uint64(len(op.Judgements)), Changed: len(op.Judgements) > 0}, nil
-}
+// ErrNoTrigger says that a trigger's id is not known.
+var ErrNoTrigger = &Error{Kind: NotFound, Text: "no such trigger"}

@@ -109,9 +109,6 @@ type Personality struct {
 	Updated       Time    `msgpack:"at"`
 }
 
-// NeutralPersonality is that of a database nobody has thought about.
-var neutralPersonality = Personality{Attentiveness: .5, Depth: .5, Energy: .5, Warmth: .5}
-
 // Weights are how a database's recall weighs its signals, once it has learned from feedback.
 type Weights struct {
 	Sim          float64 `msgpack:"s"`

@@ -54,9 +54,6 @@ const (
 type Op interface {
 	// Kind is the operation's number.
 	Kind() OpKind
-	// apply makes the change inside an entry. A refusal is an *Error and leaves no trace: what the
-	// entry had written so far is undone.
-	apply(*applying) (Result, *Error)
 }
 
 // family lists the operations of one subject; it stands beside them.
@@ -104,4 +101,13 @@ type SessionSummary struct {
 	Memories uint64   `msgpack:"m"`
 	Valence  float64  `msgpack:"v,omitempty"` // mean over the session's memories
 	Topics   []string `msgpack:"t,omitempty"`
+}
+
+// New makes an empty operation of a kind; nil for one that this version does not read.
+func (k OpKind) New() Op {
+	known, ok := kinds[k]
+	if !ok {
+		return nil
+	}
+	return known.make()
 }

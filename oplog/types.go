@@ -5,6 +5,15 @@ import (
 	"math"
 )
 
+// TierOf is the tier a memory counts for: longterm unless it names another.
+func TierOf(tier string) string {
+	switch tier {
+	case "working", "episodic":
+		return tier
+	}
+	return "longterm"
+}
+
 // Status is where a memory is in its life.
 type Status uint8
 

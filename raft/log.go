@@ -10,7 +10,7 @@ import (
 
 	hraft "github.com/hashicorp/raft"
 
-	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/raft/logstore"
 	"github.com/cairndb/cairn/raft/recovery"
 )
@@ -103,7 +103,7 @@ func (n *Node) openStore(path string, covered uint64) (err error) {
 		}
 	}
 	if errors.Is(err, logstore.ErrLocked) {
-		err = oplog.ErrHeld
+		err = state.ErrHeld
 	}
 	if err != nil {
 		err = fmt.Errorf("raft log %s: %w", path, errors.Join(err, n.closeStore()))

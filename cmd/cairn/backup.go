@@ -19,7 +19,7 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/cmd/cairn/config"
 	"github.com/cairndb/cairn/oplog"
-	"github.com/cairndb/cairn/oplog/archive"
+	"github.com/cairndb/cairn/oplog/snapshot/archive"
 )
 
 func (a *app) backup() *cobra.Command {

@@ -21,6 +21,7 @@ import (
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/seal"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 // logging is the flags of the commands that run a node.
@@ -150,9 +151,9 @@ func openAdvice(err error) string {
 	switch {
 	case node.LossOf(err):
 		return "restore a backup that reaches farther into an empty home (`cairn restore`); or `cairn recover --accept-loss` goes on without them. Nothing was removed"
-	case errors.Is(err, oplog.ErrHeld), errors.Is(err, syscall.EADDRINUSE):
+	case errors.Is(err, state.ErrHeld), errors.Is(err, syscall.EADDRINUSE):
 		return "is another node running in this home or on these ports? dev has --home and --port-base, and a configuration its own, to choose others"
-	case errors.Is(err, oplog.ErrUnapplied), errors.Is(err, oplog.ErrRecord):
+	case errors.Is(err, state.ErrUnapplied), errors.Is(err, oplog.ErrRecord):
 		return "a newer version may apply it; when every node stops here, `cairn recover --skip-record N` has all of them pass over the record"
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		return "make room on the disk of the home; `cairn doctor` names what may be removed there, and deploy/runbooks/disk-full.md what must stay"

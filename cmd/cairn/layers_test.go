@@ -26,6 +26,11 @@ var rooms = map[string][]string{
 
 // inner says which packages of its own room a package may import, where that is bounded.
 var inner = map[string][]string{
+	"oplog":          {},
+	"oplog/seal":     {"oplog/steady"},
+	"oplog/store":    {"oplog/seal"},
+	"oplog/snapshot": {"oplog"},
+	"oplog/state":    {"oplog", "oplog/seal", "oplog/snapshot", "oplog/store"},
 	"node/api":       {},
 	"node/disk":      {},
 	"node/access":    {"node/api"},

@@ -14,7 +14,7 @@ import (
 
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 	"github.com/cairndb/cairn/cmd/cairn/config"
-	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/oplog/store/storetest"
 )
 
@@ -41,7 +41,7 @@ func findMarked(t *testing.T, dir string) (found []string) {
 func unpacked(t *testing.T, path string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "state")
-	st, err := oplog.Open(dir, oplog.Options{NoSync: true})
+	st, err := state.Open(dir, state.Options{NoSync: true})
 	if err != nil {
 		t.Fatal(err)
 	}

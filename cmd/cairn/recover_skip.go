@@ -8,6 +8,7 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/config"
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/raft"
 )
 
@@ -18,7 +19,7 @@ func (a *app) skipRecord(path, home string, at oplog.Index, digest string) error
 	}
 	u, err := node.FindUnapplied(cfg, at)
 	switch {
-	case errors.Is(err, oplog.ErrHeld):
+	case errors.Is(err, state.ErrHeld):
 		return cli.Hint(err, "the node is running: it does not stop at this record, or has not yet; stop it first")
 	case errors.Is(err, node.ErrApplies):
 		return cli.Hint(err, "nothing is to be skipped: start the node")

@@ -17,6 +17,8 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/config"
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/snapshot"
+	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/raft"
 	"github.com/cairndb/cairn/wire"
 )
@@ -57,16 +59,16 @@ func poison(t *testing.T, nodes []*cairntest.Node) (index uint64) {
 			peers = append(peers, x.Addr)
 		}
 		var cluster string
-		st, err := oplog.Open(filepath.Join(cfg.Home, "state"), oplog.Options{})
+		st, err := state.Open(filepath.Join(cfg.Home, "state"), state.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := errors.Join(st.Read(func(v *oplog.View) error { cluster = v.Cluster(); return nil }), st.Close()); err != nil {
+		if err := errors.Join(st.Read(func(v *state.View) error { cluster = v.Cluster(); return nil }), st.Close()); err != nil {
 			t.Fatal(err)
 		}
 		sm := &deaf{uint64(files.State.Index), uint64(files.State.Term)}
 		hello := func() wire.RaftHello {
-			return wire.RaftHello{ClusterID: cluster, EntryMin: oplog.RecordVersion, EntryMax: oplog.RecordVersion, StateMin: oplog.SnapshotMin, StateMax: oplog.SnapshotMax, Reads: oplog.Reads()}
+			return wire.RaftHello{ClusterID: cluster, EntryMin: oplog.RecordVersion, EntryMax: oplog.RecordVersion, StateMin: snapshot.Min, StateMax: snapshot.Max, Reads: oplog.Reads()}
 		}
 		if members[i], err = raft.Open(t.Context(), raft.Config{NodeID: cfg.Member.NodeID, Dir: filepath.Join(cfg.Home, "raft"), Addr: cfg.Addresses.Cluster, Advertise: cfg.Addresses.Advertise, Secret: cfg.Member.Secret,
 			Role: cfg.Member.Role, Peers: peers, Heartbeat: cfg.Raft.Heartbeat, Election: cfg.Raft.Election, Hello: hello, Handler: sm}, sm); err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/cmd/cairn/config"
 	"github.com/cairndb/cairn/node"
-	"github.com/cairndb/cairn/oplog/archive"
+	"github.com/cairndb/cairn/oplog/snapshot/archive"
 )
 
 // restoreRun is one run of the command.

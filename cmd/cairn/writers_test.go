@@ -15,8 +15,8 @@ var makesFiles = regexp.MustCompile(`os\.(Create|CreateTemp|WriteFile)\(|os\.O_C
 // writers are the files of this code that make files, and why an encrypted node is none the worse for it: they seal what
 // they write, or write nothing that somebody said, or write where somebody else told them to.
 var writers = map[string]string{
-	"oplog/hold.go":                       "a lock",
-	"oplog/archive/archive.go":            "what the node writes: sealed backups",
+	"oplog/state/lock.go":                 "a lock",
+	"oplog/snapshot/archive/archive.go":   "what the node writes: sealed backups",
 	"oplog/seal/ring.go":                  "wrapped keys",
 	"oplog/seal/rewrite.go":               "sealed",
 	"raft/logstore/fs.go":                 "sealed",

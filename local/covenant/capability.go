@@ -14,6 +14,7 @@ import (
 	"github.com/cairndb/cairn/local/covenant/canon"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 // Capability is a right of a subject to an action, given by the operator's signature.
@@ -82,7 +83,7 @@ func (s *Server) holds(g oplog.StoredGrant, at uint64) bool {
 
 // namer finds the names of keys.
 type namer struct {
-	v  *oplog.View
+	v  *state.View
 	db oplog.DB
 }
 
@@ -102,7 +103,7 @@ func recentCapabilities(f *fields) action {
 	limit := f.count("limit", 10)
 	return func(ctx context.Context, s *session) any {
 		out := capabilitiesFrame{"capabilities", []signedCapability{}}
-		err := s.srv.cfg.Memory.View(ctx, func(v *oplog.View, db oplog.DB) error {
+		err := s.srv.cfg.Memory.View(ctx, func(v *state.View, db oplog.DB) error {
 			subject := s.peer.Pubkey
 			if s.isOperator() {
 				subject = "" // it granted them all
@@ -236,7 +237,7 @@ func revokeCapability(f *fields) action {
 }
 
 func (s *Server) actionOf(ctx context.Context, sig string) (name string) {
-	_ = s.cfg.Memory.View(ctx, func(v *oplog.View, db oplog.DB) error { // a row without it is a row
+	_ = s.cfg.Memory.View(ctx, func(v *state.View, db oplog.DB) error { // a row without it is a row
 		g, _ := v.Grant(db, sig)
 		name = g.Action
 		return nil

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 // A gate is what a request needs: any one of some capabilities, with a scope that allows it.
@@ -52,7 +53,7 @@ func (s *session) scopes(ctx context.Context, g gate) (passed []scope, refusal a
 // capabilities are the live ones of a subject for any of some actions.
 func (s *session) capabilities(ctx context.Context, subject string, actions []string) (held []oplog.StoredGrant, err error) {
 	at := now()
-	err = s.srv.cfg.Memory.View(ctx, func(v *oplog.View, db oplog.DB) error {
+	err = s.srv.cfg.Memory.View(ctx, func(v *state.View, db oplog.DB) error {
 		for _, a := range actions {
 			v.GrantsFor(db, subject, a, func(g oplog.StoredGrant) bool {
 				if s.srv.holds(g, at) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 // Record is a memory as this protocol shows it. All keys are always there.
@@ -175,7 +176,7 @@ const (
 // next gives some more records; none at the end.
 func (w *walk) next(ctx context.Context) (page []Record, err error) {
 	for len(page) == 0 && !w.done && w.left > 0 && err == nil {
-		err = w.s.srv.cfg.Memory.View(ctx, func(v *oplog.View, db oplog.DB) error {
+		err = w.s.srv.cfg.Memory.View(ctx, func(v *state.View, db oplog.DB) error {
 			page = w.read(namer{v, db})
 			return nil
 		})

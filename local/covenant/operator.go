@@ -9,6 +9,7 @@ import (
 	"github.com/cairndb/cairn/local/covenant/b58"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 // bootstrap is what a new operator may do from the first request on.
@@ -69,7 +70,7 @@ func (s *Server) resolveOnce() error {
 func keyText(k ed25519.PrivateKey) string { return b58.Encode(k.Public().(ed25519.PublicKey)) }
 
 func (s *Server) findOperator() (found *oplog.Identity, err error) {
-	err = s.cfg.Memory.View(s.ctx, func(v *oplog.View, db oplog.DB) error {
+	err = s.cfg.Memory.View(s.ctx, func(v *state.View, db oplog.DB) error {
 		if id, ok := v.Operator(db); ok {
 			found = &id
 		}
@@ -109,7 +110,7 @@ func (s *Server) auditBootstrap() error {
 		return nil
 	}
 	var first []oplog.StoredGrant
-	err := s.cfg.Memory.View(s.ctx, func(v *oplog.View, db oplog.DB) error {
+	err := s.cfg.Memory.View(s.ctx, func(v *state.View, db oplog.DB) error {
 		v.Grants(db, s.operator.Pubkey, func(g oplog.StoredGrant) bool {
 			if g.First && g.Node == s.cfg.Node {
 				first = append(first, g)

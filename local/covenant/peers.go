@@ -12,6 +12,7 @@ import (
 	"github.com/cairndb/cairn/local/covenant/b58"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 type enrolledFrame struct {
@@ -45,7 +46,7 @@ func enrollPeer(f *fields) action {
 
 func (s *session) enroll(ctx context.Context, display string, actions []string) any {
 	taken := false
-	err := s.srv.cfg.Memory.View(ctx, func(v *oplog.View, db oplog.DB) error {
+	err := s.srv.cfg.Memory.View(ctx, func(v *state.View, db oplog.DB) error {
 		v.Identities(db, func(id oplog.Identity) bool { taken = taken || id.Display == display; return true })
 		return nil
 	})

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 // Receipt is what a memory cost, as this protocol shows it. There is no chain behind it: what speaks of one is null.
@@ -40,7 +41,7 @@ func recentReceipts(f *fields) action {
 			return refusal
 		}
 		out := receiptsFrame{"receipts", []Receipt{}}
-		err := s.srv.cfg.Memory.View(ctx, func(v *oplog.View, db oplog.DB) error {
+		err := s.srv.cfg.Memory.View(ctx, func(v *state.View, db oplog.DB) error {
 			v.Receipts(db, s.peer.Pubkey, func(r oplog.Receipt) bool {
 				if uint64(len(out.Receipts)) >= min(limit, maxReceipts) || since != nil && toMillis(r.At) < *since {
 					return false

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 // A scored record is one that a question found, with a score from 0 to 1.
@@ -34,7 +35,7 @@ func (s *session) search(ctx context.Context, question, tier string, scopes []sc
 	// What the session is not shown does not count as brought to mind.
 	pick := func(hits []api.Hit) []api.Hit {
 		shown := map[*oplog.Memory]api.Hit{}
-		failed = s.srv.cfg.Memory.View(ctx, func(v *oplog.View, db oplog.DB) error {
+		failed = s.srv.cfg.Memory.View(ctx, func(v *state.View, db oplog.DB) error {
 			for _, h := range hits {
 				r := scored{Record: s.srv.show(namer{v, db}, h.Memory), memory: h.Memory}
 				r.score = likeness(h, r.Text, question)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cairndb/cairn/local/covenant/audit"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 type verifyFrame struct {
@@ -78,7 +79,7 @@ func (c *census) collect(ctx context.Context) error {
 	if err := c.rows(); err != nil {
 		return err
 	}
-	return c.srv.cfg.Memory.View(ctx, func(v *oplog.View, db oplog.DB) error {
+	return c.srv.cfg.Memory.View(ctx, func(v *state.View, db oplog.DB) error {
 		for _, id := range c.intents {
 			if _, ok := v.Memory(db, id); !ok && !c.pending[id] {
 				c.homeless = append(c.homeless, id)
@@ -90,7 +91,7 @@ func (c *census) collect(ctx context.Context) error {
 
 // state reads the newest receipts, and by them the newest memories: every memory of this protocol has one. Memories
 // without are found by their own time.
-func (c *census) state(v *oplog.View, db oplog.DB) error {
+func (c *census) state(v *state.View, db oplog.DB) error {
 	c.receiptOf, c.noMemory = map[string][]oplog.Receipt{}, map[string]bool{}
 	v.Receipts(db, "", func(r oplog.Receipt) bool {
 		c.receiptsN = append(c.receiptsN, r)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 // Tally is what a backfill or an import has come to.
@@ -291,7 +292,7 @@ func (b *batch) flush(ctx context.Context) error {
 // fresh are the batch's observations that no event has, each once.
 func (b *batch) fresh(ctx context.Context) (fresh []*observation, err error) {
 	seen := map[string]bool{}
-	err = b.c.s.cfg.Memory.View(ctx, func(v *oplog.View, db oplog.DB) error {
+	err = b.c.s.cfg.Memory.View(ctx, func(v *state.View, db oplog.DB) error {
 		for _, o := range b.obs {
 			if key := o.session + "\x00" + string(o.hash); !seen[key] && v.EventWith(db, b.c.ns, o.session, o.hash) == 0 {
 				seen[key] = true

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 // project makes the transcript directory of a workspace under one of its spellings.
@@ -95,7 +96,7 @@ func TestBackfill(t *testing.T) {
 	if got := tally(d.ask(`{"kind":"backfill"}`)); got != "scanned=2 captured=0 skipped=6 duplicate=6 broken=2 errors=1" {
 		t.Errorf("again: %s", got)
 	}
-	d.store.state.Read(func(v *oplog.View) error {
+	d.store.state.Read(func(v *state.View) error {
 		e, _ := v.Event(1, 1)
 		if e.Session != "one" || e.At != 1_700_000_001_000_000 || e.Source != "replay" || strings.Contains(string(e.Payload), "hunter2") {
 			t.Errorf("%+v %s", e, e.Payload)
@@ -164,7 +165,7 @@ func TestBackfillGoesOn(t *testing.T) {
 		t.Error(got)
 	}
 	last := oplog.Time(0)
-	d.store.state.Read(func(v *oplog.View) error {
+	d.store.state.Read(func(v *state.View) error {
 		v.Events(1, 1, func(e *oplog.StoredEvent) bool {
 			if e.At < last {
 				t.Errorf("event %d is earlier than the one before it", e.ID)

@@ -17,6 +17,7 @@ import (
 	"github.com/cairndb/cairn/local/redact"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/wire/large"
 )
 
@@ -178,7 +179,7 @@ func (s *Server) store(ctx context.Context, c *call, o *observation) (captured, 
 
 // known looks an observation up; ID 0 is none.
 func (s *Server) known(ctx context.Context, ns string, o *observation) (have captured, err error) {
-	err = s.cfg.Memory.View(ctx, func(v *oplog.View, db oplog.DB) error {
+	err = s.cfg.Memory.View(ctx, func(v *state.View, db oplog.DB) error {
 		id := v.EventWith(db, ns, o.session, o.hash)
 		if id == 0 {
 			return nil

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 // A row is a summary as get and timeline show it. A memory that another protocol stored has no event.
@@ -28,7 +29,7 @@ type row struct {
 	SessionID  string         `json:"sessionId,omitempty"`
 }
 
-func makeRow(v *oplog.View, db oplog.DB, m *oplog.Memory) row {
+func makeRow(v *state.View, db oplog.DB, m *oplog.Memory) row {
 	r := row{ID: m.Seq, TS: int64(m.Created) / 1000, Text: m.Text, TokensOut: uint64(utf8.RuneCountInString(m.Text)+3) / 4,
 		Confidence: m.Certainty, SessionID: m.Session, Model: m.Source}
 	if o, ok := originOf(m); ok {
@@ -68,7 +69,7 @@ func (c *call) sees(m *oplog.Memory) bool {
 const foreignReach = 4000
 
 // beside collects up to n visible records on one side of a number, nearest first.
-func (c *call) beside(v *oplog.View, db oplog.DB, from oplog.Seq, n int, back bool) []*oplog.Memory {
+func (c *call) beside(v *state.View, db oplog.DB, from oplog.Seq, n int, back bool) []*oplog.Memory {
 	if n <= 0 {
 		return nil
 	}
@@ -128,7 +129,7 @@ func timeline(ctx context.Context, c *call) (any, error) {
 	}{Before: []row{}, After: []row{}, Rows: []row{}}
 	// The place between two ids is that of the higher one: what is before it is below, what is after is not.
 	at := oplog.Seq(math.Ceil(math.Min(math.Max(near, 0), 1<<53)))
-	return &out, c.s.cfg.Memory.View(ctx, func(v *oplog.View, db oplog.DB) error {
+	return &out, c.s.cfg.Memory.View(ctx, func(v *state.View, db oplog.DB) error {
 		if float64(at) == near {
 			if m, ok := v.MemoryAt(db, at); ok && c.sees(m) {
 				r := makeRow(v, db, m)
@@ -183,7 +184,7 @@ func get(ctx context.Context, c *call) (any, error) {
 	}
 	slices.Sort(ids)
 	rows := []row{}
-	err := c.s.cfg.Memory.View(ctx, func(v *oplog.View, db oplog.DB) error {
+	err := c.s.cfg.Memory.View(ctx, func(v *state.View, db oplog.DB) error {
 		for _, id := range slices.Compact(ids) {
 			if m, ok := v.MemoryAt(db, id); ok && c.sees(m) {
 				rows = append(rows, makeRow(v, db, m))
@@ -199,7 +200,7 @@ func get(ctx context.Context, c *call) (any, error) {
 
 // newest are the latest visible records, by time, then by id.
 func (c *call) newest(ctx context.Context, k int) (all []row, err error) {
-	err = c.s.cfg.Memory.View(ctx, func(v *oplog.View, db oplog.DB) error {
+	err = c.s.cfg.Memory.View(ctx, func(v *state.View, db oplog.DB) error {
 		for _, m := range c.beside(v, db, 0, k, true) {
 			all = append(all, makeRow(v, db, m))
 		}

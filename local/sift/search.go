@@ -10,6 +10,7 @@ import (
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 // A hit is one answer to a search. ID and SummaryID are the same: clients give either to get and timeline.
@@ -71,7 +72,7 @@ func (c *call) search(ctx context.Context) ([]hit, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = c.s.cfg.Memory.View(ctx, func(v *oplog.View, db oplog.DB) error {
+	err = c.s.cfg.Memory.View(ctx, func(v *state.View, db oplog.DB) error {
 		for _, f := range found.Hits {
 			r := makeRow(v, db, f.Memory)
 			hits = append(hits, hit{r.ID, r.ID, r.EventID, r.Text, r.TS, f.Score, recency(now, r.TS, r.Tool), r.Tool, r.SessionID})

@@ -14,6 +14,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 // planted are secrets, each with the part that must be seen nowhere. %s is where a number makes them differ.
@@ -131,7 +132,7 @@ func TestSecretsLeaveNoTrace(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer unzip.Close()
-	d.store.state.Read(func(v *oplog.View) error {
+	d.store.state.Read(func(v *state.View) error {
 		v.Events(1, 1, func(e *oplog.StoredEvent) bool {
 			p := e.Payload
 			if e.Packed {

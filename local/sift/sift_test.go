@@ -18,12 +18,13 @@ import (
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 // store is a memory without a cluster: a real state and a real index, and entries applied one by one.
 type store struct {
 	dir   string
-	state *oplog.State
+	state *state.State
 	index *index.Index
 
 	mu     sync.Mutex
@@ -59,7 +60,7 @@ func newStore(t testing.TB) *store {
 	t.Helper()
 	s := &store{dir: t.TempDir()}
 	var err error
-	if s.state, err = oplog.Open(filepath.Join(s.dir, "state"), oplog.Options{NoSync: true}); err != nil {
+	if s.state, err = state.Open(filepath.Join(s.dir, "state"), state.Options{NoSync: true}); err != nil {
 		t.Fatal(err)
 	}
 	if s.index, _, err = index.Open(t.Context(), index.Config{Dir: filepath.Join(s.dir, "index"), State: s.state}); err != nil {
@@ -151,7 +152,7 @@ func (s *store) view(db oplog.DB, q *api.ViewRequest) error {
 		defer s.mu.Unlock()
 		return s.followLocked()
 	}
-	return s.state.Read(func(v *oplog.View) error { return q.Read(v, db) })
+	return s.state.Read(func(v *state.View) error { return q.Read(v, db) })
 }
 
 func (s *store) capture(ctx context.Context, q *api.CaptureRequest) (*api.Captured, error) {

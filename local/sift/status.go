@@ -5,6 +5,7 @@ import (
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 // counts of a workspace. raw + summarized + skipped = events.
@@ -20,7 +21,7 @@ type counts struct {
 }
 
 func (c *call) counts(ctx context.Context) (n counts, err error) {
-	err = c.s.cfg.Memory.View(ctx, func(v *oplog.View, db oplog.DB) error {
+	err = c.s.cfg.Memory.View(ctx, func(v *state.View, db oplog.DB) error {
 		e := v.EventCounts(db, c.ns)
 		kept := v.NamespaceStats(db, c.ns)
 		n = counts{Events: e.Events, Raw: e.Raw, Summarized: e.Summarized, Skipped: e.Skipped, Summaries: e.Summarized, Sessions: e.Sessions,

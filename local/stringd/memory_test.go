@@ -11,11 +11,12 @@ import (
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 // storage is a memory without a cluster: the state and the index themselves, with this process as the log.
 type storage struct {
-	state *oplog.State
+	state *state.State
 	index *index.Index
 
 	lost chan struct{} // told of each event stream that is lost
@@ -27,7 +28,7 @@ type storage struct {
 func newStorage(t testing.TB) *storage {
 	t.Helper()
 	dir := t.TempDir()
-	st, err := oplog.Open(filepath.Join(dir, "state"), oplog.Options{NoSync: true})
+	st, err := state.Open(filepath.Join(dir, "state"), state.Options{NoSync: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +166,7 @@ func (m *storage) view(q *api.ViewRequest) error {
 	if q.Read == nil {
 		return nil
 	}
-	return m.state.Read(func(v *oplog.View) error { return q.Read(v, oplog.DefaultDB) })
+	return m.state.Read(func(v *state.View) error { return q.Read(v, oplog.DefaultDB) })
 }
 
 func (m *storage) search(ctx context.Context, q *api.SearchRequest) (*api.Found, error) {

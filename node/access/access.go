@@ -14,20 +14,21 @@ import (
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 // Config says what a Control goes by. State is required.
 type Config struct {
-	State        *oplog.State
+	State        *state.State
 	Secrets      []string // the cluster's: each is an admin token; none where the cluster secret is no client token
 	FailedLogins int      // 1: how many wrong tokens an address may show at once; one a second after that
 }
 
 // Control is the access control of one node.
 type Control struct {
-	state   *oplog.State
+	state   *state.State
 	secrets [][sha256.Size]byte // hashes of the cluster's secrets
-	limits  atomic.Pointer[oplog.Limits]
+	limits  atomic.Pointer[state.Limits]
 	rates   *rates
 	logins  *logins
 	usage   usage

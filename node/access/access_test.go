@@ -13,14 +13,15 @@ import (
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/wire"
 )
 
 const secret = "a cluster secret of more than 32 characters"
 
-func newState(t testing.TB) *oplog.State {
+func newState(t testing.TB) *state.State {
 	t.Helper()
-	st, err := oplog.Open(filepath.Join(t.TempDir(), "state"), oplog.Options{NoSync: true})
+	st, err := state.Open(filepath.Join(t.TempDir(), "state"), state.Options{NoSync: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +31,7 @@ func newState(t testing.TB) *oplog.State {
 }
 
 // apply takes operations into a state as one entry of the log.
-func apply(t testing.TB, st *oplog.State, ops ...oplog.Op) []oplog.Outcome {
+func apply(t testing.TB, st *state.State, ops ...oplog.Op) []oplog.Outcome {
 	t.Helper()
 	body, err := oplog.Entry{Node: 1, Ops: ops}.Encode()
 	if err != nil {
@@ -50,7 +51,7 @@ func apply(t testing.TB, st *oplog.State, ops ...oplog.Op) []oplog.Outcome {
 }
 
 // token is a client token in a state.
-func token(t testing.TB, st *oplog.State, expires time.Time, scopes ...string) (text string) {
+func token(t testing.TB, st *state.State, expires time.Time, scopes ...string) (text string) {
 	t.Helper()
 	text = NewToken()
 	op := &oplog.CreateToken{Hash: HashToken(text), DB: oplog.DefaultDB, Label: "test", Scopes: scopes, At: oplog.At(time.Now())}
@@ -208,7 +209,7 @@ func TestWrongTokensOfAnAddress(t *testing.T) {
 
 // noted is a log that keeps what it is told.
 type noted struct {
-	st *oplog.State
+	st *state.State
 	t  *testing.T
 
 	mu   sync.Mutex
@@ -263,7 +264,7 @@ func TestUsesAreTold(t *testing.T) {
 		if want := [][]oplog.TokenUse{{{Hash: HashToken(text), At: last}}}; first == last || !reflect.DeepEqual(log.uses, want) {
 			t.Errorf("told %v, want %v", log.uses, want)
 		}
-		_ = st.Read(func(v *oplog.View) error {
+		_ = st.Read(func(v *state.View) error {
 			if got := a.LastUsed(v, HashToken(text)); got != last {
 				t.Errorf("last used %v, want %v", got, last)
 			}

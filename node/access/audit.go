@@ -9,6 +9,7 @@ import (
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/wire"
 )
 
@@ -93,7 +94,7 @@ func (a *Control) Audited(by Asker, db oplog.DB, ops []oplog.Op) (asked, rows []
 }
 
 func (a *Control) databaseName(id oplog.DB) (name string) {
-	_ = a.state.Read(func(v *oplog.View) error { // a closing state knows none
+	_ = a.state.Read(func(v *state.View) error { // a closing state knows none
 		d, _ := v.Database(id)
 		name = d.Name
 		return nil
@@ -102,7 +103,7 @@ func (a *Control) databaseName(id oplog.DB) (name string) {
 }
 
 func (a *Control) tokenLabel(hash string) (label string) {
-	_ = a.state.Read(func(v *oplog.View) error { // a closing state knows none
+	_ = a.state.Read(func(v *state.View) error { // a closing state knows none
 		t, _ := v.Token(hash)
 		label = t.Label
 		return nil

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 // NewToken makes the text of a client token: 256 bits of chance.
@@ -40,7 +41,7 @@ func (a *Control) authenticate(token string, secret bool) (api.Caller, error) {
 		return api.Caller{DB: oplog.DefaultDB, Database: "default", Scopes: All, By: api.ByMaster}, nil
 	}
 	c := api.Caller{Token: HashToken(token)}
-	err := a.state.Read(func(v *oplog.View) error {
+	err := a.state.Read(func(v *state.View) error {
 		t, ok := v.Token(c.Token)
 		if !ok || !valid(t) {
 			return ErrToken
@@ -81,7 +82,7 @@ func (a *Control) isSecret(token string) bool {
 // Holds says whether a token that was let in may stay: it is known, and neither revoked nor expired. A state that cannot be read ends no
 // connection.
 func (a *Control) Holds(hash string) (ok bool) {
-	err := a.state.Read(func(v *oplog.View) error {
+	err := a.state.Read(func(v *state.View) error {
 		t, known := v.Token(hash)
 		ok = known && valid(t)
 		return nil
@@ -118,7 +119,7 @@ func EndsTokens(o oplog.Outcome) bool {
 // Local is the caller of a surface whose clients are this host's own user.
 func (a *Control) Local(database string) (api.Caller, error) {
 	c := api.Caller{Scopes: All, Forward: true, By: api.ByLocal}
-	err := a.state.Read(func(v *oplog.View) error { return use(&c, v, database) })
+	err := a.state.Read(func(v *state.View) error { return use(&c, v, database) })
 	return c, err
 }
 
@@ -128,7 +129,7 @@ func (a *Control) Select(c api.Caller, database string) (api.Caller, error) {
 	if database == "" || database == c.Database {
 		return c, nil
 	}
-	err := a.state.Read(func(v *oplog.View) error {
+	err := a.state.Read(func(v *state.View) error {
 		if c.Token != "" && !c.May(api.Admin) {
 			return oplog.Errorf(oplog.NotFound, "database '%s' not found", database)
 		}
@@ -138,7 +139,7 @@ func (a *Control) Select(c api.Caller, database string) (api.Caller, error) {
 }
 
 // use puts a caller into a database.
-func use(c *api.Caller, v *oplog.View, database string) error {
+func use(c *api.Caller, v *state.View, database string) error {
 	d, ok := v.DatabaseNamed(database)
 	if !ok {
 		return oplog.Errorf(oplog.NotFound, "database '%s' not found", database)

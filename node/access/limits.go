@@ -8,13 +8,14 @@ import (
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 // Limits are replicated; each node counts for itself what it admits, so a cluster of three admits up to three times as much.
 
 // reload reads all limits from the state.
 func (a *Control) reload() {
-	_ = a.state.Read(func(v *oplog.View) error { // a closing state admits nothing any more
+	_ = a.state.Read(func(v *state.View) error { // a closing state admits nothing any more
 		set := v.Limits()
 		a.limits.Store(&set)
 		return nil

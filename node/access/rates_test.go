@@ -6,6 +6,7 @@ import (
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 // TestRates: a burst goes through at once, then one request each time one has become due, and a bucket never holds more
@@ -63,7 +64,7 @@ func BenchmarkAdmit(b *testing.B) {
 		name  string
 		limit oplog.Limit
 	}{{"unbounded", oplog.Limit{}}, {"bounded", oplog.Limit{PerSecond: 1 << 31}}} {
-		a.limits.Store(&oplog.Limits{Tokens: map[string]oplog.Limit{"t": bc.limit}, Databases: map[oplog.DB]oplog.Limit{c.DB: bc.limit}})
+		a.limits.Store(&state.Limits{Tokens: map[string]oplog.Limit{"t": bc.limit}, Databases: map[oplog.DB]oplog.Limit{c.DB: bc.limit}})
 		b.Run(bc.name, func(b *testing.B) {
 			b.RunParallel(func(p *testing.PB) {
 				for p.Next() {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 // usage is when this node saw each token last. It goes through the log every few minutes, all tokens in one entry, and only those whose
@@ -33,7 +34,7 @@ func (a *Control) Used(hash string) {
 }
 
 // LastUsed is when a token was used last, as far as this node knows.
-func (a *Control) LastUsed(v *oplog.View, hash string) oplog.Time {
+func (a *Control) LastUsed(v *state.View, hash string) oplog.Time {
 	a.usage.mu.Lock()
 	defer a.usage.mu.Unlock()
 	return max(a.usage.seen[hash], v.TokenUsed(hash))
@@ -63,7 +64,7 @@ func (a *Control) tell(ctx context.Context, to Log) error {
 	u.seen = map[string]oplog.Time{}
 	u.mu.Unlock()
 	op := &oplog.Uses{}
-	if err := a.state.Read(func(v *oplog.View) error {
+	if err := a.state.Read(func(v *state.View) error {
 		for hash, at := range seen {
 			if at > v.TokenUsed(hash) {
 				op.Uses = append(op.Uses, oplog.TokenUse{Hash: hash, At: at})

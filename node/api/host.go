@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 // What the dialects of this host ask beside the operations that every surface offers. Their requests hold functions and operations of
@@ -70,13 +71,13 @@ func (o Of[Q, A]) Ask(ctx context.Context, at At, request *Q) (*A, error) {
 }
 
 // View reads the state as this node has applied it. f must not keep the View.
-func (at At) View(ctx context.Context, f func(*oplog.View, oplog.DB) error) error {
+func (at At) View(ctx context.Context, f func(*state.View, oplog.DB) error) error {
 	_, err := View.Ask(ctx, at, &ViewRequest{Read: f})
 	return err
 }
 
 type ViewRequest struct {
-	Read  func(*oplog.View, oplog.DB) error // sees the state at one index, and must not keep the View; nil reads nothing
+	Read  func(*state.View, oplog.DB) error // sees the state at one index, and must not keep the View; nil reads nothing
 	Fresh Fresh                             // how new that state must be
 	Found bool                              // answer when recalls on this node find all that the state holds
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/cairndb/cairn/node/disk"
 	"github.com/cairndb/cairn/node/nodetest"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/raft"
 )
 
@@ -23,7 +24,7 @@ func TestCatchingUpIsBoundedByBytes(t *testing.T) {
 	const rows = 50
 	imports := nodetest.TextMemories(t) / rows
 	dir := t.TempDir()
-	st, err := oplog.Open(filepath.Join(dir, "state"), oplog.Options{NoSync: true})
+	st, err := state.Open(filepath.Join(dir, "state"), state.Options{NoSync: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 // requireAllDecode refuses operations of kinds that some member cannot decode: a member that met one would stop. Kinds that the log
@@ -17,7 +18,7 @@ func (l *Log) requireAllDecode(newer oplog.Kinds) error {
 	if newer = slices.DeleteFunc(slices.Clone(newer), inLog); len(newer) == 0 {
 		return nil
 	}
-	if err := l.o.State.Read(func(v *oplog.View) error {
+	if err := l.o.State.Read(func(v *state.View) error {
 		for _, k := range v.Needs() {
 			l.inLog[k].Store(true)
 		}

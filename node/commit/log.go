@@ -10,6 +10,7 @@ import (
 	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/node/disk"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/raft"
 )
 
@@ -17,7 +18,7 @@ import (
 // and none may call back into the Log and wait there.
 type Options struct {
 	NodeID uint32
-	State  *oplog.State
+	State  *state.State
 	Disk   *disk.Space
 	Logger *slog.Logger
 

@@ -16,6 +16,8 @@ import (
 	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/node/disk"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/snapshot"
+	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/raft"
 	"github.com/cairndb/cairn/wire"
 )
@@ -34,7 +36,7 @@ func (peers) Peer(context.Context, wire.Frame) (wire.Frame, error) {
 // member is a Log with what a node puts around it: state, index and raft.
 type member struct {
 	*Log
-	state    *oplog.State
+	state    *state.State
 	observed atomic.Uint64 // the last index that Observe was told of
 }
 
@@ -43,7 +45,7 @@ func open(t *testing.T, cfg raft.Config, change func(*Options)) *member {
 	t.Helper()
 	dir := t.TempDir()
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
-	st, err := oplog.Open(filepath.Join(dir, "state"), oplog.Options{NoSync: true})
+	st, err := state.Open(filepath.Join(dir, "state"), state.Options{NoSync: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +75,7 @@ func open(t *testing.T, cfg raft.Config, change func(*Options)) *member {
 	cfg.Dir, cfg.NoSync, cfg.Logger, cfg.Secret = filepath.Join(dir, "raft"), true, log, "secret"
 	cfg.Heartbeat, cfg.Election = cmp.Or(cfg.Heartbeat, 50*time.Millisecond), cmp.Or(cfg.Election, 200*time.Millisecond)
 	cfg.Hello = func() wire.RaftHello {
-		return wire.RaftHello{EntryMin: oplog.RecordVersion, EntryMax: oplog.RecordVersion, StateMin: oplog.SnapshotMin, StateMax: oplog.SnapshotMax, Reads: oplog.Reads()}
+		return wire.RaftHello{EntryMin: oplog.RecordVersion, EntryMax: oplog.RecordVersion, StateMin: snapshot.Min, StateMax: snapshot.Max, Reads: oplog.Reads()}
 	}
 	cfg.Handler = peers{m.Log}
 	r, err := raft.Open(t.Context(), cfg, m.StateMachine())
@@ -144,7 +146,7 @@ func TestAnEntryIsReadable(t *testing.T) {
 	if got := oplog.Index(m.observed.Load()); got < o.Index {
 		t.Errorf("observed up to %d, readable up to %d", got, o.Index)
 	}
-	if err := m.state.Read(func(v *oplog.View) error {
+	if err := m.state.Read(func(v *state.View) error {
 		if _, ok := v.Memory(oplog.DefaultDB, "m1"); !ok {
 			t.Error("the memory is not in the state")
 		}
@@ -178,7 +180,7 @@ func TestAuditSharesTheEntry(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := m.state.Read(func(v *oplog.View) error {
+	if err := m.state.Read(func(v *state.View) error {
 		for _, a := range v.Audits(10) {
 			if a.Index == o.Index && a.By == "alice" && a.Node == 1 {
 				return nil

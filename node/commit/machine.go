@@ -11,13 +11,15 @@ import (
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/node/disk"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/snapshot"
+	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/raft"
 )
 
 // machine is what raft drives: it gives committed records to the state and their outcomes to the goroutines that wait.
 // raft calls Apply, Snapshot and Restore from one goroutine; the follow task feeds the index and the subscribers.
 type machine struct {
-	state   *oplog.State
+	state   *state.State
 	index   *index.Index // set before followApplied runs
 	feed    *feed
 	observe func(outcomes []oplog.Outcome, restored bool)
@@ -163,7 +165,7 @@ func (m *machine) progress(what string) func(done, total int64) {
 func (m *machine) Restore(r io.Reader) error {
 	taken, err := m.state.CatchUp(r, m.progress("restoring snapshot"))
 	if err != nil {
-		if !errors.Is(err, oplog.ErrSnapshot) && !m.disk.Caused(err) {
+		if !errors.Is(err, snapshot.ErrUnreadable) && !m.disk.Caused(err) {
 			m.log.Error("cannot restore, this node stops", "err", err)
 			m.fail(fmt.Errorf("cannot restore a snapshot: %w", err))
 		}

@@ -5,11 +5,12 @@ import (
 	"io"
 
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/raft"
 )
 
 // Offline is the state machine of a node that does not run: no client waits for the outcomes of its records.
-type Offline struct{ *oplog.State }
+type Offline struct{ *state.State }
 
 // Apply implements raft.StateMachine.
 func (o Offline) Apply(batch []raft.Record) []any {
@@ -37,7 +38,7 @@ func toRecords(batch []raft.Record) []oplog.Record {
 }
 
 // place is how far a state is, as raft counts.
-func place(s *oplog.State) (index, term uint64) {
+func place(s *state.State) (index, term uint64) {
 	i, t := s.Applied()
 	return uint64(i), uint64(t)
 }

@@ -12,13 +12,14 @@ import (
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/large"
 )
 
 // Config says what a port works with. All of it is required.
 type Config struct {
-	State *oplog.State
+	State *state.State
 
 	WaitOpen  func(context.Context) error // returns when the node answers peers
 	Leads     func() bool
@@ -79,7 +80,7 @@ func (r *refusal) Error() string { return r.frame.Message }
 var errSnapshotRequired = &refusal{wire.Error{Code: wire.CodeInternal, Message: "the cursor is older than the retained log", Details: wire.JSON(`{"snapshot_required":true}`)}}
 
 // database is the database that a peer names.
-func database(v *oplog.View, name string) (oplog.Database, error) {
+func database(v *state.View, name string) (oplog.Database, error) {
 	d, ok := v.DatabaseNamed(name)
 	if !ok {
 		return d, &refusal{wire.Error{Code: wire.CodeInternal, Message: fmt.Sprintf("database '%s' not found", name)}}
@@ -92,7 +93,7 @@ func (p *Port) databases(_ context.Context, f wire.Frame) (wire.Op, wire.Message
 		return 0, nil, err
 	}
 	r := &wire.DatabaseList{Databases: []string{}}
-	err := p.cfg.State.Read(func(v *oplog.View) error {
+	err := p.cfg.State.Read(func(v *state.View) error {
 		for _, d := range v.Databases() {
 			r.Databases = append(r.Databases, d.Name)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/large"
 )
@@ -18,13 +19,13 @@ import (
 // engine is what stands behind a port in a test: a state, and a log of one.
 type engine struct {
 	t       *testing.T
-	st      *oplog.State
+	st      *state.State
 	follows bool
 }
 
 func newEngine(t *testing.T) *engine {
 	t.Helper()
-	st, err := oplog.Open(filepath.Join(t.TempDir(), "state.db"), oplog.Options{NoSync: true})
+	st, err := state.Open(filepath.Join(t.TempDir(), "state.db"), state.Options{NoSync: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +139,7 @@ func TestPulledIsPushed(t *testing.T) {
 			t.Errorf("round %d: %+v", round, ok)
 		}
 	}
-	if err := to.st.Read(func(v *oplog.View) error {
+	if err := to.st.Read(func(v *state.View) error {
 		m, ok := v.Memory(oplog.DefaultDB, "m1")
 		if !ok || m.Text != "the heron is back" || m.HalfLife != 1 || m.Created != at { // this engine keeps hours as they come
 			t.Errorf("m1: %+v", m)

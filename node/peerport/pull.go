@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/wire"
 )
 
@@ -51,7 +52,7 @@ func (p *Port) pull(_ context.Context, f wire.Frame) (wire.Op, wire.Message, err
 	}
 	r := &wire.OplogPullResult{Ops: []wire.OplogEntry{}}
 	limit := min(max(m.Limit, 1), maxPull)
-	err := p.cfg.State.Read(func(v *oplog.View) error {
+	err := p.cfg.State.Read(func(v *state.View) error {
 		d, err := database(v, m.Database)
 		if err != nil {
 			return err

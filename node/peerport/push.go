@@ -8,6 +8,7 @@ import (
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/field"
 )
@@ -26,7 +27,7 @@ func (p *Port) push(ctx context.Context, f wire.Frame) (wire.Op, wire.Message, e
 	if len(m.Ops) == 0 {
 		return wire.OpOplogPushOK, r, nil
 	}
-	if err := p.cfg.State.Read(func(v *oplog.View) error { _, err := database(v, m.Database); return err }); err != nil {
+	if err := p.cfg.State.Read(func(v *state.View) error { _, err := database(v, m.Database); return err }); err != nil {
 		return 0, nil, err
 	}
 	ops := make([]*oplog.Foreign, len(m.Ops))

@@ -7,10 +7,11 @@ import (
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 // view looks at what a node holds.
-func (c *cluster) view(i int, f func(v *oplog.View, db oplog.DB) error) {
+func (c *cluster) view(i int, f func(v *state.View, db oplog.DB) error) {
 	s := c.node(i).Service()
 	caller, err := c.node(i).Access().Local("default")
 	if err == nil {
@@ -28,7 +29,7 @@ func (c *cluster) sameLogs() {
 		if c.node(i) == nil {
 			continue
 		}
-		c.view(i, func(v *oplog.View, _ oplog.DB) error {
+		c.view(i, func(v *state.View, _ oplog.DB) error {
 			var bad error
 			err := v.Log(0, func(o oplog.Outcome) bool {
 				var body []byte
@@ -53,7 +54,7 @@ func (c *cluster) sameLogs() {
 // content compares what a node counts and what it can find with what it holds.
 func (c *cluster) content(i int) {
 	alive := map[string]bool{} // by rid
-	c.view(i, func(v *oplog.View, db oplog.DB) error {
+	c.view(i, func(v *state.View, db oplog.DB) error {
 		var active, gone, edges uint64
 		v.Memories(db, 0, func(m *oplog.Memory) bool {
 			if alive[m.RID] = m.Status == oplog.Active; alive[m.RID] {

@@ -15,6 +15,7 @@ import (
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 // asked is what a client wanted: to set or read a number; to put a thing there once, to write a number on it, to look at it,
@@ -258,7 +259,7 @@ func (w *worker) stale(ctx context.Context, s *node.Service, c api.Caller, n *no
 		return
 	}
 	var at oplog.Index
-	_, err = api.View.Do(ctx, s, c, &api.ViewRequest{Read: func(v *oplog.View, _ oplog.DB) error {
+	_, err = api.View.Do(ctx, s, c, &api.ViewRequest{Read: func(v *state.View, _ oplog.DB) error {
 		at = v.Index()
 		return nil
 	}})

@@ -14,6 +14,7 @@ import (
 	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/large"
 )
@@ -33,7 +34,7 @@ func (d door) Admit(c api.Caller, _ *api.Op) (api.Caller, error) { return c, nil
 // open is a port with a door of a test's own behind it, and a state in which database "default" is.
 func open(t *testing.T, d Door) (addr string) {
 	t.Helper()
-	st, err := oplog.Open(filepath.Join(t.TempDir(), "state"), oplog.Options{NoSync: true})
+	st, err := state.Open(filepath.Join(t.TempDir(), "state"), state.Options{NoSync: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 // query is the question a call's flags ask.
@@ -176,7 +177,7 @@ func (c *call) showMemory(a ask) (view, error) {
 
 // lookUp reads a memory that is not forgotten, and the relations of what it mentions.
 func (c *call) lookUp(id string) (m *oplog.Memory, edges []oplog.Edge, err error) {
-	err = c.set.Memory.View(c.ctx, func(v *oplog.View, db oplog.DB) error {
+	err = c.set.Memory.View(c.ctx, func(v *state.View, db oplog.DB) error {
 		found, ok := v.Memory(db, id)
 		if !ok || found.Status == oplog.Tombstoned {
 			return failf(NotFound, "Memory not found: %s", id)
@@ -212,7 +213,7 @@ func describeMemory(m *oplog.Memory, edges []oplog.Edge) string {
 
 // newest reads the newest memories of a namespace.
 func (c *call) newest(ns, tier string, n int) (out []*oplog.Memory, err error) {
-	err = c.set.Memory.View(c.ctx, func(v *oplog.View, db oplog.DB) error {
+	err = c.set.Memory.View(c.ctx, func(v *state.View, db oplog.DB) error {
 		looked := 0
 		v.Recent(db, 0, func(m *oplog.Memory) bool {
 			if visible(m, ns, tier) {
@@ -287,7 +288,7 @@ func notesOf(ms []*oplog.Memory) []note {
 
 // around reads what the memory's namespace holds before and after it, each in order of time.
 func (c *call) around(id string, window int) (before []*oplog.Memory, m *oplog.Memory, after []*oplog.Memory, err error) {
-	err = c.set.Memory.View(c.ctx, func(v *oplog.View, db oplog.DB) error {
+	err = c.set.Memory.View(c.ctx, func(v *state.View, db oplog.DB) error {
 		var ok bool
 		if m, ok = v.Memory(db, id); !ok || m.Status == oplog.Tombstoned {
 			return failf(NotFound, "Memory not found: %s", id)

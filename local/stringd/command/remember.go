@@ -11,6 +11,7 @@ import (
 	"github.com/cairndb/cairn/local/stringd/inbox"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 func (c *call) remember(a ask) (view, error) {
@@ -188,7 +189,7 @@ func (c *call) purge(a ask) (view, error) {
 	}
 	before, _ := parseTime(a.flags["--before"])
 	var ids []string
-	err := c.set.Memory.View(c.ctx, func(v *oplog.View, db oplog.DB) error {
+	err := c.set.Memory.View(c.ctx, func(v *state.View, db oplog.DB) error {
 		v.Recent(db, oplog.At(before), func(m *oplog.Memory) bool {
 			if visible(m, a.ns, a.flags["--tier"]) {
 				ids = append(ids, m.RID)

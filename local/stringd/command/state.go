@@ -8,6 +8,7 @@ import (
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 // statsScan bounds what /stats reads to count by tier.
@@ -17,7 +18,7 @@ func (c *call) stats(a ask) (view, error) {
 	counts, bytes, looked := map[string]int{}, 0, 0
 	var st oplog.Stats
 	var at oplog.Index
-	err := c.set.Memory.View(c.ctx, func(v *oplog.View, db oplog.DB) error {
+	err := c.set.Memory.View(c.ctx, func(v *state.View, db oplog.DB) error {
 		st, at = v.Stats(db), v.Index()
 		v.Memories(db, 1, func(m *oplog.Memory) bool {
 			if visible(m, a.ns, "") {
@@ -192,7 +193,7 @@ func (c *call) edges(a ask) (view, error) {
 		return view{}, failf(InvalidPayload, "Usage: /edges <entity>")
 	}
 	var found []oplog.Edge
-	err := c.set.Memory.View(c.ctx, func(v *oplog.View, db oplog.DB) error {
+	err := c.set.Memory.View(c.ctx, func(v *state.View, db oplog.DB) error {
 		found = v.Edges(db, entity, maxK)
 		return nil
 	})

@@ -1,0 +1,55 @@
+package oplog
+
+// A Record is one committed Raft log record. Data is empty for the log's own bookkeeping, which only moves the index.
+type Record struct {
+	Index, Term Index
+	Data        []byte
+}
+
+// An Outcome is what became of one entry.
+type Outcome struct {
+	Index    Index
+	Number   int // place of the entry in its record
+	HLC      HLC
+	Entry    *Entry
+	Results  []Result // one an operation; nil when refused
+	Err      *Error   // the refusal
+	Replayed bool     // the idempotency key was known: Results are those of the first time, nothing was done now
+}
+
+// Idle are the places of operations that did nothing: what they were to forget was not there, or what they were to store was.
+func (o *Outcome) Idle() (places []int) {
+	for i, op := range o.Entry.Ops {
+		switch op.(type) {
+		case *Forget, *Remember:
+			if !o.Results[i].Changed {
+				places = append(places, i)
+			}
+		}
+	}
+	return places
+}
+
+// Done are the operations that did something, as the log's window keeps them: none of an entry that was refused or replayed.
+func (o *Outcome) Done() []Op {
+	if o.Err != nil || o.Replayed {
+		return nil
+	}
+	return Without(o.Entry.Ops, o.Idle())
+}
+
+// Without is a list without some of its places, which are in order.
+func Without[T any](list []T, places []int) []T {
+	if len(places) == 0 {
+		return list
+	}
+	kept := make([]T, 0, len(list)-len(places))
+	for i, v := range list {
+		if len(places) > 0 && places[0] == i {
+			places = places[1:]
+			continue
+		}
+		kept = append(kept, v)
+	}
+	return kept
+}

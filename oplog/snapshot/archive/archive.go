@@ -1,0 +1,209 @@
+// Package archive keeps backups of the replicated state in a directory: whole states, and the ranges of the log that
+// lead from one to the next.
+//
+//	state-00000000000000001234.cairn                       a snapshot, taken when 1234 was applied
+//	log-00000000000000001234-00000000000000001300.cairn    the records 1235 to 1300
+//
+// Both are checksummed streams that package snapshot describes. A chain is a state and the ranges behind it without a gap;
+// a point in time is reached by restoring the state and applying the ranges up to it. A file appears under its name only
+// when it is whole. Nothing here knows where the streams come from.
+package archive
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/steady"
+)
+
+// A File is one backup in a directory.
+type File struct {
+	Path         string
+	Since, Index oplog.Index // Since 0: a whole state
+	Size         int64
+	At           time.Time // when it was written
+}
+
+// Whole says whether the file is a state, not a range of the log.
+func (f File) Whole() bool { return f.Since == 0 }
+
+// Name is what a backup's file is called. Since 0 means a whole state.
+func Name(since, index oplog.Index) string {
+	if since == 0 {
+		return fmt.Sprintf("state-%020d.cairn", index)
+	}
+	return fmt.Sprintf("log-%020d-%020d.cairn", since, index)
+}
+
+// List reads a directory: states and ranges, in the order of the log. Other files are left out.
+func List(dir string) (files []File, err error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		f := File{Path: filepath.Join(dir, e.Name())}
+		var tail string
+		if n, _ := fmt.Sscanf(e.Name(), "state-%020d.%s", &f.Index, &tail); n != 2 || tail != "cairn" {
+			if n, _ := fmt.Sscanf(e.Name(), "log-%020d-%020d.%s", &f.Since, &f.Index, &tail); n != 3 || tail != "cairn" {
+				continue
+			}
+		}
+		info, err := e.Info()
+		if err != nil {
+			return nil, err
+		}
+		f.Size, f.At = info.Size(), info.ModTime()
+		files = append(files, f)
+	}
+	slices.SortFunc(files, func(a, b File) int {
+		return cmp.Or(cmp.Compare(a.Index, b.Index), strings.Compare(b.Path, a.Path)) // a state before the range that ends there
+	})
+	return files, nil
+}
+
+// ErrNoBackup says that a directory has nothing that leads to a point.
+var ErrNoBackup = errors.New("no backup for that point")
+
+// ErrGap says that a file is missing from a directory: one that is there goes on from it.
+var ErrGap = errors.New("a backup is missing")
+
+// Gap names the first file, in the order in which they begin, that no other leads to; nil when all follow on one another. What is
+// before it can be restored, to an index that is asked for.
+func Gap(files []File) error {
+	begins := func(f File) oplog.Index {
+		if f.Whole() {
+			return f.Index
+		}
+		return f.Since
+	}
+	files = slices.Clone(files)
+	slices.SortStableFunc(files, func(a, b File) int {
+		return cmp.Or(cmp.Compare(begins(a), begins(b)), cmp.Compare(a.Since, b.Since)) // a state before a range that begins there
+	})
+	reached := oplog.Index(0)
+	for _, f := range files {
+		if !f.Whole() && f.Since > reached {
+			return fmt.Errorf("%w: %s goes on after index %d, and what is before it ends at %d", ErrGap, filepath.Base(f.Path), f.Since, reached)
+		}
+		reached = max(reached, f.Index)
+	}
+	return nil
+}
+
+// Chain is the newest state at or before an index, with the ranges that lead on from it without a gap, as far as they go
+// or to the one that holds the index. Index 0 means as far as there is.
+func Chain(files []File, to oplog.Index) (chain []File, err error) {
+	for _, f := range files {
+		if f.Whole() && (to == 0 || f.Index <= to) {
+			chain = []File{f}
+		}
+	}
+	switch {
+	case len(files) == 0:
+		return nil, fmt.Errorf("%w: there is none at all", ErrNoBackup)
+	case chain == nil:
+		return nil, fmt.Errorf("%w: the oldest begins at index %d", ErrNoBackup, oldest(files))
+	}
+	return follow(files, chain, to), nil
+}
+
+// oldest is the index of the first state; when there is none, where the first range begins.
+func oldest(files []File) oplog.Index {
+	for _, f := range files {
+		if f.Whole() {
+			return f.Index
+		}
+	}
+	return files[0].Since
+}
+
+func follow(files, chain []File, to oplog.Index) []File {
+	for {
+		end := chain[len(chain)-1].Index
+		if to != 0 && end >= to {
+			return chain
+		}
+		// Of the ranges that begin here or before, the one that leads farthest.
+		best := -1
+		for i, f := range files {
+			if !f.Whole() && f.Since <= end && f.Index > end && (best < 0 || f.Index > files[best].Index) {
+				best = i
+			}
+		}
+		if best < 0 {
+			return chain
+		}
+		chain = append(chain, files[best])
+	}
+}
+
+// Prune removes what is older than the newest keep states: the states before those and the ranges that end before the
+// oldest that stays. It returns what it removed.
+func Prune(dir string, keep int) (removed []File, err error) {
+	files, err := List(dir)
+	if err != nil || keep <= 0 {
+		return nil, err
+	}
+	var states []oplog.Index
+	for _, f := range files {
+		if f.Whole() {
+			states = append(states, f.Index)
+		}
+	}
+	if len(states) <= keep {
+		return nil, nil
+	}
+	oldest := states[len(states)-keep]
+	for _, f := range files {
+		if f.Whole() && f.Index >= oldest || !f.Whole() && f.Index > oldest {
+			continue
+		}
+		if err := os.Remove(f.Path); err != nil {
+			return removed, err
+		}
+		removed = append(removed, f)
+	}
+	return removed, nil
+}
+
+// Add writes a backup into a directory; it has its name when it is whole and on disk.
+func Add(dir string, since, index oplog.Index, write func(io.Writer) error) (path string, err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	path = filepath.Join(dir, Name(since, index))
+	f, err := os.CreateTemp(dir, ".writing-*")
+	if err != nil {
+		return "", err
+	}
+	err = write(&steady.Writer{W: f, File: f})
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+		err = Settle(f.Name(), path)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+		return "", err
+	}
+	return path, nil
+}
+
+// Settle gives a finished file its name.
+func Settle(from, to string) error {
+	if err := os.Rename(from, to); err != nil {
+		return err
+	}
+	d, err := os.Open(filepath.Dir(to))
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

@@ -1,0 +1,291 @@
+package archive
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/seal"
+	"github.com/cairndb/cairn/oplog/state"
+)
+
+// world is a state with a log that tests write.
+type world struct {
+	t  *testing.T
+	st *state.State
+	at oplog.Index
+	ms uint64
+
+	keys *seal.Ring // of the backups; nil: they are plain
+}
+
+func newWorld(t *testing.T, o state.Options) *world {
+	t.Helper()
+	o.NoSync = true
+	st, err := state.Open(filepath.Join(t.TempDir(), "state"), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { st.Close() })
+	w := &world{t: t, st: st, ms: 1_700_000_000_000}
+	w.apply(oplog.Entry{Node: 1, Ops: []oplog.Op{&oplog.Init{Cluster: "c", At: 1}}})
+	return w
+}
+
+func (w *world) apply(e oplog.Entry) {
+	w.t.Helper()
+	b, err := e.Encode()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.at++
+	w.ms += 1000
+	r := oplog.Record{Index: w.at, Term: 3, Data: oplog.EncodeRecord(oplog.MakeHLC(w.ms, 0, 1), b)}
+	if _, err := w.st.Apply([]oplog.Record{r}); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) remember(n int) {
+	for range n {
+		rid := fmt.Sprint("m", w.at)
+		w.apply(oplog.Entry{Node: 1, DB: 1, Ops: []oplog.Op{&oplog.Remember{RID: rid, Text: "text " + rid, Created: oplog.Time(w.at)}}})
+	}
+}
+
+// nothing moves the index as the log's own bookkeeping does.
+func (w *world) nothing() {
+	w.at++
+	if _, err := w.st.Apply([]oplog.Record{{Index: w.at, Term: 3}}); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) backup(dir string, since oplog.Index) error {
+	_, err := Add(dir, since, w.at, func(out io.Writer) (failed error) {
+		if w.keys != nil {
+			s, err := w.keys.Backup(out)
+			if err != nil {
+				return err
+			}
+			defer func() { failed = errors.Join(failed, s.Close()) }()
+			out = s
+		}
+		if since == 0 {
+			s, err := w.st.Snapshot()
+			if err != nil {
+				return err
+			}
+			defer s.Release()
+			_, err = s.WriteTo(out)
+			return err
+		}
+		return w.st.Read(func(v *state.View) error { return v.WriteRange(out, since) })
+	})
+	return err
+}
+
+// TestEveryPointIsReached: a state and two ranges restore to each index, with the hash the source had there.
+func TestEveryPointIsReached(t *testing.T) {
+	w, dir := newWorld(t, state.Options{}), t.TempDir()
+	sums := map[oplog.Index]state.Sum{}
+	step := func() { w.remember(1); sums[w.at] = w.st.Point().Sum }
+	for range 5 {
+		step()
+	}
+	first := w.at
+	if err := w.backup(dir, 0); err != nil {
+		t.Fatal(err)
+	}
+	for range 4 {
+		step()
+	}
+	w.nothing()
+	second := w.at
+	if err := w.backup(dir, first); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		step()
+	}
+	if err := w.backup(dir, second); err != nil {
+		t.Fatal(err)
+	}
+	rep, err := Verify(dir, nil)
+	if err != nil || len(rep.Files) != 3 || rep.End != w.st.Point() {
+		t.Fatalf("verify: %+v, %v; want %+v", rep, err, w.st.Point())
+	}
+	for i := first; i <= w.at; i++ {
+		at, err := Restore(dir, filepath.Join(t.TempDir(), "s.db"), Target{Index: i}, nil)
+		if want, known := sums[i]; err != nil || known && (at.Sum != want || at.Index != i) {
+			t.Errorf("restore to %d: %+v, %v; want %s", i, at, err, want)
+		}
+	}
+	if _, err := Restore(dir, filepath.Join(t.TempDir(), "s.db"), Target{Index: first - 1}, nil); !errors.Is(err, ErrNoBackup) {
+		t.Errorf("before the first backup: %v", err)
+	}
+	if _, err := Restore(dir, filepath.Join(t.TempDir(), "s.db"), Target{Index: w.at + 1}, nil); !errors.Is(err, ErrNoBackup) {
+		t.Errorf("after the last: %v", err)
+	}
+	cut := oplog.Time((w.ms - 1500) * 1000) // between the last two writes but one and two
+	at, err := Restore(dir, filepath.Join(t.TempDir(), "s.db"), Target{Time: cut}, nil)
+	if err != nil || at.Index != w.at-2 {
+		t.Errorf("restore to a time: %+v, %v; want index %d", at, err, w.at-2)
+	}
+}
+
+// TestDamageIsFound: a flipped byte anywhere in a backup is an error, or one of the few bits of the compression that mean
+// nothing; it never makes another state.
+func TestDamageIsFound(t *testing.T) {
+	w, dir := newWorld(t, state.Options{}), t.TempDir()
+	w.remember(20)
+	first := w.at
+	if err := w.backup(dir, 0); err != nil {
+		t.Fatal(err)
+	}
+	w.remember(20)
+	if err := w.backup(dir, first); err != nil {
+		t.Fatal(err)
+	}
+	files, err := List(dir)
+	if err != nil || len(files) != 2 {
+		t.Fatal(files, err)
+	}
+	for _, f := range files {
+		good, err := os.ReadFile(f.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for at := 0; at < len(good); at += 1 + len(good)/40 {
+			bad := append([]byte(nil), good...)
+			bad[at] ^= 0x10
+			if err := os.WriteFile(f.Path, bad, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if rep, err := Verify(dir, nil); err == nil && rep.End != w.st.Point() {
+				t.Errorf("%s: byte %d flipped was taken for %+v", filepath.Base(f.Path), at, rep.End)
+			}
+		}
+		if err := os.WriteFile(f.Path, good[:len(good)/2], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Verify(dir, nil); err == nil {
+			t.Errorf("%s: half of it was enough", filepath.Base(f.Path))
+		}
+		if err := os.WriteFile(f.Path, good, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestAMissingFileIsFound: verification fails, and a restore does not bring back less than was backed up, unless it is asked for it.
+func TestAMissingFileIsFound(t *testing.T) {
+	w, dir := newWorld(t, state.Options{}), t.TempDir()
+	ends := []oplog.Index{}
+	for since := oplog.Index(0); len(ends) < 4; since = w.at {
+		w.remember(3)
+		if err := w.backup(dir, since); err != nil {
+			t.Fatal(err)
+		}
+		ends = append(ends, w.at)
+	}
+	restore := func(to Target) (state.Point, error) {
+		return Restore(dir, filepath.Join(t.TempDir(), "s.db"), to, nil)
+	}
+	if err := os.Remove(filepath.Join(dir, Name(ends[1], ends[2]))); err != nil {
+		t.Fatal(err)
+	}
+	if rep, err := Verify(dir, nil); !errors.Is(err, ErrGap) {
+		t.Errorf("verify without a middle file: %+v, %v", rep, err)
+	}
+	for name, to := range map[string]Target{"all": {}, "a time": {Time: oplog.Time(w.ms * 1000)}, "an index behind it": {Index: w.at}} {
+		if at, err := restore(to); !errors.Is(err, ErrGap) {
+			t.Errorf("restore to %s: %+v, %v", name, at, err)
+		}
+	}
+	if at, err := restore(Target{Index: ends[1]}); err != nil || at.Index != ends[1] {
+		t.Errorf("restore to what is before the gap: %+v, %v", at, err)
+	}
+	if err := w.backup(dir, ends[1]); err != nil { // closes it
+		t.Fatal(err)
+	}
+	if rep, err := Verify(dir, nil); err != nil || rep.End != w.st.Point() {
+		t.Errorf("with a file that closes the gap: %+v, %v", rep, err)
+	}
+}
+
+// TestAppendedBytesAreFound: in a state and in a range, plain and sealed.
+func TestAppendedBytesAreFound(t *testing.T) {
+	for name, keys := range map[string]*seal.Ring{"plain": nil, "sealed": seal.Ephemeral([]seal.Master{seal.NewMaster()})} {
+		w, dir := newWorld(t, state.Options{}), t.TempDir()
+		w.keys = keys
+		w.remember(5)
+		first := w.at
+		if err := w.backup(dir, 0); err != nil {
+			t.Fatal(err)
+		}
+		w.remember(5)
+		if err := w.backup(dir, first); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Verify(dir, keys); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		files, err := List(dir)
+		if err != nil || len(files) != 2 {
+			t.Fatal(files, err)
+		}
+		for _, f := range files {
+			good, err := os.ReadFile(f.Path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, more := range []string{"x", "appended", string(make([]byte, 100_000)), string(good)} {
+				if err := os.WriteFile(f.Path, append(good[:len(good):len(good)], more...), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := Verify(dir, keys); err == nil {
+					t.Errorf("%s %s with %d bytes more is taken", name, filepath.Base(f.Path), len(more))
+				}
+			}
+			if err := os.WriteFile(f.Path, good, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+func TestPruneKeepsWhatIsNeeded(t *testing.T) {
+	w, dir := newWorld(t, state.Options{}), t.TempDir()
+	for range 3 {
+		w.remember(2)
+		at := w.at
+		if err := w.backup(dir, 0); err != nil {
+			t.Fatal(err)
+		}
+		w.remember(2)
+		if err := w.backup(dir, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	removed, err := Prune(dir, 2)
+	if err != nil || len(removed) != 2 {
+		t.Fatalf("removed %v, %v", removed, err)
+	}
+	if rep, err := Verify(dir, nil); err != nil || rep.End != w.st.Point() {
+		t.Errorf("after pruning: %+v, %v", rep, err)
+	}
+}
+
+// TestATrimmedLogSaysSo: a range that would have a hole is refused.
+func TestATrimmedLogSaysSo(t *testing.T) {
+	w := newWorld(t, state.Options{RetainOps: 10})
+	w.remember(100)
+	if err := w.backup(t.TempDir(), 5); !errors.Is(err, state.ErrTrimmed) {
+		t.Errorf("got %v, want %v", err, state.ErrTrimmed)
+	}
+}

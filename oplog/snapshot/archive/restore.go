@@ -1,0 +1,245 @@
+package archive
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/seal"
+	"github.com/cairndb/cairn/oplog/snapshot"
+	"github.com/cairndb/cairn/oplog/state"
+)
+
+// A Target says how far to restore; the zero value means all there is. Index and Time are inclusive: what is later
+// stays out.
+type Target struct {
+	Index oplog.Index
+	Time  oplog.Time
+}
+
+// applyBatch is how many records share a transaction.
+const applyBatch = 256
+
+// Restore builds the state of a directory's newest chain that reaches the target, in a new file at path, and checks it:
+// the state's own hash, and after each range that is applied wholly the hash that the range says. An existing file is
+// never touched.
+//
+// Keys, when there are any, open what is encrypted and encrypt the new file.
+func Restore(dir, path string, to Target, keys *seal.Ring) (at state.Point, err error) {
+	if _, err := os.Stat(path); err == nil {
+		return at, fmt.Errorf("%s exists", path)
+	}
+	files, err := List(dir)
+	if err != nil {
+		return at, err
+	}
+	chain, err := chainFor(files, to, keys)
+	if err == nil {
+		err = reaches(files, chain, to)
+	}
+	if err != nil {
+		return at, fmt.Errorf("%s: %w", dir, err)
+	}
+	st, err := state.Open(path, state.Options{Keys: keys})
+	if err != nil {
+		return at, err
+	}
+	defer func() {
+		err = errors.Join(err, st.Close())
+		if err != nil {
+			os.RemoveAll(path)
+		}
+	}()
+	if err := restoreState(st, chain[0], keys); err != nil {
+		return at, err
+	}
+	for _, f := range chain[1:] {
+		more, err := applyFile(st, f, to, keys)
+		if err != nil {
+			return at, err
+		}
+		if !more {
+			break
+		}
+	}
+	return st.Point(), nil
+}
+
+// reaches says whether a chain leads to the target. Without an index it is to lead as far as there are files: one that ends at a
+// missing file would bring back less than was backed up.
+func reaches(files, chain []File, to Target) error {
+	end := chain[len(chain)-1].Index
+	if to.Index == 0 {
+		return Gap(slices.DeleteFunc(slices.Clone(files), func(f File) bool { return f.Index < chain[0].Index }))
+	}
+	if end < to.Index {
+		return fmt.Errorf("%w: %w", ErrNoBackup, cmp.Or(Gap(files), fmt.Errorf("the newest ends at index %d; ask for an earlier one", end)))
+	}
+	return nil
+}
+
+// chainFor begins with the newest state that is not past the target. When the target is a time, a state says only by
+// its newest entry whether it is past.
+func chainFor(files []File, to Target, keys *seal.Ring) ([]File, error) {
+	if to.Time == 0 {
+		return Chain(files, to.Index)
+	}
+	limit := to.Index
+	for {
+		chain, err := Chain(files, limit)
+		if err != nil {
+			return nil, err
+		}
+		newest, err := stateTime(chain[0], keys)
+		if err != nil {
+			return nil, err
+		}
+		if newest <= to.Time {
+			return follow(files, chain[:1], to.Index), nil
+		}
+		if limit = chain[0].Index - 1; limit == 0 {
+			return nil, fmt.Errorf("%w: the oldest begins later", ErrNoBackup)
+		}
+	}
+}
+
+func stateTime(f File, keys *seal.Ring) (t oplog.Time, err error) {
+	err = scratch(func(path string) error {
+		st, err := state.Open(path, state.Options{NoSync: true, Keys: keys})
+		if err != nil {
+			return err
+		}
+		defer st.Close()
+		if err := readFile(f.Path, keys, func(r io.Reader) error { return st.Restore(r, nil) }); err != nil {
+			return err
+		}
+		t = st.Last().Time()
+		return nil
+	})
+	return t, err
+}
+
+// scratch lends a path for a state that is thrown away.
+func scratch(f func(path string) error) error {
+	dir, err := os.MkdirTemp("", "cairn-verify-*")
+	if err != nil {
+		return err
+	}
+	return errors.Join(f(dir+"/state"), os.RemoveAll(dir))
+}
+
+func restoreState(st *state.State, f File, keys *seal.Ring) error {
+	if err := readFile(f.Path, keys, func(r io.Reader) error { return st.Restore(r, nil) }); err != nil {
+		return err
+	}
+	if err := st.Verify(); err != nil {
+		return fmt.Errorf("%s: %w", f.Path, err)
+	}
+	if got := st.Point().Index; got != f.Index {
+		return fmt.Errorf("%s: it holds the state at %d", f.Path, got)
+	}
+	return nil
+}
+
+func readFile(path string, keys *seal.Ring, use func(io.Reader) error) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	in := bufio.NewReaderSize(f, 64<<10)
+	var plain io.Reader = in
+	if head, err := in.Peek(8); err == nil && seal.IsSealed(head) {
+		if plain, err = keys.Reader(in); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	if err := use(plain); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
+// applyFile applies a range, all of it or up to the target; more is false when the target is reached.
+func applyFile(st *state.State, f File, to Target, keys *seal.Ring) (more bool, err error) {
+	err = readFile(f.Path, keys, func(in io.Reader) error {
+		r, err := snapshot.ReadRange(in)
+		if err != nil {
+			return err
+		}
+		defer r.Close()
+		if r.Since > st.Point().Index {
+			return fmt.Errorf("%w: it begins after %d, the state is at %d", snapshot.ErrRange, r.Since, st.Point().Index)
+		}
+		var batch []oplog.Record
+		flush := func() error {
+			if len(batch) == 0 {
+				return nil
+			}
+			_, err := st.Apply(batch)
+			batch = batch[:0]
+			return err
+		}
+		for {
+			rec, at, err := r.Next()
+			if errors.Is(err, io.EOF) {
+				more = true
+				break
+			}
+			if err != nil {
+				return err
+			}
+			if to.Index != 0 && rec.Index > to.Index || to.Time != 0 && at > to.Time {
+				return flush()
+			}
+			if batch = append(batch, rec); len(batch) == applyBatch {
+				if err := flush(); err != nil {
+					return err
+				}
+			}
+		}
+		// The log's own bookkeeping is not in the range: an empty record brings the state to its end.
+		if to.Index == 0 || r.Index <= to.Index {
+			batch = append(batch, oplog.Record{Index: r.Index, Term: r.Term})
+		}
+		if err := flush(); err != nil {
+			return err
+		}
+		if got := st.Point().Sum; got.Bytes() != r.Hash {
+			return fmt.Errorf("%w: the state hashes to %s where the log says %s", snapshot.ErrRange, got, hex.EncodeToString(r.Hash[:]))
+		}
+		return nil
+	})
+	return more, err
+}
+
+// Report is what Verify found.
+type Report struct {
+	Files []File
+	End   state.Point
+}
+
+// Verify restores the newest chain into a scratch state, comparing hashes all the way.
+func Verify(dir string, keys *seal.Ring) (rep Report, err error) {
+	files, err := List(dir)
+	if err != nil {
+		return rep, err
+	}
+	if rep.Files, err = Chain(files, 0); err == nil {
+		err = Gap(files)
+	}
+	if err != nil {
+		return rep, fmt.Errorf("%s: %w", dir, err)
+	}
+	err = scratch(func(path string) error {
+		rep.End, err = Restore(dir, path, Target{}, keys)
+		return err
+	})
+	return rep, err
+}

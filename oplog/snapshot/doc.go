@@ -1,0 +1,18 @@
+// Package snapshot is how the state and the log travel: streams of rows, and of records, compressed, with a hash over all at
+// their end. It knows bytes and nothing else; what rows mean is package state's, and package archive keeps streams in a directory.
+//
+// A snapshot is
+//
+//	"CAIRNSNP" | version 3 | zstd( size u64, rows, 0 uv, SHA-256 of all before it )
+//
+// A row is key length uv, key, value length uv, value; rows are in the order of their keys, as the store has them, none
+// twice. Size is what they take on the sender's disk, for a bar that shows progress. Who writes rows has read each from a block
+// with the checksum it was written with.
+//
+// A range of the log is
+//
+//	"CAIRNLOG" | version 1 | zstd( head, records, end, SHA-256 of all before it )
+//
+// head is since u64, index u64, term u64, hash 32 bytes: the records after since lead from the state there to the one at
+// index, whose hash it is. A record is index u64 (never 0), HLC 16 bytes, length u32, data; end is a u64 of 0.
+package snapshot

@@ -1,0 +1,130 @@
+package snapshot
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"hash"
+	"io"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/cairndb/cairn/oplog"
+)
+
+const (
+	rangeMagic   = "CAIRNLOG"
+	rangeVersion = 1
+	headLen      = 8 + 8 + 8 + 32
+)
+
+// ErrRange says that a log range does not hold what it should.
+var ErrRange = &oplog.Error{Kind: oplog.Corrupt, Text: "unreadable log range"}
+
+// A Head says where a range begins and what it leads to.
+type Head struct {
+	Since       oplog.Index // the records begin after it
+	Index, Term oplog.Index // of the state they lead to
+	Hash        [32]byte    // its Sum
+}
+
+// WriteRange streams records, which are given to a function in their order until it fails.
+func WriteRange(w io.Writer, h Head, records func(record func(at oplog.Index, hlc oplog.HLC, data []byte) error) error) error {
+	if _, err := io.WriteString(w, rangeMagic+string(rune(rangeVersion))); err != nil {
+		return err
+	}
+	err := hashed(w, func(body io.Writer) error {
+		head := make([]byte, 0, headLen)
+		for _, n := range []oplog.Index{h.Since, h.Index, h.Term} {
+			head = binary.BigEndian.AppendUint64(head, uint64(n))
+		}
+		if _, err := body.Write(append(head, h.Hash[:]...)); err != nil {
+			return err
+		}
+		err := records(func(at oplog.Index, hlc oplog.HLC, data []byte) error {
+			b := append(binary.BigEndian.AppendUint64(make([]byte, 0, 28), uint64(at)), hlc[:]...)
+			if _, err := body.Write(binary.BigEndian.AppendUint32(b, uint32(len(data)))); err != nil {
+				return err
+			}
+			_, err := body.Write(data)
+			return err
+		})
+		if err == nil {
+			_, err = body.Write(make([]byte, 8))
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("log range: %w", err)
+	}
+	return nil
+}
+
+// A Range is a stream of WriteRange being read.
+type Range struct {
+	Head
+	z    *zstd.Decoder
+	h    hash.Hash
+	in   io.Reader // all that is hashed
+	done bool
+}
+
+// ReadRange reads the head. Close it.
+func ReadRange(r io.Reader) (*Range, error) {
+	head := make([]byte, len(rangeMagic)+1)
+	if _, err := io.ReadFull(r, head); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrRange, err)
+	}
+	if string(head[:len(rangeMagic)]) != rangeMagic || head[len(rangeMagic)] != rangeVersion {
+		return nil, fmt.Errorf("%w: not a log range this version reads", ErrRange)
+	}
+	z, err := zstd.NewReader(bufio.NewReader(r), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(64<<20))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrRange, err)
+	}
+	rg := &Range{z: z, h: sha256.New()}
+	rg.in = io.TeeReader(z, rg.h)
+	b := make([]byte, headLen)
+	if _, err := io.ReadFull(rg.in, b); err != nil {
+		z.Close()
+		return nil, fmt.Errorf("%w: %w", ErrRange, err)
+	}
+	at := func(i int) oplog.Index { return oplog.Index(binary.BigEndian.Uint64(b[i:])) }
+	rg.Since, rg.Index, rg.Term = at(0), at(8), at(16)
+	copy(rg.Hash[:], b[24:])
+	return rg, nil
+}
+
+// Next is the next record with its time, or io.EOF when the last was read and the checksum is right.
+func (r *Range) Next() (rec oplog.Record, at oplog.Time, err error) {
+	if r.done {
+		return rec, 0, io.EOF
+	}
+	var b [8 + 16 + 4]byte
+	if _, err := io.ReadFull(r.in, b[:8]); err != nil {
+		return rec, 0, fmt.Errorf("%w: %w", ErrRange, err)
+	}
+	if rec.Index = oplog.Index(binary.BigEndian.Uint64(b[:8])); rec.Index == 0 {
+		r.done = true
+		if err := checkHash(r.z, r.h); err != nil {
+			return rec, 0, fmt.Errorf("%w: %w", ErrRange, err)
+		}
+		return rec, 0, io.EOF
+	}
+	if _, err := io.ReadFull(r.in, b[8:]); err != nil {
+		return rec, 0, fmt.Errorf("%w: %w", ErrRange, err)
+	}
+	n := binary.BigEndian.Uint32(b[24:])
+	if n > oplog.MaxRecord {
+		return rec, 0, fmt.Errorf("%w: record of %d bytes", ErrRange, n)
+	}
+	rec.Term, rec.Data = r.Term, make([]byte, n)
+	if _, err := io.ReadFull(r.in, rec.Data); err != nil {
+		return rec, 0, fmt.Errorf("%w: %w", ErrRange, err)
+	}
+	return rec, oplog.HLC(b[8:24]).Time(), nil
+}
+
+// Close lets go of the stream's decoder.
+func (r *Range) Close() { r.z.Close() }

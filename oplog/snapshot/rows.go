@@ -1,0 +1,202 @@
+package snapshot
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/cairndb/cairn/oplog"
+)
+
+const (
+	rowsMagic = "CAIRNSNP"
+	Min       = 3 // the versions of snapshots that this one reads
+	Max       = 3
+)
+
+// ErrUnreadable says that a snapshot does not hold what it should.
+var ErrUnreadable = &oplog.Error{Kind: oplog.Corrupt, Text: "unreadable snapshot"}
+
+// maxRow is above any key or value: a record of the log is the largest.
+const maxRow = oplog.MaxRecord + 1<<20
+
+// Rows gives rows in the order of their keys to a function, until it fails.
+type Rows func(row func(k, v []byte) error) error
+
+// Progress is told now and then the bytes that were copied and their total; nil is told nothing.
+type Progress func(done, total int64)
+
+// Write streams rows. Size is what they take, about.
+func Write(w io.Writer, size int64, rows Rows, report Progress) error {
+	if _, err := w.Write(append([]byte(rowsMagic), Max)); err != nil {
+		return err
+	}
+	return hashed(w, func(body io.Writer) error {
+		told := &progress{total: max(size, 1), report: report}
+		if err := binary.Write(body, binary.BigEndian, uint64(told.total)); err != nil {
+			return err
+		}
+		err := rows(func(k, v []byte) error {
+			var n [binary.MaxVarintLen64]byte
+			for _, part := range [][]byte{k, v} {
+				if _, err := body.Write(binary.AppendUvarint(n[:0], uint64(len(part)))); err != nil {
+					return err
+				}
+				if _, err := body.Write(part); err != nil {
+					return err
+				}
+			}
+			told.add(len(k) + len(v))
+			return nil
+		})
+		if err == nil {
+			_, err = body.Write([]byte{0})
+		}
+		return err
+	})
+}
+
+// hashed compresses what is written, and its hash behind it.
+func hashed(w io.Writer, write func(io.Writer) error) error {
+	z, err := zstd.NewWriter(w, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
+	if err != nil {
+		return err
+	}
+	h := sha256.New()
+	body := bufio.NewWriterSize(io.MultiWriter(z, h), 64<<10)
+	if err = write(body); err == nil {
+		err = body.Flush()
+	}
+	if err == nil {
+		_, err = z.Write(h.Sum(nil))
+	}
+	return errors.Join(err, z.Close())
+}
+
+// Read reads the rows of a stream. An error of row is Read's own; any other is ErrUnreadable.
+func Read(r io.Reader, report Progress, row func(k, v []byte) error) error {
+	head := make([]byte, len(rowsMagic)+1)
+	if _, err := io.ReadFull(r, head); err != nil {
+		return fmt.Errorf("%w: %w", ErrUnreadable, err)
+	}
+	switch version := head[len(rowsMagic)]; {
+	case string(head[:len(rowsMagic)]) != rowsMagic:
+		return fmt.Errorf("%w: it is no snapshot", ErrUnreadable)
+	case version < Min:
+		return fmt.Errorf("%w: it has format %d, and this version reads %d: restore it with the version that wrote it, and export it there", ErrUnreadable, version, Max)
+	case version > Max:
+		return fmt.Errorf("%w: it has format %d, and this version reads %d: restore it with the version that wrote it, or a later one", ErrUnreadable, version, Max)
+	}
+	z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(64<<20))
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrUnreadable, err)
+	}
+	defer z.Close()
+	in := summed{bufio.NewReaderSize(z, 64<<10), sha256.New()}
+	var size uint64
+	if err := binary.Read(in, binary.BigEndian, &size); err != nil {
+		return fmt.Errorf("%w: %w", ErrUnreadable, err)
+	}
+	told := &progress{total: int64(size), report: report}
+	var k, v []byte
+	for {
+		if k, err = in.part(k); err == nil && len(k) > 0 {
+			v, err = in.part(v)
+		}
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrUnreadable, err)
+		}
+		if len(k) == 0 {
+			if err := checkHash(in.Reader, in.h); err != nil {
+				return fmt.Errorf("%w: %w", ErrUnreadable, err)
+			}
+			return nil
+		}
+		if err := row(k, v); err != nil {
+			return err
+		}
+		told.add(len(k) + len(v))
+	}
+}
+
+// summed reads and adds up what was read.
+type summed struct {
+	*bufio.Reader
+	h hash.Hash
+}
+
+// Read implements io.Reader.
+func (s summed) Read(p []byte) (int, error) {
+	n, err := s.Reader.Read(p)
+	s.h.Write(p[:n])
+	return n, err
+}
+
+// ReadByte implements io.ByteReader.
+func (s summed) ReadByte() (byte, error) {
+	b, err := s.Reader.ReadByte()
+	if err == nil {
+		s.h.Write([]byte{b})
+	}
+	return b, err
+}
+
+// part reads a length and as many bytes, into what buf has room for. It grows as bytes arrive: a length may be any number.
+func (s summed) part(buf []byte) ([]byte, error) {
+	n, err := binary.ReadUvarint(s)
+	if err != nil {
+		return nil, err
+	}
+	if n > maxRow {
+		return nil, fmt.Errorf("%d bytes in one row", n)
+	}
+	buf = buf[:0]
+	for n > 0 {
+		at := len(buf)
+		step := int(min(n, 1<<20))
+		buf = append(buf, make([]byte, step)...)
+		if _, err := io.ReadFull(s, buf[at:]); err != nil {
+			return nil, err
+		}
+		n -= uint64(step)
+	}
+	return buf, nil
+}
+
+// checkHash holds what was read to the hash that follows it, at the stream's end.
+func checkHash(r io.Reader, h hash.Hash) error {
+	want := h.Sum(nil)
+	got := make([]byte, len(want))
+	if _, err := io.ReadFull(r, got); err != nil {
+		return fmt.Errorf("checksum: %w", err)
+	}
+	if string(got) != string(want) {
+		return errors.New("checksum differs")
+	}
+	switch n, err := io.ReadFull(r, got[:1]); { // what follows was not written here
+	case n > 0 || err == nil:
+		return errors.New("more follows its checksum")
+	case !errors.Is(err, io.EOF):
+		return fmt.Errorf("what follows its checksum: %w", err)
+	}
+	return nil
+}
+
+// progress reports every 16 MiB: often enough to be seen, rarely enough to cost nothing.
+type progress struct {
+	done, told, total int64
+	report            Progress
+}
+
+func (p *progress) add(n int) {
+	if p.done += int64(n); p.report != nil && p.done-p.told >= 16<<20 {
+		p.told = p.done
+		p.report(p.done, max(p.done, p.total))
+	}
+}

@@ -1,0 +1,208 @@
+package state
+
+import (
+	"fmt"
+	"maps"
+
+	"github.com/cairndb/cairn/oplog"
+)
+
+// Apply advances the state by a batch of committed records, in order, in one batch of the store. Records the
+// state already holds are passed over, and those since the last flush before a crash are applied again. It is a function of the state and the records alone; an error means
+// that nothing of the batch was applied and the node must stop: its disk is broken or a record is from a newer version. A disk
+// without room is an error as well, and the same batch may be tried again.
+func (s *State) Apply(batch []oplog.Record) (out []oplog.Outcome, err error) {
+	return s.apply(batch, false)
+}
+
+// apply is Apply, or, when it is a trial, ends before the commit with errTried.
+func (s *State) apply(batch []oplog.Record, trial bool) (out []oplog.Outcome, err error) {
+	g, err := s.hold()
+	if err != nil {
+		return nil, err
+	}
+	defer g.release()
+	next, doing := s.mark(), "" // the entry under way
+	defer func() {
+		if p := recover(); p != nil {
+			out, err = nil, metIn(doing, p)
+		}
+	}()
+	b := g.Batch()
+	defer b.Close()
+	t := newTxn(b)
+	t.b, t.sum, t.expiry = b, next.sum, maps.Clone(s.expiry)
+	stats := map[oplog.DB]*oplog.Stats{}
+	for _, r := range batch {
+		if r.Index <= next.index {
+			continue
+		}
+		if s.skips(r) {
+			next.index, next.term = r.Index, r.Term
+			t.skip(r, &next)
+			continue
+		}
+		o, err := s.applyRecord(t, stats, r, &next, &doing)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, o...)
+	}
+	for _, db := range sortedKeys(stats) {
+		if t.get(tDatabase, 0, be64(uint64(db))) != nil {
+			write(t, tStats, db, nil2key, stats[db])
+			t.putNamed(db)
+		}
+	}
+	s.trim(t, &next)
+	if trial {
+		return nil, errTried
+	}
+	next.sum = t.sum
+	t.putMark(next)
+	if err := b.Commit(); err != nil {
+		return nil, fmt.Errorf("apply: commit: %w", damage(err))
+	}
+	s.expiry = t.expiry
+	s.at.Lock()
+	s.m = next
+	s.at.Unlock()
+	return out, nil
+}
+
+var nil2key = []byte("counters")
+
+func (s *State) applyRecord(t *txn, stats map[oplog.DB]*oplog.Stats, r oplog.Record, next *mark, doing *string) ([]oplog.Outcome, error) {
+	next.index, next.term = r.Index, r.Term
+	if len(r.Data) == 0 {
+		return nil, nil
+	}
+	h, bodies, err := oplog.DecodeRecord(r.Data)
+	if err != nil {
+		return nil, fmt.Errorf("record %d: %w", r.Index, err)
+	}
+	// Invariant: entry times grow along the log, whatever a leader's clock said.
+	if !next.last.Less(h) {
+		l := next.last.Add(1)
+		h = oplog.MakeHLC(l.Millis(), l.Logical(), h.Node())
+	}
+	out := make([]oplog.Outcome, len(bodies))
+	kept := retained{HLC: h, Data: r.Data}
+	for i, body := range bodies {
+		e, err := oplog.DecodeEntry(body)
+		if err != nil {
+			return nil, fmt.Errorf("record %d entry %d: %w", r.Index, i, err)
+		}
+		o := &out[i]
+		o.Index, o.Number, o.HLC, o.Entry = r.Index, i, h.Add(uint32(i)), &e
+		*doing = fmt.Sprintf("record %d entry %d", r.Index, i)
+		t.applyEntry(stats, o)
+		*doing = ""
+		next.last = o.HLC
+		kept.note(i, o)
+		kept.Ops += len(e.Ops)
+	}
+	if t.cut {
+		t.cut, next.ops = false, 0
+		t.cutLog(next)
+		return out, nil
+	}
+	next.ops += uint64(kept.Ops)
+	t.set(tLog, 0, be64(uint64(r.Index)), encode(&kept))
+	return out, nil
+}
+
+// applying is what an operation sees: the state, the entry's database and time, its counters.
+type applying struct {
+	*txn
+	db    oplog.DB
+	hlc   oplog.HLC
+	stats *oplog.Stats
+	index oplog.Index
+	alone bool // the entry has no other operation that changes anything
+
+	key      string // idempotency key of the entry
+	detached bool   // memories made now join no session of their own accord
+	keys     int    // that the entry added
+	named    named
+}
+
+func (t *txn) applyEntry(stats map[oplog.DB]*oplog.Stats, o *oplog.Outcome) {
+	e := o.Entry
+	t.need(e)
+	if o.Err = t.admit(e); o.Err != nil {
+		return
+	}
+	st, ok := stats[e.DB]
+	if !ok {
+		v, _ := read[oplog.Stats](t, tStats, e.DB, nil2key)
+		st = &v
+		stats[e.DB] = st
+	}
+	before := *st
+	a := &applying{txn: t, db: e.DB, hlc: o.HLC, index: o.Index, stats: st, alone: changes(e.Ops) == 1, key: e.Key}
+	t.undo = t.undo[:0]
+	if o.Replayed, o.Results, o.Err = a.replay(e); o.Replayed || o.Err != nil {
+		return
+	}
+	if o.Results, o.Err = a.perform(e); o.Err != nil {
+		t.rollback()
+		*st = before
+		return
+	}
+	if e.DB != 0 {
+		for _, op := range e.Ops {
+			switch op.Kind() {
+			case oplog.KindReinforce, oplog.KindAudit, oplog.KindStated, oplog.KindLinked, oplog.KindHandOn: // they are no client's
+			default:
+				st.Operations++
+			}
+		}
+	}
+	a.keepNamed()
+}
+
+// admit refuses an entry before it writes anything: dropping a database cannot be undone, and counters of a database that is
+// not there would be kept or not by whether the batch makes one of its number.
+func (t *txn) admit(e *oplog.Entry) *oplog.Error {
+	if len(e.Key) > maxEntryKey {
+		return oplog.Errorf(oplog.Invalid, "idempotency key of %d bytes is over %d", len(e.Key), maxEntryKey)
+	}
+	if e.DB != 0 && t.get(tDatabase, 0, be64(uint64(e.DB))) == nil {
+		return oplog.ErrNoDatabase
+	}
+	return nil
+}
+
+// perform applies the operations of an entry and keeps its key. A key that no table can hold ends in txn.put, wherever an
+// operation made it, and refuses the entry.
+func (a *applying) perform(e *oplog.Entry) (results []oplog.Result, err *oplog.Error) {
+	defer func() {
+		if p := recover(); p != nil {
+			r, ok := p.(unstorable)
+			if !ok {
+				panic(p)
+			}
+			results, err = nil, r.refusal
+		}
+	}()
+	results = make([]oplog.Result, len(e.Ops))
+	for i, op := range e.Ops {
+		if results[i], err = do(a, op); err != nil {
+			return nil, err
+		}
+	}
+	a.keep(e, results)
+	a.expireKeys()
+	return results, nil
+}
+
+// changes counts the operations of an entry that are more than a word about the others.
+func changes(ops []oplog.Op) (n int) {
+	for _, op := range ops {
+		if op.Kind() != oplog.KindAudit {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,254 @@
+package state
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/seal"
+)
+
+// env is a state and a counter that serves as index and clock.
+type env struct {
+	t     *testing.T
+	s     *State
+	index oplog.Index
+	now   uint64 // millis
+}
+
+func newEnv(t *testing.T, keys *seal.Ring) *env {
+	t.Helper()
+	s, err := Open(filepath.Join(t.TempDir(), "state"), Options{NoSync: true, Keys: keys})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return &env{t: t, s: s, now: 1_700_000_000_000}
+}
+
+// TestApply runs the scripts of testdata/apply. `entry` applies one entry: a line an operation, its kind and its
+// fields as JSON; options are db, key and digest. `view` prints what the state says. `advance` moves the clock.
+// Each runs on a plain and on an encrypted state.
+func TestApply(t *testing.T) {
+	for name, keys := range map[string]*seal.Ring{"plain": nil, "encrypted": seal.Ephemeral([]seal.Master{seal.NewMaster()})} {
+		t.Run(name, func(t *testing.T) { applyScripts(t, keys) })
+	}
+}
+
+func applyScripts(t *testing.T, keys *seal.Ring) {
+	datadriven.Walk(t, "testdata/apply", func(t *testing.T, path string) {
+		e := newEnv(t, keys)
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			out := e.run(t, d)
+			if err := e.s.Read(func(v *View) error {
+				if got := v.Recount(); got != v.Sum() {
+					t.Errorf("%s: the running sum is %s, the state's is %s", d.Pos, v.Sum(), got)
+				}
+				countsHold(t, d, v)
+				return nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+			return out
+		})
+	})
+}
+
+// countsHold compares the counters with the rows they count.
+func countsHold(t *testing.T, d *datadriven.TestData, v *View) {
+	t.Helper()
+	for _, db := range v.Databases() {
+		var all NamespaceStats
+		named := map[string]bool{}
+		v.Memories(db.ID, 0, func(m *oplog.Memory) bool {
+			all.add(m.Status, +1)
+			named[m.Namespace] = true
+			return true
+		})
+		if st := v.Stats(db.ID); st.Active != all.Active || st.Consolidated != all.Consolidated || st.Tombstoned != all.Tombstoned {
+			t.Errorf("%s: counted %+v, there are %+v", d.Pos, st, all)
+		}
+		for ns := range named {
+			if got, want := v.NamespaceStats(db.ID, ns), v.countNamespace(db.ID, ns); got != want {
+				t.Errorf("%s: namespace %q counted %+v, has %+v", d.Pos, ns, got, want)
+			}
+		}
+	}
+}
+
+func (e *env) run(t *testing.T, d *datadriven.TestData) string {
+	switch d.Cmd {
+	case "entry":
+		return e.entry(t, d)
+	case "advance":
+		var hours, records int
+		d.MaybeScanArgs(t, "hours", &hours)
+		d.MaybeScanArgs(t, "records", &records)
+		e.now += uint64(hours) * 3_600_000
+		e.index += oplog.Index(records)
+		return ""
+	case "view":
+		return e.view(t, d)
+	case "mind":
+		return e.mind(t)
+	case "events":
+		return e.events(t, d)
+	case "operate":
+		return e.operate(t)
+	default:
+		t.Fatalf("%s: no command %s", d.Pos, d.Cmd)
+		return ""
+	}
+}
+
+func (e *env) entry(t *testing.T, d *datadriven.TestData) string {
+	db, key, digest := 1, "", ""
+	d.MaybeScanArgs(t, "db", &db)
+	d.MaybeScanArgs(t, "key", &key)
+	d.MaybeScanArgs(t, "digest", &digest)
+	in := oplog.Entry{Node: 1, DB: oplog.DB(db), Key: key, Digest: []byte(digest)}
+	for line := range strings.Lines(d.Input) {
+		name, fields, _ := strings.Cut(strings.TrimSpace(line), " ")
+		in.Ops = append(in.Ops, e.op(t, name, fields))
+	}
+	body, err := in.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.now++
+	e.index++
+	out, err := e.s.Apply([]oplog.Record{{Index: e.index, Term: 1, Data: oplog.EncodeRecord(oplog.MakeHLC(e.now, 0, 1), body)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := out[0]
+	if o.Err != nil {
+		return fmt.Sprintf("%s: %s\n", o.Err.Kind, o.Err.Text)
+	}
+	var b strings.Builder
+	if o.Replayed {
+		b.WriteString("replayed\n")
+	}
+	for _, r := range o.Results {
+		fmt.Fprintf(&b, "id=%s num=%d changed=%t", r.ID, r.Num, r.Changed)
+		if s := r.Session; s != nil {
+			fmt.Fprintf(&b, " memories=%d topics=%v valence=%.3f", s.Memories, s.Topics, s.Valence)
+		}
+		if r.Thought != nil {
+			fmt.Fprintf(&b, " thought=%+v rows=%v", *r.Thought, r.Rows)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// op makes an operation of its kind's name and its Go fields as JSON; times are left to the script's clock.
+func (e *env) op(t *testing.T, name, fields string) oplog.Op {
+	t.Helper()
+	for _, k := range oplog.Reads() {
+		if oplog.OpKind(k).String() != name {
+			continue
+		}
+		op := oplog.OpKind(k).New()
+		if fields == "" {
+			fields = "{}"
+		}
+		dec := json.NewDecoder(bytes.NewReader([]byte(fields)))
+		dec.DisallowUnknownFields()
+		if err := dec.Decode(op); err != nil {
+			t.Fatalf("%s %s: %v", name, fields, err)
+		}
+		if r, ok := op.(*oplog.Remember); ok {
+			if r.Created == 0 {
+				r.Created = oplog.Time(e.now * 1000)
+			}
+			if r.Namespace == "" {
+				r.Namespace = "default"
+			}
+		}
+		if s, ok := op.(*oplog.SessionStart); ok && s.At == 0 {
+			s.At = oplog.Time(e.now * 1000)
+		}
+		return op
+	}
+	t.Fatalf("no operation %q", name)
+	return nil
+}
+
+func (e *env) view(t *testing.T, d *datadriven.TestData) string {
+	db := 1
+	d.MaybeScanArgs(t, "db", &db)
+	var b strings.Builder
+	err := e.s.Read(func(v *View) error {
+		st := v.Stats(oplog.DB(db))
+		fmt.Fprintf(&b, "active=%d tombstoned=%d edges=%d entities=%d claims=%d operations=%d\n", st.Active, st.Tombstoned, st.Edges, st.Entities, st.Claims, st.Operations)
+		v.Memories(oplog.DB(db), 0, func(m *oplog.Memory) bool {
+			fmt.Fprintf(&b, "memory %d %s %q %s", m.Seq, m.RID, m.Text, m.Status)
+			if m.Session != "" {
+				fmt.Fprintf(&b, " session=%s/%d", m.Session, m.Order)
+			}
+			if len(m.Entities) > 0 {
+				fmt.Fprintf(&b, " names=%q", m.Entities)
+			}
+			for _, r := range v.Revisions(oplog.DB(db), m.Seq) {
+				fmt.Fprintf(&b, " was(%q, %s)", r.Text, r.Reason)
+			}
+			b.WriteByte('\n')
+			return true
+		})
+		var lines []string // a sealed file has another order
+		v.AllEdges(oplog.DB(db), func(e oplog.Edge) bool {
+			lines = append(lines, fmt.Sprintf("edge %s %s -%s-> %s %.2f\n", e.ID, e.Src, e.Type, e.Dst, e.Weight))
+			return true
+		})
+		v.ClaimsBehind(oplog.DB(db), "", func(c oplog.StoredClaim) bool {
+			lines = append(lines, fmt.Sprintf("claim %s %s -%s-> %s polarity=%d by=%s of=%s\n", c.ID, c.Src, c.Type, c.Dst, c.Polarity, c.Extractor, c.SourceRID))
+			return true
+		})
+		slices.SortFunc(lines, func(x, y string) int { return cmp.Or(-cmp.Compare(x[:1], y[:1]), cmp.Compare(x, y)) })
+		b.WriteString(strings.Join(lines, ""))
+		for _, x := range v.Databases() {
+			fmt.Fprintf(&b, "database %d %s dim=%d\n", x.ID, x.Name, x.Dim)
+		}
+		for _, k := range v.Tokens() {
+			fmt.Fprintf(&b, "token %s db=%d revoked=%t\n", k.Hash[:8], k.DB, k.Revoked != 0)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func (e *env) events(t *testing.T, d *datadriven.TestData) string {
+	var b strings.Builder
+	var workspace string
+	d.ScanArgs(t, "workspace", &workspace)
+	err := e.s.Read(func(v *View) error {
+		c := v.EventCounts(1, workspace)
+		fmt.Fprintf(&b, "events=%d raw=%d summarized=%d skipped=%d sessions=%d\n", c.Events, c.Raw, c.Summarized, c.Skipped, c.Sessions)
+		v.Events(1, 0, func(x *oplog.StoredEvent) bool {
+			if x.Workspace == workspace {
+				fmt.Fprintln(&b, strings.TrimSpace(fmt.Sprintf("event %d %s %s %s", x.ID, x.Tool, x.Status, x.Summary)))
+				if x.Summary != "" && v.EventOf(1, x.Summary) != x.ID || v.EventWith(1, workspace, x.Session, x.Hash) != x.ID {
+					t.Errorf("event %d is not found by its summary or content", x.ID)
+				}
+			}
+			return true
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}

@@ -1,0 +1,30 @@
+package state
+
+import "github.com/cairndb/cairn/oplog"
+
+// maxAudits is how many are kept: years of an ordinary cluster.
+const maxAudits = 10_000
+
+var auditLast = []byte("audits") // of tControl: how many there ever were
+
+func applyAudit(a *applying, op *oplog.Audit) (oplog.Result, *oplog.Error) {
+	n := beUint64(a.get(tControl, 0, auditLast)) + 1
+	a.put(tControl, 0, auditLast, be64(n))
+	write(a.txn, tAudit, 0, be64(n), &oplog.AuditRow{Audit: *op, Index: a.index})
+	if n > maxAudits {
+		a.del(tAudit, 0, be64(n-maxAudits))
+	}
+	return oplog.Result{Num: n, Changed: true}, nil
+}
+
+// Audits are the newest audits, newest first.
+func (v *View) Audits(most int) (rows []oplog.AuditRow) {
+	v.scanBack(tAudit, 0, nil, func(_, val []byte) bool {
+		if len(rows) >= most {
+			return false
+		}
+		rows = append(rows, decode[oplog.AuditRow](val))
+		return true
+	})
+	return rows
+}

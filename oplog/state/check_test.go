@@ -1,0 +1,159 @@
+package state
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/seal"
+)
+
+// lighthouses fills a state with memories.
+func lighthouses(t testing.TB, s *State, n int) {
+	t.Helper()
+	ops := make([]oplog.Op, n)
+	for i := range ops {
+		ops[i] = &oplog.Remember{RID: oplog.NewID(), Text: fmt.Sprintf("lighthouse number %05d has a keeper", i), Namespace: "default", Created: 1}
+	}
+	if _, err := s.Apply([]oplog.Record{record(1, []oplog.Entry{{Node: 1, Ops: []oplog.Op{&oplog.Init{Cluster: "c", At: 1}}}}), record(2, []oplog.Entry{{Node: 1, DB: 1, Ops: ops}})}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestScrubFindsFlippedBits: a bit that flips in a table of a running state is found by a scrub, is an error of who reads what it is in, tells
+// the one who listens, and is in no snapshot.
+func TestScrubFindsFlippedBits(t *testing.T) {
+	for name, keys := range map[string]*seal.Ring{"plain": nil, "encrypted": seal.Ephemeral([]seal.Master{seal.NewMaster()})} {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "state")
+			s := mustOpenSealed(t, dir, keys)
+			lighthouses(t, s, 2000)
+			if err := s.Close(); err != nil { // what was read is in memory, and does not change with the disk
+				t.Fatal(err)
+			}
+			s = mustOpenSealed(t, dir, keys)
+			defer s.Close()
+			if err := s.Scrub(t.Context(), 0); err != nil {
+				t.Fatalf("a state that is whole: %v", err)
+			}
+			tables, err := filepath.Glob(filepath.Join(dir, "1", "*.sst"))
+			if err != nil || len(tables) == 0 {
+				t.Fatal(tables, err)
+			}
+			for _, table := range tables {
+				raw, err := os.ReadFile(table)
+				if err != nil {
+					t.Fatal(err)
+				}
+				f, err := os.OpenFile(table, os.O_RDWR, 0) // the state has this file open
+				if err != nil {
+					t.Fatal(err)
+				}
+				for at := 600; at < len(raw)*3/4; at += 1000 { // in each block of rows
+					if _, err := f.WriteAt([]byte{raw[at] ^ 4}, int64(at)); err != nil {
+						t.Fatal(err)
+					}
+				}
+				f.Close()
+			}
+			if err := s.Scrub(t.Context(), 0); !errors.Is(err, ErrState) {
+				t.Errorf("the scrub says %v", err)
+			}
+			noticed := func() bool {
+				select {
+				case <-s.Noticed():
+					return true
+				default:
+					return false
+				}
+			}
+			noticed()
+			err = s.Read(func(v *View) error {
+				v.MemoryAt(1, 1234)
+				return nil
+			})
+			if !errors.Is(err, ErrState) || !noticed() {
+				t.Errorf("who reads it is told %v", err)
+			}
+			snap, err := s.Snapshot()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer snap.Release()
+			if _, err := snap.WriteTo(io.Discard); !errors.Is(err, ErrState) || !noticed() {
+				t.Errorf("a snapshot of it: %v", err)
+			}
+		})
+	}
+}
+
+// TestScrubWhileTheStateChanges: a scrub, commits that have tables merged, and restores get out of each other's way.
+func TestScrubWhileTheStateChanges(t *testing.T) {
+	s, err := Open(filepath.Join(t.TempDir(), "state"), Options{NoSync: true, Buffer: 256 << 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if _, err := s.Apply([]oplog.Record{record(1, []oplog.Entry{{Node: 1, Ops: []oplog.Op{&oplog.Init{Cluster: "c", At: 1}}}})}); err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	stop := make(chan struct{})
+	wg.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			if err := errors.Join(s.Scrub(t.Context(), 0), s.Verify()); err != nil {
+				t.Error(err)
+				return
+			}
+		}
+	})
+	text := string(bytes.Repeat([]byte("x"), 16<<10))
+	for i := range oplog.Index(300) {
+		if _, err := s.Apply([]oplog.Record{record(2+i, []oplog.Entry{{Node: 1, DB: 1, Ops: []oplog.Op{&oplog.Remember{RID: oplog.NewID(), Text: text, Namespace: "default", Created: 1}}}})}); err != nil {
+			t.Fatal(err)
+		}
+		if i%100 == 50 {
+			snap, err := s.Snapshot()
+			if err != nil {
+				t.Fatal(err)
+			}
+			var b bytes.Buffer
+			if _, err := snap.WriteTo(&b); err != nil {
+				t.Fatal(err)
+			}
+			snap.Release()
+			if err := s.Restore(&b, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	close(stop)
+	wg.Wait()
+}
+
+// BenchmarkScrub is a pass without rests, in memories a second.
+func BenchmarkScrub(b *testing.B) {
+	s := mustOpen(b, filepath.Join(b.TempDir(), "state"))
+	defer s.Close()
+	lighthouses(b, s, 20_000)
+	if err := s.Flush(); err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if err := s.Scrub(b.Context(), 0); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(20_000*float64(b.N)/b.Elapsed().Seconds(), "memories/s")
+}

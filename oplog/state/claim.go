@@ -1,0 +1,167 @@
+package state
+
+import "github.com/cairndb/cairn/oplog"
+
+// stated is a claim under its canonical names, or a refusal.
+func (a *applying) stated(op *oplog.Claim) (oplog.StoredClaim, *oplog.Error) {
+	if _, err := a.database(); err != nil {
+		return oplog.StoredClaim{}, err
+	}
+	if op.Src == "" || op.Dst == "" || op.Type == "" {
+		return oplog.StoredClaim{}, oplog.Errorf(oplog.Invalid, "a claim needs a src, a rel_type and a dst")
+	}
+	c := oplog.StoredClaim{Claim: *op, Updated: op.At}
+	c.Src, c.Dst = a.canonical(op.Namespace, op.Src), a.canonical(op.Namespace, op.Dst)
+	return c, nil
+}
+
+// statement is what a claim says, and by which extractor.
+func statement(c *oplog.StoredClaim) []byte {
+	return joinKey(c.Namespace, c.Src, c.Type, c.Dst, string(rune('1'+c.Polarity)), c.Extractor)
+}
+
+// ofSource is the statement of one memory: KindClaim tells those of several apart.
+func ofSource(c *oplog.StoredClaim) []byte {
+	return joinKey(c.Namespace, c.Src, c.Type, c.Dst, string(rune('1'+c.Polarity)), c.Extractor, c.SourceRID)
+}
+
+// claim keeps a claim under a key of tStatement; one that is there under it, or under another that is given, is refreshed.
+func (a *applying) claim(c *oplog.StoredClaim, key []byte, others ...[]byte) (oplog.Result, *oplog.Error) {
+	for _, k := range append([][]byte{key}, others...) {
+		id := a.get(tStatement, a.db, k)
+		if id == nil {
+			continue
+		}
+		old, ok := read[oplog.StoredClaim](a.txn, tClaim, a.db, id)
+		if !ok {
+			panic("state: claim without a body")
+		}
+		c.ID, c.At = old.ID, old.At
+		a.put(tStatement, a.db, key, []byte(c.ID))
+		write(a.txn, tClaim, a.db, []byte(c.ID), c)
+		return oplog.Result{ID: c.ID}, nil
+	}
+	if c.ID == "" || a.get(tClaim, a.db, []byte(c.ID)) != nil {
+		return oplog.Result{}, oplog.Errorf(oplog.Conflict, "claim id %q is not free", c.ID)
+	}
+	a.putClaim(c, key)
+	at := c.Updated
+	a.mention(oplog.Mention{Name: c.Src}, 0, at)
+	a.mention(oplog.Mention{Name: c.Dst}, 0, at)
+	return oplog.Result{ID: c.ID, Changed: true}, nil
+}
+
+// putClaim keeps a claim that is new.
+func (a *applying) putClaim(c *oplog.StoredClaim, key []byte) {
+	write(a.txn, tClaim, a.db, []byte(c.ID), c)
+	a.put(tStatement, a.db, key, []byte(c.ID))
+	a.put(tClaimBy, a.db, joinKey(c.Src, c.ID), nil)
+	if c.Dst != c.Src {
+		a.put(tClaimBy, a.db, joinKey(c.Dst, c.ID), nil)
+	}
+	a.stats.Claims++
+}
+
+// takeClaims keeps what a memory's text states, unless it is stated already. Its names are linked by the memory itself.
+func (a *applying) takeClaims(m *oplog.Memory, found []oplog.Claim) (taken bool) {
+	for i := range found {
+		op := found[i]
+		op.Namespace, op.SourceRID, op.At = m.Namespace, m.RID, m.Updated
+		c, err := a.stated(&op)
+		if err != nil || op.ID == "" || a.get(tClaim, a.db, []byte(op.ID)) != nil || a.get(tStatement, a.db, statement(&c)) != nil {
+			continue
+		}
+		a.putClaim(&c, statement(&c))
+		m.Claims = append(m.Claims, c.ID)
+		taken = true
+	}
+	return taken
+}
+
+// dropClaims takes away what a memory's text stated: the text says so no longer, or nobody may read it. Claims that
+// somebody else has made theirs since stay.
+func (a *applying) dropClaims(m *oplog.Memory) {
+	for _, id := range m.Claims {
+		c, ok := read[oplog.StoredClaim](a.txn, tClaim, a.db, []byte(id))
+		if !ok || c.SourceRID != m.RID {
+			continue
+		}
+		a.del(tClaim, a.db, []byte(id))
+		for _, k := range [][]byte{statement(&c), ofSource(&c)} {
+			if string(a.get(tStatement, a.db, k)) == id {
+				a.del(tStatement, a.db, k)
+			}
+		}
+		a.del(tClaimBy, a.db, joinKey(c.Src, id))
+		if c.Dst != c.Src {
+			a.del(tClaimBy, a.db, joinKey(c.Dst, id))
+		}
+		a.stats.Claims--
+		a.dropName(c.Src)
+		a.dropName(c.Dst)
+	}
+	m.Claims = nil
+}
+
+func applyAssert(a *applying, op *oplog.Assert) (oplog.Result, *oplog.Error) {
+	c, err := a.stated(&op.Claim)
+	if err != nil {
+		return oplog.Result{}, err
+	}
+	return a.claim(&c, statement(&c), ofSource(&c))
+}
+
+func applyStated(a *applying, op *oplog.Stated) (r oplog.Result, err *oplog.Error) {
+	if _, err := a.database(); err != nil {
+		return r, err
+	}
+	for _, t := range op.Texts {
+		m, err := a.liveMemory(t.RID)
+		if err == nil && m.Status == oplog.Active && a.takeClaims(m, t.Claims) {
+			a.putMemory(m)
+			r.Num, r.Changed = r.Num+1, true
+		}
+	}
+	return r, nil
+}
+
+func applyClaim(a *applying, op *oplog.Claim) (oplog.Result, *oplog.Error) {
+	c, err := a.stated(op)
+	if err != nil {
+		return oplog.Result{}, err
+	}
+	return a.claim(&c, ofSource(&c))
+}
+
+func (a *applying) boundClaim(b oplog.ClaimBound, at oplog.Time) bool {
+	c, ok := read[oplog.StoredClaim](a.txn, tClaim, a.db, []byte(b.ID))
+	if !ok || c.ValidTo != nil && *c.ValidTo <= b.To {
+		return false
+	}
+	c.ValidTo, c.Updated = &b.To, at
+	write(a.txn, tClaim, a.db, []byte(b.ID), &c)
+	return true
+}
+
+// ClaimsBehind walks the claims in the same way.
+func (v *View) ClaimsBehind(db oplog.DB, id string, f func(oplog.StoredClaim) bool) {
+	v.scanBehind(tClaim, db, []byte(id), func(_, val []byte) bool { return f(decode[oplog.StoredClaim](val)) })
+}
+
+// Claim returns a claim.
+func (v *View) Claim(db oplog.DB, id string) (oplog.StoredClaim, bool) {
+	return read[oplog.StoredClaim](v.txn, tClaim, db, []byte(id))
+}
+
+// Claims are the claims an entity is named in, oldest first; namespace "" means all.
+func (v *View) Claims(db oplog.DB, entity, namespace string, limit int) (claims []oplog.StoredClaim) {
+	prefix := joinKey(entity, "")
+	v.scan(tClaimBy, db, prefix, func(k, _ []byte) bool {
+		c, ok := read[oplog.StoredClaim](v.txn, tClaim, db, k[len(prefix):])
+		if ok && (namespace == "" || c.Namespace == namespace) {
+			claims = append(claims, c)
+		}
+		return len(claims) < limit
+	})
+	return claims
+}

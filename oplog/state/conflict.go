@@ -1,0 +1,190 @@
+package state
+
+import (
+	"strings"
+
+	"github.com/cairndb/cairn/oplog"
+)
+
+// pairKey is the same for a pair in either order.
+func pairKey(a, b string) []byte {
+	if b < a {
+		a, b = b, a
+	}
+	return joinKey(a, b)
+}
+
+// orderKey lists conflicts by status, the most urgent first, the newest first among them.
+func conflictOrder(c *oplog.ConflictRow) []byte {
+	k := append([]byte{byte(c.Status), byte(c.Priority)}, be64(^(uint64(c.Detected) ^ 1<<63))...)
+	return append(k, c.ID...)
+}
+
+// openConflict takes a finding, unless the pair had a conflict before, in any status, or a side is gone.
+func (a *applying) openConflict(c oplog.ConflictRow) bool {
+	if c.ID == "" || c.A == c.B || a.get(tConflict, a.db, []byte(c.ID)) != nil || a.get(tConflictPair, a.db, pairKey(c.A, c.B)) != nil {
+		return false
+	}
+	for _, side := range []string{c.A, c.B} {
+		if !a.sideStands(side) {
+			return false
+		}
+	}
+	c.Status, c.DetectedBy = oplog.ConflictOpen, a.hlc.Node()
+	write(a.txn, tConflict, a.db, []byte(c.ID), &c)
+	a.put(tConflictPair, a.db, pairKey(c.A, c.B), []byte(c.ID))
+	a.put(tConflictOrder, a.db, conflictOrder(&c), []byte(c.ID))
+	a.put(tConflictSide, a.db, joinKey(c.A, c.ID), nil)
+	a.put(tConflictSide, a.db, joinKey(c.B, c.ID), nil)
+	a.stats.OpenConflicts++
+	return true
+}
+
+func (a *applying) sideStands(side string) bool {
+	if id, ok := strings.CutPrefix(side, "edge:"); ok {
+		return a.get(tEdge, a.db, []byte(id)) != nil
+	}
+	if id, ok := strings.CutPrefix(side, "claim:"); ok {
+		return a.get(tClaim, a.db, []byte(id)) != nil
+	}
+	m, err := a.liveMemory(side)
+	return err == nil && m.Status == oplog.Active
+}
+
+// inConflict says whether a memory is a side of an open conflict.
+func (a *applying) inConflict(rid string) (open bool) {
+	prefix := joinKey(rid, "")
+	a.scan(tConflictSide, a.db, prefix, func(k, _ []byte) bool {
+		c, ok := read[oplog.ConflictRow](a.txn, tConflict, a.db, k[len(prefix):])
+		open = ok && c.Status == oplog.ConflictOpen
+		return !open
+	})
+	return open
+}
+
+func applyResolve(a *applying, op *oplog.Resolve) (oplog.Result, *oplog.Error) {
+	if _, err := a.database(); err != nil {
+		return oplog.Result{}, err
+	}
+	c, ok := read[oplog.ConflictRow](a.txn, tConflict, a.db, []byte(op.ID))
+	if !ok {
+		return oplog.Result{}, oplog.ErrNoConflict
+	}
+	if c.Status != oplog.ConflictOpen {
+		return oplog.Result{}, oplog.Errorf(oplog.Conflict, "conflict %s is %s already", c.ID, c.Status)
+	}
+	r, err := settle(a, op, &c)
+	if err != nil {
+		return oplog.Result{}, err
+	}
+	a.del(tConflictOrder, a.db, conflictOrder(&c))
+	c.Status = oplog.ConflictResolved
+	if op.Strategy == oplog.Dismiss {
+		c.Status = oplog.ConflictDismissed
+	}
+	c.Resolved, c.Strategy, c.Note = op.At, op.Strategy, op.Note
+	write(a.txn, tConflict, a.db, []byte(c.ID), &c)
+	a.put(tConflictOrder, a.db, conflictOrder(&c), []byte(c.ID))
+	a.stats.OpenConflicts--
+	return r, nil
+}
+
+// settle does to the sides what the strategy says.
+func settle(a *applying, op *oplog.Resolve, c *oplog.ConflictRow) (oplog.Result, *oplog.Error) {
+	if op.Winner != "" && op.Winner != c.A && op.Winner != c.B {
+		return oplog.Result{}, oplog.Errorf(oplog.Invalid, "winner %s is no side of conflict %s", op.Winner, c.ID)
+	}
+	r := oplog.Result{ID: c.ID, Changed: true}
+	switch op.Strategy {
+	case oplog.KeepBoth, oplog.Dismiss:
+		c.Winner = op.Winner
+	case oplog.KeepA, oplog.KeepB:
+		c.Winner = c.A
+		if op.Strategy == oplog.KeepB {
+			c.Winner = c.B
+		}
+		if op.Winner != "" {
+			c.Winner = op.Winner
+		}
+		loser := c.A
+		if c.Winner == c.A {
+			loser = c.B
+		}
+		if a.dropSide(loser, op.At) {
+			r.Num, r.Rows = 1, []string{loser}
+		}
+	case oplog.MergeAB:
+		if op.Merged == nil || op.Merged.Text == "" {
+			return oplog.Result{}, oplog.Errorf(oplog.Invalid, "strategy merge needs new_text")
+		}
+		for _, side := range []string{c.A, c.B} {
+			if a.dropSide(side, op.At) {
+				r.Num++
+				r.Rows = append(r.Rows, side)
+			}
+		}
+		a.detached = true
+		made, err := applyRemember(a, op.Merged)
+		a.detached = false
+		if err != nil {
+			return oplog.Result{}, err
+		}
+		c.Merged, c.Winner = made.ID, made.ID
+		r.Rows = append(r.Rows, made.ID)
+	default:
+		return oplog.Result{}, oplog.Errorf(oplog.Invalid, "unknown strategy %q: keep_a, keep_b, keep_both, merge or dismiss", op.Strategy)
+	}
+	return r, nil
+}
+
+// dropSide takes the losing side away; one that is gone already stays gone.
+func (a *applying) dropSide(side string, at oplog.Time) bool {
+	if id, ok := strings.CutPrefix(side, "edge:"); ok {
+		r, err := applyUnrelate(a, &oplog.Unrelate{ID: id, At: at})
+		return err == nil && r.Changed
+	}
+	if id, ok := strings.CutPrefix(side, "claim:"); ok {
+		to := at.Seconds()
+		return a.boundClaim(oplog.ClaimBound{ID: id, To: to}, at)
+	}
+	m, err := a.liveMemory(side)
+	if err != nil {
+		return false
+	}
+	a.forget(m, at)
+	return true
+}
+
+// Conflict finds a conflict by its id.
+func (v *View) Conflict(db oplog.DB, id string) (oplog.ConflictRow, bool) {
+	return read[oplog.ConflictRow](v.txn, tConflict, db, []byte(id))
+}
+
+// Conflicts walks the conflicts of the given statuses, or of all, status by status, the most urgent first.
+func (v *View) Conflicts(db oplog.DB, statuses []oplog.ConflictStatus, f func(oplog.ConflictRow) bool) {
+	if len(statuses) == 0 {
+		statuses = []oplog.ConflictStatus{oplog.ConflictOpen, oplog.ConflictResolved, oplog.ConflictDismissed}
+	}
+	for _, s := range statuses {
+		on := true
+		v.scan(tConflictOrder, db, []byte{byte(s)}, func(_, id []byte) bool {
+			if c, ok := read[oplog.ConflictRow](v.txn, tConflict, db, id); ok {
+				on = f(c)
+			}
+			return on
+		})
+		if !on {
+			return
+		}
+	}
+}
+
+// InConflict says whether a memory is a side of an open conflict.
+func (v *View) InConflict(db oplog.DB, rid string) bool {
+	return (&applying{txn: v.txn, db: db}).inConflict(rid)
+}
+
+// HadConflict says whether a pair ever had a conflict.
+func (v *View) HadConflict(db oplog.DB, a, b string) bool {
+	return v.get(tConflictPair, db, pairKey(a, b)) != nil
+}

@@ -1,0 +1,142 @@
+package state
+
+import "github.com/cairndb/cairn/oplog"
+
+// database is the entry's database, or the refusal when there is none.
+func (a *applying) database() (oplog.Database, *oplog.Error) {
+	d, ok := read[oplog.Database](a.txn, tDatabase, 0, be64(uint64(a.db)))
+	if !ok {
+		return d, oplog.ErrNoDatabase
+	}
+	return d, nil
+}
+
+func (a *applying) setDatabase(d oplog.Database) { write(a.txn, tDatabase, 0, be64(uint64(d.ID)), &d) }
+
+func applyInit(a *applying, op *oplog.Init) (oplog.Result, *oplog.Error) {
+	if v := a.get(tControl, 0, []byte("cluster")); v != nil {
+		return oplog.Result{ID: string(v)}, nil
+	}
+	a.put(tControl, 0, []byte("cluster"), []byte(op.Cluster))
+	a.createDatabase("default", 0, op.At)
+	return oplog.Result{ID: op.Cluster, Changed: true}, nil
+}
+
+func applyCreateDB(a *applying, op *oplog.CreateDB) (oplog.Result, *oplog.Error) {
+	if !oplog.ValidDatabaseName(op.Name) {
+		return oplog.Result{}, oplog.Errorf(oplog.Invalid, "database name must be 1 to 64 of A-Z a-z 0-9 . _ - and not start with a dot")
+	}
+	if a.get(tControl, 0, []byte("cluster")) == nil {
+		return oplog.Result{}, oplog.Errorf(oplog.Invalid, "the cluster's first entry comes before its databases") // "default" is number 1
+	}
+	if a.get(tDatabaseName, 0, []byte(op.Name)) != nil {
+		return oplog.Result{}, oplog.Errorf(oplog.Conflict, "database '%s' already exists", op.Name)
+	}
+	if op.Most > 0 && a.databasesBy(op.By) >= op.Most {
+		return oplog.Result{}, oplog.Errorf(oplog.TooLarge, "would exceed database quota: the tokens of this database may have made %d", op.Most)
+	}
+	return oplog.Result{ID: op.Name, Num: uint64(a.createDatabase(op.Name, op.By, op.At)), Changed: true}, nil
+}
+
+// databasesBy counts the databases that tokens of one database have made, and that are still there.
+func (a *applying) databasesBy(by oplog.DB) (n uint32) {
+	a.scan(tDatabase, 0, nil, func(_, v []byte) bool {
+		if decode[oplog.Database](v).By == by {
+			n++
+		}
+		return true
+	})
+	return n
+}
+
+func (a *applying) createDatabase(name string, by oplog.DB, at oplog.Time) oplog.DB {
+	id := oplog.DB(1)
+	if v := a.get(tControl, 0, []byte("next-db")); v != nil {
+		id = oplog.DB(beUint64(v))
+	}
+	a.put(tControl, 0, []byte("next-db"), be64(uint64(id)+1))
+	a.put(tDatabaseName, 0, []byte(name), be64(uint64(id)))
+	a.setDatabase(oplog.Database{ID: id, Name: name, Created: at, By: by})
+	return id
+}
+
+func applyDropDB(a *applying, op *oplog.DropDB) (oplog.Result, *oplog.Error) {
+	if !a.alone {
+		return oplog.Result{}, oplog.Errorf(oplog.Invalid, "dropping a database shares its entry with nothing else")
+	}
+	v := a.get(tDatabaseName, 0, []byte(op.Name))
+	if v == nil {
+		return oplog.Result{}, oplog.ErrNoDatabase
+	}
+	id := oplog.DB(beUint64(v))
+	if id == oplog.DefaultDB {
+		return oplog.Result{}, oplog.Errorf(oplog.Invalid, "database 'default' cannot be dropped")
+	}
+	a.del(tDatabaseName, 0, []byte(op.Name))
+	a.del(tDatabase, 0, be64(uint64(id)))
+	var tokens []oplog.Token
+	a.scan(tToken, 0, nil, func(_, v []byte) bool {
+		if t := decode[oplog.Token](v); t.DB == id && t.Revoked == 0 {
+			tokens = append(tokens, t)
+		}
+		return true
+	})
+	for _, t := range tokens {
+		t.Revoked = op.At
+		write(a.txn, tToken, 0, []byte(t.Hash), &t)
+		a.del(tLimit, 0, tokenLimit(t.Hash))
+	}
+	a.del(tLimit, 0, databaseLimit(id))
+	a.dropDatabase(id)
+	return oplog.Result{ID: op.Name, Num: uint64(id), Changed: true}, nil
+}
+
+func applySetQuota(a *applying, op *oplog.SetQuota) (oplog.Result, *oplog.Error) {
+	d, ok := read[oplog.Database](a.txn, tDatabase, 0, be64(uint64(op.DB)))
+	if !ok {
+		return oplog.Result{}, oplog.ErrNoDatabase
+	}
+	d.MaxMemories = op.MaxMemories
+	a.setDatabase(d)
+	return oplog.Result{Num: uint64(op.DB), Changed: true}, nil
+}
+
+func applyAdvertise(a *applying, op *oplog.Advertise) (oplog.Result, *oplog.Error) {
+	write(a.txn, tNode, 0, be64(uint64(op.Node)), &oplog.NodeInfo{ID: op.Node, Wire: op.Wire, HTTP: op.HTTP, Peer: op.Peer, Version: op.Version, Key: op.Key})
+	return oplog.Result{Num: uint64(op.Node), Changed: true}, nil
+}
+
+// Cluster is the cluster's id; empty before the first entry.
+func (v *View) Cluster() string { return string(v.get(tControl, 0, []byte("cluster"))) }
+
+// Database finds a database by its number.
+func (v *View) Database(id oplog.DB) (oplog.Database, bool) {
+	return read[oplog.Database](v.txn, tDatabase, 0, be64(uint64(id)))
+}
+
+// DatabaseNamed finds a database by its name.
+func (v *View) DatabaseNamed(name string) (oplog.Database, bool) {
+	id := v.get(tDatabaseName, 0, []byte(name))
+	if id == nil {
+		return oplog.Database{}, false
+	}
+	return v.Database(oplog.DB(beUint64(id)))
+}
+
+// Databases are all databases by number.
+func (v *View) Databases() (dbs []oplog.Database) {
+	v.scan(tDatabase, 0, nil, func(_, val []byte) bool {
+		dbs = append(dbs, decode[oplog.Database](val))
+		return true
+	})
+	return dbs
+}
+
+// Nodes are the addresses the nodes have advertised, by node number.
+func (v *View) Nodes() (nodes []oplog.NodeInfo) {
+	v.scan(tNode, 0, nil, func(_, val []byte) bool {
+		nodes = append(nodes, decode[oplog.NodeInfo](val))
+		return true
+	})
+	return nodes
+}

@@ -1,0 +1,199 @@
+package state
+
+import "github.com/cairndb/cairn/oplog"
+
+var operatorKey = []byte("operator")
+
+func applyIdentity(a *applying, op *oplog.Identity) (oplog.Result, *oplog.Error) {
+	if _, err := a.database(); err != nil {
+		return oplog.Result{}, err
+	}
+	if op.Key == "" || op.Display == "" {
+		return oplog.Result{}, oplog.Errorf(oplog.Invalid, "an identity needs a key and a name")
+	}
+	if op.Operator {
+		if a.get(tOperator, a.db, operatorKey) != nil {
+			return oplog.Result{}, oplog.ErrHasOperator
+		}
+		a.put(tOperator, a.db, operatorKey, []byte(op.Key))
+	}
+	old, had := read[oplog.Identity](a.txn, tIdentity, a.db, []byte(op.Key))
+	if had && old.Operator && !op.Operator {
+		return oplog.Result{}, oplog.Errorf(oplog.Conflict, "this key is the operator's")
+	}
+	write(a.txn, tIdentity, a.db, []byte(op.Key), op)
+	return oplog.Result{ID: op.Key, Changed: !had}, nil
+}
+
+func applyReceipt(a *applying, op *oplog.Receipt) (oplog.Result, *oplog.Error) {
+	if _, err := a.database(); err != nil {
+		return oplog.Result{}, err
+	}
+	if op.ID == "" || a.get(tReceipt, a.db, []byte(op.ID)) != nil {
+		return oplog.Result{}, oplog.Errorf(oplog.Conflict, "receipt id %q is not free", op.ID)
+	}
+	write(a.txn, tReceipt, a.db, []byte(op.ID), op)
+	a.put(tReceiptBy, a.db, append(joinKey(op.Payer, ""), append(timeKey(op.At, 0), op.ID...)...), nil)
+	a.put(tReceiptTime, a.db, append(timeKey(op.At, 0), op.ID...), nil)
+	if op.Memory != "" {
+		a.put(tReceiptOf, a.db, joinKey(op.Memory, op.ID), nil)
+	}
+	return oplog.Result{ID: op.ID, Changed: true}, nil
+}
+
+func applyGrant(a *applying, op *oplog.Grant) (oplog.Result, *oplog.Error) {
+	if _, err := a.database(); err != nil {
+		return oplog.Result{}, err
+	}
+	if op.Signature == "" || op.Subject == "" || op.Action == "" {
+		return oplog.Result{}, oplog.Errorf(oplog.Invalid, "a capability needs a subject, an action and a signature")
+	}
+	old, had := read[oplog.StoredGrant](a.txn, tGrant, a.db, []byte(op.Signature))
+	if had && old.Revoked == 0 {
+		return oplog.Result{ID: op.Signature, Num: old.Number}, nil
+	}
+	if had {
+		a.dropGrant(&old)
+	}
+	g := oplog.StoredGrant{Grant: *op, Number: beUint64(a.get(tOperator, a.db, lastGrantKey)) + 1}
+	number := be64(g.Number)
+	a.put(tOperator, a.db, lastGrantKey, number)
+	write(a.txn, tGrant, a.db, []byte(g.Signature), &g)
+	a.put(tGrantOrder, a.db, number, []byte(g.Signature))
+	a.put(tGrantAction, a.db, append(joinKey(g.Subject, g.Action, ""), number...), []byte(g.Signature))
+	a.put(tGrantSubject, a.db, append(joinKey(g.Subject, ""), number...), []byte(g.Signature))
+	return oplog.Result{ID: g.Signature, Num: g.Number, Changed: true}, nil
+}
+
+var lastGrantKey = []byte("last grant")
+
+func (a *applying) dropGrant(g *oplog.StoredGrant) {
+	number := be64(g.Number)
+	a.del(tGrant, a.db, []byte(g.Signature))
+	a.del(tGrantOrder, a.db, number)
+	a.del(tGrantAction, a.db, append(joinKey(g.Subject, g.Action, ""), number...))
+	a.del(tGrantSubject, a.db, append(joinKey(g.Subject, ""), number...))
+	if g.Revoked != 0 {
+		a.del(tGrantRevoked, a.db, append(timeKey(g.Revoked, 0), g.Signature...))
+	}
+}
+
+func applyRevoke(a *applying, op *oplog.Revoke) (oplog.Result, *oplog.Error) {
+	if _, err := a.database(); err != nil {
+		return oplog.Result{}, err
+	}
+	g, ok := read[oplog.StoredGrant](a.txn, tGrant, a.db, []byte(op.Signature))
+	switch {
+	case ok && g.Revoked != 0:
+		return oplog.Result{ID: op.Signature}, nil
+	case !ok || g.Subject != op.Subject:
+		return oplog.Result{}, oplog.ErrNotSubject
+	}
+	g.Revoked = op.At
+	write(a.txn, tGrant, a.db, []byte(g.Signature), &g)
+	a.put(tGrantRevoked, a.db, append(timeKey(op.At, 0), g.Signature...), nil)
+	return oplog.Result{ID: g.Signature, Changed: true}, nil
+}
+
+func applyPurgeGrants(a *applying, op *oplog.PurgeGrants) (oplog.Result, *oplog.Error) {
+	if _, err := a.database(); err != nil {
+		return oplog.Result{}, err
+	}
+	var gone []oplog.StoredGrant
+	a.scan(tGrantRevoked, a.db, nil, func(k, _ []byte) bool {
+		g, ok := read[oplog.StoredGrant](a.txn, tGrant, a.db, k[16:])
+		if !ok {
+			panic("state: revocation without a capability")
+		}
+		if g.Revoked >= op.Before {
+			return false
+		}
+		gone = append(gone, g)
+		return true
+	})
+	for i := range gone {
+		a.dropGrant(&gone[i])
+	}
+	return oplog.Result{Num: uint64(len(gone)), Changed: len(gone) > 0}, nil
+}
+
+// Operator is the identity whose signature makes a capability.
+func (v *View) Operator(db oplog.DB) (oplog.Identity, bool) {
+	key := v.get(tOperator, db, operatorKey)
+	if key == nil {
+		return oplog.Identity{}, false
+	}
+	return v.Identity(db, string(key))
+}
+
+// Identity finds who a key is.
+func (v *View) Identity(db oplog.DB, key string) (oplog.Identity, bool) {
+	return read[oplog.Identity](v.txn, tIdentity, db, []byte(key))
+}
+
+// Identities walks all of them by key.
+func (v *View) Identities(db oplog.DB, f func(oplog.Identity) bool) {
+	v.scan(tIdentity, db, nil, func(_, val []byte) bool { return f(decode[oplog.Identity](val)) })
+}
+
+// Grant finds a capability by its signature, revoked ones too.
+func (v *View) Grant(db oplog.DB, signature string) (oplog.StoredGrant, bool) {
+	return read[oplog.StoredGrant](v.txn, tGrant, db, []byte(signature))
+}
+
+// GrantsFor walks the capabilities of a subject for one action, revoked ones too, oldest first.
+func (v *View) GrantsFor(db oplog.DB, subject, action string, f func(oplog.StoredGrant) bool) {
+	prefix := joinKey(subject, action, "")
+	v.scan(tGrantAction, db, prefix, func(k, sig []byte) bool {
+		if len(k) != len(prefix)+8 {
+			return true
+		}
+		g, ok := v.Grant(db, string(sig))
+		return !ok || f(g)
+	})
+}
+
+// Grants walks the capabilities from the newest to the oldest; those of one subject, unless it is empty.
+func (v *View) Grants(db oplog.DB, subject string, f func(oplog.StoredGrant) bool) {
+	table, prefix := tGrantOrder, []byte(nil)
+	if subject != "" {
+		table, prefix = tGrantSubject, joinKey(subject, "")
+	}
+	v.scanBack(table, db, prefix, func(_, sig []byte) bool {
+		g, ok := v.Grant(db, string(sig))
+		return !ok || f(g)
+	})
+}
+
+// Receipts walks receipts from the newest to the oldest; those of one payer, unless it is empty.
+func (v *View) Receipts(db oplog.DB, payer string, f func(oplog.Receipt) bool) {
+	v.ReceiptsBefore(db, payer, 0, f)
+}
+
+// ReceiptsBefore is Receipts from before a time on; 0 is the newest.
+func (v *View) ReceiptsBefore(db oplog.DB, payer string, before oplog.Time, f func(oplog.Receipt) bool) {
+	table, prefix := tReceiptTime, []byte(nil)
+	if payer != "" {
+		table, prefix = tReceiptBy, joinKey(payer, "")
+	}
+	var below []byte
+	if before != 0 {
+		below = timeKey(before, 0)
+	}
+	v.scanBelow(table, db, prefix, below, func(k, _ []byte) bool {
+		r, ok := read[oplog.Receipt](v.txn, tReceipt, db, k[len(prefix)+16:])
+		return !ok || f(r)
+	})
+}
+
+// ReceiptsOf are the receipts of one memory.
+func (v *View) ReceiptsOf(db oplog.DB, rid string) (out []oplog.Receipt) {
+	prefix := joinKey(rid, "")
+	v.scan(tReceiptOf, db, prefix, func(k, _ []byte) bool {
+		if r, ok := read[oplog.Receipt](v.txn, tReceipt, db, k[len(prefix):]); ok {
+			out = append(out, r)
+		}
+		return true
+	})
+	return out
+}

@@ -1,0 +1,181 @@
+package state
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"github.com/cairndb/cairn/oplog"
+)
+
+// maxLinked bounds the names of one memory.
+const maxLinked = 64
+
+func applyLinked(a *applying, op *oplog.Linked) (r oplog.Result, err *oplog.Error) {
+	if _, err := a.database(); err != nil {
+		return r, err
+	}
+	for _, l := range op.Links {
+		m, err := a.liveMemory(l.RID)
+		if err != nil || m.Status != oplog.Active || slices.Contains(m.Entities, l.Name) || len(m.Entities) >= maxLinked || a.get(tEntity, a.db, []byte(l.Name)) == nil {
+			continue
+		}
+		m.Entities = append(m.Entities, l.Name)
+		a.mention(oplog.Mention{Name: l.Name}, m.Seq, op.At)
+		a.putMemory(m)
+		r.Num, r.Changed, r.Rows = r.Num+1, true, append(r.Rows, m.RID)
+	}
+	return r, nil
+}
+
+func applyAlias(a *applying, op *oplog.Alias) (oplog.Result, *oplog.Error) {
+	if _, err := a.database(); err != nil {
+		return oplog.Result{}, err
+	}
+	if op.Alias == "" || op.Canonical == "" {
+		return oplog.Result{}, oplog.Errorf(oplog.Invalid, "an alias needs both names")
+	}
+	key := joinKey(op.Namespace, op.Alias)
+	old, had := read[oplog.StoredAlias](a.txn, tAlias, a.db, key)
+	if had && old.Canonical == op.Canonical {
+		return oplog.Result{ID: op.Alias}, nil
+	}
+	write(a.txn, tAlias, a.db, key, &oplog.StoredAlias{Canonical: op.Canonical, Source: op.Source, At: op.At})
+	return oplog.Result{ID: op.Alias, Changed: true}, nil
+}
+
+// canonical resolves a name through the namespace's aliases, then the default ones.
+func (a *applying) canonical(namespace, name string) string {
+	for _, ns := range []string{namespace, "default"} {
+		if al, ok := read[oplog.StoredAlias](a.txn, tAlias, a.db, joinKey(ns, name)); ok {
+			return al.Canonical
+		}
+	}
+	return name
+}
+
+// mention counts an entity and, when seq is a memory, links the two.
+func (a *applying) mention(m oplog.Mention, seq oplog.Seq, at oplog.Time) {
+	e, ok := read[oplog.Entity](a.txn, tEntity, a.db, []byte(m.Name))
+	if !ok {
+		e = oplog.Entity{Name: m.Name, Type: "unknown", First: at}
+		a.stats.Entities++
+		a.put(tFolded, a.db, joinKey(oplog.Fold(m.Name), m.Name), nil)
+	}
+	if m.Type != "" && e.Type == "unknown" {
+		e.Type = m.Type
+	}
+	e.Last = max(e.Last, at)
+	e.Mentions++
+	write(a.txn, tEntity, a.db, []byte(m.Name), &e)
+	if seq != 0 {
+		a.put(tEntityMemory, a.db, nameKey(m.Name, seq), nil)
+	}
+}
+
+// unlink takes a memory from the entities it no longer names.
+func (a *applying) unlink(m *oplog.Memory, keep map[string]bool) {
+	for _, name := range m.Entities {
+		if keep[name] {
+			continue
+		}
+		a.del(tEntityMemory, a.db, nameKey(name, m.Seq))
+		if e, ok := read[oplog.Entity](a.txn, tEntity, a.db, []byte(name)); ok && e.Mentions > 0 {
+			e.Mentions--
+			write(a.txn, tEntity, a.db, []byte(name), &e)
+		}
+		a.dropName(name)
+	}
+}
+
+// relink gives a corrected memory the entities of its new text.
+func (a *applying) relink(m *oplog.Memory, found []oplog.Mention, extractor uint8, at oplog.Time) {
+	had, now := map[string]bool{}, map[string]bool{}
+	for _, n := range m.Entities {
+		had[n] = true
+	}
+	var names []string
+	for _, e := range found {
+		e.Name = a.canonical(m.Namespace, e.Name)
+		if now[e.Name] {
+			continue
+		}
+		now[e.Name] = true
+		names = append(names, e.Name)
+		if !had[e.Name] {
+			a.mention(e, m.Seq, at)
+		}
+	}
+	a.unlink(m, now)
+	m.Entities, m.Extractor = names, extractor
+}
+
+// EntityMemories walks the memories that name an entity, the newest first.
+func (v *View) EntityMemories(db oplog.DB, name string, f func(*oplog.Memory) bool) {
+	v.scanBack(tEntityMemory, db, joinKey(name, ""), func(k, _ []byte) bool {
+		m, ok := v.MemoryAt(db, oplog.Seq(beUint64(k[len(k)-8:])))
+		return !ok || f(m)
+	})
+}
+
+// NamesEntities says whether a database knows any entity.
+func (v *View) NamesEntities(db oplog.DB) bool { return v.has(tFolded, db, nil) }
+
+// EntitiesFolded are the entities whose name has a folded form, at most limit.
+func (v *View) EntitiesFolded(db oplog.DB, folded string, limit int) (names []string) {
+	prefix := joinKey(folded, "")
+	v.scan(tFolded, db, prefix, func(k, _ []byte) bool {
+		names = append(names, string(k[len(prefix):]))
+		return len(names) < limit
+	})
+	return names
+}
+
+// EntitiesFrom walks the entities from a name on, by name.
+func (v *View) EntitiesFrom(db oplog.DB, from string, f func(oplog.Entity) bool) {
+	v.scanFrom(tEntity, db, []byte(from), func(_, val []byte) bool { return f(decode[oplog.Entity](val)) })
+}
+
+// dropName takes away an entity that no memory, relation or claim names any more.
+func (a *applying) dropName(name string) {
+	prefix := joinKey(name, "")
+	for _, table := range []tableID{tEntityMemory, tBySource, tByTarget, tClaimBy} {
+		if a.has(table, a.db, prefix) {
+			return
+		}
+	}
+	if a.get(tEntity, a.db, []byte(name)) == nil {
+		return
+	}
+	a.del(tEntity, a.db, []byte(name))
+	a.del(tFolded, a.db, joinKey(oplog.Fold(name), name))
+	a.stats.Entities--
+}
+
+// Aliases walks the aliases by namespace.
+func (v *View) Aliases(db oplog.DB, f func(namespace, alias string, to oplog.StoredAlias) bool) {
+	v.scan(tAlias, db, nil, func(k, val []byte) bool {
+		if len(k) < 4 {
+			return true
+		}
+		n := int(binary.BigEndian.Uint32(k))
+		if n > len(k)-4 {
+			return true
+		}
+		return f(string(k[4:4+n]), string(k[4+n:]), decode[oplog.StoredAlias](val))
+	})
+}
+
+// Canonical resolves a name through the aliases of a namespace.
+func (v *View) Canonical(db oplog.DB, namespace, name string) string {
+	return (&applying{txn: v.txn, db: db}).canonical(namespace, name)
+}
+
+// Entity finds an entity by its name.
+func (v *View) Entity(db oplog.DB, name string) (oplog.Entity, bool) {
+	return read[oplog.Entity](v.txn, tEntity, db, []byte(name))
+}
+
+// Entities walks the entities by name.
+func (v *View) Entities(db oplog.DB, f func(oplog.Entity) bool) {
+	v.scan(tEntity, db, nil, func(_, val []byte) bool { return f(decode[oplog.Entity](val)) })
+}

@@ -1,0 +1,111 @@
+package state
+
+import (
+	"encoding/hex"
+
+	"github.com/cairndb/cairn/oplog"
+)
+
+var keyLastEvent = []byte("last")
+
+func applyEvent(a *applying, op *oplog.Event) (oplog.Result, *oplog.Error) {
+	if _, err := a.database(); err != nil {
+		return oplog.Result{}, err
+	}
+	switch {
+	case op.Workspace == "" || op.Session == "" || op.Tool == "":
+		return oplog.Result{}, oplog.Errorf(oplog.Invalid, "an event needs a workspace, a session and a tool")
+	case len(op.Hash) == 0:
+		return oplog.Result{}, oplog.Errorf(oplog.Invalid, "an event needs the hash of its content")
+	case op.Status > oplog.EventSkipped || (op.Status == oplog.EventSummarized) != (op.Summary != ""):
+		return oplog.Result{}, oplog.Errorf(oplog.Invalid, "an event's status says whether it has a summary")
+	}
+	known := eventKey(op.Workspace, op.Session, op.Hash)
+	if a.get(tEventHash, a.db, known) != nil {
+		return oplog.Result{}, oplog.ErrEventKnown
+	}
+	id := oplog.EventID(beUint64(a.get(tEventCount, a.db, keyLastEvent))) + 1
+	a.put(tEventCount, a.db, keyLastEvent, be64(uint64(id)))
+	write(a.txn, tEvent, a.db, be64(uint64(id)), &oplog.StoredEvent{ID: id, Event: *op})
+	a.put(tEventHash, a.db, known, be64(uint64(id)))
+	if op.Summary != "" {
+		a.put(tEventSummary, a.db, []byte(op.Summary), be64(uint64(id)))
+	}
+	counts, _ := read[oplog.EventCounts](a.txn, tEventCount, a.db, joinKey("workspace", op.Workspace))
+	session, old := read[oplog.EventSession](a.txn, tEventSession, a.db, joinKey(op.Workspace, op.Session))
+	if !old {
+		session = oplog.EventSession{ID: op.Session, Started: op.At, Dir: op.Dir}
+		counts.Sessions++
+	}
+	session.Events++
+	write(a.txn, tEventSession, a.db, joinKey(op.Workspace, op.Session), &session)
+	counts.Events++
+	*countOf(&counts, op.Status)++
+	write(a.txn, tEventCount, a.db, joinKey("workspace", op.Workspace), &counts)
+	return oplog.Result{ID: hex.EncodeToString(op.Hash), Num: uint64(id), Changed: true}, nil
+}
+
+func applyEventMark(a *applying, op *oplog.EventMark) (oplog.Result, *oplog.Error) {
+	e, ok := read[oplog.StoredEvent](a.txn, tEvent, a.db, be64(uint64(op.ID)))
+	switch {
+	case !ok:
+		return oplog.Result{}, oplog.ErrNoEvent
+	case op.Status > oplog.EventSkipped || (op.Status == oplog.EventSummarized) != (op.Summary != ""):
+		return oplog.Result{}, oplog.Errorf(oplog.Invalid, "an event's status says whether it has a summary")
+	case e.Status == oplog.EventSummarized:
+		return oplog.Result{}, oplog.Errorf(oplog.Conflict, "event %d has a summary", op.ID)
+	}
+	counts, _ := read[oplog.EventCounts](a.txn, tEventCount, a.db, joinKey("workspace", e.Workspace))
+	*countOf(&counts, e.Status)--
+	*countOf(&counts, op.Status)++
+	write(a.txn, tEventCount, a.db, joinKey("workspace", e.Workspace), &counts)
+	if op.Summary != "" {
+		a.put(tEventSummary, a.db, []byte(op.Summary), be64(uint64(op.ID)))
+	}
+	changed := e.Status != op.Status
+	e.Status, e.Summary = op.Status, op.Summary
+	write(a.txn, tEvent, a.db, be64(uint64(op.ID)), &e)
+	return oplog.Result{Num: uint64(op.ID), Changed: changed}, nil
+}
+
+func countOf(c *oplog.EventCounts, s oplog.EventStatus) *uint64 {
+	return [...]*uint64{&c.Raw, &c.Summarized, &c.Skipped}[s]
+}
+
+func eventKey(workspace, session string, hash []byte) []byte {
+	return append(joinKey(workspace, session, ""), hash...)
+}
+
+// Event finds an event by its number.
+func (v *View) Event(db oplog.DB, id oplog.EventID) (oplog.StoredEvent, bool) {
+	return read[oplog.StoredEvent](v.txn, tEvent, db, be64(uint64(id)))
+}
+
+// EventWith finds an event by its content; 0 for none.
+func (v *View) EventWith(db oplog.DB, workspace, session string, hash []byte) oplog.EventID {
+	return oplog.EventID(beUint64(v.get(tEventHash, db, eventKey(workspace, session, hash))))
+}
+
+// EventOf finds the event that a memory is the summary of; 0 for none.
+func (v *View) EventOf(db oplog.DB, rid string) oplog.EventID {
+	return oplog.EventID(beUint64(v.get(tEventSummary, db, []byte(rid))))
+}
+
+// Events walks the events from a number on.
+func (v *View) Events(db oplog.DB, from oplog.EventID, f func(*oplog.StoredEvent) bool) {
+	v.scanFrom(tEvent, db, be64(uint64(from)), func(_, val []byte) bool {
+		e := decode[oplog.StoredEvent](val)
+		return f(&e)
+	})
+}
+
+// EventCounts are a workspace's counters.
+func (v *View) EventCounts(db oplog.DB, workspace string) oplog.EventCounts {
+	c, _ := read[oplog.EventCounts](v.txn, tEventCount, db, joinKey("workspace", workspace))
+	return c
+}
+
+// EventSession finds what is known of a session of a workspace.
+func (v *View) EventSession(db oplog.DB, workspace, session string) (oplog.EventSession, bool) {
+	return read[oplog.EventSession](v.txn, tEventSession, db, joinKey(workspace, session))
+}

@@ -1,0 +1,111 @@
+package state
+
+import "github.com/cairndb/cairn/oplog"
+
+func applyHandOn(a *applying, op *oplog.HandOn) (r oplog.Result, err *oplog.Error) {
+	if _, err := a.database(); err != nil {
+		return r, err
+	}
+	for _, c := range op.Edges {
+		e, ok := read[oplog.Edge](a.txn, tEdge, a.db, []byte(c.Of))
+		src, dst := a.mergedInto(e.Src, c.Into), a.mergedInto(e.Dst, c.Into)
+		if !ok || src == dst { // gone, or among the sources
+			continue
+		}
+		copied := oplog.Relate{ID: c.ID, Src: e.Src, Dst: e.Dst, Type: e.Type, Weight: e.Weight, At: op.At}
+		if src {
+			copied.Src = c.Into
+		} else {
+			copied.Dst = c.Into
+		}
+		if made, err := applyRelate(a, &copied); err == nil && made.Changed { // refused when its id is taken: then it is no new relation
+			r.Num, r.Changed = r.Num+1, true
+		}
+	}
+	return r, nil
+}
+
+func (a *applying) mergedInto(rid, product string) bool {
+	m, err := a.liveMemory(rid)
+	return err == nil && m.Into == product && product != ""
+}
+
+func applyRelate(a *applying, op *oplog.Relate) (oplog.Result, *oplog.Error) {
+	if _, err := a.database(); err != nil {
+		return oplog.Result{}, err
+	}
+	if op.Src == "" || op.Dst == "" || op.Type == "" {
+		return oplog.Result{}, oplog.Errorf(oplog.Invalid, "a relation needs an entity, a target and a relationship")
+	}
+	triple := joinKey(op.Src, op.Type, op.Dst)
+	e := oplog.Edge{ID: op.ID, Src: op.Src, Dst: op.Dst, Type: op.Type, Weight: op.Weight, Created: op.At, Updated: op.At}
+	isNew := true
+	if id := a.get(tTriple, a.db, triple); id != nil {
+		old, ok := read[oplog.Edge](a.txn, tEdge, a.db, id)
+		if !ok {
+			panic("state: edge without a body")
+		}
+		e.ID, e.Created, isNew = old.ID, old.Created, false
+	} else if op.ID == "" || a.get(tEdge, a.db, []byte(op.ID)) != nil {
+		return oplog.Result{}, oplog.Errorf(oplog.Conflict, "relation id %q is not free", op.ID)
+	}
+	write(a.txn, tEdge, a.db, []byte(e.ID), &e)
+	if isNew {
+		a.put(tTriple, a.db, triple, []byte(e.ID))
+		a.put(tBySource, a.db, joinKey(e.Src, e.ID), nil)
+		a.put(tByTarget, a.db, joinKey(e.Dst, e.ID), nil)
+		a.stats.Edges++
+		a.mention(oplog.Mention{Name: e.Src}, 0, op.At)
+		a.mention(oplog.Mention{Name: e.Dst}, 0, op.At)
+	}
+	return oplog.Result{ID: e.ID, Changed: isNew}, nil
+}
+
+func applyUnrelate(a *applying, op *oplog.Unrelate) (oplog.Result, *oplog.Error) {
+	if _, err := a.database(); err != nil {
+		return oplog.Result{}, err
+	}
+	e, ok := read[oplog.Edge](a.txn, tEdge, a.db, []byte(op.ID))
+	if !ok {
+		return oplog.Result{ID: op.ID}, nil
+	}
+	a.del(tEdge, a.db, []byte(e.ID))
+	a.del(tTriple, a.db, joinKey(e.Src, e.Type, e.Dst))
+	a.del(tBySource, a.db, joinKey(e.Src, e.ID))
+	a.del(tByTarget, a.db, joinKey(e.Dst, e.ID))
+	a.stats.Edges--
+	return oplog.Result{ID: e.ID, Changed: true}, nil
+}
+
+// EdgesBehind walks the relations behind an id, by their ids.
+func (v *View) EdgesBehind(db oplog.DB, id string, f func(oplog.Edge) bool) {
+	v.scanBehind(tEdge, db, []byte(id), func(_, val []byte) bool { return f(decode[oplog.Edge](val)) })
+}
+
+// Edge finds a relation by its id.
+func (v *View) Edge(db oplog.DB, id string) (oplog.Edge, bool) {
+	return read[oplog.Edge](v.txn, tEdge, db, []byte(id))
+}
+
+// Edges are the relations an entity is in, outgoing first, at most limit.
+func (v *View) Edges(db oplog.DB, entity string, limit int) (edges []oplog.Edge) {
+	prefix := joinKey(entity, "")
+	collect := func(table tableID, skipLoops bool) {
+		v.scan(table, db, prefix, func(k, _ []byte) bool {
+			if e, ok := v.Edge(db, string(k[len(prefix):])); ok && !(skipLoops && e.Src == e.Dst) {
+				edges = append(edges, e)
+			}
+			return len(edges) < limit
+		})
+	}
+	collect(tBySource, false)
+	if len(edges) < limit {
+		collect(tByTarget, true)
+	}
+	return edges
+}
+
+// AllEdges walks the relations by id.
+func (v *View) AllEdges(db oplog.DB, f func(oplog.Edge) bool) {
+	v.scan(tEdge, db, nil, func(_, val []byte) bool { return f(decode[oplog.Edge](val)) })
+}

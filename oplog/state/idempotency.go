@@ -1,0 +1,119 @@
+package state
+
+import (
+	"bytes"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/cairndb/cairn/oplog"
+)
+
+// keyRecord is what an idempotency key stands for.
+type keyRecord struct {
+	Digest  []byte         `msgpack:"g,omitempty"`
+	Expires oplog.Time     `msgpack:"x"`
+	Kept    oplog.Index    `msgpack:"i"` // the record that used it first
+	Results []oplog.Result `msgpack:"r"`
+}
+
+// replay answers an entry whose key is known: with the first results, or with a refusal when the request was another.
+func (a *applying) replay(e *oplog.Entry) (bool, []oplog.Result, *oplog.Error) {
+	first, known, err := a.known(e.Key, e.Digest)
+	return known, first, err
+}
+
+// known is what a key stood for the first time, or a refusal when it was another request's.
+func (a *applying) known(key string, digest []byte) (first []oplog.Result, known bool, err *oplog.Error) {
+	if key == "" {
+		return nil, false, nil
+	}
+	k, ok := read[keyRecord](a.txn, tKey, a.db, []byte(key))
+	if !ok || a.over(k.Expires, k.Kept) {
+		return nil, false, nil
+	}
+	if !bytes.Equal(k.Digest, digest) {
+		return nil, false, oplog.ErrKeyReused
+	}
+	return k.Results, true, nil
+}
+
+// keyRecords is how many records a key outlives at least: a jump of the log's time alone makes nothing recent expire.
+const keyRecords = 100_000
+
+// over says whether a key's window has passed, both in log time and in records.
+func (a *applying) over(expires oplog.Time, kept oplog.Index) bool {
+	return expires <= a.hlc.Time() && kept+keyRecords <= a.index
+}
+
+func (a *applying) keep(e *oplog.Entry, results []oplog.Result) {
+	a.keepKey(e.Key, e.Digest, e.KeyTTL, results)
+}
+
+// keepKey remembers a key for a time; 0 means DefaultKeyTTL.
+func (a *applying) keepKey(key string, digest []byte, ttl oplog.Time, results []oplog.Result) {
+	if key == "" {
+		return
+	}
+	if old, ok := read[keyRecord](a.txn, tKey, a.db, []byte(key)); ok {
+		a.del(tKeyExpiry, a.db, expiryKey(old.Expires, key))
+	}
+	if ttl <= 0 {
+		ttl = oplog.DefaultKeyTTL
+	}
+	k := keyRecord{Digest: digest, Expires: a.hlc.Time() + ttl, Kept: a.index, Results: results}
+	write(a.txn, tKey, a.db, []byte(key), &k)
+	a.put(tKeyExpiry, a.db, expiryKey(k.Expires, key), be64(uint64(k.Kept)))
+	if from, known := a.expiry[a.db]; known {
+		a.expiry[a.db] = min(from, uint64(k.Expires))
+	}
+	a.keys++
+}
+
+// noteKeys has a memory know its clients' keys, and none that has expired.
+func (a *applying) noteKeys(m *oplog.Memory, keys ...string) {
+	m.Keys = slices.DeleteFunc(m.Keys, func(k string) bool { return a.get(tKey, a.db, []byte(k)) == nil })
+	for _, k := range keys {
+		if k != "" && !strings.HasPrefix(k, oplog.ForwardKey) && !slices.Contains(m.Keys, k) {
+			m.Keys = append(m.Keys, k)
+		}
+	}
+}
+
+func expiryKey(t oplog.Time, key string) []byte { return append(be64(uint64(t)), key...) }
+
+// expireKeys drops keys whose window has passed, in the order of their times, a few an entry: more than the entry added, so the
+// table cannot outgrow its window. What is known of the first of them only saves looking: those that went would be passed over each time.
+func (a *applying) expireKeys() {
+	from, known := a.expiry[a.db]
+	now := uint64(a.hlc.Time())
+	if known && from > now {
+		return
+	}
+	few := 4 + 2*a.keys
+	var gone [][]byte
+	next := uint64(math.MaxUint64) // when there is none
+	a.scanFrom(tKeyExpiry, a.db, be64(from), func(k, kept []byte) bool {
+		at := beUint64(k)
+		if len(gone) == few || at > now || oplog.Index(beUint64(kept))+keyRecords > a.index {
+			next = at
+			return false
+		}
+		gone = append(gone, bytes.Clone(k))
+		return true
+	})
+	a.expiry[a.db] = next
+	for _, k := range gone {
+		a.del(tKeyExpiry, a.db, k)
+		a.del(tKey, a.db, k[8:])
+	}
+}
+
+func sortedKeys[V any](m map[oplog.DB]V) []oplog.DB { return slices.Sorted(maps.Keys(m)) }
+
+// KeyResults are what the entry under an idempotency key came to; nil when the key is not known.
+func (v *View) KeyResults(db oplog.DB, key string) []oplog.Result {
+	k, _ := read[keyRecord](v.txn, tKey, db, []byte(key))
+	return k.Results
+}

@@ -1,0 +1,46 @@
+package state
+
+import "github.com/cairndb/cairn/oplog"
+
+func tokenLimit(hash string) []byte { return append([]byte("t/"), hash...) }
+
+func databaseLimit(db oplog.DB) []byte { return append([]byte("d/"), dbKey(db)...) }
+
+func applySetLimit(a *applying, op *oplog.SetLimit) (oplog.Result, *oplog.Error) {
+	key, id := databaseLimit(op.DB), ""
+	if op.Token != "" {
+		if a.get(tToken, 0, []byte(op.Token)) == nil {
+			return oplog.Result{}, oplog.ErrNoToken
+		}
+		key, id = tokenLimit(op.Token), op.Token
+	} else if a.get(tDatabase, 0, be64(uint64(op.DB))) == nil {
+		return oplog.Result{}, oplog.ErrNoDatabase
+	}
+	if op.Limit == (oplog.Limit{}) {
+		a.del(tLimit, 0, key)
+	} else {
+		write(a.txn, tLimit, 0, key, &op.Limit)
+	}
+	return oplog.Result{ID: id, Num: uint64(op.DB), Changed: true}, nil
+}
+
+// Limits are what is bounded: tokens by hash, databases by number.
+type Limits struct {
+	Tokens    map[string]oplog.Limit
+	Databases map[oplog.DB]oplog.Limit
+}
+
+// Limits reads all bounds: there are as many as were set.
+func (v *View) Limits() Limits {
+	l := Limits{Tokens: map[string]oplog.Limit{}, Databases: map[oplog.DB]oplog.Limit{}}
+	v.scan(tLimit, 0, []byte("t/"), func(k, val []byte) bool {
+		l.Tokens[string(k[2:])] = decode[oplog.Limit](val)
+		return true
+	})
+	for _, d := range v.Databases() {
+		if limit, ok := read[oplog.Limit](v.txn, tLimit, 0, databaseLimit(d.ID)); ok {
+			l.Databases[d.ID] = limit
+		}
+	}
+	return l
+}

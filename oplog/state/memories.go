@@ -1,0 +1,143 @@
+package state
+
+import (
+	"bytes"
+	"encoding/binary"
+	"slices"
+
+	"github.com/cairndb/cairn/oplog"
+)
+
+// belowSeq is where a backward walk begins; nil is at the newest.
+func belowSeq(below oplog.Seq) []byte {
+	if below == 0 {
+		return nil
+	}
+	return seqKey(below)
+}
+
+// MemoriesBack walks the records downwards from the number below; 0 means from the newest.
+func (v *View) MemoriesBack(db oplog.DB, below oplog.Seq, f func(*oplog.Memory) bool) {
+	v.scanBelow(tMemory, db, nil, belowSeq(below), func(_, val []byte) bool {
+		m := decode[oplog.Memory](val)
+		return f(&m)
+	})
+}
+
+// Between walks the memories created from a time up to another, not included, the oldest first.
+func (v *View) Between(db oplog.DB, from, to oplog.Time, f func(*oplog.Memory) bool) {
+	end := timeKey(to, 0)
+	v.scanFrom(tCreated, db, timeKey(from, 0), func(k, _ []byte) bool {
+		if bytes.Compare(k, end) >= 0 {
+			return false
+		}
+		m, ok := v.MemoryAt(db, oplog.Seq(beUint64(k[8:])))
+		return !ok || f(m)
+	})
+}
+
+// Due walks the memories that are due from a time up to another, not included, the soonest first.
+func (v *View) Due(db oplog.DB, from, to oplog.Time, f func(*oplog.Memory) bool) {
+	end := timeKey(to, 0)
+	v.scanFrom(tDue, db, timeKey(from, 0), func(k, _ []byte) bool {
+		if bytes.Compare(k, end) >= 0 {
+			return false
+		}
+		m, ok := v.MemoryAt(db, oplog.Seq(beUint64(k[8:])))
+		return !ok || f(m)
+	})
+}
+
+// Past walks the memories that were corrected, merged or forgotten after a time, as they are now; one may come twice.
+func (v *View) Past(db oplog.DB, after oplog.Time, f func(*oplog.Memory) bool) {
+	v.scanFrom(tPast, db, timeKey(after, 0), func(k, _ []byte) bool {
+		m, ok := v.MemoryAt(db, oplog.Seq(beUint64(k[8:])))
+		return !ok || f(m)
+	})
+}
+
+// AsOf is a memory as it was believed at a time; ok is false when it was not there yet, or forgotten already.
+func (v *View) AsOf(db oplog.DB, m *oplog.Memory, at oplog.Time) (*oplog.Memory, bool) {
+	if m.Created > at || m.Status != oplog.Active && m.Updated <= at {
+		return nil, false
+	}
+	was := *m
+	was.Status, was.Into = oplog.Active, ""
+	if m.Revision == 0 {
+		return &was, true
+	}
+	for _, r := range v.Revisions(db, m.Seq) {
+		if r.Until > at {
+			was.Text, was.Importance, was.Valence, was.Certainty, was.Metadata = r.Text, r.Importance, r.Valence, r.Certainty, r.Metadata
+			was.Revision = r.Number
+			break
+		}
+	}
+	return &was, true
+}
+
+// Memories walks the records from a sequence number on, in order.
+func (v *View) Memories(db oplog.DB, from oplog.Seq, f func(*oplog.Memory) bool) {
+	v.scanFrom(tMemory, db, seqKey(from), func(_, val []byte) bool {
+		m := decode[oplog.Memory](val)
+		return f(&m)
+	})
+}
+
+// Recent walks the records from the newest creation time backwards, those before a time when it is not 0.
+func (v *View) Recent(db oplog.DB, before oplog.Time, f func(*oplog.Memory) bool) {
+	var below []byte
+	if before != 0 {
+		below = timeKey(before, 0)
+	}
+	v.scanBelow(tCreated, db, nil, below, v.memoryOf(db, f))
+}
+
+// memoryOf gives f the memory whose number is behind a time in a key.
+func (v *View) memoryOf(db oplog.DB, f func(*oplog.Memory) bool) func(k, _ []byte) bool {
+	return func(k, _ []byte) bool {
+		m, ok := v.MemoryAt(db, oplog.Seq(binary.BigEndian.Uint64(k[8:])))
+		return !ok || f(m)
+	}
+}
+
+// Around are the active memories of a memory's namespace that were created next to it, n on each side and itself,
+// oldest first.
+func (v *View) Around(db oplog.DB, m *oplog.Memory, n int) []*oplog.Memory {
+	const scan = 100 // rows looked at for each that is wanted
+	side := func(walk func(f func(k, _ []byte) bool)) (list []*oplog.Memory) {
+		seen := 0
+		if n == 0 {
+			return nil
+		}
+		walk(func(k, _ []byte) bool {
+			seen++
+			o, ok := v.MemoryAt(db, oplog.Seq(binary.BigEndian.Uint64(k[8:])))
+			if ok && o.Status == oplog.Active && o.Namespace == m.Namespace {
+				list = append(list, o)
+			}
+			return len(list) < n && seen < scan*n
+		})
+		return list
+	}
+	at := timeKey(m.Created, m.Seq)
+	before := side(func(f func(k, _ []byte) bool) { v.scanBelow(tCreated, db, nil, at, f) })
+	slices.Reverse(before)
+	return append(append(before, m), side(func(f func(k, _ []byte) bool) { v.scanBehind(tCreated, db, at, f) })...)
+}
+
+// RIDs walks the ids of memories in their order behind one, or before it and downwards; blank begins at the end. Ids that
+// are made here are in the order of their making.
+func (v *View) RIDs(db oplog.DB, from string, down bool, f func(rid string, seq oplog.Seq) bool) {
+	each := func(k, val []byte) bool { return f(string(k), oplog.Seq(beUint64(val))) }
+	switch {
+	case down && from == "":
+		v.scanBack(tRID, db, nil, each)
+	case down:
+		v.scanBelow(tRID, db, nil, []byte(from), each)
+	case from == "":
+		v.scan(tRID, db, nil, each)
+	default:
+		v.scanBehind(tRID, db, []byte(from), each)
+	}
+}

@@ -1,0 +1,298 @@
+package state
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"math"
+
+	"github.com/cairndb/cairn/oplog"
+)
+
+// liveMemory is a memory that has not been forgotten.
+func (a *applying) liveMemory(rid string) (*oplog.Memory, *oplog.Error) {
+	m, ok := memoryByRID(a.txn, a.db, rid)
+	if !ok || m.Status == oplog.Tombstoned {
+		return nil, oplog.ErrNoMemory
+	}
+	return m, nil
+}
+
+func memoryByRID(t *txn, db oplog.DB, rid string) (*oplog.Memory, bool) {
+	if rid == "" {
+		return nil, false
+	}
+	seq := t.get(tRID, db, []byte(rid))
+	if seq == nil {
+		return nil, false
+	}
+	m, ok := read[oplog.Memory](t, tMemory, db, bytes.Clone(seq))
+	return &m, ok
+}
+
+func (a *applying) putMemory(m *oplog.Memory) { write(a.txn, tMemory, a.db, seqKey(m.Seq), m) }
+
+func (a *applying) putRevision(m *oplog.Memory, reason string, at oplog.Time) {
+	key := binary.BigEndian.AppendUint32(seqKey(m.Seq), m.Revision)
+	write(a.txn, tRevision, a.db, key, &oplog.Revision{Number: m.Revision, Text: m.Text, Importance: m.Importance,
+		Valence: m.Valence, Certainty: m.Certainty, Metadata: m.Metadata, From: since(m), Reason: reason, Until: at})
+	a.put(tPast, a.db, timeKey(at, m.Seq), nil)
+}
+
+// countStatus counts a memory in, or out before it changes.
+func (a *applying) countStatus(m *oplog.Memory, by int64) {
+	n := map[oplog.Status]*uint64{oplog.Active: &a.stats.Active, oplog.Consolidated: &a.stats.Consolidated, oplog.Tombstoned: &a.stats.Tombstoned}[m.Status]
+	*n = uint64(int64(*n) + by)
+	a.countNamed(m, by)
+}
+
+func applyRemember(a *applying, op *oplog.Remember) (oplog.Result, *oplog.Error) {
+	d, err := a.database()
+	if err != nil {
+		return oplog.Result{}, err
+	}
+	if op.RID == "" {
+		return oplog.Result{}, oplog.Errorf(oplog.Invalid, "a memory needs an id")
+	}
+	for _, x := range []float64{op.Importance, op.HalfLife, op.Valence, op.Certainty} {
+		if math.IsNaN(x) || math.IsInf(x, 0) { // sums of these differ by processor
+			return oplog.Result{}, oplog.Errorf(oplog.Invalid, "a number of a memory is not finite")
+		}
+	}
+	if first, known, err := a.known(op.Key, op.Digest); known || err != nil {
+		if len(first) > 0 {
+			return oplog.Result{ID: first[0].ID, Num: first[0].Num}, err
+		}
+		return oplog.Result{}, err
+	}
+	if a.get(tRID, a.db, []byte(op.RID)) != nil {
+		return oplog.Result{}, oplog.Errorf(oplog.Conflict, "memory %s is there already", op.RID)
+	}
+	if n := len(op.Vector) / 4; n > 0 {
+		if d.Dim == 0 {
+			d.Dim = uint32(n)
+			a.setDatabase(d)
+		} else if uint32(n) != d.Dim {
+			return oplog.Result{}, oplog.Errorf(oplog.Invalid, "embedding has %d dimensions, database %s has %d", n, d.Name, d.Dim)
+		}
+	}
+	if d.MaxMemories > 0 && a.stats.Active >= d.MaxMemories {
+		return oplog.Result{}, oplog.Errorf(oplog.TooLarge, "database %s is at its quota of %d memories", d.Name, d.MaxMemories)
+	}
+	m := memoryOf(op)
+	a.stats.NextSeq++
+	m.Seq = oplog.Seq(a.stats.NextSeq)
+	if err := a.joinSession(m, op.Session); err != nil {
+		return oplog.Result{}, err
+	}
+	key := seqKey(m.Seq)
+	a.put(tRID, a.db, []byte(m.RID), key)
+	a.put(tCreated, a.db, timeKey(m.Created, m.Seq), nil)
+	a.put(tNamespace, a.db, nameKey(m.Namespace, m.Seq), nil)
+	if m.Due != 0 {
+		a.put(tDue, a.db, timeKey(m.Due, m.Seq), nil)
+	}
+	if len(op.Vector) > 0 {
+		a.put(a.vectors(a.db), a.db, key, op.Vector)
+	}
+	a.relink(m, op.Entities, op.Extractor, m.Created)
+	a.noteKeys(m, op.Key, a.key)
+	a.putMemory(m)
+	a.countStatus(m, +1)
+	r := oplog.Result{ID: m.RID, Num: uint64(m.Seq), Changed: true}
+	a.keepKey(op.Key, op.Digest, 0, []oplog.Result{r})
+	return r, nil
+}
+
+func memoryOf(op *oplog.Remember) *oplog.Memory {
+	m := &oplog.Memory{
+		RID: op.RID, Text: op.Text, Type: op.Type, Importance: op.Importance, HalfLife: op.HalfLife,
+		Valence: op.Valence, Certainty: op.Certainty, Namespace: op.Namespace, Domain: op.Domain,
+		Source: op.Source, Emotion: op.Emotion, Metadata: op.Metadata, Tier: op.Tier, Owner: op.Owner,
+		Session: op.Session, Speaker: op.Speaker, Due: op.Due, TemporalKind: op.TemporalKind,
+		Created: op.Created, Updated: op.Updated, Accessed: op.Created, Status: oplog.Active, Extractor: op.Extractor,
+	}
+	if m.Updated == 0 {
+		m.Updated = m.Created
+	}
+	return m
+}
+
+func applyCorrect(a *applying, op *oplog.Correct) (oplog.Result, *oplog.Error) {
+	m, err := a.liveMemory(op.RID)
+	if err != nil {
+		return oplog.Result{}, err
+	}
+	d, err := a.database()
+	if err != nil {
+		return oplog.Result{}, err
+	}
+	if n := uint32(len(op.Vector) / 4); n > 0 && d.Dim != 0 && n != d.Dim {
+		return oplog.Result{}, oplog.Errorf(oplog.Invalid, "embedding has %d dimensions, database %s has %d", n, d.Name, d.Dim)
+	}
+	for _, x := range []*float64{op.Importance, op.Valence, op.Certainty} {
+		if x != nil && (math.IsNaN(*x) || math.IsInf(*x, 0)) {
+			return oplog.Result{}, oplog.Errorf(oplog.Invalid, "a number of a memory is not finite")
+		}
+	}
+	merged, err := mergeJSON(m.Metadata, op.Merge)
+	if err != nil {
+		return oplog.Result{}, err
+	}
+	a.putRevision(m, op.Reason, op.At)
+	m.Revision++
+	m.Updated = op.At
+	if op.Importance != nil {
+		m.Importance = *op.Importance
+	}
+	if op.Valence != nil {
+		m.Valence = *op.Valence
+	}
+	if op.Certainty != nil {
+		m.Certainty = *op.Certainty
+	}
+	if op.Metadata != nil {
+		m.Metadata = op.Metadata
+	}
+	if op.Merge != nil {
+		m.Metadata = merged
+	}
+	if op.Text != nil {
+		m.Text = *op.Text
+		a.relink(m, op.Entities, op.Extractor, op.At)
+		a.dropClaims(m)
+		// The old vector speaks of the old text: without a new one the row has none.
+		if len(op.Vector) > 0 {
+			a.put(a.vectors(a.db), a.db, seqKey(m.Seq), op.Vector)
+		} else {
+			a.del(a.vectors(a.db), a.db, seqKey(m.Seq))
+		}
+	}
+	a.noteKeys(m, a.key)
+	a.putMemory(m)
+	return oplog.Result{ID: m.RID, Num: uint64(m.Revision), Changed: true}, nil
+}
+
+// mergeJSON puts the members of one object into another, one level deep. Names come out sorted, so that the result is
+// the same everywhere.
+func mergeJSON(into, from []byte) ([]byte, *oplog.Error) {
+	if from == nil {
+		return into, nil
+	}
+	have, add := map[string]json.RawMessage{}, map[string]json.RawMessage{}
+	if len(into) > 0 && json.Unmarshal(into, &have) != nil {
+		return nil, oplog.Errorf(oplog.Invalid, "the memory's metadata is no object that another could be merged into")
+	}
+	if json.Unmarshal(from, &add) != nil {
+		return nil, oplog.Errorf(oplog.Invalid, "metadata to merge is not a JSON object")
+	}
+	if have == nil { // it was null
+		have = map[string]json.RawMessage{}
+	}
+	for k, v := range add {
+		if string(v) == "null" {
+			delete(have, k)
+		} else {
+			have[k] = v
+		}
+	}
+	b, err := json.Marshal(have)
+	if err != nil {
+		return nil, oplog.Errorf(oplog.Invalid, "metadata cannot be merged")
+	}
+	return b, nil
+}
+
+func applyForget(a *applying, op *oplog.Forget) (oplog.Result, *oplog.Error) {
+	if _, err := a.database(); err != nil {
+		return oplog.Result{}, err
+	}
+	m, err := a.liveMemory(op.RID)
+	if err != nil {
+		return oplog.Result{ID: op.RID}, nil // not found is an answer, not a refusal
+	}
+	m.Reason = op.Reason
+	a.forget(m, op.At)
+	return oplog.Result{ID: op.RID, Num: uint64(m.Seq), Changed: true}, nil
+}
+
+// maxHalfLife bounds what reinforcement can do: one year.
+const maxHalfLife = 365 * 24 * 3600
+
+func applyReinforce(a *applying, op *oplog.Reinforce) (oplog.Result, *oplog.Error) {
+	if _, err := a.database(); err != nil {
+		return oplog.Result{}, err
+	}
+	var n uint64
+	for _, h := range op.Hits {
+		m, err := a.liveMemory(h.RID)
+		if err != nil || m.Status != oplog.Active {
+			continue
+		}
+		m.Accessed = max(m.Accessed, h.At)
+		for range min(h.Count, 100) { // 1.2^100 is past any cap: repeated products are exact on every machine
+			m.HalfLife = math.Min(m.HalfLife*1.2, maxHalfLife)
+		}
+		m.Accesses += uint64(h.Count)
+		a.putMemory(m)
+		n++
+	}
+	return oplog.Result{Num: n, Changed: n > 0}, nil
+}
+
+// stands finds a memory that is still what a decision knew.
+func (a *applying) stands(g oplog.Grounds) (*oplog.Memory, bool) {
+	m, err := a.liveMemory(g.RID)
+	return m, err == nil && m.Status == oplog.Active && m.Revision == g.Revision
+}
+
+// forget tombstones a memory and keeps its time, so that the past can still be asked about.
+func (a *applying) forget(m *oplog.Memory, at oplog.Time) {
+	a.countStatus(m, -1)
+	m.Status, m.Updated = oplog.Tombstoned, at
+	a.dropClaims(m)
+	a.countStatus(m, +1)
+	a.putMemory(m)
+	a.put(tPast, a.db, timeKey(at, m.Seq), nil)
+}
+
+func (a *applying) memoryAt(seq oplog.Seq) (*oplog.Memory, bool) {
+	m, ok := read[oplog.Memory](a.txn, tMemory, a.db, seqKey(seq))
+	return &m, ok
+}
+
+// since is when a memory became what it is now.
+func since(m *oplog.Memory) oplog.Time {
+	if m.Revision == 0 {
+		return m.Created
+	}
+	return m.Updated
+}
+
+// Memory finds a record by its public id, whatever its status.
+func (v *View) Memory(db oplog.DB, rid string) (*oplog.Memory, bool) {
+	return memoryByRID(v.txn, db, rid)
+}
+
+// Seq finds a record's dense number by its public id.
+func (v *View) Seq(db oplog.DB, rid string) (oplog.Seq, bool) {
+	if key := v.get(tRID, db, []byte(rid)); rid != "" && key != nil {
+		return oplog.Seq(binary.BigEndian.Uint64(key)), true
+	}
+	return 0, false
+}
+
+// MemoryAt finds a record by its dense number.
+func (v *View) MemoryAt(db oplog.DB, seq oplog.Seq) (*oplog.Memory, bool) {
+	m, ok := read[oplog.Memory](v.txn, tMemory, db, seqKey(seq))
+	return &m, ok
+}
+
+// Revisions are what a record was before each correction, oldest first.
+func (v *View) Revisions(db oplog.DB, seq oplog.Seq) (r []oplog.Revision) {
+	v.scan(tRevision, db, seqKey(seq), func(_, val []byte) bool {
+		r = append(r, decode[oplog.Revision](val))
+		return true
+	})
+	return r
+}

@@ -1,0 +1,225 @@
+package state
+
+import "github.com/cairndb/cairn/oplog"
+
+// sourceShare is what is left of a merged memory's importance.
+const sourceShare = .3
+
+// merge makes one memory of several, unless a source has changed, is gone, was made by a merge itself or is in an
+// open conflict.
+func (a *applying) merge(m *oplog.Merge, at oplog.Time) (bool, *oplog.Error) {
+	if len(m.Sources) < 2 || a.get(tRID, a.db, []byte(m.Into.RID)) != nil {
+		return false, nil
+	}
+	sources := make([]*oplog.Memory, len(m.Sources))
+	seen := map[string]bool{}
+	for i, g := range m.Sources {
+		s, ok := a.stands(g)
+		if !ok || seen[g.RID] || s.Merged > 0 || s.Namespace != m.Into.Namespace || a.inConflict(g.RID) {
+			return false, nil
+		}
+		seen[g.RID] = true
+		sources[i] = s
+	}
+	// The sources leave first: a database at its quota gains room by a merge.
+	for _, s := range sources {
+		a.countStatus(s, -1)
+		s.Status, s.Into, s.Updated = oplog.Consolidated, m.Into.RID, at
+		s.Importance *= sourceShare
+		a.dropClaims(s) // the product states them
+		a.countStatus(s, +1)
+		a.putMemory(s)
+		a.put(tPast, a.db, timeKey(at, s.Seq), nil)
+	}
+	a.detached = true
+	r, err := applyRemember(a, &m.Into)
+	a.detached = false
+	if err != nil {
+		return false, err
+	}
+	made, _ := a.memoryAt(oplog.Seq(r.Num))
+	made.Merged = uint32(len(sources))
+	a.putMemory(made)
+	return true, nil
+}
+
+func (a *applying) retier(r oplog.Retier, at oplog.Time) bool {
+	m, err := a.liveMemory(r.RID)
+	if err != nil || m.Status != oplog.Active || m.Tier != r.From {
+		return false
+	}
+	m.Tier, m.Updated = r.To, at
+	a.putMemory(m)
+	return true
+}
+
+// apply takes the parts in a fixed order: what a part frees or takes, the later ones see.
+func applyCognition(a *applying, op *oplog.Cognition) (oplog.Result, *oplog.Error) {
+	if _, err := a.database(); err != nil {
+		return oplog.Result{}, err
+	}
+	t := &oplog.Thought{}
+	var rows []string
+	for _, id := range op.Expired {
+		if a.moveTrigger(id, oplog.TriggerExpired, op.At) {
+			t.Expired++
+		}
+	}
+	for i := range op.Conflicts {
+		if a.openConflict(op.Conflicts[i]) {
+			t.Conflicts++
+		}
+	}
+	for _, b := range op.Bounds {
+		a.boundClaim(b, op.At)
+	}
+	for i := range op.Merges {
+		done, err := a.merge(&op.Merges[i], op.At)
+		if err != nil {
+			return oplog.Result{}, err
+		}
+		if done {
+			t.Merged++
+			rows = append(rows, op.Merges[i].Into.RID)
+			for _, g := range op.Merges[i].Sources {
+				rows = append(rows, g.RID)
+			}
+		}
+	}
+	for _, r := range op.Retier {
+		if a.retier(r, op.At) {
+			t.Retiered++
+			rows = append(rows, r.RID)
+		}
+	}
+	for _, g := range op.Outdated {
+		if m, ok := a.stands(g); ok {
+			a.forget(m, op.At)
+			t.Forgotten++
+			rows = append(rows, g.RID)
+		}
+	}
+	for _, tr := range op.Triggers {
+		if a.addTrigger(tr) {
+			t.Triggers = append(t.Triggers, tr.ID)
+		}
+	}
+	for _, p := range op.Patterns {
+		if a.seePattern(p) {
+			t.PatternsNew++
+		} else {
+			t.PatternsUpdated++
+		}
+	}
+	a.learn(op, t)
+	return oplog.Result{Thought: t, Rows: rows, Changed: true}, nil
+}
+
+// learn keeps what a round says of the mind as a whole.
+func (a *applying) learn(op *oplog.Cognition, t *oplog.Thought) {
+	if op.Personality != nil {
+		write(a.txn, tMind, a.db, mindPersonality, op.Personality)
+		t.Personality = true
+	}
+	if w := op.Weights; w != nil {
+		old, _ := read[oplog.Weights](a.txn, tMind, a.db, mindWeights)
+		if w.Generation == old.Generation+1 { // learned from the weights that still stand
+			write(a.txn, tMind, a.db, mindWeights, w)
+			t.Weights = true
+		}
+	}
+	m, _ := read[oplog.Mind](a.txn, tMind, a.db, mindSelf)
+	if op.Cursor != 0 {
+		m.Cursor = op.Cursor
+	}
+	if op.Last {
+		m.LastThink, m.Base = max(m.LastThink, op.At), max(m.Base, op.Base)
+	}
+	write(a.txn, tMind, a.db, mindSelf, &m)
+}
+
+func applySetSettings(a *applying, op *oplog.SetSettings) (oplog.Result, *oplog.Error) {
+	if _, err := a.database(); err != nil {
+		return oplog.Result{}, err
+	}
+	write(a.txn, tMind, a.db, mindSettings, &op.Settings)
+	return oplog.Result{Changed: true}, nil
+}
+
+// keepFeedback is how many judgements a database keeps, the newest.
+const keepFeedback = 2000
+
+func applyFeedback(a *applying, op *oplog.Feedback) (oplog.Result, *oplog.Error) {
+	if _, err := a.database(); err != nil {
+		return oplog.Result{}, err
+	}
+	next := uint64(1)
+	a.scanBack(tFeedback, a.db, nil, func(k, _ []byte) bool {
+		next = beUint64(k) + 1
+		return false
+	})
+	for i := range op.Judgements {
+		write(a.txn, tFeedback, a.db, be64(next), &op.Judgements[i])
+		if next > keepFeedback {
+			a.del(tFeedback, a.db, be64(next-keepFeedback))
+		}
+		next++
+	}
+	return oplog.Result{Num: uint64(len(op.Judgements)), Changed: len(op.Judgements) > 0}, nil
+}
+
+// seePattern keeps a pattern, or confirms one that is known; true when it is new.
+func (a *applying) seePattern(p oplog.Pattern) bool {
+	old, known := read[oplog.Pattern](a.txn, tPattern, a.db, []byte(p.Key))
+	p.Seen = 1
+	if known {
+		p.First, p.Seen = old.First, old.Seen+1
+		p.Confidence = max(p.Confidence, old.Confidence)
+	}
+	write(a.txn, tPattern, a.db, []byte(p.Key), &p)
+	return !known
+}
+
+// NeutralPersonality is that of a database nobody has thought about.
+var neutralPersonality = oplog.Personality{Attentiveness: .5, Depth: .5, Energy: .5, Warmth: .5}
+
+// Patterns walks what was seen, by key.
+func (v *View) Patterns(db oplog.DB, f func(oplog.Pattern) bool) {
+	v.scan(tPattern, db, nil, func(_, val []byte) bool { return f(decode[oplog.Pattern](val)) })
+}
+
+// Pattern finds one by its key.
+func (v *View) Pattern(db oplog.DB, key string) (oplog.Pattern, bool) {
+	return read[oplog.Pattern](v.txn, tPattern, db, []byte(key))
+}
+
+// Personality is what the last THINK made of it.
+func (v *View) Personality(db oplog.DB) oplog.Personality {
+	p, ok := read[oplog.Personality](v.txn, tMind, db, mindPersonality)
+	if !ok {
+		return neutralPersonality
+	}
+	return p
+}
+
+// Weights are what the database has learned; ok is false while it has learned nothing.
+func (v *View) Weights(db oplog.DB) (w oplog.Weights, ok bool) {
+	return read[oplog.Weights](v.txn, tMind, db, mindWeights)
+}
+
+// Settings are the database's policies.
+func (v *View) Settings(db oplog.DB) oplog.Settings {
+	s, _ := read[oplog.Settings](v.txn, tMind, db, mindSettings)
+	return s
+}
+
+// Mind is how far the database's thinking has come.
+func (v *View) Mind(db oplog.DB) oplog.Mind {
+	m, _ := read[oplog.Mind](v.txn, tMind, db, mindSelf)
+	return m
+}
+
+// Judgements walks the feedback, the newest first.
+func (v *View) Judgements(db oplog.DB, f func(oplog.Judgement) bool) {
+	v.scanBack(tFeedback, db, nil, func(_, val []byte) bool { return f(decode[oplog.Judgement](val)) })
+}

@@ -1,0 +1,192 @@
+package state
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/seal"
+)
+
+// mind prints what a database thinks.
+func (e *env) mind(t *testing.T) string {
+	var b strings.Builder
+	err := e.s.Read(func(v *View) error {
+		st := v.Stats(1)
+		fmt.Fprintf(&b, "active=%d consolidated=%d tombstoned=%d open_conflicts=%d pending_triggers=%d\n", st.Active, st.Consolidated, st.Tombstoned,
+			st.OpenConflicts, st.PendingTriggers)
+		v.Conflicts(1, nil, func(c oplog.ConflictRow) bool {
+			fmt.Fprintf(&b, "conflict %s %s %s %s %s/%s %s winner=%s merged=%s\n", c.ID, c.Status, c.Type, c.Priority, c.A, c.B, c.Strategy, c.Winner, c.Merged)
+			return true
+		})
+		for s := oplog.TriggerPending; s <= oplog.TriggerExpired; s++ {
+			v.Triggers(1, s, func(x oplog.TriggerRow) bool {
+				fmt.Fprintf(&b, "trigger %s %s %s\n", x.ID, x.Type, x.Status)
+				return true
+			})
+		}
+		v.Patterns(1, func(p oplog.Pattern) bool {
+			fmt.Fprintf(&b, "pattern %s seen=%d confidence=%.2f\n", p.Key, p.Seen, p.Confidence)
+			return true
+		})
+		w, _ := v.Weights(1)
+		fmt.Fprintf(&b, "mind %+v depth=%.2f weights=%.2f/%d promote=%d\n", v.Mind(1), v.Personality(1).Depth, w.Sim, w.Generation, v.Settings(1).PromoteAfter)
+		v.Memories(1, 0, func(m *oplog.Memory) bool {
+			if m.Into != "" || m.Merged > 0 {
+				fmt.Fprintf(&b, "memory %s %s into=%s made_of=%d importance=%.2f\n", m.RID, m.Status, m.Into, m.Merged, m.Importance)
+			}
+			return true
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// mindOp draws an operation of the mind.
+func mindOp(t *rapid.T, id func(string) string, at oplog.Time) oplog.Op {
+	grounds := func() oplog.Grounds {
+		return oplog.Grounds{RID: id("m"), Revision: uint32(rapid.IntRange(0, 1).Draw(t, "revision"))}
+	}
+	switch rapid.IntRange(0, 8).Draw(t, "mind") {
+	case 0:
+		return &oplog.Cognition{At: at, Conflicts: []oplog.ConflictRow{{ID: id("c"), Type: "minor", A: id("m"), B: id("m"), Detected: at}},
+			Triggers: []oplog.TriggerRow{{ID: id("t"), Cooldown: id("k"), CoolFor: 5, Created: at, Expires: at + 9}}, Expired: []string{id("t")}}
+	case 1, 2:
+		return &oplog.Cognition{At: at, Last: true, Merges: []oplog.Merge{{Into: oplog.Remember{RID: id("x"), Text: "merged", Namespace: id("ns"), Created: at, Entities: []oplog.Mention{{Name: id("e")}}},
+			Sources: []oplog.Grounds{grounds(), grounds()}}}, Retier: []oplog.Retier{{RID: id("m"), To: "longterm"}}, Patterns: []oplog.Pattern{{Key: id("p")}}}
+	case 3:
+		return &oplog.Resolve{ID: id("c"), Strategy: rapid.SampledFrom([]string{oplog.KeepA, oplog.KeepB, oplog.KeepBoth, oplog.MergeAB, oplog.Dismiss}).Draw(t, "strategy"),
+			Merged: &oplog.Remember{RID: id("y"), Text: "both", Namespace: "ns1", Created: at}, At: at}
+	case 4:
+		return &oplog.TriggerMove{ID: id("t"), To: oplog.TriggerStatus(rapid.IntRange(1, 5).Draw(t, "status")), At: at}
+	case 5:
+		return &oplog.Purge{Before: at - oplog.Time(rapid.IntRange(0, 500).Draw(t, "age")), Namespace: id("ns"), At: at}
+	case 7:
+		return &oplog.HandOn{Edges: []oplog.Copied{{Into: id("x"), Of: id("edge"), ID: id("copy")}}, At: at}
+	case 6:
+		return &oplog.SetSettings{Settings: oplog.Settings{PromoteAfter: uint64(rapid.IntRange(0, 9).Draw(t, "promote")), Updated: at}}
+	default:
+		return &oplog.Feedback{Judgements: []oplog.Judgement{{Query: id("q"), RID: id("m"), At: at}}}
+	}
+}
+
+// countMind holds the mind's counters against what is there.
+func countMind(v *View) error {
+	var open, pending uint64
+	v.Conflicts(1, []oplog.ConflictStatus{oplog.ConflictOpen}, func(oplog.ConflictRow) bool { open++; return true })
+	v.Triggers(1, oplog.TriggerPending, func(oplog.TriggerRow) bool { pending++; return true })
+	if st := v.Stats(1); st.OpenConflicts != open || st.PendingTriggers != pending {
+		return fmt.Errorf("counters %+v, counted %d open conflicts, %d pending triggers", st, open, pending)
+	}
+	return nil
+}
+
+// TestFiveThousandOperations: a long history, in one batch and in many, with restarts and a snapshot in the middle, is
+// one state with one hash.
+func TestFiveThousandOperations(t *testing.T) {
+	for seed := range 3 {
+		records := rapid.Custom(func(t *rapid.T) []oplog.Record { return historyOf(t, 1250, 60) }).Example(seed)
+		ops := 0
+		for _, r := range records {
+			_, bodies, err := oplog.DecodeRecord(r.Data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, b := range bodies {
+				e, err := oplog.DecodeEntry(b)
+				if err != nil {
+					t.Fatal(err)
+				}
+				ops += len(e.Ops)
+			}
+		}
+		if ops < 5000 {
+			t.Fatalf("only %d operations", ops)
+		}
+		dir := t.TempDir()
+		a := mustOpen(t, filepath.Join(dir, "a"))
+		if _, err := a.Apply(records); err != nil {
+			t.Fatal(err)
+		}
+		rapid.Check(t, func(t *rapid.T) {
+			if rapid.IntRange(0, 49).Draw(t, "of fifty") > 0 {
+				return // the other checks are many and small
+			}
+			path := filepath.Join(dir, oplog.NewID())
+			b := mustOpen(t, path)
+			defer func() { b.Close() }()
+			for i := 0; i < len(records); {
+				n := rapid.IntRange(1, 200).Draw(t, "batch")
+				if _, err := b.Apply(records[i:min(len(records), i+n)]); err != nil {
+					t.Fatal(err)
+				}
+				i += n
+				switch rapid.IntRange(0, 9).Draw(t, "then") {
+				case 0:
+					b.Close()
+					b = mustOpen(t, path)
+				case 1:
+					path = filepath.Join(dir, oplog.NewID())
+					b = throughSnapshot(t, b, path, nil)
+				}
+			}
+			same(t, a, b)
+		})
+		a.Close()
+		t.Logf("seed %d: %d operations", seed, ops)
+	}
+}
+
+// TestPages: whoever reads relations and claims page by page has had all of them once, in a sealed file too.
+func TestPages(t *testing.T) {
+	for name, keys := range map[string]*seal.Ring{"plain": nil, "encrypted": seal.Ephemeral([]seal.Master{seal.NewMaster()})} {
+		e := newEnv(t, keys)
+		const n = 100
+		in := oplog.Entry{DB: 1}
+		for i := range n {
+			in.Ops = append(in.Ops, &oplog.Relate{ID: fmt.Sprint("e", i), Src: "a", Dst: fmt.Sprint(i), Type: "r"}, &oplog.Claim{ID: fmt.Sprint("c", i), Src: "a", Dst: fmt.Sprint(i), Type: "r"})
+		}
+		if _, err := e.s.Apply([]oplog.Record{record(1, []oplog.Entry{{Ops: []oplog.Op{&oplog.Init{Cluster: "c"}}}}), record(2, []oplog.Entry{in})}); err != nil {
+			t.Fatal(err)
+		}
+		if err := e.s.Read(func(v *View) error {
+			for what, page := range map[string]func(behind string, f func(id string) bool){
+				"relations": func(id string, f func(string) bool) { v.EdgesBehind(1, id, func(x oplog.Edge) bool { return f(x.ID) }) },
+				"claims": func(id string, f func(string) bool) {
+					v.ClaimsBehind(1, id, func(x oplog.StoredClaim) bool { return f(x.ID) })
+				},
+			} {
+				seen := map[string]bool{}
+				for last, pages, more := "", 0, true; more && pages <= n; pages++ {
+					left := 7
+					more = false
+					page(last, func(id string) bool {
+						if left == 0 {
+							more = true
+							return false
+						}
+						left--
+						if seen[id] {
+							t.Errorf("%s: %s comes twice", what, id)
+						}
+						seen[id], last = true, id
+						return true
+					})
+				}
+				if len(seen) != n {
+					t.Errorf("%s, %s: %d of %d", name, what, len(seen), n)
+				}
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,112 @@
+package state
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/cairndb/cairn/oplog"
+)
+
+// NamespaceFrom walks the numbers of a namespace's records upwards from one on.
+func (v *View) NamespaceFrom(db oplog.DB, namespace string, from oplog.Seq, f func(oplog.Seq) bool) {
+	prefix := joinKey(namespace, "")
+	v.scanFrom(tNamespace, db, nameKey(namespace, from), func(k, _ []byte) bool {
+		return len(k) == len(prefix)+8 && string(k[:len(prefix)]) == string(prefix) && f(oplog.Seq(beUint64(k[len(prefix):])))
+	})
+}
+
+// NamespaceBack is NamespaceFrom downwards, from the number below; 0 means from the newest.
+func (v *View) NamespaceBack(db oplog.DB, namespace string, below oplog.Seq, f func(oplog.Seq) bool) {
+	prefix := joinKey(namespace, "")
+	v.scanBelow(tNamespace, db, prefix, belowSeq(below), func(k, _ []byte) bool {
+		return len(k) == len(prefix)+8 && f(oplog.Seq(beUint64(k[len(prefix):])))
+	})
+}
+
+// numStatuses is how many statuses a memory may have.
+const numStatuses = int(oplog.Tombstoned) + 1
+
+// NamespaceStats are how many memories a namespace has, by status.
+type NamespaceStats struct {
+	Active       uint64 `msgpack:"a"`
+	Consolidated uint64 `msgpack:"c"`
+	Tombstoned   uint64 `msgpack:"t"`
+}
+
+func (s *NamespaceStats) add(status oplog.Status, by int64) {
+	n := map[oplog.Status]*uint64{oplog.Active: &s.Active, oplog.Consolidated: &s.Consolidated, oplog.Tombstoned: &s.Tombstoned}[status]
+	*n = uint64(int64(*n) + by)
+}
+
+// named is what changes in namespaces: by name, then by status.
+type named map[string]*[numStatuses]int64
+
+func (n named) add(namespace string, status oplog.Status, by int64) {
+	d := n[namespace]
+	if d == nil {
+		d = new([numStatuses]int64)
+		n[namespace] = d
+	}
+	d[status] += by
+}
+
+// countNamed notes what the entry changes; keepNamed lets it stand when the entry does.
+func (a *applying) countNamed(m *oplog.Memory, by int64) {
+	if a.named == nil {
+		a.named = named{}
+	}
+	a.named.add(m.Namespace, m.Status, by)
+}
+
+func (a *applying) keepNamed() {
+	if len(a.named) == 0 {
+		return
+	}
+	if a.sums == nil {
+		a.sums = map[oplog.DB]named{}
+	}
+	if a.sums[a.db] == nil {
+		a.sums[a.db] = named{}
+	}
+	for ns, d := range a.named { // sums: the order is free
+		for status, by := range d {
+			a.sums[a.db].add(ns, oplog.Status(status), by)
+		}
+	}
+}
+
+// putNamed writes a database's sums, once a batch. A namespace of a state that was written without sums is counted once,
+// when it changes next: so the sums are a function of the rows, whenever they were begun.
+func (t *txn) putNamed(db oplog.DB) {
+	for _, ns := range slices.Sorted(maps.Keys(t.sums[db])) {
+		sum, ok := read[NamespaceStats](t, tNamespaceSum, db, joinKey(ns, ""))
+		if !ok {
+			sum = t.countNamespace(db, ns)
+		} else {
+			for status, by := range t.sums[db][ns] {
+				sum.add(oplog.Status(status), by)
+			}
+		}
+		write(t, tNamespaceSum, db, joinKey(ns, ""), &sum)
+	}
+}
+
+// countNamespace counts the rows themselves.
+func (t *txn) countNamespace(db oplog.DB, namespace string) (sum NamespaceStats) {
+	prefix := joinKey(namespace, "")
+	t.scan(tNamespace, db, prefix, func(k, _ []byte) bool {
+		if m, ok := read[oplog.Memory](t, tMemory, db, seqKey(oplog.Seq(beUint64(k[len(prefix):])))); ok {
+			sum.add(m.Status, +1)
+		}
+		return true
+	})
+	return sum
+}
+
+// NamespaceStats are a namespace's counters.
+func (v *View) NamespaceStats(db oplog.DB, namespace string) NamespaceStats {
+	if sum, ok := read[NamespaceStats](v.txn, tNamespaceSum, db, joinKey(namespace, "")); ok {
+		return sum
+	}
+	return v.countNamespace(db, namespace)
+}

@@ -1,0 +1,25 @@
+package state
+
+import (
+	"bytes"
+
+	"github.com/cairndb/cairn/oplog"
+)
+
+var needPrefix = []byte("needs/") // of tControl, behind it a kind's byte
+
+// need notes the newer kinds of an entry, whatever becomes of it: it is in the log.
+func (t *txn) need(e *oplog.Entry) {
+	for _, k := range oplog.Newer(e.Ops) {
+		t.put(tControl, 0, append(bytes.Clone(needPrefix), k), nil)
+	}
+}
+
+// Needs are the kinds that are or were in the log and that not every version reads.
+func (v *View) Needs() (needed oplog.Kinds) {
+	v.scan(tControl, 0, needPrefix, func(k, _ []byte) bool {
+		needed = append(needed, k[len(needPrefix):]...)
+		return true
+	})
+	return needed
+}

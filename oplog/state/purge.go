@@ -1,0 +1,203 @@
+package state
+
+import (
+	"bytes"
+	"encoding/hex"
+	"slices"
+
+	"github.com/cairndb/cairn/oplog"
+)
+
+// purgeStep bounds the rows one Purge looks at, and so what an entry may cost.
+const purgeStep = 2000
+
+func applyPurge(a *applying, op *oplog.Purge) (oplog.Result, *oplog.Error) {
+	if _, err := a.database(); err != nil {
+		return oplog.Result{}, err
+	}
+	from, herr := hex.DecodeString(op.From)
+	if herr != nil || len(from) != 0 && len(from) != 16 {
+		return oplog.Result{}, oplog.Errorf(oplog.Invalid, "a purge goes on where the last one said")
+	}
+	var found []*oplog.Memory
+	next, looked := "", 0
+	end := timeKey(op.Before, 0)
+	a.scanFrom(tCreated, a.db, from, func(k, _ []byte) bool {
+		if bytes.Compare(k, end) >= 0 {
+			return false
+		}
+		if looked++; looked > purgeStep {
+			next = hex.EncodeToString(k)
+			return false
+		}
+		if m, ok := a.memoryAt(oplog.Seq(beUint64(k[8:]))); ok && takes(op, m) {
+			found = append(found, m)
+		}
+		return true
+	})
+	r := oplog.Result{ID: next}
+	gone := map[string]bool{}
+	for _, m := range found {
+		if m.Status == oplog.Tombstoned && erased(m) {
+			continue
+		}
+		gone[m.RID] = true
+		if a.erase(m, op.At) {
+			r.Num++
+			r.Rows = append(r.Rows, m.RID)
+		}
+	}
+	if len(gone) > 0 {
+		a.eraseThoughts(gone)
+		a.put(tControl, 0, keyPurged, be64(uint64(a.index)))
+		a.cut = true
+	}
+	r.Changed = r.Num > 0
+	return r, nil
+}
+
+func takes(op *oplog.Purge, m *oplog.Memory) bool {
+	return (op.Tier == "" || m.Tier == op.Tier || oplog.TierOf(m.Tier) == op.Tier) && (op.Owner == "" || m.Owner == op.Owner) &&
+		(op.Namespace == "" || m.Namespace == op.Namespace)
+}
+
+// erased says whether nothing of what a memory said is left in it.
+func erased(m *oplog.Memory) bool {
+	return m.Text == "" && m.Metadata == nil && m.Reason == "" && len(m.Entities) == 0 && len(m.Keys) == 0
+}
+
+// erase forgets a memory and takes its content out of the state, with all that was made of it: revisions, vectors, names, claims,
+// the raw event it is the summary of, what a conflict says of it, the topics of its session, idempotency keys. Only its id, its
+// times and where it belonged stay.
+func (a *applying) erase(m *oplog.Memory, at oplog.Time) (live bool) {
+	live = m.Status != oplog.Tombstoned
+	key := seqKey(m.Seq)
+	for _, k := range a.keysUnder(tRevision, key) {
+		a.del(tRevision, a.db, k)
+	}
+	a.del(tVector, a.db, key)
+	a.del(tVectorOdd, a.db, key)
+	names := m.Entities
+	a.dropClaims(m)
+	a.unlink(m, nil)
+	a.eraseTopics(m.Session, names)
+	a.eraseConflicts(m.RID, at)
+	a.eraseEvent(m.RID)
+	a.eraseKeys(m)
+	m.Text, m.Metadata, m.Entities, m.Keys = "", nil, nil, nil
+	m.Speaker, m.Emotion, m.Reason, m.Domain, m.Source = "", "", "", "", ""
+	if live {
+		a.forget(m, at)
+	} else {
+		a.putMemory(m)
+	}
+	return live
+}
+
+// keysUnder gathers the keys with a prefix: what is walked must not be written.
+func (a *applying) keysUnder(table tableID, prefix []byte) (keys [][]byte) {
+	a.scan(table, a.db, prefix, func(k, _ []byte) bool {
+		keys = append(keys, bytes.Clone(k))
+		return true
+	})
+	return keys
+}
+
+// eraseTopics takes names that are entities no longer from the topics of a session that has ended.
+func (a *applying) eraseTopics(session string, names []string) {
+	s, ok := read[oplog.Session](a.txn, tSession, a.db, []byte(session))
+	if !ok {
+		return
+	}
+	kept := slices.DeleteFunc(slices.Clone(s.Topics), func(t string) bool {
+		return slices.Contains(names, t) && a.get(tEntity, a.db, []byte(t)) == nil
+	})
+	if len(kept) < len(s.Topics) {
+		s.Topics = kept
+		write(a.txn, tSession, a.db, []byte(session), &s)
+	}
+}
+
+// eraseConflicts takes from conflicts what they quote of a memory. One that is open has nothing to decide on any more.
+func (a *applying) eraseConflicts(rid string, at oplog.Time) {
+	prefix := joinKey(rid, "")
+	for _, k := range a.keysUnder(tConflictSide, prefix) {
+		c, ok := read[oplog.ConflictRow](a.txn, tConflict, a.db, k[len(prefix):])
+		if !ok {
+			continue
+		}
+		a.del(tConflictOrder, a.db, conflictOrder(&c))
+		if c.Status == oplog.ConflictOpen {
+			c.Status, c.Resolved, c.Strategy = oplog.ConflictDismissed, at, oplog.Dismiss
+			a.stats.OpenConflicts--
+		}
+		c.Reason, c.Entity, c.Relation, c.Note = "", "", "", ""
+		write(a.txn, tConflict, a.db, []byte(c.ID), &c)
+		a.put(tConflictOrder, a.db, conflictOrder(&c), []byte(c.ID))
+	}
+}
+
+// eraseEvent takes the content from the raw event that a memory is the summary of. Its hash stays, so that it is not captured again.
+func (a *applying) eraseEvent(rid string) {
+	id := a.get(tEventSummary, a.db, []byte(rid))
+	if id == nil {
+		return
+	}
+	id = bytes.Clone(id)
+	if e, ok := read[oplog.StoredEvent](a.txn, tEvent, a.db, id); ok {
+		e.Payload, e.Packed, e.Dir = nil, false, ""
+		write(a.txn, tEvent, a.db, id, &e)
+	}
+}
+
+// eraseKeys takes away the idempotency keys under which a memory was stored or corrected: they are a client's words, and their
+// digests are of its text.
+func (a *applying) eraseKeys(m *oplog.Memory) {
+	for _, key := range m.Keys {
+		k, ok := read[keyRecord](a.txn, tKey, a.db, []byte(key))
+		if !ok || !slices.ContainsFunc(k.Results, func(r oplog.Result) bool { return r.ID == m.RID }) {
+			continue // expired, or another request's by now
+		}
+		a.del(tKey, a.db, []byte(key))
+		a.del(tKeyExpiry, a.db, expiryKey(k.Expires, key))
+	}
+}
+
+// eraseThoughts takes away what THINK made of memories, and clients' words on them.
+func (a *applying) eraseThoughts(gone map[string]bool) {
+	any := func(rids []string) bool { return slices.ContainsFunc(rids, func(rid string) bool { return gone[rid] }) }
+	var triggers []oplog.TriggerRow
+	a.scan(tTrigger, a.db, nil, func(_, v []byte) bool {
+		if t := decode[oplog.TriggerRow](v); any(t.Sources) {
+			triggers = append(triggers, t)
+		}
+		return true
+	})
+	for i := range triggers {
+		a.dropTrigger(&triggers[i])
+	}
+	for _, drop := range []struct {
+		table tableID
+		of    func(v []byte) []string
+	}{
+		{tPattern, func(v []byte) []string { return decode[oplog.Pattern](v).Sources }},
+		{tFeedback, func(v []byte) []string { return []string{decode[oplog.Judgement](v).RID} }},
+	} {
+		var keys [][]byte
+		a.scan(drop.table, a.db, nil, func(k, v []byte) bool {
+			if any(drop.of(v)) {
+				keys = append(keys, bytes.Clone(k))
+			}
+			return true
+		})
+		for _, k := range keys {
+			a.del(drop.table, a.db, k)
+		}
+	}
+}
+
+// keyPurged, of tControl, has the index of the last record that erased something: what files hold from before it may hold what was erased.
+var keyPurged = []byte("purged")
+
+// Purged is the index of the last record that erased something; 0 for none.
+func (v *View) Purged() oplog.Index { return oplog.Index(beUint64(v.get(tControl, 0, keyPurged))) }

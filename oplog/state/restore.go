@@ -1,0 +1,139 @@
+package state
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/snapshot"
+	"github.com/cairndb/cairn/oplog/store"
+)
+
+// Restore replaces the state by a snapshot. The stream becomes a store beside the state's, verified, and is
+// swapped in; until then, and whenever it fails, the state is as it was. Report, unless nil, is called now and then
+// with the bytes written and their total.
+func (s *State) Restore(r io.Reader, report func(done, total int64)) error {
+	_, err := s.restore(r, report, func(*View) (bool, error) { return true, nil })
+	return err
+}
+
+// CatchUp restores a snapshot that holds more than the state, or is of another cluster. One that does not is left alone:
+// the log may begin anew behind a state that is ahead of it, and readers would see the past.
+func (s *State) CatchUp(r io.Reader, report func(done, total int64)) (taken bool, err error) {
+	return s.restore(r, report, func(of *View) (more bool, err error) {
+		err = s.Read(func(own *View) error {
+			more = of.Index() > own.Index() || of.Cluster() != own.Cluster()
+			return nil
+		})
+		return more, err
+	})
+}
+
+func (s *State) restore(r io.Reader, report func(done, total int64), wanted func(*View) (bool, error)) (taken bool, err error) {
+	next := filepath.Join(s.dir, restoring)
+	defer func() {
+		if !taken {
+			err = errors.Join(err, os.RemoveAll(next))
+		}
+	}()
+	if err := os.RemoveAll(next); err != nil {
+		return false, fmt.Errorf("restore: %w", err)
+	}
+	if err := build(next, s.opts, func(add func(k, v []byte) error) error { return receive(r, report, add) }); err != nil {
+		return false, err
+	}
+	g, _, err := s.open(next)
+	if err != nil {
+		return false, fmt.Errorf("%w: %w", snapshot.ErrUnreadable, err)
+	}
+	of := &State{dir: s.dir, live: g}
+	err = of.read(func(v *View) (err error) {
+		taken, err = wanted(v)
+		return err
+	})
+	if err = errors.Join(err, g.Close()); err != nil || !taken {
+		return false, err
+	}
+	if err := s.swap(next); err != nil {
+		taken = false
+		return false, fmt.Errorf("restore: %w", err)
+	}
+	return true, nil
+}
+
+// swap makes the store in a directory the state's next generation. The one before is removed when its last view ends.
+func (s *State) swap(next string) error {
+	s.mu.RLock()
+	was := s.live
+	s.mu.RUnlock()
+	if was == nil {
+		return oplog.Errorf(oplog.Internal, "state is closed")
+	}
+	dir := filepath.Join(s.dir, strconv.Itoa(was.number+1))
+	if err := os.Rename(next, dir); err != nil {
+		return err
+	}
+	if err := syncDir(s.dir); err != nil {
+		return err
+	}
+	g, m, err := s.open(dir)
+	if err != nil {
+		return err
+	}
+	g.number = was.number + 1
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.live == nil {
+		return errors.Join(oplog.Errorf(oplog.Internal, "state is closed"), g.Close())
+	}
+	s.at.Lock()
+	s.begin(g, m)
+	s.at.Unlock()
+	s.old.Go(func() {
+		was.views.Wait()
+		_ = was.Abandon()
+		_ = os.RemoveAll(was.dir)
+	})
+	return nil
+}
+
+// build makes a store of rows, which come in the order of their keys. The directory is left to the caller when that fails.
+func build(dir string, o Options, rows snapshot.Rows) error {
+	b, err := store.Build(dir, o.store())
+	if err != nil {
+		return err
+	}
+	err = b.Finish(rows(b.Add))
+	if errors.Is(err, store.ErrOrder) {
+		err = fmt.Errorf("%w: %w", snapshot.ErrUnreadable, err)
+	}
+	return err
+}
+
+// receive reads the rows of a snapshot.
+func receive(r io.Reader, report func(done, total int64), add func(k, v []byte) error) error {
+	return snapshot.Read(r, report, func(k, v []byte) error {
+		if len(k) < rowHead {
+			return fmt.Errorf("%w: a key of %d bytes", snapshot.ErrUnreadable, len(k))
+		}
+		return add(k, v)
+	})
+}
+
+// Copy makes another directory of the same state, sealed as its options say.
+func (s *State) Copy(dir string, o Options) error {
+	v, err := s.View()
+	if err != nil {
+		return err
+	}
+	defer v.Close()
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	err = build(filepath.Join(dir, "1"), o, func(add func(k, v []byte) error) error { return v.rows(add) })
+	return errors.Join(err, syncDir(dir))
+}

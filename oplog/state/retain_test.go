@@ -1,0 +1,103 @@
+package state
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/cairndb/cairn/oplog"
+)
+
+// The window of retained records ends where its size or its age says, whichever comes first, and tells where.
+func TestLogWindow(t *testing.T) {
+	const minute = 60_000 // of HLC milliseconds
+	for _, c := range []struct {
+		name  string
+		opts  Options
+		first oplog.Index // after 100 records of one operation, a minute apart
+	}{
+		{"by age", Options{NoSync: true, RetainOps: 1000, RetainTime: 10 * time.Minute}, 90},
+		{"by size", Options{NoSync: true, RetainOps: 5, RetainTime: 1000 * time.Hour}, 96},
+		{"not yet", Options{NoSync: true, RetainOps: 1000, RetainTime: 1000 * time.Hour}, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s, err := Open(filepath.Join(t.TempDir(), "state"), c.opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			at := func(i oplog.Index) oplog.HLC { return oplog.MakeHLC(uint64(i)*minute, 0, 1) }
+			for i := oplog.Index(1); i <= 100; i++ {
+				db, op := oplog.DB(0), oplog.Op(&oplog.Init{Cluster: "c", At: 1})
+				if i > 1 {
+					db, op = oplog.DefaultDB, &oplog.Remember{RID: fmt.Sprint(i), Text: "t", Namespace: "n", Created: oplog.Time(i)}
+				}
+				body, err := oplog.Entry{DB: db, Ops: []oplog.Op{op}}.Encode()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := s.Apply([]oplog.Record{{Index: i, Term: 1, Data: oplog.EncodeRecord(at(i), body)}}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			err = s.Read(func(v *View) error {
+				first, last, since, ok := v.Retained()
+				if !ok || first != c.first || last != 100 || since != at(first) {
+					t.Errorf("holds %d to %d since %x (%v), want %d to 100", first, last, since, ok, c.first)
+				}
+				trimmed, gone := v.Trimmed()
+				if gone != (c.first > 1) || gone && trimmed != at(c.first-1) {
+					t.Errorf("the newest that left: %x (%v), want %x", trimmed, gone, at(c.first-1))
+				}
+				if got := v.SeekHLC(at(99)); got != 99 {
+					t.Errorf("the record of minute 99 is found at %d", got)
+				}
+				n := 0
+				if err := v.Log(0, func(oplog.Outcome) bool { n++; return true }); err != nil || n != int(100-c.first+1) {
+					t.Errorf("the log has %d entries (%v), want %d", n, err, 100-c.first+1)
+				}
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+// TestLogKeepsRows: the log says which memories an entry touched that its operations do not name.
+func TestLogKeepsRows(t *testing.T) {
+	s, err := Open(filepath.Join(t.TempDir(), "state"), Options{NoSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for i, op := range []oplog.Op{
+		&oplog.Init{Cluster: "c", At: 1},
+		&oplog.Remember{RID: "a", Text: "t", Namespace: "n", Created: 10},
+		&oplog.Cognition{Outdated: []oplog.Grounds{{RID: "a"}}, At: 30},
+	} {
+		body, err := oplog.Entry{DB: oplog.DB(min(i, 1)), Ops: []oplog.Op{op}}.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := uint64(i + 1)
+		out, err := s.Apply([]oplog.Record{{Index: oplog.Index(n), Term: 1, Data: oplog.EncodeRecord(oplog.MakeHLC(1000+n, 0, 1), body)}})
+		if err != nil || out[0].Err != nil {
+			t.Fatal(err, out)
+		}
+	}
+	var rows []string
+	err = s.Read(func(v *View) error {
+		return v.Log(0, func(o oplog.Outcome) bool {
+			for _, r := range o.Results {
+				rows = append(rows, r.Rows...)
+			}
+			return true
+		})
+	})
+	if err != nil || len(rows) != 1 || rows[0] != "a" {
+		t.Errorf("rows %q, %v; want a", rows, err)
+	}
+}

@@ -1,0 +1,89 @@
+package state
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cairndb/cairn/oplog"
+)
+
+// unscripted are refusals that no script can bring about, and why.
+var unscripted = map[string]string{
+	"metadata cannot be merged":                                                 "JSON that was read can be written",
+	"a number of a memory is not finite":                                        "JSON has no such numbers; see TestHostileFields",
+	"ids and names of %d bytes together are over %d: they would be a key of %s": "a script would be unreadable; see TestHostileFields",
+	"idempotency key of %d bytes is over %d":                                    "the same",
+}
+
+var (
+	entryLine = regexp.MustCompile(`^([a-z_]+)( \{.*)?$`)
+	refusals  = regexp.MustCompile(`Errorf\((?:oplog\.)?[A-Z]\w+, "((?:[^"\\]|\\.)*)"|&Error\{Kind: [A-Z]\w+, Text: "((?:[^"\\]|\\.)*)"`)
+	verbs     = regexp.MustCompile(`%[sdqvx]`)
+)
+
+// noOperation are files whose refusals no operation meets.
+var noOperation = []string{"state.go", "restore.go", "range.go"}
+
+// TestScriptsAreWhole holds testdata/apply to the operations: each is applied by some script, and each refusal that an
+// operation can answer is answered in some script.
+func TestScriptsAreWhole(t *testing.T) {
+	scripts, err := filepath.Glob("testdata/apply/*.txt")
+	if err != nil || len(scripts) == 0 {
+		t.Fatal(scripts, err)
+	}
+	scripted := map[string]bool{}
+	var outputs []string
+	for _, path := range scripts {
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for block := range strings.SplitSeq(string(raw), "\n\n") {
+			asked, answer, _ := strings.Cut(block, "\n----\n")
+			outputs = append(outputs, strings.Split(answer, "\n")...)
+			if !strings.Contains(answer, "changed=true") {
+				continue // refused, or without an effect
+			}
+			for line := range strings.Lines(asked) {
+				if m := entryLine.FindStringSubmatch(strings.TrimSpace(line)); m != nil {
+					scripted[m[1]] = true
+				}
+			}
+		}
+	}
+	for _, k := range oplog.Reads() {
+		if name := oplog.OpKind(k).String(); !scripted[name] {
+			t.Errorf("no script in which %s (%d) changes anything", name, k)
+		}
+	}
+	sources, _ := filepath.Glob("*.go")
+	sources = slices.DeleteFunc(sources, func(path string) bool {
+		return strings.HasSuffix(path, "_test.go") || slices.Contains(noOperation, path)
+	})
+	kinds, _ := filepath.Glob("../*_ops.go")
+	seen := 0
+	for _, path := range append(append(sources, kinds...), "../errors.go") {
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range refusals.FindAllStringSubmatch(string(raw), -1) {
+			text := m[1] + m[2]
+			if unscripted[text] != "" {
+				continue
+			}
+			seen++
+			like := regexp.MustCompile(": " + verbs.ReplaceAllString(regexp.QuoteMeta(strings.ReplaceAll(text, `\"`, `"`)), ".*") + "$")
+			if !slices.ContainsFunc(outputs, like.MatchString) {
+				t.Errorf("%s: no script is answered %q", path, text)
+			}
+		}
+	}
+	if seen < 40 {
+		t.Errorf("only %d refusals were found in the sources", seen)
+	}
+}

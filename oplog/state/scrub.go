@@ -1,0 +1,35 @@
+package state
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/cairndb/cairn/oplog"
+)
+
+// Scrub reads every block of the state's files once, resting after each quarter of a mebibyte, and says ErrState when one does not
+// hold what was written.
+func (s *State) Scrub(ctx context.Context, rest time.Duration) error {
+	g, err := s.hold()
+	if err != nil {
+		return err
+	}
+	defer g.release()
+	return damage(g.Check(ctx, func(read int64) time.Duration { return time.Duration(1+read>>18) * rest }))
+}
+
+// Verify reads every block, and all rows as well: it computes the hash of what the state holds and compares it with the one it has
+// kept, and decodes the log's window, whose records Apply has to read when they leave it.
+func (s *State) Verify() error {
+	if err := s.Scrub(context.Background(), 0); err != nil {
+		return err
+	}
+	return s.read(func(v *View) error {
+		v.records(0, func(oplog.Index, *retained) bool { return true })
+		if got := v.Recount(); got != v.mark.sum {
+			return fmt.Errorf("%w: it hashes to %s and says %s", ErrState, got, v.mark.sum)
+		}
+		return nil
+	})
+}

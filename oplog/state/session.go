@@ -1,0 +1,176 @@
+package state
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/cairndb/cairn/oplog"
+)
+
+func pairHistoryKey(namespace, client string, at oplog.Time, id string) []byte {
+	return append(joinKey(namespace, client, ""), append(be64(uint64(at)), id...)...)
+}
+
+// Sessions walks the sessions of a namespace and a client, the newest first.
+func (v *View) Sessions(db oplog.DB, namespace, client string, f func(oplog.Session) bool) {
+	v.sessions(db, joinKey(namespace, client, ""), len(joinKey(namespace, client, "")), f)
+}
+
+// SessionsOf walks all sessions of a namespace, client by client.
+func (v *View) SessionsOf(db oplog.DB, namespace string, f func(oplog.Session) bool) {
+	v.sessions(db, joinKey(namespace, ""), 0, f)
+}
+
+func (v *View) sessions(db oplog.DB, prefix []byte, idAt int, f func(oplog.Session) bool) {
+	v.scanBack(tSessionPair, db, prefix, func(k, _ []byte) bool {
+		at := idAt
+		if at == 0 { // behind the namespace stands the client's length
+			at = len(prefix) + 4 + int(beUint32(k[len(prefix):]))
+		}
+		s, ok := v.Session(db, string(k[at+8:]))
+		return !ok || f(s)
+	})
+}
+
+// ActiveSessions walks the sessions that have not ended, the oldest first.
+func (v *View) ActiveSessions(db oplog.DB, f func(oplog.Session) bool) {
+	v.scan(tSessionStart, db, nil, func(k, _ []byte) bool {
+		s, ok := v.Session(db, string(k[8:]))
+		return !ok || f(s)
+	})
+}
+
+func applySessionStart(a *applying, op *oplog.SessionStart) (oplog.Result, *oplog.Error) {
+	if _, err := a.database(); err != nil {
+		return oplog.Result{}, err
+	}
+	pair := joinKey(op.Namespace, op.Client)
+	if a.get(tActivePair, a.db, pair) != nil {
+		return oplog.Result{}, oplog.Errorf(oplog.Conflict, "session conflict: active session already exists for namespace=%s, client_id=%s", op.Namespace, op.Client)
+	}
+	if a.get(tSession, a.db, []byte(op.ID)) != nil {
+		return oplog.Result{}, oplog.Errorf(oplog.Conflict, "session %s is there already", op.ID)
+	}
+	write(a.txn, tSession, a.db, []byte(op.ID), &oplog.Session{ID: op.ID, Namespace: op.Namespace, Client: op.Client,
+		Metadata: op.Metadata, Started: op.At, Status: oplog.SessionActive})
+	a.put(tActivePair, a.db, pair, []byte(op.ID))
+	// The newest active session of a namespace is the last key of its prefix.
+	a.put(tActiveSession, a.db, append(joinKey(op.Namespace, ""), append(be64(uint64(op.At)), op.ID...)...), []byte(op.ID))
+	a.put(tSessionStart, a.db, append(be64(uint64(op.At)), op.ID...), nil)
+	a.put(tSessionPair, a.db, pairHistoryKey(op.Namespace, op.Client, op.At, op.ID), nil)
+	return oplog.Result{ID: op.ID, Changed: true}, nil
+}
+
+func applySessionEnd(a *applying, op *oplog.SessionEnd) (oplog.Result, *oplog.Error) {
+	if _, err := a.database(); err != nil {
+		return oplog.Result{}, err
+	}
+	s, ok := read[oplog.Session](a.txn, tSession, a.db, []byte(op.ID))
+	if !ok {
+		return oplog.Result{}, oplog.ErrNoSession
+	}
+	if s.Status != oplog.SessionActive {
+		return oplog.Result{}, oplog.Errorf(oplog.Conflict, "session %s has %s", s.ID, s.Status)
+	}
+	s.Summary = op.Summary
+	return oplog.Result{ID: s.ID, Changed: true, Session: a.closeSession(&s, oplog.SessionEnded, op.At)}, nil
+}
+
+func applyAbandon(a *applying, op *oplog.Abandon) (oplog.Result, *oplog.Error) {
+	if _, err := a.database(); err != nil {
+		return oplog.Result{}, err
+	}
+	var stale []oplog.Session
+	a.scan(tSessionStart, a.db, nil, func(k, _ []byte) bool {
+		if len(stale) >= int(op.Max) || oplog.Time(beUint64(k)) >= op.Before {
+			return false
+		}
+		if s, ok := read[oplog.Session](a.txn, tSession, a.db, k[8:]); ok {
+			stale = append(stale, s)
+		}
+		return true
+	})
+	for i := range stale {
+		a.closeSession(&stale[i], oplog.SessionAbandoned, op.At)
+	}
+	return oplog.Result{Num: uint64(len(stale)), Changed: len(stale) > 0}, nil
+}
+
+func (a *applying) closeSession(s *oplog.Session, status oplog.SessionStatus, at oplog.Time) *oplog.SessionSummary {
+	s.Status, s.Ended = status, at
+	sum := &oplog.SessionSummary{ID: s.ID, Started: s.Started, Ended: at, Memories: s.Memories, Topics: a.topics(s.ID)}
+	if s.Memories > 0 {
+		sum.Valence = s.ValenceSum / float64(s.Memories)
+	}
+	s.Topics = sum.Topics
+	write(a.txn, tSession, a.db, []byte(s.ID), s)
+	a.del(tActivePair, a.db, joinKey(s.Namespace, s.Client))
+	a.del(tActiveSession, a.db, append(joinKey(s.Namespace, ""), append(be64(uint64(s.Started)), s.ID...)...))
+	a.del(tSessionStart, a.db, append(be64(uint64(s.Started)), s.ID...))
+	return sum
+}
+
+// A session's topics are counted over its newest memories, so that ending a long session costs no more than a short one.
+const (
+	maxTopics     = 20
+	topicMemories = 500
+)
+
+func (a *applying) topics(id string) []string {
+	count := map[string]int{}
+	seen := 0
+	a.scanBack(tSessionMemory, a.db, joinKey(id, ""), func(k, _ []byte) bool {
+		if m, ok := read[oplog.Memory](a.txn, tMemory, a.db, k[len(k)-8:]); ok {
+			for _, e := range m.Entities {
+				count[e]++
+			}
+		}
+		seen++
+		return seen < topicMemories
+	})
+	names := make([]string, 0, len(count))
+	for n := range count {
+		names = append(names, n)
+	}
+	slices.SortFunc(names, func(x, y string) int { return cmp.Or(cmp.Compare(count[y], count[x]), cmp.Compare(x, y)) })
+	return names[:min(len(names), maxTopics)]
+}
+
+// joinSession attaches a new memory to the session it names, or to its namespace's newest active one.
+func (a *applying) joinSession(m *oplog.Memory, named string) *oplog.Error {
+	id := []byte(named)
+	if named == "" && !a.detached {
+		a.scanBack(tActiveSession, a.db, joinKey(m.Namespace, ""), func(_, v []byte) bool {
+			id = append([]byte(nil), v...)
+			return false
+		})
+	}
+	if len(id) == 0 {
+		return nil
+	}
+	s, ok := read[oplog.Session](a.txn, tSession, a.db, id)
+	if !ok {
+		// A named session nobody opened (a transcript's, say) groups memories all the same.
+		s = oplog.Session{ID: named, Namespace: m.Namespace, Started: m.Created, Status: oplog.SessionImplicit}
+	}
+	m.Session = s.ID
+	m.Order = s.Memories
+	s.Memories++
+	s.ValenceSum += m.Valence
+	write(a.txn, tSession, a.db, []byte(s.ID), &s)
+	a.put(tSessionMemory, a.db, nameKey(s.ID, m.Seq), nil)
+	return nil
+}
+
+// SessionMemories walks a session's records in the order they were stored.
+func (v *View) SessionMemories(db oplog.DB, id string, f func(*oplog.Memory) bool) {
+	v.scan(tSessionMemory, db, joinKey(id, ""), func(k, _ []byte) bool {
+		m, ok := v.MemoryAt(db, oplog.Seq(beUint64(k[len(k)-8:])))
+		return !ok || f(m)
+	})
+}
+
+// Session finds a session by its id.
+func (v *View) Session(db oplog.DB, id string) (oplog.Session, bool) {
+	return read[oplog.Session](v.txn, tSession, db, []byte(id))
+}

@@ -1,0 +1,47 @@
+package state
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/cairndb/cairn/oplog"
+)
+
+// ErrUnapplied says that a committed record meets a fault of ours: every node stops at it. An operator may have it skipped.
+var ErrUnapplied = &oplog.Error{Kind: oplog.Corrupt, Text: "log record cannot be applied"}
+
+// skips says whether the operator has given up a record.
+func (s *State) skips(r oplog.Record) bool {
+	d, ok := s.opts.Skip[r.Index]
+	return ok && len(r.Data) > 0 && d == oplog.DigestOf(r.Data)
+}
+
+// skip passes over a record and audits that. Its row is a function of the record alone, so that nodes which skip it have one
+// state, and a node which does not is seen to differ. The log window begins anew
+// behind it: a backup of the window could not be replayed over it.
+func (t *txn) skip(r oplog.Record, next *mark) {
+	h := next.last.Add(1)
+	if own, ok := oplog.RecordTime(r.Data); ok && next.last.Less(own) { // readable whatever follows
+		h = own
+	}
+	next.last = h
+	t.cutLog(next)
+	next.ops = 0
+	t.undo = t.undo[:0]
+	a := &applying{txn: t, hlc: h, index: r.Index}
+	row := &oplog.Audit{By: "operator", What: "skip_record", On: fmt.Sprintf("record %d", r.Index), How: "sha256 " + oplog.DigestOf(r.Data).String(), At: h.Time()}
+	if _, err := applyAudit(a, row); err != nil {
+		panic("state: an audit was refused: " + err.Text)
+	}
+}
+
+// Try says what Apply would answer, and changes nothing.
+func (s *State) Try(batch []oplog.Record) error {
+	_, err := s.apply(batch, true)
+	if errors.Is(err, errTried) {
+		return nil
+	}
+	return err
+}
+
+var errTried = errors.New("tried")

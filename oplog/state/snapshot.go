@@ -1,0 +1,81 @@
+package state
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/snapshot"
+)
+
+// A Snapshot is the state at one index, held still until it is released.
+type Snapshot struct {
+	state *State
+	view  *View // nil when it was released
+	mark  mark
+	// Progress, when set, is called now and then with the bytes copied and their total.
+	Progress func(done, total int64)
+}
+
+// Snapshot holds the state still; Apply goes on meanwhile.
+func (s *State) Snapshot() (*Snapshot, error) {
+	v, err := s.View()
+	if err != nil {
+		return nil, err
+	}
+	return &Snapshot{state: s, view: v, mark: v.mark}, nil
+}
+
+// Index is where the snapshot was taken.
+func (s *Snapshot) Index() (index, term oplog.Index) { return s.mark.index, s.mark.term }
+
+// Release lets go of the state. It may be called twice.
+func (s *Snapshot) Release() {
+	if s.view != nil {
+		s.view.Close()
+		s.view = nil
+	}
+}
+
+// WriteTo streams the snapshot.
+//
+// Invariant: what it holds is flushed before it ends well. The Raft log is cut behind snapshots that were written, and so never behind
+// what a crash leaves of the state.
+func (s *Snapshot) WriteTo(w io.Writer) (int64, error) {
+	out := &counted{w: w}
+	err := s.write(out)
+	s.state.notice(err)
+	if err != nil {
+		return out.n, fmt.Errorf("snapshot: %w", err)
+	}
+	return out.n, nil
+}
+
+func (s *Snapshot) write(out io.Writer) error {
+	if err := s.view.of.Flush(); err != nil {
+		return damage(err)
+	}
+	return snapshot.Write(out, s.view.of.Size(), s.view.rows, s.Progress)
+}
+
+// rows walks all rows of the state until f fails.
+func (v *View) rows(f func(k, v []byte) error) error {
+	return caught(func() (err error) {
+		v.walk(span{}, func(k, val []byte) bool {
+			err = f(k, val)
+			return err == nil
+		})
+		return err
+	})
+}
+
+type counted struct {
+	w io.Writer
+	n int64
+}
+
+func (c *counted) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	c.n += int64(n)
+	return n, err
+}

@@ -1,0 +1,56 @@
+package state
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"path/filepath"
+	"testing"
+
+	"github.com/cairndb/cairn/oplog/snapshot"
+)
+
+// A stream that is no snapshot leaves the state as it is; one that is no range of the log ends with an error.
+func FuzzStreams(f *testing.F) {
+	s := mustOpen(f, filepath.Join(f.TempDir(), "state"))
+	if _, err := s.Apply(planted()); err != nil {
+		f.Fatal(err)
+	}
+	snap, err := s.Snapshot()
+	if err != nil {
+		f.Fatal(err)
+	}
+	var whole, log bytes.Buffer
+	if _, err := snap.WriteTo(&whole); err != nil {
+		f.Fatal(err)
+	}
+	snap.Release()
+	if err := s.Read(func(v *View) error { return v.WriteRange(&log, 0) }); err != nil {
+		f.Fatal(err)
+	}
+	s.Close()
+	f.Add(whole.Bytes())
+	f.Add(whole.Bytes()[:whole.Len()/2])
+	f.Add(log.Bytes())
+	f.Add([]byte("CAIRNSNP\x02 what an older version wrote"))
+	f.Fuzz(func(t *testing.T, in []byte) {
+		s := mustOpen(t, filepath.Join(t.TempDir(), "state"))
+		defer s.Close()
+		at, sum := s.Sum()
+		if s.Restore(bytes.NewReader(in), nil) != nil {
+			if i, x := s.Sum(); i != at || x != sum {
+				t.Fatal("a refused snapshot changed the state")
+			}
+		}
+		r, err := snapshot.ReadRange(bytes.NewReader(in))
+		if err != nil {
+			return
+		}
+		defer r.Close()
+		for range 1000 {
+			if _, _, err := r.Next(); errors.Is(err, io.EOF) || err != nil {
+				return
+			}
+		}
+	})
+}

@@ -1,0 +1,260 @@
+package state
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/seal"
+	"github.com/cairndb/cairn/oplog/store"
+)
+
+// ErrState says that the state's files do not hold what they should. Move them aside and rebuild from a peer.
+var ErrState = &oplog.Error{Kind: oplog.Corrupt, Text: "unreadable state"}
+
+// Options say how a node keeps its state. The zero value is right for production.
+type Options struct {
+	RetainOps  int           // operations kept in the log window; default 1,000,000
+	RetainTime time.Duration // how long they are kept; default 7 days
+	NoSync     bool          // for tests that measure something else: a crash of the machine loses the state
+	Keys       *seal.Ring    // what the files are sealed with; nil: nothing
+	Buffer     int           // bytes of changes that gather in memory before they are flushed; default 8 MiB
+
+	Skip map[oplog.Index]oplog.Digest // records that an operator has given up: they are passed over, and that is audited
+
+	Sync func(path string, sync func() error) error // stands around every sync of a file; a seam for faults
+}
+
+func (o Options) withDefaults() Options {
+	if o.RetainOps == 0 {
+		o.RetainOps = 1_000_000
+	}
+	if o.RetainTime == 0 {
+		o.RetainTime = 7 * 24 * time.Hour
+	}
+	return o
+}
+
+func (o Options) store() store.Options {
+	return store.Options{Keys: o.Keys, NoSync: o.NoSync, Buffer: o.Buffer, Sync: o.Sync}
+}
+
+// State is all that is replicated, in one directory:
+//
+//	LOCK        held while a process has the state open
+//	1           a generation: the store that has the rows
+//	restoring   the next one, while a snapshot is being restored
+//
+// A snapshot that is restored becomes the next generation when it is whole, by its name; what is below the highest is removed.
+type State struct {
+	dir  string
+	opts Options
+	lock *os.File
+
+	mu   sync.RWMutex // held for writing only while live changes
+	live *generation  // nil when the state is closed
+	old  sync.WaitGroup
+
+	at sync.Mutex // guards m: Apply sets it, everybody reads it
+	m  mark
+
+	expiry  map[oplog.DB]uint64 // no idempotency key of a database expires before; Apply's
+	noticed chan struct{}       // by a reader, that something is not what was written
+	failed  chan error          // why the state takes nothing any more
+}
+
+// A generation is a store, and who reads it.
+type generation struct {
+	*store.Store
+	number int
+	dir    string
+	views  sync.WaitGroup
+}
+
+// restoring is the name of a generation that is not whole.
+const restoring = "restoring"
+
+// Open opens or creates the state in a directory.
+func Open(dir string, o Options) (_ *State, err error) {
+	s := &State{dir: dir, opts: o.withDefaults(), noticed: make(chan struct{}, 1), failed: make(chan error, 1)}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("state: %w", err)
+	}
+	if s.lock, err = hold(dir, holdWait); err != nil {
+		return nil, fmt.Errorf("state %s: %w", dir, err)
+	}
+	defer func() {
+		if err != nil {
+			s.lock.Close()
+		}
+	}()
+	number, err := s.clean()
+	if err != nil {
+		return nil, fmt.Errorf("state: %w", err)
+	}
+	g, m, err := s.open(filepath.Join(dir, strconv.Itoa(number)))
+	if err != nil {
+		return nil, err
+	}
+	g.number = number
+	if err := syncDir(dir); err != nil {
+		return nil, errors.Join(fmt.Errorf("state: %w", err), g.Close())
+	}
+	s.begin(g, m)
+	return s, nil
+}
+
+func (s *State) begin(g *generation, m mark) {
+	s.live, s.m, s.expiry = g, m, map[oplog.DB]uint64{}
+}
+
+// clean removes what is not the newest generation, and says which that is.
+func (s *State) clean() (newest int, err error) {
+	entries, err := os.ReadDir(s.dir)
+	if err != nil {
+		return 0, err
+	}
+	newest = 1
+	for _, e := range entries {
+		if n, err := strconv.Atoi(e.Name()); err == nil {
+			newest = max(newest, n)
+		}
+	}
+	for _, e := range entries {
+		if n, nerr := strconv.Atoi(e.Name()); nerr == nil && n < newest || e.Name() == restoring {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(s.dir, e.Name())))
+		}
+	}
+	return newest, err
+}
+
+// stateFormat is how rows are stored. A node refuses a state of another.
+const stateFormat = 5
+
+// open opens a generation.
+func (s *State) open(dir string) (g *generation, m mark, err error) {
+	st, err := store.Open(dir, s.opts.store(), s.met)
+	if err != nil {
+		return nil, m, fmt.Errorf("state %s: %w", s.dir, damage(err))
+	}
+	err = caught(func() (err error) {
+		snap, err := st.Snapshot()
+		if err != nil {
+			return damage(err)
+		}
+		defer snap.Close()
+		t := newTxn(snap)
+		if m, err = decodeMark(t.get(tMeta, 0, keyMark)); err != nil {
+			return err
+		}
+		if f := t.get(tMeta, 0, keyFormat); f != nil && beUint64(f) != stateFormat {
+			return oplog.Errorf(oplog.TooOld, "its rows have format %d, and this version reads %d: export it with the version that wrote it, or run that one", beUint64(f), stateFormat)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, m, errors.Join(fmt.Errorf("state %s: %w", s.dir, err), st.Close())
+	}
+	return &generation{Store: st, dir: dir}, m, nil
+}
+
+// met takes what a store met in the background.
+func (s *State) met(err error) {
+	if err = damage(err); errors.Is(err, ErrState) {
+		s.notice(err)
+		return
+	}
+	select {
+	case s.failed <- err:
+	default:
+	}
+}
+
+// Failed gives why the state takes nothing any more, once its disk has failed; Apply says so too.
+func (s *State) Failed() <-chan error { return s.failed }
+
+// damage says of what a store met whether the state is not what was written.
+func damage(err error) error {
+	if errors.Is(err, store.ErrDamaged) && !errors.Is(err, ErrState) {
+		return fmt.Errorf("%w: %w", ErrState, err)
+	}
+	return err
+}
+
+// hold keeps the generation that is live open until release.
+func (s *State) hold() (*generation, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.live == nil {
+		return nil, oplog.Errorf(oplog.Unavailable, "state is closed")
+	}
+	s.live.views.Add(1)
+	return s.live, nil
+}
+
+func (g *generation) release() { g.views.Done() }
+
+// Close flushes and closes the state. Views that are open keep it open until they end.
+func (s *State) Close() error {
+	s.mu.Lock()
+	g := s.live
+	s.live = nil
+	s.mu.Unlock()
+	if g == nil {
+		return nil
+	}
+	g.views.Wait()
+	err := damage(g.Close())
+	s.old.Wait()
+	return errors.Join(err, s.lock.Close())
+}
+
+// Flush puts all that was applied on the disk: who keeps files that follow the state calls it first, so that no crash leaves those
+// ahead. The Raft log is cut behind a snapshot alone, and writing one begins with this (Snapshot.WriteTo).
+func (s *State) Flush() error {
+	g, err := s.hold()
+	if err != nil {
+		return err
+	}
+	defer g.release()
+	return damage(g.Flush())
+}
+
+// Applied is the last record whose effects the state holds.
+func (s *State) Applied() (index, term oplog.Index) {
+	m := s.mark()
+	return m.index, m.term
+}
+
+// Last is the time of the newest entry; a new leader's clock observes it.
+func (s *State) Last() oplog.HLC { return s.mark().last }
+
+// Sum is the hash of the whole replicated state at an index.
+func (s *State) Sum() (oplog.Index, Sum) {
+	m := s.mark()
+	return m.index, m.sum
+}
+
+func (s *State) mark() mark {
+	s.at.Lock()
+	defer s.at.Unlock()
+	return s.m
+}
+
+// IsCorrupt says that a file or record could not be read, as opposed to a disk that is full or gone.
+func IsCorrupt(err error) bool {
+	return errors.Is(err, ErrState) || errors.Is(err, oplog.ErrRecord)
+}
+
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

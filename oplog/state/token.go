@@ -1,0 +1,63 @@
+package state
+
+import "github.com/cairndb/cairn/oplog"
+
+func applyUses(a *applying, op *oplog.Uses) (oplog.Result, *oplog.Error) {
+	var r oplog.Result
+	for _, u := range op.Uses {
+		t, ok := read[oplog.Token](a.txn, tToken, 0, []byte(u.Hash))
+		if !ok || t.Revoked != 0 || a.used(u.Hash) >= u.At {
+			continue
+		}
+		a.put(tTokenUse, 0, []byte(u.Hash), be64(uint64(u.At)))
+		r.Num, r.Changed = r.Num+1, true
+	}
+	return r, nil
+}
+
+func (t *txn) used(hash string) oplog.Time {
+	return oplog.Time(beUint64(t.get(tTokenUse, 0, []byte(hash))))
+}
+
+// TokenUsed is when a token was used last, as far as the cluster was told; 0 for never.
+func (v *View) TokenUsed(hash string) oplog.Time { return v.used(hash) }
+
+func applyCreateToken(a *applying, op *oplog.CreateToken) (oplog.Result, *oplog.Error) {
+	if len(op.Hash) != 64 {
+		return oplog.Result{}, oplog.Errorf(oplog.Invalid, "a token is known by 64 hex digits")
+	}
+	if a.get(tDatabase, 0, be64(uint64(op.DB))) == nil {
+		return oplog.Result{}, oplog.ErrNoDatabase
+	}
+	if a.get(tToken, 0, []byte(op.Hash)) != nil {
+		return oplog.Result{}, oplog.Errorf(oplog.Conflict, "this token exists already")
+	}
+	write(a.txn, tToken, 0, []byte(op.Hash), &oplog.Token{Hash: op.Hash, DB: op.DB, Label: op.Label, Scopes: op.Scopes,
+		Expires: op.Expires, Created: op.At})
+	return oplog.Result{ID: op.Hash, Changed: true}, nil
+}
+
+func applyRevokeToken(a *applying, op *oplog.RevokeToken) (oplog.Result, *oplog.Error) {
+	t, ok := read[oplog.Token](a.txn, tToken, 0, []byte(op.Hash))
+	if !ok || t.Revoked != 0 {
+		return oplog.Result{ID: op.Hash}, nil
+	}
+	t.Revoked = op.At
+	write(a.txn, tToken, 0, []byte(op.Hash), &t)
+	a.del(tLimit, 0, tokenLimit(op.Hash))
+	return oplog.Result{ID: op.Hash, Changed: true}, nil
+}
+
+// Token finds a token by its hash.
+func (v *View) Token(hash string) (oplog.Token, bool) {
+	return read[oplog.Token](v.txn, tToken, 0, []byte(hash))
+}
+
+// Tokens are all tokens by hash, revoked ones too.
+func (v *View) Tokens() (tokens []oplog.Token) {
+	v.scan(tToken, 0, nil, func(_, val []byte) bool {
+		tokens = append(tokens, decode[oplog.Token](val))
+		return true
+	})
+	return tokens
+}

@@ -1,0 +1,120 @@
+package state
+
+import "github.com/cairndb/cairn/oplog"
+
+func triggerOrder(t *oplog.TriggerRow) []byte {
+	return append(append([]byte{byte(t.Status)}, be64(^(uint64(t.Created)^1<<63))...), t.ID...)
+}
+
+// keepTriggers is how many triggers that are over a database keeps of each status; older ones go.
+const keepTriggers = 1000
+
+// addTrigger takes a trigger, unless one of its kind is waiting and has not cooled down.
+func (a *applying) addTrigger(t oplog.TriggerRow) bool {
+	if t.ID == "" || a.get(tTrigger, a.db, []byte(t.ID)) != nil {
+		return false
+	}
+	if id := a.get(tTriggerCool, a.db, []byte(t.Cooldown)); id != nil {
+		last, ok := read[oplog.TriggerRow](a.txn, tTrigger, a.db, id)
+		if ok && last.Status <= oplog.TriggerDelivered && t.Created < last.Created+last.CoolFor {
+			return false
+		}
+	}
+	t.Status = oplog.TriggerPending
+	write(a.txn, tTrigger, a.db, []byte(t.ID), &t)
+	a.put(tTriggerOrder, a.db, triggerOrder(&t), []byte(t.ID))
+	a.put(tTriggerCool, a.db, []byte(t.Cooldown), []byte(t.ID))
+	a.stats.PendingTriggers++
+	return true
+}
+
+// moveTrigger takes a trigger forward; what is over stays over.
+func (a *applying) moveTrigger(id string, to oplog.TriggerStatus, at oplog.Time) bool {
+	t, ok := read[oplog.TriggerRow](a.txn, tTrigger, a.db, []byte(id))
+	if !ok || to <= t.Status || t.Status >= oplog.TriggerActed || to == oplog.TriggerExpired && t.Status > oplog.TriggerDelivered {
+		return false
+	}
+	if t.Status == oplog.TriggerPending {
+		a.stats.PendingTriggers--
+	}
+	a.del(tTriggerOrder, a.db, triggerOrder(&t))
+	t.Status, t.Moved = to, at
+	write(a.txn, tTrigger, a.db, []byte(id), &t)
+	a.put(tTriggerOrder, a.db, triggerOrder(&t), []byte(t.ID))
+	if to >= oplog.TriggerActed {
+		a.tidyTriggers(to)
+	}
+	return true
+}
+
+// tidyTriggers drops the oldest of a status when there are too many. The look is bounded: triggers come one by one.
+func (a *applying) tidyTriggers(s oplog.TriggerStatus) {
+	n := 0
+	var gone [][]byte
+	a.scan(tTriggerOrder, a.db, []byte{byte(s)}, func(_, id []byte) bool {
+		if n++; n > keepTriggers {
+			gone = append(gone, append([]byte(nil), id...))
+		}
+		return n < keepTriggers+8
+	})
+	for _, id := range gone {
+		t, ok := read[oplog.TriggerRow](a.txn, tTrigger, a.db, id)
+		if !ok {
+			continue
+		}
+		a.dropTrigger(&t)
+	}
+}
+
+func (a *applying) dropTrigger(t *oplog.TriggerRow) {
+	if t.Status == oplog.TriggerPending {
+		a.stats.PendingTriggers--
+	}
+	a.del(tTriggerOrder, a.db, triggerOrder(t))
+	a.del(tTrigger, a.db, []byte(t.ID))
+	if string(a.get(tTriggerCool, a.db, []byte(t.Cooldown))) == t.ID {
+		a.del(tTriggerCool, a.db, []byte(t.Cooldown))
+	}
+}
+
+func applyTriggerMove(a *applying, op *oplog.TriggerMove) (oplog.Result, *oplog.Error) {
+	if _, err := a.database(); err != nil {
+		return oplog.Result{}, err
+	}
+	t, ok := read[oplog.TriggerRow](a.txn, tTrigger, a.db, []byte(op.ID))
+	if !ok {
+		return oplog.Result{}, oplog.ErrNoTrigger
+	}
+	if op.To == oplog.TriggerPending || op.To > oplog.TriggerExpired {
+		return oplog.Result{}, oplog.Errorf(oplog.Invalid, "a trigger cannot be moved to status %d", op.To)
+	}
+	if t.Status == op.To {
+		return oplog.Result{ID: op.ID}, nil
+	}
+	if !a.moveTrigger(op.ID, op.To, op.At) {
+		return oplog.Result{}, oplog.Errorf(oplog.Conflict, "trigger %s is %s already", op.ID, t.Status)
+	}
+	return oplog.Result{ID: op.ID, Changed: true}, nil
+}
+
+// Trigger finds a trigger by its id.
+func (v *View) Trigger(db oplog.DB, id string) (oplog.TriggerRow, bool) {
+	return read[oplog.TriggerRow](v.txn, tTrigger, db, []byte(id))
+}
+
+// Triggers walks the triggers of a status, the newest first.
+func (v *View) Triggers(db oplog.DB, s oplog.TriggerStatus, f func(oplog.TriggerRow) bool) {
+	v.scan(tTriggerOrder, db, []byte{byte(s)}, func(_, id []byte) bool {
+		t, ok := read[oplog.TriggerRow](v.txn, tTrigger, db, id)
+		return !ok || f(t)
+	})
+}
+
+// CoolTrigger is the newest trigger under a cooldown key.
+func (v *View) CoolTrigger(db oplog.DB, key string) (oplog.TriggerRow, bool) {
+	id := v.get(tTriggerCool, db, []byte(key))
+	if id == nil {
+		return oplog.TriggerRow{}, false
+	}
+	return v.Trigger(db, string(id))
+}

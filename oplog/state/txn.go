@@ -1,0 +1,177 @@
+package state
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/store"
+	"github.com/vmihailenco/msgpack/v5"
+)
+
+// txn reads the rows of the store at one point. One with a batch writes, keeps the Sum and can undo an entry: every replicated key goes
+// through it. It is for one goroutine at a time.
+type txn struct {
+	r      store.Reader
+	b      *store.Batch // nil: it only reads
+	sum    Sum
+	undo   []change             // of the current entry, newest last
+	tables map[oplog.DB]tableID // where the vectors are, as far as asked
+	sums   map[oplog.DB]named   // of namespaces, what the batch changes
+	expiry map[oplog.DB]uint64  // see State
+	cut    bool                 // a purge erased what records of the window hold
+
+	row []byte // of the key that is read or written
+}
+
+type change struct {
+	table    tableID
+	db       oplog.DB
+	key, old []byte
+	had      bool
+}
+
+func newTxn(r store.Reader) *txn { return &txn{r: r, tables: map[oplog.DB]tableID{}} }
+
+// key is a row's in the store, until the next one is asked for.
+func (t *txn) key(table tableID, db oplog.DB, key []byte) []byte {
+	t.row = appendRow(t.row[:0], table, db, key)
+	return t.row
+}
+
+// broken stops what is under way: the store could not be read or written.
+func broken(table tableID, db oplog.DB, err error) {
+	panic(diskError{fmt.Errorf("table %s of database %d: %w", tableNames[table], db, damage(err))})
+}
+
+// get returns the value of a key, which belongs to the caller; nil for none.
+func (t *txn) get(table tableID, db oplog.DB, key []byte) []byte {
+	v, ok, err := t.r.Get(t.key(table, db, key))
+	if err != nil {
+		broken(table, db, err)
+	}
+	if !ok {
+		return nil
+	}
+	return v
+}
+
+// set stores a row that is no part of the Sum, or that the Sum knows of.
+func (t *txn) set(table tableID, db oplog.DB, key, value []byte) {
+	if err := t.b.Set(t.key(table, db, key), value); err != nil {
+		broken(table, db, err)
+	}
+}
+
+// unset takes such a row away.
+func (t *txn) unset(table tableID, db oplog.DB, key []byte) {
+	if err := t.b.Delete(t.key(table, db, key)); err != nil {
+		broken(table, db, err)
+	}
+}
+
+// maxEntryKey leaves room for what stands before an idempotency key in the row of its expiry.
+const maxEntryKey = oplog.MaxKey - 8
+
+// unstorable is panicked with by txn.put, and caught by perform, which refuses the entry with it.
+type unstorable struct{ refusal *oplog.Error }
+
+func (t *txn) put(table tableID, db oplog.DB, key, value []byte) {
+	if len(key) == 0 {
+		panic(unstorable{oplog.Errorf(oplog.Invalid, "an id or a name is missing: a row of %s would have no key", tableNames[table])})
+	}
+	if len(key) > oplog.MaxKey {
+		panic(unstorable{oplog.Errorf(oplog.TooLarge, "ids and names of %d bytes together are over %d: they would be a key of %s", len(key), oplog.MaxKey, tableNames[table])})
+	}
+	old := t.get(table, db, key)
+	if old != nil && bytes.Equal(old, value) {
+		return
+	}
+	t.change(change{table, db, slices.Clone(key), old, old != nil}, value, true)
+}
+
+func (t *txn) del(table tableID, db oplog.DB, key []byte) {
+	if old := t.get(table, db, key); old != nil {
+		t.change(change{table, db, slices.Clone(key), old, true}, nil, false)
+	}
+}
+
+// change makes a row what it is to be, and remembers what it was.
+func (t *txn) change(was change, value []byte, has bool) {
+	t.undo = append(t.undo, was)
+	t.replace(was.table, was.db, was.key, was.old, value, was.had, has)
+}
+
+// replace writes a row and keeps the Sum.
+func (t *txn) replace(table tableID, db oplog.DB, key, old, value []byte, had, has bool) {
+	if had {
+		t.sum.sub(element(table, db, key, old))
+	}
+	if !has {
+		t.unset(table, db, key)
+		return
+	}
+	t.sum.add(element(table, db, key, value))
+	t.set(table, db, key, value)
+}
+
+// rollback undoes what the current entry wrote.
+func (t *txn) rollback() {
+	for _, c := range slices.Backward(t.undo) {
+		now := t.get(c.table, c.db, c.key)
+		t.replace(c.table, c.db, c.key, now, c.old, now != nil, c.had)
+	}
+	t.undo = t.undo[:0]
+	clear(t.tables)
+}
+
+// dropDatabase removes what a database holds and takes all its elements out of the Sum. It costs what the
+// database holds; it is the one operation that does, and it is rare. It cannot be undone inside an entry,
+// so DropDB does all its refusing before it.
+func (t *txn) dropDatabase(db oplog.DB) {
+	r := span{lower: appendRow(nil, 0, db, nil), upper: appendRow(nil, 0, db+1, nil)}
+	t.walk(r, func(key, v []byte) bool {
+		table, db, k, _ := rowOf(key)
+		t.sum.sub(element(table, db, k, v))
+		return true
+	})
+	delete(t.tables, db)
+	delete(t.expiry, db)
+	if err := t.b.DeleteRange(r.lower, r.upper); err != nil {
+		broken(0, db, err)
+	}
+}
+
+// decode reads a stored value: what cannot be read is corruption.
+func decode[T any](b []byte) T {
+	var v T
+	if err := msgpack.Unmarshal(b, &v); err != nil {
+		panic(diskError{fmt.Errorf("%w: stored %T: %w", ErrState, v, err)})
+	}
+	return v
+}
+
+func read[T any](t *txn, table tableID, db oplog.DB, key []byte) (T, bool) {
+	if b := t.get(table, db, key); b != nil {
+		return decode[T](b), true
+	}
+	var zero T
+	return zero, false
+}
+
+func write[T any](t *txn, table tableID, db oplog.DB, key []byte, v *T) {
+	t.put(table, db, key, encode(v))
+}
+
+func encode(v any) []byte {
+	var buf bytes.Buffer
+	enc := msgpack.GetEncoder()
+	defer msgpack.PutEncoder(enc)
+	enc.Reset(&buf)
+	enc.UseCompactInts(true)
+	if err := enc.Encode(v); err != nil {
+		panic(fmt.Sprintf("state: encode %T: %v", v, err))
+	}
+	return buf.Bytes()
+}

@@ -1,0 +1,101 @@
+package state
+
+import (
+	"errors"
+
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/store"
+)
+
+// A View is the state at one index: reads through it agree with each other. Close it soon: what it sees stays on the disk while it is
+// open. It is for one goroutine at a time.
+type View struct {
+	*txn
+	mark mark
+	snap *store.Snapshot
+	of   *generation
+}
+
+// View opens the state as it is now.
+func (s *State) View() (*View, error) {
+	g, err := s.hold()
+	if err != nil {
+		return nil, err
+	}
+	snap, err := g.Snapshot()
+	if err != nil {
+		g.release()
+		return nil, damage(err)
+	}
+	v := &View{txn: newTxn(snap), snap: snap, of: g}
+	err = caught(func() (err error) {
+		v.mark, err = decodeMark(v.get(tMeta, 0, keyMark))
+		return err
+	})
+	if err != nil {
+		v.Close()
+		return nil, err
+	}
+	return v, nil
+}
+
+// Read runs f on a view and closes it. What f returns must not share the view's memory.
+// Corruption met inside f comes back as an error, and Noticed is told.
+func (s *State) Read(f func(*View) error) error {
+	err := s.read(f)
+	s.notice(err)
+	return err
+}
+
+func (s *State) notice(err error) {
+	if errors.Is(err, ErrState) {
+		select {
+		case s.noticed <- struct{}{}:
+		default:
+		}
+	}
+}
+
+func (s *State) read(f func(*View) error) error {
+	v, err := s.View()
+	if err != nil {
+		return err
+	}
+	defer v.Close()
+	return caught(func() error { return f(v) })
+}
+
+// Noticed is told when a reader, or a task in the background, met what is not what was written. Who is told reads everything.
+func (s *State) Noticed() <-chan struct{} { return s.noticed }
+
+// Close ends the view.
+func (v *View) Close() {
+	v.snap.Close()
+	v.of.release()
+}
+
+// Index is the state's place in the log.
+func (v *View) Index() oplog.Index { return v.mark.index }
+
+// Sum is the hash of the whole replicated state.
+func (v *View) Sum() Sum { return v.mark.sum }
+
+// Time is the newest entry's.
+func (v *View) Time() oplog.HLC { return v.mark.last }
+
+// Stats are a database's counters.
+func (v *View) Stats(db oplog.DB) oplog.Stats {
+	s, _ := read[oplog.Stats](v.txn, tStats, db, nil2key)
+	return s
+}
+
+// Recount computes the Sum from the keys themselves: what it should be. It costs the whole state; it is for doctors and tests.
+func (v *View) Recount() (sum Sum) {
+	v.walk(span{}, func(key, val []byte) bool {
+		if table, db, k, ok := rowOf(key); ok && table != tMeta && table != tLog {
+			sum.add(element(table, db, k, val))
+		}
+		return true
+	})
+	return sum
+}

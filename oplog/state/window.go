@@ -1,0 +1,183 @@
+package state
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/cairndb/cairn/oplog"
+)
+
+// retained is a record as the log window keeps it.
+type retained struct {
+	HLC  oplog.HLC `msgpack:"h"` // after the clock rule, so later than all before it
+	Ops  int       `msgpack:"n"`
+	Void []int     `msgpack:"v,omitempty"` // entries that did nothing: refused, replayed, or all they were to forget was not there
+	Data []byte    `msgpack:"d"`
+
+	Idle map[int][]int    `msgpack:"i,omitempty"` // by entry: places of operations that did nothing
+	Rows map[int][]string `msgpack:"r,omitempty"` // by entry: memories it touched that its operations do not name
+}
+
+// note keeps what became of an entry.
+func (r *retained) note(entry int, o *oplog.Outcome) {
+	if len(o.Done()) == 0 && len(o.Entry.Ops) > 0 {
+		r.Void = append(r.Void, entry)
+		return
+	}
+	if idle := o.Idle(); idle != nil {
+		if r.Idle == nil {
+			r.Idle = map[int][]int{}
+		}
+		r.Idle[entry] = idle
+	}
+	if rows := rowsOf(o.Results); rows != nil {
+		if r.Rows == nil {
+			r.Rows = map[int][]string{}
+		}
+		r.Rows[entry] = rows
+	}
+}
+
+// rowsOf gathers what an entry's results say of memories.
+func rowsOf(results []oplog.Result) (rows []string) {
+	for _, r := range results {
+		rows = append(rows, r.Rows...)
+	}
+	return rows
+}
+
+// trimBatch bounds what one Apply drops: more than it adds, so the window shrinks to its size in the end.
+const trimBatch = 64
+
+func (s *State) trim(t *txn, m *mark) {
+	cutoff := m.last.Millis() - min(m.last.Millis(), uint64(s.opts.RetainTime.Milliseconds()))
+	left := trimBatch
+	t.scanFrom(tLog, 0, be64(uint64(m.first)), func(k, v []byte) bool {
+		at := oplog.Index(beUint64(k))
+		m.first = at
+		if left--; left < 0 || at == m.index {
+			return false
+		}
+		r := decode[retained](v)
+		if m.ops <= uint64(s.opts.RetainOps) && r.HLC.Millis() >= cutoff {
+			return false
+		}
+		m.ops -= min(m.ops, uint64(r.Ops))
+		m.first = at + 1
+		t.unset(tLog, 0, k)
+		last := r.HLC.Add(uint32(max(entries(r.Data), 1) - 1))
+		t.set(tMeta, 0, keyTrimmed, last[:])
+		return true
+	})
+}
+
+// cutLog drops the window: it begins anew behind the record under way.
+func (t *txn) cutLog(m *mark) {
+	all := under(tLog, 0, nil)
+	if err := t.b.DeleteRange(all.lower, all.upper); err != nil {
+		broken(tLog, 0, err)
+	}
+	m.first = m.index + 1
+	t.set(tMeta, 0, keyTrimmed, m.last[:])
+}
+
+func entries(record []byte) int {
+	_, bodies, err := oplog.DecodeRecord(record)
+	if err != nil {
+		return 0
+	}
+	return len(bodies)
+}
+
+// Trimmed is the time of the newest entry that has left the window; ok is false while none has.
+func (v *View) Trimmed() (h oplog.HLC, ok bool) {
+	ok = copy(h[:], v.get(tMeta, 0, keyTrimmed)) == len(h)
+	return h, ok
+}
+
+// Retained says which part of the log the state still holds: the indexes of the first and the last record,
+// and the time of the first. ok is false when it holds none.
+func (v *View) Retained() (first, last oplog.Index, since oplog.HLC, ok bool) {
+	v.scanFrom(tLog, 0, be64(uint64(v.mark.first)), func(k, val []byte) bool {
+		first, since, ok = oplog.Index(beUint64(k)), decode[retained](val).HLC, true
+		return false
+	})
+	v.scanBack(tLog, 0, nil, func(k, _ []byte) bool {
+		last = oplog.Index(beUint64(k))
+		return false
+	})
+	return first, last, since, ok
+}
+
+// records walks the retained records from an index on.
+func (v *View) records(from oplog.Index, f func(oplog.Index, *retained) bool) {
+	v.scanFrom(tLog, 0, be64(uint64(max(from, v.mark.first))), func(k, val []byte) bool {
+		r := decode[retained](val)
+		return f(oplog.Index(beUint64(k)), &r)
+	})
+}
+
+// Log walks the applied entries from the record at or after an index, in order, until f says stop.
+// Entries and operations that did nothing are left out. Of the results, only Rows are kept, all with the first.
+func (v *View) Log(from oplog.Index, f func(oplog.Outcome) bool) (err error) {
+	v.records(from, func(at oplog.Index, r *retained) bool {
+		_, bodies, derr := oplog.DecodeRecord(r.Data)
+		if derr != nil {
+			err = fmt.Errorf("log record %d: %w", at, derr)
+			return false
+		}
+		for i, b := range bodies {
+			if slices.Contains(r.Void, i) {
+				continue
+			}
+			e, derr := oplog.DecodeEntry(b)
+			if derr != nil {
+				err = fmt.Errorf("log record %d entry %d: %w", at, i, derr)
+				return false
+			}
+			if !f(r.outcome(at, i, e)) {
+				return false
+			}
+		}
+		return true
+	})
+	return err
+}
+
+// outcome is what became of an entry of the record, as far as the window keeps it.
+func (r *retained) outcome(at oplog.Index, i int, e oplog.Entry) oplog.Outcome {
+	e.Ops = oplog.Without(e.Ops, r.Idle[i])
+	o := oplog.Outcome{Index: at, Number: i, HLC: r.HLC.Add(uint32(i)), Entry: &e, Results: make([]oplog.Result, len(e.Ops))}
+	for j := range o.Results {
+		o.Results[j].Changed = true
+	}
+	if len(o.Results) > 0 {
+		o.Results[0].Rows = r.Rows[i]
+	}
+	return o
+}
+
+// SeekHLC finds the index of the first retained record that has an entry at h or after it, by halving: times grow
+// along the log. The operations of one entry share its time, so a cursor may stand in the middle of one.
+func (v *View) SeekHLC(h oplog.HLC) oplog.Index {
+	first, last, _, ok := v.Retained()
+	if !ok {
+		return 0
+	}
+	lo, hi := first, last+1 // the answer is in [lo, hi]
+	for lo < hi {
+		mid := lo + (hi-lo)/2
+		at, before := oplog.Index(0), false
+		v.records(mid, func(i oplog.Index, r *retained) bool {
+			_, bodies, err := oplog.DecodeRecord(r.Data)
+			at, before = i, err == nil && r.HLC.Add(uint32(max(len(bodies), 1)-1)).Less(h)
+			return false
+		})
+		if before {
+			lo = at + 1
+		} else {
+			hi = mid
+		}
+	}
+	return lo
+}
