@@ -114,15 +114,21 @@ func loadQuestions(ctx context.Context, a *cli.Streams, own *localCluster, f *re
 		}
 		return f.size, questions, nil
 	}
-	ids, err := loadCorpus(ctx, a, cl, f.corpus)
-	if err != nil {
-		return 0, nil, err
+	for i := range f.corpus {
+		ids, err := loadCorpus(ctx, a, cl, f.corpus[i])
+		if err != nil {
+			return 0, nil, err
+		}
+		n += len(ids)
+		err = jsonLines(f.queries[i], func(l queryLine) error {
+			questions = append(questions, api.SearchRequest{Text: l.Query, Namespace: l.Conv, K: f.k})
+			return nil
+		})
+		if err != nil {
+			return 0, nil, err
+		}
 	}
-	err = jsonLines(f.queries, func(l queryLine) error {
-		questions = append(questions, api.SearchRequest{Text: l.Query, Namespace: l.Conv, K: f.k})
-		return nil
-	})
-	return len(ids), questions, err
+	return n, questions, nil
 }
 
 // answers asks a node everything, as of one time, once it has reached an index.

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"slices"
 	"strconv"
@@ -53,37 +52,40 @@ type rankedLine struct {
 	Ranked []string `json:"ranked"`
 }
 
-// quality is what an evaluation found, of all questions or of one category.
-type quality struct {
-	Category  string  `json:"category"`
-	Questions int     `json:"questions"`
-	Recall5   float64 `json:"recall@5"`
-	Recall10  float64 `json:"recall@10"`
-	Recall20  float64 `json:"recall@20"`
-	MRR       float64 `json:"mrr"`
-	NDCG10    float64 `json:"ndcg@10"`
+// recallReport is what the bench found, a set after the other.
+type recallReport struct {
+	Sets []setReport `json:"sets"`
 }
 
-type recallReport struct {
-	Memories int       `json:"memories"`
-	Rows     []quality `json:"rows"`
-	P50      float64   `json:"p50_ms"`
-	P99      float64   `json:"p99_ms"`
+// setReport is what was found of one corpus and its questions.
+type setReport struct {
+	Corpus   string       `json:"corpus"`
+	Memories int          `json:"memories"`
+	Rows     []quality    `json:"rows"`
+	P50      float64      `json:"p50_ms"`
+	P99      float64      `json:"p99_ms"`
+	Against  []difference `json:"against,omitempty"`
 }
 
 type recallBench struct {
 	cli.Target
-	corpus, queries, out string
-	embedder             string
-	k                    int
-	size, dim, asks      int
-	clients              int
-	restart, alike       bool
+	corpus, queries []string
+	out, against    string
+	embedder        string
+	k               int
+	size, dim, asks int
+	clients         int
+	restart, alike  bool
 }
 
 var recallHelp = help{
 	long: `Stores every line of the corpus once, in file order, as "<speaker>: <text> <caption>" in a namespace of its
-conversation, then asks every query in its namespace.
+conversation, then asks every query in its namespace. --corpus and --queries may be given several times: each pair is a set of its
+own, on a node of its own.
+
+With --against bleve every question is also asked of stock Bleve (English analyzer, BM25, an index for each conversation), and the
+report says by how much the two differ: the mean of the differences question by question, and the interval that holds it with 95 %.
+With --against FILE, which an earlier run wrote with --out, the same against that run.
 
 With --size it makes up so many memories instead, with vectors of --dim dimensions, and measures speed alone.
 
@@ -96,9 +98,10 @@ Without --addr it starts a node of its own in a temporary directory.`,
 func (f *recallBench) flags(c *cobra.Command) {
 	f.Target.Flags(c)
 	f.InDatabase(c)
-	c.Flags().StringVar(&f.corpus, "corpus", "", "memories, a JSON object a line")
-	c.Flags().StringVar(&f.queries, "queries", "", "questions, a JSON object a line")
+	c.Flags().StringArrayVar(&f.corpus, "corpus", nil, "memories, a JSON object a line")
+	c.Flags().StringArrayVar(&f.queries, "queries", nil, "questions about them, a JSON object a line")
 	c.Flags().StringVar(&f.out, "out", "", "write the rankings here")
+	c.Flags().StringVar(&f.against, "against", "", "compare with bleve, or with the rankings that another run wrote to this file")
 	c.Flags().IntVarP(&f.k, "k", "k", 20, "how many to ask for")
 	c.Flags().StringVar(&f.embedder, "embedder", "none", "without --addr: none or builtin")
 	c.Flags().IntVar(&f.size, "size", 0, "measure speed on so many generated memories")
@@ -109,56 +112,99 @@ func (f *recallBench) flags(c *cobra.Command) {
 	c.Flags().BoolVar(&f.alike, "alike", false, "compare the answers of three nodes, to the last bit, one of them late and one rebuilt")
 }
 
-func (f *recallBench) run(ctx context.Context, a *cli.Streams) error {
+func (f *recallBench) run(ctx context.Context, a *cli.Streams) (err error) {
 	switch {
-	case f.size == 0 && (f.corpus == "" || f.queries == ""):
+	case f.size == 0 && len(f.corpus) == 0:
 		return cli.Usage(errors.New("bench recall needs --corpus and --queries, or --size"))
+	case len(f.corpus) != len(f.queries):
+		return cli.Usage(fmt.Errorf("%d of --corpus and %d of --queries: give one --queries for each --corpus", len(f.corpus), len(f.queries)))
 	case f.alike && f.k >= 1 && f.asks >= 1 && f.dim >= 0:
 		return alike(ctx, a, f)
 	case f.size != 0:
 		return speed(ctx, a, f)
+	case len(f.Addrs) > 0 && len(f.corpus) > 1:
+		return cli.Usage(errors.New("--addr takes one --corpus: several need a node each"))
 	}
-	cfg := client.Config{Addrs: f.Addrs, Database: f.Database}
-	if len(f.Addrs) == 0 {
-		e, err := embed.Open(embed.Config{Kind: f.embedder})
-		if err != nil {
-			return cli.Usage(err)
+	var other peer
+	if f.against != "" {
+		if other, err = openPeer(f.against); err != nil {
+			return err
 		}
-		own, err := startLocal(ctx, 1, func(c *node.Config) { c.Embedder = e })
+		defer func() { err = errors.Join(err, other.close()) }()
+	}
+	out := io.Discard
+	if f.out != "" {
+		file, err := os.Create(f.out)
 		if err != nil {
 			return err
+		}
+		defer file.Close()
+		out = file
+	}
+	var r recallReport
+	for i := range f.corpus {
+		set, err := f.set(ctx, a, evaluation{f.corpus[i], f.queries[i], other, json.NewEncoder(out)})
+		if err != nil {
+			return err
+		}
+		r.Sets = append(r.Sets, set)
+	}
+	return show(a, f.JSON, &r)
+}
+
+// An evaluation is a set, what it is compared with and where its rankings go.
+type evaluation struct {
+	corpus, queries string
+	peer            peer // may be nil
+	out             *json.Encoder
+}
+
+// set evaluates one set.
+func (f *recallBench) set(ctx context.Context, a *cli.Streams, e evaluation) (r setReport, err error) {
+	cfg := client.Config{Addrs: f.Addrs, Database: f.Database}
+	if len(f.Addrs) == 0 {
+		model, err := embed.Open(embed.Config{Kind: f.embedder})
+		if err != nil {
+			return r, cli.Usage(err)
+		}
+		own, err := startLocal(ctx, 1, func(c *node.Config) { c.Embedder = model })
+		if err != nil {
+			return r, err
 		}
 		defer own.close()
 		cfg.Addrs, cfg.Token = own.addrs, own.token
-	} else {
-		token, err := f.Token()
-		if err != nil {
-			return err
-		}
-		cfg.Token = token
+	} else if cfg.Token, err = f.Token(); err != nil {
+		return r, err
 	}
 	cl, err := client.Dial(ctx, cfg)
 	if err != nil {
-		return err
+		return r, err
 	}
 	defer cl.Close()
-	ids, err := loadCorpus(ctx, a, cl, f.corpus)
+	ids, err := loadCorpus(ctx, a, cl, e.corpus)
 	if err != nil {
-		return err
+		return r, err
 	}
-	report, err := askAll(ctx, a, cl, f, ids)
-	if err != nil {
-		return err
+	if e.peer != nil {
+		if err := e.peer.load(e.corpus); err != nil {
+			return r, err
+		}
 	}
-	return show(a, f.JSON, &report)
+	return askAll(ctx, a, cl, f, e, ids)
 }
 
 func (r *recallReport) print(a *cli.Streams) error {
-	fmt.Fprintf(a.Out, "%-28s %5s %8s %8s %8s %8s %8s\n", "", "n", "R@5", "R@10", "R@20", "MRR", "nDCG@10")
-	for _, q := range r.Rows {
-		fmt.Fprintf(a.Out, "%-28s %5d %8.4f %8.4f %8.4f %8.4f %8.4f\n", q.Category, q.Questions, q.Recall5, q.Recall10, q.Recall20, q.MRR, q.NDCG10)
+	for i := range r.Sets {
+		set := &r.Sets[i]
+		fmt.Fprintf(a.Out, "%s\n%-28s %5s %8s %8s %8s %8s %8s\n", set.Corpus, "", "n", "R@5", "R@10", "R@20", "MRR", "nDCG@10")
+		for _, q := range set.Rows {
+			fmt.Fprintf(a.Out, "%-28s %5d %8.4f %8.4f %8.4f %8.4f %8.4f\n", q.Category, q.Questions, q.Recall5, q.Recall10, q.Recall20, q.MRR, q.NDCG10)
+		}
+		fmt.Fprintf(a.Out, "%d memories, p50 %.2f ms, p99 %.2f ms\n", set.Memories, set.P50, set.P99)
+		for _, d := range set.Against {
+			fmt.Fprintf(a.Out, "%-8s %.4f, %s %.4f: %+.4f (%+.4f to %+.4f)\n", d.Measure, d.Ours, d.Peer, d.Theirs, d.Mean, d.Low, d.High)
+		}
 	}
-	fmt.Fprintf(a.Out, "%d memories, p50 %.2f ms, p99 %.2f ms\n", r.Memories, r.P50, r.P99)
 	return nil
 }
 
@@ -229,22 +275,13 @@ func loadCorpus(ctx context.Context, a *cli.Streams, cl *client.Client, path str
 	return ids, err
 }
 
-func askAll(ctx context.Context, a *cli.Streams, cl *client.Client, f *recallBench, ids map[string]string) (r recallReport, err error) {
-	out := io.Discard
-	if f.out != "" {
-		file, err := os.Create(f.out)
-		if err != nil {
-			return r, err
-		}
-		defer file.Close()
-		out = file
-	}
-	enc := json.NewEncoder(out)
+func askAll(ctx context.Context, a *cli.Streams, cl *client.Client, f *recallBench, e evaluation, ids map[string]string) (r setReport, err error) {
 	bar := a.Progress("asking")
 	byCategory := map[string]*quality{}
 	all := &quality{Category: "all"}
 	var took []float64
-	err = jsonLines(f.queries, func(l queryLine) error {
+	var pairs pairs
+	err = jsonLines(e.queries, func(l queryLine) error {
 		q := wire.NewRecall(l.Query)
 		q.TopK, q.Namespace, q.SkipReinforce = f.k, &l.Conv, true
 		start := time.Now()
@@ -263,78 +300,37 @@ func askAll(ctx context.Context, a *cli.Streams, cl *client.Client, f *recallBen
 				c = &quality{Category: l.Category}
 				byCategory[l.Category] = c
 			}
-			c.count(ranked, l.Evidence)
-			all.count(ranked, l.Evidence)
+			ours := judge(ranked, l.Evidence)
+			c.add(ours)
+			all.add(ours)
+			if e.peer != nil {
+				theirs, err := e.peer.ask(l, f.k)
+				if err != nil {
+					return err
+				}
+				pairs.add(ours, judge(theirs, l.Evidence))
+			}
 		}
 		if err := bar.Add(1); err != nil {
 			return err
 		}
-		return enc.Encode(rankedLine{l.Conv, l.QID, ranked})
+		return e.out.Encode(rankedLine{l.Conv, l.QID, ranked})
 	})
 	if err != nil {
 		return r, err
 	}
 	if len(took) == 0 {
-		return r, fmt.Errorf("%s: no questions", f.queries)
+		return r, fmt.Errorf("%s: no questions", e.queries)
 	}
 	slices.Sort(took)
-	r = recallReport{Memories: len(ids), P50: quantile(took, .5), P99: quantile(took, .99)}
+	r = setReport{Corpus: e.corpus, Memories: len(ids), P50: quantile(took, .5), P99: quantile(took, .99)}
 	for _, c := range byCategory {
 		r.Rows = append(r.Rows, c.mean())
 	}
 	slices.SortFunc(r.Rows, func(x, y quality) int { return cmp.Compare(x.Category, y.Category) })
 	r.Rows = append(r.Rows, all.mean())
+	if e.peer != nil {
+		r.Against = pairs.differences(e.peer.name())
+	}
 	return r, nil
-}
-
-// count adds a question. Fields hold sums until mean.
-func (q *quality) count(ranked, evidence []string) {
-	q.Questions++
-	want := map[string]bool{}
-	for _, e := range evidence {
-		want[e] = true
-	}
-	n := float64(len(want))
-	var hits, dcg, ideal float64
-	first := 0
-	for i, id := range ranked {
-		if want[id] {
-			delete(want, id) // counts once
-			hits++
-			if first == 0 {
-				first = i + 1
-			}
-			if i < 10 {
-				dcg += 1 / math.Log2(float64(i)+2)
-			}
-		}
-		switch i {
-		case 4:
-			q.Recall5 += hits / n
-		case 9:
-			q.Recall10 += hits / n
-		case 19:
-			q.Recall20 += hits / n
-		}
-	}
-	for _, at := range []struct {
-		k   int
-		sum *float64
-	}{{5, &q.Recall5}, {10, &q.Recall10}, {20, &q.Recall20}} {
-		if len(ranked) < at.k { // a short list ends where it ends
-			*at.sum += hits / n
-		}
-	}
-	for i := range min(int(n), 10) {
-		ideal += 1 / math.Log2(float64(i)+2)
-	}
-	q.NDCG10 += dcg / ideal
-	if first > 0 {
-		q.MRR += 1 / float64(first)
-	}
-}
-
-func (q *quality) mean() quality {
-	n := float64(q.Questions)
-	return quality{q.Category, q.Questions, q.Recall5 / n, q.Recall10 / n, q.Recall20 / n, q.MRR / n, q.NDCG10 / n}
 }
