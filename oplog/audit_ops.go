@@ -27,14 +27,3 @@ type TokenUse struct {
 	Hash string `msgpack:"h"`
 	At   Time   `msgpack:"at"`
 }
-
-var auditFamily = family{
-	{KindAudit, "audit", func() Op { return new(Audit) }},
-	{KindUses, "token_uses", func() Op { return new(Uses) }},
-}
-
-// Kind implements Op.
-func (*Audit) Kind() OpKind { return KindAudit }
-
-// Kind implements Op.
-func (*Uses) Kind() OpKind { return KindUses }

@@ -54,37 +54,6 @@ type Advertise struct {
 	Key     string `msgpack:"k,omitempty"` // the public key of the node's home, in hex
 }
 
-var controlFamily = family{
-	{KindInit, "init", func() Op { return new(Init) }},
-	{KindCreateDB, "create_database", func() Op { return new(CreateDB) }},
-	{KindDropDB, "drop_database", func() Op { return new(DropDB) }},
-	{KindCreateToken, "create_token", func() Op { return new(CreateToken) }},
-	{KindRevokeToken, "revoke_token", func() Op { return new(RevokeToken) }},
-	{KindSetQuota, "set_quota", func() Op { return new(SetQuota) }},
-	{KindAdvertise, "advertise", func() Op { return new(Advertise) }},
-}
-
-// Kind implements Op.
-func (*Init) Kind() OpKind { return KindInit }
-
-// Kind implements Op.
-func (*CreateDB) Kind() OpKind { return KindCreateDB }
-
-// Kind implements Op.
-func (*DropDB) Kind() OpKind { return KindDropDB }
-
-// Kind implements Op.
-func (*CreateToken) Kind() OpKind { return KindCreateToken }
-
-// Kind implements Op.
-func (*RevokeToken) Kind() OpKind { return KindRevokeToken }
-
-// Kind implements Op.
-func (*SetQuota) Kind() OpKind { return KindSetQuota }
-
-// Kind implements Op.
-func (*Advertise) Kind() OpKind { return KindAdvertise }
-
 var databaseName = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}$`)
 
 // ValidDatabaseName says whether a database may bear the name.

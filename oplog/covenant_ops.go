@@ -47,29 +47,6 @@ type PurgeGrants struct {
 	At     Time `msgpack:"at"`
 }
 
-var covenantFamily = family{
-	{KindIdentity, "identity", func() Op { return new(Identity) }},
-	{KindReceipt, "receipt", func() Op { return new(Receipt) }},
-	{KindGrant, "grant", func() Op { return new(Grant) }},
-	{KindRevoke, "revoke", func() Op { return new(Revoke) }},
-	{KindPurgeGrants, "purge_grants", func() Op { return new(PurgeGrants) }},
-}
-
-// Kind implements Op.
-func (*Identity) Kind() OpKind { return KindIdentity }
-
-// Kind implements Op.
-func (*Receipt) Kind() OpKind { return KindReceipt }
-
-// Kind implements Op.
-func (*Grant) Kind() OpKind { return KindGrant }
-
-// Kind implements Op.
-func (*Revoke) Kind() OpKind { return KindRevoke }
-
-// Kind implements Op.
-func (*PurgeGrants) Kind() OpKind { return KindPurgeGrants }
-
 // What the refusals of capabilities say; surfaces compare them.
 var (
 	ErrHasOperator = &Error{Kind: Conflict, Text: "the database has an operator"}

@@ -44,21 +44,6 @@ type Embedding struct {
 	Last  Seq    `msgpack:"l,omitempty"` // the last to go through
 }
 
-var embedFamily = family{
-	{KindSetEmbedder, "set_embedder", func() Op { return new(SetEmbedder) }},
-	{KindRebind, "rebind", func() Op { return new(Rebind) }},
-	{KindEmbed, "embed", func() Op { return new(Embed) }},
-}
-
-// Kind implements Op.
-func (*Rebind) Kind() OpKind { return KindRebind }
-
-// Kind implements Op.
-func (*Embed) Kind() OpKind { return KindEmbed }
-
-// Kind implements Op.
-func (*SetEmbedder) Kind() OpKind { return KindSetEmbedder }
-
 func (e *Embedder) String() string {
 	if e == nil {
 		return "nothing"

@@ -70,14 +70,3 @@ type EventSession struct {
 	Dir     string `msgpack:"d,omitempty"`
 	Events  uint64 `msgpack:"e"`
 }
-
-var eventFamily = family{
-	{KindEvent, "event", func() Op { return new(Event) }},
-	{KindEventMark, "event_mark", func() Op { return new(EventMark) }},
-}
-
-// Kind implements Op.
-func (*Event) Kind() OpKind { return KindEvent }
-
-// Kind implements Op.
-func (*EventMark) Kind() OpKind { return KindEventMark }

@@ -13,10 +13,3 @@ type Foreign struct {
 	Forgot  *Forget   `msgpack:"ef,omitempty"`
 	Related *Relate   `msgpack:"el,omitempty"`
 }
-
-var foreignFamily = family{
-	{KindForeign, "foreign", func() Op { return new(Foreign) }},
-}
-
-// Kind implements Op.
-func (*Foreign) Kind() OpKind { return KindForeign }

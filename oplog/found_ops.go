@@ -48,25 +48,6 @@ type Copied struct {
 	ID   string `msgpack:"i"` // of the new one
 }
 
-var foundFamily = family{
-	{KindAssert, "assert", func() Op { return new(Assert) }},
-	{KindStated, "stated", func() Op { return new(Stated) }},
-	{KindLinked, "linked", func() Op { return new(Linked) }},
-	{KindHandOn, "hand_on", func() Op { return new(HandOn) }},
-}
-
-// Kind implements Op.
-func (*Assert) Kind() OpKind { return KindAssert }
-
-// Kind implements Op.
-func (*Stated) Kind() OpKind { return KindStated }
-
-// Kind implements Op.
-func (*Linked) Kind() OpKind { return KindLinked }
-
-// Kind implements Op.
-func (*HandOn) Kind() OpKind { return KindHandOn }
-
 // Follow adds what was found beside operations: the operations that carry it.
 func Follow(ops []Op) []Op {
 	var stated Stated

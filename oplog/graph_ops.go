@@ -47,22 +47,3 @@ type Alias struct {
 	Source    string `msgpack:"s"`
 	At        Time   `msgpack:"at"`
 }
-
-var graphFamily = family{
-	{KindRelate, "relate", func() Op { return new(Relate) }},
-	{KindUnrelate, "unrelate", func() Op { return new(Unrelate) }},
-	{KindClaim, "claim", func() Op { return new(Claim) }},
-	{KindAlias, "alias", func() Op { return new(Alias) }},
-}
-
-// Kind implements Op.
-func (*Relate) Kind() OpKind { return KindRelate }
-
-// Kind implements Op.
-func (*Unrelate) Kind() OpKind { return KindUnrelate }
-
-// Kind implements Op.
-func (*Claim) Kind() OpKind { return KindClaim }
-
-// Kind implements Op.
-func (*Alias) Kind() OpKind { return KindAlias }

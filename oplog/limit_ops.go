@@ -13,10 +13,3 @@ type SetLimit struct {
 	DB    DB     `msgpack:"d,omitempty"`
 	Limit Limit  `msgpack:"l"`
 }
-
-var limitFamily = family{
-	{KindSetLimit, "set_limit", func() Op { return new(SetLimit) }},
-}
-
-// Kind implements Op.
-func (*SetLimit) Kind() OpKind { return KindSetLimit }

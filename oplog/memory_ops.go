@@ -75,22 +75,3 @@ type Hit struct {
 	Count uint32 `msgpack:"c"`
 	At    Time   `msgpack:"a"`
 }
-
-var memoryFamily = family{
-	{KindRemember, "remember", func() Op { return new(Remember) }},
-	{KindCorrect, "correct", func() Op { return new(Correct) }},
-	{KindForget, "forget", func() Op { return new(Forget) }},
-	{KindReinforce, "reinforce", func() Op { return new(Reinforce) }},
-}
-
-// Kind implements Op.
-func (*Remember) Kind() OpKind { return KindRemember }
-
-// Kind implements Op.
-func (*Correct) Kind() OpKind { return KindCorrect }
-
-// Kind implements Op.
-func (*Forget) Kind() OpKind { return KindForget }
-
-// Kind implements Op.
-func (*Reinforce) Kind() OpKind { return KindReinforce }

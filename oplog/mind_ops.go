@@ -95,32 +95,5 @@ type Purge struct {
 	At        Time   `msgpack:"at"`
 }
 
-var mindFamily = family{
-	{KindCognition, "cognition", func() Op { return new(Cognition) }},
-	{KindResolve, "resolve", func() Op { return new(Resolve) }},
-	{KindTriggerMove, "trigger", func() Op { return new(TriggerMove) }},
-	{KindFeedback, "feedback", func() Op { return new(Feedback) }},
-	{KindSetSettings, "set_settings", func() Op { return new(SetSettings) }},
-	{KindPurge, "purge", func() Op { return new(Purge) }},
-}
-
-// Kind implements Op.
-func (*Cognition) Kind() OpKind { return KindCognition }
-
-// Kind implements Op.
-func (*Resolve) Kind() OpKind { return KindResolve }
-
-// Kind implements Op.
-func (*TriggerMove) Kind() OpKind { return KindTriggerMove }
-
-// Kind implements Op.
-func (*Feedback) Kind() OpKind { return KindFeedback }
-
-// Kind implements Op.
-func (*SetSettings) Kind() OpKind { return KindSetSettings }
-
-// Kind implements Op.
-func (*Purge) Kind() OpKind { return KindPurge }
-
 // ErrNoTrigger says that a trigger's id is not known.
 var ErrNoTrigger = &Error{Kind: NotFound, Text: "no such trigger"}

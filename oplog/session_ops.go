@@ -22,18 +22,3 @@ type Abandon struct {
 	Max    uint32 `msgpack:"m"`
 	At     Time   `msgpack:"at"`
 }
-
-var sessionFamily = family{
-	{KindSessionStart, "session_start", func() Op { return new(SessionStart) }},
-	{KindSessionEnd, "session_end", func() Op { return new(SessionEnd) }},
-	{KindAbandon, "session_abandon", func() Op { return new(Abandon) }},
-}
-
-// Kind implements Op.
-func (*SessionStart) Kind() OpKind { return KindSessionStart }
-
-// Kind implements Op.
-func (*SessionEnd) Kind() OpKind { return KindSessionEnd }
-
-// Kind implements Op.
-func (*Abandon) Kind() OpKind { return KindAbandon }

@@ -27,6 +27,9 @@ var rooms = map[string][]string{
 // inner says which packages of its own room a package may import, where that is bounded.
 var inner = map[string][]string{
 	"oplog":          {},
+	"oplog/boltfile": {},
+	"oplog/extract":  {},
+	"oplog/steady":   {},
 	"oplog/seal":     {"oplog/steady"},
 	"oplog/store":    {"oplog/seal"},
 	"oplog/snapshot": {"oplog"},

@@ -102,7 +102,7 @@ func prepare(dir string) error {
 	if dir == "" {
 		return nil
 	}
-	err := boltfile.Prepare(filepath.Join(dir, "root.bolt"))
+	err := boltfile.Check(filepath.Join(dir, "root.bolt"))
 	if errors.Is(err, boltfile.ErrDamaged) {
 		return corrupt(err)
 	}

@@ -2,11 +2,10 @@ package boltfile
 
 import "bytes"
 
-// page is a page's bytes, of a leaf as many as the list of its elements takes at least.
+// page is a page's bytes.
 type page struct {
 	b     []byte
-	size  int
-	unit  int // size is a multiple of it, and the smallest that has room for the elements
+	unit  int // their number is a multiple of it, and the smallest that has room for the elements
 	leaf  bool
 	count int
 }
@@ -27,6 +26,13 @@ func (p page) key(i int) []byte {
 	return p.b[from : from+int(size)]
 }
 
+// value is a leaf's element's.
+func (p page) value(i int) []byte {
+	_, e := p.elem(i)
+	k := p.key(i)
+	return k[len(k) : len(k)+int(order.Uint32(e[12:])) : len(k)+int(order.Uint32(e[12:]))]
+}
+
 // What a leaf's elements are.
 const (
 	rows    = 0
@@ -35,14 +41,12 @@ const (
 )
 
 // packed says whether the elements lie as they were written: keys and values one behind another, right behind the list of
-// elements, so that neither their number nor a place or length can have changed, nor how many pages they take; the keys in their
-// order, where all of the page is there.
+// elements, so that neither their number nor a place or length can have changed, nor how many pages they take; the keys in their order.
 func (p page) packed(kind uint32) bool {
 	at := headSize + p.count*elemSize
 	if at > len(p.b) {
 		return false
 	}
-	whole := len(p.b) == p.size
 	for i := range p.count {
 		own, e := p.elem(i)
 		var pos, key, value uint32
@@ -57,12 +61,12 @@ func (p page) packed(kind uint32) bool {
 		if own+int(pos) != at || key == 0 {
 			return false
 		}
-		if at += int(key) + int(value); at > p.size {
+		if at += int(key) + int(value); at > len(p.b) {
 			return false
 		}
-		if whole && i > 0 && bytes.Compare(p.key(i-1), p.key(i)) >= 0 {
+		if i > 0 && bytes.Compare(p.key(i-1), p.key(i)) >= 0 {
 			return false
 		}
 	}
-	return (at+p.unit-1)/p.unit*p.unit == p.size
+	return (at+p.unit-1)/p.unit*p.unit == len(p.b)
 }

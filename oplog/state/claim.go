@@ -4,9 +4,6 @@ import "github.com/cairndb/cairn/oplog"
 
 // stated is a claim under its canonical names, or a refusal.
 func (a *applying) stated(op *oplog.Claim) (oplog.StoredClaim, *oplog.Error) {
-	if _, err := a.database(); err != nil {
-		return oplog.StoredClaim{}, err
-	}
 	if op.Src == "" || op.Dst == "" || op.Type == "" {
 		return oplog.StoredClaim{}, oplog.Errorf(oplog.Invalid, "a claim needs a src, a rel_type and a dst")
 	}
@@ -112,9 +109,6 @@ func applyAssert(a *applying, op *oplog.Assert) (oplog.Result, *oplog.Error) {
 }
 
 func applyStated(a *applying, op *oplog.Stated) (r oplog.Result, err *oplog.Error) {
-	if _, err := a.database(); err != nil {
-		return r, err
-	}
 	for _, t := range op.Texts {
 		m, err := a.liveMemory(t.RID)
 		if err == nil && m.Status == oplog.Active && a.takeClaims(m, t.Claims) {

@@ -63,9 +63,6 @@ func (a *applying) inConflict(rid string) (open bool) {
 }
 
 func applyResolve(a *applying, op *oplog.Resolve) (oplog.Result, *oplog.Error) {
-	if _, err := a.database(); err != nil {
-		return oplog.Result{}, err
-	}
 	c, ok := read[oplog.ConflictRow](a.txn, tConflict, a.db, []byte(op.ID))
 	if !ok {
 		return oplog.Result{}, oplog.ErrNoConflict

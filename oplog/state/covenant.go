@@ -5,9 +5,6 @@ import "github.com/cairndb/cairn/oplog"
 var operatorKey = []byte("operator")
 
 func applyIdentity(a *applying, op *oplog.Identity) (oplog.Result, *oplog.Error) {
-	if _, err := a.database(); err != nil {
-		return oplog.Result{}, err
-	}
 	if op.Key == "" || op.Display == "" {
 		return oplog.Result{}, oplog.Errorf(oplog.Invalid, "an identity needs a key and a name")
 	}
@@ -26,9 +23,6 @@ func applyIdentity(a *applying, op *oplog.Identity) (oplog.Result, *oplog.Error)
 }
 
 func applyReceipt(a *applying, op *oplog.Receipt) (oplog.Result, *oplog.Error) {
-	if _, err := a.database(); err != nil {
-		return oplog.Result{}, err
-	}
 	if op.ID == "" || a.get(tReceipt, a.db, []byte(op.ID)) != nil {
 		return oplog.Result{}, oplog.Errorf(oplog.Conflict, "receipt id %q is not free", op.ID)
 	}
@@ -42,9 +36,6 @@ func applyReceipt(a *applying, op *oplog.Receipt) (oplog.Result, *oplog.Error) {
 }
 
 func applyGrant(a *applying, op *oplog.Grant) (oplog.Result, *oplog.Error) {
-	if _, err := a.database(); err != nil {
-		return oplog.Result{}, err
-	}
 	if op.Signature == "" || op.Subject == "" || op.Action == "" {
 		return oplog.Result{}, oplog.Errorf(oplog.Invalid, "a capability needs a subject, an action and a signature")
 	}
@@ -79,9 +70,6 @@ func (a *applying) dropGrant(g *oplog.StoredGrant) {
 }
 
 func applyRevoke(a *applying, op *oplog.Revoke) (oplog.Result, *oplog.Error) {
-	if _, err := a.database(); err != nil {
-		return oplog.Result{}, err
-	}
 	g, ok := read[oplog.StoredGrant](a.txn, tGrant, a.db, []byte(op.Signature))
 	switch {
 	case ok && g.Revoked != 0:
@@ -96,9 +84,6 @@ func applyRevoke(a *applying, op *oplog.Revoke) (oplog.Result, *oplog.Error) {
 }
 
 func applyPurgeGrants(a *applying, op *oplog.PurgeGrants) (oplog.Result, *oplog.Error) {
-	if _, err := a.database(); err != nil {
-		return oplog.Result{}, err
-	}
 	var gone []oplog.StoredGrant
 	a.scan(tGrantRevoked, a.db, nil, func(k, _ []byte) bool {
 		g, ok := read[oplog.StoredGrant](a.txn, tGrant, a.db, k[16:])

@@ -8,10 +8,35 @@ import (
 
 // do makes the change of an operation inside an entry. A refusal is an *Error and leaves no trace: what the entry had written so far
 // is undone.
+//
+// Invariant: the entry's database is there as long as the entry is applied: admit has looked, and one that is dropped is dropped alone.
 func do(a *applying, op oplog.Op) (oplog.Result, *oplog.Error) {
-	switch op := op.(type) {
+	switch op := op.(type) { // of the control plane
 	case *oplog.Init:
 		return applyInit(a, op)
+	case *oplog.CreateDB:
+		return applyCreateDB(a, op)
+	case *oplog.DropDB:
+		return applyDropDB(a, op)
+	case *oplog.CreateToken:
+		return applyCreateToken(a, op)
+	case *oplog.RevokeToken:
+		return applyRevokeToken(a, op)
+	case *oplog.SetQuota:
+		return applySetQuota(a, op)
+	case *oplog.Advertise:
+		return applyAdvertise(a, op)
+	case *oplog.SetLimit:
+		return applySetLimit(a, op)
+	case *oplog.Audit:
+		return applyAudit(a, op)
+	case *oplog.Uses:
+		return applyUses(a, op)
+	}
+	if a.db == 0 {
+		return oplog.Result{}, oplog.ErrNoDatabase
+	}
+	switch op := op.(type) {
 	case *oplog.Remember:
 		return applyRemember(a, op)
 	case *oplog.Correct:
@@ -68,26 +93,8 @@ func do(a *applying, op oplog.Op) (oplog.Result, *oplog.Error) {
 		return applySetSettings(a, op)
 	case *oplog.Purge:
 		return applyPurge(a, op)
-	case *oplog.CreateDB:
-		return applyCreateDB(a, op)
-	case *oplog.DropDB:
-		return applyDropDB(a, op)
-	case *oplog.CreateToken:
-		return applyCreateToken(a, op)
-	case *oplog.RevokeToken:
-		return applyRevokeToken(a, op)
-	case *oplog.SetQuota:
-		return applySetQuota(a, op)
-	case *oplog.Advertise:
-		return applyAdvertise(a, op)
 	case *oplog.SetEmbedder:
 		return applySetEmbedder(a, op)
-	case *oplog.SetLimit:
-		return applySetLimit(a, op)
-	case *oplog.Audit:
-		return applyAudit(a, op)
-	case *oplog.Uses:
-		return applyUses(a, op)
 	case *oplog.Foreign:
 		return applyForeign(a, op)
 	case *oplog.Rebind:

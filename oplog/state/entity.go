@@ -11,9 +11,6 @@ import (
 const maxLinked = 64
 
 func applyLinked(a *applying, op *oplog.Linked) (r oplog.Result, err *oplog.Error) {
-	if _, err := a.database(); err != nil {
-		return r, err
-	}
 	for _, l := range op.Links {
 		m, err := a.liveMemory(l.RID)
 		if err != nil || m.Status != oplog.Active || slices.Contains(m.Entities, l.Name) || len(m.Entities) >= maxLinked || a.get(tEntity, a.db, []byte(l.Name)) == nil {
@@ -28,9 +25,6 @@ func applyLinked(a *applying, op *oplog.Linked) (r oplog.Result, err *oplog.Erro
 }
 
 func applyAlias(a *applying, op *oplog.Alias) (oplog.Result, *oplog.Error) {
-	if _, err := a.database(); err != nil {
-		return oplog.Result{}, err
-	}
 	if op.Alias == "" || op.Canonical == "" {
 		return oplog.Result{}, oplog.Errorf(oplog.Invalid, "an alias needs both names")
 	}

@@ -9,9 +9,6 @@ import (
 var keyLastEvent = []byte("last")
 
 func applyEvent(a *applying, op *oplog.Event) (oplog.Result, *oplog.Error) {
-	if _, err := a.database(); err != nil {
-		return oplog.Result{}, err
-	}
 	switch {
 	case op.Workspace == "" || op.Session == "" || op.Tool == "":
 		return oplog.Result{}, oplog.Errorf(oplog.Invalid, "an event needs a workspace, a session and a tool")

@@ -3,9 +3,6 @@ package state
 import "github.com/cairndb/cairn/oplog"
 
 func applyForeign(a *applying, op *oplog.Foreign) (oplog.Result, *oplog.Error) {
-	if _, err := a.database(); err != nil {
-		return oplog.Result{}, err
-	}
 	if op.OpID == "" {
 		return oplog.Result{}, oplog.Errorf(oplog.Invalid, "a pushed operation needs an op_id")
 	}

@@ -3,9 +3,6 @@ package state
 import "github.com/cairndb/cairn/oplog"
 
 func applyHandOn(a *applying, op *oplog.HandOn) (r oplog.Result, err *oplog.Error) {
-	if _, err := a.database(); err != nil {
-		return r, err
-	}
 	for _, c := range op.Edges {
 		e, ok := read[oplog.Edge](a.txn, tEdge, a.db, []byte(c.Of))
 		src, dst := a.mergedInto(e.Src, c.Into), a.mergedInto(e.Dst, c.Into)
@@ -31,9 +28,6 @@ func (a *applying) mergedInto(rid, product string) bool {
 }
 
 func applyRelate(a *applying, op *oplog.Relate) (oplog.Result, *oplog.Error) {
-	if _, err := a.database(); err != nil {
-		return oplog.Result{}, err
-	}
 	if op.Src == "" || op.Dst == "" || op.Type == "" {
 		return oplog.Result{}, oplog.Errorf(oplog.Invalid, "a relation needs an entity, a target and a relationship")
 	}
@@ -62,9 +56,6 @@ func applyRelate(a *applying, op *oplog.Relate) (oplog.Result, *oplog.Error) {
 }
 
 func applyUnrelate(a *applying, op *oplog.Unrelate) (oplog.Result, *oplog.Error) {
-	if _, err := a.database(); err != nil {
-		return oplog.Result{}, err
-	}
 	e, ok := read[oplog.Edge](a.txn, tEdge, a.db, []byte(op.ID))
 	if !ok {
 		return oplog.Result{ID: op.ID}, nil

@@ -204,9 +204,6 @@ func mergeJSON(into, from []byte) ([]byte, *oplog.Error) {
 }
 
 func applyForget(a *applying, op *oplog.Forget) (oplog.Result, *oplog.Error) {
-	if _, err := a.database(); err != nil {
-		return oplog.Result{}, err
-	}
 	m, err := a.liveMemory(op.RID)
 	if err != nil {
 		return oplog.Result{ID: op.RID}, nil // not found is an answer, not a refusal
@@ -220,9 +217,6 @@ func applyForget(a *applying, op *oplog.Forget) (oplog.Result, *oplog.Error) {
 const maxHalfLife = 365 * 24 * 3600
 
 func applyReinforce(a *applying, op *oplog.Reinforce) (oplog.Result, *oplog.Error) {
-	if _, err := a.database(); err != nil {
-		return oplog.Result{}, err
-	}
 	var n uint64
 	for _, h := range op.Hits {
 		m, err := a.liveMemory(h.RID)

@@ -55,9 +55,6 @@ func (a *applying) retier(r oplog.Retier, at oplog.Time) bool {
 
 // apply takes the parts in a fixed order: what a part frees or takes, the later ones see.
 func applyCognition(a *applying, op *oplog.Cognition) (oplog.Result, *oplog.Error) {
-	if _, err := a.database(); err != nil {
-		return oplog.Result{}, err
-	}
 	t := &oplog.Thought{}
 	var rows []string
 	for _, id := range op.Expired {
@@ -139,9 +136,6 @@ func (a *applying) learn(op *oplog.Cognition, t *oplog.Thought) {
 }
 
 func applySetSettings(a *applying, op *oplog.SetSettings) (oplog.Result, *oplog.Error) {
-	if _, err := a.database(); err != nil {
-		return oplog.Result{}, err
-	}
 	write(a.txn, tMind, a.db, mindSettings, &op.Settings)
 	return oplog.Result{Changed: true}, nil
 }
@@ -150,9 +144,6 @@ func applySetSettings(a *applying, op *oplog.SetSettings) (oplog.Result, *oplog.
 const keepFeedback = 2000
 
 func applyFeedback(a *applying, op *oplog.Feedback) (oplog.Result, *oplog.Error) {
-	if _, err := a.database(); err != nil {
-		return oplog.Result{}, err
-	}
 	next := uint64(1)
 	a.scanBack(tFeedback, a.db, nil, func(k, _ []byte) bool {
 		next = beUint64(k) + 1

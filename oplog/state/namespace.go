@@ -75,38 +75,19 @@ func (a *applying) keepNamed() {
 	}
 }
 
-// putNamed writes a database's sums, once a batch. A namespace of a state that was written without sums is counted once,
-// when it changes next: so the sums are a function of the rows, whenever they were begun.
+// putNamed writes a database's sums, once a batch.
 func (t *txn) putNamed(db oplog.DB) {
 	for _, ns := range slices.Sorted(maps.Keys(t.sums[db])) {
-		sum, ok := read[NamespaceStats](t, tNamespaceSum, db, joinKey(ns, ""))
-		if !ok {
-			sum = t.countNamespace(db, ns)
-		} else {
-			for status, by := range t.sums[db][ns] {
-				sum.add(oplog.Status(status), by)
-			}
+		sum, _ := read[NamespaceStats](t, tNamespaceSum, db, joinKey(ns, ""))
+		for status, by := range t.sums[db][ns] {
+			sum.add(oplog.Status(status), by)
 		}
 		write(t, tNamespaceSum, db, joinKey(ns, ""), &sum)
 	}
 }
 
-// countNamespace counts the rows themselves.
-func (t *txn) countNamespace(db oplog.DB, namespace string) (sum NamespaceStats) {
-	prefix := joinKey(namespace, "")
-	t.scan(tNamespace, db, prefix, func(k, _ []byte) bool {
-		if m, ok := read[oplog.Memory](t, tMemory, db, seqKey(oplog.Seq(beUint64(k[len(prefix):])))); ok {
-			sum.add(m.Status, +1)
-		}
-		return true
-	})
-	return sum
-}
-
 // NamespaceStats are a namespace's counters.
 func (v *View) NamespaceStats(db oplog.DB, namespace string) NamespaceStats {
-	if sum, ok := read[NamespaceStats](v.txn, tNamespaceSum, db, joinKey(namespace, "")); ok {
-		return sum
-	}
-	return v.countNamespace(db, namespace)
+	sum, _ := read[NamespaceStats](v.txn, tNamespaceSum, db, joinKey(namespace, ""))
+	return sum
 }

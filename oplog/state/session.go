@@ -41,9 +41,6 @@ func (v *View) ActiveSessions(db oplog.DB, f func(oplog.Session) bool) {
 }
 
 func applySessionStart(a *applying, op *oplog.SessionStart) (oplog.Result, *oplog.Error) {
-	if _, err := a.database(); err != nil {
-		return oplog.Result{}, err
-	}
 	pair := joinKey(op.Namespace, op.Client)
 	if a.get(tActivePair, a.db, pair) != nil {
 		return oplog.Result{}, oplog.Errorf(oplog.Conflict, "session conflict: active session already exists for namespace=%s, client_id=%s", op.Namespace, op.Client)
@@ -62,9 +59,6 @@ func applySessionStart(a *applying, op *oplog.SessionStart) (oplog.Result, *oplo
 }
 
 func applySessionEnd(a *applying, op *oplog.SessionEnd) (oplog.Result, *oplog.Error) {
-	if _, err := a.database(); err != nil {
-		return oplog.Result{}, err
-	}
 	s, ok := read[oplog.Session](a.txn, tSession, a.db, []byte(op.ID))
 	if !ok {
 		return oplog.Result{}, oplog.ErrNoSession
@@ -77,9 +71,6 @@ func applySessionEnd(a *applying, op *oplog.SessionEnd) (oplog.Result, *oplog.Er
 }
 
 func applyAbandon(a *applying, op *oplog.Abandon) (oplog.Result, *oplog.Error) {
-	if _, err := a.database(); err != nil {
-		return oplog.Result{}, err
-	}
 	var stale []oplog.Session
 	a.scan(tSessionStart, a.db, nil, func(k, _ []byte) bool {
 		if len(stale) >= int(op.Max) || oplog.Time(beUint64(k)) >= op.Before {

@@ -42,7 +42,7 @@ func (s *Snapshot) Release() {
 // Invariant: what it holds is flushed before it ends well. The Raft log is cut behind snapshots that were written, and so never behind
 // what a crash leaves of the state.
 func (s *Snapshot) WriteTo(w io.Writer) (int64, error) {
-	out := &counted{w: w}
+	out := &counting{w: w}
 	err := s.write(out)
 	s.state.notice(err)
 	if err != nil {
@@ -69,12 +69,12 @@ func (v *View) rows(f func(k, v []byte) error) error {
 	})
 }
 
-type counted struct {
+type counting struct {
 	w io.Writer
 	n int64
 }
 
-func (c *counted) Write(p []byte) (int, error) {
+func (c *counting) Write(p []byte) (int, error) {
 	n, err := c.w.Write(p)
 	c.n += int64(n)
 	return n, err

@@ -78,9 +78,6 @@ func (a *applying) dropTrigger(t *oplog.TriggerRow) {
 }
 
 func applyTriggerMove(a *applying, op *oplog.TriggerMove) (oplog.Result, *oplog.Error) {
-	if _, err := a.database(); err != nil {
-		return oplog.Result{}, err
-	}
 	t, ok := read[oplog.TriggerRow](a.txn, tTrigger, a.db, []byte(op.ID))
 	if !ok {
 		return oplog.Result{}, oplog.ErrNoTrigger

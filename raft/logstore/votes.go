@@ -100,7 +100,7 @@ func makeVotes(path string, keys *seal.Ring, noSync bool) error {
 
 func openVotes(path string, keys *seal.Ring, noSync, readOnly bool) (v *Votes, err error) {
 	v = &Votes{keys: keys, turn: make(chan struct{}, 1)}
-	if err := checkPages(path, readOnly); err != nil {
+	if err := checkPages(path); err != nil {
 		return nil, fmt.Errorf("%s: %w", votesFile, err)
 	}
 	err = v.recoverFault(func() (err error) {
@@ -126,16 +126,13 @@ func openVotes(path string, keys *seal.Ring, noSync, readOnly bool) (v *Votes, e
 }
 
 // checkPages checks the pages that bbolt trusts, as they have no checksums. With the newer of its two first pages damaged it would go on
-// with the vote before the last; what such a page has is in one sector of the disk, so no crash tears it. Before the file is written
-// to, the list of free pages is made again: bbolt writes where it says.
-func checkPages(path string, readOnly bool) error {
+// with the vote before the last; what such a page has is in one sector of the disk, so no crash tears it. With a damaged list of free pages
+// it would write over others.
+func checkPages(path string) error {
 	if info, err := os.Stat(path); err == nil && info.Size() == 0 { // bbolt would make a new one of it
 		return fmt.Errorf("%w: it is empty", ErrDamaged)
 	}
-	err := boltfile.VerifyNewest(path)
-	if err == nil && !readOnly {
-		err = boltfile.Prepare(path)
-	}
+	err := boltfile.CheckNewest(path)
 	if errors.Is(err, boltfile.ErrDamaged) {
 		return fmt.Errorf("%w: %v", ErrDamaged, err)
 	}

@@ -2,6 +2,7 @@ package boltfile_test
 
 import (
 	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -9,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"testing"
 
 	bolt "go.etcd.io/bbolt"
@@ -16,11 +18,11 @@ import (
 	"github.com/cairndb/cairn/oplog/boltfile"
 )
 
-// grown is a file with nested buckets, large values and a past.
+// grown is a file with nested buckets, large values, a past and a list of free pages.
 func grown(t testing.TB, n int) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "db")
-	db, err := bolt.Open(path, 0o600, &bolt.Options{NoFreelistSync: true, NoSync: true, FreelistType: bolt.FreelistMapType})
+	db, err := bolt.Open(path, 0o600, &bolt.Options{NoSync: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +62,7 @@ func grown(t testing.TB, n int) string {
 
 func TestWholeFilesPass(t *testing.T) {
 	for _, n := range []int{0, 1, 300, 3000} {
-		if err := boltfile.Verify(grown(t, n)); err != nil {
+		if err := boltfile.Check(grown(t, n)); err != nil {
 			t.Errorf("%d keys: %v", n, err)
 		}
 	}
@@ -73,10 +75,10 @@ func TestWholeFilesPass(t *testing.T) {
 	if err := os.Truncate(path, 5000); err != nil { // whatever it looks like while somebody else has it
 		t.Fatal(err)
 	}
-	if err := boltfile.Verify(path); err != nil {
+	if err := boltfile.Check(path); err != nil {
 		t.Errorf("a file that another holds: %v", err)
 	}
-	if err := boltfile.Verify(filepath.Join(t.TempDir(), "none")); err != nil {
+	if err := boltfile.Check(filepath.Join(t.TempDir(), "none")); err != nil {
 		t.Errorf("a file that is not there: %v", err)
 	}
 }
@@ -106,7 +108,7 @@ func TestDamagedFilesAreNamed(t *testing.T) {
 		if err := os.WriteFile(path, b, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		err := boltfile.Verify(path)
+		err := boltfile.Check(path)
 		if err != nil {
 			found++
 			if !errors.Is(err, boltfile.ErrDamaged) {
@@ -127,6 +129,71 @@ func TestDamagedFilesAreNamed(t *testing.T) {
 	if found < 60 {
 		t.Errorf("only %d of 200 damaged files were found", found)
 	}
+}
+
+// TestDamagedListsAreNamed flips bits of the list of free pages: what passes can be written to, and no page is lost by that.
+func TestDamagedListsAreNamed(t *testing.T) {
+	path := grown(t, 30)
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	size := int(binary.NativeEndian.Uint32(whole[16+8:])) // of a page
+	newest := max(binary.NativeEndian.Uint64(whole[16+48:]), binary.NativeEndian.Uint64(whole[size+16+48:]))
+	list := int(binary.NativeEndian.Uint64(whole[int(newest%2)*size+16+32:])) * size
+	count := int(binary.NativeEndian.Uint16(whole[list+10:]))
+	if count < 3 {
+		t.Fatalf("a list of %d pages tells nothing", count)
+	}
+	found := 0
+	rng := rand.New(rand.NewPCG(5, 6))
+	for bit := range 300 {
+		if bit >= 8*16 { // the head in full, and what it counts here and there
+			bit = 8*16 + rng.IntN(64*count)
+		}
+		b := slices.Clone(whole)
+		b[list+bit/8] ^= 1 << (bit % 8)
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := boltfile.Check(path); err != nil {
+			found++
+		} else if err := goOn(path); err != nil {
+			t.Errorf("bit %d of the list: %v", bit, err)
+		}
+	}
+	if found < 100 {
+		t.Errorf("only %d flipped bits of the list were found", found)
+	}
+}
+
+// goOn opens a file, writes to it and lets bbolt check all of it.
+func goOn(path string) (err error) {
+	db, err := bolt.Open(path, 0o600, &bolt.Options{NoSync: true})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	for round := range 3 {
+		err := db.Update(func(tx *bolt.Tx) error {
+			b, err := tx.CreateBucketIfNotExists([]byte("more"))
+			for i := 0; i < 20 && err == nil; i++ {
+				err = b.Put(fmt.Append(nil, i), make([]byte, 1000*(round+i%5)))
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return db.View(func(tx *bolt.Tx) error {
+		for lost := range tx.Check() {
+			if !strings.Contains(lost.Error(), "unreachable unfreed") { // room that nothing uses any more
+				err = errors.Join(err, lost)
+			}
+		}
+		return err
+	})
 }
 
 // TestSmallBucketsAreLookedInto: one lies whole in an element of its parent. What passes can be read without leaving it.
@@ -150,7 +217,7 @@ func TestSmallBucketsAreLookedInto(t *testing.T) {
 		if err := os.WriteFile(path, b, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if boltfile.Verify(path) != nil {
+		if boltfile.Check(path) != nil {
 			found++
 		} else if err := readAll(path, len(whole)); err != nil {
 			t.Errorf("bit %d of byte %d: %v", bit, at, err)
@@ -191,7 +258,7 @@ func readAll(path string, size int) (err error) {
 	})
 }
 
-func FuzzVerify(f *testing.F) {
+func FuzzCheck(f *testing.F) {
 	b, err := os.ReadFile(grown(f, 5))
 	if err != nil {
 		f.Fatal(err)
@@ -202,11 +269,11 @@ func FuzzVerify(f *testing.F) {
 		if err := os.WriteFile(path, in, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_ = boltfile.Verify(path) // it returns, whatever it says
+		_ = boltfile.Check(path) // it returns, whatever it says
 	})
 }
 
-func BenchmarkVerify(b *testing.B) {
+func BenchmarkCheck(b *testing.B) {
 	path := grown(b, 20_000)
 	i, err := os.Stat(path)
 	if err != nil {
@@ -214,7 +281,7 @@ func BenchmarkVerify(b *testing.B) {
 	}
 	b.SetBytes(i.Size())
 	for b.Loop() {
-		if err := boltfile.Verify(path); err != nil {
+		if err := boltfile.Check(path); err != nil {
 			b.Fatal(err)
 		}
 	}

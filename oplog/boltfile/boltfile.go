@@ -1,0 +1,222 @@
+// Package boltfile checks a bbolt file before bbolt opens it. Two small files are left that others than us keep in bbolt: a
+// member's term and vote, and the list of Bleve's segments.
+//
+// bbolt trusts every byte of them: it panics in a goroutine of its own when a page is not what it should be, from which nobody
+// can recover, and writes where a damaged list of free pages says. Check walks the same pages first and returns an error instead.
+//
+// The file is pages of equal size. A page begins with its number u64, flags u16, count of elements u16 and the number of
+// pages it continues on u32. Pages 0 and 1 are metas: magic, version, page size, flags u32 each, then root page u64,
+// sequence u64, freelist page u64, page count u64, transaction u64, and an FNV-1a checksum of all that. A branch element
+// is position, key length u32 and page u64; a leaf element flags, position, key length, value length u32, the value being
+// a bucket's root page u64 and sequence u64 when the flags say so. The list of free pages is page numbers u64 in order behind
+// the head of a page, which counts them; where a u16 does not, it is 0xFFFF and the first number is the count. Numbers are in the
+// machine's byte order.
+package boltfile
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"syscall"
+)
+
+// ErrDamaged says that the file is not a whole bbolt file.
+var ErrDamaged = errors.New("damaged file")
+
+const (
+	headSize   = 16
+	metaSize   = 64
+	magic      = 0xED0CDAED
+	version    = 2
+	branchPage = 0x01
+	leafPage   = 0x02
+	freePage   = 0x10
+	bucketLeaf = 0x01
+	elemSize   = 16
+	inlineSize = 16
+	minPage    = 1 << 10
+	maxPage    = 1 << 16
+	noList     = ^uint64(0) // what a meta names that has no list of free pages
+)
+
+var order = binary.NativeEndian
+
+// Check says whether every page that can be reached is there and says that it is itself, and whether the pages that are called free
+// are none of them. A file that is missing or empty is fine: bbolt makes a new one. One that another process holds is not looked at:
+// it changes, and opening it says who has it.
+func Check(path string) error { return check(path, false) }
+
+// CheckNewest is Check for a file that counts by its newest commit alone: one of whose meta pages is not valid is damaged, because it
+// may be the newer one, and bbolt would go on with the commit before it.
+func CheckNewest(path string) error { return check(path, true) }
+
+func check(path string, newest bool) error {
+	file, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil { // the lock goes with the descriptor
+		return nil
+	}
+	w := walk{seen: map[uint64]bool{}}
+	if w.file, err = io.ReadAll(file); err != nil || len(w.file) == 0 {
+		return err
+	}
+	valid := w.findMeta()
+	if valid == 0 {
+		return damaged("no valid meta page")
+	}
+	if newest && valid < 2 {
+		return damaged("one of two meta pages")
+	}
+	if err := w.below(w.root); err != nil {
+		return err
+	}
+	return w.freeList()
+}
+
+// walk is a file whose pages are looked at from its root on.
+type walk struct {
+	file []byte
+	size uint64 // of a page
+
+	// What the newest valid meta says.
+	root, pages, list uint64
+
+	seen map[uint64]bool // a page that is reached twice is a loop, or two trees grown together
+}
+
+func damaged(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrDamaged, fmt.Sprintf(format, args...))
+}
+
+// findMeta takes the newer of the valid metas and counts them. The second one may be at any page size.
+func (w *walk) findMeta() (valid int) {
+	var newest uint64
+	for at := 0; at <= maxPage && at+headSize+metaSize <= len(w.file); at = max(2*at, minPage) {
+		m := w.file[at+headSize:][:metaSize]
+		sum := fnv.New64a()
+		sum.Write(m[:metaSize-8])
+		size := int(order.Uint32(m[8:]))
+		if order.Uint32(m) != magic || order.Uint32(m[4:]) != version || order.Uint64(m[56:]) != sum.Sum64() || size < minPage || size > maxPage || at != 0 && at != size {
+			continue
+		}
+		if tx := order.Uint64(m[48:]); valid == 0 || tx > newest {
+			newest, w.size = tx, uint64(size)
+			w.root, w.list, w.pages = order.Uint64(m[16:]), order.Uint64(m[32:]), order.Uint64(m[40:])
+		}
+		valid++
+	}
+	return valid
+}
+
+// page is a page with those that it continues on.
+func (w *walk) page(id uint64, flags ...uint16) (p page, err error) {
+	present := min(w.pages, uint64(len(w.file))/w.size)
+	if id < 2 || id >= present {
+		return p, damaged("page %d of %d, of which %d are there", id, w.pages, present)
+	}
+	b := w.file[id*w.size:]
+	is, over := order.Uint16(b[8:]), uint64(order.Uint32(b[12:]))
+	if got := order.Uint64(b); got != id || !slices.Contains(flags, is) {
+		return p, damaged("page %d says that it is %d, flags %#x", id, got, is)
+	}
+	if id+over >= present {
+		return p, damaged("page %d reaches behind the end of the file", id)
+	}
+	for p := id; p <= id+over; p++ {
+		if w.seen[p] {
+			return page{}, damaged("page %d is reached twice", p)
+		}
+		w.seen[p] = true
+	}
+	return page{b: b[:(over+1)*w.size], unit: int(w.size), leaf: is == leafPage, count: int(order.Uint16(b[10:]))}, nil
+}
+
+// below checks a page and what hangs below it.
+func (w *walk) below(id uint64) error {
+	p, err := w.page(id, branchPage, leafPage)
+	if err != nil {
+		return err
+	}
+	if !p.packed(either) {
+		return damaged("the elements of page %d are not where they belong", id)
+	}
+	if !p.leaf && p.count == 0 {
+		return damaged("branch page %d is empty", id)
+	}
+	for i := range p.count {
+		_, e := p.elem(i)
+		child := uint64(0)
+		if !p.leaf {
+			child = order.Uint64(e[8:])
+		} else if order.Uint32(e)&bucketLeaf != 0 {
+			if child, err = bucket(id, p.value(i)); err != nil {
+				return err
+			}
+			if child == 0 {
+				continue // it lies inside this one
+			}
+		} else {
+			continue
+		}
+		if err := w.below(child); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// bucket is the root page of a bucket that a leaf element holds; 0 for a small one, which lies whole in the element. Its own elements
+// are no buckets.
+func bucket(id uint64, value []byte) (root uint64, err error) {
+	if len(value) < inlineSize {
+		return 0, damaged("page %d: a bucket of %d bytes", id, len(value))
+	}
+	if root = order.Uint64(value); root != 0 {
+		return root, nil
+	}
+	b := value[inlineSize:]
+	if len(b) < headSize || order.Uint16(b[8:]) != leafPage {
+		return 0, damaged("page %d: a bucket in it is no page", id)
+	}
+	if p := (page{b: b, unit: 1, leaf: true, count: int(order.Uint16(b[10:]))}); !p.packed(rows) {
+		return 0, damaged("page %d: the elements of a bucket in it are not where they belong", id)
+	}
+	return 0, nil
+}
+
+// freeList checks that the pages that are called free are none that was reached, nor the list's own.
+func (w *walk) freeList() error {
+	if w.list == noList {
+		return nil
+	}
+	p, err := w.page(w.list, freePage)
+	if err != nil {
+		return err
+	}
+	ids, n := p.b[headSize:], uint64(p.count)
+	if n == 0xFFFF {
+		n, ids = order.Uint64(ids), ids[8:]
+	}
+	if n > uint64(len(ids)/8) {
+		return damaged("%d free pages in a list of %d bytes", n, len(ids))
+	}
+	for i, last := uint64(0), uint64(1); i < n; i++ {
+		id := order.Uint64(ids[8*i:])
+		if id <= last || id >= w.pages || w.seen[id] {
+			return damaged("page %d is called free", id)
+		}
+		last = id
+	}
+	return nil
+}
