@@ -76,7 +76,7 @@ func TestStatsCostTheSameHoweverMuchThereIs(t *testing.T) {
 		for i := from; i < to; i++ {
 			drafts = append(drafts, Draft{Text: fmt.Sprintf("Person%d Smith works at Company%d Inc.", i, i)})
 		}
-		for part := range slices.Chunk(drafts, 5000) {
+		for part := range slices.Chunk(drafts, 500) {
 			if _, err := s.Remember(t.Context(), c, "", part...); err != nil {
 				t.Fatal(err)
 			}
