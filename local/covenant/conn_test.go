@@ -1,18 +1,14 @@
 package covenant_test
 
 import (
-	"bytes"
 	"encoding/binary"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/cairndb/cairn/local/covenant"
 )
@@ -202,112 +198,6 @@ func TestSecondAuthenticationDoesNotRebind(t *testing.T) {
 	if got := c.records(`{"kind":"recent_memory"}`)[0]["owner"].(object)["display"]; got != "user@local" {
 		t.Errorf("owner %v", got)
 	}
-}
-
-func TestManyOneShotClients(t *testing.T) {
-	t.Parallel()
-	d := start(t)
-	token := d.token()
-	var wg sync.WaitGroup
-	for i := range 500 {
-		wg.Go(func() {
-			c, err := net.Dial("unix", d.Socket())
-			if err != nil {
-				t.Errorf("client %d: %v", i, err)
-				return
-			}
-			defer c.Close()
-			cl := &client{t, c}
-			if _, err := c.Write(append(frameOf(fmt.Sprintf(`{"kind":"authenticate","token_b58":%q}`, token)), frameOf(`{"kind":"ping"}`)...)); err != nil {
-				t.Errorf("client %d: %v", i, err)
-				return
-			}
-			if a, p := string(cl.recv()), string(cl.recv()); !strings.Contains(a, "authenticated") || p != pong {
-				t.Errorf("client %d: %s, %s", i, a, p)
-			}
-		})
-	}
-	wg.Wait()
-}
-
-// pipeline sends n pings at once and takes the answers, in order.
-func pipeline(t testing.TB, c *client, n int) time.Duration {
-	t.Helper()
-	var b []byte
-	for range n {
-		b = append(b, frameOf(`{"kind":"ping"}`)...)
-	}
-	began := time.Now()
-	go c.Write(b)
-	for i := range n {
-		if got := string(c.recv()); got != pong {
-			t.Fatalf("reply %d: %s", i, got)
-		}
-	}
-	return time.Since(began)
-}
-
-// TestPipelinedPings holds five thousand pings against a second, or, where that is nothing to go by because the machine is
-// busy, against what a loop that echoes the same frames takes beside them.
-func TestPipelinedPings(t *testing.T) {
-	t.Parallel()
-	const n = 5000
-	c := start(t).operator()
-	var took, bare time.Duration
-	for range 5 {
-		took = pipeline(t, c, n)
-		if bare = echoed(t, n); took < max(time.Second, 20*bare) {
-			t.Logf("%d pings in %s, echoes in %s", n, took, bare)
-			return
-		}
-	}
-	t.Errorf("%d pings took %s, echoes %s", n, took, bare)
-}
-
-// echoed is how long n frames take through a loop that gives each back.
-func echoed(t *testing.T, n int) time.Duration {
-	t.Helper()
-	ln, err := net.Listen("unix", filepath.Join(t.TempDir(), "s"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ln.Close()
-	c, err := net.Dial("unix", ln.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	s, err := ln.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := frameOf(`{"kind":"ping"}`)
-	began := time.Now()
-	go func() {
-		defer s.Close()
-		buf := make([]byte, len(f))
-		for range n {
-			if _, err := io.ReadFull(s, buf); err != nil {
-				return
-			}
-			if _, err := s.Write(buf); err != nil {
-				return
-			}
-		}
-	}()
-	go c.Write(bytes.Repeat(f, n))
-	if got, err := io.Copy(io.Discard, c); err != nil || got != int64(n*len(f)) {
-		t.Fatalf("%d bytes, %v", got, err)
-	}
-	return time.Since(began)
-}
-
-func BenchmarkPipelinedPings(b *testing.B) {
-	c := start(b).operator()
-	for b.Loop() {
-		pipeline(b, c, 5000)
-	}
-	b.ReportMetric(5000*float64(b.N)/b.Elapsed().Seconds(), "pings/s")
 }
 
 func TestSocketIsClaimedWithCare(t *testing.T) {

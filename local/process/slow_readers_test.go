@@ -1,0 +1,152 @@
+package process_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// Whatever a client has seen, a reattach gives it the rest: nothing missing, nothing twice, the answer in its place.
+func TestReattachFromAnywhere(t *testing.T) {
+	t.Parallel()
+	socket, _ := listen(t)
+	p := connect(t, socket)
+	p.sh("p", "i=0; while [ $i -lt 6000 ]; do echo $i; i=$((i+1)); done")
+	froms := make(chan int, reattaches)
+	for range reattaches {
+		froms <- rand.IntN(100)
+	}
+	close(froms)
+	var clients sync.WaitGroup
+	for range 20 {
+		clients.Go(func() {
+			for from := range froms {
+				if err := reattachAndRead(connect(t, socket), "p", from); err != nil {
+					t.Errorf("from %d: %v", from, err)
+				}
+			}
+		})
+	}
+	clients.Wait()
+}
+
+// reattachAndRead reads a process's frames to the last one, and says what is wrong with them.
+func reattachAndRead(q *peer, id string, from int) error {
+	defer q.nc.Close()
+	q.ask("process.reattach", map[string]any{"id": id, "fromSeq": from})
+	seq := from
+	for { // the replay
+		l, err := q.receive()
+		if err != nil {
+			return err
+		}
+		if l.Type == "stream" {
+			if seq++; l.Seq != seq {
+				return fmt.Errorf("frame %d is replayed where %d belongs", l.Seq, seq)
+			}
+			continue
+		}
+		var r struct {
+			LastSeq int
+			Running bool
+		}
+		if err := unmarshal(l.Result, &r); err != nil {
+			return err
+		}
+		if seq != max(from, r.LastSeq) {
+			return fmt.Errorf("answered behind frame %d, says %d", seq, r.LastSeq)
+		}
+		if !r.Running {
+			return nil // the exit frame was replayed, or lies before from
+		}
+		seq = r.LastSeq
+		break
+	}
+	for {
+		l, err := q.receive()
+		if err != nil {
+			return err
+		}
+		if seq++; l.Seq != seq {
+			return fmt.Errorf("live frame %d where %d belongs", l.Seq, seq)
+		}
+		if l.Stream == "exit" {
+			return nil
+		}
+	}
+}
+
+// A child writes more than memory is to hold, two clients read it and one does not.
+func TestSlowReadersDelayNobody(t *testing.T) {
+	t.Parallel()
+	socket, _ := listen(t)
+	size := bigOutput
+	p := connect(t, socket)
+	lazy := connect(t, socket)
+	p.sh("p", fmt.Sprintf("read go; head -c %d /dev/zero | tr '\\0' 'x'", size))
+	lazy.ask("process.reattach", map[string]any{"id": "p"})
+	read := func(q *peer) {
+		h, n := sha256.New(), 0
+		for {
+			l, err := q.receive()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if l.Stream == "exit" {
+				break
+			}
+			h.Write(l.Data)
+			n += len(l.Data)
+		}
+		want := sha256.New()
+		for left := size; left > 0; left -= min(left, 1<<20) {
+			want.Write(bytes.Repeat([]byte{'x'}, min(left, 1<<20)))
+		}
+		if n != size || !bytes.Equal(h.Sum(nil), want.Sum(nil)) {
+			t.Errorf("got %d bytes of %d, or other ones", n, size)
+		}
+	}
+	second := connect(t, socket)
+	second.call("process.reattach", map[string]any{"id": "p"})
+	before := residentMiB(t)
+	if got := connect(t, socket).call("process.stdin", map[string]any{"id": "p", "data": b64("go\n")}); got != `{"success":true,"applied":3}` {
+		t.Fatal(got) // now that nothing of it can come before the second's answer
+	}
+	var both sync.WaitGroup
+	both.Go(func() { read(p) })
+	both.Go(func() { read(second) })
+	both.Wait()
+	weigh(t, before, 200)
+	if got := connect(t, socket).call("process.reattach", map[string]any{"id": "p", "fromSeq": 1 << 30}); !strings.Contains(got, `"firstSeq":1,`) {
+		t.Errorf("the first frame is gone: %s", got)
+	}
+}
+
+// weigh fails when this process holds more than it may beyond what it had.
+func weigh(t *testing.T, before, most int) {
+	t.Helper()
+	if testing.Short() {
+		t.Log("memory is not measured in a short run: the race detector keeps its own beside each byte")
+	} else if grown := residentMiB(t) - before; grown > most {
+		t.Errorf("memory grew by %d MiB", grown)
+	}
+}
+
+func residentMiB(t *testing.T) int {
+	b, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		t.Skip("no /proc/self/statm on this system: memory is not measured")
+	}
+	pages, err := strconv.Atoi(strings.Fields(string(b))[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pages * os.Getpagesize() >> 20
+}

@@ -1,0 +1,122 @@
+package client_test
+
+import (
+	"context"
+	"encoding/json"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cairndb/cairn/wire"
+	"github.com/cairndb/cairn/wire/client"
+)
+
+// A server that is gone without a word, as one whose machine lost its network, is left in seconds; one that is only slow,
+// and answers a ping, is waited for.
+func TestASilentServerIsLeft(t *testing.T) {
+	t.Parallel()
+	asked := make(chan struct{}, 100)
+	gone := servePings(t, true, func(*session, wire.Frame) bool { asked <- struct{}{}; return true })
+	var late wire.Frame
+	pings := 0
+	alive := servePings(t, true, func(s *session, f wire.Frame) bool { // of one connection
+		if f.Op != wire.OpPing {
+			late = f
+			return true
+		}
+		s.send(f, wire.OpPong, nil)
+		if pings++; pings == 2 { // it was quiet for twice as long as a silent server may be
+			s.send(late, wire.OpInfoResult, &wire.Stats{ActiveMemories: 7})
+		}
+		return true
+	})
+	c := dial(t, gone, alive)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // it takes eleven seconds; without pings it would be many minutes
+	defer cancel()
+	st, err := c.Stats(ctx)
+	if err != nil || st.ActiveMemories != 7 {
+		t.Fatalf("%+v, %v", st, err)
+	}
+	if len(asked) < 2 {
+		t.Errorf("the silent one was asked %d times", len(asked))
+	}
+}
+
+// TestASilentLeaderIsNotGoneBackTo: nodes that still take it for the leader name it, and it would cost as long again to find out
+// that it does not answer.
+func TestASilentLeaderIsNotGoneBackTo(t *testing.T) {
+	t.Parallel()
+	var dialled atomic.Int32
+	silent := servePings(t, true, func(s *session, f wire.Frame) bool {
+		if f.Op == wire.OpRemember {
+			dialled.Add(1)
+		}
+		return true
+	})
+	addr := silent.addr()
+	details, err := json.Marshal(wire.Leader{Addr: &addr})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var asked atomic.Int32
+	follower := serve(t, func(s *session, f wire.Frame) bool {
+		if f.Op == wire.OpRemember && asked.Add(1) < 4 {
+			s.send(f, wire.OpReadonlyError, &wire.Error{Code: wire.CodeReadonlyNode, Message: "not the leader", Details: details})
+		} else if f.Op == wire.OpRemember {
+			s.send(f, wire.OpRememberOK, &wire.RememberOK{RID: "r"})
+		}
+		return true
+	})
+	rid, err := dial(t, silent, follower).Remember(t.Context(), wire.NewRemember("x"))
+	if err != nil || rid != "r" || asked.Load() != 4 {
+		t.Errorf("got %q, %v; the follower was asked %d times", rid, err, asked.Load())
+	}
+	if n := dialled.Load(); n != 1 {
+		t.Errorf("the silent one was asked %d times", n)
+	}
+}
+
+// TestASilentServerIsLeftByShortCalls: each call has less time than it takes to find a server silent, and less than a dial may take. The first
+// calls fail, and then one reaches the other server.
+func TestASilentServerIsLeftByShortCalls(t *testing.T) {
+	t.Parallel()
+	var hear atomic.Bool
+	hear.Store(true)
+	silent := serveAuth(t, hear.Load, func(*session, wire.Frame) bool { return true })
+	alive := serve(t, func(s *session, f wire.Frame) bool {
+		s.send(f, wire.OpRememberOK, &wire.RememberOK{RID: "r"})
+		return true
+	})
+	c := dial(t, silent, alive)
+	hear.Store(false)
+	m := wire.NewRemember("x")
+	m.IdempotencyKey = client.NewKey()
+	var err error
+	for range 20 { // six are enough
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		rid := ""
+		rid, err = c.Remember(ctx, m)
+		cancel()
+		if err == nil && rid == "r" {
+			return
+		}
+	}
+	t.Errorf("the other server was not reached: %v", err)
+}
+
+// TestAFirstAddressThatIsSilentLeavesTimeForTheOthers: a client that is to be connected within its deadline tries each address for its share.
+func TestAFirstAddressThatIsSilentLeavesTimeForTheOthers(t *testing.T) {
+	t.Parallel()
+	silent := serveAuth(t, func() bool { return false }, func(*session, wire.Frame) bool { return true })
+	alive := serve(t, func(*session, wire.Frame) bool { return true })
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second) // less than it takes to find a server silent
+	defer cancel()
+	c, err := client.Dial(ctx, client.Config{Token: "t", Addrs: []string{silent.addr(), alive.addr()}, DialTimeout: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if c.Addr() != alive.addr() {
+		t.Errorf("connected to %s, want %s", c.Addr(), alive.addr())
+	}
+}
