@@ -2,7 +2,6 @@ package oplog
 
 import (
 	"encoding/binary"
-	"encoding/hex"
 	"fmt"
 	"sync"
 	"time"
@@ -73,9 +72,6 @@ func (h HLC) Time() Time { return Time(h.Millis() * 1000) }
 func (h HLC) String() string {
 	return fmt.Sprintf("%d.%d@%d", h.Millis(), h.Logical(), h.Node())
 }
-
-// Hex is the form used in cursors.
-func (h HLC) Hex() string { return hex.EncodeToString(h[:]) }
 
 // Clock stamps records on the leader: never backwards, never twice the same.
 type Clock struct {

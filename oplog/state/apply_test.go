@@ -205,7 +205,7 @@ func (e *env) view(t *testing.T, d *datadriven.TestData) string {
 			return true
 		})
 		var lines []string // a sealed file has another order
-		v.AllEdges(oplog.DB(db), func(e oplog.Edge) bool {
+		v.EdgesBehind(oplog.DB(db), "", func(e oplog.Edge) bool {
 			lines = append(lines, fmt.Sprintf("edge %s %s -%s-> %s %.2f\n", e.ID, e.Src, e.Type, e.Dst, e.Weight))
 			return true
 		})

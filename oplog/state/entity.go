@@ -105,10 +105,7 @@ func (a *applying) relink(m *oplog.Memory, found []oplog.Mention, extractor uint
 
 // EntityMemories walks the memories that name an entity, the newest first.
 func (v *View) EntityMemories(db oplog.DB, name string, f func(*oplog.Memory) bool) {
-	v.scanBack(tEntityMemory, db, joinKey(name, ""), func(k, _ []byte) bool {
-		m, ok := v.MemoryAt(db, oplog.Seq(beUint64(k[len(k)-8:])))
-		return !ok || f(m)
-	})
+	v.scanBack(tEntityMemory, db, joinKey(name, ""), v.memoryOf(db, f))
 }
 
 // NamesEntities says whether a database knows any entity.
@@ -122,11 +119,6 @@ func (v *View) EntitiesFolded(db oplog.DB, folded string, limit int) (names []st
 		return len(names) < limit
 	})
 	return names
-}
-
-// EntitiesFrom walks the entities from a name on, by name.
-func (v *View) EntitiesFrom(db oplog.DB, from string, f func(oplog.Entity) bool) {
-	v.scanFrom(tEntity, db, []byte(from), func(_, val []byte) bool { return f(decode[oplog.Entity](val)) })
 }
 
 // dropName takes away an entity that no memory, relation or claim names any more.

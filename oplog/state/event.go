@@ -101,8 +101,3 @@ func (v *View) EventCounts(db oplog.DB, workspace string) oplog.EventCounts {
 	c, _ := read[oplog.EventCounts](v.txn, tEventCount, db, joinKey("workspace", workspace))
 	return c
 }
-
-// EventSession finds what is known of a session of a workspace.
-func (v *View) EventSession(db oplog.DB, workspace, session string) (oplog.EventSession, bool) {
-	return read[oplog.EventSession](v.txn, tEventSession, db, joinKey(workspace, session))
-}

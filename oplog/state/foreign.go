@@ -32,8 +32,3 @@ func applyForeign(a *applying, op *oplog.Foreign) (oplog.Result, *oplog.Error) {
 	}
 	return oplog.Result{ID: op.OpID, Changed: true}, nil
 }
-
-// KnowsForeign says whether a pushed operation was taken before.
-func (v *View) KnowsForeign(db oplog.DB, opID string) bool {
-	return v.get(tForeign, db, []byte(opID)) != nil
-}

@@ -95,8 +95,3 @@ func (v *View) Edges(db oplog.DB, entity string, limit int) (edges []oplog.Edge)
 	}
 	return edges
 }
-
-// AllEdges walks the relations by id.
-func (v *View) AllEdges(db oplog.DB, f func(oplog.Edge) bool) {
-	v.scan(tEdge, db, nil, func(_, val []byte) bool { return f(decode[oplog.Edge](val)) })
-}

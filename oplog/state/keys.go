@@ -150,6 +150,9 @@ func beUint64(b []byte) uint64 {
 
 func seqKey(s oplog.Seq) []byte { return be64(uint64(s)) }
 
+// seqOf is the number that ends a key.
+func seqOf(key []byte) oplog.Seq { return oplog.Seq(beUint64(key[len(key)-8:])) }
+
 // timeKey sorts by time; times before 1970 do too.
 func timeKey(t oplog.Time, s oplog.Seq) []byte {
 	return binary.BigEndian.AppendUint64(be64(uint64(t)^(1<<63)), uint64(s))

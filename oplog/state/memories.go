@@ -1,8 +1,6 @@
 package state
 
 import (
-	"bytes"
-	"encoding/binary"
 	"slices"
 
 	"github.com/cairndb/cairn/oplog"
@@ -26,34 +24,23 @@ func (v *View) MemoriesBack(db oplog.DB, below oplog.Seq, f func(*oplog.Memory) 
 
 // Between walks the memories created from a time up to another, not included, the oldest first.
 func (v *View) Between(db oplog.DB, from, to oplog.Time, f func(*oplog.Memory) bool) {
-	end := timeKey(to, 0)
-	v.scanFrom(tCreated, db, timeKey(from, 0), func(k, _ []byte) bool {
-		if bytes.Compare(k, end) >= 0 {
-			return false
-		}
-		m, ok := v.MemoryAt(db, oplog.Seq(beUint64(k[8:])))
-		return !ok || f(m)
-	})
+	v.timed(tCreated, db, from, to, f)
 }
 
 // Due walks the memories that are due from a time up to another, not included, the soonest first.
 func (v *View) Due(db oplog.DB, from, to oplog.Time, f func(*oplog.Memory) bool) {
-	end := timeKey(to, 0)
-	v.scanFrom(tDue, db, timeKey(from, 0), func(k, _ []byte) bool {
-		if bytes.Compare(k, end) >= 0 {
-			return false
-		}
-		m, ok := v.MemoryAt(db, oplog.Seq(beUint64(k[8:])))
-		return !ok || f(m)
-	})
+	v.timed(tDue, db, from, to, f)
 }
 
 // Past walks the memories that were corrected, merged or forgotten after a time, as they are now; one may come twice.
 func (v *View) Past(db oplog.DB, after oplog.Time, f func(*oplog.Memory) bool) {
-	v.scanFrom(tPast, db, timeKey(after, 0), func(k, _ []byte) bool {
-		m, ok := v.MemoryAt(db, oplog.Seq(beUint64(k[8:])))
-		return !ok || f(m)
-	})
+	v.scanFrom(tPast, db, timeKey(after, 0), v.memoryOf(db, f))
+}
+
+// timed walks the memories of a table that is in the order of times.
+func (v *View) timed(table tableID, db oplog.DB, from, to oplog.Time, f func(*oplog.Memory) bool) {
+	rows := span{appendRow(nil, table, db, timeKey(from, 0)), appendRow(nil, table, db, timeKey(to, 0))}
+	v.walk(rows, rest(v.memoryOf(db, f)))
 }
 
 // AsOf is a memory as it was believed at a time; ok is false when it was not there yet, or forgotten already.
@@ -93,10 +80,10 @@ func (v *View) Recent(db oplog.DB, before oplog.Time, f func(*oplog.Memory) bool
 	v.scanBelow(tCreated, db, nil, below, v.memoryOf(db, f))
 }
 
-// memoryOf gives f the memory whose number is behind a time in a key.
+// memoryOf gives f the memory whose number ends a key.
 func (v *View) memoryOf(db oplog.DB, f func(*oplog.Memory) bool) func(k, _ []byte) bool {
 	return func(k, _ []byte) bool {
-		m, ok := v.MemoryAt(db, oplog.Seq(binary.BigEndian.Uint64(k[8:])))
+		m, ok := v.MemoryAt(db, seqOf(k))
 		return !ok || f(m)
 	}
 }
@@ -112,7 +99,7 @@ func (v *View) Around(db oplog.DB, m *oplog.Memory, n int) []*oplog.Memory {
 		}
 		walk(func(k, _ []byte) bool {
 			seen++
-			o, ok := v.MemoryAt(db, oplog.Seq(binary.BigEndian.Uint64(k[8:])))
+			o, ok := v.MemoryAt(db, seqOf(k))
 			if ok && o.Status == oplog.Active && o.Namespace == m.Namespace {
 				list = append(list, o)
 			}

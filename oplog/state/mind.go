@@ -179,11 +179,6 @@ func (v *View) Patterns(db oplog.DB, f func(oplog.Pattern) bool) {
 	v.scan(tPattern, db, nil, func(_, val []byte) bool { return f(decode[oplog.Pattern](val)) })
 }
 
-// Pattern finds one by its key.
-func (v *View) Pattern(db oplog.DB, key string) (oplog.Pattern, bool) {
-	return read[oplog.Pattern](v.txn, tPattern, db, []byte(key))
-}
-
 // Personality is what the last THINK made of it.
 func (v *View) Personality(db oplog.DB) oplog.Personality {
 	p, ok := read[oplog.Personality](v.txn, tMind, db, mindPersonality)

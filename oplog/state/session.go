@@ -155,10 +155,7 @@ func (a *applying) joinSession(m *oplog.Memory, named string) *oplog.Error {
 
 // SessionMemories walks a session's records in the order they were stored.
 func (v *View) SessionMemories(db oplog.DB, id string, f func(*oplog.Memory) bool) {
-	v.scan(tSessionMemory, db, joinKey(id, ""), func(k, _ []byte) bool {
-		m, ok := v.MemoryAt(db, oplog.Seq(beUint64(k[len(k)-8:])))
-		return !ok || f(m)
-	})
+	v.scan(tSessionMemory, db, joinKey(id, ""), v.memoryOf(db, f))
 }
 
 // Session finds a session by its id.

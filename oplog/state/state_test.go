@@ -232,7 +232,7 @@ func same(t *rapid.T, a, b *State) {
 				count[m.Status]++
 				return true
 			})
-			v.AllEdges(1, func(oplog.Edge) bool { edges++; return true })
+			v.EdgesBehind(1, "", func(oplog.Edge) bool { edges++; return true })
 			if st := v.Stats(1); st.Active != count[oplog.Active] || st.Consolidated != count[oplog.Consolidated] || st.Tombstoned != count[oplog.Tombstoned] || st.Edges != edges || st.Claims != claims {
 				return fmt.Errorf("counters %+v, counted %v, %d edges and %d claims", st, count, edges, claims)
 			}

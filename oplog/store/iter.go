@@ -23,12 +23,6 @@ func (i *Iter) First() bool { return i.it.First() }
 // Last goes to the last row.
 func (i *Iter) Last() bool { return i.it.Last() }
 
-// From goes to the first row at or behind a key.
-func (i *Iter) From(key []byte) bool { return i.it.SeekGE(key) }
-
-// Below goes to the last row before a key.
-func (i *Iter) Below(key []byte) bool { return i.it.SeekLT(key) }
-
 // Next goes on to the following row.
 func (i *Iter) Next() bool { return i.it.Next() }
 
