@@ -26,28 +26,37 @@ import (
 type Node struct {
 	cfg       Config
 	log       *slog.Logger
-	sm        StateMachine
-	raft      *hraft.Raft
 	transport *transport.Transport
 
+	consensus
+	lifetime
 	storage
 	rejoining
 	failover
 	agreement
 	members
 
-	running            atomic.Bool                      // the library runs
 	ready              atomic.Uint64                    // the term whose barrier this node, leading, has applied; 0 for none
 	refused            atomic.Bool                      // see stopRefused
 	offline            bool                             // the node does not run: it takes no part, and moves no damaged log aside
 	answeredHeartbeats chan *hraft.AppendEntriesRequest // not yet known to the library; see heartbeat.go
 	largeFrames        large.Turns                      // for decoding large frames of peers
-	futures            openFutures
-	fsm                *fsm // what the library knows of sm
 	contact            contact
 	clocks             clocks
 	rounds             confirmations
+}
 
+// consensus is what hashicorp/raft runs, and what it runs for.
+type consensus struct {
+	raft    *hraft.Raft
+	running atomic.Bool
+	sm      StateMachine
+	fsm     *fsm // what the library knows of sm
+	futures openFutures
+}
+
+// lifetime is how the member's tasks end.
+type lifetime struct {
 	ctx     context.Context // ends when Close begins
 	cancel  context.CancelFunc
 	tasks   sync.WaitGroup
@@ -78,7 +87,7 @@ type peerState struct {
 }
 
 func newNode(cfg Config, sm StateMachine) *Node {
-	n := &Node{cfg: cfg, log: cfg.Logger, sm: sm, stopped: make(chan struct{}), largeFrames: large.NewTurns(),
+	n := &Node{cfg: cfg, log: cfg.Logger, consensus: consensus{sm: sm}, lifetime: lifetime{stopped: make(chan struct{})}, largeFrames: large.NewTurns(),
 		answeredHeartbeats: make(chan *hraft.AppendEntriesRequest, 1),
 		storage:            storage{snapshotWanted: make(chan struct{}, 1)},
 		rejoining:          rejoining{admitterHeard: make(chan struct{}, 1)},

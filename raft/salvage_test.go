@@ -264,7 +264,7 @@ func TestSalvageIsFinished(t *testing.T) {
 	t.Parallel()
 	c := crash(t)
 	c.damagedBelow(t)
-	n := &Node{cfg: c.cfg.withDefaults(), sm: c.state()}
+	n := &Node{cfg: c.cfg.withDefaults(), consensus: consensus{sm: c.state()}}
 	n.log = n.cfg.Logger
 	rest, lost := recovery.Continue(logstore.Salvage(logDir(c.cfg.Dir), n.storeOptions(), c.at+1), c.at, c.term)
 	if len(lost) > 0 || len(rest) == 0 {

@@ -63,7 +63,6 @@ type Server struct {
 	ignore *ignore.File
 	box    *mailbox.Box
 	peers  *registry
-	local  ed25519.PrivateKey // this node's own; the operator's only if it came first
 	socket *kit.Socket
 	http   *http.Server
 	httpAt string
@@ -73,9 +72,7 @@ type Server struct {
 	cancel context.CancelFunc
 	tasks  sync.WaitGroup
 
-	resolved chan struct{} // closed when operator and signer are known
-	operator AgentID
-	signer   ed25519.PrivateKey // nil when this node does not hold the operator's key
+	identity
 
 	mu      sync.Mutex
 	conns   map[net.Conn]struct{}
@@ -85,9 +82,17 @@ type Server struct {
 	rejections rejections
 }
 
+// identity is who signs here, and who is the operator.
+type identity struct {
+	local    ed25519.PrivateKey // this node's own; the operator's only if it came first
+	resolved chan struct{}      // closed when operator and signer are known
+	operator AgentID
+	signer   ed25519.PrivateKey // nil when this node does not hold the operator's key
+}
+
 // Listen opens a home and serves it until Close.
 func Listen(cfg Config) (_ *Server, err error) {
-	s := &Server{cfg: cfg.withDefaults(), conns: map[net.Conn]struct{}{}, resolved: make(chan struct{}), flights: map[string]int{}, large: kit.NewLarge(maxLarge)}
+	s := &Server{cfg: cfg.withDefaults(), conns: map[net.Conn]struct{}{}, identity: identity{resolved: make(chan struct{})}, flights: map[string]int{}, large: kit.NewLarge(maxLarge)}
 	if err := door.CheckOrigins(s.cfg.Origins); err != nil {
 		return nil, err
 	}

@@ -35,7 +35,7 @@ func TestSignatureVectors(t *testing.T) {
 		if err != nil || g.Signature != v.want {
 			t.Errorf("%s: %s, %v; want %s", v.scope, g.Signature, err, v.want)
 		}
-		s := &Server{operator: self}
+		s := &Server{identity: identity{operator: self}}
 		stored := oplog.StoredGrant{Grant: *g}
 		if !s.holds(stored, expires) {
 			t.Errorf("%s: does not hold at its last millisecond", v.scope)

@@ -85,11 +85,8 @@ func (f *File) Node() (node.Config, error) {
 	default:
 		c.Member.Role = f.Cluster.Role
 	}
-	for i, p := range f.Cluster.Peers {
-		if p.Role == "witness" {
-			return c, fmt.Errorf("cluster.peers %d: witnesses are not offered: give the cluster a third small voter instead", i+1)
-		}
-		c.Member.Peers = append(c.Member.Peers, node.Peer{Addr: p.Addr, Role: cmp.Or(p.Role, node.RoleVoter)})
+	if c.Member.Peers, err = f.peers(); err != nil {
+		return c, err
 	}
 	e, err := f.embedder()
 	if err != nil {
@@ -98,6 +95,17 @@ func (f *File) Node() (node.Config, error) {
 	c.Embedder = e
 	c.Reranker, err = f.reranker()
 	return c, err
+}
+
+// peers are the members to begin with.
+func (f *File) peers() (out []node.Peer, err error) {
+	for i, p := range f.Cluster.Peers {
+		if p.Role == "witness" {
+			return nil, fmt.Errorf("cluster.peers %d: witnesses are not offered: give the cluster a third small voter instead", i+1)
+		}
+		out = append(out, node.Peer{Addr: p.Addr, Role: cmp.Or(p.Role, node.RoleVoter)})
+	}
+	return out, nil
 }
 
 // embedder is what [embedding] asks for.
