@@ -6,102 +6,57 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
+// An applier makes the change that operations of one kind ask for.
+type applier struct {
+	kind  oplog.OpKind
+	apply func(*applying, oplog.Op) (oplog.Result, *oplog.Error)
+}
+
+// controlPlane is what changes outside of any database, memories what changes inside of one.
+var controlPlane, memories [1 << 8]func(*applying, oplog.Op) (oplog.Result, *oplog.Error)
+
+func init() { // one of them applies what another node wants, and so asks the tables
+	controlPlane = byKind(
+		of(applyInit), of(applyCreateDB), of(applyDropDB), of(applyCreateToken), of(applyRevokeToken), of(applySetQuota),
+		of(applyAdvertise), of(applySetLimit), of(applyAudit), of(applyUses),
+	)
+	memories = byKind(
+		of(applyRemember), of(applyCorrect), of(applyForget), of(applyReinforce), of(applyRelate), of(applyUnrelate),
+		of(applyClaim), of(applyAlias), of(applyAssert), of(applyStated), of(applyLinked), of(applyHandOn),
+		of(applySessionStart), of(applySessionEnd), of(applyAbandon), of(applyEvent), of(applyEventMark), of(applyIdentity),
+		of(applyReceipt), of(applyGrant), of(applyRevoke), of(applyPurgeGrants), of(applyCognition), of(applyResolve),
+		of(applyTriggerMove), of(applyFeedback), of(applySetSettings), of(applyPurge), of(applySetEmbedder), of(applyForeign),
+		of(applyRebind), of(applyEmbed),
+	)
+}
+
+// of is the applier that f is. Kind reads nothing of an operation, so that of none at all says which it is.
+func of[O oplog.Op](f func(*applying, O) (oplog.Result, *oplog.Error)) applier {
+	var none O
+	return applier{none.Kind(), func(a *applying, op oplog.Op) (oplog.Result, *oplog.Error) { return f(a, op.(O)) }}
+}
+
+func byKind(list ...applier) (table [1 << 8]func(*applying, oplog.Op) (oplog.Result, *oplog.Error)) {
+	for _, c := range list {
+		table[c.kind] = c.apply
+	}
+	return table
+}
+
 // do makes the change of an operation inside an entry. A refusal is an *Error and leaves no trace: what the entry had written so far
 // is undone.
 //
 // Invariant: the entry's database is there as long as the entry is applied: admit has looked, and one that is dropped is dropped alone.
 func do(a *applying, op oplog.Op) (oplog.Result, *oplog.Error) {
-	switch op := op.(type) { // of the control plane
-	case *oplog.Init:
-		return applyInit(a, op)
-	case *oplog.CreateDB:
-		return applyCreateDB(a, op)
-	case *oplog.DropDB:
-		return applyDropDB(a, op)
-	case *oplog.CreateToken:
-		return applyCreateToken(a, op)
-	case *oplog.RevokeToken:
-		return applyRevokeToken(a, op)
-	case *oplog.SetQuota:
-		return applySetQuota(a, op)
-	case *oplog.Advertise:
-		return applyAdvertise(a, op)
-	case *oplog.SetLimit:
-		return applySetLimit(a, op)
-	case *oplog.Audit:
-		return applyAudit(a, op)
-	case *oplog.Uses:
-		return applyUses(a, op)
+	if f := controlPlane[op.Kind()]; f != nil {
+		return f(a, op)
 	}
 	if a.db == 0 {
 		return oplog.Result{}, oplog.ErrNoDatabase
 	}
-	switch op := op.(type) {
-	case *oplog.Remember:
-		return applyRemember(a, op)
-	case *oplog.Correct:
-		return applyCorrect(a, op)
-	case *oplog.Forget:
-		return applyForget(a, op)
-	case *oplog.Reinforce:
-		return applyReinforce(a, op)
-	case *oplog.Relate:
-		return applyRelate(a, op)
-	case *oplog.Unrelate:
-		return applyUnrelate(a, op)
-	case *oplog.Claim:
-		return applyClaim(a, op)
-	case *oplog.Alias:
-		return applyAlias(a, op)
-	case *oplog.Assert:
-		return applyAssert(a, op)
-	case *oplog.Stated:
-		return applyStated(a, op)
-	case *oplog.Linked:
-		return applyLinked(a, op)
-	case *oplog.HandOn:
-		return applyHandOn(a, op)
-	case *oplog.SessionStart:
-		return applySessionStart(a, op)
-	case *oplog.SessionEnd:
-		return applySessionEnd(a, op)
-	case *oplog.Abandon:
-		return applyAbandon(a, op)
-	case *oplog.Event:
-		return applyEvent(a, op)
-	case *oplog.EventMark:
-		return applyEventMark(a, op)
-	case *oplog.Identity:
-		return applyIdentity(a, op)
-	case *oplog.Receipt:
-		return applyReceipt(a, op)
-	case *oplog.Grant:
-		return applyGrant(a, op)
-	case *oplog.Revoke:
-		return applyRevoke(a, op)
-	case *oplog.PurgeGrants:
-		return applyPurgeGrants(a, op)
-	case *oplog.Cognition:
-		return applyCognition(a, op)
-	case *oplog.Resolve:
-		return applyResolve(a, op)
-	case *oplog.TriggerMove:
-		return applyTriggerMove(a, op)
-	case *oplog.Feedback:
-		return applyFeedback(a, op)
-	case *oplog.SetSettings:
-		return applySetSettings(a, op)
-	case *oplog.Purge:
-		return applyPurge(a, op)
-	case *oplog.SetEmbedder:
-		return applySetEmbedder(a, op)
-	case *oplog.Foreign:
-		return applyForeign(a, op)
-	case *oplog.Rebind:
-		return applyRebind(a, op)
-	case *oplog.Embed:
-		return applyEmbed(a, op)
-	default:
+	f := memories[op.Kind()]
+	if f == nil {
 		panic(fmt.Sprintf("state: nothing applies %T", op))
 	}
+	return f(a, op)
 }

@@ -15,6 +15,12 @@ const (
 	maxReplacement = 64  // bytes that a match, or a character, becomes; U+FDFA needs 33
 )
 
+// plainNormalizers are those without settings.
+var plainNormalizers = map[string]func(string) string{
+	"Lowercase": lowercase, "StripAccents": stripMarks,
+	"NFC": norm.NFC.String, "NFD": norm.NFD.String, "NFKC": norm.NFKC.String, "NFKD": norm.NFKD.String,
+}
+
 // normalizers appends what p does to a text.
 func (p *part) normalizers(list []func(string) string) (_ []func(string) string, err error) {
 	if p == nil {
@@ -32,19 +38,7 @@ func (p *part) normalizers(list []func(string) string) (_ []func(string) string,
 		}
 		return list, nil
 	case "BertNormalizer":
-		if or(p.CleanText, true) {
-			list = append(list, cleanText)
-		}
-		if or(p.Chinese, true) {
-			list = append(list, spaceIdeographs)
-		}
-		lower := or(p.Lowercase, true)
-		if or(p.StripAccents, lower) {
-			list = append(list, norm.NFD.String, stripMarks)
-		}
-		if lower {
-			list = append(list, lowercase)
-		}
+		list = p.bertNormalizers(list)
 	case "Precompiled":
 		m, err := parseCharsmap(p.Charsmap)
 		if err != nil {
@@ -75,22 +69,32 @@ func (p *part) normalizers(list []func(string) string) (_ []func(string) string,
 			}
 			return prefix + s
 		})
-	case "Lowercase":
-		list = append(list, lowercase)
-	case "StripAccents":
-		list = append(list, stripMarks)
-	case "NFC":
-		list = append(list, norm.NFC.String)
-	case "NFD":
-		list = append(list, norm.NFD.String)
-	case "NFKC":
-		list = append(list, norm.NFKC.String)
-	case "NFKD":
-		list = append(list, norm.NFKD.String)
 	default:
-		return nil, unsupported("normalizer", p.Type)
+		f, ok := plainNormalizers[p.Type]
+		if !ok {
+			return nil, unsupported("normalizer", p.Type)
+		}
+		list = append(list, f)
 	}
 	return list, nil
+}
+
+// bertNormalizers appends what BERT's own normalizer does.
+func (p *part) bertNormalizers(list []func(string) string) []func(string) string {
+	if or(p.CleanText, true) {
+		list = append(list, cleanText)
+	}
+	if or(p.Chinese, true) {
+		list = append(list, spaceIdeographs)
+	}
+	lower := or(p.Lowercase, true)
+	if or(p.StripAccents, lower) {
+		list = append(list, norm.NFD.String, stripMarks)
+	}
+	if lower {
+		list = append(list, lowercase)
+	}
+	return list
 }
 
 func (p *part) replacer() (func(string) string, error) {
