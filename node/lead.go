@@ -79,7 +79,7 @@ func (n *Node) present(ctx context.Context) error {
 			return err
 		}
 	}
-	if !n.service.Ready() {
+	if !n.service.ready() {
 		return errBehindLeader
 	}
 	n.introduced.Do(func() { close(n.ready) })

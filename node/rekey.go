@@ -152,8 +152,8 @@ func Held(home string) bool { return stopped(home) != nil }
 
 // stopped is an error while a process has the state open.
 func stopped(home string) error {
-	if dir := filepath.Join(home, stateDir); state.Held(dir) {
-		return fmt.Errorf("state %s: %w", dir, state.ErrHeld)
+	if dir := filepath.Join(home, stateDir); state.Locked(dir) {
+		return fmt.Errorf("state %s: %w", dir, state.ErrLocked)
 	}
 	return nil
 }

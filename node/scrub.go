@@ -26,12 +26,13 @@ func (n *Node) scrub(ctx context.Context) error {
 		start := time.Now()
 		err := look(ctx, scrubRest)
 		look = n.state.Scrub
-		wait, noticed := n.cfg.Storage.ScrubEvery, n.state.Noticed()
+		wait, noticed := n.cfg.Storage.ScrubEvery, n.state.Damaged()
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case errors.Is(err, state.ErrState):
-			n.service.Counted(false)
+			n.service.whole.Store(false)
+			n.service.damaged.Add(1)
 			n.log.Error("the state on disk is damaged", "err", err)
 			if n.healable(ctx) {
 				return errors.Join(fmt.Errorf("the state is damaged; the next start heals it: %w", err), n.leaveWord(damageFile, err))
@@ -41,7 +42,7 @@ func (n *Node) scrub(ctx context.Context) error {
 		case err != nil:
 			n.log.Warn("the state could not be counted", "err", err)
 		default:
-			n.service.Counted(true)
+			n.service.whole.Store(true)
 			n.log.Debug("the state holds what was written", "took", time.Since(start))
 		}
 		select {

@@ -103,7 +103,7 @@ func (n *Node) openStore(path string, covered uint64) (err error) {
 		}
 	}
 	if errors.Is(err, logstore.ErrLocked) {
-		err = state.ErrHeld
+		err = state.ErrLocked
 	}
 	if err != nil {
 		err = fmt.Errorf("raft log %s: %w", path, errors.Join(err, n.closeStore()))

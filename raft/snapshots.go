@@ -17,7 +17,7 @@ import (
 
 	hraft "github.com/hashicorp/raft"
 
-	"github.com/cairndb/cairn/oplog/steady"
+	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
 // checkedSnapshots is a directory of snapshots that keeps no unreadable one: it moves it aside and has another made from the state.
@@ -197,26 +197,26 @@ func (s checkedSnapshots) Create(v hraft.SnapshotVersion, index, term uint64, c 
 	if err != nil {
 		return nil, errors.Join(err, sink.Cancel())
 	}
-	return steadySink{sink, f, &steady.Writer{W: sink, File: f}}, nil
+	return syncedSink{sink, f, &syncwriter.Writer{W: sink, File: f}}, nil
 }
 
-type steadySink struct {
+type syncedSink struct {
 	hraft.SnapshotSink
 	f *os.File
-	w *steady.Writer
+	w *syncwriter.Writer
 }
 
 // Write implements io.Writer.
-func (s steadySink) Write(b []byte) (int, error) { return s.w.Write(b) }
+func (s syncedSink) Write(b []byte) (int, error) { return s.w.Write(b) }
 
 // Close implements hraft.SnapshotSink. The library may close a sink that it has cancelled.
-func (s steadySink) Close() error {
+func (s syncedSink) Close() error {
 	_ = s.f.Close() // the library syncs what it writes, and says what went wrong
 	return s.SnapshotSink.Close()
 }
 
 // Cancel implements hraft.SnapshotSink.
-func (s steadySink) Cancel() error {
+func (s syncedSink) Cancel() error {
 	_ = s.f.Close()
 	return s.SnapshotSink.Cancel()
 }

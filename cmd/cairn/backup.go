@@ -127,7 +127,7 @@ func (b *backupRun) run(ctx context.Context) (done backupDone, err error) {
 		return done, cli.Hint(err, "run it again: it goes on where it broke off")
 	}
 	done.Path = filepath.Join(b.dir, archive.Name(oplog.Index(o.Since), oplog.Index(o.Index)))
-	if err := archive.Settle(filepath.Join(b.dir, partFile), done.Path); err != nil {
+	if err := archive.Publish(filepath.Join(b.dir, partFile), done.Path); err != nil {
 		return done, err
 	}
 	b.forget(ctx, o)

@@ -151,7 +151,7 @@ func openAdvice(err error) string {
 	switch {
 	case node.LossOf(err):
 		return "restore a backup that reaches farther into an empty home (`cairn restore`); or `cairn recover --accept-loss` goes on without them. Nothing was removed"
-	case errors.Is(err, state.ErrHeld), errors.Is(err, syscall.EADDRINUSE):
+	case errors.Is(err, state.ErrLocked), errors.Is(err, syscall.EADDRINUSE):
 		return "is another node running in this home or on these ports? dev has --home and --port-base, and a configuration its own, to choose others"
 	case errors.Is(err, state.ErrUnapplied), errors.Is(err, oplog.ErrRecord):
 		return "a newer version may apply it; when every node stops here, `cairn recover --skip-record N` has all of them pass over the record"

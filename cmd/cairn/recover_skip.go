@@ -19,7 +19,7 @@ func (a *app) skipRecord(path, home string, at oplog.Index, digest string) error
 	}
 	u, err := node.FindUnapplied(cfg, at)
 	switch {
-	case errors.Is(err, state.ErrHeld):
+	case errors.Is(err, state.ErrLocked):
 		return cli.Hint(err, "the node is running: it does not stop at this record, or has not yet; stop it first")
 	case errors.Is(err, node.ErrApplies):
 		return cli.Hint(err, "nothing is to be skipped: start the node")

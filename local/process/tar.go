@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/cairndb/cairn/oplog/steady"
+	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
 type tarParams struct {
@@ -182,6 +182,6 @@ func writeFile(root *os.Root, name string, r io.Reader) error {
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(&steady.Writer{W: f, File: f, Every: steadily}, r)
+	_, err = io.Copy(&syncwriter.Writer{W: f, File: f, Every: steadily}, r)
 	return errors.Join(err, f.Chmod(0o600), f.Close())
 }

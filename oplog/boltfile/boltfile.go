@@ -1,8 +1,8 @@
 // Package boltfile checks a bbolt file before bbolt opens it. Two small files are left that others than us keep in bbolt: a
 // member's term and vote, and the list of Bleve's segments.
 //
-// bbolt trusts every byte of them: it panics in a goroutine of its own when a page is not what it should be, from which nobody
-// can recover, and writes where a damaged list of free pages says. Check walks the same pages first and returns an error instead.
+// bbolt trusts every byte of them: it panics in a goroutine of its own when a page is not what it should be, which no caller can
+// recover, and writes where a damaged list of free pages says. Check walks the same pages first and returns an error instead.
 //
 // The file is pages of equal size. A page begins with its number u64, flags u16, count of elements u16 and the number of
 // pages it continues on u32. Pages 0 and 1 are metas: magic, version, page size, flags u32 each, then root page u64,

@@ -72,7 +72,7 @@ func TestWholeFilesPass(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	if err := os.Truncate(path, 5000); err != nil { // whatever it looks like while somebody else has it
+	if err := os.Truncate(path, 5000); err != nil { // while another process has it open
 		t.Fatal(err)
 	}
 	if err := boltfile.Check(path); err != nil {

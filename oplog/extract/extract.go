@@ -145,7 +145,7 @@ func (f *finder) kind(names []string, i int) string {
 	return "unknown"
 }
 
-// placed says whether the words before say that somebody is, lives or goes there.
+// placed says whether the words before say that a person is, lives or goes there.
 func (f *finder) placed(i int) bool {
 	if i >= 1 && f.toks[i-1].text == "in" {
 		return true

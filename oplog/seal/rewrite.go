@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/cairndb/cairn/oplog/steady"
+	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
 // beside ends the name of a file's copy until it takes the file's place.
@@ -118,7 +118,7 @@ func (r *Ring) Rewrite(path string, pause func() error) (err error) {
 }
 
 func (r *Ring) copyInto(to *os.File, at *FileAt, pause func() error) error {
-	w, err := r.Writer(&steady.Writer{W: to, File: to, Every: rewriteStep})
+	w, err := r.Writer(&syncwriter.Writer{W: to, File: to, Every: rewriteStep})
 	if err != nil {
 		return err
 	}

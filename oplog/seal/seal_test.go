@@ -176,7 +176,7 @@ func BenchmarkSeal(b *testing.B) {
 	}
 }
 
-// A keyring that somebody wrote is refused or read, and only one that was wrapped by the master key is read.
+// A keyring that was tampered with is refused or read, and only one that was wrapped by the master key is read.
 func FuzzRing(f *testing.F) {
 	home, m := f.TempDir(), seal.NewMaster()
 	if _, err := seal.Create(home, []seal.Master{m}); err != nil {
@@ -196,7 +196,7 @@ func FuzzRing(f *testing.F) {
 		}
 		r, err := seal.Load(dir, []seal.Master{m})
 		if err == nil && len(r.Keys()) != 1 {
-			t.Fatalf("%d keys in a ring that nobody made", len(r.Keys()))
+			t.Fatalf("%d keys in a ring that was never made", len(r.Keys()))
 		}
 	})
 }

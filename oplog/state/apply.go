@@ -17,15 +17,15 @@ func (s *State) Apply(batch []oplog.Record) (out []oplog.Outcome, err error) {
 
 // apply is Apply, or, when it is a trial, ends before the commit with errTried.
 func (s *State) apply(batch []oplog.Record, trial bool) (out []oplog.Outcome, err error) {
-	g, err := s.hold()
+	g, err := s.pin()
 	if err != nil {
 		return nil, err
 	}
-	defer g.release()
+	defer g.unpin()
 	next, doing := s.mark(), "" // the entry under way
 	defer func() {
 		if p := recover(); p != nil {
-			out, err = nil, metIn(doing, p)
+			out, err = nil, faultOf(doing, p)
 		}
 	}()
 	b := g.Batch()
@@ -50,13 +50,13 @@ func (s *State) apply(batch []oplog.Record, trial bool) (out []oplog.Outcome, er
 	}
 	for _, db := range sortedKeys(stats) {
 		if t.get(tDatabase, 0, be64(uint64(db))) != nil {
-			write(t, tStats, db, nil2key, stats[db])
-			t.putNamed(db)
+			write(t, tStats, db, statsKey, stats[db])
+			t.writeNamespaceCounts(db)
 		}
 	}
 	s.trim(t, &next)
 	if trial {
-		return nil, errTried
+		return nil, errTrial
 	}
 	next.sum = t.sum
 	t.putMark(next)
@@ -70,7 +70,7 @@ func (s *State) apply(batch []oplog.Record, trial bool) (out []oplog.Outcome, er
 	return out, nil
 }
 
-var nil2key = []byte("counters")
+var statsKey = []byte("counters")
 
 func (s *State) applyRecord(t *txn, stats map[oplog.DB]*oplog.Stats, r oplog.Record, next *mark, doing *string) ([]oplog.Outcome, error) {
 	next.index, next.term = r.Index, r.Term
@@ -124,18 +124,18 @@ type applying struct {
 	key      string // idempotency key of the entry
 	detached bool   // memories made now join no session of their own accord
 	keys     int    // that the entry added
-	named    named
+	named    namespaceCounts
 }
 
 func (t *txn) applyEntry(stats map[oplog.DB]*oplog.Stats, o *oplog.Outcome) {
 	e := o.Entry
-	t.need(e)
+	t.noteKinds(e)
 	if o.Err = t.admit(e); o.Err != nil {
 		return
 	}
 	st, ok := stats[e.DB]
 	if !ok {
-		v, _ := read[oplog.Stats](t, tStats, e.DB, nil2key)
+		v, _ := read[oplog.Stats](t, tStats, e.DB, statsKey)
 		st = &v
 		stats[e.DB] = st
 	}
@@ -159,7 +159,7 @@ func (t *txn) applyEntry(stats map[oplog.DB]*oplog.Stats, o *oplog.Outcome) {
 			}
 		}
 	}
-	a.keepNamed()
+	a.addNamespaceCounts()
 }
 
 // admit refuses an entry before it writes anything: dropping a database cannot be undone, and counters of a database that is
@@ -179,7 +179,7 @@ func (t *txn) admit(e *oplog.Entry) *oplog.Error {
 func (a *applying) perform(e *oplog.Entry) (results []oplog.Result, err *oplog.Error) {
 	defer func() {
 		if p := recover(); p != nil {
-			r, ok := p.(unstorable)
+			r, ok := p.(badKey)
 			if !ok {
 				panic(p)
 			}
@@ -188,11 +188,11 @@ func (a *applying) perform(e *oplog.Entry) (results []oplog.Result, err *oplog.E
 	}()
 	results = make([]oplog.Result, len(e.Ops))
 	for i, op := range e.Ops {
-		if results[i], err = do(a, op); err != nil {
+		if results[i], err = applyOp(a, op); err != nil {
 			return nil, err
 		}
 	}
-	a.keep(e, results)
+	a.storeKeyOf(e, results)
 	a.expireKeys()
 	return results, nil
 }

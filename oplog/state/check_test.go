@@ -67,7 +67,7 @@ func TestScrubFindsFlippedBits(t *testing.T) {
 			}
 			noticed := func() bool {
 				select {
-				case <-s.Noticed():
+				case <-s.Damaged():
 					return true
 				default:
 					return false

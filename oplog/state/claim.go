@@ -17,8 +17,8 @@ func statement(c *oplog.StoredClaim) []byte {
 	return joinKey(c.Namespace, c.Src, c.Type, c.Dst, string(rune('1'+c.Polarity)), c.Extractor)
 }
 
-// ofSource is the statement of one memory: KindClaim tells those of several apart.
-func ofSource(c *oplog.StoredClaim) []byte {
+// statementOfSource is the statement of one memory: KindClaim tells those of several apart.
+func statementOfSource(c *oplog.StoredClaim) []byte {
 	return joinKey(c.Namespace, c.Src, c.Type, c.Dst, string(rune('1'+c.Polarity)), c.Extractor, c.SourceRID)
 }
 
@@ -59,8 +59,8 @@ func (a *applying) putClaim(c *oplog.StoredClaim, key []byte) {
 	a.stats.Claims++
 }
 
-// takeClaims keeps what a memory's text states, unless it is stated already. Its names are linked by the memory itself.
-func (a *applying) takeClaims(m *oplog.Memory, found []oplog.Claim) (taken bool) {
+// addClaims keeps what a memory's text states, unless it is stated already. Its names are linked by the memory itself.
+func (a *applying) addClaims(m *oplog.Memory, found []oplog.Claim) (taken bool) {
 	for i := range found {
 		op := found[i]
 		op.Namespace, op.SourceRID, op.At = m.Namespace, m.RID, m.Updated
@@ -75,8 +75,8 @@ func (a *applying) takeClaims(m *oplog.Memory, found []oplog.Claim) (taken bool)
 	return taken
 }
 
-// dropClaims takes away what a memory's text stated: the text says so no longer, or nobody may read it. Claims that
-// somebody else has made theirs since stay.
+// dropClaims takes away what a memory's text stated: the text says so no longer, or is not to be read any more. Claims that
+// another memory has made its own since stay.
 func (a *applying) dropClaims(m *oplog.Memory) {
 	for _, id := range m.Claims {
 		c, ok := read[oplog.StoredClaim](a.txn, tClaim, a.db, []byte(id))
@@ -84,7 +84,7 @@ func (a *applying) dropClaims(m *oplog.Memory) {
 			continue
 		}
 		a.del(tClaim, a.db, []byte(id))
-		for _, k := range [][]byte{statement(&c), ofSource(&c)} {
+		for _, k := range [][]byte{statement(&c), statementOfSource(&c)} {
 			if string(a.get(tStatement, a.db, k)) == id {
 				a.del(tStatement, a.db, k)
 			}
@@ -105,13 +105,13 @@ func applyAssert(a *applying, op *oplog.Assert) (oplog.Result, *oplog.Error) {
 	if err != nil {
 		return oplog.Result{}, err
 	}
-	return a.claim(&c, statement(&c), ofSource(&c))
+	return a.claim(&c, statement(&c), statementOfSource(&c))
 }
 
 func applyStated(a *applying, op *oplog.Stated) (r oplog.Result, err *oplog.Error) {
 	for _, t := range op.Texts {
 		m, err := a.liveMemory(t.RID)
-		if err == nil && m.Status == oplog.Active && a.takeClaims(m, t.Claims) {
+		if err == nil && m.Status == oplog.Active && a.addClaims(m, t.Claims) {
 			a.putMemory(m)
 			r.Num, r.Changed = r.Num+1, true
 		}
@@ -124,7 +124,7 @@ func applyClaim(a *applying, op *oplog.Claim) (oplog.Result, *oplog.Error) {
 	if err != nil {
 		return oplog.Result{}, err
 	}
-	return a.claim(&c, ofSource(&c))
+	return a.claim(&c, statementOfSource(&c))
 }
 
 func (a *applying) boundClaim(b oplog.ClaimBound, at oplog.Time) bool {

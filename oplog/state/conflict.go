@@ -26,7 +26,7 @@ func (a *applying) openConflict(c oplog.ConflictRow) bool {
 		return false
 	}
 	for _, side := range []string{c.A, c.B} {
-		if !a.sideStands(side) {
+		if !a.sideExists(side) {
 			return false
 		}
 	}
@@ -40,7 +40,7 @@ func (a *applying) openConflict(c oplog.ConflictRow) bool {
 	return true
 }
 
-func (a *applying) sideStands(side string) bool {
+func (a *applying) sideExists(side string) bool {
 	if id, ok := strings.CutPrefix(side, "edge:"); ok {
 		return a.get(tEdge, a.db, []byte(id)) != nil
 	}
@@ -70,7 +70,7 @@ func applyResolve(a *applying, op *oplog.Resolve) (oplog.Result, *oplog.Error) {
 	if c.Status != oplog.ConflictOpen {
 		return oplog.Result{}, oplog.Errorf(oplog.Conflict, "conflict %s is %s already", c.ID, c.Status)
 	}
-	r, err := settle(a, op, &c)
+	r, err := resolveConflict(a, op, &c)
 	if err != nil {
 		return oplog.Result{}, err
 	}
@@ -86,8 +86,8 @@ func applyResolve(a *applying, op *oplog.Resolve) (oplog.Result, *oplog.Error) {
 	return r, nil
 }
 
-// settle does to the sides what the strategy says.
-func settle(a *applying, op *oplog.Resolve, c *oplog.ConflictRow) (oplog.Result, *oplog.Error) {
+// resolveConflict does to the sides what the strategy says.
+func resolveConflict(a *applying, op *oplog.Resolve, c *oplog.ConflictRow) (oplog.Result, *oplog.Error) {
 	if op.Winner != "" && op.Winner != c.A && op.Winner != c.B {
 		return oplog.Result{}, oplog.Errorf(oplog.Invalid, "winner %s is no side of conflict %s", op.Winner, c.ID)
 	}

@@ -27,7 +27,7 @@ func applyForeign(a *applying, op *oplog.Foreign) (oplog.Result, *oplog.Error) {
 	default:
 		return oplog.Result{ID: op.OpID, Changed: true}, nil
 	}
-	if _, err := do(a, effect); err != nil {
+	if _, err := applyOp(a, effect); err != nil {
 		return oplog.Result{}, err
 	}
 	return oplog.Result{ID: op.OpID, Changed: true}, nil

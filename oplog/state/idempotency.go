@@ -20,17 +20,17 @@ type keyRecord struct {
 
 // replay answers an entry whose key is known: with the first results, or with a refusal when the request was another.
 func (a *applying) replay(e *oplog.Entry) (bool, []oplog.Result, *oplog.Error) {
-	first, known, err := a.known(e.Key, e.Digest)
+	first, known, err := a.lookupKey(e.Key, e.Digest)
 	return known, first, err
 }
 
-// known is what a key stood for the first time, or a refusal when it was another request's.
-func (a *applying) known(key string, digest []byte) (first []oplog.Result, known bool, err *oplog.Error) {
+// lookupKey is what a key stood for the first time, or a refusal when it was another request's.
+func (a *applying) lookupKey(key string, digest []byte) (first []oplog.Result, known bool, err *oplog.Error) {
 	if key == "" {
 		return nil, false, nil
 	}
 	k, ok := read[keyRecord](a.txn, tKey, a.db, []byte(key))
-	if !ok || a.over(k.Expires, k.Kept) {
+	if !ok || a.keyExpired(k.Expires, k.Kept) {
 		return nil, false, nil
 	}
 	if !bytes.Equal(k.Digest, digest) {
@@ -42,17 +42,17 @@ func (a *applying) known(key string, digest []byte) (first []oplog.Result, known
 // keyRecords is how many records a key outlives at least: a jump of the log's time alone makes nothing recent expire.
 const keyRecords = 100_000
 
-// over says whether a key's window has passed, both in log time and in records.
-func (a *applying) over(expires oplog.Time, kept oplog.Index) bool {
+// keyExpired says whether a key's window has passed, both in log time and in records.
+func (a *applying) keyExpired(expires oplog.Time, kept oplog.Index) bool {
 	return expires <= a.hlc.Time() && kept+keyRecords <= a.index
 }
 
-func (a *applying) keep(e *oplog.Entry, results []oplog.Result) {
-	a.keepKey(e.Key, e.Digest, e.KeyTTL, results)
+func (a *applying) storeKeyOf(e *oplog.Entry, results []oplog.Result) {
+	a.storeKey(e.Key, e.Digest, e.KeyTTL, results)
 }
 
-// keepKey remembers a key for a time; 0 means DefaultKeyTTL.
-func (a *applying) keepKey(key string, digest []byte, ttl oplog.Time, results []oplog.Result) {
+// storeKey remembers a key for a time; 0 means DefaultKeyTTL.
+func (a *applying) storeKey(key string, digest []byte, ttl oplog.Time, results []oplog.Result) {
 	if key == "" {
 		return
 	}

@@ -8,17 +8,17 @@ import (
 	"time"
 )
 
-// ErrHeld says that another process has the state open.
-var ErrHeld = errors.New("held by another process")
+// ErrLocked says that another process has the state open.
+var ErrLocked = errors.New("held by another process")
 
-// lockFile is held locked, in the directory of a state, by the process that has it open.
+// lockFile, in the directory of a state, is locked by the process that has it open.
 const lockFile = "LOCK"
 
-// holdWait is how long a process that ends is waited for.
-const holdWait = 2 * time.Second
+// lockWait is how long Open waits for a process that ends.
+const lockWait = 2 * time.Second
 
-// hold locks the directory of a state until the file is closed.
-func hold(dir string, wait time.Duration) (*os.File, error) {
+// lockDir locks the directory of a state until the file is closed.
+func lockDir(dir string, wait time.Duration) (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(dir, lockFile), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
@@ -29,19 +29,19 @@ func hold(dir string, wait time.Duration) (*os.File, error) {
 			return f, nil
 		}
 		if time.Now().After(end) {
-			return nil, errors.Join(ErrHeld, f.Close())
+			return nil, errors.Join(ErrLocked, f.Close())
 		}
 	}
 }
 
-// Held says whether a process has the state in a directory open.
-func Held(dir string) bool {
+// Locked says whether a process has the state in a directory open.
+func Locked(dir string) bool {
 	if _, err := os.Stat(filepath.Join(dir, lockFile)); err != nil {
 		return false
 	}
-	f, err := hold(dir, 0)
+	f, err := lockDir(dir, 0)
 	if err == nil {
 		f.Close()
 	}
-	return errors.Is(err, ErrHeld)
+	return errors.Is(err, ErrLocked)
 }

@@ -40,7 +40,7 @@ func (v *View) Past(db oplog.DB, after oplog.Time, f func(*oplog.Memory) bool) {
 // timed walks the memories of a table that is in the order of times.
 func (v *View) timed(table tableID, db oplog.DB, from, to oplog.Time, f func(*oplog.Memory) bool) {
 	rows := span{appendRow(nil, table, db, timeKey(from, 0)), appendRow(nil, table, db, timeKey(to, 0))}
-	v.walk(rows, rest(v.memoryOf(db, f)))
+	v.walk(rows, tableRows(v.memoryOf(db, f)))
 }
 
 // AsOf is a memory as it was believed at a time; ok is false when it was not there yet, or forgotten already.

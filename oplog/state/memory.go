@@ -43,7 +43,7 @@ func (a *applying) putRevision(m *oplog.Memory, reason string, at oplog.Time) {
 func (a *applying) countStatus(m *oplog.Memory, by int64) {
 	n := map[oplog.Status]*uint64{oplog.Active: &a.stats.Active, oplog.Consolidated: &a.stats.Consolidated, oplog.Tombstoned: &a.stats.Tombstoned}[m.Status]
 	*n = uint64(int64(*n) + by)
-	a.countNamed(m, by)
+	a.countInNamespace(m, by)
 }
 
 func applyRemember(a *applying, op *oplog.Remember) (oplog.Result, *oplog.Error) {
@@ -59,7 +59,7 @@ func applyRemember(a *applying, op *oplog.Remember) (oplog.Result, *oplog.Error)
 			return oplog.Result{}, oplog.Errorf(oplog.Invalid, "a number of a memory is not finite")
 		}
 	}
-	if first, known, err := a.known(op.Key, op.Digest); known || err != nil {
+	if first, known, err := a.lookupKey(op.Key, op.Digest); known || err != nil {
 		if len(first) > 0 {
 			return oplog.Result{ID: first[0].ID, Num: first[0].Num}, err
 		}
@@ -100,7 +100,7 @@ func applyRemember(a *applying, op *oplog.Remember) (oplog.Result, *oplog.Error)
 	a.putMemory(m)
 	a.countStatus(m, +1)
 	r := oplog.Result{ID: m.RID, Num: uint64(m.Seq), Changed: true}
-	a.keepKey(op.Key, op.Digest, 0, []oplog.Result{r})
+	a.storeKey(op.Key, op.Digest, 0, []oplog.Result{r})
 	return r, nil
 }
 
@@ -234,8 +234,8 @@ func applyReinforce(a *applying, op *oplog.Reinforce) (oplog.Result, *oplog.Erro
 	return oplog.Result{Num: n, Changed: n > 0}, nil
 }
 
-// stands finds a memory that is still what a decision knew.
-func (a *applying) stands(g oplog.Grounds) (*oplog.Memory, bool) {
+// unchanged finds a memory that is still what a decision knew.
+func (a *applying) unchanged(g oplog.Grounds) (*oplog.Memory, bool) {
 	m, err := a.liveMemory(g.RID)
 	return m, err == nil && m.Status == oplog.Active && m.Revision == g.Revision
 }

@@ -14,7 +14,7 @@ func (a *applying) merge(m *oplog.Merge, at oplog.Time) (bool, *oplog.Error) {
 	sources := make([]*oplog.Memory, len(m.Sources))
 	seen := map[string]bool{}
 	for i, g := range m.Sources {
-		s, ok := a.stands(g)
+		s, ok := a.unchanged(g)
 		if !ok || seen[g.RID] || s.Merged > 0 || s.Namespace != m.Into.Namespace || a.inConflict(g.RID) {
 			return false, nil
 		}
@@ -90,7 +90,7 @@ func applyCognition(a *applying, op *oplog.Cognition) (oplog.Result, *oplog.Erro
 		}
 	}
 	for _, g := range op.Outdated {
-		if m, ok := a.stands(g); ok {
+		if m, ok := a.unchanged(g); ok {
 			a.forget(m, op.At)
 			t.Forgotten++
 			rows = append(rows, g.RID)
@@ -102,7 +102,7 @@ func applyCognition(a *applying, op *oplog.Cognition) (oplog.Result, *oplog.Erro
 		}
 	}
 	for _, p := range op.Patterns {
-		if a.seePattern(p) {
+		if a.confirmPattern(p) {
 			t.PatternsNew++
 		} else {
 			t.PatternsUpdated++
@@ -140,8 +140,8 @@ func applySetSettings(a *applying, op *oplog.SetSettings) (oplog.Result, *oplog.
 	return oplog.Result{Changed: true}, nil
 }
 
-// keepFeedback is how many judgements a database keeps, the newest.
-const keepFeedback = 2000
+// maxFeedback is how many judgements a database keeps, the newest.
+const maxFeedback = 2000
 
 func applyFeedback(a *applying, op *oplog.Feedback) (oplog.Result, *oplog.Error) {
 	next := uint64(1)
@@ -151,16 +151,16 @@ func applyFeedback(a *applying, op *oplog.Feedback) (oplog.Result, *oplog.Error)
 	})
 	for i := range op.Judgements {
 		write(a.txn, tFeedback, a.db, be64(next), &op.Judgements[i])
-		if next > keepFeedback {
-			a.del(tFeedback, a.db, be64(next-keepFeedback))
+		if next > maxFeedback {
+			a.del(tFeedback, a.db, be64(next-maxFeedback))
 		}
 		next++
 	}
 	return oplog.Result{Num: uint64(len(op.Judgements)), Changed: len(op.Judgements) > 0}, nil
 }
 
-// seePattern keeps a pattern, or confirms one that is known; true when it is new.
-func (a *applying) seePattern(p oplog.Pattern) bool {
+// confirmPattern keeps a pattern, or confirms one that is known; true when it is new.
+func (a *applying) confirmPattern(p oplog.Pattern) bool {
 	old, known := read[oplog.Pattern](a.txn, tPattern, a.db, []byte(p.Key))
 	p.Seen = 1
 	if known {
@@ -171,7 +171,7 @@ func (a *applying) seePattern(p oplog.Pattern) bool {
 	return !known
 }
 
-// NeutralPersonality is that of a database nobody has thought about.
+// neutralPersonality is that of a database without a THINK.
 var neutralPersonality = oplog.Personality{Attentiveness: .5, Depth: .5, Energy: .5, Warmth: .5}
 
 // Patterns walks what was seen, by key.

@@ -144,7 +144,7 @@ func TestFiveThousandOperations(t *testing.T) {
 	}
 }
 
-// TestPages: whoever reads relations and claims page by page has had all of them once, in a sealed file too.
+// TestPages: a client that reads relations and claims page by page gets each of them once, in a sealed file too.
 func TestPages(t *testing.T) {
 	for name, keys := range map[string]*seal.Ring{"plain": nil, "encrypted": seal.Ephemeral([]seal.Master{seal.NewMaster()})} {
 		e := newEnv(t, keys)

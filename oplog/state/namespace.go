@@ -38,10 +38,10 @@ func (s *NamespaceStats) add(status oplog.Status, by int64) {
 	*n = uint64(int64(*n) + by)
 }
 
-// named is what changes in namespaces: by name, then by status.
-type named map[string]*[numStatuses]int64
+// namespaceCounts are changes of namespaces' counters: by name, then by status.
+type namespaceCounts map[string]*[numStatuses]int64
 
-func (n named) add(namespace string, status oplog.Status, by int64) {
+func (n namespaceCounts) add(namespace string, status oplog.Status, by int64) {
 	d := n[namespace]
 	if d == nil {
 		d = new([numStatuses]int64)
@@ -50,36 +50,36 @@ func (n named) add(namespace string, status oplog.Status, by int64) {
 	d[status] += by
 }
 
-// countNamed notes what the entry changes; keepNamed lets it stand when the entry does.
-func (a *applying) countNamed(m *oplog.Memory, by int64) {
+// countInNamespace notes a change that the entry makes; addNamespaceCounts adds it to the batch's when the entry is not refused.
+func (a *applying) countInNamespace(m *oplog.Memory, by int64) {
 	if a.named == nil {
-		a.named = named{}
+		a.named = namespaceCounts{}
 	}
 	a.named.add(m.Namespace, m.Status, by)
 }
 
-func (a *applying) keepNamed() {
+func (a *applying) addNamespaceCounts() {
 	if len(a.named) == 0 {
 		return
 	}
-	if a.sums == nil {
-		a.sums = map[oplog.DB]named{}
+	if a.namespaces == nil {
+		a.namespaces = map[oplog.DB]namespaceCounts{}
 	}
-	if a.sums[a.db] == nil {
-		a.sums[a.db] = named{}
+	if a.namespaces[a.db] == nil {
+		a.namespaces[a.db] = namespaceCounts{}
 	}
 	for ns, d := range a.named { // sums: the order is free
 		for status, by := range d {
-			a.sums[a.db].add(ns, oplog.Status(status), by)
+			a.namespaces[a.db].add(ns, oplog.Status(status), by)
 		}
 	}
 }
 
-// putNamed writes a database's sums, once a batch.
-func (t *txn) putNamed(db oplog.DB) {
-	for _, ns := range slices.Sorted(maps.Keys(t.sums[db])) {
+// writeNamespaceCounts writes the counters of a database's namespaces, once a batch.
+func (t *txn) writeNamespaceCounts(db oplog.DB) {
+	for _, ns := range slices.Sorted(maps.Keys(t.namespaces[db])) {
 		sum, _ := read[NamespaceStats](t, tNamespaceSum, db, joinKey(ns, ""))
-		for status, by := range t.sums[db][ns] {
+		for status, by := range t.namespaces[db][ns] {
 			sum.add(oplog.Status(status), by)
 		}
 		write(t, tNamespaceSum, db, joinKey(ns, ""), &sum)

@@ -8,8 +8,8 @@ import (
 
 var needPrefix = []byte("needs/") // of tControl, behind it a kind's byte
 
-// need notes the newer kinds of an entry, whatever becomes of it: it is in the log.
-func (t *txn) need(e *oplog.Entry) {
+// noteKinds notes the newer kinds of an entry, whatever becomes of it: it is in the log.
+func (t *txn) noteKinds(e *oplog.Entry) {
 	for _, k := range oplog.Newer(e.Ops) {
 		t.put(tControl, 0, append(bytes.Clone(needPrefix), k), nil)
 	}

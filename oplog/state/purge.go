@@ -27,7 +27,7 @@ func applyPurge(a *applying, op *oplog.Purge) (oplog.Result, *oplog.Error) {
 			next = hex.EncodeToString(k)
 			return false
 		}
-		if m, ok := a.memoryAt(oplog.Seq(beUint64(k[8:]))); ok && takes(op, m) {
+		if m, ok := a.memoryAt(oplog.Seq(beUint64(k[8:]))); ok && purgeMatches(op, m) {
 			found = append(found, m)
 		}
 		return true
@@ -53,7 +53,7 @@ func applyPurge(a *applying, op *oplog.Purge) (oplog.Result, *oplog.Error) {
 	return r, nil
 }
 
-func takes(op *oplog.Purge, m *oplog.Memory) bool {
+func purgeMatches(op *oplog.Purge, m *oplog.Memory) bool {
 	return (op.Tier == "" || m.Tier == op.Tier || oplog.TierOf(m.Tier) == op.Tier) && (op.Owner == "" || m.Owner == op.Owner) &&
 		(op.Namespace == "" || m.Namespace == op.Namespace)
 }

@@ -37,7 +37,7 @@ func (t *txn) step(r span, back bool, f func(key, v []byte) bool) {
 	table, db, _, _ := rowOf(r.lower)
 	it, err := t.r.Iter(r.lower, r.upper)
 	if err != nil {
-		broken(table, db, err)
+		failDisk(table, db, err)
 	}
 	defer it.Close()
 	begin, next := it.First, it.Next
@@ -54,23 +54,23 @@ func (t *txn) step(r span, back bool, f func(key, v []byte) bool) {
 		}
 	}
 	if err := it.Err(); err != nil {
-		broken(table, db, err)
+		failDisk(table, db, err)
 	}
 }
 
-// rest gives a function of the keys of a table those of the store.
-func rest(f func(k, v []byte) bool) func(key, v []byte) bool {
+// tableRows gives a function of the keys of a table those of the store.
+func tableRows(f func(k, v []byte) bool) func(key, v []byte) bool {
 	return func(key, v []byte) bool { return f(key[rowHead:], v) }
 }
 
 // scan walks the keys with a prefix in order until f says stop.
 func (t *txn) scan(table tableID, db oplog.DB, prefix []byte, f func(k, v []byte) bool) {
-	t.walk(under(table, db, prefix), rest(f))
+	t.walk(under(table, db, prefix), tableRows(f))
 }
 
 // scanBack walks the keys with a prefix in reverse order.
 func (t *txn) scanBack(table tableID, db oplog.DB, prefix []byte, f func(k, v []byte) bool) {
-	t.walkBack(under(table, db, prefix), rest(f))
+	t.walkBack(under(table, db, prefix), tableRows(f))
 }
 
 // scanBelow is scanBack from below prefix and below together; nil is from the last on.
@@ -79,12 +79,12 @@ func (t *txn) scanBelow(table tableID, db oplog.DB, prefix, below []byte, f func
 	if below != nil {
 		r.upper = append(bytes.Clone(r.lower), below...)
 	}
-	t.walkBack(r, rest(f))
+	t.walkBack(r, tableRows(f))
 }
 
 // scanFrom walks the keys of a table from one on.
 func (t *txn) scanFrom(table tableID, db oplog.DB, start []byte, f func(k, v []byte) bool) {
-	t.walk(span{appendRow(nil, table, db, start), under(table, db, nil).upper}, rest(f))
+	t.walk(span{appendRow(nil, table, db, start), under(table, db, nil).upper}, tableRows(f))
 }
 
 // scanBehind is scanFrom without the first key.

@@ -9,13 +9,13 @@ import (
 )
 
 // Scrub reads every block of the state's files once, resting after each quarter of a mebibyte, and says ErrState when one does not
-// hold what was written.
+// pin what was written.
 func (s *State) Scrub(ctx context.Context, rest time.Duration) error {
-	g, err := s.hold()
+	g, err := s.pin()
 	if err != nil {
 		return err
 	}
-	defer g.release()
+	defer g.unpin()
 	return damage(g.Check(ctx, func(read int64) time.Duration { return time.Duration(1+read>>18) * rest }))
 }
 

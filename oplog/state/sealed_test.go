@@ -15,7 +15,7 @@ import (
 	"github.com/cairndb/cairn/oplog/snapshot"
 )
 
-// planted is a history in which every text that somebody may have given bears a mark.
+// planted is a history in which every text that a client may give has a mark in it.
 func planted() []oplog.Record {
 	meta := []byte(`{"note":"plantedmeta"}`)
 	text := "plantednew"

@@ -141,7 +141,7 @@ func (a *applying) joinSession(m *oplog.Memory, named string) *oplog.Error {
 	}
 	s, ok := read[oplog.Session](a.txn, tSession, a.db, id)
 	if !ok {
-		// A named session nobody opened (a transcript's, say) groups memories all the same.
+		// A session that is named and was never started (a transcript's, say) groups memories all the same.
 		s = oplog.Session{ID: named, Namespace: m.Namespace, Started: m.Created, Status: oplog.SessionImplicit}
 	}
 	m.Session = s.ID

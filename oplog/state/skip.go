@@ -38,10 +38,10 @@ func (t *txn) skip(r oplog.Record, next *mark) {
 // Try says what Apply would answer, and changes nothing.
 func (s *State) Try(batch []oplog.Record) error {
 	_, err := s.apply(batch, true)
-	if errors.Is(err, errTried) {
+	if errors.Is(err, errTrial) {
 		return nil
 	}
 	return err
 }
 
-var errTried = errors.New("tried")
+var errTrial = errors.New("tried")

@@ -44,7 +44,7 @@ func (s *Snapshot) Release() {
 func (s *Snapshot) WriteTo(w io.Writer) (int64, error) {
 	out := &counting{w: w}
 	err := s.write(out)
-	s.state.notice(err)
+	s.state.reportDamage(err)
 	if err != nil {
 		return out.n, fmt.Errorf("snapshot: %w", err)
 	}
@@ -60,7 +60,7 @@ func (s *Snapshot) write(out io.Writer) error {
 
 // rows walks all rows of the state until f fails.
 func (v *View) rows(f func(k, v []byte) error) error {
-	return caught(func() (err error) {
+	return recoverDamage(func() (err error) {
 		v.walk(span{}, func(k, val []byte) bool {
 			err = f(k, val)
 			return err == nil

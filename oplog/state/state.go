@@ -46,7 +46,7 @@ func (o Options) store() store.Options {
 
 // State is all that is replicated, in one directory:
 //
-//	LOCK        held while a process has the state open
+//	LOCK        locked while a process has the state open
 //	1           a generation: the store that has the rows
 //	restoring   the next one, while a snapshot is being restored
 //
@@ -60,15 +60,15 @@ type State struct {
 	live *generation  // nil when the state is closed
 	old  sync.WaitGroup
 
-	at sync.Mutex // guards m: Apply sets it, everybody reads it
+	at sync.Mutex // guards m: Apply sets it, all others read it
 	m  mark
 
 	expiry  map[oplog.DB]uint64 // no idempotency key of a database expires before; Apply's
-	noticed chan struct{}       // by a reader, that something is not what was written
+	damaged chan struct{}       // a reader met damage
 	failed  chan error          // why the state takes nothing any more
 }
 
-// A generation is a store, and who reads it.
+// A generation is a store, and the views that are open on it.
 type generation struct {
 	*store.Store
 	number int
@@ -81,11 +81,11 @@ const restoring = "restoring"
 
 // Open opens or creates the state in a directory.
 func Open(dir string, o Options) (_ *State, err error) {
-	s := &State{dir: dir, opts: o.withDefaults(), noticed: make(chan struct{}, 1), failed: make(chan error, 1)}
+	s := &State{dir: dir, opts: o.withDefaults(), damaged: make(chan struct{}, 1), failed: make(chan error, 1)}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("state: %w", err)
 	}
-	if s.lock, err = hold(dir, holdWait); err != nil {
+	if s.lock, err = lockDir(dir, lockWait); err != nil {
 		return nil, fmt.Errorf("state %s: %w", dir, err)
 	}
 	defer func() {
@@ -138,11 +138,11 @@ const stateFormat = 5
 
 // open opens a generation.
 func (s *State) open(dir string) (g *generation, m mark, err error) {
-	st, err := store.Open(dir, s.opts.store(), s.met)
+	st, err := store.Open(dir, s.opts.store(), s.backgroundError)
 	if err != nil {
 		return nil, m, fmt.Errorf("state %s: %w", s.dir, damage(err))
 	}
-	err = caught(func() (err error) {
+	err = recoverDamage(func() (err error) {
 		snap, err := st.Snapshot()
 		if err != nil {
 			return damage(err)
@@ -163,10 +163,10 @@ func (s *State) open(dir string) (g *generation, m mark, err error) {
 	return &generation{Store: st, dir: dir}, m, nil
 }
 
-// met takes what a store met in the background.
-func (s *State) met(err error) {
+// backgroundError takes an error of the store's own tasks.
+func (s *State) backgroundError(err error) {
 	if err = damage(err); errors.Is(err, ErrState) {
-		s.notice(err)
+		s.reportDamage(err)
 		return
 	}
 	select {
@@ -186,8 +186,8 @@ func damage(err error) error {
 	return err
 }
 
-// hold keeps the generation that is live open until release.
-func (s *State) hold() (*generation, error) {
+// pin keeps the generation that is live open until unpin.
+func (s *State) pin() (*generation, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if s.live == nil {
@@ -197,7 +197,7 @@ func (s *State) hold() (*generation, error) {
 	return s.live, nil
 }
 
-func (g *generation) release() { g.views.Done() }
+func (g *generation) unpin() { g.views.Done() }
 
 // Close flushes and closes the state. Views that are open keep it open until they end.
 func (s *State) Close() error {
@@ -217,11 +217,11 @@ func (s *State) Close() error {
 // Flush puts all that was applied on the disk: who keeps files that follow the state calls it first, so that no crash leaves those
 // ahead. The Raft log is cut behind a snapshot alone, and writing one begins with this (Snapshot.WriteTo).
 func (s *State) Flush() error {
-	g, err := s.hold()
+	g, err := s.pin()
 	if err != nil {
 		return err
 	}
-	defer g.release()
+	defer g.unpin()
 	return damage(g.Flush())
 }
 

@@ -6,8 +6,8 @@ func triggerOrder(t *oplog.TriggerRow) []byte {
 	return append(append([]byte{byte(t.Status)}, be64(^(uint64(t.Created)^1<<63))...), t.ID...)
 }
 
-// keepTriggers is how many triggers that are over a database keeps of each status; older ones go.
-const keepTriggers = 1000
+// maxTriggers is how many triggers that are over a database keeps of each status; older ones go.
+const maxTriggers = 1000
 
 // addTrigger takes a trigger, unless one of its kind is waiting and has not cooled down.
 func (a *applying) addTrigger(t oplog.TriggerRow) bool {
@@ -52,10 +52,10 @@ func (a *applying) tidyTriggers(s oplog.TriggerStatus) {
 	n := 0
 	var gone [][]byte
 	a.scan(tTriggerOrder, a.db, []byte{byte(s)}, func(_, id []byte) bool {
-		if n++; n > keepTriggers {
+		if n++; n > maxTriggers {
 			gone = append(gone, append([]byte(nil), id...))
 		}
-		return n < keepTriggers+8
+		return n < maxTriggers+8
 	})
 	for _, id := range gone {
 		t, ok := read[oplog.TriggerRow](a.txn, tTrigger, a.db, id)

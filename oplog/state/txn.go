@@ -13,14 +13,14 @@ import (
 // txn reads the rows of the store at one point. One with a batch writes, keeps the Sum and can undo an entry: every replicated key goes
 // through it. It is for one goroutine at a time.
 type txn struct {
-	r      store.Reader
-	b      *store.Batch // nil: it only reads
-	sum    Sum
-	undo   []change             // of the current entry, newest last
-	tables map[oplog.DB]tableID // where the vectors are, as far as asked
-	sums   map[oplog.DB]named   // of namespaces, what the batch changes
-	expiry map[oplog.DB]uint64  // see State
-	cut    bool                 // a purge erased what records of the window hold
+	r          store.Reader
+	b          *store.Batch // nil: it only reads
+	sum        Sum
+	undo       []change                     // of the current entry, newest last
+	tables     map[oplog.DB]tableID         // where the vectors are, as far as asked
+	namespaces map[oplog.DB]namespaceCounts // of namespaces, what the batch changes
+	expiry     map[oplog.DB]uint64          // see State
+	cut        bool                         // a purge erased what records of the window hold
 
 	row []byte // of the key that is read or written
 }
@@ -40,16 +40,16 @@ func (t *txn) key(table tableID, db oplog.DB, key []byte) []byte {
 	return t.row
 }
 
-// broken stops what is under way: the store could not be read or written.
-func broken(table tableID, db oplog.DB, err error) {
-	panic(diskError{fmt.Errorf("table %s of database %d: %w", tableNames[table], db, damage(err))})
+// failDisk stops what is under way: the store could not be read or written.
+func failDisk(table tableID, db oplog.DB, err error) {
+	panic(diskFault{fmt.Errorf("table %s of database %d: %w", tableNames[table], db, damage(err))})
 }
 
 // get returns the value of a key, which belongs to the caller; nil for none.
 func (t *txn) get(table tableID, db oplog.DB, key []byte) []byte {
 	v, ok, err := t.r.Get(t.key(table, db, key))
 	if err != nil {
-		broken(table, db, err)
+		failDisk(table, db, err)
 	}
 	if !ok {
 		return nil
@@ -60,29 +60,29 @@ func (t *txn) get(table tableID, db oplog.DB, key []byte) []byte {
 // set stores a row that is no part of the Sum, or that the Sum knows of.
 func (t *txn) set(table tableID, db oplog.DB, key, value []byte) {
 	if err := t.b.Set(t.key(table, db, key), value); err != nil {
-		broken(table, db, err)
+		failDisk(table, db, err)
 	}
 }
 
 // unset takes such a row away.
 func (t *txn) unset(table tableID, db oplog.DB, key []byte) {
 	if err := t.b.Delete(t.key(table, db, key)); err != nil {
-		broken(table, db, err)
+		failDisk(table, db, err)
 	}
 }
 
 // maxEntryKey leaves room for what stands before an idempotency key in the row of its expiry.
 const maxEntryKey = oplog.MaxKey - 8
 
-// unstorable is panicked with by txn.put, and caught by perform, which refuses the entry with it.
-type unstorable struct{ refusal *oplog.Error }
+// badKey is the panic of txn.put for a key that no table can hold; perform recovers it and refuses the entry.
+type badKey struct{ refusal *oplog.Error }
 
 func (t *txn) put(table tableID, db oplog.DB, key, value []byte) {
 	if len(key) == 0 {
-		panic(unstorable{oplog.Errorf(oplog.Invalid, "an id or a name is missing: a row of %s would have no key", tableNames[table])})
+		panic(badKey{oplog.Errorf(oplog.Invalid, "an id or a name is missing: a row of %s would have no key", tableNames[table])})
 	}
 	if len(key) > oplog.MaxKey {
-		panic(unstorable{oplog.Errorf(oplog.TooLarge, "ids and names of %d bytes together are over %d: they would be a key of %s", len(key), oplog.MaxKey, tableNames[table])})
+		panic(badKey{oplog.Errorf(oplog.TooLarge, "ids and names of %d bytes together are over %d: they would be a key of %s", len(key), oplog.MaxKey, tableNames[table])})
 	}
 	old := t.get(table, db, key)
 	if old != nil && bytes.Equal(old, value) {
@@ -139,7 +139,7 @@ func (t *txn) dropDatabase(db oplog.DB) {
 	delete(t.tables, db)
 	delete(t.expiry, db)
 	if err := t.b.DeleteRange(r.lower, r.upper); err != nil {
-		broken(0, db, err)
+		failDisk(0, db, err)
 	}
 }
 
@@ -147,7 +147,7 @@ func (t *txn) dropDatabase(db oplog.DB) {
 func decode[T any](b []byte) T {
 	var v T
 	if err := msgpack.Unmarshal(b, &v); err != nil {
-		panic(diskError{fmt.Errorf("%w: stored %T: %w", ErrState, v, err)})
+		panic(diskFault{fmt.Errorf("%w: stored %T: %w", ErrState, v, err)})
 	}
 	return v
 }

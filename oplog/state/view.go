@@ -18,17 +18,17 @@ type View struct {
 
 // View opens the state as it is now.
 func (s *State) View() (*View, error) {
-	g, err := s.hold()
+	g, err := s.pin()
 	if err != nil {
 		return nil, err
 	}
 	snap, err := g.Snapshot()
 	if err != nil {
-		g.release()
+		g.unpin()
 		return nil, damage(err)
 	}
 	v := &View{txn: newTxn(snap), snap: snap, of: g}
-	err = caught(func() (err error) {
+	err = recoverDamage(func() (err error) {
 		v.mark, err = decodeMark(v.get(tMeta, 0, keyMark))
 		return err
 	})
@@ -40,17 +40,17 @@ func (s *State) View() (*View, error) {
 }
 
 // Read runs f on a view and closes it. What f returns must not share the view's memory.
-// Corruption met inside f comes back as an error, and Noticed is told.
+// Damage that f meets comes back as an error, and Damaged receives.
 func (s *State) Read(f func(*View) error) error {
 	err := s.read(f)
-	s.notice(err)
+	s.reportDamage(err)
 	return err
 }
 
-func (s *State) notice(err error) {
+func (s *State) reportDamage(err error) {
 	if errors.Is(err, ErrState) {
 		select {
-		case s.noticed <- struct{}{}:
+		case s.damaged <- struct{}{}:
 		default:
 		}
 	}
@@ -62,16 +62,16 @@ func (s *State) read(f func(*View) error) error {
 		return err
 	}
 	defer v.Close()
-	return caught(func() error { return f(v) })
+	return recoverDamage(func() error { return f(v) })
 }
 
-// Noticed is told when a reader, or a task in the background, met what is not what was written. Who is told reads everything.
-func (s *State) Noticed() <-chan struct{} { return s.noticed }
+// Damaged receives when a reader, or a task of the store, has met damage. The receiver scrubs the state.
+func (s *State) Damaged() <-chan struct{} { return s.damaged }
 
 // Close ends the view.
 func (v *View) Close() {
 	v.snap.Close()
-	v.of.release()
+	v.of.unpin()
 }
 
 // Index is the state's place in the log.
@@ -85,7 +85,7 @@ func (v *View) Time() oplog.HLC { return v.mark.last }
 
 // Stats are a database's counters.
 func (v *View) Stats(db oplog.DB) oplog.Stats {
-	s, _ := read[oplog.Stats](v.txn, tStats, db, nil2key)
+	s, _ := read[oplog.Stats](v.txn, tStats, db, statsKey)
 	return s
 }
 

@@ -75,7 +75,7 @@ func (s *State) trim(t *txn, m *mark) {
 func (t *txn) cutLog(m *mark) {
 	all := under(tLog, 0, nil)
 	if err := t.b.DeleteRange(all.lower, all.upper); err != nil {
-		broken(tLog, 0, err)
+		failDisk(tLog, 0, err)
 	}
 	m.first = m.index + 1
 	t.set(tMeta, 0, keyTrimmed, m.last[:])

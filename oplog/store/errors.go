@@ -14,8 +14,8 @@ import (
 var (
 	// ErrDamaged says that a file does not hold what was written to it.
 	ErrDamaged = errors.New("damaged")
-	// ErrHeld says that another process has the store open.
-	ErrHeld = errors.New("held by another process")
+	// ErrLocked says that another process has the store open.
+	ErrLocked = errors.New("held by another process")
 	// ErrClosed says that the store was closed meanwhile.
 	ErrClosed = errors.New("store is closed")
 )

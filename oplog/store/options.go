@@ -39,7 +39,7 @@ func (s *Store) options(o Options) *pebble.Options {
 		MemTableSize:                2 * uint64(o.Buffer), // rows take more room in one than in a batch
 		MemTableStopWritesThreshold: never,
 		L0CompactionThreshold:       4,
-		L0StopWritesThreshold:       never, // a merge that is late costs reads; a writer that waits for it costs everybody
+		L0StopWritesThreshold:       never, // a late merge slows reads; a writer that waits for it blocks every client
 		CompactionConcurrencyRange:  func() (int, int) { return 1, 1 },
 		Logger:                      (*logger)(s),
 		EventListener: &pebble.EventListener{

@@ -86,7 +86,7 @@ func openDB(dir string, o *pebble.Options, d *disk) (*pebble.DB, error) {
 	case failed != nil:
 		return nil, failed
 	case errors.Is(err, errLocked):
-		return nil, ErrHeld
+		return nil, ErrLocked
 	}
 	return db, opening(err)
 }

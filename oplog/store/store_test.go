@@ -361,7 +361,7 @@ func TestAFullDiskIsWaitedFor(t *testing.T) {
 	}
 }
 
-// TestNoFlipIsServed flips bits of all files of a closed store, and of an open one. Whoever reads gets what was written or ErrDamaged, or the store does not open; Check finds what readers find.
+// TestNoFlipIsServed flips bits of all files of a closed store, and of an open one. A reader gets what was written or ErrDamaged, or the store does not open; Check finds what readers find.
 func TestNoFlipIsServed(t *testing.T) {
 	for name, keys := range rings() {
 		t.Run(name, func(t *testing.T) {
@@ -542,7 +542,7 @@ func TestTwoDoNotShareAStore(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state")
 	s, err := Open(dir, Options{NoSync: true}, nil)
 	must(t, err)
-	if _, err := Open(dir, Options{NoSync: true}, nil); !errors.Is(err, ErrHeld) {
+	if _, err := Open(dir, Options{NoSync: true}, nil); !errors.Is(err, ErrLocked) {
 		t.Errorf("a second one: %v", err)
 	}
 	must(t, s.Close())

@@ -21,7 +21,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/oplog"
-	"github.com/cairndb/cairn/oplog/steady"
+	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
 // A File is one backup in a directory.
@@ -113,7 +113,7 @@ func Chain(files []File, to oplog.Index) (chain []File, err error) {
 	case chain == nil:
 		return nil, fmt.Errorf("%w: the oldest begins at index %d", ErrNoBackup, oldest(files))
 	}
-	return follow(files, chain, to), nil
+	return extendChain(files, chain, to), nil
 }
 
 // oldest is the index of the first state; when there is none, where the first range begins.
@@ -126,7 +126,7 @@ func oldest(files []File) oplog.Index {
 	return files[0].Since
 }
 
-func follow(files, chain []File, to oplog.Index) []File {
+func extendChain(files, chain []File, to oplog.Index) []File {
 	for {
 		end := chain[len(chain)-1].Index
 		if to != 0 && end >= to {
@@ -185,9 +185,9 @@ func Add(dir string, since, index oplog.Index, write func(io.Writer) error) (pat
 	if err != nil {
 		return "", err
 	}
-	err = write(&steady.Writer{W: f, File: f})
+	err = write(&syncwriter.Writer{W: f, File: f})
 	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
-		err = Settle(f.Name(), path)
+		err = Publish(f.Name(), path)
 	}
 	if err != nil {
 		os.Remove(f.Name())
@@ -196,8 +196,8 @@ func Add(dir string, since, index oplog.Index, write func(io.Writer) error) (pat
 	return path, nil
 }
 
-// Settle gives a finished file its name.
-func Settle(from, to string) error {
+// Publish gives a finished file its name.
+func Publish(from, to string) error {
 	if err := os.Rename(from, to); err != nil {
 		return err
 	}

@@ -41,7 +41,7 @@ func Restore(dir, path string, to Target, keys *seal.Ring) (at state.Point, err 
 	}
 	chain, err := chainFor(files, to, keys)
 	if err == nil {
-		err = reaches(files, chain, to)
+		err = checkTarget(files, chain, to)
 	}
 	if err != nil {
 		return at, fmt.Errorf("%s: %w", dir, err)
@@ -71,9 +71,9 @@ func Restore(dir, path string, to Target, keys *seal.Ring) (at state.Point, err 
 	return st.Point(), nil
 }
 
-// reaches says whether a chain leads to the target. Without an index it is to lead as far as there are files: one that ends at a
+// checkTarget says whether a chain leads to the target. Without an index it is to lead as far as there are files: one that ends at a
 // missing file would bring back less than was backed up.
-func reaches(files, chain []File, to Target) error {
+func checkTarget(files, chain []File, to Target) error {
 	end := chain[len(chain)-1].Index
 	if to.Index == 0 {
 		return Gap(slices.DeleteFunc(slices.Clone(files), func(f File) bool { return f.Index < chain[0].Index }))
@@ -101,7 +101,7 @@ func chainFor(files []File, to Target, keys *seal.Ring) ([]File, error) {
 			return nil, err
 		}
 		if newest <= to.Time {
-			return follow(files, chain[:1], to.Index), nil
+			return extendChain(files, chain[:1], to.Index), nil
 		}
 		if limit = chain[0].Index - 1; limit == 0 {
 			return nil, fmt.Errorf("%w: the oldest begins later", ErrNoBackup)

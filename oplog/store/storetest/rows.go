@@ -1,4 +1,4 @@
-// Package storetest looks into the files of a store as somebody with the disk can, for tests.
+// Package storetest reads the files of a store as a thief of the disk would, for tests.
 package storetest
 
 import (

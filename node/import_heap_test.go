@@ -1,0 +1,33 @@
+package node
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"github.com/cairndb/cairn/node/nodetest"
+)
+
+// TestImportIsBoundedByBytes: a node that leads holds no more of the texts than one that catches up, however fast they come.
+func TestImportIsBoundedByBytes(t *testing.T) {
+	if os.Getenv("CAIRN_TEXTS") == "" {
+		t.Skip("no CAIRN_TEXTS: few texts prove nothing here, and many take minutes")
+	}
+	n, c := alone(t)
+	s := n.Service()
+	words := nodetest.NewProse()
+	nodetest.GrowsBy(t, nodetest.IndexingGrows, func() {
+		drafts := make([]Draft, importRows)
+		for i := 0; i < nodetest.TextMemories(t); i += len(drafts) {
+			for k := range drafts {
+				drafts[k] = Draft{Text: words.Text(4000), HalfLife: time.Hour.Seconds()}
+			}
+			if _, err := s.Remember(t.Context(), c, "", drafts...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := s.commit.WaitIndexed(t.Context(), s.commit.Applied()); err != nil {
+			t.Fatal(err)
+		}
+	})
+}

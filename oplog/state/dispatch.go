@@ -1,0 +1,62 @@
+package state
+
+import (
+	"fmt"
+
+	"github.com/cairndb/cairn/oplog"
+)
+
+// An applier makes the change that operations of one kind ask for.
+type applier struct {
+	kind  oplog.OpKind
+	apply func(*applying, oplog.Op) (oplog.Result, *oplog.Error)
+}
+
+// controlPlane has the operations that need no database, memories those that change one.
+var controlPlane, memories [1 << 8]func(*applying, oplog.Op) (oplog.Result, *oplog.Error)
+
+func init() { // applyForeign calls applyOp, which reads the tables
+	controlPlane = byKind(
+		of(applyInit), of(applyCreateDB), of(applyDropDB), of(applyCreateToken), of(applyRevokeToken), of(applySetQuota),
+		of(applyAdvertise), of(applySetLimit), of(applyAudit), of(applyUses),
+	)
+	memories = byKind(
+		of(applyRemember), of(applyCorrect), of(applyForget), of(applyReinforce), of(applyRelate), of(applyUnrelate),
+		of(applyClaim), of(applyAlias), of(applyAssert), of(applyStated), of(applyLinked), of(applyHandOn),
+		of(applySessionStart), of(applySessionEnd), of(applyAbandon), of(applyEvent), of(applyEventMark), of(applyIdentity),
+		of(applyReceipt), of(applyGrant), of(applyRevoke), of(applyPurgeGrants), of(applyCognition), of(applyResolve),
+		of(applyTriggerMove), of(applyFeedback), of(applySetSettings), of(applyPurge), of(applySetEmbedder), of(applyForeign),
+		of(applyRebind), of(applyEmbed),
+	)
+}
+
+// of is f as an applier, under the kind of its operation. Kind reads no field, so a nil operation says it too.
+func of[O oplog.Op](f func(*applying, O) (oplog.Result, *oplog.Error)) applier {
+	var none O
+	return applier{none.Kind(), func(a *applying, op oplog.Op) (oplog.Result, *oplog.Error) { return f(a, op.(O)) }}
+}
+
+func byKind(list ...applier) (table [1 << 8]func(*applying, oplog.Op) (oplog.Result, *oplog.Error)) {
+	for _, c := range list {
+		table[c.kind] = c.apply
+	}
+	return table
+}
+
+// applyOp makes the change of an operation inside an entry. A refusal is an *Error and leaves no trace: what the entry had written so far
+// is undone.
+//
+// Invariant: the entry's database is there as long as the entry is applied: admit has looked, and one that is dropped is dropped alone.
+func applyOp(a *applying, op oplog.Op) (oplog.Result, *oplog.Error) {
+	if f := controlPlane[op.Kind()]; f != nil {
+		return f(a, op)
+	}
+	if a.db == 0 {
+		return oplog.Result{}, oplog.ErrNoDatabase
+	}
+	f := memories[op.Kind()]
+	if f == nil {
+		panic(fmt.Sprintf("state: nothing applies %T", op))
+	}
+	return f(a, op)
+}
