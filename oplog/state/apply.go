@@ -87,7 +87,7 @@ func (s *State) applyRecord(t *txn, stats map[oplog.DB]*oplog.Stats, r oplog.Rec
 		h = oplog.MakeHLC(l.Millis(), l.Logical(), h.Node())
 	}
 	out := make([]oplog.Outcome, len(bodies))
-	kept := retained{HLC: h, Data: r.Data}
+	kept := retained{HLC: h, Entries: len(bodies), Data: r.Data}
 	for i, body := range bodies {
 		e, err := oplog.DecodeEntry(body)
 		if err != nil {
@@ -142,7 +142,7 @@ func (t *txn) applyEntry(stats map[oplog.DB]*oplog.Stats, o *oplog.Outcome) {
 	before := *st
 	a := &applying{txn: t, db: e.DB, hlc: o.HLC, index: o.Index, stats: st, alone: changes(e.Ops) == 1, key: e.Key}
 	t.undo = t.undo[:0]
-	if o.Replayed, o.Results, o.Err = a.replay(e); o.Replayed || o.Err != nil {
+	if o.Results, o.Replayed, o.Err = a.lookupKey(e.Key, e.Digest); o.Replayed || o.Err != nil {
 		return
 	}
 	if o.Results, o.Err = a.perform(e); o.Err != nil {
@@ -192,7 +192,7 @@ func (a *applying) perform(e *oplog.Entry) (results []oplog.Result, err *oplog.E
 			return nil, err
 		}
 	}
-	a.storeKeyOf(e, results)
+	a.storeKey(e.Key, e.Digest, e.KeyTTL, results)
 	a.expireKeys()
 	return results, nil
 }

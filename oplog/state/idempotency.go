@@ -18,12 +18,6 @@ type keyRecord struct {
 	Results []oplog.Result `msgpack:"r"`
 }
 
-// replay answers an entry whose key is known: with the first results, or with a refusal when the request was another.
-func (a *applying) replay(e *oplog.Entry) (bool, []oplog.Result, *oplog.Error) {
-	first, known, err := a.lookupKey(e.Key, e.Digest)
-	return known, first, err
-}
-
 // lookupKey is what a key stood for the first time, or a refusal when it was another request's.
 func (a *applying) lookupKey(key string, digest []byte) (first []oplog.Result, known bool, err *oplog.Error) {
 	if key == "" {
@@ -45,10 +39,6 @@ const keyRecords = 100_000
 // keyExpired says whether a key's window has passed, both in log time and in records.
 func (a *applying) keyExpired(expires oplog.Time, kept oplog.Index) bool {
 	return expires <= a.hlc.Time() && kept+keyRecords <= a.index
-}
-
-func (a *applying) storeKeyOf(e *oplog.Entry, results []oplog.Result) {
-	a.storeKey(e.Key, e.Digest, e.KeyTTL, results)
 }
 
 // storeKey remembers a key for a time; 0 means DefaultKeyTTL.

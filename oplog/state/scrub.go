@@ -20,7 +20,7 @@ func (s *State) Scrub(ctx context.Context, rest time.Duration) error {
 }
 
 // Verify reads every block, and all rows as well: it computes the hash of what the state holds and compares it with the one it has
-// kept, and decodes the log's window, whose records Apply has to read when they leave it.
+// kept, and decodes the log's window, whose rows Apply has to read when they leave it.
 func (s *State) Verify() error {
 	if err := s.Scrub(context.Background(), 0); err != nil {
 		return err

@@ -9,14 +9,18 @@ import (
 
 // retained is a record as the log window keeps it.
 type retained struct {
-	HLC  oplog.HLC `msgpack:"h"` // after the clock rule, so later than all before it
-	Ops  int       `msgpack:"n"`
-	Void []int     `msgpack:"v,omitempty"` // entries that did nothing: refused, replayed, or all they were to forget was not there
-	Data []byte    `msgpack:"d"`
+	HLC     oplog.HLC `msgpack:"h"` // after the clock rule, so later than all before it
+	Entries int       `msgpack:"e"`
+	Ops     int       `msgpack:"n"`           // of all entries
+	Void    []int     `msgpack:"v,omitempty"` // entries that did nothing: refused, replayed, or all they were to forget was not there
+	Data    []byte    `msgpack:"d"`
 
 	Idle map[int][]int    `msgpack:"i,omitempty"` // by entry: places of operations that did nothing
 	Rows map[int][]string `msgpack:"r,omitempty"` // by entry: memories it touched that its operations do not name
 }
+
+// last is the time of the record's last entry.
+func (r *retained) last() oplog.HLC { return r.HLC.Add(uint32(max(r.Entries, 1) - 1)) }
 
 // note keeps what became of an entry.
 func (r *retained) note(entry int, o *oplog.Outcome) {
@@ -65,7 +69,7 @@ func (s *State) trim(t *txn, m *mark) {
 		m.ops -= min(m.ops, uint64(r.Ops))
 		m.first = at + 1
 		t.unset(tLog, 0, k)
-		last := r.HLC.Add(uint32(max(entries(r.Data), 1) - 1))
+		last := r.last()
 		t.set(tMeta, 0, keyTrimmed, last[:])
 		return true
 	})
@@ -79,14 +83,6 @@ func (t *txn) cutLog(m *mark) {
 	}
 	m.first = m.index + 1
 	t.set(tMeta, 0, keyTrimmed, m.last[:])
-}
-
-func entries(record []byte) int {
-	_, bodies, err := oplog.DecodeRecord(record)
-	if err != nil {
-		return 0
-	}
-	return len(bodies)
 }
 
 // Trimmed is the time of the newest entry that has left the window; ok is false while none has.
@@ -169,8 +165,7 @@ func (v *View) SeekHLC(h oplog.HLC) oplog.Index {
 		mid := lo + (hi-lo)/2
 		at, before := oplog.Index(0), false
 		v.records(mid, func(i oplog.Index, r *retained) bool {
-			_, bodies, err := oplog.DecodeRecord(r.Data)
-			at, before = i, err == nil && r.HLC.Add(uint32(max(len(bodies), 1)-1)).Less(h)
+			at, before = i, r.last().Less(h)
 			return false
 		})
 		if before {
