@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/cairndb/cairn/index/vector"
 	"github.com/cairndb/cairn/oplog"
@@ -23,7 +24,7 @@ type checkpoint struct {
 	Databases map[oplog.DB]databaseFiles `json:"databases"`
 }
 
-// saved is the files of one database.
+// databaseFiles is the files of one database.
 type databaseFiles struct {
 	Dir     string       `json:"dir"`
 	Epoch   uint32       `json:"epoch"` // of the embedder whose vectors these are
@@ -31,7 +32,13 @@ type databaseFiles struct {
 	Vectors []vectorFile `json:"vectors"`
 }
 
-// savedVectors is a file of the vectors of consecutive row numbers. What dies later stays in it.
+// savedFiles is what a database's files hold.
+type savedFiles struct {
+	databaseFiles
+	version uint64 // database.version
+}
+
+// vectorFile is a file of the vectors of consecutive row numbers. What dies later stays in it.
 type vectorFile struct {
 	File  string `json:"file"`
 	To    uint32 `json:"to"` // row numbers are below it
@@ -43,14 +50,14 @@ const (
 	checkpointRows = 20_000 // changes after which another is written, or a quarter of all rows if that is more
 )
 
-// checkpointState is what an index remembers about its checkpoints. It has no lock: the goroutine that calls Follow owns it, and
+// checkpointState is what an index remembers about its checkpoints. Who holds Index.following owns it, and
 // lends it to the writer that it starts until that writer closes done.
 type checkpointState struct {
 	cluster string
 	at      oplog.Index
 	time    oplog.HLC
-	partial bool // work beyond at was begun and has not succeeded: no checkpoint may be written
-	changes int  // rows put since the last checkpoint
+	partial bool         // work beyond at was begun and has not succeeded: no checkpoint may be written
+	changes atomic.Int64 // rows put since the last checkpoint
 	last    map[oplog.DB]databaseFiles
 	done    chan struct{} // closed when the writer is done; nil when none was started
 }
@@ -80,20 +87,30 @@ func (k *checkpointState) wait() {
 // checkpoint starts writing a checkpoint in the background when enough rows have changed and none is being written.
 func (x *Index) checkpoint() {
 	k := &x.checkpoints
-	if k.changes < checkpointRows || k.busy() {
+	if k.changes.Load() < checkpointRows || k.busy() {
 		return
 	}
 	rows := 0
 	x.mu.RLock()
 	for _, d := range x.dbs {
+		if d.memory {
+			continue
+		}
 		rows += int(d.cols.n.Load())
 	}
 	x.mu.RUnlock()
-	if k.changes < rows/4 {
+	if k.changes.Load() < int64(rows/4) {
 		return
 	}
-	done, write := make(chan struct{}), x.captureCheckpoint()
-	k.done, k.changes = done, 0
+	x.startCheckpoint()
+}
+
+// startCheckpoint has one written in the background. None is being written.
+func (x *Index) startCheckpoint() {
+	k, done := &x.checkpoints, make(chan struct{})
+	write := x.captureCheckpoint()
+	k.done = done
+	k.changes.Store(0)
 	go func() {
 		defer close(done)
 		write()
@@ -115,6 +132,8 @@ type checkpointWriter struct {
 	epoch     uint32
 	old       databaseFiles
 	changed   bool // the files of old no longer describe the database
+	database  *database
+	version   uint64
 	refilled  bool // rows that old covers got vectors later: all vector files are written again
 }
 
@@ -130,10 +149,16 @@ func (x *Index) captureCheckpoint() func() {
 	head := checkpoint{Format: indexFormat, Cluster: k.cluster, At: k.at, Time: k.time, Databases: map[oplog.DB]databaseFiles{}}
 	var all []checkpointWriter
 	x.mu.RLock()
+	for id, files := range x.parked {
+		head.Databases[id] = files
+	}
 	for id, d := range x.dbs {
+		if d.memory {
+			continue
+		}
 		old, ok := k.last[id]
-		p := checkpointWriter{id: id, dir: filepath.Base(filepath.Dir(d.dir)), old: old}
-		p.changed = !ok || old.Dir != p.dir || d.changed
+		p := checkpointWriter{id: id, dir: filepath.Base(filepath.Dir(d.dir)), old: old, database: d, version: d.version.Load()}
+		p.changed = !ok || old.Dir != p.dir || d.captured != p.version
 		if p.changed {
 			p.cols, p.seq, p.top, p.vectors = d.cols.view(), d.seq, oplog.Seq(d.bySeq.top.Load()), d.vectors.Load()
 			p.epoch, p.refilled = d.epoch, d.refilled
@@ -141,7 +166,7 @@ func (x *Index) captureCheckpoint() func() {
 			for _, s := range d.sessions[1:] {
 				p.sessions = append(p.sessions, sessionRows{s.sessionName, *s.rows.Load()})
 			}
-			d.changed, d.refilled = false, false
+			d.captured, d.refilled = p.version, false
 		}
 		all = append(all, p)
 	}
@@ -166,6 +191,9 @@ func (x *Index) captureCheckpoint() func() {
 			return
 		}
 		k.last = head.Databases
+		for _, p := range all {
+			p.database.saved.Store(&savedFiles{head.Databases[p.id], p.version})
+		}
 		x.tidyFiles(head.Databases)
 		x.cfg.Logger.Debug("checkpoint of the index written", "index", head.At)
 	}

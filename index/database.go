@@ -45,6 +45,12 @@ type database struct {
 	vectors atomic.Pointer[vector.Store] // nil before the first vector
 	edits   atomic.Uint64                // odd while rows are being replaced
 
+	memory  bool                       // has no files
+	users   atomic.Int64               // searches and others that keep it open; grows under Index.mu
+	used    atomic.Int64               // when a question was last asked, or, of one with files, a row came; unix nanoseconds
+	version atomic.Uint64              // of what is to be in a checkpoint
+	saved   atomic.Pointer[savedFiles] // the newest checkpoint of it on disk; nil without one
+
 	mu           sync.RWMutex
 	seq          uint64     // number of the last change
 	sessions     []*session // by session number; 0 is none
@@ -56,7 +62,7 @@ type database struct {
 	orphans      map[uint32]struct{}      // rows found on disk that the state contradicts
 	withoutWords []oplog.Seq              // rows of a checkpoint that the text index lacks
 	epoch        uint32                   // of the embedder that made the vectors
-	changed      bool                     // since the last checkpoint
+	captured     uint64                   // version of the last checkpoint that was begun; of who holds Index.following
 	refilled     bool                     // since the last checkpoint, rows got vectors that they lacked when they came
 }
 
@@ -73,6 +79,9 @@ func newDatabase(dir string, words *text.Index) *database {
 // drop closes the index and removes its files.
 func (d *database) drop() {
 	d.words.Close()
+	if d.memory {
+		return
+	}
 	os.RemoveAll(filepath.Dir(d.dir)) // the next Open removes what this leaves
 }
 
@@ -101,7 +110,7 @@ func (d *database) put(ctx context.Context, changes []change) error {
 	if err := d.words.Ready(ctx); err != nil {
 		return err
 	}
-	d.changed = true
+	d.version.Add(1)
 	work, replaced := d.prepare(changes)
 	if replaced {
 		d.edits.Add(1)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -23,6 +24,10 @@ type Config struct {
 	State  *state.State
 	Logger *slog.Logger // discards
 	Keys   *seal.Ring   // what the files are encrypted with; nil: they are not
+
+	Small   int           // a database that was given so many memories at most has no files: its index is made from the state when a question comes; 0: all have
+	Idle    time.Duration // after which an index that is not used is closed; 0: none is
+	MaxOpen int           // indexes that are open at once, about; 0: all may be
 }
 
 // Index holds the index of every database.
@@ -33,11 +38,23 @@ type Index struct {
 	pool      vector.Pool
 	scratches sync.Pool // of *scratch
 
-	mu  sync.RWMutex
-	dbs map[oplog.DB]*database
-	gen int // counts rebuilds: each has directories of its own
+	// turns order what opens, closes and feeds the index of a database: who does holds its turn. Before mu, and behind following.
+	turns [256]sync.Mutex
 
-	checkpoints checkpointState // of the goroutine that follows
+	mu      sync.RWMutex
+	dbs     map[oplog.DB]*database     // those that are open; nil after Close
+	parked  map[oplog.DB]databaseFiles // those that are closed and have files
+	counted map[oplog.DB]vectorCount   // of closed ones, as they were and still are
+	gen     int                        // counts rebuilds: each has directories of its own
+	live    int                        // the rebuild that dbs is of
+
+	following   sync.Mutex      // held by Follow and Rebuild, and by what closes indexes
+	checkpoints checkpointState // of who holds following
+
+	dirs map[oplog.DB][]string // that an earlier run left, until Open has returned
+
+	stop   context.CancelFunc // of the task that closes what is idle
+	closer sync.WaitGroup
 }
 
 // postingCache bounds the decoded postings kept over all databases.
@@ -52,20 +69,29 @@ func Open(ctx context.Context, cfg Config) (*Index, oplog.Index, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	x := &Index{cfg: cfg, cache: text.NewCache(postingCache), tails: text.NewBacklog(tailBytes), pool: vector.NewPool()}
+	x := &Index{cfg: cfg, dirs: map[oplog.DB][]string{}, cache: text.NewCache(postingCache), tails: text.NewBacklog(tailBytes), pool: vector.NewPool()}
 	if err := errors.Join(os.MkdirAll(cfg.Dir, 0o700), x.tidy()); err != nil {
 		return nil, 0, fmt.Errorf("index: %w", err)
 	}
 	at, err := x.build(ctx, true)
-	if err == nil {
-		x.checkpoint()
+	if err != nil {
+		return x, at, err
 	}
-	return x, at, err
+	x.checkpoint()
+	x.dirs = nil
+	closing, stop := context.WithCancel(context.Background())
+	x.stop = stop
+	if cfg.Idle > 0 || cfg.MaxOpen > 0 {
+		x.closer.Go(func() { x.closeIdle(closing) })
+	}
+	return x, at, nil
 }
 
 // Rebuild discards the index and reads the whole state again, as after a restored snapshot. Searches use the old rows until it
 // returns. Only the goroutine that calls Follow may call it.
 func (x *Index) Rebuild(ctx context.Context) (oplog.Index, error) {
+	x.following.Lock()
+	defer x.following.Unlock()
 	x.checkpoints.wait()
 	x.checkpoints.last = nil
 	at, err := x.build(ctx, false)
@@ -92,7 +118,14 @@ func (x *Index) build(ctx context.Context, adopt bool) (at oplog.Index, err erro
 		}
 		revived := map[oplog.DB]*database{}
 		for _, d := range v.Databases() {
-			db, whole, err := x.load(ctx, v, d, gen, adopt, head.Databases[d.ID])
+			var dirs []string
+			if adopt {
+				dirs = x.dirs[d.ID]
+			}
+			if len(dirs) == 0 && x.small(v, d.ID) {
+				continue
+			}
+			db, whole, err := x.load(ctx, v, d, gen, dirs, head.Databases[d.ID])
 			if db != nil {
 				dbs[d.ID] = db
 			}
@@ -122,10 +155,12 @@ func (x *Index) build(ctx context.Context, adopt bool) (at oplog.Index, err erro
 		}
 		return 0, fmt.Errorf("rebuild index: %w", err)
 	}
+	x.takeAllTurns() // what was being opened belongs to the rows before
 	x.mu.Lock()
 	old := x.dbs
-	x.dbs = dbs
+	x.dbs, x.parked, x.counted, x.live = dbs, map[oplog.DB]databaseFiles{}, map[oplog.DB]vectorCount{}, gen
 	x.mu.Unlock()
+	x.endAllTurns()
 	for _, d := range old {
 		d.drop()
 	}
@@ -134,11 +169,11 @@ func (x *Index) build(ctx context.Context, adopt bool) (at oplog.Index, err erro
 }
 
 // load opens a database's index and fills it: from its checkpoint, to which catchUp adds what came later, or from the whole state.
-func (x *Index) load(ctx context.Context, v *state.View, info oplog.Database, gen int, adopt bool, files databaseFiles) (_ *database, revived bool, err error) {
+func (x *Index) load(ctx context.Context, v *state.View, info oplog.Database, gen int, dirs []string, files databaseFiles) (_ *database, revived bool, err error) {
 	if files.Epoch != v.Embedding(info.ID).Epoch { // all vectors of the new embedder came after the checkpoint
 		files.Vectors = nil
 	}
-	db, revived, err := x.open(v.Cluster(), info, gen, adopt, files)
+	db, revived, err := x.open(v.Cluster(), info, gen, dirs, files)
 	if err != nil {
 		return nil, false, err
 	}
@@ -181,22 +216,31 @@ const closeSync = 2 * time.Second
 // Close writes a checkpoint, waits a bounded time for the text indexes to be on disk, and closes the files. The caller has stopped
 // calling Follow before.
 func (x *Index) Close() error {
+	if x.stop != nil {
+		x.stop()
+		x.closer.Wait()
+	}
+	x.following.Lock()
+	defer x.following.Unlock()
 	x.checkpoints.wait()
-	if x.dbs != nil && !x.checkpoints.partial && (x.checkpoints.changes > 0 || len(x.checkpoints.last) == 0) {
-		x.checkpoints.changes = 0
+	if x.dbs != nil && !x.checkpoints.partial && (x.checkpoints.changes.Load() > 0 || len(x.checkpoints.last) == 0) {
+		x.checkpoints.changes.Store(0)
 		x.captureCheckpoint()()
 	}
+	x.takeAllTurns() // what is being opened is there then, and closed
 	x.mu.Lock()
-	defer x.mu.Unlock()
+	dbs := x.dbs
+	x.dbs = nil
+	x.mu.Unlock()
+	x.endAllTurns()
 	ctx, cancel := context.WithTimeout(context.Background(), closeSync)
 	defer cancel()
-	for id, d := range x.dbs {
+	for id, d := range dbs {
 		if err := d.words.Sync(ctx); err != nil && !errors.Is(err, text.ErrClosed) {
 			x.cfg.Logger.Warn("index closed before all of it was on disk, the next start analyses the rest", "database", id, "err", err)
 		}
 		d.words.Close()
 	}
-	x.dbs = nil
 	return nil
 }
 
@@ -210,6 +254,8 @@ var ErrPartial = errors.New("the index lacks a part of the log and must be rebui
 // Invariant: the position that a checkpoint claims moves only when all work up to it is done. After an error there is no
 // checkpoint and no further step before a Rebuild; the next Open goes on from the last checkpoint.
 func (x *Index) Follow(ctx context.Context, batch []oplog.Outcome) error {
+	x.following.Lock()
+	defer x.following.Unlock()
 	switch {
 	case x.checkpoints.partial:
 		return ErrPartial
@@ -227,7 +273,7 @@ func (x *Index) Follow(ctx context.Context, batch []oplog.Outcome) error {
 }
 
 func (x *Index) follow(ctx context.Context, batch []oplog.Outcome) error {
-	touched := touched{}
+	touched, ops := touched{}, map[oplog.DB][]oplog.Op{}
 	dropped := false
 	for _, o := range batch {
 		if o.Err != nil || o.Replayed {
@@ -237,10 +283,8 @@ func (x *Index) follow(ctx context.Context, batch []oplog.Outcome) error {
 			if _, ok := op.(*oplog.DropDB); ok {
 				dropped = true
 			}
-			if db := x.database(o.Entry.DB); db != nil {
-				db.names.addFrom(op)
-			}
 		}
+		ops[o.Entry.DB] = append(ops[o.Entry.DB], o.Entry.Ops...)
 		touched.add(o)
 	}
 	if len(touched) == 0 && !dropped {
@@ -254,7 +298,7 @@ func (x *Index) follow(ctx context.Context, batch []oplog.Outcome) error {
 			x.dropGone(v)
 		}
 		for id, rids := range touched {
-			if err := x.refresh(ctx, v, id, rids); err != nil {
+			if err := x.refresh(ctx, v, id, ops[id], rids); err != nil {
 				return err
 			}
 		}
@@ -311,27 +355,27 @@ func rows(op oplog.Op) []string {
 	return nil
 }
 
-func (x *Index) refresh(ctx context.Context, v *state.View, id oplog.DB, rids map[string]struct{}) error {
+// refresh brings the index of a database up to date with operations and the memories that they touched. One that is closed stays closed
+// where it can.
+func (x *Index) refresh(ctx context.Context, v *state.View, id oplog.DB, ops []oplog.Op, rids map[string]struct{}) error {
 	info, ok := v.Database(id)
 	if !ok {
 		return nil
 	}
-	db := x.database(id)
-	if db == nil {
-		var err error
-		if db, _, err = x.open(v.Cluster(), info, x.gen, false, databaseFiles{}); err != nil {
-			return err
-		}
-		db.names.load(v, id)
-		db.epoch = v.Embedding(id).Epoch
-		x.mu.Lock()
-		x.dbs[id] = db
-		x.mu.Unlock()
+	turn := x.turn(id)
+	turn.Lock()
+	defer turn.Unlock()
+	db, err := x.toFollow(ctx, v, info, len(rids) > 0)
+	if db == nil || err != nil {
+		return err
+	}
+	for _, op := range ops {
+		db.names.addFrom(op)
 	}
 	if epoch := v.Embedding(id).Epoch; epoch != db.epoch { // the vectors here were made by another embedder
 		db.epoch = epoch
 		db.vectors.Store(nil)
-		db.changed = true
+		db.version.Add(1)
 	}
 	return x.renew(ctx, v, id, db, rids)
 }
@@ -363,17 +407,44 @@ func (x *Index) reread(ctx context.Context, v *state.View, id oplog.DB, db *data
 
 // dropGone closes and removes the indexes of databases that the state no longer has.
 func (x *Index) dropGone(v *state.View) {
-	x.mu.Lock()
-	var gone []*database
-	for id, d := range x.dbs {
-		if _, ok := v.Database(id); !ok {
-			gone = append(gone, d)
-			delete(x.dbs, id)
+	var gone []oplog.DB
+	lacks := func(id oplog.DB) bool {
+		_, ok := v.Database(id)
+		return !ok
+	}
+	x.mu.RLock()
+	for id := range x.dbs {
+		if lacks(id) {
+			gone = append(gone, id)
 		}
 	}
+	for id := range x.parked {
+		if lacks(id) {
+			gone = append(gone, id)
+		}
+	}
+	x.mu.RUnlock()
+	for _, id := range gone {
+		x.drop(id)
+	}
+}
+
+// drop closes and removes the index of a database.
+func (x *Index) drop(id oplog.DB) {
+	turn := x.turn(id)
+	turn.Lock()
+	defer turn.Unlock()
+	x.mu.Lock()
+	d, files := x.dbs[id], x.parked[id]
+	delete(x.dbs, id)
+	delete(x.parked, id)
+	delete(x.counted, id)
 	x.mu.Unlock()
-	for _, d := range gone {
+	switch {
+	case d != nil:
 		d.drop()
+	case files.Dir != "":
+		os.RemoveAll(filepath.Join(x.cfg.Dir, files.Dir)) // the next Open removes what this leaves
 	}
 }
 

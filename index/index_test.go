@@ -25,11 +25,14 @@ type replica struct {
 	home  string
 	state *state.State
 	index *index.Index
+	cfg   index.Config // but for Dir and State
 }
 
-func openReplica(t testing.TB) *replica {
+func openReplica(t testing.TB) *replica { return openReplicaWith(t, index.Config{}) }
+
+func openReplicaWith(t testing.TB, cfg index.Config) *replica {
 	t.Helper()
-	r := &replica{t: t, home: t.TempDir()}
+	r := &replica{t: t, home: t.TempDir(), cfg: cfg}
 	var err error
 	if r.state, err = state.Open(filepath.Join(r.home, "state"), state.Options{NoSync: true}); err != nil {
 		t.Fatal(err)
@@ -47,7 +50,8 @@ func (r *replica) dir() string { return filepath.Join(r.home, "index") }
 func (r *replica) openIndex() {
 	r.t.Helper()
 	var err error
-	if r.index, _, err = index.Open(r.t.Context(), index.Config{Dir: r.dir(), State: r.state}); err != nil {
+	r.cfg.Dir, r.cfg.State = r.dir(), r.state
+	if r.index, _, err = index.Open(r.t.Context(), r.cfg); err != nil {
 		r.t.Fatal(err)
 	}
 }
@@ -149,8 +153,17 @@ const dim = 24
 
 // history is a log of everything that moves rows: sessions, vectors, corrections, forgetting, reinforcement, relations.
 func history(t testing.TB, n int) *log {
-	rng := rand.New(rand.NewPCG(7, 8))
 	l := newLog(t)
+	next := story(l, 1, n)
+	for range n {
+		next()
+	}
+	return l
+}
+
+// story returns what adds the next of n entries to the history of a database.
+func story(l *log, db oplog.DB, n int) (next func()) {
+	rng := rand.New(rand.NewPCG(6+uint64(db), 8))
 	words := func(k int) string {
 		var w []string
 		for range k {
@@ -166,7 +179,9 @@ func history(t testing.TB, n int) *log {
 		return oplog.MakeVector(v)
 	}
 	var rids []string
-	for i := range n {
+	i := -1
+	return func() {
+		i++
 		at := oplog.At(now.Add(time.Duration(i-n) * time.Hour))
 		switch rng.IntN(12) {
 		case 0:
@@ -176,25 +191,25 @@ func history(t testing.TB, n int) *log {
 				if rng.IntN(2) == 0 {
 					op.Vector = vec()
 				}
-				l.add(1, op)
-				continue
+				l.add(db, op)
+				return
 			}
 		case 1:
 			if len(rids) > 3 {
 				k := rng.IntN(len(rids))
-				l.add(1, &oplog.Forget{RID: rids[k], At: at})
+				l.add(db, &oplog.Forget{RID: rids[k], At: at})
 				rids = slices.Delete(rids, k, k+1)
-				continue
+				return
 			}
 		case 2:
 			if len(rids) > 3 {
-				l.add(1, &oplog.Reinforce{Hits: []oplog.Hit{{RID: rids[rng.IntN(len(rids))], Count: 2, At: at}}})
-				continue
+				l.add(db, &oplog.Reinforce{Hits: []oplog.Hit{{RID: rids[rng.IntN(len(rids))], Count: 2, At: at}}})
+				return
 			}
 		case 3:
 			a, b := vocabulary[rng.IntN(len(vocabulary))], vocabulary[rng.IntN(len(vocabulary))]
-			l.add(1, &oplog.Relate{ID: fmt.Sprint("e", i), Src: a, Dst: b, Type: "near", Weight: .5, At: at})
-			continue
+			l.add(db, &oplog.Relate{ID: fmt.Sprint("e", i), Src: a, Dst: b, Type: "near", Weight: .5, At: at})
+			return
 		}
 		m := remember(fmt.Sprintf("m%05d", i), words(4+rng.IntN(12)))
 		m.Created, m.Importance = at, rng.Float64()
@@ -208,10 +223,9 @@ func history(t testing.TB, n int) *log {
 		if rng.IntN(4) > 0 {
 			m.Vector = vec()
 		}
-		l.add(1, m)
+		l.add(db, m)
 		rids = append(rids, m.RID)
 	}
-	return l
 }
 
 // questions cover words, vectors, the graph and every filter.

@@ -38,7 +38,9 @@ func (p *page) flush(ctx context.Context) error {
 		return nil
 	}
 	p.total += len(p.changes)
-	p.x.checkpoints.changes += len(p.changes)
+	if !p.db.memory {
+		p.x.checkpoints.changes.Add(int64(len(p.changes)))
+	}
 	err := p.db.put(ctx, p.changes)
 	clear(p.changes)
 	p.changes, p.bytes = p.changes[:0], 0

@@ -39,7 +39,7 @@ func (x *Index) tidy() error {
 	if err != nil {
 		return err
 	}
-	newest := map[string]int{} // by database
+	newest := map[oplog.DB]int{}
 	for _, e := range entries {
 		if id, gen, ok := parseDir(e.Name()); ok {
 			newest[id] = max(newest[id], gen)
@@ -51,6 +51,8 @@ func (x *Index) tidy() error {
 			if err := os.RemoveAll(filepath.Join(x.cfg.Dir, e.Name())); err != nil {
 				return err
 			}
+		} else if ok {
+			x.dirs[id] = []string{e.Name()}
 		}
 	}
 	return nil
@@ -61,29 +63,24 @@ func dirName(id oplog.DB, gen int) string {
 	return strconv.Itoa(int(id)) + "-" + strconv.Itoa(gen)
 }
 
-func parseDir(name string) (id string, gen int, ok bool) {
-	id, number, ok := strings.Cut(name, "-")
+func parseDir(name string) (id oplog.DB, gen int, ok bool) {
+	db, number, ok := strings.Cut(name, "-")
 	gen, err := strconv.Atoi(number)
-	_, bad := strconv.Atoi(id)
-	return id, gen, ok && err == nil && bad == nil
+	n, bad := strconv.ParseUint(db, 10, 32)
+	return oplog.DB(n), gen, ok && err == nil && bad == nil
 }
 
-// open opens the index of a database. With adopt it reuses the directory that an earlier run left, if that is readable and
-// belongs to this database; otherwise it creates an empty one. revived reports that a checkpoint filled the columns.
-func (x *Index) open(cluster string, info oplog.Database, gen int, adopt bool, files databaseFiles) (_ *database, revived bool, err error) {
+// open opens the index of a database. It reuses a directory that is there, if that is readable and belongs to this database;
+// otherwise it creates an empty one. revived reports that a checkpoint filled the columns.
+func (x *Index) open(cluster string, info oplog.Database, gen int, dirs []string, files databaseFiles) (_ *database, revived bool, err error) {
 	self := identity{Format: indexFormat, Cluster: cluster, Database: info.ID, Name: info.Name, Created: info.Created}
-	if adopt {
-		old, err := filepath.Glob(filepath.Join(x.cfg.Dir, strconv.Itoa(int(info.ID))+"-*"))
-		if err != nil {
-			return nil, false, err
+	for _, name := range dirs {
+		dir := filepath.Join(x.cfg.Dir, name)
+		if d, revived := x.reopen(dir, self, files); d != nil {
+			return d, revived, nil
 		}
-		for _, dir := range old {
-			if d, revived := x.reopen(dir, self, files); d != nil {
-				return d, revived, nil
-			}
-			if err := os.RemoveAll(dir); err != nil {
-				return nil, false, fmt.Errorf("database %d: %w", info.ID, err)
-			}
+		if err := os.RemoveAll(dir); err != nil {
+			return nil, false, fmt.Errorf("database %d: %w", info.ID, err)
 		}
 	}
 	dir := filepath.Join(x.cfg.Dir, dirName(info.ID, gen))
@@ -226,7 +223,7 @@ func (x *Index) catchUp(ctx context.Context, v *state.View, head checkpoint, dbs
 	if len(dbs) == 0 {
 		return nil
 	}
-	page, n, before := touched{}, 0, x.checkpoints.changes
+	page, n, before := touched{}, 0, x.checkpoints.changes.Load()
 	flush := func() error {
 		for id, rids := range page {
 			if err := x.renew(ctx, v, id, dbs[id], rids); err != nil {
@@ -252,22 +249,23 @@ func (x *Index) catchUp(ctx context.Context, v *state.View, head checkpoint, dbs
 	}
 	for id, d := range dbs {
 		if err == nil {
-			err = x.reanalyseLost(ctx, v, id, d)
-		}
-		if err == nil {
-			err = d.deleteUnconfirmed()
+			err = x.confirm(ctx, v, id, d)
 		}
 	}
-	x.cfg.Logger.Debug("index ready", "checkpoint", head.At, "read", x.checkpoints.changes-before)
+	x.cfg.Logger.Debug("index ready", "checkpoint", head.At, "read", x.checkpoints.changes.Load()-before)
 	return err
 }
 
-// reanalyseLost analyses the memories again that the checkpoint has and the text index on disk lacks.
-func (x *Index) reanalyseLost(ctx context.Context, v *state.View, id oplog.DB, d *database) error {
+// confirm analyses the memories again that the checkpoint has and the text index on disk lacks, and deletes the rows there that are
+// in neither checkpoint nor state.
+func (x *Index) confirm(ctx context.Context, v *state.View, id oplog.DB, d *database) error {
 	slices.Sort(d.withoutWords)
 	err := x.reread(ctx, v, id, d, d.withoutWords)
 	d.withoutWords = nil
-	return err
+	if err != nil {
+		return err
+	}
+	return d.deleteUnconfirmed()
 }
 
 // deleteUnconfirmed deletes the rows on disk that the state does not have. Call it only when all of the state was put.

@@ -17,10 +17,15 @@ func (x *Index) Rewrite(ctx context.Context, pause func() error) error {
 		return fmt.Errorf("index: %w", err)
 	}
 	x.mu.RLock()
-	dbs := slices.Collect(maps.Values(x.dbs)) // one that comes later is made under the active key
+	dbs := slices.Concat(slices.Collect(maps.Keys(x.dbs)), slices.Collect(maps.Keys(x.parked))) // one that comes later is made under the active key
 	x.mu.RUnlock()
-	for _, d := range dbs {
-		if err := d.words.Rewrite(ctx); err != nil && !errors.Is(err, text.ErrClosed) { // one that was dropped meanwhile has no files
+	for _, id := range dbs {
+		d, err := x.acquire(id)
+		if d != nil && err == nil {
+			err = d.words.Rewrite(ctx)
+			d.release()
+		}
+		if err != nil && !errors.Is(err, text.ErrClosed) { // one that was dropped meanwhile has no files
 			return fmt.Errorf("index: %w", err)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/cairndb/cairn/index/rank"
 	"github.com/cairndb/cairn/index/text"
@@ -27,16 +28,16 @@ const (
 // Search answers a question, best first.
 func (x *Index) Search(ctx context.Context, db oplog.DB, q Query) ([]Hit, Info, error) {
 	for {
-		x.mu.RLock()
-		d, closed := x.dbs[db], x.dbs == nil
-		x.mu.RUnlock()
-		switch {
-		case closed:
-			return nil, Info{}, text.ErrClosed
-		case d == nil || q.K <= 0:
+		if q.K <= 0 {
 			return nil, Info{}, nil
 		}
+		d, err := x.acquire(db)
+		if d == nil || err != nil {
+			return nil, Info{}, err
+		}
+		d.used.Store(time.Now().UnixNano())
 		hits, info, err := x.search(ctx, d, db, q)
+		d.release()
 		if !errors.Is(err, text.ErrClosed) {
 			return hits, info, err
 		} // a rebuild has replaced this database's index: search the new one

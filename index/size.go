@@ -27,10 +27,24 @@ func (x *Index) Size(db oplog.DB) (s Size) {
 
 // WithVectors says how many memories of a database are not forgotten, and how many of them have a vector of its embedder.
 func (x *Index) WithVectors(db oplog.DB) (have, of int) {
-	d := x.database(db)
-	if d == nil {
+	x.mu.RLock()
+	c, ok := x.counted[db]
+	x.mu.RUnlock()
+	if ok {
+		return c.have, c.of
+	}
+	d, err := x.acquire(db)
+	if d == nil || err != nil {
 		return 0, 0
 	}
+	defer d.release()
+	return d.withVectors()
+}
+
+// vectorCount is what withVectors says.
+type vectorCount struct{ have, of int }
+
+func (d *database) withVectors() (have, of int) {
 	of = int(d.words.Totals().Rows)
 	if v := d.vectors.Load(); v != nil {
 		have = min(v.Len(), of) // a row that is being added has its vector first
@@ -40,10 +54,11 @@ func (x *Index) WithVectors(db oplog.DB) (have, of int) {
 
 // NextWithoutVector finds the first memory at or after a sequence number that has no vector.
 func (x *Index) NextWithoutVector(db oplog.DB, from oplog.Seq) (seq oplog.Seq, ok bool) {
-	d := x.database(db)
-	if d == nil {
+	d, err := x.acquire(db)
+	if d == nil || err != nil {
 		return 0, false
 	}
+	defer d.release()
 	store := d.vectors.Load()
 	for top := oplog.Seq(d.bySeq.top.Load()); from <= top; from++ {
 		if row := d.bySeq.get(from); row != 0 && (store == nil || !store.Has(row-1)) {

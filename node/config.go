@@ -31,6 +31,7 @@ type Config struct {
 	Surfaces   Surfaces
 	Tokens     Tokens
 	Background Background       // what the leader does by itself
+	Indexes    Indexes          // of the databases, in memory
 	Backup     BackupPlan       // none without a directory
 	Embedder   embed.Embedder   // none: vectors are the clients' own
 	Reranker   *rerank.Reranker // none: the order is the index's own
@@ -77,6 +78,12 @@ type Storage struct {
 	StateBuffer int                              // 8 MiB: of changes to the state that gather in memory before they are flushed
 	MinFree     uint64                           // 64 MiB of disk; with less, writes are refused
 	ScrubEvery  time.Duration                    // 6h: between two counts of whether the state holds what was written; one comes at the start
+}
+
+// Indexes bounds what the indexes of databases take while these are not used.
+type Indexes struct {
+	Idle    time.Duration // 5m: after which an index that is not used is closed; negative: never
+	MaxOpen int           // 128: indexes that are open at once, about; negative: no bound
 }
 
 // TLS names the certificates of a node.
@@ -169,6 +176,8 @@ func (c Config) withDefaults() Config {
 	c.Surfaces.Slow = cmp.Or(c.Surfaces.Slow, time.Second)
 	c.Tokens.Uses = cmp.Or(c.Tokens.Uses, 5*time.Minute)
 	c.Background = c.Background.withDefaults()
+	c.Indexes.Idle = cmp.Or(c.Indexes.Idle, 5*time.Minute)
+	c.Indexes.MaxOpen = cmp.Or(c.Indexes.MaxOpen, 128)
 	if c.Seams.Listen == nil {
 		c.Seams.Listen = func(ctx context.Context, addr string) (net.Listener, error) {
 			return new(net.ListenConfig).Listen(ctx, "tcp", addr)

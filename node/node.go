@@ -217,7 +217,8 @@ func (n *Node) openState() (err error) {
 func (n *Node) openIndexAndLog(ctx context.Context) error {
 	log := make(chan error, 1)
 	go func() { log <- n.openRaft(ctx) }()
-	x, at, err := index.Open(ctx, index.Config{Dir: filepath.Join(n.cfg.Home, "index"), State: n.state, Logger: n.log, Keys: n.keys})
+	x, at, err := index.Open(ctx, index.Config{Dir: filepath.Join(n.cfg.Home, "index"), State: n.state, Logger: n.log, Keys: n.keys,
+		Small: index.SmallRows, Idle: max(n.cfg.Indexes.Idle, 0), MaxOpen: max(n.cfg.Indexes.MaxOpen, 0)})
 	if err == nil {
 		n.holding = append(n.holding, x.Close)
 		n.service.index = x

@@ -57,7 +57,7 @@ func (x *Index) Ready(ctx context.Context) error {
 			return ErrClosed
 		case err != nil:
 			return err
-		case shrunk == nil:
+		case shrunk == nil || x.cfg.Tail:
 			return ctx.Err()
 		}
 		x.poke()

@@ -145,8 +145,29 @@ type segmentInfo struct {
 // A snapshot is a Bleve reader with its segments' tables. It is shared by
 // counting references on the reader.
 type snapshot struct {
-	reader   *scorch.IndexSnapshot
-	segments []*segmentInfo // parallel to reader.Segments()
+	reader   *scorch.IndexSnapshot // nil in an index that is all tail
+	segments []*segmentInfo        // parallel to reader.Segments()
+}
+
+// open are the segments that the reader has open.
+func (s *snapshot) open() []*scorch.SegmentSnapshot {
+	if s.reader == nil {
+		return nil
+	}
+	return s.reader.Segments()
+}
+
+// acquire keeps the reader open until release.
+func (s *snapshot) acquire() {
+	if s.reader != nil {
+		s.reader.AddRef()
+	}
+}
+
+func (s *snapshot) release() {
+	if s != nil && s.reader != nil {
+		s.reader.Close()
+	}
 }
 
 // normalised is implemented by postings that know the integer behind their norm.

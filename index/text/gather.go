@@ -102,14 +102,14 @@ func (x *Index) capture(q Query, terms []string) (*search, error) {
 		}
 	}
 	s.snap = x.snap
-	s.snap.reader.AddRef()
+	s.snap.acquire()
 	x.users.Add(1)
 	return s, nil
 }
 
 // release gives back what a search holds. Its lists must not be used afterwards.
 func (s *search) release() {
-	s.snap.reader.Close()
+	s.snap.release()
 	s.scratch.forget()
 	s.index.cfg.Cache.idle.Put(s.scratch)
 	s.index.users.Done()
@@ -131,7 +131,7 @@ func (s *scratch) forget() {
 
 // collect reads each term's postings in every segment and filters them.
 func (s *search) collect() error {
-	segments := s.snap.reader.Segments()
+	segments := s.snap.open()
 	s.dicts = slices.Grow(s.dicts[:0], len(segments))[:len(segments)]
 	for i := range s.terms {
 		t := &s.terms[i]

@@ -17,6 +17,7 @@ import (
 // memory, which is for tests: such an index never merges.
 type Config struct {
 	Dir     string       // directory of this index alone, created if absent
+	Tail    bool         // everything stays in the tail: no Bleve, no file, no goroutine. For few rows
 	Params  Params       // the defaults of Params
 	Cache   *Cache       // shared posting cache; nil is a private one of 16 MiB
 	Backlog *Backlog     // shared bound of Ready; nil is a private one of 24 MiB
@@ -172,7 +173,7 @@ func (x *Index) ApplyDocuments(applied uint64, add []Document, del []uint32) err
 	x.applied = max(x.applied, applied)
 	for _, d := range add {
 		x.addLocked(d.d)
-		if x.open.full() {
+		if x.open.full() && !x.cfg.Tail {
 			x.sealLocked()
 		}
 	}
@@ -181,7 +182,10 @@ func (x *Index) ApplyDocuments(applied uint64, add []Document, del []uint32) err
 	}
 	b := x.open
 	b.applied, b.seq = x.applied, x.seq
-	if b.full() {
+	switch {
+	case x.cfg.Tail:
+		return nil
+	case b.full():
 		x.sealLocked()
 	}
 	if len(x.sealed) > 0 || !b.empty() {
@@ -291,7 +295,11 @@ type Lag struct {
 func (x *Index) Lag() Lag {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return Lag{Rows: x.tailRows, Bytes: x.tailBytes, Unsynced: x.seq - x.persisted, Err: x.err}
+	l := Lag{Rows: x.tailRows, Bytes: x.tailBytes, Err: x.err}
+	if !x.cfg.Tail {
+		l.Unsynced = x.seq - x.persisted
+	}
+	return l
 }
 
 // Totals returns the counts over live rows of the given groups, or of the whole
@@ -316,8 +324,11 @@ func (x *Index) totalsLocked(groups []uint32) Totals {
 	return sum
 }
 
-// Sync waits until every change applied before the call is on disk.
+// Sync waits until every change applied before the call is on disk. An index that is all tail has none to wait for.
 func (x *Index) Sync(ctx context.Context) error {
+	if x.cfg.Tail {
+		return nil
+	}
 	x.mu.Lock()
 	want := x.seq
 	x.syncing++
@@ -378,6 +389,9 @@ func (x *Index) Close() error {
 	x.users.Wait()
 	x.tasks.Wait()
 	x.install(nil)
+	if x.store == nil {
+		return nil
+	}
 	err := x.store.Close()
 	x.queue.Close()
 	if x.cfg.Keys != nil {

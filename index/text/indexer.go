@@ -271,9 +271,7 @@ func (x *Index) forgetLocked() (gone []*segmentInfo) {
 }
 
 func (x *Index) discard(old *snapshot, gone []*segmentInfo) {
-	if old != nil {
-		old.reader.Close()
-	}
+	old.release()
 	for _, info := range gone {
 		x.cfg.Cache.drop(info)
 	}
@@ -294,6 +292,9 @@ func (x *Index) refresh() error {
 
 // segmentsChanged reports whether Bleve has other segments than the snapshot.
 func (x *Index) segmentsChanged() bool {
+	if x.store == nil {
+		return false
+	}
 	r, err := x.store.Reader()
 	if err != nil {
 		return false

@@ -32,6 +32,10 @@ func Open(cfg Config) (*Index, error) {
 		progress: progress{seq: 1, flushing: 1, persisted: 1}, tail: tail{open: newBlock()},
 	}
 	x.changed = sync.NewCond(&x.mu)
+	if cfg.Tail {
+		x.snap, x.released = &snapshot{}, true
+		return x, nil
+	}
 	hook()
 	if cfg.Keys != nil && cfg.Dir != "" {
 		sealed.dirs.Store(filepath.Clean(cfg.Dir), cfg.Keys)

@@ -13,6 +13,9 @@ import (
 
 // outdated are the ids of the outdated keys that files on disk are under, as Bleve names them.
 func (x *Index) outdatedKeys() (map[string]struct{}, error) {
+	if x.store == nil {
+		return nil, nil
+	}
 	x.mu.Lock()
 	if x.closed {
 		x.mu.Unlock()

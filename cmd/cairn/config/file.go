@@ -15,12 +15,12 @@ type File struct {
 	Embedding  embedding  `toml:"embedding"`
 	Rerank     reranking  `toml:"rerank"`
 	Background background `toml:"background"`
+	Index      indexes    `toml:"index"`
 	Local      Local      `toml:"local"`
 	Encryption encryption `toml:"encryption"`
 
 	// Known, and without effect in this build: notYet says which of them a file sets.
-	Raft  map[string]any `toml:"raft"`
-	Index map[string]any `toml:"index"`
+	Raft map[string]any `toml:"raft"`
 }
 
 type server struct {
@@ -120,6 +120,11 @@ type background struct {
 	Consolidate          bool `toml:"consolidate" default:"false" doc:"Whether thinking merges duplicates, in databases whose settings do not ask for it themselves."`
 	SessionHours         int  `toml:"session_hours" default:"24" unit:"hours" doc:"How old a session that is not ended may grow."`
 	DecaySweepMinutes    *int `toml:"decay_sweep_interval_minutes" unit:"minutes" doc:"Taken from older files and without effect: thinking tells of fading memories."`
+}
+
+type indexes struct {
+	IdleSeconds int `toml:"idle_seconds" default:"300" unit:"seconds" doc:"An index of a database that nothing asked for so long is closed, and opened by the next question; negative: none is closed for that."`
+	MaxOpen     int `toml:"max_open" default:"128" unit:"databases" doc:"Whose indexes are open at once, about: beyond, the one that was not asked for the longest time is closed; negative for no bound."`
 }
 
 type encryption struct {

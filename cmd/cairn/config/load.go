@@ -30,7 +30,7 @@ func (f *File) protections(unknown []string) error {
 
 // notYet names the sections that are understood and change nothing.
 func (f *File) notYet() (names []string) {
-	for name, section := range map[string]map[string]any{"raft": f.Raft, "index": f.Index} {
+	for name, section := range map[string]map[string]any{"raft": f.Raft} {
 		if len(section) > 0 {
 			names = append(names, name)
 		}

@@ -62,6 +62,7 @@ func (f *File) Node() (node.Config, error) {
 			SnapshotInterval: time.Duration(f.Cluster.SnapshotIntervalMS) * time.Millisecond, TrailingLogs: f.Cluster.TrailingLogs},
 		Storage:    node.Storage{RetainOps: f.Log.RetainOperations, RetainTime: time.Duration(f.Log.RetainHours) * time.Hour, Encryption: f.encryption()},
 		Background: f.Background.node(),
+		Indexes:    node.Indexes{Idle: time.Duration(f.Index.IdleSeconds) * time.Second, MaxOpen: f.Index.MaxOpen},
 		Surfaces: node.Surfaces{ForwardWrites: f.Server.ForwardWrites, Lenient: f.Server.Lenient, Slow: time.Duration(f.Log.SlowMS) * time.Millisecond,
 			CORSOrigins: f.Server.CORSOrigins},
 		Tokens: node.Tokens{NoMaster: f.Server.MasterToken != nil && !*f.Server.MasterToken, Uses: time.Duration(f.Limits.TokenUseMinutes) * time.Minute},

@@ -1,0 +1,16 @@
+package index
+
+import "time"
+
+// CloseUnused closes every index that no search uses, as if it had not been used for long.
+func CloseUnused(x *Index) { x.closeUnused(time.Now().Add(time.Hour)) }
+
+// OpenNow is how many indexes are open.
+func OpenNow(x *Index) int { return len(x.byUse()) }
+
+// Checkpointed waits for the checkpoint that is being written.
+func Checkpointed(x *Index) {
+	x.following.Lock()
+	defer x.following.Unlock()
+	x.checkpoints.wait()
+}

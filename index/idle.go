@@ -1,0 +1,318 @@
+package index
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/cairndb/cairn/index/text"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
+)
+
+// A database whose index is closed costs nothing but its place in a table. A small one has no files: its index is made from the state
+// when a question comes, so that entries pass a closed one by. One with files is closed when a checkpoint has all of it and nothing
+// came since; the next entry that touches it opens it before it is applied, and so does the next question.
+//
+// Invariant: who holds the turn of a database is alone in opening, closing and feeding its index. What Follow skips because it is
+// closed is in the state before, and whoever opens it reads the state after.
+
+// Bounds of an index that is made from the state. What is larger has files.
+const (
+	SmallRows  = 256      // memories that the database was ever given: Config.Small of a node
+	smallBytes = 1 << 20  // of its words
+	smallAll   = 64 << 20 // of the words of all that are open
+)
+
+// turn is the lock of a database, and of some others.
+func (x *Index) turn(id oplog.DB) *sync.Mutex { return &x.turns[int(id)%len(x.turns)] }
+
+func (x *Index) takeAllTurns() {
+	for i := range x.turns {
+		x.turns[i].Lock()
+	}
+}
+
+func (x *Index) endAllTurns() {
+	for i := range x.turns {
+		x.turns[i].Unlock()
+	}
+}
+
+// small says whether a database needs no files.
+func (x *Index) small(v *state.View, id oplog.DB) bool {
+	return x.cfg.Small > 0 && v.Stats(id).NextSeq <= uint64(x.cfg.Small)
+}
+
+// acquire returns the index of a database and keeps it open until release. It opens a closed one, however long the asker waits: the next one has it
+// then. It is nil when there is no such database.
+func (x *Index) acquire(id oplog.DB) (*database, error) {
+	d, err := x.pin(id)
+	if d != nil || err != nil {
+		return d, err
+	}
+	turn := x.turn(id)
+	turn.Lock()
+	if d, err = x.pin(id); d == nil && err == nil { // nobody opened it meanwhile
+		err = x.cfg.State.Read(func(v *state.View) error {
+			info, ok := v.Database(id)
+			if !ok {
+				return nil
+			}
+			var err error
+			if d, err = x.openClosed(context.Background(), v, info); d != nil {
+				d.users.Add(1) // its turn keeps it open until here
+			}
+			return err
+		})
+	}
+	turn.Unlock()
+	x.closeExcess()
+	return d, err
+}
+
+// pin is acquire for what is open.
+func (x *Index) pin(id oplog.DB) (*database, error) {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	if x.dbs == nil {
+		return nil, text.ErrClosed
+	}
+	d := x.dbs[id]
+	if d != nil {
+		d.users.Add(1)
+	}
+	return d, nil
+}
+
+func (d *database) release() { d.users.Add(-1) }
+
+// openClosed opens the index of a database as of a view. The caller has its turn.
+func (x *Index) openClosed(ctx context.Context, v *state.View, info oplog.Database) (d *database, err error) {
+	x.mu.RLock()
+	files, parked := x.parked[info.ID]
+	gen := x.live
+	x.mu.RUnlock()
+	if !parked && x.small(v, info.ID) {
+		if d, err = x.fromState(ctx, v, info); err != nil {
+			return nil, err
+		}
+	}
+	if d == nil {
+		if d, err = x.fromFiles(ctx, v, info, gen, files, parked); err != nil {
+			return nil, err
+		}
+	}
+	return d, x.install(info.ID, d)
+}
+
+// fromState makes a small index; nil when it is not small after all.
+func (x *Index) fromState(ctx context.Context, v *state.View, info oplog.Database) (*database, error) {
+	words, err := text.Open(text.Config{Tail: true, Cache: x.cache, Backlog: x.tails, Logger: x.cfg.Logger})
+	if err != nil {
+		return nil, err
+	}
+	d := newDatabase("", words)
+	d.memory = true
+	d.names.load(v, info.ID)
+	d.epoch = v.Embedding(info.ID).Epoch
+	if err := x.readAll(ctx, v, info, d); err != nil {
+		return nil, errors.Join(err, words.Close())
+	}
+	if words.Lag().Bytes > smallBytes {
+		return nil, words.Close()
+	}
+	return d, nil
+}
+
+// fromFiles opens an index with the files that it was closed with, or makes it and its files from the state.
+func (x *Index) fromFiles(ctx context.Context, v *state.View, info oplog.Database, gen int, files databaseFiles, parked bool) (*database, error) {
+	var dirs []string
+	if parked {
+		dirs = []string{files.Dir}
+	}
+	d, whole, err := x.load(ctx, v, info, gen, dirs, files)
+	if err == nil && whole {
+		err = x.confirm(ctx, v, info.ID, d)
+	}
+	switch {
+	case err != nil && d != nil:
+		return nil, errors.Join(err, d.words.Close())
+	case err != nil:
+		return nil, err
+	case whole && d.version.Load() == 0 && files.Epoch == d.epoch:
+		d.saved.Store(&savedFiles{databaseFiles: files})
+	default:
+		d.version.Add(1)
+		d.refilled = true // no file of before describes it
+	}
+	return d, nil
+}
+
+// install lets searches find an index, in place of the one they have. The caller has its turn.
+func (x *Index) install(id oplog.DB, d *database) error {
+	d.used.Store(time.Now().UnixNano())
+	x.mu.Lock()
+	if x.dbs == nil {
+		x.mu.Unlock()
+		return errors.Join(text.ErrClosed, d.words.Close())
+	}
+	old := x.dbs[id]
+	x.dbs[id] = d
+	delete(x.parked, id)
+	delete(x.counted, id)
+	x.mu.Unlock()
+	if old != nil {
+		old.drop()
+	}
+	return nil
+}
+
+// toFollow is the index of a database that entries came for; nil when it is closed and may stay so. The caller has its turn.
+func (x *Index) toFollow(ctx context.Context, v *state.View, info oplog.Database, touched bool) (*database, error) {
+	id := info.ID
+	x.mu.Lock()
+	d := x.dbs[id]
+	files, parked := x.parked[id]
+	if d == nil {
+		delete(x.counted, id)
+	}
+	gen := x.live
+	x.mu.Unlock()
+	switch {
+	case d != nil && !d.memory:
+		d.used.Store(time.Now().UnixNano())
+		return d, nil
+	case d != nil && x.small(v, id) && d.words.Lag().Bytes <= smallBytes:
+		return d, nil
+	case d == nil && parked && !touched, d == nil && !parked && x.small(v, id):
+		return nil, nil
+	}
+	d, err := x.fromFiles(ctx, v, info, gen, files, parked)
+	if err != nil {
+		return nil, err
+	}
+	return d, x.install(id, d)
+}
+
+// closeIdle is the task that closes what is not used.
+func (x *Index) closeIdle(ctx context.Context) {
+	every := time.Second
+	if x.cfg.Idle > 0 {
+		every = min(every, max(x.cfg.Idle/4, 10*time.Millisecond))
+	}
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-tick.C:
+			since := time.Unix(0, 0)
+			if x.cfg.Idle > 0 {
+				since = now.Add(-x.cfg.Idle)
+			}
+			x.closeUnused(since)
+		}
+	}
+}
+
+// closeUnused closes what was not used since. What has files and is not in a checkpoint is closed the next time.
+func (x *Index) closeUnused(since time.Time) {
+	list := x.byUse()
+	excess := len(list) - x.cfg.MaxOpen
+	dirty := false
+	x.following.Lock()
+	defer x.following.Unlock()
+	busy := x.checkpoints.busy()
+	for i, o := range list {
+		if o.used >= since.UnixNano() && (x.cfg.MaxOpen == 0 || i >= excess) {
+			break
+		}
+		if (o.d.memory || !busy) && !x.park(o.id) {
+			dirty = dirty || !o.d.memory && !o.d.inCheckpoint()
+		}
+	}
+	if dirty && !busy && !x.checkpoints.partial {
+		x.startCheckpoint()
+	}
+}
+
+// closeExcess closes small indexes that were not used for the longest time, when there are too many.
+func (x *Index) closeExcess() {
+	if x.cfg.MaxOpen == 0 {
+		return
+	}
+	list := x.byUse()
+	bytes, open := 0, len(list)
+	for _, o := range list {
+		if o.d.memory {
+			bytes += o.d.words.Lag().Bytes
+		}
+	}
+	for _, o := range list {
+		if open <= x.cfg.MaxOpen && bytes <= smallAll {
+			return
+		}
+		if size := o.d.words.Lag().Bytes; o.d.memory && x.park(o.id) {
+			open, bytes = open-1, bytes-size
+		}
+	}
+}
+
+type opened struct {
+	id   oplog.DB
+	d    *database
+	used int64
+}
+
+// byUse are the open indexes, the one that was not used for the longest time first.
+func (x *Index) byUse() (list []opened) {
+	x.mu.RLock()
+	for id, d := range x.dbs {
+		list = append(list, opened{id, d, d.used.Load()})
+	}
+	x.mu.RUnlock()
+	slices.SortFunc(list, func(a, b opened) int { return cmp.Or(cmp.Compare(a.used, b.used), cmp.Compare(a.id, b.id)) })
+	return list
+}
+
+// inCheckpoint says whether the newest checkpoint has all of an index.
+func (d *database) inCheckpoint() bool {
+	saved := d.saved.Load()
+	return saved != nil && saved.version == d.version.Load()
+}
+
+// onDisk says whether the files hold all of an index. The caller has its turn.
+func (d *database) onDisk() bool {
+	lag := d.words.Lag()
+	return d.inCheckpoint() && lag.Unsynced == 0 && lag.Err == nil
+}
+
+// park closes an index that is not in use; false when it is, or when its files lack something. For one with files the caller holds
+// following, and no checkpoint is being written.
+func (x *Index) park(id oplog.DB) bool {
+	turn := x.turn(id)
+	if !turn.TryLock() {
+		return false // it is being used
+	}
+	defer turn.Unlock()
+	x.mu.Lock()
+	d := x.dbs[id]
+	if d == nil || d.users.Load() > 0 || !d.memory && !d.onDisk() {
+		x.mu.Unlock()
+		return false
+	}
+	delete(x.dbs, id)
+	if !d.memory {
+		x.parked[id] = d.saved.Load().databaseFiles
+	}
+	have, of := d.withVectors()
+	x.counted[id] = vectorCount{have, of}
+	x.mu.Unlock()
+	d.words.Close() // nothing is left to write
+	return true
+}
