@@ -2,6 +2,43 @@ package state
 
 import "github.com/cairndb/cairn/oplog"
 
+func applyAssert(a *applying, op *oplog.Assert) (oplog.Result, *oplog.Error) {
+	c, err := a.stated(&op.Claim)
+	if err != nil {
+		return oplog.Result{}, err
+	}
+	return a.claim(&c, statement(&c), statementOfSource(&c))
+}
+
+func applyStated(a *applying, op *oplog.Stated) (r oplog.Result, err *oplog.Error) {
+	for _, t := range op.Texts {
+		m, err := a.liveMemory(t.RID)
+		if err == nil && m.Status == oplog.Active && a.addClaims(m, t.Claims) {
+			a.putMemory(m)
+			r.Num, r.Changed = r.Num+1, true
+		}
+	}
+	return r, nil
+}
+
+func applyClaim(a *applying, op *oplog.Claim) (oplog.Result, *oplog.Error) {
+	c, err := a.stated(op)
+	if err != nil {
+		return oplog.Result{}, err
+	}
+	return a.claim(&c, statementOfSource(&c))
+}
+
+func (a *applying) boundClaim(b oplog.ClaimBound, at oplog.Time) bool {
+	c, ok := read[oplog.StoredClaim](a.txn, tClaim, a.db, []byte(b.ID))
+	if !ok || c.ValidTo != nil && *c.ValidTo <= b.To {
+		return false
+	}
+	c.ValidTo, c.Updated = &b.To, at
+	write(a.txn, tClaim, a.db, []byte(b.ID), &c)
+	return true
+}
+
 // stated is a claim under its canonical names, or a refusal.
 func (a *applying) stated(op *oplog.Claim) (oplog.StoredClaim, *oplog.Error) {
 	if op.Src == "" || op.Dst == "" || op.Type == "" {
@@ -98,43 +135,6 @@ func (a *applying) dropClaims(m *oplog.Memory) {
 		a.dropName(c.Dst)
 	}
 	m.Claims = nil
-}
-
-func applyAssert(a *applying, op *oplog.Assert) (oplog.Result, *oplog.Error) {
-	c, err := a.stated(&op.Claim)
-	if err != nil {
-		return oplog.Result{}, err
-	}
-	return a.claim(&c, statement(&c), statementOfSource(&c))
-}
-
-func applyStated(a *applying, op *oplog.Stated) (r oplog.Result, err *oplog.Error) {
-	for _, t := range op.Texts {
-		m, err := a.liveMemory(t.RID)
-		if err == nil && m.Status == oplog.Active && a.addClaims(m, t.Claims) {
-			a.putMemory(m)
-			r.Num, r.Changed = r.Num+1, true
-		}
-	}
-	return r, nil
-}
-
-func applyClaim(a *applying, op *oplog.Claim) (oplog.Result, *oplog.Error) {
-	c, err := a.stated(op)
-	if err != nil {
-		return oplog.Result{}, err
-	}
-	return a.claim(&c, statementOfSource(&c))
-}
-
-func (a *applying) boundClaim(b oplog.ClaimBound, at oplog.Time) bool {
-	c, ok := read[oplog.StoredClaim](a.txn, tClaim, a.db, []byte(b.ID))
-	if !ok || c.ValidTo != nil && *c.ValidTo <= b.To {
-		return false
-	}
-	c.ValidTo, c.Updated = &b.To, at
-	write(a.txn, tClaim, a.db, []byte(b.ID), &c)
-	return true
 }
 
 // ClaimsBehind walks the claims in the same way.

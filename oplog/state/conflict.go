@@ -6,62 +6,6 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// pairKey is the same for a pair in either order.
-func pairKey(a, b string) []byte {
-	if b < a {
-		a, b = b, a
-	}
-	return joinKey(a, b)
-}
-
-// orderKey lists conflicts by status, the most urgent first, the newest first among them.
-func conflictOrder(c *oplog.ConflictRow) []byte {
-	k := append([]byte{byte(c.Status), byte(c.Priority)}, be64(^(uint64(c.Detected) ^ 1<<63))...)
-	return append(k, c.ID...)
-}
-
-// openConflict takes a finding, unless the pair had a conflict before, in any status, or a side is gone.
-func (a *applying) openConflict(c oplog.ConflictRow) bool {
-	if c.ID == "" || c.A == c.B || a.get(tConflict, a.db, []byte(c.ID)) != nil || a.get(tConflictPair, a.db, pairKey(c.A, c.B)) != nil {
-		return false
-	}
-	for _, side := range []string{c.A, c.B} {
-		if !a.sideExists(side) {
-			return false
-		}
-	}
-	c.Status, c.DetectedBy = oplog.ConflictOpen, a.hlc.Node()
-	write(a.txn, tConflict, a.db, []byte(c.ID), &c)
-	a.put(tConflictPair, a.db, pairKey(c.A, c.B), []byte(c.ID))
-	a.put(tConflictOrder, a.db, conflictOrder(&c), []byte(c.ID))
-	a.put(tConflictSide, a.db, joinKey(c.A, c.ID), nil)
-	a.put(tConflictSide, a.db, joinKey(c.B, c.ID), nil)
-	a.stats.OpenConflicts++
-	return true
-}
-
-func (a *applying) sideExists(side string) bool {
-	if id, ok := strings.CutPrefix(side, "edge:"); ok {
-		return a.get(tEdge, a.db, []byte(id)) != nil
-	}
-	if id, ok := strings.CutPrefix(side, "claim:"); ok {
-		return a.get(tClaim, a.db, []byte(id)) != nil
-	}
-	m, err := a.liveMemory(side)
-	return err == nil && m.Status == oplog.Active
-}
-
-// inConflict says whether a memory is a side of an open conflict.
-func (a *applying) inConflict(rid string) (open bool) {
-	prefix := joinKey(rid, "")
-	a.scan(tConflictSide, a.db, prefix, func(k, _ []byte) bool {
-		c, ok := read[oplog.ConflictRow](a.txn, tConflict, a.db, k[len(prefix):])
-		open = ok && c.Status == oplog.ConflictOpen
-		return !open
-	})
-	return open
-}
-
 func applyResolve(a *applying, op *oplog.Resolve) (oplog.Result, *oplog.Error) {
 	c, ok := read[oplog.ConflictRow](a.txn, tConflict, a.db, []byte(op.ID))
 	if !ok {
@@ -150,6 +94,62 @@ func (a *applying) dropSide(side string, at oplog.Time) bool {
 	}
 	a.forget(m, at)
 	return true
+}
+
+// pairKey is the same for a pair in either order.
+func pairKey(a, b string) []byte {
+	if b < a {
+		a, b = b, a
+	}
+	return joinKey(a, b)
+}
+
+// orderKey lists conflicts by status, the most urgent first, the newest first among them.
+func conflictOrder(c *oplog.ConflictRow) []byte {
+	k := append([]byte{byte(c.Status), byte(c.Priority)}, be64(^(uint64(c.Detected) ^ 1<<63))...)
+	return append(k, c.ID...)
+}
+
+// openConflict takes a finding, unless the pair had a conflict before, in any status, or a side is gone.
+func (a *applying) openConflict(c oplog.ConflictRow) bool {
+	if c.ID == "" || c.A == c.B || a.get(tConflict, a.db, []byte(c.ID)) != nil || a.get(tConflictPair, a.db, pairKey(c.A, c.B)) != nil {
+		return false
+	}
+	for _, side := range []string{c.A, c.B} {
+		if !a.sideExists(side) {
+			return false
+		}
+	}
+	c.Status, c.DetectedBy = oplog.ConflictOpen, a.hlc.Node()
+	write(a.txn, tConflict, a.db, []byte(c.ID), &c)
+	a.put(tConflictPair, a.db, pairKey(c.A, c.B), []byte(c.ID))
+	a.put(tConflictOrder, a.db, conflictOrder(&c), []byte(c.ID))
+	a.put(tConflictSide, a.db, joinKey(c.A, c.ID), nil)
+	a.put(tConflictSide, a.db, joinKey(c.B, c.ID), nil)
+	a.stats.OpenConflicts++
+	return true
+}
+
+func (a *applying) sideExists(side string) bool {
+	if id, ok := strings.CutPrefix(side, "edge:"); ok {
+		return a.get(tEdge, a.db, []byte(id)) != nil
+	}
+	if id, ok := strings.CutPrefix(side, "claim:"); ok {
+		return a.get(tClaim, a.db, []byte(id)) != nil
+	}
+	m, err := a.liveMemory(side)
+	return err == nil && m.Status == oplog.Active
+}
+
+// inConflict says whether a memory is a side of an open conflict.
+func (a *applying) inConflict(rid string) (open bool) {
+	prefix := joinKey(rid, "")
+	a.scan(tConflictSide, a.db, prefix, func(k, _ []byte) bool {
+		c, ok := read[oplog.ConflictRow](a.txn, tConflict, a.db, k[len(prefix):])
+		open = ok && c.Status == oplog.ConflictOpen
+		return !open
+	})
+	return open
 }
 
 // Conflict finds a conflict by its id.

@@ -2,17 +2,6 @@ package state
 
 import "github.com/cairndb/cairn/oplog"
 
-// database is the entry's database, or the refusal when there is none.
-func (a *applying) database() (oplog.Database, *oplog.Error) {
-	d, ok := read[oplog.Database](a.txn, tDatabase, 0, be64(uint64(a.db)))
-	if !ok {
-		return d, oplog.ErrNoDatabase
-	}
-	return d, nil
-}
-
-func (a *applying) setDatabase(d oplog.Database) { write(a.txn, tDatabase, 0, be64(uint64(d.ID)), &d) }
-
 func applyInit(a *applying, op *oplog.Init) (oplog.Result, *oplog.Error) {
 	if v := a.get(tControl, 0, []byte("cluster")); v != nil {
 		return oplog.Result{ID: string(v)}, nil
@@ -105,6 +94,17 @@ func applyAdvertise(a *applying, op *oplog.Advertise) (oplog.Result, *oplog.Erro
 	write(a.txn, tNode, 0, be64(uint64(op.Node)), &oplog.NodeInfo{ID: op.Node, Wire: op.Wire, HTTP: op.HTTP, Peer: op.Peer, Version: op.Version, Key: op.Key})
 	return oplog.Result{Num: uint64(op.Node), Changed: true}, nil
 }
+
+// database is the entry's database, or the refusal when there is none.
+func (a *applying) database() (oplog.Database, *oplog.Error) {
+	d, ok := read[oplog.Database](a.txn, tDatabase, 0, be64(uint64(a.db)))
+	if !ok {
+		return d, oplog.ErrNoDatabase
+	}
+	return d, nil
+}
+
+func (a *applying) setDatabase(d oplog.Database) { write(a.txn, tDatabase, 0, be64(uint64(d.ID)), &d) }
 
 // Cluster is the cluster's id; empty before the first entry.
 func (v *View) Cluster() string { return string(v.get(tControl, 0, []byte("cluster"))) }

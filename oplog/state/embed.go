@@ -7,38 +7,6 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// embedStep bounds what one Embed looks at.
-const embedStep = 5000
-
-var keySelf = []byte("self")
-
-// embedding reads how a database stands.
-func (t *txn) embedding(db oplog.DB) oplog.Embedding {
-	e, _ := read[oplog.Embedding](t, tEmbedding, db, keySelf)
-	return e
-}
-
-// vectors is the table of a database's vectors.
-func (t *txn) vectors(db oplog.DB) tableID {
-	table, ok := t.tables[db]
-	if !ok {
-		table = tVector
-		if t.embedding(db).Epoch%2 == 1 {
-			table = tVectorOdd
-		}
-		t.tables[db] = table
-	}
-	return table
-}
-
-// former is the table of the vectors that are not the database's any more.
-func (t *txn) former(db oplog.DB) tableID { return tVector + tVectorOdd - t.vectors(db) }
-
-func (a *applying) setEmbedding(e oplog.Embedding) {
-	write(a.txn, tEmbedding, a.db, keySelf, &e)
-	delete(a.tables, a.db)
-}
-
 func applyRebind(a *applying, op *oplog.Rebind) (oplog.Result, *oplog.Error) {
 	d, err := a.database()
 	if err != nil {
@@ -122,6 +90,38 @@ func applySetEmbedder(a *applying, op *oplog.SetEmbedder) (oplog.Result, *oplog.
 	d.Embedder, d.Dim = &e, e.Dim
 	a.setDatabase(d)
 	return oplog.Result{ID: e.Name, Changed: true}, nil
+}
+
+// embedStep bounds what one Embed looks at.
+const embedStep = 5000
+
+var keySelf = []byte("self")
+
+// embedding reads how a database stands.
+func (t *txn) embedding(db oplog.DB) oplog.Embedding {
+	e, _ := read[oplog.Embedding](t, tEmbedding, db, keySelf)
+	return e
+}
+
+// vectors is the table of a database's vectors.
+func (t *txn) vectors(db oplog.DB) tableID {
+	table, ok := t.tables[db]
+	if !ok {
+		table = tVector
+		if t.embedding(db).Epoch%2 == 1 {
+			table = tVectorOdd
+		}
+		t.tables[db] = table
+	}
+	return table
+}
+
+// former is the table of the vectors that are not the database's any more.
+func (t *txn) former(db oplog.DB) tableID { return tVector + tVectorOdd - t.vectors(db) }
+
+func (a *applying) setEmbedding(e oplog.Embedding) {
+	write(a.txn, tEmbedding, a.db, keySelf, &e)
+	delete(a.tables, a.db)
 }
 
 // Floats unpacks a record's vector into dst, which is grown when it is too short; nil when there is none.

@@ -103,6 +103,22 @@ func (a *applying) relink(m *oplog.Memory, found []oplog.Mention, extractor uint
 	m.Entities, m.Extractor = names, extractor
 }
 
+// dropName takes away an entity that no memory, relation or claim names any more.
+func (a *applying) dropName(name string) {
+	prefix := joinKey(name, "")
+	for _, table := range []tableID{tEntityMemory, tBySource, tByTarget, tClaimBy} {
+		if a.has(table, a.db, prefix) {
+			return
+		}
+	}
+	if a.get(tEntity, a.db, []byte(name)) == nil {
+		return
+	}
+	a.del(tEntity, a.db, []byte(name))
+	a.del(tFolded, a.db, joinKey(oplog.Fold(name), name))
+	a.stats.Entities--
+}
+
 // EntityMemories walks the memories that name an entity, the newest first.
 func (v *View) EntityMemories(db oplog.DB, name string, f func(*oplog.Memory) bool) {
 	v.scanBack(tEntityMemory, db, joinKey(name, ""), v.memoryOf(db, f))
@@ -119,22 +135,6 @@ func (v *View) EntitiesFolded(db oplog.DB, folded string, limit int) (names []st
 		return len(names) < limit
 	})
 	return names
-}
-
-// dropName takes away an entity that no memory, relation or claim names any more.
-func (a *applying) dropName(name string) {
-	prefix := joinKey(name, "")
-	for _, table := range []tableID{tEntityMemory, tBySource, tByTarget, tClaimBy} {
-		if a.has(table, a.db, prefix) {
-			return
-		}
-	}
-	if a.get(tEntity, a.db, []byte(name)) == nil {
-		return
-	}
-	a.del(tEntity, a.db, []byte(name))
-	a.del(tFolded, a.db, joinKey(oplog.Fold(name), name))
-	a.stats.Entities--
 }
 
 // Aliases walks the aliases by namespace.

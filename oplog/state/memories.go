@@ -6,12 +6,12 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// belowSeq is where a backward walk begins; nil is at the newest.
-func belowSeq(below oplog.Seq) []byte {
-	if below == 0 {
-		return nil
-	}
-	return seqKey(below)
+// Memories walks the records from a sequence number on, in order.
+func (v *View) Memories(db oplog.DB, from oplog.Seq, f func(*oplog.Memory) bool) {
+	v.scanFrom(tMemory, db, seqKey(from), func(_, val []byte) bool {
+		m := decode[oplog.Memory](val)
+		return f(&m)
+	})
 }
 
 // MemoriesBack walks the records downwards from the number below; 0 means from the newest.
@@ -20,6 +20,15 @@ func (v *View) MemoriesBack(db oplog.DB, below oplog.Seq, f func(*oplog.Memory) 
 		m := decode[oplog.Memory](val)
 		return f(&m)
 	})
+}
+
+// Recent walks the records from the newest creation time backwards, those before a time when it is not 0.
+func (v *View) Recent(db oplog.DB, before oplog.Time, f func(*oplog.Memory) bool) {
+	var below []byte
+	if before != 0 {
+		below = timeKey(before, 0)
+	}
+	v.scanBelow(tCreated, db, nil, below, v.memoryOf(db, f))
 }
 
 // Between walks the memories created from a time up to another, not included, the oldest first.
@@ -35,57 +44,6 @@ func (v *View) Due(db oplog.DB, from, to oplog.Time, f func(*oplog.Memory) bool)
 // Past walks the memories that were corrected, merged or forgotten after a time, as they are now; one may come twice.
 func (v *View) Past(db oplog.DB, after oplog.Time, f func(*oplog.Memory) bool) {
 	v.scanFrom(tPast, db, timeKey(after, 0), v.memoryOf(db, f))
-}
-
-// timed walks the memories of a table that is in the order of times.
-func (v *View) timed(table tableID, db oplog.DB, from, to oplog.Time, f func(*oplog.Memory) bool) {
-	rows := span{appendRow(nil, table, db, timeKey(from, 0)), appendRow(nil, table, db, timeKey(to, 0))}
-	v.walk(rows, tableRows(v.memoryOf(db, f)))
-}
-
-// AsOf is a memory as it was believed at a time; ok is false when it was not there yet, or forgotten already.
-func (v *View) AsOf(db oplog.DB, m *oplog.Memory, at oplog.Time) (*oplog.Memory, bool) {
-	if m.Created > at || m.Status != oplog.Active && m.Updated <= at {
-		return nil, false
-	}
-	was := *m
-	was.Status, was.Into = oplog.Active, ""
-	if m.Revision == 0 {
-		return &was, true
-	}
-	for _, r := range v.Revisions(db, m.Seq) {
-		if r.Until > at {
-			was.Text, was.Importance, was.Valence, was.Certainty, was.Metadata = r.Text, r.Importance, r.Valence, r.Certainty, r.Metadata
-			was.Revision = r.Number
-			break
-		}
-	}
-	return &was, true
-}
-
-// Memories walks the records from a sequence number on, in order.
-func (v *View) Memories(db oplog.DB, from oplog.Seq, f func(*oplog.Memory) bool) {
-	v.scanFrom(tMemory, db, seqKey(from), func(_, val []byte) bool {
-		m := decode[oplog.Memory](val)
-		return f(&m)
-	})
-}
-
-// Recent walks the records from the newest creation time backwards, those before a time when it is not 0.
-func (v *View) Recent(db oplog.DB, before oplog.Time, f func(*oplog.Memory) bool) {
-	var below []byte
-	if before != 0 {
-		below = timeKey(before, 0)
-	}
-	v.scanBelow(tCreated, db, nil, below, v.memoryOf(db, f))
-}
-
-// memoryOf gives f the memory whose number ends a key.
-func (v *View) memoryOf(db oplog.DB, f func(*oplog.Memory) bool) func(k, _ []byte) bool {
-	return func(k, _ []byte) bool {
-		m, ok := v.MemoryAt(db, seqOf(k))
-		return !ok || f(m)
-	}
 }
 
 // Around are the active memories of a memory's namespace that were created next to it, n on each side and itself,
@@ -113,6 +71,26 @@ func (v *View) Around(db oplog.DB, m *oplog.Memory, n int) []*oplog.Memory {
 	return append(append(before, m), side(func(f func(k, _ []byte) bool) { v.scanBehind(tCreated, db, at, f) })...)
 }
 
+// AsOf is a memory as it was believed at a time; ok is false when it was not there yet, or forgotten already.
+func (v *View) AsOf(db oplog.DB, m *oplog.Memory, at oplog.Time) (*oplog.Memory, bool) {
+	if m.Created > at || m.Status != oplog.Active && m.Updated <= at {
+		return nil, false
+	}
+	was := *m
+	was.Status, was.Into = oplog.Active, ""
+	if m.Revision == 0 {
+		return &was, true
+	}
+	for _, r := range v.Revisions(db, m.Seq) {
+		if r.Until > at {
+			was.Text, was.Importance, was.Valence, was.Certainty, was.Metadata = r.Text, r.Importance, r.Valence, r.Certainty, r.Metadata
+			was.Revision = r.Number
+			break
+		}
+	}
+	return &was, true
+}
+
 // RIDs walks the ids of memories in their order behind one, or before it and downwards; blank begins at the end. Ids that
 // are made here are in the order of their making.
 func (v *View) RIDs(db oplog.DB, from string, down bool, f func(rid string, seq oplog.Seq) bool) {
@@ -127,4 +105,26 @@ func (v *View) RIDs(db oplog.DB, from string, down bool, f func(rid string, seq 
 	default:
 		v.scanBehind(tRID, db, []byte(from), each)
 	}
+}
+
+// timed walks the memories of a table that is in the order of times.
+func (v *View) timed(table tableID, db oplog.DB, from, to oplog.Time, f func(*oplog.Memory) bool) {
+	rows := span{appendRow(nil, table, db, timeKey(from, 0)), appendRow(nil, table, db, timeKey(to, 0))}
+	v.walk(rows, tableRows(v.memoryOf(db, f)))
+}
+
+// memoryOf gives f the memory whose number ends a key.
+func (v *View) memoryOf(db oplog.DB, f func(*oplog.Memory) bool) func(k, _ []byte) bool {
+	return func(k, _ []byte) bool {
+		m, ok := v.MemoryAt(db, seqOf(k))
+		return !ok || f(m)
+	}
+}
+
+// belowSeq is where a backward walk begins; nil is at the newest.
+func belowSeq(below oplog.Seq) []byte {
+	if below == 0 {
+		return nil
+	}
+	return seqKey(below)
 }

@@ -9,43 +9,6 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// liveMemory is a memory that has not been forgotten.
-func (a *applying) liveMemory(rid string) (*oplog.Memory, *oplog.Error) {
-	m, ok := memoryByRID(a.txn, a.db, rid)
-	if !ok || m.Status == oplog.Tombstoned {
-		return nil, oplog.ErrNoMemory
-	}
-	return m, nil
-}
-
-func memoryByRID(t *txn, db oplog.DB, rid string) (*oplog.Memory, bool) {
-	if rid == "" {
-		return nil, false
-	}
-	seq := t.get(tRID, db, []byte(rid))
-	if seq == nil {
-		return nil, false
-	}
-	m, ok := read[oplog.Memory](t, tMemory, db, bytes.Clone(seq))
-	return &m, ok
-}
-
-func (a *applying) putMemory(m *oplog.Memory) { write(a.txn, tMemory, a.db, seqKey(m.Seq), m) }
-
-func (a *applying) putRevision(m *oplog.Memory, reason string, at oplog.Time) {
-	key := binary.BigEndian.AppendUint32(seqKey(m.Seq), m.Revision)
-	write(a.txn, tRevision, a.db, key, &oplog.Revision{Number: m.Revision, Text: m.Text, Importance: m.Importance,
-		Valence: m.Valence, Certainty: m.Certainty, Metadata: m.Metadata, From: since(m), Reason: reason, Until: at})
-	a.put(tPast, a.db, timeKey(at, m.Seq), nil)
-}
-
-// countStatus counts a memory in, or out before it changes.
-func (a *applying) countStatus(m *oplog.Memory, by int64) {
-	n := map[oplog.Status]*uint64{oplog.Active: &a.stats.Active, oplog.Consolidated: &a.stats.Consolidated, oplog.Tombstoned: &a.stats.Tombstoned}[m.Status]
-	*n = uint64(int64(*n) + by)
-	a.countInNamespace(m, by)
-}
-
 func applyRemember(a *applying, op *oplog.Remember) (oplog.Result, *oplog.Error) {
 	d, err := a.database()
 	if err != nil {
@@ -261,6 +224,43 @@ func since(m *oplog.Memory) oplog.Time {
 		return m.Created
 	}
 	return m.Updated
+}
+
+// liveMemory is a memory that has not been forgotten.
+func (a *applying) liveMemory(rid string) (*oplog.Memory, *oplog.Error) {
+	m, ok := memoryByRID(a.txn, a.db, rid)
+	if !ok || m.Status == oplog.Tombstoned {
+		return nil, oplog.ErrNoMemory
+	}
+	return m, nil
+}
+
+func memoryByRID(t *txn, db oplog.DB, rid string) (*oplog.Memory, bool) {
+	if rid == "" {
+		return nil, false
+	}
+	seq := t.get(tRID, db, []byte(rid))
+	if seq == nil {
+		return nil, false
+	}
+	m, ok := read[oplog.Memory](t, tMemory, db, bytes.Clone(seq))
+	return &m, ok
+}
+
+func (a *applying) putMemory(m *oplog.Memory) { write(a.txn, tMemory, a.db, seqKey(m.Seq), m) }
+
+func (a *applying) putRevision(m *oplog.Memory, reason string, at oplog.Time) {
+	key := binary.BigEndian.AppendUint32(seqKey(m.Seq), m.Revision)
+	write(a.txn, tRevision, a.db, key, &oplog.Revision{Number: m.Revision, Text: m.Text, Importance: m.Importance,
+		Valence: m.Valence, Certainty: m.Certainty, Metadata: m.Metadata, From: since(m), Reason: reason, Until: at})
+	a.put(tPast, a.db, timeKey(at, m.Seq), nil)
+}
+
+// countStatus counts a memory in, or out before it changes.
+func (a *applying) countStatus(m *oplog.Memory, by int64) {
+	n := map[oplog.Status]*uint64{oplog.Active: &a.stats.Active, oplog.Consolidated: &a.stats.Consolidated, oplog.Tombstoned: &a.stats.Tombstoned}[m.Status]
+	*n = uint64(int64(*n) + by)
+	a.countInNamespace(m, by)
 }
 
 // Memory finds a record by its public id, whatever its status.

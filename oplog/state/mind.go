@@ -2,57 +2,6 @@ package state
 
 import "github.com/cairndb/cairn/oplog"
 
-// sourceShare is what is left of a merged memory's importance.
-const sourceShare = .3
-
-// merge makes one memory of several, unless a source has changed, is gone, was made by a merge itself or is in an
-// open conflict.
-func (a *applying) merge(m *oplog.Merge, at oplog.Time) (bool, *oplog.Error) {
-	if len(m.Sources) < 2 || a.get(tRID, a.db, []byte(m.Into.RID)) != nil {
-		return false, nil
-	}
-	sources := make([]*oplog.Memory, len(m.Sources))
-	seen := map[string]bool{}
-	for i, g := range m.Sources {
-		s, ok := a.unchanged(g)
-		if !ok || seen[g.RID] || s.Merged > 0 || s.Namespace != m.Into.Namespace || a.inConflict(g.RID) {
-			return false, nil
-		}
-		seen[g.RID] = true
-		sources[i] = s
-	}
-	// The sources leave first: a database at its quota gains room by a merge.
-	for _, s := range sources {
-		a.countStatus(s, -1)
-		s.Status, s.Into, s.Updated = oplog.Consolidated, m.Into.RID, at
-		s.Importance *= sourceShare
-		a.dropClaims(s) // the product states them
-		a.countStatus(s, +1)
-		a.putMemory(s)
-		a.put(tPast, a.db, timeKey(at, s.Seq), nil)
-	}
-	a.detached = true
-	r, err := applyRemember(a, &m.Into)
-	a.detached = false
-	if err != nil {
-		return false, err
-	}
-	made, _ := a.memoryAt(oplog.Seq(r.Num))
-	made.Merged = uint32(len(sources))
-	a.putMemory(made)
-	return true, nil
-}
-
-func (a *applying) retier(r oplog.Retier, at oplog.Time) bool {
-	m, err := a.liveMemory(r.RID)
-	if err != nil || m.Status != oplog.Active || m.Tier != r.From {
-		return false
-	}
-	m.Tier, m.Updated = r.To, at
-	a.putMemory(m)
-	return true
-}
-
 // apply takes the parts in a fixed order: what a part frees or takes, the later ones see.
 func applyCognition(a *applying, op *oplog.Cognition) (oplog.Result, *oplog.Error) {
 	t := &oplog.Thought{}
@@ -171,13 +120,64 @@ func (a *applying) confirmPattern(p oplog.Pattern) bool {
 	return !known
 }
 
-// neutralPersonality is that of a database without a THINK.
-var neutralPersonality = oplog.Personality{Attentiveness: .5, Depth: .5, Energy: .5, Warmth: .5}
+// sourceShare is what is left of a merged memory's importance.
+const sourceShare = .3
+
+// merge makes one memory of several, unless a source has changed, is gone, was made by a merge itself or is in an
+// open conflict.
+func (a *applying) merge(m *oplog.Merge, at oplog.Time) (bool, *oplog.Error) {
+	if len(m.Sources) < 2 || a.get(tRID, a.db, []byte(m.Into.RID)) != nil {
+		return false, nil
+	}
+	sources := make([]*oplog.Memory, len(m.Sources))
+	seen := map[string]bool{}
+	for i, g := range m.Sources {
+		s, ok := a.unchanged(g)
+		if !ok || seen[g.RID] || s.Merged > 0 || s.Namespace != m.Into.Namespace || a.inConflict(g.RID) {
+			return false, nil
+		}
+		seen[g.RID] = true
+		sources[i] = s
+	}
+	// The sources leave first: a database at its quota gains room by a merge.
+	for _, s := range sources {
+		a.countStatus(s, -1)
+		s.Status, s.Into, s.Updated = oplog.Consolidated, m.Into.RID, at
+		s.Importance *= sourceShare
+		a.dropClaims(s) // the product states them
+		a.countStatus(s, +1)
+		a.putMemory(s)
+		a.put(tPast, a.db, timeKey(at, s.Seq), nil)
+	}
+	a.detached = true
+	r, err := applyRemember(a, &m.Into)
+	a.detached = false
+	if err != nil {
+		return false, err
+	}
+	made, _ := a.memoryAt(oplog.Seq(r.Num))
+	made.Merged = uint32(len(sources))
+	a.putMemory(made)
+	return true, nil
+}
+
+func (a *applying) retier(r oplog.Retier, at oplog.Time) bool {
+	m, err := a.liveMemory(r.RID)
+	if err != nil || m.Status != oplog.Active || m.Tier != r.From {
+		return false
+	}
+	m.Tier, m.Updated = r.To, at
+	a.putMemory(m)
+	return true
+}
 
 // Patterns walks what was seen, by key.
 func (v *View) Patterns(db oplog.DB, f func(oplog.Pattern) bool) {
 	v.scan(tPattern, db, nil, func(_, val []byte) bool { return f(decode[oplog.Pattern](val)) })
 }
+
+// neutralPersonality is that of a database without a THINK.
+var neutralPersonality = oplog.Personality{Attentiveness: .5, Depth: .5, Energy: .5, Warmth: .5}
 
 // Personality is what the last THINK made of it.
 func (v *View) Personality(db oplog.DB) oplog.Personality {

@@ -7,39 +7,6 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-func pairHistoryKey(namespace, client string, at oplog.Time, id string) []byte {
-	return append(joinKey(namespace, client, ""), append(be64(uint64(at)), id...)...)
-}
-
-// Sessions walks the sessions of a namespace and a client, the newest first.
-func (v *View) Sessions(db oplog.DB, namespace, client string, f func(oplog.Session) bool) {
-	v.sessions(db, joinKey(namespace, client, ""), len(joinKey(namespace, client, "")), f)
-}
-
-// SessionsOf walks all sessions of a namespace, client by client.
-func (v *View) SessionsOf(db oplog.DB, namespace string, f func(oplog.Session) bool) {
-	v.sessions(db, joinKey(namespace, ""), 0, f)
-}
-
-func (v *View) sessions(db oplog.DB, prefix []byte, idAt int, f func(oplog.Session) bool) {
-	v.scanBack(tSessionPair, db, prefix, func(k, _ []byte) bool {
-		at := idAt
-		if at == 0 { // behind the namespace stands the client's length
-			at = len(prefix) + 4 + int(beUint32(k[len(prefix):]))
-		}
-		s, ok := v.Session(db, string(k[at+8:]))
-		return !ok || f(s)
-	})
-}
-
-// ActiveSessions walks the sessions that have not ended, the oldest first.
-func (v *View) ActiveSessions(db oplog.DB, f func(oplog.Session) bool) {
-	v.scan(tSessionStart, db, nil, func(k, _ []byte) bool {
-		s, ok := v.Session(db, string(k[8:]))
-		return !ok || f(s)
-	})
-}
-
 func applySessionStart(a *applying, op *oplog.SessionStart) (oplog.Result, *oplog.Error) {
 	pair := joinKey(op.Namespace, op.Client)
 	if a.get(tActivePair, a.db, pair) != nil {
@@ -151,6 +118,39 @@ func (a *applying) joinSession(m *oplog.Memory, named string) *oplog.Error {
 	write(a.txn, tSession, a.db, []byte(s.ID), &s)
 	a.put(tSessionMemory, a.db, nameKey(s.ID, m.Seq), nil)
 	return nil
+}
+
+func pairHistoryKey(namespace, client string, at oplog.Time, id string) []byte {
+	return append(joinKey(namespace, client, ""), append(be64(uint64(at)), id...)...)
+}
+
+// Sessions walks the sessions of a namespace and a client, the newest first.
+func (v *View) Sessions(db oplog.DB, namespace, client string, f func(oplog.Session) bool) {
+	v.sessions(db, joinKey(namespace, client, ""), len(joinKey(namespace, client, "")), f)
+}
+
+// SessionsOf walks all sessions of a namespace, client by client.
+func (v *View) SessionsOf(db oplog.DB, namespace string, f func(oplog.Session) bool) {
+	v.sessions(db, joinKey(namespace, ""), 0, f)
+}
+
+func (v *View) sessions(db oplog.DB, prefix []byte, idAt int, f func(oplog.Session) bool) {
+	v.scanBack(tSessionPair, db, prefix, func(k, _ []byte) bool {
+		at := idAt
+		if at == 0 { // behind the namespace stands the client's length
+			at = len(prefix) + 4 + int(beUint32(k[len(prefix):]))
+		}
+		s, ok := v.Session(db, string(k[at+8:]))
+		return !ok || f(s)
+	})
+}
+
+// ActiveSessions walks the sessions that have not ended, the oldest first.
+func (v *View) ActiveSessions(db oplog.DB, f func(oplog.Session) bool) {
+	v.scan(tSessionStart, db, nil, func(k, _ []byte) bool {
+		s, ok := v.Session(db, string(k[8:]))
+		return !ok || f(s)
+	})
 }
 
 // SessionMemories walks a session's records in the order they were stored.

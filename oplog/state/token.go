@@ -19,9 +19,6 @@ func (t *txn) used(hash string) oplog.Time {
 	return oplog.Time(beUint64(t.get(tTokenUse, 0, []byte(hash))))
 }
 
-// TokenUsed is when a token was used last, as far as the cluster was told; 0 for never.
-func (v *View) TokenUsed(hash string) oplog.Time { return v.used(hash) }
-
 func applyCreateToken(a *applying, op *oplog.CreateToken) (oplog.Result, *oplog.Error) {
 	if len(op.Hash) != 64 {
 		return oplog.Result{}, oplog.Errorf(oplog.Invalid, "a token is known by 64 hex digits")
@@ -47,6 +44,9 @@ func applyRevokeToken(a *applying, op *oplog.RevokeToken) (oplog.Result, *oplog.
 	a.del(tLimit, 0, tokenLimit(op.Hash))
 	return oplog.Result{ID: op.Hash, Changed: true}, nil
 }
+
+// TokenUsed is when a token was used last, as far as the cluster was told; 0 for never.
+func (v *View) TokenUsed(hash string) oplog.Time { return v.used(hash) }
 
 // Token finds a token by its hash.
 func (v *View) Token(hash string) (oplog.Token, bool) {

@@ -2,6 +2,23 @@ package state
 
 import "github.com/cairndb/cairn/oplog"
 
+func applyTriggerMove(a *applying, op *oplog.TriggerMove) (oplog.Result, *oplog.Error) {
+	t, ok := read[oplog.TriggerRow](a.txn, tTrigger, a.db, []byte(op.ID))
+	if !ok {
+		return oplog.Result{}, oplog.ErrNoTrigger
+	}
+	if op.To == oplog.TriggerPending || op.To > oplog.TriggerExpired {
+		return oplog.Result{}, oplog.Errorf(oplog.Invalid, "a trigger cannot be moved to status %d", op.To)
+	}
+	if t.Status == op.To {
+		return oplog.Result{ID: op.ID}, nil
+	}
+	if !a.moveTrigger(op.ID, op.To, op.At) {
+		return oplog.Result{}, oplog.Errorf(oplog.Conflict, "trigger %s is %s already", op.ID, t.Status)
+	}
+	return oplog.Result{ID: op.ID, Changed: true}, nil
+}
+
 func triggerOrder(t *oplog.TriggerRow) []byte {
 	return append(append([]byte{byte(t.Status)}, be64(^(uint64(t.Created)^1<<63))...), t.ID...)
 }
@@ -75,23 +92,6 @@ func (a *applying) dropTrigger(t *oplog.TriggerRow) {
 	if string(a.get(tTriggerCool, a.db, []byte(t.Cooldown))) == t.ID {
 		a.del(tTriggerCool, a.db, []byte(t.Cooldown))
 	}
-}
-
-func applyTriggerMove(a *applying, op *oplog.TriggerMove) (oplog.Result, *oplog.Error) {
-	t, ok := read[oplog.TriggerRow](a.txn, tTrigger, a.db, []byte(op.ID))
-	if !ok {
-		return oplog.Result{}, oplog.ErrNoTrigger
-	}
-	if op.To == oplog.TriggerPending || op.To > oplog.TriggerExpired {
-		return oplog.Result{}, oplog.Errorf(oplog.Invalid, "a trigger cannot be moved to status %d", op.To)
-	}
-	if t.Status == op.To {
-		return oplog.Result{ID: op.ID}, nil
-	}
-	if !a.moveTrigger(op.ID, op.To, op.At) {
-		return oplog.Result{}, oplog.Errorf(oplog.Conflict, "trigger %s is %s already", op.ID, t.Status)
-	}
-	return oplog.Result{ID: op.ID, Changed: true}, nil
 }
 
 // Trigger finds a trigger by its id.
