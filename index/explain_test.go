@@ -24,12 +24,11 @@ func TestExplained(t *testing.T) {
 		for _, h := range r.ask(q) {
 			p := h.Parts
 			x := max(0, (p.Words+p.Passage+p.Around+p.Session)*p.Factor)
-			relevance := x / (1 + x)
+			relevance := (x + p.Lift) / (1 + x + p.Lift)
 			switch {
-			case p.WordsZ != 0 || p.VectorZ != 0:
-				relevance = 1 / (1 + math.Exp(-(p.WordsZ+p.VectorZ)/2))
-				seen["fused"]++
-			case q.Vector != nil: // there were no words, or all rows are alike
+			case x > 0 && p.Lift > 0:
+				seen["lifted"]++
+			case x == 0 && q.Vector != nil:
 				seen["vector alone"]++
 				relevance = p.Relevance
 			default:
@@ -47,14 +46,14 @@ func TestExplained(t *testing.T) {
 			}
 		}
 	}
-	for _, kind := range []string{"fused", "vector alone", "words", "graph"} {
+	for _, kind := range []string{"lifted", "vector alone", "words", "graph"} {
 		if seen[kind] == 0 {
 			t.Errorf("no hit of kind %q: %v", kind, seen)
 		}
 	}
 	part := map[string]func(rank.Parts) bool{
 		"passage": func(p rank.Parts) bool { return p.Passage != 0 }, "around": func(p rank.Parts) bool { return p.Around != 0 },
-		"session": func(p rank.Parts) bool { return p.Session != 0 }, "vector": func(p rank.Parts) bool { return p.Vector != 0 || p.VectorZ != 0 },
+		"session": func(p rank.Parts) bool { return p.Session != 0 }, "vector": func(p rank.Parts) bool { return p.Vector != 0 || p.Lift != 0 },
 		"graph": func(p rank.Parts) bool { return p.Graph != 0 }, "freshness": func(p rank.Parts) bool { return p.Fresh != 1 },
 		"importance": func(p rank.Parts) bool { return p.Importance != 1 },
 	}

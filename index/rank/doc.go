@@ -18,8 +18,10 @@
 //	         himself; the date is the one asked for; the row is itself a question
 //
 // density is min(1, 20/length): in a very long text a word says less. The sum,
-// times the factors, is brought under 1 by x/(1+x). Vectors and the graph then
-// join (fuse.go), and the composite adds what the memory is worth:
+// times the factors, is brought under 1 by x/(1+x). A vector that stands out by
+// more than chance and the words explain lifts x, and where words leave nothing
+// vectors decide; the graph joins (fuse.go), and the composite adds what the
+// memory is worth:
 //
 //	score = relevance · (1 + bounded freshness) · (1 + gate·importance) · valence
 //

@@ -19,7 +19,6 @@ type Ranker struct {
 	mood    int
 	weight  []float64 // idf^1.5 of each term
 	perfect float64   // their sum: a perfect match
-	fused   bool      // relevances are approximate: exactRelevance makes them exact
 	share   []float64 // what so many steps away leave
 	clues   []clue
 	tf      []float64 // by term, of what is looked at
@@ -42,13 +41,13 @@ type clue struct {
 	dense   float64
 
 	passage, around, session, factor float64 // as in Parts, like those below
-	wordsZ, vectorZ                  float64
+	stands, lift                     float64 // by its vector: standOut, Parts.Lift
 	relevance, score                 float64
 }
 
 func (r *Ranker) begin(q Question, set Settings, cands []Candidate, corpus Corpus) {
 	r.q, r.set, r.corpus, r.cands, r.about = q, set, corpus, cands, newSubject(q.Text)
-	r.weight, r.perfect, r.fused, r.clues, r.share = r.weight[:0], 0, false, r.clues[:0], append(r.share[:0], 1)
+	r.weight, r.perfect, r.clues, r.share = r.weight[:0], 0, r.clues[:0], append(r.share[:0], 1)
 	for by := range set.Reach {
 		r.share = append(r.share, float64(r.share[by]*set.Step))
 	}

@@ -6,62 +6,142 @@ import (
 	"github.com/cairndb/cairn/index/exact"
 )
 
+// How vectors join the words.
+const (
+	peers  = 16                    // rows found by words that it takes to know what chance does to a cosine
+	chance = .8                    // of most: what a row found by words has to exceed
+	beside = 3                     // the place of the row whose relevance a lift counts on, beside the lifted row's own
+	filled = .5                    // of the least relevance by words: where rows without words begin, downwards
+	equals = .01                   // of a row's own relevance, times its cosine: decides between equals
+	spread = len(spreadShares) - 1 // places in the session that a lift reaches
+)
+
+// spreadShares is what of a lift reaches the row so many places away.
+var spreadShares = [...]float64{1, .5, .25}
+
+// most is by how many deviations about the best of n random values lies above their mean.
+func most(n float64) float64 { return math.Sqrt(2 * exact.Ln(max(n, 2))) }
+
 // fuse brings vectors and graph into the relevance.
 //
-// A real embedder's list and the words' list are each standardised over the rows they hold, and
-// added; a row that one list lacks gets nothing from it, and a list without spread says nothing. The
-// sum becomes a share by the logistic function. A hashed embedder repeats the words and is weaker, so
-// its vectors only order what the words left without any relevance, below all that has some.
+// A vector lifts a row and never takes anything off one. What it says is worth as much as it exceeds chance and the words: of the
+// rows that words found, the part of a cosine that their own words explain is taken off, and what is left must stand out further
+// than the best of as many random rows would, and further than the lowest row lies below the mean. So vectors that know nothing
+// lift next to nothing, and those that repeat the words little; nothing has to be learned, or replicated, about the model.
+//
+// Rows that words leave without relevance come below all others, by their cosines, unless they stand out of all rows. A hashed
+// embedder repeats the words and is weaker: its vectors do only that.
 func (r *Ranker) fuse() {
-	vectors, graph := false, false
-	for i := range r.cands {
-		vectors = vectors || r.cands[i].HasVector && !math.IsNaN(r.cands[i].Vector)
-		graph = graph || r.cands[i].Graph > 0
+	vectors, graph, words := false, false, false
+	for i := range r.clues {
+		c := &r.clues[i]
+		_, has := r.vector(c)
+		vectors, graph, words = vectors || has, graph || r.cand(c).Graph > 0, words || c.relevance > 0
 	}
-	if vectors && r.set.Fill {
-		r.fill()
-	}
-	if vectors && !r.set.Fill && r.set.Vector > 0 {
-		r.standardise()
-	}
-	if graph {
+	switch lifts := r.set.Vector > 0 && !r.set.Fill; {
+	case !vectors || !lifts && !r.set.Fill:
+	case !words:
 		for i := range r.clues {
-			r.link(&r.clues[i])
+			r.clues[i].relevance, _ = r.vector(&r.clues[i])
+		}
+	default:
+		if lifts {
+			r.standOut()
+		}
+		r.fill()
+		if lifts {
+			r.lift()
+		}
+	}
+	if graph && r.set.Graph > 0 {
+		for i := range r.clues {
+			c := &r.clues[i]
+			c.relevance += float64(float64(r.set.Graph*min(r.cand(c).Graph, 1)) * (1 - c.relevance))
 		}
 	}
 }
 
-// link brings the graph into a row's relevance.
-func (r *Ranker) link(c *clue) {
-	if g := r.cand(c).Graph; g > 0 && r.set.Graph > 0 {
-		c.relevance += float64(float64(r.set.Graph*min(g, 1)) * (1 - c.relevance))
-	}
-}
-
-// exactRelevance replaces a relevance computed with math.Exp, whose last bits differ between machines, by one of package exact.
-func (r *Ranker) exactRelevance(c *clue) {
-	if r.fused {
-		c.relevance = 1 / (1 + exact.Exp(-(c.wordsZ+c.vectorZ)/2))
-		r.link(c)
-	}
-}
-
-// vector is a row's similarity, if it has one.
-func (r *Ranker) vector(c *clue) (float64, bool) {
+// cosine is that of a row's vector, if it has one.
+func (r *Ranker) cosine(c *clue) (float64, bool) {
 	k := r.cand(c)
 	if !k.HasVector || math.IsNaN(k.Vector) {
 		return 0, false
 	}
-	return max(0, min(k.Vector, 1)), true
+	return max(-1, min(k.Vector, 1)), true
 }
 
-// wordsOf is a row's relevance by words, if it has any.
-func wordsOf(c *clue) (float64, bool) { return c.relevance, c.relevance > 0 }
+// vector is a row's similarity: its cosine, where that is positive.
+func (r *Ranker) vector(c *clue) (float64, bool) {
+	v, ok := r.cosine(c)
+	return max(0, v), ok
+}
 
+// standOut says of each row by how much of what chance allows it exceeds that, 1 at most; of none where words found too few rows to know.
+func (r *Ranker) standOut() {
+	b := r.background()
+	if b.n < peers || b.deviation < 1e-9 {
+		return
+	}
+	least := max(float64(float64(chance*most(b.n))*b.deviation), b.mean-b.lowest)
+	all := max(float64(most(float64(r.q.Rows))*b.deviation), least) // a row that the vector search chose is the best of all
+	for i := range r.clues {
+		c := &r.clues[i]
+		v, ok := r.cosine(c)
+		if !ok {
+			continue
+		}
+		bar := least
+		if c.relevance == 0 {
+			bar = all
+		}
+		c.stands = max(0, min((v-float64(b.slope*math.Sqrt(c.own))-b.mean)/bar-1, 1))
+	}
+}
+
+// A background is how the cosines of the rows that words found are spread, when what their own words explain is taken off: slope
+// times the root of own.
+type background struct{ n, slope, mean, deviation, lowest float64 }
+
+func (r *Ranker) background() (b background) {
+	var own, cosine, ownSquares, both, squares exact.Sum
+	each := func(f func(own, cosine float64)) {
+		for i := range r.clues {
+			if v, ok := r.cosine(&r.clues[i]); ok && r.clues[i].relevance > 0 {
+				f(math.Sqrt(r.clues[i].own), v)
+			}
+		}
+	}
+	each(func(o, v float64) {
+		b.n++
+		own.Add(o)
+		cosine.Add(v)
+	})
+	if b.n == 0 {
+		return b
+	}
+	meanOwn, meanCosine := own.Value()/b.n, cosine.Value()/b.n
+	each(func(o, v float64) {
+		ownSquares.Add(float64((o - meanOwn) * (o - meanOwn)))
+		both.Add(float64((o - meanOwn) * (v - meanCosine)))
+	})
+	if s := ownSquares.Value(); s > 1e-9 {
+		b.slope = max(0, both.Value()/s)
+	}
+	b.mean, b.lowest = meanCosine-float64(b.slope*meanOwn), math.Inf(1)
+	each(func(o, v float64) {
+		left := v - float64(b.slope*o)
+		b.lowest = min(b.lowest, left)
+		squares.Add(float64((left - b.mean) * (left - b.mean)))
+	})
+	b.deviation = math.Sqrt(squares.Value() / b.n)
+	return b
+}
+
+// fill orders the rows that words left without relevance below all others.
 func (r *Ranker) fill() {
 	floor := 1.0
 	for i := range r.clues {
-		if rel, ok := wordsOf(&r.clues[i]); ok {
+		if rel := r.clues[i].relevance; rel > 0 {
 			floor = min(floor, rel)
 		}
 	}
@@ -69,55 +149,44 @@ func (r *Ranker) fill() {
 		if c := &r.clues[i]; c.relevance == 0 {
 			// Half of the floor leaves room for the freshness and importance of a filled row.
 			v, _ := r.vector(c)
-			c.relevance = float64(float64(floor*.5) * v)
+			c.relevance = float64(float64(floor*filled) * v)
 		}
 	}
 }
 
-func (r *Ranker) standardise() {
-	zw, zv := r.scale(wordsOf), r.scale(r.vector)
-	r.fused = zw != nil
+// lift raises the rows that stand out, those beside them less, and all others by so little that only equals change places.
+func (r *Ranker) lift() {
+	best := odds(r.nthBest())
 	for i := range r.clues {
 		c := &r.clues[i]
-		v, hasVector := r.vector(c)
-		if zw == nil { // no words: the cosine itself
-			c.relevance = v
-			continue
+		stands := c.stands
+		for by := 1; by <= min(spread, r.set.Reach) && c.spot >= 0; by++ {
+			for _, at := range [...]int{int(c.spot) - by, int(c.spot) + by} {
+				if n := r.spots[at].clue; n >= 0 {
+					stands = max(stands, float64(spreadShares[by]*r.clues[n].stands))
+				}
+			}
 		}
-		if x, ok := wordsOf(c); ok {
-			c.wordsZ = zw(x)
-		}
-		if hasVector {
-			c.vectorZ = float64(r.set.Vector * zv(v))
-		}
-		c.relevance = 1 / (1 + math.Exp(-(c.wordsZ+c.vectorZ)/2))
+		x := odds(c.relevance)
+		v, _ := r.vector(c)
+		c.lift = float64(r.set.Vector * (float64(stands*(x+best)) + float64(float64(equals*v)*x)))
+		c.relevance = (x + c.lift) / (1 + x + c.lift)
 	}
 }
 
-// scale returns what standardises a value of the list, nil when the list is empty.
-func (r *Ranker) scale(of func(*clue) (float64, bool)) func(float64) float64 {
-	var n float64
-	var sum, squares exact.Sum
+// odds turn a relevance back into what it was made of: x/(1+x) into x.
+func odds(relevance float64) float64 { return relevance / (1 - relevance) }
+
+// nthBest is the relevance of the row at the place beside, or of the last when there are fewer.
+func (r *Ranker) nthBest() float64 {
+	var top [beside]float64 // falling
 	for i := range r.clues {
-		if x, ok := of(&r.clues[i]); ok {
-			n++
-			sum.Add(x)
+		rel := r.clues[i].relevance
+		for at := range top {
+			if rel > top[at] {
+				rel, top[at] = top[at], rel
+			}
 		}
 	}
-	if n == 0 {
-		return nil
-	}
-	mean := sum.Value() / n
-	for i := range r.clues {
-		if x, ok := of(&r.clues[i]); ok {
-			squares.Add(float64((x - mean) * (x - mean)))
-		}
-	}
-	sd := math.Sqrt(squares.Value() / n)
-	return func(x float64) float64 {
-		if sd < 1e-9 {
-			return 0
-		}
-		return (x - mean) / sd
-	}
+	return top[min(len(r.clues), beside)-1]
 }

@@ -71,9 +71,8 @@ type Corpus interface {
 
 // Parts explain a score:
 //
-//	r = x/(1+x), x = max(0, (Words+Passage+Around+Session)·Factor)
-//	with vectors of a real embedder, in every row: r = 1/(1+e^(-(WordsZ+VectorZ)/2)); without any words r = Vector
-//	with vectors of a hashed one, where r is 0: at most half of the least r that is not
+//	r = x/(1+x), x = max(0, (Words+Passage+Around+Session)·Factor) + Lift
+//	with vectors, where x without Lift is 0: r begins with at most half of the least r that is not; where all are 0: r = Vector
 //	Relevance = r + Graph·(1-r)
 //	Score = Relevance · Fresh · Importance · Valence, rounded to 1e-9
 type Parts struct {
@@ -81,7 +80,7 @@ type Parts struct {
 	Named                                   bool
 	Date                                    float64
 	Vector, Graph                           float64
-	WordsZ, VectorZ                         float64 // by how many deviations the row is above its list's mean; VectorZ as weighted
+	Lift                                    float64 // by its vector, and by a neighbour's that stands out
 	Relevance                               float64
 	Recency, Decay                          float64
 	Fresh, Importance, Valence              float64
@@ -216,7 +215,6 @@ func precedes(a, b *clue) int {
 }
 
 func (r *Ranker) score(c *clue) {
-	r.exactRelevance(c)
 	var p Parts
 	r.compose(c, &p)
 	c.score = exact.Round(float64(float64(c.relevance*p.Fresh)*p.Importance) * p.Valence)
@@ -240,7 +238,7 @@ func (r *Ranker) compose(c *clue, p *Parts) {
 // parts explains a row's score.
 func (r *Ranker) parts(c *clue) Parts {
 	p := Parts{Words: c.own, Passage: c.passage, Around: c.around, Session: c.session, Factor: c.factor, Named: r.about.of(c.Speaker).named,
-		Date: r.about.date.share(c.Created), WordsZ: c.wordsZ, VectorZ: c.vectorZ, Relevance: c.relevance}
+		Date: r.about.date.share(c.Created), Lift: c.lift, Relevance: c.relevance}
 	if r.set.Named <= 0 {
 		p.Named = false
 	}

@@ -358,8 +358,8 @@ func TestExplainAddsUp(t *testing.T) {
 			if p.Relevance < 0 || p.Relevance > 1 || p.Fresh < 1 || p.Fresh > 1+set.Freshness+1e-12 || len(x.Why) == 0 {
 				t.Fatalf("%d: %+v", i, x)
 			}
-			sum := (p.Words + p.Passage + p.Around + p.Session) * p.Factor
-			if rel := max(0, sum) / (1 + max(0, sum)); set.Fill && rel > 0 && p.Graph == 0 && math.Abs(rel-p.Relevance) > 1e-12 {
+			sum := max(0, (p.Words+p.Passage+p.Around+p.Session)*p.Factor)
+			if rel := (sum + p.Lift) / (1 + sum + p.Lift); sum > 0 && p.Graph == 0 && math.Abs(rel-p.Relevance) > 1e-12 {
 				t.Fatalf("relevance %v, parts make %v", p.Relevance, rel)
 			}
 		}

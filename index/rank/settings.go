@@ -19,7 +19,7 @@ type Settings struct {
 	Asker      float64 // .5: the question speaks of its asker, the memory is the user's own
 	Date       float64 // 1
 	Questions  float64 // .2: taken off a memory that is a question
-	Vector     float64 // 1: beside the words' 1, with a real embedder
+	Vector     float64 // .8: what a row is lifted by at most, with a real embedder
 	Fill       bool    // true: without one, vectors only fill what words leave empty
 	Near       float64 // .1: cosine from which a memory is like the question at all
 	Graph      float64 // .15
@@ -35,16 +35,16 @@ func Defaults() Settings {
 		K1: .9, B: .4, Density: 20,
 		Passage: .5, Around: .25, Reach: 4, Step: .6, Answer: 2,
 		Session: .1, Named: .3, Asker: .5, Date: 1, Questions: .2,
-		Vector: 1, Fill: true, Near: .1, Graph: .15,
+		Vector: .8, Fill: true, Near: .1, Graph: .15,
 		Freshness: .05, Importance: true, Valence: true,
 		Weights: DefaultWeights(),
 	}
 }
 
-// Learn takes over a database's learned weights. Sim weighs vectors beside words: half of it each by default.
+// Learn takes over a database's learned weights. Sim weighs vectors beside words: as much as by default when it is .5.
 func (s *Settings) Learn(w Weights) {
 	s.Weights = w
-	s.Vector = 2 * w.Sim
+	s.Vector = float64(Defaults().Vector * 2 * w.Sim)
 }
 
 // switches turn single signals off.

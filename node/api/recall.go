@@ -136,8 +136,7 @@ type Parts struct {
 	Speaker   bool    `json:"speaker" doc:"Whether the question names who said it."`
 	Date      float64 `json:"date" doc:"Part of the score from a date in the question."`
 	Vector    float64 `json:"vector" doc:"Part of the score from the vector."`
-	WordsZ    float64 `json:"words_z" doc:"Standard deviations of its words' match above the candidates' mean."`
-	VectorZ   float64 `json:"vector_z" doc:"Standard deviations of its vector's similarity above the candidates' mean."`
+	Lift      float64 `json:"lift" doc:"Added to its match because its vector, or a neighbour's, stands out further than chance and its words explain."`
 	Graph     float64 `json:"graph" doc:"Part of the score from relations."`
 	Relevance float64 `json:"relevance" doc:"All parts together, before the factors."`
 	Alike     float64 `json:"alike" doc:"Likeness to a better row of the answer, from 0 to 1."`
