@@ -48,7 +48,7 @@ func (l *logging) logger(w io.Writer) (*slog.Logger, error) {
 }
 
 func (a *app) dev() *cobra.Command {
-	var home, siftHome string
+	var home, siftHome, model string
 	var base int
 	var k config.KeySource
 	var l logging
@@ -67,6 +67,11 @@ configuration does. Other users of this host and web pages are refused: deploy/S
 			}
 			cfg := node.Config{Home: home, Tokens: node.Tokens{Mint: true}, Raft: node.Raft{Heartbeat: config.DevHeartbeat, Election: config.DevElection},
 				Version: cli.BuildVersion(), Logger: log, Storage: node.Storage{Encryption: k.Source()}}
+			if model != "" {
+				if cfg.Embedder, err = openModel(home, model); err != nil {
+					return err
+				}
+			}
 			if c.Flags().Changed("port-base") {
 				if base < 1 || base > 65530 {
 					return cli.Usagef("--port-base %d: 1 to 65530", base)
@@ -79,6 +84,7 @@ configuration does. Other users of this host and web pages are refused: deploy/S
 	c.Flags().StringVar(&home, "home", cmp.Or(os.Getenv("CAIRN_HOME"), cli.DefaultHome), "data directory")
 	c.Flags().StringVar(&siftHome, "sift-home", "", "directory of the SiftCoder sockets; HOME/run/siftcoder by default")
 	c.Flags().IntVar(&base, "port-base", 0, "wire on this port, gateway +1, stringd +4, Covenant's HTTP mirror +5")
+	c.Flags().StringVar(&model, "embed", "", "find memories by meaning too, with a model that 'cairn embed fetch' brought or the directory of one")
 	k.Flags(c)
 	l.flags(c)
 	return c

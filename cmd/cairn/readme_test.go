@@ -125,10 +125,18 @@ func TestREADMERunsAsPrinted(t *testing.T) {
 		count++
 	}
 	count += movesData(t, dir, indented(section(t, readme, "Moving data, and measuring")))
+	for _, c := range indented(section(t, readme, "Recall by meaning")) {
+		c, _, _ = strings.Cut(c, " #")
+		if !strings.HasSuffix(strings.TrimSpace(c), " list") { // a model is fetched over a network: TestEmbedVerbs does so from a mirror
+			c += " --help"
+		}
+		asPrinted(t, "sh", "-c", c)
+		count++
+	}
 	if !testing.Short() { // it is compiled
 		goSnippet(t, root, readme, p)
 	}
-	if count < 34 {
+	if count < 38 {
 		t.Errorf("only %d commands and snippets were found", count)
 	}
 }

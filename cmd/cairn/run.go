@@ -42,7 +42,7 @@ Exit codes: 0 ok, 1 failed, 2 called wrongly; "status --exit-code" 3 degraded.`,
 	root.SetErr(a.Err)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return cli.Usage(err) })
 	root.AddCommand(a.dev(), a.serve(), a.status(), a.remember(), a.recall(), a.forget(), a.relate(),
-		a.db(), a.token(), a.audit(), a.cluster(), a.log(), a.importCmd(), a.exportCmd(), a.backup(), a.restore(), a.recover(), a.key(), doctor.Command(&a.Streams), debug.Command(&a.Streams), bench.Command(&a.Streams), a.mcp(), a.process(), a.covenant(), a.sift(), a.version())
+		a.db(), a.embed(), a.token(), a.audit(), a.cluster(), a.log(), a.importCmd(), a.exportCmd(), a.backup(), a.restore(), a.recover(), a.key(), doctor.Command(&a.Streams), debug.Command(&a.Streams), bench.Command(&a.Streams), a.mcp(), a.process(), a.covenant(), a.sift(), a.version())
 	root.Args = cobra.NoArgs // a command that does not exist is an argument here
 	root.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
 	strict(root)

@@ -83,10 +83,10 @@ func StartDev(t testing.TB) (*Node, string) {
 	return StartDevIn(t, home), home
 }
 
-// StartDevIn does so in a home that is given.
-func StartDevIn(t testing.TB, home string) *Node {
+// StartDevIn does so in a home that is given, with flags beside those of its place.
+func StartDevIn(t testing.TB, home string, flags ...string) *Node {
 	t.Helper()
-	p := &Node{T: t, Args: []string{"dev", "--home", home, "--port-base", fmt.Sprint(FreePorts(t, 6))}}
+	p := &Node{T: t, Args: append([]string{"dev", "--home", home, "--port-base", fmt.Sprint(FreePorts(t, 6))}, flags...)}
 	t.Cleanup(p.Kill)
 	p.Launch()()
 	return p

@@ -16,3 +16,12 @@ func (s *Streams) Progress(what string) *progressbar.ProgressBar {
 	}
 	return progressbar.NewOptions(-1, progressbar.OptionSetWriter(f), progressbar.OptionSetDescription(what), progressbar.OptionShowCount(), progressbar.OptionClearOnFinish(), still)
 }
+
+// Bytes is a bar of so many bytes, with their rate and the time that is left, on a terminal and silence elsewhere.
+func (s *Streams) Bytes(what string, total int64) *progressbar.ProgressBar {
+	if !IsTerminal(s.Err) {
+		return progressbar.NewOptions64(total, progressbar.OptionSetVisibility(false))
+	}
+	return progressbar.NewOptions64(total, progressbar.OptionSetWriter(s.Err), progressbar.OptionSetDescription(what), progressbar.OptionShowBytes(true),
+		progressbar.OptionShowCount(), progressbar.OptionSetPredictTime(true), progressbar.OptionClearOnFinish())
+}

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/index/embed"
+	"github.com/cairndb/cairn/index/embed/models"
+)
+
+func (a *app) embed() *cobra.Command {
+	group := &cobra.Command{Use: "embed", Short: "Models that find memories by meaning: list, fetch, test",
+		Long: `Models that find memories by meaning: list, fetch, test.
+
+  cairn embed fetch all-MiniLM-L6-v2    into HOME/models, verified
+  cairn embed test all-MiniLM-L6-v2     ten sentences, which are near, and how fast
+  cairn dev --embed all-MiniLM-L6-v2
+
+A node of a cluster names the model's directory in its configuration: [embedding] strategy and path, the same model on every node.`}
+	group.AddCommand(a.embedList(), a.embedFetch(), a.embedTest())
+	return group
+}
+
+// modelHome is the flag of the home whose models folder is meant.
+func modelHome(c *cobra.Command, home *string) {
+	c.Flags().StringVar(home, "home", cmp.Or(os.Getenv("CAIRN_HOME"), cli.DefaultHome), "data directory; models are in its folder models")
+}
+
+// modelsFolder is where a home has its models.
+func modelsFolder(home string) string { return filepath.Join(home, "models") }
+
+// modelDir is the directory that a person means by the name of a model, or by its path.
+func modelDir(home, named string) (string, error) {
+	m, known := models.Find(named)
+	if !known {
+		if info, err := os.Stat(named); err == nil && info.IsDir() {
+			return named, nil
+		}
+		return "", cli.Hint(fmt.Errorf("%q is neither a known model nor a directory", named), "`cairn embed list` has the known models")
+	}
+	dir := (&models.Fetcher{Folder: modelsFolder(home)}).Dir(m)
+	if _, err := os.Stat(dir); err != nil {
+		return "", cli.Hint(fmt.Errorf("model %s is not in %s", named, modelsFolder(home)), "`cairn embed fetch "+named+"` brings it; --home names another data directory")
+	}
+	return dir, nil
+}
+
+// openModel opens the model that a person names.
+func openModel(home, named string) (embed.Embedder, error) {
+	dir, err := modelDir(home, named)
+	if err != nil {
+		return nil, err
+	}
+	e, err := embed.OpenDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("model %s: %w", dir, err)
+	}
+	return e, nil
+}

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+
+	"github.com/schollz/progressbar/v3"
+	"github.com/spf13/cobra"
+
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/index/embed/models"
+)
+
+// fetchedModel is what `embed fetch --json` prints.
+type fetchedModel struct {
+	Name    string `json:"name"`
+	Kind    string `json:"kind"`
+	Dir     string `json:"dir"`
+	Size    int64  `json:"size"`
+	Fetched bool   `json:"fetched"` // false: it was there
+}
+
+func (a *app) embedFetch() *cobra.Command {
+	var home, mirror string
+	var asJSON bool
+	c := &cobra.Command{Use: "fetch NAME", Short: "Bring a known model into the data directory", Args: cobra.ExactArgs(1),
+		Long: `Brings a known model into HOME/models/NAME, from the model hub or from a mirror of it. Each file is held to its SHA-256
+("cairn embed list" shows them), so a mirror need not be trusted. What one attempt brought the next one continues.
+
+Without a network, bring the files into HOME/models/NAME.part yourself and run the command: it checks them and does the rest.`,
+		RunE: func(c *cobra.Command, args []string) error {
+			m, ok := models.Find(args[0])
+			if !ok {
+				return cli.Usagef("model %q is not known: %s; another one's directory is named as it is, in `cairn dev --embed DIR` or [embedding] path", args[0], strings.Join(models.Names(), ", "))
+			}
+			f := &models.Fetcher{Mirror: mirror, Folder: modelsFolder(home)}
+			if _, err := f.URL(m, m.Files[0]); err != nil {
+				return cli.Usage(fmt.Errorf("--mirror: %w", err))
+			}
+			bars := &fileBars{a: a}
+			f.Told = bars.tell
+			dir, fetched, err := f.Fetch(c.Context(), m)
+			bars.finish()
+			if err != nil {
+				return fetchAdvice(fmt.Errorf("fetch %s: %w", m.Name, err), f, m)
+			}
+			if asJSON {
+				return a.JSON(fetchedModel{m.Name, m.Kind, dir, m.Size(), fetched})
+			}
+			did := "is here and whole"
+			if fetched {
+				did = "fetched and verified, " + megabytes(m.Size())
+			}
+			fmt.Fprintf(a.Out, "%s: %s\n%s\n", m.Name, did, dir)
+			return nil
+		}}
+	modelHome(c, &home)
+	c.Flags().StringVar(&mirror, "mirror", "", "fetch below this URL, which has the hub's paths; "+models.Hub+" by default")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+// fetchAdvice says how to bring by hand what no network brings.
+func fetchAdvice(err error, f *models.Fetcher, m *models.Model) error {
+	var unreached *url.Error
+	var name *net.DNSError
+	if !errors.As(err, &unreached) && !errors.As(err, &name) {
+		return err
+	}
+	at := *f
+	at.Mirror = "" // the address that people reach from elsewhere
+	var list strings.Builder
+	for _, file := range m.Files {
+		u, e := at.URL(m, file)
+		if e != nil {
+			return err
+		}
+		fmt.Fprintf(&list, "\n  %s", u)
+	}
+	return cli.Hint(err, fmt.Sprintf("--mirror names another server. Without a network, bring these files into %s and run the command again, which checks them:%s", f.Part(m), list.String()))
+}
+
+// fileBars shows a bar a file on a terminal, and elsewhere a line a file.
+type fileBars struct {
+	a   *app
+	of  models.File
+	bar *progressbar.ProgressBar
+}
+
+func (b *fileBars) tell(f models.File, had, got int64) {
+	if b.of != f {
+		b.finish()
+		b.of, b.bar = f, b.a.Bytes(f.Name, f.Size)
+		if !cli.IsTerminal(b.a.Err) {
+			fmt.Fprintf(b.a.Err, "%s: %s, %s of it here\n", f.Name, megabytes(f.Size), megabytes(had))
+		}
+		_ = b.bar.Set64(had) // a bar is not worth an error
+		return
+	}
+	if got == 0 {
+		_ = b.bar.Set64(had)
+		return
+	}
+	_ = b.bar.Add64(got)
+}
+
+func (b *fileBars) finish() {
+	if b.bar != nil {
+		_ = b.bar.Exit()
+	}
+}

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairndb/cairn/index/embed/models"
+)
+
+// listedModel is a row of `embed list --json`.
+type listedModel struct {
+	models.Model
+	Size int64  `json:"size"`
+	Dir  string `json:"dir,omitempty"` // where it is already
+}
+
+func (a *app) embedList() *cobra.Command {
+	var home string
+	var asJSON bool
+	c := &cobra.Command{Use: "list", Short: "List the known models", Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error {
+		rows := make([]listedModel, len(models.Known))
+		for i, m := range models.Known {
+			rows[i] = listedModel{Model: m, Size: m.Size()}
+			if dir := (&models.Fetcher{Folder: modelsFolder(home)}).Dir(&m); isDir(dir) {
+				rows[i].Dir = dir
+			}
+		}
+		if asJSON {
+			return a.JSON(rows)
+		}
+		w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(w, "NAME\tKIND\tDIMENSIONS\tSIZE\tLICENCE\tHERE\tFOR")
+		for _, r := range rows {
+			here := "-"
+			if r.Dir != "" {
+				here = "yes"
+			}
+			fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\t%s\n", r.Name, r.Kind, r.Dim, megabytes(r.Size), r.Licence, here, r.For)
+		}
+		if err := w.Flush(); err != nil {
+			return err
+		}
+		for _, r := range rows {
+			fmt.Fprintf(a.Out, "\n%s is %s at %s\n", r.Name, r.Repository, r.Revision)
+			for _, f := range r.Files {
+				fmt.Fprintf(a.Out, "  %s  %s  %d bytes\n", f.SHA256, f.Name, f.Size)
+			}
+		}
+		return nil
+	}}
+	modelHome(c, &home)
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// megabytes is a number of bytes as people read it.
+func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cairndb/cairn/cmd/cairn/cairntest"
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/index/embed/bert/berttest"
+	"github.com/cairndb/cairn/index/embed/models"
+)
+
+// aMirror knows one more model, a small one, and serves it. The test that calls it runs alone, for it changes the table.
+func aMirror(t *testing.T) (mirror, from string) {
+	t.Helper()
+	from = berttest.Small().Write(t)
+	m := models.Model{Name: "small", Repository: "test/small", Revision: "abc", Licence: "none", Kind: "bert", Dim: 64, For: "tests"}
+	for _, name := range []string{"config.json", "tokenizer.json", "model.safetensors"} {
+		raw, err := os.ReadFile(filepath.Join(from, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum := sha256.Sum256(raw)
+		m.Files = append(m.Files, models.File{Name: name, Size: int64(len(raw)), SHA256: hex.EncodeToString(sum[:])})
+	}
+	known := models.Known
+	models.Known = append(known[:len(known):len(known)], m)
+	t.Cleanup(func() { models.Known = known })
+	s := httptest.NewServer(http.StripPrefix("/test/small/resolve/abc/", http.FileServer(http.Dir(from))))
+	t.Cleanup(s.Close)
+	return s.URL, from
+}
+
+// cairn runs a command in this process.
+func cairn(t *testing.T, args ...string) (code int, out, said string) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	code = run(t.Context(), args, strings.NewReader(""), &stdout, &stderr)
+	return code, stdout.String(), stderr.String()
+}
+
+func TestEmbedVerbs(t *testing.T) {
+	mirror, from := aMirror(t)
+	home := t.TempDir()
+	if code, _, said := cairn(t, "embed", "test", "small", "--home", home); code != cli.ExitFailed || !strings.Contains(said, "hint: `cairn embed fetch small`") {
+		t.Errorf("a model that is not here: exit %d, %s", code, said)
+	}
+	code, _, said := cairn(t, "embed", "fetch", "small", "--home", home, "--mirror", "http://127.0.0.1:1")
+	part := filepath.Join(home, "models", "small.part")
+	if code != cli.ExitFailed || !strings.Contains(said, "into "+part) || !strings.Contains(said, "https://huggingface.co/test/small/resolve/abc/model.safetensors") {
+		t.Errorf("without a network: exit %d, %s", code, said)
+	}
+	code, out, said := cairn(t, "embed", "fetch", "small", "--home", home, "--mirror", mirror, "--json")
+	var fetched fetchedModel
+	if err := json.Unmarshal([]byte(out), &fetched); code != 0 || err != nil || !fetched.Fetched || fetched.Dir != filepath.Join(home, "models", "small") {
+		t.Fatalf("exit %d, %v: %s%s", code, err, out, said)
+	}
+	code, out, _ = cairn(t, "embed", "list", "--home", home, "--json")
+	var list []listedModel
+	if err := json.Unmarshal([]byte(out), &list); code != 0 || err != nil || len(list) != len(models.Known) {
+		t.Fatalf("exit %d, %v: %s", code, err, out)
+	}
+	for _, r := range list {
+		if here := r.Dir != ""; here != (r.Name == "small") || r.Size == 0 || len(r.Files) != 3 {
+			t.Errorf("listed: %+v", r)
+		}
+	}
+	if code, out, _ := cairn(t, "embed", "list", "--home", home); code != 0 || !strings.Contains(out, "all-MiniLM-L6-v2") || !strings.Contains(out, list[0].Files[0].SHA256) {
+		t.Errorf("exit %d: %s", code, out)
+	}
+	for _, named := range []string{"small", from} {
+		code, out, said := cairn(t, "embed", "test", named, "--home", home, "--json")
+		var tried triedModel
+		if err := json.Unmarshal([]byte(out), &tried); code != 0 || err != nil || tried.Dim != 64 || len(tried.Nearest) != 5 || tried.Nearest[0].Cosine < tried.Nearest[4].Cosine || tried.TextsSecond <= 0 {
+			t.Errorf("%s: exit %d, %v: %s%s", named, code, err, out, said)
+		}
+	}
+	for _, args := range [][]string{{"embed", "fetch", "nonesuch"}, {"embed", "fetch", "small", "--mirror", "ftp://x"}} {
+		if code, _, said := cairn(t, args...); code != cli.ExitUsage {
+			t.Errorf("%v: exit %d, %s", args, code, said)
+		}
+	}
+}
+
+// TestDevEmbeds: a dev node embeds what it stores with the model that it is given.
+func TestDevEmbeds(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	cairntest.StartDevIn(t, home, "--embed", berttest.Small().Write(t))
+	if out, code := cairntest.Run(t, "remember", "the violin is in the attic", "--home", home); code != 0 {
+		t.Fatalf("exit %d: %s", code, out)
+	}
+	type state struct {
+		Embedder string
+		Done, Of int
+	}
+	is, code := cairntest.RunForJSON[state](t, "db", "reembed", "default", "--home", home, "--json")
+	if code != 0 || !strings.HasPrefix(is.Embedder, "bert/") || !strings.HasSuffix(is.Embedder, "(64 dimensions)") || is.Of != 1 {
+		t.Errorf("exit %d, %+v", code, is)
+	}
+}

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairndb/cairn/index/embed"
+)
+
+// sentences are what a model is tried on: five pairs that say one thing in two ways, with few words in common.
+var sentences = []string{
+	"Alice leads the payments team",
+	"The person in charge of billing is Alice",
+	"The nightly backup failed because the disk was full",
+	"No space was left, so last night's copy of the data was not made",
+	"She is allergic to peanuts",
+	"Nuts make her ill",
+	"We deploy every Tuesday morning",
+	"A release goes out at the start of each week's second day",
+	"The cat sleeps on the warm windowsill",
+	"A kitten naps in the sun by the window",
+}
+
+// A likeness is two of the sentences and the cosine of their vectors.
+type likeness struct {
+	Cosine float64 `json:"cosine"`
+	A      string  `json:"a"`
+	B      string  `json:"b"`
+}
+
+// triedModel is what `embed test --json` prints.
+type triedModel struct {
+	Model       string     `json:"model"`
+	Dim         int        `json:"dimensions"`
+	Nearest     []likeness `json:"nearest"`
+	PairsFound  int        `json:"pairs_found"` // sentences whose nearest one says the same
+	Millis      float64    `json:"ms_a_text"`
+	TextsSecond float64    `json:"texts_a_second"`
+}
+
+// tryFor is how long a model's speed is measured.
+const tryFor = 500 * time.Millisecond
+
+func (a *app) embedTest() *cobra.Command {
+	var home string
+	var asJSON bool
+	c := &cobra.Command{Use: "test NAME|DIR", Short: "Embed ten sentences: which are near, and how fast", Args: cobra.ExactArgs(1), RunE: func(c *cobra.Command, args []string) error {
+		e, err := openModel(home, args[0])
+		if err != nil {
+			return err
+		}
+		r := triedModel{Model: e.Identity().String(), Dim: e.Identity().Dim}
+		vecs, err := e.Embed(c.Context(), sentences)
+		if err != nil {
+			return fmt.Errorf("embed ten sentences: %w", err)
+		}
+		r.Nearest, r.PairsFound = nearest(vecs)
+		start, texts := time.Now(), 0
+		for time.Since(start) < tryFor {
+			for _, s := range sentences { // one at a time, as questions come
+				if _, err := e.Embed(c.Context(), []string{s}); err != nil {
+					return err
+				}
+				texts++
+			}
+		}
+		r.Millis = time.Since(start).Seconds() * 1e3 / float64(texts)
+		if r.TextsSecond, err = inBatches(c, e); err != nil {
+			return err
+		}
+		if asJSON {
+			return a.JSON(r)
+		}
+		fmt.Fprintf(a.Out, "%s\n\n", r.Model)
+		for _, l := range r.Nearest {
+			fmt.Fprintf(a.Out, "%.3f  %s\n       %s\n", l.Cosine, l.A, l.B)
+		}
+		fmt.Fprintf(a.Out, "\n%d of %d sentences are nearest to the one that says the same\n%.2f ms a text alone, %.0f texts a second in batches\n", r.PairsFound, len(sentences), r.Millis, r.TextsSecond)
+		return nil
+	}}
+	modelHome(c, &home)
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+// inBatches measures a model as the background uses it.
+func inBatches(c *cobra.Command, e embed.Embedder) (perSecond float64, err error) {
+	var batch []string
+	for len(batch) < 60 {
+		batch = append(batch, sentences...)
+	}
+	start, texts := time.Now(), 0
+	for time.Since(start) < tryFor {
+		if _, err := e.Embed(c.Context(), batch); err != nil {
+			return 0, err
+		}
+		texts += len(batch)
+	}
+	return float64(texts) / time.Since(start).Seconds(), nil
+}
+
+// nearest are the five nearest pairs of the sentences, and how many sentences are nearest to their partner.
+func nearest(vecs [][]float32) (list []likeness, found int) {
+	for i := range vecs {
+		best, at := math.Inf(-1), -1
+		for j := range vecs {
+			if i == j {
+				continue
+			}
+			cos := cosine(vecs[i], vecs[j])
+			if cos > best {
+				best, at = cos, j
+			}
+			if i < j {
+				list = append(list, likeness{cos, sentences[i], sentences[j]})
+			}
+		}
+		if at == i^1 {
+			found++
+		}
+	}
+	slices.SortStableFunc(list, func(a, b likeness) int { return cmp.Compare(b.Cosine, a.Cosine) })
+	return list[:len(sentences)/2], found
+}
+
+// cosine is of two vectors of one length; 0 for a text without a vector.
+func cosine(a, b []float32) float64 {
+	if len(a) != len(b) {
+		return 0
+	}
+	var ab, aa, bb float64
+	for i := range a {
+		ab += float64(a[i]) * float64(b[i])
+		aa += float64(a[i]) * float64(a[i])
+		bb += float64(b[i]) * float64(b[i])
+	}
+	if aa == 0 || bb == 0 {
+		return 0
+	}
+	return ab / math.Sqrt(aa*bb)
+}

@@ -1,0 +1,268 @@
+package models
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Hub is where models are fetched from, unless a mirror is named.
+const Hub = "https://huggingface.co"
+
+const (
+	attempts = 5           // of a file without a byte of it in between
+	pause    = time.Second // before the second attempt; twice as long before each further one
+	stall    = time.Minute // without a byte ends an attempt
+	retained = ".part"     // folder of what is not whole
+)
+
+// ErrWrong marks a file that is not the one that the table has.
+var ErrWrong = errors.New("not the file that was asked for")
+
+// A Fetcher brings models into a folder. The zero values of Client and Mirror stand for the default client and the hub.
+type Fetcher struct {
+	Client *http.Client
+	Mirror string
+	Folder string
+	// Told, where there is one, hears of each file's bytes as they come; had were there already.
+	Told func(f File, had, got int64)
+}
+
+// Dir is where a model is, or will be.
+func (f *Fetcher) Dir(m *Model) string { return filepath.Join(f.Folder, m.Name) }
+
+// Part is where a model's files are while it is not whole.
+func (f *Fetcher) Part(m *Model) string { return f.Dir(m) + retained }
+
+// URL is where a file of a model is fetched from.
+func (f *Fetcher) URL(m *Model, file File) (string, error) {
+	base := f.Mirror
+	if base == "" {
+		base = Hub
+	}
+	u, err := url.Parse(base)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return "", fmt.Errorf("mirror %q: want http://host or https://host", base)
+	}
+	return u.JoinPath(m.Repository, "resolve", m.Revision, file.Name).String(), nil
+}
+
+// Fetch brings a model, unless its folder is there and whole, and says which folder that is.
+func (f *Fetcher) Fetch(ctx context.Context, m *Model) (dir string, fetched bool, err error) {
+	dir = f.Dir(m)
+	if Verify(dir, m) == nil {
+		return dir, false, nil
+	}
+	part := f.Part(m)
+	if err := os.MkdirAll(part, 0o700); err != nil {
+		return "", false, err
+	}
+	for _, file := range m.Files {
+		if err := f.file(ctx, m, file, filepath.Join(part, file.Name)); err != nil {
+			return "", false, fmt.Errorf("%s: %w", file.Name, err)
+		}
+	}
+	if m.recipe != nil {
+		if err := m.recipe.write(part); err != nil {
+			return "", false, err
+		}
+	}
+	if err := os.RemoveAll(dir); err != nil { // what stands there is not the model
+		return "", false, err
+	}
+	if err := os.Rename(part, dir); err != nil {
+		return "", false, err
+	}
+	return dir, true, syncDir(f.Folder)
+}
+
+// Verify holds a folder to a model's lengths and checksums.
+func Verify(dir string, m *Model) error {
+	for _, file := range m.Files {
+		if err := file.verify(filepath.Join(dir, file.Name)); err != nil {
+			return fmt.Errorf("%s: %w", file.Name, err)
+		}
+	}
+	return nil
+}
+
+func (f File) verify(path string) error {
+	r, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	h := sha256.New()
+	n, err := io.Copy(h, r)
+	if err != nil {
+		return err
+	}
+	if n != f.Size {
+		return fmt.Errorf("%w: it has %d bytes, want %d", ErrWrong, n, f.Size)
+	}
+	if sum := hex.EncodeToString(h.Sum(nil)); sum != f.SHA256 {
+		return fmt.Errorf("%w: its SHA-256 is %s, want %s", ErrWrong, sum, f.SHA256)
+	}
+	return nil
+}
+
+// file brings one file. An attempt that brought something is followed by the next at once.
+func (f *Fetcher) file(ctx context.Context, m *Model, file File, path string) error {
+	at, err := f.URL(m, file)
+	if err != nil {
+		return err
+	}
+	for failed := 0; ; {
+		had := length(path)
+		if had > file.Size {
+			return wrong(path, fmt.Errorf("%w: it has %d bytes, want %d", ErrWrong, had, file.Size))
+		}
+		if had == file.Size {
+			f.tell(file, had, 0)
+			if err := file.verify(path); err != nil {
+				return wrong(path, err)
+			}
+			return nil
+		}
+		err := f.more(ctx, at, file, path, had)
+		var refused *refusal
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case errors.Is(err, ErrWrong):
+			return wrong(path, err)
+		case errors.As(err, &refused) && !refused.passes():
+			return err
+		case err == nil || length(path) > had:
+			failed = 0
+			continue
+		}
+		if failed++; failed == attempts {
+			return err
+		}
+		select {
+		case <-time.After(pause << (failed - 1)):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// wrong removes a file that cannot become the right one, so that the next attempt begins anew.
+func wrong(path string, err error) error {
+	if e := os.Remove(path); e != nil && !errors.Is(e, os.ErrNotExist) {
+		return errors.Join(err, e)
+	}
+	return fmt.Errorf("%w; it was removed, and the next attempt fetches it anew", err)
+}
+
+func length(path string) int64 {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}
+
+func (f *Fetcher) tell(file File, had, got int64) {
+	if f.Told != nil {
+		f.Told(file, had, got)
+	}
+}
+
+// A refusal is an answer without the file.
+type refusal struct {
+	status int
+	at     string
+}
+
+func (r *refusal) Error() string {
+	return fmt.Sprintf("%s answers %d %s", r.at, r.status, http.StatusText(r.status))
+}
+
+// passes says whether the same request may succeed later.
+func (r *refusal) passes() bool {
+	return r.status >= 500 || r.status == http.StatusTooManyRequests || r.status == http.StatusRequestTimeout
+}
+
+// more asks for what is missing of a file, once, and appends what comes.
+func (f *Fetcher) more(ctx context.Context, at string, file File, path string, had int64) (err error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	watch := time.AfterFunc(stall, func() { cancel(fmt.Errorf("no byte within %s", stall)) })
+	defer watch.Stop()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
+	if err != nil {
+		return err
+	}
+	if had > 0 {
+		req.Header.Set("Range", fmt.Sprintf("bytes=%d-", had))
+	}
+	client := f.Client
+	if client == nil {
+		client = http.DefaultClient
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	mode := os.O_CREATE | os.O_WRONLY
+	switch {
+	case resp.StatusCode == http.StatusPartialContent && strings.HasPrefix(resp.Header.Get("Content-Range"), fmt.Sprintf("bytes %d-", had)):
+		mode |= os.O_APPEND
+	case resp.StatusCode == http.StatusOK: // all of it, also where a part was asked for
+		mode |= os.O_TRUNC
+		had = 0
+	default:
+		return &refusal{resp.StatusCode, at}
+	}
+	if n := resp.ContentLength; n >= 0 && had+n != file.Size {
+		return fmt.Errorf("%w: %s has %d bytes, want %d", ErrWrong, at, had+n, file.Size)
+	}
+	w, err := os.OpenFile(path, mode, 0o600)
+	if err != nil {
+		return err
+	}
+	f.tell(file, had, 0)
+	_, err = io.Copy(w, &counted{r: io.LimitReader(resp.Body, file.Size-had+1), told: func(n int64) {
+		watch.Reset(stall)
+		f.tell(file, had, n)
+	}})
+	if err != nil && context.Cause(ctx) != nil {
+		err = context.Cause(ctx)
+	}
+	return errors.Join(err, w.Sync(), w.Close())
+}
+
+// counted tells of the bytes that are read through it.
+type counted struct {
+	r    io.Reader
+	told func(n int64)
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	if n > 0 {
+		c.told(int64(n))
+	}
+	return n, err
+}
+
+// syncDir makes a rename in a folder durable.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

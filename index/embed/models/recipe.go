@@ -1,0 +1,44 @@
+package models
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+)
+
+// A recipe is how a BERT model's numbers become one vector of a text, where its authors describe it. Some of them do so in prose
+// alone: the prompts of E5 and BGE stand in no file of theirs, and without these the vectors are worse. So the recipe's files are
+// written from here, in the form package bert reads.
+type recipe struct {
+	tokens         int  // of a text
+	first          bool // the first token's vector, not the mean
+	question, text string
+}
+
+// write puts the recipe's files beside the model's own.
+func (r *recipe) write(dir string) error {
+	type module struct {
+		Path string `json:"path"`
+		Type string `json:"type"`
+	}
+	const of = "sentence_transformers.models."
+	for name, v := range map[string]any{
+		"modules.json":                      []module{{"", of + "Transformer"}, {"1_Pooling", of + "Pooling"}, {"2_Normalize", of + "Normalize"}},
+		"1_Pooling/config.json":             map[string]bool{"pooling_mode_cls_token": r.first, "pooling_mode_mean_tokens": !r.first},
+		"sentence_bert_config.json":         map[string]int{"max_seq_length": r.tokens},
+		"config_sentence_transformers.json": map[string]any{"prompts": map[string]string{"query": r.question, "document": r.text}},
+	} {
+		raw, err := json.MarshalIndent(v, "", "  ")
+		if err != nil {
+			return err
+		}
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, append(raw, '\n'), 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
