@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/engine"
 	"github.com/cairndb/cairn/oplog/snapshot/archive"
 )
 
@@ -18,7 +19,7 @@ func TestBackupsByPlan(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "backups")
 	const keep, every = 2, 2
 	c := startWith(t, 1, func(_ int, cfg *node.Config) {
-		cfg.Backup = node.BackupPlan{Dir: dir, Interval: 50 * time.Millisecond, Every: every, Keep: keep}
+		cfg.Backup = engine.BackupPlan{Dir: dir, Interval: 50 * time.Millisecond, Every: every, Keep: keep}
 	})
 	w := c.web(0)
 	removed, seen := false, map[string]bool{}

@@ -60,8 +60,3 @@ func (n *Node) handOverForClock(ctx context.Context) {
 	}
 	n.log.Info("leadership handed over, because this node's clock is off", "peer", id)
 }
-
-func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1e3 }
-
-// now is the time, as far as this node can know: what a leader decides by time must not follow a clock that is off.
-func (s *Service) now() time.Time { return s.raft.Clock().Time }

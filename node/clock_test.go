@@ -8,6 +8,7 @@ import (
 
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/node/engine"
 	"github.com/cairndb/cairn/oplog"
 )
 
@@ -23,10 +24,10 @@ func TestAClockSeventyYearsAhead(t *testing.T) {
 	})
 	first := c.leader()
 	s, caller := c.service(first)
-	key := func(s *node.Service, caller api.Caller) bool {
+	key := func(s *engine.Service, caller api.Caller) bool {
 		t.Helper()
 		caller.Forward = true
-		w, err := s.Remember(t.Context(), caller, "the same request", node.Draft{Text: "stored once"})
+		w, err := remember(t.Context(), s, caller, "the same request", api.Draft{Text: "stored once"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -40,7 +41,7 @@ func TestAClockSeventyYearsAhead(t *testing.T) {
 	if !key(s, caller) { // stamped by the leader whose clock is off
 		t.Error("a retry stored twice")
 	}
-	if _, err := s.Remember(t.Context(), caller, "", node.Draft{Text: "while the clock is off"}); err != nil {
+	if _, err := remember(t.Context(), s, caller, "", api.Draft{Text: "while the clock is off"}); err != nil {
 		t.Fatal(err)
 	}
 	c.agree()
@@ -71,7 +72,7 @@ func TestALoneClockThatJumps(t *testing.T) {
 	s, caller := c.service(0)
 	put := func() (at oplog.Time) {
 		t.Helper()
-		if _, err := s.Remember(t.Context(), caller, "", node.Draft{Text: "a memory"}); err != nil {
+		if _, err := remember(t.Context(), s, caller, "", api.Draft{Text: "a memory"}); err != nil {
 			t.Fatal(err)
 		}
 		return oplog.At(s.LogTime())

@@ -12,7 +12,9 @@ import (
 	"github.com/cairndb/cairn/index/embed"
 	"github.com/cairndb/cairn/index/rerank"
 	"github.com/cairndb/cairn/node/disk"
+	"github.com/cairndb/cairn/node/engine"
 	"github.com/cairndb/cairn/oplog/seal"
+	"github.com/cairndb/cairn/raft"
 	"github.com/cairndb/cairn/raft/logstore"
 )
 
@@ -30,11 +32,11 @@ type Config struct {
 	Limits     Limits
 	Surfaces   Surfaces
 	Tokens     Tokens
-	Background Background       // what the leader does by itself
-	Indexes    Indexes          // of the databases, in memory
-	Backup     BackupPlan       // none without a directory
-	Embedder   embed.Embedder   // none: vectors are the clients' own
-	Reranker   *rerank.Reranker // none: the order is the index's own
+	Background engine.Background // what the leader does by itself
+	Indexes    Indexes           // of the databases, in memory
+	Backup     engine.BackupPlan // none without a directory
+	Embedder   embed.Embedder    // none: vectors are the clients' own
+	Reranker   *rerank.Reranker  // none: the order is the index's own
 	Seams      Seams
 }
 
@@ -157,25 +159,19 @@ type Peer struct {
 	Role string // voter
 }
 
-// The roles a node may be configured to.
-const (
-	RoleVoter       = "voter"
-	RoleReadReplica = "read_replica"
-)
-
 func (c Config) withDefaults() Config {
 	c.Version = cmp.Or(c.Version, "dev")
 	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
 	c.Addresses = c.Addresses.withDefaults(len(c.Member.Peers) > 0)
 	c.Member.NodeID = cmp.Or(c.Member.NodeID, 1)
-	c.Member.Role = cmp.Or(c.Member.Role, RoleVoter)
+	c.Member.Role = cmp.Or(c.Member.Role, raft.RoleVoter)
 	c.Raft = c.Raft.withDefaults()
 	c.Storage.MinFree = cmp.Or(c.Storage.MinFree, disk.DefaultMinFree)
 	c.Storage.ScrubEvery = cmp.Or(c.Storage.ScrubEvery, 6*time.Hour)
 	c.Limits = c.Limits.withDefaults()
 	c.Surfaces.Slow = cmp.Or(c.Surfaces.Slow, time.Second)
 	c.Tokens.Uses = cmp.Or(c.Tokens.Uses, 5*time.Minute)
-	c.Background = c.Background.withDefaults()
+	c.Background = c.Background.WithDefaults()
 	c.Indexes.Idle = cmp.Or(c.Indexes.Idle, 5*time.Minute)
 	c.Indexes.MaxOpen = cmp.Or(c.Indexes.MaxOpen, 128)
 	if c.Seams.Listen == nil {
@@ -245,7 +241,7 @@ func (a Addresses) validate() error {
 func (m Member) validate() error {
 	var errs []error
 	switch m.Role {
-	case RoleVoter, RoleReadReplica:
+	case raft.RoleVoter, raft.RoleReadReplica:
 	case "witness":
 		errs = append(errs, errors.New("role witness is not offered: give the cluster a third small voter instead"))
 	default:

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cairndb/cairn/node/commit"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/raft/rafttest"
@@ -59,7 +59,7 @@ func TestAFullDisk(t *testing.T) {
 				rid := oplog.NewID()
 				ctx, cancel := context.WithTimeout(t.Context(), patience)
 				defer cancel()
-				_, err := n.Service().Commit(ctx, c, "", &oplog.Remember{RID: rid, Text: text, Namespace: "default", Type: "semantic", Created: oplog.At(time.Now())})
+				_, err := api.RememberBatch.Do(ctx, n.Service(), c, &api.RememberBatchRequest{Memories: []api.Draft{{RID: rid, Text: text}}})
 				if err == nil {
 					acked[rid] = text
 				}
@@ -128,7 +128,7 @@ func TestAFullDiskUnderSnapshots(t *testing.T) {
 		for deadline := time.Now().Add(time.Minute); !done() && time.Now().Before(deadline); {
 			rid, text := oplog.NewID(), fmt.Sprint("memory ", len(acked))
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			_, err := n.Service().Commit(ctx, c, "", &oplog.Remember{RID: rid, Text: text, Namespace: "default", Type: "semantic", Created: oplog.At(time.Now())})
+			_, err := api.RememberBatch.Do(ctx, n.Service(), c, &api.RememberBatchRequest{Memories: []api.Draft{{RID: rid, Text: text}}})
 			cancel()
 			if err != nil {
 				t.Fatalf("a write beside a full disk of snapshots: %v", err)
@@ -188,14 +188,14 @@ func holds(t *testing.T, n *Node, acked map[string]string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = n.Service().View(t.Context(), c, commit.Stale, func(v *state.View) error {
+	_, err = api.View.Do(t.Context(), n.Service(), c, &api.ViewRequest{Read: func(v *state.View, _ oplog.DB) error {
 		for rid, text := range acked {
 			if m, ok := v.Memory(c.DB, rid); !ok || m.Text != text {
 				t.Errorf("%s is lost", rid)
 			}
 		}
 		return nil
-	})
+	}})
 	if err != nil {
 		t.Errorf("read: %v", err)
 	}

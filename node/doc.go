@@ -1,19 +1,9 @@
-// Package node is one running Cairn node. Open puts the rooms together in order: the state (oplog), the
-// index that follows it, consensus (raft), and the two network surfaces: the wire server for clients
-// and the HTTP gateway. Close takes them apart in reverse.
+// Package node is one running Cairn node, and what only the whole knows: Open opens the files of a home and puts the rooms together in
+// order: the state, package engine around it, the index that follows it, consensus, and the ports of clients. Close takes them apart
+// in reverse. DESIGN.md has the map. A process, or a test, calls it; nothing below it does.
 //
-// # The write
+// # Goroutines
 //
-// A surface calls Service with a plain value and a Caller. The service refuses what can be refused, settles
-// chance (ids, times, vectors), and proposes an entry, on the leader or through it: package commit says how the
-// entry gets into the log. The answer leaves when this node has applied the entry and its index has taken it.
-//
-// # The read
-//
-// A commit.Freshness says how new the answer must be: stale (what this node has), at an index, or linearizable.
-// Reads never write; what they returned is reinforced later, in batches.
-//
-// # Goroutines and locks
-//
-// No lock is held over I/O, a channel or a callback. Locks, where two are held: server.mu before session.mu.
+// Every task is started by spawn, has a name and ends with the node; the first that fails brings the node down. No lock is held
+// over I/O, a channel or a callback.
 package node

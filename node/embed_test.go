@@ -14,6 +14,7 @@ import (
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/commit"
+	"github.com/cairndb/cairn/node/engine"
 	"github.com/cairndb/cairn/oplog"
 )
 
@@ -60,22 +61,22 @@ func TestEmbedderOfADatabase(t *testing.T) {
 	e := builtin(t, 64)
 	n := open(e)
 	remember := func(n *node.Node, text string) error {
-		_, err := n.Service().Remember(t.Context(), caller, "", node.Draft{Text: text, Importance: .5, Certainty: 1})
+		_, err := remember(t.Context(), n.Service(), caller, "", api.Draft{Text: text, Importance: .5, Certainty: 1})
 		return err
 	}
 	if err := remember(n, "we run kubernetes on three nodes"); err != nil {
 		t.Fatal(err)
 	}
 	// Misspelt: no word is shared, the letters are.
-	a, err := n.Service().Recall(t.Context(), caller, index.Query{Text: "kuberntes", K: 1}, commit.Stale)
-	if err != nil || len(a.Hits) != 1 || a.Hits[0].Parts.Vector <= 0 || a.Hits[0].Parts.Words != 0 {
-		t.Fatalf("%+v, %v", a.Hits, err)
+	a, err := explained(t.Context(), n, caller, "kuberntes")
+	if err != nil || len(a.Results) != 1 || a.Results[0].Parts.Vector <= 0 || a.Results[0].Parts.Words != 0 {
+		t.Fatalf("%+v, %v", a, err)
 	}
 	e.fail(true)
 	if err := remember(n, "kept although the embedder fails"); err != nil {
 		t.Fatal(err)
 	}
-	if a, err := n.Service().Recall(t.Context(), caller, index.Query{Text: "kept", K: 1}, commit.Stale); err != nil || !strings.HasPrefix(a.Hits[0].Memory.Text, "kept") {
+	if a, err := recall(t.Context(), n.Service(), caller, index.Query{Text: "kept", K: 1}, commit.Stale); err != nil || !strings.HasPrefix(a.Hits[0].Memory.Text, "kept") {
 		t.Fatalf("%+v, %v", a.Hits, err)
 	}
 	n.Close()
@@ -83,7 +84,7 @@ func TestEmbedderOfADatabase(t *testing.T) {
 	if err := remember(n, "no"); err == nil || !strings.Contains(err.Error(), "builtin/1 (64 dimensions)") || !strings.Contains(err.Error(), "builtin/1 (128 dimensions)") {
 		t.Errorf("another embedder: %v", err)
 	}
-	if a, err := n.Service().Recall(t.Context(), caller, index.Query{Text: "kubernetes", K: 1}, commit.Stale); err != nil || len(a.Hits) != 1 {
+	if a, err := recall(t.Context(), n.Service(), caller, index.Query{Text: "kubernetes", K: 1}, commit.Stale); err != nil || len(a.Hits) != 1 {
 		t.Errorf("by words: %+v, %v", a.Hits, err)
 	}
 }
@@ -96,7 +97,7 @@ func TestEmbedsAfterwards(t *testing.T) {
 	open := func(e embed.Embedder) *node.Node {
 		n, err := node.Open(t.Context(), node.Config{Home: home, Addresses: node.Addresses{Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", Cluster: "127.0.0.1:0"},
 			Seams: node.Seams{NoSync: true}, Embedder: e,
-			Background: node.Background{Embed: 20 * time.Millisecond}, Raft: node.Raft{Heartbeat: 50 * time.Millisecond, Election: 200 * time.Millisecond}})
+			Background: engine.Background{Embed: 20 * time.Millisecond}, Raft: node.Raft{Heartbeat: 50 * time.Millisecond, Election: 200 * time.Millisecond}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -109,17 +110,17 @@ func TestEmbedsAfterwards(t *testing.T) {
 	caller := api.Caller{DB: oplog.DefaultDB, Database: "default", Scopes: []api.Scope{api.Read, api.Write, api.Admin}}
 	byVector := func(n *node.Node, text string) bool {
 		t.Helper()
-		a, err := n.Service().Recall(t.Context(), caller, index.Query{Text: text, K: 1, Quiet: true}, commit.Stale)
-		if err != nil || len(a.Hits) != 1 || a.Hits[0].Memory.Text != text {
-			t.Fatalf("%q: %+v, %v", text, a.Hits, err)
+		a, err := explained(t.Context(), n, caller, text)
+		if err != nil || len(a.Results) != 1 || a.Results[0].Text != text {
+			t.Fatalf("%q: %+v, %v", text, a, err)
 		}
-		return a.Hits[0].Parts.Vector > .99
+		return a.Results[0].Parts.Vector > .99
 	}
 	byWords := func(n *node.Node, i int) {
 		t.Helper()
-		a, err := n.Service().Recall(t.Context(), caller, index.Query{Text: fmt.Sprintf("shelf%dq", i), K: 1, Quiet: true}, commit.Stale)
-		if err != nil || len(a.Hits) != 1 || a.Hits[0].Parts.Words == 0 {
-			t.Fatalf("shelf %d: %+v, %v", i, a.Hits, err)
+		a, err := explained(t.Context(), n, caller, fmt.Sprintf("shelf%dq", i))
+		if err != nil || len(a.Results) != 1 || a.Results[0].Parts.Words == 0 {
+			t.Fatalf("shelf %d: %+v, %v", i, a, err)
 		}
 	}
 	until := func(what string, ok func() bool) {
@@ -132,15 +133,15 @@ func TestEmbedsAfterwards(t *testing.T) {
 	}
 	e := builtin(t, 384)
 	n := open(e)
-	drafts := make([]node.Draft, 300)
+	drafts := make([]api.Draft, 300)
 	for i := range drafts {
-		drafts[i] = node.Draft{Text: fmt.Sprintf("box of shelf%dq", i), Importance: .5, Certainty: 1}
+		drafts[i] = api.Draft{Text: fmt.Sprintf("box of shelf%dq", i), Importance: .5, Certainty: 1}
 	}
-	if _, err := n.Service().Remember(t.Context(), caller, "", drafts...); err != nil {
+	if _, err := remember(t.Context(), n.Service(), caller, "", drafts...); err != nil {
 		t.Fatal(err)
 	}
 	e.fail(true)
-	if _, err := n.Service().Remember(t.Context(), caller, "", node.Draft{Text: "violin in the attic", Importance: .5, Certainty: 1}); err != nil {
+	if _, err := remember(t.Context(), n.Service(), caller, "", api.Draft{Text: "violin in the attic", Importance: .5, Certainty: 1}); err != nil {
 		t.Fatal(err)
 	}
 	e.fail(false)
@@ -184,4 +185,9 @@ func TestEmbedsAfterwards(t *testing.T) {
 	if _, err := api.Reembed.Do(t.Context(), n.Service(), caller, &api.ReembedRequest{Name: "default"}); err != nil {
 		t.Errorf("to the embedder it has: %v", err)
 	}
+}
+
+// explained is the best match, with the parts of its score.
+func explained(ctx context.Context, n *node.Node, c api.Caller, text string) (*api.Recalled, error) {
+	return api.Recall.Do(ctx, n.Service(), c, &api.RecallRequest{Question: api.Question{Text: text, K: 1, Quiet: true}, Explain: true})
 }

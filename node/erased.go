@@ -4,11 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"time"
 
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/seal"
 	"github.com/cairndb/cairn/oplog/state"
@@ -119,12 +119,10 @@ func (n *Node) erase(ctx context.Context) error {
 	}
 }
 
-// stillHolds is what a purge has not reached when it answers, and until when.
-func stillHolds(at oplog.Index) []string {
-	return []string{
-		fmt.Sprintf("logs and snapshots of the members, until each has applied record %d and taken a snapshot: seconds, by itself", at),
-		"free pages of files and the index of each member, until it has been restarted once after that",
-		"files of members that are down, until they are up and restarted, and files moved aside (*.corrupt-*), until you remove them",
-		"backups and copies taken before, which nothing reaches: remove them yourself",
-	}
+// leftovers looks for what the operator may want to remove.
+func (n *Node) leftovers() api.Leftovers {
+	var purged oplog.Index
+	_ = n.state.Read(func(v *state.View) error { purged = v.Purged(); return nil }) // a closing state says 0
+	e, _ := readErased(n.cfg.Home)                                                  // the task that writes it logs what is wrong with it
+	return api.Leftovers{SetAside: setAsides(n.cfg.Home), HoldPurge: purged > e.Rewritten, OldKeys: n.rotation.parts()}
 }

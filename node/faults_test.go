@@ -16,7 +16,9 @@ import (
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/commit"
+	"github.com/cairndb/cairn/node/engine"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/raft"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
 )
@@ -71,7 +73,7 @@ func (n *network) cut(node int) {
 	}
 }
 
-func (c *cluster) service(i int) (*node.Service, api.Caller) {
+func (c *cluster) service(i int) (*engine.Service, api.Caller) {
 	c.t.Helper()
 	s := c.nodes[i].Service()
 	caller, err := c.nodes[i].Access().Authenticate(secret)
@@ -103,13 +105,13 @@ func TestALeaderCutOffAcknowledgesNothing(t *testing.T) {
 	s, caller := c.service(old)
 	anyone := caller // whoever leads by then: a slow second may move leadership
 	anyone.Forward = true
-	if _, err := s.Remember(t.Context(), anyone, "before", node.Draft{Text: "before"}); err != nil {
+	if _, err := remember(t.Context(), s, anyone, "before", api.Draft{Text: "before"}); err != nil {
 		t.Fatal(err)
 	}
 	net.cut(old + 1)
 	short, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
-	if r, err := s.Remember(short, caller, "", node.Draft{Text: "alone"}); err == nil {
+	if r, err := remember(short, s, caller, "", api.Draft{Text: "alone"}); err == nil {
 		t.Errorf("a leader without a quorum acknowledged %v", r.RIDs)
 	}
 	eventually(t, "the rest elects another", func() bool {
@@ -124,13 +126,13 @@ func TestALeaderCutOffAcknowledgesNothing(t *testing.T) {
 	if !c.nodes[next].Service().Status(t.Context()).AcceptsWrites {
 		next = (old + 2) % 3
 	}
-	if _, err := c.nodes[next].Service().Remember(t.Context(), anyone, "majority", node.Draft{Text: "majority"}); err != nil {
+	if _, err := remember(t.Context(), c.nodes[next].Service(), anyone, "majority", api.Draft{Text: "majority"}); err != nil {
 		t.Errorf("the majority does not write: %v", err)
 	}
-	if a, err := s.Recall(t.Context(), caller, index.Query{Text: "before", K: 5}, commit.Stale); err != nil || len(a.Hits) == 0 {
+	if a, err := recall(t.Context(), s, caller, index.Query{Text: "before", K: 5}, commit.Stale); err != nil || len(a.Hits) == 0 {
 		t.Errorf("the minority does not read: %v, %v", a.Hits, err)
 	}
-	if _, err := s.Recall(t.Context(), caller, index.Query{Text: "before", K: 5}, commit.Linearizable); err == nil {
+	if _, err := recall(t.Context(), s, caller, index.Query{Text: "before", K: 5}, commit.Linearizable); err == nil {
 		t.Error("the minority answered a linearizable read")
 	}
 	net.cut(0)
@@ -148,9 +150,9 @@ func TestAFollowerComesBackBySnapshot(t *testing.T) {
 	caller.Forward = true
 	for i := range 200 {
 		text := fmt.Sprintf("compacted memory number%d", i)
-		_, err := s.Remember(t.Context(), caller, text, node.Draft{Text: text})
+		_, err := remember(t.Context(), s, caller, text, api.Draft{Text: text})
 		for errors.Is(err, &oplog.Error{Kind: oplog.UnknownOutcome}) { // a busy machine may change leaders: the key asks again
-			_, err = s.Remember(t.Context(), caller, text, node.Draft{Text: text})
+			_, err = remember(t.Context(), s, caller, text, api.Draft{Text: text})
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -172,7 +174,7 @@ func TestFollowersReadWhatWasWritten(t *testing.T) {
 	s, caller := c.service(l)
 	for i := range 30 {
 		text := fmt.Sprintf("unique%d", i)
-		r, err := s.Remember(t.Context(), caller, "", node.Draft{Text: text})
+		r, err := remember(t.Context(), s, caller, "", api.Draft{Text: text})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -181,7 +183,7 @@ func TestFollowersReadWhatWasWritten(t *testing.T) {
 		if i%3 == 0 {
 			fresh = commit.Linearizable
 		}
-		a, err := f.Recall(t.Context(), fc, index.Query{Text: text, K: 1}, fresh)
+		a, err := recall(t.Context(), f, fc, index.Query{Text: text, K: 1}, fresh)
 		if err != nil || len(a.Hits) != 1 || a.Hits[0].Memory.RID != r.RIDs[0] {
 			t.Fatalf("write %d: %+v, %v", i, a.Hits, err)
 		}
@@ -193,21 +195,21 @@ func TestFollowersRefuseOrForward(t *testing.T) {
 	c := start(t, 3)
 	f := (c.leader() + 1) % 3
 	s, caller := c.service(f)
-	if _, err := s.Remember(t.Context(), caller, "", node.Draft{Text: "refused"}); !errors.Is(err, &oplog.Error{Kind: oplog.NotLeader}) {
+	if _, err := remember(t.Context(), s, caller, "", api.Draft{Text: "refused"}); !errors.Is(err, &oplog.Error{Kind: oplog.NotLeader}) {
 		t.Errorf("got %v", err)
 	}
 	caller.Forward = true
-	r, err := s.Remember(t.Context(), caller, "once", node.Draft{Text: "forwarded"})
+	r, err := remember(t.Context(), s, caller, "once", api.Draft{Text: "forwarded"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r2, err := s.Remember(t.Context(), caller, "once", node.Draft{Text: "forwarded"}); err != nil || r2.RIDs[0] != r.RIDs[0] || !r2.Replayed {
+	if r2, err := remember(t.Context(), s, caller, "once", api.Draft{Text: "forwarded"}); err != nil || r2.RIDs[0] != r.RIDs[0] || !r2.Replayed {
 		t.Errorf("the same key: %+v, %v", r2, err)
 	}
-	if _, err := s.Remember(t.Context(), caller, "once", node.Draft{Text: "another"}); !errors.Is(err, oplog.ErrKeyReused) {
+	if _, err := remember(t.Context(), s, caller, "once", api.Draft{Text: "another"}); !errors.Is(err, oplog.ErrKeyReused) {
 		t.Errorf("the same key for another text: %v", err)
 	}
-	if a, err := s.Recall(t.Context(), caller, index.Query{Text: "forwarded", K: 1}, commit.Stale); err != nil || len(a.Hits) != 1 {
+	if a, err := recall(t.Context(), s, caller, index.Query{Text: "forwarded", K: 1}, commit.Stale); err != nil || len(a.Hits) != 1 {
 		t.Errorf("own write not read: %+v, %v", a.Hits, err)
 	}
 }
@@ -241,7 +243,7 @@ func TestDatabasesAndTokensAreTheSameEverywhere(t *testing.T) {
 		if err != nil || uint32(got.DB) != id {
 			t.Errorf("node %d: %+v, %v", i+1, got, err)
 		}
-		if a, err := s.Recall(t.Context(), got, index.Query{Text: "secret", K: 5}, commit.Stale); err != nil || len(a.Hits) != 0 {
+		if a, err := recall(t.Context(), s, got, index.Query{Text: "secret", K: 5}, commit.Stale); err != nil || len(a.Hits) != 0 {
 			t.Errorf("node %d shows another database's memory: %+v, %v", i+1, a.Hits, err)
 		}
 	}
@@ -370,18 +372,18 @@ func TestAReplicaReadsAndARemovedNodeIsGone(t *testing.T) {
 	t.Parallel()
 	c := startWith(t, 3, func(i int, cfg *node.Config) {
 		if i == 2 {
-			cfg.Member.Role = node.RoleReadReplica
+			cfg.Member.Role = raft.RoleReadReplica
 			return
 		}
 		cfg.Member.Peers = cfg.Member.Peers[:1] // the voters know each other; the replica knows them
 	})
 	s, caller := c.service(c.leader())
-	r, err := s.Remember(t.Context(), caller, "", node.Draft{Text: "for the replica"})
+	r, err := remember(t.Context(), s, caller, "", api.Draft{Text: "for the replica"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	f, fc := c.service(2)
-	a, err := f.Recall(t.Context(), fc, index.Query{Text: "replica", K: 1}, commit.AtIndex(r.Index))
+	a, err := recall(t.Context(), f, fc, index.Query{Text: "replica", K: 1}, commit.AtIndex(r.Index))
 	if err != nil || len(a.Hits) != 1 {
 		t.Errorf("the replica found %+v, %v", a.Hits, err)
 	}
@@ -508,12 +510,12 @@ func BenchmarkFollowerSees(b *testing.B) {
 	f, fc := c.service((l + 1) % 3)
 	var waited time.Duration
 	for b.Loop() {
-		r, err := s.Remember(b.Context(), caller, "", node.Draft{Text: "seen elsewhere"})
+		r, err := remember(b.Context(), s, caller, "", api.Draft{Text: "seen elsewhere"})
 		if err != nil {
 			b.Fatal(err)
 		}
 		start := time.Now()
-		if _, err := f.Recall(b.Context(), fc, index.Query{Text: "seen", K: 1}, commit.AtIndex(r.Index)); err != nil {
+		if _, err := recall(b.Context(), f, fc, index.Query{Text: "seen", K: 1}, commit.AtIndex(r.Index)); err != nil {
 			b.Fatal(err)
 		}
 		waited += time.Since(start)
@@ -539,7 +541,7 @@ func BenchmarkRemember(b *testing.B) {
 			for range bc.writers {
 				wg.Go(func() {
 					for range work {
-						if _, err := s.Remember(b.Context(), caller, "", node.Draft{Text: "an agent learned something worth keeping"}); err != nil {
+						if _, err := remember(b.Context(), s, caller, "", api.Draft{Text: "an agent learned something worth keeping"}); err != nil {
 							b.Error(err)
 						}
 					}
@@ -571,7 +573,7 @@ func TestAClientLeavesAMinority(t *testing.T) {
 	net.cut(alone + 1)
 	eventually(t, "a member that knows of no quorum", func() bool {
 		s, caller := c.service(alone)
-		_, err := s.Remember(t.Context(), caller, "", node.Draft{Text: "in a minority"})
+		_, err := remember(t.Context(), s, caller, "", api.Draft{Text: "in a minority"})
 		return errors.Is(err, api.ErrNoLeader) && strings.Contains(err.Error(), "no quorum")
 	})
 	if _, err := cl.Remember(t.Context(), wire.NewRemember("after")); err != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/engine"
 )
 
 // web asks one node's gateway.
@@ -221,7 +222,7 @@ func TestGatewayRefusals(t *testing.T) {
 	refused(w, "POST", "/v1/remember", `{"text":`, 400, "not a JSON object")
 	refused(w, "POST", "/v1/remember", `[]`, 400, "not a JSON object")
 	refused(w, "POST", "/v1/remember", obj{"text": "x", "idempotency_key": " "}, 400, "idempotency_key")
-	refused(w, "POST", "/v1/remember", obj{"text": strings.Repeat("x", node.MaxText+1)}, 413, "over")
+	refused(w, "POST", "/v1/remember", obj{"text": strings.Repeat("x", engine.MaxText+1)}, 413, "over")
 	refused(w, "POST", "/v1/remember/batch", obj{"memories": []obj{{"text": "a"}, {}}}, 400, "memories[1]: missing 'text'")
 	refused(w, "POST", "/v1/remember/batch", obj{}, 400, "missing 'memories' array")
 	refused(w, "POST", "/v1/recall", obj{}, 400, "missing 'query'")

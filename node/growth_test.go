@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/api"
 )
 
 // BenchmarkGrowth stores ten times twenty thousand memories, a hundred at once: the last rate over the first says whether a
@@ -19,12 +19,12 @@ func BenchmarkGrowth(b *testing.B) {
 		for p := range parts {
 			begin := time.Now()
 			for i := 0; i < each; i += batch {
-				drafts := make([]node.Draft, batch)
+				drafts := make([]api.Draft, batch)
 				for j := range drafts {
 					k := p*each + i + j
-					drafts[j] = node.Draft{Text: fmt.Sprintf("note %d: deploy %d of service %d took %d seconds", k, k%7919, k%331, k%97), Importance: .5, Certainty: 1, HalfLife: 1}
+					drafts[j] = api.Draft{Text: fmt.Sprintf("note %d: deploy %d of service %d took %d seconds", k, k%7919, k%331, k%97), Importance: .5, Certainty: 1, HalfLife: 1}
 				}
-				if _, err := s.Remember(b.Context(), caller, "", drafts...); err != nil {
+				if _, err := remember(b.Context(), s, caller, "", drafts...); err != nil {
 					b.Fatal(err)
 				}
 			}

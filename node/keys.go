@@ -3,7 +3,6 @@ package node
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 
@@ -52,18 +51,3 @@ func unused(home string) error {
 
 // Keys are what this node encrypts its files with, for the surfaces' own; nil when it does not.
 func (n *Node) Keys() *seal.Ring { return n.keys }
-
-// sealed writes a backup: encrypted under the master key on a node that encrypts, so that another home can read it.
-func sealed(keys *seal.Ring, w io.Writer, write func(io.Writer) error) error {
-	if keys == nil {
-		return write(w)
-	}
-	s, err := keys.Backup(w)
-	if err != nil {
-		return err
-	}
-	if err := write(s); err != nil {
-		return err
-	}
-	return s.Close()
-}

@@ -79,7 +79,7 @@ func (n *Node) present(ctx context.Context) error {
 			return err
 		}
 	}
-	if !n.service.ready() {
+	if !n.service.Ready() {
 		return errBehindLeader
 	}
 	n.introduced.Do(func() { close(n.ready) })

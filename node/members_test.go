@@ -10,6 +10,7 @@ import (
 
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/raft"
 	"github.com/cairndb/cairn/raft/rafttest"
 )
 
@@ -62,10 +63,10 @@ func TestAMemberNeverHeardGetsNoVote(t *testing.T) {
 	t.Parallel()
 	c := startWith(t, 1, small)
 	nowhere := rafttest.Addr(t)
-	if err := c.change(0, api.ChangeMembersRequest{Verb: "join", NodeID: 2, Addr: nowhere, Role: node.RoleVoter}); err == nil || !strings.Contains(err.Error(), "start it first") {
+	if err := c.change(0, api.ChangeMembersRequest{Verb: "join", NodeID: 2, Addr: nowhere, Role: raft.RoleVoter}); err == nil || !strings.Contains(err.Error(), "start it first") {
 		t.Errorf("a node that is nowhere: %v", err)
 	}
-	if err := c.change(0, api.ChangeMembersRequest{Verb: "join", NodeID: 2, Addr: nowhere, Role: node.RoleVoter, Force: true}); err != nil {
+	if err := c.change(0, api.ChangeMembersRequest{Verb: "join", NodeID: 2, Addr: nowhere, Role: raft.RoleVoter, Force: true}); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.change(0, api.ChangeMembersRequest{Verb: "promote", NodeID: 2}); err == nil || !strings.Contains(err.Error(), "does not answer") {
@@ -84,7 +85,7 @@ func TestAJoinSaysWhatIsWrong(t *testing.T) {
 	namesake := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Member.NodeID = 3 })
 	waiting := c.cfgs[0]
 	waiting.Member.NodeID, waiting.Home, waiting.Addresses.Wire, waiting.Addresses.HTTP, waiting.Addresses.Cluster = 5, t.TempDir(), rafttest.Addr(t), rafttest.Addr(t), rafttest.Addr(t)
-	waiting.Member.Peers = []node.Peer{{Addr: rafttest.Addr(t), Role: node.RoleVoter}} // which is away: the node belongs to no cluster yet
+	waiting.Member.Peers = []node.Peer{{Addr: rafttest.Addr(t), Role: raft.RoleVoter}} // which is away: the node belongs to no cluster yet
 	n, err := node.Open(t.Context(), waiting)
 	if err != nil {
 		t.Fatal(err)
@@ -117,8 +118,8 @@ func TestALiveMemberKeepsItsAddress(t *testing.T) {
 	impostor := c.cfgs[victim]
 	impostor.Home, impostor.Addresses.Wire, impostor.Addresses.HTTP, impostor.Addresses.Cluster = t.TempDir(), rafttest.Addr(t), rafttest.Addr(t), rafttest.Addr(t)
 	for name, peers := range map[string][]node.Peer{
-		"that knows the member":         {{Addr: c.cfgs[victim].Addresses.Cluster, Role: node.RoleVoter}, {Addr: c.cfgs[l].Addresses.Cluster, Role: node.RoleVoter}},
-		"that does not know the member": {{Addr: c.cfgs[l].Addresses.Cluster, Role: node.RoleVoter}},
+		"that knows the member":         {{Addr: c.cfgs[victim].Addresses.Cluster, Role: raft.RoleVoter}, {Addr: c.cfgs[l].Addresses.Cluster, Role: raft.RoleVoter}},
+		"that does not know the member": {{Addr: c.cfgs[l].Addresses.Cluster, Role: raft.RoleVoter}},
 	} {
 		impostor.Member.Peers = peers
 		n, err := node.Open(t.Context(), impostor)
@@ -145,7 +146,7 @@ func TestALiveMemberKeepsItsAddress(t *testing.T) {
 	was := c.cfgs[victim].Addresses.Cluster
 	c.cfgs[victim].Addresses.Cluster = rafttest.Addr(t)
 	c.open(victim)
-	move := api.ChangeMembersRequest{Verb: "join", NodeID: uint32(victim + 1), Addr: c.cfgs[victim].Addresses.Cluster, Role: node.RoleVoter}
+	move := api.ChangeMembersRequest{Verb: "join", NodeID: uint32(victim + 1), Addr: c.cfgs[victim].Addresses.Cluster, Role: raft.RoleVoter}
 	eventually(t, "the member at its new address", func() bool { return c.change(l, move) == nil })
 	c.ready(victim)
 	if now := c.members(); now != strings.Replace(before, was, c.cfgs[victim].Addresses.Cluster, 1) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cairndb/cairn/index/rerank"
 	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/engine"
 )
 
 // Every line of the table is shown, with the kind and the labels it says, and nothing of ours is shown beside it.
@@ -29,7 +30,7 @@ func TestMetricsAreTheTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, m := range node.Metrics() {
+	for _, m := range engine.MetricTable() {
 		f := shown[m.Name]
 		if m.Name == "cairn_certificate_seconds" {
 			if f != nil {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/api"
-	"github.com/cairndb/cairn/node/commit"
+	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/wire"
 )
@@ -101,11 +101,11 @@ func TestAMergeHandsRelationsOn(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)
 	s, caller := c.local(0)
-	drafts := []node.Draft{{RID: "a", Text: "Bob asked for the quarterly report on Thursday."}, {RID: "b", Text: "Note that Bob asked for the quarterly report on Thursday."}}
+	drafts := []api.Draft{{RID: "a", Text: "Bob asked for the quarterly report on Thursday."}, {RID: "b", Text: "Note that Bob asked for the quarterly report on Thursday."}}
 	for i := range 10 {
-		drafts = append(drafts, node.Draft{RID: fmt.Sprint("n", i), Text: fmt.Sprintf("ticket %d was closed by team %d", 100+i, i)})
+		drafts = append(drafts, api.Draft{RID: fmt.Sprint("n", i), Text: fmt.Sprintf("ticket %d was closed by team %d", 100+i, i)})
 	}
-	if _, err := s.Remember(t.Context(), caller, "", drafts...); err != nil {
+	if _, err := remember(t.Context(), s, caller, "", drafts...); err != nil {
 		t.Fatal(err)
 	}
 	for _, e := range [][2]string{{"b", "n1"}, {"n2", "a"}, {"a", "b"}} {
@@ -147,11 +147,11 @@ func TestAResolutionIsEmbedded(t *testing.T) {
 	done := w.ok("POST", "/v1/conflicts/"+id+"/resolve", obj{"strategy": "merge", "new_text": text})
 	rid, _ := done["new_memory_rid"].(string)
 	var vec []float32
-	if err := s.View(t.Context(), caller, commit.Stale, func(v *state.View) error {
+	if _, err := api.View.Do(t.Context(), s, caller, &api.ViewRequest{Read: func(v *state.View, _ oplog.DB) error {
 		m, _ := v.Memory(caller.DB, rid)
 		vec = v.Vector(caller.DB, m.Seq).Floats()
 		return nil
-	}); err != nil || len(vec) != 64 {
+	}}); err != nil || len(vec) != 64 {
 		t.Fatalf("a vector of %d, %v", len(vec), err)
 	}
 	want, err := builtin(t, 64).Embed(t.Context(), []string{text})

@@ -6,14 +6,14 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/node/engine"
 	"github.com/cairndb/cairn/node/mind/mindtest"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/wire"
 )
 
-func (c *cluster) local(i int) (*node.Service, api.Caller) {
+func (c *cluster) local(i int) (*engine.Service, api.Caller) {
 	c.t.Helper()
 	s := c.nodes[i].Service()
 	caller, err := c.nodes[i].Access().Local("default")
@@ -25,13 +25,13 @@ func (c *cluster) local(i int) (*node.Service, api.Caller) {
 }
 
 // store keeps a corpus under its own ids.
-func store(t testing.TB, s *node.Service, c api.Caller, corpus *mindtest.Corpus) {
+func store(t testing.TB, s *engine.Service, c api.Caller, corpus *mindtest.Corpus) {
 	t.Helper()
-	var drafts []node.Draft
+	var drafts []api.Draft
 	for _, r := range corpus.Rows {
-		drafts = append(drafts, node.Draft{RID: r.RID, Text: r.Text, Type: r.Type, Importance: r.Importance, HalfLife: 168, Namespace: r.Namespace})
+		drafts = append(drafts, api.Draft{RID: r.RID, Text: r.Text, Type: r.Type, Importance: r.Importance, HalfLife: 168, Namespace: r.Namespace})
 	}
-	if _, err := s.Remember(t.Context(), c, "", drafts...); err != nil {
+	if _, err := remember(t.Context(), s, c, "", drafts...); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -103,7 +103,7 @@ func TestThinkFindsPlantedTruth(t *testing.T) {
 	}
 }
 
-func memory(t testing.TB, s *node.Service, c api.Caller, rid string) *api.Memory {
+func memory(t testing.TB, s *engine.Service, c api.Caller, rid string) *api.Memory {
 	t.Helper()
 	m, err := api.Get.Do(t.Context(), s, c, &api.GetRequest{RID: rid})
 	if err != nil {

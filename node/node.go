@@ -12,13 +12,13 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/cairndb/cairn/index"
-	"github.com/cairndb/cairn/index/embed"
 	"github.com/cairndb/cairn/node/access"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/node/disk"
+	"github.com/cairndb/cairn/node/engine"
 	"github.com/cairndb/cairn/node/gateway"
 	"github.com/cairndb/cairn/node/wireport"
 	"github.com/cairndb/cairn/oplog/seal"
@@ -36,11 +36,16 @@ type Node struct {
 	identity ed25519.PrivateKey // of the home
 	disk     *disk.Space
 	state    *state.State
+	index    *index.Index
+	rotation rotation
+	bodies   *large.Budget // of requests being read and served, on all ports
+	turns    large.Turns   // at decoding large requests
+	wires    *access.Conns // of the wire port
 	access   *access.Control
 	commit   *commit.Log
 	clock    clockWatch // the task that watches leadership uses it alone
 	raft     *raft.Node
-	service  *Service
+	service  *engine.Service
 	wire     *wireport.Server
 	gateway  *gateway.Gateway
 	certs    map[string]*certificates // by who is shown them; complete when the log is open
@@ -64,7 +69,8 @@ func Open(ctx context.Context, cfg Config) (_ *Node, err error) {
 		return nil, fmt.Errorf("config: %w", err)
 	}
 	cfg = cfg.withDefaults()
-	n := &Node{cfg: cfg, log: cfg.Logger, ready: make(chan struct{}), followed: make(chan struct{}, 1), certs: map[string]*certificates{}}
+	n := &Node{cfg: cfg, log: cfg.Logger, ready: make(chan struct{}), followed: make(chan struct{}, 1), certs: map[string]*certificates{},
+		bodies: large.NewBudget(), turns: large.NewTurns(), wires: access.NewConns(cfg.Limits.MaxConns, cfg.Limits.MaxConnsPerIP)}
 	n.ctx, n.cancel = context.WithCancelCause(context.Background())
 	defer func() {
 		if err != nil {
@@ -185,7 +191,7 @@ func (n *Node) openState() (err error) {
 	n.commit = commit.New(commit.Options{
 		NodeID: n.cfg.Member.NodeID, State: n.state, Disk: n.disk, Logger: n.log, Heartbeat: n.cfg.Raft.Heartbeat, ApplyTimeout: n.cfg.Limits.ApplyTimeout, Slow: n.cfg.Surfaces.Slow,
 		Audit: n.access.Audited, Observe: n.access.Follow, Led: n.led,
-		NoQuorum: func() string { return n.service.noQuorum() },
+		NoQuorum: func() string { return n.service.NoQuorum() },
 		Fail: func(err error) {
 			if errors.Is(err, state.ErrState) { // a restart with the same file would meet it again
 				err = errors.Join(err, n.leaveWord(suspectFile, err))
@@ -193,23 +199,25 @@ func (n *Node) openState() (err error) {
 			n.cancel(err)
 		},
 	})
-	n.service = &Service{cfg: n.cfg, log: n.log, keys: n.keys, state: n.state, commit: n.commit, started: time.Now(), timings: newTimings(), heavy: large.NewTurns(), bodies: large.NewBudget(), wires: access.NewConns(n.cfg.Limits.MaxConns, n.cfg.Limits.MaxConnsPerIP)}
-	n.service.door = throughDoor(n.service)
-	n.service.disk, n.service.certs = n.disk, n.certs
-	n.service.backups.dir = filepath.Join(n.cfg.Home, "backup-spool")
-	if err := os.RemoveAll(n.service.backups.dir); err != nil { // of a process before
-		return fmt.Errorf("backups: %w", err)
-	}
-	n.service.thinking, n.service.imports = make(chan struct{}, 1), make(chan struct{}, maxImports)
-	if n.cfg.Embedder != nil {
-		n.service.embedder = embed.NewGuard(n.cfg.Embedder)
-	}
-	n.service.reinforcer, n.service.asked = newReinforcer(n.service), newAsked()
-	n.service.access = n.access
-	if n.service.gateways, err = gatewayClient(n.cfg.TLS.Clients); err != nil {
+	return n.openEngine()
+}
+
+// openEngine puts the memory around the state. What of it needs index or log waits for them.
+func (n *Node) openEngine() error {
+	gateways, err := n.gateways()
+	if err != nil {
 		return fmt.Errorf("tls: %w", err)
 	}
-	return nil
+	at, member, limits := n.cfg.Addresses, n.cfg.Member, n.cfg.Limits
+	n.service, err = engine.New(engine.Config{
+		Logger: n.log, State: n.state, Commit: n.commit, Access: n.access, Disk: n.disk, Keys: n.keys,
+		Home: engine.Home{Spool: filepath.Join(n.cfg.Home, "backup-spool"), Leftovers: n.leftovers, Certificates: n.certificateEnds},
+		Member: engine.Member{NodeID: member.NodeID, Role: member.Role, Version: n.cfg.Version, Wire: at.AdvertiseWire, HTTP: at.AdvertiseHTTP,
+			Clustered: len(member.Peers) > 0, Election: n.cfg.Raft.Election},
+		Gateways: gateways, Limits: engine.Limits{ApplyTimeout: limits.ApplyTimeout, MaxDatabases: limits.MaxDatabases}, Slow: n.cfg.Surfaces.Slow,
+		Background: n.cfg.Background, Backup: n.cfg.Backup, Embedder: n.cfg.Embedder, Reranker: n.cfg.Reranker,
+	})
+	return err
 }
 
 // openIndexAndLog opens both at once: neither needs the other, and each reads much where there is much. What the log brings
@@ -221,7 +229,8 @@ func (n *Node) openIndexAndLog(ctx context.Context) error {
 		Small: index.SmallRows, Idle: max(n.cfg.Indexes.Idle, 0), MaxOpen: max(n.cfg.Indexes.MaxOpen, 0)})
 	if err == nil {
 		n.holding = append(n.holding, x.Close)
-		n.service.index = x
+		n.index = x
+		n.service.SetIndex(x)
 		n.commit.SetIndex(x, at)
 	}
 	n.serving = append(n.serving, func() error {
@@ -239,28 +248,28 @@ func (n *Node) openIndexAndLog(ctx context.Context) error {
 
 // openService starts the tasks, and lets the service answer everything.
 func (n *Node) openService() {
-	n.service.raft = n.raft
+	n.service.Start(n.raft, n.spawn)
 	n.commit.Start(n.raft, n.spawn)
 	n.spawn("introduce", n.introduce)
 	n.spawn("space", n.watchSpace)
-	n.spawn("reinforce", n.service.reinforcer.run)
-	n.spawn("background", n.service.background)
-	n.spawn("embed", n.service.embedAfterwards)
 	n.spawn("token usage", func(ctx context.Context) error { return n.access.TellUsage(ctx, n.cfg.Tokens.Uses, n.service, n.log) })
-	n.spawn("compare", n.service.compare)
-	n.spawn("look", n.service.look)
 	n.spawn("scrub", n.scrub)
 	n.spawn("erase", n.erase)
 	if n.keys.Rotating() {
 		n.spawn("rotate", n.rotate)
 	}
-	if n.cfg.Backup.Dir != "" {
-		n.spawn("backup", n.backup)
-	}
 }
 
 // Service is the memory, for surfaces in this process.
-func (n *Node) Service() *Service { return n.service }
+func (n *Node) Service() *engine.Service { return n.service }
+
+// Host is the node's door as the dialects of this host find it.
+func (n *Node) Host() api.Host {
+	return struct {
+		*engine.Service
+		*access.Control
+	}{n.service, n.access}
+}
 
 // Access says who is calling, for surfaces in this process.
 func (n *Node) Access() *access.Control { return n.access }

@@ -11,6 +11,7 @@ import (
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/raft"
 	"github.com/cairndb/cairn/raft/rafttest"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
@@ -44,7 +45,7 @@ func startWith(t testing.TB, n int, change func(int, *node.Config)) *cluster {
 			Logger: slog.New(slog.NewTextHandler(t.Output(), nil)).With("node", i+1)}
 		for j, p := range peers {
 			if j != i {
-				cfg.Member.Peers = append(cfg.Member.Peers, node.Peer{Addr: p, Role: node.RoleVoter})
+				cfg.Member.Peers = append(cfg.Member.Peers, node.Peer{Addr: p, Role: raft.RoleVoter})
 			}
 		}
 		change(i, &cfg)
@@ -154,7 +155,7 @@ func (c *cluster) answer(upTo oplog.Index) {
 		}
 		s, caller := c.service(i)
 		at := commit.AtIndex(upTo)
-		if _, err := s.Recall(context.Background(), caller, index.Query{Text: "anything", K: 1}, at); err != nil {
+		if _, err := recall(context.Background(), s, caller, index.Query{Text: "anything", K: 1}, at); err != nil {
 			c.t.Fatalf("node %d does not answer from its state: %v", i+1, err)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/engine"
 	"github.com/cairndb/cairn/wire"
 )
 
@@ -24,7 +25,7 @@ func said(answer obj, list, key string) string {
 // other databases are left alone. The leader does it by itself.
 func TestTiersAsClientsSeeThem(t *testing.T) {
 	t.Parallel()
-	c := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Background = node.Background{Think: 300 * time.Millisecond} })
+	c := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Background = engine.Background{Think: 300 * time.Millisecond} })
 	w, cl := c.web(0), c.dial(0)
 	old := float64(time.Now().Add(-48 * time.Hour).Unix())
 	keep := func(query, text, tier string) string {
@@ -170,7 +171,7 @@ func TestSessionsAsClientsSeeThem(t *testing.T) {
 	}
 	c.stop(0)
 	const age = 2 * time.Second // a day until here
-	c.cfgs[0].Background = node.Background{NoThink: true, Abandon: 100 * time.Millisecond, SessionAge: age}
+	c.cfgs[0].Background = engine.Background{NoThink: true, Abandon: 100 * time.Millisecond, SessionAge: age}
 	c.open(0)
 	c.ready(0)
 	eventually(t, "the second is given up", func() bool {

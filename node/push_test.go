@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/wire"
 )
 
@@ -126,7 +127,7 @@ func TestNothingComesBehindTheEnd(t *testing.T) {
 	writing.Go(func() {
 		s, caller := c.service(0)
 		for ctx.Err() == nil {
-			if _, err := s.Remember(ctx, caller, "", node.Draft{Text: "heard of, or not"}); err != nil && ctx.Err() == nil {
+			if _, err := remember(ctx, s, caller, "", api.Draft{Text: "heard of, or not"}); err != nil && ctx.Err() == nil {
 				t.Error(err)
 			}
 		}

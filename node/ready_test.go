@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/wire"
 )
@@ -86,7 +87,7 @@ func TestARejoiningFollowerClaimsNothingItLacks(t *testing.T) {
 	s, caller := c.service(leader)
 	tasks.Go(func() {
 		for i := 0; writing.Err() == nil; i++ {
-			if w, err := s.Remember(writing, caller, "", node.Draft{Text: fmt.Sprintf("memory %d", i)}); err == nil {
+			if w, err := remember(writing, s, caller, "", api.Draft{Text: fmt.Sprintf("memory %d", i)}); err == nil {
 				acked.add(w.Index)
 			}
 		}

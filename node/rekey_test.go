@@ -8,6 +8,7 @@ import (
 
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/node/engine"
 	"github.com/cairndb/cairn/oplog/seal"
 	"github.com/cairndb/cairn/oplog/snapshot/archive"
 )
@@ -21,7 +22,7 @@ func TestAHomeWithSnapshotsIsEncrypted(t *testing.T) {
 	})
 	acked := cutLog(t, c, 0)
 	backups := filepath.Join(t.TempDir(), "backups")
-	if _, _, err := c.nodes[0].Service().BackupTo(node.BackupPlan{Dir: backups}); err != nil {
+	if _, _, err := c.nodes[0].Service().BackupTo(engine.BackupPlan{Dir: backups}); err != nil {
 		t.Fatal(err)
 	}
 	c.stop(0)

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/index"
-	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/oplog"
@@ -33,12 +32,12 @@ func TestReplicasAnswerAlike(t *testing.T) {
 	var rids []string
 	var last oplog.Index
 	for range 6 {
-		drafts := make([]node.Draft, 50)
+		drafts := make([]api.Draft, 50)
 		for i := range drafts {
-			drafts[i] = node.Draft{Text: words[rng.IntN(10)] + " and " + words[rng.IntN(10)] + " of Ada Lovelace", Importance: rng.Float64(),
+			drafts[i] = api.Draft{Text: words[rng.IntN(10)] + " and " + words[rng.IntN(10)] + " of Ada Lovelace", Importance: rng.Float64(),
 				Certainty: 1, HalfLife: 1, Session: fmt.Sprint("s", rng.IntN(6)), Embedding: vec()}
 		}
-		r, err := s.Remember(t.Context(), caller, "", drafts...)
+		r, err := remember(t.Context(), s, caller, "", drafts...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -73,7 +72,7 @@ func TestReplicasAnswerAlike(t *testing.T) {
 		for n := range c.nodes {
 			s, caller := c.local(n)
 			caller.Quiet = true
-			a, err := s.Recall(context.Background(), caller, q, commit.AtIndex(last))
+			a, err := recall(context.Background(), s, caller, q, commit.AtIndex(last))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -37,8 +37,8 @@ func TestLargeRequestsTakeTurns(t *testing.T) {
 	noise := make([]byte, 2*large.From) // which nothing compresses
 	rand.Read(noise)
 	large := base64.StdEncoding.EncodeToString(noise)
-	for range cap(n.service.heavy) {
-		if _, err := n.service.heavy.Take(t.Context()); err != nil {
+	for range cap(n.turns) {
+		if _, err := n.turns.Take(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -65,8 +65,8 @@ func TestLargeRequestsTakeTurns(t *testing.T) {
 		default:
 		}
 	}
-	for range cap(n.service.heavy) {
-		<-n.service.heavy
+	for range cap(n.turns) {
+		<-n.turns
 	}
 	for range cap(done) {
 		if err := <-done; err != nil {

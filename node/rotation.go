@@ -50,7 +50,7 @@ func (n *Node) rotationParts(ctx context.Context) []rotationPart {
 		{"log", n.raft.ResealLog},
 		{"snapshots", n.raft.ResealSnapshots},
 		{"state", func() error { return n.keys.RewriteAll(ctx, filepath.Join(n.cfg.Home, stateDir), pause) }},
-		{"index", func() error { return n.service.index.Rewrite(ctx, pause) }},
+		{"index", func() error { return n.index.Rewrite(ctx, pause) }},
 		{"files moved aside", n.noneAside},
 	}
 }
@@ -58,7 +58,7 @@ func (n *Node) rotationParts(ctx context.Context) []rotationPart {
 // rotate is the task that does so, on a node that has replaced keys.
 func (n *Node) rotate(ctx context.Context) error {
 	parts, start, told := n.rotationParts(ctx), time.Now(), map[string]bool{}
-	n.service.rotation.set(partNames(parts))
+	n.rotation.set(partNames(parts))
 	for len(parts) > 0 {
 		parts = slices.DeleteFunc(parts, func(p rotationPart) bool {
 			err := p.do()
@@ -68,7 +68,7 @@ func (n *Node) rotate(ctx context.Context) error {
 			}
 			return err == nil
 		})
-		n.service.rotation.set(partNames(parts))
+		n.rotation.set(partNames(parts))
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}

@@ -31,8 +31,7 @@ func (n *Node) scrub(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case errors.Is(err, state.ErrState):
-			n.service.whole.Store(false)
-			n.service.damaged.Add(1)
+			n.service.Counted(false)
 			n.log.Error("the state on disk is damaged", "err", err)
 			if n.healable(ctx) {
 				return errors.Join(fmt.Errorf("the state is damaged; the next start heals it: %w", err), n.leaveWord(damageFile, err))
@@ -42,7 +41,7 @@ func (n *Node) scrub(ctx context.Context) error {
 		case err != nil:
 			n.log.Warn("the state could not be counted", "err", err)
 		default:
-			n.service.whole.Store(true)
+			n.service.Counted(true)
 			n.log.Debug("the state holds what was written", "took", time.Since(start))
 		}
 		select {

@@ -24,7 +24,7 @@ func (n *Node) watchSpace(ctx context.Context) error {
 		}
 		n.disk.Measure()
 		n.disk.KeepReserve()
-		n.service.backups.expire(n.log)
+		n.service.ExpireBackups()
 		if n.disk.Full() && n.commit.Leads() && len(n.raft.Status().Members) > 1 && time.Since(tried) > transferEvery {
 			tried = time.Now()
 			if _, err := n.raft.Change(ctx, wire.Membership{Action: "transfer"}); err != nil {

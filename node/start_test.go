@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/raft"
 	"github.com/cairndb/cairn/raft/logstore"
 	"github.com/cairndb/cairn/raft/rafttest"
 	"github.com/cairndb/cairn/wire"
@@ -113,7 +114,7 @@ func TestALoneNodeGrows(t *testing.T) {
 	second := c.cfgs[0]
 	second.Home, second.Member.NodeID = t.TempDir(), 2
 	second.Addresses.Wire, second.Addresses.HTTP, second.Addresses.Cluster = rafttest.Addr(t), rafttest.Addr(t), rafttest.Addr(t)
-	second.Member.Peers = []node.Peer{{Addr: c.cfgs[0].Addresses.Cluster, Role: node.RoleVoter}}
+	second.Member.Peers = []node.Peer{{Addr: c.cfgs[0].Addresses.Cluster, Role: raft.RoleVoter}}
 	c.cfgs, c.nodes = append(c.cfgs, second), append(c.nodes, nil)
 	c.open(1)
 	c.ready(1)

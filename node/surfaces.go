@@ -6,6 +6,7 @@ import (
 
 	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/node/console"
+	"github.com/cairndb/cairn/node/engine"
 	"github.com/cairndb/cairn/node/gateway"
 	"github.com/cairndb/cairn/node/mcp"
 	"github.com/cairndb/cairn/node/peerport"
@@ -15,8 +16,8 @@ import (
 
 // openSurfaces has the node's ports of clients answer. What needs the log waits for it there.
 func (n *Node) openSurfaces() {
-	n.wire = wireport.New(wireport.Config{Door: n.service, Access: n.access, Conns: n.service.wires, Log: n.log, Errors: n.errors(), WaitOpen: n.commit.WaitOpen, Indexed: n.commit.Indexed,
-		Budget: n.service.bodies, Turns: n.service.heavy, Lenient: n.cfg.Surfaces.Lenient, Forward: n.cfg.forwardsWire(),
+	n.wire = wireport.New(wireport.Config{Door: n.service, Access: n.access, Conns: n.wires, Log: n.log, Errors: n.errors(), WaitOpen: n.commit.WaitOpen, Indexed: n.commit.Indexed,
+		Budget: n.bodies, Turns: n.turns, Lenient: n.cfg.Surfaces.Lenient, Forward: n.cfg.forwardsWire(),
 		MaxInFlight: n.cfg.Limits.MaxInFlight, AuthTimeout: n.cfg.Limits.AuthTimeout, WriteTimeout: n.cfg.Limits.writeTimeout})
 	n.serving = append(n.serving, n.wire.Close)
 	n.spawn("wire", func(context.Context) error { return n.wire.Run(n.wireLn) })
@@ -31,25 +32,26 @@ func (n *Node) openSurfaces() {
 
 func (n *Node) newGateway() *gateway.Gateway {
 	s := n.service
-	m := newMetrics(s)
-	m.gateway = gateway.New(gateway.Config{Door: s, Access: n.access, Conns: access.NewConns(n.cfg.Limits.MaxConns, n.cfg.Limits.MaxConnsPerIP), Metrics: m, Console: console.Handler(), Log: n.log,
-		Models: mcp.New(mcp.Config{Door: s, Version: n.cfg.Version, Lenient: n.cfg.Surfaces.Lenient}), WaitOpen: s.commit.WaitOpen, Leads: s.commit.Leads,
-		NotLeader: s.commit.NotLeader, Leader: s.knownLeader, Budget: s.bodies, Turns: s.heavy, Lenient: n.cfg.Surfaces.Lenient, Forward: n.cfg.forwardsHTTP(),
+	m := engine.NewMetrics(s, n.wires)
+	g := gateway.New(gateway.Config{Door: s, Access: n.access, Conns: access.NewConns(n.cfg.Limits.MaxConns, n.cfg.Limits.MaxConnsPerIP), Metrics: m, Console: console.Handler(), Log: n.log,
+		Models: mcp.New(mcp.Config{Door: s, Version: n.cfg.Version, Lenient: n.cfg.Surfaces.Lenient}), WaitOpen: n.commit.WaitOpen, Leads: n.commit.Leads,
+		NotLeader: n.commit.NotLeader, Leader: s.KnownLeader, Budget: n.bodies, Turns: n.turns, Lenient: n.cfg.Surfaces.Lenient, Forward: n.cfg.forwardsHTTP(),
 		MaxRPS: n.cfg.Limits.MaxRPS, CORSOrigins: n.cfg.Surfaces.CORSOrigins})
-	return m.gateway
+	m.Gateway = g
+	return g
 }
 
 // errors says errors in the protocol that clients and peers share.
 func (n *Node) errors() wireport.Errors {
-	return wireport.Errors{Leader: n.service.knownLeader, Log: n.log}
+	return wireport.Errors{Leader: n.service.KnownLeader, Log: n.log}
 }
 
 // peers answers what other nodes ask.
 func (n *Node) peers() raft.Handler {
 	s := n.service
 	return struct {
-		*Service
+		*engine.Service
 		*peerport.Port
 	}{s, peerport.New(peerport.Config{State: n.state, WaitOpen: n.commit.WaitOpen, Leads: n.commit.Leads, NotLeader: n.commit.NotLeader,
-		Status: s.peerStatus, Record: s.record, Push: s.push, Errors: n.errors().Of, Turns: s.heavy})}
+		Status: s.PeerStatus, Record: s.Record, Push: s.Push, Errors: n.errors().Of, Turns: n.turns})}
 }

@@ -229,7 +229,7 @@ func (w *writers) put(n *node.Node, text string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
 	rid := oplog.NewID()
-	_, err = n.Service().Commit(ctx, caller, "", &oplog.Remember{RID: rid, Text: text, Namespace: "default", Type: "semantic", Created: oplog.At(time.Now())})
+	_, err = remember(ctx, n.Service(), caller, "", api.Draft{RID: rid, Text: text})
 	if err != nil {
 		return err
 	}

@@ -176,10 +176,10 @@ func TestTheMindOverTime(t *testing.T) {
 	ctx := t.Context()
 	now := time.Now()
 	old := now.Add(-40 * 24 * time.Hour)
-	if _, err := s.Remember(ctx, caller, "", node.Draft{RID: "old", Text: "Alice Chen keeps bees in Lisbon", Importance: .9, Created: field.Date{Time: old}, Domain: "home", Valence: .5},
-		node.Draft{RID: "dull", Text: "Alice Chen bought stamps", Importance: .1, Created: field.Date{Time: old}},
-		node.Draft{RID: "due", Text: "call Alice Chen back", Importance: .5, Due: field.Date{Time: now.Add(36 * time.Hour)}},
-		node.Draft{RID: "far", Text: "renew the passport", Importance: .5, Due: field.Date{Time: now.Add(9000 * time.Hour)}}); err != nil {
+	if _, err := remember(ctx, s, caller, "", api.Draft{RID: "old", Text: "Alice Chen keeps bees in Lisbon", Importance: .9, Created: field.Date{Time: old}, Domain: "home", Valence: .5},
+		api.Draft{RID: "dull", Text: "Alice Chen bought stamps", Importance: .1, Created: field.Date{Time: old}},
+		api.Draft{RID: "due", Text: "call Alice Chen back", Importance: .5, Due: field.Date{Time: now.Add(36 * time.Hour)}},
+		api.Draft{RID: "far", Text: "renew the passport", Importance: .5, Due: field.Date{Time: now.Add(9000 * time.Hour)}}); err != nil {
 		t.Fatal(err)
 	}
 	rids := func(list *api.MemoryItems, err error) string {
@@ -229,7 +229,7 @@ func TestTheMindOverTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Remember(ctx, caller, "", node.Draft{RID: "in", Text: "Bob said hello"}); err != nil {
+	if _, err := remember(ctx, s, caller, "", api.Draft{RID: "in", Text: "Bob said hello"}); err != nil {
 		t.Fatal(err)
 	}
 	client := "x"
@@ -245,7 +245,7 @@ func TestTheMindOverTime(t *testing.T) {
 	if err != nil || purged.Count != 2 {
 		t.Errorf("%+v purged, %v", purged, err)
 	}
-	if a, err := s.Recall(ctx, caller, index.Query{Text: "bees in Porto", K: 5}, commit.Stale); err != nil || len(a.Hits) != 0 {
+	if a, err := recall(ctx, s, caller, index.Query{Text: "bees in Porto", K: 5}, commit.Stale); err != nil || len(a.Hits) != 0 {
 		t.Errorf("purged and found: %+v, %v", a.Hits, err)
 	}
 }
@@ -257,19 +257,19 @@ func BenchmarkRecallWhileThinking(b *testing.B) {
 	s, caller := c.local(0)
 	caller.Quiet = true
 	const rows = 50_000
-	var drafts []node.Draft
+	var drafts []api.Draft
 	for seed := uint64(0); len(drafts) < rows; seed++ {
 		for _, r := range mindtest.New(seed).Rows {
-			drafts = append(drafts, node.Draft{Text: r.Text, Importance: .5, HalfLife: 168})
+			drafts = append(drafts, api.Draft{Text: r.Text, Importance: .5, HalfLife: 168})
 		}
 	}
 	for part := range slices.Chunk(drafts[:rows], 5000) {
-		if _, err := s.Remember(b.Context(), caller, "", part...); err != nil {
+		if _, err := remember(b.Context(), s, caller, "", part...); err != nil {
 			b.Fatal(err)
 		}
 	}
 	ask := func(i int) error {
-		_, err := s.Recall(context.Background(), caller, index.Query{Text: drafts[i%rows].Text, K: 10}, commit.Stale)
+		_, err := recall(context.Background(), s, caller, index.Query{Text: drafts[i%rows].Text, K: 10}, commit.Stale)
 		return err
 	}
 	const stretch = 8 * time.Second

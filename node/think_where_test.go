@@ -97,7 +97,7 @@ func answers(t *testing.T, c *cluster, i int, now time.Time) string {
 	s, caller := c.local(i)
 	caller.Quiet = true
 	for _, text := range []string{"who asked for the quarterly report", "where does Alice live", "deadline of Project Apollo"} {
-		a, err := s.Recall(t.Context(), caller, index.Query{Text: text, K: 10, Now: now}, commit.Stale)
+		a, err := recall(t.Context(), s, caller, index.Query{Text: text, K: 10, Now: now}, commit.Stale)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,6 +11,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"github.com/cairndb/cairn/node/engine"
 )
 
 // TLSFiles names a certificate chain, its key and the authorities that vouch for the other side, all PEM. The files are
@@ -174,22 +176,29 @@ func (n *Node) plainly(name string, ln net.Listener) {
 	}
 }
 
-// gatewayClient talks to the gateways of the other nodes.
-func gatewayClient(f TLSFiles) (*http.Client, error) {
-	if f.CA == "" {
-		return http.DefaultClient, nil
+// certificateEnds are when this node's certificates end, by who is shown them.
+func (n *Node) certificateEnds() map[string]time.Time {
+	ends := map[string]time.Time{}
+	for to, c := range n.certs {
+		cert, _ := c.current()
+		ends[to] = cert.Leaf.NotAfter
 	}
-	pool, err := loadPool(f.CA)
-	if err != nil {
-		return nil, err
-	}
-	return &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}, IdleConnTimeout: time.Minute}}, nil
+	return ends
 }
 
-// scheme is how the gateways of this cluster are spoken to.
-func (c Config) scheme() string {
-	if c.TLS.Clients.On() {
-		return "https://"
+// gateways are how this node asks the others' gateways.
+func (n *Node) gateways() (engine.Gateways, error) {
+	g, files := engine.Gateways{Client: http.DefaultClient, Scheme: "http://"}, n.cfg.TLS.Clients
+	if files.On() {
+		g.Scheme = "https://"
 	}
-	return "http://"
+	if !n.cfg.Tokens.NoMaster {
+		g.Secret = n.cfg.Member.Secret
+	}
+	if files.CA == "" {
+		return g, nil
+	}
+	pool, err := loadPool(files.CA)
+	g.Client = &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}, IdleConnTimeout: time.Minute}}
+	return g, err
 }

@@ -23,7 +23,6 @@ func TestWhoReadsNothingIsDropped(t *testing.T) {
 	if err := n.Ready(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	s := n.Service()
 	c, err := n.Access().Local("default")
 	if err != nil {
 		t.Fatal(err)
@@ -43,7 +42,7 @@ func TestWhoReadsNothingIsDropped(t *testing.T) {
 	if _, err := nc.Write(frames); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(time.Minute); s.commit.Subscribers() < 1; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); n.commit.Subscribers() < 1; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("never subscribed")
 		}
@@ -52,11 +51,11 @@ func TestWhoReadsNothingIsDropped(t *testing.T) {
 	for range 1000 {
 		ops = append(ops, &oplog.Relate{ID: "the same", Src: "a", Dst: "b", Type: "meets", Weight: 1})
 	}
-	for deadline := time.Now().Add(3 * time.Minute); s.wires.Open() > 0; {
+	for deadline := time.Now().Add(3 * time.Minute); n.wires.Open() > 0; {
 		if time.Now().After(deadline) {
 			t.Fatal("never dropped")
 		}
-		if _, err := s.Commit(t.Context(), c, "", ops...); err != nil {
+		if _, err := n.commit.Propose(t.Context(), wire.Asker{}, oplog.Entry{Node: 1, DB: c.DB, Ops: ops}, false); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -187,7 +187,7 @@ func (n *Node) rejoin() {
 		case <-tick.C:
 		}
 		self, known := n.find(n.cfg.NodeID)
-		voter := n.cfg.Role == "voter"
+		voter := n.cfg.Role == RoleVoter
 		switch _, _, led := n.Leader(); {
 		case n.stateless() && !n.admitted.Load():
 			since = n.askAdmission()
@@ -249,6 +249,6 @@ func (n *Node) demoteForRejoin(ctx context.Context, m wire.Membership) (ok wire.
 	if err := n.agreedOn(ctx, f); err != nil {
 		return ok, err
 	}
-	n.setPromotion(m.NodeID, m.Role != "read_replica")
+	n.setPromotion(m.NodeID, m.Role != RoleReadReplica)
 	return wire.MembershipOK{Message: fmt.Sprintf("node %d votes again when it has caught up", m.NodeID), Index: f.Index()}, nil
 }

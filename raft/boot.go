@@ -59,7 +59,7 @@ func (n *Node) hasNothing() bool {
 // foundingVoters are this node, if it is to vote, and the configured peers that are to vote. all reports that every configured peer
 // has answered and holds nothing, like this node. states are the addresses of peers that have state.
 func (n *Node) foundingVoters() (servers []hraft.Server, states []string, all bool) {
-	if n.cfg.Role == "voter" {
+	if n.cfg.Role == RoleVoter {
 		servers = append(servers, hraft.Server{ID: transport.ServerID(n.cfg.NodeID), Address: hraft.ServerAddress(n.cfg.Advertise)})
 	}
 	all = n.hasNothing()
@@ -76,7 +76,7 @@ func (n *Node) foundingVoters() (servers []hraft.Server, states []string, all bo
 		if h.Raft.HasState {
 			all = false
 			states = append(states, addr)
-		} else if h.Role == "voter" {
+		} else if h.Role == RoleVoter {
 			servers = append(servers, hraft.Server{ID: transport.ServerID(h.NodeID), Address: hraft.ServerAddress(addr)})
 		}
 	}
@@ -90,7 +90,7 @@ func (n *Node) tryForm() (joined bool) {
 	if slices.ContainsFunc(states, n.askToJoin) { // one that knows no leader refuses: the next may know it
 		return true
 	}
-	if !all || n.cfg.Role != "voter" || lowest(servers) != n.cfg.NodeID {
+	if !all || n.cfg.Role != RoleVoter || lowest(servers) != n.cfg.NodeID {
 		return false
 	}
 	if err := n.foundCluster(hraft.Configuration{Servers: servers}); err != nil {
@@ -156,7 +156,7 @@ func (n *Node) foundedBy(founder uint32, m wire.Membership) (err error) {
 	}
 	servers, _, all := n.foundingVoters()
 	named := slices.ContainsFunc(servers, func(s hraft.Server) bool { return s.ID == transport.ServerID(founder) })
-	if !all || !named || n.cfg.Role != "voter" || slices.ContainsFunc(servers, func(s hraft.Server) bool { return !in(s) }) {
+	if !all || !named || n.cfg.Role != RoleVoter || slices.ContainsFunc(servers, func(s hraft.Server) bool { return !in(s) }) {
 		return fmt.Errorf("%w: node %d sees other peers, or has not reached all of them", ErrUnavailable, n.cfg.NodeID)
 	}
 	if err := n.storeFounding(c); err != nil {

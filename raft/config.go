@@ -15,6 +15,12 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
+// The roles a node may be configured to.
+const (
+	RoleVoter       = "voter"
+	RoleReadReplica = "read_replica"
+)
+
 // Config says what a member is. NodeID, Dir and Handler are required; a zero elsewhere means the default beside it.
 type Config struct {
 	NodeID    uint32
@@ -113,7 +119,7 @@ func dialAddress(addr string) string {
 
 func (c Config) withDefaults() Config {
 	c.Advertise = cmp.Or(c.Advertise, c.Addr, noPort)
-	c.Role = cmp.Or(c.Role, "voter")
+	c.Role = cmp.Or(c.Role, RoleVoter)
 	c.Voters = cmp.Or(c.Voters, len(c.Peers)+1)
 	c.Heartbeat = cmp.Or(c.Heartbeat, time.Second)
 	c.Election = cmp.Or(c.Election, 5*time.Second)

@@ -95,7 +95,7 @@ func (n *Node) join(ctx context.Context, m wire.Membership) (string, error) {
 	}
 	s, known := n.find(m.NodeID)
 	if known && string(s.Address) == m.Addr {
-		n.setPromotion(m.NodeID, m.Role != "read_replica" && s.Suffrage != hraft.Voter)
+		n.setPromotion(m.NodeID, m.Role != RoleReadReplica && s.Suffrage != hraft.Voter)
 		return fmt.Sprintf("node %d is a member already", m.NodeID), nil
 	}
 	key, err := n.identifyNewcomer(m)
@@ -114,7 +114,7 @@ func (n *Node) join(ctx context.Context, m wire.Membership) (string, error) {
 	if err := n.agreedOn(ctx, f); err != nil {
 		return "", err
 	}
-	n.setPromotion(m.NodeID, m.Role != "read_replica")
+	n.setPromotion(m.NodeID, m.Role != RoleReadReplica)
 	return fmt.Sprintf("node %d joined", m.NodeID), nil
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"github.com/cairndb/cairn/cmd/cairn/config"
 	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/engine"
 )
 
 const deployDir = "../../deploy"
@@ -143,7 +144,7 @@ func TestComposeConfigurations(t *testing.T) {
 // TestEveryMetricNamedExists: dashboards and alerts ask for nothing that no node tells.
 func TestEveryMetricNamedExists(t *testing.T) {
 	known := map[string]bool{"up": true}
-	for _, m := range node.Metrics() {
+	for _, m := range engine.MetricTable() {
 		known[m.Name] = true
 		if m.Kind == "histogram" {
 			known[m.Name+"_bucket"], known[m.Name+"_sum"], known[m.Name+"_count"] = true, true, true

@@ -43,6 +43,7 @@ var inner = map[string][]string{
 	"local/frame":      {},
 	"local/kit":        {},
 	"local/redact":     {},
+	"node/engine":      {"node/api", "node/access", "node/commit", "node/disk", "node/mind"},
 	"node/mcp":         {"node/api"},
 	"node/gateway":     {"node/api", "node/access"},
 	"node/console":     {},

@@ -14,7 +14,7 @@ import (
 
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 	"github.com/cairndb/cairn/cmd/cairn/cli"
-	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/raft"
 	"github.com/cairndb/cairn/wire"
 )
 
@@ -234,7 +234,7 @@ func neighbourAsPeer(t *testing.T, addr string, token *string, write bool) strin
 	s := meet(t, addr)
 	said := ""
 	if token != nil {
-		said = s.ask(wire.OpClusterHello, &wire.ClusterHello{NodeID: 9, Role: node.RoleVoter, ClusterSecret: *token, AdvertiseAddr: "127.0.0.1:1", ProtocolVersion: wire.Version})
+		said = s.ask(wire.OpClusterHello, &wire.ClusterHello{NodeID: 9, Role: raft.RoleVoter, ClusterSecret: *token, AdvertiseAddr: "127.0.0.1:1", ProtocolVersion: wire.Version})
 	}
 	var m wire.Message = &wire.OplogPull{Database: "default", Limit: 10}
 	op := wire.OpOplogPull

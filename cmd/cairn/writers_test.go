@@ -28,7 +28,7 @@ var writers = map[string]string{
 	"index/text/open.go":                  "sealed by Bleve's hooks; a format number",
 	"index/restore.go":                    "sealed",
 	"index/sections.go":                   "sealed",
-	"node/spool.go":                       "sealed",
+	"node/engine/spool.go":                "sealed",
 	"node/mint.go":                        "the token, which clients read",
 	"node/secret.go":                      "the cluster secret, which members show each other",
 	"node/skip.go":                        "places in the log, and sums of records",

@@ -14,6 +14,7 @@ import (
 
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/node/engine"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/state"
 )
@@ -83,7 +84,7 @@ type worker struct {
 }
 
 func (w *worker) run(ctx context.Context) {
-	verbs := []func(context.Context, *node.Service, api.Caller, *node.Node){w.set, w.set, w.get, w.get, w.add, w.mark, w.mark, w.look, w.take, w.stale}
+	verbs := []func(context.Context, *engine.Service, api.Caller, *node.Node){w.set, w.set, w.get, w.get, w.add, w.mark, w.mark, w.look, w.take, w.stale}
 	for ctx.Err() == nil {
 		n := w.pick()
 		if n == nil {
@@ -128,7 +129,7 @@ func pause(ctx context.Context, d time.Duration) {
 func (w *worker) key() string { return fmt.Sprint("k", w.rng.IntN(w.keys)) }
 
 // set overwrites a number: the weight of a relation.
-func (w *worker) set(ctx context.Context, s *node.Service, c api.Caller, _ *node.Node) {
+func (w *worker) set(ctx context.Context, s *engine.Service, c api.Caller, _ *node.Node) {
 	in := asked{"set", w.key(), 1 + w.rng.IntN(1_000_000)}
 	from := time.Now()
 	w.c.net.awake(w.at + 1)
@@ -138,7 +139,7 @@ func (w *worker) set(ctx context.Context, s *node.Service, c api.Caller, _ *node
 	}
 }
 
-func (w *worker) get(ctx context.Context, s *node.Service, c api.Caller, _ *node.Node) {
+func (w *worker) get(ctx context.Context, s *engine.Service, c api.Caller, _ *node.Node) {
 	in := asked{"get", w.key(), 0}
 	from := time.Now()
 	w.c.net.awake(w.at + 1)
@@ -160,7 +161,7 @@ func (w *worker) some() string { return thing(w.rng.IntN(clients), w.rng.IntN(w.
 
 // add puts a thing there, and reads it elsewhere at the index it was told. When it does not hear of it, it asks others, with
 // the same key, whether they have.
-func (w *worker) add(ctx context.Context, s *node.Service, c api.Caller, _ *node.Node) {
+func (w *worker) add(ctx context.Context, s *engine.Service, c api.Caller, _ *node.Node) {
 	in := asked{"add", thing(w.id, w.next), 0}
 	from := time.Now()
 	w.c.net.awake(w.at + 1)
@@ -204,7 +205,7 @@ func (w *worker) add(ctx context.Context, s *node.Service, c api.Caller, _ *node
 }
 
 // mark writes a number on a thing, which is refused when it is not there.
-func (w *worker) mark(ctx context.Context, s *node.Service, c api.Caller, _ *node.Node) {
+func (w *worker) mark(ctx context.Context, s *engine.Service, c api.Caller, _ *node.Node) {
 	in := asked{"mark", w.some(), 1 + w.rng.IntN(1_000_000)}
 	text := fmt.Sprintf("word%s %d", in.key, in.value)
 	from := time.Now()
@@ -216,7 +217,7 @@ func (w *worker) mark(ctx context.Context, s *node.Service, c api.Caller, _ *nod
 }
 
 // look says what is written on a thing.
-func (w *worker) look(ctx context.Context, s *node.Service, c api.Caller, _ *node.Node) {
+func (w *worker) look(ctx context.Context, s *engine.Service, c api.Caller, _ *node.Node) {
 	in := asked{"look", w.some(), 0}
 	from := time.Now()
 	w.c.net.awake(w.at + 1)
@@ -238,7 +239,7 @@ func (w *worker) look(ctx context.Context, s *node.Service, c api.Caller, _ *nod
 }
 
 // take removes a thing that somebody may have added, and that others may take at the same time.
-func (w *worker) take(ctx context.Context, s *node.Service, c api.Caller, _ *node.Node) {
+func (w *worker) take(ctx context.Context, s *engine.Service, c api.Caller, _ *node.Node) {
 	in := asked{"take", w.some(), 0}
 	from := time.Now()
 	w.c.net.awake(w.at + 1)
@@ -253,7 +254,7 @@ func (w *worker) take(ctx context.Context, s *node.Service, c api.Caller, _ *nod
 }
 
 // stale asks a node what it has: its answers never go back in time, and it finds nothing that it does not hold.
-func (w *worker) stale(ctx context.Context, s *node.Service, c api.Caller, n *node.Node) {
+func (w *worker) stale(ctx context.Context, s *engine.Service, c api.Caller, n *node.Node) {
 	a, err := api.Search.Do(ctx, s, c, &api.SearchRequest{Text: "word" + w.some(), K: 1, Quiet: true})
 	if err != nil {
 		return

@@ -46,7 +46,7 @@ func (c *cluster) change(n *node.Node, m api.ChangeMembersRequest) bool {
 func (c *cluster) grow(rng *rand.Rand) {
 	switch {
 	case !c.joined:
-		c.joined, c.role = true, []string{node.RoleVoter, node.RoleReadReplica}[rng.IntN(2)]
+		c.joined, c.role = true, []string{raft.RoleVoter, raft.RoleReadReplica}[rng.IntN(2)]
 		c.disks[spare].full = time.Time{} // a node that has no log yet does not start on a full disk
 		c.open(spare)
 	case rng.IntN(2) == 0:

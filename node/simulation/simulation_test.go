@@ -26,6 +26,7 @@ import (
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/raft"
 	"github.com/cairndb/cairn/raft/logstore"
 	"github.com/cairndb/cairn/wire"
 )
@@ -217,7 +218,7 @@ func (c *cluster) open(i int) {
 	}
 	for p := range c.nodes {
 		if p != i && p != spare {
-			cfg.Member.Peers = append(cfg.Member.Peers, node.Peer{Addr: at(p, 7440), Role: node.RoleVoter})
+			cfg.Member.Peers = append(cfg.Member.Peers, node.Peer{Addr: at(p, 7440), Role: raft.RoleVoter})
 		}
 	}
 	n, err := node.Open(context.Background(), cfg)

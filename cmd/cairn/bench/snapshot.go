@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
-	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/engine"
 	"github.com/cairndb/cairn/wire/client"
 )
 
@@ -109,7 +109,7 @@ func (b *snapshotBench) run(ctx context.Context, a *cli.Streams) (err error) {
 		}},
 		{"a snapshot", own.nodes[leader].Snapshot},
 		{"a backup", func() error {
-			_, _, err := own.nodes[leader].Service().BackupTo(node.BackupPlan{Dir: filepath.Join(own.dir, "backups"), Keep: 1})
+			_, _, err := own.nodes[leader].Service().BackupTo(engine.BackupPlan{Dir: filepath.Join(own.dir, "backups"), Keep: 1})
 			return err
 		}},
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/oplog/seal"
+	"github.com/cairndb/cairn/raft"
 )
 
 func loadText(t *testing.T, text string, strict bool, env map[string]string) (node.Config, string, error) {
@@ -36,12 +37,12 @@ func TestConfigFile(t *testing.T) {
 	}{
 		{"an empty file is one node on the usual ports", "", nil, func(c node.Config) bool {
 			return c.Addresses.Wire == "0.0.0.0:7437" && c.Addresses.HTTP == "0.0.0.0:7438" && c.Addresses.Cluster == "" && c.Home == "./data" &&
-				c.Member.NodeID == 1 && c.Member.Role == node.RoleVoter && len(c.Member.Peers) == 0
+				c.Member.NodeID == 1 && c.Member.Role == raft.RoleVoter && len(c.Member.Peers) == 0
 		}},
 		{"the gateway follows the wire port", "[server]\nwire_port = 9000", nil, func(c node.Config) bool { return c.Addresses.HTTP == "0.0.0.0:9001" }},
 		{"a peer port that was asked for", "[cluster]\ncluster_port = 7440\nadvertise_addr = \"a:7440\"", nil, func(c node.Config) bool { return c.Addresses.Cluster == "0.0.0.0:7440" }},
-		{"role single", "[cluster]\nrole = \"single\"", nil, func(c node.Config) bool { return c.Member.Role == node.RoleVoter }},
-		{"a replica", "[cluster]\nrole = \"read_replica\"", nil, func(c node.Config) bool { return c.Member.Role == node.RoleReadReplica }},
+		{"role single", "[cluster]\nrole = \"single\"", nil, func(c node.Config) bool { return c.Member.Role == raft.RoleVoter }},
+		{"a replica", "[cluster]\nrole = \"read_replica\"", nil, func(c node.Config) bool { return c.Member.Role == raft.RoleReadReplica }},
 		{"timings", "[cluster]\nheartbeat_interval_ms = 250\nelection_timeout_ms = 1000\nsnapshot_threshold = 9\nsnapshot_interval_ms = 500\ntrailing_logs = 7", nil,
 			func(c node.Config) bool {
 				return c.Raft.Heartbeat == 250*time.Millisecond && c.Raft.Election == time.Second && c.Raft.SnapshotThreshold == 9 &&

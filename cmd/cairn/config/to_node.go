@@ -13,10 +13,12 @@ import (
 	"github.com/cairndb/cairn/index/embed"
 	"github.com/cairndb/cairn/index/rerank"
 	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/engine"
 	"github.com/cairndb/cairn/oplog/seal"
+	"github.com/cairndb/cairn/raft"
 )
 
-func (b background) node() (c node.Background) {
+func (b background) node() (c engine.Background) {
 	if m := cmp.Or(b.ThinkMinutes, b.ConsolidationMinutes); m != nil {
 		c.Think = time.Duration(*m) * time.Minute
 		c.NoThink = *m <= 0
@@ -66,7 +68,7 @@ func (f *File) Node() (node.Config, error) {
 		Surfaces: node.Surfaces{ForwardWrites: f.Server.ForwardWrites, Lenient: f.Server.Lenient, Slow: time.Duration(f.Log.SlowMS) * time.Millisecond,
 			CORSOrigins: f.Server.CORSOrigins},
 		Tokens: node.Tokens{NoMaster: f.Server.MasterToken != nil && !*f.Server.MasterToken, Uses: time.Duration(f.Limits.TokenUseMinutes) * time.Minute},
-		Backup: node.BackupPlan{Dir: f.Backup.Dir, Interval: time.Duration(f.Backup.IntervalMinutes) * time.Minute, Every: f.Backup.FullEvery, Keep: f.Backup.Keep},
+		Backup: engine.BackupPlan{Dir: f.Backup.Dir, Interval: time.Duration(f.Backup.IntervalMinutes) * time.Minute, Every: f.Backup.FullEvery, Keep: f.Backup.Keep},
 		TLS:    node.TLS{Clients: f.TLS.node(), Peers: f.TLS.Cluster.node()},
 		Limits: node.Limits{MaxConns: f.Limits.MaxConnections, MaxConnsPerIP: f.Limits.MaxConnectionsPerIP, MaxInFlight: f.Limits.MaxInFlight, MaxRPS: f.Limits.MaxRPS,
 			MaxDatabases: f.Limits.MaxDatabases, FailedLogins: f.Limits.FailedLogins},
@@ -82,7 +84,7 @@ func (f *File) Node() (node.Config, error) {
 		if len(f.Cluster.Peers) > 0 && f.Cluster.Role == "single" {
 			return c, errors.New(`cluster.role "single" with peers: say "voter"`)
 		}
-		c.Member.Role = node.RoleVoter
+		c.Member.Role = raft.RoleVoter
 	default:
 		c.Member.Role = f.Cluster.Role
 	}
@@ -104,7 +106,7 @@ func (f *File) peers() (out []node.Peer, err error) {
 		if p.Role == "witness" {
 			return nil, fmt.Errorf("cluster.peers %d: witnesses are not offered: give the cluster a third small voter instead", i+1)
 		}
-		out = append(out, node.Peer{Addr: p.Addr, Role: cmp.Or(p.Role, node.RoleVoter)})
+		out = append(out, node.Peer{Addr: p.Addr, Role: cmp.Or(p.Role, raft.RoleVoter)})
 	}
 	return out, nil
 }

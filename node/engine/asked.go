@@ -1,0 +1,140 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/cairndb/cairn/index"
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
+)
+
+// asked remembers which questions this node was asked and how well they were answered, so that somebody can see what is
+// asked often and known badly. It is memory alone: a restart forgets it, and nothing of it is logged or replicated.
+type asked struct {
+	mu  sync.Mutex
+	all map[question]*answered
+}
+
+type question struct {
+	db              oplog.DB
+	namespace, text string // as folded below
+}
+
+type answered struct {
+	text     string // as it was asked last
+	count    uint64
+	top, got float64 // sums: of the best scores, of the rows
+	last     time.Time
+}
+
+// What is remembered. A full table loses the eighth that was asked longest ago.
+const (
+	maxAsked     = 4096
+	maxAskedText = 1024 // bytes; longer questions are hardly asked twice
+)
+
+func newAsked() *asked { return &asked{all: map[question]*answered{}} }
+
+func fold(text string) string { return strings.Join(strings.Fields(strings.ToLower(text)), " ") }
+
+func (k *asked) note(db oplog.DB, namespace, text string, hits []index.Hit, at time.Time) {
+	folded := fold(text)
+	if folded == "" || len(folded) > maxAskedText {
+		return
+	}
+	top := 0.0
+	if len(hits) > 0 {
+		top = hits[0].Score
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	q := question{db, namespace, folded}
+	a := k.all[q]
+	if a == nil {
+		if len(k.all) >= maxAsked {
+			k.shrink()
+		}
+		a = &answered{}
+		k.all[q] = a
+	}
+	a.text, a.count, a.last = text, a.count+1, at
+	a.top, a.got = a.top+top, a.got+float64(len(hits))
+}
+
+// shrink is called with mu held.
+func (k *asked) shrink() {
+	times := make([]time.Time, 0, len(k.all))
+	for _, a := range k.all {
+		times = append(times, a.last)
+	}
+	slices.SortFunc(times, time.Time.Compare)
+	old := times[len(times)/8]
+	for q, a := range k.all {
+		if !a.last.After(old) {
+			delete(k.all, q)
+		}
+	}
+}
+
+// gaps are what this node knows, whatever its count.
+func (k *asked) gaps(db oplog.DB, namespace string) (list []api.Gap) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for q, a := range k.all {
+		if q.db == db && (namespace == "" || q.namespace == namespace) {
+			n := float64(a.count)
+			list = append(list, api.Gap{Query: a.text, Count: a.count, Top: a.top / n, Results: a.got / n, Last: oplog.At(a.last).Seconds()})
+		}
+	}
+	return list
+}
+
+// What a gap is for clients that do not say.
+const (
+	gapCount = 2
+	gapTop   = 0.5
+)
+
+// gaps are what this node and the others know.
+func (s *Service) gaps(ctx context.Context, c api.Caller, q *api.GapsRequest) (*api.GapList, error) {
+	lists := [][]api.Gap{s.asked.gaps(c.DB, q.Namespace)}
+	if !q.Here {
+		lists = append(lists, s.gapsElsewhere(ctx, c, q.Namespace)...)
+	}
+	list := mergeGaps(lists, q)
+	return &api.GapList{Count: len(list), Gaps: list}, nil
+}
+
+// mergeGaps joins what several nodes, or several namespaces, know, and keeps what the request is about: the most often
+// asked first.
+func mergeGaps(lists [][]api.Gap, q *api.GapsRequest) []api.Gap {
+	by := map[string]api.Gap{}
+	for _, gap := range slices.Concat(lists...) {
+		key := fold(gap.Query)
+		if old, ok := by[key]; ok {
+			n, m := float64(old.Count), float64(gap.Count)
+			gap.Top, gap.Results = (old.Top*n+gap.Top*m)/(n+m), (old.Results*n+gap.Results*m)/(n+m)
+			gap.Count += old.Count
+			if old.Last > gap.Last {
+				gap.Last, gap.Query = old.Last, old.Query
+			}
+		}
+		by[key] = gap
+	}
+	list := []api.Gap{}
+	for _, gap := range by {
+		if gap.Count >= q.MinCount && gap.Top <= q.MaxTop {
+			gap.LastISO = iso(oplog.Time(gap.Last * 1e6))
+			list = append(list, gap)
+		}
+	}
+	slices.SortFunc(list, func(a, b api.Gap) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Top, b.Top), cmp.Compare(a.Query, b.Query))
+	})
+	return list[:min(len(list), q.Limit, maxList)]
+}

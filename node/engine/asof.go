@@ -1,0 +1,107 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/cairndb/cairn/index"
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/node/commit"
+	"github.com/cairndb/cairn/node/mind"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
+)
+
+// What a look into the past costs at most.
+const (
+	pastDepth = 200    // rows of today's answer that are looked at
+	pastRows  = 20_000 // rows that have changed since
+)
+
+// searchThen searches as of a time when one is given, and now when none is.
+func (s *Service) searchThen(ctx context.Context, c api.Caller, q index.Query, at time.Time, f commit.Freshness) (Answer, error) {
+	if at.IsZero() {
+		return s.search(ctx, c, q, f)
+	}
+	return s.searchAsOf(ctx, c, q, at, f)
+}
+
+// searchAsOf finds what was believed at a time: texts as they were before later corrections, and memories that
+// were merged or forgotten since. What still is as it was is found as ever; what has changed is compared by its words.
+func (s *Service) searchAsOf(ctx context.Context, c api.Caller, q index.Query, at time.Time, f commit.Freshness) (Answer, error) {
+	k, then, least := q.K, oplog.At(at), q.MinScore
+	q.MinScore = 0 // of what was, which the index does not know
+	if k <= 0 || k > index.MaxK {
+		return Answer{}, oplog.Errorf(oplog.Invalid, "top_k is %d: from 1 to %d", k, index.MaxK)
+	}
+	q.K, q.Consolidated = max(k, pastDepth), true
+	if q.Until == 0 || q.Until > then {
+		q.Until = then
+	}
+	c.Quiet = true // the past is not brought to mind again
+	a, err := s.search(ctx, c, q, f)
+	if err != nil {
+		return a, err
+	}
+	words := mind.Words(index.Question(q.Text))
+	seen := map[oplog.Seq]bool{}
+	var hits []index.Hit
+	var best float64
+	err = s.state.Read(func(v *state.View) error {
+		for _, h := range a.Hits {
+			seen[h.Memory.Seq] = true
+			was, ok := v.AsOf(c.DB, h.Memory, then)
+			if !ok {
+				continue
+			}
+			if was.Text != h.Memory.Text {
+				h.Score, h.Why = 0, nil
+			}
+			h.Memory = was
+			best = max(best, h.Score)
+			hits = append(hits, h)
+		}
+		looked := 0
+		v.Past(c.DB, then, func(m *oplog.Memory) bool {
+			if looked++; looked > pastRows || ctx.Err() != nil {
+				return false
+			}
+			if was, ok := v.AsOf(c.DB, m, then); ok && !seen[m.Seq] && admitsPast(&q, was) {
+				hits = append(hits, index.Hit{Memory: was})
+			}
+			seen[m.Seq] = true
+			return true
+		})
+		return ctx.Err()
+	})
+	if err != nil {
+		return a, err
+	}
+	for i := range hits {
+		if h := &hits[i]; h.Why == nil {
+			h.Score = max(best, 1) * mind.Share(words, mind.Words(h.Memory.Text))
+			h.Why = []string{"as believed then"}
+		}
+	}
+	slices.SortFunc(hits, func(x, y index.Hit) int {
+		return cmp.Or(cmp.Compare(y.Score, x.Score), cmp.Compare(y.Memory.Created, x.Memory.Created), cmp.Compare(x.Memory.RID, y.Memory.RID))
+	})
+	if !q.Lists() {
+		hits = slices.DeleteFunc(hits, func(h index.Hit) bool { return h.Score <= 0 })
+	}
+	matched := len(hits)
+	hits = slices.DeleteFunc(hits, func(h index.Hit) bool { return h.Score < least })
+	a.Info.Below = matched - len(hits)
+	a.Hits = hits[:min(len(hits), k)]
+	return a, nil
+}
+
+// admitsPast applies a query's filters to a memory as it was.
+func admitsPast(q *index.Query, m *oplog.Memory) bool {
+	return m.Text != "" && (len(q.Types) == 0 || slices.Contains(q.Types, m.Type)) && (q.Namespace == "" || q.Namespace == m.Namespace) &&
+		(q.Domain == "" || q.Domain == m.Domain) && (q.Source == "" || q.Source == m.Source) && (q.Session == "" || q.Session == m.Session) &&
+		(q.Tier == "" || q.Tier == m.Tier) && (q.Owner == "" || q.Owner == m.Owner) && (q.Since == 0 || m.Created >= q.Since) &&
+		m.Created <= q.Until
+}

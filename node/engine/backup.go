@@ -1,0 +1,125 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"time"
+
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/snapshot/archive"
+	"github.com/cairndb/cairn/oplog/state"
+)
+
+// BackupPlan is backups a node makes by itself into a directory; without Dir it makes none. A whole state is written
+// first and then every Every; in between, each Interval, the log behind the last backup.
+type BackupPlan struct {
+	Dir      string
+	Interval time.Duration // 1h
+	Every    int           // 24: ranges of the log between two whole states
+	Keep     int           // 7 whole states, with the ranges behind them
+}
+
+func (p BackupPlan) withDefaults() BackupPlan {
+	if p.Interval == 0 {
+		p.Interval = time.Hour
+	}
+	if p.Every == 0 {
+		p.Every = 24
+	}
+	if p.Keep == 0 {
+		p.Keep = 7
+	}
+	return p
+}
+
+// backup is the task that follows the plan. What goes wrong is logged and tried again at the next interval.
+func (s *Service) backup(ctx context.Context) error {
+	p := s.cfg.Backup.withDefaults()
+	tick := time.NewTicker(p.Interval)
+	defer tick.Stop()
+	for {
+		if path, at, err := s.BackupTo(p); err != nil {
+			s.log.Error("backup failed", "dir", p.Dir, "err", err)
+		} else if path != "" {
+			s.log.Info("backup written", "file", filepath.Base(path), "index", at.Index)
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// BackupTo makes the next backup of a plan and removes those it no longer keeps. Path is empty when nothing had happened.
+func (s *Service) BackupTo(p BackupPlan) (path string, at state.Point, err error) {
+	files, err := archive.List(p.Dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", at, err
+	}
+	since, ranges := oplog.Index(0), 0
+	if chain, err := archive.Chain(files, 0); err == nil {
+		since, ranges = chain[len(chain)-1].Index, len(chain)-1
+	}
+	now, _ := s.state.Applied()
+	if since == now {
+		return "", at, nil
+	}
+	if ranges >= p.Every || since > now { // a state that is behind its backups is not the one they are of
+		since = 0
+	}
+	path, at, err = s.backupSince(p.Dir, since)
+	if errors.Is(err, state.ErrTrimmed) {
+		path, at, err = s.backupSince(p.Dir, 0)
+	}
+	if err != nil {
+		return "", at, err
+	}
+	_, err = archive.Prune(p.Dir, p.Keep)
+	return path, at, err
+}
+
+// backupSince writes one backup. Its name says where it ends, so the state is held still before there is a name.
+func (s *Service) backupSince(dir string, since oplog.Index) (path string, at state.Point, err error) {
+	if since == 0 {
+		snap, err := s.state.Snapshot()
+		if err != nil {
+			return "", at, err
+		}
+		defer snap.Release()
+		at = snap.Point()
+		path, err = archive.Add(dir, 0, at.Index, func(w io.Writer) error {
+			return s.sealed(w, func(w io.Writer) error {
+				_, err := snap.WriteTo(w)
+				return err
+			})
+		})
+		return path, at, err
+	}
+	err = s.state.Read(func(v *state.View) (err error) {
+		at = v.Point()
+		path, err = archive.Add(dir, since, at.Index, func(w io.Writer) error {
+			return s.sealed(w, func(w io.Writer) error { return v.WriteRange(w, since) })
+		})
+		return err
+	})
+	return path, at, err
+}
+
+// sealed writes a backup: encrypted under the master key on a node that encrypts, so that another home can read it.
+func (s *Service) sealed(w io.Writer, write func(io.Writer) error) error {
+	if s.cfg.Keys == nil {
+		return write(w)
+	}
+	out, err := s.cfg.Keys.Backup(w)
+	if err != nil {
+		return err
+	}
+	if err := write(out); err != nil {
+		return err
+	}
+	return out.Close()
+}

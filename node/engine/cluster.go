@@ -1,0 +1,127 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cairndb/cairn/node/access"
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
+	"github.com/cairndb/cairn/raft"
+	"github.com/cairndb/cairn/wire"
+)
+
+func (s *Service) cluster(ctx context.Context, _ api.Caller, _ *api.ClusterRequest) (*api.ClusterStatus, error) {
+	st := s.Status(ctx)
+	return &st, nil
+}
+
+// topology is the same for all nodes: the one that answers is a line like the others.
+func (s *Service) topology(ctx context.Context, _ api.Caller, _ *api.TopologyRequest) (*api.TopologyAnswer, error) {
+	st := s.Status(ctx)
+	me := api.Peer{NodeID: st.NodeID, Addr: st.Addr, Wire: st.Wire, HTTP: st.HTTP, Role: "voter", State: st.Role, Voter: s.cfg.Member.Role == raft.RoleVoter, Reachable: true,
+		Applied: st.Applied, Version: st.Version}
+	if !me.Voter {
+		me.Role = "readreplica"
+	}
+	nodes := append([]api.Peer{me}, st.Peers...)
+	slices.SortFunc(nodes, func(a, b api.Peer) int { return cmp.Compare(a.NodeID, b.NodeID) })
+	a := &api.TopologyAnswer{Cluster: st.Cluster, NodeID: st.NodeID, LeaderID: st.LeaderID, Term: st.CurrentTerm, QuorumSize: st.QuorumSize, Nodes: make([]api.Member, len(nodes))}
+	for i, n := range nodes {
+		a.Nodes[i] = api.Member{NodeID: n.NodeID, Role: n.Role, State: n.State, Voter: n.Voter, Reachable: n.Reachable, IsLeader: st.LeaderID != nil && *st.LeaderID == n.NodeID,
+			Addr: n.Addr, Wire: n.Wire, HTTP: s.gatewayURL(n.HTTP), Applied: n.Applied, Version: n.Version}
+	}
+	return a, nil
+}
+
+// gatewayURL is the base that clients of another node's gateway need; nil while its address is not known.
+func (s *Service) gatewayURL(addr string) *string {
+	if addr == "" {
+		return nil
+	}
+	url := s.cfg.Gateways.Scheme + addr
+	return &url
+}
+
+func (s *Service) raftState(context.Context, api.Caller, *api.RaftRequest) (*api.RaftState, error) {
+	rs := s.raft.Status()
+	a := &api.RaftState{NodeID: s.cfg.Member.NodeID, State: lower(rs.State), Term: rs.Term, LastIndex: rs.LastIndex, Applied: s.commit.Applied(), Snapshot: rs.SnapshotIndex,
+		Members: make([]api.RaftMember, len(rs.Members))}
+	for i, m := range rs.Members {
+		a.Members[i] = api.RaftMember{NodeID: m.ID, Addr: m.Addr, Voter: m.Voter}
+	}
+	if id, ok := s.commit.Leader(); ok {
+		a.Leader, a.Healthy = &id, true
+	}
+	if !rs.LastContact.IsZero() && !s.commit.Leads() {
+		ago := time.Since(rs.LastContact).Milliseconds()
+		a.SinceContact = &ago
+	}
+	return a, nil
+}
+
+// changeMembers changes who belongs to the cluster, through the leader.
+func (s *Service) changeMembers(ctx context.Context, c api.Caller, q *api.ChangeMembersRequest) (*api.MembersChanged, error) {
+	if !slices.Contains(api.MemberVerbs, q.Verb) {
+		return nil, oplog.Errorf(oplog.NotFound, "no such change of members")
+	}
+	if q.Verb == "promote" && q.NodeID == 0 && q.Addr == "" {
+		return s.takeLead(ctx, c)
+	}
+	msg, err := s.askMembers(ctx, c, *q)
+	if err != nil {
+		return nil, err
+	}
+	return &api.MembersChanged{Status: "ok", Message: msg}, nil
+}
+
+// takeLead asks the leader to hand over to this node.
+func (s *Service) takeLead(ctx context.Context, c api.Caller) (*api.MembersChanged, error) {
+	rs := s.raft.Status()
+	if len(rs.Members) <= 1 || s.cfg.Member.Role != raft.RoleVoter {
+		return nil, oplog.Errorf(oplog.Invalid, "only a voter of a cluster can be promoted")
+	}
+	if s.commit.Leads() {
+		return &api.MembersChanged{Status: "already_leader", NodeID: s.cfg.Member.NodeID, Term: rs.Term, Message: "this node leads"}, nil
+	}
+	msg, err := s.askMembers(ctx, c, api.ChangeMembersRequest{Verb: "transfer", NodeID: s.cfg.Member.NodeID})
+	if err != nil {
+		return nil, err
+	}
+	return &api.MembersChanged{Status: "election_started", NodeID: s.cfg.Member.NodeID, From: rs.Term, Message: msg}, nil
+}
+
+// askMembers has the leader carry out a change.
+func (s *Service) askMembers(ctx context.Context, c api.Caller, q api.ChangeMembersRequest) (string, error) {
+	if q.Verb == "leave" {
+		q.Verb, q.NodeID = "remove", s.cfg.Member.NodeID
+	}
+	msg, err := s.raft.Change(ctx, wire.Membership{Action: q.Verb, NodeID: q.NodeID, Addr: q.Addr, Role: q.Role, Force: q.Force, Asker: access.AskerOf(c)})
+	if err != nil {
+		return "", &oplog.Error{Kind: oplog.Conflict, Text: strings.TrimSpace(fmt.Sprint(err)), Err: err}
+	}
+	return msg, nil
+}
+
+func (s *Service) controlSnapshot(_ context.Context, c api.Caller, _ *api.ControlSnapshotRequest) (*api.Control, error) {
+	if c.Token != "" {
+		return nil, &api.Refusal{Code: "forbidden", Err: oplog.Errorf(oplog.Denied, "the cluster secret is needed")}
+	}
+	a := &api.Control{Databases: []api.KeptDatabase{}, Tokens: []api.KeptToken{}}
+	return a, s.state.Read(func(v *state.View) error {
+		for _, d := range v.Databases() {
+			a.Databases = append(a.Databases, api.KeptDatabase{ID: d.ID, Name: d.Name, Path: d.Name, Created: d.Created.Time().UTC().Format(time.DateTime)})
+		}
+		for _, t := range byAge(v.Tokens()) {
+			if t.Revoked == 0 {
+				a.Tokens = append(a.Tokens, api.KeptToken{Hash: t.Hash, DB: t.DB, Label: t.Label, Created: t.Created.Time().UTC().Format(time.DateTime)})
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,31 @@
+package engine
+
+import (
+	"context"
+	"time"
+)
+
+// compareEvery is how often a node compares its state's hash with the others'.
+const compareEvery = 15 * time.Second
+
+// What a node knows of the others' states, as it is counted.
+var agreements = map[string]int64{"agree": 1, "unknown": 0, "diverged": -1}
+
+// compare is the task that watches whether the replicas hold the same. A difference is never healed by itself: it is
+// a broken disk or a bug, and somebody must look.
+func (s *Service) compare(ctx context.Context) error {
+	tick := time.NewTicker(compareEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+		st := s.Status(ctx)
+		s.agreed.Store(agreements[st.Agreement])
+		if st.Agreement == "diverged" {
+			s.log.Error("state differs from a peer's", "index", st.SumIndex, "hash", st.Sum)
+		}
+	}
+}

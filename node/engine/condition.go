@@ -1,0 +1,133 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/cairndb/cairn/node/api"
+)
+
+// How a cluster is, in one word and why, the same on every surface: "healthy", "degraded: node 3 unreachable",
+// "not healthy: no quorum, node 2 and node 3 unreachable". A degraded cluster takes writes.
+const (
+	healthy   = "healthy"
+	degraded  = "degraded"
+	unhealthy = "not healthy"
+)
+
+// condition is what a status comes to.
+func condition(st api.ClusterStatus) (word, why string) {
+	var gone []string
+	for _, p := range st.Peers {
+		if !p.Reachable {
+			gone = append(gone, fmt.Sprintf("node %d", p.NodeID))
+		}
+	}
+	away := strings.Join(gone, " and ") + " unreachable"
+	if len(gone) > 2 {
+		away = strings.Join(gone[:len(gone)-1], ", ") + " and " + gone[len(gone)-1] + " unreachable"
+	}
+	switch {
+	case !quorate(st):
+		return unhealthy, "no quorum, " + away
+	case st.LeaderID == nil:
+		return unhealthy, "no leader"
+	case st.Agreement == "diverged":
+		return degraded, "states differ"
+	case st.DiskFull:
+		return degraded, fmt.Sprintf("disk of node %d full, it refuses writes", st.NodeID)
+	case len(gone) > 0:
+		return degraded, away
+	case st.ClockOff:
+		return degraded, fmt.Sprintf("clock of node %d off", st.NodeID)
+	}
+	for _, p := range st.Peers {
+		if p.ClockOff {
+			return degraded, fmt.Sprintf("clock of node %d off", p.NodeID)
+		}
+	}
+	return healthy, ""
+}
+
+func said(word, why string) string {
+	if why == "" {
+		return word
+	}
+	return word + ": " + why
+}
+
+// quorate says whether as many voters answer as a decision needs. A node that has not been told who they are knows of no want.
+func quorate(st api.ClusterStatus) bool { return st.Voters == 0 || st.Answering >= st.QuorumSize }
+
+// lookEvery is how often a node looks at the others.
+const lookEvery = time.Second
+
+// looked is what a node saw of the others when it looked last.
+type looked struct {
+	word, why string
+	quorate   bool
+	lost      bool // no quorum, at two looks in a row
+}
+
+// look is the task that keeps the condition: health checks and writes do not wait for members that do not answer.
+func (s *Service) look(ctx context.Context) error {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for {
+		before, now := s.looked.Load(), s.lookNow(ctx)
+		now.lost = !now.quorate && before != nil && !before.quorate
+		if ctx.Err() == nil {
+			s.looked.Store(&now)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
+}
+
+func (s *Service) lookNow(ctx context.Context) (l looked) {
+	st := s.Status(ctx)
+	l.quorate = quorate(st)
+	l.word, l.why = condition(st)
+	return l
+}
+
+// condition is what the last look came to. That a leader went, or came, is known at once.
+func (s *Service) condition(ctx context.Context) (word, why string) {
+	l := s.looked.Load()
+	_, led := s.commit.Leader()
+	switch {
+	case !led && (l == nil || l.word != unhealthy):
+		return unhealthy, "no leader"
+	case led && (l == nil || l.word == unhealthy):
+		now := s.lookNow(ctx)
+		l = &now
+	}
+	return l.word, l.why
+}
+
+// lost says whether this node has heard of no quorum at its last looks.
+func (s *Service) lost() bool {
+	l := s.looked.Load()
+	return l != nil && l.lost
+}
+
+// NoQuorum is why no leader can be elected: at its last looks this node has heard of no quorum. Empty when one may be.
+func (s *Service) NoQuorum() string {
+	if !s.lost() {
+		return ""
+	}
+	return s.looked.Load().why
+}
+
+// conditions is the metric: 1 for the word that is so.
+func conditions(m *Metrics, put func(float64, ...string)) {
+	now, _ := m.s.condition(context.Background()) // bounded by what a status waits for a member
+	for _, word := range []string{healthy, degraded, unhealthy} {
+		put(number(word == now), word)
+	}
+}

@@ -1,0 +1,67 @@
+package engine
+
+import (
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/cairndb/cairn/index/embed"
+	"github.com/cairndb/cairn/index/rerank"
+	"github.com/cairndb/cairn/node/access"
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/node/commit"
+	"github.com/cairndb/cairn/node/disk"
+	"github.com/cairndb/cairn/oplog/seal"
+	"github.com/cairndb/cairn/oplog/state"
+)
+
+// Config is what the engine is given: rooms of the node that are open already, and what the operator decided. All fields but those
+// that say so are needed; defaults are the node's.
+type Config struct {
+	Logger *slog.Logger
+	State  *state.State
+	Commit *commit.Log
+	Access *access.Control
+	Disk   *disk.Space
+	Keys   *seal.Ring // nil: files are plain
+	Home   Home
+
+	Member     Member
+	Gateways   Gateways
+	Limits     Limits
+	Slow       time.Duration // an operation that takes as long is logged; negative for none
+	Background Background
+	Backup     BackupPlan       // none without a directory
+	Embedder   embed.Embedder   // nil: vectors are the clients' own
+	Reranker   *rerank.Reranker // nil: the order is the index's own
+}
+
+// Member is who this node is in its cluster.
+type Member struct {
+	NodeID     uint32
+	Role       string // as configured
+	Version    string
+	Wire, HTTP string        // where clients are sent to
+	Clustered  bool          // other members are configured
+	Election   time.Duration // a member that was not heard of for twice as long is not reachable
+}
+
+// Gateways are how the gateways of the other nodes are asked.
+type Gateways struct {
+	Client *http.Client
+	Scheme string // http:// or https://
+	Secret string // admits this node's own requests; blank where none may
+}
+
+// Limits bound what a request may take.
+type Limits struct {
+	ApplyTimeout time.Duration // from proposal to applied
+	MaxDatabases int           // that the tokens of one database may make; negative for no bound
+}
+
+// Home is what the node knows of the directory it lives in.
+type Home struct {
+	Spool        string                      // where backups wait to be downloaded; emptied at the start
+	Leftovers    func() api.Leftovers        // what the operator may want to remove
+	Certificates func() map[string]time.Time // when each ends, by who is shown it
+}

@@ -1,0 +1,241 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
+)
+
+const (
+	defaultList = 50
+	maxList     = 1000
+	maxLook     = 20_000 // rows a filtered list looks at
+)
+
+func limit(n int) int {
+	if n <= 0 {
+		return defaultList
+	}
+	return min(n, maxList)
+}
+
+// conflicts lists contradictions with what their sides say.
+func (s *Service) conflicts(ctx context.Context, c api.Caller, q *api.ConflictsRequest) (*api.ConflictList, error) {
+	rows, err := s.findConflicts(ctx, c, q)
+	if err != nil {
+		return nil, err
+	}
+	a := &api.ConflictList{Conflicts: conflictsOf(rows)}
+	return a, s.state.Read(func(v *state.View) error {
+		for i := range a.Conflicts {
+			x := &a.Conflicts[i]
+			x.SideA, x.SideB = conflictSide(v, c.DB, x.A), conflictSide(v, c.DB, x.B)
+		}
+		return nil
+	})
+}
+
+// findConflicts finds the most urgent first, then the newest.
+func (s *Service) findConflicts(ctx context.Context, c api.Caller, q *api.ConflictsRequest) (rows []oplog.ConflictRow, err error) {
+	n := limit(q.Limit)
+	err = s.state.Read(func(v *state.View) error {
+		for _, one := range conflictStatuses { // each status is in order; together they are sorted
+			if q.Status != "" && q.Status != "all" && q.Status != one.String() {
+				continue
+			}
+			taken, looked := 0, 0
+			v.Conflicts(c.DB, []oplog.ConflictStatus{one}, func(r oplog.ConflictRow) bool {
+				if wantsConflict(q, &r) {
+					rows = append(rows, r)
+					taken++
+				}
+				looked++
+				return taken < n && looked < maxLook
+			})
+		}
+		return nil
+	})
+	slices.SortStableFunc(rows, func(a, b oplog.ConflictRow) int {
+		if a.Priority != b.Priority {
+			return int(a.Priority) - int(b.Priority)
+		}
+		return int(max(-1, min(1, b.Detected-a.Detected)))
+	})
+	return rows[:min(len(rows), n)], err
+}
+
+var conflictStatuses = []oplog.ConflictStatus{oplog.ConflictOpen, oplog.ConflictResolved, oplog.ConflictDismissed}
+
+func wantsConflict(q *api.ConflictsRequest, r *oplog.ConflictRow) bool {
+	return (q.Type == "" || q.Type == r.Type) && (q.Entity == "" || strings.EqualFold(q.Entity, r.Entity)) &&
+		(q.Namespace == "" || q.Namespace == r.Namespace) && (q.Priority == "" || q.Priority == r.Priority.String())
+}
+
+// maxNote bounds what is said of a resolution, and the questions that feedback is about.
+const maxNote = 64 << 10
+
+func conflictsOf(rows []oplog.ConflictRow) []api.Conflict {
+	list := make([]api.Conflict, len(rows))
+	for i, c := range rows {
+		list[i] = api.Conflict{ID: c.ID, Type: c.Type, Priority: c.Priority.String(), Status: c.Status.String(), A: c.A, B: c.B, Entity: orNil(c.Entity), Relation: orNil(c.Relation),
+			Namespace: c.Namespace, Reason: c.Reason, Summary: c.Reason, Detected: c.Detected.Seconds(), Resolved: when(c.Resolved), Strategy: orNil(c.Strategy),
+			Winner: orNil(c.Winner), Note: orNil(c.Note)}
+	}
+	return list
+}
+
+// conflictSide is what a side of a conflict says; text is null when it is no longer there.
+func conflictSide(v *state.View, db oplog.DB, id string) *api.Side {
+	say := func(kind, text string, at oplog.Time) *api.Side {
+		return &api.Side{Kind: kind, Text: orNil(text), Created: when(at)}
+	}
+	if edge, ok := strings.CutPrefix(id, "edge:"); ok {
+		e, ok := v.Edge(db, edge)
+		if !ok {
+			return say("relation", "", 0)
+		}
+		return say("relation", sentence(e.Src, e.Type, e.Dst), e.Created)
+	}
+	if claim, ok := strings.CutPrefix(id, "claim:"); ok {
+		c, ok := v.Claim(db, claim)
+		if !ok || c.ValidTo != nil {
+			return say("claim", "", 0)
+		}
+		denied := ""
+		if c.Polarity < 0 {
+			denied = "not so: "
+		}
+		return say("claim", denied+sentence(c.Src, c.Type, c.Dst), c.At)
+	}
+	m, ok := v.Memory(db, id)
+	if !ok || m.Status == oplog.Tombstoned {
+		return say("memory", "", 0)
+	}
+	return say("memory", m.Text, m.Created)
+}
+
+// sentence is a relation as people read it.
+func sentence(subject, relation, object string) string {
+	return subject + " " + strings.ReplaceAll(relation, "_", " ") + " " + object
+}
+
+var strategies = map[string]bool{oplog.KeepA: true, oplog.KeepB: true, oplog.KeepBoth: true, oplog.MergeAB: true, oplog.Dismiss: true}
+
+// resolvable refuses what no conflict can be settled with, in the words clients know.
+func resolvable(q *api.ResolveRequest) error {
+	switch {
+	case q.Strategy == "":
+		return oplog.Errorf(oplog.Invalid, "missing 'strategy'")
+	case !strategies[q.Strategy]:
+		return oplog.Errorf(oplog.Invalid, "sync error: unknown resolution strategy: %s", q.Strategy)
+	case q.Strategy == oplog.MergeAB && strings.TrimSpace(q.NewText) == "":
+		return oplog.Errorf(oplog.Invalid, "sync error: merge strategy requires new_text")
+	case len(q.Note) > maxNote:
+		return oplog.Errorf(oplog.TooLarge, "resolution note of %d bytes is over %d", len(q.Note), maxNote)
+	}
+	return nil
+}
+
+// resolve settles an open conflict in one entry.
+func (s *Service) resolve(ctx context.Context, c api.Caller, q *api.ResolveRequest) (*api.Resolved, error) {
+	if err := resolvable(q); err != nil {
+		return nil, err
+	}
+	w, err := s.settleConflict(ctx, c, q)
+	switch {
+	case errors.Is(err, oplog.ErrNoConflict):
+		return nil, oplog.Errorf(oplog.NotFound, "memory not found: conflict: %s", q.ID)
+	case errors.Is(err, &oplog.Error{Kind: oplog.Conflict}):
+		return nil, oplog.Errorf(oplog.Conflict, "sync error: conflict %s is already resolved", q.ID)
+	case err != nil:
+		return nil, err
+	}
+	a := &api.Resolved{ID: q.ID, Strategy: q.Strategy, Lost: w.Results[0].Num > 0, Index: w.Index}
+	return a, s.state.Read(func(v *state.View) error {
+		x, _ := v.Conflict(c.DB, q.ID)
+		a.Winner, a.NewRID = orNil(x.Winner), orNil(x.Merged)
+		return nil
+	})
+}
+
+func (s *Service) settleConflict(ctx context.Context, c api.Caller, q *api.ResolveRequest) (Written, error) {
+	op := &oplog.Resolve{ID: q.ID, Strategy: q.Strategy, Winner: q.Winner, Note: q.Note, At: oplog.At(time.Now())}
+	if q.Strategy == oplog.MergeAB {
+		var err error
+		if op.Merged, err = s.mergedSides(ctx, c, q); err != nil {
+			return Written{}, err
+		}
+	}
+	return s.write(ctx, c, write{ops: []oplog.Op{op}})
+}
+
+// mergedSides is the memory that a merge makes of a conflict's sides.
+func (s *Service) mergedSides(ctx context.Context, c api.Caller, q *api.ResolveRequest) (*oplog.Remember, error) {
+	var vectors [][]float32
+	d := api.Draft{Text: q.NewText, Type: "semantic", Certainty: .8, Importance: .5, HalfLife: defaultHalfLife, Source: "user", Domain: "general"}
+	err := s.state.Read(func(v *state.View) error {
+		x, ok := v.Conflict(c.DB, q.ID)
+		if !ok {
+			return oplog.ErrNoConflict
+		}
+		d.Namespace = x.Namespace
+		var sides []*oplog.Memory
+		for _, rid := range []string{x.A, x.B} {
+			if m, ok := v.Memory(c.DB, rid); ok && m.Status != oplog.Tombstoned {
+				sides = append(sides, m)
+				if f := v.Vector(c.DB, m.Seq).Floats(); len(f) > 0 {
+					vectors = append(vectors, f)
+				}
+			}
+		}
+		inherit(&d, sides)
+		var err error
+		d.Metadata, err = json.Marshal(map[string]any{"resolved_from": []string{x.A, x.B}, "conflict_id": x.ID})
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	ops, err := s.settleDrafts(ctx, c, []api.Draft{d})
+	if err != nil {
+		return nil, err
+	}
+	if d, err := s.databaseInfo(c.DB); err != nil {
+		return nil, err
+	} else if len(ops[0].Vector) == 0 && !s.embedsFor(d) { // none will come: what lies between the sides is nearer to them than nothing
+		ops[0].Vector = mean(vectors)
+	}
+	return ops[0], nil
+}
+
+// inherit gives a memory made of others what these agree on.
+func inherit(d *api.Draft, from []*oplog.Memory) {
+	for i, m := range from {
+		if i == 0 {
+			d.Importance, d.HalfLife = m.Importance, m.HalfLife/3600
+			d.Namespace, d.Domain, d.Source, d.Tier, d.Owner = m.Namespace, m.Domain, m.Source, m.Tier, m.Owner
+			continue
+		}
+		d.Importance = max(d.Importance, m.Importance)
+		d.HalfLife = max(d.HalfLife, m.HalfLife/3600)
+		if d.Domain != m.Domain {
+			d.Domain = "general"
+		}
+		if d.Source != m.Source {
+			d.Source = "user"
+		}
+		if d.Tier != m.Tier {
+			d.Tier = ""
+		}
+		if d.Owner != m.Owner {
+			d.Owner = ""
+		}
+	}
+}

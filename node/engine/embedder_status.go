@@ -1,0 +1,66 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/cairndb/cairn/index/embed"
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
+)
+
+// embedderStatus is nil on a node without an embedder.
+func (s *Service) embedderStatus() *api.Embedder {
+	if s.embedder == nil {
+		return nil
+	}
+	is, self := s.embedder.State(), s.identity()
+	out := &api.Embedder{Name: self.String(), EmbedderState: api.EmbedderState{Up: !is.Down, Queue: s.unembedded(), Failures: is.Failures}}
+	if !is.ErrorAt.IsZero() {
+		at := float64(is.ErrorAt.UnixMilli()) / 1e3
+		out.LastError, out.LastErrorAt = &is.LastError, &at
+	}
+	return out
+}
+
+// unembedded counts the memories that wait for a vector.
+func (s *Service) unembedded() (n uint64) {
+	_ = s.state.Read(func(v *state.View) error { // a closing state has none
+		for _, d := range v.Databases() {
+			if s.embedsFor(d) {
+				have, of := s.index.WithVectors(d.ID)
+				n += uint64(of - have)
+			}
+		}
+		return nil
+	})
+	return n
+}
+
+// withoutVector counts the memories of a database that wait for a vector.
+func withoutVector(s *Service, _ *state.View, d oplog.Database) (float64, bool) {
+	if !s.embedsFor(d) {
+		return 0, false
+	}
+	have, of := s.index.WithVectors(d.ID)
+	return float64(of - have), true
+}
+
+// ofEmbedder is a number of this node's embedder; absent where there is none.
+func ofEmbedder(name, kind, help string, value func(embed.State) float64) Metric {
+	return Metric{Name: name, Help: help, Kind: kind, read: func(m *Metrics, put func(float64, ...string)) {
+		if m.s.embedder != nil {
+			put(value(m.s.embedder.State()))
+		}
+	}}
+}
+
+// embedderCheck is a line of the deep health. It does not decide the verdict: a node whose embedder fails stores and finds.
+func (s *Service) embedderCheck() api.Check {
+	start, is := time.Now(), s.embedderStatus()
+	c := api.Check{Check: "embedder", Pass: is.Up, Millis: millis(time.Since(start)), Required: new(bool), EmbedderState: &is.EmbedderState}
+	if !is.Up && is.LastError != nil {
+		c.Error = *is.LastError
+	}
+	return c
+}

@@ -1,0 +1,28 @@
+package engine_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/api"
+)
+
+// alone is a node of one.
+func alone(t testing.TB) (*node.Node, api.Caller) {
+	t.Helper()
+	n, err := node.Open(t.Context(), node.Config{Home: t.TempDir(), Addresses: node.Addresses{Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", Cluster: "127.0.0.1:0"}, Seams: node.Seams{NoSync: true},
+		Raft: node.Raft{Heartbeat: 50 * time.Millisecond, Election: 200 * time.Millisecond}, Limits: node.Limits{ApplyTimeout: time.Minute}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { n.Close() })
+	if err := n.Ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	c, err := n.Access().Local("default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n, c
+}

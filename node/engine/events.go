@@ -1,0 +1,239 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/cairndb/cairn/node/access"
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/node/commit"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
+)
+
+// eventTypes names what subscribers hear of.
+var eventTypes = map[oplog.OpKind]string{
+	oplog.KindRemember: "stored", oplog.KindCorrect: "corrected", oplog.KindForget: "forgotten",
+	oplog.KindRelate: "related", oplog.KindUnrelate: "unrelated", oplog.KindClaim: "claimed", oplog.KindAssert: "claimed",
+	oplog.KindSessionStart: "session_started", oplog.KindSessionEnd: "session_ended",
+	oplog.KindCognition: "thought", oplog.KindResolve: "resolved", oplog.KindTriggerMove: "trigger_moved", oplog.KindPurge: "purged",
+}
+
+// event is what a subscriber is told: ids, never content.
+type event struct {
+	Index  oplog.Index `json:"index"`
+	Number int         `json:"number"`
+	ID     string      `json:"id"`
+	At     float64     `json:"at"`
+}
+
+func (s *Service) position() []byte {
+	b, _ := json.Marshal(map[string]oplog.Index{"index": s.commit.Indexed()}) // a map of numbers always encodes
+	return b
+}
+
+// pusher sends one subscription's events, over whatever its subscriber speaks. A subscriber that is too slow for the
+// feed reads on in the log: nothing is left out but what the log no longer holds, and that is said ("lagged").
+type pusher struct {
+	s    *Service
+	c    api.Caller
+	only []string // event types; empty or "*" for all
+	out  func(api.Event) error
+	sub  *commit.Subscription
+
+	leader uint32      // as last told
+	sent   oplog.Index // all up to here was sent or is of no interest
+}
+
+// events subscribes at once: what happens from here on is not missed.
+func (s *Service) events(_ context.Context, c api.Caller, q *api.EventsRequest) (*api.Subscription, error) {
+	p := &pusher{s: s, c: c, only: q.Types, sub: s.commit.Subscribe()}
+	p.leader, _, _ = s.raft.Leader() // subscribers hear of changes
+	p.sent = s.commit.Indexed()
+	return &api.Subscription{Begins: s.position(), Close: p.close, Follow: func(ctx context.Context, tell func(api.Event) error) error {
+		defer p.close()
+		p.out = tell
+		return p.run(ctx, oplog.Index(q.From))
+	}}, nil
+}
+
+func (p *pusher) close() { p.sub.Close() }
+
+func (p *pusher) emit(name string, at oplog.Index, data []byte) error {
+	return p.out(api.Event{Name: name, Index: at, Data: data})
+}
+
+// admit refuses to go on for a token that was revoked or has expired.
+func (p *pusher) admit() error {
+	if p.c.Token == "" {
+		return nil
+	}
+	if !p.s.access.Holds(p.c.Token) {
+		return access.ErrToken
+	}
+	p.s.access.Used(p.c.Token)
+	return nil
+}
+
+// beatEvery is how often a quiet subscription shows that it lives.
+const beatEvery = 15 * time.Second
+
+// run sends what the log holds behind the cursor, if it is not 0, and then what happens, until ctx ends.
+func (p *pusher) run(ctx context.Context, cursor oplog.Index) error {
+	if cursor > 0 {
+		p.sent = cursor
+		if err := p.replay(ctx, cursor); err != nil {
+			return err
+		}
+	}
+	beats := time.NewTicker(beatEvery)
+	defer beats.Stop()
+	for {
+		changed := p.s.raft.Changed()
+		if err := p.leadership(); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-changed:
+		case <-beats.C:
+			if err := p.quiet(); err != nil {
+				return err
+			}
+		case batch, ok := <-p.sub.C:
+			if err := p.happened(ctx, p.sub.Take(batch), ok); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func (p *pusher) quiet() error {
+	if err := p.admit(); err != nil { // a token may have expired
+		return err
+	}
+	return p.out(api.Event{})
+}
+
+func (p *pusher) happened(ctx context.Context, batch []oplog.Outcome, open bool) error {
+	if !open { // it has lost its place: subscribe anew, then read what was missed
+		p.sub = p.s.commit.Subscribe()
+		return p.replay(ctx, p.sent)
+	}
+	if slices.ContainsFunc(batch, access.EndsTokens) {
+		if err := p.admit(); err != nil {
+			return err
+		}
+	}
+	var told []occurrence
+	if err := p.s.state.Read(func(v *state.View) error {
+		for _, o := range batch {
+			if o.Index > p.sent { // the replay had the others
+				told = p.tell(v, told, o)
+			}
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	p.sent = max(p.sent, batch[len(batch)-1].Index)
+	return p.send(told)
+}
+
+// replayPage is how many events are made at one view of the log.
+const replayPage = 512
+
+// replay sends what the log holds behind a cursor and this node can find; the feed has the rest.
+func (p *pusher) replay(ctx context.Context, cursor oplog.Index) error {
+	end := p.s.commit.Indexed()
+	for cursor < end && ctx.Err() == nil {
+		var page []occurrence
+		var lost oplog.Index
+		at := end
+		err := p.s.state.Read(func(v *state.View) error {
+			if _, trimmed := v.Trimmed(); trimmed {
+				if first, _, _, ok := v.Retained(); !ok {
+					lost = end // all of the window has gone
+				} else if first > cursor+1 {
+					lost = first
+				}
+			}
+			seen := cursor
+			return v.Log(cursor+1, func(o oplog.Outcome) bool {
+				if o.Index > end {
+					return false
+				}
+				if o.Index != seen && len(page) >= replayPage { // a page ends between records
+					at = seen
+					return false
+				}
+				seen = o.Index
+				page = p.tell(v, page, o)
+				return true
+			})
+		})
+		if err != nil {
+			return err
+		}
+		if lost > 0 && p.sent < lost {
+			if err := p.emit("lagged", 0, p.s.position()); err != nil {
+				return err
+			}
+		}
+		if err := p.send(page); err != nil {
+			return err
+		}
+		cursor = at
+		p.sent = cursor
+	}
+	return nil
+}
+
+// occurrence is an event on its way.
+type occurrence struct {
+	name string
+	at   oplog.Index
+	data []byte
+}
+
+// wants says whether the subscriber asked for an event.
+func (p *pusher) wants(name string) bool {
+	return len(p.only) == 0 || slices.Contains(p.only, name) || slices.Contains(p.only, "*")
+}
+
+// tell adds what an entry means to the subscriber.
+func (p *pusher) tell(v *state.View, told []occurrence, o oplog.Outcome) []occurrence {
+	if o.Entry.DB != p.c.DB {
+		return told
+	}
+	for _, op := range o.Done() {
+		for _, n := range occurrences(v, p.c.DB, op) {
+			if !p.wants(n.name) {
+				continue
+			}
+			b, err := json.Marshal(event{Index: o.Index, Number: o.Number, ID: n.id, At: o.HLC.Time().Seconds()})
+			if err != nil {
+				continue // a time no JSON can hold
+			}
+			told = append(told, occurrence{n.name, o.Index, b})
+		}
+	}
+	return told
+}
+
+// send emits events. Only the last of a record carries the record's index: whoever resumes behind it has had all before it.
+func (p *pusher) send(told []occurrence) error {
+	for i, e := range told {
+		at := e.at
+		if i+1 < len(told) && told[i+1].at == at {
+			at = 0
+		}
+		if err := p.emit(e.name, at, e.data); err != nil {
+			return err
+		}
+	}
+	return nil
+}

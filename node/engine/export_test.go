@@ -1,0 +1,51 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/cairndb/cairn/index"
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
+)
+
+const (
+	ImportRows = importRows
+	MinThink   = minThink
+)
+
+// Remember stores drafts as if the door had let the caller in.
+func (s *Service) Remember(ctx context.Context, c api.Caller, drafts ...api.Draft) error {
+	_, err := s.store(ctx, c, "", drafts...)
+	return err
+}
+
+// Propose proposes operations of a test's own making.
+func (s *Service) Propose(ctx context.Context, c api.Caller, ops ...oplog.Op) error {
+	_, err := s.writeOps(ctx, c, "", ops...)
+	return err
+}
+
+// ThinkAlone is a round that the leader makes by itself.
+func (s *Service) ThinkAlone(ctx context.Context, c api.Caller) error { return s.thinkAlone(ctx, c) }
+
+// Abandon gives up sessions that were not ended.
+func (s *Service) Abandon(ctx context.Context, c api.Caller) error { return s.abandon(ctx, c) }
+
+// WaitIndexed waits until all that was applied is found.
+func (s *Service) WaitIndexed(ctx context.Context) error {
+	return s.commit.WaitIndexed(ctx, s.commit.Applied())
+}
+
+// Returned notes what a recall has returned.
+func (s *Service) Returned(db oplog.DB, hits []index.Hit, at time.Time) {
+	s.reinforcer.returned(db, hits, at)
+}
+
+// Flush has what was noted go through the log now.
+func (s *Service) Flush() {
+	select {
+	case s.reinforcer.kick <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,188 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cairndb/cairn/index"
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/node/commit"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/extract"
+	"github.com/cairndb/cairn/oplog/state"
+	"github.com/cairndb/cairn/wire/field"
+)
+
+// maxEdges bounds an answer about one entity.
+const maxEdges = 10_000
+
+func (s *Service) relate(ctx context.Context, c api.Caller, q *api.RelateRequest) (*api.Related, error) {
+	for _, f := range [][2]string{{"entity", q.Src}, {"target", q.Dst}, {"relationship", q.Type}} {
+		if f[1] == "" {
+			return nil, oplog.Errorf(oplog.Invalid, "missing '%s'", f[0])
+		}
+	}
+	if err := names(q.Src, q.Type, q.Dst); err != nil {
+		return nil, err
+	}
+	if math.IsNaN(q.Weight) || math.IsInf(q.Weight, 0) {
+		return nil, oplog.Errorf(oplog.Invalid, "weight is not a finite number")
+	}
+	links, err := s.mentioning(ctx, c.DB, q.Src, q.Dst)
+	if err != nil {
+		return nil, err
+	}
+	w, err := s.write(ctx, c, write{ops: []oplog.Op{&oplog.Relate{ID: oplog.NewID(), Src: q.Src, Dst: q.Dst, Type: q.Type, Weight: q.Weight, Links: links, At: oplog.At(time.Now())}}})
+	if err != nil {
+		return nil, err
+	}
+	return &api.Related{ID: w.Results[0].ID, Index: w.Index, New: w.Results[0].Changed}, nil
+}
+
+func (s *Service) unrelate(ctx context.Context, c api.Caller, q *api.UnrelateRequest) (*api.Unrelated, error) {
+	w, err := s.write(ctx, c, write{ops: []oplog.Op{&oplog.Unrelate{ID: q.ID, At: oplog.At(time.Now())}}})
+	if err != nil {
+		return nil, err
+	}
+	return &api.Unrelated{ID: q.ID, Found: w.Results[0].Changed, Index: w.Index}, nil
+}
+
+// maxBacklinks bounds the older memories that one relation ties to each of its names: the best matches.
+const maxBacklinks = 200
+
+// mentioning are the memories that have a name in their text and are not tied to it: the name was no entity yet when they were
+// stored. The index finds them, so that Apply need not look at every memory. A name that stands in a relation already was looked for then,
+// and what was stored since is tied to it by its own words.
+func (s *Service) mentioning(ctx context.Context, db oplog.DB, names ...string) (links []oplog.Link, err error) {
+	for _, name := range names {
+		var known bool
+		if err := s.state.Read(func(v *state.View) error {
+			known = len(v.Edges(db, name, 1)) > 0
+			return nil
+		}); err != nil {
+			return nil, err
+		}
+		if known {
+			continue
+		}
+		hits, _, err := s.index.Search(ctx, db, index.Query{Text: name, K: maxBacklinks, Now: time.Now()})
+		if err != nil {
+			return nil, err
+		}
+		for i := range hits {
+			m := hits[i].Memory
+			if !slices.Contains(m.Entities, name) && extract.Names(m.Text, name) {
+				links = append(links, oplog.Link{RID: m.RID, Name: name})
+			}
+		}
+	}
+	return links, nil
+}
+
+func names(all ...string) error {
+	for _, n := range all {
+		if len(n) > maxName {
+			return oplog.Errorf(oplog.TooLarge, "name of %d bytes is over %d", len(n), maxName)
+		}
+	}
+	return nil
+}
+
+func (s *Service) edges(_ context.Context, c api.Caller, q *api.EdgesRequest) (*api.EdgeList, error) {
+	return s.edgesOf(c.DB, q.Entity)
+}
+
+func (s *Service) graph(_ context.Context, c api.Caller, q *api.GraphRequest) (*api.EdgeList, error) {
+	if q.Action != "" && q.Action != "query" {
+		return nil, oplog.Errorf(oplog.Invalid, "action '%s': query is all that is offered", q.Action)
+	}
+	return s.edgesOf(c.DB, q.Entity)
+}
+
+// edgesOf are the relations an entity is in, both directions.
+func (s *Service) edgesOf(db oplog.DB, entity string) (*api.EdgeList, error) {
+	list := &api.EdgeList{Edges: []api.Edge{}}
+	return list, s.state.Read(func(v *state.View) error {
+		for _, e := range v.Edges(db, entity, maxEdges) {
+			list.Edges = append(list.Edges, api.Edge{ID: e.ID, Src: e.Src, Dst: e.Dst, Type: e.Type, Weight: e.Weight})
+		}
+		return nil
+	})
+}
+
+func (s *Service) claim(ctx context.Context, c api.Caller, q *api.ClaimRequest) (*api.Claimed, error) {
+	if err := names(q.Src, q.Type, q.Dst, q.Namespace, q.Modality, q.Extractor, q.Band); err != nil {
+		return nil, err
+	}
+	if q.Polarity < -1 || q.Polarity > 1 {
+		return nil, oplog.Errorf(oplog.Invalid, "polarity is 1, 0 or -1")
+	}
+	claim := oplog.Claim{ID: oplog.NewID(), Namespace: blank(q.Namespace), Src: q.Src, Type: q.Type, Dst: q.Dst, Polarity: int8(q.Polarity), Modality: q.Modality,
+		ValidFrom: epoch(q.ValidFrom), ValidTo: epoch(q.ValidTo), Extractor: q.Extractor, Version: q.Version, Band: q.Band, SourceRID: q.SourceRID,
+		SpanStart: q.SpanStart, SpanEnd: q.SpanEnd, Weight: q.Weight, At: oplog.At(time.Now())}
+	w, err := s.write(ctx, c, write{ops: []oplog.Op{&oplog.Assert{Claim: claim}}})
+	if commit.IsTooOld(err) {
+		w, err = s.write(ctx, c, write{ops: []oplog.Op{&claim}})
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &api.Claimed{ID: w.Results[0].ID, Namespace: claim.Namespace, Index: w.Index}, nil
+}
+
+// epoch is a date in Unix seconds, nil for none.
+func epoch(d field.Date) *float64 {
+	if d.IsZero() {
+		return nil
+	}
+	s := field.Seconds(d.Time)
+	return &s
+}
+
+func (s *Service) claims(_ context.Context, c api.Caller, q *api.ClaimsRequest) (*api.ClaimList, error) {
+	now := oplog.At(time.Now()).Seconds()
+	list := &api.ClaimList{Claims: []api.ClaimRow{}}
+	return list, s.state.Read(func(v *state.View) error {
+		for _, x := range slices.Backward(v.Claims(c.DB, v.Canonical(c.DB, q.Namespace, q.Entity), q.Namespace, maxEdges)) {
+			disputed := v.InConflict(c.DB, "claim:"+x.ID) || x.SourceRID != "" && v.InConflict(c.DB, x.SourceRID)
+			list.Claims = append(list.Claims, api.ClaimRow{ID: x.ID, Src: x.Src, Dst: x.Dst, Type: x.Type, Weight: x.Weight, Created: x.At.Seconds(), Polarity: int(x.Polarity),
+				Modality: x.Modality, ValidFrom: x.ValidFrom, ValidTo: x.ValidTo, Extractor: x.Extractor, Band: x.Band, SourceRID: orNil(x.SourceRID), Namespace: x.Namespace,
+				Suggestion: suggestion(x, now, disputed)})
+		}
+		return nil
+	})
+}
+
+// suggestion is how a claim reads at a time.
+func suggestion(c oplog.StoredClaim, now float64, disputed bool) string {
+	switch {
+	case c.Polarity < 0:
+		return "negative"
+	case c.ValidTo != nil && *c.ValidTo < now:
+		return "historical"
+	case c.ValidTo != nil:
+		return "superseded"
+	case disputed:
+		return "conflicted"
+	}
+	return "active"
+}
+
+func (s *Service) alias(ctx context.Context, c api.Caller, q *api.AliasRequest) (*api.Aliased, error) {
+	ns := blank(q.Namespace)
+	if err := names(q.Alias, q.Canonical, ns, q.Source); err != nil {
+		return nil, err
+	}
+	w, err := s.write(ctx, c, write{ops: []oplog.Op{&oplog.Alias{Namespace: ns, Alias: q.Alias, Canonical: q.Canonical, Source: q.Source, At: oplog.At(time.Now())}}})
+	if err != nil {
+		return nil, err
+	}
+	return &api.Aliased{Alias: q.Alias, Canonical: q.Canonical, Namespace: ns, Added: w.Results[0].Changed, Index: w.Index}, nil
+}
+
+// blank is the namespace of what names none.
+func blank(ns string) string { return cmp.Or(strings.TrimSpace(ns), "default") }

@@ -1,0 +1,91 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog/state"
+)
+
+// alive is answered whatever else does not work.
+func (s *Service) alive(ctx context.Context, _ api.Caller, _ *api.AliveRequest) (*api.AliveAnswer, error) {
+	a := &api.AliveAnswer{Status: "ok", Databases: s.databases(), NodeID: s.cfg.Member.NodeID, Version: s.cfg.Member.Version, Applied: s.commit.Applied(), Writable: s.commit.Leads(),
+		Condition: said(s.condition(ctx)), Capabilities: []string{"idempotency_key"}}
+	if s.cfg.Member.Clustered {
+		a.Cluster = s.clusterHealth()
+	}
+	return a, nil
+}
+
+func (s *Service) databases() (n int) {
+	_ = s.state.Read(func(v *state.View) error { // a closing state has none
+		n = len(v.Databases())
+		return nil
+	})
+	return n
+}
+
+func (s *Service) clusterHealth() *api.Health {
+	rs := s.raft.Status()
+	role := s.role(rs)
+	h := &api.Health{NodeID: s.cfg.Member.NodeID, Role: role, RoleLabel: lower(role), Term: rs.Term, AcceptsWrites: s.commit.Leads(), LastIndex: rs.LastIndex,
+		Applied: s.commit.Applied(), Lag: s.lacks()}
+	if id, ok := s.commit.Leader(); ok {
+		h.Leader, h.Healthy = &id, true
+	}
+	return h
+}
+
+func lower(role string) string {
+	if role == "" {
+		return ""
+	}
+	return string(role[0]|0x20) + role[1:]
+}
+
+// deepHealth asks state, index and quorum. What fails decides the verdict; the embedder does not.
+func (s *Service) deepHealth(context.Context, api.Caller, *api.DeepHealthRequest) (*api.DeepHealthAnswer, error) {
+	a := &api.DeepHealthAnswer{Status: "healthy"}
+	check := func(c api.Check, f func() error) {
+		start := time.Now()
+		err := f()
+		c.Pass, c.Millis = err == nil, millis(time.Since(start))
+		if err != nil {
+			a.Status, c.Error = "degraded", err.Error()
+		}
+		a.Checks = append(a.Checks, c)
+	}
+	count := s.databases()
+	check(api.Check{Check: "control_db", Databases: &count}, func() error { return s.state.Read(func(*state.View) error { return nil }) })
+	check(api.Check{Check: "engine_lock"}, func() error {
+		if lag := s.commit.Applied() - min(s.commit.Applied(), s.commit.Indexed()); lag > maxReadyLag {
+			return fmt.Errorf("the index is %d entries behind", lag)
+		}
+		return nil
+	})
+	if s.cfg.Member.Clustered {
+		check(api.Check{Check: "cluster_quorum", Health: s.clusterHealth()}, func() error {
+			if _, ok := s.commit.Leader(); !ok {
+				return api.ErrNoLeader
+			}
+			return nil
+		})
+	}
+	if s.embedder != nil {
+		a.Checks = append(a.Checks, s.embedderCheck())
+	}
+	return a, nil
+}
+
+// maxReadyLag is how many entries a node may be behind and still be sent readers.
+const maxReadyLag = 10_000
+
+func (s *Service) tellReady(context.Context, api.Caller, *api.ReadyRequest) (*api.ReadyAnswer, error) {
+	return &api.ReadyAnswer{Ready: s.Ready(), Behind: s.behind(s.commit.Indexed()), Applied: s.commit.Indexed()}, nil
+}
+
+func (s *Service) packContext(context.Context, api.Caller, *api.PackContextRequest) (*api.PackContextAnswer, error) {
+	return &api.PackContextAnswer{Pending: []string{}, Poisoned: []string{}}, nil
+}

@@ -1,0 +1,168 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/cairndb/cairn/index"
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/node/commit"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
+)
+
+// What is behind the rows that only dialects of this host ask.
+
+func (s *Service) view(ctx context.Context, c api.Caller, q *api.ViewRequest) (*api.Viewed, error) {
+	if err := s.commit.Fresh(ctx, commit.Wanted(q.Fresh)); err != nil {
+		return nil, err
+	}
+	if q.Read != nil {
+		if err := s.state.Read(func(v *state.View) error { return q.Read(v, c.DB) }); err != nil {
+			return nil, err
+		}
+	}
+	if q.Found {
+		ctx, cancel := context.WithTimeout(ctx, s.cfg.Limits.ApplyTimeout)
+		defer cancel()
+		at, _ := s.state.Applied()
+		return &api.Viewed{}, s.readable(ctx, at)
+	}
+	return &api.Viewed{}, nil
+}
+
+// The table's bound is the index's.
+var _ = [1]struct{}{}[api.MaxHits-index.MaxK]
+
+func (s *Service) hostSearch(ctx context.Context, c api.Caller, asked *api.SearchRequest) (*api.Found, error) {
+	q := index.Query{Text: asked.Text, Vector: asked.Vector, K: asked.K, Expand: asked.Expand, Types: asked.Types, Namespace: asked.Namespace, Tier: asked.Tier, Private: asked.Private, Within: asked.Within,
+		Since: asked.Since, Until: asked.Until, MinScore: asked.MinScore, Quiet: asked.Quiet, Now: asked.Now}
+	if asked.Admit != nil {
+		q.Admit = func(f index.Facts) bool { return asked.Admit(api.Facts(f)) }
+	}
+	if asked.Pick != nil {
+		q.Pick = func(hits []index.Hit) []index.Hit { return picked(hits, asked.Pick) }
+	}
+	a, err := s.search(ctx, c, q, commit.Wanted(asked.Fresh))
+	if err != nil {
+		return nil, err
+	}
+	return &api.Found{Hits: hitsOf(a.Hits), Index: a.Index, Matched: a.Info.Matched, Below: a.Info.Below}, nil
+}
+
+func hitsOf(found []index.Hit) []api.Hit {
+	hits := make([]api.Hit, len(found))
+	for i, h := range found {
+		hits[i] = api.Hit{Memory: h.Memory, Score: h.Score, Why: h.Why}
+	}
+	return hits
+}
+
+// picked are the hits that a dialect's own cut leaves.
+func picked(hits []index.Hit, pick func([]api.Hit) []api.Hit) (left []index.Hit) {
+	by := make(map[*oplog.Memory]index.Hit, len(hits))
+	for _, h := range hits {
+		by[h.Memory] = h
+	}
+	for _, h := range pick(hitsOf(hits)) {
+		left = append(left, by[h.Memory])
+	}
+	return left
+}
+
+func (s *Service) place(context.Context, api.Caller, *api.PlaceRequest) (*api.PlaceAnswer, error) {
+	st := s.raft.Status()
+	a := &api.PlaceAnswer{NodeID: s.cfg.Member.NodeID, Role: lower(st.State), Term: st.Term, Commit: st.CommitIndex, Applied: s.commit.Applied(), Peers: max(len(st.Members)-1, 0)}
+	if id, ok := s.commit.Leader(); ok {
+		a.Leader = &id
+	}
+	return a, nil
+}
+
+func (s *Service) capture(ctx context.Context, c api.Caller, q *api.CaptureRequest) (*api.Captured, error) {
+	ops := make([]oplog.Op, 0, 2*len(q.Events))
+	for _, e := range q.Events {
+		ops = append(ops, e.Event, e.Summary)
+	}
+	w, err := s.writeOps(ctx, c, "", ops...)
+	if err != nil {
+		return nil, err
+	}
+	a := &api.Captured{}
+	for i := 0; i+1 < len(w.Results); i += 2 {
+		a.IDs = append(a.IDs, api.CapturedIDs{Event: oplog.EventID(w.Results[i].Num), Summary: oplog.Seq(w.Results[i+1].Num)})
+	}
+	return a, nil
+}
+
+func (s *Service) forgetMany(ctx context.Context, c api.Caller, q *api.ForgetManyRequest) (*api.ForgottenMany, error) {
+	ops, now := make([]oplog.Op, len(q.RIDs)), oplog.At(time.Now())
+	for i, rid := range q.RIDs {
+		ops[i] = &oplog.Forget{RID: rid, At: now}
+	}
+	w, err := s.writeOps(ctx, c, "", ops...)
+	if err != nil {
+		return nil, err
+	}
+	a := &api.ForgottenMany{Found: make([]bool, len(w.Results))}
+	for i, r := range w.Results {
+		a.Found[i] = r.Changed
+	}
+	return a, nil
+}
+
+func (s *Service) purgeStep(ctx context.Context, c api.Caller, q *api.PurgeStepRequest) (*api.PurgedStep, error) {
+	w, err := s.writeOps(ctx, c, "", &q.Purge)
+	if err != nil {
+		return nil, err
+	}
+	return &api.PurgedStep{Purged: w.Results[0].Num, Next: w.Results[0].ID}, nil
+}
+
+func (s *Service) keepIntent(ctx context.Context, c api.Caller, q *api.KeepIntentRequest) (*api.KeptIntent, error) {
+	_, err := s.writeOps(ctx, c, q.Key, q.Memory, q.Receipt)
+	return &api.KeptIntent{}, err
+}
+
+func (s *Service) keepIdentity(ctx context.Context, c api.Caller, q *api.KeepIdentityRequest) (*api.KeptIdentity, error) {
+	ops := []oplog.Op{q.Identity}
+	for _, g := range q.Grants {
+		ops = append(ops, g)
+	}
+	_, err := s.writeOps(ctx, c, "", ops...)
+	return &api.KeptIdentity{}, err
+}
+
+func (s *Service) grant(ctx context.Context, c api.Caller, q *api.GrantRequest) (*api.Granted, error) {
+	_, err := s.writeOps(ctx, c, "", q.Grant)
+	return &api.Granted{}, err
+}
+
+func (s *Service) revoke(ctx context.Context, c api.Caller, q *api.RevokeRequest) (*api.Revoked, error) {
+	w, err := s.writeOps(ctx, c, "", q.Revoke)
+	if err != nil {
+		return nil, err
+	}
+	return &api.Revoked{Changed: w.Results[0].Changed}, nil
+}
+
+func (s *Service) purgeGrants(ctx context.Context, c api.Caller, q *api.PurgeGrantsRequest) (*api.PurgedGrants, error) {
+	w, err := s.writeOps(ctx, c, "", &oplog.PurgeGrants{Before: q.Before, At: oplog.At(time.Now())})
+	if err != nil {
+		return nil, err
+	}
+	return &api.PurgedGrants{Purged: w.Results[0].Num}, nil
+}
+
+// onHost does what a dialect asks of the host: the steps before it have decided that it may.
+func (s *Service) onHost(ctx context.Context, _ api.Caller, q *api.HostRequest) (*api.HostAnswer, error) {
+	if q.Run == nil {
+		return &api.HostAnswer{}, nil
+	}
+	return &api.HostAnswer{}, q.Run(ctx)
+}
+
+func (s *Service) loseStream(context.Context, api.Caller, *api.LoseStreamRequest) (*api.LostStream, error) {
+	s.dropped.Add(1)
+	return &api.LostStream{}, nil
+}

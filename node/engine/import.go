@@ -1,0 +1,190 @@
+package engine
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/cairndb/cairn/node/access"
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/wire/field"
+)
+
+// What an import takes at a time: one entry of the log.
+const (
+	importRows     = 200
+	importBytes    = 1 << 20
+	importLine     = 4 << 20 // a memory's text and metadata at their largest, as JSON
+	importPatience = time.Minute
+	maxImports     = 16
+)
+
+// importer stores what it reads, batch by batch: nothing is read ahead of what is stored, so the sender waits in its
+// own socket.
+type importer struct {
+	ctx     context.Context
+	s       *Service
+	c       api.Caller
+	key     string // of the whole import; each batch has its own below it
+	batches int
+	bytes   int
+	drafts  []api.Draft
+	edges   []oplog.Op
+	done    api.Imported
+}
+
+func (s *Service) importLines(ctx context.Context, c api.Caller, q *api.ImportRequest) (*api.Imported, error) {
+	select {
+	case s.imports <- struct{}{}:
+		defer func() { <-s.imports }()
+	default:
+		return nil, oplog.Errorf(oplog.Unavailable, "%d imports are under way; retry later", maxImports)
+	}
+	im := importer{ctx: ctx, s: s, c: c, key: q.Key}
+	if len(im.key) > field.MaxKey-32 {
+		return nil, oplog.Errorf(oplog.Invalid, "key: at most %d bytes", field.MaxKey-32)
+	}
+	sc := bufio.NewScanner(q.Lines)
+	sc.Buffer(make([]byte, 64<<10), importLine)
+	for sc.Scan() {
+		im.done.Lines++
+		if err := im.line(sc.Bytes()); err != nil {
+			return nil, im.broken(err)
+		}
+	}
+	if err := sc.Err(); errors.Is(err, bufio.ErrTooLong) {
+		return nil, im.broken(oplog.Errorf(oplog.TooLarge, "line is over %d bytes", importLine))
+	} else if err != nil {
+		return nil, im.broken(oplog.Errorf(oplog.Invalid, "body broke off"))
+	}
+	if err := im.flush(); err != nil {
+		return nil, im.broken(err)
+	}
+	return &im.done, nil
+}
+
+var (
+	lineFields  = field.Of(reflect.TypeFor[api.ImportedLine]())
+	draftFields = field.Of(reflect.TypeFor[api.Draft]())
+)
+
+func (im *importer) line(b []byte) error {
+	if len(bytes.TrimSpace(b)) == 0 {
+		return nil
+	}
+	var f map[string]json.RawMessage
+	if err := json.Unmarshal(b, &f); err != nil {
+		return oplog.Errorf(oplog.Invalid, "not a JSON object: %s", field.Malformed(err))
+	}
+	var l api.ImportedLine
+	if err := lineFields.Decode(&l, f, true); err != nil {
+		return oplog.Errorf(oplog.Invalid, "%s", err)
+	}
+	switch l.Type {
+	case "memory":
+		var d api.Draft
+		if err := draftFields.Decode(&d, f, true); err != nil { // files hold what other servers took; a date that cannot be read would become today
+			return oplog.Errorf(oplog.Invalid, "%s", err)
+		}
+		if text := f["text"]; len(text) == 0 || text[0] != '"' {
+			return oplog.Errorf(oplog.Invalid, "missing 'text'")
+		}
+		d.Key, d.Namespace = "", strings.TrimSpace(d.Namespace)
+		im.drafts = append(im.drafts, d)
+	case "edge":
+		if l.Src == "" || l.Dst == "" || l.RelType == "" {
+			return oplog.Errorf(oplog.Invalid, "an edge needs src, dst and rel_type")
+		}
+		if err := names(l.Src, l.Dst, l.RelType); err != nil {
+			return err
+		}
+		im.edges = append(im.edges, &oplog.Relate{ID: oplog.NewID(), Src: l.Src, Dst: l.Dst, Type: l.RelType, Weight: l.Weight, At: oplog.At(time.Now())})
+	default:
+		return oplog.Errorf(oplog.Invalid, "type %q: memory or edge", l.Type)
+	}
+	if im.bytes += len(b); im.bytes < importBytes && len(im.drafts)+len(im.edges) < im.s.access.AtOnce(im.c, importRows) {
+		return nil
+	}
+	return im.flush()
+}
+
+// counted counts rows as operations of the importer's caller. An import over its rate is slowed down, as its sender waits in its own
+// socket; it is refused when that takes longer than a sender may.
+func (im *importer) counted(rows int) (api.Caller, error) {
+	c := im.c
+	c.Counted = 0
+	patience := time.NewTimer(importPatience)
+	defer patience.Stop()
+	for {
+		c, err := im.s.access.Count(c, rows)
+		var slow *access.Limited
+		if !errors.As(err, &slow) {
+			return c, err
+		}
+		select {
+		case <-time.After(slow.Wait):
+		case <-patience.C:
+			return c, &api.Refusal{Code: "rate_limited", Err: oplog.Errorf(oplog.Unavailable, "%s", slow)}
+		case <-im.ctx.Done():
+			return c, im.ctx.Err()
+		}
+	}
+}
+
+func (im *importer) flush() error {
+	if len(im.drafts)+len(im.edges) == 0 {
+		return nil
+	}
+	c, err := im.counted(len(im.drafts) + len(im.edges))
+	if err != nil {
+		return err
+	}
+	if len(im.drafts) > 0 {
+		if err := im.s.room(c, len(im.drafts)); err != nil {
+			return err
+		}
+		r, err := im.s.store(im.ctx, c, im.batchKey(), im.drafts...)
+		if err != nil {
+			return err
+		}
+		im.done.Memories, im.done.Index = im.done.Memories+len(r.RIDs), r.Index
+	}
+	if len(im.edges) > 0 {
+		w, err := im.s.write(im.ctx, c, write{key: im.batchKey(), ops: im.edges})
+		if err != nil {
+			return err
+		}
+		im.done.Edges, im.done.Index = im.done.Edges+len(im.edges), w.Index
+	}
+	im.drafts, im.edges, im.bytes = nil, nil, 0
+	return nil
+}
+
+func (im *importer) batchKey() string {
+	if im.key == "" {
+		return ""
+	}
+	im.batches++
+	return fmt.Sprintf("%s/import/%d", im.key, im.batches)
+}
+
+// broken says where an import stopped, and what is stored all the same.
+func (im *importer) broken(err error) error {
+	var e *oplog.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	said := oplog.Errorf(e.Kind, "line %d: %s (%d memories and %d relations were imported)", im.done.Lines, e.Text, im.done.Memories, im.done.Edges)
+	var refused *api.Refusal
+	if errors.As(err, &refused) {
+		return &api.Refusal{Code: refused.Code, Err: said}
+	}
+	return said
+}

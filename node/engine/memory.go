@@ -1,0 +1,229 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"time"
+
+	"github.com/cairndb/cairn/index"
+	"github.com/cairndb/cairn/index/rank"
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/node/commit"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
+	"github.com/cairndb/cairn/wire/field"
+)
+
+// What a request may hold.
+const (
+	MaxText     = 1 << 20
+	MaxBatch    = 10_000
+	MaxMetadata = 1 << 20
+	MaxDim      = 8192
+	MaxReason   = 4096
+	maxName     = 512 // namespaces, domains, entity names and the like
+)
+
+// stored is what became of drafts.
+type stored struct {
+	RIDs []string
+	Written
+}
+
+// store stores drafts, all or none. key may be empty.
+func (s *Service) store(ctx context.Context, c api.Caller, key string, drafts ...api.Draft) (stored, error) {
+	if len(drafts) > MaxBatch {
+		return stored{}, oplog.Errorf(oplog.TooLarge, "batch of %d memories is over %d", len(drafts), MaxBatch)
+	}
+	if err := s.access.CheckBatch(c, len(drafts)); err != nil {
+		return stored{}, err
+	}
+	w := write{key: key}
+	if key != "" {
+		w.digest = digestDrafts(drafts)
+	}
+	ops, err := s.settleDrafts(ctx, c, drafts)
+	if err != nil {
+		return stored{}, err
+	}
+	for _, op := range ops {
+		w.ops = append(w.ops, op)
+	}
+	out, err := s.write(ctx, c, w)
+	if err != nil {
+		return stored{}, err
+	}
+	r := stored{RIDs: make([]string, len(out.Results)), Written: out}
+	for i, res := range out.Results {
+		r.RIDs[i] = res.ID
+	}
+	return r, nil
+}
+
+// digestDrafts covers what makes a memory what it is; ids and times made by a client's retry are not part of it.
+func digestDrafts(drafts []api.Draft) []byte {
+	parts := make([]any, 0, 3*len(drafts))
+	for _, d := range drafts {
+		parts = append(parts, d.Text, d.Namespace, d.Type)
+	}
+	return digest(parts...)
+}
+
+func (s *Service) dimension(db oplog.DB) (dim int, err error) {
+	err = s.state.Read(func(v *state.View) error {
+		d, ok := v.Database(db)
+		if !ok {
+			return oplog.ErrNoDatabase
+		}
+		dim = int(d.Dim)
+		return nil
+	})
+	return dim, err
+}
+
+// learned is a database's dimension, and its weights when it has learned any.
+func (s *Service) learned(db oplog.DB) (dim int, w *rank.Weights, err error) {
+	err = s.state.Read(func(v *state.View) error {
+		d, ok := v.Database(db)
+		if !ok {
+			return oplog.ErrNoDatabase
+		}
+		dim = int(d.Dim)
+		if l, ok := v.Weights(db); ok {
+			w = &rank.Weights{Sim: l.Sim, Decay: l.Decay, Recency: l.Recency, GateTau: l.GateTau, AlphaImp: l.AlphaImp,
+				KeywordBoost: l.KeywordBoost, Generation: l.Generation}
+		}
+		return nil
+	})
+	return dim, w, err
+}
+
+// ready decides all that must not be decided in Apply, and refuses what can never succeed.
+func ready(d *api.Draft, now time.Time, dim int) (*oplog.Remember, error) {
+	if len(d.Text) > MaxText {
+		return nil, oplog.Errorf(oplog.TooLarge, "text of %d bytes is over %d", len(d.Text), MaxText)
+	}
+	if len(d.Metadata) > MaxMetadata {
+		return nil, oplog.Errorf(oplog.TooLarge, "metadata of %d bytes is over %d", len(d.Metadata), MaxMetadata)
+	}
+	if len(d.Metadata) > 0 && !json.Valid(d.Metadata) {
+		return nil, oplog.Errorf(oplog.Invalid, "metadata is not valid JSON")
+	}
+	for name, v := range map[string]string{"namespace": d.Namespace, "domain": d.Domain, "source": d.Source,
+		"memory_type": d.Type, "emotional_state": d.Emotion, "session_id": d.Session, "tier": d.Tier,
+		"rid": d.RID, "owner": d.Owner, "speaker": d.Speaker, "temporal_kind": d.Temporal} {
+		if len(v) > maxName {
+			return nil, oplog.Errorf(oplog.TooLarge, "%s of %d bytes is over %d", name, len(v), maxName)
+		}
+	}
+	if len(d.Key) > field.MaxKey+maxPlace {
+		return nil, oplog.Errorf(oplog.Invalid, "idempotency key of %d bytes is over %d", len(d.Key), field.MaxKey)
+	}
+	for name, v := range map[string]float64{"importance": d.Importance, "valence": d.Valence, "certainty": d.Certainty} {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return nil, oplog.Errorf(oplog.Invalid, "%s is not a finite number", name)
+		}
+	}
+	if err := CheckVector(d.Embedding, dim); err != nil {
+		return nil, err
+	}
+	created := oplog.At(now)
+	if !d.Created.IsZero() {
+		created = oplog.At(d.Created.Time)
+	}
+	op := &oplog.Remember{
+		RID: d.RID, Text: d.Text, Type: d.Type, Importance: d.Importance, HalfLife: hours(d.HalfLife).Seconds(),
+		Valence: d.Valence, Certainty: d.Certainty, Namespace: d.Namespace, Domain: d.Domain, Source: d.Source,
+		Emotion: d.Emotion, Metadata: d.Metadata, Tier: d.Tier, Owner: d.Owner, Session: d.Session,
+		Speaker: d.Speaker, TemporalKind: d.Temporal, Created: created, Updated: oplog.At(now),
+		Vector: oplog.MakeVector(d.Embedding),
+	}
+	if op.RID == "" {
+		op.RID = oplog.NewID()
+	}
+	if op.Key = d.Key; op.Key != "" {
+		op.Digest = digestDrafts([]api.Draft{*d})
+	}
+	if op.Namespace == "" {
+		op.Namespace = "default"
+	}
+	if !d.Due.IsZero() {
+		op.Due = oplog.At(d.Due.Time)
+	}
+	return op, nil
+}
+
+// CheckVector refuses what is no vector of the database; dim 0 means that the database has none yet.
+func CheckVector(v []float32, dim int) error {
+	if len(v) == 0 {
+		return nil
+	}
+	if len(v) > MaxDim {
+		return oplog.Errorf(oplog.Invalid, "embedding of %d dimensions is over %d", len(v), MaxDim)
+	}
+	if dim != 0 && len(v) != dim {
+		return oplog.Errorf(oplog.Invalid, "embedding has %d dimensions, the database has %d", len(v), dim)
+	}
+	for _, x := range v {
+		if f := float64(x); math.IsNaN(f) || math.IsInf(f, 0) {
+			return oplog.Errorf(oplog.Invalid, "embedding holds a number that is not finite")
+		}
+	}
+	return nil
+}
+
+// An Answer is what a recall found, best first.
+type Answer struct {
+	Hits  []index.Hit
+	Info  index.Info
+	Index oplog.Index // the answer reflects the log up to here
+	Lag   *float64    // seconds this node was behind the leader; nil when it heard none
+}
+
+// search finds memories.
+func (s *Service) search(ctx context.Context, c api.Caller, q index.Query, f commit.Freshness) (Answer, error) {
+	q.Text = index.Question(q.Text)
+	s.asking.Add(1)
+	defer s.asking.Add(-1)
+	dim, weights, err := s.learned(c.DB)
+	if err != nil {
+		return Answer{}, err
+	}
+	if err := CheckVector(q.Vector, dim); err != nil {
+		return Answer{}, err
+	}
+	if err := s.embedQuestion(ctx, c.DB, &q); err != nil {
+		return Answer{}, err
+	}
+	start := time.Now()
+	if err := s.commit.Fresh(ctx, f); err != nil {
+		return Answer{}, err
+	}
+	s.timings.took("fresh", start)
+	a := Answer{Index: s.commit.Indexed(), Lag: s.lag()}
+	searching := time.Now()
+	if q.Now.IsZero() {
+		q.Now = searching
+	}
+	q.Weights = weights
+	a.Hits, a.Info, err = s.index.Search(ctx, c.DB, q)
+	s.timings.took("search", searching)
+	if err == nil && q.Deep > 0 {
+		a.Hits = s.reranked(ctx, c, &q, a.Hits)
+	}
+	if err == nil && !c.Quiet && !q.Quiet && !q.Lists() { // what is only listed is not brought to mind
+		s.reinforcer.returned(c.DB, a.Hits, searching)
+		s.asked.note(c.DB, q.Namespace, q.Text, a.Hits, searching)
+	}
+	return a, err
+}
+
+// hours turns a half-life in hours into a duration; what no duration can hold is held to its bounds.
+func hours(h float64) time.Duration {
+	ns := h * float64(time.Hour)
+	if math.IsNaN(ns) || ns <= 0 {
+		return 0
+	}
+	return time.Duration(min(ns, math.MaxInt64/2))
+}

@@ -1,0 +1,199 @@
+package engine
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/cairndb/cairn/node/access"
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
+)
+
+// A Metric is a line of /metrics. Those that begin with yantrikdb are known to existing dashboards.
+type Metric struct {
+	Name, Help string
+	Kind       string // gauge, counter, histogram
+	Labels     []string
+
+	read func(m *Metrics, put func(v float64, labels ...string)) // nil for what is counted as it happens
+
+	ofDatabase func(*Service, *state.View, oplog.Database) (n float64, ok bool) // of what databases have lines of their own: see databaseLines
+	buckets    []float64
+}
+
+// MetricTable is all that /metrics shows beside the Go runtime's own: dashboards and alerts are checked against it.
+func MetricTable() []Metric { return metricTable }
+
+const (
+	gaugeKind     = "gauge"
+	counterKind   = "counter"
+	histogramKind = "histogram"
+)
+
+// Metrics is the table at work: a collector of what is read when it is asked for, and the counters of what happens.
+type Metrics struct {
+	s        *Service
+	wire     *access.Conns
+	Gateway  GatewayLoad // set before it serves
+	reg      *prometheus.Registry
+	descs    []*prometheus.Desc
+	counters map[string]*prometheus.CounterVec
+	times    map[string]*prometheus.HistogramVec
+}
+
+// GatewayLoad is what the gateway works on.
+type GatewayLoad interface {
+	Connections() int
+	Streams() int
+	Busy() int
+}
+
+// NewMetrics makes the metrics of a node whose wire port has these connections.
+func NewMetrics(s *Service, wire *access.Conns) *Metrics {
+	m := &Metrics{s: s, wire: wire, reg: prometheus.NewRegistry(), descs: make([]*prometheus.Desc, len(metricTable)),
+		counters: map[string]*prometheus.CounterVec{}, times: map[string]*prometheus.HistogramVec{}}
+	for i, t := range metricTable {
+		switch {
+		case t.read != nil, t.ofDatabase != nil:
+			m.descs[i] = prometheus.NewDesc(t.Name, t.Help, t.Labels, nil)
+		case t.Name == stageSeconds:
+			m.reg.MustRegister(s.timings.vec)
+		case t.Kind == histogramKind:
+			m.times[t.Name] = prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: t.Name, Help: t.Help, Buckets: t.buckets}, t.Labels)
+			m.reg.MustRegister(m.times[t.Name])
+		default:
+			m.counters[t.Name] = prometheus.NewCounterVec(prometheus.CounterOpts{Name: t.Name, Help: t.Help}, t.Labels)
+			m.reg.MustRegister(m.counters[t.Name])
+		}
+	}
+	m.reg.MustRegister(m, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+// Describe implements prometheus.Collector.
+func (m *Metrics) Describe(out chan<- *prometheus.Desc) {
+	for i, t := range metricTable {
+		if t.read != nil {
+			out <- m.descs[i]
+		}
+	}
+}
+
+// Collect implements prometheus.Collector. It asks no peer and waits for no write.
+func (m *Metrics) Collect(out chan<- prometheus.Metric) {
+	for i, t := range metricTable {
+		if t.read == nil {
+			continue
+		}
+		t.read(m, func(v float64, labels ...string) {
+			out <- prometheus.MustNewConstMetric(m.descs[i], t.valueType(), v, labels...)
+		})
+	}
+}
+
+func (t Metric) valueType() prometheus.ValueType {
+	if t.Kind == counterKind {
+		return prometheus.CounterValue
+	}
+	return prometheus.GaugeValue
+}
+
+// Show shows the node's own lines to all, and those of databases to callers that may use them: a token sees its own, an
+// administrator's all. Without a token they are one sum.
+func (m *Metrics) Show(w http.ResponseWriter, r *http.Request, c *api.Caller) {
+	lines := prometheus.NewRegistry()
+	lines.MustRegister(databaseLines{m: m, caller: c})
+	promhttp.HandlerFor(prometheus.Gatherers{m.reg, lines}, promhttp.HandlerOpts{EnableOpenMetrics: true}).ServeHTTP(w, r)
+}
+
+// databaseLines collects what is counted of databases, for one caller.
+type databaseLines struct {
+	m      *Metrics
+	caller *api.Caller // nil for one without a token
+}
+
+// anyDatabase is the label of a sum over all databases. No database can have the name.
+const anyDatabase = "*"
+
+// Describe implements prometheus.Collector.
+func (d databaseLines) Describe(out chan<- *prometheus.Desc) {
+	for i, t := range metricTable {
+		if t.ofDatabase != nil {
+			out <- d.m.descs[i]
+		}
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (d databaseLines) Collect(out chan<- prometheus.Metric) {
+	_ = d.m.s.state.Read(func(v *state.View) error { // a closing state has nothing to count
+		dbs := v.Databases()
+		if d.caller != nil {
+			dbs = visible(*d.caller, v)
+		}
+		for i, t := range metricTable {
+			if t.ofDatabase == nil {
+				continue
+			}
+			sum, some := float64(0), false
+			for _, db := range dbs {
+				n, ok := t.ofDatabase(d.m.s, v, db)
+				if !ok {
+					continue
+				}
+				if sum, some = sum+n, true; d.caller != nil {
+					out <- prometheus.MustNewConstMetric(d.m.descs[i], t.valueType(), n, db.Name)
+				}
+			}
+			if some && d.caller == nil {
+				out <- prometheus.MustNewConstMetric(d.m.descs[i], t.valueType(), sum, anyDatabase)
+			}
+		}
+		return nil
+	})
+}
+
+// Handled implements gateway.Metrics, as Refused, Answered and Show do.
+func (m *Metrics) Handled(operation string, d time.Duration) {
+	m.times["yantrikdb_handler_duration_seconds"].WithLabelValues(operation).Observe(d.Seconds())
+	m.counters["yantrikdb_requests_total"].WithLabelValues(operation).Inc()
+}
+
+// Refused counts a refusal.
+func (m *Metrics) Refused(kind string) {
+	m.counters["cairn_refusals_total"].WithLabelValues(kind).Inc()
+}
+
+// Answered counts an answer.
+func (m *Metrics) Answered(code int) {
+	m.counters["cairn_http_responses_total"].WithLabelValues(strconv.Itoa(code)).Inc()
+}
+
+func number(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// timings is how long the service's own steps take, whichever surface asked.
+type timings struct{ vec *prometheus.HistogramVec }
+
+const stageSeconds = "cairn_stage_seconds"
+
+func newTimings() *timings {
+	return &timings{prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: stageSeconds, Help: stageHelp, Buckets: requestBuckets}, []string{"stage"})}
+}
+
+// took counts a stage that began at start. Like a sync primitive it works on a nil receiver: a service without timings counts none.
+func (t *timings) took(stage string, start time.Time) {
+	if t != nil {
+		t.vec.WithLabelValues(stage).Observe(time.Since(start).Seconds())
+	}
+}

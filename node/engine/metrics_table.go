@@ -1,0 +1,149 @@
+package engine
+
+import (
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/cairndb/cairn/index/breaker"
+	"github.com/cairndb/cairn/index/embed"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
+	"github.com/cairndb/cairn/raft"
+)
+
+var requestBuckets = []float64{0.0001, 0.0005, 0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60}
+
+const stageHelp = "Time of the steps of a write (commit: from proposal to applied; readable: until this node finds it) and of a recall (fresh: waiting for freshness; search)."
+
+// metricTable is every metric at a glance.
+var metricTable = []Metric{
+	own1("cairn_applied_index", gaugeKind, "Log index this node has applied.", func(s *Service) float64 { return float64(s.commit.Applied()) }),
+	own1("cairn_indexed_index", gaugeKind, "Log index this node can find.", func(s *Service) float64 { return float64(s.commit.Indexed()) }),
+	own1("cairn_commit_index", gaugeKind, "Log index known to be committed.", func(s *Service) float64 { return float64(s.raft.Status().CommitIndex) }),
+	own1("cairn_apply_lag_entries", gaugeKind, "Entries acknowledged and not yet applied here; NaN while no leader is heard.", func(s *Service) float64 {
+		if n := s.lacks(); n != nil {
+			return float64(*n)
+		}
+		return math.NaN()
+	}),
+	own1("cairn_index_lag_entries", gaugeKind, "Entries applied and not yet findable.", func(s *Service) float64 {
+		return less(uint64(s.commit.Applied()), uint64(s.commit.Indexed()))
+	}),
+	own1("cairn_lag_seconds", gaugeKind, "For how long this node has lacked what is acknowledged; NaN while no leader is heard.", func(s *Service) float64 {
+		if lag := s.lag(); lag != nil {
+			return *lag
+		}
+		return math.NaN()
+	}),
+	own1("cairn_clock_offset_seconds", gaugeKind, "How far this node's clock is from the middle of the members' clocks.", func(s *Service) float64 { return s.raft.Clock().Offset.Seconds() }),
+	own1("cairn_clock_off", gaugeKind, "1 when that is over the bound: the node stamps by the others' clocks and hands over.", func(s *Service) float64 { return number(s.raft.Clock().Off) }),
+	own1("cairn_term", gaugeKind, "Current term.", func(s *Service) float64 { return float64(s.raft.Term()) }),
+	own1("cairn_is_leader", gaugeKind, "1 when this node takes writes.", func(s *Service) float64 { return number(s.commit.Leads()) }),
+	own1("cairn_has_leader", gaugeKind, "1 when somebody leads, as far as this node knows.", func(s *Service) float64 { _, ok := s.commit.Leader(); return number(ok) }),
+	own1("cairn_state_agreement", gaugeKind, "1 when the members' state hashes were equal at the last look, 0 when they could not be compared, -1 when they differ.",
+		func(s *Service) float64 { return float64(s.agreed.Load()) }),
+	own1("cairn_state_damaged_total", counterKind, "Counts of the state that found something else than was written.", func(s *Service) float64 { return float64(s.damaged.Load()) }),
+	own1("cairn_peer_frames_damaged_total", counterKind, "Frames of other members that were changed on their way: they are refused and sent again.", func(s *Service) float64 { return float64(s.raft.DamagedFrames()) }),
+	own1("cairn_set_aside", gaugeKind, "States and logs in this node's home that it has moved aside: damaged, or contradicted by the cluster.", func(s *Service) float64 { return float64(len(s.cfg.Home.Leftovers().SetAside)) }),
+	own1("cairn_hold_purge", gaugeKind, "1 while this node's files may hold what was purged: restart it once.", func(s *Service) float64 { return number(s.cfg.Home.Leftovers().HoldPurge) }),
+	own1("cairn_old_keys", gaugeKind, "Parts of this node's home that it is bringing from a replaced data key under the active one.", func(s *Service) float64 { return float64(len(s.cfg.Home.Leftovers().OldKeys)) }),
+	own1("cairn_write_queue", gaugeKind, "Entries waiting to be proposed.", func(s *Service) float64 { n, _ := s.commit.Queued(); return float64(n) }),
+	own1("cairn_follow_queue", gaugeKind, "Batches applied and waiting for the index.", func(s *Service) float64 { _, n := s.commit.Queued(); return float64(n) }),
+	own1("cairn_subscribers", gaugeKind, "Readers of the feed of this node.", func(s *Service) float64 { return float64(s.commit.Subscribers()) }),
+	own1("cairn_disk_free_bytes", gaugeKind, "Least room on the disks of this node's home.", func(s *Service) float64 { return float64(s.cfg.Disk.Free()) }),
+	own1("cairn_disk_full", gaugeKind, "1 when this node refuses writes for want of disk.", func(s *Service) float64 { return number(s.cfg.Disk.Full()) }),
+	own1("cairn_slow_operations_total", counterKind, "Operations that took longer than [log] slow_ms.", func(s *Service) float64 { return float64(s.slow.count.Load()) }),
+	ofEmbedder("cairn_embedder_up", gaugeKind, "1 when this node's embedder answered when it was asked last.", func(e embed.State) float64 { return number(!e.Down) }),
+	ofEmbedder("cairn_embedder_failures_total", counterKind, "Calls of the embedder that failed or took too long.", func(e embed.State) float64 { return float64(e.Failures) }),
+	ofReranker("cairn_reranker_up", gaugeKind, "1 when this node's reranker answered when it was asked last.", func(r breaker.State) float64 { return number(!r.Down) }),
+	ofReranker("cairn_reranker_failures_total", counterKind, "Calls of the reranker that failed or took too long.", func(r breaker.State) float64 { return float64(r.Failures) }),
+	ofEmbedder("cairn_embedder_questions_total", counterKind, "Questions that were to be embedded.", func(e embed.State) float64 { return float64(e.Asked) }),
+	ofEmbedder("cairn_embedder_questions_cached_total", counterKind, "Questions whose vector was in the cache.", func(e embed.State) float64 { return float64(e.Known) }),
+	{Name: "cairn_memories_without_vector", Help: "Memories that wait for a vector of this node's embedder.", Kind: gaugeKind, Labels: []string{"db"}, ofDatabase: withoutVector},
+	own1("cairn_failed_logins_total", counterKind, "Wrong tokens shown to the wire port and the gateway.", func(s *Service) float64 { return float64(s.access.FailedLogins()) }),
+	own1("cairn_uptime_seconds", gaugeKind, "Time since the node started.", func(s *Service) float64 { return time.Since(s.started).Seconds() }),
+	{Name: "cairn_certificate_seconds", Help: "Time until this node's certificate ends, by who is shown it; negative when it has.", Kind: gaugeKind, Labels: []string{"shown_to"},
+		read: func(m *Metrics, put func(float64, ...string)) {
+			for to, end := range m.s.cfg.Home.Certificates() {
+				put(time.Until(end).Seconds(), to)
+			}
+		}},
+	{Name: "cairn_build_info", Help: "1, with the version.", Kind: gaugeKind, Labels: []string{"version"},
+		read: func(m *Metrics, put func(float64, ...string)) { put(1, m.s.cfg.Member.Version) }},
+	{Name: "cairn_connections", Help: "Open connections of clients.", Kind: gaugeKind, Labels: []string{"surface"}, read: func(m *Metrics, put func(float64, ...string)) {
+		put(float64(m.wire.Open()), "wire")
+		put(float64(m.Gateway.Connections()), "http")
+	}},
+	{Name: "cairn_event_streams", Help: "Open event streams of the gateway.", Kind: gaugeKind,
+		read: func(m *Metrics, put func(float64, ...string)) { put(float64(m.Gateway.Streams())) }},
+	{Name: "cairn_streams_dropped_total", Help: "Event streams ended because their clients did not keep up.", Kind: counterKind, Labels: []string{"surface"},
+		read: func(m *Metrics, put func(float64, ...string)) { put(float64(m.s.dropped.Load()), "string") }},
+	{Name: "cairn_http_inflight", Help: "Requests the gateway works on.", Kind: gaugeKind,
+		read: func(m *Metrics, put func(float64, ...string)) { put(float64(m.Gateway.Busy())) }},
+	{Name: "cairn_http_responses_total", Help: "Answers of the gateway by status.", Kind: counterKind, Labels: []string{"status"}},
+	{Name: "cairn_refusals_total", Help: "Requests the gateway refused, by kind.", Kind: counterKind, Labels: []string{"kind"}},
+	{Name: stageSeconds, Help: stageHelp, Kind: histogramKind, Labels: []string{"stage"}},
+	perMember("cairn_peer_log_index", "How far the peer's log is known to reach; told by the leader.", func(m raft.Member, _ *Service) float64 { return float64(m.LastLog) }),
+
+	own1("yantrikdb_engines_loaded", gaugeKind, "Databases.", func(s *Service) float64 { return float64(s.databases()) }),
+	perNode("yantrikdb_cluster_term", "Current term.", func(s *Service) float64 { return float64(s.raft.Term()) }),
+	perNode("yantrikdb_cluster_is_leader", "1 when this node takes writes.", func(s *Service) float64 { return number(s.commit.Leads()) }),
+	perNode("yantrikdb_cluster_healthy", "1 when somebody leads.", func(s *Service) float64 { _, ok := s.commit.Leader(); return number(ok) }),
+	{Name: "cairn_cluster_condition", Help: "1 for what the cluster is: healthy, degraded (it takes writes and a member does not answer), or not healthy.", Kind: gaugeKind, Labels: []string{"condition"}, read: conditions},
+	perMember("yantrikdb_cluster_peer_reachable", "1 when the peer answered lately; told by the leader.",
+		func(m raft.Member, s *Service) float64 {
+			return number(time.Since(m.LastSeen) < 2*s.cfg.Member.Election)
+		}),
+	perDatabase("yantrikdb_active_memories", gaugeKind, "Active memories.", func(st oplog.Stats) uint64 { return st.Active }),
+	perDatabase("yantrikdb_consolidated_memories", gaugeKind, "Memories merged into others.", func(st oplog.Stats) uint64 { return st.Consolidated }),
+	perDatabase("cairn_tombstoned_memories", gaugeKind, "Forgotten memories.", func(st oplog.Stats) uint64 { return st.Tombstoned }),
+	perDatabase("yantrikdb_edges", gaugeKind, "Relations.", func(st oplog.Stats) uint64 { return st.Edges }),
+	perDatabase("cairn_entities", gaugeKind, "Entities.", func(st oplog.Stats) uint64 { return st.Entities }),
+	perDatabase("yantrikdb_open_conflicts", gaugeKind, "Open conflicts.", func(st oplog.Stats) uint64 { return st.OpenConflicts }),
+	perDatabase("cairn_pending_triggers", gaugeKind, "Triggers nobody has dealt with.", func(st oplog.Stats) uint64 { return st.PendingTriggers }),
+	perDatabase("yantrikdb_operations_total", counterKind, "Operations applied.", func(st oplog.Stats) uint64 { return st.Operations }),
+	{Name: "yantrikdb_requests_total", Help: "Requests answered.", Kind: counterKind, Labels: []string{"handler"}},
+	{Name: "yantrikdb_handler_duration_seconds", Help: "Time to answer a request.", Kind: histogramKind, Labels: []string{"handler"}, buckets: requestBuckets},
+}
+
+func less(a, b uint64) float64 { return float64(a - min(a, b)) }
+
+// own1 is one number of this node.
+func own1(name, kind, help string, value func(*Service) float64) Metric {
+	return Metric{Name: name, Help: help, Kind: kind, read: func(m *Metrics, put func(float64, ...string)) { put(value(m.s)) }}
+}
+
+// perNode is one number of this node, labelled with its id.
+func perNode(name, help string, value func(*Service) float64) Metric {
+	return Metric{Name: name, Help: help, Kind: gaugeKind, Labels: []string{"node_id"}, read: func(m *Metrics, put func(float64, ...string)) {
+		put(value(m.s), strconv.FormatUint(uint64(m.s.cfg.Member.NodeID), 10))
+	}}
+}
+
+// perMember is a number of each other member, known to the leader alone.
+func perMember(name, help string, value func(raft.Member, *Service) float64) Metric {
+	return Metric{Name: name, Help: help, Kind: gaugeKind, Labels: []string{"addr", "role"}, read: func(m *Metrics, put func(float64, ...string)) {
+		if !m.s.commit.Leads() {
+			return
+		}
+		for _, x := range m.s.raft.Status().Members {
+			if x.ID == m.s.cfg.Member.NodeID {
+				continue
+			}
+			role := "voter"
+			if !x.Voter {
+				role = "readreplica"
+			}
+			put(value(x, m.s), x.Addr, role)
+		}
+	}}
+}
+
+// perDatabase is a counter of each database that the caller may use.
+func perDatabase(name, kind, help string, value func(oplog.Stats) uint64) Metric {
+	return Metric{Name: name, Help: help, Kind: kind, Labels: []string{"db"},
+		ofDatabase: func(_ *Service, v *state.View, d oplog.Database) (float64, bool) {
+			return float64(value(v.Stats(d.ID))), true
+		}}
+}

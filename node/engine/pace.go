@@ -1,0 +1,38 @@
+package engine
+
+import (
+	"context"
+	"runtime"
+	"time"
+)
+
+// How thinking shares the machine with those who ask: it works for a moment and then rests for several, so that it has no
+// more than a fifth of one core while questions are being answered, and none of them waits long behind it.
+const (
+	workSlice   = 3 * time.Millisecond
+	restShare   = 2 // times as long as the work
+	longestRest = 20 * time.Millisecond
+)
+
+// pace makes the function that a round of cognition calls every few rows. It costs a look at the clock until the slice is
+// over. When nobody asks anything, thinking goes on at once.
+func (s *Service) pace(ctx context.Context) func() {
+	began := time.Now()
+	return func() {
+		worked := time.Since(began)
+		if worked < workSlice {
+			return
+		}
+		if s.asking.Load() == 0 {
+			runtime.Gosched()
+		} else {
+			t := time.NewTimer(min(restShare*worked, longestRest))
+			select {
+			case <-t.C:
+			case <-ctx.Done():
+			}
+			t.Stop()
+		}
+		began = time.Now()
+	}
+}

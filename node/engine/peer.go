@@ -1,0 +1,111 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/cairndb/cairn/node/access"
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/raft"
+	"github.com/cairndb/cairn/wire"
+)
+
+// Forward implements its part of raft.Handler: the leader's end of a follower's write.
+func (s *Service) Forward(ctx context.Context, from uint32, m wire.Forward) ([]byte, error) {
+	return s.commit.Forwarded(ctx, from, m)
+}
+
+// noteTimeout bounds what a change of members waits for its row in the audit: there may be no leader to take it.
+const noteTimeout = 3 * time.Second
+
+// Changed implements its part of raft.Handler: the leader writes down a change of members, which is outside the log of operations. It is
+// done by then, so what cannot be written down is told to the operator alone.
+func (s *Service) Changed(ctx context.Context, from uint32, m wire.Membership) {
+	ctx, cancel := context.WithTimeout(ctx, noteTimeout)
+	defer cancel()
+	err := s.commit.WaitOpen(ctx)
+	if err == nil {
+		by := access.Asker{Asker: m.Asker, Node: from}
+		err = s.Note(ctx, by.Audit(m.Action, fmt.Sprintf("node %d", m.NodeID), strings.TrimSpace(m.Addr+" "+m.Role)))
+	}
+	if err != nil {
+		s.log.Warn("not in the audit", "change", m.Action, "peer", m.NodeID, "err", err)
+	}
+}
+
+// Push takes operations of a peer that is no member through the log.
+func (s *Service) Push(ctx context.Context, database string, ops []*oplog.Foreign) ([]oplog.Result, error) {
+	c, err := s.access.Local(database)
+	if err != nil {
+		return nil, err
+	}
+	w := write{}
+	for _, op := range ops {
+		if err := checkForeign(op); err != nil {
+			return nil, err
+		}
+		w.ops = append(w.ops, op)
+	}
+	done, err := s.write(ctx, c, w)
+	return done.Results, err
+}
+
+// checkForeign refuses an operation that is over the bounds of our clients, before the log: an entry in the log is applied by every node, for ever.
+func checkForeign(op *oplog.Foreign) error {
+	if op.OpID == "" {
+		return oplog.Errorf(oplog.Invalid, "a pushed operation needs an op_id")
+	}
+	if len(op.HLC) != 0 && len(op.HLC) != len(oplog.HLC{}) {
+		return oplog.Errorf(oplog.Invalid, "hlc has %d bytes, an HLC has %d", len(op.HLC), len(oplog.HLC{}))
+	}
+	if most := MaxText + MaxMetadata; len(op.Payload) > most {
+		return oplog.Errorf(oplog.TooLarge, "payload of %d bytes is over %d", len(op.Payload), most)
+	}
+	named := []string{op.OpID, op.Type, op.Actor, op.Origin}
+	if op.Forgot != nil {
+		named = append(named, op.Forgot.RID)
+	}
+	if r := op.Related; r != nil {
+		named = append(named, r.ID, r.Src, r.Dst, r.Type)
+	}
+	return names(named...)
+}
+
+// Record is a pushed record as this node would store it.
+func (s *Service) Record(d *api.Draft) (*oplog.Remember, error) { return ready(d, time.Now(), 0) }
+
+// PeerStatus is what this node knows without asking others: it is what they ask.
+func (s *Service) PeerStatus() (*wire.ClusterStatusResult, error) {
+	own, err := json.Marshal(s.own())
+	if err != nil {
+		return nil, err
+	}
+	st := s.raft.Status()
+	r := &wire.ClusterStatusResult{CurrentTerm: st.Term, SelfID: s.cfg.Member.NodeID, SelfRole: s.cfg.Member.Role, Peers: []wire.PeerStatus{}, Node: own}
+	if id, ok := s.commit.Leader(); ok {
+		r.LeaderID = &id
+	}
+	voters := uint32(0)
+	for _, m := range st.Members {
+		if m.Voter {
+			voters++
+		}
+		if m.ID == s.cfg.Member.NodeID {
+			continue
+		}
+		role := raft.RoleVoter
+		if !m.Voter {
+			role = raft.RoleReadReplica
+		}
+		p := wire.PeerStatus{NodeID: m.ID, Addr: m.Addr, Role: role, CurrentTerm: st.Term, LastSeenSecsAgo: math.Inf(1)}
+		r.Peers = append(r.Peers, p)
+	}
+	r.QuorumSize = voters/2 + 1
+	r.Healthy = r.LeaderID != nil
+	return r, nil
+}

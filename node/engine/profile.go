@@ -1,0 +1,104 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
+)
+
+// profileRows bounds the memories a profile is made of: the newest.
+const profileRows = 2000
+
+// profile says what is known of an entity.
+func (s *Service) profile(ctx context.Context, c api.Caller, q *api.ProfileRequest) (*api.EntityProfile, error) {
+	back, err := inDays(q.Days)
+	if err != nil {
+		return nil, err
+	}
+	var since oplog.Time
+	if back > 0 {
+		since = oplog.At(s.now()) - back
+	}
+	var p *api.EntityProfile
+	err = s.state.Read(func(v *state.View) error {
+		name := v.Canonical(c.DB, "default", q.Name)
+		e, ok := v.Entity(c.DB, name)
+		if !ok {
+			return oplog.Errorf(oplog.NotFound, "no such entity")
+		}
+		var rows []*oplog.Memory
+		looked := 0
+		v.EntityMemories(c.DB, name, func(m *oplog.Memory) bool {
+			if m.Status != oplog.Tombstoned && m.Created >= since {
+				rows = append(rows, m)
+			}
+			looked++
+			return looked < profileRows
+		})
+		p = profileOf(&e, rows, v.Edges(c.DB, name, profileRows))
+		return nil
+	})
+	return p, err
+}
+
+// profileOf computes an entity's profile of memories and relations.
+func profileOf(e *oplog.Entity, rows []*oplog.Memory, edges []oplog.Edge) *api.EntityProfile {
+	p := &api.EntityProfile{Entity: e.Name, Type: e.Type, Mentions: uint64(e.Mentions), Memories: len(rows), Links: len(edges)}
+	slices.SortStableFunc(rows, func(a, b *oplog.Memory) int { return cmp.Compare(b.Created, a.Created) })
+	sessions, domains, emotions, relations := map[string]int{}, map[string]int{}, map[string]int{}, map[string]int{}
+	var sum, newer, older float64
+	for i, m := range rows {
+		if m.Session != "" {
+			sessions[m.Session]++
+		}
+		if m.Domain != "" {
+			domains[m.Domain]++
+		}
+		if m.Emotion != "" {
+			emotions[m.Emotion]++
+		}
+		sum += m.Valence
+		if i < len(rows)/2 {
+			newer += m.Valence
+		} else {
+			older += m.Valence
+		}
+	}
+	p.Sessions, p.Domains = len(sessions), byCount(domains)
+	if all := byCount(emotions); len(all) > 0 {
+		p.Emotion = &all[0]
+	}
+	for _, e := range edges {
+		relations[e.Type]++
+	}
+	p.Relations = byCount(relations)
+	if n := len(rows); n > 0 {
+		p.Valence = sum / float64(n)
+		first, last := rows[n-1].Created, rows[0].Created
+		p.First, p.Last = when(first), when(last)
+		p.PerDay = float64(n) / max(1, float64(last-first)/float64(dayTime))
+		if n >= 4 {
+			p.Trend = newer/float64(n/2) - older/float64(n-n/2)
+		}
+	}
+	share := func(n int, base float64) float64 { return math.Log(1+float64(n)) / math.Log(base) }
+	depth := .25*share(p.Sessions, 4) + .25*share(p.Memories, 20) + .20*min(float64(len(domains))/3, 1) +
+		.15*share(p.Links, 10) + .15*min(float64(len(relations))/4, 1)
+	p.Depth = min(max(depth, 0), 1)
+	return p
+}
+
+// byCount lists the keys, the commonest first, then by name.
+func byCount(m map[string]int) []string {
+	names := make([]string, 0, len(m))
+	for n := range m {
+		names = append(names, n)
+	}
+	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(m[b], m[a]), cmp.Compare(a, b)) })
+	return names
+}

@@ -1,0 +1,162 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cairndb/cairn/index"
+	"github.com/cairndb/cairn/index/rank"
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/node/commit"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
+)
+
+func (s *Service) recall(ctx context.Context, c api.Caller, q *api.RecallRequest) (*api.Recalled, error) {
+	return s.found(ctx, c, &q.Question, q.AsOf.Time, q.Explain)
+}
+
+func (s *Service) recallAsOf(ctx context.Context, c api.Caller, q *api.RecallAsOfRequest) (*api.Recalled, error) {
+	return s.found(ctx, c, &q.Question, q.AsOf.Time, q.Explain)
+}
+
+// found answers a question as of now, or as of a date.
+func (s *Service) found(ctx context.Context, c api.Caller, asked *api.Question, then time.Time, explain bool) (*api.Recalled, error) {
+	q, err := query(asked)
+	if err != nil {
+		return nil, err
+	}
+	q.Bare = asked.Bare && then.IsZero() // the past is looked at as a whole
+	s.wantsRerank(&q, then)
+	a, err := s.searchThen(ctx, c, q, then, commit.Stale)
+	if err != nil {
+		return nil, err
+	}
+	r := &api.Recalled{Results: []api.Result{}, Total: len(a.Hits), Confidence: a.Info.Confidence, Hints: hints(a, q.Text), Index: a.Index, Lag: a.Lag,
+		Considered: a.Info.Considered, Below: a.Info.Below}
+	if q.Bare {
+		r.Pages = s.pages(ctx, c.DB, a.Hits, explain)
+		return r, nil
+	}
+	for _, h := range a.Hits {
+		r.Results = append(r.Results, resultOf(h, explain))
+	}
+	return r, nil
+}
+
+// query is a question as the index takes it.
+func query(asked *api.Question) (index.Query, error) {
+	q := index.Query{Text: asked.Text, K: asked.K, Types: asked.Types, Namespace: strings.TrimSpace(asked.Namespace), Domain: asked.Domain, Source: asked.Source, Session: asked.Session,
+		Consolidated: asked.Consolidated, Expand: asked.Expand, Vector: asked.Embedding, Quiet: asked.Quiet, Without: asked.Without, Diverse: asked.Diverse, MinScore: asked.MinScore,
+		Since: atOrNone(asked.Window.From), Until: atOrNone(asked.Window.To)}
+	if asked.Type != "" {
+		q.Types = append(slices.Clip(q.Types), asked.Type)
+	}
+	switch {
+	case q.K > index.MaxK:
+		return q, &api.Refusal{Code: "invalid_request", Err: oplog.Errorf(oplog.Invalid, "top_k is %d: at most %d", q.K, index.MaxK),
+			More: map[string]any{"reason": "top_k", "hard_top_k_cap": index.MaxK}}
+	case q.K < 0:
+		return q, oplog.Errorf(oplog.Invalid, "top_k is %d: at least 0", q.K)
+	case !(q.MinScore >= 0) || math.IsInf(q.MinScore, 0): // no number either
+		return q, oplog.Errorf(oplog.Invalid, "min_score is %g: at least 0", q.MinScore)
+	}
+	return q, nil
+}
+
+// atOrNone is a time of the log, zero for none.
+func atOrNone(t time.Time) oplog.Time {
+	if t.IsZero() {
+		return 0
+	}
+	return oplog.At(t)
+}
+
+func metadata(m *oplog.Memory) json.RawMessage {
+	if len(m.Metadata) == 0 {
+		return json.RawMessage("{}")
+	}
+	return m.Metadata
+}
+
+func resultOf(h index.Hit, explain bool) api.Result {
+	m := h.Memory
+	r := api.Result{RID: m.RID, Text: m.Text, Type: m.Type, Score: h.Score, Importance: m.Importance, Created: m.Created.Seconds(), Why: h.Why,
+		Metadata: metadata(m), Namespace: m.Namespace, Domain: m.Domain, Source: m.Source, Certainty: m.Certainty, Valence: m.Valence}
+	if explain {
+		p := h.Parts
+		r.Explained = &api.Explained{Emotion: orNil(m.Emotion), Session: m.Session, Status: m.Status.String(), Shares: sharesOf(h),
+			Factors: api.Factors{Fresh: p.Fresh, Importance: p.Importance, Valence: p.Valence, Recency: p.Recency, Decay: p.Decay},
+			Parts: api.Parts{Words: p.Words, Passage: p.Passage, Around: p.Around, Session: p.Session, Factor: p.Factor, Speaker: p.Named, Date: p.Date, Vector: p.Vector,
+				Lift: p.Lift, Graph: p.Graph, Relevance: p.Relevance, Alike: p.Alike}}
+		if h.Rerank != nil {
+			r.Explained.Reranked = &api.Reranked{Score: h.Rerank.Score, Place: h.Rerank.Place}
+		}
+	}
+	return r
+}
+
+// sharesOf is how much of a score each signal brought: they add up to it.
+func sharesOf(h index.Hit) api.Scores {
+	p := h.Parts
+	sum := p.Words + p.Passage + p.Around + p.Session + p.Vector + p.Graph
+	if sum <= 0 {
+		return api.Scores{}
+	}
+	part := func(v float64) float64 { return v / sum * h.Score }
+	return api.Scores{Words: part(p.Words), Passage: part(p.Passage), Around: part(p.Around), Session: part(p.Session), Vector: part(p.Vector), Graph: part(p.Graph)}
+}
+
+// hintEntities bounds the names a hint offers.
+const hintEntities = 5
+
+// hints say how to ask better, when the answer is not to be trusted.
+func hints(a Answer, question string) []api.Hint {
+	top, created, names := make([]rank.Scored, len(a.Hits)), make([]int64, len(a.Hits)), []string{}
+	for i, h := range a.Hits {
+		top[i], created[i] = rank.Scored{Score: h.Score, Parts: h.Parts}, int64(h.Memory.Created)
+		for _, name := range h.Memory.Entities {
+			if len(names) < hintEntities && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	list := []api.Hint{}
+	for _, h := range rank.Hints(index.Question(question), a.Info.Confidence, top, created, names) {
+		list = append(list, api.Hint{Type: h.Type, Suggestion: h.Suggestion, Related: h.Entities})
+	}
+	return list
+}
+
+// pageRows is how many rows of a streamed answer are read at one view of the state.
+const pageRows = 16
+
+// pages reads an answer's memories while it is sent, best first: a large answer is never held as a whole, and a client that reads
+// slowly holds no view of the state open. What was forgotten since the ranking is left out.
+func (s *Service) pages(ctx context.Context, db oplog.DB, hits []index.Hit, explain bool) func(yield func([]api.Result, error) bool) {
+	return func(yield func([]api.Result, error) bool) {
+		for page := range slices.Chunk(hits, pageRows) {
+			rows := make([]api.Result, 0, len(page))
+			err := s.state.Read(func(v *state.View) error {
+				for _, h := range page {
+					m, ok := v.MemoryAt(db, h.Memory.Seq)
+					if !ok {
+						return fmt.Errorf("memory %d of the index is not in the state", h.Memory.Seq)
+					}
+					if h.Memory = m; m.Status != oplog.Tombstoned {
+						rows = append(rows, resultOf(h, explain))
+					}
+				}
+				return ctx.Err()
+			})
+			if !yield(rows, err) || err != nil {
+				return
+			}
+		}
+	}
+}

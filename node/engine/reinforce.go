@@ -1,0 +1,145 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/cairndb/cairn/index"
+	"github.com/cairndb/cairn/node/access"
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
+)
+
+// reinforcer keeps what recalls returned, until a batch of it goes through the log. A read never waits for it and never
+// writes; what a crash takes away is only reinforcement.
+type reinforcer struct {
+	s    *Service
+	boot string        // names this run of the process in the batches' keys
+	kick chan struct{} // has room for one: enough has gathered
+
+	mu      sync.Mutex
+	dbs     map[oplog.DB]map[string]oplog.Hit
+	rids    int
+	dropped uint64
+	batches uint64
+}
+
+const (
+	reinforceAt   = 1000    // memories that go at once
+	reinforceMost = 100_000 // memories kept while nobody takes them; more are dropped
+	reinforceOps  = 5000    // memories in one entry
+)
+
+func newReinforcer(s *Service) *reinforcer {
+	return &reinforcer{s: s, boot: uuid.NewString(), kick: make(chan struct{}, 1), dbs: map[oplog.DB]map[string]oplog.Hit{}}
+}
+
+// returned notes what a recall gave.
+func (r *reinforcer) returned(db oplog.DB, hits []index.Hit, at time.Time) {
+	if len(hits) == 0 {
+		return
+	}
+	t := oplog.At(at)
+	r.mu.Lock()
+	for i := range hits {
+		r.add(db, oplog.Hit{RID: hits[i].Memory.RID, Count: 1, At: t})
+	}
+	full := r.rids >= reinforceAt
+	r.mu.Unlock()
+	if full {
+		select {
+		case r.kick <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// add is called with mu held.
+func (r *reinforcer) add(db oplog.DB, h oplog.Hit) {
+	of := r.dbs[db]
+	if of == nil {
+		of = map[string]oplog.Hit{}
+		r.dbs[db] = of
+	}
+	old, known := of[h.RID]
+	if !known {
+		if r.rids >= reinforceMost {
+			r.dropped++
+			return
+		}
+		r.rids++
+	}
+	of[h.RID] = oplog.Hit{RID: h.RID, Count: old.Count + h.Count, At: max(old.At, h.At)}
+}
+
+// batch is what goes through the log as one entry, under a key: sent twice it counts once.
+type batch struct {
+	db   oplog.DB
+	key  string
+	hits []oplog.Hit
+}
+
+// take empties the buffer into batches.
+func (r *reinforcer) take() (out []batch) {
+	r.mu.Lock()
+	dbs := r.dbs
+	r.dbs, r.rids = map[oplog.DB]map[string]oplog.Hit{}, 0
+	r.mu.Unlock()
+	for _, db := range slices.Sorted(maps.Keys(dbs)) {
+		hits := slices.SortedFunc(maps.Values(dbs[db]), func(a, b oplog.Hit) int { return cmp.Compare(a.RID, b.RID) })
+		for c := range slices.Chunk(hits, reinforceOps) {
+			r.batches++
+			out = append(out, batch{db, fmt.Sprintf("reinforce/%d/%s/%d", r.s.cfg.Member.NodeID, r.boot, r.batches), c})
+		}
+	}
+	return out
+}
+
+// run is the task that sends the batches. A batch whose fate is not known is sent again under its key; one that
+// was not taken goes back to the buffer.
+func (r *reinforcer) run(ctx context.Context) error {
+	tick := time.NewTicker(r.s.cfg.Background.Reinforce)
+	defer tick.Stop()
+	var unsure []batch
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-r.kick:
+		case <-tick.C:
+		}
+		todo := append(unsure, r.take()...)
+		unsure = nil
+		for _, b := range todo {
+			switch err := r.send(ctx, b); {
+			case err == nil, errors.Is(err, oplog.ErrNoDatabase): // done, or of no use any more
+			case errors.Is(err, &oplog.Error{Kind: oplog.UnknownOutcome}) && len(unsure) < 16:
+				unsure = append(unsure, b)
+			default:
+				r.back(b)
+			}
+		}
+	}
+}
+
+func (r *reinforcer) send(ctx context.Context, b batch) error {
+	c := api.Caller{DB: b.db, Scopes: access.All, Forward: true}
+	_, err := r.s.write(ctx, c, write{key: b.key, ops: []oplog.Op{&oplog.Reinforce{Hits: b.hits}}})
+	return err
+}
+
+func (r *reinforcer) back(b batch) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, h := range b.hits {
+		r.add(b.db, h)
+	}
+}

@@ -1,0 +1,30 @@
+package engine
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/cairndb/cairn/oplog"
+)
+
+// TestReinforcementIsBounded: while nobody takes it, no more than so much is kept.
+func TestReinforcementIsBounded(t *testing.T) {
+	t.Parallel()
+	r := newReinforcer(&Service{})
+	for i := range reinforceMost + 10 {
+		r.add(1, oplog.Hit{RID: fmt.Sprint(i), Count: 1})
+	}
+	if r.rids != reinforceMost || r.dropped != 10 {
+		t.Errorf("%d kept, %d dropped", r.rids, r.dropped)
+	}
+	got := 0
+	for _, b := range r.take() {
+		if len(b.hits) > reinforceOps {
+			t.Errorf("a batch of %d", len(b.hits))
+		}
+		got += len(b.hits)
+	}
+	if got != reinforceMost {
+		t.Errorf("%d taken", got)
+	}
+}

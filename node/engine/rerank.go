@@ -1,0 +1,83 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/cairndb/cairn/index"
+	"github.com/cairndb/cairn/index/breaker"
+	"github.com/cairndb/cairn/index/rerank"
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
+)
+
+// withoutRerank is the signal by which a question does without the reranker.
+const withoutRerank = "rerank"
+
+// wantsRerank makes a question bring enough rows for the reranker, if this node has one and the question asks something of today.
+func (s *Service) wantsRerank(q *index.Query, then time.Time) {
+	off := slices.Index(q.Without, withoutRerank)
+	if off >= 0 {
+		q.Without = slices.Delete(slices.Clone(q.Without), off, off+1)
+	}
+	if s.cfg.Reranker != nil && off < 0 && then.IsZero() && q.Text != "" && q.K > 0 {
+		q.Deep = rerank.Depth
+	}
+}
+
+// reranked orders the first hits as the reranker does, and cuts them to as many as were asked for. Without its answer the first order
+// stands. A score belongs to its place: the best hit has the highest one, so that answers can be put together by their scores.
+func (s *Service) reranked(ctx context.Context, c api.Caller, q *index.Query, hits []index.Hit) []index.Hit {
+	if first := hits[:min(len(hits), rerank.Depth)]; len(first) > 1 {
+		texts, err := s.textsOf(c.DB, first)
+		var scores []float64
+		if err == nil {
+			scores, err = s.cfg.Reranker.Scores(ctx, q.Text, texts)
+		}
+		if err == nil {
+			reorder(first, scores)
+		} else {
+			s.log.Debug("not reranked", "err", err)
+		}
+	}
+	return hits[:min(len(hits), q.K)]
+}
+
+// reorder sorts hits by a reranker's scores; equal ones stay in order.
+func reorder(hits []index.Hit, scores []float64) {
+	own := make([]float64, len(hits))
+	for i := range hits {
+		own[i] = hits[i].Score
+		hits[i].Rerank = &index.Reranked{Score: scores[i], Place: i + 1}
+	}
+	slices.SortStableFunc(hits, func(a, b index.Hit) int { return cmp.Compare(b.Rerank.Score, a.Rerank.Score) })
+	for i := range hits {
+		hits[i].Score = own[i]
+	}
+}
+
+// textsOf reads what hits say; a bare one has no text yet.
+func (s *Service) textsOf(db oplog.DB, hits []index.Hit) ([]string, error) {
+	texts := make([]string, len(hits))
+	err := s.state.Read(func(v *state.View) error {
+		for i, h := range hits {
+			if m, ok := v.MemoryAt(db, h.Memory.Seq); ok {
+				texts[i] = m.Text
+			}
+		}
+		return nil
+	})
+	return texts, err
+}
+
+// ofReranker is a number of this node's reranker; absent where there is none.
+func ofReranker(name, kind, help string, value func(breaker.State) float64) Metric {
+	return Metric{Name: name, Help: help, Kind: kind, read: func(m *Metrics, put func(float64, ...string)) {
+		if r := m.s.cfg.Reranker; r != nil {
+			put(value(r.State()))
+		}
+	}}
+}

@@ -1,0 +1,192 @@
+package engine
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/cairndb/cairn/index"
+	"github.com/cairndb/cairn/index/embed"
+	"github.com/cairndb/cairn/node/access"
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/node/commit"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
+	"github.com/cairndb/cairn/raft"
+	"github.com/cairndb/cairn/wire/field"
+)
+
+// Service is the memory: what every surface calls. Its methods may be called from any goroutine.
+type Service struct {
+	cfg     Config
+	log     *slog.Logger
+	door    run
+	state   *state.State
+	commit  *commit.Log
+	access  *access.Control
+	index   *index.Index // since SetIndex
+	raft    *raft.Node   // since Start
+	started time.Time
+
+	timings  *timings
+	slow     slow
+	dropped  atomic.Int64 // event streams of this host's surfaces whose clients did not keep up
+	whole    atomic.Bool  // the last count of the state found what was written
+	damaged  atomic.Int64 // counts of the state that did not come out
+	looked   atomic.Pointer[looked]
+	agreed   atomic.Int64 // of agreements: the last comparison with the peers
+	asking   atomic.Int64 // recalls under way
+	asked    *asked
+	backups  spool
+	imports  chan struct{} // holds a token for each import under way
+	thinking chan struct{} // holds a token while a round of cognition is under way
+	embedder *embed.Guard  // nil: vectors are the clients' own
+
+	reinforcer *reinforcer
+}
+
+// New puts the memory together. It answers nothing that needs an index before SetIndex, and nothing that needs the log before Start.
+func New(cfg Config) (*Service, error) {
+	s := &Service{cfg: cfg, log: cfg.Logger, state: cfg.State, commit: cfg.Commit, access: cfg.Access, started: time.Now(),
+		timings: newTimings(), asked: newAsked(), imports: make(chan struct{}, maxImports), thinking: make(chan struct{}, 1)}
+	s.door, s.reinforcer = throughDoor(s), newReinforcer(s)
+	s.backups.dir = cfg.Home.Spool
+	if err := os.RemoveAll(cfg.Home.Spool); err != nil { // of a process before
+		return nil, fmt.Errorf("backups: %w", err)
+	}
+	if cfg.Embedder != nil {
+		s.embedder = embed.NewGuard(cfg.Embedder)
+	}
+	return s, nil
+}
+
+// SetIndex has recalls answered. It is called before surfaces open.
+func (s *Service) SetIndex(x *index.Index) { s.index = x }
+
+// Start begins the tasks. It is called when the log is open, before package commit says so.
+func (s *Service) Start(r *raft.Node, spawn func(name string, task func(context.Context) error)) {
+	s.raft = r
+	spawn("reinforce", s.reinforcer.run)
+	spawn("background", s.background)
+	spawn("embed", s.embedAfterwards)
+	spawn("compare", s.compare)
+	spawn("look", s.look)
+	if s.cfg.Backup.Dir != "" {
+		spawn("backup", s.backup)
+	}
+}
+
+// Written says where in the log a write is: a client carries the index to another node to read its own write there.
+type Written struct {
+	Index    oplog.Index
+	Replayed bool // an idempotency key answered: the write had happened before
+	Results  []oplog.Result
+}
+
+// A write is what a service method makes of a request.
+type write struct {
+	key    string // idempotency key of the client, or empty
+	digest []byte // of what the client sent, for the key
+	ops    []oplog.Op
+	system bool // control plane: the entry belongs to no database
+}
+
+// write proposes for a caller that the door has let in, and answers when this node has applied and indexed the entry. One of nothing answers when all that
+// the state holds is indexed.
+func (s *Service) write(ctx context.Context, c api.Caller, w write) (Written, error) {
+	if len(w.key) > field.MaxKey {
+		return Written{}, oplog.Errorf(oplog.Invalid, "idempotency key of %d bytes is over %d", len(w.key), field.MaxKey)
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.Limits.ApplyTimeout)
+	defer cancel()
+	if len(w.ops) == 0 {
+		at, _ := s.state.Applied()
+		return Written{Index: at}, s.readable(ctx, at)
+	}
+	e := oplog.Entry{Node: s.cfg.Member.NodeID, DB: c.DB, Key: w.key, Digest: w.digest, Ops: w.ops}
+	if w.system {
+		e.DB = 0
+	}
+	start := time.Now()
+	e.Ops = oplog.Follow(w.ops)
+	d, err := s.commit.Propose(ctx, access.AskerOf(c), e, c.Forward)
+	if len(e.Ops) > len(w.ops) && commit.IsTooOld(err) { // in the middle of an upgrade things go on without what was found beside
+		e.Ops = w.ops
+		d, err = s.commit.Propose(ctx, access.AskerOf(c), e, c.Forward)
+	}
+	if err != nil {
+		return Written{}, err
+	}
+	d.Results = d.Results[:min(len(d.Results), len(w.ops))]
+	s.timings.took("commit", start)
+	// The entry is committed: whatever happens to the waiting below, it happened.
+	if err := s.readable(ctx, d.Index); err != nil {
+		return Written{}, err
+	}
+	s.timings.took("readable", start)
+	if d.Err != nil {
+		return Written{}, d.Err
+	}
+	return Written{Index: d.Index, Replayed: d.Replayed, Results: d.Results}, nil
+}
+
+// Note implements access.Log.
+func (s *Service) Note(ctx context.Context, op oplog.Op) error {
+	_, err := s.write(ctx, access.Node(), write{system: true, ops: []oplog.Op{op}})
+	return err
+}
+
+// readable waits for the index behind a write.
+func (s *Service) readable(ctx context.Context, i oplog.Index) error {
+	if err := s.commit.WaitIndexed(ctx, i); err != nil {
+		return &oplog.Error{Kind: oplog.UnknownOutcome, Text: "the write is committed but not yet readable here", Err: err}
+	}
+	return nil
+}
+
+// writeOps proposes operations that a dialect has made itself: they stand or fall together.
+func (s *Service) writeOps(ctx context.Context, c api.Caller, key string, ops ...oplog.Op) (Written, error) {
+	ops = slices.Clone(ops)
+	var texts []string
+	var bare []*oplog.Remember
+	for i, op := range ops { // what their texts name is settled here, as for all memories
+		m, ok := op.(*oplog.Remember)
+		if !ok || m.Extractor != 0 {
+			continue
+		}
+		named := *m
+		said, err := s.extract(c.DB, m.Text)
+		if err != nil {
+			return Written{}, err
+		}
+		said.into(&named)
+		if ops[i] = &named; len(m.Vector) == 0 {
+			texts, bare = append(texts, m.Text), append(bare, &named)
+		}
+	}
+	vecs, err := s.embed(ctx, c, texts)
+	if err != nil {
+		return Written{}, err
+	}
+	for i, m := range bare {
+		m.Vector = vecs[i]
+	}
+	return s.write(ctx, c, write{key: key, ops: ops})
+}
+
+// maxPlace is what a place in a batch may add to a key.
+const maxPlace = 16
+
+// digest condenses a client's request, so that an idempotency key cannot be used for another one.
+func digest(parts ...any) []byte {
+	h := sha256.New()
+	for _, p := range parts {
+		fmt.Fprintf(h, "%T %v\x00", p, p)
+	}
+	return h.Sum(nil)[:16]
+}

@@ -1,0 +1,133 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
+)
+
+func (s *Service) startSession(ctx context.Context, c api.Caller, q *api.StartSessionRequest) (*api.StartedSession, error) {
+	op := &oplog.SessionStart{ID: cmp.Or(q.ID, oplog.NewID()), Namespace: blank(q.Namespace), Client: q.Client, Metadata: q.Metadata, At: oplog.At(time.Now())}
+	if err := names(op.Namespace, op.Client, op.ID); err != nil {
+		return nil, err
+	}
+	w, err := s.write(ctx, c, write{ops: []oplog.Op{op}})
+	if errors.Is(err, &oplog.Error{Kind: oplog.Conflict}) {
+		return nil, &api.Refusal{Code: "conflict", Err: err, More: map[string]any{"session_id": s.activeSession(c, op)}}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &api.StartedSession{ID: op.ID, Index: w.Index}, nil
+}
+
+// activeSession is the one in the way of another; nil when it has ended in the meantime.
+func (s *Service) activeSession(c api.Caller, op *oplog.SessionStart) (id any) {
+	_ = s.state.Read(func(v *state.View) error { // a closing state knows none
+		v.Sessions(c.DB, op.Namespace, op.Client, func(x oplog.Session) bool {
+			if x.Status == oplog.SessionActive {
+				id = x.ID
+			}
+			return id == nil
+		})
+		return nil
+	})
+	return id
+}
+
+func (s *Service) endSession(ctx context.Context, c api.Caller, q *api.EndSessionRequest) (*api.EndedSession, error) {
+	w, err := s.write(ctx, c, write{ops: []oplog.Op{&oplog.SessionEnd{ID: q.ID, Summary: q.Summary, At: oplog.At(time.Now())}}})
+	if err != nil {
+		return nil, err
+	}
+	x := w.Results[0].Session
+	return &api.EndedSession{ID: x.ID, Duration: (x.Ended - x.Started).Seconds(), Memories: x.Memories, Topics: orEmpty(x.Topics), Index: w.Index}, nil
+}
+
+// sessions lists the newest first.
+func (s *Service) sessions(ctx context.Context, c api.Caller, q *api.SessionsRequest) (*api.SessionList, error) {
+	var found []oplog.Session
+	n, ns := limit(q.Limit), blank(q.Namespace)
+	err := s.state.Read(func(v *state.View) error {
+		looked := 0
+		take := func(bound int) func(oplog.Session) bool {
+			return func(x oplog.Session) bool {
+				if !q.Active || x.Status == oplog.SessionActive {
+					found = append(found, x)
+				}
+				looked++
+				return len(found) < bound && looked < maxLook
+			}
+		}
+		if q.Client != nil {
+			v.Sessions(c.DB, ns, *q.Client, take(n))
+		} else {
+			v.SessionsOf(c.DB, ns, take(maxLook)) // client by client: sorted below
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(found, func(a, b oplog.Session) int {
+		return cmp.Or(cmp.Compare(b.Started, a.Started), cmp.Compare(a.ID, b.ID))
+	})
+	list := &api.SessionList{Sessions: []api.Session{}}
+	for _, x := range found[:min(len(found), n)] {
+		list.Sessions = append(list.Sessions, sessionOf(&x))
+	}
+	list.Count = len(list.Sessions)
+	return list, nil
+}
+
+var sessionStatuses = map[oplog.SessionStatus]string{oplog.SessionActive: "active", oplog.SessionEnded: "ended", oplog.SessionAbandoned: "abandoned", oplog.SessionImplicit: "implicit"}
+
+func sessionOf(x *oplog.Session) api.Session {
+	return api.Session{ID: x.ID, Namespace: x.Namespace, Client: x.Client, Started: x.Started.Seconds(), Ended: when(x.Ended), Status: sessionStatuses[x.Status],
+		Summary: x.Summary, Memories: x.Memories, Topics: orEmpty(x.Topics)}
+}
+
+// sessionHistory is a session and its memories in the order they were stored, from one place on.
+func (s *Service) sessionHistory(ctx context.Context, c api.Caller, q *api.SessionHistoryRequest) (*api.SessionAndMemories, error) {
+	a, n, offset := &api.SessionAndMemories{List: []api.Memory{}}, limit(max(q.Limit, 1)), q.Offset
+	err := s.state.Read(func(v *state.View) error {
+		x, ok := v.Session(c.DB, q.ID)
+		if !ok {
+			return oplog.ErrNoSession
+		}
+		a.Session = sessionOf(&x)
+		v.SessionMemories(c.DB, q.ID, func(m *oplog.Memory) bool {
+			if m.Status == oplog.Tombstoned {
+				return true
+			}
+			if offset > 0 {
+				offset--
+				return true
+			}
+			a.List = append(a.List, memoryOf(m))
+			return len(a.List) < n
+		})
+		return nil
+	})
+	return a, err
+}
+
+// draftSummary keeps each line of a summary, and each sentence of a line, as a memory of its own.
+func (s *Service) draftSummary(ctx context.Context, c api.Caller, q *api.DraftSummaryRequest) (*api.Drafted, error) {
+	var drafts []api.Draft
+	for _, text := range q.Statements() {
+		drafts = append(drafts, api.Draft{Text: text, Type: "episodic", Importance: 0.5, HalfLife: defaultHalfLife, Certainty: 1,
+			Namespace: blank(q.Namespace), Domain: q.Domain, Source: "session_summary", Metadata: []byte("{}")})
+	}
+	r, err := s.store(ctx, c, "", drafts...)
+	if err != nil {
+		return nil, quota(err)
+	}
+	return &api.Drafted{RIDs: orEmpty(r.RIDs), Count: len(r.RIDs)}, nil
+}

@@ -1,0 +1,153 @@
+package engine
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
+)
+
+const (
+	maxSpooled  = 4
+	spoolExpiry = time.Hour // since it was last asked for
+)
+
+// spool is the backups that wait. The zero value with a dir is ready.
+type spool struct {
+	dir string
+
+	mu   sync.Mutex
+	kept map[string]*spooled
+}
+
+type spooled struct {
+	api.Backup
+	path string
+	used time.Time
+}
+
+// ExpireBackups removes backups that no client has asked for in a while. It does not wait for one that is being made.
+func (s *Service) ExpireBackups() {
+	sp := &s.backups
+	if !sp.mu.TryLock() {
+		return
+	}
+	defer sp.mu.Unlock()
+	for id, b := range sp.kept {
+		if time.Since(b.used) <= spoolExpiry {
+			continue
+		}
+		delete(sp.kept, id)
+		if err := os.Remove(b.path); err != nil {
+			s.log.Warn("a backup that was not downloaded stays", "path", b.path, "err", err)
+		}
+	}
+}
+
+// makeBackup writes a backup to a file of the node's own and says what it is.
+func (s *Service) makeBackup(_ context.Context, _ api.Caller, q *api.MakeBackupRequest) (*api.Backup, error) {
+	sp := &s.backups
+	sp.mu.Lock() // one at a time: each is a copy of the whole state on this node's disk
+	defer sp.mu.Unlock()
+	if err := os.MkdirAll(sp.dir, 0o700); err != nil {
+		return nil, err
+	}
+	if len(sp.kept) >= maxSpooled {
+		return nil, oplog.Errorf(oplog.Unavailable, "%d backups wait to be downloaded; download or delete one", maxSpooled)
+	}
+	b := &spooled{Backup: api.Backup{ID: oplog.NewID(), Since: q.Since}, used: time.Now()}
+	b.path = filepath.Join(sp.dir, b.ID)
+	f, err := os.OpenFile(b.path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	h := sha256.New()
+	out := &countingWriter{w: io.MultiWriter(f, h)}
+	at, err := s.writeBackup(out, q.Since)
+	if err = errors.Join(err, f.Close()); err != nil {
+		os.Remove(b.path)
+		return nil, err
+	}
+	b.Index, b.Hash, b.Size, b.SHA256 = at.Index, at.Sum.String(), out.n, hex.EncodeToString(h.Sum(nil))
+	if sp.kept == nil {
+		sp.kept = map[string]*spooled{}
+	}
+	sp.kept[b.ID] = b
+	return &b.Backup, nil
+}
+
+type countingWriter struct {
+	w io.Writer
+	n int64
+}
+
+func (c *countingWriter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	c.n += int64(n)
+	return n, err
+}
+
+// writeBackup streams the state as this node has it, or the log behind an index, and says where it ends. Writes go on.
+func (s *Service) writeBackup(w io.Writer, since oplog.Index) (at state.Point, err error) {
+	if since == 0 {
+		snap, err := s.state.Snapshot()
+		if err != nil {
+			return at, err
+		}
+		defer snap.Release()
+		err = s.sealed(w, func(w io.Writer) error {
+			_, err := snap.WriteTo(w)
+			return err
+		})
+		return snap.Point(), err
+	}
+	err = s.state.Read(func(v *state.View) error {
+		at = v.Point()
+		return s.sealed(w, func(w io.Writer) error { return v.WriteRange(w, since) })
+	})
+	return at, err
+}
+
+func (sp *spool) find(id string) (*spooled, error) {
+	sp.mu.Lock()
+	defer sp.mu.Unlock()
+	b, ok := sp.kept[id]
+	if !ok {
+		return nil, oplog.Errorf(oplog.NotFound, "no such backup; make a new one")
+	}
+	b.used = time.Now()
+	return b, nil
+}
+
+func (s *Service) fetchBackup(_ context.Context, _ api.Caller, q *api.FetchBackupRequest) (*api.BackupFile, error) {
+	b, err := s.backups.find(q.ID)
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.Open(b.path)
+	if err != nil {
+		return nil, err
+	}
+	return &api.BackupFile{File: f, SHA256: b.SHA256}, nil
+}
+
+func (s *Service) dropBackup(_ context.Context, _ api.Caller, q *api.DropBackupRequest) (*api.DroppedBackup, error) {
+	b, err := s.backups.find(q.ID)
+	if err != nil {
+		return nil, err
+	}
+	sp := &s.backups
+	sp.mu.Lock()
+	defer sp.mu.Unlock()
+	delete(sp.kept, b.ID)
+	return &api.DroppedBackup{ID: b.ID}, os.Remove(b.path)
+}

@@ -1,0 +1,250 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
+	"github.com/cairndb/cairn/raft"
+	"github.com/cairndb/cairn/wire"
+)
+
+// own is what a node tells another of itself, as the extension of CLUSTER_STATUS_RESULT.
+type own struct {
+	Role       string      `json:"role"`
+	Applied    oplog.Index `json:"applied"`
+	Through    uint64      `json:"through"` // as Applied, with the log's own entries, which the state never sees
+	SumIndex   oplog.Index `json:"sum_index"`
+	Sum        string      `json:"sum"`
+	Offset     float64     `json:"clock_offset_ms"`
+	Off        bool        `json:"clock_off"`
+	Version    string      `json:"version"`
+	UptimeSecs float64     `json:"uptime"`
+	Term       uint64      `json:"term"`
+	Whole      bool        `json:"whole"`
+	api.Leftovers
+}
+
+// lag is how many entries up to an index have not been applied. An election's own entries are behind nobody.
+func (o own) lag(upTo uint64) uint64 { return upTo - min(upTo, max(uint64(o.Applied), o.Through)) }
+
+func (s *Service) own() own {
+	i, sum := s.state.Sum()
+	st := s.raft.Status()
+	clock := s.raft.Clock()
+	return own{Offset: millis(clock.Offset), Off: clock.Off, Role: s.role(st), Applied: s.commit.Applied(), Through: st.AppliedIndex, SumIndex: i, Sum: sum.String(), Version: s.cfg.Member.Version,
+		UptimeSecs: time.Since(s.started).Seconds(), Term: st.Term, Whole: s.whole.Load() && s.raft.HasState(), Leftovers: s.cfg.Home.Leftovers()}
+}
+
+// role is what this node is to its clients: one that was elected leads when its barrier is through.
+func (s *Service) role(st raft.Status) string {
+	if st.State == "Leader" && !s.commit.Leads() {
+		return "Candidate"
+	}
+	return st.State
+}
+
+// askTimeout bounds what a status waits for one peer.
+const askTimeout = 700 * time.Millisecond
+
+// Status asks every member how it is and puts the answers together.
+func (s *Service) Status(ctx context.Context) api.ClusterStatus {
+	rs, me := s.raft.Status(), s.own()
+	st := api.ClusterStatus{Clustered: true, Leftovers: me.Leftovers, Embedder: s.embedderStatus(), NodeID: s.cfg.Member.NodeID, Role: me.Role, RoleLabel: lower(me.Role), ConfiguredRole: s.cfg.Member.Role, CurrentTerm: rs.Term,
+		AcceptsWrites: s.commit.Leads(), Addr: s.raft.Advertised(), Wire: s.cfg.Member.Wire, HTTP: s.cfg.Member.HTTP,
+		Applied: me.Applied, Commit: rs.CommitIndex, Lag: s.lacks(), SumIndex: me.SumIndex, Sum: me.Sum, ClockOffset: me.Offset, ClockOff: me.Off, Version: me.Version, UptimeSecs: me.UptimeSecs, Peers: []api.Peer{}}
+	infos := map[uint32]oplog.NodeInfo{}
+	_ = s.state.Read(func(v *state.View) error { // a closing state leaves the addresses empty
+		st.Cluster = v.Cluster()
+		for _, i := range v.Nodes() {
+			infos[i.ID] = i
+		}
+		return nil
+	})
+	st.Peers = s.askAll(ctx, rs.Members, infos)
+	for _, m := range rs.Members {
+		if m.Voter {
+			st.Voters++
+			if m.ID == s.cfg.Member.NodeID || slices.ContainsFunc(st.Peers, func(p api.Peer) bool { return p.NodeID == m.ID && p.Reachable }) {
+				st.Answering++
+			}
+		}
+	}
+	st.QuorumSize = st.Voters/2 + 1
+	if id, ok := s.commit.Leader(); ok {
+		st.LeaderID, st.LeaderAddr, st.LeaderHTTP = &id, infos[id].Wire, infos[id].HTTP
+	}
+	st.Healthy = st.LeaderID != nil && quorate(st)
+	st.Agreement, st.DiskFull = agreement(st), s.cfg.Disk.Full()
+	st.Condition = said(condition(st))
+	if len(rs.Members) <= 1 {
+		st.Clustered, st.Message = false, "single-node mode (no replication)"
+	}
+	return st
+}
+
+// RaftStatus is what this node knows of consensus.
+func (s *Service) RaftStatus() raft.Status { return s.raft.Status() }
+
+// agreement compares state hashes taken at the same index; hashes at different ones say nothing.
+func agreement(st api.ClusterStatus) string {
+	said := "unknown"
+	for _, p := range st.Peers {
+		if !p.Reachable || p.SumIndex != st.SumIndex {
+			continue
+		}
+		if p.Sum != st.Sum {
+			return "diverged"
+		}
+		said = "agree"
+	}
+	return said
+}
+
+func (s *Service) askAll(ctx context.Context, members []raft.Member, infos map[uint32]oplog.NodeInfo) []api.Peer {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	peers := []api.Peer{}
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	acknowledged, known := s.raft.Acknowledged()
+	for _, m := range members {
+		if m.ID == s.cfg.Member.NodeID {
+			continue
+		}
+		wg.Go(func() {
+			p := s.ask(ctx, m)
+			p.Wire, p.HTTP = infos[m.ID].Wire, infos[m.ID].HTTP
+			if p.Reachable && known {
+				lag := own{Applied: p.Applied, Through: p.Through}.lag(acknowledged)
+				p.LagEntries = &lag
+			}
+			mu.Lock()
+			peers = append(peers, p)
+			mu.Unlock()
+		})
+	}
+	wg.Wait()
+	slices.SortFunc(peers, func(a, b api.Peer) int { return int(a.NodeID) - int(b.NodeID) })
+	return peers
+}
+
+func (s *Service) ask(ctx context.Context, m raft.Member) api.Peer {
+	p := api.Peer{NodeID: m.ID, Addr: m.Addr, Voter: m.Voter, Role: "voter", State: "unreachable"}
+	if !m.Voter {
+		p.Role = "readreplica"
+	}
+	if !m.LastSeen.IsZero() {
+		ago := time.Since(m.LastSeen).Seconds()
+		p.LastSeenSecsAgo = &ago
+	}
+	var r wire.ClusterStatusResult
+	if err := s.raft.Ask(ctx, m.Addr, wire.OpClusterStatus, &wire.Nothing{}, wire.OpClusterStatusResult, &r); err != nil {
+		return p
+	}
+	var o own
+	if json.Unmarshal(r.Node, &o) != nil {
+		return p
+	}
+	zero := 0.0
+	p.Through = o.Through
+	p.Reachable, p.State, p.Applied, p.SumIndex, p.Sum, p.Version, p.UptimeSecs, p.CurrentTerm = true, o.Role, o.Applied, o.SumIndex, o.Sum, o.Version, o.UptimeSecs, o.Term
+	p.ClockOffset, p.ClockOff, p.Leftovers = o.Offset, o.Off, o.Leftovers
+	p.LastSeenSecsAgo, p.Whole = &zero, o.Whole
+	return p
+}
+
+// KnownLeader is the node that takes writes, as far as this node knows.
+func (s *Service) KnownLeader() api.Leader {
+	if !s.commit.IsOpen() {
+		return api.Leader{}
+	}
+	l := api.Leader{Term: s.raft.Term()}
+	if info, ok := s.leaderInfo(); ok {
+		l.ID, l.Wire = &info.ID, info.Wire
+		if info.HTTP != "" {
+			l.HTTP = s.cfg.Gateways.Scheme + info.HTTP
+		}
+	}
+	l.Lost = l.ID == nil && s.lost()
+	return l
+}
+
+// leaderInfo is where the leader's clients find it, as far as this node knows.
+func (s *Service) leaderInfo() (info oplog.NodeInfo, ok bool) {
+	id, ok := s.commit.Leader()
+	if !ok {
+		return info, false
+	}
+	info.ID = id
+	_ = s.state.Read(func(v *state.View) error {
+		for _, i := range v.Nodes() {
+			if i.ID == id {
+				info = i
+			}
+		}
+		return nil
+	})
+	return info, true
+}
+
+// lacks is how many records this node has yet to apply of what is acknowledged; nil while it cannot know, for it hears no leader.
+func (s *Service) lacks() *uint64 { return s.behind(s.commit.Applied()) }
+
+// behind is how many acknowledged records are past an index; nil while this node hears no leader.
+func (s *Service) behind(at oplog.Index) *uint64 {
+	if !s.commit.IsOpen() {
+		return nil
+	}
+	n, known := s.raft.Behind(uint64(at))
+	if !known {
+		return nil
+	}
+	return &n
+}
+
+// lag is for how long this node has lacked what is acknowledged; nil while it cannot know.
+func (s *Service) lag() *float64 {
+	n := s.behind(s.commit.Indexed())
+	if n == nil {
+		return nil
+	}
+	lag := 0.0
+	if *n > 0 {
+		lag = max(0, time.Since(s.state.Last().Time().Time()).Seconds())
+	}
+	return &lag
+}
+
+// Ready says whether this node has caught up with its leader, and is not far behind since.
+func (s *Service) Ready() bool {
+	at := uint64(s.commit.Indexed())
+	n, known := s.raft.Behind(at)
+	return s.raft.HasState() && s.raft.CaughtUp(at) && (!known || n <= maxReadyLag)
+}
+
+// Leader is the node that leads, as far as this one knows.
+func (s *Service) Leader() (id uint32, ok bool) { return s.commit.Leader() }
+
+// Applied is how far this node has come in the log.
+func (s *Service) Applied() oplog.Index { return s.commit.Applied() }
+
+// LogTime is the newest time in the log.
+func (s *Service) LogTime() time.Time { return s.state.Last().Time().Time() }
+
+func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1e3 }
+
+// now is the time, as far as this node can know: what a leader decides by time must not follow a clock that is off.
+func (s *Service) now() time.Time { return s.raft.Clock().Time }
+
+// Counted notes whether a count of the whole state found what was written.
+func (s *Service) Counted(whole bool) {
+	if s.whole.Store(whole); !whole {
+		s.damaged.Add(1)
+	}
+}

@@ -1,0 +1,257 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/node/mind"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
+)
+
+// prepared is the request with its defaults, within its bounds.
+func prepared(r api.ThinkRequest) api.ThinkRequest {
+	r.Limit = min(max(r.Limit, 0), thinkRows)
+	r.Days = cmp.Or(r.Days, 7)
+	r.MinActive = cmp.Or(r.MinActive, 10)
+	r.MaxTriggers = min(cmp.Or(r.MaxTriggers, 10), maxList)
+	return r
+}
+
+// defaultConsolidation is for how many memories a round looks for duplicates when its caller does not say.
+const defaultConsolidation = 50
+
+// reflect is a round as models ask for it.
+func (s *Service) reflect(ctx context.Context, c api.Caller, q *api.ReflectRequest) (*api.Thought, error) {
+	return s.think(ctx, c, &api.ThinkRequest{ThinkParts: q.ThinkParts, Personality: q.Personality, Limit: defaultConsolidation})
+}
+
+// think looks at the caller's database as it is, decides what follows, and proposes that in one entry, or in several when
+// it is much. It runs on the leader alone, one round at a time, on a snapshot read in slices: writes and recalls go on
+// meanwhile, and what they change drops what was decided about it. When leadership is lost the round comes to nothing.
+func (s *Service) think(ctx context.Context, c api.Caller, q *api.ThinkRequest) (*api.Thought, error) {
+	started := time.Now()
+	r := prepared(*q)
+	if !s.commit.Leads() {
+		if c.Forward {
+			return s.thinkOnLeader(ctx, c, r)
+		}
+		return nil, s.commit.NotLeader()
+	}
+	select {
+	case s.thinking <- struct{}{}:
+		defer func() { <-s.thinking }()
+	case <-ctx.Done():
+		return nil, oplog.Errorf(oplog.Unavailable, "another round of cognition is under way; retry")
+	}
+	c.Forward = false // a round belongs to the leader that thought it
+	t := &thinker{s: s, c: c, r: r}
+	if err := t.gather(ctx); err != nil {
+		return nil, err
+	}
+	if err := t.decide(ctx); err != nil {
+		return nil, err
+	}
+	a, err := t.propose(ctx)
+	if err != nil {
+		return nil, err
+	}
+	took := time.Since(started)
+	a.Millis = took.Milliseconds()
+	s.log.Info("thought", "database", c.Database, "memories", len(t.snap.Rows), "conflicts", a.Conflicts, "merged", a.Merged, "took", took)
+	return a, nil
+}
+
+// thinker is one round.
+type thinker struct {
+	s    *Service
+	c    api.Caller
+	r    api.ThinkRequest
+	base oplog.Index
+	set  oplog.Settings
+	seqs []oplog.Seq // of the snapshot's rows
+	snap mind.Snapshot
+	mind oplog.Mind
+
+	op oplog.Cognition // what is decided
+}
+
+// What one round looks at, so that its memory is bounded however large the database is: the newest.
+const (
+	thinkRows   = 100_000
+	thinkEdges  = 100_000
+	thinkClaims = 100_000
+	thinkSlice  = 100 // rows read at one view
+	thinkText   = 2048
+)
+
+// gather reads the snapshot in slices. Between them the state moves on: every decision carries the revisions it knew.
+func (t *thinker) gather(ctx context.Context) error {
+	db := t.c.DB
+	var from oplog.Seq
+	err := t.s.state.Read(func(v *state.View) error {
+		if _, ok := v.Database(db); !ok {
+			return oplog.ErrNoDatabase
+		}
+		t.base, t.mind, t.set = v.Index(), v.Mind(db), v.Settings(db)
+		t.snap = mind.Snapshot{Now: oplog.At(t.s.now()), Minor: t.r.Minor, Stats: v.Stats(db), Traits: v.Personality(db)}
+		t.snap.Weights, _ = v.Weights(db)
+		if next := oplog.Seq(t.snap.Stats.NextSeq); next > thinkRows {
+			from = next - thinkRows
+		}
+		t.gatherSmall(v)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	t.snap.Rest = t.s.pace(ctx)
+	for from = from + 1; ; {
+		more := false
+		if err := t.s.state.Read(func(v *state.View) error {
+			looked := 0
+			v.Memories(db, from, func(m *oplog.Memory) bool {
+				if looked++; looked > thinkSlice {
+					more = true
+					return false
+				}
+				from = m.Seq + 1
+				t.take(v, m)
+				return true
+			})
+			return ctx.Err()
+		}); err != nil {
+			return err
+		}
+		if !more {
+			break
+		}
+		t.snap.Rest()
+	}
+	if err := t.gatherEdges(ctx); err != nil {
+		return err
+	}
+	return t.gatherClaims(ctx)
+}
+
+func (t *thinker) take(v *state.View, m *oplog.Memory) {
+	if m.Status != oplog.Active {
+		return
+	}
+	t.tierPolicy(m)
+	t.seqs = append(t.seqs, m.Seq)
+	t.snap.Rows = append(t.snap.Rows, mind.Row{RID: m.RID, Text: m.Text[:min(len(m.Text), thinkText)], Type: m.Type, Namespace: m.Namespace, Domain: m.Domain,
+		Source: m.Source, Created: m.Created, Accessed: m.Accessed, Importance: m.Importance, HalfLife: m.HalfLife, Valence: m.Valence, Revision: m.Revision,
+		Made: m.Merged > 0, InConflict: v.InConflict(t.c.DB, m.RID), Entities: m.Entities})
+}
+
+// gatherSmall reads what is small beside the memories.
+func (t *thinker) gatherSmall(v *state.View) {
+	db, looked := t.c.DB, 0
+	v.Conflicts(db, nil, func(c oplog.ConflictRow) bool {
+		switch {
+		case c.Status != oplog.ConflictOpen:
+			t.snap.Resolved++
+		case c.Priority == oplog.Critical && (t.snap.Critical == 0 || c.Detected < t.snap.Critical):
+			t.snap.Critical = c.Detected
+		}
+		looked++
+		return looked < maxLook
+	})
+	v.Patterns(db, func(p oplog.Pattern) bool {
+		t.snap.Patterns = append(t.snap.Patterns, p)
+		return len(t.snap.Patterns) < maxLook
+	})
+	v.Judgements(db, func(j oplog.Judgement) bool {
+		t.snap.Judgements = append(t.snap.Judgements, j)
+		return true // the table is bounded
+	})
+	v.SessionsOf(db, "default", func(x oplog.Session) bool {
+		t.snap.LastEnd = max(t.snap.LastEnd, x.Ended)
+		looked++
+		return looked < 2*maxLook
+	})
+	for _, st := range []oplog.TriggerStatus{oplog.TriggerPending, oplog.TriggerDelivered} {
+		v.Triggers(db, st, func(x oplog.TriggerRow) bool {
+			if x.Expires <= t.snap.Now {
+				t.op.Expired = append(t.op.Expired, x.ID)
+			}
+			return len(t.op.Expired) < maxList
+		})
+	}
+}
+
+func (t *thinker) gatherEdges(ctx context.Context) error {
+	for from, more := "", true; more; {
+		more = false
+		t.snap.Rest()
+		if err := t.s.state.Read(func(v *state.View) error {
+			looked := 0
+			v.EdgesBehind(t.c.DB, from, func(e oplog.Edge) bool {
+				if looked++; looked > thinkSlice {
+					more = len(t.snap.Edges) < thinkEdges
+					return false
+				}
+				from = e.ID
+				t.snap.Edges = append(t.snap.Edges, e)
+				return true
+			})
+			return ctx.Err()
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *thinker) gatherClaims(ctx context.Context) error {
+	for from, more := "", true; more; {
+		more = false
+		t.snap.Rest()
+		if err := t.s.state.Read(func(v *state.View) error {
+			looked := 0
+			v.ClaimsBehind(t.c.DB, from, func(c oplog.StoredClaim) bool {
+				if looked++; looked > thinkSlice {
+					more = len(t.snap.Claims) < thinkClaims
+					return false
+				}
+				from = c.ID
+				t.snap.Claims = append(t.snap.Claims, c)
+				return true
+			})
+			return ctx.Err()
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// The tiers, from the shortest life to the longest.
+const (
+	TierWorking  = "working"
+	TierEpisodic = "episodic"
+	TierLongterm = "longterm"
+)
+
+var promotion = map[string]string{TierWorking: TierEpisodic, TierEpisodic: TierLongterm}
+
+// tierPolicy applies the database's policies to a memory: used often enough it goes up a tier, too old it is forgotten.
+func (t *thinker) tierPolicy(m *oplog.Memory) {
+	up, ok := promotion[m.Tier]
+	if !ok || len(t.op.Retier)+len(t.op.Outdated) >= oplog.MaxOps/10 {
+		return
+	}
+	ttl := t.set.WorkingTTL
+	if m.Tier == TierEpisodic {
+		ttl = t.set.EpisodicTTL
+	}
+	switch {
+	case t.set.PromoteAfter > 0 && m.Accesses >= t.set.PromoteAfter:
+		t.op.Retier = append(t.op.Retier, oplog.Retier{RID: m.RID, From: m.Tier, To: up})
+	case ttl > 0 && m.Created+ttl <= t.snap.Now:
+		t.op.Outdated = append(t.op.Outdated, oplog.Grounds{RID: m.RID, Revision: m.Revision})
+	}
+}

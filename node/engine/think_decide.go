@@ -1,0 +1,312 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/node/mind"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
+)
+
+// decide fills in the round's entry from the snapshot, in the order in which Apply takes its parts.
+func (t *thinker) decide(ctx context.Context) error {
+	t.aliases()
+	taken := map[string]bool{} // memories that are in a conflict now
+	for _, g := range t.op.Outdated {
+		taken[g.RID] = true
+	}
+	if t.r.Conflicts {
+		if err := t.conflicts(ctx, taken); err != nil {
+			return err
+		}
+	}
+	if t.r.Consolidate && len(t.snap.Rows) >= t.r.MinActive {
+		if err := t.merges(ctx, taken); err != nil {
+			return err
+		}
+	}
+	if t.r.Patterns {
+		found, err := mind.FindPatterns(ctx, &t.snap)
+		if err != nil {
+			return err
+		}
+		t.op.Patterns = found
+	}
+	if t.r.Personality {
+		t.op.Personality = mind.Traits(&t.snap)
+	}
+	t.op.Weights = mind.Learn(&t.snap)
+	return t.triggers(ctx)
+}
+
+// aliases makes names stand for what their aliases say; every name is asked for once.
+func (t *thinker) aliases() {
+	known := map[[2]string]string{}
+	t.snap.Canonical = func(namespace, name string) string {
+		key := [2]string{namespace, name}
+		if c, ok := known[key]; ok {
+			return c
+		}
+		c := name
+		if err := t.s.state.Read(func(v *state.View) error {
+			c = v.Canonical(t.c.DB, namespace, name)
+			return nil
+		}); err != nil {
+			return name // the state is closing; the proposal will say so
+		}
+		known[key] = c
+		return c
+	}
+}
+
+// conflicts are those of memories, relations and claims that the state does not know yet.
+func (t *thinker) conflicts(ctx context.Context, taken map[string]bool) error {
+	found, err := mind.Contradictions(ctx, &t.snap)
+	if err != nil {
+		return err
+	}
+	more, bounds := mind.Statements(&t.snap)
+	t.op.Bounds = bounds
+	return t.s.state.Read(func(v *state.View) error {
+		for _, c := range append(found, more...) {
+			taken[c.A], taken[c.B] = true, true
+			if v.HadConflict(t.c.DB, c.A, c.B) || len(t.op.Conflicts) == mind.MaxConflicts {
+				continue
+			}
+			c.ID, c.Detected = oplog.NewID(), t.snap.Now
+			t.op.Conflicts = append(t.op.Conflicts, c)
+		}
+		return nil
+	})
+}
+
+// merges are the clusters of memories that say the same, each with the memory that stands for it.
+func (t *thinker) merges(ctx context.Context, taken map[string]bool) error {
+	from, _ := slices.BinarySearch(t.seqs, t.mind.Cursor)
+	if from == len(t.seqs) {
+		from = 0
+	}
+	clusters, next, err := mind.Duplicates(ctx, &t.snap, mind.MergeLimits{Seeds: t.r.Limit, From: from,
+		Window: oplog.Time(hours(t.r.Days * 24).Microseconds())}, taken)
+	if err != nil {
+		return err
+	}
+	if next < len(t.seqs) && t.r.Limit > 0 {
+		t.op.Cursor = t.seqs[next]
+	}
+	for _, cl := range clusters {
+		t.snap.Rest()
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err := t.merge(cl); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// merge makes the memory that stands for a cluster, from the sources as they are now.
+func (t *thinker) merge(cluster []int) error {
+	return t.s.state.Read(func(v *state.View) error {
+		m := oplog.Merge{}
+		var sources []*oplog.Memory
+		var vectors [][]float32
+		for _, i := range cluster {
+			x, ok := v.MemoryAt(t.c.DB, t.seqs[i])
+			if !ok || x.Status != oplog.Active || x.Revision != t.snap.Rows[i].Revision {
+				return nil // it has changed since: the next round will see
+			}
+			sources = append(sources, x)
+			m.Sources = append(m.Sources, oplog.Grounds{RID: x.RID, Revision: x.Revision})
+			if f := v.Vector(t.c.DB, x.Seq).Floats(); len(f) > 0 {
+				vectors = append(vectors, f)
+			}
+			for _, e := range v.Edges(t.c.DB, x.RID, maxCopied) {
+				m.Edges = append(m.Edges, oplog.Copied{Of: e.ID, ID: oplog.NewID()})
+			}
+		}
+		var err error
+		if m.Into, err = t.product(sources, vectors); err != nil {
+			return err
+		}
+		if len(m.Into.Text) > MaxText {
+			return nil
+		}
+		readText(v, t.c.DB, m.Into.Text).into(&m.Into)
+		for i := range m.Edges {
+			m.Edges[i].Into = m.Into.RID
+		}
+		t.op.Merges = append(t.op.Merges, m)
+		return nil
+	})
+}
+
+// maxCopied bounds the relations that a merged memory hands on.
+const maxCopied = 32
+
+// product is the memory that a cluster becomes.
+func (t *thinker) product(sources []*oplog.Memory, vectors [][]float32) (oplog.Remember, error) {
+	best := slices.MaxFunc(sources, func(a, b *oplog.Memory) int {
+		return cmp.Or(cmp.Compare(a.Importance, b.Importance), cmp.Compare(b.Created, a.Created), cmp.Compare(b.RID, a.RID))
+	})
+	texts := []string{best.Text}
+	var d api.Draft
+	inherit(&d, sources)
+	var valence, halfLife float64
+	var rids []string
+	session := sources[0].Session
+	for _, x := range sources {
+		if !slices.Contains(texts, x.Text) {
+			texts = append(texts, x.Text)
+		}
+		rids = append(rids, x.RID)
+		valence += x.Valence
+		halfLife = max(halfLife, x.HalfLife)
+		if x.Session != session {
+			session = ""
+		}
+	}
+	meta, err := json.Marshal(struct {
+		From []string `json:"consolidated_from"`
+		Size int      `json:"cluster_size"`
+		Time float64  `json:"consolidation_time"`
+	}{rids, len(rids), t.snap.Now.Seconds()})
+	r := oplog.Remember{RID: oplog.NewID(), Text: strings.Join(texts, " | "), Type: "semantic", Importance: min(1.1*d.Importance, 1), HalfLife: 1.5 * halfLife,
+		Valence: valence / float64(len(sources)), Certainty: .8, Namespace: best.Namespace, Domain: d.Domain, Source: d.Source, Tier: d.Tier, Owner: d.Owner,
+		Metadata: meta, Created: t.snap.Now, Updated: t.snap.Now, Vector: mean(vectors)}
+	return r, err
+}
+
+// mean is the arithmetic mean of vectors of one length; none gives none.
+func mean(vectors [][]float32) oplog.Vector {
+	if len(vectors) == 0 {
+		return nil
+	}
+	sum := make([]float64, len(vectors[0]))
+	for _, v := range vectors {
+		if len(v) != len(sum) {
+			return nil
+		}
+		for i, x := range v {
+			sum[i] += float64(x)
+		}
+	}
+	out := make([]float32, len(sum))
+	for i := range sum {
+		out[i] = float32(sum[i] / float64(len(vectors)))
+	}
+	return oplog.MakeVector(out)
+}
+
+// triggers are those that have cooled down, the most urgent first.
+func (t *thinker) triggers(ctx context.Context) error {
+	t.snap.Stats.OpenConflicts += uint64(len(t.op.Conflicts))
+	found, err := mind.Triggers(ctx, &t.snap)
+	if err != nil {
+		return err
+	}
+	found = append(found, mind.Growth(&t.snap)...)
+	found = append(found, mind.PatternTriggers(&t.snap, t.op.Patterns)...)
+	if t.op.Weights != nil {
+		found = append(found, t.snap.Trigger("weights_updated", .3, "recall has learned from feedback", ""))
+	}
+	mind.SortTriggers(found)
+	return t.s.state.Read(func(v *state.View) error {
+		for _, x := range found {
+			if last, ok := v.CoolTrigger(t.c.DB, x.Cooldown); ok && last.Status <= oplog.TriggerDelivered && x.Created < last.Created+last.CoolFor &&
+				!slices.Contains(t.op.Expired, last.ID) {
+				continue
+			}
+			if len(t.op.Triggers) == t.r.MaxTriggers {
+				break
+			}
+			x.ID = oplog.NewID()
+			t.op.Triggers = append(t.op.Triggers, x)
+		}
+		return nil
+	})
+}
+
+// An entry of cognition holds no more than this many merges, and the rest in the last one.
+const (
+	mergesAnEntry = 200
+	partsAnEntry  = 2000
+	mergeBytes    = 4 << 20
+)
+
+// propose takes the round into the log: merges and tier moves in entries of their own when they are many, the rest in one.
+func (t *thinker) propose(ctx context.Context) (*api.Thought, error) {
+	a, raised := &api.Thought{Triggers: []api.Attention{}}, []string{}
+	t.op.Base, t.op.At, t.op.Last = t.base, t.snap.Now, true
+	head := func() oplog.Cognition { return oplog.Cognition{Base: t.base, At: t.snap.Now} }
+	var entries []oplog.Cognition
+	first := head() // conflicts come before merges, so that none of their sides is merged
+	first.Conflicts, first.Bounds, t.op.Conflicts, t.op.Bounds = t.op.Conflicts, t.op.Bounds, nil, nil
+	split := len(chunkMerges(t.op.Merges)) > 1 || len(t.op.Retier)+len(t.op.Outdated) > partsAnEntry
+	if !split {
+		t.op.Conflicts, t.op.Bounds = first.Conflicts, first.Bounds
+	} else {
+		entries = append(entries, first)
+		for _, c := range chunkMerges(t.op.Merges) {
+			e := head()
+			e.Merges = c
+			entries = append(entries, e)
+		}
+		for c := range slices.Chunk(t.op.Retier, partsAnEntry) {
+			e := head()
+			e.Retier = c
+			entries = append(entries, e)
+		}
+		for c := range slices.Chunk(t.op.Outdated, partsAnEntry) {
+			e := head()
+			e.Outdated = c
+			entries = append(entries, e)
+		}
+		t.op.Merges, t.op.Retier, t.op.Outdated = nil, nil, nil
+	}
+	for _, e := range append(entries, t.op) {
+		t.snap.Rest() // applying a part costs a moment on this node too
+		w, err := t.s.write(ctx, t.c, write{ops: []oplog.Op{&e}})
+		if err != nil {
+			return nil, err
+		}
+		a.Index = w.Index
+		if done := w.Results[0].Thought; done != nil {
+			count(a, done)
+			raised = append(raised, done.Triggers...)
+		}
+	}
+	for _, x := range t.op.Triggers {
+		if slices.Contains(raised, x.ID) {
+			a.Triggers = append(a.Triggers, api.Attention{Type: x.Type, Reason: x.Reason, Urgency: x.Urgency, Sources: orEmpty(x.Sources), Action: x.Action})
+		}
+	}
+	return a, nil
+}
+
+// chunkMerges cuts merges into what an entry may hold.
+func chunkMerges(merges []oplog.Merge) (chunks [][]oplog.Merge) {
+	for start, size, i := 0, 0, 0; i < len(merges); i++ {
+		size += len(merges[i].Into.Text) + len(merges[i].Into.Vector) + len(merges[i].Into.Metadata) + 512
+		if i+1 == len(merges) || i+1-start == mergesAnEntry || size > mergeBytes {
+			chunks = append(chunks, merges[start:i+1])
+			start, size = i+1, 0
+		}
+	}
+	return chunks
+}
+
+// count adds what one entry came to.
+func count(a *api.Thought, t *oplog.Thought) {
+	a.Merged += t.Merged
+	a.Conflicts += t.Conflicts
+	a.New += t.PatternsNew
+	a.Updated += t.PatternsUpdated
+	a.Personality = a.Personality || t.Personality
+}

@@ -1,0 +1,151 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cairndb/cairn/node/access"
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
+)
+
+// whoAmI is what the caller may do, and where.
+func (s *Service) whoAmI(_ context.Context, c api.Caller, _ *api.MeRequest) (*api.MeAnswer, error) {
+	return &api.MeAnswer{Database: c.Database, ID: c.DB, Scopes: c.Scopes, Master: c.Token == "", NodeID: s.cfg.Member.NodeID}, nil
+}
+
+// createToken makes a client token for a database. Its text is returned once and kept nowhere.
+func (s *Service) createToken(ctx context.Context, c api.Caller, q *api.CreateTokenRequest) (*api.CreatedToken, error) {
+	d, err := s.databaseOf(c, q)
+	if err != nil {
+		return nil, err
+	}
+	for _, sc := range q.Scopes {
+		if !slices.Contains([]api.Scope{api.Read, api.Write, api.Owner, api.Admin}, api.Scope(sc)) {
+			return nil, oplog.Errorf(oplog.Invalid, "scope %q: read, write, owner or admin", sc)
+		}
+		if api.Scope(sc) == api.Admin && !c.May(api.Admin) {
+			return nil, noScope(api.Admin)
+		}
+	}
+	if !q.Expires.IsZero() && !q.Expires.After(time.Now()) {
+		return nil, oplog.Errorf(oplog.Invalid, "expires_at is in the past")
+	}
+	text := access.NewToken()
+	op := &oplog.CreateToken{Hash: access.HashToken(text), DB: d.ID, Label: q.Label, Scopes: q.Scopes, At: oplog.At(time.Now())}
+	if !q.Expires.IsZero() {
+		op.Expires = oplog.At(q.Expires.Time)
+	}
+	if _, err := s.write(ctx, c, write{system: true, ops: []oplog.Op{op}}); err != nil {
+		return nil, err
+	}
+	return &api.CreatedToken{Token: text, Database: d.Name, DatabaseID: d.ID, Label: q.Label, Hash: access.Prefix(op.Hash), Replicated: true}, nil
+}
+
+// databaseOf is the database that a token is asked for, by number or name. One that the caller may not reach is not found.
+func (s *Service) databaseOf(c api.Caller, q *api.CreateTokenRequest) (d oplog.Database, err error) {
+	name := cmp.Or(q.Database, "default")
+	err = s.state.Read(func(v *state.View) error {
+		ok, absent := false, oplog.Errorf(oplog.NotFound, "database not found")
+		if q.DatabaseID > 0 {
+			d, ok = v.Database(oplog.DB(q.DatabaseID))
+		} else {
+			d, ok = v.DatabaseNamed(name)
+			absent = oplog.Errorf(oplog.NotFound, "database '%s' not found", name)
+		}
+		if !ok || d.ID != c.DB && !c.May(api.Admin) {
+			return absent
+		}
+		return nil
+	})
+	return d, err
+}
+
+// revokeToken ends a token; false when there was none to end.
+func (s *Service) revokeToken(ctx context.Context, c api.Caller, q *api.RevokeTokenRequest) (*api.RevokedToken, error) {
+	t, err := s.tokenNamed(c, q.Token)
+	if err != nil || t.Hash == "" {
+		return &api.RevokedToken{}, err
+	}
+	w, err := s.write(ctx, c, write{system: true, ops: []oplog.Op{&oplog.RevokeToken{Hash: t.Hash, At: oplog.At(time.Now())}}})
+	return &api.RevokedToken{Revoked: err == nil && w.Results[0].Changed}, err
+}
+
+// limitToken bounds what a token asks of each node; no bounds take what it was bounded to away.
+func (s *Service) limitToken(ctx context.Context, c api.Caller, q *api.LimitTokenRequest) (*api.LimitedToken, error) {
+	t, err := s.tokenNamed(c, q.Token)
+	if err != nil {
+		return nil, err
+	}
+	if t.Hash == "" {
+		return nil, oplog.ErrNoToken
+	}
+	to := oplog.Limit{PerSecond: q.PerSecond, Burst: q.Burst, Batch: q.Batch}
+	w, err := s.write(ctx, c, write{system: true, ops: []oplog.Op{&oplog.SetLimit{Token: t.Hash, Limit: to}}})
+	return &api.LimitedToken{Hash: access.Prefix(t.Hash), Bounds: q.Bounds, Index: w.Index}, err
+}
+
+// minPrefix is how many digits of a hash name a token at least.
+const minPrefix = 8
+
+// tokenNamed finds a token that the caller may administer by its text, its hash, or a beginning of that which only one has.
+func (s *Service) tokenNamed(c api.Caller, name string) (found oplog.Token, err error) {
+	if name == "" {
+		return found, oplog.Errorf(oplog.Invalid, "missing 'token'")
+	}
+	err = s.state.Read(func(v *state.View) error {
+		for _, hash := range []string{access.HashToken(name), name} {
+			if t, ok := v.Token(hash); ok && administers(c, t) {
+				found = t
+				return nil
+			}
+		}
+		if len(name) < minPrefix {
+			return nil
+		}
+		for _, t := range v.Tokens() {
+			if !strings.HasPrefix(t.Hash, name) || !administers(c, t) {
+				continue
+			}
+			if found.Hash != "" {
+				return oplog.Errorf(oplog.Conflict, "more than one token begins with %s", name)
+			}
+			found = t
+		}
+		return nil
+	})
+	return found, err
+}
+
+// administers says whether a token is the caller's to see and to end.
+func administers(c api.Caller, t oplog.Token) bool {
+	return c.May(api.Admin) || c.May(api.Owner) && t.DB == c.DB && !slices.Contains(t.Scopes, string(api.Admin))
+}
+
+// tokens lists the tokens that the caller may administer, in the order they were made: by hash they have none that a reader could
+// follow.
+func (s *Service) tokens(_ context.Context, c api.Caller, _ *api.TokensRequest) (*api.TokenList, error) {
+	list := &api.TokenList{Tokens: []api.Token{}}
+	return list, s.state.Read(func(v *state.View) error {
+		limits, names := v.Limits(), map[oplog.DB]string{}
+		for _, d := range v.Databases() {
+			names[d.ID] = d.Name
+		}
+		for _, t := range byAge(v.Tokens()) {
+			if administers(c, t) {
+				list.Tokens = append(list.Tokens, api.Token{HashPrefix: access.Prefix(t.Hash), Database: names[t.DB], Label: t.Label, Scopes: orEmpty(t.Scopes),
+					Created: t.Created.Seconds(), Expires: when(t.Expires), Revoked: when(t.Revoked), Used: when(s.access.LastUsed(v, t.Hash)), Bounds: boundsOf(limits.Tokens[t.Hash])})
+			}
+		}
+		return nil
+	})
+}
+
+func byAge(tokens []oplog.Token) []oplog.Token {
+	slices.SortStableFunc(tokens, func(a, b oplog.Token) int { return cmp.Compare(a.Created, b.Created) })
+	return tokens
+}
