@@ -45,40 +45,11 @@ func (s *Service) searchAsOf(ctx context.Context, c api.Caller, q index.Query, a
 	if err != nil {
 		return a, err
 	}
-	words := mind.Words(index.Question(q.Text))
-	seen := map[oplog.Seq]bool{}
-	var hits []index.Hit
-	var best float64
-	err = s.state.Read(func(v *state.View) error {
-		for _, h := range a.Hits {
-			seen[h.Memory.Seq] = true
-			was, ok := v.AsOf(c.DB, h.Memory, then)
-			if !ok {
-				continue
-			}
-			if was.Text != h.Memory.Text {
-				h.Score, h.Why = 0, nil
-			}
-			h.Memory = was
-			best = max(best, h.Score)
-			hits = append(hits, h)
-		}
-		looked := 0
-		v.Past(c.DB, then, func(m *oplog.Memory) bool {
-			if looked++; looked > pastRows || ctx.Err() != nil {
-				return false
-			}
-			if was, ok := v.AsOf(c.DB, m, then); ok && !seen[m.Seq] && admitsPast(&q, was) {
-				hits = append(hits, index.Hit{Memory: was})
-			}
-			seen[m.Seq] = true
-			return true
-		})
-		return ctx.Err()
-	})
+	hits, best, err := s.past(ctx, c.DB, &q, then, a.Hits)
 	if err != nil {
 		return a, err
 	}
+	words := mind.Words(index.Question(q.Text))
 	for i := range hits {
 		if h := &hits[i]; h.Why == nil {
 			h.Score = max(best, 1) * mind.Share(words, mind.Words(h.Memory.Text))
@@ -96,6 +67,39 @@ func (s *Service) searchAsOf(ctx context.Context, c api.Caller, q index.Query, a
 	a.Info.Below = matched - len(hits)
 	a.Hits = hits[:min(len(hits), k)]
 	return a, nil
+}
+
+// past is today's answer as it was, and behind it the memories that have changed since, without a reason or a score. best is the best score.
+func (s *Service) past(ctx context.Context, db oplog.DB, q *index.Query, then oplog.Time, today []index.Hit) (hits []index.Hit, best float64, err error) {
+	seen := map[oplog.Seq]bool{}
+	err = s.state.Read(func(v *state.View) error {
+		for _, h := range today {
+			seen[h.Memory.Seq] = true
+			was, ok := v.AsOf(db, h.Memory, then)
+			if !ok {
+				continue
+			}
+			if was.Text != h.Memory.Text {
+				h.Score, h.Why = 0, nil
+			}
+			h.Memory = was
+			best = max(best, h.Score)
+			hits = append(hits, h)
+		}
+		looked := 0
+		v.Past(db, then, func(m *oplog.Memory) bool {
+			if looked++; looked > pastRows || ctx.Err() != nil {
+				return false
+			}
+			if was, ok := v.AsOf(db, m, then); ok && !seen[m.Seq] && admitsPast(q, was) {
+				hits = append(hits, index.Hit{Memory: was})
+			}
+			seen[m.Seq] = true
+			return true
+		})
+		return ctx.Err()
+	})
+	return hits, best, err
 }
 
 // admitsPast applies a query's filters to a memory as it was.

@@ -23,7 +23,7 @@ func (s *Service) compare(ctx context.Context) error {
 		case <-tick.C:
 		}
 		st := s.Status(ctx)
-		s.agreed.Store(agreements[st.Agreement])
+		s.seen.agreed.Store(agreements[st.Agreement])
 		if st.Agreement == "diverged" {
 			s.log.Error("state differs from a peer's", "index", st.SumIndex, "hash", st.Sum)
 		}

@@ -76,10 +76,10 @@ func (s *Service) look(ctx context.Context) error {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	for {
-		before, now := s.looked.Load(), s.lookNow(ctx)
+		before, now := s.seen.looked.Load(), s.lookNow(ctx)
 		now.lost = !now.quorate && before != nil && !before.quorate
 		if ctx.Err() == nil {
-			s.looked.Store(&now)
+			s.seen.looked.Store(&now)
 		}
 		select {
 		case <-ctx.Done():
@@ -98,7 +98,7 @@ func (s *Service) lookNow(ctx context.Context) (l looked) {
 
 // condition is what the last look came to. That a leader went, or came, is known at once.
 func (s *Service) condition(ctx context.Context) (word, why string) {
-	l := s.looked.Load()
+	l := s.seen.looked.Load()
 	_, led := s.commit.Leader()
 	switch {
 	case !led && (l == nil || l.word != unhealthy):
@@ -112,7 +112,7 @@ func (s *Service) condition(ctx context.Context) (word, why string) {
 
 // lost says whether this node has heard of no quorum at its last looks.
 func (s *Service) lost() bool {
-	l := s.looked.Load()
+	l := s.seen.looked.Load()
 	return l != nil && l.lost
 }
 
@@ -121,7 +121,7 @@ func (s *Service) NoQuorum() string {
 	if !s.lost() {
 		return ""
 	}
-	return s.looked.Load().why
+	return s.seen.looked.Load().why
 }
 
 // conditions is the metric: 1 for the word that is so.

@@ -154,7 +154,7 @@ func awaited(s *Service, next run) run {
 			if err != nil {
 				return nil, err
 			}
-			s.timings.took("fresh", start)
+			s.measured.timings.took("fresh", start)
 		}
 		return next(ctx, v)
 	}

@@ -163,6 +163,6 @@ func (s *Service) onHost(ctx context.Context, _ api.Caller, q *api.HostRequest) 
 }
 
 func (s *Service) loseStream(context.Context, api.Caller, *api.LoseStreamRequest) (*api.LostStream, error) {
-	s.dropped.Add(1)
+	s.measured.dropped.Add(1)
 	return &api.LostStream{}, nil
 }

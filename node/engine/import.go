@@ -42,8 +42,8 @@ type importer struct {
 
 func (s *Service) importLines(ctx context.Context, c api.Caller, q *api.ImportRequest) (*api.Imported, error) {
 	select {
-	case s.imports <- struct{}{}:
-		defer func() { <-s.imports }()
+	case s.load.imports <- struct{}{}:
+		defer func() { <-s.load.imports }()
 	default:
 		return nil, oplog.Errorf(oplog.Unavailable, "%d imports are under way; retry later", maxImports)
 	}

@@ -184,8 +184,8 @@ type Answer struct {
 // search finds memories.
 func (s *Service) search(ctx context.Context, c api.Caller, q index.Query, f commit.Freshness) (Answer, error) {
 	q.Text = index.Question(q.Text)
-	s.asking.Add(1)
-	defer s.asking.Add(-1)
+	s.load.asking.Add(1)
+	defer s.load.asking.Add(-1)
 	dim, weights, err := s.learned(c.DB)
 	if err != nil {
 		return Answer{}, err
@@ -200,7 +200,7 @@ func (s *Service) search(ctx context.Context, c api.Caller, q index.Query, f com
 	if err := s.commit.Fresh(ctx, f); err != nil {
 		return Answer{}, err
 	}
-	s.timings.took("fresh", start)
+	s.measured.timings.took("fresh", start)
 	a := Answer{Index: s.commit.Indexed(), Lag: s.lag()}
 	searching := time.Now()
 	if q.Now.IsZero() {
@@ -208,7 +208,7 @@ func (s *Service) search(ctx context.Context, c api.Caller, q index.Query, f com
 	}
 	q.Weights = weights
 	a.Hits, a.Info, err = s.index.Search(ctx, c.DB, q)
-	s.timings.took("search", searching)
+	s.measured.timings.took("search", searching)
 	if err == nil && q.Deep > 0 {
 		a.Hits = s.reranked(ctx, c, &q, a.Hits)
 	}

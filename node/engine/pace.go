@@ -23,7 +23,7 @@ func (s *Service) pace(ctx context.Context) func() {
 		if worked < workSlice {
 			return
 		}
-		if s.asking.Load() == 0 {
+		if s.load.asking.Load() == 0 {
 			runtime.Gosched()
 		} else {
 			t := time.NewTimer(min(restShare*worked, longestRest))

@@ -23,37 +23,53 @@ import (
 
 // Service is the memory: what every surface calls. Its methods may be called from any goroutine.
 type Service struct {
-	cfg     Config
-	log     *slog.Logger
-	door    run
-	state   *state.State
-	commit  *commit.Log
-	access  *access.Control
-	index   *index.Index // since SetIndex
-	raft    *raft.Node   // since Start
-	started time.Time
+	cfg    Config
+	log    *slog.Logger
+	door   run
+	state  *state.State
+	commit *commit.Log
+	access *access.Control
+	index  *index.Index // since SetIndex
+	raft   *raft.Node   // since Start
 
-	timings  *timings
-	slow     slow
-	dropped  atomic.Int64 // event streams of this host's surfaces whose clients did not keep up
-	whole    atomic.Bool  // the last count of the state found what was written
-	damaged  atomic.Int64 // counts of the state that did not come out
-	looked   atomic.Pointer[looked]
-	agreed   atomic.Int64 // of agreements: the last comparison with the peers
-	asking   atomic.Int64 // recalls under way
+	measured measured
+	seen     seen
+	load     load
 	asked    *asked
 	backups  spool
-	imports  chan struct{} // holds a token for each import under way
-	thinking chan struct{} // holds a token while a round of cognition is under way
-	embedder *embed.Guard  // nil: vectors are the clients' own
+	embedder *embed.Guard // nil: vectors are the clients' own
 
 	reinforcer *reinforcer
 }
 
+// measured is what /metrics tells of the service itself.
+type measured struct {
+	started time.Time
+	timings *timings
+	slow    atomic.Int64 // operations that took long
+	dropped atomic.Int64 // event streams of this host's surfaces whose clients did not keep up
+}
+
+// seen is what the tasks saw when they looked last.
+type seen struct {
+	looked  atomic.Pointer[looked] // the other members
+	agreed  atomic.Int64           // of agreements: this state beside theirs
+	whole   atomic.Bool            // the last count of the state found what was written
+	damaged atomic.Int64           // counts of the state that did not come out
+}
+
+// load is what shares the machine.
+type load struct {
+	asking   atomic.Int64  // recalls under way
+	imports  chan struct{} // holds a token for each import under way
+	thinking chan struct{} // holds a token while a round of cognition is under way
+}
+
 // New puts the memory together. It answers nothing that needs an index before SetIndex, and nothing that needs the log before Start.
 func New(cfg Config) (*Service, error) {
-	s := &Service{cfg: cfg, log: cfg.Logger, state: cfg.State, commit: cfg.Commit, access: cfg.Access, started: time.Now(),
-		timings: newTimings(), asked: newAsked(), imports: make(chan struct{}, maxImports), thinking: make(chan struct{}, 1)}
+	s := &Service{cfg: cfg, log: cfg.Logger, state: cfg.State, commit: cfg.Commit, access: cfg.Access, asked: newAsked()}
+	s.measured.started, s.measured.timings = time.Now(), newTimings()
+	s.load.imports, s.load.thinking = make(chan struct{}, maxImports), make(chan struct{}, 1)
 	s.door, s.reinforcer = throughDoor(s), newReinforcer(s)
 	s.backups.dir = cfg.Home.Spool
 	if err := os.RemoveAll(cfg.Home.Spool); err != nil { // of a process before
@@ -123,12 +139,12 @@ func (s *Service) write(ctx context.Context, c api.Caller, w write) (Written, er
 		return Written{}, err
 	}
 	d.Results = d.Results[:min(len(d.Results), len(w.ops))]
-	s.timings.took("commit", start)
+	s.measured.timings.took("commit", start)
 	// The entry is committed: whatever happens to the waiting below, it happened.
 	if err := s.readable(ctx, d.Index); err != nil {
 		return Written{}, err
 	}
-	s.timings.took("readable", start)
+	s.measured.timings.took("readable", start)
 	if d.Err != nil {
 		return Written{}, d.Err
 	}

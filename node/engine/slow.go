@@ -1,24 +1,19 @@
 package engine
 
 import (
-	"sync/atomic"
 	"time"
 
 	"github.com/cairndb/cairn/node/api"
 )
 
-// slow counts and logs operations that took long: what was asked for and where, never what it said.
-type slow struct {
-	count atomic.Int64
-}
-
-// slowly notes an operation that began at start, when it took as long as the configuration calls slow. Streams, whose
+// slowly notes an operation that began at start, when it took as long as the configuration calls slow: what was asked for and where,
+// never what it said. Streams, whose
 // length is their client's doing, are not asked about.
 func (s *Service) slowly(surface, operation string, c api.Caller, start time.Time) {
 	took := time.Since(start)
 	if s.cfg.Slow < 0 || took < s.cfg.Slow {
 		return
 	}
-	s.slow.count.Add(1)
+	s.measured.slow.Add(1)
 	s.log.Warn("slow operation", "surface", surface, "operation", operation, "database", c.Database, "took", took.Round(time.Millisecond), "index", s.commit.Applied())
 }

@@ -38,7 +38,7 @@ func (s *Service) own() own {
 	st := s.raft.Status()
 	clock := s.raft.Clock()
 	return own{Offset: millis(clock.Offset), Off: clock.Off, Role: s.role(st), Applied: s.commit.Applied(), Through: st.AppliedIndex, SumIndex: i, Sum: sum.String(), Version: s.cfg.Member.Version,
-		UptimeSecs: time.Since(s.started).Seconds(), Term: st.Term, Whole: s.whole.Load() && s.raft.HasState(), Leftovers: s.cfg.Home.Leftovers()}
+		UptimeSecs: time.Since(s.measured.started).Seconds(), Term: st.Term, Whole: s.seen.whole.Load() && s.raft.HasState(), Leftovers: s.cfg.Home.Leftovers()}
 }
 
 // role is what this node is to its clients: one that was elected leads when its barrier is through.
@@ -244,7 +244,7 @@ func (s *Service) now() time.Time { return s.raft.Clock().Time }
 
 // Counted notes whether a count of the whole state found what was written.
 func (s *Service) Counted(whole bool) {
-	if s.whole.Store(whole); !whole {
-		s.damaged.Add(1)
+	if s.seen.whole.Store(whole); !whole {
+		s.seen.damaged.Add(1)
 	}
 }

@@ -41,8 +41,8 @@ func (s *Service) think(ctx context.Context, c api.Caller, q *api.ThinkRequest) 
 		return nil, s.commit.NotLeader()
 	}
 	select {
-	case s.thinking <- struct{}{}:
-		defer func() { <-s.thinking }()
+	case s.load.thinking <- struct{}{}:
+		defer func() { <-s.load.thinking }()
 	case <-ctx.Done():
 		return nil, oplog.Errorf(oplog.Unavailable, "another round of cognition is under way; retry")
 	}
