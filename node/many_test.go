@@ -13,6 +13,7 @@ import (
 
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/oplog"
 )
@@ -62,7 +63,7 @@ func manyDatabases(t *testing.T, n, memories int) {
 		check("written", atOnce(16, n, func(i int) error {
 			s, caller := c.service(0)
 			caller.DB = oplog.DB(ids[i])
-			_, err := s.Remember(t.Context(), caller, "", node.Draft{Text: fmt.Sprintf("garden %d grows in bridge%d", m, i)})
+			_, err := remember(t.Context(), s, caller, "", api.Draft{Text: fmt.Sprintf("garden %d grows in bridge%d", m, i)})
 			return err
 		}))
 	}
@@ -73,7 +74,7 @@ func manyDatabases(t *testing.T, n, memories int) {
 			s, caller := c.service(0)
 			caller.DB = oplog.DB(ids[i])
 			begun := time.Now()
-			a, err := s.Recall(context.Background(), caller, index.Query{Text: fmt.Sprintf("bridge%d", i), K: memories + 1, Quiet: true}, commit.Stale)
+			a, err := recall(context.Background(), s, caller, index.Query{Text: fmt.Sprintf("bridge%d", i), K: memories + 1, Quiet: true}, commit.Stale)
 			took[i] = time.Since(begun)
 			if err == nil && len(a.Hits) != memories {
 				err = fmt.Errorf("database %d: found %d of %d", ids[i], len(a.Hits), memories)
