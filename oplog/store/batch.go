@@ -34,7 +34,7 @@ func (b *Batch) Commit() error {
 	b.s.dirty.Store(true)
 	size := b.b.Len()
 	if err := b.b.Commit(pebble.NoSync); err != nil {
-		return told(err)
+		return damageError(err)
 	}
 	b.s.wrote(size)
 	return nil

@@ -16,19 +16,19 @@ func (s *Store) checkTable(path string) error {
 		return nil // merged into others meanwhile
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", path, opening(err))
+		return fmt.Errorf("%s: %w", path, openError(err))
 	}
 	in, err := sstable.NewSimpleReadable(f)
 	if err != nil {
-		return errors.Join(opening(err), f.Close())
+		return errors.Join(openError(err), f.Close())
 	}
 	r, err := sstable.NewReader(context.Background(), in, s.reading)
 	if err != nil {
-		return errors.Join(fmt.Errorf("%s: %w", path, opening(err)), in.Close())
+		return errors.Join(fmt.Errorf("%s: %w", path, openError(err)), in.Close())
 	}
 	err = r.ValidateBlockChecksums()
 	if err != nil {
-		err = fmt.Errorf("%s: %w", path, opening(err))
+		err = fmt.Errorf("%s: %w", path, openError(err))
 	}
 	return errors.Join(err, r.Close())
 }

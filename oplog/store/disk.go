@@ -15,20 +15,20 @@ import (
 )
 
 // A disk is the file system below a store. Pebble writes tables and the list of them in the background, tries a table again at once when that
-// fails, and ends the process when the list could not be written. So what fails there does not reach it: a disk without room is asked
-// again until it has some, and one that fails otherwise keeps the task that met it waiting, says so, and the store takes nothing more. Both end with close.
-// A directory that cannot be synced makes pebble panic: it is told that all is well, and nothing behind that is made (sync).
+// fails, and ends the process when the list could not be written. So it does not see such failures: on a full disk a change is tried again
+// until there is room; after any other failure the task that met it waits, the failure is reported, and the store takes no more changes.
+// Both end with close. A directory that cannot be synced makes pebble panic: pebble gets no error for it, and no later change is made (sync).
 type disk struct {
 	vfs.FS
-	o    Options
-	told func(error) // is called with the first failure, unless nil
+	o      Options
+	report func(error) // the first failure, unless nil
 
 	mu      sync.Mutex
-	serving bool          // tasks of the background are kept waiting
-	full    error         // of a disk without room, while one waits for it
-	waiting int           // tasks that do
-	failed  error         // why it takes nothing any more
-	ended   bool          // a change was given up when the store closed: none behind it is made
+	open    bool          // the store has opened: a change that fails waits, and does not return
+	full    error         // while a task waits for room
+	waiting int           // such tasks
+	failed  error         // the first failure other than a full disk
+	ended   bool          // a change was not made: no later one is made either
 	changed chan struct{} // closed when full or failed is set
 	locks   []io.Closer
 	logs    vfs.FS // of pebble's own log, which it makes and reads even where it is told to have none: nothing is in it
@@ -52,7 +52,7 @@ func newDisk(o Options) *disk {
 
 func isLog(name string) bool { return filepath.Ext(name) == ".log" }
 
-// files are what pebble sees of it: sealing has no part of a file to write again when a disk had no room for it, so that is above.
+// files is the file system that pebble gets. Sealing is above: a write that a full disk took in part is continued below it.
 func (d *disk) files() vfs.FS {
 	if d.o.Keys != nil {
 		return sealed{d, d.o.Keys}
@@ -60,16 +60,16 @@ func (d *disk) files() vfs.FS {
 	return d
 }
 
-func (d *disk) serve() {
+func (d *disk) setOpen() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.serving = true
+	d.open = true
 }
 
-func (d *disk) serves() bool {
+func (d *disk) isOpen() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.serving
+	return d.open
 }
 
 func (d *disk) err() error {
@@ -78,20 +78,20 @@ func (d *disk) err() error {
 	return d.failed
 }
 
-func (d *disk) waits() error {
+func (d *disk) fullError() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.full
 }
 
-// stuck is closed when something keeps tasks waiting.
-func (d *disk) stuck() <-chan struct{} {
+// troubled returns a channel that closes when a task begins to wait, or the disk fails.
+func (d *disk) troubled() <-chan struct{} {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.changed
 }
 
-func (d *disk) tell() {
+func (d *disk) wake() {
 	close(d.changed)
 	d.changed = make(chan struct{})
 }
@@ -101,17 +101,17 @@ func (d *disk) fail(err error) {
 	first := d.failed == nil
 	if first {
 		d.failed = err
-		d.tell()
+		d.wake()
 	}
 	d.mu.Unlock()
-	if first && d.told != nil {
-		d.told(err)
+	if first && d.report != nil {
+		d.report(err)
 	}
 }
 
 func (d *disk) close() { close(d.closing) }
 
-// abandon lets others have the directory, whatever became of pebble.
+// abandon releases the locks of the directory, which pebble may not have done after a failure, and returns err.
 func (d *disk) abandon(err error) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -129,17 +129,17 @@ func (d *disk) wait(err error, by int) {
 		d.full = nil
 	} else if d.full == nil {
 		d.full = err
-		d.tell()
+		d.wake()
 	}
 }
 
-// try does what changes the disk.
+// try makes a change of the disk; see disk.
 func (d *disk) try(do func() error) error {
-	if err := d.over(); err != nil {
+	if err := d.stopped(); err != nil {
 		return err
 	}
 	err := do()
-	if err == nil || !d.serves() {
+	if err == nil || !d.isOpen() {
 		return err
 	}
 	for began := false; lacksRoom(err); err = do() {
@@ -151,27 +151,27 @@ func (d *disk) try(do func() error) error {
 		select {
 		case <-time.After(roomWait):
 		case <-d.closing:
-			d.giveUp()
+			d.stop()
 			return err
 		}
 	}
 	if err != nil {
 		d.fail(err)
 		<-d.closing
-		d.giveUp()
+		d.stop()
 	}
 	return err
 }
 
-// giveUp has nothing changed any more: what pebble does behind a change that was not made would not fit what is there.
-func (d *disk) giveUp() {
+// stop ends all changes: those that pebble makes after one that was not made would not fit the files.
+func (d *disk) stop() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.ended = true
 }
 
-// over is why no change is made any more; nil while they are.
-func (d *disk) over() error {
+// stopped is the error of a change after stop; nil before it.
+func (d *disk) stopped() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	switch {
@@ -216,7 +216,7 @@ func (d *disk) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	return &file{f, d, name, false}, nil
 }
 
-// syncDir has the name of a list of tables on the disk before the name of the file that points to it: pebble syncs them together.
+// syncDir syncs the name of a list of tables before the file that points to it has its own: pebble would sync them together.
 func (d *disk) syncDir(name string) error {
 	dir, err := d.OpenDir(name)
 	if err != nil {
@@ -268,12 +268,12 @@ func (d *disk) List(dir string) ([]string, error) {
 	return slices.DeleteFunc(names, isLog), err
 }
 
-// Remove implements vfs.FS. What a change needs that may or may not have been made stays.
+// Remove implements vfs.FS. After stop it removes nothing: a change that was perhaps made may need the file.
 func (d *disk) Remove(name string) error {
 	if isLog(name) {
 		return d.logs.Remove(filepath.Base(name))
 	}
-	if err := d.over(); err != nil {
+	if err := d.stopped(); err != nil {
 		return err
 	}
 	return d.FS.Remove(name)
@@ -281,7 +281,7 @@ func (d *disk) Remove(name string) error {
 
 // RemoveAll implements vfs.FS.
 func (d *disk) RemoveAll(name string) error {
-	if err := d.over(); err != nil {
+	if err := d.stopped(); err != nil {
 		return err
 	}
 	return d.FS.RemoveAll(name)
@@ -292,7 +292,7 @@ func (d *disk) MkdirAll(dir string, perm os.FileMode) error {
 	return d.try(func() error { return d.FS.MkdirAll(dir, 0o700) })
 }
 
-// errLocked is what the system says of a lock that another process has.
+// errLocked joins the system's error for a lock that another process has.
 var errLocked = errors.New("locked")
 
 // Lock implements vfs.FS.
@@ -329,7 +329,7 @@ type file struct {
 	dir  bool
 }
 
-// Write implements vfs.File. What a full disk has taken of it is not written again.
+// Write implements vfs.File. The part that a full disk took is not written again.
 func (f *file) Write(p []byte) (n int, err error) {
 	err = f.d.try(func() error {
 		k, err := f.File.Write(p[n:])
@@ -354,24 +354,24 @@ func (f *file) SyncTo(n int64) (full bool, err error) {
 	return full, err
 }
 
-// sync is not tried again when it failed: what it was to write may be gone by then, and the second would not say so.
+// sync is not tried again after a failure: the pages may be dropped by then, and a second sync would return no error.
 func (f *file) sync(sync func() error) error {
 	if f.d.o.NoSync {
 		sync = func() error { return nil }
 	}
-	err := f.d.over()
+	err := f.d.stopped()
 	if err == nil {
 		err = f.d.o.Sync(f.name, sync)
-		if err != nil && (f.dir || f.d.serves()) {
+		if err != nil && (f.dir || f.d.isOpen()) {
 			f.d.fail(err)
-			if f.d.serves() {
+			if f.d.isOpen() {
 				<-f.d.closing
 			}
-			f.d.giveUp()
+			f.d.stop()
 		}
 	}
 	if f.dir {
-		return nil // the store has failed, and says so
+		return nil // the store has failed, and returns it
 	}
 	return err
 }

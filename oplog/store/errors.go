@@ -20,17 +20,17 @@ var (
 	ErrClosed = errors.New("store is closed")
 )
 
-// told marks what pebble says of a block, or a file, that is not what was written.
-func told(err error) error {
+// damageError marks an error of pebble as ErrDamaged where a block or a file is not what was written.
+func damageError(err error) error {
 	if err != nil && !errors.Is(err, ErrDamaged) && (pebble.IsCorruptionError(err) || errors.Is(err, seal.ErrDamaged) || errors.Is(err, fs.ErrNotExist)) {
 		return fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
 	return err
 }
 
-// opening is told for what is met while files are opened: what cannot be read there is damage, unless the machine says that it cannot
-// read now or may not, or a key is missing.
-func opening(err error) error {
+// openError is damageError while files are opened: any error there is damage, but for one of the system (no permission, a broken
+// disk) and a key that is missing.
+func openError(err error) error {
 	var no syscall.Errno
 	switch {
 	case err == nil, errors.Is(err, ErrDamaged):

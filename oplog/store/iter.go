@@ -12,7 +12,7 @@ type Iter struct {
 func newIter(r pebble.Reader, lower, upper []byte) (*Iter, error) {
 	it, err := r.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
 	if err != nil {
-		return nil, told(err)
+		return nil, damageError(err)
 	}
 	return &Iter{it: it}, nil
 }
@@ -45,9 +45,9 @@ func (i *Iter) Value() []byte {
 // Err is what the walk met.
 func (i *Iter) Err() error {
 	if i.err != nil {
-		return told(i.err)
+		return damageError(i.err)
 	}
-	return told(i.it.Error())
+	return damageError(i.it.Error())
 }
 
 // Close ends the walk.

@@ -43,8 +43,8 @@ func (s *Store) options(o Options) *pebble.Options {
 		CompactionConcurrencyRange:  func() (int, int) { return 1, 1 },
 		Logger:                      (*logger)(s),
 		EventListener: &pebble.EventListener{
-			BackgroundError: s.background,
-			DataCorruption:  func(i pebble.DataCorruptionInfo) { s.notice(fmt.Errorf("%s: %w", i.Path, i.Details)) },
+			BackgroundError: s.backgroundError,
+			DataCorruption:  func(i pebble.DataCorruptionInfo) { s.reportDamage(fmt.Errorf("%s: %w", i.Path, i.Details)) },
 		},
 	}
 	for i := range p.Levels {
@@ -57,14 +57,14 @@ func (s *Store) options(o Options) *pebble.Options {
 	return p
 }
 
-// background is told of what a flush or a merge met; pebble tries again. It holds pebble's locks.
-func (s *Store) background(err error) {
+// backgroundError gets the errors of flushes and merges, which pebble tries again. Pebble holds its locks meanwhile.
+func (s *Store) backgroundError(err error) {
 	if pebble.IsCorruptionError(err) {
-		s.notice(err)
+		s.reportDamage(err)
 	}
 }
 
-// fatalError is what pebble says of the error that it gives up with.
+// fatalError is the error with which pebble would end the process.
 type fatalError struct {
 	text string
 	args []any
@@ -72,7 +72,7 @@ type fatalError struct {
 
 func (e fatalError) Error() string { return e.text }
 
-// Unwrap gives what was met below.
+// Unwrap gives the errors of the file system.
 func (e fatalError) Unwrap() (errs []error) {
 	for _, a := range e.args {
 		if err, ok := a.(error); ok {
@@ -82,7 +82,7 @@ func (e fatalError) Unwrap() (errs []error) {
 	return errs
 }
 
-// logger takes what pebble says: what matters reaches the owner as an error.
+// logger drops pebble's messages: errors reach the owner otherwise.
 type logger Store
 
 // Infof implements pebble.Logger.
@@ -95,5 +95,5 @@ func (*logger) Errorf(string, ...any) {}
 // returns, and the disk refuses what it would change from then on (disk.go).
 func (l *logger) Fatalf(format string, args ...any) {
 	l.disk.fail(fatalError{fmt.Sprintf(format, args...), args})
-	l.disk.giveUp()
+	l.disk.stop()
 }

@@ -17,7 +17,7 @@ type Snapshot struct{ it *pebble.Iterator }
 func (s *Store) Snapshot() (*Snapshot, error) {
 	it, err := s.db.NewIter(nil)
 	if err != nil {
-		return nil, told(err)
+		return nil, damageError(err)
 	}
 	return &Snapshot{it}, nil
 }
@@ -25,11 +25,11 @@ func (s *Store) Snapshot() (*Snapshot, error) {
 // Get implements Reader.
 func (s *Snapshot) Get(key []byte) (value []byte, ok bool, err error) {
 	if !s.it.SeekPrefixGE(key) || !bytes.Equal(s.it.Key(), key) { // a key is its own prefix: filters are asked
-		return nil, false, told(s.it.Error())
+		return nil, false, damageError(s.it.Error())
 	}
 	v, err := s.it.ValueAndErr()
 	if err != nil {
-		return nil, false, told(err)
+		return nil, false, damageError(err)
 	}
 	return append(make([]byte, 0, len(v)), v...), true, nil
 }
@@ -38,7 +38,7 @@ func (s *Snapshot) Get(key []byte) (value []byte, ok bool, err error) {
 func (s *Snapshot) Iter(lower, upper []byte) (*Iter, error) {
 	it, err := s.it.Clone(pebble.CloneOptions{IterOptions: &pebble.IterOptions{LowerBound: lower, UpperBound: upper}})
 	if err != nil {
-		return nil, told(err)
+		return nil, damageError(err)
 	}
 	return &Iter{it: it}, nil
 }

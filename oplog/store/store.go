@@ -43,7 +43,7 @@ type Store struct {
 
 	dirty   atomic.Bool // something was written since the last flush began
 	damaged atomic.Pointer[error]
-	told    func(error)
+	report  func(error)
 
 	buffer    int // Options.Buffer
 	mu        sync.Mutex
@@ -57,12 +57,12 @@ type Store struct {
 	closed   error
 }
 
-// Open opens the store in a directory, which is made when it is not there. Noticed, unless nil, is told what the background met: of
-// damage (ErrDamaged), and of a disk that has failed, after which the store takes nothing any more.
-func Open(dir string, o Options, noticed func(error)) (*Store, error) {
+// Open opens the store in a directory, which is made when it is not there. Report, unless nil, gets what background
+// tasks meet: damage (ErrDamaged), and the failure of the disk, after which the store takes no more changes.
+func Open(dir string, o Options, report func(error)) (*Store, error) {
 	d := newDisk(o)
-	d.told = noticed
-	s := &Store{dir: dir, disk: d, told: noticed, flushing: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{})}
+	d.report = report
+	s := &Store{dir: dir, disk: d, report: report, flushing: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{})}
 	p := s.options(o)
 	if err := checkSeal(d.FS, dir, o.Keys); err != nil {
 		return nil, err
@@ -72,7 +72,7 @@ func Open(dir string, o Options, noticed func(error)) (*Store, error) {
 		return nil, d.abandon(err)
 	}
 	s.db, s.reading = db, p.MakeReaderOptions()
-	d.serve()
+	d.setOpen()
 	go s.flusher() // ends with Close
 	return s, nil
 }
@@ -88,7 +88,7 @@ func openDB(dir string, o *pebble.Options, d *disk) (*pebble.DB, error) {
 	case errors.Is(err, errLocked):
 		return nil, ErrLocked
 	}
-	return db, opening(err)
+	return db, openError(err)
 }
 
 // Get is the value of a key, which belongs to the caller; ok is false when there is none.
@@ -108,7 +108,7 @@ func get(r pebble.Reader, key []byte) ([]byte, bool, error) {
 		return nil, false, nil
 	}
 	if err != nil {
-		return nil, false, told(err)
+		return nil, false, damageError(err)
 	}
 	value := append(make([]byte, 0, len(v)), v...)
 	return value, true, c.Close()
@@ -118,7 +118,7 @@ func get(r pebble.Reader, key []byte) ([]byte, bool, error) {
 func (s *Store) Err() error { return s.disk.err() }
 
 // Full is the error of a disk that has no room, while it is waited for.
-func (s *Store) Full() error { return s.disk.waits() }
+func (s *Store) Full() error { return s.disk.fullError() }
 
 // Flush returns when all that was committed is on the disk. It does not wait for a disk without room.
 func (s *Store) Flush() error {
@@ -136,7 +136,7 @@ func (s *Store) Flush() error {
 		return err
 	}
 	for {
-		stuck := s.disk.stuck()
+		stuck := s.disk.troubled()
 		if err := s.trouble(); err != nil {
 			s.dirty.Store(true)
 			return err
@@ -155,7 +155,7 @@ func (s *Store) beginFlush() (flushed <-chan struct{}, err error) {
 		return nil, err
 	}
 	if flushed, err = s.db.AsyncFlush(); err != nil {
-		return nil, told(err)
+		return nil, damageError(err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -168,7 +168,7 @@ func (s *Store) beginFlush() (flushed <-chan struct{}, err error) {
 // held, and without end when the disk has failed.
 func (s *Store) awaitBuffer() error {
 	for {
-		stuck := s.disk.stuck()
+		stuck := s.disk.troubled()
 		if err := s.trouble(); err != nil {
 			return err
 		}
@@ -248,7 +248,7 @@ func (s *Store) end(flush func() error) error {
 		err := flush()
 		s.disk.close()
 		if e := s.db.Close(); err == nil {
-			err = told(e)
+			err = damageError(e)
 		}
 		s.closed = s.disk.abandon(err)
 	})
@@ -260,7 +260,7 @@ func (s *Store) end(flush func() error) error {
 func (s *Store) Check(ctx context.Context, rest func(read int64) time.Duration) error {
 	levels, err := s.db.SSTables()
 	if err != nil {
-		return told(err)
+		return damageError(err)
 	}
 	t := time.NewTimer(0)
 	defer t.Stop()
@@ -292,10 +292,10 @@ func (s *Store) Size() (n int64) {
 	return n
 }
 
-// notice keeps the first damage and tells of it.
-func (s *Store) notice(err error) {
+// reportDamage keeps the first damage and tells of it.
+func (s *Store) reportDamage(err error) {
 	err = fmt.Errorf("%w: %w", ErrDamaged, err)
-	if s.damaged.CompareAndSwap(nil, &err) && s.told != nil {
-		s.told(err)
+	if s.damaged.CompareAndSwap(nil, &err) && s.report != nil {
+		s.report(err)
 	}
 }
