@@ -214,7 +214,7 @@ func (in *question) byGraph(cands []rank.Candidate) ([]rank.Candidate, error) {
 		if e, ok := in.view.Entity(in.db, r.name); ok && r.hops == 0 {
 			proximity /= rank.Rarity(e.Mentions) // an entity in every memory tells little
 		}
-		rows, err := in.d.words.Search(text.Query{Terms: terms, Groups: in.groups(), Keep: in.Keep, Order: in.newest, Tie: in.tie, K: entityRows})
+		rows, err := in.d.words.Search(text.Query{Terms: terms, Exact: true, Groups: in.groups(), Keep: in.Keep, Order: in.newest, Tie: in.tie, K: entityRows})
 		if err != nil {
 			return cands, err
 		}

@@ -291,7 +291,7 @@ func (in *question) byWords() (rank.Question, []rank.Candidate, error) {
 	}
 	n := len(found.Terms)
 	for _, t := range found.Terms {
-		question.Terms = append(question.Terms, rank.Term{DF: t.DF})
+		question.Terms = append(question.Terms, rank.Term{DF: t.DF, Share: t.Share})
 	}
 	cands := in.cands[:0]
 	for i, row := range found.Rows {

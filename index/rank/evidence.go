@@ -55,7 +55,7 @@ func (r *Ranker) begin(q Question, set Settings, cands []Candidate, corpus Corpu
 		n, df := float64(q.Rows), float64(t.DF)
 		idf := exact.Ln(1 + (max(n-df, 0)+.5)/(df+.5))
 		w := float64(idf * math.Sqrt(idf))
-		r.weight = append(r.weight, w)
+		r.weight = append(r.weight, float64(w*t.Share))
 		if t.DF > 0 {
 			r.perfect += w
 		}

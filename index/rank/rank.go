@@ -27,8 +27,12 @@ type Tally struct {
 	Below      int // of those, the ones left out for scoring less than Question.Least
 }
 
-// A Term is an analysed word of the question; DF is how many rows contain it.
-type Term struct{ DF uint64 }
+// A Term is an analysed word of the question: how many rows contain it, and the share of its weight that counts, less than 1 where
+// other words stand for it.
+type Term struct {
+	DF    uint64
+	Share float64
+}
 
 // A Candidate is a row that some search found. Row numbers are distinct.
 type Candidate struct {

@@ -71,7 +71,7 @@ func rows(n int, edit func(i int, r *Row)) shelf {
 }
 
 func ask(text string, n int) Question {
-	return Question{Text: text, Terms: []Term{{DF: 2}, {DF: 3}}, Rows: uint64(n), Average: 10, Now: now}
+	return Question{Text: text, Terms: []Term{{DF: 2, Share: 1}, {DF: 3, Share: 1}}, Rows: uint64(n), Average: 10, Now: now}
 }
 
 func order(s []Scored) (out []uint32) {

@@ -49,7 +49,7 @@ func (s *search) add() {
 	}
 	for i := range s.terms {
 		t := &s.terms[i]
-		weight := s.params.weight(s.totals.Rows, t.df)
+		weight := float64(t.share * s.params.weight(s.totals.Rows, t.df))
 		for _, list := range t.lists {
 			a.cursors = append(a.cursors, cursor{list, list[0].row >> windowBits, 1 << i, weight})
 		}

@@ -71,6 +71,7 @@ type analyzer struct {
 	counted int
 	stem    stemmer
 	seen    map[string]int // the terms of a document
+	tally   tally          // of languages
 }
 
 // forget drops the text, and buffers that only a large text needs.
@@ -97,6 +98,8 @@ func (a *analyzer) run() []Token {
 			i += n
 		}
 	}
+	a.dates()
+	a.readings()
 	if len(a.tokens) == 0 {
 		return a.stops
 	}
@@ -184,6 +187,9 @@ func (a *analyzer) name(start, end int, compound, quote bool) {
 	if len(whole) > 2 && whole[0] == 'v' && isDigit(whole[1]) {
 		a.push(whole[1:], start+1, end, true) // v1.2.3 is asked for as 1.2.3 as well
 	}
+	if at := strings.IndexByte(whole, '-'); at >= 0 && len(a.parts) == 2 && (at == 1 || strings.ContainsAny(whole, "0123456789")) {
+		a.push(whole[:at]+whole[at+1:], start, end, true) // E-1234 as E1234, e-mail as email
+	}
 	before := a.counted
 	for _, p := range a.parts {
 		if p[1]-p[0] > 1 && a.counted < a.max {
@@ -257,9 +263,14 @@ func contraction(text string, start, end int) (int, bool) {
 
 func (a *analyzer) word(start, end int) {
 	term := fold(a.text[start:end])
-	if isStop(term) {
-		a.stop(term, start, end)
-		return
+	if !ascii(a.text[start:end]) {
+		a.tally.letters(a.text[start:end])
+	}
+	if mask := functionWords[term]; mask != 0 {
+		if a.tally.word(mask); mask&englishWord != 0 {
+			a.stop(term, start, end)
+			return
+		}
 	}
 	a.push(a.stem.stem(term), start, end, false)
 }

@@ -51,6 +51,11 @@ func TestAnalyze(t *testing.T) {
 		{"ship 🚀🇫🇷 👍🏽 ❤️", "ship 🚀 🇫🇷 👍 ❤"},
 		{"bad\xff\xfeutf8", "bad utf8"},
 		{"ΟΔΟΣ οδος", "οδοσ οδοσ"},
+		{"March 5th, 2024", "march +2024-03-05 +--03-05 +2024-03 5th 2024"},
+		{"2024-03-05", "+2024-03-05 +--03-05 +2024-03 2024 03 05"},
+		{"E-1234", "+e-1234 +e1234 1234"},
+		{"Kitaplarımız nerede", "kitaplarimiz +kitap nered +nere"},
+		{"بمكتبتهم", "بمكتبتهم +بمكتب"},
 	} {
 		if got := terms(Analyze(c.text)); got != c.want {
 			t.Errorf("%q: got %q, want %q", c.text, got, c.want)

@@ -22,12 +22,7 @@ var stops = func() map[string]struct{} {
 	return m
 }()
 
-func isStop(term string) bool {
-	_, ok := stops[term]
-	return ok
-}
-
-// A stemmer cuts English endings off. It is not safe for concurrent use.
+// A stemmer cuts endings off. It is not safe for concurrent use.
 type stemmer struct {
 	env   *snowballstem.Env
 	known map[string]string // stems met before; nil: none are remembered
@@ -36,7 +31,7 @@ type stemmer struct {
 // knownStems bounds the stems that are remembered, about 3 MiB: a text repeats its words, and looking one up costs a tenth of stemming it.
 const knownStems = 1 << 15
 
-// stem leaves alone what is not a plain lower-case a–z word: names, numbers, other scripts.
+// stem cuts English endings off. It leaves alone what is not a plain lower-case a–z word: names, numbers, other scripts.
 func (s *stemmer) stem(w string) string {
 	if len(w) < 3 || len(w) > 40 {
 		return w
@@ -50,13 +45,7 @@ func (s *stemmer) stem(w string) string {
 		return stem
 	}
 	w = strings.Clone(w) // a piece of a text, which the stems do not keep
-	if s.env == nil {
-		s.env = snowballstem.NewEnv(w)
-	} else {
-		s.env.SetCurrent(w)
-	}
-	english.Stem(s.env)
-	stem := s.env.Current()
+	stem := s.run(english.Stem, w)
 	if len(s.known) >= knownStems {
 		clear(s.known)
 	}
@@ -64,4 +53,17 @@ func (s *stemmer) stem(w string) string {
 		s.known[w] = stem
 	}
 	return stem
+}
+
+// of cuts the endings of another language off.
+func (s *stemmer) of(language int, w string) string { return s.run(languages[language].stem, w) }
+
+func (s *stemmer) run(stem func(*snowballstem.Env) bool, w string) string {
+	if s.env == nil {
+		s.env = snowballstem.NewEnv(w)
+	} else {
+		s.env.SetCurrent(w)
+	}
+	stem(s.env)
+	return s.env.Current()
 }

@@ -17,6 +17,7 @@ type search struct {
 	rows   int // row numbers are below this
 	totals Totals
 	snap   *snapshot
+	tail   [][]tailTerm // the terms of the blocks; a block that still grows changes its lists alone
 	// list and iterator are Bleve's, used again from term to term.
 	list     segment.PostingsList
 	iterator segment.PostingsIterator
@@ -39,6 +40,8 @@ type scratch struct {
 type queryTerm struct {
 	term  string
 	df    uint64
+	known bool        // some live row has it, of the groups or not
+	share float64     // of its weight that counts: less than 1 when others stand for it
 	lists [][]posting // live rows in the groups only
 	tail  [][]posting // of the blocks, not filtered yet
 }
@@ -49,7 +52,12 @@ func (x *Index) gather(q Query) (*search, error) {
 	if terms == nil {
 		terms = AnalyzeQuery(q.Text)
 	}
-	terms = slices.Clone(terms[:min(len(terms), MaxQueryTokens)])
+	return x.gatherTerms(q, terms[:min(len(terms), MaxQueryTokens)])
+}
+
+// gatherTerms takes the moment and the postings of these terms.
+func (x *Index) gatherTerms(q Query, terms []string) (*search, error) {
+	terms = slices.Clone(terms)
 	slices.Sort(terms)
 	terms = slices.Compact(terms)
 	s, err := x.capture(q, terms)
@@ -89,9 +97,13 @@ func (x *Index) capture(q Query, terms []string) (*search, error) {
 	if s.params.Local {
 		s.totals = x.totalsLocked(s.groups.list)
 	}
+	for _, b := range x.sealed {
+		s.tail = append(s.tail, b.terms)
+	}
+	s.tail = append(s.tail, x.open.terms)
 	for i, term := range terms {
 		t := &s.terms[i]
-		t.term = term
+		t.term, t.share = term, 1
 		for _, b := range x.sealed {
 			if p := b.postings(term); p != nil {
 				t.tail = append(t.tail, p)
@@ -217,6 +229,7 @@ func (s *search) addPostings(t *queryTerm, list []posting, e *entry) {
 	if len(s.groups.list) == 0 {
 		list = s.living(list, e)
 		t.df += uint64(len(list))
+		t.known = t.df > 0
 		t.addList(list)
 		return
 	}
@@ -227,6 +240,7 @@ func (s *search) addPostings(t *queryTerm, list []posting, e *entry) {
 	} else {
 		t.df += s.count(list, e)
 	}
+	t.known = t.known || t.df > 0 || s.count(list, e) > 0
 }
 
 func (t *queryTerm) addList(list []posting) {

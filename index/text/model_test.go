@@ -26,10 +26,13 @@ func (m model) search(q Query, p Params) []Hit {
 	in := func(r Row) bool { return len(q.Groups) == 0 || slices.Contains(q.Groups, r.Group) }
 	var all Totals
 	df := make(map[string]uint64)
-	docs := make(map[uint32]document)
+	docs, known := make(map[uint32]document), make(map[string]bool)
 	for row, r := range m {
 		d := new(analyzer).document(r)
 		docs[row] = d
+		for _, t := range d.terms {
+			known[t.term] = true
+		}
 		if p.Local && !in(r) {
 			continue
 		}
@@ -44,23 +47,164 @@ func (m model) search(q Query, p Params) []Hit {
 		terms = terms[:maxTerms]
 		slices.Sort(terms)
 	}
+	scored := exactly(terms, df)
+	if !q.Exact {
+		scored = m.widened(terms, df, known, docs, in, len(q.Groups) == 0 || p.Local, all.Rows)
+	}
 	var hits []Hit
 	for row, d := range docs {
 		sum, matched := 0.0, 0
-		for _, term := range terms {
+		for _, term := range scored {
+			tf := 0
 			for _, t := range d.terms {
-				if t.term == term {
-					matched++
-					sum += float64(p.weight(all.Rows, df[term]) * p.saturation(t.tf, p.lengthNorm(d.length, all)))
+				if slices.Contains(term.any, t.term) {
+					tf += int(t.tf)
 				}
+			}
+			if tf > 0 {
+				matched++
+				sum += float64(float64(term.share*p.weight(all.Rows, term.df)) * p.saturation(uint16(tf), p.lengthNorm(d.length, all)))
 			}
 		}
 		if matched > 0 && in(m[row]) && (q.Keep == nil || q.Keep(row)) {
-			hits = append(hits, Hit{Row: row, Score: exact.Round(float64(sum * p.coord(matched, len(terms)))), Matched: matched})
+			hits = append(hits, Hit{Row: row, Score: exact.Round(float64(sum * p.coord(matched, len(scored)))), Matched: matched})
 		}
 	}
 	slices.SortFunc(hits, func(a, b Hit) int { return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Row, b.Row)) })
 	return hits[:min(len(hits), cmp.Or(q.K, 10))]
+}
+
+// A modelTerm is a term of a question: any of some words.
+type modelTerm struct {
+	any   []string
+	df    uint64
+	share float64
+}
+
+func exactly(terms []string, df map[string]uint64) (out []modelTerm) {
+	for _, t := range terms {
+		out = append(out, modelTerm{[]string{t}, df[t], 1})
+	}
+	return out
+}
+
+// widened puts what unknown terms may stand for in their places, looking at every word of every row.
+func (m model) widened(terms []string, df map[string]uint64, known map[string]bool, docs map[uint32]document, in func(Row) bool, local bool, rows uint64) (out []modelTerm) {
+	asked := slices.Clone(terms)
+	changed := map[string]modelTerm{}
+	unknown := 0
+	for _, term := range terms {
+		if known[term] || unknown == maxUnknown || !mayStandFor(term) {
+			continue
+		}
+		unknown++
+		var guesses []guess
+		add := func(rests uint8, words ...string) {
+			for _, w := range words {
+				if df[w] == 0 || w == term {
+					return
+				}
+			}
+			guesses = append(guesses, guess{rests, sameBeginning(term, words[0]), words})
+		}
+		for w := range df {
+			most := 0
+			if n := len([]rune(term)); n >= twoWrong {
+				most = 2
+			} else if n >= typoLetters {
+				most = 1
+			}
+			rest, begins := strings.CutPrefix(w, term)
+			d := lettersOff([]rune(term), []rune(w))
+			switch {
+			case looksLikeHash(term):
+				if begins || strings.HasPrefix(term, w) && len(w) >= hashLetters {
+					add(otherForm, w)
+				}
+			case slices.Contains(otherStems(term), w):
+				add(otherForm, w)
+			case d <= most && onlyLetters(w) && (w[0] == term[0] || w[0] == term[1] && w[1] == term[0]):
+				add([]uint8{0, oneOff, twoOff}[d], w)
+			case begins && most > 0 && withEnding(rest):
+				add(longer, w)
+			}
+		}
+		if !looksLikeHash(term) {
+			for _, g := range inTwoWords(term) {
+				if df[g.terms[0]] > 0 && df[g.terms[1]] > 0 {
+					guesses = append(guesses, g)
+				}
+			}
+		}
+		if len(guesses) == 0 {
+			continue
+		}
+		slices.SortFunc(guesses, func(a, b guess) int {
+			var first int
+			if a.rests == inTwo && b.rests == inTwo {
+				first = cmp.Compare(df[b.terms[0]]*df[b.terms[1]], df[a.terms[0]]*df[a.terms[1]])
+			}
+			return cmp.Or(cmp.Compare(a.rests, b.rests), first, cmp.Compare(b.same, a.same), slices.Compare(a.terms, b.terms))
+		})
+		best := guesses[0]
+		if best.rests == inTwo {
+			asked = slices.DeleteFunc(asked, func(t string) bool { return t == term })
+			asked = append(asked, best.terms...)
+			continue
+		}
+		t := modelTerm{share: 1}
+		for _, g := range guesses {
+			if g.rests == best.rests && len(t.any) < maxReplacing {
+				t.any = append(t.any, g.terms[0])
+				t.df += df[g.terms[0]]
+			}
+		}
+		if best.rests != otherForm {
+			t.share = typoShare
+		}
+		if local && len(t.any) > 1 { // of any of them
+			t.df = 0
+			for row, d := range docs {
+				if in(m[row]) && slices.ContainsFunc(d.terms, func(f termFreq) bool { return slices.Contains(t.any, f.term) }) {
+					t.df++
+				}
+			}
+		}
+		t.df = min(t.df, rows)
+		changed[term] = t
+	}
+	slices.Sort(asked)
+	for _, t := range slices.Compact(asked) {
+		if c, ok := changed[t]; ok {
+			out = append(out, c)
+		} else {
+			out = append(out, modelTerm{[]string{t}, df[t], 1})
+		}
+	}
+	return out
+}
+
+// lettersOff is how many letters must be put in, left out, exchanged or changed over with the next one to make one word of another.
+func lettersOff(a, b []rune) int {
+	d := make([][]int, len(a)+1)
+	for i := range d {
+		d[i] = make([]int, len(b)+1)
+		for j := range d[i] {
+			if i == 0 || j == 0 {
+				d[i][j] = i + j
+				continue
+			}
+			same := 1
+			if a[i-1] == b[j-1] {
+				same = 0
+			}
+			d[i][j] = min(d[i-1][j]+1, d[i][j-1]+1, d[i-1][j-1]+same)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				d[i][j] = min(d[i][j], d[i-2][j-2]+1)
+			}
+		}
+	}
+	return d[len(a)][len(b)]
 }
 
 // sameHits fails unless rows, matches and the bits of scores are equal.

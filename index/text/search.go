@@ -14,6 +14,7 @@ type Query struct {
 	Text   string
 	Terms  []string // analysed terms; used when not nil
 	Groups []uint32 // only rows of these groups; empty is every group
+	Exact  bool     // a term that no row has finds nothing; by default others stand for it (unknown.go)
 	// Keep refuses rows. It is asked of rows that would make the list, not of every match.
 	Keep func(row uint32) bool
 	// Rows of equal score go by Order, lower first, then by Tie, negative for a first, then by number. Both may be nil; thousands
@@ -62,10 +63,11 @@ func (x *Index) Search(q Query) ([]Hit, error) {
 	return hits, nil
 }
 
-// A TermStat is a term's document frequency.
+// A TermStat is a term's document frequency, and the share of its weight that counts.
 type TermStat struct {
-	Term string
-	DF   uint64
+	Term  string
+	DF    uint64
+	Share float64
 }
 
 // TermStats returns the exact document frequencies of terms over the live rows
@@ -78,7 +80,7 @@ func (x *Index) TermStats(terms []string, groups []uint32) ([]TermStat, Totals, 
 	defer s.release()
 	stats := make([]TermStat, len(s.terms))
 	for i, t := range s.terms {
-		stats[i] = TermStat{t.term, t.df}
+		stats[i] = TermStat{t.term, t.df, t.share}
 	}
 	return stats, s.totals, nil
 }
@@ -88,6 +90,11 @@ func (x *Index) evaluate(q Query) (*search, error) {
 	s, err := x.gather(q)
 	if s == nil || err != nil {
 		return nil, err
+	}
+	if !q.Exact {
+		if s, err = x.widen(q, s); s == nil || err != nil {
+			return nil, err
+		}
 	}
 	s.choose()
 	s.add()
@@ -114,7 +121,7 @@ func (s *search) explain(hits []Hit) {
 		place[h.Row] = i
 	}
 	for _, t := range s.terms {
-		weight := s.params.weight(s.totals.Rows, t.df)
+		weight := float64(t.share * s.params.weight(s.totals.Rows, t.df))
 		for _, list := range t.lists {
 			for _, p := range list {
 				if i, ok := place[p.row]; ok {
@@ -149,7 +156,7 @@ func (x *Index) Find(q Query, f *Found) error {
 	defer s.release()
 	f.Totals = s.totals
 	for _, t := range s.terms {
-		f.Terms = append(f.Terms, TermStat{t.term, t.df})
+		f.Terms = append(f.Terms, TermStat{t.term, t.df, t.share})
 	}
 	n := len(f.Terms)
 	f.Rows = s.chosen.fill(s.best(q), s.rows, f.Rows)

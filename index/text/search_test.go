@@ -100,7 +100,7 @@ func TestExplainAddsUp(t *testing.T) {
 		}
 	}
 	stats, totals, err := x.TermStats([]string{"red", "nothing", "blue"}, nil)
-	if want := []TermStat{{"blue", 1}, {"nothing", 0}, {"red", 2}}; err != nil || !slices.Equal(stats, want) || totals != (Totals{3, 6}) {
+	if want := []TermStat{{"blue", 1, 1}, {"nothing", 0, 1}, {"red", 2, 1}}; err != nil || !slices.Equal(stats, want) || totals != (Totals{3, 6}) {
 		t.Errorf("got %v %v %v, want %v", stats, totals, err, want)
 	}
 }
@@ -260,5 +260,30 @@ func TestClosed(t *testing.T) {
 	}
 	if _, err := x.Search(Query{Text: "x"}); !errors.Is(err, ErrClosed) {
 		t.Errorf("got %v, want ErrClosed", err)
+	}
+}
+
+// TestUnknownTerms: what stands for a word that no row has, in an index that is all tail, and in one on the disk after a deletion.
+func TestUnknownTerms(t *testing.T) {
+	for _, dir := range []string{"", t.TempDir()} {
+		x := openAt(t, dir)
+		apply(t, x, 1, []Row{{Row: 0, Text: "the restaurant by the harbour"}, {Row: 1, Text: "Die Krankenversicherung zahlt"}, {Row: 2, Text: "commit 3f9a2bc81d7e"},
+			{Row: 3, Group: 1, Text: "restauration of a chair"}, {Row: 4, Text: "a restaurand"}})
+		apply(t, x, 2, nil, 4)
+		if dir != "" {
+			settle(t, x)
+		}
+		for q, want := range map[string][]uint32{"restaraunt": {0}, "Versicherung": {1}, "3f9a2bc": {2}, "restauration": nil, "zzzzzz": nil, "harbuor restaurent": {0}} {
+			var got []uint32
+			for _, h := range find(t, x, Query{Text: q, Groups: []uint32{0}}) {
+				got = append(got, h.Row)
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("%q in %q: got %v, want %v", q, dir, got, want)
+			}
+			if hits := find(t, x, Query{Text: q, Groups: []uint32{0}, Exact: true}); q != "Versicherung" && len(hits) > 0 {
+				t.Errorf("%q exactly: got %v", q, hits)
+			}
+		}
 	}
 }

@@ -1,0 +1,328 @@
+package text
+
+import (
+	"math/bits"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/blevesearch/snowballstem"
+	"github.com/blevesearch/snowballstem/dutch"
+	"github.com/blevesearch/snowballstem/finnish"
+	"github.com/blevesearch/snowballstem/french"
+	"github.com/blevesearch/snowballstem/german"
+	"github.com/blevesearch/snowballstem/italian"
+	"github.com/blevesearch/snowballstem/portuguese"
+	"github.com/blevesearch/snowballstem/russian"
+	"github.com/blevesearch/snowballstem/spanish"
+	"github.com/blevesearch/snowballstem/swedish"
+	"github.com/blevesearch/snowballstem/turkish"
+	"golang.org/x/text/unicode/norm"
+)
+
+// A language is how a text that is not English is read beside the reading every text gets: its own endings are cut off, and long
+// words of a language that writes nouns together are found by their parts.
+type language struct {
+	stem      func(*snowballstem.Env) bool
+	letters   string // that English does not have
+	functions string // words that say which language a text is in, and little else
+	endings   string // of its longer words; asked only where nothing is English
+	compounds bool
+}
+
+// languages are those of the Latin script in the order in which ties are decided, then those known by their script.
+var languages = [...]language{
+	{german.Stem, "äöüß", `der die das den dem des ein eine einen einem einer und oder aber ist sind war waren wird werden wurde hat haben
+		hatte ich du er sie es wir ihr mein meine meinen sein seine unser nicht kein keine mit von vom zu zum zur auf aus bei beim nach
+		fur uber unter vor wie wo wann wer was welche welcher welches warum im am als auch noch nur sich dass mir mich`, "ung ungen lich keit heit schaft isch chen eln ern", true},
+	{dutch.Stem, "ëï", `de het een en of maar is zijn was waren wordt worden werd heeft hebben had ik jij je hij zij ze wij we mijn onze niet
+		geen met van naar op uit bij voor over onder hoe waar wanneer wie wat welke waarom te ook nog aan door dat die er om als`, "ing heid lijk ende tje ijn", true},
+	{swedish.Stem, "åäöøæ", `och eller men ar var blir har hade jag du han hon vi ni min mitt mina inte ingen med av till pa ur hos for over
+		under hur nar vem vad vilken varfor att som en ett den det de i om`, "ning arna erna orna het ade", true},
+	{finnish.Stem, "äö", `ja tai mutta on ovat oli olivat ei en et emme ole olen mina sina han me te he minun sinun meidan kanssa missa mista
+		mihin milloin kuka mika mita miksi miten kuinka jos kun etta myos vain se sen tama taman joka jotka`, "ssa lla sta lta lle aan een iin uun tta issa illa jen inen set", true},
+	{turkish.Stem, "ğşıçöüİ", `ve veya ama icin ile bir bu su o ben sen biz siz onlar benim senin bizim ne nerede nereye nereden kim nasil
+		neden zaman hangi mi mu var yok degil gibi daha cok en de da ki kadar sonra once`, "lar ler lari leri nda nde dan den iyor uyor di du ti mak mek imiz iniz nin nun unu ini", false},
+	{french.Stem, "éèêàçùâîôû", `le la les un une des du de et ou mais est sont etait ete a ont avait je tu il elle nous vous ils elles mon ma
+		mes notre ne pas avec pour par sur dans chez sans comment quand qui que quoi quel quelle pourquoi au aux ce cette ses son sa`, "tion ment eau eux ique", false},
+	{spanish.Stem, "ñáíóúé", `el la los las un una unos unas de del y o pero es son era fue ha han yo tu ella nosotros mi mis nuestro no con
+		por para en sobre sin como donde cuando quien que cual al se su sus lo le esta este`, "cion mente idad ado ada aron", false},
+	{italian.Stem, "àèìòù", `il lo la i gli le un uno una di del della dei delle e o ma sono era ha hanno io tu lui lei noi mio mia nostro non
+		con per in su senza come dove quando chi che quale perche al alla nel nella si`, "zione mente ita ato ata", false},
+	{portuguese.Stem, "ãõâêçáéíóú", `o a os as um uma de do da dos das e ou mas eu tu ele ela nos meu minha nosso nao com por para em no na
+		sobre sem como onde quando quem que qual ao se foi era tem`, "cao mente idade ado ada aram", false},
+	{stem: lightArabic}, {stem: russian.Stem},
+}
+
+const (
+	finnishWords   = 3
+	turkishWords   = 4
+	arabicScript   = len(languages) - 2
+	cyrillicScript = len(languages) - 1
+	latinScripts   = arabicScript
+	englishWord    = 1 << 15 // beside a bit for each language
+)
+
+// functionWords says of which languages a folded word is a function word.
+var functionWords = func() map[string]uint16 {
+	m := make(map[string]uint16)
+	for w := range stops {
+		m[w] = englishWord
+	}
+	for i, l := range languages {
+		for _, w := range strings.Fields(l.functions) {
+			m[w] |= 1 << i
+		}
+	}
+	return m
+}()
+
+var languageLetters = func() map[rune]uint16 {
+	m := make(map[rune]uint16)
+	for i, l := range languages {
+		for _, r := range l.letters {
+			m[r] |= 1 << i
+		}
+	}
+	return m
+}()
+
+// A tally counts what speaks for each language in a text.
+type tally struct {
+	english int
+	other   [latinScripts]int
+	scripts bool // a word in a script of its own language was met
+}
+
+func (t *tally) word(mask uint16) {
+	if mask&englishWord != 0 {
+		t.english += 2
+	}
+	for mask &^= englishWord; mask != 0; mask &= mask - 1 {
+		t.other[bits.TrailingZeros16(mask)] += 2
+	}
+}
+
+// letters looks at a word that is not ASCII.
+func (t *tally) letters(word string) {
+	for _, r := range word {
+		if mask, ok := languageLetters[unicode.ToLower(r)]; ok {
+			if mask&(mask-1) == 0 { // a letter of one language alone
+				t.other[bits.TrailingZeros16(mask)]++
+			}
+			for ; mask != 0; mask &= mask - 1 {
+				t.other[bits.TrailingZeros16(mask)]++
+			}
+		} else if scriptOf(r) >= 0 {
+			t.scripts = true
+			return
+		}
+	}
+}
+
+// language is what a text's Latin words are in; -1 when it is English or too little is known.
+func (t *tally) language() int {
+	best, most := -1, max(t.english, 1)
+	for i, n := range t.other {
+		if n > most {
+			best, most = i, n
+		}
+	}
+	return best
+}
+
+// scriptOf is the language that is known by a letter's script; -1 for others. Persian and Urdu share a script with Arabic and are
+// left to it: what is cut off a text is cut off a question as well.
+func scriptOf(r rune) int {
+	switch {
+	case r < 0x400:
+	case unicode.Is(unicode.Cyrillic, r):
+		return cyrillicScript
+	case unicode.Is(unicode.Arabic, r):
+		return arabicScript
+	}
+	return -1
+}
+
+// readings adds to the tokens what the text's own language makes of its words.
+func (a *analyzer) readings() {
+	if a.tally.english == 0 && len(a.tokens) <= fewTokens {
+		a.endings()
+	}
+	latin := a.tally.language()
+	if latin < 0 && !a.tally.scripts {
+		return
+	}
+	plain := a.tokens
+	a.tokens = make([]Token, 0, len(plain)+len(plain)/2)
+	for _, t := range plain {
+		raw := a.text[t.Start:t.End]
+		first, _ := utf8.DecodeRuneInString(raw)
+		of := latin
+		if s := scriptOf(first); s >= 0 {
+			of = s
+		}
+		if t.Extra || of < 0 || classOf(first) != classWord || !onlyLetters(raw) {
+			a.tokens = append(a.tokens, t)
+			continue
+		}
+		if a.query && of < latinScripts && functionWords[t.Term]>>of&1 != 0 {
+			a.stop(t.Term, t.Start, t.End)
+			continue
+		}
+		a.tokens = append(a.tokens, t)
+		stem := a.languageStem(of, raw)
+		if stem != t.Term {
+			a.push(stem, t.Start, t.End, true)
+		}
+		if languages[of].compounds && !a.query {
+			a.parted(of, fold(raw), t)
+		}
+	}
+}
+
+// fewTokens is how many tokens a text has at most whose language may show in its endings alone.
+const fewTokens = 16
+
+// endings lets the endings of words speak for a language.
+func (a *analyzer) endings() {
+	for _, t := range a.tokens {
+		if t.Extra || t.End-t.Start < 6 {
+			continue
+		}
+		word := fold(a.text[t.Start:t.End])
+		for i := range latinScripts {
+			for _, e := range languageEndings[i] {
+				if strings.HasSuffix(word, e) {
+					a.tally.other[i]++
+					break
+				}
+			}
+		}
+	}
+}
+
+var languageEndings = func() (all [latinScripts][]string) {
+	for i := range all {
+		all[i] = strings.Fields(languages[i].endings)
+	}
+	return all
+}()
+
+var stackedEndings = slices.Concat(languageEndings[finnishWords], languageEndings[turkishWords])
+
+// lightArabic takes off what is written together with an Arabic word: "and", "in the", "like the", "for the", the article, whose it is,
+// and the endings of the feminine and the plural.
+func lightArabic(env *snowballstem.Env) bool {
+	w := fold(env.Current())
+	for _, p := range [...]string{"وبال", "ولل", "وال", "فال", "بال", "كال", "لل", "ال", "و"} {
+		if rest, ok := strings.CutPrefix(w, p); ok && utf8.RuneCountInString(rest) >= stemLetters {
+			w = rest
+			break
+		}
+	}
+	for _, endings := range [...][]string{{"هما", "كما", "ها", "هم", "هن", "كم", "نا", "ني", "ات", "ان", "ون", "ين", "يه", "ه", "ي", "ك"}, {"ات", "ت"}} {
+		for _, e := range endings {
+			if rest, ok := strings.CutSuffix(w, e); ok && utf8.RuneCountInString(rest) >= stemLetters {
+				w = rest
+				break
+			}
+		}
+	}
+	env.SetCurrent(w)
+	return true
+}
+
+// onlyLetters says whether a word is letters and marks alone.
+func onlyLetters(word string) bool {
+	for _, r := range word {
+		if !unicode.IsLetter(r) && !unicode.Is(unicode.M, r) && classOf(r) != classIgnored {
+			return false
+		}
+	}
+	return true
+}
+
+// maxStemBytes is the longest word whose endings are cut off.
+const maxStemBytes = 120
+
+func (a *analyzer) languageStem(of int, word string) string {
+	if len(word) > maxStemBytes {
+		return fold(word)
+	}
+	return fold(a.stem.of(of, strings.ToLower(norm.NFC.String(word))))
+}
+
+const (
+	partLetters  = 3  // of a part of a compound
+	wholeLetters = 8  // of a compound
+	longCompound = 40 // letters; what is longer is no word
+)
+
+// parted adds the parts of what may be a compound: what stands before and behind each place where a word may begin. Which of
+// them are words is not known; a part that is none is asked for by no question.
+func (a *analyzer) parted(of int, word string, t Token) {
+	if len(word) < wholeLetters || len(word) > longCompound || !ascii(word) {
+		return
+	}
+	for i := partLetters; i+partLetters <= len(word); i++ {
+		left, right := word[:i], word[i:]
+		if !wordMayEnd(left) || !wordMayBegin(right) {
+			continue
+		}
+		for _, link := range [...]string{"", "s", "n", "en"} {
+			if bare, ok := strings.CutSuffix(left, link); ok && len(bare) >= partLetters {
+				a.push(a.stem.stem(bare), t.Start, t.End, true)
+			}
+		}
+		base := a.stem.stem(right)
+		a.push(base, t.Start, t.End, true)
+		if stem := a.languageStem(of, right); stem != base {
+			a.push(stem, t.Start, t.End, true)
+		}
+	}
+}
+
+func ascii(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+const vowels = "aeiouy"
+
+// onsets are the groups of consonants that a German, Dutch, Swedish or Finnish word begins with.
+var onsets = func() map[string]bool {
+	m := make(map[string]bool)
+	for _, s := range strings.Fields(`bl br dr dw fj fl fr gl gn gr kl kn kr kv pf pfl pfr ph pl pr qu sch schl schm schn schr schw sj sk skr sl sm sn sp
+		spl spr st str sv th tr tv tw vl vr wr zw kw ch chr`) {
+		m[s] = true
+	}
+	return m
+}()
+
+// wordMayBegin says whether a word may begin with these letters.
+func wordMayBegin(s string) bool {
+	n := strings.IndexAny(s, vowels)
+	return n >= 0 && (n < 2 || onsets[s[:n]])
+}
+
+// wordMayEnd says whether a word may end with these letters: it has a vowel, and behind it no r, l, n or w that follows a consonant they do not follow at an end.
+func wordMayEnd(s string) bool {
+	last := strings.LastIndexAny(s, vowels)
+	if last < 0 {
+		return false
+	}
+	end := s[last+1:]
+	switch {
+	case len(end) < 2:
+		return end != "j" && end != "q"
+	case len(end) > 4:
+		return false
+	}
+	return !strings.ContainsAny(end[len(end)-1:], "rlwjqv") || end == "rl" || end == "ll" || end == "rr"
+}

@@ -1,0 +1,396 @@
+package text
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	index "github.com/blevesearch/bleve_index_api"
+	segment "github.com/blevesearch/scorch_segment_api/v2"
+	"github.com/blevesearch/vellum"
+	"github.com/blevesearch/vellum/levenshtein"
+)
+
+// A term that no live row has is replaced by what it may stand for: another ending of the word, the
+// longer or shorter form of a hash, a word that is one or two letters off or longer by an ending, or the two words it is made of. What
+// stands for it is in the question's groups. Terms that some row has cost nothing. The choice is a function of the live rows alone.
+const (
+	maxUnknown    = 8   // terms of a question for which this is done
+	maxReplacing  = 8   // terms that one of them is replaced by
+	firstGuesses  = 256 // whose rows are read at once
+	typoShare     = .6  // of its weight a term keeps whose letters differ
+	typoLetters   = 4   // a word's least length for one letter to be wrong
+	twoWrong      = 6   // and for two
+	hashLetters   = 6   // of a hash's beginning
+	splitLetters  = 4   // of each of two words written as one
+	stemLetters   = 3   // of a word without its ending
+	endingLetters = 8   // of the longest ending
+)
+
+// What a guess rests on, the safest first.
+const (
+	otherForm uint8 = iota // an ending of another language, a hash's other length
+	oneOff
+	longer // the word with an ending
+	inTwo
+	twoOff
+)
+
+// A guess is terms that an unknown one may stand for; all of them must be known.
+type guess struct {
+	rests uint8
+	same  int // letters at the beginning that are the same
+	terms []string
+}
+
+// widen replaces a search's unknown terms.
+func (x *Index) widen(q Query, s *search) (*search, error) {
+	var terms []string
+	unknown := make(map[string][]guess)
+	n := 0
+	for _, t := range s.terms {
+		terms = append(terms, t.term)
+		if !t.known && n < maxUnknown && mayStandFor(t.term) {
+			n++
+			guesses, err := s.guesses(t.term)
+			if err != nil {
+				s.release()
+				return nil, err
+			}
+			if len(guesses) > 0 {
+				unknown[t.term] = guesses
+			}
+		}
+	}
+	if len(unknown) == 0 {
+		return s, nil
+	}
+	for n := firstGuesses; ; n *= 4 {
+		s.release()
+		asked := slices.Clone(terms)
+		for _, guesses := range unknown {
+			for _, g := range guesses[:min(n, len(guesses))] {
+				asked = append(asked, g.terms...)
+			}
+		}
+		var err error
+		if s, err = x.gatherTerms(q, asked); s == nil || err != nil {
+			return nil, err
+		}
+		if s.replace(terms, unknown, n) {
+			return s, nil
+		}
+	}
+}
+
+// replace puts what is chosen of the first n guesses in the place of each unknown term. It reports whether n were enough.
+func (s *search) replace(asked []string, unknown map[string][]guess, n int) bool {
+	at := make(map[string]int, len(s.terms))
+	for i := range s.terms {
+		at[s.terms[i].term] = i
+	}
+	keep := make(map[string]bool, len(asked))
+	for _, t := range asked {
+		keep[t] = true
+	}
+	type choice struct {
+		term   string
+		chosen []guess
+	}
+	var choices []choice
+	for term, guesses := range unknown {
+		if s.terms[at[term]].known { // a row has come meanwhile
+			continue
+		}
+		chosen, enough := s.chooseGuesses(guesses, n, at)
+		if !enough {
+			return false
+		}
+		choices = append(choices, choice{term, chosen})
+	}
+	slices.SortFunc(choices, func(a, b choice) int { return strings.Compare(a.term, b.term) })
+	for _, c := range choices {
+		switch {
+		case len(c.chosen) == 0:
+		case c.chosen[0].rests == inTwo:
+			for _, term := range c.chosen[0].terms {
+				keep[term] = true
+			}
+			keep[c.term] = false
+		default:
+			s.merge(&s.terms[at[c.term]], c.chosen, at)
+		}
+	}
+	var rest []queryTerm
+	kept := s.terms[:0]
+	for _, t := range s.terms {
+		if keep[t.term] {
+			kept = append(kept, t)
+		} else {
+			rest = append(rest, t)
+		}
+	}
+	copy(s.terms[len(kept):], rest) // forget finds their buffers there
+	s.terms = kept
+	return true
+}
+
+// chooseGuesses returns the guesses that replace a term: of the safest kind of which one is known, the first few; of words in two, the most common.
+func (s *search) chooseGuesses(guesses []guess, n int, at map[string]int) (chosen []guess, enough bool) {
+	var most float64
+	for i, g := range guesses {
+		if len(chosen) > 0 && (g.rests > chosen[0].rests || len(chosen) == maxReplacing) {
+			return chosen, true
+		}
+		if i >= n {
+			return nil, false
+		}
+		common := 1.0
+		for _, t := range g.terms {
+			common *= float64(s.terms[at[t]].df)
+		}
+		switch {
+		case common == 0:
+		case g.rests != inTwo:
+			chosen = append(chosen, g)
+		case common > most:
+			most, chosen = common, []guess{g}
+		}
+	}
+	return chosen, true
+}
+
+// merge makes a term's postings those of the terms that replace it.
+func (s *search) merge(t *queryTerm, chosen []guess, at map[string]int) {
+	if chosen[0].rests != otherForm {
+		t.share = typoShare
+	}
+	if len(chosen) == 1 {
+		o := &s.terms[at[chosen[0].terms[0]]]
+		t.df, t.lists = o.df, append(t.lists[:0], o.lists...)
+		return
+	}
+	var all []posting
+	for _, g := range chosen {
+		o := &s.terms[at[g.terms[0]]]
+		t.df += o.df
+		for _, list := range o.lists {
+			all = append(all, list...)
+		}
+	}
+	slices.SortFunc(all, func(a, b posting) int { return cmp.Compare(a.row, b.row) })
+	n := 0
+	for _, p := range all {
+		if n > 0 && all[n-1].row == p.row {
+			all[n-1].tf = uint16(min(int(all[n-1].tf)+int(p.tf), 1<<16-1))
+			continue
+		}
+		all[n] = p
+		n++
+	}
+	t.df = min(t.df, s.totals.Rows)
+	if s.params.Local || len(s.groups.list) == 0 {
+		t.df = uint64(n)
+	}
+	t.lists = append(t.lists[:0], all[:n])
+}
+
+// guesses are what an unknown term may stand for, the best first.
+func (s *search) guesses(term string) (all []guess, err error) {
+	seen := map[string]bool{term: true}
+	add := func(rests uint8, other string) {
+		if other != "" && !seen[other] {
+			seen[other] = true
+			all = append(all, guess{rests, sameBeginning(term, other), []string{other}})
+		}
+	}
+	if looksLikeHash(term) {
+		for n := hashLetters; n < len(term); n++ {
+			add(otherForm, term[:n])
+		}
+		err = s.eachTerm(everyTerm, term, func(other string) { add(otherForm, other) })
+	} else {
+		n := utf8.RuneCountInString(term)
+		for _, other := range otherStems(term) {
+			add(otherForm, other)
+		}
+		switch {
+		case n >= twoWrong:
+			err = s.eachNear(term, 2, add)
+		case n >= typoLetters:
+			err = s.eachNear(term, 1, add)
+		}
+		if err == nil && n >= typoLetters {
+			err = s.eachTerm(everyTerm, term, func(other string) {
+				if withEnding(other[len(term):]) {
+					add(longer, other)
+				}
+			})
+		}
+		all = append(all, inTwoWords(term)...)
+	}
+	slices.SortFunc(all, func(a, b guess) int {
+		return cmp.Or(cmp.Compare(a.rests, b.rests), cmp.Compare(b.same, a.same), slices.Compare(a.terms, b.terms))
+	})
+	return all, err
+}
+
+// mayStandFor says whether others may stand for a term: for a word or a hash, not for a number, a name of code or a piece of a script
+// without spaces.
+func mayStandFor(term string) bool {
+	return looksLikeHash(term) || len(term) <= maxCamelBytes && onlyLetters(term) && !isGram(term)
+}
+
+// withEnding says whether what follows a word is an ending of a language that puts several behind each other.
+func withEnding(rest string) bool {
+	return onlyLetters(rest) && utf8.RuneCountInString(rest) <= endingLetters &&
+		slices.ContainsFunc(stackedEndings, func(e string) bool { return strings.HasSuffix(rest, e) })
+}
+
+// isGram says whether a term is of a script that is written without spaces.
+func isGram(term string) bool {
+	r, _ := utf8.DecodeRuneInString(term)
+	return classOf(r) != classWord
+}
+
+// looksLikeHash says whether a term is hexadecimal, and no word or number alone.
+func looksLikeHash(term string) bool {
+	digits, letters := 0, 0
+	for i := range len(term) {
+		switch c := term[i]; {
+		case isDigit(c):
+			digits++
+		case 'a' <= c && c <= 'f':
+			letters++
+		default:
+			return false
+		}
+	}
+	return len(term) >= hashLetters && digits > 0 && letters > 0
+}
+
+// after is what the terms with a beginning are below.
+func after(prefix string) []byte {
+	b := []byte(prefix)
+	b[len(b)-1]++
+	return b
+}
+
+// otherStems are what the languages make of a word of an unknown language.
+func otherStems(term string) (out []string) {
+	var st stemmer
+	for i := range latinScripts {
+		if stem := fold(st.of(i, term)); stem != term && utf8.RuneCountInString(stem) >= stemLetters {
+			out = append(out, stem)
+		}
+	}
+	return out
+}
+
+// inTwoWords are the ways to read a term as two words, with or without an s, n or en between them.
+func inTwoWords(term string) (out []guess) {
+	if !ascii(term) {
+		return nil
+	}
+	var st stemmer
+	for i := splitLetters; i+splitLetters <= len(term); i++ {
+		for _, link := range [...]string{"", "s", "n", "en"} {
+			if left, ok := strings.CutSuffix(term[:i], link); ok && len(left) >= splitLetters {
+				out = append(out, guess{inTwo, i, []string{st.stem(left), st.stem(term[i:])}})
+			}
+		}
+	}
+	return out
+}
+
+func sameBeginning(a, b string) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
+}
+
+// automata builds what finds terms so many letters off; two letters that changed places are one.
+var automata = [3]func() (*levenshtein.LevenshteinAutomatonBuilder, error){
+	1: sync.OnceValues(func() (*levenshtein.LevenshteinAutomatonBuilder, error) {
+		return levenshtein.NewLevenshteinAutomatonBuilder(1, true)
+	}),
+	2: sync.OnceValues(func() (*levenshtein.LevenshteinAutomatonBuilder, error) {
+		return levenshtein.NewLevenshteinAutomatonBuilder(2, true)
+	}),
+}
+
+var everyTerm = &vellum.AlwaysMatch{}
+
+// eachNear hands over the terms that are at most so many letters off and begin with the same letter, or with the same two in either
+// order: few slips are in the first letter, and many words differ in nothing else.
+func (s *search) eachNear(term string, most uint8, add func(uint8, string)) error {
+	builder, err := automata[most]()
+	if err != nil {
+		return err
+	}
+	dfa, err := builder.BuildDfa(term, most)
+	if err != nil {
+		return err
+	}
+	found := func(other string) {
+		if !onlyLetters(other) {
+			return
+		}
+		if ok, d := dfa.MatchAndDistance(other); ok && d == 1 {
+			add(oneOff, other)
+		} else if ok {
+			add(twoOff, other)
+		}
+	}
+	_, n := utf8.DecodeRuneInString(term)
+	_, m := utf8.DecodeRuneInString(term[n:])
+	for _, start := range [...]string{term[:n], term[n:n+m] + term[:n]} {
+		if err := s.eachTerm(dfa, start, found); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// eachTerm hands over the terms with a beginning that an automaton matches, of every segment and block, those of dead rows as well.
+func (s *search) eachTerm(match segment.Automaton, start string, f func(string)) (err error) {
+	defer recoverCorrupt(&err)
+	for _, terms := range s.tail {
+		for i := range terms {
+			if t := terms[i].term; strings.HasPrefix(t, start) && accepts(match, t) {
+				f(t)
+			}
+		}
+	}
+	for n, seg := range s.snap.open() {
+		if s.dicts[n] == nil {
+			if s.dicts[n], err = seg.Segment().Dictionary(fieldText); err != nil {
+				return corrupt(err)
+			}
+		}
+		it := s.dicts[n].AutomatonIterator(match, []byte(start), after(start))
+		var e *index.DictEntry
+		for e, err = it.Next(); e != nil && err == nil; e, err = it.Next() {
+			f(e.Term)
+		}
+		if err != nil {
+			return corrupt(err)
+		}
+	}
+	return nil
+}
+
+func accepts(a segment.Automaton, term string) bool {
+	state := a.Start()
+	for i := range len(term) {
+		if !a.CanMatch(state) {
+			return false
+		}
+		state = a.Accept(state, term[i])
+	}
+	return a.IsMatch(state)
+}
