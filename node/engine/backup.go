@@ -82,31 +82,37 @@ func (s *Service) BackupTo(p BackupPlan) (path string, at state.Point, err error
 	return path, at, err
 }
 
-// backupSince writes one backup. Its name says where it ends, so the state is held still before there is a name.
+// backupSince writes one backup into a directory. Its name says where it ends.
 func (s *Service) backupSince(dir string, since oplog.Index) (path string, at state.Point, err error) {
-	if since == 0 {
-		snap, err := s.state.Snapshot()
-		if err != nil {
-			return "", at, err
-		}
-		defer snap.Release()
-		at = snap.Point()
-		path, err = archive.Add(dir, 0, at.Index, func(w io.Writer) error {
-			return s.sealed(w, func(w io.Writer) error {
-				_, err := snap.WriteTo(w)
-				return err
-			})
-		})
-		return path, at, err
-	}
-	err = s.state.Read(func(v *state.View) (err error) {
-		at = v.Point()
-		path, err = archive.Add(dir, since, at.Index, func(w io.Writer) error {
-			return s.sealed(w, func(w io.Writer) error { return v.WriteRange(w, since) })
-		})
+	err = s.atPoint(since, func(end state.Point, write func(io.Writer) error) (err error) {
+		at = end
+		path, err = archive.Add(dir, since, at.Index, write)
 		return err
 	})
 	return path, at, err
+}
+
+// atPoint holds the state still and calls use with where a backup ends, and with what writes it: the whole state, or the log behind an
+// index. Writes go on.
+func (s *Service) atPoint(since oplog.Index, use func(end state.Point, write func(io.Writer) error) error) error {
+	if since > 0 {
+		return s.state.Read(func(v *state.View) error {
+			return use(v.Point(), func(w io.Writer) error {
+				return s.sealed(w, func(w io.Writer) error { return v.WriteRange(w, since) })
+			})
+		})
+	}
+	snap, err := s.state.Snapshot()
+	if err != nil {
+		return err
+	}
+	defer snap.Release()
+	return use(snap.Point(), func(w io.Writer) error {
+		return s.sealed(w, func(w io.Writer) error {
+			_, err := snap.WriteTo(w)
+			return err
+		})
+	})
 }
 
 // sealed writes a backup: encrypted under the master key on a node that encrypts, so that another home can read it.

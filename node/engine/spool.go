@@ -72,12 +72,15 @@ func (s *Service) makeBackup(_ context.Context, _ api.Caller, q *api.MakeBackupR
 	}
 	h := sha256.New()
 	out := &countingWriter{w: io.MultiWriter(f, h)}
-	at, err := s.writeBackup(out, q.Since)
+	err = s.atPoint(q.Since, func(end state.Point, write func(io.Writer) error) error {
+		b.Index, b.Hash = end.Index, end.Sum.String()
+		return write(out)
+	})
 	if err = errors.Join(err, f.Close()); err != nil {
 		os.Remove(b.path)
 		return nil, err
 	}
-	b.Index, b.Hash, b.Size, b.SHA256 = at.Index, at.Sum.String(), out.n, hex.EncodeToString(h.Sum(nil))
+	b.Size, b.SHA256 = out.n, hex.EncodeToString(h.Sum(nil))
 	if sp.kept == nil {
 		sp.kept = map[string]*spooled{}
 	}
@@ -94,27 +97,6 @@ func (c *countingWriter) Write(p []byte) (int, error) {
 	n, err := c.w.Write(p)
 	c.n += int64(n)
 	return n, err
-}
-
-// writeBackup streams the state as this node has it, or the log behind an index, and says where it ends. Writes go on.
-func (s *Service) writeBackup(w io.Writer, since oplog.Index) (at state.Point, err error) {
-	if since == 0 {
-		snap, err := s.state.Snapshot()
-		if err != nil {
-			return at, err
-		}
-		defer snap.Release()
-		err = s.sealed(w, func(w io.Writer) error {
-			_, err := snap.WriteTo(w)
-			return err
-		})
-		return snap.Point(), err
-	}
-	err = s.state.Read(func(v *state.View) error {
-		at = v.Point()
-		return s.sealed(w, func(w io.Writer) error { return v.WriteRange(w, since) })
-	})
-	return at, err
 }
 
 func (sp *spool) find(id string) (*spooled, error) {
