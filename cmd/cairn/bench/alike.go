@@ -40,7 +40,11 @@ func alike(ctx context.Context, a *cli.Streams, f *recallBench) (err error) {
 	if len(f.Addrs) > 0 {
 		return cli.Usage(errors.New("--alike starts nodes of its own"))
 	}
-	own, err := startLocal(ctx, 3)
+	model, err := openEmbedder(f.embedder)
+	if err != nil {
+		return cli.Usage(err)
+	}
+	own, err := startLocal(ctx, 3, embedsBy(model))
 	if err != nil {
 		return err
 	}

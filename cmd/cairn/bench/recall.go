@@ -16,8 +16,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
-	"github.com/cairndb/cairn/index/embed"
-	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
 )
@@ -87,6 +85,9 @@ With --against bleve every question is also asked of stock Bleve (English analyz
 report says by how much the two differ: the mean of the differences question by question, and the interval that holds it with 95 %.
 With --against FILE, which an earlier run wrote with --out, the same against that run.
 
+With --embedder the node makes vectors: random ones know nothing, static:DIR is a table (bench table trains one). To see what they do,
+write the words' rankings with --out and compare with --against FILE.
+
 With --size it makes up so many memories instead, with vectors of --dim dimensions, and measures speed alone.
 
 With --alike it says whether three nodes answer every query with the same memories and the same bits of every score: one that was
@@ -103,7 +104,7 @@ func (f *recallBench) flags(c *cobra.Command) {
 	c.Flags().StringVar(&f.out, "out", "", "write the rankings here")
 	c.Flags().StringVar(&f.against, "against", "", "compare with bleve, or with the rankings that another run wrote to this file")
 	c.Flags().IntVarP(&f.k, "k", "k", 20, "how many to ask for")
-	c.Flags().StringVar(&f.embedder, "embedder", "none", "without --addr: none or builtin")
+	c.Flags().StringVar(&f.embedder, "embedder", "none", "without --addr: none, builtin, random, static:DIR or bert:DIR")
 	c.Flags().IntVar(&f.size, "size", 0, "measure speed on so many generated memories")
 	c.Flags().IntVar(&f.dim, "dim", 0, "with --size: dimensions of their vectors; 0 for none")
 	c.Flags().IntVar(&f.asks, "asks", 500, "with --size: questions of each kind")
@@ -163,11 +164,11 @@ type evaluation struct {
 func (f *recallBench) set(ctx context.Context, a *cli.Streams, e evaluation) (r setReport, err error) {
 	cfg := client.Config{Addrs: f.Addrs, Database: f.Database}
 	if len(f.Addrs) == 0 {
-		model, err := embed.Open(embed.Config{Kind: f.embedder})
+		model, err := openEmbedder(f.embedder)
 		if err != nil {
 			return r, cli.Usage(err)
 		}
-		own, err := startLocal(ctx, 1, func(c *node.Config) { c.Embedder = model })
+		own, err := startLocal(ctx, 1, embedsBy(model))
 		if err != nil {
 			return r, err
 		}

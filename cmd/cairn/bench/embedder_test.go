@@ -1,0 +1,62 @@
+package bench
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cairndb/cairn/cmd/cairn/cairntest"
+	"github.com/cairndb/cairn/index/vector"
+)
+
+// TestTable: words that stand beside the same words have like vectors, and the same text gives the same table.
+func TestTable(t *testing.T) {
+	t.Parallel()
+	text := filepath.Join(t.TempDir(), "text")
+	lines := strings.Repeat("the boat sails on the sea\nthe ship sails on the sea\na tree grows in a wood\na rose grows in a field\n", 3)
+	if err := os.WriteFile(text, []byte(lines), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var versions []string
+	for range 2 {
+		dir := t.TempDir()
+		if out, err := cairntest.Command(t.Context(), "bench", "table", "--text", text, "--out", dir, "--dim", "8").CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		e, err := openEmbedder("static:" + dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := e.Embed(t.Context(), []string{"boat", "ship", "tree"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if like, unlike := vector.Dot(v[0], v[1]), vector.Dot(v[0], v[2]); like < unlike+.3 {
+			t.Errorf("boat is like ship by %.2f, like tree by %.2f", like, unlike)
+		}
+		versions = append(versions, e.Identity().Version)
+	}
+	if versions[0] != versions[1] {
+		t.Errorf("two tables of one text: %q", versions)
+	}
+}
+
+// TestAlikeWithVectors: three nodes answer with the same bits when vectors are made by the nodes.
+func TestAlikeWithVectors(t *testing.T) {
+	t.Parallel()
+	out, err := cairntest.Command(t.Context(), "bench", "recall", "--alike", "--size", "600", "--asks", "60", "--embedder", "random", "--json").Output()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	var r alikeReport
+	if err := json.Unmarshal(out, &r); err != nil || len(r.Checks) != 3 {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, c := range r.Checks {
+		if c.Alike != r.Questions || r.Questions == 0 {
+			t.Errorf("%s: %d of %d; %s", c.Node, c.Alike, r.Questions, c.First)
+		}
+	}
+}
