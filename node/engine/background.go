@@ -60,6 +60,11 @@ func (s *Service) background(ctx context.Context) error {
 
 // eachDatabase runs f for every database while this node leads.
 func (s *Service) eachDatabase(ctx context.Context, what string, f func(context.Context, api.Caller) error) {
+	s.everyDatabase(ctx, what, s.commit.Leads, f)
+}
+
+// everyDatabase runs f for every database while a condition holds.
+func (s *Service) everyDatabase(ctx context.Context, what string, while func() bool, f func(context.Context, api.Caller) error) {
 	var dbs []oplog.Database
 	if err := s.state.Read(func(v *state.View) error {
 		dbs = v.Databases()
@@ -68,7 +73,7 @@ func (s *Service) eachDatabase(ctx context.Context, what string, f func(context.
 		return
 	}
 	for _, d := range dbs {
-		if ctx.Err() != nil || !s.commit.Leads() {
+		if ctx.Err() != nil || !while() {
 			return
 		}
 		if err := f(ctx, api.Caller{DB: d.ID, Database: d.Name, By: api.ByNode, Scopes: access.All}); err != nil && ctx.Err() == nil {

@@ -11,13 +11,14 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// How the leader embeds what has no vector: memories that were stored while the embedder failed or was too slow, and all of a
+// How a node embeds what has no vector: memories that were stored while the embedder failed or was too slow, and all of a
 // database that was given another embedder.
 const (
 	embedBatch = 64   // texts at once, at most
 	embedLook  = 2000 // memories looked at for them
 	embedAgain = time.Hour
 	embedWait  = 10 * time.Second // for the embedder's answer
+	embedStill = 15               // rounds in which the leader gets no farther, after which a follower embeds
 )
 
 // embedding says how far a database's memories are embedded.
@@ -77,14 +78,37 @@ type afterwards struct {
 	batch   int                    // texts at once: fewer while the embedder is too slow for more
 	refused map[oplog.DB]int       // memories that it made no vector of, at the last look at all of them
 	all     map[oplog.DB]time.Time // when that was
+	stuck   map[oplog.DB]standstill
+}
+
+// A standstill is how far a database is embedded, and for how many rounds it has been no farther.
+type standstill struct {
+	first  oplog.Seq
+	rounds int
+}
+
+// embedsHere says whether this node embeds what a database lacks: the leader does, and a follower where the leader does not, which may
+// be without the embedder or without an answer of it. Two nodes that embed the same memory do no harm: the second vector is passed over.
+func (a *afterwards) embedsHere(db oplog.DB, first oplog.Seq) bool {
+	if a.s.commit.Leads() {
+		delete(a.stuck, db)
+		return true
+	}
+	now := a.stuck[db]
+	if now.first != first {
+		now = standstill{first: first}
+	}
+	now.rounds++
+	a.stuck[db] = now
+	return now.rounds > embedStill
 }
 
 // embedAfterwards is the task that embeds what was stored without a vector. Every node asks its embedder whether it is back when it
-// was not; the leader alone embeds.
+// was not.
 func (s *Service) embedAfterwards(ctx context.Context) error {
 	tick := time.NewTicker(s.cfg.Background.Embed)
 	defer tick.Stop()
-	a := &afterwards{s: s, batch: embedBatch, refused: map[oplog.DB]int{}, all: map[oplog.DB]time.Time{}}
+	a := &afterwards{s: s, batch: embedBatch, refused: map[oplog.DB]int{}, all: map[oplog.DB]time.Time{}, stuck: map[oplog.DB]standstill{}}
 	for {
 		select {
 		case <-ctx.Done():
@@ -100,7 +124,7 @@ func (s *Service) embedAfterwards(ctx context.Context) error {
 			}
 			s.log.Info("the embedder answers again")
 		}
-		s.eachDatabase(ctx, "embed", a.embedMissing)
+		s.everyDatabase(ctx, "embed", func() bool { return true }, a.embedMissing)
 	}
 }
 
@@ -119,8 +143,18 @@ func (a *afterwards) embedMissing(ctx context.Context, c api.Caller) error {
 	}
 	have, of := a.s.index.WithVectors(c.DB)
 	if missing := of - have; at.Next == 0 && (missing == 0 || missing == a.refused[c.DB] && time.Since(a.all[c.DB]) < embedAgain) {
+		delete(a.stuck, c.DB)
 		return nil
 	}
+	first := at.Next
+	if first == 0 {
+		first, _ = a.s.index.NextWithoutVector(c.DB, 1)
+	}
+	if !a.embedsHere(c.DB, first) {
+		return nil
+	}
+	c.Forward = true // a follower's vectors go to the leader
+	led := a.s.commit.Leads()
 	refused, started := 0, time.Now()
 	for from, told := oplog.Seq(1), started; ; {
 		next, none, err := a.embedSome(ctx, c, from)
@@ -136,7 +170,7 @@ func (a *afterwards) embedMissing(ctx context.Context, c api.Caller) error {
 			told = time.Now()
 			a.s.log.Info("embedding memories", "database", d.Name, "at", uint64(from))
 		}
-		if ctx.Err() != nil || !a.s.commit.Leads() {
+		if ctx.Err() != nil || a.s.commit.Leads() != led {
 			return ctx.Err()
 		}
 	}
