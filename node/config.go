@@ -131,8 +131,10 @@ type Seams struct {
 	Elapsed func() time.Duration // since the machine started; clocks that jump leave it alone
 	NoSync  bool                 // a crash of the machine loses what was acknowledged last
 
-	LogFiles  logstore.FS                                // the machine's, for the log
-	SyncState func(path string, sync func() error) error // calls what it is given, which syncs a file of the state
+	LogFiles logstore.FS // the machine's, for the log
+	// StateStep and SnapshotStep call what they are given, which changes a file of the state (store.Options.Step) or a snapshot (raft.Config.SnapshotStep).
+	StateStep    func(op, path string, do func() error) error
+	SnapshotStep func(op string, do func() error) error
 }
 
 // forwardsHTTP says whether a follower's gateway passes writes on.

@@ -157,7 +157,7 @@ func (n *Node) openState() (err error) {
 	if err := refuseOldState(n.cfg.Home); err != nil {
 		return err
 	}
-	opts := state.Options{RetainOps: n.cfg.Storage.RetainOps, RetainTime: n.cfg.Storage.RetainTime, NoSync: n.cfg.Seams.NoSync, Sync: n.cfg.Seams.SyncState, Buffer: n.cfg.Storage.StateBuffer, Keys: n.keys}
+	opts := state.Options{RetainOps: n.cfg.Storage.RetainOps, RetainTime: n.cfg.Storage.RetainTime, NoSync: n.cfg.Seams.NoSync, Step: n.cfg.Seams.StateStep, Buffer: n.cfg.Storage.StateBuffer, Keys: n.keys}
 	if opts.Skip, err = skippedRecords(n.cfg.Home); err != nil {
 		return err
 	}

@@ -47,7 +47,7 @@ func (n *Node) openRaft(ctx context.Context) (err error) {
 		Heartbeat: timing.Heartbeat, Election: timing.Election, MaxClockOffset: timing.MaxClockOffset, SegmentBytes: timing.SegmentBytes,
 		SnapshotThreshold: timing.SnapshotThreshold, SnapshotInterval: timing.SnapshotInterval, TrailingLogs: timing.TrailingLogs,
 		Hello: n.helloInfo, Founds: oplog.Founds, Handler: n.peers(), ServerTLS: server, ClientTLS: client, Keys: n.keys, Logger: n.log,
-		Dial: seams.Dial, Listen: listen, NoSync: seams.NoSync, Now: seams.Now, Elapsed: seams.Elapsed, LogFiles: seams.LogFiles,
+		Dial: seams.Dial, Listen: listen, NoSync: seams.NoSync, Now: seams.Now, Elapsed: seams.Elapsed, LogFiles: seams.LogFiles, SnapshotStep: seams.SnapshotStep,
 		Failed:       func(err error) { n.cancel(err) },
 		Contradicted: func(err error) { n.cancel(errors.Join(err, n.leaveWord(damageFile, err))) },
 	}, n.commit.StateMachine())

@@ -44,12 +44,14 @@ func (p *platter) broken(name string) error {
 	return nil
 }
 
-// sync stands before every sync of the state's files.
-func (p *platter) sync(_ string, sync func() error) error {
-	if err := p.broken(stateFile); err != nil {
-		return err
+// state stands around every change of the state's files.
+func (p *platter) state(op, _ string, do func() error) error {
+	if op == "sync" {
+		if err := p.broken(stateFile); err != nil {
+			return err
+		}
 	}
-	return sync()
+	return do()
 }
 
 type platterFile struct {
@@ -107,7 +109,7 @@ func TestAFailedSyncLosesNothing(t *testing.T) {
 			disks := make([]*platter, tc.nodes)
 			c := startWith(t, tc.nodes, func(i int, cfg *node.Config) {
 				disks[i] = &platter{}
-				cfg.Seams.LogFiles, cfg.Seams.SyncState = disks[i], disks[i].sync
+				cfg.Seams.LogFiles, cfg.Seams.StateStep = disks[i], disks[i].state
 				cfg.Limits.ApplyTimeout, cfg.Raft.Election = 2*time.Second, 3*time.Second
 				cfg.Raft.SegmentBytes, cfg.Storage.StateBuffer = 32<<10, 64<<10 // so that the file beside the segments and the state's are written now and then
 			})
@@ -171,11 +173,11 @@ func TestAFailedSyncUnderASnapshot(t *testing.T) {
 		}
 		return c.nodes[lead].Service().RaftStatus().SnapshotIndex > 150
 	})
-	c.cfgs[away].Seams.SyncState = func(path string, sync func() error) error {
-		if strings.Contains(path, "restoring") {
+	c.cfgs[away].Seams.StateStep = func(op, path string, do func() error) error {
+		if op == "sync" && strings.Contains(path, "restoring") {
 			return syscall.EIO
 		}
-		return sync()
+		return do()
 	}
 	c.open(away)
 	select {
@@ -189,7 +191,7 @@ func TestAFailedSyncUnderASnapshot(t *testing.T) {
 	if err := c.nodes[away].Close(); err != nil {
 		t.Logf("closing: %v", err)
 	}
-	c.cfgs[away].Seams.SyncState = nil
+	c.cfgs[away].Seams.StateStep = nil
 	c.open(away)
 	c.ready(away)
 	c.agree()

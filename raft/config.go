@@ -62,8 +62,9 @@ type Config struct {
 	Listen func(ctx context.Context, addr string) (net.Listener, error) // TCP; a seam for faults
 	Logger *slog.Logger                                                 // discards
 
-	LogFiles logstore.FS // the machine's, for the log; a seam for faults
-	Failed   func(error) // told when the log's disk has failed, or another node has this one's id: this member must be stopped
+	LogFiles     logstore.FS                            // the machine's, for the log; a seam for faults
+	SnapshotStep func(op string, do func() error) error // stands around each create, write and close of a snapshot; a seam for faults
+	Failed       func(error)                            // told when the log's disk has failed, or another node has this one's id: this member must be stopped
 	// Contradicted is told when the leader's log is not the one whose records are applied here: this member must be stopped, and
 	// its state and log moved aside (Discard) before it is started again.
 	Contradicted func(error)

@@ -181,6 +181,37 @@ func (n *Node) replaceDamagedSnapshots() {
 // Create implements hraft.SnapshotStore. The library syncs a snapshot when it is whole; what the log syncs meanwhile would wait for
 // all of it then.
 func (s checkedSnapshots) Create(v hraft.SnapshotVersion, index, term uint64, c hraft.Configuration, at uint64, t hraft.Transport) (hraft.SnapshotSink, error) {
+	step := s.n.cfg.SnapshotStep
+	if step == nil {
+		return s.create(v, index, term, c, at, t)
+	}
+	var sink hraft.SnapshotSink
+	err := step("create", func() (err error) {
+		sink, err = s.create(v, index, term, c, at, t)
+		return err
+	})
+	return steppedSink{sink, step}, err
+}
+
+// steppedSink has a seam around what it does.
+type steppedSink struct {
+	hraft.SnapshotSink
+	step func(op string, do func() error) error
+}
+
+// Write implements io.Writer.
+func (s steppedSink) Write(b []byte) (n int, err error) {
+	err = s.step("write", func() (err error) {
+		n, err = s.SnapshotSink.Write(b)
+		return err
+	})
+	return n, err
+}
+
+// Close implements hraft.SnapshotSink.
+func (s steppedSink) Close() error { return s.step("close", s.SnapshotSink.Close) }
+
+func (s checkedSnapshots) create(v hraft.SnapshotVersion, index, term uint64, c hraft.Configuration, at uint64, t hraft.Transport) (hraft.SnapshotSink, error) {
 	sink, err := s.SnapshotStore.Create(v, index, term, c, at, t)
 	if err != nil {
 		return nil, err

@@ -26,7 +26,7 @@ type disk struct {
 	copied string // an older copy of it, if there is one
 	lives  int    // how often something was missing
 	slow   [2]time.Duration
-	full   time.Time        // until when the log has no room
+	full   [2]time.Time     // until when there is no room
 	due    *blow            // what happens at a step to come, and has happened once struck is closed
 	synced map[uint64]int64 // of the state's files, by inode: how much is synced; the rest is in doubt
 
@@ -37,6 +37,7 @@ type disk struct {
 const (
 	stateDisk = iota
 	logDisk
+	wholeDisk // of a blow: any of them, and the snapshots'
 )
 
 // A blow is what a disk's end begins with.
@@ -50,11 +51,14 @@ type blow struct {
 	left   map[string][]byte // what is there when it starts again; nil is none
 	log    bool              // left has all files of the log
 	state  bool              // left has all files of the state
+	snaps  bool              // left has all files of the snapshots
+	at     string            // the step that it came with
 }
 
 const (
 	logFiles  = "raft/log"
 	stateDir  = "state"
+	snapDir   = "raft/snapshots"
 	votesFile = logFiles + "/votes.db" // raft-boltdb's; what was written into it counts as synced
 )
 
@@ -86,16 +90,19 @@ func (d *disk) threaten(on int, power bool, in int, rng *rand.Rand) *blow {
 }
 
 // step stands around each step of a disk; do is told whether the blow comes with it.
-func (d *disk) step(on int, do func(strikes bool) error) error {
+func (d *disk) step(on int, what string, do func(strikes bool) error) error {
 	d.awake()
 	d.mu.Lock()
-	slow := d.slow[on]
+	slow := time.Duration(0)
+	if on == logDisk || on == stateDisk && strings.HasPrefix(what, "sync") {
+		slow = d.slow[on]
+	}
 	d.mu.Unlock()
 	time.Sleep(slow)
 	d.mu.Lock()
 	b := d.due
 	strikes := false
-	if b != nil && !b.came() && b.disk == on {
+	if b != nil && !b.came() && (b.disk == on || b.disk == wholeDisk) {
 		strikes = b.in <= 0
 		b.in--
 	}
@@ -105,6 +112,7 @@ func (d *disk) step(on int, do func(strikes bool) error) error {
 	}
 	err := do(strikes)
 	if strikes && err == nil {
+		b.at = what
 		close(b.struck)
 	}
 	d.mu.Unlock()
@@ -133,8 +141,8 @@ func (b *blow) end() error {
 
 // log stands around every step of the log's disk. Names of files are there at once; what is written into them when it is synced.
 func (d *disk) log(step, name string, do func() error) error {
-	return d.step(logDisk, func(strikes bool) (err error) {
-		if (step == "write" || step == "create") && time.Now().Before(d.full) {
+	return d.step(logDisk, step+" "+filepath.Base(name), func(strikes bool) (err error) {
+		if (step == "write" || step == "create") && time.Now().Before(d.full[logDisk]) {
 			return syscall.ENOSPC
 		}
 		file := logFiles + "/" + filepath.Base(name)
@@ -213,6 +221,11 @@ func (f logFile) finalName() string {
 func (d *disk) leaves() (err error) {
 	b := d.due
 	b.left = map[string][]byte{}
+	if b.power {
+		if err := d.leavesSnapshots(b); err != nil {
+			return err
+		}
+	}
 	if b.power || b.disk == logDisk {
 		if err := d.leavesLog(b); err != nil {
 			return err
@@ -262,7 +275,7 @@ func (d *disk) lose() error {
 func (d *disk) mend() (came *blow) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.slow, d.full = [2]time.Duration{}, time.Time{}
+	d.slow, d.full = [2]time.Duration{}, [2]time.Time{}
 	if d.due != nil && d.due.came() {
 		return d.due
 	}
@@ -296,6 +309,11 @@ func (d *disk) restart() error {
 	}
 	if b.state {
 		if err := os.RemoveAll(filepath.Join(next, stateDir)); err != nil {
+			return err
+		}
+	}
+	if b.snaps {
+		if err := os.RemoveAll(filepath.Join(next, snapDir)); err != nil {
 			return err
 		}
 	}

@@ -48,7 +48,7 @@ func (c *cluster) majorityWithout(i int) bool {
 // empty takes a home away.
 func (c *cluster) empty(i int) {
 	c.hurt[i], c.hurts[i] = true, true
-	c.disks[i].full = time.Time{}
+	c.disks[i].full = [2]time.Time{}
 	c.disks[i].lives++
 	c.disks[i].home = fmt.Sprintf("%s.%d", c.disks[i].home, c.disks[i].lives)
 }

@@ -47,7 +47,7 @@ func (c *cluster) grow(rng *rand.Rand) {
 	switch {
 	case !c.joined:
 		c.joined, c.role = true, []string{raft.RoleVoter, raft.RoleReadReplica}[rng.IntN(2)]
-		c.disks[spare].full = time.Time{} // a node that has no log yet does not start on a full disk
+		c.disks[spare].full = [2]time.Time{} // a node that has no log yet does not start on a full disk
 		c.open(spare)
 	case rng.IntN(2) == 0:
 		c.change(c.anyone(), api.ChangeMembersRequest{Verb: "promote", NodeID: spare + 1})

@@ -2,4 +2,7 @@
 
 package simulation
 
-const defaultSeeds = 5000
+const (
+	defaultSeeds  = 5000
+	defaultStride = 1
+)

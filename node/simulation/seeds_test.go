@@ -2,4 +2,7 @@
 
 package simulation
 
-const defaultSeeds = 40
+const (
+	defaultSeeds  = 40
+	defaultStride = 7
+)

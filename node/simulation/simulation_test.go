@@ -75,7 +75,7 @@ func TestSimulation(t *testing.T) {
 
 // simulate runs one schedule and checks everything that was promised.
 func simulate(t *testing.T, seed uint64) {
-	c := newCluster(t, seed)
+	c := newCluster(t, seed, spare+1)
 	h := &history{start: time.Now()}
 	ctx, stop := context.WithCancel(context.Background())
 	hearing, deaf := context.WithCancel(context.Background())
@@ -174,8 +174,8 @@ type cluster struct {
 
 const secret = "as long as the secret of a cluster"
 
-func newCluster(t *testing.T, seed uint64) *cluster {
-	c := &cluster{t: t, net: newNetwork(seed), nodes: make([]*node.Node, 4), skew: make([]time.Duration, 4), hurt: map[int]bool{}, hurts: [4]bool{spare: true}, born: time.Now(), log: slog.New(slog.DiscardHandler)}
+func newCluster(t *testing.T, seed uint64, size int) *cluster {
+	c := &cluster{t: t, net: newNetwork(seed), nodes: make([]*node.Node, size), skew: make([]time.Duration, size), hurt: map[int]bool{}, hurts: [4]bool{spare: true}, born: time.Now(), log: slog.New(slog.DiscardHandler)}
 	if *verbose {
 		c.log = slog.New(slog.NewTextHandler(t.Output(), nil))
 	}
@@ -204,7 +204,7 @@ var verbose = flag.Bool("logs", false, "show the nodes' logs")
 func (c *cluster) open(i int) {
 	at := func(n, port int) string { return fmt.Sprintf("node%d:%d", n+1, port) }
 	cfg := node.Config{Home: c.disks[i].home,
-		Seams: node.Seams{SyncState: c.disks[i].sync, LogFiles: logDiskOf{logstore.OS{NoSync: true}, c.disks[i]}, Dial: c.net.dialer(i + 1), Listen: c.net.listen, NoSync: true,
+		Seams: node.Seams{StateStep: c.disks[i].state, SnapshotStep: c.disks[i].snapshot, LogFiles: logDiskOf{logstore.OS{NoSync: true}, c.disks[i]}, Dial: c.net.dialer(i + 1), Listen: c.net.listen, NoSync: true,
 			Elapsed: func() time.Duration { return time.Since(c.born) },
 			Now: func() time.Time {
 				c.mu.Lock()
@@ -222,7 +222,7 @@ func (c *cluster) open(i int) {
 		}
 	}
 	n, err := node.Open(context.Background(), cfg)
-	if errors.Is(err, syscall.EIO) {
+	if errors.Is(err, syscall.EIO) || errors.Is(err, syscall.ENOSPC) && time.Now().Before(c.disks[i].full[stateDisk]) { // it is started again later
 		c.disks[i].release()
 		if err = c.disks[i].restart(); err == nil {
 			return
@@ -343,12 +343,13 @@ func (c *cluster) faults(rng *rand.Rand, steps int) {
 			d := time.Duration(rng.IntN([]int{10, 100, 1500}[rng.IntN(3)])) * time.Millisecond
 			c.disks[i].change(func() { c.disks[i].slow[logDisk] = d })
 		},
-		func(i int) { c.disks[i].threaten(stateDisk, false, 2+rng.IntN(8), rng) },
+		func(i int) { c.disks[i].threaten(stateDisk, false, 2+rng.IntN(60), rng) },
 		func(i int) { c.disks[i].threaten(logDisk, false, rng.IntN(40), rng) },
 		func(i int) { c.disks[i].threaten(logDisk, false, rng.IntN(40), rng) },
 		func(i int) { // there is no room
-			until := time.Now().Add(time.Duration(rng.IntN(4000)) * time.Millisecond)
-			c.disks[i].change(func() { c.disks[i].full = until })
+			ms := rng.IntN(4000)
+			until := time.Now().Add(time.Duration(ms) * time.Millisecond)
+			c.disks[i].change(func() { c.disks[i].full[ms%2] = until })
 		},
 		func(i int) { c.halt(i, rng) },
 		func(i int) { c.halt(i, rng) },

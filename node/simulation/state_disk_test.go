@@ -4,22 +4,56 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
+	"time"
 )
 
-// sync stands around every sync of a file of the state.
-func (d *disk) sync(path string, sync func() error) error {
-	return d.step(stateDisk, func(strikes bool) error {
+// state stands around every change of a file of the state. Names are there at once, bytes when they are synced.
+func (d *disk) state(op, path string, do func() error) error {
+	return d.step(stateDisk, op+" "+filepath.Base(path), func(strikes bool) error {
+		if (op == "write" || op == "create") && time.Now().Before(d.full[stateDisk]) {
+			return syscall.ENOSPC
+		}
+		if op != "sync" || !strikes {
+			if err := do(); err != nil {
+				return err
+			}
+		}
+		if info, err := os.Stat(path); err == nil && !info.IsDir() && !strikes {
+			switch op {
+			case "sync":
+				d.synced[inode(info)] = info.Size()
+			case "create": // the number may be that of a file that was removed
+				d.synced[inode(info)] = 0
+			}
+		}
 		if strikes {
 			return d.leaves()
 		}
-		info, err := os.Stat(path)
-		if err == nil {
-			err = sync()
+		return nil
+	})
+}
+
+// snapshot stands around every step of a snapshot, which is synced when it is closed.
+func (d *disk) snapshot(op string, do func() error) error {
+	return d.step(wholeDisk, "snapshot "+op, func(strikes bool) error {
+		if err := do(); err != nil || !strikes {
+			return err
 		}
-		if err == nil && !info.IsDir() {
-			d.synced[inode(info)] = info.Size()
+		return d.leaves()
+	})
+}
+
+// leavesSnapshots notes what is left of the snapshots: those that are whole, and any part of one that is being written.
+func (d *disk) leavesSnapshots(b *blow) error {
+	b.snaps = true
+	return d.files(snapDir, func(name string, _ os.FileInfo) error {
+		written, err := os.ReadFile(filepath.Join(d.home, name))
+		if err == nil && strings.Contains(name, ".tmp"+string(filepath.Separator)) {
+			written = tearEnd(b.rng, written)
 		}
+		b.left[name] = written
 		return err
 	})
 }
@@ -27,9 +61,14 @@ func (d *disk) sync(path string, sync func() error) error {
 // inode names a file whatever it is called.
 func inode(info os.FileInfo) uint64 { return info.Sys().(*syscall.Stat_t).Ino }
 
-// stateFiles visits the files of the state. What was removed meanwhile is passed over.
+// stateFiles visits the files of the state.
 func (d *disk) stateFiles(f func(name string, info os.FileInfo) error) error {
-	return filepath.WalkDir(filepath.Join(d.home, stateDir), func(path string, e os.DirEntry, err error) error {
+	return d.files(stateDir, f)
+}
+
+// files visits the files below a directory of the home. What was removed meanwhile is passed over.
+func (d *disk) files(dir string, f func(name string, info os.FileInfo) error) error {
+	return filepath.WalkDir(filepath.Join(d.home, dir), func(path string, e os.DirEntry, err error) error {
 		if err == nil && e.IsDir() {
 			return nil
 		}

@@ -27,7 +27,7 @@ type Options struct {
 
 	Skip map[oplog.Index]oplog.Digest // records that an operator has given up: they are passed over, and that is audited
 
-	Sync func(path string, sync func() error) error // stands around every sync of a file; a seam for faults
+	Step func(op, path string, do func() error) error // stands around everything that changes a file of the rows; a seam for faults
 }
 
 func (o Options) withDefaults() Options {
@@ -41,7 +41,7 @@ func (o Options) withDefaults() Options {
 }
 
 func (o Options) store() store.Options {
-	return store.Options{Keys: o.Keys, NoSync: o.NoSync, Buffer: o.Buffer, Sync: o.Sync}
+	return store.Options{Keys: o.Keys, NoSync: o.NoSync, Buffer: o.Buffer, Step: o.Step}
 }
 
 // State is all that is replicated, in one directory:

@@ -44,8 +44,8 @@ func newDisk(o Options) *disk {
 	if below == nil {
 		below = vfs.Default
 	}
-	if o.Sync == nil {
-		o.Sync = func(_ string, sync func() error) error { return sync() }
+	if o.Step == nil {
+		o.Step = func(_, _ string, do func() error) error { return do() }
 	}
 	return &disk{FS: below, o: o, logs: vfs.NewMem(), changed: make(chan struct{}), closing: make(chan struct{})}
 }
@@ -134,10 +134,11 @@ func (d *disk) wait(err error, by int) {
 }
 
 // try makes a change of the disk; see disk.
-func (d *disk) try(do func() error) error {
+func (d *disk) try(op, name string, change func() error) error {
 	if err := d.stopped(); err != nil {
 		return err
 	}
+	do := func() error { return d.o.Step(op, name, change) }
 	err := do()
 	if err == nil || !d.isOpen() {
 		return err
@@ -187,9 +188,9 @@ func lacksRoom(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
-func (d *disk) file(open func() (vfs.File, error)) (vfs.File, error) {
+func (d *disk) file(op, name string, open func() (vfs.File, error)) (vfs.File, error) {
 	var f vfs.File
-	err := d.try(func() (err error) {
+	err := d.try(op, name, func() (err error) {
 		f, err = open()
 		return err
 	})
@@ -204,7 +205,7 @@ func (d *disk) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	if isLog(name) {
 		return d.logs.Create(filepath.Base(name), c)
 	}
-	f, err := d.file(func() (vfs.File, error) { return d.FS.Create(name, c) })
+	f, err := d.file("create", name, func() (vfs.File, error) { return d.FS.Create(name, c) })
 	if err != nil {
 		return nil, err
 	}
@@ -227,7 +228,7 @@ func (d *disk) syncDir(name string) error {
 
 // OpenReadWrite implements vfs.FS.
 func (d *disk) OpenReadWrite(name string, c vfs.DiskWriteCategory, o ...vfs.OpenOption) (vfs.File, error) {
-	f, err := d.file(func() (vfs.File, error) { return d.FS.OpenReadWrite(name, c, o...) })
+	f, err := d.file("create", name, func() (vfs.File, error) { return d.FS.OpenReadWrite(name, c, o...) })
 	if err != nil {
 		return nil, err
 	}
@@ -236,7 +237,7 @@ func (d *disk) OpenReadWrite(name string, c vfs.DiskWriteCategory, o ...vfs.Open
 
 // ReuseForWrite implements vfs.FS.
 func (d *disk) ReuseForWrite(old, name string, c vfs.DiskWriteCategory) (vfs.File, error) {
-	f, err := d.file(func() (vfs.File, error) { return d.FS.ReuseForWrite(old, name, c) })
+	f, err := d.file("create", name, func() (vfs.File, error) { return d.FS.ReuseForWrite(old, name, c) })
 	if err != nil {
 		return nil, err
 	}
@@ -254,12 +255,12 @@ func (d *disk) OpenDir(name string) (vfs.File, error) {
 
 // Link implements vfs.FS.
 func (d *disk) Link(old, name string) error {
-	return d.try(func() error { return d.FS.Link(old, name) })
+	return d.try("link", name, func() error { return d.FS.Link(old, name) })
 }
 
 // Rename implements vfs.FS.
 func (d *disk) Rename(old, name string) error {
-	return d.try(func() error { return d.FS.Rename(old, name) })
+	return d.try("rename", name, func() error { return d.FS.Rename(old, name) })
 }
 
 // List implements vfs.FS.
@@ -276,7 +277,7 @@ func (d *disk) Remove(name string) error {
 	if err := d.stopped(); err != nil {
 		return err
 	}
-	return d.FS.Remove(name)
+	return d.o.Step("remove", name, func() error { return d.FS.Remove(name) })
 }
 
 // RemoveAll implements vfs.FS.
@@ -284,12 +285,12 @@ func (d *disk) RemoveAll(name string) error {
 	if err := d.stopped(); err != nil {
 		return err
 	}
-	return d.FS.RemoveAll(name)
+	return d.o.Step("remove", name, func() error { return d.FS.RemoveAll(name) })
 }
 
 // MkdirAll implements vfs.FS.
 func (d *disk) MkdirAll(dir string, perm os.FileMode) error {
-	return d.try(func() error { return d.FS.MkdirAll(dir, 0o700) })
+	return d.try("mkdir", dir, func() error { return d.FS.MkdirAll(dir, 0o700) })
 }
 
 // errLocked joins the system's error for a lock that another process has.
@@ -331,7 +332,7 @@ type file struct {
 
 // Write implements vfs.File. The part that a full disk took is not written again.
 func (f *file) Write(p []byte) (n int, err error) {
-	err = f.d.try(func() error {
+	err = f.d.try("write", f.name, func() error {
 		k, err := f.File.Write(p[n:])
 		n += k
 		return err
@@ -361,7 +362,7 @@ func (f *file) sync(sync func() error) error {
 	}
 	err := f.d.stopped()
 	if err == nil {
-		err = f.d.o.Sync(f.name, sync)
+		err = f.d.o.Step("sync", f.name, sync)
 		if err != nil && (f.dir || f.d.isOpen()) {
 			f.d.fail(err)
 			if f.d.isOpen() {

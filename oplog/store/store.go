@@ -24,8 +24,8 @@ type Options struct {
 	NoSync bool       // for tests that measure something else: a crash of the machine loses the store
 	Buffer int        // bytes that gather in memory before they are flushed; default 8 MiB
 
-	// Sync stands around every sync of a file, whose name it is given; a seam for faults.
-	Sync func(path string, sync func() error) error
+	// Step stands around everything that changes a file: create, write, sync, link, rename, remove; a seam for faults.
+	Step func(op, path string, do func() error) error
 
 	fs vfs.FS // below all of it; the disk, outside of tests
 }

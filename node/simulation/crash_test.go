@@ -1,0 +1,132 @@
+package simulation
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
+)
+
+var stride = flag.Int("stride", defaultStride, "TestACrashOfAllFiles: the machine ends with each such step of the files of state, log and snapshots")
+
+// TestACrashOfAllFiles ends the machine of a lone node with one step after another of what its state, its log and its snapshots do to their files, and with it goes any part
+// of what was not synced. What was acknowledged is there afterwards and never twice, under the key of the write as well, and the node goes on.
+func TestACrashOfAllFiles(t *testing.T) {
+	warm()
+	kinds := make(chan string, 10_000)
+	t.Cleanup(func() {
+		close(kinds)
+		count := map[string]int{}
+		for k := range kinds {
+			count[k]++
+		}
+		t.Logf("crashes: %v", count)
+		for _, k := range []string{"state create", "state write", "state sync", "state remove", "log create", "log write", "log sync", "log rename", "log remove", "snapshot create", "snapshot write", "snapshot close"} {
+			if count[k] == 0 && *stride == 1 {
+				t.Errorf("no crash at a %s", k)
+			}
+		}
+	})
+	for step := 0; step < lastStep; step += *stride {
+		t.Run(fmt.Sprint("step=", step), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) { kinds <- crashAt(t, step) })
+		})
+	}
+}
+
+const (
+	lastStep  = 420 // there are about so many; what goes on in the background differs from run to run
+	crashKeys = 70  // so many writes that snapshots are made and the log is cut behind them
+)
+
+// crashAt ends a node with a step of its files, and says which that was.
+func crashAt(t *testing.T, step int) string {
+	c := newCluster(t, uint64(step), 1)
+	defer c.close()
+	d := c.disks[0]
+	b := d.threaten(wholeDisk, true, step, rand.New(rand.NewPCG(uint64(step), 3)))
+	acked := map[int]string{}
+	for k := 0; k < crashKeys && !b.came(); k++ {
+		if rid, err := c.putOnce(k); err == nil {
+			acked[k] = rid
+		}
+		time.Sleep(50 * time.Millisecond) // a snapshot is looked for once a second
+	}
+	if !b.came() {
+		if err := d.lose(); err != nil {
+			t.Fatal(err)
+		}
+		b.at = "snapshot none"
+	}
+	c.stop(0)
+	c.open(0)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	n := c.node(0)
+	if err := n.Ready(ctx); err != nil {
+		t.Fatalf("step %d (%s): %v", step, b.at, err)
+	}
+	c.onlyOnce(acked, fmt.Sprintf("step %d (%s)", step, b.at))
+	for k := range crashKeys {
+		rid, err := c.putOnce(k)
+		if was, ok := acked[k]; err != nil || ok && rid != was {
+			t.Errorf("step %d (%s): write %d again is %s, and was %s: %v", step, b.at, k, rid, was, err)
+		}
+		acked[k] = rid
+	}
+	c.onlyOnce(acked, fmt.Sprintf("step %d (%s), written again", step, b.at))
+	op, _, _ := strings.Cut(b.at, " ")
+	if op == "snapshot" {
+		return b.at
+	}
+	if strings.Contains(b.at, ".seg") || strings.HasSuffix(b.at, " meta") || strings.HasSuffix(b.at, "meta.new") {
+		return "log " + op
+	}
+	return "state " + op
+}
+
+func crashText(k int) string { return fmt.Sprintf("memory %d %s", k, strings.Repeat("x", 4<<10)) }
+
+// putOnce writes memory k under a key of its own.
+func (c *cluster) putOnce(k int) (rid string, err error) {
+	n := c.node(0)
+	caller, err := n.Access().Local("default")
+	if err != nil {
+		return "", err
+	}
+	ctx, cancel := context.WithTimeout(c.t.Context(), 3*time.Second)
+	defer cancel()
+	r, err := api.Remember.Do(ctx, n.Service(), caller, &api.RememberRequest{Draft: api.Draft{Key: fmt.Sprint("key ", k), Text: crashText(k), Importance: 0.5}})
+	if err != nil {
+		return "", err
+	}
+	return r.RID, nil
+}
+
+// onlyOnce checks that a lone node has each memory that was acknowledged, once, and none twice.
+func (c *cluster) onlyOnce(acked map[int]string, when string) {
+	times := map[string]int{}
+	c.view(0, func(v *state.View, db oplog.DB) error {
+		v.Memories(db, 0, func(m *oplog.Memory) bool { times[m.Text]++; return true })
+		for k, rid := range acked {
+			if m, ok := v.Memory(db, rid); !ok || m.Text != crashText(k) {
+				c.t.Errorf("%s: memory %d, %s, is lost", when, k, rid)
+			}
+		}
+		return nil
+	})
+	for text, n := range times {
+		if n > 1 {
+			c.t.Errorf("%s: %.12q is there %d times", when, text, n)
+		}
+	}
+}
