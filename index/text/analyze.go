@@ -272,6 +272,9 @@ func (a *analyzer) word(start, end int) {
 			return
 		}
 	}
+	if base, ok := irregular[term]; ok {
+		term = base
+	}
 	a.push(a.stem.stem(term), start, end, false)
 }
 

@@ -53,6 +53,7 @@ func TestAnalyze(t *testing.T) {
 		{"ΟΔΟΣ οδος", "οδοσ οδοσ"},
 		{"March 5th, 2024", "march +2024-03-05 +--03-05 +2024-03 5th 2024"},
 		{"2024-03-05", "+2024-03-05 +--03-05 +2024-03 2024 03 05"},
+		{"She met him and bought skates", "meet buy skate"},
 		{"E-1234", "+e-1234 +e1234 1234"},
 		{"Kitaplarımız nerede", "kitaplarimiz +kitap nered +nere"},
 		{"بمكتبتهم", "بمكتبتهم +بمكتب"},

@@ -306,7 +306,7 @@ func (x *Index) segmentsChanged() bool {
 }
 
 // The stored state is a format number and the watermark, both big endian.
-const format = 3
+const format = 4
 
 func encodeState(applied uint64) []byte {
 	b := binary.BigEndian.AppendUint32(nil, format)
