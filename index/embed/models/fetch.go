@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -121,6 +122,7 @@ func (f *Fetcher) file(ctx context.Context, m *Model, file File, path string) er
 	if err != nil {
 		return err
 	}
+	reached := false
 	for failed := 0; ; {
 		had := length(path)
 		if had > file.Size {
@@ -135,6 +137,7 @@ func (f *Fetcher) file(ctx context.Context, m *Model, file File, path string) er
 		}
 		err := f.more(ctx, at, file, path, had)
 		var refused *refusal
+		var dial *net.OpError
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
@@ -143,8 +146,10 @@ func (f *Fetcher) file(ctx context.Context, m *Model, file File, path string) er
 		case errors.As(err, &refused) && !refused.passes():
 			return err
 		case err == nil || length(path) > had:
-			failed = 0
+			failed, reached = 0, true
 			continue
+		case !reached && errors.As(err, &dial) && dial.Op == "dial": // no network is no reason to wait
+			return err
 		}
 		if failed++; failed == attempts {
 			return err
