@@ -13,6 +13,7 @@ import (
 	"github.com/cairndb/cairn/index/rerank"
 	"github.com/cairndb/cairn/node/disk"
 	"github.com/cairndb/cairn/node/engine"
+	"github.com/cairndb/cairn/node/home"
 	"github.com/cairndb/cairn/oplog/seal"
 	"github.com/cairndb/cairn/raft"
 	"github.com/cairndb/cairn/raft/logstore"
@@ -73,13 +74,13 @@ type Raft struct {
 
 // Storage is what a node keeps on its disk, and how.
 type Storage struct {
-	RetainOps   int                              // 1,000,000 operations served to OPLOG_PULL
-	RetainTime  time.Duration                    // 7 days
-	Encryption  seal.Source                      // the master key of the home's files; they are plain when zero
-	Kept        func(*seal.Ring) ([]Kept, error) // what surfaces of this host seal as well: brought under a new data key before Open returns; none
-	StateBuffer int                              // 8 MiB: of changes to the state that gather in memory before they are flushed
-	MinFree     uint64                           // 64 MiB of disk; with less, writes are refused
-	ScrubEvery  time.Duration                    // 6h: between two counts of whether the state holds what was written; one comes at the start
+	RetainOps   int                                   // 1,000,000 operations served to OPLOG_PULL
+	RetainTime  time.Duration                         // 7 days
+	Encryption  seal.Source                           // the master key of the home's files; they are plain when zero
+	Kept        func(*seal.Ring) ([]home.Kept, error) // what surfaces of this host seal as well: brought under a new data key before Open returns; none
+	StateBuffer int                                   // 8 MiB: of changes to the state that gather in memory before they are flushed
+	MinFree     uint64                                // 64 MiB of disk; with less, writes are refused
+	ScrubEvery  time.Duration                         // 6h: between two counts of whether the state holds what was written; one comes at the start
 }
 
 // Indexes bounds what the indexes of databases take while these are not used.
@@ -135,6 +136,13 @@ type Seams struct {
 	// StateStep and SnapshotStep call what they are given, which changes a file of the state (store.Options.Step) or a snapshot (raft.Config.SnapshotStep).
 	StateStep    func(op, path string, do func() error) error
 	SnapshotStep func(op string, do func() error) error
+}
+
+// Files is what of it is about the node's files.
+func (c Config) Files() home.Config {
+	c = c.withDefaults()
+	return home.Config{Dir: c.Home, Logger: c.Logger, Encryption: c.Storage.Encryption, Kept: c.Storage.Kept, RetainOps: c.Storage.RetainOps, RetainTime: c.Storage.RetainTime,
+		NodeID: c.Member.NodeID, Secret: c.Member.Secret, Peers: len(c.Member.Peers) > 0, Addr: c.Addresses.Cluster, Advertise: cmp.Or(c.Addresses.Advertise, c.Addresses.Cluster)}
 }
 
 // forwardsHTTP says whether a follower's gateway passes writes on.
@@ -250,10 +258,10 @@ func (m Member) validate() error {
 		errs = append(errs, fmt.Errorf("role %q: voter or read_replica", m.Role))
 	}
 	if m.Secret != "" {
-		errs = append(errs, longEnough("cluster_secret", m.Secret))
+		errs = append(errs, home.CheckSecret("cluster_secret", m.Secret))
 	}
 	for _, s := range m.OtherSecrets {
-		errs = append(errs, longEnough("other_cluster_secret", s))
+		errs = append(errs, home.CheckSecret("other_cluster_secret", s))
 	}
 	for i, p := range m.Peers {
 		if _, _, err := net.SplitHostPort(p.Addr); err != nil {

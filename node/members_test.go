@@ -10,6 +10,7 @@ import (
 
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/node/home"
 	"github.com/cairndb/cairn/raft"
 	"github.com/cairndb/cairn/raft/rafttest"
 )
@@ -81,7 +82,7 @@ func TestAMemberNeverHeardGetsNoVote(t *testing.T) {
 func TestAJoinSaysWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	c := startWith(t, 1, small)
-	other := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Member.Secret, cfg.Member.NodeID = node.NewSecret(), 2 })
+	other := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Member.Secret, cfg.Member.NodeID = home.NewSecret(), 2 })
 	namesake := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Member.NodeID = 3 })
 	waiting := c.cfgs[0]
 	waiting.Member.NodeID, waiting.Home, waiting.Addresses.Wire, waiting.Addresses.HTTP, waiting.Addresses.Cluster = 5, t.TempDir(), rafttest.Addr(t), rafttest.Addr(t), rafttest.Addr(t)

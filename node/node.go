@@ -20,6 +20,7 @@ import (
 	"github.com/cairndb/cairn/node/disk"
 	"github.com/cairndb/cairn/node/engine"
 	"github.com/cairndb/cairn/node/gateway"
+	"github.com/cairndb/cairn/node/home"
 	"github.com/cairndb/cairn/node/wireport"
 	"github.com/cairndb/cairn/oplog/seal"
 	"github.com/cairndb/cairn/oplog/state"
@@ -83,18 +84,18 @@ func Open(ctx context.Context, cfg Config) (_ *Node, err error) {
 	if n.disk, err = disk.Open(cfg.Home, cfg.Storage.MinFree, n.log); err != nil {
 		return nil, fmt.Errorf("home: %w", err)
 	}
-	if n.cfg.Member.Secret, err = openSecret(cfg); err != nil {
+	if n.cfg.Member.Secret, err = home.OpenSecret(cfg.Files()); err != nil {
 		return nil, err
 	}
-	if n.identity, err = openIdentity(cfg.Home); err != nil {
+	if n.identity, err = home.OpenIdentity(cfg.Home); err != nil {
 		return nil, err
 	}
-	if n.keys, err = openKeys(ctx, cfg); err != nil {
+	if n.keys, err = home.OpenKeys(ctx, cfg.Files()); err != nil {
 		return nil, err
 	}
-	n.rewriteErased()
+	home.RewriteErased(cfg.Files(), n.keys)
 	if n.keys.Rotating() {
-		if err := rewriteKept(cfg, n.keys); err != nil {
+		if err := home.RewriteKept(cfg.Files(), n.keys); err != nil {
 			return nil, err
 		}
 	}
@@ -106,7 +107,7 @@ func Open(ctx context.Context, cfg Config) (_ *Node, err error) {
 	}
 	if err := n.openIndexAndLog(ctx); err != nil {
 		if errors.Is(err, state.ErrState) { // the next start would meet it again
-			err = errors.Join(err, n.leaveWord(suspectFile, err))
+			err = errors.Join(err, home.LeaveWord(n.cfg.Files(), home.SuspectFile, err))
 		}
 		return nil, err
 	}
@@ -153,22 +154,22 @@ func ignoreClosed(err error) error {
 // openState opens the state, and puts the service around it. A state that cannot be read is moved aside, kept and
 // named; the node starts empty and the leader, or the newest snapshot, brings it up to date.
 func (n *Node) openState() (err error) {
-	path := filepath.Join(n.cfg.Home, stateDir)
-	if err := refuseOldState(n.cfg.Home); err != nil {
+	path := filepath.Join(n.cfg.Home, home.StateDir)
+	if err := home.RefuseOld(n.cfg.Home); err != nil {
 		return err
 	}
 	opts := state.Options{RetainOps: n.cfg.Storage.RetainOps, RetainTime: n.cfg.Storage.RetainTime, NoSync: n.cfg.Seams.NoSync, Step: n.cfg.Seams.StateStep, Buffer: n.cfg.Storage.StateBuffer, Keys: n.keys}
-	if opts.Skip, err = skippedRecords(n.cfg.Home); err != nil {
+	if opts.Skip, err = home.Skipped(n.cfg.Home); err != nil {
 		return err
 	}
 	for i, d := range opts.Skip {
 		n.log.Warn("a record of the log is skipped, as the operator said", "index", i, "sha256", d)
 	}
-	if err := n.replace(path, opts); err != nil {
+	if err := home.Replace(n.cfg.Files(), path, opts); err != nil {
 		return fmt.Errorf("state: %w", err)
 	}
 	if n.state, err = state.Open(path, opts); state.IsCorrupt(err) {
-		aside, serr := setAside(path)
+		aside, serr := home.SetAside(path)
 		n.log.Error("state unreadable, moved aside", "path", path, "aside", aside, "err", err)
 		if serr != nil {
 			return fmt.Errorf("state: %w", serr)
@@ -194,7 +195,7 @@ func (n *Node) openState() (err error) {
 		NoQuorum: func() string { return n.service.NoQuorum() },
 		Fail: func(err error) {
 			if errors.Is(err, state.ErrState) { // a restart with the same file would meet it again
-				err = errors.Join(err, n.leaveWord(suspectFile, err))
+				err = errors.Join(err, home.LeaveWord(n.cfg.Files(), home.SuspectFile, err))
 			}
 			n.cancel(err)
 		},
@@ -259,6 +260,9 @@ func (n *Node) openService() {
 		n.spawn("rotate", n.rotate)
 	}
 }
+
+// Keys are what this node encrypts its files with, for the surfaces' own; nil when it does not.
+func (n *Node) Keys() *seal.Ring { return n.keys }
 
 // Service is the memory, for surfaces in this process.
 func (n *Node) Service() *engine.Service { return n.service }

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/cairndb/cairn/node/home"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/snapshot"
 	"github.com/cairndb/cairn/oplog/state"
@@ -43,27 +44,18 @@ func (n *Node) openRaft(ctx context.Context) (err error) {
 	at, member, timing, seams := n.cfg.Addresses, n.cfg.Member, n.cfg.Raft, n.cfg.Seams
 	n.raft, err = raft.Open(ctx, raft.Config{
 		NodeID: member.NodeID, Dir: filepath.Join(n.cfg.Home, "raft"), Addr: at.Cluster, Advertise: cmp.Or(at.Advertise, at.Cluster),
-		Identity: n.identity, KeyOf: n.keyOf, Secret: member.Secret, Others: member.OtherSecrets, Role: member.Role, Peers: peers, Alone: soleNode(n.cfg, n.state),
+		Identity: n.identity, KeyOf: n.keyOf, Secret: member.Secret, Others: member.OtherSecrets, Role: member.Role, Peers: peers, Alone: home.SoleNode(n.cfg.Files(), n.state),
 		Heartbeat: timing.Heartbeat, Election: timing.Election, MaxClockOffset: timing.MaxClockOffset, SegmentBytes: timing.SegmentBytes,
 		SnapshotThreshold: timing.SnapshotThreshold, SnapshotInterval: timing.SnapshotInterval, TrailingLogs: timing.TrailingLogs,
 		Hello: n.helloInfo, Founds: oplog.Founds, Handler: n.peers(), ServerTLS: server, ClientTLS: client, Keys: n.keys, Logger: n.log,
 		Dial: seams.Dial, Listen: listen, NoSync: seams.NoSync, Now: seams.Now, Elapsed: seams.Elapsed, LogFiles: seams.LogFiles, SnapshotStep: seams.SnapshotStep,
 		Failed:       func(err error) { n.cancel(err) },
-		Contradicted: func(err error) { n.cancel(errors.Join(err, n.leaveWord(damageFile, err))) },
+		Contradicted: func(err error) { n.cancel(errors.Join(err, home.LeaveWord(n.cfg.Files(), home.DamageFile, err))) },
 	}, n.commit.StateMachine())
 	if err != nil {
 		return err
 	}
-	return n.rebuilt()
-}
-
-// soleNode says whether a state knows of no other node, and the configuration names none.
-func soleNode(cfg Config, st *state.State) (yes bool) {
-	_ = st.Read(func(v *state.View) error { // an unreadable state did not open
-		yes = len(cfg.Member.Peers) == 0 && !slices.ContainsFunc(v.Nodes(), func(i oplog.NodeInfo) bool { return i.ID != cfg.Member.NodeID })
-		return nil
-	})
-	return yes
+	return home.Rebuilt(n.cfg.Files(), n.raft.Status().LastIndex)
 }
 
 // keyOf is the public key that the cluster knows of a member.

@@ -9,6 +9,7 @@ import (
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/engine"
+	"github.com/cairndb/cairn/node/home"
 	"github.com/cairndb/cairn/oplog/seal"
 	"github.com/cairndb/cairn/oplog/snapshot/archive"
 )
@@ -28,7 +29,7 @@ func TestAHomeWithSnapshotsIsEncrypted(t *testing.T) {
 	c.stop(0)
 	restored := c.cfgs[0]
 	restored.Home = t.TempDir()
-	if _, err := node.Restore(restored, backups, archive.Target{}); err != nil {
+	if _, err := home.Restore(restored.Files(), backups, archive.Target{}); err != nil {
 		t.Fatal(err)
 	}
 	master := filepath.Join(t.TempDir(), "master")
@@ -37,15 +38,15 @@ func TestAHomeWithSnapshotsIsEncrypted(t *testing.T) {
 	}
 	for name, cfg := range map[string]node.Config{"whose log was cut": c.cfgs[0], "that was restored": restored} {
 		t.Run(name, func(t *testing.T) {
-			before, err := node.Check(cfg, true)
+			before, err := home.Check(cfg.Files(), true)
 			if err != nil || before.Log.Snapshot == 0 {
 				t.Fatalf("%+v, %v", before, err)
 			}
 			cfg.Storage.Encryption = seal.Source{File: master}
-			if err := node.Encrypt(t.Context(), cfg); err != nil {
+			if err := home.Encrypt(t.Context(), cfg.Files()); err != nil {
 				t.Fatalf("encrypt: %v", err)
 			}
-			if after, err := node.Check(cfg, true); err != nil || after != before {
+			if after, err := home.Check(cfg.Files(), true); err != nil || after != before {
 				t.Errorf("%+v became %+v, %v", before, after, err)
 			}
 			c.cfgs[0] = cfg

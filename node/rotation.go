@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cairndb/cairn/node/home"
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
@@ -49,7 +50,7 @@ func (n *Node) rotationParts(ctx context.Context) []rotationPart {
 	return []rotationPart{
 		{"log", n.raft.ResealLog},
 		{"snapshots", n.raft.ResealSnapshots},
-		{"state", func() error { return n.keys.RewriteAll(ctx, filepath.Join(n.cfg.Home, stateDir), pause) }},
+		{"state", func() error { return n.keys.RewriteAll(ctx, filepath.Join(n.cfg.Home, home.StateDir), pause) }},
 		{"index", func() error { return n.index.Rewrite(ctx, pause) }},
 		{"files moved aside", n.noneAside},
 	}

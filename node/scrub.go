@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/cairndb/cairn/node/home"
 	"github.com/cairndb/cairn/oplog/state"
 )
 
@@ -34,7 +35,7 @@ func (n *Node) scrub(ctx context.Context) error {
 			n.service.Counted(false)
 			n.log.Error("the state on disk is damaged", "err", err)
 			if n.healable(ctx) {
-				return errors.Join(fmt.Errorf("the state is damaged; the next start heals it: %w", err), n.leaveWord(damageFile, err))
+				return errors.Join(fmt.Errorf("the state is damaged; the next start heals it: %w", err), home.LeaveWord(n.cfg.Files(), home.DamageFile, err))
 			}
 			n.selfHeal(err)
 			wait, noticed = min(wait, max(healWait, time.Since(start))), nil
@@ -58,11 +59,11 @@ func (n *Node) scrub(ctx context.Context) error {
 // selfHeal leaves word for the next start of a node that is alone. Where it cannot, on a full disk perhaps, the node goes on: what
 // is damaged is found again.
 func (n *Node) selfHeal(why error) {
-	if !soleNode(n.cfg, n.state) {
+	if !home.SoleNode(n.cfg.Files(), n.state) {
 		n.log.Error("the others cannot heal the state now; alone, restore a backup")
 		return
 	}
-	if err := n.leaveWord(rebuildFile, placeOf(n.state, why)); err != nil {
+	if err := home.LeaveWord(n.cfg.Files(), home.RebuildFile, home.PlaceOf(n.state, why)); err != nil {
 		n.log.Error("no word left for the next start", "err", err)
 		return
 	}

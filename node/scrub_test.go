@@ -13,6 +13,7 @@ import (
 
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/node/home"
 	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/raft/rafttest"
 	"github.com/cairndb/cairn/wire"
@@ -118,11 +119,11 @@ func TestFlippedBitsOfANodeThatIsAlone(t *testing.T) {
 			if damaged() {
 				t.Fatal("damage before there is any")
 			}
-			home := c.cfgs[0].Home
+			dir := c.cfgs[0].Home
 			c.stop(0) // the state is on the disk
 			c.open(0)
 			c.ready(0)
-			rafttest.FlipTables(t, filepath.Join(home, "state"))
+			rafttest.FlipTables(t, filepath.Join(dir, "state"))
 			eventually(t, "it counts the damage", damaged)
 			s, caller := c.service(0)
 			for rid, text := range map[string]string{rid: "lighthouse number one has a keeper", other: "the bakery opens at six"} {
@@ -134,12 +135,12 @@ func TestFlippedBitsOfANodeThatIsAlone(t *testing.T) {
 				t.Errorf("the node stopped: %v", err)
 			}
 			eventually(t, "it leaves word", func() bool {
-				_, err := os.Stat(filepath.Join(home, "rebuild"))
+				_, err := os.Stat(filepath.Join(dir, "rebuild"))
 				return err == nil
 			})
 			c.stop(0)
 
-			log := filepath.Join(home, "raft")
+			log := filepath.Join(dir, "raft")
 			if err := os.Rename(log, log+".away"); err != nil {
 				t.Fatal(err)
 			}
@@ -148,7 +149,7 @@ func TestFlippedBitsOfANodeThatIsAlone(t *testing.T) {
 				if err == nil {
 					n.Close()
 				}
-				if !node.LossOf(err) {
+				if !home.LossOf(err) {
 					t.Errorf("without its log it starts: %v", err)
 				}
 			}
@@ -162,7 +163,7 @@ func TestFlippedBitsOfANodeThatIsAlone(t *testing.T) {
 			if m, err := api.Get.Do(t.Context(), s, caller, &api.GetRequest{RID: rid}); err != nil || m.Text != "lighthouse number one has a keeper" {
 				t.Errorf("after the restart: %v, %v", m, err)
 			}
-			if l, err := filepath.Glob(filepath.Join(home, "state.corrupt-*")); err != nil || len(l) != 1 {
+			if l, err := filepath.Glob(filepath.Join(dir, "state.corrupt-*")); err != nil || len(l) != 1 {
 				t.Errorf("kept aside: %v, %v", l, err)
 			}
 		})

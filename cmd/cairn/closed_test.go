@@ -20,8 +20,8 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/cmd/cairn/config"
-	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/access"
+	"github.com/cairndb/cairn/node/home"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/wire"
 )
@@ -32,8 +32,8 @@ func TestALoneNodeOpensNoPeerPort(t *testing.T) {
 	t.Parallel()
 	base := cairntest.FreePorts(t, 6)
 	lone := filepath.Join(t.TempDir(), "lone.toml")
-	home := filepath.Join(t.TempDir(), "home")
-	if err := os.WriteFile(lone, fmt.Appendf(nil, "[server]\nwire_port = %d\nbind = \"127.0.0.1\"\ndata_dir = %q\n[local]\ndisable = [\"string\", \"covenant\"]\n", base, home), 0o600); err != nil {
+	homeDir := filepath.Join(t.TempDir(), "home")
+	if err := os.WriteFile(lone, fmt.Appendf(nil, "[server]\nwire_port = %d\nbind = \"127.0.0.1\"\ndata_dir = %q\n[local]\ndisable = [\"string\", \"covenant\"]\n", base, homeDir), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for name, args := range map[string][]string{
@@ -49,13 +49,13 @@ func TestALoneNodeOpensNoPeerPort(t *testing.T) {
 				if b, err := json.Marshal(p.Line); err != nil || p.Line.Cluster != "" || bytes.Contains(b, []byte(`"cluster"`)) {
 					t.Errorf("the ready line names a peer port: %s, %v", b, err)
 				}
-				path := filepath.Join(p.Line.Home, node.SecretFile)
+				path := filepath.Join(p.Line.Home, home.SecretFile)
 				st, err := os.Stat(path)
 				if err != nil || st.Mode().Perm() != 0o600 {
 					t.Fatalf("the home's secret: %v, %v", st, err)
 				}
 				now := fileText(t, path)
-				if len(now) < node.MinSecret || secret != "" && now != secret {
+				if len(now) < home.MinSecret || secret != "" && now != secret {
 					t.Errorf("the secret has %d characters, and the same as before: %v", len(now), now == secret)
 				}
 				secret = now
@@ -140,7 +140,7 @@ func TestStrangersAtThePeerPort(t *testing.T) {
 	hello := func(secret string, id uint32) *wire.ClusterHello {
 		return &wire.ClusterHello{NodeID: id, Role: "voter", ClusterSecret: secret, AdvertiseAddr: self, ProtocolVersion: wire.Version, Raft: &wire.RaftHello{Purpose: "forward"}}
 	}
-	for name, secret := range map[string]string{"empty": "", "short": "hunter2", "wrong": node.NewSecret()} {
+	for name, secret := range map[string]string{"empty": "", "short": "hunter2", "wrong": home.NewSecret()} {
 		for _, id := range []uint32{1, 9} {
 			if got := meet(t, p.Line.Cluster).ask(wire.OpClusterHello, hello(secret, id)); got != "cluster secret mismatch" {
 				t.Errorf("%s secret as node %d: %q", name, id, got)
@@ -277,7 +277,7 @@ func TestAPeersBombCostsLittle(t *testing.T) {
 func TestNodesAreNamedByTheirAdvertisedHost(t *testing.T) {
 	t.Parallel()
 	dir, base := t.TempDir(), cairntest.FreePorts(t, config.PortsEach)
-	n := config.NodeHere(filepath.Join(dir, "home"), 1, 1, base, node.NewSecret())
+	n := config.NodeHere(filepath.Join(dir, "home"), 1, 1, base, home.NewSecret())
 	n.Bind, n.Advertise = "", fmt.Sprintf("localhost:%d", base+3)
 	p := &cairntest.Node{T: t, Args: []string{"serve", "--strict", "--config", filepath.Join(dir, "node.toml")}}
 	if err := config.Write(p.Args[3], n); err != nil {

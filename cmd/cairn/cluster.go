@@ -14,6 +14,7 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/cmd/cairn/config"
 	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/home"
 )
 
 func (a *app) cluster() *cobra.Command {
@@ -97,7 +98,7 @@ func (a *app) clusterSecret() *cobra.Command {
 	return &cobra.Command{Use: "secret", Short: "Print a new cluster secret", Args: cobra.NoArgs,
 		Example: "  (umask 077; cairn cluster secret > /etc/cairn/secret)      # and on every member: cluster_secret_file = \"/etc/cairn/secret\"",
 		RunE: func(*cobra.Command, []string) error {
-			fmt.Fprintln(a.Out, node.NewSecret())
+			fmt.Fprintln(a.Out, home.NewSecret())
 			return nil
 		}}
 }
@@ -111,7 +112,7 @@ func (a *app) initCluster(f initFlags) error {
 		f.secret = strings.TrimSpace(string(b))
 	}
 	if f.secret == "" {
-		f.secret = node.NewSecret()
+		f.secret = home.NewSecret()
 	}
 	if err := (node.Config{Home: f.dataDir, Member: node.Member{Secret: f.secret}}).Validate(); err != nil {
 		return cli.Usage(err)

@@ -16,8 +16,8 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/cairndb/cairn/cmd/cairn/config"
-	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/engine"
+	"github.com/cairndb/cairn/node/home"
 )
 
 const deployDir = "../../deploy"
@@ -129,7 +129,7 @@ func checkPodConfig(t *testing.T, text, host string, id uint32) {
 
 func TestComposeConfigurations(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "secret")
-	if err := os.WriteFile(secret, []byte(node.NewSecret()), 0o600); err != nil {
+	if err := os.WriteFile(secret, []byte(home.NewSecret()), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	env := func(k string) string { return map[string]string{"CAIRN_CLUSTER_CLUSTER_SECRET_FILE": secret}[k] }

@@ -19,6 +19,7 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/cmd/cairn/config"
 	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/home"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/seal"
 	"github.com/cairndb/cairn/oplog/state"
@@ -103,7 +104,7 @@ func (a *app) runNode(ctx context.Context, up config.Setup, banner func(cli.Read
 		return err
 	}
 	up.Node = cfg
-	cfg.Storage.Kept = func(keys *seal.Ring) ([]node.Kept, error) { return keptFiles(up, keys) }
+	cfg.Storage.Kept = func(keys *seal.Ring) ([]home.Kept, error) { return keptFiles(up, keys) }
 	if err := closeProcess(cfg.Storage.Encryption.Env); err != nil { // a sandbox may forbid it, and the node is none the worse
 		cfg.Logger.Warn("other processes of this user can read the environment of this one", "err", err)
 	}
@@ -155,7 +156,7 @@ func (a *app) runNode(ctx context.Context, up config.Setup, banner func(cli.Read
 // openAdvice is what to do about a node that does not start, or stops by itself.
 func openAdvice(err error) string {
 	switch {
-	case node.LossOf(err):
+	case home.LossOf(err):
 		return "restore a backup that reaches farther into an empty home (`cairn restore`); or `cairn recover --accept-loss` goes on without them. Nothing was removed"
 	case errors.Is(err, state.ErrLocked), errors.Is(err, syscall.EADDRINUSE):
 		return "is another node running in this home or on these ports? dev has --home and --port-base, and a configuration its own, to choose others"

@@ -20,6 +20,7 @@ import (
 	"github.com/cairndb/cairn/local/covenant/audit"
 	"github.com/cairndb/cairn/local/covenant/mailbox"
 	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/home"
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
@@ -67,7 +68,7 @@ func (k *keyRun) open(a *app) (up config.Setup, err error) {
 	}
 	up.Node.Logger = log
 	up.Node.Home, err = filepath.Abs(up.Node.Home)
-	up.Node.Storage.Kept = func(keys *seal.Ring) ([]node.Kept, error) { return keptFiles(up, keys) }
+	up.Node.Storage.Kept = func(keys *seal.Ring) ([]home.Kept, error) { return keptFiles(up, keys) }
 	switch {
 	case err != nil || up.Node.Storage.Encryption.On():
 	case seal.Exists(up.Node.Home):
@@ -186,7 +187,7 @@ on many disks what they held can still be found by those who read the disk itsel
 			if err != nil {
 				return err
 			}
-			if err := node.Encrypt(c.Context(), up.Node); err != nil {
+			if err := home.Encrypt(c.Context(), up.Node.Files()); err != nil {
 				return config.KeyHint(err, "is the node still running? it must be stopped")
 			}
 			fmt.Fprintf(a.Out, "all files of %s are encrypted\n", up.Node.Home)
@@ -200,10 +201,10 @@ on many disks what they held can still be found by those who read the disk itsel
 }
 
 // keptFiles are what the surfaces of this host keep and seal. Keys read what is sealed already.
-func keptFiles(up config.Setup, keys *seal.Ring) (kept []node.Kept, err error) {
+func keptFiles(up config.Setup, keys *seal.Ring) (kept []home.Kept, err error) {
 	run := cmp.Or(up.Local.Home, filepath.Join(up.Node.Home, "run"))
 	cov := cmp.Or(up.Local.Covenant.Home, filepath.Join(run, "covenant"))
-	kept = []node.Kept{{Path: filepath.Join(cov, "peers", "registry.jsonl"), Place: covenant.RegistryPlace},
+	kept = []home.Kept{{Path: filepath.Join(cov, "peers", "registry.jsonl"), Place: covenant.RegistryPlace},
 		{Path: filepath.Join(cov, "audit", "events.jsonl"), Place: audit.LinePlace}, {Path: filepath.Join(cov, "audit", "events.chain.jsonl"), Place: audit.LinePlace},
 		{Path: filepath.Join(cov, "a2a", "events.jsonl"), Place: mailbox.LinePlace}}
 	data, agents, err := stringDirs(up.Local, run, up.Dev)
@@ -231,7 +232,7 @@ func keptFiles(up config.Setup, keys *seal.Ring) (kept []node.Kept, err error) {
 			homes = append(homes, l.Home)
 		}
 	}
-	kept = append(kept, node.Kept{Path: registry})
+	kept = append(kept, home.Kept{Path: registry})
 	seen := map[string]bool{}
 	for _, h := range homes {
 		events, err := filepath.Glob(filepath.Join(h, "events", "evt_*.json"))
@@ -241,7 +242,7 @@ func keptFiles(up config.Setup, keys *seal.Ring) (kept []node.Kept, err error) {
 		for _, e := range events {
 			if !seen[e] {
 				seen[e] = true
-				kept = append(kept, node.Kept{Path: e})
+				kept = append(kept, home.Kept{Path: e})
 			}
 		}
 	}

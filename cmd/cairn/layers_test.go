@@ -44,6 +44,7 @@ var inner = map[string][]string{
 	"local/kit":        {},
 	"local/redact":     {},
 	"node/engine":      {"node/api", "node/access", "node/commit", "node/disk", "node/mind"},
+	"node/home":        {"node/commit"},
 	"node/mcp":         {"node/api"},
 	"node/gateway":     {"node/api", "node/access"},
 	"node/console":     {},

@@ -21,7 +21,7 @@ import (
 
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 	"github.com/cairndb/cairn/cmd/cairn/debug"
-	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/home"
 )
 
 // raw is a request as it goes over the wire.
@@ -279,9 +279,9 @@ func TestHostileNeighbours(t *testing.T) {
 func TestSocketsAndFilesAreTheUsersOwn(t *testing.T) {
 	t.Parallel()
 	rootOnly(t)
-	p, home, _ := tempting(t)
-	workspace := siftOpenAt(t, home, shortDir(t))
-	if err := filepath.WalkDir(home, func(path string, d fs.DirEntry, err error) error {
+	p, homeDir, _ := tempting(t)
+	workspace := siftOpenAt(t, homeDir, shortDir(t))
+	if err := filepath.WalkDir(homeDir, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && d.IsDir() {
 			err = os.Chmod(path, 0o755)
 		}
@@ -290,7 +290,7 @@ func TestSocketsAndFilesAreTheUsersOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	asUser(t, nobodyID, func() {
-		for _, socket := range []string{p.Line.Process, p.Line.Covenant, p.Line.Sift, workspace, filepath.Join(home, "run", "siftcoder", "control.sock"), filepath.Join(home, "run", debug.Socket)} {
+		for _, socket := range []string{p.Line.Process, p.Line.Covenant, p.Line.Sift, workspace, filepath.Join(homeDir, "run", "siftcoder", "control.sock"), filepath.Join(homeDir, "run", debug.Socket)} {
 			if _, err := os.Lstat(socket); err != nil {
 				t.Errorf("%s: %v: the test looks at nothing", socket, err)
 			}
@@ -303,8 +303,8 @@ func TestSocketsAndFilesAreTheUsersOwn(t *testing.T) {
 				t.Errorf("connect to %s: %v, want permission denied", socket, err)
 			}
 		}
-		for _, file := range []string{"token", node.SecretFile, "string.token", "process.token", "run/covenant/peers/operator.token", "run/covenant/identity/local.key", "run/covenant/audit/events.jsonl", "run/string/daemon/agents.json"} {
-			if _, err := os.ReadFile(filepath.Join(home, file)); !errors.Is(err, syscall.EACCES) {
+		for _, file := range []string{"token", home.SecretFile, "string.token", "process.token", "run/covenant/peers/operator.token", "run/covenant/identity/local.key", "run/covenant/audit/events.jsonl", "run/string/daemon/agents.json"} {
+			if _, err := os.ReadFile(filepath.Join(homeDir, file)); !errors.Is(err, syscall.EACCES) {
 				t.Errorf("read %s: %v, want permission denied", file, err)
 			}
 		}

@@ -16,14 +16,14 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 	"github.com/cairndb/cairn/cmd/cairn/config"
 	"github.com/cairndb/cairn/local/sift"
-	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/home"
 )
 
 // closedServe is a node of `cairn serve` that is told no more in its section [local], where DIR is the directory that its home is in.
 func closedServe(t *testing.T, local string) *cairntest.Node {
 	t.Helper()
 	dir, base := shortDir(t), cairntest.FreePorts(t, config.PortsEach)
-	n := config.NodeHere(filepath.Join(dir, "h"), 1, 1, base, node.NewSecret())
+	n := config.NodeHere(filepath.Join(dir, "h"), 1, 1, base, home.NewSecret())
 	conf := filepath.Join(dir, "c.toml")
 	if err := config.Write(conf, n); err != nil {
 		t.Fatal(err)

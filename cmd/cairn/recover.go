@@ -13,7 +13,7 @@ import (
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/cmd/cairn/config"
-	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/home"
 	"github.com/cairndb/cairn/raft"
 )
 
@@ -44,7 +44,7 @@ func (a *app) recoverCluster(path string, giveUp []uint) error {
 	if err != nil {
 		return err
 	}
-	members, at, err := node.Members(cfg)
+	members, at, err := home.Members(cfg.Files())
 	if err != nil {
 		return config.KeyHint(err, "is the node still running? it must be stopped")
 	}
@@ -78,7 +78,7 @@ func (a *app) recoverCluster(path string, giveUp []uint) error {
 			fmt.Sprintf("read `cairn cluster recover --help`; then give up all the others by name: --give-up %s", strings.Join(others, ","))))
 
 	}
-	at, err = node.Recover(cfg)
+	at, err = home.Recover(cfg.Files())
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/cmd/cairn/config"
-	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/home"
 	"github.com/cairndb/cairn/oplog"
 )
 
@@ -63,15 +63,15 @@ the record. See deploy/runbooks/poisoned-record.md.`,
 	return c
 }
 
-func (a *app) acceptLoss(path, home string, k config.KeySource) error {
-	cfg, err := a.offlineConfig(path, home)
+func (a *app) acceptLoss(path, dir string, k config.KeySource) error {
+	cfg, err := a.offlineConfig(path, dir)
 	if err != nil {
 		return err
 	}
 	if k.Set() || !cfg.Storage.Encryption.On() {
 		cfg.Storage.Encryption = k.Source()
 	}
-	lost, err := node.AcceptLoss(cfg)
+	lost, err := home.AcceptLoss(cfg.Files())
 	if err != nil {
 		return config.KeyHint(err, "is the node still running? it must be stopped")
 	}

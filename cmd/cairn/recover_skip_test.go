@@ -15,7 +15,7 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/cmd/cairn/config"
-	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/home"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/snapshot"
 	"github.com/cairndb/cairn/oplog/state"
@@ -50,7 +50,7 @@ func poison(t *testing.T, nodes []*cairntest.Node) (index uint64) {
 			t.Fatal(err)
 		}
 		cfg := up.Node
-		files, err := node.Check(cfg, false)
+		files, err := home.Check(cfg.Files(), false)
 		if err != nil {
 			t.Fatal(err)
 		}

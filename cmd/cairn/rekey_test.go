@@ -13,6 +13,7 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/home"
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
@@ -209,27 +210,29 @@ func TestAChangeOfKeysIsKilled(t *testing.T) {
 			t.Fatal("not remembered")
 		}
 	}
-	backups, home, keyFile := filepath.Join(dir, "backups"), filepath.Join(dir, "home"), filepath.Join(dir, "key")
+	backups, homeDir, keyFile := filepath.Join(dir, "backups"), filepath.Join(dir, "home"), filepath.Join(dir, "key")
 	if _, code := cairntest.Run(t, "backup", "--to", backups, "--home", source); code != 0 {
 		t.Fatal("no backup")
 	}
 	p.Kill()
-	if _, code := cairntest.Run(t, "restore", "--from", backups, "--home", home); code != 0 {
+	if _, code := cairntest.Run(t, "restore", "--from", backups, "--home", homeDir); code != 0 {
 		t.Fatal("no home")
 	}
 	if _, code := cairntest.Run(t, "key", "new", "--output", keyFile); code != 0 {
 		t.Fatal("no key")
 	}
 	quiet := slog.New(slog.DiscardHandler)
-	before, err := node.Check(node.Config{Home: home, Logger: quiet}, true)
+	before, err := home.Check(node.Config{Home: homeDir, Logger: quiet}.Files(), true)
 	if err != nil || before.Log.Snapshot == 0 {
 		t.Fatal(before, err)
 	}
-	args := func(home string) []string { return []string{"key", "encrypt", "--home", home, "--key-file", keyFile} }
+	args := func(homeDir string) []string {
+		return []string{"key", "encrypt", "--home", homeDir, "--key-file", keyFile}
+	}
 	var took time.Duration
 	for i := range 5 {
 		copied := filepath.Join(dir, fmt.Sprint("encrypt", i))
-		if err := os.CopyFS(copied, os.DirFS(home)); err != nil {
+		if err := os.CopyFS(copied, os.DirFS(homeDir)); err != nil {
 			t.Fatal(err)
 		}
 		if i == 0 { // whole, and timed
@@ -251,7 +254,7 @@ func TestAChangeOfKeysIsKilled(t *testing.T) {
 			}
 		}
 		cfg := node.Config{Home: copied, Logger: quiet, Storage: node.Storage{Encryption: seal.Source{File: keyFile}}}
-		if got, err := node.Check(cfg, true); err != nil || got != before {
+		if got, err := home.Check(cfg.Files(), true); err != nil || got != before {
 			t.Errorf("killed %d: %+v, %v; want %+v", i, got, err, before)
 		}
 	}

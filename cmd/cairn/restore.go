@@ -15,6 +15,7 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/cmd/cairn/config"
 	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/home"
 	"github.com/cairndb/cairn/oplog/snapshot/archive"
 )
 
@@ -82,7 +83,7 @@ func (a *app) restoreHome(r *restoreRun) error {
 	if r.key.Set() || !cfg.Storage.Encryption.On() {
 		cfg.Storage.Encryption = r.key.Source()
 	}
-	at, err := node.Restore(cfg, r.from, r.to)
+	at, err := home.Restore(cfg.Files(), r.from, r.to)
 	if errors.Is(err, archive.ErrGap) {
 		return cli.Hint(err, "bring the missing file back, or restore what is before it: --at INDEX, with an index from `cairn backup list "+r.from+"`")
 	}
@@ -125,7 +126,7 @@ func (a *app) restoreDatabase(ctx context.Context, r *restoreRun) (err error) {
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	cfg := node.Config{Home: filepath.Join(dir, "home"), Addresses: node.Addresses{Wire: config.Loopback(0), HTTP: config.Loopback(0)}, Tokens: node.Tokens{Mint: true},
 		Raft: node.Raft{Heartbeat: config.DevHeartbeat, Election: config.DevElection}, Version: cli.BuildVersion(), Storage: node.Storage{Encryption: r.key.Source()}}
-	if _, err := node.Restore(cfg, r.from, r.to); err != nil {
+	if _, err := home.Restore(cfg.Files(), r.from, r.to); err != nil {
 		return config.KeyHint(err, "")
 	}
 	n, err := node.Open(ctx, cfg)

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
-	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/home"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
 )
@@ -19,7 +19,7 @@ import (
 func TestTheClusterSecretIsRotated(t *testing.T) {
 	t.Parallel()
 	nodes, old := cairntest.StartThree(t, 0, 1, 2)
-	next := node.NewSecret()
+	next := home.NewSecret()
 	token := onLeader(t, nodes, old, "token", "create")
 	cairntest.SameState(t, nodes) // the token is on all of them
 	ctx, stop := context.WithCancel(t.Context())

@@ -11,7 +11,7 @@ import (
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/cmd/cairn/config"
-	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/home"
 	"github.com/cairndb/cairn/wire/client"
 )
 
@@ -72,7 +72,7 @@ func (b *writeBench) beside(ctx context.Context, a *cli.Streams) (err error) {
 		return err
 	}
 	fmt.Fprintln(a.Err, "starting three nodes")
-	token := node.NewSecret()
+	token := home.NewSecret()
 	nodes, err := launchThree(ctx, dir, token, func(*config.NodeFile) {})
 	defer func() {
 		for _, n := range nodes {

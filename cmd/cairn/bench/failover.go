@@ -16,8 +16,8 @@ import (
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/cmd/cairn/config"
-	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/node/home"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
 )
@@ -90,7 +90,7 @@ func (b *failoverBench) run(ctx context.Context, a *cli.Streams) (err error) {
 		err = errors.Join(err, os.RemoveAll(dir))
 	}()
 	fmt.Fprintln(a.Err, "starting three nodes")
-	b.token = node.NewSecret()
+	b.token = home.NewSecret()
 	b.nodes, err = launchThree(ctx, dir, b.token, func(n *config.NodeFile) { n.HeartbeatMS, n.ElectionMS = b.heartbeat, b.election })
 	if err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/cmd/cairn/config"
 	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/home"
 )
 
 // localCluster is nodes of this process, for measuring.
@@ -26,7 +27,7 @@ func startLocal(ctx context.Context, n int, edit ...func(*node.Config)) (_ *loca
 	if err != nil {
 		return nil, err
 	}
-	l := &localCluster{dir: dir, token: node.NewSecret()}
+	l := &localCluster{dir: dir, token: home.NewSecret()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, l.close())

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/cmd/cairn/config"
-	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/home"
 )
 
 // Hung is how long a test waits for an answer or an end that takes a second at rest: a busy machine does not take that long.
@@ -96,7 +96,7 @@ func StartDevIn(t testing.TB, home string, flags ...string) *Node {
 func MemberAlone(t testing.TB) *Node {
 	t.Helper()
 	dir := t.TempDir()
-	p := &Node{T: t, Args: []string{"serve", "--strict", "--config", filepath.Join(dir, "node.toml")}, Token: node.NewSecret()}
+	p := &Node{T: t, Args: []string{"serve", "--strict", "--config", filepath.Join(dir, "node.toml")}, Token: home.NewSecret()}
 	if err := config.Write(p.Args[3], config.NodeHere(filepath.Join(dir, "home"), 1, 1, FreePorts(t, config.PortsEach), p.Token)); err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +146,7 @@ func ThreeIn(t testing.TB, dir string, change func(*config.NodeFile)) (nodes []*
 func SeveralIn(t testing.TB, dir string, of int, change func(*config.NodeFile)) (nodes []*Node, token string) {
 	t.Helper()
 	base := FreePorts(t, of*config.PortsEach)
-	token = node.NewSecret()
+	token = home.NewSecret()
 	for i := range of {
 		n := config.NodeHere(filepath.Join(dir, fmt.Sprint("node", i+1)), i+1, of, base, token)
 		n.ElectionMS = Patient

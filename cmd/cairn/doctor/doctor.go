@@ -19,6 +19,7 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/config"
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/node/home"
 )
 
 // A finding is what a check found: what is, and what to do about it when it is not well.
@@ -94,7 +95,7 @@ func Report(ctx context.Context, t *cli.Target, path string, out *cli.Streams) (
 func (e *exam) examine(ctx context.Context, a *cli.Streams) error {
 	found := e.configure()
 	if found[len(found)-1].Status != Fail {
-		e.held = node.Held(e.cfg.Home)
+		e.held = home.Held(e.cfg.Home)
 		found = append(found, e.meet(ctx)...)
 		for _, c := range checks {
 			for _, f := range c.run(e, ctx) {
@@ -136,7 +137,7 @@ func report(a *cli.Streams, asJSON bool, found []Finding) error {
 func (e *exam) configure() []Finding {
 	if e.path == "" {
 		e.cfg = node.Config{Home: e.t.Home, Storage: node.Storage{Encryption: e.key.Source()}}
-		e.secrets = []string{filepath.Join(e.t.Home, "token"), filepath.Join(e.t.Home, node.SecretFile)}
+		e.secrets = []string{filepath.Join(e.t.Home, "token"), filepath.Join(e.t.Home, home.SecretFile)}
 		return []Finding{{"configuration", OK, "none: a dev node in " + e.t.Home, ""}}
 	}
 	var log strings.Builder
@@ -145,7 +146,7 @@ func (e *exam) configure() []Finding {
 		return []Finding{{"configuration", Fail, err.Error(), "correct it; `cairn cluster init` writes one that works"}}
 	}
 	e.cfg = up.Node
-	e.secrets = []string{e.path, filepath.Join(e.cfg.Home, node.SecretFile)}
+	e.secrets = []string{e.path, filepath.Join(e.cfg.Home, home.SecretFile)}
 	if !e.t.IsSet("url") {
 		e.t.Home, e.t.OfHome = e.cfg.Home, true
 	}
@@ -316,7 +317,7 @@ func (e *exam) files(ctx context.Context) []Finding {
 	if e.held {
 		return []Finding{{"", Warn, "not looked at: a node has them open", "stop it first"}}
 	}
-	at, err := node.Check(e.cfg, e.deep)
+	at, err := home.Check(e.cfg.Files(), e.deep)
 	if err != nil {
 		return []Finding{{"", Fail, err.Error(), cmp.Or(config.KeyAdvice(err), e.repair())}}
 	}
@@ -341,7 +342,7 @@ func (e *exam) damage(context.Context) (found []Finding) {
 	if e.running != nil && e.running.HoldPurge {
 		found = append(found, Finding{"", Warn, "the node's files may hold text that was purged", "restart it once; see the runbook for erasing"})
 	}
-	for _, d := range node.Damaged(e.cfg.Home) {
+	for _, d := range home.Damaged(e.cfg.Home) {
 		found = append(found, Finding{"", Fail, d.Found, "restart the node: " + d.Next})
 	}
 	return found

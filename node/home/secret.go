@@ -1,4 +1,4 @@
-package node
+package home
 
 import (
 	"crypto/ed25519"
@@ -24,8 +24,8 @@ func NewSecret() string {
 	return "ydb_cluster_" + hex.EncodeToString(b)
 }
 
-// longEnough refuses a secret that could be guessed. key says where it comes from.
-func longEnough(key, secret string) error {
+// CheckSecret refuses a secret that could be guessed. key says where it comes from.
+func CheckSecret(key, secret string) error {
 	if len(secret) >= MinSecret {
 		return nil
 	}
@@ -35,8 +35,8 @@ func longEnough(key, secret string) error {
 // identityFile is where a home has the key that proves which node it is: its seed, in hex.
 const identityFile = "node.key"
 
-// openIdentity is the key of a home, which is made at the first start.
-func openIdentity(home string) (ed25519.PrivateKey, error) {
+// OpenIdentity is the key of a home, which is made at the first start.
+func OpenIdentity(home string) (ed25519.PrivateKey, error) {
 	path := filepath.Join(home, identityFile)
 	raw, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -56,21 +56,21 @@ func openIdentity(home string) (ed25519.PrivateKey, error) {
 	return ed25519.NewKeyFromSeed(seed), nil
 }
 
-// openSecret is the cluster secret of a home: the configured one, else that of the home's file, which is made at the first
+// OpenSecret is the cluster secret of a home: the configured one, else that of the home's file, which is made at the first
 // start. A node with peers does not make one, for its peers would not know it.
-func openSecret(cfg Config) (string, error) {
-	if cfg.Member.Secret != "" {
-		return cfg.Member.Secret, nil // validate has looked at it
+func OpenSecret(cfg Config) (string, error) {
+	if cfg.Secret != "" {
+		return cfg.Secret, nil // validate has looked at it
 	}
-	path := filepath.Join(cfg.Home, SecretFile)
+	path := filepath.Join(cfg.Dir, SecretFile)
 	raw, err := os.ReadFile(path)
 	switch {
 	case err == nil:
 		secret := strings.TrimSpace(string(raw))
-		return secret, longEnough(path, secret)
+		return secret, CheckSecret(path, secret)
 	case !errors.Is(err, os.ErrNotExist):
 		return "", fmt.Errorf("cluster secret: %w", err)
-	case len(cfg.Member.Peers) > 0:
+	case cfg.Peers:
 		return "", fmt.Errorf("cluster_secret: needed where there are peers, and all members have the same one: `cairn cluster secret` makes one, or copy %s of a member", SecretFile)
 	}
 	secret := NewSecret()

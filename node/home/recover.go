@@ -1,4 +1,4 @@
-package node
+package home
 
 import (
 	"cmp"
@@ -16,38 +16,33 @@ import (
 
 // withFiles opens the files of a node that does not run.
 func withFiles(cfg Config, f func(raft.Config, commit.Offline) error) (err error) {
-	if err := cfg.Validate(); err != nil {
-		return fmt.Errorf("config: %w", err)
-	}
-	cfg = cfg.withDefaults()
-	keys, err := openKeys(context.Background(), cfg)
+	keys, err := OpenKeys(context.Background(), cfg)
 	if err != nil {
 		return err
 	}
-	skip, err := skippedRecords(cfg.Home)
+	skip, err := Skipped(cfg.Dir)
 	if err != nil {
 		return err
 	}
-	st, err := state.Open(filepath.Join(cfg.Home, stateDir), state.Options{RetainOps: cfg.Storage.RetainOps, RetainTime: cfg.Storage.RetainTime, Keys: keys, Skip: skip})
+	st, err := state.Open(filepath.Join(cfg.Dir, StateDir), state.Options{RetainOps: cfg.RetainOps, RetainTime: cfg.RetainTime, Keys: keys, Skip: skip})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
-	return f(raft.Config{NodeID: cfg.Member.NodeID, Dir: filepath.Join(cfg.Home, "raft"), Addr: cfg.Addresses.Cluster,
-		Advertise: cmp.Or(cfg.Addresses.Advertise, cfg.Addresses.Cluster), Logger: cfg.Logger, Keys: keys}, commit.Offline{State: st})
+	return f(raft.Config{NodeID: cfg.NodeID, Dir: filepath.Join(cfg.Dir, "raft"), Addr: cfg.Addr, Advertise: cfg.Advertise, Logger: cfg.Logger, Keys: keys}, commit.Offline{State: st})
 }
 
 // Restore fills a home that has no state from a backup directory, and makes its node the only member of a cluster that
 // begins there. The other nodes join with empty homes.
 func Restore(cfg Config, dir string, to archive.Target) (at state.Point, err error) {
-	path := filepath.Join(cfg.Home, stateDir)
-	if _, err := os.Stat(filepath.Join(cfg.Home, "raft", "log")); err == nil {
-		return at, fmt.Errorf("%s has a log already: restore into an empty home", cfg.Home)
+	path := filepath.Join(cfg.Dir, StateDir)
+	if _, err := os.Stat(filepath.Join(cfg.Dir, "raft", "log")); err == nil {
+		return at, fmt.Errorf("%s has a log already: restore into an empty home", cfg.Dir)
 	}
-	if err := os.MkdirAll(cfg.Home, 0o700); err != nil {
+	if err := os.MkdirAll(cfg.Dir, 0o700); err != nil {
 		return at, err
 	}
-	keys, err := openKeys(context.Background(), cfg.withDefaults())
+	keys, err := OpenKeys(context.Background(), cfg)
 	if err != nil {
 		return at, err
 	}
@@ -108,7 +103,7 @@ func Recover(cfg Config) (at state.Point, err error) {
 // empty when nothing is lost.
 func AcceptLoss(cfg Config) (lost string, err error) {
 	err = withFiles(cfg, func(rc raft.Config, sm commit.Offline) error {
-		if !soleNode(cfg.withDefaults(), sm.State) {
+		if !SoleNode(cfg, sm.State) {
 			return errors.New("this node has others, which have what it lost: start it, and it asks them")
 		}
 		loss, err := raft.AcceptLoss(rc, sm)
@@ -122,12 +117,12 @@ func AcceptLoss(cfg Config) (lost string, err error) {
 		if err != nil {
 			return err
 		}
-		unreached, err := unreached(cfg.Home, max(log.Last, log.Snapshot))
+		unreached, err := unreached(cfg.Dir, max(log.Last, log.Snapshot))
 		if err != nil {
 			return err
 		}
 		lost = cmp.Or(lost, unreached)
-		return acceptRebuilt(cfg.Home)
+		return acceptRebuilt(cfg.Dir)
 	})
 	return lost, err
 }

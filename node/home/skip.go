@@ -1,4 +1,4 @@
-package node
+package home
 
 import (
 	"bufio"
@@ -28,8 +28,8 @@ type skipLine struct {
 	Fault  string      `json:"fault"` // why it could not be applied
 }
 
-// skippedRecords reads the file of a home.
-func skippedRecords(home string) (map[oplog.Index]oplog.Digest, error) {
+// Skipped reads the file of a home.
+func Skipped(home string) (map[oplog.Index]oplog.Digest, error) {
 	path := filepath.Join(home, skipFile)
 	raw, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -99,7 +99,7 @@ func SkipRecord(cfg Config, u Unapplied) error {
 		return err
 	}
 	return withFiles(cfg, func(raft.Config, commit.Offline) error { // they are held: the node does not run
-		path := filepath.Join(cfg.Home, skipFile)
+		path := filepath.Join(cfg.Dir, skipFile)
 		f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 		if err != nil {
 			return err

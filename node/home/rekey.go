@@ -1,4 +1,4 @@
-package node
+package home
 
 import (
 	"bytes"
@@ -32,18 +32,17 @@ var errRekey = errors.New("a change of its encryption was cut short; the same `c
 
 // Encrypt turns the home of a node that does not run into an encrypted one. Of one that is, it encrypts what is kept beside it.
 func Encrypt(ctx context.Context, cfg Config) error {
-	cfg = cfg.withDefaults()
-	if !cfg.Storage.Encryption.On() {
+	if !cfg.Encryption.On() {
 		return fmt.Errorf("%w: no master key is configured", seal.ErrKey)
 	}
-	work := filepath.Join(cfg.Home, rekeyDir)
+	work := filepath.Join(cfg.Dir, rekeyDir)
 	if _, err := os.Stat(filepath.Join(work, rekeyDone)); err == nil {
 		return finishRekey(ctx, cfg)
 	}
-	if seal.Exists(cfg.Home) { // what is kept elsewhere than in the home may still be plain
+	if seal.Exists(cfg.Dir) { // what is kept elsewhere than in the home may still be plain
 		return finishRekey(ctx, cfg)
 	}
-	masters, err := cfg.Storage.Encryption.Masters(ctx)
+	masters, err := cfg.Encryption.Masters(ctx)
 	if err != nil {
 		return err
 	}
@@ -66,16 +65,16 @@ func convert(cfg Config, work string, rings func() (from, to *seal.Ring, err err
 	if err != nil {
 		return err
 	}
-	if _, err := os.Stat(filepath.Join(cfg.Home, stateDir)); err != nil {
-		return fmt.Errorf("home %s has no state: %w", cfg.Home, err)
+	if _, err := os.Stat(filepath.Join(cfg.Dir, StateDir)); err != nil {
+		return fmt.Errorf("home %s has no state: %w", cfg.Dir, err)
 	}
-	st, err := state.Open(filepath.Join(cfg.Home, stateDir), state.Options{Keys: from})
+	st, err := state.Open(filepath.Join(cfg.Dir, StateDir), state.Options{Keys: from})
 	if err != nil {
 		return err
 	}
-	err = st.Copy(filepath.Join(work, stateDir), state.Options{Keys: to})
+	err = st.Copy(filepath.Join(work, StateDir), state.Options{Keys: to})
 	if err == nil {
-		err = raft.Convert(filepath.Join(cfg.Home, "raft"), filepath.Join(work, "raft"), from, to)
+		err = raft.Convert(filepath.Join(cfg.Dir, "raft"), filepath.Join(work, "raft"), from, to)
 	}
 	if err = errors.Join(err, st.Close()); err != nil {
 		return err
@@ -101,31 +100,31 @@ func syncDir(dir string) error {
 
 // finishRekey puts what is new in the place of what is old. Each step may have been done before.
 func finishRekey(ctx context.Context, cfg Config) error {
-	if err := stopped(cfg.Home); err != nil {
+	if err := stopped(cfg.Dir); err != nil {
 		return err
 	}
-	work := filepath.Join(cfg.Home, rekeyDir)
-	if err := placeFiles(cfg.Home, work); err != nil {
+	work := filepath.Join(cfg.Dir, rekeyDir)
+	if err := placeFiles(cfg.Dir, work); err != nil {
 		return err
 	}
-	masters, err := cfg.Storage.Encryption.Masters(ctx)
+	masters, err := cfg.Encryption.Masters(ctx)
 	if err != nil {
 		return err
 	}
-	keys, _, err := seal.Open(cfg.Home, masters)
+	keys, _, err := seal.Open(cfg.Dir, masters)
 	if err != nil {
 		return err
 	}
-	if err := rewriteKept(cfg, keys); err != nil {
+	if err := RewriteKept(cfg, keys); err != nil {
 		return err
 	}
-	return errors.Join(os.RemoveAll(work), syncDir(cfg.Home))
+	return errors.Join(os.RemoveAll(work), syncDir(cfg.Dir))
 }
 
 // placeFiles moves files that are whole from a directory into the home, and removes what is made from them. Each step may have been
 // done before.
 func placeFiles(home, work string) error {
-	for _, name := range []string{seal.RingFile, stateDir, filepath.Join("raft", "log"), filepath.Join("raft", "snapshots")} {
+	for _, name := range []string{seal.RingFile, StateDir, filepath.Join("raft", "log"), filepath.Join("raft", "snapshots")} {
 		from, to := filepath.Join(work, name), filepath.Join(home, name)
 		if _, err := os.Stat(from); errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -152,18 +151,18 @@ func Held(home string) bool { return stopped(home) != nil }
 
 // stopped is an error while a process has the state open.
 func stopped(home string) error {
-	if dir := filepath.Join(home, stateDir); state.Locked(dir) {
+	if dir := filepath.Join(home, StateDir); state.Locked(dir) {
 		return fmt.Errorf("state %s: %w", dir, state.ErrLocked)
 	}
 	return nil
 }
 
-// rewriteKept seals the files of this host's surfaces anew, when none has them open.
-func rewriteKept(cfg Config, keys *seal.Ring) error {
-	if cfg.Storage.Kept == nil {
+// RewriteKept seals the files of this host's surfaces anew, when none has them open.
+func RewriteKept(cfg Config, keys *seal.Ring) error {
+	if cfg.Kept == nil {
 		return nil
 	}
-	kept, err := cfg.Storage.Kept(keys)
+	kept, err := cfg.Kept(keys)
 	if err != nil {
 		return err
 	}

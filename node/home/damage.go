@@ -1,4 +1,4 @@
-package node
+package home
 
 import (
 	"errors"
@@ -16,9 +16,9 @@ import (
 
 // Files in the home that say what the next start is to think of the state.
 const (
-	damageFile     = "damaged"    // it holds something else than was written, and is to be moved aside with its log
-	suspectFile    = "suspect"    // something in it could not be read, and it is to be counted first
-	rebuildFile    = "rebuild"    // it is to be moved aside and built anew from the log, to the index that this file names
+	DamageFile     = "damaged"    // it holds something else than was written, and is to be moved aside with its log
+	SuspectFile    = "suspect"    // something in it could not be read, and it is to be counted first
+	RebuildFile    = "rebuild"    // it is to be moved aside and built anew from the log, to the index that this file names
 	rebuildingFile = "rebuilding" // it was moved aside, and the log has not been asked whether it leads there
 )
 
@@ -28,9 +28,9 @@ type Damage struct{ Found, Next string }
 // Damaged reads what a node has left in its home for its next start.
 func Damaged(home string) (all []Damage) {
 	for _, w := range []struct{ name, next string }{
-		{damageFile, "it moves state and log aside, and is made whole by the others"},
-		{suspectFile, "it counts the state, and has it made anew when it is damaged"},
-		{rebuildFile, "it moves the state aside, and builds it anew from its snapshot and log"},
+		{DamageFile, "it moves state and log aside, and is made whole by the others"},
+		{SuspectFile, "it counts the state, and has it made anew when it is damaged"},
+		{RebuildFile, "it moves the state aside, and builds it anew from its snapshot and log"},
 		{rebuildingFile, "it goes on building the state, when snapshot and log lead to where it was; when they do not, restore a backup"},
 	} {
 		if raw, err := os.ReadFile(filepath.Join(home, w.name)); err == nil {
@@ -40,14 +40,15 @@ func Damaged(home string) (all []Damage) {
 	return all
 }
 
-// placeOf is what a rebuildFile holds.
-func placeOf(s *state.State, why error) error {
+// PlaceOf is what a RebuildFile holds.
+func PlaceOf(s *state.State, why error) error {
 	at, _ := s.Applied()
 	return fmt.Errorf("at index %d: %w", at, why)
 }
 
-func (n *Node) leaveWord(name string, why error) error {
-	f, err := os.OpenFile(filepath.Join(n.cfg.Home, name), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+// LeaveWord tells the next start what was found.
+func LeaveWord(cfg Config, name string, why error) error {
+	f, err := os.OpenFile(filepath.Join(cfg.Dir, name), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
@@ -55,29 +56,29 @@ func (n *Node) leaveWord(name string, why error) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// replace moves aside what an earlier run found damaged. A member's log goes too: snapshots beside it may have the damage in
+// Replace moves aside what an earlier run found damaged. A member's log goes too: snapshots beside it may have the damage in
 // them, and a member without its log asks the others for everything. The log of a node that is alone is all it has.
-func (n *Node) replace(state string, opts state.Options) error {
-	bad, err := n.condemned(state, opts)
+func Replace(cfg Config, state string, opts state.Options) error {
+	bad, err := condemned(cfg, state, opts)
 	if err == nil && !bad {
-		return n.restart(state)
+		return restart(cfg, state)
 	}
 	if err != nil {
 		return err
 	}
-	log, err := raft.Discard(filepath.Join(n.cfg.Home, "raft"))
+	log, err := raft.Discard(filepath.Join(cfg.Dir, "raft"))
 	if err != nil {
 		return err
 	}
-	aside, err := setAside(state)
+	aside, err := SetAside(state)
 	if err != nil {
 		return err
 	}
-	n.log.Error("state damaged, moved aside with its log", "path", state, "aside", aside, "log", log)
-	return n.forgive()
+	cfg.Logger.Error("state damaged, moved aside with its log", "path", state, "aside", aside, "log", log)
+	return forgive(cfg)
 }
 
-func setAside(state string) (aside string, err error) {
+func SetAside(state string) (aside string, err error) {
 	for at := time.Now().Unix(); ; at++ { // what was moved aside before stays as it is
 		aside = fmt.Sprintf("%s.corrupt-%d", state, at)
 		if _, err := os.Lstat(aside); err != nil {
@@ -92,30 +93,30 @@ func setAside(state string) (aside string, err error) {
 }
 
 // restart moves the state of a node that is alone aside when it is to be built anew.
-func (n *Node) restart(state string) error {
-	word := filepath.Join(n.cfg.Home, rebuildFile)
+func restart(cfg Config, state string) error {
+	word := filepath.Join(cfg.Dir, RebuildFile)
 	if _, err := os.Stat(word); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	aside, err := setAside(state)
+	aside, err := SetAside(state)
 	if err != nil {
 		return err
 	}
-	n.log.Error("state damaged, moved aside; it is built anew from the log", "path", state, "aside", aside)
-	return errors.Join(n.forgive(), os.Rename(word, filepath.Join(n.cfg.Home, rebuildingFile)))
+	cfg.Logger.Error("state damaged, moved aside; it is built anew from the log", "path", state, "aside", aside)
+	return errors.Join(forgive(cfg), os.Rename(word, filepath.Join(cfg.Dir, rebuildingFile)))
 }
 
-// rebuilt refuses to go on when the log does not lead to where the state was.
-func (n *Node) rebuilt() error {
-	lost, err := unreached(n.cfg.Home, n.raft.Status().LastIndex)
+// Rebuilt refuses to go on when the log does not lead to where the state was.
+func Rebuilt(cfg Config, last uint64) error {
+	lost, err := unreached(cfg.Dir, last)
 	if err != nil {
 		return err
 	}
 	if lost != "" {
-		n.log.Error("records lost", "records", lost)
+		cfg.Logger.Error("records lost", "records", lost)
 		return fmt.Errorf("the state was damaged and moved aside, and the log does not lead to where it was: %w: %s", ErrLoss, lost)
 	}
-	return acceptRebuilt(n.cfg.Home)
+	return acceptRebuilt(cfg.Dir)
 }
 
 // unreached names what a log that ends at an index lacks of a state that was moved aside to be built anew; empty for nothing.
@@ -157,11 +158,11 @@ func LossOf(err error) bool {
 
 // condemned says whether the state is to be moved aside with its log: a scrub said so, or it could not be read where it was
 // needed, by a node that has others, and counting it says why. One that has none leaves its log.
-func (n *Node) condemned(dir string, opts state.Options) (bad bool, err error) {
-	if _, err := os.Stat(filepath.Join(n.cfg.Home, damageFile)); err == nil {
+func condemned(cfg Config, dir string, opts state.Options) (bad bool, err error) {
+	if _, err := os.Stat(filepath.Join(cfg.Dir, DamageFile)); err == nil {
 		return true, nil
 	}
-	if _, err := os.Stat(filepath.Join(n.cfg.Home, suspectFile)); err != nil {
+	if _, err := os.Stat(filepath.Join(cfg.Dir, SuspectFile)); err != nil {
 		return false, nil
 	}
 	s, err := state.Open(dir, opts)
@@ -169,30 +170,30 @@ func (n *Node) condemned(dir string, opts state.Options) (bad bool, err error) {
 		return false, nil // whoever opens it next finds out
 	}
 	err = s.Verify()
-	word := placeOf(s, err)
+	word := PlaceOf(s, err)
 	err = errors.Join(err, s.Close())
 	switch {
-	case errors.Is(err, state.ErrState) && len(n.cfg.Member.Peers) > 0:
+	case errors.Is(err, state.ErrState) && cfg.Peers:
 		return true, nil
 	case errors.Is(err, state.ErrState):
-		return false, n.leaveWord(rebuildFile, word)
+		return false, LeaveWord(cfg, RebuildFile, word)
 	}
-	n.log.Warn("a state that could not be read holds what was written", "err", err)
-	return false, n.forgive()
+	cfg.Logger.Warn("a state that could not be read holds what was written", "err", err)
+	return false, forgive(cfg)
 }
 
-func (n *Node) forgive() error {
-	for _, name := range []string{damageFile, suspectFile} {
-		if err := os.Remove(filepath.Join(n.cfg.Home, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+func forgive(cfg Config) error {
+	for _, name := range []string{DamageFile, SuspectFile} {
+		if err := os.Remove(filepath.Join(cfg.Dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
 	return nil
 }
 
-// setAsides are the states and logs in a home that were moved aside, by name.
-func setAsides(home string) (names []string) {
-	for _, pattern := range []string{stateDir + ".corrupt-*", "raft.corrupt-*", "raft/log.corrupt-*"} {
+// SetAsides are the states and logs in a home that were moved aside, by name.
+func SetAsides(home string) (names []string) {
+	for _, pattern := range []string{StateDir + ".corrupt-*", "raft.corrupt-*", "raft/log.corrupt-*"} {
 		paths, _ := filepath.Glob(filepath.Join(home, pattern)) // the patterns are good
 		for _, path := range paths {
 			names = append(names, filepath.Base(path))

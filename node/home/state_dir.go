@@ -1,4 +1,4 @@
-package node
+package home
 
 import (
 	"fmt"
@@ -8,11 +8,11 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// stateDir is where the state lies, in a home.
-const stateDir = "state"
+// StateDir is where the state lies, in a home.
+const StateDir = "state"
 
-// refuseOldState says what to do with a home whose state is a file, as versions before the first release kept it.
-func refuseOldState(home string) error {
+// RefuseOld says what to do with a home whose state is a file, as versions before the first release kept it.
+func RefuseOld(home string) error {
 	old := filepath.Join(home, "state.db")
 	if _, err := os.Lstat(old); err != nil {
 		return nil

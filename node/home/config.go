@@ -1,0 +1,35 @@
+package home
+
+import (
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/seal"
+	"github.com/cairndb/cairn/oplog/state"
+)
+
+// Config is what a node's configuration says of its files. node.Config.Files makes it, with the defaults in it.
+type Config struct {
+	Dir        string
+	Logger     *slog.Logger
+	Encryption seal.Source
+	Kept       func(*seal.Ring) ([]Kept, error) // what surfaces of this host seal as well
+	RetainOps  int
+	RetainTime time.Duration
+
+	NodeID          uint32
+	Secret          string // of the cluster, as configured
+	Peers           bool   // other members are configured
+	Addr, Advertise string // where peers find this node
+}
+
+// SoleNode says whether a state knows of no other node, and the configuration names none.
+func SoleNode(cfg Config, st *state.State) (yes bool) {
+	_ = st.Read(func(v *state.View) error { // an unreadable state did not open
+		yes = !cfg.Peers && !slices.ContainsFunc(v.Nodes(), func(i oplog.NodeInfo) bool { return i.ID != cfg.NodeID })
+		return nil
+	})
+	return yes
+}

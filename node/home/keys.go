@@ -1,0 +1,50 @@
+package home
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/cairndb/cairn/oplog/seal"
+)
+
+// OpenKeys opens the keyring of a home; nil when it is not encrypted and is not to be. A new home that is to be encrypted
+// gets one. Whatever does not fit is refused before a file is touched.
+func OpenKeys(ctx context.Context, cfg Config) (*seal.Ring, error) {
+	if _, err := os.Lstat(filepath.Join(cfg.Dir, rekeyDir, rekeyDone)); err == nil {
+		return nil, fmt.Errorf("home %s: %w", cfg.Dir, errRekey)
+	}
+	has := seal.Exists(cfg.Dir)
+	if !cfg.Encryption.On() {
+		if has {
+			return nil, fmt.Errorf("home %s is %w", cfg.Dir, seal.ErrSealed)
+		}
+		return nil, nil
+	}
+	masters, err := cfg.Encryption.Masters(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if !has {
+		if err := unused(cfg.Dir); err != nil {
+			return nil, err
+		}
+		return seal.Create(cfg.Dir, masters)
+	}
+	keys, rotated, err := seal.Open(cfg.Dir, masters)
+	if rotated && err == nil {
+		cfg.Logger.Info("data keys wrapped by a new master key, and a new one made", "master", masters[0].ID(), "active", keys.Active())
+	}
+	return keys, err
+}
+
+// unused refuses a home that has data and no keyring.
+func unused(home string) error {
+	for _, name := range []string{StateDir, filepath.Join("raft", "log")} {
+		if _, err := os.Lstat(filepath.Join(home, name)); err == nil {
+			return fmt.Errorf("home %s holds data and has no keyring: it is %w", home, seal.ErrPlain)
+		}
+	}
+	return nil
+}
