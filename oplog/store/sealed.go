@@ -18,8 +18,9 @@ func checkSeal(fs vfs.FS, dir string, keys *seal.Ring) error {
 	if err != nil {
 		return nil // a new one
 	}
-	for _, name := range names {
-		if !strings.HasPrefix(name, "MANIFEST") {
+	var sealed, plain bool
+	for _, name := range names { // more than one, for in one of them the mark may be damaged
+		if !strings.HasPrefix(name, "MANIFEST") && !strings.HasPrefix(name, "OPTIONS") {
 			continue
 		}
 		f, err := fs.Open(fs.PathJoin(dir, name))
@@ -31,12 +32,14 @@ func checkSeal(fs vfs.FS, dir string, keys *seal.Ring) error {
 		if err := f.Close(); err != nil {
 			return err
 		}
-		switch is := seal.IsSealed(head[:n]); {
-		case is && keys == nil:
-			return seal.ErrSealed
-		case !is && keys != nil && n == len(head):
-			return seal.ErrPlain
-		}
+		is := seal.IsSealed(head[:n])
+		sealed, plain = sealed || is, plain || !is && n == len(head)
+	}
+	switch {
+	case sealed && keys == nil:
+		return seal.ErrSealed
+	case !sealed && plain && keys != nil:
+		return seal.ErrPlain
 	}
 	return nil
 }
@@ -87,6 +90,9 @@ func (s sealed) Open(name string, o ...vfs.OpenOption) (vfs.File, error) {
 	in := &opened{File: f, info: info}
 	if err == nil {
 		in.at, err = s.keys.At(f, info.Size())
+	}
+	if errors.Is(err, seal.ErrPlain) { // all of the directory is sealed (checkSeal)
+		err = seal.ErrDamaged
 	}
 	if err != nil {
 		return nil, errors.Join(&os.PathError{Op: "open", Path: name, Err: err}, f.Close())
