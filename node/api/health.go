@@ -90,7 +90,7 @@ type Embedder struct {
 // EmbedderState is the state of an embedder and the number of memories that wait for it.
 type EmbedderState struct {
 	Up          bool     `json:"up" doc:"Whether it answered when it was asked last."`
-	Queue       uint64   `json:"queue" doc:"Number of memories without a vector in the databases that it embeds; the leader embeds them."`
+	Queue       uint64   `json:"queue" doc:"Number of memories without a vector in the databases that it embeds; the leader embeds them, or a follower that has the model."`
 	Failures    uint64   `json:"failures" doc:"Number of failures since this node started."`
 	LastError   *string  `json:"last_error" doc:"Why it failed last; null for never."`
 	LastErrorAt *float64 `json:"last_error_at" doc:"When it last failed, in Unix seconds."`

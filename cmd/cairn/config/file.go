@@ -97,7 +97,7 @@ type backup struct {
 }
 
 type embedding struct {
-	Strategy string `toml:"strategy" default:"none" doc:"none, builtin, static, bert or http. A write waits 250 ms for a vector at most, a question 500 ms; the leader embeds later what was stored without one."`
+	Strategy string `toml:"strategy" default:"none" doc:"none, builtin, static, bert or http. A write waits 250 ms for a vector at most, a question 500 ms; the leader, or a follower that has the model, embeds later what was stored without one."`
 	Path     string `toml:"path" doc:"static (model2vec) and bert (MiniLM, bge-small, e5-small, gte-small and their kind): the model's directory. cairn embed fetch brings known ones."`
 	Int8     bool   `toml:"int8" default:"false" doc:"bert: keep the model's table of words in 8 bits: a quarter of its memory; the cosine of a vector with the exact one is over .99. For multilingual models, whose table is most of them."`
 	URL      string `toml:"url" doc:"http: up to and with /v1/embeddings (OpenAI) or /api/embed (Ollama)."`
