@@ -30,6 +30,8 @@ var writers = map[string]string{
 	"index/sections.go":                   "sealed",
 	"node/engine/spool.go":                "sealed",
 	"node/mint.go":                        "the token, which clients read",
+	"index/embed/models/fetch.go":         "a model, as its publisher has it",
+	"index/embed/models/recipe.go":        "a model, as its publisher has it",
 	"node/home/secret.go":                 "the cluster secret, which members show each other",
 	"node/home/skip.go":                   "places in the log, and sums of records",
 	"node/disk/reserve.go":                "nothing, to have room later",
