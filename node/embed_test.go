@@ -67,8 +67,8 @@ func TestEmbedderOfADatabase(t *testing.T) {
 	if err := remember(n, "we run kubernetes on three nodes"); err != nil {
 		t.Fatal(err)
 	}
-	// Misspelt: no word is shared, the letters are.
-	a, err := explained(t.Context(), n, caller, "kuberntes")
+	// Two words written as one: no typo that the words would find, and the letters are shared.
+	a, err := explained(t.Context(), n, caller, "kuberneteshosting")
 	if err != nil || len(a.Results) != 1 || a.Results[0].Parts.Vector <= 0 || a.Results[0].Parts.Words != 0 {
 		t.Fatalf("%+v, %v", a, err)
 	}
