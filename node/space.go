@@ -22,6 +22,7 @@ func (n *Node) watchSpace(ctx context.Context) error {
 			return ctx.Err()
 		case <-tick.C:
 		}
+		n.disk.Waits(n.state.Full())
 		n.disk.Measure()
 		n.disk.KeepReserve()
 		n.service.ExpireBackups()

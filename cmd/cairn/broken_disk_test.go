@@ -1,20 +1,27 @@
 package main
 
 import (
+	"bytes"
 	"testing"
 
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 )
 
 // TestADiskThatFails breaks the disks of real processes below the system calls, while clients write: a member whose log
-// cannot be written or synced says so and stops by itself, the others go on, and it is whole again when it is
+// or state cannot be written or synced says so and stops by itself, the others go on, and it is whole again when it is
 // started on a disk that works. One without room does not stop.
 func TestADiskThatFails(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("-short: it waits for elections of three processes, which the race detector slows down")
 	}
-	nodes, token := cairntest.StartThreeIn(t, t.TempDir(), cairntest.InHaste, 0, 1, 2)
+	nodes, token := cairntest.ThreeIn(t, t.TempDir(), cairntest.InHaste)
+	for _, p := range nodes { // the state is written with each snapshot
+		change(t, p.Args[3], func(b []byte) []byte {
+			return bytes.Replace(b, []byte("[cluster]\n"), []byte("[cluster]\nsnapshot_threshold = 16\nsnapshot_interval_ms = 100\n"), 1)
+		})
+	}
+	cairntest.StartAll(t, nodes, 0, 1, 2)
 	d := writeOn(t, nodes, token, 3)
 	d.goesOn("at first")
 	for _, tc := range []struct {
@@ -23,6 +30,8 @@ func TestADiskThatFails(t *testing.T) {
 	}{
 		{false, "raft/log/*.seg", "fdatasync", "the log's disk has failed"},
 		{true, "raft/log/*.seg", "pwrite64", "the log's disk has failed"},
+		{false, "state/*/MANIFEST-*", "write", "the state's disk has failed"},
+		{true, "state/*/MANIFEST-*", "fdatasync,fsync", "the state's disk has failed"},
 	} {
 		i := cairntest.Leader(t, nodes)
 		if !tc.leads {
@@ -35,12 +44,14 @@ func TestADiskThatFails(t *testing.T) {
 		d.goesOn("when " + tc.call + " of " + tc.file + " had failed")
 		p.Launch()()
 	}
-	full := nodes[cairntest.Leader(t, nodes)]
-	x := inject(t, full, "raft/log/*.seg", "pwrite64", "ENOSPC")
-	x.hit(3)
-	d.goesOn("while the leader's disk is full")
-	x.end()
-	d.goesOn("when it has room")
+	for _, tc := range []struct{ file, call string }{{"raft/log/*.seg", "pwrite64"}, {"state/*/MANIFEST-*", "write"}} {
+		full := nodes[cairntest.Leader(t, nodes)]
+		x := inject(t, full, tc.file, tc.call, "ENOSPC")
+		x.hit(3)
+		d.goesOn("while there is no room for the leader's " + tc.file)
+		x.end()
+		d.goesOn("when there is")
+	}
 	onlyWhatIsThere(t, nodes, d)
 	d.checkAll(nodes, token)
 }

@@ -23,11 +23,12 @@ const none = 1 << 20
 
 // Space is the free space on the disks below a home. Its methods may be called from any goroutine.
 type Space struct {
-	dirs []string // the home first
-	min  uint64
-	log  *slog.Logger
-	free atomic.Uint64
-	full atomic.Bool
+	dirs  []string // the home first
+	min   uint64
+	log   *slog.Logger
+	free  atomic.Uint64
+	full  atomic.Bool
+	waits atomic.Pointer[error] // what a writer waits for in the background, whatever was measured
 
 	reserve atomic.Uint64 // free space that writes must leave as well, until the reserve file is made again
 }
@@ -39,12 +40,22 @@ func Open(home string, least uint64, log *slog.Logger) (*Space, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Space{dirs: []string{home, filepath.Join(home, "raft"), filepath.Join(home, "index")}, min: least, log: log}
+	s := &Space{dirs: []string{home, filepath.Join(home, "raft"), filepath.Join(home, "state"), filepath.Join(home, "index")}, min: least, log: log}
 	if used {
 		s.reserve.Store(reserveBytes)
 	}
 	s.Measure()
 	return s, nil
+}
+
+// Waits tells what the system said to a writer that waits for room in the background, nil when none does: a quota, or a file system that has room for no more files,
+// shows in no measurement.
+func (s *Space) Waits(err error) {
+	if err == nil {
+		s.waits.Store(nil)
+		return
+	}
+	s.waits.Store(&err)
 }
 
 // Measure takes the free space of the fullest disk, and logs when writes are refused or taken again.
@@ -56,7 +67,7 @@ func (s *Space) Measure() {
 		}
 	}
 	s.free.Store(free)
-	if full := free < s.least(); full != s.full.Swap(full) {
+	if full := free < s.least() || s.waits.Load() != nil; full != s.full.Swap(full) {
 		if full {
 			s.log.Error("disk full, writes are refused", "free_bytes", free, "min_free_bytes", s.least(), "home", s.dirs[0], "may_be_removed", Removable(s.dirs[0]))
 		} else {
@@ -78,6 +89,9 @@ func (s *Space) Full() bool { return s.full.Load() }
 func (s *Space) Refusal() error {
 	if !s.full.Load() {
 		return nil
+	}
+	if err := s.waits.Load(); err != nil && s.free.Load() >= s.least() {
+		return oplog.Errorf(oplog.Unavailable, "disk full: the state has no room; reads go on, and writes when there is some")
 	}
 	return oplog.Errorf(oplog.Unavailable, "disk full: %d MiB free where %d are needed; reads go on, and writes when there is room",
 		s.free.Load()>>20, s.least()>>20)

@@ -178,6 +178,16 @@ func (s *State) backgroundError(err error) {
 // Failed gives why the state takes nothing any more, once its disk has failed; Apply says so too.
 func (s *State) Failed() <-chan error { return s.failed }
 
+// Full gives the error of a disk without room that the rows wait for; nil while they wait for none.
+func (s *State) Full() error {
+	g, err := s.pin()
+	if err != nil {
+		return nil // it is closed
+	}
+	defer g.unpin()
+	return g.Store.Full()
+}
+
 // damage says of what a store met whether the state is not what was written.
 func damage(err error) error {
 	if errors.Is(err, store.ErrDamaged) && !errors.Is(err, ErrState) {
