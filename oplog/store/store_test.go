@@ -361,7 +361,7 @@ func TestAFullDiskIsWaitedFor(t *testing.T) {
 	}
 }
 
-// TestNoFlipIsServed flips bits of all files of a closed store, and of an open one. A reader gets what was written or ErrDamaged, or the store does not open; Check finds what readers find.
+// TestNoFlipIsServed flips bits of all files of a closed store. A reader gets what was written or ErrDamaged, or the store does not open; Check finds what readers find.
 func TestNoFlipIsServed(t *testing.T) {
 	for name, keys := range rings() {
 		t.Run(name, func(t *testing.T) {
