@@ -56,7 +56,7 @@ func (x *Index) acquire(id oplog.DB) (*database, error) {
 	}
 	turn := x.turn(id)
 	turn.Lock()
-	if d, err = x.pin(id); d == nil && err == nil { // nobody opened it meanwhile
+	if d, err = x.pin(id); d == nil && err == nil { // no other searcher opened it meanwhile
 		err = x.cfg.State.Read(func(v *state.View) error {
 			info, ok := v.Database(id)
 			if !ok {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -44,6 +45,8 @@ type Index struct {
 	mu      sync.RWMutex
 	dbs     map[oplog.DB]*database     // those that are open; nil after Close
 	parked  map[oplog.DB]databaseFiles // those that are closed and have files
+	purged  map[oplog.DB]bool          // those whose files may hold what was purged
+	remade  map[oplog.DB]touched       // what came for those that Remake is at
 	counted map[oplog.DB]vectorCount   // of closed ones, as they were and still are
 	gen     int                        // counts rebuilds: each has directories of its own
 	live    int                        // the rebuild that dbs is of
@@ -69,7 +72,7 @@ func Open(ctx context.Context, cfg Config) (*Index, oplog.Index, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	x := &Index{cfg: cfg, dirs: map[oplog.DB][]string{}, cache: text.NewCache(postingCache), tails: text.NewBacklog(tailBytes), pool: vector.NewPool()}
+	x := &Index{cfg: cfg, purged: map[oplog.DB]bool{}, remade: map[oplog.DB]touched{}, dirs: map[oplog.DB][]string{}, cache: text.NewCache(postingCache), tails: text.NewBacklog(tailBytes), pool: vector.NewPool()}
 	if err := errors.Join(os.MkdirAll(cfg.Dir, 0o700), x.tidy()); err != nil {
 		return nil, 0, fmt.Errorf("index: %w", err)
 	}
@@ -327,6 +330,13 @@ func (t touched) add(o oplog.Outcome) {
 	}
 }
 
+func (t touched) addAll(db oplog.DB, rids map[string]struct{}) {
+	if t[db] == nil {
+		t[db] = map[string]struct{}{}
+	}
+	maps.Copy(t[db], rids)
+}
+
 // rows are the memories an operation touches.
 func rows(op oplog.Op) []string {
 	switch op := op.(type) {
@@ -371,6 +381,17 @@ func (x *Index) refresh(ctx context.Context, v *state.View, id oplog.DB, ops []o
 	}
 	for _, op := range ops {
 		db.names.addFrom(op)
+		if _, ok := op.(*oplog.Purge); ok && !db.memory {
+			x.mu.Lock()
+			x.purged[id] = true
+			x.mu.Unlock()
+		}
+	}
+	x.mu.RLock()
+	since := x.remade[id]
+	x.mu.RUnlock()
+	if since != nil {
+		since.addAll(id, rids)
 	}
 	if epoch := v.Embedding(id).Epoch; epoch != db.epoch { // the vectors here were made by another embedder
 		db.epoch = epoch
@@ -443,9 +464,17 @@ func (x *Index) drop(id oplog.DB) {
 	switch {
 	case d != nil:
 		d.drop()
-	case files.Dir != "":
-		os.RemoveAll(filepath.Join(x.cfg.Dir, files.Dir)) // the next Open removes what this leaves
+	default:
+		x.removeFiles(files) // the next Open removes what this leaves
 	}
+}
+
+// removeFiles removes those of a closed index.
+func (x *Index) removeFiles(files databaseFiles) error {
+	if files.Dir == "" {
+		return nil
+	}
+	return os.RemoveAll(filepath.Join(x.cfg.Dir, files.Dir))
 }
 
 func (x *Index) database(db oplog.DB) *database {

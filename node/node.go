@@ -93,7 +93,6 @@ func Open(ctx context.Context, cfg Config) (_ *Node, err error) {
 	if n.keys, err = home.OpenKeys(ctx, cfg.Files()); err != nil {
 		return nil, err
 	}
-	home.RewriteErased(cfg.Files(), n.keys)
 	if n.keys.Rotating() {
 		if err := home.RewriteKept(cfg.Files(), n.keys); err != nil {
 			return nil, err

@@ -116,7 +116,7 @@ func TestStatusForAPerson(t *testing.T) {
 leader node 2  term 3  quorum 2 of 3
 node 1  has moved files aside, damaged or contradicted by the cluster: state.corrupt-1, raft.corrupt-1
         keep them until every member is whole, then remove them (runbooks damaged-state.md, divergence.md)
-node 2  its files may hold purged text: restart it once (runbook erase.md)
+node 2  its files may hold purged text until it has written them anew (runbook erase.md)
 
 NODE  ROLE                REACHABLE  APPLIED  LAG  STATE       WIRE  VERSION  UP
 1 *   Follower            yes        10       2    01234567    a:1   v1       1m1s

@@ -127,7 +127,7 @@ func printEmbedder(w io.Writer, s api.ClusterStatus) {
 // printLeftovers says what a node's operator may have to do about its home; nothing when there is nothing.
 func printLeftovers(w io.Writer, node uint32, l api.Leftovers) {
 	if l.HoldPurge {
-		fmt.Fprintf(w, "node %d  its files may hold purged text: restart it once (runbook erase.md)\n", node)
+		fmt.Fprintf(w, "node %d  its files may hold purged text until it has written them anew (runbook erase.md)\n", node)
 	}
 	if len(l.OldKeys) > 0 {
 		fmt.Fprintf(w, "node %d  is bringing its files under its new data key: %s left\n", node, strings.Join(l.OldKeys, ", "))

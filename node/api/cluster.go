@@ -62,7 +62,7 @@ type ClusterStatus struct {
 // Leftovers are what a node's home holds that its operator may have to do something about.
 type Leftovers struct {
 	SetAside  []string `json:"set_aside,omitempty" doc:"States and logs that the node has moved aside, damaged or contradicted by the cluster."`
-	HoldPurge bool     `json:"hold_purge,omitempty" doc:"true: its files may hold purged text until the node is restarted once."`
+	HoldPurge bool     `json:"hold_purge,omitempty" doc:"true: its files may hold purged text; the node is writing them anew."`
 	OldKeys   []string `json:"old_keys,omitempty" doc:"Parts of its home that it is bringing from a replaced data key under the active one."`
 }
 

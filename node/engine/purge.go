@@ -35,8 +35,8 @@ func (s *Service) purge(ctx context.Context, c api.Caller, q *api.PurgeRequest) 
 func stillHolds(at oplog.Index) []string {
 	return []string{
 		fmt.Sprintf("logs and snapshots of the members, until each has applied record %d and taken a snapshot: seconds, by itself", at),
-		"free pages of files and the index of each member, until it has been restarted once after that",
-		"files of members that are down, until they are up and restarted, and files moved aside (*.corrupt-*), until you remove them",
+		"files of state and index of each member, until it has written them anew after that: by itself, and status says so until then",
+		"files of members that are down, until they are up and have done the same, and files moved aside (*.corrupt-*), until you remove them",
 		"backups and copies taken before, which nothing reaches: remove them yourself",
 	}
 }

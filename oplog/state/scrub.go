@@ -19,6 +19,16 @@ func (s *State) Scrub(ctx context.Context, rest time.Duration) error {
 	return damage(g.Check(ctx, func(read int64) time.Duration { return time.Duration(1+read>>18) * rest }))
 }
 
+// Compact merges the state's files, resting after each quarter of a mebibyte: no file holds what was erased before it began.
+func (s *State) Compact(ctx context.Context, rest time.Duration) error {
+	g, err := s.pin()
+	if err != nil {
+		return err
+	}
+	defer g.unpin()
+	return damage(g.Store.Compact(ctx, func(merged int64) time.Duration { return time.Duration(1+merged>>18) * rest }))
+}
+
 // Verify reads every block, and all rows as well: it computes the hash of what the state holds and compares it with the one it has
 // kept, and decodes the log's window, whose rows Apply has to read when they leave it.
 func (s *State) Verify() error {

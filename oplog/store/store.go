@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -271,7 +270,7 @@ func (s *Store) Check(ctx context.Context, rest func(read int64) time.Duration) 
 				return ctx.Err()
 			case <-t.C:
 			}
-			if err := s.checkTable(filepath.Join(s.dir, table.BackingSSTNum.String()+".sst")); err != nil {
+			if err := s.checkTable(s.tablePath(table)); err != nil {
 				return err
 			}
 			t.Reset(rest(int64(table.Size)))

@@ -1,0 +1,120 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
+)
+
+// Remake makes the files of databases from which something was purged anew from the state, so that none holds what was erased before it began; with all,
+// those of every database. Meanwhile the old ones are searched and follow the log.
+func (x *Index) Remake(ctx context.Context, all bool) error {
+	x.mu.Lock()
+	var ids []oplog.DB
+	for id, d := range x.dbs {
+		if !d.memory && (all || x.purged[id]) {
+			ids = append(ids, id)
+		}
+	}
+	for id := range x.parked {
+		if all || x.purged[id] {
+			ids = append(ids, id)
+		}
+	}
+	x.mu.Unlock()
+	slices.Sort(ids)
+	for _, id := range ids {
+		if err := x.remake(ctx, id); err != nil {
+			return err
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	x.following.Lock()
+	defer x.following.Unlock()
+	if !x.checkpoints.partial && !x.checkpoints.busy() {
+		x.startCheckpoint() // what the last one names is gone
+	}
+	return nil
+}
+
+func (x *Index) remake(ctx context.Context, id oplog.DB) error {
+	turn := x.turn(id)
+	turn.Lock()
+	x.mu.Lock()
+	since := touched{}
+	x.remade[id] = since
+	purged := x.purged[id]
+	delete(x.purged, id) // one that comes from here on is not in what is read
+	x.gen++
+	gen, live := x.gen, x.live
+	x.mu.Unlock()
+	turn.Unlock()
+	fresh, err := x.another(ctx, id, gen)
+	turn.Lock()
+	defer turn.Unlock()
+	x.mu.Lock()
+	delete(x.remade, id)
+	rebuilt := x.live != live // all files are new ones
+	if err != nil && purged {
+		x.purged[id] = true
+	}
+	x.mu.Unlock()
+	if fresh == nil || err != nil || rebuilt {
+		if fresh != nil {
+			fresh.drop()
+		}
+		return err
+	}
+	err = x.cfg.State.Read(func(v *state.View) error {
+		if _, ok := v.Database(id); !ok {
+			return errGone
+		}
+		fresh.names.load(v, id)
+		if epoch := v.Embedding(id).Epoch; epoch != fresh.epoch {
+			fresh.epoch = epoch
+			fresh.vectors.Store(nil)
+		}
+		return x.renew(ctx, v, id, fresh, maps.Clone(since[id]))
+	})
+	if err != nil {
+		fresh.drop()
+		if errors.Is(err, errGone) {
+			return nil
+		}
+		return err
+	}
+	x.mu.RLock()
+	files := x.parked[id]
+	x.mu.RUnlock()
+	if err := x.install(id, fresh); err != nil {
+		return err
+	}
+	return x.removeFiles(files)
+}
+
+var errGone = errors.New("the database is gone")
+
+// another makes an index with files of its own from the state; nil when the database is gone.
+func (x *Index) another(ctx context.Context, id oplog.DB, gen int) (d *database, err error) {
+	err = x.cfg.State.Read(func(v *state.View) error {
+		info, ok := v.Database(id)
+		if !ok {
+			return nil
+		}
+		if d, _, err = x.load(ctx, v, info, gen, nil, databaseFiles{}); err == nil {
+			d.refilled = true
+		}
+		return err
+	})
+	if err != nil && d != nil {
+		d.drop()
+		d = nil
+	}
+	return d, err
+}

@@ -1,0 +1,133 @@
+package store
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// pieceBytes is about how much of the tables Compact merges at once: no other merge runs meanwhile.
+const pieceBytes = 64 << 20
+
+// Compact merges all tables that there are, resting between pieces: when it returns, no file holds what was deleted or replaced before it began. Files that a
+// reader still has open are waited for.
+func (s *Store) Compact(ctx context.Context, rest func(merged int64) time.Duration) error {
+	if err := s.Flush(); err != nil {
+		return err
+	}
+	before, err := filepath.Glob(filepath.Join(s.dir, "*.sst"))
+	if err != nil {
+		return err
+	}
+	levels, err := s.db.SSTables()
+	if err != nil {
+		return damageError(err)
+	}
+	first, last, ends := pieces(levels)
+	if len(ends) == 0 {
+		return nil
+	}
+	ends = append(ends, pieceEnd{last, 0})
+	for _, end := range ends {
+		if err := s.trouble(); err != nil {
+			return err
+		}
+		if string(first) < string(end.key) {
+			if err := s.db.Compact(ctx, first, end.key, false); err != nil {
+				return damageError(err)
+			}
+		}
+		first = end.key
+		if err := wait(ctx, rest(end.size)); err != nil {
+			return err
+		}
+	}
+	return s.awaitRemoval(ctx, before)
+}
+
+// A pieceEnd is the first key behind a piece, and about how large the piece is.
+type pieceEnd struct {
+	key  []byte
+	size int64
+}
+
+// pieces cuts the keys of all tables into pieces by the level that has most: the first key of all, one behind the last, and the ends between.
+func pieces(levels [][]pebble.SSTableInfo) (first, last []byte, ends []pieceEnd) {
+	var most []pebble.SSTableInfo
+	var bytes uint64
+	for _, level := range levels {
+		var size uint64
+		for _, t := range level {
+			size += t.Size
+			if first == nil || string(t.Smallest.UserKey) < string(first) {
+				first = t.Smallest.UserKey
+			}
+			if key := append(append([]byte(nil), t.Largest.UserKey...), 0); string(key) > string(last) {
+				last = key
+			}
+		}
+		if size >= bytes {
+			most, bytes = level, size
+		}
+	}
+	var size int64
+	for i, t := range most {
+		if size += int64(t.Size); size >= pieceBytes || i == len(most)-1 {
+			ends, size = append(ends, pieceEnd{append(append([]byte(nil), t.Largest.UserKey...), 0), size}), 0
+		}
+	}
+	return first, last, ends
+}
+
+// awaitRemoval waits until of the tables of before only those are left that are in use: pebble removes the others in the background, and
+// those that a reader has open when that ends.
+func (s *Store) awaitRemoval(ctx context.Context, before []string) error {
+	for {
+		levels, err := s.db.SSTables()
+		if err != nil {
+			return damageError(err)
+		}
+		used := map[string]bool{}
+		for _, level := range levels {
+			for _, t := range level {
+				used[s.tablePath(t)] = true
+			}
+		}
+		left := false
+		for _, path := range before {
+			if _, err := os.Stat(path); err == nil && !used[path] {
+				left = true
+			}
+		}
+		if !left {
+			return nil
+		}
+		if err := s.trouble(); err != nil {
+			return err
+		}
+		if err := wait(ctx, removalLook); err != nil {
+			return err
+		}
+	}
+}
+
+// removalLook is between two looks at whether tables were removed.
+const removalLook = 50 * time.Millisecond
+
+func (s *Store) tablePath(t pebble.SSTableInfo) string {
+	return filepath.Join(s.dir, t.BackingSSTNum.String()+".sst")
+}
+
+func wait(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}
