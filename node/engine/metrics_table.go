@@ -44,9 +44,23 @@ var metricTable = []Metric{
 	own1("cairn_state_agreement", gaugeKind, "1 when the members' state hashes were equal at the last look, 0 when they could not be compared, -1 when they differ.",
 		func(s *Service) float64 { return float64(s.seen.agreed.Load()) }),
 	own1("cairn_state_damaged_total", counterKind, "Counts of the state that found something else than was written.", func(s *Service) float64 { return float64(s.seen.damaged.Load()) }),
+	ofStore("cairn_damaged_blocks_total", counterKind, "Times that a block of the state's tables was read and was not what was written; never answered from.", func(s state.StoreStats) float64 { return float64(s.Damaged) }),
+	ofStore("cairn_store_tables", gaugeKind, "Tables of the state.", func(s state.StoreStats) float64 { return float64(s.Tables) }),
+	ofStore("cairn_store_table_bytes", gaugeKind, "Bytes of the state's tables.", func(s state.StoreStats) float64 { return float64(s.TableBytes) }),
+	ofStore("cairn_store_unmerged_bytes", gaugeKind, "Bytes of tables above the lowest level: what merges have to do, at least.", func(s state.StoreStats) float64 { return float64(s.Unmerged) }),
+	ofStore("cairn_store_read_amplification", gaugeKind, "Tables of the state that a read may have to look into.", func(s state.StoreStats) float64 { return float64(s.ReadAmplification) }),
+	ofStore("cairn_store_flushes_total", counterKind, "Flushes of the state's buffers into tables.", func(s state.StoreStats) float64 { return float64(s.Flushes) }),
+	ofStore("cairn_store_flushed_bytes_total", counterKind, "Bytes that they wrote.", func(s state.StoreStats) float64 { return float64(s.FlushedBytes) }),
+	ofStore("cairn_store_merges_total", counterKind, "Merges of the state's tables.", func(s state.StoreStats) float64 { return float64(s.Merges) }),
+	ofStore("cairn_store_merged_bytes_total", counterKind, "Bytes that they wrote.", func(s state.StoreStats) float64 { return float64(s.MergedBytes) }),
+	ofStore("cairn_store_cache_hits_total", counterKind, "Blocks of the state that were in memory when they were read.", func(s state.StoreStats) float64 { return float64(s.CacheHits) }),
+	ofStore("cairn_store_cache_misses_total", counterKind, "Blocks of the state that were not.", func(s state.StoreStats) float64 { return float64(s.CacheMisses) }),
+	ofStore("cairn_store_stalls_total", counterKind, "Times that Apply waited because the disk was slower than what it writes.", func(s state.StoreStats) float64 { return float64(s.Stalls) }),
+	ofStore("cairn_store_stall_seconds_total", counterKind, "For how long, together.", func(s state.StoreStats) float64 { return s.StallTime.Seconds() }),
+	ofStore("cairn_store_failures_total", counterKind, "Flushes and merges of the state that failed and were tried again.", func(s state.StoreStats) float64 { return float64(s.Failures) }),
 	own1("cairn_peer_frames_damaged_total", counterKind, "Frames of other members that were changed on their way: they are refused and sent again.", func(s *Service) float64 { return float64(s.raft.DamagedFrames()) }),
 	own1("cairn_set_aside", gaugeKind, "States and logs in this node's home that it has moved aside: damaged, or contradicted by the cluster.", func(s *Service) float64 { return float64(len(s.cfg.Home.Leftovers().SetAside)) }),
-	own1("cairn_hold_purge", gaugeKind, "1 while this node's files may hold what was purged: restart it once.", func(s *Service) float64 { return number(s.cfg.Home.Leftovers().HoldPurge) }),
+	own1("cairn_hold_purge", gaugeKind, "1 while this node's files may hold what was purged, which it is writing anew.", func(s *Service) float64 { return number(s.cfg.Home.Leftovers().HoldPurge) }),
 	own1("cairn_old_keys", gaugeKind, "Parts of this node's home that it is bringing from a replaced data key under the active one.", func(s *Service) float64 { return float64(len(s.cfg.Home.Leftovers().OldKeys)) }),
 	own1("cairn_write_queue", gaugeKind, "Entries waiting to be proposed.", func(s *Service) float64 { n, _ := s.commit.Queued(); return float64(n) }),
 	own1("cairn_follow_queue", gaugeKind, "Batches applied and waiting for the index.", func(s *Service) float64 { _, n := s.commit.Queued(); return float64(n) }),
@@ -112,6 +126,11 @@ func less(a, b uint64) float64 { return float64(a - min(a, b)) }
 // own1 is one number of this node.
 func own1(name, kind, help string, value func(*Service) float64) Metric {
 	return Metric{Name: name, Help: help, Kind: kind, read: func(m *Metrics, put func(float64, ...string)) { put(value(m.s)) }}
+}
+
+// ofStore is a number of what the state's files cost.
+func ofStore(name, kind, help string, value func(state.StoreStats) float64) Metric {
+	return own1(name, kind, help, func(s *Service) float64 { return value(s.state.StoreStats()) })
 }
 
 // perNode is one number of this node, labelled with its id.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/store"
 )
 
 // Scrub reads every block of the state's files once, resting after each quarter of a mebibyte, and says ErrState when one does not
@@ -17,6 +18,19 @@ func (s *State) Scrub(ctx context.Context, rest time.Duration) error {
 	}
 	defer g.unpin()
 	return damage(g.Check(ctx, func(read int64) time.Duration { return time.Duration(1+read>>18) * rest }))
+}
+
+// StoreStats is what the files of a state cost.
+type StoreStats = store.Stats
+
+// StoreStats says what the files cost; zero when the state is closed.
+func (s *State) StoreStats() (out StoreStats) {
+	g, err := s.pin()
+	if err != nil {
+		return out
+	}
+	defer g.unpin()
+	return g.Store.Stats()
 }
 
 // Compact merges the state's files, resting after each quarter of a mebibyte: no file holds what was erased before it began.

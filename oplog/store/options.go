@@ -29,7 +29,7 @@ func (s *Store) options(o Options) *pebble.Options {
 	if o.Buffer == 0 {
 		o.Buffer = buffer
 	}
-	s.buffer = o.Buffer
+	s.buffer, s.counters.tables = o.Buffer, map[uint64]lies{}
 	p := &pebble.Options{
 		FS:                          s.disk.files(),
 		DisableWAL:                  true,
@@ -44,7 +44,12 @@ func (s *Store) options(o Options) *pebble.Options {
 		Logger:                      (*logger)(s),
 		EventListener: &pebble.EventListener{
 			BackgroundError: s.backgroundError,
-			DataCorruption:  func(i pebble.DataCorruptionInfo) { s.reportDamage(fmt.Errorf("%s: %w", i.Path, i.Details)) },
+			FlushEnd:        s.counters.flush,
+			CompactionEnd:   s.counters.merge,
+			DataCorruption: func(i pebble.DataCorruptionInfo) {
+				s.counters.damaged.Add(1)
+				s.reportDamage(fmt.Errorf("%s: %w", i.Path, i.Details))
+			},
 		},
 	}
 	for i := range p.Levels {
@@ -59,6 +64,7 @@ func (s *Store) options(o Options) *pebble.Options {
 
 // backgroundError gets the errors of flushes and merges, which pebble tries again. Pebble holds its locks meanwhile.
 func (s *Store) backgroundError(err error) {
+	s.counters.failures.Add(1)
 	if pebble.IsCorruptionError(err) {
 		s.reportDamage(err)
 	}

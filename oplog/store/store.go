@@ -44,6 +44,9 @@ type Store struct {
 	damaged atomic.Pointer[error]
 	report  func(error)
 
+	counters counters
+	cache    *pebble.Cache
+
 	buffer    int // Options.Buffer
 	mu        sync.Mutex
 	unflushed int               // bytes that were committed since the last flush began
@@ -66,9 +69,15 @@ func Open(dir string, o Options, report func(error)) (*Store, error) {
 	if err := checkSeal(d.FS, dir, o.Keys); err != nil {
 		return nil, err
 	}
+	s.cache = pebble.NewCache(cacheSize)
+	p.Cache = s.cache
 	db, err := openDB(dir, p, d)
 	if err != nil {
+		s.cache.Unref()
 		return nil, d.abandon(err)
+	}
+	if levels, err := db.SSTables(); err == nil {
+		s.counters.begin(levels)
 	}
 	s.db, s.reading = db, p.MakeReaderOptions()
 	d.setOpen()
@@ -175,10 +184,12 @@ func (s *Store) awaitBuffer() error {
 		if oldest == nil {
 			return nil
 		}
+		begun := time.Now()
 		select {
 		case <-oldest:
 		case <-stuck:
 		}
+		s.counters.stall(begun)
 	}
 }
 
@@ -249,6 +260,7 @@ func (s *Store) end(flush func() error) error {
 		if e := s.db.Close(); err == nil {
 			err = damageError(e)
 		}
+		s.cache.Unref()
 		s.closed = s.disk.abandon(err)
 	})
 	return s.closed

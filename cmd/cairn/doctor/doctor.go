@@ -340,7 +340,7 @@ func (e *exam) repair() string {
 // damage is what the node has found and its next start sees to.
 func (e *exam) damage(context.Context) (found []Finding) {
 	if e.running != nil && e.running.HoldPurge {
-		found = append(found, Finding{"", Warn, "the node's files may hold text that was purged", "restart it once; see the runbook for erasing"})
+		found = append(found, Finding{"", Warn, "the node's files may hold text that was purged", "it writes them anew by itself; see the runbook for erasing"})
 	}
 	for _, d := range home.Damaged(e.cfg.Home) {
 		found = append(found, Finding{"", Fail, d.Found, "restart the node: " + d.Next})
