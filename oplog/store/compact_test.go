@@ -40,17 +40,22 @@ func TestCompactLeavesNoDeletedRow(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for i := range 200 {
-		at(t, s, fmt.Sprint("row", i), fmt.Sprint("quixotelyn", i))
-		if i%40 == 0 {
-			flush()
+	for i := range 2000 {
+		text := fmt.Sprint("kept", i)
+		if i%500 == 7 {
+			text = fmt.Sprint("quixotelyn", i)
 		}
+		at(t, s, fmt.Sprint("row", i), text)
 	}
 	flush()
-	at(t, s, "row7", "kept")
-	for i := range 200 {
-		if i != 7 {
+	for i := range 2000 { // few enough are deleted that the tables are not merged without being asked
+		switch {
+		case i == 7:
+			at(t, s, "row7", "kept")
+		case i%500 == 7:
 			at(t, s, fmt.Sprint("row", i), "")
+		case i%2 == 0:
+			at(t, s, fmt.Sprint("row", i), fmt.Sprint("kept again", i))
 		}
 	}
 	flush()
