@@ -29,7 +29,7 @@ func TestDamagedFilesAreHealed(t *testing.T) {
 			acked[rid] = text
 		}
 	}
-	write(50)
+	write(300) // the index of few memories has no files
 	rng := rand.New(rand.NewPCG(1, 1))
 	damage := map[string]func(path string, b []byte) []byte{
 		"scribbled": func(_ string, b []byte) []byte {

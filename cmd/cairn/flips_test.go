@@ -40,7 +40,7 @@ func TestFlippedBitsAreHealed(t *testing.T) {
 			acked[rid] = m.Text
 		}
 	}
-	write(60)
+	write(300) // the index of few memories has no files
 	anyBit := func(b []byte) []byte { b[rng.IntN(len(b))] ^= 1 << rng.IntN(8); return b }
 	for _, tc := range []struct {
 		files string
