@@ -56,9 +56,13 @@ func TestReadyHoldsBack(t *testing.T) {
 // TestReadyCountsWhatIsGone: an index that is closed, or whose indexer has failed, holds no other back.
 func TestReadyCountsWhatIsGone(t *testing.T) {
 	t.Parallel()
-	for name, end := range map[string]func(x *Index, s *stalled){
-		"closed": func(x *Index, s *stalled) { go x.Close() },
-		"failed": func(x *Index, s *stalled) { x.fail(errors.New("no room")) },
+	for name, end := range map[string]func(t *testing.T, x *Index){
+		"closed": func(t *testing.T, x *Index) {
+			var closing sync.WaitGroup
+			closing.Go(func() { x.Close() })
+			t.Cleanup(closing.Wait) // the directory goes after that
+		},
+		"failed": func(_ *testing.T, x *Index) { x.fail(errors.New("no room")) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -84,7 +88,7 @@ func TestReadyCountsWhatIsGone(t *testing.T) {
 			if shared.full() == nil {
 				t.Fatal("50 rows are no backlog")
 			}
-			end(x, s)
+			end(t, x)
 			if err := other.Ready(t.Context()); err != nil {
 				t.Error(err)
 			}
