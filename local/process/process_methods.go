@@ -177,13 +177,15 @@ type killParams struct {
 	Signal string `json:"signal"`
 }
 
+// kill answers first: the frame that says how the process ended comes behind the answer.
 func kill(k *call, p killParams) {
-	if pr := k.s.lookup(p.ID); pr != nil {
-		pr.signal(signalNamed(p.Signal))
-	}
+	pr := k.s.lookup(p.ID)
 	k.reply(struct {
 		Success bool `json:"success"`
 	}{true}, nil)
+	if pr != nil {
+		pr.signal(signalNamed(p.Signal))
+	}
 }
 
 type killResult struct {
