@@ -117,8 +117,14 @@ func TestWrongTokensAreThrottled(t *testing.T) {
 	if status, _ := ask(other, "/v1/stats", "ydb_wrong"); status != http.StatusUnauthorized {
 		t.Errorf("another address: %d", status)
 	}
-	before := time.Now()
-	ask(hostile, "/v1/stats", "ydb_wrong")
+	var before time.Time
+	if !refused(func() bool {
+		before = time.Now()
+		status, _ := ask(hostile, "/v1/stats", "ydb_wrong")
+		return status == http.StatusTooManyRequests
+	}) {
+		t.Fatal("wrong tokens are taken again")
+	}
 	if status, _ := ask(hostile, "/v1/stats", secret); status == http.StatusOK && time.Since(before) < 500*time.Millisecond { // it takes a try too
 		t.Error("the secret is compared beyond the pace")
 	}

@@ -105,7 +105,11 @@ func TestKill(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	var reached uint64
-	for round := range 10 {
+	rounds := 10
+	if testing.Short() {
+		rounds = 4
+	}
+	for round := range rounds {
 		reached = killWriter(t, dir, crashPace+"=1", 1+round%4, reached)
 	}
 }
