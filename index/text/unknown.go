@@ -194,7 +194,8 @@ func (s *search) merge(t *queryTerm, chosen []guess, at map[string]int) {
 	if s.params.Local || len(s.groups.list) == 0 {
 		t.df = uint64(n)
 	}
-	t.lists = append(t.lists[:0], all[:n])
+	t.lists = t.lists[:0]
+	t.addList(all[:n]) // none, when the rows are in groups that were not asked for
 }
 
 // guesses are what an unknown term may stand for, the best first.
