@@ -17,8 +17,8 @@ import (
 // when a question comes, so that entries pass a closed one by. One with files is closed when a checkpoint has all of it and nothing
 // came since; the next entry that touches it opens it before it is applied, and so does the next question.
 //
-// Invariant: who holds the turn of a database is alone in opening, closing and feeding its index. What Follow skips because it is
-// closed is in the state before, and whoever opens it reads the state after.
+// Invariant: the task that holds the turn of a database is alone in opening, closing and feeding its index. What Follow skips because
+// it is closed is in the state already, and the opening reads the state after that.
 
 // Bounds of an index that is made from the state. What is larger has files.
 const (

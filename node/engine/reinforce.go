@@ -34,7 +34,7 @@ type reinforcer struct {
 
 const (
 	reinforceAt   = 1000    // memories that go at once
-	reinforceMost = 100_000 // memories kept while nobody takes them; more are dropped
+	reinforceMost = 100_000 // memories kept until they are written; more are dropped
 	reinforceOps  = 5000    // memories in one entry
 )
 

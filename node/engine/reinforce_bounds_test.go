@@ -7,7 +7,7 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// TestReinforcementIsBounded: while nobody takes it, no more than so much is kept.
+// TestReinforcementIsBounded: what is not written yet is bounded.
 func TestReinforcementIsBounded(t *testing.T) {
 	t.Parallel()
 	r := newReinforcer(&Service{})

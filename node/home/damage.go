@@ -167,7 +167,7 @@ func condemned(cfg Config, dir string, opts state.Options) (bad bool, err error)
 	}
 	s, err := state.Open(dir, opts)
 	if err != nil {
-		return false, nil // whoever opens it next finds out
+		return false, nil // the next opening finds out
 	}
 	err = s.Verify()
 	word := PlaceOf(s, err)

@@ -196,7 +196,7 @@ func (k Kept) rewrite(keys *seal.Ring) error {
 		for line := range bytes.Lines(raw) {
 			body, whole := bytes.CutSuffix(line, []byte("\n"))
 			if !whole {
-				break // torn, and cut off by whoever opens it
+				break // torn: the next opening cuts it off
 			}
 			plain := body
 			if len(body) > 0 && body[0] != '{' { // a sealed line is base64

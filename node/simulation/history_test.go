@@ -59,6 +59,13 @@ func (h *history) note(client int, in asked, out told, from time.Time) {
 	h.ops = append(h.ops, porcupine.Operation{ClientId: client, Input: in, Output: out, Call: from.Sub(h.start).Nanoseconds(), Return: to})
 }
 
+// acknowledged is how many writes were.
+func (h *history) acknowledged() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.sure
+}
+
 func (h *history) broken(format string, args ...any) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
