@@ -4,11 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"runtime"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -22,56 +19,6 @@ import (
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
 )
-
-// network lets tests cut nodes off from each other: connections across a cut break and none are made.
-type network struct {
-	mu    sync.Mutex
-	alone int            // the node that is cut off; 0 for none
-	owner map[string]int // peer address → node
-	conns map[net.Conn][2]int
-}
-
-func newNetwork() *network {
-	return &network{owner: map[string]int{}, conns: map[net.Conn][2]int{}}
-}
-
-var errCut = errors.New("cut off")
-
-func (n *network) dialer(from int) func(context.Context, string) (net.Conn, error) {
-	return func(ctx context.Context, addr string) (net.Conn, error) {
-		n.mu.Lock()
-		to := n.owner[addr]
-		cut := n.alone != 0 && (from == n.alone || to == n.alone)
-		n.mu.Unlock()
-		if cut {
-			return nil, errCut
-		}
-		c, err := (&net.Dialer{}).DialContext(ctx, "tcp", addr)
-		if err != nil {
-			return nil, err
-		}
-		n.mu.Lock()
-		defer n.mu.Unlock()
-		if n.alone != 0 && (from == n.alone || to == n.alone) { // meanwhile
-			c.Close()
-			return nil, errCut
-		}
-		n.conns[c] = [2]int{from, to}
-		return c, nil
-	}
-}
-
-func (n *network) cut(node int) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.alone = node
-	for c, ends := range n.conns {
-		if ends[0] == node || ends[1] == node {
-			c.Close()
-			delete(n.conns, c)
-		}
-	}
-}
 
 func (c *cluster) service(i int) (*engine.Service, api.Caller) {
 	c.t.Helper()
@@ -91,52 +38,6 @@ func eventually(t testing.TB, what string, check func() bool) {
 		}
 	}
 	t.Fatalf("never: %s", what)
-}
-
-func TestALeaderCutOffAcknowledgesNothing(t *testing.T) {
-	t.Parallel()
-	net := newNetwork()
-	c := startWith(t, 3, func(i int, cfg *node.Config) {
-		net.owner[cfg.Addresses.Cluster] = i + 1
-		cfg.Seams.Dial = net.dialer(i + 1)
-		cfg.Raft.Election = 3 * time.Second
-	})
-	old := c.leader()
-	s, caller := c.service(old)
-	anyone := caller // whoever leads by then: a slow second may move leadership
-	anyone.Forward = true
-	if _, err := remember(t.Context(), s, anyone, "before", api.Draft{Text: "before"}); err != nil {
-		t.Fatal(err)
-	}
-	net.cut(old + 1)
-	short, cancel := context.WithTimeout(t.Context(), 2*time.Second)
-	defer cancel()
-	if r, err := remember(short, s, caller, "", api.Draft{Text: "alone"}); err == nil {
-		t.Errorf("a leader without a quorum acknowledged %v", r.RIDs)
-	}
-	eventually(t, "the rest elects another", func() bool {
-		for i, n := range c.nodes {
-			if i != old && n.Service().Status(t.Context()).AcceptsWrites {
-				return true
-			}
-		}
-		return false
-	})
-	next := (old + 1) % 3
-	if !c.nodes[next].Service().Status(t.Context()).AcceptsWrites {
-		next = (old + 2) % 3
-	}
-	if _, err := remember(t.Context(), c.nodes[next].Service(), anyone, "majority", api.Draft{Text: "majority"}); err != nil {
-		t.Errorf("the majority does not write: %v", err)
-	}
-	if a, err := recall(t.Context(), s, caller, index.Query{Text: "before", K: 5}, commit.Stale); err != nil || len(a.Hits) == 0 {
-		t.Errorf("the minority does not read: %v, %v", a.Hits, err)
-	}
-	if _, err := recall(t.Context(), s, caller, index.Query{Text: "before", K: 5}, commit.Linearizable); err == nil {
-		t.Error("the minority answered a linearizable read")
-	}
-	net.cut(0)
-	c.agree()
 }
 
 func TestAFollowerComesBackBySnapshot(t *testing.T) {
@@ -254,116 +155,6 @@ func TestDatabasesAndTokensAreTheSameEverywhere(t *testing.T) {
 	for i := range c.nodes {
 		if _, err := c.nodes[i].Access().Authenticate(made.Token); err == nil {
 			t.Errorf("node %d takes a revoked token", i+1)
-		}
-	}
-}
-
-// TestBombs sends what must be refused, before and after AUTH, and looks whether somebody else is disturbed.
-func TestBombs(t *testing.T) {
-	c := start(t, 1)
-	other := c.dial(0)
-	addr := c.nodes[0].Addrs().Wire
-	deep := append([]byte(strings.Repeat("\x91", 60<<10)), 1)
-	frames := map[string][]byte{
-		"too small":  {0, 0, 0, 5, 1, 0xF1, 0, 0, 0},
-		"too large":  {1, 0, 0, 7, 1, 0x20, 0, 0, 0, 0},
-		"huge":       {0xFF, 0xFF, 0xFF, 0xFF, 1, 0x20, 0, 0, 0, 0},
-		"deep":       wire.AppendFrame(nil, wire.Frame{Flags: 1, Op: wire.OpAuth, Payload: deep}),
-		"lying":      wire.AppendFrame(nil, wire.Frame{Flags: 1, Op: wire.OpAuth, Payload: []byte{0x81, 0xA5, 't', 'o', 'k', 'e', 'n', 0xDD, 0xFF, 0xFF, 0xFF, 0xFF}}),
-		"bad zstd":   wire.AppendFrame(nil, wire.Frame{Flags: 0x41, Op: wire.OpAuth, Payload: []byte{1, 2, 3}}),
-		"version":    wire.AppendFrame(nil, wire.Frame{Flags: 2, Op: wire.OpAuth, Payload: []byte{0x80}}),
-		"not AUTH":   wire.AppendFrame(nil, wire.Empty(wire.OpPing, 3)),
-		"unknown":    wire.AppendFrame(nil, wire.Empty(wire.Op(0x99), 3)),
-		"over early": append([]byte{0, 2, 0, 0, 1, 1, 0, 0, 0, 0}, make([]byte, 100)...),
-	}
-	var before, after runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&before)
-	for name, raw := range frames {
-		nc, err := net.Dial("tcp", addr)
-		if err != nil {
-			t.Fatal(err)
-		}
-		nc.SetDeadline(time.Now().Add(time.Minute))
-		if _, err := nc.Write(raw); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-		answer, err := io.ReadAll(nc) // until the server closes
-		if err != nil && !strings.Contains(err.Error(), "reset") {
-			t.Errorf("%s: not closed: %v", name, err)
-		}
-		if len(answer) < 10 && err == nil {
-			t.Errorf("%s: no answer", name)
-		}
-		nc.Close()
-		if err := other.Ping(t.Context()); err != nil {
-			t.Fatalf("%s disturbed somebody else: %v", name, err)
-		}
-	}
-	runtime.ReadMemStats(&after)
-	if grown := after.TotalAlloc - before.TotalAlloc; grown > 64<<20 {
-		t.Errorf("refusing cost %d MiB", grown>>20)
-	}
-}
-
-// TestBombsAfterTheHandshake: who is let in is not trusted either. The connection stays where the frame has a boundary.
-func TestBombsAfterTheHandshake(t *testing.T) {
-	t.Parallel()
-	c := start(t, 1)
-	other := c.dial(0)
-	payloads := map[string]wire.Frame{
-		"deep":         {Flags: 1, Payload: append([]byte(strings.Repeat("\x91", 4<<20)), 1)},
-		"lying array":  {Flags: 1, Payload: []byte{0xDD, 0xFF, 0xFF, 0xFF, 0xFF}},
-		"lying string": {Flags: 1, Payload: []byte{0x81, 0xA4, 't', 'e', 'x', 't', 0xDB, 0xFF, 0xFF, 0xFF, 0xFF}},
-		"bad zstd":     {Flags: 0x41, Payload: []byte{0x28, 1, 2, 3}},
-		"empty zstd":   {Flags: 0x41},
-		"deep JSON":    {Flags: 0x81, Payload: []byte(strings.Repeat("[", 4<<20))},
-		"not a map":    {Flags: 1, Payload: []byte{7}},
-	}
-	client := func(op wire.Op) (net.Conn, *wire.Reader, wire.Op) {
-		nc, err := net.Dial("tcp", c.nodes[0].Addrs().Wire)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { nc.Close() })
-		nc.SetDeadline(time.Now().Add(time.Minute))
-		b, err := wire.AppendPack(nil, wire.OpAuth, 1, &wire.Auth{Token: secret}, false)
-		if err != nil {
-			t.Fatal(err)
-		}
-		nc.Write(b)
-		r := wire.NewReader(nc, wire.MaxLength)
-		if f, err := r.Next(); err != nil || f.Op != wire.OpAuthOK {
-			t.Fatalf("auth: %s, %v", f.Op, err)
-		}
-		return nc, r, op
-	}
-	peer := func(op wire.Op) (net.Conn, *wire.Reader, wire.Op) {
-		p := foreign(t, c.nodes[0].Addrs().Cluster)
-		return p.nc, p.r, op
-	}
-	for _, open := range []func() (net.Conn, *wire.Reader, wire.Op){
-		func() (net.Conn, *wire.Reader, wire.Op) { return client(wire.OpRemember) },
-		func() (net.Conn, *wire.Reader, wire.Op) { return peer(wire.OpOplogPush) },
-		func() (net.Conn, *wire.Reader, wire.Op) { return peer(wire.OpOplogPull) },
-	} {
-		nc, r, op := open()
-		for name, f := range payloads {
-			f.Op, f.Stream = op, 5
-			if _, err := nc.Write(wire.AppendFrame(nil, f)); err != nil {
-				t.Fatalf("%s: %v", name, err)
-			}
-			answer, err := r.Next()
-			if err != nil {
-				t.Fatalf("%s to %s: %v", name, op, err)
-			}
-			var e wire.Error
-			if err := wire.Unpack(answer, &e, wire.MaxPlainPeer); err != nil || e.Code != wire.CodeInvalidPayload || answer.Stream != 5 {
-				t.Errorf("%s to %s: %s %+v, %v", name, op, answer.Op, e, err)
-			}
-			if err := other.Ping(t.Context()); err != nil {
-				t.Fatalf("%s disturbed somebody else: %v", name, err)
-			}
 		}
 	}
 }
@@ -500,83 +291,4 @@ func TestEventsWithACursor(t *testing.T) {
 	}
 	cancel()
 	<-done
-}
-
-// BenchmarkFollowerSees measures how long a memory that the leader has acknowledged takes to be readable on a follower.
-func BenchmarkFollowerSees(b *testing.B) {
-	c := start(b, 3)
-	l := c.leader()
-	s, caller := c.service(l)
-	f, fc := c.service((l + 1) % 3)
-	var waited time.Duration
-	for b.Loop() {
-		r, err := remember(b.Context(), s, caller, "", api.Draft{Text: "seen elsewhere"})
-		if err != nil {
-			b.Fatal(err)
-		}
-		start := time.Now()
-		if _, err := recall(b.Context(), f, fc, index.Query{Text: "seen", K: 1}, commit.AtIndex(r.Index)); err != nil {
-			b.Fatal(err)
-		}
-		waited += time.Since(start)
-	}
-	b.ReportMetric(float64(waited.Microseconds())/1000/float64(b.N), "ms-until-seen")
-}
-
-func BenchmarkRemember(b *testing.B) {
-	for _, bc := range []struct {
-		nodes, writers int
-		through        string
-	}{{1, 1, "leader"}, {1, 64, "leader"}, {3, 1, "leader"}, {3, 64, "leader"}, {3, 1, "follower"}, {3, 64, "follower"}} {
-		b.Run(fmt.Sprintf("nodes=%d/writers=%d/%s", bc.nodes, bc.writers, bc.through), func(b *testing.B) {
-			c := start(b, bc.nodes)
-			at := c.leader()
-			if bc.through == "follower" {
-				at = (at + 1) % bc.nodes
-			}
-			s, caller := c.service(at)
-			caller.Forward = true
-			work := make(chan struct{})
-			var wg sync.WaitGroup
-			for range bc.writers {
-				wg.Go(func() {
-					for range work {
-						if _, err := remember(b.Context(), s, caller, "", api.Draft{Text: "an agent learned something worth keeping"}); err != nil {
-							b.Error(err)
-						}
-					}
-				})
-			}
-			for b.Loop() {
-				work <- struct{}{}
-			}
-			close(work)
-			wg.Wait()
-		})
-	}
-}
-
-// TestAClientLeavesAMinority: a member that hears of no quorum says so, and clients go to one that does.
-func TestAClientLeavesAMinority(t *testing.T) {
-	t.Parallel()
-	net := newNetwork()
-	c := startWith(t, 3, func(i int, cfg *node.Config) {
-		cfg.Raft.Election = time.Second
-		cfg.Seams.Dial = net.dialer(i + 1)
-		net.owner[cfg.Addresses.Cluster] = i + 1
-	})
-	alone := c.leader()
-	cl := c.dial(alone, (alone+1)%3, (alone+2)%3)
-	if _, err := cl.Remember(t.Context(), wire.NewRemember("before")); err != nil {
-		t.Fatal(err)
-	}
-	net.cut(alone + 1)
-	eventually(t, "a member that knows of no quorum", func() bool {
-		s, caller := c.service(alone)
-		_, err := remember(t.Context(), s, caller, "", api.Draft{Text: "in a minority"})
-		return errors.Is(err, api.ErrNoLeader) && strings.Contains(err.Error(), "no quorum")
-	})
-	if _, err := cl.Remember(t.Context(), wire.NewRemember("after")); err != nil {
-		t.Errorf("a client of the minority: %v", err)
-	}
 }

@@ -4,94 +4,20 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"os/exec"
-	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/engine"
 )
 
-// web asks one node's gateway.
-type web struct {
-	t     testing.TB
-	base  string
-	token string
-}
-
 func (c *cluster) web(i int) *web {
 	return &web{t: c.t, base: "http://" + c.nodes[i].Addrs().HTTP, token: secret}
-}
-
-// asSent follows no redirect.
-var asSent = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-
-// refuse configures a node whose gateway does not pass writes on.
-func refuse(_ int, cfg *node.Config) { cfg.Surfaces.ForwardWrites = new(false) }
-
-// send makes one exchange. A body that is no string is sent as JSON.
-func (w *web) send(method, path string, body any) (int, map[string]any) {
-	w.t.Helper()
-	var in io.Reader
-	switch b := body.(type) {
-	case nil:
-	case string:
-		in = strings.NewReader(b)
-	default:
-		raw, err := json.Marshal(b)
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		in = bytes.NewReader(raw)
-	}
-	req, err := http.NewRequestWithContext(context.Background(), method, w.base+path, in)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	if in != nil {
-		req.Header.Set("Content-Type", "application/json")
-	}
-	if w.token != "" {
-		req.Header.Set("Authorization", "Bearer "+w.token)
-	}
-	resp, err := asSent.Do(req)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	b, err := io.ReadAll(resp.Body)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	var out map[string]any
-	if err := json.Unmarshal(b, &out); err != nil && resp.StatusCode != http.StatusNotFound && resp.StatusCode != http.StatusMethodNotAllowed {
-		w.t.Fatalf("%s %s: %d %q", method, path, resp.StatusCode, b)
-	}
-	return resp.StatusCode, out
-}
-
-func (w *web) ok(method, path string, body any) map[string]any {
-	w.t.Helper()
-	status, out := w.send(method, path, body)
-	if status != http.StatusOK {
-		w.t.Fatalf("%s %s: %d %v", method, path, status, out)
-	}
-	return out
-}
-
-type obj = map[string]any
-
-func keys(m any) string {
-	return strings.Join(slices.Sorted(maps.Keys(m.(map[string]any))), " ")
 }
 
 func TestGatewayMemories(t *testing.T) {
@@ -341,85 +267,6 @@ func TestGatewayDescribesItself(t *testing.T) {
 		if err != nil || resp.StatusCode != 200 || !bytes.Contains(b, []byte(map[string]string{"/docs": "/v1/recall", "/metrics": "cairn_applied_index"}[path])) {
 			t.Errorf("%s: %d, %v", path, resp.StatusCode, err)
 		}
-	}
-}
-
-// bearer is what a client of the protocol adds to its requests.
-type bearer struct{}
-
-func (bearer) RoundTrip(r *http.Request) (*http.Response, error) {
-	r = r.Clone(r.Context())
-	r.Header.Set("Authorization", "Bearer "+secret)
-	return http.DefaultTransport.RoundTrip(r)
-}
-
-// A model on a follower remembers through the leader and recalls where it is.
-func TestGatewayMCP(t *testing.T) {
-	t.Parallel()
-	c := start(t, 3)
-	f := c.web((c.leader() + 1) % 3)
-	cl := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
-	s, err := cl.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: f.base + "/mcp", HTTPClient: &http.Client{Transport: bearer{}}, DisableStandaloneSSE: true}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	list, err := s.ListTools(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var names []string
-	for _, tool := range list.Tools {
-		names = append(names, tool.Name)
-	}
-	slices.Sort(names)
-	if want := []string{"correct", "forget", "recall", "relate", "remember", "status", "think", "timeline"}; !slices.Equal(names, want) {
-		t.Errorf("tools: %v, want %v", names, want)
-	}
-	call := func(name string, args obj) (obj, bool) {
-		t.Helper()
-		r, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: name, Arguments: args})
-		if err != nil {
-			t.Fatal(err)
-		}
-		var out obj
-		text := r.Content[0].(*mcp.TextContent).Text
-		if !r.IsError && json.Unmarshal([]byte(text), &out) != nil {
-			t.Fatalf("%s: %q", name, text)
-		}
-		return out, r.IsError
-	}
-	out, _ := call("remember", obj{"content": "the staging database is called heron"})
-	rid := out["rid"].(string)
-	if got, _ := call("recall", obj{"query": "name of the staging database", "limit": 3}); got["results"].([]any)[0].(obj)["rid"] != rid {
-		t.Errorf("recall: %v", got)
-	}
-	if got, _ := call("correct", obj{"id": rid, "reason": "renamed", "text": "the staging database is called osprey"}); got["revision"] != 1.0 {
-		t.Errorf("correct: %v", got)
-	}
-	if got, _ := call("timeline", obj{"rid": rid}); len(got["memories"].([]any)) != 1 {
-		t.Errorf("timeline: %v", got)
-	}
-	if got, bad := call("think", obj{"run_conflicts": true, "run_patterns": true}); bad || got["personality_updated"] != false || got["triggers"] == nil {
-		t.Errorf("think: %v", got)
-	}
-	res, err := s.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "cairn://memory/" + rid})
-	if err != nil || !strings.Contains(res.Contents[0].Text, "osprey") {
-		t.Errorf("resource: %v, %v", res, err)
-	}
-	if _, bad := call("recall", obj{}); !bad {
-		t.Error("recall without a query was answered")
-	}
-	if got, _ := call("forget", obj{"rid": rid}); got["found"] != true {
-		t.Errorf("forget: %v", got)
-	}
-	resp, err := http.Post(f.base+"/mcp", "application/json", strings.NewReader(`{}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp.Body.Close()
-	if resp.StatusCode != 401 || resp.Header.Get("WWW-Authenticate") == "" {
-		t.Errorf("without a token: %d", resp.StatusCode)
 	}
 }
 

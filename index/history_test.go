@@ -1,0 +1,156 @@
+package index_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cairndb/cairn/index"
+	"github.com/cairndb/cairn/oplog"
+)
+
+// log makes records of operations, an entry each.
+type log struct {
+	t       testing.TB
+	records []oplog.Record
+}
+
+func newLog(t testing.TB) *log {
+	l := &log{t: t}
+	l.add(0, &oplog.Init{Cluster: "c", At: oplog.At(now)})
+	return l
+}
+
+func (l *log) add(db oplog.DB, ops ...oplog.Op) {
+	l.t.Helper()
+	body, err := oplog.Entry{Node: 1, DB: db, Ops: ops}.Encode()
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	n := uint64(len(l.records) + 1)
+	l.records = append(l.records, oplog.Record{Index: oplog.Index(n), Term: 1,
+		Data: oplog.EncodeRecord(oplog.MakeHLC(1_700_000_000_000+n, 0, 1), body)})
+}
+
+func remember(rid, text string) *oplog.Remember {
+	return &oplog.Remember{RID: rid, Text: text, Namespace: "default", Importance: .5, HalfLife: 604800, Type: "semantic", Created: oplog.At(now)}
+}
+
+var vocabulary = strings.Fields(`garden river violin harbor winter letter bridge candle market engine painter doctor island
+	forest window recipe journey teacher library orchard glacier lantern village thunder silver copper meadow castle`)
+
+const dim = 24
+
+// history is a log of everything that moves rows: sessions, vectors, corrections, forgetting, reinforcement, relations.
+func history(t testing.TB, n int) *log {
+	l := newLog(t)
+	next := story(l, 1, n)
+	for range n {
+		next()
+	}
+	return l
+}
+
+// story returns what adds the next of n entries to the history of a database.
+func story(l *log, db oplog.DB, n int) (next func()) {
+	rng := rand.New(rand.NewPCG(6+uint64(db), 8))
+	words := func(k int) string {
+		var w []string
+		for range k {
+			w = append(w, vocabulary[rng.IntN(len(vocabulary))])
+		}
+		return strings.Join(w, " ")
+	}
+	vec := func() oplog.Vector {
+		v := make([]float32, dim)
+		for i := range v {
+			v[i] = float32(rng.NormFloat64())
+		}
+		return oplog.MakeVector(v)
+	}
+	var rids []string
+	i := -1
+	return func() {
+		i++
+		at := oplog.At(now.Add(time.Duration(i-n) * time.Hour))
+		switch rng.IntN(12) {
+		case 0:
+			if len(rids) > 3 {
+				text := words(6)
+				op := &oplog.Correct{RID: rids[rng.IntN(len(rids))], Text: &text, Reason: "better", At: at}
+				if rng.IntN(2) == 0 {
+					op.Vector = vec()
+				}
+				l.add(db, op)
+				return
+			}
+		case 1:
+			if len(rids) > 3 {
+				k := rng.IntN(len(rids))
+				l.add(db, &oplog.Forget{RID: rids[k], At: at})
+				rids = slices.Delete(rids, k, k+1)
+				return
+			}
+		case 2:
+			if len(rids) > 3 {
+				l.add(db, &oplog.Reinforce{Hits: []oplog.Hit{{RID: rids[rng.IntN(len(rids))], Count: 2, At: at}}})
+				return
+			}
+		case 3:
+			a, b := vocabulary[rng.IntN(len(vocabulary))], vocabulary[rng.IntN(len(vocabulary))]
+			l.add(db, &oplog.Relate{ID: fmt.Sprint("e", i), Src: a, Dst: b, Type: "near", Weight: .5, At: at})
+			return
+		}
+		m := remember(fmt.Sprintf("m%05d", i), words(4+rng.IntN(12)))
+		m.Created, m.Importance = at, rng.Float64()
+		m.Namespace = []string{"default", "alpha", "beta"}[rng.IntN(3)]
+		m.Domain = []string{"", "work", "home"}[rng.IntN(3)]
+		m.Source = []string{"user", "document"}[rng.IntN(2)]
+		if rng.IntN(3) > 0 {
+			m.Session = fmt.Sprint(m.Namespace, "/", rng.IntN(12))
+			m.Speaker = []string{"Ada", "Bob"}[rng.IntN(2)]
+		}
+		if rng.IntN(4) > 0 {
+			m.Vector = vec()
+		}
+		l.add(db, m)
+		rids = append(rids, m.RID)
+	}
+}
+
+// questions cover words, vectors, the graph and every filter.
+func questions() (qs []index.Query) {
+	rng := rand.New(rand.NewPCG(9, 10))
+	for i := range 120 {
+		q := index.Query{K: 1 + rng.IntN(30), Now: now, Text: vocabulary[rng.IntN(len(vocabulary))] + " " + vocabulary[rng.IntN(len(vocabulary))]}
+		if i%3 == 0 {
+			q.Vector = make([]float32, dim)
+			for k := range q.Vector {
+				q.Vector[k] = float32(rng.NormFloat64())
+			}
+		}
+		if i%9 == 0 {
+			q.Text = ""
+		}
+		q.Expand = i%4 == 0
+		switch i % 8 {
+		case 1:
+			q.Namespace = "alpha"
+		case 2:
+			q.Domain = "work"
+		case 3:
+			q.Source = "document"
+		case 4:
+			q.Since, q.Until = oplog.At(now.Add(-300*time.Hour)), oplog.At(now.Add(-50*time.Hour))
+		case 5:
+			q.Namespace, q.Session = "beta", "beta/3"
+		case 6:
+			q.Namespace = "nobody's"
+		}
+		qs = append(qs, q)
+	}
+	return qs
+}

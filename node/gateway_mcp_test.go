@@ -1,0 +1,90 @@
+package node_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// bearer is what a client of the protocol adds to its requests.
+type bearer struct{}
+
+func (bearer) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+secret)
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+// A model on a follower remembers through the leader and recalls where it is.
+func TestGatewayMCP(t *testing.T) {
+	t.Parallel()
+	c := start(t, 3)
+	f := c.web((c.leader() + 1) % 3)
+	cl := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
+	s, err := cl.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: f.base + "/mcp", HTTPClient: &http.Client{Transport: bearer{}}, DisableStandaloneSSE: true}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	list, err := s.ListTools(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, tool := range list.Tools {
+		names = append(names, tool.Name)
+	}
+	slices.Sort(names)
+	if want := []string{"correct", "forget", "recall", "relate", "remember", "status", "think", "timeline"}; !slices.Equal(names, want) {
+		t.Errorf("tools: %v, want %v", names, want)
+	}
+	call := func(name string, args obj) (obj, bool) {
+		t.Helper()
+		r, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: name, Arguments: args})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out obj
+		text := r.Content[0].(*mcp.TextContent).Text
+		if !r.IsError && json.Unmarshal([]byte(text), &out) != nil {
+			t.Fatalf("%s: %q", name, text)
+		}
+		return out, r.IsError
+	}
+	out, _ := call("remember", obj{"content": "the staging database is called heron"})
+	rid := out["rid"].(string)
+	if got, _ := call("recall", obj{"query": "name of the staging database", "limit": 3}); got["results"].([]any)[0].(obj)["rid"] != rid {
+		t.Errorf("recall: %v", got)
+	}
+	if got, _ := call("correct", obj{"id": rid, "reason": "renamed", "text": "the staging database is called osprey"}); got["revision"] != 1.0 {
+		t.Errorf("correct: %v", got)
+	}
+	if got, _ := call("timeline", obj{"rid": rid}); len(got["memories"].([]any)) != 1 {
+		t.Errorf("timeline: %v", got)
+	}
+	if got, bad := call("think", obj{"run_conflicts": true, "run_patterns": true}); bad || got["personality_updated"] != false || got["triggers"] == nil {
+		t.Errorf("think: %v", got)
+	}
+	res, err := s.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "cairn://memory/" + rid})
+	if err != nil || !strings.Contains(res.Contents[0].Text, "osprey") {
+		t.Errorf("resource: %v, %v", res, err)
+	}
+	if _, bad := call("recall", obj{}); !bad {
+		t.Error("recall without a query was answered")
+	}
+	if got, _ := call("forget", obj{"rid": rid}); got["found"] != true {
+		t.Errorf("forget: %v", got)
+	}
+	resp, err := http.Post(f.base+"/mcp", "application/json", strings.NewReader(`{}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if resp.StatusCode != 401 || resp.Header.Get("WWW-Authenticate") == "" {
+		t.Errorf("without a token: %d", resp.StatusCode)
+	}
+}

@@ -1,0 +1,231 @@
+package state
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/seal"
+	"pgregory.net/rapid"
+)
+
+// history draws a run of entries over a small world, so that they meet: the same ids, keys, names.
+func history(t *rapid.T) []oplog.Record {
+	return historyOf(t, rapid.IntRange(10, 80).Draw(t, "entries"), 12)
+}
+
+// historyOf is a history of n records over a world of a size.
+func historyOf(t *rapid.T, n, world int) []oplog.Record {
+	records := []oplog.Record{record(1, []oplog.Entry{{Node: 1, Ops: []oplog.Op{&oplog.Init{Cluster: "c", At: 1}}}})}
+	id := func(prefix string) string { return fmt.Sprint(prefix, rapid.IntRange(0, world).Draw(t, "id")) }
+	at := oplog.Time(0)
+	found := func() []oplog.Claim {
+		return []oplog.Claim{{ID: id("claim"), Src: id("e"), Type: "works_at", Dst: id("e"), Polarity: int8(rapid.IntRange(-1, 1).Draw(t, "polarity")), Extractor: "x"}}
+	}
+	op := func() oplog.Op {
+		at++
+		switch rapid.IntRange(0, 23).Draw(t, "kind") {
+		case 0, 1, 2, 3:
+			return &oplog.Remember{RID: id("m"), Text: id("text"), Namespace: id("ns"), Session: rapid.SampledFrom([]string{"", "", "s1", "t1"}).Draw(t, "session"),
+				Created: at, Vector: rapid.SampledFrom([]oplog.Vector{nil, make(oplog.Vector, 8), make(oplog.Vector, 12)}).Draw(t, "vector"), Entities: []oplog.Mention{{Name: id("e")}}}
+		case 4:
+			text := id("new")
+			return &oplog.Correct{RID: id("m"), Text: &text, At: at}
+		case 5:
+			return &oplog.Forget{RID: id("m"), At: at}
+		case 6:
+			name := id("e")
+			return &oplog.Relate{ID: id("edge"), Src: name, Dst: id("e"), Type: "knows", Weight: 1, At: at}
+		case 7:
+			return &oplog.SessionStart{ID: id("s"), Namespace: id("ns"), Client: "c", At: at}
+		case 8:
+			return &oplog.SessionEnd{ID: id("s"), At: at}
+		case 9:
+			return &oplog.Reinforce{Hits: []oplog.Hit{{RID: id("m"), Count: 2, At: at}}}
+		case 14, 15:
+			return &oplog.Stated{Texts: []oplog.Statements{{RID: id("m"), Claims: found()}}}
+		case 16:
+			return &oplog.Linked{Links: []oplog.Link{{RID: id("m"), Name: id("e")}}, At: at}
+		case 17:
+			c := found()[0]
+			c.Namespace, c.At, c.SourceRID = id("ns"), at, id("m")
+			return &oplog.Assert{Claim: c}
+		case 10:
+			c := found()[0]
+			c.Namespace, c.At = id("ns"), at
+			return &c
+		case 11:
+			return &oplog.Alias{Namespace: id("ns"), Alias: id("e"), Canonical: id("e"), At: at}
+		case 12:
+			return &oplog.Unrelate{ID: id("edge"), At: at}
+		case 13:
+			return &oplog.Abandon{Before: at - 50, Max: 2, At: at}
+		default:
+			return mindOp(t, id, at)
+		}
+	}
+	for i := range n {
+		var entries []oplog.Entry
+		for range rapid.IntRange(1, 3).Draw(t, "coalesced") {
+			e := oplog.Entry{Node: 1, DB: 1, Key: rapid.SampledFrom([]string{"", "", "k1", "k2"}).Draw(t, "key")}
+			for range rapid.IntRange(1, 4).Draw(t, "ops") {
+				e.Ops = append(e.Ops, op())
+			}
+			entries = append(entries, e)
+		}
+		records = append(records, record(oplog.Index(i+2), entries))
+	}
+	return records
+}
+
+func record(i oplog.Index, entries []oplog.Entry) oplog.Record {
+	bodies := make([][]byte, len(entries))
+	for n, e := range entries {
+		b, err := e.Encode()
+		if err != nil {
+			panic(err)
+		}
+		bodies[n] = b
+	}
+	return oplog.Record{Index: i, Term: 1, Data: oplog.EncodeRecord(oplog.MakeHLC(1_700_000_000_000+uint64(i)*1000, 0, 1), bodies...)}
+}
+
+// TestOneHistoryOneState: the same records in other batches, across restarts and a snapshot, encrypted under one key or
+// another or not at all, are the same state and gave the same answers; and the running sum and counters are what a count
+// from scratch gives.
+func TestOneHistoryOneState(t *testing.T) {
+	dir := t.TempDir()
+	rings := []*seal.Ring{nil, seal.Ephemeral([]seal.Master{seal.NewMaster()}), seal.Ephemeral([]seal.Master{seal.NewMaster()})}
+	run := 0
+	rapid.Check(t, func(t *rapid.T) {
+		run++
+		records := history(t)
+		a := mustOpen(t, filepath.Join(dir, fmt.Sprint(run, "a")))
+		defer a.Close()
+		said, err := a.Apply(records)
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(dir, fmt.Sprint(run, "b"))
+		keys := rapid.SampledFrom(rings).Draw(t, "keys")
+		b := mustOpenSealed(t, path, keys)
+		defer func() { b.Close() }()
+		at := 0
+		var saidB []oplog.Outcome
+		for i := 0; i < len(records); {
+			n := rapid.IntRange(1, 20).Draw(t, "batch")
+			batch := records[max(0, i-rapid.IntRange(0, 3).Draw(t, "again")):min(len(records), i+n)]
+			out, err := b.Apply(batch)
+			if err != nil {
+				t.Fatal(err)
+			}
+			saidB = append(saidB, out...)
+			i += n
+			switch at++; rapid.IntRange(0, 11).Draw(t, "then") {
+			case 0:
+				b.Close()
+				b = mustOpenSealed(t, path, keys)
+			case 1:
+				keys = rapid.SampledFrom(rings).Draw(t, "keys")
+				b = throughSnapshot(t, b, filepath.Join(dir, fmt.Sprint(run, "c", at)), keys)
+				path = b.dir
+			case 2:
+				if keys != nil {
+					if err := keys.Rotate(); err != nil {
+						t.Fatal(err)
+					}
+				}
+			case 3:
+				b = throughCrash(t, b, rapid.Bool().Draw(t, "flush"), keys)
+				applied, _ := b.Applied()
+				i = slices.IndexFunc(append(records, oplog.Record{Index: applied + 1}), func(r oplog.Record) bool { return r.Index > applied })
+				saidB = slices.DeleteFunc(saidB, func(o oplog.Outcome) bool { return o.Index > applied })
+			}
+		}
+		if len(said) != len(saidB) {
+			t.Fatalf("%d answers, then %d", len(said), len(saidB))
+		}
+		for i := range said {
+			if x, y := answer(said[i]), answer(saidB[i]); x != y {
+				t.Fatalf("entry %d: %s, then %s", i, x, y)
+			}
+		}
+		same(t, a, b)
+	})
+}
+
+// answer is an outcome as its client is told of it.
+func answer(o oplog.Outcome) string {
+	return fmt.Sprintf("%x %v %t %v", encode(o.Results), o.Err, o.Replayed, o.HLC)
+}
+
+func throughSnapshot(t *rapid.T, s *State, path string, keys *seal.Ring) *State {
+	snap, err := s.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer snap.Release()
+	var buf bytes.Buffer
+	if _, err := snap.WriteTo(&buf); err != nil {
+		t.Fatal(err)
+	}
+	next := mustOpenSealed(t, path, keys)
+	if err := next.Restore(&buf, nil); err != nil {
+		t.Fatal(err)
+	}
+	snap.Release()
+	s.Close()
+	return next
+}
+
+// throughCrash goes on with what is on the disk at this moment, as after a kill.
+func throughCrash(t *rapid.T, s *State, flush bool, keys *seal.Ring) *State {
+	if flush {
+		if err := s.Flush(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	at, _ := s.Applied()
+	if err := errors.Join(s.live.Abandon(), s.lock.Close()); err != nil {
+		t.Fatal(err)
+	}
+	next := mustOpenSealed(t, s.dir, keys)
+	if got, _ := next.Applied(); flush && got != at {
+		t.Fatalf("flushed at %d, and at %d after a crash", at, got)
+	}
+	return next
+}
+
+func same(t *rapid.T, a, b *State) {
+	ia, sa := a.Sum()
+	ib, sb := b.Sum()
+	if ia != ib || sa != sb {
+		t.Fatalf("at %d %s, at %d %s", ia, sa, ib, sb)
+	}
+	for _, s := range []*State{a, b} {
+		err := s.Read(func(v *View) error {
+			if got := v.Recount(); got != v.Sum() {
+				return fmt.Errorf("sum %s, counted %s", v.Sum(), got)
+			}
+			var count [3]uint64
+			var edges, claims uint64
+			v.ClaimsBehind(1, "", func(oplog.StoredClaim) bool { claims++; return true })
+			v.Memories(1, 0, func(m *oplog.Memory) bool {
+				count[m.Status]++
+				return true
+			})
+			v.EdgesBehind(1, "", func(oplog.Edge) bool { edges++; return true })
+			if st := v.Stats(1); st.Active != count[oplog.Active] || st.Consolidated != count[oplog.Consolidated] || st.Tombstoned != count[oplog.Tombstoned] || st.Edges != edges || st.Claims != claims {
+				return fmt.Errorf("counters %+v, counted %v, %d edges and %d claims", st, count, edges, claims)
+			}
+			return countMind(v)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,77 @@
+package store
+
+import (
+	"math/rand/v2"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// TestACrashLeavesWholeBatches ends the machine before every write, sync, rename, link and remove, with all, some or nothing of what was not synced on the disk, while
+// batches are written, flushed and merged. What is there afterwards is some batch with all before it, and none
+// before the last flush that had returned.
+func TestACrashLeavesWholeBatches(t *testing.T) {
+	for name, keys := range rings() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			mem := vfs.NewCrashableMem()
+			fs := &faulty{FS: mem}
+			type crash struct {
+				op      string
+				flushed int
+				left    [3]*vfs.MemFS
+			}
+			var crashes []crash
+			var flushed atomic.Int64
+			rng := rand.New(rand.NewPCG(1, 1))
+			fs.set(func(op, name string) error {
+				c := crash{op: op + " " + name, flushed: int(flushed.Load())}
+				for i, percent := range []int{0, 50, 100} {
+					c.left[i] = mem.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: percent, RNG: rng})
+				}
+				crashes = append(crashes, c)
+				return nil
+			})
+			o := Options{Keys: keys, Buffer: 64 << 10, fs: fs}
+			s, err := Open("state", o, nil)
+			must(t, err)
+			const batches = 30
+			for n := 1; n <= batches; n++ {
+				must(t, write(s, n))
+				if n%3 == 0 {
+					must(t, s.Flush())
+					flushed.Store(int64(n))
+				}
+			}
+			must(t, s.Close())
+			flushed.Store(batches)
+			fs.set(nil)
+			if len(crashes) < 100 {
+				t.Fatalf("only %d steps", len(crashes))
+			}
+			seen := map[string]bool{}
+			for i, c := range crashes {
+				seen[strings.Fields(c.op)[0]] = true
+				for j, left := range c.left {
+					s, err := Open("state", Options{Keys: keys, fs: left}, nil)
+					if err != nil {
+						t.Fatalf("step %d (%s), left %d: %v", i, c.op, j, err)
+					}
+					at, err := place(s)
+					if err != nil || at < c.flushed {
+						t.Fatalf("step %d (%s), left %d: at %d, flushed %d: %v", i, c.op, j, at, c.flushed, err)
+					}
+					must(t, write(s, at+1)) // it goes on
+					must(t, s.Close())
+				}
+			}
+			for _, op := range []string{"write", "sync", "create", "remove"} {
+				if !seen[op] {
+					t.Errorf("no step was a %s", op)
+				}
+			}
+		})
+	}
+}

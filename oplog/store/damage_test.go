@@ -1,0 +1,80 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestNoFlipIsServed flips bits of all files of a closed store. A reader gets what was written or ErrDamaged, or the store does not open; Check finds what readers find.
+func TestNoFlipIsServed(t *testing.T) {
+	for name, keys := range rings() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := filepath.Join(t.TempDir(), "state")
+			o := Options{Keys: keys, NoSync: true}
+			s, err := Open(dir, o, nil)
+			must(t, err)
+			const batches = 60
+			for n := 1; n <= batches; n++ {
+				must(t, write(s, n))
+				if n%20 == 0 {
+					must(t, s.Flush())
+				}
+			}
+			must(t, s.Close())
+			rng := rand.New(rand.NewPCG(1, 2))
+			dead, caught := map[string]int{}, map[string]int{} // by kind of file
+			for i := range 2 * flips {
+				copied := filepath.Join(t.TempDir(), "state")
+				must(t, os.CopyFS(copied, os.DirFS(dir)))
+				files, err := filepath.Glob(filepath.Join(copied, "*.sst"))
+				must(t, err)
+				lists, err := filepath.Glob(filepath.Join(copied, "MANIFEST*"))
+				must(t, err)
+				kind := "tables"
+				if i%2 == 1 {
+					files, kind = lists, "list of tables"
+				}
+				file := files[rng.IntN(len(files))]
+				raw, err := os.ReadFile(file)
+				must(t, err)
+				bit := rng.IntN(len(raw) * 8)
+				raw[bit/8] ^= 1 << (bit % 8)
+				must(t, os.WriteFile(file, raw, 0o600))
+				s, err := Open(copied, o, nil)
+				if err != nil {
+					if !errors.Is(err, ErrDamaged) {
+						t.Fatalf("bit %d of %s: %v", bit, filepath.Base(file), err)
+					}
+					caught[kind]++
+					continue
+				}
+				at, err := place(s)
+				found := s.Check(context.Background(), func(int64) time.Duration { return 0 })
+				switch {
+				case err == nil && at == batches:
+					dead[kind]++
+				case err == nil && strings.Contains(file, "MANIFEST"): // it ends at an earlier flush, whole: the log leads on
+					caught[kind]++
+				case !errors.Is(err, ErrDamaged):
+					t.Fatalf("bit %d of %s: at %d, %v", bit, filepath.Base(file), at, err)
+				case !errors.Is(found, ErrDamaged):
+					t.Fatalf("bit %d of %s: a reader met %v, the check %v", bit, filepath.Base(file), err, found)
+				default:
+					caught[kind]++
+				}
+				_ = s.Close() // what it says of damage is beside the point
+			}
+			t.Logf("caught %v, and %v in bytes that are never read", caught, dead)
+			if caught["tables"] == 0 || caught["list of tables"] == 0 {
+				t.Error("no flip was caught")
+			}
+		})
+	}
+}

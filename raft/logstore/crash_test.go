@@ -1,0 +1,141 @@
+package logstore
+
+import (
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"syscall"
+	"testing"
+
+	hraft "github.com/hashicorp/raft"
+)
+
+// TestACrashAtEveryStep ends the power before each write, sync, rename and removal in the life of a log. What was acknowledged is
+// there, what was taken away is not, and of what was under way there is a part that makes sense.
+func TestACrashAtEveryStep(t *testing.T) {
+	t.Parallel()
+	for name, o := range map[string]Options{"plain": small(nil, nil), "sealed": small(nil, newRing()), "leader": {SegmentBytes: 2 << 10, Leads: func() bool { return true }}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			steps := 0
+			for at := 1; ; at++ {
+				if !liveUntil(t, o, at) {
+					break
+				}
+				steps = at
+			}
+			if steps < 100 {
+				t.Errorf("only %d steps", steps)
+			}
+			t.Logf("%d crashes", steps)
+		})
+	}
+}
+
+// liveUntil has the power go at a step, and says whether there were so many.
+func liveUntil(t *testing.T, o Options, at int) bool {
+	rng := rand.New(rand.NewPCG(7, 7)) // the same life each time
+	s := &shelf{t: t, files: newMemory(), o: o}
+	s.open()
+	dead, step := false, 0
+	s.files.op = func(string, string) error {
+		if step++; step >= at {
+			dead = true
+			return syscall.EIO
+		}
+		return nil
+	}
+	var may [][]*hraft.Log // what may be there besides want
+	chain := byte(0)
+	try := func(do func() error, then ...[]*hraft.Log) bool {
+		err := do()
+		if err == nil && len(then) > 0 {
+			err = s.log.WaitSynced(1 << 60)
+		}
+		if err != nil {
+			may = then
+			return false
+		}
+		if len(then) > 0 {
+			s.want = then[len(then)-1]
+		}
+		return !dead // what failed was a mark
+	}
+	prefixes := func(more []*hraft.Log) (all [][]*hraft.Log) {
+		for n := range len(more) {
+			all = append(all, slices.Concat(s.want, more[:n+1]))
+		}
+		return all
+	}
+	next, on := uint64(1), true
+	for i := 0; i < 60 && on; i++ {
+		switch n := i % 15; {
+		case n == 8 && len(s.want) > 4:
+			left := rng.IntN(len(s.want)-2) + 1
+			var ends [][]*hraft.Log
+			for n := len(s.want) - 1; n >= left; n-- {
+				ends = append(ends, s.want[:n])
+			}
+			next = s.want[left].Index
+			on = try(func() error { return s.log.DeleteRange(s.want[left].Index, s.last()) }, ends...)
+		case n == 11 && len(s.want) > 4:
+			gone := rng.IntN(len(s.want) - 2)
+			on = try(func() error { return s.log.DeleteRange(1, s.want[gone].Index) }, s.want[gone+1:])
+		case n == 12 && i < 30:
+			on = try(s.log.Erase)
+		case n == 12:
+			on = try(func() error { return s.log.Reseal(s.last()) })
+		case n == 13:
+			on = try(func() error {
+				err := s.log.SetChain([]byte{chain + 1})
+				if err == nil {
+					chain++
+				}
+				return err
+			})
+		case n == 14 && i > 40:
+			on = try(func() error { return s.log.DeleteRange(1, s.last()) }, nil)
+			next += 50
+		default:
+			var logs []*hraft.Log
+			for range 1 + rng.IntN(3) {
+				logs = append(logs, record(next, rng.Uint64(), rng.IntN(400)))
+				next++
+			}
+			on = try(func() error { return s.log.StoreLogs(logs) }, prefixes(logs)...)
+		}
+	}
+	if !dead {
+		return false
+	}
+	for chance := range uint64(4) {
+		files := s.files.killed()
+		if chance > 0 {
+			files = s.files.crashed(rand.New(rand.NewPCG(chance, uint64(at))))
+		}
+		o := o
+		o.FS = files
+		for range 2 {
+			log, err := Open("log", o)
+			if err != nil {
+				t.Fatalf("crash at step %d: %v", at, err)
+			}
+			was := holds(log, s.want)
+			if was != nil && !slices.ContainsFunc(may, func(want []*hraft.Log) bool { return holds(log, want) == nil }) {
+				t.Fatalf("crash at step %d: %v", at, was)
+			}
+			if got := append(log.Chain(), 0)[0]; got != chain && got != chain+1 {
+				t.Fatalf("crash at step %d: chain %d, not %d", at, got, chain)
+			}
+			last, _ := log.LastIndex()
+			l := record(last+1, 5, 100)
+			if err := errors.Join(log.StoreLog(l), log.WaitSynced(l.Index), log.DeleteRange(l.Index, l.Index)); err != nil {
+				t.Fatalf("crash at step %d: going on: %v", at, err)
+			}
+			if err := log.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return true
+}

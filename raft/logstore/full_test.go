@@ -1,0 +1,89 @@
+package logstore
+
+import (
+	"errors"
+	"slices"
+	"syscall"
+	"testing"
+
+	hraft "github.com/hashicorp/raft"
+)
+
+// TestAFullDisk: a write that found no room, or room for a part, leaves nothing; the log goes on when there is room again.
+func TestAFullDisk(t *testing.T) {
+	t.Parallel()
+	for name, full := range map[string]error{"at once": syscall.ENOSPC, "in the middle": errPart} {
+		t.Run(name, func(t *testing.T) {
+			for at := range 40 {
+				s := &shelf{t: t, files: newMemory(), o: small(nil, nil)}
+				s.open()
+				step := 0
+				s.files.op = func(op, _ string) error {
+					if op != "write" && op != "create" {
+						return nil
+					}
+					if step++; step > at && step <= at+3 {
+						if op == "create" {
+							return syscall.ENOSPC
+						}
+						return full
+					}
+					return nil
+				}
+				for i := uint64(1); i <= 12; {
+					logs := []*hraft.Log{record(i, i+uint64(step)<<8, 300), record(i+1, i+uint64(step)<<16, 300)} // another at each try
+					err := s.log.StoreLogs(logs)
+					if err == nil {
+						s.want = append(s.want, logs...)
+						i += 2
+					} else if !errors.Is(err, syscall.ENOSPC) || errors.Is(err, ErrUnsynced) {
+						t.Fatal(err)
+					}
+					if err := holds(s.log, s.want); err != nil {
+						t.Fatalf("full at step %d: %v", at, err)
+					}
+					s.files.op = nil
+					files := s.files.killed()
+					other, err := Open("log", small(files, nil))
+					if err != nil {
+						t.Fatal(err)
+					}
+					if err := holds(other, s.want); err != nil {
+						t.Fatalf("full at step %d, killed: %v", at, err)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestALogOpensOnAFullDisk: to be read it needs no room, whether it was closed or killed.
+func TestALogOpensOnAFullDisk(t *testing.T) {
+	t.Parallel()
+	for _, closed := range []bool{true, false} {
+		files, want := lived(t, nil, closed)
+		full := true
+		files.op = func(op, _ string) error {
+			if full && op == "create" {
+				return syscall.ENOSPC
+			}
+			return nil
+		}
+		log, err := Open("log", small(files, nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := holds(log, want); err != nil {
+			t.Error(err)
+		}
+		next := want[len(want)-1].Index + 1
+		more := []*hraft.Log{record(next, 3, 2000), record(next+1, 4, 2000)}
+		if err := log.StoreLogs(more); !errors.Is(err, syscall.ENOSPC) {
+			t.Errorf("records on a full disk: %v", err)
+		}
+		full = false
+		if err := errors.Join(log.StoreLogs(more), holds(log, slices.Concat(want, more))); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -1,0 +1,99 @@
+package logstore
+
+import (
+	"errors"
+	"math/rand/v2"
+	"syscall"
+	"testing"
+
+	hraft "github.com/hashicorp/raft"
+)
+
+// TestAFailedSyncIsTheLast: what a disk that did not sync holds is not known before it was read again.
+func TestAFailedSyncIsTheLast(t *testing.T) {
+	t.Parallel()
+	s := &shelf{t: t, files: newMemory(), o: small(nil, nil)}
+	s.open()
+	if err := s.log.StoreLog(record(1, 1, 0)); err != nil {
+		t.Fatal(err)
+	}
+	s.files.op = func(op, _ string) error {
+		if op == "sync" {
+			return syscall.ENOSPC
+		}
+		return nil
+	}
+	if err := s.log.StoreLog(record(2, 1, 0)); !errors.Is(err, ErrUnsynced) {
+		t.Errorf("a sync that failed: %v", err)
+	}
+	s.files.op = nil
+	if err := s.log.StoreLog(record(2, 1, 0)); !errors.Is(err, ErrUnsynced) {
+		t.Errorf("after a sync that failed: %v", err)
+	}
+	if err := s.log.Close(); !errors.Is(err, ErrUnsynced) {
+		t.Errorf("close: %v", err)
+	}
+	s.want = []*hraft.Log{record(1, 1, 0)}
+	s.files = s.files.crashed(rand.New(rand.NewPCG(1, 1)))
+	s.open()
+	if holds(s.log, s.want) != nil && holds(s.log, append(s.want, record(2, 1, 0))) != nil {
+		t.Error(holds(s.log, s.want))
+	}
+}
+
+// TestALeadersRecordsAreSyncedBeside: StoreLogs does not wait for the disk of a leader, and all that rests on records does.
+func TestALeadersRecordsAreSyncedBeside(t *testing.T) {
+	t.Parallel()
+	goOn := make(chan error)
+	files := newMemory()
+	log, err := Open("log", Options{FS: slowSync{files, goOn}, Leads: func() bool { return true }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	noop := &hraft.Log{Index: 1, Term: 1, Type: hraft.LogNoop}
+	stored := make(chan error, 1)
+	go func() { stored <- log.StoreLog(noop) }()
+	goOn <- nil // the library acts on it by itself: it is waited for
+	if err := <-stored; err != nil {
+		t.Fatal(err)
+	}
+	if err := log.StoreLog(&hraft.Log{Index: 2, Term: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if log.Synced() || log.CapSynced(5) != 1 || log.CapSynced(1) != 1 {
+		t.Errorf("synced: %v, up to %d", log.Synced(), log.CapSynced(5))
+	}
+	if err := log.WaitSynced(1); err != nil {
+		t.Error(err)
+	}
+	goOn <- nil
+	if err := log.WaitSynced(2); err != nil || !log.Synced() || log.CapSynced(5) != 5 {
+		t.Errorf("%v; synced: %v, up to %d", err, log.Synced(), log.CapSynced(5))
+	}
+}
+
+// slowSync waits in each sync of a segment that has its name for a word.
+type slowSync struct {
+	*memory
+	goOn chan error
+}
+
+func (f slowSync) Create(name string) (File, error) {
+	file, err := f.memory.Create(name)
+	return &slowFile{file, f.goOn, 0}, err
+}
+
+type slowFile struct {
+	File
+	goOn  chan error
+	syncs int
+}
+
+func (f *slowFile) Sync() error {
+	if f.syncs++; f.syncs > 1 { // the first makes it
+		if err := <-f.goOn; err != nil {
+			return err
+		}
+	}
+	return f.File.Sync()
+}
