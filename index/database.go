@@ -17,21 +17,6 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// A sessionName identifies a conversation within a database.
-type sessionName struct{ namespace, session string }
-
-// A session is the rows of one conversation in the order they were stored.
-type session struct {
-	sessionName
-	rows   atomic.Pointer[[]uint32] // replaced, or grown beyond what a reader sees
-	tokens atomic.Uint64
-}
-
-// sums are the counters of a namespace, or of the whole database.
-type sums struct {
-	sessions, tokens uint64 // of rows that belong to a session
-}
-
 // database is the index of one database. One goroutine, Follow's, calls put; any goroutine may search. put holds mu while it
 // changes memory, a search only while it copies a few pointers (capture): neither holds it over I/O or analysis.
 type database struct {
@@ -45,25 +30,34 @@ type database struct {
 	vectors atomic.Pointer[vector.Store] // nil before the first vector
 	edits   atomic.Uint64                // odd while rows are being replaced
 
-	memory  bool                       // has no files
-	users   atomic.Int64               // searches and others that keep it open; grows under Index.mu
-	used    atomic.Int64               // when a question was last asked, or, of one with files, a row came; unix nanoseconds
-	version atomic.Uint64              // of what is to be in a checkpoint
-	saved   atomic.Pointer[savedFiles] // the newest checkpoint of it on disk; nil without one
+	memory bool         // has no files
+	users  atomic.Int64 // searches and others that keep it open; grows under Index.mu
+	used   atomic.Int64 // when a question was last asked, or, of one with files, a row came; unix nanoseconds
+	checkpointed
 
-	mu           sync.RWMutex
-	seq          uint64     // number of the last change
-	sessions     []*session // by session number; 0 is none
-	sessionIDs   map[sessionName]uint32
-	namespaces   map[string]*sums         // by name
-	total        sums                     // of all namespaces
-	strings      map[string]string        // one copy of each speaker; put's goroutine alone uses it and the fields below
-	adopted      map[oplog.Seq]adoptedRow // rows found on disk that the state has not confirmed yet
-	orphans      map[uint32]struct{}      // rows found on disk that the state contradicts
+	mu  sync.RWMutex
+	seq uint64 // number of the last change
+	conversations
+
+	// put's goroutine alone uses these.
+	strings map[string]string // one copy of each speaker
+	epoch   uint32            // of the embedder that made the vectors
+	unconfirmed
+}
+
+// checkpointed is how far the files of a database are behind it.
+type checkpointed struct {
+	version  atomic.Uint64              // of what is to be in a checkpoint
+	saved    atomic.Pointer[savedFiles] // the newest checkpoint of it on disk; nil without one
+	captured uint64                     // version of the last checkpoint that was begun; guarded by Index.following
+	refilled bool                       // since the last checkpoint, rows got vectors that they lacked when they came; guarded by Index.following
+}
+
+// unconfirmed is what an earlier run left on disk and the state has not confirmed yet.
+type unconfirmed struct {
+	adopted      map[oplog.Seq]adoptedRow // rows that the state has perhaps
+	orphans      map[uint32]struct{}      // rows that the state contradicts
 	withoutWords []oplog.Seq              // rows of a checkpoint that the text index lacks
-	epoch        uint32                   // of the embedder that made the vectors
-	captured     uint64                   // version of the last checkpoint that was begun; of who holds Index.following
-	refilled     bool                     // since the last checkpoint, rows got vectors that they lacked when they came
 }
 
 // An adoptedRow is a row that an earlier run left on disk.
@@ -72,8 +66,7 @@ type adoptedRow struct {
 }
 
 func newDatabase(dir string, words *text.Index) *database {
-	return &database{dir: dir, words: words, names: newNames(), sessions: make([]*session, 1), sessionIDs: map[sessionName]uint32{},
-		seq: 1, namespaces: map[string]*sums{}, facets: newFacets(), strings: map[string]string{}}
+	return &database{dir: dir, words: words, names: newNames(), conversations: newConversations(), seq: 1, facets: newFacets(), strings: map[string]string{}}
 }
 
 // drop closes the index and removes its files.
@@ -264,16 +257,6 @@ func group(namespace string) uint32 {
 	return max(h.Sum32(), 1) // 0 belongs to no namespace
 }
 
-// namespace returns a namespace's counters and creates them for its first row.
-func (d *database) namespace(name string) *sums {
-	ns := d.namespaces[name]
-	if ns == nil {
-		ns = &sums{}
-		d.namespaces[name] = ns
-	}
-	return ns
-}
-
 // describe fills a column from a memory.
 func (d *database) describe(col *column, m *oplog.Memory, length uint32) {
 	d.namespace(m.Namespace)
@@ -295,22 +278,6 @@ func (d *database) intern(s string) string {
 	return s
 }
 
-// session returns a conversation and its number, and creates it for its first row.
-func (d *database) session(namespace, name string) (*session, uint32) {
-	key := sessionName{namespace, name}
-	id, ok := d.sessionIDs[key]
-	if !ok {
-		id = uint32(len(d.sessions))
-		d.sessionIDs[key] = id
-		s := &session{sessionName: key}
-		s.rows.Store(new([]uint32))
-		d.sessions = append(d.sessions, s)
-		d.namespaces[namespace].sessions++
-		d.total.sessions++
-	}
-	return d.sessions[id], id
-}
-
 func (d *database) join(col *column, m *oplog.Memory, row, old uint32, corrected bool) {
 	s, id := d.session(m.Namespace, m.Session)
 	rows := *s.rows.Load()
@@ -324,15 +291,7 @@ func (d *database) join(col *column, m *oplog.Memory, row, old uint32, corrected
 	}
 	s.rows.Store(&rows)
 	col.Session = id
-	d.count(col)
-}
-
-// count adds a row to the counters of its conversation, its namespace and the database.
-func (d *database) count(c *column) {
-	s, length := d.sessions[c.Session], uint64(c.Length)
-	s.tokens.Add(length)
-	d.namespaces[s.namespace].tokens += length
-	d.total.tokens += length
+	d.count(col, uint64(col.Length))
 }
 
 // noRow takes the place of a forgotten memory in its session.
@@ -359,11 +318,7 @@ func (d *database) markDead(row uint32) uint32 {
 		v.Delete(row)
 	}
 	if c.Session != 0 {
-		length := uint64(c.Length)
-		s := d.sessions[c.Session]
-		s.tokens.Add(-length)
-		d.namespaces[s.namespace].tokens -= length
-		d.total.tokens -= length
+		d.count(c, -uint64(c.Length))
 	}
 	return row
 }

@@ -5,10 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"os"
-	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
@@ -104,6 +101,8 @@ func (x *Index) Rebuild(ctx context.Context) (oplog.Index, error) {
 	return at, err
 }
 
+// build makes the indexes of all databases from the state, with what an earlier run left on disk if it is to adopt that, and puts them in
+// the place of those that are searched.
 func (x *Index) build(ctx context.Context, adopt bool) (at oplog.Index, err error) {
 	x.mu.Lock()
 	x.gen++
@@ -115,33 +114,7 @@ func (x *Index) build(ctx context.Context, adopt bool) (at oplog.Index, err erro
 	x.checkpoints.partial = true
 	err = x.cfg.State.Read(func(v *state.View) error {
 		cluster, at, when = v.Cluster(), v.Index(), v.Time()
-		var head checkpoint
-		if adopt {
-			head = x.loadHead(v)
-		}
-		revived := map[oplog.DB]*database{}
-		for _, d := range v.Databases() {
-			var dirs []string
-			if adopt {
-				dirs = x.dirs[d.ID]
-			}
-			if len(dirs) == 0 && x.small(v, d.ID) {
-				continue
-			}
-			db, whole, err := x.load(ctx, v, d, gen, dirs, head.Databases[d.ID])
-			if db != nil {
-				dbs[d.ID] = db
-			}
-			if err != nil {
-				return err
-			}
-			if whole {
-				revived[d.ID] = db
-			} else {
-				delete(x.checkpoints.last, d.ID)
-			}
-		}
-		return errors.Join(x.catchUp(ctx, v, head, revived), ctx.Err())
+		return x.loadAll(ctx, v, gen, adopt, dbs)
 	})
 	if err != nil {
 		for _, d := range dbs {
@@ -169,6 +142,37 @@ func (x *Index) build(ctx context.Context, adopt bool) (at oplog.Index, err erro
 	}
 	x.checkpoints.cluster, x.checkpoints.at, x.checkpoints.time, x.checkpoints.partial = cluster, at, when, false
 	return at, nil
+}
+
+// loadAll fills dbs with the indexes of all databases that are to have files.
+func (x *Index) loadAll(ctx context.Context, v *state.View, gen int, adopt bool, dbs map[oplog.DB]*database) error {
+	var head checkpoint
+	if adopt {
+		head = x.loadHead(v)
+	}
+	revived := map[oplog.DB]*database{}
+	for _, d := range v.Databases() {
+		var dirs []string
+		if adopt {
+			dirs = x.dirs[d.ID]
+		}
+		if len(dirs) == 0 && x.small(v, d.ID) {
+			continue
+		}
+		db, whole, err := x.load(ctx, v, d, gen, dirs, head.Databases[d.ID])
+		if db != nil {
+			dbs[d.ID] = db
+		}
+		if err != nil {
+			return err
+		}
+		if whole {
+			revived[d.ID] = db
+		} else {
+			delete(x.checkpoints.last, d.ID)
+		}
+	}
+	return errors.Join(x.catchUp(ctx, v, head, revived), ctx.Err())
 }
 
 // load opens a database's index and fills it: from its checkpoint, to which catchUp adds what came later, or from the whole state.
@@ -245,236 +249,6 @@ func (x *Index) Close() error {
 		d.words.Close()
 	}
 	return nil
-}
-
-// ErrPartial is what Follow returns after a batch that failed half way: part of that batch is missing, and following a later one
-// would hide the gap. Rebuild closes it.
-var ErrPartial = errors.New("the index lacks a part of the log and must be rebuilt")
-
-// Follow takes the outcomes of applied entries, in log order, from one goroutine. The state that it reads may already be ahead of
-// an outcome; the later outcome then finds its work done.
-//
-// Invariant: the position that a checkpoint claims moves only when all work up to it is done. After an error there is no
-// checkpoint and no further step before a Rebuild; the next Open goes on from the last checkpoint.
-func (x *Index) Follow(ctx context.Context, batch []oplog.Outcome) error {
-	x.following.Lock()
-	defer x.following.Unlock()
-	switch {
-	case x.checkpoints.partial:
-		return ErrPartial
-	case len(batch) == 0:
-		return nil
-	}
-	x.checkpoints.partial = true
-	if err := x.follow(ctx, batch); err != nil {
-		return err
-	}
-	newest := batch[len(batch)-1]
-	x.checkpoints.at, x.checkpoints.time, x.checkpoints.partial = newest.Index, newest.HLC, false
-	x.checkpoint()
-	return nil
-}
-
-func (x *Index) follow(ctx context.Context, batch []oplog.Outcome) error {
-	touched, ops := touched{}, map[oplog.DB][]oplog.Op{}
-	dropped := false
-	for _, o := range batch {
-		if o.Err != nil || o.Replayed {
-			continue
-		}
-		for _, op := range o.Entry.Ops {
-			if _, ok := op.(*oplog.DropDB); ok {
-				dropped = true
-			}
-		}
-		ops[o.Entry.DB] = append(ops[o.Entry.DB], o.Entry.Ops...)
-		touched.add(o)
-	}
-	if len(touched) == 0 && !dropped {
-		return nil
-	}
-	return x.cfg.State.Read(func(v *state.View) error {
-		if x.checkpoints.cluster == "" {
-			x.checkpoints.cluster = v.Cluster()
-		}
-		if dropped {
-			x.dropGone(v)
-		}
-		for id, rids := range touched {
-			if err := x.refresh(ctx, v, id, ops[id], rids); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-// touched are the memories, by rid, that a batch changed.
-type touched map[oplog.DB]map[string]struct{}
-
-func (t touched) add(o oplog.Outcome) {
-	rids := t[o.Entry.DB]
-	if rids == nil {
-		rids = map[string]struct{}{}
-		t[o.Entry.DB] = rids
-	}
-	for _, op := range o.Entry.Ops {
-		for _, rid := range rows(op) {
-			rids[rid] = struct{}{}
-		}
-	}
-	for _, r := range o.Results {
-		for _, rid := range r.Rows {
-			rids[rid] = struct{}{}
-		}
-	}
-}
-
-func (t touched) addAll(db oplog.DB, rids map[string]struct{}) {
-	if t[db] == nil {
-		t[db] = map[string]struct{}{}
-	}
-	maps.Copy(t[db], rids)
-}
-
-// rows are the memories an operation touches.
-func rows(op oplog.Op) []string {
-	switch op := op.(type) {
-	case *oplog.Remember:
-		return []string{op.RID}
-	case *oplog.Correct:
-		return []string{op.RID}
-	case *oplog.Forget:
-		return []string{op.RID}
-	case *oplog.Foreign:
-		var out []string
-		if op.Stored != nil {
-			out = append(out, op.Stored.RID)
-		}
-		if op.Forgot != nil {
-			out = append(out, op.Forgot.RID)
-		}
-		return out
-	case *oplog.Reinforce:
-		out := make([]string, len(op.Hits))
-		for i, h := range op.Hits {
-			out[i] = h.RID
-		}
-		return out
-	}
-	return nil
-}
-
-// refresh brings the index of a database up to date with operations and the memories that they touched. One that is closed stays closed
-// where it can.
-func (x *Index) refresh(ctx context.Context, v *state.View, id oplog.DB, ops []oplog.Op, rids map[string]struct{}) error {
-	info, ok := v.Database(id)
-	if !ok {
-		return nil
-	}
-	turn := x.turn(id)
-	turn.Lock()
-	defer turn.Unlock()
-	db, err := x.toFollow(ctx, v, info, len(rids) > 0)
-	if db == nil || err != nil {
-		return err
-	}
-	for _, op := range ops {
-		db.names.addFrom(op)
-		if _, ok := op.(*oplog.Purge); ok && !db.memory {
-			x.mu.Lock()
-			x.purged[id] = true
-			x.mu.Unlock()
-		}
-	}
-	x.mu.RLock()
-	since := x.remade[id]
-	x.mu.RUnlock()
-	if since != nil {
-		since.addAll(id, rids)
-	}
-	if epoch := v.Embedding(id).Epoch; epoch != db.epoch { // the vectors here were made by another embedder
-		db.epoch = epoch
-		db.vectors.Store(nil)
-		db.version.Add(1)
-	}
-	return x.renew(ctx, v, id, db, rids)
-}
-
-// renew refreshes some memories of a database, in the order in which they were stored: row numbers follow that order.
-func (x *Index) renew(ctx context.Context, v *state.View, id oplog.DB, db *database, rids map[string]struct{}) error {
-	seqs := make([]oplog.Seq, 0, len(rids))
-	for rid := range rids {
-		if seq, ok := v.Seq(id, rid); ok {
-			seqs = append(seqs, seq)
-		}
-	}
-	slices.Sort(seqs)
-	return x.reread(ctx, v, id, db, seqs)
-}
-
-// reread refreshes memories by their sequence numbers, which ascend.
-func (x *Index) reread(ctx context.Context, v *state.View, id oplog.DB, db *database, seqs []oplog.Seq) error {
-	p := page{x: x, db: db}
-	for _, seq := range seqs {
-		if m, ok := v.MemoryAt(id, seq); ok {
-			if err := p.add(ctx, m, v.Vector(id, seq)); err != nil {
-				return err
-			}
-		}
-	}
-	return p.flush(ctx)
-}
-
-// dropGone closes and removes the indexes of databases that the state no longer has.
-func (x *Index) dropGone(v *state.View) {
-	var gone []oplog.DB
-	lacks := func(id oplog.DB) bool {
-		_, ok := v.Database(id)
-		return !ok
-	}
-	x.mu.RLock()
-	for id := range x.dbs {
-		if lacks(id) {
-			gone = append(gone, id)
-		}
-	}
-	for id := range x.parked {
-		if lacks(id) {
-			gone = append(gone, id)
-		}
-	}
-	x.mu.RUnlock()
-	for _, id := range gone {
-		x.drop(id)
-	}
-}
-
-// drop closes and removes the index of a database.
-func (x *Index) drop(id oplog.DB) {
-	turn := x.turn(id)
-	turn.Lock()
-	defer turn.Unlock()
-	x.mu.Lock()
-	d, files := x.dbs[id], x.parked[id]
-	delete(x.dbs, id)
-	delete(x.parked, id)
-	delete(x.counted, id)
-	x.mu.Unlock()
-	switch {
-	case d != nil:
-		d.drop()
-	default:
-		x.removeFiles(files) // the next Open removes what this leaves
-	}
-}
-
-// removeFiles removes those of a closed index.
-func (x *Index) removeFiles(files databaseFiles) error {
-	if files.Dir == "" {
-		return nil
-	}
-	return os.RemoveAll(filepath.Join(x.cfg.Dir, files.Dir))
 }
 
 func (x *Index) database(db oplog.DB) *database {

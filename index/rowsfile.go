@@ -222,7 +222,7 @@ func (r *checkpointLoader) record(e *sectionReader, shelf *columnView, row uint3
 	c.Speaker = r.speakers[speaker]
 	r.d.namespace(r.d.facets.at(face).namespace)
 	if c.Session != 0 {
-		r.d.count(c)
+		r.d.count(c, uint64(c.Length))
 	}
 	shelf.facet(row).Store(face)
 	shelf.died(row).Store(0)
