@@ -2,7 +2,6 @@ package node
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -16,7 +15,6 @@ import (
 	"github.com/cairndb/cairn/node/home"
 	"github.com/cairndb/cairn/oplog/seal"
 	"github.com/cairndb/cairn/raft"
-	"github.com/cairndb/cairn/raft/logstore"
 )
 
 // Config says what a node is, by subject. Home is required; a zero elsewhere means the default beside it.
@@ -62,15 +60,7 @@ type Member struct {
 }
 
 // Raft is how the members keep their log.
-type Raft struct {
-	Heartbeat         time.Duration // 1s
-	Election          time.Duration // 5s
-	SnapshotThreshold uint64        // 8192 log entries
-	SnapshotInterval  time.Duration // 2m
-	TrailingLogs      uint64        // 10240
-	SegmentBytes      int64         // 8 MiB: of the log's files
-	MaxClockOffset    time.Duration // 2s: how far this node's clock may be from the middle of the members' clocks
-}
+type Raft = raft.Timing
 
 // Storage is what a node keeps on its disk, and how.
 type Storage struct {
@@ -81,6 +71,8 @@ type Storage struct {
 	StateBuffer int                                   // 8 MiB: of changes to the state that gather in memory before they are flushed
 	MinFree     uint64                                // 64 MiB of disk; with less, writes are refused
 	ScrubEvery  time.Duration                         // 6h: between two counts of whether the state holds what was written; one comes at the start
+
+	StateStep func(op, path string, do func() error) error // store.Options.Step: a seam for faults
 }
 
 // Indexes bounds what the indexes of databases take while these are not used.
@@ -124,19 +116,8 @@ type Tokens struct {
 	Uses     time.Duration // 5m: how often the cluster is told when tokens were used last
 }
 
-// Seams are where tests put faults. The zero values are TCP, TCP, the machine's clock and a disk that is waited for.
-type Seams struct {
-	Dial    func(ctx context.Context, addr string) (net.Conn, error) // to peers
-	Listen  func(ctx context.Context, addr string) (net.Listener, error)
-	Now     func() time.Time     // this node's clock
-	Elapsed func() time.Duration // since the machine started; clocks that jump leave it alone
-	NoSync  bool                 // a crash of the machine loses what was acknowledged last
-
-	LogFiles logstore.FS // the machine's, for the log
-	// StateStep and SnapshotStep call what they are given, which changes a file of the state (store.Options.Step) or a snapshot (raft.Config.SnapshotStep).
-	StateStep    func(op, path string, do func() error) error
-	SnapshotStep func(op string, do func() error) error
-}
+// Seams are where tests put faults.
+type Seams = raft.Seams
 
 // Files is what of it is about the node's files.
 func (c Config) Files() home.Config {
@@ -175,7 +156,8 @@ func (c Config) withDefaults() Config {
 	c.Addresses = c.Addresses.withDefaults(len(c.Member.Peers) > 0)
 	c.Member.NodeID = cmp.Or(c.Member.NodeID, 1)
 	c.Member.Role = cmp.Or(c.Member.Role, raft.RoleVoter)
-	c.Raft = c.Raft.withDefaults()
+	c.Raft = c.Raft.WithDefaults()
+	c.Seams = c.Seams.WithDefaults()
 	c.Storage.MinFree = cmp.Or(c.Storage.MinFree, disk.DefaultMinFree)
 	c.Storage.ScrubEvery = cmp.Or(c.Storage.ScrubEvery, 6*time.Hour)
 	c.Limits = c.Limits.withDefaults()
@@ -184,11 +166,6 @@ func (c Config) withDefaults() Config {
 	c.Background = c.Background.WithDefaults()
 	c.Indexes.Idle = cmp.Or(c.Indexes.Idle, 5*time.Minute)
 	c.Indexes.MaxOpen = cmp.Or(c.Indexes.MaxOpen, 128)
-	if c.Seams.Listen == nil {
-		c.Seams.Listen = func(ctx context.Context, addr string) (net.Listener, error) {
-			return new(net.ListenConfig).Listen(ctx, "tcp", addr)
-		}
-	}
 	return c
 }
 
@@ -199,15 +176,6 @@ func (a Addresses) withDefaults(peers bool) Addresses {
 		a.Cluster = cmp.Or(a.Cluster, "127.0.0.1:7440")
 	}
 	return a
-}
-
-func (r Raft) withDefaults() Raft {
-	r.Heartbeat = cmp.Or(r.Heartbeat, time.Second)
-	r.Election = cmp.Or(r.Election, 5*time.Second)
-	r.SnapshotThreshold = cmp.Or(r.SnapshotThreshold, 8192)
-	r.SnapshotInterval = cmp.Or(r.SnapshotInterval, 2*time.Minute)
-	r.TrailingLogs = cmp.Or(r.TrailingLogs, 10240)
-	return r
 }
 
 func (l Limits) withDefaults() Limits {
@@ -230,7 +198,7 @@ func (c Config) Validate() error {
 	if c.Home == "" {
 		errs = append(errs, errors.New("home: a data directory is needed"))
 	}
-	errs = append(errs, c.Addresses.validate(), c.Member.validate(), c.Raft.validate(), c.TLS.Clients.validate("tls", false),
+	errs = append(errs, c.Addresses.validate(), c.Member.validate(), validateTiming(c.Raft), c.TLS.Clients.validate("tls", false),
 		c.TLS.Peers.validate("tls.cluster", true), c.reachable())
 	return errors.Join(errs...)
 }
@@ -271,7 +239,7 @@ func (m Member) validate() error {
 	return errors.Join(errs...)
 }
 
-func (r Raft) validate() error {
+func validateTiming(r Raft) error {
 	var errs []error
 	if r.MaxClockOffset < 0 {
 		errs = append(errs, fmt.Errorf("max_clock_offset_ms: %d is negative", r.MaxClockOffset.Milliseconds()))

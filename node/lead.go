@@ -5,11 +5,19 @@ import (
 	"crypto/ed25519"
 	"encoding/hex"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/state"
 )
+
+// introduction is how far a node has come with making itself known to its cluster.
+type introduction struct {
+	followed   chan struct{} // leadership was looked at
+	ready      chan struct{} // closed when the node serves
+	introduced sync.Once
+}
 
 // led is told at each look at leadership: it has a leader whose clock is off hand over, and wakes introduce.
 func (n *Node) led(leads bool) {

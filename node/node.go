@@ -19,13 +19,10 @@ import (
 	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/node/disk"
 	"github.com/cairndb/cairn/node/engine"
-	"github.com/cairndb/cairn/node/gateway"
 	"github.com/cairndb/cairn/node/home"
-	"github.com/cairndb/cairn/node/wireport"
 	"github.com/cairndb/cairn/oplog/seal"
 	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/raft"
-	"github.com/cairndb/cairn/wire/large"
 )
 
 // Node is one running Cairn node.
@@ -38,29 +35,26 @@ type Node struct {
 	disk     *disk.Space
 	state    *state.State
 	index    *index.Index
-	rotation rotation
-	bodies   *large.Budget // of requests being read and served, on all ports
-	turns    large.Turns   // at decoding large requests
-	wires    *access.Conns // of the wire port
 	access   *access.Control
 	commit   *commit.Log
-	clock    clockWatch // the task that watches leadership uses it alone
 	raft     *raft.Node
 	service  *engine.Service
-	wire     *wireport.Server
-	gateway  *gateway.Gateway
-	certs    map[string]*certificates // by who is shown them; complete when the log is open
-	wireLn   net.Listener
-	httpLn   net.Listener
+	surfaces
+	certs map[string]*certificates // by who is shown them; complete when the log is open
 
-	ctx        context.Context
-	cancel     context.CancelCauseFunc
-	tasks      sync.WaitGroup
-	serving    []func() error // closes what serves or runs tasks: surfaces, then the log; last opened, first closed
-	holding    []func() error // closes what the tasks use, when they have ended: index, state, listeners
-	ready      chan struct{}
-	followed   chan struct{} // leadership was looked at; see lead.go
-	introduced sync.Once
+	rotation rotation
+	clock    clockWatch // the task that watches leadership uses it alone
+	introduction
+	life
+}
+
+// life is a node's tasks, and what ends with it.
+type life struct {
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+	tasks   sync.WaitGroup
+	serving []func() error // closes what serves or runs tasks: surfaces, then the log; last opened, first closed
+	holding []func() error // closes what the tasks use, when they have ended: index, state, listeners
 }
 
 // Open starts a node and returns when its surfaces listen; Ready says when it serves writes. ctx bounds the
@@ -70,8 +64,8 @@ func Open(ctx context.Context, cfg Config) (_ *Node, err error) {
 		return nil, fmt.Errorf("config: %w", err)
 	}
 	cfg = cfg.withDefaults()
-	n := &Node{cfg: cfg, log: cfg.Logger, ready: make(chan struct{}), followed: make(chan struct{}, 1), certs: map[string]*certificates{},
-		bodies: large.NewBudget(), turns: large.NewTurns(), wires: access.NewConns(cfg.Limits.MaxConns, cfg.Limits.MaxConnsPerIP)}
+	n := &Node{cfg: cfg, log: cfg.Logger, certs: map[string]*certificates{}, surfaces: newSurfaces(cfg.Limits),
+		introduction: introduction{ready: make(chan struct{}), followed: make(chan struct{}, 1)}}
 	n.ctx, n.cancel = context.WithCancelCause(context.Background())
 	defer func() {
 		if err != nil {
@@ -157,7 +151,7 @@ func (n *Node) openState() (err error) {
 	if err := home.RefuseOld(n.cfg.Home); err != nil {
 		return err
 	}
-	opts := state.Options{RetainOps: n.cfg.Storage.RetainOps, RetainTime: n.cfg.Storage.RetainTime, NoSync: n.cfg.Seams.NoSync, Step: n.cfg.Seams.StateStep, Buffer: n.cfg.Storage.StateBuffer, Keys: n.keys}
+	opts := state.Options{RetainOps: n.cfg.Storage.RetainOps, RetainTime: n.cfg.Storage.RetainTime, NoSync: n.cfg.Seams.NoSync, Step: n.cfg.Storage.StateStep, Buffer: n.cfg.Storage.StateBuffer, Keys: n.keys}
 	if opts.Skip, err = home.Skipped(n.cfg.Home); err != nil {
 		return err
 	}

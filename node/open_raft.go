@@ -41,14 +41,13 @@ func (n *Node) openRaft(ctx context.Context) (err error) {
 			return ln, err
 		}
 	}
-	at, member, timing, seams := n.cfg.Addresses, n.cfg.Member, n.cfg.Raft, n.cfg.Seams
+	at, member, seams := n.cfg.Addresses, n.cfg.Member, n.cfg.Seams
+	seams.Listen = listen
 	n.raft, err = raft.Open(ctx, raft.Config{
 		NodeID: member.NodeID, Dir: filepath.Join(n.cfg.Home, "raft"), Addr: at.Cluster, Advertise: cmp.Or(at.Advertise, at.Cluster),
-		Identity: n.identity, KeyOf: n.keyOf, Secret: member.Secret, Others: member.OtherSecrets, Role: member.Role, Peers: peers, Alone: home.SoleNode(n.cfg.Files(), n.state),
-		Heartbeat: timing.Heartbeat, Election: timing.Election, MaxClockOffset: timing.MaxClockOffset, SegmentBytes: timing.SegmentBytes,
-		SnapshotThreshold: timing.SnapshotThreshold, SnapshotInterval: timing.SnapshotInterval, TrailingLogs: timing.TrailingLogs,
-		Hello: n.helloInfo, Founds: oplog.Founds, Handler: n.peers(), ServerTLS: server, ClientTLS: client, Keys: n.keys, Logger: n.log,
-		Dial: seams.Dial, Listen: listen, NoSync: seams.NoSync, Now: seams.Now, Elapsed: seams.Elapsed, LogFiles: seams.LogFiles, SnapshotStep: seams.SnapshotStep,
+		Role: member.Role, Peers: peers, Alone: home.SoleNode(n.cfg.Files(), n.state), Timing: n.cfg.Raft, Seams: seams, Keys: n.keys, Logger: n.log,
+		Credentials: raft.Credentials{Secret: member.Secret, Others: member.OtherSecrets, Identity: n.identity, KeyOf: n.keyOf, ServerTLS: server, ClientTLS: client},
+		Hello:       n.helloInfo, Founds: oplog.Founds, Handler: n.peers(),
 		Failed:       func(err error) { n.cancel(err) },
 		Contradicted: func(err error) { n.cancel(errors.Join(err, home.LeaveWord(n.cfg.Files(), home.DamageFile, err))) },
 	}, n.commit.StateMachine())

@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"net"
 	"time"
 
 	"github.com/cairndb/cairn/node/access"
@@ -12,7 +13,23 @@ import (
 	"github.com/cairndb/cairn/node/peerport"
 	"github.com/cairndb/cairn/node/wireport"
 	"github.com/cairndb/cairn/raft"
+	"github.com/cairndb/cairn/wire/large"
 )
+
+// surfaces are the node's ports of clients, and the memory that their requests share.
+type surfaces struct {
+	bodies  *large.Budget // of requests being read and served, on all ports
+	turns   large.Turns   // at decoding large requests
+	wires   *access.Conns // of the wire port
+	wire    *wireport.Server
+	gateway *gateway.Gateway
+	wireLn  net.Listener
+	httpLn  net.Listener
+}
+
+func newSurfaces(l Limits) surfaces {
+	return surfaces{bodies: large.NewBudget(), turns: large.NewTurns(), wires: access.NewConns(l.MaxConns, l.MaxConnsPerIP)}
+}
 
 // openSurfaces has the node's ports of clients answer. What needs the log waits for it there.
 func (n *Node) openSurfaces() {

@@ -109,7 +109,7 @@ func TestAFailedSyncLosesNothing(t *testing.T) {
 			disks := make([]*platter, tc.nodes)
 			c := startWith(t, tc.nodes, func(i int, cfg *node.Config) {
 				disks[i] = &platter{}
-				cfg.Seams.LogFiles, cfg.Seams.StateStep = disks[i], disks[i].state
+				cfg.Seams.LogFiles, cfg.Storage.StateStep = disks[i], disks[i].state
 				cfg.Limits.ApplyTimeout, cfg.Raft.Election = 2*time.Second, 3*time.Second
 				cfg.Raft.SegmentBytes, cfg.Storage.StateBuffer = 32<<10, 64<<10 // so that the file beside the segments and the state's are written now and then
 			})
@@ -173,7 +173,7 @@ func TestAFailedSyncUnderASnapshot(t *testing.T) {
 		}
 		return c.nodes[lead].Service().RaftStatus().SnapshotIndex > 150
 	})
-	c.cfgs[away].Seams.StateStep = func(op, path string, do func() error) error {
+	c.cfgs[away].Storage.StateStep = func(op, path string, do func() error) error {
 		if op == "sync" && strings.Contains(path, "restoring") {
 			return syscall.EIO
 		}
@@ -191,7 +191,7 @@ func TestAFailedSyncUnderASnapshot(t *testing.T) {
 	if err := c.nodes[away].Close(); err != nil {
 		t.Logf("closing: %v", err)
 	}
-	c.cfgs[away].Seams.StateStep = nil
+	c.cfgs[away].Storage.StateStep = nil
 	c.open(away)
 	c.ready(away)
 	c.agree()

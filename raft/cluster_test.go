@@ -166,8 +166,8 @@ func (c *cluster) reopen(i int, secret string, peers []string) {
 	if m := c.disks[i]; m != nil {
 		files = m
 	}
-	n, err := Open(context.Background(), Config{NodeID: uint32(i + 1), Keys: c.keys[i], Dir: c.dirs[i], Addr: c.addrs[i], Secret: secret, Peers: peers,
-		Role: c.roles[i], Dial: c.dial, LogFiles: files, Alone: len(peers) == 0, Heartbeat: 250 * time.Millisecond, Election: election, Handler: noHandler{}, Hello: c.sms[i].hello, Founds: founds}, c.sms[i])
+	n, err := Open(context.Background(), Config{NodeID: uint32(i + 1), Keys: c.keys[i], Dir: c.dirs[i], Addr: c.addrs[i], Credentials: Credentials{Secret: secret}, Peers: peers,
+		Role: c.roles[i], Seams: Seams{Dial: c.dial, LogFiles: files}, Alone: len(peers) == 0, Timing: Timing{Heartbeat: 250 * time.Millisecond, Election: election}, Handler: noHandler{}, Hello: c.sms[i].hello, Founds: founds}, c.sms[i])
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -318,7 +318,7 @@ func TestStrangerMovesNothing(t *testing.T) {
 	c.propose(0, 1)
 	l := c.leader()
 	term := l.Term()
-	stranger := &Node{cfg: Config{NodeID: 99, Role: "voter", Secret: "secret", Advertise: "127.0.0.1:1"}.withDefaults()}
+	stranger := &Node{cfg: Config{NodeID: 99, Role: "voter", Credentials: Credentials{Secret: "secret"}, Advertise: "127.0.0.1:1"}.withDefaults()}
 	network := stranger.newTransport(nil)
 	defer network.Close()
 	p := network.Pool

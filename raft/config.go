@@ -24,52 +24,63 @@ const (
 // Config says what a member is. NodeID, Dir and Handler are required; a zero elsewhere means the default beside it.
 type Config struct {
 	NodeID    uint32
-	Dir       string                       // the log, snapshots
-	Addr      string                       // peer listener; port 0 picks one; none: no peer reaches this member, which must be the only one
-	Advertise string                       // what peers dial; Addr
-	Secret    string                       // what peers show; needed with Addr
-	Others    []string                     // secrets that peers may show as well, while the one is being changed for the other
-	Role      string                       // voter; or read_replica
-	Peers     []string                     // the other members' peer addresses; empty starts a cluster of one
-	Alone     bool                         // no other node is known to have been a member: the state here is all there is; see salvage.go
-	Identity  ed25519.PrivateKey           // proves who this member is; nil proves nothing
-	KeyOf     func(id uint32) (key string) // the public key, in hex, that the cluster knows of a member; empty when it knows none
-	Voters    int                          // configured voters, this node included; len(Peers)+1
-
-	Heartbeat         time.Duration // 1s: how often the leader is heard at least
-	Election          time.Duration // 5s: silence after which followers elect
-	SnapshotThreshold uint64        // 8192
-	SnapshotInterval  time.Duration // 2m
-	TrailingLogs      uint64        // 10240
-	SegmentBytes      int64         // 8 MiB: of the log's files
-	NoSync            bool          // for tests that measure something else
-	Keys              *seal.Ring    // what the log and the snapshots are encrypted with; nil: they are not
-
-	Now            func() time.Time     // time.Now; a seam for faults
-	Elapsed        func() time.Duration // since the machine started, with the time it slept; a seam for simulations
-	MaxClockOffset time.Duration        // 2s: how far a clock may be from the middle of the members' clocks
+	Dir       string   // the log, snapshots
+	Addr      string   // peer listener; port 0 picks one; none: no peer reaches this member, which must be the only one
+	Advertise string   // what peers dial; Addr
+	Role      string   // voter; or read_replica
+	Peers     []string // the other members' peer addresses; empty starts a cluster of one
+	Alone     bool     // no other node is known to have been a member: the state here is all there is; see salvage.go
+	Credentials
+	Timing
+	Keys   *seal.Ring   // what the log and the snapshots are encrypted with; nil: they are not
+	Logger *slog.Logger // discards
 
 	Hello   func() wire.RaftHello                // what this node says of itself: cluster id, versions, client addresses
 	Founds  func(record []byte) (cluster string) // the id that a record gives the cluster; blank for other records
 	Handler Handler
+	Failed  func(error) // told when the log's disk has failed, or another node has this one's id: this member must be stopped
+	// Contradicted is told when the leader's log is not the one whose records are applied here: this member must be stopped, and
+	// its state and log moved aside (Discard) before it is started again.
+	Contradicted func(error)
+	Seams
+
+	acceptLoss bool // a damaged log goes on without the records that no file has
+}
+
+// Credentials are how a member proves who it is, and knows the others.
+type Credentials struct {
+	Secret   string                       // what peers show; needed with Addr
+	Others   []string                     // secrets that peers may show as well, while the one is being changed for the other
+	Identity ed25519.PrivateKey           // proves who this member is; nil proves nothing
+	KeyOf    func(id uint32) (key string) // the public key, in hex, that the cluster knows of a member; empty when it knows none
 
 	// Mutual TLS between members: both or neither. The configurations verify the other side's chain; raft compares its
 	// certificate with the id it says hello with (see Identity).
 	ServerTLS *tls.Config
 	ClientTLS *tls.Config
+}
 
-	Dial   func(ctx context.Context, addr string) (net.Conn, error)     // TCP; a seam for faults
-	Listen func(ctx context.Context, addr string) (net.Listener, error) // TCP; a seam for faults
-	Logger *slog.Logger                                                 // discards
+// Timing is how often the members speak, how far their clocks may differ, and how much log they keep.
+type Timing struct {
+	Heartbeat         time.Duration // 1s: how often the leader is heard at least
+	Election          time.Duration // 5s: silence after which followers elect; at least twice the heartbeat
+	SnapshotThreshold uint64        // 8192 log entries
+	SnapshotInterval  time.Duration // 2m
+	TrailingLogs      uint64        // 10240
+	SegmentBytes      int64         // 8 MiB: of the log's files
+	MaxClockOffset    time.Duration // 2s: how far a clock may be from the middle of the members' clocks
+}
 
-	LogFiles     logstore.FS                            // the machine's, for the log; a seam for faults
-	SnapshotStep func(op string, do func() error) error // stands around each create, write and close of a snapshot; a seam for faults
-	Failed       func(error)                            // told when the log's disk has failed, or another node has this one's id: this member must be stopped
-	// Contradicted is told when the leader's log is not the one whose records are applied here: this member must be stopped, and
-	// its state and log moved aside (Discard) before it is started again.
-	Contradicted func(error)
+// Seams are where tests put faults. The zero values are TCP, the machine's clock and its disk.
+type Seams struct {
+	Dial    func(ctx context.Context, addr string) (net.Conn, error) // to peers
+	Listen  func(ctx context.Context, addr string) (net.Listener, error)
+	Now     func() time.Time     // this member's clock
+	Elapsed func() time.Duration // since the machine started, with the time it slept; clocks that jump leave it alone
+	NoSync  bool                 // a crash of the machine loses what was acknowledged last
 
-	acceptLoss bool // a damaged log goes on without the records that no file has
+	LogFiles     logstore.FS                            // the machine's, for the log
+	SnapshotStep func(op string, do func() error) error // stands around each create, write and close of a snapshot
 }
 
 // Handler answers what peers ask beyond consensus. Its methods are called from the connections' goroutines.
@@ -121,29 +132,9 @@ func dialAddress(addr string) string {
 func (c Config) withDefaults() Config {
 	c.Advertise = cmp.Or(c.Advertise, c.Addr, noPort)
 	c.Role = cmp.Or(c.Role, RoleVoter)
-	c.Voters = cmp.Or(c.Voters, len(c.Peers)+1)
-	c.Heartbeat = cmp.Or(c.Heartbeat, time.Second)
-	c.Election = cmp.Or(c.Election, 5*time.Second)
-	c.SnapshotThreshold = cmp.Or(c.SnapshotThreshold, 8192)
-	c.SnapshotInterval = cmp.Or(c.SnapshotInterval, 2*time.Minute)
-	c.TrailingLogs = cmp.Or(c.TrailingLogs, 10240)
+	c.Timing = c.Timing.WithDefaults()
+	c.Seams = c.Seams.WithDefaults()
 	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
-	if c.Listen == nil {
-		c.Listen = func(ctx context.Context, addr string) (net.Listener, error) {
-			return new(net.ListenConfig).Listen(ctx, "tcp", addr)
-		}
-	}
-	if c.Dial == nil {
-		d := &net.Dialer{Timeout: 5 * time.Second, KeepAlive: 15 * time.Second}
-		c.Dial = func(ctx context.Context, addr string) (net.Conn, error) { return d.DialContext(ctx, "tcp", addr) }
-	}
-	c.MaxClockOffset = cmp.Or(c.MaxClockOffset, 2*time.Second)
-	if c.Now == nil {
-		c.Now = time.Now
-	}
-	if c.Elapsed == nil {
-		c.Elapsed = elapsed
-	}
 	if c.KeyOf == nil {
 		c.KeyOf = func(uint32) string { return "" }
 	}
@@ -154,4 +145,35 @@ func (c Config) withDefaults() Config {
 		c.Founds = func([]byte) string { return "" }
 	}
 	return c
+}
+
+// WithDefaults puts the defaults in the place of zeros.
+func (t Timing) WithDefaults() Timing {
+	t.Heartbeat = cmp.Or(t.Heartbeat, time.Second)
+	t.Election = cmp.Or(t.Election, 5*time.Second)
+	t.SnapshotThreshold = cmp.Or(t.SnapshotThreshold, 8192)
+	t.SnapshotInterval = cmp.Or(t.SnapshotInterval, 2*time.Minute)
+	t.TrailingLogs = cmp.Or(t.TrailingLogs, 10240)
+	t.MaxClockOffset = cmp.Or(t.MaxClockOffset, 2*time.Second)
+	return t
+}
+
+// WithDefaults puts the defaults in the place of nil.
+func (s Seams) WithDefaults() Seams {
+	if s.Listen == nil {
+		s.Listen = func(ctx context.Context, addr string) (net.Listener, error) {
+			return new(net.ListenConfig).Listen(ctx, "tcp", addr)
+		}
+	}
+	if s.Dial == nil {
+		d := &net.Dialer{Timeout: 5 * time.Second, KeepAlive: 15 * time.Second}
+		s.Dial = func(ctx context.Context, addr string) (net.Conn, error) { return d.DialContext(ctx, "tcp", addr) }
+	}
+	if s.Now == nil {
+		s.Now = time.Now
+	}
+	if s.Elapsed == nil {
+		s.Elapsed = elapsed
+	}
+	return s
 }

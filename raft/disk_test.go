@@ -131,7 +131,7 @@ func TestADiskThatFailsAtTheStart(t *testing.T) {
 			}
 			return nil
 		})
-		n, err := Open(t.Context(), Config{NodeID: 1, Dir: c.dirs[0], Addr: c.addrs[0], Secret: "secret", Alone: true, LogFiles: m, Handler: noHandler{}}, c.sms[0])
+		n, err := Open(t.Context(), Config{NodeID: 1, Dir: c.dirs[0], Addr: c.addrs[0], Credentials: Credentials{Secret: "secret"}, Alone: true, Seams: Seams{LogFiles: m}, Handler: noHandler{}}, c.sms[0])
 		if err == nil { // it failed later, or not at all
 			_ = n.Close()
 		} else if !errors.Is(err, syscall.EIO) {

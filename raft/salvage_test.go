@@ -29,7 +29,7 @@ type crashed struct {
 func crash(t *testing.T) crashed {
 	t.Helper()
 	c := &cluster{t: t, addrs: []string{"127.0.0.1:0"}, nodes: make([]*Node, 1), sms: []*list{{}}}
-	cfg := Config{NodeID: 1, Dir: t.TempDir(), Addr: "127.0.0.1:0", Secret: "secret", Alone: true, SegmentBytes: 2 << 10, Handler: noHandler{}}
+	cfg := Config{NodeID: 1, Dir: t.TempDir(), Addr: "127.0.0.1:0", Credentials: Credentials{Secret: "secret"}, Alone: true, Timing: Timing{SegmentBytes: 2 << 10}, Handler: noHandler{}}
 	n, err := Open(context.Background(), cfg, c.sms[0])
 	if err != nil {
 		t.Fatal(err)

@@ -16,7 +16,7 @@ import (
 // described makes a directory with one snapshot in it.
 func described(t *testing.T) (n *Node, snaps hraft.SnapshotStore, dir string) {
 	t.Helper()
-	n = &Node{cfg: Config{Dir: t.TempDir(), NoSync: true}, log: slog.New(slog.DiscardHandler), consensus: consensus{sm: &list{}}}
+	n = &Node{cfg: Config{Dir: t.TempDir(), Seams: Seams{NoSync: true}}, log: slog.New(slog.DiscardHandler), consensus: consensus{sm: &list{}}}
 	n.transport = n.newTransport(nil)
 	snaps, err := n.openSnapshots()
 	if err != nil {

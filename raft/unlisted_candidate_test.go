@@ -86,7 +86,7 @@ func TestAStrangerWithAShorterLogGetsNoVote(t *testing.T) {
 	c.wait("it to have the leader's barrier", func() bool { return f.raft.LastIndex() == l.raft.LastIndex() })
 	index, term := f.lastRecord()
 	now := f.Term()
-	stranger := &Node{cfg: Config{NodeID: 99, Role: "voter", Secret: "secret", Advertise: "127.0.0.1:1", Hello: (&list{Items: want}).hello}.withDefaults()}
+	stranger := &Node{cfg: Config{NodeID: 99, Role: "voter", Credentials: Credentials{Secret: "secret"}, Advertise: "127.0.0.1:1", Hello: (&list{Items: want}).hello}.withDefaults()}
 	network := stranger.newTransport(nil)
 	defer network.Close()
 	p := network.Pool

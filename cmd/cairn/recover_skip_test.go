@@ -70,8 +70,8 @@ func poison(t *testing.T, nodes []*cairntest.Node) (index uint64) {
 		hello := func() wire.RaftHello {
 			return wire.RaftHello{ClusterID: cluster, EntryMin: oplog.RecordVersion, EntryMax: oplog.RecordVersion, StateMin: snapshot.Min, StateMax: snapshot.Max, Reads: oplog.Reads()}
 		}
-		if members[i], err = raft.Open(t.Context(), raft.Config{NodeID: cfg.Member.NodeID, Dir: filepath.Join(cfg.Home, "raft"), Addr: cfg.Addresses.Cluster, Advertise: cfg.Addresses.Advertise, Secret: cfg.Member.Secret,
-			Role: cfg.Member.Role, Peers: peers, Heartbeat: cfg.Raft.Heartbeat, Election: cfg.Raft.Election, Hello: hello, Handler: sm}, sm); err != nil {
+		if members[i], err = raft.Open(t.Context(), raft.Config{NodeID: cfg.Member.NodeID, Dir: filepath.Join(cfg.Home, "raft"), Addr: cfg.Addresses.Cluster, Advertise: cfg.Addresses.Advertise, Credentials: raft.Credentials{Secret: cfg.Member.Secret},
+			Role: cfg.Member.Role, Peers: peers, Timing: cfg.Raft, Hello: hello, Handler: sm}, sm); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -1,0 +1,185 @@
+package simulation
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/raft"
+	"github.com/cairndb/cairn/raft/logstore"
+)
+
+// cluster is three nodes and what is done to them.
+type cluster struct {
+	t     *testing.T
+	net   *network
+	disks []*disk
+	log   *slog.Logger
+
+	echoes sync.WaitGroup // of what arrives late
+
+	joined bool         // the spare node is to be a member
+	role   string       // as which
+	hurt   map[int]bool // nodes whose home was lost, and that may not be whole yet
+	hurts  [4]bool      // whose was, ever, or is new
+
+	mu    sync.Mutex
+	nodes []*node.Node
+	skew  []time.Duration
+	born  time.Time
+}
+
+const secret = "as long as the secret of a cluster"
+
+func newCluster(t *testing.T, seed uint64, size int) *cluster {
+	c := &cluster{t: t, net: newNetwork(seed), nodes: make([]*node.Node, size), skew: make([]time.Duration, size), hurt: map[int]bool{}, hurts: [4]bool{spare: true}, born: time.Now(), log: slog.New(slog.DiscardHandler)}
+	if *verbose {
+		c.log = slog.New(slog.NewTextHandler(t.Output(), nil))
+	}
+	dir := t.TempDir()
+	for i := range c.nodes {
+		c.disks = append(c.disks, &disk{home: filepath.Join(dir, fmt.Sprint(i+1)), awake: func() { c.net.awake(i + 1) }, synced: map[uint64]int64{}})
+		if c.runs(i) {
+			c.open(i)
+		}
+	}
+	for i, n := range c.nodes {
+		if n == nil {
+			continue
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		if err := n.Ready(ctx); err != nil {
+			t.Fatalf("node %d: %v", i+1, err)
+		}
+		cancel()
+	}
+	return c
+}
+
+var verbose = flag.Bool("logs", false, "show the nodes' logs")
+
+func (c *cluster) open(i int) {
+	at := func(n, port int) string { return fmt.Sprintf("node%d:%d", n+1, port) }
+	cfg := node.Config{Home: c.disks[i].home,
+		Seams: node.Seams{SnapshotStep: c.disks[i].snapshot, LogFiles: logDiskOf{logstore.OS{NoSync: true}, c.disks[i]}, Dial: c.net.dialer(i + 1), Listen: c.net.listen, NoSync: true,
+			Elapsed: func() time.Duration { return time.Since(c.born) },
+			Now: func() time.Time {
+				c.mu.Lock()
+				defer c.mu.Unlock()
+				return time.Now().Add(c.skew[i])
+			}}, Addresses: node.Addresses{Wire: at(i, 7437), HTTP: at(i, 7438), Cluster: at(i, 7440)}, Member: node.Member{NodeID: uint32(i + 1), Secret: secret},
+		Raft: node.Raft{Heartbeat: 250 * time.Millisecond, Election: time.Second, SnapshotThreshold: 20, SnapshotInterval: time.Second, TrailingLogs: 20, SegmentBytes: 64 << 10}, Storage: node.Storage{StateBuffer: 64 << 10, StateStep: c.disks[i].state},
+		Logger: c.log.With("node", i+1)}
+	if i == spare {
+		cfg.Member.Role = c.role
+	}
+	for p := range c.nodes {
+		if p != i && p != spare {
+			cfg.Member.Peers = append(cfg.Member.Peers, node.Peer{Addr: at(p, 7440), Role: raft.RoleVoter})
+		}
+	}
+	n, err := node.Open(context.Background(), cfg)
+	if errors.Is(err, syscall.EIO) || errors.Is(err, syscall.ENOSPC) && time.Now().Before(c.disks[i].full[stateDisk]) { // it is started again later
+		c.disks[i].release()
+		if err = c.disks[i].restart(); err == nil {
+			return
+		}
+	}
+	if err != nil {
+		c.t.Fatalf("node %d: %v", i+1, err)
+	}
+	c.mu.Lock()
+	c.nodes[i] = n
+	c.mu.Unlock()
+}
+
+// node is a node that runs, or nil.
+func (c *cluster) node(i int) *node.Node {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.nodes[i]
+}
+
+// stop ends a node as if its machine had lost its cables first: it says goodbye to nobody.
+func (c *cluster) stop(i int) { c.end(i, func(cut bool) { c.isolate(i, cut) }) }
+
+// kill ends a node as if its process had been killed: its system says so to whoever asks.
+func (c *cluster) kill(i int) {
+	c.end(i, func(dead bool) { c.net.change(func() { c.net.dead[i+1] = dead }) })
+}
+
+// end ends a node that can reach nobody any more.
+func (c *cluster) end(i int, hide func(bool)) {
+	c.mu.Lock()
+	n := c.nodes[i]
+	c.nodes[i] = nil
+	c.mu.Unlock()
+	if n == nil {
+		return
+	}
+	hide(true)
+	c.net.breakAll(i + 1)
+	c.wake(i) // it is ended as it stands
+	c.disks[i].release()
+	if err := n.Close(); err != nil && !errors.Is(err, syscall.EIO) && !errors.Is(err, syscall.ENOSPC) {
+		c.t.Errorf("node %d: close: %v", i+1, err)
+	}
+	hide(false)
+	if err := c.disks[i].restart(); err != nil {
+		c.t.Fatalf("node %d: %v", i+1, err)
+	}
+}
+
+// revive starts what does not run: nodes that were stopped, and those that stopped because their disk had broken.
+func (c *cluster) revive() {
+	for i := range c.nodes {
+		if n := c.node(i); n != nil && n.Err() != nil {
+			c.stop(i)
+		}
+		if c.node(i) == nil && c.runs(i) {
+			c.open(i)
+		}
+	}
+}
+
+// agree waits until all nodes hold the same state at the same index.
+func (c *cluster) agree() {
+	var last string
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		c.revive() // a disk may have broken a moment before it was mended
+		c.readmit()
+		same := map[string]bool{}
+		last = ""
+		for i := range c.nodes {
+			n := c.node(i)
+			if n == nil {
+				continue
+			}
+			st := n.Service().Status(context.Background())
+			last += fmt.Sprintf("node %d: %s, leader %v, at %d: %s\n", i+1, st.Role, st.LeaderID, st.SumIndex, st.Sum)
+			same[fmt.Sprint(st.SumIndex, st.Sum)] = true
+			if n.Service().RaftStatus().Amnesia {
+				same["no state"] = true
+			}
+		}
+		if len(same) == 1 {
+			return
+		}
+	}
+	c.t.Fatalf("states differ:\n%s", last)
+}
+
+// close ends all nodes.
+func (c *cluster) close() {
+	for i := range c.nodes {
+		c.stop(i)
+	}
+}
