@@ -80,11 +80,11 @@ func strict(c *cobra.Command) {
 
 func (a *app) version() *cobra.Command {
 	var asJSON bool
-	c := &cobra.Command{Use: "version", Short: "Print the version", Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error {
+	c := &cobra.Command{Use: "version", Short: "Print the version, its commit and the commit's date", Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error {
 		if asJSON {
-			return a.JSON(map[string]string{"version": cli.BuildVersion()})
+			return a.JSON(cli.ThisBuild())
 		}
-		fmt.Fprintln(a.Out, "cairn", cli.BuildVersion())
+		fmt.Fprintln(a.Out, cli.ThisBuild())
 		return nil
 	}}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")

@@ -58,7 +58,7 @@ func bundle(ctx context.Context, a *cli.Streams, t *cli.Target, path, out string
 		name string
 		make func() ([]byte, error)
 	}{
-		{"version.txt", func() ([]byte, error) { return []byte(cli.BuildVersion() + "\n"), nil }},
+		{"version.txt", func() ([]byte, error) { return []byte(cli.ThisBuild().String() + "\n"), nil }},
 		{"doctor.txt", func() ([]byte, error) { return said.Bytes(), nil }},
 		{"status.json", func() ([]byte, error) { return page(ctx, t, "/v1/cluster") }},
 		{"metrics.txt", func() ([]byte, error) { return page(ctx, t, "/metrics") }},
