@@ -63,10 +63,12 @@ func BenchmarkSearch(b *testing.B) {
 		ask  func() index.Query
 	}{
 		{"words", func() index.Query { return index.Query{Text: text(6, 50)} }},
-		{"namespace", func() index.Query { return index.Query{Text: text(6, 50), Namespace: "ns3"} }},
+		{"namespace", func() index.Query { return index.Query{Text: text(6, 50), Filter: index.Filter{Namespace: "ns3"}} }},
 		{"vector", func() index.Query { return index.Query{Vector: vec()} }},
 		{"both", func() index.Query { return index.Query{Text: text(6, 50), Vector: vec()} }},
-		{"both-namespace", func() index.Query { return index.Query{Text: text(6, 50), Vector: vec(), Namespace: "ns3"} }},
+		{"both-namespace", func() index.Query {
+			return index.Query{Text: text(6, 50), Vector: vec(), Filter: index.Filter{Namespace: "ns3"}}
+		}},
 	} {
 		b.Run(kind.name, func(b *testing.B) {
 			asked := make([]index.Query, 200)

@@ -52,10 +52,10 @@ func (f *facets) of(v facet) uint32 {
 // at is the facet of a number.
 func (f *facets) at(n uint32) *facet { return (*f.list.Load())[n] }
 
-// A filter holds the question's filters as far as facets decide them. The goroutines of one search share it: a verdict is one
+// verdicts are what a question's filter says of facets. The goroutines of one search share it: a verdict is one
 // atomic word, and two that reach the same one are harmless.
-type filter struct {
-	q       *Query
+type verdicts struct {
+	filter  *Filter
 	facets  *facets
 	verdict *[]atomic.Uint32 // by facet: 0 is not looked at yet
 }
@@ -65,7 +65,7 @@ const (
 	passed  = 2
 )
 
-func newFilter(q *Query, f *facets) filter {
+func newVerdicts(filter *Filter, f *facets) verdicts {
 	n := len(*f.list.Load())
 	v, _ := f.verdicts.Get().(*[]atomic.Uint32)
 	if v == nil || cap(*v) < n {
@@ -74,15 +74,15 @@ func newFilter(q *Query, f *facets) filter {
 	}
 	*v = (*v)[:n]
 	clear(*v)
-	return filter{q, f, v}
+	return verdicts{filter, f, v}
 }
 
-func (s *filter) done() { s.facets.verdicts.Put(s.verdict) }
+func (s *verdicts) done() { s.facets.verdicts.Put(s.verdict) }
 
 // passes says whether the rows of a facet may be in the answer.
-func (s *filter) passes(n uint32) bool {
+func (s *verdicts) passes(n uint32) bool {
 	if int(n) >= len(*s.verdict) { // made since the question
-		return s.q.wants(s.facets.at(n))
+		return s.filter.wants(s.facets.at(n))
 	}
 	v := &(*s.verdict)[n]
 	switch v.Load() {
@@ -91,7 +91,7 @@ func (s *filter) passes(n uint32) bool {
 	case refused:
 		return false
 	}
-	if s.q.wants(s.facets.at(n)) {
+	if s.filter.wants(s.facets.at(n)) {
 		v.Store(passed)
 		return true
 	}
@@ -100,7 +100,7 @@ func (s *filter) passes(n uint32) bool {
 }
 
 // wants says whether a facet is what the question asks for.
-func (q *Query) wants(f *facet) bool {
+func (q *Filter) wants(f *facet) bool {
 	switch {
 	case f.status == oplog.Consolidated && !q.Consolidated,
 		len(q.Types) > 0 && !slices.Contains(q.Types, f.kind),
@@ -116,12 +116,12 @@ func (q *Query) wants(f *facet) bool {
 }
 
 // everything reports whether the question has no filter at all, so that Keep need not look at facets.
-func (q *Query) everything(f *facets) bool {
+func (q *Filter) everything(f *facets) bool {
 	return (q.Consolidated || !f.merged.Load()) && len(q.Types) == 0 && q.Namespace == "" && q.Domain == "" && q.Source == "" &&
 		q.Private == "" && q.Tier == "" && q.Owner == "" && !q.needsColumn()
 }
 
 // needsColumn reports whether a filter needs the row's column because its facet does not decide it.
-func (q *Query) needsColumn() bool {
+func (q *Filter) needsColumn() bool {
 	return q.Since != 0 || q.Until != 0 || q.Session != "" || q.Admit != nil
 }

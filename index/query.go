@@ -9,12 +9,27 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// A Query is a question to one database. Zero values do not filter.
+// A Query is a question to one database.
 type Query struct {
-	Text         string
-	Vector       []float32
-	K            int
-	Deep         int // rows to return if that is more than K: the caller orders them anew and cuts to K
+	Text   string
+	Vector []float32
+	K      int
+	Deep   int // rows to return if that is more than K: the caller orders them anew and cuts to K
+	Filter
+	MinScore float64           // rows that score less are left out; 0 leaves out none
+	Expand   bool              // follow relations of entities named in the question
+	Bare     bool              // hits come with their memories' numbers, ids and times alone: the caller reads the rest
+	Hashed   bool              // the vector is a hashed embedder's: it only fills what words leave empty
+	Weights  *rank.Weights     // learned by the database; nil for the default
+	Without  []string          // signals that are not to count: rank.Switches
+	Diverse  bool              // leave out what nearly repeats something better, and prefer what does not
+	Now      time.Time         // of the question: decides recency and decay
+	Quiet    bool              // for the node: do not strengthen the memories found; the index ignores it
+	Pick     func([]Hit) []Hit // the caller's last cut: the memories that it leaves out are not strengthened; nil leaves all
+}
+
+// A Filter says which rows may be in an answer. Zero values do not filter.
+type Filter struct {
 	Types        []string
 	Namespace    string
 	Domain       string
@@ -24,19 +39,9 @@ type Query struct {
 	Within       string // but for those of this one
 	Tier         string
 	Owner        string
-	Since, Until oplog.Time        // of creation
-	Consolidated bool              // also memories that were merged into others
-	MinScore     float64           // rows that score less are left out; 0 leaves out none
-	Expand       bool              // follow relations of entities named in the question
-	Bare         bool              // hits come with their memories' numbers, ids and times alone: the caller reads the rest
-	Hashed       bool              // the vector is a hashed embedder's: it only fills what words leave empty
-	Weights      *rank.Weights     // learned by the database; nil for the default
-	Without      []string          // signals that are not to count: rank.Switches
-	Diverse      bool              // leave out what nearly repeats something better, and prefer what does not
-	Now          time.Time         // of the question: decides recency and decay
-	Quiet        bool              // for the node: do not strengthen the memories found; the index ignores it
-	Pick         func([]Hit) []Hit // the caller's last cut: the memories that it leaves out are not strengthened; nil leaves all
-	Admit        func(Facts) bool  // the caller's own filter, called inside the scans by several goroutines; nil admits all
+	Since, Until oplog.Time       // of creation
+	Consolidated bool             // also memories that were merged into others
+	Admit        func(Facts) bool // the caller's own filter, called inside the scans by several goroutines; nil admits all
 }
 
 // MaxQuestion is how many bytes of a question are read: some ten thousand words, of which the first text.MaxQueryTokens

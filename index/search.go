@@ -68,7 +68,7 @@ func (x *Index) search(ctx context.Context, d *database, db oplog.DB, q Query) (
 			}
 			return err
 		})
-		in.filter.done()
+		in.verdicts.done()
 		if err != nil {
 			return nil, info, err
 		}
@@ -95,7 +95,7 @@ type question struct {
 	d        *database
 	q        *Query
 	cols     columnView
-	filter   filter
+	verdicts verdicts
 	all      bool   // no filter is set
 	lists    bool   // neither words nor a vector are asked: a list
 	seq      uint64 // the moment: rows that died after it are alive
@@ -109,7 +109,7 @@ type question struct {
 
 // capture copies, under the read lock, the pointers that fix the moment of a search.
 func (d *database) capture(q *Query) *question {
-	in := &question{d: d, q: q, all: q.everything(d.facets), filter: newFilter(q, d.facets)}
+	in := &question{d: d, q: q, all: q.everything(d.facets), verdicts: newVerdicts(&q.Filter, d.facets)}
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	in.cols, in.seq, in.sessions, in.named, in.known = d.cols.view(), d.seq, d.sessions, d.total, true
@@ -186,7 +186,7 @@ func (in *question) Keep(row uint32) bool {
 	if died := in.cols.died(row).Load(); died != 0 && died <= in.seq {
 		return false
 	}
-	return in.all || in.filter.passes(in.cols.facet(row).Load()) && (!in.q.needsColumn() || in.admitsRow(row))
+	return in.all || in.verdicts.passes(in.cols.facet(row).Load()) && (!in.q.needsColumn() || in.admitsRow(row))
 }
 
 // admitsRow checks the filters that need the row's column, and the caller's own.

@@ -1,6 +1,6 @@
 package oplog
 
-// Remember stores one memory. Everything that chance, the clock or a model decides is in it already.
+// Remember stores one memory: flat, in the order in which the log has it. Everything that chance, the clock or a model decides is in it already.
 type Remember struct {
 	RID          string    `msgpack:"rid"`
 	Text         string    `msgpack:"tx"`

@@ -49,7 +49,7 @@ func (v Vector) Floats() []float32 {
 	return f
 }
 
-// A Memory is one record as the state holds it. Its vector lies beside it (View.Vector).
+// A Memory is one record as the state holds it: flat, in the order in which its row is encoded. Its vector lies beside it (View.Vector).
 type Memory struct {
 	Seq          Seq      `msgpack:"q"`
 	RID          string   `msgpack:"r"`

@@ -152,7 +152,7 @@ func (m *RememberBatchOK) fields(c *codec) {
 	uintField(c, "index", &m.Index, extension)
 }
 
-// Recall is a question. NewRecall gives the defaults.
+// Recall is a question: flat, as its map is on the wire. NewRecall gives the defaults.
 type Recall struct {
 	Query               string
 	TopK                int

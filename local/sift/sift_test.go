@@ -130,7 +130,7 @@ func (s *store) Do(ctx context.Context, c api.Caller, op *api.Op, request any) (
 	case *api.ViewRequest:
 		return &api.Viewed{}, s.view(c.DB, q)
 	case *api.SearchRequest:
-		hits, _, err := s.index.Search(ctx, c.DB, index.Query{Text: q.Text, K: q.K, Namespace: q.Namespace, Private: q.Private, Within: q.Within, Quiet: q.Quiet, Now: time.Now()})
+		hits, _, err := s.index.Search(ctx, c.DB, index.Query{Text: q.Text, K: q.K, Filter: index.Filter{Namespace: q.Namespace, Private: q.Private, Within: q.Within}, Quiet: q.Quiet, Now: time.Now()})
 		found := &api.Found{}
 		for _, h := range hits {
 			found.Hits = append(found.Hits, api.Hit{Memory: h.Memory, Score: h.Score, Why: h.Why})

@@ -170,7 +170,7 @@ func (m *storage) view(q *api.ViewRequest) error {
 }
 
 func (m *storage) search(ctx context.Context, q *api.SearchRequest) (*api.Found, error) {
-	hits, info, err := m.index.Search(ctx, oplog.DefaultDB, index.Query{Text: q.Text, K: q.K, Types: q.Types, Namespace: q.Namespace, Tier: q.Tier, Since: q.Since, Until: q.Until,
+	hits, info, err := m.index.Search(ctx, oplog.DefaultDB, index.Query{Text: q.Text, K: q.K, Filter: index.Filter{Types: q.Types, Namespace: q.Namespace, Tier: q.Tier, Since: q.Since, Until: q.Until},
 		MinScore: q.MinScore, Now: q.Now, Quiet: q.Quiet})
 	found := &api.Found{Matched: info.Matched, Below: info.Below}
 	for _, h := range hits {

@@ -8,7 +8,7 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// A Memory is all that is known of one.
+// A Memory is all that is known of one: flat, in the order of its JSON.
 type Memory struct {
 	RID       string  `json:"rid" doc:"The memory's id."`
 	Type      string  `json:"type" doc:"The same as memory_type."`
@@ -74,7 +74,7 @@ var (
 // memories is how many a batch holds.
 func memories(request any) int { return len(request.(*RememberBatchRequest).Memories) }
 
-// A Draft is a memory as a client gives it.
+// A Draft is a memory as a client gives it: flat, in the order in which the reference lists its fields.
 type Draft struct {
 	Text       string          `json:"text" tool:"content,memory" is:"string!" doc:"What to remember: a sentence that stands by itself." example:"Ada prefers tea to coffee."`
 	Type       string          `json:"memory_type" tool:"type" default:"semantic" doc:"What kind of memory it is: semantic, episodic, procedural or a name of your own."`

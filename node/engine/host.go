@@ -35,8 +35,8 @@ func (s *Service) view(ctx context.Context, c api.Caller, q *api.ViewRequest) (*
 var _ = [1]struct{}{}[api.MaxHits-index.MaxK]
 
 func (s *Service) hostSearch(ctx context.Context, c api.Caller, asked *api.SearchRequest) (*api.Found, error) {
-	q := index.Query{Text: asked.Text, Vector: asked.Vector, K: asked.K, Expand: asked.Expand, Types: asked.Types, Namespace: asked.Namespace, Tier: asked.Tier, Private: asked.Private, Within: asked.Within,
-		Since: asked.Since, Until: asked.Until, MinScore: asked.MinScore, Quiet: asked.Quiet, Now: asked.Now}
+	q := index.Query{Text: asked.Text, Vector: asked.Vector, K: asked.K, Expand: asked.Expand, MinScore: asked.MinScore, Quiet: asked.Quiet, Now: asked.Now,
+		Filter: index.Filter{Types: asked.Types, Namespace: asked.Namespace, Tier: asked.Tier, Private: asked.Private, Within: asked.Within, Since: asked.Since, Until: asked.Until}}
 	if asked.Admit != nil {
 		q.Admit = func(f index.Facts) bool { return asked.Admit(api.Facts(f)) }
 	}

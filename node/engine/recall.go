@@ -51,9 +51,9 @@ func (s *Service) found(ctx context.Context, c api.Caller, asked *api.Question, 
 
 // query is a question as the index takes it.
 func query(asked *api.Question) (index.Query, error) {
-	q := index.Query{Text: asked.Text, K: asked.K, Types: asked.Types, Namespace: strings.TrimSpace(asked.Namespace), Domain: asked.Domain, Source: asked.Source, Session: asked.Session,
-		Consolidated: asked.Consolidated, Expand: asked.Expand, Vector: asked.Embedding, Quiet: asked.Quiet, Without: asked.Without, Diverse: asked.Diverse, MinScore: asked.MinScore,
-		Since: atOrNone(asked.Window.From), Until: atOrNone(asked.Window.To)}
+	q := index.Query{Text: asked.Text, K: asked.K, Expand: asked.Expand, Vector: asked.Embedding, Quiet: asked.Quiet, Without: asked.Without, Diverse: asked.Diverse, MinScore: asked.MinScore,
+		Filter: index.Filter{Types: asked.Types, Namespace: strings.TrimSpace(asked.Namespace), Domain: asked.Domain, Source: asked.Source, Session: asked.Session,
+			Consolidated: asked.Consolidated, Since: atOrNone(asked.Window.From), Until: atOrNone(asked.Window.To)}}
 	if asked.Type != "" {
 		q.Types = append(slices.Clip(q.Types), asked.Type)
 	}
