@@ -15,6 +15,9 @@ import (
 // TestExplained: the parts of a hit give its score, whatever found it, and a signal that is off leaves no part.
 func TestExplained(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("skipped in -short: compares answers, one question after the other")
+	}
 	r := openReplica(t)
 	r.apply(history(t, 900).records, 100)
 	qs := questions()

@@ -80,6 +80,9 @@ func (tr *trial) quality(edit func(i int, q *index.Query)) (recall, ndcg float64
 // something make it better.
 func TestRandomVectorsDoNoHarm(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("skipped in -short: measures what is found, one question after the other")
+	}
 	for _, model := range []struct {
 		name  string
 		known float32

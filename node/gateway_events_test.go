@@ -113,6 +113,9 @@ func TestEventsResumeBehindAnyID(t *testing.T) {
 // A reader that takes nothing does not hold those up who write (TestReadersThatNeverRead compares how long they take), and when it
 // reads at last it has missed nothing.
 func TestSlowReaderSlowsNobody(t *testing.T) {
+	if testing.Short() {
+		t.Skip("skipped in -short: writes 30,000 relations while a client does not read, which takes the race detector too long")
+	}
 	w := start(t, 1).web(0)
 	slow := w.listen("")
 	if tcp, ok := slow.nc.(*net.TCPConn); ok {
@@ -147,6 +150,9 @@ func TestSlowReaderSlowsNobody(t *testing.T) {
 // The two are asked in turn, so that what else the machine does slows both.
 func TestReadersThatNeverRead(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("skipped in -short: measures what a write takes, which the race detector falsifies")
+	}
 	crowded, quiet := start(t, 1).web(0), start(t, 1).web(0)
 	const readers, edges = 8, 30_000 // their events are more than the system keeps for a connection
 	for range readers {

@@ -92,6 +92,7 @@ func (c *cluster) stop(i int) {
 		c.t.Errorf("close node %d: %v", i+1, err)
 	}
 	c.nodes[i] = nil
+	asSent.CloseIdleConnections() // the next node at the address does not know them
 }
 
 // leader waits for one that takes writes.

@@ -133,7 +133,11 @@ func TestNothingComesBehindTheEnd(t *testing.T) {
 		}
 	})
 	k := newTalker(t, c.nodes[0].Addrs().Wire)
-	for range 20 {
+	rounds := 20
+	if testing.Short() {
+		rounds = 4
+	}
+	for range rounds {
 		for range 100 { // some are told while others end
 			k.send(wire.OpSubscribe, &wire.Subscribe{Events: []string{"stored"}})
 		}

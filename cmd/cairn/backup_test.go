@@ -126,6 +126,9 @@ func freshThree(t *testing.T, dir, token string) (nodes []*cairntest.Node) {
 // live node beside what is there.
 func TestPointInTime(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("skipped in -short: many commands, each a process")
+	}
 	p, home := cairntest.StartDev(t)
 	backups := filepath.Join(t.TempDir(), "backups")
 	said := func(text string) {

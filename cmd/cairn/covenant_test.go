@@ -62,6 +62,9 @@ type covenantRecords struct {
 
 func TestCovenantFromTheShell(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("skipped in -short: a hundred commands, each a process")
+	}
 	_, home := cairntest.StartDev(t)
 	run := func(want int, args ...string) string {
 		t.Helper()

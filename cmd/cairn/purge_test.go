@@ -59,6 +59,9 @@ func unpacked(t *testing.T, path string) string {
 // with an empty home after it, and in no new backup; before, it was in all of them.
 func TestNoByteSurvivesAPurge(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("skipped in -short: reads files of stopped nodes")
+	}
 	dir := t.TempDir()
 	nodes, token := cairntest.StartThreeIn(t, dir, func(*config.NodeFile) {}, 0, 1, 2)
 	l := cairntest.Leader(t, nodes)

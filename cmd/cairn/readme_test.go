@@ -96,6 +96,9 @@ func asPrinted(t *testing.T, name string, arg ...string) string {
 // TestREADMERunsAsPrinted runs what the README shows, in a directory like a newcomer's. Only the ports are other ones: the
 // protocols' own may be taken.
 func TestREADMERunsAsPrinted(t *testing.T) {
+	if testing.Short() {
+		t.Skip("skipped in -short: the same commands as without the race detector")
+	}
 	readme, dir, root := newcomer(t)
 	p := cairntest.StartDevIn(t, "cairn-data")
 	ports := strings.NewReplacer("--at 2026-03-01T12:00:00Z", "--at "+time.Now().Add(time.Hour).UTC().Format(time.RFC3339), "localhost:7438", strings.TrimPrefix(p.Line.HTTP, "http://"), "http://127.0.0.1:3923", p.Line.String)

@@ -22,6 +22,9 @@ import (
 // all files under it alone, by what the running node does.
 func TestAHomeIsEncryptedAndItsKeyReplaced(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("skipped in -short: many commands, each a process")
+	}
 	home, keyFile := filepath.Join(shortDir(t), "h"), filepath.Join(t.TempDir(), "key")
 	p := cairntest.StartDevIn(t, home)
 	token := strings.TrimSpace(string(readFile(t, filepath.Join(home, "token"))))

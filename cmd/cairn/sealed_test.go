@@ -100,6 +100,9 @@ func writeKeys(t *testing.T, path string, keys ...seal.Master) {
 // states are equal throughout.
 func TestNothingReadableOnAnEncryptedNode(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("skipped in -short: reads files of stopped nodes")
+	}
 	dir := shortDir(t)
 	nodes, token := cairntest.ThreeIn(t, dir, func(*config.NodeFile) {})
 	homes, keyFiles := make([]string, 3), make([]string, 3)

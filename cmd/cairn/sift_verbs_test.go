@@ -21,6 +21,9 @@ import (
 // TestSiftVerbs runs the client's verbs, and a node from a file with all its keys.
 func TestSiftVerbs(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("skipped in -short: many commands, each a process")
+	}
 	dir, project := shortDir(t), shortDir(t)
 	claude := filepath.Join(dir, "projects", strings.ReplaceAll(project, "/", "-"))
 	if err := os.MkdirAll(claude, 0o700); err != nil {
