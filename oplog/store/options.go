@@ -47,7 +47,7 @@ func (s *Store) options(o Options) *pebble.Options {
 			FlushEnd:        s.counters.flush,
 			CompactionEnd:   s.counters.merge,
 			DataCorruption: func(i pebble.DataCorruptionInfo) {
-				s.counters.damaged.Add(1)
+				s.counters.damage(i.Path)
 				s.reportDamage(fmt.Errorf("%s: %w", i.Path, i.Details))
 			},
 		},

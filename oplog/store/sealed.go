@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/cairndb/cairn/oplog/seal"
@@ -95,7 +96,7 @@ func (s sealed) Open(name string, o ...vfs.OpenOption) (vfs.File, error) {
 		err = seal.ErrDamaged
 	}
 	if err != nil {
-		return nil, errors.Join(&os.PathError{Op: "open", Path: name, Err: err}, f.Close())
+		return nil, errors.Join(&os.PathError{Op: "open", Path: name, Err: corruption(err)}, f.Close())
 	}
 	return in, nil
 }
@@ -135,11 +136,22 @@ type opened struct {
 }
 
 // ReadAt implements vfs.File.
-func (f *opened) ReadAt(p []byte, off int64) (int, error) { return f.at.ReadAt(p, off) }
+func (f *opened) ReadAt(p []byte, off int64) (int, error) {
+	n, err := f.at.ReadAt(p, off)
+	return n, corruption(err)
+}
+
+// corruption marks damage as what pebble calls it: it tells the store of that alone (DataCorruption).
+func corruption(err error) error {
+	if errors.Is(err, seal.ErrDamaged) {
+		return errors.Join(err, pebble.ErrCorruption)
+	}
+	return err
+}
 
 // Read implements vfs.File.
 func (f *opened) Read(p []byte) (int, error) {
-	n, err := f.at.ReadAt(p, f.next)
+	n, err := f.ReadAt(p, f.next)
 	f.next += int64(n)
 	if n > 0 {
 		err = nil

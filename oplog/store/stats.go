@@ -1,6 +1,7 @@
 package store
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -20,16 +21,31 @@ type Stats struct {
 	CacheHits, CacheMisses int64
 	Stalls                 int64 // of writers who waited because the disk was so much slower
 	StallTime              time.Duration
-	Failures               int64 // of flushes and merges, which are tried again
-	Damaged                int64 // times that a block was read, and was not what was written
+	Failures               int64    // of flushes and merges, which are tried again
+	Damaged                int64    // times that a block was read, and was not what was written
+	DamagedFiles           []string // the paths of the first of their files, sorted
 }
 
 // counters are what Stats is made of.
 type counters struct {
 	flushes, merges, flushed, merged, stalls, stalled, failures, damaged atomic.Int64
 
-	mu     sync.Mutex // held for moments alone: events come with pebble's locks held
-	tables map[uint64]lies
+	mu        sync.Mutex // held for moments alone: events come with pebble's locks held
+	tables    map[uint64]lies
+	damagedIn []string
+}
+
+// namedFiles bounds how many damaged files Stats names.
+const namedFiles = 8
+
+// damage counts a block of a file that is not what was written.
+func (c *counters) damage(path string) {
+	c.damaged.Add(1)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if at, named := slices.BinarySearch(c.damagedIn, path); !named && len(c.damagedIn) < namedFiles {
+		c.damagedIn = slices.Insert(c.damagedIn, at, path)
+	}
 }
 
 // lies says where a table lies, and how large it is.
@@ -99,6 +115,7 @@ func (s *Store) Stats() Stats {
 	out.CacheHits, out.CacheMisses = cache.Hits, cache.Misses
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	out.DamagedFiles = slices.Clone(c.damagedIn)
 	lowest, levels := 0, map[int]bool{}
 	for _, t := range c.tables {
 		lowest = max(lowest, t.level)

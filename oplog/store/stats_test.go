@@ -1,10 +1,15 @@
 package store
 
 import (
+	"errors"
+	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
+
+	"github.com/cairndb/cairn/raft/rafttest"
 )
 
 // TestStatsCountWhatTheFilesAre: what is counted from events is what pebble has, while tables are flushed and merged and after the store is opened again.
@@ -63,5 +68,42 @@ func TestStatsCountWhatTheFilesAre(t *testing.T) {
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestDamageIsCountedAndNamed: a block that is not what was written is counted when a reader meets it, and when the check does, plain and sealed, and
+// its file is named, once.
+func TestDamageIsCountedAndNamed(t *testing.T) {
+	for name, keys := range rings() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := filepath.Join(t.TempDir(), "state")
+			o := Options{Keys: keys, NoSync: true}
+			s, err := Open(dir, o, nil)
+			must(t, err)
+			value := make([]byte, 256<<10) // of several sealed blocks: the last of them may have been read already when a table is opened
+			rand.NewChaCha8([32]byte{}).Read(value)
+			for n := range 64 {
+				at(t, s, strconv.Itoa(n), string(value[n<<12:(n+1)<<12]))
+			}
+			must(t, s.Close())
+			s, err = Open(dir, o, nil)
+			must(t, err)
+			rafttest.FlipTables(t, filepath.Dir(dir))
+			if _, _, err := s.Get([]byte("0")); !errors.Is(err, ErrDamaged) {
+				t.Errorf("a reader gets %v", err)
+			}
+			read := s.Stats()
+			if read.Damaged == 0 || len(read.DamagedFiles) != 1 || filepath.Dir(read.DamagedFiles[0]) != dir || filepath.Ext(read.DamagedFiles[0]) != ".sst" {
+				t.Errorf("a reader met %d, in %q", read.Damaged, read.DamagedFiles)
+			}
+			if err := s.Check(t.Context(), func(int64) time.Duration { return 0 }); !errors.Is(err, ErrDamaged) {
+				t.Errorf("the check says %v", err)
+			}
+			if got := s.Stats(); got.Damaged <= read.Damaged || !slices.Equal(got.DamagedFiles, read.DamagedFiles) {
+				t.Errorf("with the check %d, in %q, and %d before", got.Damaged, got.DamagedFiles, read.Damaged)
+			}
+			_ = s.Close() // what it says of damage is beside the point
+		})
 	}
 }

@@ -282,7 +282,11 @@ func (s *Store) Check(ctx context.Context, rest func(read int64) time.Duration) 
 				return ctx.Err()
 			case <-t.C:
 			}
-			if err := s.checkTable(s.tablePath(table)); err != nil {
+			path := s.tablePath(table)
+			if err := s.checkTable(path); err != nil {
+				if errors.Is(err, ErrDamaged) {
+					s.counters.damage(path)
+				}
 				return err
 			}
 			t.Reset(rest(int64(table.Size)))
