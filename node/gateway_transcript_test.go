@@ -175,7 +175,7 @@ func (tr *transcript) expand(s string) string {
 }
 
 // volatile are the keys whose values are never the same twice.
-var volatile = regexp.MustCompile(`^(at|log_index|size|sha256|.*_at|.*_at_iso|last_access|index|.*_index|lag_seconds|clock_offset_ms|score|confidence|time|uptime_secs|latency_ms|duration_ms|duration_secs|` +
+var volatile = regexp.MustCompile(`^(at|log_index|size|sha256|.*_at|.*_at_iso|last_access|index|.*_index|lag_seconds|clock_offset_ms|disk_bytes|tables|unmerged_bytes|score|confidence|time|uptime_secs|latency_ms|duration_ms|duration_secs|` +
 	`hash|hash_prefix|state_hash|token|cluster_id|addr|wire|http|leader_addr|leader_http|first_seen|last_seen|last_seen_iso|last_maintenance|digest|urgency|per_day|last_confirmed|until|depth|` +
 	`why_retrieved|entities|consolidation_count|conflicts_found|patterns_new|patterns_updated|personality_updated|operations|access_count|still_held_by)$`)
 

@@ -52,7 +52,7 @@ Without a network, bring the files into HOME/models/NAME.part yourself and run t
 			}
 			did := "is here and whole"
 			if fetched {
-				did = "fetched and verified, " + megabytes(m.Size())
+				did = "fetched and verified, " + cli.Megabytes(m.Size())
 			}
 			fmt.Fprintf(a.Out, "%s: %s\n%s\n", m.Name, did, dir)
 			return nil
@@ -95,7 +95,7 @@ func (b *fileBars) tell(f models.File, had, got int64) {
 		b.finish()
 		b.of, b.bar = f, b.a.Bytes(f.Name, f.Size)
 		if !cli.IsTerminal(b.a.Err) {
-			fmt.Fprintf(b.a.Err, "%s: %s, %s of it here\n", f.Name, megabytes(f.Size), megabytes(had))
+			fmt.Fprintf(b.a.Err, "%s: %s, %s of it here\n", f.Name, cli.Megabytes(f.Size), cli.Megabytes(had))
 		}
 		_ = b.bar.Set64(had) // a bar is not worth an error
 		return

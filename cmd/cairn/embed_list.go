@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/index/embed/models"
 )
 
@@ -38,7 +39,7 @@ func (a *app) embedList() *cobra.Command {
 			if r.Dir != "" {
 				here = "yes"
 			}
-			fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\t%s\n", r.Name, r.Kind, r.Dim, megabytes(r.Size), r.Licence, here, r.For)
+			fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\t%s\n", r.Name, r.Kind, r.Dim, cli.Megabytes(r.Size), r.Licence, here, r.For)
 		}
 		if err := w.Flush(); err != nil {
 			return err
@@ -60,6 +61,3 @@ func isDir(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.IsDir()
 }
-
-// megabytes is a number of bytes as people read it.
-func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }

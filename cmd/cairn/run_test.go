@@ -103,8 +103,9 @@ func TestStatusForAPerson(t *testing.T) {
 	leader, two := uint32(2), uint64(2)
 	s := api.ClusterStatus{Clustered: true, NodeID: 1, Role: "Follower", CurrentTerm: 3, LeaderID: &leader, Healthy: true, Condition: "degraded: node 3 unreachable", QuorumSize: 2, Cluster: "c1",
 		Wire: "a:1", Applied: 10, Commit: 12, Lag: &two, Sum: "0123456789", SumIndex: 10, Version: "v1", UptimeSecs: 61.5, Leftovers: api.Leftovers{SetAside: []string{"state.corrupt-1", "raft.corrupt-1"}},
+		Store: api.Store{Bytes: 12_345_678, Tables: 9, Unmerged: 3_000_000},
 		Peers: []api.Peer{
-			{Leftovers: api.Leftovers{HoldPurge: true}, NodeID: 2, Wire: "b:1", State: "Leader", Voter: true, Reachable: true, Applied: 12, LagEntries: new(uint64), Sum: "abcdef", SumIndex: 12, Version: "v1", UptimeSecs: 3},
+			{Leftovers: api.Leftovers{HoldPurge: true}, Store: &api.Store{Bytes: 1e6, Tables: 2, Damaged: 3, In: []string{"state/1/000004.sst"}}, NodeID: 2, Wire: "b:1", State: "Leader", Voter: true, Reachable: true, Applied: 12, LagEntries: new(uint64), Sum: "abcdef", SumIndex: 12, Version: "v1", UptimeSecs: 3},
 			{NodeID: 3, Voter: true},
 			{NodeID: 4, Wire: "d:1", State: "Follower", Reachable: true, Applied: 10, LagEntries: &two, Sum: "0123456789", SumIndex: 10, Version: "v1", UptimeSecs: 3},
 			{NodeID: 5, Wire: "e:1", State: "Follower", Reachable: true, Applied: 10, LagEntries: &two, Sum: "different", SumIndex: 10, Version: "v2", UptimeSecs: 3},
@@ -118,6 +119,8 @@ leader node 2  term 3  quorum 2 of 3
 node 1  has moved files aside, damaged or contradicted by the cluster: state.corrupt-1, raft.corrupt-1
         keep them until every member is whole, then remove them (runbooks damaged-state.md, divergence.md)
 node 2  its files may hold purged text until it has written them anew (runbook erase.md)
+node 2  met damaged blocks of its state 3 times, and answered nothing from them: state/1/000004.sst
+        it stops as soon as enough other voters are whole, and they heal it when it starts again: see that it is restarted (runbook damaged-state.md)
 
 NODE  ROLE                REACHABLE  APPLIED  LAG  STATE       WIRE  VERSION  UP
 1 *   Follower            yes        10       2    01234567    a:1   v1       1m1s
@@ -125,6 +128,13 @@ NODE  ROLE                REACHABLE  APPLIED  LAG  STATE       WIRE  VERSION  UP
 3     -                   NO         -        -    -           -     -        -
 4     Follower (replica)  yes        10       2    01234567 =  d:1   v1       3s
 5     Follower (replica)  yes        10       2    DIVERGED    e:1   v2       3s
+
+NODE  DISK     TABLES  BEHIND  DAMAGED
+1 *   12.3 MB  9       3.0 MB  0
+2     1.0 MB   2       0.0 MB  3
+3     -        -       -       -
+4     -        -       -       -
+5     -        -       -       -
 `
 	if out.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", &out, want)

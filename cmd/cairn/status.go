@@ -26,7 +26,8 @@ func (a *app) status() *cobra.Command {
 	var every time.Duration
 	c := &cobra.Command{Use: "status", Short: "Show the cluster", Args: cobra.NoArgs,
 		Long: `Show the cluster as the node that is asked sees it: "healthy", "degraded: node 3 unreachable" (it takes writes), or "not healthy"
-with the reason. /v1/health, the console and the metric cairn_cluster_condition say the same.
+with the reason. /v1/health, the console and the metric cairn_cluster_condition say the same. The second table is of the files of each
+node's state: their size, what compaction has yet to merge, and how often a damaged block was read since the node started.
 
 Exits with 1 when the cluster is not healthy or the node does not answer, and with --exit-code with 3 when it is degraded.`,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -97,12 +98,24 @@ func printStatus(w io.Writer, s api.ClusterStatus) error {
 	for _, p := range s.Peers {
 		printLeftovers(w, p.NodeID, p.Leftovers)
 	}
+	printDamage(w, s.NodeID, &s.Store, len(s.Peers) == 0)
+	for _, p := range s.Peers {
+		printDamage(w, p.NodeID, p.Store, false)
+	}
+	if err := printTable(w, statusHead, statusRows(s)); err != nil {
+		return err
+	}
+	return printTable(w, storeHead, storeRows(s))
+}
+
+// printTable prints a table below a blank line.
+func printTable(w io.Writer, head []string, rows [][]string) error {
 	fmt.Fprintln(w)
 	if cli.IsTerminal(w) {
-		return drawTable(w, statusHead, statusRows(s))
+		return drawTable(w, head, rows)
 	}
 	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
-	for _, row := range append([][]string{statusHead}, statusRows(s)...) {
+	for _, row := range append([][]string{head}, rows...) {
 		fmt.Fprintln(tw, strings.Join(row, "\t"))
 	}
 	return tw.Flush()
@@ -135,6 +148,30 @@ func printLeftovers(w io.Writer, node uint32, l api.Leftovers) {
 	if len(l.SetAside) > 0 {
 		fmt.Fprintf(w, "node %d  has moved files aside, damaged or contradicted by the cluster: %s\n        keep them until every member is whole, then remove them (runbooks damaged-state.md, divergence.md)\n", node, strings.Join(l.SetAside, ", "))
 	}
+}
+
+// printDamage names the damaged files of a node's state, and what heals them; nothing when none was met.
+func printDamage(w io.Writer, node uint32, s *api.Store, alone bool) {
+	if found, do := cli.DamageOf(s, alone); found != "" {
+		fmt.Fprintf(w, "node %d  %s\n        %s\n", node, found, do)
+	}
+}
+
+// storeHead is of what each node's state costs on its disk: BEHIND is what compaction has yet to merge, DAMAGED how often a damaged block was read.
+var storeHead = []string{"NODE", "DISK", "TABLES", "BEHIND", "DAMAGED"}
+
+func storeRows(s api.ClusterStatus) [][]string {
+	row := func(node string, st *api.Store) []string {
+		if st == nil {
+			return []string{node, "-", "-", "-", "-"}
+		}
+		return []string{node, cli.Megabytes(st.Bytes), fmt.Sprint(st.Tables), cli.Megabytes(st.Unmerged), fmt.Sprint(st.Damaged)}
+	}
+	rows := [][]string{row(fmt.Sprint(s.NodeID, " *"), &s.Store)}
+	for _, p := range s.Peers {
+		rows = append(rows, row(fmt.Sprint(p.NodeID), p.Store))
+	}
+	return rows
 }
 
 var statusHead = []string{"NODE", "ROLE", "REACHABLE", "APPLIED", "LAG", "STATE", "WIRE", "VERSION", "UP"}

@@ -52,6 +52,7 @@ type ClusterStatus struct {
 	UptimeSecs     float64     `json:"uptime_secs" doc:"Seconds since the node started."`
 	Peers          []Peer      `json:"peers" doc:"The other members, by number."`
 	Leftovers
+	Store    Store     `json:"store" doc:"The files of this node's state."`
 	Embedder *Embedder `json:"embedder,omitempty" doc:"This node's embedder; absent where it has none."`
 
 	Voters    int  `json:"-"`
@@ -64,6 +65,15 @@ type Leftovers struct {
 	SetAside  []string `json:"set_aside,omitempty" doc:"States and logs that the node has moved aside, damaged or contradicted by the cluster."`
 	HoldPurge bool     `json:"hold_purge,omitempty" doc:"true: its files may hold purged text; the node is writing them anew."`
 	OldKeys   []string `json:"old_keys,omitempty" doc:"Parts of its home that it is bringing from a replaced data key under the active one."`
+}
+
+// A Store is the files of a node's state.
+type Store struct {
+	Bytes    int64    `json:"disk_bytes" doc:"Size on the disk."`
+	Tables   int64    `json:"tables" doc:"Number of tables."`
+	Unmerged int64    `json:"unmerged_bytes" doc:"How far compaction is behind: bytes of tables above the lowest level."`
+	Damaged  int64    `json:"damaged_blocks" doc:"Times since the node started that a block was read and was not what was written; never answered from."`
+	In       []string `json:"damaged_files,omitempty" doc:"The first of the files that have such blocks, by their place in the node's home."`
 }
 
 // A Peer is another member.
@@ -87,6 +97,7 @@ type Peer struct {
 	Version         string      `json:"version" doc:"The version that it runs."`
 	UptimeSecs      float64     `json:"uptime_secs" doc:"Seconds since the node started."`
 	Leftovers
+	Store *Store `json:"store,omitempty" doc:"The files of its state; absent when it does not answer."`
 
 	Through uint64 `json:"-"` // as Applied, with the log's own entries
 	Whole   bool   `json:"-"` // its state was checked and is intact, and it has its vote

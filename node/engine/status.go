@@ -27,6 +27,7 @@ type own struct {
 	UptimeSecs float64     `json:"uptime"`
 	Term       uint64      `json:"term"`
 	Whole      bool        `json:"whole"`
+	Store      api.Store   `json:"store"`
 	api.Leftovers
 }
 
@@ -38,7 +39,13 @@ func (s *Service) own() own {
 	st := s.raft.Status()
 	clock := s.raft.Clock()
 	return own{Offset: millis(clock.Offset), Off: clock.Off, Role: s.role(st), Applied: s.commit.Applied(), Through: st.AppliedIndex, SumIndex: i, Sum: sum.String(), Version: s.cfg.Member.Version,
-		UptimeSecs: time.Since(s.measured.started).Seconds(), Term: st.Term, Whole: s.seen.whole.Load() && s.raft.HasState(), Leftovers: s.cfg.Home.Leftovers()}
+		UptimeSecs: time.Since(s.measured.started).Seconds(), Term: st.Term, Whole: s.seen.whole.Load() && s.raft.HasState(), Leftovers: s.cfg.Home.Leftovers(), Store: s.ownStore()}
+}
+
+// ownStore is the files of this node's state.
+func (s *Service) ownStore() api.Store {
+	st := s.state.StoreStats()
+	return api.Store{Bytes: s.state.Size(), Tables: st.Tables, Unmerged: st.Unmerged, Damaged: st.Damaged, In: st.DamagedFiles}
 }
 
 // role is what this node is to its clients: one that was elected leads when its barrier is through.
@@ -55,7 +62,7 @@ const askTimeout = 700 * time.Millisecond
 // Status asks every member how it is and puts the answers together.
 func (s *Service) Status(ctx context.Context) api.ClusterStatus {
 	rs, me := s.raft.Status(), s.own()
-	st := api.ClusterStatus{Clustered: true, Leftovers: me.Leftovers, Embedder: s.embedderStatus(), NodeID: s.cfg.Member.NodeID, Role: me.Role, RoleLabel: lower(me.Role), ConfiguredRole: s.cfg.Member.Role, CurrentTerm: rs.Term,
+	st := api.ClusterStatus{Clustered: true, Leftovers: me.Leftovers, Store: me.Store, Embedder: s.embedderStatus(), NodeID: s.cfg.Member.NodeID, Role: me.Role, RoleLabel: lower(me.Role), ConfiguredRole: s.cfg.Member.Role, CurrentTerm: rs.Term,
 		AcceptsWrites: s.commit.Leads(), Addr: s.raft.Advertised(), Wire: s.cfg.Member.Wire, HTTP: s.cfg.Member.HTTP,
 		Applied: me.Applied, Commit: rs.CommitIndex, Lag: s.lacks(), SumIndex: me.SumIndex, Sum: me.Sum, ClockOffset: me.Offset, ClockOff: me.Off, Version: me.Version, UptimeSecs: me.UptimeSecs, Peers: []api.Peer{}}
 	infos := map[uint32]oplog.NodeInfo{}
@@ -154,7 +161,7 @@ func (s *Service) ask(ctx context.Context, m raft.Member) api.Peer {
 	zero := 0.0
 	p.Through = o.Through
 	p.Reachable, p.State, p.Applied, p.SumIndex, p.Sum, p.Version, p.UptimeSecs, p.CurrentTerm = true, o.Role, o.Applied, o.SumIndex, o.Sum, o.Version, o.UptimeSecs, o.Term
-	p.ClockOffset, p.ClockOff, p.Leftovers = o.Offset, o.Off, o.Leftovers
+	p.ClockOffset, p.ClockOff, p.Leftovers, p.Store = o.Offset, o.Off, o.Leftovers, &o.Store
 	p.LastSeenSecsAgo, p.Whole = &zero, o.Whole
 	return p
 }

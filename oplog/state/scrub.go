@@ -3,6 +3,7 @@ package state
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"github.com/cairndb/cairn/oplog"
@@ -23,14 +24,30 @@ func (s *State) Scrub(ctx context.Context, rest time.Duration) error {
 // StoreStats is what the files of a state cost.
 type StoreStats = store.Stats
 
-// StoreStats says what the files cost; zero when the state is closed.
+// StoreStats says what the files cost; zero when the state is closed. Damaged files are named from the directory that the state's is in.
 func (s *State) StoreStats() (out StoreStats) {
 	g, err := s.pin()
 	if err != nil {
 		return out
 	}
 	defer g.unpin()
-	return g.Store.Stats()
+	out = g.Store.Stats()
+	for i, path := range out.DamagedFiles {
+		if short, err := filepath.Rel(filepath.Dir(s.dir), path); err == nil {
+			out.DamagedFiles[i] = short
+		}
+	}
+	return out
+}
+
+// Size is how many bytes the files have, about; zero when the state is closed.
+func (s *State) Size() int64 {
+	g, err := s.pin()
+	if err != nil {
+		return 0
+	}
+	defer g.unpin()
+	return g.Store.Size()
 }
 
 // Compact merges the state's files, resting after each quarter of a mebibyte: no file holds what was erased before it began.

@@ -64,6 +64,7 @@ var checks = []struct {
 	{"cluster", (*exam).cluster},
 	{"clocks", (*exam).clocks},
 	{"damage", (*exam).damage},
+	{"store", (*exam).store},
 	{"files", (*exam).files},
 }
 
@@ -74,8 +75,8 @@ func Command(a *cli.Streams) *cobra.Command {
 	c := &cobra.Command{
 		Use: "doctor", Short: "Look for what is wrong with a node and say what to do", Args: cobra.NoArgs,
 		Long: `Look for what is wrong with a node and say what to do: configuration, ports, permissions, disk speed and space,
-certificates, peers, clocks, versions, agreement of the states, and, when the node is stopped, its files (with --deep the
-hash of the whole state is computed anew). Exits with 1 when something is wrong.`,
+certificates, peers, clocks, versions, agreement of the states, damaged blocks and the size of the state, and, when the node
+is stopped, its files (with --deep the hash of the whole state is computed anew). Exits with 1 when something is wrong.`,
 		RunE: func(c *cobra.Command, _ []string) error { return e.examine(c.Context(), a) },
 	}
 	t.Flags(c)
@@ -187,10 +188,8 @@ func (e *exam) home(context.Context) []Finding {
 		return []Finding{{"", Warn, fmt.Sprintf("%s is open to others (%s)", e.cfg.Home, st.Mode().Perm()), "chmod 700 " + e.cfg.Home}}
 	}
 	fs := []Finding{{"", OK, e.cfg.Home, ""}}
-	for _, pattern := range []string{"state.corrupt-*", "raft.corrupt-*", "raft/log.corrupt-*"} {
-		if aside, _ := filepath.Glob(filepath.Join(e.cfg.Home, pattern)); len(aside) > 0 {
-			fs = append(fs, Finding{"", Warn, "moved aside, unreadable or contradicted by the cluster (the node's log says which): " + strings.Join(aside, ", "), "look at the disk; remove them when the node is whole again"})
-		}
+	if aside := home.SetAsides(e.cfg.Home); len(aside) > 0 {
+		fs = append(fs, Finding{"", Warn, "moved aside, unreadable or contradicted by the cluster (the node's log says which): " + strings.Join(aside, ", "), "look at the disk; remove them when the node is whole again"})
 	}
 	if _, err := os.Stat(filepath.Join(e.cfg.Home, "raft", "amnesia")); err == nil {
 		fs = append(fs, Finding{"", Warn, "this node has no state to vote with: its log was lost or older than what it acknowledged, or its home was empty", "start the others with the homes they have; it gets its vote back by itself"})
@@ -342,10 +341,26 @@ func (e *exam) damage(context.Context) (found []Finding) {
 	if e.running != nil && e.running.HoldPurge {
 		found = append(found, Finding{"", Warn, "the node's files may hold text that was purged", "it writes them anew by itself; see the runbook for erasing"})
 	}
+	if s := e.running; s != nil {
+		for _, n := range append([]api.Peer{{NodeID: s.NodeID, Store: &s.Store}}, s.Peers...) {
+			if says, do := cli.DamageOf(n.Store, len(s.Peers) == 0); says != "" {
+				found = append(found, Finding{"", Fail, fmt.Sprintf("node %d %s", n.NodeID, says), do})
+			}
+		}
+	}
 	for _, d := range home.Damaged(e.cfg.Home) {
 		found = append(found, Finding{"", Fail, d.Found, "restart the node: " + d.Next})
 	}
 	return found
+}
+
+// store says what the state of a running node costs on its disk.
+func (e *exam) store(context.Context) []Finding {
+	if e.running == nil {
+		return nil
+	}
+	s := e.running.Store
+	return []Finding{{"", OK, fmt.Sprintf("state of %s on disk, %d tables, compaction %s behind", cli.Megabytes(s.Bytes), s.Tables, cli.Megabytes(s.Unmerged)), ""}}
 }
 
 // layers compares how far the log, the state and the index of a running node have come.

@@ -1,0 +1,23 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/cairndb/cairn/node/api"
+)
+
+// Megabytes is a number of bytes as people read it.
+func Megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
+
+// DamageOf says, after a node's name, which files of its state have damaged blocks, and what heals them; blank when it met none since it started.
+func DamageOf(s *api.Store, alone bool) (found, do string) {
+	if s == nil || s.Damaged == 0 {
+		return "", ""
+	}
+	found = fmt.Sprintf("met damaged blocks of its state %d times, and answered nothing from them: %s", s.Damaged, strings.Join(s.In, ", "))
+	if alone {
+		return found, "restart it: it moves the state aside and builds it anew from its snapshot and log (runbook damaged-state.md)"
+	}
+	return found, "it stops as soon as enough other voters are whole, and they heal it when it starts again: see that it is restarted (runbook damaged-state.md)"
+}

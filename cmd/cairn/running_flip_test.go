@@ -1,0 +1,126 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cairndb/cairn/cmd/cairn/cairntest"
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/cmd/cairn/config"
+	"github.com/cairndb/cairn/cmd/cairn/doctor"
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/raft/rafttest"
+	"github.com/cairndb/cairn/wire"
+)
+
+// TestDamageOfARunningNodeIsNamedAndHealed: bits of the tables of a member are changed while it runs. A read of them fails, and metrics, status of every member
+// and the doctor name node, file and way out. It stops when the others can heal it, and after its next start it has what they have.
+func TestDamageOfARunningNodeIsNamedAndHealed(t *testing.T) {
+	t.Parallel()
+	nodes, token := cairntest.ThreeIn(t, t.TempDir(), func(*config.NodeFile) {})
+	cairntest.StartAll(t, nodes, 0, 1, 2)
+	c := connect(t, nodes, token)
+	acked := map[string]string{}
+	for i := range 400 { // so many that its index has files: it does not read all of the state when it starts
+		m := wire.NewRemember(fmt.Sprintf("lighthouse number %04d has a keeper", i))
+		rid, err := putOnce(t.Context(), c, m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		acked[rid] = m.Text
+	}
+	cairntest.SameState(t, nodes)
+	lead := cairntest.Leader(t, nodes)
+	leader, victim, other := nodes[lead], nodes[(lead+1)%3], nodes[(lead+2)%3]
+	if _, err := victim.Stop(); err != nil { // its state is in tables
+		t.Fatal(err)
+	}
+	victim.Launch()()
+	cairntest.SameState(t, nodes)
+	if _, err := other.Stop(); err != nil { // with one other the victim cannot be healed, and goes on
+		t.Fatal(err)
+	}
+	before, ok := cairntest.Status(t, victim)
+	if !ok || before.Store.Damaged != 0 || before.Store.Tables == 0 || before.Store.Bytes == 0 {
+		t.Fatalf("before the damage: %+v", before.Store)
+	}
+
+	rafttest.FlipTables(t, filepath.Join(victim.Line.Home, "state"))
+	refused := 0
+	for rid, text := range acked {
+		var got struct{ Text string }
+		tg := cli.Target{Gateway: victim.Line.HTTP, TokenText: token, Timeout: 5 * time.Second}
+		var said *cli.HTTPError
+		switch err := tg.Get(t.Context(), "GET", "/v1/memory/"+rid, nil, &got); {
+		case errors.As(err, &said) && said.Status == http.StatusInternalServerError:
+			refused++
+		case err != nil:
+			t.Fatal(err)
+		case got.Text != text:
+			t.Fatalf("it answers %q for %q", got.Text, text)
+		}
+	}
+	if refused == 0 {
+		t.Error("no damaged block was read")
+	}
+
+	if n := metricOf(t, victim, "cairn_damaged_blocks_total"); n == 0 {
+		t.Error("the metric has not moved")
+	}
+	s := cairntest.JSONOf[api.ClusterStatus](t, "status", "--url", victim.Line.HTTP, "--token", token)
+	if s.Store.Damaged == 0 || len(s.Store.In) == 0 {
+		t.Fatalf("status: %+v", s.Store)
+	}
+	file := s.Store.In[0]
+	if _, err := os.Stat(filepath.Join(victim.Line.Home, file)); err != nil {
+		t.Errorf("it names %q: %v", file, err)
+	}
+	for _, p := range []*cairntest.Node{victim, leader} { // each member tells it of the others, too
+		out, _ := cairntest.Run(t, "status", "--url", p.Line.HTTP, "--token", token)
+		if !strings.Contains(out, fmt.Sprintf("node %d  met damaged blocks", victim.Line.NodeID)) || !strings.Contains(out, file) || !strings.Contains(out, "see that it is restarted") {
+			t.Errorf("status of node %d:\n%s", p.Line.NodeID, out)
+		}
+		list, code := cairntest.RunForJSON[[]doctor.Finding](t, "doctor", "--config", p.Args[3], "--json")
+		named := false
+		for _, f := range list {
+			named = named || f.Status == doctor.Fail && strings.HasPrefix(f.Says, fmt.Sprintf("node %d met damaged blocks", victim.Line.NodeID)) &&
+				strings.Contains(f.Says, file) && strings.Contains(f.Do, "see that it is restarted")
+		}
+		if !named || code != cli.ExitFailed {
+			t.Errorf("doctor of node %d, exit %d: %+v", p.Line.NodeID, code, list)
+		}
+	}
+
+	other.Launch()()
+	victim.Ends("the next start heals it")
+	victim.Launch()()
+	cairntest.SameState(t, nodes)
+	cairntest.CheckExport(t, victim, token, acked)
+	if after, ok := cairntest.Status(t, victim); !ok || after.Store.Damaged != 0 || len(after.SetAside) == 0 {
+		t.Errorf("after it was healed: %+v, moved aside %q", after.Store, after.SetAside)
+	}
+}
+
+// metricOf is a number that a node's metrics have without labels.
+func metricOf(t *testing.T, p *cairntest.Node, name string) (n float64) {
+	t.Helper()
+	tg := cli.Target{Gateway: p.Line.HTTP, Timeout: 5 * time.Second}
+	r, err := tg.Request(t.Context(), "GET", "/metrics", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	all, err := io.ReadAll(r)
+	_, rest, found := strings.Cut(string(all), "\n"+name+" ")
+	if _, e := fmt.Sscan(rest, &n); err != nil || e != nil || !found {
+		t.Fatalf("no metric %s: %v, %v", name, err, e)
+	}
+	return n
+}
