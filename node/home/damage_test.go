@@ -1,0 +1,103 @@
+package home
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/cairndb/cairn/oplog/state"
+)
+
+// TestWordsOfTheLastRun: what the next start does about each of them, in a home whose state is sound or damaged, of a node that has others
+// or none.
+func TestWordsOfTheLastRun(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name           string
+		words          []string
+		damaged, peers bool
+		moved          []string // what is set aside
+		left           []string // words that the start leaves
+	}{
+		{name: "no word", damaged: true},
+		{name: "found damaged", words: []string{DamageFile}, moved: []string{"state", "log"}},
+		{name: "suspected, sound", words: []string{SuspectFile}, peers: true},
+		{name: "suspected, damaged", words: []string{SuspectFile}, damaged: true, peers: true, moved: []string{"state", "log"}},
+		{name: "suspected, damaged, alone", words: []string{SuspectFile}, damaged: true, moved: []string{"state"}, left: []string{rebuildingFile}},
+		{name: "to be built anew", words: []string{RebuildFile}, moved: []string{"state"}, left: []string{rebuildingFile}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			cfg := alone(t)
+			cfg.Peers = c.peers
+			fill(t, cfg)
+			dir := filepath.Join(cfg.Dir, StateDir)
+			for _, w := range c.words {
+				must(t, LeaveWord(cfg, w, errors.New("at index 401: what was found")))
+			}
+			if n := len(Damaged(cfg.Dir)); n != len(c.words) {
+				t.Errorf("%d words are told, want %d", n, len(c.words))
+			}
+			if c.damaged {
+				flipRow(t, dir)
+			}
+			must(t, Replace(cfg, dir, state.Options{}))
+			var moved []string
+			for name, path := range map[string]string{"state": dir, "log": filepath.Join(cfg.Dir, "raft", "log")} {
+				if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+					moved = append(moved, name)
+				}
+			}
+			if len(moved) != len(c.moved) || len(SetAsides(cfg.Dir)) != len(moved) {
+				t.Errorf("moved aside: %v, want %v; kept: %v", moved, c.moved, SetAsides(cfg.Dir))
+			}
+			if left := Damaged(cfg.Dir); len(left) != len(c.left) {
+				t.Errorf("words left: %+v, want %v", left, c.left)
+			}
+			if len(c.left) == 0 {
+				return
+			}
+			if err := Rebuilt(cfg, 400); !LossOf(err) { // the state was at 401
+				t.Errorf("a log that ends before the state did: %v", err)
+			}
+			must(t, Rebuilt(cfg, 401))
+			must(t, Rebuilt(cfg, 0)) // there is no word any more
+		})
+	}
+}
+
+// flipRow changes a bit in the middle of a state that can be opened all the same.
+func flipRow(t *testing.T, dir string) {
+	t.Helper()
+	tables, err := filepath.Glob(filepath.Join(dir, "*", "*.sst"))
+	must(t, err)
+	raw, err := os.ReadFile(tables[0])
+	must(t, err)
+	raw[len(raw)/2] ^= 1
+	must(t, os.WriteFile(tables[0], raw, 0o600))
+	st, err := state.Open(dir, state.Options{})
+	must(t, err)
+	if err := st.Verify(); !errors.Is(err, state.ErrState) {
+		t.Fatalf("the flip is told as %v", err)
+	}
+	must(t, st.Close())
+}
+
+// TestWhatWasSetAsideStays: a second state that is moved aside does not take the place of the first.
+func TestWhatWasSetAsideStays(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), StateDir)
+	for range 2 {
+		must(t, os.Mkdir(dir, 0o700))
+		_, err := SetAside(dir)
+		must(t, err)
+	}
+	if _, err := SetAside(dir); err != nil { // there is none
+		t.Error(err)
+	}
+	if all := SetAsides(filepath.Dir(dir)); len(all) != 2 {
+		t.Errorf("kept: %v", all)
+	}
+}

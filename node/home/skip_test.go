@@ -1,0 +1,90 @@
+package home
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/raft"
+)
+
+// deaf is a state machine that takes no notice of its records: consensus commits what no state can apply.
+type deaf struct {
+	raft.Handler
+	raft.StateMachine
+	index, term uint64
+}
+
+func (d deaf) Apply(batch []raft.Record) []any { return make([]any, len(batch)) }
+func (d deaf) Applied() (index, term uint64)   { return d.index, d.term }
+
+// propose has the log of a stopped node take in a record, which its state does not see.
+func propose(t *testing.T, cfg Config, data []byte) oplog.Index {
+	t.Helper()
+	f, err := Check(cfg, false)
+	must(t, err)
+	sm := deaf{index: uint64(f.State.Index), term: uint64(f.State.Term)}
+	n, err := raft.Open(context.Background(), raft.Config{NodeID: 1, Dir: filepath.Join(cfg.Dir, "raft"), Alone: true, Handler: sm,
+		Timing: raft.Timing{Heartbeat: 20 * time.Millisecond, Election: 40 * time.Millisecond}}, sm)
+	must(t, err)
+	defer n.Close()
+	for {
+		changed := n.Changed()
+		if n.IsLeader() {
+			break
+		}
+		<-changed
+	}
+	at, _, err := n.Propose(t.Context(), data).Wait()
+	must(t, err)
+	return oplog.Index(at)
+}
+
+// proposeGood has the log of a stopped node take in a memory that its state does not have yet.
+func proposeGood(t *testing.T, cfg Config) oplog.Index {
+	t.Helper()
+	body, err := oplog.Entry{Node: 1, DB: oplog.DefaultDB, Ops: []oplog.Op{&oplog.Remember{RID: "good", Text: planted, Namespace: "default", Created: 1}}}.Encode()
+	must(t, err)
+	return propose(t, cfg, oplog.EncodeRecord(oplog.MakeHLC(1000, 0, 1), body))
+}
+
+// TestOnlyWhatStopsANodeIsSkipped: a record that its state cannot apply is found by its index and passed over at the next start; one that
+// can be applied, or was, is not.
+func TestOnlyWhatStopsANodeIsSkipped(t *testing.T) {
+	t.Parallel()
+	cfg := fill(t, alone(t))
+	good := proposeGood(t, cfg)
+	poison := []byte("not what any version wrote, and long enough to have a time")
+	bad := propose(t, cfg, poison)
+	if _, err := FindUnapplied(cfg, 100); err == nil {
+		t.Error("a record that was applied is to be skipped")
+	}
+	if _, err := FindUnapplied(cfg, good); !errors.Is(err, ErrApplies) {
+		t.Errorf("a good record: %v", err)
+	}
+	u, err := FindUnapplied(cfg, bad)
+	if err != nil || u.Digest != oplog.DigestOf(poison) || u.Bytes != len(poison) || !errors.Is(u.Fault, oplog.ErrRecord) {
+		t.Fatalf("%+v, %v", u, err)
+	}
+	if skip, err := Skipped(cfg.Dir); err != nil || len(skip) != 0 {
+		t.Errorf("looking skips %v, %v", skip, err)
+	}
+	must(t, SkipRecord(cfg, u))
+	if skip, err := Skipped(cfg.Dir); err != nil || len(skip) != 1 || skip[bad] != u.Digest {
+		t.Errorf("skipped: %v, %v", skip, err)
+	}
+	if _, err := FindUnapplied(cfg, bad); !errors.Is(err, ErrApplies) {
+		t.Errorf("after it was skipped: %v", err)
+	}
+	for _, line := range []string{"no JSON", `{"index":0,"sha256":"` + u.Digest.String() + `"}`, `{"index":7,"sha256":"ab"}`} {
+		dir := t.TempDir()
+		must(t, os.WriteFile(filepath.Join(dir, skipFile), []byte(line+"\n"), 0o600))
+		if _, err := Skipped(dir); err == nil {
+			t.Errorf("%s: a line that names no record is passed over", line)
+		}
+	}
+}
