@@ -17,7 +17,9 @@ type search struct {
 	rows   int // row numbers are below this
 	totals Totals
 	snap   *snapshot
-	tail   [][]tailTerm // the terms of the blocks; a block that still grows changes its lists alone
+	blocks []*block     // of the tail; the last may have grown since
+	tail   [][]tailTerm // the terms of the blocks at the moment; a block that still grows changes its lists alone
+	had    int          // rows that the last block had at the moment
 	// list and iterator are Bleve's, used again from term to term.
 	list     segment.PostingsList
 	iterator segment.PostingsIterator
@@ -52,12 +54,7 @@ func (x *Index) gather(q Query) (*search, error) {
 	if terms == nil {
 		terms = AnalyzeQuery(q.Text)
 	}
-	return x.gatherTerms(q, terms[:min(len(terms), MaxQueryTokens)])
-}
-
-// gatherTerms takes the moment and the postings of these terms.
-func (x *Index) gatherTerms(q Query, terms []string) (*search, error) {
-	terms = slices.Clone(terms)
+	terms = slices.Clone(terms[:min(len(terms), MaxQueryTokens)])
 	slices.Sort(terms)
 	terms = slices.Compact(terms)
 	s, err := x.capture(q, terms)
@@ -67,7 +64,7 @@ func (x *Index) gatherTerms(q Query, terms []string) (*search, error) {
 	if x.segmentsChanged() {
 		x.poke() // for the next search: this one has its segments
 	}
-	if err := s.collect(); err != nil {
+	if err := s.collect(0); err != nil {
 		s.release()
 		return nil, err
 	}
@@ -83,7 +80,7 @@ func (x *Index) capture(q Query, terms []string) (*search, error) {
 	if s.scratch, _ = x.cfg.Cache.idle.Get().(*scratch); s.scratch == nil {
 		s.scratch = new(scratch)
 	}
-	s.terms = slices.Grow(s.terms[:0], len(terms))[:len(terms)]
+	s.terms = s.terms[:0]
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.closed {
@@ -97,26 +94,47 @@ func (x *Index) capture(q Query, terms []string) (*search, error) {
 	if s.params.Local {
 		s.totals = x.totalsLocked(s.groups.list)
 	}
-	for _, b := range x.sealed {
+	s.blocks = append(slices.Clone(x.sealed), x.open)
+	for _, b := range s.blocks {
 		s.tail = append(s.tail, b.terms)
 	}
-	s.tail = append(s.tail, x.open.terms)
-	for i, term := range terms {
-		t := &s.terms[i]
-		t.term, t.share = term, 1
-		for _, b := range x.sealed {
-			if p := b.postings(term); p != nil {
-				t.tail = append(t.tail, p)
-			}
-		}
-		if p := x.open.postings(term); p != nil {
-			t.tail = append(t.tail, p)
-		}
-	}
+	s.had = len(x.open.rows)
+	s.take(terms)
 	s.snap = x.snap
 	s.snap.acquire()
 	x.users.Add(1)
 	return s, nil
+}
+
+// take adds terms with their postings in the tail. The caller holds Index.mu.
+func (s *search) take(terms []string) {
+	from := len(s.terms)
+	s.terms = slices.Grow(s.terms, len(terms))[:from+len(terms)]
+	last := len(s.blocks) - 1
+	since := s.blocks[last].rows[s.had:]
+	for i, term := range terms {
+		t := &s.terms[from+i]
+		t.term, t.share = term, 1
+		for n, b := range s.blocks {
+			list := b.postings(term)
+			if n == last {
+				list = without(list, since)
+			}
+			if len(list) > 0 {
+				t.tail = append(t.tail, list)
+			}
+		}
+	}
+}
+
+// without returns a block's postings but those of its last rows.
+func without(list []posting, rows []tailRow) []posting {
+	for i := len(rows) - 1; i >= 0 && len(list) > 0; i-- {
+		if list[len(list)-1].row == rows[i].row {
+			list = list[:len(list)-1]
+		}
+	}
+	return list
 }
 
 // release gives back what a search holds. Its lists must not be used afterwards.
@@ -141,11 +159,11 @@ func (s *scratch) forget() {
 	s.kept = s.kept[:0]
 }
 
-// collect reads each term's postings in every segment and filters them.
-func (s *search) collect() error {
+// collect reads the postings of the terms from a number on in every segment and filters them.
+func (s *search) collect(from int) error {
 	segments := s.snap.open()
 	s.dicts = slices.Grow(s.dicts[:0], len(segments))[:len(segments)]
-	for i := range s.terms {
+	for i := from; i < len(s.terms); i++ {
 		t := &s.terms[i]
 		for _, list := range t.tail {
 			s.addPostings(t, s.byWindow(list), nil)
@@ -175,6 +193,9 @@ func (s *search) postings(info *segmentInfo, seg segment.Segment, dict *segment.
 	}
 	if err := s.decode(*dict, info, term); err != nil {
 		return nil, nil, err
+	}
+	if len(s.decoded) == 0 {
+		return nil, nil, nil // not kept: most guesses at an unknown term are in few segments
 	}
 	list := s.byWindow(s.decoded)
 	if len(info.rows) < minCached {

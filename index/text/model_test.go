@@ -98,14 +98,14 @@ func (m model) widened(terms []string, df map[string]uint64, known map[string]bo
 			continue
 		}
 		unknown++
-		var guesses []guess
+		var guesses []modelGuess
 		add := func(rests uint8, words ...string) {
 			for _, w := range words {
 				if df[w] == 0 || w == term {
 					return
 				}
 			}
-			guesses = append(guesses, guess{rests, sameBeginning(term, words[0]), words})
+			guesses = append(guesses, modelGuess{rests, guess{sameBeginning(term, words[0]), words}})
 		}
 		for w := range df {
 			most := 0
@@ -132,14 +132,14 @@ func (m model) widened(terms []string, df map[string]uint64, known map[string]bo
 		if !looksLikeHash(term) {
 			for _, g := range inTwoWords(term) {
 				if df[g.terms[0]] > 0 && df[g.terms[1]] > 0 {
-					guesses = append(guesses, g)
+					guesses = append(guesses, modelGuess{inTwo, g})
 				}
 			}
 		}
 		if len(guesses) == 0 {
 			continue
 		}
-		slices.SortFunc(guesses, func(a, b guess) int {
+		slices.SortFunc(guesses, func(a, b modelGuess) int {
 			var first int
 			if a.rests == inTwo && b.rests == inTwo {
 				first = cmp.Compare(df[b.terms[0]]*df[b.terms[1]], df[a.terms[0]]*df[a.terms[1]])
@@ -182,6 +182,11 @@ func (m model) widened(terms []string, df map[string]uint64, known map[string]bo
 		}
 	}
 	return out
+}
+
+type modelGuess struct {
+	rests uint8
+	guess
 }
 
 // lettersOff is how many letters must be put in, left out, exchanged or changed over with the next one to make one word of another.

@@ -92,7 +92,8 @@ func (x *Index) evaluate(q Query) (*search, error) {
 		return nil, err
 	}
 	if !q.Exact {
-		if s, err = x.widen(q, s); s == nil || err != nil {
+		if err := s.widen(); err != nil {
+			s.release()
 			return nil, err
 		}
 	}

@@ -17,16 +17,15 @@ import (
 // longer or shorter form of a hash, a word that is one or two letters off or longer by an ending, or the two words it is made of. What
 // stands for it is in the question's groups. Terms that some row has cost nothing. The choice is a function of the live rows alone.
 const (
-	maxUnknown    = 8   // terms of a question for which this is done
-	maxReplacing  = 8   // terms that one of them is replaced by
-	firstGuesses  = 256 // whose rows are read at once
-	typoShare     = .6  // of its weight a term keeps whose letters differ
-	typoLetters   = 4   // a word's least length for one letter to be wrong
-	twoWrong      = 6   // and for two
-	hashLetters   = 6   // of a hash's beginning
-	splitLetters  = 4   // of each of two words written as one
-	stemLetters   = 3   // of a word without its ending
-	endingLetters = 8   // of the longest ending
+	maxUnknown    = 8  // terms of a question for which this is done
+	maxReplacing  = 8  // terms that one of them is replaced by
+	typoShare     = .6 // of its weight a term keeps whose letters differ
+	typoLetters   = 4  // a word's least length for one letter to be wrong
+	twoWrong      = 6  // and for two
+	hashLetters   = 6  // of a hash's beginning
+	splitLetters  = 4  // of each of two words written as one
+	stemLetters   = 3  // of a word without its ending
+	endingLetters = 8  // of the longest ending
 )
 
 // What a guess rests on, the safest first.
@@ -36,97 +35,73 @@ const (
 	longer // the word with an ending
 	inTwo
 	twoOff
+	kinds
 )
 
 // A guess is terms that an unknown one may stand for; all of them must be known.
 type guess struct {
-	rests uint8
 	same  int // letters at the beginning that are the same
 	terms []string
 }
 
-// widen replaces a search's unknown terms.
-func (x *Index) widen(q Query, s *search) (*search, error) {
-	var terms []string
-	unknown := make(map[string][]guess)
-	n := 0
-	for _, t := range s.terms {
-		terms = append(terms, t.term)
-		if !t.known && n < maxUnknown && mayStandFor(t.term) {
-			n++
-			guesses, err := s.guesses(t.term)
-			if err != nil {
-				s.release()
-				return nil, err
-			}
-			if len(guesses) > 0 {
-				unknown[t.term] = guesses
-			}
+// widen replaces the search's unknown terms. It reads what it needs at the search's moment.
+func (s *search) widen() error {
+	asked := len(s.terms)
+	var unknown []int
+	for i, t := range s.terms {
+		if !t.known && len(unknown) < maxUnknown && mayStandFor(t.term) {
+			unknown = append(unknown, i)
 		}
 	}
 	if len(unknown) == 0 {
-		return s, nil
+		return nil
 	}
-	for n := firstGuesses; ; n *= 4 {
-		s.release()
-		asked := slices.Clone(terms)
-		for _, guesses := range unknown {
-			for _, g := range guesses[:min(n, len(guesses))] {
-				asked = append(asked, g.terms...)
-			}
-		}
-		var err error
-		if s, err = x.gatherTerms(q, asked); s == nil || err != nil {
-			return nil, err
-		}
-		if s.replace(terms, unknown, n) {
-			return s, nil
-		}
-	}
-}
-
-// replace puts what is chosen of the first n guesses in the place of each unknown term. It reports whether n were enough.
-func (s *search) replace(asked []string, unknown map[string][]guess, n int) bool {
-	at := make(map[string]int, len(s.terms))
+	at := make(map[string]int, asked)
 	for i := range s.terms {
 		at[s.terms[i].term] = i
 	}
-	keep := make(map[string]bool, len(asked))
-	for _, t := range asked {
-		keep[t] = true
-	}
 	type choice struct {
-		term   string
+		place  int
+		rests  uint8
 		chosen []guess
 	}
 	var choices []choice
-	for term, guesses := range unknown {
-		if s.terms[at[term]].known { // a row has come meanwhile
+	for _, i := range unknown {
+		rests, chosen, err := s.standIns(s.terms[i].term, at)
+		if err != nil {
+			return err
+		}
+		if len(chosen) > 0 {
+			choices = append(choices, choice{i, rests, chosen})
+		}
+	}
+	keep := make([]bool, len(s.terms))
+	for i := range asked {
+		keep[i] = true
+	}
+	for _, c := range choices { // after all are chosen: what is replaced is no guess
+		if c.rests == inTwo {
+			for _, term := range c.chosen[0].terms {
+				keep[at[term]] = true
+			}
+			keep[c.place] = false
 			continue
 		}
-		chosen, enough := s.chooseGuesses(guesses, n, at)
-		if !enough {
-			return false
+		if c.rests != otherForm {
+			s.terms[c.place].share = typoShare
 		}
-		choices = append(choices, choice{term, chosen})
+		s.merge(&s.terms[c.place], c.chosen, at)
 	}
-	slices.SortFunc(choices, func(a, b choice) int { return strings.Compare(a.term, b.term) })
-	for _, c := range choices {
-		switch {
-		case len(c.chosen) == 0:
-		case c.chosen[0].rests == inTwo:
-			for _, term := range c.chosen[0].terms {
-				keep[term] = true
-			}
-			keep[c.term] = false
-		default:
-			s.merge(&s.terms[at[c.term]], c.chosen, at)
-		}
-	}
+	s.leave(keep)
+	return nil
+}
+
+// leave keeps some of the terms, in order.
+func (s *search) leave(keep []bool) {
 	var rest []queryTerm
 	kept := s.terms[:0]
-	for _, t := range s.terms {
-		if keep[t.term] {
+	for i, t := range s.terms {
+		if keep[i] {
 			kept = append(kept, t)
 		} else {
 			rest = append(rest, t)
@@ -134,39 +109,76 @@ func (s *search) replace(asked []string, unknown map[string][]guess, n int) bool
 	}
 	copy(s.terms[len(kept):], rest) // forget finds their buffers there
 	s.terms = kept
-	return true
+	slices.SortFunc(s.terms, func(a, b queryTerm) int { return strings.Compare(a.term, b.term) })
 }
 
-// chooseGuesses returns the guesses that replace a term: of the safest kind of which one is known, the first few; of words in two, the most common.
-func (s *search) chooseGuesses(guesses []guess, n int, at map[string]int) (chosen []guess, enough bool) {
-	var most float64
-	for i, g := range guesses {
-		if len(chosen) > 0 && (g.rests > chosen[0].rests || len(chosen) == maxReplacing) {
-			return chosen, true
+// standIns returns what replaces an unknown term: of the safest kind of which a guess is known, the first few; of words in two, the most
+// common. A kind is looked for only when the safer ones found nothing: the letters of most typos are one off, and what is two off costs
+// ten times as much to find.
+func (s *search) standIns(term string, at map[string]int) (rests uint8, chosen []guess, err error) {
+	for rests = range kinds {
+		guesses, err := s.guesses(rests, term)
+		if err != nil {
+			return 0, nil, err
 		}
-		if i >= n {
-			return nil, false
-		}
-		common := 1.0
-		for _, t := range g.terms {
-			common *= float64(s.terms[at[t]].df)
-		}
-		switch {
-		case common == 0:
-		case g.rests != inTwo:
-			chosen = append(chosen, g)
-		case common > most:
-			most, chosen = common, []guess{g}
+		slices.SortFunc(guesses, func(a, b guess) int { return cmp.Or(cmp.Compare(b.same, a.same), slices.Compare(a.terms, b.terms)) })
+		guesses = slices.CompactFunc(guesses, func(a, b guess) bool { return slices.Equal(a.terms, b.terms) })
+		if chosen, err = s.chooseGuesses(rests, guesses, at); len(chosen) > 0 || err != nil {
+			return rests, chosen, err
 		}
 	}
-	return chosen, true
+	return 0, nil, nil
+}
+
+// chooseGuesses returns those of a kind's guesses that replace a term.
+func (s *search) chooseGuesses(rests uint8, guesses []guess, at map[string]int) (chosen []guess, err error) {
+	var most float64
+	for batch := range slices.Chunk(guesses, 2*maxReplacing) { // nearly all of them are known: the first batch has enough
+		var terms []string
+		for _, g := range batch {
+			terms = append(terms, g.terms...)
+		}
+		if err := s.read(terms, at); err != nil {
+			return nil, err
+		}
+		for _, g := range batch {
+			common := 1.0
+			for _, t := range g.terms {
+				common *= float64(s.terms[at[t]].df)
+			}
+			switch {
+			case common == 0:
+			case rests == inTwo:
+				if common > most {
+					most, chosen = common, []guess{g}
+				}
+			default:
+				if chosen = append(chosen, g); len(chosen) == maxReplacing {
+					return chosen, nil
+				}
+			}
+		}
+	}
+	return chosen, nil
+}
+
+// read adds terms to the search, without those that it has.
+func (s *search) read(terms []string, at map[string]int) error {
+	var more []string
+	for _, t := range terms {
+		if _, ok := at[t]; !ok {
+			at[t] = len(s.terms) + len(more)
+			more = append(more, t)
+		}
+	}
+	s.index.mu.Lock()
+	s.take(more)
+	s.index.mu.Unlock()
+	return s.collect(len(s.terms) - len(more))
 }
 
 // merge makes a term's postings those of the terms that replace it.
 func (s *search) merge(t *queryTerm, chosen []guess, at map[string]int) {
-	if chosen[0].rests != otherForm {
-		t.share = typoShare
-	}
 	if len(chosen) == 1 {
 		o := &s.terms[at[chosen[0].terms[0]]]
 		t.df, t.lists = o.df, append(t.lists[:0], o.lists...)
@@ -198,43 +210,41 @@ func (s *search) merge(t *queryTerm, chosen []guess, at map[string]int) {
 	t.addList(all[:n]) // none, when the rows are in groups that were not asked for
 }
 
-// guesses are what an unknown term may stand for, the best first.
-func (s *search) guesses(term string) (all []guess, err error) {
-	seen := map[string]bool{term: true}
-	add := func(rests uint8, other string) {
-		if other != "" && !seen[other] {
-			seen[other] = true
-			all = append(all, guess{rests, sameBeginning(term, other), []string{other}})
+// guesses are what an unknown term may stand for, of one kind.
+func (s *search) guesses(rests uint8, term string) (all []guess, err error) {
+	add := func(other string) {
+		if other != term {
+			all = append(all, guess{sameBeginning(term, other), []string{other}})
 		}
 	}
 	if looksLikeHash(term) {
+		if rests != otherForm {
+			return nil, nil
+		}
 		for n := hashLetters; n < len(term); n++ {
-			add(otherForm, term[:n])
+			add(term[:n])
 		}
-		err = s.eachTerm(everyTerm, term, func(other string) { add(otherForm, other) })
-	} else {
-		n := utf8.RuneCountInString(term)
-		for _, other := range otherStems(term) {
-			add(otherForm, other)
-		}
-		switch {
-		case n >= twoWrong:
-			err = s.eachNear(term, 2, add)
-		case n >= typoLetters:
-			err = s.eachNear(term, 1, add)
-		}
-		if err == nil && n >= typoLetters {
-			err = s.eachTerm(everyTerm, term, func(other string) {
-				if withEnding(other[len(term):]) {
-					add(longer, other)
-				}
-			})
-		}
-		all = append(all, inTwoWords(term)...)
+		return all, s.eachTerm(everyTerm, term, add)
 	}
-	slices.SortFunc(all, func(a, b guess) int {
-		return cmp.Or(cmp.Compare(a.rests, b.rests), cmp.Compare(b.same, a.same), slices.Compare(a.terms, b.terms))
-	})
+	letters := utf8.RuneCountInString(term)
+	switch {
+	case rests == otherForm:
+		for _, other := range otherStems(term) {
+			add(other)
+		}
+	case rests == oneOff && letters >= typoLetters:
+		err = s.eachNear(term, 1, add)
+	case rests == longer && letters >= typoLetters:
+		err = s.eachTerm(everyTerm, term, func(other string) {
+			if withEnding(other[len(term):]) {
+				add(other)
+			}
+		})
+	case rests == inTwo:
+		all = inTwoWords(term)
+	case rests == twoOff && letters >= twoWrong:
+		err = s.eachNear(term, 2, add)
+	}
 	return all, err
 }
 
@@ -299,7 +309,7 @@ func inTwoWords(term string) (out []guess) {
 	for i := splitLetters; i+splitLetters <= len(term); i++ {
 		for _, link := range [...]string{"", "s", "n", "en"} {
 			if left, ok := strings.CutSuffix(term[:i], link); ok && len(left) >= splitLetters {
-				out = append(out, guess{inTwo, i, []string{st.stem(left), st.stem(term[i:])}})
+				out = append(out, guess{i, []string{st.stem(left), st.stem(term[i:])}})
 			}
 		}
 	}
@@ -326,25 +336,20 @@ var automata = [3]func() (*levenshtein.LevenshteinAutomatonBuilder, error){
 
 var everyTerm = &vellum.AlwaysMatch{}
 
-// eachNear hands over the terms that are at most so many letters off and begin with the same letter, or with the same two in either
+// eachNear hands over the terms that are so many letters off and begin with the same letter, or with the same two in either
 // order: few slips are in the first letter, and many words differ in nothing else.
-func (s *search) eachNear(term string, most uint8, add func(uint8, string)) error {
-	builder, err := automata[most]()
+func (s *search) eachNear(term string, letters uint8, add func(string)) error {
+	builder, err := automata[letters]()
 	if err != nil {
 		return err
 	}
-	dfa, err := builder.BuildDfa(term, most)
+	dfa, err := builder.BuildDfa(term, letters)
 	if err != nil {
 		return err
 	}
 	found := func(other string) {
-		if !onlyLetters(other) {
-			return
-		}
-		if ok, d := dfa.MatchAndDistance(other); ok && d == 1 {
-			add(oneOff, other)
-		} else if ok {
-			add(twoOff, other)
+		if ok, d := dfa.MatchAndDistance(other); ok && d == letters && onlyLetters(other) {
+			add(other)
 		}
 	}
 	_, n := utf8.DecodeRuneInString(term)
