@@ -71,32 +71,22 @@ func (s *Service) makeBackup(_ context.Context, _ api.Caller, q *api.MakeBackupR
 		return nil, err
 	}
 	h := sha256.New()
-	out := &countingWriter{w: io.MultiWriter(f, h)}
 	err = s.atPoint(q.Since, func(end state.Point, write func(io.Writer) error) error {
 		b.Index, b.Hash = end.Index, end.Sum.String()
-		return write(out)
+		return write(io.MultiWriter(f, h))
 	})
-	if err = errors.Join(err, f.Close()); err != nil {
+	var serr error
+	b.Size, serr = f.Seek(0, io.SeekCurrent)
+	if err = errors.Join(err, serr, f.Close()); err != nil {
 		os.Remove(b.path)
 		return nil, err
 	}
-	b.Size, b.SHA256 = out.n, hex.EncodeToString(h.Sum(nil))
+	b.SHA256 = hex.EncodeToString(h.Sum(nil))
 	if sp.kept == nil {
 		sp.kept = map[string]*spooled{}
 	}
 	sp.kept[b.ID] = b
 	return &b.Backup, nil
-}
-
-type countingWriter struct {
-	w io.Writer
-	n int64
-}
-
-func (c *countingWriter) Write(p []byte) (int, error) {
-	n, err := c.w.Write(p)
-	c.n += int64(n)
-	return n, err
 }
 
 func (sp *spool) find(id string) (*spooled, error) {

@@ -105,29 +105,17 @@ func TestACrashLeavesWhatWasSynced(t *testing.T) {
 	t.Parallel()
 	r := ring(t)
 	rapid.Check(t, func(t *rapid.T) {
-		d := &disk{}
-		w, err := r.Writer(d)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var want []byte
+		f := draw(t, r)
+		d := f.d
 		durable, page := 0, rapid.SampledFrom([]int{sector, 4096}).Draw(t, "page")
 		for range rapid.IntRange(1, 6).Draw(t, "syncs") {
-			if err := w.Sync(); err != nil {
-				t.Fatal(err)
-			}
-			durable = len(want)
-			piece := text(rapid.SampledFrom([]int{1, 500, 5000, plain, 2*plain + 10}).Draw(t, "length"))
-			want = append(want, piece...)
-			if _, err := w.Write(piece); err != nil {
-				t.Fatal(err)
-			}
+			f.sync()
+			durable = len(f.want)
+			f.write(1, 500, 5000, plain, 2*plain+10)
 		}
 		safe := d.synced
 		if rapid.Bool().Draw(t, "in a sync") { // its mark is written, and nothing of it is certain
-			if err := w.Sync(); err != nil {
-				t.Fatal(err)
-			}
+			f.sync()
 		}
 		left := bytes.Clone(d.data)
 		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
@@ -138,7 +126,7 @@ func TestACrashLeavesWhatWasSynced(t *testing.T) {
 		}
 		left = left[:safe+rng.IntN(len(left)-safe+1)]
 		got, err := readAt(r, left)
-		if err != nil || len(got) < durable || !bytes.Equal(got, want[:len(got)]) {
+		if err != nil || len(got) < durable || !bytes.Equal(got, f.want[:len(got)]) {
 			t.Fatalf("%d bytes were synced, %d are there: %v", durable, len(got), err)
 		}
 	})

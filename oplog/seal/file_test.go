@@ -128,36 +128,59 @@ func TestFiles(t *testing.T) {
 	}
 }
 
+// A drawnFile is written in pieces and syncs that rapid draws.
+type drawnFile struct {
+	t    *rapid.T
+	d    *disk
+	w    *seal.Writer
+	want []byte
+}
+
+func draw(t *rapid.T, r *seal.Ring) *drawnFile {
+	d := &disk{}
+	w, err := r.Writer(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &drawnFile{t: t, d: d, w: w}
+}
+
+func (f *drawnFile) sync() {
+	if err := f.w.Sync(); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+// write adds a piece that has one of some lengths.
+func (f *drawnFile) write(lengths ...int) {
+	piece := text(rapid.SampledFrom(lengths).Draw(f.t, "length"))
+	f.want = append(f.want, piece...)
+	if _, err := f.w.Write(piece); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
 // TestAFileIsWhatWasWritten compares a file with a plain one: pieces and syncs in any order, reads of any part by several readers.
 func TestAFileIsWhatWasWritten(t *testing.T) {
 	t.Parallel()
 	r := ring(t)
 	rapid.Check(t, func(t *rapid.T) {
-		d := &disk{}
-		w, err := r.Writer(d)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var want []byte
+		made := draw(t, r)
+		d := made.d
 		for range rapid.IntRange(0, 12).Draw(t, "steps") {
 			if rapid.Bool().Draw(t, "sync") {
-				if err := w.Sync(); err != nil {
-					t.Fatal(err)
-				}
-				if got, err := readAt(r, d.data); err != nil || !bytes.Equal(got, want) { // while it is open
-					t.Fatalf("%d bytes were synced, %d are there: %v", len(want), len(got), err)
+				made.sync()
+				if got, err := readAt(r, d.data); err != nil || !bytes.Equal(got, made.want) { // while it is open
+					t.Fatalf("%d bytes were synced, %d are there: %v", len(made.want), len(got), err)
 				}
 				continue
 			}
-			piece := text(rapid.SampledFrom([]int{0, 1, 100, 472, plain - 1, plain, plain + 1, 40_000}).Draw(t, "length"))
-			want = append(want, piece...)
-			if _, err := w.Write(piece); err != nil {
-				t.Fatal(err)
-			}
+			made.write(0, 1, 100, 472, plain-1, plain, plain+1, 40_000)
 		}
-		if err := w.Close(); err != nil {
+		if err := made.w.Close(); err != nil {
 			t.Fatal(err)
 		}
+		want := made.want
 		if got, err := readAll(r, d.data); err != nil || !bytes.Equal(got, want) {
 			t.Fatalf("in order: %d of %d bytes, %v", len(got), len(want), err)
 		}

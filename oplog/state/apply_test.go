@@ -27,9 +27,7 @@ type env struct {
 func newEnv(t *testing.T, keys *seal.Ring) *env {
 	t.Helper()
 	s, err := Open(filepath.Join(t.TempDir(), "state"), Options{NoSync: true, Keys: keys})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { s.Close() })
 	return &env{t: t, s: s, now: 1_700_000_000_000}
 }
@@ -120,15 +118,11 @@ func (e *env) entry(t *testing.T, d *datadriven.TestData) string {
 		in.Ops = append(in.Ops, e.op(t, name, fields))
 	}
 	body, err := in.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	e.now++
 	e.index++
 	out, err := e.s.Apply([]oplog.Record{{Index: e.index, Term: 1, Data: oplog.EncodeRecord(oplog.MakeHLC(e.now, 0, 1), body)}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	o := out[0]
 	if o.Err != nil {
 		return fmt.Sprintf("%s: %s\n", o.Err.Kind, o.Err.Text)
@@ -223,9 +217,7 @@ func (e *env) view(t *testing.T, d *datadriven.TestData) string {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return b.String()
 }
 
@@ -247,9 +239,7 @@ func (e *env) events(t *testing.T, d *datadriven.TestData) string {
 		})
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return b.String()
 }
 

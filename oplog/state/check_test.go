@@ -21,9 +21,7 @@ func lighthouses(t testing.TB, s *State, n int) {
 	for i := range ops {
 		ops[i] = &oplog.Remember{RID: oplog.NewID(), Text: fmt.Sprintf("lighthouse number %05d has a keeper", i), Namespace: "default", Created: 1}
 	}
-	if _, err := s.Apply([]oplog.Record{record(1, []oplog.Entry{{Node: 1, Ops: []oplog.Op{&oplog.Init{Cluster: "c", At: 1}}}}), record(2, []oplog.Entry{{Node: 1, DB: 1, Ops: ops}})}); err != nil {
-		t.Fatal(err)
-	}
+	mustApply(t, s, record(1, []oplog.Entry{{Node: 1, Ops: []oplog.Op{&oplog.Init{Cluster: "c", At: 1}}}}), record(2, []oplog.Entry{{Node: 1, DB: 1, Ops: ops}}))
 }
 
 // TestScrubFindsFlippedBits: a bit that flips in a table of a running state is found by a scrub, is an error of who reads what it is in, tells
@@ -48,13 +46,9 @@ func TestScrubFindsFlippedBits(t *testing.T) {
 			}
 			for _, table := range tables {
 				raw, err := os.ReadFile(table)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				f, err := os.OpenFile(table, os.O_RDWR, 0) // the state has this file open
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				for at := 600; at < len(raw)*3/4; at += 1000 { // in each block of rows
 					if _, err := f.WriteAt([]byte{raw[at] ^ 4}, int64(at)); err != nil {
 						t.Fatal(err)
@@ -82,9 +76,7 @@ func TestScrubFindsFlippedBits(t *testing.T) {
 				t.Errorf("who reads it is told %v", err)
 			}
 			snap, err := s.Snapshot()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			defer snap.Release()
 			if _, err := snap.WriteTo(io.Discard); !errors.Is(err, ErrState) || !noticed() {
 				t.Errorf("a snapshot of it: %v", err)
@@ -96,13 +88,9 @@ func TestScrubFindsFlippedBits(t *testing.T) {
 // TestScrubWhileTheStateChanges: a scrub, commits that have tables merged, and restores get out of each other's way.
 func TestScrubWhileTheStateChanges(t *testing.T) {
 	s, err := Open(filepath.Join(t.TempDir(), "state"), Options{NoSync: true, Buffer: 256 << 10})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer s.Close()
-	if _, err := s.Apply([]oplog.Record{record(1, []oplog.Entry{{Node: 1, Ops: []oplog.Op{&oplog.Init{Cluster: "c", At: 1}}}})}); err != nil {
-		t.Fatal(err)
-	}
+	mustApply(t, s, record(1, []oplog.Entry{{Node: 1, Ops: []oplog.Op{&oplog.Init{Cluster: "c", At: 1}}}}))
 	var wg sync.WaitGroup
 	stop := make(chan struct{})
 	wg.Go(func() {
@@ -120,22 +108,9 @@ func TestScrubWhileTheStateChanges(t *testing.T) {
 	})
 	text := string(bytes.Repeat([]byte("x"), 16<<10))
 	for i := range oplog.Index(300) {
-		if _, err := s.Apply([]oplog.Record{record(2+i, []oplog.Entry{{Node: 1, DB: 1, Ops: []oplog.Op{&oplog.Remember{RID: oplog.NewID(), Text: text, Namespace: "default", Created: 1}}}})}); err != nil {
-			t.Fatal(err)
-		}
+		mustApply(t, s, record(2+i, []oplog.Entry{{Node: 1, DB: 1, Ops: []oplog.Op{&oplog.Remember{RID: oplog.NewID(), Text: text, Namespace: "default", Created: 1}}}}))
 		if i%100 == 50 {
-			snap, err := s.Snapshot()
-			if err != nil {
-				t.Fatal(err)
-			}
-			var b bytes.Buffer
-			if _, err := snap.WriteTo(&b); err != nil {
-				t.Fatal(err)
-			}
-			snap.Release()
-			if err := s.Restore(&b, nil); err != nil {
-				t.Fatal(err)
-			}
+			must(t, s.Restore(snapshotOf(t, s), nil))
 		}
 	}
 	close(stop)
@@ -147,13 +122,9 @@ func BenchmarkScrub(b *testing.B) {
 	s := mustOpen(b, filepath.Join(b.TempDir(), "state"))
 	defer s.Close()
 	lighthouses(b, s, 20_000)
-	if err := s.Flush(); err != nil {
-		b.Fatal(err)
-	}
+	must(b, s.Flush())
 	for b.Loop() {
-		if err := s.Scrub(b.Context(), 0); err != nil {
-			b.Fatal(err)
-		}
+		must(b, s.Scrub(b.Context(), 0))
 	}
 	b.ReportMetric(20_000*float64(b.N)/b.Elapsed().Seconds(), "memories/s")
 }

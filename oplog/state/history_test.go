@@ -1,7 +1,6 @@
 package state
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -107,9 +106,7 @@ func TestOneHistoryOneState(t *testing.T) {
 		a := mustOpen(t, filepath.Join(dir, fmt.Sprint(run, "a")))
 		defer a.Close()
 		said, err := a.Apply(records)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		path := filepath.Join(dir, fmt.Sprint(run, "b"))
 		keys := rapid.SampledFrom(rings).Draw(t, "keys")
 		b := mustOpenSealed(t, path, keys)
@@ -120,9 +117,7 @@ func TestOneHistoryOneState(t *testing.T) {
 			n := rapid.IntRange(1, 20).Draw(t, "batch")
 			batch := records[max(0, i-rapid.IntRange(0, 3).Draw(t, "again")):min(len(records), i+n)]
 			out, err := b.Apply(batch)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			saidB = append(saidB, out...)
 			i += n
 			switch at++; rapid.IntRange(0, 11).Draw(t, "then") {
@@ -135,9 +130,7 @@ func TestOneHistoryOneState(t *testing.T) {
 				path = b.dir
 			case 2:
 				if keys != nil {
-					if err := keys.Rotate(); err != nil {
-						t.Fatal(err)
-					}
+					must(t, keys.Rotate())
 				}
 			case 3:
 				b = throughCrash(t, b, rapid.Bool().Draw(t, "flush"), keys)
@@ -164,20 +157,8 @@ func answer(o oplog.Outcome) string {
 }
 
 func throughSnapshot(t *rapid.T, s *State, path string, keys *seal.Ring) *State {
-	snap, err := s.Snapshot()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer snap.Release()
-	var buf bytes.Buffer
-	if _, err := snap.WriteTo(&buf); err != nil {
-		t.Fatal(err)
-	}
 	next := mustOpenSealed(t, path, keys)
-	if err := next.Restore(&buf, nil); err != nil {
-		t.Fatal(err)
-	}
-	snap.Release()
+	must(t, next.Restore(snapshotOf(t, s), nil))
 	s.Close()
 	return next
 }
@@ -185,14 +166,10 @@ func throughSnapshot(t *rapid.T, s *State, path string, keys *seal.Ring) *State 
 // throughCrash goes on with what is on the disk at this moment, as after a kill.
 func throughCrash(t *rapid.T, s *State, flush bool, keys *seal.Ring) *State {
 	if flush {
-		if err := s.Flush(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Flush())
 	}
 	at, _ := s.Applied()
-	if err := errors.Join(s.live.Abandon(), s.lock.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(s.live.Abandon(), s.lock.Close()))
 	next := mustOpenSealed(t, s.dir, keys)
 	if got, _ := next.Applied(); flush && got != at {
 		t.Fatalf("flushed at %d, and at %d after a crash", at, got)
@@ -224,8 +201,6 @@ func same(t *rapid.T, a, b *State) {
 			}
 			return countMind(v)
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 }

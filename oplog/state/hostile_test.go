@@ -234,9 +234,7 @@ func FuzzApply(f *testing.F) {
 	}
 	s := mustOpen(f, filepath.Join(f.TempDir(), "state"))
 	f.Cleanup(func() { s.Close() })
-	if _, err := s.Apply([]oplog.Record{record(1, []oplog.Entry{{Ops: []oplog.Op{&oplog.Init{Cluster: "c"}}}})}); err != nil {
-		f.Fatal(err)
-	}
+	mustApply(f, s, record(1, []oplog.Entry{{Ops: []oplog.Op{&oplog.Init{Cluster: "c"}}}}))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		if _, err := oplog.DecodeEntry(body); err != nil {
 			return

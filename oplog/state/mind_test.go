@@ -43,9 +43,7 @@ func (e *env) mind(t *testing.T) string {
 		})
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return b.String()
 }
 
@@ -96,14 +94,10 @@ func TestFiveThousandOperations(t *testing.T) {
 		ops := 0
 		for _, r := range records {
 			_, bodies, err := oplog.DecodeRecord(r.Data)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			for _, b := range bodies {
 				e, err := oplog.DecodeEntry(b)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				ops += len(e.Ops)
 			}
 		}
@@ -112,9 +106,7 @@ func TestFiveThousandOperations(t *testing.T) {
 		}
 		dir := t.TempDir()
 		a := mustOpen(t, filepath.Join(dir, "a"))
-		if _, err := a.Apply(records); err != nil {
-			t.Fatal(err)
-		}
+		mustApply(t, a, records...)
 		rapid.Check(t, func(t *rapid.T) {
 			if rapid.IntRange(0, 49).Draw(t, "of fifty") > 0 {
 				return // the other checks are many and small
@@ -124,9 +116,7 @@ func TestFiveThousandOperations(t *testing.T) {
 			defer func() { b.Close() }()
 			for i := 0; i < len(records); {
 				n := rapid.IntRange(1, 200).Draw(t, "batch")
-				if _, err := b.Apply(records[i:min(len(records), i+n)]); err != nil {
-					t.Fatal(err)
-				}
+				mustApply(t, b, records[i:min(len(records), i+n)]...)
 				i += n
 				switch rapid.IntRange(0, 9).Draw(t, "then") {
 				case 0:
@@ -153,9 +143,7 @@ func TestPages(t *testing.T) {
 		for i := range n {
 			in.Ops = append(in.Ops, &oplog.Relate{ID: fmt.Sprint("e", i), Src: "a", Dst: fmt.Sprint(i), Type: "r"}, &oplog.Claim{ID: fmt.Sprint("c", i), Src: "a", Dst: fmt.Sprint(i), Type: "r"})
 		}
-		if _, err := e.s.Apply([]oplog.Record{record(1, []oplog.Entry{{Ops: []oplog.Op{&oplog.Init{Cluster: "c"}}}}), record(2, []oplog.Entry{in})}); err != nil {
-			t.Fatal(err)
-		}
+		mustApply(t, e.s, record(1, []oplog.Entry{{Ops: []oplog.Op{&oplog.Init{Cluster: "c"}}}}), record(2, []oplog.Entry{in}))
 		if err := e.s.Read(func(v *View) error {
 			for what, page := range map[string]func(behind string, f func(id string) bool){
 				"relations": func(id string, f func(string) bool) { v.EdgesBehind(1, id, func(x oplog.Edge) bool { return f(x.ID) }) },

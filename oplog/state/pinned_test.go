@@ -31,9 +31,7 @@ func TestApplyKnowsNoTables(t *testing.T) {
 		}
 		fset := token.NewFileSet()
 		f, err := parser.ParseFile(fset, path, nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		looked++
 		for _, i := range f.Imports {
 			name, _ := strconv.Unquote(i.Path.Value)
@@ -94,9 +92,7 @@ func TestADatabaseOfTheSameBatch(t *testing.T) {
 		defer s.Close()
 		for _, b := range batches {
 			out, err := s.Apply(b)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			for _, o := range out {
 				if (o.Err != nil) != (o.Index == 2) {
 					t.Errorf("record %d: %v", o.Index, o.Err)

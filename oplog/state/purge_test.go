@@ -2,8 +2,6 @@ package state
 
 import (
 	"bytes"
-	"errors"
-	"io"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -20,9 +18,7 @@ func TestPurgeLeavesNoWord(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := mustOpenSealed(t, filepath.Join(t.TempDir(), "state"), keys)
 			defer s.Close()
-			if _, err := s.Apply(marked()); err != nil {
-				t.Fatal(err)
-			}
+			mustApply(t, s, marked()...)
 			rows := func() string {
 				var b bytes.Buffer
 				if err := s.Read(func(v *View) error {
@@ -59,15 +55,7 @@ func TestPurgeLeavesNoWord(t *testing.T) {
 				if st := v.Stats(1); st.Entities != 1 || st.OpenConflicts != 0 || st.PendingTriggers != 0 || st.Claims != 0 || st.Active != 2 {
 					t.Errorf("counters: %+v", st)
 				}
-				if err := v.WriteRange(io.Discard, 5); !errors.Is(err, ErrTrimmed) {
-					t.Errorf("the log's window reaches behind the purge: %v", err)
-				}
-				n := 0
-				err := v.Log(0, func(oplog.Outcome) bool { n++; return true })
-				if n != 1 {
-					t.Errorf("%d entries in the window", n)
-				}
-				return err
+				return oneInWindow(t, v, 5)
 			}); err != nil {
 				t.Fatal(err)
 			}

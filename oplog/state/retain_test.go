@@ -1,7 +1,9 @@
 package state
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"testing"
 	"time"
@@ -23,9 +25,7 @@ func TestLogWindow(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s, err := Open(filepath.Join(t.TempDir(), "state"), c.opts)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			defer s.Close()
 			at := func(i oplog.Index) oplog.HLC { return oplog.MakeHLC(uint64(i)*minute, 0, 1) }
 			for i := oplog.Index(1); i <= 100; i++ {
@@ -34,12 +34,8 @@ func TestLogWindow(t *testing.T) {
 					db, op = oplog.DefaultDB, &oplog.Remember{RID: fmt.Sprint(i), Text: "t", Namespace: "n", Created: oplog.Time(i)}
 				}
 				body, err := oplog.Entry{DB: db, Ops: []oplog.Op{op}}.Encode()
-				if err != nil {
-					t.Fatal(err)
-				}
-				if _, err := s.Apply([]oplog.Record{{Index: i, Term: 1, Data: oplog.EncodeRecord(at(i), body)}}); err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
+				mustApply(t, s, oplog.Record{Index: i, Term: 1, Data: oplog.EncodeRecord(at(i), body)})
 			}
 			err = s.Read(func(v *View) error {
 				first, last, since, ok := v.Retained()
@@ -59,9 +55,7 @@ func TestLogWindow(t *testing.T) {
 				}
 				return nil
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 		})
 	}
 }
@@ -69,9 +63,7 @@ func TestLogWindow(t *testing.T) {
 // TestLogKeepsRows: the log says which memories an entry touched that its operations do not name.
 func TestLogKeepsRows(t *testing.T) {
 	s, err := Open(filepath.Join(t.TempDir(), "state"), Options{NoSync: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer s.Close()
 	for i, op := range []oplog.Op{
 		&oplog.Init{Cluster: "c", At: 1},
@@ -79,9 +71,7 @@ func TestLogKeepsRows(t *testing.T) {
 		&oplog.Cognition{Outdated: []oplog.Grounds{{RID: "a"}}, At: 30},
 	} {
 		body, err := oplog.Entry{DB: oplog.DB(min(i, 1)), Ops: []oplog.Op{op}}.Encode()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		n := uint64(i + 1)
 		out, err := s.Apply([]oplog.Record{{Index: oplog.Index(n), Term: 1, Data: oplog.EncodeRecord(oplog.MakeHLC(1000+n, 0, 1), body)}})
 		if err != nil || out[0].Err != nil {
@@ -100,4 +90,18 @@ func TestLogKeepsRows(t *testing.T) {
 	if err != nil || len(rows) != 1 || rows[0] != "a" {
 		t.Errorf("rows %q, %v; want a", rows, err)
 	}
+}
+
+// oneInWindow wants one entry in the log's window, which no backup from before leads over.
+func oneInWindow(t *testing.T, v *View, before oplog.Index) error {
+	t.Helper()
+	if err := v.WriteRange(io.Discard, before); !errors.Is(err, ErrTrimmed) {
+		t.Errorf("a backup of the window goes on from %d: %v", before, err)
+	}
+	n := 0
+	err := v.Log(0, func(oplog.Outcome) bool { n++; return true })
+	if n != 1 {
+		t.Errorf("%d entries in the window", n)
+	}
+	return err
 }

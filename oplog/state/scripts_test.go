@@ -39,9 +39,7 @@ func TestScriptsAreWhole(t *testing.T) {
 	var outputs []string
 	for _, path := range scripts {
 		raw, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for block := range strings.SplitSeq(string(raw), "\n\n") {
 			asked, answer, _ := strings.Cut(block, "\n----\n")
 			outputs = append(outputs, strings.Split(answer, "\n")...)
@@ -68,9 +66,7 @@ func TestScriptsAreWhole(t *testing.T) {
 	seen := 0
 	for _, path := range append(append(sources, kinds...), "../errors.go") {
 		raw, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, m := range refusals.FindAllStringSubmatch(string(raw), -1) {
 			text := m[1] + m[2]
 			if unscripted[text] != "" {

@@ -45,9 +45,7 @@ func TestNothingReadableInAnEncryptedState(t *testing.T) {
 	records := planted()
 	for _, s := range []*State{a, b} {
 		out, err := s.Apply(records)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, o := range out {
 			if o.Err != nil {
 				t.Errorf("entry %d: %v", o.Number, o.Err)
@@ -59,23 +57,9 @@ func TestNothingReadableInAnEncryptedState(t *testing.T) {
 		t.Errorf("plain %s, encrypted %s", x, y)
 	}
 	// A plain state's snapshot in an encrypted file, and the other way round.
-	snapshot := func(s *State) *bytes.Buffer {
-		snap, err := s.Snapshot()
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer snap.Release()
-		var buf bytes.Buffer
-		if _, err := snap.WriteTo(&buf); err != nil {
-			t.Fatal(err)
-		}
-		return &buf
-	}
 	c, d := mustOpenSealed(t, filepath.Join(dir, "from-plain"), keys), mustOpen(t, filepath.Join(dir, "from-sealed"))
 	for s, from := range map[*State]*State{c: a, d: b} {
-		if err := s.Restore(snapshot(from), nil); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Restore(snapshotOf(t, from), nil))
 		if err := s.Verify(); err != nil {
 			t.Error(err)
 		}
@@ -84,9 +68,7 @@ func TestNothingReadableInAnEncryptedState(t *testing.T) {
 		}
 	}
 	for _, s := range []*State{b, c, d} {
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Close())
 	}
 	count := func(name string) (n int) {
 		err := filepath.WalkDir(filepath.Join(dir, name), func(path string, e os.DirEntry, err error) error {
@@ -97,9 +79,7 @@ func TestNothingReadableInAnEncryptedState(t *testing.T) {
 			n += bytes.Count(raw, []byte("planted"))
 			return err
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return n
 	}
 	if n := count("sealed") + count("from-plain"); n != 0 {
@@ -130,29 +110,15 @@ func TestKeysAreAskedFor(t *testing.T) {
 // A stream of rows that lies is refused, and never a panic.
 func FuzzRows(f *testing.F) {
 	s := mustOpen(f, filepath.Join(f.TempDir(), "state"))
-	if _, err := s.Apply(planted()); err != nil {
-		f.Fatal(err)
-	}
-	snap, err := s.Snapshot()
-	if err != nil {
-		f.Fatal(err)
-	}
-	var whole bytes.Buffer
-	if _, err := snap.WriteTo(&whole); err != nil {
-		f.Fatal(err)
-	}
-	snap.Release()
+	mustApply(f, s, planted()...)
+	whole := snapshotOf(f, s)
 	s.Close()
 	head := len("CAIRNSNP") + 1
 	z, err := zstd.NewReader(bytes.NewReader(whole.Bytes()[head:]))
-	if err != nil {
-		f.Fatal(err)
-	}
+	must(f, err)
 	defer z.Close()
 	rows, err := io.ReadAll(z)
-	if err != nil {
-		f.Fatal(err)
-	}
+	must(f, err)
 	f.Add(rows)
 	f.Add(append(be64(100), 5, 0, 0, 0, 0, 1, 0, 5, 0, 0, 0, 0, 1, 0)) // the same key twice
 	f.Add(append(be64(100), 0xff, 0xff, 0xff, 0xff, 0x0f))
@@ -160,15 +126,11 @@ func FuzzRows(f *testing.F) {
 		var stream bytes.Buffer
 		stream.Write(whole.Bytes()[:head])
 		w, err := zstd.NewWriter(&stream)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if _, err := w.Write(in); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, w.Close())
 		err = build(filepath.Join(t.TempDir(), "state"), Options{NoSync: true}, func(add func(k, v []byte) error) error { return receive(&stream, nil, add) })
 		if err != nil && !errors.Is(err, snapshot.ErrUnreadable) {
 			t.Errorf("it is refused as %v", err)

@@ -2,7 +2,6 @@ package state
 
 import (
 	"errors"
-	"io"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -24,9 +23,7 @@ func TestSkippedRecord(t *testing.T) {
 	after := record(5, []oplog.Entry{{DB: 1, Ops: []oplog.Op{&oplog.Remember{RID: "n", Text: "t"}}}})
 	faulty := func(name string) *State { // a state in which a claim has no body: what meets it panics
 		s := mustOpen(t, filepath.Join(dir, name))
-		if _, err := s.Apply(good); err != nil {
-			t.Fatal(err)
-		}
+		mustApply(t, s, good...)
 		b := s.live.Batch()
 		defer b.Close()
 		txn := newTxn(b)
@@ -34,9 +31,7 @@ func TestSkippedRecord(t *testing.T) {
 		var id []byte
 		txn.scan(tClaim, 1, nil, func(k, _ []byte) bool { id = append(id, k...); return false })
 		txn.unset(tClaim, 1, id)
-		if err := b.Commit(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, b.Commit())
 		return s
 	}
 	s := faulty("a")
@@ -62,9 +57,7 @@ func TestSkippedRecord(t *testing.T) {
 			batches = [][]oplog.Record{{poison}, {unreadable}, {after}}
 		}
 		for _, b := range batches {
-			if _, err := state.Apply(b); err != nil {
-				t.Fatal(err)
-			}
+			mustApply(t, state, b...)
 		}
 		_, sum := state.Sum()
 		sums = append(sums, sum)
@@ -79,21 +72,11 @@ func TestSkippedRecord(t *testing.T) {
 			if len(rows) != 2 || rows[1].What != "skip_record" || rows[1].Index != 3 || rows[1].How != "sha256 "+skip[3].String() || rows[0].On != "record 4" {
 				t.Errorf("audits %+v", rows)
 			}
-			if err := v.WriteRange(io.Discard, 2); !errors.Is(err, ErrTrimmed) {
-				t.Errorf("a backup of the window leads over the skip: %v", err)
-			}
-			n := 0
-			err := v.Log(0, func(oplog.Outcome) bool { n++; return true })
-			if n != 1 {
-				t.Errorf("%d entries in the window", n)
-			}
-			return err
+			return oneInWindow(t, v, 2)
 		}); err != nil {
 			t.Fatal(err)
 		}
-		if err := state.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, state.Close())
 	}
 	if sums[0] != sums[1] {
 		t.Errorf("two that skip: %s and %s", sums[0], sums[1])

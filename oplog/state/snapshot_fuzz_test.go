@@ -13,21 +13,15 @@ import (
 // A stream that is no snapshot leaves the state as it is; one that is no range of the log ends with an error.
 func FuzzStreams(f *testing.F) {
 	s := mustOpen(f, filepath.Join(f.TempDir(), "state"))
-	if _, err := s.Apply(planted()); err != nil {
-		f.Fatal(err)
-	}
+	mustApply(f, s, planted()...)
 	snap, err := s.Snapshot()
-	if err != nil {
-		f.Fatal(err)
-	}
+	must(f, err)
 	var whole, log bytes.Buffer
 	if _, err := snap.WriteTo(&whole); err != nil {
 		f.Fatal(err)
 	}
 	snap.Release()
-	if err := s.Read(func(v *View) error { return v.WriteRange(&log, 0) }); err != nil {
-		f.Fatal(err)
-	}
+	must(f, s.Read(func(v *View) error { return v.WriteRange(&log, 0) }))
 	s.Close()
 	f.Add(whole.Bytes())
 	f.Add(whole.Bytes()[:whole.Len()/2])

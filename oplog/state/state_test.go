@@ -14,33 +14,52 @@ import (
 	"github.com/cairndb/cairn/oplog/snapshot"
 )
 
-func mustOpen(t interface{ Fatal(...any) }, path string) *State { return mustOpenSealed(t, path, nil) }
+// A fataler is a testing.TB or a rapid.T.
+type fataler interface {
+	Helper()
+	Fatal(...any)
+}
 
-func mustOpenSealed(t interface{ Fatal(...any) }, path string, keys *seal.Ring) *State {
-	s, err := Open(path, Options{NoSync: true, Keys: keys})
+func must(t fataler, err error) {
+	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+func mustOpen(t fataler, path string) *State { return mustOpenSealed(t, path, nil) }
+
+func mustOpenSealed(t fataler, path string, keys *seal.Ring) *State {
+	t.Helper()
+	s, err := Open(path, Options{NoSync: true, Keys: keys})
+	must(t, err)
 	return s
+}
+
+func mustApply(t fataler, s *State, records ...oplog.Record) {
+	t.Helper()
+	_, err := s.Apply(records)
+	must(t, err)
+}
+
+// snapshotOf is what a snapshot of a state is as a stream.
+func snapshotOf(t fataler, s *State) *bytes.Buffer {
+	t.Helper()
+	snap, err := s.Snapshot()
+	must(t, err)
+	defer snap.Release()
+	var b bytes.Buffer
+	_, err = snap.WriteTo(&b)
+	must(t, err)
+	return &b
 }
 
 func TestDamagedSnapshotsLeaveTheStateAlone(t *testing.T) {
 	s := mustOpen(t, filepath.Join(t.TempDir(), "a"))
 	defer s.Close()
-	if _, err := s.Apply([]oplog.Record{record(1, []oplog.Entry{{Ops: []oplog.Op{&oplog.Init{Cluster: "c"}}}}), record(2, []oplog.Entry{{DB: 1, Ops: []oplog.Op{&oplog.Remember{RID: "m", Text: "x", Namespace: "default"}}}})}); err != nil {
-		t.Fatal(err)
-	}
-	snap, err := s.Snapshot()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var buf bytes.Buffer
-	if _, err := snap.WriteTo(&buf); err != nil {
-		t.Fatal(err)
-	}
-	snap.Release()
+	mustApply(t, s, record(1, []oplog.Entry{{Ops: []oplog.Op{&oplog.Init{Cluster: "c"}}}}), record(2, []oplog.Entry{{DB: 1, Ops: []oplog.Op{&oplog.Remember{RID: "m", Text: "x", Namespace: "default"}}}}))
+	whole := snapshotOf(t, s).Bytes()
 	_, before := s.Sum()
-	whole := buf.Bytes()
 	for i := 0; i < len(whole); i += max(1, len(whole)/60) {
 		flipped := bytes.Clone(whole)
 		flipped[i] ^= 0x40
@@ -61,12 +80,8 @@ func TestDamagedSnapshotsLeaveTheStateAlone(t *testing.T) {
 func TestADamagedStateIsNamed(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state")
 	s := mustOpen(t, dir)
-	if _, err := s.Apply(planted()); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	mustApply(t, s, planted()...)
+	must(t, s.Close())
 	for _, pattern := range []string{"MANIFEST-*", "OPTIONS-*", "*.sst"} {
 		files, err := filepath.Glob(filepath.Join(dir, "1", pattern))
 		if err != nil || len(files) == 0 {
@@ -74,12 +89,8 @@ func TestADamagedStateIsNamed(t *testing.T) {
 		}
 		for _, file := range files {
 			whole, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(file, bytes.Repeat([]byte("not a state "), 200), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
+			must(t, os.WriteFile(file, bytes.Repeat([]byte("not a state "), 200), 0o600))
 			s, err := Open(dir, Options{NoSync: true})
 			if err == nil {
 				err = errors.Join(s.Verify(), s.Close())
@@ -87,9 +98,7 @@ func TestADamagedStateIsNamed(t *testing.T) {
 			if !IsCorrupt(err) {
 				t.Errorf("%s: %v", filepath.Base(file), err)
 			}
-			if err := os.WriteFile(file, whole, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(file, whole, 0o600))
 		}
 	}
 	s = mustOpen(t, dir)
@@ -101,9 +110,7 @@ func TestADamagedStateIsNamed(t *testing.T) {
 
 func TestUnknownRecordsStopTheNode(t *testing.T) {
 	body, err := oplog.Entry{DB: 1, Ops: []oplog.Op{&oplog.Forget{RID: "x"}}}.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for name, rec := range map[string][]byte{
 		"version": append([]byte{9}, oplog.EncodeRecord(oplog.HLC{}, body)[1:]...),
 		"kind":    oplog.EncodeRecord(oplog.HLC{}, bytes.Replace(body, []byte{byte(oplog.KindForget)}, []byte{0x7F}, 1)),
@@ -128,13 +135,9 @@ func BenchmarkApply(b *testing.B) {
 		batch := c.batch
 		b.Run(fmt.Sprint("batch=", batch, "/sealed=", c.keys != nil), func(b *testing.B) {
 			s, err := Open(filepath.Join(b.TempDir(), "state"), Options{Keys: c.keys})
-			if err != nil {
-				b.Fatal(err)
-			}
+			must(b, err)
 			defer s.Close()
-			if _, err := s.Apply([]oplog.Record{record(1, []oplog.Entry{{Ops: []oplog.Op{&oplog.Init{Cluster: "c"}}}})}); err != nil {
-				b.Fatal(err)
-			}
+			mustApply(b, s, record(1, []oplog.Entry{{Ops: []oplog.Op{&oplog.Init{Cluster: "c"}}}}))
 			vec := oplog.MakeVector(make([]float32, 384))
 			i, memories := oplog.Index(1), 0
 			for b.Loop() {
@@ -144,9 +147,7 @@ func BenchmarkApply(b *testing.B) {
 					memories++
 					e.Ops = append(e.Ops, &oplog.Remember{RID: oplog.NewID(), Text: "an agent learned something worth keeping for later", Namespace: "default", Created: oplog.Time(memories), Vector: vec})
 				}
-				if _, err := s.Apply([]oplog.Record{record(i, []oplog.Entry{e})}); err != nil {
-					b.Fatal(err)
-				}
+				mustApply(b, s, record(i, []oplog.Entry{e}))
 			}
 			b.ReportMetric(float64(memories)/b.Elapsed().Seconds(), "memories/s")
 		})
@@ -162,37 +163,23 @@ func TestCatchUpNeverGoesBack(t *testing.T) {
 			if i == 1 {
 				e = oplog.Entry{Node: 1, Ops: []oplog.Op{&oplog.Init{Cluster: cluster, At: 1}}}
 			}
-			if _, err := s.Apply([]oplog.Record{record(i, []oplog.Entry{e})}); err != nil {
-				t.Fatal(err)
-			}
+			mustApply(t, s, record(i, []oplog.Entry{e}))
 		}
-	}
-	snapshot := func(s *State) io.Reader {
-		snap, err := s.Snapshot()
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer snap.Release()
-		var b bytes.Buffer
-		if _, err := snap.WriteTo(&b); err != nil {
-			t.Fatal(err)
-		}
-		return &b
 	}
 	s, other := mustOpen(t, filepath.Join(dir, "own")), mustOpen(t, filepath.Join(dir, "other"))
 	defer s.Close()
 	defer other.Close()
 	grow(s, 1, 10, "one")
-	early := snapshot(s)
+	early := snapshotOf(t, s)
 	grow(s, 11, 20, "one")
-	late := snapshot(s)
+	late := snapshotOf(t, s)
 	grow(other, 1, 5, "two")
 	for _, tc := range []struct {
 		name  string
 		from  io.Reader
 		taken bool
 		at    oplog.Index
-	}{{"an earlier one", early, false, 20}, {"one of another cluster", snapshot(other), true, 5}, {"a later one", late, true, 20}} {
+	}{{"an earlier one", early, false, 20}, {"one of another cluster", snapshotOf(t, other), true, 5}, {"a later one", late, true, 20}} {
 		taken, err := s.CatchUp(tc.from, nil)
 		if at, _ := s.Applied(); err != nil || taken != tc.taken || at != tc.at {
 			t.Errorf("%s: taken %v, at %d, %v", tc.name, taken, at, err)

@@ -89,6 +89,50 @@ func (w *world) backup(dir string, since oplog.Index) error {
 	return err
 }
 
+// put has a test's world backed up, or fails the test.
+func (w *world) put(dir string, since oplog.Index) {
+	w.t.Helper()
+	if err := w.backup(dir, since); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// backedUp is a world of n memories and a few more, and a directory with its state and a range behind it.
+func backedUp(t *testing.T, n, more int, keys *seal.Ring) (w *world, dir string, files []File) {
+	t.Helper()
+	w, dir = newWorld(t, state.Options{}), t.TempDir()
+	w.keys = keys
+	w.remember(n)
+	first := w.at
+	w.put(dir, 0)
+	w.remember(more)
+	w.put(dir, first)
+	if rep, err := Verify(dir, keys); err != nil || rep.End != w.st.Point() {
+		t.Fatalf("as it was written: %+v, %v", rep, err)
+	}
+	files, err := List(dir)
+	if err != nil || len(files) != 2 {
+		t.Fatal(files, err)
+	}
+	return w, dir, files
+}
+
+func bytesOf(t *testing.T, path string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func writeFile(t *testing.T, path string, b []byte) {
+	t.Helper()
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestEveryPointIsReached: a state and two ranges restore to each index, with the hash the source had there.
 func TestEveryPointIsReached(t *testing.T) {
 	w, dir := newWorld(t, state.Options{}), t.TempDir()
@@ -98,23 +142,17 @@ func TestEveryPointIsReached(t *testing.T) {
 		step()
 	}
 	first := w.at
-	if err := w.backup(dir, 0); err != nil {
-		t.Fatal(err)
-	}
+	w.put(dir, 0)
 	for range 4 {
 		step()
 	}
 	w.nothing()
 	second := w.at
-	if err := w.backup(dir, first); err != nil {
-		t.Fatal(err)
-	}
+	w.put(dir, first)
 	for range 3 {
 		step()
 	}
-	if err := w.backup(dir, second); err != nil {
-		t.Fatal(err)
-	}
+	w.put(dir, second)
 	rep, err := Verify(dir, nil)
 	if err != nil || len(rep.Files) != 3 || rep.End != w.st.Point() {
 		t.Fatalf("verify: %+v, %v; want %+v", rep, err, w.st.Point())
@@ -141,44 +179,22 @@ func TestEveryPointIsReached(t *testing.T) {
 // TestDamageIsFound: a flipped byte anywhere in a backup is an error, or one of the few bits of the compression that mean
 // nothing; it never makes another state.
 func TestDamageIsFound(t *testing.T) {
-	w, dir := newWorld(t, state.Options{}), t.TempDir()
-	w.remember(20)
-	first := w.at
-	if err := w.backup(dir, 0); err != nil {
-		t.Fatal(err)
-	}
-	w.remember(20)
-	if err := w.backup(dir, first); err != nil {
-		t.Fatal(err)
-	}
-	files, err := List(dir)
-	if err != nil || len(files) != 2 {
-		t.Fatal(files, err)
-	}
+	w, dir, files := backedUp(t, 20, 20, nil)
 	for _, f := range files {
-		good, err := os.ReadFile(f.Path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		good := bytesOf(t, f.Path)
 		for at := 0; at < len(good); at += 1 + len(good)/40 {
 			bad := append([]byte(nil), good...)
 			bad[at] ^= 0x10
-			if err := os.WriteFile(f.Path, bad, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			writeFile(t, f.Path, bad)
 			if rep, err := Verify(dir, nil); err == nil && rep.End != w.st.Point() {
 				t.Errorf("%s: byte %d flipped was taken for %+v", filepath.Base(f.Path), at, rep.End)
 			}
 		}
-		if err := os.WriteFile(f.Path, good[:len(good)/2], 0o600); err != nil {
-			t.Fatal(err)
-		}
+		writeFile(t, f.Path, good[:len(good)/2])
 		if _, err := Verify(dir, nil); err == nil {
 			t.Errorf("%s: half of it was enough", filepath.Base(f.Path))
 		}
-		if err := os.WriteFile(f.Path, good, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		writeFile(t, f.Path, good)
 	}
 }
 
@@ -188,9 +204,7 @@ func TestAMissingFileIsFound(t *testing.T) {
 	ends := []oplog.Index{}
 	for since := oplog.Index(0); len(ends) < 4; since = w.at {
 		w.remember(3)
-		if err := w.backup(dir, since); err != nil {
-			t.Fatal(err)
-		}
+		w.put(dir, since)
 		ends = append(ends, w.at)
 	}
 	restore := func(to Target) (state.Point, error) {
@@ -210,9 +224,7 @@ func TestAMissingFileIsFound(t *testing.T) {
 	if at, err := restore(Target{Index: ends[1]}); err != nil || at.Index != ends[1] {
 		t.Errorf("restore to what is before the gap: %+v, %v", at, err)
 	}
-	if err := w.backup(dir, ends[1]); err != nil { // closes it
-		t.Fatal(err)
-	}
+	w.put(dir, ends[1]) // closes it
 	if rep, err := Verify(dir, nil); err != nil || rep.End != w.st.Point() {
 		t.Errorf("with a file that closes the gap: %+v, %v", rep, err)
 	}
@@ -221,40 +233,16 @@ func TestAMissingFileIsFound(t *testing.T) {
 // TestAppendedBytesAreFound: in a state and in a range, plain and sealed.
 func TestAppendedBytesAreFound(t *testing.T) {
 	for name, keys := range map[string]*seal.Ring{"plain": nil, "sealed": seal.Ephemeral([]seal.Master{seal.NewMaster()})} {
-		w, dir := newWorld(t, state.Options{}), t.TempDir()
-		w.keys = keys
-		w.remember(5)
-		first := w.at
-		if err := w.backup(dir, 0); err != nil {
-			t.Fatal(err)
-		}
-		w.remember(5)
-		if err := w.backup(dir, first); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := Verify(dir, keys); err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		files, err := List(dir)
-		if err != nil || len(files) != 2 {
-			t.Fatal(files, err)
-		}
+		_, dir, files := backedUp(t, 5, 5, keys)
 		for _, f := range files {
-			good, err := os.ReadFile(f.Path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			good := bytesOf(t, f.Path)
 			for _, more := range []string{"x", "appended", string(make([]byte, 100_000)), string(good)} {
-				if err := os.WriteFile(f.Path, append(good[:len(good):len(good)], more...), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				writeFile(t, f.Path, append(good[:len(good):len(good)], more...))
 				if _, err := Verify(dir, keys); err == nil {
 					t.Errorf("%s %s with %d bytes more is taken", name, filepath.Base(f.Path), len(more))
 				}
 			}
-			if err := os.WriteFile(f.Path, good, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			writeFile(t, f.Path, good)
 		}
 	}
 }
@@ -264,13 +252,9 @@ func TestPruneKeepsWhatIsNeeded(t *testing.T) {
 	for range 3 {
 		w.remember(2)
 		at := w.at
-		if err := w.backup(dir, 0); err != nil {
-			t.Fatal(err)
-		}
+		w.put(dir, 0)
 		w.remember(2)
-		if err := w.backup(dir, at); err != nil {
-			t.Fatal(err)
-		}
+		w.put(dir, at)
 	}
 	removed, err := Prune(dir, 2)
 	if err != nil || len(removed) != 2 {

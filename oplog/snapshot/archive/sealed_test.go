@@ -18,35 +18,12 @@ import (
 func TestADamagedSealedBackupIsNamed(t *testing.T) {
 	t.Parallel()
 	keys := seal.Ephemeral([]seal.Master{seal.NewMaster()})
-	w, dir := newWorld(t, state.Options{}), t.TempDir()
-	w.keys = keys
-	w.remember(300)
-	first := w.at
-	if err := w.backup(dir, 0); err != nil {
-		t.Fatal(err)
-	}
-	w.remember(50)
-	if err := w.backup(dir, first); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Verify(dir, keys); err != nil {
-		t.Fatal(err)
-	}
-	files, err := List(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, dir, files := backedUp(t, 300, 50, keys)
 	seed := rand.Uint64()
 	rng := rand.New(rand.NewPCG(seed, 0))
 	for i, f := range files {
-		whole, err := os.ReadFile(f.Path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		other, err := os.ReadFile(files[1-i].Path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		whole := bytesOf(t, f.Path)
+		other := bytesOf(t, files[1-i].Path)
 		damages := map[string][]byte{"cut by a sector": whole[:len(whole)-512], "cut to half": whole[:len(whole)/2], "empty": nil,
 			"head of another": append(bytes.Clone(other[:512]), whole[512:]...), "block of another": append(bytes.Clone(whole[:512]), other[512:]...)}
 		for range 2 {
@@ -55,16 +32,12 @@ func TestADamagedSealedBackupIsNamed(t *testing.T) {
 			damages[fmt.Sprint("bit ", bit)] = bad
 		}
 		for name, bad := range damages {
-			if err := os.WriteFile(f.Path, bad, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			writeFile(t, f.Path, bad)
 			if _, err := Verify(dir, keys); err == nil || !strings.Contains(err.Error(), filepath.Base(f.Path)) {
 				t.Errorf("seed %d: %s, %s: %v", seed, filepath.Base(f.Path), name, err)
 			}
 		}
-		if err := os.WriteFile(f.Path, whole, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		writeFile(t, f.Path, whole)
 	}
 }
 
@@ -75,9 +48,7 @@ func TestARefusedRestoreLeavesNothing(t *testing.T) {
 	w, dir := newWorld(t, state.Options{}), t.TempDir()
 	w.keys = keys
 	w.remember(20)
-	if err := w.backup(dir, 0); err != nil {
-		t.Fatal(err)
-	}
+	w.put(dir, 0)
 	path := filepath.Join(t.TempDir(), "state")
 	for name, keys := range map[string]*seal.Ring{"no key": nil, "another key": seal.Ephemeral([]seal.Master{seal.NewMaster()})} {
 		if _, err := Restore(dir, path, Target{}, keys); err == nil {
