@@ -47,7 +47,9 @@
 //
 // # The keyring file
 //
-// JSON: {"version":1,"active":"<id>","keys":[{"id":…,"created":…,"master":"<id of the master key>","wrapped":"<base64>"}]}.
+// JSON, with indents of two spaces and a line feed at its end:
+// {"version":2,"active":"<id>","keys":[{"id":…,"created":…,"master":"<id of the master key>","wrapped":"<base64>"}],"sum":"<64 hex digits>"}.
+// sum is the SHA-256 of the same text with "" for it and without the line feed. A file that is not what it says, encoded again, is damaged.
 // Ids are eight hex digits; a master key's id is taken from an HMAC of the key and says nothing else about it.
 //
 // A nil Ring is a node that does not encrypt: its methods pass data through untouched. All methods may be called from

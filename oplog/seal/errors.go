@@ -6,6 +6,8 @@ import "errors"
 var (
 	// ErrDamaged says that sealed bytes are not what was sealed: changed, cut, moved, or of another key than they say.
 	ErrDamaged = errors.New("sealed data is damaged")
+	// ErrKeyring says, beside ErrDamaged, that the keyring is not what was stored.
+	ErrKeyring = errors.New("the keyring is damaged")
 	// ErrKey says that a key that is needed is not there: the master key is missing or another one.
 	ErrKey = errors.New("encryption key does not fit")
 	// ErrPlain says that something is not sealed that should be.

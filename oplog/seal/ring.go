@@ -1,6 +1,7 @@
 package seal
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/aes"
 	"crypto/cipher"
@@ -25,7 +26,7 @@ import (
 // RingFile is the keyring's name in a home.
 const RingFile = "keyring"
 
-const ringVersion = 1
+const ringVersion = 2
 
 // Ring is the keys of one home. A nil Ring passes everything through.
 type Ring struct {
@@ -60,6 +61,19 @@ type storedRing struct {
 	Version int         `json:"version"`
 	Active  string      `json:"active"`
 	Keys    []storedKey `json:"keys"`
+	Sum     string      `json:"sum"`
+}
+
+// encode is the file: the only one that says this.
+func (s storedRing) encode() ([]byte, error) {
+	s.Sum = ""
+	raw, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	s.Sum = fmt.Sprintf("%x", sha256.Sum256(raw))
+	raw, err = json.MarshalIndent(s, "", "  ")
+	return append(raw, '\n'), err
 }
 
 type storedKey struct {
@@ -128,7 +142,9 @@ func Load(home string, masters []Master) (*Ring, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := r.load(raw); err != nil {
+	if err := r.load(raw); errors.Is(err, ErrDamaged) {
+		return nil, fmt.Errorf("%w: %s: %w", ErrKeyring, r.path, err)
+	} else if err != nil {
 		return nil, fmt.Errorf("keyring %s: %w", r.path, err)
 	}
 	return r, nil
@@ -141,6 +157,9 @@ func (r *Ring) load(raw []byte) error {
 	}
 	if s.Version != ringVersion {
 		return fmt.Errorf("%w: version %d, this one reads %d", ErrDamaged, s.Version, ringVersion)
+	}
+	if whole, err := s.encode(); err != nil || !bytes.Equal(raw, whole) {
+		return fmt.Errorf("%w: its checksum does not fit", ErrDamaged)
 	}
 	for _, k := range s.Keys {
 		id, err := parseID(k.ID)
@@ -220,11 +239,11 @@ func (r *Ring) store() (err error) {
 		s.Keys = append(s.Keys, storedKey{ID: id.String(), Created: k.created, Master: m.ID().String(),
 			Wrapped: base64.StdEncoding.EncodeToString(wrap(m.key, k.key, ringContext(id)))})
 	}
-	raw, err := json.MarshalIndent(s, "", "  ")
+	raw, err := s.encode()
 	if err != nil {
 		return err
 	}
-	if err := replace(r.path, append(raw, '\n')); err != nil {
+	if err := replace(r.path, raw); err != nil {
 		return fmt.Errorf("keyring: %w", err)
 	}
 	for _, k := range r.keys {

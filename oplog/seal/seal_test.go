@@ -187,8 +187,8 @@ func FuzzRing(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(good)
-	f.Add([]byte(`{"version":1,"active":"00000001","keys":[{"id":"00000001","master":"` + m.ID().String() + `","wrapped":"AAAA"}]}`))
-	f.Add([]byte(`{"version":1,"active":"x"}`))
+	f.Add([]byte(`{"version":2,"active":"00000001","keys":[{"id":"00000001","master":"` + m.ID().String() + `","wrapped":"AAAA"}]}`))
+	f.Add([]byte(`{"version":2,"active":"x"}`))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		dir := t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, seal.RingFile), in, 0o600); err != nil {

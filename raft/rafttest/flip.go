@@ -2,6 +2,7 @@ package rafttest
 
 import (
 	"bytes"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"testing"
@@ -30,6 +31,40 @@ func Flip(t testing.TB, path, text string) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// FlipOne changes a bit of a file, any, and returns which.
+func FlipOne(t testing.TB, path string, rng *rand.Rand) (bit int) {
+	t.Helper()
+	return flipOf(t, path, func(raw []byte) int { return rng.IntN(len(raw) * 8) })
+}
+
+// FlipLive is FlipOne for a file that is mostly empty: the bit is in no long run of zeros.
+func FlipLive(t testing.TB, path string, rng *rand.Rand) (bit int) {
+	t.Helper()
+	return flipOf(t, path, func(raw []byte) int {
+		var live []int
+		for at := range raw {
+			if !bytes.Equal(raw[at&^15:min(at&^15+16, len(raw))], make([]byte, min(16, len(raw)-at&^15))) {
+				live = append(live, at)
+			}
+		}
+		return live[rng.IntN(len(live))]*8 + rng.IntN(8)
+	})
+}
+
+func flipOf(t testing.TB, path string, choose func(raw []byte) (bit int)) (bit int) {
+	t.Helper()
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bit = choose(raw)
+	raw[bit/8] ^= 1 << (bit % 8)
+	if err := os.WriteFile(path, raw, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return bit
 }
 
 // FlipTables changes a bit in each block of rows of a state's tables. What a process that has them open has read before stays as

@@ -16,6 +16,8 @@ func KeyAdvice(err error) string {
 		return "name its master key: key_file, key_env or key_command in [encryption], --key-file, or CAIRN_ENCRYPTION_KEY_FILE"
 	case errors.Is(err, seal.ErrPlain):
 		return "`cairn key encrypt` encrypts the home of a stopped node; or give the node an empty home, and the others bring it up to date"
+	case errors.Is(err, seal.ErrKeyring):
+		return "bring the keyring back from a copy of the home; without one, start a member with an empty home, and the others bring it up to date, or `cairn restore` a backup into one: it needs the master key alone"
 	case errors.Is(err, seal.ErrKey) && errors.Is(err, os.ErrNotExist):
 		return "the file that should hold the master key is not there; `cairn key new --output FILE` makes one for a home that has none"
 	case errors.Is(err, seal.ErrKey):
