@@ -10,6 +10,7 @@ import (
 
 	hraft "github.com/hashicorp/raft"
 
+	"github.com/cairndb/cairn/oplog/seal"
 	"github.com/cairndb/cairn/raft/recovery"
 
 	"github.com/cairndb/cairn/raft/logstore"
@@ -26,10 +27,13 @@ type crashed struct {
 }
 
 // crash makes a node acknowledge 90 records, in several segments.
-func crash(t *testing.T) crashed {
+func crash(t *testing.T) crashed { return crashWith(t, nil, func(*Node) {}) }
+
+// crashWith is crash with what happens before the last 10 records, under keys.
+func crashWith(t *testing.T, keys *seal.Ring, happens func(*Node)) crashed {
 	t.Helper()
 	c := &cluster{t: t, addrs: []string{"127.0.0.1:0"}, nodes: make([]*Node, 1), sms: []*list{{}}}
-	cfg := Config{NodeID: 1, Dir: t.TempDir(), Addr: "127.0.0.1:0", Credentials: Credentials{Secret: "secret"}, Alone: true, Timing: Timing{SegmentBytes: 2 << 10}, Handler: noHandler{}}
+	cfg := Config{NodeID: 1, Dir: t.TempDir(), Addr: "127.0.0.1:0", Credentials: Credentials{Secret: "secret"}, Keys: keys, Alone: true, Timing: Timing{SegmentBytes: 2 << 10}, Handler: noHandler{}}
 	n, err := Open(context.Background(), cfg, c.sms[0])
 	if err != nil {
 		t.Fatal(err)
@@ -39,7 +43,9 @@ func crash(t *testing.T) crashed {
 	out := crashed{want: c.propose(0, 30)}
 	out.at, out.term = c.sms[0].Applied()
 	out.behind = len(out.want)
-	out.want = append(out.want, c.propose(30, 90)...)
+	out.want = append(out.want, c.propose(30, 80)...)
+	happens(n)
+	out.want = append(out.want, c.propose(80, 90)...)
 	out.cfg = cfg
 	out.cfg.Dir = t.TempDir()
 	if err := os.CopyFS(out.cfg.Dir, os.DirFS(cfg.Dir)); err != nil {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/cairndb/cairn/raft/rafttest"
 )
 
 // TestNoFlipIsServed flips bits of all files of a closed store. A reader gets what was written or ErrDamaged, or the store does not open; Check finds what readers find.
@@ -30,7 +32,7 @@ func TestNoFlipIsServed(t *testing.T) {
 			must(t, s.Close())
 			rng := rand.New(rand.NewPCG(1, 2))
 			dead, caught := map[string]int{}, map[string]int{} // by kind of file
-			for i := range 2 * flips {
+			for i := range 2 * rafttest.Flips(75) {
 				copied := filepath.Join(t.TempDir(), "state")
 				must(t, os.CopyFS(copied, os.DirFS(dir)))
 				files, err := filepath.Glob(filepath.Join(copied, "*.sst"))
@@ -42,11 +44,7 @@ func TestNoFlipIsServed(t *testing.T) {
 					files, kind = lists, "list of tables"
 				}
 				file := files[rng.IntN(len(files))]
-				raw, err := os.ReadFile(file)
-				must(t, err)
-				bit := rng.IntN(len(raw) * 8)
-				raw[bit/8] ^= 1 << (bit % 8)
-				must(t, os.WriteFile(file, raw, 0o600))
+				bit := rafttest.FlipOne(t, file, rng)
 				s, err := Open(copied, o, nil)
 				if err != nil {
 					if !errors.Is(err, ErrDamaged) {

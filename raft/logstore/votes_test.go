@@ -12,6 +12,7 @@ import (
 	hraft "github.com/hashicorp/raft"
 
 	"github.com/cairndb/cairn/oplog/seal"
+	"github.com/cairndb/cairn/raft/rafttest"
 )
 
 // voting is a log on the machine's disk with a file of votes.
@@ -138,24 +139,18 @@ func TestFlippedBitsOfVotes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var live []int // what is not a long run of zeros; half of the flips are there
-			for at := range whole {
-				if !bytes.Equal(whole[at&^15:at&^15+16], make([]byte, 16)) {
-					live = append(live, at)
-				}
-			}
 			rng := rand.New(rand.NewPCG(5, 6))
 			found, dead := 0, 0
-			for i := range 300 {
-				at := rng.IntN(len(whole))
-				if i%2 == 0 {
-					at = live[rng.IntN(len(live))]
-				}
-				raw := bytes.Clone(whole)
-				raw[at] ^= 1 << rng.IntN(8)
-				if err := errors.Join(os.Remove(path), os.WriteFile(path, raw, 0o600)); err != nil {
+			flips := rafttest.Flips(300)
+			for i := range flips {
+				if err := errors.Join(os.Remove(path), os.WriteFile(path, whole, 0o600)); err != nil {
 					t.Fatal(err)
 				}
+				flip := rafttest.FlipOne
+				if i%2 == 0 {
+					flip = rafttest.FlipLive
+				}
+				bit := flip(t, path, rng)
 				err := v.open()
 				if err == nil {
 					v.has(7)
@@ -169,13 +164,13 @@ func TestFlippedBitsOfVotes(t *testing.T) {
 				case errors.Is(err, ErrDamaged):
 					found++
 				default:
-					t.Fatalf("byte %d: %v", at, err)
+					t.Fatalf("bit %d: %v", bit, err)
 				}
 			}
 			if found == 0 || dead == 0 {
 				t.Error("nothing was tested")
 			}
-			t.Logf("of 300 bits %d were found, and %d in bytes that hold nothing", found, dead)
+			t.Logf("of %d bits %d were found, and %d in bytes that hold nothing", flips, found, dead)
 		})
 	}
 }
