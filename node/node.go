@@ -282,7 +282,7 @@ func (n *Node) Addrs() Addrs {
 	return Addrs{Wire: n.wireLn.Addr().String(), HTTP: n.httpLn.Addr().String(), Cluster: n.raft.Addr()}
 }
 
-// Ready returns when the node serves reads and writes: somebody leads, and this node has said who it is.
+// Ready returns when the node serves reads and writes: a node leads, and this one has said who it is.
 func (n *Node) Ready(ctx context.Context) error {
 	select {
 	case <-n.ready:

@@ -13,8 +13,8 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// asked remembers which questions this node was asked and how well they were answered, so that somebody can see what is
-// asked often and known badly. It is memory alone: a restart forgets it, and nothing of it is logged or replicated.
+// asked remembers which questions this node was asked and how well they were answered, so that an operator can see what clients
+// ask often and the database answers badly. It lies in memory alone: a restart loses it, and no question is logged or replicated.
 type asked struct {
 	mu  sync.Mutex
 	all map[question]*answered
@@ -32,10 +32,10 @@ type answered struct {
 	last     time.Time
 }
 
-// What is remembered. A full table loses the eighth that was asked longest ago.
+// Bounds of the table. A full one drops the eighth of its questions that clients asked longest ago.
 const (
 	maxAsked     = 4096
-	maxAskedText = 1024 // bytes; longer questions are hardly asked twice
+	maxAskedText = 1024 // bytes; longer questions are rarely asked twice
 )
 
 func newAsked() *asked { return &asked{all: map[question]*answered{}} }
@@ -81,7 +81,7 @@ func (k *asked) shrink() {
 	}
 }
 
-// gaps are what this node knows, whatever its count.
+// gaps lists the questions of this node, however often each was asked.
 func (k *asked) gaps(db oplog.DB, namespace string) (list []api.Gap) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -94,13 +94,13 @@ func (k *asked) gaps(db oplog.DB, namespace string) (list []api.Gap) {
 	return list
 }
 
-// What a gap is for clients that do not say.
+// Defaults of a request for gaps.
 const (
 	gapCount = 2
 	gapTop   = 0.5
 )
 
-// gaps are what this node and the others know.
+// gaps lists the questions of this node and of the others.
 func (s *Service) gaps(ctx context.Context, c api.Caller, q *api.GapsRequest) (*api.GapList, error) {
 	lists := [][]api.Gap{s.asked.gaps(c.DB, q.Namespace)}
 	if !q.Here {
@@ -110,7 +110,7 @@ func (s *Service) gaps(ctx context.Context, c api.Caller, q *api.GapsRequest) (*
 	return &api.GapList{Count: len(list), Gaps: list}, nil
 }
 
-// mergeGaps joins what several nodes, or several namespaces, know, and keeps what the request is about: the most often
+// mergeGaps adds up the questions of several nodes or namespaces, and keeps those that the request is about, the most often
 // asked first.
 func mergeGaps(lists [][]api.Gap, q *api.GapsRequest) []api.Gap {
 	by := map[string]api.Gap{}

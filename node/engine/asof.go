@@ -14,7 +14,7 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// What a look into the past costs at most.
+// Bounds of a recall as of an earlier time.
 const (
 	pastDepth = 200    // rows of today's answer that are looked at
 	pastRows  = 20_000 // rows that have changed since
@@ -29,10 +29,10 @@ func (s *Service) searchThen(ctx context.Context, c api.Caller, q index.Query, a
 }
 
 // searchAsOf finds what was believed at a time: texts as they were before later corrections, and memories that
-// were merged or forgotten since. What still is as it was is found as ever; what has changed is compared by its words.
+// were merged or forgotten since. The index finds memories that have not changed; those that have are compared by their words.
 func (s *Service) searchAsOf(ctx context.Context, c api.Caller, q index.Query, at time.Time, f commit.Freshness) (Answer, error) {
 	k, then, least := q.K, oplog.At(at), q.MinScore
-	q.MinScore = 0 // of what was, which the index does not know
+	q.MinScore = 0 // applied below: the index scores the texts of today
 	if k <= 0 || k > index.MaxK {
 		return Answer{}, oplog.Errorf(oplog.Invalid, "top_k is %d: from 1 to %d", k, index.MaxK)
 	}
@@ -40,7 +40,7 @@ func (s *Service) searchAsOf(ctx context.Context, c api.Caller, q index.Query, a
 	if q.Until == 0 || q.Until > then {
 		q.Until = then
 	}
-	c.Quiet = true // the past is not brought to mind again
+	c.Quiet = true // a recall of the past reinforces nothing
 	a, err := s.search(ctx, c, q, f)
 	if err != nil {
 		return a, err

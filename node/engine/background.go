@@ -13,16 +13,16 @@ import (
 
 // Background says what a leader does by itself. The zero value is right for production.
 type Background struct {
-	NoThink     bool          // nothing is thought about but on request
-	Think       time.Duration // 30m: how often every database is thought about: conflicts, triggers, tiers
+	NoThink     bool          // rounds of cognition run on request alone
+	Think       time.Duration // 30m: between two rounds of cognition of a database: conflicts, triggers, tiers
 	Consolidate bool          // merge duplicates too, in databases whose settings do not ask for it themselves
-	Abandon     time.Duration // 1h: how often forgotten sessions are looked for
+	Abandon     time.Duration // 1h: between two searches for sessions that no client ended
 	SessionAge  time.Duration // 24h: how old an unended session may grow
 	Embed       time.Duration // 2s: how often a node looks whether there is something to embed afterwards
 	Reinforce   time.Duration // 5s: how often what a node's recalls returned goes through the log
 }
 
-// WithDefaults says how often things happen where it was not said.
+// WithDefaults puts the defaults in the place of zeros.
 func (b Background) WithDefaults() Background {
 	if b.Think <= 0 {
 		b.Think = 30 * time.Minute
@@ -34,10 +34,10 @@ func (b Background) WithDefaults() Background {
 	return b
 }
 
-// minThink is how many active memories are worth thinking about.
+// minThink is the number of active memories below which no round runs.
 const minThink = 10
 
-// background is the task that does it. Every node runs it, and only the leader finds anything to do.
+// background is the task of a leader's own work. Every node runs it; on a follower it does nothing.
 func (s *Service) background(ctx context.Context) error {
 	b := s.cfg.Background
 	think, abandon := time.NewTicker(b.Think), time.NewTicker(b.Abandon)
@@ -82,7 +82,7 @@ func (s *Service) everyDatabase(ctx context.Context, what string, while func() b
 	}
 }
 
-// thinkAlone thinks about a database in which something has happened since it last did.
+// thinkAlone runs a round of cognition of a database that was written to since the last one.
 func (s *Service) thinkAlone(ctx context.Context, c api.Caller) error {
 	var st oplog.Stats
 	var set oplog.Settings
@@ -102,7 +102,7 @@ func (s *Service) thinkAlone(ctx context.Context, c api.Caller) error {
 // abandonStep bounds the sessions that one entry closes.
 const abandonStep = 200
 
-// abandon gives up sessions that nobody has ended, by the log's own clock.
+// abandon ends sessions that no client has ended, by the log's own clock.
 func (s *Service) abandon(ctx context.Context, c api.Caller) error {
 	cutoff := s.state.Last().Time() - oplog.Time(s.cfg.Background.SessionAge.Microseconds())
 	for {

@@ -13,8 +13,8 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// BackupPlan is backups a node makes by itself into a directory; without Dir it makes none. A whole state is written
-// first and then every Every; in between, each Interval, the log behind the last backup.
+// BackupPlan is the backups that a node makes by itself into a directory; without Dir it makes none. The first is a whole state, and so is
+// each after Every ranges; a range is written each Interval and holds the log behind the last backup.
 type BackupPlan struct {
 	Dir      string
 	Interval time.Duration // 1h
@@ -35,7 +35,7 @@ func (p BackupPlan) withDefaults() BackupPlan {
 	return p
 }
 
-// backup is the task that follows the plan. What goes wrong is logged and tried again at the next interval.
+// backup is the task that follows the plan. It logs an error, and tries again at the next interval.
 func (s *Service) backup(ctx context.Context) error {
 	p := s.cfg.Backup.withDefaults()
 	tick := time.NewTicker(p.Interval)
@@ -54,7 +54,7 @@ func (s *Service) backup(ctx context.Context) error {
 	}
 }
 
-// BackupTo makes the next backup of a plan and removes those it no longer keeps. Path is empty when nothing had happened.
+// BackupTo makes the next backup of a plan and removes those it no longer keeps. Path is empty when nothing was written since the last one.
 func (s *Service) BackupTo(p BackupPlan) (path string, at state.Point, err error) {
 	files, err := archive.List(p.Dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -68,7 +68,7 @@ func (s *Service) BackupTo(p BackupPlan) (path string, at state.Point, err error
 	if since == now {
 		return "", at, nil
 	}
-	if ranges >= p.Every || since > now { // a state that is behind its backups is not the one they are of
+	if ranges >= p.Every || since > now { // a state that is behind the backups is of another history
 		since = 0
 	}
 	path, at, err = s.backupSince(p.Dir, since)

@@ -8,11 +8,11 @@ import (
 // compareEvery is how often a node compares its state's hash with the others'.
 const compareEvery = 15 * time.Second
 
-// What a node knows of the others' states, as it is counted.
+// Values of the metric that says whether the replicas agree.
 var agreements = map[string]int64{"agree": 1, "unknown": 0, "diverged": -1}
 
-// compare is the task that watches whether the replicas hold the same. A difference is never healed by itself: it is
-// a broken disk or a bug, and somebody must look.
+// compare is the task that watches whether the replicas hold the same. The node does not heal a difference by itself: its cause is
+// a broken disk or a bug, which an operator has to find.
 func (s *Service) compare(ctx context.Context) error {
 	tick := time.NewTicker(compareEvery)
 	defer tick.Stop()

@@ -17,7 +17,7 @@ const (
 	unhealthy = "not healthy"
 )
 
-// condition is what a status comes to.
+// condition derives the word and its reason from a status.
 func condition(st api.ClusterStatus) (word, why string) {
 	var gone []string
 	for _, p := range st.Peers {
@@ -58,7 +58,7 @@ func said(word, why string) string {
 	return word + ": " + why
 }
 
-// quorate says whether as many voters answer as a decision needs. A node that has not been told who they are knows of no want.
+// quorate says whether as many voters answer as a decision needs. A node that does not know the voters yet assumes so.
 func quorate(st api.ClusterStatus) bool { return st.Voters == 0 || st.Answering >= st.QuorumSize }
 
 // lookEvery is how often a node looks at the others.
@@ -96,7 +96,7 @@ func (s *Service) lookNow(ctx context.Context) (l looked) {
 	return l
 }
 
-// condition is what the last look came to. That a leader went, or came, is known at once.
+// condition is what the last look came to. A change of leader counts at once, without another look.
 func (s *Service) condition(ctx context.Context) (word, why string) {
 	l := s.seen.looked.Load()
 	_, led := s.commit.Leader()
@@ -124,7 +124,7 @@ func (s *Service) NoQuorum() string {
 	return s.seen.looked.Load().why
 }
 
-// conditions is the metric: 1 for the word that is so.
+// conditions is the metric: 1 for the word that holds, 0 for the others.
 func conditions(m *Metrics, put func(float64, ...string)) {
 	now, _ := m.s.condition(context.Background()) // bounded by what a status waits for a member
 	for _, word := range []string{healthy, degraded, unhealthy} {

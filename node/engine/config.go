@@ -15,8 +15,8 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// Config is what the engine is given: rooms of the node that are open already, and what the operator decided. All fields but those
-// that say so are needed; defaults are the node's.
+// Config is what the engine works with: packages of the node that are open already, and the operator's settings. All fields but those
+// that say so are needed; package node fills in the defaults.
 type Config struct {
 	Logger *slog.Logger
 	State  *state.State
@@ -63,5 +63,5 @@ type Limits struct {
 type Home struct {
 	Spool        string                      // where backups wait to be downloaded; emptied at the start
 	Leftovers    func() api.Leftovers        // what the operator may want to remove
-	Certificates func() map[string]time.Time // when each ends, by who is shown it
+	Certificates func() map[string]time.Time // when each ends, by the side that sees it: clients, peers
 }

@@ -78,7 +78,7 @@ func wantsConflict(q *api.ConflictsRequest, r *oplog.ConflictRow) bool {
 		(q.Namespace == "" || q.Namespace == r.Namespace) && (q.Priority == "" || q.Priority == r.Priority.String())
 }
 
-// maxNote bounds what is said of a resolution, and the questions that feedback is about.
+// maxNote bounds the note of a resolution, and the question that feedback names.
 const maxNote = 64 << 10
 
 func conflictsOf(rows []oplog.ConflictRow) []api.Conflict {
@@ -128,7 +128,7 @@ func sentence(subject, relation, object string) string {
 
 var strategies = map[string]bool{oplog.KeepA: true, oplog.KeepB: true, oplog.KeepBoth: true, oplog.MergeAB: true, oplog.Dismiss: true}
 
-// resolvable refuses what no conflict can be settled with, in the words clients know.
+// resolvable refuses a resolution that no conflict can have, with the texts that clients match.
 func resolvable(q *api.ResolveRequest) error {
 	switch {
 	case q.Strategy == "":
@@ -143,12 +143,12 @@ func resolvable(q *api.ResolveRequest) error {
 	return nil
 }
 
-// resolve settles an open conflict in one entry.
+// resolve closes an open conflict in one entry.
 func (s *Service) resolve(ctx context.Context, c api.Caller, q *api.ResolveRequest) (*api.Resolved, error) {
 	if err := resolvable(q); err != nil {
 		return nil, err
 	}
-	w, err := s.settleConflict(ctx, c, q)
+	w, err := s.closeConflict(ctx, c, q)
 	switch {
 	case errors.Is(err, oplog.ErrNoConflict):
 		return nil, oplog.Errorf(oplog.NotFound, "memory not found: conflict: %s", q.ID)
@@ -165,7 +165,7 @@ func (s *Service) resolve(ctx context.Context, c api.Caller, q *api.ResolveReque
 	})
 }
 
-func (s *Service) settleConflict(ctx context.Context, c api.Caller, q *api.ResolveRequest) (Written, error) {
+func (s *Service) closeConflict(ctx context.Context, c api.Caller, q *api.ResolveRequest) (Written, error) {
 	op := &oplog.Resolve{ID: q.ID, Strategy: q.Strategy, Winner: q.Winner, Note: q.Note, At: oplog.At(time.Now())}
 	if q.Strategy == oplog.MergeAB {
 		var err error
@@ -203,13 +203,13 @@ func (s *Service) mergedSides(ctx context.Context, c api.Caller, q *api.ResolveR
 	if err != nil {
 		return nil, err
 	}
-	ops, err := s.settleDrafts(ctx, c, []api.Draft{d})
+	ops, err := s.prepareDrafts(ctx, c, []api.Draft{d})
 	if err != nil {
 		return nil, err
 	}
 	if d, err := s.databaseInfo(c.DB); err != nil {
 		return nil, err
-	} else if len(ops[0].Vector) == 0 && !s.embedsFor(d) { // none will come: what lies between the sides is nearer to them than nothing
+	} else if len(ops[0].Vector) == 0 && !s.embedsFor(d) { // no embedder will make one: the mean of the sides' vectors is near to both
 		ops[0].Vector = mean(vectors)
 	}
 	return ops[0], nil

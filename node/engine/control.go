@@ -82,7 +82,7 @@ func (s *Service) bounded(c api.Caller, name string) (d oplog.Database, l oplog.
 	return d, l, err
 }
 
-// setQuota makes two changes where two are asked for: bounds that every version knows stand by themselves.
+// setQuota proposes one operation for the bounds on what a database holds, and one for those on its rate.
 func (s *Service) setQuota(ctx context.Context, c api.Caller, q *api.SetQuotaRequest) (*api.QuotaSet, error) {
 	d, l, err := s.bounded(c, q.Name)
 	if err != nil {

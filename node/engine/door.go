@@ -21,7 +21,7 @@ type visit struct {
 // A step looks at a visit and passes it on, or refuses it.
 type step func(*Service, run) run
 
-// A run is the steps that are left.
+// A run calls the steps that are left, and then the operation.
 type run func(context.Context, *visit) (any, error)
 
 // steps is the door: each visit goes through them in this order, and nothing behind them asks who is calling.
@@ -121,15 +121,15 @@ func paced(s *Service, next run) run {
 func (s *Service) count(c api.Caller, op *api.Op, n int) (api.Caller, error) {
 	bound := c
 	if op.Scope == api.Admin || op.Scope == api.Owner {
-		bound.DB = 0 // the request that raises a database's bound is not held by it
+		bound.DB = 0 // the database's bound does not apply to the request that raises it
 	}
 	bound, err := s.access.Count(bound, n)
 	c.Counted = bound.Counted
 	return c, quota(err)
 }
 
-// housed refuses memories that would not fit the database, in the words clients know. Two visits that race for the last place are told
-// apart when they are applied.
+// housed refuses memories that would not fit the database, with the texts that clients match. Of two visits that race for the last place,
+// Apply refuses the later one.
 func housed(s *Service, next run) run {
 	return func(ctx context.Context, v *visit) (any, error) {
 		if v.op.Adds != nil {
@@ -176,7 +176,7 @@ func on[Q, A any](o api.Of[Q, A], f func(*Service, context.Context, api.Caller, 
 	}}
 }
 
-// rowed finds the function of each row. A row without one is a mistake of ours, told at the first start of any build.
+// rowed finds the function of each row. A row without one is a bug of ours, and every build with it panics at its first start.
 func rowed(list []operation) map[*api.Op]operation {
 	all := map[*api.Op]operation{}
 	for _, o := range list {
@@ -190,7 +190,7 @@ func rowed(list []operation) map[*api.Op]operation {
 	return all
 }
 
-// operations is what is behind the table.
+// operations are the functions behind the table's rows.
 var operations = rowed([]operation{
 	on(api.Remember, (*Service).rememberOne),
 	on(api.RememberBatch, (*Service).rememberBatch),
@@ -305,7 +305,7 @@ var operations = rowed([]operation{
 	on(api.LoseStream, (*Service).loseStream),
 })
 
-// noScope refuses a caller that is known and may not.
+// noScope refuses a caller whose token lacks the scope.
 func noScope(s api.Scope) error {
 	return &api.Refusal{Code: "insufficient_scope", Err: oplog.Errorf(oplog.Denied, "token has no %s scope", s)}
 }

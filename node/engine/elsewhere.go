@@ -24,7 +24,7 @@ import (
 // maxElsewhere bounds what another node's gateway answers.
 const maxElsewhere = 64 << 20
 
-// compareTime bounds how long a node is waited for.
+// compareTime bounds how long this node waits for another one.
 const compareTime = 3 * time.Second
 
 // compareRecalls asks the gateways of all nodes.
@@ -77,8 +77,7 @@ func take(a *api.Compared, answer []byte) error {
 	return nil
 }
 
-// gapsElsewhere asks the other nodes. One that does not answer in time is left out: a list of gaps is worth having
-// without it.
+// gapsElsewhere asks the other nodes for their gaps, and leaves out those that do not answer in time.
 func (s *Service) gapsElsewhere(ctx context.Context, c api.Caller, namespace string) (lists [][]api.Gap) {
 	ask := url.Values{"node": {"1"}, "min_count": {"0"}, "max_avg_top_score": {"1e9"}, "limit": {strconv.Itoa(maxList)}, "database": {c.Database}, "namespace": {namespace}}
 	var mu sync.Mutex
@@ -94,8 +93,8 @@ func (s *Service) gapsElsewhere(ctx context.Context, c api.Caller, namespace str
 	return lists
 }
 
-// eachGateway makes a request of every node's gateway at once, with the caller's own token, so that it learns nothing it
-// might not ask itself. heard is called from several goroutines; all of them are done when eachGateway returns.
+// eachGateway sends a request to the gateways of all nodes at once, with the caller's own token: it reads nothing that the caller could
+// not ask for itself. heard is called from several goroutines; all of them are done when eachGateway returns.
 func (s *Service) eachGateway(ctx context.Context, c api.Caller, method, path string, body []byte, heard func(n oplog.NodeInfo, answer []byte, err error)) {
 	var nodes []oplog.NodeInfo
 	_ = s.state.Read(func(v *state.View) error { nodes = v.Nodes(); return nil }) // a closing state knows no nodes

@@ -18,7 +18,7 @@ const (
 )
 
 // embed makes vectors for texts with the database's embedder, for as many as there is time for. What is left without one is found
-// by its words, and by meaning once the leader has embedded it: the embedder's troubles are no reason not to store a memory.
+// by its words, and by meaning once the leader has embedded it: an embedder that fails never keeps a memory from being stored.
 func (s *Service) embed(ctx context.Context, c api.Caller, texts []string) ([]oplog.Vector, error) {
 	out := make([]oplog.Vector, len(texts))
 	if s.embedder == nil || len(texts) == 0 {
@@ -45,8 +45,8 @@ func (s *Service) identity() oplog.Embedder {
 	return oplog.Embedder{Name: i.Name, Version: i.Version, Dim: uint32(i.Dim)}
 }
 
-// bind ties a database without vectors to this node's embedder. A database whose vectors are its clients' stays theirs; one
-// that another embedder made the vectors of is refused: they could not be compared.
+// bind ties a database without vectors to this node's embedder. A database whose vectors come from its clients is left alone; one
+// whose vectors another embedder made is refused, for vectors of two embedders cannot be compared.
 func (s *Service) bind(ctx context.Context, c api.Caller) (ours bool, err error) {
 	self := s.identity()
 	d, err := s.databaseInfo(c.DB)

@@ -55,7 +55,7 @@ func ofEmbedder(name, kind, help string, value func(embed.State) float64) Metric
 	}}
 }
 
-// embedderCheck is a line of the deep health. It does not decide the verdict: a node whose embedder fails stores and finds.
+// embedderCheck is a line of the deep health. It does not change the verdict: without its embedder a node still stores, and finds by words.
 func (s *Service) embedderCheck() api.Check {
 	start, is := time.Now(), s.embedderStatus()
 	c := api.Check{Check: "embedder", Pass: is.Up, Millis: millis(time.Since(start)), Required: new(bool), EmbedderState: &is.EmbedderState}

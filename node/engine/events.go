@@ -13,7 +13,7 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// eventTypes names what subscribers hear of.
+// eventTypes are the events that a subscriber can ask for.
 var eventTypes = map[oplog.OpKind]string{
 	oplog.KindRemember: "stored", oplog.KindCorrect: "corrected", oplog.KindForget: "forgotten",
 	oplog.KindRelate: "related", oplog.KindUnrelate: "unrelated", oplog.KindClaim: "claimed", oplog.KindAssert: "claimed",
@@ -21,7 +21,7 @@ var eventTypes = map[oplog.OpKind]string{
 	oplog.KindCognition: "thought", oplog.KindResolve: "resolved", oplog.KindTriggerMove: "trigger_moved", oplog.KindPurge: "purged",
 }
 
-// event is what a subscriber is told: ids, never content.
+// event is what a subscriber receives: ids, never text.
 type event struct {
 	Index  oplog.Index `json:"index"`
 	Number int         `json:"number"`
@@ -35,7 +35,7 @@ func (s *Service) position() []byte {
 }
 
 // pusher sends one subscription's events, over whatever its subscriber speaks. A subscriber that is too slow for the
-// feed reads on in the log: nothing is left out but what the log no longer holds, and that is said ("lagged").
+// feed goes on from the log. It misses only what the log no longer holds, and a "lagged" event says so.
 type pusher struct {
 	s    *Service
 	c    api.Caller
@@ -224,7 +224,7 @@ func (p *pusher) tell(v *state.View, told []occurrence, o oplog.Outcome) []occur
 	return told
 }
 
-// send emits events. Only the last of a record carries the record's index: whoever resumes behind it has had all before it.
+// send emits events. Only the last of a record carries the record's index: a subscriber that resumes behind it has had all events before it.
 func (p *pusher) send(told []occurrence) error {
 	for i, e := range told {
 		at := e.at

@@ -10,8 +10,8 @@ import (
 // meant is one thing that an operation means to a subscriber.
 type meant struct{ name, id string }
 
-// mindEvents takes a round of cognition apart: what it decided and the state has is told by name. What Apply dropped is
-// not there, and not told.
+// mindEvents takes a round of cognition apart: each decision that the state took is an event. A decision that Apply dropped
+// is none.
 func mindEvents(v *state.View, db oplog.DB, op *oplog.Cognition) (out []meant) {
 	for i := range op.Conflicts {
 		if id := op.Conflicts[i].ID; has(v.Conflict(db, id)) {
@@ -50,7 +50,7 @@ func occurrences(v *state.View, db oplog.DB, op oplog.Op) []meant {
 	return []meant{{name, oplog.Subject(op)}}
 }
 
-// leadership is told to who wants to know of "leader": who leads now, 0 for nobody.
+// leadership is the event "leader": the node that leads now, 0 while none does.
 func (p *pusher) leadership() error {
 	if !p.wants("leader") {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// exportPage is how many rows are read at one view: a slow reader must not hold the state still.
+// exportPage is how many rows are read at one view: a slow client holds no view of the state open.
 const exportPage = 500
 
 // export reads a database's memories, then its relations, page by page.

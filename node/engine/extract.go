@@ -10,8 +10,8 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// settleDrafts decides all that must not be decided in Apply: ids, times, vectors, and what the texts name.
-func (s *Service) settleDrafts(ctx context.Context, c api.Caller, drafts []api.Draft) ([]*oplog.Remember, error) {
+// prepareDrafts decides all that Apply must not decide: ids, times, vectors, and what the texts name.
+func (s *Service) prepareDrafts(ctx context.Context, c api.Caller, drafts []api.Draft) ([]*oplog.Remember, error) {
 	dim, err := s.dimension(c.DB)
 	if err != nil {
 		return nil, err

@@ -9,7 +9,7 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// alive is answered whatever else does not work.
+// alive answers as long as the process serves requests at all.
 func (s *Service) alive(ctx context.Context, _ api.Caller, _ *api.AliveRequest) (*api.AliveAnswer, error) {
 	a := &api.AliveAnswer{Status: "ok", Databases: s.databases(), NodeID: s.cfg.Member.NodeID, Version: s.cfg.Member.Version, Applied: s.commit.Applied(), Writable: s.commit.Leads(),
 		Condition: said(s.condition(ctx)), Capabilities: []string{"idempotency_key"}}
@@ -45,7 +45,7 @@ func lower(role string) string {
 	return string(role[0]|0x20) + role[1:]
 }
 
-// deepHealth asks state, index and quorum. What fails decides the verdict; the embedder does not.
+// deepHealth asks state, index and quorum. The verdict is bad when one of these fails, whatever the embedder says.
 func (s *Service) deepHealth(context.Context, api.Caller, *api.DeepHealthRequest) (*api.DeepHealthAnswer, error) {
 	a := &api.DeepHealthAnswer{Status: "healthy"}
 	check := func(c api.Check, f func() error) {

@@ -11,7 +11,7 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// What is behind the rows that only dialects of this host ask.
+// The functions of the rows that only the dialects of this host ask.
 
 func (s *Service) view(ctx context.Context, c api.Caller, q *api.ViewRequest) (*api.Viewed, error) {
 	if err := s.commit.Fresh(ctx, commit.Wanted(q.Fresh)); err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// What an import takes at a time: one entry of the log.
+// Bounds of one batch of an import, which is one entry of the log.
 const (
 	importRows     = 200
 	importBytes    = 1 << 20
@@ -175,7 +175,7 @@ func (im *importer) batchKey() string {
 	return fmt.Sprintf("%s/import/%d", im.key, im.batches)
 }
 
-// broken says where an import stopped, and what is stored all the same.
+// broken says at which line an import stopped, and how many rows before it are stored.
 func (im *importer) broken(err error) error {
 	var e *oplog.Error
 	if !errors.As(err, &e) {

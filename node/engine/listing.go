@@ -12,7 +12,7 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// What a listing looks at: filters that match next to nothing must not read a whole database.
+// Bounds of a listing: one whose filters match next to nothing must not read a whole database.
 const (
 	maxScan   = 100_000
 	maxSorted = 20_000 // of the newest, when another order than that of creation is wanted

@@ -15,7 +15,7 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// What a request may hold.
+// Bounds of a request.
 const (
 	MaxText     = 1 << 20
 	MaxBatch    = 10_000
@@ -43,7 +43,7 @@ func (s *Service) store(ctx context.Context, c api.Caller, key string, drafts ..
 	if key != "" {
 		w.digest = digestDrafts(drafts)
 	}
-	ops, err := s.settleDrafts(ctx, c, drafts)
+	ops, err := s.prepareDrafts(ctx, c, drafts)
 	if err != nil {
 		return stored{}, err
 	}
@@ -61,7 +61,7 @@ func (s *Service) store(ctx context.Context, c api.Caller, key string, drafts ..
 	return r, nil
 }
 
-// digestDrafts covers what makes a memory what it is; ids and times made by a client's retry are not part of it.
+// digestDrafts is a digest of what the client says in its drafts, without the ids and times that differ in a retry.
 func digestDrafts(drafts []api.Draft) []byte {
 	parts := make([]any, 0, 3*len(drafts))
 	for _, d := range drafts {
@@ -99,7 +99,7 @@ func (s *Service) learned(db oplog.DB) (dim int, w *rank.Weights, err error) {
 	return dim, w, err
 }
 
-// ready decides all that must not be decided in Apply, and refuses what can never succeed.
+// ready decides all that Apply must not decide, and refuses drafts that can never succeed.
 func ready(d *api.Draft, now time.Time, dim int) (*oplog.Remember, error) {
 	if len(d.Text) > MaxText {
 		return nil, oplog.Errorf(oplog.TooLarge, "text of %d bytes is over %d", len(d.Text), MaxText)
@@ -212,14 +212,14 @@ func (s *Service) search(ctx context.Context, c api.Caller, q index.Query, f com
 	if err == nil && q.Deep > 0 {
 		a.Hits = s.reranked(ctx, c, &q, a.Hits)
 	}
-	if err == nil && !c.Quiet && !q.Quiet && !q.Lists() { // what is only listed is not brought to mind
+	if err == nil && !c.Quiet && !q.Quiet && !q.Lists() { // a list reinforces nothing
 		s.reinforcer.returned(c.DB, a.Hits, searching)
 		s.asked.note(c.DB, q.Namespace, q.Text, a.Hits, searching)
 	}
 	return a, err
 }
 
-// hours turns a half-life in hours into a duration; what no duration can hold is held to its bounds.
+// hours turns a half-life in hours into a duration; one out of a duration's range becomes its bound.
 func hours(h float64) time.Duration {
 	ns := h * float64(time.Hour)
 	if math.IsNaN(ns) || ns <= 0 {

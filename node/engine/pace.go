@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// How thinking shares the machine with those who ask: it works for a moment and then rests for several, so that it has no
-// more than a fifth of one core while questions are being answered, and none of them waits long behind it.
+// How a round of cognition yields to recalls: it works for a moment and then rests for several, so that it takes no
+// more than a fifth of one core while recalls run, and none of them waits long behind it.
 const (
 	workSlice   = 3 * time.Millisecond
 	restShare   = 2 // times as long as the work
@@ -15,7 +15,7 @@ const (
 )
 
 // pace makes the function that a round of cognition calls every few rows. It costs a look at the clock until the slice is
-// over. When nobody asks anything, thinking goes on at once.
+// over. When no recall is under way, the round goes on at once.
 func (s *Service) pace(ctx context.Context) func() {
 	began := time.Now()
 	return func() {

@@ -23,8 +23,8 @@ func (s *Service) Forward(ctx context.Context, from uint32, m wire.Forward) ([]b
 // noteTimeout bounds what a change of members waits for its row in the audit: there may be no leader to take it.
 const noteTimeout = 3 * time.Second
 
-// Changed implements its part of raft.Handler: the leader writes down a change of members, which is outside the log of operations. It is
-// done by then, so what cannot be written down is told to the operator alone.
+// Changed implements its part of raft.Handler: the leader writes down a change of members, which is outside the log of operations. The
+// change is made by then, so an audit row that cannot be written goes to the node's own log.
 func (s *Service) Changed(ctx context.Context, from uint32, m wire.Membership) {
 	ctx, cancel := context.WithTimeout(ctx, noteTimeout)
 	defer cancel()
@@ -79,7 +79,7 @@ func checkForeign(op *oplog.Foreign) error {
 // Record is a pushed record as this node would store it.
 func (s *Service) Record(d *api.Draft) (*oplog.Remember, error) { return ready(d, time.Now(), 0) }
 
-// PeerStatus is what this node knows without asking others: it is what they ask.
+// PeerStatus is what this node answers another one's status request: it asks no node itself.
 func (s *Service) PeerStatus() (*wire.ClusterStatusResult, error) {
 	own, err := json.Marshal(s.own())
 	if err != nil {

@@ -31,7 +31,7 @@ func (s *Service) purge(ctx context.Context, c api.Caller, q *api.PurgeRequest) 
 	}
 }
 
-// stillHolds is what a purge has not reached when it answers, and until when.
+// stillHolds lists the places that still hold purged text when the purge answers, and until when.
 func stillHolds(at oplog.Index) []string {
 	return []string{
 		fmt.Sprintf("logs and snapshots of the members, until each has applied record %d and taken a snapshot: seconds, by itself", at),

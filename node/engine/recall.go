@@ -31,7 +31,7 @@ func (s *Service) found(ctx context.Context, c api.Caller, asked *api.Question, 
 	if err != nil {
 		return nil, err
 	}
-	q.Bare = asked.Bare && then.IsZero() // the past is looked at as a whole
+	q.Bare = asked.Bare && then.IsZero() // an earlier text is compared as a whole
 	s.wantsRerank(&q, then)
 	a, err := s.searchThen(ctx, c, q, then, commit.Stale)
 	if err != nil {
@@ -115,7 +115,7 @@ func sharesOf(h index.Hit) api.Scores {
 // hintEntities bounds the names a hint offers.
 const hintEntities = 5
 
-// hints say how to ask better, when the answer is not to be trusted.
+// hints say how to ask better, when the answer's confidence is low.
 func hints(a Answer, question string) []api.Hint {
 	top, created, names := make([]rank.Scored, len(a.Hits)), make([]int64, len(a.Hits)), []string{}
 	for i, h := range a.Hits {

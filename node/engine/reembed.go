@@ -72,7 +72,7 @@ func (s *Service) reembed(ctx context.Context, c api.Caller, q *api.ReembedReque
 	return &api.Reembedding{EmbeddingAnswer: *a, Index: w.Index}, nil
 }
 
-// afterwards is the task's memory of what there is to embed.
+// afterwards is what the task knows of the memories that wait for a vector.
 type afterwards struct {
 	s       *Service
 	batch   int                    // texts at once: fewer while the embedder is too slow for more

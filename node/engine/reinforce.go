@@ -19,7 +19,7 @@ import (
 )
 
 // reinforcer keeps what recalls returned, until a batch of it goes through the log. A read never waits for it and never
-// writes; what a crash takes away is only reinforcement.
+// writes; a crash loses reinforcement and nothing else.
 type reinforcer struct {
 	s    *Service
 	boot string        // names this run of the process in the batches' keys
@@ -103,8 +103,8 @@ func (r *reinforcer) take() (out []batch) {
 	return out
 }
 
-// run is the task that sends the batches. A batch whose fate is not known is sent again under its key; one that
-// was not taken goes back to the buffer.
+// run is the task that sends the batches. It sends a batch whose outcome is unknown again under its key, and puts one that
+// the leader did not take back into the buffer.
 func (r *reinforcer) run(ctx context.Context) error {
 	tick := time.NewTicker(r.s.cfg.Background.Reinforce)
 	defer tick.Stop()

@@ -59,7 +59,7 @@ func quota(err error) error {
 	return err
 }
 
-// room refuses what would not fit a database, in the words clients know.
+// room refuses memories that would not fit a database, with the texts that clients match.
 func (s *Service) room(c api.Caller, adding int) error {
 	return s.state.Read(func(v *state.View) error {
 		d, _ := v.Database(c.DB)

@@ -58,7 +58,7 @@ type seen struct {
 	damaged atomic.Int64           // counts of the state that did not come out
 }
 
-// load is what shares the machine.
+// load counts the work that shares the machine.
 type load struct {
 	asking   atomic.Int64  // recalls under way
 	imports  chan struct{} // holds a token for each import under way
@@ -104,7 +104,7 @@ type Written struct {
 	Results  []oplog.Result
 }
 
-// A write is what a service method makes of a request.
+// A write is the operations that a service method makes of a request.
 type write struct {
 	key    string // idempotency key of the client, or empty
 	digest []byte // of what the client sent, for the key
@@ -112,8 +112,8 @@ type write struct {
 	system bool // control plane: the entry belongs to no database
 }
 
-// write proposes for a caller that the door has let in, and answers when this node has applied and indexed the entry. One of nothing answers when all that
-// the state holds is indexed.
+// write proposes for a caller that the door has let in, and answers when this node has applied and indexed the entry. A write without
+// operations answers when the index has all that the state holds.
 func (s *Service) write(ctx context.Context, c api.Caller, w write) (Written, error) {
 	if len(w.key) > field.MaxKey {
 		return Written{}, oplog.Errorf(oplog.Invalid, "idempotency key of %d bytes is over %d", len(w.key), field.MaxKey)
@@ -131,7 +131,7 @@ func (s *Service) write(ctx context.Context, c api.Caller, w write) (Written, er
 	start := time.Now()
 	e.Ops = oplog.Follow(w.ops)
 	d, err := s.commit.Propose(ctx, access.AskerOf(c), e, c.Forward)
-	if len(e.Ops) > len(w.ops) && commit.IsTooOld(err) { // in the middle of an upgrade things go on without what was found beside
+	if len(e.Ops) > len(w.ops) && commit.IsTooOld(err) { // a member cannot read what their texts state yet: the memories go without it
 		e.Ops = w.ops
 		d, err = s.commit.Propose(ctx, access.AskerOf(c), e, c.Forward)
 	}
@@ -140,7 +140,7 @@ func (s *Service) write(ctx context.Context, c api.Caller, w write) (Written, er
 	}
 	d.Results = d.Results[:min(len(d.Results), len(w.ops))]
 	s.measured.timings.took("commit", start)
-	// The entry is committed: whatever happens to the waiting below, it happened.
+	// The entry is committed: an error of the wait below does not undo it.
 	if err := s.readable(ctx, d.Index); err != nil {
 		return Written{}, err
 	}
@@ -170,7 +170,7 @@ func (s *Service) writeOps(ctx context.Context, c api.Caller, key string, ops ..
 	ops = slices.Clone(ops)
 	var texts []string
 	var bare []*oplog.Remember
-	for i, op := range ops { // what their texts name is settled here, as for all memories
+	for i, op := range ops { // what their texts name is read here, as for all memories
 		m, ok := op.(*oplog.Remember)
 		if !ok || m.Extractor != 0 {
 			continue

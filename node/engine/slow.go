@@ -6,9 +6,8 @@ import (
 	"github.com/cairndb/cairn/node/api"
 )
 
-// slowly notes an operation that began at start, when it took as long as the configuration calls slow: what was asked for and where,
-// never what it said. Streams, whose
-// length is their client's doing, are not asked about.
+// slowly notes an operation that began at start, when it took as long as the configuration calls slow: the operation, the database and the
+// surface, never the text. Streams are left out: their clients decide how long they last.
 func (s *Service) slowly(surface, operation string, c api.Caller, start time.Time) {
 	took := time.Since(start)
 	if s.cfg.Slow < 0 || took < s.cfg.Slow {

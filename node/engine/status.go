@@ -31,7 +31,7 @@ type own struct {
 	api.Leftovers
 }
 
-// lag is how many entries up to an index have not been applied. An election's own entries are behind nobody.
+// lag is how many entries up to an index have not been applied. The entries of elections count for no lag: the state never sees them.
 func (o own) lag(upTo uint64) uint64 { return upTo - min(upTo, max(uint64(o.Applied), o.Through)) }
 
 func (s *Service) own() own {
@@ -246,7 +246,7 @@ func (s *Service) LogTime() time.Time { return s.state.Last().Time().Time() }
 
 func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1e3 }
 
-// now is the time, as far as this node can know: what a leader decides by time must not follow a clock that is off.
+// now is the time, as far as this node can know: a leader whose clock is off must not decide by it.
 func (s *Service) now() time.Time { return s.raft.Clock().Time }
 
 // Counted notes whether a count of the whole state found what was written.

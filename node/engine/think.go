@@ -23,14 +23,14 @@ func prepared(r api.ThinkRequest) api.ThinkRequest {
 // defaultConsolidation is for how many memories a round looks for duplicates when its caller does not say.
 const defaultConsolidation = 50
 
-// reflect is a round as models ask for it.
+// reflect runs a round with the answer that models get.
 func (s *Service) reflect(ctx context.Context, c api.Caller, q *api.ReflectRequest) (*api.Thought, error) {
 	return s.think(ctx, c, &api.ThinkRequest{ThinkParts: q.ThinkParts, Personality: q.Personality, Limit: defaultConsolidation})
 }
 
 // think looks at the caller's database as it is, decides what follows, and proposes that in one entry, or in several when
 // it is much. It runs on the leader alone, one round at a time, on a snapshot read in slices: writes and recalls go on
-// meanwhile, and what they change drops what was decided about it. When leadership is lost the round comes to nothing.
+// meanwhile, and what they change drops what was decided about it. A node that loses leadership drops its round.
 func (s *Service) think(ctx context.Context, c api.Caller, q *api.ThinkRequest) (*api.Thought, error) {
 	started := time.Now()
 	r := prepared(*q)
@@ -78,7 +78,7 @@ type thinker struct {
 	op oplog.Cognition // what is decided
 }
 
-// What one round looks at, so that its memory is bounded however large the database is: the newest.
+// Bounds of one round, so that its memory is bounded however large the database is: it takes the newest rows.
 const (
 	thinkRows   = 100_000
 	thinkEdges  = 100_000
@@ -238,7 +238,7 @@ const (
 
 var promotion = map[string]string{TierWorking: TierEpisodic, TierEpisodic: TierLongterm}
 
-// tierPolicy applies the database's policies to a memory: used often enough it goes up a tier, too old it is forgotten.
+// tierPolicy applies the database's policies to a memory: one that is recalled often enough goes up a tier, one that is too old is forgotten.
 func (t *thinker) tierPolicy(m *oplog.Memory) {
 	up, ok := promotion[m.Tier]
 	if !ok || len(t.op.Retier)+len(t.op.Outdated) >= oplog.MaxOps/10 {

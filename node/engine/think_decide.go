@@ -120,7 +120,7 @@ func (t *thinker) merge(cluster []int) error {
 		for _, i := range cluster {
 			x, ok := v.MemoryAt(t.c.DB, t.seqs[i])
 			if !ok || x.Status != oplog.Active || x.Revision != t.snap.Rows[i].Revision {
-				return nil // it has changed since: the next round will see
+				return nil // a source has changed since: the next round looks again
 			}
 			sources = append(sources, x)
 			m.Sources = append(m.Sources, oplog.Grounds{RID: x.RID, Revision: x.Revision})

@@ -18,7 +18,7 @@ const day = 24 * time.Hour
 // dayTime is a day in the log's unit.
 const dayTime = oplog.Time(day / time.Microsecond)
 
-// staleImportance is what a memory must be worth to be missed.
+// staleImportance is the least importance of a memory that counts as stale.
 const staleImportance = .3
 
 // inDays refuses a number of days that is none, or too large for the log's unit.
@@ -29,7 +29,7 @@ func inDays(days float64) (oplog.Time, error) {
 	return oplog.Time(days * float64(dayTime)), nil
 }
 
-// staleMemories are worth something and have not been looked at for so many days, the most important first.
+// staleMemories are important and were not recalled for so many days, the most important first.
 func (s *Service) staleMemories(ctx context.Context, c api.Caller, q *api.StaleRequest) (*api.MemoryItems, error) {
 	silent, err := inDays(q.Days)
 	if err != nil {
@@ -39,7 +39,7 @@ func (s *Service) staleMemories(ctx context.Context, c api.Caller, q *api.StaleR
 	cutoff := oplog.At(s.now()) - silent
 	err = s.state.Read(func(v *state.View) error {
 		looked := 0
-		// What was not looked at for that long is that old: the oldest are looked at first, a bounded number of them.
+		// A memory that was not recalled for that long is at least that old: the scan begins at the oldest, and is bounded.
 		v.Between(c.DB, 0, cutoff, func(m *oplog.Memory) bool {
 			if m.Status == oplog.Active && m.Accessed < cutoff && m.Importance >= staleImportance && (q.Namespace == "" || q.Namespace == m.Namespace) {
 				rows = append(rows, m)

@@ -75,7 +75,7 @@ func (s *Service) revokeToken(ctx context.Context, c api.Caller, q *api.RevokeTo
 	return &api.RevokedToken{Revoked: err == nil && w.Results[0].Changed}, err
 }
 
-// limitToken bounds what a token asks of each node; no bounds take what it was bounded to away.
+// limitToken bounds what a token may ask of each node; a request without bounds removes them.
 func (s *Service) limitToken(ctx context.Context, c api.Caller, q *api.LimitTokenRequest) (*api.LimitedToken, error) {
 	t, err := s.tokenNamed(c, q.Token)
 	if err != nil {
@@ -126,8 +126,7 @@ func administers(c api.Caller, t oplog.Token) bool {
 	return c.May(api.Admin) || c.May(api.Owner) && t.DB == c.DB && !slices.Contains(t.Scopes, string(api.Admin))
 }
 
-// tokens lists the tokens that the caller may administer, in the order they were made: by hash they have none that a reader could
-// follow.
+// tokens lists the tokens that the caller may administer, in the order they were made.
 func (s *Service) tokens(_ context.Context, c api.Caller, _ *api.TokensRequest) (*api.TokenList, error) {
 	list := &api.TokenList{Tokens: []api.Token{}}
 	return list, s.state.Read(func(v *state.View) error {

@@ -21,7 +21,7 @@ func (s *Service) personality(ctx context.Context, c api.Caller, _ *api.Personal
 	})
 }
 
-// patterns lists what rounds of cognition have seen, the most certain first.
+// patterns lists those that rounds of cognition have found, the most certain first.
 func (s *Service) patterns(ctx context.Context, c api.Caller, q *api.PatternsRequest) (*api.PatternList, error) {
 	var rows []oplog.Pattern
 	err := s.state.Read(func(v *state.View) error {
