@@ -23,7 +23,7 @@ type requestFlag struct{ name, short, field string }
 func giveFlags(c *cobra.Command, op *api.Op, message any, flags []requestFlag) (check func() error) {
 	var checks []func() error
 	for _, f := range flags {
-		checks = append(checks, f.give(c, fieldOf(op, f.field), slotOf(message, f.field)))
+		checks = append(checks, f.give(c, op.Takes().Named(f.field), slotOf(message, f.field)))
 	}
 	return func() error {
 		for i, check := range checks {
@@ -36,16 +36,6 @@ func giveFlags(c *cobra.Command, op *api.Op, message any, flags []requestFlag) (
 		}
 		return nil
 	}
-}
-
-// fieldOf is a field of an operation's request. A flag of no field is a mistake of ours.
-func fieldOf(op *api.Op, name string) field.Field {
-	for _, f := range op.Takes() {
-		if f.Name == name {
-			return f
-		}
-	}
-	panic(fmt.Sprintf("cairn: %s has no field %s", op.Name, name))
 }
 
 // slotOf is the place of a request's field in the message: MemoryType for memory_type.
@@ -61,7 +51,7 @@ func slotOf(message any, name string) reflect.Value {
 
 // give adds the flag, with its value in the message, and returns what looks at a value that was given.
 func (f requestFlag) give(c *cobra.Command, d field.Field, slot reflect.Value) (check func() error) {
-	fs, usage, said := c.Flags(), usageOf(d), "--"+f.name
+	fs, usage, said := c.Flags(), d.Phrase(), "--"+f.name
 	if d.Default != "" && slot.Kind() != reflect.Slice {
 		if _, err := fmt.Sscan(d.Default, slot.Addr().Interface()); err != nil {
 			panic(fmt.Sprintf("cairn: default of %s: %v", d.Name, err))
@@ -110,15 +100,6 @@ func (f requestFlag) give(c *cobra.Command, d field.Field, slot reflect.Value) (
 		}
 	}
 	panic(fmt.Sprintf("cairn: no flag for a %s", slot.Type()))
-}
-
-// usageOf is what a field means, as flags say it: a phrase and no sentence.
-func usageOf(d field.Field) string {
-	doc := strings.TrimSuffix(d.Doc, ".")
-	if len(doc) < 2 || strings.ToUpper(doc[:2]) == doc[:2] { // a name, such as JSON
-		return doc
-	}
-	return strings.ToLower(doc[:1]) + doc[1:]
 }
 
 // dateFlag reads a date.

@@ -11,6 +11,7 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/cmd/cairn/debug"
 	"github.com/cairndb/cairn/cmd/cairn/doctor"
+	"github.com/cairndb/cairn/cmd/cairn/memory"
 )
 
 // app is the commands, each a method that makes one.
@@ -40,13 +41,26 @@ Exit codes: 0 ok, 1 failed, 2 called wrongly; "status --exit-code" 3 degraded.`,
 	root.SetIn(a.In)
 	root.SetOut(a.Out)
 	root.SetErr(a.Err)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return cli.Usage(err) })
-	root.AddCommand(a.dev(), a.serve(), a.status(), a.remember(), a.recall(), a.forget(), a.relate(),
-		a.db(), a.embed(), a.token(), a.audit(), a.cluster(), a.log(), a.importCmd(), a.exportCmd(), a.backup(), a.restore(), a.recover(), a.key(), doctor.Command(&a.Streams), debug.Command(&a.Streams), bench.Command(&a.Streams), a.mcp(), a.process(), a.covenant(), a.sift(), a.version())
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return cli.Usage(cli.FlagError(c, err)) })
+	group(root, "memories", "Memories:", append([]*cobra.Command{a.remember(), a.recall(), a.forget(), a.relate()}, memory.Commands(&a.Streams)...)...)
+	group(root, "node", "Nodes and clusters:", a.dev(), a.serve(), a.status(), a.cluster(), a.log(), a.audit(), a.embed(), a.key(), a.recover(), doctor.Command(&a.Streams),
+		debug.Command(&a.Streams), bench.Command(&a.Streams))
+	group(root, "database", "Databases, tokens and moving data:", a.db(), a.token(), a.importCmd(), a.exportCmd(), a.backup(), a.restore())
+	group(root, "host", "Clients on this host:", a.mcp(), a.process(), a.covenant(), a.sift())
+	root.AddCommand(a.version())
 	root.Args = cobra.NoArgs // a command that does not exist is an argument here
 	root.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
 	strict(root)
 	return root
+}
+
+// group adds verbs that help shows below one title.
+func group(root *cobra.Command, id, title string, verbs ...*cobra.Command) {
+	root.AddGroup(&cobra.Group{ID: id, Title: title})
+	for _, v := range verbs {
+		v.GroupID = id
+	}
+	root.AddCommand(verbs...)
 }
 
 // strict makes wrong arguments usage errors, and a group without a verb one too.
@@ -57,7 +71,9 @@ func strict(c *cobra.Command) {
 			switch {
 			case err == nil:
 				return nil
-			case c.HasSubCommands() || args(c, nil) != nil || args(c, s[:1]) == nil: // it takes arguments, others than these
+			case c.HasSubCommands():
+				return cli.UnknownVerb(c, s[0])
+			case args(c, nil) != nil || args(c, s[:1]) == nil: // it takes arguments, others than these
 				return cli.Usagef("%w: %s", err, c.UseLine())
 			case c.Flags().Lookup("node-id") != nil:
 				return cli.Usagef("%s takes flags alone, not %q: a node is named with --node-id", c.CommandPath(), s[0])
@@ -68,7 +84,7 @@ func strict(c *cobra.Command) {
 	if c.HasSubCommands() && c.RunE == nil {
 		c.RunE = func(c *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return cli.Usagef("%s has no verb %q", c.CommandPath(), args[0])
+				return cli.UnknownVerb(c, args[0])
 			}
 			return cli.Usagef("%s needs a verb; see %s --help", c.CommandPath(), c.CommandPath())
 		}

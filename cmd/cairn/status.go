@@ -6,11 +6,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 	"time"
 
-	"github.com/charmbracelet/lipgloss"
-	"github.com/charmbracelet/lipgloss/table"
 	"github.com/spf13/cobra"
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
@@ -111,14 +108,7 @@ func printStatus(w io.Writer, s api.ClusterStatus) error {
 // printTable prints a table below a blank line.
 func printTable(w io.Writer, head []string, rows [][]string) error {
 	fmt.Fprintln(w)
-	if cli.IsTerminal(w) {
-		return drawTable(w, head, rows)
-	}
-	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
-	for _, row := range append([][]string{head}, rows...) {
-		fmt.Fprintln(tw, strings.Join(row, "\t"))
-	}
-	return tw.Flush()
+	return cli.Table(w, head, rows)
 }
 
 // printEmbedder says what keeps memories from being found by meaning; nothing when nothing does.
@@ -197,24 +187,6 @@ func orUnknown(n *uint64) string {
 		return "unknown"
 	}
 	return fmt.Sprint(*n)
-}
-
-// drawTable draws a table with borders, and in colour what is wrong with a node or special about it.
-func drawTable(w io.Writer, head []string, rows [][]string) error {
-	cell := lipgloss.NewStyle().Padding(0, 1)
-	colours := map[string]lipgloss.Color{"Leader": "10", "NO": "9", "DIVERGED": "9"}
-	t := table.New().Border(lipgloss.RoundedBorder()).BorderStyle(lipgloss.NewStyle().Faint(true)).Headers(head...).Rows(rows...).
-		StyleFunc(func(row, col int) lipgloss.Style {
-			if row == table.HeaderRow {
-				return cell.Bold(true)
-			}
-			if c, ok := colours[rows[row][col]]; ok {
-				return cell.Foreground(c).Bold(true)
-			}
-			return cell
-		})
-	_, err := fmt.Fprintln(w, t)
-	return err
 }
 
 func voters(s api.ClusterStatus) int {

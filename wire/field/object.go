@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // An Error is the refusal of a field.
@@ -182,38 +183,31 @@ func (o Object) known(names []string) error {
 
 // Unknown is the refusal of a name, with the one that was probably meant.
 func (o Object) Unknown(name string) error {
-	best, near := "", 3
-	for _, f := range o {
-		if d := distance(name, f.Name); d < near {
-			best, near = f.Name, d
-		}
+	names := make([]string, len(o))
+	for i, f := range o {
+		names[i] = f.Name
 	}
-	if best != "" {
+	if best := Nearest(name, names); best != "" {
 		return &Error{Field: name, Text: fmt.Sprintf("unknown field '%s': did you mean '%s'?", clip(name), best)}
 	}
 	return &Error{Field: name, Text: fmt.Sprintf("unknown field '%s'", clip(name))}
 }
 
-// distance is how many letters to add, drop or change; 3 stands for as many and more.
-func distance(a, b string) int {
-	if a, b = clip(a), clip(b); max(len(a), len(b))-min(len(a), len(b)) > 2 {
-		return 3
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
+// Named is a field by its name. One that is not there is a mistake in a table of ours.
+func (o Object) Named(name string) Field {
+	for _, f := range o {
+		if f.Name == name {
+			return f
 		}
 	}
-	return row[len(b)]
+	panic("field: no field " + name)
+}
+
+// Phrase is the meaning of the field as flags say it: a phrase and no sentence.
+func (f Field) Phrase() string {
+	doc := strings.TrimSuffix(f.Doc, ".")
+	if len(doc) < 2 || strings.ToUpper(doc[:2]) == doc[:2] { // a name, such as JSON
+		return doc
+	}
+	return strings.ToLower(doc[:1]) + doc[1:]
 }

@@ -1,0 +1,77 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/charmbracelet/lipgloss"
+	"github.com/charmbracelet/lipgloss/table"
+	"golang.org/x/term"
+)
+
+// Table prints rows below a head: on a terminal with borders, no wider than it, and in colour where a cell says something special;
+// elsewhere in columns that tools can cut.
+func Table(w io.Writer, head []string, rows [][]string) error {
+	if IsTerminal(w) {
+		return drawTable(w, head, rows)
+	}
+	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
+	for _, row := range append([][]string{head}, rows...) {
+		fmt.Fprintln(tw, strings.Join(row, "\t"))
+	}
+	return tw.Flush()
+}
+
+// Lines prints rows in columns, without a head.
+func Lines(w io.Writer, rows [][]string) error {
+	wide := 0
+	for _, row := range rows {
+		wide = max(wide, len(row[0]))
+	}
+	for _, row := range rows {
+		text := strings.ReplaceAll(strings.TrimRight(row[1], "\n"), "\n", "\n"+strings.Repeat(" ", wide+2))
+		if _, err := fmt.Fprintf(w, "%-*s  %s\n", wide, row[0], text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// colours are those of cells that say what is wrong with a node, or special about it.
+var colours = map[string]lipgloss.Color{"Leader": "10", "NO": "9", "DIVERGED": "9"}
+
+func drawTable(w io.Writer, head []string, rows [][]string) error {
+	cell := lipgloss.NewStyle().Padding(0, 1)
+	t := table.New().Border(lipgloss.RoundedBorder()).BorderStyle(lipgloss.NewStyle().Faint(true)).Headers(head...).Rows(rows...).
+		StyleFunc(func(row, col int) lipgloss.Style {
+			if row == table.HeaderRow {
+				return cell.Bold(true)
+			}
+			if c, ok := colours[rows[row][col]]; ok {
+				return cell.Foreground(c).Bold(true)
+			}
+			return cell
+		})
+	text := t.String()
+	if wide := widthOf(w); wide > 0 && lipgloss.Width(text) > wide {
+		text = t.Width(wide).String()
+	}
+	_, err := fmt.Fprintln(w, text)
+	return err
+}
+
+// widthOf is how many columns a terminal has; 0 when it does not say.
+func widthOf(w io.Writer) int {
+	f, ok := w.(*os.File)
+	if !ok {
+		return 0
+	}
+	wide, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return wide
+}

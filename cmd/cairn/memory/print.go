@@ -1,0 +1,121 @@
+package memory
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/wire/field"
+)
+
+// print shows an answer to a person: a list as a table, one thing as a line a field.
+func (v verb) print(s *cli.Streams, raw json.RawMessage) error {
+	fields := v.described()
+	if v.rows != "" {
+		var answer map[string]json.RawMessage
+		if err := json.Unmarshal(raw, &answer); err != nil {
+			return err
+		}
+		raw = answer[v.rows]
+		var rows []map[string]any
+		if decode(raw, &rows) == nil {
+			return v.printRows(s, fields, rows)
+		}
+	}
+	var one map[string]any
+	if err := decode(raw, &one); err != nil {
+		return err
+	}
+	var lines [][]string
+	for _, f := range fields {
+		text := cell(f, one[f.Name])
+		if text == "" {
+			continue
+		}
+		if len(v.shows) == 1 {
+			_, err := fmt.Fprintln(s.Out, text) // for scripts: the id alone
+			return err
+		}
+		lines = append(lines, []string{f.Name, text})
+	}
+	return cli.Lines(s.Out, lines)
+}
+
+func (v verb) printRows(s *cli.Streams, fields field.Object, rows []map[string]any) error {
+	if len(rows) == 0 {
+		_, err := fmt.Fprintln(s.Err, "nothing found")
+		return err
+	}
+	head := make([]string, len(fields))
+	for i, f := range fields {
+		head[i] = strings.ToUpper(strings.ReplaceAll(f.Name, "_", " "))
+	}
+	cells := make([][]string, len(rows))
+	for i, row := range rows {
+		for _, f := range fields {
+			cells[i] = append(cells[i], cli.OrDash(oneLine(cell(f, row[f.Name]))))
+		}
+	}
+	return cli.Table(s.Out, head, cells)
+}
+
+// described are the fields that are shown, as node/api describes them.
+func (v verb) described() field.Object {
+	all, shapes := v.op.Gives(), map[string]field.Object{}
+	all.Shapes(shapes, true)
+	if v.rows != "" {
+		k := all.Named(v.rows).Kind
+		if k.Item != nil {
+			k = *k.Item
+		}
+		all = shapes[k.Shape]
+	}
+	if v.shows == nil {
+		return all
+	}
+	list := make(field.Object, len(v.shows))
+	for i, name := range v.shows {
+		list[i] = all.Named(name)
+	}
+	return list
+}
+
+// cell is a value as people read it; blank for none.
+func cell(f field.Field, v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	case bool:
+		return map[bool]string{true: "yes", false: "no"}[v]
+	case json.Number:
+		x, err := v.Float64()
+		switch {
+		case err != nil:
+			return v.String()
+		case strings.Contains(f.Doc, "Unix seconds"):
+			return time.UnixMicro(int64(math.Round(x * 1e6))).Local().Format("2006-01-02 15:04:05")
+		case f.Kind.Type == "number":
+			return fmt.Sprintf("%.3g", x)
+		}
+		return v.String()
+	case []any:
+		texts := make([]string, len(v))
+		for i, item := range v {
+			texts[i] = cell(field.Field{}, item)
+		}
+		return strings.Join(texts, ", ")
+	}
+	b, err := json.Marshal(v)
+	if err != nil || string(b) == "{}" {
+		return ""
+	}
+	return string(b)
+}
+
+// oneLine is a text without line breaks: a row of a table is one line.
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -1,0 +1,188 @@
+package memory
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/wire/field"
+)
+
+// A verb is a row of list: one operation as a command.
+type verb struct {
+	group   string // the verb that it stands below; blank for none
+	use     string
+	op      *api.Op
+	args    []string          // the fields that its arguments are, in order; those in brackets in use may be left out
+	fixed   map[string]string // fields that the verb gives itself
+	names   map[string]string // flags that have not the name of their field
+	not     []string          // fields that another verb has
+	rows    string            // the field of the answer that is shown; blank: the answer itself
+	shows   []string          // the columns of a list, the lines of one thing; none: all fields
+	short   string            // blank: what the operation does
+	long    string
+	example string
+}
+
+// Commands are the verbs of memories.
+func Commands(s *cli.Streams) (all []*cobra.Command) {
+	below := map[string]*cobra.Command{}
+	for _, v := range list {
+		c := v.command(s)
+		if v.group == "" {
+			all = append(all, c)
+			continue
+		}
+		if below[v.group] == nil {
+			below[v.group] = &cobra.Command{Use: v.group, Short: groups[v.group]}
+			all = append(all, below[v.group])
+		}
+		below[v.group].AddCommand(c)
+	}
+	return all
+}
+
+func (v verb) command(s *cli.Streams) *cobra.Command {
+	var t cli.Target
+	c := &cobra.Command{Use: v.use, Short: cmp.Or(v.short, strings.TrimSuffix(v.op.Does, ".")), Example: v.example,
+		Args: cobra.RangeArgs(len(v.args)-strings.Count(v.use, "["), len(v.args))}
+	if v.long != "" {
+		c.Long = c.Short + ".\n\n" + v.long
+	}
+	t.Flags(c)
+	t.InDatabase(c)
+	given := map[string][]string{}
+	for _, f := range v.flags() {
+		addFlag(c.Flags(), v.flag(f), f, given)
+	}
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if err := v.complete(given, args); err != nil {
+			return cli.Usage(err)
+		}
+		method, path, body := v.request(given)
+		path = inDatabase(path, t.Database)
+		if v.op == api.Events.Op {
+			return watch(c.Context(), s, &t, path)
+		}
+		return v.ask(c.Context(), s, &t, method, path, body)
+	}
+	return c
+}
+
+// flags are the fields of the request that flags give.
+func (v verb) flags() (list field.Object) {
+	for _, f := range v.op.Takes() {
+		if _, fixed := v.fixed[f.Name]; !fixed && !f.Idle && !slices.Contains(v.args, f.Name) && !slices.Contains(v.not, f.Name) {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// flag is the name of a field's flag.
+func (v verb) flag(f field.Field) string {
+	return cmp.Or(v.names[f.Name], usual[f.Name], strings.ReplaceAll(f.Name, "_", "-"))
+}
+
+// complete adds arguments and what the verb says itself to what flags gave, and refuses what is wrong with the arguments, or missing.
+func (v verb) complete(given map[string][]string, args []string) error {
+	for i, text := range args {
+		given[v.args[i]] = []string{text}
+	}
+	for name, text := range v.fixed {
+		given[name] = []string{text}
+	}
+	for _, f := range v.op.Takes() {
+		for _, text := range given[f.Name] {
+			if slices.Contains(v.args, f.Name) && strings.TrimSpace(text) == "" {
+				return fmt.Errorf("%s is blank: %s", f.Name, f.Doc)
+			}
+			if err := check(f, f.Name, text); err != nil {
+				return err
+			}
+		}
+		if f.Must && len(given[f.Name]) == 0 {
+			return fmt.Errorf("--%s is missing: %s", v.flag(f), f.Doc)
+		}
+	}
+	return nil
+}
+
+// request is the method, the path with its parameters, and the body; nil for none.
+func (v verb) request(given map[string][]string) (method, path string, body any) {
+	path = v.op.Path()
+	for _, f := range v.op.InPath() {
+		path = strings.ReplaceAll(path, "{"+f.Name+"}", url.PathEscape(given[f.Name][0]))
+	}
+	if v.op.Method() == "GET" {
+		params := url.Values{}
+		for _, f := range v.op.InQuery() {
+			if texts := given[f.Name]; len(texts) > 0 {
+				params[f.Name] = texts
+			}
+		}
+		if len(params) > 0 {
+			path += "?" + params.Encode()
+		}
+		return v.op.Method(), path, nil
+	}
+	object := map[string]json.RawMessage{}
+	for _, f := range v.op.InBody() {
+		if texts := given[f.Name]; len(texts) > 0 {
+			object[f.Name] = jsonOf(f.Kind, texts)
+		}
+	}
+	return v.op.Method(), path, object
+}
+
+// inDatabase is a path with the database that is meant.
+func inDatabase(path, database string) string {
+	switch {
+	case database == "":
+		return path
+	case strings.Contains(path, "?"):
+		return path + "&database=" + url.QueryEscape(database)
+	}
+	return path + "?database=" + url.QueryEscape(database)
+}
+
+// ask makes the exchange and prints the answer.
+func (v verb) ask(ctx context.Context, s *cli.Streams, t *cli.Target, method, path string, body any) error {
+	var raw json.RawMessage
+	if err := t.Get(ctx, method, path, body, &raw); err != nil {
+		return err
+	}
+	if t.JSON {
+		if err := s.JSON(raw); err != nil {
+			return err
+		}
+	} else if err := v.print(s, raw); err != nil {
+		return err
+	}
+	var outcome struct {
+		Found *bool `json:"found"`
+	}
+	if err := json.Unmarshal(raw, &outcome); err == nil && outcome.Found != nil && !*outcome.Found {
+		return errors.New("there is nothing with this id")
+	}
+	return nil
+}
+
+func (v verb) name() string { name, _, _ := strings.Cut(v.use, " "); return name }
+
+// decode reads an answer with its numbers as they were written.
+func decode(raw []byte, to any) error {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	return d.Decode(to)
+}

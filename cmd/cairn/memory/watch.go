@@ -1,0 +1,115 @@
+package memory
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+)
+
+// reconnectPause is how long watch waits before it connects again.
+const reconnectPause = time.Second
+
+// watch prints events until ctx ends. A node that is gone later than at the first try is asked again.
+func watch(ctx context.Context, s *cli.Streams, t *cli.Target, path string) error {
+	last := ""
+	for {
+		at, err := resumed(path, last)
+		if err != nil {
+			return err
+		}
+		r, err := t.Request(ctx, "GET", at, nil)
+		var refused *cli.HTTPError
+		if err == nil {
+			seen, failed := events(r, func(e event) error { return show(s, t.JSON, e) })
+			last, err = cmp.Or(seen, last), failed
+			r.Close()
+		} else if last == "" || errors.As(err, &refused) {
+			return err
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+		fmt.Fprintf(s.Err, "connection lost (%v), connecting again\n", cmp.Or(err, io.ErrUnexpectedEOF))
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(reconnectPause):
+		}
+	}
+}
+
+// resumed is the path of a subscription that goes on behind an event.
+func resumed(path, last string) (string, error) {
+	if last == "" {
+		return path, nil
+	}
+	u, err := url.Parse(path)
+	if err != nil {
+		return "", err
+	}
+	q := u.Query()
+	q.Set("from", last)
+	u.RawQuery = q.Encode()
+	return u.String(), nil
+}
+
+// An event is one of the stream, as the gateway writes it.
+type event struct {
+	Name string          `json:"event"`
+	ID   string          `json:"id,omitempty"` // to resume behind; blank while more of the same log record follows
+	Data json.RawMessage `json:"data"`
+}
+
+// begins is where in the log the subscription begins, which the first event tells.
+func (e event) begins() string {
+	var at struct{ Index uint64 }
+	if e.Name != "subscribed" || json.Unmarshal(e.Data, &at) != nil || at.Index == 0 {
+		return ""
+	}
+	return strconv.FormatUint(at.Index, 10)
+}
+
+// events tells the events of a stream, and returns the id of the last that had one.
+func events(r io.Reader, tell func(event) error) (last string, err error) {
+	var e event
+	sc := bufio.NewScanner(r)
+	sc.Buffer(nil, 16<<20)
+	for sc.Scan() {
+		name, text, _ := strings.Cut(sc.Text(), ": ")
+		switch name {
+		case "id":
+			e.ID = text
+		case "event":
+			e.Name = text
+		case "data":
+			e.Data = json.RawMessage(text)
+		case "":
+			if e.Name == "" {
+				continue // a sign of life
+			}
+			if err := tell(e); err != nil {
+				return last, err
+			}
+			last, e = cmp.Or(e.ID, e.begins(), last), event{}
+		}
+	}
+	return last, sc.Err()
+}
+
+func show(s *cli.Streams, asJSON bool, e event) error {
+	if asJSON {
+		return json.NewEncoder(s.Out).Encode(e)
+	}
+	_, err := fmt.Fprintf(s.Out, "%-8s  %-16s %s\n", cli.OrDash(e.ID), e.Name, e.Data)
+	return err
+}

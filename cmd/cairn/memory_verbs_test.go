@@ -1,0 +1,123 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/cairndb/cairn/cmd/cairn/cairntest"
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+)
+
+// TestMemoriesFromTheShell: what a person does with memories besides storing and recalling them, with a node that runs.
+func TestMemoriesFromTheShell(t *testing.T) {
+	t.Parallel()
+	_, home := cairntest.StartDev(t)
+	cairn := func(want int, args ...string) string {
+		t.Helper()
+		out, code := cairntest.Run(t, append(args, "--home", home)...)
+		if code != want {
+			t.Fatalf("cairn %q: exit %d, want %d: %s", args, code, want, out)
+		}
+		return out
+	}
+	says := func(out string, texts ...string) {
+		t.Helper()
+		for _, s := range texts {
+			if !strings.Contains(out, s) {
+				t.Errorf("no %q in\n%s", s, out)
+			}
+		}
+	}
+	session := strings.TrimSpace(cairn(0, "sessions", "start", "--namespace", "work", "--client-id", "shell"))
+	rid := strings.TrimSpace(cairn(0, "remember", "Alice leads the payments team", "--namespace", "work"))
+	cairn(0, "remember", "Carol drinks tea")
+	edge := strings.TrimSpace(cairn(0, "relate", "Alice", "leads", "payments"))
+
+	says(cairn(0, "get", rid), "text", "Alice leads the payments team", "namespace", "work", session)
+	cairn(cli.ExitFailed, "get", "none")
+	says(cairn(0, "list", "--namespace", "work"), "RID", "CREATED AT", rid, "Alice leads")
+	if out := cairn(0, "list", "--namespace", "work"); strings.Contains(out, "Carol") || strings.Count(out, "\n") != 2 {
+		t.Errorf("more than the namespace: %s", out)
+	}
+	var page struct{ Items []struct{ RID string } }
+	if err := json.Unmarshal([]byte(cairn(0, "list", "--namespace", "work", "--json")), &page); err != nil || len(page.Items) != 1 || page.Items[0].RID != rid {
+		t.Errorf("%+v, %v", page, err)
+	}
+	says(cairn(0, "correct", rid, "Bob leads the payments team", "--reason", "Alice moved on", "--importance", "0.9"), "revision", "1")
+	says(cairn(0, "history", rid), "REASON", "Alice moved on", "Alice leads the payments team")
+	says(cairn(0, "current", "--namespace", "work"), "Bob leads")
+	says(cairn(0, "stats"), "active_memories", "2")
+	says(cairn(0, "chronology", "--from", "2026-01-31", "--namespace", "default"), "Carol drinks tea")
+
+	says(cairn(0, "edges", "Alice"), edge, "leads", "payments")
+	cairn(0, "unrelate", edge)
+	cairn(cli.ExitFailed, "unrelate", edge)
+	cairn(0, "claim", "Ada", "born_in", "London")
+	cairn(0, "claim", "Ada", "born_in", "Paris")
+	says(cairn(0, "claims", "Ada"), "London", "Paris")
+	says(cairn(0, "entities"), "NAME", "Ada")
+	says(cairn(0, "think"), "duration_ms")
+	cairn(0, "triggers", "list")
+	cairn(0, "gaps")
+	says(cairn(0, "sessions", "list", "--namespace", "work"), session, "active")
+	says(cairn(0, "sessions", "end", session, "--summary", "done"), "memory_count")
+	says(cairn(0, "sessions", "show", session), "Bob leads")
+	cairn(cli.ExitFailed, "list", "--db", "none")
+	cairn(cli.ExitFailed, "conflicts", "resolve", "none", "keep_a")
+}
+
+// TestWatchFromTheShell: what is stored is seen as it is stored, also after the node was away.
+func TestWatchFromTheShell(t *testing.T) {
+	t.Parallel()
+	p, home := cairntest.StartDev(t)
+	ctx, cancel := context.WithTimeout(t.Context(), cairntest.Hung)
+	defer cancel()
+	c := cairntest.Command(ctx, "watch", "--type", "stored", "--json", "--home", home)
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	next := func(want string) {
+		t.Helper()
+		for lines.Scan() {
+			var e struct {
+				Event string
+				Data  struct{ ID string }
+			}
+			if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
+				t.Fatalf("%s: %v", lines.Bytes(), err)
+			}
+			if want == "" && e.Event == "subscribed" || want != "" && e.Data.ID == want {
+				return
+			}
+		}
+		t.Fatalf("the stream ended before %q", want)
+	}
+	remember := func(text string) string {
+		t.Helper()
+		rid, code := cairntest.Run(t, "remember", text, "--home", home)
+		if code != 0 {
+			t.Fatal("not stored")
+		}
+		return strings.TrimSpace(rid)
+	}
+	next("")
+	next(remember("seen at once"))
+	p.Kill()
+	p.Launch()()
+	next(remember("seen after the node came back"))
+	if err := c.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Wait(); err != nil {
+		t.Errorf("it does not end well: %v", err)
+	}
+}
