@@ -12,6 +12,7 @@ import (
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
 )
 
 func TestExitCodes(t *testing.T) {
@@ -115,14 +116,17 @@ func TestOutputKeys(t *testing.T) {
 
 func TestStatusForAPerson(t *testing.T) {
 	leader, two := uint32(2), uint64(2)
+	vitals := func(at oplog.Index, sum, version string, up float64, left api.Leftovers) api.Vitals {
+		return api.Vitals{Applied: at, SumIndex: at, Sum: sum, Version: version, UptimeSecs: up, Leftovers: left}
+	}
 	s := api.ClusterStatus{Clustered: true, NodeID: 1, Role: "Follower", CurrentTerm: 3, LeaderID: &leader, Healthy: true, Condition: "degraded: node 3 unreachable", QuorumSize: 2, Cluster: "c1",
-		Wire: "a:1", Applied: 10, Commit: 12, Lag: &two, Sum: "0123456789", SumIndex: 10, Version: "v1", UptimeSecs: 61.5, Leftovers: api.Leftovers{SetAside: []string{"state.corrupt-1", "raft.corrupt-1"}},
+		Wire: "a:1", Commit: 12, Lag: &two, Vitals: vitals(10, "0123456789", "v1", 61.5, api.Leftovers{SetAside: []string{"state.corrupt-1", "raft.corrupt-1"}}),
 		Store: api.Store{Bytes: 12_345_678, Tables: 9, Unmerged: 3_000_000},
 		Peers: []api.Peer{
-			{Leftovers: api.Leftovers{HoldPurge: true}, Store: &api.Store{Bytes: 1e6, Tables: 2, Damaged: 3, In: []string{"state/1/000004.sst"}}, NodeID: 2, Wire: "b:1", State: "Leader", Voter: true, Reachable: true, Applied: 12, LagEntries: new(uint64), Sum: "abcdef", SumIndex: 12, Version: "v1", UptimeSecs: 3},
+			{Store: &api.Store{Bytes: 1e6, Tables: 2, Damaged: 3, In: []string{"state/1/000004.sst"}}, NodeID: 2, Wire: "b:1", State: "Leader", Voter: true, Reachable: true, LagEntries: new(uint64), Vitals: vitals(12, "abcdef", "v1", 3, api.Leftovers{HoldPurge: true})},
 			{NodeID: 3, Voter: true},
-			{NodeID: 4, Wire: "d:1", State: "Follower", Reachable: true, Applied: 10, LagEntries: &two, Sum: "0123456789", SumIndex: 10, Version: "v1", UptimeSecs: 3},
-			{NodeID: 5, Wire: "e:1", State: "Follower", Reachable: true, Applied: 10, LagEntries: &two, Sum: "different", SumIndex: 10, Version: "v2", UptimeSecs: 3},
+			{NodeID: 4, Wire: "d:1", State: "Follower", Reachable: true, LagEntries: &two, Vitals: vitals(10, "0123456789", "v1", 3, api.Leftovers{})},
+			{NodeID: 5, Wire: "e:1", State: "Follower", Reachable: true, LagEntries: &two, Vitals: vitals(10, "different", "v2", 3, api.Leftovers{})},
 		}}
 	var out bytes.Buffer
 	if err := printStatus(&out, s); err != nil {

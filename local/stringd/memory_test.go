@@ -129,7 +129,7 @@ func (m *storage) Do(ctx context.Context, c api.Caller, op *api.Op, request any)
 	case *api.ClusterRequest:
 		at, _ := m.state.Applied()
 		id := uint32(1)
-		return &api.ClusterStatus{NodeID: id, Role: "Leader", LeaderID: &id, CurrentTerm: 1, Commit: uint64(at), Applied: at}, nil
+		return &api.ClusterStatus{NodeID: id, Role: "Leader", LeaderID: &id, CurrentTerm: 1, Commit: uint64(at), Vitals: api.Vitals{Applied: at}}, nil
 	case *api.LoseStreamRequest:
 		m.lost <- struct{}{}
 		return &api.LostStream{}, nil

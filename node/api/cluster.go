@@ -19,45 +19,50 @@ var (
 
 type ClusterRequest struct{}
 
-// ClusterStatus is the cluster as one node sees it.
+// ClusterStatus is the cluster as one node sees it: flat, as its JSON is.
 type ClusterStatus struct {
-	Clustered      bool        `json:"clustered" doc:"false: this node is the only member."`
-	Message        string      `json:"message,omitempty" doc:"A message for people: this node has no peers."`
-	NodeID         uint32      `json:"node_id" doc:"The node that answers."`
-	Role           string      `json:"role" doc:"Leader, Follower or Candidate. A node leads when all that was committed before its term is applied."`
-	RoleLabel      string      `json:"role_label" doc:"The same in lower case."`
-	ConfiguredRole string      `json:"configured_role" doc:"voter or readreplica."`
-	CurrentTerm    uint64      `json:"current_term" doc:"The term of the last election that the node knows of."`
-	LeaderID       *uint32     `json:"leader_id" doc:"The node that leads; null while none is known."`
-	LeaderAddr     string      `json:"leader_addr" doc:"Its wire port; blank while it is not known."`
-	LeaderHTTP     string      `json:"leader_http" doc:"Its gateway; blank while it is not known."`
-	AcceptsWrites  bool        `json:"accepts_writes" doc:"Whether this node leads and takes writes itself."`
-	Healthy        bool        `json:"healthy" doc:"Whether the cluster takes writes: a leader is known, and as many voters answer as it needs."`
-	Condition      string      `json:"condition" doc:"healthy, degraded or not healthy, and why: \"degraded: node 3 unreachable\"."`
-	QuorumSize     int         `json:"quorum_size" doc:"Number of voters that a decision needs."`
-	VotedFor       *uint32     `json:"voted_for" doc:"Always null: votes are not shown."`
-	Cluster        string      `json:"cluster_id" doc:"The cluster's id."`
-	Addr           string      `json:"addr" doc:"The node's port for its peers."`
-	Wire           string      `json:"wire" doc:"Its wire port."`
-	HTTP           string      `json:"http" doc:"Its gateway."`
-	Applied        oplog.Index `json:"applied_index" doc:"Log index that it has applied."`
-	Commit         uint64      `json:"commit_index" doc:"Log index that a majority is known to have."`
-	Lag            *uint64     `json:"lag_entries" doc:"Acknowledged log entries not applied here; null while this node hears no leader."`
-	SumIndex       oplog.Index `json:"state_hash_index" doc:"The index at which state_hash was taken."`
-	Sum            string      `json:"state_hash" doc:"Hash of the state: equal on all replicas at the same index."`
-	Agreement      string      `json:"state_agreement" is:"string{agree,diverged,unknown}" doc:"Result of comparing it with the peers' hashes."`
-	ClockOffset    float64     `json:"clock_offset_ms" doc:"Offset of this node's clock from the median of the members' clocks, in milliseconds."`
-	ClockOff       bool        `json:"clock_off" doc:"Whether the offset is over the bound: such a node hands leadership over."`
-	Version        string      `json:"version" doc:"The version that it runs."`
-	UptimeSecs     float64     `json:"uptime_secs" doc:"Seconds since the node started."`
-	Peers          []Peer      `json:"peers" doc:"The other members, by number."`
-	Leftovers
+	Clustered      bool    `json:"clustered" doc:"false: this node is the only member."`
+	Message        string  `json:"message,omitempty" doc:"A message for people: this node has no peers."`
+	NodeID         uint32  `json:"node_id" doc:"The node that answers."`
+	Role           string  `json:"role" doc:"Leader, Follower or Candidate. A node leads when all that was committed before its term is applied."`
+	RoleLabel      string  `json:"role_label" doc:"The same in lower case."`
+	ConfiguredRole string  `json:"configured_role" doc:"voter or readreplica."`
+	CurrentTerm    uint64  `json:"current_term" doc:"The term of the last election that the node knows of."`
+	LeaderID       *uint32 `json:"leader_id" doc:"The node that leads; null while none is known."`
+	LeaderAddr     string  `json:"leader_addr" doc:"Its wire port; blank while it is not known."`
+	LeaderHTTP     string  `json:"leader_http" doc:"Its gateway; blank while it is not known."`
+	AcceptsWrites  bool    `json:"accepts_writes" doc:"Whether this node leads and takes writes itself."`
+	Healthy        bool    `json:"healthy" doc:"Whether the cluster takes writes: a leader is known, and as many voters answer as it needs."`
+	Condition      string  `json:"condition" doc:"healthy, degraded or not healthy, and why: \"degraded: node 3 unreachable\"."`
+	QuorumSize     int     `json:"quorum_size" doc:"Number of voters that a decision needs."`
+	VotedFor       *uint32 `json:"voted_for" doc:"Always null: votes are not shown."`
+	Cluster        string  `json:"cluster_id" doc:"The cluster's id."`
+	Addr           string  `json:"addr" doc:"The node's port for its peers."`
+	Wire           string  `json:"wire" doc:"Its wire port."`
+	HTTP           string  `json:"http" doc:"Its gateway."`
+	Commit         uint64  `json:"commit_index" doc:"Log index that a majority is known to have."`
+	Lag            *uint64 `json:"lag_entries" doc:"Acknowledged log entries not applied here; null while this node hears no leader."`
+	Agreement      string  `json:"state_agreement" is:"string{agree,diverged,unknown}" doc:"Result of comparing it with the peers' hashes."`
+	Peers          []Peer  `json:"peers" doc:"The other members, by number."`
+	Vitals
 	Store    Store     `json:"store" doc:"The files of this node's state."`
 	Embedder *Embedder `json:"embedder,omitempty" doc:"This node's embedder; absent where it has none."`
 
 	Voters    int  `json:"-"`
 	Answering int  `json:"-"` // of the voters, this node among them when it is one
 	DiskFull  bool `json:"-"` // of this node
+}
+
+// Vitals are what a node says of itself, in its own status and to the other members.
+type Vitals struct {
+	Applied     oplog.Index `json:"applied_index" doc:"Log index that it has applied."`
+	SumIndex    oplog.Index `json:"state_hash_index" doc:"The index at which state_hash was taken."`
+	Sum         string      `json:"state_hash" doc:"Hash of its state: equal on all replicas at the same index."`
+	ClockOffset float64     `json:"clock_offset_ms" doc:"Offset of its clock from the median of the members' clocks, in milliseconds."`
+	ClockOff    bool        `json:"clock_off" doc:"Whether the offset is over the bound: such a node hands leadership over."`
+	Version     string      `json:"version" doc:"The version that it runs."`
+	UptimeSecs  float64     `json:"uptime_secs" doc:"Seconds since the node started."`
+	Leftovers
 }
 
 // Leftovers are what a node's home holds that its operator may have to do something about.
@@ -78,25 +83,18 @@ type Store struct {
 
 // A Peer is another member.
 type Peer struct {
-	NodeID          uint32      `json:"node_id" doc:"Its number."`
-	Addr            string      `json:"addr" doc:"Its port for its peers."`
-	Wire            string      `json:"wire" doc:"Its wire port."`
-	HTTP            string      `json:"http" doc:"Its gateway."`
-	Role            string      `json:"role" doc:"voter or readreplica."`
-	State           string      `json:"state" doc:"Leader, Follower, Candidate or unreachable."`
-	Voter           bool        `json:"voter" doc:"Whether it votes."`
-	Reachable       bool        `json:"reachable" doc:"Whether it answers."`
-	CurrentTerm     uint64      `json:"current_term" doc:"Its Raft term."`
-	LastSeenSecsAgo *float64    `json:"last_seen_secs_ago" doc:"Seconds since it was last heard; null for never."`
-	Applied         oplog.Index `json:"applied_index" doc:"Log index that it has applied."`
-	LagEntries      *uint64     `json:"lag_entries" doc:"Acknowledged log entries that it lacks; null when it does not answer or hears no leader."`
-	SumIndex        oplog.Index `json:"state_hash_index" doc:"The index at which state_hash was taken."`
-	Sum             string      `json:"state_hash" doc:"The hash of its state."`
-	ClockOffset     float64     `json:"clock_offset_ms" doc:"Offset of its clock from the median of the members' clocks, in milliseconds."`
-	ClockOff        bool        `json:"clock_off" doc:"Whether the offset is over the bound."`
-	Version         string      `json:"version" doc:"The version that it runs."`
-	UptimeSecs      float64     `json:"uptime_secs" doc:"Seconds since the node started."`
-	Leftovers
+	NodeID          uint32   `json:"node_id" doc:"Its number."`
+	Addr            string   `json:"addr" doc:"Its port for its peers."`
+	Wire            string   `json:"wire" doc:"Its wire port."`
+	HTTP            string   `json:"http" doc:"Its gateway."`
+	Role            string   `json:"role" doc:"voter or readreplica."`
+	State           string   `json:"state" doc:"Leader, Follower, Candidate or unreachable."`
+	Voter           bool     `json:"voter" doc:"Whether it votes."`
+	Reachable       bool     `json:"reachable" doc:"Whether it answers."`
+	CurrentTerm     uint64   `json:"current_term" doc:"Its Raft term."`
+	LastSeenSecsAgo *float64 `json:"last_seen_secs_ago" doc:"Seconds since it was last heard; null for never."`
+	LagEntries      *uint64  `json:"lag_entries" doc:"Acknowledged log entries that it lacks; null when it does not answer or hears no leader."`
+	Vitals
 	Store *Store `json:"store,omitempty" doc:"The files of its state; absent when it does not answer."`
 
 	Through uint64 `json:"-"` // as Applied, with the log's own entries

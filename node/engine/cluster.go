@@ -24,8 +24,7 @@ func (s *Service) cluster(ctx context.Context, _ api.Caller, _ *api.ClusterReque
 // topology is the same for all nodes: the one that answers is a line like the others.
 func (s *Service) topology(ctx context.Context, _ api.Caller, _ *api.TopologyRequest) (*api.TopologyAnswer, error) {
 	st := s.Status(ctx)
-	me := api.Peer{NodeID: st.NodeID, Addr: st.Addr, Wire: st.Wire, HTTP: st.HTTP, Role: "voter", State: st.Role, Voter: s.cfg.Member.Role == raft.RoleVoter, Reachable: true,
-		Applied: st.Applied, Version: st.Version}
+	me := api.Peer{NodeID: st.NodeID, Addr: st.Addr, Wire: st.Wire, HTTP: st.HTTP, Role: "voter", State: st.Role, Voter: s.cfg.Member.Role == raft.RoleVoter, Reachable: true, Vitals: st.Vitals}
 	if !me.Voter {
 		me.Role = "readreplica"
 	}

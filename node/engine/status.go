@@ -16,19 +16,12 @@ import (
 
 // own is what a node tells another of itself, as the extension of CLUSTER_STATUS_RESULT.
 type own struct {
-	Role       string      `json:"role"`
-	Applied    oplog.Index `json:"applied"`
-	Through    uint64      `json:"through"` // as Applied, with the log's own entries, which the state never sees
-	SumIndex   oplog.Index `json:"sum_index"`
-	Sum        string      `json:"sum"`
-	Offset     float64     `json:"clock_offset_ms"`
-	Off        bool        `json:"clock_off"`
-	Version    string      `json:"version"`
-	UptimeSecs float64     `json:"uptime"`
-	Term       uint64      `json:"term"`
-	Whole      bool        `json:"whole"`
-	Store      api.Store   `json:"store"`
-	api.Leftovers
+	api.Vitals
+	Role    string    `json:"role"`
+	Through uint64    `json:"through"` // as Applied, with the log's own entries, which the state never sees
+	Term    uint64    `json:"term"`
+	Whole   bool      `json:"whole"`
+	Store   api.Store `json:"store"`
 }
 
 // lag is how many entries up to an index have not been applied. The entries of elections count for no lag: the state never sees them.
@@ -38,8 +31,9 @@ func (s *Service) own() own {
 	i, sum := s.state.Sum()
 	st := s.raft.Status()
 	clock := s.raft.Clock()
-	return own{Offset: millis(clock.Offset), Off: clock.Off, Role: s.role(st), Applied: s.commit.Applied(), Through: st.AppliedIndex, SumIndex: i, Sum: sum.String(), Version: s.cfg.Member.Version,
-		UptimeSecs: time.Since(s.measured.started).Seconds(), Term: st.Term, Whole: s.seen.whole.Load() && s.raft.HasState(), Leftovers: s.cfg.Home.Leftovers(), Store: s.ownStore()}
+	return own{Role: s.role(st), Through: st.AppliedIndex, Term: st.Term, Whole: s.seen.whole.Load() && s.raft.HasState(), Store: s.ownStore(),
+		Vitals: api.Vitals{Applied: s.commit.Applied(), SumIndex: i, Sum: sum.String(), ClockOffset: millis(clock.Offset), ClockOff: clock.Off, Version: s.cfg.Member.Version,
+			UptimeSecs: time.Since(s.measured.started).Seconds(), Leftovers: s.cfg.Home.Leftovers()}}
 }
 
 // ownStore is the files of this node's state.
@@ -62,9 +56,8 @@ const askTimeout = 700 * time.Millisecond
 // Status asks every member how it is and puts the answers together.
 func (s *Service) Status(ctx context.Context) api.ClusterStatus {
 	rs, me := s.raft.Status(), s.own()
-	st := api.ClusterStatus{Clustered: true, Leftovers: me.Leftovers, Store: me.Store, Embedder: s.embedderStatus(), NodeID: s.cfg.Member.NodeID, Role: me.Role, RoleLabel: lower(me.Role), ConfiguredRole: s.cfg.Member.Role, CurrentTerm: rs.Term,
-		AcceptsWrites: s.commit.Leads(), Addr: s.raft.Advertised(), Wire: s.cfg.Member.Wire, HTTP: s.cfg.Member.HTTP,
-		Applied: me.Applied, Commit: rs.CommitIndex, Lag: s.lacks(), SumIndex: me.SumIndex, Sum: me.Sum, ClockOffset: me.Offset, ClockOff: me.Off, Version: me.Version, UptimeSecs: me.UptimeSecs, Peers: []api.Peer{}}
+	st := api.ClusterStatus{Clustered: true, Vitals: me.Vitals, Store: me.Store, Embedder: s.embedderStatus(), NodeID: s.cfg.Member.NodeID, Role: me.Role, RoleLabel: lower(me.Role), ConfiguredRole: s.cfg.Member.Role,
+		CurrentTerm: rs.Term, AcceptsWrites: s.commit.Leads(), Addr: s.raft.Advertised(), Wire: s.cfg.Member.Wire, HTTP: s.cfg.Member.HTTP, Commit: rs.CommitIndex, Lag: s.lacks(), Peers: []api.Peer{}}
 	infos := map[uint32]oplog.NodeInfo{}
 	_ = s.state.Read(func(v *state.View) error { // a closing state leaves the addresses empty
 		st.Cluster = v.Cluster()
@@ -128,7 +121,7 @@ func (s *Service) askAll(ctx context.Context, members []raft.Member, infos map[u
 			p := s.ask(ctx, m)
 			p.Wire, p.HTTP = infos[m.ID].Wire, infos[m.ID].HTTP
 			if p.Reachable && known {
-				lag := own{Applied: p.Applied, Through: p.Through}.lag(acknowledged)
+				lag := own{Vitals: p.Vitals, Through: p.Through}.lag(acknowledged)
 				p.LagEntries = &lag
 			}
 			mu.Lock()
@@ -159,10 +152,7 @@ func (s *Service) ask(ctx context.Context, m raft.Member) api.Peer {
 		return p
 	}
 	zero := 0.0
-	p.Through = o.Through
-	p.Reachable, p.State, p.Applied, p.SumIndex, p.Sum, p.Version, p.UptimeSecs, p.CurrentTerm = true, o.Role, o.Applied, o.SumIndex, o.Sum, o.Version, o.UptimeSecs, o.Term
-	p.ClockOffset, p.ClockOff, p.Leftovers, p.Store = o.Offset, o.Off, o.Leftovers, &o.Store
-	p.LastSeenSecsAgo, p.Whole = &zero, o.Whole
+	p.Reachable, p.State, p.CurrentTerm, p.Through, p.Vitals, p.Store, p.LastSeenSecsAgo, p.Whole = true, o.Role, o.Term, o.Through, o.Vitals, &o.Store, &zero, o.Whole
 	return p
 }
 

@@ -282,7 +282,7 @@ func (e *exam) clocks(context.Context) (fs []Finding) {
 		return nil
 	}
 	s := e.running
-	all := append([]api.Peer{{NodeID: s.NodeID, ClockOffset: s.ClockOffset, ClockOff: s.ClockOff}}, s.Peers...)
+	all := append([]api.Peer{{NodeID: s.NodeID, Vitals: s.Vitals}}, s.Peers...)
 	for _, n := range all {
 		if n.ClockOff {
 			off := time.Duration(n.ClockOffset * float64(time.Millisecond)).Round(time.Millisecond)
