@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"slices"
 	"sync"
@@ -109,7 +110,8 @@ type cluster struct {
 	roles map[int]string     // of the nodes that are no voters
 	slow  bool               // election timeouts are so long that no silence causes an election
 	dial  func(context.Context, string) (net.Conn, error)
-	calm  bool // elections are slow, and the leader is heard often: those without state are taken in soon
+	log   *slog.Logger // nil: none
+	calm  bool         // elections are slow, and the leader is heard often: those without state are taken in soon
 }
 
 // slowElection is longer than any machine stands still.
@@ -167,7 +169,7 @@ func (c *cluster) reopen(i int, secret string, peers []string) {
 		files = m
 	}
 	n, err := Open(context.Background(), Config{NodeID: uint32(i + 1), Keys: c.keys[i], Dir: c.dirs[i], Addr: c.addrs[i], Credentials: Credentials{Secret: secret}, Peers: peers,
-		Role: c.roles[i], Seams: Seams{Dial: c.dial, LogFiles: files}, Alone: len(peers) == 0, Timing: Timing{Heartbeat: 250 * time.Millisecond, Election: election}, Handler: noHandler{}, Hello: c.sms[i].hello, Founds: founds}, c.sms[i])
+		Role: c.roles[i], Seams: Seams{Dial: c.dial, LogFiles: files}, Alone: len(peers) == 0, Timing: Timing{Heartbeat: 250 * time.Millisecond, Election: election}, Handler: noHandler{}, Hello: c.sms[i].hello, Founds: founds, Logger: c.log}, c.sms[i])
 	if err != nil {
 		c.t.Fatal(err)
 	}

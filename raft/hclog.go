@@ -19,6 +19,10 @@ type lines struct{ to *slog.Logger }
 var levels = map[string]slog.Level{"trace": slog.LevelDebug, "debug": slog.LevelDebug, "info": slog.LevelDebug,
 	"warn": slog.LevelInfo, "error": slog.LevelWarn}
 
+// ofAbsence are the lines that come several times a second while a member is away: noteReach says once that it is.
+var ofAbsence = map[string]bool{"failed to contact": true, "failed to heartbeat to": true, "failed to appendEntries to": true, "failed to pipeline appendEntries": true,
+	"failed to start pipeline replication to": true}
+
 // Write takes one JSON line. The library's own notion of what matters is a level louder than an operator's.
 func (l lines) Write(p []byte) (int, error) {
 	var line map[string]any
@@ -27,12 +31,16 @@ func (l lines) Write(p []byte) (int, error) {
 	}
 	level, _ := line["@level"].(string)
 	msg, _ := line["@message"].(string)
+	to := levels[level]
+	if ofAbsence[msg] {
+		to = slog.LevelDebug
+	}
 	attrs := make([]any, 0, 2*len(line))
 	for k, v := range line {
 		if k[0] != '@' {
 			attrs = append(attrs, k, v)
 		}
 	}
-	l.to.Log(context.Background(), levels[level], msg, attrs...)
+	l.to.Log(context.Background(), to, msg, attrs...)
 	return len(p), nil
 }

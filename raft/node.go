@@ -44,6 +44,7 @@ type Node struct {
 	contact            contact
 	clocks             clocks
 	rounds             confirmations
+	reach              reach
 }
 
 // consensus is what hashicorp/raft runs, and what it runs for.
@@ -345,6 +346,7 @@ func (n *Node) announceChange() {
 func (n *Node) watch() {
 	obs := make(chan hraft.Observation, 64)
 	o := hraft.NewObserver(obs, false, func(o *hraft.Observation) bool {
+		n.noteReach(o.Data)
 		switch o.Data.(type) {
 		case hraft.LeaderObservation, hraft.RaftState:
 			return true
