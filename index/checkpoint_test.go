@@ -31,9 +31,7 @@ func (r *replica) keep(pattern string) (restore func()) {
 	return func() {
 		r.t.Helper()
 		for i, path := range found {
-			if err := os.RemoveAll(path); err != nil {
-				r.t.Fatal(err)
-			}
+			must(r.t, os.RemoveAll(path))
 			copyAll(r.t, filepath.Join(copies, fmt.Sprint(i)), path)
 		}
 	}
@@ -50,9 +48,7 @@ func copyAll(t testing.TB, from, to string) {
 			err = os.WriteFile(to, raw, 0o600)
 		}
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }
 
 // moment is what the files of a running index are at one time, as a crash leaves them: nothing was written between two looks at
@@ -87,9 +83,7 @@ func writeTree(t *testing.T, dir string, files map[string][]byte) {
 	t.Helper()
 	for name, raw := range files {
 		path := filepath.Join(dir, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, raw, 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, raw, 0o600)))
 	}
 }
 
@@ -268,9 +262,7 @@ func TestOtherEmbedder(t *testing.T) {
 			r.reopen()
 			sameAnswers(t, name+", opened again", qs, r.answers(qs), want)
 			r.index.Close()
-			if err := os.RemoveAll(r.dir()); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.RemoveAll(r.dir()))
 			r.openIndex()
 			sameAnswers(t, name+", from the state", qs, r.answers(qs), want)
 		})
@@ -282,9 +274,7 @@ func TestSealedCheckpoint(t *testing.T) {
 	t.Parallel()
 	home, masters := t.TempDir(), []seal.Master{seal.NewMaster()}
 	keys, err := seal.Create(home, masters)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	l, qs := history(t, 500), questions()[:40]
 	r := openReplica(t)
 	r.index.Close()
@@ -320,9 +310,7 @@ func TestSealedCheckpoint(t *testing.T) {
 	sameAnswers(t, "sealed", qs, r.answers(qs), want)
 	r.index.Close()
 
-	if err := keys.Rotate(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, keys.Rotate())
 	if keys, _, err = seal.Open(home, masters); err != nil {
 		t.Fatal(err)
 	}
@@ -330,9 +318,7 @@ func TestSealedCheckpoint(t *testing.T) {
 	if left, err := keys.Left(r.dir()); err != nil || len(left) == 0 {
 		t.Errorf("nothing is under the old key: %v", err)
 	}
-	if err := errors.Join(r.index.Rewrite(t.Context(), nil), keys.Retire()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(r.index.Rewrite(t.Context(), nil), keys.Retire()))
 	sameAnswers(t, "rewritten", qs, r.answers(qs), want)
 	r.index.Close()
 	if keys, _, err = seal.Open(home, masters); err != nil || len(keys.Keys()) != 1 {

@@ -73,9 +73,7 @@ func TestFlippedBits(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, kind := range []string{"checkpoint", "identity.json", "rows", "vectors", ".zap", "root.bolt", "cairn.format"} {
 		if !kinds[kind] {
 			t.Errorf("no %s among the files %v", kind, kinds)

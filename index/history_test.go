@@ -27,9 +27,7 @@ func newLog(t testing.TB) *log {
 func (l *log) add(db oplog.DB, ops ...oplog.Op) {
 	l.t.Helper()
 	body, err := oplog.Entry{Node: 1, DB: db, Ops: ops}.Encode()
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	must(l.t, err)
 	n := uint64(len(l.records) + 1)
 	l.records = append(l.records, oplog.Record{Index: oplog.Index(n), Term: 1,
 		Data: oplog.EncodeRecord(oplog.MakeHLC(1_700_000_000_000+n, 0, 1), body)})

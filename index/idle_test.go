@@ -71,12 +71,8 @@ func TestClosedIndexesAnswerTheSame(t *testing.T) {
 		{"closed, and its files lost", 0, func(r *replica) {
 			r.apply(l.records, 50)
 			r.closeAll()
-			if err := os.RemoveAll(r.dir()); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.MkdirAll(r.dir(), 0o700); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.RemoveAll(r.dir()))
+			must(t, os.MkdirAll(r.dir(), 0o700))
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -137,9 +133,7 @@ func TestOpenAndCloseUnderLoad(t *testing.T) {
 		}
 		r.apply(l.records[from:], 8)
 		hits, _, err := r.index.Search(t.Context(), db, index.Query{Text: fmt.Sprintf("token%dq", i), K: 10, Now: now})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		found := slices.ContainsFunc(hits, func(h index.Hit) bool { return h.Memory.RID == rid })
 		if found != (i%5 != 0) {
 			t.Fatalf("step %d, database %d: found is %v", i, db, found)
@@ -154,9 +148,7 @@ func TestOpenAndCloseUnderLoad(t *testing.T) {
 			var got [2][]line
 			for i, x := range []*index.Index{r.index, whole.index} {
 				hits, _, err := x.Search(t.Context(), db+1, q)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				for _, h := range hits {
 					got[i] = append(got[i], line{h.Memory.RID, h.Score, h.Why})
 				}

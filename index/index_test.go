@@ -45,9 +45,7 @@ func TestSameAnswers(t *testing.T) {
 		{"lost directory", func(r *replica) {
 			r.apply(l.records, 50)
 			r.index.Close()
-			if err := os.RemoveAll(r.dir()); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.RemoveAll(r.dir()))
 			r.openIndex()
 		}},
 	} {

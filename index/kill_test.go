@@ -97,19 +97,13 @@ func TestKilled(t *testing.T) {
 	}
 	rng := rand.New(rand.NewPCG(11, 12))
 	home := t.TempDir()
-	if err := os.WriteFile(filepath.Join(home, "seed"), []byte(strconv.Itoa(records)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(home, "seed"), []byte(strconv.Itoa(records)), 0o600))
 	for kill := range kills {
 		cmd := exec.CommandContext(t.Context(), os.Args[0])
 		cmd.Env = append(os.Environ(), killedHome+"="+home)
 		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
+		must(t, cmd.Start())
 		lines := bufio.NewScanner(out)
 		if !lines.Scan() || !strings.HasPrefix(lines.Text(), "ready") {
 			t.Fatalf("the process says %q", lines.Text())

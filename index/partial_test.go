@@ -17,18 +17,14 @@ import (
 func (r *replica) take(records []oplog.Record) []oplog.Outcome {
 	r.t.Helper()
 	out, err := r.state.Apply(records)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	must(r.t, err)
 	return out
 }
 
 func (r *replica) finds(db oplog.DB, word, rid string) bool {
 	r.t.Helper()
 	hits, _, err := r.index.Search(r.t.Context(), db, index.Query{Text: word, K: 10, Now: now})
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	must(r.t, err)
 	return slices.ContainsFunc(hits, func(h index.Hit) bool { return h.Memory.RID == rid && slices.Contains(h.Why, "keyword_match") })
 }
 
@@ -41,9 +37,7 @@ func TestCancelledFollow(t *testing.T) {
 	l.add(1, remember("later", "plover"))
 	out := r.take(l.records)
 	rest := len(out) - 2
-	if err := r.index.Follow(t.Context(), out[:rest]); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.index.Follow(t.Context(), out[:rest]))
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := r.index.Follow(cancelled, out[rest:rest+1]); !errors.Is(err, context.Canceled) {
@@ -96,14 +90,10 @@ func TestFailedFollow(t *testing.T) {
 func (r *replica) block(dir string) (clear func()) {
 	r.t.Helper()
 	path := filepath.Join(r.dir(), dir)
-	if err := os.WriteFile(path, nil, 0o600); err != nil {
-		r.t.Fatal(err)
-	}
+	must(r.t, os.WriteFile(path, nil, 0o600))
 	return func() {
 		r.t.Helper()
-		if err := os.Remove(path); err != nil {
-			r.t.Fatal(err)
-		}
+		must(r.t, os.Remove(path))
 	}
 }
 
@@ -124,9 +114,7 @@ func TestFailedBuild(t *testing.T) {
 	r.apply(l.records[:before], 1)
 	r.reopen() // there is a checkpoint of the old rows
 	snap, err := ahead.state.Snapshot()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer snap.Release()
 	var raw bytes.Buffer
 	if _, err := snap.WriteTo(&raw); err != nil {

@@ -85,20 +85,14 @@ func askReplica(t *testing.T, rows []probeRow) (hit []bool) {
 
 func askStock(t *testing.T, rows []probeRow) (hit []bool) {
 	x, err := stock.New()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer x.Close()
 	for i, row := range rows {
-		if err := x.Add(fmt.Sprint(i), row.text); err != nil {
-			t.Fatal(err)
-		}
+		must(t, x.Add(fmt.Sprint(i), row.text))
 	}
 	for i, row := range rows {
 		ids, err := x.Ask(row.question, 10)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		hit = append(hit, slices.Contains(ids, fmt.Sprint(i)))
 	}
 	return hit

@@ -44,9 +44,7 @@ func TestRemadeFilesHoldNothingPurged(t *testing.T) {
 	}
 	var following sync.WaitGroup
 	following.Go(func() { r.apply(l.records[done:], 3) })
-	if err := r.index.Remake(t.Context(), false); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.index.Remake(t.Context(), false))
 	index.Checkpointed(r.index)
 	if found := holding(t, r.dir()); len(found) != 0 {
 		t.Errorf("after Remake the word is in %v", found)
@@ -61,9 +59,7 @@ func TestRemadeFilesHoldNothingPurged(t *testing.T) {
 	r.closeAll()
 	sameAnswers(t, "remade and closed", qs, r.answers(qs), want)
 	r.closeAll()
-	if err := r.index.Remake(t.Context(), true); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.index.Remake(t.Context(), true))
 	sameAnswers(t, "remade while it was closed", qs, r.answers(qs), want)
 }
 
@@ -79,8 +75,6 @@ func holding(t *testing.T, dir string) (found []string) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return found
 }

@@ -22,6 +22,13 @@ type replica struct {
 	cfg   index.Config // but for Dir and State
 }
 
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 func openReplica(t testing.TB) *replica { return openReplicaWith(t, index.Config{}) }
 
 func openReplicaWith(t testing.TB, cfg index.Config) *replica {
@@ -75,17 +82,13 @@ func (r *replica) apply(records []oplog.Record, batch int) {
 	r.t.Helper()
 	for part := range slices.Chunk(records, batch) {
 		out, err := r.state.Apply(part)
-		if err != nil {
-			r.t.Fatal(err)
-		}
+		must(r.t, err)
 		for _, o := range out {
 			if o.Err != nil {
 				r.t.Fatalf("record %d: %v", o.Index, o.Err)
 			}
 		}
-		if err := r.index.Follow(r.t.Context(), out); err != nil {
-			r.t.Fatal(err)
-		}
+		must(r.t, r.index.Follow(r.t.Context(), out))
 	}
 }
 
@@ -95,9 +98,7 @@ func (r *replica) ask(q index.Query) []index.Hit {
 		q.Now = now
 	}
 	hits, _, err := r.index.Search(context.Background(), 1, q)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	must(r.t, err)
 	return hits
 }
 

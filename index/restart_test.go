@@ -35,9 +35,7 @@ func TestDamage(t *testing.T) {
 		}
 		path := files[rng.IntN(len(files))]
 		raw, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		switch rng.IntN(3) {
 		case 0:
 			err = os.Remove(path)
@@ -49,9 +47,7 @@ func TestDamage(t *testing.T) {
 			}
 			err = os.WriteFile(path, raw, 0o600)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		r.openIndex()
 		sameAnswers(t, "damaged "+filepath.Base(path), qs, r.answers(qs), want)
 	}
@@ -106,9 +102,7 @@ func TestRestartKeepsRows(t *testing.T) {
 	}
 	r.settle()
 	r.index.Close()
-	if err := os.Remove(filepath.Join(r.dir(), "checkpoint")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(filepath.Join(r.dir(), "checkpoint")))
 	open()
 	if n := said.attrs["kept"]; n != 499 {
 		t.Errorf("without a checkpoint: %v, want 499 kept", said.attrs)

@@ -23,23 +23,17 @@ func TestTheLogBehindACheckpointIsDamaged(t *testing.T) {
 	if _, err := r.state.Apply(l.records[len(l.records)/2:]); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.state.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.state.Close())
 	path := filepath.Join(r.home, "state")
 	rows, err := store.Open(filepath.Join(path, "1"), store.Options{NoSync: true}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	b := rows.Batch()
 	for i := range uint64(len(l.records)) { // of the window, whose table is the last of database 0
 		err = errors.Join(err, b.Set(binary.BigEndian.AppendUint64([]byte{0, 0, 0, 0, 255}, i+1), []byte("no record")))
 	}
 	err = errors.Join(err, b.Commit())
 	b.Close()
-	if err := errors.Join(err, rows.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(err, rows.Close()))
 	if r.state, err = state.Open(path, state.Options{NoSync: true}); err != nil {
 		t.Fatal(err)
 	}
