@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/local/stringd/command"
 	"github.com/cairndb/cairn/local/stringd/inbox"
 )
@@ -24,14 +25,21 @@ func (s *Server) listAgents(w http.ResponseWriter, _ *http.Request) error {
 	return nil
 }
 
+// ofAgent reads a request that names an agent.
+func (s *Server) ofAgent(w http.ResponseWriter, r *http.Request) (o kit.Fields, id string, err error) {
+	if o, err = s.lenient(w, r); err != nil {
+		return nil, "", err
+	}
+	if id, _ = text(o, "agent_id"); id == "" {
+		err = refuse(http.StatusBadRequest, "agent_id required")
+	}
+	return o, id, err
+}
+
 func (s *Server) registerAgent(w http.ResponseWriter, r *http.Request) error {
-	o, err := s.lenient(w, r)
+	o, id, err := s.ofAgent(w, r)
 	if err != nil {
 		return err
-	}
-	id, _ := text(o, "agent_id")
-	if id == "" {
-		return refuse(http.StatusBadRequest, "agent_id required")
 	}
 	home, _ := text(o, "home")
 	var allowed []string

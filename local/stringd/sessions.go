@@ -240,13 +240,9 @@ func (s *Server) listSessions(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Server) createSession(w http.ResponseWriter, r *http.Request) error {
-	o, err := s.lenient(w, r)
+	o, id, err := s.ofAgent(w, r)
 	if err != nil {
 		return err
-	}
-	id, _ := text(o, "agent_id")
-	if id == "" {
-		return refuse(http.StatusBadRequest, "agent_id required")
 	}
 	if _, ok := s.agents.get(id); !ok {
 		return refuse(http.StatusUnauthorized, "Unknown agent: %s", id)
