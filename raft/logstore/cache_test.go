@@ -18,9 +18,7 @@ func TestTheCacheIsBoundedByBytes(t *testing.T) {
 			at++
 			logs = append(logs, &hraft.Log{Index: at, Term: 1, Data: make([]byte, size)})
 		}
-		if err := r.StoreLogs(logs); err != nil {
-			t.Fatal(err)
-		}
+		must(t, r.StoreLogs(logs))
 	}
 	check := func() {
 		t.Helper()
@@ -54,9 +52,7 @@ func TestTheCacheIsBoundedByBytes(t *testing.T) {
 	if len(r.logs) != 5 {
 		t.Errorf("%d records are in memory", len(r.logs))
 	}
-	if err := r.DeleteRange(at-2, at); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.DeleteRange(at-2, at))
 	at -= 3
 	check()
 	store(2, 20)

@@ -132,9 +132,7 @@ func liveUntil(t *testing.T, o Options, at int) bool {
 			if err := errors.Join(log.StoreLog(l), log.WaitSynced(l.Index), log.DeleteRange(l.Index, l.Index)); err != nil {
 				t.Fatalf("crash at step %d: going on: %v", at, err)
 			}
-			if err := log.Close(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, log.Close())
 		}
 	}
 	return true

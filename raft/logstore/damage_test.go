@@ -24,18 +24,12 @@ func lived(t *testing.T, keys *seal.Ring, closed bool) (files *memory, want []*h
 			logs = append(logs, record(i, rng.Uint64(), rng.IntN(300)))
 			i++
 		}
-		if err := s.log.StoreLogs(logs); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.log.StoreLogs(logs))
 		want = append(want, logs...)
 	}
-	if err := errors.Join(s.log.SetChain([]byte("9")), s.log.DeleteRange(1, 12)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(s.log.SetChain([]byte("9")), s.log.DeleteRange(1, 12)))
 	if closed {
-		if err := s.log.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.log.Close())
 	}
 	return s.files.killed(), want[12:]
 }
@@ -124,9 +118,7 @@ func TestFlippedBitsUnderARunningStore(t *testing.T) {
 			t.Parallel()
 			made, want := lived(t, keys, true)
 			log, err := Open("log", small(made, keys))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			defer log.Close()
 			rng := rand.New(rand.NewPCG(4, 8))
 			found := 0
@@ -168,9 +160,7 @@ func TestALogCutShort(t *testing.T) {
 	t.Parallel()
 	made, want := lived(t, nil, false)
 	log, err := Open("log", small(made, nil))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	newest, other := log.segs[len(log.segs)-1].name, log.segs[1].name
 	made = made.killed()
 	for n := range len(made.now[newest].bytes) {
@@ -204,14 +194,10 @@ func TestATornEnd(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			made, want := lived(t, keys, false)
 			log, err := Open("log", small(made, keys))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			g := log.segs[len(log.segs)-1]
 			from, more := g.at, []*hraft.Log{record(want[len(want)-1].Index+1, 3, 60), record(want[len(want)-1].Index+2, 4, 60)}
-			if err := log.StoreLogs(more); err != nil {
-				t.Fatal(err)
-			}
+			must(t, log.StoreLogs(more))
 			if newest := log.segs[len(log.segs)-1]; newest != g {
 				t.Fatal("they are in another segment")
 			}
@@ -246,9 +232,7 @@ func TestErasedTextIsInNoFile(t *testing.T) {
 	s := &shelf{t: t, files: newMemory(), o: small(nil, nil)}
 	s.open()
 	for i := range uint64(9) {
-		if err := s.log.StoreLog(&hraft.Log{Index: i + 1, Term: 1, Data: []byte{'s', 'e', 'c', 'r', 'e', 't', byte('0' + i)}}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.log.StoreLog(&hraft.Log{Index: i + 1, Term: 1, Data: []byte{'s', 'e', 'c', 'r', 'e', 't', byte('0' + i)}}))
 	}
 	has := func(text string) (n int) {
 		for _, f := range s.files.now {
@@ -260,15 +244,11 @@ func TestErasedTextIsInNoFile(t *testing.T) {
 		}
 		return n
 	}
-	if err := s.log.DeleteRange(1, 5); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.log.DeleteRange(1, 5))
 	if has("secret4") == 0 {
 		t.Fatal("it was gone before")
 	}
-	if err := s.log.Erase(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.log.Erase())
 	for i, want := range []int{0, 0, 0, 0, 0, 1, 1, 1, 1} {
 		if got := has("secret" + string(rune('0'+i))); got != want {
 			t.Errorf("record %d is %d times in the files", i+1, got)

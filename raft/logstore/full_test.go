@@ -45,9 +45,7 @@ func TestAFullDisk(t *testing.T) {
 					s.files.op = nil
 					files := s.files.killed()
 					other, err := Open("log", small(files, nil))
-					if err != nil {
-						t.Fatal(err)
-					}
+					must(t, err)
 					if err := holds(other, s.want); err != nil {
 						t.Fatalf("full at step %d, killed: %v", at, err)
 					}
@@ -70,9 +68,7 @@ func TestALogOpensOnAFullDisk(t *testing.T) {
 			return nil
 		}
 		log, err := Open("log", small(files, nil))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if err := holds(log, want); err != nil {
 			t.Error(err)
 		}

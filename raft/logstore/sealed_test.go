@@ -15,12 +15,8 @@ func TestTheKeyMustFit(t *testing.T) {
 	files, keys := newMemory(), newRing()
 	fill := func(keys *seal.Ring) {
 		log, err := Open("log", small(files, keys))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := errors.Join(log.StoreLog(record(1, 1, 0)), log.Close()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
+		must(t, errors.Join(log.StoreLog(record(1, 1, 0)), log.Close()))
 	}
 	fill(keys)
 	for _, tc := range []struct {
@@ -43,26 +39,20 @@ func TestReseal(t *testing.T) {
 	t.Parallel()
 	home, masters := t.TempDir(), []seal.Master{seal.NewMaster()}
 	keys, err := seal.Create(home, masters)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s := &shelf{t: t, files: newMemory(), o: small(nil, keys)}
 	s.open()
 	store := func(n int) {
 		t.Helper()
 		for range n {
 			l := record(s.last()+1, 3, 300)
-			if err := s.log.StoreLog(l); err != nil {
-				t.Fatal(err)
-			}
+			must(t, s.log.StoreLog(l))
 			s.want = append(s.want, l)
 		}
 	}
 	next := func(keep int) {
 		t.Helper()
-		if err := s.log.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.log.Close())
 		if s.o.Keys, _, err = seal.Open(home, masters); err != nil || len(s.o.Keys.Keys()) != keep {
 			t.Fatal(s.o.Keys.Keys(), err)
 		}
@@ -71,31 +61,21 @@ func TestReseal(t *testing.T) {
 	for n := range 3 {
 		store(7 + n) // a segment has a few
 		if n == 1 {
-			if err := s.log.DeleteRange(1, 3); err != nil {
-				t.Fatal(err)
-			}
+			must(t, s.log.DeleteRange(1, 3))
 			s.want = s.want[3:]
 		}
-		if err := s.o.Keys.Rotate(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.o.Keys.Rotate())
 		next(2)
 		last := s.last()
 		store(10)
 		segs := len(s.log.segs)
 		newest := s.log.segs[segs-1]
-		if err := s.log.Reseal(last); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.log.Reseal(last))
 		if len(s.log.segs) != segs || s.log.segs[segs-1] != newest {
 			t.Error("what was written under the active key was written again")
 		}
-		if err := errors.Join(holds(s.log, s.want), s.o.Keys.Retire()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(holds(s.log, s.want), s.o.Keys.Retire()))
 		next(1)
-		if err := holds(s.log, s.want); err != nil {
-			t.Fatal(err)
-		}
+		must(t, holds(s.log, s.want))
 	}
 }

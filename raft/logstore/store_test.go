@@ -15,12 +15,16 @@ import (
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
+// A fataler is a testing.TB or a rapid.T.
+type fataler interface {
+	Helper()
+	Fatal(...any)
+	Fatalf(string, ...any)
+}
+
 // shelf is a store, and beside it what it must hold.
 type shelf struct {
-	t interface {
-		Helper()
-		Fatalf(string, ...any)
-	}
+	t     fataler
 	files *memory
 	o     Options
 	log   *Store
@@ -31,6 +35,13 @@ type shelf struct {
 // small are options with which a few records fill a segment.
 func small(files FS, keys *seal.Ring) Options {
 	return Options{FS: files, Keys: keys, SegmentBytes: 2 << 10}
+}
+
+func must(t fataler, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 func (s *shelf) open() {
@@ -119,9 +130,7 @@ func TestTheLogIsWhatWasStored(t *testing.T) {
 		t.Repeat(map[string]func(*rapid.T){
 			"": func(t *rapid.T) {
 				s.t = t
-				if err := holds(s.log, s.want); err != nil {
-					t.Fatal(err)
-				}
+				must(t, holds(s.log, s.want))
 				if chain := s.log.Chain(); !bytes.Equal(chain, s.chain) {
 					t.Fatalf("chain %q, not %q", chain, s.chain)
 				}
@@ -132,9 +141,7 @@ func TestTheLogIsWhatWasStored(t *testing.T) {
 					logs = append(logs, record(next, rapid.Uint64().Draw(t, "chance"), rapid.IntRange(0, 900).Draw(t, "size")))
 					next++
 				}
-				if err := s.log.StoreLogs(logs); err != nil {
-					t.Fatal(err)
-				}
+				must(t, s.log.StoreLogs(logs))
 				s.want = append(s.want, logs...)
 			},
 			"cut the beginning": func(t *rapid.T) {
@@ -142,9 +149,7 @@ func TestTheLogIsWhatWasStored(t *testing.T) {
 					t.Skip("nothing to cut")
 				}
 				n := rapid.IntRange(1, len(s.want)).Draw(t, "records")
-				if err := s.log.DeleteRange(s.want[0].Index, s.want[n-1].Index); err != nil {
-					t.Fatal(err)
-				}
+				must(t, s.log.DeleteRange(s.want[0].Index, s.want[n-1].Index))
 				s.want = s.want[n:]
 			},
 			"cut the end": func(t *rapid.T) {
@@ -152,62 +157,44 @@ func TestTheLogIsWhatWasStored(t *testing.T) {
 					t.Skip("nothing to cut")
 				}
 				n := rapid.IntRange(0, len(s.want)-1).Draw(t, "left")
-				if err := s.log.DeleteRange(s.want[n].Index, s.last()+rapid.Uint64Range(0, 9).Draw(t, "more")); err != nil {
-					t.Fatal(err)
-				}
+				must(t, s.log.DeleteRange(s.want[n].Index, s.last()+rapid.Uint64Range(0, 9).Draw(t, "more")))
 				next = s.want[n].Index
 				s.want = s.want[:n]
 			},
 			"go on behind a snapshot": func(t *rapid.T) {
 				next += rapid.Uint64Range(1, 100).Draw(t, "by")
 				l := record(next, 1, 0)
-				if err := s.log.StoreLog(l); err != nil {
-					t.Fatal(err)
-				}
+				must(t, s.log.StoreLog(l))
 				next++
 				s.want = []*hraft.Log{l}
 			},
 			"erase": func(t *rapid.T) {
-				if err := s.log.Erase(); err != nil {
-					t.Fatal(err)
-				}
+				must(t, s.log.Erase())
 				if len(s.want) > 0 && s.log.segs[0].first != s.want[0].Index {
 					t.Fatalf("the files begin at %d", s.log.segs[0].first)
 				}
 			},
 			"rewrite under another key": func(t *rapid.T) {
 				if keys != nil {
-					if err := keys.Rotate(); err != nil {
-						t.Fatal(err)
-					}
+					must(t, keys.Rotate())
 				}
-				if err := s.log.Reseal(s.last()); err != nil {
-					t.Fatal(err)
-				}
+				must(t, s.log.Reseal(s.last()))
 			},
 			"chain": func(t *rapid.T) {
 				s.chain = rapid.SliceOf(rapid.Byte()).Draw(t, "chain")
-				if err := s.log.SetChain(s.chain); err != nil {
-					t.Fatal(err)
-				}
+				must(t, s.log.SetChain(s.chain))
 			},
 			"close": func(t *rapid.T) {
-				if err := s.log.Close(); err != nil {
-					t.Fatal(err)
-				}
+				must(t, s.log.Close())
 				s.open()
 			},
 			"kill": func(t *rapid.T) {
-				if err := s.log.WaitSynced(s.last()); err != nil {
-					t.Fatal(err)
-				}
+				must(t, s.log.WaitSynced(s.last()))
 				s.files = s.files.killed()
 				s.open()
 			},
 			"lose power": func(t *rapid.T) {
-				if err := s.log.WaitSynced(s.last()); err != nil {
-					t.Fatal(err)
-				}
+				must(t, s.log.WaitSynced(s.last()))
 				s.files = s.files.crashed(rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "chance"), 0)))
 				s.open()
 			},
@@ -222,9 +209,7 @@ func TestALargeLogHasFewFiles(t *testing.T) {
 	s.open()
 	for i := range uint64(3000) {
 		l := record(i+1, 1, 1000)
-		if err := s.log.StoreLog(l); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.log.StoreLog(l))
 		s.want = append(s.want, l)
 	}
 	if n := len(s.log.segs); n > 5*manySegments {
@@ -240,16 +225,12 @@ func TestOneProcessHasTheLog(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	log, err := Open(dir, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := Open(dir, Options{}); !errors.Is(err, ErrLocked) {
 		t.Errorf("a second one: %v", err)
 	}
 	want := []*hraft.Log{record(1, 1, 10), record(2, 2, 10)}
-	if err := errors.Join(log.StoreLogs(want), log.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(log.StoreLogs(want), log.Close()))
 	if log, err = Open(dir, Options{}); err != nil {
 		t.Fatal(err)
 	}
@@ -262,9 +243,7 @@ func BenchmarkAppend(b *testing.B) {
 	for _, batch := range []int{1, 64} {
 		b.Run(fmt.Sprint(batch), func(b *testing.B) {
 			log, err := Open(b.TempDir(), Options{})
-			if err != nil {
-				b.Fatal(err)
-			}
+			must(b, err)
 			defer log.Close()
 			index := uint64(0)
 			for b.Loop() {
@@ -273,13 +252,9 @@ func BenchmarkAppend(b *testing.B) {
 					index++
 					logs[i] = &hraft.Log{Index: index, Term: 1, Data: make([]byte, 1024)}
 				}
-				if err := log.StoreLogs(logs); err != nil {
-					b.Fatal(err)
-				}
+				must(b, log.StoreLogs(logs))
 				if index%10_000 < uint64(batch) && index > 10_000 {
-					if err := log.DeleteRange(1, index-10_000); err != nil {
-						b.Fatal(err)
-					}
+					must(b, log.DeleteRange(1, index-10_000))
 				}
 			}
 		})

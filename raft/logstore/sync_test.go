@@ -14,9 +14,7 @@ func TestAFailedSyncIsTheLast(t *testing.T) {
 	t.Parallel()
 	s := &shelf{t: t, files: newMemory(), o: small(nil, nil)}
 	s.open()
-	if err := s.log.StoreLog(record(1, 1, 0)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.log.StoreLog(record(1, 1, 0)))
 	s.files.op = func(op, _ string) error {
 		if op == "sync" {
 			return syscall.ENOSPC
@@ -47,19 +45,13 @@ func TestALeadersRecordsAreSyncedBeside(t *testing.T) {
 	goOn := make(chan error)
 	files := newMemory()
 	log, err := Open("log", Options{FS: slowSync{files, goOn}, Leads: func() bool { return true }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	noop := &hraft.Log{Index: 1, Term: 1, Type: hraft.LogNoop}
 	stored := make(chan error, 1)
 	go func() { stored <- log.StoreLog(noop) }()
 	goOn <- nil // the library acts on it by itself: it is waited for
-	if err := <-stored; err != nil {
-		t.Fatal(err)
-	}
-	if err := log.StoreLog(&hraft.Log{Index: 2, Term: 1}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, <-stored)
+	must(t, log.StoreLog(&hraft.Log{Index: 2, Term: 1}))
 	if log.Synced() || log.CapSynced(5) != 1 || log.CapSynced(1) != 1 {
 		t.Errorf("synced: %v, up to %d", log.Synced(), log.CapSynced(5))
 	}

@@ -26,9 +26,7 @@ type voting struct {
 
 func newVoting(t *testing.T, keys *seal.Ring) *voting {
 	v := &voting{t: t, dir: t.TempDir(), o: Options{Keys: keys, FS: OS{NoSync: true}}}
-	if err := v.open(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, v.open())
 	return v
 }
 
@@ -81,37 +79,27 @@ func TestVotesStay(t *testing.T) {
 			for term := uint64(1); term < 9; term++ {
 				v.vote(term)
 				raw, err := os.ReadFile(filepath.Join(v.dir, votesFile))
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				if plain := bytes.Contains(raw, candidate(term)); plain != (keys == nil) {
 					t.Errorf("the vote can be read in the file: %v", plain)
 				}
 				killed := newVoting(t, keys)
 				killed.close()
-				if err := errors.Join(os.WriteFile(filepath.Join(killed.dir, votesFile), raw, 0o600), killed.open()); err != nil {
-					t.Fatal(err)
-				}
+				must(t, errors.Join(os.WriteFile(filepath.Join(killed.dir, votesFile), raw, 0o600), killed.open()))
 				killed.has(term)
 				killed.close()
 				if term%3 == 0 {
 					v.close()
-					if err := v.open(); err != nil {
-						t.Fatal(err)
-					}
+					must(t, v.open())
 				}
 				v.has(term)
 				if keys != nil {
-					if err := errors.Join(keys.Rotate(), v.file.Reseal()); err != nil {
-						t.Fatal(err)
-					}
+					must(t, errors.Join(keys.Rotate(), v.file.Reseal()))
 				}
 				v.has(term)
 			}
 			other := newVoting(t, newRing())
-			if err := other.file.Copy(v.file); err != nil {
-				t.Fatal(err)
-			}
+			must(t, other.file.Copy(v.file))
 			other.has(8)
 			other.close()
 			v.close()
@@ -136,16 +124,12 @@ func TestFlippedBitsOfVotes(t *testing.T) {
 			v.close()
 			path := filepath.Join(v.dir, votesFile)
 			whole, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			rng := rand.New(rand.NewPCG(5, 6))
 			found, dead := 0, 0
 			flips := rafttest.Flips(300)
 			for i := range flips {
-				if err := errors.Join(os.Remove(path), os.WriteFile(path, whole, 0o600)); err != nil {
-					t.Fatal(err)
-				}
+				must(t, errors.Join(os.Remove(path), os.WriteFile(path, whole, 0o600)))
 				flip := rafttest.FlipOne
 				if i%2 == 0 {
 					flip = rafttest.FlipLive
@@ -180,9 +164,7 @@ func TestVotesThatAreGone(t *testing.T) {
 	t.Parallel()
 	gone := func(v *voting, name string) error {
 		v.close()
-		if err := os.Remove(filepath.Join(v.dir, name)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Remove(filepath.Join(v.dir, name)))
 		return v.open()
 	}
 	v := newVoting(t, nil)
@@ -190,12 +172,8 @@ func TestVotesThatAreGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	v.vote(3)
-	if err := v.log.StoreLog(&hraft.Log{Index: 1, Term: 3}); err != nil {
-		t.Fatal(err)
-	}
-	if err := v.log.DeleteRange(1, 1); err != nil {
-		t.Fatal(err)
-	}
+	must(t, v.log.StoreLog(&hraft.Log{Index: 1, Term: 3}))
+	must(t, v.log.DeleteRange(1, 1))
 	if err := gone(v, votesFile); !errors.Is(err, ErrDamaged) {
 		t.Errorf("no votes: %v", err)
 	}
@@ -207,9 +185,7 @@ func TestVotesThatAreGone(t *testing.T) {
 	for n := range 20 {
 		v = newVoting(t, nil)
 		v.close()
-		if err := os.Truncate(filepath.Join(v.dir, votesFile), int64(n)<<10); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Truncate(filepath.Join(v.dir, votesFile), int64(n)<<10))
 		if err := v.open(); !errors.Is(err, ErrDamaged) && n < 8 {
 			t.Errorf("cut to %d KiB: %v", n, err)
 		} else if err == nil {
