@@ -195,19 +195,28 @@ func writeAddresses(home string, n node.Addrs, secured node.TLSFiles) (err error
 
 // banner says hello to a person; a program reads the line on stdout.
 func (a *app) banner(l cli.Ready) {
-	if !cli.IsTerminal(a.Err) {
-		return
+	if cli.IsTerminal(a.Err) {
+		fmt.Fprint(a.Err, greeting(l))
 	}
-	fmt.Fprintf(a.Err, `
-  Cairn is up. In another terminal:
+}
 
-    cairn remember "Alice leads the payments team" --home %[1]s
-    cairn recall "who leads payments?" --home %[1]s
-    cairn status --home %[1]s
+// greeting is where the node is found and what to try. The commands name the home where they would not find it by themselves.
+func greeting(l cli.Ready) string {
+	flag := " --home " + l.Home
+	if usual, err := filepath.Abs(cmp.Or(os.Getenv("CAIRN_HOME"), cli.DefaultHome)); err == nil && usual == l.Home {
+		flag = ""
+	}
+	return fmt.Sprintf(`
+  Cairn is up.
 
-  wire     %[2]s
-  gateway  %[3]s
+  console  %[3]s/
   token    %[1]s/token
 
-`, l.Home, l.Wire, l.HTTP)
+  In another terminal:
+
+    cairn remember "Alice leads the payments team"%[2]s
+    cairn recall "who leads payments?"%[2]s
+    cairn status%[2]s
+
+`, l.Home, flag, l.HTTP)
 }
