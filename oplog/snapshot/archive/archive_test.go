@@ -4,13 +4,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/seal"
 	"github.com/cairndb/cairn/oplog/state"
+	"github.com/cairndb/cairn/raft/rafttest"
 )
 
 // world is a state with a log that tests write.
@@ -176,25 +179,63 @@ func TestEveryPointIsReached(t *testing.T) {
 	}
 }
 
-// TestDamageIsFound: a flipped byte anywhere in a backup is an error, or one of the few bits of the compression that mean
-// nothing; it never makes another state.
+// TestDamageIsFound flips bits of a backup's state and of its range of the log, plain and sealed. Verify, which restores it, names the file; or the bit is one of
+// the few of the compression that mean nothing. It never makes another state.
 func TestDamageIsFound(t *testing.T) {
-	w, dir, files := backedUp(t, 20, 20, nil)
-	for _, f := range files {
-		good := bytesOf(t, f.Path)
-		for at := 0; at < len(good); at += 1 + len(good)/40 {
-			bad := append([]byte(nil), good...)
-			bad[at] ^= 0x10
-			writeFile(t, f.Path, bad)
-			if rep, err := Verify(dir, nil); err == nil && rep.End != w.st.Point() {
-				t.Errorf("%s: byte %d flipped was taken for %+v", filepath.Base(f.Path), at, rep.End)
-			}
+	t.Parallel()
+	for name, keys := range map[string]*seal.Ring{"plain": nil, "sealed": seal.Ephemeral([]seal.Master{seal.NewMaster()})} {
+		for i, kind := range []string{"state", "range"} {
+			t.Run(name+" "+kind, func(t *testing.T) {
+				t.Parallel()
+				w, dir := newWorld(t, state.Options{}), t.TempDir()
+				w.keys = keys
+				w.remember(20)
+				first := w.at
+				if err := w.backup(dir, 0); err != nil {
+					t.Fatal(err)
+				}
+				w.remember(20)
+				if err := w.backup(dir, first); err != nil {
+					t.Fatal(err)
+				}
+				files, err := List(dir)
+				if err != nil || len(files) != 2 {
+					t.Fatal(files, err)
+				}
+				path, base := files[i].Path, filepath.Base(files[i].Path)
+				good, err := os.ReadFile(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				rng := rand.New(rand.NewPCG(7, 2))
+				flips, dead := rafttest.Flips(40), 0
+				for range flips {
+					bit := rafttest.FlipOne(t, path, rng)
+					rep, err := Verify(dir, keys)
+					switch {
+					case err == nil && rep.End != w.st.Point():
+						t.Errorf("bit %d of %s was taken for %+v", bit, base, rep.End)
+					case err == nil:
+						dead++
+					case !strings.Contains(err.Error(), base):
+						t.Errorf("bit %d of %s: the file is not named: %v", bit, base, err)
+					}
+					if err := os.WriteFile(path, good, 0o600); err != nil {
+						t.Fatal(err)
+					}
+				}
+				t.Logf("%s %s: of %d bits %d were caught, and %d lay in bytes that mean nothing", name, kind, flips, flips-dead, dead)
+				if dead > flips/5 {
+					t.Errorf("%d of %d bits are not found", dead, flips)
+				}
+				if err := os.WriteFile(path, good[:len(good)/2], 0o600); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := Verify(dir, keys); err == nil {
+					t.Errorf("half of %s was enough", base)
+				}
+			})
 		}
-		writeFile(t, f.Path, good[:len(good)/2])
-		if _, err := Verify(dir, nil); err == nil {
-			t.Errorf("%s: half of it was enough", filepath.Base(f.Path))
-		}
-		writeFile(t, f.Path, good)
 	}
 }
 
