@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,18 +19,8 @@ func TestNoFlipIsServed(t *testing.T) {
 	for name, keys := range rings() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			dir := filepath.Join(t.TempDir(), "state")
 			o := Options{Keys: keys, NoSync: true}
-			s, err := Open(dir, o, nil)
-			must(t, err)
-			const batches = 60
-			for n := 1; n <= batches; n++ {
-				must(t, write(s, n))
-				if n%20 == 0 {
-					must(t, s.Flush())
-				}
-			}
-			must(t, s.Close())
+			dir, batches := written(t, o)
 			rng := rand.New(rand.NewPCG(1, 2))
 			dead, caught := map[string]int{}, map[string]int{} // by kind of file
 			for i := range 2 * rafttest.Flips(75) {
@@ -75,4 +66,56 @@ func TestNoFlipIsServed(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestNoFlipUnderAnOpenStoreIsServed flips bits of the tables of a store that is open, and has read none of them.
+func TestNoFlipUnderAnOpenStoreIsServed(t *testing.T) {
+	for name, keys := range rings() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir, batches := written(t, Options{Keys: keys, NoSync: true})
+			rng := rand.New(rand.NewPCG(3, 4))
+			flips, caught := rafttest.Flips(40), 0
+			for range flips {
+				copied := filepath.Join(t.TempDir(), "state")
+				must(t, os.CopyFS(copied, os.DirFS(dir)))
+				s, err := Open(copied, Options{Keys: keys, NoSync: true}, nil)
+				must(t, err)
+				files, err := filepath.Glob(filepath.Join(copied, "*.sst"))
+				must(t, err)
+				file := files[rng.IntN(len(files))]
+				bit := rafttest.FlipOne(t, file, rng)
+				switch at, err := place(s); {
+				case errors.Is(err, ErrDamaged):
+					caught++
+					if st := s.Stats(); st.Damaged == 0 || !slices.Equal(st.DamagedFiles, []string{file}) {
+						t.Errorf("bit %d of %s: counted are %d, in %q", bit, filepath.Base(file), st.Damaged, st.DamagedFiles)
+					}
+				case err != nil || at != batches:
+					t.Errorf("bit %d of %s: at %d, %v", bit, filepath.Base(file), at, err)
+				}
+				_ = s.Close() // what it says of damage is beside the point
+			}
+			t.Logf("%s: of %d bits %d were caught, and %d lay in bytes that were not read", name, flips, caught, flips-caught)
+			if caught == 0 {
+				t.Error("no flip was caught")
+			}
+		})
+	}
+}
+
+// written is the directory of a closed store that has so many batches, in several tables.
+func written(t *testing.T, o Options) (dir string, batches int) {
+	t.Helper()
+	dir, batches = filepath.Join(t.TempDir(), "state"), 60
+	s, err := Open(dir, o, nil)
+	must(t, err)
+	for n := 1; n <= batches; n++ {
+		must(t, write(s, n))
+		if n%20 == 0 {
+			must(t, s.Flush())
+		}
+	}
+	must(t, s.Close())
+	return dir, batches
 }
