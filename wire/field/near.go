@@ -7,7 +7,7 @@ func Nearest(name string, names []string) (best string) {
 	alike := func(n string) bool { return n != "" && name != "" && n[0] == name[0] }
 	for _, n := range names {
 		d := distance(name, n)
-		if 2*d <= len(name) && (d < near || d == near && alike(n) && !alike(best)) {
+		if d <= 2 && 2*d <= len(name) && (d < near || d == near && alike(n) && !alike(best)) {
 			best, near = n, d
 		}
 	}
