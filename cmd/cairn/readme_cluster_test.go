@@ -76,7 +76,7 @@ func TestREADMEThreeNodes(t *testing.T) {
 	inTime, end := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer end()
 	shell := exec.CommandContext(inTime, "bash", "-c", strings.Join(lines, "\n"))
-	shell.Dir = dir
+	shell.Dir, shell.Env = dir, append(os.Environ(), "CAIRN_CONTEXTS="+filepath.Join(dir, "contexts.json"))
 	out, err := shell.CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "Bob is on call this week") || !strings.Contains(string(out), "Carol took over from Bob") {
 		t.Errorf("%v\n%s", err, out)

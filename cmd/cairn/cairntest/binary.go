@@ -25,6 +25,9 @@ func Main(m *testing.M, cairn func(), atOnce int) {
 		return
 	}
 	Binary = func() string { return os.Args[0] }
+	if err := os.Setenv("CAIRN_CONTEXTS", os.DevNull); err != nil { // tests have no contexts of the user's
+		panic("cairntest: " + err.Error())
+	}
 	os.Exit(rafttest.Overlap(m, atOnce))
 }
 

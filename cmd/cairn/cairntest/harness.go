@@ -31,7 +31,7 @@ func InHaste(n *config.NodeFile) { n.ElectionMS = Brisk }
 // Command is a call of cairn that has not started.
 func Command(ctx context.Context, args ...string) *exec.Cmd {
 	c := exec.CommandContext(ctx, Binary(), args...)
-	c.Env = append(os.Environ(), AsCairn+"=1", "SHELL=/bin/sh") // not the user's own, which may do anything
+	c.Env = append(os.Environ(), AsCairn+"=1", "SHELL=/bin/sh", "CAIRN_CONTEXTS="+os.DevNull) // not the user's own
 	return c
 }
 

@@ -22,6 +22,7 @@ import (
 
 // Target is the node a command talks to: the one whose home is given, unless addresses are.
 type Target struct {
+	Named     string // the context that is meant; blank: the current one
 	Home      string
 	Addrs     []string
 	Gateway   string
@@ -42,6 +43,7 @@ type Target struct {
 func (t *Target) Flags(c *cobra.Command) {
 	f := c.Flags()
 	t.IsSet = f.Changed
+	f.StringVar(&t.Named, "context", os.Getenv("CAIRN_CONTEXT"), "name of a context, see cairn context (or CAIRN_CONTEXT); the current one where no node is named")
 	f.StringVar(&t.Home, "home", cmp.Or(os.Getenv("CAIRN_HOME"), DefaultHome), "home of a node on this machine: its addresses and token are found there")
 	f.StringSliceVar(&t.Addrs, "addr", list(os.Getenv("CAIRN_ADDRS")), "wire addresses of nodes, host:port (or CAIRN_ADDRS)")
 	f.StringVar(&t.Gateway, "url", os.Getenv("CAIRN_URL"), "gateway of a node, http://host:port (or CAIRN_URL)")
@@ -51,6 +53,10 @@ func (t *Target) Flags(c *cobra.Command) {
 	f.StringVar(&t.CA, "ca", os.Getenv("CAIRN_CA"), "speak TLS, trusting the authorities in this file (or CAIRN_CA)")
 	f.DurationVar(&t.Timeout, "timeout", 15*time.Second, "how long to wait for an answer")
 	f.BoolVar(&t.JSON, "json", false, "print JSON")
+	c.PreRunE = func(c *cobra.Command, _ []string) error { return t.enter(c) }
+	if err := c.RegisterFlagCompletionFunc("context", CompleteContext); err != nil {
+		panic("cli: " + err.Error()) // the flag was just made
+	}
 }
 
 // InDatabase is the flag of commands that work in one database.

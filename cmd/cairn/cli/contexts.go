@@ -1,0 +1,135 @@
+package cli
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+)
+
+// A Context is a node or a cluster that a user gave a name: what the flags of the same names would say. It names a file with the token and
+// holds no token.
+type Context struct {
+	Home      string   `json:"home,omitempty"`
+	Addrs     []string `json:"addr,omitempty"`
+	Gateway   string   `json:"url,omitempty"`
+	TokenFile string   `json:"token_file,omitempty"`
+	Database  string   `json:"db,omitempty"`
+	TLS       bool     `json:"tls,omitempty"`
+	CA        string   `json:"ca,omitempty"`
+}
+
+// Contexts is the file of a user's contexts.
+type Contexts struct {
+	Current string             `json:"current,omitempty"` // what holds when a call names no node; blank for none
+	All     map[string]Context `json:"contexts"`
+
+	path string
+}
+
+// OpenContexts reads the user's contexts: the file that CAIRN_CONTEXTS names, or cairn/contexts.json in the user's configuration.
+func OpenContexts() (c Contexts, err error) {
+	if c.path = os.Getenv("CAIRN_CONTEXTS"); c.path == "" {
+		dir, err := os.UserConfigDir()
+		if err != nil {
+			return c, nil // without a home directory a user has no contexts
+		}
+		c.path = filepath.Join(dir, "cairn", "contexts.json")
+	}
+	b, err := os.ReadFile(c.path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return c, err
+	}
+	if len(b) > 0 {
+		if err := json.Unmarshal(b, &c); err != nil {
+			return c, Hint(fmt.Errorf("%s: %w", c.path, err), "mend the file, or remove it and add the contexts again")
+		}
+	}
+	if c.All == nil {
+		c.All = map[string]Context{}
+	}
+	return c, nil
+}
+
+// Save writes the file; it is whole at any time.
+func (c Contexts) Save() error {
+	if c.path == "" {
+		return errors.New("no directory for contexts.json: set CAIRN_CONTEXTS to the path of a file")
+	}
+	if i, err := os.Stat(c.path); err == nil && !i.Mode().IsRegular() { // /dev/null stands for a user without contexts
+		return fmt.Errorf("%s is no regular file: set CAIRN_CONTEXTS to the path of one", c.path)
+	}
+	b, err := json.MarshalIndent(c, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(c.path), 0o700); err != nil {
+		return err
+	}
+	if err := os.WriteFile(c.path+".new", append(b, '\n'), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(c.path+".new", c.path)
+}
+
+// Names are those of the contexts, sorted.
+func (c Contexts) Names() []string { return slices.Sorted(maps.Keys(c.All)) }
+
+// Named is a context by its name.
+func (c Contexts) Named(name string) (Context, error) {
+	x, ok := c.All[name]
+	if !ok {
+		return x, Usage(Hint(fmt.Errorf("no context %q", name), "`cairn context list` shows those there are, `cairn context add` makes one"))
+	}
+	return x, nil
+}
+
+// CompleteContext offers the names of contexts to the shell.
+func CompleteContext(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	c, err := OpenContexts()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	return c.Names(), cobra.ShellCompDirectiveNoFileComp
+}
+
+// enter takes over the context that is meant: the one that --context or CAIRN_CONTEXT names, or the current one where neither flags
+// nor environment say which node is meant. A flag holds over its context.
+func (t *Target) enter(c *cobra.Command) error {
+	name := t.Named
+	given := c.Flags().Changed
+	if name == "" && (given("home") || given("addr") || given("url") || cmp.Or(os.Getenv("CAIRN_HOME"), os.Getenv("CAIRN_ADDRS"), os.Getenv("CAIRN_URL")) != "") {
+		return nil
+	}
+	all, err := OpenContexts()
+	if err != nil {
+		return err
+	}
+	if name = cmp.Or(name, all.Current); name == "" {
+		return nil
+	}
+	x, err := all.Named(name)
+	if err != nil {
+		return err
+	}
+	if !given("home") && !given("addr") && !given("url") {
+		t.Home, t.Addrs, t.Gateway = cmp.Or(x.Home, t.Home), x.Addrs, x.Gateway
+	}
+	if !given("token") && !given("token-file") && x.TokenFile != "" {
+		t.TokenFile = x.TokenFile
+	}
+	if !given("tls") && !given("ca") {
+		t.TLS, t.CA = x.TLS, x.CA
+	}
+	if db := c.Flags().Lookup("db"); db != nil && !db.Changed {
+		t.Database = x.Database
+	}
+	return nil
+}

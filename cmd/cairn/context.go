@@ -1,0 +1,117 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+)
+
+func (a *app) context() *cobra.Command {
+	group := &cobra.Command{Use: "context", Short: "Names for nodes and clusters: add, use, list, remove",
+		Long: `Names for nodes and clusters, so that verbs need no flags to find them: "cairn context add prod --addr a:7437,b:7437 --url https://a:7438
+--token-file prod.token --ca ca.crt", then "cairn context use prod", or --context prod with any verb that asks a node.
+
+The current context holds where neither flags nor the environment name a node (--home, --addr, --url, CAIRN_HOME, CAIRN_ADDRS, CAIRN_URL).
+Contexts are kept in cairn/contexts.json in your configuration directory, or in the file that CAIRN_CONTEXTS names; tokens are not.`}
+	group.AddCommand(a.contextAdd(), a.contextUse(), a.contextList(), a.contextRemove())
+	return group
+}
+
+func (a *app) contextAdd() *cobra.Command {
+	var x cli.Context
+	c := &cobra.Command{Use: "add NAME", Short: "Add a context, or change one", Args: cobra.ExactArgs(1), RunE: func(_ *cobra.Command, args []string) error {
+		if strings.TrimSpace(args[0]) == "" {
+			return cli.Usagef("the name of a context is not blank")
+		}
+		if x.Home == "" && (len(x.Addrs) == 0 || x.Gateway == "") {
+			return cli.Usagef("context %q: name a --home on this machine, or --addr and --url", args[0])
+		}
+		for _, path := range []*string{&x.Home, &x.TokenFile, &x.CA} { // contexts are used from any directory
+			if *path == "" {
+				continue
+			}
+			abs, err := filepath.Abs(*path)
+			if err != nil {
+				return err
+			}
+			*path = abs
+		}
+		return changeContexts(func(all *cli.Contexts) error {
+			all.All[args[0]] = x
+			return nil
+		})
+	}}
+	f := c.Flags()
+	f.StringVar(&x.Home, "home", "", "home of a node on this machine")
+	f.StringSliceVar(&x.Addrs, "addr", nil, "wire addresses of nodes, host:port")
+	f.StringVar(&x.Gateway, "url", "", "gateway of a node, http://host:port")
+	f.StringVar(&x.TokenFile, "token-file", "", "file with the token")
+	f.StringVar(&x.Database, "db", "", "database; the token's own by default")
+	f.BoolVar(&x.TLS, "tls", false, "speak TLS, trusting this system's authorities")
+	f.StringVar(&x.CA, "ca", "", "speak TLS, trusting the authorities in this file")
+	return c
+}
+
+func (a *app) contextUse() *cobra.Command {
+	return &cobra.Command{Use: "use NAME", Short: "Make a context the current one", Args: cobra.ExactArgs(1), ValidArgsFunction: cli.CompleteContext,
+		RunE: func(_ *cobra.Command, args []string) error {
+			return changeContexts(func(all *cli.Contexts) error {
+				_, err := all.Named(args[0])
+				all.Current = args[0]
+				return err
+			})
+		}}
+}
+
+func (a *app) contextRemove() *cobra.Command {
+	return &cobra.Command{Use: "remove NAME", Short: "Remove a context; nothing happens to what it names", Args: cobra.ExactArgs(1), ValidArgsFunction: cli.CompleteContext,
+		RunE: func(_ *cobra.Command, args []string) error {
+			return changeContexts(func(all *cli.Contexts) error {
+				_, err := all.Named(args[0])
+				delete(all.All, args[0])
+				if all.Current == args[0] {
+					all.Current = ""
+				}
+				return err
+			})
+		}}
+}
+
+func (a *app) contextList() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{Use: "list", Short: "List the contexts", Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error {
+		all, err := cli.OpenContexts()
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			return a.JSON(all)
+		}
+		var rows [][]string
+		for _, name := range all.Names() {
+			x, current := all.All[name], ""
+			if name == all.Current {
+				current = " *"
+			}
+			rows = append(rows, []string{name + current, cli.OrDash(x.Home), cli.OrDash(strings.Join(x.Addrs, ",")), cli.OrDash(x.Gateway), cli.OrDash(x.Database)})
+		}
+		return cli.Table(a.Out, []string{"NAME", "HOME", "ADDR", "URL", "DB"}, rows)
+	}}
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+// changeContexts changes the user's contexts.
+func changeContexts(change func(*cli.Contexts) error) error {
+	all, err := cli.OpenContexts()
+	if err != nil {
+		return err
+	}
+	if err := change(&all); err != nil {
+		return err
+	}
+	return all.Save()
+}

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cairndb/cairn/cmd/cairn/cairntest"
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+)
+
+// TestContexts: a name finds the node, over the wire and by its gateway, from any directory; a flag or the environment that names another node holds over the
+// current context, and no token is in the file.
+func TestContexts(t *testing.T) {
+	t.Parallel()
+	p, home := cairntest.StartDev(t)
+	dir, file := t.TempDir(), filepath.Join(t.TempDir(), "contexts.json")
+	cairn := func(want int, says string, env []string, args ...string) {
+		t.Helper()
+		c := cairntest.Command(t.Context(), args...)
+		c.Dir, c.Env = dir, append(append(c.Env, "CAIRN_CONTEXTS="+file), env...)
+		out, _ := c.CombinedOutput() // its code is looked at
+		if code := c.ProcessState.ExitCode(); code != want || !strings.Contains(string(out), says) {
+			t.Errorf("cairn %q %q: exit %d, want %d and %q: %s", env, args, code, want, says, out)
+		}
+	}
+	token := filepath.Join(home, "token")
+	cairn(cli.ExitUsage, "name a --home on this machine, or --addr and --url", nil, "context", "add", "half", "--addr", p.Line.Wire)
+	cairn(cli.ExitFailed, "is a directory", []string{"CAIRN_CONTEXTS=" + dir}, "context", "add", "dev", "--home", home)
+	cairn(cli.ExitOK, "", nil, "context", "add", "dev", "--home", home)
+	cairn(cli.ExitOK, "", nil, "context", "add", "far", "--addr", p.Line.Wire, "--url", p.Line.HTTP, "--token-file", token, "--db", "none")
+	cairn(cli.ExitFailed, "no node found", nil, "stats")
+	cairn(cli.ExitOK, "active_memories", nil, "stats", "--context", "dev")
+	cairn(cli.ExitOK, "", nil, "remember", "found by name", "--context", "dev")
+	cairn(cli.ExitOK, "found by name", []string{"CAIRN_CONTEXT=dev"}, "recall", "name")
+	cairn(cli.ExitUsage, `no context "deb"`, nil, "stats", "--context", "deb")
+	cairn(cli.ExitUsage, `no context "deb"`, nil, "context", "use", "deb")
+
+	cairn(cli.ExitOK, "", nil, "context", "use", "far")
+	cairn(cli.ExitOK, "far *", nil, "context", "list")
+	cairn(cli.ExitFailed, "database 'none' not found", nil, "list")
+	cairn(cli.ExitOK, "found by name", nil, "list", "--db", "default")
+	cairn(cli.ExitOK, "found by name", nil, "recall", "name", "--db", "default")
+	cairn(cli.ExitOK, "healthy", nil, "status")
+	cairn(cli.ExitFailed, "no node found", nil, "stats", "--home", dir)
+	cairn(cli.ExitFailed, "no node found", []string{"CAIRN_HOME=" + dir}, "stats")
+	cairn(cli.ExitOK, "", nil, "context", "remove", "far")
+	cairn(cli.ExitFailed, "no node found", nil, "stats")
+
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, err := os.ReadFile(token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(b), strings.TrimSpace(string(secret))) {
+		t.Error("the file holds a token")
+	}
+	if i, err := os.Stat(file); err != nil || i.Mode().Perm() != 0o600 {
+		t.Errorf("mode of the file: %v, %v", i.Mode(), err)
+	}
+}
