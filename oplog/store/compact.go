@@ -28,7 +28,7 @@ func (s *Store) Compact(ctx context.Context, rest func(merged int64) time.Durati
 	}
 	first, last, ends := pieces(levels)
 	if len(ends) == 0 {
-		return nil
+		return s.awaitRemoval(ctx, before)
 	}
 	ends = append(ends, pieceEnd{last, 0})
 	for _, end := range ends {
