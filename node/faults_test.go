@@ -237,7 +237,7 @@ func TestConnectionLimitDoesNotLeak(t *testing.T) {
 			}
 			return err == nil
 		})
-		eventually(t, "nobody is connected", func() bool { return strings.Contains(c.web(0).metrics(), "cairn_connections{surface=\"wire\"} 0\n") })
+		eventually(t, "no client is connected", func() bool { return strings.Contains(c.web(0).metrics(), "cairn_connections{surface=\"wire\"} 0\n") })
 	}
 }
 

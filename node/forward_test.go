@@ -31,7 +31,7 @@ func (l losesForward) Write(b []byte) (int, error) {
 }
 
 // TestARefusalBehindALostAttempt: an entry was sent twice, and the second was refused. The first may still be under way, and
-// be taken when it arrives: nobody may say that the write did not happen.
+// be taken when it arrives: no node may say that the write did not happen.
 func TestARefusalBehindALostAttempt(t *testing.T) {
 	t.Parallel()
 	var lose atomic.Bool

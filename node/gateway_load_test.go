@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// More work at a time than the node takes on is refused with when to come back, and whoever asks whether it lives is told.
+// More work at a time than the node takes on is refused with when to come back, and a question whether it lives is answered.
 func TestOverloadIsShed(t *testing.T) {
 	t.Parallel()
 	w := start(t, 1).web(0)

@@ -90,7 +90,7 @@ func TestRecallStreams(t *testing.T) {
 	}
 }
 
-// A client that does not read its answer holds up nobody, and the answer is not gathered for it: 64 MB of rows wait where
+// A client that does not read its answer holds up no other, and the answer is not gathered for it: 64 MB of rows wait where
 // they are.
 func TestUnreadRecallHoldsNothing(t *testing.T) {
 	t.Parallel()

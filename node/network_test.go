@@ -76,7 +76,7 @@ func TestALeaderCutOffAcknowledgesNothing(t *testing.T) {
 	})
 	old := c.leader()
 	s, caller := c.service(old)
-	anyone := caller // whoever leads by then: a slow second may move leadership
+	anyone := caller // any node may lead by then: a slow second may move leadership
 	anyone.Forward = true
 	if _, err := remember(t.Context(), s, anyone, "before", api.Draft{Text: "before"}); err != nil {
 		t.Fatal(err)

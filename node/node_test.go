@@ -31,7 +31,7 @@ func start(t testing.TB, n int) *cluster {
 }
 
 // startWith starts nodes of which none takes a leader for lost that was only slow for a moment: most tests go on with the one
-// they found. Where leaders fall so that nobody sees it at once, change makes Election short.
+// they found. Where leaders fall so that no follower sees it at once, change makes Election short.
 func startWith(t testing.TB, n int, change func(int, *node.Config)) *cluster {
 	t.Helper()
 	c := &cluster{t: t, nodes: make([]*node.Node, n)}

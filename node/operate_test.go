@@ -336,7 +336,7 @@ func hello(t testing.TB, addr string, id uint32, h *wire.RaftHello) (refusal str
 	return e.Message
 }
 
-// TestNewKindsWaitForTheOldestMember: while a member runs a version that cannot read an operation, nobody may have it, and
+// TestNewKindsWaitForTheOldestMember: while a member runs a version that cannot read an operation, no client may use it, and
 // is told why; what every version reads goes on. When all can read it it enters the log, and from then on no node is let
 // in that cannot.
 func TestNewKindsWaitForTheOldestMember(t *testing.T) {

@@ -226,7 +226,7 @@ func TestNoNameStopsANode(t *testing.T) {
 	}
 }
 
-// TestForwardedBombsAreRefused: whoever claims to be a member cannot put into the log what no node can read.
+// TestForwardedBombsAreRefused: a stranger who claims to be a member cannot put into the log what no node can read.
 func TestForwardedBombsAreRefused(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)

@@ -140,7 +140,7 @@ func TestTimeAsClientsSeeIt(t *testing.T) {
 	}
 }
 
-// TestSessionsAsClientsSeeThem: history newest first, memories in order, and one that nobody ends is given up by the leader.
+// TestSessionsAsClientsSeeThem: history newest first, memories in order, and one that no client ends is given up by the leader.
 func TestSessionsAsClientsSeeThem(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)

@@ -38,7 +38,7 @@ func TestLeadersAreAnnounced(t *testing.T) {
 				return heard
 			}
 		default:
-			t.Errorf("an event nobody asked for: %s", e.EventType)
+			t.Errorf("an event that was not asked for: %s", e.EventType)
 		}
 		return nil
 	})
@@ -111,7 +111,7 @@ func TestUnsubscribe(t *testing.T) {
 	for range 3 {
 		k.send(wire.OpPing, nil)
 		if f := k.next(); f.Op != wire.OpPong {
-			t.Fatalf("a frame nobody asked for: %s", f)
+			t.Fatalf("a frame that was not asked for: %s", f)
 		}
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// TestReadyMeansCaughtUp: a node that starts while nobody leads lives and is not ready, for it cannot know how far behind
+// TestReadyMeansCaughtUp: a node that starts while no node leads lives and is not ready, for it cannot know how far behind
 // it is; with a leader it is, and it stays so when the leader goes.
 func TestReadyMeansCaughtUp(t *testing.T) {
 	t.Parallel()

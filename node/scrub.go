@@ -19,7 +19,7 @@ const healWait = time.Second
 // scrub is the task that goes through the state at the start, every now and then, and when a reader met damage, and counts
 // whether it still holds what was written. A member of a cluster that finds damage stops: at the next start it moves state and
 // log aside, and is made whole by the others like one that lost its disk. It does so only while the others hold what was
-// written, and are enough without it: what all of them find at once is no broken disk, and must cost nobody his state. Until
+// written, and are enough without it: what all of them find at once is no broken disk, and must cost no member its state. Until
 // then, and where a node is alone, it says what it found and goes on; what is damaged is not answered. The next start of one
 // that is alone builds the state anew from the snapshot and the log, which hold what was written.
 func (n *Node) scrub(ctx context.Context) error {

@@ -14,7 +14,7 @@ import (
 	"github.com/cairndb/cairn/raft"
 )
 
-// TestADamagedSnapshotIsReplaced changes each snapshot of a cluster in which nobody writes, before a member comes back that
+// TestADamagedSnapshotIsReplaced changes each snapshot of a cluster to which no client writes, before a member comes back that
 // needs one.
 func TestADamagedSnapshotIsReplaced(t *testing.T) {
 	t.Parallel()

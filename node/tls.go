@@ -171,7 +171,7 @@ func (n *Node) secured(name string, ln net.Listener, c *certificates, protocols 
 
 func (n *Node) plainly(name string, ln net.Listener) {
 	if a, ok := ln.Addr().(*net.TCPAddr); ok && !a.IP.IsLoopback() {
-		n.log.Warn("PLAIN TEXT OFF LOOPBACK: whoever is on the way reads memories, tokens and secrets; configure [tls] and [tls.cluster]",
+		n.log.Warn("PLAIN TEXT OFF LOOPBACK: every machine on the way can read memories, tokens and secrets; configure [tls] and [tls.cluster]",
 			"surface", name, "addr", a.String())
 	}
 }

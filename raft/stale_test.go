@@ -30,7 +30,7 @@ func TestASnapshotBelowRecordsOfADeposedLeader(t *testing.T) {
 		}
 	}
 	for i := range 30 {
-		old.raft.Apply(fmt.Appendf(nil, "nobody follows %d", i), 0)
+		old.raft.Apply(fmt.Appendf(nil, "not followed %d", i), 0)
 	}
 	c.wait("them to be in its log", func() bool { return old.raft.LastIndex() >= before+10 })
 	tail := old.raft.LastIndex()

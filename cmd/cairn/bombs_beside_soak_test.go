@@ -38,7 +38,7 @@ const (
 //
 // The bombs come from another process with the least priority, two at a time where they take processors: what is measured is the
 // node, and not how many processors a machine has. CAIRN_DOOR=name bombs one door alone, CAIRN_BOMB=name in one way.
-// CAIRN_ELSEWHERE=1 bombs another node, which nobody measures: so much is the machine's.
+// CAIRN_ELSEWHERE=1 bombs another node, which is not measured: so much is the machine's.
 func TestBombsBeside(t *testing.T) {
 	p := besideNode(t)
 	elsewhere := sync.OnceValue(func() *cairntest.Node { return besideNode(t) })

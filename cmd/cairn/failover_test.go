@@ -71,7 +71,7 @@ func TestABatchIsAllOrNothing(t *testing.T) {
 		t.Logf("a batch takes %s", time.Since(start))
 	}
 	last, dying := batch(rounds-1), nodes[cairntest.Leader(t, nodes)]
-	c = connect(t, []*cairntest.Node{dying}, token) // nobody else is asked
+	c = connect(t, []*cairntest.Node{dying}, token) // no other node is asked
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
 	process := dying.Cmd.Process

@@ -18,7 +18,7 @@ func (a *app) handover() *cobra.Command {
 	var t cli.Target
 	c := &cobra.Command{Use: "handover", Short: "Make sure that the node that is asked does not lead, and somebody else does; for hooks that run before it stops", Args: cobra.NoArgs,
 		Long: `If the node that is asked leads, hand leadership over and wait until another node leads. Nothing is done when it does not
-lead, or is the only voter. Exits with 1 when nobody else leads in time: the node may be stopped all the same, and the
+lead, or is the only voter. Exits with 1 when no other node leads in time: the node may be stopped all the same, and the
 others elect.`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			ctx, cancel := t.Context(c.Context())
@@ -53,7 +53,7 @@ func handOver(ctx context.Context, t *cli.Target) (string, error) {
 		}
 		switch {
 		case others == 0:
-			return "there is nobody to hand over to", nil
+			return "there is no other voter to hand over to", nil
 		case s.Role != "Leader" && s.LeaderID != nil && *s.LeaderID != s.NodeID:
 			return fmt.Sprintf("node %d leads", *s.LeaderID), nil
 		case s.Role == "Leader" && !asked:
@@ -72,7 +72,7 @@ func handOver(ctx context.Context, t *cli.Target) (string, error) {
 		}
 		select {
 		case <-ctx.Done():
-			return "", cli.Hint(errors.Join(errors.New("nobody else leads yet"), refused), "is a majority of the nodes running?")
+			return "", cli.Hint(errors.Join(errors.New("no other node leads yet"), refused), "is a majority of the nodes running?")
 		case <-time.After(50 * time.Millisecond):
 		}
 	}

@@ -42,10 +42,10 @@ func TestHandover(t *testing.T) {
 		}
 	}
 	if out, code := cairntest.Run(t, "cluster", "handover", "--url", nodes[now].Line.HTTP, "--token", token, "--timeout", "3s"); code != cli.ExitFailed {
-		t.Errorf("with nobody to take it: exit %d, %s", code, out)
+		t.Errorf("with no voter to take it: exit %d, %s", code, out)
 	}
 	_, home := cairntest.StartDev(t)
-	if out, code := cairntest.Run(t, "cluster", "handover", "--home", home); code != 0 || !strings.Contains(out, "nobody to hand over to") {
+	if out, code := cairntest.Run(t, "cluster", "handover", "--home", home); code != 0 || !strings.Contains(out, "no other voter to hand over to") {
 		t.Errorf("of a node alone: exit %d, %s", code, out)
 	}
 }

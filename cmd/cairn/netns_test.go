@@ -139,7 +139,7 @@ func TestNetworkNamespaces(t *testing.T) {
 	before := d.count()
 	rest(t.Context(), 2*time.Second)
 	if n := d.count(); n != before {
-		t.Errorf("%d writes acknowledged by nobody", n-before)
+		t.Errorf("%d writes acknowledged by no leader", n-before)
 	}
 	for i := range 3 {
 		l.join(i)

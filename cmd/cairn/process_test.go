@@ -16,7 +16,7 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 )
 
-// A node's processes end with it, whoever asks for the end.
+// A node's processes end with it, by whichever way it is ended.
 func TestNodeTakesItsProcessesAlong(t *testing.T) {
 	t.Parallel()
 	for _, how := range []string{"SIGTERM", "server.shutdown"} {

@@ -37,10 +37,10 @@ func TestMembersBehindProxies(t *testing.T) {
 		times int // it has to meet something
 		put   func(f fault, lead, other, third int)
 	}{
-		{"while nobody hears the leader", stalled, 1, func(f fault, lead, other, third int) { l.set(f, lead, other, third) }},
-		{"while the leader hears nobody", stalled, 1, func(f fault, lead, other, third int) { l.set(f, other, lead); l.set(f, third, lead) }},
-		{"while a follower hears nobody", stalled, 1, func(f fault, lead, other, third int) { l.set(f, lead, other); l.set(f, third, other) }},
-		{"while the leader can call nobody", cut, 1, func(f fault, lead, other, third int) { l.set(f, lead, other, third) }},
+		{"while no follower hears the leader", stalled, 1, func(f fault, lead, other, third int) { l.set(f, lead, other, third) }},
+		{"while the leader hears no follower", stalled, 1, func(f fault, lead, other, third int) { l.set(f, other, lead); l.set(f, third, lead) }},
+		{"while a follower hears no member", stalled, 1, func(f fault, lead, other, third int) { l.set(f, lead, other); l.set(f, third, other) }},
+		{"while the leader can call no follower", cut, 1, func(f fault, lead, other, third int) { l.set(f, lead, other, third) }},
 		{"while leader and follower are cut from each other", cut, 1, func(f fault, lead, other, _ int) { l.set(f, lead, other); l.set(f, other, lead) }},
 		{"while all is late", late, 20, func(f fault, _, _, _ int) { l.all(f) }},
 		{"while frames break in the middle", torn, 10, func(f fault, _, _, _ int) { l.all(f) }},
@@ -68,7 +68,7 @@ func TestMembersBehindProxies(t *testing.T) {
 	d.checkAll(nodes, token)
 }
 
-// nothingAcknowledged has nobody hear anybody: what is asked for from then on is not acknowledged.
+// nothingAcknowledged cuts every link: what is asked for from then on is not acknowledged.
 func nothingAcknowledged(t *testing.T, l *links, nodes []*cairntest.Node, token string) {
 	t.Helper()
 	c := connect(t, nodes, token)

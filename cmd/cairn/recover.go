@@ -22,7 +22,7 @@ func (a *app) clusterRecover() *cobra.Command {
 	var giveUp []uint
 	c := &cobra.Command{
 		Use: "recover --config FILE --give-up N,N", Short: "When a majority is gone for good: go on with this node alone", Args: cobra.NoArgs,
-		Long: `When a majority of the voters is gone for good, nobody can be elected and no write is taken. This makes one surviving
+		Long: `When a majority of the voters is gone for good, no leader can be elected and no write is taken. This makes one surviving
 node, which must be stopped, the only member of the cluster, with everything in its log.
 
 What it may cost: writes that the lost majority acknowledged and this node had not received are gone, and a write this

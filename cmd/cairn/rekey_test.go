@@ -17,8 +17,8 @@ import (
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
-// TestAHomeIsEncryptedAndItsKeyReplaced: a home with a past is encrypted in place, and everything is there and readable by
-// nobody else; a change that is cut short keeps the node from starting and is finished later; a new data key, and at last
+// TestAHomeIsEncryptedAndItsKeyReplaced: a home with a past is encrypted in place, and everything is there and readable with
+// the key alone; a change that is cut short keeps the node from starting and is finished later; a new data key, and at last
 // all files under it alone, by what the running node does.
 func TestAHomeIsEncryptedAndItsKeyReplaced(t *testing.T) {
 	t.Parallel()
@@ -110,7 +110,7 @@ func TestAHomeIsEncryptedAndItsKeyReplaced(t *testing.T) {
 	if keys := keysOf(t, home, keyFile); len(keys) != 2 {
 		t.Errorf("keys %+v", keys)
 	}
-	aside := filepath.Join(home, "raft", "log.corrupt-1") // its keys are kept for whoever wants to read it
+	aside := filepath.Join(home, "raft", "log.corrupt-1") // its keys are kept, so that it can be read
 	if err := os.WriteFile(aside, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -55,7 +55,7 @@ func siftInTime(ctx context.Context, socket, request string) (m map[string]any, 
 	return m, err
 }
 
-// notNow is what is said where nobody leads, or the answer takes its time.
+// notNow is what is said where no node leads, or the answer takes its time.
 var notNow = []string{
 	"not enough voters answered in time; retry",
 	"no leader elected (cluster not ready)",

@@ -44,7 +44,7 @@ func stringPost(t testing.TB, p *cairntest.Node, path, body string) (content str
 	return string(b), strings.Contains(string(b), `"ok":true`)
 }
 
-// stringDo runs a command, again while nobody leads or the answer is late: a busy machine may elect at any time.
+// stringDo runs a command, again while no node leads or the answer is late: a busy machine may elect at any time.
 func stringDo(t testing.TB, p *cairntest.Node, cmd string) string {
 	t.Helper()
 	for begin := time.Now(); ; rest(t.Context(), 20*time.Millisecond) {

@@ -103,7 +103,7 @@ func (w *etcdWriter) write(ctx context.Context, k int) error {
 	return err
 }
 
-// freeRun finds n ports in a row on which nobody listens.
+// freeRun finds n ports in a row that are free.
 func freeRun(n int) (int, error) {
 	for range 100 {
 		base := 20000 + rand.IntN(20000)

@@ -306,7 +306,7 @@ func TestSwitches(t *testing.T) {
 		}
 	}
 	if on.Off("words") || on != Defaults() {
-		t.Error("a signal nobody knows")
+		t.Error("a signal that is not known")
 	}
 	learned := Defaults()
 	if learned.Learn(DefaultWeights()); learned != Defaults() {

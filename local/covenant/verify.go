@@ -185,7 +185,7 @@ func (c *census) memoryAndAudit() {
 		switch {
 		case n == 0 && toMillis(m.Created) >= c.srv.audit.Cutoff() && !c.pending[m.RID]:
 			missing++
-			c.found("memory_without_audit", m.RID, "memory record has no intent_dispatched row", "inspect the record; purge it if nobody asked for it")
+			c.found("memory_without_audit", m.RID, "memory record has no intent_dispatched row", "inspect the record; purge it if it was not asked for")
 		case n > 1:
 			missing++
 			c.found("intent_dispatched_duplicate", m.RID, "intent has more than one intent_dispatched row", "inspect the audit log")
@@ -238,7 +238,7 @@ func (c *census) capabilities() {
 			others++
 		case !c.granted[g.Signature] && toMillis(g.At) >= c.srv.audit.Cutoff() && !c.pending[g.Signature]:
 			missing++
-			c.found("capability_without_audit", g.Signature, "capability has no capability_granted row", "revoke it if nobody granted it")
+			c.found("capability_without_audit", g.Signature, "capability has no capability_granted row", "revoke it if it was not granted")
 		}
 	}
 	c.check("capability ↔ audit", missing, fmt.Sprintf("%d capabilit(ies) without matching grant audit event%s", missing, ofOthers(others)))

@@ -40,7 +40,7 @@ func (g *Gateway) outer(mux *http.ServeMux) http.Handler {
 			unrouted(w, r, mux)
 			return
 		}
-		if pattern != recallPattern && g.cfg.WaitOpen(r.Context()) != nil { // whoever asked has gone
+		if pattern != recallPattern && g.cfg.WaitOpen(r.Context()) != nil { // the client has gone
 			return
 		}
 		mux.ServeHTTP(w, r)

@@ -108,15 +108,15 @@ func (c *cluster) node(i int) *node.Node {
 	return c.nodes[i]
 }
 
-// stop ends a node as if its machine had lost its cables first: it says goodbye to nobody.
+// stop ends a node as if its machine had lost its cables first: it closes no connection.
 func (c *cluster) stop(i int) { c.end(i, func(cut bool) { c.isolate(i, cut) }) }
 
-// kill ends a node as if its process had been killed: its system says so to whoever asks.
+// kill ends a node as if its process had been killed: its system refuses connections.
 func (c *cluster) kill(i int) {
 	c.end(i, func(dead bool) { c.net.change(func() { c.net.dead[i+1] = dead }) })
 }
 
-// end ends a node that can reach nobody any more.
+// end ends a node that can reach no other any more.
 func (c *cluster) end(i int, hide func(bool)) {
 	c.mu.Lock()
 	n := c.nodes[i]

@@ -31,7 +31,7 @@ func (a asked) reads() bool { return a.verb == "get" || a.verb == "look" }
 
 // told is what it heard.
 type told struct {
-	unknown bool // nobody knows whether it happened
+	unknown bool // it is not known whether it happened
 	value   int  // get: the number, 0 for none; take: 1 when it was there; look: as in the model
 }
 
@@ -50,7 +50,7 @@ func (h *history) note(client int, in asked, out told, from time.Time) {
 	to := time.Since(h.start).Nanoseconds()
 	if out.unknown {
 		if in.reads() {
-			return // a question nobody answered says nothing
+			return // a question without an answer says nothing
 		}
 		to = math.MaxInt64 // it may happen at any time from now on
 	} else if !in.reads() {

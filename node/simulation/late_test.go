@@ -14,7 +14,7 @@ import (
 
 // A tape keeps what one node asked another over a connection to its peer port, request by request, and how many answers
 // it has read. A request arrives late when its frames are sent again over a connection of their own, whose answers
-// nobody hears.
+// are not read.
 type tape struct {
 	conn *conn // the asking end
 	addr string

@@ -18,7 +18,7 @@ type network struct {
 	rng       *rand.Rand
 	listeners map[string]*listener
 	cut       map[[2]int]bool // from, to
-	dead      map[int]bool    // its system says that nobody is there
+	dead      map[int]bool    // its system refuses connections
 	paused    map[int]bool    // it stands still
 	delay     map[int]time.Duration
 	mute      map[int]time.Time // until when every other answer of a node gets lost
@@ -210,7 +210,7 @@ type conn struct {
 
 func (c *conn) Read(b []byte) (int, error) {
 	n, err := c.in.read(b)
-	c.in.n.awake(c.from) // whoever stands still hears nothing of it, nor that its time is up
+	c.in.n.awake(c.from) // a node that stands still hears nothing of it, nor that its time is up
 	if c.tape != nil {
 		c.tape.hears(b[:n])
 	}

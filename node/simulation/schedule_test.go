@@ -96,7 +96,7 @@ func (c *cluster) faults(rng *rand.Rand, steps int) {
 		},
 		func(i int) { c.echo(i+1, rng) },
 		func(i int) { c.echo(i+1, rng) },
-		func(i int) { // it does what it is asked, and often nobody hears of it
+		func(i int) { // it does what it is asked, and often no client hears of it
 			until := time.Now().Add(time.Duration(rng.IntN(1000)) * time.Millisecond)
 			c.net.change(func() { c.net.mute[i+1] = until })
 		},

@@ -96,7 +96,7 @@ type loadBench struct {
 }
 
 var loadHelp = help{
-	long: "Measure any load, closed (clients wait for answers) or open (with --rate: requests are due at a fixed rate,\nand are late when nobody is free to send them).\n\nWorkloads:\n" + list(workloads, func(w workload) (string, string) { return w.name, w.what }),
+	long: "Measure any load, closed (clients wait for answers) or open (with --rate: requests are due at a fixed rate,\nand are late when no client is free to send them).\n\nWorkloads:\n" + list(workloads, func(w workload) (string, string) { return w.name, w.what }),
 	example: "  cairn bench load --workload write,recall --nodes 3 --clients 64\n  cairn bench load --workload mixed --rate 200,400,800 --svg curve.svg\n" +
 		"  cairn bench load --workload hybrid --dim 384 --fill 100000 -o after.json && cairn bench compare before.json after.json",
 }

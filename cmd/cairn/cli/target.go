@@ -129,7 +129,7 @@ func (t *Target) Dial(ctx context.Context) (*client.Client, error) {
 	c, err := client.Dial(ctx, client.Config{Addrs: t.Addrs, Token: token, Database: t.Database, TLS: secured})
 	if err != nil {
 		if err = fmt.Errorf("connect: %w", err); errors.Is(err, context.DeadlineExceeded) {
-			return nil, Hint(err, "nobody answers there as a node does: is it the wire port, 7437 or what the configuration says?")
+			return nil, Hint(err, "what answers there is no node: is it the wire port, 7437 or what the configuration says?")
 		}
 		return nil, t.advised(err)
 	}
