@@ -21,6 +21,9 @@ import (
 // that are decoded at once have few megabytes together, and the index is not given more than it can take, nor holds much of what waits
 // for its text segments. Nor does it when the node starts without its index, and all of the state is read.
 func TestCatchingUpIsBoundedByBytes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("skipped in -short: weighs what is read, which takes the race detector too long")
+	}
 	const rows = 50
 	imports := nodetest.TextMemories(t) / rows
 	dir := t.TempDir()

@@ -153,6 +153,9 @@ func hostileEntries() (names []string, entries []oplog.Entry) {
 // stops a state, and states which took them in batches of one and of many, encrypted and not, are the same.
 func TestHostileFields(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("skipped in -short: one entry after the other, which takes the race detector too long")
+	}
 	dir := t.TempDir()
 	keys := seal.Ephemeral([]seal.Master{seal.NewMaster()})
 	plain, sealed, whole := mustOpen(t, filepath.Join(dir, "plain")), mustOpenSealed(t, filepath.Join(dir, "sealed"), keys), mustOpen(t, filepath.Join(dir, "whole"))

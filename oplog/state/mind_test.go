@@ -89,6 +89,9 @@ func countMind(v *View) error {
 // TestFiveThousandOperations: a long history, in one batch and in many, with restarts and a snapshot in the middle, is
 // one state with one hash.
 func TestFiveThousandOperations(t *testing.T) {
+	if testing.Short() {
+		t.Skip("skipped in -short: one operation after the other, which takes the race detector too long")
+	}
 	for seed := range 3 {
 		records := rapid.Custom(func(t *rapid.T) []oplog.Record { return historyOf(t, 1250, 60) }).Example(seed)
 		ops := 0
