@@ -168,7 +168,6 @@ func (a *analyzer) readings() {
 			continue
 		}
 		if a.query && of < latinScripts && functionWords[t.Term]>>of&1 != 0 {
-			a.stop(t.Term, t.Start, t.End)
 			continue
 		}
 		a.tokens = append(a.tokens, t)
@@ -179,6 +178,9 @@ func (a *analyzer) readings() {
 		if languages[of].compounds && !a.query {
 			a.parted(of, fold(raw), t)
 		}
+	}
+	if len(a.tokens) == 0 { // a question of function words alone asks for them, since texts keep those that are not English
+		a.tokens = plain
 	}
 }
 
