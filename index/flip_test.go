@@ -20,6 +20,9 @@ var summed = regexp.MustCompile(`^(checkpoint|rows-.*|vectors-.*|.*\.zap)$`)
 // answers words, vectors and filters as before.
 func TestFlippedBits(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("skipped in -short: opens files again and again, one after the other")
+	}
 	l, qs := history(t, 400), questions()[:12]
 	r := openReplica(t)
 	r.apply(l.records, len(l.records)) // in one batch, so that every segment is in use and a flipped bit matters

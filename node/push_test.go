@@ -135,7 +135,7 @@ func TestNothingComesBehindTheEnd(t *testing.T) {
 	k := newTalker(t, c.nodes[0].Addrs().Wire)
 	rounds := 20
 	if testing.Short() {
-		rounds = 4
+		rounds = 1
 	}
 	for range rounds {
 		for range 100 { // some are told while others end

@@ -38,6 +38,9 @@ func described(t *testing.T) (n *Node, snaps hraft.SnapshotStore, dir string) {
 // TestEveryBitOfADescription flips each bit of what lies beside a snapshot: it says what it said, or is set aside.
 func TestEveryBitOfADescription(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("skipped in -short: opens files again and again, one after the other")
+	}
 	n, snaps, dir := described(t)
 	plain := func(m *hraft.SnapshotMeta) hraft.SnapshotMeta {
 		c := *m

@@ -20,6 +20,9 @@ import (
 // each exit code tells them apart, and a write says why it is refused instead of waiting for its timeout.
 func TestAConditionInOneWord(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("skipped in -short: many commands, each a process")
+	}
 	nodes, token := cairntest.StartThreeIn(t, t.TempDir(), func(*config.NodeFile) {}, 0, 1, 2)
 	l := cairntest.Leader(t, nodes)
 	p := nodes[l]

@@ -14,6 +14,9 @@ import (
 // current context, and no token is in the file.
 func TestContexts(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("skipped in -short: many commands, each a process")
+	}
 	p, home := cairntest.StartDev(t)
 	dir, file := t.TempDir(), filepath.Join(t.TempDir(), "contexts.json")
 	cairn := func(want int, says string, env []string, args ...string) {

@@ -16,6 +16,9 @@ import (
 // and holds what they hold.
 func TestDamagedFilesAreHealed(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("skipped in -short: changes or reads files of stopped nodes")
+	}
 	nodes, token := cairntest.StartThree(t, 0, 1, 2)
 	c := connect(t, nodes, token)
 	acked := map[string]string{}

@@ -313,6 +313,9 @@ var secretPlaces = []string{"%s", "note: %s", "%s and more", "a\nb\n%s\nc", "(%s
 // answers them, and looks for them in every file, in the log and in the answers.
 func TestCovenantKeepsNoSecrets(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("skipped in -short: changes or reads files of stopped nodes")
+	}
 	p, home := cairntest.StartDev(t)
 	c := covenantOf(t, p)
 	for _, action := range []string{"a2a.send.user@local", "a2a.respond.user@local"} {

@@ -154,6 +154,9 @@ func TestWhatOneDialectStoresTheOthersShow(t *testing.T) {
 // TestWeakMatchesAreLeftOut: the command line and stringd leave out what scores less than they are told, and the command line says so.
 func TestWeakMatchesAreLeftOut(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("skipped in -short: many commands, each a process")
+	}
 	p, home := cairntest.StartDev(t)
 	for _, text := range []string{"the violin is in the attic", "a violin, a cello, two bows, a stand and a music case wait below"} {
 		if _, code := cairntest.Run(t, "remember", text, "--home", home); code != 0 {

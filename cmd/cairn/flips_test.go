@@ -18,6 +18,9 @@ import (
 // looks torn. The member names what it found, is made whole, and answers words, vectors and exports as the others do.
 func TestFlippedBitsAreHealed(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("skipped in -short: changes or reads files of stopped nodes")
+	}
 	nodes, token := cairntest.ThreeIn(t, t.TempDir(), func(*config.NodeFile) {})
 	for _, p := range nodes {
 		change(t, p.Args[3], func(b []byte) []byte {

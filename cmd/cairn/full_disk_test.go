@@ -14,6 +14,9 @@ import (
 // again it takes writes without a restart.
 func TestANodeKilledOnAFullDiskStarts(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("skipped in -short: changes or reads files of stopped nodes")
+	}
 	disk := t.TempDir()
 	rafttest.SmallDisk(t, disk, 192)
 	home := filepath.Join(disk, "home")

@@ -15,6 +15,9 @@ import (
 // TestMemoriesFromTheShell: what a person does with memories besides storing and recalling them, with a node that runs.
 func TestMemoriesFromTheShell(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("skipped in -short: many commands, each a process")
+	}
 	_, home := cairntest.StartDev(t)
 	cairn := func(want int, args ...string) string {
 		t.Helper()

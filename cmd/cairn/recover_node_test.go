@@ -19,6 +19,9 @@ import (
 // node does not start, nor does it or the doctor remove anything, before its owner has accepted the loss.
 func TestALoneNodeIsKilledAndItsLogIsGone(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("skipped in -short: changes or reads files of stopped nodes")
+	}
 	p, home := cairntest.StartDev(t)
 	raw, err := os.ReadFile(filepath.Join(home, "token"))
 	if err != nil {

@@ -109,6 +109,9 @@ func poison(t *testing.T, nodes []*cairntest.Node) (index uint64) {
 // are left alone.
 func TestAPoisonedRecordIsSkipped(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("skipped in -short: changes or reads files of stopped nodes")
+	}
 	nodes, token := cairntest.StartThreeIn(t, t.TempDir(), func(*config.NodeFile) {}, 0, 1, 2)
 	if out, code := cairntest.Run(t, "remember", "the lamp is lit at dusk", "--addr", nodes[cairntest.Leader(t, nodes)].Line.Wire, "--token", token); code != 0 {
 		t.Fatal(out)

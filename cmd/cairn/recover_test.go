@@ -21,6 +21,9 @@ import (
 // name, with all it had; the others come back with empty homes and are voters again.
 func TestRecoverFromALostMajority(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("skipped in -short: changes or reads files of stopped nodes")
+	}
 	dir := t.TempDir()
 	nodes, token := cairntest.StartThreeIn(t, dir, func(*config.NodeFile) {}, 0, 1, 2)
 	l := cairntest.Leader(t, nodes)
@@ -125,6 +128,9 @@ func TestDoctor(t *testing.T) {
 // TestADamagedRowOfANodeThatIsAlone: it is not answered, the doctor says what to do, and a restart heals it.
 func TestADamagedRowOfANodeThatIsAlone(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("skipped in -short: changes or reads files of stopped nodes")
+	}
 	p, home := cairntest.StartDev(t)
 	const text = "the lighthouse has a keeper"
 	if _, code := cairntest.Run(t, "remember", text, "--home", home); code != 0 {
@@ -150,6 +156,9 @@ func TestADamagedRowOfANodeThatIsAlone(t *testing.T) {
 // that was exchanged for an older copy.
 func TestDoctorComparesLogAndState(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("skipped in -short: changes or reads files of stopped nodes")
+	}
 	home := filepath.Join(t.TempDir(), "home")
 	look := func() (doctor.Finding, int) {
 		t.Helper()

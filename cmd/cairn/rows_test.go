@@ -66,6 +66,9 @@ func number64(f float64) string {
 // here is taken in again by another node.
 func TestImportFromElsewhere(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("skipped in -short: many commands, each a process")
+	}
 	_, home := cairntest.StartDev(t)
 	take := func(home, in string) (string, error) {
 		t.Helper()

@@ -24,6 +24,9 @@ import (
 // and the doctor name node, file and way out. It stops when the others can heal it, and after its next start it has what they have.
 func TestDamageOfARunningNodeIsNamedAndHealed(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("skipped in -short: changes or reads files of stopped nodes")
+	}
 	nodes, token := cairntest.ThreeIn(t, t.TempDir(), func(*config.NodeFile) {})
 	cairntest.StartAll(t, nodes, 0, 1, 2)
 	c := connect(t, nodes, token)

@@ -16,6 +16,9 @@ import (
 // anew from the log, and writes go on.
 func TestFlippedBitsOfAnEncryptedNodeAreHealed(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("skipped in -short: changes or reads files of stopped nodes")
+	}
 	home, keyFile := filepath.Join(shortDir(t), "h"), filepath.Join(t.TempDir(), "key")
 	writeKeys(t, keyFile, seal.NewMaster())
 	p := &cairntest.Node{T: t, Args: []string{"dev", "--home", home, "--port-base", fmt.Sprint(cairntest.FreePorts(t, 6)), "--key-file", keyFile}}

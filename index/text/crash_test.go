@@ -103,13 +103,12 @@ func replayAndCompare(t *testing.T, x *Index, to uint64) {
 
 func TestKill(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("skipped in -short: a process that is killed reports no race")
+	}
 	dir := t.TempDir()
 	var reached uint64
-	rounds := 10
-	if testing.Short() {
-		rounds = 4
-	}
-	for round := range rounds {
+	for round := range 10 {
 		reached = killWriter(t, dir, crashPace+"=1", 1+round%4, reached)
 	}
 }
@@ -117,6 +116,9 @@ func TestKill(t *testing.T) {
 // TestKillUnderBacklog kills while batches are written four at a time.
 func TestKillUnderBacklog(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("skipped in -short: a process that is killed reports no race")
+	}
 	for round := range 3 {
 		killWriter(t, t.TempDir(), crashPace+"=", 1+round, 0)
 	}

@@ -103,6 +103,9 @@ func TestModel(t *testing.T) {
 // compares 1,000 queries bit by bit.
 func TestReplicasAgree(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("skipped in -short: one batch after the other, which takes the race detector too long")
+	}
 	r := rand.New(rand.NewPCG(1, 2))
 	var rows []Row
 	for i := range uint32(6000) {

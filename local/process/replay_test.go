@@ -55,6 +55,9 @@ func check(t *testing.T, r *replay, from uint64) {
 
 func TestReplayKeepsEverythingBelowItsLimit(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("skipped in -short: one goroutine writes 2,000 large frames")
+	}
 	r := filled(t, t.TempDir(), 1<<30, 2000)
 	if r.first != 1 || r.last() != 2000 || r.held > memoryBudget {
 		t.Errorf("frames %d to %d, %d bytes held", r.first, r.last(), r.held)
@@ -66,6 +69,9 @@ func TestReplayKeepsEverythingBelowItsLimit(t *testing.T) {
 
 func TestReplayDropsTheOldestAboveItsLimit(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("skipped in -short: one goroutine writes 3,000 large frames")
+	}
 	r := filled(t, t.TempDir(), 32<<20, 3000)
 	kept := int64(r.last()-r.first+1) * maxFrame
 	if r.first == 1 || kept < 32<<20 || r.spilled > 32<<20 {

@@ -85,6 +85,9 @@ func TestWholeFilesPass(t *testing.T) {
 
 // What passes opens: bbolt finds nothing in it that it would panic about. What does not pass says why.
 func TestDamagedFilesAreNamed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("skipped in -short: opens files again and again, one after the other")
+	}
 	whole, err := os.ReadFile(grown(t, 300))
 	if err != nil {
 		t.Fatal(err)
