@@ -19,7 +19,9 @@ func TestMetricsAreTheTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := startWith(t, 3, func(_ int, cfg *node.Config) { cfg.Embedder, cfg.Reranker = builtin(t, 64), reranker })
+	c := startWith(t, 3, func(_ int, cfg *node.Config) {
+		cfg.Embedder, cfg.Reranker, cfg.Backup.Dir = builtin(t, 64), reranker, t.TempDir()
+	})
 	w := c.web(c.leader())
 	w.ok("POST", "/v1/remember", obj{"text": "counted"})
 	w.ok("POST", "/v1/recall", obj{"query": "counted"})

@@ -239,7 +239,7 @@ func (a *app) backupVerify() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			rep, err := archive.Verify(args[0], keys)
+			rep, err := archive.Verify(c.Context(), args[0], "", keys)
 			if err != nil {
 				return config.KeyHint(err, "make a new one with `cairn backup --full --to "+args[0]+"`")
 			}

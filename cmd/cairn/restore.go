@@ -62,7 +62,7 @@ there is, and refuses when a file is missing between two others.`,
 				return cli.Usage(errors.New("restore needs --config or --home, or --database for a live cluster"))
 			}
 			r.home = r.t.Home
-			return a.restoreHome(&r)
+			return a.restoreHome(c.Context(), &r)
 		},
 	}
 	r.t.Flags(c)
@@ -75,7 +75,7 @@ there is, and refuses when a file is missing between two others.`,
 	return c
 }
 
-func (a *app) restoreHome(r *restoreRun) error {
+func (a *app) restoreHome(ctx context.Context, r *restoreRun) error {
 	cfg, err := a.offlineConfig(r.config, r.home)
 	if err != nil {
 		return err
@@ -83,7 +83,7 @@ func (a *app) restoreHome(r *restoreRun) error {
 	if r.key.Set() || !cfg.Storage.Encryption.On() {
 		cfg.Storage.Encryption = r.key.Source()
 	}
-	at, err := home.Restore(cfg.Files(), r.from, r.to)
+	at, err := home.Restore(ctx, cfg.Files(), r.from, r.to)
 	if errors.Is(err, archive.ErrGap) {
 		return cli.Hint(err, "bring the missing file back, or restore what is before it: --at INDEX, with an index from `cairn backup list "+r.from+"`")
 	}
@@ -126,7 +126,7 @@ func (a *app) restoreDatabase(ctx context.Context, r *restoreRun) (err error) {
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	cfg := node.Config{Home: filepath.Join(dir, "home"), Addresses: node.Addresses{Wire: config.Loopback(0), HTTP: config.Loopback(0)}, Tokens: node.Tokens{Mint: true},
 		Raft: node.Raft{Heartbeat: config.DevHeartbeat, Election: config.DevElection}, Version: cli.BuildVersion(), Storage: node.Storage{Encryption: r.key.Source()}}
-	if _, err := home.Restore(cfg.Files(), r.from, r.to); err != nil {
+	if _, err := home.Restore(ctx, cfg.Files(), r.from, r.to); err != nil {
 		return config.KeyHint(err, "")
 	}
 	n, err := node.Open(ctx, cfg)

@@ -38,13 +38,19 @@ func (p BackupPlan) withDefaults() BackupPlan {
 // backup is the task that follows the plan. It logs an error, and tries again at the next interval.
 func (s *Service) backup(ctx context.Context) error {
 	p := s.cfg.Backup.withDefaults()
+	s.backedUp.found(p)
 	tick := time.NewTicker(p.Interval)
 	defer tick.Stop()
 	for {
-		if path, at, err := s.BackupTo(p); err != nil {
+		path, at, err := s.BackupTo(p)
+		s.backedUp.made(path, err)
+		if err != nil {
 			s.log.Error("backup failed", "dir", p.Dir, "err", err)
 		} else if path != "" {
 			s.log.Info("backup written", "file", filepath.Base(path), "index", at.Index)
+		}
+		if err == nil && s.backedUp.unproved(p, path != "") {
+			s.prove(ctx, p)
 		}
 		select {
 		case <-tick.C:

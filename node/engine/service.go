@@ -37,6 +37,7 @@ type Service struct {
 	load     load
 	asked    *asked
 	backups  spool
+	backedUp backedUp
 	embedder *embed.Guard // nil: vectors are the clients' own
 
 	reinforcer *reinforcer

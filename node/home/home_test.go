@@ -204,7 +204,7 @@ func TestRestoreNeedsAnEmptyHome(t *testing.T) {
 	t.Parallel()
 	cfg := fill(t, alone(t))
 	before := contents(t, cfg.Dir)
-	if _, err := Restore(cfg, t.TempDir(), archive.Target{}); err == nil || !strings.Contains(err.Error(), "empty home") {
+	if _, err := Restore(t.Context(), cfg, t.TempDir(), archive.Target{}); err == nil || !strings.Contains(err.Error(), "empty home") {
 		t.Errorf("got %v", err)
 	}
 	if contents(t, cfg.Dir) != before {

@@ -34,7 +34,7 @@ func withFiles(cfg Config, f func(raft.Config, commit.Offline) error) (err error
 
 // Restore fills a home that has no state from a backup directory, and makes its node the only member of a cluster that
 // begins there. The other nodes join with empty homes.
-func Restore(cfg Config, dir string, to archive.Target) (at state.Point, err error) {
+func Restore(ctx context.Context, cfg Config, dir string, to archive.Target) (at state.Point, err error) {
 	path := filepath.Join(cfg.Dir, StateDir)
 	if _, err := os.Stat(filepath.Join(cfg.Dir, "raft", "log")); err == nil {
 		return at, fmt.Errorf("%s has a log already: restore into an empty home", cfg.Dir)
@@ -42,11 +42,11 @@ func Restore(cfg Config, dir string, to archive.Target) (at state.Point, err err
 	if err := os.MkdirAll(cfg.Dir, 0o700); err != nil {
 		return at, err
 	}
-	keys, err := OpenKeys(context.Background(), cfg)
+	keys, err := OpenKeys(ctx, cfg)
 	if err != nil {
 		return at, err
 	}
-	if at, err = archive.Restore(dir, path, to, keys); err != nil {
+	if at, err = archive.Restore(ctx, dir, path, to, keys); err != nil {
 		return at, err
 	}
 	return at, withFiles(cfg, func(rc raft.Config, sm commit.Offline) error { return raft.FoundAlone(rc, sm) })

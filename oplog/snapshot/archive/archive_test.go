@@ -110,7 +110,7 @@ func backedUp(t *testing.T, n, more int, keys *seal.Ring) (w *world, dir string,
 	w.put(dir, 0)
 	w.remember(more)
 	w.put(dir, first)
-	if rep, err := Verify(dir, keys); err != nil || rep.End != w.st.Point() {
+	if rep, err := Verify(t.Context(), dir, "", keys); err != nil || rep.End != w.st.Point() {
 		t.Fatalf("as it was written: %+v, %v", rep, err)
 	}
 	files, err := List(dir)
@@ -156,24 +156,24 @@ func TestEveryPointIsReached(t *testing.T) {
 		step()
 	}
 	w.put(dir, second)
-	rep, err := Verify(dir, nil)
+	rep, err := Verify(t.Context(), dir, "", nil)
 	if err != nil || len(rep.Files) != 3 || rep.End != w.st.Point() {
 		t.Fatalf("verify: %+v, %v; want %+v", rep, err, w.st.Point())
 	}
 	for i := first; i <= w.at; i++ {
-		at, err := Restore(dir, filepath.Join(t.TempDir(), "s.db"), Target{Index: i}, nil)
+		at, err := Restore(t.Context(), dir, filepath.Join(t.TempDir(), "s.db"), Target{Index: i}, nil)
 		if want, known := sums[i]; err != nil || known && (at.Sum != want || at.Index != i) {
 			t.Errorf("restore to %d: %+v, %v; want %s", i, at, err, want)
 		}
 	}
-	if _, err := Restore(dir, filepath.Join(t.TempDir(), "s.db"), Target{Index: first - 1}, nil); !errors.Is(err, ErrNoBackup) {
+	if _, err := Restore(t.Context(), dir, filepath.Join(t.TempDir(), "s.db"), Target{Index: first - 1}, nil); !errors.Is(err, ErrNoBackup) {
 		t.Errorf("before the first backup: %v", err)
 	}
-	if _, err := Restore(dir, filepath.Join(t.TempDir(), "s.db"), Target{Index: w.at + 1}, nil); !errors.Is(err, ErrNoBackup) {
+	if _, err := Restore(t.Context(), dir, filepath.Join(t.TempDir(), "s.db"), Target{Index: w.at + 1}, nil); !errors.Is(err, ErrNoBackup) {
 		t.Errorf("after the last: %v", err)
 	}
 	cut := oplog.Time((w.ms - 1500) * 1000) // between the last two writes but one and two
-	at, err := Restore(dir, filepath.Join(t.TempDir(), "s.db"), Target{Time: cut}, nil)
+	at, err := Restore(t.Context(), dir, filepath.Join(t.TempDir(), "s.db"), Target{Time: cut}, nil)
 	if err != nil || at.Index != w.at-2 {
 		t.Errorf("restore to a time: %+v, %v; want index %d", at, err, w.at-2)
 	}
@@ -211,7 +211,7 @@ func TestDamageIsFound(t *testing.T) {
 				flips, dead := rafttest.Flips(40), 0
 				for range flips {
 					bit := rafttest.FlipOne(t, path, rng)
-					rep, err := Verify(dir, keys)
+					rep, err := Verify(t.Context(), dir, "", keys)
 					switch {
 					case err == nil && rep.End != w.st.Point():
 						t.Errorf("bit %d of %s was taken for %+v", bit, base, rep.End)
@@ -231,7 +231,7 @@ func TestDamageIsFound(t *testing.T) {
 				if err := os.WriteFile(path, good[:len(good)/2], 0o600); err != nil {
 					t.Fatal(err)
 				}
-				if _, err := Verify(dir, keys); err == nil {
+				if _, err := Verify(t.Context(), dir, "", keys); err == nil {
 					t.Errorf("half of %s was enough", base)
 				}
 			})
@@ -249,12 +249,12 @@ func TestAMissingFileIsFound(t *testing.T) {
 		ends = append(ends, w.at)
 	}
 	restore := func(to Target) (state.Point, error) {
-		return Restore(dir, filepath.Join(t.TempDir(), "s.db"), to, nil)
+		return Restore(t.Context(), dir, filepath.Join(t.TempDir(), "s.db"), to, nil)
 	}
 	if err := os.Remove(filepath.Join(dir, Name(ends[1], ends[2]))); err != nil {
 		t.Fatal(err)
 	}
-	if rep, err := Verify(dir, nil); !errors.Is(err, ErrGap) {
+	if rep, err := Verify(t.Context(), dir, "", nil); !errors.Is(err, ErrGap) {
 		t.Errorf("verify without a middle file: %+v, %v", rep, err)
 	}
 	for name, to := range map[string]Target{"all": {}, "a time": {Time: oplog.Time(w.ms * 1000)}, "an index behind it": {Index: w.at}} {
@@ -266,7 +266,7 @@ func TestAMissingFileIsFound(t *testing.T) {
 		t.Errorf("restore to what is before the gap: %+v, %v", at, err)
 	}
 	w.put(dir, ends[1]) // closes it
-	if rep, err := Verify(dir, nil); err != nil || rep.End != w.st.Point() {
+	if rep, err := Verify(t.Context(), dir, "", nil); err != nil || rep.End != w.st.Point() {
 		t.Errorf("with a file that closes the gap: %+v, %v", rep, err)
 	}
 }
@@ -279,7 +279,7 @@ func TestAppendedBytesAreFound(t *testing.T) {
 			good := bytesOf(t, f.Path)
 			for _, more := range []string{"x", "appended", string(make([]byte, 100_000)), string(good)} {
 				writeFile(t, f.Path, append(good[:len(good):len(good)], more...))
-				if _, err := Verify(dir, keys); err == nil {
+				if _, err := Verify(t.Context(), dir, "", keys); err == nil {
 					t.Errorf("%s %s with %d bytes more is taken", name, filepath.Base(f.Path), len(more))
 				}
 			}
@@ -301,7 +301,7 @@ func TestPruneKeepsWhatIsNeeded(t *testing.T) {
 	if err != nil || len(removed) != 2 {
 		t.Fatalf("removed %v, %v", removed, err)
 	}
-	if rep, err := Verify(dir, nil); err != nil || rep.End != w.st.Point() {
+	if rep, err := Verify(t.Context(), dir, "", nil); err != nil || rep.End != w.st.Point() {
 		t.Errorf("after pruning: %+v, %v", rep, err)
 	}
 }

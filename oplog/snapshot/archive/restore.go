@@ -3,6 +3,7 @@ package archive
 import (
 	"bufio"
 	"cmp"
+	"context"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -30,8 +31,8 @@ const applyBatch = 256
 // the state's own hash, and after each range that is applied wholly the hash that the range says. An existing file is
 // never touched.
 //
-// Keys, when there are any, open what is encrypted and encrypt the new file.
-func Restore(dir, path string, to Target, keys *seal.Ring) (at state.Point, err error) {
+// Keys, when there are any, open what is encrypted and encrypt the new file. When ctx ends, so does the restore, and nothing stays.
+func Restore(ctx context.Context, dir, path string, to Target, keys *seal.Ring) (at state.Point, err error) {
 	if _, err := os.Stat(path); err == nil {
 		return at, fmt.Errorf("%s exists", path)
 	}
@@ -39,7 +40,7 @@ func Restore(dir, path string, to Target, keys *seal.Ring) (at state.Point, err 
 	if err != nil {
 		return at, err
 	}
-	chain, err := chainFor(files, to, keys)
+	chain, err := chainFor(ctx, files, to, keys)
 	if err == nil {
 		err = checkTarget(files, chain, to)
 	}
@@ -56,11 +57,11 @@ func Restore(dir, path string, to Target, keys *seal.Ring) (at state.Point, err 
 			os.RemoveAll(path)
 		}
 	}()
-	if err := restoreState(st, chain[0], keys); err != nil {
+	if err := restoreState(ctx, st, chain[0], keys); err != nil {
 		return at, err
 	}
 	for _, f := range chain[1:] {
-		more, err := applyFile(st, f, to, keys)
+		more, err := applyFile(ctx, st, f, to, keys)
 		if err != nil {
 			return at, err
 		}
@@ -86,7 +87,7 @@ func checkTarget(files, chain []File, to Target) error {
 
 // chainFor begins with the newest state that is not past the target. When the target is a time, a state says only by
 // its newest entry whether it is past.
-func chainFor(files []File, to Target, keys *seal.Ring) ([]File, error) {
+func chainFor(ctx context.Context, files []File, to Target, keys *seal.Ring) ([]File, error) {
 	if to.Time == 0 {
 		return Chain(files, to.Index)
 	}
@@ -96,7 +97,7 @@ func chainFor(files []File, to Target, keys *seal.Ring) ([]File, error) {
 		if err != nil {
 			return nil, err
 		}
-		newest, err := stateTime(chain[0], keys)
+		newest, err := stateTime(ctx, chain[0], keys)
 		if err != nil {
 			return nil, err
 		}
@@ -109,14 +110,14 @@ func chainFor(files []File, to Target, keys *seal.Ring) ([]File, error) {
 	}
 }
 
-func stateTime(f File, keys *seal.Ring) (t oplog.Time, err error) {
-	err = scratch(func(path string) error {
+func stateTime(ctx context.Context, f File, keys *seal.Ring) (t oplog.Time, err error) {
+	err = scratch("", func(path string) error {
 		st, err := state.Open(path, state.Options{NoSync: true, Keys: keys})
 		if err != nil {
 			return err
 		}
 		defer st.Close()
-		if err := readFile(f.Path, keys, func(r io.Reader) error { return st.Restore(r, nil) }); err != nil {
+		if err := readFile(ctx, f.Path, keys, func(r io.Reader) error { return st.Restore(r, nil) }); err != nil {
 			return err
 		}
 		t = st.Last().Time()
@@ -125,17 +126,17 @@ func stateTime(f File, keys *seal.Ring) (t oplog.Time, err error) {
 	return t, err
 }
 
-// scratch lends a path for a state that is thrown away.
-func scratch(f func(path string) error) error {
-	dir, err := os.MkdirTemp("", "cairn-verify-*")
+// scratch lends a path for a state that is thrown away, in the system's temporary directory or in another.
+func scratch(in string, f func(path string) error) error {
+	dir, err := os.MkdirTemp(in, "cairn-verify-*")
 	if err != nil {
 		return err
 	}
 	return errors.Join(f(dir+"/state"), os.RemoveAll(dir))
 }
 
-func restoreState(st *state.State, f File, keys *seal.Ring) error {
-	if err := readFile(f.Path, keys, func(r io.Reader) error { return st.Restore(r, nil) }); err != nil {
+func restoreState(ctx context.Context, st *state.State, f File, keys *seal.Ring) error {
+	if err := readFile(ctx, f.Path, keys, func(r io.Reader) error { return st.Restore(r, nil) }); err != nil {
 		return err
 	}
 	if err := st.Verify(); err != nil {
@@ -147,13 +148,13 @@ func restoreState(st *state.State, f File, keys *seal.Ring) error {
 	return nil
 }
 
-func readFile(path string, keys *seal.Ring, use func(io.Reader) error) error {
+func readFile(ctx context.Context, path string, keys *seal.Ring, use func(io.Reader) error) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	in := bufio.NewReaderSize(f, 64<<10)
+	in := bufio.NewReaderSize(until{ctx, f}, 64<<10)
 	var plain io.Reader = in
 	if head, err := in.Peek(8); err == nil && seal.IsSealed(head) {
 		if plain, err = keys.Reader(in); err != nil {
@@ -166,9 +167,22 @@ func readFile(path string, keys *seal.Ring, use func(io.Reader) error) error {
 	return nil
 }
 
+// until is a reader that ends with its context.
+type until struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (u until) Read(p []byte) (int, error) {
+	if err := u.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return u.r.Read(p)
+}
+
 // applyFile applies a range, all of it or up to the target; more is false when the target is reached.
-func applyFile(st *state.State, f File, to Target, keys *seal.Ring) (more bool, err error) {
-	err = readFile(f.Path, keys, func(in io.Reader) error {
+func applyFile(ctx context.Context, st *state.State, f File, to Target, keys *seal.Ring) (more bool, err error) {
+	err = readFile(ctx, f.Path, keys, func(in io.Reader) error {
 		r, err := snapshot.ReadRange(in)
 		if err != nil {
 			return err
@@ -225,8 +239,9 @@ type Report struct {
 	End   state.Point
 }
 
-// Verify restores the newest chain into a scratch state, comparing hashes all the way.
-func Verify(dir string, keys *seal.Ring) (rep Report, err error) {
+// Verify restores the newest chain into a scratch state, comparing hashes all the way. The scratch lies in the system's temporary directory,
+// or in the one that is named.
+func Verify(ctx context.Context, dir, in string, keys *seal.Ring) (rep Report, err error) {
 	files, err := List(dir)
 	if err != nil {
 		return rep, err
@@ -237,8 +252,8 @@ func Verify(dir string, keys *seal.Ring) (rep Report, err error) {
 	if err != nil {
 		return rep, fmt.Errorf("%s: %w", dir, err)
 	}
-	err = scratch(func(path string) error {
-		rep.End, err = Restore(dir, path, Target{}, keys)
+	err = scratch(in, func(path string) error {
+		rep.End, err = Restore(ctx, dir, path, Target{}, keys)
 		return err
 	})
 	return rep, err

@@ -33,7 +33,7 @@ func TestADamagedSealedBackupIsNamed(t *testing.T) {
 		}
 		for name, bad := range damages {
 			writeFile(t, f.Path, bad)
-			if _, err := Verify(dir, keys); err == nil || !strings.Contains(err.Error(), filepath.Base(f.Path)) {
+			if _, err := Verify(t.Context(), dir, "", keys); err == nil || !strings.Contains(err.Error(), filepath.Base(f.Path)) {
 				t.Errorf("seed %d: %s, %s: %v", seed, filepath.Base(f.Path), name, err)
 			}
 		}
@@ -51,14 +51,14 @@ func TestARefusedRestoreLeavesNothing(t *testing.T) {
 	w.put(dir, 0)
 	path := filepath.Join(t.TempDir(), "state")
 	for name, keys := range map[string]*seal.Ring{"no key": nil, "another key": seal.Ephemeral([]seal.Master{seal.NewMaster()})} {
-		if _, err := Restore(dir, path, Target{}, keys); err == nil {
+		if _, err := Restore(t.Context(), dir, path, Target{}, keys); err == nil {
 			t.Errorf("%s: restored", name)
 		}
 		if _, err := os.Lstat(path); !os.IsNotExist(err) {
 			t.Errorf("%s: it left a state: %v", name, err)
 		}
 	}
-	if _, err := Restore(dir, path, Target{}, keys); err != nil {
+	if _, err := Restore(t.Context(), dir, path, Target{}, keys); err != nil {
 		t.Error(err)
 	}
 }
