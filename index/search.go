@@ -163,19 +163,33 @@ func (in *question) answer(pool vector.Pool) ([]Hit, Info, error) {
 		ranked, info.Repeats = rank.Diverse(ranked, rows, in.likeness())
 	}
 	info.Confidence = rank.Confidence(ranked[:min(len(ranked), in.q.K)], in.q.K, sources)
-	hits := make([]Hit, 0, len(ranked))
-	for _, s := range ranked {
-		if in.q.Bare {
+	return in.hits(ranked), info, nil
+}
+
+// hits reads the memories that made the list, in the order in which the state has them: that is cheaper than here and there.
+func (in *question) hits(ranked []rank.Scored) []Hit {
+	hits := make([]Hit, len(ranked))
+	order := make([]int, len(ranked))
+	for i, s := range ranked {
+		order[i] = i
+		hits[i] = Hit{Score: s.Score, Why: s.Why, Parts: s.Parts}
+	}
+	if in.q.Bare {
+		for i, s := range ranked {
 			c := in.cols.at(s.Row)
-			hits = append(hits, Hit{Memory: &oplog.Memory{Seq: c.seq, RID: c.RID, Created: oplog.Time(c.Created)}, Score: s.Score, Why: s.Why, Parts: s.Parts})
-			continue
+			hits[i].Memory = &oplog.Memory{Seq: c.seq, RID: c.RID, Created: oplog.Time(c.Created)}
 		}
+		return hits
+	}
+	seq := func(i int) oplog.Seq { return in.cols.at(ranked[i].Row).seq }
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(seq(a), seq(b)) })
+	for _, i := range order {
 		// The state may be ahead of the index: a memory forgotten there is not shown.
-		if m, ok := in.view.MemoryAt(in.db, in.cols.at(s.Row).seq); ok && m.Status != oplog.Tombstoned {
-			hits = append(hits, Hit{Memory: m, Score: s.Score, Why: s.Why, Parts: s.Parts})
+		if m, ok := in.view.MemoryAt(in.db, seq(i)); ok && m.Status != oplog.Tombstoned {
+			hits[i].Memory = m
 		}
 	}
-	return hits, info, nil
+	return slices.DeleteFunc(hits, func(h Hit) bool { return h.Memory == nil })
 }
 
 // Keep reports whether a row was alive at the moment and passes the filters. The goroutines of one search call it.

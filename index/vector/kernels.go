@@ -8,9 +8,11 @@ type kernels struct {
 	bytes bool // wants table.bytes
 	dot   func(a, b []int8) int32
 	scan  func(s *Store, q *Query, b *block, group int, live uint32, out *[groupRows]uint16)
+
+	prefetch func(p []int8) // has what is compared soon loaded into the processor's cache
 }
 
-var portable = kernels{"portable", true, dotGeneric, scanGeneric}
+var portable = kernels{"portable", true, dotGeneric, scanGeneric, func([]int8) {}}
 
 // dotGeneric is the product of two int8 vectors of one length.
 func dotGeneric(a, b []int8) (sum int32) {

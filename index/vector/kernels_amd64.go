@@ -7,6 +7,11 @@ import "golang.org/x/sys/cpu"
 //go:noescape
 func dotAVX2(a, b *int8, n int) int32
 
+// prefetchLines has the processor load n bytes into its cache, n being positive, and does not wait.
+//
+//go:noescape
+func prefetchLines(p *int8, n int)
+
 // scanAVX2 is scanGeneric for a whole group; slots that are not live get any number.
 //
 //go:noescape
@@ -20,6 +25,7 @@ var avx2 = kernels{
 		}
 		return dotAVX2(&a[0], &b[0], len(a))
 	},
+	prefetch: func(p []int8) { prefetchLines(&p[0], len(p)) },
 	scan: func(s *Store, q *Query, b *block, group int, _ uint32, out *[groupRows]uint16) {
 		scanAVX2(&b.codes[group*groupRows*s.columns], &q.table.entries[0], s.columns, out)
 	},

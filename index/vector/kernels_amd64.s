@@ -36,6 +36,19 @@ loop:
 	MOVL         AX, ret+24(FP)
 	RET
 
+// func prefetchLines(p *byte, n int)
+// n is positive. It asks for the cache lines of n bytes and waits for none of them.
+TEXT ·prefetchLines(SB), NOSPLIT, $0-16
+	MOVQ p+0(FP), SI
+	MOVQ n+8(FP), CX
+
+lines:
+	PREFETCHT0 (SI)
+	ADDQ       $64, SI
+	SUBQ       $64, CX
+	JG         lines
+	RET
+
 // func scanAVX2(codes, entries *byte, columns int, out *[32]uint16)
 // A column is a byte of each of 32 codes. Its halves choose from two tables of sixteen entries of 127 at most, so that their
 // sum fits a byte; bytes of even and of odd slots are added up as words.

@@ -1,6 +1,7 @@
 package vector
 
 import (
+	"cmp"
 	"math"
 	"math/bits"
 	"slices"
@@ -12,6 +13,7 @@ const (
 	minCoded   = 1024   // rows that codes leave for int8, at least
 	minExact   = 64     // rows that int8 leaves for float32, at least
 	checkRows  = 256    // int8 forms compared before it is asked whether the rest can be left
+	loadAhead  = 8      // int8 forms asked of the memory while others are compared: they lie here and there
 	steps      = 2048   // in which estimates are told apart: a thousandth of a cosine
 )
 
@@ -30,7 +32,8 @@ type Query struct {
 	Keep func(row uint32) bool
 	// Tie orders rows of equal score, negative for a first; rows it finds equal go by number.
 	Tie func(a, b uint32) int
-	// Exact returns the original of a row at unit length, nil when its owner has it no more: the row keeps its int8 score.
+	// Exact returns the original of a row at unit length, nil when its owner has it no more: the row keeps its int8 score. It is asked
+	// by one goroutine, for rows in ascending order.
 	Exact func(row uint32) []float32
 
 	unit   []float32
@@ -96,14 +99,21 @@ func (s *Store) Search(q *Query, pool Pool) []Hit {
 	ws.stop()
 	slices.SortFunc(hits, q.compare)
 	if q.Exact != nil {
-		for i := range hits[:min(precise, len(hits))] {
-			if v := q.Exact(hits[i].Row); len(v) == s.dim {
-				hits[i].Sim = Dot(q.unit, v)
-			}
-		}
+		s.rescore(q, hits[:min(precise, len(hits))])
 		slices.SortFunc(hits, q.compare)
 	}
 	return hits[:min(len(hits), q.K)]
+}
+
+// rescore gives hits the products with their originals, which are asked for in the order of rows: that is about how their owner has
+// them, and cheaper than here and there. It leaves the hits in that order.
+func (s *Store) rescore(q *Query, hits []Hit) {
+	slices.SortFunc(hits, func(a, b Hit) int { return cmp.Compare(a.Row, b.Row) })
+	for i := range hits {
+		if v := q.Exact(hits[i].Row); len(v) == s.dim {
+			hits[i].Sim = Dot(q.unit, v)
+		}
+	}
 }
 
 // choose marks the slots that are alive and pass the filters, and counts them.
@@ -246,7 +256,11 @@ func (s *Store) compareAll(q *Query, c *scratch, all *[steps]int, last, taken, k
 				break
 			}
 		}
-		for _, slot := range c.order[at:next[i]] {
+		for n, slot := range c.order[at:next[i]] {
+			if ahead := at + n + loadAhead; ahead < taken {
+				b, slot := q.blocks[c.order[ahead]/blockRows], int(c.order[ahead]%blockRows)
+				s.kernels.prefetch(b.int8s[slot*s.padded : (slot+1)*s.padded])
+			}
 			b := q.blocks[slot/blockRows]
 			top.offer(slot/blockRows*blockRows+uint32(b.row(int(slot%blockRows))), s.middle(q, b, int(slot%blockRows)))
 		}

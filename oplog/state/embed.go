@@ -124,9 +124,14 @@ func (a *applying) setEmbedding(e oplog.Embedding) {
 	delete(a.tables, a.db)
 }
 
-// Floats unpacks a record's vector into dst, which is grown when it is too short; nil when there is none.
+// Floats unpacks a record's vector into dst, which is grown when it is too short; nil when there is none. Many are read the
+// fastest in the order of their numbers.
 func (v *View) Floats(db oplog.DB, seq oplog.Seq, dst []float32) []float32 {
-	raw := v.get(v.vectors(db), db, seqKey(seq))
+	table := v.vectors(db)
+	raw, _, err := v.snap.Peek(v.key(table, db, seqKey(seq)))
+	if err != nil {
+		failDisk(table, db, err)
+	}
 	n := len(raw) / 4
 	if n == 0 {
 		return nil
