@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"maps"
@@ -124,6 +125,10 @@ func checkPodConfig(t *testing.T, text, host string, id uint32) {
 	}
 	if err != nil || c.Member.NodeID != id || len(c.Member.Peers) != peers || c.Addresses.Advertise != host+".cairn-peers:7440" {
 		t.Errorf("pod %s is %+v, %v", host, c, err)
+	}
+	cert := fmt.Sprintf("/etc/cairn-tls/node%d.crt", id)
+	if c.TLS.Clients.Cert != cert || c.TLS.Peers.Cert != cert || c.TLS.Clients.Key != strings.Replace(cert, ".crt", ".key", 1) {
+		t.Errorf("pod %s shows %+v", host, c.TLS)
 	}
 }
 
