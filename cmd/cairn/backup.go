@@ -137,7 +137,7 @@ func (b *backupRun) run(ctx context.Context) (done backupDone, err error) {
 
 // make asks a node for a backup, the whole state when its log does not reach back.
 func (b *backupRun) make(ctx context.Context, since uint64) (o offered, err error) {
-	base, err := b.t.URL()
+	base, err := b.t.URL(ctx)
 	if err != nil {
 		return o, err
 	}

@@ -57,7 +57,7 @@ func TestBackupUnderLoadRestoresIntoAFreshCluster(t *testing.T) {
 		}
 		mu.Unlock()
 		recallNow(t, backed, newest) // the node has applied what any has acknowledged
-		last = cairntest.JSONOf[backupDone](t, "backup", "--to", backups, "--url", nodes[0].Line.HTTP, "--token", token)
+		last = cairntest.JSONOf[backupDone](t, "backup", "--to", backups, "--endpoints", nodes[0].Line.HTTP, "--token", token)
 		if (last.Since == 0) != (i == 0) {
 			t.Errorf("backup %d begins at %d", i, last.Since)
 		}
@@ -85,19 +85,19 @@ func TestBackupUnderLoadRestoresIntoAFreshCluster(t *testing.T) {
 	if !cairntest.Eventually(func() bool { s, ok := cairntest.Status(t, leader); return ok && voters(s) == 3 }) {
 		t.Fatal("the fresh nodes do not become three voters")
 	}
-	if _, code := cairntest.Run(t, "remember", "life goes on", "--addr", leader.Line.Wire, "--token", token); code != 0 {
+	if _, code := cairntest.Run(t, "remember", "life goes on", "--endpoints", leader.Line.Wire, "--token", token); code != 0 {
 		t.Error("the restored cluster takes no writes")
 	}
 	cairntest.SameState(t, fresh)
 	for _, p := range fresh {
 		cairntest.CheckExport(t, p, token, before)
 	}
-	out, code := cairntest.Run(t, "restore", "--from", backups, "--database", "default", "--into", "beside", "--addr", leader.Line.Wire, "--token", token)
+	out, code := cairntest.Run(t, "restore", "--from", backups, "--database", "default", "--into", "beside", "--endpoints", leader.Line.Wire, "--token", token)
 	if code != 0 || !strings.Contains(out, "memories") {
 		t.Errorf("one database into the living cluster: exit %d, %s", code, out)
 	}
 	cairntest.SameState(t, fresh)
-	out, code = cairntest.Run(t, "recall", "writer 1 memory 1", "--db", "beside", "--consistency", "linearizable", "--addr", fresh[(cairntest.Leader(t, fresh)+1)%3].Line.Wire, "--token", token)
+	out, code = cairntest.Run(t, "recall", "writer 1 memory 1", "--db", "beside", "--consistency", "linearizable", "--endpoints", fresh[(cairntest.Leader(t, fresh)+1)%3].Line.Wire, "--token", token)
 	if code != 0 || !strings.Contains(out, "writer 1 memory 1") {
 		t.Errorf("recall from the restored database on a follower: exit %d, %s", code, out)
 	}
@@ -213,7 +213,7 @@ func TestADownloadGoesOnWhereItBroke(t *testing.T) {
 	}))
 	defer front.Close()
 	backups := filepath.Join(t.TempDir(), "b")
-	args := []string{"backup", "--to", backups, "--url", front.URL, "--home", home}
+	args := []string{"backup", "--to", backups, "--endpoints", front.URL, "--home", home}
 	if _, code := cairntest.Run(t, args...); code != cli.ExitFailed {
 		t.Fatalf("a download that broke off: exit %d", code)
 	}

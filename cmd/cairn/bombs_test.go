@@ -191,7 +191,7 @@ func registerWell(t *testing.T, p *cairntest.Node) {
 func listeners(t *testing.T, p *cairntest.Node) []bombed {
 	token := fileText(t, filepath.Join(p.Line.Home, "token"))
 	var well struct{ Token string }
-	tg := cli.Target{Gateway: p.Line.HTTP, TokenFile: filepath.Join(p.Line.Home, "token"), Timeout: 10 * time.Second}
+	tg := cli.Target{Endpoints: []string{p.Line.HTTP}, TokenFile: filepath.Join(p.Line.Home, "token"), Timeout: 10 * time.Second}
 	if err := tg.Get(t.Context(), "POST", "/v1/admin/tokens", map[string]any{"label": "well-behaved"}, &well); err != nil {
 		t.Fatal(err)
 	}

@@ -185,7 +185,7 @@ func settled(t *testing.T, p *cairntest.Node) *cairntest.Node {
 // tracks is what a change of the control plane leaves: the end of the log, the audit, the tokens and the members.
 func tracks(t *testing.T, p *cairntest.Node) string {
 	t.Helper()
-	tg := cli.Target{Gateway: p.Line.HTTP, TokenFile: p.TokenFile(), Timeout: 10 * time.Second}
+	tg := cli.Target{Endpoints: []string{p.Line.HTTP}, TokenFile: p.TokenFile(), Timeout: 10 * time.Second}
 	var log struct { // how far it is applied says only how far this node is
 		Term    uint64          `json:"current_term"`
 		Last    uint64          `json:"last_log_index"`
@@ -291,7 +291,7 @@ func TestNodesAreNamedByTheirAdvertisedHost(t *testing.T) {
 		HTTP   string `json:"leader_http"`
 		Wire   string `json:"wire"`
 	}
-	tg := cli.Target{Gateway: p.Line.HTTP, Timeout: 10 * time.Second}
+	tg := cli.Target{Endpoints: []string{p.Line.HTTP}, Timeout: 10 * time.Second}
 	if err := tg.Get(t.Context(), "GET", "/v1/cluster", nil, &s); err != nil {
 		t.Fatal(err)
 	}

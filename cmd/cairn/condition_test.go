@@ -30,7 +30,7 @@ func TestAConditionInOneWord(t *testing.T) {
 	if err := os.WriteFile(tokenFile, []byte(token), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	at := []string{"--url", p.Line.HTTP, "--token-file", tokenFile}
+	at := []string{"--endpoints", p.Line.HTTP, "--token-file", tokenFile}
 	status := func(more ...string) (string, int) {
 		return cairntest.Run(t, append(append([]string{"status"}, at...), more...)...)
 	}
@@ -82,7 +82,7 @@ func TestAConditionInOneWord(t *testing.T) {
 	if !cairntest.Eventually(func() bool {
 		ctx, cancel := context.WithTimeout(t.Context(), cairntest.Hung) // long before its own time is up
 		defer cancel()
-		c := cairntest.Command(ctx, "remember", "lost to time", "--addr", p.Line.Wire, "--token-file", tokenFile, "--timeout", "10m")
+		c := cairntest.Command(ctx, "remember", "lost to time", "--endpoints", p.Line.Wire, "--token-file", tokenFile, "--timeout", "10m")
 		var errs strings.Builder
 		c.Stderr = &errs
 		_ = c.Run() // its code is looked at
@@ -90,7 +90,7 @@ func TestAConditionInOneWord(t *testing.T) {
 	}) {
 		t.Error("a write does not say that there is no quorum")
 	}
-	gateway := cli.Target{Gateway: p.Line.HTTP, TokenFile: tokenFile, Timeout: 10 * time.Second}
+	gateway := cli.Target{Endpoints: []string{p.Line.HTTP}, TokenFile: tokenFile, Timeout: 10 * time.Second}
 	if err := gateway.Get(t.Context(), "POST", "/v1/remember", map[string]any{"text": "lost over HTTP"}, nil); err == nil || !strings.Contains(err.Error(), "read-only: no leader elected: no quorum") {
 		t.Errorf("a write over HTTP: %v", err)
 	}
@@ -100,13 +100,13 @@ func TestAConditionInOneWord(t *testing.T) {
 	}
 	// The environment names the node that lives; the configuration, the one that does not.
 	c := cairntest.Command(t.Context(), "doctor", "--config", a.Args[3])
-	c.Env = append(c.Env, "CAIRN_URL="+p.Line.HTTP, "CAIRN_ADDRS="+p.Line.Wire, "CAIRN_TOKEN_FILE="+tokenFile)
+	c.Env = append(c.Env, "CAIRN_ENDPOINTS="+p.Line.Wire, "CAIRN_TOKEN_FILE="+tokenFile)
 	dead, err := c.CombinedOutput()
 	if strings.Contains(string(dead), "the node runs and answers") || !strings.Contains(string(dead), a.Line.Home) {
 		t.Errorf("doctor of a node that is dead: %v, %s", err, dead)
 	}
 	c = cairntest.Command(t.Context(), "status", "--home", a.Line.Home)
-	c.Env = append(c.Env, "CAIRN_URL="+p.Line.HTTP, "CAIRN_TOKEN_FILE="+tokenFile)
+	c.Env = append(c.Env, "CAIRN_ENDPOINTS="+p.Line.HTTP, "CAIRN_TOKEN_FILE="+tokenFile)
 	if dead, err := c.CombinedOutput(); err == nil || !strings.Contains(string(dead), "is the node running?") {
 		t.Errorf("status of a node that is dead: %v, %s", err, dead)
 	}

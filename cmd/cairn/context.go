@@ -11,10 +11,10 @@ import (
 
 func (a *app) context() *cobra.Command {
 	group := &cobra.Command{Use: "context", Short: "Names for nodes and clusters: add, use, list, remove",
-		Long: `Names for nodes and clusters, so that verbs need no flags to find them: "cairn context add prod --addr a:7437,b:7437 --url https://a:7438
+		Long: `Names for nodes and clusters, so that verbs need no flags to find them: "cairn context add prod --endpoints a:7437,b:7437,c:7437
 --token-file prod.token --ca ca.crt", then "cairn context use prod", or --context prod with any verb that asks a node.
 
-The current context holds where neither flags nor the environment name a node (--home, --addr, --url, CAIRN_HOME, CAIRN_ADDRS, CAIRN_URL).
+The current context holds where neither flags nor the environment name a node (--home, --endpoints, CAIRN_HOME, CAIRN_ENDPOINTS).
 Contexts are kept in cairn/contexts.json in your configuration directory, or in the file that CAIRN_CONTEXTS names; tokens are not.`}
 	group.AddCommand(a.contextAdd(), a.contextUse(), a.contextList(), a.contextRemove())
 	return group
@@ -26,8 +26,8 @@ func (a *app) contextAdd() *cobra.Command {
 		if strings.TrimSpace(args[0]) == "" {
 			return cli.Usagef("the name of a context is not blank")
 		}
-		if x.Home == "" && (len(x.Addrs) == 0 || x.Gateway == "") {
-			return cli.Usagef("context %q: name a --home on this machine, or --addr and --url", args[0])
+		if x.Home == "" && len(x.Endpoints) == 0 {
+			return cli.Usagef("context %q: name a --home on this machine, or --endpoints", args[0])
 		}
 		for _, path := range []*string{&x.Home, &x.TokenFile, &x.CA} { // contexts are used from any directory
 			if *path == "" {
@@ -46,8 +46,7 @@ func (a *app) contextAdd() *cobra.Command {
 	}}
 	f := c.Flags()
 	f.StringVar(&x.Home, "home", "", "home of a node on this machine")
-	f.StringSliceVar(&x.Addrs, "addr", nil, "wire addresses of nodes, host:port")
-	f.StringVar(&x.Gateway, "url", "", "gateway of a node, http://host:port")
+	f.StringSliceVar(&x.Endpoints, "endpoints", nil, "nodes, each by its wire port or its gateway, host:port or http://host:port")
 	f.StringVar(&x.TokenFile, "token-file", "", "file with the token")
 	f.StringVar(&x.Database, "db", "", "database; the token's own by default")
 	f.BoolVar(&x.TLS, "tls", false, "speak TLS, trusting this system's authorities")
@@ -96,9 +95,9 @@ func (a *app) contextList() *cobra.Command {
 			if name == all.Current {
 				current = " *"
 			}
-			rows = append(rows, []string{name + current, cli.OrDash(x.Home), cli.OrDash(strings.Join(x.Addrs, ",")), cli.OrDash(x.Gateway), cli.OrDash(x.Database)})
+			rows = append(rows, []string{name + current, cli.OrDash(x.Home), cli.OrDash(strings.Join(x.Endpoints, ",")), cli.OrDash(x.Database)})
 		}
-		return cli.Table(a.Out, []string{"NAME", "HOME", "ADDR", "URL", "DB"}, rows)
+		return cli.Table(a.Out, []string{"NAME", "HOME", "ENDPOINTS", "DB"}, rows)
 	}}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c

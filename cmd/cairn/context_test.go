@@ -29,10 +29,10 @@ func TestContexts(t *testing.T) {
 		}
 	}
 	token := filepath.Join(home, "token")
-	cairn(cli.ExitUsage, "name a --home on this machine, or --addr and --url", nil, "context", "add", "half", "--addr", p.Line.Wire)
+	cairn(cli.ExitUsage, "name a --home on this machine, or --endpoints", nil, "context", "add", "half")
 	cairn(cli.ExitFailed, "is a directory", []string{"CAIRN_CONTEXTS=" + dir}, "context", "add", "dev", "--home", home)
 	cairn(cli.ExitOK, "", nil, "context", "add", "dev", "--home", home)
-	cairn(cli.ExitOK, "", nil, "context", "add", "far", "--addr", p.Line.Wire, "--url", p.Line.HTTP, "--token-file", token, "--db", "none")
+	cairn(cli.ExitOK, "", nil, "context", "add", "far", "--endpoints", p.Line.Wire, "--token-file", token, "--db", "none")
 	cairn(cli.ExitFailed, "no node found", nil, "stats")
 	cairn(cli.ExitOK, "active_memories", nil, "stats", "--context", "dev")
 	cairn(cli.ExitOK, "", nil, "remember", "found by name", "--context", "dev")

@@ -53,13 +53,13 @@ func TestAContradictedMemberStops(t *testing.T) {
 	put([]*cairntest.Node{stays}, acked, "windmill", 12) // under the numbers that the old home has for castles
 	old.Launch()                                         // which its operator was told not to do
 	castles := func() bool {
-		out, code := cairntest.Run(t, "recall", "castle", "--addr", old.Line.Wire, "--token", token)
+		out, code := cairntest.Run(t, "recall", "castle", "--endpoints", old.Line.Wire, "--token", token)
 		return code == 0 && strings.Contains(out, "castle number")
 	}
 	if !cairntest.Eventually(castles) {
 		t.Fatal("the old home answers nothing")
 	}
-	if out, code := cairntest.Run(t, "cluster", "join", "--url", stays.Line.HTTP, "--node-id", fmt.Sprint(old.Line.NodeID), "--peer-addr", old.Line.Cluster, "--token", token); code != 0 {
+	if out, code := cairntest.Run(t, "cluster", "join", "--endpoints", stays.Line.HTTP, "--node-id", fmt.Sprint(old.Line.NodeID), "--peer-addr", old.Line.Cluster, "--token", token); code != 0 {
 		t.Fatalf("join: exit %d, %s", code, out)
 	}
 	old.Ends("the leader's log contradicts what this node has applied: record")
@@ -72,7 +72,7 @@ func TestAContradictedMemberStops(t *testing.T) {
 	if out, code := cairntest.Run(t, "doctor", "--config", old.Args[3]); code != cli.ExitFailed || !strings.Contains(out, "in the leader's log") || !strings.Contains(out, "moves state and log aside") {
 		t.Errorf("doctor of the stopped member: exit %d, %s", code, out)
 	}
-	if out, _ := cairntest.Run(t, "cluster", "status", "--url", stays.Line.HTTP, "--token", token); !strings.Contains(out, fmt.Sprintf("node %d unreachable", old.Line.NodeID)) {
+	if out, _ := cairntest.Run(t, "cluster", "status", "--endpoints", stays.Line.HTTP, "--token", token); !strings.Contains(out, fmt.Sprintf("node %d unreachable", old.Line.NodeID)) {
 		t.Errorf("status of the other while it is down:\n%s", out)
 	}
 	old.Launch()()
@@ -83,13 +83,13 @@ func TestAContradictedMemberStops(t *testing.T) {
 	}
 	for _, p := range []*cairntest.Node{stays, old} { // each member tells it of the others, too
 		if !cairntest.Eventually(func() bool {
-			out, _ := cairntest.Run(t, "cluster", "status", "--url", p.Line.HTTP, "--token", token)
+			out, _ := cairntest.Run(t, "cluster", "status", "--endpoints", p.Line.HTTP, "--token", token)
 			return strings.Contains(out, fmt.Sprintf("node %d  has moved files aside", old.Line.NodeID))
 		}) {
 			t.Errorf("status of node %d does not name what was moved aside", p.Line.NodeID)
 		}
 	}
-	tg := cli.Target{Gateway: old.Line.HTTP, Timeout: 5 * time.Second}
+	tg := cli.Target{Endpoints: []string{old.Line.HTTP}, Timeout: 5 * time.Second}
 	r, err := tg.Request(t.Context(), "GET", "/metrics", nil)
 	if err != nil {
 		t.Fatal(err)

@@ -15,7 +15,7 @@ func TestHandover(t *testing.T) {
 	nodes, token := cairntest.StartThree(t, 0, 1, 2)
 	cairntest.SameState(t, nodes)
 	old := nodes[cairntest.Leader(t, nodes)]
-	out, code := cairntest.Run(t, "cluster", "handover", "--url", old.Line.HTTP, "--token", token)
+	out, code := cairntest.Run(t, "cluster", "handover", "--endpoints", old.Line.HTTP, "--token", token)
 	if code != 0 || !strings.HasSuffix(strings.TrimSpace(out), "leads") {
 		t.Fatalf("exit %d, %s", code, out)
 	}
@@ -29,7 +29,7 @@ func TestHandover(t *testing.T) {
 	now := -1
 	if !cairntest.Eventually(func() bool { // the cluster may elect anew for reasons of its own
 		now = cairntest.Leader(t, nodes)
-		if out, code := cairntest.Run(t, "cluster", "handover", "--url", nodes[(now+1)%3].Line.HTTP, "--token", token); code != 0 || !strings.Contains(out, "leads") {
+		if out, code := cairntest.Run(t, "cluster", "handover", "--endpoints", nodes[(now+1)%3].Line.HTTP, "--token", token); code != 0 || !strings.Contains(out, "leads") {
 			t.Errorf("of a follower: exit %d, %s", code, out)
 		}
 		return cairntest.Leader(t, nodes) == now
@@ -41,7 +41,7 @@ func TestHandover(t *testing.T) {
 			p.Kill()
 		}
 	}
-	if out, code := cairntest.Run(t, "cluster", "handover", "--url", nodes[now].Line.HTTP, "--token", token, "--timeout", "3s"); code != cli.ExitFailed {
+	if out, code := cairntest.Run(t, "cluster", "handover", "--endpoints", nodes[now].Line.HTTP, "--token", token, "--timeout", "3s"); code != cli.ExitFailed {
 		t.Errorf("with no voter to take it: exit %d, %s", code, out)
 	}
 	_, home := cairntest.StartDev(t)

@@ -21,7 +21,7 @@ func (a *app) mcp() *cobra.Command {
 
   {"mcpServers": {"cairn": {"command": "cairn", "args": ["mcp", "--home", "/path/to/cairn-data"]}}}
 
-It talks to a node's gateway: start one with cairn dev, or name one with --url and a token.`,
+It talks to a node's gateway: start one with cairn dev, or name one with --endpoints and a token.`,
 		RunE: func(c *cobra.Command, _ []string) error { return a.serveMCP(c.Context(), &t) }}
 	t.Flags(c)
 	t.InDatabase(c)
@@ -45,7 +45,7 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 func (a *app) serveMCP(ctx context.Context, t *cli.Target) error {
-	base, err := t.URL()
+	base, err := t.URL(ctx)
 	if err != nil {
 		return err
 	}

@@ -36,7 +36,7 @@ type listener struct {
 func TestHostileNeighboursOfTheNetwork(t *testing.T) {
 	t.Parallel()
 	p := cairntest.MemberAlone(t)
-	tg := cli.Target{Gateway: p.Line.HTTP, TokenFile: p.TokenFile(), Timeout: 10 * time.Second}
+	tg := cli.Target{Endpoints: []string{p.Line.HTTP}, TokenFile: p.TokenFile(), Timeout: 10 * time.Second}
 	post := func(path string, body any) (out map[string]any) {
 		t.Helper()
 		if err := tg.Get(t.Context(), "POST", path, body, &out); err != nil {
@@ -117,7 +117,7 @@ func TestHostileNeighboursOfTheNetwork(t *testing.T) {
 			if grew := peak - start; grew > floodMemory && !testing.Short() { // -short is for the race detector, under which a process holds several times as much
 				t.Errorf("300 connections hold %d MiB", grew>>20)
 			}
-			tg := cli.Target{Gateway: p.Line.HTTP, TokenFile: p.TokenFile(), Timeout: 10 * time.Second}
+			tg := cli.Target{Endpoints: []string{p.Line.HTTP}, TokenFile: p.TokenFile(), Timeout: 10 * time.Second}
 			var out map[string]any
 			if err := tg.Get(t.Context(), "GET", "/v1/stats", nil, &out); err != nil {
 				t.Errorf("beside them a right token is told: %v", err)
@@ -247,7 +247,7 @@ func neighbourAsPeer(t *testing.T, addr string, token *string, write bool) strin
 // written is what a write leaves in a node that runs alone: the end of the log, the memories and the audit.
 func written(t *testing.T, p *cairntest.Node) string {
 	t.Helper()
-	tg := cli.Target{Gateway: p.Line.HTTP, TokenFile: p.TokenFile(), Timeout: 10 * time.Second}
+	tg := cli.Target{Endpoints: []string{p.Line.HTTP}, TokenFile: p.TokenFile(), Timeout: 10 * time.Second}
 	var log struct {
 		Last uint64 `json:"last_log_index"`
 	}

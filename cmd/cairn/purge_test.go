@@ -67,7 +67,7 @@ func TestNoByteSurvivesAPurge(t *testing.T) {
 	l := cairntest.Leader(t, nodes)
 	at := func(verb string, rest ...string) string {
 		t.Helper()
-		out, code := cairntest.Run(t, append([]string{verb, "--addr", nodes[l].Line.Wire, "--token", token}, rest...)...)
+		out, code := cairntest.Run(t, append([]string{verb, "--endpoints", nodes[l].Line.Wire, "--token", token}, rest...)...)
 		if code != 0 {
 			t.Fatalf("%s: exit %d, %s", verb, code, out)
 		}
@@ -141,7 +141,7 @@ func TestNoByteSurvivesAPurge(t *testing.T) {
 			t.Errorf("a running member holds it in %v", found)
 		}
 	}
-	if out, _ := cairntest.Run(t, "status", "--url", nodes[l].Line.HTTP); strings.Contains(out, "purged text") {
+	if out, _ := cairntest.Run(t, "status", "--endpoints", nodes[l].Line.HTTP); strings.Contains(out, "purged text") {
 		t.Errorf("status still says that files hold it: %s", out)
 	}
 	fresh := nodes[(l+1)%3]
@@ -155,7 +155,7 @@ func TestNoByteSurvivesAPurge(t *testing.T) {
 		t.Errorf("a member that joined after the purge holds it in %v", found)
 	}
 	backups := filepath.Join(dir, "backups")
-	if out, code := cairntest.Run(t, "backup", "--url", nodes[l].Line.HTTP, "--token", token, "--to", backups); code != 0 {
+	if out, code := cairntest.Run(t, "backup", "--endpoints", nodes[l].Line.HTTP, "--token", token, "--to", backups); code != 0 {
 		t.Fatalf("backup: exit %d, %s", code, out)
 	}
 	if found := findMarked(t, backups); len(found) != 0 {

@@ -69,7 +69,7 @@ func TestREADMEThreeNodes(t *testing.T) {
 		}
 		lines = append(lines, ports.Replace(line))
 	}
-	lines = append(lines, ports.Replace(`until ./cluster/cairn recall "who took over" --consistency linearizable --addr 127.0.0.1:7510,127.0.0.1:7520; do sleep 0.1; done`))
+	lines = append(lines, ports.Replace(`until ./cluster/cairn recall "who took over" --consistency linearizable --endpoints 127.0.0.1:7510,127.0.0.1:7520; do sleep 0.1; done`))
 	if len(lines) < 9 || !killed {
 		t.Fatalf("the README's commands are %q", lines)
 	}

@@ -113,7 +113,7 @@ func TestAPoisonedRecordIsSkipped(t *testing.T) {
 		t.Skip("skipped in -short: changes or reads files of stopped nodes")
 	}
 	nodes, token := cairntest.StartThreeIn(t, t.TempDir(), func(*config.NodeFile) {}, 0, 1, 2)
-	if out, code := cairntest.Run(t, "remember", "the lamp is lit at dusk", "--addr", nodes[cairntest.Leader(t, nodes)].Line.Wire, "--token", token); code != 0 {
+	if out, code := cairntest.Run(t, "remember", "the lamp is lit at dusk", "--endpoints", nodes[cairntest.Leader(t, nodes)].Line.Wire, "--token", token); code != 0 {
 		t.Fatal(out)
 	}
 	cairntest.SameState(t, nodes)
@@ -169,11 +169,11 @@ func TestAPoisonedRecordIsSkipped(t *testing.T) {
 	cairntest.StartAll(t, nodes, 0, 1, 2)
 	cairntest.SameState(t, nodes)
 	for _, p := range nodes {
-		if out, code := cairntest.Run(t, "recall", "lamp dusk", "--addr", p.Line.Wire, "--token", token); code != 0 || !strings.Contains(out, "lit at dusk") {
+		if out, code := cairntest.Run(t, "recall", "lamp dusk", "--endpoints", p.Line.Wire, "--token", token); code != 0 || !strings.Contains(out, "lit at dusk") {
 			t.Errorf("exit %d, %s", code, out)
 		}
 	}
-	if out, code := cairntest.Run(t, "audit", "--url", nodes[cairntest.Leader(t, nodes)].Line.HTTP, "--token", token); code != 0 || !strings.Contains(out, "skip_record") || !strings.Contains(out, fmt.Sprintf("record %d", at)) {
+	if out, code := cairntest.Run(t, "audit", "--endpoints", nodes[cairntest.Leader(t, nodes)].Line.HTTP, "--token", token); code != 0 || !strings.Contains(out, "skip_record") || !strings.Contains(out, fmt.Sprintf("record %d", at)) {
 		t.Errorf("audit: exit %d, %s", code, out)
 	}
 }

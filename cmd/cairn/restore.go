@@ -36,7 +36,7 @@ func (a *app) restore() *cobra.Command {
 		Example: `  cairn restore --from ./backups --config node1.toml          # this node founds the cluster; the others join with empty homes
   cairn restore --from ./backups --home ./restored            # for cairn dev --home ./restored
   cairn restore --from ./backups --config node1.toml --at 2026-03-01T12:00:00Z
-  cairn restore --from ./backups --database work --into work-again --addr 10.0.0.1:7437`,
+  cairn restore --from ./backups --database work --into work-again --endpoints 10.0.0.1:7437`,
 		Long: `Restore a backup into an empty home, or one database into a live cluster.
 
 Into a home: the node becomes the only member of a cluster that begins where the backup ends; nodes that are configured
@@ -137,7 +137,7 @@ func (a *app) restoreDatabase(ctx context.Context, r *restoreRun) (err error) {
 	if err := n.Ready(ctx); err != nil {
 		return err
 	}
-	scratch := cli.Target{Gateway: "http://" + n.Addrs().HTTP, TokenFile: filepath.Join(cfg.Home, "token")}
+	scratch := cli.Target{Endpoints: []string{"http://" + n.Addrs().HTTP}, TokenFile: filepath.Join(cfg.Home, "token")}
 	rows, err := scratch.Request(ctx, "GET", "/v1/export?database="+url.QueryEscape(r.database), nil)
 	if err != nil {
 		return fmt.Errorf("database '%s' of the backup: %w", r.database, err)
@@ -170,7 +170,7 @@ func (a *app) importInto(ctx context.Context, r *restoreRun, rows io.Reader) err
 		}
 	}
 	if at := cl.Addr(); at != "" { // the node that made the database knows it; another may not yet
-		r.t.Addrs = append([]string{at}, r.t.Addrs...)
+		r.t.Prefer(at)
 	}
 	r.t.Database = into
 	dst, err := r.t.Dial(ctx)

@@ -64,7 +64,7 @@ func onLeader(t testing.TB, nodes []*cairntest.Node, token string, args ...strin
 	var out string
 	if !cairntest.Eventually(func() bool {
 		var code int
-		out, code = cairntest.Run(t, append(slices.Clone(args), "--token", token, "--url", nodes[cairntest.Leader(t, nodes)].Line.HTTP)...)
+		out, code = cairntest.Run(t, append(slices.Clone(args), "--token", token, "--endpoints", nodes[cairntest.Leader(t, nodes)].Line.HTTP)...)
 		return code == 0
 	}) {
 		t.Fatalf("cairn %s: not done", strings.Join(args, " "))
@@ -129,7 +129,7 @@ func TestATokenIsRotated(t *testing.T) {
 	before.end()
 	if !cairntest.Eventually(func() bool { // the second time there may be nothing left to revoke
 		lead := nodes[cairntest.Leader(t, nodes)]
-		_, code := cairntest.Run(t, "token", "revoke", old, "--url", lead.Line.HTTP, "--token", secret)
+		_, code := cairntest.Run(t, "token", "revoke", old, "--endpoints", lead.Line.HTTP, "--token", secret)
 		return code == 0 || refused(lead, old)
 	}) {
 		t.Fatal("not revoked")

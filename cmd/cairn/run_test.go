@@ -56,8 +56,8 @@ func TestExitCodes(t *testing.T) {
 		{"token list mine", cli.ExitUsage, `takes flags alone, not "mine"`},
 		{"export one two", cli.ExitUsage, "accepts at most 1 arg"},
 		{"forget", cli.ExitUsage, "cairn forget RID"},
-		{"forget x --token t --addr 127.0.0.1", cli.ExitUsage, "host:port"},
-		{"status --url ftp://x", cli.ExitUsage, "http://host:port"},
+		{"forget x --token t --endpoints 127.0.0.1", cli.ExitUsage, "host:port"},
+		{"status --endpoints ftp://x", cli.ExitUsage, "http://host:port"},
 		{"status --watch --interval 0s", cli.ExitUsage, "at least 100ms"},
 		{"remember x --importance 7", cli.ExitUsage, "0 to 1"},
 		{"remember x --half-life -1", cli.ExitUsage, "above 0"},
@@ -73,12 +73,11 @@ func TestExitCodes(t *testing.T) {
 		{"recall anything --home " + empty, cli.ExitFailed, "hint: start one with `cairn dev`"},
 		{"status --home " + empty, cli.ExitFailed, "hint: "},
 		{"serve --config " + filepath.Join(empty, "none.toml"), cli.ExitFailed, "hint: `cairn cluster init`"},
-		{"recall x --addr 127.0.0.1:1 --home " + empty, cli.ExitFailed, "hint: "},
+		{"recall x --endpoints 127.0.0.1:1 --home " + empty, cli.ExitFailed, "hint: "},
 	} {
 		t.Run(tc.args, func(t *testing.T) {
 			t.Setenv("CAIRN_TOKEN", "")
-			t.Setenv("CAIRN_ADDRS", "")
-			t.Setenv("CAIRN_URL", "")
+			t.Setenv("CAIRN_ENDPOINTS", "")
 			var out, errw bytes.Buffer
 			code := run(t.Context(), strings.Fields(tc.args), strings.NewReader(""), &out, &errw)
 			if code != tc.code || !strings.Contains(errw.String(), tc.says) {

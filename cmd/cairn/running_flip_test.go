@@ -59,7 +59,7 @@ func TestDamageOfARunningNodeIsNamedAndHealed(t *testing.T) {
 	refused := 0
 	for rid, text := range acked {
 		var got struct{ Text string }
-		tg := cli.Target{Gateway: victim.Line.HTTP, TokenText: token, Timeout: 5 * time.Second}
+		tg := cli.Target{Endpoints: []string{victim.Line.HTTP}, TokenText: token, Timeout: 5 * time.Second}
 		var said *cli.HTTPError
 		switch err := tg.Get(t.Context(), "GET", "/v1/memory/"+rid, nil, &got); {
 		case errors.As(err, &said) && said.Status == http.StatusInternalServerError:
@@ -77,7 +77,7 @@ func TestDamageOfARunningNodeIsNamedAndHealed(t *testing.T) {
 	if n := metricOf(t, victim, "cairn_damaged_blocks_total"); n == 0 {
 		t.Error("the metric has not moved")
 	}
-	s := cairntest.JSONOf[api.ClusterStatus](t, "status", "--url", victim.Line.HTTP, "--token", token)
+	s := cairntest.JSONOf[api.ClusterStatus](t, "status", "--endpoints", victim.Line.HTTP, "--token", token)
 	if s.Store.Damaged == 0 || len(s.Store.In) == 0 {
 		t.Fatalf("status: %+v", s.Store)
 	}
@@ -86,7 +86,7 @@ func TestDamageOfARunningNodeIsNamedAndHealed(t *testing.T) {
 		t.Errorf("it names %q: %v", file, err)
 	}
 	for _, p := range []*cairntest.Node{victim, leader} { // each member tells it of the others, too
-		out, _ := cairntest.Run(t, "status", "--url", p.Line.HTTP, "--token", token)
+		out, _ := cairntest.Run(t, "status", "--endpoints", p.Line.HTTP, "--token", token)
 		if !strings.Contains(out, fmt.Sprintf("node %d  met damaged blocks", victim.Line.NodeID)) || !strings.Contains(out, file) || !strings.Contains(out, "see that it is restarted") {
 			t.Errorf("status of node %d:\n%s", p.Line.NodeID, out)
 		}
@@ -114,7 +114,7 @@ func TestDamageOfARunningNodeIsNamedAndHealed(t *testing.T) {
 // metricOf is a number that a node's metrics have without labels.
 func metricOf(t *testing.T, p *cairntest.Node, name string) (n float64) {
 	t.Helper()
-	tg := cli.Target{Gateway: p.Line.HTTP, Timeout: 5 * time.Second}
+	tg := cli.Target{Endpoints: []string{p.Line.HTTP}, Timeout: 5 * time.Second}
 	r, err := tg.Request(t.Context(), "GET", "/metrics", nil)
 	if err != nil {
 		t.Fatal(err)

@@ -129,7 +129,7 @@ func TestNothingReadableOnAnEncryptedNode(t *testing.T) {
 	backups := filepath.Join(dir, "backups")
 	backUp := func() backupDone {
 		t.Helper()
-		done := cairntest.JSONOf[backupDone](t, "backup", "--to", backups, "--url", nodes[0].Line.HTTP, "--token", token)
+		done := cairntest.JSONOf[backupDone](t, "backup", "--to", backups, "--endpoints", nodes[0].Line.HTTP, "--token", token)
 		if done.Path == "" {
 			t.Fatal("no backup was made")
 		}

@@ -141,7 +141,7 @@ const askTimeout = 4 * time.Second
 
 // ask asks a node's gateway. Clients that are under way when a run ends are waited for.
 func (c *soakClient) ask(node int, method, path string, body, out any) error {
-	t := cli.Target{Gateway: c.s.urls[node], TokenText: c.s.token, Timeout: askTimeout}
+	t := cli.Target{Endpoints: []string{c.s.urls[node]}, TokenText: c.s.token, Timeout: askTimeout}
 	return t.Get(context.Background(), method, path, body, out)
 }
 

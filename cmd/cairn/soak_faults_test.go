@@ -286,7 +286,7 @@ func (s *soak) rolling() {
 
 // asked asks the leader for a change of the cluster. It may be refused: a leader may just have changed.
 func (s *soak) asked(verb string, body map[string]any) {
-	t := cli.Target{Gateway: s.urls[s.leader()], TokenText: s.token, Timeout: 20 * time.Second}
+	t := cli.Target{Endpoints: []string{s.urls[s.leader()]}, TokenText: s.token, Timeout: 20 * time.Second}
 	var out map[string]any
 	if err := t.Get(s.t.Context(), "POST", "/v1/cluster/"+verb, body, &out); err != nil {
 		s.t.Logf("%s: %v", verb, err)
@@ -327,7 +327,7 @@ func (s *soak) replica() {
 // backedUp takes a backup, on what there is already, and restores it into a scratch state.
 func (s *soak) backedUp() {
 	dir := filepath.Join(s.dir, "backups")
-	if _, code := cairntest.Run(s.t, "backup", "--url", s.urls[s.any()], "--to", dir); code != 0 {
+	if _, code := cairntest.Run(s.t, "backup", "--endpoints", s.urls[s.any()], "--to", dir); code != 0 {
 		s.t.Errorf("backup: exit %d", code)
 	}
 	if _, code := cairntest.Run(s.t, "backup", "verify", dir); code != 0 {

@@ -99,7 +99,7 @@ func TestTLSEverywhere(t *testing.T) {
 	t.Parallel()
 	nodes, au, token := secureThree(t)
 	leader := nodes[cairntest.Leader(t, nodes)]
-	if _, code := cairntest.Run(t, "remember", "said in private", "--token", token, "--addr", leader.Line.Wire, "--ca", au.path("ca.crt")); code != 0 {
+	if _, code := cairntest.Run(t, "remember", "said in private", "--token", token, "--endpoints", leader.Line.Wire, "--ca", au.path("ca.crt")); code != 0 {
 		t.Fatal("a client that trusts the authority is not served")
 	}
 	if !strings.HasPrefix(leader.Line.HTTP, "https://") {
@@ -109,7 +109,7 @@ func TestTLSEverywhere(t *testing.T) {
 	if !cairntest.Eventually(func() (ok bool) { before, ok = cairntest.Status(t, leader); return ok }) {
 		t.Fatal("no status")
 	}
-	tg := cli.Target{Gateway: leader.Line.HTTP, CA: leader.Ca, Timeout: time.Minute}
+	tg := cli.Target{Endpoints: []string{leader.Line.HTTP}, CA: leader.Ca, Timeout: time.Minute}
 	r, err := tg.Request(t.Context(), "GET", "/metrics", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -186,7 +186,7 @@ func TestTLSEverywhere(t *testing.T) {
 	if !cairntest.Eventually(func() (ok bool) { after, ok = cairntest.Status(t, leader); return ok }) || len(after.Peers) != 2 { // a slow machine may elect anew
 		t.Errorf("the refused are members: %+v", after)
 	}
-	since, code := cairntest.Run(t, "log", "tail", "--json", "--token", token, "--from", fmt.Sprint(before.Applied+1), "--url", leader.Line.HTTP, "--ca", ca)
+	since, code := cairntest.Run(t, "log", "tail", "--json", "--token", token, "--from", fmt.Sprint(before.Applied+1), "--endpoints", leader.Line.HTTP, "--ca", ca)
 	for entry := range strings.Lines(since) { // what nodes say of themselves when they start may come as late as that
 		if !strings.Contains(entry, `"kind":"advertise"`) && !strings.Contains(entry, `"kind":"identity"`) {
 			t.Errorf("the refused had an effect: %s", entry)
@@ -200,10 +200,10 @@ func TestTLSEverywhere(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"forget", "x", "--addr", leader.Line.Wire}, "hint: --ca"},
-		{[]string{"forget", "x", "--addr", leader.Line.Wire, "--tls"}, "hint: --ca"},
-		{[]string{"status", "--url", strings.Replace(leader.Line.HTTP, "https", "http", 1)}, "hint: does the port speak TLS?"},
-		{[]string{"status", "--url", leader.Line.HTTP}, "hint: --ca"},
+		{[]string{"forget", "x", "--endpoints", leader.Line.Wire}, "hint: --ca"},
+		{[]string{"forget", "x", "--endpoints", leader.Line.Wire, "--tls"}, "hint: --ca"},
+		{[]string{"status", "--endpoints", strings.Replace(leader.Line.HTTP, "https", "http", 1)}, "hint: does the port speak TLS?"},
+		{[]string{"status", "--endpoints", leader.Line.HTTP}, "hint: --ca"},
 	} {
 		var said bytes.Buffer
 		if code := run(t.Context(), append(tc.args, "--token", token), nil, io.Discard, &said); code != cli.ExitFailed || !strings.Contains(said.String(), tc.want) {
@@ -213,7 +213,7 @@ func TestTLSEverywhere(t *testing.T) {
 
 	short := onLeader(t, nodes, token, "token", "create", "--ca", ca)
 	if !cairntest.Eventually(func() bool { // when leadership moves meanwhile, the second time there may be nothing left to revoke
-		cairntest.Run(t, "token", "revoke", short, "--token", token, "--url", nodes[cairntest.Leader(t, nodes)].Line.HTTP, "--ca", ca)
+		cairntest.Run(t, "token", "revoke", short, "--token", token, "--endpoints", nodes[cairntest.Leader(t, nodes)].Line.HTTP, "--ca", ca)
 		c, err := client.Dial(t.Context(), client.Config{Addrs: []string{leader.Line.Wire}, Token: short, TLS: trusting(t, ca)})
 		if err == nil {
 			c.Close()

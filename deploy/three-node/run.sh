@@ -39,10 +39,10 @@ cat >&2 <<TXT
 
 Three nodes are up. In another terminal:
 
-  export CAIRN_TOKEN_FILE=$dir/token CAIRN_ADDRS=127.0.0.1:$base,127.0.0.1:$((base + 10)),127.0.0.1:$((base + 20))
-  $cairn remember "Alice leads the payments team" --addr \$CAIRN_ADDRS
-  $cairn recall "who leads payments?" --addr 127.0.0.1:$((base + 20))
-  $cairn status --url http://127.0.0.1:$((base + 1))
+  export CAIRN_TOKEN_FILE=$dir/token CAIRN_ENDPOINTS=127.0.0.1:$base,127.0.0.1:$((base + 10)),127.0.0.1:$((base + 20))
+  $cairn remember "Alice leads the payments team"
+  $cairn recall "who leads payments?" --endpoints 127.0.0.1:$((base + 20))
+  $cairn status
 
 Kill one and go on (its process id is the number):  kill -9 ${pids[0]} | ${pids[1]} | ${pids[2]}
 TXT

@@ -37,7 +37,7 @@ type answer struct {
 // alike loads a corpus, or generated memories, into two nodes of three, lets the third catch up, asks all of them every
 // question, and asks one again after its index was thrown away.
 func alike(ctx context.Context, a *cli.Streams, f *recallBench) (err error) {
-	if len(f.Addrs) > 0 {
+	if len(f.Endpoints) > 0 {
 		return cli.Usage(errors.New("--alike starts nodes of its own"))
 	}
 	model, err := openEmbedder(f.embedder)

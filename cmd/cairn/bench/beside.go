@@ -64,8 +64,8 @@ const (
 
 // beside measures writes into the leader of three processes, with and without recalls on the followers in turn.
 func (b *writeBench) beside(ctx context.Context, a *cli.Streams) (err error) {
-	if b.nodes != 3 || len(b.Addrs) > 0 || b.rounds < 1 {
-		return cli.Usage(errors.New("--follower-reads starts three nodes of its own: --nodes 3, no --addr, at least one of --rounds"))
+	if b.nodes != 3 || len(b.Endpoints) > 0 || b.rounds < 1 {
+		return cli.Usage(errors.New("--follower-reads starts three nodes of its own: --nodes 3, no --endpoints, at least one of --rounds"))
 	}
 	dir, err := os.MkdirTemp("", "cairn-bench-")
 	if err != nil {

@@ -213,7 +213,7 @@ func (b *failoverBench) whole(ctx context.Context) (leader int, err error) {
 		good := 0
 		for i, n := range b.nodes {
 			var st api.ClusterStatus
-			t := cli.Target{Gateway: n.line.HTTP, TokenText: b.token, Timeout: 5 * time.Second}
+			t := cli.Target{Endpoints: []string{n.line.HTTP}, TokenText: b.token, Timeout: 5 * time.Second}
 			if err = t.Get(ctx, "GET", "/v1/cluster", nil, &st); err != nil {
 				break
 			}

@@ -108,7 +108,7 @@ func (b *loadBench) flags(c *cobra.Command) {
 	f.StringSliceVar(&b.workloads, "workload", []string{"write", "recall", "mixed"}, "what to measure, one after the other")
 	f.IntVar(&b.clients, "clients", 16, "how many clients")
 	f.Float64SliceVar(&b.rates, "rate", nil, "requests a second to keep, one after the other; without it every client asks as fast as it is answered")
-	f.IntVar(&b.nodes, "nodes", 1, "without --addr: how many nodes to start, 1 or 3")
+	f.IntVar(&b.nodes, "nodes", 1, "without --endpoints: how many nodes to start, 1 or 3")
 	f.IntVar(&b.dim, "dim", 0, "dimensions of the vectors that memories and questions carry; 0 for none")
 	f.IntVar(&b.fill, "fill", 2000, "memories to store before anything is measured")
 	f.DurationVar(&b.warm, "warm-up", 2*time.Second, "how long to go before counting")
@@ -126,10 +126,14 @@ func (b *loadBench) run(ctx context.Context, a *cli.Streams) (err error) {
 		}
 		asked[i] = workloads[at]
 	}
-	report := loadReport{Target: fmt.Sprint(b.Addrs), Dim: b.dim}
-	token := ""
-	if len(b.Addrs) > 0 {
-		if token, err = b.Token(); err != nil {
+	report := loadReport{Target: fmt.Sprint(b.Endpoints), Dim: b.dim}
+	var addrs []string
+	token, url := "", ""
+	if len(b.Endpoints) > 0 {
+		if addrs, token, err = named(ctx, &b.Target); err != nil {
+			return err
+		}
+		if url, err = b.URL(ctx); err != nil {
 			return err
 		}
 	} else {
@@ -141,7 +145,7 @@ func (b *loadBench) run(ctx context.Context, a *cli.Streams) (err error) {
 			return err
 		}
 		defer func() { err = errors.Join(err, local.close()) }()
-		b.Addrs, token, b.Gateway = local.addrs, local.token, "http://"+local.nodes[0].Addrs().HTTP
+		addrs, token, url = local.addrs, local.token, "http://"+local.nodes[0].Addrs().HTTP
 		report.Target = fmt.Sprintf("nodes started here: %d", b.nodes)
 	}
 	rates := b.rates
@@ -150,12 +154,12 @@ func (b *loadBench) run(ctx context.Context, a *cli.Streams) (err error) {
 	}
 	loaders := make([]*loader, max(1, b.clients))
 	for i := range loaders {
-		c, err := client.Dial(ctx, client.Config{Addrs: b.Addrs, Token: token, Database: b.Database})
+		c, err := client.Dial(ctx, client.Config{Addrs: addrs, Token: token, Database: b.Database})
 		if err != nil {
 			return err
 		}
 		defer c.Close()
-		loaders[i] = &loader{c: c, who: i, dim: b.dim, token: token, url: b.Gateway, http: &http.Client{Transport: &http.Transport{}}, rng: rand.New(rand.NewPCG(uint64(i), 7))}
+		loaders[i] = &loader{c: c, who: i, dim: b.dim, token: token, url: url, http: &http.Client{Transport: &http.Transport{}}, rng: rand.New(rand.NewPCG(uint64(i), 7))}
 	}
 	if err := b.prepare(ctx, a, loaders[0]); err != nil {
 		return err

@@ -19,7 +19,7 @@ func TestBenchLoadPrintsWhatWasAchieved(t *testing.T) {
 	p, home := cairntest.StartDev(t)
 	file := filepath.Join(t.TempDir(), "figures.json")
 	start := time.Now()
-	out, code := cairntest.Run(t, "bench", "load", "--addr", p.Line.Wire, "--home", home, "--workload", "recall", "--clients", "1", "--fill", "10",
+	out, code := cairntest.Run(t, "bench", "load", "--endpoints", p.Line.Wire, "--home", home, "--workload", "recall", "--clients", "1", "--fill", "10",
 		"--rate", "200000", "--warm-up", "0s", "--for", "2ms", "-o", file)
 	most := time.Since(start).Seconds()
 	raw, err := os.ReadFile(file)

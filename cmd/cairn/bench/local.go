@@ -83,3 +83,11 @@ func (l *localCluster) close() error {
 	}
 	return errors.Join(append(errs, os.RemoveAll(l.dir))...)
 }
+
+// named is the wire ports of the cluster that the user names, and the token.
+func named(ctx context.Context, t *cli.Target) (addrs []string, token string, err error) {
+	if addrs, err = t.Wire(ctx); err == nil {
+		token, err = t.Token()
+	}
+	return addrs, token, err
+}

@@ -93,7 +93,7 @@ With --size it makes up so many memories instead, with vectors of --dim dimensio
 With --alike it says whether three nodes answer every query with the same memories and the same bits of every score: one that was
 there all the time, one that caught up, one whose index was thrown away.
 
-Without --addr it starts a node of its own in a temporary directory.`,
+Without --endpoints it starts a node of its own in a temporary directory.`,
 }
 
 func (f *recallBench) flags(c *cobra.Command) {
@@ -104,7 +104,7 @@ func (f *recallBench) flags(c *cobra.Command) {
 	c.Flags().StringVar(&f.out, "out", "", "write the rankings here")
 	c.Flags().StringVar(&f.against, "against", "", "compare with bleve, or with the rankings that another run wrote to this file")
 	c.Flags().IntVarP(&f.k, "k", "k", 20, "how many to ask for")
-	c.Flags().StringVar(&f.embedder, "embedder", "none", "without --addr: none, builtin, random, static:DIR or bert:DIR")
+	c.Flags().StringVar(&f.embedder, "embedder", "none", "without --endpoints: none, builtin, random, static:DIR or bert:DIR")
 	c.Flags().IntVar(&f.size, "size", 0, "measure speed on so many generated memories")
 	c.Flags().IntVar(&f.dim, "dim", 0, "with --size: dimensions of their vectors; 0 for none")
 	c.Flags().IntVar(&f.asks, "asks", 500, "with --size: questions of each kind")
@@ -123,8 +123,8 @@ func (f *recallBench) run(ctx context.Context, a *cli.Streams) (err error) {
 		return alike(ctx, a, f)
 	case f.size != 0:
 		return speed(ctx, a, f)
-	case len(f.Addrs) > 0 && len(f.corpus) > 1:
-		return cli.Usage(errors.New("--addr takes one --corpus: several need a node each"))
+	case len(f.Endpoints) > 0 && len(f.corpus) > 1:
+		return cli.Usage(errors.New("--endpoints takes one --corpus: several need a node each"))
 	}
 	var other peer
 	if f.against != "" {
@@ -162,8 +162,8 @@ type evaluation struct {
 
 // set evaluates one set.
 func (f *recallBench) set(ctx context.Context, a *cli.Streams, e evaluation) (r setReport, err error) {
-	cfg := client.Config{Addrs: f.Addrs, Database: f.Database}
-	if len(f.Addrs) == 0 {
+	cfg := client.Config{Database: f.Database}
+	if len(f.Endpoints) == 0 {
 		model, err := openEmbedder(f.embedder)
 		if err != nil {
 			return r, cli.Usage(err)
@@ -174,7 +174,7 @@ func (f *recallBench) set(ctx context.Context, a *cli.Streams, e evaluation) (r 
 		}
 		defer own.close()
 		cfg.Addrs, cfg.Token = own.addrs, own.token
-	} else if cfg.Token, err = f.Token(); err != nil {
+	} else if cfg.Addrs, cfg.Token, err = named(ctx, &f.Target); err != nil {
 		return r, err
 	}
 	cl, err := client.Dial(ctx, cfg)

@@ -28,7 +28,7 @@ type speedReport struct {
 	Memories     int        `json:"memories"`
 	Dim          int        `json:"dim"`
 	LoadedPerSec float64    `json:"loaded_per_second"`
-	HeapBytes    uint64     `json:"heap_bytes,omitempty"` // of this process, node included; 0 with --addr
+	HeapBytes    uint64     `json:"heap_bytes,omitempty"` // of this process, node included; 0 with --endpoints
 	Clients      int        `json:"clients"`
 	Runs         []speedRun `json:"runs"`
 	Starts       []startRun `json:"starts,omitempty"`
@@ -106,7 +106,7 @@ func measureSpeed(ctx context.Context, a *cli.Streams, cls []*client.Client, f *
 	if r.LoadedPerSec, err = loadMade(ctx, a, cls[0], g, f.size); err != nil {
 		return r, err
 	}
-	if len(f.Addrs) == 0 && !f.restart {
+	if len(f.Endpoints) == 0 && !f.restart {
 		var m runtime.MemStats
 		runtime.GC()
 		runtime.ReadMemStats(&m)
@@ -149,10 +149,10 @@ func measureSpeed(ctx context.Context, a *cli.Streams, cls []*client.Client, f *
 
 // speed measures a cluster that runs, a node in this process, or, to be restarted, one in a process of its own.
 func speed(ctx context.Context, a *cli.Streams, f *recallBench) (err error) {
-	if f.dim < 0 || f.size < 1 || f.asks < 5 || f.clients < 1 || f.restart && len(f.Addrs) > 0 {
+	if f.dim < 0 || f.size < 1 || f.asks < 5 || f.clients < 1 || f.restart && len(f.Endpoints) > 0 {
 		return cli.Usage(errors.New("--size and --clients are at least 1, --asks at least 5, --dim at least 0; --restart is for a node of its own"))
 	}
-	cfg := client.Config{Addrs: f.Addrs, Database: f.Database}
+	cfg := client.Config{Database: f.Database}
 	var child *devNode
 	switch {
 	case f.restart:
@@ -161,7 +161,7 @@ func speed(ctx context.Context, a *cli.Streams, f *recallBench) (err error) {
 		}
 		defer func() { err = errors.Join(err, child.close()) }()
 		cfg.Addrs, cfg.Token = []string{child.line.Wire}, child.token
-	case len(f.Addrs) == 0:
+	case len(f.Endpoints) == 0:
 		own, err := startLocal(ctx, 1)
 		if err != nil {
 			return err
@@ -169,7 +169,7 @@ func speed(ctx context.Context, a *cli.Streams, f *recallBench) (err error) {
 		defer func() { err = errors.Join(err, own.close()) }()
 		cfg.Addrs, cfg.Token = own.addrs, own.token
 	default:
-		if cfg.Token, err = f.Token(); err != nil {
+		if cfg.Addrs, cfg.Token, err = named(ctx, &f.Target); err != nil {
 			return err
 		}
 	}

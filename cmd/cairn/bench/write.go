@@ -49,20 +49,20 @@ type writeBench struct {
 var writeHelp = help{
 	long: `Measure writes: every client waits for its answer before it writes again.
 
-Without --addr it starts its own nodes on this machine, in a temporary directory that it removes.
-With --addr it writes into that cluster, under the namespace "bench".
+Without --endpoints it starts its own nodes on this machine, in a temporary directory that it removes.
+With --endpoints it writes into that cluster, under the namespace "bench".
 
 With --follower-reads it starts three processes and measures writes into the leader alone, beside so many stale recalls a
 second on the followers, and beside as many on a node that is no member: on one machine recalls take processors from the
 writes, and the last shows how much of the ratio is that. Recalls are due at fixed times, whether or not the last was answered.`,
-	example: "  cairn bench write --nodes 3\n  cairn bench write --nodes 3 --follower-reads 200\n  cairn bench write --addr 127.0.0.1:7437 --clients 1,16,64 --for 10s",
+	example: "  cairn bench write --nodes 3\n  cairn bench write --nodes 3 --follower-reads 200\n  cairn bench write --endpoints 127.0.0.1:7437 --clients 1,16,64 --for 10s",
 }
 
 func (b *writeBench) flags(c *cobra.Command) {
 	b.Target.Flags(c)
 	b.InDatabase(c)
 	c.Flags().IntSliceVar(&b.clients, "clients", []int{1, 64}, "numbers of clients to measure, one after the other")
-	c.Flags().IntVar(&b.nodes, "nodes", 1, "without --addr: how many nodes to start, 1 or 3")
+	c.Flags().IntVar(&b.nodes, "nodes", 1, "without --endpoints: how many nodes to start, 1 or 3")
 	c.Flags().IntVar(&b.bytes, "bytes", 200, "length of a memory's text")
 	c.Flags().DurationVar(&b.length, "for", 5*time.Second, "how long each number of clients writes")
 	c.Flags().Float64Var(&b.reads, "follower-reads", 0, "with --nodes 3: recalls a second on the followers, in turn with none")
@@ -92,10 +92,11 @@ func (b *writeBench) run(ctx context.Context, a *cli.Streams) (err error) {
 	if b.reads > 0 {
 		return b.beside(ctx, a)
 	}
-	report := writeReport{Target: fmt.Sprint(b.Addrs), Bytes: b.bytes}
+	report := writeReport{Target: fmt.Sprint(b.Endpoints), Bytes: b.bytes}
+	var addrs []string
 	token := ""
-	if len(b.Addrs) > 0 {
-		if token, err = b.Token(); err != nil {
+	if len(b.Endpoints) > 0 {
+		if addrs, token, err = named(ctx, &b.Target); err != nil {
 			return err
 		}
 	} else {
@@ -104,10 +105,10 @@ func (b *writeBench) run(ctx context.Context, a *cli.Streams) (err error) {
 			return err
 		}
 		defer func() { err = errors.Join(err, local.close()) }()
-		b.Addrs, token = local.addrs, local.token
+		addrs, token = local.addrs, local.token
 		report.Target = fmt.Sprintf("nodes started here: %d", b.nodes)
 	}
-	cfg := client.Config{Addrs: b.Addrs, Token: token, Database: b.Database}
+	cfg := client.Config{Addrs: addrs, Token: token, Database: b.Database}
 	for _, n := range b.clients {
 		fmt.Fprintf(a.Err, "clients: %d, for %s\n", n, b.length)
 		r, err := b.measure(ctx, cfg, n)

@@ -14,7 +14,7 @@ import (
 // Status is the cluster as a node sees it; not ok when the node does not answer.
 func Status(t testing.TB, p *Node) (s api.ClusterStatus, ok bool) {
 	t.Helper()
-	tg := cli.Target{Gateway: p.Line.HTTP, CA: p.Ca, Timeout: 5 * time.Second}
+	tg := cli.Target{Endpoints: []string{p.Line.HTTP}, CA: p.Ca, Timeout: 5 * time.Second}
 	err := tg.Get(t.Context(), "GET", "/v1/cluster", nil, &s)
 	return s, err == nil
 }
@@ -67,7 +67,7 @@ func Differing(t testing.TB, nodes []*Node) (said string) {
 // Exported is what a node holds: text by id.
 func Exported(t testing.TB, p *Node, token string) map[string]string {
 	t.Helper()
-	tg := cli.Target{Gateway: p.Line.HTTP, CA: p.Ca, TokenText: token, Timeout: time.Minute}
+	tg := cli.Target{Endpoints: []string{p.Line.HTTP}, CA: p.Ca, TokenText: token, Timeout: time.Minute}
 	r, err := tg.Request(t.Context(), "GET", "/v1/export", nil)
 	if err != nil {
 		t.Fatal(err)

@@ -18,8 +18,7 @@ import (
 // holds no token.
 type Context struct {
 	Home      string   `json:"home,omitempty"`
-	Addrs     []string `json:"addr,omitempty"`
-	Gateway   string   `json:"url,omitempty"`
+	Endpoints []string `json:"endpoints,omitempty"`
 	TokenFile string   `json:"token_file,omitempty"`
 	Database  string   `json:"db,omitempty"`
 	TLS       bool     `json:"tls,omitempty"`
@@ -105,7 +104,7 @@ func CompleteContext(*cobra.Command, []string, string) ([]string, cobra.ShellCom
 func (t *Target) enter(c *cobra.Command) error {
 	name := t.Named
 	given := c.Flags().Changed
-	if name == "" && (given("home") || given("addr") || given("url") || cmp.Or(os.Getenv("CAIRN_HOME"), os.Getenv("CAIRN_ADDRS"), os.Getenv("CAIRN_URL")) != "") {
+	if name == "" && (given("home") || given("endpoints") || cmp.Or(os.Getenv("CAIRN_HOME"), os.Getenv("CAIRN_ENDPOINTS")) != "") {
 		return nil
 	}
 	all, err := OpenContexts()
@@ -119,8 +118,8 @@ func (t *Target) enter(c *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	if !given("home") && !given("addr") && !given("url") {
-		t.Home, t.Addrs, t.Gateway = cmp.Or(x.Home, t.Home), x.Addrs, x.Gateway
+	if !given("home") && !given("endpoints") {
+		t.Home, t.Endpoints = cmp.Or(x.Home, t.Home), x.Endpoints
 	}
 	if !given("token") && !given("token-file") && x.TokenFile != "" {
 		t.TokenFile = x.TokenFile

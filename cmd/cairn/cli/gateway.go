@@ -9,29 +9,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"strings"
 )
-
-// URL is the gateway of the node, without a slash at the end.
-func (t *Target) URL() (string, error) {
-	if !t.inHome("url", t.Gateway != "") {
-		at := strings.TrimRight(t.Gateway, "/")
-		if !strings.Contains(at, "://") {
-			at = Scheme(t.TLS || t.CA != "") + at
-		}
-		if u, err := url.Parse(at); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			return "", Usagef("--url %q is no http://host:port", t.Gateway)
-		}
-		return at, nil
-	}
-	a, err := t.Running()
-	if err != nil {
-		return "", err
-	}
-	t.TLS, t.CA = t.TLS || a.TLS, cmp.Or(t.CA, a.CA)
-	return Scheme(a.TLS) + a.HTTP, nil
-}
 
 // Scheme is how the URL of a gateway begins.
 func Scheme(secure bool) string {
@@ -67,7 +46,7 @@ func (e *HTTPError) Error() string { return fmt.Sprintf("%s (HTTP %d)", e.Text, 
 // Request makes one exchange with the gateway, and a second one with the leader when the first names it.
 // The answer's body is the caller's to close.
 func (t *Target) Request(ctx context.Context, method, path string, body any) (io.ReadCloser, error) {
-	base, err := t.URL()
+	base, err := t.URL(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -33,7 +33,7 @@ func (t *Target) Running() (Addresses, error) {
 		return Addresses{}, err
 	}
 	if err != nil {
-		return Addresses{}, Hint(fmt.Errorf("no node found in %s", t.Home), "start one with `cairn dev`, or name one with --addr and --url, or with --context")
+		return Addresses{}, Hint(fmt.Errorf("no node found in %s", t.Home), "start one with `cairn dev`, or name one with --endpoints, or with --context")
 	}
 	var a Addresses
 	if err := json.Unmarshal(b, &a); err != nil {

@@ -24,9 +24,8 @@ import (
 type Target struct {
 	Named     string // the context that is meant; blank: the current one
 	Home      string
-	Addrs     []string
-	Gateway   string
-	TokenText string // the token itself
+	Endpoints []string // wire ports and gateways of nodes, in any order: see endpoints.go
+	TokenText string   // the token itself
 	TokenFile string
 	Database  string
 	Timeout   time.Duration
@@ -34,6 +33,8 @@ type Target struct {
 	TLS       bool
 	CA        string
 	trust     *tls.Config // made by secure
+	wires     []string    // found by Wire
+	gateway   string      // found by URL
 
 	IsSet  func(flag string) bool // nil: the target is not of flags
 	OfHome bool                   // the node of home is meant, wherever the environment says that one is
@@ -45,8 +46,7 @@ func (t *Target) Flags(c *cobra.Command) {
 	t.IsSet = f.Changed
 	f.StringVar(&t.Named, "context", os.Getenv("CAIRN_CONTEXT"), "name of a context, see cairn context (or CAIRN_CONTEXT); the current one where no node is named")
 	f.StringVar(&t.Home, "home", cmp.Or(os.Getenv("CAIRN_HOME"), DefaultHome), "home of a node on this machine: its addresses and token are found there")
-	f.StringSliceVar(&t.Addrs, "addr", list(os.Getenv("CAIRN_ADDRS")), "wire addresses of nodes, host:port (or CAIRN_ADDRS)")
-	f.StringVar(&t.Gateway, "url", os.Getenv("CAIRN_URL"), "gateway of a node, http://host:port (or CAIRN_URL)")
+	f.StringSliceVar(&t.Endpoints, "endpoints", list(os.Getenv("CAIRN_ENDPOINTS")), "nodes, each by its wire port or its gateway, host:port or http://host:port (or CAIRN_ENDPOINTS)")
 	f.StringVarP(&t.TokenText, "token", "t", "", "the token itself; other users of this machine can see it: a file or CAIRN_TOKEN is better")
 	f.StringVar(&t.TokenFile, "token-file", os.Getenv("CAIRN_TOKEN_FILE"), "file with the token (or CAIRN_TOKEN in the environment)")
 	f.BoolVar(&t.TLS, "tls", os.Getenv("CAIRN_TLS") != "", "speak TLS, trusting this system's authorities (or CAIRN_TLS=1)")
@@ -78,8 +78,8 @@ const (
 
 // inHome says whether the address of a node is to be found in its home: none is named, or by the environment alone while a flag
 // names the home.
-func (t *Target) inHome(flag string, named bool) bool {
-	return !named || t.IsSet != nil && !t.IsSet(flag) && (t.OfHome || t.IsSet("home"))
+func (t *Target) inHome() bool {
+	return len(t.Endpoints) == 0 || t.IsSet != nil && !t.IsSet("endpoints") && (t.OfHome || t.IsSet("home"))
 }
 
 // Token is what was given, or is looked for in the file that was named, the environment, and the home.
@@ -105,13 +105,9 @@ func (t *Target) Context(ctx context.Context) (context.Context, context.CancelFu
 
 // Dial connects to the node's wire port.
 func (t *Target) Dial(ctx context.Context) (*client.Client, error) {
-	if t.inHome("addr", len(t.Addrs) > 0) {
-		a, err := t.Running()
-		if err != nil {
-			return nil, err
-		}
-		t.Addrs = []string{a.Wire}
-		t.TLS, t.CA = t.TLS || a.TLS, cmp.Or(t.CA, a.CA)
+	addrs, err := t.Wire(ctx)
+	if err != nil {
+		return nil, err
 	}
 	secured, err := t.Secure()
 	if err != nil {
@@ -121,12 +117,7 @@ func (t *Target) Dial(ctx context.Context) (*client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, addr := range t.Addrs {
-		if _, _, err := net.SplitHostPort(addr); err != nil {
-			return nil, Usagef("--addr %q is no host:port", addr)
-		}
-	}
-	c, err := client.Dial(ctx, client.Config{Addrs: t.Addrs, Token: token, Database: t.Database, TLS: secured})
+	c, err := client.Dial(ctx, client.Config{Addrs: addrs, Token: token, Database: t.Database, TLS: secured})
 	if err != nil {
 		if err = fmt.Errorf("connect: %w", err); errors.Is(err, context.DeadlineExceeded) {
 			return nil, Hint(err, "what answers there is no node: is it the wire port, 7437 or what the configuration says?")
@@ -186,7 +177,7 @@ func (t *Target) advised(err error) error {
 	case errors.Is(err, client.ErrSecured), errors.As(err, &unknown):
 		return Hint(err, trustAdvice)
 	case errors.Is(err, client.ErrPlain), errors.Is(err, http.ErrSchemeMismatch):
-		return Hint(err, "leave out --tls and --ca, and begin --url with http://")
+		return Hint(err, "leave out --tls and --ca, and begin the URL of a gateway with http://")
 	case client.IsCode(err, wire.CodeAuthInvalid):
 		return Hint(err, tokenAdvice)
 	case errors.As(err, &answer):

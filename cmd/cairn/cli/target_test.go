@@ -39,7 +39,7 @@ func TestAddressesAreFound(t *testing.T) {
 		t.Fatal(err)
 	}
 	tg := Target{Home: home}
-	if url, err := tg.URL(); err != nil || url != "http://a:2" {
+	if url, err := tg.URL(t.Context()); err != nil || url != "http://a:2" {
 		t.Errorf("%q, %v", url, err)
 	}
 	if i, err := os.Stat(filepath.Join(home, addressFile)); err != nil || i.Mode().Perm() != 0o600 {

@@ -148,7 +148,7 @@ func (e *exam) configure() []Finding {
 	}
 	e.cfg = up.Node
 	e.secrets = []string{e.path, filepath.Join(e.cfg.Home, home.SecretFile)}
-	if !e.t.IsSet("url") {
+	if !e.t.IsSet("endpoints") {
 		e.t.Home, e.t.OfHome = e.cfg.Home, true
 	}
 	if said := strings.TrimSpace(log.String()); said != "" {
@@ -169,7 +169,7 @@ func (e *exam) meet(ctx context.Context) []Finding {
 		return nil
 	}
 	f := Finding{"node", Fail, fmt.Sprintf("a node runs in %s, and does not answer here: %v", e.cfg.Home, err),
-		"name its gateway with --url and its token with --token-file, or look at its log; leave its files alone while it runs"}
+		"name it with --endpoints and its token with --token-file, or look at its log; leave its files alone while it runs"}
 	var refused *cli.HTTPError
 	if errors.As(err, &refused) {
 		f.Status = Warn
@@ -219,7 +219,7 @@ func (e *exam) cluster(context.Context) (fs []Finding) {
 	case s == nil && e.held:
 		return nil
 	case s == nil:
-		return []Finding{{"", Warn, "no running node answers", "start it, or name its gateway with --url"}}
+		return []Finding{{"", Warn, "no running node answers", "start it, or name it with --endpoints"}}
 	}
 	quorum := s.LeaderID != nil && answering(*s) >= s.QuorumSize
 	if !quorum {

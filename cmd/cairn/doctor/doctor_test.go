@@ -29,7 +29,7 @@ func TestDoctorKnowsALiveNode(t *testing.T) {
 		}
 		return found
 	}
-	out := look("--url", "http://"+rafttest.Addr(t))
+	out := look("--endpoints", "http://"+rafttest.Addr(t))
 	if f := out["node"]; f.Status != Fail || !strings.Contains(f.Says, "a node runs in") {
 		t.Errorf("out of reach: %+v", out)
 	}

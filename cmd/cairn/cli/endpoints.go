@@ -1,0 +1,264 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// An endpoint is a node as a user names it: host:port of its wire port or of its gateway, or the gateway's URL.
+type endpoint struct {
+	name string
+	host string // host:port
+	kind kind
+}
+
+// kind is what answers at an endpoint.
+type kind int
+
+const (
+	silent  kind = iota // nothing, in time
+	wired               // the wire protocol
+	gateway             // HTTP
+)
+
+// askFor bounds how long a command waits to learn what answers at the endpoints. All are asked at once.
+const askFor = 2 * time.Second
+
+// Wire is the wire ports of the nodes that are meant. Those that do not answer are left out, unless none does.
+func (t *Target) Wire(ctx context.Context) ([]string, error) {
+	if t.wires != nil {
+		return t.wires, nil
+	}
+	if t.inHome() {
+		a, err := t.Running()
+		if err != nil {
+			return nil, err
+		}
+		t.TLS, t.CA, t.wires = t.TLS || a.TLS, cmp.Or(t.CA, a.CA), []string{a.Wire}
+		return t.wires, nil
+	}
+	found, err := t.find(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if t.wires = hosts(found, wired); len(t.wires) > 0 {
+		return t.wires, nil
+	}
+	if at := t.first(found); at != "" {
+		if t.wires, err = t.wiresBehind(ctx, at); err != nil || len(t.wires) > 0 {
+			return t.wires, err
+		}
+	}
+	return hosts(found, silent), nil
+}
+
+// Prefer puts a node before the others that are meant.
+func (t *Target) Prefer(wire string) { t.wires = append([]string{wire}, t.wires...) }
+
+// URL is the gateway of a node that is meant, the first that answers, without a slash at the end.
+func (t *Target) URL(ctx context.Context) (string, error) {
+	if t.gateway != "" {
+		return t.gateway, nil
+	}
+	if t.inHome() {
+		a, err := t.Running()
+		if err != nil {
+			return "", err
+		}
+		t.TLS, t.CA, t.gateway = t.TLS || a.TLS, cmp.Or(t.CA, a.CA), Scheme(a.TLS)+a.HTTP
+		return t.gateway, nil
+	}
+	found, err := t.find(ctx)
+	if err != nil {
+		return "", err
+	}
+	if t.gateway = t.first(found); t.gateway != "" {
+		return t.gateway, nil
+	}
+	if t.wires = hosts(found, wired); len(t.wires) > 0 {
+		t.gateway, err = t.gatewayBehind(ctx, t.wires[0])
+		return t.gateway, err
+	}
+	return t.at(found[0]), nil // the request says why it does not answer
+}
+
+// find asks every endpoint what it is.
+func (t *Target) find(ctx context.Context) ([]endpoint, error) {
+	secured, err := t.Secure()
+	if err != nil {
+		return nil, err
+	}
+	found := make([]endpoint, len(t.Endpoints))
+	for i, name := range t.Endpoints {
+		found[i] = endpoint{name: strings.TrimRight(name, "/"), host: name}
+		if strings.Contains(name, "://") {
+			u, err := url.Parse(name)
+			if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+				return nil, Usagef("--endpoints %q is neither host:port nor http://host:port", name)
+			}
+			if found[i].host = u.Host; u.Port() == "" {
+				found[i].host = net.JoinHostPort(u.Hostname(), u.Scheme)
+			}
+		} else if _, _, err := net.SplitHostPort(name); err != nil {
+			return nil, Usagef("--endpoints %q is neither host:port nor http://host:port", name)
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, askFor)
+	defer cancel()
+	answers := make(chan int, len(found))
+	for i := range found {
+		go func() {
+			found[i].kind = found[i].ask(ctx, secured)
+			answers <- i
+		}()
+	}
+	for range found {
+		<-answers
+	}
+	return found, nil
+}
+
+// ask says what answers. A port that speaks TLS where none was asked for, or the other way round, still has a kind: the call that
+// follows says what is wrong with it.
+func (e endpoint) ask(ctx context.Context, secured *tls.Config) kind {
+	byName := silent
+	if strings.Contains(e.name, "://") {
+		byName = gateway
+	}
+	nc, err := (&net.Dialer{}).DialContext(ctx, "tcp", e.host)
+	if err != nil {
+		return silent
+	}
+	defer func() { nc.Close() }()
+	if byName == gateway {
+		return gateway
+	}
+	if end, ok := ctx.Deadline(); ok {
+		_ = nc.SetDeadline(end) // a connection that cannot have one fails below
+	}
+	if secured != nil {
+		c := secured.Clone()
+		c.ServerName, _, _ = net.SplitHostPort(e.host)
+		secure := tls.Client(nc, c)
+		err := secure.HandshakeContext(ctx)
+		var plain tls.RecordHeaderError
+		if errors.As(err, &plain) {
+			return e.ask(ctx, nil)
+		}
+		if err != nil {
+			return wired
+		}
+		nc = secure
+	}
+	if _, err := fmt.Fprintf(nc, "GET /v1/health HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n", e.host); err != nil {
+		return wired
+	}
+	head := make([]byte, 5)
+	if _, err := io.ReadFull(nc, head); err == nil && string(head) == "HTTP/" {
+		return gateway
+	}
+	return wired
+}
+
+// at is the URL of an endpoint that is a gateway.
+func (t *Target) at(e endpoint) string {
+	if strings.Contains(e.name, "://") {
+		return e.name
+	}
+	return Scheme(t.TLS || t.CA != "") + e.host
+}
+
+// first is the URL of the first gateway among them; blank for none.
+func (t *Target) first(found []endpoint) string {
+	for _, e := range found {
+		if e.kind == gateway {
+			return t.at(e)
+		}
+	}
+	return ""
+}
+
+// hosts are the endpoints of a kind.
+func hosts(found []endpoint, k kind) (out []string) {
+	for _, e := range found {
+		if e.kind == k {
+			out = append(out, e.host)
+		}
+	}
+	return out
+}
+
+// wiresBehind asks a gateway for the wire ports of the members that answer.
+func (t *Target) wiresBehind(ctx context.Context, at string) (out []string, err error) {
+	r, err := t.Once(ctx, "GET", at+"/v1/cluster", nil)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	var is struct {
+		Wire  string `json:"wire"`
+		Peers []struct {
+			Wire      string `json:"wire"`
+			Reachable bool   `json:"reachable"`
+		} `json:"peers"`
+	}
+	if err := json.NewDecoder(r).Decode(&is); err != nil {
+		return nil, fmt.Errorf("%s: %w", at, err)
+	}
+	out = append(out, is.Wire)
+	for _, p := range is.Peers {
+		if p.Reachable && p.Wire != "" {
+			out = append(out, p.Wire)
+		}
+	}
+	return out, nil
+}
+
+// gatewayBehind looks for the gateway of a wire port where nodes have it unless they are told otherwise, one port further. It belongs to
+// the same node when it says so; it is asked without the token.
+func (t *Target) gatewayBehind(ctx context.Context, port string) (string, error) {
+	host, number, err := net.SplitHostPort(port)
+	if err != nil {
+		return "", err
+	}
+	n, err := strconv.Atoi(number)
+	if err != nil {
+		return "", Usagef("--endpoints %q: %q is no port", port, number)
+	}
+	at := Scheme(t.TLS || t.CA != "") + net.JoinHostPort(host, strconv.Itoa(n+1))
+	hc, err := t.HTTPClient()
+	if err != nil {
+		return "", err
+	}
+	ctx, cancel := context.WithTimeout(ctx, askFor)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at+"/v1/cluster", nil)
+	if err != nil {
+		return "", Usage(err)
+	}
+	resp, err := hc.Do(req)
+	if err == nil {
+		defer resp.Body.Close()
+		var is struct {
+			Wire string `json:"wire"`
+		}
+		if err = json.NewDecoder(resp.Body).Decode(&is); err == nil {
+			if _, its, _ := net.SplitHostPort(is.Wire); its == number {
+				return at, nil
+			}
+		}
+	}
+	return "", Hint(fmt.Errorf("%s is a wire port, this verb asks a gateway, and there is none of that node one port further", port),
+		"name the gateway's port among the endpoints too: wire ports are found through it, but not the other way round")
+}

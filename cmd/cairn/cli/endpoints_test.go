@@ -1,0 +1,71 @@
+package cli
+
+import (
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestEndpointsAreFoundOut: what answers at an address decides what it is, and one where nothing listens is passed over.
+func TestEndpointsAreFoundOut(t *testing.T) {
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/v1/cluster" {
+			_, _ = w.Write([]byte(`{"wire": "a:1", "peers": [{"wire": "b:1", "reachable": true}, {"wire": "c:1", "reachable": false}]}`))
+		}
+	}))
+	t.Cleanup(front.Close)
+	web := strings.TrimPrefix(front.URL, "http://")
+	other, err := net.Listen("tcp", "127.0.0.1:0") // no gateway: it says nothing in HTTP
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { other.Close() })
+	go func() {
+		for {
+			nc, err := other.Accept()
+			if err != nil {
+				return
+			}
+			nc.Close()
+		}
+	}()
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed.Close()
+	wire, dead := other.Addr().String(), closed.Addr().String()
+	for _, tc := range []struct {
+		endpoints []string
+		wires     []string
+		url       string
+	}{
+		{[]string{dead, wire, web}, []string{wire}, front.URL},
+		{[]string{web, wire}, []string{wire}, front.URL},
+		{[]string{front.URL + "/"}, []string{"a:1", "b:1"}, front.URL},
+		{[]string{dead, web}, []string{"a:1", "b:1"}, front.URL},
+		{[]string{dead}, []string{dead}, "http://" + dead},
+	} {
+		tg := Target{Endpoints: tc.endpoints, TokenText: "t"}
+		if got, err := tg.Wire(t.Context()); err != nil || !slices.Equal(got, tc.wires) {
+			t.Errorf("%v: wire ports %v, %v", tc.endpoints, got, err)
+		}
+		tg = Target{Endpoints: tc.endpoints, TokenText: "t"}
+		if got, err := tg.URL(t.Context()); err != nil || got != tc.url {
+			t.Errorf("%v: gateway %q, %v", tc.endpoints, got, err)
+		}
+	}
+	tg := Target{Endpoints: []string{wire}, TokenText: "t"}
+	if _, err := tg.URL(t.Context()); err == nil || !strings.Contains(err.Error(), "is a wire port") {
+		t.Errorf("the gateway of a node without one: %v", err)
+	}
+	for _, bad := range []string{"a", "ftp://a:1", "http://", ""} {
+		tg := Target{Endpoints: []string{bad}}
+		if _, err := tg.Wire(t.Context()); err == nil || !strings.Contains(err.Error(), "neither host:port nor http://host:port") {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+}
