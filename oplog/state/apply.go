@@ -49,7 +49,7 @@ func (s *State) apply(batch []oplog.Record, trial bool) (out []oplog.Outcome, er
 		out = append(out, o...)
 	}
 	for _, db := range sortedKeys(stats) {
-		if t.get(tDatabase, 0, be64(uint64(db))) != nil {
+		if t.databaseRow(db) != nil {
 			write(t, tStats, db, statsKey, stats[db])
 			t.writeNamespaceCounts(db)
 		}
@@ -121,9 +121,10 @@ type applying struct {
 	index oplog.Index
 	alone bool // the entry has no other operation that changes anything
 
-	key      string // idempotency key of the entry
-	detached bool   // memories made now join no session of their own accord
-	keys     int    // that the entry added
+	key      string   // idempotency key of the entry
+	detached bool     // memories made now join no session of their own accord
+	keys     int      // that the entry added
+	unused   []string // idempotency keys that were looked for and are not there
 	named    namespaceCounts
 }
 
@@ -168,7 +169,7 @@ func (t *txn) admit(e *oplog.Entry) *oplog.Error {
 	if len(e.Key) > maxEntryKey {
 		return oplog.Errorf(oplog.Invalid, "idempotency key of %d bytes is over %d", len(e.Key), maxEntryKey)
 	}
-	if e.DB != 0 && t.get(tDatabase, 0, be64(uint64(e.DB))) == nil {
+	if e.DB != 0 && t.databaseRow(e.DB) == nil {
 		return oplog.ErrNoDatabase
 	}
 	return nil

@@ -97,11 +97,11 @@ func applyAdvertise(a *applying, op *oplog.Advertise) (oplog.Result, *oplog.Erro
 
 // database is the entry's database, or the refusal when there is none.
 func (a *applying) database() (oplog.Database, *oplog.Error) {
-	d, ok := read[oplog.Database](a.txn, tDatabase, 0, be64(uint64(a.db)))
-	if !ok {
-		return d, oplog.ErrNoDatabase
+	row := a.databaseRow(a.db)
+	if row == nil {
+		return oplog.Database{}, oplog.ErrNoDatabase
 	}
-	return d, nil
+	return decode[oplog.Database](row), nil
 }
 
 func (a *applying) setDatabase(d oplog.Database) { write(a.txn, tDatabase, 0, be64(uint64(d.ID)), &d) }

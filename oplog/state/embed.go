@@ -111,6 +111,9 @@ func (t *txn) vectors(db oplog.DB) tableID {
 		if t.embedding(db).Epoch%2 == 1 {
 			table = tVectorOdd
 		}
+		if t.tables == nil {
+			t.tables = map[oplog.DB]tableID{}
+		}
 		t.tables[db] = table
 	}
 	return table

@@ -39,7 +39,10 @@ func applyAlias(a *applying, op *oplog.Alias) (oplog.Result, *oplog.Error) {
 
 // canonical resolves a name through the namespace's aliases, then the default ones.
 func (a *applying) canonical(namespace, name string) string {
-	for _, ns := range []string{namespace, "default"} {
+	for i, ns := range []string{namespace, "default"} {
+		if i > 0 && ns == namespace {
+			break
+		}
 		if al, ok := read[oplog.StoredAlias](a.txn, tAlias, a.db, joinKey(ns, name)); ok {
 			return al.Canonical
 		}
@@ -49,9 +52,11 @@ func (a *applying) canonical(namespace, name string) string {
 
 // mention counts an entity and, when seq is a memory, links the two.
 func (a *applying) mention(m oplog.Mention, seq oplog.Seq, at oplog.Time) {
-	e, ok := read[oplog.Entity](a.txn, tEntity, a.db, []byte(m.Name))
-	if !ok {
-		e = oplog.Entity{Name: m.Name, Type: "unknown", First: at}
+	e := oplog.Entity{Name: m.Name, Type: "unknown", First: at}
+	was := a.get(tEntity, a.db, []byte(m.Name))
+	if was != nil {
+		e = decode[oplog.Entity](was)
+	} else {
 		a.stats.Entities++
 		a.put(tFolded, a.db, joinKey(oplog.Fold(m.Name), m.Name), nil)
 	}
@@ -60,7 +65,7 @@ func (a *applying) mention(m oplog.Mention, seq oplog.Seq, at oplog.Time) {
 	}
 	e.Last = max(e.Last, at)
 	e.Mentions++
-	write(a.txn, tEntity, a.db, []byte(m.Name), &e)
+	a.putOver(tEntity, a.db, []byte(m.Name), was, encode(&e))
 	if seq != 0 {
 		a.put(tEntityMemory, a.db, nameKey(m.Name, seq), nil)
 	}

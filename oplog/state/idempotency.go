@@ -24,6 +24,9 @@ func (a *applying) lookupKey(key string, digest []byte) (first []oplog.Result, k
 		return nil, false, nil
 	}
 	k, ok := read[keyRecord](a.txn, tKey, a.db, []byte(key))
+	if !ok {
+		a.unused = append(a.unused, key)
+	}
 	if !ok || a.keyExpired(k.Expires, k.Kept) {
 		return nil, false, nil
 	}
@@ -46,15 +49,18 @@ func (a *applying) storeKey(key string, digest []byte, ttl oplog.Time, results [
 	if key == "" {
 		return
 	}
-	if old, ok := read[keyRecord](a.txn, tKey, a.db, []byte(key)); ok {
-		a.del(tKeyExpiry, a.db, expiryKey(old.Expires, key))
+	var was []byte
+	if slices.Contains(a.unused, key) { // as often as it was looked for: an entry and a memory in it may have one key
+		a.unused = slices.DeleteFunc(a.unused, func(k string) bool { return k == key })
+	} else if was = a.get(tKey, a.db, []byte(key)); was != nil {
+		a.del(tKeyExpiry, a.db, expiryKey(decode[keyRecord](was).Expires, key))
 	}
 	if ttl <= 0 {
 		ttl = oplog.DefaultKeyTTL
 	}
 	k := keyRecord{Digest: digest, Expires: a.hlc.Time() + ttl, Kept: a.index, Results: results}
-	write(a.txn, tKey, a.db, []byte(key), &k)
-	a.put(tKeyExpiry, a.db, expiryKey(k.Expires, key), be64(uint64(k.Kept)))
+	a.putOver(tKey, a.db, []byte(key), was, encode(&k))
+	a.putNew(tKeyExpiry, a.db, expiryKey(k.Expires, key), be64(uint64(k.Kept)))
 	if from, known := a.expiry[a.db]; known {
 		a.expiry[a.db] = min(from, uint64(k.Expires))
 	}

@@ -49,18 +49,18 @@ func applyRemember(a *applying, op *oplog.Remember) (oplog.Result, *oplog.Error)
 		return oplog.Result{}, err
 	}
 	key := seqKey(m.Seq)
-	a.put(tRID, a.db, []byte(m.RID), key)
-	a.put(tCreated, a.db, timeKey(m.Created, m.Seq), nil)
-	a.put(tNamespace, a.db, nameKey(m.Namespace, m.Seq), nil)
+	a.putNew(tRID, a.db, []byte(m.RID), key)
+	a.putNew(tCreated, a.db, timeKey(m.Created, m.Seq), nil)
+	a.putNew(tNamespace, a.db, nameKey(m.Namespace, m.Seq), nil)
 	if m.Due != 0 {
-		a.put(tDue, a.db, timeKey(m.Due, m.Seq), nil)
+		a.putNew(tDue, a.db, timeKey(m.Due, m.Seq), nil)
 	}
 	if len(op.Vector) > 0 {
-		a.put(a.vectors(a.db), a.db, key, op.Vector)
+		a.putNew(a.vectors(a.db), a.db, key, op.Vector)
 	}
 	a.relink(m, op.Entities, op.Extractor, m.Created)
 	a.noteKeys(m, op.Key, a.key)
-	a.putMemory(m)
+	a.putNew(tMemory, a.db, key, encode(m))
 	a.countStatus(m, +1)
 	r := oplog.Result{ID: m.RID, Num: uint64(m.Seq), Changed: true}
 	a.storeKey(op.Key, op.Digest, 0, []oplog.Result{r})

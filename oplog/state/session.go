@@ -106,17 +106,18 @@ func (a *applying) joinSession(m *oplog.Memory, named string) *oplog.Error {
 	if len(id) == 0 {
 		return nil
 	}
-	s, ok := read[oplog.Session](a.txn, tSession, a.db, id)
-	if !ok {
-		// A session that is named and was never started (a transcript's, say) groups memories all the same.
-		s = oplog.Session{ID: named, Namespace: m.Namespace, Started: m.Created, Status: oplog.SessionImplicit}
+	// A session that is named and was never started (a transcript's, say) groups memories all the same.
+	s := oplog.Session{ID: named, Namespace: m.Namespace, Started: m.Created, Status: oplog.SessionImplicit}
+	was := a.get(tSession, a.db, id)
+	if was != nil {
+		s = decode[oplog.Session](was)
 	}
 	m.Session = s.ID
 	m.Order = s.Memories
 	s.Memories++
 	s.ValenceSum += m.Valence
-	write(a.txn, tSession, a.db, []byte(s.ID), &s)
-	a.put(tSessionMemory, a.db, nameKey(s.ID, m.Seq), nil)
+	a.putOver(tSession, a.db, id, was, encode(&s))
+	a.putNew(tSessionMemory, a.db, nameKey(s.ID, m.Seq), nil)
 	return nil
 }
 

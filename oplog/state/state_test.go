@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/cairndb/cairn/oplog"
@@ -151,6 +152,29 @@ func BenchmarkApply(b *testing.B) {
 			}
 			b.ReportMetric(float64(memories)/b.Elapsed().Seconds(), "memories/s")
 		})
+	}
+}
+
+// BenchmarkApplyShared applies records as 64 clients make them: entries of one memory, each under a key of its own.
+func BenchmarkApplyShared(b *testing.B) {
+	s, err := Open(filepath.Join(b.TempDir(), "state"), Options{})
+	must(b, err)
+	defer s.Close()
+	mustApply(b, s, record(1, []oplog.Entry{{Ops: []oplog.Op{&oplog.Init{Cluster: "c"}}}}))
+	text, vec := strings.Repeat("an agent learned something ", 11), oplog.MakeVector(make([]float32, 64))
+	digest, at := make([]byte, 32), oplog.Index(1)
+	b.ReportAllocs()
+	for b.Loop() {
+		b.StopTimer()
+		at++
+		entries := make([]oplog.Entry, 32)
+		for i := range entries {
+			entries[i] = oplog.Entry{Node: 1, DB: 1, Key: oplog.NewID(), Digest: digest, Ops: []oplog.Op{&oplog.Remember{RID: oplog.NewID(), Text: text, Type: "semantic", Importance: .5, HalfLife: 604800,
+				Namespace: "agents", Created: oplog.Time(at), Vector: vec, Entities: []oplog.Mention{{Name: "Ada"}, {Name: fmt.Sprint("Project ", i)}}}}}
+		}
+		r := record(at, entries)
+		b.StartTimer()
+		mustApply(b, s, r)
 	}
 }
 

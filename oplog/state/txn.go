@@ -20,6 +20,7 @@ type txn struct {
 	tables     map[oplog.DB]tableID         // where the vectors are, as far as asked
 	namespaces map[oplog.DB]namespaceCounts // of namespaces, what the batch changes
 	expiry     map[oplog.DB]uint64          // see State
+	databases  map[oplog.DB][]byte          // rows of databases, which every entry reads, as far as asked
 	cut        bool                         // a purge erased what records of the window hold
 
 	row []byte // of the key that is read or written
@@ -32,7 +33,7 @@ type change struct {
 	had      bool
 }
 
-func newTxn(r store.Reader) *txn { return &txn{r: r, tables: map[oplog.DB]tableID{}} }
+func newTxn(r store.Reader) *txn { return &txn{r: r} }
 
 // key is a row's in the store, until the next one is asked for.
 func (t *txn) key(table tableID, db oplog.DB, key []byte) []byte {
@@ -77,18 +78,43 @@ const maxEntryKey = oplog.MaxKey - 8
 // badKey is the panic of txn.put for a key that no table can hold; perform recovers it and refuses the entry.
 type badKey struct{ refusal *oplog.Error }
 
+// databaseRow is the row of a database, nil for none. It is not to be changed.
+func (t *txn) databaseRow(db oplog.DB) []byte {
+	row, ok := t.databases[db]
+	if !ok {
+		row = t.get(tDatabase, 0, be64(uint64(db)))
+		if t.databases == nil {
+			t.databases = map[oplog.DB][]byte{}
+		}
+		t.databases[db] = row
+	}
+	return row
+}
+
+// put makes a row what it is to be, whatever it was.
 func (t *txn) put(table tableID, db oplog.DB, key, value []byte) {
+	t.putOver(table, db, slices.Clone(key), t.get(table, db, key), value)
+}
+
+// putNew is put for a key that cannot be there, because it has a number or an id that was given out just now: no row is looked for. The key
+// belongs to the transaction from then on.
+func (t *txn) putNew(table tableID, db oplog.DB, key, value []byte) {
+	t.putOver(table, db, key, nil, value)
+}
+
+// putOver is put where the caller has read what the row was, nil for none, and nothing has written it since. The key belongs to the
+// transaction from then on.
+func (t *txn) putOver(table tableID, db oplog.DB, key, old, value []byte) {
 	if len(key) == 0 {
 		panic(badKey{oplog.Errorf(oplog.Invalid, "an id or a name is missing: a row of %s would have no key", tableNames[table])})
 	}
 	if len(key) > oplog.MaxKey {
 		panic(badKey{oplog.Errorf(oplog.TooLarge, "ids and names of %d bytes together are over %d: they would be a key of %s", len(key), oplog.MaxKey, tableNames[table])})
 	}
-	old := t.get(table, db, key)
 	if old != nil && bytes.Equal(old, value) {
 		return
 	}
-	t.change(change{table, db, slices.Clone(key), old, old != nil}, value, true)
+	t.change(change{table, db, key, old, old != nil}, value, true)
 }
 
 func (t *txn) del(table tableID, db oplog.DB, key []byte) {
@@ -105,6 +131,9 @@ func (t *txn) change(was change, value []byte, has bool) {
 
 // replace writes a row and keeps the Sum.
 func (t *txn) replace(table tableID, db oplog.DB, key, old, value []byte, had, has bool) {
+	if table == tDatabase {
+		clear(t.databases)
+	}
 	if had {
 		t.sum.sub(element(table, db, key, old))
 	}
