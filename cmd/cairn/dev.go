@@ -18,6 +18,7 @@ import (
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/cmd/cairn/config"
+	"github.com/cairndb/cairn/cmd/cairn/sample"
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/home"
 	"github.com/cairndb/cairn/oplog"
@@ -50,6 +51,7 @@ func (l *logging) logger(w io.Writer) (*slog.Logger, error) {
 
 func (a *app) dev() *cobra.Command {
 	var home, siftHome, model string
+	var withSample bool
 	var base int
 	var k config.KeySource
 	var l logging
@@ -79,13 +81,18 @@ configuration does. Other users of this host and web pages are refused: deploy/S
 				}
 				cfg.Addresses.Wire, cfg.Addresses.HTTP = config.Loopback(base), config.Loopback(base+1)
 			}
-			return a.runNode(c.Context(), config.Setup{Node: cfg, Local: config.Local{Sift: config.Sift{Home: siftHome}}, Dev: true, Base: base}, a.banner)
+			welcome := welcome{greet: func(l cli.Ready) { a.banner(l, withSample) }}
+			if withSample {
+				welcome.prepare = a.storeSample
+			}
+			return a.runNode(c.Context(), config.Setup{Node: cfg, Local: config.Local{Sift: config.Sift{Home: siftHome}}, Dev: true, Base: base}, welcome)
 		},
 	}
 	c.Flags().StringVar(&home, "home", cmp.Or(os.Getenv("CAIRN_HOME"), cli.DefaultHome), "data directory")
 	c.Flags().StringVar(&siftHome, "sift-home", "", "directory of the SiftCoder sockets; HOME/run/siftcoder by default")
 	c.Flags().IntVar(&base, "port-base", 0, "wire on this port, gateway +1, stringd +4, Covenant's HTTP mirror +5")
 	c.Flags().StringVar(&model, "embed", "", "find memories by meaning too, with a model that 'cairn embed fetch' brought or the directory of one")
+	c.Flags().BoolVar(&withSample, "sample", false, "store two hundred memories of an invented team, unless they are there, to try questions on")
 	k.Flags(c)
 	l.flags(c)
 	return c
@@ -94,8 +101,14 @@ configuration does. Other users of this host and web pages are refused: deploy/S
 // stopTimeout is how long a node may take to stop.
 const stopTimeout = 9 * time.Second
 
+// A welcome is what a command does for a person once the node serves: before and after it says so. The zero value does nothing.
+type welcome struct {
+	prepare func(ctx context.Context, home string) error
+	greet   func(cli.Ready)
+}
+
 // runNode runs a node until ctx ends or it fails.
-func (a *app) runNode(ctx context.Context, up config.Setup, banner func(cli.Ready)) (err error) {
+func (a *app) runNode(ctx context.Context, up config.Setup, w welcome) (err error) {
 	defer holdFloor()()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -137,13 +150,18 @@ func (a *app) runNode(ctx context.Context, up config.Setup, banner func(cli.Read
 		}
 		return config.KeyHint(err, openAdvice(err))
 	}
+	if w.prepare != nil {
+		if err := w.prepare(ctx, cfg.Home); err != nil {
+			return err
+		}
+	}
 	b, err := json.Marshal(line)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(a.Out, "%s\n", b)
-	if banner != nil {
-		banner(line)
+	if w.greet != nil {
+		w.greet(line)
 	}
 	select {
 	case <-ctx.Done():
@@ -193,18 +211,38 @@ func writeAddresses(home string, n node.Addrs, secured node.TLSFiles) (err error
 	return at.Write(home)
 }
 
+// storeSample stores the sample in the node of a home, as a client of it.
+func (a *app) storeSample(ctx context.Context, home string) error {
+	t := &cli.Target{Home: home, Timeout: sampleTimeout}
+	n, err := sample.Store(ctx, t, time.Now())
+	if err != nil {
+		return fmt.Errorf("the sample was not stored: %w", err)
+	}
+	if n > 0 {
+		fmt.Fprintf(a.Err, "sample: %d memories stored in namespace %s and two others\n", n, sample.Namespace)
+	}
+	return nil
+}
+
+// sampleTimeout bounds each request that stores the sample.
+const sampleTimeout = time.Minute
+
 // banner says hello to a person; a program reads the line on stdout.
-func (a *app) banner(l cli.Ready) {
+func (a *app) banner(l cli.Ready, hasSample bool) {
 	if cli.IsTerminal(a.Err) {
-		fmt.Fprint(a.Err, greeting(l))
+		fmt.Fprint(a.Err, greeting(l, hasSample))
 	}
 }
 
 // greeting is where the node is found and what to try. The commands name the home where they would not find it by themselves.
-func greeting(l cli.Ready) string {
+func greeting(l cli.Ready, hasSample bool) string {
 	flag := " --home " + l.Home
 	if usual, err := filepath.Abs(cmp.Or(os.Getenv("CAIRN_HOME"), cli.DefaultHome)); err == nil && usual == l.Home {
 		flag = ""
+	}
+	try := fmt.Sprintf("    cairn remember \"Alice leads the payments team\"%[1]s\n    cairn recall \"who leads payments?\"%[1]s\n", flag)
+	if hasSample {
+		try = fmt.Sprintf("    cairn recall \"why were customers billed twice?\"%[1]s\n    cairn edges Alice%[1]s\n    cairn conflicts list%[1]s\n", flag)
 	}
 	return fmt.Sprintf(`
   Cairn is up.
@@ -214,9 +252,7 @@ func greeting(l cli.Ready) string {
 
   In another terminal:
 
-    cairn remember "Alice leads the payments team"%[2]s
-    cairn recall "who leads payments?"%[2]s
-    cairn status%[2]s
+%[4]s    cairn status%[2]s
 
-`, l.Home, flag, l.HTTP)
+`, l.Home, flag, l.HTTP, try)
 }

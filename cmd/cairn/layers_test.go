@@ -59,6 +59,7 @@ var inner = map[string][]string{
 	"cmd/cairn/doctor":    {"cmd/cairn/cli", "cmd/cairn/config"},
 	"cmd/cairn/debug":     {"cmd/cairn/cli", "cmd/cairn/config", "cmd/cairn/doctor"},
 	"cmd/cairn/bench":     {"cmd/cairn/cli", "cmd/cairn/config"},
+	"cmd/cairn/sample":    {"cmd/cairn/cli"},
 	"cmd/cairn/cairntest": {"cmd/cairn/cli", "cmd/cairn/config"},
 }
 

@@ -35,7 +35,7 @@ func (a *app) serve() *cobra.Command {
 				return err
 			}
 			up.Node.Version, up.Node.Logger = cli.BuildVersion(), log
-			return a.runNode(c.Context(), up, nil)
+			return a.runNode(c.Context(), up, welcome{})
 		},
 	}
 	c.Flags().StringVarP(&path, "config", "c", cmp.Or(os.Getenv("CAIRN_CONFIG"), os.Getenv("YANTRIKDB_CONFIG"), "cairn.toml"), "configuration file")
