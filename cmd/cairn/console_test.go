@@ -193,8 +193,7 @@ func TestConsole(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 	}
-	on, click := chromedp.ByQuery, func(sel string) chromedp.Action { return chromedp.Click(sel, chromedp.ByQuery) }
-	see := func(sel string) chromedp.Action { return chromedp.WaitVisible(sel, chromedp.ByQuery) }
+	on := chromedp.ByQuery
 	var title, text string
 
 	step("sign in", chromedp.Navigate(page+"/"), see(`input[name=token]`), looks(dir, "signin"), signInAt(page, token), looks(dir, "cluster"))

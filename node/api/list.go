@@ -19,10 +19,13 @@ var (
 
 // A Listing says which memories are wanted. Zero values do not filter.
 type Listing struct {
-	Namespace string `json:"namespace" doc:"Only memories of this namespace; blank for all."`
-	Domain    string `json:"domain" doc:"Only memories of this domain."`
-	Type      string `json:"memory_type" doc:"Only memories of this kind."`
-	Limit     int    `json:"limit" is:"integer[0..]" default:"50" doc:"Most rows to return, up to 200."`
+	Namespace string     `json:"namespace" doc:"Only memories of this namespace; blank for all."`
+	Domain    string     `json:"domain" doc:"Only memories of this domain."`
+	Type      string     `json:"memory_type" doc:"Only memories of this kind."`
+	Source    string     `json:"source" doc:"Only memories of this source."`
+	After     field.Date `json:"after" doc:"Only memories created at this date or later."`
+	Before    field.Date `json:"before" doc:"Only memories created before this date."`
+	Limit     int        `json:"limit" is:"integer[0..]" default:"50" doc:"Most rows to return, up to 200."`
 }
 
 // A Walk goes through active memories in the order of their ids, which is that of their making.
@@ -35,9 +38,8 @@ type Walk struct {
 
 type MemoriesRequest struct {
 	Listing
-	Offset int        `json:"offset" is:"integer[0..]" doc:"Number of memories to skip."`
-	Before field.Date `json:"before" doc:"Only memories created before this date."`
-	Sort   string     `json:"sort" is:"string{created_at,importance,last_access}" default:"created_at" doc:"The greatest first."`
+	Offset int    `json:"offset" is:"integer[0..]" doc:"Number of memories to skip."`
+	Sort   string `json:"sort" is:"string{created_at,importance,last_access}" default:"created_at" doc:"The greatest first."`
 	Walk
 	_ string `idle:"status" is:"string{active}"`
 

@@ -27,6 +27,7 @@ type ConflictsRequest struct {
 	Status    string `json:"status" default:"all" doc:"Only those that are open, resolved or dismissed; all is every status."`
 	Type      string `json:"conflict_type" doc:"Only those of this type; blank means all."`
 	Entity    string `json:"entity" doc:"Only those about this entity, upper or lower case; blank means all."`
+	Memory    string `json:"memory" doc:"Only those that this memory is a side or the outcome of, by its id; blank means all."`
 	Namespace string `json:"namespace" doc:"Only those of this namespace; blank means all."`
 	Priority  string `json:"priority" doc:"Only critical, high, medium or low ones; blank means all."`
 	Limit     int    `json:"limit" is:"integer[0..]" default:"50" doc:"Most rows to return, up to 1,000; 0 means 50."`

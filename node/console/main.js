@@ -3,13 +3,14 @@ import { fill, h, pill, toast } from "/console/dom.js";
 import { cluster } from "/console/views/cluster.js";
 import { recall } from "/console/views/recall.js";
 import { memories } from "/console/views/memories.js";
+import { life } from "/console/views/life.js";
 import { graph } from "/console/views/graph.js";
 import { mind } from "/console/views/mind.js";
 import { log } from "/console/views/log.js";
 import { metrics } from "/console/views/metrics.js";
 
-// A view fills the page and may go on working until its signal ends.
-const views = { cluster: ["Cluster", cluster], recall: ["Recall", recall], memories: ["Memories", memories], graph: ["Graph", graph], mind: ["Mind", mind], log: ["Log", log], metrics: ["Metrics", metrics] };
+// A view fills the page and may go on working until its signal ends. One that belongs to another stands in its place in the menu.
+const views = { cluster: ["Cluster", cluster], recall: ["Recall", recall], memories: ["Memories", memories], memory: ["Memory", life, "memories"], graph: ["Graph", graph], mind: ["Mind", mind], log: ["Log", log], metrics: ["Metrics", metrics] };
 
 const main = document.getElementById("main");
 const nav = document.querySelector("nav");
@@ -52,9 +53,9 @@ async function show() {
 /** The header says where one is, and as whom. */
 async function header(current) {
   const m = await me();
-  if (nav.children.length === 0) fill(nav, ...Object.entries(views).map(([id, [title]]) => h("a", { href: `#${id}` }, title)));
+  if (nav.children.length === 0) fill(nav, ...Object.entries(views).filter(([, [, , within]]) => !within).map(([id, [title]]) => h("a", { href: `#${id}` }, title)));
   for (const a of nav.children) { // changed in place, so that whoever walks it by keyboard stays where they are
-    if (a.hash === `#${current}`) a.setAttribute("aria-current", "page"); else a.removeAttribute("aria-current");
+    if (a.hash === `#${views[current][2] ?? current}`) a.setAttribute("aria-current", "page"); else a.removeAttribute("aria-current");
   }
   nav.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
   const names = may("admin") ? (await get("/v1/databases")).databases.map((d) => d.name) : [m.database];

@@ -75,7 +75,7 @@ var conflictStatuses = []oplog.ConflictStatus{oplog.ConflictOpen, oplog.Conflict
 
 func wantsConflict(q *api.ConflictsRequest, r *oplog.ConflictRow) bool {
 	return (q.Type == "" || q.Type == r.Type) && (q.Entity == "" || strings.EqualFold(q.Entity, r.Entity)) &&
-		(q.Namespace == "" || q.Namespace == r.Namespace) && (q.Priority == "" || q.Priority == r.Priority.String())
+		(q.Memory == "" || q.Memory == r.A || q.Memory == r.B || q.Memory == r.Winner) && (q.Namespace == "" || q.Namespace == r.Namespace) && (q.Priority == "" || q.Priority == r.Priority.String())
 }
 
 // maxNote bounds the note of a resolution, and the question that feedback names.

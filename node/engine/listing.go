@@ -22,7 +22,8 @@ const (
 // admits says whether a listing has a memory.
 func admits(l *api.Listing, m *oplog.Memory) bool {
 	return m.Status == oplog.Active && (l.Namespace == "" || m.Namespace == l.Namespace) &&
-		(l.Domain == "" || m.Domain == l.Domain) && (l.Type == "" || m.Type == l.Type)
+		(l.Domain == "" || m.Domain == l.Domain) && (l.Type == "" || m.Type == l.Type) && (l.Source == "" || m.Source == l.Source) &&
+		(l.After.IsZero() || m.Created >= oplog.At(l.After.Time)) && (l.Before.IsZero() || m.Created < oplog.At(l.Before.Time))
 }
 
 // listOrders are the orders a listing may have beside that of creation.

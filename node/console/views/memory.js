@@ -7,17 +7,17 @@ export async function openMemory(rid, changed = () => {}) {
   const d = dialog("Memory", body);
   const at = (path = "") => get(`/v1/memory/${encodeURIComponent(rid)}${path}`);
   const draw = async () => {
-    const [m, past, around] = await Promise.all([at(), at("/revisions"), at("/timeline?limit=4")]);
-    fill(body, h("p", { class: "text lead" }, m.text), facts(m), m.consolidation_status === "active" && editing(m, draw, d, changed),
+    const [m, past] = await Promise.all([at(), at("/revisions")]);
+    fill(body, h("p", { class: "text lead" }, m.text), facts(m), h("a", { href: `#memory/${encodeURIComponent(rid)}` }, "Its whole life"),
+      m.consolidation_status === "active" && editing(m, draw, async () => { d.close(); await changed(); }, changed),
       past.revisions.length > 0 && h("details", { open: true }, h("summary", {}, count(past.revisions.length, "earlier version")), ...past.revisions.toReversed().map((r) =>
-        h("div", { class: "card was" }, h("p", { class: "text" }, r.text), h("p", { class: "soft small" }, `until ${when(r.until)} · ${r.reason || "no reason given"}`)))),
-      h("details", {}, h("summary", {}, "Around it in time"), h("ol", { class: "timeline" }, ...around.memories.map((o) => h("li", { class: o.rid === rid ? "here" : "" }, h("span", { class: "soft small" }, when(o.created_at)),
-        o.rid === rid ? h("b", { class: "text" }, o.text) : h("button", { type: "button", class: "link text", onclick: () => { d.close(); openMemory(o.rid, changed); } }, o.text))))));
+        h("div", { class: "card was" }, h("p", { class: "text" }, r.text), h("p", { class: "soft small" }, `until ${when(r.until)} · ${r.reason || "no reason given"}`)))));
   };
   try { await draw(); } catch (e) { d.close(); toast(e.message, true); }
 }
 
-function facts(m) {
+/** facts are what is stored of a memory beside its text. */
+export function facts(m) {
   const status = { active: "good", consolidated: "warn", tombstoned: "bad" }[m.consolidation_status] ?? "";
   return h("div", {}, h("div", { class: "chips" }, pill(status, m.consolidation_status), pill("", m.memory_type), pill("", m.namespace), m.domain && pill("", m.domain), m.emotional_state && pill("", m.emotional_state),
     ...m.entities.map((e) => h("a", { class: "pill", href: `#graph/${encodeURIComponent(e)}` }, e))),
@@ -27,7 +27,8 @@ function facts(m) {
     Id: h("span", { class: "mono" }, m.rid) }));
 }
 
-function editing(m, draw, d, changed) {
+/** editing corrects a memory, after which it is drawn anew, or forgets it, after which it is gone. */
+export function editing(m, draw, gone, changed) {
   const edit = h("textarea", { "aria-label": "Text", value: m.text }), weight = h("input", { type: "number", min: 0, max: 1, step: 0.05, value: m.importance.toFixed(2), "aria-label": "Importance" }), reason = h("input", { placeholder: "why it changes", "aria-label": "Reason", class: "grow" });
   const correct = async () => {
     if (!reason.value.trim()) { reason.focus(); throw new Error("Say why it changes."); }
@@ -40,8 +41,7 @@ function editing(m, draw, d, changed) {
     if (!(await confirmed("Forget this memory for good?", "Forget"))) return;
     await post("/v1/forget", { rid: m.rid, reason: reason.value || undefined });
     toast("Forgotten");
-    d.close();
-    await changed();
+    await gone();
   };
   return h("details", {}, h("summary", {}, "Correct or forget", !may("write") && h("span", { class: "soft" }, " – this token may not")), edit,
     h("div", { class: "row" }, h("label", { class: "inline" }, "importance", weight), reason, button("Correct", { class: "primary" }, correct, "write"), button("Forget", { class: "danger" }, forget, "write")));

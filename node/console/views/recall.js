@@ -1,11 +1,12 @@
 import { get, post } from "/console/api.js";
-import { attempt, bar, count, empty, fill, h, pill, submit, toast, when } from "/console/dom.js";
+import { attempt, button, count, empty, fill, h, pill, submit, toast, when } from "/console/dom.js";
 import { openMemory } from "/console/views/memory.js";
+import { cutAway, scoreBars } from "/console/views/why.js";
 
 /** Ask, and see how each score came about. */
 export async function recall(page, signal, first) {
   const q = h("input", { type: "search", name: "query", placeholder: "What do you want to know?", class: "grow", "aria-label": "Question", autofocus: true, value: first });
-  const k = h("input", { type: "number", min: 1, max: 200, value: 10, "aria-label": "How many" });
+  const k = h("input", { type: "number", min: 1, max: 200, value: 10, "aria-label": "How many" }), least = h("input", { type: "number", min: 0, step: 0.05, value: 0, "aria-label": "Least score" });
   const ns = h("input", { placeholder: "any", "aria-label": "Namespace" }), kind = h("input", { placeholder: "any", "aria-label": "Kind" }), domain = h("input", { placeholder: "any", "aria-label": "Domain" });
   const days = h("select", { "aria-label": "Since" }, ...[["any time", ""], ["last day", 1], ["last week", 7], ["last month", 31]].map(([t, v]) => h("option", { value: v }, t)));
   const everywhere = h("input", { type: "checkbox", name: "compare" });
@@ -15,22 +16,23 @@ export async function recall(page, signal, first) {
     e?.preventDefault();
     if (!q.value.trim()) return fill(out, await gaps(signal, (text) => { q.value = text; return ask(); }));
     const now = Date.now() / 1000;
-    const body = { query: q.value, top_k: Number(k.value) || 10, namespace: ns.value, memory_type: kind.value || undefined, domain: domain.value || undefined,
+    const body = { query: q.value, top_k: Number(k.value) || 10, min_score: Number(least.value) || 0, namespace: ns.value, memory_type: kind.value || undefined, domain: domain.value || undefined,
       time_window: days.value ? [now - 86400 * days.value, now + 60] : undefined, explain: true };
     const start = performance.now();
     const r = await post("/v1/recall", body, signal);
     const took = performance.now() - start;
     const same = everywhere.checked ? await post("/v1/recall/compare", body, signal) : null;
+    const rest = h("div", {}, button("What was cut", { name: "cut" }, async () => { rest.replaceChildren(await cutAway(body, r.results, signal)); }));
     const top = Math.max(1, ...r.results.map((m) => m.score));
-    fill(out, h("div", { class: "row answer-head" }, h("span", { class: "soft small grow" }, `${count(r.total, "memory", "memories")} in ${took.toFixed(0)} ms · as of entry ${r.index}`),
+    fill(out, h("div", { class: "row answer-head" }, h("span", { class: "soft small grow" }, `${count(r.total, "memory", "memories")} of ${r.considered} looked at${r.below_min_score > 0 ? `, ${r.below_min_score} below the least score` : ""}, in ${took.toFixed(0)} ms · as of entry ${r.index}`),
       h("span", { class: "soft small" }, "confidence"), meter(r.confidence)),
     r.hints.length > 0 && r.results.length > 0 && h("p", { class: "soft small" }, "To narrow this down: ", r.hints.map((x) => x.suggestion).join("; "), "."),
     same && comparison(same), ...r.results.map((m, i) => result(m, i, top, () => ask())), r.total === 0 && empty("Nothing is known about that.",
-      r.considered > 0 ? `Of ${count(r.considered, "memory", "memories")} looked at, none matches the question.` : "No memory that passes the filters has a word of it or is like it."));
+      r.considered > 0 ? `Of ${count(r.considered, "memory", "memories")} looked at, none matches the question${r.below_min_score > 0 ? ` with a score of ${least.value}` : ""}.` : "No memory that passes the filters has a word of it or is like it."), rest);
   };
   fill(page, h("h1", {}, "Recall"),
     h("form", { class: "card", onsubmit: attempt(ask) }, h("div", { class: "row nowrap" }, q, h("button", { class: "primary" }, "Recall")),
-      h("div", { class: "filters" }, field("results", k), field("namespace", ns), field("kind", kind), field("domain", domain), field("created", days), h("label", { class: "inline" }, everywhere, "compare nodes"))),
+      h("div", { class: "filters" }, field("results", k), field("least score", least), field("namespace", ns), field("kind", kind), field("domain", domain), field("created", days), h("label", { class: "inline" }, everywhere, "compare nodes"))),
     out,
     h("form", { class: "card", onsubmit: attempt(async () => { await post("/v1/remember", { text: note.value, namespace: ns.value }); note.value = ""; toast("Remembered"); }) },
       h("h2", {}, "Remember something"), h("div", { class: "row nowrap" }, note, submit("Remember", {}, "write"))));
@@ -45,19 +47,13 @@ function meter(v) {
   return m;
 }
 
-// One colour a signal, the same on every row.
-const colours = { words: 0, passage: 1, around: 4, session: 5, vector: 2, graph: 3 };
-
 function result(m, i, top, again) {
-  const parts = Object.entries(m.scores ?? {}).filter(([, v]) => v > 0.0005);
-  const factors = Object.entries(m.factors ?? {}).filter(([, v]) => Math.abs(v - 1) > 0.005);
   return h("article", { class: "card result" },
     h("div", { class: "row nowrap top" }, h("span", { class: "rank soft" }, i + 1), h("div", { class: "grow" },
       h("p", { class: "text" }, m.text),
       h("div", { class: "soft small" }, `${when(m.created_at)} · ${m.namespace} · ${m.memory_type}${m.emotional_state ? ` · ${m.emotional_state}` : ""}`)),
     h("button", { type: "button", onclick: () => openMemory(m.rid, again), "aria-label": `Open memory ${i + 1}` }, "Open")),
-    h("div", { class: "scoreline" }, h("b", { class: "num" }, m.score.toFixed(3)), bar(parts.length ? parts.map(([n, v]) => [n, v, colours[n]]) : [["score", m.score, 5]], top)),
-    h("div", { class: "legend" }, ...parts.map(([n, v]) => h("span", {}, h("i", { class: `c${colours[n]}` }), `${n} ${v.toFixed(2)}`)), ...factors.map(([n, v]) => h("span", { class: "factor" }, `${n} ×${v.toFixed(2)}`))),
+    ...scoreBars(m, top),
     h("div", { class: "chips" }, ...m.why_retrieved.map((w) => pill("", w))));
 }
 

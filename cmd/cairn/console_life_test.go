@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/cairndb/cairn/cmd/cairn/cairntest"
+)
+
+// A pageTest is a browser on the console of a node that is alone.
+type pageTest struct {
+	t           *testing.T
+	ctx         context.Context
+	node        *cairntest.Node
+	base, token string
+	dir         string
+}
+
+// onePage starts a node and a browser, and signs in.
+func onePage(t *testing.T) *pageTest {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("short: a browser and a node are not started")
+	}
+	p := &pageTest{t: t, ctx: browser(t), dir: shots(t)}
+	var home string
+	p.node, home = cairntest.StartDev(t)
+	secret, err := os.ReadFile(filepath.Join(home, "token"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.token = strings.TrimSpace(string(secret))
+	p.base = p.node.Line.HTTP
+	watch(t, p.ctx, func(string) bool { return false })
+	p.step("sign in", chromedp.Navigate(p.base+"/"), see(`input[name=token]`), chromedp.SendKeys(`input[name=token]`, p.token+"\n", chromedp.ByQuery), see(`[data-node="1"]`))
+	return p
+}
+
+func (p *pageTest) step(name string, actions ...chromedp.Action) {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.ctx, time.Minute)
+	defer cancel()
+	if err := chromedp.Run(ctx, actions...); err != nil {
+		if err := chromedp.Run(p.ctx, shoot(p.dir, "stuck-"+strings.ReplaceAll(name, " ", "-"))); err != nil {
+			p.t.Log(err)
+		}
+		p.t.Fatalf("%s: %v", name, err)
+	}
+}
+
+func (p *pageTest) ask(method, path string, body any) map[string]any {
+	p.t.Helper()
+	return gateway(p.t, p.node, p.token, method, path, body)
+}
+
+func see(sel string) chromedp.Action   { return chromedp.WaitVisible(sel, chromedp.ByQuery) }
+func click(sel string) chromedp.Action { return chromedp.Click(sel, chromedp.ByQuery) }
+func is(js string) chromedp.Action     { return chromedp.Poll(js, nil) }
+
+// Memories are found while one types: what was asked before is cancelled, and the address keeps what is asked. Pages go on and back.
+// A memory's page tells its life, and why a question finds it.
+func TestConsoleMemories(t *testing.T) {
+	t.Parallel()
+	p := onePage(t)
+	var memories []map[string]any
+	for i := range 60 {
+		memories = append(memories, map[string]any{"text": fmt.Sprintf("The tent number %d stands by the river", i), "source": []string{"user", "sensor"}[i%2], "created_at": fmt.Sprintf("2026-01-%02dT12:00:00Z", 1+i/2), "namespace": "camp"})
+	}
+	memories = append(memories, map[string]any{"text": "Alice leads the payments team"}, map[string]any{"text": "Osprey is the staging database"}, map[string]any{"text": "Alice leads the payments group"})
+	rids := p.ask("POST", "/v1/remember/batch", map[string]any{"memories": memories})["rids"].([]any)
+	osprey := rids[61].(string)
+	p.ask("POST", "/v1/correct", map[string]any{"rid": osprey, "new_text": "Osprey is the production database", "reason": "it was promoted"})
+	p.ask("POST", "/v1/recall", map[string]any{"query": "Osprey database"})
+
+	// Pages: 25, 25 and 13, by cursor, forth and back.
+	const first = `document.querySelector("tbody tr .link")?.textContent`
+	const rows = `document.querySelectorAll("tbody tr").length`
+	var one, two, again, asked string
+	p.step("pages", chromedp.Navigate(p.base+"/#memories"), is(rows+` === 25`), chromedp.Evaluate(first, &one), click(`.pages button:last-child`), is(fmt.Sprintf("%s !== %q", first, "Alice leads the payments group")), chromedp.Evaluate(first, &two),
+		click(`.pages button:last-child`), is(rows+` === 13`), chromedp.Reload(), is(rows+` === 13`), click(`.pages button:first-child`), is(rows+` === 25`), chromedp.Evaluate(first, &again))
+	if one != "Alice leads the payments group" || two != "The tent number 37 stands by the river" || again != two {
+		t.Errorf("pages begin with %q, %q, and %q on the way back", one, two, again)
+	}
+	p.step("back by the browser", chromedp.Evaluate(`history.back()`, nil), is(rows+` === 13`))
+
+	// Filters: source and days.
+	p.step("filters", chromedp.Navigate(p.base+"/#memories/?source=sensor&from=2026-01-03&to=2026-01-04"), is(rows+` === 2`), looks(p.dir, "memories-filtered"))
+
+	// The first question is held back until the second is asked, which cancels it.
+	const slow = `{ const go = fetch; window.cancelled = 0; window.asked = 0; window.fetch = (path, o) => { if (path.startsWith("/v1/recall") && window.asked++ === 0) return new Promise((_, no) => o.signal.addEventListener("abort", () => { window.cancelled++; no(o.signal.reason); })); return go(path, o); }; }`
+	p.step("search", chromedp.Navigate(p.base+"/#memories"), is(rows+` === 25`), chromedp.Evaluate(slow, nil), chromedp.SendKeys(`input[name=q]`, "payments", chromedp.ByQuery), is(`window.asked === 1`),
+		chromedp.SendKeys(`input[name=q]`, " team", chromedp.ByQuery), is(`window.cancelled === 1`), is(first+` === "Alice leads the payments team"`), chromedp.Evaluate(`location.hash + " after " + window.asked`, &asked), looks(p.dir, "memories-search"))
+	if asked != "#memories/?q=payments+team after 2" {
+		t.Errorf("the address and the number of questions: %s", asked)
+	}
+	if gaps := p.ask("GET", "/v1/insights/gaps", nil); strings.Contains(fmt.Sprint(gaps), "payments") {
+		t.Errorf("what is half typed counts as a question: %v", gaps)
+	}
+	p.step("pages of a search", chromedp.Navigate(p.base+"/#memories/?q=tent+river"), is(rows+` === 25`), click(`.pages button:last-child`), is(`document.querySelector("[role=status].grow").textContent.startsWith("26 to 50")`), chromedp.Reload(), is(`document.querySelector("[role=status].grow")?.textContent.startsWith("26 to 50")`))
+
+	if !cairntest.Eventually(func() bool { return p.ask("GET", "/v1/memory/"+osprey, nil)["access_count"] == 1.0 }) {
+		t.Fatal("the recall is not counted")
+	}
+	var life string
+	p.step("life", chromedp.Navigate(p.base+"/#memories/?q=osprey"), is(`document.querySelector("tbody tr .link")?.textContent.includes("production")`), click(`tbody tr .link`), see(`dialog a[href^="#memory/"]`), click(`dialog a[href^="#memory/"]`),
+		see(`[data-event=corrected]`), chromedp.Evaluate(`[...document.querySelectorAll("[data-event]")].map((e) => e.dataset.event + ": " + e.innerText).join("|")`, &life), looks(p.dir, "life"))
+	for _, want := range []string{"written: ", "Osprey is the staging database", "Osprey is the production database", "it was promoted", "Recalled 1 time"} {
+		if !strings.Contains(life, want) {
+			t.Errorf("its life does not tell %q: %s", want, life)
+		}
+	}
+	p.step("why", chromedp.SendKeys(`input[name=why]`, "which database is production\n", chromedp.ByQuery), see(`form .scoreline .bar`), is(`document.querySelector("form .pill.good")?.textContent.startsWith("place 1 of")`),
+		chromedp.SetValue(`input[name=why]`, "tents", chromedp.ByQuery), chromedp.SendKeys(`input[name=why]`, "\n", chromedp.ByQuery), is(`document.querySelector("form .pill.bad")?.textContent === "not found"`), looks(p.dir, "why-not"))
+	p.step("undo", click(`[data-event=corrected] button`), see(`.small-dialog .danger`), click(`.small-dialog .danger`), is(`document.querySelectorAll("[data-event=corrected]").length === 2`))
+	if m := p.ask("GET", "/v1/memory/"+osprey, nil); m["text"] != "Osprey is the staging database" {
+		t.Errorf("after taking the earlier text again it says %v", m["text"])
+	}
+	p.step("cut", chromedp.Navigate(p.base+"/#recall/tent"), see(`article.result`), click(`button[name=cut]`), see(`.cutrow .bar`), is(`document.querySelector(".cutrow .pill").textContent === "place 11"`), looks(p.dir, "cut"))
+}
