@@ -42,6 +42,7 @@ type database struct {
 	// put's goroutine alone uses these.
 	strings map[string]string // one copy of each speaker
 	epoch   uint32            // of the embedder that made the vectors
+	asOf    oplog.Index       // of the state that the first rows were read from
 	unconfirmed
 }
 

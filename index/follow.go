@@ -1,9 +1,9 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -65,8 +65,8 @@ func (x *Index) follow(ctx context.Context, batch []oplog.Outcome) error {
 		if dropped {
 			x.dropGone(v)
 		}
-		for id, rids := range touched {
-			if err := x.refresh(ctx, v, id, ops[id], rids); err != nil {
+		for id, memories := range touched {
+			if err := x.refresh(ctx, v, id, ops[id], memories); err != nil {
 				return err
 			}
 		}
@@ -74,32 +74,61 @@ func (x *Index) follow(ctx context.Context, batch []oplog.Outcome) error {
 	})
 }
 
-// touched are the memories, by rid, that a batch changed.
-type touched map[oplog.DB]map[string]struct{}
+// touched are the memories that a batch changed.
+type touched map[oplog.DB]memories
+
+// memories are some of a database, by rid: those that their outcome brought, and those that have to be read from the state.
+type memories map[string]brought
+
+// brought is what an outcome says of a memory that it stored; without it, it has to be read.
+type brought struct {
+	oplog.Stored
+	at oplog.Index
+}
+
+// touch says that a memory has to be read.
+func (t memories) touch(rid string) { t[rid] = brought{} }
+
+// bring has a memory taken as it was stored, unless something else touched it too.
+func (t memories) bring(s oplog.Stored, at oplog.Index) {
+	b := brought{s, at}
+	if _, more := t[s.Memory.RID]; more {
+		b = brought{}
+	}
+	t[s.Memory.RID] = b
+}
+
+func (t touched) of(db oplog.DB) memories {
+	if t[db] == nil {
+		t[db] = memories{}
+	}
+	return t[db]
+}
 
 func (t touched) add(o oplog.Outcome) {
-	rids := t[o.Entry.DB]
-	if rids == nil {
-		rids = map[string]struct{}{}
-		t[o.Entry.DB] = rids
-	}
-	for _, op := range o.Entry.Ops {
+	here := t.of(o.Entry.DB)
+	for i, op := range o.Entry.Ops {
+		if o.Stored != nil && o.Stored[i].Memory != nil {
+			here.bring(o.Stored[i], o.Index)
+			continue
+		}
 		for _, rid := range rows(op) {
-			rids[rid] = struct{}{}
+			here.touch(rid)
 		}
 	}
 	for _, r := range o.Results {
 		for _, rid := range r.Rows {
-			rids[rid] = struct{}{}
+			here.touch(rid)
 		}
 	}
 }
 
-func (t touched) addAll(db oplog.DB, rids map[string]struct{}) {
-	if t[db] == nil {
-		t[db] = map[string]struct{}{}
+// addRead adds memories that have to be read.
+func (t touched) addRead(db oplog.DB, list memories) {
+	here := t.of(db)
+	for rid := range list {
+		here.touch(rid)
 	}
-	maps.Copy(t[db], rids)
 }
 
 // rows are the memories an operation touches.
@@ -132,7 +161,7 @@ func rows(op oplog.Op) []string {
 
 // refresh brings the index of a database up to date with operations and the memories that they touched. One that is closed stays closed
 // where it can.
-func (x *Index) refresh(ctx context.Context, v *state.View, id oplog.DB, ops []oplog.Op, rids map[string]struct{}) error {
+func (x *Index) refresh(ctx context.Context, v *state.View, id oplog.DB, ops []oplog.Op, list memories) error {
 	info, ok := v.Database(id)
 	if !ok {
 		return nil
@@ -140,7 +169,7 @@ func (x *Index) refresh(ctx context.Context, v *state.View, id oplog.DB, ops []o
 	turn := x.turn(id)
 	turn.Lock()
 	defer turn.Unlock()
-	db, err := x.toFollow(ctx, v, info, len(rids) > 0)
+	db, err := x.toFollow(ctx, v, info, len(list) > 0)
 	if db == nil || err != nil {
 		return err
 	}
@@ -156,36 +185,57 @@ func (x *Index) refresh(ctx context.Context, v *state.View, id oplog.DB, ops []o
 	since := x.remade[id]
 	x.mu.RUnlock()
 	if since != nil {
-		since.addAll(id, rids)
+		since.addRead(id, list)
 	}
 	if epoch := v.Embedding(id).Epoch; epoch != db.epoch { // the vectors here were made by another embedder
 		db.epoch = epoch
 		db.vectors.Store(nil)
 		db.version.Add(1)
 	}
-	return x.renew(ctx, v, id, db, rids)
+	return x.renew(ctx, v, id, db, list)
+}
+
+// A renewal is a memory that is to be refreshed.
+type renewal struct {
+	seq oplog.Seq
+	brought
 }
 
 // renew refreshes some memories of a database, in the order in which they were stored: row numbers follow that order.
-func (x *Index) renew(ctx context.Context, v *state.View, id oplog.DB, db *database, rids map[string]struct{}) error {
-	seqs := make([]oplog.Seq, 0, len(rids))
-	for rid := range rids {
-		if seq, ok := v.Seq(id, rid); ok {
-			seqs = append(seqs, seq)
+//
+// Invariant: what an outcome brought is newer than anything the index has of that memory. No entry touches a memory before the one that
+// stores it, and what the state had before the index was made from it is read again.
+func (x *Index) renew(ctx context.Context, v *state.View, id oplog.DB, db *database, list memories) error {
+	todo := make([]renewal, 0, len(list))
+	for rid, b := range list {
+		if b.Memory != nil && b.at > db.asOf && b.Epoch == db.epoch {
+			todo = append(todo, renewal{b.Memory.Seq, b})
+		} else if seq, ok := v.Seq(id, rid); ok {
+			todo = append(todo, renewal{seq: seq})
 		}
 	}
-	slices.Sort(seqs)
-	return x.reread(ctx, v, id, db, seqs)
+	slices.SortFunc(todo, func(a, b renewal) int { return cmp.Compare(a.seq, b.seq) })
+	p := page{x: x, db: db}
+	for _, r := range todo {
+		var err error
+		if r.Memory != nil {
+			err = p.add(ctx, r.Memory, r.Vector)
+		} else {
+			err = p.read(ctx, v, id, r.seq)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return p.flush(ctx)
 }
 
 // reread refreshes memories by their sequence numbers, which ascend.
 func (x *Index) reread(ctx context.Context, v *state.View, id oplog.DB, db *database, seqs []oplog.Seq) error {
 	p := page{x: x, db: db}
 	for _, seq := range seqs {
-		if m, ok := v.MemoryAt(id, seq); ok {
-			if err := p.add(ctx, m, v.Vector(id, seq)); err != nil {
-				return err
-			}
+		if err := p.read(ctx, v, id, seq); err != nil {
+			return err
 		}
 	}
 	return p.flush(ctx)

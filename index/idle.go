@@ -118,7 +118,7 @@ func (x *Index) fromState(ctx context.Context, v *state.View, info oplog.Databas
 	d := newDatabase("", words)
 	d.memory = true
 	d.names.load(v, info.ID)
-	d.epoch = v.Embedding(info.ID).Epoch
+	d.epoch, d.asOf = v.Embedding(info.ID).Epoch, v.Index()
 	if err := x.readAll(ctx, v, info, d); err != nil {
 		return nil, errors.Join(err, words.Close())
 	}

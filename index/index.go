@@ -185,7 +185,7 @@ func (x *Index) load(ctx context.Context, v *state.View, info oplog.Database, ge
 		return nil, false, err
 	}
 	db.names.load(v, info.ID)
-	db.epoch = v.Embedding(info.ID).Epoch
+	db.epoch, db.asOf = v.Embedding(info.ID).Epoch, v.Index()
 	if revived {
 		return db, true, nil
 	}

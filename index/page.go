@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 // Bounds of one page, in memories and in bytes. Analysis takes about ten times a memory's bytes, and one batch of the log may touch
@@ -30,6 +31,15 @@ func (p *page) add(ctx context.Context, m *oplog.Memory, vec oplog.Vector) error
 		return nil
 	}
 	return p.flush(ctx)
+}
+
+// read gathers a memory as the state has it.
+func (p *page) read(ctx context.Context, v *state.View, id oplog.DB, seq oplog.Seq) error {
+	m, ok := v.MemoryAt(id, seq)
+	if !ok {
+		return nil
+	}
+	return p.add(ctx, m, v.Vector(id, seq))
 }
 
 // flush puts the gathered memories.

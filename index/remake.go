@@ -3,7 +3,6 @@ package index
 import (
 	"context"
 	"errors"
-	"maps"
 	"slices"
 
 	"github.com/cairndb/cairn/oplog"
@@ -80,7 +79,8 @@ func (x *Index) remake(ctx context.Context, id oplog.DB) error {
 			fresh.epoch = epoch
 			fresh.vectors.Store(nil)
 		}
-		return x.renew(ctx, v, id, fresh, maps.Clone(since[id]))
+		fresh.asOf = v.Index()
+		return x.renew(ctx, v, id, fresh, since[id])
 	})
 	if err != nil {
 		fresh.drop()

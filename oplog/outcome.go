@@ -14,7 +14,15 @@ type Outcome struct {
 	Entry    *Entry
 	Results  []Result // one an operation; nil when refused
 	Err      *Error   // the refusal
+	Stored   []Stored // by operation: what a Remember stored, where the entry was applied just now; nil where it stored none
 	Replayed bool     // the idempotency key was known: Results are those of the first time, nothing was done now
+}
+
+// Stored is a memory as it came into the state, for what is derived from that. It is not to be changed.
+type Stored struct {
+	Memory *Memory // nil: the operation stored none
+	Vector Vector
+	Epoch  uint32 // of the embedder whose vectors the database had; see Embedding
 }
 
 // Idle are the places of operations that did nothing: what they were to forget was not there, or what they were to store was.

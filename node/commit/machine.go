@@ -85,7 +85,7 @@ func nextBatch(records []oplog.Record) (n, size int) {
 }
 
 // applyBatch applies records in one transaction; ok is false when the node stops first. The results are outcomes without their
-// entries: the proposers have those, and raft keeps the results of all that it gave at once.
+// entries and memories: the proposers have those, and raft keeps the results of all that it gave at once.
 func (m *machine) applyBatch(records []oplog.Record, size int, results []any) (ok bool) {
 	start := time.Now()
 	outcomes, ok := m.applyRetrying(records)
@@ -101,7 +101,7 @@ func (m *machine) applyBatch(records []oplog.Record, size int, results []any) (o
 		var answers []oplog.Outcome
 		for ; at < len(outcomes) && outcomes[at].Index == r.Index; at++ {
 			o := outcomes[at]
-			o.Entry = nil
+			o.Entry, o.Stored = nil, nil
 			answers = append(answers, o)
 		}
 		results[i] = answers

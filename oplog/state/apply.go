@@ -121,10 +121,11 @@ type applying struct {
 	index oplog.Index
 	alone bool // the entry has no other operation that changes anything
 
-	key      string   // idempotency key of the entry
-	detached bool     // memories made now join no session of their own accord
-	keys     int      // that the entry added
-	unused   []string // idempotency keys that were looked for and are not there
+	key      string       // idempotency key of the entry
+	detached bool         // memories made now join no session of their own accord
+	keys     int          // that the entry added
+	stored   oplog.Stored // by the operation under way
+	unused   []string     // idempotency keys that were looked for and are not there
 	named    namespaceCounts
 }
 
@@ -146,7 +147,8 @@ func (t *txn) applyEntry(stats map[oplog.DB]*oplog.Stats, o *oplog.Outcome) {
 	if o.Results, o.Replayed, o.Err = a.lookupKey(e.Key, e.Digest); o.Replayed || o.Err != nil {
 		return
 	}
-	if o.Results, o.Err = a.perform(e); o.Err != nil {
+	if o.Err = a.perform(e, o); o.Err != nil {
+		o.Results, o.Stored = nil, nil
 		t.rollback()
 		*st = before
 		return
@@ -177,25 +179,32 @@ func (t *txn) admit(e *oplog.Entry) *oplog.Error {
 
 // perform applies the operations of an entry and keeps its key. A key that no table can hold ends in txn.put, wherever an
 // operation made it, and refuses the entry.
-func (a *applying) perform(e *oplog.Entry) (results []oplog.Result, err *oplog.Error) {
+func (a *applying) perform(e *oplog.Entry, o *oplog.Outcome) (err *oplog.Error) {
 	defer func() {
 		if p := recover(); p != nil {
 			r, ok := p.(badKey)
 			if !ok {
 				panic(p)
 			}
-			results, err = nil, r.refusal
+			err = r.refusal
 		}
 	}()
-	results = make([]oplog.Result, len(e.Ops))
+	o.Results = make([]oplog.Result, len(e.Ops))
 	for i, op := range e.Ops {
-		if results[i], err = applyOp(a, op); err != nil {
-			return nil, err
+		a.stored = oplog.Stored{}
+		if o.Results[i], err = applyOp(a, op); err != nil {
+			return err
+		}
+		if op.Kind() == oplog.KindRemember { // others change what they made further
+			if o.Stored == nil {
+				o.Stored = make([]oplog.Stored, len(e.Ops))
+			}
+			o.Stored[i] = a.stored
 		}
 	}
-	a.storeKey(e.Key, e.Digest, e.KeyTTL, results)
+	a.storeKey(e.Key, e.Digest, e.KeyTTL, o.Results)
 	a.expireKeys()
-	return results, nil
+	return nil
 }
 
 // changes counts the operations of an entry that are more than a word about the others.

@@ -105,18 +105,23 @@ func (t *txn) embedding(db oplog.DB) oplog.Embedding {
 
 // vectors is the table of a database's vectors.
 func (t *txn) vectors(db oplog.DB) tableID {
-	table, ok := t.tables[db]
-	if !ok {
-		table = tVector
-		if t.embedding(db).Epoch%2 == 1 {
-			table = tVectorOdd
-		}
-		if t.tables == nil {
-			t.tables = map[oplog.DB]tableID{}
-		}
-		t.tables[db] = table
+	if t.epoch(db)%2 == 1 {
+		return tVectorOdd
 	}
-	return table
+	return tVector
+}
+
+// epoch is that of the embedder whose vectors a database has.
+func (t *txn) epoch(db oplog.DB) uint32 {
+	epoch, ok := t.epochs[db]
+	if !ok {
+		epoch = t.embedding(db).Epoch
+		if t.epochs == nil {
+			t.epochs = map[oplog.DB]uint32{}
+		}
+		t.epochs[db] = epoch
+	}
+	return epoch
 }
 
 // former is the table of the vectors that are not the database's any more.
@@ -124,7 +129,7 @@ func (t *txn) former(db oplog.DB) tableID { return tVector + tVectorOdd - t.vect
 
 func (a *applying) setEmbedding(e oplog.Embedding) {
 	write(a.txn, tEmbedding, a.db, keySelf, &e)
-	delete(a.tables, a.db)
+	delete(a.epochs, a.db)
 }
 
 // Floats unpacks a record's vector into dst, which is grown when it is too short; nil when there is none. Many are read the

@@ -64,6 +64,7 @@ func applyRemember(a *applying, op *oplog.Remember) (oplog.Result, *oplog.Error)
 	a.countStatus(m, +1)
 	r := oplog.Result{ID: m.RID, Num: uint64(m.Seq), Changed: true}
 	a.storeKey(op.Key, op.Digest, 0, []oplog.Result{r})
+	a.stored = oplog.Stored{Memory: m, Vector: op.Vector, Epoch: a.epoch(a.db)}
 	return r, nil
 }
 

@@ -17,7 +17,7 @@ type txn struct {
 	b          *store.Batch // nil: it only reads
 	sum        Sum
 	undo       []change                     // of the current entry, newest last
-	tables     map[oplog.DB]tableID         // where the vectors are, as far as asked
+	epochs     map[oplog.DB]uint32          // of the databases' vectors, as far as asked
 	namespaces map[oplog.DB]namespaceCounts // of namespaces, what the batch changes
 	expiry     map[oplog.DB]uint64          // see State
 	databases  map[oplog.DB][]byte          // rows of databases, which every entry reads, as far as asked
@@ -152,7 +152,7 @@ func (t *txn) rollback() {
 		t.replace(c.table, c.db, c.key, now, c.old, now != nil, c.had)
 	}
 	t.undo = t.undo[:0]
-	clear(t.tables)
+	clear(t.epochs)
 }
 
 // dropDatabase removes what a database holds and takes all its elements out of the Sum. It costs what the
@@ -165,7 +165,7 @@ func (t *txn) dropDatabase(db oplog.DB) {
 		t.sum.sub(element(table, db, k, v))
 		return true
 	})
-	delete(t.tables, db)
+	delete(t.epochs, db)
 	delete(t.expiry, db)
 	if err := t.b.DeleteRange(r.lower, r.upper); err != nil {
 		failDisk(0, db, err)

@@ -1,0 +1,138 @@
+package index_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cairndb/cairn/oplog"
+)
+
+// applied takes records into the state of a replica, a batch at a time, without its index.
+func (r *replica) applied(records []oplog.Record, batch int) (out [][]oplog.Outcome) {
+	r.t.Helper()
+	for part := range slices.Chunk(records, batch) {
+		o, err := r.state.Apply(part)
+		must(r.t, err)
+		out = append(out, o)
+	}
+	return out
+}
+
+// read has an index read what outcomes touched from the state.
+func read(batch []oplog.Outcome) []oplog.Outcome {
+	batch = slices.Clone(batch)
+	for i := range batch {
+		batch[i].Stored = nil
+	}
+	return batch
+}
+
+// TestOutcomesBringWhatTheStateHas: an index that takes memories from outcomes, one that reads them from the state, and one that is made
+// from the state and then given outcomes that the state had long applied answer every question with the same bits.
+func TestOutcomesBringWhatTheStateHas(t *testing.T) {
+	records, qs := history(t, 500).records, questions()
+	reading := openReplica(t)
+	for _, batch := range reading.applied(records, 7) {
+		must(t, reading.index.Follow(t.Context(), read(batch)))
+	}
+	want := reading.answers(qs)
+	for name, follow := range map[string]func(t *testing.T, r *replica){
+		"entry by entry": func(_ *testing.T, r *replica) { r.apply(records, 1) },
+		"in batches":     func(_ *testing.T, r *replica) { r.apply(records, 64) },
+		"at once":        func(_ *testing.T, r *replica) { r.apply(records, len(records)) },
+		"behind the state": func(t *testing.T, r *replica) {
+			for _, batch := range r.applied(records, 9) {
+				must(t, r.index.Follow(t.Context(), batch))
+			}
+		},
+		"made from a newer state": func(t *testing.T, r *replica) {
+			batches := r.applied(records, 9)
+			_, err := r.index.Rebuild(t.Context())
+			must(t, err)
+			sameAnswers(t, "rebuilt", qs, r.answers(qs), want)
+			for i, batch := range batches {
+				must(t, r.index.Follow(t.Context(), batch))
+				if i%20 == 0 { // what was forgotten or corrected since does not come back in between
+					sameAnswers(t, "while it is given the past", qs, r.answers(qs), want)
+				}
+			}
+		},
+		"opened in the middle": func(_ *testing.T, r *replica) {
+			r.apply(records[:200], 10)
+			r.reopen()
+			r.apply(records[200:], 10)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := openReplica(t)
+			follow(t, r)
+			sameAnswers(t, name, qs, r.answers(qs), want)
+			_, err := r.index.Rebuild(t.Context())
+			must(t, err)
+			sameAnswers(t, name+", rebuilt", qs, r.answers(qs), want)
+		})
+	}
+}
+
+// TestNewMemoriesAreNotReadBack: what an outcome brought is what the index has, without a look at the state; of a memory that the same
+// batch touched again, and of one whose vector an embedder of before made, the state is asked.
+func TestNewMemoriesAreNotReadBack(t *testing.T) {
+	r := openReplica(t)
+	l := newLog(t)
+	l.add(1, remember("first", "orchard"))
+	r.apply(l.records, 1) // from here on the index of the database is open
+	begun := len(l.records)
+	l.add(1, remember("a", "violin"))
+	l.add(1, remember("b", "harbor"), &oplog.Reinforce{Hits: []oplog.Hit{{RID: "b", Count: 1, At: oplog.At(now)}}})
+	old := remember("c", "winter")
+	old.Vector = make(oplog.Vector, 4*dim)
+	l.add(1, old)
+	out := r.applied(l.records[begun:], len(l.records))[0]
+	for _, o := range out {
+		for i := range o.Stored {
+			if s := &o.Stored[i]; s.Memory != nil {
+				m := *s.Memory
+				m.Text = "lantern"
+				s.Memory = &m
+				if m.RID == "c" {
+					s.Epoch++
+				}
+			}
+		}
+	}
+	must(t, r.index.Follow(t.Context(), out))
+	if got := r.found("lantern"); !slices.Equal(got, []string{"a"}) {
+		t.Errorf("lantern finds %q, want a alone", got)
+	}
+	for rid, word := range map[string]string{"b": "harbor", "c": "winter"} {
+		if got := r.found(word); !slices.Equal(got, []string{rid}) {
+			t.Errorf("%s finds %q, want %s", word, got, rid)
+		}
+	}
+}
+
+// BenchmarkFollow has an index take 64 new memories that outcomes bring, or that it reads from the state.
+func BenchmarkFollow(b *testing.B) {
+	for name, as := range map[string]func([]oplog.Outcome) []oplog.Outcome{"brought": slices.Clone[[]oplog.Outcome], "read": read} {
+		b.Run(name, func(b *testing.B) {
+			r, l := openReplica(b), newLog(b)
+			l.add(1, remember("first", "orchard"))
+			r.apply(l.records, 1)
+			b.ReportAllocs()
+			for b.Loop() {
+				b.StopTimer()
+				from := len(l.records)
+				for i := range 64 {
+					m := remember(fmt.Sprint(from, "-", i), strings.Join(vocabulary, " "))
+					m.Vector = oplog.MakeVector([]float32{1, float32(i), 3, 4})
+					l.add(1, m)
+				}
+				out := as(r.applied(l.records[from:], 64)[0])
+				b.StartTimer()
+				must(b, r.index.Follow(b.Context(), out))
+			}
+		})
+	}
+}
