@@ -47,7 +47,7 @@ Exit codes: 0 ok, 1 failed, 2 called wrongly; "status --exit-code" 3 degraded.`,
 		debug.Command(&a.Streams), bench.Command(&a.Streams))
 	group(root, "database", "Databases, tokens and moving data:", a.db(), a.token(), a.importCmd(), a.exportCmd(), a.backup(), a.restore())
 	group(root, "host", "Clients on this host:", a.mcp(), a.process(), a.covenant(), a.sift())
-	root.AddCommand(a.version())
+	root.AddCommand(a.version(), a.shell())
 	root.Args = cobra.NoArgs // a command that does not exist is an argument here
 	root.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
 	strict(root)

@@ -59,6 +59,7 @@ var writers = map[string]string{
 	"cmd/cairn/key_verbs.go":              "a master key, where it is asked for",
 	"cmd/cairn/cli/running.go":            "addresses",
 	"cmd/cairn/cli/contexts.go":           "names and addresses of nodes, in the user's own configuration; the path of a token and no token",
+	"cmd/cairn/shell_line.go":             "lines that a user typed, in the user's own configuration; none with a token",
 	"cmd/cairn/surface_process.go":        "the token, which clients read",
 	"cmd/cairn/doctor/host.go":            "nothing, to see how long it takes",
 	"cmd/cairn/debug/debug.go":            "a bundle without memories, where it is asked for",

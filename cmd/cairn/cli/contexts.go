@@ -78,6 +78,14 @@ func (c Contexts) Save() error {
 	return os.Rename(c.path+".new", c.path)
 }
 
+// Dir is the directory of the file; blank for a user without contexts.
+func (c Contexts) Dir() string {
+	if c.path == "" || c.path == os.DevNull {
+		return ""
+	}
+	return filepath.Dir(c.path)
+}
+
 // Names are those of the contexts, sorted.
 func (c Contexts) Names() []string { return slices.Sorted(maps.Keys(c.All)) }
 

@@ -15,6 +15,9 @@ import (
 // Table prints rows below a head: on a terminal with borders, no wider than it, and in colour where a cell says something special;
 // elsewhere in columns that tools can cut.
 func Table(w io.Writer, head []string, rows [][]string) error {
+	if b, ok := w.(Blocks); ok {
+		return b.print(head, rows)
+	}
 	if IsTerminal(w) {
 		return drawTable(w, head, rows)
 	}
@@ -23,6 +26,25 @@ func Table(w io.Writer, head []string, rows [][]string) error {
 		fmt.Fprintln(tw, strings.Join(row, "\t"))
 	}
 	return tw.Flush()
+}
+
+// Blocks is a writer on which a table's rows are blocks of lines, a field a line: what is too long for a column can be read whole.
+type Blocks struct{ io.Writer }
+
+func (b Blocks) print(head []string, rows [][]string) error {
+	for i, row := range rows {
+		if _, err := fmt.Fprintf(b, "-- %d\n", i+1); err != nil {
+			return err
+		}
+		fields := make([][]string, len(row))
+		for k, cell := range row {
+			fields[k] = []string{head[k], cell}
+		}
+		if err := Lines(b.Writer, fields); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Lines prints rows in columns, without a head.

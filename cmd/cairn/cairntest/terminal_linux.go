@@ -1,0 +1,125 @@
+package cairntest
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A Terminal is a command on a terminal of its own, 100 columns wide and 30 lines high.
+type Terminal struct {
+	t      testing.TB
+	cmd    *exec.Cmd
+	master *os.File
+
+	mu   sync.Mutex
+	said strings.Builder
+}
+
+// OnTerminal starts a command there. It is killed when the test ends.
+func OnTerminal(t testing.TB, env []string, args ...string) *Terminal {
+	t.Helper()
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Skipf("no terminal can be made here: %v", err)
+	}
+	t.Cleanup(func() { master.Close() })
+	n, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
+	if err == nil {
+		err = unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0)
+	}
+	if err == nil {
+		err = unix.IoctlSetWinsize(int(master.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 30, Col: 100})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	slave, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer slave.Close()
+	c := Command(t.Context(), args...)
+	c.Env = append(c.Env, env...)
+	c.Stdin, c.Stdout, c.Stderr = slave, slave, slave
+	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	x := &Terminal{t: t, cmd: c, master: master}
+	go func() {
+		buf := make([]byte, 4096)
+		for {
+			n, err := master.Read(buf)
+			x.mu.Lock()
+			x.said.Write(buf[:n])
+			x.mu.Unlock()
+			if err != nil {
+				return
+			}
+		}
+	}()
+	return x
+}
+
+// Type sends what a person types.
+func (x *Terminal) Type(keys string) {
+	x.t.Helper()
+	if _, err := x.master.WriteString(keys); err != nil {
+		x.t.Fatal(err)
+	}
+}
+
+// Shows waits until the command has written a text since it was last asked, and returns what it wrote till then.
+func (x *Terminal) Shows(text string) (till string) {
+	x.t.Helper()
+	if !Eventually(func() bool {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		all := x.said.String()
+		at := strings.Index(all, text)
+		if at < 0 {
+			return false
+		}
+		till = all[:at+len(text)]
+		x.said.Reset()
+		x.said.WriteString(all[at+len(text):])
+		return true
+	}) {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		x.t.Fatalf("the terminal does not show %q:\n%s", text, x.said.String())
+	}
+	return till
+}
+
+// Raw says whether keys reach the command one by one.
+func (x *Terminal) Raw() bool {
+	x.t.Helper()
+	mode, err := unix.IoctlGetTermios(int(x.master.Fd()), unix.TCGETS)
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	return mode.Lflag&unix.ICANON == 0
+}
+
+// Ends waits for the command to end.
+func (x *Terminal) Ends() error {
+	x.t.Helper()
+	done := make(chan error, 1)
+	go func() { done <- x.cmd.Wait() }()
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(Hung):
+		x.t.Fatal("the command does not end")
+		return nil
+	}
+}

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cairndb/cairn/cmd/cairn/cairntest"
+)
+
+// TestShellOnATerminal: it completes, remembers its lines without tokens, ends a verb on Ctrl-C and not itself, and leaves the terminal as it was.
+func TestShellOnATerminal(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("skipped in -short: one process at a terminal, and no two goroutines of ours")
+	}
+	_, home := cairntest.StartDev(t)
+	dir := t.TempDir()
+	x := cairntest.OnTerminal(t, []string{"CAIRN_CONTEXTS=" + filepath.Join(dir, "contexts.json")}, "shell", "--home", home)
+	x.Shows("cairn> ")
+	if !x.Raw() {
+		t.Error("keys do not reach the shell")
+	}
+	x.Type("remem\t\"the harbour is calm\"\r")
+	x.Shows("-") // its id
+	x.Shows("cairn> ")
+	x.Type("recall harbour --namespa\tdefault\r")
+	x.Shows("the harbour is calm")
+	x.Shows("cairn> ")
+	x.Type("se\t\t")
+	x.Shows("sessions")
+	x.Type("\x15watch\r") // Ctrl-U takes the line back
+	x.Shows("watch")
+	cairntest.Eventually(func() bool { return !x.Raw() })
+	x.Type("\x03")
+	x.Shows("cairn> ")
+	x.Type("stats --token not-kept\r")
+	x.Shows("cairn> ")
+	x.Type("\x1b[A\x1b[A\x1b[A\r") // the third line before: recall
+	x.Shows("the harbour is calm")
+	x.Shows("cairn> ")
+	x.Type("\x04")
+	if err := x.Ends(); err != nil {
+		t.Error(err)
+	}
+	if x.Raw() {
+		t.Error("the terminal is not as it was")
+	}
+	b, err := os.ReadFile(filepath.Join(dir, "history"))
+	if err != nil || !strings.Contains(string(b), "recall harbour --namespace default\n") || strings.Contains(string(b), "not-kept") {
+		t.Errorf("the history is %q, %v", b, err)
+	}
+}

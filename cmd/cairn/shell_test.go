@@ -1,0 +1,62 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cairndb/cairn/cmd/cairn/cairntest"
+)
+
+func TestWordsOfALine(t *testing.T) {
+	for line, want := range map[string][]string{
+		"":                           nil,
+		"  recall  who ":             {"recall", "who"},
+		`recall "who leads it?" -k3`: {"recall", "who leads it?", "-k3"},
+		`remember 'it''s' ""`:        {"remember", "its", ""},
+		`remember a\ b "say \"so\""`: {"remember", "a b", `say "so"`},
+		`\c work`:                    {`\c`, "work"},
+		"stats # how many":           {"stats"},
+		"# nothing":                  nil,
+		"get a#b":                    {"get", "a#b"},
+	} {
+		if got, err := words(line); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: %q, %v", line, got, err)
+		}
+	}
+	if _, err := words(`recall "who`); err == nil {
+		t.Error("a quote that is not closed was taken")
+	}
+}
+
+// TestShellRunsAScript: lines that are piped in are run until one fails.
+func TestShellRunsAScript(t *testing.T) {
+	t.Parallel()
+	_, home := cairntest.StartDev(t)
+	shell := func(script string) (string, int) {
+		t.Helper()
+		c := cairntest.Command(t.Context(), "shell", "--home", home)
+		c.Stdin = strings.NewReader(script)
+		out, err := c.CombinedOutput()
+		if c.ProcessState == nil {
+			t.Fatal(err)
+		}
+		return string(out), c.ProcessState.ExitCode()
+	}
+	out, code := shell("remember \"the lamp is lit at dusk\" --namespace light # one\n\n\\x\n\\timing\ncairn list --namespace light\n")
+	if code != 0 || !strings.Contains(out, "-- 1\n") || !strings.Contains(out, "NAMESPACE    light\n") || !strings.Contains(out, "ms\n") {
+		t.Errorf("exit %d: %s", code, out)
+	}
+	if out, code := shell("stats\nforgett x\nstats\n"); code != 2 || strings.Count(out, "active_memories") != 1 || !strings.Contains(out, "forget") {
+		t.Errorf("a script with a wrong line: exit %d: %s", code, out)
+	}
+	if out, code := shell("db create beside\n\\c beside\nremember \"another lamp\"\nstats\n\\c\nstats\n\\q\nnothing\n"); code != 0 || strings.Count(out, "active_memories        1") != 2 {
+		t.Errorf("two databases: exit %d: %s", code, out)
+	}
+	if out, code := shell("\\d\n"); code != 2 || !strings.Contains(out, `\? lists what there is`) {
+		t.Errorf("exit %d: %s", code, out)
+	}
+	if out, code := shell("shell\n"); code != 2 || !strings.Contains(out, "a shell already") {
+		t.Errorf("exit %d: %s", code, out)
+	}
+}
