@@ -51,6 +51,7 @@ Exit codes: 0 ok, 1 failed, 2 called wrongly; "status --exit-code" 3 degraded.`,
 	root.Args = cobra.NoArgs // a command that does not exist is an argument here
 	root.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
 	strict(root)
+	cli.CompleteNames(root)
 	return root
 }
 

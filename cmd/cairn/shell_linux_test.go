@@ -28,6 +28,10 @@ func TestShellOnATerminal(t *testing.T) {
 	x.Type("recall harbour --namespa\tdefault\r")
 	x.Shows("the harbour is calm")
 	x.Shows("cairn> ")
+	x.Type("recall calm -n def\t\r") // a name that the node knows
+	x.Shows("default")
+	x.Shows("the harbour is calm")
+	x.Shows("cairn> ")
 	x.Type("se\t\t")
 	x.Shows("sessions")
 	x.Type("\x15watch\r") // Ctrl-U takes the line back
@@ -37,7 +41,7 @@ func TestShellOnATerminal(t *testing.T) {
 	x.Shows("cairn> ")
 	x.Type("stats --token not-kept\r")
 	x.Shows("cairn> ")
-	x.Type("\x1b[A\x1b[A\x1b[A\r") // the third line before: recall
+	x.Type("\x1b[A\x1b[A\x1b[A\r") // the third line before
 	x.Shows("the harbour is calm")
 	x.Shows("cairn> ")
 	x.Type("\x04")
