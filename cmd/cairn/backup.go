@@ -295,10 +295,9 @@ func parsePoint(s string) (to archive.Target, err error) {
 	if _, err := fmt.Sscanf(s+"\n", "%d\n", &to.Index); err == nil && to.Index > 0 {
 		return to, nil
 	}
-	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02"} {
-		if at, err := time.ParseInLocation(layout, s, time.UTC); err == nil {
-			return archive.Target{Time: oplog.At(at)}, nil
-		}
+	at, err := cli.ParseTime(s, time.Now())
+	if err != nil {
+		return to, cli.Usagef("--at %q: an index of the log, or a time: %w", s, err)
 	}
-	return to, cli.Usagef("--at %q: an index of the log, or a time such as %s (UTC unless it says otherwise)", s, time.Now().UTC().Format(time.RFC3339))
+	return archive.Target{Time: oplog.At(at)}, nil
 }

@@ -18,6 +18,7 @@ import (
 var rememberFlags = []requestFlag{
 	{"type", "", "memory_type"}, {"namespace", "n", "namespace"}, {"domain", "", "domain"}, {"source", "", "source"}, {"session", "", "session_id"},
 	{"importance", "", "importance"}, {"valence", "", "valence"}, {"half-life", "", "half_life"}, {"metadata", "", "metadata"}, {"key", "", "idempotency_key"},
+	{"created-at", "", "created_at"}, {"due-at", "", "due_at"},
 }
 
 func (a *app) remember() *cobra.Command {

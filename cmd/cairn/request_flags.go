@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -72,7 +73,7 @@ func (f requestFlag) give(c *cobra.Command, d field.Field, slot reflect.Value) (
 		}
 	case *float64:
 		if d.Kind.Name == "date" {
-			text := fs.StringP(f.name, f.short, "", usage+": RFC 3339 or Unix seconds")
+			text := fs.StringP(f.name, f.short, "", usage+" "+timeUsage)
 			return func() error { return dateFlag(said, *text, to) }
 		}
 		fs.Float64VarP(to, f.name, f.short, *to, usage)
@@ -102,12 +103,15 @@ func (f requestFlag) give(c *cobra.Command, d field.Field, slot reflect.Value) (
 	panic(fmt.Sprintf("cairn: no flag for a %s", slot.Type()))
 }
 
+// timeUsage is what a flag for a time takes.
+const timeUsage = "A date, RFC 3339, Unix seconds, 2h for two hours ago or +3d for in three days"
+
 // dateFlag reads a date.
 func dateFlag(said, text string, to *float64) error {
 	if text == "" {
 		return nil
 	}
-	at, err := field.ParseDate(text)
+	at, err := cli.ParseTime(text, time.Now())
 	if err != nil {
 		return fmt.Errorf("%s %q: %w", said, text, err)
 	}

@@ -20,7 +20,7 @@ func TestEveryFieldHasAFlag(t *testing.T) {
 		flags []requestFlag
 		other []string // given as arguments or by flags of another kind, or by programs alone
 	}{
-		{api.Remember.Op, a.remember(), rememberFlags, []string{"text", "certainty", "emotional_state", "embedding", "created_at", "due_at", "temporal_kind", "tier"}},
+		{api.Remember.Op, a.remember(), rememberFlags, []string{"text", "certainty", "emotional_state", "embedding", "temporal_kind", "tier"}},
 		{api.Recall.Op, a.recall(), recallFlags, []string{"query", "time_window", "source", "session_id", "include_consolidated", "expand_entities", "query_embedding", "skip_reinforce", "explain"}},
 		{api.Relate.Op, a.relate(), relateFlags, []string{"entity", "target", "relationship"}},
 		{api.Forget.Op, a.forget(), nil, []string{"rid", "reason"}},

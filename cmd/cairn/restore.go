@@ -68,7 +68,7 @@ there is, and refuses when a file is missing between two others.`,
 	r.t.Flags(c)
 	r.key.Flags(c)
 	c.Flags().StringVar(&r.from, "from", "", "directory of backups")
-	c.Flags().StringVar(&r.at, "at", "", "an index of the log or a time; all there is by default")
+	c.Flags().StringVar(&r.at, "at", "", "an index of the log or a time (RFC 3339, a date, 2h for two hours ago); all there is by default")
 	c.Flags().StringVarP(&r.config, "config", "c", "", "configuration of the node that is to have the state")
 	c.Flags().StringVar(&r.database, "database", "", "restore only this database, into a live cluster")
 	c.Flags().StringVar(&r.into, "into", "", "with --database: the database that gets it, made when it is not there; the same name by default")

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 
+	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/wire/field"
 )
 
@@ -42,6 +44,14 @@ func shorthand(name string) string {
 func (v *value) String() string { return strings.Join(v.given[v.f.Name], ",") }
 
 func (v *value) Set(text string) error {
+	if v.f.Kind.Name == "date" {
+		at, err := cli.ParseTime(text, time.Now())
+		if err != nil {
+			return fmt.Errorf("%s %q: %w", v.flag, text, err)
+		}
+		v.given[v.f.Name] = []string{at.UTC().Format(time.RFC3339Nano)}
+		return nil
+	}
 	texts := []string{text}
 	if v.f.Kind.Item != nil {
 		texts = append(v.given[v.f.Name], strings.Split(text, ",")...)
