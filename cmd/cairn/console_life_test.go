@@ -62,7 +62,9 @@ func (p *pageTest) ask(method, path string, body any) map[string]any {
 
 func see(sel string) chromedp.Action   { return chromedp.WaitVisible(sel, chromedp.ByQuery) }
 func click(sel string) chromedp.Action { return chromedp.Click(sel, chromedp.ByQuery) }
-func is(js string) chromedp.Action     { return chromedp.Poll(js, nil) }
+func is(js string) chromedp.Action {
+	return chromedp.Poll(js, nil, chromedp.WithPollingTimeout(20*time.Second))
+}
 
 // Memories are found while one types: what was asked before is cancelled, and the address keeps what is asked. Pages go on and back.
 // A memory's page tells its life, and why a question finds it.
