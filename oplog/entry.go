@@ -58,26 +58,27 @@ func (e Entry) Encode() ([]byte, error) {
 	if len(e.Ops) > MaxOps {
 		return nil, Errorf(TooLarge, "entry of %d operations is over the limit of %d", len(e.Ops), MaxOps)
 	}
-	var buf bytes.Buffer
-	enc := msgpack.GetEncoder()
-	defer msgpack.PutEncoder(enc)
-	enc.Reset(&buf)
-	enc.UseCompactInts(true)
-	if err := enc.Encode(entryHead{e.Node, e.DB, e.Key, e.Digest, e.KeyTTL, len(e.Ops)}); err != nil {
-		return nil, fmt.Errorf("entry: %w", err)
-	}
+	head := entryHead{e.Node, e.DB, e.Key, e.Digest, e.KeyTTL, len(e.Ops)}
+	body := head.Pack(make([]byte, 0, e.about()))
 	for _, op := range e.Ops {
-		if err := enc.EncodeUint(uint64(op.Kind())); err != nil {
-			return nil, fmt.Errorf("entry: %w", err)
-		}
-		if err := enc.Encode(op); err != nil {
-			return nil, fmt.Errorf("entry: %s: %w", op.Kind(), err)
+		body = Pack(packUint(body, uint64(op.Kind())), op)
+	}
+	if len(body) > MaxEntry {
+		return nil, Errorf(TooLarge, "entry of %d bytes is over the limit of %d", len(body), MaxEntry)
+	}
+	return body, nil
+}
+
+// about is how long the entry's body will be, if it is as most are.
+func (e *Entry) about() int {
+	n := 128
+	for _, op := range e.Ops {
+		n += 64
+		if m, ok := op.(*Remember); ok {
+			n += 192 + len(m.Text) + len(m.Metadata) + len(m.Vector)
 		}
 	}
-	if buf.Len() > MaxEntry {
-		return nil, Errorf(TooLarge, "entry of %d bytes is over the limit of %d", buf.Len(), MaxEntry)
-	}
-	return buf.Bytes(), nil
+	return n
 }
 
 // DecodeEntry reads a body back. An operation this version does not know is ErrRecord.

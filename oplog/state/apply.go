@@ -108,7 +108,7 @@ func (s *State) applyRecord(t *txn, stats map[oplog.DB]*oplog.Stats, r oplog.Rec
 		return out, nil
 	}
 	next.ops += uint64(kept.Ops)
-	t.set(tLog, 0, be64(uint64(r.Index)), encode(&kept))
+	t.set(tLog, 0, be64(uint64(r.Index)), t.encode(&kept))
 	return out, nil
 }
 

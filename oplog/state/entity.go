@@ -65,7 +65,7 @@ func (a *applying) mention(m oplog.Mention, seq oplog.Seq, at oplog.Time) {
 	}
 	e.Last = max(e.Last, at)
 	e.Mentions++
-	a.putOver(tEntity, a.db, []byte(m.Name), was, encode(&e))
+	a.putOver(tEntity, a.db, []byte(m.Name), was, a.encode(&e))
 	if seq != 0 {
 		a.put(tEntityMemory, a.db, nameKey(m.Name, seq), nil)
 	}

@@ -18,6 +18,16 @@ type keyRecord struct {
 	Results []oplog.Result `msgpack:"r"`
 }
 
+// Pack implements oplog.Packed.
+func (k *keyRecord) Pack(dst []byte) []byte {
+	f := oplog.PackFields(dst)
+	f.Bytes("g", k.Digest)
+	f.IntAlways("x", int64(k.Expires))
+	f.UintAlways("i", uint64(k.Kept))
+	oplog.PackAll(&f, "r", k.Results)
+	return f.End()
+}
+
 // lookupKey is what a key stood for the first time, or a refusal when it was another request's.
 func (a *applying) lookupKey(key string, digest []byte) (first []oplog.Result, known bool, err *oplog.Error) {
 	if key == "" {
@@ -59,7 +69,7 @@ func (a *applying) storeKey(key string, digest []byte, ttl oplog.Time, results [
 		ttl = oplog.DefaultKeyTTL
 	}
 	k := keyRecord{Digest: digest, Expires: a.hlc.Time() + ttl, Kept: a.index, Results: results}
-	a.putOver(tKey, a.db, []byte(key), was, encode(&k))
+	a.putOver(tKey, a.db, []byte(key), was, a.encode(&k))
 	a.putNew(tKeyExpiry, a.db, expiryKey(k.Expires, key), be64(uint64(k.Kept)))
 	if from, known := a.expiry[a.db]; known {
 		a.expiry[a.db] = min(from, uint64(k.Expires))

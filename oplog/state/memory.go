@@ -60,7 +60,7 @@ func applyRemember(a *applying, op *oplog.Remember) (oplog.Result, *oplog.Error)
 	}
 	a.relink(m, op.Entities, op.Extractor, m.Created)
 	a.noteKeys(m, op.Key, a.key)
-	a.putNew(tMemory, a.db, key, encode(m))
+	a.putNew(tMemory, a.db, key, a.encode(m))
 	a.countStatus(m, +1)
 	r := oplog.Result{ID: m.RID, Num: uint64(m.Seq), Changed: true}
 	a.storeKey(op.Key, op.Digest, 0, []oplog.Result{r})

@@ -116,7 +116,7 @@ func (a *applying) joinSession(m *oplog.Memory, named string) *oplog.Error {
 	m.Order = s.Memories
 	s.Memories++
 	s.ValenceSum += m.Valence
-	a.putOver(tSession, a.db, id, was, encode(&s))
+	a.putOver(tSession, a.db, id, was, a.encode(&s))
 	a.putNew(tSessionMemory, a.db, nameKey(s.ID, m.Seq), nil)
 	return nil
 }

@@ -23,7 +23,8 @@ type txn struct {
 	databases  map[oplog.DB][]byte          // rows of databases, which every entry reads, as far as asked
 	cut        bool                         // a purge erased what records of the window hold
 
-	row []byte // of the key that is read or written
+	row   []byte // of the key that is read or written
+	value []byte // of the row that is written
 }
 
 type change struct {
@@ -190,17 +191,11 @@ func read[T any](t *txn, table tableID, db oplog.DB, key []byte) (T, bool) {
 }
 
 func write[T any](t *txn, table tableID, db oplog.DB, key []byte, v *T) {
-	t.put(table, db, key, encode(v))
+	t.put(table, db, key, t.encode(v))
 }
 
-func encode(v any) []byte {
-	var buf bytes.Buffer
-	enc := msgpack.GetEncoder()
-	defer msgpack.PutEncoder(enc)
-	enc.Reset(&buf)
-	enc.UseCompactInts(true)
-	if err := enc.Encode(v); err != nil {
-		panic(fmt.Sprintf("state: encode %T: %v", v, err))
-	}
-	return buf.Bytes()
+// encode is a value as a row has it, until the next one is encoded: the batch keeps a copy.
+func (t *txn) encode(v any) []byte {
+	t.value = oplog.Pack(t.value[:0], v)
+	return t.value
 }

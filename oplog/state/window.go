@@ -19,6 +19,25 @@ type retained struct {
 	Rows map[int][]string `msgpack:"r,omitempty"` // by entry: memories it touched that its operations do not name
 }
 
+// Pack implements oplog.Packed.
+func (r *retained) Pack(dst []byte) []byte {
+	f := oplog.PackFields(dst)
+	f.BytesAlways("h", r.HLC[:])
+	f.IntAlways("e", int64(r.Entries))
+	f.IntAlways("n", int64(r.Ops))
+	if len(r.Void) > 0 {
+		f.Any("v", r.Void)
+	}
+	f.BytesAlways("d", r.Data)
+	if len(r.Idle) > 0 {
+		f.Any("i", r.Idle)
+	}
+	if len(r.Rows) > 0 {
+		f.Any("r", r.Rows)
+	}
+	return f.End()
+}
+
 // last is the time of the record's last entry.
 func (r *retained) last() oplog.HLC { return r.HLC.Add(uint32(max(r.Entries, 1) - 1)) }
 

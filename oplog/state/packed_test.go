@@ -1,0 +1,27 @@
+package state
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/vmihailenco/msgpack/v5"
+
+	"github.com/cairndb/cairn/oplog"
+)
+
+// TestPackedRows: the rows that pack themselves are what the encoder makes of them, and are read back.
+func TestPackedRows(t *testing.T) {
+	results := []oplog.Result{{ID: "m", Num: 7, Changed: true, Rows: []string{"a"}}, {}, {Session: &oplog.SessionSummary{ID: "s"}, Thought: &oplog.Thought{}}}
+	for _, v := range []any{
+		&keyRecord{}, &keyRecord{Digest: []byte{1}, Expires: -5, Kept: 1 << 40, Results: results},
+		&retained{}, &retained{HLC: oplog.MakeHLC(9, 8, 7), Entries: 3, Ops: 300, Void: []int{1, 2}, Data: make([]byte, 300), Idle: map[int][]int{2: {1}}, Rows: map[int][]string{1: {"a", "b"}}},
+	} {
+		var want bytes.Buffer
+		enc := msgpack.NewEncoder(&want)
+		enc.UseCompactInts(true)
+		must(t, enc.Encode(v))
+		if got := oplog.Pack(nil, v); !bytes.Equal(got, want.Bytes()) {
+			t.Errorf("%T:\n got %x\nwant %x", v, got, want.Bytes())
+		}
+	}
+}
