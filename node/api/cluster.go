@@ -11,7 +11,7 @@ var (
 	Topology = row[TopologyRequest, TopologyAnswer](Op{Name: "cluster_topology", Does: "The members of the cluster and where each is reached.", Scope: Read, HTTP: "GET /v1/cluster/topology"})
 	Raft     = row[RaftRequest, RaftState](Op{Name: "cluster_raft", Does: "Raft as this node knows it.", Scope: Read, HTTP: "GET /v1/cluster/raft"})
 
-	ChangeMembers = row[ChangeMembersRequest, MembersChanged](Op{Name: "cluster_change", Scope: Admin, HTTP: "POST /v1/cluster/{verb}",
+	ChangeMembers = row[ChangeMembersRequest, MembersChanged](Op{Name: "cluster_change", Scope: Admin, HTTP: "POST /v1/cluster/{verb}", Confirm: "verb",
 		Does: "Change the cluster's members: join, leave, remove, promote, transfer. promote without a node_id asks for leadership for this node."})
 	ControlSnapshot = row[ControlSnapshotRequest, Control](Op{Name: "control_snapshot", Does: "Databases and tokens as they are replicated; the cluster secret only.", Scope: Read,
 		HTTP: "GET /v1/admin/control-snapshot"})

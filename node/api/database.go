@@ -12,7 +12,7 @@ var (
 		HTTP: "POST /v1/databases", Wire: wire.OpCreateDB})
 	Databases    = row[DatabasesRequest, DatabaseList](Op{Name: "databases", Does: "The databases that the token may use.", Scope: Read, HTTP: "GET /v1/databases", Wire: wire.OpListDB})
 	DropDatabase = row[DropDatabaseRequest, DroppedDatabase](Op{Name: "databases_drop", Does: "Delete a database with all its content; its tokens are revoked.",
-		Scope: Admin, Writes: true, HTTP: "DELETE /v1/databases/{name}"})
+		Scope: Admin, Writes: true, HTTP: "DELETE /v1/databases/{name}", Confirm: "name"})
 
 	Quota = row[QuotaRequest, QuotaAnswer](Op{Name: "quota", Does: "A database's limits; 0 for no limit.", Scope: Read,
 		HTTP: "GET /v1/admin/databases/{name}/quota"})
@@ -23,7 +23,7 @@ var (
 	SetSettings = row[SetSettingsRequest, Policies](Op{Name: "settings_set", Does: "Change a database's policies; omitted fields stay.", Scope: Owner, Writes: true,
 		HTTP: "POST /v1/admin/settings"})
 	Purge = row[PurgeRequest, Purged](Op{Name: "purge", Does: "Erase memories created before a time: texts, vectors and revisions.", Scope: Owner, Writes: true,
-		HTTP: "POST /v1/admin/purge"})
+		HTTP: "POST /v1/admin/purge", Confirm: "before"})
 )
 
 type CreateDatabaseRequest struct {

@@ -15,7 +15,7 @@ var (
 	Edges = row[EdgesRequest, EdgeList](Op{Name: "edges", Does: "The relations an entity is in.", Scope: Read, HTTP: "GET /v1/edges", Wire: wire.OpEdges})
 	Graph = row[GraphRequest, EdgeList](Op{Name: "graph", Does: "The relations an entity is in, asked by POST.", Scope: Read, HTTP: "POST /v1/graph"})
 
-	Unrelate = row[UnrelateRequest, Unrelated](Op{Name: "unrelate", Does: "Delete a relation.", Scope: Write, Writes: true, HTTP: "DELETE /v1/edges/{id}"})
+	Unrelate = row[UnrelateRequest, Unrelated](Op{Name: "unrelate", Does: "Delete a relation.", Scope: Write, Writes: true, HTTP: "DELETE /v1/edges/{id}", Confirm: "id"})
 	Claim    = row[ClaimRequest, Claimed](Op{Name: "ingest_claim", Does: "State a relation with its evidence.", Scope: Write, Writes: true, HTTP: "POST /v1/claim", Wire: wire.OpClaim})
 	Claims   = row[ClaimsRequest, ClaimList](Op{Name: "get_claims", Does: "Claims about an entity, newest first.", Scope: Read, HTTP: "GET /v1/claims", Wire: wire.OpClaims})
 	Alias    = row[AliasRequest, Aliased](Op{Name: "add_alias", Does: "Make a name an alias of another.", Scope: Write, Writes: true, HTTP: "POST /v1/alias", Wire: wire.OpAlias})

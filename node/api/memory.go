@@ -58,7 +58,7 @@ var (
 		HTTP: "POST /v1/remember/batch", Large: true, Wire: wire.OpRememberBatch, Adds: memories})
 
 	Forget = row[ForgetRequest, Forgotten](Op{Name: "forget", Does: "Make a memory invisible to recall and lists; it can still be read by its id until it is purged.",
-		Scope: Write, Writes: true, HTTP: "POST /v1/forget", Wire: wire.OpForget,
+		Scope: Write, Writes: true, HTTP: "POST /v1/forget", Wire: wire.OpForget, Confirm: "rid",
 		Tool: &Tool{Name: "forget", Title: "Forget", Destructive: true, Idempotent: true,
 			Text: "Make a memory invisible for good. Use it when the user asks for it, or when a memory should never have been stored."}})
 	Correct = row[CorrectRequest, Corrected](Op{Name: "correct", Does: "Change a memory in place; the old text is kept as a revision.",

@@ -45,6 +45,7 @@ type Op struct {
 	Stream  bool     // its body or its answer is a stream, which its surfaces read and write themselves
 	Body    string   // what its body is where it is no JSON object: a media type
 	Media   string   // what the answer is where it is no JSON object
+	Confirm string   // the field whose value people type again before a form runs it: it names what is taken away, or the change
 	Missing string   // the code of what is not found, where clients know one of its own
 
 	Wire wire.Op

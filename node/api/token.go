@@ -13,7 +13,7 @@ var (
 	CreateToken = row[CreateTokenRequest, CreatedToken](Op{Name: "tokens_create", Does: "Create a token; its text is shown once.", Scope: Owner, Writes: true, HTTP: "POST /v1/admin/tokens"})
 	Tokens      = row[TokensRequest, TokenList](Op{Name: "tokens", Does: "All tokens, by the beginning of their hashes.", Scope: Owner, HTTP: "GET /v1/admin/tokens"})
 	RevokeToken = row[RevokeTokenRequest, RevokedToken](Op{Name: "tokens_revoke", Does: "Revoke a token, given as its text, its hash or the beginning of its hash.",
-		Scope: Owner, Writes: true, HTTP: "POST /v1/admin/tokens/revoke"})
+		Scope: Owner, Writes: true, HTTP: "POST /v1/admin/tokens/revoke", Confirm: "token"})
 	LimitToken = row[LimitTokenRequest, LimitedToken](Op{Name: "tokens_limit", Does: "Limit a token's requests on each node; 0 or omitted for no limit.",
 		Scope: Owner, Writes: true, HTTP: "POST /v1/admin/tokens/limit"})
 )

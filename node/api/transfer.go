@@ -15,7 +15,7 @@ var (
 		Does: "Make a backup of all databases as this node has them: the whole state, or with since the log behind an index."})
 	FetchBackup = row[FetchBackupRequest, BackupFile](Op{Name: "backup_send", Does: "Download a backup; ranges are served.", Scope: Admin, HTTP: "GET /v1/admin/backups/{id}",
 		Media: "application/octet-stream", Stream: true})
-	DropBackup = row[DropBackupRequest, DroppedBackup](Op{Name: "backup_drop", Does: "Delete a backup that was downloaded.", Scope: Admin, HTTP: "DELETE /v1/admin/backups/{id}"})
+	DropBackup = row[DropBackupRequest, DroppedBackup](Op{Name: "backup_drop", Does: "Delete a backup that was downloaded.", Scope: Admin, HTTP: "DELETE /v1/admin/backups/{id}", Confirm: "id"})
 
 	Export = row[ExportRequest, Exported](Op{Name: "export", Does: "A database's memories, then its relations; NDJSON.", Scope: Read, HTTP: "GET /v1/export",
 		Media: "application/x-ndjson", Stream: true})

@@ -12,6 +12,8 @@ export const me = async () => (who ??= await get("/v1/admin/me"));
 export const may = (scope) => who?.scopes.includes(scope) ?? false;
 
 export const database = () => sessionStorage.getItem(place) ?? who?.database ?? "default";
+/** elsewhere is the database that was chosen in place of the token's own. */
+export const elsewhere = () => sessionStorage.getItem(place);
 export const choose = (name) => sessionStorage.setItem(place, name);
 
 export class Refused extends Error {
@@ -21,13 +23,18 @@ export class Refused extends Error {
   }
 }
 
-async function request(method, path, body, signal) {
+/** send asks for exactly this and returns the answer, whatever its status. */
+export function send(method, path, body, signal, media = "application/json") {
   const headers = { "X-Cairn-Forward": "1" }; // the console works on every node: writes are passed on
   if (token()) headers.Authorization = `Bearer ${token()}`;
-  if (body !== undefined) headers["Content-Type"] = "application/json";
-  const other = sessionStorage.getItem(place);
+  if (body !== undefined) headers["Content-Type"] = media;
+  return fetch(path, { method, headers, signal, body });
+}
+
+async function request(method, path, body, signal) {
+  const other = elsewhere();
   if (other && path.startsWith("/v1/")) path += `${path.includes("?") ? "&" : "?"}database=${encodeURIComponent(other)}`;
-  const r = await fetch(path, { method, headers, signal, body: body === undefined ? undefined : JSON.stringify(body) });
+  const r = await send(method, path, body === undefined ? undefined : JSON.stringify(body), signal);
   if (!r.ok) throw new Refused(r.status, await r.json().catch(() => null));
   return r;
 }

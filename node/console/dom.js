@@ -69,6 +69,19 @@ export function confirmed(question, verb) {
   });
 }
 
+/** confirmedByName asks for the name of what a request is about before it runs. */
+export function confirmedByName(question, name, verb) {
+  return new Promise((resolve) => {
+    const typed = h("input", { name: "confirm", autocomplete: "off", spellcheck: "false", "aria-label": `Type ${name}`, oninput: () => { go.disabled = typed.value !== name; } });
+    const go = h("button", { class: "danger", disabled: true }, verb);
+    const d = dialog(question, h("form", { onsubmit: (e) => { e.preventDefault(); if (typed.value === name) { resolve(true); d.close(); } } },
+      h("label", {}, h("span", {}, "Type ", h("code", {}, name), " to go on"), typed), h("div", { class: "row end" }, h("button", { type: "button", onclick: () => d.close() }, "Cancel"), go)));
+    d.classList.add("small-dialog");
+    d.addEventListener("close", () => resolve(false));
+    typed.focus();
+  });
+}
+
 /** bar is a row of coloured parts; the widths are set as properties, which the content policy allows. */
 export function bar(parts, total) {
   const b = h("div", { class: "bar", role: "img", "aria-label": parts.map(([n, v]) => `${n} ${v.toFixed(2)}`).join(", ") });

@@ -60,6 +60,9 @@ func described(s api.Subject, op *api.Op) map[string]any {
 	if op.Body != "" {
 		d["requestBody"] = map[string]any{"required": true, "content": map[string]any{op.Body: map[string]any{"schema": text}}}
 	}
+	if op.Confirm != "" {
+		d["x-confirm"] = op.Confirm
+	}
 	if op.Scope != "" {
 		d["security"] = []any{map[string]any{"token": []string{string(op.Scope)}}}
 	}

@@ -120,6 +120,7 @@ func (l *linter) operation(where, path string, op map[string]any) {
 		l.t.Errorf("%s: no tag", where)
 	}
 	l.parameters(where, path, op)
+	l.confirm(where, op)
 	if rb, ok := op["requestBody"].(map[string]any); ok {
 		l.content(where+" body", rb)
 	}
@@ -157,6 +158,27 @@ func (l *linter) parameters(where, path string, op map[string]any) {
 	}
 	if slices.Sort(places); !slices.Equal(places, slices.Sorted(slices.Values(want))) {
 		l.t.Errorf("%s: the path has places %v, the parameters %v", where, want, places)
+	}
+}
+
+// confirm holds what an operation asks for again to a field that a request cannot leave out, and asks it of all that delete.
+func (l *linter) confirm(where string, op map[string]any) {
+	name, _ := op["x-confirm"].(string)
+	if name == "" {
+		if strings.HasPrefix(where, "delete ") && op["operationId"] != "session_end" { // a session that ended is kept
+			l.t.Errorf("%s: deletes and asks for no name", where)
+		}
+		return
+	}
+	list, _ := op["parameters"].([]any)
+	if slices.ContainsFunc(list, func(p any) bool {
+		return at(p.(map[string]any))["name"] == name && at(p.(map[string]any))["required"] == true
+	}) {
+		return
+	}
+	required, _ := at(op, "requestBody", "content", "application/json", "schema")["required"].([]any)
+	if !slices.Contains(required, any(name)) {
+		l.t.Errorf("%s: asks for %q, which requests may leave out", where, name)
 	}
 }
 
