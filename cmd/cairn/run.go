@@ -43,7 +43,7 @@ Exit codes: 0 ok, 1 failed, 2 called wrongly; "status --exit-code" 3 degraded.`,
 	root.SetErr(a.Err)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return cli.Usage(cli.FlagError(c, err)) })
 	group(root, "memories", "Memories:", append([]*cobra.Command{a.remember(), a.recall(), a.forget(), a.relate()}, memory.Commands(&a.Streams)...)...)
-	group(root, "node", "Nodes and clusters:", a.dev(), a.serve(), a.status(), a.cluster(), a.context(), a.log(), a.audit(), a.embed(), a.key(), a.recover(), doctor.Command(&a.Streams),
+	group(root, "node", "Nodes and clusters:", a.dev(), a.serve(), a.status(), a.top(), a.cluster(), a.context(), a.log(), a.audit(), a.embed(), a.key(), a.recover(), doctor.Command(&a.Streams),
 		debug.Command(&a.Streams), bench.Command(&a.Streams))
 	group(root, "database", "Databases, tokens and moving data:", a.db(), a.token(), a.importCmd(), a.exportCmd(), a.backup(), a.restore())
 	group(root, "host", "Clients on this host:", a.mcp(), a.process(), a.covenant(), a.sift())

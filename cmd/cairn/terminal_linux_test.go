@@ -56,3 +56,30 @@ func TestShellOnATerminal(t *testing.T) {
 		t.Errorf("the history is %q, %v", b, err)
 	}
 }
+
+// TestTopOnATerminal: it draws frames, takes keys, and leaves the terminal as it was.
+func TestTopOnATerminal(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("skipped in -short: one process at a terminal, and no two goroutines of ours")
+	}
+	_, home := cairntest.StartDev(t)
+	x := cairntest.OnTerminal(t, nil, "top", "--home", home, "--interval", "100ms")
+	x.Shows("NODE*")
+	x.Shows("Leader")
+	if !x.Raw() {
+		t.Error("keys do not reach top")
+	}
+	x.Type("\x1b[C\x1b[C")
+	x.Shows("WRITES/S*")
+	x.Type("p")
+	x.Shows("p go on")
+	x.Type("q")
+	x.Shows("\x1b[?1049l")
+	if err := x.Ends(); err != nil {
+		t.Error(err)
+	}
+	if x.Raw() {
+		t.Error("the terminal is not as it was")
+	}
+}

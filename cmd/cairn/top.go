@@ -1,0 +1,184 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+)
+
+// A top watches a cluster: it takes a look at each interval, and shows what happened between the last two.
+type top struct {
+	app
+	t             cli.Target
+	every         time.Duration
+	sort          int
+	back, stopped bool
+}
+
+func (a *app) top() *cobra.Command {
+	v := &top{app: *a}
+	var once bool
+	c := &cobra.Command{Use: "top", Short: "Watch the cluster live: rates, latencies, lag, who leads", Args: cobra.NoArgs,
+		Long: `Watch the cluster live: of each member who leads, writes and recalls a second with their latencies, what it has yet to apply and to index, room on
+its disk and slow operations, from /v1/cluster of the node that is asked and /metrics of each.
+
+Keys: q ends, p pauses, left and right choose the column that rows are sorted by, r turns the order round.
+Without a terminal, or with --once, it prints one frame of one interval.`,
+		Example: "  cairn top\n  cairn top --once --json | jq '.nodes[] | {node_id, writes_per_second}'",
+		RunE: func(c *cobra.Command, _ []string) error {
+			if v.every < 100*time.Millisecond {
+				return cli.Usagef("--interval %s: at least 100ms", v.every)
+			}
+			in, ok := a.In.(*os.File)
+			if once || v.t.JSON || !ok || !term.IsTerminal(int(in.Fd())) || !cli.IsTerminal(a.Out) {
+				return v.once(c.Context())
+			}
+			return v.live(c.Context(), in)
+		}}
+	v.t.Flags(c)
+	c.Flags().BoolVar(&once, "once", false, "print one frame and end")
+	c.Flags().DurationVar(&v.every, "interval", time.Second, "how long a frame is")
+	return c
+}
+
+// once prints one frame.
+func (v *top) once(ctx context.Context) error {
+	first, err := v.look(ctx)
+	if err != nil {
+		return err
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(v.every):
+	}
+	second, err := v.look(ctx)
+	if err != nil {
+		return err
+	}
+	f := second.since(first)
+	if v.t.JSON {
+		return v.JSON(f)
+	}
+	return f.print(v.Out, -1)
+}
+
+// live draws a frame at each interval until q is pressed or the process is told to end. The terminal is as it was afterwards.
+func (v *top) live(ctx context.Context, in *os.File) (err error) {
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP)
+	defer stop()
+	was, err := term.MakeRaw(int(in.Fd()))
+	if err != nil {
+		return err
+	}
+	const other, back = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l" // a screen of its own without a cursor
+	fmt.Fprint(v.Out, other)
+	defer func() {
+		fmt.Fprint(v.Out, back)
+		err = errors.Join(err, term.Restore(int(in.Fd()), was))
+	}()
+	keys := make(chan string)
+	go readKeys(v.Input(ctx), keys)
+	tick := time.NewTicker(v.every)
+	defer tick.Stop()
+	var last, now look
+	var f frame
+	for {
+		if !v.stopped {
+			if now, err = v.look(ctx); err != nil && ctx.Err() == nil {
+				f.Condition = "no answer: " + err.Error() // it may come back
+			} else if err == nil {
+				f, last = now.since(last), now
+			}
+		}
+		v.draw(f)
+		select {
+		case <-ctx.Done():
+			return nil
+		case k, ok := <-keys:
+			if !ok || v.key(k) {
+				return nil
+			}
+		case <-tick.C:
+		}
+	}
+}
+
+// key does what a key asks for, and says whether it is to end.
+func (v *top) key(k string) (end bool) {
+	switch k {
+	case "q", "\x03", "\x04":
+		return true
+	case "p", " ":
+		v.stopped = !v.stopped
+	case "r":
+		v.back = !v.back
+	case "s", "\x1b[C":
+		v.sort = (v.sort + 1) % len(topColumns)
+	case "\x1b[D":
+		v.sort = (v.sort + len(topColumns) - 1) % len(topColumns)
+	}
+	return false
+}
+
+// readKeys sends keys until the input ends: an arrow is one of three bytes.
+func readKeys(in io.Reader, keys chan<- string) {
+	defer close(keys)
+	buf := make([]byte, 16)
+	for {
+		n, err := in.Read(buf)
+		if err != nil {
+			return
+		}
+		for b := buf[:n]; len(b) > 0; {
+			size := 1
+			if len(b) >= 3 && b[0] == 0x1b && b[1] == '[' {
+				size = 3
+			}
+			keys <- string(b[:size])
+			b = b[size:]
+		}
+	}
+}
+
+// draw shows a frame on the whole screen.
+func (v *top) draw(f frame) {
+	wide, high := 80, 24
+	if out, ok := v.Out.(*os.File); ok {
+		if w, h, err := term.GetSize(int(out.Fd())); err == nil && w > 0 {
+			wide, high = w, h
+		}
+	}
+	f.order(v.sort, v.back)
+	var b bytes.Buffer
+	if err := f.print(&b, v.sort); err != nil {
+		return // a buffer takes everything
+	}
+	fmt.Fprintf(&b, "\nq end  p %s  ←→ sort  r reverse", map[bool]string{false: "pause", true: "go on"}[v.stopped])
+	lines := strings.Split(b.String(), "\n")
+	var out strings.Builder
+	out.WriteString("\x1b[H")
+	for i, line := range lines[:min(len(lines), high)] {
+		if i > 0 {
+			out.WriteString("\r\n")
+		}
+		if r := []rune(line); len(r) > wide {
+			line = string(r[:wide])
+		}
+		out.WriteString(line + "\x1b[K")
+	}
+	out.WriteString("\x1b[J")
+	fmt.Fprint(v.Out, out.String())
+}
