@@ -27,6 +27,9 @@ func TestPagesBesideTheTable(t *testing.T) {
 		{"DELETE", "/metrics", "", "", 405, "method not allowed"},
 		{"PUT", "/openapi.json", "", "", 405, "method not allowed"},
 		{"GET", "/docs", "", "", 200, "X-Cairn-Forward"},
+		{"GET", "/docs", "", "", 200, "There is no such database, or nothing of that name."},
+		{"GET", "/docs/docs.js", "", "", 200, "replaceState"},
+		{"GET", "/docs/nothing.js", "", "", 404, ""},
 		{"POST", "/mcp", secret, rpc, 200, `"remember"`},
 		{"POST", "/mcp", "", rpc, 401, "missing Bearer token"},
 		{"POST", "/mcp", "wrong", rpc, 401, "invalid or revoked token"},
@@ -54,7 +57,7 @@ func TestPagesBesideTheTable(t *testing.T) {
 		if err != nil || resp.StatusCode != c.status || !strings.Contains(string(b), c.holds) {
 			t.Errorf("%s %s: %d %.300s, want %d %q", c.method, c.path, resp.StatusCode, b, c.status, c.holds)
 		}
-		if c.path == "/" && c.method == "GET" {
+		if (c.path == "/" || c.path == "/docs") && c.method == "GET" {
 			if policy := resp.Header.Get("Content-Security-Policy"); !strings.HasPrefix(policy, "default-src 'none'; script-src 'self'") || strings.Contains(policy, "unsafe") {
 				t.Errorf("policy %q", policy)
 			}

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"embed"
 	"fmt"
 	"html"
 	"maps"
@@ -13,27 +14,36 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
+// beside are the files that the page loads: its style, and the search in it.
+//
+//go:embed docs.css docs.js
+var beside embed.FS
+
 // docs is the same for people: one page, nothing from elsewhere.
 var docs = sync.OnceValue(func() []byte {
 	known := allShapes()
 	var b strings.Builder
-	b.WriteString(`<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><title>Cairn gateway</title><style>` + docsStyle + `</style>
+	b.WriteString(`<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><title>Cairn gateway</title>
+<link rel="icon" href="/console/icon.svg" type="image/svg+xml"><link rel="stylesheet" href="/docs/docs.css"><script type="module" src="/docs/docs.js"></script>
 <h1>Cairn gateway</h1><p>Memory for agents over HTTP. Send <code>Authorization: Bearer &lt;token&gt;</code> and JSON bodies. Times in answers are Unix seconds; a <code>date</code> in a
 request is that or RFC 3339 (a bare date is its first instant, UTC). <code>hours</code> are more than 0, <code>unit</code> is a number from 0 to 1, <code>signed</code> from -1 to 1,
 <code>window</code> is [from, to]. Unknown fields, values of another type and numbers out of range are refused by name. A node that does not lead passes writes on and names the leader in <code>X-Cairn-Leader</code>; with
-<code>[server] forward_writes = false</code> it answers 307 with the leader's address, unless the request says <code>X-Cairn-Forward: 1</code>. The same as a machine reads it: <a href="/openapi.json">openapi.json</a>.</p>`)
+<code>[server] forward_writes = false</code> it answers 307 with the leader's address, unless the request says <code>X-Cairn-Forward: 1</code>. The same as a machine reads it: <a href="/openapi.json">openapi.json</a>. A form for each: <a href="/#requests">Requests</a>.</p>
+<div class="search" role="search" hidden><input type="search" aria-label="Search the reference" placeholder="Search operations, fields and shapes"><span role="status"></span></div>`)
 	for _, s := range subjects() {
-		fmt.Fprintf(&b, "<h1>%s</h1><p>%s</p>\n", s.Name, html.EscapeString(s.About))
+		fmt.Fprintf(&b, "<div class=subject><h1>%s</h1><p>%s</p>\n", s.Name, html.EscapeString(s.About))
 		for _, op := range s.Ops {
 			documentOp(&b, op, known)
 		}
+		b.WriteString("</div>\n")
 	}
-	b.WriteString("<h1>Shapes</h1>")
+	b.WriteString("<div class=subject><h1>Shapes</h1>")
 	for _, name := range slices.Sorted(maps.Keys(known)) {
 		fmt.Fprintf(&b, "<section id=%s><h2>%s</h2>", name, name)
 		describe(&b, known[name], known, name != "Draft")
 		b.WriteString("</section>\n")
 	}
+	b.WriteString("</div>\n")
 	return []byte(b.String())
 })
 
@@ -53,7 +63,19 @@ func documentOp(b *strings.Builder, op *api.Op, known map[string]field.Object) {
 			describe(b, part.of, known, part.name == "answer")
 		}
 	}
+	documentErrors(b, op)
 	b.WriteString("</section>\n")
+}
+
+// documentErrors writes which errors an operation answers with, and what they mean.
+func documentErrors(b *strings.Builder, op *api.Op) {
+	all := responses(op)
+	delete(all, "200")
+	b.WriteString("<details><summary>errors</summary><dl>")
+	for _, status := range slices.Sorted(maps.Keys(all)) {
+		fmt.Fprintf(b, "<dt><code>%s</code></dt><dd>%s</dd>", status, html.EscapeString(all[status].(map[string]any)["description"].(string)))
+	}
+	b.WriteString("</dl></details>")
 }
 
 // describe writes fields: of an answer it says what may be missing, of a request what may not.
@@ -83,12 +105,27 @@ func describe(b *strings.Builder, o field.Object, shapes map[string]field.Object
 	b.WriteString("</dl>")
 }
 
-const docsStyle = `:root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}section{border-top:1px solid #8884;padding:.3rem 0}` +
-	`h2{font-size:1rem;margin:.5rem 0 0}p{margin:.2rem 0}code{font-size:.95em}small,i{opacity:.7}dt{display:inline}dt code{font-weight:600}dd{display:inline;margin:0 1rem 0 .3rem}dl{margin:.2rem 0}.f{margin:.3rem 0 0}`
+// docsPolicy lets the page load what this node serves and nothing more; no script or style is inline.
+const docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+// beDocs sets the headers of the page and of what it loads.
+func beDocs(h http.Header) {
+	h.Set("Content-Security-Policy", docsPolicy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cache-Control", "no-cache")
+}
+
+// serveBeside answers with a file that the page loads.
+func serveBeside() http.Handler {
+	below := http.StripPrefix("/docs", http.FileServerFS(beside))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		beDocs(w.Header())
+		below.ServeHTTP(w, r)
+	})
+}
 
 func serveDocs(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
-	w.Header().Set("X-Content-Type-Options", "nosniff")
+	beDocs(w.Header())
 	_, _ = w.Write(docs()) // a client that went away is no failure of ours
 }

@@ -112,6 +112,7 @@ func New(cfg Config) *Gateway {
 	mux.HandleFunc("GET /metrics", g.serveMetrics)
 	mux.HandleFunc("GET /openapi.json", serveOpenAPI)
 	mux.HandleFunc("GET /docs", serveDocs)
+	mux.Handle("GET /docs/{file}", serveBeside())
 	mux.Handle("GET /{$}", cfg.Console)
 	mux.Handle("GET /console/", cfg.Console)
 	g.srv = &http.Server{Handler: g.outer(mux), ReadHeaderTimeout: headTimeout, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: maxHeader,

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+)
+
+// unreadable lists what a page shows and people cannot read or hit: text whose contrast against what is behind it is below 4.5, or 3 where it
+// is large; a page wider than its window; and on a narrow window things to click that are lower than 44 pixels. What is disabled is left out.
+const unreadable = `(() => {
+	const bad = new Set(), pen = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+	const rgba = (c) => { pen.clearRect(0, 0, 1, 1); pen.fillStyle = c; pen.fillRect(0, 0, 1, 1); const d = pen.getImageData(0, 0, 1, 1).data; return [d[0], d[1], d[2], d[3] / 255]; };
+	const over = (a, b) => [0, 1, 2].map((i) => a[i] * a[3] + b[i] * (1 - a[3])).concat(1);
+	const light = (c) => { const [r, g, b] = c.map((v) => v / 255).map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
+	const seen = (e) => e.checkVisibility({ opacityProperty: true, visibilityProperty: true }) && e.getBoundingClientRect().width > 1;
+	const name = (e) => e.tagName.toLowerCase() + (typeof e.className === "string" && e.className ? "." + e.className.split(" ").join(".") : "");
+	const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+	for (let n; (n = walk.nextNode()); ) {
+		const e = n.parentElement, s = getComputedStyle(e);
+		if (!n.data.trim() || !seen(e) || ["SCRIPT", "STYLE", "OPTION", "NOSCRIPT"].includes(e.tagName) || e.closest(":disabled, .skip")) continue;
+		const layers = [];
+		let alpha = 1;
+		for (let p = e; p; p = p.parentElement) { const t = getComputedStyle(p); layers.push(rgba(t.backgroundColor)); alpha *= Number(t.opacity); }
+		const behind = layers.reverse().reduce((under, l) => over(l, under), rgba(getComputedStyle(document.documentElement).colorScheme.includes("dark") && matchMedia("(prefers-color-scheme: dark)").matches ? "#121212" : "#fff"));
+		const ink = rgba(e instanceof SVGElement ? s.fill : s.color);
+		ink[3] *= alpha;
+		const [a, b] = [light(over(ink, behind)), light(behind)].sort((x, y) => y - x), ratio = (a + 0.05) / (b + 0.05), px = parseFloat(s.fontSize);
+		if (ratio < (px >= 24 || (px >= 18.66 && Number(s.fontWeight) >= 700) ? 3 : 4.5)) bad.add(name(e) + " contrast " + ratio.toFixed(2) + ": " + n.data.trim().slice(0, 30));
+	}
+	if (document.documentElement.scrollWidth > innerWidth) bad.add("the page is " + document.documentElement.scrollWidth + " wide");
+	if (innerWidth < 400) for (const e of document.querySelectorAll("button:enabled, nav a, select, summary, input:not([type=checkbox])")) {
+		if (!seen(e) || e.closest(".skip") || e.matches("button.link")) continue; // a link in text is as high as its line
+		const h = e.getBoundingClientRect().height;
+		if (h < 44) bad.add(name(e) + " is " + h.toFixed(0) + " high: " + (e.ariaLabel ?? e.textContent).slice(0, 30));
+	}
+	return [...bad];
+})()`
+
+// Every view and the reference can be read in both themes, at three widths, and by a thumb.
+func TestConsoleIsReadable(t *testing.T) {
+	t.Parallel()
+	p := onePage(t)
+	livedIn(t, p.node, p.token)
+	p.ask("POST", "/v1/correct", map[string]any{"rid": p.ask("POST", "/v1/remember", map[string]any{"text": "The staging database is called osprey"})["rid"], "new_text": "The staging database is called kestrel", "reason": "renamed"})
+	for _, view := range []struct{ name, path, ready string }{
+		{"cluster", "/#cluster", `[data-node="1"]`}, {"recall", "/#recall/staging%20database", `article.result`}, {"memories", "/#memories", `tbody tr`}, {"graph", "/#graph", `h1`}, {"mind", "/#mind", `article.conflict`},
+		{"log", "/#log", `ol.log li`}, {"metrics", "/#metrics", `section.chart`}, {"requests", "/#requests/remember", `[data-operation=remember]`}, {"docs", "/docs", `#Memory`},
+	} {
+		p.step(view.name, chromedp.Navigate(p.base+view.path), see(view.ready))
+		for _, theme := range []string{"light", "dark"} {
+			for _, width := range []int64{1280, 768, 360} {
+				var bad []string
+				name := fmt.Sprintf("%s-%s-%d", view.name, theme, width)
+				p.step(name, emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}, {Name: "prefers-reduced-motion", Value: "reduce"}}), chromedp.EmulateViewport(width, 800),
+					chromedp.Evaluate(unreadable, &bad), shoot(p.dir, name))
+				if len(bad) > 0 {
+					t.Errorf("%s:\n\t%s", name, strings.Join(bad, "\n\t"))
+				}
+			}
+		}
+	}
+	var found string
+	p.step("search the reference", chromedp.Navigate(p.base+"/docs"), see(`.search input`), chromedp.SendKeys(`.search input`, "halves merge", chromedp.ByQuery), is(`document.querySelector(".search [role=status]").textContent.startsWith("0 of ")`),
+		chromedp.Navigate(p.base+"/docs?q=forget+rid+reason"), is(`!document.querySelector("#forget").hidden && document.querySelector("#recall").hidden`), chromedp.Text(`.search [role=status]`, &found, chromedp.ByQuery),
+		looks(p.dir, "docs-search"), chromedp.Evaluate(`location.hash = "#recall"`, nil), is(`!document.querySelector("#recall").hidden`))
+	if found == "" {
+		t.Error("the search does not say how many it found")
+	}
+}
