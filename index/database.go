@@ -43,6 +43,8 @@ type database struct {
 	strings map[string]string // one copy of each speaker
 	epoch   uint32            // of the embedder that made the vectors
 	asOf    oplog.Index       // of the state that the first rows were read from
+
+	partition *vector.Partition // how vectors are divided; nil: they are not
 	unconfirmed
 }
 
@@ -197,7 +199,9 @@ func (d *database) prepareVectors(work []ready, fresh []int) {
 		return
 	}
 	if d.vectors.Load() == nil {
-		d.vectors.Store(vector.New(len(work[with[0]].unit)))
+		store := vector.New(len(work[with[0]].unit))
+		store.Partition(d.partition)
+		d.vectors.Store(store)
 	}
 	store := d.vectors.Load()
 	workers := max(1, min(runtime.GOMAXPROCS(0), len(with)/16))

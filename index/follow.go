@@ -173,8 +173,10 @@ func (x *Index) refresh(ctx context.Context, v *state.View, id oplog.DB, ops []o
 	if db == nil || err != nil {
 		return err
 	}
+	divided := false
 	for _, op := range ops {
 		db.names.addFrom(op)
+		divided = divided || redivides(op)
 		if _, ok := op.(*oplog.Purge); ok && !db.memory {
 			x.mu.Lock()
 			x.purged[id] = true
@@ -191,6 +193,10 @@ func (x *Index) refresh(ctx context.Context, v *state.View, id oplog.DB, ops []o
 		db.epoch = epoch
 		db.vectors.Store(nil)
 		db.version.Add(1)
+		divided = true
+	}
+	if divided {
+		db.divide(v, id)
 	}
 	return x.renew(ctx, v, id, db, list)
 }

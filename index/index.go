@@ -186,10 +186,11 @@ func (x *Index) load(ctx context.Context, v *state.View, info oplog.Database, ge
 	}
 	db.names.load(v, info.ID)
 	db.epoch, db.asOf = v.Embedding(info.ID).Epoch, v.Index()
-	if revived {
-		return db, true, nil
+	if !revived {
+		err = x.readAll(ctx, v, info, db)
 	}
-	return db, false, x.readAll(ctx, v, info, db)
+	db.divide(v, info.ID) // at the end, with all processors
+	return db, revived, err
 }
 
 // buildNews is the number of memories after which a build logs its progress.

@@ -80,6 +80,7 @@ func (x *Index) remake(ctx context.Context, id oplog.DB) error {
 			fresh.vectors.Store(nil)
 		}
 		fresh.asOf = v.Index()
+		fresh.divide(v, id)
 		return x.renew(ctx, v, id, fresh, since[id])
 	})
 	if err != nil {

@@ -48,6 +48,7 @@ const (
 	KindForeign      OpKind = 90
 	KindRebind       OpKind = 91
 	KindEmbed        OpKind = 92
+	KindPartition    OpKind = 93
 )
 
 // kinds is what this version reads: an operation's name, and an empty one for the decoder.
@@ -97,6 +98,7 @@ var kinds = map[OpKind]struct {
 	KindForeign:      {"foreign", func() Op { return new(Foreign) }},
 	KindRebind:       {"rebind", func() Op { return new(Rebind) }},
 	KindEmbed:        {"embed", func() Op { return new(Embed) }},
+	KindPartition:    {"partition", func() Op { return new(Partition) }},
 }
 
 func (k OpKind) String() string { return kinds[k].name }
@@ -154,3 +156,4 @@ func (*Uses) Kind() OpKind         { return KindUses }
 func (*Foreign) Kind() OpKind      { return KindForeign }
 func (*Rebind) Kind() OpKind       { return KindRebind }
 func (*Embed) Kind() OpKind        { return KindEmbed }
+func (*Partition) Kind() OpKind    { return KindPartition }

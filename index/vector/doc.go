@@ -1,6 +1,7 @@
 // Package vector finds the rows of one database whose vectors lie nearest to a question's.
 //
-// It is flat: every live row that the filter keeps is looked at, in three steps that each look at fewer rows with more care.
+// Every live row that the filter keeps is looked at, in three steps that each look at fewer rows with more care. A store of 50,000
+// vectors or more may be divided into partitions, of which a question looks at a few.
 //
 //	sign codes   d bits a row   the question against signs     all rows, when there are more than 20,000
 //	int8         d bytes a row  integer dot product, scaled    the best of those, or all rows of a small store
@@ -9,8 +10,20 @@
 // Codes leave at most 24·√n rows. They are compared from the best estimate down, until an estimate, with three deviations of
 // its error added, is below what was found: clustered vectors stop after a few hundred, a cloud without structure needs all.
 //
-// There is no graph and no training, so neither the order of insertion nor what was deleted changes an
-// answer, and a filter is asked inside the scan instead of after it.
+// There is no graph, so neither the order of insertion nor what was deleted changes an answer, and a filter is asked inside the scan
+// instead of after it.
+//
+// # Partitions
+//
+// Learn finds 256 centroids by k-means over a sample of 16,384 int8 forms, and measures with vectors of the store, and with others between
+// them, in how many partitions the ten nearest rows are found, but for four of a thousand. A question compares the int8 forms of all rows in
+// so many partitions, and half as many more, the nearest first. The nearest rows that a filter leaves lie farther off, so with a filter a question goes on
+// until it has compared as many rows as were needed with filters that leave a tenth and a hundredth; where that is likely to take more than half of
+// the partitions, all rows are looked at. Where more than a quarter would be needed without any filter, as by vectors without structure,
+// Learn says that the store is better not divided.
+//
+// Learn's result is the caller's, who gives it to all replicas (Partition). A row belongs to the centroid with the highest product of their int8 forms
+// times 2^30 over the centroid's length: whole numbers, so replicas, rebuilt stores and such as got rows later divide alike.
 //
 // # What is kept of a vector
 //

@@ -79,6 +79,13 @@ func (p *scratchPool) take(blocks int) *scratch {
 
 // Search returns the nearest rows, nearest first.
 func (s *Store) Search(q *Query, pool Pool) []Hit {
+	if s.Len() < PartitionedRows {
+		return s.search(q, pool, nil)
+	}
+	return s.search(q, pool, s.parts.Load())
+}
+
+func (s *Store) search(q *Query, pool Pool, parts *partitions) []Hit {
 	if s.Len() == 0 || q.K <= 0 {
 		return nil
 	}
@@ -86,23 +93,30 @@ func (s *Store) Search(q *Query, pool Pool) []Hit {
 	if precise == 0 {
 		precise = max(minExact, 2*q.K)
 	}
-	exact := max(precise, q.K)
-	ws := startWorkers(pool, s.Len())
 	c := s.scratch.take(len(q.blocks))
-	var hits []Hit
-	if n := s.choose(q, c, ws); n <= directRows {
-		hits = s.direct(q, c, ws, exact)
-	} else {
-		hits = s.byCodes(q, c, ws, exact, n)
-	}
+	hits := s.candidates(q, pool, parts, c, max(precise, q.K))
 	s.scratch.Put(c)
-	ws.stop()
 	slices.SortFunc(hits, q.compare)
 	if q.Exact != nil {
 		s.rescore(q, hits[:min(precise, len(hits))])
 		slices.SortFunc(hits, q.compare)
 	}
 	return hits[:min(len(hits), q.K)]
+}
+
+// candidates are the best rows by their int8 forms, at least keep of them where there are as many.
+func (s *Store) candidates(q *Query, pool Pool, parts *partitions, c *scratch, keep int) []Hit {
+	if parts != nil {
+		if hits, ok := s.byPartitions(q, parts, c, keep); ok {
+			return hits
+		}
+	}
+	ws := startWorkers(pool, s.Len())
+	defer ws.stop()
+	if n := s.choose(q, c, ws); n > directRows {
+		return s.byCodes(q, c, ws, keep, n)
+	}
+	return s.direct(q, c, ws, keep)
 }
 
 // rescore gives hits the products with their originals, which are asked for in the order of rows: that is about how their owner has
@@ -256,16 +270,21 @@ func (s *Store) compareAll(q *Query, c *scratch, all *[steps]int, last, taken, k
 				break
 			}
 		}
-		for n, slot := range c.order[at:next[i]] {
-			if ahead := at + n + loadAhead; ahead < taken {
-				b, slot := q.blocks[c.order[ahead]/blockRows], int(c.order[ahead]%blockRows)
-				s.kernels.prefetch(b.int8s[slot*s.padded : (slot+1)*s.padded])
-			}
-			b := q.blocks[slot/blockRows]
-			top.offer(slot/blockRows*blockRows+uint32(b.row(int(slot%blockRows))), s.middle(q, b, int(slot%blockRows)))
-		}
+		s.compare(q, &top, c.order[at:next[i]], c.order[at:taken])
 		at = next[i]
 	}
 	top.cut()
 	return top.hits
+}
+
+// compare offers the int8 forms of slots. Coming begins with them and goes on with those that are likely next.
+func (s *Store) compare(q *Query, top *best, slots, coming []uint32) {
+	for n, at := range slots {
+		if n+loadAhead < len(coming) {
+			b, slot := q.blocks[coming[n+loadAhead]/blockRows], int(coming[n+loadAhead]%blockRows)
+			s.kernels.prefetch(b.int8s[slot*s.padded : (slot+1)*s.padded])
+		}
+		b, slot := q.blocks[at/blockRows], int(at%blockRows)
+		top.offer(at/blockRows*blockRows+uint32(b.row(slot)), s.middle(q, b, slot))
+	}
 }

@@ -11,8 +11,9 @@ type Store struct {
 	dim, columns, padded int // columns: bytes of a code
 	rotation             *rotation
 	kernels              kernels
-	blocks               atomic.Pointer[[]*block] // by row/256; nil where no row has a vector
-	rows                 atomic.Int64             // live ones
+	blocks               atomic.Pointer[[]*block]   // by row/256; nil where no row has a vector
+	rows                 atomic.Int64               // live ones
+	parts                atomic.Pointer[partitions] // nil: rows are not divided
 	scratch              scratchPool
 }
 
@@ -59,6 +60,9 @@ func (s *Store) Put(row uint32, p Prepared) {
 	}
 	s.write(b, i, p)
 	s.rows.Add(1)
+	if parts := s.parts.Load(); parts != nil {
+		parts.add(s, row, p.int8s)
+	}
 }
 
 // block returns the block of a row, made if it is the first of it. The table grows by doubling: it is a pointer a block.
@@ -101,6 +105,9 @@ func (s *Store) Delete(row uint32) {
 	}
 	b.live[slot/64].And(^(uint64(1) << (slot % 64)))
 	s.rows.Add(-1)
+	if parts := s.parts.Load(); parts != nil {
+		defer parts.deleted(s)
+	}
 	if n == len(table)-1 {
 		return
 	}
@@ -117,6 +124,11 @@ func (s *Store) Bytes() (n int) {
 	for _, b := range *s.blocks.Load() {
 		if b != nil {
 			n += b.slots * (s.columns + s.padded + 8)
+		}
+	}
+	if p := s.parts.Load(); p != nil {
+		for i := range p.lists {
+			n += 4 * cap(*p.lists[i].Load())
 		}
 	}
 	return n

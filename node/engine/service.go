@@ -91,6 +91,7 @@ func (s *Service) Start(r *raft.Node, spawn func(name string, task func(context.
 	spawn("reinforce", s.reinforcer.run)
 	spawn("background", s.background)
 	spawn("embed", s.embedAfterwards)
+	spawn("partition", s.learnPartitions)
 	spawn("compare", s.compare)
 	spawn("look", s.look)
 	if s.cfg.Backup.Dir != "" {

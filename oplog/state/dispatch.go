@@ -26,7 +26,7 @@ func init() { // applyForeign calls applyOp, which reads the tables
 		of(applySessionStart), of(applySessionEnd), of(applyAbandon), of(applyEvent), of(applyEventMark), of(applyIdentity),
 		of(applyReceipt), of(applyGrant), of(applyRevoke), of(applyPurgeGrants), of(applyCognition), of(applyResolve),
 		of(applyTriggerMove), of(applyFeedback), of(applySetSettings), of(applyPurge), of(applySetEmbedder), of(applyForeign),
-		of(applyRebind), of(applyEmbed),
+		of(applyRebind), of(applyEmbed), of(applyPartition),
 	)
 }
 

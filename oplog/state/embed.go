@@ -25,6 +25,7 @@ func applyRebind(a *applying, op *oplog.Rebind) (oplog.Result, *oplog.Error) {
 	}
 	d.Embedder, d.Dim = &e, e.Dim
 	a.setDatabase(d)
+	a.dropPartitions()
 	next := oplog.Embedding{Epoch: now.Epoch + 1}
 	if last := oplog.Seq(a.stats.NextSeq); last > 0 {
 		next.Next, next.Last = 1, last

@@ -28,6 +28,7 @@ const (
 	tRevision      tableID = 17 // seq number → Revision
 	tVectorOdd     tableID = 18 // seq → Vector, of embedders with an odd number
 	tEmbedding     tableID = 19 // "self" → Embedding
+	tPartitions    tableID = 94 // "self" → Partitions
 	tEdge          tableID = 20 // id → Edge
 	tTriple        tableID = 21 // src type dst → edge id
 	tBySource      tableID = 22 // src id
@@ -83,7 +84,7 @@ const (
 var tableNames = map[tableID]string{
 	tControl: "control", tDatabase: "databases", tDatabaseName: "database-names",
 	tToken: "tokens", tNode: "nodes", tLimit: "limits", tAudit: "audits", tTokenUse: "token-uses", tStats: "stats", tMemory: "memories",
-	tRID: "rids", tVector: "vectors", tVectorOdd: "vectors-odd", tEmbedding: "embedding", tCreated: "by-created", tNamespace: "by-namespace",
+	tRID: "rids", tVector: "vectors", tVectorOdd: "vectors-odd", tEmbedding: "embedding", tPartitions: "partitions", tCreated: "by-created", tNamespace: "by-namespace",
 	tDue: "by-due", tRevision: "revisions", tEdge: "edges", tTriple: "triples",
 	tBySource: "edges-by-source", tByTarget: "edges-by-target", tClaim: "claims",
 	tStatement: "statements", tClaimBy: "claims-by-entity", tAlias: "aliases",

@@ -46,6 +46,7 @@ func applyPurge(a *applying, op *oplog.Purge) (oplog.Result, *oplog.Error) {
 	}
 	if len(gone) > 0 {
 		a.eraseThoughts(gone)
+		a.dropPartitions()
 		a.put(tControl, 0, keyPurged, be64(uint64(a.index)))
 		a.cut = true
 	}

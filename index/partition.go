@@ -1,0 +1,68 @@
+package index
+
+import (
+	"context"
+
+	"github.com/cairndb/cairn/index/vector"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
+)
+
+// divide gives the vectors of a database the partitions that the state has for them. Only put's goroutine calls it, or the one that
+// opens the index.
+func (d *database) divide(v *state.View, id oplog.DB) {
+	d.partition = nil
+	if p := v.Partitions(id); p.Probe > 0 && p.Epoch == d.epoch {
+		d.partition = &vector.Partition{Rows: int(p.Rows), Probe: int(p.Probe), Least: int(p.Least), Centroids: make([]int8, len(p.Centroids))}
+		for i, c := range p.Centroids {
+			d.partition.Centroids[i] = int8(c)
+		}
+	}
+	if store := d.vectors.Load(); store != nil {
+		store.Partition(d.partition)
+	}
+}
+
+// redivides says whether an operation changes how vectors are divided.
+func redivides(op oplog.Op) bool {
+	switch op.(type) {
+	case *oplog.Partition, *oplog.Purge, *oplog.Rebind:
+		return true
+	}
+	return false
+}
+
+// Learn learns how the vectors of a database are best divided, when that is due: it has many, and has not learned it yet or has twice as
+// many as it had then. It is nil otherwise. It uses a processor for some seconds.
+func (x *Index) Learn(ctx context.Context, db oplog.DB) (*oplog.Partition, error) {
+	var known oplog.Partitions
+	if err := x.cfg.State.Read(func(v *state.View) error {
+		known = v.Partitions(db)
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+	if n, _ := x.WithVectors(db); n < vector.PartitionedRows || uint64(n) < 2*known.Rows {
+		return nil, nil
+	}
+	d, err := x.acquire(db)
+	if d == nil || err != nil {
+		return nil, err
+	}
+	defer d.release()
+	x.following.Lock()
+	at, epoch, store := x.checkpoints.at, d.epoch, d.vectors.Load()
+	x.following.Unlock()
+	if store == nil {
+		return nil, nil
+	}
+	p := store.Learn(ctx)
+	if p == nil {
+		return nil, ctx.Err()
+	}
+	op := &oplog.Partition{At: at, Partitions: oplog.Partitions{Epoch: epoch, Dim: uint32(store.Dim()), Rows: uint64(p.Rows), Probe: uint32(p.Probe), Least: uint32(p.Least)}}
+	for _, c := range p.Centroids {
+		op.Partitions.Centroids = append(op.Partitions.Centroids, byte(c))
+	}
+	return op, nil
+}

@@ -1,0 +1,154 @@
+package index_test
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/cairndb/cairn/index"
+	"github.com/cairndb/cairn/index/vector"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
+)
+
+// clustered draws vectors around 400 centres.
+func clustered(rng *rand.Rand, dim int) func() []float32 {
+	centres := make([][]float32, 400)
+	for i := range centres {
+		centres[i] = make([]float32, dim)
+		for d := range centres[i] {
+			centres[i][d] = float32(rng.NormFloat64())
+		}
+	}
+	return func() []float32 {
+		v := slices.Clone(centres[rng.IntN(len(centres))])
+		for d := range v {
+			v[d] += float32(.3 * rng.NormFloat64())
+		}
+		return v
+	}
+}
+
+// TestPartitionsAreReplicated: what one replica learns of its vectors makes all of them answer alike, to the bit: those that follow, that restart
+// from a checkpoint of before or after, that are made from the state or from a snapshot of it; and a purge ends it everywhere.
+func TestPartitionsAreReplicated(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: 53,000 vectors on four replicas")
+	}
+	const dim, n = 16, vector.PartitionedRows + 2000
+	rng := rand.New(rand.NewPCG(1, 2))
+	draw := clustered(rng, dim)
+	l := newLog(t)
+	some := func(from, to int) {
+		for i := from; i < to; i += 1000 {
+			var ops []oplog.Op
+			for k := i; k < min(i+1000, to); k++ {
+				m := remember(fmt.Sprintf("m%06d", k), vocabulary[k%len(vocabulary)])
+				m.Namespace, m.Vector, m.Created = fmt.Sprint("ns", k%10), oplog.MakeVector(draw()), m.Created+oplog.Time(k)
+				ops = append(ops, m)
+			}
+			l.add(1, ops...)
+		}
+	}
+	some(0, vector.PartitionedRows-1000)
+	few := len(l.records)
+	some(vector.PartitionedRows-1000, n)
+	live := openReplica(t)
+	live.apply(l.records[:few], 10)
+	if op, err := live.index.Learn(t.Context(), 1); op != nil || err != nil {
+		t.Fatalf("below %d vectors: %v, %v", vector.PartitionedRows, op, err)
+	}
+	live.apply(l.records[few:], 10)
+	var qs []index.Query
+	for i := range 30 {
+		q := index.Query{Vector: draw(), K: 10, Now: now}
+		if i%3 == 1 {
+			q.Namespace = fmt.Sprint("ns", i%10)
+		}
+		if i%3 == 2 {
+			q.Text = vocabulary[i%len(vocabulary)]
+		}
+		qs = append(qs, q)
+	}
+	all := live.answers(qs)
+	op, err := live.index.Learn(t.Context(), 1)
+	must(t, err)
+	if op == nil || op.Partitions.Probe == 0 || op.Partitions.Rows != n {
+		t.Fatalf("learned %+v", op)
+	}
+	l.add(1, op)
+	learned := len(l.records)
+	live.apply(l.records[learned-1:], 1)
+	if op, err := live.index.Learn(t.Context(), 1); op != nil || err != nil {
+		t.Fatalf("learned again of as many: %v, %v", op, err)
+	}
+	same, of := 0, 0
+	for i, a := range live.answers(qs) {
+		of += len(all[i])
+		for _, h := range a {
+			if slices.ContainsFunc(all[i], func(x line) bool { return x.RID == h.RID }) {
+				same++
+			}
+		}
+	}
+	if float64(same) < .99*float64(of) {
+		t.Errorf("%d of %d answers are those of comparing all", same, of)
+	}
+	some(n, n+1500)
+	for i := range 200 {
+		l.add(1, &oplog.Forget{RID: fmt.Sprintf("m%06d", i*37), At: oplog.At(now)})
+	}
+	live.apply(l.records[learned:], 7)
+	want := live.answers(qs)
+	end := len(l.records)
+	late := func(t *testing.T) *replica { // the state alone follows, and the index is made of it
+		r := openReplica(t)
+		r.index.Close()
+		_, err := r.state.Apply(l.records[:end])
+		must(t, err)
+		r.openIndex()
+		return r
+	}
+	for name, made := range map[string]func(*testing.T) *replica{
+		"late": late,
+		"restarted before and after": func(t *testing.T) *replica {
+			r := openReplica(t)
+			r.apply(l.records[:learned-1], len(l.records))
+			r.reopen()
+			r.apply(l.records[learned-1:learned+1], 1)
+			r.reopen()
+			r.apply(l.records[learned+1:end], len(l.records))
+			return r
+		},
+		"of a snapshot": func(t *testing.T) *replica {
+			r := openReplica(t)
+			snap, err := live.state.Snapshot()
+			must(t, err)
+			defer snap.Release()
+			var b bytes.Buffer
+			_, err = snap.WriteTo(&b)
+			must(t, err)
+			must(t, r.state.Restore(&b, nil))
+			_, err = r.index.Rebuild(t.Context())
+			must(t, err)
+			return r
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sameAnswers(t, name, qs, made(t).answers(qs), want)
+		})
+	}
+	l.add(1, &oplog.Purge{Before: oplog.At(now) + 1, At: oplog.At(now)})
+	live.apply(l.records[end:], 1)
+	must(t, live.state.Read(func(v *state.View) error {
+		if p := v.Partitions(1); p.Probe != 0 || p.Centroids != nil {
+			t.Error("means of what was purged are still there")
+		}
+		return nil
+	}))
+	if next, err := live.index.Learn(t.Context(), 1); err != nil || next == nil || next.At != oplog.Index(len(l.records)) {
+		t.Errorf("after a purge nothing is learned: %v, %v", next, err)
+	}
+}

@@ -1,0 +1,186 @@
+package vector
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync/atomic"
+	"testing"
+)
+
+// agreement is the part of the ten nearest rows that a search finds of some questions.
+func agreement(s *shelf, asks [][]float32, keep func(uint32) bool) float64 {
+	var hit, all float64
+	for _, v := range asks {
+		got := s.Search(s.Ask(v, s.query(10, keep)), nil)
+		for _, w := range s.exact(v, 10, keep) {
+			if all++; slices.ContainsFunc(got, func(h Hit) bool { return h.Row == w.Row || h.Sim == w.Sim }) {
+				hit++
+			}
+		}
+	}
+	return hit / all
+}
+
+// TestPartitionsFindTheNearest: of the ten nearest, 99 of 100 are found, with filters that leave a tenth and a hundredth too, whether vectors
+// lie in clusters or not; and in clusters a question looks at a part of them.
+func TestPartitionsFindTheNearest(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: 180,000 vectors")
+	}
+	const n, dim = 60_000, 64
+	for _, c := range []struct {
+		name    string
+		centres int
+		spread  float64
+		most    float64 // of the rows, that a question looks at
+	}{{"clusters", 1000, .5, .1}, {"crowded clusters", 100, .3, .1}, {"no structure", 1, 1e6, 1}} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			cloud := newCloud(dim, c.centres, c.spread)
+			s := fill(dim, n, cloud)
+			p := s.Learn(context.Background())
+			s.Partition(p)
+			var asks [][]float32
+			for i := range 40 {
+				v := cloud.draw()
+				if i%2 == 1 { // a question is not like what it asks for
+					for d, x := range cloud.draw() {
+						v[d] += x / 2
+					}
+				}
+				asks = append(asks, Unit(v))
+			}
+			for name, keep := range map[string]func(uint32) bool{"all": nil, "a tenth": func(r uint32) bool { return r%10 == 3 }, "a hundredth": func(r uint32) bool { return r%100 == 7 }} {
+				if got := agreement(s, asks, keep); got < .99 {
+					t.Errorf("%s, probing %d: %.4f of the nearest ten are found, want .99", name, p.Probe, got)
+				}
+			}
+			var looked atomic.Int64
+			for _, v := range asks {
+				s.Search(s.Ask(v, Query{K: 10, Keep: func(uint32) bool { looked.Add(1); return true }}), nil)
+			}
+			part := float64(looked.Load()) / float64(n*len(asks))
+			if t.Logf("probing %d, a question looks at %.3f of the rows", p.Probe, part); part > c.most {
+				t.Errorf("a question looks at %.3f of the rows, want at most %.2f", part, c.most)
+			}
+		})
+	}
+}
+
+// TestPartitionedStoresAnswerAlike: rows that came before the centroids and after, in any order, with others deleted meanwhile, by any number
+// of goroutines and with any inner loops, give one answer to the bit.
+func TestPartitionedStoresAnswerAlike(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: 110,000 vectors")
+	}
+	const n, dim, extra = PartitionedRows + 1000, 32, 3000
+	cloud := newCloud(dim, 300, .5)
+	s := fill(dim, n+extra, cloud)
+	for row := range uint32(extra) {
+		s.Delete(n + row)
+	}
+	p := s.Learn(context.Background())
+	if p.Probe == 0 {
+		t.Fatal("nothing is gained by dividing clusters")
+	}
+	s.Partition(p)
+	late := &shelf{New(dim), s.originals}
+	late.kernels = portable
+	for i, row := range rand.New(rand.NewPCG(5, 6)).Perm(n + extra) {
+		if i == 1000 {
+			late.Partition(p)
+		}
+		late.Put(uint32(row), late.Prepare(s.originals[row]))
+	}
+	for row := range uint32(extra) {
+		late.Delete(n + row)
+	}
+	for i := range 60 {
+		v := cloud.draw()
+		var keep func(uint32) bool
+		if share := uint32(i%6) * uint32(i%6); share > 0 {
+			keep = func(r uint32) bool { return r%share == 0 }
+		}
+		k := 1 + 7*i
+		want := s.Search(s.Ask(v, s.query(k, keep)), nil)
+		if got := late.Search(late.Ask(v, late.query(k, keep)), make(Pool, 3)); !slices.Equal(got, want) {
+			t.Fatalf("question %d: %v, want %v", i, got, want)
+		}
+	}
+	for row := range uint32(n - 30_000) { // so many that lists are cleared of them, and all are compared again
+		s.Delete(row)
+	}
+	v := cloud.draw()
+	with := s.Search(s.Ask(v, s.query(50, nil)), nil)
+	s.Partition(nil)
+	if without := s.Search(s.Ask(v, s.query(50, nil)), nil); !slices.Equal(with, without) {
+		t.Fatalf("below %d rows: %v, want %v", PartitionedRows, with, without)
+	}
+}
+
+// TestPartitionIsWholeNumbers: centroids without length, and as long as can be, are as good as any: a row belongs to the first of equals.
+func TestPartitionIsWholeNumbers(t *testing.T) {
+	for _, dim := range []int{1, 8192} {
+		s := New(dim)
+		p := &partitions{}
+		c := make([]int8, Partitions*dim)
+		for i := range c[:5*dim] {
+			c[i] = -127
+		}
+		for i := range dim {
+			c[7*dim+i], c[9*dim+i] = 127, 127
+		}
+		p.place(s, c)
+		x := make([]int8, s.padded)
+		for i := range dim {
+			x[i] = 127
+		}
+		if got := p.nearest(s, x); got != 7 {
+			t.Errorf("%d dimensions: partition %d, want 7", dim, got)
+		}
+		for i := range x {
+			x[i] = -x[i]
+		}
+		if got := p.nearest(s, x); got != 0 {
+			t.Errorf("%d dimensions: partition %d, want 0", dim, got)
+		}
+	}
+	for _, n := range []uint64{1, 2, 3, 4, 99, 100, 1 << 40, 1<<62 - 1} {
+		if r := uint64(root(n)); r*r > n || (r+1)*(r+1) <= n {
+			t.Errorf("root of %d is %d", n, r)
+		}
+	}
+}
+
+// BenchmarkPartitions compares looking at all codes with looking at some partitions: 200,000 rows in clusters.
+func BenchmarkPartitions(b *testing.B) {
+	const n, dim = 200_000, 384
+	cloud := newCloud(dim, 2000, .5)
+	s := New(dim)
+	sample := make([][]float32, 20_000) // rows share originals
+	for i := range sample {
+		sample[i] = cloud.draw()
+	}
+	for i := range n {
+		v := slices.Clone(sample[i%len(sample)])
+		for d := range v {
+			v[d] += float32(.01 * cloud.rng.NormFloat64())
+		}
+		s.Put(uint32(i), s.Prepare(Unit(v)))
+	}
+	p := s.Learn(context.Background())
+	for _, divided := range []bool{false, true} {
+		b.Run(fmt.Sprintf("divided=%v/probe=%d", divided, p.Probe), func(b *testing.B) {
+			s.Partition(nil)
+			if divided {
+				s.Partition(p)
+			}
+			for i := 0; b.Loop(); i++ {
+				q := s.Ask(sample[i*7%len(sample)], Query{K: 100, Precise: 40, Exact: func(r uint32) []float32 { return sample[int(r)%len(sample)] }})
+				s.Search(q, nil)
+			}
+		})
+	}
+}

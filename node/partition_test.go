@@ -1,0 +1,64 @@
+package node_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/cairndb/cairn/index/vector"
+	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/node/engine"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
+)
+
+// TestTheLeaderDividesVectors: a node that leads learns by itself how many vectors are divided, stores it through the log, and answers by it at
+// once.
+func TestTheLeaderDividesVectors(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: 50,000 vectors")
+	}
+	t.Parallel()
+	c := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Background = engine.Background{Partition: 20 * time.Millisecond} })
+	s, caller := c.service(0)
+	rng := rand.New(rand.NewPCG(1, 2))
+	draw := func() []float32 {
+		v := make([]float32, 8)
+		for d := range v {
+			v[d] = float32(.02 * rng.NormFloat64())
+		}
+		v[rng.IntN(8)]++
+		v[rng.IntN(8)]--
+		return v
+	}
+	divided := func() (p oplog.Partitions) {
+		if _, err := api.View.Do(t.Context(), s, caller, &api.ViewRequest{Read: func(v *state.View, db oplog.DB) error {
+			p = v.Partitions(db)
+			return nil
+		}}); err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	for n := 0; n < vector.PartitionedRows; n += 5000 {
+		if p := divided(); p.Rows != 0 {
+			t.Fatalf("divided with %d vectors: %d", n, p.Rows)
+		}
+		q := &api.RememberBatchRequest{}
+		for i := range 5000 {
+			q.Memories = append(q.Memories, api.Draft{Text: fmt.Sprint("memory ", n+i), Embedding: draw()})
+		}
+		if _, err := api.RememberBatch.Do(t.Context(), s, caller, q); err != nil {
+			t.Fatal(err)
+		}
+	}
+	eventually(t, "divided", func() bool { return divided().Rows != 0 })
+	if p := divided(); p.Rows != vector.PartitionedRows || p.Dim != 8 || p.Probe == 0 {
+		t.Errorf("divided %d vectors of %d dimensions, probing %d", p.Rows, p.Dim, p.Probe)
+	}
+	if a, err := api.Recall.Do(t.Context(), s, caller, &api.RecallRequest{Question: api.Question{Embedding: draw(), K: 10}}); err != nil || len(a.Results) != 10 {
+		t.Errorf("%v, %v", a, err)
+	}
+}

@@ -1,0 +1,34 @@
+package state
+
+import "github.com/cairndb/cairn/oplog"
+
+// applyPartition stores how a database's vectors are divided. Centroids are means of vectors and tell what these were about, so those that
+// were learned of vectors that have been purged since, or of another embedder's, are refused.
+func applyPartition(a *applying, op *oplog.Partition) (oplog.Result, *oplog.Error) {
+	d, err := a.database()
+	if err != nil {
+		return oplog.Result{}, err
+	}
+	p := op.Partitions
+	switch {
+	case p.Epoch != a.embedding(a.db).Epoch || p.Dim != d.Dim:
+		return oplog.Result{}, oplog.Errorf(oplog.Conflict, "partitions were learned of vectors that database %s has no more", d.Name)
+	case uint64(op.At) < beUint64(a.get(tControl, 0, keyPurged)):
+		return oplog.Result{}, oplog.Errorf(oplog.Conflict, "partitions of database %s were learned before the last purge", d.Name)
+	case p.Probe > oplog.PartitionCount || p.Probe == 0 && len(p.Centroids) != 0,
+		p.Probe != 0 && uint64(len(p.Centroids)) != oplog.PartitionCount*uint64(p.Dim):
+		return oplog.Result{}, oplog.Errorf(oplog.Invalid, "%d bytes are not %d centroids of %d dimensions of which %d are looked at",
+			len(p.Centroids), oplog.PartitionCount, p.Dim, p.Probe)
+	}
+	write(a.txn, tPartitions, a.db, keySelf, &p)
+	return oplog.Result{Changed: true}, nil
+}
+
+// dropPartitions has all vectors compared again, until others are learned.
+func (a *applying) dropPartitions() { a.del(tPartitions, a.db, keySelf) }
+
+// Partitions say how a database's vectors are divided.
+func (v *View) Partitions(db oplog.DB) oplog.Partitions {
+	p, _ := read[oplog.Partitions](v.txn, tPartitions, db, keySelf)
+	return p
+}
