@@ -7,7 +7,6 @@ import (
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
-	"github.com/cairndb/cairn/oplog/state"
 )
 
 // How long a caller waits for the embedder. A memory is stored without a vector when it takes longer, and gets it afterwards; a
@@ -65,13 +64,10 @@ func (s *Service) bind(ctx context.Context, c api.Caller) (ours bool, err error)
 }
 
 func (s *Service) databaseInfo(db oplog.DB) (d oplog.Database, err error) {
-	err = s.state.Read(func(v *state.View) error {
-		var ok bool
-		if d, ok = v.Database(db); !ok {
-			return oplog.ErrNoDatabase
-		}
-		return nil
-	})
+	d, _, ok, err := s.state.Database(db)
+	if err == nil && !ok {
+		err = oplog.ErrNoDatabase
+	}
 	return d, err
 }
 

@@ -71,15 +71,8 @@ func digestDrafts(drafts []api.Draft) []byte {
 }
 
 func (s *Service) dimension(db oplog.DB) (dim int, err error) {
-	err = s.state.Read(func(v *state.View) error {
-		d, ok := v.Database(db)
-		if !ok {
-			return oplog.ErrNoDatabase
-		}
-		dim = int(d.Dim)
-		return nil
-	})
-	return dim, err
+	d, err := s.databaseInfo(db)
+	return int(d.Dim), err
 }
 
 // learned is a database's dimension, and its weights when it has learned any.

@@ -61,14 +61,12 @@ func quota(err error) error {
 
 // room refuses memories that would not fit a database, with the texts that clients match.
 func (s *Service) room(c api.Caller, adding int) error {
-	return s.state.Read(func(v *state.View) error {
-		d, _ := v.Database(c.DB)
-		if current := v.Stats(c.DB).Active; d.MaxMemories > 0 && current+uint64(adding) > d.MaxMemories {
-			return &api.Refusal{Code: "rate_limited",
-				Err: oplog.Errorf(oplog.TooLarge, "would exceed memory quota: current=%d, adding=%d, max=%d", current, adding, d.MaxMemories)}
-		}
-		return nil
-	})
+	d, counted, _, err := s.state.Database(c.DB)
+	if current := counted.Active; err == nil && d.MaxMemories > 0 && current+uint64(adding) > d.MaxMemories {
+		return &api.Refusal{Code: "rate_limited",
+			Err: oplog.Errorf(oplog.TooLarge, "would exceed memory quota: current=%d, adding=%d, max=%d", current, adding, d.MaxMemories)}
+	}
+	return err
 }
 
 // keyed is the first memory that was stored under a key.

@@ -64,9 +64,7 @@ func (s *State) apply(batch []oplog.Record, trial bool) (out []oplog.Outcome, er
 		return nil, fmt.Errorf("apply: commit: %w", damage(err))
 	}
 	s.expiry = t.expiry
-	s.at.Lock()
-	s.m = next
-	s.at.Unlock()
+	s.advance(next, t, stats)
 	return out, nil
 }
 

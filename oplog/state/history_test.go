@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -119,6 +120,7 @@ func TestOneHistoryOneState(t *testing.T) {
 			out, err := b.Apply(batch)
 			must(t, err)
 			saidB = append(saidB, out...)
+			currentHolds(t, b)
 			i += n
 			switch at++; rapid.IntRange(0, 11).Draw(t, "then") {
 			case 0:
@@ -149,6 +151,20 @@ func TestOneHistoryOneState(t *testing.T) {
 		}
 		same(t, a, b)
 	})
+}
+
+// currentHolds compares what is known of databases without a view with the rows.
+func currentHolds(t *rapid.T, s *State) {
+	must(t, s.Read(func(v *View) error {
+		for db := range oplog.DB(3) {
+			d, counted, ok, err := s.Database(db)
+			must(t, err)
+			if row, there := v.Database(db); ok != there || !reflect.DeepEqual(d, row) || ok && counted != v.Stats(db) {
+				t.Fatalf("database %d: %t %+v %+v, the rows say %t %+v %+v", db, ok, d, counted, there, row, v.Stats(db))
+			}
+		}
+		return nil
+	}))
 }
 
 // answer is an outcome as its client is told of it.

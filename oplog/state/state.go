@@ -60,8 +60,9 @@ type State struct {
 	live *generation  // nil when the state is closed
 	old  sync.WaitGroup
 
-	at sync.Mutex // guards m: Apply sets it, all others read it
-	m  mark
+	at      sync.Mutex // guards m and current: Apply sets them, all others read them
+	m       mark
+	current map[oplog.DB]current // of those that were asked about
 
 	expiry  map[oplog.DB]uint64 // no idempotency key of a database expires before; Apply's
 	damaged chan struct{}       // a reader met damage
@@ -110,7 +111,7 @@ func Open(dir string, o Options) (_ *State, err error) {
 }
 
 func (s *State) begin(g *generation, m mark) {
-	s.live, s.m, s.expiry = g, m, map[oplog.DB]uint64{}
+	s.live, s.m, s.current, s.expiry = g, m, map[oplog.DB]current{}, map[oplog.DB]uint64{}
 }
 
 // clean removes what is not the newest generation, and says which that is.

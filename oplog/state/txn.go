@@ -21,6 +21,7 @@ type txn struct {
 	namespaces map[oplog.DB]namespaceCounts // of namespaces, what the batch changes
 	expiry     map[oplog.DB]uint64          // see State
 	databases  map[oplog.DB][]byte          // rows of databases, which every entry reads, as far as asked
+	rehoused   bool                         // a row of a database was written
 	cut        bool                         // a purge erased what records of the window hold
 
 	row   []byte // of the key that is read or written
@@ -133,6 +134,7 @@ func (t *txn) change(was change, value []byte, has bool) {
 // replace writes a row and keeps the Sum.
 func (t *txn) replace(table tableID, db oplog.DB, key, old, value []byte, had, has bool) {
 	if table == tDatabase {
+		t.rehoused = true
 		clear(t.databases)
 	}
 	if had {

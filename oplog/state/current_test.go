@@ -1,0 +1,29 @@
+package state
+
+import (
+	"path/filepath"
+	"testing"
+)
+
+// BenchmarkDatabase asks what every write asks: of a database that is known, and through a view.
+func BenchmarkDatabase(b *testing.B) {
+	s := mustOpen(b, filepath.Join(b.TempDir(), "state"))
+	defer s.Close()
+	mustApply(b, s, planted()...)
+	b.Run("known", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			_, _, _, _ = s.Database(1)
+		}
+	})
+	b.Run("view", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			_ = s.Read(func(v *View) error {
+				_, _ = v.Database(1)
+				_ = v.Stats(1)
+				return nil
+			})
+		}
+	})
+}
