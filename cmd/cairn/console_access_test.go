@@ -48,7 +48,7 @@ func TestConsoleIsReadable(t *testing.T) {
 	p.ask("POST", "/v1/correct", map[string]any{"rid": p.ask("POST", "/v1/remember", map[string]any{"text": "The staging database is called osprey"})["rid"], "new_text": "The staging database is called kestrel", "reason": "renamed"})
 	for _, view := range []struct{ name, path, ready string }{
 		{"cluster", "/#cluster", `[data-node="1"]`}, {"recall", "/#recall/staging%20database", `article.result`}, {"memories", "/#memories", `tbody tr`}, {"graph", "/#graph", `h1`}, {"mind", "/#mind", `article.conflict`},
-		{"log", "/#log", `ol.log li`}, {"metrics", "/#metrics", `section.chart`}, {"requests", "/#requests/remember", `[data-operation=remember]`}, {"docs", "/docs", `#Memory`},
+		{"log", "/#log", `ol.log li`}, {"metrics", "/#metrics", `section.chart`}, {"requests", "/#requests/remember", `[data-operation=remember]`}, {"admin", "/#admin", `[data-database=default]`}, {"docs", "/docs", `#Memory`},
 	} {
 		p.step(view.name, chromedp.Navigate(p.base+view.path), see(view.ready))
 		for _, theme := range []string{"light", "dark"} {

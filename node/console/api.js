@@ -8,8 +8,8 @@ export const signOut = () => { sessionStorage.removeItem(key); sessionStorage.re
 let who = null;
 /** me is what the token may do, and where; asked once. */
 export const me = async () => (who ??= await get("/v1/admin/me"));
-/** may says whether the token has a right: read, write, owner or admin. */
-export const may = (scope) => who?.scopes.includes(scope) ?? false;
+/** may says whether the token has a right: read, write, owner or admin, which holds what an owner may. */
+export const may = (scope) => who?.scopes.some((s) => s === scope || (s === "admin" && scope === "owner")) ?? false;
 
 export const database = () => sessionStorage.getItem(place) ?? who?.database ?? "default";
 /** elsewhere is the database that was chosen in place of the token's own. */
@@ -41,6 +41,7 @@ async function request(method, path, body, signal) {
 
 export const get = async (path, signal) => (await request("GET", path, undefined, signal)).json();
 export const post = async (path, body = {}, signal) => (await request("POST", path, body, signal)).json();
+export const remove = async (path, signal) => (await request("DELETE", path, undefined, signal)).json();
 export const text = async (path) => (await request("GET", path)).text();
 
 export async function lines(path) {

@@ -7,11 +7,12 @@ import { life } from "/console/views/life.js";
 import { graph } from "/console/views/graph.js";
 import { mind } from "/console/views/mind.js";
 import { log } from "/console/views/log.js";
+import { admin } from "/console/views/admin.js";
 import { requests } from "/console/views/requests.js";
 import { metrics } from "/console/views/metrics.js";
 
 // A view fills the page and may go on working until its signal ends. One that belongs to another stands in its place in the menu.
-const views = { cluster: ["Cluster", cluster], recall: ["Recall", recall], memories: ["Memories", memories], memory: ["Memory", life, "memories"], graph: ["Graph", graph], mind: ["Mind", mind], log: ["Log", log], metrics: ["Metrics", metrics], requests: ["Requests", requests] };
+const views = { cluster: ["Cluster", cluster], recall: ["Recall", recall], memories: ["Memories", memories], memory: ["Memory", life, "memories"], graph: ["Graph", graph], mind: ["Mind", mind], log: ["Log", log], metrics: ["Metrics", metrics], requests: ["Requests", requests], admin: ["Admin", admin] };
 
 const main = document.getElementById("main");
 const nav = document.querySelector("nav");

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// Tokens and databases are made, bounded and taken away; a wrong name takes nothing away, and what was done can be read.
+func TestConsoleAdministers(t *testing.T) {
+	t.Parallel()
+	p := onePage(t)
+	var secret, audit string
+	p.step("create a token", chromedp.Navigate(p.base+"/#admin"), see(`[data-database=default]`), chromedp.SendKeys(`input[name=label]`, "for-reading"+kb.Enter, chromedp.ByQuery), see(`dialog pre.token`),
+		chromedp.Text(`dialog pre.token`, &secret, chromedp.ByQuery), chromedp.KeyEvent(kb.Escape), see(`[data-token=for-reading]`), looks(p.dir, "admin"))
+	if me := gateway(t, p.node, secret, "GET", "/v1/admin/me", nil); len(me["scopes"].([]any)) != 1 {
+		t.Errorf("the token may %v, want read alone", me["scopes"])
+	}
+	p.step("limit it", click(`[data-token=for-reading] button:not(.danger)`), see(`dialog input[name=max_rps]`), chromedp.SetValue(`dialog input[name=max_rps]`, "7", chromedp.ByQuery), click(`dialog button.primary`),
+		is(`document.querySelector("[data-token=for-reading]").textContent.includes("7 a second")`))
+	p.step("a wrong name", click(`[data-token=for-reading] .danger`), see(`dialog input[name=confirm]`), chromedp.SendKeys(`dialog input[name=confirm]`, "for"+kb.Enter, chromedp.ByQuery), is(`document.querySelector("dialog .danger").disabled`))
+	gateway(t, p.node, secret, "GET", "/v1/admin/me", nil)
+	p.step("revoke", chromedp.SendKeys(`dialog input[name=confirm]`, "-reading"+kb.Enter, chromedp.ByQuery), is(`document.querySelector("[data-token=for-reading] .pill.bad")?.textContent === "revoked"`))
+
+	p.step("create a database", chromedp.SendKeys(`input[name=newdatabase]`, "garden"+kb.Enter, chromedp.ByQuery), see(`[data-database=garden]`), click(`[data-database=garden] button:not(.danger)`), see(`dialog input[name=max_memories]`),
+		chromedp.SetValue(`dialog input[name=max_memories]`, "12", chromedp.ByQuery), click(`dialog button.primary`), chromedp.WaitNotPresent(`dialog`, chromedp.ByQuery), is(`document.querySelector("[data-database=garden]").textContent.includes("12")`))
+	if q := p.ask("GET", "/v1/admin/databases/garden/quota", nil); q["max_memories"] != 12.0 {
+		t.Errorf("its quota is %v", q)
+	}
+	p.step("delete it", click(`[data-database=garden] .danger`), see(`dialog input[name=confirm]`), shoot(p.dir, "delete-database"), chromedp.SendKeys(`dialog input[name=confirm]`, "garden"+kb.Enter, chromedp.ByQuery), chromedp.WaitNotPresent(`[data-database=garden]`, chromedp.ByQuery),
+		chromedp.Reload(), see(`[data-database=default]`), chromedp.Text(`main`, &audit, chromedp.ByQuery))
+	for _, want := range []string{"garden", "Who changed what"} {
+		if !strings.Contains(audit, want) {
+			t.Errorf("what was done does not say %q: %s", want, audit)
+		}
+	}
+}

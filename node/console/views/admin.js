@@ -1,0 +1,80 @@
+import { database, get, may, post, remove } from "/console/api.js";
+import { attempt, button, confirmedByName, count, dialog, empty, fill, h, pill, submit, toast, when } from "/console/dom.js";
+
+/** Tokens, databases with their quotas, and who changed what. What takes something away asks for its name. */
+export async function admin(page, signal) {
+  const tokenRows = h("div", {}), databaseRows = h("div", {}), audits = h("div", {});
+  const draw = async () => {
+    const [{ tokens }, { databases }] = await Promise.all([get("/v1/admin/tokens", signal), get("/v1/databases", signal)]);
+    const quotas = await Promise.all(databases.map((d) => get(`/v1/admin/databases/${encodeURIComponent(d.name)}/quota`, signal)));
+    fill(tokenRows, tokens.length > 0 ? table(["Token", "Label", "Database", "Scopes", "Limits", "Last used", ""], tokens.map((t) => token(t, draw))) : empty("There are no tokens.", "The cluster secret is not one of them."));
+    fill(databaseRows, table(["Database", "Memories", "Most memories", "Limits on each node", ""], quotas.map((q) => quota(q, draw))));
+    fill(audits, ...(may("admin") ? [h("h2", {}, "Who changed what"), changes((await get("/v1/admin/audit?limit=50", signal)).audit)] : []));
+    audits.hidden = !may("admin");
+  };
+  await draw();
+  audits.className = "card";
+  fill(page, h("h1", {}, "Administration"), h("div", { class: "card" }, h("h2", {}, "Tokens"), makeToken(draw), tokenRows),
+    h("div", { class: "card" }, h("h2", {}, "Databases"), makeDatabase(draw), databaseRows), audits);
+}
+
+/** table shows rows whose cells say their column where there is no room for a head. */
+const table = (names, rows) => h("table", { class: "stack admin" }, h("thead", {}, h("tr", {}, ...names.map((n) => h("th", {}, n)))), h("tbody", {}, ...rows));
+
+const bounds = (b) => [b.max_rps && `${b.max_rps} a second`, b.burst && `${b.burst} at once`, b.max_batch_size && `${b.max_batch_size} a request`].filter(Boolean).join(", ") || "none";
+
+function token(t, draw) {
+  const ended = t.revoked_at ?? (t.expires_at !== null && t.expires_at * 1000 < Date.now() ? t.expires_at : null);
+  const revoke = async () => {
+    if (!(await confirmedByName(`Revoke the token ${t.label || t.hash_prefix}? Clients that show it are refused at once.`, t.label || t.hash_prefix, "Revoke"))) return;
+    await post("/v1/admin/tokens/revoke", { token: t.hash_prefix });
+    toast("Revoked");
+    await draw();
+  };
+  return h("tr", { "data-token": t.label || t.hash_prefix }, h("td", { class: "mono" }, t.hash_prefix), h("td", {}, t.label), h("td", {}, t.database), h("td", {}, t.scopes.length > 0 ? t.scopes.join(" · ") : "read · write"), h("td", { class: "soft" }, bounds(t)),
+    h("td", { class: "soft" }, t.last_used_at === null ? "never" : when(t.last_used_at)), h("td", {}, ended !== null ? pill("bad", t.revoked_at !== null ? "revoked" : "expired") : h("div", { class: "row" }, button("Limit…", { "aria-label": `Limit ${t.label || t.hash_prefix}` }, () => limits(`Limits of ${t.label || t.hash_prefix}`, t, [], (values) => post("/v1/admin/tokens/limit", { token: t.hash_prefix, ...values }), draw), "owner"),
+      button("Revoke…", { class: "danger", "aria-label": `Revoke ${t.label || t.hash_prefix}` }, revoke, "owner"))));
+}
+
+function makeToken(draw) {
+  const label = h("input", { name: "label", required: true, autocomplete: "off" }), place = h("input", { name: "database", value: database(), autocomplete: "off" }), days = h("input", { name: "days", type: "number", min: 1, placeholder: "never" });
+  const scopes = ["read", "write", "owner", "admin"].map((s) => h("label", { class: "inline" }, h("input", { type: "checkbox", name: s, disabled: !may(s), checked: s === "read" }), s));
+  const make = async () => {
+    const chosen = scopes.map((l) => l.firstChild).filter((c) => c.checked).map((c) => c.name);
+    if (chosen.length === 0) throw new Error("Choose a scope.");
+    const made = await post("/v1/admin/tokens", { label: label.value, database: place.value, scopes: chosen, expires_at: days.value ? Date.now() / 1000 + 86400 * Number(days.value) : undefined });
+    label.value = "";
+    dialog("The token's text, shown once", h("p", {}, "Copy it now: the cluster keeps its hash alone."), h("pre", { class: "mono code token", tabindex: 0 }, made.token));
+    await draw();
+  };
+  return h("form", { class: "filters", "aria-label": "Create a token", onsubmit: attempt(make) }, h("label", {}, "label", label), h("label", {}, "database", place), h("label", {}, "ends after days", days), ...scopes, submit("Create token", {}, "owner"));
+}
+
+function quota(q, draw) {
+  const drop = async () => {
+    if (!(await confirmedByName(`Delete the database ${q.database} with ${count(q.active_memories, "memory", "memories")}? Its tokens are revoked. A backup is the only way back.`, q.database, "Delete"))) return;
+    await remove(`/v1/databases/${encodeURIComponent(q.database)}`);
+    toast("Deleted");
+    await draw();
+  };
+  const path = `/v1/admin/databases/${encodeURIComponent(q.database)}/quota`;
+  return h("tr", { "data-database": q.database }, h("td", {}, q.database), h("td", { class: "num" }, q.active_memories.toLocaleString()), h("td", { class: "soft num" }, q.max_memories || "no bound"), h("td", { class: "soft" }, bounds(q)),
+    h("td", {}, h("div", { class: "row" }, button("Quota…", { "aria-label": `Quota of ${q.database}` }, () => limits(`Quota of ${q.database}`, q, ["max_memories"], (values) => post(path, values), draw), "admin"), button("Delete…", { class: "danger", "aria-label": `Delete ${q.database}`, disabled: !may("admin") || q.database === "default" }, drop, "admin"))));
+}
+
+const meanings = { max_memories: "most memories", max_rps: "operations a second", burst: "at once", max_batch_size: "memories a request" };
+
+/** limits asks for bounds and sets them; 0 is no bound. */
+function limits(title, now, more, set, draw) {
+  const inputs = [...more, "max_rps", "burst", "max_batch_size"].map((name) => h("input", { type: "number", min: 0, name, value: now[name] }));
+  const d = dialog(title, h("form", { onsubmit: attempt(async () => { await set(Object.fromEntries(inputs.map((i) => [i.name, Number(i.value)]))); d.close(); toast("Set"); await draw(); }) }, h("p", { class: "soft" }, "0 is no bound."),
+    h("div", { class: "filters" }, ...inputs.map((i) => h("label", {}, meanings[i.name], i))), h("div", { class: "row end" }, h("button", { class: "primary" }, "Set"))));
+}
+
+function makeDatabase(draw) {
+  const name = h("input", { name: "newdatabase", required: true, autocomplete: "off", pattern: "[A-Za-z0-9_\\-][A-Za-z0-9._\\-]{0,63}" });
+  return h("form", { class: "filters", "aria-label": "Create a database", onsubmit: attempt(async () => { await post("/v1/databases", { name: name.value }); name.value = ""; toast("Created"); await draw(); }) }, h("label", {}, "name", name), submit("Create database", {}, "admin"));
+}
+
+const changes = (list) => (list.length === 0 ? empty("Nothing was changed yet.") : table(["When", "Who", "What", "On", "How"], list.map((a) =>
+  h("tr", {}, h("td", { class: "nobreak" }, when(a.at)), h("td", {}, a.label || h("span", { class: "mono" }, a.by)), h("td", {}, a.what), h("td", { class: "mono" }, a.on), h("td", { class: "soft" }, a.how)))));
