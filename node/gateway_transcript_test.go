@@ -179,6 +179,9 @@ var volatile = regexp.MustCompile(`^(at|log_index|size|sha256|.*_at|.*_at_iso|la
 	`hash|hash_prefix|state_hash|token|cluster_id|addr|wire|http|leader_addr|leader_http|first_seen|last_seen|last_seen_iso|last_maintenance|digest|urgency|per_day|last_confirmed|until|depth|` +
 	`why_retrieved|entities|consolidation_count|conflicts_found|patterns_new|patterns_updated|personality_updated|operations|access_count|still_held_by)$`)
 
+// measured are the lists that hold what a node measured by then.
+var measured = regexp.MustCompile(`^(at|marks|.*_per_second|.*_ms|.*_bytes|.*_entries)$`)
+
 var place = regexp.MustCompile(`log index \d+`)
 
 var hashStart = regexp.MustCompile(`^[0-9a-f]{12}$`)
@@ -195,7 +198,7 @@ func (tr *transcript) settled(key string, v any) any {
 			x[k] = tr.settled(k, x[k])
 		}
 	case []any:
-		if key == "hints" || volatile.MatchString(key) && len(x) > 0 && kindOf(x[0]) != "object" {
+		if key == "hints" || measured.MatchString(key) || volatile.MatchString(key) && len(x) > 0 && kindOf(x[0]) != "object" {
 			return "…"
 		}
 		for i := range x {

@@ -65,6 +65,12 @@ func timed(s *Service, next run) run {
 	return func(ctx context.Context, v *visit) (any, error) {
 		start := time.Now()
 		answer, err := next(ctx, v)
+		if err != nil {
+			s.recent.refused.Add(1)
+		}
+		if !v.op.Stream {
+			s.recent.requests.Took(time.Since(start))
+		}
 		if err == nil && !v.op.Stream {
 			s.slowly(v.c.Surface, v.op.Name, v.c, start)
 		}
@@ -257,6 +263,7 @@ var operations = rowed([]operation{
 	on(api.Cluster, (*Service).cluster),
 	on(api.Topology, (*Service).topology),
 	on(api.Raft, (*Service).raftState),
+	on(api.Past, (*Service).clusterPast),
 	on(api.ChangeMembers, (*Service).changeMembers),
 	on(api.ControlSnapshot, (*Service).controlSnapshot),
 

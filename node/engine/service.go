@@ -15,6 +15,7 @@ import (
 	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/commit"
+	"github.com/cairndb/cairn/node/past"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/raft"
@@ -33,6 +34,8 @@ type Service struct {
 	raft   *raft.Node   // since Start
 
 	measured measured
+	recent   recent
+	lastDay  *past.Ring
 	seen     seen
 	load     load
 	asked    *asked
@@ -68,7 +71,7 @@ type load struct {
 
 // New puts the memory together. It answers nothing that needs an index before SetIndex, and nothing that needs the log before Start.
 func New(cfg Config) (*Service, error) {
-	s := &Service{cfg: cfg, log: cfg.Logger, state: cfg.State, commit: cfg.Commit, access: cfg.Access, asked: newAsked()}
+	s := &Service{cfg: cfg, log: cfg.Logger, state: cfg.State, commit: cfg.Commit, access: cfg.Access, asked: newAsked(), lastDay: past.New()}
 	s.measured.started, s.measured.timings = time.Now(), newTimings()
 	s.load.imports, s.load.thinking = make(chan struct{}, maxImports), make(chan struct{}, 1)
 	s.door, s.reinforcer = throughDoor(s), newReinforcer(s)
@@ -93,6 +96,7 @@ func (s *Service) Start(r *raft.Node, spawn func(name string, task func(context.
 	spawn("embed", s.embedAfterwards)
 	spawn("partition", s.learnPartitions)
 	spawn("compare", s.compare)
+	spawn("past", s.sampling)
 	spawn("look", s.look)
 	if s.cfg.Backup.Dir != "" {
 		spawn("backup", s.backup)
@@ -142,6 +146,7 @@ func (s *Service) write(ctx context.Context, c api.Caller, w write) (Written, er
 	}
 	d.Results = d.Results[:min(len(d.Results), len(w.ops))]
 	s.measured.timings.took("commit", start)
+	s.recent.commits.Took(time.Since(start))
 	// The entry is committed: an error of the wait below does not undo it.
 	if err := s.readable(ctx, d.Index); err != nil {
 		return Written{}, err

@@ -1,5 +1,6 @@
 import { text } from "/console/api.js";
 import { fill, h } from "/console/dom.js";
+import { past } from "/console/views/past.js";
 
 const every = 2, keep = 150; // seconds, points: five minutes
 
@@ -51,7 +52,7 @@ function parse(all) {
 
 const shown = (v) => (v === null ? "–" : Number.isInteger(v) ? v.toLocaleString() : v >= 100 ? v.toFixed(0) : v >= 10 ? v.toFixed(1) : v.toFixed(2));
 
-/** Throughput, latency and lag of this node, from the moment the page is opened. */
+/** The last day of all nodes; and throughput, latency and lag of this one from the moment the page is opened. */
 export async function metrics(page, signal) {
   const charts = wanted.map(([title, unit, value]) => {
     const line = h("path", {}), area = h("path", { class: "area" }), now = h("b", { class: "big" }, "–"), top = h("span", { class: "soft small" });
@@ -70,7 +71,7 @@ export async function metrics(page, signal) {
     before = m; at = now;
   };
   await step();
-  fill(page, h("h1", {}, "Metrics"), h("div", { class: "grid charts" }, ...charts.map((c) => c.el)), h("p", { class: "soft small" }, `Of this node, every ${every} seconds since you opened the page. All of them, for Prometheus: `, h("a", { href: "/metrics" }, "/metrics")));
+  fill(page, h("h1", {}, "Metrics"), await past(signal), h("h2", { class: "section" }, "This node, now"), h("div", { class: "grid charts live" }, ...charts.map((c) => c.el)), h("p", { class: "soft small" }, `Every ${every} seconds since you opened the page. All of them, for Prometheus: `, h("a", { href: "/metrics" }, "/metrics")));
   const t = setInterval(() => step().catch(() => {}), every * 1000);
   signal.addEventListener("abort", () => clearInterval(t));
 }

@@ -1,0 +1,99 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"math"
+	"net/http"
+	"net/url"
+	"runtime/metrics"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/node/past"
+	"github.com/cairndb/cairn/oplog"
+)
+
+// recent is what happened since the last sample of the node's past.
+type recent struct {
+	requests, commits past.Times
+	refused           atomic.Uint64
+}
+
+// sampling is the task that takes samples of this node for its past.
+func (s *Service) sampling(ctx context.Context) error {
+	at, applied := time.Now(), s.commit.Applied()
+	return s.lastDay.Run(ctx, func() past.Values {
+		seconds, now := float32(max(time.Since(at).Seconds(), 1e-3)), s.commit.Applied()
+		n, took := s.recent.requests.Read(0.5, 0.99)
+		_, commits := s.recent.commits.Read(0.5)
+		v := past.Values{past.Requests: float32(n) / seconds, past.Refused: float32(s.recent.refused.Swap(0)) / seconds, past.Writes: float32(less(uint64(now), uint64(applied))) / seconds,
+			past.Median: took[0], past.Slowest: took[1], past.Commit: commits[0], past.Lag: float32(math.NaN()), past.Unfound: float32(less(uint64(now), uint64(s.commit.Indexed()))),
+			past.Disk: float32(s.state.Size()), past.Heap: heapInUse()}
+		if lag := s.lacks(); lag != nil {
+			v[past.Lag] = float32(*lag)
+		}
+		at, applied = time.Now(), now
+		return v
+	}, func() past.Standing {
+		leader, _ := s.commit.Leader()
+		return past.Standing{Term: s.raft.Term(), Leader: leader}
+	})
+}
+
+func heapInUse() float32 {
+	all := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	metrics.Read(all)
+	return float32(all[0].Value.Uint64())
+}
+
+// clusterPast is the past of every node, each asked for its own.
+func (s *Service) clusterPast(ctx context.Context, c api.Caller, q *api.PastRequest) (*api.PastAnswer, error) {
+	q.Minutes, q.Points = min(q.Minutes, int(past.Kept/time.Minute)), min(q.Points, past.Samples)
+	a := &api.PastAnswer{Nodes: []api.NodePast{s.ownPast(q)}}
+	if q.Here {
+		return a, nil
+	}
+	var mu sync.Mutex
+	ask := url.Values{"node": {"1"}, "minutes": {strconv.Itoa(q.Minutes)}, "points": {strconv.Itoa(q.Points)}, "database": {c.Database}}
+	s.eachGateway(ctx, c, http.MethodGet, api.Past.Path()+"?"+ask.Encode(), nil, func(n oplog.NodeInfo, body []byte, err error) {
+		if n.ID == s.cfg.Member.NodeID {
+			return
+		}
+		var got api.PastAnswer
+		if err != nil || json.Unmarshal(body, &got) != nil || len(got.Nodes) != 1 {
+			got.Nodes = []api.NodePast{{NodeID: n.ID, Error: "did not answer", At: []float64{}, Marks: []api.PastMark{}}}
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		a.Nodes = append(a.Nodes, got.Nodes[0])
+	})
+	slices.SortFunc(a.Nodes, func(a, b api.NodePast) int { return cmp.Compare(a.NodeID, b.NodeID) })
+	return a, nil
+}
+
+func (s *Service) ownPast(q *api.PastRequest) api.NodePast {
+	all := s.lastDay.Since(time.Now().Add(-time.Duration(q.Minutes)*time.Minute), q.Points)
+	n := api.NodePast{NodeID: s.cfg.Member.NodeID, At: make([]float64, len(all.At)), Marks: []api.PastMark{}}
+	for i, at := range all.At {
+		n.At[i] = float64(at)
+	}
+	for c, to := range map[past.Column]*[]*float64{past.Requests: &n.Requests, past.Refused: &n.Refused, past.Writes: &n.Writes, past.Median: &n.Median, past.Slowest: &n.Slowest,
+		past.Commit: &n.Commit, past.Lag: &n.Lag, past.Unfound: &n.Unfound, past.Disk: &n.Disk, past.Heap: &n.Heap} {
+		*to = make([]*float64, len(all.Values))
+		for i, v := range all.Values {
+			if x := float64(v[c]); !math.IsNaN(x) {
+				(*to)[i] = &x
+			}
+		}
+	}
+	for _, m := range all.Marks {
+		n.Marks = append(n.Marks, api.PastMark{At: float64(m.At.UnixMilli()) / 1000, Kind: m.Kind, Term: m.Term, Leader: m.Leader})
+	}
+	return n
+}
