@@ -12,9 +12,9 @@ import (
 )
 
 func (a *app) db() *cobra.Command {
-	group := &cobra.Command{Use: "db", Short: "Databases: create, list, drop, quota, reembed"}
+	group := &cobra.Command{Use: "db", Short: "Databases: create, list, drop, quota"}
 	var t cli.Target
-	for _, c := range []*cobra.Command{a.dbCreate(&t), a.dbList(&t), a.dbDrop(&t), a.dbQuota(&t), a.dbReembed(&t)} {
+	for _, c := range []*cobra.Command{a.dbCreate(&t), a.dbList(&t), a.dbDrop(&t), a.dbQuota(&t)} {
 		t.Flags(c)
 		group.AddCommand(c)
 	}
@@ -83,29 +83,4 @@ func (a *app) dbDrop(t *cli.Target) *cobra.Command {
 	}}
 	c.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
 	return c
-}
-
-func (a *app) dbReembed(t *cli.Target) *cobra.Command {
-	return &cobra.Command{Use: "reembed NAME", Short: "Give a database to the embedder that the node is configured with, and embed its memories anew", Args: cobra.ExactArgs(1),
-		Long: "Gives a database to the embedder that the node is configured with. Its memories are embedded anew in the background; meanwhile\nwords find all of them, and vectors those that are done. Run the same command again to see progress.",
-		RunE: func(c *cobra.Command, args []string) error {
-			var out struct {
-				Embedder    *string `json:"embedder"`
-				Reembedding bool    `json:"reembedding"`
-				Done        uint64  `json:"done"`
-				Of          uint64  `json:"of"`
-			}
-			if err := t.Get(c.Context(), "POST", "/v1/admin/databases/"+url.PathEscape(args[0])+"/embedding", map[string]any{}, &out); err != nil {
-				return err
-			}
-			if t.JSON {
-				return a.JSON(out)
-			}
-			by := "nothing"
-			if out.Embedder != nil {
-				by = *out.Embedder
-			}
-			fmt.Fprintf(a.Out, "%s: %d of %d memories have their vector\n", by, out.Done, out.Of)
-			return nil
-		}}
 }

@@ -14,15 +14,16 @@ import (
 )
 
 func (a *app) embed() *cobra.Command {
-	group := &cobra.Command{Use: "embed", Short: "Models that find memories by meaning: list, fetch, test",
-		Long: `Models that find memories by meaning: list, fetch, test.
+	group := &cobra.Command{Use: "embed", Short: "Models that find memories by meaning: list, fetch, test, use",
+		Long: `Models that find memories by meaning: list, fetch, test, use.
 
   cairn embed fetch all-MiniLM-L6-v2    into HOME/models, verified
   cairn embed test all-MiniLM-L6-v2     ten sentences, which are near, and how fast
   cairn dev --embed all-MiniLM-L6-v2
+  cairn embed use default               what is stored gets the node's vectors
 
 A node of a cluster names the model's directory in its configuration: [embedding] strategy and path, the same model on every node.`}
-	group.AddCommand(a.embedList(), a.embedFetch(), a.embedTest())
+	group.AddCommand(a.embedList(), a.embedFetch(), a.embedTest(), a.embedUse())
 	return group
 }
 

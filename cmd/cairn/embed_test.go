@@ -5,17 +5,20 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/index/embed/bert/berttest"
 	"github.com/cairndb/cairn/index/embed/models"
+	"github.com/cairndb/cairn/node/api"
 )
 
 // aMirror knows one more model, a small one, and serves it. The test that calls it runs alone, for it changes the table.
@@ -102,8 +105,65 @@ func TestDevEmbeds(t *testing.T) {
 		Embedder string
 		Done, Of int
 	}
-	is, code := cairntest.RunForJSON[state](t, "db", "reembed", "default", "--home", home, "--json")
+	is, code := cairntest.RunForJSON[state](t, "embed", "use", "default", "--home", home, "--json")
 	if code != 0 || !strings.HasPrefix(is.Embedder, "bert/") || !strings.HasSuffix(is.Embedder, "(64 dimensions)") || is.Of != 1 {
 		t.Errorf("exit %d, %+v", code, is)
+	}
+}
+
+// TestEmbedUse: memories that were stored before there was a model, and then with another, have all the vectors of the node's model
+// when the command returns; another model than the node's is refused, and changes nothing.
+func TestEmbedUse(t *testing.T) {
+	t.Parallel()
+	home, other := t.TempDir(), berttest.Small()
+	other.CLS = true
+	first, second := berttest.Small().Write(t), other.Write(t)
+	stored := 0
+	store := func() {
+		t.Helper()
+		for range 3 {
+			stored++
+			if out, code := cairntest.Run(t, "remember", fmt.Sprintf("the violin is in box %d", stored), "--home", home); code != 0 {
+				t.Fatalf("exit %d: %s", code, out)
+			}
+		}
+	}
+	n := cairntest.StartDevIn(t, home)
+	store()
+	if code, _, said := cairn(t, "embed", "use", "default", "--home", home); code != cli.ExitFailed || !strings.Contains(said, "--embed") {
+		t.Errorf("a node without a model: exit %d, %s", code, said)
+	}
+	for _, model := range []string{first, second} {
+		if _, err := n.Stop(); err != nil {
+			t.Fatal(err)
+		}
+		n = cairntest.StartDevIn(t, home, "--embed", model)
+		wrong := first
+		if model == first {
+			wrong = second
+		}
+		if code, _, said := cairn(t, "embed", "use", "default", wrong, "--home", home); code != cli.ExitFailed || !strings.Contains(said, "this node embeds by") {
+			t.Errorf("a model that the node does not have: exit %d, %s", code, said)
+		}
+		is, code := cairntest.RunForJSON[api.EmbeddingAnswer](t, "embed", "use", "default", model, "--home", home, "--json")
+		if code != 0 || is.Rebound || is.Missing != 0 || is.Done != uint64(stored) || is.Of != uint64(stored) {
+			t.Errorf("exit %d, %+v", code, is)
+		}
+		store()
+	}
+}
+
+func TestEmbedProgress(t *testing.T) {
+	t.Parallel()
+	is := &api.EmbeddingAnswer{Done: 300, Of: 1000, Missing: 700, EmbedderState: &api.EmbedderState{Up: true}}
+	if got, want := embedProgress(is, 100, 4*time.Second), "300 of 1000 memories, 50 a second, 14s left"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got, want := embedProgress(is, 300, time.Second), "300 of 1000 memories"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	is.Up = false
+	if got, want := embedProgress(is, 100, time.Second), "300 of 1000 memories, the model does not answer"; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

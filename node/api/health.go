@@ -112,7 +112,8 @@ type EmbeddingAnswer struct {
 }
 
 type ReembedRequest struct {
-	Name string `json:"name" in:"path" doc:"The database's name."`
+	Name     string `json:"name" in:"path" doc:"The database's name."`
+	Embedder string `json:"embedder" doc:"The model that is meant, by its full name as the answer's embedder has it; refused when this node embeds by another. Absent: the one that this node has."`
 }
 
 type Reembedding struct {

@@ -58,7 +58,7 @@ func (s *Service) bind(ctx context.Context, c api.Caller) (ours bool, err error)
 	case d.Embedder == nil:
 		return false, nil
 	case *d.Embedder != self:
-		return false, oplog.Errorf(oplog.Conflict, "database %s is embedded by %s, this node embeds by %s; cairn db reembed changes that", d.Name, d.Embedder, &self)
+		return false, oplog.Errorf(oplog.Conflict, "database %s is embedded by %s, this node embeds by %s; cairn embed use changes that", d.Name, d.Embedder, &self)
 	}
 	return true, nil
 }

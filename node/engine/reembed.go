@@ -55,13 +55,25 @@ func (s *Service) embedding(_ context.Context, c api.Caller, q *api.EmbeddingReq
 // meanwhile words find all of them, and vectors those that are done.
 func (s *Service) reembed(ctx context.Context, c api.Caller, q *api.ReembedRequest) (*api.Reembedding, error) {
 	if s.embedder == nil {
-		return nil, oplog.Errorf(oplog.Conflict, "this node has no embedder")
+		return nil, oplog.Errorf(oplog.Conflict, "this node has no embedder: name one in its configuration, [embedding] strategy and path, or start `cairn dev` with --embed")
+	}
+	self := s.identity()
+	if q.Embedder != "" && q.Embedder != self.String() {
+		return nil, oplog.Errorf(oplog.Conflict, "asked for %s, and this node embeds by %s: name the model's directory in the configuration of the nodes, [embedding] path, or start `cairn dev` with --embed", q.Embedder, &self)
 	}
 	target, err := s.access.Select(c, q.Name)
 	if err != nil {
 		return nil, err
 	}
-	w, err := s.write(ctx, target, write{ops: []oplog.Op{&oplog.Rebind{Embedder: s.identity()}}})
+	d, err := s.databaseInfo(target.DB)
+	if err != nil {
+		return nil, err
+	}
+	var op oplog.Op = &oplog.Rebind{Embedder: self}
+	if d.Embedder == nil && d.Dim == 0 { // it has no vectors yet
+		op = &oplog.SetEmbedder{Embedder: self}
+	}
+	w, err := s.write(ctx, target, write{ops: []oplog.Op{op}})
 	if err != nil {
 		return nil, err
 	}

@@ -17,6 +17,15 @@ func (s *Streams) Progress(what string) *progressbar.ProgressBar {
 	return progressbar.NewOptions(-1, progressbar.OptionSetWriter(f), progressbar.OptionSetDescription(what), progressbar.OptionShowCount(), progressbar.OptionClearOnFinish(), still)
 }
 
+// Count is a bar of so many things, with their rate and the time that is left, on a terminal and silence elsewhere.
+func (s *Streams) Count(what string, total int64) *progressbar.ProgressBar {
+	if !IsTerminal(s.Err) {
+		return progressbar.NewOptions64(total, progressbar.OptionSetVisibility(false))
+	}
+	return progressbar.NewOptions64(total, progressbar.OptionSetWriter(s.Err), progressbar.OptionSetDescription(what), progressbar.OptionShowCount(),
+		progressbar.OptionShowIts(), progressbar.OptionSetItsString(what), progressbar.OptionSetPredictTime(true), progressbar.OptionClearOnFinish())
+}
+
 // Bytes is a bar of so many bytes, with their rate and the time that is left, on a terminal and silence elsewhere.
 func (s *Streams) Bytes(what string, total int64) *progressbar.ProgressBar {
 	if !IsTerminal(s.Err) {
