@@ -10,7 +10,8 @@ import (
 )
 
 // unreadable lists what a page shows and people cannot read or hit: text whose contrast against what is behind it is below 4.5, or 3 where it
-// is large; a page wider than its window; and on a narrow window things to click that are lower than 44 pixels. What is disabled is left out.
+// is large; what a field holds or suggests, likewise; a page wider than its window; text wider than its button; a control without a name; and on
+// a narrow window things to click that are lower than 44 pixels. What is disabled is left out.
 const unreadable = `(() => {
 	const bad = new Set(), pen = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
 	const rgba = (c) => { pen.clearRect(0, 0, 1, 1); pen.fillStyle = c; pen.fillRect(0, 0, 1, 1); const d = pen.getImageData(0, 0, 1, 1).data; return [d[0], d[1], d[2], d[3] / 255]; };
@@ -18,19 +19,33 @@ const unreadable = `(() => {
 	const light = (c) => { const [r, g, b] = c.map((v) => v / 255).map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
 	const seen = (e) => e.checkVisibility({ opacityProperty: true, visibilityProperty: true }) && e.getBoundingClientRect().width > 1;
 	const name = (e) => e.tagName.toLowerCase() + (typeof e.className === "string" && e.className ? "." + e.className.split(" ").join(".") : "");
-	const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-	for (let n; (n = walk.nextNode()); ) {
-		const e = n.parentElement, s = getComputedStyle(e);
-		if (!n.data.trim() || !seen(e) || ["SCRIPT", "STYLE", "OPTION", "NOSCRIPT"].includes(e.tagName) || e.closest(":disabled, .skip")) continue;
+	/** read compares a text with what is behind its element; s is the style it is written in, faint what that style alone takes from its ink. */
+	const read = (e, text, s, faint = 1) => {
 		const layers = [];
 		let alpha = 1;
 		for (let p = e; p; p = p.parentElement) { const t = getComputedStyle(p); layers.push(rgba(t.backgroundColor)); alpha *= Number(t.opacity); }
 		const behind = layers.reverse().reduce((under, l) => over(l, under), rgba(getComputedStyle(document.documentElement).colorScheme.includes("dark") && matchMedia("(prefers-color-scheme: dark)").matches ? "#121212" : "#fff"));
 		const ink = rgba(e instanceof SVGElement ? s.fill : s.color);
-		ink[3] *= alpha;
+		ink[3] *= alpha * faint;
 		const [a, b] = [light(over(ink, behind)), light(behind)].sort((x, y) => y - x), ratio = (a + 0.05) / (b + 0.05), px = parseFloat(s.fontSize);
-		if (ratio < (px >= 24 || (px >= 18.66 && Number(s.fontWeight) >= 700) ? 3 : 4.5)) bad.add(name(e) + " contrast " + ratio.toFixed(2) + ": " + n.data.trim().slice(0, 30));
+		if (ratio < (px >= 24 || (px >= 18.66 && Number(s.fontWeight) >= 700) ? 3 : 4.5)) bad.add(name(e) + " contrast " + ratio.toFixed(2) + ": " + text.trim().slice(0, 30));
+	};
+	const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+	for (let n; (n = walk.nextNode()); ) {
+		const e = n.parentElement;
+		if (!n.data.trim() || !seen(e) || ["SCRIPT", "STYLE", "OPTION", "NOSCRIPT"].includes(e.tagName) || e.closest(":disabled, .skip")) continue;
+		read(e, n.data, getComputedStyle(e));
 	}
+	for (const e of document.querySelectorAll("input:enabled:not([type=checkbox], [type=range]), select:enabled, textarea:enabled")) {
+		if (!seen(e)) continue;
+		const hint = getComputedStyle(e, "::placeholder");
+		if (e.value) read(e, e.value, getComputedStyle(e)); else if (e.placeholder) read(e, e.placeholder, hint, Number(hint.opacity));
+	}
+	for (const e of document.querySelectorAll("a[href], button, input, select, textarea, summary, canvas, [tabindex='0']")) {
+		const said = e.ariaLabel || [...(e.labels ?? [])].map((l) => l.textContent).join("") || (e.matches("input, select, textarea") ? "" : e.textContent) || e.title;
+		if (seen(e) && !said?.trim()) bad.add("no name: " + e.outerHTML.slice(0, 80));
+	}
+	for (const e of document.querySelectorAll("button, nav a, .pill")) if (seen(e) && getComputedStyle(e).textOverflow !== "ellipsis" && e.scrollWidth > e.clientWidth + 1) bad.add(name(e) + " is too narrow for its text: " + e.textContent.slice(0, 30));
 	if (document.documentElement.scrollWidth > innerWidth) bad.add("the page is " + document.documentElement.scrollWidth + " wide");
 	if (innerWidth < 400) for (const e of document.querySelectorAll("button:enabled, nav a, select, summary, input:not([type=checkbox])")) {
 		if (!seen(e) || e.closest(".skip") || e.matches("button.link")) continue; // a link in text is as high as its line
@@ -40,7 +55,7 @@ const unreadable = `(() => {
 	return [...bad];
 })()`
 
-// Every view and the reference can be read in both themes, at three widths, and by a thumb.
+// Every view and the reference can be read in both themes, at three widths, and by a thumb, and every control says what it is.
 func TestConsoleIsReadable(t *testing.T) {
 	t.Parallel()
 	p := onePage(t)
@@ -67,6 +82,7 @@ func TestConsoleIsReadable(t *testing.T) {
 	p.step("search the reference", chromedp.Navigate(p.base+"/docs"), see(`.search input`), chromedp.SendKeys(`.search input`, "halves merge", chromedp.ByQuery), is(`document.querySelector(".search [role=status]").textContent.startsWith("0 of ")`),
 		chromedp.Navigate(p.base+"/docs?q=forget+rid+reason"), is(`!document.querySelector("#forget").hidden && document.querySelector("#recall").hidden`), chromedp.Text(`.search [role=status]`, &found, chromedp.ByQuery),
 		looks(p.dir, "docs-search"), chromedp.Evaluate(`location.hash = "#recall"`, nil), is(`!document.querySelector("#recall").hidden`))
+	p.step("try it", chromedp.Click(`#recall a[href="/#requests/recall"]`, chromedp.ByQuery), see(`[data-operation=recall]`))
 	if found == "" {
 		t.Error("the search does not say how many it found")
 	}

@@ -53,7 +53,8 @@ func documentOp(b *strings.Builder, op *api.Op, known map[string]field.Object) {
 	if op.Scope != "" {
 		who = "token with " + string(op.Scope)
 	}
-	fmt.Fprintf(b, "<section id=%s><h2><b>%s</b> <code>%s</code></h2><p>%s <i>(%s)</i></p>", op.Name, op.Method(), html.EscapeString(op.Path()), html.EscapeString(summary(op)), who)
+	fmt.Fprintf(b, "<section id=%s><h2><b>%s</b> <code>%s</code></h2><p>%s <i>(%s)</i> <a href=\"/#requests/%s\">Try it</a></p>",
+		op.Name, op.Method(), html.EscapeString(op.Path()), html.EscapeString(summary(op)), who, op.Name)
 	for _, part := range []struct {
 		name string
 		of   field.Object
