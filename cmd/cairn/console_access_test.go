@@ -60,9 +60,10 @@ func TestConsoleIsReadable(t *testing.T) {
 	t.Parallel()
 	p := onePage(t)
 	livedIn(t, p.node, p.token)
-	p.ask("POST", "/v1/correct", map[string]any{"rid": p.ask("POST", "/v1/remember", map[string]any{"text": "The staging database is called osprey"})["rid"], "new_text": "The staging database is called kestrel", "reason": "renamed"})
+	rid := p.ask("POST", "/v1/remember", map[string]any{"text": "The staging database is called osprey"})["rid"].(string)
+	p.ask("POST", "/v1/correct", map[string]any{"rid": rid, "new_text": "The staging database is called kestrel", "reason": "renamed"})
 	for _, view := range []struct{ name, path, ready string }{
-		{"cluster", "/#cluster", `[data-node="1"]`}, {"recall", "/#recall/staging%20database", `article.result`}, {"memories", "/#memories", `tbody tr`}, {"graph", "/#graph", `h1`}, {"mind", "/#mind", `article.conflict`},
+		{"cluster", "/#cluster", `[data-node="1"]`}, {"recall", "/#recall/staging%20database", `article.result`}, {"memories", "/#memories", `tbody tr`}, {"life", "/#memory/" + rid, `[data-event=corrected]`}, {"graph", "/#graph", `h1`}, {"mind", "/#mind", `article.conflict`},
 		{"log", "/#log", `ol.log li`}, {"metrics", "/#metrics", `section.chart`}, {"requests", "/#requests/remember", `[data-operation=remember]`}, {"admin", "/#admin", `[data-database=default]`}, {"docs", "/docs", `#Memory`},
 	} {
 		p.step(view.name, chromedp.Navigate(p.base+view.path), see(view.ready))
