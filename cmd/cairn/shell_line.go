@@ -53,19 +53,19 @@ func words(line string) (out []string, err error) {
 // maxHistory is how many lines are kept of earlier shells.
 const maxHistory = 1000
 
-// history is the lines of this shell and of earlier ones, the newest first. It implements term.History.
-type history struct {
+// lineHistory is the lines of this shell and of earlier ones, the newest first. It implements term.History.
+type lineHistory struct {
 	lines []string // the oldest first
 	path  string   // blank: this shell's alone
 }
 
 // openHistory reads the user's history; without a readable one it begins anew.
-func openHistory() *history {
+func openHistory() *lineHistory {
 	all, err := cli.OpenContexts() // it lies beside them
 	if err != nil || all.Dir() == "" {
-		return &history{}
+		return &lineHistory{}
 	}
-	h := &history{path: filepath.Join(all.Dir(), "history")}
+	h := &lineHistory{path: filepath.Join(all.Dir(), "history")}
 	if b, err := os.ReadFile(h.path); err == nil {
 		h.lines = strings.Split(strings.TrimRight(string(b), "\n"), "\n")
 		h.lines = h.lines[max(0, len(h.lines)-maxHistory):]
@@ -74,7 +74,7 @@ func openHistory() *history {
 }
 
 // Add implements term.History. Lines with a token stay in memory. A file that cannot be written is left as it is.
-func (h *history) Add(line string) {
+func (h *lineHistory) Add(line string) {
 	if strings.TrimSpace(line) == "" || len(h.lines) > 0 && h.lines[len(h.lines)-1] == line {
 		return
 	}
@@ -91,7 +91,7 @@ func (h *history) Add(line string) {
 }
 
 // Len implements term.History.
-func (h *history) Len() int { return len(h.lines) }
+func (h *lineHistory) Len() int { return len(h.lines) }
 
 // At implements term.History.
-func (h *history) At(i int) string { return h.lines[len(h.lines)-1-i] }
+func (h *lineHistory) At(i int) string { return h.lines[len(h.lines)-1-i] }

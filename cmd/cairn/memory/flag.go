@@ -49,7 +49,10 @@ func (v *value) Set(text string) error {
 		if err != nil {
 			return fmt.Errorf("%s %q: %w", v.flag, text, err)
 		}
-		v.given[v.f.Name] = []string{at.UTC().Format(time.RFC3339Nano)}
+		if _, err := field.ParseDate(text); err != nil { // a node knows no "2h"
+			text = at.UTC().Format(time.RFC3339Nano)
+		}
+		v.given[v.f.Name] = []string{text}
 		return nil
 	}
 	texts := []string{text}
