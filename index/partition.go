@@ -35,14 +35,20 @@ func redivides(op oplog.Op) bool {
 // Learn learns how the vectors of a database are best divided, when that is due: it has many, and has not learned it yet or has twice as
 // many as it had then. It is nil otherwise. It uses a processor for some seconds.
 func (x *Index) Learn(ctx context.Context, db oplog.DB) (*oplog.Partition, error) {
-	var known oplog.Partitions
+	due := uint64(vector.PartitionedRows)
+	var most uint64
 	if err := x.cfg.State.Read(func(v *state.View) error {
-		known = v.Partitions(db)
+		if most = v.Stats(db).NextSeq; most >= due {
+			due = max(due, 2*v.Partitions(db).Rows)
+		}
 		return nil
 	}); err != nil {
 		return nil, err
 	}
-	if n, _ := x.WithVectors(db); n < vector.PartitionedRows || uint64(n) < 2*known.Rows {
+	if most < due {
+		return nil, nil // its index stays closed if it is
+	}
+	if n, _ := x.WithVectors(db); uint64(n) < due {
 		return nil, nil
 	}
 	d, err := x.acquire(db)

@@ -24,6 +24,17 @@ func (s *Store) Learn(ctx context.Context) *Partition {
 	if len(sample) < Partitions {
 		return nil
 	}
+	// Questions are none of what is learned of: a vector pulls the centroid it is learned with towards itself.
+	var asked []uint32
+	var questions, learn []Prepared
+	for i, x := range sample {
+		if i%16 == 7 {
+			asked, questions = append(asked, rows[i]), append(questions, x)
+		} else {
+			learn = append(learn, x)
+		}
+	}
+	sample = learn
 	p := &partitions{centroids: make([]int8, Partitions*s.padded)}
 	for i := range Partitions {
 		copy(p.centroids[i*s.padded:], sample[i*len(sample)/Partitions].int8s)
@@ -34,7 +45,7 @@ func (s *Store) Learn(ctx context.Context) *Partition {
 			return nil
 		}
 	}
-	all, filtered := p.measure(ctx, s, rows, sample)
+	all, filtered := p.measure(ctx, s, asked, questions, sample)
 	if ctx.Err() != nil {
 		return nil
 	}
@@ -101,7 +112,7 @@ type demand struct{ partitions, rows int }
 // measure finds what questions demand, each without a filter, and with filters that leave a tenth and a hundredth of the rows: the nearest that a
 // filter leaves lie farther off. Questions are vectors of the store, and, because real ones are none of them, vectors between one and
 // another.
-func (p *partitions) measure(ctx context.Context, s *Store, rows []uint32, sample []Prepared) (all, filtered demand) {
+func (p *partitions) measure(ctx context.Context, s *Store, rows []uint32, questions, sample []Prepared) (all, filtered demand) {
 	var sizes [Partitions]float64
 	for _, x := range sample {
 		sizes[p.nearest(s, x.int8s)] += float64(s.Len()) / float64(len(sample))
@@ -113,10 +124,10 @@ func (p *partitions) measure(ctx context.Context, s *Store, rows []uint32, sampl
 				if ctx.Err() != nil {
 					return all, filtered
 				}
-				at := i * len(sample) / learnQuestions
-				unit := sample[at].floats(s.dim)
+				at := i * len(questions) / learnQuestions
+				unit := questions[at].floats(s.dim)
 				if mixed {
-					for d, v := range sample[(at+len(sample)/2+1)%len(sample)].floats(s.dim) {
+					for d, v := range questions[(at+len(questions)/2+1)%len(questions)].floats(s.dim) {
 						unit[d] += v / 2
 					}
 				}

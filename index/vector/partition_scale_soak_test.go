@@ -1,0 +1,55 @@
+//go:build soak
+
+package vector
+
+import (
+	"context"
+	"os"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+)
+
+// TestPartitionsAtScale measures what partitions gain with CAIRN_VECTORS (1,000,000) rows of 64 dimensions in 5,000 clusters, and what they
+// cost: to learn, to assign.
+func TestPartitionsAtScale(t *testing.T) {
+	n := 1_000_000
+	if s := os.Getenv("CAIRN_VECTORS"); s != "" {
+		n, _ = strconv.Atoi(s)
+	}
+	cloud := newCloud(64, 5000, .5)
+	s := fill(64, n, cloud)
+	asks := make([][]float32, 50)
+	for i := range asks {
+		asks[i] = cloud.draw()
+	}
+	ask := func() time.Duration {
+		var took []time.Duration
+		for _, v := range asks {
+			start := time.Now()
+			q := s.query(100, nil)
+			q.Precise = 40
+			s.Search(s.Ask(v, q), nil)
+			took = append(took, time.Since(start))
+		}
+		slices.Sort(took)
+		return took[len(took)/2]
+	}
+	ask()
+	all := ask()
+	start := time.Now()
+	p := s.Learn(context.Background())
+	learned := time.Since(start)
+	start = time.Now()
+	s.Partition(p)
+	assigned := time.Since(start)
+	some := ask()
+	t.Logf("%d rows: all %v, probing %d (%d with filters) %v; learned in %v, assigned in %v", n, all, p.Probe, p.Least, some, learned, assigned)
+	for name, keep := range map[string]func(uint32) bool{"all": nil, "a tenth": func(r uint32) bool { return r%10 == 3 }, "a hundredth": func(r uint32) bool { return r%100 == 7 }} {
+		got := agreement(s, asks, keep)
+		if t.Logf("%s: %.4f of the nearest ten are found", name, got); got < .99 {
+			t.Errorf("%s: %.4f, want .99", name, got)
+		}
+	}
+}
