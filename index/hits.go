@@ -1,0 +1,35 @@
+package index
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/cairndb/cairn/index/rank"
+	"github.com/cairndb/cairn/oplog"
+)
+
+// hits reads the memories that made the list, in the order in which the state has them: that is cheaper than here and there.
+func (in *question) hits(ranked []rank.Scored) []Hit {
+	hits := make([]Hit, len(ranked))
+	order := make([]int, len(ranked))
+	for i, s := range ranked {
+		order[i] = i
+		hits[i] = Hit{Score: s.Score, Why: s.Why, Parts: s.Parts}
+	}
+	if in.q.Bare {
+		for i, s := range ranked {
+			c := in.cols.at(s.Row)
+			hits[i].Memory = &oplog.Memory{Seq: c.seq, RID: c.RID, Created: oplog.Time(c.Created)}
+		}
+		return hits
+	}
+	seq := func(i int) oplog.Seq { return in.cols.at(ranked[i].Row).seq }
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(seq(a), seq(b)) })
+	for _, i := range order {
+		// The state may be ahead of the index: a memory forgotten there is not shown.
+		if m, ok := in.view.MemoryAt(in.db, seq(i)); ok && m.Status != oplog.Tombstoned {
+			hits[i].Memory = m
+		}
+	}
+	return slices.DeleteFunc(hits, func(h Hit) bool { return h.Memory == nil })
+}
