@@ -150,8 +150,21 @@ func (a *app) runNode(ctx context.Context, up config.Setup, w welcome) (err erro
 		}
 		return config.KeyHint(err, openAdvice(err))
 	}
+	if err := a.announce(ctx, line, w); err != nil {
+		return err
+	}
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-n.Done():
+		return config.KeyHint(n.Err(), openAdvice(n.Err()))
+	}
+}
+
+// announce says on stdout that the node serves.
+func (a *app) announce(ctx context.Context, line cli.Ready, w welcome) error {
 	if w.prepare != nil {
-		if err := w.prepare(ctx, cfg.Home); err != nil {
+		if err := w.prepare(ctx, line.Home); err != nil {
 			return err
 		}
 	}
@@ -163,12 +176,7 @@ func (a *app) runNode(ctx context.Context, up config.Setup, w welcome) (err erro
 	if w.greet != nil {
 		w.greet(line)
 	}
-	select {
-	case <-ctx.Done():
-		return nil
-	case <-n.Done():
-		return config.KeyHint(n.Err(), openAdvice(n.Err()))
-	}
+	return nil
 }
 
 // openAdvice is what to do about a node that does not start, or stops by itself.
