@@ -61,7 +61,7 @@ func (v *top) once(ctx context.Context) error {
 	}
 	select {
 	case <-ctx.Done():
-		return ctx.Err()
+		return nil
 	case <-time.After(v.every):
 	}
 	second, err := v.look(ctx)
@@ -93,16 +93,26 @@ func (v *top) live(ctx context.Context, in *os.File) (err error) {
 	go readKeys(v.Input(ctx), keys)
 	tick := time.NewTicker(v.every)
 	defer tick.Stop()
-	var last, now look
+	type answer struct {
+		look
+		err error
+	}
+	answers := make(chan answer, 1)
+	asked := false
+	ask := func() { // beside the keys: a node that hangs must not hold them up
+		if asked || v.stopped {
+			return
+		}
+		asked = true
+		go func() {
+			l, err := v.look(ctx)
+			answers <- answer{l, err}
+		}()
+	}
+	ask()
+	var last look
 	var f frame
 	for {
-		if !v.stopped {
-			if now, err = v.look(ctx); err != nil && ctx.Err() == nil {
-				f.Condition = "no answer: " + err.Error() // it may come back
-			} else if err == nil {
-				f, last = now.since(last), now
-			}
-		}
 		v.draw(f)
 		select {
 		case <-ctx.Done():
@@ -111,7 +121,14 @@ func (v *top) live(ctx context.Context, in *os.File) (err error) {
 			if !ok || v.key(k) {
 				return nil
 			}
+		case now := <-answers:
+			if asked = false; now.err != nil {
+				f = frame{Condition: "no answer: " + now.err.Error()} // it may come back
+			} else {
+				f, last = now.since(last), now.look
+			}
 		case <-tick.C:
+			ask()
 		}
 	}
 }

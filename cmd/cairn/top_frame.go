@@ -66,13 +66,25 @@ func (v *top) look(ctx context.Context) (l look, err error) {
 	return l, nil
 }
 
+// metrics asks without the token: a node's own lines need none, and the address is one that another node gave.
 func (v *top) metrics(ctx context.Context, at string) (readings, error) {
-	r, err := v.t.Fetch(ctx, at+"/metrics", http.Header{})
+	hc, err := v.t.HTTPClient()
 	if err != nil {
 		return nil, err
 	}
-	defer r.Close()
-	return readMetrics(io.LimitReader(r, maxMetrics))
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at+"/metrics", nil)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := hc.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s: %s", at, resp.Status)
+	}
+	return readMetrics(io.LimitReader(resp.Body, maxMetrics))
 }
 
 func readMetrics(r io.Reader) (readings, error) {
@@ -233,7 +245,15 @@ var topColumns = []topColumn{
 			return "unreachable"
 		}
 		return r.State
-	}, func(r nodeRow) number { return number(len(r.State)) }},
+	}, func(r nodeRow) number {
+		switch {
+		case !r.Reachable:
+			return 0
+		case r.State == "Leader":
+			return 2
+		}
+		return 1
+	}},
 	counted("WRITES/S", func(r nodeRow) number { return r.Writes }, whole),
 	counted("P50 MS", func(r nodeRow) number { return r.WriteP50 }, tenths),
 	counted("P99 MS", func(r nodeRow) number { return r.WriteP99 }, tenths),
