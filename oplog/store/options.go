@@ -16,6 +16,10 @@ const (
 	// cacheSize is of blocks that were read and found whole. The file cache of the machine is behind it.
 	cacheSize = 64 << 20
 
+	// mergedAt is how many tables of new rows lie over each other before they are merged into those below. Most rows' keys are in no order, so
+	// each merge writes all tables below anew: fewer merges cost writers less, and a reader asks one filter more for each table.
+	mergedAt = 8
+
 	// indexBlock is so large that a table has one: every look into a table goes through it, and it stays in the cache.
 	indexBlock = 256 << 10
 
@@ -38,7 +42,7 @@ func (s *Store) options(o Options) *pebble.Options {
 		MaxOpenFiles:                openFiles,
 		MemTableSize:                2 * uint64(o.Buffer), // rows take more room in one than in a batch
 		MemTableStopWritesThreshold: never,
-		L0CompactionThreshold:       4,
+		L0CompactionThreshold:       mergedAt,
 		L0StopWritesThreshold:       never, // a late merge slows reads; a writer that waits for it blocks every client
 		CompactionConcurrencyRange:  func() (int, int) { return 1, 1 },
 		Logger:                      (*logger)(s),

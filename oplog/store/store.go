@@ -69,7 +69,8 @@ func Open(dir string, o Options, report func(error)) (*Store, error) {
 	if err := checkSeal(d.FS, dir, o.Keys); err != nil {
 		return nil, err
 	}
-	s.cache = pebble.NewCache(cacheSize)
+	// Pebble takes the room of buffers out of the cache: of the one that is written to, and of those that are being flushed.
+	s.cache = pebble.NewCache(cacheSize + (buffers+1)*int64(p.MemTableSize))
 	p.Cache = s.cache
 	db, err := openDB(dir, p, d)
 	if err != nil {
