@@ -1,7 +1,6 @@
 package oplog
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -10,7 +9,6 @@ import (
 	"sync"
 
 	"github.com/klauspost/compress/zstd"
-	"github.com/vmihailenco/msgpack/v5"
 )
 
 // RecordVersion is the version byte of every Raft log record. A node refuses what it does not know.
@@ -83,30 +81,36 @@ func (e *Entry) about() int {
 
 // DecodeEntry reads a body back. An operation this version does not know is ErrRecord.
 func DecodeEntry(body []byte) (e Entry, err error) {
-	dec := msgpack.GetDecoder()
-	defer msgpack.PutDecoder(dec)
-	dec.Reset(bytes.NewReader(body))
+	u := Unpacker{b: body, size: len(body)}
 	var h entryHead
-	if err := dec.Decode(&h); err != nil {
-		return e, fmt.Errorf("%w: head: %w", ErrRecord, err)
+	if h.Unpack(&u); u.err != nil {
+		return e, fmt.Errorf("%w: head: %w", ErrRecord, u.err)
 	}
 	if h.Ops < 0 || h.Ops > MaxOps || h.Ops > len(body)/2 { // a kind and a value each
 		return e, fmt.Errorf("%w: %d operations in %d bytes", ErrRecord, h.Ops, len(body))
 	}
 	e = Entry{Node: h.Node, DB: h.DB, Key: h.Key, Digest: h.Digest, KeyTTL: h.KeyTTL, Ops: make([]Op, h.Ops)}
 	for i := range e.Ops {
-		k, err := dec.DecodeUint8()
-		if err != nil {
-			return e, fmt.Errorf("%w: operation %d: %w", ErrRecord, i, err)
+		k := Number[OpKind](&u)
+		if u.err != nil {
+			return e, fmt.Errorf("%w: operation %d: %w", ErrRecord, i, u.err)
 		}
-		op := OpKind(k).New()
+		op := k.New()
 		if op == nil {
 			return e, fmt.Errorf("%w: operation kind %d is from a newer version", ErrRecord, k)
 		}
-		if err := dec.Decode(op); err != nil {
-			return e, fmt.Errorf("%w: %s: %w", ErrRecord, OpKind(k), err)
+		if p, ok := op.(Unpacked); ok {
+			p.Unpack(&u)
+		} else {
+			u.Any(op)
+		}
+		if u.err != nil {
+			return e, fmt.Errorf("%w: %s: %w", ErrRecord, k, u.err)
 		}
 		e.Ops[i] = op
+	}
+	if len(u.b) != 0 {
+		return e, fmt.Errorf("%w: %d bytes behind the operations", ErrRecord, len(u.b))
 	}
 	return e, nil
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/vmihailenco/msgpack/v5"
-
 	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
@@ -15,10 +13,42 @@ import (
 
 // forwarded is the outcome of a forwarded entry on its way back from the leader.
 type forwarded struct {
-	Index    oplog.Index    `msgpack:"i"`
-	Results  []oplog.Result `msgpack:"r,omitempty"`
-	Err      *oplog.Error   `msgpack:"e,omitempty"` // a replicated refusal, or, without Index, the leader's own
-	Replayed bool           `msgpack:"p,omitempty"`
+	Index    oplog.Index
+	Results  []oplog.Result
+	Err      *oplog.Error // a replicated refusal, or, without Index, the leader's own
+	Replayed bool
+}
+
+// Pack implements oplog.Packed.
+func (r *forwarded) Pack(dst []byte) []byte {
+	f := oplog.PackFields(dst)
+	f.UintAlways("i", uint64(r.Index))
+	if len(r.Results) > 0 {
+		oplog.PackAll(&f, "r", r.Results)
+	}
+	if r.Err != nil {
+		f.Any("e", r.Err)
+	}
+	f.True("p", r.Replayed)
+	return f.End()
+}
+
+// Unpack implements oplog.Unpacked.
+func (r *forwarded) Unpack(u *oplog.Unpacker) {
+	for name := range u.Fields {
+		switch string(name) {
+		case "i":
+			r.Index = oplog.Number[oplog.Index](u)
+		case "r":
+			oplog.UnpackAll(u, &r.Results)
+		case "e":
+			u.Any(&r.Err)
+		case "p":
+			r.Replayed = u.Bool()
+		default:
+			u.Skip()
+		}
+	}
 }
 
 // forward sends an entry to the leader. It sends it again while the leader surely did not take it, and when no answer said whether
@@ -76,7 +106,7 @@ func (l *Log) tryOnce(ctx context.Context, by wire.Asker, e oplog.Entry, body []
 		return oplog.Outcome{}, err
 	}
 	var r forwarded
-	if err := msgpack.Unmarshal(out, &r); err != nil {
+	if err := oplog.Unpack(out, &r); err != nil {
 		return oplog.Outcome{}, unknown(err)
 	}
 	if r.Index == 0 && r.Err != nil {
@@ -101,7 +131,7 @@ func (l *Log) Forwarded(ctx context.Context, from uint32, m wire.Forward) ([]byt
 	} else {
 		r.Index, r.Results, r.Err, r.Replayed = o.Index, o.Results, o.Err, o.Replayed
 	}
-	return msgpack.Marshal(&r)
+	return oplog.Pack(nil, &r), nil
 }
 
 func (l *Log) enterForwarded(ctx context.Context, from uint32, m wire.Forward) (oplog.Outcome, error) {

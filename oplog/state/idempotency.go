@@ -28,6 +28,24 @@ func (k *keyRecord) Pack(dst []byte) []byte {
 	return f.End()
 }
 
+// Unpack implements oplog.Unpacked.
+func (k *keyRecord) Unpack(u *oplog.Unpacker) {
+	for name := range u.Fields {
+		switch string(name) {
+		case "g":
+			k.Digest = u.Bytes()
+		case "x":
+			k.Expires = oplog.Number[oplog.Time](u)
+		case "i":
+			k.Kept = oplog.Number[oplog.Index](u)
+		case "r":
+			oplog.UnpackAll(u, &k.Results)
+		default:
+			u.Skip()
+		}
+	}
+}
+
 // lookupKey is what a key stood for the first time, or a refusal when it was another request's.
 func (a *applying) lookupKey(key string, digest []byte) (first []oplog.Result, known bool, err *oplog.Error) {
 	if key == "" {

@@ -33,6 +33,31 @@ type NamespaceStats struct {
 	Tombstoned   uint64 `msgpack:"t"`
 }
 
+// Pack implements oplog.Packed.
+func (s *NamespaceStats) Pack(dst []byte) []byte {
+	f := oplog.PackFields(dst)
+	f.UintAlways("a", s.Active)
+	f.UintAlways("c", s.Consolidated)
+	f.UintAlways("t", s.Tombstoned)
+	return f.End()
+}
+
+// Unpack implements oplog.Unpacked.
+func (s *NamespaceStats) Unpack(u *oplog.Unpacker) {
+	for name := range u.Fields {
+		switch string(name) {
+		case "a":
+			s.Active = oplog.Number[uint64](u)
+		case "c":
+			s.Consolidated = oplog.Number[uint64](u)
+		case "t":
+			s.Tombstoned = oplog.Number[uint64](u)
+		default:
+			u.Skip()
+		}
+	}
+}
+
 func (s *NamespaceStats) add(status oplog.Status, by int64) {
 	n := map[oplog.Status]*uint64{oplog.Active: &s.Active, oplog.Consolidated: &s.Consolidated, oplog.Tombstoned: &s.Tombstoned}[status]
 	*n = uint64(int64(*n) + by)

@@ -2,6 +2,7 @@ package state
 
 import (
 	"bytes"
+	"reflect"
 	"testing"
 
 	"github.com/vmihailenco/msgpack/v5"
@@ -9,11 +10,12 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// TestPackedRows: the rows that pack themselves are what the encoder makes of them, and are read back.
+// TestPackedRows: the rows that pack themselves are what the encoder makes of them, and are read back as the decoder does.
 func TestPackedRows(t *testing.T) {
 	results := []oplog.Result{{ID: "m", Num: 7, Changed: true, Rows: []string{"a"}}, {}, {Session: &oplog.SessionSummary{ID: "s"}, Thought: &oplog.Thought{}}}
 	for _, v := range []any{
 		&keyRecord{}, &keyRecord{Digest: []byte{1}, Expires: -5, Kept: 1 << 40, Results: results},
+		&NamespaceStats{}, &NamespaceStats{Active: 1, Consolidated: 1 << 40, Tombstoned: 7},
 		&retained{}, &retained{HLC: oplog.MakeHLC(9, 8, 7), Entries: 3, Ops: 300, Void: []int{1, 2}, Data: make([]byte, 300), Idle: map[int][]int{2: {1}}, Rows: map[int][]string{1: {"a", "b"}}},
 	} {
 		var want bytes.Buffer
@@ -22,6 +24,13 @@ func TestPackedRows(t *testing.T) {
 		must(t, enc.Encode(v))
 		if got := oplog.Pack(nil, v); !bytes.Equal(got, want.Bytes()) {
 			t.Errorf("%T:\n got %x\nwant %x", v, got, want.Bytes())
+		}
+		of := reflect.TypeOf(v).Elem()
+		read, decoded := reflect.New(of).Interface(), reflect.New(of).Interface()
+		must(t, oplog.Unpack(want.Bytes(), read))
+		must(t, msgpack.Unmarshal(want.Bytes(), decoded))
+		if !reflect.DeepEqual(read, decoded) {
+			t.Errorf("%T:\n got %+v\nwant %+v", v, read, decoded)
 		}
 	}
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/store"
-	"github.com/vmihailenco/msgpack/v5"
 )
 
 // txn reads the rows of the store at one point. One with a batch writes, keeps the Sum and can undo an entry: every replicated key goes
@@ -178,7 +177,7 @@ func (t *txn) dropDatabase(db oplog.DB) {
 // decode reads a stored value: what cannot be read is corruption.
 func decode[T any](b []byte) T {
 	var v T
-	if err := msgpack.Unmarshal(b, &v); err != nil {
+	if err := oplog.Unpack(b, &v); err != nil {
 		panic(diskFault{fmt.Errorf("%w: stored %T: %w", ErrState, v, err)})
 	}
 	return v

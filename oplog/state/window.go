@@ -38,6 +38,30 @@ func (r *retained) Pack(dst []byte) []byte {
 	return f.End()
 }
 
+// Unpack implements oplog.Unpacked.
+func (r *retained) Unpack(u *oplog.Unpacker) {
+	for name := range u.Fields {
+		switch string(name) {
+		case "h":
+			r.HLC.Unpack(u)
+		case "e":
+			r.Entries = oplog.Number[int](u)
+		case "n":
+			r.Ops = oplog.Number[int](u)
+		case "v":
+			u.Any(&r.Void)
+		case "d":
+			r.Data = u.Bytes()
+		case "i":
+			u.Any(&r.Idle)
+		case "r":
+			u.Any(&r.Rows)
+		default:
+			u.Skip()
+		}
+	}
+}
+
 // last is the time of the record's last entry.
 func (r *retained) last() oplog.HLC { return r.HLC.Add(uint32(max(r.Entries, 1) - 1)) }
 

@@ -1,0 +1,330 @@
+package oplog
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"github.com/vmihailenco/msgpack/v5"
+)
+
+// An Unpacked is a value that reads its own msgpack, without reflection. It takes what a Packed makes and little else: a value of another
+// type, a number that its field cannot hold or a length beyond the input is refused where the decoder would make something of it; a field
+// that it does not know is passed over, as the decoder does. What it takes it reads as the decoder would.
+type Unpacked interface {
+	Unpack(*Unpacker)
+}
+
+// Unpack reads a value that Pack made.
+func Unpack(b []byte, v any) error {
+	p, ok := v.(Unpacked)
+	if !ok {
+		return msgpack.Unmarshal(b, v)
+	}
+	u := Unpacker{b: b, size: len(b)}
+	p.Unpack(&u)
+	if u.err == nil && len(u.b) != 0 {
+		u.fail("%d bytes too many", len(u.b))
+	}
+	return u.err
+}
+
+// An Unpacker reads values one after the other. After a failure it has nothing left and gives zero values.
+type Unpacker struct {
+	b    []byte // what is left
+	size int    // of the whole
+	err  error
+}
+
+func (u *Unpacker) fail(format string, args ...any) {
+	if u.err == nil {
+		u.err = fmt.Errorf("byte %d: "+format, append([]any{u.size - len(u.b)}, args...)...)
+	}
+	u.b = nil
+}
+
+// Fields goes through the fields of a map, of which each has its value read before the next. The names belong to the input.
+func (u *Unpacker) Fields(yield func(name []byte) bool) {
+	for range u.count(msgpackMap, 2) {
+		name := u.take(msgpackString)
+		if u.err != nil || !yield(name) {
+			return
+		}
+	}
+}
+
+// String reads a string.
+func (u *Unpacker) String() string { return string(u.take(msgpackString)) }
+
+// Bytes reads bytes, of which it makes a copy; nil for nil.
+func (u *Unpacker) Bytes() []byte {
+	if u.null() {
+		return nil
+	}
+	b := u.take(msgpackBytes)
+	if u.err != nil {
+		return nil
+	}
+	return append(make([]byte, 0, len(b)), b...)
+}
+
+// Float reads a number of 64 bits.
+func (u *Unpacker) Float() float64 {
+	if len(u.b) < 9 || u.b[0] != 0xcb {
+		u.unexpected("a float")
+		return 0
+	}
+	v := math.Float64frombits(binary.BigEndian.Uint64(u.b[1:]))
+	u.b = u.b[9:]
+	return v
+}
+
+// Bool reads a truth value.
+func (u *Unpacker) Bool() bool {
+	if len(u.b) == 0 || u.b[0] != 0xc2 && u.b[0] != 0xc3 {
+		u.unexpected("a truth value")
+		return false
+	}
+	v := u.b[0] == 0xc3
+	u.b = u.b[1:]
+	return v
+}
+
+// Strings reads a list of strings.
+func (u *Unpacker) Strings() []string {
+	n := u.count(msgpackArray, 1)
+	list := make([]string, 0, min(n, trusted))
+	for range n {
+		list = append(list, u.String())
+	}
+	return list
+}
+
+// Any reads a value that few have, by reflection.
+func (u *Unpacker) Any(v any) {
+	from := u.b
+	u.Skip()
+	if u.err != nil {
+		return
+	}
+	if err := msgpack.Unmarshal(from[:len(from)-len(u.b)], v); err != nil {
+		u.b = from
+		u.fail("%w", err)
+	}
+}
+
+// Number reads an integer that T can hold.
+func Number[T ~int | ~int64 | ~uint8 | ~uint32 | ~uint64](u *Unpacker) T {
+	n, negative := u.number()
+	v := T(n)
+	if uint64(v) != n || (v < 0) != negative {
+		u.fail("a number that %T cannot hold", v)
+		return 0
+	}
+	return v
+}
+
+// UnpackAll reads a list of values that read themselves behind those that are there; nil is none.
+func UnpackAll[T any, P interface {
+	*T
+	Unpacked
+}](u *Unpacker, list *[]T) {
+	if *list != nil {
+		u.fail("a second list")
+		return
+	}
+	if u.null() {
+		return
+	}
+	n := u.count(msgpackArray, 1)
+	all := make([]T, 0, min(n, trusted))
+	for i := range n {
+		var zero T
+		all = append(all, zero)
+		if P(&all[i]).Unpack(u); u.err != nil {
+			return
+		}
+	}
+	*list = all
+}
+
+// unpackInto reads a value that reads itself; nil for nil.
+func unpackInto[T any, P interface {
+	*T
+	Unpacked
+}](u *Unpacker, v *P) {
+	if u.null() {
+		*v = nil
+		return
+	}
+	if *v == nil {
+		*v = new(T)
+	}
+	(*v).Unpack(u)
+}
+
+// trusted is for how many elements there is room before the first is read.
+const trusted = 256
+
+// null takes a nil, if one comes next.
+func (u *Unpacker) null() bool {
+	if len(u.b) == 0 || u.b[0] != 0xc0 {
+		return false
+	}
+	u.b = u.b[1:]
+	return true
+}
+
+func (u *Unpacker) unexpected(what string) {
+	if len(u.b) == 0 {
+		u.fail("the input ends where %s is to come", what)
+		return
+	}
+	u.fail("%s is expected, not %#x", what, u.b[0])
+}
+
+// number reads an integer: its bits, and whether they are a negative one's.
+func (u *Unpacker) number() (n uint64, negative bool) {
+	if len(u.b) == 0 {
+		u.unexpected("an integer")
+		return 0, false
+	}
+	c := u.b[0]
+	switch {
+	case c <= 0x7f:
+		u.b = u.b[1:]
+		return uint64(c), false
+	case c >= 0xe0:
+		u.b = u.b[1:]
+		return uint64(int8(c)), true
+	case c < 0xcc || c > 0xd3:
+		u.unexpected("an integer")
+		return 0, false
+	}
+	size := 1 << (c & 3) // the codes of unsigned integers follow each other, and then those of signed ones
+	if len(u.b) <= size {
+		u.fail("the input ends in an integer")
+		return 0, false
+	}
+	b := u.b[1 : 1+size]
+	u.b = u.b[1+size:]
+	switch size {
+	case 1:
+		n = uint64(b[0])
+	case 2:
+		n = uint64(binary.BigEndian.Uint16(b))
+	case 4:
+		n = uint64(binary.BigEndian.Uint32(b))
+	default:
+		n = binary.BigEndian.Uint64(b)
+	}
+	if c < 0xd0 {
+		return n, false
+	}
+	shift := 64 - 8*size
+	signed := int64(n<<shift) >> shift
+	return uint64(signed), signed < 0
+}
+
+// A family is how msgpack says the lengths of one type: a range of codes that hold them, and codes of one, two and four bytes behind them.
+type family struct {
+	what     string
+	from, to byte // equal: there is no such range
+	next     byte // the first of the codes that follow each other
+	width    int  // how many bytes a length behind next has
+}
+
+var (
+	msgpackString = family{"a string", 0xa0, 0xc0, 0xd9, 1}
+	msgpackBytes  = family{"bytes", 0, 0, 0xc4, 1}
+	msgpackArray  = family{"a list", 0x90, 0xa0, 0xdc, 2}
+	msgpackMap    = family{"a map", 0x80, 0x90, 0xde, 2}
+)
+
+// length reads the head of a value of a family.
+func (u *Unpacker) length(f family) int {
+	if len(u.b) == 0 {
+		u.unexpected(f.what)
+		return 0
+	}
+	c := u.b[0]
+	if c >= f.from && c < f.to {
+		u.b = u.b[1:]
+		return int(c - f.from)
+	}
+	size := f.width << (c - f.next)
+	if c < f.next || size > 4 || size == 0 {
+		u.unexpected(f.what)
+		return 0
+	}
+	if len(u.b) <= size {
+		u.fail("the input ends in the length of %s", f.what)
+		return 0
+	}
+	n := 0
+	for _, b := range u.b[1 : 1+size] {
+		n = n<<8 | int(b)
+	}
+	u.b = u.b[1+size:]
+	return n
+}
+
+// take reads a string or bytes. They belong to the input.
+func (u *Unpacker) take(f family) []byte {
+	n := u.length(f)
+	if n > len(u.b) {
+		u.fail("%s of %d bytes, of which %d are there", f.what, n, len(u.b))
+		return nil
+	}
+	b := u.b[:n]
+	u.b = u.b[n:]
+	return b
+}
+
+// count reads how many elements follow, of which each has some bytes at least.
+func (u *Unpacker) count(f family, least int) int {
+	n := u.length(f)
+	if n > len(u.b)/least {
+		u.fail("%s of %d elements in %d bytes", f.what, n, len(u.b))
+		return 0
+	}
+	return n
+}
+
+// Skip passes over a value, without recursion: what lies in it is counted.
+func (u *Unpacker) Skip() {
+	for left := 1; left > 0 && u.err == nil; left-- {
+		if left > len(u.b) {
+			u.fail("%d values in %d bytes", left, len(u.b))
+			return
+		}
+		switch c := u.b[0]; {
+		case c <= 0x7f || c >= 0xe0 || c == 0xc0 || c == 0xc2 || c == 0xc3:
+			u.b = u.b[1:]
+		case c < 0x90 || c >= 0xde && c <= 0xdf:
+			left += 2 * u.count(msgpackMap, 2)
+		case c < 0xa0 || c >= 0xdc && c <= 0xdd:
+			left += u.count(msgpackArray, 1)
+		case c < 0xc0 || c >= 0xd9 && c <= 0xdb:
+			u.take(msgpackString)
+		case c >= 0xc4 && c <= 0xc6:
+			u.take(msgpackBytes)
+		case c == 0xca || c == 0xcb: // a float of 32 or 64 bits
+			u.drop(1 + 4<<(c-0xca))
+		case c >= 0xcc && c <= 0xd3:
+			u.drop(1 + 1<<(c&3))
+		case c >= 0xd4 && c <= 0xd8: // an extension of 1 to 16 bytes, behind its kind
+			u.drop(2 + 1<<(c-0xd4))
+		default: // an extension whose length is said, and 0xc1, which is none
+			u.unexpected("a value")
+		}
+	}
+}
+
+func (u *Unpacker) drop(n int) {
+	if n > len(u.b) {
+		u.fail("the input ends in a value of %d bytes", n)
+		return
+	}
+	u.b = u.b[n:]
+}

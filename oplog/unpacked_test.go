@@ -1,0 +1,126 @@
+package oplog
+
+import (
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/vmihailenco/msgpack/v5"
+)
+
+// unpacked are the types that read themselves.
+var unpacked = []Unpacked{&entryHead{}, &Remember{}, &Mention{}, &Memory{}, &Entity{}, &Session{}, &Stats{}, &Result{}, &Database{}, &Embedder{}, &Token{}, &Embedding{}}
+
+func fresh(v Unpacked) Unpacked { return reflect.New(reflect.TypeOf(v).Elem()).Interface().(Unpacked) }
+
+// TestUnpackedIsWhatTheDecoderReads: what reads itself is, field by field, what the decoder reads by its tags, whichever fields are empty.
+func TestUnpackedIsWhatTheDecoderReads(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for _, v := range unpacked {
+		for range 500 {
+			full := fresh(v)
+			fill(rng, reflect.ValueOf(full).Elem())
+			in := reflected(full)
+			got := fresh(v)
+			if err := Unpack(in, got); err != nil {
+				t.Fatalf("%T: %v\n%x", v, err, in)
+			}
+			asDecoder(t, in, got)
+			cut := fresh(v)
+			if at := rng.IntN(len(in)); Unpack(in[:at], cut) == nil {
+				t.Fatalf("%T: %d of %d bytes are read", v, at, len(in))
+			}
+		}
+	}
+}
+
+// asDecoder fails unless the decoder reads the same.
+func asDecoder(t *testing.T, in []byte, got Unpacked) {
+	t.Helper()
+	want := fresh(got)
+	if err := msgpack.Unmarshal(in, want); err != nil {
+		t.Fatalf("%T is read, and the decoder says %v\n%x", got, err, in)
+	}
+	withoutNaN(reflect.ValueOf(got).Elem())
+	withoutNaN(reflect.ValueOf(want).Elem())
+	if !reflect.DeepEqual(got, want) {
+		t.Fatalf("%T:\n got %+v\nwant %+v\n%x", got, got, want, in)
+	}
+}
+
+// withoutNaN makes values comparable.
+func withoutNaN(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			withoutNaN(v.Field(i))
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			withoutNaN(v.Index(i))
+		}
+	case reflect.Map:
+		v.SetZero()
+	case reflect.Pointer:
+		if !v.IsNil() {
+			withoutNaN(v.Elem())
+		}
+	case reflect.Float64:
+		if math.IsNaN(v.Float()) {
+			v.SetFloat(-1)
+		}
+	}
+}
+
+// TestUnpackRefuses: what the encoder does not make is refused, and a field of a later version is passed over.
+func TestUnpackRefuses(t *testing.T) {
+	for _, c := range []struct{ in, want string }{
+		{"\x81\xa3rid\xc4\x01m", "byte 5: a string is expected, not 0xc4"},
+		{"\x81\xa3rid\xc0", "byte 5: a string is expected, not 0xc0"},
+		{"\x81\xa2at\xcb\x00\x00\x00\x00\x00\x00\x00\x00", "byte 4: an integer is expected, not 0xcb"},
+		{"\x81\xa2at\xcf\xff\xff\xff\xff\xff\xff\xff\xff", "a number that oplog.Time cannot hold"},
+		{"\x81\xa2xv\xcd\x01\x00", "a number that uint8 cannot hold"},
+		{"\x81\xa2xv\xff", "a number that uint8 cannot hold"},
+		{"\x81\xa2im\x01", "a float is expected"},
+		{"\x81\xa2tx\xdb\xff\xff\xff\xff", "a string of 4294967295 bytes, of which 0 are there"},
+		{"\x81\xa2xe\xdd\xff\xff\xff\xff", "a list of 4294967295 elements in 0 bytes"},
+		{"\xdf\xff\xff\xff\xff", "a map of 4294967295 elements in 0 bytes"},
+		{"\x82\xa2xe\x90\xa2xe\x90", "a second list"},
+		{"\x81\x01\x01", "a string is expected, not 0x1"},
+		{"\xc0", "a map is expected, not 0xc0"},
+		{"\x90", "a map is expected, not 0x90"},
+		{"\x80\x80", "1 bytes too many"},
+		{"\x81\xa1z\xc1", "a value is expected, not 0xc1"},
+		{"\x81\xa1z\xc7\x01\x01\x01", "a value is expected, not 0xc7"},
+		{"\x81\xa1z" + strings.Repeat("\x91", 1<<20), "a list of 1 elements in 0 bytes"},
+		{"", "the input ends where a map is to come"},
+		{"\x81\xa1z\x92\x81\xa1a\xd5\x01\x02\x03\xca\x01\x02\x03\x04", ""},
+		{"\x81\xa1z" + strings.Repeat("\x91", 1<<20) + "\xc0", ""},
+	} {
+		err := Unpack([]byte(c.in), &Remember{})
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%.40q: %v, want %q", c.in, err, c.want)
+		}
+	}
+}
+
+// FuzzUnpack: what a type takes of any input the decoder takes too, and reads alike.
+func FuzzUnpack(f *testing.F) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	for i, v := range unpacked {
+		for range 4 {
+			full := fresh(v)
+			if fill(rng, reflect.ValueOf(full).Elem()); len(reflected(full)) < 2000 {
+				f.Add(uint8(i), reflected(full))
+			}
+		}
+	}
+	f.Fuzz(func(t *testing.T, which uint8, in []byte) {
+		got := fresh(unpacked[int(which)%len(unpacked)])
+		if Unpack(in, got) == nil {
+			asDecoder(t, in, got)
+		}
+	})
+}
