@@ -22,7 +22,8 @@ func (s *State) apply(batch []oplog.Record, trial bool) (out []oplog.Outcome, er
 		return nil, err
 	}
 	defer g.unpin()
-	next, doing := s.mark(), "" // the entry under way
+	next := s.mark()
+	var doing *oplog.Outcome // the entry under way
 	defer func() {
 		if p := recover(); p != nil {
 			out, err = nil, faultOf(doing, p)
@@ -32,6 +33,8 @@ func (s *State) apply(batch []oplog.Record, trial bool) (out []oplog.Outcome, er
 	defer b.Close()
 	t := newTxn(b)
 	t.b, t.sum, t.expiry = b, next.sum, maps.Clone(s.expiry)
+	t.absent.begin = g.Finder
+	defer t.absent.close()
 	stats := map[oplog.DB]*oplog.Stats{}
 	for _, r := range batch {
 		if r.Index <= next.index {
@@ -70,7 +73,7 @@ func (s *State) apply(batch []oplog.Record, trial bool) (out []oplog.Outcome, er
 
 var statsKey = []byte("counters")
 
-func (s *State) applyRecord(t *txn, stats map[oplog.DB]*oplog.Stats, r oplog.Record, next *mark, doing *string) ([]oplog.Outcome, error) {
+func (s *State) applyRecord(t *txn, stats map[oplog.DB]*oplog.Stats, r oplog.Record, next *mark, doing **oplog.Outcome) ([]oplog.Outcome, error) {
 	next.index, next.term = r.Index, r.Term
 	if len(r.Data) == 0 {
 		return nil, nil
@@ -93,9 +96,9 @@ func (s *State) applyRecord(t *txn, stats map[oplog.DB]*oplog.Stats, r oplog.Rec
 		}
 		o := &out[i]
 		o.Index, o.Number, o.HLC, o.Entry = r.Index, i, h.Add(uint32(i)), &e
-		*doing = fmt.Sprintf("record %d entry %d", r.Index, i)
+		*doing = o
 		t.applyEntry(stats, o)
-		*doing = ""
+		*doing = nil
 		next.last = o.HLC
 		kept.note(i, o)
 		kept.Ops += len(e.Ops)

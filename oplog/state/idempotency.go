@@ -51,11 +51,13 @@ func (a *applying) lookupKey(key string, digest []byte) (first []oplog.Result, k
 	if key == "" {
 		return nil, false, nil
 	}
-	k, ok := read[keyRecord](a.txn, tKey, a.db, []byte(key))
-	if !ok {
+	row := a.getNew(tKey, a.db, []byte(key))
+	if row == nil {
 		a.unused = append(a.unused, key)
+		return nil, false, nil
 	}
-	if !ok || a.keyExpired(k.Expires, k.Kept) {
+	k := decode[keyRecord](row)
+	if a.keyExpired(k.Expires, k.Kept) {
 		return nil, false, nil
 	}
 	if !bytes.Equal(k.Digest, digest) {

@@ -28,7 +28,7 @@ func applyRemember(a *applying, op *oplog.Remember) (oplog.Result, *oplog.Error)
 		}
 		return oplog.Result{}, err
 	}
-	if a.get(tRID, a.db, []byte(op.RID)) != nil {
+	if a.getNew(tRID, a.db, []byte(op.RID)) != nil {
 		return oplog.Result{}, oplog.Errorf(oplog.Conflict, "memory %s is there already", op.RID)
 	}
 	if n := len(op.Vector) / 4; n > 0 {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
+
+	"github.com/cairndb/cairn/oplog"
 )
 
 // diskFault carries an error of the store out of operations and views, as a panic: they decide what happens to memory and have nothing
@@ -30,11 +32,11 @@ func damageOf(p any) error {
 
 // faultOf is damageOf for a panic inside an entry: a bug there is an error that names the entry, for every node stops at it, and
 // an operator has to know which it is. It is called by the function that recovers.
-func faultOf(entry string, p any) error {
-	if _, disk := p.(diskFault); entry == "" || disk {
+func faultOf(entry *oplog.Outcome, p any) error {
+	if _, disk := p.(diskFault); entry == nil || disk {
 		return damageOf(p)
 	}
-	return fmt.Errorf("%w: %s: %v in %s", ErrUnapplied, entry, p, panicked())
+	return fmt.Errorf("%w: record %d entry %d: %v in %s", ErrUnapplied, entry.Index, entry.Number, p, panicked())
 }
 
 // panicked is the function in which the panic that is being recovered from began.

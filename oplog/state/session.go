@@ -1,6 +1,7 @@
 package state
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
 
@@ -98,10 +99,7 @@ func (a *applying) topics(id string) []string {
 func (a *applying) joinSession(m *oplog.Memory, named string) *oplog.Error {
 	id := []byte(named)
 	if named == "" && !a.detached {
-		a.scanBack(tActiveSession, a.db, joinKey(m.Namespace, ""), func(_, v []byte) bool {
-			id = append([]byte(nil), v...)
-			return false
-		})
+		id = a.activeSession(a.db, m.Namespace)
 	}
 	if len(id) == 0 {
 		return nil
@@ -119,6 +117,29 @@ func (a *applying) joinSession(m *oplog.Memory, named string) *oplog.Error {
 	a.putOver(tSession, a.db, id, was, a.encode(&s))
 	a.putNew(tSessionMemory, a.db, nameKey(s.ID, m.Seq), nil)
 	return nil
+}
+
+// place is a namespace of a database.
+type place struct {
+	db        oplog.DB
+	namespace string
+}
+
+// activeSession is the session that began last of those that are active, nil for none. It is not to be changed.
+func (t *txn) activeSession(db oplog.DB, namespace string) []byte {
+	at := place{db, namespace}
+	id, ok := t.joins[at]
+	if !ok {
+		t.scanBack(tActiveSession, db, joinKey(namespace, ""), func(_, v []byte) bool {
+			id = bytes.Clone(v)
+			return false
+		})
+		if t.joins == nil {
+			t.joins = map[place][]byte{}
+		}
+		t.joins[at] = id
+	}
+	return id
 }
 
 func pairHistoryKey(namespace, client string, at oplog.Time, id string) []byte {

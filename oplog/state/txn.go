@@ -22,6 +22,8 @@ type txn struct {
 	databases  map[oplog.DB][]byte          // rows of databases, which every entry reads, as far as asked
 	rehoused   bool                         // a row of a database was written
 	cut        bool                         // a purge erased what records of the window hold
+	absent     absent
+	joins      map[place][]byte // sessions that memories join of their own accord, as far as asked
 
 	row   []byte // of the key that is read or written
 	value []byte // of the row that is written
@@ -61,7 +63,9 @@ func (t *txn) get(table tableID, db oplog.DB, key []byte) []byte {
 
 // set stores a row that is no part of the Sum, or that the Sum knows of.
 func (t *txn) set(table tableID, db oplog.DB, key, value []byte) {
-	if err := t.b.Set(t.key(table, db, key), value); err != nil {
+	row := t.key(table, db, key)
+	t.absent.note(table, row)
+	if err := t.b.Set(row, value); err != nil {
 		failDisk(table, db, err)
 	}
 }
@@ -136,6 +140,9 @@ func (t *txn) replace(table tableID, db oplog.DB, key, old, value []byte, had, h
 		t.rehoused = true
 		clear(t.databases)
 	}
+	if table == tActiveSession {
+		clear(t.joins)
+	}
 	if had {
 		t.sum.sub(element(table, db, key, old))
 	}
@@ -169,6 +176,7 @@ func (t *txn) dropDatabase(db oplog.DB) {
 	})
 	delete(t.epochs, db)
 	delete(t.expiry, db)
+	clear(t.joins)
 	if err := t.b.DeleteRange(r.lower, r.upper); err != nil {
 		failDisk(0, db, err)
 	}
