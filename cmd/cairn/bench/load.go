@@ -295,11 +295,11 @@ var words = strings.Fields("payment ledger invoice deploy rollback cluster repli
 	"customer refund contract renewal pricing discount shipment warehouse supplier forecast audit policy region tenant quota shard")
 
 func (l *loader) memory(k int) wire.Remember {
-	words := make([]string, 40)
-	for i := range words {
-		words[i] = words[l.rng.IntN(len(words))]
+	text := make([]string, 40)
+	for i := range text {
+		text[i] = words[l.rng.IntN(len(words))]
 	}
-	m := wire.NewRemember(fmt.Sprintf("note %d of writer %d: %s", k, l.who, strings.Join(words, " ")))
+	m := wire.NewRemember(fmt.Sprintf("note %d of writer %d: %s", k, l.who, strings.Join(text, " ")))
 	m.Namespace, m.Embedding = "bench", l.vector()
 	return m
 }

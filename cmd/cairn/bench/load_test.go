@@ -3,6 +3,7 @@ package bench
 import (
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -42,5 +43,25 @@ func TestBenchLoadPrintsWhatWasAchieved(t *testing.T) {
 	}
 	if row := fmt.Sprintf("recall 1 200000 %.0f ", n.Rate); !strings.Contains(strings.Join(strings.Fields(out), " "), " "+row) {
 		t.Errorf("the file says %q, the table %s", row, out)
+	}
+}
+
+// TestLoadQuestionsFind: what a load stores has the words that its questions ask for.
+func TestLoadQuestionsFind(t *testing.T) {
+	l := &loader{rng: rand.New(rand.NewPCG(1, 2))}
+	var stored strings.Builder
+	for k := range 100 {
+		text := l.memory(k).Text
+		if n := len(strings.Fields(text)); n < 40 {
+			t.Fatalf("a memory has %d words: %q", n, text)
+		}
+		stored.WriteString(text + " ")
+	}
+	for k := range words {
+		for _, w := range strings.Fields(l.question(k)) {
+			if !strings.Contains(stored.String(), " "+w+" ") {
+				t.Errorf("question %d asks for %q, which none of 100 memories has", k, w)
+			}
+		}
 	}
 }
