@@ -37,6 +37,7 @@ var benches = []bench{
 	{use: "gateway", measures: "Compare recalls over HTTP with the same over the wire, and weigh idle event streams", help: gatewayHelp, start: func() measurement { return new(gatewayBench) }},
 	{use: "failover", measures: "Kill the leader of three nodes, and say for how long no write was acknowledged", help: failoverHelp, start: func() measurement { return new(failoverBench) }},
 	{use: "snapshot", measures: "Say what a snapshot and a backup of many memories do to the writes beside them, and how long garbage collection pauses", help: snapshotHelp, start: func() measurement { return new(snapshotBench) }},
+	{use: "sweep", measures: "Measure one node at sizes that grow by factors of three, and say with which power of the size each figure grows", help: sweepHelp, start: func() measurement { return new(sweepBench) }},
 	{use: "table", measures: "Train a small table of word vectors on text, for bench recall --embedder static:DIR", help: tableHelp, start: func() measurement { return new(tableBench) }},
 }
 

@@ -20,7 +20,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
-	"github.com/cairndb/cairn/wire/client"
 )
 
 // gatewayReport is what `bench gateway` prints: the same questions over both protocols, in turn.
@@ -62,7 +61,7 @@ func (b *gatewayBench) run(ctx context.Context, a *cli.Streams) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, local.close()) }()
-	c, err := client.Dial(ctx, client.Config{Addrs: local.addrs, Token: local.token})
+	c, err := local.dial(ctx)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/config"
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/home"
+	"github.com/cairndb/cairn/wire/client"
 )
 
 // localCluster is nodes of this process, for measuring.
@@ -74,6 +75,11 @@ func (l *localCluster) reopen(ctx context.Context, i int) error {
 	}
 	l.nodes[i], l.addrs[i] = nd, nd.Addrs().Wire
 	return nd.Ready(ctx)
+}
+
+// dial makes a client of the nodes.
+func (l *localCluster) dial(ctx context.Context) (*client.Client, error) {
+	return client.Dial(ctx, client.Config{Addrs: l.addrs, Token: l.token})
 }
 
 func (l *localCluster) close() error {

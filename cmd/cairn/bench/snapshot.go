@@ -16,7 +16,6 @@ import (
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/node/engine"
-	"github.com/cairndb/cairn/wire/client"
 )
 
 // snapshotRun is writes at a steady rate while something happens to the state. figures are medians of the rounds, ratios
@@ -82,7 +81,7 @@ func (b *snapshotBench) run(ctx context.Context, a *cli.Streams) (err error) {
 	defer func() { err = errors.Join(err, own.close()) }()
 	loaders := make([]*loader, b.clients)
 	for i := range loaders {
-		cl, err := client.Dial(ctx, client.Config{Addrs: own.addrs, Token: own.token})
+		cl, err := own.dial(ctx)
 		if err != nil {
 			return err
 		}

@@ -107,11 +107,22 @@ func measureSpeed(ctx context.Context, a *cli.Streams, cls []*client.Client, f *
 		return r, err
 	}
 	if len(f.Endpoints) == 0 && !f.restart {
-		var m runtime.MemStats
-		runtime.GC()
-		runtime.ReadMemStats(&m)
-		r.HeapBytes = m.HeapAlloc
+		r.HeapBytes = heapHeld()
 	}
+	r.Runs, err = askKinds(ctx, cls, g, f.asks)
+	return r, err
+}
+
+// heapHeld is what this process holds in memory, without garbage.
+func heapHeld() uint64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// askKinds asks questions of five kinds about generated memories; of two where these have no vectors.
+func askKinds(ctx context.Context, cls []*client.Client, g *made, asks int) (runs []speedRun, err error) {
 	kinds := []struct {
 		name          string
 		text, vector  bool
@@ -119,10 +130,10 @@ func measureSpeed(ctx context.Context, a *cli.Streams, cls []*client.Client, f *
 	}{{"words", true, false, false}, {"words, one namespace of ten", true, false, true}, {"vector", false, true, false},
 		{"words and vector", true, true, false}, {"words and vector, one namespace", true, true, true}}
 	for _, k := range kinds {
-		if k.vector && f.dim == 0 {
+		if k.vector && g.dim == 0 {
 			continue
 		}
-		questions := make([]wire.Recall, f.asks)
+		questions := make([]wire.Recall, asks)
 		for i := range questions {
 			q := wire.NewRecall("")
 			q.TopK, q.SkipReinforce = 10, true
@@ -140,11 +151,11 @@ func measureSpeed(ctx context.Context, a *cli.Streams, cls []*client.Client, f *
 		}
 		took, err := askMade(ctx, cls, questions)
 		if err != nil {
-			return r, err
+			return runs, err
 		}
-		r.Runs = append(r.Runs, speedRun{k.name, quantile(took, .5), quantile(took, .99)})
+		runs = append(runs, speedRun{k.name, quantile(took, .5), quantile(took, .99)})
 	}
-	return r, nil
+	return runs, nil
 }
 
 // speed measures a cluster that runs, a node in this process, or, to be restarted, one in a process of its own.

@@ -1,0 +1,110 @@
+package bench
+
+import (
+	"fmt"
+	"html"
+	"math"
+	"slices"
+	"strings"
+)
+
+// A plot is lines over one pair of axes.
+type plot struct {
+	x, y  axis
+	lines []line
+}
+
+// An axis begins at 0, or, logarithmic, at the least of its values.
+type axis struct {
+	unit string
+	log  bool
+}
+
+// A line is drawn in the order of its points' x. Its name stands above the plot.
+type line struct {
+	name   string
+	colour int
+	dashed bool
+	at     []point
+}
+
+type point struct{ x, y float64 }
+
+var colours = []string{"#0b7a6f", "#d08a1d", "#5a78d1", "#b455a0", "#7c8a3c"}
+
+// scale places values along so many points, and gives the values to mark.
+func (a axis) scale(length float64, values []float64) (place func(float64) float64, marks []float64) {
+	most := slices.Max(append(values, 1e-9))
+	if !a.log {
+		for i := range 5 {
+			marks = append(marks, most*float64(i)/4)
+		}
+		return func(v float64) float64 { return v / most * length }, marks
+	}
+	least := most / 10
+	for _, v := range values {
+		if v > 0 {
+			least = min(least, v)
+		}
+	}
+	for v := math.Pow(10, math.Ceil(math.Log10(least))); v <= most*1.001; v *= 10 {
+		marks = append(marks, v)
+	}
+	return func(v float64) float64 { return math.Log(max(v, least)/least) / math.Log(most/least) * length }, marks
+}
+
+// label is a value with its unit.
+func (a axis) label(v float64) string {
+	for _, k := range []struct {
+		of   float64
+		name string
+	}{{1e9, "G"}, {1e6, "M"}, {1e3, "k"}} {
+		if v >= k.of {
+			return fmt.Sprintf("%.3g%s%s", v/k.of, k.name, a.unit)
+		}
+	}
+	return fmt.Sprintf("%.3g%s", v, a.unit)
+}
+
+func (p plot) svg() []byte {
+	const width, height, margin = 720.0, 420.0, 60.0
+	var xs, ys []float64
+	for _, l := range p.lines {
+		for _, at := range l.at {
+			xs, ys = append(xs, at.x), append(ys, at.y)
+		}
+	}
+	along, below := p.x, p.y
+	right, across := along.scale(width-2*margin, xs)
+	up, lines := below.scale(height-2*margin, ys)
+	x := func(v float64) float64 { return margin + right(v) }
+	y := func(v float64) float64 { return height - margin - up(v) }
+	var b strings.Builder
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %g %g" font-family="sans-serif" font-size="12"><rect width="100%%" height="100%%" fill="#fff"/>`, width, height)
+	for _, v := range lines {
+		fmt.Fprintf(&b, `<line x1="%g" x2="%g" y1="%.1f" y2="%.1f" stroke="#ddd"/><text x="%g" y="%.1f" text-anchor="end">%s</text>`, margin, width-margin, y(v), y(v), margin-6, y(v)+4, below.label(v))
+	}
+	for _, v := range across {
+		fmt.Fprintf(&b, `<text x="%.1f" y="%g" text-anchor="middle">%s</text>`, x(v), height-margin+18, along.label(v))
+	}
+	named := 0
+	for _, l := range p.lines {
+		colour, dash := colours[l.colour%len(colours)], ""
+		if l.dashed {
+			dash = ` stroke-dasharray="6 4"`
+		}
+		var points []string
+		slices.SortFunc(l.at, func(a, b point) int { return int(math.Copysign(1, a.x-b.x)) })
+		for _, at := range l.at {
+			points = append(points, fmt.Sprintf("%.1f,%.1f", x(at.x), y(at.y)))
+			fmt.Fprintf(&b, `<circle cx="%.1f" cy="%.1f" r="3" fill="%s"/>`, x(at.x), y(at.y), colour)
+		}
+		fmt.Fprintf(&b, `<polyline points="%s" fill="none" stroke="%s" stroke-width="2"%s/>`, strings.Join(points, " "), colour, dash)
+		if l.name != "" {
+			fmt.Fprintf(&b, `<text x="%g" y="%g" fill="%s">%s</text>`, margin, 20+16*float64(named), colour, html.EscapeString(l.name))
+			named++
+		}
+	}
+	b.WriteString("</svg>\n")
+	return []byte(b.String())
+}

@@ -1,0 +1,217 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/wire"
+	"github.com/cairndb/cairn/wire/client"
+)
+
+// sweepRow is the node at one size.
+type sweepRow struct {
+	Memories  int        `json:"memories"`
+	Rate      float64    `json:"stored_per_second"` // of the memories since the size before, batch after batch
+	Runs      []speedRun `json:"recalls"`
+	HeapBytes uint64     `json:"heap_bytes"` // of this process: the node's, and little else
+	DiskBytes int64      `json:"disk_bytes"`
+	Snapshot  float64    `json:"snapshot_s"`
+	Restart   float64    `json:"restart_s"` // from the start to an answer by a node that takes writes
+}
+
+// A growth says that a quantity grows with a power of the size: 0 is not at all, 1 is with it.
+type growth struct {
+	Quantity string  `json:"quantity"`
+	Exponent float64 `json:"exponent"`
+}
+
+type sweepReport struct {
+	Dim    int        `json:"dim"`
+	Sizes  []sweepRow `json:"sizes"`
+	Growth []growth   `json:"growth,omitempty"` // of two sizes or more
+}
+
+type sweepBench struct {
+	from, to, dim, asks int
+	svg                 string
+	asJSON              bool
+}
+
+var sweepHelp = help{
+	long: `Start a node in this process, in a temporary directory that it removes, and let it grow by factors of three. At each size it
+measures at which rate memories were stored since the size before, every kind of recall, the heap, the node's files, a snapshot and a
+restart. The exponent of a figure is the slope of a line through it and the sizes, both as logarithms.`,
+	example: "  cairn bench sweep --to 100000\n  cairn bench sweep --dim 384 --svg curves",
+}
+
+func (b *sweepBench) flags(c *cobra.Command) {
+	f := c.Flags()
+	f.IntVar(&b.from, "from", 10_000, "the first size, in memories")
+	f.IntVar(&b.to, "to", 3_000_000, "no size is greater")
+	f.IntVar(&b.dim, "dim", 64, "dimensions of their vectors; 0 for none")
+	f.IntVar(&b.asks, "asks", 500, "questions of each kind")
+	f.StringVar(&b.svg, "svg", "", "draw each figure over the sizes into a file of this directory")
+	f.BoolVar(&b.asJSON, "json", false, "print JSON")
+}
+
+func (b *sweepBench) run(ctx context.Context, a *cli.Streams) (err error) {
+	if b.from < 100 || b.to < b.from || b.dim < 0 || b.asks < 5 {
+		return cli.Usage(errors.New("--from is at least 100 and no more than --to, --asks at least 5, --dim at least 0"))
+	}
+	own, err := startLocal(ctx, 1)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, own.close()) }()
+	r := sweepReport{Dim: b.dim}
+	g := newMade(b.dim)
+	for had, size := 0, b.from; size <= b.to; had, size = size, 3*size {
+		fmt.Fprintf(a.Err, "%d memories\n", size)
+		row, err := b.measure(ctx, a, own, g, size-had)
+		if err != nil {
+			return fmt.Errorf("%d memories: %w", size, err)
+		}
+		row.Memories = size
+		r.Sizes = append(r.Sizes, row)
+	}
+	for _, q := range r.quantities() {
+		if len(r.Sizes) > 1 {
+			r.Growth = append(r.Growth, growth{q.name, exponent(q.over(r.Sizes))})
+		}
+	}
+	if b.svg != "" {
+		if err := r.draw(b.svg); err != nil {
+			return err
+		}
+	}
+	return show(a, b.asJSON, &r)
+}
+
+// measure stores some more memories and measures what the node is then.
+func (b *sweepBench) measure(ctx context.Context, a *cli.Streams, own *localCluster, g *made, more int) (row sweepRow, err error) {
+	cl, err := own.dial(ctx)
+	if err != nil {
+		return row, err
+	}
+	defer func() { err = errors.Join(err, cl.Close()) }()
+	if row.Rate, err = loadMade(ctx, a, cl, g, more); err != nil {
+		return row, err
+	}
+	if row.Runs, err = askKinds(ctx, []*client.Client{cl}, g, b.asks); err != nil {
+		return row, err
+	}
+	row.HeapBytes = heapHeld()
+	began := time.Now()
+	if err := own.nodes[0].Snapshot(); err != nil {
+		return row, err
+	}
+	row.Snapshot = time.Since(began).Seconds()
+	if err := own.nodes[0].Close(); err != nil {
+		return row, err
+	}
+	row.DiskBytes = sizeBelow(own.configs[0].Home)
+	row.Restart, err = b.restart(ctx, own, g)
+	return row, err
+}
+
+// restart starts the node, which has ended, and returns how long it took until it answered.
+func (b *sweepBench) restart(ctx context.Context, own *localCluster, g *made) (seconds float64, err error) {
+	q := wire.NewRecall(g.text(6, 50))
+	q.TopK, q.SkipReinforce = 10, true
+	began := time.Now()
+	if err := own.reopen(ctx, 0); err != nil {
+		return 0, err
+	}
+	cl, err := own.dial(ctx)
+	if err != nil {
+		return 0, err
+	}
+	_, _, err = cl.Recall(ctx, q)
+	return time.Since(began).Seconds(), errors.Join(err, cl.Close())
+}
+
+// A quantity is one figure of every size.
+type quantity struct {
+	name, unit string
+	of         func(sweepRow) float64
+}
+
+func (r *sweepReport) quantities() (all []quantity) {
+	all = append(all, quantity{"stored", "/s", func(n sweepRow) float64 { return n.Rate }})
+	for i, run := range r.Sizes[0].Runs {
+		all = append(all, quantity{run.Kind + ", p50", " ms", func(n sweepRow) float64 { return n.Runs[i].P50 }},
+			quantity{run.Kind + ", p99", " ms", func(n sweepRow) float64 { return n.Runs[i].P99 }})
+	}
+	return append(all, quantity{"heap", "B", func(n sweepRow) float64 { return float64(n.HeapBytes) }},
+		quantity{"disk", "B", func(n sweepRow) float64 { return float64(n.DiskBytes) }},
+		quantity{"snapshot", " s", func(n sweepRow) float64 { return n.Snapshot }},
+		quantity{"restart", " s", func(n sweepRow) float64 { return n.Restart }})
+}
+
+// over is the quantity over the sizes.
+func (q quantity) over(sizes []sweepRow) (at []point) {
+	for _, n := range sizes {
+		at = append(at, point{float64(n.Memories), q.of(n)})
+	}
+	return at
+}
+
+// exponent is the slope of the line that fits the logarithms best.
+func exponent(at []point) float64 {
+	var x, y, xx, xy float64
+	for _, p := range at {
+		lx, ly := math.Log(p.x), math.Log(max(p.y, 1e-9))
+		x, y, xx, xy = x+lx, y+ly, xx+lx*lx, xy+lx*ly
+	}
+	n := float64(len(at))
+	return (n*xy - x*y) / (n*xx - x*x)
+}
+
+// draw writes a file for each quantity.
+func (r *sweepReport) draw(dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	for i, q := range r.quantities() {
+		name := q.name
+		if i < len(r.Growth) {
+			name = fmt.Sprintf("%s: grows with the size to the power of %.2f", name, r.Growth[i].Exponent)
+		}
+		p := plot{x: axis{log: true}, y: axis{unit: q.unit, log: true}, lines: []line{{name: name, at: q.over(r.Sizes)}}}
+		file := strings.ReplaceAll(strings.ReplaceAll(q.name, ",", ""), " ", "-") + ".svg"
+		if err := os.WriteFile(filepath.Join(dir, file), p.svg(), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *sweepReport) print(a *cli.Streams) error {
+	fmt.Fprintf(a.Out, "one node, memories of %d words, %d dimensions\n\n", madeWords, r.Dim)
+	w := tabwriter.NewWriter(a.Out, 0, 4, 2, ' ', tabwriter.AlignRight)
+	for _, n := range r.Sizes {
+		fmt.Fprintf(w, "\t%d", n.Memories)
+	}
+	fmt.Fprintln(w, "\texponent\t")
+	for i, q := range r.quantities() {
+		fmt.Fprint(w, q.name)
+		for _, n := range r.Sizes {
+			fmt.Fprintf(w, "\t%s", axis{unit: q.unit}.label(q.of(n)))
+		}
+		if i < len(r.Growth) {
+			fmt.Fprintf(w, "\t%.2f", r.Growth[i].Exponent)
+		}
+		fmt.Fprintln(w, "\t")
+	}
+	return w.Flush()
+}
