@@ -64,6 +64,35 @@ func TestGatewayMemories(t *testing.T) {
 	if got := w.ok("GET", "/v1/memory/"+rid+"/revisions", nil)["revisions"].([]any); len(got) != 1 || got[0].(obj)["text"] != "Alice leads the payments team" {
 		t.Errorf("revisions: %v", got)
 	}
+	if got := w.ok("POST", "/v1/undo", obj{"rid": rid}); got["text"] != "Alice leads the payments team" || got["restored"] != 0.0 || got["revision"] != 2.0 {
+		t.Errorf("undo: %v", got)
+	}
+	if row := w.ok("GET", "/v1/memory/"+rid+"?consistency=linearizable", nil); row["text"] != "Alice leads the payments team" || row["metadata_json"] != `{"a":1}` {
+		t.Errorf("undone: %v", row)
+	}
+	if got := w.ok("POST", "/v1/undo", obj{"rid": rid}); got["text"] != "Alice leads the ledger team" || got["restored"] != 1.0 {
+		t.Errorf("undo of an undo: %v", got)
+	}
+	if got := w.ok("POST", "/v1/undo", obj{"rid": rid, "revision": 0}); got["text"] != "Alice leads the payments team" || got["revision"] != 4.0 {
+		t.Errorf("undo to a revision: %v", got)
+	}
+	for revision, want := range map[any]int{9: 404, -1: 400, "x": 400} {
+		if status, got := w.send("POST", "/v1/undo", obj{"rid": rid, "revision": revision}); status != want {
+			t.Errorf("undo to revision %v: %d %v", revision, status, got)
+		}
+	}
+	if status, got := w.send("POST", "/v1/undo", obj{"rid": rows[1].(obj)["rid"]}); status != 409 {
+		t.Errorf("undo without a correction: %d %v", status, got)
+	}
+	if got := w.ok("GET", "/v1/namespaces", nil); fmt.Sprint(got) != "map[namespaces:[map[active:1 forgotten:0 merged:0 name:ops] map[active:2 forgotten:0 merged:0 name:default]] next:<nil>]" {
+		t.Errorf("namespaces: %v", got)
+	}
+	if got := w.ok("GET", "/v1/namespaces?limit=1", nil); got["next"] != "ops" {
+		t.Errorf("a page of namespaces: %v", got)
+	}
+	if got := w.ok("GET", "/v1/namespaces?limit=1&after=ops", nil); got["next"] != nil || got["namespaces"].([]any)[0].(obj)["name"] != "default" {
+		t.Errorf("the page behind it: %v", got)
+	}
 	if got := w.ok("GET", "/v1/memories?limit=2", nil); len(got["items"].([]any)) != 2 || got["total"] != 3.0 {
 		t.Errorf("list: %v", got)
 	}
@@ -71,6 +100,9 @@ func TestGatewayMemories(t *testing.T) {
 		if got := w.ok("POST", "/v1/forget", obj{"rid": rid}); got["found"] != found || got["rid"] != rid {
 			t.Errorf("forget: %v, want %v", got, found)
 		}
+	}
+	if status, got := w.send("POST", "/v1/undo", obj{"rid": rid}); status != 409 {
+		t.Errorf("undo of a forgetting: %d %v", status, got)
 	}
 	if got := keys(w.ok("GET", "/v1/stats", nil)); got != "active_memories consolidated_memories edges entities open_conflicts operations pending_triggers tombstoned_memories" {
 		t.Errorf("stats: %s", got)

@@ -12,8 +12,10 @@ var (
 	Memories = row[MemoriesRequest, MemoryPage](Op{Name: "memories", Scope: Read, HTTP: "GET /v1/memories",
 		Does: "Memories, newest first or sorted among the newest 20000; before pages on from a creation time. total counts the namespace, or the database. " +
 			"With kind, drive_id, since_rid or order: records in the order of their ids, paged by next_cursor."})
-	Records = row[RecordsRequest, RecordPage](Op{Name: "records", Scope: Read, HTTP: "GET /v1/records", Does: "Records in the order of their ids, paged by next_cursor."})
-	Stats   = row[StatsRequest, Counters](Op{Name: "stats", Scope: Read, HTTP: "GET /v1/stats", Wire: wire.OpStats,
+	Records    = row[RecordsRequest, RecordPage](Op{Name: "records", Scope: Read, HTTP: "GET /v1/records", Does: "Records in the order of their ids, paged by next_cursor."})
+	Namespaces = row[NamespacesRequest, NamespacePage](Op{Name: "namespaces", Scope: Read, HTTP: "GET /v1/namespaces", Does: "The namespaces of a database, and how many memories each has."})
+
+	Stats = row[StatsRequest, Counters](Op{Name: "stats", Scope: Read, HTTP: "GET /v1/stats", Wire: wire.OpStats,
 		Does: "A database's counters; with namespace those of memories are the namespace's. More with verbose=1."})
 )
 
@@ -64,6 +66,25 @@ type NewestMemories struct {
 type Walked struct {
 	Records []Record `json:"records" doc:"Records in the order of their ids; fewer than limit when the filters match few."`
 	Next    *string  `json:"next_cursor" doc:"The since_rid of the next page; null at the end."`
+}
+
+type NamespacesRequest struct {
+	Limit int    `json:"limit" is:"integer[0..]" default:"100" doc:"Most namespaces to return, up to 1,000."`
+	After string `json:"after" doc:"The previous page's next; blank for the first page."`
+	Fresh
+}
+
+// A NamespacePage has namespaces with memories, also when all are forgotten.
+type NamespacePage struct {
+	Namespaces []Namespace `json:"namespaces" doc:"Shorter names first, names of one length in the order of their bytes."`
+	Next       *string     `json:"next" doc:"The after of the next page; null at the end."`
+}
+
+type Namespace struct {
+	Name      string `json:"name" doc:"Its name."`
+	Active    uint64 `json:"active" doc:"Memories that recall finds."`
+	Merged    uint64 `json:"merged" doc:"Memories that were merged into others."`
+	Forgotten uint64 `json:"forgotten" doc:"Memories that were forgotten and are not purged yet."`
 }
 
 type RecordsRequest struct {

@@ -65,6 +65,8 @@ var (
 		Scope: Write, Writes: true, HTTP: "POST /v1/correct", Missing: "memory_not_found",
 		Tool: &Tool{Name: "correct", Title: "Correct a memory", Destructive: true,
 			Text: "Change a memory that is wrong or out of date. What it said before is kept as a revision. Prefer it to forgetting and storing anew."}})
+	Undo = row[UndoRequest, Undone](Op{Name: "undo", Does: "Take a memory back to what it was before a correction; what it says now is kept as a revision, so that this can be undone too.",
+		Scope: Write, Writes: true, HTTP: "POST /v1/undo", Missing: "memory_not_found", Confirm: "rid"})
 
 	Get       = row[GetRequest, Memory](Op{Name: "memory", Does: "One memory, also when it was merged or forgotten.", Scope: Read, HTTP: "GET /v1/memory/{rid}", Missing: "memory_not_found"})
 	Revisions = row[RevisionsRequest, RevisionList](Op{Name: "revisions", Does: "A memory's earlier texts, one before each correction, oldest first.", Scope: Read, HTTP: "GET /v1/memory/{rid}/revisions", Missing: "memory_not_found"})
@@ -157,6 +159,20 @@ type Corrected struct {
 	Original  string      `json:"original_rid" doc:"The same."`
 	Revision  uint64      `json:"revision" doc:"Number of corrections."`
 	Index     oplog.Index `json:"log_index" doc:"Log index of the write."`
+}
+
+type UndoRequest struct {
+	RID      string  `json:"rid" is:"string!" doc:"The memory's id."`
+	Revision *uint32 `json:"revision" is:"integer[0..]" doc:"The revision to go back to, as the list of revisions numbers them; the last one when it is left out."`
+	Reason   string  `json:"reason" doc:"The reason, shown with its revisions."`
+}
+
+type Undone struct {
+	RID      string      `json:"rid" doc:"The memory's id."`
+	Text     string      `json:"text" doc:"Its text from now on."`
+	Restored uint32      `json:"restored" doc:"The revision that it went back to."`
+	Revision uint64      `json:"revision" doc:"Number of corrections; this was one."`
+	Index    oplog.Index `json:"log_index" doc:"Log index of the write."`
 }
 
 type GetRequest struct {

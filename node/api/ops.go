@@ -10,8 +10,8 @@ type Subject struct {
 // Subjects is the table: every operation of every surface, by subject.
 var Subjects = []Subject{
 	{"memories", "Storing, recalling, correcting and forgetting.",
-		[]*Op{Remember.Op, RememberBatch.Op, Recall.Op, RecallAsOf.Op, Forget.Op, Correct.Op, Get.Op, Revisions.Op, Current.Op}},
-	{"lists", "Memories page by page, and how many there are.", []*Op{Memories.Op, Records.Op, Stats.Op}},
+		[]*Op{Remember.Op, RememberBatch.Op, Recall.Op, RecallAsOf.Op, Forget.Op, Correct.Op, Undo.Op, Get.Op, Revisions.Op, Current.Op}},
+	{"lists", "Memories page by page, and how many there are.", []*Op{Memories.Op, Records.Op, Namespaces.Op, Stats.Op}},
 	{"time", "Memories by when they were, are due or were looked at, and what is known of an entity.",
 		[]*Op{Stale.Op, Upcoming.Op, Chronology.Op, Profile.Op, Timeline.Op, Entities.Op, Around.Op}},
 	{"sessions", "Stretches of a client's work.", []*Op{StartSession.Op, EndSession.Op, SessionHistory.Op, Sessions.Op, DraftSummary.Op}},

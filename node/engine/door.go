@@ -204,12 +204,14 @@ var operations = rowed([]operation{
 	on(api.RecallAsOf, (*Service).recallAsOf),
 	on(api.Forget, (*Service).forget),
 	on(api.Correct, (*Service).correct),
+	on(api.Undo, (*Service).undo),
 	on(api.Get, (*Service).get),
 	on(api.Revisions, (*Service).revisions),
 	on(api.Current, (*Service).current),
 
 	on(api.Memories, (*Service).memories),
 	on(api.Records, (*Service).records),
+	on(api.Namespaces, (*Service).namespaces),
 	on(api.Stats, (*Service).stats),
 
 	on(api.Stale, (*Service).staleMemories),

@@ -17,6 +17,8 @@ const (
 	maxScan   = 100_000
 	maxSorted = 20_000 // of the newest, when another order than that of creation is wanted
 	maxPage   = 200    // rows of a page
+
+	maxNamespaces = 1000 // of a page
 )
 
 // admits says whether a listing has a memory.
@@ -60,6 +62,22 @@ func (s *Service) records(ctx context.Context, c api.Caller, q *api.RecordsReque
 		return nil, err
 	}
 	return &api.RecordPage{Walked: *walked, Limit: q.Limit}, nil
+}
+
+// namespaces is a page of a database's namespaces.
+func (s *Service) namespaces(_ context.Context, c api.Caller, q *api.NamespacesRequest) (*api.NamespacePage, error) {
+	page, most := &api.NamespacePage{Namespaces: []api.Namespace{}}, min(max(q.Limit, 1), maxNamespaces)
+	return page, s.state.Read(func(v *state.View) error {
+		v.Namespaces(c.DB, q.After, func(name string, n state.NamespaceStats) bool {
+			if len(page.Namespaces) == most {
+				page.Next = &page.Namespaces[most-1].Name
+				return false
+			}
+			page.Namespaces = append(page.Namespaces, api.Namespace{Name: name, Active: n.Active, Merged: n.Consolidated, Forgotten: n.Tombstoned})
+			return true
+		})
+		return nil
+	})
 }
 
 // newest are the newest active memories of a namespace; a blank one is all of them.

@@ -111,6 +111,18 @@ func (t *txn) writeNamespaceCounts(db oplog.DB) {
 	}
 }
 
+// Namespaces walks the namespaces that have memories, in the order of their keys, behind one; "" begins with the first.
+func (v *View) Namespaces(db oplog.DB, after string, f func(string, NamespaceStats) bool) {
+	start := []byte(nil)
+	if after != "" {
+		start = append(joinKey(after, ""), 0)
+	}
+	v.scanFrom(tNamespaceSum, db, start, func(k, val []byte) bool {
+		sum := decode[NamespaceStats](val)
+		return sum == NamespaceStats{} || f(string(k[4:]), sum) // a length stands before the name
+	})
+}
+
 // NamespaceStats are a namespace's counters.
 func (v *View) NamespaceStats(db oplog.DB, namespace string) NamespaceStats {
 	sum, _ := read[NamespaceStats](v.txn, tNamespaceSum, db, joinKey(namespace, ""))

@@ -78,14 +78,13 @@ func databases(ctx context.Context, t *Target) (names []string, err error) {
 	return names, err
 }
 
-// namespaces are those of the newest memories: no operation lists all.
 func namespaces(ctx context.Context, t *Target) (names []string, err error) {
 	var page struct {
-		Items []struct{ Namespace string }
+		Namespaces []struct{ Name string }
 	}
-	err = t.Get(ctx, "GET", "/v1/memories?limit=200", nil, &page)
-	for _, m := range page.Items {
-		names = append(names, m.Namespace)
+	err = t.Get(ctx, "GET", "/v1/namespaces?limit=1000", nil, &page)
+	for _, n := range page.Namespaces {
+		names = append(names, n.Name)
 	}
 	return names, err
 }

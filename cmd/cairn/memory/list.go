@@ -13,11 +13,15 @@ var list = []verb{
 	{use: "correct RID [TEXT]", op: api.Correct.Op, args: []string{"rid", "new_text"},
 		names: map[string]string{"new_importance": "importance", "new_valence": "valence", "metadata_merge": "metadata"}, shows: []string{"rid", "revision"},
 		example: `  cairn correct RID "Bob leads payments" --reason "Alice moved on"`},
+	{use: "undo RID", short: "Take a memory back to what it was before a correction", op: api.Undo.Op, args: []string{"rid"}, shows: []string{"rid", "restored", "text"},
+		long: "cairn history lists a memory's revisions with their numbers. A memory that was forgotten cannot be brought back.", example: `  cairn undo RID
+  cairn undo RID --revision 0`},
 	{use: "history RID", short: "Show a memory's earlier texts, one before each correction", op: api.Revisions.Op, args: []string{"rid"}, rows: "revisions", shows: []string{"revision", "until", "reason", "text"}},
 	{use: "timeline RID", short: "List the memories stored shortly before and after a memory", op: api.Timeline.Op, args: []string{"rid"}, rows: "memories", shows: memories},
 	{use: "chronology", short: "List the memories stored between two dates, the oldest first", op: api.Chronology.Op, rows: "items", shows: memories},
 	{use: "stale", short: "List memories that were not accessed for days, the most important first", op: api.Stale.Op, rows: "items", shows: []string{"rid", "last_access", "importance", "namespace", "text"}},
 	{use: "upcoming", short: "List memories due within days, the soonest first", op: api.Upcoming.Op, rows: "items", shows: []string{"rid", "due_at", "namespace", "text"}},
+	{use: "namespaces", short: "List the namespaces of a database, and how many memories each has", op: api.Namespaces.Op, rows: "namespaces", shows: []string{"name", "active", "merged", "forgotten"}},
 	{use: "stats", short: "Count memories, relations, conflicts and more", op: api.Stats.Op},
 
 	{use: "entities", short: "List the names that memories, relations and claims mention", op: api.Entities.Op, rows: "entities", shows: []string{"name", "type", "mentions", "last_seen"}},
