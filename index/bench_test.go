@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/cairndb/cairn/index"
@@ -79,6 +81,23 @@ func BenchmarkSearch(b *testing.B) {
 			for i := 0; b.Loop(); i++ {
 				r.ask(asked[i%len(asked)])
 			}
+		})
+		b.Run(kind.name+"-4-clients", func(b *testing.B) {
+			asked := make([]index.Query, 200)
+			for i := range asked {
+				asked[i] = kind.ask()
+				asked[i].K = 10
+			}
+			var next atomic.Int64
+			var clients sync.WaitGroup
+			for range 4 {
+				clients.Go(func() {
+					for i := next.Add(1); i <= int64(b.N); i = next.Add(1) {
+						r.ask(asked[i%int64(len(asked))])
+					}
+				})
+			}
+			clients.Wait()
 		})
 	}
 }

@@ -14,3 +14,6 @@ func Checkpointed(x *Index) {
 	defer x.following.Unlock()
 	x.checkpoints.wait()
 }
+
+// Busy says that so many more searches are under way, which has each look for words and vectors one after the other.
+func Busy(x *Index, more int32) { x.asking.Add(more) }

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/cairndb/cairn/index/text"
@@ -34,7 +35,8 @@ type Index struct {
 	cache     *text.Cache
 	tails     *text.Backlog
 	pool      vector.Pool
-	scratches sync.Pool // of *scratch
+	scratches sync.Pool    // of *scratch
+	asking    atomic.Int32 // searches under way
 
 	// turns order what opens, closes and feeds the index of a database: who does holds its turn. Before mu, and behind following.
 	turns [256]sync.Mutex

@@ -22,6 +22,7 @@ const (
 	vectorDepth = 100    // candidates found by vector; K if that is more
 	precise     = 40     // of those, how many are compared by their float32 originals; 4·K if that is more
 	listLimit   = 10_000 // newest rows looked at for a list
+	besideRows  = 4096   // from so many rows on, words and a vector may be looked for at the same time: a goroutine costs some microseconds
 	attempts    = 3      // to capture a moment in which no row is being replaced
 )
 
@@ -45,6 +46,9 @@ func (x *Index) Search(ctx context.Context, db oplog.DB, q Query) ([]Hit, Info, 
 }
 
 func (x *Index) search(ctx context.Context, d *database, db oplog.DB, q Query) (hits []Hit, info Info, _ error) {
+	asking := x.asking.Add(1)
+	defer x.asking.Add(-1)
+	beside := 2*int(asking) <= cap(x.pool)
 	q.K, q.Deep = min(q.K, MaxK), min(q.Deep, MaxK)
 	lists := q.Lists()
 	if slices.Contains(q.Without, "vector") {
@@ -63,7 +67,7 @@ func (x *Index) search(ctx context.Context, d *database, db oplog.DB, q Query) (
 		// The state is read after the moment: it holds every row of it.
 		err := x.cfg.State.Read(func(v *state.View) (err error) {
 			in.view, in.db = v, db
-			if hits, info, err = in.answer(x.pool); err == nil {
+			if hits, info, err = in.answer(x.pool, beside); err == nil {
 				err = ctx.Err()
 			}
 			return err
@@ -122,9 +126,19 @@ func (d *database) capture(q *Query) *question {
 	return in
 }
 
-// answer gathers candidates, ranks them, and reads from the state the memories that made the list.
-func (in *question) answer(pool vector.Pool) ([]Hit, Info, error) {
-	question, cands, err := in.byWords()
+// answer gathers candidates, ranks them, and reads from the state the memories that made the list. beside says that processors are idle, by
+// the number of searches under way: words and vector are then looked for at the same time.
+func (in *question) answer(pool vector.Pool, beside bool) ([]Hit, Info, error) {
+	var question rank.Question
+	var cands []rank.Candidate
+	var near neighbours
+	var err error
+	words := func() { question, cands, err = in.byWords() }
+	if beside && in.q.Text != "" && len(in.q.Vector) > 0 && in.cols.n >= besideRows {
+		pool.Beside(words, func() { near = in.nearest(pool) }) // the view of the state is one goroutine's: the words do not look at it
+	} else if words(); err == nil {
+		near = in.nearest(pool)
+	}
 	if err != nil {
 		return nil, Info{}, err
 	}
@@ -133,7 +147,7 @@ func (in *question) answer(pool vector.Pool) ([]Hit, Info, error) {
 		sources++
 	}
 	found := len(cands)
-	if cands = in.byVector(cands, pool); len(cands) > found {
+	if cands = near.join(cands); len(cands) > found {
 		sources++
 	}
 	if in.q.Expand {
@@ -303,15 +317,22 @@ func (in *question) tie(a, b uint32) int {
 	return cmp.Compare(x.RID, y.RID)
 }
 
-// byVector adds the rows nearest to the question's vector, and the similarity of those already found.
-func (in *question) byVector(cands []rank.Candidate, pool vector.Pool) []rank.Candidate {
+// neighbours are the rows nearest to the question's vector; none without one.
+type neighbours struct {
+	store *vector.Store
+	ask   *vector.Query
+	hits  []vector.Hit
+}
+
+// nearest looks for the rows nearest to the question's vector.
+func (in *question) nearest(pool vector.Pool) (near neighbours) {
 	store := in.d.vectors.Load()
 	if store == nil || in.cols.n == 0 || len(in.q.Vector) != store.Dim() {
-		return cands
+		return near
 	}
 	unit := vector.Unit(slices.Clone(in.q.Vector))
 	if unit == nil {
-		return cands
+		return near
 	}
 	buf := make([]float32, store.Dim())
 	ask := vector.Query{K: max(vectorDepth, in.q.K), Precise: max(precise, 4*in.q.K), Below: in.cols.n, Tie: in.tie, Exact: func(row uint32) []float32 {
@@ -321,9 +342,16 @@ func (in *question) byVector(cands []rank.Candidate, pool vector.Pool) []rank.Ca
 		ask.Keep = in.Keep
 	}
 	q := store.Ask(unit, ask)
-	near := store.Search(q, pool)
-	sim := make(map[uint32]float64, len(near))
-	for _, h := range near {
+	return neighbours{store, q, store.Search(q, pool)}
+}
+
+// join adds the nearest rows to candidates, and the similarity of those already found.
+func (n neighbours) join(cands []rank.Candidate) []rank.Candidate {
+	if n.store == nil {
+		return cands
+	}
+	sim := make(map[uint32]float64, len(n.hits))
+	for _, h := range n.hits {
 		sim[h.Row] = h.Sim
 	}
 	for i := range cands {
@@ -332,10 +360,10 @@ func (in *question) byVector(cands []rank.Candidate, pool vector.Pool) []rank.Ca
 			c.Vector, c.HasVector = s, true
 			delete(sim, c.Row)
 		} else {
-			c.Vector, c.HasVector = store.Similarity(q, c.Row)
+			c.Vector, c.HasVector = n.store.Similarity(n.ask, c.Row)
 		}
 	}
-	for _, h := range near {
+	for _, h := range n.hits {
 		if _, left := sim[h.Row]; left {
 			cands = append(cands, rank.Candidate{Row: h.Row, Vector: h.Sim, HasVector: true})
 		}

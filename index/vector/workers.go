@@ -18,6 +18,25 @@ type Pool chan struct{}
 // NewPool lends as many goroutines as there are processors.
 func NewPool() Pool { return make(Pool, runtime.GOMAXPROCS(0)) }
 
+// Beside runs two functions at the same time, the first on a goroutine of the pool; one after the other if none is free. It returns when
+// both have, and not before either when one panics.
+func (p Pool) Beside(aside, here func()) {
+	select {
+	case p <- struct{}{}:
+	default:
+		aside()
+		here()
+		return
+	}
+	var lent sync.WaitGroup
+	defer func() {
+		lent.Wait()
+		<-p
+	}()
+	lent.Go(aside)
+	here()
+}
+
 // workers are the goroutines of one search, the caller's own included. stop gives the others back to the pool.
 type workers struct {
 	pool Pool
